@@ -1,0 +1,64 @@
+# One static library a part; the finished libraries and programs join them.
+#
+# alq_part(NAME SOURCES... [DEPENDS parts...] [LIBS external targets...])
+# alq_test(NAME SOURCES... DEPENDS parts... [LIBS ...] [LABELS ...])
+#     a cmocka program beside the file it tests; CTest name part/NAME
+
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+if(ALQ_TESTS)
+    pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+endif()
+
+add_library(alq_flags INTERFACE)
+target_include_directories(alq_flags INTERFACE ${CMAKE_SOURCE_DIR}/include
+    ${CMAKE_SOURCE_DIR}/src)
+target_compile_definitions(alq_flags INTERFACE _GNU_SOURCE
+    ALQI_CHECKS=${ALQ_CHECKS} ALQI_VERSION="${PROJECT_VERSION}")
+target_compile_options(alq_flags INTERFACE -Wall -Wextra -Wshadow -Wundef
+    -Wstrict-prototypes -Wmissing-prototypes -Wdouble-promotion
+    -Wwrite-strings -Wvla -Wimplicit-fallthrough -fno-math-errno
+    -fasynchronous-unwind-tables)
+if(ALQ_WERROR)
+    target_compile_options(alq_flags INTERFACE -Werror)
+endif()
+if(ALQ_SANITIZE)
+    target_compile_options(alq_flags INTERFACE -fsanitize=${ALQ_SANITIZE}
+        -fno-omit-frame-pointer)
+    target_link_options(alq_flags INTERFACE -fsanitize=${ALQ_SANITIZE})
+endif()
+
+function(alq_part name)
+    cmake_parse_arguments(P "" "" "DEPENDS;LIBS" ${ARGN})
+    add_library(alq_${name} STATIC ${P_UNPARSED_ARGUMENTS})
+    target_link_libraries(alq_${name} PUBLIC alq_flags)
+    foreach(d ${P_DEPENDS})
+        target_link_libraries(alq_${name} PUBLIC alq_${d})
+    endforeach()
+    target_link_libraries(alq_${name} PUBLIC ${P_LIBS})
+endfunction()
+
+function(alq_test name)
+    if(NOT ALQ_TESTS)
+        return()
+    endif()
+    cmake_parse_arguments(P "" "TIMEOUT" "DEPENDS;LIBS;LABELS" ${ARGN})
+    get_filename_component(part ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+    set(exe ${part}_${name})
+    add_executable(${exe} ${P_UNPARSED_ARGUMENTS})
+    foreach(d ${P_DEPENDS})
+        target_link_libraries(${exe} PRIVATE alq_${d})
+    endforeach()
+    target_link_libraries(${exe} PRIVATE ${P_LIBS} PkgConfig::CMOCKA
+        Threads::Threads)
+    set_target_properties(${exe} PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+    add_test(NAME ${part}/${name} COMMAND ${exe})
+    if(NOT P_LABELS)
+        set(P_LABELS unit)
+    endif()
+    set_tests_properties(${part}/${name} PROPERTIES LABELS "${P_LABELS}")
+    if(P_TIMEOUT)
+        set_tests_properties(${part}/${name} PROPERTIES TIMEOUT ${P_TIMEOUT})
+    endif()
+endfunction()

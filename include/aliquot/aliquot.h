@@ -1,0 +1,12 @@
+/* aliquot.h -- everything Aliquot offers to a C program */
+#ifndef ALIQUOT_ALIQUOT_H
+#define ALIQUOT_ALIQUOT_H
+
+#include <aliquot/memprof.h>
+#include <aliquot/status.h>
+
+#define ALQ_VERSION_MAJOR 0
+#define ALQ_VERSION_MINOR 1
+#define ALQ_VERSION_PATCH 0
+
+#endif

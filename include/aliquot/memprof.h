@@ -1,0 +1,226 @@
+/* memprof.h -- statistical profiles of allocation   [OCaml Gc.Memprof, in C]
+ *
+ * Every allocated word, header word counted, is sampled with the same
+ * probability.  A block with at least one sampled word is tracked: callbacks
+ * run when it is allocated, promoted and deallocated, once per event of the
+ * block; how many of its words were hit is alq_allocation.n_samples.
+ *
+ * A word is 8 bytes.  For a malloc block the words tried are the requested
+ * bytes rounded up to words, plus one for the allocator's header.
+ *
+ * Callbacks run on the thread that caused the event, with sampling and
+ * callbacks suspended on that thread only: callbacks of one profile may run
+ * on several threads at once and must be thread-safe in a program that has
+ * several.  A callback may allocate, free, and start, stop or discard
+ * profiles.  On the malloc heap a callback runs inside malloc or free of the
+ * caller: it must not wait for a lock that another thread may hold while it
+ * allocates.  ALQ_MEMPROF_DEFER lifts that rule. */
+#ifndef ALIQUOT_MEMPROF_H
+#define ALIQUOT_MEMPROF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <aliquot/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct alq_domain;  /* a heap's unit of execution; NULL is the malloc heap */
+struct alq_profile; /* reference-counted; never on a collected heap */
+
+enum alq_source {
+    ALQ_SOURCE_NORMAL = 0,  /* the managed heap                          */
+    ALQ_SOURCE_MARSHAL = 1, /* unmarshalling                             */
+    ALQ_SOURCE_CUSTOM = 2,  /* memory a custom block holds out of the heap */
+    ALQ_SOURCE_MALLOC = 3   /* the program's malloc                      */
+};
+
+/* Program counters, innermost first: return addresses, except that a frame
+ * interrupted by a signal is the interrupted instruction itself. */
+struct alq_callstack {
+    const uintptr_t *frames; /* valid during the callback only */
+    size_t n_frames;
+};
+
+struct alq_allocation {
+    uint64_t n_samples;  /* words of this block that were sampled; >= 1 */
+    uint64_t size_words; /* without the header word                     */
+    uint64_t size_bytes; /* as requested; 8 * size_words on managed heaps */
+    enum alq_source source;
+    struct alq_callstack callstack;
+    const void *block; /* NULL while a managed block has no address yet */
+};
+
+/* Results of alloc and promote callbacks.  A negative value is a failure code
+ * of the caller's own: tracking of the block ends, and the code surfaces from
+ * the next alq_memprof_flush or, on a managed heap, from the allocation. */
+enum {
+    ALQ_TRACK_DROP = 0, /* stop tracking this block            */
+    ALQ_TRACK_KEEP = 1  /* keep it, with *data as its user data */
+};
+
+enum {
+    ALQ_TRACKER_VALUES = 1 /* user data are managed values: scanned, moved */
+};
+
+/* NULL members are allowed: a NULL alloc or promote drops the block, a NULL
+ * dealloc does nothing.  `release` sees the user data of every entry that ends
+ * without a dealloc callback seeing it: promote said DROP or failed, the
+ * profile was discarded, or the callback that was due never ran. */
+struct alq_tracker {
+    int (*alloc_minor)(void *arg, const struct alq_allocation *alloc,
+                       uintptr_t *data);
+    int (*alloc_major)(void *arg, const struct alq_allocation *alloc,
+                       uintptr_t *data);
+    int (*promote)(void *arg, uintptr_t *data);
+    int (*dealloc_minor)(void *arg, uintptr_t data);
+    int (*dealloc_major)(void *arg, uintptr_t data);
+    void (*release)(void *arg, uintptr_t data);
+    void *arg;
+    unsigned flags; /* ALQ_TRACKER_* */
+};
+
+extern ALQ_API const struct alq_tracker alq_tracker_null;
+
+enum {
+    /* start fails with ALQ_EBUSY when the domain is sampling; without it the
+     * domain is moved to the new profile, and the old one goes on elsewhere. */
+    ALQ_MEMPROF_STRICT = 1,
+    /* callbacks wait for alq_memprof_flush on the thread that owes them */
+    ALQ_MEMPROF_DEFER = 2
+};
+
+struct alq_memprof_config {
+    double rate;             /* samples per word, 0 <= rate <= 1          */
+    size_t callstack_frames; /* innermost kept; 0 none; SIZE_MAX no limit */
+    uint64_t seed;           /* 0: from the system                        */
+    uint64_t max_entries;    /* blocks tracked at once; 0: no cap         */
+    unsigned flags;          /* ALQ_MEMPROF_*                             */
+};
+
+#define ALQ_MEMPROF_CONFIG_DEFAULT                                             \
+    {                                                                          \
+        1e-4, SIZE_MAX, 0, 0, ALQ_MEMPROF_STRICT                               \
+    }
+
+/* Counters of one profile since it started; each only grows but `live`. */
+struct alq_memprof_counts {
+    uint64_t sampled_blocks;
+    uint64_t sampled_words;
+    uint64_t live_entries;
+    uint64_t dropped_nomem;  /* no memory for an entry or its stack     */
+    uint64_t dropped_cap;    /* max_entries was reached                 */
+    uint64_t dropped_nested; /* inside the profiler, from a signal handler */
+    uint64_t callback_failures;
+};
+
+/* alq_memprof_start -- begin sampling a domain's allocations
+ *
+ * Threads the domain has, and threads and domains it creates later, are
+ * sampled too.  Sampling begins before the call returns.
+ *
+ * domain   The domain, or NULL for the malloc heap of this process.
+ * config   Copied.  NULL means ALQ_MEMPROF_CONFIG_DEFAULT.
+ * tracker  Copied.  `arg` must outlive the profile.
+ * out      Receives one reference; see alq_profile_drop.
+ *
+ * Errors   ALQ_EINVAL   rate is NaN or out of range, tracker or out is NULL
+ *          ALQ_EBUSY    sampling already, and ALQ_MEMPROF_STRICT is set
+ *          ALQ_ENOMEM   no memory for the profile
+ *          ALQ_ENOHEAP  domain is NULL and the preload is not in the process
+ *          On any error nothing has started and *out is unchanged.
+ * Threads  Any; not from a signal handler.
+ * GC       Does not allocate on the heap, collect, or run callbacks.
+ * Source   seeds/004 start; spec statmemprof 1.10 P1, P2. */
+ALQ_API ALQ_MUSTUSE enum alq_status
+alq_memprof_start(struct alq_domain *domain,
+                  const struct alq_memprof_config *config,
+                  const struct alq_tracker *tracker, struct alq_profile **out);
+
+/* alq_memprof_stop -- stop sampling the domain's current profile
+ *
+ * Stops it in every thread and domain that shares it.  The calling thread's
+ * outstanding alloc callbacks run first.  Blocks already tracked go on giving
+ * promote and dealloc callbacks until alq_memprof_discard.
+ *
+ * Errors   ALQ_ENOTRUN    no profile is sampling here
+ *          ALQ_ENOHEAP    as alq_memprof_start
+ *          ALQ_ECALLBACK  an outstanding callback failed; the profile is
+ *                         stopped all the same
+ * Threads  Any; not from a signal handler.  Legal inside a callback.
+ * GC       May run alloc callbacks of the calling thread.
+ * Source   seeds/004 stop; spec statmemprof P3, P4, P7. */
+ALQ_API enum alq_status alq_memprof_stop(struct alq_domain *domain);
+
+/* alq_memprof_discard -- end all tracking of a stopped profile
+ *
+ * No callback of it starts after the call returns but `release`, which runs
+ * for each entry left, now or when the entry is next met.
+ *
+ * Errors   ALQ_EINVAL    profile is NULL
+ *          ALQ_ERUNNING  it is still sampling
+ *          ALQ_EGONE     it was discarded before
+ * Threads  Any; not from a signal handler.  Legal inside a callback.
+ * GC       Runs only `release`.
+ * Source   seeds/004 discard; spec statmemprof P5, P6. */
+ALQ_API enum alq_status alq_memprof_discard(struct alq_profile *profile);
+
+/* alq_memprof_flush -- run the callbacks that the calling thread owes
+ *
+ * Errors   ALQ_ECALLBACK  one failed: *code has the first failure code since
+ *                         the last flush (code may be NULL).  The others ran.
+ *          ALQ_ENOHEAP    as alq_memprof_start
+ * Threads  Any; not from a signal handler.  Inside a callback: does nothing.
+ * GC       Runs callbacks.
+ * Source   spec statmemprof 8.3, "when are callbacks run". */
+ALQ_API enum alq_status alq_memprof_flush(struct alq_domain *domain, int *code);
+
+/* alq_memprof_is_sampling -- whether a profile samples the domain now
+ *
+ * Returns  1 or 0; 0 when there is no such heap.
+ * Threads  Any.
+ * GC       No effect. */
+ALQ_API int alq_memprof_is_sampling(struct alq_domain *domain);
+
+/* alq_memprof_each -- visit the live tracked blocks of a profile
+ *
+ * Blocks allocated or freed meanwhile may or may not be visited; each block is
+ * visited at most once.  `visit` returns 0 to go on, anything else to end.
+ * It must not allocate, free, or call this library.
+ *
+ * Errors   ALQ_EINVAL  profile or visit is NULL
+ *          ALQ_EGONE   the profile is discarded
+ * Threads  Any; not from a signal handler, nor inside a callback.
+ * GC       None runs meanwhile. */
+ALQ_API enum alq_status alq_memprof_each(
+    struct alq_profile *profile,
+    int (*visit)(void *arg, const struct alq_allocation *alloc, uintptr_t data),
+    void *arg);
+
+/* alq_profile_counts -- a snapshot of a profile's counters
+ *
+ * Errors   None; profile and out must not be NULL.
+ * Threads  Any.
+ * GC       No effect. */
+ALQ_API void alq_profile_counts(const struct alq_profile *profile,
+                                struct alq_memprof_counts *out);
+
+/* alq_profile_seed -- the seed in use; never 0 */
+ALQ_API uint64_t alq_profile_seed(const struct alq_profile *profile);
+
+/* alq_profile_drop -- give one reference back
+ *
+ * Dropping the last one of a profile that is not discarded keeps it running:
+ * the engine holds a reference of its own for as long as it needs the profile.
+ * NULL is allowed.
+ *
+ * Threads  Any; not from a signal handler.
+ * GC       No effect. */
+ALQ_API void alq_profile_drop(struct alq_profile *profile);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

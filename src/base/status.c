@@ -1,0 +1,35 @@
+#include <aliquot/status.h>
+
+#include "base/base.h"
+
+static const char *const texts[] = {
+    [ALQ_OK] = "success",
+    [ALQ_EINVAL] = "an argument is out of range",
+    [ALQ_EBUSY] = "this domain is sampling already",
+    [ALQ_ENOMEM] = "no memory for the profiler's tables",
+    [ALQ_ENOTRUN] = "no profile is running",
+    [ALQ_ERUNNING] = "the profile is not stopped",
+    [ALQ_EGONE] = "the profile is discarded already",
+    [ALQ_ENOHEAP] = "no heap to watch: the preload is not loaded",
+    [ALQ_ECALLBACK] = "a callback failed",
+    [ALQ_EIO] = "input or output failed",
+    [ALQ_EFORMAT] = "the input is damaged or of another format",
+    [ALQ_EEXIST] = "the output exists already",
+    [ALQ_ENOTSUP] = "not supported here",
+};
+
+const char *
+alq_status_text(enum alq_status status)
+{
+    size_t i = (size_t)status;
+
+    if (i >= ALQI_COUNT_OF(texts) || texts[i] == NULL)
+        return "unknown status";
+    return texts[i];
+}
+
+const char *
+alq_version(void)
+{
+    return ALQI_VERSION;
+}

@@ -1,0 +1,148 @@
+/* engine.h -- the profiler as its heaps see it          [doc/design/memprof.md]
+ *
+ * Entries are nodes of one cache line that never move; they hang on intrusive
+ * lists (young, old, pending) of a domain or a thread, or, for a notified
+ * heap, in an index by address.  What a block's entry may go through is the
+ * table of spec statmemprof 2.1.
+ *
+ * A domain has a few client slots: one for the user's profile
+ * (alq_memprof_start) and some for profiles of our own (the recorder, later
+ * the limits).  The domain samples at the largest of their rates; each client
+ * takes its own samples by thinning (DESIGN decision 10). */
+#ifndef ALQI_MEMPROF_ENGINE_H
+#define ALQI_MEMPROF_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <aliquot/memprof.h>
+
+#include "base/base.h"
+#include "memprof/subject.h"
+#include "plat/plat.h"
+#include "sample/sample.h"
+#include "stack/capture.h"
+
+enum alqi_memprof_slot {
+    ALQI_MEMPROF_SLOT_USER,
+    ALQI_MEMPROF_SLOT_RECORDER,
+    ALQI_MEMPROF_SLOT_LIMIT,
+    ALQI_MEMPROF_SLOTS
+};
+
+enum alqi_memprof_mode {
+    ALQI_MEMPROF_IDLE,    /* the program's own code                      */
+    ALQI_MEMPROF_INSIDE,  /* the engine's code: nothing may be re-entered */
+    ALQI_MEMPROF_CALLBACK /* a callback: no sampling; frees are noted     */
+};
+
+struct alqi_memprof_domain; /* engine's state of one domain */
+struct alqi_memprof_entry;
+struct alqi_memprof_pending; /* FIFO of entries that owe callbacks */
+
+enum { ALQI_MEMPROF_LATE_FREES = 64 };
+
+/* Engine's state of one thread.  The heap provides the memory (zeroed, then
+ * _thread_init); only the owning thread touches it, except where said. */
+struct alqi_memprof_thread {
+    struct alqi_memprof_domain *domain;
+    /* Written by the owner, read by its own signal handlers. */
+    volatile uint32_t mode;
+    uint32_t n_late; /* frees that came while INSIDE */
+    struct alqi_sample_rng rng;
+    struct alqi_stack_memo *memo;
+    struct alqi_stack_result last; /* of the capture memo->serial names */
+    struct alqi_memprof_entry *pending_head; /* alloc callbacks owed ... */
+    struct alqi_memprof_entry *pending_tail; /* ... by this thread only  */
+    struct alqi_memprof_entry *free_entries; /* the thread's node cache  */
+    uint32_t n_free_entries;
+    int failure;             /* first unreported callback code     */
+    uint64_t dropped_nested; /* samples lost to signal handlers    */
+    struct alqi_memprof_thread *next_in_domain; /* domain's list; locked */
+    struct alqi_memprof_thread *prev_in_domain;
+    uintptr_t *frames; /* scratch, memo->capacity words */
+    void *late[ALQI_MEMPROF_LATE_FREES];
+};
+
+/* ---- domains and threads --------------------------------------------- */
+
+/* `parent` (may be NULL) hands its profiles down.  NULL: no memory. */
+struct alqi_memprof_domain *
+alqi_memprof_domain_new(const struct alqi_memprof_subject *subject, void *heap,
+                        struct alqi_memprof_domain *parent);
+/* Orphans what is still tracked; the last domain of a profile stops it. */
+void alqi_memprof_domain_end(struct alqi_memprof_domain *domain);
+
+/* `frames` has memo->capacity words; seed 0 draws one from the system. */
+void alqi_memprof_thread_init(struct alqi_memprof_thread *thread,
+                              struct alqi_memprof_domain *domain,
+                              struct alqi_stack_memo *memo, uintptr_t *frames,
+                              uint64_t seed);
+/* Alloc callbacks that never ran are dropped, the rest goes to the domain. */
+void alqi_memprof_thread_end(struct alqi_memprof_thread *thread);
+
+/* ---- the trigger ------------------------------------------------------ */
+
+/* Words up to and including the next sampled one; NEVER when nothing samples,
+ * or the thread is not IDLE. */
+uint64_t alqi_memprof_gap_words(struct alqi_memprof_thread *thread);
+
+/* ---- a notified heap (malloc) ------------------------------------------ */
+
+/* One word of a new block was sampled; `words_after` of its words come after
+ * that one.  Counts the block's samples, captures the stack, runs or queues
+ * the alloc callbacks.  The thread must be IDLE.  Returns the next gap. */
+uint64_t alqi_memprof_sampled(struct alqi_memprof_thread *thread, void *block,
+                              uint64_t size_bytes, uint64_t words_after,
+                              const struct alqi_stack_regs *regs);
+
+/* The block is about to be freed and may be tracked (the filter hit).
+ * Returns false when the caller must not free it now: the engine does, later,
+ * through free_late.  Callbacks run before it returns, or when the callback
+ * that is running now ends. */
+bool alqi_memprof_freeing(struct alqi_memprof_thread *thread, void *block);
+
+/* realloc in three steps: take the block's entries out, then either bury them
+ * (the old block is gone) or put them back (realloc failed).  *ok is false
+ * when nothing may be taken now (INSIDE): forward the call untracked. */
+struct alqi_memprof_entry *alqi_memprof_take(struct alqi_memprof_thread *thread,
+                                             void *block, bool *ok);
+void alqi_memprof_bury(struct alqi_memprof_thread *thread,
+                       struct alqi_memprof_entry *taken);
+void alqi_memprof_put_back(struct alqi_memprof_thread *thread,
+                           struct alqi_memprof_entry *taken);
+
+/* ---- profiles ---------------------------------------------------------- */
+
+ALQ_MUSTUSE enum alq_status alqi_memprof_start(
+    struct alqi_memprof_domain *domain, struct alqi_memprof_thread *thread,
+    enum alqi_memprof_slot slot, const struct alq_memprof_config *config,
+    const struct alq_tracker *tracker, struct alq_profile **out);
+enum alq_status alqi_memprof_stop(struct alqi_memprof_domain *domain,
+                                  struct alqi_memprof_thread *thread,
+                                  enum alqi_memprof_slot slot);
+enum alq_status alqi_memprof_discard(struct alqi_memprof_thread *thread,
+                                     struct alq_profile *profile);
+enum alq_status alqi_memprof_flush(struct alqi_memprof_thread *thread,
+                                   int *code);
+bool alqi_memprof_is_sampling(const struct alqi_memprof_domain *domain,
+                              enum alqi_memprof_slot slot);
+enum alq_status alqi_memprof_each(
+    struct alqi_memprof_thread *thread, struct alq_profile *profile,
+    int (*visit)(void *arg, const struct alq_allocation *a, uintptr_t data),
+    void *arg);
+void alqi_memprof_counts(const struct alq_profile *profile,
+                         struct alq_memprof_counts *out);
+uint64_t alqi_memprof_seed(const struct alq_profile *profile);
+void alqi_memprof_profile_drop(struct alq_profile *profile);
+
+/* ---- fork -------------------------------------------------------------- */
+
+void alqi_memprof_fork_prepare(void);
+void alqi_memprof_fork_parent(void);
+void alqi_memprof_fork_child(void);
+/* The child of a fork that ran no handlers: locks may be held by threads that
+ * are not here.  Forgets every entry and every other thread of the domain. */
+void alqi_memprof_fork_child_unprepared(struct alqi_memprof_thread *thread);
+
+#endif

@@ -1,0 +1,45 @@
+/* filter.h -- "is this pointer surely untracked?" in one load
+ *
+ * A counting filter: each tracked address adds one to one byte.  A byte that
+ * reaches 255 stays there (.inv.sticky), so a zero byte always means that no
+ * tracked address falls on it (.inv.zero).  The array is zero pages until
+ * touched; `mask` only grows, and entries added under a smaller mask keep
+ * their bytes, so a reader with a stale mask is right too (.inv.grow). */
+#ifndef ALQI_MEMPROF_FILTER_H
+#define ALQI_MEMPROF_FILTER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { ALQI_FILTER_BYTES_MIN = 1 << 16, ALQI_FILTER_BYTES_MAX = 1 << 24 };
+
+extern _Atomic(uint8_t) alqi_memprof_filter_bytes[ALQI_FILTER_BYTES_MAX];
+extern _Atomic(uintptr_t) alqi_memprof_filter_mask;
+
+/* Neighbouring blocks fall on neighbouring bytes, so the filter's hot part
+ * follows the program's; the second term keeps mmapped blocks, which are all
+ * page-aligned, apart. */
+static inline uintptr_t
+alqi_memprof_filter_slot(const void *block, uintptr_t mask)
+{
+    uintptr_t p = (uintptr_t)block;
+
+    return ((p >> 4) ^ (p >> 20)) & mask;
+}
+
+static inline bool
+alqi_memprof_filter_hit(const void *block)
+{
+    uintptr_t mask =
+        atomic_load_explicit(&alqi_memprof_filter_mask, memory_order_relaxed);
+    uintptr_t slot = alqi_memprof_filter_slot(block, mask);
+
+    return atomic_load_explicit(&alqi_memprof_filter_bytes[slot],
+                                memory_order_relaxed) != 0;
+}
+
+void alqi_memprof_filter_add(const void *block);
+void alqi_memprof_filter_remove(const void *block);
+
+#endif

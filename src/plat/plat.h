@@ -1,0 +1,73 @@
+/* plat.h -- the port contract: all this project asks of the system below libc
+ *
+ * True of every call: no malloc, no stdio, no locale, no lock that another
+ * thread may hold for long; safe inside malloc.  Calls with the suffix
+ * _sigsafe may also be made from a signal handler. */
+#ifndef ALQI_PLAT_H
+#define ALQI_PLAT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Zeroed private pages, or NULL.  `bytes` is rounded up to pages. */
+void *alqi_plat_pages_map(size_t bytes);
+void alqi_plat_pages_unmap(void *pages, size_t bytes);
+
+/* Like pages_map, but a forked child finds the pages zeroed again (a vforked
+ * one does not: it shares them).  NULL where the system cannot do that. */
+void *alqi_plat_pages_map_wiped_on_fork(size_t bytes);
+
+/* CLOCK_MONOTONIC and CLOCK_REALTIME, nanoseconds. */
+uint64_t alqi_plat_mono_ns_sigsafe(void);
+uint64_t alqi_plat_wall_ns_sigsafe(void);
+
+/* 64 bits from the system's generator; never fails (falls back on clocks). */
+uint64_t alqi_plat_entropy(void);
+
+/* Kernel thread id of the caller. */
+uint32_t alqi_plat_tid_sigsafe(void);
+
+/* Whether the 8 bytes at `address` can be read, without touching them. */
+bool alqi_plat_is_readable_sigsafe(uintptr_t address);
+
+/* Returns after every other thread of the process has executed a full memory
+ * barrier; false where the system cannot do that. */
+bool alqi_plat_barrier_all(void);
+
+/* write(2) of all of `text` to stderr, retrying; errno is preserved. */
+void alqi_plat_say_sigsafe(const char *text, size_t n_bytes);
+
+/* A spin lock with back-off; 0 is free.  Holders run a bounded, short section
+ * that takes no second lock of lower rank and cannot be entered twice by one
+ * thread (the caller's own flag keeps signal handlers out). */
+struct alqi_plat_lock {
+    _Atomic(uint32_t) state;
+};
+
+void alqi_plat_lock_wait(struct alqi_plat_lock *lock);
+
+static inline bool
+alqi_plat_lock_try(struct alqi_plat_lock *lock)
+{
+    uint32_t idle = 0;
+
+    return atomic_compare_exchange_strong_explicit(
+        &lock->state, &idle, 1, memory_order_acquire, memory_order_relaxed);
+}
+
+static inline void
+alqi_plat_lock(struct alqi_plat_lock *lock)
+{
+    if (!alqi_plat_lock_try(lock))
+        alqi_plat_lock_wait(lock);
+}
+
+static inline void
+alqi_plat_unlock(struct alqi_plat_lock *lock)
+{
+    atomic_store_explicit(&lock->state, 0, memory_order_release);
+}
+
+#endif

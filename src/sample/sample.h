@@ -1,0 +1,39 @@
+/* sample.h -- uniform -> geometric -> binomial; pure, seedable
+ *
+ * Each word is an independent Bernoulli(rate) trial (spec statmemprof 1.2).
+ * No libm, no state but the struct, not thread-safe; same seed, same draws, on
+ * every machine. */
+#ifndef ALQI_SAMPLE_H
+#define ALQI_SAMPLE_H
+
+#include <stdint.h>
+
+/* A gap larger than any address space: "never". */
+#define ALQI_SAMPLE_NEVER_WORDS ((uint64_t)1 << 62)
+
+struct alqi_sample_rng {
+    uint64_t s[4]; /* xoshiro256++ */
+};
+
+struct alqi_sample_law {
+    double rate;           /* in [0, 1]                                */
+    double inv_log1m_rate; /* 1 / ln(1 - rate); 0 at rate 1; -0 = never */
+};
+
+void alqi_sample_seed(struct alqi_sample_rng *rng, uint64_t seed);
+
+uint64_t alqi_sample_uniform(struct alqi_sample_rng *rng);
+
+/* False when rate is NaN, negative or above 1; -0.0 is 0. */
+int alqi_sample_law_set(struct alqi_sample_law *law, double rate);
+
+/* Words up to and including the next sampled one: >= 1; 1 at rate 1;
+ * ALQI_SAMPLE_NEVER_WORDS at rate 0 and as the clamp. */
+uint64_t alqi_sample_gap_words(struct alqi_sample_rng *rng,
+                               const struct alqi_sample_law *law);
+
+/* Successes among n trials.  Exact law; O(1) expected time in n. */
+uint64_t alqi_sample_binomial(struct alqi_sample_rng *rng,
+                              const struct alqi_sample_law *law, uint64_t n);
+
+#endif

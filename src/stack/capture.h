@@ -1,0 +1,121 @@
+/* capture.h -- the calling thread's stack, unwound in the process
+ *
+ * Frames come from the modules' .eh_frame through a process-wide cache of
+ * decoded rules; a thread's previous capture is verified in place instead of
+ * being unwound again (doc/design/stack.md).  Never allocates from malloc,
+ * never takes a lock that a signal handler may find held by its own thread,
+ * never calls another unwinder. */
+#ifndef ALQI_STACK_CAPTURE_H
+#define ALQI_STACK_CAPTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ALQI_STACK_FRAMES_MAX = 4096 };
+
+/* One row of a capture: the frame at `pc` has canonical frame address `cfa`,
+ * and `fp` was the frame-pointer register on entry to its rule. */
+struct alqi_stack_row {
+    uintptr_t pc;
+    uintptr_t cfa;
+    uintptr_t fp;
+    int32_t fp_offset; /* where the caller's fp is saved, from cfa; 0 not */
+    uint32_t flags;
+};
+
+/* A thread's memo: its last capture, kept for verified replay.  The caller
+ * provides the memory, zeroed; `capacity` rows follow the struct. */
+struct alqi_stack_memo {
+    uint64_t serial; /* captures so far; names the one held */
+    uint32_t capacity;
+    uint32_t n_rows;
+    uintptr_t readable_lo; /* [lo, hi) was found readable on this thread */
+    uintptr_t readable_hi;
+    struct alqi_stack_row rows[];
+};
+
+size_t alqi_stack_memo_bytes(uint32_t capacity_frames);
+void alqi_stack_memo_init(struct alqi_stack_memo *memo,
+                          uint32_t capacity_frames);
+
+/* Where to start: the registers at one instruction. */
+struct alqi_stack_regs {
+    uintptr_t pc;
+    uintptr_t sp;
+    uintptr_t fp;
+};
+
+/* The registers of the function that calls this (always inlined). */
+static inline __attribute__((always_inline)) struct alqi_stack_regs
+alqi_stack_regs_here(void)
+{
+    struct alqi_stack_regs r;
+#if defined(__x86_64__)
+    __asm__ volatile("leaq 0(%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2"
+                     : "=r"(r.pc), "=r"(r.sp), "=r"(r.fp));
+#elif defined(__aarch64__)
+    __asm__ volatile("adr %0, .\n\tmov %1, sp\n\tmov %2, x29"
+                     : "=r"(r.pc), "=r"(r.sp), "=r"(r.fp));
+#else
+#error "no register capture for this architecture"
+#endif
+    return r;
+}
+
+struct alqi_stack_result {
+    uint32_t n_frames;     /* written to `frames`, innermost first            */
+    uint32_t n_same_outer; /* outermost frames equal, and in the same place
+                              in the stack, to those of the memo's previous
+                              capture; 0 when either was truncated            */
+    bool truncated;        /* more frames exist outside                       */
+    bool incomplete;       /* the walk ended before the thread's first frame  */
+};
+
+/* Unwinds from *start into frames[0..max_frames).  Leading frames that lie in
+ * [skip_lo, skip_hi) -- the profiler's own text -- are left out.  max_frames
+ * is cut to the memo's capacity.  A caller's frame is a return address;
+ * a frame interrupted by a signal is reported one past the interrupted
+ * instruction's address, so that every consumer may subtract 1. */
+struct alqi_stack_result
+alqi_stack_capture(struct alqi_stack_memo *memo,
+                   const struct alqi_stack_regs *start, uintptr_t skip_lo,
+                   uintptr_t skip_hi, uintptr_t *frames, uint32_t max_frames);
+
+/* A module as the dynamic linker has it. */
+struct alqi_stack_module {
+    uintptr_t start; /* mapped text and data: [start, end)          */
+    uintptr_t end;
+    uintptr_t bias;          /* address in memory - address in the file     */
+    const char *path;        /* "" for the main program; valid while mapped */
+    const uint8_t *build_id; /* NULL when it has none                */
+    uint32_t build_id_bytes;
+};
+
+/* Called, on the capturing thread, the first time a module is met, and again
+ * when another module has taken its place.  Serialised; may not capture. */
+typedef void alqi_stack_module_fn(void *arg,
+                                  const struct alqi_stack_module *module);
+
+void alqi_stack_on_module(alqi_stack_module_fn *fn, void *arg);
+
+/* Meets every module that is mapped now (walks the linker's list; not from
+ * malloc or a signal handler). */
+void alqi_stack_meet_all_modules(void);
+
+/* Forgets every decoded rule and every module: call after dlclose. */
+void alqi_stack_forget(void);
+
+/* Makes locks and caches usable in a forked child. */
+void alqi_stack_after_fork_child(void);
+
+struct alqi_stack_counts {
+    uint64_t captures;
+    uint64_t rules_decoded;
+    uint64_t replays; /* captures that ended in verified replay */
+    uint64_t incomplete;
+};
+
+void alqi_stack_counts(struct alqi_stack_counts *out);
+
+#endif

@@ -1,0 +1,44 @@
+/* symbol.h -- addresses to functions and lines, outside the profiled process
+ *
+ * Built on libdw; linked into the command only, never into the preload.
+ * Not thread-safe. */
+#ifndef ALQI_STACK_SYMBOL_H
+#define ALQI_STACK_SYMBOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct alqi_symbol_table;  /* all modules known so far */
+struct alqi_symbol_module; /* one file                 */
+
+/* One source position; inlined callees follow their callers. */
+struct alqi_symbol_frame {
+    const char *function; /* demangled; or "module+0xoffset"; never NULL    */
+    const char *file;     /* source file; without line table the module name */
+    uint32_t line;        /* 0 when unknown */
+    uint32_t column;
+};
+
+/* debuginfod is asked only when `allow_network` and DEBUGINFOD_URLS say so. */
+struct alqi_symbol_table *alqi_symbol_table_new(bool allow_network);
+void alqi_symbol_table_drop(struct alqi_symbol_table *table);
+
+/* Opens a module by path, or by build-id when the file at the path is gone or
+ * has another one (then *note says so).  Never fails: a module that cannot be
+ * read gives "name+0xoffset" frames.  Equal (path, build id) give the same
+ * module. */
+struct alqi_symbol_module *
+alqi_symbol_module_open(struct alqi_symbol_table *table, const char *path,
+                        const uint8_t *build_id, size_t build_id_bytes);
+
+/* NULL, or one line that says what is missing and what that costs. */
+const char *alqi_symbol_module_note(const struct alqi_symbol_module *module);
+
+/* Resolves a file-relative address (run-time address - bias).  Callers pass a
+ * return address minus 1.  Returns the number of frames, outermost first,
+ * inlined ones last; >= 1.  *frames stays valid until the table is dropped. */
+size_t alqi_symbol_resolve(struct alqi_symbol_module *module, uint64_t address,
+                           const struct alqi_symbol_frame **frames);
+
+#endif

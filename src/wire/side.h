@@ -1,0 +1,48 @@
+/* side.h -- what Aliquot's traces carry in side records   [doc/design/wire.md]
+ *
+ * A side record is a location record whose code no stack uses; every memtrace
+ * tool reads over it in silence.  Codes with the top bits 101010 (bit 63 to
+ * 58) are ours; bits 57..56 give the kind, the rest the number.
+ *
+ *   THREAD  number = thread index: the allocations that follow in the stream
+ *           were made by that thread.  No entries.
+ *   TEXT    number = running number: one entry whose function name is a line
+ *           "key a=b c=d"; see below.
+ *
+ * Text lines (values are percent-encoded: space, '%', '=' and control bytes):
+ *   thread   index= tid= name=
+ *   module   id= start= end= bias= path= build_id=      (hex addresses)
+ *   end      samples= frees= dropped_nested= dropped_nomem= dropped_space=
+ *            dropped_cap= ended=exit|killed|running     (once, last record)
+ *   cmdline  arg0= ...                                   (cut at 4000 bytes) */
+#ifndef ALQI_WIRE_SIDE_H
+#define ALQI_WIRE_SIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ALQI_SIDE_PREFIX ((uint64_t)0x2A << 58)
+#define ALQI_SIDE_MASK ((uint64_t)0x3F << 58)
+#define ALQI_SIDE_KIND_MASK ((uint64_t)3 << 56)
+#define ALQI_SIDE_THREAD ((uint64_t)1 << 56)
+#define ALQI_SIDE_TEXT ((uint64_t)2 << 56)
+#define ALQI_SIDE_NUMBER_MASK (((uint64_t)1 << 56) - 1)
+
+static inline bool
+alqi_side_is(uint64_t code)
+{
+    return (code & ALQI_SIDE_MASK) == ALQI_SIDE_PREFIX;
+}
+
+/* Appends " key=value" (the first word of a line has no key) percent-encoded;
+ * returns the new length, or n_used unchanged when it does not fit. */
+size_t alqi_side_put(char *line, size_t capacity, size_t n_used,
+                     const char *key, const char *value);
+
+/* Finds key in line and decodes its value into out (NUL-terminated, cut to
+ * fit); false when the key is not there. */
+bool alqi_side_get(const char *line, const char *key, char *out,
+                   size_t capacity);
+
+#endif
