@@ -23,8 +23,9 @@ if(ALQ_WERROR)
     target_compile_options(alq_flags INTERFACE -Werror)
 endif()
 if(ALQ_SANITIZE)
+    # A finding must end the test, or nobody sees it.
     target_compile_options(alq_flags INTERFACE -fsanitize=${ALQ_SANITIZE}
-        -fno-omit-frame-pointer)
+        -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(alq_flags INTERFACE -fsanitize=${ALQ_SANITIZE})
 endif()
 

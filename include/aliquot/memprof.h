@@ -207,7 +207,10 @@ ALQ_API enum alq_status alq_memprof_each(
 ALQ_API void alq_profile_counts(const struct alq_profile *profile,
                                 struct alq_memprof_counts *out);
 
-/* alq_profile_seed -- the seed in use; never 0 */
+/* alq_profile_seed -- the seed in use; never 0
+ *
+ * Threads  Any.
+ * GC       No effect. */
 ALQ_API uint64_t alq_profile_seed(const struct alq_profile *profile);
 
 /* alq_profile_drop -- give one reference back

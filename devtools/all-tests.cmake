@@ -1,0 +1,104 @@
+# Joins the tests of several build trees into one CTest tree, build/all, so
+# that one run, with one closing line, speaks for all of them.  A test's name
+# gets its preset in front: rel:wire/codec.
+#
+#   cmake -P devtools/all-tests.cmake
+#
+# Which tests run where:
+#   check     looks at sources and libraries, once is enough (rel)
+#   preload   replaces malloc, as ASan and TSan do: not with them
+#   system    runs whole programs (rel, dbg)
+cmake_minimum_required(VERSION 3.25)
+
+set(build ${CMAKE_CURRENT_LIST_DIR}/../build)
+file(REAL_PATH ${build} build)
+set(presets rel chk dbg hard asan tsan clang)
+set(without_rel "^none$")
+set(without_dbg "^check$")
+set(without_chk "^(check|system)$")
+set(without_hard "^(check|system)$")
+set(without_clang "^(check|system)$")
+set(without_asan "^(check|system|preload)$")
+set(without_tsan "^(check|system|preload)$")
+
+# ThreadSanitizer cannot place its shadow when the kernel randomises
+# addresses widely; setarch turns that off where the system lets it.
+set(launcher_tsan)
+execute_process(COMMAND setarch -R true RESULT_VARIABLE status
+    OUTPUT_QUIET ERROR_QUIET)
+if(status EQUAL 0)
+    set(launcher_tsan setarch -R)
+endif()
+
+# Values of a JSON array or scalar as a CMake list, each with `prefix`.
+function(values out json member prefix)
+    string(JSON type TYPE "${json}" ${member})
+    set(list)
+    if(type STREQUAL "ARRAY")
+        string(JSON n LENGTH "${json}" ${member})
+        if(n GREATER 0)
+            math(EXPR last "${n} - 1")
+            foreach(i RANGE ${last})
+                string(JSON item GET "${json}" ${member} ${i})
+                list(APPEND list "${prefix}${item}")
+            endforeach()
+        endif()
+    else()
+        string(JSON item GET "${json}" ${member})
+        set(list "${prefix}${item}")
+    endif()
+    set(${out} "${list}" PARENT_SCOPE)
+endfunction()
+
+function(add_tree preset)
+    execute_process(COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${build}/${preset}
+        --show-only=json-v1 -LE "${without_${preset}}"
+        OUTPUT_VARIABLE tree COMMAND_ERROR_IS_FATAL ANY)
+    string(JSON n LENGTH "${tree}" tests)
+    if(n EQUAL 0)
+        message(FATAL_ERROR "no tests in ${build}/${preset}")
+    endif()
+    math(EXPR last "${n} - 1")
+    foreach(t RANGE ${last})
+        string(JSON test GET "${tree}" tests ${t})
+        add_one(${preset} "${test}")
+    endforeach()
+endfunction()
+
+function(add_one preset test)
+    string(JSON name GET "${test}" name)
+    string(JSON n ERROR_VARIABLE missing LENGTH "${test}" command)
+    if(missing)
+        message(FATAL_ERROR "${preset}:${name} is not built")
+    endif()
+    set(text "add_test([=[${preset}:${name}]=]")
+    foreach(word ${launcher_${preset}})
+        string(APPEND text " ${word}")
+    endforeach()
+    math(EXPR last "${n} - 1")
+    foreach(i RANGE ${last})
+        string(JSON word GET "${test}" command ${i})
+        string(APPEND text " [=[${word}]=]")
+    endforeach()
+    string(APPEND text ")\nset_tests_properties([=[${preset}:${name}]=] "
+        "PROPERTIES")
+
+    string(JSON n LENGTH "${test}" properties)
+    math(EXPR last "${n} - 1")
+    foreach(i RANGE ${last})
+        string(JSON property GET "${test}" properties ${i})
+        string(JSON key GET "${property}" name)
+        set(prefix "")
+        if(key MATCHES "^(DEPENDS|FIXTURES_.*)$")
+            set(prefix "${preset}:") # these name tests or tie them together
+        endif()
+        values(value "${property}" value "${prefix}")
+        string(APPEND text " ${key} [=[${value}]=]")
+    endforeach()
+    file(APPEND ${build}/all/CTestTestfile.cmake "${text})\n")
+endfunction()
+
+file(REMOVE ${build}/all/CTestTestfile.cmake)
+foreach(preset ${presets})
+    add_tree(${preset})
+endforeach()

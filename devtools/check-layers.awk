@@ -1,0 +1,168 @@
+# The reader behind check-layers: the table first, then every source file.
+# Runs in the root of the tree; portable awk, nothing else.
+
+function complain(where, rule, text)
+{
+    printf "%s: %s: %s\n", where, rule, text
+    bad = 1
+}
+
+# The part of src/PART/file, "" for files outside src/.
+function part_of(path,    piece)
+{
+    if (path !~ /^src\/[^\/]+\//)
+        return ""
+    split(path, piece, "/")
+    return piece[2]
+}
+
+function exists(path,    line, result)
+{
+    if (!(path in found)) {
+        result = (getline line < path)
+        close(path)
+        found[path] = (result >= 0)
+    }
+    return found[path]
+}
+
+# A module is a .c and its .h taken as one: base/list for base/list.[ch].
+function module_of(path)
+{
+    sub(/^src\//, "", path)
+    sub(/(_test)?\.[chS]$/, "", path)
+    return path
+}
+
+function edge(graph, from, to, where)
+{
+    if (!((graph, from, to) in seen)) {
+        seen[graph, from, to] = where
+        if (!((graph, from) in next_of))
+            nodes[++n_nodes] = graph SUBSEP from
+        next_of[graph, from] = next_of[graph, from] " " to
+    }
+}
+
+# ---- the table
+
+FILENAME == "src/LAYERS" {
+    sub(/#.*/, "")
+    if (NF == 0)
+        next
+    here = FILENAME ":" FNR
+    if ($1 in level)
+        complain(here, "table", "a second row for " $1)
+    if ($2 !~ /^[0-9]+$/)
+        complain(here, "table", "level of " $1 " is no number")
+    level[$1] = $2
+    row[$1] = here
+    for (i = 3; i <= NF; i++) {
+        if (!($i in level))
+            complain(here, "table", $1 " names " $i ", which no row above has")
+        else if (level[$i] >= level[$1])
+            complain(here, "table", $1 " (level " $2 ") names " $i \
+                " (level " level[$i] ")")
+        allowed[$1, $i] = 1
+    }
+    next
+}
+
+# ---- the sources
+
+FNR == 1 {
+    part = part_of(FILENAME)
+    if (part != "" && !(part in level) && !(part in told)) {
+        told[part] = 1
+        complain(FILENAME ":1", "table", "src/LAYERS has no row for " part)
+    }
+}
+
+/^[ \t]*#[ \t]*(if|elif|ifdef|ifndef)/ {
+    if (part != "" && part != "plat" &&
+        /__(linux|APPLE|FreeBSD|OpenBSD|NetBSD|sun)__|_WIN32|__ANDROID__/)
+        complain(FILENAME ":" FNR, "port", "only src/plat asks which " \
+            "operating system this is")
+}
+
+/^[ \t]*#[ \t]*include[ \t]*"/ {
+    target = $0
+    sub(/^[^"]*"/, "", target)
+    sub(/".*/, "", target)
+    here = FILENAME ":" FNR
+    if (FILENAME ~ /^include\// || FILENAME ~ /^examples\//) {
+        complain(here, "public", "includes \"" target "\"; only <aliquot/...>")
+        next
+    }
+    if (part == "")
+        next
+    inside(here, target)
+}
+
+/^[ \t]*#[ \t]*include[ \t]*<aliquot\// {
+    target = $0
+    sub(/^[^<]*</, "", target)
+    sub(/>.*/, "", target)
+    if (!exists("include/" target))
+        complain(FILENAME ":" FNR, "path", "no include/" target)
+    if (FILENAME ~ /^include\//)
+        edge("header", FILENAME, "include/" target, FILENAME ":" FNR)
+}
+
+# One #include "target" of a file in src/.
+function inside(here, target,    to)
+{
+    to = target
+    sub(/\/.*/, "", to)
+    if (target !~ /^[a-z0-9_]+\/[a-zA-Z0-9_.\/-]+$/ || target ~ /\.\./) {
+        complain(here, "path", "\"" target "\" is not \"folder/file.h\"")
+        return
+    }
+    if (!exists("src/" target)) {
+        complain(here, "path", "no src/" target)
+        return
+    }
+    if (to != part && !((part, to) in allowed)) {
+        complain(here, "layer", part " (level " level[part] \
+            ") may not include " to " (level " level[to] "): " target)
+        return
+    }
+    if (to == part) {
+        if (FILENAME ~ /\.h$/)
+            edge("header", FILENAME, "src/" target, here)
+        if (FILENAME !~ /_test\.c$/ &&
+            module_of(FILENAME) != module_of(target))
+            edge("module", module_of(FILENAME), module_of(target), here)
+    }
+}
+
+# ---- rings: depth first, grey nodes are on the path
+
+function visit(graph, node, depth,    list, n, i, k, chain, start)
+{
+    colour[graph, node] = "grey"
+    path[depth] = node
+    n = split(next_of[graph, node], list, " ")
+    for (i = 1; i <= n; i++) {
+        if (colour[graph, list[i]] == "grey") {
+            start = depth
+            while (path[start] != list[i])
+                start--
+            chain = ""
+            for (k = start; k <= depth; k++)
+                chain = chain path[k] " -> "
+            complain(seen[graph, node, list[i]], "ring", chain list[i])
+        } else if (colour[graph, list[i]] == "")
+            visit(graph, list[i], depth + 1)
+    }
+    colour[graph, node] = "black"
+}
+
+END {
+    for (node = 1; node <= n_nodes; node++) {
+        split(nodes[node], pair, SUBSEP)
+        if (colour[pair[1], pair[2]] == "")
+            visit(pair[1], pair[2], 1)
+    }
+    exit bad
+}
