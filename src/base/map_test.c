@@ -1,0 +1,60 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/base.h"
+#include "base/map.h"
+
+enum { KEYS = 512, STEPS = 400000 };
+
+/* The map against an array, keys few enough to collide and to come back. */
+static void
+agrees_with_an_array(void **state)
+{
+    struct alqi_base_map map = {0};
+    uint64_t want[KEYS], x = 42, value;
+    bool has[KEYS];
+    size_t n = 0, n_takes = 0;
+
+    (void)state;
+    memset(has, 0, sizeof has);
+    for (unsigned i = 0; i < STEPS; i++) {
+        uint64_t r = x = alqi_base_mix(x + i);
+        unsigned k = (unsigned)(r % KEYS);
+
+        if ((r >> 40) % 5 < 3) {
+            assert_true(alqi_base_map_put(&map, k, r));
+            n += !has[k];
+            has[k] = true;
+            want[k] = r;
+        } else {
+            bool took = alqi_base_map_take(&map, k, &value);
+
+            assert_int_equal(took, has[k]);
+            if (took)
+                assert_true(value == want[k]);
+            n -= took;
+            n_takes += took;
+            has[k] = false;
+        }
+        assert_int_equal(map.n_used, n);
+        k = (unsigned)(r >> 20) % KEYS;
+        assert_int_equal(alqi_base_map_get(&map, k, &value), has[k]);
+        if (has[k])
+            assert_true(value == want[k]);
+    }
+    assert_true(n_takes > STEPS / 20);
+    alqi_base_map_clear(&map);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_an_array),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,33 @@
+/* launch.h -- running the program under the preload, faithfully */
+#ifndef ALQI_CLI_LAUNCH_H
+#define ALQI_CLI_LAUNCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct alqi_cli_launch {
+    char *const *argv;    /* of the program */
+    const char *preload;  /* path of libaliquot-preload.so, NULL: none */
+    const char *settings; /* value of ALIQUOT */
+};
+
+struct alqi_cli_launched {
+    pid_t pid;
+    int wait_status;
+    int exec_errno; /* why the program could not be started; 0 */
+};
+
+/* Starts the program, passes signals on to it, and waits for its end.
+ * Returns false, with a message said, when no process could be made. */
+bool alqi_cli_launch(const struct alqi_cli_launch *launch,
+                     struct alqi_cli_launched *out);
+
+/* Ends this process the way the program ended: same status, same signal. */
+int alqi_cli_launch_mirror(int wait_status);
+
+/* Absolute path of the preload: ALIQUOT_PRELOAD_PATH, or beside this command
+ * as built or installed; false, with a message said, when it is not there. */
+bool alqi_cli_preload_find(char *path, size_t capacity);
+
+#endif

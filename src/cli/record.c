@@ -1,0 +1,535 @@
+/* record.c -- aliquot record: run a program, leave a trace of each process
+ *
+ * The preload writes raw recordings into a directory of this run, made beside
+ * the output; when the program has ended, each becomes a trace and the
+ * directory goes.  What cannot become one stays, and is named. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "cli/cli.h"
+#include "cli/convert.h"
+#include "cli/launch.h"
+#include "cli/program.h"
+#include "cli/text.h"
+
+enum {
+    EXIT_OURS = 125,
+    EXIT_NOT_EXECUTABLE = 126,
+    EXIT_NOT_FOUND = 127,
+    DEPTH_DEFAULT = 256
+};
+
+#define INTERVAL_BYTES_DEFAULT (512.0 * 1024)
+#define RECORDING_SUFFIX ".alqraw"
+
+enum { OPT_RATE = 128, OPT_INTERVAL, OPT_DEPTH, OPT_FOLLOW, OPT_SEED };
+
+const struct alqi_cli_option alqi_cli_record_options[] = {
+    {'o', "output", "FILE", NULL, "the trace; default aliquot.PROGRAM.PID.ctf"},
+    {'f', "force", NULL, NULL, "overwrite FILE if it exists"},
+    {OPT_INTERVAL, "interval", "N[K|M|G]", NULL,
+     "mean bytes between samples; default 512K"},
+    {OPT_RATE, "rate", "R", NULL,
+     "samples per 8-byte word instead, 0 to 1; 1 records every block"},
+    {OPT_DEPTH, "depth", "N", NULL, "frames kept per stack; default 256"},
+    {OPT_FOLLOW, "follow", NULL, NULL,
+     "record programs that are exec'd too, one trace a process"},
+    {OPT_SEED, "seed", "N", NULL, "of the sampling; default: random"},
+    {'q', "quiet", NULL, NULL, "say nothing but errors"},
+    {0},
+};
+
+struct record {
+    const char *output;
+    double rate; /* samples per word */
+    unsigned depth;
+    uint64_t seed;
+    bool is_forced;
+    bool is_following;
+    bool is_quiet;
+    char directory[PATH_MAX]; /* of the raw recordings */
+    char base[PATH_MAX];      /* output without .ctf, for further processes */
+    pid_t pid;                /* of the program */
+    int wait_status;
+    struct alqi_symbol_table *symbols;
+    unsigned n_traces;
+    unsigned n_left;
+    bool has_main;
+};
+
+/* ---- options
+ * ------------------------------------------------------------------ */
+
+static bool
+bytes_parse(const char *text, double *bytes)
+{
+    char *end;
+    double v = strtod(text, &end);
+
+    if (end == text || !isfinite(v))
+        return false;
+    switch (*end) {
+    case 'G':
+    case 'g':
+        v *= 1024;
+        /* fall through */
+    case 'M':
+    case 'm':
+        v *= 1024;
+        /* fall through */
+    case 'K':
+    case 'k':
+        v *= 1024;
+        end++;
+        if (*end == 'i')
+            end++;
+        break;
+    }
+    if (*end == 'B')
+        end++;
+    *bytes = v;
+    return *end == '\0';
+}
+
+static bool
+refuse(const char *option, const char *value, const char *range)
+{
+    alqi_cli_say("record: --%s %s: %s", option, value, range);
+    return false;
+}
+
+static bool
+set_number(struct record *r, int id, const char *value)
+{
+    char *end;
+    double v;
+
+    switch (id) {
+    case OPT_INTERVAL:
+        if (!bytes_parse(value, &v) || v < ALQI_WORD_BYTES)
+            return refuse("interval", value, "a size from 8 on, such as 64K");
+        r->rate = ALQI_WORD_BYTES / v;
+        return true;
+    case OPT_RATE:
+        v = strtod(value, &end);
+        if (*end != '\0' || end == value || !(v >= 0 && v <= 1))
+            return refuse("rate", value, "a number from 0 to 1");
+        r->rate = v;
+        return true;
+    case OPT_DEPTH:
+        v = strtod(value, &end);
+        if (*end != '\0' || !(v >= 1 && v <= ALQI_RAW_FRAMES_MAX))
+            return refuse("depth", value, "a number from 1 to 4096");
+        r->depth = (unsigned)v;
+        return true;
+    default:
+        errno = 0;
+        r->seed = strtoull(value, &end, 0);
+        if (*end != '\0' || end == value || errno != 0)
+            return refuse("seed", value, "a whole number below 2^64");
+        return true;
+    }
+}
+
+static bool
+set_option(void *arg, int id, const char *value)
+{
+    struct record *r = arg;
+
+    switch (id) {
+    case 'o':
+        r->output = value;
+        return true;
+    case 'f':
+        r->is_forced = true;
+        return true;
+    case 'q':
+        r->is_quiet = true;
+        return true;
+    case OPT_FOLLOW:
+        r->is_following = true;
+        return true;
+    default:
+        return set_number(r, id, value);
+    }
+}
+
+/* ---- before the start
+ * ------------------------------------------------------------ */
+
+static int
+program_refuse(const char *name, const struct alqi_cli_program *p)
+{
+    const char *file = p->interpreter[0] ? p->interpreter : p->path;
+
+    switch (p->kind) {
+    case ALQI_PROGRAM_NOT_FOUND:
+        alqi_cli_say("record: %s: not found", name);
+        return EXIT_NOT_FOUND;
+    case ALQI_PROGRAM_NOT_EXEC:
+        alqi_cli_say("record: %s: not an executable file", p->path);
+        return EXIT_NOT_EXECUTABLE;
+    case ALQI_PROGRAM_STATIC:
+        alqi_cli_say("record: %s is statically linked: there is no dynamic "
+                     "linker to load the profiler, so nothing would be "
+                     "recorded; relink it dynamically",
+                     file);
+        return EXIT_OURS;
+    default:
+        alqi_cli_say("record: %s is %s: the profiler is built for this "
+                     "machine's 64-bit programs only",
+                     file, p->what);
+        return EXIT_OURS;
+    }
+}
+
+static bool
+directory_make(struct record *r)
+{
+    char parent[PATH_MAX], full[PATH_MAX];
+    const char *output = r->output != NULL ? r->output : "aliquot";
+    const char *slash = strrchr(output, '/');
+
+    snprintf(parent, sizeof parent, "%.*s",
+             slash != NULL ? (int)(slash - output + (slash == output)) : 1,
+             slash != NULL ? output : ".");
+    if (realpath(parent, full) == NULL) {
+        alqi_cli_say("record: %s: %s", parent, strerror(errno));
+        return false;
+    }
+    if (snprintf(r->directory, sizeof r->directory, "%s/aliquot-raw.XXXXXX",
+                 full) >= (int)sizeof r->directory ||
+        mkdtemp(r->directory) == NULL) {
+        alqi_cli_say("record: cannot make a directory in %s: %s", full,
+                     strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+static bool
+output_check(const struct record *r)
+{
+    struct stat st;
+
+    if (r->output == NULL || r->is_forced || stat(r->output, &st) != 0 ||
+        !S_ISREG(st.st_mode))
+        return true;
+    alqi_cli_say("record: %s exists; -f overwrites it", r->output);
+    return false;
+}
+
+static char *
+settings_make(const struct record *r, const char *preload)
+{
+    char *text;
+    int n = asprintf(
+        &text,
+        "rate=%.17g,depth=%u,seed=%" PRIu64
+        ",follow=%d,preload=%s,out=%s/%%e.%%p.%%n" RECORDING_SUFFIX,
+        r->rate, r->depth, r->seed, r->is_following, preload, r->directory);
+
+    return n < 0 ? NULL : text;
+}
+
+/* ---- after the end
+ * ---------------------------------------------------------------- */
+
+static bool
+packet_write(void *arg, const void *bytes, size_t n)
+{
+    return fwrite(bytes, 1, n, arg) == n;
+}
+
+static const char *
+base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+/* The trace's name: the program's first image gets the one asked for. */
+static FILE *
+trace_create(struct record *r, const struct alqi_raw_header *h, char *path,
+             size_t capacity)
+{
+    bool is_main = (pid_t)h->pid == r->pid && !r->has_main;
+    const char *exe = h->executable[0] ? base_name(h->executable) : "program";
+
+    for (unsigned attempt = 0; attempt < 1000; attempt++) {
+        int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL;
+        int fd;
+
+        if (is_main && r->output != NULL) {
+            snprintf(path, capacity, "%s", r->output);
+            flags ^= O_EXCL | (r->is_forced ? O_TRUNC : O_EXCL);
+        } else if (attempt == 0) {
+            snprintf(path, capacity, "%s.%s.%u.ctf", r->base, exe, h->pid);
+        } else {
+            snprintf(path, capacity, "%s.%s.%u.%u.ctf", r->base, exe, h->pid,
+                     attempt);
+        }
+        if (is_main && r->output != NULL && !r->is_forced)
+            flags |= O_EXCL;
+        fd = open(path, flags, 0644);
+        if (fd >= 0) {
+            r->has_main = r->has_main || is_main;
+            return fdopen(fd, "w");
+        }
+        if (errno != EEXIST || (is_main && r->output != NULL))
+            break;
+    }
+    alqi_cli_say("record: cannot create %s: %s", path, strerror(errno));
+    return NULL;
+}
+
+static void
+say_drops(const struct alqi_raw_header *h,
+          const struct alqi_cli_convert_result *result)
+{
+    static const struct {
+        enum alqi_raw_counter counter;
+        const char *text;
+    } reasons[] = {
+        {ALQI_RAW_DROPPED_SPACE, "samples dropped: no room in the file"},
+        {ALQI_RAW_DROPPED_NOMEM, "samples dropped: no memory"},
+        {ALQI_RAW_DROPPED_NESTED, "samples dropped: inside a signal handler"},
+        {ALQI_RAW_DROPPED_CAP, "samples dropped: too many tracked blocks"},
+        {ALQI_RAW_LOST_FREES, "frees not recorded: no room in the file"},
+    };
+
+    for (size_t i = 0; i < ALQI_COUNT_OF(reasons); i++) {
+        uint64_t n = atomic_load(&h->counters[reasons[i].counter]);
+
+        if (n > 0)
+            alqi_cli_say("%u: %" PRIu64 " %s", h->pid, n, reasons[i].text);
+    }
+    if (result->n_damaged_chunks > 0)
+        alqi_cli_say("%u: %" PRIu64 " damaged parts of the recording left out",
+                     h->pid, result->n_damaged_chunks);
+}
+
+static void
+say_result(const struct record *r, const struct alqi_raw_header *h,
+           const struct alqi_cli_convert_result *result, const char *path)
+{
+    if (r->is_quiet)
+        return;
+    alqi_cli_say("%s (%u): %s samples of %s allocated -> %s",
+                 base_name(h->executable), h->pid,
+                 alqi_cli_text_count((double)result->n_allocs).text,
+                 alqi_cli_text_bytes(result->allocated_bytes).text, path);
+    if (result->n_allocs == 0 &&
+        (atomic_load(&h->flags) & ALQI_RAW_OWN_MALLOC) == 0)
+        alqi_cli_say("%u: no sample: the program allocated little (the mean "
+                     "interval is %s), or not through malloc",
+                     h->pid,
+                     h->rate > 0
+                         ? alqi_cli_text_bytes(ALQI_WORD_BYTES / h->rate).text
+                         : "infinite");
+}
+
+static const char *
+ended_word(const struct record *r, const struct alqi_raw_header *h)
+{
+    if ((pid_t)h->pid == r->pid)
+        return WIFSIGNALED(r->wait_status) ? "killed" : "exit";
+    return (atomic_load(&h->flags) & ALQI_RAW_EXITED) != 0 ? "exit" : "killed";
+}
+
+/* True when the recording became a trace and may go. */
+static bool
+recording_convert(struct record *r, const char *raw_path)
+{
+    struct alqi_cli_convert_result result;
+    struct alqi_cli_recording *recording;
+    const struct alqi_raw_header *h;
+    char error[200], path[PATH_MAX];
+    enum alq_status status;
+    FILE *out;
+
+    recording = alqi_cli_recording_open(raw_path, error, sizeof error);
+    if (recording == NULL) {
+        alqi_cli_say("record: %s: %s", raw_path, error);
+        return false;
+    }
+    h = alqi_cli_recording_header(recording);
+    if (alqi_cli_recording_is_live(recording)) {
+        alqi_cli_say("%s (%u) runs on and is recorded to %s, which every "
+                     "verb reads as it stands",
+                     base_name(h->executable), h->pid, raw_path);
+        alqi_cli_recording_drop(recording);
+        return false;
+    }
+    out = trace_create(r, h, path, sizeof path);
+    if (out == NULL) {
+        alqi_cli_recording_drop(recording);
+        return false;
+    }
+    status = alqi_cli_convert(recording, ended_word(r, h), r->symbols,
+                              packet_write, out, &result);
+    if (fclose(out) != 0 && status == ALQ_OK)
+        status = ALQ_EIO;
+    if (status == ALQ_OK) {
+        say_result(r, h, &result, path);
+        say_drops(h, &result);
+        r->n_traces++;
+    } else {
+        alqi_cli_say("record: writing %s: %s", path, alq_status_text(status));
+    }
+    alqi_cli_recording_drop(recording);
+    return status == ALQ_OK;
+}
+
+static int
+by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strverscmp((*a)->d_name, (*b)->d_name);
+}
+
+static int
+is_recording_name(const struct dirent *entry)
+{
+    size_t n = strlen(entry->d_name), k = strlen(RECORDING_SUFFIX);
+
+    return n > k && strcmp(entry->d_name + n - k, RECORDING_SUFFIX) == 0;
+}
+
+static void
+recordings_convert(struct record *r)
+{
+    struct dirent **names;
+    int n = scandir(r->directory, &names, is_recording_name, by_name);
+
+    r->symbols = alqi_symbol_table_new(true);
+    for (int i = 0; i < n; i++) {
+        char path[PATH_MAX + 300];
+
+        snprintf(path, sizeof path, "%s/%s", r->directory, names[i]->d_name);
+        if (r->symbols != NULL && recording_convert(r, path))
+            unlink(path);
+        else
+            r->n_left++;
+        free(names[i]);
+    }
+    if (n >= 0)
+        free(names);
+    alqi_symbol_table_drop(r->symbols);
+    if (r->n_left > 0)
+        alqi_cli_say("%u recordings stay in %s; 'aliquot report FILE' reads "
+                     "them as they are",
+                     r->n_left, r->directory);
+    else if (rmdir(r->directory) != 0)
+        alqi_cli_say("record: cannot remove %s: %s", r->directory,
+                     strerror(errno));
+}
+
+/* ---- the verb
+ * -------------------------------------------------------------------------- */
+
+static int
+exec_failed(const char *name, int error)
+{
+    alqi_cli_say("record: cannot run %s: %s", name, strerror(error));
+    return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+static int
+run(struct record *r, struct alqi_cli_launch *launch)
+{
+    struct alqi_cli_launched launched;
+
+    if (!alqi_cli_launch(launch, &launched)) {
+        rmdir(r->directory);
+        return EXIT_OURS;
+    }
+    if (launched.exec_errno != 0) {
+        rmdir(r->directory);
+        return exec_failed(launch->argv[0], launched.exec_errno);
+    }
+    r->pid = launched.pid;
+    r->wait_status = launched.wait_status;
+    recordings_convert(r);
+    if (r->n_traces == 0 && r->n_left == 0)
+        alqi_cli_say("record: %s left no recording: the preload was not "
+                     "loaded into it, or it could not write to %s",
+                     launch->argv[0], r->directory);
+    return alqi_cli_launch_mirror(r->wait_status);
+}
+
+/* A program that the dynamic linker will not let us into runs all the same. */
+static int
+run_unrecorded(char **argv, const struct alqi_cli_program *p)
+{
+    struct alqi_cli_launch launch = {.argv = argv};
+    struct alqi_cli_launched launched;
+
+    alqi_cli_say("record: off: %s is %s, and the dynamic linker loads no "
+                 "profiler into such a program",
+                 p->path, p->what);
+    if (!alqi_cli_launch(&launch, &launched))
+        return EXIT_OURS;
+    if (launched.exec_errno != 0)
+        return exec_failed(argv[0], launched.exec_errno);
+    return alqi_cli_launch_mirror(launched.wait_status);
+}
+
+static void
+base_set(struct record *r)
+{
+    size_t n;
+
+    snprintf(r->base, sizeof r->base, "%s",
+             r->output != NULL ? r->output : "aliquot");
+    n = strlen(r->base);
+    if (n > 4 && strcmp(r->base + n - 4, ".ctf") == 0)
+        r->base[n - 4] = '\0';
+}
+
+int
+alqi_cli_record(int argc, char **argv)
+{
+    static struct record r = {.rate = ALQI_WORD_BYTES / INTERVAL_BYTES_DEFAULT,
+                              .depth = DEPTH_DEFAULT};
+    static struct alqi_cli_program program;
+    struct alqi_cli_launch launch = {0};
+    char preload[PATH_MAX];
+    char *settings;
+    int first, status;
+
+    status = alqi_cli_parse("record", argc, argv, set_option, &r, &first);
+    if (status >= 0)
+        return status;
+    if (first >= argc)
+        return alqi_cli_usage("record", "record: no program to run");
+    alqi_cli_program_inspect(argv[first], &program);
+    if (program.kind == ALQI_PROGRAM_PRIVILEGED)
+        return run_unrecorded(argv + first, &program);
+    if (program.kind != ALQI_PROGRAM_OK)
+        return program_refuse(argv[first], &program);
+    if (!output_check(&r) || !alqi_cli_preload_find(preload, sizeof preload) ||
+        !directory_make(&r))
+        return EXIT_OURS;
+    base_set(&r);
+    settings = settings_make(&r, preload);
+    if (settings == NULL)
+        return EXIT_OURS;
+    launch.argv = argv + first;
+    launch.preload = preload;
+    launch.settings = settings;
+    status = run(&r, &launch);
+    free(settings);
+    return status;
+}

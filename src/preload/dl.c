@@ -1,0 +1,71 @@
+/* dl.c -- dlopen and dlclose, as far as a profiler must see them
+ *
+ * dlopen looks at its caller (RUNPATH, namespace), so ours ends in a tail call
+ * and the loader sees the program's return address; this file is compiled with
+ * tail calls whatever the build.  RTLD_DEEPBIND would hide the preload from
+ * the library that is opened, and with it all it allocates: it is dropped, and
+ * said once.
+ *
+ * After dlclose another module may take the addresses: what is known of every
+ * address is forgotten (doc/design/stack.md). */
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+
+#include "preload/preload.h"
+
+static void *(*_Atomic real_dlopen)(const char *, int);
+
+static ALQI_NOINLINE int
+mode_without_deepbind(int mode)
+{
+    static _Atomic(bool) has_said;
+
+    if (ALQI_UNLIKELY(
+            atomic_load_explicit(&real_dlopen, memory_order_relaxed) == NULL))
+        atomic_store(&real_dlopen,
+                     (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen"));
+    if ((mode & RTLD_DEEPBIND) == 0)
+        return mode;
+    alqi_preload_count(ALQI_RAW_DEEPBIND_DROPPED, 1);
+    if (alqi_preload_config.is_on && !atomic_exchange(&has_said, true))
+        alqi_preload_say("RTLD_DEEPBIND is dropped from dlopen, or what the "
+                         "library allocates would not be seen");
+    return mode & ~RTLD_DEEPBIND;
+}
+
+ALQI_EXPORT void *
+dlopen(const char *path, int mode)
+{
+    int kept = mode_without_deepbind(mode);
+
+    return real_dlopen(path, kept);
+}
+
+static int
+removals_read(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    *(unsigned long long *)arg = info->dlpi_subs;
+    return 1;
+}
+
+static unsigned long long
+removals(void)
+{
+    unsigned long long n = 0;
+
+    dl_iterate_phdr(removals_read, &n);
+    return n;
+}
+
+ALQI_EXPORT int
+dlclose(void *handle)
+{
+    unsigned long long before = removals();
+    int result = alqi_preload_real.dlclose(handle);
+
+    if (removals() != before)
+        alqi_stack_forget();
+    return result;
+}

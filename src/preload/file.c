@@ -1,0 +1,363 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "preload/file.h"
+#include "preload/preload.h"
+
+enum { NAME_TRIES = 100, RETRY_NS = 1000000000 };
+
+static struct {
+    struct alqi_plat_lock lock; /* of growth: offset, size, descriptor */
+    struct alqi_raw_header *header;
+    int fd;
+    dev_t device;
+    ino_t inode;
+    uint64_t retry_after_ns;
+    bool has_said_full;
+    char path[1200];
+} file = {.fd = -1};
+
+static struct alqi_raw_header nobodys;
+
+struct alqi_raw_header *
+alqi_preload_file_header(void)
+{
+    return file.header != NULL ? file.header : &nobodys;
+}
+
+/* ---- names ------------------------------------------------------------------
+ */
+
+static size_t
+append(char *out, size_t capacity, size_t at, const char *text, size_t n)
+{
+    if (n > capacity - 1 - at)
+        n = capacity - 1 - at;
+    memcpy(out + at, text, n);
+    out[at + n] = '\0';
+    return at + n;
+}
+
+static size_t
+append_number(char *out, size_t capacity, size_t at, unsigned long value)
+{
+    char digits[24];
+    size_t i = sizeof digits;
+
+    do
+        digits[--i] = (char)('0' + value % 10);
+    while ((value /= 10) != 0);
+    return append(out, capacity, at, digits + i, sizeof digits - i);
+}
+
+/* %e is the program's name, %p the pid, %n a number that makes it unique. */
+static bool
+name_expand(char *out, size_t capacity, const char *pattern,
+            const char *executable, unsigned attempt)
+{
+    const char *slash = strrchr(executable, '/');
+    const char *name = slash != NULL ? slash + 1 : executable;
+    bool is_unique = false;
+    size_t at = 0;
+
+    out[0] = '\0';
+    for (const char *p = pattern; *p != '\0'; p++) {
+        if (p[0] == '%' && p[1] == 'e') {
+            at = append(out, capacity, at, name, strlen(name));
+            p++;
+        } else if (p[0] == '%' && p[1] == 'p') {
+            at = append_number(out, capacity, at, (unsigned long)getpid());
+            p++;
+        } else if (p[0] == '%' && p[1] == 'n') {
+            at = append_number(out, capacity, at, attempt);
+            is_unique = true;
+            p++;
+        } else {
+            at = append(out, capacity, at, p, 1);
+        }
+    }
+    if (!is_unique && attempt > 0) {
+        at = append(out, capacity, at, ".", 1);
+        append_number(out, capacity, at, attempt);
+    }
+    return strlen(out) < capacity - 1;
+}
+
+/* ---- the descriptor
+ * ----------------------------------------------------------- */
+
+/* As high as the limit allows, out of the way of programs that expect 3. */
+static int
+fd_move_up(int fd)
+{
+    static const int floors[] = {1000, 230, 100, 20};
+
+    for (size_t i = 0; i < ALQI_COUNT_OF(floors); i++) {
+        int high = fcntl(fd, F_DUPFD_CLOEXEC, floors[i]);
+
+        if (high >= 0) {
+            close(fd);
+            return high;
+        }
+    }
+    return fd;
+}
+
+static bool
+fd_is_ours(int fd)
+{
+    struct stat st;
+
+    return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == file.device &&
+           st.st_ino == file.inode;
+}
+
+/* .inv.mine */
+static bool
+fd_ready(void)
+{
+    int fd;
+
+    if (fd_is_ours(file.fd))
+        return true;
+    file.fd = -1;
+    fd = open(file.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return false;
+    if (!fd_is_ours(fd)) {
+        close(fd);
+        return false;
+    }
+    file.fd = fd_move_up(fd);
+    return true;
+}
+
+/* .inv.blocks; and never a SIGXFSZ. */
+static int
+blocks_reserve(off_t offset, off_t n_bytes)
+{
+    static const char zeros[4096];
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+        limit.rlim_cur != RLIM_INFINITY &&
+        (rlim_t)(offset + n_bytes) > limit.rlim_cur)
+        return EFBIG;
+    if (fallocate(file.fd, 0, offset, n_bytes) == 0)
+        return 0;
+    if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
+        return errno;
+    for (off_t at = 0; at < n_bytes; at += (off_t)sizeof zeros) {
+        ssize_t n = pwrite(file.fd, zeros, sizeof zeros, offset + at);
+
+        if (n != (ssize_t)sizeof zeros)
+            return n < 0 ? errno : ENOSPC;
+    }
+    return 0;
+}
+
+static void *
+range_map(off_t offset, size_t n_bytes)
+{
+    void *p;
+
+    if (!fd_ready() || blocks_reserve(offset, (off_t)n_bytes) != 0)
+        return NULL;
+    p = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd,
+             offset);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+/* ---- header
+ * ---------------------------------------------------------------------- */
+
+static size_t
+file_slurp(const char *path, char *out, size_t capacity)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t n = 0;
+
+    if (fd < 0)
+        return 0;
+    while (n < capacity) {
+        ssize_t got = read(fd, out + n, capacity - n);
+
+        if (got <= 0)
+            break;
+        n += (size_t)got;
+    }
+    close(fd);
+    return n;
+}
+
+/* Field 22 of stat, counted from behind the name, which may hold anything. */
+static uint64_t
+process_start_ticks(void)
+{
+    char text[1024];
+    size_t n = file_slurp("/proc/self/stat", text, sizeof text - 1);
+    const char *p;
+
+    text[n] = '\0';
+    p = strrchr(text, ')');
+    for (unsigned field = 2; p != NULL && field < 22; field++)
+        p = strchr(p + 1, ' ');
+    return p != NULL ? strtoull(p, NULL, 10) : 0;
+}
+
+static void
+header_fill(struct alqi_raw_header *h, const char *executable, uint32_t flags)
+{
+    h->header_bytes = ALQI_RAW_HEADER_BYTES;
+    h->chunk_bytes = ALQI_RAW_CHUNK_BYTES;
+    h->pid = (uint32_t)getpid();
+    h->parent_pid = (uint32_t)getppid();
+    h->depth_frames = alqi_preload_config.depth_frames;
+    h->start_wall_ns = alqi_plat_wall_ns_sigsafe();
+    h->start_mono_ns = alqi_plat_mono_ns_sigsafe();
+    h->process_start_ticks = process_start_ticks();
+    h->rate = alqi_preload_config.rate;
+    h->seed = alqi_preload_config.seed;
+    append(h->executable, sizeof h->executable, 0, executable,
+           strlen(executable));
+    gethostname(h->host, sizeof h->host - 1);
+    h->n_cmdline_bytes = (uint32_t)file_slurp("/proc/self/cmdline", h->cmdline,
+                                              sizeof h->cmdline);
+    atomic_fetch_or(&h->flags, flags);
+    /* Last: a file with the magic is a recording. */
+    memcpy(h->magic, ALQI_RAW_MAGIC, sizeof h->magic);
+}
+
+static void
+say_failed(const char *what)
+{
+    char text[1400];
+
+    snprintf(text, sizeof text, "cannot record: %s %s: %s", what, file.path,
+             strerror(errno));
+    alqi_preload_say(text);
+}
+
+static bool
+file_open_new(const char *executable)
+{
+    for (unsigned attempt = 0; attempt < NAME_TRIES; attempt++) {
+        if (!name_expand(file.path, sizeof file.path, alqi_preload_config.out,
+                         executable, attempt)) {
+            errno = ENAMETOOLONG;
+            return false;
+        }
+        file.fd =
+            open(file.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                 0600);
+        if (file.fd >= 0 || errno != EEXIST)
+            return file.fd >= 0;
+    }
+    return false;
+}
+
+bool
+alqi_preload_file_create(uint32_t flags)
+{
+    char executable[1024] = "";
+    struct alqi_raw_header *header;
+    struct stat st;
+    ssize_t n = readlink("/proc/self/exe", executable, sizeof executable - 1);
+
+    executable[n > 0 ? n : 0] = '\0';
+    if (!file_open_new(executable) || fstat(file.fd, &st) != 0) {
+        say_failed("creating");
+        return false;
+    }
+    file.device = st.st_dev;
+    file.inode = st.st_ino;
+    file.fd = fd_move_up(file.fd);
+    header = range_map(0, ALQI_RAW_HEADER_BYTES);
+    if (header == NULL) {
+        say_failed("mapping");
+        close(file.fd);
+        unlink(file.path);
+        file.fd = -1;
+        return false;
+    }
+    header_fill(header, executable, flags);
+    file.header = header;
+    file.retry_after_ns = 0;
+    file.has_said_full = false;
+    return true;
+}
+
+void
+alqi_preload_file_leave(void)
+{
+    if (file.header != NULL)
+        munmap(file.header, ALQI_RAW_HEADER_BYTES);
+    if (fd_is_ours(file.fd))
+        close(file.fd);
+    file.header = NULL;
+    file.fd = -1;
+    atomic_store_explicit(&file.lock.state, 0, memory_order_relaxed);
+}
+
+/* ---- chunks
+ * ----------------------------------------------------------------------- */
+
+static void
+chunk_failed_locked(uint64_t now_ns)
+{
+    file.retry_after_ns = now_ns + RETRY_NS;
+    if (!file.has_said_full) {
+        file.has_said_full = true;
+        say_failed("samples are dropped while there is no room in");
+    }
+}
+
+struct alqi_raw_chunk_header *
+alqi_preload_file_chunk_new(enum alqi_raw_chunk_kind kind, uint32_t stream,
+                            uint32_t sequence, uint64_t now_ns,
+                            uint64_t first_ordinal)
+{
+    struct alqi_raw_chunk_header *chunk = NULL;
+    int saved = errno;
+    uint32_t n;
+
+    if (file.header == NULL)
+        return NULL;
+    alqi_plat_lock(&file.lock);
+    if (now_ns < file.retry_after_ns)
+        goto out;
+    n = atomic_load_explicit(&file.header->n_chunks, memory_order_relaxed);
+    chunk = range_map(ALQI_RAW_HEADER_BYTES + (off_t)n * ALQI_RAW_CHUNK_BYTES,
+                      ALQI_RAW_CHUNK_BYTES);
+    if (chunk == NULL) {
+        chunk_failed_locked(now_ns);
+        goto out;
+    }
+    chunk->kind = kind;
+    chunk->stream = stream;
+    chunk->sequence = sequence;
+    chunk->start_ns = now_ns;
+    chunk->first_ordinal = first_ordinal;
+    chunk->magic = ALQI_RAW_CHUNK_MAGIC;
+    atomic_store_explicit(&file.header->n_chunks, n + 1, memory_order_release);
+out:
+    alqi_plat_unlock(&file.lock);
+    errno = saved;
+    return chunk;
+}
+
+void
+alqi_preload_file_chunk_done(struct alqi_raw_chunk_header *chunk)
+{
+    int saved = errno;
+
+    munmap(chunk, ALQI_RAW_CHUNK_BYTES);
+    errno = saved;
+}

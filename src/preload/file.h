@@ -1,0 +1,32 @@
+/* file.h -- the recording's file: one shared mapping, grown chunk by chunk
+ *
+ * .inv.blocks  A chunk's blocks are allocated on disk before it is mapped: a
+ *              full disk is an error code here, never a SIGBUS later.
+ * .inv.mine    The descriptor is used only after its device and inode are seen
+ *              to be the recording's: a program may close or replace any. */
+#ifndef ALQI_PRELOAD_FILE_H
+#define ALQI_PRELOAD_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/raw.h"
+
+/* Creates the recording for this process image; false when that failed (said
+ * once on stderr).  Caller holds no lock of ours. */
+bool alqi_preload_file_create(uint32_t flags);
+
+/* The header, or a page of nobody's when there is no file. */
+struct alqi_raw_header *alqi_preload_file_header(void);
+
+/* A fresh chunk, or NULL: no space, or asked again too soon after that. */
+struct alqi_raw_chunk_header *
+alqi_preload_file_chunk_new(enum alqi_raw_chunk_kind kind, uint32_t stream,
+                            uint32_t sequence, uint64_t now_ns,
+                            uint64_t first_ordinal);
+void alqi_preload_file_chunk_done(struct alqi_raw_chunk_header *chunk);
+
+/* In a forked child: the file is the parent's. */
+void alqi_preload_file_leave(void);
+
+#endif

@@ -1,0 +1,110 @@
+/* init.c -- bringing the profiler up, once, when libc is ready */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "preload/preload.h"
+
+_Atomic(bool) alqi_preload_is_up;
+struct alqi_memprof_domain *alqi_preload_domain;
+
+void
+alqi_preload_say(const char *text)
+{
+    char line[1600];
+    int n =
+        snprintf(line, sizeof line, "aliquot: %d: %s\n", (int)getpid(), text);
+
+    if (n > 0)
+        alqi_plat_say_sigsafe(line, (size_t)n < sizeof line ? (size_t)n
+                                                            : sizeof line - 1);
+}
+
+static void
+free_late(void *heap, void *block)
+{
+    (void)heap;
+    alqi_preload_real.free(block);
+}
+
+static struct alqi_memprof_subject subject = {
+    .free_late = free_late,
+    .triggers_stale = alqi_preload_kick_all,
+};
+
+/* The program itself may define malloc: then ours is never called. */
+static bool
+is_bypassed(void)
+{
+    Dl_info winner, ours;
+    void *malloc_in_use = dlsym(RTLD_DEFAULT, "malloc");
+
+    if (malloc_in_use == NULL || dladdr(malloc_in_use, &winner) == 0 ||
+        dladdr((void *)&alqi_preload_is_up, &ours) == 0)
+        return false;
+    if (winner.dli_fbase == ours.dli_fbase)
+        return false;
+    alqi_preload_say("this program brings its own malloc: nothing of it can "
+                     "be recorded");
+    return true;
+}
+
+static void
+on_exit_mark(void)
+{
+    alqi_preload_flag(ALQI_RAW_EXITED);
+}
+
+static bool
+engine_start(void)
+{
+    struct dl_find_object own;
+
+    if (_dl_find_object(&subject, &own) == 0) {
+        subject.skip_lo = (uintptr_t)own.dlfo_map_start;
+        subject.skip_hi = (uintptr_t)own.dlfo_map_end;
+    }
+    alqi_preload_domain = alqi_memprof_domain_new(&subject, NULL, NULL);
+    return alqi_preload_domain != NULL;
+}
+
+static void
+recording_start(void)
+{
+    bool is_hopeless = is_bypassed();
+
+    alqi_preload_recorder_start();
+    if (is_hopeless)
+        alqi_preload_flag(ALQI_RAW_OWN_MALLOC);
+    atexit(on_exit_mark);
+}
+
+__attribute__((constructor)) static void
+start(int argc, char **argv, char **envp)
+{
+    int saved = errno;
+
+    (void)argc;
+    (void)argv;
+    alqi_preload_real_resolve();
+    if (getauxval(AT_SECURE) != 0) {
+        alqi_preload_say("off: the program runs with more rights than its "
+                         "user");
+        return;
+    }
+    alqi_preload_config_read(envp);
+    if (!engine_start()) {
+        alqi_preload_say("off: no memory for the profiler's tables");
+        return;
+    }
+    alqi_preload_fork_install();
+    alqi_preload_threads_start();
+    atomic_store_explicit(&alqi_preload_is_up, true, memory_order_release);
+    if (alqi_preload_config.is_on)
+        recording_start();
+    errno = saved;
+}

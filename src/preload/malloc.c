@@ -1,0 +1,287 @@
+/* malloc.c -- the malloc family: one countdown in malloc, one load in free
+ *
+ * Every block stays where the program's allocator put it.  The fast paths end
+ * in tail calls, so they have no frame of their own.
+ *
+ * .inv.count   see preload.h
+ * .inv.before  A tracked block is untracked before its address can be reused:
+ *              entries leave the index before the real free or realloc. */
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memprof/filter.h"
+#include "preload/preload.h"
+
+__thread struct alqi_preload_hot alqi_preload_hot
+    __attribute__((tls_model("initial-exec")));
+
+/* Counts `words` down; true when the next sampled word is among them. */
+static inline bool
+count_down(uint64_t words)
+{
+    int64_t left = alqi_preload_hot.left_words - (int64_t)words;
+
+    alqi_preload_hot.left_words = left;
+    return ALQI_UNLIKELY(left < 0);
+}
+
+static void
+sample(struct alqi_preload_thread *thread, void *block, size_t size_bytes,
+       uint64_t words_after)
+{
+    struct alqi_stack_regs regs = alqi_stack_regs_here();
+    int saved = errno;
+    uint64_t gap_words;
+
+    alqi_preload_hot.left_words = ALQI_PARKED;
+    gap_words = alqi_memprof_sampled(&thread->memprof, block, size_bytes,
+                                     words_after, &regs);
+    alqi_preload_arm(thread, gap_words);
+    errno = saved;
+}
+
+/* The countdown passed zero in this allocation of `words`. */
+static ALQI_NOINLINE void *
+tripped(void *block, size_t size_bytes, uint64_t words)
+{
+    struct alqi_preload_hot *hot = &alqi_preload_hot;
+    struct alqi_preload_thread *thread = hot->thread;
+    int64_t left = hot->left_words;
+
+    if (ALQI_UNLIKELY(alqi_preload_is_stray_fork()))
+        thread = alqi_preload_fork_child_unprepared();
+    if (block == NULL) {
+        /* A failed request is no trial.  A fresh draw keeps the law: had the
+         * words not tripped, the rest of the gap would be as good as new. */
+        if (thread != NULL)
+            alqi_preload_rearm(thread);
+        else
+            hot->left_words = 0;
+        return NULL;
+    }
+    if (thread == NULL || left < ALQI_KICKED / 2) {
+        /* New thread, or new profiles: draw, then try these words. */
+        if (thread == NULL)
+            thread = alqi_preload_thread_attach();
+        else
+            alqi_preload_rearm(thread);
+        if (thread == NULL || !count_down(words))
+            return block;
+        left = hot->left_words;
+    }
+    if (thread->memprof.mode != ALQI_MEMPROF_IDLE) {
+        hot->left_words = ALQI_PARKED;
+        return block;
+    }
+    sample(thread, block, size_bytes, (uint64_t)(-left) - 1);
+    return block;
+}
+
+static inline void *
+tried(void *block, size_t size_bytes)
+{
+    uint64_t words;
+
+    if (block == NULL)
+        return NULL;
+    words = alqi_base_malloc_words(size_bytes);
+    return count_down(words) ? tripped(block, size_bytes, words) : block;
+}
+
+static ALQI_NOINLINE void *
+malloc_slow(size_t size)
+{
+    return tripped(alqi_preload_real.malloc(size), size, (size + 15) >> 3);
+}
+
+ALQI_EXPORT void *
+malloc(size_t size)
+{
+    /* (size + 15) >> 3 is alqi_base_malloc_words(size) below SIZE_MAX - 15,
+     * and at most 1 above: such requests fail. */
+    if (count_down((size + 15) >> 3))
+        return malloc_slow(size);
+    return alqi_preload_real.malloc(size);
+}
+
+ALQI_EXPORT void *
+calloc(size_t n, size_t size)
+{
+    size_t bytes;
+
+    if (__builtin_mul_overflow(n, size, &bytes))
+        bytes = SIZE_MAX;
+    return tried(alqi_preload_real.calloc(n, size), bytes);
+}
+
+/* ---- free ------------------------------------------------------------------
+ */
+
+/* Whether the caller may go on and free the block. */
+static bool
+untrack(void *block)
+{
+    struct alqi_preload_thread *thread = alqi_preload_hot.thread;
+    int saved = errno;
+    bool may_free;
+
+    if (ALQI_UNLIKELY(alqi_preload_is_stray_fork()))
+        thread = alqi_preload_fork_child_unprepared();
+    if (ALQI_LIKELY(thread != NULL)) {
+        int64_t left = alqi_preload_park(thread);
+
+        may_free = alqi_memprof_freeing(&thread->memprof, block);
+        alqi_preload_unpark(thread, left);
+    } else {
+        thread = alqi_preload_orphan_lock();
+        may_free =
+            thread == NULL || alqi_memprof_freeing(&thread->memprof, block);
+        alqi_preload_orphan_unlock(thread);
+    }
+    errno = saved;
+    return may_free;
+}
+
+static ALQI_NOINLINE void
+free_slow(void *block)
+{
+    if (block == NULL || alqi_preload_is_boot(block))
+        return;
+    if (untrack(block))
+        alqi_preload_real.free(block);
+}
+
+ALQI_EXPORT void
+free(void *block)
+{
+    if (ALQI_UNLIKELY(alqi_memprof_filter_hit(block)))
+        free_slow(block);
+    else
+        alqi_preload_real.free(block);
+}
+
+/* ---- realloc ---------------------------------------------------------------
+ */
+
+static void *
+realloc_boot(void *block, size_t size)
+{
+    size_t old = alqi_preload_boot_size(block);
+    void *p = malloc(size);
+
+    if (p != NULL)
+        memcpy(p, block, old < size ? old : size);
+    return p;
+}
+
+/* The old block's entries are out of the index while the allocator works:
+ * another thread may get the old address at any moment (.inv.before). */
+static void *
+realloc_tracked(struct alqi_preload_thread *thread, void *block, size_t size)
+{
+    struct alqi_memprof_entry *taken;
+    int64_t left = alqi_preload_park(thread);
+    bool ok;
+    void *p;
+
+    taken = alqi_memprof_take(&thread->memprof, block, &ok);
+    p = alqi_preload_real.realloc(block, size);
+    if (taken != NULL) {
+        int saved = errno;
+
+        /* realloc(p, 0) frees p and returns NULL; with any other size NULL
+         * means that p lives on. */
+        if (p == NULL && size != 0)
+            alqi_memprof_put_back(&thread->memprof, taken);
+        else
+            alqi_memprof_bury(&thread->memprof, taken);
+        errno = saved;
+    }
+    alqi_preload_unpark(thread, left);
+    return p;
+}
+
+static ALQI_NOINLINE void *
+realloc_slow(void *block, size_t size)
+{
+    struct alqi_preload_thread *thread = alqi_preload_hot.thread;
+    void *p;
+
+    if (alqi_preload_is_boot(block))
+        return realloc_boot(block, size);
+    if (thread != NULL)
+        return tried(realloc_tracked(thread, block, size), size);
+    thread = alqi_preload_orphan_lock();
+    if (thread == NULL)
+        return alqi_preload_real.realloc(block, size);
+    p = realloc_tracked(thread, block, size);
+    alqi_preload_orphan_unlock(thread);
+    return tried(p, size);
+}
+
+ALQI_EXPORT void *
+realloc(void *block, size_t size)
+{
+    if (block != NULL && ALQI_UNLIKELY(alqi_memprof_filter_hit(block)))
+        return realloc_slow(block, size);
+    return tried(alqi_preload_real.realloc(block, size), size);
+}
+
+ALQI_EXPORT void *
+reallocarray(void *block, size_t n, size_t size)
+{
+    size_t bytes;
+
+    if (__builtin_mul_overflow(n, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return realloc(block, bytes);
+}
+
+/* ---- aligned ----------------------------------------------------------------
+ */
+
+ALQI_EXPORT int
+posix_memalign(void **out, size_t align, size_t size)
+{
+    int status = alqi_preload_real.posix_memalign(out, align, size);
+
+    if (status == 0)
+        tried(*out, size);
+    return status;
+}
+
+ALQI_EXPORT void *
+aligned_alloc(size_t align, size_t size)
+{
+    return tried(alqi_preload_real.aligned_alloc(align, size), size);
+}
+
+ALQI_EXPORT void *
+memalign(size_t align, size_t size)
+{
+    return tried(alqi_preload_real.memalign(align, size), size);
+}
+
+ALQI_EXPORT void *
+valloc(size_t size)
+{
+    return tried(alqi_preload_real.valloc(size), size);
+}
+
+ALQI_EXPORT void *
+pvalloc(size_t size)
+{
+    return tried(alqi_preload_real.pvalloc(size), size);
+}
+
+ALQI_EXPORT size_t
+malloc_usable_size(void *block)
+{
+    if (block != NULL && alqi_preload_is_boot(block))
+        return alqi_preload_boot_size(block);
+    return alqi_preload_real.malloc_usable_size(block);
+}

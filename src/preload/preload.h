@@ -1,0 +1,174 @@
+/* preload.h -- what the files of the preload share    [doc/design/preload.md]
+ *
+ * Two things are thread-local and initial-exec: the countdown and the pointer
+ * to the rest.  Every state of a thread is a value of the countdown
+ * (.inv.count): the fast path has one test.
+ *
+ *   gap - 1           the gap-th word from here is the next sampled one
+ *   PARKED            nothing to do: off, inside the engine, thread ending
+ *   0 in a new thread the first allocation trips and attaches the thread
+ *   KICKED            another thread changed the profiles: draw again */
+#ifndef ALQI_PRELOAD_H
+#define ALQI_PRELOAD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "memprof/engine.h"
+#include "plat/plat.h"
+#include "wire/raw.h"
+
+/* Hidden, so that the fast paths address their data without a GOT. */
+#pragma GCC visibility push(hidden)
+
+#define ALQI_EXPORT __attribute__((visibility("default")))
+#define ALQI_PARKED ((int64_t)1 << 62)
+#define ALQI_KICKED (-((int64_t)1 << 62))
+
+struct alqi_preload_thread;
+
+struct alqi_preload_hot {
+    int64_t left_words;
+    struct alqi_preload_thread *thread; /* NULL before the first trip */
+    bool is_ended;                      /* its last destructor ran    */
+    bool is_orphan_held;                /* by this thread             */
+};
+
+extern __thread struct alqi_preload_hot alqi_preload_hot
+    __attribute__((tls_model("initial-exec")));
+
+/* ---- the allocator behind us (real.c) --------------------------------- */
+
+struct alqi_preload_real {
+    void *(*malloc)(size_t);
+    void *(*calloc)(size_t, size_t);
+    void *(*realloc)(void *, size_t);
+    void (*free)(void *);
+    void *(*memalign)(size_t, size_t);
+    void *(*aligned_alloc)(size_t, size_t);
+    int (*posix_memalign)(void **, size_t, size_t);
+    void *(*valloc)(size_t);
+    void *(*pvalloc)(size_t);
+    size_t (*malloc_usable_size)(void *);
+    int (*dlclose)(void *);
+};
+
+/* Filled with functions that resolve and forward until real_resolve ran. */
+extern struct alqi_preload_real alqi_preload_real;
+
+void alqi_preload_real_resolve(void);
+/* Whether the block is of the boot arena: never freed, not the allocator's. */
+bool alqi_preload_is_boot(const void *block);
+size_t alqi_preload_boot_size(const void *block);
+
+/* ---- threads (thread.c) ------------------------------------------------ */
+
+struct alqi_preload_stream;
+
+/* The rest of a thread's state; pooled, reused by later threads. */
+struct alqi_preload_thread {
+    struct alqi_memprof_thread memprof;
+    struct alqi_preload_hot *hot; /* NULL while pooled */
+    struct alqi_preload_thread *next;
+    struct alqi_preload_thread *prev;
+    struct alqi_preload_stream *stream; /* of the recorder; may be NULL  */
+    uint32_t index;                     /* of the thread, from 0         */
+    uint32_t tid;
+    uint32_t seen_generation; /* of the profiles, when last drawn        */
+    uint32_t exit_rounds;     /* key destructor runs so far              */
+    bool is_announced;        /* the stream knows this thread            */
+    uint64_t memo_serial;     /* of the last stack written to the stream */
+};
+
+/* Attaches the calling thread; NULL when there is no memory, or it is ending:
+ * then its countdown is parked. */
+struct alqi_preload_thread *alqi_preload_thread_attach(void);
+
+/* Runs fn with the state that stands for threads that have none (ending, or
+ * out of memory), under its lock. */
+struct alqi_preload_thread *alqi_preload_orphan_lock(void);
+void alqi_preload_orphan_unlock(struct alqi_preload_thread *orphan);
+
+/* Draws a gap and stores the countdown; tolerates kicks that come meanwhile. */
+void alqi_preload_rearm(struct alqi_preload_thread *thread);
+void alqi_preload_arm(struct alqi_preload_thread *thread, uint64_t gap_words);
+
+/* Parks the countdown and returns it, for unpark to put back; a kick that
+ * came between is not lost.  For the orphan both do nothing. */
+int64_t alqi_preload_park(struct alqi_preload_thread *thread);
+void alqi_preload_unpark(struct alqi_preload_thread *thread, int64_t left);
+
+/* subject.triggers_stale: makes every thread draw again. */
+void alqi_preload_kick_all(void *heap);
+
+/* The calling thread's state, or the orphan's for a caller that holds it. */
+struct alqi_preload_thread *alqi_preload_current(void);
+
+void alqi_preload_threads_start(void);
+void alqi_preload_threads_fork_prepare(void);
+void alqi_preload_threads_fork_parent(void);
+void alqi_preload_threads_fork_child(bool is_prepared);
+
+/* ---- fork (fork.c) ------------------------------------------------------ */
+
+/* A word that a forked child finds zeroed.  A child made by fork() writes it
+ * again in its handler; where it is zero, no handler ran. */
+extern _Atomic(uint32_t) *alqi_preload_fork_mark;
+
+static inline bool
+alqi_preload_is_stray_fork(void)
+{
+    return atomic_load_explicit(alqi_preload_fork_mark, memory_order_relaxed) ==
+           0;
+}
+
+/* Starts over in such a child; returns the calling thread's state, if any. */
+struct alqi_preload_thread *alqi_preload_fork_child_unprepared(void);
+
+void alqi_preload_fork_install(void);
+
+/* ---- start-up (init.c) -------------------------------------------------- */
+
+/* False until the process is far enough to sample. */
+extern _Atomic(bool) alqi_preload_is_up;
+extern struct alqi_memprof_domain *alqi_preload_domain;
+
+/* One line on stderr, "aliquot: PID: TEXT". */
+void alqi_preload_say(const char *text);
+
+/* ---- configuration (config.c) -------------------------------------------- */
+
+struct alqi_preload_config {
+    char out[1024]; /* pattern: %e program, %p pid, %n exec number */
+    double rate;    /* samples per word */
+    uint64_t seed;
+    uint32_t depth_frames;
+    bool is_on;
+    bool is_following; /* exec'd programs are recorded too */
+    bool is_tracking_mmap;
+};
+
+extern struct alqi_preload_config alqi_preload_config;
+
+/* Reads ALIQUOT from envp, warns about what it does not know, and takes the
+ * preload's own traces out of the environment unless exec is followed. */
+void alqi_preload_config_read(char **envp);
+
+/* ---- the recorder (recorder.c, stream.c) --------------------------------- */
+
+void alqi_preload_recorder_start(void);
+/* The thread ends: what it had not filled goes to the next thread. */
+void alqi_preload_recorder_thread_end(struct alqi_preload_thread *thread);
+/* In a forked child: a file of its own, made when first needed. */
+void alqi_preload_recorder_fork_child(void);
+
+/* The recording's counters, or a page of nobody's while there is no file. */
+void alqi_preload_count(enum alqi_raw_counter counter, uint64_t n);
+void alqi_preload_flag(enum alqi_raw_flag flag);
+
+#pragma GCC visibility pop
+
+#endif

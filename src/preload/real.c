@@ -1,0 +1,241 @@
+/* real.c -- the allocator that was there before us
+ *
+ * Until its entry points are known, calls are served from a small arena that
+ * is never freed: dlsym itself may allocate.  Each block of the arena is added
+ * to the pointer filter, so that free() finds it on its slow path and the fast
+ * path needs no range test.
+ *
+ * RTLD_NEXT finds the program's allocator, be it libc's or a library such as
+ * jemalloc; the heaps are never mixed. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memprof/filter.h"
+#include "preload/preload.h"
+
+enum { BOOT_BYTES = 1 << 16, BOOT_ALIGN = 16 };
+
+static struct {
+    _Atomic(size_t) used;
+    _Alignas(4096) char bytes[BOOT_BYTES];
+} boot;
+
+static _Atomic(int) resolving;
+
+bool
+alqi_preload_is_boot(const void *block)
+{
+    uintptr_t offset = (uintptr_t)block - (uintptr_t)boot.bytes;
+
+    return offset < BOOT_BYTES;
+}
+
+size_t
+alqi_preload_boot_size(const void *block)
+{
+    size_t size;
+
+    memcpy(&size, (const char *)block - BOOT_ALIGN, sizeof size);
+    return size;
+}
+
+/* The size stands in the 16 bytes before the block. */
+static void *
+boot_alloc(size_t align, size_t size)
+{
+    size_t at, start;
+
+    if (align < BOOT_ALIGN)
+        align = BOOT_ALIGN;
+    if (size > BOOT_BYTES || align > BOOT_BYTES / 4)
+        goto fail_room;
+    at = atomic_fetch_add(&boot.used, size + 2 * align);
+    start = (at + BOOT_ALIGN + align - 1) & ~(align - 1);
+    if (start + size > BOOT_BYTES)
+        goto fail_room;
+    memcpy(boot.bytes + start - BOOT_ALIGN, &size, sizeof size);
+    alqi_memprof_filter_add(boot.bytes + start);
+    return boot.bytes + start;
+
+fail_room:
+    errno = ENOMEM;
+    return NULL;
+}
+
+/* ---- stand-ins until the real functions are known ---------------------- */
+
+static bool
+resolve_now(void)
+{
+    /* Only the thread that resolves can come here again, from dlsym. */
+    if (atomic_exchange(&resolving, 1) != 0)
+        return false;
+    alqi_preload_real_resolve();
+    return true;
+}
+
+static void *
+boot_malloc(size_t size)
+{
+    return resolve_now() ? alqi_preload_real.malloc(size)
+                         : boot_alloc(BOOT_ALIGN, size);
+}
+
+static void *
+boot_calloc(size_t n, size_t size)
+{
+    size_t bytes;
+
+    if (resolve_now())
+        return alqi_preload_real.calloc(n, size);
+    if (__builtin_mul_overflow(n, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return boot_alloc(BOOT_ALIGN, bytes); /* the arena starts as zeros */
+}
+
+static void *
+boot_memalign(size_t align, size_t size)
+{
+    return resolve_now() ? alqi_preload_real.memalign(align, size)
+                         : boot_alloc(align, size);
+}
+
+static void *
+boot_aligned_alloc(size_t align, size_t size)
+{
+    return resolve_now() ? alqi_preload_real.aligned_alloc(align, size)
+                         : boot_alloc(align, size);
+}
+
+static int
+boot_posix_memalign(void **out, size_t align, size_t size)
+{
+    void *p;
+
+    if (resolve_now())
+        return alqi_preload_real.posix_memalign(out, align, size);
+    p = boot_alloc(align, size);
+    if (p == NULL)
+        return ENOMEM;
+    *out = p;
+    return 0;
+}
+
+static void *
+boot_realloc(void *block, size_t size)
+{
+    void *p;
+
+    if (resolve_now())
+        return alqi_preload_real.realloc(block, size);
+    p = boot_alloc(BOOT_ALIGN, size);
+    if (p != NULL && block != NULL) {
+        size_t old = alqi_preload_boot_size(block);
+
+        memcpy(p, block, old < size ? old : size);
+    }
+    return p;
+}
+
+static void
+boot_free(void *block)
+{
+    /* A block of the arena never comes here: the filter caught it. */
+    if (block != NULL && resolve_now())
+        alqi_preload_real.free(block);
+}
+
+static void *
+boot_valloc(size_t size)
+{
+    return boot_memalign(4096, size);
+}
+
+static void *
+boot_pvalloc(size_t size)
+{
+    return resolve_now() ? alqi_preload_real.pvalloc(size)
+                         : boot_alloc(4096, (size + 4095) & ~(size_t)4095);
+}
+
+static size_t
+boot_usable_size(void *block)
+{
+    return resolve_now() ? alqi_preload_real.malloc_usable_size(block) : 0;
+}
+
+static int
+boot_dlclose(void *handle)
+{
+    return resolve_now() ? alqi_preload_real.dlclose(handle) : -1;
+}
+
+struct alqi_preload_real alqi_preload_real = {
+    .malloc = boot_malloc,
+    .calloc = boot_calloc,
+    .realloc = boot_realloc,
+    .free = boot_free,
+    .memalign = boot_memalign,
+    .aligned_alloc = boot_aligned_alloc,
+    .posix_memalign = boot_posix_memalign,
+    .valloc = boot_valloc,
+    .pvalloc = boot_pvalloc,
+    .malloc_usable_size = boot_usable_size,
+    .dlclose = boot_dlclose,
+};
+
+/* ---- resolution ---------------------------------------------------------- */
+
+/* An allocator library may lack the rarer entry points; then they are made
+ * from memalign, which all have. */
+static void *
+valloc_by_memalign(size_t size)
+{
+    return alqi_preload_real.memalign(4096, size);
+}
+
+static void *
+pvalloc_by_memalign(size_t size)
+{
+    return alqi_preload_real.memalign(4096, (size + 4095) & ~(size_t)4095);
+}
+
+static void *
+next_or(const char *name, void *otherwise)
+{
+    void *p = dlsym(RTLD_NEXT, name);
+
+    return p != NULL ? p : otherwise;
+}
+
+void
+alqi_preload_real_resolve(void)
+{
+    struct alqi_preload_real r;
+
+    atomic_store(&resolving, 1);
+    *(void **)&r.malloc = next_or("malloc", NULL);
+    *(void **)&r.calloc = next_or("calloc", NULL);
+    *(void **)&r.realloc = next_or("realloc", NULL);
+    *(void **)&r.free = next_or("free", NULL);
+    *(void **)&r.memalign = next_or("memalign", NULL);
+    *(void **)&r.aligned_alloc =
+        next_or("aligned_alloc", *(void **)&r.memalign);
+    *(void **)&r.posix_memalign = next_or("posix_memalign", NULL);
+    *(void **)&r.valloc = next_or("valloc", (void *)valloc_by_memalign);
+    *(void **)&r.pvalloc = next_or("pvalloc", (void *)pvalloc_by_memalign);
+    *(void **)&r.malloc_usable_size = next_or("malloc_usable_size", NULL);
+    *(void **)&r.dlclose = next_or("dlclose", (void *)boot_dlclose);
+    if (r.malloc == NULL || r.free == NULL || r.calloc == NULL ||
+        r.realloc == NULL || r.memalign == NULL || r.posix_memalign == NULL ||
+        r.malloc_usable_size == NULL) {
+        alqi_preload_say("no allocator behind the preload: cannot go on");
+        abort();
+    }
+    alqi_preload_real = r;
+}

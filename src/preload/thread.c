@@ -1,0 +1,406 @@
+/* thread.c -- a thread's profiler state: attach, re-arm, kick, end
+ *
+ * State of a thread:
+ *
+ *    NEW --first trip--> ATTACHED --last key destructor--> ENDED
+ *     ^                     |                                |
+ *     +--- (no memory: stays NEW, tries again) --------------+ frees go
+ *                                                    through the orphan
+ *
+ * .inv.list  The list holds exactly the states whose `hot` is set; a pooled
+ *            state is on no list and has no `hot`.
+ * .inv.alone While a thread holds a lock of the preload's outside the engine,
+ *            `is_orphan_held` sends the frees of its signal handlers past the
+ *            profiler: they must not wait for a lock their own thread holds.
+ * .inv.kick  After kick_all returns, every attached thread has drawn its gap
+ *            from the present profiles, or will before its next sample.
+ *
+ * kick_all writes another thread's countdown, which that thread changes with
+ * plain instructions.  generation is raised, then all threads pass a barrier,
+ * then KICKED is stored, then a second barrier ends every read-modify-write
+ * that was under way; a store that such an instruction overwrote is made
+ * again.  A thread that arms itself stores the countdown first and looks at
+ * the generation after: either it sees the new one and draws again, or its
+ * store came before the barrier and KICKED overwrites it. */
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "preload/preload.h"
+
+enum { KICK_ROUNDS_MAX = 64, EXIT_ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
+
+static struct {
+    struct alqi_plat_lock lock; /* of all below */
+    struct alqi_preload_thread *list;
+    struct alqi_preload_thread *pool;
+    uint32_t n_threads_ever;
+    _Atomic(uint32_t) generation;
+} threads;
+
+static struct {
+    struct alqi_plat_lock lock;
+    struct alqi_preload_thread *state; /* made on first use */
+} orphan;
+
+static pthread_key_t exit_key;
+static bool has_exit_key;
+
+/* ---- memory -----------------------------------------------------------------
+ */
+
+static uint32_t
+depth_frames(void)
+{
+    uint32_t depth = alqi_preload_config.depth_frames;
+
+    return depth != 0 ? depth : 1;
+}
+
+static struct alqi_preload_thread *
+state_map(void)
+{
+    size_t head = (sizeof(struct alqi_preload_thread) + 63) & ~(size_t)63;
+    size_t memo = (alqi_stack_memo_bytes(depth_frames()) + 63) & ~(size_t)63;
+    char *p =
+        alqi_plat_pages_map(head + memo + depth_frames() * sizeof(uintptr_t));
+    struct alqi_preload_thread *thread = (void *)p;
+
+    if (p == NULL)
+        return NULL;
+    thread->memprof.memo = (void *)(p + head);
+    thread->memprof.frames = (void *)(p + head + memo);
+    return thread;
+}
+
+static void
+state_open(struct alqi_preload_thread *thread)
+{
+    struct alqi_stack_memo *memo = thread->memprof.memo;
+    uintptr_t *frames = thread->memprof.frames;
+
+    alqi_stack_memo_init(memo, depth_frames());
+    memset(&thread->memprof, 0, sizeof thread->memprof);
+    alqi_memprof_thread_init(&thread->memprof, alqi_preload_domain, memo,
+                             frames, 0);
+    thread->is_announced = false;
+    thread->exit_rounds = 0;
+    thread->memo_serial = 0;
+    thread->tid = alqi_plat_tid_sigsafe();
+}
+
+/* ---- list
+ * -------------------------------------------------------------------- */
+
+static void
+list_insert_locked(struct alqi_preload_thread *thread)
+{
+    thread->prev = NULL;
+    thread->next = threads.list;
+    if (threads.list != NULL)
+        threads.list->prev = thread;
+    threads.list = thread;
+}
+
+static void
+list_remove_locked(struct alqi_preload_thread *thread)
+{
+    if (thread->prev != NULL)
+        thread->prev->next = thread->next;
+    else
+        threads.list = thread->next;
+    if (thread->next != NULL)
+        thread->next->prev = thread->prev;
+    thread->next = thread->prev = NULL;
+}
+
+static struct alqi_preload_thread *
+state_take(void)
+{
+    struct alqi_preload_thread *thread;
+    uint32_t index;
+
+    alqi_plat_lock(&threads.lock);
+    thread = threads.pool;
+    if (thread != NULL)
+        threads.pool = thread->next;
+    index = threads.n_threads_ever++;
+    alqi_plat_unlock(&threads.lock);
+    if (thread == NULL)
+        thread = state_map();
+    if (thread != NULL)
+        thread->index = index;
+    return thread;
+}
+
+/* ---- the countdown
+ * ------------------------------------------------------------ */
+
+static int64_t
+left_from_gap(uint64_t gap_words)
+{
+    return gap_words >= (uint64_t)ALQI_PARKED ? ALQI_PARKED
+                                              : (int64_t)gap_words - 1;
+}
+
+static uint32_t
+generation_now(void)
+{
+    return atomic_load_explicit(&threads.generation, memory_order_acquire);
+}
+
+void
+alqi_preload_arm(struct alqi_preload_thread *thread, uint64_t gap_words)
+{
+    alqi_preload_hot.left_words = left_from_gap(gap_words);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (ALQI_UNLIKELY(generation_now() != thread->seen_generation))
+        alqi_preload_rearm(thread);
+}
+
+void
+alqi_preload_rearm(struct alqi_preload_thread *thread)
+{
+    uint32_t seen;
+
+    if (thread->hot == NULL)
+        return; /* the orphan has no countdown */
+    do {
+        seen = generation_now();
+        thread->seen_generation = seen;
+        alqi_preload_hot.left_words =
+            left_from_gap(alqi_memprof_gap_words(&thread->memprof));
+        atomic_signal_fence(memory_order_seq_cst);
+    } while (generation_now() != seen);
+}
+
+int64_t
+alqi_preload_park(struct alqi_preload_thread *thread)
+{
+    int64_t left;
+
+    if (thread->hot == NULL)
+        return 0;
+    left = alqi_preload_hot.left_words;
+    alqi_preload_hot.left_words = ALQI_PARKED;
+    return left;
+}
+
+void
+alqi_preload_unpark(struct alqi_preload_thread *thread, int64_t left)
+{
+    if (thread->hot == NULL)
+        return;
+    alqi_preload_hot.left_words = left;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (ALQI_UNLIKELY(generation_now() != thread->seen_generation))
+        alqi_preload_hot.left_words = ALQI_KICKED;
+}
+
+/* Another thread's countdown, which its owner uses without atomics. */
+static int64_t
+remote_left(const struct alqi_preload_hot *hot)
+{
+    return __atomic_load_n(&hot->left_words, __ATOMIC_RELAXED);
+}
+
+static bool
+kick_round_locked(uint32_t generation)
+{
+    bool is_done = true;
+
+    for (struct alqi_preload_thread *t = threads.list; t; t = t->next) {
+        if (__atomic_load_n(&t->seen_generation, __ATOMIC_RELAXED) ==
+                generation ||
+            remote_left(t->hot) < ALQI_KICKED / 2)
+            continue;
+        __atomic_store_n(&t->hot->left_words, ALQI_KICKED, __ATOMIC_RELAXED);
+        is_done = false;
+    }
+    return is_done;
+}
+
+void
+alqi_preload_kick_all(void *heap)
+{
+    uint32_t generation;
+    unsigned rounds = 0;
+
+    (void)heap;
+    generation = 1 + atomic_fetch_add_explicit(&threads.generation, 1,
+                                               memory_order_seq_cst);
+    alqi_plat_barrier_all();
+    alqi_plat_lock(&threads.lock);
+    while (!kick_round_locked(generation) && ++rounds < KICK_ROUNDS_MAX)
+        alqi_plat_barrier_all();
+    alqi_plat_unlock(&threads.lock);
+}
+
+/* ---- attach and end
+ * -------------------------------------------------------------- */
+
+struct alqi_preload_thread *
+alqi_preload_thread_attach(void)
+{
+    struct alqi_preload_hot *hot = &alqi_preload_hot;
+    struct alqi_preload_thread *thread;
+    int saved = errno;
+
+    hot->left_words = ALQI_PARKED;
+    if (hot->is_ended)
+        return NULL;
+    if (!atomic_load_explicit(&alqi_preload_is_up, memory_order_acquire)) {
+        hot->left_words = 0; /* ask again at the next allocation */
+        return NULL;
+    }
+    hot->is_orphan_held = true; /* .inv.alone */
+    thread = state_take();
+    hot->is_orphan_held = false;
+    if (thread == NULL) {
+        alqi_preload_count(ALQI_RAW_DROPPED_NOMEM, 1);
+        hot->left_words = 1 << 20; /* ask again after 8 MiB */
+        errno = saved;
+        return NULL;
+    }
+    thread->hot = hot;
+    hot->is_orphan_held = true;
+    state_open(thread);
+    alqi_plat_lock(&threads.lock);
+    list_insert_locked(thread);
+    alqi_plat_unlock(&threads.lock);
+    hot->is_orphan_held = false;
+    hot->thread = thread;
+    if (has_exit_key)
+        pthread_setspecific(exit_key, thread);
+    alqi_preload_rearm(thread);
+    errno = saved;
+    return thread;
+}
+
+static void
+thread_end(struct alqi_preload_thread *thread)
+{
+    struct alqi_preload_hot *hot = thread->hot;
+
+    hot->left_words = ALQI_PARKED;
+    hot->is_ended = true;
+    hot->is_orphan_held = true; /* .inv.alone */
+    hot->thread = NULL;
+    alqi_plat_lock(&threads.lock);
+    list_remove_locked(thread);
+    alqi_plat_unlock(&threads.lock);
+    hot->left_words = ALQI_PARKED; /* a kick may have come before the lock */
+    alqi_memprof_thread_end(&thread->memprof);
+    alqi_preload_recorder_thread_end(thread);
+    thread->hot = NULL;
+    alqi_plat_lock(&threads.lock);
+    thread->next = threads.pool;
+    threads.pool = thread;
+    alqi_plat_unlock(&threads.lock);
+    hot->is_orphan_held = false;
+}
+
+/* Other destructors may still allocate: stay attached for as many rounds as
+ * the system runs, but the last. */
+static void
+on_thread_exit(void *arg)
+{
+    struct alqi_preload_thread *thread = arg;
+
+    if (++thread->exit_rounds < EXIT_ROUNDS &&
+        pthread_setspecific(exit_key, thread) == 0)
+        return;
+    thread_end(thread);
+}
+
+void
+alqi_preload_threads_start(void)
+{
+    has_exit_key = pthread_key_create(&exit_key, on_thread_exit) == 0;
+    orphan.state = state_take();
+    if (orphan.state != NULL)
+        state_open(orphan.state);
+}
+
+/* ---- the orphan
+ * --------------------------------------------------------------------- */
+
+struct alqi_preload_thread *
+alqi_preload_orphan_lock(void)
+{
+    if (alqi_preload_hot.is_orphan_held) /* a signal came inside */
+        return NULL;
+    alqi_preload_hot.is_orphan_held = true;
+    alqi_plat_lock(&orphan.lock);
+    if (orphan.state == NULL) { /* before start-up, or no memory then */
+        alqi_plat_unlock(&orphan.lock);
+        alqi_preload_hot.is_orphan_held = false;
+    }
+    return orphan.state;
+}
+
+void
+alqi_preload_orphan_unlock(struct alqi_preload_thread *state)
+{
+    if (state == NULL)
+        return;
+    alqi_plat_unlock(&orphan.lock);
+    alqi_preload_hot.is_orphan_held = false;
+}
+
+struct alqi_preload_thread *
+alqi_preload_current(void)
+{
+    struct alqi_preload_thread *thread = alqi_preload_hot.thread;
+
+    return thread != NULL ? thread : orphan.state;
+}
+
+/* ---- fork
+ * ------------------------------------------------------------------------------
+ */
+
+void
+alqi_preload_threads_fork_prepare(void)
+{
+    alqi_plat_lock(&orphan.lock);
+    alqi_plat_lock(&threads.lock);
+}
+
+void
+alqi_preload_threads_fork_parent(void)
+{
+    alqi_plat_unlock(&threads.lock);
+    alqi_plat_unlock(&orphan.lock);
+}
+
+/* Only the calling thread is here: the others' states are free again. */
+void
+alqi_preload_threads_fork_child(bool is_prepared)
+{
+    struct alqi_preload_thread *self = alqi_preload_hot.thread, *t, *next;
+
+    for (t = threads.list; t != NULL; t = next) {
+        next = t->next;
+        if (t == self)
+            continue;
+        if (is_prepared)
+            alqi_memprof_thread_end(&t->memprof);
+        t->stream = NULL;
+        t->hot = NULL;
+        t->next = threads.pool;
+        threads.pool = t;
+    }
+    threads.list = self;
+    if (self != NULL) {
+        self->next = self->prev = NULL;
+        self->stream = NULL;
+        self->is_announced = false;
+        self->tid = alqi_plat_tid_sigsafe();
+    }
+    if (orphan.state != NULL)
+        orphan.state->stream = NULL;
+    atomic_store_explicit(&threads.lock.state, 0, memory_order_relaxed);
+    atomic_store_explicit(&orphan.lock.state, 0, memory_order_relaxed);
+}

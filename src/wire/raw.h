@@ -1,0 +1,182 @@
+/* raw.h -- what the preload writes while the program runs  [doc/design/preload]
+ *
+ * A recording is a header page and chunks of equal size behind it, each owned
+ * by one stream.  A stream belongs to one thread at a time and outlives it.
+ * The file is mapped shared by the writer: what a chunk's `used` covers is in
+ * the file whatever happens to the process.
+ *
+ * .inv.commit  `used` grows only after the bytes it covers are written
+ *              (release store), so a reader never meets half an event.
+ * .inv.alone   A chunk is decodable by itself: its first allocation shares no
+ *              frame with another, and its header has time and ordinal.
+ * .inv.order   Times of one stream never go back.
+ *
+ * Numbers are LEB128 varints, signed ones zigzag.  Everything here is pure;
+ * the encoder is async-signal-safe. */
+#ifndef ALQI_WIRE_RAW_H
+#define ALQI_WIRE_RAW_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ALQI_RAW_MAGIC "ALIQRAW1"
+#define ALQI_RAW_CHUNK_MAGIC 0x43514C41u /* "ALQC" */
+
+enum {
+    ALQI_RAW_HEADER_BYTES = 8192,
+    ALQI_RAW_CHUNK_BYTES = 65536,
+    ALQI_RAW_CHUNK_HEADER_BYTES = 40,
+    ALQI_RAW_FRAMES_MAX = 4096,
+    ALQI_RAW_TEXT_BYTES_MAX = 4000,
+    ALQI_RAW_EVENT_BYTES_MAX = 64 + 10 * ALQI_RAW_FRAMES_MAX
+};
+
+enum alqi_raw_counter {
+    ALQI_RAW_SAMPLES,          /* allocations recorded                    */
+    ALQI_RAW_FREES,            /* frees of recorded allocations           */
+    ALQI_RAW_DROPPED_NESTED,   /* came while a signal had interrupted us  */
+    ALQI_RAW_DROPPED_NOMEM,    /* no memory for the profiler's tables     */
+    ALQI_RAW_DROPPED_SPACE,    /* no room in the file: disk, limit, quota */
+    ALQI_RAW_DROPPED_CAP,      /* too many tracked blocks                 */
+    ALQI_RAW_LOST_FREES,       /* frees that could not be written         */
+    ALQI_RAW_INCOMPLETE,       /* stacks that end before the first frame  */
+    ALQI_RAW_TRUNCATED,        /* stacks cut at the depth limit           */
+    ALQI_RAW_INHERITED_FREES,  /* frees of blocks from before the fork    */
+    ALQI_RAW_DEEPBIND_DROPPED, /* dlopen calls that lost RTLD_DEEPBIND    */
+    ALQI_RAW_OVERHEAD_NS,      /* time spent in sampled events, estimated */
+    ALQI_RAW_COUNTERS = 16
+};
+
+enum alqi_raw_flag {
+    ALQI_RAW_FORKED = 1,     /* begins at a fork: earlier blocks are unknown */
+    ALQI_RAW_OWN_MALLOC = 2, /* the program brings its own malloc            */
+    ALQI_RAW_EXITED = 4      /* exit handlers ran                            */
+};
+
+/* The header page, as the writer maps it. */
+struct alqi_raw_header {
+    char magic[8];
+    uint32_t header_bytes;
+    uint32_t chunk_bytes;
+    uint32_t pid;
+    uint32_t parent_pid;
+    _Atomic(uint32_t) flags;
+    uint32_t depth_frames;
+    uint64_t start_wall_ns;
+    uint64_t start_mono_ns;
+    uint64_t process_start_ticks; /* tells a reused pid from this process */
+    double rate;                  /* samples per word */
+    uint64_t seed;
+    _Atomic(uint32_t) n_chunks;
+    uint32_t n_cmdline_bytes;
+    _Atomic(uint64_t) counters[ALQI_RAW_COUNTERS];
+    char executable[1024];
+    char host[64];
+    char cmdline[ALQI_RAW_TEXT_BYTES_MAX]; /* NUL-separated */
+};
+
+_Static_assert(sizeof(struct alqi_raw_header) <= ALQI_RAW_HEADER_BYTES,
+               "the header fits its page");
+
+enum alqi_raw_chunk_kind { ALQI_RAW_EVENTS = 1, ALQI_RAW_MODULES = 2 };
+
+struct alqi_raw_chunk_header {
+    uint32_t magic;
+    uint32_t kind;
+    uint32_t stream;
+    uint32_t sequence;      /* of this chunk in its stream */
+    uint64_t start_ns;      /* CLOCK_MONOTONIC             */
+    uint64_t first_ordinal; /* of the stream's next allocation */
+    _Atomic(uint32_t) used; /* bytes of events behind this header */
+    uint32_t pad;
+};
+
+_Static_assert(sizeof(struct alqi_raw_chunk_header) ==
+                   ALQI_RAW_CHUNK_HEADER_BYTES,
+               "the chunk header has no hidden padding");
+
+/* ---- encoder --------------------------------------------------------- */
+
+struct alqi_raw_encoder {
+    uint8_t *at; /* the next free byte */
+    uint8_t *end;
+    uint64_t last_ns;
+    uintptr_t last_pc;
+    uint64_t next_ordinal;
+};
+
+/* Each returns false, and writes nothing, when the event does not fit. */
+
+bool alqi_raw_put_thread(struct alqi_raw_encoder *encoder, uint64_t now_ns,
+                         uint32_t index, uint32_t tid, const char *name);
+
+/* frames: innermost first, as captured; the outer n_shared of them stand in
+ * the stream's previous allocation already. */
+bool alqi_raw_put_alloc(struct alqi_raw_encoder *encoder, uint64_t now_ns,
+                        uint64_t size_bytes, uint64_t n_samples,
+                        const uintptr_t *frames, uint32_t n_frames,
+                        uint32_t n_shared);
+
+bool alqi_raw_put_free(struct alqi_raw_encoder *encoder, uint64_t now_ns,
+                       bool own_stream, uint32_t stream, uint64_t ordinal);
+
+bool alqi_raw_put_module(struct alqi_raw_encoder *encoder, uint64_t now_ns,
+                         uint64_t start, uint64_t end, uint64_t bias,
+                         const char *path, const uint8_t *build_id,
+                         uint32_t build_id_bytes);
+
+/* ---- decoder ---------------------------------------------------------- */
+
+enum alqi_raw_kind {
+    ALQI_RAW_THREAD = 1,
+    ALQI_RAW_ALLOC = 2,
+    ALQI_RAW_FREE_OWN = 3,
+    ALQI_RAW_FREE_OTHER = 4,
+    ALQI_RAW_MODULE = 5
+};
+
+struct alqi_raw_event {
+    enum alqi_raw_kind kind;
+    uint64_t time_ns; /* CLOCK_MONOTONIC */
+    /* THREAD */
+    uint32_t thread_index;
+    uint32_t tid;
+    char name[32];
+    /* ALLOC; FREE_*: the allocation meant */
+    uint32_t stream;
+    uint64_t ordinal;
+    uint64_t size_bytes;
+    uint64_t n_samples;
+    /* MODULE */
+    uint64_t start, end, bias;
+    char path[ALQI_RAW_TEXT_BYTES_MAX];
+    uint8_t build_id[64];
+    uint32_t build_id_bytes;
+};
+
+/* Decodes one chunk; the caller owns the bytes. */
+struct alqi_raw_decoder {
+    const uint8_t *at;
+    const uint8_t *end;
+    const char *error; /* set with a -1 result */
+    uint64_t last_ns;
+    uint64_t last_pc;
+    uint32_t stream;
+    uint64_t next_ordinal;
+    uint32_t n_frames; /* of the last allocation */
+    uint32_t n_shared;
+    uint64_t frames[ALQI_RAW_FRAMES_MAX]; /* outermost first */
+};
+
+/* False, with *error, when `chunk` is not a chunk.  `used` is bounded by
+ * n_bytes. */
+bool alqi_raw_decoder_open(struct alqi_raw_decoder *decoder,
+                           const uint8_t *chunk, size_t n_bytes);
+
+/* 1: *event is filled (frames stay in the decoder); 0: end; -1: damaged. */
+int alqi_raw_next(struct alqi_raw_decoder *decoder,
+                  struct alqi_raw_event *event);
+
+#endif

@@ -1,0 +1,212 @@
+/* raw_decode.c -- one chunk of a recording, read back
+ *
+ * The bytes may come from anywhere: every count is bounded before it is used,
+ * and nothing is allocated. */
+#include <string.h>
+
+#include "base/base.h"
+#include "wire/raw.h"
+
+static bool
+fail(struct alqi_raw_decoder *d, const char *why)
+{
+    d->error = why;
+    return false;
+}
+
+static bool
+get(struct alqi_raw_decoder *d, uint64_t *value)
+{
+    uint64_t v = 0;
+
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        uint8_t byte;
+
+        if (d->at == d->end)
+            return fail(d, "an event runs over the end of its chunk");
+        byte = *d->at++;
+        v |= (uint64_t)(byte & 0x7F) << shift;
+        if ((byte & 0x80) == 0) {
+            *value = v;
+            return true;
+        }
+    }
+    return fail(d, "a number has more than 64 bits");
+}
+
+static bool
+get_u32(struct alqi_raw_decoder *d, uint32_t *value)
+{
+    uint64_t wide;
+
+    if (!get(d, &wide))
+        return false;
+    if (wide > UINT32_MAX)
+        return fail(d, "a number has more than 32 bits");
+    *value = (uint32_t)wide;
+    return true;
+}
+
+static uint64_t
+unzigzag(uint64_t v)
+{
+    return (v >> 1) ^ (0 - (v & 1));
+}
+
+/* Length-prefixed bytes into out[0..capacity). */
+static bool
+get_bytes(struct alqi_raw_decoder *d, void *out, size_t capacity, size_t *n_out)
+{
+    uint64_t n;
+
+    if (!get(d, &n))
+        return false;
+    if (n > capacity || n > (size_t)(d->end - d->at))
+        return fail(d, "a text is longer than it may be");
+    memcpy(out, d->at, (size_t)n);
+    d->at += n;
+    *n_out = (size_t)n;
+    return true;
+}
+
+static bool
+get_text(struct alqi_raw_decoder *d, char *out, size_t capacity)
+{
+    size_t n;
+
+    if (!get_bytes(d, out, capacity - 1, &n))
+        return false;
+    out[n] = '\0';
+    return true;
+}
+
+static bool
+get_thread(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
+{
+    return get_u32(d, &event->thread_index) && get_u32(d, &event->tid) &&
+           get_text(d, event->name, sizeof event->name);
+}
+
+static bool
+get_alloc(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
+{
+    uint64_t n_shared, n_fresh;
+
+    if (!get(d, &event->size_bytes) || !get(d, &event->n_samples) ||
+        !get(d, &n_shared) || !get(d, &n_fresh))
+        return false;
+    if (n_shared > d->n_frames)
+        return fail(d, "a stack shares more frames than there were");
+    if (n_fresh > ALQI_RAW_FRAMES_MAX - n_shared)
+        return fail(d, "a stack has too many frames");
+    for (uint64_t i = 0; i < n_fresh; i++) {
+        uint64_t delta;
+
+        if (!get(d, &delta))
+            return false;
+        d->last_pc += unzigzag(delta);
+        d->frames[n_shared + i] = d->last_pc;
+    }
+    d->n_shared = (uint32_t)n_shared;
+    d->n_frames = (uint32_t)(n_shared + n_fresh);
+    event->stream = d->stream;
+    event->ordinal = d->next_ordinal++;
+    return true;
+}
+
+static bool
+get_free_own(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
+{
+    uint64_t distance;
+
+    if (!get(d, &distance))
+        return false;
+    if (distance >= d->next_ordinal)
+        return fail(d, "a free names an allocation before the first");
+    event->stream = d->stream;
+    event->ordinal = d->next_ordinal - 1 - distance;
+    return true;
+}
+
+static bool
+get_module(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
+{
+    uint64_t bias;
+    size_t n;
+
+    if (!get(d, &event->start) || !get(d, &event->end) || !get(d, &bias) ||
+        !get_text(d, event->path, sizeof event->path) ||
+        !get_bytes(d, event->build_id, sizeof event->build_id, &n))
+        return false;
+    event->bias = unzigzag(bias);
+    event->build_id_bytes = (uint32_t)n;
+    if (event->end < event->start)
+        return fail(d, "a module ends before it starts");
+    return true;
+}
+
+static bool
+get_body(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
+{
+    switch (event->kind) {
+    case ALQI_RAW_THREAD:
+        return get_thread(d, event);
+    case ALQI_RAW_ALLOC:
+        return get_alloc(d, event);
+    case ALQI_RAW_FREE_OWN:
+        return get_free_own(d, event);
+    case ALQI_RAW_FREE_OTHER:
+        return get_u32(d, &event->stream) && get(d, &event->ordinal);
+    case ALQI_RAW_MODULE:
+        return get_module(d, event);
+    }
+    return fail(d, "an event is of no known kind");
+}
+
+int
+alqi_raw_next(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
+{
+    uint64_t delta_ns;
+
+    if (d->at == d->end)
+        return 0;
+    event->kind = (enum alqi_raw_kind) * d->at++;
+    if (!get(d, &delta_ns))
+        return -1;
+    if (delta_ns > UINT64_MAX / 4 - d->last_ns) {
+        d->error = "a time is out of range";
+        return -1;
+    }
+    d->last_ns += delta_ns;
+    event->time_ns = d->last_ns;
+    return get_body(d, event) ? 1 : -1;
+}
+
+bool
+alqi_raw_decoder_open(struct alqi_raw_decoder *d, const uint8_t *chunk,
+                      size_t n_bytes)
+{
+    struct alqi_raw_chunk_header header;
+    uint32_t used;
+
+    if (n_bytes < sizeof header)
+        return fail(d, "a chunk is cut inside its header");
+    memcpy(&header, chunk, sizeof header);
+    if (header.magic != ALQI_RAW_CHUNK_MAGIC)
+        return fail(d, "a chunk has no chunk header");
+    if (header.start_ns > UINT64_MAX / 4)
+        return fail(d, "a chunk's time is out of range");
+    used = atomic_load_explicit(&header.used, memory_order_relaxed);
+    if (used > n_bytes - sizeof header)
+        used = (uint32_t)(n_bytes - sizeof header);
+    d->at = chunk + sizeof header;
+    d->end = d->at + used;
+    d->error = NULL;
+    d->last_ns = header.start_ns;
+    d->last_pc = 0;
+    d->stream = header.stream;
+    d->next_ordinal = header.first_ordinal;
+    d->n_frames = 0;
+    d->n_shared = 0;
+    return true;
+}

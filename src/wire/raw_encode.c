@@ -1,0 +1,136 @@
+/* raw_encode.c -- events into a chunk; async-signal-safe, bounded */
+#include <string.h>
+
+#include "base/base.h"
+#include "wire/raw.h"
+
+enum { VARINT_BYTES_MAX = 10 };
+
+static uint8_t *
+put(uint8_t *at, uint64_t value)
+{
+    while (value >= 0x80) {
+        *at++ = (uint8_t)(value | 0x80);
+        value >>= 7;
+    }
+    *at++ = (uint8_t)value;
+    return at;
+}
+
+static uint64_t
+zigzag(int64_t value)
+{
+    return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
+}
+
+static uint8_t *
+put_bytes(uint8_t *at, const void *bytes, size_t n)
+{
+    at = put(at, n);
+    if (n > 0)
+        memcpy(at, bytes, n);
+    return at + n;
+}
+
+/* .inv.order: a clock that seems to go back is held. */
+static uint8_t *
+put_head(struct alqi_raw_encoder *e, uint8_t *at, enum alqi_raw_kind kind,
+         uint64_t now_ns)
+{
+    uint64_t delta_ns = now_ns > e->last_ns ? now_ns - e->last_ns : 0;
+
+    *at++ = (uint8_t)kind;
+    e->last_ns += delta_ns;
+    return put(at, delta_ns);
+}
+
+static bool
+has_room(const struct alqi_raw_encoder *e, size_t n_bytes)
+{
+    return (size_t)(e->end - e->at) >= n_bytes;
+}
+
+bool
+alqi_raw_put_thread(struct alqi_raw_encoder *e, uint64_t now_ns, uint32_t index,
+                    uint32_t tid, const char *name)
+{
+    size_t n = strnlen(name, sizeof((struct alqi_raw_event *)0)->name - 1);
+    uint8_t *at = e->at;
+
+    if (!has_room(e, 1 + 4 * VARINT_BYTES_MAX + n))
+        return false;
+    at = put_head(e, at, ALQI_RAW_THREAD, now_ns);
+    at = put(at, index);
+    at = put(at, tid);
+    e->at = put_bytes(at, name, n);
+    return true;
+}
+
+bool
+alqi_raw_put_alloc(struct alqi_raw_encoder *e, uint64_t now_ns,
+                   uint64_t size_bytes, uint64_t n_samples,
+                   const uintptr_t *frames, uint32_t n_frames,
+                   uint32_t n_shared)
+{
+    uint32_t n_fresh = n_frames - n_shared;
+    uintptr_t last_pc = e->last_pc;
+    uint8_t *at = e->at;
+
+    ALQI_ASSERT(n_shared <= n_frames && n_frames <= ALQI_RAW_FRAMES_MAX);
+    if (!has_room(e, 1 + VARINT_BYTES_MAX * ((size_t)n_fresh + 5)))
+        return false;
+    at = put_head(e, at, ALQI_RAW_ALLOC, now_ns);
+    at = put(at, size_bytes);
+    at = put(at, n_samples);
+    at = put(at, n_shared);
+    at = put(at, n_fresh);
+    for (uint32_t i = n_fresh; i-- > 0;) {
+        at = put(at, zigzag((int64_t)(frames[i] - last_pc)));
+        last_pc = frames[i];
+    }
+    e->last_pc = last_pc;
+    e->next_ordinal++;
+    e->at = at;
+    return true;
+}
+
+bool
+alqi_raw_put_free(struct alqi_raw_encoder *e, uint64_t now_ns, bool own_stream,
+                  uint32_t stream, uint64_t ordinal)
+{
+    uint8_t *at = e->at;
+
+    if (!has_room(e, 1 + 3 * VARINT_BYTES_MAX))
+        return false;
+    if (own_stream) {
+        at = put_head(e, at, ALQI_RAW_FREE_OWN, now_ns);
+        at = put(at, e->next_ordinal - 1 - ordinal);
+    } else {
+        at = put_head(e, at, ALQI_RAW_FREE_OTHER, now_ns);
+        at = put(at, stream);
+        at = put(at, ordinal);
+    }
+    e->at = at;
+    return true;
+}
+
+bool
+alqi_raw_put_module(struct alqi_raw_encoder *e, uint64_t now_ns, uint64_t start,
+                    uint64_t end, uint64_t bias, const char *path,
+                    const uint8_t *build_id, uint32_t build_id_bytes)
+{
+    size_t n = strnlen(path, ALQI_RAW_TEXT_BYTES_MAX - 1);
+    uint8_t *at = e->at;
+
+    if (build_id_bytes > sizeof((struct alqi_raw_event *)0)->build_id)
+        build_id_bytes = 0;
+    if (!has_room(e, 1 + 6 * VARINT_BYTES_MAX + n + build_id_bytes))
+        return false;
+    at = put_head(e, at, ALQI_RAW_MODULE, now_ns);
+    at = put(at, start);
+    at = put(at, end);
+    at = put(at, zigzag((int64_t)bias));
+    at = put_bytes(at, path, n);
+    e->at = put_bytes(at, build_id, build_id_bytes);
+    return true;
+}

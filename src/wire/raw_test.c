@@ -1,0 +1,205 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/base.h"
+#include "wire/raw.h"
+
+enum { DEPTH = 40, EVENTS = 20000, HOSTILE_ROUNDS = 20000 };
+
+static uint64_t rng_state = 1;
+
+static uint64_t
+rng(void)
+{
+    return alqi_base_mix(rng_state++);
+}
+
+static _Alignas(16) uint8_t chunk[ALQI_RAW_CHUNK_BYTES];
+
+static void
+encoder_open(struct alqi_raw_encoder *e, uint64_t now_ns)
+{
+    struct alqi_raw_chunk_header *h = (void *)chunk;
+
+    memset(chunk, 0, sizeof chunk);
+    h->magic = ALQI_RAW_CHUNK_MAGIC;
+    h->kind = ALQI_RAW_EVENTS;
+    h->stream = 7;
+    h->start_ns = now_ns;
+    h->first_ordinal = e->next_ordinal;
+    e->at = chunk + sizeof *h;
+    e->end = chunk + sizeof chunk;
+    e->last_ns = now_ns;
+    e->last_pc = 0;
+}
+
+static void
+commit(const struct alqi_raw_encoder *e)
+{
+    struct alqi_raw_chunk_header *h = (void *)chunk;
+
+    atomic_store(&h->used, (uint32_t)(e->at - chunk - sizeof *h));
+}
+
+/* Innermost first, as the encoder takes them. */
+struct stack {
+    uintptr_t frames[DEPTH];
+    uint32_t n;
+};
+
+/* A stack that shares its outer part with the one before. */
+static uint32_t
+stack_vary(struct stack *s)
+{
+    uint32_t n_shared = (uint32_t)(rng() % (s->n + 1));
+    uint32_t n = n_shared + (uint32_t)(rng() % (DEPTH - n_shared + 1));
+    struct stack next = {.n = n};
+
+    for (uint32_t i = 0; i < n - n_shared; i++)
+        next.frames[i] = (uintptr_t)(rng() >> (rng() % 50 + 1));
+    memcpy(next.frames + (n - n_shared), s->frames + (s->n - n_shared),
+           n_shared * sizeof *s->frames);
+    *s = next;
+    return n_shared;
+}
+
+static void
+expect_stack(const struct alqi_raw_decoder *d, const struct stack *s,
+             uint32_t n_shared)
+{
+    assert_int_equal(d->n_frames, s->n);
+    assert_int_equal(d->n_shared, n_shared);
+    for (uint32_t i = 0; i < s->n; i++)
+        assert_true(d->frames[i] == s->frames[s->n - 1 - i]);
+}
+
+/* Each event is read back at once, so one chunk tests both directions. */
+static void
+allocations_come_back(void **state)
+{
+    struct alqi_raw_encoder e = {.next_ordinal = 5};
+    static struct alqi_raw_decoder d;
+    static struct alqi_raw_event event;
+    struct stack s = {.n = 0};
+    uint64_t now_ns = 1000, n_turns = 0;
+
+    (void)state;
+    encoder_open(&e, now_ns);
+    assert_true(alqi_raw_decoder_open(&d, chunk, sizeof chunk));
+    for (unsigned i = 0; i < EVENTS; i++) {
+        uint64_t size = rng() >> (rng() % 64), samples = rng() % 300 + 1;
+        uint32_t n_shared = stack_vary(&s);
+
+        now_ns += rng() >> (rng() % 40 + 20);
+        if (!alqi_raw_put_alloc(&e, now_ns, size, samples, s.frames, s.n,
+                                n_shared)) {
+            encoder_open(&e, now_ns);
+            assert_true(alqi_raw_decoder_open(&d, chunk, sizeof chunk));
+            n_shared = 0;
+            n_turns++;
+            assert_true(alqi_raw_put_alloc(&e, now_ns, size, samples, s.frames,
+                                           s.n, 0));
+        }
+        d.end = e.at;
+        commit(&e);
+        assert_int_equal(alqi_raw_next(&d, &event), 1);
+        assert_int_equal(event.kind, ALQI_RAW_ALLOC);
+        assert_true(event.time_ns == now_ns && event.size_bytes == size);
+        assert_true(event.n_samples == samples && event.ordinal == 5 + i);
+        expect_stack(&d, &s, n_shared);
+        assert_int_equal(alqi_raw_next(&d, &event), 0);
+    }
+    assert_true(n_turns > 10);
+}
+
+static void
+other_events_come_back(void **state)
+{
+    struct alqi_raw_encoder e = {.next_ordinal = 100};
+    static struct alqi_raw_decoder d;
+    static struct alqi_raw_event event;
+    const uint8_t id[20] = {1, 2, 3, 255};
+
+    (void)state;
+    encoder_open(&e, 50);
+    assert_true(alqi_raw_put_thread(&e, 60, 3, 4711, "worker"));
+    assert_true(alqi_raw_put_free(&e, 55, true, 7, 98)); /* clock went back */
+    assert_true(alqi_raw_put_free(&e, 70, false, 9, 1234567));
+    assert_true(alqi_raw_put_module(&e, 80, 0x1000, 0x9000, 0xfffffffffffff000,
+                                    "/lib/x.so", id, sizeof id));
+    commit(&e);
+    assert_true(alqi_raw_decoder_open(&d, chunk, sizeof chunk));
+    assert_int_equal(alqi_raw_next(&d, &event), 1);
+    assert_int_equal(event.kind, ALQI_RAW_THREAD);
+    assert_int_equal(event.thread_index, 3);
+    assert_int_equal(event.tid, 4711);
+    assert_string_equal(event.name, "worker");
+    assert_int_equal(alqi_raw_next(&d, &event), 1);
+    assert_int_equal(event.kind, ALQI_RAW_FREE_OWN);
+    assert_true(event.time_ns == 60 && event.ordinal == 98);
+    assert_int_equal(event.stream, 7);
+    assert_int_equal(alqi_raw_next(&d, &event), 1);
+    assert_int_equal(event.kind, ALQI_RAW_FREE_OTHER);
+    assert_true(event.stream == 9 && event.ordinal == 1234567);
+    assert_int_equal(alqi_raw_next(&d, &event), 1);
+    assert_int_equal(event.kind, ALQI_RAW_MODULE);
+    assert_true(event.bias == 0xfffffffffffff000 && event.end == 0x9000);
+    assert_string_equal(event.path, "/lib/x.so");
+    assert_int_equal(event.build_id_bytes, sizeof id);
+    assert_memory_equal(event.build_id, id, sizeof id);
+    assert_int_equal(alqi_raw_next(&d, &event), 0);
+}
+
+/* A chunk that is cut anywhere gives whole events, then an end or an error. */
+static void
+damage_is_an_error(void **state)
+{
+    struct alqi_raw_encoder e = {0};
+    static struct alqi_raw_decoder d;
+    static struct alqi_raw_event event;
+    struct stack s = {.n = 0};
+    unsigned n_errors = 0;
+
+    (void)state;
+    encoder_open(&e, 0);
+    for (unsigned i = 0; i < 200; i++) {
+        uint32_t n_shared = stack_vary(&s);
+
+        assert_true(alqi_raw_put_alloc(&e, i, i, 1, s.frames, s.n, n_shared));
+        assert_true(alqi_raw_put_free(&e, i, true, 7, i));
+    }
+    commit(&e);
+    for (unsigned round = 0; round < HOSTILE_ROUNDS; round++) {
+        size_t used = (size_t)(e.at - chunk);
+        size_t at = rng() % used;
+        uint8_t kept = chunk[at];
+        int got;
+
+        chunk[at] = (uint8_t)rng();
+        if (alqi_raw_decoder_open(&d, chunk, rng() % 4 ? used : at)) {
+            while ((got = alqi_raw_next(&d, &event)) > 0)
+                continue;
+            n_errors += got < 0;
+            if (got < 0)
+                assert_non_null(d.error);
+        }
+        chunk[at] = kept;
+    }
+    assert_true(n_errors > HOSTILE_ROUNDS / 20);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(allocations_come_back),
+        cmocka_unit_test(other_events_come_back),
+        cmocka_unit_test(damage_is_an_error),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
