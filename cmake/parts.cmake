@@ -14,7 +14,8 @@ add_library(alq_flags INTERFACE)
 target_include_directories(alq_flags INTERFACE ${CMAKE_SOURCE_DIR}/include
     ${CMAKE_SOURCE_DIR}/src)
 target_compile_definitions(alq_flags INTERFACE _GNU_SOURCE
-    ALQI_CHECKS=${ALQ_CHECKS} ALQI_VERSION="${PROJECT_VERSION}")
+    ALQI_CHECKS=${ALQ_CHECKS} ALQI_VERSION="${PROJECT_VERSION}"
+    ALQI_INSTALL_PRELOAD_DIR="${CMAKE_INSTALL_FULL_LIBDIR}")
 target_compile_options(alq_flags INTERFACE -Wall -Wextra -Wshadow -Wundef
     -Wstrict-prototypes -Wmissing-prototypes -Wdouble-promotion
     -Wwrite-strings -Wvla -Wimplicit-fallthrough -fno-math-errno
