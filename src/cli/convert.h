@@ -10,20 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/recording.h"
 #include "stack/symbol.h"
 #include "wire/ctf.h"
-#include "wire/raw.h"
-
-struct alqi_cli_recording; /* an open raw file */
-
-/* NULL when path is not a readable recording; then error says why. */
-struct alqi_cli_recording *
-alqi_cli_recording_open(const char *path, char *error, size_t error_bytes);
-void alqi_cli_recording_drop(struct alqi_cli_recording *recording);
-const struct alqi_raw_header *
-alqi_cli_recording_header(const struct alqi_cli_recording *recording);
-/* Whether the process that writes it is there still. */
-bool alqi_cli_recording_is_live(const struct alqi_cli_recording *recording);
 
 struct alqi_cli_convert_result {
     uint64_t n_allocs;

@@ -58,6 +58,7 @@ struct record {
     bool is_forced;
     bool is_following;
     bool is_quiet;
+    bool is_mapping;
     char directory[PATH_MAX]; /* of the raw recordings */
     char base[PATH_MAX];      /* output without .ctf, for further processes */
     pid_t pid;                /* of the program */
@@ -68,8 +69,7 @@ struct record {
     bool has_main;
 };
 
-/* ---- options
- * ------------------------------------------------------------------ */
+/* ---- options ------------------------------------------------------------- */
 
 static bool
 bytes_parse(const char *text, double *bytes)
@@ -160,13 +160,15 @@ set_option(void *arg, int id, const char *value)
     case OPT_FOLLOW:
         r->is_following = true;
         return true;
+    case OPT_MMAP:
+        r->is_mapping = true;
+        return true;
     default:
         return set_number(r, id, value);
     }
 }
 
-/* ---- before the start
- * ------------------------------------------------------------ */
+/* ---- before the start ---------------------------------------------------- */
 
 static int
 program_refuse(const char *name, const struct alqi_cli_program *p)
@@ -237,14 +239,14 @@ settings_make(const struct record *r, const char *preload)
     int n = asprintf(
         &text,
         "rate=%.17g,depth=%u,seed=%" PRIu64
-        ",follow=%d,preload=%s,out=%s/%%e.%%p.%%n" RECORDING_SUFFIX,
-        r->rate, r->depth, r->seed, r->is_following, preload, r->directory);
+        ",follow=%d,mmap=%d,preload=%s,out=%s/%%e.%%p.%%n" RECORDING_SUFFIX,
+        r->rate, r->depth, r->seed, r->is_following, r->is_mapping, preload,
+        r->directory);
 
     return n < 0 ? NULL : text;
 }
 
-/* ---- after the end
- * ---------------------------------------------------------------- */
+/* ---- after the end ------------------------------------------------------- */
 
 static bool
 packet_write(void *arg, const void *bytes, size_t n)
@@ -436,8 +438,7 @@ recordings_convert(struct record *r)
                      strerror(errno));
 }
 
-/* ---- the verb
- * -------------------------------------------------------------------------- */
+/* ---- the verb ------------------------------------------------------------ */
 
 static int
 exec_failed(const char *name, int error)

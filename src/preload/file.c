@@ -32,7 +32,7 @@ alqi_preload_file_header(void)
     return file.header != NULL ? file.header : &nobodys;
 }
 
-/* ---- names ------------------------------------------------------------------
+/* ---- names -----------------------------------------------------------------
  */
 
 static size_t
@@ -90,8 +90,7 @@ name_expand(char *out, size_t capacity, const char *pattern,
     return strlen(out) < capacity - 1;
 }
 
-/* ---- the descriptor
- * ----------------------------------------------------------- */
+/* ---- the descriptor ------------------------------------------------------ */
 
 /* As high as the limit allows, out of the way of programs that expect 3. */
 static int
@@ -175,8 +174,7 @@ range_map(off_t offset, size_t n_bytes)
     return p == MAP_FAILED ? NULL : p;
 }
 
-/* ---- header
- * ---------------------------------------------------------------------- */
+/* ---- header -------------------------------------------------------------- */
 
 static size_t
 file_slurp(const char *path, char *out, size_t capacity)
@@ -306,8 +304,7 @@ alqi_preload_file_leave(void)
     atomic_store_explicit(&file.lock.state, 0, memory_order_relaxed);
 }
 
-/* ---- chunks
- * ----------------------------------------------------------------------- */
+/* ---- chunks -------------------------------------------------------------- */
 
 static void
 chunk_failed_locked(uint64_t now_ns)

@@ -77,6 +77,10 @@ recording_start(void)
 {
     bool is_hopeless = is_bypassed();
 
+    if (alqi_preload_thread_attach() == NULL) {
+        alqi_preload_say("off: no memory for the profiler's tables");
+        return;
+    }
     alqi_preload_recorder_start();
     if (is_hopeless)
         alqi_preload_flag(ALQI_RAW_OWN_MALLOC);

@@ -90,6 +90,12 @@ tried(void *block, size_t size_bytes)
     return count_down(words) ? tripped(block, size_bytes, words) : block;
 }
 
+void *
+alqi_preload_tried(void *block, size_t size_bytes)
+{
+    return tried(block, size_bytes);
+}
+
 static ALQI_NOINLINE void *
 malloc_slow(size_t size)
 {
@@ -142,6 +148,25 @@ untrack(void *block)
     }
     errno = saved;
     return may_free;
+}
+
+void
+alqi_preload_untrack(void *block)
+{
+    struct alqi_preload_thread *thread = alqi_preload_hot.thread;
+    struct alqi_memprof_entry *taken;
+    int saved = errno;
+    int64_t left;
+    bool ok;
+
+    if (thread == NULL)
+        return; /* an ending thread: the entry stays until the address is met */
+    left = alqi_preload_park(thread);
+    taken = alqi_memprof_take(&thread->memprof, block, &ok);
+    if (taken != NULL)
+        alqi_memprof_bury(&thread->memprof, taken);
+    alqi_preload_unpark(thread, left);
+    errno = saved;
 }
 
 static ALQI_NOINLINE void
@@ -241,7 +266,7 @@ reallocarray(void *block, size_t n, size_t size)
     return realloc(block, bytes);
 }
 
-/* ---- aligned ----------------------------------------------------------------
+/* ---- aligned ---------------------------------------------------------------
  */
 
 ALQI_EXPORT int

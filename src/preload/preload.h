@@ -40,7 +40,7 @@ struct alqi_preload_hot {
 extern __thread struct alqi_preload_hot alqi_preload_hot
     __attribute__((tls_model("initial-exec")));
 
-/* ---- the allocator behind us (real.c) --------------------------------- */
+/* ---- the allocator behind us (real.c) ------------------------------------ */
 
 struct alqi_preload_real {
     void *(*malloc)(size_t);
@@ -64,7 +64,14 @@ void alqi_preload_real_resolve(void);
 bool alqi_preload_is_boot(const void *block);
 size_t alqi_preload_boot_size(const void *block);
 
-/* ---- threads (thread.c) ------------------------------------------------ */
+/* ---- blocks (malloc.c) --------------------------------------------------- */
+
+/* Tries the words of a block that is not malloc's; returns it. */
+void *alqi_preload_tried(void *block, size_t size_bytes);
+/* The block is about to go; the caller frees it. */
+void alqi_preload_untrack(void *block);
+
+/* ---- threads (thread.c) -------------------------------------------------- */
 
 struct alqi_preload_stream;
 
@@ -112,7 +119,7 @@ void alqi_preload_threads_fork_prepare(void);
 void alqi_preload_threads_fork_parent(void);
 void alqi_preload_threads_fork_child(bool is_prepared);
 
-/* ---- fork (fork.c) ------------------------------------------------------ */
+/* ---- fork (fork.c) ------------------------------------------------------- */
 
 /* A word that a forked child finds zeroed.  A child made by fork() writes it
  * again in its handler; where it is zero, no handler ran. */
@@ -130,7 +137,7 @@ struct alqi_preload_thread *alqi_preload_fork_child_unprepared(void);
 
 void alqi_preload_fork_install(void);
 
-/* ---- start-up (init.c) -------------------------------------------------- */
+/* ---- start-up (init.c) --------------------------------------------------- */
 
 /* False until the process is far enough to sample. */
 extern _Atomic(bool) alqi_preload_is_up;

@@ -65,7 +65,7 @@ fail_room:
     return NULL;
 }
 
-/* ---- stand-ins until the real functions are known ---------------------- */
+/* ---- stand-ins until the real functions are known ------------------------ */
 
 static bool
 resolve_now(void)

@@ -58,8 +58,7 @@ alqi_preload_flag(enum alqi_raw_flag flag)
                              memory_order_relaxed);
 }
 
-/* ---- streams
- * ------------------------------------------------------------------ */
+/* ---- streams ------------------------------------------------------------- */
 
 static struct alqi_preload_stream *
 stream_carve_locked(void)
@@ -138,8 +137,7 @@ stream_commit(struct alqi_preload_stream *s)
                           memory_order_release);
 }
 
-/* ---- the file
- * -------------------------------------------------------------------- */
+/* ---- the file ------------------------------------------------------------ */
 
 static bool
 file_ensure(void)
@@ -160,8 +158,7 @@ file_ensure(void)
     return !recorder.is_failed;
 }
 
-/* ---- threads
- * ---------------------------------------------------------------------- */
+/* ---- threads ------------------------------------------------------------- */
 
 static bool
 thread_put(struct alqi_preload_thread *thread, uint64_t now_ns)
@@ -214,8 +211,7 @@ alqi_preload_recorder_thread_end(struct alqi_preload_thread *thread)
     stream_give(s);
 }
 
-/* ---- callbacks
- * ------------------------------------------------------------------------ */
+/* ---- callbacks ----------------------------------------------------------- */
 
 static uintptr_t
 data_from(const struct alqi_preload_stream *s, uint64_t ordinal)
@@ -334,8 +330,7 @@ on_module(void *arg, const struct alqi_stack_module *m)
     stream_commit(&modules);
 }
 
-/* ---- start, fork
- * ---------------------------------------------------------------------- */
+/* ---- start, fork --------------------------------------------------------- */
 
 void
 alqi_preload_recorder_start(void)
@@ -356,9 +351,9 @@ alqi_preload_recorder_start(void)
     alqi_stack_on_module(on_module, NULL);
     if (!file_ensure())
         return;
-    status = alqi_memprof_start(alqi_preload_domain, NULL,
-                                ALQI_MEMPROF_SLOT_RECORDER, &config, &tracker,
-                                &profile);
+    status = alqi_memprof_start(
+        alqi_preload_domain, &alqi_preload_current()->memprof,
+        ALQI_MEMPROF_SLOT_RECORDER, &config, &tracker, &profile);
     if (status != ALQ_OK) {
         alqi_preload_say(alq_status_text(status));
         return;

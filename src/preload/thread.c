@@ -47,7 +47,7 @@ static struct {
 static pthread_key_t exit_key;
 static bool has_exit_key;
 
-/* ---- memory -----------------------------------------------------------------
+/* ---- memory ----------------------------------------------------------------
  */
 
 static uint32_t
@@ -90,8 +90,7 @@ state_open(struct alqi_preload_thread *thread)
     thread->tid = alqi_plat_tid_sigsafe();
 }
 
-/* ---- list
- * -------------------------------------------------------------------- */
+/* ---- list ---------------------------------------------------------------- */
 
 static void
 list_insert_locked(struct alqi_preload_thread *thread)
@@ -134,8 +133,7 @@ state_take(void)
     return thread;
 }
 
-/* ---- the countdown
- * ------------------------------------------------------------ */
+/* ---- the countdown ------------------------------------------------------- */
 
 static int64_t
 left_from_gap(uint64_t gap_words)
@@ -237,8 +235,7 @@ alqi_preload_kick_all(void *heap)
     alqi_plat_unlock(&threads.lock);
 }
 
-/* ---- attach and end
- * -------------------------------------------------------------- */
+/* ---- attach and end ------------------------------------------------------ */
 
 struct alqi_preload_thread *
 alqi_preload_thread_attach(void)
@@ -247,6 +244,8 @@ alqi_preload_thread_attach(void)
     struct alqi_preload_thread *thread;
     int saved = errno;
 
+    if (hot->thread != NULL)
+        return hot->thread;
     hot->left_words = ALQI_PARKED;
     if (hot->is_ended)
         return NULL;
@@ -323,8 +322,7 @@ alqi_preload_threads_start(void)
         state_open(orphan.state);
 }
 
-/* ---- the orphan
- * --------------------------------------------------------------------- */
+/* ---- the orphan ---------------------------------------------------------- */
 
 struct alqi_preload_thread *
 alqi_preload_orphan_lock(void)
@@ -357,9 +355,7 @@ alqi_preload_current(void)
     return thread != NULL ? thread : orphan.state;
 }
 
-/* ---- fork
- * ------------------------------------------------------------------------------
- */
+/* ---- fork ---------------------------------------------------------------- */
 
 void
 alqi_preload_threads_fork_prepare(void)

@@ -97,7 +97,7 @@ _Static_assert(sizeof(struct alqi_raw_chunk_header) ==
                    ALQI_RAW_CHUNK_HEADER_BYTES,
                "the chunk header has no hidden padding");
 
-/* ---- encoder --------------------------------------------------------- */
+/* ---- encoder ------------------------------------------------------------- */
 
 struct alqi_raw_encoder {
     uint8_t *at; /* the next free byte */
@@ -127,7 +127,7 @@ bool alqi_raw_put_module(struct alqi_raw_encoder *encoder, uint64_t now_ns,
                          const char *path, const uint8_t *build_id,
                          uint32_t build_id_bytes);
 
-/* ---- decoder ---------------------------------------------------------- */
+/* ---- decoder ------------------------------------------------------------- */
 
 enum alqi_raw_kind {
     ALQI_RAW_THREAD = 1,

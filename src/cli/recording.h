@@ -1,0 +1,44 @@
+/* recording.h -- a raw recording, read: its header, its events in one order */
+#ifndef ALQI_CLI_RECORDING_H
+#define ALQI_CLI_RECORDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/raw.h"
+
+struct alqi_cli_recording; /* an open raw file */
+
+/* NULL when path is not a readable recording; then error says why. */
+struct alqi_cli_recording *
+alqi_cli_recording_open(const char *path, char *error, size_t error_bytes);
+void alqi_cli_recording_drop(struct alqi_cli_recording *recording);
+const struct alqi_raw_header *
+alqi_cli_recording_header(const struct alqi_cli_recording *recording);
+/* Whether the process that writes it is there still. */
+bool alqi_cli_recording_is_live(const struct alqi_cli_recording *recording);
+
+enum { ALQI_CLI_NO_THREAD = -1 };
+
+/* One event; everything stays valid until the next one is asked for. */
+struct alqi_cli_merged {
+    const struct alqi_raw_event *event;
+    const uint64_t *frames; /* of an allocation, outermost first */
+    uint32_t n_frames;
+    int64_t thread; /* that made it, or ALQI_CLI_NO_THREAD */
+};
+
+/* All streams, merged by time; at one time, modules first. */
+struct alqi_cli_merge;
+
+/* NULL when there is no memory. */
+struct alqi_cli_merge *
+alqi_cli_merge_open(const struct alqi_cli_recording *recording);
+void alqi_cli_merge_drop(struct alqi_cli_merge *merge);
+bool alqi_cli_merge_next(struct alqi_cli_merge *merge,
+                         struct alqi_cli_merged *out);
+/* Chunks that were damaged, so far: what came before the damage was read. */
+uint64_t alqi_cli_merge_n_damaged(const struct alqi_cli_merge *merge);
+
+#endif

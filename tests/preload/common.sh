@@ -1,0 +1,53 @@
+# common.sh -- shared by the preload's system tests: sourced, not run
+#
+# usage: SCRIPT BUILD_DIR SOURCE_DIR
+
+set -u
+build=$1
+source_dir=$2
+aliquot=$build/bin/aliquot
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+n_failed=0
+n_checks=0
+
+pass() {
+    n_checks=$((n_checks + 1))
+}
+
+fail() {
+    n_checks=$((n_checks + 1))
+    n_failed=$((n_failed + 1))
+    printf 'FAILED: %s\n' "$*"
+}
+
+# equal WHAT GOT WANTED
+equal() {
+    if [ "$2" = "$3" ]; then pass; else fail "$1: got '$2', wanted '$3'"; fi
+}
+
+# contains WHAT TEXT PATTERN
+contains() {
+    case $2 in
+    *"$3"*) pass ;;
+    *) fail "$1: '$3' is not in: $2" ;;
+    esac
+}
+
+# live TRACE [PATTERN]: "BYTES BLOCKS" of what was never freed and has PATTERN
+# in its stack
+live() {
+    "$aliquot" script --format=memtrace "$1" | awk -v pattern="${2:-.}" '
+        $3 ~ /^alloc/ && $0 ~ pattern {
+            split($5, len, "="); size[$2] = len[2]; n++; bytes += len[2]
+        }
+        $3 == "collect" && ($2 in size) {
+            n--; bytes -= size[$2]; delete size[$2]
+        }
+        END { print bytes + 0, n + 0 }'
+}
+
+finish() {
+    printf '%d checks, %d failed\n' "$n_checks" "$n_failed"
+    [ "$n_checks" -gt 0 ] && [ "$n_failed" -eq 0 ]
+}

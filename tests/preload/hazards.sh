@@ -1,0 +1,116 @@
+#!/bin/bash
+# hazards.sh -- limits, full disks, lost descriptors, foreign allocators
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$(dirname "$0")/common.sh"
+
+cd "$work" || exit 1
+hazard=$build/test/hazard
+
+# record OPTIONS... -- COMMAND: output and status into out and status
+record() {
+    out=$("$aliquot" record -f -o t.ctf --rate 1 "$@" 2>&1)
+    status=$?
+}
+
+# Memory limit: the program goes on, what was not recorded is said.
+record -- bash -c "ulimit -v 200000; exec $hazard eat"
+equal "ulimit -v: status" "$status" 0
+contains "ulimit -v" "$out" "eaten"
+
+# File size limit: no SIGXFSZ, drops are counted and said.
+record -- "$hazard" fsize
+equal "RLIMIT_FSIZE: status" "$status" 0
+contains "RLIMIT_FSIZE" "$out" "samples dropped: no room"
+
+# A full disk.
+if mkdir small && mount -t tmpfs -o size=600k tmpfs small 2>/dev/null; then
+    out=$("$aliquot" record -o small/t.ctf --rate 1 -- "$hazard" churn 2>&1)
+    equal "disk full: status" $? 0
+    contains "disk full" "$out" "no room"
+    umount small
+else
+    echo "skipped: disk full (cannot mount a small file system here)"
+fi
+
+# The program closes every descriptor, or puts a file of its own there.
+record -- "$hazard" closeall
+equal "closeall: status" "$status" 0
+equal "closeall: recorded" "$(live t.ctf 'keep_one')" "3000000 3000"
+record -- "$hazard" hijack
+equal "hijack: status" "$status" 0
+equal "hijack: recorded" "$(live t.ctf 'keep_one')" "3000000 3000"
+contains "hijack: its file" "$out" "file intact"
+
+# Forks that run no handler.
+record -- "$hazard" rawfork
+equal "_Fork: status" "$status" 0
+equal "_Fork: the parent" "$(live t.ctf 'keep_one')" "200000 2"
+for child in t.*.ctf; do
+    equal "_Fork: the child" "$(live "$child" 'keep_one')" "700000 1"
+done
+rm -f t.*.ctf
+
+# A fork while other threads allocate.
+record --interval 64 -- "$hazard" forkstorm
+equal "fork storm: status" "$status" 0
+rm -f t.*.ctf
+
+# Threads that end while they allocate, destructors that allocate.
+record -- "$hazard" destructors
+equal "destructors: status" "$status" 0
+equal "destructors" "$(live t.ctf 'keep_one')" "300000 300"
+
+# Handlers that allocate and free, at rate 1, while the profiler is inside.
+out=$(LD_PRELOAD=$build/test/libsafe_malloc.so "$aliquot" record -f -o t.ctf \
+    --rate 1 -- "$hazard" handlers 2>&1)
+status=$?
+equal "handlers: status" "$status" 0
+equal "handlers" "$(live t.ctf 'keep_one')" "1000 1"
+
+# An address that dlclose gave up and another library got is a new code.
+record -- "$hazard" reuse "$build/test"
+equal "reuse: status" "$status" 0
+contains "reuse" "$out" "same address"
+for name in reuse_first reuse_second; do
+    n=$("$aliquot" script --format=memtrace t.ctf | grep -c "$name@")
+    equal "reuse: stacks of $name" "$n" 10
+done
+
+# A program with a malloc of its own is told so.
+record -- "$build/test/own_malloc"
+equal "own malloc: status" "$status" 0
+contains "own malloc" "$out" "brings its own malloc"
+
+# More rights than the user: off, in one line.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    cp "$hazard" suid && chown 1:1 suid && chmod 6755 suid && chmod 755 .
+    out=$("$aliquot" record -o s.ctf -- ./suid churn 2>&1)
+    equal "set-user-ID: status" $? 0
+    contains "set-user-ID" "$out" "off"
+    equal "set-user-ID: lines of ours" \
+        "$(printf '%s\n' "$out" | grep -c '^aliquot')" 1
+else
+    echo "skipped: set-user-ID (not root)"
+fi
+
+# The recorder dies: what is there is readable.
+"$aliquot" record -q --rate 1 -o k.ctf -- "$hazard" linger >linger.out 2>&1 &
+recorder=$!
+until grep -q lingering linger.out 2>/dev/null; do sleep 0.05; done
+kill -KILL "$recorder"
+wait "$recorder" 2>/dev/null
+raw=$(echo aliquot-raw.*/*.alqraw)
+equal "recorder killed" "$(live "$raw" 'keep_one')" "1000000 1000"
+pkill -f "hazard linger" 2>/dev/null
+rm -rf aliquot-raw.*
+
+# A program starts a profile of its own, alone and beside the recorder.
+LD_PRELOAD=$build/lib/libaliquot-preload.so "$build/bin/own_profile" >own.out
+equal "own profile" $? 0
+record -- "$build/bin/own_profile"
+equal "own profile, recorded" "$status" 0
+"$build/bin/own_profile" >own.out 2>&1
+equal "own profile without the preload" $? 1
+contains "own profile without the preload" "$(cat own.out)" "preload is not loaded"
+
+finish

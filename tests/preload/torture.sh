@@ -1,0 +1,55 @@
+#!/bin/bash
+# torture.sh -- awkward but legal programs, each with a known answer
+#
+# Every case runs bare and recorded at rate 1: the same exit status, and what
+# leaks from its leak_ functions exactly as the program says.
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$(dirname "$0")/common.sh"
+
+torture=$build/test/torture
+plugin=$build/test/libtorture_plugin.so
+
+run_case() {
+    local name=$1 want=$2 bare status got
+    (exec "$torture" "$name" "$plugin") >"$work/bare" 2>&1
+    bare=$?
+    "$aliquot" record -q -f --rate 1 -o "$work/t.ctf" -- \
+        "$torture" "$name" "$plugin" >"$work/out" 2>&1
+    status=$?
+    equal "$name: exit status" "$status" "$bare"
+    [ -n "$want" ] || want=$(grep '^expect ' "$work/out" | tail -n 1)
+    got="expect $(live "$work/t.ctf" 'leak_')"
+    equal "$name" "$got" "$want"
+    rm -f "$work"/*.ctf
+}
+
+for name in plain aligned realloc realloc0 fork forkexec vfork _exit sigkill \
+    abort threads smallstack cross coroutine sigstorm dlclose deepbind \
+    usable huge; do
+    run_case "$name" ""
+done
+# The image that is replaced leaks 100,000 bytes; the line comes from the other.
+run_case exec "expect 100000 1"
+
+# A forked child has a trace of its own, with what it did after the fork.
+"$aliquot" record -q --rate 1 -o "$work/f.ctf" -- "$torture" fork \
+    >"$work/out" 2>&1
+for child in "$work"/f.*.ctf; do
+    equal "fork: the child's trace" "$(live "$child" 'leak_')" "700000 1"
+done
+rm -f "$work"/*.ctf
+
+# With --follow both images of an exec are there.
+"$aliquot" record -q --follow --rate 1 -o "$work/x.ctf" -- "$torture" exec \
+    >"$work/out" 2>&1
+equal "exec: first image" "$(live "$work/x.ctf" 'leak_')" "100000 1"
+for second in "$work"/x.*.ctf; do
+    equal "exec: second image" "$(live "$second" 'leak_')" "1000000 1000"
+done
+
+# A static program is refused with a reason, not recorded as empty.
+out=$("$aliquot" record -o "$work/s.ctf" -- "$build/test/torture_static" plain 2>&1)
+equal "static: exit status" $? 125
+contains "static" "$out" "statically linked"
+
+finish
