@@ -20,6 +20,9 @@ target_compile_options(alq_flags INTERFACE -Wall -Wextra -Wshadow -Wundef
     -Wstrict-prototypes -Wmissing-prototypes -Wdouble-promotion
     -Wwrite-strings -Wvla -Wimplicit-fallthrough -fno-math-errno
     -fasynchronous-unwind-tables)
+if(ALQ_FUZZ)
+    target_compile_options(alq_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 if(ALQ_WERROR)
     target_compile_options(alq_flags INTERFACE -Werror)
 endif()

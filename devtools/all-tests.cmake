@@ -19,7 +19,9 @@ set(without_chk "^(check|system)$")
 set(without_hard "^(check|system)$")
 set(without_clang "^(check|system)$")
 set(without_asan "^(check|system|preload)$")
+set(without_fuzz "^check$")
 set(without_tsan "^(check|system|preload)$")
+set(only_fuzz -R "^fuzz/")
 
 # ThreadSanitizer cannot place its shadow when the kernel randomises
 # addresses widely; setarch turns that off where the system lets it.
@@ -52,7 +54,7 @@ endfunction()
 
 function(add_tree preset)
     execute_process(COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${build}/${preset}
-        --show-only=json-v1 -LE "${without_${preset}}"
+        --show-only=json-v1 -LE "${without_${preset}}" ${only_${preset}}
         OUTPUT_VARIABLE tree COMMAND_ERROR_IS_FATAL ANY)
     string(JSON n LENGTH "${tree}" tests)
     if(n EQUAL 0)
