@@ -38,7 +38,29 @@ enum alqi_memprof_mode {
 
 struct alqi_memprof_domain; /* engine's state of one domain */
 struct alqi_memprof_entry;
-struct alqi_memprof_pending; /* FIFO of entries that owe callbacks */
+
+struct alqi_memprof_pending { /* FIFO of entries that owe callbacks */
+    struct alqi_memprof_entry *head;
+    struct alqi_memprof_entry *tail;
+};
+
+enum alqi_callback_kind {
+    ALQI_CALLBACK_ALLOC_NEW,  /* of an entry nobody else knows     */
+    ALQI_CALLBACK_ALLOC_OWED, /* of a deferred one                 */
+    ALQI_CALLBACK_LAST        /* dealloc, release: its entry is out */
+};
+
+/* What the domain's slots held when the thread last drew a gap: hits are
+ * thinned against the law they were drawn by, whatever has started since. */
+struct alqi_memprof_armed {
+    uint64_t serial;            /* of the domain's slots          */
+    struct alqi_sample_law law; /* of the trigger: the largest rate */
+    struct alqi_memprof_client {
+        struct alq_profile *profile;
+        uint64_t id;                 /* the profile's; 0 none        */
+        struct alqi_sample_law thin; /* profile's rate / law's rate   */
+    } client[ALQI_MEMPROF_SLOTS];
+};
 
 enum { ALQI_MEMPROF_LATE_FREES = 64 };
 
@@ -52,10 +74,16 @@ struct alqi_memprof_thread {
     struct alqi_sample_rng rng;
     struct alqi_stack_memo *memo;
     struct alqi_stack_result last; /* of the capture memo->serial names */
-    struct alqi_memprof_entry *pending_head; /* alloc callbacks owed ... */
-    struct alqi_memprof_entry *pending_tail; /* ... by this thread only  */
-    struct alqi_memprof_entry *free_entries; /* the thread's node cache  */
+    struct alqi_memprof_armed armed;
+    struct alqi_memprof_pending pending; /* wait for a flush              */
+    struct alqi_memprof_pending due;     /* run when this callback ends   */
+    struct alqi_memprof_entry *making;   /* sampled, not yet handed over  */
+    struct alqi_memprof_entry *running;  /* whose callback runs           */
+    void *free_entries;                  /* the thread's node cache       */
     uint32_t n_free_entries;
+    uint32_t ordinal;   /* of the domain's threads, from 0    */
+    uint64_t seeded_by; /* id of the profile that seeded rng */
+    enum alqi_callback_kind running_kind;
     int failure;             /* first unreported callback code     */
     uint64_t dropped_nested; /* samples lost to signal handlers    */
     struct alqi_memprof_thread *next_in_domain; /* domain's list; locked */
@@ -138,9 +166,14 @@ void alqi_memprof_profile_drop(struct alq_profile *profile);
 
 /* ---- fork -------------------------------------------------------------- */
 
+/* The forking thread must not be INSIDE, and makes itself INSIDE from before
+ * prepare to after parent or child, so that other fork handlers' malloc and
+ * free do not want the locks it holds.  The child's `thread` is the one that
+ * lives on; every other thread of its domain is forgotten, and its memory may
+ * be used again. */
 void alqi_memprof_fork_prepare(void);
 void alqi_memprof_fork_parent(void);
-void alqi_memprof_fork_child(void);
+void alqi_memprof_fork_child(struct alqi_memprof_thread *thread);
 /* The child of a fork that ran no handlers: locks may be held by threads that
  * are not here.  Forgets every entry and every other thread of the domain. */
 void alqi_memprof_fork_child_unprepared(struct alqi_memprof_thread *thread);

@@ -1,0 +1,153 @@
+/* callback.c -- the five callbacks and `release`
+ *
+ * Every call of the user's code passes through begin and end below: the thread
+ * is CALLBACK meanwhile, holds no lock, and `running` names the entry, so that
+ * a callback that ends its thread leaves nothing behind
+ * (alqi_callback_abandon).
+ *
+ * .inv.datum  While an entry has DATUM exactly one of dealloc_minor,
+ *             dealloc_major and release is yet to see its datum. */
+#include "memprof/state.h"
+
+static void
+begin(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
+      enum alqi_callback_kind kind)
+{
+    ALQI_ASSERT(t->mode == ALQI_MEMPROF_INSIDE && t->running == NULL);
+    t->running = e;
+    t->running_kind = kind;
+    atomic_signal_fence(memory_order_seq_cst);
+    t->mode = ALQI_MEMPROF_CALLBACK;
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+static void
+end(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e, int code)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    t->mode = ALQI_MEMPROF_INSIDE;
+    atomic_signal_fence(memory_order_seq_cst);
+    t->running = NULL;
+    if (ALQI_LIKELY(code >= 0))
+        return;
+    alqi_profile_count(&e->profile->callback_failures, 1);
+    if (t->failure == 0)
+        t->failure = code;
+}
+
+void
+alqi_entry_free(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
+{
+    struct alq_profile *p = e->profile;
+
+    ALQI_ASSERT(!(e->flags & (ALQI_ENTRY_DATUM | ALQI_ENTRY_INDEXED)));
+    alqi_stash_free(t, e);
+    alqi_pool_put(t, e);
+    alqi_profile_release(p, ALQI_PROFILE_ONE_ENTRY);
+}
+
+void
+alqi_entry_release(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
+{
+    const struct alq_tracker *tracker = &e->profile->tracker;
+
+    if (e->flags & ALQI_ENTRY_DATUM) {
+        e->flags &= (uint16_t)~ALQI_ENTRY_DATUM;
+        if (tracker->release != NULL) {
+            begin(t, e, ALQI_CALLBACK_LAST);
+            tracker->release(tracker->arg, e->data);
+            end(t, e, 0);
+        }
+    }
+    alqi_entry_free(t, e);
+}
+
+bool
+alqi_callback_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
+                    enum alqi_callback_kind kind, const uintptr_t *frames,
+                    size_t n_frames, uintptr_t *data)
+{
+    const struct alq_tracker *tracker = &e->profile->tracker;
+    bool minor = e->flags & ALQI_ENTRY_BORN_MINOR;
+    int (*fn)(void *, const struct alq_allocation *, uintptr_t *) =
+        minor ? tracker->alloc_minor : tracker->alloc_major;
+    struct alq_allocation a;
+    int code;
+
+    if (fn == NULL)
+        return false;
+    a.n_samples = e->n_samples;
+    a.size_bytes = e->size_bytes;
+    a.size_words = alqi_base_malloc_words(e->size_bytes) - 1;
+    a.source = (enum alq_source)e->source;
+    a.callstack.frames = frames;
+    a.callstack.n_frames = n_frames;
+    a.block = (e->flags & ALQI_ENTRY_OFFSET) ? NULL : e->block;
+    *data = 0;
+    begin(t, e, kind);
+    code = fn(tracker->arg, &a, data);
+    end(t, e, code);
+    return code > 0;
+}
+
+void
+alqi_callback_dealloc(struct alqi_memprof_thread *t,
+                      struct alqi_memprof_entry *e)
+{
+    const struct alq_tracker *tracker = &e->profile->tracker;
+    int (*fn)(void *, uintptr_t) = (e->flags & ALQI_ENTRY_YOUNG)
+                                       ? tracker->dealloc_minor
+                                       : tracker->dealloc_major;
+
+    if ((e->flags & ALQI_ENTRY_GONE) ||
+        alqi_profile_status(e->profile) == ALQI_PROFILE_DISCARDED) {
+        alqi_entry_release(t, e);
+        return;
+    }
+    ALQI_ASSERT(e->flags & ALQI_ENTRY_DATUM); /* .inv.datum */
+    e->flags &= (uint16_t)~ALQI_ENTRY_DATUM;
+    if (fn != NULL) {
+        int code;
+
+        begin(t, e, ALQI_CALLBACK_LAST);
+        code = fn(tracker->arg, e->data);
+        end(t, e, code);
+    }
+    alqi_entry_free(t, e);
+}
+
+/* As if the callback that was running had said DROP. */
+static void
+abandon_running(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
+                enum alqi_callback_kind kind)
+{
+    switch (kind) {
+    case ALQI_CALLBACK_ALLOC_NEW: /* on `making`, which goes as a whole */
+        return;
+    case ALQI_CALLBACK_ALLOC_OWED:
+        if (alqi_index_alloc_ran(e, false, 0) == ALQI_NEXT_FREE)
+            alqi_entry_free(t, e);
+        return;
+    case ALQI_CALLBACK_LAST:
+        alqi_entry_free(t, e);
+        return;
+    }
+}
+
+void
+alqi_callback_abandon(struct alqi_memprof_thread *t,
+                      struct alqi_memprof_thread *gone)
+{
+    struct alqi_memprof_entry *e = gone->running;
+
+    gone->running = NULL;
+    if (e != NULL)
+        abandon_running(t, e, gone->running_kind);
+    while ((e = gone->making) != NULL) {
+        gone->making = e->chain;
+        if (e->flags & ALQI_ENTRY_ALLOC_DUE)
+            continue;                /* on `pending`, too */
+        e->flags |= ALQI_ENTRY_GONE; /* its block never reached anyone */
+        alqi_fifo_push(&t->due, e);
+    }
+}

@@ -1,0 +1,219 @@
+/* domain.c -- what a domain samples for: its slots, threads and law
+ *
+ * Slots change under the domain's lock, which also bumps `serial`.  A thread
+ * compares serials when it draws a gap, and copies the slots when they differ
+ * (armed).  Hits are thinned against the armed law, since that is the law the
+ * gap was drawn by; a profile that came later is not armed and gets nothing of
+ * a gap that was not its own (.inv.armed, doc/design/memprof.md). */
+#include <string.h>
+
+#include "memprof/state.h"
+
+static struct {
+    struct alqi_memprof_lock lock;
+    struct alqi_memprof_domain *first;
+} domains;
+
+void
+alqi_domain_lock(struct alqi_memprof_domain *d)
+{
+    alqi_memprof_lock(&d->lock, ALQI_RANK_DOMAIN);
+}
+
+void
+alqi_domain_unlock(struct alqi_memprof_domain *d)
+{
+    alqi_memprof_unlock(&d->lock, ALQI_RANK_DOMAIN);
+}
+
+struct alqi_memprof_domain *
+alqi_domains_first(void)
+{
+    return domains.first;
+}
+
+/* The list lock keeps domains from coming and going; their own locks are taken
+ * one at a time by everyone else, so fork may hold them all. */
+void
+alqi_domains_lock_all(void)
+{
+    alqi_memprof_lock(&domains.lock, ALQI_RANK_DOMAINS);
+    for (struct alqi_memprof_domain *d = domains.first; d; d = d->next)
+        alqi_plat_lock(&d->lock.plat);
+}
+
+void
+alqi_domains_unlock_all(void)
+{
+    for (struct alqi_memprof_domain *d = domains.first; d; d = d->next)
+        alqi_plat_unlock(&d->lock.plat);
+    alqi_memprof_unlock(&domains.lock, ALQI_RANK_DOMAINS);
+}
+
+void
+alqi_domains_forget_locks(void)
+{
+    domains.lock = (struct alqi_memprof_lock){{0}};
+    for (struct alqi_memprof_domain *d = domains.first; d; d = d->next)
+        d->lock = (struct alqi_memprof_lock){{0}};
+}
+
+/* ---- slots ----------------------------------------------------------------
+ */
+
+void
+alqi_domain_slot_set_locked(struct alqi_memprof_domain *d, unsigned slot,
+                            struct alq_profile *p)
+{
+    struct alq_profile *old =
+        atomic_load_explicit(&d->slot[slot], memory_order_relaxed);
+
+    if (p != NULL)
+        alqi_profile_attach(p);
+    atomic_store_explicit(&d->slot[slot], p, memory_order_release);
+    atomic_fetch_add_explicit(&d->serial, 1, memory_order_release);
+    if (old != NULL)
+        alqi_profile_detach(old);
+}
+
+static void
+arm_locked(const struct alqi_memprof_domain *d,
+           struct alqi_memprof_armed *armed)
+{
+    double most = 0.0;
+
+    armed->serial = atomic_load_explicit(&d->serial, memory_order_relaxed);
+    for (unsigned i = 0; i < ALQI_MEMPROF_SLOTS; i++) {
+        struct alqi_memprof_client *c = &armed->client[i];
+        struct alq_profile *p =
+            atomic_load_explicit(&d->slot[i], memory_order_relaxed);
+
+        c->id = 0;
+        if (p == NULL || alqi_profile_status(p) != ALQI_PROFILE_SAMPLING)
+            continue;
+        c->profile = p;
+        c->id = atomic_load_explicit(&p->id, memory_order_relaxed);
+        c->thin = p->law;
+        if (p->law.rate > most)
+            most = p->law.rate;
+    }
+    alqi_sample_law_set(&armed->law, most);
+    for (unsigned i = 0; i < ALQI_MEMPROF_SLOTS; i++)
+        if (armed->client[i].id != 0)
+            alqi_sample_law_set(&armed->client[i].thin,
+                                most > 0 ? armed->client[i].thin.rate / most
+                                         : 0);
+}
+
+/* A client that is alone rules the draws by its seed.  With others there, it
+ * must not: starting the same seed again and again would replay the others'
+ * draws. */
+static const struct alqi_memprof_client *
+only_client(const struct alqi_memprof_armed *armed)
+{
+    const struct alqi_memprof_client *only = NULL;
+
+    for (unsigned i = 0; i < ALQI_MEMPROF_SLOTS; i++) {
+        if (armed->client[i].id == 0)
+            continue;
+        if (only != NULL)
+            return NULL;
+        only = &armed->client[i];
+    }
+    return only;
+}
+
+void
+alqi_domain_arm(struct alqi_memprof_domain *d, struct alqi_memprof_thread *t)
+{
+    const struct alqi_memprof_client *only;
+    uint64_t seed = 0;
+
+    alqi_domain_lock(d);
+    arm_locked(d, &t->armed);
+    only = only_client(&t->armed);
+    if (only != NULL)
+        seed = only->profile->seed;
+    alqi_domain_unlock(d);
+    if (only != NULL && only->id != t->seeded_by) {
+        t->seeded_by = only->id;
+        alqi_sample_seed(&t->rng, seed + alqi_base_mix(t->ordinal));
+    }
+}
+
+bool
+alqi_memprof_is_sampling(const struct alqi_memprof_domain *domain,
+                         enum alqi_memprof_slot slot)
+{
+    /* The profile may be dropped meanwhile; its memory stays (.inv.stable). */
+    struct alq_profile *p =
+        atomic_load_explicit(&domain->slot[slot], memory_order_acquire);
+
+    return p != NULL && alqi_profile_status(p) == ALQI_PROFILE_SAMPLING;
+}
+
+/* ---- beginning and end ------------------------------------------------------
+ */
+
+static void
+inherit(struct alqi_memprof_domain *d, struct alqi_memprof_domain *parent)
+{
+    alqi_domain_lock(parent);
+    for (unsigned i = 0; i < ALQI_MEMPROF_SLOTS; i++) {
+        struct alq_profile *p =
+            atomic_load_explicit(&parent->slot[i], memory_order_relaxed);
+
+        if (p != NULL)
+            alqi_profile_attach(p);
+        atomic_store_explicit(&d->slot[i], p, memory_order_relaxed);
+    }
+    alqi_domain_unlock(parent);
+}
+
+struct alqi_memprof_domain *
+alqi_memprof_domain_new(const struct alqi_memprof_subject *subject, void *heap,
+                        struct alqi_memprof_domain *parent)
+{
+    struct alqi_memprof_domain *d = alqi_plat_pages_map(sizeof *d);
+
+    if (d == NULL)
+        return NULL;
+    d->subject = subject;
+    d->heap = heap;
+    d->serial = 1; /* a fresh thread's is 0 */
+    if (parent != NULL)
+        inherit(d, parent);
+    alqi_memprof_lock(&domains.lock, ALQI_RANK_DOMAINS);
+    d->next = domains.first;
+    if (d->next != NULL)
+        d->next->prev = d;
+    domains.first = d;
+    alqi_memprof_unlock(&domains.lock, ALQI_RANK_DOMAINS);
+    return d;
+}
+
+static void
+unlist(struct alqi_memprof_domain *d)
+{
+    alqi_memprof_lock(&domains.lock, ALQI_RANK_DOMAINS);
+    if (d->next != NULL)
+        d->next->prev = d->prev;
+    if (d->prev != NULL)
+        d->prev->next = d->next;
+    else
+        domains.first = d->next;
+    alqi_memprof_unlock(&domains.lock, ALQI_RANK_DOMAINS);
+}
+
+void
+alqi_memprof_domain_end(struct alqi_memprof_domain *domain)
+{
+    ALQI_ASSERT(domain->threads == NULL);
+    unlist(domain);
+    alqi_domain_lock(domain);
+    for (unsigned i = 0; i < ALQI_MEMPROF_SLOTS; i++)
+        alqi_domain_slot_set_locked(domain, i, NULL);
+    alqi_domain_unlock(domain);
+    alqi_orphans_add(domain);
+    alqi_plat_pages_unmap(domain, sizeof *domain);
+}

@@ -1,0 +1,157 @@
+/* filter.c -- the counting filter of tracked addresses           [filter.h]
+ *
+ * The filter grows by a factor of four.  An entry is counted at every level
+ * from the one in force when it was indexed to the newest (`lo` .. `hi`), and
+ * uncounted at the same ones.
+ *
+ *   grower                              indexer, under its shard's lock
+ *   for each shard, locked:             lo = level of the mask
+ *     count its entries at level L      hi = the shard's level, if higher
+ *     from now on count new ones too    count from lo to hi
+ *   publish L's mask
+ *
+ * .inv.zero holds for a freeing thread with mask M and an entry at levels
+ * lo..hi: the mask was published after every shard counted at M, so hi >= M
+ * for entries that are in; and the thread got the block's address from the
+ * thread that indexed it, which had read the mask before, so by coherence
+ * M >= lo. */
+#include "memprof/filter.h"
+#include "memprof/state.h"
+
+enum {
+    LEVEL_MIN = 16, /* log2 of ALQI_FILTER_BYTES_MIN */
+    LEVEL_MAX = 24,
+    LEVEL_STEP = 2,
+    STICKY = UINT8_MAX,
+#if ALQI_CHECKS >= 3
+    BYTES_AN_ENTRY = 1 << 13 /* grows at 8 entries */
+#else
+    BYTES_AN_ENTRY = 16
+#endif
+};
+
+_Static_assert(ALQI_FILTER_BYTES_MIN == 1 << LEVEL_MIN, "levels");
+_Static_assert(ALQI_FILTER_BYTES_MAX == 1 << LEVEL_MAX, "levels");
+
+_Atomic(uint8_t) alqi_memprof_filter_bytes[ALQI_FILTER_BYTES_MAX];
+_Atomic(uintptr_t) alqi_memprof_filter_mask = ALQI_FILTER_BYTES_MIN - 1;
+
+static struct alqi_memprof_lock grow_lock;
+
+static _Atomic(uint8_t) *
+byte_of(const void *block, unsigned level)
+{
+    uintptr_t mask = ((uintptr_t)1 << level) - 1;
+
+    return &alqi_memprof_filter_bytes[alqi_memprof_filter_slot(block, mask)];
+}
+
+unsigned
+alqi_filter_level(void)
+{
+    uintptr_t mask =
+        atomic_load_explicit(&alqi_memprof_filter_mask, memory_order_relaxed);
+
+    return (unsigned)__builtin_ctzll(mask + 1);
+}
+
+void
+alqi_filter_count(const void *block, unsigned lo, unsigned hi)
+{
+    for (unsigned level = lo; level <= hi; level += LEVEL_STEP) {
+        _Atomic(uint8_t) *b = byte_of(block, level);
+        uint8_t n = atomic_load_explicit(b, memory_order_relaxed);
+
+        while (n != STICKY && !atomic_compare_exchange_weak_explicit(
+                                  b, &n, (uint8_t)(n + 1), memory_order_relaxed,
+                                  memory_order_relaxed))
+            continue;
+    }
+}
+
+void
+alqi_filter_uncount(const void *block, unsigned lo, unsigned hi)
+{
+    for (unsigned level = lo; level <= hi; level += LEVEL_STEP) {
+        _Atomic(uint8_t) *b = byte_of(block, level);
+        uint8_t n = atomic_load_explicit(b, memory_order_relaxed);
+
+        ALQI_ASSERT(n != 0); /* .inv.zero */
+        while (n != STICKY && !atomic_compare_exchange_weak_explicit(
+                                  b, &n, (uint8_t)(n - 1), memory_order_relaxed,
+                                  memory_order_relaxed))
+            continue;
+    }
+}
+
+void
+alqi_memprof_filter_add(const void *block)
+{
+    unsigned level = alqi_filter_level();
+
+    alqi_filter_count(block, level, level);
+}
+
+void
+alqi_memprof_filter_remove(const void *block)
+{
+    unsigned level = alqi_filter_level();
+
+    alqi_filter_uncount(block, level, level);
+}
+
+static ALQI_COLD void
+grow(uint64_t entries)
+{
+    unsigned level;
+
+    /* Whoever holds it is growing; the next put looks again. */
+    if (!alqi_memprof_lock_try(&grow_lock, ALQI_RANK_FILTER_GROW))
+        return;
+    level = alqi_filter_level();
+    if (level < LEVEL_MAX && entries * BYTES_AN_ENTRY > (uint64_t)1 << level) {
+        level += LEVEL_STEP;
+        alqi_index_count_at(level);
+        atomic_store_explicit(&alqi_memprof_filter_mask,
+                              ((uintptr_t)1 << level) - 1,
+                              memory_order_release);
+    }
+    alqi_memprof_unlock(&grow_lock, ALQI_RANK_FILTER_GROW);
+}
+
+void
+alqi_filter_grow_if_full(uint64_t in_shard)
+{
+    uint64_t entries = in_shard * ALQI_INDEX_SHARDS;
+    unsigned level = alqi_filter_level();
+
+    if (ALQI_UNLIKELY(level < LEVEL_MAX &&
+                      entries * BYTES_AN_ENTRY > (uint64_t)1 << level))
+        grow(entries);
+}
+
+void
+alqi_filter_lock(void)
+{
+    alqi_memprof_lock(&grow_lock, ALQI_RANK_FILTER_GROW);
+}
+
+void
+alqi_filter_unlock(void)
+{
+    alqi_memprof_unlock(&grow_lock, ALQI_RANK_FILTER_GROW);
+}
+
+void
+alqi_filter_forget(void)
+{
+    /* The mask must not shrink: pointers of another level may be in flight
+     * nowhere here, but a smaller mask would only make the filter worse. */
+    uintptr_t mask =
+        atomic_load_explicit(&alqi_memprof_filter_mask, memory_order_relaxed);
+
+    for (uintptr_t i = 0; i <= mask; i++)
+        atomic_store_explicit(&alqi_memprof_filter_bytes[i], 0,
+                              memory_order_relaxed);
+    grow_lock = (struct alqi_memprof_lock){{0}};
+}

@@ -1,0 +1,471 @@
+/* index.c -- a notified heap's entries, by address
+ *
+ * 64 shards, each a chained table under a spin lock of its own.  Both shard
+ * and bucket come from a full mix of the address.  Several entries of one
+ * address are those of several clients.
+ *
+ * The lock of the shard of e->block guards an entry's flags from the moment it
+ * is first put in until it is freed (.inv.shard); its `chain` while INDEXED.
+ *
+ * An entry whose alloc callback is due or running (DEF, RUN) is held by two:
+ * the thread that owes the callback, and the index or a realloc that took it.
+ * Who ends first leaves a flag, who ends last frees (.inv.two):
+ *
+ *   freed by the program   DEAD   -> the thread goes on to dealloc
+ *   profile discarded      GONE   -> the thread frees
+ *   callback says DROP while TAKEN: GONE -> bury or put_back frees
+ *
+ * doc/design/memprof.md has the table; tests/models/block.pml the model. */
+#include "memprof/state.h"
+
+enum {
+    SHARD_BITS = 6,
+#if ALQI_CHECKS >= 3
+    FIRST_BUCKETS = 1,
+#else
+    FIRST_BUCKETS = 16,
+#endif
+    GROWN_BUCKETS_MIN = 512, /* a page */
+    GROW_FACTOR = 4
+};
+
+_Static_assert(ALQI_INDEX_SHARDS == 1 << SHARD_BITS, "shards");
+
+struct shard {
+    struct alqi_memprof_lock lock;
+    uint32_t level;     /* of the filter; see filter.c           */
+    uint64_t n_buckets; /* 0: the static ones, not yet looked at */
+    uint64_t n_entries;
+    struct alqi_memprof_entry **buckets;
+    struct alqi_memprof_entry *first[FIRST_BUCKETS];
+} __attribute__((aligned(64)));
+
+static struct shard shards[ALQI_INDEX_SHARDS];
+
+static inline uint64_t
+hash_of(const void *block)
+{
+    return alqi_base_mix((uintptr_t)block);
+}
+
+static inline unsigned
+rank_of(const struct shard *s)
+{
+    return ALQI_RANK_SHARD + (unsigned)(s - shards);
+}
+
+static inline struct shard *
+shard_lock(uint64_t hash)
+{
+    struct shard *s = &shards[hash % ALQI_INDEX_SHARDS];
+
+    alqi_memprof_lock(&s->lock, rank_of(s));
+    if (ALQI_UNLIKELY(s->n_buckets == 0)) {
+        s->buckets = s->first;
+        s->n_buckets = FIRST_BUCKETS;
+    }
+    return s;
+}
+
+static inline void
+shard_unlock(struct shard *s)
+{
+    alqi_memprof_unlock(&s->lock, rank_of(s));
+}
+
+static inline struct alqi_memprof_entry **
+bucket_of(const struct shard *s, uint64_t hash)
+{
+    return &s->buckets[(hash >> SHARD_BITS) & (s->n_buckets - 1)];
+}
+
+static void
+uncount_locked(struct shard *s, struct alqi_memprof_entry *e)
+{
+    s->n_entries--;
+    e->flags &= (uint16_t)~ALQI_ENTRY_INDEXED;
+    alqi_filter_uncount(e->block, e->filter_lo, e->filter_hi);
+}
+
+/* Unlinks an entry that is INDEXED. */
+static void
+unlink_locked(struct shard *s, uint64_t hash, struct alqi_memprof_entry *e)
+{
+    struct alqi_memprof_entry **at = bucket_of(s, hash);
+
+    while (*at != e)
+        at = &(*at)->chain;
+    *at = e->chain;
+    uncount_locked(s, e);
+}
+
+/* ---- growing ------------------------------------------------------------- */
+
+static void
+rehash_locked(struct shard *s, struct alqi_memprof_entry **buckets, uint64_t n)
+{
+    struct alqi_memprof_entry **old = s->buckets;
+    uint64_t n_old = s->n_buckets;
+
+    s->buckets = buckets;
+    s->n_buckets = n;
+    for (uint64_t i = 0; i < n_old; i++) {
+        struct alqi_memprof_entry *e = old[i], *next;
+
+        for (; e != NULL; e = next) {
+            struct alqi_memprof_entry **at = bucket_of(s, hash_of(e->block));
+
+            next = e->chain;
+            e->chain = *at;
+            *at = e;
+        }
+        old[i] = NULL;
+    }
+}
+
+/* Pages are mapped and unmapped with the lock open; without memory the chains
+ * grow longer, which costs time only. */
+static ALQI_COLD void
+shard_grow(struct shard *s, uint64_t from)
+{
+    uint64_t n = from * GROW_FACTOR;
+    struct alqi_memprof_entry **fresh, **old = NULL;
+
+    if (n < GROWN_BUCKETS_MIN)
+        n = GROWN_BUCKETS_MIN;
+    fresh = alqi_plat_pages_map(n * sizeof(fresh[0]));
+    if (fresh == NULL)
+        return;
+    alqi_memprof_lock(&s->lock, rank_of(s));
+    if (s->n_buckets == from) {
+        old = s->buckets;
+        rehash_locked(s, fresh, n);
+        fresh = NULL;
+    }
+    shard_unlock(s);
+    if (fresh != NULL) /* another thread was faster */
+        alqi_plat_pages_unmap(fresh, n * sizeof(fresh[0]));
+    if (old != NULL && old != s->first)
+        alqi_plat_pages_unmap(old, from * sizeof(old[0]));
+}
+
+/* ---- putting in and taking out ---------------------------------------------
+ */
+
+static void
+link_locked(struct shard *s, uint64_t hash, struct alqi_memprof_entry *e)
+{
+    struct alqi_memprof_entry **at = bucket_of(s, hash);
+    unsigned level = alqi_filter_level();
+
+    e->filter_lo = (uint8_t)level;
+    e->filter_hi = (uint8_t)(s->level > level ? s->level : level);
+    alqi_filter_count(e->block, e->filter_lo, e->filter_hi);
+    e->flags |= ALQI_ENTRY_INDEXED;
+    e->chain = *at;
+    *at = e;
+    s->n_entries++;
+}
+
+/* Unlinks the block's entries; those that nobody else holds come back. */
+static struct alqi_memprof_entry *
+take_locked(struct shard *s, uint64_t hash, const void *block, bool dead)
+{
+    struct alqi_memprof_entry **at = bucket_of(s, hash), *e, *out = NULL;
+
+    while ((e = *at) != NULL) {
+        if (e->block != block) {
+            at = &e->chain;
+            continue;
+        }
+        *at = e->chain;
+        uncount_locked(s, e);
+        e->flags |= dead ? ALQI_ENTRY_DEAD : ALQI_ENTRY_TAKEN;
+        if (dead && (e->flags & (ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_RUNNING)))
+            continue; /* .inv.two: its thread sees DEAD */
+        e->chain = out;
+        out = e;
+    }
+    return out;
+}
+
+struct alqi_memprof_entry *
+alqi_index_take_dead(const void *block)
+{
+    uint64_t hash = hash_of(block);
+    struct shard *s = shard_lock(hash);
+    struct alqi_memprof_entry *out = take_locked(s, hash, block, true);
+
+    shard_unlock(s);
+    return out;
+}
+
+struct alqi_memprof_entry *
+alqi_index_take(const void *block)
+{
+    uint64_t hash = hash_of(block);
+    struct shard *s = shard_lock(hash);
+    struct alqi_memprof_entry *out = take_locked(s, hash, block, false);
+
+    shard_unlock(s);
+    return out;
+}
+
+/* Whether a member of a batch may go in; when not, `*refuse` says whether the
+ * caller is to end it, or its thread will. */
+static bool
+admit_locked(struct alqi_memprof_entry *e, bool *refuse)
+{
+    bool held = e->flags & (ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_RUNNING);
+
+    e->flags &= (uint16_t)~ALQI_ENTRY_TAKEN;
+    *refuse = true;
+    if (e->flags & ALQI_ENTRY_GONE)
+        return false;
+    if (alqi_profile_status(e->profile) != ALQI_PROFILE_DISCARDED)
+        return true;
+    e->flags |= ALQI_ENTRY_GONE;
+    *refuse = !held; /* .inv.two */
+    return false;
+}
+
+struct alqi_memprof_entry *
+alqi_index_put(struct alqi_memprof_entry *batch,
+               struct alqi_memprof_entry **refused)
+{
+    uint64_t hash = hash_of(batch->block), n_entries, n_buckets;
+    struct shard *s = shard_lock(hash);
+    struct alqi_memprof_entry *stale, *e, *next;
+
+    stale = take_locked(s, hash, batch->block, true);
+    *refused = NULL;
+    for (e = batch; e != NULL; e = next) {
+        bool refuse;
+
+        next = e->chain;
+        if (admit_locked(e, &refuse)) {
+            link_locked(s, hash, e);
+        } else if (refuse) {
+            e->chain = *refused;
+            *refused = e;
+        }
+    }
+    n_entries = s->n_entries;
+    n_buckets = s->n_buckets;
+    shard_unlock(s);
+    if (ALQI_UNLIKELY(n_entries > n_buckets))
+        shard_grow(s, n_buckets);
+    alqi_filter_grow_if_full(n_entries);
+    return stale;
+}
+
+enum alqi_index_next
+alqi_index_bury(struct alqi_memprof_entry *e)
+{
+    struct shard *s = shard_lock(hash_of(e->block));
+    enum alqi_index_next next = ALQI_NEXT_DEAD;
+
+    e->flags &= (uint16_t)~ALQI_ENTRY_TAKEN;
+    e->flags |= ALQI_ENTRY_DEAD;
+    if (e->flags & ALQI_ENTRY_GONE)
+        next = ALQI_NEXT_FREE;
+    else if (e->flags & (ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_RUNNING))
+        next = ALQI_NEXT_LEFT;
+    shard_unlock(s);
+    return next;
+}
+
+/* ---- deferred alloc callbacks
+ * ------------------------------------------------ */
+
+/* The thread that owes the callback is done with the entry for good. */
+static enum alqi_index_next
+end_locked(struct shard *s, uint64_t hash, struct alqi_memprof_entry *e)
+{
+    e->flags &= (uint16_t) ~(ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_RUNNING);
+    if (e->flags & ALQI_ENTRY_TAKEN) {
+        e->flags |= ALQI_ENTRY_GONE; /* .inv.two */
+        return ALQI_NEXT_LEFT;
+    }
+    if (e->flags & ALQI_ENTRY_INDEXED)
+        unlink_locked(s, hash, e);
+    return ALQI_NEXT_FREE;
+}
+
+bool
+alqi_index_owes_alloc(struct alqi_memprof_entry *e)
+{
+    struct shard *s = shard_lock(hash_of(e->block));
+    bool owes = e->flags & ALQI_ENTRY_ALLOC_DUE;
+
+    shard_unlock(s);
+    return owes;
+}
+
+enum alqi_index_next
+alqi_index_turn(struct alqi_memprof_entry *e)
+{
+    uint64_t hash = hash_of(e->block);
+    struct shard *s = shard_lock(hash);
+    enum alqi_index_next next = ALQI_NEXT_RUN;
+
+    if (!(e->flags & ALQI_ENTRY_ALLOC_DUE)) {
+        next = ALQI_NEXT_DEAD;
+    } else if ((e->flags & ALQI_ENTRY_GONE) ||
+               alqi_profile_status(e->profile) != ALQI_PROFILE_SAMPLING) {
+        next = end_locked(s, hash, e);
+    } else {
+        e->flags &= (uint16_t)~ALQI_ENTRY_ALLOC_DUE;
+        e->flags |= ALQI_ENTRY_RUNNING;
+    }
+    shard_unlock(s);
+    return next;
+}
+
+enum alqi_index_next
+alqi_index_alloc_ran(struct alqi_memprof_entry *e, bool keep, uintptr_t data)
+{
+    uint64_t hash = hash_of(e->block);
+    struct shard *s = shard_lock(hash);
+    enum alqi_index_next next = ALQI_NEXT_KEEP;
+
+    e->flags &= (uint16_t)~ALQI_ENTRY_RUNNING;
+    if (keep) {
+        e->data = data;
+        e->flags |= ALQI_ENTRY_DATUM;
+    }
+    if ((e->flags & ALQI_ENTRY_GONE) && !(e->flags & ALQI_ENTRY_TAKEN))
+        next = ALQI_NEXT_FREE;
+    else if (!keep)
+        next = end_locked(s, hash, e);
+    else if (e->flags & ALQI_ENTRY_DEAD)
+        next = ALQI_NEXT_DEAD;
+    shard_unlock(s);
+    return next;
+}
+
+enum alqi_index_next
+alqi_index_give_up(struct alqi_memprof_entry *e)
+{
+    uint64_t hash = hash_of(e->block);
+    struct shard *s = shard_lock(hash);
+    enum alqi_index_next next = ALQI_NEXT_DEAD;
+
+    if (e->flags & (ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_RUNNING))
+        next = end_locked(s, hash, e);
+    shard_unlock(s);
+    return next;
+}
+
+/* ---- all of them
+ * -------------------------------------------------------------- */
+
+struct alqi_memprof_entry *
+alqi_index_sweep(const struct alq_profile *p)
+{
+    struct alqi_memprof_entry *out = NULL;
+
+    for (uint64_t i = 0; i < ALQI_INDEX_SHARDS; i++) {
+        struct shard *s = shard_lock(i);
+
+        for (uint64_t b = 0; b < s->n_buckets; b++) {
+            struct alqi_memprof_entry **at = &s->buckets[b], *e;
+
+            while ((e = *at) != NULL) {
+                if (e->profile != p) {
+                    at = &e->chain;
+                    continue;
+                }
+                *at = e->chain;
+                uncount_locked(s, e);
+                e->flags |= ALQI_ENTRY_GONE;
+                if (e->flags & (ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_RUNNING))
+                    continue; /* .inv.two */
+                e->chain = out;
+                out = e;
+            }
+        }
+        shard_unlock(s);
+    }
+    return out;
+}
+
+static int
+visit_one(const struct alqi_memprof_entry *e,
+          int (*visit)(void *arg, const struct alq_allocation *a,
+                       uintptr_t data),
+          void *arg)
+{
+    struct alq_allocation a = {0};
+
+    a.n_samples = e->n_samples;
+    a.size_bytes = e->size_bytes;
+    a.size_words = alqi_base_malloc_words(e->size_bytes) - 1;
+    a.source = (enum alq_source)e->source;
+    a.block = e->block;
+    return visit(arg, &a, e->data);
+}
+
+int
+alqi_index_each(const struct alq_profile *p,
+                int (*visit)(void *arg, const struct alq_allocation *a,
+                             uintptr_t data),
+                void *arg)
+{
+    int stop = 0;
+
+    for (uint64_t i = 0; i < ALQI_INDEX_SHARDS && !stop; i++) {
+        struct shard *s = shard_lock(i);
+
+        for (uint64_t b = 0; b < s->n_buckets && !stop; b++)
+            for (const struct alqi_memprof_entry *e = s->buckets[b];
+                 e != NULL && !stop; e = e->chain)
+                if (e->profile == p && (e->flags & ALQI_ENTRY_DATUM))
+                    stop = visit_one(e, visit, arg);
+        shard_unlock(s);
+    }
+    return stop;
+}
+
+void
+alqi_index_count_at(unsigned level)
+{
+    for (uint64_t i = 0; i < ALQI_INDEX_SHARDS; i++) {
+        struct shard *s = shard_lock(i);
+
+        s->level = level;
+        for (uint64_t b = 0; b < s->n_buckets; b++) {
+            struct alqi_memprof_entry *e = s->buckets[b];
+
+            for (; e != NULL; e = e->chain) {
+                if (e->filter_hi >= level)
+                    continue; /* a growth that a fork cut short */
+                alqi_filter_count(e->block, level, level);
+                e->filter_hi = (uint8_t)level;
+            }
+        }
+        shard_unlock(s);
+    }
+}
+
+void
+alqi_index_lock_all(void)
+{
+    for (uint64_t i = 0; i < ALQI_INDEX_SHARDS; i++)
+        shard_lock(i);
+}
+
+void
+alqi_index_unlock_all(void)
+{
+    for (unsigned i = ALQI_INDEX_SHARDS; i-- > 0;)
+        shard_unlock(&shards[i]);
+}
+
+void
+alqi_index_forget(void)
+{
+    /* A table may have been caught halfway through growing: start anew. */
+    for (unsigned i = 0; i < ALQI_INDEX_SHARDS; i++)
+        shards[i] = (struct shard){.level = shards[i].level};
+}

@@ -1,0 +1,274 @@
+/* sampled.c -- a notified heap's blocks: sampled, freed, reallocated
+ *
+ * One sampled word gives k hits, the clients thin them, one capture serves all
+ * who want a stack.  The entries of a new block are private to the thread (on
+ * `making`) until their alloc callbacks have run or been queued; then all go
+ * into the index in one step, before malloc returns the block (.inv.before:
+ * no other thread can free a block that is not yet indexed). */
+#include "memprof/state.h"
+
+/* A client's share of k hits; 0 when it is not, or no longer, to have any. */
+static uint64_t
+share(struct alqi_memprof_thread *t, unsigned slot, uint64_t k, bool stale)
+{
+    const struct alqi_memprof_client *c = &t->armed.client[slot];
+
+    if (c->id == 0)
+        return 0;
+    if (ALQI_UNLIKELY(stale)) {
+        struct alq_profile *now =
+            atomic_load_explicit(&t->domain->slot[slot], memory_order_acquire);
+
+        if (now != c->profile)
+            return 0; /* replaced or stopped since the gap was drawn */
+    }
+    return alqi_sample_binomial(&t->rng, &c->thin, k);
+}
+
+static struct alqi_memprof_entry *
+make(struct alqi_memprof_thread *t, const struct alqi_memprof_client *c,
+     uint64_t k, const void *block, uint64_t size_bytes)
+{
+    struct alqi_memprof_entry *e;
+
+    if (!alqi_profile_enter(c->profile, c->id))
+        return NULL;
+    alqi_profile_count(&c->profile->sampled_blocks, 1);
+    if (k > 1)
+        alqi_profile_count(&c->profile->extra_words, k - 1);
+    e = alqi_pool_get(t);
+    if (e == NULL) {
+        alqi_profile_count(&c->profile->dropped_nomem, 1);
+        alqi_profile_release(c->profile, ALQI_PROFILE_ONE_ENTRY);
+        return NULL;
+    }
+    e->block = block;
+    e->data = 0;
+    e->profile = c->profile;
+    e->size_bytes = size_bytes;
+    e->n_samples = k;
+    e->flags = 0;
+    e->n_frames = 0;
+    e->source = ALQ_SOURCE_MALLOC;
+    return e;
+}
+
+static bool
+make_all(struct alqi_memprof_thread *t, const void *block, uint64_t size_bytes,
+         uint64_t k)
+{
+    bool stale = atomic_load_explicit(&t->domain->serial,
+                                      memory_order_relaxed) != t->armed.serial;
+
+    for (unsigned i = 0; i < ALQI_MEMPROF_SLOTS; i++) {
+        uint64_t mine = share(t, i, k, stale);
+        struct alqi_memprof_entry *e;
+
+        if (mine == 0)
+            continue;
+        e = make(t, &t->armed.client[i], mine, block, size_bytes);
+        if (e == NULL)
+            continue;
+        e->chain = t->making;
+        t->making = e;
+    }
+    return t->making != NULL;
+}
+
+static uint32_t
+capture(struct alqi_memprof_thread *t, const struct alqi_stack_regs *regs)
+{
+    const struct alqi_memprof_subject *subject = t->domain->subject;
+    uint32_t most = 0;
+
+    for (struct alqi_memprof_entry *e = t->making; e != NULL; e = e->chain)
+        if (e->profile->callstack_frames > most)
+            most = e->profile->callstack_frames;
+    if (most == 0 || t->memo == NULL)
+        return 0;
+    if (most > t->memo->capacity)
+        most = t->memo->capacity;
+    t->last = alqi_stack_capture(t->memo, regs, subject->skip_lo,
+                                 subject->skip_hi, t->frames, most);
+    return t->last.n_frames;
+}
+
+/* Queues the alloc callback, or runs it.  False: the entry is to go. */
+static bool
+tell(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
+     uint32_t n_frames)
+{
+    struct alq_profile *p = e->profile;
+    uintptr_t data;
+
+    if (n_frames > p->callstack_frames)
+        n_frames = p->callstack_frames;
+    if (p->flags & ALQ_MEMPROF_DEFER) {
+        if (!alqi_stash_make(t, e, t->frames, n_frames)) {
+            alqi_profile_count(&p->dropped_nomem, 1);
+            return false;
+        }
+        e->flags |= ALQI_ENTRY_ALLOC_DUE;
+        alqi_fifo_push(&t->pending, e);
+        return true;
+    }
+    /* An earlier client's callback may have stopped this one. */
+    if (alqi_profile_status(p) != ALQI_PROFILE_SAMPLING)
+        return false;
+    if (!alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_NEW, t->frames, n_frames,
+                             &data))
+        return false;
+    e->data = data;
+    e->flags |= ALQI_ENTRY_DATUM;
+    return true;
+}
+
+static void
+tell_all(struct alqi_memprof_thread *t, uint32_t n_frames)
+{
+    struct alqi_memprof_entry **at = &t->making, *e;
+
+    while ((e = *at) != NULL) {
+        if (tell(t, e, n_frames)) {
+            at = &e->chain;
+        } else {
+            *at = e->chain;
+            alqi_entry_free(t, e);
+        }
+    }
+}
+
+/* Hands a batch to the index and ends what it gives back. */
+static void
+index_batch(struct alqi_memprof_thread *t, struct alqi_memprof_entry *batch)
+{
+    struct alqi_memprof_entry *refused, *stale;
+
+    stale = alqi_index_put(batch, &refused);
+    alqi_pending_dead_chain(t, stale);
+    while (refused != NULL) {
+        struct alqi_memprof_entry *next = refused->chain;
+
+        if (refused->flags & ALQI_ENTRY_DATUM)
+            alqi_fifo_push(&t->due, refused); /* discarded: released there */
+        else
+            alqi_entry_free(t, refused);
+        refused = next;
+    }
+}
+
+static ALQI_COLD void
+count_nested(struct alqi_memprof_thread *t)
+{
+    for (unsigned i = 0; i < ALQI_MEMPROF_SLOTS; i++) {
+        struct alqi_memprof_client *c = &t->armed.client[i];
+
+        if (c->id == 0 || !alqi_profile_enter(c->profile, c->id))
+            continue;
+        alqi_profile_count(&c->profile->dropped_nested, t->dropped_nested);
+        alqi_profile_release(c->profile, ALQI_PROFILE_ONE_ENTRY);
+    }
+    t->dropped_nested = 0;
+}
+
+uint64_t
+alqi_memprof_sampled(struct alqi_memprof_thread *thread, void *block,
+                     uint64_t size_bytes, uint64_t words_after,
+                     const struct alqi_stack_regs *regs)
+{
+    uint64_t k, gap;
+
+    if (ALQI_UNLIKELY(thread->mode != ALQI_MEMPROF_IDLE)) {
+        thread->dropped_nested++;
+        return ALQI_SAMPLE_NEVER_WORDS;
+    }
+    alqi_thread_enter(thread);
+    k = 1 + alqi_sample_binomial(&thread->rng, &thread->armed.law, words_after);
+    if (make_all(thread, block, size_bytes, k)) {
+        tell_all(thread, capture(thread, regs));
+        if (thread->making != NULL) {
+            struct alqi_memprof_entry *batch = thread->making;
+
+            thread->making = NULL;
+            index_batch(thread, batch);
+        }
+    }
+    if (ALQI_UNLIKELY(thread->dropped_nested != 0))
+        count_nested(thread);
+    gap = alqi_thread_draw(thread);
+    alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
+    return gap;
+}
+
+/* ---- the block goes ---------------------------------------------------------
+ */
+
+bool
+alqi_memprof_freeing(struct alqi_memprof_thread *thread, void *block)
+{
+    uint32_t was = thread->mode;
+
+    if (ALQI_UNLIKELY(was == ALQI_MEMPROF_INSIDE))
+        return alqi_thread_late_push(thread, block);
+    alqi_thread_enter(thread);
+    alqi_pending_dead_chain(thread, alqi_index_take_dead(block));
+    alqi_thread_leave(thread, was);
+    return true;
+}
+
+struct alqi_memprof_entry *
+alqi_memprof_take(struct alqi_memprof_thread *thread, void *block, bool *ok)
+{
+    struct alqi_memprof_entry *taken;
+    uint32_t was = thread->mode;
+
+    *ok = was != ALQI_MEMPROF_INSIDE;
+    if (!*ok)
+        return NULL;
+    alqi_thread_enter(thread);
+    taken = alqi_index_take(block);
+    alqi_thread_leave(thread, was);
+    return taken;
+}
+
+void
+alqi_memprof_bury(struct alqi_memprof_thread *thread,
+                  struct alqi_memprof_entry *taken)
+{
+    uint32_t was;
+
+    if (taken == NULL)
+        return;
+    was = alqi_thread_enter(thread);
+    while (taken != NULL) {
+        struct alqi_memprof_entry *next = taken->chain;
+
+        switch (alqi_index_bury(taken)) {
+        case ALQI_NEXT_DEAD:
+            alqi_pending_dead(thread, taken);
+            break;
+        case ALQI_NEXT_FREE:
+            alqi_entry_free(thread, taken);
+            break;
+        case ALQI_NEXT_RUN:
+        case ALQI_NEXT_KEEP:
+        case ALQI_NEXT_LEFT:
+            break;
+        }
+        taken = next;
+    }
+    alqi_thread_leave(thread, was);
+}
+
+void
+alqi_memprof_put_back(struct alqi_memprof_thread *thread,
+                      struct alqi_memprof_entry *taken)
+{
+    uint32_t was;
+
+    if (taken == NULL)
+        return;
+    was = alqi_thread_enter(thread);
+    index_batch(thread, taken);
+    alqi_thread_leave(thread, was);
+}

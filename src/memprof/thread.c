@@ -1,0 +1,164 @@
+/* thread.c -- a thread's modes, its gaps, and frees that came too early
+ *
+ *            enter                     callback begins
+ *     IDLE ---------> INSIDE -----------------------------> CALLBACK
+ *          <---------        <-----------------------------
+ *            leave             callback ends
+ *
+ * A signal handler may interrupt any of them and call malloc or free:
+ *   IDLE, CALLBACK  no lock is held and nothing is half done: it is served.
+ *   INSIDE          its malloc is not sampled; its free of a tracked block
+ *                   waits in late[], unfreed, until `leave`.
+ * .inv.late  Only the thread and its own handlers touch late[] and n_late, and
+ *            a handler runs to its end before the thread goes on: a push is a
+ *            plain store, a drain ends by compare-and-swap. */
+#include <string.h>
+
+#include "memprof/state.h"
+
+static struct alqi_memprof_entry *
+late_free(struct alqi_memprof_thread *t, void *block)
+{
+    struct alqi_memprof_entry *dead = alqi_index_take_dead(block);
+
+    t->domain->subject->free_late(t->domain->heap, block);
+    return dead;
+}
+
+static ALQI_COLD void
+late_drain(struct alqi_memprof_thread *t)
+{
+    uint32_t done = 0, n = __atomic_load_n(&t->n_late, __ATOMIC_RELAXED);
+
+    do {
+        while (done < n)
+            alqi_pending_dead_chain(t, late_free(t, t->late[done++]));
+        /* Fails when a handler has pushed more since. */
+    } while (!__atomic_compare_exchange_n(&t->n_late, &n, 0, false,
+                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+}
+
+/* Called in a handler that interrupted the engine on its own thread. */
+bool
+alqi_thread_late_push(struct alqi_memprof_thread *t, void *block)
+{
+    uint32_t n = t->n_late;
+
+    if (n == ALQI_MEMPROF_LATE_FREES) {
+        /* Freed untold: its entry is stale until the address comes again. */
+        t->dropped_nested++;
+        return true;
+    }
+    t->late[n] = block;
+    atomic_signal_fence(memory_order_seq_cst);
+    t->n_late = n + 1;
+    return false;
+}
+
+void
+alqi_thread_leave(struct alqi_memprof_thread *t, uint32_t was)
+{
+    for (;;) {
+        if (ALQI_UNLIKELY(t->n_late != 0))
+            late_drain(t);
+        if (was == ALQI_MEMPROF_IDLE && ALQI_UNLIKELY(t->due.head != NULL)) {
+            alqi_pending_run_due(t);
+            continue;
+        }
+        atomic_signal_fence(memory_order_seq_cst);
+        t->mode = was;
+        atomic_signal_fence(memory_order_seq_cst);
+        if (ALQI_LIKELY(t->n_late == 0))
+            return;
+        t->mode = ALQI_MEMPROF_INSIDE;
+        atomic_signal_fence(memory_order_seq_cst);
+    }
+}
+
+uint64_t
+alqi_thread_draw(struct alqi_memprof_thread *t)
+{
+    struct alqi_memprof_domain *d = t->domain;
+
+    if (ALQI_UNLIKELY(atomic_load_explicit(&d->serial, memory_order_acquire) !=
+                      t->armed.serial))
+        alqi_domain_arm(d, t);
+    return alqi_sample_gap_words(&t->rng, &t->armed.law);
+}
+
+uint64_t
+alqi_memprof_gap_words(struct alqi_memprof_thread *thread)
+{
+    uint64_t gap;
+
+    if (thread->mode != ALQI_MEMPROF_IDLE)
+        return ALQI_SAMPLE_NEVER_WORDS;
+    alqi_thread_enter(thread);
+    gap = alqi_thread_draw(thread);
+    alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
+    return gap;
+}
+
+/* ---- beginning and end
+ * -------------------------------------------------------- */
+
+void
+alqi_memprof_thread_init(struct alqi_memprof_thread *thread,
+                         struct alqi_memprof_domain *domain,
+                         struct alqi_stack_memo *memo, uintptr_t *frames,
+                         uint64_t seed)
+{
+    memset(thread, 0, sizeof *thread);
+    thread->mode = ALQI_MEMPROF_INSIDE;
+    thread->domain = domain;
+    thread->memo = memo;
+    thread->frames = frames;
+    alqi_sample_seed(&thread->rng, seed != 0 ? seed : alqi_plat_entropy());
+    alqi_domain_lock(domain);
+    thread->ordinal = domain->n_threads_ever++;
+    thread->next_in_domain = domain->threads;
+    if (thread->next_in_domain != NULL)
+        thread->next_in_domain->prev_in_domain = thread;
+    domain->threads = thread;
+    alqi_domain_unlock(domain);
+    alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
+}
+
+static void
+unlist(struct alqi_memprof_domain *d, struct alqi_memprof_thread *t)
+{
+    alqi_domain_lock(d);
+    if (t->next_in_domain != NULL)
+        t->next_in_domain->prev_in_domain = t->prev_in_domain;
+    if (t->prev_in_domain != NULL)
+        t->prev_in_domain->next_in_domain = t->next_in_domain;
+    else
+        d->threads = t->next_in_domain;
+    alqi_domain_unlock(d);
+}
+
+void
+alqi_memprof_thread_end(struct alqi_memprof_thread *thread)
+{
+    /* CALLBACK: the callback ended the thread.  Legal, and no failure. */
+    thread->mode = ALQI_MEMPROF_INSIDE;
+    atomic_signal_fence(memory_order_seq_cst);
+    alqi_callback_abandon(thread, thread);
+    if (thread->n_late != 0)
+        late_drain(thread);
+    alqi_pending_run_due(thread);
+    alqi_pending_hand_over(thread);
+    alqi_pool_drain(thread);
+    unlist(thread->domain, thread);
+    /* INSIDE for good: what the thread still frees is left alone. */
+}
+
+void
+alqi_thread_inherit(struct alqi_memprof_thread *t,
+                    struct alqi_memprof_thread *gone)
+{
+    alqi_callback_abandon(t, gone);
+    alqi_fifo_append(&t->due, &gone->due);
+    alqi_pending_hand_over(gone);
+    alqi_pool_drain(gone);
+}
