@@ -135,16 +135,15 @@ abandon_running(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
 }
 
 void
-alqi_callback_abandon(struct alqi_memprof_thread *t,
-                      struct alqi_memprof_thread *gone)
+alqi_callback_abandon(struct alqi_memprof_thread *t)
 {
-    struct alqi_memprof_entry *e = gone->running;
+    struct alqi_memprof_entry *e = t->running;
 
-    gone->running = NULL;
+    t->running = NULL;
     if (e != NULL)
-        abandon_running(t, e, gone->running_kind);
-    while ((e = gone->making) != NULL) {
-        gone->making = e->chain;
+        abandon_running(t, e, t->running_kind);
+    while ((e = t->making) != NULL) {
+        t->making = e->chain;
         if (e->flags & ALQI_ENTRY_ALLOC_DUE)
             continue;                /* on `pending`, too */
         e->flags |= ALQI_ENTRY_GONE; /* its block never reached anyone */

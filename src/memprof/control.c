@@ -38,16 +38,17 @@ alqi_memprof_start(struct alqi_memprof_domain *domain,
     struct alqi_sample_law law;
     struct alq_profile *p;
     enum alq_status st = ALQ_OK;
-    uint32_t was;
+    uint32_t was = ALQI_MEMPROF_IDLE;
 
     if (config == NULL)
         config = &standard;
     if (tracker == NULL || out == NULL ||
         !alqi_sample_law_set(&law, config->rate))
         return ALQ_EINVAL;
-    if (thread->mode == ALQI_MEMPROF_INSIDE)
+    if (thread != NULL && thread->mode == ALQI_MEMPROF_INSIDE)
         return ALQ_EINVAL; /* from a signal handler */
-    was = alqi_thread_enter(thread);
+    if (thread != NULL)
+        was = alqi_thread_enter(thread);
     p = alqi_profile_new(config, tracker, &law);
     if (p == NULL) {
         st = ALQ_ENOMEM;
@@ -58,7 +59,8 @@ alqi_memprof_start(struct alqi_memprof_domain *domain,
     } else {
         *out = p;
     }
-    alqi_thread_leave(thread, was);
+    if (thread != NULL)
+        alqi_thread_leave(thread, was);
     if (st == ALQ_OK)
         triggers_stale(domain);
     return st;

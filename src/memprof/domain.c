@@ -26,12 +26,6 @@ alqi_domain_unlock(struct alqi_memprof_domain *d)
     alqi_memprof_unlock(&d->lock, ALQI_RANK_DOMAIN);
 }
 
-struct alqi_memprof_domain *
-alqi_domains_first(void)
-{
-    return domains.first;
-}
-
 /* The list lock keeps domains from coming and going; their own locks are taken
  * one at a time by everyone else, so fork may hold them all. */
 void
@@ -50,12 +44,41 @@ alqi_domains_unlock_all(void)
     alqi_memprof_unlock(&domains.lock, ALQI_RANK_DOMAINS);
 }
 
+static void
+forget_thread(struct alqi_memprof_thread *t)
+{
+    struct alqi_memprof_pending none = {NULL, NULL};
+
+    t->pending = none;
+    t->due = none;
+    t->making = NULL;
+    t->running = NULL;
+    t->free_entries = NULL;
+    t->n_free_entries = 0;
+    t->n_late = 0;
+    t->mode = ALQI_MEMPROF_IDLE;
+    t->is_listed = false;
+}
+
 void
-alqi_domains_forget_locks(void)
+alqi_domains_forget(struct alqi_memprof_thread *self)
 {
     domains.lock = (struct alqi_memprof_lock){{0}};
-    for (struct alqi_memprof_domain *d = domains.first; d; d = d->next)
+    for (struct alqi_memprof_domain *d = domains.first; d; d = d->next) {
+        struct alqi_memprof_thread *t = d->threads, *next;
+
         d->lock = (struct alqi_memprof_lock){{0}};
+        d->pending = (struct alqi_memprof_pending){NULL, NULL};
+        d->threads = NULL;
+        for (; t != NULL; t = next) {
+            next = t->next_in_domain;
+            t->next_in_domain = t->prev_in_domain = NULL;
+            if (t == self)
+                d->threads = t;
+            else
+                forget_thread(t);
+        }
+    }
 }
 
 /* ---- slots ----------------------------------------------------------------

@@ -82,6 +82,7 @@ struct alqi_memprof_thread {
     void *free_entries;                  /* the thread's node cache       */
     uint32_t n_free_entries;
     uint32_t ordinal;   /* of the domain's threads, from 0    */
+    bool is_listed;     /* on the domain's list               */
     uint64_t seeded_by; /* id of the profile that seeded rng */
     enum alqi_callback_kind running_kind;
     int failure;             /* first unreported callback code     */
@@ -106,7 +107,9 @@ void alqi_memprof_thread_init(struct alqi_memprof_thread *thread,
                               struct alqi_memprof_domain *domain,
                               struct alqi_stack_memo *memo, uintptr_t *frames,
                               uint64_t seed);
-/* Alloc callbacks that never ran are dropped, the rest goes to the domain. */
+/* Alloc callbacks that never ran are dropped, the rest goes to the domain.
+ * Legal within a callback that ends its thread, and in a forked child for a
+ * thread that is not there. */
 void alqi_memprof_thread_end(struct alqi_memprof_thread *thread);
 
 /* ---- the trigger ------------------------------------------------------ */
@@ -142,6 +145,7 @@ void alqi_memprof_put_back(struct alqi_memprof_thread *thread,
 
 /* ---- profiles ---------------------------------------------------------- */
 
+/* `thread` may be NULL before the program's first thread is known. */
 ALQ_MUSTUSE enum alq_status alqi_memprof_start(
     struct alqi_memprof_domain *domain, struct alqi_memprof_thread *thread,
     enum alqi_memprof_slot slot, const struct alq_memprof_config *config,
@@ -166,16 +170,16 @@ void alqi_memprof_profile_drop(struct alq_profile *profile);
 
 /* ---- fork -------------------------------------------------------------- */
 
-/* The forking thread must not be INSIDE, and makes itself INSIDE from before
- * prepare to after parent or child, so that other fork handlers' malloc and
- * free do not want the locks it holds.  The child's `thread` is the one that
- * lives on; every other thread of its domain is forgotten, and its memory may
- * be used again. */
+/* The forking thread must not be INSIDE, and must neither sample nor free a
+ * tracked block until _parent or _child: it holds every lock.  In the child
+ * the heap then ends (alqi_memprof_thread_end) each thread that is not there
+ * any more. */
 void alqi_memprof_fork_prepare(void);
 void alqi_memprof_fork_parent(void);
-void alqi_memprof_fork_child(struct alqi_memprof_thread *thread);
+void alqi_memprof_fork_child(void);
 /* The child of a fork that ran no handlers: locks may be held by threads that
- * are not here.  Forgets every entry and every other thread of the domain. */
+ * are not here.  Forgets every entry, and every thread but the caller's own,
+ * whose state may be NULL. */
 void alqi_memprof_fork_child_unprepared(struct alqi_memprof_thread *thread);
 
 #endif

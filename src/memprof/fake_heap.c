@@ -107,6 +107,7 @@ note_alloc(struct fake_thread *f, void *block, size_t bytes)
         f->left -= words;
         return;
     }
+    f->in_hand = block;
     f->left = alqi_memprof_sampled(&f->t, block, bytes, words - f->left, &regs);
     f->in_hand = NULL;
 }

@@ -84,20 +84,17 @@ alqi_filter_uncount(const void *block, unsigned lo, unsigned hi)
     }
 }
 
+/* For addresses that are in no index, so that growing does not find them. */
 void
 alqi_memprof_filter_add(const void *block)
 {
-    unsigned level = alqi_filter_level();
-
-    alqi_filter_count(block, level, level);
+    alqi_filter_count(block, LEVEL_MIN, LEVEL_MAX);
 }
 
 void
 alqi_memprof_filter_remove(const void *block)
 {
-    unsigned level = alqi_filter_level();
-
-    alqi_filter_uncount(block, level, level);
+    alqi_filter_uncount(block, LEVEL_MIN, LEVEL_MAX);
 }
 
 static ALQI_COLD void
@@ -145,13 +142,7 @@ alqi_filter_unlock(void)
 void
 alqi_filter_forget(void)
 {
-    /* The mask must not shrink: pointers of another level may be in flight
-     * nowhere here, but a smaller mask would only make the filter worse. */
-    uintptr_t mask =
-        atomic_load_explicit(&alqi_memprof_filter_mask, memory_order_relaxed);
-
-    for (uintptr_t i = 0; i <= mask; i++)
-        atomic_store_explicit(&alqi_memprof_filter_bytes[i], 0,
-                              memory_order_relaxed);
+    /* The counts stay: some are of addresses that no index knows, and what is
+     * too much costs a look into the index. */
     grow_lock = (struct alqi_memprof_lock){{0}};
 }

@@ -39,6 +39,8 @@ alqi_memprof_filter_hit(const void *block)
                                 memory_order_relaxed) != 0;
 }
 
+/* For addresses that the engine does not track but free must stop at; the
+ * engine counts those that it tracks itself. */
 void alqi_memprof_filter_add(const void *block);
 void alqi_memprof_filter_remove(const void *block);
 

@@ -1,13 +1,12 @@
 /* fork.c -- the engine in a forked child
  *
- * Prepared: the parent holds every lock, so the child's tables are whole.
- * Threads that are not there any more owed alloc callbacks that cannot run in
- * them (dropped) and others that anyone may run (the domain's).  A thread that
- * was INSIDE may have been caught with its own lists half changed: those are
- * abandoned, a few nodes with them.
+ * Prepared: the parent holds every lock, so the child's tables are whole, and
+ * the heap ends the threads that are not there: the alloc callbacks they owed
+ * are dropped, the others run or go to the domain.
  *
- * Unprepared (a raw clone, a fork out of a handler): nothing can be trusted
- * that a lock guards; everything tracked is forgotten, profiles go on. */
+ * Unprepared (a raw clone, _Fork): nothing can be trusted that a lock guards;
+ * everything tracked is forgotten, profiles go on.  A thread's own node cache
+ * is its own, and stays. */
 #include "memprof/state.h"
 
 void
@@ -38,28 +37,10 @@ alqi_memprof_fork_parent(void)
     unlock_all();
 }
 
-static void
-forget_others(struct alqi_memprof_thread *self, bool whole)
-{
-    struct alqi_memprof_domain *d = self->domain;
-    struct alqi_memprof_thread *t = d->threads, *next;
-
-    d->threads = self;
-    for (; t != NULL; t = next) {
-        next = t->next_in_domain;
-        if (t != self && whole && t->mode != ALQI_MEMPROF_INSIDE)
-            alqi_thread_inherit(self, t);
-    }
-    self->next_in_domain = NULL;
-    self->prev_in_domain = NULL;
-}
-
 void
-alqi_memprof_fork_child(struct alqi_memprof_thread *thread)
+alqi_memprof_fork_child(void)
 {
     unlock_all();
-    if (thread != NULL)
-        forget_others(thread, true);
 }
 
 /* A fork inside a callback: its entry, and those of the same block, are still
@@ -79,7 +60,7 @@ void
 alqi_memprof_fork_child_unprepared(struct alqi_memprof_thread *thread)
 {
     alqi_memprof_rank_forget();
-    alqi_domains_forget_locks();
+    alqi_domains_forget(thread);
     alqi_orphans_forget();
     alqi_filter_forget();
     alqi_index_forget();
@@ -87,8 +68,6 @@ alqi_memprof_fork_child_unprepared(struct alqi_memprof_thread *thread)
     alqi_profiles_forget_entries();
     if (thread == NULL)
         return;
-    forget_others(thread, false);
-    thread->domain->pending = (struct alqi_memprof_pending){NULL, NULL};
     thread->pending = (struct alqi_memprof_pending){NULL, NULL};
     thread->due = (struct alqi_memprof_pending){NULL, NULL};
     keep_in_hand(thread);

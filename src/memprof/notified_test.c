@@ -996,7 +996,7 @@ fork_with(bool prepared)
     assert_true(pid >= 0);
     if (pid == 0) {
         if (prepared) {
-            alqi_memprof_fork_child(&self.t);
+            alqi_memprof_fork_child();
             self.t.mode = ALQI_MEMPROF_IDLE;
         } else {
             alqi_memprof_fork_child_unprepared(&self.t);

@@ -171,8 +171,8 @@ void alqi_domain_lock(struct alqi_memprof_domain *d);
 void alqi_domain_unlock(struct alqi_memprof_domain *d);
 void alqi_domains_lock_all(void);
 void alqi_domains_unlock_all(void);
-void alqi_domains_forget_locks(void);
-struct alqi_memprof_domain *alqi_domains_first(void);
+/* An unprepared fork: opens every lock, forgets every thread but `self`. */
+void alqi_domains_forget(struct alqi_memprof_thread *self);
 /* Copies what the slots hold into the thread (alqi_memprof_thread.armed). */
 void alqi_domain_arm(struct alqi_memprof_domain *d,
                      struct alqi_memprof_thread *t);
@@ -199,10 +199,6 @@ uint64_t alqi_thread_draw(struct alqi_memprof_thread *t);
 
 /* In a handler that interrupted the engine: false, the block waits. */
 bool alqi_thread_late_push(struct alqi_memprof_thread *t, void *block);
-/* A thread is gone (fork): `t` takes over what it owed. */
-void alqi_thread_inherit(struct alqi_memprof_thread *t,
-                         struct alqi_memprof_thread *gone);
-
 /* ---- callback.c ------------------------------------------------------------
  */
 
@@ -220,10 +216,8 @@ bool alqi_callback_alloc(struct alqi_memprof_thread *t,
 /* dealloc_minor or _major, or release when discarded; frees the node. */
 void alqi_callback_dealloc(struct alqi_memprof_thread *t,
                            struct alqi_memprof_entry *e);
-/* The callback that `gone` was running will not return; `t`, which may be
- * `gone` itself, ends what it had in hand. */
-void alqi_callback_abandon(struct alqi_memprof_thread *t,
-                           struct alqi_memprof_thread *gone);
+/* The callback that was running will not return: ends what was in hand. */
+void alqi_callback_abandon(struct alqi_memprof_thread *t);
 
 /* ---- orphan.c -------------------------------------------------------------
  */

@@ -120,6 +120,7 @@ alqi_memprof_thread_init(struct alqi_memprof_thread *thread,
     if (thread->next_in_domain != NULL)
         thread->next_in_domain->prev_in_domain = thread;
     domain->threads = thread;
+    thread->is_listed = true;
     alqi_domain_unlock(domain);
     alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
 }
@@ -127,7 +128,10 @@ alqi_memprof_thread_init(struct alqi_memprof_thread *thread,
 static void
 unlist(struct alqi_memprof_domain *d, struct alqi_memprof_thread *t)
 {
+    if (!t->is_listed)
+        return; /* an unprepared fork has forgotten it */
     alqi_domain_lock(d);
+    t->is_listed = false;
     if (t->next_in_domain != NULL)
         t->next_in_domain->prev_in_domain = t->prev_in_domain;
     if (t->prev_in_domain != NULL)
@@ -140,25 +144,21 @@ unlist(struct alqi_memprof_domain *d, struct alqi_memprof_thread *t)
 void
 alqi_memprof_thread_end(struct alqi_memprof_thread *thread)
 {
-    /* CALLBACK: the callback ended the thread.  Legal, and no failure. */
+    /* CALLBACK: the callback ended the thread.  Legal, and no failure.
+     * INSIDE: in a forked child, a thread that was caught with its lists half
+     * changed; they are abandoned, with the few nodes on them. */
+    bool whole = thread->mode != ALQI_MEMPROF_INSIDE;
+
     thread->mode = ALQI_MEMPROF_INSIDE;
     atomic_signal_fence(memory_order_seq_cst);
-    alqi_callback_abandon(thread, thread);
-    if (thread->n_late != 0)
-        late_drain(thread);
-    alqi_pending_run_due(thread);
-    alqi_pending_hand_over(thread);
-    alqi_pool_drain(thread);
+    if (whole) {
+        alqi_callback_abandon(thread);
+        if (thread->n_late != 0)
+            late_drain(thread);
+        alqi_pending_run_due(thread);
+        alqi_pending_hand_over(thread);
+        alqi_pool_drain(thread);
+    }
     unlist(thread->domain, thread);
     /* INSIDE for good: what the thread still frees is left alone. */
-}
-
-void
-alqi_thread_inherit(struct alqi_memprof_thread *t,
-                    struct alqi_memprof_thread *gone)
-{
-    alqi_callback_abandon(t, gone);
-    alqi_fifo_append(&t->due, &gone->due);
-    alqi_pending_hand_over(gone);
-    alqi_pool_drain(gone);
 }
