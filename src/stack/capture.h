@@ -21,18 +21,23 @@ struct alqi_stack_row {
     uintptr_t cfa;
     uintptr_t fp;
     int32_t fp_offset; /* where the caller's fp is saved, from cfa; 0 not */
-    uint32_t flags;
+    uint32_t flags;    /* low 8 bits; the rest: where its return address is */
 };
 
 /* A thread's memo: its last capture, kept for verified replay.  The caller
- * provides the memory, zeroed; `capacity` rows follow the struct. */
+ * provides the memory; alqi_stack_memo_bytes says how much.  Private to the
+ * walk but for `serial`. */
 struct alqi_stack_memo {
     uint64_t serial; /* captures so far; names the one held */
     uint32_t capacity;
     uint32_t n_rows;
     uintptr_t readable_lo; /* [lo, hi) was found readable on this thread */
     uintptr_t readable_hi;
-    struct alqi_stack_row rows[];
+    uint64_t generation;          /* of the rules the rows were made by */
+    bool was_truncated;           /* the capture held */
+    struct alqi_stack_row rows[]; /* held: the last n_rows of `capacity`; one
+                                     that ends every search; `capacity` more
+                                     for the walk in progress */
 };
 
 size_t alqi_stack_memo_bytes(uint32_t capacity_frames);

@@ -1,0 +1,65 @@
+/* arch_aarch64.h -- registers and signal frames of aarch64 Linux
+ *
+ * DWARF numbers are those of the AADWARF64.  At the signal trampoline the
+ * stack pointer is at struct rt_sigframe: a siginfo of 128 bytes, then the
+ * ucontext.  A return address may be signed in its upper bits. */
+#ifndef ALQI_STACK_ARCH_AARCH64_H
+#define ALQI_STACK_ARCH_AARCH64_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <ucontext.h>
+
+enum {
+    ALQI_ARCH_FP = 29,
+    ALQI_ARCH_RA = 30,
+    ALQI_ARCH_SP = 31,
+    ALQI_ARCH_RA_IS_PUSHED = 0,
+    ALQI_ARCH_SIGRETURN_BYTES = 8,
+    ALQI_ARCH_SIGRETURN_CALL = 4, /* where its system call begins */
+    ALQI_ARCH_SIGINFO_BYTES = 128
+};
+
+static inline uintptr_t
+alqi_arch_code_address(uintptr_t return_address)
+{
+    /* xpaclri, a no-operation where pointers are not signed */
+    register uintptr_t x30 __asm__("x30") = return_address;
+
+    __asm__("hint #7" : "+r"(x30));
+    return x30;
+}
+
+static inline bool
+alqi_arch_is_sigreturn(const uint8_t *code)
+{
+    /* mov x8, #139; svc #0 */
+    static const uint8_t want[ALQI_ARCH_SIGRETURN_BYTES] = {
+        0x68, 0x11, 0x80, 0xD2, 0x01, 0x00, 0x00, 0xD4};
+
+    return memcmp(code, want, sizeof want) == 0;
+}
+
+static inline int
+alqi_arch_saved_at(unsigned reg)
+{
+    int base = ALQI_ARCH_SIGINFO_BYTES;
+
+    if (reg < ALQI_ARCH_SP)
+        return base + (int)offsetof(ucontext_t, uc_mcontext.regs) +
+               8 * (int)reg;
+    if (reg == ALQI_ARCH_SP)
+        return base + (int)offsetof(ucontext_t, uc_mcontext.sp);
+    return -1;
+}
+
+static inline int
+alqi_arch_saved_pc_at(void)
+{
+    return ALQI_ARCH_SIGINFO_BYTES + (int)offsetof(ucontext_t, uc_mcontext.pc);
+}
+
+#endif

@@ -1,0 +1,61 @@
+/* arch_x86_64.h -- registers and signal frames of x86-64 Linux
+ *
+ * DWARF numbers are those of the psABI.  At the first instruction of the
+ * signal trampoline the stack pointer is at the ucontext. */
+#ifndef ALQI_STACK_ARCH_X86_64_H
+#define ALQI_STACK_ARCH_X86_64_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <ucontext.h>
+
+enum {
+    ALQI_ARCH_FP = 6,
+    ALQI_ARCH_SP = 7,
+    ALQI_ARCH_RA = 16,
+    ALQI_ARCH_RA_IS_PUSHED = 1,
+    ALQI_ARCH_SIGRETURN_BYTES = 9,
+    ALQI_ARCH_SIGRETURN_CALL = 7 /* where its system call begins */
+};
+
+static inline uintptr_t
+alqi_arch_code_address(uintptr_t return_address)
+{
+    return return_address;
+}
+
+/* `code` holds ALQI_ARCH_SIGRETURN_BYTES bytes. */
+static inline bool
+alqi_arch_is_sigreturn(const uint8_t *code)
+{
+    /* mov $15, %rax; syscall */
+    static const uint8_t want[ALQI_ARCH_SIGRETURN_BYTES] = {
+        0x48, 0xC7, 0xC0, 0x0F, 0x00, 0x00, 0x00, 0x0F, 0x05};
+
+    return memcmp(code, want, sizeof want) == 0;
+}
+
+/* Offset from the trampoline's stack pointer; negative when not saved. */
+static inline int
+alqi_arch_saved_at(unsigned reg)
+{
+    static const uint8_t greg[ALQI_ARCH_RA + 1] = {
+        REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+        REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+        REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+
+    if (reg > ALQI_ARCH_RA)
+        return -1;
+    return (int)offsetof(ucontext_t, uc_mcontext.gregs) + 8 * greg[reg];
+}
+
+/* Where the interrupted instruction's address is saved. */
+static inline int
+alqi_arch_saved_pc_at(void)
+{
+    return alqi_arch_saved_at(ALQI_ARCH_RA);
+}
+
+#endif

@@ -1,0 +1,99 @@
+/* bytes.h -- a bounded cursor over bytes nobody vouches for
+ *
+ * A read past the end yields 0 and marks the cursor bad; the mark stays, so a
+ * reader may check once after a group of reads.  Little-endian machines. */
+#ifndef ALQI_STACK_BYTES_H
+#define ALQI_STACK_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct alqi_stack_bytes {
+    const uint8_t *at;
+    const uint8_t *end;
+    bool is_bad;
+};
+
+static inline size_t
+alqi_stack_bytes_left(const struct alqi_stack_bytes *b)
+{
+    return (size_t)(b->end - b->at);
+}
+
+/* The next n bytes, or NULL. */
+static inline const uint8_t *
+alqi_stack_bytes_take(struct alqi_stack_bytes *b, uint64_t n)
+{
+    const uint8_t *p = b->at;
+
+    if (alqi_stack_bytes_left(b) < n) {
+        b->is_bad = true;
+        b->at = b->end;
+        return NULL;
+    }
+    b->at += n;
+    return p;
+}
+
+static inline uint64_t
+alqi_stack_bytes_uint(struct alqi_stack_bytes *b, unsigned n)
+{
+    const uint8_t *p = alqi_stack_bytes_take(b, n);
+    uint64_t v = 0;
+
+    if (p != NULL)
+        memcpy(&v, p, n);
+    return v;
+}
+
+static inline int64_t
+alqi_stack_bytes_int(struct alqi_stack_bytes *b, unsigned n)
+{
+    unsigned unused = 64 - 8 * n;
+
+    return (int64_t)(alqi_stack_bytes_uint(b, n) << unused) >> unused;
+}
+
+static inline uint8_t
+alqi_stack_bytes_u8(struct alqi_stack_bytes *b)
+{
+    return (uint8_t)alqi_stack_bytes_uint(b, 1);
+}
+
+static inline uint64_t
+alqi_stack_bytes_uleb(struct alqi_stack_bytes *b)
+{
+    uint64_t v = 0;
+    unsigned shift = 0;
+    uint8_t x;
+
+    do {
+        x = alqi_stack_bytes_u8(b);
+        if (shift < 64)
+            v |= (uint64_t)(x & 127) << shift;
+        shift += 7;
+    } while ((x & 128) != 0);
+    return v;
+}
+
+static inline int64_t
+alqi_stack_bytes_sleb(struct alqi_stack_bytes *b)
+{
+    uint64_t v = 0;
+    unsigned shift = 0;
+    uint8_t x;
+
+    do {
+        x = alqi_stack_bytes_u8(b);
+        if (shift < 64)
+            v |= (uint64_t)(x & 127) << shift;
+        shift += 7;
+    } while ((x & 128) != 0);
+    if (shift < 64 && (x & 64) != 0)
+        v |= ~(uint64_t)0 << shift;
+    return (int64_t)v;
+}
+
+#endif

@@ -1,0 +1,108 @@
+/* capture_test.c -- captures against glibc's backtrace(), and replay against
+ * walks that start without a memo */
+#include <execinfo.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "stack/capture.h"
+#include "stack/capture_test.h"
+
+enum { SEED = 0x5EED, N_RANDOM = 100000, CAPACITY = 64 };
+
+static capture_test_tree *const trees[4] = {
+    capture_test_tree_o0, capture_test_tree_o2, capture_test_tree_o3,
+    capture_test_tree_fp};
+static struct alqi_stack_memo *memo, *fresh;
+static uint64_t n_checked, n_replayed, n_truncated;
+
+/* The reported frame of the innermost function is one past an address in it;
+ * from the next one on they are return addresses. */
+__attribute__((noinline)) void
+capture_test_agree(uint32_t max)
+{
+    uintptr_t ours[CAPACITY];
+    void *theirs[CAPACITY + 1];
+    struct alqi_stack_regs here = alqi_stack_regs_here();
+    struct alqi_stack_result r =
+        alqi_stack_capture(memo, &here, 0, 0, ours, max);
+    int n = backtrace(theirs, CAPACITY + 1);
+
+    assert_true(r.n_frames > 1);
+    assert_false(r.incomplete);
+    assert_int_equal(r.truncated, n > (int)r.n_frames);
+    for (uint32_t i = 1; i < r.n_frames; i++)
+        assert_int_equal(ours[i], (uintptr_t)theirs[i]);
+    n_checked++;
+}
+
+/* With a memo and without: all that a result says must be equal. */
+__attribute__((noinline)) void
+capture_test_replay(uint32_t max)
+{
+    uintptr_t a[CAPACITY], b[CAPACITY];
+    struct alqi_stack_regs here = alqi_stack_regs_here();
+    struct alqi_stack_result r, f;
+
+    r = alqi_stack_capture(memo, &here, 0, 0, a, max);
+    alqi_stack_memo_init(fresh, CAPACITY);
+    f = alqi_stack_capture(fresh, &here, 0, 0, b, max);
+    assert_int_equal(r.n_frames, f.n_frames);
+    assert_int_equal(r.truncated, f.truncated);
+    assert_int_equal(r.incomplete, f.incomplete);
+    assert_memory_equal(a, b, r.n_frames * sizeof a[0]);
+    assert_int_equal(f.n_same_outer, 0);
+    n_checked++;
+    n_replayed += r.n_same_outer > 0;
+    n_truncated += r.truncated;
+}
+
+static int
+setup(void **state)
+{
+    (void)state;
+    memo = malloc(alqi_stack_memo_bytes(CAPACITY));
+    fresh = malloc(alqi_stack_memo_bytes(CAPACITY));
+    alqi_stack_memo_init(memo, CAPACITY);
+    return memo == NULL || fresh == NULL;
+}
+
+static void
+test_agrees_with_backtrace(void **state)
+{
+    (void)state;
+    n_checked = 0;
+    for (uint64_t i = 0; i < 1024; i++)
+        trees[i % 4](12, i * 0x9E3779B97F4A7C15u, capture_test_agree, CAPACITY);
+    assert_true(n_checked >= 1024);
+}
+
+static void
+test_replay_equals_fresh_walk(void **state)
+{
+    uint64_t x = SEED;
+
+    (void)state;
+    n_checked = n_replayed = n_truncated = 0;
+    while (n_checked < N_RANDOM) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        trees[x >> 62]((x >> 33) % 60, x >> 20, capture_test_replay,
+                       x % 7 == 0 ? 20 : CAPACITY);
+    }
+    assert_true(n_replayed > N_RANDOM / 10);
+    assert_true(n_truncated > N_RANDOM / 100);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_agrees_with_backtrace),
+        cmocka_unit_test(test_replay_equals_fresh_walk),
+    };
+
+    return cmocka_run_group_tests(tests, setup, NULL);
+}

@@ -1,0 +1,23 @@
+/* capture_test.h -- call trees for the tests of captures
+ *
+ * capture_test_tree.c is compiled once for each way to lay out frames; each
+ * copy calls itself along `path` and runs `visit` at each leaf. */
+#ifndef ALQI_STACK_CAPTURE_TEST_H
+#define ALQI_STACK_CAPTURE_TEST_H
+
+#include <stdint.h>
+
+typedef void capture_test_visit(uint32_t max);
+
+typedef void capture_test_tree(unsigned depth, uint64_t path,
+                               capture_test_visit *visit, uint32_t max);
+
+capture_test_tree capture_test_tree_o0;
+capture_test_tree capture_test_tree_o2;
+capture_test_tree capture_test_tree_o3;
+capture_test_tree capture_test_tree_fp;
+
+capture_test_visit capture_test_agree;
+capture_test_visit capture_test_replay;
+
+#endif

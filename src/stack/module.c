@@ -1,0 +1,304 @@
+/* module.c -- finding modules, reading their program headers
+ *
+ * The table is sorted by start; ranges in it never overlap: a new module
+ * drives out those whose place it has taken.
+ *
+ * .inv.extent  See doc/design/stack.md.  The header's own pages are asked for
+ *              before they are read; segments come from the headers that the
+ *              linker has mapped the file by. */
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "plat/plat.h"
+#include "stack/module.h"
+
+#pragma weak _dl_find_object
+
+enum { MODULES_MAX = 2048, SEGMENTS_MAX = 8, PROBE_BYTES = 4096 };
+
+static struct {
+    uint32_t n;
+    alqi_stack_module_fn *fn;
+    void *arg;
+    struct alqi_stack_known known[MODULES_MAX];
+} modules;
+
+/* Program headers and the segments a reader may touch. */
+struct image {
+    const ElfW(Phdr) * phdr;
+    uint32_t n_phdr;
+    uint32_t n_segments;
+    uintptr_t bias;
+    struct alqi_stack_extent segments[SEGMENTS_MAX];
+};
+
+static bool
+is_readable_range(uintptr_t at, size_t n)
+{
+    uintptr_t last = (at + n - 1) & ~(uintptr_t)(PROBE_BYTES - 1);
+
+    for (uintptr_t p = at; p <= last; p = (p | (PROBE_BYTES - 1)) + 1)
+        if (!alqi_plat_is_readable_sigsafe(p & ~(uintptr_t)7))
+            return false;
+    return true;
+}
+
+static void
+image_segments(const struct alqi_stack_place *place, struct image *im)
+{
+    im->n_segments = 0;
+    for (uint32_t i = 0; i < im->n_phdr; i++) {
+        const ElfW(Phdr) *p = &im->phdr[i];
+        uintptr_t lo = place->bias + p->p_vaddr;
+
+        if (p->p_type != PT_LOAD || (p->p_flags & PF_R) == 0 ||
+            lo < place->start || lo > place->end ||
+            p->p_memsz > place->end - lo || im->n_segments == SEGMENTS_MAX)
+            continue;
+        im->segments[im->n_segments].lo = (const uint8_t *)lo;
+        im->segments[im->n_segments++].hi = (const uint8_t *)lo + p->p_memsz;
+    }
+}
+
+static bool
+image_read(const struct alqi_stack_place *place, struct image *im)
+{
+    const ElfW(Ehdr) *eh = (const ElfW(Ehdr) *)place->start;
+    size_t room = place->end - place->start;
+
+    if (room < sizeof *eh || !is_readable_range(place->start, sizeof *eh) ||
+        memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0 ||
+        eh->e_phentsize != sizeof(ElfW(Phdr)) || eh->e_phnum == 0 ||
+        eh->e_phoff > room ||
+        eh->e_phnum > (room - eh->e_phoff) / sizeof(ElfW(Phdr)) ||
+        !is_readable_range(place->start + eh->e_phoff,
+                           eh->e_phnum * sizeof(ElfW(Phdr))))
+        return false;
+    im->phdr = (const ElfW(Phdr) *)(place->start + eh->e_phoff);
+    im->n_phdr = eh->e_phnum;
+    im->bias = place->bias;
+    image_segments(place, im);
+    return true;
+}
+
+/* The build-id among the notes in [b.at, b.end), or NULL. */
+static const uint8_t *
+notes_build_id(struct alqi_stack_bytes b, unsigned align, uint32_t *n_bytes)
+{
+    while (alqi_stack_bytes_left(&b) >= sizeof(ElfW(Nhdr))) {
+        uint32_t n_name = (uint32_t)alqi_stack_bytes_uint(&b, 4);
+        uint32_t n_desc = (uint32_t)alqi_stack_bytes_uint(&b, 4);
+        uint32_t type = (uint32_t)alqi_stack_bytes_uint(&b, 4);
+        uint64_t mask = align - 1;
+        const uint8_t *name =
+            alqi_stack_bytes_take(&b, (n_name + mask) & ~mask);
+        const uint8_t *desc = alqi_stack_bytes_take(&b, n_desc);
+
+        if (b.is_bad)
+            return NULL;
+        if (type == NT_GNU_BUILD_ID && n_name == 4 &&
+            memcmp(name, "GNU", 4) == 0 && n_desc > 0) {
+            *n_bytes = n_desc;
+            return desc;
+        }
+        alqi_stack_bytes_take(&b, -(uint64_t)n_desc & mask);
+    }
+    return NULL;
+}
+
+static const uint8_t *
+image_build_id(const struct image *im, uint32_t *n_bytes)
+{
+    for (uint32_t i = 0; i < im->n_phdr; i++) {
+        const ElfW(Phdr) *p = &im->phdr[i];
+        const uint8_t *at = (const uint8_t *)(im->bias + p->p_vaddr), *id;
+
+        if (p->p_type != PT_NOTE)
+            continue;
+        for (uint32_t k = 0; k < im->n_segments; k++) {
+            const struct alqi_stack_extent *e = &im->segments[k];
+
+            if (at < e->lo || at > e->hi || p->p_memsz > (size_t)(e->hi - at))
+                continue;
+            id = notes_build_id(
+                (struct alqi_stack_bytes){at, at + p->p_memsz, false},
+                p->p_align == 8 ? 8 : 4, n_bytes);
+            if (id != NULL)
+                return id;
+        }
+    }
+    return NULL;
+}
+
+bool
+alqi_stack_module_sections(const struct alqi_stack_place *place,
+                           struct alqi_stack_sections *out)
+{
+    struct image im;
+
+    return place->hdr != NULL && image_read(place, &im) &&
+           alqi_stack_sections_read(place->hdr, im.segments, im.n_segments,
+                                    out);
+}
+
+/* Index of the first entry that ends after `address`. */
+static uint32_t
+table_find(uintptr_t address)
+{
+    uint32_t lo = 0, hi = modules.n;
+
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+
+        if (modules.known[mid].place.end > address)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return lo;
+}
+
+/* Drops entries that overlap `place` and opens a gap for it. */
+static struct alqi_stack_known *
+table_gap(uint32_t at, const struct alqi_stack_place *place)
+{
+    uint32_t stop = at;
+
+    while (stop < modules.n && modules.known[stop].place.start < place->end)
+        stop++;
+    if (stop == at && modules.n == MODULES_MAX)
+        return NULL;
+    memmove(&modules.known[at + 1], &modules.known[stop],
+            (modules.n - stop) * sizeof modules.known[0]);
+    modules.n = modules.n - (stop - at) + 1;
+    return &modules.known[at];
+}
+
+static ALQI_COLD void
+report_locked(const struct alqi_stack_place *place)
+{
+    struct alqi_stack_module m = {
+        .start = place->start,
+        .end = place->end,
+        .bias = place->bias,
+        .path = place->path,
+    };
+    struct image im;
+
+    if (modules.fn == NULL)
+        return;
+    if (image_read(place, &im))
+        m.build_id = image_build_id(&im, &m.build_id_bytes);
+    modules.fn(modules.arg, &m);
+}
+
+static bool
+is_same_place(const struct alqi_stack_place *a,
+              const struct alqi_stack_place *b)
+{
+    return a->start == b->start && a->end == b->end && a->bias == b->bias &&
+           a->path == b->path && a->hdr == b->hdr;
+}
+
+const struct alqi_stack_known *
+alqi_stack_module_meet_locked(const struct alqi_stack_place *place)
+{
+    uint32_t at = table_find(place->start);
+    struct alqi_stack_known *k;
+
+    if (at < modules.n && is_same_place(&modules.known[at].place, place))
+        return &modules.known[at];
+    k = table_gap(at, place);
+    if (k == NULL)
+        return NULL;
+    k->place = *place;
+    k->has_sections = alqi_stack_module_sections(place, &k->sections);
+    report_locked(place);
+    return k;
+}
+
+void
+alqi_stack_module_callback_locked(alqi_stack_module_fn *fn, void *arg)
+{
+    modules.fn = fn;
+    modules.arg = arg;
+}
+
+void
+alqi_stack_modules_forget_locked(void)
+{
+    modules.n = 0;
+}
+
+static bool
+place_from_linker(uintptr_t address, struct alqi_stack_place *out)
+{
+    struct dl_find_object found;
+
+    if (_dl_find_object((void *)address, &found) != 0)
+        return false;
+    out->start = (uintptr_t)found.dlfo_map_start;
+    out->end = (uintptr_t)found.dlfo_map_end;
+    out->bias = found.dlfo_link_map->l_addr;
+    out->path = found.dlfo_link_map->l_name;
+    out->hdr = found.dlfo_eh_frame;
+    if (out->path == NULL)
+        out->path = "";
+    return true;
+}
+
+bool
+alqi_stack_module_place(uintptr_t address, bool is_locked,
+                        struct alqi_stack_place *out)
+{
+    uint32_t at;
+
+    if (_dl_find_object != NULL)
+        return place_from_linker(address, out);
+    if (!is_locked)
+        return false;
+    at = table_find(address);
+    if (at == modules.n || address < modules.known[at].place.start)
+        return false;
+    *out = modules.known[at].place;
+    return true;
+}
+
+static int
+each_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    void (**fn)(const struct alqi_stack_place *) = arg;
+    struct alqi_stack_place place = {
+        .start = UINTPTR_MAX,
+        .bias = info->dlpi_addr,
+        .path = info->dlpi_name == NULL ? "" : info->dlpi_name,
+    };
+
+    (void)size;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uintptr_t lo = info->dlpi_addr + p->p_vaddr;
+
+        if (p->p_type == PT_GNU_EH_FRAME)
+            place.hdr = (const uint8_t *)lo;
+        if (p->p_type != PT_LOAD)
+            continue;
+        if (lo < place.start)
+            place.start = lo & ~(uintptr_t)(PROBE_BYTES - 1);
+        if (lo + p->p_memsz > place.end)
+            place.end = lo + p->p_memsz;
+    }
+    if (place.start < place.end &&
+        (_dl_find_object == NULL || place_from_linker(place.start, &place)))
+        (*fn)(&place);
+    return 0;
+}
+
+void
+alqi_stack_modules_each(void (*fn)(const struct alqi_stack_place *place))
+{
+    dl_iterate_phdr(each_object, &fn);
+}

@@ -1,0 +1,50 @@
+/* module.h -- the modules of the process and their unwind sections
+ *
+ * Two steps: the linker says which module holds an address (no lock, a few
+ * ns); its program headers, read where they are mapped, say the rest.  What
+ * was read is remembered in a table that its user locks. */
+#ifndef ALQI_STACK_MODULE_H
+#define ALQI_STACK_MODULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "stack/capture.h"
+#include "stack/ehframe.h"
+
+/* What the linker says. */
+struct alqi_stack_place {
+    uintptr_t start;
+    uintptr_t end;
+    uintptr_t bias;
+    const char *path;
+    const uint8_t *hdr; /* .eh_frame_hdr or NULL */
+};
+
+struct alqi_stack_known {
+    struct alqi_stack_place place;
+    struct alqi_stack_sections sections;
+    bool has_sections;
+};
+
+/* The module at `address`, from the linker or, where that cannot say without
+ * a lock, from the table (then only if the table is locked). */
+bool alqi_stack_module_place(uintptr_t address, bool is_locked,
+                             struct alqi_stack_place *out);
+
+/* Reads a module's unwind sections; false: none that can be used. */
+bool alqi_stack_module_sections(const struct alqi_stack_place *place,
+                                struct alqi_stack_sections *out);
+
+/* The table's entry for a place, added and reported to the callback when the
+ * place is new.  NULL: the table is full. */
+const struct alqi_stack_known *
+alqi_stack_module_meet_locked(const struct alqi_stack_place *place);
+
+void alqi_stack_module_callback_locked(alqi_stack_module_fn *fn, void *arg);
+void alqi_stack_modules_forget_locked(void);
+
+/* Calls fn for each module of the linker's list. */
+void alqi_stack_modules_each(void (*fn)(const struct alqi_stack_place *place));
+
+#endif

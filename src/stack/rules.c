@@ -1,0 +1,324 @@
+/* rules.c -- decoding, interning and caching rules
+ *
+ * .inv.word and .inv.gen of doc/design/stack.md are kept here.  Index 0 of
+ * the rule table is the rule NONE, so that a word of 0 names nothing of use
+ * and an unused chain ends in 0. */
+#include <string.h>
+
+#include "plat/plat.h"
+#include "stack/module.h"
+#include "stack/rules.h"
+
+/* A row keeps the offset of a return address in 24 bits. */
+enum {
+    CHAINS = 4096,
+    TRIES = 64,
+    RA_OFFSET_MIN = -(1 << 23),
+    RA_OFFSET_MAX = (1 << 23) - 1
+};
+
+struct alqi_stack_rules alqi_stack_rules;
+_Atomic(uint64_t) alqi_stack_generation = 1;
+
+static struct {
+    struct alqi_plat_lock lock;
+    uint32_t n_rules; /* besides index 0 */
+    uint32_t n_complex;
+    uint32_t victim;
+    _Atomic(uint64_t) n_decoded;
+    uint16_t chains[CHAINS];
+} table;
+
+static bool
+expr_copy(const struct alqi_stack_unwind *u, struct alqi_stack_cell *cell,
+          struct alqi_stack_complex *c, unsigned *used)
+{
+    if (cell->how != ALQI_STACK_EXPR && cell->how != ALQI_STACK_VAL_EXPR)
+        return true;
+    if (cell->n_bytes > ALQI_STACK_EXPR_BYTES - *used)
+        return false;
+    memcpy(c->expr + *used, u->origin + cell->value, cell->n_bytes);
+    cell->value = (int32_t)*used;
+    *used += cell->n_bytes;
+    return true;
+}
+
+static void
+complex_of(const struct alqi_stack_unwind *u, struct alqi_stack_room *out)
+{
+    struct alqi_stack_complex *c = &out->complex;
+    unsigned used = 0;
+
+    memset(c, 0, sizeof *c);
+    c->cfa = u->state.cfa;
+    c->fp = u->state.col[ALQI_STACK_COL_FP];
+    c->ra = u->state.col[ALQI_STACK_COL_RA];
+    c->cfa_reg = u->state.cfa_reg;
+    c->is_signal = u->is_signal;
+    if (expr_copy(u, &c->cfa, c, &used) && expr_copy(u, &c->fp, c, &used) &&
+        expr_copy(u, &c->ra, c, &used))
+        out->rule.kind = ALQI_STACK_KIND_COMPLEX;
+}
+
+void
+alqi_stack_rule_of(const struct alqi_stack_unwind *u,
+                   struct alqi_stack_room *out)
+{
+    const struct alqi_stack_cell *cfa = &u->state.cfa;
+    const struct alqi_stack_cell *fp = &u->state.col[ALQI_STACK_COL_FP];
+    const struct alqi_stack_cell *ra = &u->state.col[ALQI_STACK_COL_RA];
+    struct alqi_stack_rule *r = &out->rule;
+
+    memset(r, 0, sizeof *r); /* NONE */
+    if (ra->how == ALQI_STACK_UNDEFINED) {
+        r->kind = ALQI_STACK_KIND_END;
+        return;
+    }
+    if (u->is_signal || cfa->how != ALQI_STACK_OFFSET ||
+        (u->state.cfa_reg != ALQI_ARCH_SP &&
+         u->state.cfa_reg != ALQI_ARCH_FP) ||
+        (fp->how != ALQI_STACK_SAME && fp->how != ALQI_STACK_UNDEFINED &&
+         (fp->how != ALQI_STACK_OFFSET || fp->value == 0)) ||
+        ra->how != ALQI_STACK_OFFSET || ra->value < RA_OFFSET_MIN ||
+        ra->value > RA_OFFSET_MAX) {
+        complex_of(u, out);
+        return;
+    }
+    r->kind = ALQI_STACK_KIND_REGISTER;
+    r->cfa_reg = u->state.cfa_reg;
+    r->cfa_offset = cfa->value;
+    r->fp_offset = fp->how == ALQI_STACK_OFFSET ? fp->value : 0;
+    r->ra_offset = ra->value;
+}
+
+static bool
+is_same_rule(const struct alqi_stack_rule *r, const struct alqi_stack_room *x)
+{
+    const struct alqi_stack_rule *y = &x->rule;
+
+    if (r->kind != y->kind || r->fp_offset != y->fp_offset ||
+        r->ra_offset != y->ra_offset || r->cfa_reg != y->cfa_reg)
+        return false;
+    if (r->kind != ALQI_STACK_KIND_COMPLEX)
+        return r->cfa_offset == y->cfa_offset;
+    return memcmp(&alqi_stack_rules.complex[r->cfa_offset], &x->complex,
+                  sizeof x->complex) == 0;
+}
+
+static uint32_t
+chain_of(const struct alqi_stack_room *x)
+{
+    const struct alqi_stack_rule *r = &x->rule;
+    uint64_t h =
+        (uint64_t)(uint32_t)r->fp_offset << 32 | (uint32_t)r->ra_offset;
+
+    h = alqi_base_mix(h ^ (uint64_t)r->kind << 24 ^ (uint64_t)r->cfa_reg << 56);
+    if (r->kind != ALQI_STACK_KIND_COMPLEX)
+        h = alqi_base_mix(h ^ (uint32_t)r->cfa_offset);
+    return (uint32_t)h % CHAINS;
+}
+
+/* The index of the rule in x; 0 when the table is full (or it is NONE). */
+static uint16_t
+intern_locked(const struct alqi_stack_room *x)
+{
+    uint16_t *chain = &table.chains[chain_of(x)];
+    struct alqi_stack_rule *r;
+
+    if (x->rule.kind == ALQI_STACK_KIND_NONE)
+        return 0;
+    for (uint16_t i = *chain; i != 0; i = alqi_stack_rules.rules[i].next)
+        if (is_same_rule(&alqi_stack_rules.rules[i], x))
+            return i;
+    if (table.n_rules == ALQI_STACK_N_RULES - 1)
+        return 0;
+    r = &alqi_stack_rules.rules[table.n_rules + 1];
+    *r = x->rule;
+    if (x->rule.kind == ALQI_STACK_KIND_COMPLEX) {
+        if (table.n_complex == ALQI_STACK_N_COMPLEX)
+            return 0;
+        r->cfa_offset = (int32_t)table.n_complex;
+        alqi_stack_rules.complex[table.n_complex++] = x->complex;
+    }
+    r->next = *chain;
+    *chain = (uint16_t)++table.n_rules;
+    return *chain;
+}
+
+/* Into the first free way of its set, its home tried first; else a victim. */
+static void
+word_insert_locked(uintptr_t key, uint16_t index)
+{
+    uint32_t home = alqi_stack_rules_home(key);
+    uint64_t word = (uint64_t)key << ALQI_STACK_INDEX_BITS | index;
+    uint32_t way;
+
+    for (way = 0; way < ALQI_STACK_WAYS; way++) {
+        uint64_t w = atomic_load_explicit(&alqi_stack_rules.words[home ^ way],
+                                          memory_order_relaxed);
+
+        if (w == 0 || w >> ALQI_STACK_INDEX_BITS == key)
+            break;
+    }
+    if (way == ALQI_STACK_WAYS)
+        way = table.victim++ % ALQI_STACK_WAYS;
+    atomic_store_explicit(&alqi_stack_rules.words[home ^ way], word,
+                          memory_order_release);
+}
+
+static bool
+lock_try_a_while(void)
+{
+    for (unsigned i = 0; i < TRIES; i++)
+        if (atomic_load_explicit(&table.lock.state, memory_order_relaxed) ==
+                0 &&
+            alqi_plat_lock_try(&table.lock))
+            return true;
+    return false;
+}
+
+/* Whether the code at `at` is rt_sigreturn; asks before it reads. */
+static bool
+is_sigreturn_at(uintptr_t at)
+{
+    uintptr_t last = at + ALQI_ARCH_SIGRETURN_BYTES - 1;
+
+    return alqi_plat_is_readable_sigsafe(at & ~(uintptr_t)7) &&
+           alqi_plat_is_readable_sigsafe(last & ~(uintptr_t)7) &&
+           alqi_arch_is_sigreturn((const uint8_t *)at);
+}
+
+/* For a frame with no CFI, or with CFI that calls itself a signal frame:
+ * returned to, or interrupted at either instruction. */
+static bool
+is_signal_frame(uintptr_t key)
+{
+    return is_sigreturn_at(key + 1) || is_sigreturn_at(key) ||
+           is_sigreturn_at(key - ALQI_ARCH_SIGRETURN_CALL);
+}
+
+static void
+rule_read(const struct alqi_stack_sections *s, uintptr_t key,
+          struct alqi_stack_room *room)
+{
+    struct alqi_stack_unwind u;
+    bool is_found =
+        s != NULL && alqi_stack_ehframe_find(s, key, ALQI_STACK_NO_REG, &u);
+
+    memset(&room->rule, 0, sizeof room->rule);
+    if ((!is_found || u.is_signal) && is_signal_frame(key))
+        room->rule.kind = ALQI_STACK_KIND_SIGNAL;
+    else if (is_found)
+        alqi_stack_rule_of(&u, room);
+}
+
+/* Without the lock: everything is read anew and thrown away. */
+static ALQI_NOINLINE void
+decode_alone(uintptr_t key, struct alqi_stack_room *room)
+{
+    struct alqi_stack_place place;
+    struct alqi_stack_sections s;
+
+    memset(&room->rule, 0, sizeof room->rule);
+    if (alqi_stack_module_place(key, false, &place))
+        rule_read(alqi_stack_module_sections(&place, &s) ? &s : NULL, key,
+                  room);
+}
+
+static ALQI_NOINLINE const struct alqi_stack_rule *
+decode_locked(uintptr_t key, uint64_t generation, struct alqi_stack_room *room)
+{
+    const struct alqi_stack_known *k;
+    struct alqi_stack_place place;
+    uint16_t index;
+
+    memset(&room->rule, 0, sizeof room->rule);
+    if (!alqi_stack_module_place(key, true, &place))
+        return &room->rule; /* no module: may be generated code, not kept */
+    k = alqi_stack_module_meet_locked(&place);
+    rule_read(k != NULL && k->has_sections ? &k->sections : NULL, key, room);
+    if (k == NULL || key >> (64 - ALQI_STACK_INDEX_BITS) != 0 ||
+        atomic_load_explicit(&alqi_stack_generation, memory_order_relaxed) !=
+            generation)
+        return &room->rule;
+    index = intern_locked(room);
+    if (index == 0 && room->rule.kind != ALQI_STACK_KIND_NONE)
+        return &room->rule;
+    word_insert_locked(key, index);
+    return &alqi_stack_rules.rules[index];
+}
+
+ALQI_COLD const struct alqi_stack_rule *
+alqi_stack_rules_decode(uintptr_t key, uint64_t generation,
+                        struct alqi_stack_room *room)
+{
+    const struct alqi_stack_rule *r;
+
+    atomic_fetch_add_explicit(&table.n_decoded, 1, memory_order_relaxed);
+    if (!lock_try_a_while()) {
+        decode_alone(key, room);
+        return &room->rule;
+    }
+    r = decode_locked(key, generation, room);
+    alqi_plat_unlock(&table.lock);
+    return r;
+}
+
+uint64_t
+alqi_stack_rules_decoded(void)
+{
+    return atomic_load_explicit(&table.n_decoded, memory_order_relaxed);
+}
+
+static void
+forget_locked(void)
+{
+    atomic_fetch_add_explicit(&alqi_stack_generation, 1, memory_order_release);
+    for (uint32_t i = 0; i < ALQI_STACK_N_WORDS; i++)
+        if (atomic_load_explicit(&alqi_stack_rules.words[i],
+                                 memory_order_relaxed) != 0)
+            atomic_store_explicit(&alqi_stack_rules.words[i], 0,
+                                  memory_order_relaxed);
+    alqi_stack_modules_forget_locked();
+}
+
+void
+alqi_stack_forget(void)
+{
+    alqi_plat_lock(&table.lock);
+    forget_locked();
+    alqi_plat_unlock(&table.lock);
+}
+
+void
+alqi_stack_after_fork_child(void)
+{
+    /* A lock that was held was held by a thread that is not here; what it
+     * guarded may be half changed.  Rules are complete up to n_rules. */
+    if (atomic_load_explicit(&table.lock.state, memory_order_relaxed) == 0)
+        return;
+    forget_locked();
+    alqi_plat_unlock(&table.lock);
+}
+
+void
+alqi_stack_on_module(alqi_stack_module_fn *fn, void *arg)
+{
+    alqi_plat_lock(&table.lock);
+    alqi_stack_module_callback_locked(fn, arg);
+    alqi_plat_unlock(&table.lock);
+}
+
+static void
+meet(const struct alqi_stack_place *place)
+{
+    alqi_plat_lock(&table.lock);
+    alqi_stack_module_meet_locked(place);
+    alqi_plat_unlock(&table.lock);
+}
+
+void
+alqi_stack_meet_all_modules(void)
+{
+    alqi_stack_modules_each(meet);
+}

@@ -1,0 +1,226 @@
+/* step.c -- one frame to its caller, for every kind of rule
+ *
+ * .inv.grow    The CFA grows from frame to frame.  A signal frame and a CFA
+ *              that an expression computes may leave for another stack; that
+ *              is counted, so that no walk is endless. */
+#include "stack/expr.h"
+#include "stack/walk.h"
+
+static enum alqi_stack_outcome
+lost(const struct alqi_stack_walk *w, struct alqi_stack_row *row)
+{
+    row->cfa = w->sp;
+    return ALQI_STACK_LOST;
+}
+
+/* A register of the frame the walk stands at, as far as it is known. */
+static bool
+register_known(void *arg, unsigned reg, uint64_t *out)
+{
+    struct alqi_stack_walk *w = arg;
+    int at;
+
+    if (reg == ALQI_ARCH_SP) {
+        *out = w->sp;
+        return true;
+    }
+    if (reg == ALQI_ARCH_FP) {
+        *out = w->fp;
+        return true;
+    }
+    if (reg == ALQI_ARCH_RA && ALQI_ARCH_RA_IS_PUSHED) {
+        *out = w->key + !w->is_exact; /* the column stands for the pc */
+        return true;
+    }
+    at = alqi_arch_saved_at(reg);
+    return w->saved_at != 0 && at >= 0 &&
+           alqi_stack_peek(w->memo, w->saved_at + (uintptr_t)at, 8, out);
+}
+
+static bool
+memory_known(void *arg, uintptr_t address, unsigned n_bytes, uint64_t *out)
+{
+    const struct alqi_stack_walk *w = arg;
+
+    return alqi_stack_peek(w->memo, address, n_bytes, out);
+}
+
+static bool
+expression_value(struct alqi_stack_walk *w, const struct alqi_stack_complex *c,
+                 const struct alqi_stack_cell *cell, const uint64_t *initial,
+                 uint64_t *out)
+{
+    struct alqi_stack_expr_env env = {w, register_known, memory_known};
+
+    return alqi_stack_expr_eval(&env, c->expr + cell->value, cell->n_bytes,
+                                initial, out);
+}
+
+/* What a cell says the register `reg` was in the caller. */
+static bool
+cell_value(struct alqi_stack_walk *w, const struct alqi_stack_complex *c,
+           const struct alqi_stack_cell *cell, unsigned reg, uint64_t cfa,
+           uint64_t *out)
+{
+    uint64_t at = cfa + (uint64_t)(int64_t)cell->value;
+
+    switch (cell->how) {
+    case ALQI_STACK_OFFSET:
+        return alqi_stack_peek(w->memo, at, 8, out);
+    case ALQI_STACK_VAL_OFFSET:
+        *out = at;
+        return true;
+    case ALQI_STACK_REGISTER:
+        return register_known(w, (unsigned)cell->value, out);
+    case ALQI_STACK_EXPR:
+        return expression_value(w, c, cell, &cfa, &at) &&
+               alqi_stack_peek(w->memo, at, 8, out);
+    case ALQI_STACK_VAL_EXPR:
+        return expression_value(w, c, cell, &cfa, out);
+    default: /* the same, or gone and so of no use to anyone */
+        return register_known(w, reg, out);
+    }
+}
+
+enum alqi_stack_outcome
+alqi_stack_step_complex(struct alqi_stack_walk *w,
+                        const struct alqi_stack_complex *c,
+                        struct alqi_stack_row *row)
+{
+    uint64_t cfa, ra, fp;
+
+    if (c->cfa.how == ALQI_STACK_VAL_EXPR) {
+        if (!expression_value(w, c, &c->cfa, NULL, &cfa))
+            return lost(w, row);
+    } else {
+        if (!register_known(w, c->cfa_reg, &cfa))
+            return lost(w, row);
+        cfa += (uint64_t)(int64_t)c->cfa.value;
+    }
+    if (cfa < w->sp + 8 * ALQI_ARCH_RA_IS_PUSHED &&
+        (c->cfa.how != ALQI_STACK_VAL_EXPR ||
+         ++w->n_switches > ALQI_STACK_SWITCHES_MAX))
+        return lost(w, row);
+    if ((c->ra.how == ALQI_STACK_SAME && ALQI_ARCH_RA_IS_PUSHED) ||
+        !cell_value(w, c, &c->ra, ALQI_ARCH_RA, cfa, &ra) ||
+        !cell_value(w, c, &c->fp, ALQI_ARCH_FP, cfa, &fp))
+        return lost(w, row);
+    row->cfa = cfa;
+    if (!c->is_signal)
+        return alqi_stack_walk_return(w, cfa, fp, alqi_arch_code_address(ra));
+    w->sp = cfa;
+    w->fp = fp;
+    w->key = ra;
+    w->saved_at = 0;
+    w->is_exact = true;
+    return ALQI_STACK_GO;
+}
+
+enum alqi_stack_outcome
+alqi_stack_step_signal(struct alqi_stack_walk *w, struct alqi_stack_row *row)
+{
+    uintptr_t at = w->sp;
+    uint64_t pc, sp, fp;
+
+    if (!alqi_stack_peek(w->memo, at + (uintptr_t)alqi_arch_saved_pc_at(), 8,
+                         &pc) ||
+        !alqi_stack_peek(w->memo,
+                         at + (uintptr_t)alqi_arch_saved_at(ALQI_ARCH_SP), 8,
+                         &sp) ||
+        !alqi_stack_peek(
+            w->memo, at + (uintptr_t)alqi_arch_saved_at(ALQI_ARCH_FP), 8, &fp))
+        return lost(w, row);
+    if (sp <= at && ++w->n_switches > ALQI_STACK_SWITCHES_MAX)
+        return lost(w, row);
+    row->cfa = sp;
+    w->sp = sp;
+    w->fp = fp;
+    w->key = pc;
+    w->saved_at = at;
+    w->is_exact = true;
+    return ALQI_STACK_GO;
+}
+
+/* A call through a null pointer, stopped by a signal: the return address is
+ * where the call has put it. */
+static bool
+null_call(struct alqi_stack_walk *w, uint64_t *cfa, uint64_t *ra)
+{
+    if (!w->is_exact || w->key >= ALQI_STACK_NULL_PAGE)
+        return false;
+    *cfa = w->sp + 8 * ALQI_ARCH_RA_IS_PUSHED;
+    if (ALQI_ARCH_RA_IS_PUSHED)
+        return alqi_stack_peek(w->memo, w->sp, 8, ra);
+    return register_known(w, ALQI_ARCH_RA, ra);
+}
+
+/* Code without information, generated at run time perhaps: one step along
+ * the frame pointer, if it leads to code that has information. */
+enum alqi_stack_outcome
+alqi_stack_step_unknown(struct alqi_stack_walk *w, struct alqi_stack_row *row)
+{
+    uint64_t cfa, ra, fp = w->fp;
+
+    if (!null_call(w, &cfa, &ra)) {
+        if (w->fp < w->sp || w->fp % sizeof w->fp != 0 ||
+            !alqi_stack_peek(w->memo, w->fp + 8, 8, &ra) ||
+            !alqi_stack_peek(w->memo, w->fp, 8, &fp))
+            return lost(w, row);
+        cfa = w->fp + 16;
+    }
+    ra = alqi_arch_code_address(ra);
+    if (ra < ALQI_STACK_NULL_PAGE ||
+        alqi_stack_walk_rule(w, ra - 1)->kind == ALQI_STACK_KIND_NONE)
+        return lost(w, row);
+    row->cfa = cfa;
+    return alqi_stack_walk_return(w, cfa, fp, ra);
+}
+
+static enum alqi_stack_outcome
+step_register(struct alqi_stack_walk *w, const struct alqi_stack_rule *r,
+              struct alqi_stack_row *row)
+{
+    uintptr_t cfa = (r->cfa_reg == ALQI_ARCH_SP ? w->sp : w->fp) +
+                    (uintptr_t)(intptr_t)r->cfa_offset;
+    uintptr_t ra_at = cfa + (uintptr_t)(intptr_t)r->ra_offset;
+    uintptr_t fp_at = cfa + (uintptr_t)(intptr_t)r->fp_offset;
+    uintptr_t fp = w->fp;
+
+    if (cfa <= w->sp || !alqi_stack_reach(w->memo, ra_at) ||
+        (r->fp_offset != 0 && !alqi_stack_reach(w->memo, fp_at)))
+        return lost(w, row);
+    row->cfa = cfa;
+    row->fp_offset = r->fp_offset;
+    row->flags = ALQI_STACK_ROW_FIXED | ALQI_STACK_ROW_PLAIN |
+                 (uint32_t)r->ra_offset << ALQI_STACK_ROW_SHIFT;
+    if (r->fp_offset != 0)
+        fp = alqi_stack_word(fp_at);
+    return alqi_stack_walk_return(
+        w, cfa, fp, alqi_arch_code_address(alqi_stack_word(ra_at)));
+}
+
+enum alqi_stack_outcome
+alqi_stack_step(struct alqi_stack_walk *w, struct alqi_stack_row *row)
+{
+    const struct alqi_stack_rule *r = alqi_stack_walk_rule(w, w->key);
+
+    row->pc = w->key + 1;
+    row->fp = w->fp;
+    row->fp_offset = 0;
+    row->flags = 0;
+    switch (r->kind) {
+    case ALQI_STACK_KIND_REGISTER:
+        return step_register(w, r, row);
+    case ALQI_STACK_KIND_SIGNAL:
+        return alqi_stack_step_signal(w, row);
+    case ALQI_STACK_KIND_COMPLEX:
+        return alqi_stack_step_complex(w, alqi_stack_rules_complex(r, &w->room),
+                                       row);
+    case ALQI_STACK_KIND_END:
+        row->cfa = w->sp;
+        row->flags = ALQI_STACK_ROW_FIXED | ALQI_STACK_ROW_END;
+        return ALQI_STACK_DONE;
+    default:
+        return alqi_stack_step_unknown(w, row);
+    }
+}

@@ -1,0 +1,118 @@
+/* walk.h -- the state of one walk, and the steps it takes */
+#ifndef ALQI_STACK_WALK_H
+#define ALQI_STACK_WALK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "stack/capture.h"
+#include "stack/rules.h"
+
+enum {
+    ALQI_STACK_ROW_FIXED = 1, /* CFA is a function of (pc, sp, fp)    */
+    ALQI_STACK_ROW_PLAIN = 2, /* caller's pc and fp at offsets of CFA */
+    ALQI_STACK_ROW_END = 4,   /* the first frame of its thread        */
+    ALQI_STACK_ROW_SHIFT = 8  /* offset of the return address         */
+};
+
+enum {
+    ALQI_STACK_SWITCHES_MAX = 64,
+    ALQI_STACK_NULL_PAGE = 4096 /* no code lies below */
+};
+
+enum alqi_stack_outcome {
+    ALQI_STACK_GO,    /* the walk stands at the caller                     */
+    ALQI_STACK_DONE,  /* that was the outermost frame                      */
+    ALQI_STACK_LOST,  /* the caller cannot be found                        */
+    ALQI_STACK_FULL,  /* the caller exists, but there is no room           */
+    ALQI_STACK_MATCH, /* that frame is a kept row; at the caller           */
+    ALQI_STACK_OTHER  /* this frame needs the general step; not yet taken  */
+};
+
+/* Stands at a frame whose row is still to be made.  `sp` is the CFA of the
+ * frame inside it, or where the walk began. */
+struct alqi_stack_walk {
+    struct alqi_stack_memo *memo;
+    uintptr_t key; /* reported as key + 1 */
+    uintptr_t sp;
+    uintptr_t fp;
+    uintptr_t saved_at; /* of an interrupted frame: the kernel's signal frame,
+                           which holds all its registers; else 0 */
+    uint64_t generation;
+    bool is_exact; /* the key is the frame's pc: started at, or interrupted */
+    uint32_t n_switches;
+    struct alqi_stack_room room;
+};
+
+/* Makes the row of the frame the walk stands at, then goes to its caller. */
+enum alqi_stack_outcome alqi_stack_step(struct alqi_stack_walk *w,
+                                        struct alqi_stack_row *row);
+
+/* Steps of frames that have no REGISTER rule; see alqi_stack_step. */
+enum alqi_stack_outcome alqi_stack_step_signal(struct alqi_stack_walk *w,
+                                               struct alqi_stack_row *row);
+enum alqi_stack_outcome
+alqi_stack_step_complex(struct alqi_stack_walk *w,
+                        const struct alqi_stack_complex *c,
+                        struct alqi_stack_row *row);
+enum alqi_stack_outcome alqi_stack_step_unknown(struct alqi_stack_walk *w,
+                                                struct alqi_stack_row *row);
+
+/* Extends the memo's readable range to the word at `at` (.inv.read). */
+bool alqi_stack_reach_slow(struct alqi_stack_memo *memo, uintptr_t at);
+
+/* The word at `at`, wherever that is; the range stays as it is. */
+bool alqi_stack_peek(const struct alqi_stack_memo *memo, uintptr_t at,
+                     unsigned n_bytes, uint64_t *out);
+
+static inline bool
+alqi_stack_is_in_range(const struct alqi_stack_memo *memo, uintptr_t at)
+{
+    return at - memo->readable_lo <=
+           memo->readable_hi - memo->readable_lo - sizeof at;
+}
+
+static inline bool
+alqi_stack_reach(struct alqi_stack_memo *memo, uintptr_t at)
+{
+    return ALQI_LIKELY(alqi_stack_is_in_range(memo, at)) ||
+           alqi_stack_reach_slow(memo, at);
+}
+
+/* Stack words lie between variables that a sanitizer fences off; the walk
+ * reads only what CFI names. */
+__attribute__((no_sanitize("address"),
+               no_sanitize("thread"))) static inline uintptr_t
+alqi_stack_word(uintptr_t at)
+{
+    typedef uintptr_t word __attribute__((may_alias, aligned(1)));
+
+    return *(const word *)at;
+}
+
+static inline const struct alqi_stack_rule *
+alqi_stack_walk_rule(struct alqi_stack_walk *w, uintptr_t key)
+{
+    const struct alqi_stack_rule *r = alqi_stack_rules_hit(key);
+
+    if (ALQI_UNLIKELY(r == NULL))
+        r = alqi_stack_rules_decode(key, w->generation, &w->room);
+    return r;
+}
+
+/* Goes to the caller at return address `ra`. */
+static inline enum alqi_stack_outcome
+alqi_stack_walk_return(struct alqi_stack_walk *w, uintptr_t cfa, uintptr_t fp,
+                       uintptr_t ra)
+{
+    w->sp = cfa;
+    w->fp = fp;
+    w->key = ra - 1;
+    w->saved_at = 0;
+    w->is_exact = false;
+    if (ra >= ALQI_STACK_NULL_PAGE)
+        return ALQI_STACK_GO;
+    return ra == 0 ? ALQI_STACK_DONE : ALQI_STACK_LOST;
+}
+
+#endif
