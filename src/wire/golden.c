@@ -12,6 +12,8 @@
 void
 golden_append(struct golden_bytes *b, const void *bytes, size_t n)
 {
+    if (n == 0)
+        return; /* bytes may be NULL */
     if (n > b->capacity - b->n) {
         while (n > b->capacity - b->n)
             b->capacity = b->capacity == 0 ? 65536 : b->capacity * 2;
