@@ -1,6 +1,7 @@
 /* init.c -- bringing the profiler up, once, when libc is ready */
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,17 +37,23 @@ static struct alqi_memprof_subject subject = {
     .triggers_stale = alqi_preload_kick_all,
 };
 
-/* The program itself may define malloc: then ours is never called. */
+/* The program itself may define malloc: then ours is never called.  A program
+ * that is not position-independent gives malloc the address of a stub of its
+ * own; there its symbol is undefined, which tells the two apart. */
 static bool
 is_bypassed(void)
 {
-    Dl_info winner, ours;
     void *malloc_in_use = dlsym(RTLD_DEFAULT, "malloc");
+    const ElfW(Sym) *symbol = NULL;
+    Dl_info winner, ours;
 
-    if (malloc_in_use == NULL || dladdr(malloc_in_use, &winner) == 0 ||
+    if (malloc_in_use == NULL ||
+        dladdr1(malloc_in_use, &winner, (void **)&symbol, RTLD_DL_SYMENT) ==
+            0 ||
         dladdr((void *)&alqi_preload_is_up, &ours) == 0)
         return false;
-    if (winner.dli_fbase == ours.dli_fbase)
+    if (winner.dli_fbase == ours.dli_fbase ||
+        (symbol != NULL && symbol->st_shndx == SHN_UNDEF))
         return false;
     alqi_preload_say("this program brings its own malloc: nothing of it can "
                      "be recorded");

@@ -1,0 +1,137 @@
+/* api.c -- <aliquot/memprof.h> for this process's malloc, as libaliquot sees it
+ *
+ * Each call runs on the calling thread's state, attached if need be.  A thread
+ * that is ending, or has no memory for a state, borrows the orphan's. */
+#include "memprof/preload_api.h"
+#include "preload/preload.h"
+
+static bool
+is_up(void)
+{
+    return atomic_load_explicit(&alqi_preload_is_up, memory_order_acquire);
+}
+
+/* The state to act on, its countdown parked; *left is for leave.  NULL, with
+ * *status, when there is none. */
+static struct alqi_preload_thread *
+enter(int64_t *left, enum alq_status *status)
+{
+    struct alqi_preload_thread *thread;
+
+    *status = ALQ_ENOHEAP; /* before start-up, or switched off by it */
+    if (!is_up())
+        return NULL;
+    *status = ALQ_ENOMEM;
+    thread = alqi_preload_thread_attach();
+
+    if (thread == NULL)
+        thread = alqi_preload_orphan_lock();
+    if (thread != NULL)
+        *left = alqi_preload_park(thread);
+    return thread;
+}
+
+static void
+leave(struct alqi_preload_thread *thread, int64_t left)
+{
+    alqi_preload_unpark(thread, left);
+    if (thread->hot == NULL)
+        alqi_preload_orphan_unlock(thread);
+}
+
+static enum alq_status
+api_start(const struct alq_memprof_config *config,
+          const struct alq_tracker *tracker, struct alq_profile **out)
+{
+    int64_t left;
+    enum alq_status status;
+    struct alqi_preload_thread *thread = enter(&left, &status);
+
+    if (thread == NULL)
+        return status;
+    status = alqi_memprof_start(alqi_preload_domain, &thread->memprof,
+                                ALQI_MEMPROF_SLOT_USER, config, tracker, out);
+    leave(thread, left);
+    return status;
+}
+
+static enum alq_status
+api_stop(void)
+{
+    int64_t left;
+    enum alq_status status;
+    struct alqi_preload_thread *thread = enter(&left, &status);
+
+    if (thread == NULL)
+        return status;
+    status = alqi_memprof_stop(alqi_preload_domain, &thread->memprof,
+                               ALQI_MEMPROF_SLOT_USER);
+    leave(thread, left);
+    return status;
+}
+
+static enum alq_status
+api_discard(struct alq_profile *profile)
+{
+    int64_t left;
+    enum alq_status status;
+    struct alqi_preload_thread *thread = enter(&left, &status);
+
+    if (thread == NULL)
+        return status;
+    status = alqi_memprof_discard(&thread->memprof, profile);
+    leave(thread, left);
+    return status;
+}
+
+static enum alq_status
+api_flush(int *code)
+{
+    int64_t left;
+    enum alq_status status;
+    struct alqi_preload_thread *thread = enter(&left, &status);
+
+    if (thread == NULL)
+        return status;
+    status = alqi_memprof_flush(&thread->memprof, code);
+    leave(thread, left);
+    return status;
+}
+
+static int
+api_is_sampling(void)
+{
+    return is_up() && alqi_memprof_is_sampling(alqi_preload_domain,
+                                               ALQI_MEMPROF_SLOT_USER);
+}
+
+static enum alq_status
+api_each(struct alq_profile *profile,
+         int (*visit)(void *arg, const struct alq_allocation *alloc,
+                      uintptr_t data),
+         void *arg)
+{
+    int64_t left;
+    enum alq_status status;
+    struct alqi_preload_thread *thread = enter(&left, &status);
+
+    if (thread == NULL)
+        return status;
+    status = alqi_memprof_each(&thread->memprof, profile, visit, arg);
+    leave(thread, left);
+    return status;
+}
+
+ALQI_EXPORT const struct alqi_preload_api alq_preload_api = {
+    .version = ALQI_PRELOAD_API_VERSION,
+    .bytes = sizeof(struct alqi_preload_api),
+    .start = api_start,
+    .stop = api_stop,
+    .discard = api_discard,
+    .flush = api_flush,
+    .is_sampling = api_is_sampling,
+    .each = api_each,
+    .counts = alqi_memprof_counts,
+    .seed = alqi_memprof_seed,
+    .drop = alqi_memprof_profile_drop,
+};
