@@ -68,7 +68,7 @@ alqi_callback_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
                     size_t n_frames, uintptr_t *data)
 {
     const struct alq_tracker *tracker = &e->profile->tracker;
-    bool minor = e->flags & ALQI_ENTRY_BORN_MINOR;
+    bool minor = e->birth & ALQI_BIRTH_MINOR;
     int (*fn)(void *, const struct alq_allocation *, uintptr_t *) =
         minor ? tracker->alloc_minor : tracker->alloc_major;
     struct alq_allocation a;
@@ -82,7 +82,7 @@ alqi_callback_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
     a.source = (enum alq_source)e->source;
     a.callstack.frames = frames;
     a.callstack.n_frames = n_frames;
-    a.block = (e->flags & ALQI_ENTRY_OFFSET) ? NULL : e->block;
+    a.block = (e->birth & ALQI_BIRTH_OFFSET) ? NULL : e->block;
     *data = 0;
     begin(t, e, kind);
     code = fn(tracker->arg, &a, data);

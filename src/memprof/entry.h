@@ -4,7 +4,7 @@
  * callback may be running for one while its block moves, dies, or is found
  * again.  The states of spec statmemprof 2.1 are these flags:
  *
- *   OFF  OFFSET ALLOC_DUE     DEF  ALLOC_DUE        RUN(x)  RUNNING
+ *   OFF  ALLOC_DUE, offset    DEF  ALLOC_DUE        RUN(x)  RUNNING
  *   YNG  YOUNG                OLD  (none)           PRO     YOUNG MOVED
  *   PDI  YOUNG MOVED DEAD     DIE  DEAD             GON     GONE, or freed
  *
@@ -23,22 +23,26 @@
 #include <aliquot/memprof.h>
 
 enum {
-    ALQI_ENTRY_BORN_MINOR = 1 << 0, /* alloc_minor, not alloc_major       */
-    ALQI_ENTRY_YOUNG = 1 << 1,      /* owes promote if MOVED              */
-    ALQI_ENTRY_OFFSET = 1 << 2,     /* block is an offset in a request    */
-    ALQI_ENTRY_ALLOC_DUE = 1 << 3,  /* its alloc callback has not begun   */
-    ALQI_ENTRY_RUNNING = 1 << 4,    /* a callback runs; its thread ends it */
-    ALQI_ENTRY_MOVED = 1 << 5,      /* promoted, promote not yet run      */
-    ALQI_ENTRY_DEAD = 1 << 6,       /* the block is gone                  */
-    ALQI_ENTRY_GONE = 1 << 7,       /* deleted; the node's holder frees it */
-    ALQI_ENTRY_TAKEN = 1 << 8,      /* held by a realloc                  */
-    ALQI_ENTRY_INDEXED = 1 << 9,    /* in the index by address            */
+    ALQI_ENTRY_YOUNG = 1 << 1,     /* owes promote if MOVED              */
+    ALQI_ENTRY_ALLOC_DUE = 1 << 3, /* its alloc callback has not begun   */
+    ALQI_ENTRY_RUNNING = 1 << 4,   /* a callback runs; its thread ends it */
+    ALQI_ENTRY_MOVED = 1 << 5,     /* promoted, promote not yet run      */
+    ALQI_ENTRY_DEAD = 1 << 6,      /* the block is gone                  */
+    ALQI_ENTRY_GONE = 1 << 7,      /* deleted; the node's holder frees it */
+    ALQI_ENTRY_TAKEN = 1 << 8,     /* held by a realloc                  */
+    ALQI_ENTRY_INDEXED = 1 << 9,   /* in the index by address            */
     ALQI_ENTRY_CALLED_ALLOC = 1 << 10,
     ALQI_ENTRY_CALLED_PROMOTE = 1 << 11,
     ALQI_ENTRY_CALLED_DEALLOC = 1 << 12,
     ALQI_ENTRY_DATUM = 1 << 13,   /* `data` holds a datum someone must see */
     ALQI_ENTRY_PENDING = 1 << 14, /* on a FIFO                             */
     ALQI_ENTRY_IN_OLD = 1 << 15   /* scanned: on the old list, not young   */
+};
+
+/* In `birth`, which no lock guards: fixed before anyone else can see it. */
+enum {
+    ALQI_BIRTH_MINOR = 1 << 0, /* alloc_minor, not alloc_major        */
+    ALQI_BIRTH_OFFSET = 1 << 1 /* scanned: no memory yet, an offset   */
 };
 
 enum { ALQI_STASH_FRAMES = 7 };
@@ -68,7 +72,7 @@ struct alqi_memprof_entry {
     uint8_t filter_lo; /* INDEXED: counted in the filter at each level  */
     uint8_t filter_hi; /* from lo to hi                                 */
     uint8_t source;
-    uint8_t spare;
+    uint8_t birth; /* ALQI_BIRTH_* */
 };
 
 _Static_assert(sizeof(struct alqi_memprof_entry) == 64, "one cache line");

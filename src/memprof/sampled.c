@@ -50,6 +50,7 @@ make(struct alqi_memprof_thread *t, const struct alqi_memprof_client *c,
     e->flags = 0;
     e->n_frames = 0;
     e->source = ALQ_SOURCE_MALLOC;
+    e->birth = 0;
     return e;
 }
 

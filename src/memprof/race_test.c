@@ -1,0 +1,375 @@
+/* race_test.c -- threads that do everything at once, against a ledger
+ *
+ * Each datum is the number of a ticket of its profile.  A ticket is issued by
+ * an alloc callback that keeps, and must be handed in exactly once, to dealloc
+ * or release.  In the end every profile is discarded and each ledger balances.
+ * Blocks change threads through shared cells, so that callbacks, reallocs and
+ * frees of one block meet on several threads.  Run under TSan, too. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "memprof/fake_heap.h"
+
+enum {
+    THREADS = 4,
+    OPS = 300000,
+    CELLS = 64,
+    PROFILES = 512,
+    TICKETS = 1 << 15,
+    OWN_BLOCKS = 32
+};
+
+enum { UNUSED, ISSUED, HANDED_IN };
+
+struct ledger {
+    struct alq_profile *profile;
+    _Atomic(bool) is_open;
+    _Atomic(uint32_t) n_issued;
+    _Atomic(uint64_t) deallocs, releases, wrong;
+    _Atomic(uint8_t) ticket[TICKETS];
+};
+
+static struct ledger ledgers[PROFILES];
+static _Atomic(uint32_t) n_ledgers;
+static _Atomic(void *) cells[CELLS];
+static struct fake_heap heap;
+
+static uint64_t
+next(uint64_t *seed)
+{
+    return alqi_base_mix(*seed += 0x9E3779B97F4A7C15u);
+}
+
+/* A decision of a callback that depends on the ticket alone. */
+static int
+verdict(uint32_t n)
+{
+    static const int codes[] = {
+        ALQ_TRACK_KEEP, ALQ_TRACK_KEEP, ALQ_TRACK_KEEP, ALQ_TRACK_KEEP,
+        ALQ_TRACK_KEEP, ALQ_TRACK_DROP, ALQ_TRACK_KEEP, -1};
+
+    return codes[alqi_base_mix(n) % ALQI_COUNT_OF(codes)];
+}
+
+static int
+on_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
+{
+    struct ledger *l = arg;
+    uint32_t n = atomic_fetch_add(&l->n_issued, 1);
+    int code = n < TICKETS ? verdict(n) : ALQ_TRACK_DROP;
+
+    if (a->n_samples == 0 || a->n_samples > a->size_words + 1 ||
+        a->callstack.n_frames > FAKE_DEPTH)
+        atomic_fetch_add(&l->wrong, 1);
+    if (code == ALQ_TRACK_KEEP) {
+        if (atomic_exchange(&l->ticket[n], ISSUED) != UNUSED)
+            atomic_fetch_add(&l->wrong, 1);
+        *data = n;
+    }
+    return code;
+}
+
+static void
+hand_in(struct ledger *l, uintptr_t data)
+{
+    if (atomic_exchange(&l->ticket[data], HANDED_IN) != ISSUED)
+        atomic_fetch_add(&l->wrong, 1);
+}
+
+static int
+on_dealloc(void *arg, uintptr_t data)
+{
+    struct ledger *l = arg;
+
+    hand_in(l, data);
+    atomic_fetch_add(&l->deallocs, 1);
+    return data % 97 == 0 ? -2 : 0;
+}
+
+static void
+on_release(void *arg, uintptr_t data)
+{
+    struct ledger *l = arg;
+
+    hand_in(l, data);
+    atomic_fetch_add(&l->releases, 1);
+}
+
+static void
+try_start(struct fake_thread *f, uint64_t r)
+{
+    static const double rates[] = {1.0, 0.3, 0.05, 1e-3};
+    struct alq_memprof_config c = ALQ_MEMPROF_CONFIG_DEFAULT;
+    struct alq_tracker t = {.alloc_major = on_alloc,
+                            .dealloc_major = on_dealloc,
+                            .release = on_release};
+    uint32_t n = atomic_fetch_add(&n_ledgers, 1);
+    struct ledger *l;
+
+    if (n >= PROFILES) {
+        atomic_fetch_sub(&n_ledgers, 1);
+        return;
+    }
+    l = &ledgers[n];
+    c.rate = rates[r % 4];
+    c.callstack_frames = r / 4 % 50;
+    c.flags =
+        (r & 256 ? ALQ_MEMPROF_STRICT : 0) | (r & 512 ? ALQ_MEMPROF_DEFER : 0);
+    c.max_entries = r & 1024 ? 50 : 0;
+    t.arg = l;
+    if (alqi_memprof_start(heap.domain, &f->t,
+                           r & 2048 ? ALQI_MEMPROF_SLOT_USER
+                                    : ALQI_MEMPROF_SLOT_LIMIT,
+                           &c, &t, &l->profile) == ALQ_OK)
+        atomic_store(&l->is_open, true);
+}
+
+static void
+control(struct fake_thread *f, uint64_t r)
+{
+    uint32_t n = atomic_load(&n_ledgers);
+    struct ledger *l = &ledgers[n > 8 ? n - 1 - (r >> 32) % 8 : 0];
+    struct alq_memprof_counts counts;
+
+    switch (r % 6) {
+    case 0:
+        try_start(f, r >> 8);
+        break;
+    case 1:
+        (void)alqi_memprof_stop(heap.domain, &f->t,
+                                r & 256 ? ALQI_MEMPROF_SLOT_USER
+                                        : ALQI_MEMPROF_SLOT_LIMIT);
+        break;
+    case 2:
+        if (n > 0 && atomic_load(&l->is_open))
+            (void)alqi_memprof_discard(&f->t, l->profile);
+        break;
+    case 3:
+        if (atomic_load(&l->is_open))
+            alqi_memprof_counts(l->profile, &counts);
+        break;
+    default:
+        (void)alqi_memprof_flush(&f->t, NULL);
+    }
+}
+
+static void
+block_op(struct fake_thread *f, void **own, uint64_t r)
+{
+    void **mine = &own[(r >> 8) % OWN_BLOCKS];
+    size_t bytes = (r >> 16) % 300 + 1;
+
+    switch (r % 5) {
+    case 0:
+    case 1: /* malloc, free, and hand one over */
+        if (*mine == NULL) {
+            *mine = fake_malloc(f, bytes);
+            break;
+        }
+        *mine = atomic_exchange(&cells[(r >> 32) % CELLS], *mine);
+        if (*mine != NULL && r & 1024)
+            break;
+        /* fall through */
+    case 2:
+        if (*mine != NULL)
+            fake_free(f, *mine);
+        *mine = NULL;
+        break;
+    default:
+        if (*mine != NULL) {
+            void *fresh = fake_realloc(f, *mine, bytes, r & 4096);
+
+            if (fresh != NULL)
+                *mine = fresh;
+        }
+    }
+}
+
+static void *
+work(void *arg)
+{
+    uint64_t seed = (uintptr_t)arg;
+    struct fake_thread *f = calloc(1, sizeof *f);
+    void *own[OWN_BLOCKS] = {0};
+
+    fake_thread_open(f, &heap, seed);
+    for (unsigned i = 0; i < OPS; i++) {
+        uint64_t r = next(&seed);
+
+        if (r % 500 != 0) {
+            block_op(f, own, r >> 8);
+        } else if (r / 500 % 20 != 0) {
+            control(f, next(&seed));
+        } else {
+            fake_thread_close(f);
+            fake_thread_open(f, &heap, seed);
+        }
+    }
+    for (unsigned i = 0; i < OWN_BLOCKS; i++)
+        if (own[i] != NULL)
+            fake_free(f, own[i]);
+    fake_thread_close(f);
+    free(f);
+    return NULL;
+}
+
+static void
+run_threads(void *(*body)(void *))
+{
+    pthread_t id[THREADS];
+
+    for (uintptr_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&id[i], NULL, body, (void *)(i + 1)),
+                         0);
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(id[i], NULL), 0);
+}
+
+static void
+finish(struct fake_thread *f)
+{
+    for (unsigned i = 0; i < CELLS; i++) {
+        void *b = atomic_exchange(&cells[i], NULL);
+
+        if (b != NULL)
+            fake_free(f, b);
+    }
+    (void)alqi_memprof_stop(heap.domain, &f->t, ALQI_MEMPROF_SLOT_USER);
+    (void)alqi_memprof_stop(heap.domain, &f->t, ALQI_MEMPROF_SLOT_LIMIT);
+    (void)alqi_memprof_flush(&f->t, NULL);
+}
+
+static void
+check_ledger(struct fake_thread *f, struct ledger *l)
+{
+    struct alq_memprof_counts n;
+    uint64_t issued = 0;
+
+    if (!l->is_open)
+        return;
+    alqi_memprof_counts(l->profile, &n);
+    /* every block is freed and every callback has run */
+    assert_int_equal(n.live_entries, 0);
+    (void)alqi_memprof_discard(&f->t, l->profile);
+    for (uint32_t i = 0; i < TICKETS; i++) {
+        assert_int_not_equal(l->ticket[i], ISSUED);
+        issued += l->ticket[i] == HANDED_IN;
+    }
+    assert_int_equal(l->wrong, 0);
+    assert_int_equal(issued, l->deallocs + l->releases);
+    assert_true(n.sampled_blocks >= l->n_issued);
+    alqi_memprof_profile_drop(l->profile);
+}
+
+static void
+every_ledger_balances(void **state)
+{
+    struct fake_thread *f = calloc(1, sizeof *f);
+    uint64_t issued = 0, released = 0;
+
+    (void)state;
+    fake_heap_open(&heap);
+    fake_thread_open(f, &heap, 99);
+    run_threads(work);
+    finish(f);
+    for (unsigned i = 0; i < PROFILES; i++) {
+        issued += ledgers[i].n_issued;
+        released += ledgers[i].releases;
+        check_ledger(f, &ledgers[i]);
+    }
+    assert_true(issued > 1000); /* else nothing was tested */
+    assert_true(released > 10);
+    fake_thread_close(f);
+    fake_heap_close(&heap);
+    free(f);
+}
+
+/* ---- exactness
+ * --------------------------------------------------------------- */
+
+static _Atomic(uint64_t) words_sampled, words_allocated, freed;
+
+static int
+count_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
+{
+    (void)arg;
+    (void)data;
+    atomic_fetch_add(&words_sampled, a->n_samples);
+    return ALQ_TRACK_KEEP;
+}
+
+static int
+count_dealloc(void *arg, uintptr_t data)
+{
+    (void)arg;
+    (void)data;
+    atomic_fetch_add(&freed, 1);
+    return 0;
+}
+
+static void *
+produce(void *arg)
+{
+    uint64_t seed = (uintptr_t)arg;
+    struct fake_thread *f = calloc(1, sizeof *f);
+
+    fake_thread_open(f, &heap, seed);
+    for (unsigned i = 0; i < 20000; i++) {
+        uint64_t r = next(&seed);
+        void *b = fake_malloc(f, r % 500);
+
+        b = atomic_exchange(&cells[(r >> 32) % CELLS], b);
+        if (b != NULL)
+            fake_free(f, b);
+    }
+    atomic_fetch_add(&words_allocated, f->words);
+    fake_thread_close(f);
+    free(f);
+    return NULL;
+}
+
+static void
+rate_one_is_exact_on_all_threads(void **state) /* [A7] */
+{
+    const struct alq_tracker t = {.alloc_major = count_alloc,
+                                  .dealloc_major = count_dealloc};
+    struct alq_memprof_config c = ALQ_MEMPROF_CONFIG_DEFAULT;
+    struct fake_thread *f = calloc(1, sizeof *f);
+    struct alq_memprof_counts n;
+    struct alq_profile *p;
+
+    (void)state;
+    fake_heap_open(&heap);
+    fake_thread_open(f, &heap, 99);
+    c.rate = 1.0;
+    assert_int_equal(fake_start(f, &c, &t, &p), ALQ_OK);
+    run_threads(produce);
+    finish(f);
+    assert_int_equal(words_sampled, words_allocated);
+    assert_int_equal(freed, THREADS * 20000);
+    alqi_memprof_counts(p, &n);
+    assert_int_equal(n.sampled_blocks, THREADS * 20000);
+    assert_int_equal(n.sampled_words, words_allocated);
+    assert_int_equal(n.live_entries, 0);
+    alqi_memprof_profile_drop(p);
+    fake_thread_close(f);
+    fake_heap_close(&heap);
+    free(f);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_ledger_balances),
+        cmocka_unit_test(rate_one_is_exact_on_all_threads),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
