@@ -40,8 +40,8 @@ alqi_side_is(uint64_t code)
 size_t alqi_side_put(char *line, size_t capacity, size_t n_used,
                      const char *key, const char *value);
 
-/* Finds key in line and decodes its value into out (NUL-terminated, cut to
- * fit); false when the key is not there. */
+/* Finds key (NULL: the first word) in line and decodes its value into out
+ * (NUL-terminated, cut to fit); false when the key is not there. */
 bool alqi_side_get(const char *line, const char *key, char *out,
                    size_t capacity);
 

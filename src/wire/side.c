@@ -1,0 +1,109 @@
+/* side.c -- see side.h */
+#include <string.h>
+
+#include "wire/side.h"
+
+static bool
+is_plain(unsigned char c)
+{
+    return c > ' ' && c != '%' && c != '=' && c != 0x7F;
+}
+
+/* Writes the encoding of c; its length, 1 or 3. */
+static size_t
+char_encode(unsigned char c, char out[3])
+{
+    static const char digits[] = "0123456789ABCDEF";
+
+    if (is_plain(c)) {
+        out[0] = (char)c;
+        return 1;
+    }
+    out[0] = '%';
+    out[1] = digits[c >> 4];
+    out[2] = digits[c & 15];
+    return 3;
+}
+
+size_t
+alqi_side_put(char *line, size_t capacity, size_t n_used, const char *key,
+              const char *value)
+{
+    size_t n = n_used;
+    size_t key_bytes = key == NULL ? 0 : strlen(key) + 1;
+    bool has_space = n_used > 0;
+
+    if (n_used >= capacity || key_bytes + has_space >= capacity - n_used)
+        return n_used;
+    if (has_space)
+        line[n++] = ' ';
+    if (key != NULL) {
+        memcpy(line + n, key, key_bytes - 1);
+        n += key_bytes;
+        line[n - 1] = '=';
+    }
+    for (; *value != '\0'; value++) {
+        char code[3];
+        size_t k = char_encode((unsigned char)*value, code);
+
+        if (k >= capacity - n) {
+            line[n_used] = '\0';
+            return n_used;
+        }
+        memcpy(line + n, code, k);
+        n += k;
+    }
+    line[n] = '\0';
+    return n;
+}
+
+static int
+digit_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return -1;
+}
+
+/* Decodes [at, end); what is no encoding stands for itself. */
+static void
+value_decode(const char *at, const char *end, char *out, size_t capacity)
+{
+    size_t n = 0;
+
+    for (; at < end && n + 1 < capacity; n++) {
+        int high = end - at > 2 && *at == '%' ? digit_value(at[1]) : -1;
+        int low = high >= 0 ? digit_value(at[2]) : -1;
+
+        out[n] = low >= 0 ? (char)(high << 4 | low) : *at;
+        at += low >= 0 ? 3 : 1;
+    }
+    if (capacity > 0)
+        out[n] = '\0';
+}
+
+bool
+alqi_side_get(const char *line, const char *key, char *out, size_t capacity)
+{
+    size_t key_bytes = key == NULL ? 0 : strlen(key);
+    const char *end;
+
+    for (const char *at = line;; at = end + 1) {
+        end = at + strcspn(at, " ");
+        if (key == NULL) {
+            value_decode(at, end, out, capacity);
+            return end > at;
+        }
+        if (at != line && strncmp(at, key, key_bytes) == 0 &&
+            at[key_bytes] == '=') {
+            value_decode(at + key_bytes + 1, end, out, capacity);
+            return true;
+        }
+        if (*end == '\0')
+            return false;
+    }
+}
