@@ -1,0 +1,278 @@
+/* symbol.c -- addresses to functions and lines, outside the profiled process
+ *                                                        [doc/design/symbol]
+ *
+ * A module's files are found and checked when it is opened; its symbols and
+ * its DWARF are read at the first address.  Answers are kept: the same
+ * address gives the same frames, and costs one look-up in a hash table.
+ *
+ * .inv.one    A resolved address has at least one frame, and every frame has
+ *             a function and a file.
+ * .inv.stay   Nothing a frame points to moves or goes before the table. */
+#include "stack/symbol.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "stack/symbol_arena.h"
+#include "stack/symbol_dwarf.h"
+#include "stack/symbol_find.h"
+#include "stack/symbol_names.h"
+
+struct answer {
+    uint64_t address;
+    const struct alqi_symbol_frame *frames; /* NULL: free slot */
+    size_t count;
+};
+
+struct alqi_symbol_module {
+    struct alqi_symbol_module *next;
+    struct alqi_symbol_table *table;
+    const char *path, *name; /* name: without directories */
+    const uint8_t *build_id; /* as the caller gave it     */
+    size_t build_id_bytes;
+    struct alqi_symbol_files files;
+    bool is_loaded;
+    struct alqi_symbol_names names;
+    struct alqi_symbol_dwarf *dwarf; /* NULL: none */
+    struct answer *answers;
+    size_t count, room; /* room: 0 or a power of two */
+};
+
+struct alqi_symbol_table {
+    struct alqi_symbol_module *modules;
+    struct alqi_symbol_arena arena;
+    struct alqi_symbol_demangler demangler;
+    struct alqi_symbol_places places;
+    struct alqi_symbol_place scratch[ALQI_SYMBOL_DEPTH_MAX];
+    struct alqi_symbol_module lost; /* stands in when memory is out */
+};
+
+static const struct alqi_symbol_frame frame_lost = {"[out of memory]", "", 0,
+                                                    0};
+
+struct alqi_symbol_table *
+alqi_symbol_table_new(bool allow_network)
+{
+    struct alqi_symbol_table *table = calloc(1, sizeof *table);
+    const char *dirs = getenv("ALIQUOT_DEBUG_PATH");
+
+    if (table == NULL)
+        return NULL;
+    table->lost.table = table;
+    table->lost.path = table->lost.name = "[out of memory]";
+    table->lost.is_loaded = true;
+    table->places.debug_dirs = alqi_symbol_arena_printf(
+        &table->arena, "%s%s/usr/lib/debug", dirs != NULL ? dirs : "",
+        dirs != NULL ? ":" : "");
+    alqi_symbol_net_init(&table->places.net, allow_network);
+    return table;
+}
+
+static void
+module_drop(struct alqi_symbol_module *m)
+{
+    if (m->dwarf != NULL)
+        alqi_symbol_dwarf_drop(m->dwarf);
+    alqi_symbol_names_drop(&m->names);
+    alqi_symbol_files_drop(&m->files);
+    free(m->answers);
+}
+
+void
+alqi_symbol_table_drop(struct alqi_symbol_table *table)
+{
+    struct alqi_symbol_module *m;
+
+    if (table == NULL)
+        return;
+    for (m = table->modules; m != NULL; m = m->next)
+        module_drop(m);
+    alqi_symbol_net_drop(&table->places.net);
+    alqi_symbol_demangler_drop(&table->demangler);
+    alqi_symbol_arena_drop(&table->arena);
+    free(table);
+}
+
+static struct alqi_symbol_module *
+module_new(struct alqi_symbol_table *table, const char *path,
+           const uint8_t *build_id, size_t build_id_bytes)
+{
+    struct alqi_symbol_module *m =
+        alqi_symbol_arena_take(&table->arena, sizeof *m);
+    const char *slash;
+
+    if (m == NULL)
+        return NULL;
+    memset(m, 0, sizeof *m);
+    m->table = table;
+    m->path = alqi_symbol_arena_text(&table->arena, path, strlen(path));
+    m->build_id = (const uint8_t *)alqi_symbol_arena_text(
+        &table->arena, build_id_bytes > 0 ? (const char *)build_id : "",
+        build_id_bytes);
+    m->build_id_bytes = build_id_bytes;
+    if (m->path == NULL || m->build_id == NULL)
+        return NULL;
+    slash = strrchr(m->path, '/');
+    m->name = slash != NULL && slash[1] != '\0' ? slash + 1 : m->path;
+    return m;
+}
+
+struct alqi_symbol_module *
+alqi_symbol_module_open(struct alqi_symbol_table *table, const char *path,
+                        const uint8_t *build_id, size_t build_id_bytes)
+{
+    struct alqi_symbol_module *m;
+
+    for (m = table->modules; m != NULL; m = m->next) {
+        if (strcmp(m->path, path) == 0 && m->build_id_bytes == build_id_bytes &&
+            (build_id_bytes == 0 ||
+             memcmp(m->build_id, build_id, build_id_bytes) == 0))
+            return m;
+    }
+    m = module_new(table, path, build_id, build_id_bytes);
+    if (m == NULL)
+        return &table->lost;
+    alqi_symbol_files_find(&m->files, &table->places, &table->arena, m->path,
+                           m->build_id, m->build_id_bytes);
+    m->next = table->modules;
+    table->modules = m;
+    return m;
+}
+
+const char *
+alqi_symbol_module_note(const struct alqi_symbol_module *module)
+{
+    return module->files.note;
+}
+
+static void
+module_load(struct alqi_symbol_module *m)
+{
+    if (m->is_loaded)
+        return;
+    m->is_loaded = true;
+    alqi_symbol_names_load(&m->names, &m->files, &m->table->arena);
+    m->dwarf = alqi_symbol_dwarf_open(&m->files);
+}
+
+static struct answer *
+answer_slot(struct answer *answers, size_t room, uint64_t address)
+{
+    size_t i = alqi_base_mix(address) & (room - 1);
+
+    while (answers[i].frames != NULL && answers[i].address != address)
+        i = (i + 1) & (room - 1);
+    return &answers[i];
+}
+
+/* False when there is no room for one more. */
+static bool
+answers_grow(struct alqi_symbol_module *m)
+{
+    size_t room = m->room != 0 ? 2 * m->room : 64, i;
+    struct answer *big;
+
+    if (2 * (m->count + 1) <= m->room)
+        return true;
+    big = calloc(room, sizeof *big);
+    if (big == NULL)
+        return m->count + 1 < m->room;
+    for (i = 0; i < m->room; i++) {
+        if (m->answers[i].frames != NULL)
+            *answer_slot(big, room, m->answers[i].address) = m->answers[i];
+    }
+    free(m->answers);
+    m->answers = big;
+    m->room = room;
+    return true;
+}
+
+static const char *
+clear_name(struct alqi_symbol_module *m, const char *raw)
+{
+    return alqi_symbol_demangle(&m->table->demangler, &m->table->arena, raw);
+}
+
+/* The function that was compiled, as opposed to those inlined into it, has an
+ * ELF symbol too.  That wins when DWARF is silent or knows only the name
+ * without namespace and parameters (g++ for copies of local templates). */
+static const char *
+outermost_name(struct alqi_symbol_module *m, uint64_t address,
+               const struct alqi_symbol_place *p)
+{
+    const char *raw = NULL;
+
+    if (p->is_linkage_name)
+        return clear_name(m, p->function);
+    raw = alqi_symbol_names_find(&m->names, address);
+    if (raw != NULL && (p->function == NULL || raw != clear_name(m, raw)))
+        return clear_name(m, raw);
+    if (p->function != NULL)
+        return p->function;
+    raw = alqi_symbol_arena_printf(&m->table->arena, "%s+0x%llx", m->name,
+                                   (unsigned long long)address);
+    return raw != NULL ? raw : m->name;
+}
+
+static size_t
+frames_make(struct alqi_symbol_module *m, uint64_t address,
+            const struct alqi_symbol_frame **out)
+{
+    struct alqi_symbol_table *table = m->table;
+    struct alqi_symbol_place *p = table->scratch;
+    struct alqi_symbol_frame *f;
+    size_t count = 0, i;
+
+    if (m->dwarf != NULL)
+        count = alqi_symbol_dwarf_find(m->dwarf, address, p);
+    if (count == 0) {
+        memset(p, 0, sizeof *p);
+        count = 1;
+    }
+    f = alqi_symbol_arena_take(&table->arena, count * sizeof *f);
+    if (f == NULL)
+        return 0;
+    for (i = 0; i < count; i++) {
+        if (i == 0)
+            f[i].function = outermost_name(m, address, &p[i]);
+        else if (p[i].function != NULL)
+            f[i].function = clear_name(m, p[i].function);
+        else
+            f[i].function = "[inlined]";
+        f[i].file = p[i].file != NULL ? p[i].file : m->name;
+        f[i].line = p[i].file != NULL ? p[i].line : 0;
+        f[i].column = p[i].file != NULL ? p[i].column : 0;
+    }
+    *out = f;
+    return count;
+}
+
+size_t
+alqi_symbol_resolve(struct alqi_symbol_module *module, uint64_t address,
+                    const struct alqi_symbol_frame **frames)
+{
+    struct answer *slot = NULL;
+    size_t count;
+
+    module_load(module);
+    if (answers_grow(module)) {
+        slot = answer_slot(module->answers, module->room, address);
+        if (slot->frames != NULL) {
+            *frames = slot->frames;
+            return slot->count;
+        }
+    }
+    count = frames_make(module, address, frames);
+    if (count == 0) {
+        *frames = &frame_lost;
+        return 1;
+    }
+    if (slot != NULL) {
+        slot->address = address;
+        slot->frames = *frames;
+        slot->count = count;
+        module->count++;
+    }
+    return count;
+}

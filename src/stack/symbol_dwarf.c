@@ -1,0 +1,355 @@
+/* symbol_dwarf.c -- functions, inlined calls and lines from DWARF
+ *
+ * Opening lists the units with their ranges; a unit's tree and line table are
+ * read when the first address falls into it.  Ranges come from the unit's own
+ * DIE, because .debug_aranges is optional and clang leaves it out; a unit
+ * without ranges there is looked up in .debug_aranges, and failing that its
+ * functions are indexed at once. */
+#include "stack/symbol_dwarf.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "stack/symbol_image.h"
+#include "stack/symbol_unit.h"
+
+/* One frame for a function and one for each call around it. */
+_Static_assert((int)ALQI_SYMBOL_DEPTH_MAX >= (int)ALQI_SYMBOL_LEVELS_MAX,
+               "a chain of nodes fits");
+
+enum { UNITS_MAX = 1 << 20, ORIGINS_MAX = 16, EAGER_MAX = 256 };
+
+struct opened {
+    struct alqi_symbol_image image;
+    Elf *elf;
+    Dwarf *dwarf;
+};
+
+struct alqi_symbol_dwarf {
+    struct opened main, shared;
+    uint64_t text_lo, text_hi;
+    struct alqi_symbol_unit *units;
+    size_t count, room;
+    struct alqi_symbol_map map; /* address to unit */
+};
+
+static void
+opened_drop(struct opened *o)
+{
+    if (o->dwarf != NULL)
+        dwarf_end(o->dwarf);
+    if (o->elf != NULL)
+        elf_end(o->elf);
+    alqi_symbol_image_drop(&o->image);
+}
+
+static bool
+opened_make(struct opened *o, struct alqi_symbol_elf *elf)
+{
+    elf_version(EV_CURRENT);
+    if (alqi_symbol_image_make(&o->image, elf) != NULL)
+        return false;
+    alqi_symbol_elf_close_fd(elf);
+    o->elf = elf_memory((char *)o->image.bytes, o->image.size_bytes);
+    if (o->elf != NULL)
+        o->dwarf = dwarf_begin_elf(o->elf, DWARF_C_READ, NULL);
+    if (o->dwarf != NULL)
+        return true;
+    opened_drop(o);
+    memset(o, 0, sizeof *o);
+    return false;
+}
+
+static bool
+unit_add(struct alqi_symbol_dwarf *d, const Dwarf_Die *die)
+{
+    struct alqi_symbol_unit *grown;
+    size_t room;
+
+    if (d->count == d->room) {
+        room = d->room != 0 ? 2 * d->room : 64;
+        grown =
+            room > UNITS_MAX ? NULL : realloc(d->units, room * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        d->units = grown;
+        d->room = room;
+    }
+    memset(&d->units[d->count], 0, sizeof d->units[0]);
+    d->units[d->count].die = *die;
+    d->units[d->count].full_die = *die;
+    d->count++;
+    return true;
+}
+
+/* Units of types and dwz's partial units have no code. */
+static bool
+units_list(struct alqi_symbol_dwarf *d)
+{
+    Dwarf_CU *cu = NULL;
+    Dwarf_Die die;
+    uint8_t type;
+
+    while (dwarf_get_units(d->main.dwarf, cu, &cu, NULL, &type, &die, NULL) ==
+           0) {
+        if ((type == DW_UT_compile || type == DW_UT_skeleton) &&
+            dwarf_tag(&die) != DW_TAG_partial_unit && !unit_add(d, &die))
+            break;
+    }
+    return d->count > 0;
+}
+
+static bool
+aranges_add(struct alqi_symbol_dwarf *d, struct alqi_symbol_spans *spans,
+            size_t unit)
+{
+    Dwarf_Off want = dwarf_dieoffset(&d->units[unit].die), off;
+    struct alqi_symbol_span span = {.id = (uint32_t)unit};
+    Dwarf_Aranges *aranges;
+    Dwarf_Word bytes;
+    size_t count, i;
+    bool found = false;
+
+    if (dwarf_getaranges(d->main.dwarf, &aranges, &count) != 0)
+        return false;
+    for (i = 0; i < count; i++) {
+        if (dwarf_getarangeinfo(dwarf_onearange(aranges, i), &span.lo, &bytes,
+                                &off) != 0 ||
+            off != want || span.lo < d->text_lo ||
+            bytes > d->text_hi - d->text_lo || span.lo > d->text_hi - bytes)
+            continue;
+        span.hi = span.lo + bytes;
+        found = alqi_symbol_spans_add(spans, &span) || found;
+    }
+    return found;
+}
+
+static void
+functions_add(struct alqi_symbol_dwarf *d, struct alqi_symbol_spans *spans,
+              size_t unit)
+{
+    struct alqi_symbol_unit *u = &d->units[unit];
+    struct alqi_symbol_span span = {.id = (uint32_t)unit};
+    size_t i;
+
+    alqi_symbol_unit_index(u, d->text_lo, d->text_hi);
+    for (i = 0; i + 1 < u->map.count; i++) {
+        span.lo = u->map.start[i];
+        span.hi = u->map.start[i + 1];
+        if (u->map.id[i] != ALQI_SYMBOL_NO_ID)
+            alqi_symbol_spans_add(spans, &span);
+    }
+}
+
+static void
+units_map(struct alqi_symbol_dwarf *d)
+{
+    struct alqi_symbol_spans spans = {.limit = (size_t)1 << 24};
+    size_t i, before, eager = 0;
+
+    for (i = 0; i < d->count; i++) {
+        before = spans.count;
+        alqi_symbol_unit_ranges(&spans, &d->units[i].die, d->text_lo,
+                                d->text_hi, 0, (uint32_t)i);
+        if (spans.count == before && eager < EAGER_MAX &&
+            dwarf_haschildren(&d->units[i].die) == 1 &&
+            !dwarf_hasattr(&d->units[i].die, DW_AT_ranges) &&
+            !dwarf_hasattr(&d->units[i].die, DW_AT_high_pc) &&
+            !aranges_add(d, &spans, i)) {
+            functions_add(d, &spans, i);
+            eager++;
+        }
+    }
+    alqi_symbol_map_make(&d->map, &spans);
+    alqi_symbol_spans_drop(&spans);
+}
+
+struct alqi_symbol_dwarf *
+alqi_symbol_dwarf_open(const struct alqi_symbol_files *files)
+{
+    struct alqi_symbol_elf *elf = alqi_symbol_files_dwarf(files);
+    struct alqi_symbol_dwarf *d;
+
+    if (elf == NULL)
+        return NULL;
+    d = calloc(1, sizeof *d);
+    if (d == NULL)
+        return NULL;
+    if (!opened_make(&d->main, elf))
+        goto fail;
+    if (files->shared != NULL && opened_make(&d->shared, files->shared))
+        dwarf_setalt(d->main.dwarf, d->shared.dwarf);
+    if (files->program != NULL) /* its segments are the ones in memory */
+        elf = files->program;
+    d->text_lo = elf->text_lo;
+    d->text_hi = elf->text_hi;
+    if (!units_list(d))
+        goto fail;
+    units_map(d);
+    return d;
+
+fail:
+    alqi_symbol_dwarf_drop(d);
+    return NULL;
+}
+
+/* The tree of a split unit is in a file of its own. */
+static void
+unit_complete(struct alqi_symbol_unit *u)
+{
+    Dwarf_Die full;
+    uint8_t type;
+
+    if (u->is_indexed || dwarf_cu_info(u->die.cu, NULL, &type, NULL, &full,
+                                       NULL, NULL, NULL) != 0)
+        return;
+    if (type == DW_UT_skeleton && full.addr != NULL)
+        u->full_die = full;
+}
+
+/* The mangled name if one of the DIEs it was made from has it: only that is
+ * unique and has namespaces and parameters. */
+static void
+name_find(Dwarf_Die die, struct alqi_symbol_place *place)
+{
+    static const unsigned origins[] = {DW_AT_abstract_origin,
+                                       DW_AT_specification};
+    const char *linkage;
+    Dwarf_Attribute attr;
+    Dwarf_Die next;
+    unsigned i, k;
+
+    for (i = 0; i < ORIGINS_MAX; i++) {
+        linkage = dwarf_formstring(dwarf_attr(&die, DW_AT_linkage_name, &attr));
+        if (linkage == NULL)
+            linkage = dwarf_formstring(
+                dwarf_attr(&die, DW_AT_MIPS_linkage_name, &attr));
+        if (linkage != NULL) {
+            place->function = linkage;
+            place->is_linkage_name = true;
+            return;
+        }
+        if (place->function == NULL)
+            place->function =
+                dwarf_formstring(dwarf_attr(&die, DW_AT_name, &attr));
+        for (k = 0; k < ALQI_COUNT_OF(origins); k++) {
+            if (dwarf_attr(&die, origins[k], &attr) != NULL &&
+                dwarf_formref_die(&attr, &next) != NULL)
+                break;
+        }
+        if (k == ALQI_COUNT_OF(origins))
+            return;
+        die = next;
+    }
+}
+
+static uint32_t
+number_of(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attr;
+    Dwarf_Word value;
+
+    if (dwarf_attr(die, name, &attr) == NULL ||
+        dwarf_formudata(&attr, &value) != 0 || value > UINT32_MAX)
+        return 0;
+    return (uint32_t)value;
+}
+
+static void
+line_find(struct alqi_symbol_unit *u, uint64_t address,
+          struct alqi_symbol_place *place)
+{
+    Dwarf_Line *line = dwarf_getsrc_die(&u->die, address);
+    int number;
+
+    if (line == NULL)
+        return;
+    place->file = dwarf_linesrc(line, NULL, NULL);
+    if (dwarf_lineno(line, &number) == 0 && number > 0)
+        place->line = (uint32_t)number;
+    if (dwarf_linecol(line, &number) == 0 && number > 0)
+        place->column = (uint32_t)number;
+}
+
+/* Where the inlined call `die` stands in the function around it. */
+static void
+call_find(struct alqi_symbol_unit *u, Dwarf_Die *die,
+          struct alqi_symbol_place *place)
+{
+    uint32_t file = number_of(die, DW_AT_call_file);
+    Dwarf_Files *files;
+    size_t count;
+
+    place->line = number_of(die, DW_AT_call_line);
+    place->column = number_of(die, DW_AT_call_column);
+    if (file != 0 && dwarf_getsrcfiles(&u->die, &files, &count) == 0 &&
+        file < count)
+        place->file = dwarf_filesrc(files, file, NULL, NULL);
+}
+
+/* Innermost first; the caller turns it round. */
+static size_t
+chain_find(struct alqi_symbol_unit *u, uint32_t node,
+           struct alqi_symbol_place *places)
+{
+    Dwarf *dwarf = dwarf_cu_getdwarf(u->full_die.cu);
+    size_t n = 0;
+    Dwarf_Die die;
+
+    for (;;) {
+        ALQI_ASSERT(node < u->count);
+        if (dwarf_die_addr_die(dwarf, u->nodes[node].die, &die) == NULL)
+            return n > 0 ? n : 1;
+        name_find(die, &places[n++]);
+        if (!u->nodes[node].is_inlined || n == ALQI_SYMBOL_DEPTH_MAX)
+            return n;
+        call_find(u, &die, &places[n]);
+        node = u->nodes[node].parent;
+        if (node == ALQI_SYMBOL_NO_NODE)
+            return n + 1; /* an inlined call outside any function */
+    }
+}
+
+size_t
+alqi_symbol_dwarf_find(
+    struct alqi_symbol_dwarf *d, uint64_t address,
+    struct alqi_symbol_place places[static ALQI_SYMBOL_DEPTH_MAX])
+{
+    uint32_t id = alqi_symbol_map_find(&d->map, address);
+    struct alqi_symbol_unit *u;
+    struct alqi_symbol_place swap;
+    size_t n = 1, i;
+
+    if (id == ALQI_SYMBOL_NO_ID)
+        return 0;
+    memset(places, 0, ALQI_SYMBOL_DEPTH_MAX * sizeof places[0]);
+    u = &d->units[id];
+    unit_complete(u);
+    alqi_symbol_unit_index(u, d->text_lo, d->text_hi);
+    line_find(u, address, &places[0]);
+    id = alqi_symbol_map_find(&u->map, address);
+    if (id != ALQI_SYMBOL_NO_ID)
+        n = chain_find(u, id, places);
+    for (i = 0; i < n / 2; i++) {
+        swap = places[i];
+        places[i] = places[n - 1 - i];
+        places[n - 1 - i] = swap;
+    }
+    return n;
+}
+
+void
+alqi_symbol_dwarf_drop(struct alqi_symbol_dwarf *d)
+{
+    size_t i;
+
+    for (i = 0; i < d->count; i++)
+        alqi_symbol_unit_drop(&d->units[i]);
+    free(d->units);
+    alqi_symbol_map_drop(&d->map);
+    opened_drop(&d->main);
+    opened_drop(&d->shared);
+    free(d);
+}

@@ -1,0 +1,32 @@
+/* symbol_dwarf.h -- functions, inlined calls and lines from DWARF */
+#ifndef ALQI_STACK_SYMBOL_DWARF_H
+#define ALQI_STACK_SYMBOL_DWARF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stack/symbol_find.h"
+
+enum { ALQI_SYMBOL_DEPTH_MAX = 200 };
+
+struct alqi_symbol_dwarf;
+
+struct alqi_symbol_place {
+    const char *function; /* NULL when unknown                          */
+    bool is_linkage_name; /* else the name in the source, unqualified   */
+    const char *file;     /* NULL when unknown                          */
+    uint32_t line, column;
+};
+
+/* NULL when the files have no DWARF that can be read. */
+struct alqi_symbol_dwarf *
+alqi_symbol_dwarf_open(const struct alqi_symbol_files *files);
+
+/* Fills `places` outermost first and returns how many; 0 when no unit holds
+ * the address.  Texts live as long as `dwarf`. */
+size_t alqi_symbol_dwarf_find(
+    struct alqi_symbol_dwarf *dwarf, uint64_t address,
+    struct alqi_symbol_place places[static ALQI_SYMBOL_DEPTH_MAX]);
+void alqi_symbol_dwarf_drop(struct alqi_symbol_dwarf *dwarf);
+
+#endif

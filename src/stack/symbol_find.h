@@ -1,0 +1,32 @@
+/* symbol_find.h -- which files describe a module */
+#ifndef ALQI_STACK_SYMBOL_FIND_H
+#define ALQI_STACK_SYMBOL_FIND_H
+
+#include "stack/symbol_arena.h"
+#include "stack/symbol_elf.h"
+#include "stack/symbol_net.h"
+
+/* Where debug files are looked for. */
+struct alqi_symbol_places {
+    const char *debug_dirs; /* colon-separated; "/usr/lib/debug" is last */
+    struct alqi_symbol_net net;
+};
+
+struct alqi_symbol_files {
+    struct alqi_symbol_elf *program; /* the module itself, or NULL          */
+    struct alqi_symbol_elf *debug;   /* its separate debug file, or NULL    */
+    struct alqi_symbol_elf *shared;  /* what dwz moved out of it, or NULL   */
+    const char *note;                /* what is missing and what that costs */
+};
+
+/* The file that has DWARF, or NULL. */
+struct alqi_symbol_elf *
+alqi_symbol_files_dwarf(const struct alqi_symbol_files *files);
+
+void alqi_symbol_files_find(struct alqi_symbol_files *files,
+                            struct alqi_symbol_places *places,
+                            struct alqi_symbol_arena *arena, const char *path,
+                            const uint8_t *build_id, size_t build_id_bytes);
+void alqi_symbol_files_drop(struct alqi_symbol_files *files);
+
+#endif
