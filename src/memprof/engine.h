@@ -93,7 +93,7 @@ struct alqi_memprof_thread {
     void *late[ALQI_MEMPROF_LATE_FREES];
 };
 
-/* ---- domains and threads --------------------------------------------- */
+/* ---- domains and threads ------------------------------------------------ */
 
 /* `parent` (may be NULL) hands its profiles down.  NULL: no memory. */
 struct alqi_memprof_domain *
@@ -112,13 +112,13 @@ void alqi_memprof_thread_init(struct alqi_memprof_thread *thread,
  * thread that is not there. */
 void alqi_memprof_thread_end(struct alqi_memprof_thread *thread);
 
-/* ---- the trigger ------------------------------------------------------ */
+/* ---- the trigger -------------------------------------------------------- */
 
 /* Words up to and including the next sampled one; NEVER when nothing samples,
  * or the thread is not IDLE. */
 uint64_t alqi_memprof_gap_words(struct alqi_memprof_thread *thread);
 
-/* ---- a notified heap (malloc) ------------------------------------------ */
+/* ---- a notified heap (malloc) ------------------------------------------- */
 
 /* One word of a new block was sampled; `words_after` of its words come after
  * that one.  Counts the block's samples, captures the stack, runs or queues
@@ -143,7 +143,7 @@ void alqi_memprof_bury(struct alqi_memprof_thread *thread,
 void alqi_memprof_put_back(struct alqi_memprof_thread *thread,
                            struct alqi_memprof_entry *taken);
 
-/* ---- profiles ---------------------------------------------------------- */
+/* ---- profiles ----------------------------------------------------------- */
 
 /* `thread` may be NULL before the program's first thread is known. */
 ALQ_MUSTUSE enum alq_status alqi_memprof_start(
@@ -168,7 +168,7 @@ void alqi_memprof_counts(const struct alq_profile *profile,
 uint64_t alqi_memprof_seed(const struct alq_profile *profile);
 void alqi_memprof_profile_drop(struct alq_profile *profile);
 
-/* ---- fork -------------------------------------------------------------- */
+/* ---- fork --------------------------------------------------------------- */
 
 /* The forking thread must not be INSIDE, and must neither sample nor free a
  * tracked block until _parent or _child: it holds every lock.  In the child

@@ -99,7 +99,7 @@ unlink_locked(struct shard *s, uint64_t hash, struct alqi_memprof_entry *e)
     uncount_locked(s, e);
 }
 
-/* ---- growing ------------------------------------------------------------- */
+/* ---- growing ------------------------------------------------------------ */
 
 static void
 rehash_locked(struct shard *s, struct alqi_memprof_entry **buckets, uint64_t n)
@@ -275,8 +275,7 @@ alqi_index_bury(struct alqi_memprof_entry *e)
     return next;
 }
 
-/* ---- deferred alloc callbacks
- * ------------------------------------------------ */
+/* ---- deferred alloc callbacks ------------------------------------------- */
 
 /* The thread that owes the callback is done with the entry for good. */
 static enum alqi_index_next
@@ -357,8 +356,7 @@ alqi_index_give_up(struct alqi_memprof_entry *e)
     return next;
 }
 
-/* ---- all of them
- * -------------------------------------------------------------- */
+/* ---- all of them -------------------------------------------------------- */
 
 struct alqi_memprof_entry *
 alqi_index_sweep(const struct alq_profile *p)

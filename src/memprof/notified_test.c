@@ -2,146 +2,15 @@
  *
  * Names in brackets are the scenarios of spec statmemprof section 6. */
 #include <math.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <cmocka.h>
 
-#include "memprof/fake_heap.h"
 #include "memprof/filter.h"
-
-/* What a tracker has seen; its datum is the number of the alloc callback. */
-struct seen {
-    _Atomic(uint64_t) allocs, deallocs, releases, minors;
-    _Atomic(uint64_t) samples, words, bytes;
-    int alloc_code, dealloc_code; /* 1 keep, 0 drop, below 0 fail */
-    size_t n_frames;
-    uintptr_t last_frame;
-    struct fake_thread *f; /* for callbacks that allocate or free */
-    void *to_free;
-    uint64_t nested;
-};
-
-static struct seen seen;
-static struct fake_heap heap;
-static struct fake_thread self;
-
-static int
-on_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
-{
-    struct seen *s = arg;
-
-    atomic_fetch_add(&s->samples, a->n_samples);
-    atomic_fetch_add(&s->words, a->size_words + 1);
-    atomic_fetch_add(&s->bytes, a->size_bytes);
-    assert_int_equal(a->source, ALQ_SOURCE_MALLOC);
-    assert_non_null(a->block);
-    s->n_frames = a->callstack.n_frames;
-    if (s->n_frames > 0)
-        s->last_frame = a->callstack.frames[s->n_frames - 1];
-    *data = atomic_fetch_add(&s->allocs, 1) + 1;
-    return s->alloc_code;
-}
-
-static int
-on_minor(void *arg, const struct alq_allocation *a, uintptr_t *data)
-{
-    (void)a;
-    (void)data;
-    atomic_fetch_add(&((struct seen *)arg)->minors, 1);
-    return ALQ_TRACK_KEEP;
-}
-
-static int
-on_dealloc(void *arg, uintptr_t data)
-{
-    struct seen *s = arg;
-
-    assert_true(data != 0 && data <= s->allocs);
-    atomic_fetch_add(&s->deallocs, 1);
-    return s->dealloc_code;
-}
-
-static int
-on_dealloc_minor(void *arg, uintptr_t data)
-{
-    (void)data;
-    atomic_fetch_add(&((struct seen *)arg)->minors, 1);
-    return 0;
-}
-
-static void
-on_release(void *arg, uintptr_t data)
-{
-    struct seen *s = arg;
-
-    assert_true(data != 0 && data <= s->allocs);
-    atomic_fetch_add(&s->releases, 1);
-}
-
-static const struct alq_tracker tracker = {
-    .alloc_minor = on_minor,
-    .alloc_major = on_alloc,
-    .dealloc_minor = on_dealloc_minor,
-    .dealloc_major = on_dealloc,
-    .release = on_release,
-    .arg = &seen,
-};
-
-static struct alq_memprof_config
-at_rate(double rate)
-{
-    struct alq_memprof_config c = ALQ_MEMPROF_CONFIG_DEFAULT;
-
-    c.rate = rate;
-    c.seed = 7;
-    return c;
-}
-
-static struct alq_profile *
-begin_with(const struct alq_memprof_config *config)
-{
-    struct alq_profile *p = NULL;
-
-    assert_int_equal(fake_start(&self, config, &tracker, &p), ALQ_OK);
-    assert_non_null(p);
-    return p;
-}
-
-static struct alq_profile *
-begin(double rate)
-{
-    struct alq_memprof_config c = at_rate(rate);
-
-    return begin_with(&c);
-}
-
-static int
-open_all(void **state)
-{
-    (void)state;
-    memset(&seen, 0, sizeof seen);
-    seen.alloc_code = ALQ_TRACK_KEEP;
-    seen.f = &self;
-    fake_heap_open(&heap);
-    fake_thread_open(&self, &heap, 1);
-    return 0;
-}
-
-static int
-close_all(void **state)
-{
-    (void)state;
-    fake_thread_close(&self);
-    fake_heap_close(&heap);
-    return 0;
-}
+#include "memprof/seen.h"
 
 /* ---- counts ------------------------------------------------------------- */
 
@@ -188,7 +57,7 @@ rate_zero_samples_nothing_and_is_busy(void **state) /* [A2] */
     for (unsigned i = 0; i < 1000; i++)
         fake_free(&self, fake_malloc(&self, 100000));
     assert_int_equal(seen.allocs, 0);
-    assert_int_equal(fake_start(&self, &c, &tracker, &q), ALQ_EBUSY);
+    assert_int_equal(fake_start(&self, &c, &seen_tracker, &q), ALQ_EBUSY);
     assert_null(q);
     assert_int_equal(fake_stop(&self), ALQ_OK);
     alqi_memprof_profile_drop(p);
@@ -246,8 +115,7 @@ same_seed_same_samples(void **state)
     assert_int_equal(allocs[0], allocs[1]);
 }
 
-/* ---- arguments and orderings ------------------------------------------------
- */
+/* ---- arguments and orderings ------------------------------------------- */
 
 static void
 bad_arguments_change_nothing(void **state) /* [X13] */
@@ -260,19 +128,19 @@ bad_arguments_change_nothing(void **state) /* [X13] */
     (void)state;
     for (unsigned i = 0; i < ALQI_COUNT_OF(bad); i++) {
         c = at_rate(bad[i]);
-        assert_int_equal(fake_start(&self, &c, &tracker, &p), ALQ_EINVAL);
+        assert_int_equal(fake_start(&self, &c, &seen_tracker, &p), ALQ_EINVAL);
         assert_null(p);
     }
     c = at_rate(0.5);
     assert_int_equal(fake_start(&self, &c, NULL, &p), ALQ_EINVAL);
-    assert_int_equal(fake_start(&self, &c, &tracker, NULL), ALQ_EINVAL);
+    assert_int_equal(fake_start(&self, &c, &seen_tracker, NULL), ALQ_EINVAL);
     assert_int_equal(fake_stop(&self), ALQ_ENOTRUN);
     assert_int_equal(alqi_memprof_discard(&self.t, NULL), ALQ_EINVAL);
     for (unsigned i = 0; i < ALQI_COUNT_OF(good); i++) {
         p = begin(good[i]);
         /* EINVAL is told before EBUSY. */
         c = at_rate((double)NAN);
-        assert_int_equal(fake_start(&self, &c, &tracker, &p), ALQ_EINVAL);
+        assert_int_equal(fake_start(&self, &c, &seen_tracker, &p), ALQ_EINVAL);
         assert_int_equal(fake_stop(&self), ALQ_OK);
         alqi_memprof_profile_drop(p);
     }
@@ -288,7 +156,7 @@ start_stop_discard_in_every_order(void **state) /* [A21] */
     assert_int_equal(fake_stop(&self), ALQ_ENOTRUN);
     p = begin(0.5);
     assert_true(alqi_memprof_is_sampling(heap.domain, 0));
-    assert_int_equal(fake_start(&self, &c, &tracker, &q), ALQ_EBUSY);
+    assert_int_equal(fake_start(&self, &c, &seen_tracker, &q), ALQ_EBUSY);
     assert_int_equal(alqi_memprof_discard(&self.t, p), ALQ_ERUNNING);
     assert_int_equal(fake_stop(&self), ALQ_OK);
     assert_false(alqi_memprof_is_sampling(heap.domain, 0));
@@ -346,8 +214,7 @@ two_profiles_one_after_the_other(void **state) /* [X8] */
     alqi_memprof_profile_drop(q);
 }
 
-/* ---- callbacks
- * ---------------------------------------------------------------- */
+/* ---- callbacks ---------------------------------------------------------- */
 
 static void
 drop_and_null_track_nothing(void **state)
@@ -448,13 +315,13 @@ alloc_that_allocates(void *arg, const struct alq_allocation *a, uintptr_t *data)
         assert_int_equal(s->deallocs, s->nested);
     }
     assert_int_equal(alqi_memprof_flush(&s->f->t, NULL), ALQ_OK);
-    return on_alloc(arg, a, data);
+    return seen_alloc(arg, a, data);
 }
 
 static void
 callbacks_never_nest(void **state) /* [A4], N2 */
 {
-    struct alq_tracker t = tracker;
+    struct alq_tracker t = seen_tracker;
     struct alq_memprof_config c = at_rate(1.0);
     struct alq_profile *p;
     void *a, *b;
@@ -477,7 +344,7 @@ static int
 alloc_that_stops(void *arg, const struct alq_allocation *a, uintptr_t *data)
 {
     struct seen *s = arg;
-    int r = on_alloc(arg, a, data);
+    int r = seen_alloc(arg, a, data);
 
     if (s->allocs == s->nested)
         assert_int_equal(fake_stop(s->f), ALQ_OK);
@@ -487,7 +354,7 @@ alloc_that_stops(void *arg, const struct alq_allocation *a, uintptr_t *data)
 static void
 stop_in_the_nth_callback(void **state) /* [A10], [A22] */
 {
-    struct alq_tracker t = tracker;
+    struct alq_tracker t = seen_tracker;
     struct alq_memprof_config c = at_rate(1.0);
 
     (void)state;
@@ -519,7 +386,7 @@ static int
 alloc_that_discards(void *arg, const struct alq_allocation *a, uintptr_t *data)
 {
     struct seen *s = arg;
-    int r = on_alloc(arg, a, data);
+    int r = seen_alloc(arg, a, data);
 
     if (s->allocs != s->nested)
         return r;
@@ -533,7 +400,7 @@ alloc_that_discards(void *arg, const struct alq_allocation *a, uintptr_t *data)
 static void
 discard_in_the_nth_callback(void **state) /* [A12], [X2]: keep, drop, fail */
 {
-    struct alq_tracker t = tracker;
+    struct alq_tracker t = seen_tracker;
     struct alq_memprof_config c = at_rate(1.0);
 
     (void)state;
@@ -716,320 +583,6 @@ each_visits_what_lives(void **state)
     alqi_memprof_profile_drop(p);
 }
 
-/* ---- clients
- * ----------------------------------------------------------------- */
-
-static void
-two_clients_each_get_their_own_law(void **state) /* DESIGN decision 10 */
-{
-    static struct seen other;
-    struct alq_tracker t = tracker;
-    struct alq_memprof_config c = at_rate(0.02);
-    struct alq_profile *p, *q;
-    double words, sd;
-
-    (void)state;
-    memset(&other, 0, sizeof other);
-    other.alloc_code = ALQ_TRACK_KEEP;
-    t.arg = &other;
-    p = begin(0.05);
-    assert_int_equal(alqi_memprof_start(heap.domain, &self.t,
-                                        ALQI_MEMPROF_SLOT_RECORDER, &c, &t, &q),
-                     ALQ_OK);
-    self.words = 0;
-    for (unsigned i = 0; i < 200000; i++)
-        fake_free(&self, fake_malloc(&self, i % 512));
-    words = (double)self.words;
-    sd = sqrt(words * 0.05 * 0.95);
-    assert_true(fabs((double)seen.samples - words * 0.05) < 8 * sd);
-    sd = sqrt(words * 0.02 * 0.98);
-    assert_true(fabs((double)other.samples - words * 0.02) < 8 * sd);
-    assert_int_equal(seen.allocs, seen.deallocs);
-    assert_int_equal(other.allocs, other.deallocs);
-    /* the faster one stops: the other's law goes on at its own rate */
-    assert_int_equal(fake_stop(&self), ALQ_OK);
-    other.samples = 0;
-    self.words = 0;
-    for (unsigned i = 0; i < 200000; i++)
-        fake_free(&self, fake_malloc(&self, i % 512));
-    words = (double)self.words;
-    sd = sqrt(words * 0.02 * 0.98);
-    assert_true(fabs((double)other.samples - words * 0.02) < 8 * sd);
-    assert_int_equal(
-        alqi_memprof_stop(heap.domain, &self.t, ALQI_MEMPROF_SLOT_RECORDER),
-        ALQ_OK);
-    alqi_memprof_profile_drop(p);
-    alqi_memprof_profile_drop(q);
-}
-
-static void
-churning_a_client_does_not_bias_another(void **state)
-{
-    static struct seen other;
-    struct alq_tracker t = tracker;
-    struct alq_memprof_config c = at_rate(0.02);
-    struct alq_profile *q;
-    double words, sd;
-
-    (void)state;
-    memset(&other, 0, sizeof other);
-    t.arg = &other;
-    assert_int_equal(alqi_memprof_start(heap.domain, &self.t,
-                                        ALQI_MEMPROF_SLOT_RECORDER, &c, &t, &q),
-                     ALQ_OK);
-    self.words = 0;
-    for (unsigned i = 0; i < 20000; i++) {
-        struct alq_profile *p = begin(i % 2 ? 0.5 : 0.001);
-
-        for (unsigned j = 0; j < 10; j++)
-            fake_free(&self, fake_malloc(&self, 8));
-        assert_int_equal(fake_stop(&self), ALQ_OK);
-        for (unsigned j = 0; j < 10; j++)
-            fake_free(&self, fake_malloc(&self, 8));
-        assert_int_equal(alqi_memprof_discard(&self.t, p), ALQ_OK);
-        alqi_memprof_profile_drop(p);
-    }
-    words = (double)self.words;
-    sd = sqrt(words * 0.02 * 0.98);
-    assert_true(fabs((double)other.samples - words * 0.02) < 8 * sd);
-    assert_int_equal(
-        alqi_memprof_stop(heap.domain, &self.t, ALQI_MEMPROF_SLOT_RECORDER),
-        ALQ_OK);
-    alqi_memprof_profile_drop(q);
-}
-
-/* ---- threads
- * ------------------------------------------------------------------ */
-
-static int
-alloc_that_exits(void *arg, const struct alq_allocation *a, uintptr_t *data)
-{
-    (void)arg;
-    (void)a;
-    (void)data;
-    pthread_exit(NULL);
-}
-
-static void
-close_thread(void *arg)
-{
-    struct fake_thread *f = arg;
-
-    fake_thread_close(f);
-    free(f->in_hand); /* the block that malloc did not get to return */
-}
-
-static void *
-exiting_thread(void *arg)
-{
-    static struct fake_thread f;
-
-    (void)arg;
-    fake_thread_open(&f, &heap, 3);
-    pthread_cleanup_push(close_thread, &f);
-    fake_malloc(&f, 10);
-    abort(); /* not reached */
-    pthread_cleanup_pop(1);
-    return NULL;
-}
-
-static void
-a_callback_may_end_its_thread(void **state) /* [A23] */
-{
-    struct alq_tracker t = tracker;
-    struct alq_memprof_config c = at_rate(1.0);
-    struct alq_memprof_counts n;
-    struct alq_profile *p;
-    pthread_t id;
-
-    (void)state;
-    t.alloc_major = alloc_that_exits;
-    assert_int_equal(fake_start(&self, &c, &t, &p), ALQ_OK);
-    assert_int_equal(pthread_create(&id, NULL, exiting_thread, NULL), 0);
-    assert_int_equal(pthread_join(id, NULL), 0);
-    alqi_memprof_counts(p, &n);
-    assert_int_equal(n.live_entries, 0);
-    assert_int_equal(fake_stop(&self), ALQ_OK);
-    alqi_memprof_profile_drop(p);
-}
-
-/* ---- deferral
- * ------------------------------------------------------------------ */
-
-static struct alq_profile *
-begin_deferred(void)
-{
-    struct alq_memprof_config c = at_rate(1.0);
-
-    c.flags |= ALQ_MEMPROF_DEFER;
-    return begin_with(&c);
-}
-
-static void
-deferred_callbacks_wait_for_flush(void **state) /* [A19], [X7] */
-{
-    struct alq_profile *p = begin_deferred();
-    void *a = fake_malloc(&self, 10), *b = fake_malloc(&self, 20);
-
-    (void)state;
-    fake_free(&self, a); /* before its alloc callback: E6 */
-    assert_int_equal(seen.allocs + seen.deallocs, 0);
-    assert_int_equal(alqi_memprof_flush(&self.t, NULL), ALQ_OK);
-    assert_int_equal(seen.allocs, 2);
-    assert_int_equal(seen.deallocs, 1);
-    assert_int_equal(seen.n_frames, FAKE_DEPTH);
-    assert_int_equal(seen.last_frame, FAKE_FRAME + FAKE_DEPTH - 1);
-    fake_free(&self, b);
-    assert_int_equal(seen.deallocs, 1);
-    assert_int_equal(alqi_memprof_flush(&self.t, NULL), ALQ_OK);
-    assert_int_equal(seen.deallocs, 2);
-    assert_int_equal(fake_stop(&self), ALQ_OK);
-    alqi_memprof_profile_drop(p);
-}
-
-static void
-stop_runs_the_callers_alloc_callbacks(void **state) /* P3, [X6] */
-{
-    struct alq_profile *p = begin_deferred();
-    void *a = fake_malloc(&self, 10);
-    int code = 0;
-
-    (void)state;
-    assert_int_equal(fake_stop(&self), ALQ_OK);
-    assert_int_equal(seen.allocs, 1);
-    fake_free(&self, a);
-    assert_int_equal(alqi_memprof_flush(&self.t, NULL), ALQ_OK);
-    assert_int_equal(seen.deallocs, 1);
-    alqi_memprof_profile_drop(p);
-
-    p = begin_deferred();
-    a = fake_malloc(&self, 10);
-    seen.alloc_code = -5;
-    assert_int_equal(fake_stop(&self), ALQ_ECALLBACK);
-    assert_false(alqi_memprof_is_sampling(heap.domain, 0));
-    assert_int_equal(fake_stop(&self), ALQ_ENOTRUN);
-    assert_int_equal(alqi_memprof_flush(&self.t, &code), ALQ_ECALLBACK);
-    assert_int_equal(code, -5);
-    fake_free(&self, a);
-    assert_int_equal(alqi_memprof_flush(&self.t, NULL), ALQ_OK);
-    assert_int_equal(seen.deallocs, 1);
-    alqi_memprof_profile_drop(p);
-}
-
-static void *
-thread_that_owes(void *arg)
-{
-    static struct fake_thread f;
-    void **out = arg;
-
-    fake_thread_open(&f, &heap, 3);
-    out[0] = fake_malloc(&f, 10);
-    assert_int_equal(alqi_memprof_flush(&f.t, NULL), ALQ_OK);
-    fake_free(&f, out[0]); /* its dealloc is owed */
-    out[0] = NULL;
-    out[1] = fake_malloc(&f, 10); /* its alloc is owed */
-    fake_thread_close(&f);
-    return NULL;
-}
-
-static void
-an_ending_thread_hands_over(void **state) /* T2, T3 */
-{
-    struct alq_profile *p = begin_deferred();
-    struct alq_memprof_counts n;
-    void *out[2];
-    pthread_t id;
-
-    (void)state;
-    assert_int_equal(pthread_create(&id, NULL, thread_that_owes, out), 0);
-    assert_int_equal(pthread_join(id, NULL), 0);
-    assert_int_equal(seen.allocs, 1);
-    assert_int_equal(seen.deallocs, 0);
-    assert_int_equal(alqi_memprof_flush(&self.t, NULL), ALQ_OK);
-    assert_int_equal(seen.deallocs, 1);
-    fake_free(&self, out[1]);
-    assert_int_equal(alqi_memprof_flush(&self.t, NULL), ALQ_OK);
-    assert_int_equal(seen.allocs, 1);
-    assert_int_equal(seen.deallocs, 1);
-    alqi_memprof_counts(p, &n);
-    assert_int_equal(n.live_entries, 0);
-    assert_int_equal(fake_stop(&self), ALQ_OK);
-    alqi_memprof_profile_drop(p);
-}
-
-/* ---- fork
- * ---------------------------------------------------------------------- */
-
-static void
-check_child(bool prepared, void *block)
-{
-    void *b;
-
-    if (prepared)
-        fake_free(&self, block); /* tracked in the child, too */
-    if (seen.deallocs != (prepared ? 1 : 0))
-        _exit(1);
-    b = fake_malloc(&self, 10);
-    if (seen.allocs != 2)
-        _exit(2);
-    fake_free(&self, b);
-    if (seen.deallocs != (prepared ? 2 : 1))
-        _exit(3);
-    if (fake_stop(&self) != ALQ_OK)
-        _exit(4);
-    _exit(0);
-}
-
-static void
-fork_with(bool prepared)
-{
-    struct alq_profile *p = begin(1.0);
-    void *block = fake_malloc(&self, 10);
-    pid_t pid;
-    int status;
-
-    if (prepared) {
-        self.t.mode = ALQI_MEMPROF_INSIDE;
-        alqi_memprof_fork_prepare();
-    }
-    pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        if (prepared) {
-            alqi_memprof_fork_child();
-            self.t.mode = ALQI_MEMPROF_IDLE;
-        } else {
-            alqi_memprof_fork_child_unprepared(&self.t);
-        }
-        check_child(prepared, block);
-    }
-    if (prepared) {
-        alqi_memprof_fork_parent();
-        self.t.mode = ALQI_MEMPROF_IDLE;
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
-    fake_free(&self, block);
-    assert_int_equal(seen.deallocs, 1);
-    assert_int_equal(fake_stop(&self), ALQ_OK);
-    alqi_memprof_profile_drop(p);
-}
-
-static void
-a_forked_child_goes_on(void **state)
-{
-    (void)state;
-    fork_with(true);
-}
-
-static void
-an_unprepared_child_starts_afresh(void **state)
-{
-    (void)state;
-    fork_with(false);
-}
-
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_all, close_all)
 
 int
@@ -1056,14 +609,6 @@ main(void)
         TEST(put_back_after_a_discard_releases),
         TEST(the_cap_drops_and_counts),
         TEST(each_visits_what_lives),
-        TEST(two_clients_each_get_their_own_law),
-        TEST(churning_a_client_does_not_bias_another),
-        TEST(a_callback_may_end_its_thread),
-        TEST(deferred_callbacks_wait_for_flush),
-        TEST(stop_runs_the_callers_alloc_callbacks),
-        TEST(an_ending_thread_hands_over),
-        TEST(a_forked_child_goes_on),
-        TEST(an_unprepared_child_starts_afresh),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

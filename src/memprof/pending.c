@@ -87,8 +87,7 @@ alqi_pending_run_due(struct alqi_memprof_thread *t)
         alqi_callback_dealloc(t, e);
 }
 
-/* ---- stacks that wait
- * --------------------------------------------------------- */
+/* ---- stacks that wait --------------------------------------------------- */
 
 bool
 alqi_stash_make(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
@@ -147,8 +146,7 @@ alqi_stash_free(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
     e->n_frames = 0;
 }
 
-/* ---- deferred ones
- * ------------------------------------------------------------ */
+/* ---- deferred ones ------------------------------------------------------ */
 
 static void
 finish(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,

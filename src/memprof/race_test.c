@@ -290,8 +290,7 @@ every_ledger_balances(void **state)
     free(f);
 }
 
-/* ---- exactness
- * --------------------------------------------------------------- */
+/* ---- exactness ---------------------------------------------------------- */
 
 static _Atomic(uint64_t) words_sampled, words_allocated, freed;
 

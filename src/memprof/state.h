@@ -10,7 +10,7 @@
 #include "memprof/entry.h"
 #include "memprof/locks.h"
 
-/* ---- profile.c --------------------------------------------------------- */
+/* ---- profile.c ---------------------------------------------------------- */
 
 enum alqi_profile_status {
     ALQI_PROFILE_SAMPLING,
@@ -74,7 +74,7 @@ alqi_profile_count(_Atomic(uint64_t) *counter, uint64_t n)
     atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
-/* ---- pool.c ------------------------------------------------------------ */
+/* ---- pool.c ------------------------------------------------------------- */
 
 /* NULL: no memory. */
 void *alqi_pool_get(struct alqi_memprof_thread *t);
@@ -85,7 +85,7 @@ void alqi_pool_lock(void);
 void alqi_pool_unlock(void);
 void alqi_pool_forget(void);
 
-/* ---- index.c, filter.c (notified heaps) ---------------------------------- */
+/* ---- index.c, filter.c (notified heaps) --------------------------------- */
 
 enum { ALQI_INDEX_SHARDS = 64 };
 
@@ -139,7 +139,7 @@ void alqi_filter_lock(void);
 void alqi_filter_unlock(void);
 void alqi_filter_forget(void);
 
-/* ---- domain.c ------------------------------------------------------------ */
+/* ---- domain.c ----------------------------------------------------------- */
 
 struct alqi_memprof_list {
     struct alqi_memprof_entry *head;
@@ -180,7 +180,7 @@ void alqi_domain_arm(struct alqi_memprof_domain *d,
 void alqi_domain_slot_set_locked(struct alqi_memprof_domain *d, unsigned slot,
                                  struct alq_profile *p);
 
-/* ---- thread.c ------------------------------------------------------------ */
+/* ---- thread.c ----------------------------------------------------------- */
 
 /* IDLE or CALLBACK -> INSIDE, and back; the way back handles late frees. */
 static inline uint32_t

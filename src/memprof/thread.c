@@ -99,8 +99,7 @@ alqi_memprof_gap_words(struct alqi_memprof_thread *thread)
     return gap;
 }
 
-/* ---- beginning and end
- * -------------------------------------------------------- */
+/* ---- beginning and end -------------------------------------------------- */
 
 void
 alqi_memprof_thread_init(struct alqi_memprof_thread *thread,

@@ -33,7 +33,7 @@ enum { CELLS_MAX = 400, CELL_COUNT_MIN = 400 };
 
 static uint64_t words_tried; /* over all tests of this program */
 
-/* ---- judgements -------------------------------------------------------- */
+/* ---- judgements --------------------------------------------------------- */
 
 /* ln Q(a, x), the upper regularised incomplete gamma function, x > a + 1:
  * Lentz's continued fraction; smaller x is far from any threshold. */
@@ -234,7 +234,7 @@ flawed_gaps_are_refused(void **state)
     assert_false(gaps_accepted(biased_gap_few_bits, 1e-4, 1, 500000));
 }
 
-/* ---- counts -------------------------------------------------------------- */
+/* ---- counts ------------------------------------------------------------- */
 
 typedef uint64_t count_fn(struct alqi_sample_rng *,
                           const struct alqi_sample_law *, uint64_t n);
@@ -443,7 +443,7 @@ flawed_counts_are_refused(void **state)
     assert_false(counts_accepted(biased_count_normal, 1e-3, 33000, 1, 200000));
 }
 
-/* ---- exact corners ------------------------------------------------------- */
+/* ---- exact corners ------------------------------------------------------ */
 
 static void
 rate_one_is_exact(void **state)
