@@ -25,14 +25,18 @@ __attribute__((noinline)) void
 capture_test_agree(uint32_t max)
 {
     uintptr_t ours[CAPACITY];
-    void *theirs[CAPACITY + 1];
+    void *all[CAPACITY + 2], **theirs = all;
     struct alqi_stack_regs here = alqi_stack_regs_here();
     struct alqi_stack_result r =
         alqi_stack_capture(memo, &here, 0, 0, ours, max);
-    int n = backtrace(theirs, CAPACITY + 1);
+    int n = backtrace(all, CAPACITY + 2);
 
     assert_true(r.n_frames > 1);
     assert_false(r.incomplete);
+    if ((uintptr_t)all[1] != ours[1]) {
+        theirs++; /* a sanitizer stands between: its frame comes first */
+        n--;
+    }
     assert_int_equal(r.truncated, n > (int)r.n_frames);
     for (uint32_t i = 1; i < r.n_frames; i++)
         assert_int_equal(ours[i], (uintptr_t)theirs[i]);

@@ -31,10 +31,10 @@ descend(const struct way *w, unsigned depth)
         w->visit(w->max);
         return 1;
     }
-    n = nodes[(w->path >> depth) & 7](w, depth - 1);
-    if (((w->path >> (depth + 7)) & 15) == 0) {
+    n = nodes[(w->path >> (depth & 63)) & 7](w, depth - 1);
+    if (((w->path >> ((depth + 7) & 63)) & 15) == 0) {
         KEEP(n);
-        n += nodes[(w->path >> (depth + 3)) & 7](w, depth / 2);
+        n += nodes[(w->path >> ((depth + 3) & 63)) & 7](w, depth / 2);
     }
     KEEP(n);
     return n;
