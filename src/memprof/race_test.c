@@ -175,7 +175,7 @@ block_op(struct fake_thread *f, void **own, uint64_t r)
         *mine = atomic_exchange(&cells[(r >> 32) % CELLS], *mine);
         if (*mine != NULL && r & 1024)
             break;
-        /* fall through */
+        __attribute__((fallthrough));
     case 2:
         if (*mine != NULL)
             fake_free(f, *mine);

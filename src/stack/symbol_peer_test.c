@@ -113,6 +113,7 @@ stem(char *out, const char *name)
 
 /* What ELF alone says about the addresses. */
 static struct alqi_symbol_names names;
+static struct alqi_symbol_files named; /* what `names` points into */
 static struct alqi_symbol_demangler demangler;
 static struct alqi_symbol_arena arena;
 
@@ -255,11 +256,17 @@ peer_start(const char *path, uint64_t lo, uint64_t hi)
 static void
 names_load(const char *path)
 {
-    struct alqi_symbol_files files = {0};
-
-    assert_null(alqi_symbol_elf_open(&files.program, path));
-    alqi_symbol_names_load(&names, &files, &arena);
+    assert_null(alqi_symbol_elf_open(&named.program, path));
+    alqi_symbol_names_load(&names, &named, &arena);
     assert_true(names.count > 0);
+}
+
+static void
+names_drop(void)
+{
+    alqi_symbol_names_drop(&names);
+    alqi_symbol_files_drop(&named);
+    alqi_symbol_arena_drop(&arena);
 }
 
 static void
@@ -287,6 +294,7 @@ program_check(const char *path)
     }
     assert_int_equal(pclose(f), 0);
     alqi_symbol_table_drop(table);
+    names_drop();
     print_message("%u addresses, %u inlined frames; agree %u; tolerated: "
                   "suffix %u, outside %u, nowhere %u, symbol %u, lto %u; "
                   "wrong %u\n",
