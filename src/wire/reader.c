@@ -27,7 +27,7 @@
 #include "wire/packet.h"
 #include "wire/record.h"
 
-enum { STREAMS_MAX = 1024, DOMAINS = 65536, FRAMES_BUDGET = 1 << 24 };
+enum { STREAMS_MAX = 1024, FRAMES_BUDGET = 1 << 24 };
 enum { PLACES_BYTES_MAX = 1 << 30, TEXT_BYTES = 256 };
 
 enum state { OPEN, ENDED, FAILED };
@@ -64,6 +64,7 @@ static const char *const warning_names[WARNINGS] = {
 };
 
 struct stream {
+    uint16_t domain;
     struct alqi_cache cache;
     struct alqi_mtf mtf;
     struct alqi_cache_stack stack;
@@ -87,7 +88,7 @@ struct alqi_ctf_reader {
     uint64_t good_offset;
     uint64_t n_events;
 
-    struct stream **streams; /* by domain */
+    struct stream *streams[STREAMS_MAX];
     uint32_t n_streams;
     uint32_t frames_budget;
     struct alqi_wire_places places;
@@ -252,10 +253,11 @@ packet_fetch(struct alqi_ctf_reader *r)
 static struct stream *
 stream_get(struct alqi_ctf_reader *r, uint16_t domain)
 {
-    struct stream *s = r->streams[domain];
+    struct stream *s;
 
-    if (s != NULL)
-        return s;
+    for (uint32_t i = 0; i < r->n_streams; i++)
+        if (r->streams[i]->domain == domain)
+            return r->streams[i];
     if (r->n_streams == STREAMS_MAX) {
         fail(r, "more than %d streams", (int)STREAMS_MAX);
         return NULL;
@@ -267,8 +269,8 @@ stream_get(struct alqi_ctf_reader *r, uint16_t domain)
         return NULL;
     }
     alqi_mtf_init(&s->mtf);
-    r->n_streams++;
-    r->streams[domain] = s;
+    s->domain = domain;
+    r->streams[r->n_streams++] = s;
     return s;
 }
 
@@ -595,9 +597,6 @@ alqi_ctf_reader_open(alqi_ctf_read_fn *read, void *read_arg,
     /* The address differs from run to run: enough against made-up codes. */
     alqi_wire_places_init(&r->places, alqi_base_mix((uintptr_t)r),
                           PLACES_BYTES_MAX);
-    r->streams = calloc(DOMAINS, sizeof(struct stream *));
-    if (r->streams == NULL)
-        return ALQ_ENOMEM;
     return info_read(r) > 0 ? ALQ_OK : r->status;
 }
 
@@ -606,13 +605,10 @@ alqi_ctf_reader_drop(struct alqi_ctf_reader *reader)
 {
     if (reader == NULL)
         return;
-    for (uint32_t i = 0; reader->streams != NULL && i < DOMAINS; i++) {
-        if (reader->streams[i] == NULL)
-            continue;
+    for (uint32_t i = 0; i < reader->n_streams; i++) {
         free(reader->streams[i]->stack.codes);
         free(reader->streams[i]);
     }
-    free(reader->streams);
     alqi_wire_places_drop(&reader->places);
     free(reader);
 }
