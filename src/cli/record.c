@@ -33,7 +33,14 @@ enum {
 #define INTERVAL_BYTES_DEFAULT (512.0 * 1024)
 #define RECORDING_SUFFIX ".alqraw"
 
-enum { OPT_RATE = 128, OPT_INTERVAL, OPT_DEPTH, OPT_FOLLOW, OPT_SEED };
+enum {
+    OPT_RATE = 128,
+    OPT_INTERVAL,
+    OPT_DEPTH,
+    OPT_FOLLOW,
+    OPT_SEED,
+    OPT_MMAP
+};
 
 const struct alqi_cli_option alqi_cli_record_options[] = {
     {'o', "output", "FILE", NULL, "the trace; default aliquot.PROGRAM.PID.ctf"},
@@ -45,6 +52,7 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
     {OPT_DEPTH, "depth", "N", NULL, "frames kept per stack; default 256"},
     {OPT_FOLLOW, "follow", NULL, NULL,
      "record programs that are exec'd too, one trace a process"},
+    {OPT_MMAP, "mmap", NULL, NULL, "record mappings made by mmap, too"},
     {OPT_SEED, "seed", "N", NULL, "of the sampling; default: random"},
     {'q', "quiet", NULL, NULL, "say nothing but errors"},
     {0},

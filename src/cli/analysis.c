@@ -1,0 +1,302 @@
+/* analysis.c -- see analysis.h
+ *
+ * A block is entered into the sums when it dies or the trace ends, because
+ * only then its lifetime is known.  Being alive at the peak needs no look at
+ * other blocks either: every new maximum of live bytes begins an epoch, and a
+ * block was alive at the last maximum when it was born before that epoch began
+ * and dies in it or later.  So the sums of one site are those of blocks that
+ * died in the present epoch, and are forgotten when the site is next touched
+ * in a later one.
+ *
+ * .inv.epoch  site.sums[PEAK] counts the blocks that were alive at maximum
+ *             number site.epoch and have died since; it means something only
+ *             while site.epoch is the present epoch.
+ *
+ * Live bytes are a running sum of doubles; it is set to zero whenever no
+ * block is alive, and no figure but the peak's time and height comes from
+ * it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/analysis.h"
+#include "cli/cli.h"
+
+enum { TIMELINE_FIRST_STEP_US = 16 };
+
+/* ---- timeline -------------------------------------------------------- */
+
+static void
+timeline_halve(struct alqi_cli_timeline *t)
+{
+    for (uint32_t i = 0; i < ALQI_CLI_TIMELINE / 2; i++) {
+        double a = t->live[2 * i];
+        double b = 2 * i + 1 < t->n ? t->live[2 * i + 1] : a;
+
+        t->live[i] = a > b ? a : b;
+    }
+    t->n = (t->n + 1) / 2;
+    t->step_us *= 2;
+}
+
+/* before, after: live bytes at the two sides of the moment. */
+static void
+timeline_note(struct alqi_cli_timeline *t, uint64_t us, double before,
+              double after)
+{
+    uint32_t i;
+
+    while (us / t->step_us >= ALQI_CLI_TIMELINE)
+        timeline_halve(t);
+    i = (uint32_t)(us / t->step_us);
+    while (t->n <= i)
+        t->live[t->n++] = before;
+    if (after > t->live[i])
+        t->live[i] = after;
+}
+
+/* ---- sites ----------------------------------------------------------- */
+
+static uint32_t
+site_of(struct alqi_cli_analysis *a, uint32_t node)
+{
+    if (node >= a->n_site_of_node) {
+        uint32_t n = a->stacks.nodes_capacity;
+
+        a->site_of_node =
+            alqi_cli_realloc(a->site_of_node, n, sizeof *a->site_of_node);
+        memset(a->site_of_node + a->n_site_of_node, 0,
+               (n - a->n_site_of_node) * sizeof *a->site_of_node);
+        a->n_site_of_node = n;
+    }
+    if (a->site_of_node[node] == 0) {
+        if (a->n_sites == a->sites_capacity) {
+            a->sites_capacity =
+                a->sites_capacity == 0 ? 64 : 2 * a->sites_capacity;
+            a->sites =
+                alqi_cli_realloc(a->sites, a->sites_capacity, sizeof *a->sites);
+        }
+        memset(&a->sites[a->n_sites], 0, sizeof *a->sites);
+        a->sites[a->n_sites].node = node;
+        a->site_of_node[node] = ++a->n_sites;
+    }
+    return a->site_of_node[node] - 1;
+}
+
+/* ---- events ---------------------------------------------------------- */
+
+static void
+take_alloc(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
+           uint64_t us)
+{
+    uint64_t length = e->length > 0 ? (uint64_t)e->length : 0;
+    uint64_t n_samples = e->n_samples > 0 ? (uint64_t)e->n_samples : 0;
+    struct alqi_cli_object *o = alqi_cli_objects_add(&a->objects, e->id);
+    struct alqi_cli_weight w;
+    double bytes = alqi_cli_block_bytes(&a->estimator, length);
+
+    a->n_allocs++;
+    a->n_samples += n_samples;
+    alqi_cli_notes_count(&a->notes);
+    if (bytes > a->largest_bytes)
+        a->largest_bytes = bytes;
+    if (o == NULL || e->length < 0) {
+        a->n_strange++;
+        if (o == NULL)
+            return;
+    }
+    o->time_us = us;
+    o->length = length;
+    o->n_samples = n_samples;
+    o->epoch = a->epoch;
+    o->site = site_of(a, alqi_cli_stacks_add(&a->stacks, e->codes, e->n_codes));
+    w = alqi_cli_weigh(&a->estimator, length);
+    alqi_cli_sum_add(&a->by_source[e->source], &w, 0, n_samples);
+    timeline_note(&a->timeline, us, a->live_bytes, a->live_bytes + w.bytes);
+    a->live_bytes += w.bytes;
+    if (a->live_bytes > a->peak_bytes) {
+        a->peak_bytes = a->live_bytes;
+        a->peak_us = us;
+        a->epoch++;
+    }
+}
+
+static void
+take_promote(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e)
+{
+    struct alqi_cli_object *o = alqi_cli_objects_find(&a->objects, e->id);
+    struct alqi_cli_weight w;
+
+    a->n_promotes++;
+    if (o == NULL || o->is_promoted) {
+        a->n_strange++;
+        return;
+    }
+    o->is_promoted = true;
+    w = alqi_cli_weigh(&a->estimator, o->length);
+    alqi_cli_sum_add(&a->promoted, &w, 0, o->n_samples);
+}
+
+/* Enters a block whose life is known: over (died), or cut by the end. */
+static void
+object_enter(struct alqi_cli_analysis *a, const struct alqi_cli_object *o,
+             const struct alqi_cli_weight *w, uint64_t us, bool died)
+{
+    struct alqi_cli_site *site = &a->sites[o->site];
+    double life_us = us > o->time_us ? (double)(us - o->time_us) : 0;
+
+    if (life_us < a->options.min_life_us)
+        return;
+    alqi_cli_sum_add(&site->sums[ALQI_CLI_ALLOCATED], w, life_us, o->n_samples);
+    if (!died)
+        alqi_cli_sum_add(&site->sums[ALQI_CLI_LIVE], w, life_us, o->n_samples);
+    else if (life_us < a->options.temporary_us)
+        alqi_cli_sum_add(&site->sums[ALQI_CLI_TEMPORARY], w, life_us,
+                         o->n_samples);
+    if (o->epoch == a->epoch)
+        return; /* born after the last maximum */
+    if (site->epoch != a->epoch) {
+        memset(&site->sums[ALQI_CLI_PEAK], 0, sizeof site->sums[0]);
+        site->epoch = a->epoch;
+    }
+    alqi_cli_sum_add(&site->sums[ALQI_CLI_PEAK], w, life_us, o->n_samples);
+}
+
+static void
+take_free(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
+          uint64_t us)
+{
+    struct alqi_cli_object *o = alqi_cli_objects_find(&a->objects, e->id);
+    struct alqi_cli_weight w;
+    double before = a->live_bytes;
+
+    a->n_frees++;
+    if (o == NULL) {
+        a->n_strange++;
+        return;
+    }
+    w = alqi_cli_weigh(&a->estimator, o->length);
+    object_enter(a, o, &w, us, true);
+    alqi_cli_objects_remove(&a->objects, o);
+    a->live_bytes = a->objects.n_alive == 0 ? 0 : before - w.bytes;
+    timeline_note(&a->timeline, us, before, a->live_bytes);
+}
+
+static void
+take_event(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e)
+{
+    uint64_t us =
+        e->time_us > a->info->start_us ? e->time_us - a->info->start_us : 0;
+
+    if (us > a->end_us)
+        a->end_us = us;
+    if (e->domain > a->max_domain)
+        a->max_domain = e->domain;
+    switch (e->kind) {
+    case ALQI_CTF_LOCATION:
+        alqi_cli_notes_take(&a->notes, &e->location);
+        break;
+    case ALQI_CTF_ALLOC:
+        take_alloc(a, e, us);
+        break;
+    case ALQI_CTF_PROMOTE:
+        take_promote(a, e);
+        break;
+    case ALQI_CTF_COLLECT:
+        take_free(a, e, us);
+        break;
+    }
+}
+
+/* ---- the pass -------------------------------------------------------- */
+
+static void
+finish(struct alqi_cli_analysis *a)
+{
+    for (size_t i = 0; i < a->objects.n_slots; i++) {
+        const struct alqi_cli_object *o = &a->objects.slots[i];
+        struct alqi_cli_weight w;
+
+        if (!o->is_used)
+            continue;
+        w = alqi_cli_weigh(&a->estimator, o->length);
+        object_enter(a, o, &w, a->end_us, false);
+    }
+    for (uint32_t i = 0; i < a->n_sites; i++) {
+        struct alqi_cli_site *site = &a->sites[i];
+
+        if (site->epoch != a->epoch) /* .inv.epoch: nothing of it was alive */
+            memset(&site->sums[ALQI_CLI_PEAK], 0, sizeof site->sums[0]);
+        for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
+            alqi_cli_sum_join(&a->totals[m], &site->sums[m]);
+    }
+    timeline_note(&a->timeline, a->end_us, a->live_bytes, 0);
+}
+
+void
+alqi_cli_analysis_run(struct alqi_cli_analysis *a, struct alqi_cli_input *input,
+                      const struct alqi_cli_analysis_options *options)
+{
+    struct alqi_ctf_event event;
+
+    memset(a, 0, sizeof *a);
+    a->options = *options;
+    a->reader = alqi_cli_input_reader(input);
+    a->info = alqi_ctf_reader_info(a->reader);
+    a->timeline.step_us = TIMELINE_FIRST_STEP_US;
+    a->names = alqi_cli_names_new();
+    alqi_cli_estimator_init(&a->estimator, a->info);
+    alqi_cli_notes_init(&a->notes, a->names);
+    alqi_cli_stacks_init(&a->stacks);
+    alqi_cli_objects_init(&a->objects);
+    while (alqi_cli_input_next(input, &event))
+        take_event(a, &event);
+    finish(a);
+}
+
+void
+alqi_cli_analysis_free(struct alqi_cli_analysis *a)
+{
+    free(a->sites);
+    free(a->site_of_node);
+    alqi_cli_objects_free(&a->objects);
+    alqi_cli_stacks_free(&a->stacks);
+    alqi_cli_notes_free(&a->notes);
+    alqi_cli_names_drop(a->names);
+}
+
+/* ---- stacks as frames ------------------------------------------------ */
+
+static void
+frames_room(struct alqi_cli_frame **frames, uint32_t *capacity, uint32_t n)
+{
+    if (n <= *capacity)
+        return;
+    *capacity = 2 * n;
+    *frames = alqi_cli_realloc(*frames, *capacity, sizeof **frames);
+}
+
+uint32_t
+alqi_cli_stack_frames(struct alqi_cli_analysis *a, uint32_t node,
+                      struct alqi_cli_frame **frames, uint32_t *capacity)
+{
+    uint32_t n = 0;
+
+    /* Innermost first, as the trie leads; turned around at the end. */
+    for (; node != 0; node = a->stacks.nodes[node].parent) {
+        uint32_t k;
+        const struct alqi_cli_frame *x = alqi_cli_names_frames(
+            a->names, a->reader, a->stacks.nodes[node].code, &k);
+
+        frames_room(frames, capacity, n + k);
+        for (uint32_t i = k; i-- > 0;)
+            (*frames)[n++] = x[i];
+    }
+    for (uint32_t i = 0; i < n / 2; i++) {
+        struct alqi_cli_frame swap = (*frames)[i];
+
+        (*frames)[i] = (*frames)[n - 1 - i];
+        (*frames)[n - 1 - i] = swap;
+    }
+    return n;
+}

@@ -1,0 +1,85 @@
+/* analysis.h -- one pass over a trace: who allocated what, and for how long
+ *
+ * Memory grows with the blocks alive at one time and with the different call
+ * stacks, never with the number of events. */
+#ifndef ALQI_CLI_ANALYSIS_H
+#define ALQI_CLI_ANALYSIS_H
+
+#include "cli/estimate.h"
+#include "cli/input.h"
+#include "cli/names.h"
+#include "cli/notes.h"
+#include "cli/objects.h"
+#include "cli/stacks.h"
+
+enum alqi_cli_measure {
+    ALQI_CLI_ALLOCATED, /* all blocks */
+    ALQI_CLI_LIVE,      /* not freed when the trace ends */
+    ALQI_CLI_PEAK,      /* alive when the most bytes were */
+    ALQI_CLI_TEMPORARY, /* freed within temporary_us */
+    ALQI_CLI_N_MEASURES
+};
+
+enum { ALQI_CLI_TIMELINE = 512, ALQI_CLI_N_SOURCES = 3 };
+
+/* The most live bytes in each of n equal steps of time from the start. */
+struct alqi_cli_timeline {
+    double live[ALQI_CLI_TIMELINE];
+    uint32_t n;
+    uint64_t step_us;
+};
+
+/* Blocks of one call stack. */
+struct alqi_cli_site {
+    uint32_t node;
+    uint64_t epoch; /* of sums[PEAK], while the trace is read */
+    struct alqi_cli_sum sums[ALQI_CLI_N_MEASURES];
+};
+
+struct alqi_cli_analysis_options {
+    double min_life_us;  /* shorter-lived blocks are left out */
+    double temporary_us; /* a shorter life is temporary */
+};
+
+struct alqi_cli_analysis {
+    struct alqi_cli_analysis_options options;
+    struct alqi_ctf_reader *reader;
+    const struct alqi_ctf_info *info;
+    struct alqi_cli_estimator estimator;
+    struct alqi_cli_names *names;
+    struct alqi_cli_notes notes;
+    struct alqi_cli_stacks stacks;
+    struct alqi_cli_objects objects;
+    uint32_t *site_of_node; /* number + 1; 0: none */
+    uint32_t n_site_of_node;
+    struct alqi_cli_site *sites;
+    uint32_t n_sites, sites_capacity;
+
+    struct alqi_cli_sum totals[ALQI_CLI_N_MEASURES];
+    struct alqi_cli_sum by_source[ALQI_CLI_N_SOURCES];
+    struct alqi_cli_sum promoted;
+    struct alqi_cli_timeline timeline;
+    double live_bytes; /* now, while the trace is read */
+    double peak_bytes;
+    uint64_t epoch;           /* new peaks so far */
+    uint64_t peak_us, end_us; /* since the start of the trace */
+    double largest_bytes;
+    uint64_t n_allocs, n_promotes, n_frees;
+    uint64_t n_strange; /* events about blocks that are not there */
+    uint64_t n_samples;
+    uint16_t max_domain;
+};
+
+/* Reads the whole input.  The input must outlive the analysis. */
+void alqi_cli_analysis_run(struct alqi_cli_analysis *analysis,
+                           struct alqi_cli_input *input,
+                           const struct alqi_cli_analysis_options *options);
+void alqi_cli_analysis_free(struct alqi_cli_analysis *analysis);
+
+/* All frames of a node's stack, outermost first, inlined calls expanded, in
+ * *frames (grown as needed, freed by the caller); returns their number. */
+uint32_t alqi_cli_stack_frames(struct alqi_cli_analysis *analysis,
+                               uint32_t node, struct alqi_cli_frame **frames,
+                               uint32_t *capacity);
+
+#endif

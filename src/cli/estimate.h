@@ -1,0 +1,63 @@
+/* estimate.h -- from a sampled block to what it stands for
+ *
+ * Each word of a block, its header word counted, is sampled with probability
+ * lambda; the block is seen with p = 1 - (1 - lambda)^words.  A block that was
+ * seen therefore stands for 1/p blocks and bytes/p bytes, and adds
+ * (1 - p)/p^2 (times bytes^2) to the variance.  Every block is weighted first
+ * and summed then: weighting sums of blocks of mixed sizes is biased. */
+#ifndef ALQI_CLI_ESTIMATE_H
+#define ALQI_CLI_ESTIMATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/ctf.h"
+
+enum { ALQI_CLI_P_CACHED = 2048 };
+
+struct alqi_cli_estimator {
+    double lambda;   /* for each word tried; 1 when the rate is unusable */
+    double log_miss; /* log(1 - lambda) */
+    double interval_bytes;
+    bool has_rate; /* false: the header's rate is not in (0, 1] */
+    bool is_bytes; /* lengths are bytes (a malloc trace) */
+    unsigned word_bytes;
+    double p[ALQI_CLI_P_CACHED]; /* by words; 0: not computed yet */
+};
+
+/* What one sampled block contributes. */
+struct alqi_cli_weight {
+    double bytes, bytes_var;
+    double objects, objects_var;
+};
+
+/* Estimates with the variance of each, and the raw counts behind them. */
+struct alqi_cli_sum {
+    double bytes, bytes_var;
+    double objects, objects_var;
+    double life_us;    /* lifetimes, each weighted as objects are */
+    uint64_t n_blocks; /* sampled blocks */
+    uint64_t n_samples;
+};
+
+void alqi_cli_estimator_init(struct alqi_cli_estimator *estimator,
+                             const struct alqi_ctf_info *info);
+
+/* Bytes of a block of a coded length, header included where there is one. */
+double alqi_cli_block_bytes(const struct alqi_cli_estimator *estimator,
+                            uint64_t length);
+struct alqi_cli_weight alqi_cli_weigh(struct alqi_cli_estimator *estimator,
+                                      uint64_t length);
+
+void alqi_cli_sum_add(struct alqi_cli_sum *sum,
+                      const struct alqi_cli_weight *weight, double life_us,
+                      uint64_t n_samples);
+void alqi_cli_sum_join(struct alqi_cli_sum *sum,
+                       const struct alqi_cli_sum *other);
+
+/* One standard error. */
+double alqi_cli_stderr(double variance);
+/* Mean lifetime of the objects in a sum; 0 of none. */
+double alqi_cli_mean_life_us(const struct alqi_cli_sum *sum);
+
+#endif

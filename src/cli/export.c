@@ -1,0 +1,176 @@
+/* export.c -- aliquot export: options and the table of formats */
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/cli.h"
+#include "cli/export.h"
+#include "cli/output.h"
+#include "cli/text.h"
+
+#define FORMAT_CHOICES "folded csv"
+
+enum {
+    ID_FORMAT = 256,
+    ID_LIVE,
+    ID_PEAK,
+    ID_ALLOCATED,
+    ID_LEAKS,
+    ID_MIN_LIFE,
+    ID_WEIGHT,
+    ID_FOLD
+};
+
+static const double TEMPORARY_US = 1000;
+
+/* In the order of FORMAT_CHOICES. */
+static const struct alqi_cli_export_format formats[] = {
+    {"folded", ".folded", alqi_cli_export_folded},
+    {"csv", ".csv", alqi_cli_export_csv},
+};
+
+const struct alqi_cli_option alqi_cli_export_options[] = {
+    {ID_FORMAT, "format", "F", FORMAT_CHOICES,
+     "folded stacks or csv; else by the suffix of OUT"},
+    {'o', "output", "OUT", NULL, "file to write; '-' is standard output"},
+    {'f', "force", NULL, NULL, "overwrite OUT"},
+    {ID_ALLOCATED, "allocated", NULL, NULL,
+     "weigh by all that was allocated (default)"},
+    {ID_PEAK, "peak", NULL, NULL, "by what was alive at the peak"},
+    {ID_LIVE, "live", NULL, NULL, "by what is alive when the trace ends"},
+    {ID_LEAKS, "leaks", NULL, NULL, "the same: by what was never freed"},
+    {ID_WEIGHT, "weight", "W", ALQI_CLI_WEIGHT_CHOICES,
+     "folded: bytes (default), objects or samples"},
+    {ID_FOLD, "fold-recursion", NULL, NULL,
+     "folded: each function once in a stack"},
+    {'g', "group", "BY", ALQI_CLI_GROUPING_CHOICES,
+     "csv: function (default), line, file or module"},
+    {ID_MIN_LIFE, "min-life", "T", NULL,
+     "only blocks that lived at least T, as 10ms, 1.5s, 2h"},
+    {0, NULL, NULL, NULL, NULL},
+};
+
+struct request {
+    struct alqi_cli_export export;
+    struct alqi_cli_analysis_options options;
+    const struct alqi_cli_export_format *format;
+    const char *path;
+    bool overwrites;
+};
+
+static bool
+set_min_life(struct request *r, const char *value)
+{
+    if (alqi_cli_parse_duration(value, &r->options.min_life_us))
+        return true;
+    alqi_cli_usage(
+        "export",
+        "export: --min-life=%s: write a number and a unit: ns us ms s m h",
+        value);
+    return false;
+}
+
+static bool
+set(void *arg, int id, const char *value)
+{
+    struct request *r = arg;
+
+    switch (id) {
+    case ID_FORMAT:
+        r->format = &formats[alqi_cli_choice(FORMAT_CHOICES, value)];
+        break;
+    case 'o':
+        r->path = value;
+        break;
+    case 'f':
+        r->overwrites = true;
+        break;
+    case ID_LIVE:
+    case ID_LEAKS:
+        r->export.measure = ALQI_CLI_LIVE;
+        break;
+    case ID_PEAK:
+        r->export.measure = ALQI_CLI_PEAK;
+        break;
+    case ID_ALLOCATED:
+        r->export.measure = ALQI_CLI_ALLOCATED;
+        break;
+    case ID_WEIGHT:
+        r->export.weight = (enum alqi_cli_weight_kind)alqi_cli_choice(
+            ALQI_CLI_WEIGHT_CHOICES, value);
+        break;
+    case ID_FOLD:
+        r->export.folds_recursion = true;
+        break;
+    case 'g':
+        r->export.grouping = (enum alqi_cli_grouping)alqi_cli_choice(
+            ALQI_CLI_GROUPING_CHOICES, value);
+        break;
+    case ID_MIN_LIFE:
+        return set_min_life(r, value);
+    }
+    return true;
+}
+
+static int
+format_find(struct request *r)
+{
+    if (r->path == NULL)
+        return alqi_cli_usage("export",
+                              "export: where to? Write -o FILE, or -o -");
+    for (size_t i = 0; r->format == NULL && i < ALQI_COUNT_OF(formats); i++) {
+        size_t n = strlen(r->path);
+        size_t k = strlen(formats[i].suffix);
+
+        if (n > k && strcmp(r->path + n - k, formats[i].suffix) == 0)
+            r->format = &formats[i];
+    }
+    if (r->format == NULL)
+        return alqi_cli_usage("export",
+                              "export: which format? Write --format=F; "
+                              "F is one of: %s",
+                              FORMAT_CHOICES);
+    return -1;
+}
+
+static int
+write_out(struct request *r, struct alqi_cli_input *input)
+{
+    struct alqi_cli_output out;
+    int rc;
+    int rc_write;
+
+    alqi_cli_analysis_run(&r->export.analysis, input, &r->options);
+    rc = alqi_cli_input_finish(input);
+    rc_write = alqi_cli_output_open(&out, r->path, r->overwrites);
+    if (rc_write < 0) {
+        r->format->write(&r->export, out.file);
+        rc_write = alqi_cli_output_close(&out);
+    }
+    alqi_cli_analysis_free(&r->export.analysis);
+    return rc_write != ALQI_CLI_OK ? rc_write : rc;
+}
+
+int
+alqi_cli_export(int argc, char **argv)
+{
+    struct request r;
+    struct alqi_cli_input *input;
+    const char *path;
+    int first;
+    int rc;
+
+    memset(&r, 0, sizeof r);
+    r.options.temporary_us = TEMPORARY_US;
+    rc = alqi_cli_parse("export", argc, argv, set, &r, &first);
+    if (rc < 0)
+        rc = alqi_cli_one_operand("export", argc, argv, first, &path);
+    if (rc < 0)
+        rc = format_find(&r);
+    if (rc < 0)
+        rc = alqi_cli_input_open(path, NULL, NULL, &input);
+    if (rc >= 0)
+        return rc;
+    rc = write_out(&r, input);
+    alqi_cli_input_drop(input);
+    return rc;
+}

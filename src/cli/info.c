@@ -1,0 +1,230 @@
+/* info.c -- aliquot info: what a trace holds, without the stacks */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/analysis.h"
+#include "cli/cli.h"
+#include "cli/text.h"
+
+enum { TEXT_BYTES = 4096, LABEL = 18 };
+
+const struct alqi_cli_option alqi_cli_info_options[] = {
+    {0, NULL, NULL, NULL, NULL},
+};
+
+static bool
+set(void *arg, int id, const char *value)
+{
+    (void)arg;
+    (void)id;
+    (void)value;
+    return true;
+}
+
+static void
+label(const char *text)
+{
+    printf("%-*s", LABEL, text);
+}
+
+/* A line with a text from the trace; none when the text is empty. */
+static void
+text_line(const char *name, const char *text)
+{
+    char clean[TEXT_BYTES];
+
+    if (text[0] == '\0')
+        return;
+    alqi_cli_clean(clean, sizeof clean, text);
+    label(name);
+    printf("%s\n", clean);
+}
+
+static void
+program(const struct alqi_cli_analysis *a, const char *path)
+{
+    const struct alqi_ctf_info *info = a->info;
+
+    text_line("trace", path);
+    text_line("program", info->executable);
+    text_line("command", alqi_cli_names_text(a->names, a->notes.cmdline));
+    text_line("host", info->host);
+    label("pid");
+    printf("%" PRIu64 "\n", info->pid);
+    text_line("context", info->context);
+    text_line("parameters", info->params);
+    label("start");
+    printf("%s\n", alqi_cli_text_time(info->start_us).text);
+    label("duration");
+    printf("%s (%" PRIu64 " µs)\n",
+           alqi_cli_text_duration((double)a->end_us).text, a->end_us);
+    text_line("ended", alqi_cli_names_text(a->names, a->notes.ended));
+    label("format");
+    printf("memtrace version %u, %s\n", info->version,
+           a->estimator.is_bytes ? "lengths in bytes" : "lengths in words");
+}
+
+static void
+counts(const struct alqi_cli_analysis *a)
+{
+    label("sampling");
+    if (!a->estimator.has_rate)
+        printf("unknown: the header says %g\n", a->info->rate);
+    else if (a->estimator.lambda >= 1)
+        printf("every block\n");
+    else
+        printf("%g samples for each %s, one for each %s\n", a->info->rate,
+               a->estimator.is_bytes ? "byte" : "word",
+               alqi_cli_text_bytes(a->estimator.interval_bytes).text);
+    label("samples");
+    printf("%" PRIu64 " in %" PRIu64 " blocks\n", a->n_samples, a->n_allocs);
+    label("events");
+    printf("%" PRIu64 " allocations, %" PRIu64 " promotions, %" PRIu64
+           " frees\n",
+           a->n_allocs, a->n_promotes, a->n_frees);
+    label("call stacks");
+    printf("%u\n", a->n_sites);
+    label("largest block");
+    printf("%s (%.0f bytes)\n", alqi_cli_text_bytes(a->largest_bytes).text,
+           a->largest_bytes);
+}
+
+static void
+estimate_line(const char *name, const struct alqi_cli_analysis *a,
+              const struct alqi_cli_sum *s)
+{
+    label(name);
+    printf("%s", alqi_cli_text_bytes(s->bytes).text);
+    if (a->estimator.lambda < 1)
+        printf(" ± %s",
+               alqi_cli_text_bytes(alqi_cli_stderr(s->bytes_var)).text);
+    printf(" in %s blocks", alqi_cli_text_count(s->objects).text);
+    if (a->end_us > 0)
+        printf(", %s/s",
+               alqi_cli_text_bytes(s->bytes * 1e6 / (double)a->end_us).text);
+    putchar('\n');
+}
+
+/* Shares by samples, as each sample stands for the same number of words. */
+static void
+managed(const struct alqi_cli_analysis *a)
+{
+    const struct alqi_cli_sum *minor = &a->by_source[ALQI_CTF_MINOR];
+
+    estimate_line("minor heap", a, minor);
+    estimate_line("major heap", a, &a->by_source[ALQI_CTF_MAJOR]);
+    estimate_line("external", a, &a->by_source[ALQI_CTF_EXTERNAL]);
+    label("promoted");
+    if (minor->n_samples == 0)
+        printf("nothing was allocated in the minor heap\n");
+    else
+        printf("%s of the minor heap's samples\n",
+               alqi_cli_text_percent((double)a->promoted.n_samples /
+                                     (double)minor->n_samples)
+                   .text);
+}
+
+static void
+estimates(const struct alqi_cli_analysis *a)
+{
+    estimate_line("allocated", a, &a->totals[ALQI_CLI_ALLOCATED]);
+    if (!a->estimator.is_bytes)
+        managed(a);
+    label("live at end");
+    printf("%s\n", alqi_cli_text_bytes(a->totals[ALQI_CLI_LIVE].bytes).text);
+    label("peak");
+    printf("%s at %s\n",
+           alqi_cli_text_bytes(a->totals[ALQI_CLI_PEAK].bytes).text,
+           alqi_cli_text_duration((double)a->peak_us).text);
+}
+
+static void
+threads(const struct alqi_cli_analysis *a)
+{
+    const struct alqi_cli_notes *n = &a->notes;
+
+    if (n->n_threads == 0)
+        return;
+    label("threads");
+    printf("%u\n", n->n_threads);
+    for (uint32_t i = 0; i < n->threads_capacity; i++) {
+        const struct alqi_cli_thread *t = &n->threads[i];
+
+        if (t->is_seen)
+            printf(
+                "  %-6u tid %-8" PRIu64 " %-16s %" PRIu64 " sampled blocks\n",
+                i, t->tid, alqi_cli_names_text(a->names, t->name), t->n_allocs);
+    }
+}
+
+static void
+modules(const struct alqi_cli_analysis *a)
+{
+    const struct alqi_cli_notes *n = &a->notes;
+
+    if (n->n_modules == 0)
+        return;
+    label("modules");
+    printf("%u\n", n->n_modules);
+    for (uint32_t i = 0; i < n->n_modules; i++) {
+        const struct alqi_cli_module_note *m = &n->modules[i];
+        const char *id = alqi_cli_names_text(a->names, m->build_id);
+
+        printf("  %016" PRIx64 "-%016" PRIx64 " %-40s %s\n", m->start, m->end,
+               id[0] != '\0' ? id : "[no build-id]",
+               alqi_cli_names_text(a->names, m->path));
+    }
+}
+
+static void
+losses(const struct alqi_cli_analysis *a)
+{
+    const struct alqi_cli_notes *n = &a->notes;
+
+    bool is_1st = true;
+
+    for (size_t i = 0; i < ALQI_CLI_N_COUNTERS; i++)
+        if (n->counts[i] > 0) {
+            label(is_1st ? "noted" : "");
+            printf("%" PRIu64 " %s\n", n->counts[i], alqi_cli_counters[i].text);
+            is_1st = false;
+        }
+    if (is_1st && n->has_end) {
+        label("noted");
+        printf("nothing was dropped\n");
+    }
+    if (a->n_strange > 0) {
+        label("strange events");
+        printf("%" PRIu64 " ('aliquot check' tells more)\n", a->n_strange);
+    }
+}
+
+int
+alqi_cli_info(int argc, char **argv)
+{
+    const struct alqi_cli_analysis_options options = {0, 0};
+    struct alqi_cli_input *input;
+    struct alqi_cli_analysis a;
+    const char *path;
+    int first;
+    int rc = alqi_cli_parse("info", argc, argv, set, NULL, &first);
+
+    if (rc < 0)
+        rc = alqi_cli_one_operand("info", argc, argv, first, &path);
+    if (rc < 0)
+        rc = alqi_cli_input_open(path, NULL, NULL, &input);
+    if (rc >= 0)
+        return rc;
+    alqi_cli_analysis_run(&a, input, &options);
+    rc = alqi_cli_input_finish(input);
+    program(&a, alqi_cli_input_name(input));
+    counts(&a);
+    estimates(&a);
+    losses(&a);
+    threads(&a);
+    modules(&a);
+    alqi_cli_analysis_free(&a);
+    alqi_cli_input_drop(input);
+    return rc;
+}

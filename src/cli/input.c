@@ -1,0 +1,326 @@
+/* input.c -- see input.h
+ *
+ * Bytes go through one big buffer.  While a large file is read and stderr is
+ * a terminal, a line there tells how far, ten times a second at most. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/input.h"
+#include "cli/input_raw.h"
+#include "wire/raw.h"
+
+enum {
+    BUFFER_BYTES = 256 * 1024,
+    PROGRESS_FROM_BYTES = 8 * 1024 * 1024,
+    PROGRESS_EVERY_MS = 100,
+    WARNINGS_SHOWN = 10,
+    MAGIC_BYTES = 8
+};
+
+struct alqi_cli_input {
+    const char *path;
+    int fd;
+    int read_errno;
+    uint64_t size_bytes; /* 0 when it cannot be known */
+    uint64_t read_bytes; /* from fd so far            */
+    size_t used, filled; /* of buffer                 */
+    bool shows_progress;
+    uint64_t shown_ms;
+    bool said_damage;
+    uint64_t n_warnings;
+    alqi_ctf_warn_fn *warn;
+    void *warn_arg;
+    struct alqi_ctf_reader *reader;
+    unsigned char buffer[BUFFER_BYTES];
+};
+
+bool
+alqi_cli_input_is_raw(const void *bytes, size_t n)
+{
+    return n >= MAGIC_BYTES && memcmp(bytes, ALQI_RAW_MAGIC, MAGIC_BYTES) == 0;
+}
+
+static uint64_t
+now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void
+progress_clear(struct alqi_cli_input *in)
+{
+    if (in->shown_ms != 0)
+        fputs("\r\033[K", stderr);
+    in->shown_ms = 0;
+}
+
+static void
+progress_show(struct alqi_cli_input *in)
+{
+    uint64_t now;
+
+    if (!in->shows_progress || in->read_bytes < PROGRESS_FROM_BYTES)
+        return;
+    now = now_ms();
+    if (now - in->shown_ms < PROGRESS_EVERY_MS)
+        return;
+    in->shown_ms = now;
+    if (in->size_bytes != 0)
+        fprintf(stderr, "\r\033[Kreading %.40s  %3.0f %%", in->path,
+                100.0 * (double)in->read_bytes / (double)in->size_bytes);
+    else
+        fprintf(stderr, "\r\033[Kreading  %.0f MiB",
+                (double)in->read_bytes / 1048576.0);
+}
+
+static bool
+buffer_fill(struct alqi_cli_input *in)
+{
+    ssize_t n;
+
+    do
+        n = read(in->fd, in->buffer, BUFFER_BYTES);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) {
+        in->read_errno = errno;
+        return false;
+    }
+    in->used = 0;
+    in->filled = (size_t)n;
+    in->read_bytes += (uint64_t)n;
+    progress_show(in);
+    return true;
+}
+
+static ptrdiff_t
+input_read(void *arg, void *bytes, size_t n)
+{
+    struct alqi_cli_input *in = arg;
+    size_t left;
+
+    if (in->read_errno != 0 || (in->used == in->filled && !buffer_fill(in)))
+        return -1;
+    left = in->filled - in->used;
+    if (n > left)
+        n = left;
+    memcpy(bytes, in->buffer + in->used, n);
+    in->used += n;
+    return (ptrdiff_t)n;
+}
+
+static void
+input_warn(void *arg, uint64_t offset_bytes, const char *text)
+{
+    struct alqi_cli_input *in = arg;
+
+    in->n_warnings++;
+    if (in->warn != NULL) {
+        in->warn(in->warn_arg, offset_bytes, text);
+        return;
+    }
+    progress_clear(in);
+    if (in->n_warnings <= WARNINGS_SHOWN)
+        alqi_cli_say("%s: at byte %llu: %s", in->path,
+                     (unsigned long long)offset_bytes, text);
+    else if (in->n_warnings == WARNINGS_SHOWN + 1)
+        alqi_cli_say("%s: more warnings; 'aliquot check' lists them all",
+                     in->path);
+}
+
+static int
+file_open(struct alqi_cli_input *in)
+{
+    struct stat st;
+
+    if (strcmp(in->path, "-") == 0) {
+        in->fd = STDIN_FILENO;
+        in->path = "standard input";
+    } else {
+        in->fd = open(in->path, O_RDONLY | O_CLOEXEC);
+    }
+    if (in->fd < 0 || fstat(in->fd, &st) != 0) {
+        alqi_cli_say("cannot open %s: %s", in->path, strerror(errno));
+        return ALQI_CLI_UNREADABLE;
+    }
+    if (S_ISDIR(st.st_mode)) {
+        alqi_cli_say("%s is a directory; name a trace in it", in->path);
+        return ALQI_CLI_UNREADABLE;
+    }
+    if (S_ISREG(st.st_mode))
+        in->size_bytes = (uint64_t)st.st_size;
+    in->shows_progress = isatty(STDERR_FILENO) != 0;
+    return -1;
+}
+
+/* Reads the first bytes; a raw recording is replaced by the trace it makes. */
+static int
+begin(struct alqi_cli_input *in)
+{
+    bool is_stdin = in->fd == STDIN_FILENO;
+    int fd;
+
+    if (!buffer_fill(in) || !alqi_cli_input_is_raw(in->buffer, in->filled))
+        return -1;
+    fd = alqi_cli_input_raw_open(is_stdin ? "/dev/stdin" : in->path);
+    if (fd < 0)
+        return ALQI_CLI_UNREADABLE;
+    if (!is_stdin)
+        close(in->fd);
+    in->fd = fd;
+    in->size_bytes = 0;
+    in->read_bytes = 0;
+    in->used = in->filled = 0;
+    return -1;
+}
+
+/* What the first bytes look like, for people who named the wrong file. */
+static const char *
+guess(const struct alqi_cli_input *in)
+{
+    static const struct {
+        const char *magic;
+        size_t n;
+        const char *text;
+    } kinds[] = {
+        {"\xFD"
+         "7zXZ",
+         5, "it is compressed: xzcat FILE | aliquot ... -"},
+        {"\x1F\x8B", 2, "it is compressed: zcat FILE | aliquot ... -"},
+        {"\x28\xB5\x2F\xFD", 4,
+         "it is compressed: zstdcat FILE | "
+         "aliquot ... -"},
+        {"\x7F"
+         "ELF",
+         4, "it is a program; record it first: aliquot record PROGRAM"},
+    };
+
+    if (in->read_bytes == 0)
+        return "it is empty";
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (in->filled >= kinds[i].n && in->read_bytes == in->filled &&
+            memcmp(in->buffer, kinds[i].magic, kinds[i].n) == 0)
+            return kinds[i].text;
+    return NULL;
+}
+
+static int
+open_failed(struct alqi_cli_input *in, enum alq_status st)
+{
+    const char *why =
+        in->reader != NULL ? alqi_ctf_reader_error(in->reader) : "";
+    const char *hint = guess(in);
+
+    if (in->read_errno != 0)
+        alqi_cli_say("cannot read %s: %s", in->path, strerror(in->read_errno));
+    else if (hint != NULL)
+        alqi_cli_say("%s is not a trace; %s", in->path, hint);
+    else
+        alqi_cli_say("%s is not a readable trace: %s", in->path,
+                     why[0] != '\0' ? why : alq_status_text(st));
+    return ALQI_CLI_UNREADABLE;
+}
+
+int
+alqi_cli_input_open(const char *path, alqi_ctf_warn_fn *warn, void *warn_arg,
+                    struct alqi_cli_input **out)
+{
+    struct alqi_cli_input *in = alqi_cli_realloc(NULL, 1, sizeof *in);
+    enum alq_status st;
+    int rc;
+
+    memset(in, 0, offsetof(struct alqi_cli_input, buffer));
+    in->path = path;
+    in->warn = warn;
+    in->warn_arg = warn_arg;
+    rc = file_open(in);
+    if (rc < 0)
+        rc = begin(in);
+    if (rc >= 0)
+        goto fail_open;
+    st = alqi_ctf_reader_open(input_read, in, input_warn, in, &in->reader);
+    if (st != ALQ_OK) {
+        rc = open_failed(in, st);
+        goto fail_open;
+    }
+    *out = in;
+    return -1;
+
+fail_open:
+    alqi_cli_input_drop(in);
+    return rc;
+}
+
+void
+alqi_cli_input_drop(struct alqi_cli_input *in)
+{
+    if (in == NULL)
+        return;
+    progress_clear(in);
+    if (in->reader != NULL)
+        alqi_ctf_reader_drop(in->reader);
+    if (in->fd > STDERR_FILENO)
+        close(in->fd);
+    free(in);
+}
+
+const char *
+alqi_cli_input_name(const struct alqi_cli_input *in)
+{
+    return in->path;
+}
+
+struct alqi_ctf_reader *
+alqi_cli_input_reader(struct alqi_cli_input *in)
+{
+    return in->reader;
+}
+
+bool
+alqi_cli_input_next(struct alqi_cli_input *in, struct alqi_ctf_event *event)
+{
+    int got = alqi_ctf_reader_next(in->reader, event);
+
+    if (got <= 0)
+        progress_clear(in);
+    return got > 0;
+}
+
+const char *
+alqi_cli_input_damage(const struct alqi_cli_input *in)
+{
+    if (in->read_errno != 0)
+        return strerror(in->read_errno);
+    return alqi_ctf_reader_error(in->reader);
+}
+
+uint64_t
+alqi_cli_input_n_warnings(const struct alqi_cli_input *in)
+{
+    return in->n_warnings;
+}
+
+int
+alqi_cli_input_finish(struct alqi_cli_input *in)
+{
+    const char *damage = alqi_cli_input_damage(in);
+
+    if (damage[0] == '\0')
+        return ALQI_CLI_OK;
+    if (!in->said_damage)
+        alqi_cli_say("%s is damaged: %s\n"
+                     "aliquot: what is shown stops there; "
+                     "'aliquot check' tells more",
+                     in->path, damage);
+    in->said_damage = true;
+    return ALQI_CLI_UNREADABLE;
+}

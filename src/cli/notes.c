@@ -1,0 +1,197 @@
+/* notes.c -- see notes.h */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/cli.h"
+#include "cli/notes.h"
+#include "wire/side.h"
+
+/* A location code is an address, with the number of modules that lay there
+ * before above bit 47 (convert.c, .inv.code). */
+enum { VALUE_MAX = 4096, THREADS_MAX = 65536, CODE_REUSE_SHIFT = 47 };
+
+const struct alqi_cli_counter alqi_cli_counters[ALQI_CLI_N_COUNTERS] = {
+    {"dropped_nested", "samples dropped: the profiler was interrupted", true},
+    {"dropped_nomem", "samples dropped: no memory for its tables", true},
+    {"dropped_space", "samples dropped: no room in the file", true},
+    {"dropped_cap", "samples dropped: too many blocks at once", true},
+    {"lost_frees", "frees lost: their blocks count as never freed", true},
+    {"damaged_chunks", "parts of the recording damaged and left out", true},
+    {"stacks_incomplete", "stacks end before the first frame", true},
+    {"stacks_truncated", "stacks cut at the depth limit", true},
+    {"inherited_frees", "frees of blocks from before the fork", false},
+    {"deepbind_dropped", "dlopen calls that lost RTLD_DEEPBIND", false},
+    {"overhead_ns", "nanoseconds spent recording samples", false},
+};
+
+void
+alqi_cli_notes_init(struct alqi_cli_notes *notes, struct alqi_cli_names *names)
+{
+    memset(notes, 0, sizeof *notes);
+    notes->names = names;
+}
+
+void
+alqi_cli_notes_free(struct alqi_cli_notes *notes)
+{
+    free(notes->threads);
+    free(notes->modules);
+}
+
+static uint64_t
+number(const char *line, const char *key, int base)
+{
+    char value[32];
+
+    if (!alqi_side_get(line, key, value, sizeof value))
+        return 0;
+    return strtoull(value, NULL, base);
+}
+
+static uint32_t
+name(struct alqi_cli_notes *notes, const char *line, const char *key)
+{
+    char value[VALUE_MAX];
+
+    if (!alqi_side_get(line, key, value, sizeof value))
+        return ALQI_CLI_NO_NAME;
+    return alqi_cli_names_intern(notes->names, value);
+}
+
+/* An array that holds n; doubles at powers of two. */
+static void *
+room(void *array, uint32_t n, size_t each_bytes)
+{
+    if ((n & (n - 1)) != 0)
+        return array;
+    return alqi_cli_realloc(array, n == 0 ? 1 : 2 * (size_t)n, each_bytes);
+}
+
+/* Threads are numbered from 0 without large gaps; a table by number keeps the
+ * look-up at one load, and the cap keeps a forged number from filling memory:
+ * threads beyond it share the last row. */
+static uint32_t
+thread_at(struct alqi_cli_notes *notes, uint64_t index)
+{
+    uint32_t i = index < THREADS_MAX ? (uint32_t)index : THREADS_MAX - 1;
+
+    if (i >= notes->threads_capacity) {
+        uint32_t n = 2 * i + 8;
+
+        notes->threads =
+            alqi_cli_realloc(notes->threads, n, sizeof *notes->threads);
+        memset(notes->threads + notes->threads_capacity, 0,
+               (n - notes->threads_capacity) * sizeof *notes->threads);
+        notes->threads_capacity = n;
+    }
+    if (!notes->threads[i].is_seen)
+        notes->n_threads++;
+    notes->threads[i].is_seen = true;
+    return i;
+}
+
+static void
+take_thread(struct alqi_cli_notes *notes, const char *line)
+{
+    uint32_t i = thread_at(notes, number(line, "index", 10));
+
+    notes->threads[i].tid = number(line, "tid", 10);
+    notes->threads[i].name = name(notes, line, "name");
+}
+
+static void
+take_module(struct alqi_cli_notes *notes, const char *line)
+{
+    struct alqi_cli_module_note *m;
+    uint64_t reuse = number(line, "reuse", 10);
+
+    notes->modules =
+        room(notes->modules, notes->n_modules, sizeof *notes->modules);
+    m = &notes->modules[notes->n_modules++];
+    m->start = number(line, "start", 16);
+    m->end = number(line, "end", 16);
+    m->bias = number(line, "bias", 16);
+    m->path = name(notes, line, "path");
+    m->build_id = name(notes, line, "build_id");
+    alqi_cli_names_add_module(notes->names,
+                              m->start | reuse << CODE_REUSE_SHIFT,
+                              m->end | reuse << CODE_REUSE_SHIFT,
+                              alqi_cli_names_text(notes->names, m->path));
+}
+
+static void
+take_end(struct alqi_cli_notes *notes, const char *line)
+{
+    notes->has_end = true;
+    for (size_t i = 0; i < ALQI_CLI_N_COUNTERS; i++)
+        notes->counts[i] = number(line, alqi_cli_counters[i].key, 10);
+    notes->ended = name(notes, line, "ended");
+}
+
+static void
+take_cmdline(struct alqi_cli_notes *notes, const char *line)
+{
+    char text[VALUE_MAX] = "";
+    char value[VALUE_MAX];
+    char key[16];
+    size_t used = 0;
+
+    for (unsigned i = 0;; i++) {
+        int n;
+
+        snprintf(key, sizeof key, "arg%u", i);
+        if (!alqi_side_get(line, key, value, sizeof value))
+            break;
+        n = snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? " " : "",
+                     value);
+        used += (size_t)n;
+        if (used >= sizeof text)
+            break;
+    }
+    notes->cmdline = alqi_cli_names_intern(notes->names, text);
+}
+
+static void
+take_text(struct alqi_cli_notes *notes, const char *line)
+{
+    static const struct {
+        const char *word;
+        void (*take)(struct alqi_cli_notes *notes, const char *line);
+    } kinds[] = {{"thread", take_thread},
+                 {"module", take_module},
+                 {"end", take_end},
+                 {"cmdline", take_cmdline}};
+    size_t n = strcspn(line, " ");
+
+    for (size_t i = 0; i < ALQI_COUNT_OF(kinds); i++)
+        if (strlen(kinds[i].word) == n && memcmp(line, kinds[i].word, n) == 0)
+            kinds[i].take(notes, line);
+}
+
+bool
+alqi_cli_notes_take(struct alqi_cli_notes *notes,
+                    const struct alqi_ctf_location *location)
+{
+    uint64_t kind = location->code & ALQI_SIDE_KIND_MASK;
+
+    if (!alqi_side_is(location->code))
+        return false;
+    notes->has_any = true;
+    if (kind == ALQI_SIDE_THREAD) {
+        notes->has_thread = true;
+        notes->thread = location->code & ALQI_SIDE_NUMBER_MASK;
+        notes->thread_at = thread_at(notes, notes->thread);
+    } else if (kind == ALQI_SIDE_TEXT && location->n_entries == 1) {
+        take_text(notes, location->entries[0].function);
+    }
+    return true;
+}
+
+void
+alqi_cli_notes_count(struct alqi_cli_notes *notes)
+{
+    if (notes->has_thread)
+        notes->threads[notes->thread_at].n_allocs++;
+}

@@ -1,0 +1,63 @@
+/* notes.h -- what the side records of a trace tell: threads, modules, how it
+ * ended and what was dropped (wire/side.h) */
+#ifndef ALQI_CLI_NOTES_H
+#define ALQI_CLI_NOTES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/names.h"
+#include "wire/ctf.h"
+
+struct alqi_cli_thread {
+    bool is_seen;
+    uint64_t tid;
+    uint32_t name;
+    uint64_t n_allocs; /* sampled ones */
+};
+
+struct alqi_cli_module_note {
+    uint64_t start, end, bias;
+    uint32_t path;
+    uint32_t build_id;
+};
+
+/* What a recording counts beside its events. */
+enum { ALQI_CLI_N_COUNTERS = 11 };
+
+struct alqi_cli_counter {
+    const char *key; /* in the end record, and in JSON */
+    const char *text;
+    bool is_loss; /* figures are less true for it: the report says so */
+};
+
+extern const struct alqi_cli_counter alqi_cli_counters[ALQI_CLI_N_COUNTERS];
+
+struct alqi_cli_notes {
+    struct alqi_cli_names *names;
+    struct alqi_cli_thread *threads; /* by thread index, not all seen */
+    uint32_t threads_capacity, n_threads;
+    struct alqi_cli_module_note *modules;
+    uint32_t n_modules;
+    uint64_t thread; /* index of the one whose allocations follow */
+    uint32_t thread_at;
+    bool has_thread;
+    bool has_any; /* any side record: one of our own traces */
+    bool has_end;
+    uint64_t counts[ALQI_CLI_N_COUNTERS];
+    uint32_t ended;   /* name: exit, killed, running */
+    uint32_t cmdline; /* name, words separated by blanks */
+};
+
+void alqi_cli_notes_init(struct alqi_cli_notes *notes,
+                         struct alqi_cli_names *names);
+void alqi_cli_notes_free(struct alqi_cli_notes *notes);
+
+/* Takes a location event; false when it is no side record. */
+bool alqi_cli_notes_take(struct alqi_cli_notes *notes,
+                         const struct alqi_ctf_location *location);
+
+/* Counts one sampled allocation for the thread that makes them now. */
+void alqi_cli_notes_count(struct alqi_cli_notes *notes);
+
+#endif

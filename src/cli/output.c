@@ -1,0 +1,47 @@
+/* output.c -- see output.h */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/output.h"
+
+int
+alqi_cli_output_open(struct alqi_cli_output *o, const char *path,
+                     bool overwrites)
+{
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
+    int fd;
+
+    o->path = path;
+    o->file = stdout;
+    if (strcmp(path, "-") == 0)
+        return -1;
+    fd = open(path, flags | (overwrites ? O_TRUNC : O_EXCL), 0666);
+    if (fd < 0 && errno == EEXIST) {
+        alqi_cli_say("%s exists; -f overwrites it", path);
+        return ALQI_CLI_USAGE;
+    }
+    if (fd < 0 || (o->file = fdopen(fd, "w")) == NULL) {
+        alqi_cli_say("cannot create %s: %s", path, strerror(errno));
+        return ALQI_CLI_UNREADABLE;
+    }
+    return -1;
+}
+
+int
+alqi_cli_output_close(struct alqi_cli_output *o)
+{
+    bool bad = ferror(o->file) != 0;
+
+    if (o->file == stdout)
+        return ALQI_CLI_OK; /* main looks after it */
+    if (fclose(o->file) != 0)
+        bad = true;
+    if (!bad)
+        return ALQI_CLI_OK;
+    alqi_cli_say("cannot write %s: %s", o->path, strerror(errno));
+    unlink(o->path);
+    return ALQI_CLI_UNREADABLE;
+}

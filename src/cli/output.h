@@ -1,0 +1,19 @@
+/* output.h -- files that verbs write: never over an existing one unasked */
+#ifndef ALQI_CLI_OUTPUT_H
+#define ALQI_CLI_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct alqi_cli_output {
+    const char *path; /* "-" is standard output */
+    FILE *file;
+};
+
+/* -1 to go on, or the exit status; the reason has been said. */
+int alqi_cli_output_open(struct alqi_cli_output *output, const char *path,
+                         bool overwrites);
+/* ALQI_CLI_OK when all was written, else said, and the file is removed. */
+int alqi_cli_output_close(struct alqi_cli_output *output);
+
+#endif

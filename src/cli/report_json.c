@@ -1,0 +1,265 @@
+/* report_json.c -- the report as one JSON object, documented in
+ * aliquot-report(1)
+ *
+ * Every quantity is an integer with its unit in the key; a standard error
+ * stands beside each estimate.  A change of meaning raises "schema". */
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/report.h"
+#include "cli/text.h"
+
+enum { SCHEMA = 1, KEY_BYTES = 64, TEXT_BYTES = 4096 };
+
+static json_t *
+whole(double x)
+{
+    return json_integer(fabs(x) < 9e18 ? llround(x) : INT64_MAX);
+}
+
+static void
+put(json_t *object, const char *prefix, const char *key, json_t *value)
+{
+    char name[KEY_BYTES];
+
+    snprintf(name, sizeof name, "%s_%s", prefix, key);
+    json_object_set_new(object, name, value);
+}
+
+static void
+put_sum(json_t *object, const char *prefix, const struct alqi_cli_sum *s)
+{
+    put(object, prefix, "bytes", whole(s->bytes));
+    put(object, prefix, "bytes_stderr", whole(alqi_cli_stderr(s->bytes_var)));
+    put(object, prefix, "objects", whole(s->objects));
+    put(object, prefix, "objects_stderr",
+        whole(alqi_cli_stderr(s->objects_var)));
+    put(object, prefix, "samples", json_integer((json_int_t)s->n_samples));
+    put(object, prefix, "sampled_blocks",
+        json_integer((json_int_t)s->n_blocks));
+    put(object, prefix, "average_life_us", whole(alqi_cli_mean_life_us(s)));
+}
+
+static void
+put_sums(json_t *object, const struct alqi_cli_sum *sums)
+{
+    for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
+        put_sum(object, alqi_cli_measure_name((enum alqi_cli_measure)m),
+                &sums[m]);
+}
+
+static json_t *
+clean(const char *text)
+{
+    char out[TEXT_BYTES];
+
+    alqi_cli_clean(out, sizeof out, text);
+    return json_string(out);
+}
+
+static json_t *
+name(const struct alqi_cli_report *r, uint32_t number)
+{
+    return json_string(alqi_cli_names_text(r->analysis.names, number));
+}
+
+static json_t *
+program(const struct alqi_cli_report *r)
+{
+    const struct alqi_ctf_info *info = r->analysis.info;
+    json_t *o = json_object();
+
+    json_object_set_new(o, "executable", clean(info->executable));
+    json_object_set_new(o, "command", name(r, r->analysis.notes.cmdline));
+    json_object_set_new(o, "pid", json_integer((json_int_t)info->pid));
+    json_object_set_new(o, "host", clean(info->host));
+    json_object_set_new(o, "context", clean(info->context));
+    json_object_set_new(o, "start_us",
+                        json_integer((json_int_t)info->start_us));
+    return o;
+}
+
+static json_t *
+recording(const struct alqi_cli_report *r)
+{
+    const struct alqi_cli_analysis *a = &r->analysis;
+    const struct alqi_cli_notes *n = &a->notes;
+    json_t *o = json_object();
+
+    json_object_set_new(
+        o, "is_complete",
+        json_boolean(alqi_cli_input_damage(r->input)[0] == '\0'));
+    json_object_set_new(
+        o, "warnings",
+        json_integer((json_int_t)alqi_cli_input_n_warnings(r->input)));
+    json_object_set_new(o, "strange_events",
+                        json_integer((json_int_t)a->n_strange));
+    json_object_set_new(
+        o, "is_exact",
+        json_boolean(a->estimator.has_rate && a->estimator.lambda >= 1));
+    json_object_set_new(o, "samples_per_word", json_real(a->info->rate));
+    json_object_set_new(o, "word_bits", json_integer(a->info->word_bits));
+    json_object_set_new(o, "interval_bytes",
+                        whole(a->estimator.interval_bytes));
+    json_object_set_new(o, "ended", name(r, n->ended));
+    for (size_t i = 0; i < ALQI_CLI_N_COUNTERS; i++)
+        json_object_set_new(o, alqi_cli_counters[i].key,
+                            json_integer((json_int_t)n->counts[i]));
+    return o;
+}
+
+static void
+put_frame(const struct alqi_cli_report *r, json_t *o,
+          const struct alqi_cli_frame *f)
+{
+    json_object_set_new(o, "function", name(r, f->function));
+    json_object_set_new(o, "file", name(r, f->file));
+    json_object_set_new(o, "line", json_integer(f->line));
+    json_object_set_new(o, "module", name(r, f->module));
+}
+
+/* Innermost frame first. */
+static json_t *
+stack(struct alqi_cli_report *r, const struct alqi_cli_site *site,
+      struct alqi_cli_frame **frames, uint32_t *capacity)
+{
+    json_t *o = json_object();
+    json_t *list = json_array();
+    uint32_t n =
+        alqi_cli_stack_frames(&r->analysis, site->node, frames, capacity);
+
+    put_sums(o, site->sums);
+    while (n-- > 0) {
+        json_t *f = json_object();
+
+        put_frame(r, f, &(*frames)[n]);
+        json_array_append_new(list, f);
+    }
+    json_object_set_new(o, "frames", list);
+    return o;
+}
+
+/* What a group has in common. */
+static json_t *
+site_head(struct alqi_cli_report *r, const struct alqi_cli_group *g)
+{
+    struct alqi_cli_frame f = g->frame;
+    json_t *o = json_object();
+
+    if (r->grouping != ALQI_CLI_BY_LINE)
+        f.line = 0;
+    if (r->grouping >= ALQI_CLI_BY_FILE)
+        f.function = ALQI_CLI_NO_NAME;
+    if (r->grouping == ALQI_CLI_BY_MODULE)
+        f.file = ALQI_CLI_NO_NAME;
+    put_frame(r, o, &f);
+    put_sums(o, g->sums);
+    return o;
+}
+
+/* By group, the heaviest first. */
+static int
+compare(const void *left, const void *right, void *arg)
+{
+    const struct alqi_cli_report *r = arg;
+    uint32_t a = *(const uint32_t *)left;
+    uint32_t b = *(const uint32_t *)right;
+    uint32_t g = r->groups.group_of_site[a];
+    uint32_t h = r->groups.group_of_site[b];
+    double x = r->analysis.sites[a].sums[r->measure].bytes;
+    double y = r->analysis.sites[b].sums[r->measure].bytes;
+
+    if (g != h)
+        return g < h ? -1 : 1;
+    if (x != y)
+        return x > y ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+/* The group's stacks, from order[0] on. */
+static json_t *
+stacks(struct alqi_cli_report *r, const uint32_t *order, uint32_t n_sites)
+{
+    struct alqi_cli_frame *frames = NULL;
+    uint32_t capacity = 0;
+    json_t *list = json_array();
+
+    if (r->n_stacks != 0 && r->n_stacks < n_sites)
+        n_sites = (uint32_t)r->n_stacks;
+    for (uint32_t i = 0; i < n_sites; i++)
+        json_array_append_new(
+            list, stack(r, &r->analysis.sites[order[i]], &frames, &capacity));
+    free(frames);
+    return list;
+}
+
+static json_t *
+sites(struct alqi_cli_report *r)
+{
+    uint32_t n = r->groups.n_groups;
+    uint32_t *order =
+        alqi_cli_realloc(NULL, r->analysis.n_sites, sizeof *order);
+    uint32_t at = 0;
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < r->analysis.n_sites; i++)
+        order[i] = i;
+    qsort_r(order, r->analysis.n_sites, sizeof *order, compare, r);
+    if (r->has_top && r->top != 0 && r->top < n)
+        n = (uint32_t)r->top;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct alqi_cli_group *g = &r->groups.groups[i];
+        json_t *o = site_head(r, g);
+
+        json_object_set_new(o, "n_stacks", json_integer(g->n_sites));
+        json_object_set_new(o, "stacks", stacks(r, order + at, g->n_sites));
+        json_array_append_new(list, o);
+        at += g->n_sites;
+    }
+    free(order);
+    return list;
+}
+
+static void
+put_run(json_t *o, const struct alqi_cli_report *r)
+{
+    static const char *const groupings[] = {"function", "line", "file",
+                                            "module"};
+    const struct alqi_cli_analysis *a = &r->analysis;
+
+    json_object_set_new(o, "duration_us", json_integer((json_int_t)a->end_us));
+    json_object_set_new(o, "threads", json_integer(a->notes.n_threads));
+    json_object_set_new(o, "samples", json_integer((json_int_t)a->n_samples));
+    json_object_set_new(o, "sampled_blocks",
+                        json_integer((json_int_t)a->n_allocs));
+    json_object_set_new(o, "sampled_frees",
+                        json_integer((json_int_t)a->n_frees));
+    json_object_set_new(o, "measure",
+                        json_string(alqi_cli_measure_name(r->measure)));
+    json_object_set_new(o, "group", json_string(groupings[r->grouping]));
+    json_object_set_new(o, "min_life_us", whole(a->options.min_life_us));
+    json_object_set_new(o, "temporary_us", whole(a->options.temporary_us));
+}
+
+void
+alqi_cli_report_json(struct alqi_cli_report *r)
+{
+    const struct alqi_cli_analysis *a = &r->analysis;
+    json_t *o = json_object();
+
+    json_object_set_new(o, "schema", json_integer(SCHEMA));
+    json_object_set_new(o, "program", program(r));
+    json_object_set_new(o, "recording", recording(r));
+    put_run(o, r);
+    put_sums(o, a->totals);
+    put_sum(o, "leaked", &a->totals[ALQI_CLI_LIVE]);
+    json_object_set_new(o, "peak_time_us",
+                        json_integer((json_int_t)a->peak_us));
+    json_object_set_new(o, "sites", sites(r));
+    json_dumpf(o, stdout, JSON_INDENT(1));
+    putchar('\n');
+    json_decref(o);
+}

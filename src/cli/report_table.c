@@ -1,0 +1,215 @@
+/* report_table.c -- the table of top sites */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/draw.h"
+#include "cli/report.h"
+#include "cli/text.h"
+
+enum { NAME_BYTES = 512, HOT_PERCENT = 20, WARM_PERCENT = 5 };
+
+static const char *
+heading(const struct alqi_cli_report *r)
+{
+    if (r->is_leaks)
+        return "NEVER FREED";
+    switch (r->measure) {
+    case ALQI_CLI_ALLOCATED:
+        return "ALLOCATED";
+    case ALQI_CLI_LIVE:
+        return "LIVE AT THE END";
+    case ALQI_CLI_PEAK:
+        return "LIVE AT THE PEAK";
+    default:
+        return "TEMPORARY";
+    }
+}
+
+static const char *
+grouping_name(enum alqi_cli_grouping grouping)
+{
+    static const char *const names[] = {"function", "line", "file", "module"};
+
+    return names[grouping];
+}
+
+static void
+head(const struct alqi_cli_report *r)
+{
+    const struct alqi_cli_term *term = &r->term;
+    const char *bold = alqi_cli_style(term, ALQI_CLI_BOLD);
+    const char *plain = alqi_cli_style(term, ALQI_CLI_PLAIN);
+    const char *dim = alqi_cli_style(term, ALQI_CLI_DIM);
+
+    fprintf(term->out, "%s%s%s by %s\n%s%8s", bold, heading(r), plain,
+            grouping_name(r->grouping), dim, "bytes");
+    if (r->analysis.estimator.lambda < 1)
+        alqi_cli_draw_right(term, "±", 6);
+    fprintf(term->out, "%7s%7s%9s", "share", "blocks",
+            r->is_leaks ? "avg age" : "avg life");
+    if (r->is_leaks)
+        fprintf(term->out, "%7s", "kept");
+    fprintf(term->out, "  site%s\n", plain);
+}
+
+static enum alqi_cli_style
+share_style(double share)
+{
+    if (share * 100 >= HOT_PERCENT)
+        return ALQI_CLI_HOT;
+    return share * 100 >= WARM_PERCENT ? ALQI_CLI_WARM : ALQI_CLI_PLAIN;
+}
+
+/* Figures of a row; returns the columns they took. */
+static int
+figures(const struct alqi_cli_report *r, const struct alqi_cli_group *g)
+{
+    const struct alqi_cli_term *term = &r->term;
+    const struct alqi_cli_sum *s = &g->sums[r->measure];
+    double total = r->analysis.totals[r->measure].bytes;
+    double share = total > 0 ? s->bytes / total : 0;
+    int used = 8 + 7 + 7 + 9;
+
+    alqi_cli_draw_right(term, alqi_cli_text_bytes(s->bytes).text, 8);
+    if (r->analysis.estimator.lambda < 1) {
+        char text[32];
+
+        snprintf(text, sizeof text, "%.0f%%",
+                 s->bytes > 0 ? 100 * alqi_cli_stderr(s->bytes_var) / s->bytes
+                              : 0);
+        alqi_cli_draw_right(term, text, 6);
+        used += 6;
+    }
+    fputs(alqi_cli_style(term, share_style(share)), term->out);
+    alqi_cli_draw_right(term, alqi_cli_text_percent(share).text, 7);
+    fputs(alqi_cli_style(term, ALQI_CLI_PLAIN), term->out);
+    alqi_cli_draw_right(term, alqi_cli_text_count(s->objects).text, 7);
+    alqi_cli_draw_right(
+        term, alqi_cli_text_duration(alqi_cli_mean_life_us(s)).text, 9);
+    if (r->is_leaks) {
+        double all = g->sums[ALQI_CLI_ALLOCATED].bytes;
+
+        alqi_cli_draw_right(
+            term, alqi_cli_text_percent(all > 0 ? s->bytes / all : 0).text, 7);
+        used += 7;
+    }
+    return used;
+}
+
+/* " <- caller <- caller" from the frames outside of frames[at]. */
+static void
+callers(const struct alqi_cli_report *r, const struct alqi_cli_frame *frames,
+        uint32_t at, int *left)
+{
+    const struct alqi_cli_names *names = r->analysis.names;
+    uint32_t last = frames[at].function;
+    char name[NAME_BYTES];
+
+    while (at-- > 0 && *left > 6) {
+        if (frames[at].function == last)
+            continue;
+        last = frames[at].function;
+        alqi_cli_draw_name(name, sizeof name, alqi_cli_names_text(names, last));
+        alqi_cli_draw_fit(&r->term, ALQI_CLI_DIM, " ← ", left);
+        alqi_cli_draw_fit(&r->term, ALQI_CLI_DIM, name, left);
+    }
+}
+
+/* The words by which a group is known. */
+static void
+group_name(const struct alqi_cli_report *r, const struct alqi_cli_group *g,
+           char *out, size_t capacity)
+{
+    const struct alqi_cli_names *names = r->analysis.names;
+    uint32_t file = g->frame.file;
+
+    switch (r->grouping) {
+    case ALQI_CLI_BY_FUNCTION:
+    case ALQI_CLI_BY_LINE:
+        alqi_cli_draw_name(out, capacity,
+                           alqi_cli_names_text(names, g->frame.function));
+        break;
+    case ALQI_CLI_BY_FILE:
+        snprintf(out, capacity, "%s",
+                 alqi_cli_names_text(
+                     names, file != ALQI_CLI_NO_NAME ? file : g->frame.module));
+        break;
+    case ALQI_CLI_BY_MODULE:
+        snprintf(out, capacity, "%s",
+                 alqi_cli_names_text(names, g->frame.module));
+        break;
+    }
+}
+
+static void
+site(struct alqi_cli_report *r, const struct alqi_cli_group *g, int left)
+{
+    struct alqi_cli_analysis *a = &r->analysis;
+    struct alqi_cli_frame *frames = NULL;
+    uint32_t capacity = 0;
+    uint32_t n = alqi_cli_stack_frames(a, a->sites[g->heaviest].node, &frames,
+                                       &capacity);
+    char text[NAME_BYTES];
+
+    group_name(r, g, text, sizeof text);
+    alqi_cli_draw_fit(&r->term, ALQI_CLI_BOLD, text, &left);
+    if (r->grouping <= ALQI_CLI_BY_LINE) {
+        alqi_cli_draw_place(text, sizeof text, a->names, &g->frame);
+    } else {
+        alqi_cli_draw_name(text, sizeof text,
+                           alqi_cli_names_text(a->names, g->frame.function));
+    }
+    if (text[0] != '\0' && left > 4) {
+        alqi_cli_draw_fit(&r->term, ALQI_CLI_PLAIN, "  ", &left);
+        alqi_cli_draw_fit(&r->term, ALQI_CLI_PLAIN, text, &left);
+    }
+    if (n > 0)
+        callers(r, frames, alqi_cli_naming_frame(frames, n), &left);
+    free(frames);
+    fputc('\n', r->term.out);
+}
+
+static void
+rest(const struct alqi_cli_report *r, uint32_t from)
+{
+    struct alqi_cli_sum sum = {0};
+    double total = r->analysis.totals[r->measure].bytes;
+    uint32_t n = 0;
+
+    for (uint32_t i = from; i < r->groups.n_groups; i++)
+        if (r->groups.groups[i].sums[r->measure].n_blocks > 0) {
+            alqi_cli_sum_join(&sum, &r->groups.groups[i].sums[r->measure]);
+            n++;
+        }
+    if (n == 0)
+        return;
+    fprintf(r->term.out, "%s", alqi_cli_style(&r->term, ALQI_CLI_DIM));
+    alqi_cli_draw_right(&r->term, alqi_cli_text_bytes(sum.bytes).text, 8);
+    fprintf(r->term.out, "%*s%7s  in %u more %s%s (--top=0 shows all)%s\n",
+            r->analysis.estimator.lambda < 1 ? 6 : 0, "",
+            alqi_cli_text_percent(total > 0 ? sum.bytes / total : 0).text, n,
+            grouping_name(r->grouping), n == 1 ? "" : "s",
+            alqi_cli_style(&r->term, ALQI_CLI_PLAIN));
+}
+
+void
+alqi_cli_report_table(struct alqi_cli_report *r)
+{
+    uint32_t i = 0;
+
+    head(r);
+    for (; i < r->groups.n_groups && (r->top == 0 || i < r->top); i++) {
+        const struct alqi_cli_group *g = &r->groups.groups[i];
+
+        if (g->sums[r->measure].n_blocks == 0)
+            break;
+        int used = figures(r, g);
+        fputs("  ", r->term.out);
+        site(r, g, r->term.width - used - 2);
+    }
+    if (i == 0)
+        fprintf(r->term.out, "   nothing\n");
+    rest(r, i);
+    fputc('\n', r->term.out);
+}

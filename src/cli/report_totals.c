@@ -1,0 +1,178 @@
+/* report_totals.c -- the head of the report: what ran, how much in all */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/draw.h"
+#include "cli/report.h"
+#include "cli/text.h"
+
+enum { TITLE_MAX = 4096, FEW_BLOCKS = 30, SPARK_MOST = 64, LABEL = 12 };
+
+static void
+title(const struct alqi_cli_report *r)
+{
+    const struct alqi_cli_analysis *a = &r->analysis;
+    char text[TITLE_MAX];
+    int left = r->term.width;
+
+    if (a->notes.cmdline != ALQI_CLI_NO_NAME)
+        snprintf(text, sizeof text, "%s",
+                 alqi_cli_names_text(a->names, a->notes.cmdline));
+    else
+        alqi_cli_clean(text, sizeof text, a->info->executable);
+    alqi_cli_draw_fit(&r->term, ALQI_CLI_BOLD,
+                      text[0] != '\0' ? text : "[unnamed program]", &left);
+    fputc('\n', r->term.out);
+}
+
+static void
+circumstances(const struct alqi_cli_report *r)
+{
+    const struct alqi_cli_analysis *a = &r->analysis;
+    FILE *out = r->term.out;
+
+    fprintf(out, "%s, ran %s, pid %" PRIu64,
+            alqi_cli_text_time(a->info->start_us).text,
+            alqi_cli_text_duration((double)a->end_us).text, a->info->pid);
+    if (a->notes.n_threads > 1)
+        fprintf(out, ", %u threads", a->notes.n_threads);
+    if (a->max_domain > 0)
+        fprintf(out, ", domains up to %u", a->max_domain);
+    fprintf(out, "\n%" PRIu64 " samples in %" PRIu64 " blocks, ", a->n_samples,
+            a->n_allocs);
+    if (!a->estimator.has_rate)
+        fprintf(out, "of unknown rate: counted as they are\n");
+    else if (a->estimator.lambda >= 1)
+        fprintf(out, "every block recorded: figures are exact\n");
+    else
+        fprintf(out, "one for each %s; ± is one standard error\n",
+                alqi_cli_text_bytes(a->estimator.interval_bytes).text);
+}
+
+static void
+total_line(const struct alqi_cli_report *r, const char *label,
+           const struct alqi_cli_sum *s, const char *remark)
+{
+    const struct alqi_cli_term *term = &r->term;
+    char error[64] = "";
+
+    if (r->analysis.estimator.lambda < 1)
+        snprintf(error, sizeof error, "± %s",
+                 alqi_cli_text_bytes(alqi_cli_stderr(s->bytes_var)).text);
+    fprintf(term->out, "  %-*s%s", LABEL, label,
+            alqi_cli_style(term, ALQI_CLI_BOLD));
+    alqi_cli_draw_right(term, alqi_cli_text_bytes(s->bytes).text, 9);
+    fprintf(term->out, "%s %s%*s", alqi_cli_style(term, ALQI_CLI_PLAIN), error,
+            (int)(10 - alqi_cli_columns(error)), "");
+    alqi_cli_draw_right(term, alqi_cli_text_count(s->objects).text, 7);
+    fprintf(term->out, " blocks  %s\n", remark);
+}
+
+static void
+totals(const struct alqi_cli_report *r)
+{
+    const struct alqi_cli_analysis *a = &r->analysis;
+    const struct alqi_cli_sum *all = &a->totals[ALQI_CLI_ALLOCATED];
+    const struct alqi_cli_sum *temporary = &a->totals[ALQI_CLI_TEMPORARY];
+    const char *ended = alqi_cli_names_text(a->names, a->notes.ended);
+    char remark[128] = "";
+
+    if (a->end_us > 0)
+        snprintf(
+            remark, sizeof remark, "%s/s",
+            alqi_cli_text_bytes(all->bytes * 1e6 / (double)a->end_us).text);
+    total_line(r, "allocated", all, remark);
+    snprintf(remark, sizeof remark, "at %s",
+             alqi_cli_text_duration((double)a->peak_us).text);
+    total_line(r, "peak", &a->totals[ALQI_CLI_PEAK], remark);
+    total_line(r, "live at end", &a->totals[ALQI_CLI_LIVE],
+               strcmp(ended, "running") == 0 ? "still in use" : "never freed");
+    snprintf(remark, sizeof remark, "%s of it, freed within %s",
+             alqi_cli_text_percent(
+                 all->bytes > 0 ? temporary->bytes / all->bytes : 0)
+                 .text,
+             alqi_cli_text_duration(a->options.temporary_us).text);
+    total_line(r, "temporary", temporary, remark);
+}
+
+static void
+spark(const struct alqi_cli_report *r)
+{
+    const struct alqi_cli_timeline *t = &r->analysis.timeline;
+    double values[SPARK_MOST] = {0};
+    unsigned n = SPARK_MOST;
+
+    if (t->n < 2 || r->analysis.peak_bytes <= 0)
+        return;
+    while ((int)n > r->term.width - 40 && n > 16)
+        n--;
+    if (t->n < n)
+        n = t->n;
+    for (uint32_t i = 0; i < t->n; i++) {
+        double *v = &values[(uint64_t)i * n / t->n];
+
+        if (t->live[i] > *v)
+            *v = t->live[i];
+    }
+    fprintf(r->term.out, "  %-*s", LABEL, "over time");
+    alqi_cli_draw_spark(&r->term, values, n, r->analysis.peak_bytes);
+    fprintf(r->term.out, "  0 to %s\n",
+            alqi_cli_text_duration((double)r->analysis.end_us).text);
+}
+
+static void
+warn(const struct alqi_cli_report *r, const char *text)
+{
+    fprintf(r->term.out, "%s%s%s\n", alqi_cli_style(&r->term, ALQI_CLI_WARN),
+            text, alqi_cli_style(&r->term, ALQI_CLI_PLAIN));
+}
+
+/* What the reader must know before trusting a figure. */
+static void
+warnings(struct alqi_cli_report *r)
+{
+    const struct alqi_cli_analysis *a = &r->analysis;
+    const struct alqi_cli_notes *n = &a->notes;
+    const char *damage = alqi_cli_input_damage(r->input);
+    char text[512];
+
+    if (damage[0] != '\0') {
+        snprintf(text, sizeof text,
+                 "! the trace is damaged: only the part "
+                 "before the damage is counted");
+        warn(r, text);
+    }
+    for (size_t i = 0; i < ALQI_CLI_N_COUNTERS; i++)
+        if (n->counts[i] > 0 && alqi_cli_counters[i].is_loss) {
+            snprintf(text, sizeof text, "! %" PRIu64 " %s", n->counts[i],
+                     alqi_cli_counters[i].text);
+            warn(r, text);
+        }
+    if (strcmp(alqi_cli_names_text(a->names, n->ended), "killed") == 0)
+        warn(r, "! the program was killed; the trace holds all up to then");
+    if (a->n_strange > 0) {
+        snprintf(text, sizeof text,
+                 "! %" PRIu64 " events make no sense and were left out; "
+                 "'aliquot check' tells more",
+                 a->n_strange);
+        warn(r, text);
+    }
+    if (a->n_allocs > 0 && a->n_allocs < FEW_BLOCKS && a->estimator.lambda < 1)
+        warn(r, "! few samples: record with a smaller --interval for firmer "
+                "figures");
+}
+
+void
+alqi_cli_report_totals(struct alqi_cli_report *r)
+{
+    title(r);
+    circumstances(r);
+    if (r->analysis.options.min_life_us > 0)
+        fprintf(r->term.out, "only blocks that lived at least %s\n",
+                alqi_cli_text_duration(r->analysis.options.min_life_us).text);
+    fputc('\n', r->term.out);
+    totals(r);
+    spark(r);
+    warnings(r);
+    fputc('\n', r->term.out);
+}

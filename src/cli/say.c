@@ -1,0 +1,51 @@
+/* say.c -- messages on stderr */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/cli.h"
+
+static void
+say_line(const char *format, va_list args)
+{
+    fflush(stdout);
+    fputs("aliquot: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+}
+
+void
+alqi_cli_say(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say_line(format, args);
+    va_end(args);
+}
+
+int
+alqi_cli_usage(const char *verb, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say_line(format, args);
+    va_end(args);
+    if (verb != NULL)
+        fprintf(stderr, "Try 'aliquot %s --help'.\n", verb);
+    else
+        fprintf(stderr, "Try 'aliquot help'.\n");
+    return ALQI_CLI_USAGE;
+}
+
+void *
+alqi_cli_realloc(void *block, size_t n, size_t each_bytes)
+{
+    void *grown = reallocarray(block, n == 0 ? 1 : n, each_bytes);
+
+    if (grown != NULL)
+        return grown;
+    alqi_cli_say("out of memory for %zu entries of %zu bytes", n, each_bytes);
+    exit(ALQI_CLI_UNREADABLE);
+}

@@ -1,0 +1,141 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/base.h"
+#include "cli/names.h"
+#include "cli/objects.h"
+#include "cli/stacks.h"
+
+/* Against a plain array, with numbers that collide and wrap around. */
+static void
+objects_agree_with_an_array(void **state)
+{
+    enum { IDS = 3000, STEPS = 200000 };
+    static bool alive[IDS];
+    struct alqi_cli_objects o;
+    uint64_t seed = 7;
+    size_t n = 0;
+    size_t n_most = 0;
+
+    (void)state;
+    alqi_cli_objects_init(&o);
+    for (int i = 0; i < STEPS; i++) {
+        uint64_t id;
+        struct alqi_cli_object *found;
+
+        seed = alqi_base_mix(seed + 1);
+        id = seed % IDS;
+        found = alqi_cli_objects_find(&o, id);
+        assert_int_equal(found != NULL, alive[id]);
+        if (alive[id]) {
+            assert_true(found->length == id * 3);
+            assert_null(alqi_cli_objects_add(&o, id)); /* may grow */
+            alqi_cli_objects_remove(&o, alqi_cli_objects_find(&o, id));
+            n--;
+        } else {
+            found = alqi_cli_objects_add(&o, id);
+            assert_non_null(found);
+            found->length = id * 3;
+            n++;
+        }
+        alive[id] = !alive[id];
+        n_most = n > n_most ? n : n_most;
+        assert_true(o.n_alive == n);
+    }
+    assert_true(n_most > 1024); /* the table grew on the way */
+    for (uint64_t id = 0; id < IDS; id++)
+        assert_int_equal(alqi_cli_objects_find(&o, id) != NULL, alive[id]);
+    alqi_cli_objects_free(&o);
+}
+
+static void
+equal_stacks_are_one_node(void **state)
+{
+    enum { STACKS = 5000, DEPTH = 30 };
+    struct alqi_cli_stacks s;
+    uint64_t codes[DEPTH];
+    uint64_t back[DEPTH];
+    uint32_t nodes[STACKS];
+
+    (void)state;
+    alqi_cli_stacks_init(&s);
+    for (int round = 0; round < 2; round++)
+        for (uint32_t i = 0; i < STACKS; i++) {
+            uint32_t n = i % DEPTH;
+            uint32_t node;
+
+            for (uint32_t k = 0; k < n; k++)
+                codes[k] = 0x400000 + (alqi_base_mix(i / 7 * 31 + k) & 3);
+            node = alqi_cli_stacks_add(&s, codes, n);
+            assert_int_equal(s.nodes[node].depth, n);
+            alqi_cli_stacks_codes(&s, node, back);
+            assert_memory_equal(codes, back, n * sizeof *codes);
+            if (round == 0)
+                nodes[i] = node;
+            else
+                assert_int_equal(node, nodes[i]);
+        }
+    assert_true(s.n_nodes > 1024); /* the table grew on the way */
+    for (uint32_t i = 1; i < s.n_nodes; i++)
+        assert_true(s.nodes[i].parent < i);
+    assert_int_equal(alqi_cli_stacks_add(&s, NULL, 0), 0);
+    alqi_cli_stacks_free(&s);
+}
+
+static void
+equal_texts_have_one_number(void **state)
+{
+    enum { TEXTS = 2000 };
+    struct alqi_cli_names *names = alqi_cli_names_new();
+    uint32_t numbers[TEXTS];
+    char text[32];
+
+    (void)state;
+    assert_int_equal(alqi_cli_names_intern(names, ""), ALQI_CLI_NO_NAME);
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < TEXTS; i++) {
+            snprintf(text, sizeof text, "function_%d", i);
+            if (round == 0)
+                numbers[i] = alqi_cli_names_intern(names, text);
+            assert_int_equal(alqi_cli_names_intern(names, text), numbers[i]);
+            assert_string_equal(alqi_cli_names_text(names, numbers[i]), text);
+        }
+    assert_int_equal(alqi_cli_names_intern(names, "a\tb"),
+                     alqi_cli_names_intern(names, "a?b"));
+    alqi_cli_names_drop(names);
+}
+
+static void
+wrappers_are_only_wrappers(void **state)
+{
+    (void)state;
+    assert_true(alqi_cli_is_wrapper("malloc"));
+    assert_true(alqi_cli_is_wrapper("operator new[](unsigned long)"));
+    assert_true(
+        alqi_cli_is_wrapper("std::allocator<int>::allocate(unsigned long)"));
+    assert_true(alqi_cli_is_wrapper("__gnu_cxx::new_allocator<int>::allocate"));
+    assert_false(alqi_cli_is_wrapper("malloc_table_fill"));
+    assert_false(alqi_cli_is_wrapper("xmalloc"));
+    assert_false(alqi_cli_is_wrapper("std::vector<int>::push_back"));
+    assert_false(alqi_cli_is_wrapper(""));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(objects_agree_with_an_array),
+        cmocka_unit_test(equal_stacks_are_one_node),
+        cmocka_unit_test(equal_texts_have_one_number),
+        cmocka_unit_test(wrappers_are_only_wrappers),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,216 @@
+/* text.c -- see text.h */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/base.h"
+#include "cli/text.h"
+
+/* Three significant digits, none of them for show. */
+static int
+digits_after_point(double x)
+{
+    if (x == floor(x))
+        return 0;
+    if (x < 9.995)
+        return 2;
+    return x < 99.95 ? 1 : 0;
+}
+
+struct alqi_cli_text
+alqi_cli_text_bytes(double bytes)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB",
+                                        "TiB", "PiB", "EiB"};
+    struct alqi_cli_text t;
+    double x = bytes < 0 ? 0 : bytes;
+    size_t i = 0;
+
+    if (x < 1023.5) {
+        snprintf(t.text, sizeof t.text, "%.0f B", x);
+        return t;
+    }
+    for (x /= 1024; x >= 1023.5 && i + 1 < ALQI_COUNT_OF(units); i++)
+        x /= 1024;
+    snprintf(t.text, sizeof t.text, "%.*f %s", digits_after_point(x), x,
+             units[i]);
+    return t;
+}
+
+struct alqi_cli_text
+alqi_cli_text_count(double count)
+{
+    static const char units[] = {'k', 'M', 'G', 'T', 'P', 'E'};
+    struct alqi_cli_text t;
+    double x = count < 0 ? 0 : count;
+    size_t i = 0;
+
+    if (x < 9999.5) {
+        snprintf(t.text, sizeof t.text, "%.0f", x);
+        return t;
+    }
+    for (x /= 1000; x >= 999.5 && i + 1 < sizeof units; i++)
+        x /= 1000;
+    snprintf(t.text, sizeof t.text, "%.*f%c", digits_after_point(x), x,
+             units[i]);
+    return t;
+}
+
+struct alqi_cli_text
+alqi_cli_text_duration(double us)
+{
+    struct alqi_cli_text t;
+    double s = us / 1e6;
+    uint64_t whole = s > 0 && s < 1e15 ? (uint64_t)(s + 0.5) : 0;
+    unsigned days = (unsigned)(whole / 86400);
+
+    if (us < 999.5)
+        snprintf(t.text, sizeof t.text, "%.0f µs", us < 0 ? 0 : us);
+    else if (us < 999.5e3)
+        snprintf(t.text, sizeof t.text, "%.*f ms", digits_after_point(us / 1e3),
+                 us / 1e3);
+    else if (s < 59.95)
+        snprintf(t.text, sizeof t.text, "%.*f s", digits_after_point(s), s);
+    else if (whole < 3600)
+        snprintf(t.text, sizeof t.text, "%um%02us", (unsigned)(whole / 60),
+                 (unsigned)(whole % 60));
+    else if (days == 0)
+        snprintf(t.text, sizeof t.text, "%uh%02um", (unsigned)(whole / 3600),
+                 (unsigned)(whole / 60 % 60));
+    else
+        snprintf(t.text, sizeof t.text, "%ud%02uh", days,
+                 (unsigned)(whole / 3600 % 24));
+    return t;
+}
+
+struct alqi_cli_text
+alqi_cli_text_percent(double share)
+{
+    struct alqi_cli_text t;
+    double x = share * 100;
+
+    snprintf(t.text, sizeof t.text, "%.*f%%", x < 99.95 ? 1 : 0, x);
+    return t;
+}
+
+struct alqi_cli_text
+alqi_cli_text_time(uint64_t time_us)
+{
+    struct alqi_cli_text t;
+    time_t s = (time_t)(time_us / 1000000);
+    struct tm tm;
+
+    if (gmtime_r(&s, &tm) == NULL ||
+        strftime(t.text, sizeof t.text, "%Y-%m-%d %H:%M:%S UTC", &tm) == 0)
+        snprintf(t.text, sizeof t.text, "%.3f s after 1970",
+                 (double)time_us / 1e6);
+    return t;
+}
+
+bool
+alqi_cli_parse_duration(const char *text, double *us)
+{
+    static const struct {
+        const char *name;
+        double us;
+    } units[] = {{"ns", 1e-3}, {"us", 1},   {"µs", 1},  {"ms", 1e3},
+                 {"s", 1e6},   {"m", 60e6}, {"h", 36e8}};
+    char *end;
+    double x = strtod(text, &end);
+
+    if (end == text || !isfinite(x) || x < 0)
+        return false;
+    for (size_t i = 0; i < ALQI_COUNT_OF(units); i++)
+        if (strcmp(end, units[i].name) == 0) {
+            *us = x * units[i].us;
+            return true;
+        }
+    return false;
+}
+
+bool
+alqi_cli_parse_count(const char *text, uint64_t *count)
+{
+    char *end;
+    unsigned long long x;
+
+    if (text[0] < '0' || text[0] > '9')
+        return false;
+    x = strtoull(text, &end, 10);
+    if (*end != '\0')
+        return false;
+    *count = x;
+    return true;
+}
+
+/* Bytes of the well-formed UTF-8 sequence at s, 0 if there is none. */
+static size_t
+sequence_bytes(const unsigned char *s)
+{
+    size_t n;
+    uint32_t c;
+
+    if (s[0] < 0x80)
+        return s[0] >= 0x20 && s[0] != 0x7F ? 1 : 0;
+    if (s[0] < 0xC2 || s[0] > 0xF4)
+        return 0;
+    n = s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : 4;
+    c = s[0] & (0x7Fu >> n);
+    for (size_t i = 1; i < n; i++) {
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+        c = c << 6 | (s[i] & 0x3Fu);
+    }
+    if ((n == 3 && c < 0x800) || (n == 4 && c < 0x10000) || c > 0x10FFFF)
+        return 0;
+    if (c < 0xA0 || (c >= 0xD800 && c < 0xE000)) /* C1 controls, surrogates */
+        return 0;
+    return n;
+}
+
+size_t
+alqi_cli_clean(char *out, size_t capacity, const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    size_t used = 0;
+
+    while (*s != '\0') {
+        size_t n = sequence_bytes(s);
+
+        if (used + (n == 0 ? 1 : n) >= capacity)
+            break;
+        if (n == 0) {
+            out[used++] = '?';
+            s++;
+            continue;
+        }
+        memcpy(out + used, s, n);
+        used += n;
+        s += n;
+    }
+    out[used] = '\0';
+    return used;
+}
+
+size_t
+alqi_cli_columns(const char *text)
+{
+    size_t n = 0;
+
+    for (; *text != '\0'; text++)
+        n += ((unsigned char)*text & 0xC0) != 0x80;
+    return n;
+}
+
+size_t
+alqi_cli_prefix_bytes(const char *text, size_t columns)
+{
+    size_t i = 0;
+
+    for (; text[i] != '\0'; i++)
+        if (((unsigned char)text[i] & 0xC0) != 0x80 && columns-- == 0)
+            break;
+    return i;
+}

@@ -1,0 +1,37 @@
+/* text.h -- numbers as people read and write them
+ *
+ * Every result is a small value, so that several fit in one printf.  Sizes
+ * are IEC, three significant digits; nothing depends on the locale. */
+#ifndef ALQI_CLI_TEXT_H
+#define ALQI_CLI_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct alqi_cli_text {
+    char text[40];
+};
+
+struct alqi_cli_text alqi_cli_text_bytes(double bytes);
+struct alqi_cli_text alqi_cli_text_count(double count);
+struct alqi_cli_text alqi_cli_text_duration(double us);
+struct alqi_cli_text alqi_cli_text_percent(double share);
+/* "2026-11-21 10:02:44 UTC" */
+struct alqi_cli_text alqi_cli_text_time(uint64_t time_us);
+
+/* "10ms", "1.5s", "3m", "2h"; units ns us ms s m h; false if it is neither. */
+bool alqi_cli_parse_duration(const char *text, double *us);
+bool alqi_cli_parse_count(const char *text, uint64_t *count);
+
+/* Copies text from a trace so that it is safe to print and valid UTF-8:
+ * control characters and broken sequences become '?'.  out is NUL-terminated
+ * and at most capacity bytes; returns its length. */
+size_t alqi_cli_clean(char *out, size_t capacity, const char *text);
+
+/* Columns of a UTF-8 text, one a code point. */
+size_t alqi_cli_columns(const char *text);
+/* Bytes of the longest prefix of text that fits in n columns. */
+size_t alqi_cli_prefix_bytes(const char *text, size_t columns);
+
+#endif

@@ -1,0 +1,34 @@
+/* verbs.c -- the table of verbs, in the order in which help lists them */
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/cli.h"
+
+const struct alqi_cli_verb alqi_cli_verbs[] = {
+    {"record", "run a program and leave a trace of each of its processes",
+     "[--] PROGRAM [ARGUMENT]...", alqi_cli_record, alqi_cli_record_options,
+     true},
+    {"report", "show where the memory of a recorded program goes", "FILE",
+     alqi_cli_report, alqi_cli_report_options, false},
+    {"info", "show what a trace holds: program, rates, threads, drops", "FILE",
+     alqi_cli_info, alqi_cli_info_options, false},
+    {"script", "print a trace as text, one event a line", "FILE",
+     alqi_cli_script, alqi_cli_script_options, false},
+    {"export", "write a trace in another tool's format", "FILE",
+     alqi_cli_export, alqi_cli_export_options, false},
+    {"check", "look for damage in a trace, and repair it", "FILE",
+     alqi_cli_check, alqi_cli_check_options, false},
+    {"help", "print help for a verb", "[VERB]", alqi_cli_help,
+     alqi_cli_help_options, false},
+};
+
+const size_t alqi_cli_n_verbs = ALQI_COUNT_OF(alqi_cli_verbs);
+
+const struct alqi_cli_verb *
+alqi_cli_verb_find(const char *name)
+{
+    for (size_t i = 0; i < alqi_cli_n_verbs; i++)
+        if (strcmp(alqi_cli_verbs[i].name, name) == 0)
+            return &alqi_cli_verbs[i];
+    return NULL;
+}
