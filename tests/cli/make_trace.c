@@ -1,0 +1,182 @@
+/* make_trace.c -- writes a trace of any size for the tests of the command
+ *
+ *   make_trace EVENTS LIVE RATE > FILE
+ *
+ * A malloc trace of about EVENTS allocations and frees, of which at most LIVE
+ * are alive at one time, by two threads, with side records; RATE is that of
+ * the header, for each byte (0.125 means that every block was recorded).
+ * Everything follows from a fixed seed. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "wire/ctf.h"
+#include "wire/side.h"
+
+enum {
+    DEPTH_MOST = 24,
+    FANOUT = 3,
+    BYTES_MOST = 4096,
+    TEXT_BYTES = 512,
+    MODULE_START = 0x400000
+};
+
+static uint64_t seed = 42;
+static uint64_t now_us = 1700000000000000;
+static uint64_t n_texts;
+
+static uint64_t
+draw(uint64_t below)
+{
+    seed = alqi_base_mix(seed + 0x9E3779B97F4A7C15u);
+    return seed % below;
+}
+
+static bool
+packet(void *arg, const void *bytes, size_t n)
+{
+    return fwrite(bytes, 1, n, arg) == n;
+}
+
+/* Codes are MODULE_START + 16 * (level * FANOUT + choice) + 8. */
+static void
+lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
+{
+    static char functions[2][64];
+    static struct alqi_ctf_entry entries[2];
+    unsigned k = (unsigned)(code - MODULE_START) / 16;
+
+    (void)arg;
+    snprintf(functions[0], sizeof functions[0], "level%u_f%u(int)", k / FANOUT,
+             k % FANOUT);
+    snprintf(functions[1], sizeof functions[1], "inlined%u", k);
+    for (int i = 0; i < 2; i++)
+        entries[i] = (struct alqi_ctf_entry){
+            .file = "/src/tree.c",
+            .function = functions[i],
+            .line = (int)(10 * k) + i + 1,
+        };
+    out->code = code;
+    out->n_entries = k % 5 == 0 ? 2 : 1;
+    out->entries = entries;
+}
+
+static void
+text(struct alqi_ctf_writer *w, const char *const *words)
+{
+    char line[TEXT_BYTES];
+    size_t n = alqi_side_put(line, sizeof line, 0, NULL, words[0]);
+    struct alqi_ctf_entry entry = {.file = "", .function = line, .line = 1};
+    struct alqi_ctf_location location = {
+        .code = ALQI_SIDE_PREFIX | ALQI_SIDE_TEXT | n_texts++,
+        .n_entries = 1,
+        .entries = &entry,
+    };
+
+    for (size_t i = 1; words[i] != NULL; i += 2)
+        n = alqi_side_put(line, sizeof line, n, words[i], words[i + 1]);
+    if (alqi_ctf_write_side(w, now_us, &location) != ALQ_OK)
+        exit(1);
+}
+
+static void
+thread(struct alqi_ctf_writer *w, unsigned index)
+{
+    struct alqi_ctf_location location = {.code = ALQI_SIDE_PREFIX |
+                                                 ALQI_SIDE_THREAD | index};
+
+    if (alqi_ctf_write_side(w, now_us, &location) != ALQ_OK)
+        exit(1);
+}
+
+static uint64_t
+alloc(struct alqi_ctf_writer *w)
+{
+    static uint64_t codes[DEPTH_MOST];
+    uint32_t from = (uint32_t)draw(DEPTH_MOST);
+    uint32_t n = from + 1 + (uint32_t)draw(DEPTH_MOST - from);
+    uint64_t id;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (codes[i] == 0 || i >= from)
+            codes[i] = MODULE_START + 8 +
+                       16 * ((uint64_t)i * FANOUT +
+                             draw(i < 4 ? FANOUT : 1 + (i % 2)));
+    if (alqi_ctf_write_alloc(w, now_us, 1 + draw(BYTES_MOST), 1,
+                             ALQI_CTF_EXTERNAL, codes, n, &id) != ALQ_OK)
+        exit(1);
+    return id;
+}
+
+static void
+events(struct alqi_ctf_writer *w, uint64_t n_events, uint64_t n_live)
+{
+    uint64_t *live = malloc((n_live + 1) * sizeof *live);
+    uint64_t n = 0;
+
+    for (uint64_t i = 0; live != NULL && i < n_events; i++) {
+        now_us += draw(30);
+        if (i % 1000 == 0)
+            thread(w, (unsigned)(i / 1000 % 2));
+        if (n < n_live && draw(100) < 52) {
+            live[n++] = alloc(w);
+        } else if (n > 0) {
+            uint64_t k = draw(n);
+
+            if (alqi_ctf_write_collect(w, now_us, live[k]) != ALQ_OK)
+                exit(1);
+            live[k] = live[--n];
+        }
+    }
+    free(live);
+}
+
+static void
+side_records(struct alqi_ctf_writer *w)
+{
+    text(w, (const char *const[]){"cmdline", "arg0", "./a program", "arg1",
+                                  "--name=50%", NULL});
+    text(w, (const char *const[]){"thread", "index", "0", "tid", "100", "name",
+                                  "main", NULL});
+    text(w, (const char *const[]){"thread", "index", "1", "tid", "101", "name",
+                                  "worker", NULL});
+    text(w,
+         (const char *const[]){"module", "id", "0", "start", "400000", "end",
+                               "400240", "bias", "0", "reuse", "0", "build_id",
+                               "abcdef01", "path", "/bin/tree", NULL});
+    text(w,
+         (const char *const[]){"module", "id", "1", "start", "400240", "end",
+                               "500000", "bias", "0", "reuse", "0", "build_id",
+                               "", "path", "/lib/libdeep.so.1", NULL});
+}
+
+int
+main(int argc, char **argv)
+{
+    struct alqi_ctf_info info = {.version = 2,
+                                 .word_bits = 8,
+                                 .start_us = now_us,
+                                 .pid = 4711,
+                                 .executable = "/bin/tree",
+                                 .host = "test",
+                                 .params = "seed=42",
+                                 .context = ""};
+    struct alqi_ctf_writer *w;
+
+    if (argc != 4) {
+        fprintf(stderr, "usage: make_trace EVENTS LIVE RATE\n");
+        return 2;
+    }
+    info.rate = strtod(argv[3], NULL);
+    if (alqi_ctf_writer_open(&info, packet, stdout, lookup, NULL, &w) != ALQ_OK)
+        return 1;
+    side_records(w);
+    events(w, strtoull(argv[1], NULL, 10), strtoull(argv[2], NULL, 10));
+    text(w, (const char *const[]){
+                "end", "samples", "1", "frees", "1", "dropped_nested", "3",
+                "dropped_nomem", "0", "dropped_space", "7", "dropped_cap", "0",
+                "stacks_truncated", "2", "ended", "killed", NULL});
+    return alqi_ctf_writer_close(w) == ALQ_OK && fflush(stdout) == 0 ? 0 : 1;
+}
