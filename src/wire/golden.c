@@ -100,18 +100,26 @@ static const uint32_t round_constants[64] = {
     0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
     0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-static uint32_t
+static inline uint32_t
 turned(uint32_t x, int n)
 {
     return x >> n | x << (32 - n);
 }
 
-static void
-block_mix(uint32_t h[8], const uint8_t *block)
-{
-    uint32_t w[64];
-    uint32_t v[8];
+/* One round; the caller turns the names instead of moving the values. */
+#define ROUND(a, b, c, d, e, f, g, h, i)                                       \
+    do {                                                                       \
+        uint32_t t = (h) + (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)) +    \
+                     (((e) & (f)) ^ (~(e) & (g))) + round_constants[i] + w[i]; \
+                                                                               \
+        (d) += t;                                                              \
+        (h) = t + (turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) +             \
+              (((a) & (b)) ^ ((a) & (c)) ^ ((b) & (c)));                       \
+    } while (0)
 
+static void
+block_expand(uint32_t w[64], const uint8_t *block)
+{
     for (int i = 0; i < 16; i++)
         w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
                (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
@@ -122,20 +130,34 @@ block_mix(uint32_t h[8], const uint8_t *block)
         w[i] = w[i - 16] + w[i - 7] + (turned(a, 7) ^ turned(a, 18) ^ a >> 3) +
                (turned(b, 17) ^ turned(b, 19) ^ b >> 10);
     }
-    memcpy(v, h, sizeof v);
-    for (int i = 0; i < 64; i++) {
-        uint32_t s1 = turned(v[4], 6) ^ turned(v[4], 11) ^ turned(v[4], 25);
-        uint32_t s0 = turned(v[0], 2) ^ turned(v[0], 13) ^ turned(v[0], 22);
-        uint32_t t1 = v[7] + s1 + ((v[4] & v[5]) ^ (~v[4] & v[6])) +
-                      round_constants[i] + w[i];
-        uint32_t t2 = s0 + ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
+}
 
-        memmove(v + 1, v, 7 * sizeof v[0]);
-        v[4] += t1;
-        v[0] = t1 + t2;
+static void
+block_mix(uint32_t sum[8], const uint8_t *block)
+{
+    uint32_t w[64];
+    uint32_t a = sum[0], b = sum[1], c = sum[2], d = sum[3];
+    uint32_t e = sum[4], f = sum[5], g = sum[6], h = sum[7];
+
+    block_expand(w, block);
+    for (int i = 0; i < 64; i += 8) {
+        ROUND(a, b, c, d, e, f, g, h, i);
+        ROUND(h, a, b, c, d, e, f, g, i + 1);
+        ROUND(g, h, a, b, c, d, e, f, i + 2);
+        ROUND(f, g, h, a, b, c, d, e, i + 3);
+        ROUND(e, f, g, h, a, b, c, d, i + 4);
+        ROUND(d, e, f, g, h, a, b, c, i + 5);
+        ROUND(c, d, e, f, g, h, a, b, i + 6);
+        ROUND(b, c, d, e, f, g, h, a, i + 7);
     }
-    for (int i = 0; i < 8; i++)
-        h[i] += v[i];
+    sum[0] += a;
+    sum[1] += b;
+    sum[2] += c;
+    sum[3] += d;
+    sum[4] += e;
+    sum[5] += f;
+    sum[6] += g;
+    sum[7] += h;
 }
 
 void
