@@ -12,7 +12,7 @@ cmake_minimum_required(VERSION 3.25)
 
 set(build ${CMAKE_CURRENT_LIST_DIR}/../build)
 file(REAL_PATH ${build} build)
-set(presets rel chk dbg hard asan tsan clang)
+set(presets rel chk dbg hard asan tsan clang fuzz)
 set(without_rel "^none$")
 set(without_dbg "^check$")
 set(without_chk "^(check|system)$")

@@ -1,0 +1,55 @@
+# What `cmake --install` puts where, and the Debian package made of it.
+#
+#   bin/aliquot, share/man, share/bash-completion
+#   lib/libaliquot-preload.so          loaded into programs by aliquot record
+#   lib/libaliquot.so.0, lib/libaliquot.a, include/aliquot
+#   share/aliquot/metadata             lets babeltrace2 read traces
+#   lib/pkgconfig/aliquot.pc, lib/cmake/aliquot
+
+include(CMakePackageConfigHelpers)
+
+install(TARGETS aliquot RUNTIME)
+install(TARGETS aliquot-preload LIBRARY)
+install(TARGETS aliquot_shared LIBRARY NAMELINK_COMPONENT dev)
+install(TARGETS aliquot_static ARCHIVE COMPONENT dev)
+install(DIRECTORY include/aliquot DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    COMPONENT dev FILES_MATCHING PATTERN "*.h")
+
+# Relative to itself, so that the whole tree may be moved.
+file(RELATIVE_PATH prefix_from_pc /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
+configure_file(cmake/aliquot.pc.in ${CMAKE_BINARY_DIR}/aliquot.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/aliquot.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/aliquot)
+configure_package_config_file(cmake/aliquot-config.cmake.in
+    ${CMAKE_BINARY_DIR}/aliquot-config.cmake INSTALL_DESTINATION ${package_dir}
+    PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
+write_basic_package_version_file(
+    ${CMAKE_BINARY_DIR}/aliquot-config-version.cmake
+    COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/aliquot-config.cmake
+    ${CMAKE_BINARY_DIR}/aliquot-config-version.cmake
+    DESTINATION ${package_dir} COMPONENT dev)
+
+foreach(section 1 5 7)
+    file(GLOB pages CONFIGURE_DEPENDS doc/man/*.${section})
+    install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+endforeach()
+install(FILES ${CMAKE_BINARY_DIR}/share/bash-completion/completions/aliquot
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(DIRECTORY src/wire/metadata/
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/aliquot/metadata)
+install(FILES LICENSE README.md CHANGES.md
+    DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_VENDOR "The Aliquot developers")
+set(CPACK_PACKAGE_CONTACT "The Aliquot developers")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY
+    "${PROJECT_DESCRIPTION}")
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_STRIP_FILES OFF)
+include(CPack)

@@ -1,0 +1,55 @@
+#!/bin/bash
+# users.sh BUILD_DIR CC -- installs into a scratch prefix and uses it from there
+set -euo pipefail
+build=$1
+cc=$2
+here=$(dirname "$(readlink -f "$0")")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# ok NAME COMMAND...: the command prints what program.c prints
+ok() {
+    local name=$1 got
+    shift
+    got=$("$@")
+    if [ "$got" = "version matches, no heap without the preload" ]; then
+        echo "ok: $name"
+    else
+        echo "$name prints: $got"
+        exit 1
+    fi
+}
+
+cmake --install "$build" --prefix "$work/first" >"$work/log"
+mv "$work/first" "$work/moved" # nothing may remember where it was
+lib=$(dirname "$(find "$work/moved" -name libaliquot.a)")
+export PKG_CONFIG_PATH=$lib/pkgconfig
+
+read -ra flags < <(pkg-config --cflags --libs aliquot)
+"$cc" -Wall -Werror -o "$work/shared" "$here/program.c" "${flags[@]}"
+ok shared env LD_LIBRARY_PATH="$lib" "$work/shared"
+
+read -ra flags < <(pkg-config --cflags aliquot)
+"$cc" -Wall -Werror -o "$work/static" "$here/program.c" "${flags[@]}" \
+    "$lib/libaliquot.a"
+ok static "$work/static"
+
+cmake -S "$here/consumer" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/moved" \
+    -DCMAKE_C_COMPILER="$cc" >"$work/log"
+cmake --build "$work/cmake" >>"$work/log"
+ok "cmake, shared" "$work/cmake/with_aliquot"
+ok "cmake, static" "$work/cmake/with_aliquot_static"
+
+# The command finds its preload beside itself.
+aliquot=$work/moved/bin/aliquot
+[ "$("$aliquot" record -o "$work/t.ctf" --interval 1K -- \
+    perl -e 'print length join ",", 1 .. 1000')" = 3892 ]
+"$aliquot" report "$work/t.ctf" | grep -q perl
+echo "ok: the installed command records and reports"
+
+# The pages and the completion of exactly this command.
+for verb in record report script info check export; do
+    [ -s "$work/moved/share/man/man1/aliquot-$verb.1" ] ||
+        { echo "no manual page of $verb"; exit 1; }
+done
+grep -q aliquot "$work/moved/share/bash-completion/completions/aliquot"
