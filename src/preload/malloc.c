@@ -99,7 +99,14 @@ alqi_preload_tried(void *block, size_t size_bytes)
 static ALQI_NOINLINE void *
 malloc_slow(size_t size)
 {
-    return tripped(alqi_preload_real.malloc(size), size, (size + 15) >> 3);
+    int64_t left = alqi_preload_hot.left_words;
+    void *block;
+
+    /* An allocator may come back to us through its other entry points. */
+    alqi_preload_hot.left_words = ALQI_PARKED;
+    block = alqi_preload_real.malloc(size);
+    alqi_preload_hot.left_words = left;
+    return tripped(block, size, (size + 15) >> 3);
 }
 
 ALQI_EXPORT void *

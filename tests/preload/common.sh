@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034
 # common.sh -- shared by the preload's system tests: sourced, not run
 #
 # usage: SCRIPT BUILD_DIR SOURCE_DIR
@@ -32,6 +33,15 @@ contains() {
     *"$3"*) pass ;;
     *) fail "$1: '$3' is not in: $2" ;;
     esac
+}
+
+# status_of OUTPUT COMMAND...: prints the exit status; the shell says nothing
+# of programs that a signal ends
+status_of() {
+    local to=$1
+    shift
+    { ("$@") >"$to" 2>&1; } 2>/dev/null
+    echo $?
 }
 
 # live TRACE [PATTERN]: "BYTES BLOCKS" of what was never freed and has PATTERN

@@ -96,9 +96,10 @@ fi
 # The recorder dies: what is there is readable.
 "$aliquot" record -q --rate 1 -o k.ctf -- "$hazard" linger >linger.out 2>&1 &
 recorder=$!
+disown
 until grep -q lingering linger.out 2>/dev/null; do sleep 0.05; done
 kill -KILL "$recorder"
-wait "$recorder" 2>/dev/null
+while kill -0 "$recorder" 2>/dev/null; do sleep 0.05; done
 raw=$(echo aliquot-raw.*/*.alqraw)
 equal "recorder killed" "$(live "$raw" 'keep_one')" "1000000 1000"
 pkill -f "hazard linger" 2>/dev/null

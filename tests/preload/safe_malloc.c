@@ -31,8 +31,8 @@ reserve(void)
     atomic_compare_exchange_strong(&next, &none, (uintptr_t)p);
 }
 
-void *
-memalign(size_t align, size_t n)
+static void *
+carve(size_t align, size_t n)
 {
     uintptr_t at;
 
@@ -44,16 +44,22 @@ memalign(size_t align, size_t n)
         errno = ENOMEM;
         return NULL;
     }
-    at = atomic_fetch_add(&next, n + 2 * align);
+    at = atomic_fetch_add(&next, ((n + 15) & ~(size_t)15) + 2 * align);
     at = (at + 16 + align - 1) & ~(uintptr_t)(align - 1);
     memcpy((char *)at - 16, &n, sizeof n);
     return (void *)at;
 }
 
 void *
+memalign(size_t align, size_t n)
+{
+    return carve(align, n);
+}
+
+void *
 malloc(size_t n)
 {
-    return memalign(16, (n + 15) & ~(size_t)15);
+    return carve(16, n);
 }
 
 void
@@ -67,7 +73,7 @@ calloc(size_t n, size_t size)
 {
     size_t bytes;
 
-    return __builtin_mul_overflow(n, size, &bytes) ? NULL : malloc(bytes);
+    return __builtin_mul_overflow(n, size, &bytes) ? NULL : carve(16, bytes);
 }
 
 size_t
@@ -83,7 +89,7 @@ malloc_usable_size(void *p)
 void *
 realloc(void *p, size_t n)
 {
-    void *q = malloc(n);
+    void *q = carve(16, n);
     size_t old = malloc_usable_size(p);
 
     if (q != NULL && p != NULL)
@@ -94,6 +100,6 @@ realloc(void *p, size_t n)
 int
 posix_memalign(void **out, size_t align, size_t n)
 {
-    *out = memalign(align, n);
+    *out = carve(align, n);
     return *out != NULL ? 0 : ENOMEM;
 }

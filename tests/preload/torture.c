@@ -7,7 +7,6 @@
  * CALLS" on stderr: the bytes and blocks from the leak_* functions that are
  * never freed.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>

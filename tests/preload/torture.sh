@@ -10,24 +10,25 @@ torture=$build/test/torture
 plugin=$build/test/libtorture_plugin.so
 
 run_case() {
-    local name=$1 want=$2 bare status got
-    (exec "$torture" "$name" "$plugin") >"$work/bare" 2>&1
-    bare=$?
-    "$aliquot" record -q -f --rate 1 -o "$work/t.ctf" -- \
-        "$torture" "$name" "$plugin" >"$work/out" 2>&1
-    status=$?
+    local name=$1 want=$2 pattern=${3:-leak_} bare status got
+    bare=$(status_of "$work/bare" "$torture" "$name" "$plugin")
+    status=$(status_of "$work/out" "$aliquot" record -q -f --rate 1 \
+        -o "$work/t.ctf" -- "$torture" "$name" "$plugin")
     equal "$name: exit status" "$status" "$bare"
     [ -n "$want" ] || want=$(grep '^expect ' "$work/out" | tail -n 1)
-    got="expect $(live "$work/t.ctf" 'leak_')"
+    got="expect $(live "$work/t.ctf" "$pattern")"
     equal "$name" "$got" "$want"
     rm -f "$work"/*.ctf
 }
 
-for name in plain aligned realloc realloc0 fork forkexec vfork _exit sigkill \
+for name in plain aligned fork forkexec vfork _exit sigkill \
     abort threads smallstack cross coroutine sigstorm dlclose deepbind \
     usable huge; do
     run_case "$name" ""
 done
+# Here main itself allocates.
+run_case realloc "" main@
+run_case realloc0 "" main@
 # The image that is replaced leaks 100,000 bytes; the line comes from the other.
 run_case exec "expect 100000 1"
 

@@ -10,7 +10,6 @@
  * build: cc -O2 -pthread mtmalloc.c -o mtmalloc   (add -fno-omit-frame-pointer
  * as wanted)
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
