@@ -137,6 +137,83 @@ golden_recoded(void **state)
         recode(names[i]);
 }
 
+/* ---- cut stacks ------------------------------------------------------ */
+
+/* synth-deep holds stacks that were cut, so its events do not tell what was
+ * written; but it is a known sequence of stacks over 5000 codes. */
+enum { DEEP_CODES = 5000, DEEP_PRIME = 37 };
+
+static uint64_t
+deep_code(uint32_t i)
+{
+    return 0x1000 + i * 16;
+}
+
+static void
+deep_lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
+{
+    static char function[32];
+    static struct alqi_ctf_entry entry = {.file = "deep.c",
+                                          .function = function,
+                                          .start_column = 0,
+                                          .end_column = 1};
+    uint32_t i = (uint32_t)(code - 0x1000) / 16;
+
+    (void)arg;
+    assert_true(i < DEEP_CODES);
+    snprintf(function, sizeof function, "f%u", i / 10);
+    entry.line = (int32_t)i + 1;
+    out->n_entries = 1;
+    out->entries = &entry;
+}
+
+static void
+deep_stacks_are_cut(void **state)
+{
+    static const struct {
+        bool is_zigzag;
+        uint32_t n_frames;
+        uint32_t n_more;
+        uint32_t more[2];
+    } stacks[] = {
+        {false, 300, 0, {0}},  {false, 400, 0, {0}},  {false, 1000, 0, {0}},
+        {false, 1200, 0, {0}}, {false, 1200, 1, {7}}, {false, 50, 0, {0}},
+        {false, 1200, 0, {0}}, {true, 3000, 0, {0}},  {true, 3000, 2, {1, 2}},
+        {false, 20, 0, {0}},   {true, 2500, 0, {0}},  {false, 3, 0, {0}},
+    };
+    struct golden_source source = {
+        golden_trace(GOLDEN_DIR "/traces", "synth-deep.v2"), 0};
+    struct alqi_ctf_reader *reader = open_source(&source);
+    const struct alqi_ctf_info *info = alqi_ctf_reader_info(reader);
+    struct golden_bytes copy = {0};
+    struct alqi_ctf_writer *w;
+    uint64_t codes[3002], id;
+
+    (void)state;
+    assert_int_equal(
+        alqi_ctf_writer_open(info, take_packet, &copy, deep_lookup, NULL, &w),
+        ALQ_OK);
+    for (uint32_t i = 0; i < ALQI_COUNT_OF(stacks); i++) {
+        uint32_t n = stacks[i].n_frames;
+
+        for (uint32_t k = 0; k < n; k++)
+            codes[k] = deep_code(
+                stacks[i].is_zigzag ? k * DEEP_PRIME % (DEEP_CODES - 1) : k);
+        for (uint32_t k = 0; k < stacks[i].n_more; k++)
+            codes[n++] = deep_code(stacks[i].more[k]);
+        assert_int_equal(alqi_ctf_write_alloc(w, info->start_us + 10 * (i + 1),
+                                              2, 1, ALQI_CTF_MINOR, codes, n,
+                                              &id),
+                         ALQ_OK);
+    }
+    assert_int_equal(alqi_ctf_writer_close(w), ALQ_OK);
+    assert_int_equal(copy.n, source.data.n);
+    assert_memory_equal(copy.bytes, source.data.bytes, copy.n);
+    alqi_ctf_reader_drop(reader);
+    free(source.data.bytes);
+    free(copy.bytes);
+}
+
 /* ---- our own traces -------------------------------------------------- */
 
 static struct alqi_ctf_info
@@ -565,6 +642,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slots_of_known_codes),
         cmocka_unit_test(golden_recoded),
+        cmocka_unit_test(deep_stacks_are_cut),
         cmocka_unit_test(random_runs),
         cmocka_unit_test(late_times_are_clamped),
         cmocka_unit_test(empty_stack_gets_a_frame),
