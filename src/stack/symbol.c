@@ -153,7 +153,7 @@ module_load(struct alqi_symbol_module *m)
         return;
     m->is_loaded = true;
     alqi_symbol_names_load(&m->names, &m->files, &m->table->arena);
-    m->dwarf = alqi_symbol_dwarf_open(&m->files);
+    m->dwarf = alqi_symbol_dwarf_open(&m->files, &m->table->arena);
 }
 
 static struct answer *

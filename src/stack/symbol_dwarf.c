@@ -19,7 +19,12 @@
 _Static_assert((int)ALQI_SYMBOL_DEPTH_MAX >= (int)ALQI_SYMBOL_LEVELS_MAX,
                "a chain of nodes fits");
 
-enum { UNITS_MAX = 1 << 20, ORIGINS_MAX = 16, EAGER_MAX = 256 };
+enum {
+    UNITS_MAX = 1 << 20,
+    ORIGINS_MAX = 16,
+    EAGER_MAX = 256,
+    ROWS_MAX = 1 << 27
+};
 
 struct opened {
     struct alqi_symbol_image image;
@@ -29,6 +34,9 @@ struct opened {
 
 struct alqi_symbol_dwarf {
     struct opened main, shared;
+    struct alqi_symbol_arena *arena;
+    struct alqi_symbol_bytes line, line_str, str; /* sections */
+    size_t rows_count; /* of the line tables read so far */
     uint64_t text_lo, text_hi;
     struct alqi_symbol_unit *units;
     size_t count, room;
@@ -167,7 +175,8 @@ units_map(struct alqi_symbol_dwarf *d)
 }
 
 struct alqi_symbol_dwarf *
-alqi_symbol_dwarf_open(const struct alqi_symbol_files *files)
+alqi_symbol_dwarf_open(const struct alqi_symbol_files *files,
+                       struct alqi_symbol_arena *arena)
 {
     struct alqi_symbol_elf *elf = alqi_symbol_files_dwarf(files);
     struct alqi_symbol_dwarf *d;
@@ -183,6 +192,10 @@ alqi_symbol_dwarf_open(const struct alqi_symbol_files *files)
         dwarf_setalt(d->main.dwarf, d->shared.dwarf);
     if (files->program != NULL) /* its segments are the ones in memory */
         elf = files->program;
+    d->arena = arena;
+    d->line = alqi_symbol_image_section(&d->main.image, ".debug_line");
+    d->line_str = alqi_symbol_image_section(&d->main.image, ".debug_line_str");
+    d->str = alqi_symbol_image_section(&d->main.image, ".debug_str");
     d->text_lo = elf->text_lo;
     d->text_hi = elf->text_hi;
     if (!units_list(d))
@@ -258,41 +271,63 @@ number_of(Dwarf_Die *die, unsigned name)
 }
 
 static void
-line_find(struct alqi_symbol_unit *u, uint64_t address,
-          struct alqi_symbol_place *place)
+lines_meet(struct alqi_symbol_dwarf *d, struct alqi_symbol_unit *u)
 {
-    Dwarf_Line *line = dwarf_getsrc_die(&u->die, address);
-    int number;
+    struct alqi_symbol_line_input input = {.line = d->line,
+                                           .line_str = d->line_str,
+                                           .str = d->str,
+                                           .text_lo = d->text_lo,
+                                           .text_hi = d->text_hi,
+                                           .rows_max =
+                                               ROWS_MAX - d->rows_count};
+    Dwarf_Attribute attr;
+    Dwarf_Word offset;
 
-    if (line == NULL)
+    if (u->lines != NULL)
         return;
-    place->file = dwarf_linesrc(line, NULL, NULL);
-    if (dwarf_lineno(line, &number) == 0 && number > 0)
-        place->line = (uint32_t)number;
-    if (dwarf_linecol(line, &number) == 0 && number > 0)
-        place->column = (uint32_t)number;
+    u->lines = calloc(1, sizeof *u->lines);
+    if (u->lines == NULL ||
+        dwarf_attr(&u->die, DW_AT_stmt_list, &attr) == NULL ||
+        dwarf_formudata(&attr, &offset) != 0)
+        return;
+    input.offset = offset;
+    input.comp_dir =
+        dwarf_formstring(dwarf_attr(&u->die, DW_AT_comp_dir, &attr));
+    alqi_symbol_lines_read(u->lines, &input);
+    d->rows_count += u->lines->rows_count;
+}
+
+static void
+line_find(struct alqi_symbol_dwarf *d, struct alqi_symbol_unit *u,
+          uint64_t address, struct alqi_symbol_place *place)
+{
+    const struct alqi_symbol_row *row;
+
+    row = u->lines != NULL ? alqi_symbol_lines_find(u->lines, address) : NULL;
+    if (row == NULL)
+        return;
+    place->file = alqi_symbol_lines_path(u->lines, d->arena, row->file);
+    place->line = row->line;
+    place->column = row->column;
 }
 
 /* Where the inlined call `die` stands in the function around it. */
 static void
-call_find(struct alqi_symbol_unit *u, Dwarf_Die *die,
-          struct alqi_symbol_place *place)
+call_find(struct alqi_symbol_dwarf *d, struct alqi_symbol_unit *u,
+          Dwarf_Die *die, struct alqi_symbol_place *place)
 {
     uint32_t file = number_of(die, DW_AT_call_file);
-    Dwarf_Files *files;
-    size_t count;
 
     place->line = number_of(die, DW_AT_call_line);
     place->column = number_of(die, DW_AT_call_column);
-    if (file != 0 && dwarf_getsrcfiles(&u->die, &files, &count) == 0 &&
-        file < count)
-        place->file = dwarf_filesrc(files, file, NULL, NULL);
+    if (u->lines != NULL)
+        place->file = alqi_symbol_lines_path(u->lines, d->arena, file);
 }
 
 /* Innermost first; the caller turns it round. */
 static size_t
-chain_find(struct alqi_symbol_unit *u, uint32_t node,
-           struct alqi_symbol_place *places)
+chain_find(struct alqi_symbol_dwarf *d, struct alqi_symbol_unit *u,
+           uint32_t node, struct alqi_symbol_place *places)
 {
     Dwarf *dwarf = dwarf_cu_getdwarf(u->full_die.cu);
     size_t n = 0;
@@ -305,7 +340,7 @@ chain_find(struct alqi_symbol_unit *u, uint32_t node,
         name_find(die, &places[n++]);
         if (!u->nodes[node].is_inlined || n == ALQI_SYMBOL_DEPTH_MAX)
             return n;
-        call_find(u, &die, &places[n]);
+        call_find(d, u, &die, &places[n]);
         node = u->nodes[node].parent;
         if (node == ALQI_SYMBOL_NO_NODE)
             return n + 1; /* an inlined call outside any function */
@@ -328,10 +363,11 @@ alqi_symbol_dwarf_find(
     u = &d->units[id];
     unit_complete(u);
     alqi_symbol_unit_index(u, d->text_lo, d->text_hi);
-    line_find(u, address, &places[0]);
+    lines_meet(d, u);
+    line_find(d, u, address, &places[0]);
     id = alqi_symbol_map_find(&u->map, address);
     if (id != ALQI_SYMBOL_NO_ID)
-        n = chain_find(u, id, places);
+        n = chain_find(d, u, id, places);
     for (i = 0; i < n / 2; i++) {
         swap = places[i];
         places[i] = places[n - 1 - i];

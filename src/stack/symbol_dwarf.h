@@ -20,10 +20,11 @@ struct alqi_symbol_place {
 
 /* NULL when the files have no DWARF that can be read. */
 struct alqi_symbol_dwarf *
-alqi_symbol_dwarf_open(const struct alqi_symbol_files *files);
+alqi_symbol_dwarf_open(const struct alqi_symbol_files *files,
+                       struct alqi_symbol_arena *arena);
 
 /* Fills `places` outermost first and returns how many; 0 when no unit holds
- * the address.  Texts live as long as `dwarf`. */
+ * the address.  Texts live as long as `dwarf` and the arena. */
 size_t alqi_symbol_dwarf_find(
     struct alqi_symbol_dwarf *dwarf, uint64_t address,
     struct alqi_symbol_place places[static ALQI_SYMBOL_DEPTH_MAX]);

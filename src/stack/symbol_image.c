@@ -272,6 +272,25 @@ alqi_symbol_image_drop(struct alqi_symbol_image *image)
     image->bytes = NULL;
 }
 
+struct alqi_symbol_bytes
+alqi_symbol_image_section(const struct alqi_symbol_image *image,
+                          const char *name)
+{
+    const Elf64_Ehdr *eh = (const void *)image->bytes;
+    const Elf64_Shdr *sh = (const void *)(image->bytes + eh->e_shoff);
+    const char *names = (const char *)image->bytes + sh[1].sh_offset;
+    struct alqi_symbol_bytes b = {image->bytes, image->bytes, false};
+    unsigned i;
+
+    for (i = 2; i < eh->e_shnum; i++) {
+        if (strcmp(names + sh[i].sh_name, name) == 0) {
+            b.at = image->bytes + sh[i].sh_offset;
+            b.end = b.at + sh[i].sh_size;
+        }
+    }
+    return b;
+}
+
 bool
 alqi_symbol_image_is_useful(const struct alqi_symbol_elf *elf)
 {

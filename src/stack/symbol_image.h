@@ -7,6 +7,7 @@
 #ifndef ALQI_STACK_SYMBOL_IMAGE_H
 #define ALQI_STACK_SYMBOL_IMAGE_H
 
+#include "stack/symbol_bytes.h"
 #include "stack/symbol_elf.h"
 
 struct alqi_symbol_image {
@@ -19,6 +20,11 @@ struct alqi_symbol_image {
 const char *alqi_symbol_image_make(struct alqi_symbol_image *image,
                                    struct alqi_symbol_elf *elf);
 void alqi_symbol_image_drop(struct alqi_symbol_image *image);
+
+/* Empty when the file has no such section. */
+struct alqi_symbol_bytes
+alqi_symbol_image_section(const struct alqi_symbol_image *image,
+                          const char *name);
 
 /* True when `elf` has something that alqi_symbol_image_make could use. */
 bool alqi_symbol_image_is_useful(const struct alqi_symbol_elf *elf);

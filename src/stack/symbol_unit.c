@@ -164,4 +164,7 @@ alqi_symbol_unit_drop(struct alqi_symbol_unit *unit)
 {
     free(unit->nodes);
     alqi_symbol_map_drop(&unit->map);
+    if (unit->lines != NULL)
+        alqi_symbol_lines_drop(unit->lines);
+    free(unit->lines);
 }

@@ -5,7 +5,7 @@
 #include <elfutils/libdw.h>
 #include <stdbool.h>
 
-#include "stack/symbol_span.h"
+#include "stack/symbol_lines.h"
 
 /* Levels of the tree of DIEs that are looked at. */
 enum { ALQI_SYMBOL_LEVELS_MAX = 200 };
@@ -25,7 +25,8 @@ struct alqi_symbol_unit {
     bool is_indexed;
     struct alqi_symbol_node *nodes;
     size_t count, room;
-    struct alqi_symbol_map map; /* address to the innermost node      */
+    struct alqi_symbol_map map;      /* address to the innermost node      */
+    struct alqi_symbol_lines *lines; /* NULL: not met yet             */
 };
 
 /* Fills nodes and map on the first call; ranges outside [text_lo, text_hi),
