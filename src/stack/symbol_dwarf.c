@@ -3,8 +3,7 @@
  * Opening lists the units with their ranges; a unit's tree and line table are
  * read when the first address falls into it.  Ranges come from the unit's own
  * DIE, because .debug_aranges is optional and clang leaves it out; a unit
- * without ranges there is looked up in .debug_aranges, and failing that its
- * functions are indexed at once. */
+ * without ranges there gets those of its line table. */
 #include "stack/symbol_dwarf.h"
 
 #include <dwarf.h>
@@ -109,44 +108,48 @@ units_list(struct alqi_symbol_dwarf *d)
     return d->count > 0;
 }
 
-static bool
-aranges_add(struct alqi_symbol_dwarf *d, struct alqi_symbol_spans *spans,
-            size_t unit)
+static void
+lines_meet(struct alqi_symbol_dwarf *d, struct alqi_symbol_unit *u)
 {
-    Dwarf_Off want = dwarf_dieoffset(&d->units[unit].die), off;
-    struct alqi_symbol_span span = {.id = (uint32_t)unit};
-    Dwarf_Aranges *aranges;
-    Dwarf_Word bytes;
-    size_t count, i;
-    bool found = false;
+    struct alqi_symbol_line_input input = {.line = d->line,
+                                           .line_str = d->line_str,
+                                           .str = d->str,
+                                           .text_lo = d->text_lo,
+                                           .text_hi = d->text_hi,
+                                           .rows_max =
+                                               ROWS_MAX - d->rows_count};
+    Dwarf_Attribute attr;
+    Dwarf_Word offset;
 
-    if (dwarf_getaranges(d->main.dwarf, &aranges, &count) != 0)
-        return false;
-    for (i = 0; i < count; i++) {
-        if (dwarf_getarangeinfo(dwarf_onearange(aranges, i), &span.lo, &bytes,
-                                &off) != 0 ||
-            off != want || span.lo < d->text_lo ||
-            bytes > d->text_hi - d->text_lo || span.lo > d->text_hi - bytes)
-            continue;
-        span.hi = span.lo + bytes;
-        found = alqi_symbol_spans_add(spans, &span) || found;
-    }
-    return found;
+    if (u->lines != NULL)
+        return;
+    u->lines = calloc(1, sizeof *u->lines);
+    if (u->lines == NULL ||
+        dwarf_attr(&u->die, DW_AT_stmt_list, &attr) == NULL ||
+        dwarf_formudata(&attr, &offset) != 0)
+        return;
+    input.offset = offset;
+    input.comp_dir =
+        dwarf_formstring(dwarf_attr(&u->die, DW_AT_comp_dir, &attr));
+    alqi_symbol_lines_read(u->lines, &input);
+    d->rows_count += u->lines->rows_count;
 }
 
+/* A unit that does not say where its code is: old producers, and the units of
+ * link-time optimisation, which have none.  The line table knows. */
 static void
-functions_add(struct alqi_symbol_dwarf *d, struct alqi_symbol_spans *spans,
-              size_t unit)
+lines_add(struct alqi_symbol_dwarf *d, struct alqi_symbol_spans *spans,
+          size_t unit)
 {
     struct alqi_symbol_unit *u = &d->units[unit];
     struct alqi_symbol_span span = {.id = (uint32_t)unit};
     size_t i;
 
-    alqi_symbol_unit_index(u, d->text_lo, d->text_hi);
-    for (i = 0; i + 1 < u->map.count; i++) {
-        span.lo = u->map.start[i];
-        span.hi = u->map.start[i + 1];
-        if (u->map.id[i] != ALQI_SYMBOL_NO_ID)
+    lines_meet(d, u);
+    for (i = 0; u->lines != NULL && i + 1 < u->lines->map.count; i++) {
+        span.lo = u->lines->map.start[i];
+        span.hi = u->lines->map.start[i + 1];
+        if (u->lines->map.id[i] != ALQI_SYMBOL_NO_ID)
             alqi_symbol_spans_add(spans, &span);
     }
 }
@@ -155,20 +158,17 @@ static void
 units_map(struct alqi_symbol_dwarf *d)
 {
     struct alqi_symbol_spans spans = {.limit = (size_t)1 << 24};
-    size_t i, before, eager = 0;
+    Dwarf_Die *die;
+    size_t i;
 
     for (i = 0; i < d->count; i++) {
-        before = spans.count;
-        alqi_symbol_unit_ranges(&spans, &d->units[i].die, d->text_lo,
-                                d->text_hi, 0, (uint32_t)i);
-        if (spans.count == before && eager < EAGER_MAX &&
-            dwarf_haschildren(&d->units[i].die) == 1 &&
-            !dwarf_hasattr(&d->units[i].die, DW_AT_ranges) &&
-            !dwarf_hasattr(&d->units[i].die, DW_AT_high_pc) &&
-            !aranges_add(d, &spans, i)) {
-            functions_add(d, &spans, i);
-            eager++;
-        }
+        die = &d->units[i].die;
+        if (dwarf_hasattr(die, DW_AT_ranges) ||
+            dwarf_hasattr(die, DW_AT_high_pc))
+            alqi_symbol_unit_ranges(&spans, die, d->text_lo, d->text_hi, 0,
+                                    (uint32_t)i);
+        else
+            lines_add(d, &spans, i);
     }
     alqi_symbol_map_make(&d->map, &spans);
     alqi_symbol_spans_drop(&spans);
@@ -268,33 +268,6 @@ number_of(Dwarf_Die *die, unsigned name)
         dwarf_formudata(&attr, &value) != 0 || value > UINT32_MAX)
         return 0;
     return (uint32_t)value;
-}
-
-static void
-lines_meet(struct alqi_symbol_dwarf *d, struct alqi_symbol_unit *u)
-{
-    struct alqi_symbol_line_input input = {.line = d->line,
-                                           .line_str = d->line_str,
-                                           .str = d->str,
-                                           .text_lo = d->text_lo,
-                                           .text_hi = d->text_hi,
-                                           .rows_max =
-                                               ROWS_MAX - d->rows_count};
-    Dwarf_Attribute attr;
-    Dwarf_Word offset;
-
-    if (u->lines != NULL)
-        return;
-    u->lines = calloc(1, sizeof *u->lines);
-    if (u->lines == NULL ||
-        dwarf_attr(&u->die, DW_AT_stmt_list, &attr) == NULL ||
-        dwarf_formudata(&attr, &offset) != 0)
-        return;
-    input.offset = offset;
-    input.comp_dir =
-        dwarf_formstring(dwarf_attr(&u->die, DW_AT_comp_dir, &attr));
-    alqi_symbol_lines_read(u->lines, &input);
-    d->rows_count += u->lines->rows_count;
 }
 
 static void

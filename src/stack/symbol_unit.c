@@ -51,9 +51,17 @@ struct walk {
 };
 
 static bool
-has_code(Dwarf_Die *die)
+nodes_grow(struct alqi_symbol_unit *u)
 {
-    return dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges);
+    size_t room = u->room != 0 ? 2 * u->room : 64;
+    struct alqi_symbol_node *grown =
+        room > NODES_MAX ? NULL : realloc(u->nodes, room * sizeof *grown);
+
+    if (grown == NULL)
+        return false;
+    u->nodes = grown;
+    u->room = room;
+    return true;
 }
 
 /* The node that holds the DIE's children. */
@@ -61,26 +69,18 @@ static uint32_t
 node_add(struct walk *w, Dwarf_Die *die, uint32_t parent, unsigned depth)
 {
     struct alqi_symbol_unit *u = w->unit;
-    struct alqi_symbol_node *grown;
     bool is_inlined = dwarf_tag(die) == DW_TAG_inlined_subroutine;
-    size_t room;
+    size_t before = w->spans.count;
 
-    if (!has_code(die))
+    if (u->count == u->room && !nodes_grow(u))
+        return parent;
+    alqi_symbol_unit_ranges(&w->spans, die, w->text_lo, w->text_hi, depth,
+                            (uint32_t)u->count);
+    if (w->spans.count == before) /* a declaration, or no code of its own */
         return is_inlined ? parent : ALQI_SYMBOL_NO_NODE;
-    if (u->count == u->room) {
-        room = u->room != 0 ? 2 * u->room : 64;
-        grown =
-            room > NODES_MAX ? NULL : realloc(u->nodes, room * sizeof *grown);
-        if (grown == NULL)
-            return parent;
-        u->nodes = grown;
-        u->room = room;
-    }
     u->nodes[u->count].die = die->addr;
     u->nodes[u->count].parent = is_inlined ? parent : ALQI_SYMBOL_NO_NODE;
     u->nodes[u->count].is_inlined = is_inlined;
-    alqi_symbol_unit_ranges(&w->spans, die, w->text_lo, w->text_hi, depth,
-                            (uint32_t)u->count);
     return (uint32_t)u->count++;
 }
 
