@@ -222,6 +222,15 @@ unit_complete(struct alqi_symbol_unit *u)
         u->full_die = full;
 }
 
+static const char *
+text_of(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attr;
+    const char *text = dwarf_formstring(dwarf_attr(die, name, &attr));
+
+    return text != NULL && text[0] != '\0' ? text : NULL;
+}
+
 /* The mangled name if one of the DIEs it was made from has it: only that is
  * unique and has namespaces and parameters. */
 static void
@@ -229,24 +238,22 @@ name_find(Dwarf_Die die, struct alqi_symbol_place *place)
 {
     static const unsigned origins[] = {DW_AT_abstract_origin,
                                        DW_AT_specification};
-    const char *linkage;
     Dwarf_Attribute attr;
     Dwarf_Die next;
+    const char *linkage;
     unsigned i, k;
 
     for (i = 0; i < ORIGINS_MAX; i++) {
-        linkage = dwarf_formstring(dwarf_attr(&die, DW_AT_linkage_name, &attr));
+        linkage = text_of(&die, DW_AT_linkage_name);
         if (linkage == NULL)
-            linkage = dwarf_formstring(
-                dwarf_attr(&die, DW_AT_MIPS_linkage_name, &attr));
+            linkage = text_of(&die, DW_AT_MIPS_linkage_name);
         if (linkage != NULL) {
             place->function = linkage;
             place->is_linkage_name = true;
             return;
         }
         if (place->function == NULL)
-            place->function =
-                dwarf_formstring(dwarf_attr(&die, DW_AT_name, &attr));
+            place->function = text_of(&die, DW_AT_name);
         for (k = 0; k < ALQI_COUNT_OF(origins); k++) {
             if (dwarf_attr(&die, origins[k], &attr) != NULL &&
                 dwarf_formref_die(&attr, &next) != NULL)
