@@ -33,6 +33,14 @@ alqi_arch_code_address(uintptr_t return_address)
     return x30;
 }
 
+/* Where a function usually keeps its return address, from its CFA: with the
+ * frame pointer, in one pair. */
+static inline int32_t
+alqi_arch_usual_ra(int32_t fp_offset)
+{
+    return fp_offset + 8;
+}
+
 static inline bool
 alqi_arch_is_sigreturn(const uint8_t *code)
 {

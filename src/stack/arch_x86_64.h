@@ -26,6 +26,14 @@ alqi_arch_code_address(uintptr_t return_address)
     return return_address;
 }
 
+/* Where a function keeps its return address, from its CFA. */
+static inline int32_t
+alqi_arch_usual_ra(int32_t fp_offset)
+{
+    (void)fp_offset;
+    return -8;
+}
+
 /* `code` holds ALQI_ARCH_SIGRETURN_BYTES bytes. */
 static inline bool
 alqi_arch_is_sigreturn(const uint8_t *code)

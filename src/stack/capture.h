@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ALQI_STACK_FRAMES_MAX = 4096 };
+enum { ALQI_STACK_FRAMES_MAX = 4096, ALQI_STACK_SLOTS = 256 };
 
 /* One row of a capture: the frame at `pc` has canonical frame address `cfa`,
  * and `fp` was the frame-pointer register on entry to its rule. */
@@ -33,8 +33,12 @@ struct alqi_stack_memo {
     uint32_t n_rows;
     uintptr_t readable_lo; /* [lo, hi) was found readable on this thread */
     uintptr_t readable_hi;
-    uint64_t generation;          /* of the rules the rows were made by */
-    bool was_truncated;           /* the capture held */
+    uint64_t generation;  /* of the rules the rows were made by */
+    uint32_t n_uncounted; /* captures, of these replays, and incomplete ones, */
+    uint32_t n_replays;   /* that alqi_stack_counts does not have yet         */
+    uint32_t n_incomplete;
+    bool was_truncated;                /* the capture held */
+    uint16_t at_cfa[ALQI_STACK_SLOTS]; /* rows by CFA, most of them */
     struct alqi_stack_row rows[]; /* held: the last n_rows of `capacity`; one
                                      that ends every search; `capacity` more
                                      for the walk in progress */
@@ -121,6 +125,7 @@ struct alqi_stack_counts {
     uint64_t incomplete;
 };
 
+/* May lack the latest captures of each memo, 63 at most. */
 void alqi_stack_counts(struct alqi_stack_counts *out);
 
 #endif

@@ -5,10 +5,12 @@
  *      fresh[0 .. n_fresh)  then  kept[run_lo .. run_hi)
  *
  * innermost first: `fresh` is the memo's second half, `kept` the rows of the
- * last capture, which nobody moves before the walk is over.
+ * last capture, which nobody moves before the walk is over.  A row is looked
+ * for among the kept ones by a small table of their CFAs; a row the table has
+ * lost is found again from its outer neighbour (run_start).
  *
- * .inv.kept    kept[] ends at rows[capacity], whose CFA is the highest there
- *              is, so that a search needs no other bound.
+ * .inv.kept    The held rows end at kept[end]; that one has no pc, so that
+ *              what follows a row can be looked at without asking.
  * .inv.same    A row joins the run only if it equals the frame the walk stands
  *              at; the run is one unbroken piece of the last capture. */
 #include <string.h>
@@ -16,26 +18,32 @@
 #include "stack/capture.h"
 #include "stack/walk.h"
 
-enum { N_SHARDS = 16 };
+enum { COUNT_BATCH = 64 };
 
-/* Counters, spread so that threads rarely share a line. */
 static struct {
-    _Alignas(64) _Atomic(uint64_t) captures;
+    _Atomic(uint64_t) captures;
     _Atomic(uint64_t) replays;
     _Atomic(uint64_t) incomplete;
-} counts[N_SHARDS];
+} counts;
 
 struct replay {
     struct alqi_stack_walk walk;
-    struct alqi_stack_row *kept; /* rows[0]; the held ones end at `end` */
+    struct alqi_stack_row *kept;
     struct alqi_stack_row *fresh;
+    uintptr_t *frames;
     uint32_t max;
     uint32_t n_fresh;
-    uint32_t end;    /* of kept[] */
+    uint32_t first; /* of kept[] */
+    uint32_t end;
     uint32_t run_lo; /* no run: run_lo == run_hi */
     uint32_t run_hi;
-    uint32_t cursor; /* kept rows before it lie further in than the walk */
 };
+
+static uint32_t
+slot_of(uintptr_t cfa)
+{
+    return (uint32_t)(cfa >> 4) % ALQI_STACK_SLOTS;
+}
 
 static bool
 is_same_row(const struct alqi_stack_row *a, const struct alqi_stack_row *b)
@@ -52,32 +60,60 @@ run_flush(struct replay *r)
 
     memcpy(&r->fresh[r->n_fresh], &r->kept[r->run_lo], n * sizeof r->kept[0]);
     r->n_fresh += n;
-    r->cursor = r->run_hi;
     r->run_lo = r->run_hi = 0;
 }
 
+/* Starts a run at kept[at], which equals the outermost frame; fresh rows
+ * further in may be kept ones, too. */
 static void
 run_start(struct replay *r, uint32_t at)
 {
     r->run_lo = at;
     r->run_hi = at + 1;
+    while (r->n_fresh > 0 && r->run_lo > r->first &&
+           is_same_row(&r->fresh[r->n_fresh - 1], &r->kept[r->run_lo - 1])) {
+        r->n_fresh--;
+        r->run_lo--;
+    }
 }
 
 static uint32_t
-row_flags(const struct alqi_stack_rule *rule)
+n_found(const struct replay *r)
 {
-    return ALQI_STACK_ROW_FIXED | ALQI_STACK_ROW_PLAIN |
-           (uint32_t)rule->ra_offset << ALQI_STACK_ROW_SHIFT;
+    return r->n_fresh + (r->run_hi - r->run_lo);
 }
 
-/* The frame that was just made has a return address no code can have. */
-static enum alqi_stack_outcome
-run_ends(struct replay *r, enum alqi_stack_outcome outcome,
-         const struct alqi_stack_row *kept, uintptr_t ra)
+/* Puts the row just made where it belongs. */
+static void
+row_place(struct replay *r, const struct alqi_stack_row *row)
 {
-    if (outcome == ALQI_STACK_MATCH)
-        run_start(r, (uint32_t)(kept - r->kept));
-    return ra == 0 ? ALQI_STACK_DONE : ALQI_STACK_LOST;
+    uint32_t at = r->walk.memo->at_cfa[slot_of(row->cfa)];
+
+    r->frames[n_found(r)] = row->pc;
+    if (r->run_hi != r->run_lo) {
+        if (r->run_hi < r->end && is_same_row(row, &r->kept[r->run_hi])) {
+            r->run_hi++;
+            return;
+        }
+        run_flush(r);
+    }
+    if (at >= r->first && is_same_row(row, &r->kept[at]))
+        run_start(r, at);
+    else
+        r->fresh[r->n_fresh++] = *row;
+}
+
+static uint32_t
+row_flags(int32_t ra_offset)
+{
+    return ALQI_STACK_ROW_FIXED | ALQI_STACK_ROW_PLAIN |
+           (uint32_t)ra_offset << ALQI_STACK_ROW_SHIFT;
+}
+
+static int32_t
+row_ra_offset(const struct alqi_stack_row *row)
+{
+    return (int32_t)row->flags >> ALQI_STACK_ROW_SHIFT;
 }
 
 static void
@@ -90,50 +126,21 @@ walk_stand(struct alqi_stack_walk *w, uintptr_t key, uintptr_t sp, uintptr_t fp)
     w->is_exact = false;
 }
 
-/* Puts the row just made, fresh[at], where it belongs. */
-static enum alqi_stack_outcome
-row_place(struct replay *r, uint32_t at)
-{
-    struct alqi_stack_row row = r->fresh[at];
-
-    if (r->run_hi != r->run_lo) {
-        if (r->run_hi < r->end && is_same_row(&row, &r->kept[r->run_hi])) {
-            r->run_hi++;
-            return ALQI_STACK_MATCH;
-        }
-        run_flush(r);
-    }
-    while (r->kept[r->cursor].cfa < row.cfa)
-        r->cursor++;
-    if (r->cursor < r->end && is_same_row(&row, &r->kept[r->cursor])) {
-        run_start(r, r->cursor);
-        return ALQI_STACK_MATCH;
-    }
-    r->fresh[r->n_fresh++] = row;
-    return ALQI_STACK_GO;
-}
-
-static uint32_t
-n_found(const struct replay *r)
-{
-    return r->n_fresh + (r->run_hi - r->run_lo);
-}
-
 /* One frame of any kind. */
 static ALQI_NOINLINE enum alqi_stack_outcome
 walk_one(struct replay *r)
 {
-    uint32_t switches = r->walk.n_switches;
-    enum alqi_stack_outcome step, place;
+    struct alqi_stack_walk *w = &r->walk;
+    struct alqi_stack_row row;
+    enum alqi_stack_outcome o;
 
+    if (!w->is_exact && w->key + 1 < ALQI_STACK_NULL_PAGE)
+        return w->key + 1 == 0 ? ALQI_STACK_DONE : ALQI_STACK_LOST;
     if (n_found(r) == r->max)
         return ALQI_STACK_FULL;
-    /* fresh[] has a row to spare for this */
-    step = alqi_stack_step(&r->walk, &r->fresh[r->max]);
-    place = row_place(r, r->max);
-    if (r->walk.n_switches != switches)
-        r->cursor = r->end - r->walk.memo->n_rows;
-    return step == ALQI_STACK_GO ? place : step;
+    o = alqi_stack_step(w, &row);
+    row_place(r, &row);
+    return o;
 }
 
 /* Frames that equal the run's next row (.prop.replay). */
@@ -141,97 +148,112 @@ static enum alqi_stack_outcome
 walk_run(struct replay *r)
 {
     struct alqi_stack_walk *w = &r->walk;
-    struct alqi_stack_memo *memo = w->memo;
     uintptr_t key = w->key, fp = w->fp;
-    uint32_t at = r->run_hi;
-    uint32_t stop = r->run_lo + (r->max - r->n_fresh);
-    enum alqi_stack_outcome outcome = ALQI_STACK_OTHER;
+    uintptr_t lo = w->memo->readable_lo;
+    uintptr_t span = w->memo->readable_hi - lo - sizeof lo;
+    uint32_t room = r->max - r->n_fresh;
+    const struct alqi_stack_row *row = &r->kept[r->run_hi];
+    const struct alqi_stack_row *stop =
+        &r->kept[r->run_lo + room < r->end ? r->run_lo + room : r->end];
+    const struct alqi_stack_row *first = row;
+    uintptr_t *frame = &r->frames[n_found(r)];
 
-    if (stop > r->end)
-        stop = r->end;
-    for (; at < stop; at++) {
-        const struct alqi_stack_row *row = &r->kept[at];
-        uintptr_t ra_at =
-            row->cfa +
-            (uintptr_t)(intptr_t)((int32_t)row->flags >> ALQI_STACK_ROW_SHIFT);
+    for (; row != stop && row->pc == key + 1 && row->fp == fp; row++) {
+        uintptr_t ra_at = row->cfa + (uintptr_t)(intptr_t)row_ra_offset(row);
         uintptr_t fp_at = row->cfa + (uintptr_t)(intptr_t)row->fp_offset;
-        uintptr_t ra;
 
-        if (row->pc != key + 1 || row->fp != fp ||
-            (row->flags & ALQI_STACK_ROW_PLAIN) == 0 ||
-            !alqi_stack_is_in_range(memo, ra_at) ||
-            (row->fp_offset != 0 && !alqi_stack_is_in_range(memo, fp_at)))
+        if (ALQI_UNLIKELY((row->flags & ALQI_STACK_ROW_PLAIN) == 0 ||
+                          ra_at - lo > span))
             break;
-        ra = alqi_arch_code_address(alqi_stack_word(ra_at));
-        if (row->fp_offset != 0)
+        if (row->fp_offset != 0) {
+            if (ALQI_UNLIKELY(fp_at - lo > span))
+                break;
             fp = alqi_stack_word(fp_at);
-        key = ra - 1;
-        if (ALQI_UNLIKELY(ra < ALQI_STACK_NULL_PAGE)) {
-            outcome = ra == 0 ? ALQI_STACK_DONE : ALQI_STACK_LOST;
-            at++;
-            break;
         }
+        *frame++ = row->pc;
+        key = alqi_arch_code_address(alqi_stack_word(ra_at)) - 1;
     }
-    if (at != r->run_hi) {
-        walk_stand(w, key, r->kept[at - 1].cfa, fp);
-        r->run_hi = at;
+    if (row != first) {
+        walk_stand(w, key, row[-1].cfa, fp);
+        r->run_hi = (uint32_t)(row - r->kept);
     }
-    return outcome;
+    if (row == stop || (row->flags & ALQI_STACK_ROW_FIXED) == 0)
+        return ALQI_STACK_OTHER;
+    if (row->pc == key + 1 && row->fp == fp) { /* the end, or out of reach */
+        if ((row->flags & ALQI_STACK_ROW_END) == 0)
+            return ALQI_STACK_OTHER;
+        *frame = row->pc;
+        r->run_hi++;
+        return ALQI_STACK_DONE;
+    }
+    run_flush(r);
+    return ALQI_STACK_GO;
 }
 
-/* Frames of cached REGISTER rules, until one is a kept row. */
+/* Frames of cached rules that fit into a word, until one is a kept row.  A
+ * return address that cannot be one has no such rule; walk_one judges it. */
 static enum alqi_stack_outcome
 walk_fresh(struct replay *r)
 {
     struct alqi_stack_walk *w = &r->walk;
-    struct alqi_stack_memo *memo = w->memo;
     uintptr_t key = w->key, sp = w->sp, fp = w->fp;
+    uintptr_t lo = w->memo->readable_lo;
+    uintptr_t span = w->memo->readable_hi - lo - sizeof lo;
     struct alqi_stack_row *row = &r->fresh[r->n_fresh];
-    struct alqi_stack_row *stop = &r->fresh[r->max];
-    const struct alqi_stack_row *kept = &r->kept[r->cursor];
-    enum alqi_stack_outcome outcome = ALQI_STACK_OTHER;
+    struct alqi_stack_row *stop =
+        &r->fresh[r->max < r->n_fresh ? r->n_fresh : r->max];
+    uintptr_t *frame = &r->frames[r->n_fresh];
+    const uint16_t *at_cfa = w->memo->at_cfa;
+    uint32_t at = 0;
+    const struct alqi_stack_row *kept = r->kept;
+    bool is_match = false;
 
-    while (row != stop && outcome == ALQI_STACK_OTHER) {
-        const struct alqi_stack_rule *rule = alqi_stack_rules_hit(key);
-        uintptr_t cfa, ra_at, fp_at, ra;
+    for (; row != stop && key >> ALQI_STACK_KEY_BITS == 0; row++) {
+        uint32_t payload = alqi_stack_rules_hit(key);
+        uint32_t fp_words =
+            payload >> ALQI_STACK_PAYLOAD_FP_SHIFT & ALQI_STACK_PAYLOAD_OFFSET;
+        int32_t fp_offset = -8 * (int32_t)fp_words;
+        uintptr_t cfa = 8 * (uintptr_t)(payload & ALQI_STACK_PAYLOAD_OFFSET);
+        uintptr_t ra_at;
 
-        if (ALQI_UNLIKELY(rule == NULL ||
-                          rule->kind != ALQI_STACK_KIND_REGISTER))
+        if (ALQI_UNLIKELY(payload - 1 >= ALQI_STACK_PAYLOAD_TABLE - 1))
             break;
-        cfa = (rule->cfa_reg == ALQI_ARCH_SP ? sp : fp) +
-              (uintptr_t)(intptr_t)rule->cfa_offset;
-        ra_at = cfa + (uintptr_t)(intptr_t)rule->ra_offset;
-        fp_at = cfa + (uintptr_t)(intptr_t)rule->fp_offset;
-        if (ALQI_UNLIKELY(
-                cfa <= sp || !alqi_stack_is_in_range(memo, ra_at) ||
-                (rule->fp_offset != 0 && !alqi_stack_is_in_range(memo, fp_at))))
+        if (ALQI_LIKELY((payload & ALQI_STACK_PAYLOAD_SP) != 0))
+            cfa += sp;
+        else if (ALQI_UNLIKELY((cfa += fp) <= sp))
+            break;
+        ra_at = cfa + (uintptr_t)(intptr_t)alqi_arch_usual_ra(fp_offset);
+        if (ALQI_UNLIKELY(ra_at - lo > span))
             break;
         row->pc = key + 1;
         row->cfa = cfa;
         row->fp = fp;
-        row->fp_offset = rule->fp_offset;
-        row->flags = row_flags(rule);
-        ra = alqi_arch_code_address(alqi_stack_word(ra_at));
-        if (rule->fp_offset != 0)
-            fp = alqi_stack_word(fp_at);
+        row->fp_offset = fp_offset;
+        row->flags = row_flags(alqi_arch_usual_ra(fp_offset));
+        if (fp_words != 0) {
+            if (ALQI_UNLIKELY(cfa - 8 * fp_words < lo))
+                break; /* it lies below the return address, so below hi */
+            fp = alqi_stack_word(cfa - 8 * fp_words);
+        }
         sp = cfa;
-        key = ra - 1;
-        while (kept->cfa < cfa)
-            kept++;
-        if (is_same_row(row, kept))
-            outcome = ALQI_STACK_MATCH;
-        else
-            row++;
-        if (ALQI_UNLIKELY(ra < ALQI_STACK_NULL_PAGE))
-            outcome = run_ends(r, outcome, kept, ra);
+        key = alqi_arch_code_address(alqi_stack_word(ra_at)) - 1;
+        *frame++ = row->pc;
+        at = at_cfa[slot_of(cfa)];
+        /* The next one is asked as well, all in one branch: a frame of the
+         * same function often lies at the same place by chance. */
+        if (ALQI_UNLIKELY(((kept[at].pc ^ row->pc) | (kept[at].cfa ^ cfa) |
+                           (kept[at + 1].pc ^ (key + 1))) == 0) &&
+            at >= r->first && is_same_row(row, &kept[at])) {
+            is_match = true;
+            break;
+        }
     }
     if (sp != w->sp)
         walk_stand(w, key, sp, fp);
     r->n_fresh = (uint32_t)(row - r->fresh);
-    r->cursor = (uint32_t)(kept - r->kept);
-    if (outcome == ALQI_STACK_MATCH)
-        run_start(r, r->cursor);
-    return outcome;
+    if (is_match)
+        run_start(r, at);
+    return is_match ? ALQI_STACK_GO : ALQI_STACK_OTHER;
 }
 
 /* Leaves out the frames in [lo, hi) that come first. */
@@ -239,9 +261,10 @@ static enum alqi_stack_outcome
 walk_skip(struct replay *r, uintptr_t lo, uintptr_t hi)
 {
     enum alqi_stack_outcome o = ALQI_STACK_GO;
+    struct alqi_stack_row row;
 
     while (o == ALQI_STACK_GO && r->walk.key >= lo && r->walk.key < hi)
-        o = alqi_stack_step(&r->walk, &r->fresh[r->max]);
+        o = alqi_stack_step(&r->walk, &row);
     return o;
 }
 
@@ -254,34 +277,50 @@ walk_all(struct replay *r)
         o = r->run_lo == r->run_hi ? walk_fresh(r) : walk_run(r);
         if (o == ALQI_STACK_OTHER)
             o = walk_one(r);
-    } while (o == ALQI_STACK_GO || o == ALQI_STACK_MATCH);
+    } while (o == ALQI_STACK_GO);
     return o;
 }
 
-/* Joins fresh rows and run, at the end of the kept rows' place. */
+/* Joins fresh rows and run where the kept rows end. */
 static void
 rows_keep(struct replay *r)
 {
-    uint32_t n_run = r->run_hi - r->run_lo;
-    struct alqi_stack_row *run = &r->kept[r->end - n_run];
+    uint32_t n_run = r->run_hi - r->run_lo, at = r->end - n_run;
+    uint32_t first = at - r->n_fresh;
+    uint16_t *at_cfa = r->walk.memo->at_cfa;
 
-    if (n_run != 0 && r->run_hi != r->end)
-        memmove(run, &r->kept[r->run_lo], n_run * sizeof *run);
-    memcpy(run - r->n_fresh, r->fresh, r->n_fresh * sizeof *run);
+    if (n_run != 0 && r->run_hi != r->end) {
+        memmove(&r->kept[at], &r->kept[r->run_lo], n_run * sizeof r->kept[0]);
+        at = r->end; /* all are at a new place */
+    }
+    memcpy(&r->kept[first], r->fresh, r->n_fresh * sizeof r->kept[0]);
+    for (uint32_t i = first; i < at; i++)
+        at_cfa[slot_of(r->kept[i].cfa)] = (uint16_t)i;
 }
 
+static ALQI_NOINLINE void
+counts_add(struct alqi_stack_memo *memo)
+{
+    atomic_fetch_add_explicit(&counts.captures, memo->n_uncounted,
+                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&counts.replays, memo->n_replays,
+                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&counts.incomplete, memo->n_incomplete,
+                              memory_order_relaxed);
+    memo->n_uncounted = memo->n_replays = memo->n_incomplete = 0;
+}
+
+/* A memo's first captures are added one by one, later ones in batches. */
 static void
 count(const struct replay *r, enum alqi_stack_outcome outcome)
 {
-    size_t shard = ((uintptr_t)r->walk.memo >> 12) % N_SHARDS;
+    struct alqi_stack_memo *memo = r->walk.memo;
 
-    atomic_fetch_add_explicit(&counts[shard].captures, 1, memory_order_relaxed);
-    if (r->run_hi != r->run_lo)
-        atomic_fetch_add_explicit(&counts[shard].replays, 1,
-                                  memory_order_relaxed);
-    if (outcome == ALQI_STACK_LOST)
-        atomic_fetch_add_explicit(&counts[shard].incomplete, 1,
-                                  memory_order_relaxed);
+    memo->n_uncounted++;
+    memo->n_replays += r->run_hi != r->run_lo;
+    memo->n_incomplete += outcome == ALQI_STACK_LOST;
+    if (memo->n_uncounted == COUNT_BATCH || memo->serial < COUNT_BATCH)
+        counts_add(memo);
 }
 
 static void
@@ -308,13 +347,12 @@ replay_begin(struct replay *r, struct alqi_stack_memo *memo,
     r->max = max < memo->capacity ? max : memo->capacity;
     r->n_fresh = 0;
     r->end = memo->capacity;
+    r->first = r->end - memo->n_rows;
     r->run_lo = r->run_hi = 0;
-    r->cursor = r->end - memo->n_rows;
 }
 
 static struct alqi_stack_result
-replay_finish(struct replay *r, enum alqi_stack_outcome outcome,
-              uintptr_t *frames)
+replay_finish(struct replay *r, enum alqi_stack_outcome outcome)
 {
     struct alqi_stack_memo *memo = r->walk.memo;
     struct alqi_stack_result result = {
@@ -322,17 +360,19 @@ replay_finish(struct replay *r, enum alqi_stack_outcome outcome,
         .truncated = outcome == ALQI_STACK_FULL,
         .incomplete = outcome == ALQI_STACK_LOST,
     };
-    const struct alqi_stack_row *row;
 
+    if (r->run_lo == r->run_hi && r->n_fresh > 0 && r->first < r->end &&
+        is_same_row(&r->fresh[r->n_fresh - 1], &r->kept[r->end - 1])) {
+        r->n_fresh--;
+        run_start(r, r->end - 1);
+    }
     if (r->run_hi == r->end && !result.truncated && !memo->was_truncated)
         result.n_same_outer = r->run_hi - r->run_lo;
+    count(r, outcome);
     rows_keep(r);
     memo->n_rows = result.n_frames;
     memo->was_truncated = result.truncated;
     memo->serial++;
-    row = &r->kept[r->end - result.n_frames];
-    for (uint32_t i = 0; i < result.n_frames; i++)
-        frames[i] = row[i].pc;
     return result;
 }
 
@@ -345,13 +385,13 @@ alqi_stack_capture(struct alqi_stack_memo *memo,
     struct replay r;
 
     replay_begin(&r, memo, start, max_frames);
+    r.frames = frames;
     if (start->sp - memo->readable_lo < memo->readable_hi - memo->readable_lo ||
         alqi_stack_reach_slow(memo, start->sp))
         outcome = walk_skip(&r, skip_lo, skip_hi);
     if (outcome == ALQI_STACK_GO)
         outcome = walk_all(&r);
-    count(&r, outcome);
-    return replay_finish(&r, outcome, frames);
+    return replay_finish(&r, outcome);
 }
 
 size_t
@@ -372,20 +412,15 @@ alqi_stack_memo_init(struct alqi_stack_memo *memo, uint32_t capacity_frames)
                          ? capacity_frames
                          : ALQI_STACK_FRAMES_MAX;
     memset(&memo->rows[memo->capacity], 0, sizeof memo->rows[0]);
-    memo->rows[memo->capacity].cfa = UINTPTR_MAX;
 }
 
 void
 alqi_stack_counts(struct alqi_stack_counts *out)
 {
-    memset(out, 0, sizeof *out);
-    for (unsigned i = 0; i < N_SHARDS; i++) {
-        out->captures +=
-            atomic_load_explicit(&counts[i].captures, memory_order_relaxed);
-        out->replays +=
-            atomic_load_explicit(&counts[i].replays, memory_order_relaxed);
-        out->incomplete +=
-            atomic_load_explicit(&counts[i].incomplete, memory_order_relaxed);
-    }
+    out->captures =
+        atomic_load_explicit(&counts.captures, memory_order_relaxed);
+    out->replays = atomic_load_explicit(&counts.replays, memory_order_relaxed);
+    out->incomplete =
+        atomic_load_explicit(&counts.incomplete, memory_order_relaxed);
     out->rules_decoded = alqi_stack_rules_decoded();
 }

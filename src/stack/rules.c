@@ -1,8 +1,7 @@
 /* rules.c -- decoding, interning and caching rules
  *
  * .inv.word and .inv.gen of doc/design/stack.md are kept here.  Index 0 of
- * the rule table is the rule NONE, so that a word of 0 names nothing of use
- * and an unused chain ends in 0. */
+ * the rule table is the rule NONE, so that an unused chain ends in 0. */
 #include <string.h>
 
 #include "plat/plat.h"
@@ -28,6 +27,23 @@ static struct {
     _Atomic(uint64_t) n_decoded;
     uint16_t chains[CHAINS];
 } table;
+
+ALQI_NOINLINE uint32_t
+alqi_stack_rules_hit_away(uint64_t product)
+{
+    uint64_t tag = alqi_stack_rules_tag(product);
+    uint32_t home = alqi_stack_rules_home(product);
+
+    for (uint32_t way = 1; way < ALQI_STACK_WAYS; way++) {
+        uint64_t x =
+            tag ^ atomic_load_explicit(&alqi_stack_rules.words[home ^ way],
+                                       memory_order_acquire);
+
+        if (x >> ALQI_STACK_PAYLOAD_BITS == 0)
+            return (uint32_t)x;
+    }
+    return 0;
+}
 
 static bool
 expr_copy(const struct alqi_stack_unwind *u, struct alqi_stack_cell *cell,
@@ -145,24 +161,41 @@ intern_locked(const struct alqi_stack_room *x)
     return *chain;
 }
 
+/* The payload of a rule that fits into a word; else 0. */
+static uint32_t
+payload_of(const struct alqi_stack_rule *r)
+{
+    uint32_t cfa = (uint32_t)r->cfa_offset / 8;
+    uint32_t fp = (uint32_t)-r->fp_offset / 8;
+
+    if (r->kind != ALQI_STACK_KIND_REGISTER || r->cfa_offset <= 0 ||
+        r->fp_offset > 0 || r->cfa_offset % 8 != 0 || r->fp_offset % 8 != 0 ||
+        cfa > ALQI_STACK_PAYLOAD_OFFSET || fp > ALQI_STACK_PAYLOAD_OFFSET ||
+        r->ra_offset != alqi_arch_usual_ra(r->fp_offset))
+        return 0;
+    return cfa | fp << ALQI_STACK_PAYLOAD_FP_SHIFT |
+           (r->cfa_reg == ALQI_ARCH_SP ? ALQI_STACK_PAYLOAD_SP : 0);
+}
+
 /* Into the first free way of its set, its home tried first; else a victim. */
 static void
-word_insert_locked(uintptr_t key, uint16_t index)
+word_insert_locked(uintptr_t key, uint32_t payload)
 {
-    uint32_t home = alqi_stack_rules_home(key);
-    uint64_t word = (uint64_t)key << ALQI_STACK_INDEX_BITS | index;
+    uint64_t product = alqi_stack_rules_product(key);
+    uint64_t tag = alqi_stack_rules_tag(product);
+    uint32_t home = alqi_stack_rules_home(product);
     uint32_t way;
 
     for (way = 0; way < ALQI_STACK_WAYS; way++) {
         uint64_t w = atomic_load_explicit(&alqi_stack_rules.words[home ^ way],
                                           memory_order_relaxed);
 
-        if (w == 0 || w >> ALQI_STACK_INDEX_BITS == key)
+        if (w == 0 || (w ^ tag) >> ALQI_STACK_PAYLOAD_BITS == 0)
             break;
     }
     if (way == ALQI_STACK_WAYS)
         way = table.victim++ % ALQI_STACK_WAYS;
-    atomic_store_explicit(&alqi_stack_rules.words[home ^ way], word,
+    atomic_store_explicit(&alqi_stack_rules.words[home ^ way], tag | payload,
                           memory_order_release);
 }
 
@@ -230,6 +263,7 @@ decode_locked(uintptr_t key, uint64_t generation, struct alqi_stack_room *room)
 {
     const struct alqi_stack_known *k;
     struct alqi_stack_place place;
+    uint32_t payload;
     uint16_t index;
 
     memset(&room->rule, 0, sizeof room->rule);
@@ -237,15 +271,19 @@ decode_locked(uintptr_t key, uint64_t generation, struct alqi_stack_room *room)
         return &room->rule; /* no module: may be generated code, not kept */
     k = alqi_stack_module_meet_locked(&place);
     rule_read(k != NULL && k->has_sections ? &k->sections : NULL, key, room);
-    if (k == NULL || key >> (64 - ALQI_STACK_INDEX_BITS) != 0 ||
+    if (k == NULL || key >> ALQI_STACK_KEY_BITS != 0 ||
         atomic_load_explicit(&alqi_stack_generation, memory_order_relaxed) !=
             generation)
         return &room->rule;
-    index = intern_locked(room);
-    if (index == 0 && room->rule.kind != ALQI_STACK_KIND_NONE)
-        return &room->rule;
-    word_insert_locked(key, index);
-    return &alqi_stack_rules.rules[index];
+    payload = payload_of(&room->rule);
+    if (payload == 0) {
+        index = intern_locked(room);
+        if (index == 0 && room->rule.kind != ALQI_STACK_KIND_NONE)
+            return &room->rule;
+        payload = ALQI_STACK_PAYLOAD_TABLE | index;
+    }
+    word_insert_locked(key, payload);
+    return alqi_stack_rules_of_payload(payload, room);
 }
 
 ALQI_COLD const struct alqi_stack_rule *

@@ -1,7 +1,15 @@
 /* rules.h -- the process-wide cache of decoded rules
  *
- * A cache word is key << 16 | index of an interned rule; four words make a
- * set, which lies in one cache line.  Reading takes no lock (.inv.word). */
+ * A key is multiplied by an odd number modulo 2^48, which loses nothing: the
+ * upper 12 bits of the product choose a set, the other 36 are kept in the
+ * cache word, and 28 bits are left for the payload.  Nearly every rule fits
+ * there; the others are interned in a table and named by index.
+ *
+ *      63           28  27     26    25       13  12        0
+ *      |  tag (36)    | table | sp | -fp / 8     | CFA / 8   |
+ *
+ * Four words make a set, which lies in one cache line.  Reading takes no lock
+ * (.inv.word). */
 #ifndef ALQI_STACK_RULES_H
 #define ALQI_STACK_RULES_H
 
@@ -14,13 +22,24 @@
 #include "stack/ehframe.h"
 
 enum {
+    ALQI_STACK_KEY_BITS = 48, /* keys beyond are never cached */
     ALQI_STACK_WORDS_LOG = 14,
     ALQI_STACK_N_WORDS = 1 << ALQI_STACK_WORDS_LOG,
-    ALQI_STACK_WAYS = 4,
+    ALQI_STACK_WAYS_LOG = 2,
+    ALQI_STACK_WAYS = 1 << ALQI_STACK_WAYS_LOG,
     ALQI_STACK_INDEX_BITS = 16,
     ALQI_STACK_N_RULES = 1 << ALQI_STACK_INDEX_BITS,
     ALQI_STACK_N_COMPLEX = 1024,
     ALQI_STACK_EXPR_BYTES = 64
+};
+
+/* The payload of a word; never 0. */
+enum {
+    ALQI_STACK_PAYLOAD_BITS = 28,
+    ALQI_STACK_PAYLOAD_OFFSET = 0x1FFF, /* in words */
+    ALQI_STACK_PAYLOAD_FP_SHIFT = 13,
+    ALQI_STACK_PAYLOAD_SP = 1 << 26,   /* CFA is sp + offset, not fp + offset */
+    ALQI_STACK_PAYLOAD_TABLE = 1 << 27 /* the rest is an index */
 };
 
 enum alqi_stack_kind {
@@ -32,7 +51,7 @@ enum alqi_stack_kind {
 };
 
 struct alqi_stack_rule {
-    int32_t cfa_offset; /* of COMPLEX: place in the complex table */
+    int32_t cfa_offset; /* of COMPLEX in a table: its place there */
     int32_t fp_offset;  /* where the caller's fp is saved; 0: it is not */
     int32_t ra_offset;
     uint8_t kind;
@@ -66,29 +85,63 @@ struct alqi_stack_rules {
 extern struct alqi_stack_rules alqi_stack_rules;
 extern _Atomic(uint64_t) alqi_stack_generation;
 
-/* The home of a key; the rest of its set differs in the lowest bits. */
-static inline uint32_t
-alqi_stack_rules_home(uintptr_t key)
+/* The product of a key, in the upper 48 bits. */
+static inline uint64_t
+alqi_stack_rules_product(uintptr_t key)
 {
-    return (uint32_t)((key * 0x9E3779B97F4A7C15u) >>
-                      (64 - ALQI_STACK_WORDS_LOG));
+    return (key << (64 - ALQI_STACK_KEY_BITS)) * 0x9E3779B97F4A7C15u;
 }
 
-/* The cached rule at `key`, or NULL. */
-static inline const struct alqi_stack_rule *
+/* The home of a product; the rest of its set differs in the lowest bits. */
+static inline uint32_t
+alqi_stack_rules_home(uint64_t product)
+{
+    return (uint32_t)(product >> (64 - ALQI_STACK_WORDS_LOG));
+}
+
+/* The tag of a product, where a word has it. */
+static inline uint64_t
+alqi_stack_rules_tag(uint64_t product)
+{
+    return product << (ALQI_STACK_WORDS_LOG - ALQI_STACK_WAYS_LOG);
+}
+
+/* What the other ways of its set hold for a product; 0: nothing. */
+uint32_t alqi_stack_rules_hit_away(uint64_t product);
+
+/* The payload cached for `key`, which has 48 bits at most; 0: none. */
+static inline uint32_t
 alqi_stack_rules_hit(uintptr_t key)
 {
-    uint32_t home = alqi_stack_rules_home(key);
+    uint64_t product = alqi_stack_rules_product(key);
+    /* pairs with the release store of word_insert_locked */
+    uint64_t x = alqi_stack_rules_tag(product) ^
+                 atomic_load_explicit(
+                     &alqi_stack_rules.words[alqi_stack_rules_home(product)],
+                     memory_order_acquire);
 
-    for (uint32_t way = 0; way < ALQI_STACK_WAYS; way++) {
-        uint64_t w = atomic_load_explicit(&alqi_stack_rules.words[home ^ way],
-                                          memory_order_acquire);
+    if (ALQI_LIKELY(x >> ALQI_STACK_PAYLOAD_BITS == 0))
+        return (uint32_t)x;
+    return alqi_stack_rules_hit_away(product);
+}
 
-        /* pairs with the release store of word_insert_locked */
-        if (ALQI_LIKELY(w >> ALQI_STACK_INDEX_BITS == key))
-            return &alqi_stack_rules.rules[w & (ALQI_STACK_N_RULES - 1)];
-    }
-    return NULL;
+/* The rule a payload stands for; `room` is for one that is in no table. */
+static inline const struct alqi_stack_rule *
+alqi_stack_rules_of_payload(uint32_t payload, struct alqi_stack_room *room)
+{
+    uint32_t fp = payload >> ALQI_STACK_PAYLOAD_FP_SHIFT;
+    struct alqi_stack_rule *r = &room->rule;
+
+    if ((payload & ALQI_STACK_PAYLOAD_TABLE) != 0)
+        return &alqi_stack_rules.rules[payload & (ALQI_STACK_N_RULES - 1)];
+    r->kind = ALQI_STACK_KIND_REGISTER;
+    r->cfa_reg =
+        (payload & ALQI_STACK_PAYLOAD_SP) != 0 ? ALQI_ARCH_SP : ALQI_ARCH_FP;
+    r->cfa_offset = 8 * (int32_t)(payload & ALQI_STACK_PAYLOAD_OFFSET);
+    r->fp_offset = -8 * (int32_t)(fp & ALQI_STACK_PAYLOAD_OFFSET);
+    r->ra_offset = alqi_arch_usual_ra(r->fp_offset);
+    r->next = 0;
+    return r;
 }
 
 /* Decodes the rule at `key`, caches it if it may (.inv.gen, .inv.try), and

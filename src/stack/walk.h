@@ -21,12 +21,11 @@ enum {
 };
 
 enum alqi_stack_outcome {
-    ALQI_STACK_GO,    /* the walk stands at the caller                     */
-    ALQI_STACK_DONE,  /* that was the outermost frame                      */
-    ALQI_STACK_LOST,  /* the caller cannot be found                        */
-    ALQI_STACK_FULL,  /* the caller exists, but there is no room           */
-    ALQI_STACK_MATCH, /* that frame is a kept row; at the caller           */
-    ALQI_STACK_OTHER  /* this frame needs the general step; not yet taken  */
+    ALQI_STACK_GO,   /* the walk stands at the caller                     */
+    ALQI_STACK_DONE, /* that was the outermost frame                      */
+    ALQI_STACK_LOST, /* the caller cannot be found                        */
+    ALQI_STACK_FULL, /* the caller exists, but there is no room           */
+    ALQI_STACK_OTHER /* this frame needs the general step; not yet taken  */
 };
 
 /* Stands at a frame whose row is still to be made.  `sp` is the CFA of the
@@ -93,11 +92,13 @@ alqi_stack_word(uintptr_t at)
 static inline const struct alqi_stack_rule *
 alqi_stack_walk_rule(struct alqi_stack_walk *w, uintptr_t key)
 {
-    const struct alqi_stack_rule *r = alqi_stack_rules_hit(key);
+    uint32_t payload = 0;
 
-    if (ALQI_UNLIKELY(r == NULL))
-        r = alqi_stack_rules_decode(key, w->generation, &w->room);
-    return r;
+    if (ALQI_LIKELY(key >> ALQI_STACK_KEY_BITS == 0))
+        payload = alqi_stack_rules_hit(key);
+    if (ALQI_LIKELY(payload != 0))
+        return alqi_stack_rules_of_payload(payload, &w->room);
+    return alqi_stack_rules_decode(key, w->generation, &w->room);
 }
 
 /* Goes to the caller at return address `ra`. */
