@@ -47,7 +47,7 @@ range_find(const char *path, uint64_t *lo, uint64_t *hi)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    enum { ADDRESSES = 64 };
+    enum { SPREAD = 16, FIRST = 40 };
     struct alqi_symbol_table *table;
     struct alqi_symbol_module *m;
     uint64_t lo, hi, i;
@@ -61,11 +61,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     table = alqi_symbol_table_new(false);
     m = alqi_symbol_module_open(table, path, NULL, 0);
     range_find(path, &lo, &hi);
-    for (i = 0; i < ADDRESSES && lo < hi; i++)
-        address_check(m, lo + (hi - lo) / ADDRESSES * i + i);
-    /* Small programs begin at a page: their code is in its first bytes. */
-    for (i = 0; i < 2 * ADDRESSES && lo < hi; i++)
-        address_check(m, lo + 3 * i);
+    for (i = 0; i < SPREAD && lo < hi; i++)
+        address_check(m, lo + (hi - lo) / SPREAD * i + i);
+    /* The corpus has its code here; larger programs, anything. */
+    for (i = 0; i < FIRST && lo < hi; i++)
+        address_check(m, lo + 0x1f0 + 12 * i);
     address_check(m, 0);
     address_check(m, UINT64_MAX);
     note = alqi_symbol_module_note(m);
