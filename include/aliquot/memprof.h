@@ -50,7 +50,8 @@ struct alq_allocation {
     uint64_t size_bytes; /* as requested; 8 * size_words on managed heaps */
     enum alq_source source;
     struct alq_callstack callstack;
-    const void *block; /* NULL while a managed block has no address yet */
+    const void *block; /* NULL when a managed block has no address: not yet,
+                          or no longer                                   */
 };
 
 /* Results of alloc and promote callbacks.  A negative value is a failure code

@@ -62,6 +62,34 @@ alqi_entry_release(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
     alqi_entry_free(t, e);
 }
 
+static void
+describe(const struct alqi_memprof_entry *e, struct alq_allocation *a)
+{
+    a->n_samples = e->n_samples;
+    a->size_bytes = e->size_bytes;
+    a->size_words = alqi_base_malloc_words(e->size_bytes) - 1;
+    a->source = (enum alq_source)e->source;
+    a->callstack.frames = NULL;
+    a->callstack.n_frames = 0;
+    a->block = e->block;
+    /* A scanned block's place may be another's by now. */
+    if ((e->birth & ALQI_BIRTH_OFFSET) ||
+        ((e->birth & ALQI_BIRTH_SCANNED) && (e->flags & ALQI_ENTRY_DEAD)))
+        a->block = NULL;
+}
+
+int
+alqi_entry_visit(const struct alqi_memprof_entry *e,
+                 int (*visit)(void *arg, const struct alq_allocation *a,
+                              uintptr_t data),
+                 void *arg)
+{
+    struct alq_allocation a;
+
+    describe(e, &a);
+    return visit(arg, &a, e->data);
+}
+
 bool
 alqi_callback_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
                     enum alqi_callback_kind kind, const uintptr_t *frames,
@@ -76,13 +104,9 @@ alqi_callback_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
 
     if (fn == NULL)
         return false;
-    a.n_samples = e->n_samples;
-    a.size_bytes = e->size_bytes;
-    a.size_words = alqi_base_malloc_words(e->size_bytes) - 1;
-    a.source = (enum alq_source)e->source;
+    describe(e, &a);
     a.callstack.frames = frames;
     a.callstack.n_frames = n_frames;
-    a.block = (e->birth & ALQI_BIRTH_OFFSET) ? NULL : e->block;
     *data = 0;
     begin(t, e, kind);
     code = fn(tracker->arg, &a, data);
@@ -116,6 +140,25 @@ alqi_callback_dealloc(struct alqi_memprof_thread *t,
     alqi_entry_free(t, e);
 }
 
+bool
+alqi_callback_promote(struct alqi_memprof_thread *t,
+                      struct alqi_memprof_entry *e)
+{
+    const struct alq_tracker *tracker = &e->profile->tracker;
+    int code;
+
+    ALQI_ASSERT((e->flags & ALQI_ENTRY_DATUM) &&
+                !(e->flags & ALQI_ENTRY_CALLED_PROMOTE)); /* .inv.once */
+    e->flags |= ALQI_ENTRY_CALLED_PROMOTE;
+    if (tracker->promote == NULL)
+        return false;
+    begin(t, e, ALQI_CALLBACK_PROMOTE);
+    /* In place: a collection meanwhile updates it if it is a value. */
+    code = tracker->promote(tracker->arg, &e->data);
+    end(t, e, code);
+    return code > 0;
+}
+
 /* As if the callback that was running had said DROP. */
 static void
 abandon_running(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
@@ -125,8 +168,12 @@ abandon_running(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
     case ALQI_CALLBACK_ALLOC_NEW: /* on `making`, which goes as a whole */
         return;
     case ALQI_CALLBACK_ALLOC_OWED:
-        if (alqi_index_alloc_ran(e, false, 0) == ALQI_NEXT_FREE)
+        if ((e->birth & ALQI_BIRTH_SCANNED) ||
+            alqi_index_alloc_ran(e, false, 0) == ALQI_NEXT_FREE)
             alqi_entry_free(t, e);
+        return;
+    case ALQI_CALLBACK_PROMOTE:
+        alqi_entry_release(t, e);
         return;
     case ALQI_CALLBACK_LAST:
         alqi_entry_free(t, e);
@@ -145,8 +192,10 @@ alqi_callback_abandon(struct alqi_memprof_thread *t)
     while ((e = t->making) != NULL) {
         t->making = e->chain;
         if (e->flags & ALQI_ENTRY_ALLOC_DUE)
-            continue;                /* on `pending`, too */
-        e->flags |= ALQI_ENTRY_GONE; /* its block never reached anyone */
+            continue; /* on `pending`, too */
+        /* Its block never reached anyone: what was kept is dead. */
+        if (!(e->flags & ALQI_ENTRY_DATUM))
+            e->flags |= ALQI_ENTRY_GONE;
         alqi_fifo_push(&t->due, e);
     }
 }

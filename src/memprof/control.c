@@ -49,7 +49,7 @@ alqi_memprof_start(struct alqi_memprof_domain *domain,
         return ALQ_EINVAL; /* from a signal handler */
     if (thread != NULL)
         was = alqi_thread_enter(thread);
-    p = alqi_profile_new(config, tracker, &law);
+    p = alqi_profile_new(config, tracker, &law, slot);
     if (p == NULL) {
         st = ALQ_ENOMEM;
     } else if (!slot_claim(domain, slot, p,
@@ -131,6 +131,8 @@ alqi_memprof_discard(struct alqi_memprof_thread *thread,
     alqi_thread_enter(thread);
     /* Inside a callback the releases wait until it has ended. */
     alqi_pending_release_chain(thread, alqi_index_sweep(profile));
+    alqi_pending_release_chain(thread,
+                               alqi_scan_sweep(thread->domain, profile));
     alqi_thread_leave(thread, was);
     return ALQ_OK;
 }
@@ -166,7 +168,8 @@ alqi_memprof_each(struct alqi_memprof_thread *thread,
     if (alqi_profile_status(profile) == ALQI_PROFILE_DISCARDED)
         return ALQ_EGONE;
     alqi_thread_enter(thread);
-    alqi_index_each(profile, visit, arg);
+    if (alqi_index_each(profile, visit, arg) == 0)
+        alqi_scan_each(thread->domain, profile, visit, arg);
     alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
     return ALQ_OK;
 }

@@ -158,6 +158,7 @@ alqi_domain_arm(struct alqi_memprof_domain *d, struct alqi_memprof_thread *t)
     if (only != NULL)
         seed = only->profile->seed;
     alqi_domain_unlock(d);
+    t->residual = 0; /* to be drawn by the new law */
     if (only != NULL && only->id != t->seeded_by) {
         t->seeded_by = only->id;
         alqi_sample_seed(&t->rng, seed + alqi_base_mix(t->ordinal));

@@ -47,7 +47,8 @@ struct alqi_memprof_pending { /* FIFO of entries that owe callbacks */
 enum alqi_callback_kind {
     ALQI_CALLBACK_ALLOC_NEW,  /* of an entry nobody else knows     */
     ALQI_CALLBACK_ALLOC_OWED, /* of a deferred one                 */
-    ALQI_CALLBACK_LAST        /* dealloc, release: its entry is out */
+    ALQI_CALLBACK_PROMOTE,
+    ALQI_CALLBACK_LAST /* dealloc, release: its entry is out */
 };
 
 /* What the domain's slots held when the thread last drew a gap: hits are
@@ -83,6 +84,7 @@ struct alqi_memprof_thread {
     uint32_t n_free_entries;
     uint32_t ordinal;   /* of the domain's threads, from 0    */
     bool is_listed;     /* on the domain's list               */
+    uint64_t residual;  /* scanned: untripped words left      */
     uint64_t seeded_by; /* id of the profile that seeded rng */
     enum alqi_callback_kind running_kind;
     int failure;             /* first unreported callback code     */

@@ -41,8 +41,9 @@ enum {
 
 /* In `birth`, which no lock guards: fixed before anyone else can see it. */
 enum {
-    ALQI_BIRTH_MINOR = 1 << 0, /* alloc_minor, not alloc_major        */
-    ALQI_BIRTH_OFFSET = 1 << 1 /* scanned: no memory yet, an offset   */
+    ALQI_BIRTH_MINOR = 1 << 0,   /* alloc_minor, not alloc_major        */
+    ALQI_BIRTH_SCANNED = 1 << 1, /* of a scanned heap                  */
+    ALQI_BIRTH_OFFSET = 1 << 2   /* scanned: no memory yet, an offset   */
 };
 
 enum { ALQI_STASH_FRAMES = 7 };

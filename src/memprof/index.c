@@ -388,22 +388,6 @@ alqi_index_sweep(const struct alq_profile *p)
     return out;
 }
 
-static int
-visit_one(const struct alqi_memprof_entry *e,
-          int (*visit)(void *arg, const struct alq_allocation *a,
-                       uintptr_t data),
-          void *arg)
-{
-    struct alq_allocation a = {0};
-
-    a.n_samples = e->n_samples;
-    a.size_bytes = e->size_bytes;
-    a.size_words = alqi_base_malloc_words(e->size_bytes) - 1;
-    a.source = (enum alq_source)e->source;
-    a.block = e->block;
-    return visit(arg, &a, e->data);
-}
-
 int
 alqi_index_each(const struct alq_profile *p,
                 int (*visit)(void *arg, const struct alq_allocation *a,
@@ -419,7 +403,7 @@ alqi_index_each(const struct alq_profile *p,
             for (const struct alqi_memprof_entry *e = s->buckets[b];
                  e != NULL && !stop; e = e->chain)
                 if (e->profile == p && (e->flags & ALQI_ENTRY_DATUM))
-                    stop = visit_one(e, visit, arg);
+                    stop = alqi_entry_visit(e, visit, arg);
         shard_unlock(s);
     }
     return stop;

@@ -115,7 +115,7 @@ same_seed_same_samples(void **state)
     assert_int_equal(allocs[0], allocs[1]);
 }
 
-/* ---- arguments and orderings ------------------------------------------- */
+/* ---- arguments and orderings -------------------------------------------- */
 
 static void
 bad_arguments_change_nothing(void **state) /* [X13] */

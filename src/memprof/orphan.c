@@ -7,16 +7,20 @@
 static struct {
     struct alqi_memprof_lock lock;
     struct alqi_memprof_pending pending;
+    struct alqi_memprof_list young;
+    struct alqi_memprof_list old;
     _Atomic(bool) any;
 } orphans;
 
 void
 alqi_orphans_add(struct alqi_memprof_domain *d)
 {
-    if (d->pending.head == NULL)
+    if (d->pending.head == NULL && d->young.head == NULL && d->old.head == NULL)
         return;
     alqi_memprof_lock(&orphans.lock, ALQI_RANK_ORPHANS);
     alqi_fifo_append(&orphans.pending, &d->pending);
+    alqi_list_append(&orphans.young, &d->young);
+    alqi_list_append(&orphans.old, &d->old);
     atomic_store_explicit(&orphans.any, true, memory_order_relaxed);
     alqi_memprof_unlock(&orphans.lock, ALQI_RANK_ORPHANS);
 }
@@ -24,19 +28,21 @@ alqi_orphans_add(struct alqi_memprof_domain *d)
 void
 alqi_orphans_adopt(struct alqi_memprof_domain *d)
 {
-    struct alqi_memprof_pending all;
+    struct alqi_memprof_pending pending;
 
     if (!atomic_load_explicit(&orphans.any, memory_order_relaxed))
         return;
     alqi_memprof_lock(&orphans.lock, ALQI_RANK_ORPHANS);
-    all = orphans.pending;
+    pending = orphans.pending;
     orphans.pending = (struct alqi_memprof_pending){NULL, NULL};
+    alqi_list_append(&d->young, &orphans.young);
+    alqi_list_append(&d->old, &orphans.old);
     atomic_store_explicit(&orphans.any, false, memory_order_relaxed);
     alqi_memprof_unlock(&orphans.lock, ALQI_RANK_ORPHANS);
-    if (all.head == NULL)
-        return; /* another domain was faster */
+    if (pending.head == NULL)
+        return;
     alqi_domain_lock(d);
-    alqi_fifo_append(&d->pending, &all);
+    alqi_fifo_append(&d->pending, &pending);
     atomic_store_explicit(&d->has_pending, true, memory_order_relaxed);
     alqi_domain_unlock(d);
 }
@@ -58,5 +64,7 @@ alqi_orphans_forget(void)
 {
     orphans.lock = (struct alqi_memprof_lock){{0}};
     orphans.pending = (struct alqi_memprof_pending){NULL, NULL};
+    orphans.young = (struct alqi_memprof_list){NULL, NULL};
+    orphans.old = (struct alqi_memprof_list){NULL, NULL};
     orphans.any = false;
 }

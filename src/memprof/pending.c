@@ -118,8 +118,8 @@ alqi_stash_make(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
     return true;
 }
 
-static size_t
-stash_copy(const struct alqi_memprof_entry *e, uintptr_t *frames)
+size_t
+alqi_stash_copy(const struct alqi_memprof_entry *e, uintptr_t *frames)
 {
     const struct alqi_memprof_stash *s = e->stash;
 
@@ -169,20 +169,33 @@ finish(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
 static void
 run_one(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
 {
-    enum alqi_index_next next = alqi_index_turn(e);
+    enum alqi_index_next next;
     uintptr_t data = 0;
     size_t n_frames;
     bool keep;
 
+    if (e->birth & ALQI_BIRTH_SCANNED) {
+        alqi_scan_turn(t, e);
+        return;
+    }
+    next = alqi_index_turn(e);
     if (next != ALQI_NEXT_RUN) {
         finish(t, e, next);
         return;
     }
-    n_frames = stash_copy(e, t->frames);
+    n_frames = alqi_stash_copy(e, t->frames);
     alqi_stash_free(t, e);
     keep = alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_OWED, t->frames,
                                n_frames, &data);
     finish(t, e, alqi_index_alloc_ran(e, keep, data));
+}
+
+static bool
+owes_alloc(struct alqi_memprof_entry *e)
+{
+    if (e->birth & ALQI_BIRTH_SCANNED)
+        return e->flags & ALQI_ENTRY_ALLOC_DUE;
+    return alqi_index_owes_alloc(e);
 }
 
 void
@@ -195,7 +208,7 @@ alqi_pending_run_allocs(struct alqi_memprof_thread *t)
     while (!at_end) {
         e = alqi_fifo_pop(&t->pending);
         at_end = e == last;
-        if (alqi_index_owes_alloc(e))
+        if (owes_alloc(e))
             run_one(t, e);
         else
             alqi_fifo_push(&t->pending, e);
@@ -227,11 +240,15 @@ alqi_pending_run_all(struct alqi_memprof_thread *t)
 {
     struct alqi_memprof_entry *e;
 
-    steal_left(t);
-    while ((e = alqi_fifo_pop(&t->pending)) != NULL) {
-        run_one(t, e);
-        alqi_pending_run_due(t);
-    }
+    do {
+        steal_left(t);
+        while ((e = alqi_fifo_pop(&t->pending)) != NULL) {
+            run_one(t, e);
+            alqi_pending_run_due(t);
+        }
+        /* Callbacks may have collected: their deaths are owed, too. */
+    } while (
+        atomic_load_explicit(&t->domain->has_pending, memory_order_relaxed));
 }
 
 void
@@ -242,8 +259,13 @@ alqi_pending_hand_over(struct alqi_memprof_thread *t)
     struct alqi_memprof_entry *e;
 
     while ((e = alqi_fifo_pop(&t->pending)) != NULL) {
-        enum alqi_index_next next = alqi_index_give_up(e);
+        enum alqi_index_next next;
 
+        if (e->birth & ALQI_BIRTH_SCANNED)
+            next = (e->flags & ALQI_ENTRY_ALLOC_DUE) ? ALQI_NEXT_FREE
+                                                     : ALQI_NEXT_DEAD;
+        else
+            next = alqi_index_give_up(e);
         if (next == ALQI_NEXT_DEAD)
             alqi_fifo_push(&dead, e);
         else

@@ -85,7 +85,7 @@ zero(_Atomic(uint64_t) *counter)
 struct alq_profile *
 alqi_profile_new(const struct alq_memprof_config *config,
                  const struct alq_tracker *tracker,
-                 const struct alqi_sample_law *law)
+                 const struct alqi_sample_law *law, unsigned slot)
 {
     struct alq_profile *p = pool_get();
     size_t frames = config->callstack_frames;
@@ -105,6 +105,7 @@ alqi_profile_new(const struct alq_memprof_config *config,
                               ? (uint32_t)frames
                               : (uint32_t)ALQI_STACK_FRAMES_MAX;
     p->flags = config->flags;
+    p->slot = slot;
     zero(&p->sampled_blocks);
     zero(&p->extra_words);
     zero(&p->dropped_nomem);

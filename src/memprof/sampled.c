@@ -7,93 +7,6 @@
  * no other thread can free a block that is not yet indexed). */
 #include "memprof/state.h"
 
-/* A client's share of k hits; 0 when it is not, or no longer, to have any. */
-static uint64_t
-share(struct alqi_memprof_thread *t, unsigned slot, uint64_t k, bool stale)
-{
-    const struct alqi_memprof_client *c = &t->armed.client[slot];
-
-    if (c->id == 0)
-        return 0;
-    if (ALQI_UNLIKELY(stale)) {
-        struct alq_profile *now =
-            atomic_load_explicit(&t->domain->slot[slot], memory_order_acquire);
-
-        if (now != c->profile)
-            return 0; /* replaced or stopped since the gap was drawn */
-    }
-    return alqi_sample_binomial(&t->rng, &c->thin, k);
-}
-
-static struct alqi_memprof_entry *
-make(struct alqi_memprof_thread *t, const struct alqi_memprof_client *c,
-     uint64_t k, const void *block, uint64_t size_bytes)
-{
-    struct alqi_memprof_entry *e;
-
-    if (!alqi_profile_enter(c->profile, c->id))
-        return NULL;
-    alqi_profile_count(&c->profile->sampled_blocks, 1);
-    if (k > 1)
-        alqi_profile_count(&c->profile->extra_words, k - 1);
-    e = alqi_pool_get(t);
-    if (e == NULL) {
-        alqi_profile_count(&c->profile->dropped_nomem, 1);
-        alqi_profile_release(c->profile, ALQI_PROFILE_ONE_ENTRY);
-        return NULL;
-    }
-    e->block = block;
-    e->data = 0;
-    e->profile = c->profile;
-    e->size_bytes = size_bytes;
-    e->n_samples = k;
-    e->flags = 0;
-    e->n_frames = 0;
-    e->source = ALQ_SOURCE_MALLOC;
-    e->birth = 0;
-    return e;
-}
-
-static bool
-make_all(struct alqi_memprof_thread *t, const void *block, uint64_t size_bytes,
-         uint64_t k)
-{
-    bool stale = atomic_load_explicit(&t->domain->serial,
-                                      memory_order_relaxed) != t->armed.serial;
-
-    for (unsigned i = 0; i < ALQI_MEMPROF_SLOTS; i++) {
-        uint64_t mine = share(t, i, k, stale);
-        struct alqi_memprof_entry *e;
-
-        if (mine == 0)
-            continue;
-        e = make(t, &t->armed.client[i], mine, block, size_bytes);
-        if (e == NULL)
-            continue;
-        e->chain = t->making;
-        t->making = e;
-    }
-    return t->making != NULL;
-}
-
-static uint32_t
-capture(struct alqi_memprof_thread *t, const struct alqi_stack_regs *regs)
-{
-    const struct alqi_memprof_subject *subject = t->domain->subject;
-    uint32_t most = 0;
-
-    for (struct alqi_memprof_entry *e = t->making; e != NULL; e = e->chain)
-        if (e->profile->callstack_frames > most)
-            most = e->profile->callstack_frames;
-    if (most == 0 || t->memo == NULL)
-        return 0;
-    if (most > t->memo->capacity)
-        most = t->memo->capacity;
-    t->last = alqi_stack_capture(t->memo, regs, subject->skip_lo,
-                                 subject->skip_hi, t->frames, most);
-    return t->last.n_frames;
-}
-
 /* Queues the alloc callback, or runs it.  False: the entry is to go. */
 static bool
 tell(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
@@ -102,20 +15,17 @@ tell(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
     struct alq_profile *p = e->profile;
     uintptr_t data;
 
-    if (n_frames > p->callstack_frames)
-        n_frames = p->callstack_frames;
     if (p->flags & ALQ_MEMPROF_DEFER) {
-        if (!alqi_stash_make(t, e, t->frames, n_frames)) {
-            alqi_profile_count(&p->dropped_nomem, 1);
+        if (!alqi_make_deferred(t, e, n_frames))
             return false;
-        }
-        e->flags |= ALQI_ENTRY_ALLOC_DUE;
         alqi_fifo_push(&t->pending, e);
         return true;
     }
     /* An earlier client's callback may have stopped this one. */
     if (alqi_profile_status(p) != ALQI_PROFILE_SAMPLING)
         return false;
+    if (n_frames > p->callstack_frames)
+        n_frames = p->callstack_frames;
     if (!alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_NEW, t->frames, n_frames,
                              &data))
         return false;
@@ -158,25 +68,13 @@ index_batch(struct alqi_memprof_thread *t, struct alqi_memprof_entry *batch)
     }
 }
 
-static ALQI_COLD void
-count_nested(struct alqi_memprof_thread *t)
-{
-    for (unsigned i = 0; i < ALQI_MEMPROF_SLOTS; i++) {
-        struct alqi_memprof_client *c = &t->armed.client[i];
-
-        if (c->id == 0 || !alqi_profile_enter(c->profile, c->id))
-            continue;
-        alqi_profile_count(&c->profile->dropped_nested, t->dropped_nested);
-        alqi_profile_release(c->profile, ALQI_PROFILE_ONE_ENTRY);
-    }
-    t->dropped_nested = 0;
-}
-
 uint64_t
 alqi_memprof_sampled(struct alqi_memprof_thread *thread, void *block,
                      uint64_t size_bytes, uint64_t words_after,
                      const struct alqi_stack_regs *regs)
 {
+    const struct alqi_memprof_birth birth = {block, size_bytes,
+                                             ALQ_SOURCE_MALLOC, 0};
     uint64_t k, gap;
 
     if (ALQI_UNLIKELY(thread->mode != ALQI_MEMPROF_IDLE)) {
@@ -185,8 +83,8 @@ alqi_memprof_sampled(struct alqi_memprof_thread *thread, void *block,
     }
     alqi_thread_enter(thread);
     k = 1 + alqi_sample_binomial(&thread->rng, &thread->armed.law, words_after);
-    if (make_all(thread, block, size_bytes, k)) {
-        tell_all(thread, capture(thread, regs));
+    if (alqi_make(thread, &birth, k)) {
+        tell_all(thread, alqi_make_capture(thread, regs));
         if (thread->making != NULL) {
             struct alqi_memprof_entry *batch = thread->making;
 
@@ -194,8 +92,6 @@ alqi_memprof_sampled(struct alqi_memprof_thread *thread, void *block,
             index_batch(thread, batch);
         }
     }
-    if (ALQI_UNLIKELY(thread->dropped_nested != 0))
-        count_nested(thread);
     gap = alqi_thread_draw(thread);
     alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
     return gap;

@@ -33,6 +33,7 @@ struct alq_profile {
     uint64_t max_entries;
     uint32_t callstack_frames; /* cut to ALQI_STACK_FRAMES_MAX */
     uint32_t flags;            /* ALQ_MEMPROF_*                */
+    uint32_t slot;             /* of the domain it was started on */
     struct alq_profile *next_in_pool;
 
     _Atomic(uint32_t) status;
@@ -48,7 +49,8 @@ struct alq_profile {
 
 struct alq_profile *alqi_profile_new(const struct alq_memprof_config *config,
                                      const struct alq_tracker *tracker,
-                                     const struct alqi_sample_law *law);
+                                     const struct alqi_sample_law *law,
+                                     unsigned slot);
 void alqi_profile_hold(struct alq_profile *p);
 void alqi_profile_release(struct alq_profile *p, uint64_t one);
 /* Takes one entry's reference on the profile that had this id, if it is that
@@ -141,9 +143,10 @@ void alqi_filter_forget(void);
 
 /* ---- domain.c ----------------------------------------------------------- */
 
+/* Of a scanned domain: by `next` and `prev`; an entry's IN_OLD says which. */
 struct alqi_memprof_list {
     struct alqi_memprof_entry *head;
-    uint64_t n;
+    struct alqi_memprof_entry *tail;
 };
 
 struct alqi_memprof_domain {
@@ -162,9 +165,8 @@ struct alqi_memprof_domain {
 
     /* Scanned heaps only; touched by the domain's running thread, or by the
      * collector on its behalf while it is stopped. */
-    struct alqi_memprof_list young;
+    struct alqi_memprof_list young; /* block or datum may be young */
     struct alqi_memprof_list old;
-    struct alqi_memprof_list running;
 };
 
 void alqi_domain_lock(struct alqi_memprof_domain *d);
@@ -199,6 +201,50 @@ uint64_t alqi_thread_draw(struct alqi_memprof_thread *t);
 
 /* In a handler that interrupted the engine: false, the block waits. */
 bool alqi_thread_late_push(struct alqi_memprof_thread *t, void *block);
+/* ---- make.c ------------------------------------------------------------- */
+
+/* What is known of a block before it is tracked. */
+struct alqi_memprof_birth {
+    const void *block;
+    uint64_t size_bytes;
+    uint8_t source;
+    uint8_t birth; /* ALQI_BIRTH_* */
+};
+
+/* Adds an entry to `making` for each client that has any of the k hits; false
+ * when nothing is being made. */
+bool alqi_make(struct alqi_memprof_thread *t,
+               const struct alqi_memprof_birth *birth, uint64_t k);
+/* The stack, as deep as any of `making` wants it, into t->frames. */
+uint32_t alqi_make_capture(struct alqi_memprof_thread *t,
+                           const struct alqi_stack_regs *regs);
+/* Stashes the stack and marks the callback due; false: no memory. */
+bool alqi_make_deferred(struct alqi_memprof_thread *t,
+                        struct alqi_memprof_entry *e, uint32_t n_frames);
+
+/* ---- scan.c ------------------------------------------------------------- */
+
+/* The turn of a scanned heap's entry on a FIFO. */
+void alqi_scan_turn(struct alqi_memprof_thread *t,
+                    struct alqi_memprof_entry *e);
+/* To the list where its block and datum belong. */
+void alqi_scan_place(struct alqi_memprof_domain *d,
+                     struct alqi_memprof_entry *e);
+/* Takes a discarded profile's entries off the lists, by `chain`. */
+struct alqi_memprof_entry *alqi_scan_sweep(struct alqi_memprof_domain *d,
+                                           const struct alq_profile *p);
+void alqi_scan_each(struct alqi_memprof_domain *d, const struct alq_profile *p,
+                    int (*visit)(void *arg, const struct alq_allocation *a,
+                                 uintptr_t data),
+                    void *arg);
+void alqi_list_append(struct alqi_memprof_list *to,
+                      struct alqi_memprof_list *from);
+/* What `visit` of alq_memprof_each is told of an entry. */
+int alqi_entry_visit(const struct alqi_memprof_entry *e,
+                     int (*visit)(void *arg, const struct alq_allocation *a,
+                                  uintptr_t data),
+                     void *arg);
+
 /* ---- callback.c ------------------------------------------------------------
  */
 
@@ -213,6 +259,9 @@ bool alqi_callback_alloc(struct alqi_memprof_thread *t,
                          struct alqi_memprof_entry *e,
                          enum alqi_callback_kind kind, const uintptr_t *frames,
                          size_t n_frames, uintptr_t *data);
+/* True: keep, with e->data as its datum. */
+bool alqi_callback_promote(struct alqi_memprof_thread *t,
+                           struct alqi_memprof_entry *e);
 /* dealloc_minor or _major, or release when discarded; frees the node. */
 void alqi_callback_dealloc(struct alqi_memprof_thread *t,
                            struct alqi_memprof_entry *e);
@@ -256,6 +305,7 @@ void alqi_pending_run_all(struct alqi_memprof_thread *t);
 bool alqi_stash_make(struct alqi_memprof_thread *t,
                      struct alqi_memprof_entry *e, const uintptr_t *frames,
                      size_t n_frames);
+size_t alqi_stash_copy(const struct alqi_memprof_entry *e, uintptr_t *frames);
 void alqi_stash_free(struct alqi_memprof_thread *t,
                      struct alqi_memprof_entry *e);
 /* Everything the thread owes, at its end. */

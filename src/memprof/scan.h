@@ -1,0 +1,109 @@
+/* scan.h -- the profiler as a scanned (managed) heap sees it
+ *
+ * A scanned heap has domains, each run by one thread at a time, and collects.
+ * Nothing of one domain is touched by two threads at once: by the thread that
+ * runs it, or by the collector while that is stopped.  The hook for each point
+ * of spec statmemprof 1.4 and 1.13:
+ *
+ *   small allocation trips      _request, then _request_done or _cancel
+ *   runtime small block trips   _small
+ *   any other block             _block           (inline test, then slow)
+ *   after a minor collection    _after_minor     (after its last barrier)
+ *   end of a major cycle        _after_major     (marked, not yet rotated)
+ *   root scanning               _scan
+ *   compaction                  _blocks
+ *   poll                        _has_pending, _poll
+ *
+ * A domain's young-collection trigger is drawn by alqi_memprof_gap_words, anew
+ * after each of these that says so, and whenever subject.triggers_stale. */
+#ifndef ALQI_MEMPROF_SCAN_H
+#define ALQI_MEMPROF_SCAN_H
+
+#include "memprof/engine.h"
+
+/* ---- allocation --------------------------------------------------------- */
+
+/* A managed request: sub-blocks in program order, the first at the highest
+ * address, each with its header; `hit_at` counts words in that order up to and
+ * including the one that the trigger is on, from 1.  Runs the alloc callbacks
+ * now, before there is memory.
+ *
+ * ALQ_OK: the heap makes room (it may collect), then calls _request_done, or
+ * _request_cancel when it cannot.  ALQ_ECALLBACK: one failed, with *code; no
+ * sub-block may be allocated, and neither call is due.  Draw the trigger anew
+ * after either. */
+enum alq_status alqi_memprof_request(struct alqi_memprof_thread *thread,
+                                     const uint32_t *sub_words, unsigned n_subs,
+                                     uint64_t hit_at,
+                                     const struct alqi_stack_regs *regs,
+                                     int *code);
+/* `low` is the lowest header of the request. */
+void alqi_memprof_request_done(struct alqi_memprof_thread *thread, void *low);
+void alqi_memprof_request_cancel(struct alqi_memprof_thread *thread);
+
+/* What the runtime has just allocated; its callbacks run at a poll. */
+struct alqi_memprof_block {
+    const void *block;
+    uint64_t words_tried; /* header included, but for CUSTOM       */
+    uint64_t size_words;  /* as reported                           */
+    enum alq_source source;
+    bool minor; /* the block, or the custom block, is young */
+};
+
+/* A small block that the trigger hit; `words_after` are those below the hit
+ * word (S7).  Draw the trigger anew. */
+void alqi_memprof_small(struct alqi_memprof_thread *thread,
+                        const struct alqi_memprof_block *b,
+                        uint64_t words_after,
+                        const struct alqi_stack_regs *regs);
+
+void alqi_memprof_block_slow(struct alqi_memprof_thread *thread,
+                             const struct alqi_memprof_block *b,
+                             const struct alqi_stack_regs *regs);
+
+/* A block that no trigger watches: direct major, unmarshalled, out of heap. */
+static inline void
+alqi_memprof_block(struct alqi_memprof_thread *thread,
+                   const struct alqi_memprof_block *b,
+                   const struct alqi_stack_regs *regs)
+{
+    if (ALQI_LIKELY(thread->residual > b->words_tried &&
+                    thread->mode == ALQI_MEMPROF_IDLE))
+        thread->residual -= b->words_tried;
+    else
+        alqi_memprof_block_slow(thread, b, regs);
+}
+
+/* ---- collection --------------------------------------------------------- */
+
+/* Each domain once a minor collection, when every domain has finished
+ * promoting: subject.minor_forward tells survivors from dead (E1, E2). */
+void alqi_memprof_after_minor(struct alqi_memprof_domain *domain);
+
+/* Each domain once a cycle, after all marking (E3). */
+void alqi_memprof_after_major(struct alqi_memprof_domain *domain);
+
+/* User data that are values (ALQ_TRACKER_VALUES) and not 0: strong roots, which
+ * `visit` may update.  `young_only`: those that may be young. */
+void alqi_memprof_scan(struct alqi_memprof_domain *domain, bool young_only,
+                       void (*visit)(void *arg, uintptr_t *slot), void *arg);
+
+/* Tracked blocks that are alive and have an address: weak, for compaction. */
+void alqi_memprof_blocks(struct alqi_memprof_domain *domain,
+                         void (*visit)(void *arg, const void **block),
+                         void *arg);
+
+/* ---- callbacks ---------------------------------------------------------- */
+
+bool alqi_memprof_has_pending(const struct alqi_memprof_thread *thread);
+
+/* Runs what the domain and this thread owe: alqi_memprof_flush. */
+enum alq_status alqi_memprof_poll(struct alqi_memprof_thread *thread,
+                                  int *code);
+
+/* No sampling and no callbacks on this thread until _resume with the value that
+ * _suspend returned.  Draw the trigger anew after both. */
+uint32_t alqi_memprof_suspend(struct alqi_memprof_thread *thread);
+void alqi_memprof_resume(struct alqi_memprof_thread *thread, uint32_t was);
+
+#endif
