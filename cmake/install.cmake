@@ -3,7 +3,7 @@
 #   bin/aliquot, share/man, share/bash-completion
 #   lib/libaliquot-preload.so          loaded into programs by aliquot record
 #   lib/libaliquot.so.0, lib/libaliquot.a, include/aliquot
-#   share/aliquot/metadata             lets babeltrace2 read traces
+#   share/aliquot/ctf                  lets babeltrace2 read traces
 #   lib/pkgconfig/aliquot.pc, lib/cmake/aliquot
 
 include(CMakePackageConfigHelpers)
@@ -38,8 +38,6 @@ foreach(section 1 5 7)
 endforeach()
 install(FILES ${CMAKE_BINARY_DIR}/share/bash-completion/completions/aliquot
     DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-install(DIRECTORY src/wire/metadata/
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/aliquot/metadata)
 install(FILES LICENSE README.md CHANGES.md
     DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

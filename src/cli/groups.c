@@ -39,12 +39,12 @@ key_of(const struct alqi_cli_frame *f, enum alqi_cli_grouping grouping)
     switch (grouping) {
     case ALQI_CLI_BY_LINE:
         key.line = f->line;
-        /* fall through */
+        __attribute__((fallthrough));
     case ALQI_CLI_BY_FUNCTION:
         /* The module too: static functions of the same name are many. */
         key.function = f->function;
         key.module = f->module;
-        /* fall through */
+        __attribute__((fallthrough));
     case ALQI_CLI_BY_FILE:
         key.file = f->file;
         if (f->file == ALQI_CLI_NO_NAME)

@@ -91,11 +91,11 @@ bytes_parse(const char *text, double *bytes)
     case 'G':
     case 'g':
         v *= 1024;
-        /* fall through */
+        __attribute__((fallthrough));
     case 'M':
     case 'm':
         v *= 1024;
-        /* fall through */
+        __attribute__((fallthrough));
     case 'K':
     case 'k':
         v *= 1024;
@@ -270,39 +270,53 @@ base_name(const char *path)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
 
-/* The trace's name: the program's first image gets the one asked for. */
+/* The name of the trace of an image that none was asked for: of the first of
+ * its program and process, or of the attempt-th after it.  False: too long. */
+static bool
+trace_name(const struct record *r, const struct alqi_raw_header *h,
+           unsigned attempt, char *path, size_t capacity)
+{
+    const char *exe = h->executable[0] ? base_name(h->executable) : "program";
+    char number[16] = "";
+    int n;
+
+    if (attempt > 0)
+        snprintf(number, sizeof number, ".%u", attempt);
+    n = snprintf(path, capacity, "%s.%s.%u%s.ctf", r->base, exe, h->pid,
+                 number);
+    return n > 0 && (size_t)n < capacity;
+}
+
+/* Opens the trace of one image; the program's first gets the name asked for,
+ * and only that may overwrite. */
 static FILE *
 trace_create(struct record *r, const struct alqi_raw_header *h, char *path,
              size_t capacity)
 {
     bool is_main = (pid_t)h->pid == r->pid && !r->has_main;
-    const char *exe = h->executable[0] ? base_name(h->executable) : "program";
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL;
+    int fd = -1;
 
-    for (unsigned attempt = 0; attempt < 1000; attempt++) {
-        int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL;
-        int fd;
-
-        if (is_main && r->output != NULL) {
-            snprintf(path, capacity, "%s", r->output);
-            flags ^= O_EXCL | (r->is_forced ? O_TRUNC : O_EXCL);
-        } else if (attempt == 0) {
-            snprintf(path, capacity, "%s.%s.%u.ctf", r->base, exe, h->pid);
-        } else {
-            snprintf(path, capacity, "%s.%s.%u.%u.ctf", r->base, exe, h->pid,
-                     attempt);
-        }
-        if (is_main && r->output != NULL && !r->is_forced)
-            flags |= O_EXCL;
+    if (is_main && r->output != NULL) {
+        if (r->is_forced)
+            flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC;
+        snprintf(path, capacity, "%s", r->output);
         fd = open(path, flags, 0644);
-        if (fd >= 0) {
-            r->has_main = r->has_main || is_main;
-            return fdopen(fd, "w");
+    } else {
+        for (unsigned attempt = 0; attempt < 1000; attempt++) {
+            errno = ENAMETOOLONG;
+            if (trace_name(r, h, attempt, path, capacity))
+                fd = open(path, flags, 0644);
+            if (fd >= 0 || errno != EEXIST)
+                break;
         }
-        if (errno != EEXIST || (is_main && r->output != NULL))
-            break;
     }
-    alqi_cli_say("record: cannot create %s: %s", path, strerror(errno));
-    return NULL;
+    if (fd < 0) {
+        alqi_cli_say("record: cannot create %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    r->has_main = r->has_main || is_main;
+    return fdopen(fd, "w");
 }
 
 static void
