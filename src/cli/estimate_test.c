@@ -120,7 +120,7 @@ sums_are_unbiased(void **state)
 static void
 nonsense_rates_do_not_divide_by_zero(void **state)
 {
-    static const double rates[] = {0, -1, 2, NAN, INFINITY};
+    static const double rates[] = {0, -1, 2, (double)NAN, (double)INFINITY};
 
     (void)state;
     for (size_t i = 0; i < ALQI_COUNT_OF(rates); i++) {
