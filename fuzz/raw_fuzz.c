@@ -1,0 +1,72 @@
+/* raw_fuzz.c -- the decoder of the preload's recordings on any bytes
+ *
+ * The input is what stands behind a chunk's header. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire/raw.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void
+check(bool is_true)
+{
+    if (!is_true)
+        abort();
+}
+
+static void
+check_event(const struct alqi_raw_decoder *d, const struct alqi_raw_event *e)
+{
+    uint64_t sum = 0;
+
+    check(d->n_frames <= ALQI_RAW_FRAMES_MAX && d->n_shared <= d->n_frames);
+    for (uint32_t i = 0; i < d->n_frames; i++)
+        sum += d->frames[i];
+    __asm__ volatile("" : : "r"(sum));
+    switch (e->kind) {
+    case ALQI_RAW_THREAD:
+        check(strnlen(e->name, sizeof e->name) < sizeof e->name);
+        break;
+    case ALQI_RAW_MODULE:
+        check(strnlen(e->path, sizeof e->path) < sizeof e->path);
+        check(e->build_id_bytes <= sizeof e->build_id && e->start <= e->end);
+        break;
+    case ALQI_RAW_FREE_OWN:
+        check(e->ordinal < d->next_ordinal);
+        break;
+    case ALQI_RAW_ALLOC:
+    case ALQI_RAW_FREE_OTHER:
+        break;
+    }
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct alqi_raw_decoder decoder;
+    static struct alqi_raw_event event;
+    struct alqi_raw_chunk_header header = {
+        .magic = ALQI_RAW_CHUNK_MAGIC,
+        .kind = ALQI_RAW_EVENTS,
+        .start_ns = 1000,
+        .used = UINT32_MAX, /* more than there is */
+    };
+    uint64_t last_ns = 0;
+    uint8_t *chunk = malloc(sizeof header + size);
+    int got;
+
+    check(chunk != NULL);
+    memcpy(chunk, &header, sizeof header);
+    if (size > 0)
+        memcpy(chunk + sizeof header, data, size);
+    check(alqi_raw_decoder_open(&decoder, chunk, sizeof header + size));
+    while ((got = alqi_raw_next(&decoder, &event)) > 0) {
+        check(event.time_ns >= last_ns);
+        last_ns = event.time_ns;
+        check_event(&decoder, &event);
+    }
+    check((got < 0) == (decoder.error != NULL));
+    free(chunk);
+    return 0;
+}
