@@ -19,8 +19,6 @@
 #include "memprof/state.h"
 
 enum {
-    LEVEL_MIN = 16, /* log2 of ALQI_FILTER_BYTES_MIN */
-    LEVEL_MAX = 24,
     LEVEL_STEP = 2,
     STICKY = UINT8_MAX,
 #if ALQI_CHECKS >= 3
@@ -30,8 +28,8 @@ enum {
 #endif
 };
 
-_Static_assert(ALQI_FILTER_BYTES_MIN == 1 << LEVEL_MIN, "levels");
-_Static_assert(ALQI_FILTER_BYTES_MAX == 1 << LEVEL_MAX, "levels");
+_Static_assert(ALQI_FILTER_BYTES_MIN == 1 << ALQI_FILTER_LEVEL_MIN, "levels");
+_Static_assert(ALQI_FILTER_BYTES_MAX == 1 << ALQI_FILTER_LEVEL_MAX, "levels");
 
 _Atomic(uint8_t) alqi_memprof_filter_bytes[ALQI_FILTER_BYTES_MAX];
 _Atomic(uintptr_t) alqi_memprof_filter_mask = ALQI_FILTER_BYTES_MIN - 1;
@@ -55,6 +53,7 @@ alqi_filter_level(void)
     return (unsigned)__builtin_ctzll(mask + 1);
 }
 
+/* Both: under the lock of the block's shard, which guards the byte. */
 void
 alqi_filter_count(const void *block, unsigned lo, unsigned hi)
 {
@@ -62,10 +61,8 @@ alqi_filter_count(const void *block, unsigned lo, unsigned hi)
         _Atomic(uint8_t) *b = byte_of(block, level);
         uint8_t n = atomic_load_explicit(b, memory_order_relaxed);
 
-        while (n != STICKY && !atomic_compare_exchange_weak_explicit(
-                                  b, &n, (uint8_t)(n + 1), memory_order_relaxed,
-                                  memory_order_relaxed))
-            continue;
+        if (n != STICKY)
+            atomic_store_explicit(b, (uint8_t)(n + 1), memory_order_relaxed);
     }
 }
 
@@ -77,24 +74,9 @@ alqi_filter_uncount(const void *block, unsigned lo, unsigned hi)
         uint8_t n = atomic_load_explicit(b, memory_order_relaxed);
 
         ALQI_ASSERT(n != 0); /* .inv.zero */
-        while (n != STICKY && !atomic_compare_exchange_weak_explicit(
-                                  b, &n, (uint8_t)(n - 1), memory_order_relaxed,
-                                  memory_order_relaxed))
-            continue;
+        if (n != STICKY)
+            atomic_store_explicit(b, (uint8_t)(n - 1), memory_order_relaxed);
     }
-}
-
-/* For addresses that are in no index, so that growing does not find them. */
-void
-alqi_memprof_filter_add(const void *block)
-{
-    alqi_filter_count(block, LEVEL_MIN, LEVEL_MAX);
-}
-
-void
-alqi_memprof_filter_remove(const void *block)
-{
-    alqi_filter_uncount(block, LEVEL_MIN, LEVEL_MAX);
 }
 
 static ALQI_COLD void
@@ -106,7 +88,8 @@ grow(uint64_t entries)
     if (!alqi_memprof_lock_try(&grow_lock, ALQI_RANK_FILTER_GROW))
         return;
     level = alqi_filter_level();
-    if (level < LEVEL_MAX && entries * BYTES_AN_ENTRY > (uint64_t)1 << level) {
+    if (level < ALQI_FILTER_LEVEL_MAX &&
+        entries * BYTES_AN_ENTRY > (uint64_t)1 << level) {
         level += LEVEL_STEP;
         alqi_index_count_at(level);
         atomic_store_explicit(&alqi_memprof_filter_mask,
@@ -122,7 +105,7 @@ alqi_filter_grow_if_full(uint64_t in_shard)
     uint64_t entries = in_shard * ALQI_INDEX_SHARDS;
     unsigned level = alqi_filter_level();
 
-    if (ALQI_UNLIKELY(level < LEVEL_MAX &&
+    if (ALQI_UNLIKELY(level < ALQI_FILTER_LEVEL_MAX &&
                       entries * BYTES_AN_ENTRY > (uint64_t)1 << level))
         grow(entries);
 }

@@ -1,8 +1,10 @@
 /* index.c -- a notified heap's entries, by address
  *
- * 64 shards, each a chained table under a spin lock of its own.  Both shard
- * and bucket come from a full mix of the address.  Several entries of one
- * address are those of several clients.
+ * 64 shards, each a chained table under a spin lock of its own.  The bucket
+ * comes from a full mix of the address; the shard from the low bits of its
+ * slot in the filter, so that a filter byte belongs to one shard at every
+ * level, and its lock guards the byte, too (.inv.byte).  Several entries of
+ * one address are those of several clients.
  *
  * The lock of the shard of e->block guards an entry's flags from the moment it
  * is first put in until it is freed (.inv.shard); its `chain` while INDEXED.
@@ -16,10 +18,10 @@
  *   callback says DROP while TAKEN: GONE -> bury or put_back frees
  *
  * doc/design/memprof.md has the table; tests/models/block.pml the model. */
+#include "memprof/filter.h"
 #include "memprof/state.h"
 
 enum {
-    SHARD_BITS = 6,
 #if ALQI_CHECKS >= 3
     FIRST_BUCKETS = 1,
 #else
@@ -29,7 +31,7 @@ enum {
     GROW_FACTOR = 4
 };
 
-_Static_assert(ALQI_INDEX_SHARDS == 1 << SHARD_BITS, "shards");
+_Static_assert((ALQI_INDEX_SHARDS & (ALQI_INDEX_SHARDS - 1)) == 0, "a mask");
 
 struct shard {
     struct alqi_memprof_lock lock;
@@ -55,10 +57,14 @@ rank_of(const struct shard *s)
 }
 
 static inline struct shard *
-shard_lock(uint64_t hash)
+shard_of(const void *block)
 {
-    struct shard *s = &shards[hash % ALQI_INDEX_SHARDS];
+    return &shards[alqi_memprof_filter_slot(block, ALQI_INDEX_SHARDS - 1)];
+}
 
+static inline struct shard *
+shard_lock(struct shard *s)
+{
     alqi_memprof_lock(&s->lock, rank_of(s));
     if (ALQI_UNLIKELY(s->n_buckets == 0)) {
         s->buckets = s->first;
@@ -76,7 +82,7 @@ shard_unlock(struct shard *s)
 static inline struct alqi_memprof_entry **
 bucket_of(const struct shard *s, uint64_t hash)
 {
-    return &s->buckets[(hash >> SHARD_BITS) & (s->n_buckets - 1)];
+    return &s->buckets[hash & (s->n_buckets - 1)];
 }
 
 static void
@@ -193,7 +199,7 @@ struct alqi_memprof_entry *
 alqi_index_take_dead(const void *block)
 {
     uint64_t hash = hash_of(block);
-    struct shard *s = shard_lock(hash);
+    struct shard *s = shard_lock(shard_of(block));
     struct alqi_memprof_entry *out = take_locked(s, hash, block, true);
 
     shard_unlock(s);
@@ -204,7 +210,7 @@ struct alqi_memprof_entry *
 alqi_index_take(const void *block)
 {
     uint64_t hash = hash_of(block);
-    struct shard *s = shard_lock(hash);
+    struct shard *s = shard_lock(shard_of(block));
     struct alqi_memprof_entry *out = take_locked(s, hash, block, false);
 
     shard_unlock(s);
@@ -234,7 +240,7 @@ alqi_index_put(struct alqi_memprof_entry *batch,
                struct alqi_memprof_entry **refused)
 {
     uint64_t hash = hash_of(batch->block), n_entries, n_buckets;
-    struct shard *s = shard_lock(hash);
+    struct shard *s = shard_lock(shard_of(batch->block));
     struct alqi_memprof_entry *stale, *e, *next;
 
     stale = take_locked(s, hash, batch->block, true);
@@ -262,7 +268,7 @@ alqi_index_put(struct alqi_memprof_entry *batch,
 enum alqi_index_next
 alqi_index_bury(struct alqi_memprof_entry *e)
 {
-    struct shard *s = shard_lock(hash_of(e->block));
+    struct shard *s = shard_lock(shard_of(e->block));
     enum alqi_index_next next = ALQI_NEXT_DEAD;
 
     e->flags &= (uint16_t)~ALQI_ENTRY_TAKEN;
@@ -294,7 +300,7 @@ end_locked(struct shard *s, uint64_t hash, struct alqi_memprof_entry *e)
 bool
 alqi_index_owes_alloc(struct alqi_memprof_entry *e)
 {
-    struct shard *s = shard_lock(hash_of(e->block));
+    struct shard *s = shard_lock(shard_of(e->block));
     bool owes = e->flags & ALQI_ENTRY_ALLOC_DUE;
 
     shard_unlock(s);
@@ -305,7 +311,7 @@ enum alqi_index_next
 alqi_index_turn(struct alqi_memprof_entry *e)
 {
     uint64_t hash = hash_of(e->block);
-    struct shard *s = shard_lock(hash);
+    struct shard *s = shard_lock(shard_of(e->block));
     enum alqi_index_next next = ALQI_NEXT_RUN;
 
     if (!(e->flags & ALQI_ENTRY_ALLOC_DUE)) {
@@ -325,7 +331,7 @@ enum alqi_index_next
 alqi_index_alloc_ran(struct alqi_memprof_entry *e, bool keep, uintptr_t data)
 {
     uint64_t hash = hash_of(e->block);
-    struct shard *s = shard_lock(hash);
+    struct shard *s = shard_lock(shard_of(e->block));
     enum alqi_index_next next = ALQI_NEXT_KEEP;
 
     e->flags &= (uint16_t)~ALQI_ENTRY_RUNNING;
@@ -347,7 +353,7 @@ enum alqi_index_next
 alqi_index_give_up(struct alqi_memprof_entry *e)
 {
     uint64_t hash = hash_of(e->block);
-    struct shard *s = shard_lock(hash);
+    struct shard *s = shard_lock(shard_of(e->block));
     enum alqi_index_next next = ALQI_NEXT_DEAD;
 
     if (e->flags & (ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_RUNNING))
@@ -364,7 +370,7 @@ alqi_index_sweep(const struct alq_profile *p)
     struct alqi_memprof_entry *out = NULL;
 
     for (uint64_t i = 0; i < ALQI_INDEX_SHARDS; i++) {
-        struct shard *s = shard_lock(i);
+        struct shard *s = shard_lock(&shards[i]);
 
         for (uint64_t b = 0; b < s->n_buckets; b++) {
             struct alqi_memprof_entry **at = &s->buckets[b], *e;
@@ -397,7 +403,7 @@ alqi_index_each(const struct alq_profile *p,
     int stop = 0;
 
     for (uint64_t i = 0; i < ALQI_INDEX_SHARDS && !stop; i++) {
-        struct shard *s = shard_lock(i);
+        struct shard *s = shard_lock(&shards[i]);
 
         for (uint64_t b = 0; b < s->n_buckets && !stop; b++)
             for (const struct alqi_memprof_entry *e = s->buckets[b];
@@ -413,7 +419,7 @@ void
 alqi_index_count_at(unsigned level)
 {
     for (uint64_t i = 0; i < ALQI_INDEX_SHARDS; i++) {
-        struct shard *s = shard_lock(i);
+        struct shard *s = shard_lock(&shards[i]);
 
         s->level = level;
         for (uint64_t b = 0; b < s->n_buckets; b++) {
@@ -430,11 +436,30 @@ alqi_index_count_at(unsigned level)
     }
 }
 
+/* For addresses that are in no index, so that growing does not find them. */
+void
+alqi_memprof_filter_add(const void *block)
+{
+    struct shard *s = shard_lock(shard_of(block));
+
+    alqi_filter_count(block, ALQI_FILTER_LEVEL_MIN, ALQI_FILTER_LEVEL_MAX);
+    shard_unlock(s);
+}
+
+void
+alqi_memprof_filter_remove(const void *block)
+{
+    struct shard *s = shard_lock(shard_of(block));
+
+    alqi_filter_uncount(block, ALQI_FILTER_LEVEL_MIN, ALQI_FILTER_LEVEL_MAX);
+    shard_unlock(s);
+}
+
 void
 alqi_index_lock_all(void)
 {
     for (uint64_t i = 0; i < ALQI_INDEX_SHARDS; i++)
-        shard_lock(i);
+        shard_lock(&shards[i]);
 }
 
 void

@@ -207,12 +207,12 @@ alqi_memprof_small(struct alqi_memprof_thread *thread,
                    const struct alqi_memprof_block *b, uint64_t words_after,
                    const struct alqi_stack_regs *regs)
 {
-    uint64_t k;
+    uint64_t k, gap; /* the heap draws the next gap itself */
 
     if (thread->mode != ALQI_MEMPROF_IDLE)
         return;
     alqi_thread_enter(thread);
-    k = 1 + alqi_sample_binomial(&thread->rng, &thread->armed.law, words_after);
+    k = alqi_thread_hits(thread, words_after, &gap);
     make_block(thread, b, k, regs);
     alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
 }

@@ -82,7 +82,7 @@ alqi_memprof_sampled(struct alqi_memprof_thread *thread, void *block,
         return ALQI_SAMPLE_NEVER_WORDS;
     }
     alqi_thread_enter(thread);
-    k = 1 + alqi_sample_binomial(&thread->rng, &thread->armed.law, words_after);
+    k = alqi_thread_hits(thread, words_after, &gap);
     if (alqi_make(thread, &birth, k)) {
         tell_all(thread, alqi_make_capture(thread, regs));
         if (thread->making != NULL) {
@@ -92,7 +92,10 @@ alqi_memprof_sampled(struct alqi_memprof_thread *thread, void *block,
             index_batch(thread, batch);
         }
     }
-    gap = alqi_thread_draw(thread);
+    if (gap == 0 || ALQI_UNLIKELY(thread->armed.serial !=
+                                  atomic_load_explicit(&thread->domain->serial,
+                                                       memory_order_acquire)))
+        gap = alqi_thread_draw(thread);
     alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
     return gap;
 }

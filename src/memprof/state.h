@@ -132,6 +132,9 @@ void alqi_index_lock_all(void);
 void alqi_index_unlock_all(void);
 void alqi_index_forget(void);
 
+enum { ALQI_FILTER_LEVEL_MIN = 16, ALQI_FILTER_LEVEL_MAX = 24 };
+
+/* log2 of the filter's bytes now. */
 unsigned alqi_filter_level(void);
 void alqi_filter_count(const void *block, unsigned lo, unsigned hi);
 void alqi_filter_uncount(const void *block, unsigned lo, unsigned hi);
@@ -199,6 +202,11 @@ void alqi_thread_leave(struct alqi_memprof_thread *t, uint32_t was);
 /* Draws the next gap, after re-arming when the slots have changed. */
 uint64_t alqi_thread_draw(struct alqi_memprof_thread *t);
 
+/* Hits among a tripped block's words, of which `words_after` come after the
+ * one that tripped; *gap: from the block's end to the next hit, 0 when that is
+ * yet to be drawn. */
+uint64_t alqi_thread_hits(struct alqi_memprof_thread *t, uint64_t words_after,
+                          uint64_t *gap);
 /* In a handler that interrupted the engine: false, the block waits. */
 bool alqi_thread_late_push(struct alqi_memprof_thread *t, void *block);
 /* ---- make.c ------------------------------------------------------------- */

@@ -16,6 +16,8 @@
 
 #include "memprof/state.h"
 
+enum { HITS_WALKED = 16 }; /* expected; more are one binomial draw */
+
 static struct alqi_memprof_entry *
 late_free(struct alqi_memprof_thread *t, void *block)
 {
@@ -84,6 +86,25 @@ alqi_thread_draw(struct alqi_memprof_thread *t)
                       t->armed.serial))
         alqi_domain_arm(d, t);
     return alqi_sample_gap_words(&t->rng, &t->armed.law);
+}
+
+uint64_t
+alqi_thread_hits(struct alqi_memprof_thread *t, uint64_t words_after,
+                 uint64_t *gap)
+{
+    const struct alqi_sample_law *law = &t->armed.law;
+    uint64_t k = 1, g;
+
+    *gap = 0;
+    if ((double)words_after * law->rate > HITS_WALKED)
+        return 1 + alqi_sample_binomial(&t->rng, law, words_after);
+    /* The gap that leaves the block is the next one: no draw is wasted. */
+    while ((g = alqi_sample_gap_words(&t->rng, law)) <= words_after) {
+        words_after -= g;
+        k++;
+    }
+    *gap = g - words_after;
+    return k;
 }
 
 uint64_t
