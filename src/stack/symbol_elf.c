@@ -35,7 +35,8 @@ header_check(const struct alqi_symbol_elf *elf, Elf64_Ehdr *eh)
     if (eh->e_ident[EI_CLASS] != ELFCLASS64 ||
         eh->e_ident[EI_DATA] != ELFDATA2LSB)
         return "is not a 64-bit little-endian ELF file";
-    if (eh->e_type != ET_EXEC && eh->e_type != ET_DYN)
+    /* dwz calls the file it makes relocatable. */
+    if (eh->e_type != ET_EXEC && eh->e_type != ET_DYN && eh->e_type != ET_REL)
         return "is neither a program nor a shared library";
     return NULL;
 }
@@ -182,6 +183,7 @@ elf_read(struct alqi_symbol_elf **out, struct alqi_symbol_elf *elf)
 
     if (wrong == NULL) {
         elf->machine = eh.e_machine;
+        elf->type = eh.e_type;
         segments_read(elf, &eh);
         wrong = sections_read(elf, &eh);
     }

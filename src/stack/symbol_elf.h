@@ -31,7 +31,7 @@ struct alqi_symbol_elf {
     int fd;          /* of a mapped file, else -1                 */
     bool is_mapped;  /* else malloc'd                             */
     bool is_damaged; /* a section or segment lies outside         */
-    uint16_t machine;
+    uint16_t machine, type;
     uint64_t text_lo, text_hi; /* around the executable segments */
     struct alqi_symbol_section *sections;
     uint32_t section_count;

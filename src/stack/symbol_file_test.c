@@ -212,7 +212,7 @@ debuglink_checksum(void **state)
 
     (void)state;
     run("objcopy --remove-section=.note.gnu.build-id whole nameless && "
-        "objcopy --only-keep-debug nameless nameless.debug && "
+        "objcopy --only-keep-debug nameless nameless.debug 2>&1 && "
         "strip nameless && "
         "objcopy --add-gnu-debuglink=nameless.debug nameless");
     s = look("nameless", NULL, 0);
@@ -346,6 +346,28 @@ mini_debug_info(void **state)
         "objcopy --add-section .gnu_debugdata=cut.xz minied");
     s = look("minied", NULL, 0);
     check_number(&s, "minied");
+}
+
+/* dwz moves what two programs share into a third file. */
+static void
+shared_debug_file(void **state)
+{
+    struct seen s;
+
+    (void)state;
+    if (system("dwz --version >/dev/null 2>&1") != 0) {
+        print_message("no dwz\n");
+        skip();
+    }
+    run("cp whole twin && cp whole dwzed && dwz -m shared dwzed twin");
+    s = look("dwzed", NULL, 0);
+    check_whole(&s);
+    assert_string_equal(s.note, "");
+    run("mv shared away");
+    s = look("dwzed", NULL, 0);
+    assert_non_null(strstr(s.note, "its dwz file is missing"));
+    assert_string_equal(s.function, "aliased"); /* the ELF symbol */
+    assert_true(s.line > 0);
 }
 
 /* Any prefix of the file gives an answer; short ones a note. */
@@ -483,6 +505,7 @@ main(void)
         cmocka_unit_test(not_a_file),
         cmocka_unit_test(packed_sections),
         cmocka_unit_test(mini_debug_info),
+        cmocka_unit_test(shared_debug_file),
         cmocka_unit_test(cut_anywhere),
         cmocka_unit_test(same_module_same_answer),
         cmocka_unit_test(network_needs_both),

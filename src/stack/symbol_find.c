@@ -243,19 +243,21 @@ program_find(struct search *s)
 {
     const char *wrong = alqi_symbol_elf_open(&s->files->program, s->path);
 
-    if (wrong == NULL && s->build_id_bytes > 0 &&
-        !alqi_symbol_elf_has_id(s->files->program, s->build_id,
-                                s->build_id_bytes)) {
-        alqi_symbol_elf_drop(s->files->program);
-        s->files->program = NULL;
+    if (wrong == NULL && s->files->program->type == ET_REL)
+        wrong = "is an object file";
+    else if (wrong == NULL && s->build_id_bytes > 0 &&
+             !alqi_symbol_elf_has_id(s->files->program, s->build_id,
+                                     s->build_id_bytes))
         wrong = "has another build-id than the one recorded";
-    }
     if (wrong == NULL) {
         s->build_id = s->files->program->build_id;
         s->build_id_bytes = s->files->program->build_id_bytes;
-    } else if (s->build_id_bytes > 0) {
-        each_dir(s, program_by_id, NULL);
+        return NULL;
     }
+    alqi_symbol_elf_drop(s->files->program);
+    s->files->program = NULL;
+    if (s->build_id_bytes > 0)
+        each_dir(s, program_by_id, NULL);
     return wrong;
 }
 

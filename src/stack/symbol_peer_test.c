@@ -318,28 +318,30 @@ agrees(void **state)
     char path[PATH_MAX];
 
     if (!fixture_path(path, *state)) {
-        print_message("no C++ compiler when the tests were configured\n");
+        print_message("no compiler for it when the tests were configured\n");
         skip();
     }
     program_check(path);
 }
 
-/* addr2line 2.40 does not read the .dwo files; the code is the same. */
+/* Where addr2line 2.40 is no referee, one of our answers judges the other:
+ * it does not read .dwo files, and it misses inlined calls whose ranges are
+ * numbers in .debug_rnglists (DWARF 5 of clang).  The code is the same. */
 static void
-split_is_like_plain(void **state)
+two_alike(const char *one, const char *other)
 {
     struct alqi_symbol_table *table = alqi_symbol_table_new(false);
     struct alqi_symbol_module *module[2];
     const struct alqi_symbol_frame *f[2];
-    static const char *const name[2] = {"plain", "split"};
+    const char *const name[2] = {one, other};
     char path[PATH_MAX];
     uint64_t lo = 0, hi = 0, a;
     unsigned inlined = 0, k;
     size_t n, i;
 
-    (void)state;
     for (k = 0; k < 2; k++) {
-        assert_true(fixture_path(path, name[k]));
+        if (!fixture_path(path, name[k]))
+            skip();
         module[k] = alqi_symbol_module_open(table, path, NULL, 0);
         assert_true(lo == 0 || hi > lo);
         text_find(path, &lo, &hi);
@@ -360,6 +362,20 @@ split_is_like_plain(void **state)
     alqi_symbol_table_drop(table);
 }
 
+static void
+split_is_like_plain(void **state)
+{
+    (void)state;
+    two_alike("plain", "split");
+}
+
+static void
+clang5_is_like_clang4(void **state)
+{
+    (void)state;
+    two_alike("clang4", "clang5");
+}
+
 #define PROGRAM(name)                                                          \
     {                                                                          \
         "agrees_on_" name, agrees, NULL, NULL, (void *)(uintptr_t)name         \
@@ -370,10 +386,14 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         PROGRAM("plain"),
+        PROGRAM("dwarf2"),
         PROGRAM("dwarf4"),
+        PROGRAM("dropped"),
         PROGRAM("lto"),
+        PROGRAM("clang4"),
         PROGRAM("cpp"),
         cmocka_unit_test(split_is_like_plain),
+        cmocka_unit_test(clang5_is_like_clang4),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,3 +19,11 @@ other_unit_twice(unsigned x)
 {
     return other_unit(x) + local_twin(x + 1);
 }
+
+/* Dropped by the linker with --gc-sections; its DWARF stays. */
+unsigned never_called(unsigned x);
+unsigned
+never_called(unsigned x)
+{
+    return chain_middle(x, 2) + chain_leaf(x);
+}
