@@ -5,6 +5,7 @@
  *   ALQI_ARCH_RA_IS_PUSHED      the call instruction stores the return address
  *   alqi_arch_code_address()    a return address without its signature bits
  *   alqi_arch_usual_ra()        where compilers save it
+ *   alqi_arch_live_register()   one that calls preserve, as it is now
  *   alqi_arch_is_sigreturn()    code bytes that can only be rt_sigreturn
  *   alqi_arch_saved_at()        where a signal frame keeps a register */
 #ifndef ALQI_STACK_ARCH_H

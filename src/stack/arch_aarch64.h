@@ -41,6 +41,46 @@ alqi_arch_usual_ra(int32_t fp_offset)
     return fp_offset + 8;
 }
 
+/* A register that calls preserve, as it is now. */
+static inline __attribute__((always_inline)) bool
+alqi_arch_live_register(unsigned reg, uintptr_t *out)
+{
+    switch (reg) {
+    case 19:
+        __asm__ volatile("mov %0, x19" : "=r"(*out));
+        return true;
+    case 20:
+        __asm__ volatile("mov %0, x20" : "=r"(*out));
+        return true;
+    case 21:
+        __asm__ volatile("mov %0, x21" : "=r"(*out));
+        return true;
+    case 22:
+        __asm__ volatile("mov %0, x22" : "=r"(*out));
+        return true;
+    case 23:
+        __asm__ volatile("mov %0, x23" : "=r"(*out));
+        return true;
+    case 24:
+        __asm__ volatile("mov %0, x24" : "=r"(*out));
+        return true;
+    case 25:
+        __asm__ volatile("mov %0, x25" : "=r"(*out));
+        return true;
+    case 26:
+        __asm__ volatile("mov %0, x26" : "=r"(*out));
+        return true;
+    case 27:
+        __asm__ volatile("mov %0, x27" : "=r"(*out));
+        return true;
+    case 28:
+        __asm__ volatile("mov %0, x28" : "=r"(*out));
+        return true;
+    default:
+        return false;
+    }
+}
+
 static inline bool
 alqi_arch_is_sigreturn(const uint8_t *code)
 {

@@ -34,6 +34,31 @@ alqi_arch_usual_ra(int32_t fp_offset)
     return -8;
 }
 
+/* A register that calls preserve, as it is now. */
+static inline __attribute__((always_inline)) bool
+alqi_arch_live_register(unsigned reg, uintptr_t *out)
+{
+    switch (reg) {
+    case 3:
+        __asm__ volatile("movq %%rbx, %0" : "=r"(*out));
+        return true;
+    case 12:
+        __asm__ volatile("movq %%r12, %0" : "=r"(*out));
+        return true;
+    case 13:
+        __asm__ volatile("movq %%r13, %0" : "=r"(*out));
+        return true;
+    case 14:
+        __asm__ volatile("movq %%r14, %0" : "=r"(*out));
+        return true;
+    case 15:
+        __asm__ volatile("movq %%r15, %0" : "=r"(*out));
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* `code` holds ALQI_ARCH_SIGRETURN_BYTES bytes. */
 static inline bool
 alqi_arch_is_sigreturn(const uint8_t *code)

@@ -275,6 +275,7 @@ state_at(const struct cie *cie, const struct alqi_stack_bytes *fde,
     out->state = initial;
     out->origin = cie->cfi.origin;
     out->is_signal = cie->is_signal;
+    out->start = start;
     loc = start;
     return alqi_stack_cfi_run(&cie->cfi, *fde, &loc, key, &initial,
                               &out->state) &&

@@ -28,6 +28,7 @@ struct alqi_stack_sections {
 struct alqi_stack_unwind {
     struct alqi_stack_cfi_state state;
     const uint8_t *origin; /* of the state's expressions */
+    uintptr_t start;       /* of the function */
     bool is_signal;        /* augmentation S: the caller was interrupted */
 };
 

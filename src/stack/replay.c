@@ -45,11 +45,14 @@ slot_of(uintptr_t cfa)
     return (uint32_t)(cfa >> 4) % ALQI_STACK_SLOTS;
 }
 
+/* Whether two rows are the same frame.  What the frame pointer held in it
+ * may differ: given pc and CFA it is only passed on, to be looked at where it
+ * makes a difference. */
 static bool
-is_same_row(const struct alqi_stack_row *a, const struct alqi_stack_row *b)
+is_same_frame(const struct alqi_stack_row *a, const struct alqi_stack_row *b)
 {
-    return a->pc == b->pc && a->cfa == b->cfa && a->fp == b->fp &&
-           a->fp_offset == b->fp_offset && a->flags == b->flags;
+    return a->pc == b->pc && a->cfa == b->cfa && a->fp_offset == b->fp_offset &&
+           a->flags == b->flags;
 }
 
 /* A run that broke joins the fresh rows. */
@@ -63,17 +66,17 @@ run_flush(struct replay *r)
     r->run_lo = r->run_hi = 0;
 }
 
-/* Starts a run at kept[at], which equals the outermost frame; fresh rows
- * further in may be kept ones, too. */
+/* Starts a run at kept[at], the outermost frame found; fresh rows further in
+ * may be kept ones, too. */
 static void
-run_start(struct replay *r, uint32_t at)
+run_start(struct replay *r, uint32_t at, uintptr_t fp)
 {
     r->run_lo = at;
     r->run_hi = at + 1;
+    r->kept[at].fp = fp;
     while (r->n_fresh > 0 && r->run_lo > r->first &&
-           is_same_row(&r->fresh[r->n_fresh - 1], &r->kept[r->run_lo - 1])) {
-        r->n_fresh--;
-        r->run_lo--;
+           is_same_frame(&r->fresh[r->n_fresh - 1], &r->kept[r->run_lo - 1])) {
+        r->kept[--r->run_lo].fp = r->fresh[--r->n_fresh].fp;
     }
 }
 
@@ -91,22 +94,26 @@ row_place(struct replay *r, const struct alqi_stack_row *row)
 
     r->frames[n_found(r)] = row->pc;
     if (r->run_hi != r->run_lo) {
-        if (r->run_hi < r->end && is_same_row(row, &r->kept[r->run_hi])) {
-            r->run_hi++;
+        if (r->run_hi < r->end && is_same_frame(row, &r->kept[r->run_hi])) {
+            r->kept[r->run_hi++].fp = row->fp;
             return;
         }
         run_flush(r);
     }
-    if (at >= r->first && is_same_row(row, &r->kept[at]))
-        run_start(r, at);
+    if (at >= r->first && is_same_frame(row, &r->kept[at]))
+        run_start(r, at, row->fp);
     else
         r->fresh[r->n_fresh++] = *row;
 }
 
 static uint32_t
-row_flags(int32_t ra_offset)
+row_flags(uint32_t payload, int32_t ra_offset)
 {
+    enum { SHIFT = 23 };
+
+    _Static_assert(ALQI_STACK_PAYLOAD_SP >> SHIFT == ALQI_STACK_ROW_SP, "");
     return ALQI_STACK_ROW_FIXED | ALQI_STACK_ROW_PLAIN |
+           (payload >> SHIFT & ALQI_STACK_ROW_SP) |
            (uint32_t)ra_offset << ALQI_STACK_ROW_SHIFT;
 }
 
@@ -152,19 +159,22 @@ walk_run(struct replay *r)
     uintptr_t lo = w->memo->readable_lo;
     uintptr_t span = w->memo->readable_hi - lo - sizeof lo;
     uint32_t room = r->max - r->n_fresh;
-    const struct alqi_stack_row *row = &r->kept[r->run_hi];
+    struct alqi_stack_row *row = &r->kept[r->run_hi];
     const struct alqi_stack_row *stop =
         &r->kept[r->run_lo + room < r->end ? r->run_lo + room : r->end];
     const struct alqi_stack_row *first = row;
     uintptr_t *frame = &r->frames[n_found(r)];
 
-    for (; row != stop && row->pc == key + 1 && row->fp == fp; row++) {
+    for (; row != stop && row->pc == key + 1; row++) {
         uintptr_t ra_at = row->cfa + (uintptr_t)(intptr_t)row_ra_offset(row);
         uintptr_t fp_at = row->cfa + (uintptr_t)(intptr_t)row->fp_offset;
 
-        if (ALQI_UNLIKELY((row->flags & ALQI_STACK_ROW_PLAIN) == 0 ||
-                          ra_at - lo > span))
+        if (ALQI_UNLIKELY(
+                (row->flags & ALQI_STACK_ROW_PLAIN) == 0 ||
+                ((row->flags & ALQI_STACK_ROW_SP) == 0 && row->fp != fp) ||
+                ra_at - lo > span))
             break;
+        row->fp = fp;
         if (row->fp_offset != 0) {
             if (ALQI_UNLIKELY(fp_at - lo > span))
                 break;
@@ -177,17 +187,17 @@ walk_run(struct replay *r)
         walk_stand(w, key, row[-1].cfa, fp);
         r->run_hi = (uint32_t)(row - r->kept);
     }
-    if (row == stop || (row->flags & ALQI_STACK_ROW_FIXED) == 0)
+    if (row == stop)
         return ALQI_STACK_OTHER;
-    if (row->pc == key + 1 && row->fp == fp) { /* the end, or out of reach */
-        if ((row->flags & ALQI_STACK_ROW_END) == 0)
-            return ALQI_STACK_OTHER;
-        *frame = row->pc;
-        r->run_hi++;
-        return ALQI_STACK_DONE;
+    if (row->pc != key + 1) {
+        run_flush(r);
+        return ALQI_STACK_GO;
     }
-    run_flush(r);
-    return ALQI_STACK_GO;
+    if ((row->flags & ALQI_STACK_ROW_END) == 0)
+        return ALQI_STACK_OTHER; /* not plain, another fp, out of reach */
+    *frame = row->pc;
+    r->run_hi++;
+    return ALQI_STACK_DONE;
 }
 
 /* Frames of cached rules that fit into a word, until one is a kept row.  A
@@ -229,7 +239,7 @@ walk_fresh(struct replay *r)
         row->cfa = cfa;
         row->fp = fp;
         row->fp_offset = fp_offset;
-        row->flags = row_flags(alqi_arch_usual_ra(fp_offset));
+        row->flags = row_flags(payload, alqi_arch_usual_ra(fp_offset));
         if (fp_words != 0) {
             if (ALQI_UNLIKELY(cfa - 8 * fp_words < lo))
                 break; /* it lies below the return address, so below hi */
@@ -243,7 +253,7 @@ walk_fresh(struct replay *r)
          * same function often lies at the same place by chance. */
         if (ALQI_UNLIKELY(((kept[at].pc ^ row->pc) | (kept[at].cfa ^ cfa) |
                            (kept[at + 1].pc ^ (key + 1))) == 0) &&
-            at >= r->first && is_same_row(row, &kept[at])) {
+            at >= r->first && is_same_frame(row, &kept[at])) {
             is_match = true;
             break;
         }
@@ -252,7 +262,7 @@ walk_fresh(struct replay *r)
         walk_stand(w, key, sp, fp);
     r->n_fresh = (uint32_t)(row - r->fresh);
     if (is_match)
-        run_start(r, at);
+        run_start(r, at, row->fp);
     return is_match ? ALQI_STACK_GO : ALQI_STACK_OTHER;
 }
 
@@ -336,6 +346,8 @@ replay_begin(struct replay *r, struct alqi_stack_memo *memo,
     w->saved_at = 0;
     w->is_exact = true;
     w->n_switches = 0;
+    w->tracked_reg = ALQI_STACK_NO_REG;
+    w->has_tracked = false;
     w->generation =
         atomic_load_explicit(&alqi_stack_generation, memory_order_acquire);
     if (memo->generation != w->generation) {
@@ -362,9 +374,9 @@ replay_finish(struct replay *r, enum alqi_stack_outcome outcome)
     };
 
     if (r->run_lo == r->run_hi && r->n_fresh > 0 && r->first < r->end &&
-        is_same_row(&r->fresh[r->n_fresh - 1], &r->kept[r->end - 1])) {
+        is_same_frame(&r->fresh[r->n_fresh - 1], &r->kept[r->end - 1])) {
         r->n_fresh--;
-        run_start(r, r->end - 1);
+        run_start(r, r->end - 1, r->fresh[r->n_fresh].fp);
     }
     if (r->run_hi == r->end && !result.truncated && !memo->was_truncated)
         result.n_same_outer = r->run_hi - r->run_lo;

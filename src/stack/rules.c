@@ -230,6 +230,17 @@ is_signal_frame(uintptr_t key)
            is_sigreturn_at(key - ALQI_ARCH_SIGRETURN_CALL);
 }
 
+/* A return address that begins a function was not left by a call: it was put
+ * there for the first frame of a coroutine to return to. */
+static bool
+is_planted(const struct alqi_stack_sections *s, uintptr_t key,
+           struct alqi_stack_unwind *u)
+{
+    return s != NULL &&
+           alqi_stack_ehframe_find(s, key + 1, ALQI_STACK_NO_REG, u) &&
+           u->start == key + 1;
+}
+
 static void
 rule_read(const struct alqi_stack_sections *s, uintptr_t key,
           struct alqi_stack_room *room)
@@ -243,6 +254,8 @@ rule_read(const struct alqi_stack_sections *s, uintptr_t key,
         room->rule.kind = ALQI_STACK_KIND_SIGNAL;
     else if (is_found)
         alqi_stack_rule_of(&u, room);
+    else if (is_planted(s, key, &u))
+        room->rule.kind = ALQI_STACK_KIND_END;
 }
 
 /* Without the lock: everything is read anew and thrown away. */

@@ -33,8 +33,13 @@ register_known(void *arg, unsigned reg, uint64_t *out)
         return true;
     }
     at = alqi_arch_saved_at(reg);
-    return w->saved_at != 0 && at >= 0 &&
-           alqi_stack_peek(w->memo, w->saved_at + (uintptr_t)at, 8, out);
+    if (w->saved_at != 0)
+        return at >= 0 &&
+               alqi_stack_peek(w->memo, w->saved_at + (uintptr_t)at, 8, out);
+    if (w->tracked_reg == ALQI_STACK_NO_REG)
+        return alqi_stack_recover(w, reg, out);
+    *out = w->tracked; /* this is the walk that recovers */
+    return w->has_tracked && w->tracked_reg == reg;
 }
 
 static bool
@@ -192,6 +197,7 @@ step_register(struct alqi_stack_walk *w, const struct alqi_stack_rule *r,
     row->cfa = cfa;
     row->fp_offset = r->fp_offset;
     row->flags = ALQI_STACK_ROW_FIXED | ALQI_STACK_ROW_PLAIN |
+                 (r->cfa_reg == ALQI_ARCH_SP ? ALQI_STACK_ROW_SP : 0) |
                  (uint32_t)r->ra_offset << ALQI_STACK_ROW_SHIFT;
     if (r->fp_offset != 0)
         fp = alqi_stack_word(fp_at);
@@ -218,7 +224,8 @@ alqi_stack_step(struct alqi_stack_walk *w, struct alqi_stack_row *row)
                                        row);
     case ALQI_STACK_KIND_END:
         row->cfa = w->sp;
-        row->flags = ALQI_STACK_ROW_FIXED | ALQI_STACK_ROW_END;
+        row->flags =
+            ALQI_STACK_ROW_FIXED | ALQI_STACK_ROW_SP | ALQI_STACK_ROW_END;
         return ALQI_STACK_DONE;
     default:
         return alqi_stack_step_unknown(w, row);

@@ -12,6 +12,7 @@ enum {
     ALQI_STACK_ROW_FIXED = 1, /* CFA is a function of (pc, sp, fp)    */
     ALQI_STACK_ROW_PLAIN = 2, /* caller's pc and fp at offsets of CFA */
     ALQI_STACK_ROW_END = 4,   /* the first frame of its thread        */
+    ALQI_STACK_ROW_SP = 8,    /* CFA is a function of (pc, sp)        */
     ALQI_STACK_ROW_SHIFT = 8  /* offset of the return address         */
 };
 
@@ -39,7 +40,10 @@ struct alqi_stack_walk {
                            which holds all its registers; else 0 */
     uint64_t generation;
     bool is_exact; /* the key is the frame's pc: started at, or interrupted */
+    bool has_tracked;
+    uint8_t tracked_reg; /* a register followed besides; 0xFF: none */
     uint32_t n_switches;
+    uintptr_t tracked; /* its value, if has_tracked */
     struct alqi_stack_room room;
 };
 
@@ -56,6 +60,11 @@ alqi_stack_step_complex(struct alqi_stack_walk *w,
                         struct alqi_stack_row *row);
 enum alqi_stack_outcome alqi_stack_step_unknown(struct alqi_stack_walk *w,
                                                 struct alqi_stack_row *row);
+
+/* The value in the frame at which the walk stands of a register that calls
+ * preserve; by a second walk, from here. */
+bool alqi_stack_recover(const struct alqi_stack_walk *at, unsigned reg,
+                        uint64_t *out);
 
 /* Extends the memo's readable range to the word at `at` (.inv.read). */
 bool alqi_stack_reach_slow(struct alqi_stack_memo *memo, uintptr_t at);

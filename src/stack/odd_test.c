@@ -1,0 +1,366 @@
+/* odd_test.c -- captures where stacks are not ordinary: signal frames at every
+ * instruction, other stacks, threads, recursion beyond the capacity
+ *
+ * The referee is glibc's backtrace().  It reports the address of an
+ * interrupted instruction as it is, alqi_stack_capture one past it. */
+#include <execinfo.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <cmocka.h>
+
+#include "plat/plat.h"
+#include "stack/capture.h"
+#include "stack/capture_test.h"
+
+enum { CAPACITY = 256, ALT_STACK_BYTES = 8192, SMALL_STACK_BYTES = 16384 };
+
+static struct alqi_stack_memo *memo;
+static struct alqi_stack_result last;
+static uintptr_t ours[CAPACITY];
+static void *theirs[CAPACITY];
+static int n_theirs;
+static uint64_t n_steps, n_wrong;
+static uintptr_t wrong_pc;
+
+/* Frames from 1 on are equal, but for those a signal has stopped. */
+static bool
+agrees(const uintptr_t *a, uint32_t n, void *const *b, int n_b,
+       unsigned n_interrupted)
+{
+    if ((int)n != n_b)
+        return false;
+    for (uint32_t i = 1; i < n; i++) {
+        if (a[i] == (uintptr_t)b[i])
+            continue;
+        if (a[i] != (uintptr_t)b[i] + 1 || n_interrupted == 0)
+            return false;
+        n_interrupted--;
+    }
+    return true;
+}
+
+/* The same for the last capture; says what differs. */
+static void
+check_last(unsigned n_interrupted)
+{
+    if (agrees(ours, last.n_frames, theirs, n_theirs, n_interrupted))
+        return;
+    for (int i = 0; i < (int)last.n_frames || i < n_theirs; i++)
+        print_message("%3d %#14lx %p\n", i,
+                      i < (int)last.n_frames ? ours[i] : 0,
+                      i < n_theirs ? theirs[i] : NULL);
+    fail();
+}
+
+static __attribute__((noinline)) void
+capture_both(void)
+{
+    struct alqi_stack_regs here = alqi_stack_regs_here();
+
+    last = alqi_stack_capture(memo, &here, 0, 0, ours, CAPACITY);
+    n_theirs = backtrace(theirs, CAPACITY);
+}
+
+static void
+on_signal(int signo)
+{
+    (void)signo;
+    capture_both();
+}
+
+static __attribute__((noinline)) void
+raise_in_leaf(void)
+{
+    raise(SIGUSR1);
+    __asm__ volatile("");
+}
+
+static void
+handle(int signo, int flags, void (*fn)(int))
+{
+    struct sigaction sa;
+
+    memset(&sa, 0, sizeof sa);
+    sa.sa_handler = fn;
+    sa.sa_flags = flags;
+    assert_int_equal(sigaction(signo, &sa, NULL), 0);
+}
+
+static int
+setup(void **state)
+{
+    (void)state;
+    memo = malloc(alqi_stack_memo_bytes(CAPACITY));
+    alqi_stack_memo_init(memo, CAPACITY);
+    backtrace(theirs, CAPACITY); /* loads libgcc now, not in a handler */
+    return 0;
+}
+
+static void
+test_signal(void **state)
+{
+    (void)state;
+    handle(SIGUSR1, 0, on_signal);
+    for (int i = 0; i < 3; i++) {
+        last.n_frames = 0;
+        raise_in_leaf();
+        check_last(1);
+        assert_false(last.incomplete);
+    }
+    assert_true(last.n_same_outer > 3);
+}
+
+static void
+test_signal_on_its_own_stack(void **state)
+{
+    stack_t alt = {.ss_sp = malloc(ALT_STACK_BYTES),
+                   .ss_size = ALT_STACK_BYTES},
+            off = {.ss_flags = SS_DISABLE};
+
+    (void)state;
+    assert_int_equal(sigaltstack(&alt, NULL), 0);
+    handle(SIGUSR1, SA_ONSTACK, on_signal);
+    for (int i = 0; i < 3; i++) {
+        last.n_frames = 0;
+        raise_in_leaf();
+        check_last(1);
+        assert_false(last.incomplete);
+    }
+    sigaltstack(&off, NULL);
+    free(alt.ss_sp);
+}
+
+/* At each single instruction, prologues, epilogues and PLT stubs included. */
+static void
+on_step(int signo)
+{
+    uintptr_t frames[64];
+    void *peer[64];
+    struct alqi_stack_regs here = alqi_stack_regs_here();
+    struct alqi_stack_result r =
+        alqi_stack_capture(memo, &here, 0, 0, frames, 64);
+    int n = backtrace(peer, 64);
+
+    (void)signo;
+    n_steps++;
+    if (!agrees(frames, r.n_frames, peer, n, 1) && n_wrong++ == 0)
+        wrong_pc = r.n_frames > 2 ? frames[2] : 0;
+}
+
+static void
+visit_nothing(uint32_t max)
+{
+    __asm__ volatile("" : : "r"(max));
+}
+
+#if defined(__x86_64__)
+/* Functions of their own, with CFI: a pushed word moves the CFA. */
+void trap_flag_set(void);
+void trap_flag_clear(void);
+
+#define TRAP_FLAG(name, instruction)                                           \
+    __asm__(".text\n" name ":\n\t.cfi_startproc\n\tpushfq\n\t"                 \
+            ".cfi_adjust_cfa_offset 8\n\t" instruction "\n\t"                  \
+            "popfq\n\t.cfi_adjust_cfa_offset -8\n\tret\n\t.cfi_endproc\n")
+TRAP_FLAG("trap_flag_set", "orl $0x100, (%rsp)");
+TRAP_FLAG("trap_flag_clear", "andl $~0x100, (%rsp)");
+
+static void
+step_through(capture_test_tree *tree, uint64_t path)
+{
+    handle(SIGTRAP, 0, on_step);
+    trap_flag_set();
+    tree(8, path, visit_nothing, 0);
+    trap_flag_clear();
+}
+
+static void
+test_at_each_instruction(void **state)
+{
+    (void)state;
+    n_steps = n_wrong = 0;
+    for (uint64_t path = 0; path < 4; path++) {
+        step_through(capture_test_tree_o0, path * 0x9E3779B97F4A7C15u);
+        step_through(capture_test_tree_o2, path * 0x9E3779B97F4A7C15u);
+        step_through(capture_test_tree_o3, path * 0x9E3779B97F4A7C15u);
+        step_through(capture_test_tree_fp, path * 0x9E3779B97F4A7C15u);
+    }
+    assert_true(n_steps > 1000);
+    if (n_wrong != 0)
+        print_message("%lu of %lu wrong, first at %p\n", n_wrong, n_steps,
+                      (void *)wrong_pc);
+    assert_int_equal(n_wrong, 0);
+}
+
+/* A first call through the PLT: the stub, then the linker's resolver, whose
+ * CFA is in a register that calls preserve. */
+static void
+test_at_each_instruction_of_lazy_binding(void **state)
+{
+    double x;
+
+    (void)state;
+    n_steps = n_wrong = 0;
+    handle(SIGTRAP, 0, on_step);
+    trap_flag_set();
+    x = drand48();
+    x += (double)labs(lrand48());
+    trap_flag_clear();
+    assert_true(x >= 0);
+    assert_true(n_steps > 50);
+    if (n_wrong != 0)
+        print_message("%lu of %lu wrong, first at %p\n", n_wrong, n_steps,
+                      (void *)wrong_pc);
+    assert_int_equal(n_wrong, 0);
+}
+#endif
+
+static ucontext_t outside, inside;
+
+static void
+coroutine(void)
+{
+    capture_both();
+    swapcontext(&inside, &outside);
+    capture_test_tree_o2(6, 0x1234567, visit_nothing, 0);
+    capture_both();
+}
+
+static void
+test_coroutine(void **state)
+{
+    char *stack = malloc(SMALL_STACK_BYTES);
+
+    (void)state;
+    getcontext(&inside);
+    inside.uc_stack.ss_sp = stack;
+    inside.uc_stack.ss_size = SMALL_STACK_BYTES;
+    inside.uc_link = &outside;
+    makecontext(&inside, coroutine, 0);
+    for (int i = 0; i < 2; i++) {
+        capture_both();
+        check_last(0);
+        swapcontext(&outside, &inside);
+        check_last(0);
+        assert_false(last.incomplete);
+        assert_true(last.n_frames <= 3);
+    }
+    free(stack);
+}
+
+static __attribute__((noinline)) void
+visit_both(uint32_t max)
+{
+    (void)max;
+    capture_both();
+}
+
+static void *
+thread(void *arg)
+{
+    *(struct alqi_stack_memo **)arg = memo;
+    alqi_stack_memo_init(memo, CAPACITY);
+    capture_test_tree_o2(4, 0x77, visit_both, 0);
+    return NULL;
+}
+
+static void
+test_thread_with_a_small_stack(void **state)
+{
+    struct alqi_stack_memo *own;
+    pthread_attr_t attr;
+    pthread_t id;
+
+    (void)state;
+    pthread_attr_init(&attr);
+    assert_int_equal(pthread_attr_setstacksize(&attr, SMALL_STACK_BYTES), 0);
+    assert_int_equal(pthread_create(&id, &attr, thread, &own), 0);
+    pthread_join(id, NULL);
+    pthread_attr_destroy(&attr);
+    check_last(0);
+    assert_false(last.incomplete);
+    assert_false(last.truncated);
+}
+
+static __attribute__((noinline)) unsigned
+recurse(unsigned depth)
+{
+    unsigned n;
+
+    if (depth == 0) {
+        capture_both();
+        return 0;
+    }
+    n = recurse(depth - 1);
+    __asm__ volatile("" : "+r"(n));
+    return n + 1;
+}
+
+static void
+test_recursion_beyond_the_capacity(void **state)
+{
+    (void)state;
+    for (unsigned depth = CAPACITY - 40; depth < CAPACITY + 600; depth += 7) {
+        recurse(depth);
+        /* backtrace() has one frame less to give when it is full */
+        assert_int_equal(last.n_frames, n_theirs);
+        check_last(0);
+        if (depth >= CAPACITY) {
+            assert_true(last.truncated);
+            assert_int_equal(last.n_same_outer, 0);
+        }
+    }
+    recurse(10);
+    assert_false(last.truncated);
+    assert_int_equal(last.n_same_outer, 0); /* the one before was */
+    recurse(12);
+    assert_true(last.n_same_outer > 3);
+}
+
+/* n_same_outer counts frames in the same place, from the outermost in. */
+static void
+test_same_outer(void **state)
+{
+    struct alqi_stack_result before;
+    volatile int twice = 2; /* a loop, not two calls */
+
+    (void)state;
+    recurse(5);
+    before = last;
+    recurse(5);
+    /* all but capture_both's own frame: it is called at one place, but
+     * recurse(5) is called at two */
+    assert_int_equal(last.n_frames, before.n_frames);
+    assert_true(last.n_same_outer >= last.n_frames - 8);
+    assert_true(last.n_same_outer < last.n_frames);
+    before = last;
+    for (int i = 0; i < twice; i++)
+        recurse(5); /* the second time everything is as it was */
+    assert_int_equal(last.n_same_outer, last.n_frames);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_signal),
+        cmocka_unit_test(test_signal_on_its_own_stack),
+#if defined(__x86_64__)
+        cmocka_unit_test(test_at_each_instruction),
+        cmocka_unit_test(test_at_each_instruction_of_lazy_binding),
+#endif
+        cmocka_unit_test(test_coroutine),
+        cmocka_unit_test(test_thread_with_a_small_stack),
+        cmocka_unit_test(test_recursion_beyond_the_capacity),
+        cmocka_unit_test(test_same_outer),
+    };
+
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
