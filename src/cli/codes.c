@@ -6,8 +6,24 @@
 
 #include "base/map.h"
 #include "cli/codes.h"
+#include "cli/cxxname.h"
 
-enum { ADDRESS_BITS = 47, REUSE_MAX = (1 << 13) - 1, ENTRIES_MAX = 255 };
+enum {
+    ADDRESS_BITS = 47,
+    REUSE_MAX = (1 << 13) - 1,
+    ENTRIES_MAX = 255,
+    RECORD_BYTES_MAX = 4096, /* of a location in a trace */
+    RECORD_HEAD_BYTES = 9,
+    ENTRY_HEAD_BYTES = 8, /* with the NULs of its two names */
+    NAME_BYTES_MAX = 400,
+    LONG_NAME_COLUMNS = 80
+};
+
+/* A shortened name; lookup's texts live as long as the codes. */
+struct kept {
+    struct kept *next;
+    char text[];
+};
 
 #define CODE_NO_MODULE ((uint64_t)1 << 61)
 
@@ -19,6 +35,7 @@ struct alqi_cli_codes {
     struct alqi_base_map code_home; /* code -> module id */
     struct alqi_ctf_entry entries[ENTRIES_MAX];
     char unknown[64];
+    struct kept *kept;
 };
 
 struct alqi_cli_codes *
@@ -43,6 +60,12 @@ alqi_cli_codes_drop(struct alqi_cli_codes *c)
         free(c->modules[i]);
     }
     free(c->modules);
+    while (c->kept != NULL) {
+        struct kept *next = c->kept->next;
+
+        free(c->kept);
+        c->kept = next;
+    }
     alqi_base_map_clear(&c->code_home);
     free(c);
 }
@@ -168,6 +191,56 @@ lookup_unknown(struct alqi_cli_codes *c, uint64_t code,
     *out = (struct alqi_ctf_location){code, 1, c->entries};
 }
 
+static size_t
+record_bytes(const struct alqi_ctf_entry *entries, size_t n)
+{
+    size_t bytes = RECORD_HEAD_BYTES;
+
+    for (size_t i = 0; i < n; i++)
+        bytes += ENTRY_HEAD_BYTES + strlen(entries[i].file) +
+                 strlen(entries[i].function);
+    return bytes;
+}
+
+/* The short form of a name, or the name itself when there is no memory. */
+static const char *
+shorten(struct alqi_cli_codes *c, const char *function)
+{
+    char text[NAME_BYTES_MAX];
+    struct kept *kept;
+
+    alqi_cli_cxxname_shorten(text, sizeof text, function, LONG_NAME_COLUMNS);
+    kept = malloc(sizeof *kept + strlen(text) + 1);
+    if (kept == NULL)
+        return function;
+    strcpy(kept->text, text);
+    kept->next = c->kept;
+    c->kept = kept;
+    return kept->text;
+}
+
+/* A record that is too long would be written as an unknown place.  Deeply
+ * inlined C++ reaches that: names lose their arguments then, and if that is
+ * not enough, callers between the outermost function and the site go. */
+static size_t
+entries_fit(struct alqi_cli_codes *c, size_t n)
+{
+    size_t n_dropped = 0;
+
+    if (record_bytes(c->entries, n) <= RECORD_BYTES_MAX)
+        return n;
+    for (size_t i = 0; i < n; i++)
+        c->entries[i].function = shorten(c, c->entries[i].function);
+    while (1 + n_dropped < n &&
+           record_bytes(c->entries, 1) +
+                   record_bytes(c->entries + 1 + n_dropped, n - 1 - n_dropped) >
+               RECORD_BYTES_MAX)
+        n_dropped++;
+    memmove(c->entries + 1, c->entries + 1 + n_dropped,
+            (n - 1 - n_dropped) * sizeof *c->entries);
+    return n - n_dropped;
+}
+
 void
 alqi_cli_codes_lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
 {
@@ -196,5 +269,6 @@ alqi_cli_codes_lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
             .start_column = (int32_t)frames[i].column,
             .end_column = (int32_t)frames[i].column,
         };
+    n = entries_fit(c, n);
     *out = (struct alqi_ctf_location){code, (uint32_t)n, c->entries};
 }

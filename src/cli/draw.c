@@ -2,6 +2,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "cli/cxxname.h"
 #include "cli/draw.h"
 #include "cli/text.h"
 
@@ -38,82 +39,10 @@ alqi_cli_draw_fit(const struct alqi_cli_term *term, enum alqi_cli_style style,
     *left = 0;
 }
 
-static bool
-ends_with(const char *text, size_t n, const char *tail)
-{
-    size_t k = strlen(tail);
-
-    return n >= k && memcmp(text + n - k, tail, k) == 0;
-}
-
-/* Length of a function's name without its parameter list.  "f.(fun)" of OCaml
- * and "operator()" have none. */
-static size_t
-bare_length(const char *function)
-{
-    size_t n = strlen(function);
-    size_t end = n;
-    int depth = 0;
-
-    if (ends_with(function, end, " const"))
-        end -= 6;
-    if (end == 0 || function[end - 1] != ')')
-        return n;
-    while (end-- > 0) {
-        if (function[end] == ')')
-            depth++;
-        else if (function[end] == '(' && --depth == 0)
-            break;
-    }
-    if (end == 0 || end == (size_t)-1 || function[end - 1] == '.' ||
-        ends_with(function, end, "operator"))
-        return n;
-    return end;
-}
-
-/* Position after the '>' that closes the '<' at i; 0 if none does. */
-static size_t
-angle_end(const char *s, size_t i, size_t n)
-{
-    int depth = 0;
-
-    for (; i < n; i++) {
-        if (s[i] == '<')
-            depth++;
-        else if (s[i] == '>' && s[i - 1] != '-' && --depth == 0)
-            return i + 1;
-    }
-    return 0;
-}
-
-static bool
-opens_arguments(const char *s, size_t i)
-{
-    return s[i] == '<' && i > 0 && !ends_with(s, i, "operator") &&
-           !ends_with(s, i, "operator<");
-}
-
 void
 alqi_cli_draw_name(char *out, size_t capacity, const char *function)
 {
-    size_t n = bare_length(function);
-    bool is_long = alqi_cli_prefix_bytes(function, LONG_NAME_COLUMNS) < n;
-    size_t used = 0;
-
-    for (size_t i = 0; i < n && used + 8 < capacity;) {
-        size_t end = is_long && opens_arguments(function, i)
-                         ? angle_end(function, i, n)
-                         : 0;
-
-        if (end == 0) {
-            out[used++] = function[i++];
-            continue;
-        }
-        memcpy(out + used, "<…>", sizeof "<…>" - 1);
-        used += sizeof "<…>" - 1;
-        i = end;
-    }
-    out[used] = '\0';
+    alqi_cli_cxxname_shorten(out, capacity, function, LONG_NAME_COLUMNS);
 }
 
 static const char *

@@ -16,8 +16,8 @@ void alqi_cli_draw_right(const struct alqi_cli_term *term, const char *text,
 void alqi_cli_draw_fit(const struct alqi_cli_term *term,
                        enum alqi_cli_style style, const char *text, int *left);
 
-/* A function's name without parameters; template arguments of long names are
- * shortened to <...>. */
+/* A function's name without return type and parameters; template arguments of
+ * long names are shortened to <...>. */
 void alqi_cli_draw_name(char *out, size_t capacity, const char *function);
 
 /* "file.c:12", "file.c", or "" when it would tell nothing new. */

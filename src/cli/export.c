@@ -16,6 +16,7 @@ enum {
     ID_ALLOCATED,
     ID_LEAKS,
     ID_MIN_LIFE,
+    ID_SKIP,
     ID_WEIGHT,
     ID_FOLD
 };
@@ -44,6 +45,8 @@ const struct alqi_cli_option alqi_cli_export_options[] = {
      "folded: each function once in a stack"},
     {'g', "group", "BY", ALQI_CLI_GROUPING_CHOICES,
      "csv: function (default), line, file or module"},
+    {ID_SKIP, "skip", "F[,F]...", NULL,
+     "do not name sites after these functions, either"},
     {ID_MIN_LIFE, "min-life", "T", NULL,
      "only blocks that lived at least T, as 10ms, 1.5s, 2h"},
     {0, NULL, NULL, NULL, NULL},
@@ -104,6 +107,9 @@ set(void *arg, int id, const char *value)
     case 'g':
         r->export.grouping = (enum alqi_cli_grouping)alqi_cli_choice(
             ALQI_CLI_GROUPING_CHOICES, value);
+        break;
+    case ID_SKIP:
+        alqi_cli_wrappers_add(value);
         break;
     case ID_MIN_LIFE:
         return set_min_life(r, value);

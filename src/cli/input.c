@@ -162,27 +162,6 @@ file_open(struct alqi_cli_input *in)
     return -1;
 }
 
-/* Reads the first bytes; a raw recording is replaced by the trace it makes. */
-static int
-begin(struct alqi_cli_input *in)
-{
-    bool is_stdin = in->fd == STDIN_FILENO;
-    int fd;
-
-    if (!buffer_fill(in) || !alqi_cli_input_is_raw(in->buffer, in->filled))
-        return -1;
-    fd = alqi_cli_input_raw_open(is_stdin ? "/dev/stdin" : in->path);
-    if (fd < 0)
-        return ALQI_CLI_UNREADABLE;
-    if (!is_stdin)
-        close(in->fd);
-    in->fd = fd;
-    in->size_bytes = 0;
-    in->read_bytes = 0;
-    in->used = in->filled = 0;
-    return -1;
-}
-
 /* What the first bytes look like, for people who named the wrong file. */
 static const char *
 guess(const struct alqi_cli_input *in)
@@ -207,10 +186,39 @@ guess(const struct alqi_cli_input *in)
     if (in->read_bytes == 0)
         return "it is empty";
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (in->filled >= kinds[i].n && in->read_bytes == in->filled &&
+        if (in->filled >= kinds[i].n &&
             memcmp(in->buffer, kinds[i].magic, kinds[i].n) == 0)
             return kinds[i].text;
     return NULL;
+}
+
+/* Reads the first bytes; a raw recording is replaced by the trace it makes. */
+static int
+begin(struct alqi_cli_input *in)
+{
+    bool is_stdin = in->fd == STDIN_FILENO;
+    const char *other;
+    int fd;
+
+    if (!buffer_fill(in))
+        return -1; /* the reader meets the error again */
+    other = guess(in);
+    if (other != NULL) {
+        alqi_cli_say("%s is not a trace; %s", in->path, other);
+        return ALQI_CLI_UNREADABLE;
+    }
+    if (!alqi_cli_input_is_raw(in->buffer, in->filled))
+        return -1;
+    fd = alqi_cli_input_raw_open(is_stdin ? "/dev/stdin" : in->path);
+    if (fd < 0)
+        return ALQI_CLI_UNREADABLE;
+    if (!is_stdin)
+        close(in->fd);
+    in->fd = fd;
+    in->size_bytes = 0;
+    in->read_bytes = 0;
+    in->used = in->filled = 0;
+    return -1;
 }
 
 static int
@@ -218,12 +226,9 @@ open_failed(struct alqi_cli_input *in, enum alq_status st)
 {
     const char *why =
         in->reader != NULL ? alqi_ctf_reader_error(in->reader) : "";
-    const char *hint = guess(in);
 
     if (in->read_errno != 0)
         alqi_cli_say("cannot read %s: %s", in->path, strerror(in->read_errno));
-    else if (hint != NULL)
-        alqi_cli_say("%s is not a trace; %s", in->path, hint);
     else
         alqi_cli_say("%s is not a readable trace: %s", in->path,
                      why[0] != '\0' ? why : alq_status_text(st));

@@ -190,39 +190,6 @@ module_name(const struct alqi_cli_names *names, uint64_t code)
     return ALQI_CLI_NO_NAME;
 }
 
-/* ---- wrappers -------------------------------------------------------- */
-
-bool
-alqi_cli_is_wrapper(const char *function)
-{
-    static const char *const whole[] = {
-        "malloc",        "calloc",   "realloc",   "reallocarray",   "memalign",
-        "aligned_alloc", "valloc",   "pvalloc",   "posix_memalign", "strdup",
-        "strndup",       "__strdup", "__strndup", "wcsdup",
-    };
-    static const char *const prefixes[] = {
-        "operator new",
-        "__gnu_cxx::",
-        "std::allocator<",
-        "std::allocator_traits<",
-        "std::__new_allocator<",
-        "std::__detail::_Hashtable_alloc<",
-        "__rust_alloc",
-        "__rust_realloc",
-        "__rdl_",
-        "alloc::alloc::",
-        "alloc::raw_vec::",
-    };
-
-    for (size_t i = 0; i < ALQI_COUNT_OF(whole); i++)
-        if (strcmp(function, whole[i]) == 0)
-            return true;
-    for (size_t i = 0; i < ALQI_COUNT_OF(prefixes); i++)
-        if (strncmp(function, prefixes[i], strlen(prefixes[i])) == 0)
-            return true;
-    return false;
-}
-
 /* ---- frames ---------------------------------------------------------- */
 
 static struct alqi_cli_frame *

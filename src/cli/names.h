@@ -44,5 +44,7 @@ alqi_cli_names_frames(struct alqi_cli_names *names,
 
 /* True for functions that only hand a request on to the allocator. */
 bool alqi_cli_is_wrapper(const char *function);
+/* More of them, separated by commas. */
+void alqi_cli_wrappers_add(const char *list);
 
 #endif

@@ -235,17 +235,17 @@ alqi_cli_complete_bash(void)
            "        cur=\n"
            "    elif [ \"$prev\" = = ]; then\n"
            "        prev=${COMP_WORDS[COMP_CWORD-2]}\n    fi\n"
-           "    case $verb:$prev in\n");
+           "    if [ \"${cur#-}\" != \"$cur\" ]; then\n"
+           "        case $verb in\n");
+    for (size_t i = 0; i < alqi_cli_n_verbs; i++)
+        complete_options(&alqi_cli_verbs[i]);
+    printf("        esac\n    else\n        case $verb:$prev in\n");
     for (size_t i = 0; i < alqi_cli_n_verbs; i++)
         complete_values(&alqi_cli_verbs[i]);
     printf("        help:*) words=\"");
     for (size_t i = 0; i < alqi_cli_n_verbs; i++)
         printf("%s ", alqi_cli_verbs[i].name);
-    printf("\" ;;\n    esac\n"
-           "    if [ -z \"$words\" ] && [ \"${cur#-}\" != \"$cur\" ]; then\n"
-           "        case $verb in\n");
-    for (size_t i = 0; i < alqi_cli_n_verbs; i++)
-        complete_options(&alqi_cli_verbs[i]);
+    printf("\" ;;\n");
     printf("        esac\n    fi\n"
            "    if [ -n \"$words\" ]; then\n"
            "        COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -12,6 +13,7 @@ alqi_cli_output_open(struct alqi_cli_output *o, const char *path,
                      bool overwrites)
 {
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
+    struct stat st;
     int fd;
 
     o->path = path;
@@ -27,6 +29,7 @@ alqi_cli_output_open(struct alqi_cli_output *o, const char *path,
         alqi_cli_say("cannot create %s: %s", path, strerror(errno));
         return ALQI_CLI_UNREADABLE;
     }
+    o->is_file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
     return -1;
 }
 
@@ -42,6 +45,7 @@ alqi_cli_output_close(struct alqi_cli_output *o)
     if (!bad)
         return ALQI_CLI_OK;
     alqi_cli_say("cannot write %s: %s", o->path, strerror(errno));
-    unlink(o->path);
+    if (o->is_file)
+        unlink(o->path);
     return ALQI_CLI_UNREADABLE;
 }

@@ -8,12 +8,14 @@
 struct alqi_cli_output {
     const char *path; /* "-" is standard output */
     FILE *file;
+    bool is_file; /* a regular one, no device or pipe */
 };
 
 /* -1 to go on, or the exit status; the reason has been said. */
 int alqi_cli_output_open(struct alqi_cli_output *output, const char *path,
                          bool overwrites);
-/* ALQI_CLI_OK when all was written, else said, and the file is removed. */
+/* ALQI_CLI_OK when all was written, else said, and a half-written file is
+ * removed. */
 int alqi_cli_output_close(struct alqi_cli_output *output);
 
 #endif

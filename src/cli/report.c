@@ -13,6 +13,7 @@ enum {
     ID_ALLOCATED,
     ID_LEAKS,
     ID_MIN_LIFE,
+    ID_SKIP,
     ID_TEMPORARY,
     ID_TREE,
     ID_MIN_SHARE,
@@ -36,6 +37,8 @@ const struct alqi_cli_option alqi_cli_report_options[] = {
     {'g', "group", "BY", ALQI_CLI_GROUPING_CHOICES,
      "function (default), line, file or module"},
     {'n', "top", "N", NULL, "rows of the table (default 20; 0: all)"},
+    {ID_SKIP, "skip", "F[,F]...", NULL,
+     "do not name sites after these functions, either"},
     {ID_MIN_LIFE, "min-life", "T", NULL,
      "only blocks that lived at least T, as 10ms, 1.5s, 2h"},
     {ID_TEMPORARY, "temporary", "T", NULL,
@@ -125,6 +128,9 @@ set(void *arg, int id, const char *value)
         return set_count(&r->top, "top", value);
     case ID_STACKS:
         return set_count(&r->n_stacks, "stacks", value);
+    case ID_SKIP:
+        alqi_cli_wrappers_add(value);
+        break;
     case ID_MIN_LIFE:
         return set_duration(&r->analysis_options.min_life_us, "min-life",
                             value);

@@ -45,7 +45,7 @@ circumstances(const struct alqi_cli_report *r)
     else if (a->estimator.lambda >= 1)
         fprintf(out, "every block recorded: figures are exact\n");
     else
-        fprintf(out, "one for each %s; ± is one standard error\n",
+        fprintf(out, "one for each %s\n± is one standard error\n",
                 alqi_cli_text_bytes(a->estimator.interval_bytes).text);
 }
 

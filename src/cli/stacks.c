@@ -53,6 +53,7 @@ alqi_cli_stacks_free(struct alqi_cli_stacks *s)
 {
     free(s->nodes);
     free(s->slots);
+    free(s->path_codes);
     free(s->path);
 }
 
@@ -75,22 +76,33 @@ child(struct alqi_cli_stacks *s, uint32_t parent, uint64_t code)
     return *slot;
 }
 
+static void
+path_room(struct alqi_cli_stacks *s, uint32_t n)
+{
+    if (n <= s->path_capacity)
+        return;
+    s->path_capacity = 2 * n;
+    s->path = alqi_cli_realloc(s->path, s->path_capacity, sizeof *s->path);
+    s->path_codes = alqi_cli_realloc(s->path_codes, s->path_capacity,
+                                     sizeof *s->path_codes);
+}
+
 uint32_t
 alqi_cli_stacks_add(struct alqi_cli_stacks *s, const uint64_t *codes,
                     uint32_t n_codes)
 {
     uint32_t n = n_codes < s->n_path ? n_codes : s->n_path;
     uint32_t i = 0;
-    uint32_t node = 0;
+    uint32_t node;
 
-    while (i < n && s->nodes[s->path[i]].code == codes[i])
-        node = s->path[i++];
-    if (n_codes > s->path_capacity) {
-        s->path_capacity = 2 * n_codes;
-        s->path = alqi_cli_realloc(s->path, s->path_capacity, sizeof *s->path);
-    }
-    for (; i < n_codes; i++)
+    path_room(s, n_codes);
+    while (i < n && s->path_codes[i] == codes[i])
+        i++;
+    node = i > 0 ? s->path[i - 1] : 0;
+    for (; i < n_codes; i++) {
+        s->path_codes[i] = codes[i];
         s->path[i] = node = child(s, node, codes[i]);
+    }
     s->n_path = n_codes;
     return node;
 }

@@ -18,7 +18,9 @@ struct alqi_cli_stacks {
     uint32_t n_nodes, nodes_capacity;
     uint32_t *slots; /* node number; 0 is free */
     uint32_t n_slots;
-    uint32_t *path; /* nodes of the stack added last, outermost first */
+    /* The stack added last, outermost first: its codes and their nodes. */
+    uint64_t *path_codes;
+    uint32_t *path;
     uint32_t n_path, path_capacity;
 };
 

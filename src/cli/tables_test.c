@@ -122,8 +122,23 @@ wrappers_are_only_wrappers(void **state)
         alqi_cli_is_wrapper("std::allocator<int>::allocate(unsigned long)"));
     assert_true(alqi_cli_is_wrapper("__gnu_cxx::new_allocator<int>::allocate"));
     assert_false(alqi_cli_is_wrapper("malloc_table_fill"));
-    assert_false(alqi_cli_is_wrapper("xmalloc"));
+    assert_true(alqi_cli_is_wrapper("std::_Vector_base<int, "
+                                    "std::allocator<int> >::_M_allocate"));
+    assert_false(alqi_cli_is_wrapper("mine::_M_allocate"));
+    assert_false(alqi_cli_is_wrapper("pool_get"));
+    alqi_cli_wrappers_add("pool_get,arena_get");
+    assert_true(alqi_cli_is_wrapper("pool_get"));
+    assert_true(alqi_cli_is_wrapper("arena_get"));
+    assert_false(alqi_cli_is_wrapper("pool"));
+    assert_true(alqi_cli_is_wrapper(
+        "void std::__cxx11::basic_string<char>::_M_construct<char*>(char*)"));
+    assert_true(alqi_cli_is_wrapper(
+        "std::_Rb_tree_node<int>* std::_Rb_tree<int, int>::f(int)"));
+    assert_false(alqi_cli_is_wrapper("std::vector<int>::push_back(int)"));
     assert_false(alqi_cli_is_wrapper("std::vector<int>::push_back"));
+    assert_false(alqi_cli_is_wrapper(
+        "std::_Rb_tree_node<int>* mine::find<std::_Rb_tree<int> >(int)"));
+    assert_false(alqi_cli_is_wrapper("std::__cxx11::to_string(int)"));
     assert_false(alqi_cli_is_wrapper(""));
 }
 

@@ -64,6 +64,9 @@ pager_start(struct alqi_cli_term *term)
         _exit(127);
     }
     close(ends[0]);
+    /* A pager that is left early is no reason to die before it has put the
+     * terminal back. */
+    signal(SIGPIPE, SIG_IGN);
     if (pid > 0)
         term->out = fdopen(ends[1], "w");
     if (pid > 0 && term->out != NULL) {
@@ -89,15 +92,9 @@ alqi_cli_term_start(struct alqi_cli_term *term, int color, bool allows_pager)
 void
 alqi_cli_term_stop(struct alqi_cli_term *term)
 {
-    void (*old)(int);
-
     if (term->pager_pid == 0)
         return;
-    /* A pager that was left early is no reason to die before it has put the
-     * terminal back. */
-    old = signal(SIGPIPE, SIG_IGN);
     fclose(term->out);
-    signal(SIGPIPE, old);
     while (waitpid(term->pager_pid, NULL, 0) < 0 && errno == EINTR)
         ;
     term->out = stdout;

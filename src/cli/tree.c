@@ -126,19 +126,15 @@ children_sort(struct alqi_cli_tree *t, uint32_t parent, uint32_t *room)
     *link = 0;
 }
 
-/* Innermost first, wrappers left out; returns how many are left. */
-static uint32_t
+static void
 turn_around(struct alqi_cli_frame *frames, uint32_t n)
 {
-    if (n > 0)
-        n = alqi_cli_naming_frame(frames, n) + 1;
     for (uint32_t i = 0; i < n / 2; i++) {
         struct alqi_cli_frame swap = frames[i];
 
         frames[i] = frames[n - 1 - i];
         frames[n - 1 - i] = swap;
     }
-    return n;
 }
 
 void
@@ -160,8 +156,10 @@ alqi_cli_tree_make(struct alqi_cli_tree *t, struct alqi_cli_analysis *analysis,
         if (site->sums[measure].bytes <= 0)
             continue;
         n = alqi_cli_stack_frames(analysis, site->node, &frames, &capacity);
+        if (n > 0) /* the wrappers inside of the site tell nothing */
+            n = alqi_cli_naming_frame(frames, n) + 1;
         if (kind == ALQI_CLI_BOTTOM_UP)
-            n = turn_around(frames, n);
+            turn_around(frames, n);
         n = alqi_cli_fold_recursion(frames, n);
         site_enter(t, frames, n, site->sums[measure].bytes);
     }

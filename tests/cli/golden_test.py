@@ -29,18 +29,20 @@ def hot(frames):
 
 class Golden(common.Case):
     def test_dump_text(self):
+        """A few: the reader's own tests go through all of them."""
         n = 0
-        for name, data in common.traces():
+        for name in ("upstream-lists_and_sets.v1", "wordcount-1e-3.v2",
+                     "synth-domains.v3", "synth-bytes.v3",
+                     "extra-side-records.v2"):
+            data = common.trace(name)
             wanted = dump_of(name)
-            if wanted is None:
-                continue
             path = self.write(name, data)
             result = common.run("script", "--format=memtrace", path,
                                 text=False)
             self.assertEqual(result.returncode, 0)
             self.assertTrue(result.stdout == wanted, name)
             n += 1
-        self.assertGreater(n, 20)
+        self.assertEqual(n, 5)
 
     def test_folded(self):
         """The flamegraph tool weighs by samples, folds recursion, leaves out

@@ -18,6 +18,7 @@
 enum {
     DEPTH_MOST = 24,
     FANOUT = 3,
+    CHOICES = 4, /* outer levels that differ: few stacks, many blocks */
     BYTES_MOST = 4096,
     TEXT_BYTES = 512,
     MODULE_START = 0x400000
@@ -103,7 +104,7 @@ alloc(struct alqi_ctf_writer *w)
         if (codes[i] == 0 || i >= from)
             codes[i] = MODULE_START + 8 +
                        16 * ((uint64_t)i * FANOUT +
-                             draw(i < 4 ? FANOUT : 1 + (i % 2)));
+                             (i < CHOICES ? draw(FANOUT) : i % FANOUT));
     if (alqi_ctf_write_alloc(w, now_us, 1 + draw(BYTES_MOST), 1,
                              ALQI_CTF_EXTERNAL, codes, n, &id) != ALQ_OK)
         exit(1);

@@ -1,0 +1,137 @@
+"""Bad input: what is said, what is kept, what status ends the command."""
+import glob
+import os
+import random
+
+import common
+
+
+class Damage(common.Case):
+    def test_what_is_no_trace(self):
+        with open(common.BIN, "rb") as f:
+            program = f.read(4096)
+        rows = [
+            (os.path.join(self.dir, "missing"), "No such file"),
+            (self.dir, "is a directory"),
+            (self.write("empty", b""), "it is empty"),
+            (self.write("text", b"hello, this is no trace\n" * 10),
+             "is not a readable trace"),
+            (self.write("program", program), "it is a program"),
+            (self.write("x.xz", b"\xfd7zXZ\0more of it"), "xzcat FILE"),
+            (self.write("x.gz", b"\x1f\x8bmore of it"), "zcat FILE"),
+            (self.write("raw", b"ALIQRAW1 and then nothing"),
+             "cannot read the recording"),
+        ]
+        for path, part in rows:
+            for verb in (["report"], ["report", "--json"], ["info"],
+                         ["script"], ["check"],
+                         ["export", "--format=csv", "-o", "-"]):
+                result = common.run(*verb, path)
+                self.assertEqual(result.returncode, 3, (verb, path))
+                self.assertEqual(result.stdout, "")
+                self.assertIn(part, result.stderr)
+                self.assertIn(path, result.stderr)
+
+    def test_faults(self):
+        """No verb ends by a signal; check finds what the real tools refuse,
+        and clean ones are clean."""
+        with open(os.path.join(common.GOLDEN, "faults", "expected.tsv")) as f:
+            head = f.readline().split("\t")
+            rows = [dict(zip(head, line.split("\t"))) for line in f]
+        n_found = 0
+        for row in rows:
+            paths = glob.glob(os.path.join(common.GOLDEN, "faults",
+                                           row["file"] + ".ctf*"))
+            if not paths:
+                continue
+            path = self.write("f.ctf", common.unpacked(paths[0]))
+            for verb in (["report"], ["report", "--json", "--leaks"],
+                         ["info"], ["script"],
+                         ["script", "--format=memtrace"],
+                         ["export", "--format=folded", "-o", "-"]):
+                result = common.run(*verb, path)
+                self.assertIn(result.returncode, (0, 3), (verb, row["file"]))
+                if result.returncode == 3:
+                    self.assertIn("f.ctf", result.stderr)
+            result = common.run("check", path)
+            if row["file"] in ("v2-ok", "v2-verifier-right",
+                               "v3-empty-packet"):
+                self.assertEqual(result.returncode, 0, row["file"])
+            if row["old_rc"] != "0" and row["new_rc"] != "0":
+                self.assertIn(result.returncode, (1, 3), row["file"])
+                n_found += 1
+        self.assertGreater(n_found, 15)
+
+    def test_cut_anywhere(self):
+        """The readable part is reported and repaired, whatever is cut."""
+        data = common.trace("leakcache-1e-3.v2")
+        whole = common.run("script", "-", stdin=data).stdout
+        rng = random.Random(1)
+        for at in sorted(rng.randrange(100, len(data)) for _ in range(12)):
+            path = self.write("cut.ctf", data[:at])
+            out = os.path.join(self.dir, "repaired.ctf")
+            found = common.run("check", path)
+            result = common.run("check", "-f", "--repair", out, path)
+            if result.returncode == 3:  # the cut is in the first packet
+                self.assertLess(at, 300)
+                continue
+            self.assertEqual(result.returncode, found.returncode)
+            self.assertIn("wrote ", result.stderr)
+            clean = common.run("check", out)
+            self.assertEqual(clean.returncode, 0, clean.stdout)
+            text = self.ok("script", out)
+            self.assertTrue(whole.startswith(text))
+            self.assertEqual(text, common.run("script", path).stdout)
+            self.ok("report", out)
+
+    def test_flipped_bytes(self):
+        """Random damage never ends a verb by a signal, nor without a word."""
+        data = common.trace("wordcount-1e-3.v2")
+        rng = random.Random(2)
+        for _ in range(30):
+            bad = bytearray(data)
+            for _ in range(3):
+                bad[rng.randrange(130, len(bad))] = rng.randrange(256)
+            path = self.write("bad.ctf", bytes(bad))
+            for verb in ("report", "check"):
+                result = common.run(verb, path)
+                self.assertIn(result.returncode,
+                              (0, 1) if verb == "check" else (0, 3))
+                if result.returncode == 3:
+                    self.assertIn("is damaged: ", result.stderr)
+                    self.assertIn("! the trace is damaged", result.stdout)
+
+    def test_damage_is_in_json(self):
+        data = common.trace("wordcount-1e-3.v2")
+        bad = data[:20000] + b"\0\1\2\3" * 5000
+        result = common.run("report", "--json", self.write("b.ctf", bad))
+        self.assertEqual(result.returncode, 3)
+        self.assertIn('"is_complete": false', result.stdout)
+
+    def test_repair_overwrites_nothing(self):
+        path = self.write("t.ctf", common.trace("synth-bytes.v2"))
+        out = self.write("out.ctf", b"precious")
+        result = common.run("check", "--repair", out, path)
+        self.assertEqual(result.returncode, 2)
+        with open(out, "rb") as f:
+            self.assertEqual(f.read(), b"precious")
+        result = common.run("check", "-f", "--repair", out, path)
+        self.assertEqual(result.returncode, 0)
+        with open(out, "rb") as f, open(path, "rb") as g:
+            self.assertEqual(f.read(), g.read())
+
+    def test_hostile_names_do_not_reach_the_terminal(self):
+        data = common.trace("wordcount-1e-3.v2")
+        self.assertIn(b"Stdlib__Bytes.sub\0", data)
+        bad = data.replace(b"Stdlib__Bytes.sub\0", b"\033[2J\xff__Bytes\n\tbcd\0")
+        self.assertEqual(len(bad), len(data))
+        path = self.write("bad.ctf", bad)
+        for verb in (["report"], ["report", "--json"], ["script"],
+                     ["export", "--format=folded", "-o", "-"]):
+            text = common.run(*verb, path).stdout
+            self.assertNotIn("\033", text)
+            self.assertIn("?[2J?__Bytes??bcd", text)
+
+
+if __name__ == "__main__":
+    common.main()

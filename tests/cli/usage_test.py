@@ -1,0 +1,115 @@
+"""Wrong command lines, help, completion and manual pages."""
+import os
+import re
+import shutil
+import subprocess
+
+import common
+
+VERBS = ("record", "report", "info", "script", "export", "check", "help")
+
+
+class Usage(common.Case):
+    def test_mistakes_name_what_is_wrong(self):
+        path = self.write("t.ctf", common.trace("synth-bytes.v2"))
+        rows = [
+            (["bogus"], "no verb 'bogus'"),
+            (["--bogus", "report"], "no option '--bogus' before a verb"),
+            (["help", "bogus"], "no verb 'bogus'"),
+            (["report"], "which trace?"),
+            (["report", path, "other"], "'other' is too many"),
+            (["report", "--bogus", path], "no option '--bogus'"),
+            (["report", "-z", path], "no option '-z'"),
+            (["report", "--group=colour", path],
+             "choose one of: function line file module"),
+            (["report", "--json=1", path], "--json takes no value"),
+            (["report", path, "--top"], "--top needs a value: N"),
+            (["report", "--top=many", path], "--top=many: write a whole"),
+            (["report", "--top=-1", path], "--top=-1: write a whole"),
+            (["report", "--min-life=5", path], "ns us ms s m h"),
+            (["report", "--min-share=0", path], "above 0, up to 100"),
+            (["export", path], "where to?"),
+            (["export", "-o", "x.unknown", path], "--format=F"),
+            (["export", "--format=pdf", "-o", "-", path],
+             "choose one of: folded csv"),
+            (["check", "--repair=x", "-"], "--repair needs a file"),
+            (["script", "--format=x", path], "choose one of: columns memtrace"),
+            (["record"], "no program to run"),
+        ]
+        for args, part in rows:
+            result = common.run(*args)
+            self.assertEqual(result.returncode, 2, args)
+            self.assertEqual(result.stdout, "", args)
+            self.assertIn(part, result.stderr, args)
+            self.assertRegex(result.stderr, r"Try 'aliquot .*'\.\n$")
+            self.assertFalse(os.path.exists("x.unknown"))
+
+    def test_help(self):
+        text = self.ok("--help")
+        self.assertEqual(text, self.ok("help"))
+        for verb in VERBS:
+            self.assertIn("  %s " % verb, text)
+            self.assertEqual(self.ok(verb, "--help"), self.ok("help", verb))
+            for line in self.ok("help", verb).splitlines():
+                self.assertLessEqual(len(line), 80, line)
+        bare = common.run()
+        self.assertEqual((bare.returncode, bare.stdout), (2, text))
+
+    def test_version(self):
+        self.assertRegex(self.ok("--version"), r"^aliquot \d+\.\d+\.\d+\n$")
+
+    def options(self, verb):
+        return re.findall(r"--([a-z-]+)", "\n".join(
+            re.findall(r"^  .{4}--\S+", self.ok("help", verb), re.M)))
+
+    def test_manual_pages(self):
+        man = os.path.join(common.SOURCE, "doc", "man")
+        for verb in VERBS:
+            with open(os.path.join(man, "aliquot-%s.1" % verb)) as f:
+                page = f.read()
+            options = [o for o in self.options(verb) if o != "help"]
+            for option in options:
+                self.assertIn("Fl -" + option, page, verb)
+            for option in re.findall(r"^\.It .*Fl -([a-z][a-z-]+)", page, re.M):
+                self.assertIn(option, options, verb)
+        if shutil.which("mandoc"):
+            for name in sorted(os.listdir(man)):
+                lint = subprocess.run(
+                    ["mandoc", "-Tlint", "-Wwarning",
+                     os.path.join(man, name)], capture_output=True)
+                self.assertEqual(lint.stdout, b"")
+
+    def complete(self, *words):
+        """What bash would offer for the last of the words."""
+        script = "%s\nCOMP_WORDS=(%s)\nCOMP_CWORD=%d\n_aliquot\n%s" % (
+            self.ok("help", "--completion"),
+            " ".join("'%s'" % w for w in words), len(words) - 1,
+            'printf "%s\\n" "${COMPREPLY[@]}"')
+        shell = subprocess.run(["bash", "-c", script], capture_output=True,
+                               cwd=self.dir, check=True)
+        self.assertEqual(shell.stderr, b"")
+        return shell.stdout.decode().split()
+
+    def test_completion(self):
+        self.write("my.ctf", b"")
+        self.assertEqual(self.complete("aliquot", "rep"), ["report"])
+        self.assertEqual(set(VERBS) - set(self.complete("aliquot", "")),
+                         set())
+        self.assertEqual(self.complete("aliquot", "report", "--gr"),
+                         ["--group="])
+        self.assertEqual(
+            self.complete("aliquot", "report", "--group", "=", "f"),
+            ["function", "file"])
+        self.assertEqual(
+            self.complete("aliquot", "export", "--format", "="),
+            ["folded", "csv"])
+        self.assertEqual(self.complete("aliquot", "report", "m"), ["my.ctf"])
+        self.assertEqual(self.complete("aliquot", "help", "in"), ["info"])
+        for verb in VERBS:
+            offered = self.complete("aliquot", verb, "--")
+            self.assertEqual([o.rstrip("=") for o in offered],
+                             ["--" + o for o in self.options(verb)])
+
+
+if __name__ == "__main__":
+    common.main()
