@@ -74,6 +74,7 @@ struct record {
     struct alqi_symbol_table *symbols;
     unsigned n_traces;
     unsigned n_left;
+    unsigned n_empty; /* processes without a sample */
     bool has_main;
 };
 
@@ -346,14 +347,21 @@ say_drops(const struct alqi_raw_header *h,
 }
 
 static void
-say_result(const struct record *r, const struct alqi_raw_header *h,
+say_result(struct record *r, const struct alqi_raw_header *h,
            const struct alqi_cli_convert_result *result, const char *path)
 {
+    bool is_main = (pid_t)h->pid == r->pid;
+
     if (r->is_quiet)
         return;
-    alqi_cli_say("%s (%u): %s samples of %s allocated -> %s",
+    if (result->n_allocs == 0 && !is_main) {
+        r->n_empty++;
+        return;
+    }
+    alqi_cli_say("%s (%u): %s sample%s of %s allocated -> %s",
                  base_name(h->executable), h->pid,
                  alqi_cli_text_count((double)result->n_allocs).text,
+                 result->n_allocs == 1 ? "" : "s",
                  alqi_cli_text_bytes(result->allocated_bytes).text, path);
     if (result->n_allocs == 0 &&
         (atomic_load(&h->flags) & ALQI_RAW_OWN_MALLOC) == 0)
@@ -451,6 +459,9 @@ recordings_convert(struct record *r)
     if (n >= 0)
         free(names);
     alqi_symbol_table_drop(r->symbols);
+    if (r->n_empty > 0)
+        alqi_cli_say("%u more process%s without a sample, each with a trace",
+                     r->n_empty, r->n_empty == 1 ? "" : "es");
     if (r->n_left > 0)
         alqi_cli_say("%u recordings stay in %s; 'aliquot report FILE' reads "
                      "them as they are",
