@@ -12,16 +12,13 @@ enum { PREDICTED_MAX = 255, SLOT_MASK = ALQI_CACHE_SLOTS - 1 };
 /* ---- reading --------------------------------------------------------- */
 
 bool
-alqi_cache_stack_init(struct alqi_cache_stack *stack, uint32_t *budget)
+alqi_cache_stack_init(struct alqi_cache_stack *stack)
 {
     *stack = (struct alqi_cache_stack){0};
-    if (*budget < STACK_FRAMES_MIN)
-        return false;
     stack->codes = malloc(STACK_FRAMES_MIN * sizeof *stack->codes);
     if (stack->codes == NULL)
         return false;
     stack->capacity = STACK_FRAMES_MIN;
-    *budget -= STACK_FRAMES_MIN;
     return true;
 }
 

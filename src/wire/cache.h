@@ -43,12 +43,13 @@ struct alqi_cache_seen {
     bool is_unannounced; /* a code that *known does not hold */
 };
 
-/* False without memory.  *budget is what all stacks of a reader may still
- * grow by, in frames; each has the ceiling above besides. */
-bool alqi_cache_stack_init(struct alqi_cache_stack *stack, uint32_t *budget);
+/* Room for a few frames; false without memory. */
+bool alqi_cache_stack_init(struct alqi_cache_stack *stack);
 
 /* Decodes n_words words of a stack that shares `shared` frames with the last
- * one.  *known serves the report of unannounced codes only. */
+ * one.  *budget is what all stacks of a reader may still grow by, in frames;
+ * each has the ceiling above besides.  *known serves the report of unannounced
+ * codes only. */
 void alqi_cache_decode(struct alqi_cache *cache, struct alqi_wire_in *in,
                        uint64_t shared, uint32_t n_words,
                        const struct alqi_wire_places *known,

@@ -9,8 +9,8 @@
  * and last time; for all of them, the locations announced so far.  So memory
  * grows with what is distinct, never with the number of events.
  *
- * .inv.bound   Ceilings: streams STREAMS_MAX, frames of all last stacks
- *              FRAMES_BUDGET, names and locations PLACES_BYTES_MAX.
+ * .inv.bound   Ceilings: streams STREAMS_MAX, what all last stacks grow
+ *              by FRAMES_BUDGET, names and locations PLACES_BYTES_MAX.
  * .inv.time    Times of one stream never go back and are within [begin, end]
  *              of their packet unless the packets contradict each other.
  * .inv.resume  Everything before good_offset has been delivered or warned of.
@@ -263,7 +263,7 @@ stream_get(struct alqi_ctf_reader *r, uint16_t domain)
         return NULL;
     }
     s = calloc(1, sizeof *s);
-    if (s == NULL || !alqi_cache_stack_init(&s->stack, &r->frames_budget)) {
+    if (s == NULL || !alqi_cache_stack_init(&s->stack)) {
         free(s);
         fail_memory(r, "more streams");
         return NULL;
