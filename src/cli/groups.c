@@ -22,13 +22,18 @@ struct maker {
     uint32_t n_slots;
 };
 
+/* Frames without symbols count as wrappers when the next frame outward that
+ * has a name is one: in a stripped library a wrapper's inner half has none. */
 uint32_t
 alqi_cli_naming_frame(const struct alqi_cli_frame *frames, uint32_t n_frames)
 {
-    for (uint32_t i = n_frames; i-- > 0;)
-        if (!frames[i].is_wrapper)
-            return i;
-    return n_frames - 1;
+    uint32_t naming = n_frames; /* the first frame inside of the site */
+    uint32_t i = n_frames;
+
+    while (i > 0 && (frames[i - 1].is_wrapper || frames[i - 1].is_nameless))
+        if (frames[--i].is_wrapper)
+            naming = i;
+    return naming > 0 ? naming - 1 : n_frames - 1;
 }
 
 static struct key

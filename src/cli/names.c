@@ -204,6 +204,16 @@ frames_add(struct alqi_cli_names *names)
     return &names->frames[names->n_frames++];
 }
 
+/* "module+0x1a2b" */
+static bool
+is_offset(const char *function)
+{
+    const char *plus = strrchr(function, '+');
+
+    return plus != NULL && strncmp(plus, "+0x", 3) == 0 && plus[3] != '\0' &&
+           plus[3 + strspn(plus + 3, "0123456789abcdef")] == '\0';
+}
+
 static void
 frame_fill(struct alqi_cli_names *names, uint32_t module,
            const struct alqi_ctf_entry *entry)
@@ -216,6 +226,7 @@ frame_fill(struct alqi_cli_names *names, uint32_t module,
     f->line = entry->line;
     f->module = module != ALQI_CLI_NO_NAME ? module : f->file;
     f->is_wrapper = alqi_cli_is_wrapper(entry->function);
+    f->is_nameless = is_offset(entry->function);
 }
 
 static void
@@ -232,6 +243,7 @@ frame_unknown(struct alqi_cli_names *names, uint32_t module, uint64_t code)
                     ? module
                     : alqi_cli_names_intern(names, "[unknown]");
     f->is_wrapper = false;
+    f->is_nameless = true;
 }
 
 static uint32_t *

@@ -15,10 +15,11 @@ enum { ALQI_CLI_NO_NAME = 0 }; /* the number of "" */
 
 struct alqi_cli_frame {
     uint32_t function;
-    uint32_t file;   /* source file, or "" */
-    uint32_t module; /* base name of the module, else the file */
-    int32_t line;    /* 0 when unknown */
-    bool is_wrapper; /* malloc, operator new and their like */
+    uint32_t file;    /* source file, or "" */
+    uint32_t module;  /* base name of the module, else the file */
+    int32_t line;     /* 0 when unknown */
+    bool is_wrapper;  /* malloc, operator new and their like */
+    bool is_nameless; /* "module+0xoffset" or an address */
 };
 
 struct alqi_cli_names;

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "cli/groups.h"
 #include "cli/names.h"
 #include "cli/objects.h"
 #include "cli/stacks.h"
@@ -142,6 +143,32 @@ wrappers_are_only_wrappers(void **state)
     assert_false(alqi_cli_is_wrapper(""));
 }
 
+/* w: a wrapper, x: without symbols, f: a function; outermost first. */
+static void
+the_site_is_outside_of_wrappers(void **state)
+{
+    static const struct {
+        const char *stack;
+        uint32_t naming;
+    } rows[] = {
+        {"f", 0},  {"ff", 1},   {"ffw", 1}, {"ffww", 1},  {"ffwx", 1},
+        {"fx", 1}, {"fwxf", 3}, {"fxw", 1}, {"fwxxw", 0}, {"x", 0},
+        {"w", 0},  {"ww", 1},   {"wx", 1},  {"fxwxx", 1}, {"fwfx", 3},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ALQI_COUNT_OF(rows); i++) {
+        struct alqi_cli_frame frames[8] = {0};
+        uint32_t n = (uint32_t)strlen(rows[i].stack);
+
+        for (uint32_t k = 0; k < n; k++) {
+            frames[k].is_wrapper = rows[i].stack[k] == 'w';
+            frames[k].is_nameless = rows[i].stack[k] == 'x';
+        }
+        assert_int_equal(alqi_cli_naming_frame(frames, n), rows[i].naming);
+    }
+}
+
 int
 main(void)
 {
@@ -150,6 +177,7 @@ main(void)
         cmocka_unit_test(equal_stacks_are_one_node),
         cmocka_unit_test(equal_texts_have_one_number),
         cmocka_unit_test(wrappers_are_only_wrappers),
+        cmocka_unit_test(the_site_is_outside_of_wrappers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

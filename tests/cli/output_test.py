@@ -116,6 +116,19 @@ class Output(common.Case):
             args, {"TERM": "dumb", "PAGER": "true"})
         self.assertEqual((status, text, errors), (0, "", b""))
 
+    def test_progress_is_shown_on_a_terminal_only(self):
+        big = self.made(1500000, 500, 1e-4)
+        self.assertGreater(os.path.getsize(big), 12 << 20)
+        self.ok("info", big)  # nothing on stderr that is no terminal
+        parent, child = pty.openpty()
+        subprocess.run([common.BIN, "info", big], stdout=subprocess.DEVNULL,
+                       stderr=child, env=common.ENV, check=True)
+        os.close(child)
+        text = os.read(parent, 65536).decode()
+        os.close(parent)
+        self.assertRegex(text, r"^\r\033\[Kreading \S.*  \d+ %")
+        self.assertTrue(text.endswith("\r\033[K"), text)
+
     def test_closed_pipe_is_quiet(self):
         big = self.made(200000, 500, 1e-4)
         for ignored in (False, True):
