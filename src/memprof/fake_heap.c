@@ -44,13 +44,19 @@ static const struct alqi_memprof_subject subject = {
     .triggers_stale = triggers_stale,
 };
 
-void
-fake_heap_open(struct fake_heap *h)
+bool
+fake_heap_try_open(struct fake_heap *h)
 {
     h->stale_serial = 1;
     h->late_freed = 0;
     h->domain = alqi_memprof_domain_new(&subject, h, NULL);
-    if (h->domain == NULL)
+    return h->domain != NULL;
+}
+
+void
+fake_heap_open(struct fake_heap *h)
+{
+    if (!fake_heap_try_open(h))
         abort();
 }
 

@@ -28,6 +28,7 @@ struct fake_thread {
     uintptr_t frames[FAKE_CAPACITY];
 };
 
+bool fake_heap_try_open(struct fake_heap *h); /* false: no memory */
 void fake_heap_open(struct fake_heap *h);
 void fake_heap_close(struct fake_heap *h);
 void fake_thread_open(struct fake_thread *f, struct fake_heap *h,

@@ -6,6 +6,7 @@
  * Blocks change threads through shared cells, so that callbacks, reallocs and
  * frees of one block meet on several threads.  Run under TSan, too. */
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +16,7 @@
 #include <cmocka.h>
 
 #include "memprof/fake_heap.h"
+#include "memprof/filter.h"
 
 enum {
     THREADS = 4,
@@ -347,6 +349,7 @@ rate_one_is_exact_on_all_threads(void **state) /* [A7] */
     fake_heap_open(&heap);
     fake_thread_open(f, &heap, 99);
     c.rate = 1.0;
+    words_sampled = words_allocated = freed = 0;
     assert_int_equal(fake_start(f, &c, &t, &p), ALQ_OK);
     run_threads(produce);
     finish(f);
@@ -362,10 +365,77 @@ rate_one_is_exact_on_all_threads(void **state) /* [A7] */
     free(f);
 }
 
+/* ---- growth ----------------------------------------------------------------
+ */
+
+enum { GROWTH_BLOCKS = 30000, GROWTH_LAG = 20000 };
+
+static _Atomic(void *) handed[THREADS][GROWTH_BLOCKS];
+
+static void
+take_and_free(struct fake_thread *f, unsigned from, unsigned i)
+{
+    void *b;
+
+    while ((b = atomic_load(&handed[from][i])) == NULL)
+        sched_yield();
+    fake_free(f, b);
+}
+
+/* Each thread frees, far behind, what another one has allocated. */
+static void *
+pass_on(void *arg)
+{
+    unsigned self = (unsigned)(uintptr_t)arg - 1, from = (self + 1) % THREADS;
+    struct fake_thread *f = calloc(1, sizeof *f);
+
+    fake_thread_open(f, &heap, self + 1);
+    for (unsigned i = 0; i < GROWTH_BLOCKS; i++) {
+        atomic_store(&handed[self][i], fake_malloc(f, i % 64));
+        if (i >= GROWTH_LAG)
+            take_and_free(f, from, i - GROWTH_LAG);
+    }
+    for (unsigned i = GROWTH_BLOCKS - GROWTH_LAG; i < GROWTH_BLOCKS; i++)
+        take_and_free(f, from, i);
+    fake_thread_close(f);
+    free(f);
+    return NULL;
+}
+
+static void
+a_growing_filter_misses_no_free(void **state) /* .inv.zero */
+{
+    const struct alq_tracker t = {.alloc_major = count_alloc,
+                                  .dealloc_major = count_dealloc};
+    struct alq_memprof_config c = ALQ_MEMPROF_CONFIG_DEFAULT;
+    struct fake_thread *f = calloc(1, sizeof *f);
+    uintptr_t before = alqi_memprof_filter_mask;
+    struct alq_memprof_counts n;
+    struct alq_profile *p;
+
+    (void)state;
+    fake_heap_open(&heap);
+    fake_thread_open(f, &heap, 99);
+    c.rate = 1.0;
+    freed = 0;
+    assert_int_equal(fake_start(f, &c, &t, &p), ALQ_OK);
+    run_threads(pass_on);
+    assert_int_equal(freed, THREADS * GROWTH_BLOCKS);
+    alqi_memprof_counts(p, &n);
+    assert_int_equal(n.live_entries, 0);
+    assert_true(alqi_memprof_filter_mask > before); /* else nothing grew */
+    assert_int_equal(fake_stop(f), ALQ_OK);
+    alqi_memprof_profile_drop(p);
+    fake_thread_close(f);
+    fake_heap_close(&heap);
+    free(f);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_growing_filter_misses_no_free),
         cmocka_unit_test(every_ledger_balances),
         cmocka_unit_test(rate_one_is_exact_on_all_threads),
     };
