@@ -1,15 +1,17 @@
 /* symbol_unit.c -- the functions and inlined calls of one compilation unit
  *
- * The tree of DIEs is walked once, when the first address falls into the
- * unit.  Every function and inlined call that has code becomes a node; the
- * map gives the deepest node for an address and `parent` leads outwards.
- * dwarf_getscopes would walk the tree for each address instead and lose
- * nested inlining after the first abstract origin.
+ * The DIEs are read once, when the first address falls into the unit.  Every
+ * function and inlined call that has code becomes a node; the map gives the
+ * deepest node for an address and `parent` leads outwards.  dwarf_getscopes
+ * would walk the tree for each address instead and lose nested inlining after
+ * the first abstract origin.
  *
  * .inv.parent  A node's parent has a smaller index: chains end.
+ * .inv.tree    A DIE's parent is the last one reported at the depth above: the
+ *              scan reports nothing inside what it does not report.
  *
- * Hostile input: at most LEVELS_MAX levels, VISITS_MAX DIEs and RANGES_MAX
- * ranges are read; what lies beyond stays unnamed. */
+ * Hostile input: LEVELS_MAX levels, NODES_MAX nodes and RANGES_MAX ranges are
+ * kept; what lies beyond stays unnamed. */
 #include "stack/symbol_unit.h"
 
 #include <dwarf.h>
@@ -17,8 +19,13 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "stack/symbol_scan.h"
 
-enum { VISITS_MAX = 1 << 26, NODES_MAX = 1 << 23, RANGES_MAX = 1 << 23 };
+enum {
+    LEVELS_MAX = ALQI_SYMBOL_LEVELS_MAX,
+    NODES_MAX = 1 << 23,
+    RANGES_MAX = 1 << 23
+};
 
 bool
 alqi_symbol_unit_ranges(struct alqi_symbol_spans *spans, Dwarf_Die *die,
@@ -44,10 +51,9 @@ struct walk {
     struct alqi_symbol_unit *unit;
     struct alqi_symbol_spans spans;
     uint64_t text_lo, text_hi;
-    struct {
-        Dwarf_Die die;
-        uint32_t parent;
-    } level[ALQI_SYMBOL_LEVELS_MAX];
+    struct alqi_symbol_scan scan;
+    /* The node that holds the children of the last DIE met at this depth. */
+    uint32_t inside[LEVELS_MAX];
 };
 
 static bool
@@ -66,71 +72,43 @@ nodes_grow(struct alqi_symbol_unit *u)
 
 /* The node that holds the DIE's children. */
 static uint32_t
-node_add(struct walk *w, Dwarf_Die *die, uint32_t parent, unsigned depth)
+node_add(struct walk *w, uint32_t parent)
 {
     struct alqi_symbol_unit *u = w->unit;
-    bool is_inlined = dwarf_tag(die) == DW_TAG_inlined_subroutine;
+    bool is_inlined = w->scan.tag == DW_TAG_inlined_subroutine;
+    uint32_t outside = is_inlined ? parent : ALQI_SYMBOL_NO_NODE;
     size_t before = w->spans.count;
+    void *at = (void *)(uintptr_t)w->scan.die;
+    Dwarf_Die die;
 
-    if (u->count == u->room && !nodes_grow(u))
-        return parent;
-    alqi_symbol_unit_ranges(&w->spans, die, w->text_lo, w->text_hi, depth,
-                            (uint32_t)u->count);
-    if (w->spans.count == before) /* a declaration, or no code of its own */
-        return is_inlined ? parent : ALQI_SYMBOL_NO_NODE;
-    u->nodes[u->count].die = die->addr;
-    u->nodes[u->count].parent = is_inlined ? parent : ALQI_SYMBOL_NO_NODE;
+    if (!w->scan.has_code || /* a declaration, or what copies are made of */
+        dwarf_die_addr_die(dwarf_cu_getdwarf(u->full_die.cu), at, &die) ==
+            NULL ||
+        (u->count == u->room && !nodes_grow(u)))
+        return outside;
+    alqi_symbol_unit_ranges(&w->spans, &die, w->text_lo, w->text_hi,
+                            w->scan.depth, (uint32_t)u->count);
+    if (w->spans.count == before)
+        return outside;
+    u->nodes[u->count].die = at;
+    u->nodes[u->count].parent = outside;
     u->nodes[u->count].is_inlined = is_inlined;
     return (uint32_t)u->count++;
-}
-
-static bool
-may_hold_code(int tag)
-{
-    switch (tag) {
-    case DW_TAG_subprogram:
-    case DW_TAG_inlined_subroutine:
-    case DW_TAG_lexical_block:
-    case DW_TAG_try_block:
-    case DW_TAG_catch_block:
-    case DW_TAG_namespace:
-    case DW_TAG_module:
-    case DW_TAG_class_type:
-    case DW_TAG_structure_type:
-    case DW_TAG_union_type:
-        return true;
-    default:
-        return false;
-    }
 }
 
 static void
 tree_walk(struct walk *w)
 {
-    unsigned depth = 0, visits;
+    struct alqi_symbol_scan *s = &w->scan;
     uint32_t inside;
-    Dwarf_Die *die;
-    int tag;
 
-    w->level[0].parent = ALQI_SYMBOL_NO_NODE;
-    if (dwarf_child(&w->unit->full_die, &w->level[0].die) != 0)
-        return;
-    for (visits = 0; visits < VISITS_MAX; visits++) {
-        die = &w->level[depth].die;
-        tag = dwarf_tag(die);
-        inside = w->level[depth].parent;
-        if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine)
-            inside = node_add(w, die, inside, depth);
-        if (may_hold_code(tag) && depth + 1 < ALQI_SYMBOL_LEVELS_MAX &&
-            dwarf_child(die, &w->level[depth + 1].die) == 0) {
-            w->level[++depth].parent = inside;
+    while (alqi_symbol_scan_next(s)) {
+        if (s->depth >= LEVELS_MAX)
             continue;
-        }
-        while (dwarf_siblingof(&w->level[depth].die, &w->level[depth].die) !=
-               0) {
-            if (depth-- == 0)
-                return;
-        }
+        inside = s->depth > 0 ? w->inside[s->depth - 1] : ALQI_SYMBOL_NO_NODE;
+        if (s->tag == DW_TAG_subprogram || s->tag == DW_TAG_inlined_subroutine)
+            inside = node_add(w, inside);
+        w->inside[s->depth] = inside;
     }
 }
 
@@ -151,7 +129,9 @@ alqi_symbol_unit_index(struct alqi_symbol_unit *unit, uint64_t text_lo,
     w->spans.limit = RANGES_MAX;
     w->text_lo = text_lo;
     w->text_hi = text_hi;
-    tree_walk(w);
+    if (alqi_symbol_scan_start(&w->scan, &unit->full_die))
+        tree_walk(w);
+    alqi_symbol_scan_end(&w->scan);
     alqi_symbol_map_make(&unit->map, &w->spans);
     alqi_symbol_spans_drop(&w->spans);
     free(w);
