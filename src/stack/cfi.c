@@ -9,7 +9,7 @@
 #include "stack/cfi.h"
 #include "stack/encoded.h"
 
-enum { REMEMBERED_MAX = 8, PLACE_MAX = INT32_MAX };
+enum { REMEMBERED_MAX = 4, PLACE_MAX = INT32_MAX };
 
 enum {
     CFA_NOP = 0x00,
@@ -298,14 +298,14 @@ run_extended(struct run *r, uint8_t op, uintptr_t loc)
 
 bool
 alqi_stack_cfi_run(const struct alqi_stack_cfi *cfi,
-                   struct alqi_stack_bytes code, uintptr_t *loc, uintptr_t key,
-                   const struct alqi_stack_cfi_state *initial,
+                   const struct alqi_stack_bytes *code, uintptr_t *loc,
+                   uintptr_t key, const struct alqi_stack_cfi_state *initial,
                    struct alqi_stack_cfi_state *state)
 {
     struct run r;
 
     r.cfi = cfi;
-    r.code = code;
+    r.code = *code;
     r.state = state;
     r.initial = initial;
     r.n_remembered = 0;

@@ -50,7 +50,7 @@ struct alqi_stack_cfi {
  * `initial` is the state after the CIE's instructions, NULL while they run.
  * False when they are malformed, unknown, or nest too deeply. */
 bool alqi_stack_cfi_run(const struct alqi_stack_cfi *cfi,
-                        struct alqi_stack_bytes code, uintptr_t *loc,
+                        const struct alqi_stack_bytes *code, uintptr_t *loc,
                         uintptr_t key,
                         const struct alqi_stack_cfi_state *initial,
                         struct alqi_stack_cfi_state *state);

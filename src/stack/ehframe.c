@@ -6,6 +6,7 @@
  * the LSB says. */
 #include <string.h>
 
+#include "base/base.h"
 #include "stack/arch.h"
 #include "stack/ehframe.h"
 #include "stack/encoded.h"
@@ -204,7 +205,9 @@ cie_augmented(const struct alqi_stack_sections *s, const char *letters,
     return augmentation_read(s, letters + 1, &data, cie);
 }
 
-static bool
+/* Out of line, like all that is done before the code runs: the stack may be
+ * a small one. */
+static ALQI_NOINLINE bool
 cie_read(const struct alqi_stack_sections *s, const uint8_t *at,
          uint8_t extra_reg, struct cie *cie)
 {
@@ -269,7 +272,7 @@ state_at(const struct cie *cie, const struct alqi_stack_bytes *fde,
     memset(&initial, 0, sizeof initial);
     initial.cfa.how = ALQI_STACK_UNDEFINED;
     initial.cfa_reg = ALQI_STACK_NO_REG;
-    if (!alqi_stack_cfi_run(&cie->cfi, cie->code, &loc, UINTPTR_MAX, NULL,
+    if (!alqi_stack_cfi_run(&cie->cfi, &cie->code, &loc, UINTPTR_MAX, NULL,
                             &initial))
         return false;
     out->state = initial;
@@ -277,7 +280,7 @@ state_at(const struct cie *cie, const struct alqi_stack_bytes *fde,
     out->is_signal = cie->is_signal;
     out->start = start;
     loc = start;
-    return alqi_stack_cfi_run(&cie->cfi, *fde, &loc, key, &initial,
+    return alqi_stack_cfi_run(&cie->cfi, fde, &loc, key, &initial,
                               &out->state) &&
            out->state.cfa.how != ALQI_STACK_UNDEFINED;
 }
@@ -316,7 +319,7 @@ table_word(const struct alqi_stack_sections *s, uint64_t i, unsigned half)
 }
 
 /* The FDE of the last entry that begins at or before `key`. */
-static const uint8_t *
+static ALQI_NOINLINE const uint8_t *
 table_find(const struct alqi_stack_sections *s, uintptr_t key)
 {
     unsigned half = alqi_stack_encoded_bytes(s->table_encoding);

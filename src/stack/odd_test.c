@@ -271,6 +271,47 @@ thread(void *arg)
     return NULL;
 }
 
+#if ALQI_CHECKS < 2 && !defined(__SANITIZE_ADDRESS__) &&                       \
+    !defined(__SANITIZE_THREAD__)
+#define USE_MAX_BYTES_CHECKED
+enum { PAINT = 0xA5, USE_MAX_BYTES = 1536 };
+
+static uintptr_t capture_sp;
+
+/* All a capture can need: nothing is cached, every module is new. */
+static void
+capture_cold(void)
+{
+    struct alqi_stack_regs here = alqi_stack_regs_here();
+
+    capture_sp = here.sp;
+    last = alqi_stack_capture(memo, &here, 0, 0, ours, CAPACITY);
+}
+
+static void
+test_stack_use(void **state)
+{
+    uint8_t *stack = malloc(SMALL_STACK_BYTES), *low = stack;
+
+    (void)state;
+    memset(stack, PAINT, SMALL_STACK_BYTES);
+    getcontext(&inside);
+    inside.uc_stack.ss_sp = stack;
+    inside.uc_stack.ss_size = SMALL_STACK_BYTES;
+    inside.uc_link = &outside;
+    makecontext(&inside, capture_cold, 0);
+    alqi_stack_forget();
+    swapcontext(&outside, &inside);
+    assert_true(last.n_frames >= 2);
+    while (*low == PAINT)
+        low++;
+    print_message("a cold capture used %lu bytes of stack\n",
+                  capture_sp - (uintptr_t)low);
+    assert_true(capture_sp - (uintptr_t)low <= USE_MAX_BYTES);
+    free(stack);
+}
+#endif
+
 static void
 test_thread_with_a_small_stack(void **state)
 {
@@ -357,6 +398,9 @@ main(void)
         cmocka_unit_test(test_at_each_instruction_of_lazy_binding),
 #endif
         cmocka_unit_test(test_coroutine),
+#if defined(USE_MAX_BYTES_CHECKED)
+        cmocka_unit_test(test_stack_use),
+#endif
         cmocka_unit_test(test_thread_with_a_small_stack),
         cmocka_unit_test(test_recursion_beyond_the_capacity),
         cmocka_unit_test(test_same_outer),

@@ -11,7 +11,7 @@
 enum { FRAMES_MAX = ALQI_STACK_FRAMES_MAX + 64 };
 
 /* What CFI at the walk's key says about the register; false: nothing. */
-static bool
+static ALQI_NOINLINE bool
 cell_at(const struct alqi_stack_walk *w, struct alqi_stack_cell *out)
 {
     struct alqi_stack_place place;
@@ -82,6 +82,7 @@ alqi_stack_recover(const struct alqi_stack_walk *at, unsigned reg,
     w.generation = at->generation;
     w.is_exact = true;
     w.n_switches = 0;
+    w.room = at->room + 1;
     w.tracked_reg = (uint8_t)reg;
     w.has_tracked = true;
     w.tracked = value;

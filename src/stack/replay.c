@@ -333,6 +333,13 @@ count(const struct replay *r, enum alqi_stack_outcome outcome)
         counts_add(memo);
 }
 
+/* Behind the rows: what is bulky is kept off the stack. */
+static struct alqi_stack_room *
+memo_rooms(struct alqi_stack_memo *memo)
+{
+    return (struct alqi_stack_room *)&memo->rows[2 * (memo->capacity + 1)];
+}
+
 static void
 replay_begin(struct replay *r, struct alqi_stack_memo *memo,
              const struct alqi_stack_regs *start, uint32_t max)
@@ -348,6 +355,7 @@ replay_begin(struct replay *r, struct alqi_stack_memo *memo,
     w->n_switches = 0;
     w->tracked_reg = ALQI_STACK_NO_REG;
     w->has_tracked = false;
+    w->room = memo_rooms(memo);
     w->generation =
         atomic_load_explicit(&alqi_stack_generation, memory_order_acquire);
     if (memo->generation != w->generation) {
@@ -413,7 +421,8 @@ alqi_stack_memo_bytes(uint32_t capacity_frames)
                                                        : ALQI_STACK_FRAMES_MAX;
 
     return sizeof(struct alqi_stack_memo) +
-           2 * (n + 1) * sizeof(struct alqi_stack_row);
+           2 * (n + 1) * sizeof(struct alqi_stack_row) +
+           2 * sizeof(struct alqi_stack_room);
 }
 
 void

@@ -220,7 +220,7 @@ alqi_stack_step(struct alqi_stack_walk *w, struct alqi_stack_row *row)
     case ALQI_STACK_KIND_SIGNAL:
         return alqi_stack_step_signal(w, row);
     case ALQI_STACK_KIND_COMPLEX:
-        return alqi_stack_step_complex(w, alqi_stack_rules_complex(r, &w->room),
+        return alqi_stack_step_complex(w, alqi_stack_rules_complex(r, w->room),
                                        row);
     case ALQI_STACK_KIND_END:
         row->cfa = w->sp;

@@ -43,8 +43,8 @@ struct alqi_stack_walk {
     bool has_tracked;
     uint8_t tracked_reg; /* a register followed besides; 0xFF: none */
     uint32_t n_switches;
-    uintptr_t tracked; /* its value, if has_tracked */
-    struct alqi_stack_room room;
+    uintptr_t tracked;            /* its value, if has_tracked */
+    struct alqi_stack_room *room; /* two: one more for alqi_stack_recover */
 };
 
 /* Makes the row of the frame the walk stands at, then goes to its caller. */
@@ -106,8 +106,8 @@ alqi_stack_walk_rule(struct alqi_stack_walk *w, uintptr_t key)
     if (ALQI_LIKELY(key >> ALQI_STACK_KEY_BITS == 0))
         payload = alqi_stack_rules_hit(key);
     if (ALQI_LIKELY(payload != 0))
-        return alqi_stack_rules_of_payload(payload, &w->room);
-    return alqi_stack_rules_decode(key, w->generation, &w->room);
+        return alqi_stack_rules_of_payload(payload, w->room);
+    return alqi_stack_rules_decode(key, w->generation, w->room);
 }
 
 /* Goes to the caller at return address `ra`. */

@@ -1,0 +1,248 @@
+/* module_test.c -- modules as they are reported, unloaded, replaced, and
+ * forgotten while other threads capture */
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <link.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "stack/capture.h"
+#include "stack/capture_test.h"
+
+enum { CAPACITY = 64, SEEN_MAX = 256, N_THREADS = 3, N_FORGETS = 200 };
+
+static struct alqi_stack_memo *memo;
+static struct alqi_stack_module seen[SEEN_MAX];
+static uint32_t n_seen;
+static uintptr_t ours[CAPACITY];
+static void *theirs[CAPACITY];
+
+static void
+on_module(void *arg, const struct alqi_stack_module *m)
+{
+    assert_ptr_equal(arg, &n_seen);
+    assert_true(n_seen < SEEN_MAX);
+    seen[n_seen++] = *m;
+}
+
+static const struct alqi_stack_module *
+seen_at(uintptr_t address)
+{
+    const struct alqi_stack_module *found = NULL;
+
+    for (uint32_t i = 0; i < n_seen; i++)
+        if (address >= seen[i].start && address < seen[i].end)
+            found = &seen[i];
+    return found;
+}
+
+static int
+count_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)info;
+    (void)size;
+    ++*(uint32_t *)arg;
+    return 0;
+}
+
+static int
+setup(void **state)
+{
+    (void)state;
+    memo = malloc(alqi_stack_memo_bytes(CAPACITY));
+    alqi_stack_memo_init(memo, CAPACITY);
+    alqi_stack_on_module(on_module, &n_seen);
+    return 0;
+}
+
+/* Restarts the linker's list and the table. */
+static void
+forget(void)
+{
+    alqi_stack_forget();
+    n_seen = 0;
+}
+
+static void
+test_all_modules_once(void **state)
+{
+    uint32_t n_objects = 0;
+
+    (void)state;
+    forget();
+    dl_iterate_phdr(count_object, &n_objects);
+    alqi_stack_meet_all_modules();
+    assert_int_equal(n_seen, n_objects);
+    alqi_stack_meet_all_modules();
+    assert_int_equal(n_seen, n_objects);
+    forget();
+    alqi_stack_meet_all_modules();
+    assert_int_equal(n_seen, n_objects);
+}
+
+static void
+test_what_a_module_says(void **state)
+{
+    const struct alqi_stack_module *self, *libc;
+    Dl_info info;
+
+    (void)state;
+    forget();
+    alqi_stack_meet_all_modules();
+    self = seen_at((uintptr_t)on_module);
+    libc = seen_at((uintptr_t)dlsym(RTLD_DEFAULT, "qsort"));
+    assert_non_null(self);
+    assert_non_null(libc);
+    assert_string_equal(self->path, "");
+    assert_non_null(strstr(libc->path, "libc.so"));
+    assert_true(self->start <= (uintptr_t)&n_seen &&
+                (uintptr_t)&n_seen < self->end);
+    assert_true(dladdr((void *)dlsym(RTLD_DEFAULT, "qsort"), &info) != 0);
+    assert_int_equal(libc->bias, (uintptr_t)info.dli_fbase);
+    assert_true(libc->build_id_bytes >= 8);
+    assert_true((uintptr_t)libc->build_id > libc->start &&
+                (uintptr_t)libc->build_id < libc->end);
+}
+
+static __attribute__((noinline)) void
+capture_and_compare(void)
+{
+    struct alqi_stack_regs here = alqi_stack_regs_here();
+    struct alqi_stack_result r =
+        alqi_stack_capture(memo, &here, 0, 0, ours, CAPACITY);
+    int n = backtrace(theirs, CAPACITY);
+
+    assert_int_equal(r.n_frames, n);
+    assert_memory_equal(&ours[1], &theirs[1], (r.n_frames - 1) * sizeof *ours);
+}
+
+/* Modules are met by captures, too, and each is met once. */
+static void
+test_met_by_capture(void **state)
+{
+    uint32_t n;
+
+    (void)state;
+    forget();
+    capture_and_compare();
+    n = n_seen;
+    assert_non_null(seen_at((uintptr_t)capture_and_compare));
+    assert_true(n >= 2);
+    capture_and_compare();
+    assert_int_equal(n_seen, n);
+}
+
+/* The same addresses, other frames: forget keeps the two apart. */
+static void
+test_replaced(void **state)
+{
+    static const char *const paths[2] = {PLUGIN_A, PLUGIN_B};
+    uintptr_t place[2] = {0, 0};
+    unsigned n_same_place = 0;
+
+    (void)state;
+    forget();
+    for (int i = 0; i < 20; i++) {
+        void *h = dlopen(paths[i % 2], RTLD_NOW | RTLD_LOCAL);
+        int (*call)(void (*)(void));
+        uint32_t n = n_seen;
+
+        assert_non_null(h);
+        call = (int (*)(void (*)(void)))dlsym(h, "plugin_call");
+        assert_non_null(call);
+        place[i % 2] = (uintptr_t)call;
+        n_same_place += i > 0 && place[0] == place[1];
+        call(capture_and_compare);
+        if (i > 0)
+            assert_true(n_seen > n); /* forgotten, so met again */
+        assert_non_null(strstr(seen_at((uintptr_t)call)->path, "plugin"));
+        dlclose(h);
+        alqi_stack_forget();
+        n_seen = 0;
+    }
+    assert_true(n_same_place > 0);
+}
+
+static _Atomic(bool) is_over;
+static _Atomic(uint64_t) n_captures;
+
+static __thread uintptr_t first[CAPACITY], frames[CAPACITY];
+static __thread struct alqi_stack_result first_result;
+static __thread struct alqi_stack_memo *own;
+static __thread unsigned n_own;
+
+static __attribute__((noinline)) void
+capture_again(uint32_t max)
+{
+    struct alqi_stack_regs here = alqi_stack_regs_here();
+    struct alqi_stack_result r;
+
+    (void)max;
+    r = alqi_stack_capture(own, &here, 0, 0, frames, CAPACITY);
+    if (n_own++ == 0) {
+        first_result = r;
+        memcpy(first, frames, sizeof first);
+    }
+    if (r.n_frames != first_result.n_frames || r.incomplete ||
+        memcmp(first, frames, r.n_frames * sizeof frames[0]) != 0)
+        abort();
+    atomic_fetch_add(&n_captures, 1);
+}
+
+static void *
+capturing_thread(void *arg)
+{
+    uint64_t path = (uintptr_t)arg;
+
+    own = malloc(alqi_stack_memo_bytes(CAPACITY));
+    alqi_stack_memo_init(own, CAPACITY);
+    for (volatile bool over = false; !over; over = atomic_load(&is_over))
+        /* no path that calls its leaf twice: all captures are equal */
+        capture_test_tree_o2(9, 0x1111111111111111u * (2 * path + 1) | 0xFF00,
+                             capture_again, CAPACITY);
+    free(own);
+    return NULL;
+}
+
+static void
+test_forgotten_while_captured(void **state)
+{
+    pthread_t ids[N_THREADS];
+
+    (void)state;
+    alqi_stack_on_module(NULL, NULL);
+    for (uintptr_t i = 0; i < N_THREADS; i++)
+        assert_int_equal(
+            pthread_create(&ids[i], NULL, capturing_thread, (void *)i), 0);
+    for (unsigned i = 0; i < N_FORGETS; i++) {
+        uint64_t n = atomic_load(&n_captures);
+
+        alqi_stack_forget();
+        while (atomic_load(&n_captures) < n + 5)
+            sched_yield();
+    }
+    atomic_store(&is_over, true);
+    for (unsigned i = 0; i < N_THREADS; i++)
+        pthread_join(ids[i], NULL);
+    assert_true(atomic_load(&n_captures) > N_FORGETS);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_modules_once),
+        cmocka_unit_test(test_what_a_module_says),
+        cmocka_unit_test(test_met_by_capture),
+        cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_forgotten_while_captured),
+    };
+
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
