@@ -146,6 +146,22 @@ alqi_symbol_module_note(const struct alqi_symbol_module *module)
     return module->files.note;
 }
 
+/* Damage inside packed sections shows only when they are unpacked. */
+static void
+damage_note(struct alqi_symbol_module *m)
+{
+    const struct alqi_symbol_elf *elf = alqi_symbol_files_dwarf(&m->files);
+
+    if (elf == NULL || m->files.note != NULL ||
+        (m->dwarf != NULL && !elf->is_damaged))
+        return;
+    m->files.note = alqi_symbol_arena_printf(
+        &m->table->arena,
+        "%s: its debug sections are damaged: source lines and inlined calls "
+        "are missing",
+        m->path);
+}
+
 static void
 module_load(struct alqi_symbol_module *m)
 {
@@ -154,6 +170,7 @@ module_load(struct alqi_symbol_module *m)
     m->is_loaded = true;
     alqi_symbol_names_load(&m->names, &m->files, &m->table->arena);
     m->dwarf = alqi_symbol_dwarf_open(&m->files, &m->table->arena);
+    damage_note(m);
 }
 
 static struct answer *

@@ -32,7 +32,8 @@ struct alqi_symbol_module *
 alqi_symbol_module_open(struct alqi_symbol_table *table, const char *path,
                         const uint8_t *build_id, size_t build_id_bytes);
 
-/* NULL, or one line that says what is missing and what that costs. */
+/* NULL, or one line that says what is missing and what that costs; damage
+ * inside debug sections is only known after the first resolve. */
 const char *alqi_symbol_module_note(const struct alqi_symbol_module *module);
 
 /* Resolves a file-relative address (run-time address - bias).  Callers pass a

@@ -328,6 +328,34 @@ packed_sections(void **state)
     }
 }
 
+/* The headers are fine, the packed bytes are not. */
+static void
+packed_damage_is_told(void **state)
+{
+    struct alqi_symbol_elf *elf;
+    const struct alqi_symbol_section *s;
+    char path[PATH_MAX];
+    struct seen seen;
+    long offset;
+    FILE *f;
+
+    (void)state;
+    run("objcopy --compress-debug-sections=zlib whole packed");
+    assert_null(alqi_symbol_elf_open(&elf, in_dir(path, "packed")));
+    s = alqi_symbol_elf_find(elf, ".debug_info");
+    assert_non_null(s);
+    offset = (long)(s->bytes - elf->bytes) + (long)s->size_bytes / 2;
+    alqi_symbol_elf_drop(elf);
+    f = fopen(path, "r+");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, offset, SEEK_SET), 0);
+    assert_int_equal(fputs("damage", f) < 0, 0);
+    assert_int_equal(fclose(f), 0);
+    seen = look("packed", NULL, 0);
+    assert_string_equal(seen.function, "aliased"); /* .symtab is intact */
+    assert_non_null(strstr(seen.note, "debug sections are damaged"));
+}
+
 /* Fedora's way: an xz-packed symbol table for the stripped functions. */
 static void
 mini_debug_info(void **state)
@@ -504,6 +532,7 @@ main(void)
         cmocka_unit_test(missing_file),
         cmocka_unit_test(not_a_file),
         cmocka_unit_test(packed_sections),
+        cmocka_unit_test(packed_damage_is_told),
         cmocka_unit_test(mini_debug_info),
         cmocka_unit_test(shared_debug_file),
         cmocka_unit_test(cut_anywhere),
