@@ -150,6 +150,12 @@ alqi_cli_codes_module(struct alqi_cli_codes *c, const struct alqi_raw_event *e,
     return true;
 }
 
+const struct alqi_cli_module *
+alqi_cli_codes_module_at(const struct alqi_cli_codes *c, uint32_t id)
+{
+    return id < c->n_modules ? c->modules[id] : NULL;
+}
+
 /* The latest module over the address; the newest ones are asked first, which
  * is what "latest" means.  Return addresses may be one past the end. */
 static const struct alqi_cli_module *

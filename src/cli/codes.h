@@ -37,6 +37,10 @@ bool alqi_cli_codes_module(struct alqi_cli_codes *codes,
                            const struct alqi_raw_event *event,
                            const struct alqi_cli_module **out);
 
+/* The module with this id, in order of arrival; NULL behind the last. */
+const struct alqi_cli_module *
+alqi_cli_codes_module_at(const struct alqi_cli_codes *codes, uint32_t id);
+
 /* The code of a return address now; 0 when there is no memory. */
 uint64_t alqi_cli_codes_from(struct alqi_cli_codes *codes, uint64_t pc);
 

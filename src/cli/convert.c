@@ -89,6 +89,32 @@ side_module(struct conversion *c, uint64_t time_ns,
     return side_text(c, time_ns, line);
 }
 
+/* What is missing of the modules' symbols; known when all are resolved. */
+static enum alq_status
+side_symbols(struct conversion *c, uint64_t time_ns)
+{
+    enum alq_status status = ALQ_OK;
+    const struct alqi_cli_module *m;
+
+    for (uint32_t id = 0; status == ALQ_OK; id++) {
+        char line[SIDE_LINE_BYTES];
+        const char *note;
+        size_t n;
+
+        m = alqi_cli_codes_module_at(c->codes, id);
+        if (m == NULL)
+            break;
+        note = alqi_symbol_module_note(m->symbols);
+        if (note == NULL)
+            continue;
+        n = alqi_side_put(line, sizeof line, 0, NULL, "symbols");
+        n = put_number(line, n, "id", m->id, false);
+        alqi_side_put(line, sizeof line, n, "note", note);
+        status = side_text(c, time_ns, line);
+    }
+    return status;
+}
+
 static enum alq_status
 side_cmdline(struct conversion *c)
 {
@@ -260,6 +286,10 @@ events_write(struct conversion *c, const char *ended)
         last_ns = merged.event->time_ns;
         status = event_write(c, &merged);
     }
+    if (status == ALQ_OK) /* names are asked for when their packet is closed */
+        status = alqi_ctf_writer_flush(c->writer);
+    if (status == ALQ_OK)
+        status = side_symbols(c, last_ns);
     return status == ALQ_OK ? side_end(c, last_ns, ended) : status;
 }
 

@@ -174,6 +174,8 @@ modules(const struct alqi_cli_analysis *a)
         printf("  %016" PRIx64 "-%016" PRIx64 " %-40s %s\n", m->start, m->end,
                id[0] != '\0' ? id : "[no build-id]",
                alqi_cli_names_text(a->names, m->path));
+        if (m->is_bare)
+            printf("    %s\n", alqi_cli_names_text(a->names, m->missing));
     }
 }
 

@@ -115,10 +115,22 @@ take_module(struct alqi_cli_notes *notes, const char *line)
     m->bias = number(line, "bias", 16);
     m->path = name(notes, line, "path");
     m->build_id = name(notes, line, "build_id");
+    m->is_bare = false;
     alqi_cli_names_add_module(notes->names,
                               m->start | reuse << CODE_REUSE_SHIFT,
                               m->end | reuse << CODE_REUSE_SHIFT,
                               alqi_cli_names_text(notes->names, m->path));
+}
+
+static void
+take_symbols(struct alqi_cli_notes *notes, const char *line)
+{
+    uint64_t id = number(line, "id", 10);
+
+    if (id >= notes->n_modules)
+        return;
+    notes->modules[id].missing = name(notes, line, "note");
+    notes->modules[id].is_bare = true;
 }
 
 static void
@@ -161,6 +173,7 @@ take_text(struct alqi_cli_notes *notes, const char *line)
         void (*take)(struct alqi_cli_notes *notes, const char *line);
     } kinds[] = {{"thread", take_thread},
                  {"module", take_module},
+                 {"symbols", take_symbols},
                  {"end", take_end},
                  {"cmdline", take_cmdline}};
     size_t n = strcspn(line, " ");

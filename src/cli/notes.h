@@ -20,6 +20,8 @@ struct alqi_cli_module_note {
     uint64_t start, end, bias;
     uint32_t path;
     uint32_t build_id;
+    uint32_t missing; /* name: what its symbols lack; meaningful if is_bare */
+    bool is_bare;
 };
 
 /* What a recording counts beside its events. */

@@ -11,7 +11,8 @@
  *
  * Text lines (values are percent-encoded: space, '%', '=' and control bytes):
  *   thread   index= tid= name=
- *   module   id= start= end= bias= path= build_id=      (hex addresses)
+ *   module   id= start= end= bias= reuse= build_id= path=  (hex addresses)
+ *   symbols  id= note=                     (what a module's symbols lack)
  *   end      samples= frees= dropped_nested= dropped_nomem= dropped_space=
  *            dropped_cap= ended=exit|killed|running     (once, last record)
  *   cmdline  arg0= ...                                   (cut at 4000 bytes) */
