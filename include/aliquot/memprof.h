@@ -189,7 +189,9 @@ ALQ_API int alq_memprof_is_sampling(struct alq_domain *domain);
  *
  * Blocks allocated or freed meanwhile may or may not be visited; each block is
  * visited at most once.  `visit` returns 0 to go on, anything else to end.
- * It must not allocate, free, or call this library.
+ * It must not allocate, free, or call this library.  Call stacks were the alloc
+ * callback's to keep: alloc->callstack is empty.  Of a managed heap, the
+ * calling domain's blocks are visited.
  *
  * Errors   ALQ_EINVAL  profile or visit is NULL
  *          ALQ_EGONE   the profile is discarded

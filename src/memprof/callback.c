@@ -148,8 +148,8 @@ alqi_callback_promote(struct alqi_memprof_thread *t,
     int code;
 
     ALQI_ASSERT((e->flags & ALQI_ENTRY_DATUM) &&
-                !(e->flags & ALQI_ENTRY_CALLED_PROMOTE)); /* .inv.once */
-    e->flags |= ALQI_ENTRY_CALLED_PROMOTE;
+                !(e->flags & ALQI_ENTRY_PROMOTE_RAN)); /* .inv.once */
+    e->flags |= ALQI_ENTRY_PROMOTE_RAN;
     if (tracker->promote == NULL)
         return false;
     begin(t, e, ALQI_CALLBACK_PROMOTE);

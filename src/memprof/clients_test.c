@@ -97,6 +97,45 @@ churning_a_client_does_not_bias_another(void **state)
     alqi_memprof_profile_drop(q);
 }
 
+static int
+alloc_that_stops_the_recorder(void *arg, const struct alq_allocation *a,
+                              uintptr_t *data)
+{
+    assert_int_equal(
+        alqi_memprof_stop(heap.domain, &self.t, ALQI_MEMPROF_SLOT_RECORDER),
+        ALQ_OK);
+    return seen_alloc(arg, a, data);
+}
+
+static void
+a_client_stopped_by_another_is_not_told(void **state)
+{
+    static struct seen other;
+    struct alq_tracker t = seen_tracker, u = seen_tracker;
+    struct alq_memprof_config c = at_rate(1.0);
+    struct alq_profile *p, *q;
+    void *a;
+
+    (void)state;
+    memset(&other, 0, sizeof other);
+    other.alloc_code = ALQ_TRACK_KEEP;
+    t.alloc_major = alloc_that_stops_the_recorder;
+    u.arg = &other;
+    assert_int_equal(fake_start(&self, &c, &t, &p), ALQ_OK);
+    assert_int_equal(alqi_memprof_start(heap.domain, &self.t,
+                                        ALQI_MEMPROF_SLOT_RECORDER, &c, &u, &q),
+                     ALQ_OK);
+    a = fake_malloc(&self, 10);
+    assert_int_equal(seen.allocs, 1);
+    assert_int_equal(other.allocs, 0);
+    fake_free(&self, a);
+    assert_int_equal(seen.deallocs, 1);
+    assert_int_equal(other.deallocs, 0);
+    assert_int_equal(fake_stop(&self), ALQ_OK);
+    alqi_memprof_profile_drop(p);
+    alqi_memprof_profile_drop(q);
+}
+
 /* ---- threads ------------------------------------------------------------ */
 
 static int
@@ -326,6 +365,81 @@ an_unprepared_child_starts_afresh(void **state)
     fork_with(false);
 }
 
+/* ---- a thread that is not in the child ---------------------------------- */
+
+static struct fake_thread lost;
+static pthread_barrier_t barrier;
+
+static void *
+thread_that_stays_behind(void *arg)
+{
+    void **out = arg;
+
+    fake_thread_open(&lost, &heap, 3);
+    out[0] = fake_malloc(&lost, 10); /* its alloc callback is owed */
+    pthread_barrier_wait(&barrier);
+    pthread_barrier_wait(&barrier);
+    assert_int_equal(alqi_memprof_flush(&lost.t, NULL), ALQ_OK);
+    fake_thread_close(&lost);
+    return NULL;
+}
+
+static void
+child_of_two_threads(struct alq_profile *p, void *block)
+{
+    struct alq_memprof_counts n;
+
+    alqi_memprof_fork_child();
+    self.t.mode = ALQI_MEMPROF_IDLE;
+    alqi_memprof_thread_end(&lost.t);
+    alqi_memprof_counts(p, &n);
+    if (n.live_entries != 0) /* the callback cannot run any more */
+        _exit(1);
+    fake_free(&self, block);
+    block = fake_malloc(&self, 10);
+    fake_free(&self, block);
+    if (alqi_memprof_flush(&self.t, NULL) != ALQ_OK)
+        _exit(2);
+    if (seen.allocs != 1 || seen.deallocs != 1)
+        _exit(3);
+    _exit(0);
+}
+
+static void
+a_child_ends_threads_that_are_not_there(void **state)
+{
+    struct alq_profile *p = begin_deferred();
+    pthread_t id;
+    void *out[1];
+    int status;
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(pthread_barrier_init(&barrier, NULL, 2), 0);
+    assert_int_equal(pthread_create(&id, NULL, thread_that_stays_behind, out),
+                     0);
+    pthread_barrier_wait(&barrier);
+    self.t.mode = ALQI_MEMPROF_INSIDE;
+    alqi_memprof_fork_prepare();
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        child_of_two_threads(p, out[0]);
+    alqi_memprof_fork_parent();
+    self.t.mode = ALQI_MEMPROF_IDLE;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    pthread_barrier_wait(&barrier);
+    assert_int_equal(pthread_join(id, NULL), 0);
+    assert_int_equal(seen.allocs, 1);
+    fake_free(&self, out[0]);
+    assert_int_equal(fake_stop(&self), ALQ_OK);
+    assert_int_equal(alqi_memprof_flush(&self.t, NULL), ALQ_OK);
+    assert_int_equal(seen.deallocs, 1);
+    alqi_memprof_profile_drop(p);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_all, close_all)
 
 int
@@ -334,12 +448,14 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(two_clients_each_get_their_own_law),
         TEST(churning_a_client_does_not_bias_another),
+        TEST(a_client_stopped_by_another_is_not_told),
         TEST(a_callback_may_end_its_thread),
         TEST(deferred_callbacks_wait_for_flush),
         TEST(stop_runs_the_callers_alloc_callbacks),
         TEST(an_ending_thread_hands_over),
         TEST(a_forked_child_goes_on),
         TEST(an_unprepared_child_starts_afresh),
+        TEST(a_child_ends_threads_that_are_not_there),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,8 @@
  *              lists.  One in the index belongs to its shard's lock; but its
  *              `next` to the thread on whose FIFO it is, while ALLOC_DUE.
  * .inv.once    alloc, promote and dealloc are each called at most once, in
- *              that order (CALLED_*). */
+ *              that order: ALLOC_DUE goes before the first, the second leaves
+ *              PROMOTE_RAN, the third takes DATUM. */
 #ifndef ALQI_MEMPROF_ENTRY_H
 #define ALQI_MEMPROF_ENTRY_H
 
@@ -31,12 +32,9 @@ enum {
     ALQI_ENTRY_GONE = 1 << 7,      /* deleted; the node's holder frees it */
     ALQI_ENTRY_TAKEN = 1 << 8,     /* held by a realloc                  */
     ALQI_ENTRY_INDEXED = 1 << 9,   /* in the index by address            */
-    ALQI_ENTRY_CALLED_ALLOC = 1 << 10,
-    ALQI_ENTRY_CALLED_PROMOTE = 1 << 11,
-    ALQI_ENTRY_CALLED_DEALLOC = 1 << 12,
-    ALQI_ENTRY_DATUM = 1 << 13,   /* `data` holds a datum someone must see */
-    ALQI_ENTRY_PENDING = 1 << 14, /* on a FIFO                             */
-    ALQI_ENTRY_IN_OLD = 1 << 15   /* scanned: on the old list, not young   */
+    ALQI_ENTRY_PROMOTE_RAN = 1 << 10,
+    ALQI_ENTRY_DATUM = 1 << 11, /* `data` holds a datum someone must see */
+    ALQI_ENTRY_IN_OLD = 1 << 12 /* scanned: on the old list, not young   */
 };
 
 /* In `birth`, which no lock guards: fixed before anyone else can see it. */

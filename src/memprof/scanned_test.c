@@ -259,6 +259,49 @@ suspended_words_are_no_trials(void **state) /* N2, S12 */
     end(p);
 }
 
+static void
+a_new_law_begins_at_once(void **state) /* S5 */
+{
+    struct alq_profile *p = begin_on(main_thread, 1e-9), *q;
+
+    (void)state;
+    mock_major(main_thread, 300, ALQ_SOURCE_NORMAL);
+    q = begin_on(main_thread, 1.0); /* p has no other domain: it stops */
+    mock_major(main_thread, 300, ALQ_SOURCE_NORMAL);
+    poll(main_thread);
+    assert_int_equal(samples, 300);
+    assert_int_equal(alqi_memprof_discard(&main_thread->t, p), ALQ_OK);
+    alqi_memprof_profile_drop(p);
+    end(q);
+}
+
+static void
+a_replaced_profile_gets_nothing_of_an_old_gap(void **state) /* .inv.armed */
+{
+    const struct alqi_stack_regs regs = {0, 0, 0};
+    struct alqi_memprof_block b = {0};
+    struct alq_profile *p = begin_on(main_thread, 1.0), *q;
+    uint32_t n = mock_small(main_thread, 3);
+
+    (void)state;
+    poll(main_thread);
+    mock_domain_open(1, &mock.domain[0]); /* p goes on there */
+    mock_thread_open(1, 1, 3);
+    q = begin_on(main_thread, 0.5);
+    b.block = (const void *)mock.object[n].address;
+    b.words_tried = 3;
+    b.size_words = 2;
+    b.minor = true;
+    forget_events();
+    alqi_memprof_small(&main_thread->t, &b, 1, &regs); /* p's last trigger */
+    poll(main_thread);
+    assert_int_equal(n_events, 0);
+    assert_int_equal(stop_on(&mock.thread[1]), ALQ_OK);
+    assert_int_equal(alqi_memprof_discard(&main_thread->t, p), ALQ_OK);
+    alqi_memprof_profile_drop(p);
+    end(q);
+}
+
 /* ---- requests ---------------------------------------------------------------
  */
 
@@ -677,6 +720,8 @@ main(void)
         TEST(rate_one_is_exact),
         TEST(samples_are_binomial),
         TEST(suspended_words_are_no_trials),
+        TEST(a_new_law_begins_at_once),
+        TEST(a_replaced_profile_gets_nothing_of_an_old_gap),
         TEST(a_failure_ends_the_whole_request),
         TEST(no_room_gives_every_kept_block_a_death),
         TEST(stop_in_a_callback_drops_the_rest),
