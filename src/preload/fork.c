@@ -7,8 +7,12 @@
  *   vfork             memory is shared: nothing happens, what the child
  *                     allocates before exec is the parent's
  *
- * .inv.mark  The mark is 1 in every process that may use the tables as they
- *            are. */
+ * .inv.window  From `before` to `after` the calling thread holds every lock.
+ *              Handlers of others may run in between and allocate: the thread
+ *              is parked and INSIDE, so their mallocs are not tried and their
+ *              frees of tracked blocks wait in the engine's late list.
+ * .inv.mark    The mark is 1 in every process that may use the tables as they
+ *              are. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -19,8 +23,45 @@ static _Atomic(uint32_t) fallback_mark = 1;
 _Atomic(uint32_t) *alqi_preload_fork_mark = &fallback_mark;
 
 static void
+window_open(struct alqi_preload_hot *hot)
+{
+    struct alqi_preload_thread *thread = hot->thread;
+
+    hot->fork_left_words = hot->left_words;
+    hot->left_words = ALQI_PARKED;
+    hot->is_orphan_held = true;
+    if (thread != NULL) {
+        hot->fork_mode = thread->memprof.mode;
+        thread->memprof.mode = ALQI_MEMPROF_INSIDE;
+    }
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+static void
+window_close(struct alqi_preload_hot *hot)
+{
+    struct alqi_preload_thread *thread = hot->thread;
+
+    atomic_signal_fence(memory_order_seq_cst);
+    hot->is_orphan_held = false;
+    if (thread == NULL) {
+        hot->left_words = hot->fork_left_words;
+        return;
+    }
+    thread->memprof.mode = hot->fork_mode;
+    alqi_preload_unpark(thread, hot->fork_left_words);
+}
+
+static void
 before(void)
 {
+    struct alqi_preload_hot *hot = &alqi_preload_hot;
+
+    hot->is_fork_skipped =
+        hot->thread != NULL && hot->thread->memprof.mode == ALQI_MEMPROF_INSIDE;
+    if (hot->is_fork_skipped) /* a handler forks that interrupted the engine */
+        return;
+    window_open(hot);
     alqi_preload_threads_fork_prepare();
     alqi_memprof_fork_prepare();
 }
@@ -28,8 +69,11 @@ before(void)
 static void
 after_in_parent(void)
 {
+    if (alqi_preload_hot.is_fork_skipped)
+        return;
     alqi_memprof_fork_parent();
     alqi_preload_threads_fork_parent();
+    window_close(&alqi_preload_hot);
 }
 
 static void
@@ -41,11 +85,15 @@ child_restart(bool is_prepared)
     alqi_preload_recorder_fork_child();
 }
 
+/* Skipped, the mark stays zeroed, and the child starts over as after _Fork. */
 static void
 after_in_child(void)
 {
+    if (alqi_preload_hot.is_fork_skipped)
+        return;
     alqi_memprof_fork_child();
     child_restart(true);
+    window_close(&alqi_preload_hot);
 }
 
 struct alqi_preload_thread *

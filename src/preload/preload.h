@@ -35,6 +35,9 @@ struct alqi_preload_hot {
     struct alqi_preload_thread *thread; /* NULL before the first trip */
     bool is_ended;                      /* its last destructor ran    */
     bool is_orphan_held;                /* by this thread             */
+    bool is_fork_skipped;               /* fork.c, .inv.window        */
+    uint32_t fork_mode;
+    int64_t fork_left_words;
 };
 
 extern __thread struct alqi_preload_hot alqi_preload_hot

@@ -107,6 +107,29 @@ rawfork(void)
     return 0;
 }
 
+/* Fork handlers that allocate and free, registered before the profiler's own
+ * and so run while it holds its locks: see early.c. */
+static int
+forkhandlers(void)
+{
+    int n_bad = 0;
+
+    for (int i = 0; i < 200; i++) {
+        pid_t pid;
+        int status;
+
+        keep_one(500);
+        pid = fork();
+        if (pid == 0) {
+            keep_one(700);
+            _exit(0);
+        }
+        waitpid(pid, &status, 0);
+        n_bad += status != 0;
+    }
+    return n_bad != 0;
+}
+
 static _Atomic(int) is_over;
 
 static void *
@@ -252,11 +275,17 @@ main(int argc, char **argv)
         const char *name;
         int (*run)(void);
     } cases[] = {
-        {"churn", churn},         {"eat", eat},
-        {"fsize", fsize},         {"closeall", closeall},
-        {"hijack", hijack},       {"rawfork", rawfork},
-        {"forkstorm", forkstorm}, {"destructors", destructors},
-        {"handlers", handlers},   {"linger", linger},
+        {"churn", churn},
+        {"eat", eat},
+        {"fsize", fsize},
+        {"closeall", closeall},
+        {"hijack", hijack},
+        {"rawfork", rawfork},
+        {"forkstorm", forkstorm},
+        {"destructors", destructors},
+        {"handlers", handlers},
+        {"linger", linger},
+        {"forkhandlers", forkhandlers},
     };
 
     if (argc > 2 && strcmp(argv[1], "reuse") == 0)

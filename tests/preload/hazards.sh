@@ -50,6 +50,13 @@ for child in t.*.ctf; do
 done
 rm -f t.*.ctf
 
+# Fork handlers of a library that was there before the profiler.
+out=$(LD_PRELOAD=$build/test/libearly.so timeout 120 "$aliquot" record -q -f \
+    -o t.ctf --rate 1 -- "$hazard" forkhandlers 2>&1)
+equal "fork handlers: status" $? 0
+equal "fork handlers" "$(live t.ctf 'keep_one')" "100000 200"
+rm -f t.*.ctf
+
 # A fork while other threads allocate.
 record --interval 64 -- "$hazard" forkstorm
 equal "fork storm: status" "$status" 0
