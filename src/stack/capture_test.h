@@ -7,6 +7,13 @@
 
 #include <stdint.h>
 
+/* A sanitizer's frames are large, and it moves what is mapped. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define CAPTURE_TEST_IS_SANITIZED 1
+#else
+#define CAPTURE_TEST_IS_SANITIZED 0
+#endif
+
 typedef void capture_test_visit(uint32_t max);
 
 typedef void capture_test_tree(unsigned depth, uint64_t path,
@@ -16,6 +23,9 @@ capture_test_tree capture_test_tree_o0;
 capture_test_tree capture_test_tree_o2;
 capture_test_tree capture_test_tree_o3;
 capture_test_tree capture_test_tree_fp;
+
+/* Frames from the caller of this on, innermost first; how many. */
+int capture_test_referee(void **frames, int max);
 
 capture_test_visit capture_test_agree;
 capture_test_visit capture_test_replay;

@@ -1,7 +1,6 @@
 /* module_test.c -- modules as they are reported, unloaded, replaced, and
  * forgotten while other threads capture */
 #include <dlfcn.h>
-#include <execinfo.h>
 #include <link.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -96,14 +95,15 @@ test_what_a_module_says(void **state)
     forget();
     alqi_stack_meet_all_modules();
     self = seen_at((uintptr_t)on_module);
-    libc = seen_at((uintptr_t)dlsym(RTLD_DEFAULT, "qsort"));
+    libc = seen_at((uintptr_t)dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
     assert_non_null(self);
     assert_non_null(libc);
     assert_string_equal(self->path, "");
     assert_non_null(strstr(libc->path, "libc.so"));
     assert_true(self->start <= (uintptr_t)&n_seen &&
                 (uintptr_t)&n_seen < self->end);
-    assert_true(dladdr((void *)dlsym(RTLD_DEFAULT, "qsort"), &info) != 0);
+    assert_true(dladdr((void *)dlsym(RTLD_DEFAULT, "gnu_get_libc_version"),
+                       &info) != 0);
     assert_int_equal(libc->bias, (uintptr_t)info.dli_fbase);
     assert_true(libc->build_id_bytes >= 8);
     assert_true((uintptr_t)libc->build_id > libc->start &&
@@ -116,7 +116,7 @@ capture_and_compare(void)
     struct alqi_stack_regs here = alqi_stack_regs_here();
     struct alqi_stack_result r =
         alqi_stack_capture(memo, &here, 0, 0, ours, CAPACITY);
-    int n = backtrace(theirs, CAPACITY);
+    int n = capture_test_referee(theirs, CAPACITY);
 
     assert_int_equal(r.n_frames, n);
     assert_memory_equal(&ours[1], &theirs[1], (r.n_frames - 1) * sizeof *ours);
@@ -166,7 +166,7 @@ test_replaced(void **state)
         alqi_stack_forget();
         n_seen = 0;
     }
-    assert_true(n_same_place > 0);
+    assert_true(n_same_place > 0 || CAPTURE_TEST_IS_SANITIZED);
 }
 
 static _Atomic(bool) is_over;

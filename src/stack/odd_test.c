@@ -1,9 +1,8 @@
 /* odd_test.c -- captures where stacks are not ordinary: signal frames at every
  * instruction, other stacks, threads, recursion beyond the capacity
  *
- * The referee is glibc's backtrace().  It reports the address of an
+ * The referee is libgcc's unwinder.  It reports the address of an
  * interrupted instruction as it is, alqi_stack_capture one past it. */
-#include <execinfo.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -19,15 +18,17 @@
 #include "stack/capture.h"
 #include "stack/capture_test.h"
 
-enum { CAPACITY = 256, ALT_STACK_BYTES = 8192, SMALL_STACK_BYTES = 16384 };
+enum {
+    CAPACITY = 256,
+    ALT_STACK_BYTES = CAPTURE_TEST_IS_SANITIZED ? 65536 : 8192,
+    SMALL_STACK_BYTES = CAPTURE_TEST_IS_SANITIZED ? 131072 : 16384
+};
 
 static struct alqi_stack_memo *memo;
 static struct alqi_stack_result last;
 static uintptr_t ours[CAPACITY];
 static void *theirs[CAPACITY];
 static int n_theirs;
-static uint64_t n_steps, n_wrong;
-static uintptr_t wrong_pc;
 
 /* Frames from 1 on are equal, but for those a signal has stopped. */
 static bool
@@ -65,7 +66,7 @@ capture_both(void)
     struct alqi_stack_regs here = alqi_stack_regs_here();
 
     last = alqi_stack_capture(memo, &here, 0, 0, ours, CAPACITY);
-    n_theirs = backtrace(theirs, CAPACITY);
+    n_theirs = capture_test_referee(theirs, CAPACITY);
 }
 
 static void
@@ -99,7 +100,8 @@ setup(void **state)
     (void)state;
     memo = malloc(alqi_stack_memo_bytes(CAPACITY));
     alqi_stack_memo_init(memo, CAPACITY);
-    backtrace(theirs, CAPACITY); /* loads libgcc now, not in a handler */
+    capture_test_referee(theirs,
+                         CAPACITY); /* loads libgcc now, not in a handler */
     return 0;
 }
 
@@ -137,6 +139,18 @@ test_signal_on_its_own_stack(void **state)
     free(alt.ss_sp);
 }
 
+static void
+visit_nothing(uint32_t max)
+{
+    __asm__ volatile("" : : "r"(max));
+}
+
+/* Not under the thread sanitizer, which holds locks where signals come. */
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#define HAS_SINGLE_STEPS
+static uint64_t n_steps, n_wrong;
+static uintptr_t wrong_pc;
+
 /* At each single instruction, prologues, epilogues and PLT stubs included. */
 static void
 on_step(int signo)
@@ -146,7 +160,7 @@ on_step(int signo)
     struct alqi_stack_regs here = alqi_stack_regs_here();
     struct alqi_stack_result r =
         alqi_stack_capture(memo, &here, 0, 0, frames, 64);
-    int n = backtrace(peer, 64);
+    int n = capture_test_referee(peer, 64);
 
     (void)signo;
     n_steps++;
@@ -154,13 +168,6 @@ on_step(int signo)
         wrong_pc = r.n_frames > 2 ? frames[2] : 0;
 }
 
-static void
-visit_nothing(uint32_t max)
-{
-    __asm__ volatile("" : : "r"(max));
-}
-
-#if defined(__x86_64__)
 /* Functions of their own, with CFI: a pushed word moves the CFA. */
 void trap_flag_set(void);
 void trap_flag_clear(void);
@@ -271,8 +278,7 @@ thread(void *arg)
     return NULL;
 }
 
-#if ALQI_CHECKS < 2 && !defined(__SANITIZE_ADDRESS__) &&                       \
-    !defined(__SANITIZE_THREAD__)
+#if ALQI_CHECKS < 2 && !CAPTURE_TEST_IS_SANITIZED
 #define USE_MAX_BYTES_CHECKED
 enum { PAINT = 0xA5, USE_MAX_BYTES = 1536 };
 
@@ -350,7 +356,6 @@ test_recursion_beyond_the_capacity(void **state)
     (void)state;
     for (unsigned depth = CAPACITY - 40; depth < CAPACITY + 600; depth += 7) {
         recurse(depth);
-        /* backtrace() has one frame less to give when it is full */
         assert_int_equal(last.n_frames, n_theirs);
         check_last(0);
         if (depth >= CAPACITY) {
@@ -393,7 +398,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signal),
         cmocka_unit_test(test_signal_on_its_own_stack),
-#if defined(__x86_64__)
+#if defined(HAS_SINGLE_STEPS)
         cmocka_unit_test(test_at_each_instruction),
         cmocka_unit_test(test_at_each_instruction_of_lazy_binding),
 #endif
