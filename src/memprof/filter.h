@@ -14,8 +14,11 @@
 
 enum { ALQI_FILTER_BYTES_MIN = 1 << 16, ALQI_FILTER_BYTES_MAX = 1 << 24 };
 
+/* Hidden: the fast path of free addresses them without a GOT. */
+#pragma GCC visibility push(hidden)
 extern _Atomic(uint8_t) alqi_memprof_filter_bytes[ALQI_FILTER_BYTES_MAX];
 extern _Atomic(uintptr_t) alqi_memprof_filter_mask;
+#pragma GCC visibility pop
 
 /* Neighbouring blocks fall on neighbouring bytes, so the filter's hot part
  * follows the program's; the second term keeps mmapped blocks, which are all
