@@ -34,7 +34,7 @@ read -ra flags < <(pkg-config --cflags aliquot)
     "$lib/libaliquot.a"
 ok static "$work/static"
 
-cmake -S "$here/consumer" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/moved" \
+cmake -G Ninja -S "$here/consumer" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/moved" \
     -DCMAKE_C_COMPILER="$cc" >"$work/log"
 cmake --build "$work/cmake" >>"$work/log"
 ok "cmake, shared" "$work/cmake/with_aliquot"
