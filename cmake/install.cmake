@@ -36,6 +36,23 @@ foreach(section 1 5 7)
     file(GLOB pages CONFIGURE_DEPENDS doc/man/*.${section})
     install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
 endforeach()
+
+# The pages of the public calls are made from the headers; how many there are
+# the headers know, so one of them stands for all.
+set(man3 ${CMAKE_BINARY_DIR}/share/man/man3)
+set(headers ${CMAKE_SOURCE_DIR}/include/aliquot/memprof.h
+    ${CMAKE_SOURCE_DIR}/include/aliquot/status.h)
+add_custom_command(OUTPUT ${man3}/alq_memprof.3
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${man3}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${man3}
+    COMMAND ${CMAKE_SOURCE_DIR}/devtools/man3 ${man3} ${headers}
+    DEPENDS ${CMAKE_SOURCE_DIR}/devtools/man3 ${headers}
+        ${CMAKE_SOURCE_DIR}/doc/man/aliquot.7 # has the date
+    VERBATIM)
+add_custom_target(man3 ALL DEPENDS ${man3}/alq_memprof.3)
+add_dependencies(product man3)
+install(DIRECTORY ${man3} DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT dev)
+
 install(FILES ${CMAKE_BINARY_DIR}/share/bash-completion/completions/aliquot
     DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES LICENSE README.md CHANGES.md

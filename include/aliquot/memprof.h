@@ -83,6 +83,7 @@ struct alq_tracker {
     unsigned flags; /* ALQ_TRACKER_* */
 };
 
+/* alq_tracker_null -- a tracker that drops every block: each member is 0 */
 extern ALQ_API const struct alq_tracker alq_tracker_null;
 
 enum {
@@ -210,8 +211,10 @@ ALQ_API enum alq_status alq_memprof_each(
 ALQ_API void alq_profile_counts(const struct alq_profile *profile,
                                 struct alq_memprof_counts *out);
 
-/* alq_profile_seed -- the seed in use; never 0
+/* alq_profile_seed -- the seed of a profile's sampling
  *
+ * Returns  The seed in use, whether it was given or came from the system;
+ *          never 0.
  * Threads  Any.
  * GC       No effect. */
 ALQ_API uint64_t alq_profile_seed(const struct alq_profile *profile);

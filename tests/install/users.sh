@@ -52,4 +52,8 @@ for verb in record report script info check export; do
     [ -s "$work/moved/share/man/man1/aliquot-$verb.1" ] ||
         { echo "no manual page of $verb"; exit 1; }
 done
+for page in alq_memprof alq_memprof_start alq_version; do
+    [ -s "$work/moved/share/man/man3/$page.3" ] ||
+        { echo "no manual page $page(3)"; exit 1; }
+done
 grep -q aliquot "$work/moved/share/bash-completion/completions/aliquot"
