@@ -4,24 +4,41 @@
 #
 #   cmake -P devtools/all-tests.cmake
 #
-# Which tests run where:
-#   check     looks at sources and libraries, once is enough (rel)
-#   preload   replaces malloc, as ASan and TSan do: not with them
-#   system    runs whole programs (rel, dbg)
+# Which tests run where, by label:
+#   unit      everywhere
+#   check     look at sources and libraries: rel
+#   model     verify protocols on paper: rel
+#   preload   replace malloc, as ASan and TSan do: not with them
+#   system    run whole programs: rel and dbg; those of the preload everywhere
+#             that a preload is
+# Preset fuzz runs the fuzz targets alone.
 cmake_minimum_required(VERSION 3.25)
 
 set(build ${CMAKE_CURRENT_LIST_DIR}/../build)
 file(REAL_PATH ${build} build)
 set(presets rel chk dbg hard asan tsan clang fuzz)
-set(without_rel "^none$")
-set(without_dbg "^check$")
-set(without_chk "^(check|system)$")
-set(without_hard "^(check|system)$")
-set(without_clang "^(check|system)$")
-set(without_asan "^(check|system|preload)$")
-set(without_fuzz "^check$")
-set(without_tsan "^(check|system|preload)$")
-set(only_fuzz -R "^fuzz/")
+# Sets `out` to whether a test with these labels runs in the preset.
+function(wanted out preset name labels)
+    set(is TRUE)
+    if(preset STREQUAL fuzz)
+        if(NOT name MATCHES "^fuzz/")
+            set(is FALSE)
+        endif()
+    elseif("check" IN_LIST labels OR "model" IN_LIST labels)
+        if(NOT preset STREQUAL rel)
+            set(is FALSE)
+        endif()
+    elseif("preload" IN_LIST labels)
+        if(preset MATCHES "san$")
+            set(is FALSE)
+        endif()
+    elseif("system" IN_LIST labels)
+        if(NOT preset MATCHES "^(rel|dbg)$")
+            set(is FALSE)
+        endif()
+    endif()
+    set(${out} ${is} PARENT_SCOPE)
+endfunction()
 
 # ThreadSanitizer cannot place its shadow when the kernel randomises
 # addresses widely; setarch turns that off where the system lets it.
@@ -54,7 +71,7 @@ endfunction()
 
 function(add_tree preset)
     execute_process(COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${build}/${preset}
-        --show-only=json-v1 -LE "${without_${preset}}" ${only_${preset}}
+        --show-only=json-v1
         OUTPUT_VARIABLE tree COMMAND_ERROR_IS_FATAL ANY)
     string(JSON n LENGTH "${tree}" tests)
     if(n EQUAL 0)
@@ -69,6 +86,11 @@ endfunction()
 
 function(add_one preset test)
     string(JSON name GET "${test}" name)
+    properties(${preset} "${test}")
+    wanted(is ${preset} ${name} "${LABELS}")
+    if(NOT is)
+        return()
+    endif()
     string(JSON n ERROR_VARIABLE missing LENGTH "${test}" command)
     if(missing)
         message(FATAL_ERROR "${preset}:${name} is not built")
@@ -85,6 +107,14 @@ function(add_one preset test)
     string(APPEND text ")\nset_tests_properties([=[${preset}:${name}]=] "
         "PROPERTIES")
 
+    file(APPEND ${build}/all/CTestTestfile.cmake
+        "${text}${property_text})\n")
+endfunction()
+
+# Sets LABELS, and `property_text` to the test's properties with their values;
+# those that name other tests get the preset in front.
+function(properties preset test)
+    set(text)
     string(JSON n LENGTH "${test}" properties)
     math(EXPR last "${n} - 1")
     foreach(i RANGE ${last})
@@ -92,12 +122,15 @@ function(add_one preset test)
         string(JSON key GET "${property}" name)
         set(prefix "")
         if(key MATCHES "^(DEPENDS|FIXTURES_.*)$")
-            set(prefix "${preset}:") # these name tests or tie them together
+            set(prefix "${preset}:")
         endif()
         values(value "${property}" value "${prefix}")
         string(APPEND text " ${key} [=[${value}]=]")
+        if(key STREQUAL LABELS)
+            set(LABELS "${value}" PARENT_SCOPE)
+        endif()
     endforeach()
-    file(APPEND ${build}/all/CTestTestfile.cmake "${text})\n")
+    set(property_text "${text}" PARENT_SCOPE)
 endfunction()
 
 file(REMOVE ${build}/all/CTestTestfile.cmake)
