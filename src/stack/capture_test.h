@@ -7,11 +7,17 @@
 
 #include <stdint.h>
 
-/* A sanitizer's frames are large, and it moves what is mapped. */
+/* A sanitizer's frames are large, and it moves what is mapped; on aarch64
+ * the referee's are. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CAPTURE_TEST_IS_SANITIZED 1
 #else
 #define CAPTURE_TEST_IS_SANITIZED 0
+#endif
+#if defined(__x86_64__)
+#define CAPTURE_TEST_HAS_LARGE_FRAMES CAPTURE_TEST_IS_SANITIZED
+#else
+#define CAPTURE_TEST_HAS_LARGE_FRAMES 1
 #endif
 
 typedef void capture_test_visit(uint32_t max);

@@ -20,8 +20,8 @@
 
 enum {
     CAPACITY = 256,
-    ALT_STACK_BYTES = CAPTURE_TEST_IS_SANITIZED ? 65536 : 8192,
-    SMALL_STACK_BYTES = CAPTURE_TEST_IS_SANITIZED ? 131072 : 16384
+    ALT_STACK_BYTES = CAPTURE_TEST_HAS_LARGE_FRAMES ? 65536 : 8192,
+    SMALL_STACK_BYTES = CAPTURE_TEST_HAS_LARGE_FRAMES ? 262144 : 16384
 };
 
 static struct alqi_stack_memo *memo;
@@ -350,6 +350,89 @@ recurse(unsigned depth)
     return n + 1;
 }
 
+#if defined(__x86_64__)
+/* Code made at run time: call the argument, in a frame or in two. */
+static const uint8_t made_code[] = {
+    0x55,                         /* push %rbp */
+    0x48, 0x89, 0xE5,             /* mov %rsp, %rbp */
+    0xFF, 0xD7,                   /* call *%rdi */
+    0x5D, 0xC3,                   /* pop %rbp; ret */
+    0x55, 0x48, 0x89, 0xE5,       /* the second: the same, but it */
+    0xE8, 0xEF, 0xFF, 0xFF, 0xFF, /* calls the first */
+    0x5D, 0xC3};
+enum { SECOND = 8 };
+
+static __attribute__((noinline)) void
+call_made(const uint8_t *code)
+{
+    ((void (*)(void (*)(void)))code)(capture_both);
+    __asm__ volatile("");
+}
+
+static void
+test_code_without_information(void **state)
+{
+    uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint32_t n_outer;
+
+    (void)state;
+    assert_ptr_not_equal(code, MAP_FAILED);
+    memcpy(code, made_code, sizeof made_code);
+    recurse(0);
+    n_outer = last.n_frames - 2;
+    for (int i = 0; i < 2; i++) {
+        call_made(code);
+        assert_false(last.incomplete);
+        assert_int_equal(last.n_frames, n_outer + 3);
+        assert_int_equal(ours[1], (uintptr_t)code + 6);
+        assert_true(ours[2] > (uintptr_t)call_made &&
+                    ours[2] < (uintptr_t)call_made + 64);
+        call_made(code + SECOND); /* two in a row: a guess upon a guess */
+        assert_true(last.incomplete);
+        assert_int_equal(last.n_frames, 2);
+    }
+    munmap(code, 4096);
+}
+
+static sigjmp_buf after_fault;
+
+static void
+on_fault(int signo)
+{
+    (void)signo;
+    capture_both();
+    siglongjmp(after_fault, 1);
+}
+
+static __attribute__((noinline)) void
+call_null(void (*volatile fn)(void))
+{
+    fn();
+    __asm__ volatile("");
+}
+
+static void
+test_call_through_a_null_pointer(void **state)
+{
+    uint32_t n_outer;
+
+    (void)state;
+    recurse(0);
+    n_outer = last.n_frames - 2;
+    handle(SIGSEGV, SA_NODEFER, on_fault);
+    if (sigsetjmp(after_fault, 1) == 0)
+        call_null(NULL);
+    handle(SIGSEGV, 0, SIG_DFL);
+    assert_false(last.incomplete);
+    /* capture_both, on_fault, the trampoline, null, call_null */
+    assert_int_equal(last.n_frames, n_outer + 5);
+    assert_int_equal(ours[3], 1);
+    assert_true(ours[4] > (uintptr_t)call_null &&
+                ours[4] < (uintptr_t)call_null + 64);
+}
+#endif
+
 static void
 test_recursion_beyond_the_capacity(void **state)
 {
@@ -407,6 +490,10 @@ main(void)
         cmocka_unit_test(test_stack_use),
 #endif
         cmocka_unit_test(test_thread_with_a_small_stack),
+#if defined(__x86_64__)
+        cmocka_unit_test(test_code_without_information),
+        cmocka_unit_test(test_call_through_a_null_pointer),
+#endif
         cmocka_unit_test(test_recursion_beyond_the_capacity),
         cmocka_unit_test(test_same_outer),
     };

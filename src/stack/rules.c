@@ -12,6 +12,7 @@
 enum {
     CHAINS = 4096,
     TRIES = 64,
+    TRAMPOLINE_ALIGN = 16,
     RA_OFFSET_MIN = -(1 << 23),
     RA_OFFSET_MAX = (1 << 23) - 1
 };
@@ -258,6 +259,17 @@ rule_read(const struct alqi_stack_sections *s, uintptr_t key,
         room->rule.kind = ALQI_STACK_KIND_END;
 }
 
+/* Outside of all modules lies code made at run time, and where the kernel has
+ * no module for it (or an emulator stands in for it) the signal trampoline.
+ * Nothing of this is kept, so only what is likely is looked at. */
+static void
+rule_read_outside(uintptr_t key, struct alqi_stack_room *room)
+{
+    memset(&room->rule, 0, sizeof room->rule);
+    if ((key + 1) % TRAMPOLINE_ALIGN == 0 && is_sigreturn_at(key + 1))
+        room->rule.kind = ALQI_STACK_KIND_SIGNAL;
+}
+
 /* Without the lock: everything is read anew and thrown away. */
 static ALQI_NOINLINE void
 decode_alone(uintptr_t key, struct alqi_stack_room *room)
@@ -265,8 +277,9 @@ decode_alone(uintptr_t key, struct alqi_stack_room *room)
     struct alqi_stack_place place;
     struct alqi_stack_sections s;
 
-    memset(&room->rule, 0, sizeof room->rule);
-    if (alqi_stack_module_place(key, false, &place))
+    if (!alqi_stack_module_place(key, false, &place))
+        rule_read_outside(key, room);
+    else
         rule_read(alqi_stack_module_sections(&place, &s) ? &s : NULL, key,
                   room);
 }
@@ -279,9 +292,10 @@ decode_locked(uintptr_t key, uint64_t generation, struct alqi_stack_room *room)
     uint32_t payload;
     uint16_t index;
 
-    memset(&room->rule, 0, sizeof room->rule);
-    if (!alqi_stack_module_place(key, true, &place))
-        return &room->rule; /* no module: may be generated code, not kept */
+    if (!alqi_stack_module_place(key, true, &place)) {
+        rule_read_outside(key, room);
+        return &room->rule;
+    }
     k = alqi_stack_module_meet_locked(&place);
     rule_read(k != NULL && k->has_sections ? &k->sections : NULL, key, room);
     if (k == NULL || key >> ALQI_STACK_KEY_BITS != 0 ||
