@@ -415,21 +415,21 @@ call_null(void (*volatile fn)(void))
 static void
 test_call_through_a_null_pointer(void **state)
 {
-    uint32_t n_outer;
+    uint32_t at = 1;
 
     (void)state;
-    recurse(0);
-    n_outer = last.n_frames - 2;
     handle(SIGSEGV, SA_NODEFER, on_fault);
     if (sigsetjmp(after_fault, 1) == 0)
         call_null(NULL);
     handle(SIGSEGV, 0, SIG_DFL);
     assert_false(last.incomplete);
-    /* capture_both, on_fault, the trampoline, null, call_null */
-    assert_int_equal(last.n_frames, n_outer + 5);
-    assert_int_equal(ours[3], 1);
-    assert_true(ours[4] > (uintptr_t)call_null &&
-                ours[4] < (uintptr_t)call_null + 64);
+    /* behind the handler's frames: null, then who called it */
+    while (at < last.n_frames - 1 && ours[at] != 1)
+        at++;
+    assert_int_equal(ours[at], 1);
+    assert_true(ours[at + 1] > (uintptr_t)call_null &&
+                ours[at + 1] < (uintptr_t)call_null + 64);
+    assert_true(last.n_frames > at + 5);
 }
 #endif
 
