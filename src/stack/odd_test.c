@@ -415,7 +415,7 @@ call_null(void (*volatile fn)(void))
 static void
 test_call_through_a_null_pointer(void **state)
 {
-    uint32_t at = 1;
+    uint32_t at;
 
     (void)state;
     handle(SIGSEGV, SA_NODEFER, on_fault);
@@ -424,8 +424,8 @@ test_call_through_a_null_pointer(void **state)
     handle(SIGSEGV, 0, SIG_DFL);
     assert_false(last.incomplete);
     /* behind the handler's frames: null, then who called it */
-    while (at < last.n_frames - 1 && ours[at] != 1)
-        at++;
+    for (at = 1; at < last.n_frames - 1 && ours[at] != 1; at++)
+        ;
     assert_int_equal(ours[at], 1);
     assert_true(ours[at + 1] > (uintptr_t)call_null &&
                 ours[at + 1] < (uintptr_t)call_null + 64);
