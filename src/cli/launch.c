@@ -182,10 +182,15 @@ alqi_cli_preload_find(char *path, size_t capacity)
             snprintf(try, sizeof try, "%s%s%s/libaliquot-preload.so",
                      places[i - 1][0] == '/' ? "" : dir,
                      places[i - 1][0] == '/' ? "" : "/", places[i - 1]);
-        if (realpath(try, full) != NULL && strlen(full) < capacity) {
-            strcpy(path, full);
+        if (realpath(try, full) == NULL || strlen(full) >= capacity)
+            continue;
+        strcpy(path, full);
+        if (strpbrk(full, " :") == NULL)
             return true;
-        }
+        alqi_cli_say("%s: LD_PRELOAD cannot hold a path with a blank or a "
+                     "colon; move it, and set ALIQUOT_PRELOAD_PATH",
+                     full);
+        return false;
     }
     alqi_cli_say("libaliquot-preload.so is not beside %s, nor in %s; set "
                  "ALIQUOT_PRELOAD_PATH to its path",

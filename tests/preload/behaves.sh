@@ -111,4 +111,11 @@ contains "not found" "$(cat err)" "no-such-program: not found"
 : >plain && "$aliquot" record -o n.ctf -- ./plain 2>err
 equal "not executable" $? 126
 
+# A place that LD_PRELOAD cannot name.
+mkdir 'a b' && cp "$build/lib/libaliquot-preload.so" 'a b/'
+out=$(ALIQUOT_PRELOAD_PATH='a b/libaliquot-preload.so' \
+    "$aliquot" record -o b.ctf -- true 2>&1)
+equal "blank in the path: status" $? 125
+contains "blank in the path" "$out" "blank or a colon"
+
 finish
