@@ -38,7 +38,7 @@ struct alqi_stack_memo {
     uint32_t n_replays;   /* that alqi_stack_counts does not have yet         */
     uint32_t n_incomplete;
     bool was_truncated;                /* the capture held */
-    uint16_t at_cfa[ALQI_STACK_SLOTS]; /* rows by CFA, most of them */
+    uint16_t at_cfa[ALQI_STACK_SLOTS]; /* rows by CFA, half of them */
     struct alqi_stack_row rows[]; /* held: the last n_rows of `capacity`; one
                                      that ends every search; `capacity` more
                                      for the walk in progress */
