@@ -155,7 +155,7 @@ static enum alqi_stack_outcome
 walk_run(struct replay *r)
 {
     struct alqi_stack_walk *w = &r->walk;
-    uintptr_t key = w->key, fp = w->fp;
+    uintptr_t pc = w->key + 1, fp = w->fp;
     uintptr_t lo = w->memo->readable_lo;
     uintptr_t span = w->memo->readable_hi - lo - sizeof lo;
     uint32_t room = r->max - r->n_fresh;
@@ -165,7 +165,7 @@ walk_run(struct replay *r)
     const struct alqi_stack_row *first = row;
     uintptr_t *frame = &r->frames[n_found(r)];
 
-    for (; row != stop && row->pc == key + 1; row++) {
+    for (; row != stop && row->pc == pc; row++) {
         uintptr_t ra_at = row->cfa + (uintptr_t)(intptr_t)row_ra_offset(row);
         uintptr_t fp_at = row->cfa + (uintptr_t)(intptr_t)row->fp_offset;
 
@@ -181,15 +181,15 @@ walk_run(struct replay *r)
             fp = alqi_stack_word(fp_at);
         }
         *frame++ = row->pc;
-        key = alqi_arch_code_address(alqi_stack_word(ra_at)) - 1;
+        pc = alqi_arch_code_address(alqi_stack_word(ra_at));
     }
     if (row != first) {
-        walk_stand(w, key, row[-1].cfa, fp);
+        walk_stand(w, pc - 1, row[-1].cfa, fp);
         r->run_hi = (uint32_t)(row - r->kept);
     }
     if (row == stop)
         return ALQI_STACK_OTHER;
-    if (row->pc != key + 1) {
+    if (row->pc != pc) {
         run_flush(r);
         return ALQI_STACK_GO;
     }
@@ -206,7 +206,7 @@ static enum alqi_stack_outcome
 walk_fresh(struct replay *r)
 {
     struct alqi_stack_walk *w = &r->walk;
-    uintptr_t key = w->key, sp = w->sp, fp = w->fp;
+    uintptr_t pc = w->key + 1, sp = w->sp, fp = w->fp;
     uintptr_t lo = w->memo->readable_lo;
     uintptr_t span = w->memo->readable_hi - lo - sizeof lo;
     struct alqi_stack_row *row = &r->fresh[r->n_fresh];
@@ -218,8 +218,8 @@ walk_fresh(struct replay *r)
     const struct alqi_stack_row *kept = r->kept;
     bool is_match = false;
 
-    for (; row != stop && key >> ALQI_STACK_KEY_BITS == 0; row++) {
-        uint32_t payload = alqi_stack_rules_hit(key);
+    for (; row != stop && pc >> ALQI_STACK_KEY_BITS == 0; row++) {
+        uint32_t payload = alqi_stack_rules_hit(pc);
         uint32_t fp_words =
             payload >> ALQI_STACK_PAYLOAD_FP_SHIFT & ALQI_STACK_PAYLOAD_OFFSET;
         int32_t fp_offset = -8 * (int32_t)fp_words;
@@ -235,7 +235,7 @@ walk_fresh(struct replay *r)
         ra_at = cfa + (uintptr_t)(intptr_t)alqi_arch_usual_ra(fp_offset);
         if (ALQI_UNLIKELY(ra_at - lo > span))
             break;
-        row->pc = key + 1;
+        row->pc = pc;
         row->cfa = cfa;
         row->fp = fp;
         row->fp_offset = fp_offset;
@@ -246,20 +246,20 @@ walk_fresh(struct replay *r)
             fp = alqi_stack_word(cfa - 8 * fp_words);
         }
         sp = cfa;
-        key = alqi_arch_code_address(alqi_stack_word(ra_at)) - 1;
+        pc = alqi_arch_code_address(alqi_stack_word(ra_at));
         *frame++ = row->pc;
         at = at_cfa[slot_of(cfa)];
         /* The next one is asked as well, all in one branch: a frame of the
          * same function often lies at the same place by chance. */
         if (ALQI_UNLIKELY(((kept[at].pc ^ row->pc) | (kept[at].cfa ^ cfa) |
-                           (kept[at + 1].pc ^ (key + 1))) == 0) &&
+                           (kept[at + 1].pc ^ pc)) == 0) &&
             at >= r->first && is_same_frame(row, &kept[at])) {
             is_match = true;
             break;
         }
     }
     if (sp != w->sp)
-        walk_stand(w, key, sp, fp);
+        walk_stand(w, pc - 1, sp, fp);
     r->n_fresh = (uint32_t)(row - r->fresh);
     if (is_match)
         run_start(r, at, row->fp);

@@ -30,10 +30,10 @@ static struct {
 } table;
 
 ALQI_NOINLINE uint32_t
-alqi_stack_rules_hit_away(uint64_t product)
+alqi_stack_rules_hit_away(uintptr_t pc)
 {
-    uint64_t tag = alqi_stack_rules_tag(product);
-    uint32_t home = alqi_stack_rules_home(product);
+    uint64_t tag = alqi_stack_rules_tag(pc);
+    uint32_t home = alqi_stack_rules_home(pc);
 
     for (uint32_t way = 1; way < ALQI_STACK_WAYS; way++) {
         uint64_t x =
@@ -180,11 +180,10 @@ payload_of(const struct alqi_stack_rule *r)
 
 /* Into the first free way of its set, its home tried first; else a victim. */
 static void
-word_insert_locked(uintptr_t key, uint32_t payload)
+word_insert_locked(uintptr_t pc, uint32_t payload)
 {
-    uint64_t product = alqi_stack_rules_product(key);
-    uint64_t tag = alqi_stack_rules_tag(product);
-    uint32_t home = alqi_stack_rules_home(product);
+    uint64_t tag = alqi_stack_rules_tag(pc);
+    uint32_t home = alqi_stack_rules_home(pc);
     uint32_t way;
 
     for (way = 0; way < ALQI_STACK_WAYS; way++) {
@@ -298,7 +297,7 @@ decode_locked(uintptr_t key, uint64_t generation, struct alqi_stack_room *room)
     }
     k = alqi_stack_module_meet_locked(&place);
     rule_read(k != NULL && k->has_sections ? &k->sections : NULL, key, room);
-    if (k == NULL || key >> ALQI_STACK_KEY_BITS != 0 ||
+    if (k == NULL || (key + 1) >> ALQI_STACK_KEY_BITS != 0 ||
         atomic_load_explicit(&alqi_stack_generation, memory_order_relaxed) !=
             generation)
         return &room->rule;
@@ -309,7 +308,7 @@ decode_locked(uintptr_t key, uint64_t generation, struct alqi_stack_room *room)
             return &room->rule;
         payload = ALQI_STACK_PAYLOAD_TABLE | index;
     }
-    word_insert_locked(key, payload);
+    word_insert_locked(key + 1, payload);
     return alqi_stack_rules_of_payload(payload, room);
 }
 

@@ -1,9 +1,9 @@
 /* rules.h -- the process-wide cache of decoded rules
  *
- * A key is multiplied by an odd number modulo 2^48, which loses nothing: the
- * upper 12 bits of the product choose a set, the other 36 are kept in the
- * cache word, and 28 bits are left for the payload.  Nearly every rule fits
- * there; the others are interned in a table and named by index.
+ * A word is looked for by the pc that is reported, which is the key + 1.  Of
+ * its 48 bits, 12 choose a set, folded with those above them; the other 36 are
+ * kept in the cache word, and 28 bits are left for the payload.  Nearly every
+ * rule fits there; the others are interned in a table and named by index.
  *
  *      63           28  27     26    25       13  12        0
  *      |  tag (36)    | table | sp | -fp / 8     | CFA / 8   |
@@ -85,44 +85,41 @@ struct alqi_stack_rules {
 extern struct alqi_stack_rules alqi_stack_rules;
 extern _Atomic(uint64_t) alqi_stack_generation;
 
-/* The product of a key, in the upper 48 bits. */
-static inline uint64_t
-alqi_stack_rules_product(uintptr_t key)
-{
-    return (key << (64 - ALQI_STACK_KEY_BITS)) * 0x9E3779B97F4A7C15u;
-}
-
-/* The home of a product; the rest of its set differs in the lowest bits. */
+/* The home of a pc; the rest of its set differs in the lowest two bits.  No
+ * multiplication: the walk waits for this at each frame. */
 static inline uint32_t
-alqi_stack_rules_home(uint64_t product)
+alqi_stack_rules_home(uintptr_t pc)
 {
-    return (uint32_t)(product >> (64 - ALQI_STACK_WORDS_LOG));
+    return (uint32_t)(pc ^ pc >> ALQI_STACK_WORDS_LOG) % ALQI_STACK_N_WORDS;
 }
 
-/* The tag of a product, where a word has it. */
+/* What the set does not say of a pc, where a word has it. */
 static inline uint64_t
-alqi_stack_rules_tag(uint64_t product)
+alqi_stack_rules_tag(uintptr_t pc)
 {
-    return product << (ALQI_STACK_WORDS_LOG - ALQI_STACK_WAYS_LOG);
+    uint64_t above = pc >> ALQI_STACK_WORDS_LOG;
+
+    return above << (ALQI_STACK_PAYLOAD_BITS + ALQI_STACK_WAYS_LOG) |
+           (pc % ALQI_STACK_WAYS) << ALQI_STACK_PAYLOAD_BITS;
 }
 
-/* What the other ways of its set hold for a product; 0: nothing. */
-uint32_t alqi_stack_rules_hit_away(uint64_t product);
+/* What the other ways of its set hold for a pc; 0: nothing. */
+uint32_t alqi_stack_rules_hit_away(uintptr_t pc);
 
-/* The payload cached for `key`, which has 48 bits at most; 0: none. */
+/* The payload cached for the frame reported as pc, of 48 bits at most; 0:
+ * none. */
 static inline uint32_t
-alqi_stack_rules_hit(uintptr_t key)
+alqi_stack_rules_hit(uintptr_t pc)
 {
-    uint64_t product = alqi_stack_rules_product(key);
     /* pairs with the release store of word_insert_locked */
-    uint64_t x = alqi_stack_rules_tag(product) ^
-                 atomic_load_explicit(
-                     &alqi_stack_rules.words[alqi_stack_rules_home(product)],
-                     memory_order_acquire);
+    uint64_t x =
+        alqi_stack_rules_tag(pc) ^
+        atomic_load_explicit(&alqi_stack_rules.words[alqi_stack_rules_home(pc)],
+                             memory_order_acquire);
 
     if (ALQI_LIKELY(x >> ALQI_STACK_PAYLOAD_BITS == 0))
         return (uint32_t)x;
-    return alqi_stack_rules_hit_away(product);
+    return alqi_stack_rules_hit_away(pc);
 }
 
 /* The rule a payload stands for; `room` is for one that is in no table. */

@@ -103,8 +103,8 @@ alqi_stack_walk_rule(struct alqi_stack_walk *w, uintptr_t key)
 {
     uint32_t payload = 0;
 
-    if (ALQI_LIKELY(key >> ALQI_STACK_KEY_BITS == 0))
-        payload = alqi_stack_rules_hit(key);
+    if (ALQI_LIKELY((key + 1) >> ALQI_STACK_KEY_BITS == 0))
+        payload = alqi_stack_rules_hit(key + 1);
     if (ALQI_LIKELY(payload != 0))
         return alqi_stack_rules_of_payload(payload, w->room);
     return alqi_stack_rules_decode(key, w->generation, w->room);
