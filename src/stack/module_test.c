@@ -8,13 +8,21 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "stack/capture.h"
 #include "stack/capture_test.h"
 
-enum { CAPACITY = 64, SEEN_MAX = 256, N_THREADS = 3, N_FORGETS = 200 };
+enum {
+    CAPACITY = 64,
+    SEEN_MAX = 256,
+    N_THREADS = 3,
+    N_FORGETS = 200,
+    FORK_EVERY = 10
+};
 
 static struct alqi_stack_memo *memo;
 static struct alqi_stack_module seen[SEEN_MAX];
@@ -210,6 +218,61 @@ capturing_thread(void *arg)
     return NULL;
 }
 
+static _Atomic(int) fork_stage; /* 1: the lock is held; 2: the child is made */
+
+static void
+hold_the_lock(void *arg, const struct alqi_stack_module *m)
+{
+    (void)arg;
+    (void)m;
+    if (atomic_load(&fork_stage) == 0)
+        atomic_store(&fork_stage, 1);
+    while (atomic_load(&fork_stage) == 1)
+        sched_yield();
+}
+
+static void *
+meeting_thread(void *arg)
+{
+    (void)arg;
+    alqi_stack_meet_all_modules();
+    return NULL;
+}
+
+/* In the child the thread that holds the lock is gone. */
+static void
+test_fork_while_locked(void **state)
+{
+    pthread_t id;
+    pid_t pid;
+    int status;
+
+    (void)state;
+    alqi_stack_forget();
+    alqi_stack_on_module(hold_the_lock, NULL);
+    assert_int_equal(pthread_create(&id, NULL, meeting_thread, NULL), 0);
+    while (atomic_load(&fork_stage) == 0)
+        sched_yield();
+    pid = fork();
+    if (pid == 0) {
+        alarm(20); /* a lock that is waited for */
+        atomic_store(&fork_stage, 2);
+        alqi_stack_after_fork_child();
+        own = memo;
+        for (volatile int i = 0; i < 2; i++) {
+            capture_test_tree_o2(3, 0xFF00, capture_again, CAPACITY);
+            alqi_stack_forget();
+        }
+        _exit(n_own == 2 && first_result.n_frames > 4 ? 0 : 1);
+    }
+    atomic_store(&fork_stage, 2);
+    pthread_join(id, NULL);
+    assert_true(pid > 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void
 test_forgotten_while_captured(void **state)
 {
@@ -241,6 +304,7 @@ main(void)
         cmocka_unit_test(test_what_a_module_says),
         cmocka_unit_test(test_met_by_capture),
         cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_fork_while_locked),
         cmocka_unit_test(test_forgotten_while_captured),
     };
 

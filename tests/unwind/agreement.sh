@@ -8,8 +8,8 @@
 # compared, and there were enough captures.  ALQ_UNWIND_EVERY=1 captures at
 # every malloc.
 set -u
-build=$1
-source_dir=$2
+build=$(cd "$1" && pwd)
+source_dir=$(cd "$2" && pwd)
 probe=$build/test/libunwind_probe.so
 loads=$source_dir/tests/workloads
 want=1000000
