@@ -172,6 +172,8 @@ void alqi_preload_config_read(char **envp);
 void alqi_preload_recorder_start(void);
 /* The thread ends: what it had not filled goes to the next thread. */
 void alqi_preload_recorder_thread_end(struct alqi_preload_thread *thread);
+/* Brings the recording's counts of dropped samples up to the engine's. */
+void alqi_preload_recorder_drops(void);
 /* In a forked child: a file of its own, made when first needed. */
 void alqi_preload_recorder_fork_child(void);
 

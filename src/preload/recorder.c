@@ -19,7 +19,12 @@
 #include "preload/file.h"
 #include "preload/preload.h"
 
-enum { STREAM_BITS = 16, ORDINAL_BITS = 40, STREAMS_MAX = 1 << STREAM_BITS };
+enum {
+    STREAM_BITS = 16,
+    ORDINAL_BITS = 40,
+    STREAMS_MAX = 1 << STREAM_BITS,
+    DROPS_EVERY = 64
+};
 
 struct alqi_preload_stream {
     struct alqi_raw_encoder encoder;
@@ -38,6 +43,7 @@ static struct {
     size_t slab_left_bytes;
     uint32_t n_streams;
     uint32_t epoch;
+    struct alq_profile *profile; /* for its counters; NULL before the start */
     _Atomic(bool) has_file;
     bool is_failed; /* no file can be made: nothing is recorded */
 } recorder;
@@ -56,6 +62,34 @@ alqi_preload_flag(enum alqi_raw_flag flag)
 {
     atomic_fetch_or_explicit(&alqi_preload_file_header()->flags, flag,
                              memory_order_relaxed);
+}
+
+/* ---- what the engine dropped ----------------------------------------------
+ */
+
+/* Adds what the engine's counter grew by since it was last added.  Threads may
+ * pass each other here: the differences, modulo 2^64, still sum up. */
+static void
+drop_add(_Atomic(uint64_t) *added, uint64_t now, enum alqi_raw_counter counter)
+{
+    uint64_t before = atomic_exchange(added, now);
+
+    if (now != before)
+        alqi_preload_count(counter, now - before);
+}
+
+void
+alqi_preload_recorder_drops(void)
+{
+    static _Atomic(uint64_t) nomem, cap, nested;
+    struct alq_memprof_counts c;
+
+    if (recorder.profile == NULL)
+        return;
+    alqi_memprof_counts(recorder.profile, &c);
+    drop_add(&nomem, c.dropped_nomem, ALQI_RAW_DROPPED_NOMEM);
+    drop_add(&cap, c.dropped_cap, ALQI_RAW_DROPPED_CAP);
+    drop_add(&nested, c.dropped_nested, ALQI_RAW_DROPPED_NESTED);
 }
 
 /* ---- streams ------------------------------------------------------------- */
@@ -202,6 +236,7 @@ alqi_preload_recorder_thread_end(struct alqi_preload_thread *thread)
 {
     struct alqi_preload_stream *s = thread->stream;
 
+    alqi_preload_recorder_drops();
     if (s == NULL)
         return;
     /* Once more: most threads get their name after their first allocation. */
@@ -269,6 +304,8 @@ on_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
     s->has_stack = true;
     thread->memo_serial = thread->memprof.memo->serial;
     alqi_preload_count(ALQI_RAW_SAMPLES, 1);
+    if (ALQI_UNLIKELY(s->encoder.next_ordinal % DROPS_EVERY == 0))
+        alqi_preload_recorder_drops();
     if (ALQI_UNLIKELY(thread->memprof.last.incomplete))
         alqi_preload_count(ALQI_RAW_INCOMPLETE, 1);
     if (ALQI_UNLIKELY(thread->memprof.last.truncated))
@@ -359,7 +396,7 @@ alqi_preload_recorder_start(void)
         return;
     }
     alqi_preload_file_header()->seed = alqi_memprof_seed(profile);
-    alqi_memprof_profile_drop(profile); /* it runs until the process ends */
+    recorder.profile = profile; /* it runs until the process ends */
 }
 
 void

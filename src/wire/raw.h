@@ -45,7 +45,6 @@ enum alqi_raw_counter {
     ALQI_RAW_TRUNCATED,        /* stacks cut at the depth limit           */
     ALQI_RAW_INHERITED_FREES,  /* frees of blocks from before the fork    */
     ALQI_RAW_DEEPBIND_DROPPED, /* dlopen calls that lost RTLD_DEEPBIND    */
-    ALQI_RAW_OVERHEAD_NS,      /* time spent in sampled events, estimated */
     ALQI_RAW_COUNTERS = 16
 };
 

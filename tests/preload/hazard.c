@@ -1,6 +1,7 @@
 /* hazard.c -- programs that are hard on a recorder; see hazards.sh */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -127,6 +128,28 @@ forkhandlers(void)
         waitpid(pid, &status, 0);
         n_bad += status != 0;
     }
+    return n_bad != 0;
+}
+
+/* No more mappings: the allocator lives on what it kept, the profiler's tables
+ * cannot grow. */
+static int
+nomem(void)
+{
+    static void *blocks[40], *kept[20000];
+    struct rlimit none = {4096, 4096};
+    int n_bad = 0;
+
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    for (int i = 0; i < 40; i++)
+        blocks[i] = malloc(100000);
+    for (int i = 0; i < 40; i++)
+        free(blocks[i]);
+    setrlimit(RLIMIT_AS, &none);
+    for (int i = 0; i < 20000; i++)
+        n_bad += (kept[i] = malloc(32)) == NULL;
+    for (int i = 0; i < 20000; i++)
+        free(kept[i]);
     return n_bad != 0;
 }
 
@@ -286,6 +309,7 @@ main(int argc, char **argv)
         {"handlers", handlers},
         {"linger", linger},
         {"forkhandlers", forkhandlers},
+        {"nomem", nomem},
     };
 
     if (argc > 2 && strcmp(argv[1], "reuse") == 0)

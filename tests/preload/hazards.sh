@@ -17,6 +17,10 @@ record -- bash -c "ulimit -v 200000; exec $hazard eat"
 equal "ulimit -v: status" "$status" 0
 contains "ulimit -v" "$out" "eaten"
 
+record -- "$hazard" nomem
+equal "no memory: status" "$status" 0
+contains "no memory" "$out" "samples dropped: no memory"
+
 # File size limit: no SIGXFSZ, drops are counted and said.
 record -- "$hazard" fsize
 equal "RLIMIT_FSIZE: status" "$status" 0
