@@ -4,8 +4,15 @@
  * tool reads over it in silence.  Codes with the top bits 101010 (bit 63 to
  * 58) are ours; bits 57..56 give the kind, the rest the number.
  *
+ *   MOVED   number = id of the block that the next allocation continues:
+ *           realloc freed it and made the new one.  No entries.
  *   THREAD  number = thread index: the allocations that follow in the stream
  *           were made by that thread.  No entries.
+ *   RATE    number = rate index: the allocations that follow in the stream
+ *           were sampled at that rate.  No entries.  Before the first one,
+ *           the trace's own rate, which is the largest of all.  An allocation
+ *           of rate r carries n_samples * (trace's rate / r), rounded, so that
+ *           tools that know one rate estimate right.
  *   TEXT    number = running number: one entry whose function name is a line
  *           "key a=b c=d"; see below.
  *
@@ -13,6 +20,8 @@
  *   thread   index= tid= name=
  *   module   id= start= end= bias= reuse= build_id= path=  (hex addresses)
  *   symbols  id= note=                     (what a module's symbols lack)
+ *   rate     index= per_word=              (once, before its first use)
+ *   rss      bytes=                        (resident, at the record's time)
  *   end      samples= frees= dropped_nested= dropped_nomem= dropped_space=
  *            dropped_cap= ended=exit|killed|running     (once, last record)
  *   cmdline  arg0= ...                                   (cut at 4000 bytes) */
@@ -26,8 +35,10 @@
 #define ALQI_SIDE_PREFIX ((uint64_t)0x2A << 58)
 #define ALQI_SIDE_MASK ((uint64_t)0x3F << 58)
 #define ALQI_SIDE_KIND_MASK ((uint64_t)3 << 56)
+#define ALQI_SIDE_MOVED ((uint64_t)0 << 56)
 #define ALQI_SIDE_THREAD ((uint64_t)1 << 56)
 #define ALQI_SIDE_TEXT ((uint64_t)2 << 56)
+#define ALQI_SIDE_RATE ((uint64_t)3 << 56)
 #define ALQI_SIDE_NUMBER_MASK (((uint64_t)1 << 56) - 1)
 
 static inline bool
