@@ -167,7 +167,7 @@ extern struct alqi_preload_config alqi_preload_config;
  * preload's own traces out of the environment unless exec is followed. */
 void alqi_preload_config_read(char **envp);
 
-/* ---- the recorder (recorder.c, stream.c) --------------------------------- */
+/* ---- the recorder (recorder.c) --------------------------------- */
 
 void alqi_preload_recorder_start(void);
 /* The thread ends: what it had not filled goes to the next thread. */

@@ -1,0 +1,174 @@
+/* stream.c -- see stream.h */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "preload/file.h"
+#include "preload/stream.h"
+
+enum { SLAB_BYTES = 4096 };
+
+static struct {
+    struct alqi_plat_lock lock; /* of the pool and of making the file */
+    struct alqi_preload_stream *pool;
+    char *slab; /* streams are carved from pages */
+    size_t slab_left_bytes;
+    uint32_t n_streams;
+    bool is_forked;
+    _Atomic(bool) has_file;
+    bool is_failed; /* no file can be made: nothing is recorded */
+} streams;
+
+/* ---- the file ------------------------------------------------------------ */
+
+bool
+alqi_preload_stream_file(void)
+{
+    if (ALQI_LIKELY(
+            atomic_load_explicit(&streams.has_file, memory_order_acquire)))
+        return true;
+    alqi_plat_lock(&streams.lock);
+    if (!atomic_load_explicit(&streams.has_file, memory_order_relaxed) &&
+        !streams.is_failed) {
+        bool ok =
+            alqi_preload_file_create(streams.is_forked ? ALQI_RAW_FORKED : 0);
+
+        streams.is_failed = !ok;
+        atomic_store_explicit(&streams.has_file, ok, memory_order_release);
+    }
+    alqi_plat_unlock(&streams.lock);
+    return !streams.is_failed;
+}
+
+/* ---- the pool ------------------------------------------------------------ */
+
+static struct alqi_preload_stream *
+carve_locked(void)
+{
+    struct alqi_preload_stream *s;
+
+    if (streams.n_streams >= ALQI_PRELOAD_STREAMS_MAX)
+        return NULL;
+    if (streams.slab_left_bytes < sizeof *s) {
+        streams.slab = alqi_plat_pages_map(SLAB_BYTES);
+        streams.slab_left_bytes = streams.slab != NULL ? SLAB_BYTES : 0;
+        if (streams.slab == NULL)
+            return NULL;
+    }
+    s = (void *)streams.slab;
+    streams.slab += (sizeof *s + 15) & ~(size_t)15;
+    streams.slab_left_bytes -= (sizeof *s + 15) & ~(size_t)15;
+    s->kind = ALQI_RAW_EVENTS;
+    s->index = streams.n_streams++;
+    return s;
+}
+
+static struct alqi_preload_stream *
+take(void)
+{
+    struct alqi_preload_stream *s;
+
+    alqi_plat_lock(&streams.lock);
+    s = streams.pool;
+    if (s != NULL)
+        streams.pool = s->next;
+    else
+        s = carve_locked();
+    alqi_plat_unlock(&streams.lock);
+    return s;
+}
+
+static void
+give(struct alqi_preload_stream *s)
+{
+    alqi_plat_lock(&streams.lock);
+    s->next = streams.pool;
+    streams.pool = s;
+    alqi_plat_unlock(&streams.lock);
+}
+
+/* ---- writing ------------------------------------------------------------- */
+
+bool
+alqi_preload_stream_turn(struct alqi_preload_stream *s, uint64_t now_ns)
+{
+    struct alqi_raw_encoder *e = &s->encoder;
+    struct alqi_raw_chunk_header *chunk = alqi_preload_file_chunk_new(
+        s->kind, s->index, s->sequence, now_ns, e->next_ordinal);
+
+    if (chunk == NULL)
+        return false;
+    if (s->chunk != NULL)
+        alqi_preload_file_chunk_done(s->chunk);
+    s->chunk = chunk;
+    s->sequence++;
+    s->has_stack = false;
+    e->at = (uint8_t *)(chunk + 1);
+    e->end = (uint8_t *)chunk + ALQI_RAW_CHUNK_BYTES;
+    e->last_ns = now_ns;
+    e->last_pc = 0;
+    return true;
+}
+
+static bool
+thread_put(struct alqi_preload_thread *thread, uint64_t now_ns)
+{
+    struct alqi_preload_stream *s = thread->stream;
+    char name[17] = "";
+
+    prctl(PR_GET_NAME, name);
+    if (!alqi_raw_put_thread(&s->encoder, now_ns, thread->index, thread->tid,
+                             name) &&
+        (!alqi_preload_stream_turn(s, now_ns) ||
+         !alqi_raw_put_thread(&s->encoder, now_ns, thread->index, thread->tid,
+                              name)))
+        return false;
+    alqi_preload_stream_commit(s);
+    thread->is_announced = true;
+    return true;
+}
+
+struct alqi_preload_stream *
+alqi_preload_stream_ready(struct alqi_preload_thread *thread, uint64_t now_ns)
+{
+    if (ALQI_UNLIKELY(thread->stream == NULL)) {
+        if (!alqi_preload_stream_file())
+            return NULL;
+        thread->stream = take();
+        if (thread->stream == NULL)
+            return NULL;
+    }
+    if (ALQI_UNLIKELY(thread->stream->chunk == NULL) &&
+        !alqi_preload_stream_turn(thread->stream, now_ns))
+        return NULL;
+    if (ALQI_UNLIKELY(!thread->is_announced) && !thread_put(thread, now_ns))
+        return NULL;
+    return thread->stream;
+}
+
+void
+alqi_preload_stream_give(struct alqi_preload_thread *thread)
+{
+    struct alqi_preload_stream *s = thread->stream;
+
+    if (s == NULL)
+        return;
+    /* Once more: most threads get their name after their first allocation. */
+    if (s->chunk != NULL && thread->hot != NULL)
+        thread_put(thread, alqi_plat_mono_ns_sigsafe());
+    thread->stream = NULL;
+    give(s);
+}
+
+void
+alqi_preload_streams_fork_child(void)
+{
+    atomic_store_explicit(&streams.lock.state, 0, memory_order_relaxed);
+    streams.pool = NULL;
+    streams.n_streams = 0;
+    streams.slab_left_bytes = 0; /* old streams point into the parent's file */
+    streams.is_forked = true;
+    streams.is_failed = false;
+    atomic_store_explicit(&streams.has_file, false, memory_order_relaxed);
+    alqi_preload_file_leave();
+}

@@ -1,0 +1,54 @@
+/* stream.h -- sequences of chunks that threads write   [doc/design/preload.md]
+ *
+ * .inv.stream  A stream is used by the one thread whose state names it, or is
+ *              in the pool. */
+#ifndef ALQI_PRELOAD_STREAM_H
+#define ALQI_PRELOAD_STREAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/preload.h"
+#include "wire/raw.h"
+
+enum { ALQI_PRELOAD_STREAMS_MAX = 1 << 16 };
+
+struct alqi_preload_stream {
+    struct alqi_raw_encoder encoder;
+    struct alqi_raw_chunk_header *chunk;
+    struct alqi_preload_stream *next; /* in the pool */
+    uint32_t index;
+    uint32_t sequence;
+    enum alqi_raw_chunk_kind kind;
+    bool has_stack; /* this chunk has an allocation to share with */
+};
+
+/* Makes the recording if there is none yet; false: none can be made. */
+bool alqi_preload_stream_file(void);
+
+/* A fresh chunk for the stream; the old one, if any, is full. */
+bool alqi_preload_stream_turn(struct alqi_preload_stream *stream,
+                              uint64_t now_ns);
+
+/* The thread's stream with room for an event, its thread announced; NULL when
+ * there is no space. */
+struct alqi_preload_stream *
+alqi_preload_stream_ready(struct alqi_preload_thread *thread, uint64_t now_ns);
+
+/* The thread ends: its stream goes to the pool. */
+void alqi_preload_stream_give(struct alqi_preload_thread *thread);
+
+/* In a forked child: all streams are the parent's. */
+void alqi_preload_streams_fork_child(void);
+
+/* wire/raw.h .inv.commit */
+static inline void
+alqi_preload_stream_commit(struct alqi_preload_stream *s)
+{
+    size_t used = (size_t)(s->encoder.at - (uint8_t *)(s->chunk + 1));
+
+    atomic_store_explicit(&s->chunk->used, (uint32_t)used,
+                          memory_order_release);
+}
+
+#endif
