@@ -1,8 +1,12 @@
 /* export_csv.c -- sites as comma-separated values (RFC 4180), one a row
  *
- * The columns are documented in aliquot-export(1). */
+ * The columns are documented in aliquot-export(1).  Bytes and objects are
+ * apportioned, so that a column's sum is the total of `report --json`. */
 #include <inttypes.h>
+#include <stdlib.h>
 
+#include "cli/apportion.h"
+#include "cli/cli.h"
 #include "cli/export.h"
 #include "cli/report.h"
 
@@ -33,17 +37,43 @@ put_header(FILE *out)
     fputc('\n', out);
 }
 
-static void
-put_sum(FILE *out, const struct alqi_cli_sum *s)
+/* Whole numbers of one measure, by group. */
+struct column {
+    int64_t *bytes, *objects;
+};
+
+static struct column
+column_make(const struct alqi_cli_export *x,
+            const struct alqi_cli_groups *groups, int measure)
 {
-    fprintf(out, ",%.0f,%.0f,%.0f,%.0f,%" PRIu64 ",%.0f", s->bytes,
-            alqi_cli_stderr(s->bytes_var), s->objects,
+    const struct alqi_cli_sum *total = &x->analysis.totals[measure];
+    uint32_t n = groups->n_groups;
+    double *parts = alqi_cli_realloc(NULL, n, sizeof *parts);
+    struct column c;
+
+    c.bytes = alqi_cli_realloc(NULL, n, sizeof *c.bytes);
+    c.objects = alqi_cli_realloc(NULL, n, sizeof *c.objects);
+    for (uint32_t i = 0; i < n; i++)
+        parts[i] = groups->groups[i].sums[measure].bytes;
+    alqi_cli_apportion(c.bytes, parts, n, alqi_cli_whole(total->bytes));
+    for (uint32_t i = 0; i < n; i++)
+        parts[i] = groups->groups[i].sums[measure].objects;
+    alqi_cli_apportion(c.objects, parts, n, alqi_cli_whole(total->objects));
+    free(parts);
+    return c;
+}
+
+static void
+put_sum(FILE *out, const struct alqi_cli_sum *s, int64_t bytes, int64_t objects)
+{
+    fprintf(out, ",%" PRId64 ",%.0f,%" PRId64 ",%.0f,%" PRIu64 ",%.0f", bytes,
+            alqi_cli_stderr(s->bytes_var), objects,
             alqi_cli_stderr(s->objects_var), s->n_samples,
             alqi_cli_mean_life_us(s));
 }
 
 static void
-put_group(const struct alqi_cli_export *x, const struct alqi_cli_group *g,
+put_names(const struct alqi_cli_export *x, const struct alqi_cli_group *g,
           FILE *out)
 {
     const struct alqi_cli_names *names = x->analysis.names;
@@ -58,20 +88,29 @@ put_group(const struct alqi_cli_export *x, const struct alqi_cli_group *g,
                       : alqi_cli_names_text(names, g->frame.file));
     fprintf(out, ",%d,", by == ALQI_CLI_BY_LINE ? g->frame.line : 0);
     put_text(out, alqi_cli_names_text(names, g->frame.module));
-    for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
-        put_sum(out, &g->sums[m]);
-    fputc('\n', out);
 }
 
 void
 alqi_cli_export_csv(struct alqi_cli_export *export, FILE *out)
 {
     struct alqi_cli_groups groups;
+    struct column columns[ALQI_CLI_N_MEASURES];
 
     alqi_cli_groups_make(&groups, &export->analysis, export->grouping,
                          export->measure);
+    for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
+        columns[m] = column_make(export, &groups, m);
     put_header(out);
-    for (uint32_t i = 0; i < groups.n_groups; i++)
-        put_group(export, &groups.groups[i], out);
+    for (uint32_t i = 0; i < groups.n_groups; i++) {
+        put_names(export, &groups.groups[i], out);
+        for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
+            put_sum(out, &groups.groups[i].sums[m], columns[m].bytes[i],
+                    columns[m].objects[i]);
+        fputc('\n', out);
+    }
+    for (int m = 0; m < ALQI_CLI_N_MEASURES; m++) {
+        free(columns[m].bytes);
+        free(columns[m].objects);
+    }
     alqi_cli_groups_free(&groups);
 }

@@ -1,13 +1,14 @@
 /* export_folded.c -- folded stacks: "outer;inner;site WEIGHT" a line
  *
  * Stacks with equal names are one line; lines are sorted, so that the output
- * of equal traces is equal. */
+ * of equal traces is equal.  Weights are apportioned: their sum is the total
+ * of `report --json`. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
+#include "cli/apportion.h"
 #include "cli/cli.h"
 #include "cli/export.h"
 
@@ -68,9 +69,9 @@ join(const struct folding *f, uint32_t n)
 }
 
 static double
-weight_of(const struct alqi_cli_export *x, const struct alqi_cli_site *site)
+weight_of(const struct alqi_cli_export *x, const struct alqi_cli_sum *sums)
 {
-    const struct alqi_cli_sum *s = &site->sums[x->measure];
+    const struct alqi_cli_sum *s = &sums[x->measure];
 
     switch (x->weight) {
     case ALQI_CLI_WEIGHT_OBJECTS:
@@ -99,7 +100,7 @@ lines_make(struct folding *f, struct line *lines)
     uint32_t n_lines = 0;
 
     for (uint32_t i = 0; i < a->n_sites; i++) {
-        double weight = weight_of(f->export, &a->sites[i]);
+        double weight = weight_of(f->export, a->sites[i].sums);
         uint32_t n;
 
         if (weight <= 0)
@@ -114,6 +115,40 @@ lines_make(struct folding *f, struct line *lines)
     return n_lines;
 }
 
+/* Joins equal lines, which are neighbours; returns how many are left. */
+static uint32_t
+lines_join(struct line *lines, uint32_t n)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (kept > 0 && strcmp(lines[kept - 1].text, lines[i].text) == 0) {
+            lines[kept - 1].weight += lines[i].weight;
+            free(lines[i].text);
+        } else {
+            lines[kept++] = lines[i];
+        }
+    }
+    return kept;
+}
+
+static void
+lines_put(const struct alqi_cli_export *x, const struct line *lines, uint32_t n,
+          FILE *out)
+{
+    double *weights = alqi_cli_realloc(NULL, n, sizeof *weights);
+    int64_t *whole = alqi_cli_realloc(NULL, n, sizeof *whole);
+
+    for (uint32_t i = 0; i < n; i++)
+        weights[i] = lines[i].weight;
+    alqi_cli_apportion(whole, weights, n,
+                       alqi_cli_whole(weight_of(x, x->analysis.totals)));
+    for (uint32_t i = 0; i < n; i++)
+        fprintf(out, "%s %" PRId64 "\n", lines[i].text, whole[i]);
+    free(weights);
+    free(whole);
+}
+
 void
 alqi_cli_export_folded(struct alqi_cli_export *export, FILE *out)
 {
@@ -123,12 +158,8 @@ alqi_cli_export_folded(struct alqi_cli_export *export, FILE *out)
     uint32_t n = lines_make(&f, lines);
 
     qsort(lines, n, sizeof *lines, compare);
-    for (uint32_t i = 0; i < n; i++) {
-        if (i + 1 < n && strcmp(lines[i].text, lines[i + 1].text) == 0)
-            lines[i + 1].weight += lines[i].weight;
-        else
-            fprintf(out, "%s %.0f\n", lines[i].text, lines[i].weight);
-    }
+    n = lines_join(lines, n);
+    lines_put(export, lines, n, out);
     for (uint32_t i = 0; i < n; i++)
         free(lines[i].text);
     free(lines);

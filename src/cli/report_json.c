@@ -4,10 +4,10 @@
  * Every quantity is an integer with its unit in the key; a standard error
  * stands beside each estimate.  A change of meaning raises "schema". */
 #include <jansson.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/apportion.h"
 #include "cli/cli.h"
 #include "cli/report.h"
 #include "cli/text.h"
@@ -17,7 +17,7 @@ enum { SCHEMA = 1, KEY_BYTES = 64, TEXT_BYTES = 4096 };
 static json_t *
 whole(double x)
 {
-    return json_integer(fabs(x) < 9e18 ? llround(x) : INT64_MAX);
+    return json_integer(alqi_cli_whole(x));
 }
 
 static void

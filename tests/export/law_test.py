@@ -1,0 +1,116 @@
+"""The law: the grand totals of every format equal those of `report --json`.
+
+To add a format, write a function here that takes `export` (call it with
+options of `aliquot export`, as export("--peak"); it returns the bytes written)
+and returns {key: total} for every key of `report --json` that the format
+carries, each summed up from the file itself; then add its row to FORMATS.  A
+format that `aliquot export` knows and FORMATS does not fails the test.
+Totals are compared as integers, with no tolerance: a writer that rounds shares
+its total out with alqi_cli_apportion (src/cli/apportion.h).  A format whose
+unit is coarser than one byte gives its key as (total, unit), and the report's
+figure is divided by the unit and rounded."""
+import csv
+import io
+import json
+import re
+
+import exported
+from exported import common
+
+MEASURES = {"allocated": "--allocated", "peak": "--peak", "live": "--live"}
+
+
+def folded(export):
+    totals = {}
+    for measure, option in MEASURES.items():
+        for weight in ("bytes", "objects", "samples"):
+            lines = export(option, "--weight=" + weight).decode().splitlines()
+            totals["%s_%s" % (measure, weight)] = sum(
+                int(line.rsplit(" ", 1)[1]) for line in lines)
+    return totals
+
+
+def csv_rows(export):
+    totals = {}
+    for group in ("function", "line", "file", "module"):
+        text = export("--group=" + group).decode()
+        rows = list(csv.DictReader(io.StringIO(text, newline="")))
+        again = {"%s_%s" % (measure, unit):
+                 sum(int(row["%s_%s" % (measure, unit)]) for row in rows)
+                 for measure in ("allocated", "live", "peak", "temporary")
+                 for unit in ("bytes", "objects", "samples")}
+        if totals and totals != again:
+            raise AssertionError("groupings differ", group, totals, again)
+        totals = again
+    return totals
+
+
+FORMATS = {
+    "folded": folded,
+    "csv": csv_rows,
+}
+
+
+def rounded(value, unit):
+    return (2 * value + unit) // (2 * unit)
+
+
+class Law(exported.Case):
+    def known_formats(self):
+        """As the command itself lists them."""
+        result = common.run("export", "--format=no-such-format", "-o", "-", "x")
+        self.assertEqual(result.returncode, 2)
+        return re.search(r"one of:? (.*)", result.stderr).group(1).split()
+
+    def test_every_format_has_a_row(self):
+        self.assertEqual(sorted(self.known_formats()), sorted(FORMATS))
+
+    def hold(self, wanted, export):
+        for name, totals in FORMATS.items():
+            got = totals(lambda *more: export("--format=" + name, *more))
+            self.assertGreater(len(got), 0, name)
+            for key, value in got.items():
+                value, unit = value if isinstance(value, tuple) else (value, 1)
+                self.assertEqual(value, rounded(wanted[key], unit),
+                                 (name, key))
+
+    def check(self, path, *options):
+        wanted = self.json(*options, path)
+        self.hold(wanted, lambda *more: self.export(path, *options, *more))
+        return wanted
+
+    def test_totals_equal_the_report(self):
+        is_exact = []
+        for name, path in self.traces():
+            with self.subTest(name):
+                wanted = self.check(path)
+                is_exact.append(wanted["recording"]["is_exact"])
+                self.assertGreater(wanted["allocated_bytes"], 0)
+        self.assertIn(True, is_exact)
+        self.assertIn(False, is_exact)
+
+    def test_totals_of_blocks_that_lived(self):
+        for path in (self.golden("wordcount-1e-3.v3"),
+                     self.made(12000, 500, 1e-4)):
+            wanted = self.check(path, "--min-life=2ms")
+            self.assertLess(wanted["allocated_bytes"],
+                            self.json(path)["allocated_bytes"])
+
+    def test_damaged_trace(self):
+        """What is before the damage counts the same everywhere."""
+        data = common.trace("wordcount-1e-3.v3")
+        path = self.write("bad.ctf", data[:20000] + b"\0\1\2\3" * 5000)
+        result = common.run("report", "--json", path)
+        self.assertEqual(result.returncode, 3)
+        wanted = json.loads(result.stdout)
+
+        def export(*options):
+            result = common.run("export", "-o", "-", *options, path,
+                                text=False)
+            self.assertEqual(result.returncode, 3, options)
+            return result.stdout
+        self.hold(wanted, export)
+
+
+if __name__ == "__main__":
+    common.main()
