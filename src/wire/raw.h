@@ -51,7 +51,8 @@ enum alqi_raw_counter {
 enum alqi_raw_flag {
     ALQI_RAW_FORKED = 1,     /* begins at a fork: earlier blocks are unknown */
     ALQI_RAW_OWN_MALLOC = 2, /* the program brings its own malloc            */
-    ALQI_RAW_EXITED = 4      /* exit handlers ran                            */
+    ALQI_RAW_EXITED = 4,     /* exit handlers ran                            */
+    ALQI_RAW_IS_EXACT = 8    /* every block, not a sample: wire/exact.h      */
 };
 
 /* The header page, as the writer maps it. */
@@ -79,7 +80,12 @@ struct alqi_raw_header {
 _Static_assert(sizeof(struct alqi_raw_header) <= ALQI_RAW_HEADER_BYTES,
                "the header fits its page");
 
-enum alqi_raw_chunk_kind { ALQI_RAW_EVENTS = 1, ALQI_RAW_MODULES = 2 };
+enum alqi_raw_chunk_kind {
+    ALQI_RAW_EVENTS = 1,
+    ALQI_RAW_MODULES = 2,
+    ALQI_RAW_EXACT = 3, /* wire/exact.h; first_ordinal: ticks at start_ns */
+    ALQI_RAW_NODES = 4  /* wire/exact.h; first_ordinal: the first id      */
+};
 
 struct alqi_raw_chunk_header {
     uint32_t magic;
