@@ -35,6 +35,9 @@ check_event(const struct alqi_raw_decoder *d, const struct alqi_raw_event *e)
     case ALQI_RAW_FREE_OWN:
         check(e->ordinal < d->next_ordinal);
         break;
+    case ALQI_RAW_RATE:
+        check(e->rate > 0 && e->rate <= 1);
+        break;
     case ALQI_RAW_ALLOC:
     case ALQI_RAW_FREE_OTHER:
         break;

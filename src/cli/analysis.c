@@ -109,8 +109,9 @@ take_alloc(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
     o->length = length;
     o->n_samples = n_samples;
     o->epoch = a->epoch;
+    o->rate = a->rate;
     o->site = site_of(a, alqi_cli_stacks_add(&a->stacks, e->codes, e->n_codes));
-    w = alqi_cli_weigh(&a->estimator, length);
+    w = alqi_cli_weigh(&a->estimator, a->rate, length);
     alqi_cli_sum_add(&a->by_source[e->source], &w, 0, n_samples);
     timeline_note(&a->timeline, us, a->live_bytes, a->live_bytes + w.bytes);
     a->live_bytes += w.bytes;
@@ -133,7 +134,7 @@ take_promote(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e)
         return;
     }
     o->is_promoted = true;
-    w = alqi_cli_weigh(&a->estimator, o->length);
+    w = alqi_cli_weigh(&a->estimator, o->rate, o->length);
     alqi_cli_sum_add(&a->promoted, &w, 0, o->n_samples);
 }
 
@@ -175,7 +176,7 @@ take_free(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
         a->n_strange++;
         return;
     }
-    w = alqi_cli_weigh(&a->estimator, o->length);
+    w = alqi_cli_weigh(&a->estimator, o->rate, o->length);
     object_enter(a, o, &w, us, true);
     alqi_cli_objects_remove(&a->objects, o);
     a->live_bytes = a->objects.n_alive == 0 ? 0 : before - w.bytes;
@@ -194,7 +195,9 @@ take_event(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e)
         a->max_domain = e->domain;
     switch (e->kind) {
     case ALQI_CTF_LOCATION:
-        alqi_cli_notes_take(&a->notes, &e->location);
+        if (alqi_cli_notes_take(&a->notes, &e->location))
+            a->rate =
+                alqi_cli_estimator_rate(&a->estimator, a->notes.rate_per_word);
         break;
     case ALQI_CTF_ALLOC:
         take_alloc(a, e, us);
@@ -219,7 +222,7 @@ finish(struct alqi_cli_analysis *a)
 
         if (!o->is_used)
             continue;
-        w = alqi_cli_weigh(&a->estimator, o->length);
+        w = alqi_cli_weigh(&a->estimator, o->rate, o->length);
         object_enter(a, o, &w, a->end_us, false);
     }
     for (uint32_t i = 0; i < a->n_sites; i++) {
@@ -262,6 +265,7 @@ alqi_cli_analysis_free(struct alqi_cli_analysis *a)
     alqi_cli_objects_free(&a->objects);
     alqi_cli_stacks_free(&a->stacks);
     alqi_cli_notes_free(&a->notes);
+    alqi_cli_estimator_free(&a->estimator);
     alqi_cli_names_drop(a->names);
 }
 

@@ -46,6 +46,7 @@ struct alqi_cli_analysis {
     struct alqi_ctf_reader *reader;
     const struct alqi_ctf_info *info;
     struct alqi_cli_estimator estimator;
+    uint16_t rate; /* of the allocations that follow */
     struct alqi_cli_names *names;
     struct alqi_cli_notes notes;
     struct alqi_cli_stacks stacks;

@@ -21,7 +21,10 @@ struct conversion {
     struct alqi_cli_convert_result *result;
     struct alqi_base_map live;  /* stream, ordinal -> object id */
     struct alqi_base_map early; /* freed before it was seen     */
+    struct alqi_base_map rates; /* bits of a rate -> its index  */
     int64_t thread;             /* of the trace, last announced */
+    double most_rate;           /* the trace's                  */
+    double rate;                /* last announced               */
     uint64_t n_texts;
     uint64_t stack[ALQI_RAW_FRAMES_MAX];
 };
@@ -193,10 +196,60 @@ thread_switch(struct conversion *c, int64_t thread, uint64_t time_ns)
     return alqi_ctf_write_side(c->writer, time_us_from(c, time_ns), &location);
 }
 
+/* The index of a rate; a new one is announced. */
+static enum alq_status
+rate_index(struct conversion *c, double rate, uint64_t time_ns, uint64_t *index)
+{
+    char line[SIDE_LINE_BYTES], value[32];
+    uint64_t bits;
+    size_t n;
+
+    memcpy(&bits, &rate, sizeof bits);
+    if (alqi_base_map_get(&c->rates, bits, index))
+        return ALQ_OK;
+    *index = c->rates.n_used;
+    if (!alqi_base_map_put(&c->rates, bits, *index))
+        return ALQ_ENOMEM;
+    n = alqi_side_put(line, sizeof line, 0, NULL, "rate");
+    n = put_number(line, n, "index", *index, false);
+    snprintf(value, sizeof value, "%.17g", rate);
+    alqi_side_put(line, sizeof line, n, "per_word", value);
+    return side_text(c, time_ns, line);
+}
+
+/* The allocations that follow were sampled at another rate. */
+static enum alq_status
+rate_switch(struct conversion *c, double rate, uint64_t time_ns)
+{
+    struct alqi_ctf_location location = {0};
+    enum alq_status status;
+    uint64_t index;
+
+    if (rate == c->rate)
+        return ALQ_OK;
+    status = rate_index(c, rate, time_ns, &index);
+    if (status != ALQ_OK)
+        return status;
+    c->rate = rate;
+    location.code = ALQI_SIDE_PREFIX | ALQI_SIDE_RATE | index;
+    return alqi_ctf_write_side(c->writer, time_us_from(c, time_ns), &location);
+}
+
+/* wire/side.h RATE: for tools that know one rate. */
+static uint64_t
+samples_scaled(const struct conversion *c, uint64_t n_samples)
+{
+    double scaled = (double)n_samples * (c->most_rate / c->rate);
+
+    if (c->rate == c->most_rate || !(scaled < 0x1p53))
+        return n_samples;
+    return scaled < 1 ? 1 : (uint64_t)(scaled + 0.5);
+}
+
 static void
 estimate_add(struct conversion *c, uint64_t size_bytes)
 {
-    double rate = c->header->rate;
+    double rate = c->rate;
     double words = (double)alqi_base_malloc_words(size_bytes);
     double p = rate < 1 ? -expm1(words * log1p(-rate)) : 1;
 
@@ -211,6 +264,9 @@ alloc_write(struct conversion *c, const struct alqi_cli_merged *m)
     uint64_t time_us = time_us_from(c, e->time_ns), id, freed;
     enum alq_status status = thread_switch(c, m->thread, e->time_ns);
 
+    if (status == ALQ_OK)
+        status =
+            rate_switch(c, e->rate > 0 ? e->rate : c->header->rate, e->time_ns);
     if (status != ALQ_OK)
         return status;
     for (uint32_t i = 0; i < m->n_frames; i++) {
@@ -218,9 +274,9 @@ alloc_write(struct conversion *c, const struct alqi_cli_merged *m)
         if (c->stack[i] == 0)
             return ALQ_ENOMEM;
     }
-    status =
-        alqi_ctf_write_alloc(c->writer, time_us, e->size_bytes, e->n_samples,
-                             ALQI_CTF_EXTERNAL, c->stack, m->n_frames, &id);
+    status = alqi_ctf_write_alloc(
+        c->writer, time_us, e->size_bytes, samples_scaled(c, e->n_samples),
+        ALQI_CTF_EXTERNAL, c->stack, m->n_frames, &id);
     if (status != ALQ_OK)
         return status;
     c->result->n_allocs++;
@@ -271,6 +327,8 @@ event_write(struct conversion *c, const struct alqi_cli_merged *m)
         return free_write(c, m->event);
     case ALQI_RAW_MODULE:
         return module_write(c, m->event);
+    case ALQI_RAW_RATE: /* each allocation tells its own */
+        return ALQ_OK;
     }
     return ALQ_EFORMAT;
 }
@@ -301,7 +359,7 @@ writer_open(struct conversion *c, alqi_ctf_packet_fn *packet, void *packet_arg)
     struct alqi_ctf_info info = {
         .version = 2,
         .word_bits = 8,
-        .rate = h->rate / ALQI_WORD_BYTES,
+        .rate = c->most_rate / ALQI_WORD_BYTES,
         .start_us = h->start_wall_ns / 1000,
         .pid = h->pid,
         .executable = h->executable,
@@ -327,6 +385,7 @@ conversion_free(struct conversion *c)
     alqi_cli_codes_drop(c->codes);
     alqi_base_map_clear(&c->live);
     alqi_base_map_clear(&c->early);
+    alqi_base_map_clear(&c->rates);
     free(c);
 }
 
@@ -344,6 +403,7 @@ alqi_cli_convert(const struct alqi_cli_recording *recording, const char *ended,
     c->header = alqi_cli_recording_header(recording);
     c->result = result;
     c->thread = ALQI_CLI_NO_THREAD;
+    c->most_rate = c->rate = alqi_cli_recording_most_rate(recording);
     c->merge = alqi_cli_merge_open(recording);
     c->codes = alqi_cli_codes_new(symbols, c->header->executable);
     if (c->merge == NULL || c->codes == NULL)

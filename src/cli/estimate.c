@@ -1,11 +1,32 @@
 /* estimate.c -- see estimate.h */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
+#include "cli/cli.h"
 #include "cli/estimate.h"
 
 enum { BITS_OF_BYTE_TRACE = 8 };
+
+static uint16_t
+rate_add(struct alqi_cli_estimator *e, double lambda)
+{
+    struct alqi_cli_rate *rate;
+
+    if (e->n_rates == e->rates_capacity) {
+        e->rates_capacity = e->rates_capacity == 0 ? 1 : 2 * e->rates_capacity;
+        e->rates =
+            alqi_cli_realloc(e->rates, e->rates_capacity, sizeof *e->rates);
+    }
+    rate = &e->rates[e->n_rates];
+    rate->lambda = lambda;
+    rate->log_miss = lambda < 1 ? log1p(-lambda) : -HUGE_VAL;
+    rate->p = NULL;
+    if (e->n_rates == 0 || lambda < e->least_lambda)
+        e->least_lambda = lambda;
+    return (uint16_t)e->n_rates++;
+}
 
 void
 alqi_cli_estimator_init(struct alqi_cli_estimator *e,
@@ -20,8 +41,37 @@ alqi_cli_estimator_init(struct alqi_cli_estimator *e,
         e->lambda *= ALQI_WORD_BYTES;
     if (e->lambda > 1)
         e->lambda = 1;
-    e->log_miss = e->lambda < 1 ? log1p(-e->lambda) : -HUGE_VAL;
     e->interval_bytes = e->word_bytes / e->lambda;
+    rate_add(e, e->lambda);
+}
+
+void
+alqi_cli_estimator_free(struct alqi_cli_estimator *e)
+{
+    for (uint32_t i = 0; i < e->n_rates; i++)
+        free(e->rates[i].p);
+    free(e->rates);
+    memset(e, 0, sizeof *e);
+}
+
+/* The converter names each rate once, so a search by the last ones first ends
+ * soon. */
+uint16_t
+alqi_cli_estimator_rate(struct alqi_cli_estimator *e, double per_word)
+{
+    if (!(per_word > 0 && per_word <= 1))
+        return 0;
+    for (uint32_t i = e->n_rates; i-- > 0;)
+        if (e->rates[i].lambda == per_word)
+            return (uint16_t)i;
+    if (e->n_rates < ALQI_CLI_RATES_MAX)
+        return rate_add(e, per_word);
+    if (!e->has_said_too_many)
+        alqi_cli_say("the trace has more than %d rates: blocks of further "
+                     "ones are weighed by the trace's own",
+                     ALQI_CLI_RATES_MAX);
+    e->has_said_too_many = true;
+    return 0;
 }
 
 static uint64_t
@@ -39,25 +89,29 @@ alqi_cli_block_bytes(const struct alqi_cli_estimator *e, uint64_t length)
 }
 
 static double
-probability(struct alqi_cli_estimator *e, uint64_t words)
+probability(struct alqi_cli_rate *rate, uint64_t words)
 {
     double p;
 
-    if (e->lambda >= 1)
+    if (rate->lambda >= 1)
         return 1;
-    if (words < ALQI_CLI_P_CACHED && e->p[words] > 0)
-        return e->p[words];
-    p = -expm1((double)words * e->log_miss);
-    if (words < ALQI_CLI_P_CACHED)
-        e->p[words] = p;
+    if (words >= ALQI_CLI_P_CACHED)
+        return -expm1((double)words * rate->log_miss);
+    if (rate->p == NULL) {
+        rate->p = alqi_cli_realloc(NULL, ALQI_CLI_P_CACHED, sizeof *rate->p);
+        memset(rate->p, 0, ALQI_CLI_P_CACHED * sizeof *rate->p);
+    }
+    p = rate->p[words];
+    if (p == 0)
+        p = rate->p[words] = -expm1((double)words * rate->log_miss);
     return p;
 }
 
 struct alqi_cli_weight
-alqi_cli_weigh(struct alqi_cli_estimator *e, uint64_t length)
+alqi_cli_weigh(struct alqi_cli_estimator *e, uint16_t rate, uint64_t length)
 {
     double bytes = alqi_cli_block_bytes(e, length);
-    double p = probability(e, words_tried(e, length));
+    double p = probability(&e->rates[rate], words_tried(e, length));
     struct alqi_cli_weight w;
 
     w.objects = 1 / p;

@@ -4,7 +4,10 @@
  * lambda; the block is seen with p = 1 - (1 - lambda)^words.  A block that was
  * seen therefore stands for 1/p blocks and bytes/p bytes, and adds
  * (1 - p)/p^2 (times bytes^2) to the variance.  Every block is weighted first
- * and summed then: weighting sums of blocks of mixed sizes is biased. */
+ * and summed then: weighting sums of blocks of mixed sizes is biased.
+ *
+ * A recording may change its rate as it runs: each block is weighed by the
+ * rate that sampled it, and is told by a number which that was. */
 #ifndef ALQI_CLI_ESTIMATE_H
 #define ALQI_CLI_ESTIMATE_H
 
@@ -13,16 +16,24 @@
 
 #include "wire/ctf.h"
 
-enum { ALQI_CLI_P_CACHED = 2048 };
+enum { ALQI_CLI_P_CACHED = 2048, ALQI_CLI_RATES_MAX = 65535 };
 
-struct alqi_cli_estimator {
+struct alqi_cli_rate {
     double lambda;   /* for each word tried; 1 when the rate is unusable */
     double log_miss; /* log(1 - lambda) */
-    double interval_bytes;
-    bool has_rate; /* false: the header's rate is not in (0, 1] */
-    bool is_bytes; /* lengths are bytes (a malloc trace) */
+    double *p;       /* [ALQI_CLI_P_CACHED] by words; 0: not computed yet */
+};
+
+struct alqi_cli_estimator {
+    double lambda;         /* the trace's own rate, the largest */
+    double interval_bytes; /* at that rate */
+    double least_lambda;   /* of any rate that was used */
+    bool has_rate;         /* false: the header's rate is not in (0, 1] */
+    bool is_bytes;         /* lengths are bytes (a malloc trace) */
     unsigned word_bytes;
-    double p[ALQI_CLI_P_CACHED]; /* by words; 0: not computed yet */
+    struct alqi_cli_rate *rates; /* the trace's own is number 0 */
+    uint32_t n_rates, rates_capacity;
+    bool has_said_too_many;
 };
 
 /* What one sampled block contributes. */
@@ -42,12 +53,25 @@ struct alqi_cli_sum {
 
 void alqi_cli_estimator_init(struct alqi_cli_estimator *estimator,
                              const struct alqi_ctf_info *info);
+void alqi_cli_estimator_free(struct alqi_cli_estimator *estimator);
+
+/* The number of a rate, samples per 8-byte word, for blocks that follow; the
+ * trace's own when it is none, or when there are too many (said once). */
+uint16_t alqi_cli_estimator_rate(struct alqi_cli_estimator *estimator,
+                                 double per_word);
+
+/* Whether figures are estimates: some rate leaves blocks out. */
+static inline bool
+alqi_cli_is_sampled(const struct alqi_cli_estimator *e)
+{
+    return e->least_lambda < 1;
+}
 
 /* Bytes of a block of a coded length, header included where there is one. */
 double alqi_cli_block_bytes(const struct alqi_cli_estimator *estimator,
                             uint64_t length);
 struct alqi_cli_weight alqi_cli_weigh(struct alqi_cli_estimator *estimator,
-                                      uint64_t length);
+                                      uint16_t rate, uint64_t length);
 
 void alqi_cli_sum_add(struct alqi_cli_sum *sum,
                       const struct alqi_cli_weight *weight, double life_us,

@@ -32,7 +32,7 @@ rate_one_is_exact(void **state)
     (void)state;
     estimator_make(&e, 8, 1.0 / 8);
     for (size_t i = 0; i < ALQI_COUNT_OF(lengths); i++) {
-        struct alqi_cli_weight w = alqi_cli_weigh(&e, lengths[i]);
+        struct alqi_cli_weight w = alqi_cli_weigh(&e, 0, lengths[i]);
 
         alqi_cli_sum_add(&s, &w, 10, 1);
         bytes += (double)lengths[i];
@@ -41,6 +41,7 @@ rate_one_is_exact(void **state)
     assert_true(s.objects == ALQI_COUNT_OF(lengths));
     assert_true(s.bytes_var == 0 && s.objects_var == 0);
     assert_true(alqi_cli_mean_life_us(&s) == 10);
+    alqi_cli_estimator_free(&e);
 }
 
 /* p from its definition, a product, for each size that a table may hold and
@@ -59,7 +60,7 @@ weights_are_the_inverse_probability(void **state)
         estimator_make(&bytes, 8, rates[r] / 8);
         estimator_make(&words, 64, rates[r]);
         for (uint64_t w = 1; w < 3000; w++) {
-            struct alqi_cli_weight got = alqi_cli_weigh(&words, w - 1);
+            struct alqi_cli_weight got = alqi_cli_weigh(&words, 0, w - 1);
             double p;
 
             miss *= 1 - (long double)rates[r];
@@ -67,13 +68,15 @@ weights_are_the_inverse_probability(void **state)
             assert_true(fabs(got.objects * p - 1) < 1e-12);
             assert_true(fabs(got.bytes * p - (double)w * 8) < 1e-8);
             assert_true(fabs(got.objects_var * p * p - (1 - p)) < 1e-12);
-            got = alqi_cli_weigh(&bytes, (w - 1) * 8);
+            got = alqi_cli_weigh(&bytes, 0, (w - 1) * 8);
             assert_true(fabs(got.objects * p - 1) < 1e-12);
             if (w > 1) {
-                got = alqi_cli_weigh(&bytes, (w - 1) * 8 - 7);
+                got = alqi_cli_weigh(&bytes, 0, (w - 1) * 8 - 7);
                 assert_true(fabs(got.objects * p - 1) < 1e-12);
             }
         }
+        alqi_cli_estimator_free(&bytes);
+        alqi_cli_estimator_free(&words);
     }
 }
 
@@ -102,7 +105,7 @@ sums_are_unbiased(void **state)
 
         for (uint64_t b = 0; b < BLOCKS; b++) {
             double p = -expm1((double)(b + 1) * log1p(-rate));
-            struct alqi_cli_weight w = alqi_cli_weigh(&e, b);
+            struct alqi_cli_weight w = alqi_cli_weigh(&e, 0, b);
 
             seed += 0x9E3779B97F4A7C15u;
             if ((double)(alqi_base_mix(seed) >> 11) * 0x1p-53 < p)
@@ -115,6 +118,40 @@ sums_are_unbiased(void **state)
     sd = sqrt(variances / RUNS);
     assert_true(fabs(sum / RUNS - truth) < 6 * sd / sqrt(RUNS));
     assert_true(fabs(squares / variances - 1) < 6 * sqrt(2.0 / RUNS));
+    alqi_cli_estimator_free(&e);
+}
+
+static void
+each_rate_weighs_its_own(void **state)
+{
+    static const double rates[] = {0.5, 1e-2, 1, 1e-4};
+    struct alqi_cli_estimator changing, one;
+
+    (void)state;
+    estimator_make(&changing, 8, 1.0 / 8);
+    assert_false(alqi_cli_is_sampled(&changing));
+    for (size_t r = 0; r < ALQI_COUNT_OF(rates); r++) {
+        uint16_t number = alqi_cli_estimator_rate(&changing, rates[r]);
+
+        estimator_make(&one, 8, rates[r] / 8);
+        assert_int_equal(alqi_cli_estimator_rate(&changing, rates[r]), number);
+        for (uint64_t length = 0; length < 40000; length += 77) {
+            struct alqi_cli_weight a =
+                alqi_cli_weigh(&changing, number, length);
+            struct alqi_cli_weight b = alqi_cli_weigh(&one, 0, length);
+
+            assert_true(a.bytes == b.bytes && a.objects_var == b.objects_var);
+        }
+        alqi_cli_estimator_free(&one);
+    }
+    assert_true(alqi_cli_is_sampled(&changing));
+    assert_int_equal(changing.n_rates, 4); /* 1 was the trace's own */
+    assert_int_equal(alqi_cli_estimator_rate(&changing, (double)NAN), 0);
+    assert_int_equal(alqi_cli_estimator_rate(&changing, 0), 0);
+    for (unsigned i = 0; i < ALQI_CLI_RATES_MAX + 10; i++)
+        alqi_cli_estimator_rate(&changing, 1.0 / (i + 3));
+    assert_int_equal(changing.n_rates, ALQI_CLI_RATES_MAX);
+    alqi_cli_estimator_free(&changing);
 }
 
 static void
@@ -128,9 +165,10 @@ nonsense_rates_do_not_divide_by_zero(void **state)
         struct alqi_cli_weight w;
 
         estimator_make(&e, 64, rates[i]);
-        w = alqi_cli_weigh(&e, 3);
+        w = alqi_cli_weigh(&e, 0, 3);
         assert_false(e.has_rate);
         assert_true(w.bytes == 32 && w.bytes_var == 0);
+        alqi_cli_estimator_free(&e);
     }
 }
 
@@ -141,6 +179,7 @@ main(void)
         cmocka_unit_test(rate_one_is_exact),
         cmocka_unit_test(weights_are_the_inverse_probability),
         cmocka_unit_test(sums_are_unbiased),
+        cmocka_unit_test(each_rate_weighs_its_own),
         cmocka_unit_test(nonsense_rates_do_not_divide_by_zero),
     };
 

@@ -71,12 +71,19 @@ counts(const struct alqi_cli_analysis *a)
     label("sampling");
     if (!a->estimator.has_rate)
         printf("unknown: the header says %g\n", a->info->rate);
-    else if (a->estimator.lambda >= 1)
+    else if (!alqi_cli_is_sampled(&a->estimator))
         printf("every block\n");
     else
         printf("%g samples for each %s, one for each %s\n", a->info->rate,
                a->estimator.is_bytes ? "byte" : "word",
                alqi_cli_text_bytes(a->estimator.interval_bytes).text);
+    for (uint32_t i = 1; i < a->estimator.n_rates; i++) {
+        label("");
+        printf("later one for each %s\n",
+               alqi_cli_text_bytes(a->estimator.word_bytes /
+                                   a->estimator.rates[i].lambda)
+                   .text);
+    }
     label("samples");
     printf("%" PRIu64 " in %" PRIu64 " blocks\n", a->n_samples, a->n_allocs);
     label("events");
@@ -96,7 +103,7 @@ estimate_line(const char *name, const struct alqi_cli_analysis *a,
 {
     label(name);
     printf("%s", alqi_cli_text_bytes(s->bytes).text);
-    if (a->estimator.lambda < 1)
+    if (alqi_cli_is_sampled(&a->estimator))
         printf(" ± %s",
                alqi_cli_text_bytes(alqi_cli_stderr(s->bytes_var)).text);
     printf(" in %s blocks", alqi_cli_text_count(s->objects).text);

@@ -38,6 +38,7 @@ alqi_cli_notes_free(struct alqi_cli_notes *notes)
 {
     free(notes->threads);
     free(notes->modules);
+    free(notes->rates);
 }
 
 static uint64_t
@@ -122,6 +123,19 @@ take_module(struct alqi_cli_notes *notes, const char *line)
                               alqi_cli_names_text(notes->names, m->path));
 }
 
+/* Numbered from 0 without a gap; another number is a forgery. */
+static void
+take_rate(struct alqi_cli_notes *notes, const char *line)
+{
+    char value[64];
+
+    if (number(line, "index", 10) != notes->n_rates ||
+        !alqi_side_get(line, "per_word", value, sizeof value))
+        return;
+    notes->rates = room(notes->rates, notes->n_rates, sizeof *notes->rates);
+    notes->rates[notes->n_rates++] = strtod(value, NULL);
+}
+
 static void
 take_symbols(struct alqi_cli_notes *notes, const char *line)
 {
@@ -171,11 +185,9 @@ take_text(struct alqi_cli_notes *notes, const char *line)
     static const struct {
         const char *word;
         void (*take)(struct alqi_cli_notes *notes, const char *line);
-    } kinds[] = {{"thread", take_thread},
-                 {"module", take_module},
-                 {"symbols", take_symbols},
-                 {"end", take_end},
-                 {"cmdline", take_cmdline}};
+    } kinds[] = {{"thread", take_thread},   {"module", take_module},
+                 {"symbols", take_symbols}, {"rate", take_rate},
+                 {"end", take_end},         {"cmdline", take_cmdline}};
     size_t n = strcspn(line, " ");
 
     for (size_t i = 0; i < ALQI_COUNT_OF(kinds); i++)
@@ -198,6 +210,10 @@ alqi_cli_notes_take(struct alqi_cli_notes *notes,
         notes->thread_at = thread_at(notes, notes->thread);
     } else if (kind == ALQI_SIDE_TEXT && location->n_entries == 1) {
         take_text(notes, location->entries[0].function);
+    } else if (kind == ALQI_SIDE_RATE) {
+        uint64_t index = location->code & ALQI_SIDE_NUMBER_MASK;
+
+        notes->rate_per_word = index < notes->n_rates ? notes->rates[index] : 0;
     }
     return true;
 }

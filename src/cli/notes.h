@@ -43,6 +43,9 @@ struct alqi_cli_notes {
     uint32_t n_modules;
     uint64_t thread; /* index of the one whose allocations follow */
     uint32_t thread_at;
+    double *rates; /* samples per word, by rate index */
+    uint32_t n_rates;
+    double rate_per_word; /* of the allocations that follow; 0: the trace's */
     bool has_thread;
     bool has_any; /* any side record: one of our own traces */
     bool has_end;

@@ -96,6 +96,16 @@ alqi_cli_recording_header(const struct alqi_cli_recording *r)
     return &r->header;
 }
 
+double
+alqi_cli_recording_most_rate(const struct alqi_cli_recording *r)
+{
+    uint64_t bits = atomic_load(&r->header.most_rate_bits);
+    double most;
+
+    memcpy(&most, &bits, sizeof most);
+    return most > r->header.rate && most <= 1 ? most : r->header.rate;
+}
+
 bool
 alqi_cli_recording_is_live(const struct alqi_cli_recording *r)
 {

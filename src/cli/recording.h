@@ -16,6 +16,8 @@ alqi_cli_recording_open(const char *path, char *error, size_t error_bytes);
 void alqi_cli_recording_drop(struct alqi_cli_recording *recording);
 const struct alqi_raw_header *
 alqi_cli_recording_header(const struct alqi_cli_recording *recording);
+/* The largest rate of any allocation in it, samples per word. */
+double alqi_cli_recording_most_rate(const struct alqi_cli_recording *recording);
 /* Whether the process that writes it is there still. */
 bool alqi_cli_recording_is_live(const struct alqi_cli_recording *recording);
 

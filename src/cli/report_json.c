@@ -97,13 +97,17 @@ recording(const struct alqi_cli_report *r)
         json_integer((json_int_t)alqi_cli_input_n_warnings(r->input)));
     json_object_set_new(o, "strange_events",
                         json_integer((json_int_t)a->n_strange));
-    json_object_set_new(
-        o, "is_exact",
-        json_boolean(a->estimator.has_rate && a->estimator.lambda >= 1));
+    json_object_set_new(o, "is_exact",
+                        json_boolean(a->estimator.has_rate &&
+                                     !alqi_cli_is_sampled(&a->estimator)));
     json_object_set_new(o, "samples_per_word", json_real(a->info->rate));
     json_object_set_new(o, "word_bits", json_integer(a->info->word_bits));
     json_object_set_new(o, "interval_bytes",
                         whole(a->estimator.interval_bytes));
+    json_object_set_new(o, "rates", json_integer(a->estimator.n_rates));
+    json_object_set_new(
+        o, "largest_interval_bytes",
+        whole(a->estimator.word_bytes / a->estimator.least_lambda));
     json_object_set_new(o, "ended", name(r, n->ended));
     for (size_t i = 0; i < ALQI_CLI_N_COUNTERS; i++)
         json_object_set_new(o, alqi_cli_counters[i].key,

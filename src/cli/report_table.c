@@ -44,7 +44,7 @@ head(const struct alqi_cli_report *r)
 
     fprintf(term->out, "%s%s%s by %s\n%s%8s", bold, heading(r), plain,
             grouping_name(r->grouping), dim, "bytes");
-    if (r->analysis.estimator.lambda < 1)
+    if (alqi_cli_is_sampled(&r->analysis.estimator))
         alqi_cli_draw_right(term, "±", 6);
     fprintf(term->out, "%7s%7s%9s", "share", "blocks",
             r->is_leaks ? "avg age" : "avg life");
@@ -72,7 +72,7 @@ figures(const struct alqi_cli_report *r, const struct alqi_cli_group *g)
     int used = 8 + 7 + 7 + 9;
 
     alqi_cli_draw_right(term, alqi_cli_text_bytes(s->bytes).text, 8);
-    if (r->analysis.estimator.lambda < 1) {
+    if (alqi_cli_is_sampled(&r->analysis.estimator)) {
         char text[32];
 
         snprintf(text, sizeof text, "%.0f%%",
@@ -187,7 +187,7 @@ rest(const struct alqi_cli_report *r, uint32_t from)
     fprintf(r->term.out, "%s", alqi_cli_style(&r->term, ALQI_CLI_DIM));
     alqi_cli_draw_right(&r->term, alqi_cli_text_bytes(sum.bytes).text, 8);
     fprintf(r->term.out, "%*s%7s  in %u more %s%s (--top=0 shows all)%s\n",
-            r->analysis.estimator.lambda < 1 ? 6 : 0, "",
+            alqi_cli_is_sampled(&r->analysis.estimator) ? 6 : 0, "",
             alqi_cli_text_percent(total > 0 ? sum.bytes / total : 0).text, n,
             grouping_name(r->grouping), n == 1 ? "" : "s",
             alqi_cli_style(&r->term, ALQI_CLI_PLAIN));

@@ -42,8 +42,17 @@ circumstances(const struct alqi_cli_report *r)
             a->n_allocs);
     if (!a->estimator.has_rate)
         fprintf(out, "of unknown rate: counted as they are\n");
-    else if (a->estimator.lambda >= 1)
+    else if (!alqi_cli_is_sampled(&a->estimator))
         fprintf(out, "every block recorded: figures are exact\n");
+    else if (a->estimator.n_rates > 1)
+        fprintf(out,
+                "at %u rates, one for each %s to %s\n"
+                "± is one standard error\n",
+                a->estimator.n_rates,
+                alqi_cli_text_bytes(a->estimator.interval_bytes).text,
+                alqi_cli_text_bytes(a->estimator.word_bytes /
+                                    a->estimator.least_lambda)
+                    .text);
     else
         fprintf(out, "one for each %s\n± is one standard error\n",
                 alqi_cli_text_bytes(a->estimator.interval_bytes).text);
@@ -56,7 +65,7 @@ total_line(const struct alqi_cli_report *r, const char *label,
     const struct alqi_cli_term *term = &r->term;
     char error[64] = "";
 
-    if (r->analysis.estimator.lambda < 1)
+    if (alqi_cli_is_sampled(&r->analysis.estimator))
         snprintf(error, sizeof error, "± %s",
                  alqi_cli_text_bytes(alqi_cli_stderr(s->bytes_var)).text);
     fprintf(term->out, "  %-*s%s", LABEL, label,
@@ -157,7 +166,8 @@ warnings(struct alqi_cli_report *r)
                  a->n_strange);
         warn(r, text);
     }
-    if (a->n_allocs > 0 && a->n_allocs < FEW_BLOCKS && a->estimator.lambda < 1)
+    if (a->n_allocs > 0 && a->n_allocs < FEW_BLOCKS &&
+        alqi_cli_is_sampled(&a->estimator))
         warn(r, "! few samples: record with a smaller --interval for firmer "
                 "figures");
 }

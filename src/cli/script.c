@@ -102,11 +102,22 @@ print_alloc(struct script *s, const struct alqi_ctf_event *e)
     putchar('\n');
 }
 
+/* The rate of the allocations below, where it changes. */
+static void
+print_rate(const struct script *s, const struct alqi_ctf_event *e)
+{
+    printf("%" PRIu64 "\tnote\t\t\t\t\t%u\t\tsampling per_word=%.17g\n",
+           e->time_us - s->start_us, e->domain, s->notes.rate_per_word);
+}
+
 static void
 print_note(struct script *s, const struct alqi_ctf_event *e)
 {
-    if (!alqi_cli_notes_take(&s->notes, &e->location) ||
-        e->location.n_entries != 1)
+    if (!alqi_cli_notes_take(&s->notes, &e->location))
+        return;
+    if ((e->location.code & ALQI_SIDE_KIND_MASK) == ALQI_SIDE_RATE)
+        print_rate(s, e);
+    if (e->location.n_entries != 1)
         return;
     printf("%" PRIu64 "\tnote\t\t\t\t\t%u\t\t%s\n", e->time_us - s->start_us,
            e->domain,
@@ -146,6 +157,7 @@ run_columns(struct script *s)
     while (!ferror(stdout) && alqi_cli_input_next(s->input, &event))
         print_event(s, &event);
     alqi_cli_notes_free(&s->notes);
+    alqi_cli_estimator_free(&s->estimator);
     alqi_cli_names_drop(s->names);
 }
 

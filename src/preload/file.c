@@ -222,6 +222,7 @@ header_fill(struct alqi_raw_header *h, const char *executable, uint32_t flags)
     h->start_mono_ns = alqi_plat_mono_ns_sigsafe();
     h->process_start_ticks = process_start_ticks();
     h->rate = alqi_preload_config.rate;
+    memcpy(&h->most_rate_bits, &h->rate, sizeof h->rate);
     h->seed = alqi_preload_config.seed;
     append(h->executable, sizeof h->executable, 0, executable,
            strlen(executable));

@@ -170,6 +170,12 @@ void alqi_preload_config_read(char **envp);
 /* ---- the recorder (recorder.c) --------------------------------- */
 
 void alqi_preload_recorder_start(void);
+/* Samples at this rate from now on; blocks sampled at another stay tracked.
+ * `thread` is the caller's, or the orphan's that it holds.  One at a time.
+ * Errors   ALQ_EIO     there is no file (said)
+ *          ALQ_EINVAL, ALQ_ENOMEM  as alq_memprof_start */
+enum alq_status alqi_preload_recorder_rate(struct alqi_preload_thread *thread,
+                                           double rate);
 /* The thread ends: what it had not filled goes to the next thread. */
 void alqi_preload_recorder_thread_end(struct alqi_preload_thread *thread);
 /* Brings the recording's counts of dropped samples up to the engine's. */

@@ -23,7 +23,7 @@ _Static_assert(ALQI_PRELOAD_STREAMS_MAX == 1 << STREAM_BITS, "user data");
 
 static struct {
     uint32_t epoch;
-    struct alq_profile *profile; /* for its counters; NULL before the start */
+    struct alq_profile *_Atomic profile; /* NULL before the first start */
 } recorder;
 
 static struct alqi_preload_stream modules = {.kind = ALQI_RAW_MODULES};
@@ -56,18 +56,39 @@ drop_add(_Atomic(uint64_t) *added, uint64_t now, enum alqi_raw_counter counter)
         alqi_preload_count(counter, now - before);
 }
 
+/* Profiles that were replaced by one of another rate: what they dropped. */
+static struct {
+    _Atomic(uint64_t) nomem, cap, nested;
+} past;
+
 void
 alqi_preload_recorder_drops(void)
 {
     static _Atomic(uint64_t) nomem, cap, nested;
+    struct alq_profile *profile = recorder.profile;
+    struct alq_memprof_counts c;
+
+    if (profile == NULL)
+        return;
+    alqi_memprof_counts(profile, &c);
+    drop_add(&nomem, past.nomem + c.dropped_nomem, ALQI_RAW_DROPPED_NOMEM);
+    drop_add(&cap, past.cap + c.dropped_cap, ALQI_RAW_DROPPED_CAP);
+    drop_add(&nested, past.nested + c.dropped_nested, ALQI_RAW_DROPPED_NESTED);
+}
+
+/* The present profile is about to be a past one.  Who adds meanwhile may add
+ * too much or too little; the next addition makes up for it. */
+static void
+drops_settle(void)
+{
     struct alq_memprof_counts c;
 
     if (recorder.profile == NULL)
         return;
     alqi_memprof_counts(recorder.profile, &c);
-    drop_add(&nomem, c.dropped_nomem, ALQI_RAW_DROPPED_NOMEM);
-    drop_add(&cap, c.dropped_cap, ALQI_RAW_DROPPED_CAP);
-    drop_add(&nested, c.dropped_nested, ALQI_RAW_DROPPED_NESTED);
+    past.nomem += c.dropped_nomem;
+    past.cap += c.dropped_cap;
+    past.nested += c.dropped_nested;
 }
 
 void
@@ -103,20 +124,49 @@ frames_shared(const struct alqi_preload_thread *thread,
 }
 
 static bool
+alloc_try(struct alqi_raw_encoder *e, const struct alq_allocation *a,
+          double rate, uint64_t now_ns, uint32_t n_shared)
+{
+    if (ALQI_UNLIKELY(e->rate != rate) && !alqi_raw_put_rate(e, now_ns, rate))
+        return false;
+    return alqi_raw_put_alloc(e, now_ns, a->size_bytes, a->n_samples,
+                              a->callstack.frames,
+                              (uint32_t)a->callstack.n_frames, n_shared);
+}
+
+static bool
 alloc_put(struct alqi_preload_thread *thread, const struct alq_allocation *a,
-          uint64_t now_ns)
+          double rate, uint64_t now_ns)
 {
     struct alqi_preload_stream *s = thread->stream;
-    uint32_t n_frames = (uint32_t)a->callstack.n_frames;
     uint32_t n_shared = frames_shared(thread, &a->callstack);
 
-    if (ALQI_LIKELY(alqi_raw_put_alloc(&s->encoder, now_ns, a->size_bytes,
-                                       a->n_samples, a->callstack.frames,
-                                       n_frames, n_shared)))
+    if (ALQI_LIKELY(alloc_try(&s->encoder, a, rate, now_ns, n_shared)))
         return true;
     return alqi_preload_stream_turn(s, now_ns) &&
-           alqi_raw_put_alloc(&s->encoder, now_ns, a->size_bytes, a->n_samples,
-                              a->callstack.frames, n_frames, 0);
+           alloc_try(&s->encoder, a, rate, now_ns, 0);
+}
+
+/* A profile's rate is its tracker's argument: when rates change, the blocks
+ * of each are told apart without a look at anything shared. */
+static void *
+arg_from_rate(double rate)
+{
+    uintptr_t bits;
+
+    _Static_assert(sizeof bits == sizeof rate, "a pointer holds a double");
+    memcpy(&bits, &rate, sizeof bits);
+    return (void *)bits;
+}
+
+static double
+rate_from_arg(void *arg)
+{
+    uintptr_t bits = (uintptr_t)arg;
+    double rate;
+
+    memcpy(&rate, &bits, sizeof rate);
+    return rate;
 }
 
 static int
@@ -126,8 +176,8 @@ on_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
     uint64_t now_ns = alqi_plat_mono_ns_sigsafe();
     struct alqi_preload_stream *s = alqi_preload_stream_ready(thread, now_ns);
 
-    (void)arg;
-    if (ALQI_UNLIKELY(s == NULL || !alloc_put(thread, a, now_ns))) {
+    if (ALQI_UNLIKELY(s == NULL ||
+                      !alloc_put(thread, a, rate_from_arg(arg), now_ns))) {
         alqi_preload_count(ALQI_RAW_DROPPED_SPACE, 1);
         return ALQ_TRACK_DROP;
     }
@@ -201,34 +251,63 @@ on_module(void *arg, const struct alqi_stack_module *m)
 
 /* ---- start, fork --------------------------------------------------------- */
 
+/* The header tells the largest rate before the first allocation of it. */
+static void
+most_rate_raise(double rate)
+{
+    _Atomic(uint64_t) *most = &alqi_preload_file_header()->most_rate_bits;
+    uint64_t bits, now = atomic_load(most);
+
+    memcpy(&bits, &rate, sizeof bits); /* ordered as the rates are: no sign */
+    while (bits > now && !atomic_compare_exchange_weak(most, &now, bits))
+        continue;
+}
+
+enum alq_status
+alqi_preload_recorder_rate(struct alqi_preload_thread *thread, double rate)
+{
+    const struct alq_tracker tracker = {
+        .alloc_major = on_alloc,
+        .dealloc_major = on_dealloc,
+        .arg = arg_from_rate(rate),
+    };
+    const struct alq_memprof_config config = {
+        .rate = rate,
+        .callstack_frames = alqi_preload_config.depth_frames,
+        .seed = recorder.profile == NULL ? alqi_preload_config.seed : 0,
+    };
+    struct alq_profile *profile;
+    enum alq_status status;
+
+    if (!alqi_preload_stream_file_of_rate(rate))
+        return ALQ_EIO;
+    most_rate_raise(rate);
+    status = alqi_memprof_start(alqi_preload_domain, &thread->memprof,
+                                ALQI_MEMPROF_SLOT_RECORDER, &config, &tracker,
+                                &profile);
+    if (status != ALQ_OK)
+        return status;
+    drops_settle();
+    if (recorder.profile == NULL)
+        alqi_preload_file_header()->seed = alqi_memprof_seed(profile);
+    alqi_memprof_profile_drop(recorder.profile);
+    recorder.profile = profile;
+    return ALQ_OK;
+}
+
 void
 alqi_preload_recorder_start(void)
 {
-    static const struct alq_tracker tracker = {
-        .alloc_major = on_alloc,
-        .dealloc_major = on_dealloc,
-    };
-    struct alq_memprof_config config = {
-        .rate = alqi_preload_config.rate,
-        .callstack_frames = alqi_preload_config.depth_frames,
-        .seed = alqi_preload_config.seed,
-    };
-    struct alq_profile *profile;
     enum alq_status status;
 
     modules.index = ALQI_PRELOAD_STREAMS_MAX;
     alqi_stack_on_module(on_module, NULL);
     if (!alqi_preload_stream_file())
         return;
-    status = alqi_memprof_start(
-        alqi_preload_domain, &alqi_preload_current()->memprof,
-        ALQI_MEMPROF_SLOT_RECORDER, &config, &tracker, &profile);
-    if (status != ALQ_OK) {
+    status = alqi_preload_recorder_rate(alqi_preload_current(),
+                                        alqi_preload_config.rate);
+    if (status != ALQ_OK && status != ALQ_EIO) /* which was said */
         alqi_preload_say(alq_status_text(status));
-        return;
-    }
-    alqi_preload_file_header()->seed = alqi_memprof_seed(profile);
-    recorder.profile = profile; /* it runs until the process ends */
 }
 
 void

@@ -40,6 +40,15 @@ alqi_preload_stream_file(void)
     return !streams.is_failed;
 }
 
+bool
+alqi_preload_stream_file_of_rate(double rate)
+{
+    alqi_plat_lock(&streams.lock); /* who makes a file reads it */
+    alqi_preload_config.rate = rate;
+    alqi_plat_unlock(&streams.lock);
+    return alqi_preload_stream_file();
+}
+
 /* ---- the pool ------------------------------------------------------------ */
 
 static struct alqi_preload_stream *
@@ -107,6 +116,7 @@ alqi_preload_stream_turn(struct alqi_preload_stream *s, uint64_t now_ns)
     e->end = (uint8_t *)chunk + ALQI_RAW_CHUNK_BYTES;
     e->last_ns = now_ns;
     e->last_pc = 0;
+    e->rate = alqi_preload_file_header()->rate;
     return true;
 }
 

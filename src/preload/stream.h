@@ -26,6 +26,9 @@ struct alqi_preload_stream {
 /* Makes the recording if there is none yet; false: none can be made. */
 bool alqi_preload_stream_file(void);
 
+/* The same; a recording that is made from now on begins at that rate. */
+bool alqi_preload_stream_file_of_rate(double rate);
+
 /* A fresh chunk for the stream; the old one, if any, is full. */
 bool alqi_preload_stream_turn(struct alqi_preload_stream *stream,
                               uint64_t now_ns);

@@ -8,7 +8,8 @@
  * .inv.commit  `used` grows only after the bytes it covers are written
  *              (release store), so a reader never meets half an event.
  * .inv.alone   A chunk is decodable by itself: its first allocation shares no
- *              frame with another, and its header has time and ordinal.
+ *              frame with another, its header has time and ordinal, and until
+ *              it says another rate its allocations are of the header's.
  * .inv.order   Times of one stream never go back.
  *
  * Numbers are LEB128 varints, signed ones zigzag.  Everything here is pure;
@@ -67,11 +68,14 @@ struct alqi_raw_header {
     uint64_t start_wall_ns;
     uint64_t start_mono_ns;
     uint64_t process_start_ticks; /* tells a reused pid from this process */
-    double rate;                  /* samples per word */
+    double rate;                  /* samples per word, at the start */
     uint64_t seed;
     _Atomic(uint32_t) n_chunks;
     uint32_t n_cmdline_bytes;
     _Atomic(uint64_t) counters[ALQI_RAW_COUNTERS];
+    /* The largest rate so far, as the bits of a double; raised before the
+     * first allocation of that rate.  0: `rate`. */
+    _Atomic(uint64_t) most_rate_bits;
     char executable[1024];
     char host[64];
     char cmdline[ALQI_RAW_TEXT_BYTES_MAX]; /* NUL-separated */
@@ -110,6 +114,7 @@ struct alqi_raw_encoder {
     uint64_t last_ns;
     uintptr_t last_pc;
     uint64_t next_ordinal;
+    double rate; /* of the next allocation, as the chunk says so far */
 };
 
 /* Each returns false, and writes nothing, when the event does not fit. */
@@ -123,6 +128,10 @@ bool alqi_raw_put_alloc(struct alqi_raw_encoder *encoder, uint64_t now_ns,
                         uint64_t size_bytes, uint64_t n_samples,
                         const uintptr_t *frames, uint32_t n_frames,
                         uint32_t n_shared);
+
+/* The allocations that follow in this chunk were sampled at that rate. */
+bool alqi_raw_put_rate(struct alqi_raw_encoder *encoder, uint64_t now_ns,
+                       double rate);
 
 bool alqi_raw_put_free(struct alqi_raw_encoder *encoder, uint64_t now_ns,
                        bool own_stream, uint32_t stream, uint64_t ordinal);
@@ -139,7 +148,8 @@ enum alqi_raw_kind {
     ALQI_RAW_ALLOC = 2,
     ALQI_RAW_FREE_OWN = 3,
     ALQI_RAW_FREE_OTHER = 4,
-    ALQI_RAW_MODULE = 5
+    ALQI_RAW_MODULE = 5,
+    ALQI_RAW_RATE = 6
 };
 
 struct alqi_raw_event {
@@ -154,6 +164,8 @@ struct alqi_raw_event {
     uint64_t ordinal;
     uint64_t size_bytes;
     uint64_t n_samples;
+    /* RATE, ALLOC: samples per word; ALLOC: 0 means the header's */
+    double rate;
     /* MODULE */
     uint64_t start, end, bias;
     char path[ALQI_RAW_TEXT_BYTES_MAX];
@@ -170,6 +182,7 @@ struct alqi_raw_decoder {
     uint64_t last_pc;
     uint32_t stream;
     uint64_t next_ordinal;
+    double rate;       /* 0: the header's          */
     uint32_t n_frames; /* of the last allocation */
     uint32_t n_shared;
     uint64_t frames[ALQI_RAW_FRAMES_MAX]; /* outermost first */

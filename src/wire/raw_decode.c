@@ -111,6 +111,23 @@ get_alloc(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
     d->n_frames = (uint32_t)(n_shared + n_fresh);
     event->stream = d->stream;
     event->ordinal = d->next_ordinal++;
+    event->rate = d->rate;
+    return true;
+}
+
+static bool
+get_rate(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
+{
+    uint64_t bits = 0;
+
+    if ((size_t)(d->end - d->at) < sizeof bits)
+        return fail(d, "an event runs over the end of its chunk");
+    for (size_t i = 0; i < sizeof bits; i++)
+        bits |= (uint64_t)*d->at++ << (8 * i);
+    memcpy(&event->rate, &bits, sizeof bits);
+    if (!(event->rate > 0 && event->rate <= 1))
+        return fail(d, "a sampling rate is out of range");
+    d->rate = event->rate;
     return true;
 }
 
@@ -159,6 +176,8 @@ get_body(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
         return get_u32(d, &event->stream) && get(d, &event->ordinal);
     case ALQI_RAW_MODULE:
         return get_module(d, event);
+    case ALQI_RAW_RATE:
+        return get_rate(d, event);
     }
     return fail(d, "an event is of no known kind");
 }
@@ -206,6 +225,7 @@ alqi_raw_decoder_open(struct alqi_raw_decoder *d, const uint8_t *chunk,
     d->last_pc = 0;
     d->stream = header.stream;
     d->next_ordinal = header.first_ordinal;
+    d->rate = 0;
     d->n_frames = 0;
     d->n_shared = 0;
     return true;

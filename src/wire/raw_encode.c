@@ -94,6 +94,24 @@ alqi_raw_put_alloc(struct alqi_raw_encoder *e, uint64_t now_ns,
     return true;
 }
 
+/* Eight bytes, least significant first: a rate is one of few, but exact. */
+bool
+alqi_raw_put_rate(struct alqi_raw_encoder *e, uint64_t now_ns, double rate)
+{
+    uint8_t *at = e->at;
+    uint64_t bits;
+
+    if (!has_room(e, 1 + VARINT_BYTES_MAX + sizeof bits))
+        return false;
+    at = put_head(e, at, ALQI_RAW_RATE, now_ns);
+    memcpy(&bits, &rate, sizeof bits);
+    for (size_t i = 0; i < sizeof bits; i++)
+        *at++ = (uint8_t)(bits >> (8 * i));
+    e->rate = rate;
+    e->at = at;
+    return true;
+}
+
 bool
 alqi_raw_put_free(struct alqi_raw_encoder *e, uint64_t now_ns, bool own_stream,
                   uint32_t stream, uint64_t ordinal)

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -129,6 +130,7 @@ other_events_come_back(void **state)
     assert_true(alqi_raw_put_thread(&e, 60, 3, 4711, "worker"));
     assert_true(alqi_raw_put_free(&e, 55, true, 7, 98)); /* clock went back */
     assert_true(alqi_raw_put_free(&e, 70, false, 9, 1234567));
+    assert_true(alqi_raw_put_rate(&e, 75, 1.0 / 3));
     assert_true(alqi_raw_put_module(&e, 80, 0x1000, 0x9000, 0xfffffffffffff000,
                                     "/lib/x.so", id, sizeof id));
     commit(&e);
@@ -146,12 +148,53 @@ other_events_come_back(void **state)
     assert_int_equal(event.kind, ALQI_RAW_FREE_OTHER);
     assert_true(event.stream == 9 && event.ordinal == 1234567);
     assert_int_equal(alqi_raw_next(&d, &event), 1);
+    assert_int_equal(event.kind, ALQI_RAW_RATE);
+    assert_true(event.rate == 1.0 / 3 && d.rate == 1.0 / 3);
+    assert_int_equal(alqi_raw_next(&d, &event), 1);
     assert_int_equal(event.kind, ALQI_RAW_MODULE);
     assert_true(event.bias == 0xfffffffffffff000 && event.end == 0x9000);
     assert_string_equal(event.path, "/lib/x.so");
     assert_int_equal(event.build_id_bytes, sizeof id);
     assert_memory_equal(event.build_id, id, sizeof id);
     assert_int_equal(alqi_raw_next(&d, &event), 0);
+}
+
+/* .inv.alone: a rate holds for its chunk, and no further. */
+static void
+rates_hold_for_a_chunk(void **state)
+{
+    static const double rates[] = {1, 0.5, 1e-5, 0x1p-1022};
+    static const double wrong[] = {0, -1, 1.5, (double)NAN};
+    struct alqi_raw_encoder e = {0};
+    static struct alqi_raw_decoder d;
+    static struct alqi_raw_event event;
+
+    (void)state;
+    encoder_open(&e, 0);
+    assert_true(alqi_raw_put_alloc(&e, 1, 8, 1, NULL, 0, 0));
+    for (size_t i = 0; i < ALQI_COUNT_OF(rates); i++) {
+        assert_true(alqi_raw_put_rate(&e, 2, rates[i]));
+        assert_true(e.rate == rates[i]);
+        assert_true(alqi_raw_put_alloc(&e, 2, 8, 1, NULL, 0, 0));
+    }
+    commit(&e);
+    assert_true(alqi_raw_decoder_open(&d, chunk, sizeof chunk));
+    assert_int_equal(alqi_raw_next(&d, &event), 1);
+    assert_true(event.kind == ALQI_RAW_ALLOC && event.rate == 0);
+    for (size_t i = 0; i < ALQI_COUNT_OF(rates); i++) {
+        assert_int_equal(alqi_raw_next(&d, &event), 1);
+        assert_true(event.kind == ALQI_RAW_RATE && event.rate == rates[i]);
+        assert_int_equal(alqi_raw_next(&d, &event), 1);
+        assert_true(event.kind == ALQI_RAW_ALLOC && event.rate == rates[i]);
+    }
+    for (size_t i = 0; i < ALQI_COUNT_OF(wrong); i++) {
+        encoder_open(&e, 0);
+        assert_true(alqi_raw_put_rate(&e, 1, wrong[i]));
+        commit(&e);
+        assert_true(alqi_raw_decoder_open(&d, chunk, sizeof chunk));
+        assert_true(d.rate == 0);
+        assert_int_equal(alqi_raw_next(&d, &event), -1);
+    }
 }
 
 /* A chunk that is cut anywhere gives whole events, then an end or an error. */
@@ -171,6 +214,7 @@ damage_is_an_error(void **state)
 
         assert_true(alqi_raw_put_alloc(&e, i, i, 1, s.frames, s.n, n_shared));
         assert_true(alqi_raw_put_free(&e, i, true, 7, i));
+        assert_true(i % 50 != 0 || alqi_raw_put_rate(&e, i, 1.0 / (i + 2)));
     }
     commit(&e);
     for (unsigned round = 0; round < HOSTILE_ROUNDS; round++) {
@@ -198,6 +242,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allocations_come_back),
         cmocka_unit_test(other_events_come_back),
+        cmocka_unit_test(rates_hold_for_a_chunk),
         cmocka_unit_test(damage_is_an_error),
     };
 

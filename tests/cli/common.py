@@ -67,11 +67,11 @@ class Case(unittest.TestCase):
             f.write(data)
         return path
 
-    def made(self, events, live, rate):
+    def made(self, events, live, *rates):
         path = os.path.join(self.dir, "made.ctf")
         with open(path, "wb") as f:
-            subprocess.run([MAKE_TRACE, str(events), str(live), str(rate)],
-                           stdout=f, check=True)
+            subprocess.run([MAKE_TRACE, str(events), str(live),
+                            *map(str, rates)], stdout=f, check=True)
         return path
 
     def ok(self, *args, **more):
@@ -88,7 +88,7 @@ class Case(unittest.TestCase):
 
 
 Block = collections.namedtuple(
-    "Block", "born died bytes samples source thread stack")
+    "Block", "born died bytes samples source thread stack later")
 
 
 class Opinion:
@@ -99,16 +99,19 @@ class Opinion:
         self.promoted = set()
         self.end = 0
         alive = {}
+        later = 0
         self.order = []  # (+1 or -1, block number) as in the file
         for line in script.split("\n")[1:-1]:
             (time, event, ident, size, samples, source, _, thread,
              stack) = line.split("\t")
             self.end = max(self.end, int(time))
+            if event == "note" and stack.startswith("sampling "):
+                later = float(stack.split("=")[1])
             if event == "alloc":
                 alive[ident] = len(self.blocks)
                 self.order.append((1, len(self.blocks)))
                 self.blocks.append([int(time), None, int(size), int(samples),
-                                    source, thread, stack])
+                                    source, thread, stack, later])
             elif event == "free":
                 number = alive.pop(ident)
                 self.order.append((-1, number))
@@ -124,9 +127,10 @@ class Opinion:
             words = (block.bytes + 7) // 8 + 1
         else:
             words = block.bytes // (self.word_bits // 8)
-        if self.rate >= 1:
+        rate = block.later or self.rate
+        if rate >= 1:
             return 1.0
-        return -math.expm1(words * math.log1p(-self.rate))
+        return -math.expm1(words * math.log1p(-rate))
 
     def life(self, block):
         return max(0, (self.end if block.died is None else block.died)

@@ -1,10 +1,11 @@
 /* make_trace.c -- writes a trace of any size for the tests of the command
  *
- *   make_trace EVENTS LIVE RATE > FILE
+ *   make_trace EVENTS LIVE RATE [LATER]... > FILE
  *
  * A malloc trace of about EVENTS allocations and frees, of which at most LIVE
  * are alive at one time, by two threads, with side records; RATE is that of
- * the header, for each byte (0.125 means that every block was recorded).
+ * the header, for each byte (0.125 means that every block was recorded).  With
+ * LATER rates, for each word, allocations change to each in turn and back.
  * Everything follows from a fixed seed. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -83,10 +84,10 @@ text(struct alqi_ctf_writer *w, const char *const *words)
 }
 
 static void
-thread(struct alqi_ctf_writer *w, unsigned index)
+number(struct alqi_ctf_writer *w, uint64_t kind, uint64_t index)
 {
-    struct alqi_ctf_location location = {.code = ALQI_SIDE_PREFIX |
-                                                 ALQI_SIDE_THREAD | index};
+    struct alqi_ctf_location location = {.code =
+                                             ALQI_SIDE_PREFIX | kind | index};
 
     if (alqi_ctf_write_side(w, now_us, &location) != ALQ_OK)
         exit(1);
@@ -112,7 +113,8 @@ alloc(struct alqi_ctf_writer *w)
 }
 
 static void
-events(struct alqi_ctf_writer *w, uint64_t n_events, uint64_t n_live)
+events(struct alqi_ctf_writer *w, uint64_t n_events, uint64_t n_live,
+       unsigned n_rates)
 {
     uint64_t *live = malloc((n_live + 1) * sizeof *live);
     uint64_t n = 0;
@@ -120,7 +122,10 @@ events(struct alqi_ctf_writer *w, uint64_t n_events, uint64_t n_live)
     for (uint64_t i = 0; live != NULL && i < n_events; i++) {
         now_us += draw(30);
         if (i % 1000 == 0)
-            thread(w, (unsigned)(i / 1000 % 2));
+            number(w, ALQI_SIDE_THREAD, i / 1000 % 2);
+        /* The last number is no line's: the trace's own rate. */
+        if (n_rates > 0 && i % 700 == 699)
+            number(w, ALQI_SIDE_RATE, i / 700 % (n_rates + 1));
         if (n < n_live && draw(100) < 52) {
             live[n++] = alloc(w);
         } else if (n > 0) {
@@ -166,15 +171,23 @@ main(int argc, char **argv)
                                  .context = ""};
     struct alqi_ctf_writer *w;
 
-    if (argc != 4) {
-        fprintf(stderr, "usage: make_trace EVENTS LIVE RATE\n");
+    if (argc < 4) {
+        fprintf(stderr, "usage: make_trace EVENTS LIVE RATE [LATER]...\n");
         return 2;
     }
     info.rate = strtod(argv[3], NULL);
     if (alqi_ctf_writer_open(&info, packet, stdout, lookup, NULL, &w) != ALQ_OK)
         return 1;
     side_records(w);
-    events(w, strtoull(argv[1], NULL, 10), strtoull(argv[2], NULL, 10));
+    for (int i = 4; i < argc; i++) {
+        char index[16];
+
+        snprintf(index, sizeof index, "%d", i - 4);
+        text(w, (const char *const[]){"rate", "index", index, "per_word",
+                                      argv[i], NULL});
+    }
+    events(w, strtoull(argv[1], NULL, 10), strtoull(argv[2], NULL, 10),
+           (unsigned)argc - 4);
     text(w, (const char *const[]){
                 "end", "samples", "1", "frees", "1", "dropped_nested", "3",
                 "dropped_nomem", "0", "dropped_space", "7", "dropped_cap", "0",

@@ -59,6 +59,20 @@ class Totals(common.Case):
         self.stacks(*self.check(path, 0))
         self.check(path, 3000)
 
+    def test_rate_that_changes(self):
+        path = self.made(12000, 500, 1e-4, 1e-4, 3e-5)
+        got, mind, _ = self.check(path, 0)
+        self.assertEqual({b.later for b in mind.blocks}, {0, 1e-4, 3e-5})
+        self.assertEqual(got["recording"]["rates"], 3)
+        self.near(got["recording"]["largest_interval_bytes"], 8 / 3e-5, path)
+        self.assertFalse(got["recording"]["is_exact"])
+        self.assertIn("at 3 rates, one for each 9.77 KiB to 260 KiB",
+                      self.ok("report", path))
+        self.assertIn("later one for each 260 KiB", self.ok("info", path))
+        # Exact first, sampled later: no figure is exact then.
+        got, _, _ = self.check(self.made(12000, 500, 0.125, 1e-3), 0)
+        self.assertFalse(got["recording"]["is_exact"])
+
     def test_exact(self):
         path = self.made(20000, 300, 0.125)
         got, mind, measures = self.check(path, 0)
