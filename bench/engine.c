@@ -21,13 +21,12 @@ static const struct alqi_stack_regs no_regs;
 struct alqi_stack_result
 alqi_stack_capture(struct alqi_stack_memo *memo,
                    const struct alqi_stack_regs *start, uintptr_t skip_lo,
-                   uintptr_t skip_hi, uintptr_t *frames, uint32_t max_frames)
+                   uintptr_t skip_hi, uint32_t max_frames)
 {
     (void)memo;
     (void)start;
     (void)skip_lo;
     (void)skip_hi;
-    (void)frames;
     (void)max_frames;
     abort();
 }

@@ -42,7 +42,7 @@ by_replay(void)
 {
     struct alqi_stack_regs here = alqi_stack_regs_here();
 
-    return (int)alqi_stack_capture(memo, &here, 0, 0, frames, FRAMES).n_frames;
+    return (int)alqi_stack_capture(memo, &here, 0, 0, FRAMES).n_frames;
 }
 
 static __attribute__((noinline)) int
@@ -51,7 +51,7 @@ by_walk(void)
     struct alqi_stack_regs here = alqi_stack_regs_here();
 
     memo->generation = 0; /* no rule was ever of this one */
-    return (int)alqi_stack_capture(memo, &here, 0, 0, frames, FRAMES).n_frames;
+    return (int)alqi_stack_capture(memo, &here, 0, 0, FRAMES).n_frames;
 }
 
 static int

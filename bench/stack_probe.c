@@ -51,7 +51,7 @@ capture_once(void)
     if (is_walk)
         memo->generation = 0;
     here = alqi_stack_regs_here();
-    return (int)alqi_stack_capture(memo, &here, 0, 0, frames, FRAMES).n_frames;
+    return (int)alqi_stack_capture(memo, &here, 0, 0, FRAMES).n_frames;
 }
 
 static __attribute__((noinline)) void

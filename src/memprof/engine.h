@@ -91,7 +91,7 @@ struct alqi_memprof_thread {
     uint64_t dropped_nested; /* samples lost to signal handlers    */
     struct alqi_memprof_thread *next_in_domain; /* domain's list; locked */
     struct alqi_memprof_thread *prev_in_domain;
-    uintptr_t *frames; /* scratch, memo->capacity words */
+    uintptr_t *frames; /* of a stash, while its callback runs: scratch */
     void *late[ALQI_MEMPROF_LATE_FREES];
 };
 

@@ -6,9 +6,10 @@
 struct alqi_stack_result
 alqi_stack_capture(struct alqi_stack_memo *memo,
                    const struct alqi_stack_regs *start, uintptr_t skip_lo,
-                   uintptr_t skip_hi, uintptr_t *frames, uint32_t max_frames)
+                   uintptr_t skip_hi, uint32_t max_frames)
 {
-    struct alqi_stack_result r = {0};
+    static _Thread_local uintptr_t frames[FAKE_DEPTH];
+    struct alqi_stack_result r = {.frames = frames};
     uint32_t n = FAKE_DEPTH < max_frames ? FAKE_DEPTH : max_frames;
 
     (void)start;
@@ -102,7 +103,7 @@ static void
 note_alloc(struct fake_thread *f, void *block, size_t bytes)
 {
     uint64_t words = alqi_base_malloc_words(bytes);
-    struct alqi_stack_regs regs = {1, 2, 3};
+    struct alqi_stack_regs regs = {1, 2, 3, false};
 
     if (f->t.mode != ALQI_MEMPROF_IDLE) {
         return; /* muted: does not run the countdown down */

@@ -33,7 +33,7 @@ static volatile unsigned handler_at;
 struct alqi_stack_result
 alqi_stack_capture(struct alqi_stack_memo *memo,
                    const struct alqi_stack_regs *start, uintptr_t skip_lo,
-                   uintptr_t skip_hi, uintptr_t *frames, uint32_t max_frames)
+                   uintptr_t skip_hi, uint32_t max_frames)
 {
     struct alqi_stack_result r = {0};
 
@@ -41,7 +41,6 @@ alqi_stack_capture(struct alqi_stack_memo *memo,
     (void)start;
     (void)skip_lo;
     (void)skip_hi;
-    (void)frames;
     (void)max_frames;
     return r;
 }
@@ -99,7 +98,7 @@ free_late(void *heap, void *block)
 static void
 make_block(unsigned i)
 {
-    const struct alqi_stack_regs regs = {0, 0, 0};
+    const struct alqi_stack_regs regs = {0, 0, 0, false};
 
     alqi_memprof_sampled(&thread, block_at(i), 40, 0, &regs);
 }

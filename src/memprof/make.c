@@ -107,7 +107,7 @@ alqi_make_capture(struct alqi_memprof_thread *t,
     if (most > t->memo->capacity)
         most = t->memo->capacity;
     t->last = alqi_stack_capture(t->memo, regs, subject->skip_lo,
-                                 subject->skip_hi, t->frames, most);
+                                 subject->skip_hi, most);
     return t->last.n_frames;
 }
 
@@ -119,7 +119,7 @@ alqi_make_deferred(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
 
     if (n_frames > p->callstack_frames)
         n_frames = p->callstack_frames;
-    if (!alqi_stash_make(t, e, t->frames, n_frames)) {
+    if (!alqi_stash_make(t, e, t->last.frames, n_frames)) {
         alqi_profile_count(&p->dropped_nomem, 1);
         return false;
     }

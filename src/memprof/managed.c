@@ -61,8 +61,8 @@ tell(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
     if (n_frames > p->callstack_frames)
         n_frames = p->callstack_frames;
     t->failure = 0;
-    if (alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_NEW, t->frames, n_frames,
-                            &e->data))
+    if (alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_NEW, t->last.frames,
+                            n_frames, &e->data))
         e->flags |= ALQI_ENTRY_DATUM;
     else
         e->flags |= ALQI_ENTRY_GONE;

@@ -12,9 +12,10 @@ struct mock_heap mock;
 struct alqi_stack_result
 alqi_stack_capture(struct alqi_stack_memo *memo,
                    const struct alqi_stack_regs *start, uintptr_t skip_lo,
-                   uintptr_t skip_hi, uintptr_t *frames, uint32_t max_frames)
+                   uintptr_t skip_hi, uint32_t max_frames)
 {
-    struct alqi_stack_result r = {0};
+    static _Thread_local uintptr_t frames[20];
+    struct alqi_stack_result r = {.frames = frames};
 
     (void)start;
     (void)skip_lo;
@@ -255,7 +256,7 @@ uint32_t
 mock_request(struct mock_thread *t, const uint32_t *sub_words, unsigned n_subs,
              int *code)
 {
-    const struct alqi_stack_regs regs = {0, 0, 0};
+    const struct alqi_stack_regs regs = {0, 0, 0, false};
     uint32_t total = 0, first = 0;
     uint64_t at;
     uintptr_t header;
@@ -291,7 +292,7 @@ mock_request(struct mock_thread *t, const uint32_t *sub_words, unsigned n_subs,
 uint32_t
 mock_small(struct mock_thread *t, uint32_t words)
 {
-    const struct alqi_stack_regs regs = {0, 0, 0};
+    const struct alqi_stack_regs regs = {0, 0, 0, false};
     struct alqi_memprof_block b = {0};
     uint32_t n = object_new(words);
     uint64_t at;
@@ -312,7 +313,7 @@ mock_small(struct mock_thread *t, uint32_t words)
 static void
 block(struct mock_thread *t, uint32_t n, uint32_t words, enum alq_source source)
 {
-    const struct alqi_stack_regs regs = {0, 0, 0};
+    const struct alqi_stack_regs regs = {0, 0, 0, false};
     struct alqi_memprof_block b = {0};
 
     b.block = (const void *)mock.object[n].address;

@@ -456,7 +456,7 @@ static void
 a_stale_entry_dies_when_its_address_comes_again(void **state)
 {
     struct alq_profile *p = begin(1.0);
-    struct alqi_stack_regs regs = {0, 0, 0};
+    struct alqi_stack_regs regs = {0, 0, 0, false};
     char place[64];
 
     (void)state;

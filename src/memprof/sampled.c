@@ -26,8 +26,8 @@ tell(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
         return false;
     if (n_frames > p->callstack_frames)
         n_frames = p->callstack_frames;
-    if (!alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_NEW, t->frames, n_frames,
-                             &data))
+    if (!alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_NEW, t->last.frames,
+                             n_frames, &data))
         return false;
     e->data = data;
     e->flags |= ALQI_ENTRY_DATUM;

@@ -278,7 +278,7 @@ a_new_law_begins_at_once(void **state) /* S5 */
 static void
 a_replaced_profile_gets_nothing_of_an_old_gap(void **state) /* .inv.armed */
 {
-    const struct alqi_stack_regs regs = {0, 0, 0};
+    const struct alqi_stack_regs regs = {0, 0, 0, false};
     struct alqi_memprof_block b = {0};
     struct alq_profile *p = begin_on(main_thread, 1.0), *q;
     uint32_t n = mock_small(main_thread, 3);
@@ -335,7 +335,7 @@ static void
 no_room_gives_every_kept_block_a_death(void **state)
 {
     struct alq_profile *p = begin_on(main_thread, 1.0);
-    const struct alqi_stack_regs regs = {0, 0, 0};
+    const struct alqi_stack_regs regs = {0, 0, 0, false};
     int code;
 
     (void)state;

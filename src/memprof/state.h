@@ -223,7 +223,7 @@ struct alqi_memprof_birth {
  * when nothing is being made. */
 bool alqi_make(struct alqi_memprof_thread *t,
                const struct alqi_memprof_birth *birth, uint64_t k);
-/* The stack, as deep as any of `making` wants it, into t->frames. */
+/* The stack, as deep as any of `making` wants it, into t->last. */
 uint32_t alqi_make_capture(struct alqi_memprof_thread *t,
                            const struct alqi_stack_regs *regs);
 /* Stashes the stack and marks the callback due; false: no memory. */

@@ -29,22 +29,22 @@ count_down(uint64_t words)
 
 static void
 sample(struct alqi_preload_thread *thread, void *block, size_t size_bytes,
-       uint64_t words_after)
+       uint64_t words_after, const struct alqi_stack_regs *caller)
 {
-    struct alqi_stack_regs regs = alqi_stack_regs_here();
     int saved = errno;
     uint64_t gap_words;
 
     alqi_preload_hot.left_words = ALQI_PARKED;
     gap_words = alqi_memprof_sampled(&thread->memprof, block, size_bytes,
-                                     words_after, &regs);
+                                     words_after, caller);
     alqi_preload_arm(thread, gap_words);
     errno = saved;
 }
 
 /* The countdown passed zero in this allocation of `words`. */
-static ALQI_NOINLINE void *
-tripped(void *block, size_t size_bytes, uint64_t words)
+static inline void *
+tripped_by(const struct alqi_stack_regs *caller, void *block, size_t size_bytes,
+           uint64_t words)
 {
     struct alqi_preload_hot *hot = &alqi_preload_hot;
     struct alqi_preload_thread *thread = hot->thread;
@@ -75,8 +75,18 @@ tripped(void *block, size_t size_bytes, uint64_t words)
         hot->left_words = ALQI_PARKED;
         return block;
     }
-    sample(thread, block, size_bytes, (uint64_t)(-left) - 1);
+    sample(thread, block, size_bytes, (uint64_t)(-left) - 1, caller);
     return block;
+}
+
+/* Reached by tail calls, so that its caller is the program's; where the
+ * compiler made none, our own frames are skipped. */
+static ALQI_NOINLINE void *
+tripped(void *block, size_t size_bytes, uint64_t words)
+{
+    struct alqi_stack_regs caller = alqi_stack_regs_of_caller();
+
+    return tripped_by(&caller, block, size_bytes, words);
 }
 
 static inline void *
@@ -94,6 +104,27 @@ void *
 alqi_preload_tried(void *block, size_t size_bytes)
 {
     return tried(block, size_bytes);
+}
+
+static ALQI_NOINLINE int
+tripped_status(void *block, size_t size_bytes, uint64_t words)
+{
+    struct alqi_stack_regs caller = alqi_stack_regs_of_caller();
+
+    tripped_by(&caller, block, size_bytes, words);
+    return 0;
+}
+
+/* For a function that returns a status, not the block. */
+static inline int
+tried_status(void *block, size_t size_bytes)
+{
+    uint64_t words;
+
+    if (block == NULL)
+        return 0;
+    words = alqi_base_malloc_words(size_bytes);
+    return count_down(words) ? tripped_status(block, size_bytes, words) : 0;
 }
 
 static ALQI_NOINLINE void *
@@ -281,9 +312,7 @@ posix_memalign(void **out, size_t align, size_t size)
 {
     int status = alqi_preload_real.posix_memalign(out, align, size);
 
-    if (status == 0)
-        tried(*out, size);
-    return status;
+    return status == 0 ? tried_status(*out, size) : status;
 }
 
 ALQI_EXPORT void *

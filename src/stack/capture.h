@@ -53,6 +53,7 @@ struct alqi_stack_regs {
     uintptr_t pc;
     uintptr_t sp;
     uintptr_t fp;
+    bool is_return; /* pc is the return address of a call, sp its CFA */
 };
 
 /* The registers of the function that calls this (always inlined). */
@@ -69,27 +70,51 @@ alqi_stack_regs_here(void)
 #else
 #error "no register capture for this architecture"
 #endif
+    r.is_return = false;
     return r;
 }
 
+/* The registers of the caller of the function that calls this (always
+ * inlined), at its return: one frame less to unwind.  A function reached by a
+ * tail call has the caller of the one that jumped there. */
+static inline __attribute__((always_inline)) struct alqi_stack_regs
+alqi_stack_regs_of_caller(void)
+{
+#if defined(__aarch64__) && defined(__clang__)
+    return alqi_stack_regs_here(); /* it does not say where the CFA is */
+#else
+    /* asked for, the frame record is kept: the caller's fp, return address */
+    const uintptr_t *record = __builtin_frame_address(0);
+    struct alqi_stack_regs r;
+
+    r.pc = (uintptr_t)__builtin_return_address(0);
+    r.sp = (uintptr_t)__builtin_dwarf_cfa();
+    r.fp = record[0];
+    r.is_return = true;
+    return r;
+#endif
+}
+
 struct alqi_stack_result {
-    uint32_t n_frames;     /* written to `frames`, innermost first            */
-    uint32_t n_same_outer; /* outermost frames equal, and in the same place
-                              in the stack, to those of the memo's previous
-                              capture; 0 when either was truncated            */
-    bool truncated;        /* more frames exist outside                       */
-    bool incomplete;       /* the walk ended before the thread's first frame  */
+    const uintptr_t *frames; /* the memo's: until its next capture          */
+    uint32_t n_frames;       /* there, innermost first                      */
+    uint32_t n_same_outer;   /* outermost frames equal, and in the same place
+                                in the stack, to those of the memo's previous
+                                capture; 0 when either was truncated        */
+    bool truncated;          /* more frames exist outside                   */
+    bool incomplete; /* the walk ended before the thread's first frame      */
 };
 
-/* Unwinds from *start into frames[0..max_frames).  Leading frames that lie in
+/* Unwinds from *start, max_frames at most.  Leading frames that lie in
  * [skip_lo, skip_hi) -- the profiler's own text -- are left out.  max_frames
  * is cut to the memo's capacity.  A caller's frame is a return address;
  * a frame interrupted by a signal is reported one past the interrupted
  * instruction's address, so that every consumer may subtract 1. */
-struct alqi_stack_result
-alqi_stack_capture(struct alqi_stack_memo *memo,
-                   const struct alqi_stack_regs *start, uintptr_t skip_lo,
-                   uintptr_t skip_hi, uintptr_t *frames, uint32_t max_frames);
+struct alqi_stack_result alqi_stack_capture(struct alqi_stack_memo *memo,
+                                            const struct alqi_stack_regs *start,
+                                            uintptr_t skip_lo,
+                                            uintptr_t skip_hi,
+                                            uint32_t max_frames);
 
 /* A module as the dynamic linker has it. */
 struct alqi_stack_module {

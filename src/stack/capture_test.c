@@ -23,18 +23,16 @@ static uint64_t n_checked, n_replayed, n_truncated;
 __attribute__((noinline)) void
 capture_test_agree(uint32_t max)
 {
-    uintptr_t ours[CAPACITY];
     void *theirs[CAPACITY + 1];
     struct alqi_stack_regs here = alqi_stack_regs_here();
-    struct alqi_stack_result r =
-        alqi_stack_capture(memo, &here, 0, 0, ours, max);
+    struct alqi_stack_result r = alqi_stack_capture(memo, &here, 0, 0, max);
     int n = capture_test_referee(theirs, CAPACITY + 1);
 
     assert_true(r.n_frames > 1);
     assert_false(r.incomplete);
     assert_int_equal(r.truncated, n > (int)r.n_frames);
     for (uint32_t i = 1; i < r.n_frames; i++)
-        assert_int_equal(ours[i], (uintptr_t)theirs[i]);
+        assert_int_equal(r.frames[i], (uintptr_t)theirs[i]);
     n_checked++;
 }
 
@@ -42,21 +40,39 @@ capture_test_agree(uint32_t max)
 __attribute__((noinline)) void
 capture_test_replay(uint32_t max)
 {
-    uintptr_t a[CAPACITY], b[CAPACITY];
     struct alqi_stack_regs here = alqi_stack_regs_here();
     struct alqi_stack_result r, f;
 
-    r = alqi_stack_capture(memo, &here, 0, 0, a, max);
+    r = alqi_stack_capture(memo, &here, 0, 0, max);
     alqi_stack_memo_init(fresh, CAPACITY);
-    f = alqi_stack_capture(fresh, &here, 0, 0, b, max);
+    f = alqi_stack_capture(fresh, &here, 0, 0, max);
     assert_int_equal(r.n_frames, f.n_frames);
     assert_int_equal(r.truncated, f.truncated);
     assert_int_equal(r.incomplete, f.incomplete);
-    assert_memory_equal(a, b, r.n_frames * sizeof a[0]);
+    assert_memory_equal(r.frames, f.frames, r.n_frames * sizeof f.frames[0]);
     assert_int_equal(f.n_same_outer, 0);
     n_checked++;
     n_replayed += r.n_same_outer > 0;
     n_truncated += r.truncated;
+}
+
+/* From the caller's registers: the same frames but the innermost. */
+__attribute__((noinline)) void
+capture_test_caller(uint32_t max)
+{
+    struct alqi_stack_regs caller = alqi_stack_regs_of_caller();
+    struct alqi_stack_regs here = alqi_stack_regs_here();
+    struct alqi_stack_result r, c;
+
+    alqi_stack_memo_init(memo, CAPACITY);
+    alqi_stack_memo_init(fresh, CAPACITY);
+    r = alqi_stack_capture(memo, &here, 0, 0, max);
+    c = alqi_stack_capture(fresh, &caller, 0, 0, max);
+    assert_false(c.incomplete);
+    assert_int_equal(c.n_frames, r.n_frames - caller.is_return);
+    assert_memory_equal(c.frames, r.frames + caller.is_return,
+                        c.n_frames * sizeof c.frames[0]);
+    n_checked++;
 }
 
 static int
@@ -76,6 +92,17 @@ test_agrees_with_libgcc(void **state)
     n_checked = 0;
     for (uint64_t i = 0; i < 1024; i++)
         trees[i % 4](12, i * 0x9E3779B97F4A7C15u, capture_test_agree, CAPACITY);
+    assert_true(n_checked >= 1024);
+}
+
+static void
+test_starts_at_the_caller(void **state)
+{
+    (void)state;
+    n_checked = 0;
+    for (uint64_t i = 0; i < 1024; i++)
+        trees[i % 4](12, i * 0x9E3779B97F4A7C15u, capture_test_caller,
+                     CAPACITY);
     assert_true(n_checked >= 1024);
 }
 
@@ -100,6 +127,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_agrees_with_libgcc),
+        cmocka_unit_test(test_starts_at_the_caller),
         cmocka_unit_test(test_replay_equals_fresh_walk),
     };
 

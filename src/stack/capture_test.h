@@ -34,6 +34,7 @@ capture_test_tree capture_test_tree_fp;
 int capture_test_referee(void **frames, int max);
 
 capture_test_visit capture_test_agree;
+capture_test_visit capture_test_caller;
 capture_test_visit capture_test_replay;
 
 #endif

@@ -27,7 +27,6 @@ enum {
 static struct alqi_stack_memo *memo;
 static struct alqi_stack_module seen[SEEN_MAX];
 static uint32_t n_seen;
-static uintptr_t ours[CAPACITY];
 static void *theirs[CAPACITY];
 
 static void
@@ -123,11 +122,12 @@ capture_and_compare(void)
 {
     struct alqi_stack_regs here = alqi_stack_regs_here();
     struct alqi_stack_result r =
-        alqi_stack_capture(memo, &here, 0, 0, ours, CAPACITY);
+        alqi_stack_capture(memo, &here, 0, 0, CAPACITY);
     int n = capture_test_referee(theirs, CAPACITY);
 
     assert_int_equal(r.n_frames, n);
-    assert_memory_equal(&ours[1], &theirs[1], (r.n_frames - 1) * sizeof *ours);
+    assert_memory_equal(&r.frames[1], &theirs[1],
+                        (r.n_frames - 1) * sizeof r.frames[0]);
 }
 
 /* Modules are met by captures, too, and each is met once. */
@@ -180,7 +180,7 @@ test_replaced(void **state)
 static _Atomic(bool) is_over;
 static _Atomic(uint64_t) n_captures;
 
-static __thread uintptr_t first[CAPACITY], frames[CAPACITY];
+static __thread uintptr_t first[CAPACITY];
 static __thread struct alqi_stack_result first_result;
 static __thread struct alqi_stack_memo *own;
 static __thread unsigned n_own;
@@ -192,13 +192,13 @@ capture_again(uint32_t max)
     struct alqi_stack_result r;
 
     (void)max;
-    r = alqi_stack_capture(own, &here, 0, 0, frames, CAPACITY);
+    r = alqi_stack_capture(own, &here, 0, 0, CAPACITY);
     if (n_own++ == 0) {
         first_result = r;
-        memcpy(first, frames, sizeof first);
+        memcpy(first, r.frames, r.n_frames * sizeof first[0]);
     }
     if (r.n_frames != first_result.n_frames || r.incomplete ||
-        memcmp(first, frames, r.n_frames * sizeof frames[0]) != 0)
+        memcmp(first, r.frames, r.n_frames * sizeof first[0]) != 0)
         abort();
     atomic_fetch_add(&n_captures, 1);
 }

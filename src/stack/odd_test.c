@@ -26,7 +26,6 @@ enum {
 
 static struct alqi_stack_memo *memo;
 static struct alqi_stack_result last;
-static uintptr_t ours[CAPACITY];
 static void *theirs[CAPACITY];
 static int n_theirs;
 
@@ -51,11 +50,11 @@ agrees(const uintptr_t *a, uint32_t n, void *const *b, int n_b,
 static void
 check_last(unsigned n_interrupted)
 {
-    if (agrees(ours, last.n_frames, theirs, n_theirs, n_interrupted))
+    if (agrees(last.frames, last.n_frames, theirs, n_theirs, n_interrupted))
         return;
     for (int i = 0; i < (int)last.n_frames || i < n_theirs; i++)
         print_message("%3d %#14lx %p\n", i,
-                      i < (int)last.n_frames ? ours[i] : 0,
+                      i < (int)last.n_frames ? last.frames[i] : 0,
                       i < n_theirs ? theirs[i] : NULL);
     fail();
 }
@@ -65,7 +64,7 @@ capture_both(void)
 {
     struct alqi_stack_regs here = alqi_stack_regs_here();
 
-    last = alqi_stack_capture(memo, &here, 0, 0, ours, CAPACITY);
+    last = alqi_stack_capture(memo, &here, 0, 0, CAPACITY);
     n_theirs = capture_test_referee(theirs, CAPACITY);
 }
 
@@ -155,17 +154,15 @@ static uintptr_t wrong_pc;
 static void
 on_step(int signo)
 {
-    uintptr_t frames[64];
     void *peer[64];
     struct alqi_stack_regs here = alqi_stack_regs_here();
-    struct alqi_stack_result r =
-        alqi_stack_capture(memo, &here, 0, 0, frames, 64);
+    struct alqi_stack_result r = alqi_stack_capture(memo, &here, 0, 0, 64);
     int n = capture_test_referee(peer, 64);
 
     (void)signo;
     n_steps++;
-    if (!agrees(frames, r.n_frames, peer, n, 1) && n_wrong++ == 0)
-        wrong_pc = r.n_frames > 2 ? frames[2] : 0;
+    if (!agrees(r.frames, r.n_frames, peer, n, 1) && n_wrong++ == 0)
+        wrong_pc = r.n_frames > 2 ? r.frames[2] : 0;
 }
 
 /* Functions of their own, with CFI: a pushed word moves the CFA. */
@@ -291,7 +288,7 @@ capture_cold(void)
     struct alqi_stack_regs here = alqi_stack_regs_here();
 
     capture_sp = here.sp;
-    last = alqi_stack_capture(memo, &here, 0, 0, ours, CAPACITY);
+    last = alqi_stack_capture(memo, &here, 0, 0, CAPACITY);
 }
 
 static void
@@ -385,9 +382,9 @@ test_code_without_information(void **state)
         call_made(code);
         assert_false(last.incomplete);
         assert_int_equal(last.n_frames, n_outer + 3);
-        assert_int_equal(ours[1], (uintptr_t)code + 6);
-        assert_true(ours[2] > (uintptr_t)call_made &&
-                    ours[2] < (uintptr_t)call_made + 64);
+        assert_int_equal(last.frames[1], (uintptr_t)code + 6);
+        assert_true(last.frames[2] > (uintptr_t)call_made &&
+                    last.frames[2] < (uintptr_t)call_made + 64);
         call_made(code + SECOND); /* two in a row: a guess upon a guess */
         assert_true(last.incomplete);
         assert_int_equal(last.n_frames, 2);
@@ -424,11 +421,11 @@ test_call_through_a_null_pointer(void **state)
     handle(SIGSEGV, 0, SIG_DFL);
     assert_false(last.incomplete);
     /* behind the handler's frames: null, then who called it */
-    for (at = 1; at < last.n_frames - 1 && ours[at] != 1; at++)
+    for (at = 1; at < last.n_frames - 1 && last.frames[at] != 1; at++)
         ;
-    assert_int_equal(ours[at], 1);
-    assert_true(ours[at + 1] > (uintptr_t)call_null &&
-                ours[at + 1] < (uintptr_t)call_null + 64);
+    assert_int_equal(last.frames[at], 1);
+    assert_true(last.frames[at + 1] > (uintptr_t)call_null &&
+                last.frames[at + 1] < (uintptr_t)call_null + 64);
     assert_true(last.n_frames > at + 5);
 }
 #endif

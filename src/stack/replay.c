@@ -342,6 +342,12 @@ memo_rooms(struct alqi_stack_memo *memo)
     return (struct alqi_stack_room *)&memo->rows[2 * (memo->capacity + 1)];
 }
 
+static uintptr_t *
+memo_frames(struct alqi_stack_memo *memo)
+{
+    return (uintptr_t *)(memo_rooms(memo) + 2);
+}
+
 static void
 replay_begin(struct replay *r, struct alqi_stack_memo *memo,
              const struct alqi_stack_regs *start, uint32_t max)
@@ -349,11 +355,11 @@ replay_begin(struct replay *r, struct alqi_stack_memo *memo,
     struct alqi_stack_walk *w = &r->walk;
 
     w->memo = memo;
-    w->key = start->pc;
+    w->key = start->pc - start->is_return;
     w->sp = start->sp;
     w->fp = start->fp;
     w->saved_at = 0;
-    w->is_exact = true;
+    w->is_exact = !start->is_return;
     w->n_switches = 0;
     w->tracked_reg = ALQI_STACK_NO_REG;
     w->has_tracked = false;
@@ -366,6 +372,7 @@ replay_begin(struct replay *r, struct alqi_stack_memo *memo,
     }
     r->kept = memo->rows;
     r->fresh = memo->rows + memo->capacity + 1;
+    r->frames = memo_frames(memo);
     r->max = max < memo->capacity ? max : memo->capacity;
     r->n_fresh = 0;
     r->end = memo->capacity;
@@ -378,6 +385,7 @@ replay_finish(struct replay *r, enum alqi_stack_outcome outcome)
 {
     struct alqi_stack_memo *memo = r->walk.memo;
     struct alqi_stack_result result = {
+        .frames = r->frames,
         .n_frames = n_found(r),
         .truncated = outcome == ALQI_STACK_FULL,
         .incomplete = outcome == ALQI_STACK_LOST,
@@ -401,13 +409,12 @@ replay_finish(struct replay *r, enum alqi_stack_outcome outcome)
 struct alqi_stack_result
 alqi_stack_capture(struct alqi_stack_memo *memo,
                    const struct alqi_stack_regs *start, uintptr_t skip_lo,
-                   uintptr_t skip_hi, uintptr_t *frames, uint32_t max_frames)
+                   uintptr_t skip_hi, uint32_t max_frames)
 {
     enum alqi_stack_outcome outcome = ALQI_STACK_LOST;
     struct replay r;
 
     replay_begin(&r, memo, start, max_frames);
-    r.frames = frames;
     if (start->sp - memo->readable_lo < memo->readable_hi - memo->readable_lo ||
         alqi_stack_reach_slow(memo, start->sp))
         outcome = walk_skip(&r, skip_lo, skip_hi);
@@ -424,7 +431,7 @@ alqi_stack_memo_bytes(uint32_t capacity_frames)
 
     return sizeof(struct alqi_stack_memo) +
            2 * (n + 1) * sizeof(struct alqi_stack_row) +
-           2 * sizeof(struct alqi_stack_room);
+           2 * sizeof(struct alqi_stack_room) + n * sizeof(uintptr_t);
 }
 
 void

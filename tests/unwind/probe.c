@@ -129,18 +129,19 @@ capture(struct scratch *s)
 {
     struct alqi_stack_regs here = alqi_stack_regs_here();
     struct alqi_stack_result r =
-        alqi_stack_capture(s->memo, &here, 0, 0, s->ours.pc, FRAMES);
+        alqi_stack_capture(s->memo, &here, 0, 0, FRAMES);
 
     s->ours.n = r.n_frames;
+    memcpy(s->ours.pc, r.frames, r.n_frames * sizeof s->ours.pc[0]);
     s->theirs.n = (uint32_t)peer_backtrace((void **)s->theirs.pc, FRAMES);
     s->gcc.n = 0;
     if (s->ours.n != s->theirs.n || !is_same_prefix(&s->ours, &s->theirs))
         gcc_backtrace(gcc_frame, &s->gcc);
     if (s->n++ % FRESH_EVERY == 0) {
         alqi_stack_memo_init(s->fresh, FRAMES);
-        r = alqi_stack_capture(s->fresh, &here, 0, 0, s->gcc.pc, FRAMES);
+        r = alqi_stack_capture(s->fresh, &here, 0, 0, FRAMES);
         if (r.n_frames != s->ours.n ||
-            memcmp(s->gcc.pc, s->ours.pc, r.n_frames * sizeof s->gcc.pc[0]))
+            memcmp(r.frames, s->ours.pc, r.n_frames * sizeof r.frames[0]))
             atomic_fetch_add(&n_replay_wrong, 1);
         s->gcc.n = 0;
         gcc_backtrace(gcc_frame, &s->gcc);
