@@ -145,6 +145,18 @@ void alqi_memprof_bury(struct alqi_memprof_thread *thread,
 void alqi_memprof_put_back(struct alqi_memprof_thread *thread,
                            struct alqi_memprof_entry *taken);
 
+/* ---- a heap's own recording ----------------------------------------------
+ *
+ * For code of the heap that, like the engine, must not be entered twice on one
+ * thread: signal handlers find the thread INSIDE.  enter returns what leave
+ * wants back; the thread is not INSIDE. */
+uint32_t alqi_memprof_enter(struct alqi_memprof_thread *thread);
+void alqi_memprof_leave(struct alqi_memprof_thread *thread, uint32_t was);
+/* The stack by the thread's memo; the thread is INSIDE. */
+struct alqi_stack_result
+alqi_memprof_capture(struct alqi_memprof_thread *thread,
+                     const struct alqi_stack_regs *regs);
+
 /* ---- profiles ----------------------------------------------------------- */
 
 /* `thread` may be NULL before the program's first thread is known. */

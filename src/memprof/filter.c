@@ -35,6 +35,8 @@ _Atomic(uint8_t) alqi_memprof_filter_bytes[ALQI_FILTER_BYTES_MAX];
 _Atomic(uintptr_t) alqi_memprof_filter_mask = ALQI_FILTER_BYTES_MIN - 1;
 
 static struct alqi_memprof_lock grow_lock;
+static _Atomic(uint32_t) level_now = ALQI_FILTER_LEVEL_MIN;
+static _Atomic(bool) stops_all; /* the mask readers see stays 0 */
 
 static _Atomic(uint8_t) *
 byte_of(const void *block, unsigned level)
@@ -47,10 +49,38 @@ byte_of(const void *block, unsigned level)
 unsigned
 alqi_filter_level(void)
 {
-    uintptr_t mask =
-        atomic_load_explicit(&alqi_memprof_filter_mask, memory_order_relaxed);
+    return atomic_load_explicit(&level_now, memory_order_relaxed);
+}
 
-    return (unsigned)__builtin_ctzll(mask + 1);
+/* Under the lock. */
+static void
+level_publish(unsigned level)
+{
+    uintptr_t mask = ((uintptr_t)1 << level) - 1;
+
+    atomic_store_explicit(&level_now, level, memory_order_release);
+    if (!atomic_load_explicit(&stops_all, memory_order_relaxed))
+        atomic_store_explicit(&alqi_memprof_filter_mask, mask,
+                              memory_order_release);
+}
+
+/* Every address falls on byte 0 then, which stays where it is. */
+void
+alqi_memprof_filter_stop_all(void)
+{
+    alqi_filter_lock();
+    atomic_store_explicit(&stops_all, true, memory_order_relaxed);
+    atomic_store_explicit(&alqi_memprof_filter_bytes[0], STICKY,
+                          memory_order_relaxed);
+    atomic_store_explicit(&alqi_memprof_filter_mask, 0, memory_order_release);
+    alqi_filter_unlock();
+}
+
+bool
+alqi_memprof_filter_may_hold(const void *block)
+{
+    return atomic_load_explicit(byte_of(block, alqi_filter_level()),
+                                memory_order_relaxed) != 0;
 }
 
 /* Both: under the lock of the block's shard, which guards the byte. */
@@ -92,9 +122,7 @@ grow(uint64_t entries)
         entries * BYTES_AN_ENTRY > (uint64_t)1 << level) {
         level += LEVEL_STEP;
         alqi_index_count_at(level);
-        atomic_store_explicit(&alqi_memprof_filter_mask,
-                              ((uintptr_t)1 << level) - 1,
-                              memory_order_release);
+        level_publish(level);
     }
     alqi_memprof_unlock(&grow_lock, ALQI_RANK_FILTER_GROW);
 }

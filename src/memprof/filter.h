@@ -41,6 +41,12 @@ alqi_memprof_filter_hit(const void *block)
                                 memory_order_relaxed) != 0;
 }
 
+/* From here on alqi_memprof_filter_hit says yes to every address: the heap
+ * wants to see them all.  There is no way back. */
+void alqi_memprof_filter_stop_all(void);
+/* What alqi_memprof_filter_hit says without that. */
+bool alqi_memprof_filter_may_hold(const void *block);
+
 /* For addresses that the engine does not track but free must stop at; the
  * engine counts those that it tracks itself. */
 void alqi_memprof_filter_add(const void *block);

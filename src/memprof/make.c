@@ -126,3 +126,13 @@ alqi_make_deferred(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
     e->flags |= ALQI_ENTRY_ALLOC_DUE;
     return true;
 }
+
+struct alqi_stack_result
+alqi_memprof_capture(struct alqi_memprof_thread *thread,
+                     const struct alqi_stack_regs *regs)
+{
+    const struct alqi_memprof_subject *subject = thread->domain->subject;
+
+    return alqi_stack_capture(thread->memo, regs, subject->skip_lo,
+                              subject->skip_hi, thread->memo->capacity);
+}

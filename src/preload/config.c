@@ -4,6 +4,8 @@
  *
  *   interval=BYTES  mean bytes between samples     rate=R  samples per word
  *   depth=N         frames kept                    seed=N  0: from the system
+ *   exact=0|1       every block; rate is what takes over when its tables have
+ *   max_memory=BYTES                                0: no cap
  *   follow=0|1      exec'd programs are recorded   mmap=0|1
  *   preload=PATH    the LD_PRELOAD entry to take out again
  *   out=PATTERN     the rest of the text, commas included
@@ -77,6 +79,10 @@ pair_apply(const char *key, size_t n_key, const char *text, size_t n)
         c->rate = v;
     else if (is_key(key, n_key, "depth") && v >= 1 && v <= ALQI_RAW_FRAMES_MAX)
         c->depth_frames = (uint32_t)v;
+    else if (is_key(key, n_key, "exact"))
+        c->is_exact = v != 0;
+    else if (is_key(key, n_key, "max_memory") && v >= 0)
+        c->max_memory_bytes = (uint64_t)v;
     else if (is_key(key, n_key, "follow"))
         c->is_following = v != 0;
     else if (is_key(key, n_key, "mmap"))

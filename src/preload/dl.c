@@ -12,6 +12,7 @@
 #include <link.h>
 #include <stdlib.h>
 
+#include "preload/nodes.h"
 #include "preload/preload.h"
 
 static void *(*_Atomic real_dlopen)(const char *, int);
@@ -65,7 +66,9 @@ dlclose(void *handle)
     unsigned long long before = removals();
     int result = alqi_preload_real.dlclose(handle);
 
-    if (removals() != before)
+    if (removals() != before) {
         alqi_stack_forget();
+        alqi_preload_nodes_forget();
+    }
     return result;
 }

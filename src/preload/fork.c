@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "preload/exact.h"
 #include "preload/preload.h"
 
 static _Atomic(uint32_t) fallback_mark = 1;
@@ -83,6 +84,7 @@ child_restart(bool is_prepared)
     alqi_stack_after_fork_child();
     alqi_preload_threads_fork_child(is_prepared);
     alqi_preload_recorder_fork_child();
+    alqi_preload_exact_fork_child();
 }
 
 /* Skipped, the mark stays zeroed, and the child starts over as after _Fork. */

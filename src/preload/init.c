@@ -8,6 +8,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "preload/exact.h"
 #include "preload/preload.h"
 
 _Atomic(bool) alqi_preload_is_up;
@@ -29,6 +30,8 @@ static void
 free_late(void *heap, void *block)
 {
     (void)heap;
+    if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
+        alqi_preload_exact_free_late(block);
     alqi_preload_real.free(block);
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "memprof/filter.h"
+#include "preload/exact.h"
 #include "preload/preload.h"
 
 __thread struct alqi_preload_hot alqi_preload_hot
@@ -38,6 +39,25 @@ sample(struct alqi_preload_thread *thread, void *block, size_t size_bytes,
     gap_words = alqi_memprof_sampled(&thread->memprof, block, size_bytes,
                                      words_after, caller);
     alqi_preload_arm(thread, gap_words);
+    errno = saved;
+}
+
+/* Exact: each allocation is recorded; the engine's countdown runs beside. */
+static ALQI_NOINLINE void
+tripped_exact(struct alqi_preload_thread *thread, void *block,
+              size_t size_bytes, uint64_t words,
+              const struct alqi_stack_regs *caller)
+{
+    int saved = errno;
+
+    alqi_preload_hot.left_words = ALQI_PARKED;
+    alqi_preload_exact_alloc(thread, block, size_bytes, caller);
+    thread->engine_left_words -= (int64_t)words;
+    if (ALQI_UNLIKELY(thread->engine_left_words < 0))
+        sample(thread, block, size_bytes,
+               (uint64_t)(-thread->engine_left_words) - 1, caller);
+    else
+        alqi_preload_unpark(thread, 0);
     errno = saved;
 }
 
@@ -75,7 +95,10 @@ tripped_by(const struct alqi_stack_regs *caller, void *block, size_t size_bytes,
         hot->left_words = ALQI_PARKED;
         return block;
     }
-    sample(thread, block, size_bytes, (uint64_t)(-left) - 1, caller);
+    if (alqi_preload_exact_is(ALQI_PRELOAD_EXACT_ALL))
+        tripped_exact(thread, block, size_bytes, words, caller);
+    else
+        sample(thread, block, size_bytes, (uint64_t)(-left) - 1, caller);
     return block;
 }
 
@@ -199,6 +222,8 @@ alqi_preload_untrack(void *block)
 
     if (thread == NULL)
         return; /* an ending thread: the entry stays until the address is met */
+    if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
+        alqi_preload_exact_free(block);
     left = alqi_preload_park(thread);
     taken = alqi_memprof_take(&thread->memprof, block, &ok);
     if (taken != NULL)
@@ -207,12 +232,30 @@ alqi_preload_untrack(void *block)
     errno = saved;
 }
 
+/* Whether the caller may go on and free the block. */
+static bool
+untrack_exact(void *block)
+{
+    struct alqi_preload_thread *thread = alqi_preload_hot.thread;
+    int saved = errno;
+
+    if (ALQI_UNLIKELY(alqi_preload_is_stray_fork()))
+        alqi_preload_fork_child_unprepared();
+    /* A handler interrupted the recorder: the block waits (init.c). */
+    if (thread != NULL && thread->memprof.mode == ALQI_MEMPROF_INSIDE)
+        return untrack(block);
+    alqi_preload_exact_free(block);
+    errno = saved;
+    return !alqi_memprof_filter_may_hold(block) || untrack(block);
+}
+
 static ALQI_NOINLINE void
 free_slow(void *block)
 {
     if (block == NULL || alqi_preload_is_boot(block))
         return;
-    if (untrack(block))
+    if (alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF) ? untrack(block)
+                                                      : untrack_exact(block))
         alqi_preload_real.free(block);
 }
 
@@ -266,6 +309,36 @@ realloc_tracked(struct alqi_preload_thread *thread, void *block, size_t size)
     return p;
 }
 
+/* One life: freed and allocated again, linked; or, if it failed, neither. */
+static ALQI_NOINLINE void *
+realloc_exact(void *block, size_t size)
+{
+    struct alqi_preload_thread *thread = alqi_preload_thread_attach();
+    struct alqi_memprof_entry *taken = NULL;
+    struct alqi_preload_exact_moving moving;
+    int64_t left = thread != NULL ? alqi_preload_park(thread) : 0;
+    bool ok;
+    void *p;
+
+    if (thread != NULL && alqi_memprof_filter_may_hold(block))
+        taken = alqi_memprof_take(&thread->memprof, block, &ok);
+    moving = alqi_preload_exact_moves(thread, block);
+    p = alqi_preload_real.realloc(block, size);
+    alqi_preload_exact_moved(moving, p, size);
+    if (taken != NULL) {
+        int saved = errno;
+
+        if (p == NULL && size != 0)
+            alqi_memprof_put_back(&thread->memprof, taken);
+        else
+            alqi_memprof_bury(&thread->memprof, taken);
+        errno = saved;
+    }
+    if (thread != NULL)
+        alqi_preload_unpark(thread, left);
+    return p;
+}
+
 static ALQI_NOINLINE void *
 realloc_slow(void *block, size_t size)
 {
@@ -274,6 +347,8 @@ realloc_slow(void *block, size_t size)
 
     if (alqi_preload_is_boot(block))
         return realloc_boot(block, size);
+    if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
+        return tried(realloc_exact(block, size), size);
     if (thread != NULL)
         return tried(realloc_tracked(thread, block, size), size);
     thread = alqi_preload_orphan_lock();

@@ -85,7 +85,9 @@ struct alqi_preload_thread {
     struct alqi_preload_thread *next;
     struct alqi_preload_thread *prev;
     struct alqi_preload_stream *stream; /* of the recorder; may be NULL  */
-    uint32_t index;                     /* of the thread, from 0         */
+    struct alqi_preload_exact *exact;   /* its part, once it has one     */
+    int64_t engine_left_words; /* the countdown, while exact (exact.h)   */
+    uint32_t index;            /* of the thread, from 0         */
     uint32_t tid;
     uint32_t seen_generation; /* of the profiles, when last drawn        */
     uint32_t exit_rounds;     /* key destructor runs so far              */
@@ -159,6 +161,8 @@ struct alqi_preload_config {
     bool is_on;
     bool is_following; /* exec'd programs are recorded too */
     bool is_tracking_mmap;
+    bool is_exact;
+    uint64_t max_memory_bytes; /* of the exact mode's tables; 0: no cap */
 };
 
 extern struct alqi_preload_config alqi_preload_config;
@@ -180,6 +184,8 @@ enum alq_status alqi_preload_recorder_rate(struct alqi_preload_thread *thread,
 void alqi_preload_recorder_thread_end(struct alqi_preload_thread *thread);
 /* Brings the recording's counts of dropped samples up to the engine's. */
 void alqi_preload_recorder_drops(void);
+/* The exact mode's memory is up: sample from here, and say so. */
+void alqi_preload_recorder_take_over(void);
 /* In a forked child: a file of its own, made when first needed. */
 void alqi_preload_recorder_fork_child(void);
 

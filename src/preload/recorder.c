@@ -10,9 +10,11 @@
  *
  * User data of an entry: epoch (8 bits), stream (16), ordinal (40).  The epoch
  * counts forks: a child's frees of its parent's blocks are told by it. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "preload/exact.h"
 #include "preload/file.h"
 #include "preload/preload.h"
 #include "preload/stream.h"
@@ -25,6 +27,9 @@ static struct {
     uint32_t epoch;
     struct alq_profile *_Atomic profile; /* NULL before the first start */
 } recorder;
+
+/* What the exact mode falls back on. */
+static double sampled_rate;
 
 static struct alqi_preload_stream modules = {.kind = ALQI_RAW_MODULES};
 
@@ -302,12 +307,32 @@ alqi_preload_recorder_start(void)
 
     modules.index = ALQI_PRELOAD_STREAMS_MAX;
     alqi_stack_on_module(on_module, NULL);
+    if (alqi_preload_config.is_exact) {
+        sampled_rate = alqi_preload_config.rate;
+        if (alqi_preload_stream_file_of_rate(1))
+            alqi_preload_exact_start();
+        return;
+    }
     if (!alqi_preload_stream_file())
         return;
     status = alqi_preload_recorder_rate(alqi_preload_current(),
                                         alqi_preload_config.rate);
     if (status != ALQ_OK && status != ALQ_EIO) /* which was said */
         alqi_preload_say(alq_status_text(status));
+}
+
+void
+alqi_preload_recorder_take_over(void)
+{
+    char text[160];
+    double bytes = ALQI_WORD_BYTES / sampled_rate;
+
+    snprintf(text, sizeof text,
+             "the exact mode's tables are full (--max-memory): from here "
+             "allocations are sampled, one in %.0f bytes",
+             bytes);
+    alqi_preload_say(text);
+    alqi_preload_recorder_rate(alqi_preload_current(), sampled_rate);
 }
 
 void

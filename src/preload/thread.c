@@ -27,6 +27,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "preload/exact.h"
 #include "preload/preload.h"
 
 enum { KICK_ROUNDS_MAX = 64, EXIT_ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
@@ -142,6 +143,17 @@ left_from_gap(uint64_t gap_words)
                                               : (int64_t)gap_words - 1;
 }
 
+/* Exact: every allocation trips, the engine's countdown is kept beside. */
+static void
+left_store(struct alqi_preload_thread *thread, int64_t left)
+{
+    if (ALQI_UNLIKELY(alqi_preload_exact_is(ALQI_PRELOAD_EXACT_ALL))) {
+        thread->engine_left_words = left;
+        left = 0;
+    }
+    alqi_preload_hot.left_words = left;
+}
+
 static uint32_t
 generation_now(void)
 {
@@ -151,7 +163,7 @@ generation_now(void)
 void
 alqi_preload_arm(struct alqi_preload_thread *thread, uint64_t gap_words)
 {
-    alqi_preload_hot.left_words = left_from_gap(gap_words);
+    left_store(thread, left_from_gap(gap_words));
     atomic_signal_fence(memory_order_seq_cst);
     if (ALQI_UNLIKELY(generation_now() != thread->seen_generation))
         alqi_preload_rearm(thread);
@@ -167,8 +179,8 @@ alqi_preload_rearm(struct alqi_preload_thread *thread)
     do {
         seen = generation_now();
         thread->seen_generation = seen;
-        alqi_preload_hot.left_words =
-            left_from_gap(alqi_memprof_gap_words(&thread->memprof));
+        left_store(thread,
+                   left_from_gap(alqi_memprof_gap_words(&thread->memprof)));
         atomic_signal_fence(memory_order_seq_cst);
     } while (generation_now() != seen);
 }
@@ -292,6 +304,7 @@ thread_end(struct alqi_preload_thread *thread)
     hot->left_words = ALQI_PARKED; /* a kick may have come before the lock */
     alqi_memprof_thread_end(&thread->memprof);
     alqi_preload_recorder_thread_end(thread);
+    alqi_preload_exact_thread_end(thread);
     thread->hot = NULL;
     alqi_plat_lock(&threads.lock);
     thread->next = threads.pool;

@@ -51,7 +51,7 @@ enum alqi_exact_control {
     ALQI_EXACT_TIME,    /* ticks since the last ones                        */
     ALQI_EXACT_TIMED,   /* from here each event has ticks                   */
     ALQI_EXACT_SHIFT,   /* granules have another size: log2 of it           */
-    ALQI_EXACT_CLOCK,   /* CLOCK_MONOTONIC now, ns since the chunk's start  */
+    ALQI_EXACT_CLOCK,   /* as TIME; and CLOCK_MONOTONIC, ns since the chunk */
     ALQI_EXACT_MOVED,   /* the block freed last lives on in the next one    */
     ALQI_EXACT_UNDO,    /* the block freed last was not: realloc failed     */
     ALQI_EXACT_SAMPLES, /* n: the next allocation stands for others, too    */
@@ -102,9 +102,11 @@ bool alqi_exact_put_alloc(struct alqi_exact_encoder *encoder, uint64_t ticks,
                           uint64_t address, uint64_t size_bytes, uint32_t node);
 bool alqi_exact_put_free(struct alqi_exact_encoder *encoder, uint64_t ticks,
                          uint64_t address);
-/* TIMED, MOVED, UNDO, MAPPING; SAMPLES, CLOCK and RSS with their number. */
+/* TIMED, MOVED, UNDO, MAPPING; SAMPLES and RSS with their number. */
 bool alqi_exact_put_control(struct alqi_exact_encoder *encoder,
                             enum alqi_exact_control control, uint64_t value);
+bool alqi_exact_put_clock(struct alqi_exact_encoder *encoder, uint64_t ticks,
+                          uint64_t now_ns);
 bool alqi_exact_put_thread(struct alqi_exact_encoder *encoder, uint64_t ticks,
                            uint32_t index, uint32_t tid, const char *name);
 bool alqi_exact_put_rate(struct alqi_exact_encoder *encoder, double rate);

@@ -226,8 +226,9 @@ get_control(struct alqi_exact_decoder *d, struct alqi_exact_event *event)
     case ALQI_EXACT_SHIFT:
         return get_shift(d);
     case ALQI_EXACT_CLOCK:
-        if (!get_number(d, &event->value))
+        if (!get_number(d, &delta) || !get_number(d, &event->value))
             return false;
+        d->state.last_ticks += delta;
         event->value += d->state.start_ns;
         return true;
     case ALQI_EXACT_SAMPLES:

@@ -185,9 +185,6 @@ alqi_exact_put_control(struct alqi_exact_encoder *e,
     case ALQI_EXACT_TIMED:
         e->state.is_timed = true;
         break;
-    case ALQI_EXACT_CLOCK:
-        value -= e->state.start_ns;
-        /* fall through */
     case ALQI_EXACT_SAMPLES:
     case ALQI_EXACT_RSS:
         e->at = put(e->at, value);
@@ -195,6 +192,21 @@ alqi_exact_put_control(struct alqi_exact_encoder *e,
     default:
         break;
     }
+    return true;
+}
+
+bool
+alqi_exact_put_clock(struct alqi_exact_encoder *e, uint64_t ticks,
+                     uint64_t now_ns)
+{
+    struct alqi_exact_state *s = &e->state;
+    uint64_t delta = ticks_since(s, ticks);
+    uint64_t since_ns = now_ns > s->start_ns ? now_ns - s->start_ns : 0;
+
+    if (!has_room(e))
+        return false;
+    s->last_ticks += delta;
+    e->at = put(put(put_control(e->at, ALQI_EXACT_CLOCK), delta), since_ns);
     return true;
 }
 

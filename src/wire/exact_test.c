@@ -68,6 +68,10 @@ event_random(struct alqi_exact_event *out, uint64_t ticks, bool is_fine)
         /* its TIME comes first and is told of on its own */
         return alqi_exact_put_thread(&encoder, 0, out->thread_index, out->tid,
                                      out->name);
+    case 10:
+        out->kind = ALQI_EXACT_CLOCK;
+        out->value = 1000 + (next() >> 20);
+        return alqi_exact_put_clock(&encoder, ticks, out->value);
     case 3:
         out->kind = ALQI_EXACT_RATE;
         out->rate = (double)(next() % 1000) / 1000;
@@ -78,7 +82,6 @@ event_random(struct alqi_exact_event *out, uint64_t ticks, bool is_fine)
     case 7:
     case 8:
     case 9:
-    case 10:
         out->kind = ALQI_EXACT_FREE;
         out->address = address_random(is_fine);
         return alqi_exact_put_free(&encoder, ticks, out->address);

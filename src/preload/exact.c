@@ -1,0 +1,439 @@
+/* exact.c -- see exact.h
+ *
+ * An event goes into the thread's own chunk: no lock, no shared line but the
+ * two flags, which nobody writes twice.  The codec is wire/exact.h, the order
+ * of threads is its .inv.ticks.
+ *
+ * .inv.timed  When a second thread writes its first event, every other one
+ *             writes ticks from its next event on: the flag is set, then a
+ *             process-wide barrier passes, then that event is made.
+ * .inv.path   path[i] is the node of the outermost i + 1 frames of the memo's
+ *             last capture, if `serial` is that capture's. */
+#include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "memprof/filter.h"
+#include "plat/ticks.h"
+#include "preload/exact.h"
+#include "preload/file.h"
+#include "preload/nodes.h"
+#include "preload/stream.h"
+#include "wire/exact.h"
+
+enum {
+    STREAM_FIRST = 2 * ALQI_PRELOAD_STREAMS_MAX,
+    CLOCK_FIRST_TICKS = 1 << 20,
+    CLOCK_LAST_TICKS = 1 << 28
+};
+
+/* A thread's part; pooled with the thread's state. */
+struct alqi_preload_exact {
+    struct alqi_raw_chunk_header *chunk;
+    uint32_t epoch; /* of the recording the chunk is in */
+    uint32_t stream;
+    uint32_t sequence;
+    uint32_t nodes_generation;
+    bool is_announced;       /* the stream knows its thread */
+    uint64_t serial;         /* of the memo's capture that path is of */
+    uint64_t clock_at_ticks; /* the next CLOCK is due                 */
+    uint64_t clock_step_ticks;
+    struct alqi_exact_encoder encoder;
+    uint32_t path[];
+};
+
+_Atomic(uint32_t) alqi_preload_exact_mode;
+
+static struct {
+    _Atomic(bool) is_timed; /* .inv.timed */
+    _Atomic(bool) is_barriered;
+    _Atomic(bool) wants_sampling;
+    _Atomic(uint32_t) n_streams;
+    uint32_t epoch; /* forks so far, + 1 */
+} exact;
+
+/* ---- a thread's stream ----------------------------------------------------
+ */
+
+static struct alqi_preload_exact *
+part_map(void)
+{
+    return alqi_plat_pages_map(sizeof(struct alqi_preload_exact) +
+                               alqi_preload_config.depth_frames *
+                                   sizeof(uint32_t));
+}
+
+/* A stream of the present recording. */
+static void
+part_open(struct alqi_preload_exact *x)
+{
+    uint32_t n = atomic_fetch_add(&exact.n_streams, 1);
+
+    if (n > 0 && !atomic_load(&exact.is_barriered)) { /* .inv.timed */
+        atomic_store(&exact.is_timed, true);
+        alqi_plat_barrier_all();
+        atomic_store(&exact.is_barriered, true);
+    }
+    x->chunk = NULL;
+    x->sequence = 0;
+    x->stream = STREAM_FIRST + n;
+    x->epoch = exact.epoch;
+    x->clock_step_ticks = CLOCK_FIRST_TICKS;
+    x->serial = 0;
+}
+
+static bool
+turn(struct alqi_preload_exact *x)
+{
+    uint64_t ticks = alqi_plat_ticks_sigsafe();
+    struct alqi_raw_chunk_header *chunk = alqi_preload_file_chunk_new(
+        ALQI_RAW_EXACT, x->stream, x->sequence, alqi_plat_mono_ns_sigsafe(),
+        ticks >> ALQI_EXACT_TICK_SHIFT);
+
+    if (chunk == NULL)
+        return false;
+    if (x->chunk != NULL)
+        alqi_preload_file_chunk_done(x->chunk);
+    x->chunk = chunk;
+    x->sequence++;
+    x->clock_at_ticks = ticks + x->clock_step_ticks;
+    alqi_exact_begin(&x->encoder, chunk, ALQI_RAW_CHUNK_BYTES,
+                     atomic_load(&exact.is_timed));
+    return true;
+}
+
+/* raw.h .inv.commit */
+static inline void
+commit(struct alqi_preload_exact *x)
+{
+    size_t used = (size_t)(x->encoder.at - (uint8_t *)(x->chunk + 1));
+
+    atomic_store_explicit(&x->chunk->used, (uint32_t)used,
+                          memory_order_release);
+}
+
+static void
+announce(struct alqi_preload_thread *thread, struct alqi_preload_exact *x)
+{
+    uint64_t ticks = alqi_plat_ticks_sigsafe();
+    char name[17] = "";
+
+    prctl(PR_GET_NAME, name);
+    if (!alqi_exact_put_thread(&x->encoder, ticks, thread->index, thread->tid,
+                               name) &&
+        (!turn(x) || !alqi_exact_put_thread(&x->encoder, ticks, thread->index,
+                                            thread->tid, name)))
+        return;
+    commit(x);
+    x->is_announced = true;
+}
+
+static ALQI_COLD struct alqi_preload_exact *
+ready_slow(struct alqi_preload_thread *thread)
+{
+    struct alqi_preload_exact *x = thread->exact;
+
+    if (!alqi_preload_stream_file())
+        return NULL;
+    if (x == NULL)
+        x = thread->exact = part_map();
+    if (x == NULL)
+        return NULL;
+    if (x->epoch != exact.epoch)
+        part_open(x);
+    if (x->chunk == NULL && !turn(x))
+        return NULL;
+    if (!x->is_announced)
+        announce(thread, x);
+    return x->is_announced ? x : NULL;
+}
+
+/* The calling thread's part with a chunk to write to, or NULL: no space. */
+static inline struct alqi_preload_exact *
+ready(struct alqi_preload_thread *thread)
+{
+    struct alqi_preload_exact *x = thread->exact;
+
+    if (ALQI_LIKELY(x != NULL && x->is_announced && x->epoch == exact.epoch))
+        return x;
+    return ready_slow(thread);
+}
+
+/* What may stand between two events. */
+static ALQI_COLD void
+put_between(struct alqi_preload_exact *x, uint64_t ticks)
+{
+    if (!x->encoder.state.is_timed && atomic_load(&exact.is_timed))
+        alqi_exact_put_control(&x->encoder, ALQI_EXACT_TIMED, 0);
+    if (ticks < x->clock_at_ticks)
+        return;
+    alqi_exact_put_clock(&x->encoder, ticks, alqi_plat_mono_ns_sigsafe());
+    if (x->clock_step_ticks < CLOCK_LAST_TICKS)
+        x->clock_step_ticks *= 2;
+    x->clock_at_ticks = ticks + x->clock_step_ticks;
+}
+
+static inline void
+between(struct alqi_preload_exact *x, uint64_t ticks)
+{
+    if (ALQI_UNLIKELY(
+            ticks >= x->clock_at_ticks ||
+            x->encoder.state.is_timed !=
+                atomic_load_explicit(&exact.is_timed, memory_order_relaxed)))
+        put_between(x, ticks);
+}
+
+/* ---- stacks ----------------------------------------------------------------
+ */
+
+/* The node of the calling thread's stack; 0 when it has no frames, or when
+ * there is no memory or space for a new one, which *ok tells apart. */
+static uint32_t
+node_here(struct alqi_preload_thread *thread, struct alqi_preload_exact *x,
+          const struct alqi_stack_regs *regs, bool *ok)
+{
+    struct alqi_memprof_thread *m = &thread->memprof;
+    uint32_t generation = atomic_load_explicit(&alqi_preload_nodes_generation,
+                                               memory_order_acquire);
+    bool is_next = x->serial == m->memo->serial &&
+                   x->nodes_generation == generation; /* .inv.path */
+    struct alqi_stack_result r = alqi_memprof_capture(m, regs);
+    uint32_t i = is_next ? r.n_same_outer : 0;
+    uint32_t node = i > 0 ? x->path[i - 1] : 0;
+
+    *ok = true;
+    for (; i < r.n_frames; i++) {
+        node = alqi_preload_node(node, r.frames[r.n_frames - 1 - i]);
+        x->path[i] = node;
+        if (ALQI_UNLIKELY(node == 0)) {
+            x->serial = 0;
+            *ok = false;
+            return 0;
+        }
+    }
+    x->serial = m->memo->serial;
+    x->nodes_generation = generation;
+    if (ALQI_UNLIKELY(r.incomplete))
+        alqi_preload_count(ALQI_RAW_INCOMPLETE, 1);
+    if (ALQI_UNLIKELY(r.truncated))
+        alqi_preload_count(ALQI_RAW_TRUNCATED, 1);
+    return node;
+}
+
+/* ---- allocations -----------------------------------------------------------
+ */
+
+/* Tables are at their cap: from here allocations are sampled, while frees go
+ * on being written, since any may be of a block that was recorded. */
+static ALQI_COLD void
+give_over(void)
+{
+    uint32_t all = ALQI_PRELOAD_EXACT_ALL;
+
+    if (atomic_compare_exchange_strong(&alqi_preload_exact_mode, &all,
+                                       ALQI_PRELOAD_EXACT_FREES))
+        atomic_store(&exact.wants_sampling, true);
+}
+
+static bool
+alloc_put(struct alqi_preload_exact *x, uint64_t ticks, const void *block,
+          size_t size_bytes, uint32_t node)
+{
+    between(x, ticks);
+    if (ALQI_LIKELY(alqi_exact_put_alloc(&x->encoder, ticks, (uintptr_t)block,
+                                         size_bytes, node)))
+        return true;
+    return turn(x) && alqi_exact_put_alloc(&x->encoder, ticks, (uintptr_t)block,
+                                           size_bytes, node);
+}
+
+static void
+record(struct alqi_preload_thread *thread, const void *block, size_t size_bytes,
+       const struct alqi_stack_regs *regs)
+{
+    uint64_t ticks = alqi_plat_ticks_sigsafe();
+    struct alqi_preload_exact *x = ready(thread);
+    uint32_t node;
+    bool ok;
+
+    if (ALQI_UNLIKELY(x == NULL)) {
+        alqi_preload_count(ALQI_RAW_DROPPED_SPACE, 1);
+        return;
+    }
+    node = node_here(thread, x, regs, &ok);
+    if (ALQI_UNLIKELY(!ok)) {
+        if (alqi_preload_nodes_is_full())
+            give_over();
+        alqi_preload_count(ALQI_RAW_DROPPED_SPACE, 1);
+    } else if (ALQI_LIKELY(alloc_put(x, ticks, block, size_bytes, node))) {
+        commit(x);
+    } else {
+        alqi_preload_count(ALQI_RAW_DROPPED_SPACE, 1);
+    }
+}
+
+void
+alqi_preload_exact_alloc(struct alqi_preload_thread *thread, const void *block,
+                         size_t size_bytes, const struct alqi_stack_regs *regs)
+{
+    uint32_t was = alqi_memprof_enter(&thread->memprof);
+
+    record(thread, block, size_bytes, regs);
+    alqi_memprof_leave(&thread->memprof, was);
+    if (ALQI_UNLIKELY(atomic_load_explicit(&exact.wants_sampling,
+                                           memory_order_relaxed)) &&
+        atomic_exchange(&exact.wants_sampling, false))
+        alqi_preload_recorder_take_over();
+}
+
+/* ---- frees -----------------------------------------------------------------
+ */
+
+static bool
+free_put(struct alqi_preload_exact *x, uint64_t ticks, const void *block)
+{
+    between(x, ticks);
+    return ALQI_LIKELY(
+               alqi_exact_put_free(&x->encoder, ticks, (uintptr_t)block)) ||
+           (turn(x) &&
+            alqi_exact_put_free(&x->encoder, ticks, (uintptr_t)block));
+}
+
+static bool
+free_record(struct alqi_preload_thread *thread, const void *block)
+{
+    uint64_t ticks = alqi_plat_ticks_sigsafe();
+    struct alqi_preload_exact *x = ready(thread);
+
+    if (ALQI_UNLIKELY(x == NULL || !free_put(x, ticks, block))) {
+        alqi_preload_count(ALQI_RAW_LOST_FREES, 1);
+        return false;
+    }
+    commit(x);
+    return true;
+}
+
+/* A thread that has no state yet, or none any more. */
+static ALQI_COLD void
+free_of_stranger(const void *block)
+{
+    struct alqi_preload_thread *thread = alqi_preload_thread_attach();
+
+    if (thread != NULL) {
+        alqi_preload_exact_free(block);
+        return;
+    }
+    thread = alqi_preload_orphan_lock();
+    if (thread != NULL)
+        free_record(thread, block);
+    else
+        alqi_preload_count(ALQI_RAW_LOST_FREES, 1);
+    alqi_preload_orphan_unlock(thread);
+}
+
+void
+alqi_preload_exact_free(const void *block)
+{
+    struct alqi_preload_thread *thread = alqi_preload_hot.thread;
+    uint32_t was;
+
+    if (ALQI_UNLIKELY(thread == NULL)) {
+        free_of_stranger(block);
+        return;
+    }
+    if (ALQI_UNLIKELY(thread->memprof.mode == ALQI_MEMPROF_INSIDE)) {
+        alqi_preload_count(ALQI_RAW_LOST_FREES, 1);
+        return;
+    }
+    was = alqi_memprof_enter(&thread->memprof);
+    free_record(thread, block);
+    alqi_memprof_leave(&thread->memprof, was);
+}
+
+void
+alqi_preload_exact_free_late(const void *block)
+{
+    free_record(alqi_preload_current(), block);
+}
+
+/* ---- realloc ---------------------------------------------------------------
+ */
+
+struct alqi_preload_exact_moving
+alqi_preload_exact_moves(struct alqi_preload_thread *thread, const void *block)
+{
+    struct alqi_preload_exact_moving m = {NULL, 0};
+
+    if (thread == NULL || thread->memprof.mode == ALQI_MEMPROF_INSIDE) {
+        alqi_preload_exact_free(block);
+        return m;
+    }
+    m.was = alqi_memprof_enter(&thread->memprof);
+    if (free_record(thread, block))
+        m.thread = thread;
+    else
+        alqi_memprof_leave(&thread->memprof, m.was);
+    return m;
+}
+
+static void
+control_put(struct alqi_preload_exact *x, enum alqi_exact_control control)
+{
+    if (alqi_exact_put_control(&x->encoder, control, 0) ||
+        (turn(x) && alqi_exact_put_control(&x->encoder, control, 0)))
+        commit(x);
+}
+
+void
+alqi_preload_exact_moved(struct alqi_preload_exact_moving m, const void *moved,
+                         size_t size_bytes)
+{
+    if (m.thread == NULL)
+        return;
+    if (moved == NULL && size_bytes != 0) /* realloc(p, 0) frees p */
+        control_put(m.thread->exact, ALQI_EXACT_UNDO);
+    else if (moved != NULL && m.was == ALQI_MEMPROF_IDLE &&
+             alqi_preload_exact_is(ALQI_PRELOAD_EXACT_ALL))
+        control_put(m.thread->exact, ALQI_EXACT_MOVED);
+    alqi_memprof_leave(&m.thread->memprof, m.was);
+}
+
+/* ---- start, end, fork ------------------------------------------------------
+ */
+
+void
+alqi_preload_exact_start(void)
+{
+    alqi_plat_ticks_start();
+    alqi_preload_nodes_start(alqi_preload_config.max_memory_bytes);
+    exact.epoch = 1;
+    alqi_preload_flag(ALQI_RAW_IS_EXACT);
+    atomic_store(&alqi_preload_exact_mode, ALQI_PRELOAD_EXACT_ALL);
+    alqi_memprof_filter_stop_all();
+    alqi_preload_kick_all(NULL);
+}
+
+/* Its name once more: most threads get one after their first allocation. */
+void
+alqi_preload_exact_thread_end(struct alqi_preload_thread *thread)
+{
+    struct alqi_preload_exact *x = thread->exact;
+
+    if (x == NULL || x->epoch != exact.epoch || !x->is_announced)
+        return;
+    announce(thread, x);
+    x->is_announced = false;
+    x->serial = 0;
+}
+
+void
+alqi_preload_exact_fork_child(void)
+{
+    exact.epoch++;
+    atomic_store(&exact.n_streams, 0);
+    atomic_store(&exact.is_timed, false);
+    atomic_store(&exact.is_barriered, false);
+    alqi_preload_nodes_fork_child();
+    if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
+        alqi_preload_flag(ALQI_RAW_IS_EXACT);
+}

@@ -1,0 +1,197 @@
+/* nodes.c -- see nodes.h */
+#include <string.h>
+
+#include "preload/file.h"
+#include "preload/nodes.h"
+#include "preload/preload.h"
+#include "preload/stream.h"
+#include "wire/exact.h"
+
+enum { BITS_MIN = 12, STREAM = ALQI_PRELOAD_STREAMS_MAX + 1 };
+
+_Atomic(struct alqi_preload_nodes *) alqi_preload_nodes;
+_Atomic(uint32_t) alqi_preload_nodes_generation;
+
+static struct {
+    struct alqi_plat_lock lock; /* of all below, and of adding */
+    uint64_t max_bytes;
+    uint64_t n_bytes; /* of all tables, old ones too */
+    uint32_t last_id;
+    uint32_t sequence;
+    _Atomic(bool) is_full;
+    struct alqi_raw_chunk_header *chunk;
+    struct alqi_exact_node_encoder encoder;
+} nodes;
+
+void
+alqi_preload_nodes_start(uint64_t max_bytes)
+{
+    nodes.max_bytes = max_bytes;
+}
+
+static size_t
+bytes_of(unsigned bits)
+{
+    return sizeof(struct alqi_preload_nodes) +
+           (sizeof(struct alqi_preload_node) << bits);
+}
+
+static struct alqi_preload_nodes *
+table_new_locked(unsigned bits)
+{
+    size_t n_bytes = bytes_of(bits);
+    struct alqi_preload_nodes *t = NULL;
+
+    if (nodes.max_bytes == 0 || nodes.n_bytes + n_bytes <= nodes.max_bytes)
+        t = alqi_plat_pages_map(n_bytes);
+    if (t == NULL) {
+        atomic_store_explicit(&nodes.is_full, true, memory_order_relaxed);
+        return NULL;
+    }
+    nodes.n_bytes += n_bytes;
+    t->shift = 64 - bits;
+    return t;
+}
+
+static void
+table_insert(struct alqi_preload_nodes *t, uint32_t parent, uintptr_t pc,
+             uint32_t id)
+{
+    uint64_t last = UINT64_MAX >> t->shift;
+    uint64_t i = alqi_preload_node_hash(parent, pc) >> t->shift;
+
+    while (atomic_load_explicit(&t->entries[i].id, memory_order_relaxed) != 0)
+        i = (i + 1) & last;
+    t->entries[i].pc = pc;
+    t->entries[i].parent = parent;
+    atomic_store_explicit(&t->entries[i].id, id, memory_order_release);
+    t->n++;
+}
+
+/* The old table stays: someone may be reading it.  All old ones together are
+ * smaller than the new one. */
+static struct alqi_preload_nodes *
+table_grow_locked(struct alqi_preload_nodes *old)
+{
+    struct alqi_preload_nodes *t =
+        table_new_locked(old != NULL ? 65 - old->shift : BITS_MIN);
+
+    if (t == NULL)
+        return NULL;
+    for (uint64_t i = 0; old != NULL && i <= UINT64_MAX >> old->shift; i++)
+        if (old->entries[i].id != 0)
+            table_insert(t, old->entries[i].parent, old->entries[i].pc,
+                         old->entries[i].id);
+    atomic_store_explicit(&alqi_preload_nodes, t, memory_order_release);
+    return t;
+}
+
+/* A table with room for one more: at most five eighths full. */
+static struct alqi_preload_nodes *
+table_ready_locked(void)
+{
+    struct alqi_preload_nodes *t =
+        atomic_load_explicit(&alqi_preload_nodes, memory_order_relaxed);
+
+    if (t == NULL || t->n >= (UINT64_MAX >> t->shift) / 8 * 5)
+        return table_grow_locked(t);
+    return t;
+}
+
+static uint32_t
+find_locked(const struct alqi_preload_nodes *t, uint32_t parent, uintptr_t pc)
+{
+    uint64_t last = UINT64_MAX >> t->shift;
+    uint64_t i = alqi_preload_node_hash(parent, pc) >> t->shift;
+
+    for (; t->entries[i].id != 0; i = (i + 1) & last)
+        if (t->entries[i].pc == pc && t->entries[i].parent == parent)
+            return t->entries[i].id;
+    return 0;
+}
+
+static bool
+chunk_turn_locked(void)
+{
+    struct alqi_raw_chunk_header *chunk = alqi_preload_file_chunk_new(
+        ALQI_RAW_NODES, STREAM, nodes.sequence, alqi_plat_mono_ns_sigsafe(),
+        nodes.last_id + 1);
+
+    if (chunk == NULL)
+        return false;
+    if (nodes.chunk != NULL)
+        alqi_preload_file_chunk_done(nodes.chunk);
+    nodes.chunk = chunk;
+    nodes.sequence++;
+    nodes.encoder.at = (uint8_t *)(chunk + 1);
+    nodes.encoder.end = (uint8_t *)chunk + ALQI_RAW_CHUNK_BYTES;
+    nodes.encoder.last_pc = 0;
+    return true;
+}
+
+static bool
+record_locked(uint32_t id, uint32_t parent, uintptr_t pc)
+{
+    if ((nodes.chunk == NULL ||
+         !alqi_exact_put_node(&nodes.encoder, id, parent, pc)) &&
+        (!chunk_turn_locked() ||
+         !alqi_exact_put_node(&nodes.encoder, id, parent, pc)))
+        return false;
+    atomic_store_explicit(
+        &nodes.chunk->used,
+        (uint32_t)(nodes.encoder.at - (uint8_t *)(nodes.chunk + 1)),
+        memory_order_release);
+    return true;
+}
+
+ALQI_COLD uint32_t
+alqi_preload_nodes_add(uint32_t parent, uintptr_t pc)
+{
+    struct alqi_preload_nodes *t;
+    uint32_t id = 0;
+
+    alqi_plat_lock(&nodes.lock);
+    t = table_ready_locked();
+    if (t != NULL)
+        id = find_locked(t, parent, pc);
+    if (t != NULL && id == 0 && nodes.last_id != UINT32_MAX &&
+        record_locked(nodes.last_id + 1, parent, pc)) { /* .inv.node */
+        id = ++nodes.last_id;
+        table_insert(t, parent, pc, id);
+    }
+    alqi_plat_unlock(&nodes.lock);
+    return id;
+}
+
+bool
+alqi_preload_nodes_is_full(void)
+{
+    return atomic_load_explicit(&nodes.is_full, memory_order_relaxed);
+}
+
+static void
+forget_locked(void)
+{
+    atomic_store_explicit(&alqi_preload_nodes, NULL, memory_order_release);
+    atomic_fetch_add_explicit(&alqi_preload_nodes_generation, 1,
+                              memory_order_release);
+}
+
+void
+alqi_preload_nodes_forget(void)
+{
+    alqi_plat_lock(&nodes.lock);
+    forget_locked();
+    alqi_plat_unlock(&nodes.lock);
+}
+
+/* Whatever another thread was at is the parent's to end. */
+void
+alqi_preload_nodes_fork_child(void)
+{
+    atomic_store_explicit(&nodes.lock.state, 0, memory_order_relaxed);
+    nodes.last_id = 0;
+    nodes.sequence = 0;
+    nodes.chunk = NULL;
+    forget_locked();
+}
