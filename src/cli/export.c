@@ -7,7 +7,7 @@
 #include "cli/output.h"
 #include "cli/text.h"
 
-#define FORMAT_CHOICES "folded csv"
+#define FORMAT_CHOICES "folded csv pprof"
 
 enum {
     ID_FORMAT = 256,
@@ -18,20 +18,25 @@ enum {
     ID_MIN_LIFE,
     ID_SKIP,
     ID_WEIGHT,
-    ID_FOLD
+    ID_FOLD,
+    ID_MAX_STACKS
 };
 
 static const double TEMPORARY_US = 1000;
+
+/* The most that Pyroscope takes unless told otherwise. */
+static const uint32_t MAX_STACKS = 16000;
 
 /* In the order of FORMAT_CHOICES. */
 static const struct alqi_cli_export_format formats[] = {
     {"folded", ".folded", alqi_cli_export_folded},
     {"csv", ".csv", alqi_cli_export_csv},
+    {"pprof", ".pb.gz", alqi_cli_export_pprof},
 };
 
 const struct alqi_cli_option alqi_cli_export_options[] = {
     {ID_FORMAT, "format", "F", FORMAT_CHOICES,
-     "folded stacks or csv; else by the suffix of OUT"},
+     "the format; else by the suffix of OUT"},
     {'o', "output", "OUT", NULL, "file to write; '-' is standard output"},
     {'f', "force", NULL, NULL, "overwrite OUT"},
     {ID_ALLOCATED, "allocated", NULL, NULL,
@@ -45,6 +50,8 @@ const struct alqi_cli_option alqi_cli_export_options[] = {
      "folded: each function once in a stack"},
     {'g', "group", "BY", ALQI_CLI_GROUPING_CHOICES,
      "csv: function (default), line, file or module"},
+    {ID_MAX_STACKS, "max-stacks", "N", NULL,
+     "pprof: fold the tail (default 16000; 0: keep all)"},
     {ID_SKIP, "skip", "F[,F]...", NULL,
      "do not name sites after these functions, either"},
     {ID_MIN_LIFE, "min-life", "T", NULL,
@@ -73,6 +80,28 @@ set_min_life(struct request *r, const char *value)
 }
 
 static bool
+set_max_stacks(struct request *r, const char *value)
+{
+    uint64_t n;
+
+    if (alqi_cli_parse_count(value, &n) && n <= UINT32_MAX) {
+        r->export.max_stacks = (uint32_t)n;
+        return true;
+    }
+    alqi_cli_usage("export", "export: --max-stacks=%s: write a whole number",
+                   value);
+    return false;
+}
+
+static bool
+set_measure(struct request *r, enum alqi_cli_measure measure)
+{
+    r->export.measure = measure;
+    r->export.has_measure = true;
+    return true;
+}
+
+static bool
 set(void *arg, int id, const char *value)
 {
     struct request *r = arg;
@@ -89,14 +118,11 @@ set(void *arg, int id, const char *value)
         break;
     case ID_LIVE:
     case ID_LEAKS:
-        r->export.measure = ALQI_CLI_LIVE;
-        break;
+        return set_measure(r, ALQI_CLI_LIVE);
     case ID_PEAK:
-        r->export.measure = ALQI_CLI_PEAK;
-        break;
+        return set_measure(r, ALQI_CLI_PEAK);
     case ID_ALLOCATED:
-        r->export.measure = ALQI_CLI_ALLOCATED;
-        break;
+        return set_measure(r, ALQI_CLI_ALLOCATED);
     case ID_WEIGHT:
         r->export.weight = (enum alqi_cli_weight_kind)alqi_cli_choice(
             ALQI_CLI_WEIGHT_CHOICES, value);
@@ -111,6 +137,8 @@ set(void *arg, int id, const char *value)
     case ID_SKIP:
         alqi_cli_wrappers_add(value);
         break;
+    case ID_MAX_STACKS:
+        return set_max_stacks(r, value);
     case ID_MIN_LIFE:
         return set_min_life(r, value);
     }
@@ -167,6 +195,7 @@ alqi_cli_export(int argc, char **argv)
 
     memset(&r, 0, sizeof r);
     r.options.temporary_us = TEMPORARY_US;
+    r.export.max_stacks = MAX_STACKS;
     rc = alqi_cli_parse("export", argc, argv, set, &r, &first);
     if (rc < 0)
         rc = alqi_cli_one_operand("export", argc, argv, first, &path);

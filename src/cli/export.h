@@ -21,9 +21,11 @@ enum alqi_cli_weight_kind {
 struct alqi_cli_export {
     struct alqi_cli_analysis analysis;
     enum alqi_cli_measure measure;
+    bool has_measure; /* the user chose it */
     enum alqi_cli_grouping grouping;
     enum alqi_cli_weight_kind weight;
     bool folds_recursion;
+    uint32_t max_stacks; /* pprof; 0: all */
 };
 
 struct alqi_cli_export_format {
@@ -34,5 +36,6 @@ struct alqi_cli_export_format {
 
 void alqi_cli_export_folded(struct alqi_cli_export *export, FILE *out);
 void alqi_cli_export_csv(struct alqi_cli_export *export, FILE *out);
+void alqi_cli_export_pprof(struct alqi_cli_export *export, FILE *out);
 
 #endif

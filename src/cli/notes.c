@@ -117,9 +117,9 @@ take_module(struct alqi_cli_notes *notes, const char *line)
     m->path = name(notes, line, "path");
     m->build_id = name(notes, line, "build_id");
     m->is_bare = false;
-    alqi_cli_names_add_module(notes->names,
-                              m->start | reuse << CODE_REUSE_SHIFT,
-                              m->end | reuse << CODE_REUSE_SHIFT,
+    m->code_start = m->start | reuse << CODE_REUSE_SHIFT;
+    m->code_end = m->end | reuse << CODE_REUSE_SHIFT;
+    alqi_cli_names_add_module(notes->names, m->code_start, m->code_end,
                               alqi_cli_names_text(notes->names, m->path));
 }
 

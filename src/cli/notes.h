@@ -18,6 +18,7 @@ struct alqi_cli_thread {
 
 struct alqi_cli_module_note {
     uint64_t start, end, bias;
+    uint64_t code_start, code_end; /* of locations, (start, end] */
     uint32_t path;
     uint32_t build_id;
     uint32_t missing; /* name: what its symbols lack; meaningful if is_bare */

@@ -102,7 +102,7 @@ class Usage(common.Case):
             ["function", "file"])
         self.assertEqual(
             self.complete("aliquot", "export", "--format", "="),
-            ["folded", "csv"])
+            ["folded", "csv", "pprof"])
         self.assertEqual(self.complete("aliquot", "report", "m"), ["my.ctf"])
         self.assertEqual(self.complete("aliquot", "help", "in"), ["info"])
         for verb in VERBS:

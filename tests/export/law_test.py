@@ -15,6 +15,7 @@ import json
 import re
 
 import exported
+import pprof_file as profile
 from exported import common
 
 MEASURES = {"allocated": "--allocated", "peak": "--peak", "live": "--live"}
@@ -45,9 +46,21 @@ def csv_rows(export):
     return totals
 
 
+def pprof(export):
+    totals = {}
+    for option, measure in (("--live", "live"), ("--peak", "peak")):
+        sums = profile.totals(profile.read(export(option)))
+        totals["allocated_objects"] = sums["alloc_objects"]
+        totals["allocated_bytes"] = sums["alloc_space"]
+        totals[measure + "_objects"] = sums["inuse_objects"]
+        totals[measure + "_bytes"] = sums["inuse_space"]
+    return totals
+
+
 FORMATS = {
     "folded": folded,
     "csv": csv_rows,
+    "pprof": pprof,
 }
 
 
