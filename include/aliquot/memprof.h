@@ -27,7 +27,9 @@
 extern "C" {
 #endif
 
-struct alq_domain;  /* a heap's unit of execution; NULL is the malloc heap */
+/* What a profile covers: a heap's unit of execution; NULL is the malloc heap,
+ * all of it; alq_thread_tree() is the part of it that threads allocate. */
+struct alq_domain;
 struct alq_profile; /* reference-counted; never on a collected heap */
 
 enum alq_source {
@@ -91,8 +93,16 @@ enum {
      * domain is moved to the new profile, and the old one goes on elsewhere. */
     ALQ_MEMPROF_STRICT = 1,
     /* callbacks wait for alq_memprof_flush on the thread that owes them */
-    ALQ_MEMPROF_DEFER = 2
+    ALQ_MEMPROF_DEFER = 2,
+    /* the profile samples beside the domain's own and any others: it keeps no
+     * start from succeeding, is replaced by none, and alq_profile_stop alone
+     * ends it.  ALQ_MEMPROF_STRICT has no effect on it. */
+    ALQ_MEMPROF_BESIDE = 4
 };
+
+/* Profiles that may sample beside a domain's own at the same time; and as many
+ * that may cover one thread of the malloc heap beside its own thread tree's. */
+enum { ALQ_MEMPROF_BESIDE_MAX = 8 };
 
 struct alq_memprof_config {
     double rate;             /* samples per word, 0 <= rate <= 1          */
@@ -112,30 +122,65 @@ struct alq_memprof_counts {
     uint64_t sampled_blocks;
     uint64_t sampled_words;
     uint64_t live_entries;
-    uint64_t dropped_nomem;  /* no memory for an entry or its stack     */
+    uint64_t dropped_nomem;  /* no memory for an entry or its stack, or for
+                                a thread that was to be covered         */
     uint64_t dropped_cap;    /* max_entries was reached                 */
     uint64_t dropped_nested; /* inside the profiler, from a signal handler */
     uint64_t callback_failures;
 };
+
+/* alq_thread_tree -- the calling thread and the threads it creates
+ *
+ * In place of a domain it makes a call mean the calling thread's part of the
+ * malloc heap.  A profile started there covers the calling thread and each
+ * thread that a covered thread creates from then on, as child domains of OCaml
+ * inherit; threads that exist already are not covered.  What a covered thread
+ * allocates is sampled; who frees it does not matter.
+ *
+ * Each thread takes its creator's profiles over when it is created, and is on
+ * its own from then on: it may start a profile in place of the one it has
+ * (which goes on in the other threads) or beside it.  A profile whose last
+ * thread has ended is stopped, not discarded.
+ *
+ * A thread takes over if it is created through pthread_create or thrd_create,
+ * not if the C library creates it for itself (timers, asynchronous lookups) or
+ * if it comes from clone.  A forked child's only thread keeps its profiles.
+ *
+ * Returns  A handle that alq_memprof_start, _stop, _flush and _is_sampling
+ *          take; the same on every thread.
+ * Threads  Any.
+ * GC       No effect.
+ * Source   seeds/004 start; spec statmemprof 1.12 D1, D2. */
+ALQ_API struct alq_domain *alq_thread_tree(void);
 
 /* alq_memprof_start -- begin sampling a domain's allocations
  *
  * Threads the domain has, and threads and domains it creates later, are
  * sampled too.  Sampling begins before the call returns.
  *
- * domain   The domain, or NULL for the malloc heap of this process.
+ * Profiles that cover the same block each take their own samples of it: every
+ * one sees exactly its own rate, whatever else samples.  (They are not
+ * independent: what a lower rate samples is chosen from what the highest does.)
+ *
+ * domain   The domain, NULL for the malloc heap of this process, or
+ *          alq_thread_tree().
  * config   Copied.  NULL means ALQ_MEMPROF_CONFIG_DEFAULT.
  * tracker  Copied.  `arg` must outlive the profile.
  * out      Receives one reference; see alq_profile_drop.
  *
- * Errors   ALQ_EINVAL   rate is NaN or out of range, tracker or out is NULL
- *          ALQ_EBUSY    sampling already, and ALQ_MEMPROF_STRICT is set
- *          ALQ_ENOMEM   no memory for the profile
- *          ALQ_ENOHEAP  domain is NULL and the preload is not in the process
+ * Errors   ALQ_EINVAL   rate is NaN or out of range, flags has an unknown bit,
+ *                       tracker or out is NULL
+ *          ALQ_EBUSY    sampling already, and ALQ_MEMPROF_STRICT is set; or,
+ *                       beside others, ALQ_MEMPROF_BESIDE_MAX do so already
+ *          ALQ_ENOMEM   no memory for the profile, or, for a thread tree, for
+ *                       the calling thread's state; or the thread is ending
+ *          ALQ_ENOHEAP  domain is NULL or a thread tree and the preload is not
+ *                       in the process
  *          On any error nothing has started and *out is unchanged.
  * Threads  Any; not from a signal handler.
  * GC       Does not allocate on the heap, collect, or run callbacks.
- * Source   seeds/004 start; spec statmemprof 1.10 P1, P2. */
+ * Source   seeds/004 start; spec statmemprof 1.10 P1, P2; DESIGN decision 10
+ *          for profiles side by side. */
 ALQ_API ALQ_MUSTUSE enum alq_status
 alq_memprof_start(struct alq_domain *domain,
                   const struct alq_memprof_config *config,
@@ -143,7 +188,9 @@ alq_memprof_start(struct alq_domain *domain,
 
 /* alq_memprof_stop -- stop sampling the domain's current profile
  *
- * Stops it in every thread and domain that shares it.  The calling thread's
+ * Stops it in every thread and domain that shares it; profiles beside it go on.
+ * For alq_thread_tree() it is the one the calling thread has, whoever started
+ * it.  The calling thread's
  * outstanding alloc callbacks run first.  Blocks already tracked go on giving
  * promote and dealloc callbacks until alq_memprof_discard.
  *
@@ -155,6 +202,21 @@ alq_memprof_start(struct alq_domain *domain,
  * GC       May run alloc callbacks of the calling thread.
  * Source   seeds/004 stop; spec statmemprof P3, P4, P7. */
 ALQ_API enum alq_status alq_memprof_stop(struct alq_domain *domain);
+
+/* alq_profile_stop -- stop sampling a profile, wherever it samples
+ *
+ * As alq_memprof_stop, for the profile given instead of a domain's own: from
+ * any thread, covered by it or not.
+ *
+ * Errors   ALQ_EINVAL     profile is NULL
+ *          ALQ_ENOTRUN    it is not sampling
+ *          ALQ_ENOHEAP    as alq_memprof_start
+ *          ALQ_ENOMEM     no memory for the calling thread's state
+ *          ALQ_ECALLBACK  as alq_memprof_stop
+ * Threads  Any; not from a signal handler.  Legal inside a callback.
+ * GC       May run alloc callbacks of the calling thread.
+ * Source   seeds/004 stop; spec statmemprof P3, P4, D3. */
+ALQ_API enum alq_status alq_profile_stop(struct alq_profile *profile);
 
 /* alq_memprof_discard -- end all tracking of a stopped profile
  *
@@ -180,6 +242,9 @@ ALQ_API enum alq_status alq_memprof_discard(struct alq_profile *profile);
 ALQ_API enum alq_status alq_memprof_flush(struct alq_domain *domain, int *code);
 
 /* alq_memprof_is_sampling -- whether a profile samples the domain now
+ *
+ * That is whether alq_memprof_stop would find one: profiles beside it, started
+ * with ALQ_MEMPROF_BESIDE, do not count.
  *
  * Returns  1 or 0; 0 when there is no such heap.
  * Threads  Any.

@@ -1,4 +1,7 @@
-/* control.c -- start, stop, discard, flush, each */
+/* control.c -- start, stop, discard, flush, each
+ *
+ * A start ends in a claim: of a slot of the domain, or of the calling thread's
+ * own place (tree.c). */
 #include "memprof/state.h"
 
 static void
@@ -8,23 +11,53 @@ triggers_stale(struct alqi_memprof_domain *d)
         d->subject->triggers_stale(d->heap);
 }
 
-/* Puts p into the slot; false when the slot is sampling and may not be taken
- * over. */
 static bool
-slot_claim(struct alqi_memprof_domain *d, unsigned slot, struct alq_profile *p,
-           bool strict)
+is_slot_sampling_locked(const struct alqi_memprof_domain *d, unsigned slot)
 {
-    struct alq_profile *now;
+    const struct alq_profile *p =
+        atomic_load_explicit(&d->slot[slot], memory_order_relaxed);
+
+    return p != NULL && alqi_profile_status(p) == ALQI_PROFILE_SAMPLING;
+}
+
+/* SLOTS: all of them are sampling. */
+static unsigned
+slot_beside_locked(const struct alqi_memprof_domain *d)
+{
+    unsigned slot = ALQI_MEMPROF_SLOT_BESIDE;
+
+    while (slot < ALQI_MEMPROF_SLOTS && is_slot_sampling_locked(d, slot))
+        slot++;
+    return slot;
+}
+
+/* Puts p into its slot, or one beside it; false when that is sampling and may
+ * not be taken over. */
+static bool
+slot_claim(struct alqi_memprof_domain *d, struct alq_profile *p)
+{
     bool busy;
 
     alqi_domain_lock(d);
-    now = atomic_load_explicit(&d->slot[slot], memory_order_relaxed);
-    busy = strict && now != NULL &&
-           alqi_profile_status(now) == ALQI_PROFILE_SAMPLING;
+    if (p->slot == ALQI_MEMPROF_SLOT_USER && (p->flags & ALQ_MEMPROF_BESIDE)) {
+        p->slot = slot_beside_locked(d);
+        busy = p->slot == ALQI_MEMPROF_SLOTS;
+    } else {
+        busy = (p->flags & ALQ_MEMPROF_STRICT) &&
+               is_slot_sampling_locked(d, p->slot);
+    }
     if (!busy)
-        alqi_domain_slot_set_locked(d, slot, p);
+        alqi_domain_slot_set_locked(d, p->slot, p);
     alqi_domain_unlock(d);
     return !busy;
+}
+
+static bool
+claim(struct alqi_memprof_domain *d, struct alqi_memprof_thread *t,
+      struct alq_profile *p)
+{
+    return p->slot == ALQI_MEMPROF_SLOT_TREE ? alqi_tree_claim(t, p)
+                                             : slot_claim(d, p);
 }
 
 enum alq_status
@@ -52,8 +85,7 @@ alqi_memprof_start(struct alqi_memprof_domain *domain,
     p = alqi_profile_new(config, tracker, &law, slot);
     if (p == NULL) {
         st = ALQ_ENOMEM;
-    } else if (!slot_claim(domain, slot, p,
-                           config->flags & ALQ_MEMPROF_STRICT)) {
+    } else if (!claim(domain, thread, p)) {
         alqi_memprof_profile_drop(p);
         st = ALQ_EBUSY;
     } else {
@@ -61,7 +93,7 @@ alqi_memprof_start(struct alqi_memprof_domain *domain,
     }
     if (thread != NULL)
         alqi_thread_leave(thread, was);
-    if (st == ALQ_OK)
+    if (st == ALQ_OK && slot != ALQI_MEMPROF_SLOT_TREE)
         triggers_stale(domain);
     return st;
 }
@@ -70,15 +102,12 @@ alqi_memprof_start(struct alqi_memprof_domain *domain,
 static enum alq_status
 slot_stop(struct alqi_memprof_domain *d, unsigned slot)
 {
-    uint32_t expected = ALQI_PROFILE_SAMPLING;
     struct alq_profile *now;
     enum alq_status st = ALQ_ENOTRUN;
 
     alqi_domain_lock(d);
     now = atomic_load_explicit(&d->slot[slot], memory_order_relaxed);
-    if (now != NULL && atomic_compare_exchange_strong_explicit(
-                           &now->status, &expected, ALQI_PROFILE_STOPPED,
-                           memory_order_acq_rel, memory_order_acquire))
+    if (now != NULL && alqi_profile_stop(now))
         st = ALQ_OK;
     if (now != NULL)
         alqi_domain_slot_set_locked(d, slot, NULL);
@@ -86,34 +115,72 @@ slot_stop(struct alqi_memprof_domain *d, unsigned slot)
     return st;
 }
 
+/* As slot_stop, for a profile that may be in that slot no longer. */
+static enum alq_status
+slot_stop_of(struct alqi_memprof_domain *d, struct alq_profile *p)
+{
+    if (!alqi_profile_stop(p))
+        return ALQ_ENOTRUN;
+    alqi_domain_lock(d);
+    if (atomic_load_explicit(&d->slot[p->slot], memory_order_relaxed) == p)
+        alqi_domain_slot_set_locked(d, p->slot, NULL);
+    alqi_domain_unlock(d);
+    return ALQ_OK;
+}
+
+/* The alloc callbacks that the thread owes; true when one failed. */
+static bool
+owed_fail(struct alqi_memprof_thread *t)
+{
+    int before = t->failure;
+    bool failed;
+
+    t->failure = 0;
+    alqi_pending_run_allocs(t);
+    failed = t->failure != 0;
+    if (before != 0)
+        t->failure = before; /* flush reports the first */
+    return failed;
+}
+
+/* Stops p, or what the slot holds when p is NULL. */
+static enum alq_status
+stop(struct alqi_memprof_domain *d, struct alqi_memprof_thread *t,
+     unsigned slot, struct alq_profile *p)
+{
+    uint32_t was = t->mode;
+    bool failed;
+    enum alq_status st;
+
+    if (was == ALQI_MEMPROF_INSIDE)
+        return ALQ_EINVAL; /* from a signal handler */
+    alqi_thread_enter(t);
+    failed = was == ALQI_MEMPROF_IDLE && owed_fail(t);
+    if (slot == ALQI_MEMPROF_SLOT_TREE)
+        st = alqi_tree_stop(t, p);
+    else
+        st = p == NULL ? slot_stop(d, slot) : slot_stop_of(d, p);
+    alqi_thread_leave(t, was);
+    if (st == ALQ_OK && slot != ALQI_MEMPROF_SLOT_TREE)
+        triggers_stale(d);
+    return st == ALQ_OK && failed ? ALQ_ECALLBACK : st;
+}
+
 enum alq_status
 alqi_memprof_stop(struct alqi_memprof_domain *domain,
                   struct alqi_memprof_thread *thread,
                   enum alqi_memprof_slot slot)
 {
-    uint32_t was = thread->mode;
-    bool failed = false;
-    enum alq_status st;
+    return stop(domain, thread, slot, NULL);
+}
 
-    if (was == ALQI_MEMPROF_INSIDE)
-        return ALQ_EINVAL; /* from a signal handler */
-    alqi_thread_enter(thread);
-    if (was == ALQI_MEMPROF_IDLE) {
-        int before = thread->failure;
-
-        thread->failure = 0;
-        alqi_pending_run_allocs(thread);
-        failed = thread->failure != 0;
-        if (before != 0)
-            thread->failure = before; /* flush reports the first */
-    }
-    st = slot_stop(domain, slot);
-    alqi_thread_leave(thread, was);
-    if (st == ALQ_OK)
-        triggers_stale(domain);
-    if (st == ALQ_OK && failed)
-        st = ALQ_ECALLBACK;
-    return st;
+enum alq_status
+alqi_memprof_profile_stop(struct alqi_memprof_thread *thread,
+                          struct alq_profile *profile)
+{
+    if (profile == NULL)
+        return ALQ_EINVAL;
+    return stop(thread->domain, thread, profile->slot, profile);
 }
 
 enum alq_status

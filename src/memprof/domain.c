@@ -1,4 +1,4 @@
-/* domain.c -- what a domain samples for: its slots, threads and law
+/* domain.c -- what a domain and its threads sample for: slots, law
  *
  * Slots change under the domain's lock, which also bumps `serial`.  A thread
  * compares serials when it draws a gap, and copies the slots when they differ
@@ -58,6 +58,7 @@ forget_thread(struct alqi_memprof_thread *t)
     t->n_late = 0;
     t->mode = ALQI_MEMPROF_IDLE;
     t->is_listed = false;
+    alqi_tree_forget(t);
 }
 
 void
@@ -100,63 +101,58 @@ alqi_domain_slot_set_locked(struct alqi_memprof_domain *d, unsigned slot,
 }
 
 static void
-arm_locked(const struct alqi_memprof_domain *d,
-           struct alqi_memprof_armed *armed)
+client_add(struct alqi_memprof_armed *armed, struct alq_profile *p)
 {
+    struct alqi_memprof_client *c = &armed->client[armed->n_clients];
+
+    if (p == NULL || alqi_profile_status(p) != ALQI_PROFILE_SAMPLING)
+        return;
+    armed->n_clients++;
+    c->profile = p;
+    c->id = atomic_load_explicit(&p->id, memory_order_relaxed);
+    c->thin = p->law;
+}
+
+static void
+arm_locked(const struct alqi_memprof_domain *d, struct alqi_memprof_thread *t)
+{
+    struct alqi_memprof_armed *armed = &t->armed;
     double most = 0.0;
 
     armed->serial = atomic_load_explicit(&d->serial, memory_order_relaxed);
-    for (unsigned i = 0; i < ALQI_MEMPROF_SLOTS; i++) {
-        struct alqi_memprof_client *c = &armed->client[i];
-        struct alq_profile *p =
-            atomic_load_explicit(&d->slot[i], memory_order_relaxed);
-
-        c->id = 0;
-        if (p == NULL || alqi_profile_status(p) != ALQI_PROFILE_SAMPLING)
-            continue;
-        c->profile = p;
-        c->id = atomic_load_explicit(&p->id, memory_order_relaxed);
-        c->thin = p->law;
-        if (p->law.rate > most)
-            most = p->law.rate;
-    }
-    alqi_sample_law_set(&armed->law, most);
+    armed->n_clients = 0;
     for (unsigned i = 0; i < ALQI_MEMPROF_SLOTS; i++)
-        if (armed->client[i].id != 0)
-            alqi_sample_law_set(&armed->client[i].thin,
-                                most > 0 ? armed->client[i].thin.rate / most
-                                         : 0);
-}
+        client_add(armed,
+                   atomic_load_explicit(&d->slot[i], memory_order_relaxed));
+    alqi_tree_prune_locked(t);
+    for (unsigned i = 0; i < t->trees.n; i++)
+        client_add(armed, t->trees.profile[i]);
+    for (unsigned i = 0; i < armed->n_clients; i++)
+        if (armed->client[i].thin.rate > most)
+            most = armed->client[i].thin.rate;
+    alqi_sample_law_set(&armed->law, most);
+    for (unsigned i = 0; i < armed->n_clients; i++) {
+        struct alqi_sample_law *thin = &armed->client[i].thin;
 
-/* A client that is alone rules the draws by its seed.  With others there, it
- * must not: starting the same seed again and again would replay the others'
- * draws. */
-static const struct alqi_memprof_client *
-only_client(const struct alqi_memprof_armed *armed)
-{
-    const struct alqi_memprof_client *only = NULL;
-
-    for (unsigned i = 0; i < ALQI_MEMPROF_SLOTS; i++) {
-        if (armed->client[i].id == 0)
-            continue;
-        if (only != NULL)
-            return NULL;
-        only = &armed->client[i];
+        alqi_sample_law_set(thin, most > 0 ? thin->rate / most : 0);
     }
-    return only;
 }
 
 void
 alqi_domain_arm(struct alqi_memprof_domain *d, struct alqi_memprof_thread *t)
 {
-    const struct alqi_memprof_client *only;
+    const struct alqi_memprof_client *only = NULL;
     uint64_t seed = 0;
 
     alqi_domain_lock(d);
-    arm_locked(d, &t->armed);
-    only = only_client(&t->armed);
-    if (only != NULL)
+    arm_locked(d, t);
+    /* A client that is alone rules the draws by its seed.  With others there,
+     * it must not: starting the same seed again and again would replay the
+     * others' draws. */
+    if (t->armed.n_clients == 1) {
+        only = &t->armed.client[0];
         seed = only->profile->seed;
+    }
     alqi_domain_unlock(d);
     t->residual = 0; /* to be drawn by the new law */
     if (only != NULL && only->id != t->seeded_by) {

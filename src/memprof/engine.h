@@ -6,9 +6,11 @@
  * table of spec statmemprof 2.1.
  *
  * A domain has a few client slots: one for the user's profile
- * (alq_memprof_start) and some for profiles of our own (the recorder, later
- * the limits).  The domain samples at the largest of their rates; each client
- * takes its own samples by thinning (DESIGN decision 10). */
+ * (alq_memprof_start), some for those beside it and some for profiles of our
+ * own (the recorder, later the limits).  A thread may have profiles of its own,
+ * which the threads it creates take over (tree.c).  A thread samples at the
+ * largest of the rates that cover it; each client takes its own samples by
+ * thinning (DESIGN decision 10). */
 #ifndef ALQI_MEMPROF_ENGINE_H
 #define ALQI_MEMPROF_ENGINE_H
 
@@ -27,7 +29,9 @@ enum alqi_memprof_slot {
     ALQI_MEMPROF_SLOT_USER,
     ALQI_MEMPROF_SLOT_RECORDER,
     ALQI_MEMPROF_SLOT_LIMIT,
-    ALQI_MEMPROF_SLOTS
+    ALQI_MEMPROF_SLOT_BESIDE, /* the first for ALQ_MEMPROF_BESIDE */
+    ALQI_MEMPROF_SLOTS = ALQI_MEMPROF_SLOT_BESIDE + ALQ_MEMPROF_BESIDE_MAX,
+    ALQI_MEMPROF_SLOT_TREE = ALQI_MEMPROF_SLOTS /* none: the thread's own */
 };
 
 enum alqi_memprof_mode {
@@ -51,16 +55,25 @@ enum alqi_callback_kind {
     ALQI_CALLBACK_LAST /* dealloc, release: its entry is out */
 };
 
-/* What the domain's slots held when the thread last drew a gap: hits are
- * thinned against the law they were drawn by, whatever has started since. */
+enum { ALQI_MEMPROF_TREES_MAX = 1 + ALQ_MEMPROF_BESIDE_MAX };
+
+/* Profiles of thread trees that cover a thread (tree.c). */
+struct alqi_memprof_trees {
+    uint32_t n;
+    struct alq_profile *profile[ALQI_MEMPROF_TREES_MAX];
+};
+
+/* What sampled the thread when it last drew a gap: hits are thinned against
+ * the law they were drawn by, whatever has started since. */
 struct alqi_memprof_armed {
-    uint64_t serial;            /* of the domain's slots          */
+    uint64_t serial;            /* of the domain's slots; 0 stale */
     struct alqi_sample_law law; /* of the trigger: the largest rate */
+    uint32_t n_clients;
     struct alqi_memprof_client {
         struct alq_profile *profile;
-        uint64_t id;                 /* the profile's; 0 none        */
+        uint64_t id;                 /* the profile's                 */
         struct alqi_sample_law thin; /* profile's rate / law's rate   */
-    } client[ALQI_MEMPROF_SLOTS];
+    } client[ALQI_MEMPROF_SLOTS + ALQI_MEMPROF_TREES_MAX];
 };
 
 enum { ALQI_MEMPROF_LATE_FREES = 64 };
@@ -76,6 +89,7 @@ struct alqi_memprof_thread {
     struct alqi_stack_memo *memo;
     struct alqi_stack_result last; /* of the capture memo->serial names */
     struct alqi_memprof_armed armed;
+    struct alqi_memprof_trees trees;     /* changed under the domain's lock */
     struct alqi_memprof_pending pending; /* wait for a flush              */
     struct alqi_memprof_pending due;     /* run when this callback ends   */
     struct alqi_memprof_entry *making;   /* sampled, not yet handed over  */
@@ -159,7 +173,8 @@ alqi_memprof_capture(struct alqi_memprof_thread *thread,
 
 /* ---- profiles ----------------------------------------------------------- */
 
-/* `thread` may be NULL before the program's first thread is known. */
+/* `thread` may be NULL before the program's first thread is known, but for
+ * SLOT_TREE.  With ALQ_MEMPROF_BESIDE, SLOT_USER is any slot beside it. */
 ALQ_MUSTUSE enum alq_status alqi_memprof_start(
     struct alqi_memprof_domain *domain, struct alqi_memprof_thread *thread,
     enum alqi_memprof_slot slot, const struct alq_memprof_config *config,
@@ -167,6 +182,9 @@ ALQ_MUSTUSE enum alq_status alqi_memprof_start(
 enum alq_status alqi_memprof_stop(struct alqi_memprof_domain *domain,
                                   struct alqi_memprof_thread *thread,
                                   enum alqi_memprof_slot slot);
+/* Wherever it samples: on the thread's domain or by thread trees. */
+enum alq_status alqi_memprof_profile_stop(struct alqi_memprof_thread *thread,
+                                          struct alq_profile *profile);
 enum alq_status alqi_memprof_discard(struct alqi_memprof_thread *thread,
                                      struct alq_profile *profile);
 enum alq_status alqi_memprof_flush(struct alqi_memprof_thread *thread,
@@ -181,6 +199,25 @@ void alqi_memprof_counts(const struct alq_profile *profile,
                          struct alq_memprof_counts *out);
 uint64_t alqi_memprof_seed(const struct alq_profile *profile);
 void alqi_memprof_profile_drop(struct alq_profile *profile);
+
+/* ---- thread trees ------------------------------------------------------- */
+
+/* A start by SLOT_TREE changes what the calling thread samples for, and does
+ * not tell the heap (triggers_stale): the thread must draw its gap again. */
+
+bool alqi_memprof_tree_is_sampling(const struct alqi_memprof_thread *thread);
+/* What a thread that `creator`, the caller, is about to create takes over; it
+ * keeps the profiles going until _adopt or _drop.  False: nothing.  Takes no
+ * lock; the creator must not be in a handler that came INSIDE. */
+bool alqi_memprof_trees_copy(const struct alqi_memprof_thread *creator,
+                             struct alqi_memprof_trees *out);
+/* The created thread, which must then draw its gap. */
+void alqi_memprof_trees_adopt(struct alqi_memprof_thread *thread,
+                              struct alqi_memprof_trees *trees);
+/* No thread came of it, or, is_lost, one that cannot be covered: counted as
+ * dropped_nomem.  `thread`: the caller. */
+void alqi_memprof_trees_drop(struct alqi_memprof_thread *thread,
+                             struct alqi_memprof_trees *trees, bool is_lost);
 
 /* ---- fork --------------------------------------------------------------- */
 

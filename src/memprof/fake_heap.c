@@ -172,3 +172,28 @@ fake_stop(struct fake_thread *f)
 {
     return alqi_memprof_stop(f->heap->domain, &f->t, ALQI_MEMPROF_SLOT_USER);
 }
+
+enum alq_status
+fake_tree_start(struct fake_thread *f, const struct alq_memprof_config *config,
+                const struct alq_tracker *tracker, struct alq_profile **out)
+{
+    enum alq_status st = alqi_memprof_start(
+        f->heap->domain, &f->t, ALQI_MEMPROF_SLOT_TREE, config, tracker, out);
+
+    f->armed_serial = 0;
+    return st;
+}
+
+enum alq_status
+fake_tree_stop(struct fake_thread *f)
+{
+    return alqi_memprof_stop(f->heap->domain, &f->t, ALQI_MEMPROF_SLOT_TREE);
+}
+
+void
+fake_thread_open_in(struct fake_thread *f, struct fake_heap *h, uint64_t seed,
+                    struct alqi_memprof_trees *trees)
+{
+    fake_thread_open(f, h, seed);
+    alqi_memprof_trees_adopt(&f->t, trees);
+}

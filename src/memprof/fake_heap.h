@@ -46,4 +46,13 @@ enum alq_status fake_start(struct fake_thread *f,
                            struct alq_profile **out);
 enum alq_status fake_stop(struct fake_thread *f);
 
+/* By thread tree.  `trees` is what alqi_memprof_trees_copy gave the creator. */
+enum alq_status fake_tree_start(struct fake_thread *f,
+                                const struct alq_memprof_config *config,
+                                const struct alq_tracker *tracker,
+                                struct alq_profile **out);
+enum alq_status fake_tree_stop(struct fake_thread *f);
+void fake_thread_open_in(struct fake_thread *f, struct fake_heap *h,
+                         uint64_t seed, struct alqi_memprof_trees *trees);
+
 #endif

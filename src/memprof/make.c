@@ -2,24 +2,29 @@
  *
  * The clients thin the hits by the law their thread was armed with
  * (.inv.armed); who has any gets an entry, on the thread's `making`, in the
- * order of the slots.  One capture serves all of them. */
+ * order of the slots, thread trees last.  One capture serves all of them. */
 #include "memprof/state.h"
 
-/* A client's share of k hits; 0 when it is not, or no longer, to have any. */
-static uint64_t
-share(struct alqi_memprof_thread *t, unsigned slot, uint64_t k, bool stale)
+/* Whether a profile that was armed samples the thread still.  Its memory may
+ * be another profile's by now, which alqi_profile_enter will see by the id. */
+static ALQI_COLD bool
+samples_still(const struct alqi_memprof_thread *t, const struct alq_profile *p)
 {
-    const struct alqi_memprof_client *c = &t->armed.client[slot];
+    const struct alqi_memprof_domain *d = t->domain;
 
-    if (c->id == 0)
-        return 0;
-    if (ALQI_UNLIKELY(stale)) {
-        struct alq_profile *now =
-            atomic_load_explicit(&t->domain->slot[slot], memory_order_acquire);
+    for (unsigned i = 0; i < ALQI_MEMPROF_SLOTS; i++)
+        if (atomic_load_explicit(&d->slot[i], memory_order_acquire) == p)
+            return true;
+    return alqi_tree_has(t, p);
+}
 
-        if (now != c->profile)
-            return 0; /* replaced or stopped since the gap was drawn */
-    }
+/* A client's share of k hits; 0 when it is no longer to have any. */
+static uint64_t
+share(struct alqi_memprof_thread *t, const struct alqi_memprof_client *c,
+      uint64_t k, bool stale)
+{
+    if (ALQI_UNLIKELY(stale) && !samples_still(t, c->profile))
+        return 0; /* replaced or stopped since the gap was drawn */
     return alqi_sample_binomial(&t->rng, &c->thin, k);
 }
 
@@ -57,10 +62,10 @@ make_one(struct alqi_memprof_thread *t, const struct alqi_memprof_client *c,
 static ALQI_COLD void
 count_nested(struct alqi_memprof_thread *t)
 {
-    for (unsigned i = 0; i < ALQI_MEMPROF_SLOTS; i++) {
+    for (unsigned i = 0; i < t->armed.n_clients; i++) {
         struct alqi_memprof_client *c = &t->armed.client[i];
 
-        if (c->id == 0 || !alqi_profile_enter(c->profile, c->id))
+        if (!alqi_profile_enter(c->profile, c->id))
             continue;
         alqi_profile_count(&c->profile->dropped_nested, t->dropped_nested);
         alqi_profile_release(c->profile, ALQI_PROFILE_ONE_ENTRY);
@@ -78,12 +83,13 @@ alqi_make(struct alqi_memprof_thread *t, const struct alqi_memprof_birth *birth,
 
     while (*at != NULL)
         at = &(*at)->chain;
-    for (unsigned i = 0; i < ALQI_MEMPROF_SLOTS; i++) {
-        uint64_t mine = share(t, i, k, stale);
+    for (unsigned i = 0; i < t->armed.n_clients; i++) {
+        const struct alqi_memprof_client *c = &t->armed.client[i];
+        uint64_t mine = share(t, c, k, stale);
 
         if (mine == 0)
             continue;
-        *at = make_one(t, &t->armed.client[i], mine, birth);
+        *at = make_one(t, c, mine, birth);
         if (*at != NULL)
             at = &(*at)->chain;
     }

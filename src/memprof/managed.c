@@ -86,9 +86,12 @@ static bool
 was_replaced(const struct alqi_memprof_thread *t,
              const struct alqi_memprof_entry *e)
 {
-    struct alq_profile *now = atomic_load_explicit(
-        &t->domain->slot[e->profile->slot], memory_order_acquire);
+    unsigned slot = e->profile->slot;
+    struct alq_profile *now;
 
+    if (slot >= ALQI_MEMPROF_SLOT_BESIDE)
+        return false; /* nothing takes its place */
+    now = atomic_load_explicit(&t->domain->slot[slot], memory_order_acquire);
     return now != NULL && now != e->profile;
 }
 

@@ -1,15 +1,15 @@
 /* profile.c -- profiles: parameters, status, references, counters
  *
- *   SAMPLING --stop, or the last domain leaves--> STOPPED --discard-->
- * DISCARDED
+ *   SAMPLING --stop, or the last that it samples leaves--> STOPPED
+ *   STOPPED --discard--> DISCARDED
  *
  * Each step is one compare-and-swap, so of two racing callers one gets the
  * error code.  A decision reads the status once.
  *
- * A profile is referenced by its user, by each domain slot that holds it and
- * by each entry.  Its memory returns to a pool and is never unmapped:
- * .inv.stable  a stale pointer still points at a profile, and its id tells
- *              whether it is the one meant (alqi_profile_enter). */
+ * A profile is referenced by its user, by each domain slot and each thread
+ * (tree.c) that holds it and by each entry.  Its memory returns to a pool and
+ * is never unmapped: .inv.stable  a stale pointer still points at a profile,
+ * and its id tells whether it is the one meant (alqi_profile_enter). */
 #include "memprof/state.h"
 
 enum { SLAB_BYTES = 1 << 14 };
@@ -114,7 +114,7 @@ alqi_profile_new(const struct alq_memprof_config *config,
     zero(&p->callback_failures);
     atomic_store_explicit(&p->status, ALQI_PROFILE_SAMPLING,
                           memory_order_relaxed);
-    atomic_store_explicit(&p->n_domains, 0, memory_order_relaxed);
+    atomic_store_explicit(&p->n_attached, 0, memory_order_relaxed);
     /* Publishes all of the above to who enters by a stale pointer. */
     atomic_store_explicit(&p->refs, ALQI_PROFILE_ONE_HOLDER,
                           memory_order_release);
@@ -175,20 +175,41 @@ void
 alqi_profile_attach(struct alq_profile *p)
 {
     alqi_profile_hold(p);
-    atomic_fetch_add_explicit(&p->n_domains, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&p->n_attached, 1, memory_order_relaxed);
+}
+
+bool
+alqi_profile_stop(struct alq_profile *p)
+{
+    uint32_t expected = ALQI_PROFILE_SAMPLING;
+
+    return atomic_compare_exchange_strong_explicit(
+        &p->status, &expected, ALQI_PROFILE_STOPPED, memory_order_acq_rel,
+        memory_order_acquire);
+}
+
+/* A profile that nothing can be sampled for any more stops itself. */
+static void
+leave(struct alq_profile *p)
+{
+    if (atomic_fetch_sub_explicit(&p->n_attached, 1, memory_order_acq_rel) == 1)
+        alqi_profile_stop(p);
 }
 
 void
 alqi_profile_detach(struct alq_profile *p)
 {
-    uint32_t expected = ALQI_PROFILE_SAMPLING;
-
-    /* Nobody could stop a profile that no domain has: it stops itself. */
-    if (atomic_fetch_sub_explicit(&p->n_domains, 1, memory_order_acq_rel) == 1)
-        atomic_compare_exchange_strong_explicit(
-            &p->status, &expected, ALQI_PROFILE_STOPPED, memory_order_acq_rel,
-            memory_order_relaxed);
+    leave(p);
     alqi_profile_release(p, ALQI_PROFILE_ONE_HOLDER);
+}
+
+void
+alqi_profile_detach_lost(struct alq_profile *p)
+{
+    leave(p);
+    /* A profile that nobody else holds stays out of the pool: one is lost. */
+    atomic_fetch_sub_explicit(&p->refs, ALQI_PROFILE_ONE_HOLDER,
+                              memory_order_relaxed);
 }
 
 void

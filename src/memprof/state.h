@@ -33,11 +33,12 @@ struct alq_profile {
     uint64_t max_entries;
     uint32_t callstack_frames; /* cut to ALQI_STACK_FRAMES_MAX */
     uint32_t flags;            /* ALQ_MEMPROF_*                */
-    uint32_t slot;             /* of the domain it was started on */
+    uint32_t slot;             /* of the domain, or ..._SLOT_TREE */
     struct alq_profile *next_in_pool;
 
     _Atomic(uint32_t) status;
-    _Atomic(uint32_t) n_domains; /* attached; the last to leave stops it */
+    _Atomic(uint32_t) n_attached; /* domains or threads; the last to leave
+                                     stops it                              */
     _Atomic(uint64_t) refs __attribute__((aligned(64)));
     _Atomic(uint64_t) sampled_blocks;
     _Atomic(uint64_t) extra_words; /* sampled words - sampled blocks */
@@ -59,6 +60,10 @@ void alqi_profile_release(struct alq_profile *p, uint64_t one);
 bool alqi_profile_enter(struct alq_profile *p, uint64_t id);
 void alqi_profile_attach(struct alq_profile *p);
 void alqi_profile_detach(struct alq_profile *p);
+/* Detaches a thread that an unprepared fork lost: no lock can be taken. */
+void alqi_profile_detach_lost(struct alq_profile *p);
+/* SAMPLING -> STOPPED; false: it was not sampling. */
+bool alqi_profile_stop(struct alq_profile *p);
 void alqi_profiles_lock(void);
 void alqi_profiles_unlock(void);
 void alqi_profiles_forget_entries(void);
@@ -156,7 +161,7 @@ struct alqi_memprof_domain {
     const struct alqi_memprof_subject *subject;
     void *heap;
     struct alqi_memprof_lock lock;
-    _Atomic(uint64_t) serial; /* of the slots; a change makes threads re-arm */
+    _Atomic(uint64_t) serial; /* from 1; a change makes threads re-arm */
     _Atomic(struct alq_profile *) slot[ALQI_MEMPROF_SLOTS];
     struct alqi_memprof_thread *threads;
     uint32_t n_threads_ever;
@@ -178,12 +183,26 @@ void alqi_domains_lock_all(void);
 void alqi_domains_unlock_all(void);
 /* An unprepared fork: opens every lock, forgets every thread but `self`. */
 void alqi_domains_forget(struct alqi_memprof_thread *self);
-/* Copies what the slots hold into the thread (alqi_memprof_thread.armed). */
+/* Copies what samples the thread into it (alqi_memprof_thread.armed). */
 void alqi_domain_arm(struct alqi_memprof_domain *d,
                      struct alqi_memprof_thread *t);
 /* Replaces what a slot holds; `p` may be NULL.  Domain's lock held. */
 void alqi_domain_slot_set_locked(struct alqi_memprof_domain *d, unsigned slot,
                                  struct alq_profile *p);
+
+/* ---- tree.c ------------------------------------------------------------- */
+
+/* Puts p among the thread's own, by its flags; false: busy. */
+bool alqi_tree_claim(struct alqi_memprof_thread *t, struct alq_profile *p);
+/* Stops p, or the thread's own when p is NULL. */
+enum alq_status alqi_tree_stop(struct alqi_memprof_thread *t,
+                               struct alq_profile *p);
+bool alqi_tree_has(const struct alqi_memprof_thread *t,
+                   const struct alq_profile *p);
+/* Lets go of those that are stopped. */
+void alqi_tree_prune_locked(struct alqi_memprof_thread *t);
+void alqi_tree_leave_all(struct alqi_memprof_thread *t);
+void alqi_tree_forget(struct alqi_memprof_thread *t);
 
 /* ---- thread.c ----------------------------------------------------------- */
 

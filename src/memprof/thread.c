@@ -179,6 +179,7 @@ alqi_memprof_thread_end(struct alqi_memprof_thread *thread)
         alqi_pending_hand_over(thread);
         alqi_pool_drain(thread);
     }
+    alqi_tree_leave_all(thread);
     unlist(thread->domain, thread);
     /* INSIDE for good: what the thread still frees is left alone. */
 }
