@@ -31,6 +31,37 @@ preload(void)
     return api;
 }
 
+/* Not a domain: its address alone means something. */
+static char thread_tree;
+
+struct alq_domain *
+alq_thread_tree(void)
+{
+    return (struct alq_domain *)(void *)&thread_tree;
+}
+
+static bool
+is_tree(const struct alq_domain *domain)
+{
+    return (const void *)domain == &thread_tree;
+}
+
+static bool
+is_of_malloc(const struct alq_domain *domain)
+{
+    return domain == NULL || is_tree(domain);
+}
+
+static bool
+is_config_right(const struct alq_memprof_config *config)
+{
+    const unsigned known =
+        ALQ_MEMPROF_STRICT | ALQ_MEMPROF_DEFER | ALQ_MEMPROF_BESIDE;
+
+    return config == NULL || (config->rate >= 0.0 && config->rate <= 1.0 &&
+                              (config->flags & ~known) == 0);
+}
+
 enum alq_status
 alq_memprof_start(struct alq_domain *domain,
                   const struct alq_memprof_config *config,
@@ -38,12 +69,14 @@ alq_memprof_start(struct alq_domain *domain,
 {
     const struct alqi_preload_api *api;
 
-    if (domain != NULL || tracker == NULL || out == NULL)
-        return ALQ_EINVAL;
-    if (config != NULL && !(config->rate >= 0.0 && config->rate <= 1.0))
+    if (!is_of_malloc(domain) || !is_config_right(config) || tracker == NULL ||
+        out == NULL)
         return ALQ_EINVAL;
     api = preload();
-    return api != NULL ? api->start(config, tracker, out) : ALQ_ENOHEAP;
+    if (api == NULL)
+        return ALQ_ENOHEAP;
+    return is_tree(domain) ? api->tree_start(config, tracker, out)
+                           : api->start(config, tracker, out);
 }
 
 enum alq_status
@@ -51,10 +84,23 @@ alq_memprof_stop(struct alq_domain *domain)
 {
     const struct alqi_preload_api *api;
 
-    if (domain != NULL)
+    if (!is_of_malloc(domain))
         return ALQ_EINVAL;
     api = preload();
-    return api != NULL ? api->stop() : ALQ_ENOHEAP;
+    if (api == NULL)
+        return ALQ_ENOHEAP;
+    return is_tree(domain) ? api->tree_stop() : api->stop();
+}
+
+enum alq_status
+alq_profile_stop(struct alq_profile *profile)
+{
+    const struct alqi_preload_api *api;
+
+    if (profile == NULL)
+        return ALQ_EINVAL;
+    api = preload();
+    return api != NULL ? api->profile_stop(profile) : ALQ_ENOHEAP;
 }
 
 enum alq_status
@@ -73,7 +119,7 @@ alq_memprof_flush(struct alq_domain *domain, int *code)
 {
     const struct alqi_preload_api *api;
 
-    if (domain != NULL)
+    if (!is_of_malloc(domain))
         return ALQ_EINVAL;
     api = preload();
     return api != NULL ? api->flush(code) : ALQ_ENOHEAP;
@@ -82,9 +128,12 @@ alq_memprof_flush(struct alq_domain *domain, int *code)
 int
 alq_memprof_is_sampling(struct alq_domain *domain)
 {
-    const struct alqi_preload_api *api = domain == NULL ? preload() : NULL;
+    const struct alqi_preload_api *api =
+        is_of_malloc(domain) ? preload() : NULL;
 
-    return api != NULL ? api->is_sampling() : 0;
+    if (api == NULL)
+        return 0;
+    return is_tree(domain) ? api->tree_is_sampling() : api->is_sampling();
 }
 
 enum alq_status

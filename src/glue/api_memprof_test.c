@@ -86,6 +86,33 @@ drop(struct alq_profile *profile)
     got[0] = profile;
 }
 
+static enum alq_status
+tree_start(const struct alq_memprof_config *config,
+           const struct alq_tracker *tracker, struct alq_profile **out)
+{
+    (void)start(config, tracker, out);
+    return ALQ_ENOMEM;
+}
+
+static enum alq_status
+tree_stop(void)
+{
+    return ALQ_ECALLBACK;
+}
+
+static int
+tree_is_sampling(void)
+{
+    return 2;
+}
+
+static enum alq_status
+profile_stop(struct alq_profile *profile)
+{
+    got[0] = profile;
+    return ALQ_ENOTRUN;
+}
+
 __attribute__((visibility("default"))) struct alqi_preload_api alq_preload_api;
 
 static int
@@ -110,6 +137,14 @@ wrong_arguments_are_told_first(void **state)
         assert_int_equal(alq_memprof_start(NULL, &c, &alq_tracker_null, &p),
                          ALQ_EINVAL);
     }
+    c.rate = 0.5;
+    c.flags = 8;
+    assert_int_equal(alq_memprof_start(NULL, &c, &alq_tracker_null, &p),
+                     ALQ_EINVAL);
+    assert_int_equal(
+        alq_memprof_start(alq_thread_tree(), &c, &alq_tracker_null, &p),
+        ALQ_EINVAL);
+    assert_int_equal(alq_profile_stop(NULL), ALQ_EINVAL);
     assert_int_equal(alq_memprof_start(NULL, NULL, NULL, &p), ALQ_EINVAL);
     assert_int_equal(alq_memprof_start(NULL, NULL, &alq_tracker_null, NULL),
                      ALQ_EINVAL);
@@ -136,6 +171,13 @@ without_a_preload_there_is_no_heap(void **state)
     assert_int_equal(alq_memprof_stop(NULL), ALQ_ENOHEAP);
     assert_int_equal(alq_memprof_flush(NULL, NULL), ALQ_ENOHEAP);
     assert_int_equal(alq_memprof_is_sampling(NULL), 0);
+    assert_int_equal(
+        alq_memprof_start(alq_thread_tree(), NULL, &alq_tracker_null, &p),
+        ALQ_ENOHEAP);
+    assert_int_equal(alq_memprof_stop(alq_thread_tree()), ALQ_ENOHEAP);
+    assert_int_equal(alq_memprof_flush(alq_thread_tree(), NULL), ALQ_ENOHEAP);
+    assert_int_equal(alq_memprof_is_sampling(alq_thread_tree()), 0);
+    assert_int_equal(alq_profile_stop(A_PROFILE), ALQ_ENOHEAP);
     alq_profile_drop(NULL);
 }
 
@@ -170,6 +212,10 @@ each_call_reaches_the_preload(void **state)
         counts,
         seed,
         drop,
+        tree_start,
+        tree_stop,
+        tree_is_sampling,
+        profile_stop,
     };
     wrong_arguments_are_told_first(state);
     assert_int_equal(alq_memprof_start(NULL, &c, &alq_tracker_null, &p),
@@ -192,6 +238,28 @@ each_call_reaches_the_preload(void **state)
     assert_ptr_equal(got[0], A_PROFILE);
 }
 
+static void
+a_thread_tree_is_told_from_the_heap(void **state)
+{
+    struct alq_memprof_config c = ALQ_MEMPROF_CONFIG_DEFAULT;
+    struct alq_domain *tree = alq_thread_tree();
+    struct alq_profile *p = NULL;
+    int code = 0;
+
+    (void)state;
+    c.flags |= ALQ_MEMPROF_BESIDE | ALQ_MEMPROF_DEFER;
+    assert_int_equal(alq_memprof_start(tree, &c, &alq_tracker_null, &p),
+                     ALQ_ENOMEM);
+    assert_ptr_equal(got[0], &c);
+    assert_ptr_equal(got[2], &p);
+    assert_int_equal(alq_memprof_stop(tree), ALQ_ECALLBACK);
+    assert_int_equal(alq_memprof_flush(tree, &code), ALQ_ECALLBACK);
+    assert_int_equal(alq_memprof_is_sampling(tree), 2);
+    got[0] = NULL;
+    assert_int_equal(alq_profile_stop(A_PROFILE), ALQ_ENOTRUN);
+    assert_ptr_equal(got[0], A_PROFILE);
+}
+
 int
 main(void)
 {
@@ -199,6 +267,7 @@ main(void)
         cmocka_unit_test(without_a_preload_there_is_no_heap),
         cmocka_unit_test(a_preload_of_another_version_is_none),
         cmocka_unit_test(each_call_reaches_the_preload),
+        cmocka_unit_test(a_thread_tree_is_told_from_the_heap),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,6 +36,13 @@ struct alqi_preload_api {
                    struct alq_memprof_counts *out);
     uint64_t (*seed)(const struct alq_profile *profile);
     void (*drop)(struct alq_profile *profile);
+    /* For alq_thread_tree() in place of the domain. */
+    enum alq_status (*tree_start)(const struct alq_memprof_config *config,
+                                  const struct alq_tracker *tracker,
+                                  struct alq_profile **out);
+    enum alq_status (*tree_stop)(void);
+    int (*tree_is_sampling)(void);
+    enum alq_status (*profile_stop)(struct alq_profile *profile);
 };
 
 #endif

@@ -56,7 +56,8 @@ api_start(const struct alq_memprof_config *config,
 }
 
 static enum alq_status
-api_stop(void)
+api_tree_start(const struct alq_memprof_config *config,
+               const struct alq_tracker *tracker, struct alq_profile **out)
 {
     int64_t left;
     enum alq_status status;
@@ -64,8 +65,54 @@ api_stop(void)
 
     if (thread == NULL)
         return status;
-    status = alqi_memprof_stop(alqi_preload_domain, &thread->memprof,
-                               ALQI_MEMPROF_SLOT_USER);
+    if (thread->hot == NULL) { /* the orphan is nobody's creator */
+        status = ALQ_ENOMEM;
+    } else {
+        status =
+            alqi_memprof_start(alqi_preload_domain, &thread->memprof,
+                               ALQI_MEMPROF_SLOT_TREE, config, tracker, out);
+        alqi_preload_redraw(thread);
+    }
+    leave(thread, left);
+    return status;
+}
+
+static enum alq_status
+stop(enum alqi_memprof_slot slot)
+{
+    int64_t left;
+    enum alq_status status;
+    struct alqi_preload_thread *thread = enter(&left, &status);
+
+    if (thread == NULL)
+        return status;
+    status = alqi_memprof_stop(alqi_preload_domain, &thread->memprof, slot);
+    leave(thread, left);
+    return status;
+}
+
+static enum alq_status
+api_stop(void)
+{
+    return stop(ALQI_MEMPROF_SLOT_USER);
+}
+
+static enum alq_status
+api_tree_stop(void)
+{
+    return stop(ALQI_MEMPROF_SLOT_TREE);
+}
+
+static enum alq_status
+api_profile_stop(struct alq_profile *profile)
+{
+    int64_t left;
+    enum alq_status status;
+    struct alqi_preload_thread *thread = enter(&left, &status);
+
+    if (thread == NULL)
+        return status;
+    status = alqi_memprof_profile_stop(&thread->memprof, profile);
     leave(thread, left);
     return status;
 }
@@ -105,6 +152,14 @@ api_is_sampling(void)
                                                ALQI_MEMPROF_SLOT_USER);
 }
 
+static int
+api_tree_is_sampling(void)
+{
+    const struct alqi_preload_thread *thread = alqi_preload_hot.thread;
+
+    return thread != NULL && alqi_memprof_tree_is_sampling(&thread->memprof);
+}
+
 static enum alq_status
 api_each(struct alq_profile *profile,
          int (*visit)(void *arg, const struct alq_allocation *alloc,
@@ -134,4 +189,8 @@ ALQI_EXPORT const struct alqi_preload_api alq_preload_api = {
     .counts = alqi_memprof_counts,
     .seed = alqi_memprof_seed,
     .drop = alqi_memprof_profile_drop,
+    .tree_start = api_tree_start,
+    .tree_stop = api_tree_stop,
+    .tree_is_sampling = api_tree_is_sampling,
+    .profile_stop = api_profile_stop,
 };

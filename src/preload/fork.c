@@ -63,6 +63,7 @@ before(void)
     if (hot->is_fork_skipped) /* a handler forks that interrupted the engine */
         return;
     window_open(hot);
+    alqi_preload_spawn_fork_prepare();
     alqi_preload_threads_fork_prepare();
     alqi_memprof_fork_prepare();
 }
@@ -74,6 +75,7 @@ after_in_parent(void)
         return;
     alqi_memprof_fork_parent();
     alqi_preload_threads_fork_parent();
+    alqi_preload_spawn_fork_parent();
     window_close(&alqi_preload_hot);
 }
 
@@ -83,6 +85,7 @@ child_restart(bool is_prepared)
     atomic_store_explicit(alqi_preload_fork_mark, 1, memory_order_relaxed);
     alqi_stack_after_fork_child();
     alqi_preload_threads_fork_child(is_prepared);
+    alqi_preload_spawn_fork_child();
     alqi_preload_recorder_fork_child();
     alqi_preload_exact_fork_child();
 }

@@ -108,6 +108,10 @@ void alqi_preload_orphan_unlock(struct alqi_preload_thread *orphan);
 void alqi_preload_rearm(struct alqi_preload_thread *thread);
 void alqi_preload_arm(struct alqi_preload_thread *thread, uint64_t gap_words);
 
+/* The gap that is parked is not to be put back: unpark makes the thread draw
+ * again.  Unlike kick_all, of the calling thread alone. */
+void alqi_preload_redraw(struct alqi_preload_thread *thread);
+
 /* Parks the countdown and returns it, for unpark to put back; a kick that
  * came between is not lost.  For the orphan both do nothing. */
 int64_t alqi_preload_park(struct alqi_preload_thread *thread);
@@ -123,6 +127,12 @@ void alqi_preload_threads_start(void);
 void alqi_preload_threads_fork_prepare(void);
 void alqi_preload_threads_fork_parent(void);
 void alqi_preload_threads_fork_child(bool is_prepared);
+
+/* ---- new threads (spawn.c) ----------------------------------------------- */
+
+void alqi_preload_spawn_fork_prepare(void);
+void alqi_preload_spawn_fork_parent(void);
+void alqi_preload_spawn_fork_child(void);
 
 /* ---- fork (fork.c) ------------------------------------------------------- */
 

@@ -176,6 +176,11 @@ alqi_preload_rearm(struct alqi_preload_thread *thread)
 
     if (thread->hot == NULL)
         return; /* the orphan has no countdown */
+    if (thread->memprof.mode != ALQI_MEMPROF_IDLE) {
+        /* Who comes back from the engine must see the generation change. */
+        alqi_preload_hot.left_words = ALQI_PARKED;
+        return;
+    }
     do {
         seen = generation_now();
         thread->seen_generation = seen;
@@ -183,6 +188,12 @@ alqi_preload_rearm(struct alqi_preload_thread *thread)
                    left_from_gap(alqi_memprof_gap_words(&thread->memprof)));
         atomic_signal_fence(memory_order_seq_cst);
     } while (generation_now() != seen);
+}
+
+void
+alqi_preload_redraw(struct alqi_preload_thread *thread)
+{
+    thread->seen_generation = generation_now() - 1;
 }
 
 int64_t
