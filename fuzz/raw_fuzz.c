@@ -20,6 +20,7 @@ check_event(const struct alqi_raw_decoder *d, const struct alqi_raw_event *e)
 {
     uint64_t sum = 0;
 
+    check(e->kind == ALQI_RAW_ALLOC || !(e->is_moved || e->is_mapping));
     check(d->n_frames <= ALQI_RAW_FRAMES_MAX && d->n_shared <= d->n_frames);
     for (uint32_t i = 0; i < d->n_frames; i++)
         sum += d->frames[i];
@@ -38,8 +39,14 @@ check_event(const struct alqi_raw_decoder *d, const struct alqi_raw_event *e)
     case ALQI_RAW_RATE:
         check(e->rate > 0 && e->rate <= 1);
         break;
+    case ALQI_RAW_MOVED_OWN:
+    case ALQI_RAW_MOVED_OTHER:
+    case ALQI_RAW_MAPPED:
+        check(false); /* they come as part of an allocation */
+        break;
     case ALQI_RAW_ALLOC:
     case ALQI_RAW_FREE_OTHER:
+    case ALQI_RAW_RSS:
         break;
     }
 }

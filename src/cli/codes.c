@@ -256,6 +256,12 @@ alqi_cli_codes_lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
     uint64_t home, address;
     size_t n;
 
+    if (code == ALQI_CLI_CODE_MAPPING) {
+        c->entries[0] = (struct alqi_ctf_entry){
+            .file = "", .function = ALQI_CLI_MAPPING_NAME};
+        *out = (struct alqi_ctf_location){code, 1, c->entries};
+        return;
+    }
     if (!alqi_base_map_get(&c->code_home, code, &home)) {
         lookup_unknown(c, code, out);
         return;

@@ -26,6 +26,10 @@ struct alqi_cli_module {
 
 struct alqi_cli_codes;
 
+/* The innermost frame of a mapping's stack, "[mmap]": no address is this. */
+#define ALQI_CLI_CODE_MAPPING ((uint64_t)2)
+#define ALQI_CLI_MAPPING_NAME "[mmap]"
+
 /* NULL when there is no memory.  `executable` names the main program. */
 struct alqi_cli_codes *alqi_cli_codes_new(struct alqi_symbol_table *symbols,
                                           const char *executable);

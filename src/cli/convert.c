@@ -13,6 +13,8 @@
 
 enum { SIDE_LINE_BYTES = 4000 };
 
+static const uint64_t NO_OBJECT = UINT64_MAX;
+
 struct conversion {
     const struct alqi_raw_header *header;
     struct alqi_cli_merge *merge;
@@ -26,7 +28,7 @@ struct conversion {
     double most_rate;           /* the trace's                  */
     double rate;                /* last announced               */
     uint64_t n_texts;
-    uint64_t stack[ALQI_RAW_FRAMES_MAX];
+    uint64_t stack[ALQI_RAW_FRAMES_MAX + 1];
 };
 
 /* ---- side records -------------------------------------------------------- */
@@ -72,6 +74,16 @@ side_thread(struct conversion *c, const struct alqi_raw_event *e)
     n = put_number(line, n, "index", e->thread_index, false);
     n = put_number(line, n, "tid", e->tid, false);
     alqi_side_put(line, sizeof line, n, "name", e->name);
+    return side_text(c, e->time_ns, line);
+}
+
+static enum alq_status
+side_rss(struct conversion *c, const struct alqi_raw_event *e)
+{
+    char line[SIDE_LINE_BYTES];
+    size_t n = alqi_side_put(line, sizeof line, 0, NULL, "rss");
+
+    put_number(line, n, "bytes", e->rss_bytes, false);
     return side_text(c, e->time_ns, line);
 }
 
@@ -177,9 +189,9 @@ side_end(struct conversion *c, uint64_t time_ns, const char *ended)
 /* ---- events -------------------------------------------------------------- */
 
 static uint64_t
-key_of(const struct alqi_raw_event *e)
+key_of(uint32_t stream, uint64_t ordinal)
 {
-    return (uint64_t)e->stream << 40 ^ e->ordinal;
+    return (uint64_t)stream << 40 ^ ordinal;
 }
 
 /* The allocations that follow are another thread's. */
@@ -257,51 +269,89 @@ estimate_add(struct conversion *c, uint64_t size_bytes)
         c->result->allocated_bytes += (double)size_bytes / p;
 }
 
+/* *freed is the object that was freed, or NO_OBJECT. */
+static enum alq_status
+free_write(struct conversion *c, uint64_t time_ns, uint64_t key,
+           uint64_t *freed)
+{
+    uint64_t id;
+
+    *freed = NO_OBJECT;
+    if (!alqi_base_map_take(&c->live, key, &id)) {
+        /* A free can be seen before its allocation only when clocks tie, or
+         * when the allocation's chunk is damaged. */
+        c->result->n_orphan_frees++;
+        return alqi_base_map_put(&c->early, key, 1) ? ALQ_OK : ALQ_ENOMEM;
+    }
+    *freed = id;
+    c->result->n_frees++;
+    return alqi_ctf_write_collect(c->writer, time_us_from(c, time_ns), id);
+}
+
+/* The old block of a realloc goes, and the next allocation continues it. */
+static enum alq_status
+move_write(struct conversion *c, const struct alqi_raw_event *e)
+{
+    struct alqi_ctf_location location = {0};
+    uint64_t freed;
+    enum alq_status status = free_write(
+        c, e->time_ns, key_of(e->from_stream, e->from_ordinal), &freed);
+
+    if (status != ALQ_OK || freed == NO_OBJECT)
+        return status;
+    location.code = ALQI_SIDE_PREFIX | ALQI_SIDE_MOVED | freed;
+    return alqi_ctf_write_side(c->writer, time_us_from(c, e->time_ns),
+                               &location);
+}
+
+/* The frames as codes, outermost first; a mapping has one more, innermost. */
+static bool
+stack_fill(struct conversion *c, const struct alqi_cli_merged *m,
+           uint32_t *n_codes)
+{
+    for (uint32_t i = 0; i < m->n_frames; i++) {
+        c->stack[i] = alqi_cli_codes_from(c->codes, m->frames[i]);
+        if (c->stack[i] == 0)
+            return false;
+    }
+    *n_codes = m->n_frames;
+    if (m->event->is_mapping)
+        c->stack[(*n_codes)++] = ALQI_CLI_CODE_MAPPING;
+    return true;
+}
+
 static enum alq_status
 alloc_write(struct conversion *c, const struct alqi_cli_merged *m)
 {
     const struct alqi_raw_event *e = m->event;
+    uint64_t key = key_of(e->stream, e->ordinal);
     uint64_t time_us = time_us_from(c, e->time_ns), id, freed;
     enum alq_status status = thread_switch(c, m->thread, e->time_ns);
+    uint32_t n_codes;
 
     if (status == ALQ_OK)
         status =
             rate_switch(c, e->rate > 0 ? e->rate : c->header->rate, e->time_ns);
+    if (status == ALQ_OK && e->is_moved)
+        status = move_write(c, e);
     if (status != ALQ_OK)
         return status;
-    for (uint32_t i = 0; i < m->n_frames; i++) {
-        c->stack[i] = alqi_cli_codes_from(c->codes, m->frames[i]);
-        if (c->stack[i] == 0)
-            return ALQ_ENOMEM;
-    }
+    if (!stack_fill(c, m, &n_codes))
+        return ALQ_ENOMEM;
     status = alqi_ctf_write_alloc(
         c->writer, time_us, e->size_bytes, samples_scaled(c, e->n_samples),
-        ALQI_CTF_EXTERNAL, c->stack, m->n_frames, &id);
+        e->is_mapping ? ALQI_CTF_MAJOR : ALQI_CTF_EXTERNAL, c->stack, n_codes,
+        &id);
     if (status != ALQ_OK)
         return status;
     c->result->n_allocs++;
     estimate_add(c, e->size_bytes);
-    if (alqi_base_map_take(&c->early, key_of(e), &freed)) {
+    if (alqi_base_map_take(&c->early, key, &freed)) {
         c->result->n_orphan_frees--;
         c->result->n_frees++;
         return alqi_ctf_write_collect(c->writer, time_us, id);
     }
-    return alqi_base_map_put(&c->live, key_of(e), id) ? ALQ_OK : ALQ_ENOMEM;
-}
-
-static enum alq_status
-free_write(struct conversion *c, const struct alqi_raw_event *e)
-{
-    uint64_t id;
-
-    if (!alqi_base_map_take(&c->live, key_of(e), &id)) {
-        /* A free can be seen before its allocation only when clocks tie, or
-         * when the allocation's chunk is damaged. */
-        c->result->n_orphan_frees++;
-        return alqi_base_map_put(&c->early, key_of(e), 1) ? ALQ_OK : ALQ_ENOMEM;
-    }
-    c->result->n_frees++;
-    return alqi_ctf_write_collect(c->writer, time_us_from(c, e->time_ns), id);
+    return alqi_base_map_put(&c->live, key, id) ? ALQ_OK : ALQ_ENOMEM;
 }
 
 static enum alq_status
@@ -317,6 +367,8 @@ module_write(struct conversion *c, const struct alqi_raw_event *e)
 static enum alq_status
 event_write(struct conversion *c, const struct alqi_cli_merged *m)
 {
+    uint64_t freed;
+
     switch (m->event->kind) {
     case ALQI_RAW_THREAD:
         return side_thread(c, m->event);
@@ -324,11 +376,18 @@ event_write(struct conversion *c, const struct alqi_cli_merged *m)
         return alloc_write(c, m);
     case ALQI_RAW_FREE_OWN:
     case ALQI_RAW_FREE_OTHER:
-        return free_write(c, m->event);
+        return free_write(c, m->event->time_ns,
+                          key_of(m->event->stream, m->event->ordinal), &freed);
     case ALQI_RAW_MODULE:
         return module_write(c, m->event);
     case ALQI_RAW_RATE: /* each allocation tells its own */
         return ALQ_OK;
+    case ALQI_RAW_RSS:
+        return side_rss(c, m->event);
+    case ALQI_RAW_MOVED_OWN:
+    case ALQI_RAW_MOVED_OTHER:
+    case ALQI_RAW_MAPPED:
+        break; /* they come as part of an allocation */
     }
     return ALQ_EFORMAT;
 }

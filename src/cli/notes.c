@@ -125,6 +125,13 @@ take_module(struct alqi_cli_notes *notes, const char *line)
 
 /* Numbered from 0 without a gap; another number is a forgery. */
 static void
+take_rss(struct alqi_cli_notes *notes, const char *line)
+{
+    notes->rss_bytes = number(line, "bytes", 10);
+    notes->n_rss++;
+}
+
+static void
 take_rate(struct alqi_cli_notes *notes, const char *line)
 {
     char value[64];
@@ -187,7 +194,8 @@ take_text(struct alqi_cli_notes *notes, const char *line)
         void (*take)(struct alqi_cli_notes *notes, const char *line);
     } kinds[] = {{"thread", take_thread},   {"module", take_module},
                  {"symbols", take_symbols}, {"rate", take_rate},
-                 {"end", take_end},         {"cmdline", take_cmdline}};
+                 {"rss", take_rss},         {"end", take_end},
+                 {"cmdline", take_cmdline}};
     size_t n = strcspn(line, " ");
 
     for (size_t i = 0; i < ALQI_COUNT_OF(kinds); i++)
@@ -210,6 +218,9 @@ alqi_cli_notes_take(struct alqi_cli_notes *notes,
         notes->thread_at = thread_at(notes, notes->thread);
     } else if (kind == ALQI_SIDE_TEXT && location->n_entries == 1) {
         take_text(notes, location->entries[0].function);
+    } else if (kind == ALQI_SIDE_MOVED) {
+        notes->has_moved = true;
+        notes->moved_from = location->code & ALQI_SIDE_NUMBER_MASK;
     } else if (kind == ALQI_SIDE_RATE) {
         uint64_t index = location->code & ALQI_SIDE_NUMBER_MASK;
 

@@ -47,6 +47,10 @@ struct alqi_cli_notes {
     double *rates; /* samples per word, by rate index */
     uint32_t n_rates;
     double rate_per_word; /* of the allocations that follow; 0: the trace's */
+    uint64_t moved_from;  /* block that the next allocation continues */
+    uint64_t rss_bytes;   /* resident, as last told */
+    uint64_t n_rss;       /* so often it was told */
+    bool has_moved;       /* moved_from is; the reader of it takes it back */
     bool has_thread;
     bool has_any; /* any side record: one of our own traces */
     bool has_end;

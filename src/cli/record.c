@@ -39,7 +39,8 @@ enum {
     OPT_DEPTH,
     OPT_FOLLOW,
     OPT_SEED,
-    OPT_MMAP
+    OPT_MMAP,
+    OPT_NO_RSS
 };
 
 const struct alqi_cli_option alqi_cli_record_options[] = {
@@ -53,6 +54,8 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
     {OPT_FOLLOW, "follow", NULL, NULL,
      "record exec'd programs, too, one trace a process"},
     {OPT_MMAP, "mmap", NULL, NULL, "record mappings made by mmap, too"},
+    {OPT_NO_RSS, "no-rss", NULL, NULL,
+     "do not look at resident memory now and then"},
     {OPT_SEED, "seed", "N", NULL, "of the sampling; default: random"},
     {'q', "quiet", NULL, NULL, "say nothing but errors"},
     {0},
@@ -67,6 +70,7 @@ struct record {
     bool is_following;
     bool is_quiet;
     bool is_mapping;
+    bool has_no_rss;
     char directory[PATH_MAX]; /* of the raw recordings */
     char base[PATH_MAX];      /* output without .ctf, for further processes */
     pid_t pid;                /* of the program */
@@ -172,6 +176,9 @@ set_option(void *arg, int id, const char *value)
     case OPT_MMAP:
         r->is_mapping = true;
         return true;
+    case OPT_NO_RSS:
+        r->has_no_rss = true;
+        return true;
     default:
         return set_number(r, id, value);
     }
@@ -245,12 +252,12 @@ static char *
 settings_make(const struct record *r, const char *preload)
 {
     char *text;
-    int n = asprintf(
-        &text,
-        "rate=%.17g,depth=%u,seed=%" PRIu64
-        ",follow=%d,mmap=%d,preload=%s,out=%s/%%e.%%p.%%n" RECORDING_SUFFIX,
-        r->rate, r->depth, r->seed, r->is_following, r->is_mapping, preload,
-        r->directory);
+    int n = asprintf(&text,
+                     "rate=%.17g,depth=%u,seed=%" PRIu64
+                     ",follow=%d,mmap=%d,rss=%d,preload=%s,out=%s/"
+                     "%%e.%%p.%%n" RECORDING_SUFFIX,
+                     r->rate, r->depth, r->seed, r->is_following, r->is_mapping,
+                     !r->has_no_rss, preload, r->directory);
 
     return n < 0 ? NULL : text;
 }

@@ -1,7 +1,7 @@
 /* script.c -- aliquot script: one event a line
  *
- * The columns are documented in aliquot-script(1) and stay as they are;
- * new ones would come before the last, which is the stack. */
+ * The columns are documented in aliquot-script(1) and stay as they are; what
+ * is new is said in the last one, as key=value. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,7 +88,9 @@ print_stack(struct script *s, const struct alqi_ctf_event *e)
 static void
 print_alloc(struct script *s, const struct alqi_ctf_event *e)
 {
-    static const char *const sources[] = {"minor", "major", "external"};
+    static const char *const heap[] = {"minor", "major", "external"};
+    static const char *const malloced[] = {"minor", "mmap", "external"};
+    const char *const *sources = s->estimator.is_bytes ? malloced : heap;
     uint64_t length = e->length > 0 ? (uint64_t)e->length : 0;
 
     printf("alloc\t%" PRIu64 "\t%.0f\t%" PRId64 "\t%s\t%u\t", e->id,
@@ -99,6 +101,10 @@ print_alloc(struct script *s, const struct alqi_ctf_event *e)
     putchar('\t');
     if (!s->has_no_stacks)
         print_stack(s, e);
+    putchar('\t');
+    if (s->notes.has_moved)
+        printf("moved_from=%" PRIu64, s->notes.moved_from);
+    s->notes.has_moved = false;
     putchar('\n');
 }
 
@@ -106,7 +112,7 @@ print_alloc(struct script *s, const struct alqi_ctf_event *e)
 static void
 print_rate(const struct script *s, const struct alqi_ctf_event *e)
 {
-    printf("%" PRIu64 "\tnote\t\t\t\t\t%u\t\tsampling per_word=%.17g\n",
+    printf("%" PRIu64 "\tnote\t\t\t\t\t%u\t\tsampling per_word=%.17g\t\n",
            e->time_us - s->start_us, e->domain, s->notes.rate_per_word);
 }
 
@@ -119,7 +125,7 @@ print_note(struct script *s, const struct alqi_ctf_event *e)
         print_rate(s, e);
     if (e->location.n_entries != 1)
         return;
-    printf("%" PRIu64 "\tnote\t\t\t\t\t%u\t\t%s\n", e->time_us - s->start_us,
+    printf("%" PRIu64 "\tnote\t\t\t\t\t%u\t\t%s\t\n", e->time_us - s->start_us,
            e->domain,
            alqi_cli_names_text(s->names,
                                alqi_cli_names_intern(
@@ -137,7 +143,7 @@ print_event(struct script *s, const struct alqi_ctf_event *e)
     if (e->kind == ALQI_CTF_ALLOC)
         print_alloc(s, e);
     else
-        printf("%s\t%" PRIu64 "\t\t\t\t%u\t\t\n",
+        printf("%s\t%" PRIu64 "\t\t\t\t%u\t\t\t\n",
                e->kind == ALQI_CTF_PROMOTE ? "promote" : "free", e->id,
                e->domain);
 }
@@ -153,7 +159,7 @@ run_columns(struct script *s)
     alqi_cli_notes_init(&s->notes, s->names);
     alqi_cli_estimator_init(&s->estimator, info);
     printf("#time_us\tevent\tid\tbytes\tsamples\tsource\tdomain\tthread\t"
-           "stack\n");
+           "stack\tmore\n");
     while (!ferror(stdout) && alqi_cli_input_next(s->input, &event))
         print_event(s, &event);
     alqi_cli_notes_free(&s->notes);

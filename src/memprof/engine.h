@@ -158,6 +158,10 @@ void alqi_memprof_bury(struct alqi_memprof_thread *thread,
                        struct alqi_memprof_entry *taken);
 void alqi_memprof_put_back(struct alqi_memprof_thread *thread,
                            struct alqi_memprof_entry *taken);
+/* The user data of the taken entry whose profile has this callback, if any. */
+bool alqi_memprof_taken_data(const struct alqi_memprof_entry *taken,
+                             int (*dealloc_major)(void *arg, uintptr_t data),
+                             uintptr_t *data);
 
 /* ---- a heap's own recording ----------------------------------------------
  *

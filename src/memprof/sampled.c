@@ -172,3 +172,17 @@ alqi_memprof_put_back(struct alqi_memprof_thread *thread,
     index_batch(thread, taken);
     alqi_thread_leave(thread, was);
 }
+
+bool
+alqi_memprof_taken_data(const struct alqi_memprof_entry *taken,
+                        int (*dealloc_major)(void *arg, uintptr_t data),
+                        uintptr_t *data)
+{
+    for (; taken != NULL; taken = taken->chain)
+        if (taken->profile->tracker.dealloc_major == dealloc_major &&
+            (taken->flags & ALQI_ENTRY_DATUM)) {
+            *data = taken->data;
+            return true;
+        }
+    return false;
+}

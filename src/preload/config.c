@@ -7,6 +7,7 @@
  *   exact=0|1       every block; rate is what takes over when its tables have
  *   max_memory=BYTES                                0: no cap
  *   follow=0|1      exec'd programs are recorded   mmap=0|1
+ *   rss=0|1         resident memory over time; 1 unless given
  *   preload=PATH    the LD_PRELOAD entry to take out again
  *   out=PATTERN     the rest of the text, commas included
  *
@@ -87,6 +88,8 @@ pair_apply(const char *key, size_t n_key, const char *text, size_t n)
         c->is_following = v != 0;
     else if (is_key(key, n_key, "mmap"))
         c->is_tracking_mmap = v != 0;
+    else if (is_key(key, n_key, "rss"))
+        c->has_no_rss = v == 0;
     else
         return false;
     return true;

@@ -66,6 +66,7 @@ is_bypassed(void)
 static void
 on_exit_mark(void)
 {
+    alqi_preload_look_last();
     alqi_preload_recorder_drops();
     alqi_preload_flag(ALQI_RAW_EXITED);
 }

@@ -285,26 +285,26 @@ realloc_boot(void *block, size_t size)
 /* The old block's entries are out of the index while the allocator works:
  * another thread may get the old address at any moment (.inv.before). */
 static void *
-realloc_tracked(struct alqi_preload_thread *thread, void *block, size_t size)
+realloc_tracked(struct alqi_preload_thread *thread, void *block, size_t size,
+                struct alqi_preload_moving *outer)
 {
     struct alqi_memprof_entry *taken;
     int64_t left = alqi_preload_park(thread);
+    int saved;
     bool ok;
     void *p;
 
     taken = alqi_memprof_take(&thread->memprof, block, &ok);
     p = alqi_preload_real.realloc(block, size);
-    if (taken != NULL) {
-        int saved = errno;
-
-        /* realloc(p, 0) frees p and returns NULL; with any other size NULL
-         * means that p lives on. */
-        if (p == NULL && size != 0)
-            alqi_memprof_put_back(&thread->memprof, taken);
-        else
-            alqi_memprof_bury(&thread->memprof, taken);
-        errno = saved;
-    }
+    saved = errno;
+    *outer = alqi_preload_recorder_moving(thread, taken, p);
+    /* realloc(p, 0) frees p and returns NULL; with any other size NULL means
+     * that p lives on. */
+    if (p == NULL && size != 0)
+        alqi_memprof_put_back(&thread->memprof, taken);
+    else
+        alqi_memprof_bury(&thread->memprof, taken);
+    errno = saved;
     alqi_preload_unpark(thread, left);
     return p;
 }
@@ -343,18 +343,27 @@ static ALQI_NOINLINE void *
 realloc_slow(void *block, size_t size)
 {
     struct alqi_preload_thread *thread = alqi_preload_hot.thread;
+    struct alqi_preload_moving outer;
     void *p;
 
     if (alqi_preload_is_boot(block))
         return realloc_boot(block, size);
     if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
         return tried(realloc_exact(block, size), size);
-    if (thread != NULL)
-        return tried(realloc_tracked(thread, block, size), size);
+    if (ALQI_UNLIKELY(alqi_preload_is_stray_fork()))
+        thread = alqi_preload_fork_child_unprepared();
+    if (thread == NULL) /* its first call: attached now, it can link */
+        thread = alqi_preload_thread_attach();
+    if (thread != NULL) {
+        p = tried(realloc_tracked(thread, block, size, &outer), size);
+        alqi_preload_recorder_moved(thread, outer);
+        return p;
+    }
     thread = alqi_preload_orphan_lock();
     if (thread == NULL)
         return alqi_preload_real.realloc(block, size);
-    p = realloc_tracked(thread, block, size);
+    p = realloc_tracked(thread, block, size, &outer);
+    alqi_preload_recorder_moved(thread, outer);
     alqi_preload_orphan_unlock(thread);
     return tried(p, size);
 }

@@ -38,6 +38,7 @@ struct alqi_preload_hot {
     bool is_fork_skipped;               /* fork.c, .inv.window        */
     uint32_t fork_mode;
     int64_t fork_left_words;
+    const void *mapping; /* being tried as a block, if that is one */
 };
 
 extern __thread struct alqi_preload_hot alqi_preload_hot
@@ -78,6 +79,13 @@ void alqi_preload_untrack(void *block);
 
 struct alqi_preload_stream;
 
+/* A block on its way from one address to another (recorder.c, .inv.move). */
+struct alqi_preload_moving {
+    const void *block; /* the new one; NULL: nothing is on its way */
+    uintptr_t data;    /* of the old one's entry                   */
+    bool is_freed;     /* the old one's free waits to be written   */
+};
+
 /* The rest of a thread's state; pooled, reused by later threads. */
 struct alqi_preload_thread {
     struct alqi_memprof_thread memprof;
@@ -93,6 +101,9 @@ struct alqi_preload_thread {
     uint32_t exit_rounds;     /* key destructor runs so far              */
     bool is_announced;        /* the stream knows this thread            */
     uint64_t memo_serial;     /* of the last stack written to the stream */
+    uint64_t look_ns;         /* when to look at name and memory again   */
+    char name[16];            /* as announced                            */
+    struct alqi_preload_moving moving;
 };
 
 /* Attaches the calling thread; NULL when there is no memory, or it is ending:
@@ -173,6 +184,7 @@ struct alqi_preload_config {
     bool is_tracking_mmap;
     bool is_exact;
     uint64_t max_memory_bytes; /* of the exact mode's tables; 0: no cap */
+    bool has_no_rss;           /* resident memory is not to be read */
 };
 
 extern struct alqi_preload_config alqi_preload_config;
@@ -192,10 +204,41 @@ enum alq_status alqi_preload_recorder_rate(struct alqi_preload_thread *thread,
                                            double rate);
 /* The thread ends: what it had not filled goes to the next thread. */
 void alqi_preload_recorder_thread_end(struct alqi_preload_thread *thread);
+/* A realloc moves the block whose entries are taken to `block`, which need not
+ * be another address.  To be called before the entries are buried; returns
+ * what a realloc that this one interrupted was at.  When the new block has
+ * been tried, moved() takes that back. */
+struct alqi_preload_moving
+alqi_preload_recorder_moving(struct alqi_preload_thread *thread,
+                             const struct alqi_memprof_entry *taken,
+                             const void *block);
+void alqi_preload_recorder_moved(struct alqi_preload_thread *thread,
+                                 struct alqi_preload_moving outer);
 /* Brings the recording's counts of dropped samples up to the engine's. */
 void alqi_preload_recorder_drops(void);
 /* The exact mode's memory is up: sample from here, and say so. */
 void alqi_preload_recorder_take_over(void);
+
+/* ---- what changes slowly (look.c) ---------------------------------------- */
+
+/* The thread's stream is ready, and no handler can write into it.  errno is
+ * preserved. */
+void alqi_preload_look_slow(struct alqi_preload_thread *thread,
+                            uint64_t now_ns);
+/* Resident bytes when it is time to look: one thread, whichever comes first,
+ * looks for all.  Else, and when the system does not tell, 0. */
+uint64_t alqi_preload_look_rss(uint64_t now_ns);
+/* The process ends. */
+void alqi_preload_look_last(void);
+void alqi_preload_look_fork_child(void);
+
+static inline void
+alqi_preload_look(struct alqi_preload_thread *thread, uint64_t now_ns)
+{
+    if (ALQI_UNLIKELY(now_ns >= thread->look_ns))
+        alqi_preload_look_slow(thread, now_ns);
+}
+
 /* In a forked child: a file of its own, made when first needed. */
 void alqi_preload_recorder_fork_child(void);
 

@@ -3,13 +3,18 @@
  * A client of the engine like any other: its alloc callback writes an event
  * into the thread's stream and keeps the allocation's number as user data, its
  * dealloc callback writes the free.  Both run with the thread's mode CALLBACK,
- * so no signal handler can enter them on the same thread.
+ * and what else writes into a stream runs INSIDE: no signal handler of the same
+ * thread can come between.
  *
  * .inv.share   A stack shares frames with the previous one only when that one
  *              was the memo's previous capture and stands in the same chunk.
+ * .inv.move    A realloc frees the old block before it tries the new one.  The
+ *              free of the old one is held back until then: when the new one
+ *              is recorded, one event frees the old one and links the two.
  *
  * User data of an entry: epoch (8 bits), stream (16), ordinal (40).  The epoch
  * counts forks: a child's frees of its parent's blocks are told by it. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,28 +133,66 @@ frames_shared(const struct alqi_preload_thread *thread,
     return m->last.n_same_outer;
 }
 
-static bool
-alloc_try(struct alqi_raw_encoder *e, const struct alq_allocation *a,
-          double rate, uint64_t now_ns, uint32_t n_shared)
+static uint64_t
+data_ordinal(uintptr_t data)
 {
-    if (ALQI_UNLIKELY(e->rate != rate) && !alqi_raw_put_rate(e, now_ns, rate))
-        return false;
-    return alqi_raw_put_alloc(e, now_ns, a->size_bytes, a->n_samples,
-                              a->callstack.frames,
-                              (uint32_t)a->callstack.n_frames, n_shared);
+    return data & (((uint64_t)1 << ORDINAL_BITS) - 1);
+}
+
+static uint32_t
+data_stream(uintptr_t data)
+{
+    return (uint32_t)(data >> ORDINAL_BITS) & (ALQI_PRELOAD_STREAMS_MAX - 1);
+}
+
+static bool
+data_is_inherited(uintptr_t data)
+{
+    return (uint32_t)(data >> (STREAM_BITS + ORDINAL_BITS)) !=
+           (recorder.epoch & 0xFF);
+}
+
+/* Whether the new block is what a realloc made of the old one. */
+static bool
+is_moved(const struct alqi_preload_thread *thread, const void *block)
+{
+    return thread->moving.is_freed && thread->moving.block == block;
+}
+
+/* The allocation with what is said before it; all or nothing. */
+static bool
+alloc_put_once(struct alqi_preload_thread *thread,
+               const struct alq_allocation *a, double rate, uint64_t now_ns,
+               uint32_t n_shared)
+{
+    struct alqi_preload_stream *s = thread->stream;
+    struct alqi_raw_encoder *e = &s->encoder;
+    struct alqi_raw_encoder before = *e;
+    uint32_t from = data_stream(thread->moving.data);
+
+    if ((ALQI_LIKELY(e->rate == rate) || alqi_raw_put_rate(e, now_ns, rate)) &&
+        (!is_moved(thread, a->block) ||
+         alqi_raw_put_moved(e, now_ns, from == s->index, from,
+                            data_ordinal(thread->moving.data))) &&
+        (alqi_preload_hot.mapping != a->block ||
+         alqi_raw_put_mapped(e, now_ns)) &&
+        alqi_raw_put_alloc(e, now_ns, a->size_bytes, a->n_samples,
+                           a->callstack.frames, (uint32_t)a->callstack.n_frames,
+                           n_shared))
+        return true;
+    *e = before;
+    return false;
 }
 
 static bool
 alloc_put(struct alqi_preload_thread *thread, const struct alq_allocation *a,
           double rate, uint64_t now_ns)
 {
-    struct alqi_preload_stream *s = thread->stream;
     uint32_t n_shared = frames_shared(thread, &a->callstack);
 
-    if (ALQI_LIKELY(alloc_try(&s->encoder, a, rate, now_ns, n_shared)))
-        return true;
-    return alqi_preload_stream_turn(s, now_ns) &&
-           alloc_try(&s->encoder, a, rate, now_ns, 0);
+    return ALQI_LIKELY(alloc_put_once(thread, a, rate, now_ns, n_shared)) ||
+           (alqi_preload_stream_turn(thread->stream, now_ns) &&
+            alloc_put_once(thread, a, rate, now_ns, 0));
 }
 
 /* A profile's rate is its tracker's argument: when rates change, the blocks
@@ -187,6 +230,10 @@ on_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
         return ALQ_TRACK_DROP;
     }
     alqi_preload_stream_commit(s);
+    if (ALQI_UNLIKELY(is_moved(thread, a->block))) {
+        thread->moving.block = NULL;
+        alqi_preload_count(ALQI_RAW_FREES, 1);
+    }
     s->has_stack = true;
     thread->memo_serial = thread->memprof.memo->serial;
     alqi_preload_count(ALQI_RAW_SAMPLES, 1);
@@ -197,26 +244,22 @@ on_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
     if (ALQI_UNLIKELY(thread->memprof.last.truncated))
         alqi_preload_count(ALQI_RAW_TRUNCATED, 1);
     *data = data_from(s, s->encoder.next_ordinal - 1);
+    alqi_preload_look(thread, now_ns);
     return ALQ_TRACK_KEEP;
 }
 
-static int
-on_dealloc(void *arg, uintptr_t data)
+static void
+free_put(struct alqi_preload_thread *thread, uintptr_t data)
 {
-    struct alqi_preload_thread *thread = alqi_preload_current();
     uint64_t now_ns = alqi_plat_mono_ns_sigsafe();
-    uint64_t bits = data;
-    uint64_t ordinal = bits & (((uint64_t)1 << ORDINAL_BITS) - 1);
-    uint32_t stream =
-        (uint32_t)(bits >> ORDINAL_BITS) & (ALQI_PRELOAD_STREAMS_MAX - 1);
+    uint64_t ordinal = data_ordinal(data);
+    uint32_t stream = data_stream(data);
     struct alqi_preload_stream *s;
     bool is_own;
 
-    (void)arg;
-    if ((uint32_t)(bits >> (STREAM_BITS + ORDINAL_BITS)) !=
-        (recorder.epoch & 0xFF)) {
+    if (data_is_inherited(data)) {
         alqi_preload_count(ALQI_RAW_INHERITED_FREES, 1);
-        return 0;
+        return;
     }
     s = alqi_preload_stream_ready(thread, now_ns);
     is_own = s != NULL && s->index == stream;
@@ -225,11 +268,60 @@ on_dealloc(void *arg, uintptr_t data)
          (!alqi_preload_stream_turn(s, now_ns) ||
           !alqi_raw_put_free(&s->encoder, now_ns, is_own, stream, ordinal)))) {
         alqi_preload_count(ALQI_RAW_LOST_FREES, 1);
-        return 0;
+        return;
     }
     alqi_preload_stream_commit(s);
     alqi_preload_count(ALQI_RAW_FREES, 1);
+    alqi_preload_look(thread, now_ns);
+}
+
+static int
+on_dealloc(void *arg, uintptr_t data)
+{
+    struct alqi_preload_thread *thread = alqi_preload_current();
+
+    (void)arg;
+    if (thread->moving.block != NULL && thread->moving.data == data)
+        thread->moving.is_freed = true;
+    else
+        free_put(thread, data);
     return 0;
+}
+
+/* ---- realloc ------------------------------------------------------------- */
+
+struct alqi_preload_moving
+alqi_preload_recorder_moving(struct alqi_preload_thread *thread,
+                             const struct alqi_memprof_entry *taken,
+                             const void *block)
+{
+    struct alqi_preload_moving outer = thread->moving, now = {0};
+
+    if (block != NULL &&
+        alqi_memprof_taken_data(taken, on_dealloc, &now.data) &&
+        !data_is_inherited(now.data))
+        now.block = block;
+    thread->moving = now;
+    return outer;
+}
+
+void
+alqi_preload_recorder_moved(struct alqi_preload_thread *thread,
+                            struct alqi_preload_moving outer)
+{
+    struct alqi_preload_moving moving = thread->moving;
+
+    thread->moving = outer;
+    if (moving.block != NULL && moving.is_freed) {
+        int saved = errno;
+        int64_t left = alqi_preload_park(thread);
+        uint32_t was = alqi_memprof_enter(&thread->memprof);
+
+        free_put(thread, moving.data);
+        alqi_memprof_leave(&thread->memprof, was);
+        alqi_preload_unpark(thread, left);
+        errno = saved;
+    }
 }
 
 /* Serialised by the unwinder; a lost module costs names, not samples. */
@@ -339,6 +431,7 @@ void
 alqi_preload_recorder_fork_child(void)
 {
     recorder.epoch++;
+    alqi_preload_look_fork_child();
     alqi_preload_streams_fork_child();
     memset(&modules.encoder, 0, sizeof modules.encoder);
     modules.chunk = NULL;

@@ -120,13 +120,17 @@ alqi_preload_stream_turn(struct alqi_preload_stream *s, uint64_t now_ns)
     return true;
 }
 
-static bool
-thread_put(struct alqi_preload_thread *thread, uint64_t now_ns)
+bool
+alqi_preload_stream_announce(struct alqi_preload_thread *thread,
+                             uint64_t now_ns)
 {
     struct alqi_preload_stream *s = thread->stream;
-    char name[17] = "";
+    char name[sizeof thread->name + 1] = "";
 
     prctl(PR_GET_NAME, name);
+    if (thread->is_announced &&
+        memcmp(name, thread->name, sizeof thread->name) == 0)
+        return true;
     if (!alqi_raw_put_thread(&s->encoder, now_ns, thread->index, thread->tid,
                              name) &&
         (!alqi_preload_stream_turn(s, now_ns) ||
@@ -134,6 +138,7 @@ thread_put(struct alqi_preload_thread *thread, uint64_t now_ns)
                               name)))
         return false;
     alqi_preload_stream_commit(s);
+    memcpy(thread->name, name, sizeof thread->name);
     thread->is_announced = true;
     return true;
 }
@@ -151,7 +156,8 @@ alqi_preload_stream_ready(struct alqi_preload_thread *thread, uint64_t now_ns)
     if (ALQI_UNLIKELY(thread->stream->chunk == NULL) &&
         !alqi_preload_stream_turn(thread->stream, now_ns))
         return NULL;
-    if (ALQI_UNLIKELY(!thread->is_announced) && !thread_put(thread, now_ns))
+    if (ALQI_UNLIKELY(!thread->is_announced) &&
+        !alqi_preload_stream_announce(thread, now_ns))
         return NULL;
     return thread->stream;
 }
@@ -165,7 +171,7 @@ alqi_preload_stream_give(struct alqi_preload_thread *thread)
         return;
     /* Once more: most threads get their name after their first allocation. */
     if (s->chunk != NULL && thread->hot != NULL)
-        thread_put(thread, alqi_plat_mono_ns_sigsafe());
+        alqi_preload_stream_announce(thread, alqi_plat_mono_ns_sigsafe());
     thread->stream = NULL;
     give(s);
 }

@@ -38,6 +38,10 @@ bool alqi_preload_stream_turn(struct alqi_preload_stream *stream,
 struct alqi_preload_stream *
 alqi_preload_stream_ready(struct alqi_preload_thread *thread, uint64_t now_ns);
 
+/* Writes the thread's name when the stream has not got it or another. */
+bool alqi_preload_stream_announce(struct alqi_preload_thread *thread,
+                                  uint64_t now_ns);
+
 /* The thread ends: its stream goes to the pool. */
 void alqi_preload_stream_give(struct alqi_preload_thread *thread);
 

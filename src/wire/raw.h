@@ -136,6 +136,15 @@ bool alqi_raw_put_rate(struct alqi_raw_encoder *encoder, uint64_t now_ns,
 bool alqi_raw_put_free(struct alqi_raw_encoder *encoder, uint64_t now_ns,
                        bool own_stream, uint32_t stream, uint64_t ordinal);
 
+/* What the allocation that is put next is, too: a realloc of that block, which
+ * is freed by it; a mapping (mmap).  Nothing may come between. */
+bool alqi_raw_put_moved(struct alqi_raw_encoder *encoder, uint64_t now_ns,
+                        bool own_stream, uint32_t stream, uint64_t ordinal);
+bool alqi_raw_put_mapped(struct alqi_raw_encoder *encoder, uint64_t now_ns);
+
+bool alqi_raw_put_rss(struct alqi_raw_encoder *encoder, uint64_t now_ns,
+                      uint64_t rss_bytes);
+
 bool alqi_raw_put_module(struct alqi_raw_encoder *encoder, uint64_t now_ns,
                          uint64_t start, uint64_t end, uint64_t bias,
                          const char *path, const uint8_t *build_id,
@@ -149,7 +158,11 @@ enum alqi_raw_kind {
     ALQI_RAW_FREE_OWN = 3,
     ALQI_RAW_FREE_OTHER = 4,
     ALQI_RAW_MODULE = 5,
-    ALQI_RAW_RATE = 6
+    ALQI_RAW_RATE = 6,
+    ALQI_RAW_MOVED_OWN = 16,   /* these three come out as part of the ALLOC */
+    ALQI_RAW_MOVED_OTHER = 17, /* that follows them */
+    ALQI_RAW_MAPPED = 18,
+    ALQI_RAW_RSS = 19
 };
 
 struct alqi_raw_event {
@@ -166,6 +179,12 @@ struct alqi_raw_event {
     uint64_t n_samples;
     /* RATE, ALLOC: samples per word; ALLOC: 0 means the header's */
     double rate;
+    bool is_mapping;
+    bool is_moved; /* it frees, and continues, the block of the next two */
+    uint32_t from_stream;
+    uint64_t from_ordinal;
+    /* RSS */
+    uint64_t rss_bytes;
     /* MODULE */
     uint64_t start, end, bias;
     char path[ALQI_RAW_TEXT_BYTES_MAX];

@@ -131,17 +131,36 @@ get_rate(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
     return true;
 }
 
+/* The allocation that a free or a move means. */
 static bool
-get_free_own(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
+get_reference(struct alqi_raw_decoder *d, bool is_own, uint32_t *stream,
+              uint64_t *ordinal)
 {
     uint64_t distance;
 
+    if (!is_own)
+        return get_u32(d, stream) && get(d, ordinal);
     if (!get(d, &distance))
         return false;
     if (distance >= d->next_ordinal)
         return fail(d, "a free names an allocation before the first");
-    event->stream = d->stream;
-    event->ordinal = d->next_ordinal - 1 - distance;
+    *stream = d->stream;
+    *ordinal = d->next_ordinal - 1 - distance;
+    return true;
+}
+
+static bool
+get_moved(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
+{
+    event->is_moved = true;
+    return get_reference(d, event->kind == ALQI_RAW_MOVED_OWN,
+                         &event->from_stream, &event->from_ordinal);
+}
+
+static bool
+get_mapped(struct alqi_raw_event *event)
+{
+    event->is_mapping = true;
     return true;
 }
 
@@ -171,19 +190,27 @@ get_body(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
     case ALQI_RAW_ALLOC:
         return get_alloc(d, event);
     case ALQI_RAW_FREE_OWN:
-        return get_free_own(d, event);
     case ALQI_RAW_FREE_OTHER:
-        return get_u32(d, &event->stream) && get(d, &event->ordinal);
+        return get_reference(d, event->kind == ALQI_RAW_FREE_OWN,
+                             &event->stream, &event->ordinal);
     case ALQI_RAW_MODULE:
         return get_module(d, event);
     case ALQI_RAW_RATE:
         return get_rate(d, event);
+    case ALQI_RAW_MOVED_OWN:
+    case ALQI_RAW_MOVED_OTHER:
+        return get_moved(d, event);
+    case ALQI_RAW_MAPPED:
+        return get_mapped(event);
+    case ALQI_RAW_RSS:
+        return get(d, &event->rss_bytes);
     }
     return fail(d, "an event is of no known kind");
 }
 
-int
-alqi_raw_next(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
+/* 1, 0, -1 as alqi_raw_next. */
+static int
+next_one(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
 {
     uint64_t delta_ns;
 
@@ -199,6 +226,27 @@ alqi_raw_next(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
     d->last_ns += delta_ns;
     event->time_ns = d->last_ns;
     return get_body(d, event) ? 1 : -1;
+}
+
+static bool
+is_prefix(const struct alqi_raw_event *event)
+{
+    return event->kind >= ALQI_RAW_MOVED_OWN && event->kind <= ALQI_RAW_MAPPED;
+}
+
+int
+alqi_raw_next(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
+{
+    bool has_prefix = false;
+    int got;
+
+    event->is_moved = event->is_mapping = false;
+    while ((got = next_one(d, event)) > 0 && is_prefix(event))
+        has_prefix = true;
+    if (got < 0 || !has_prefix || (got > 0 && event->kind == ALQI_RAW_ALLOC))
+        return got;
+    d->error = "an allocation is missing after what is said of it";
+    return -1;
 }
 
 bool

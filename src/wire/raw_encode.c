@@ -112,23 +112,64 @@ alqi_raw_put_rate(struct alqi_raw_encoder *e, uint64_t now_ns, double rate)
     return true;
 }
 
-bool
-alqi_raw_put_free(struct alqi_raw_encoder *e, uint64_t now_ns, bool own_stream,
-                  uint32_t stream, uint64_t ordinal)
+/* An event that names an allocation: of kind `own` when it is the stream's,
+ * else of the kind after. */
+static bool
+put_reference(struct alqi_raw_encoder *e, uint64_t now_ns,
+              enum alqi_raw_kind own, bool own_stream, uint32_t stream,
+              uint64_t ordinal)
 {
     uint8_t *at = e->at;
 
     if (!has_room(e, 1 + 3 * VARINT_BYTES_MAX))
         return false;
     if (own_stream) {
-        at = put_head(e, at, ALQI_RAW_FREE_OWN, now_ns);
+        at = put_head(e, at, own, now_ns);
         at = put(at, e->next_ordinal - 1 - ordinal);
     } else {
-        at = put_head(e, at, ALQI_RAW_FREE_OTHER, now_ns);
+        at = put_head(e, at, own + 1, now_ns);
         at = put(at, stream);
         at = put(at, ordinal);
     }
     e->at = at;
+    return true;
+}
+
+bool
+alqi_raw_put_free(struct alqi_raw_encoder *e, uint64_t now_ns, bool own_stream,
+                  uint32_t stream, uint64_t ordinal)
+{
+    return put_reference(e, now_ns, ALQI_RAW_FREE_OWN, own_stream, stream,
+                         ordinal);
+}
+
+bool
+alqi_raw_put_moved(struct alqi_raw_encoder *e, uint64_t now_ns, bool own_stream,
+                   uint32_t stream, uint64_t ordinal)
+{
+    return put_reference(e, now_ns, ALQI_RAW_MOVED_OWN, own_stream, stream,
+                         ordinal);
+}
+
+bool
+alqi_raw_put_mapped(struct alqi_raw_encoder *e, uint64_t now_ns)
+{
+    if (!has_room(e, 1 + VARINT_BYTES_MAX))
+        return false;
+    e->at = put_head(e, e->at, ALQI_RAW_MAPPED, now_ns);
+    return true;
+}
+
+bool
+alqi_raw_put_rss(struct alqi_raw_encoder *e, uint64_t now_ns,
+                 uint64_t rss_bytes)
+{
+    uint8_t *at = e->at;
+
+    if (!has_room(e, 1 + 2 * VARINT_BYTES_MAX))
+        return false;
+    at = put_head(e, at, ALQI_RAW_RSS, now_ns);
+    e->at = put(at, rss_bytes);
     return true;
 }
 

@@ -197,6 +197,67 @@ rates_hold_for_a_chunk(void **state)
     }
 }
 
+/* What is said of an allocation comes out with it, and only with it. */
+static void
+prefixes_come_back(void **state)
+{
+    struct alqi_raw_encoder e = {.next_ordinal = 10};
+    static struct alqi_raw_decoder d;
+    static struct alqi_raw_event event;
+    const uintptr_t frame = 0x1234;
+
+    (void)state;
+    encoder_open(&e, 50);
+    assert_true(alqi_raw_put_moved(&e, 60, true, 7, 8));
+    assert_true(alqi_raw_put_mapped(&e, 60));
+    assert_true(alqi_raw_put_alloc(&e, 60, 4096, 2, &frame, 1, 0));
+    assert_true(alqi_raw_put_rss(&e, 61, (uint64_t)5 << 40));
+    assert_true(alqi_raw_put_moved(&e, 70, false, 3, 99));
+    assert_true(alqi_raw_put_alloc(&e, 70, 64, 1, &frame, 1, 1));
+    assert_true(alqi_raw_put_alloc(&e, 80, 65, 1, &frame, 1, 1));
+    commit(&e);
+    assert_true(alqi_raw_decoder_open(&d, chunk, sizeof chunk));
+    assert_int_equal(alqi_raw_next(&d, &event), 1);
+    assert_int_equal(event.kind, ALQI_RAW_ALLOC);
+    assert_true(event.is_moved && event.is_mapping);
+    assert_int_equal(event.from_stream, 7);
+    assert_int_equal(event.from_ordinal, 8);
+    assert_int_equal(event.size_bytes, 4096);
+    assert_int_equal(alqi_raw_next(&d, &event), 1);
+    assert_int_equal(event.kind, ALQI_RAW_RSS);
+    assert_true(event.rss_bytes == (uint64_t)5 << 40 && event.time_ns == 61);
+    assert_int_equal(alqi_raw_next(&d, &event), 1);
+    assert_int_equal(event.kind, ALQI_RAW_ALLOC);
+    assert_true(event.is_moved && !event.is_mapping);
+    assert_int_equal(event.from_stream, 3);
+    assert_int_equal(event.from_ordinal, 99);
+    assert_int_equal(alqi_raw_next(&d, &event), 1);
+    assert_true(!event.is_moved && !event.is_mapping);
+    assert_int_equal(event.size_bytes, 65);
+    assert_int_equal(alqi_raw_next(&d, &event), 0);
+}
+
+static void
+prefix_without_allocation_is_damage(void **state)
+{
+    static struct alqi_raw_decoder d;
+    static struct alqi_raw_event event;
+
+    (void)state;
+    for (int has_more = 0; has_more < 2; has_more++) {
+        struct alqi_raw_encoder e = {.next_ordinal = 10};
+
+        encoder_open(&e, 50);
+        assert_true(alqi_raw_put_moved(&e, 60, true, 7, 8));
+        if (has_more)
+            assert_true(alqi_raw_put_rss(&e, 61, 4096));
+        commit(&e);
+        assert_true(alqi_raw_decoder_open(&d, chunk, sizeof chunk));
+        assert_int_equal(alqi_raw_next(&d, &event), -1);
+        assert_non_null(d.error);
+    }
+}
+
 /* A chunk that is cut anywhere gives whole events, then an end or an error. */
 static void
 damage_is_an_error(void **state)
@@ -243,6 +304,8 @@ main(void)
         cmocka_unit_test(allocations_come_back),
         cmocka_unit_test(other_events_come_back),
         cmocka_unit_test(rates_hold_for_a_chunk),
+        cmocka_unit_test(prefixes_come_back),
+        cmocka_unit_test(prefix_without_allocation_is_damage),
         cmocka_unit_test(damage_is_an_error),
     };
 

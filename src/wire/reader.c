@@ -26,6 +26,7 @@
 #include "wire/cache.h"
 #include "wire/packet.h"
 #include "wire/record.h"
+#include "wire/side.h"
 
 enum { STREAMS_MAX = 1024, FRAMES_BUDGET = 1 << 24 };
 enum { PLACES_BYTES_MAX = 1 << 30, TEXT_BYTES = 256 };
@@ -370,6 +371,11 @@ location_read(struct alqi_ctf_reader *r, struct alqi_ctf_event *event)
     case ALQI_RECORD_NOMEM:
         return fail_memory(r, "more names");
     }
+    event->kind = ALQI_CTF_LOCATION;
+    if (got.n_entries == 0 && alqi_side_is(got.code)) {
+        event->location = got; /* as many as there are events: not kept */
+        return 1;
+    }
     known = alqi_wire_places_find(&r->places, got.code);
     if (known == NULL) {
         known = alqi_wire_places_add(&r->places, &got);
@@ -381,7 +387,6 @@ location_read(struct alqi_ctf_reader *r, struct alqi_ctf_event *event)
              "the first one stays",
              (unsigned long long)got.code);
     }
-    event->kind = ALQI_CTF_LOCATION;
     event->location = *known;
     return 1;
 }

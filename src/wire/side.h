@@ -5,7 +5,8 @@
  * 58) are ours; bits 57..56 give the kind, the rest the number.
  *
  *   MOVED   number = id of the block that the next allocation continues:
- *           realloc freed it and made the new one.  No entries.
+ *           realloc (or mremap) freed it, which is the last event before, and
+ *           made the new one.  No entries.
  *   THREAD  number = thread index: the allocations that follow in the stream
  *           were made by that thread.  No entries.
  *   RATE    number = rate index: the allocations that follow in the stream

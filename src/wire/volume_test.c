@@ -1,7 +1,8 @@
 /* volume_test.c -- long traces need no more memory than short ones
  *
  * A writer feeds a reader packet by packet.  After the first part, in which
- * every location has been seen, neither side may grow. */
+ * every location has been seen, neither side may grow.  Each allocation has a
+ * side record of its own, as links between blocks are. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 
 #include "base/base.h"
 #include "wire/golden.h"
+#include "wire/side.h"
 
 enum { EVENTS = 1000000, WARM_EVENTS = 400000, GROWTH_KIB_MAX = 1024 };
 enum { FRAMES_MAX = 12, CODES = 30000 };
@@ -58,6 +60,7 @@ feed_event(struct feed *feed)
     uint64_t i = feed->n_written / 2;
     uint64_t time_us = 1700000000000000 + i;
     uint32_t n = 2 + (uint32_t)(alqi_base_mix(~i) % (FRAMES_MAX - 1));
+    struct alqi_ctf_location moved = {0};
     uint64_t id;
 
     if (feed->n_written++ % 2 == 1) {
@@ -65,6 +68,9 @@ feed_event(struct feed *feed)
                          ALQ_OK);
         return;
     }
+    moved.code = ALQI_SIDE_PREFIX | ALQI_SIDE_MOVED | i;
+    assert_int_equal(alqi_ctf_write_side(feed->writer, time_us, &moved),
+                     ALQ_OK);
     for (uint32_t k = 0; k + 1 < n; k++)
         feed->codes[k] = 2 + k * 7 + (i >> k) % 5;
     feed->codes[n - 1] = code_from(i);
@@ -122,7 +128,7 @@ memory_stays(void **state)
     struct feed feed = {0};
     struct alqi_ctf_reader *reader;
     struct alqi_ctf_event event;
-    uint64_t n_events = 0;
+    uint64_t n_events = 0, n_moved = 0;
     long warm_kib = 0;
 
     (void)state;
@@ -135,8 +141,10 @@ memory_stays(void **state)
     assert_int_equal(
         alqi_ctf_reader_open(read_feed, &feed, NULL, NULL, &reader), ALQ_OK);
     while (alqi_ctf_reader_next(reader, &event) > 0) {
-        if (event.kind == ALQI_CTF_LOCATION)
+        if (event.kind == ALQI_CTF_LOCATION) {
+            n_moved += alqi_side_is(event.location.code);
             continue;
+        }
         if (++n_events == WARM_EVENTS)
             warm_kib = peak_kib();
         if (event.kind == ALQI_CTF_ALLOC)
@@ -144,6 +152,7 @@ memory_stays(void **state)
     }
     assert_string_equal(alqi_ctf_reader_error(reader), "");
     assert_int_equal(n_events, EVENTS);
+    assert_int_equal(n_moved, EVENTS / 2);
     if (peak_kib() - warm_kib > GROWTH_KIB_MAX)
         fail_msg("%ld KiB more after %d events", peak_kib() - warm_kib, EVENTS);
     alqi_ctf_reader_drop(reader);

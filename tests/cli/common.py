@@ -103,7 +103,7 @@ class Opinion:
         self.order = []  # (+1 or -1, block number) as in the file
         for line in script.split("\n")[1:-1]:
             (time, event, ident, size, samples, source, _, thread,
-             stack) = line.split("\t")
+             stack, _) = line.split("\t")
             self.end = max(self.end, int(time))
             if event == "note" and stack.startswith("sampling "):
                 later = float(stack.split("=")[1])
