@@ -110,6 +110,7 @@ take_alloc(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
     o->n_samples = n_samples;
     o->epoch = a->epoch;
     o->rate = a->rate;
+    o->thread = a->notes.has_thread ? (uint16_t)a->notes.thread_at : e->domain;
     o->site = site_of(a, alqi_cli_stacks_add(&a->stacks, e->codes, e->n_codes));
     w = alqi_cli_weigh(&a->estimator, a->rate, length);
     alqi_cli_sum_add(&a->by_source[e->source], &w, 0, n_samples);
@@ -138,6 +139,25 @@ take_promote(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e)
     alqi_cli_sum_add(&a->promoted, &w, 0, o->n_samples);
 }
 
+static void
+block_tell(struct alqi_cli_analysis *a, const struct alqi_cli_object *o,
+           const struct alqi_cli_weight *w, uint64_t us, bool died)
+{
+    struct alqi_cli_block block = {
+        .born_us = o->time_us,
+        .died_us = !died             ? ALQI_CLI_ALIVE
+                   : us > o->time_us ? us
+                                     : o->time_us,
+        .epoch = o->epoch != a->epoch ? a->epoch : 0,
+        .bytes = w->bytes,
+        .objects = w->objects,
+        .site = o->site,
+        .thread = o->thread,
+    };
+
+    alqi_cli_blocks_take(a->options.blocks, &block, a->epoch);
+}
+
 /* Enters a block whose life is known: over (died), or cut by the end. */
 static void
 object_enter(struct alqi_cli_analysis *a, const struct alqi_cli_object *o,
@@ -148,6 +168,8 @@ object_enter(struct alqi_cli_analysis *a, const struct alqi_cli_object *o,
 
     if (life_us < a->options.min_life_us)
         return;
+    if (a->options.blocks != NULL)
+        block_tell(a, o, w, us, died);
     alqi_cli_sum_add(&site->sums[ALQI_CLI_ALLOCATED], w, life_us, o->n_samples);
     if (!died)
         alqi_cli_sum_add(&site->sums[ALQI_CLI_LIVE], w, life_us, o->n_samples);

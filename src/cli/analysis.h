@@ -5,6 +5,7 @@
 #ifndef ALQI_CLI_ANALYSIS_H
 #define ALQI_CLI_ANALYSIS_H
 
+#include "cli/blocks.h"
 #include "cli/estimate.h"
 #include "cli/input.h"
 #include "cli/names.h"
@@ -37,8 +38,9 @@ struct alqi_cli_site {
 };
 
 struct alqi_cli_analysis_options {
-    double min_life_us;  /* shorter-lived blocks are left out */
-    double temporary_us; /* a shorter life is temporary */
+    double min_life_us;             /* shorter-lived blocks are left out */
+    double temporary_us;            /* a shorter life is temporary */
+    struct alqi_cli_blocks *blocks; /* receives each block; or NULL */
 };
 
 struct alqi_cli_analysis {

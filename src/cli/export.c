@@ -1,4 +1,5 @@
 /* export.c -- aliquot export: options and the table of formats */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -7,7 +8,8 @@
 #include "cli/output.h"
 #include "cli/text.h"
 
-#define FORMAT_CHOICES "folded csv pprof"
+#define FORMAT_CHOICES                                                         \
+    "folded csv pprof speedscope firefox dhat massif callgrind"
 
 enum {
     ID_FORMAT = 256,
@@ -18,6 +20,7 @@ enum {
     ID_MIN_LIFE,
     ID_SKIP,
     ID_WEIGHT,
+    ID_TIME_UNIT,
     ID_FOLD,
     ID_MAX_STACKS
 };
@@ -29,9 +32,14 @@ static const uint32_t MAX_STACKS = 16000;
 
 /* In the order of FORMAT_CHOICES. */
 static const struct alqi_cli_export_format formats[] = {
-    {"folded", ".folded", alqi_cli_export_folded},
-    {"csv", ".csv", alqi_cli_export_csv},
-    {"pprof", ".pb.gz", alqi_cli_export_pprof},
+    {"folded", ".folded", alqi_cli_export_folded, false},
+    {"csv", ".csv", alqi_cli_export_csv, false},
+    {"pprof", ".pb.gz", alqi_cli_export_pprof, false},
+    {"speedscope", ".speedscope.json", alqi_cli_export_speedscope, false},
+    {"firefox", ".firefox.json", alqi_cli_export_firefox, true},
+    {"dhat", ".dhat.json", alqi_cli_export_dhat, true},
+    {"massif", ".massif", alqi_cli_export_massif, true},
+    {"callgrind", ".callgrind", alqi_cli_export_callgrind, false},
 };
 
 const struct alqi_cli_option alqi_cli_export_options[] = {
@@ -54,6 +62,8 @@ const struct alqi_cli_option alqi_cli_export_options[] = {
      "pprof: fold the tail (default 16000; 0: keep all)"},
     {ID_SKIP, "skip", "F[,F]...", NULL,
      "do not name sites after these functions, either"},
+    {ID_TIME_UNIT, "time-unit", "U", ALQI_CLI_TIME_UNIT_CHOICES,
+     "massif: ms (default), or B: bytes allocated so far"},
     {ID_MIN_LIFE, "min-life", "T", NULL,
      "only blocks that lived at least T, as 10ms, 1.5s, 2h"},
     {0, NULL, NULL, NULL, NULL},
@@ -127,6 +137,10 @@ set(void *arg, int id, const char *value)
         r->export.weight = (enum alqi_cli_weight_kind)alqi_cli_choice(
             ALQI_CLI_WEIGHT_CHOICES, value);
         break;
+    case ID_TIME_UNIT:
+        r->export.time_unit = (enum alqi_cli_time_unit)alqi_cli_choice(
+            ALQI_CLI_TIME_UNIT_CHOICES, value);
+        break;
     case ID_FOLD:
         r->export.folds_recursion = true;
         break;
@@ -166,21 +180,53 @@ format_find(struct request *r)
     return -1;
 }
 
+/* As the report's title. */
+static void
+program_name(struct alqi_cli_export *x)
+{
+    const struct alqi_cli_analysis *a = &x->analysis;
+
+    if (a->notes.cmdline != ALQI_CLI_NO_NAME)
+        snprintf(x->program, sizeof x->program, "%s",
+                 alqi_cli_names_text(a->names, a->notes.cmdline));
+    else
+        alqi_cli_clean(x->program, sizeof x->program, a->info->executable);
+    if (x->program[0] == '\0')
+        strcpy(x->program, "[unnamed program]");
+}
+
+static void
+say_condensed(const struct alqi_cli_blocks *b)
+{
+    if (b->step_us > 1)
+        alqi_cli_say("export: %" PRIu64 " sampled blocks are shown as %" PRIu32
+                     ", with times in steps of %s; sums stay exact",
+                     b->n_taken, b->n_blocks,
+                     alqi_cli_text_duration((double)b->step_us).text);
+}
+
 static int
 write_out(struct request *r, struct alqi_cli_input *input)
 {
     struct alqi_cli_output out;
+    struct alqi_cli_blocks blocks;
     int rc;
     int rc_write;
 
+    alqi_cli_blocks_init(&blocks, ALQI_CLI_BLOCKS_MAX);
+    if (r->format->needs_blocks)
+        r->options.blocks = &blocks;
     alqi_cli_analysis_run(&r->export.analysis, input, &r->options);
     rc = alqi_cli_input_finish(input);
+    program_name(&r->export);
+    say_condensed(&blocks);
     rc_write = alqi_cli_output_open(&out, r->path, r->overwrites);
     if (rc_write < 0) {
         r->format->write(&r->export, out.file);
         rc_write = alqi_cli_output_close(&out);
     }
     alqi_cli_analysis_free(&r->export.analysis);
+    alqi_cli_blocks_free(&blocks);
     return rc_write != ALQI_CLI_OK ? rc_write : rc;
 }
 

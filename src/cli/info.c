@@ -212,7 +212,7 @@ losses(const struct alqi_cli_analysis *a)
 int
 alqi_cli_info(int argc, char **argv)
 {
-    const struct alqi_cli_analysis_options options = {0, 0};
+    const struct alqi_cli_analysis_options options = {.min_life_us = 0};
     struct alqi_cli_input *input;
     struct alqi_cli_analysis a;
     const char *path;

@@ -13,7 +13,8 @@ struct alqi_cli_object {
     uint64_t epoch; /* peaks seen before it was born, see analysis.c */
     uint64_t n_samples;
     uint32_t site;
-    uint16_t rate; /* estimate.h */
+    uint16_t rate;   /* estimate.h */
+    uint16_t thread; /* or domain, where threads are not known */
     bool is_used;
     bool is_promoted;
 };

@@ -102,7 +102,8 @@ class Usage(common.Case):
             ["function", "file"])
         self.assertEqual(
             self.complete("aliquot", "export", "--format", "="),
-            ["folded", "csv", "pprof"])
+            ["folded", "csv", "pprof", "speedscope", "firefox",
+             "dhat", "massif", "callgrind"])
         self.assertEqual(self.complete("aliquot", "report", "m"), ["my.ctf"])
         self.assertEqual(self.complete("aliquot", "help", "in"), ["info"])
         for verb in VERBS:

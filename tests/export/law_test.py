@@ -11,6 +11,7 @@ unit is coarser than one byte gives its key as (total, unit), and the report's
 figure is divided by the unit and rounded."""
 import csv
 import io
+import itertools
 import json
 import re
 
@@ -57,10 +58,78 @@ def pprof(export):
     return totals
 
 
+def speedscope(export):
+    profiles = {p["name"]: p for p in json.loads(export())["profiles"]}
+    for profile in profiles.values():
+        if profile["endValue"] != sum(profile["weights"]):
+            raise AssertionError("endValue", profile["name"])
+    return {key: sum(profiles[name]["weights"]) for key, name in (
+        ("allocated_bytes", "allocated bytes"),
+        ("allocated_objects", "allocated blocks"),
+        ("live_bytes", "live at end"), ("peak_bytes", "live at peak"),
+        ("temporary_bytes", "temporary"))}
+
+
+def firefox(export):
+    profile = json.loads(export())
+    totals = {"allocated_bytes": 0, "live_bytes": 0}
+    for thread in profile["threads"]:
+        for weight in thread["nativeAllocations"]["weight"]:
+            totals["live_bytes"] += weight
+            totals["allocated_bytes"] += max(weight, 0)
+    counts = profile["counters"][0]["sampleGroups"][0]["samples"]["count"]
+    heights = list(itertools.accumulate(counts))
+    if heights[-1] != totals["live_bytes"]:
+        raise AssertionError("counter", heights[-1], totals)
+    totals["peak_bytes"] = max(heights)
+    return totals
+
+
+def dhat(export):
+    points = json.loads(export())["pps"]
+    return {key: sum(p[field] for p in points) for key, field in (
+        ("allocated_bytes", "tb"), ("allocated_objects", "tbk"),
+        ("peak_bytes", "gb"), ("peak_objects", "gbk"),
+        ("live_bytes", "eb"), ("live_objects", "ebk"))}
+
+
+def massif(export):
+    totals = {}
+    for unit in ("ms", "B"):
+        text = export("--time-unit=" + unit).decode()
+        snapshots = re.findall(r"^time=(\d+)\nmem_heap_B=(\d+)\n.*\n.*\n"
+                               r"heap_tree=(\w+)", text, re.M)
+        again = {"live_bytes": int(snapshots[-1][1]),
+                 "peak_bytes": max((int(s[1]) for s in snapshots
+                                    if s[2] == "peak"), default=0)}
+        if totals and totals != again:
+            raise AssertionError("units differ", totals, again)
+        totals = again
+    totals["allocated_bytes"] = int(snapshots[-1][0])
+    return totals
+
+
+def callgrind(export):
+    """Self costs: lines of numbers that do not follow a line "calls"."""
+    totals = [0] * 5
+    before = ""
+    for line in export().decode().split("\n"):
+        if re.match(r"\d", line) and not before.startswith("calls="):
+            totals = [a + int(b) for a, b in zip(totals, line.split()[1:])]
+        before = line
+    return dict(zip(("allocated_bytes", "allocated_objects", "live_bytes",
+                     "live_objects", "peak_bytes"), totals))
+
+
 FORMATS = {
     "folded": folded,
     "csv": csv_rows,
     "pprof": pprof,
+    "speedscope": speedscope,
+    "firefox": firefox,
+    "dhat": dhat,
+    "massif": massif,
+    "callgrind": callgrind,
 }
 
 

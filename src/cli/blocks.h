@@ -1,0 +1,56 @@
+/* blocks.h -- the sampled blocks of a trace with their times, in bounded room
+ *
+ * What an export needs that shows the course of time.  Times are those of the
+ * trace until there are too many blocks; then they are rounded down to steps
+ * that double as often as needed, and blocks of one stack and thread whose
+ * rounded times are equal become one.  Sums over blocks that were allocated,
+ * are live at the end or were alive at the peak stay what they are. */
+#ifndef ALQI_CLI_BLOCKS_H
+#define ALQI_CLI_BLOCKS_H
+
+#include <stdint.h>
+
+enum { ALQI_CLI_BLOCKS_MAX = 750000 };
+
+#define ALQI_CLI_ALIVE UINT64_MAX
+
+struct alqi_cli_block {
+    uint64_t born_us;
+    uint64_t died_us; /* ALQI_CLI_ALIVE: not before the trace ends */
+    uint64_t epoch;   /* the last maximum it was alive at; 0: none */
+    double bytes, objects;
+    uint32_t site;
+    uint16_t thread; /* or domain, where threads are not known */
+};
+
+struct alqi_cli_blocks {
+    struct alqi_cli_block *blocks;
+    uint32_t n_blocks, capacity, n_max;
+    uint64_t n_taken; /* before any became one */
+    uint64_t step_us; /* 1: as in the trace */
+};
+
+/* At most n_max blocks are kept, more only if stacks times threads are. */
+void alqi_cli_blocks_init(struct alqi_cli_blocks *blocks, uint32_t n_max);
+void alqi_cli_blocks_free(struct alqi_cli_blocks *blocks);
+
+/* epoch: the present one; blocks of earlier epochs were not at the peak. */
+void alqi_cli_blocks_take(struct alqi_cli_blocks *blocks,
+                          const struct alqi_cli_block *block, uint64_t epoch);
+
+/* One birth or death.  At one time come the deaths of blocks born earlier,
+ * then births, then the deaths of those. */
+struct alqi_cli_block_event {
+    uint64_t us;
+    uint32_t block;
+    uint8_t phase; /* 0, 1, 2 in the order above */
+};
+
+#define ALQI_CLI_IS_BIRTH(event) ((event)->phase == 1)
+
+/* All events in order, to be freed by the caller. */
+struct alqi_cli_block_event *
+alqi_cli_blocks_events(const struct alqi_cli_blocks *blocks,
+                       uint32_t *n_events);
+
+#endif

@@ -1,0 +1,154 @@
+/* export_firefox.c -- the Firefox Profiler's processed format, version 47
+ *
+ * Every block is an allocation and, if it died, a deallocation in the thread
+ * that allocated it, paired by an address that is its number plus one.  The
+ * viewer upgrades the version by itself; it is old enough for every viewer,
+ * and has all that is needed.  Each thread has its own tables, whose stacks are
+ * nodes of the shared trie that its blocks use. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/export.h"
+#include "cli/export_blocks.h"
+#include "cli/export_firefox.h"
+#include "cli/export_json.h"
+
+enum { COUNTER_STEPS = 8192 };
+
+/* ---- counter ---------------------------------------------------------- */
+
+struct counter {
+    FILE *out;
+    bool is_counts; /* else times are put */
+    uint64_t n_put;
+    int64_t put_bytes; /* sum of the counts put */
+};
+
+static void
+point_put(struct counter *c, uint64_t us, int64_t bytes)
+{
+    if (bytes == c->put_bytes && c->n_put > 0)
+        return;
+    alqi_cli_json_next(c->out, &c->n_put);
+    if (c->is_counts)
+        fprintf(c->out, "%" PRId64, bytes - c->put_bytes);
+    else
+        alqi_cli_json_ms(c->out, us);
+    c->put_bytes = bytes;
+}
+
+/* What is live over time, in steps: the last value of each that differs from
+ * the one before, and the peak where it was.  No other value exceeds it. */
+static void
+points_put(const struct alqi_cli_firefox *f, bool is_counts)
+{
+    const struct alqi_cli_analysis *a = &f->export->analysis;
+    struct counter c = {f->out, is_counts, 0, 0};
+    uint64_t step_us = a->end_us / COUNTER_STEPS + 1;
+    int64_t peak = f->whole.peak_bytes;
+    int64_t bytes = 0;
+    bool has_peak = false;
+
+    point_put(&c, 0, 0);
+    for (uint32_t i = 0; i < f->n_events; i++) {
+        const struct alqi_cli_block_event *e = &f->events[i];
+
+        if (!has_peak && e->us > a->peak_us) {
+            point_put(&c, a->peak_us, peak);
+            has_peak = true;
+        }
+        bytes += ALQI_CLI_IS_BIRTH(e) ? f->whole.bytes[e->block]
+                                      : -f->whole.bytes[e->block];
+        if (i + 1 == f->n_events ||
+            f->events[i + 1].us / step_us != e->us / step_us)
+            point_put(&c, e->us, bytes < peak ? bytes : peak);
+    }
+    if (!has_peak)
+        point_put(&c, a->peak_us, peak);
+    point_put(&c, a->end_us, f->whole.live_bytes);
+    if (!is_counts)
+        fprintf(f->out, "],\"length\":%" PRIu64, c.n_put);
+}
+
+static void
+counters_put(const struct alqi_cli_firefox *f)
+{
+    fprintf(f->out,
+            "\"counters\":[{\"name\":\"malloc\",\"category\":\"Memory\","
+            "\"description\":\"Live bytes, estimated from samples\","
+            "\"pid\":\"%" PRIu64 "\",\"mainThreadIndex\":0,"
+            "\"sampleGroups\":[{\"id\":0,\"samples\":{\"time\":[",
+            f->export->analysis.info->pid);
+    points_put(f, false);
+    fputs(",\n\"count\":[", f->out);
+    points_put(f, true);
+    fputs("]}}]}],\n", f->out);
+}
+
+/* ---- head ------------------------------------------------------------- */
+
+static void
+meta_put(const struct alqi_cli_firefox *f)
+{
+    const struct alqi_cli_analysis *a = &f->export->analysis;
+
+    fputs("{\"meta\":{\"preprocessedProfileVersion\":47,\"version\":28,"
+          "\"interval\":1,\"processType\":0,\"stackwalk\":1,\"debug\":false,"
+          "\"startTime\":",
+          f->out);
+    alqi_cli_json_ms(f->out, a->info->start_us);
+    fputs(",\"profilingStartTime\":0,\"profilingEndTime\":", f->out);
+    alqi_cli_json_ms(f->out, a->end_us);
+    fputs(",\n\"product\":", f->out);
+    alqi_cli_json_text(f->out, f->export->program);
+    fputs(",\"importedFrom\":\"aliquot " ALQI_VERSION "\","
+          "\"symbolicated\":true,\"usesOnlyOneStackType\":true,"
+          "\"doesNotUseFrameImplementation\":true,"
+          "\"sourceCodeIsNotOnSearchfox\":true,\n"
+          "\"categories\":[{\"name\":\"Other\",\"color\":\"grey\","
+          "\"subcategories\":[\"Other\"]}],\"markerSchema\":[],"
+          "\"extensions\":{\"length\":0,\"baseURL\":[],\"id\":[],\"name\":[]}},"
+          "\n\"pages\":[],\n",
+          f->out);
+}
+
+/* ---- all -------------------------------------------------------------- */
+
+static void
+firefox_make(struct alqi_cli_firefox *f, struct alqi_cli_export *x, FILE *out)
+{
+    memset(f, 0, sizeof *f);
+    f->export = x;
+    f->out = out;
+    alqi_cli_export_stacks_make(&f->stacks, &x->analysis);
+    alqi_cli_whole_blocks_make(&f->whole, &x->analysis);
+    f->events =
+        alqi_cli_blocks_events(x->analysis.options.blocks, &f->n_events);
+    alqi_cli_firefox_libs_find(f);
+}
+
+static void
+firefox_free(struct alqi_cli_firefox *f)
+{
+    free(f->events);
+    free(f->lib_of_module);
+    free(f->module_of_lib);
+    alqi_cli_whole_blocks_free(&f->whole);
+    alqi_cli_export_stacks_free(&f->stacks);
+}
+
+void
+alqi_cli_export_firefox(struct alqi_cli_export *x, FILE *out)
+{
+    struct alqi_cli_firefox f;
+
+    firefox_make(&f, x, out);
+    meta_put(&f);
+    alqi_cli_firefox_libs_put(&f);
+    counters_put(&f);
+    alqi_cli_firefox_threads_put(&f);
+    fputs("}\n", out);
+    firefox_free(&f);
+}
