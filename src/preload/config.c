@@ -1,6 +1,6 @@
 /* config.c -- the variable ALIQUOT, and leaving no trace in the environment
  *
- *   ALIQUOT=key=value,key=value,...,out=PATTERN
+ *   ALIQUOT=key=value,word,...,out=PATTERN
  *
  *   interval=BYTES  mean bytes between samples     rate=R  samples per word
  *   depth=N         frames kept                    seed=N  0: from the system
@@ -8,10 +8,16 @@
  *   max_memory=BYTES                                0: no cap
  *   follow=0|1      exec'd programs are recorded   mmap=0|1
  *   rss=0|1         resident memory over time; 1 unless given
+ *   off             nothing, until it is started; without control and signal
+ *                   for good, at no cost.  follow=1 unless said otherwise
+ *   control[=NAME]  serve aliquot start, stop, rate, snapshot, status
+ *   signal=NAME     that signal starts and stops sampling
  *   preload=PATH    the LD_PRELOAD entry to take out again
  *   out=PATTERN     the rest of the text, commas included
  *
- * An unknown key is a warning that names it, never an abort. */
+ * An unknown key is a warning that names it, never an abort.  Where ALIQUOT
+ * asks for nothing, MEMTRACE and MEMTRACE_RATE are read as memtrace does. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +26,11 @@
 
 enum { DEPTH_FRAMES_DEFAULT = 256 };
 
+#define RATE_DEFAULT (ALQI_WORD_BYTES / (512.0 * 1024))
+#define MEMTRACE_RATE_DEFAULT 1e-6
+
 struct alqi_preload_config alqi_preload_config = {
-    .rate = 0,
+    .rate = RATE_DEFAULT,
     .depth_frames = DEPTH_FRAMES_DEFAULT,
 };
 
@@ -57,6 +66,46 @@ number_parse(const char *text, size_t n, double *value)
     return *end == '\0';
 }
 
+/* USR2, SIGUSR2 or a number.  What tells of an error in the program, or cannot
+ * be caught, is refused. */
+static bool
+signal_parse(const char *text, size_t n, int *signal)
+{
+    static const int refused[] = {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS,  SIGFPE,
+                                  SIGILL,  SIGTRAP, SIGABRT, SIGCHLD, SIGSYS};
+    double number = 0;
+
+    if (n > 3 && memcmp(text, "SIG", 3) == 0)
+        text += 3, n -= 3;
+    number_parse(text, n, &number);
+    for (int i = 1; i <= SIGRTMAX; i++) {
+        const char *name = sigabbrev_np(i);
+
+        if (number != i && (name == NULL || !is_key(text, n, name)))
+            continue;
+        for (size_t k = 0; k < ALQI_COUNT_OF(refused); k++)
+            if (refused[k] == i)
+                return false;
+        *signal = i;
+        return true;
+    }
+    return false;
+}
+
+static bool
+word_apply(const char *text, size_t n)
+{
+    struct alqi_preload_config *c = &alqi_preload_config;
+
+    if (is_key(text, n, "off"))
+        c->is_off = true;
+    else if (is_key(text, n, "control"))
+        c->has_control = true;
+    else
+        return false;
+    return true;
+}
+
 static bool
 pair_apply(const char *key, size_t n_key, const char *text, size_t n)
 {
@@ -72,6 +121,13 @@ pair_apply(const char *key, size_t n_key, const char *text, size_t n)
         c->seed = strtoull(text, NULL, 0);
         return true;
     }
+    if (is_key(key, n_key, "control")) {
+        c->has_control = n < sizeof c->control;
+        memcpy(c->control, text, c->has_control ? n : 0);
+        return c->has_control;
+    }
+    if (is_key(key, n_key, "signal"))
+        return signal_parse(text, n, &c->signal);
     if (!number_parse(text, n, &v))
         return false;
     if (is_key(key, n_key, "interval") && v >= ALQI_WORD_BYTES)
@@ -85,7 +141,7 @@ pair_apply(const char *key, size_t n_key, const char *text, size_t n)
     else if (is_key(key, n_key, "max_memory") && v >= 0)
         c->max_memory_bytes = (uint64_t)v;
     else if (is_key(key, n_key, "follow"))
-        c->is_following = v != 0;
+        c->follow = v != 0 ? ALQI_PRELOAD_FOLLOW : ALQI_PRELOAD_LEAVE;
     else if (is_key(key, n_key, "mmap"))
         c->is_tracking_mmap = v != 0;
     else if (is_key(key, n_key, "rss"))
@@ -99,15 +155,11 @@ static void
 text_parse(const char *text)
 {
     while (*text != '\0') {
-        const char *equals = strchr(text, '=');
-        size_t n_key, n_value;
+        size_t n = strcspn(text, ",");
+        const char *equals = memchr(text, '=', n);
+        size_t n_key = equals != NULL ? (size_t)(equals - text) : n;
 
-        if (equals == NULL) {
-            warn("no '=' in", text, strlen(text));
-            return;
-        }
-        n_key = (size_t)(equals - text);
-        if (is_key(text, n_key, "out")) {
+        if (equals != NULL && is_key(text, n_key, "out")) {
             if (strlen(equals + 1) >= sizeof alqi_preload_config.out) {
                 warn("too long:", text, strlen(text));
                 return;
@@ -115,11 +167,11 @@ text_parse(const char *text)
             strcpy(alqi_preload_config.out, equals + 1);
             return;
         }
-        n_value = strcspn(equals + 1, ",");
-        if (!pair_apply(text, n_key, equals + 1, n_value))
-            warn("unknown key or value out of range:", text,
-                 n_key + 1 + n_value);
-        text = equals + 1 + n_value;
+        if (equals == NULL
+                ? !word_apply(text, n)
+                : !pair_apply(text, n_key, equals + 1, n - n_key - 1))
+            warn("unknown key or value out of range:", text, n);
+        text += n;
         text += *text == ',';
     }
 }
@@ -170,16 +222,57 @@ preload_entry_remove(char **envp)
         variable_remove(at);
 }
 
+/* Once for the process, as memtrace: its children are not traced. */
+static void
+memtrace_read(char **envp)
+{
+    struct alqi_preload_config *c = &alqi_preload_config;
+    char **at = variable_find(envp, "MEMTRACE");
+    const char *path = at != NULL ? *at + strlen("MEMTRACE=") : "";
+    const char *rate = NULL;
+
+    if (*path == '\0')
+        return;
+    variable_remove(at);
+    at = variable_find(envp, "MEMTRACE_RATE");
+    if (at != NULL) {
+        rate = *at + strlen("MEMTRACE_RATE=");
+        variable_remove(at);
+    }
+    c->rate = MEMTRACE_RATE_DEFAULT;
+    if (rate != NULL && (!number_parse(rate, strlen(rate), &c->rate) ||
+                         !(c->rate >= 0 && c->rate <= 1))) {
+        alqi_preload_say("off: MEMTRACE_RATE is no number from 0 to 1");
+        return;
+    }
+    if (strlen(path) >= sizeof c->out) {
+        alqi_preload_say("off: MEMTRACE is too long a path");
+        return;
+    }
+    strcpy(c->out, path);
+    c->is_memtrace = c->is_on = true;
+}
+
 void
 alqi_preload_config_read(char **envp)
 {
+    struct alqi_preload_config *c = &alqi_preload_config;
     char **at = variable_find(envp, "ALIQUOT");
 
-    if (at == NULL)
+    if (at != NULL)
+        text_parse(*at + strlen("ALIQUOT="));
+    if (c->out[0] == '\0' && !c->is_off && !c->has_control && c->signal == 0)
+        memtrace_read(envp);
+    if (at == NULL || c->is_memtrace)
         return;
-    text_parse(*at + strlen("ALIQUOT="));
-    alqi_preload_config.is_on = alqi_preload_config.out[0] != '\0';
-    if (!alqi_preload_config.is_following) {
+    if (c->is_off && c->is_exact) {
+        alqi_preload_say("ALIQUOT: exact is ignored with off: what is started "
+                         "later is sampled");
+        c->is_exact = false;
+    }
+    c->is_on = c->out[0] != '\0' && !c->is_off;
+    if (c->follow == ALQI_PRELOAD_LEAVE ||
+        (c->follow == ALQI_PRELOAD_UNSAID && !c->is_off)) {
         variable_remove(at);
         preload_entry_remove(envp);
     }

@@ -67,8 +67,11 @@ dlclose(void *handle)
     int result = alqi_preload_real.dlclose(handle);
 
     if (removals() != before) {
+        alqi_preload_hot.is_controlling = true;
         alqi_stack_forget();
         alqi_preload_nodes_forget();
+        alqi_preload_hot.is_controlling = false;
+        alqi_preload_pending_look();
     }
     return result;
 }

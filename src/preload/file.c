@@ -22,6 +22,7 @@ static struct {
     uint64_t retry_after_ns;
     bool has_said_full;
     char path[1200];
+    char error[1400]; /* the last that was said */
 } file = {.fd = -1};
 
 static struct alqi_raw_header nobodys;
@@ -30,6 +31,18 @@ struct alqi_raw_header *
 alqi_preload_file_header(void)
 {
     return file.header != NULL ? file.header : &nobodys;
+}
+
+const char *
+alqi_preload_file_path(void)
+{
+    return file.header != NULL ? file.path : "";
+}
+
+const char *
+alqi_preload_file_error(void)
+{
+    return file.error;
 }
 
 /* ---- names -----------------------------------------------------------------
@@ -68,6 +81,9 @@ name_expand(char *out, size_t capacity, const char *pattern,
     size_t at = 0;
 
     out[0] = '\0';
+    if (pattern[0] != '/' && pattern[0] != '@' &&
+        getcwd(out, capacity - 1) != NULL)
+        at = append(out, capacity, strlen(out), "/", 1);
     for (const char *p = pattern; *p != '\0'; p++) {
         if (p[0] == '%' && p[1] == 'e') {
             at = append(out, capacity, at, name, strlen(name));
@@ -90,11 +106,21 @@ name_expand(char *out, size_t capacity, const char *pattern,
     return strlen(out) < capacity - 1;
 }
 
+bool
+alqi_preload_file_name(char *out, size_t capacity, const char *pattern)
+{
+    char executable[1024] = "";
+    ssize_t n = readlink("/proc/self/exe", executable, sizeof executable - 1);
+
+    executable[n > 0 ? n : 0] = '\0';
+    return name_expand(out, capacity, pattern, executable, 0);
+}
+
 /* ---- the descriptor ------------------------------------------------------ */
 
 /* As high as the limit allows, out of the way of programs that expect 3. */
-static int
-fd_move_up(int fd)
+int
+alqi_preload_fd_move_up(int fd)
 {
     static const int floors[] = {1000, 230, 100, 20};
 
@@ -134,7 +160,7 @@ fd_ready(void)
         close(fd);
         return false;
     }
-    file.fd = fd_move_up(fd);
+    file.fd = alqi_preload_fd_move_up(fd);
     return true;
 }
 
@@ -237,16 +263,60 @@ header_fill(struct alqi_raw_header *h, const char *executable, uint32_t flags)
 static void
 say_failed(const char *what)
 {
-    char text[1400];
+    char text[1500];
 
-    snprintf(text, sizeof text, "cannot record: %s %s: %s", what, file.path,
-             strerror(errno));
+    /* Not strerror: this may be in a signal handler. */
+    snprintf(file.error, sizeof file.error, "%s %s: %s", what, file.path,
+             strerrordesc_np(errno));
+    snprintf(text, sizeof text, "cannot record: %s", file.error);
     alqi_preload_say(text);
+}
+
+/* memtrace writes over the trace that was there.  So do we, if it is one: a
+ * trace, a recording, or empty; who still writes the old one keeps it. */
+static void
+trace_remove(const char *path)
+{
+    static const uint8_t trace[] = {0xC1, 0x1F, 0xFC, 0xC1};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    char head[8] = "";
+    struct stat st;
+    ssize_t n;
+
+    if (fd < 0)
+        return;
+    n = read(fd, head, sizeof head);
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        (n == 0 ||
+         (n == sizeof head && (memcmp(head, ALQI_RAW_MAGIC, n) == 0 ||
+                               memcmp(head, trace, sizeof trace) == 0))))
+        unlink(path);
+    close(fd);
+}
+
+/* The path is the one given, no pattern. */
+static bool
+file_open_memtrace(void)
+{
+    size_t at = 0;
+
+    file.path[0] = '\0';
+    if (alqi_preload_config.out[0] != '/' &&
+        getcwd(file.path, sizeof file.path - 1) != NULL)
+        at = append(file.path, sizeof file.path, strlen(file.path), "/", 1);
+    append(file.path, sizeof file.path, at, alqi_preload_config.out,
+           strlen(alqi_preload_config.out));
+    trace_remove(file.path);
+    file.fd = open(file.path,
+                   O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return file.fd >= 0;
 }
 
 static bool
 file_open_new(const char *executable)
 {
+    if (alqi_preload_config.is_memtrace)
+        return file_open_memtrace();
     for (unsigned attempt = 0; attempt < NAME_TRIES; attempt++) {
         if (!name_expand(file.path, sizeof file.path, alqi_preload_config.out,
                          executable, attempt)) {
@@ -268,8 +338,11 @@ alqi_preload_file_create(uint32_t flags)
     char executable[1024] = "";
     struct alqi_raw_header *header;
     struct stat st;
-    ssize_t n = readlink("/proc/self/exe", executable, sizeof executable - 1);
+    ssize_t n;
 
+    if (alqi_preload_config.is_memtrace && (flags & ALQI_RAW_FORKED) != 0)
+        return false; /* as memtrace: one process, one trace */
+    n = readlink("/proc/self/exe", executable, sizeof executable - 1);
     executable[n > 0 ? n : 0] = '\0';
     if (!file_open_new(executable) || fstat(file.fd, &st) != 0) {
         say_failed("creating");
@@ -277,7 +350,7 @@ alqi_preload_file_create(uint32_t flags)
     }
     file.device = st.st_dev;
     file.inode = st.st_ino;
-    file.fd = fd_move_up(file.fd);
+    file.fd = alqi_preload_fd_move_up(file.fd);
     header = range_map(0, ALQI_RAW_HEADER_BYTES);
     if (header == NULL) {
         say_failed("mapping");

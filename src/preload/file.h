@@ -19,6 +19,18 @@ bool alqi_preload_file_create(uint32_t flags);
 /* The header, or a page of nobody's when there is no file. */
 struct alqi_raw_header *alqi_preload_file_header(void);
 
+/* Absolute path of the recording; "" when there is no file. */
+const char *alqi_preload_file_path(void);
+
+/* Why the last attempt to make or grow one failed. */
+const char *alqi_preload_file_error(void);
+
+/* Expands %e, %p and %n (0); false when it does not fit. */
+bool alqi_preload_file_name(char *out, size_t capacity, const char *pattern);
+
+/* The same file at a number out of the program's way. */
+int alqi_preload_fd_move_up(int fd);
+
 /* A fresh chunk, or NULL: no space, or asked again too soon after that. */
 struct alqi_raw_chunk_header *
 alqi_preload_file_chunk_new(enum alqi_raw_chunk_kind kind, uint32_t stream,

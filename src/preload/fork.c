@@ -88,6 +88,8 @@ child_restart(bool is_prepared)
     alqi_preload_spawn_fork_child();
     alqi_preload_recorder_fork_child();
     alqi_preload_exact_fork_child();
+    atomic_store(&alqi_preload_pending, 0);
+    alqi_preload_serve_fork_child();
 }
 
 /* Skipped, the mark stays zeroed, and the child starts over as after _Fork. */

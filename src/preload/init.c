@@ -8,10 +8,13 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "preload/control.h"
 #include "preload/exact.h"
+#include "preload/file.h"
 #include "preload/preload.h"
 
 _Atomic(bool) alqi_preload_is_up;
+_Atomic(bool) alqi_preload_is_off;
 struct alqi_memprof_domain *alqi_preload_domain;
 
 void
@@ -63,6 +66,26 @@ is_bypassed(void)
     return true;
 }
 
+static bool
+is_startable(void)
+{
+    return alqi_preload_config.has_control || alqi_preload_config.signal != 0;
+}
+
+static void
+memtrace_say(void)
+{
+    char text[2200];
+    const char *path = alqi_preload_file_path();
+
+    snprintf(text, sizeof text,
+             "MEMTRACE: recording to %s; then 'aliquot snapshot -f -o %s %s' "
+             "makes it a memtrace trace",
+             path, path, path);
+    if (path[0] != '\0')
+        alqi_preload_say(text);
+}
+
 static void
 on_exit_mark(void)
 {
@@ -96,7 +119,16 @@ recording_start(void)
     alqi_preload_recorder_start();
     if (is_hopeless)
         alqi_preload_flag(ALQI_RAW_OWN_MALLOC);
-    atexit(on_exit_mark);
+    if (alqi_preload_config.is_memtrace)
+        memtrace_say();
+}
+
+/* Off for good: the one cost left is each thread's first allocation. */
+static void
+switch_off(void)
+{
+    atomic_store_explicit(&alqi_preload_is_off, true, memory_order_relaxed);
+    alqi_preload_hot.left_words = ALQI_PARKED;
 }
 
 __attribute__((constructor)) static void
@@ -110,11 +142,17 @@ start(int argc, char **argv, char **envp)
     if (getauxval(AT_SECURE) != 0) {
         alqi_preload_say("off: the program runs with more rights than its "
                          "user");
+        switch_off();
         return;
     }
     alqi_preload_config_read(envp);
+    if (alqi_preload_config.is_off && !is_startable()) {
+        switch_off();
+        return;
+    }
     if (!engine_start()) {
         alqi_preload_say("off: no memory for the profiler's tables");
+        switch_off();
         return;
     }
     alqi_preload_fork_install();
@@ -122,5 +160,10 @@ start(int argc, char **argv, char **envp)
     atomic_store_explicit(&alqi_preload_is_up, true, memory_order_release);
     if (alqi_preload_config.is_on)
         recording_start();
+    if (alqi_preload_config.is_on || is_startable())
+        atexit(on_exit_mark);
+    alqi_preload_signal_install();
+    if (alqi_preload_config.has_control)
+        alqi_preload_serve();
     errno = saved;
 }

@@ -36,6 +36,7 @@ struct alqi_preload_hot {
     bool is_ended;                      /* its last destructor ran    */
     bool is_orphan_held;                /* by this thread             */
     bool is_fork_skipped;               /* fork.c, .inv.window        */
+    bool is_controlling;                /* holds a lock in mode IDLE  */
     uint32_t fork_mode;
     int64_t fork_left_words;
     const void *mapping; /* being tried as a block, if that is one */
@@ -135,6 +136,8 @@ void alqi_preload_kick_all(void *heap);
 struct alqi_preload_thread *alqi_preload_current(void);
 
 void alqi_preload_threads_start(void);
+/* Whether any thread is attached. */
+bool alqi_preload_threads_any(void);
 void alqi_preload_threads_fork_prepare(void);
 void alqi_preload_threads_fork_parent(void);
 void alqi_preload_threads_fork_child(bool is_prepared);
@@ -167,6 +170,8 @@ void alqi_preload_fork_install(void);
 
 /* False until the process is far enough to sample. */
 extern _Atomic(bool) alqi_preload_is_up;
+/* It never will be: threads park at their first allocation. */
+extern _Atomic(bool) alqi_preload_is_off;
 extern struct alqi_memprof_domain *alqi_preload_domain;
 
 /* One line on stderr, "aliquot: PID: TEXT". */
@@ -174,13 +179,24 @@ void alqi_preload_say(const char *text);
 
 /* ---- configuration (config.c) -------------------------------------------- */
 
+enum alqi_preload_follow {
+    ALQI_PRELOAD_UNSAID,
+    ALQI_PRELOAD_LEAVE,
+    ALQI_PRELOAD_FOLLOW
+};
+
 struct alqi_preload_config {
-    char out[1024]; /* pattern: %e program, %p pid, %n exec number */
-    double rate;    /* samples per word */
+    char out[1024];    /* pattern: %e program, %p pid, %n exec number */
+    char control[100]; /* pattern of the socket's name; empty: the standard */
+    int signal;        /* that starts and stops; 0: none */
+    double rate;       /* samples per word */
     uint64_t seed;
     uint32_t depth_frames;
-    bool is_on;
-    bool is_following; /* exec'd programs are recorded too */
+    enum alqi_preload_follow follow; /* exec'd programs are recorded too */
+    bool is_on;                      /* from the start                   */
+    bool is_off;                     /* at the start, or for good        */
+    bool has_control;
+    bool is_memtrace; /* out is MEMTRACE, no pattern */
     bool is_tracking_mmap;
     bool is_exact;
     uint64_t max_memory_bytes; /* of the exact mode's tables; 0: no cap */
@@ -193,15 +209,40 @@ extern struct alqi_preload_config alqi_preload_config;
  * preload's own traces out of the environment unless exec is followed. */
 void alqi_preload_config_read(char **envp);
 
+/* ---- control (control.c, serve.c) ---------------------------------------- */
+
+/* Toggles that came while their thread was inside the profiler. */
+extern _Atomic(uint32_t) alqi_preload_pending;
+void alqi_preload_pending_run(void);
+
+static inline void
+alqi_preload_pending_look(void)
+{
+    if (ALQI_UNLIKELY(atomic_load_explicit(&alqi_preload_pending,
+                                           memory_order_relaxed) != 0))
+        alqi_preload_pending_run();
+}
+
+/* A forked child makes its own server at its first allocation. */
+extern _Atomic(bool) alqi_preload_serve_owed;
+void alqi_preload_serve_late(void);
+void alqi_preload_serve_fork_child(void);
+/* The last attached thread has ended: is the server alone now? */
+void alqi_preload_serve_wake(void);
+
 /* ---- the recorder (recorder.c) --------------------------------- */
 
 void alqi_preload_recorder_start(void);
 /* Samples at this rate from now on; blocks sampled at another stay tracked.
- * `thread` is the caller's, or the orphan's that it holds.  One at a time.
+ * `thread` is the caller's, or the orphan's that it holds; one call at a time.
+ * `out` is the pattern of a file that is yet to be made, NULL as configured.
  * Errors   ALQ_EIO     there is no file (said)
  *          ALQ_EINVAL, ALQ_ENOMEM  as alq_memprof_start */
 enum alq_status alqi_preload_recorder_rate(struct alqi_preload_thread *thread,
-                                           double rate);
+                                           double rate, const char *out);
+/* No more samples; frees of those there are go on being recorded. */
+enum alq_status alqi_preload_recorder_stop(struct alqi_preload_thread *thread);
+bool alqi_preload_recorder_is_on(void);
 /* The thread ends: what it had not filled goes to the next thread. */
 void alqi_preload_recorder_thread_end(struct alqi_preload_thread *thread);
 /* A realloc moves the block whose entries are taken to `block`, which need not

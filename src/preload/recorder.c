@@ -331,8 +331,11 @@ on_module(void *arg, const struct alqi_stack_module *m)
     uint64_t now_ns = alqi_plat_mono_ns_sigsafe();
 
     (void)arg;
-    if (!alqi_preload_stream_file())
-        return;
+    if (!alqi_preload_stream_has_file() &&
+        ((!alqi_preload_recorder_is_on() &&
+          alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF)) ||
+         !alqi_preload_stream_file()))
+        return; /* what another client met; a start forgets it */
     if (modules.chunk == NULL && !alqi_preload_stream_turn(&modules, now_ns))
         return;
     if (!alqi_raw_put_module(&modules.encoder, now_ns, m->start, m->end,
@@ -360,8 +363,24 @@ most_rate_raise(double rate)
         continue;
 }
 
+static bool
+file_begin(double rate, const char *out)
+{
+    bool had_file = alqi_preload_stream_has_file();
+
+    if (!alqi_preload_stream_file_of(rate, out))
+        return false;
+    if (!had_file) { /* another client may have met modules before */
+        modules.index = ALQI_PRELOAD_STREAMS_MAX;
+        alqi_stack_on_module(on_module, NULL);
+        alqi_stack_forget();
+    }
+    return true;
+}
+
 enum alq_status
-alqi_preload_recorder_rate(struct alqi_preload_thread *thread, double rate)
+alqi_preload_recorder_rate(struct alqi_preload_thread *thread, double rate,
+                           const char *out)
 {
     const struct alq_tracker tracker = {
         .alloc_major = on_alloc,
@@ -376,7 +395,7 @@ alqi_preload_recorder_rate(struct alqi_preload_thread *thread, double rate)
     struct alq_profile *profile;
     enum alq_status status;
 
-    if (!alqi_preload_stream_file_of_rate(rate))
+    if (!file_begin(rate, out))
         return ALQ_EIO;
     most_rate_raise(rate);
     status = alqi_memprof_start(alqi_preload_domain, &thread->memprof,
@@ -397,20 +416,33 @@ alqi_preload_recorder_start(void)
 {
     enum alq_status status;
 
-    modules.index = ALQI_PRELOAD_STREAMS_MAX;
-    alqi_stack_on_module(on_module, NULL);
     if (alqi_preload_config.is_exact) {
         sampled_rate = alqi_preload_config.rate;
-        if (alqi_preload_stream_file_of_rate(1))
+        if (file_begin(1, NULL))
             alqi_preload_exact_start();
         return;
     }
-    if (!alqi_preload_stream_file())
-        return;
     status = alqi_preload_recorder_rate(alqi_preload_current(),
-                                        alqi_preload_config.rate);
+                                        alqi_preload_config.rate, NULL);
     if (status != ALQ_OK && status != ALQ_EIO) /* which was said */
         alqi_preload_say(alq_status_text(status));
+}
+
+enum alq_status
+alqi_preload_recorder_stop(struct alqi_preload_thread *thread)
+{
+    enum alq_status status = alqi_memprof_stop(
+        alqi_preload_domain, &thread->memprof, ALQI_MEMPROF_SLOT_RECORDER);
+
+    alqi_preload_recorder_drops();
+    return status;
+}
+
+bool
+alqi_preload_recorder_is_on(void)
+{
+    return alqi_memprof_is_sampling(alqi_preload_domain,
+                                    ALQI_MEMPROF_SLOT_RECORDER);
 }
 
 void
@@ -424,7 +456,7 @@ alqi_preload_recorder_take_over(void)
              "allocations are sampled, one in %.0f bytes",
              bytes);
     alqi_preload_say(text);
-    alqi_preload_recorder_rate(alqi_preload_current(), sampled_rate);
+    alqi_preload_recorder_rate(alqi_preload_current(), sampled_rate, NULL);
 }
 
 void

@@ -41,12 +41,21 @@ alqi_preload_stream_file(void)
 }
 
 bool
-alqi_preload_stream_file_of_rate(double rate)
+alqi_preload_stream_file_of(double rate, const char *out)
 {
-    alqi_plat_lock(&streams.lock); /* who makes a file reads it */
+    alqi_plat_lock(&streams.lock); /* who makes a file reads them */
     alqi_preload_config.rate = rate;
+    if (out != NULL)
+        strcpy(alqi_preload_config.out, out);
+    streams.is_failed = false; /* asked for once more */
     alqi_plat_unlock(&streams.lock);
     return alqi_preload_stream_file();
+}
+
+bool
+alqi_preload_stream_has_file(void)
+{
+    return atomic_load_explicit(&streams.has_file, memory_order_acquire);
 }
 
 /* ---- the pool ------------------------------------------------------------ */

@@ -26,8 +26,10 @@ struct alqi_preload_stream {
 /* Makes the recording if there is none yet; false: none can be made. */
 bool alqi_preload_stream_file(void);
 
-/* The same; a recording that is made from now on begins at that rate. */
-bool alqi_preload_stream_file_of_rate(double rate);
+/* The same; a recording that is made from now on begins at that rate and is
+ * named by the pattern `out`, of at most 1023 bytes, or NULL: as configured. */
+bool alqi_preload_stream_file_of(double rate, const char *out);
+bool alqi_preload_stream_has_file(void);
 
 /* A fresh chunk for the stream; the old one, if any, is full. */
 bool alqi_preload_stream_turn(struct alqi_preload_stream *stream,

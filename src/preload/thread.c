@@ -167,6 +167,7 @@ alqi_preload_arm(struct alqi_preload_thread *thread, uint64_t gap_words)
     atomic_signal_fence(memory_order_seq_cst);
     if (ALQI_UNLIKELY(generation_now() != thread->seen_generation))
         alqi_preload_rearm(thread);
+    alqi_preload_pending_look();
 }
 
 void
@@ -181,6 +182,9 @@ alqi_preload_rearm(struct alqi_preload_thread *thread)
         alqi_preload_hot.left_words = ALQI_PARKED;
         return;
     }
+    if (ALQI_UNLIKELY(atomic_load_explicit(&alqi_preload_serve_owed,
+                                           memory_order_relaxed)))
+        alqi_preload_serve_late();
     do {
         seen = generation_now();
         thread->seen_generation = seen;
@@ -215,8 +219,11 @@ alqi_preload_unpark(struct alqi_preload_thread *thread, int64_t left)
         return;
     alqi_preload_hot.left_words = left;
     atomic_signal_fence(memory_order_seq_cst);
-    if (ALQI_UNLIKELY(generation_now() != thread->seen_generation))
+    if (ALQI_UNLIKELY(generation_now() != thread->seen_generation ||
+                      atomic_load_explicit(&alqi_preload_serve_owed,
+                                           memory_order_relaxed)))
         alqi_preload_hot.left_words = ALQI_KICKED;
+    alqi_preload_pending_look();
 }
 
 /* Another thread's countdown, which its owner uses without atomics. */
@@ -245,10 +252,12 @@ kick_round_locked(uint32_t generation)
 void
 alqi_preload_kick_all(void *heap)
 {
+    bool was_controlling = alqi_preload_hot.is_controlling;
     uint32_t generation;
     unsigned rounds = 0;
 
     (void)heap;
+    alqi_preload_hot.is_controlling = true;
     generation = 1 + atomic_fetch_add_explicit(&threads.generation, 1,
                                                memory_order_seq_cst);
     alqi_plat_barrier_all();
@@ -256,6 +265,8 @@ alqi_preload_kick_all(void *heap)
     while (!kick_round_locked(generation) && ++rounds < KICK_ROUNDS_MAX)
         alqi_plat_barrier_all();
     alqi_plat_unlock(&threads.lock);
+    alqi_preload_hot.is_controlling = was_controlling;
+    alqi_preload_pending_look();
 }
 
 /* ---- attach and end ------------------------------------------------------ */
@@ -273,7 +284,8 @@ alqi_preload_thread_attach(void)
     if (hot->is_ended)
         return NULL;
     if (!atomic_load_explicit(&alqi_preload_is_up, memory_order_acquire)) {
-        hot->left_words = 0; /* ask again at the next allocation */
+        if (!atomic_load_explicit(&alqi_preload_is_off, memory_order_relaxed))
+            hot->left_words = 0; /* ask again at the next allocation */
         return NULL;
     }
     hot->is_orphan_held = true; /* .inv.alone */
@@ -304,6 +316,7 @@ static void
 thread_end(struct alqi_preload_thread *thread)
 {
     struct alqi_preload_hot *hot = thread->hot;
+    bool is_last;
 
     hot->left_words = ALQI_PARKED;
     hot->is_ended = true;
@@ -320,8 +333,12 @@ thread_end(struct alqi_preload_thread *thread)
     alqi_plat_lock(&threads.lock);
     thread->next = threads.pool;
     threads.pool = thread;
+    is_last = threads.list == NULL;
     alqi_plat_unlock(&threads.lock);
     hot->is_orphan_held = false;
+    if (is_last)
+        alqi_preload_serve_wake();
+    alqi_preload_pending_look();
 }
 
 /* Other destructors may still allocate: stay attached for as many rounds as
@@ -335,6 +352,17 @@ on_thread_exit(void *arg)
         pthread_setspecific(exit_key, thread) == 0)
         return;
     thread_end(thread);
+}
+
+bool
+alqi_preload_threads_any(void)
+{
+    bool any;
+
+    alqi_plat_lock(&threads.lock);
+    any = threads.list != NULL;
+    alqi_plat_unlock(&threads.lock);
+    return any;
 }
 
 void
