@@ -133,6 +133,16 @@ alqi_ctf_writer_open(const struct alqi_ctf_info *info,
                      alqi_ctf_lookup_fn *lookup, void *lookup_arg,
                      struct alqi_ctf_writer **out);
 
+/* One stream of several in a trace of format 3, with its own packets.  All
+ * share *next_id, which the caller keeps and sets to 0 before the first; that
+ * one, number 0, writes what info says of the trace.  Blocks are promoted and
+ * collected in the stream that allocated them. */
+ALQ_MUSTUSE enum alq_status
+alqi_ctf_writer_open_stream(const struct alqi_ctf_info *info, uint16_t domain,
+                            uint64_t *next_id, alqi_ctf_packet_fn *packet,
+                            void *packet_arg, alqi_ctf_lookup_fn *lookup,
+                            void *lookup_arg, struct alqi_ctf_writer **out);
+
 /* *id receives the object's number.  codes: outermost first, none of them 0;
  * an empty stack is written as the placeholder code 1, "[no stack]". */
 enum alq_status alqi_ctf_write_alloc(struct alqi_ctf_writer *writer,

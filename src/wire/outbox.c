@@ -16,15 +16,26 @@ enum {
     WAITING_RECORD_BYTES = 4 + ALQI_RECORD_BYTES_MAX
 };
 
+/* Ids [next_id, chunk_end) are this stream's from now on. */
+static void
+chunk_take(struct alqi_outbox *box)
+{
+    if (box->next_chunk != NULL) {
+        box->next_id = *box->next_chunk;
+        *box->next_chunk += CHUNK_IDS;
+    }
+    box->chunk_end = box->next_id + CHUNK_IDS;
+}
+
 static void
 packet_begin(struct alqi_outbox *box, uint64_t now_us)
 {
     uint32_t head = alqi_packet_header_bytes(box->version);
 
     box->begin_us = now_us;
-    box->id_begin = box->next_id;
     if (box->next_id == box->chunk_end)
-        box->chunk_end += CHUNK_IDS;
+        chunk_take(box);
+    box->id_begin = box->next_id;
     box->events.at = box->bytes + head;
     box->events.end = box->bytes + sizeof box->bytes;
     box->events.bad = false;
@@ -52,6 +63,7 @@ packet_put(struct alqi_outbox *box, uint8_t *bytes, const uint8_t *end,
         return false;
     packet->n_bytes = (uint32_t)(end - bytes);
     packet->version = box->version;
+    packet->domain = box->domain;
     packet->pid = box->pid;
     packet->begin_us = box->begin_us;
     packet->id_begin = box->id_begin;
@@ -68,11 +80,14 @@ alqi_outbox_open(struct alqi_outbox *box, const struct alqi_ctf_info *info)
         .verify_index = ALQI_PACKET_NO_VERIFY,
     };
 
+    bool is_further = box->next_chunk != NULL && *box->next_chunk > 0;
+
     box->version = info->version;
     box->pid = info->pid;
     box->last_us = info->start_us;
-    box->chunk_end = CHUNK_IDS;
     packet_begin(box, info->start_us);
+    if (is_further)
+        return true;
     alqi_wire_out_u32(&box->events,
                       alqi_event_head(info->start_us, ALQI_EVENT_INFO));
     alqi_packet_info_write(&box->events, info);

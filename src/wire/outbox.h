@@ -32,13 +32,15 @@ struct alqi_outbox {
     bool is_failed;
 
     uint16_t version;
+    uint16_t domain;
     uint64_t pid;
     uint64_t begin_us;
     uint64_t last_us; /* of all events so far */
     uint64_t id_begin;
     uint64_t next_id;
     uint64_t chunk_end;
-    bool is_verifying; /* not before the second packet */
+    uint64_t *next_chunk; /* of the streams that share ids; NULL: alone */
+    bool is_verifying;    /* not before the second packet */
     uint16_t verify_index;
     uint16_t verify_next;
     uint64_t verify_slot;
@@ -57,7 +59,8 @@ struct alqi_outbox {
     uint8_t location_bytes[ALQI_CTF_PACKET_BYTES_MAX];
 };
 
-/* Writes the first packet.  *cache and *mtf are only looked at. */
+/* Writes the first packet, unless ids were given out before: a further stream
+ * has none.  *cache and *mtf are only looked at. */
 bool alqi_outbox_open(struct alqi_outbox *box,
                       const struct alqi_ctf_info *info);
 

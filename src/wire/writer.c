@@ -1,13 +1,15 @@
 /* writer.c -- events to packets               [spec memtrace 6 to 8, 10 and 13]
  *
- * One stream.  Writes the same bytes as the real writer for the same events,
- * and nothing that any real reader refuses:
+ * One stream; several of a trace share only their ids.  Writes the same bytes
+ * as the real writer for the same events, and nothing that any real reader
+ * refuses:
  *
  * .inv.time      Times never go back: a late event gets the last one's time.
  * .inv.frame     No stack is empty: [no stack] stands in.
  * .inv.announce  A code's location record precedes its first use.
- * .inv.ids       Ids count from 0 without gaps; promotions and collections
- *                name an id given out before.
+ * .inv.ids       Ids count from 0 without gaps in a stream that is alone, and
+ *                in chunks otherwise; promotions and collections name an id
+ *                given out before.
  *
  * Held: one packet, the records waiting for it, the cache, the last stack,
  * and each distinct location once, because a code that fell out of the cache
@@ -70,9 +72,20 @@ alqi_ctf_writer_open(const struct alqi_ctf_info *info,
                      alqi_ctf_lookup_fn *lookup, void *lookup_arg,
                      struct alqi_ctf_writer **out)
 {
+    return alqi_ctf_writer_open_stream(info, 0, NULL, packet, packet_arg,
+                                       lookup, lookup_arg, out);
+}
+
+enum alq_status
+alqi_ctf_writer_open_stream(const struct alqi_ctf_info *info, uint16_t domain,
+                            uint64_t *next_id, alqi_ctf_packet_fn *packet,
+                            void *packet_arg, alqi_ctf_lookup_fn *lookup,
+                            void *lookup_arg, struct alqi_ctf_writer **out)
+{
     struct alqi_ctf_writer *w;
 
-    if (!info_fits(info))
+    if (!info_fits(info) || (next_id != NULL && info->version < 3) ||
+        (domain == 0) != (next_id == NULL || *next_id == 0))
         return ALQ_EINVAL;
     w = calloc(1, sizeof *w);
     if (w == NULL)
@@ -85,6 +98,8 @@ alqi_ctf_writer_open(const struct alqi_ctf_info *info,
     w->box.packet_arg = packet_arg;
     w->box.cache = &w->cache.cache;
     w->box.mtf = &w->mtf;
+    w->box.domain = domain;
+    w->box.next_chunk = next_id;
     if (!alqi_outbox_open(&w->box, info)) {
         writer_free(w);
         return ALQ_EIO;

@@ -636,6 +636,89 @@ long_names(void **state)
     free(source.data.bytes);
 }
 
+/* ---- several streams --------------------------------------------------- */
+
+enum { STREAMS = 3, STREAM_ALLOCS = 25000 };
+
+static void
+stream_place(void *arg, uint64_t code, struct alqi_ctf_location *out)
+{
+    static const struct alqi_ctf_entry entry = {"f.c", "f", 1, 0, 0};
+
+    (void)arg;
+    *out = (struct alqi_ctf_location){code, 1, &entry};
+}
+
+/* Blocks of all streams have different numbers, also where a stream has used
+ * up its first ones; each is freed in the stream that made it. */
+static void
+streams_share_ids(void **state)
+{
+    static uint8_t is_used[STREAMS * STREAM_ALLOCS + 65536];
+    struct alqi_ctf_info info = {.version = 3,
+                                 .word_bits = 8,
+                                 .rate = 0.01,
+                                 .start_us = 1000,
+                                 .pid = 7,
+                                 .executable = "",
+                                 .host = "",
+                                 .params = "",
+                                 .context = ""};
+    struct golden_source bytes = {0};
+    struct alqi_ctf_writer *w[STREAMS];
+    struct alqi_ctf_reader *reader;
+    struct alqi_ctf_event e;
+    uint64_t next_id = 0, id, n_allocs = 0, n_frees = 0;
+
+    (void)state;
+    info.version = 2;
+    assert_int_equal(alqi_ctf_writer_open_stream(&info, 0, &next_id,
+                                                 take_packet, &bytes.data,
+                                                 stream_place, NULL, &w[0]),
+                     ALQ_EINVAL);
+    info.version = 3;
+    assert_int_equal(alqi_ctf_writer_open_stream(&info, 1, &next_id,
+                                                 take_packet, &bytes.data,
+                                                 stream_place, NULL, &w[0]),
+                     ALQ_EINVAL);
+    for (uint16_t s = 0; s < STREAMS; s++)
+        assert_int_equal(alqi_ctf_writer_open_stream(&info, s, &next_id,
+                                                     take_packet, &bytes.data,
+                                                     stream_place, NULL, &w[s]),
+                         ALQ_OK);
+    for (uint64_t i = 0; i < STREAM_ALLOCS; i++)
+        for (uint16_t s = 0; s < STREAMS; s++) {
+            uint64_t code = 100 + s;
+
+            assert_int_equal(alqi_ctf_write_alloc(w[s], 1000 + i, 8, 1,
+                                                  ALQI_CTF_EXTERNAL, &code, 1,
+                                                  &id),
+                             ALQ_OK);
+            assert_true(id < sizeof is_used && !is_used[id]);
+            is_used[id] = (uint8_t)(s + 1);
+            if (i % 3 == s)
+                assert_int_equal(alqi_ctf_write_collect(w[s], 1000 + i, id),
+                                 ALQ_OK);
+        }
+    for (uint16_t s = 0; s < STREAMS; s++)
+        assert_int_equal(alqi_ctf_writer_close(w[s]), ALQ_OK);
+    reader = open_source(&bytes);
+    while (alqi_ctf_reader_next(reader, &e) > 0) {
+        if (e.kind == ALQI_CTF_LOCATION)
+            continue;
+        assert_int_equal(is_used[e.id], e.domain + 1);
+        if (e.kind == ALQI_CTF_ALLOC)
+            assert_true(e.codes[0] == 100u + e.domain);
+        n_allocs += e.kind == ALQI_CTF_ALLOC;
+        n_frees += e.kind == ALQI_CTF_COLLECT;
+    }
+    assert_string_equal(alqi_ctf_reader_error(reader), "");
+    assert_int_equal(n_allocs, STREAMS * STREAM_ALLOCS);
+    assert_int_equal(n_frees, STREAM_ALLOCS);
+    alqi_ctf_reader_drop(reader);
+    free(bytes.data.bytes);
+}
+
 int
 main(void)
 {
@@ -649,6 +732,7 @@ main(void)
         cmocka_unit_test(bad_arguments),
         cmocka_unit_test(a_refused_packet_ends_the_trace),
         cmocka_unit_test(long_names),
+        cmocka_unit_test(streams_share_ids),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
