@@ -114,6 +114,9 @@ take_alloc(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
     o->site = site_of(a, alqi_cli_stacks_add(&a->stacks, e->codes, e->n_codes));
     w = alqi_cli_weigh(&a->estimator, a->rate, length);
     alqi_cli_sum_add(&a->by_source[e->source], &w, 0, n_samples);
+    if (a->notes.n_processes > 0)
+        alqi_cli_shares_born(&a->shares, alqi_cli_notes_process(&a->notes),
+                             e->id, &w, n_samples, e->time_us);
     timeline_note(&a->timeline, us, a->live_bytes, a->live_bytes + w.bytes);
     a->live_bytes += w.bytes;
     if (a->live_bytes > a->peak_bytes) {
@@ -200,9 +203,33 @@ take_free(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
     }
     w = alqi_cli_weigh(&a->estimator, o->rate, o->length);
     object_enter(a, o, &w, us, true);
+    if (a->notes.n_processes > 0)
+        alqi_cli_shares_died(&a->shares, e->id, &w, e->time_us);
     alqi_cli_objects_remove(&a->objects, o);
     a->live_bytes = a->objects.n_alive == 0 ? 0 : before - w.bytes;
     timeline_note(&a->timeline, us, before, a->live_bytes);
+}
+
+/* What a process held when it ended is never freed, and yet no longer there:
+ * neither live bytes nor a later peak count it. */
+static void
+process_end(struct alqi_cli_analysis *a, uint64_t us)
+{
+    double before = a->live_bytes;
+
+    a->live_bytes -=
+        alqi_cli_shares_gone(&a->shares, a->notes.gone - 1, a->epoch, us);
+    if (a->live_bytes < 0) /* rounding */
+        a->live_bytes = 0;
+    a->notes.gone = 0;
+    timeline_note(&a->timeline, us, before, a->live_bytes);
+}
+
+static void
+stream_switch(struct alqi_cli_analysis *a, uint16_t domain)
+{
+    alqi_cli_notes_stream(&a->notes, domain);
+    a->rate = alqi_cli_estimator_rate(&a->estimator, a->notes.rate_per_word);
 }
 
 static void
@@ -215,11 +242,15 @@ take_event(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e)
         a->end_us = us;
     if (e->domain > a->max_domain)
         a->max_domain = e->domain;
+    if (e->domain != a->notes.domain)
+        stream_switch(a, e->domain);
     switch (e->kind) {
     case ALQI_CTF_LOCATION:
         if (alqi_cli_notes_take(&a->notes, &e->location))
             a->rate =
                 alqi_cli_estimator_rate(&a->estimator, a->notes.rate_per_word);
+        if (a->notes.gone != 0)
+            process_end(a, us);
         break;
     case ALQI_CTF_ALLOC:
         take_alloc(a, e, us);
@@ -235,18 +266,28 @@ take_event(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e)
 
 /* ---- the pass -------------------------------------------------------- */
 
+/* Enters a block that was never freed; its process may have ended. */
+static void
+object_left(struct alqi_cli_analysis *a, struct alqi_cli_object o)
+{
+    struct alqi_cli_weight w = alqi_cli_weigh(&a->estimator, o.rate, o.length);
+    const struct alqi_cli_share *gone = NULL;
+
+    if (a->notes.n_processes > 0) {
+        gone = alqi_cli_shares_gone_of(&a->shares, o.id);
+        alqi_cli_shares_left(&a->shares, o.id, &w, o.n_samples);
+    }
+    if (gone != NULL && gone->gone_epoch != a->epoch)
+        o.epoch = a->epoch; /* was not there at the last maximum */
+    object_enter(a, &o, &w, gone != NULL ? gone->gone_us : a->end_us, false);
+}
+
 static void
 finish(struct alqi_cli_analysis *a)
 {
-    for (size_t i = 0; i < a->objects.n_slots; i++) {
-        const struct alqi_cli_object *o = &a->objects.slots[i];
-        struct alqi_cli_weight w;
-
-        if (!o->is_used)
-            continue;
-        w = alqi_cli_weigh(&a->estimator, o->rate, o->length);
-        object_enter(a, o, &w, a->end_us, false);
-    }
+    for (size_t i = 0; i < a->objects.n_slots; i++)
+        if (a->objects.slots[i].is_used)
+            object_left(a, a->objects.slots[i]);
     for (uint32_t i = 0; i < a->n_sites; i++) {
         struct alqi_cli_site *site = &a->sites[i];
 
@@ -285,6 +326,7 @@ alqi_cli_analysis_free(struct alqi_cli_analysis *a)
     free(a->sites);
     free(a->site_of_node);
     alqi_cli_objects_free(&a->objects);
+    alqi_cli_shares_free(&a->shares);
     alqi_cli_stacks_free(&a->stacks);
     alqi_cli_notes_free(&a->notes);
     alqi_cli_estimator_free(&a->estimator);

@@ -11,6 +11,7 @@
 #include "cli/names.h"
 #include "cli/notes.h"
 #include "cli/objects.h"
+#include "cli/shares.h"
 #include "cli/stacks.h"
 
 enum alqi_cli_measure {
@@ -53,7 +54,8 @@ struct alqi_cli_analysis {
     struct alqi_cli_notes notes;
     struct alqi_cli_stacks stacks;
     struct alqi_cli_objects objects;
-    uint32_t *site_of_node; /* number + 1; 0: none */
+    struct alqi_cli_shares shares; /* of the processes, if there are several */
+    uint32_t *site_of_node;        /* number + 1; 0: none */
     uint32_t n_site_of_node;
     struct alqi_cli_site *sites;
     uint32_t n_sites, sites_capacity;

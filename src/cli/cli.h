@@ -43,17 +43,21 @@ extern const size_t alqi_cli_n_verbs;
 const struct alqi_cli_verb *alqi_cli_verb_find(const char *name);
 
 int alqi_cli_check(int argc, char **argv);
+int alqi_cli_diff(int argc, char **argv);
 int alqi_cli_export(int argc, char **argv);
 int alqi_cli_help(int argc, char **argv);
 int alqi_cli_info(int argc, char **argv);
+int alqi_cli_merge(int argc, char **argv);
 int alqi_cli_record(int argc, char **argv);
 int alqi_cli_report(int argc, char **argv);
 int alqi_cli_script(int argc, char **argv);
 
 extern const struct alqi_cli_option alqi_cli_check_options[];
+extern const struct alqi_cli_option alqi_cli_diff_options[];
 extern const struct alqi_cli_option alqi_cli_export_options[];
 extern const struct alqi_cli_option alqi_cli_help_options[];
 extern const struct alqi_cli_option alqi_cli_info_options[];
+extern const struct alqi_cli_option alqi_cli_merge_options[];
 extern const struct alqi_cli_option alqi_cli_record_options[];
 extern const struct alqi_cli_option alqi_cli_report_options[];
 extern const struct alqi_cli_option alqi_cli_script_options[];

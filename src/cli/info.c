@@ -5,9 +5,11 @@
 
 #include "cli/analysis.h"
 #include "cli/cli.h"
+#include "cli/inputs.h"
+#include "cli/processes.h"
 #include "cli/text.h"
 
-enum { TEXT_BYTES = 4096, LABEL = 18 };
+enum { TEXT_BYTES = 4096, LABEL = 18, NEVER_COLORED = 2 };
 
 const struct alqi_cli_option alqi_cli_info_options[] = {
     {0, NULL, NULL, NULL, NULL},
@@ -50,8 +52,10 @@ program(const struct alqi_cli_analysis *a, const char *path)
     text_line("program", info->executable);
     text_line("command", alqi_cli_names_text(a->names, a->notes.cmdline));
     text_line("host", info->host);
-    label("pid");
-    printf("%" PRIu64 "\n", info->pid);
+    if (a->notes.n_processes == 0) {
+        label("pid");
+        printf("%" PRIu64 "\n", info->pid);
+    }
     text_line("context", info->context);
     text_line("parameters", info->params);
     label("start");
@@ -147,6 +151,19 @@ estimates(const struct alqi_cli_analysis *a)
 }
 
 static void
+processes(const struct alqi_cli_analysis *a)
+{
+    struct alqi_cli_term term;
+
+    if (a->notes.n_processes == 0)
+        return;
+    putchar('\n');
+    alqi_cli_term_start(&term, NEVER_COLORED, false);
+    alqi_cli_processes_table(&term, a, false, 0);
+    alqi_cli_term_stop(&term);
+}
+
+static void
 threads(const struct alqi_cli_analysis *a)
 {
     const struct alqi_cli_notes *n = &a->notes;
@@ -215,25 +232,30 @@ alqi_cli_info(int argc, char **argv)
     const struct alqi_cli_analysis_options options = {.min_life_us = 0};
     struct alqi_cli_input *input;
     struct alqi_cli_analysis a;
-    const char *path;
+    struct alqi_cli_paths paths;
     int first;
     int rc = alqi_cli_parse("info", argc, argv, set, NULL, &first);
 
     if (rc < 0)
-        rc = alqi_cli_one_operand("info", argc, argv, first, &path);
-    if (rc < 0)
-        rc = alqi_cli_input_open(path, NULL, NULL, &input);
+        rc = alqi_cli_paths_from(&paths, "info", argc, argv, first);
     if (rc >= 0)
         return rc;
+    rc = alqi_cli_inputs_open(&paths, &input);
+    if (rc >= 0) {
+        alqi_cli_paths_free(&paths);
+        return rc;
+    }
     alqi_cli_analysis_run(&a, input, &options);
     rc = alqi_cli_input_finish(input);
     program(&a, alqi_cli_input_name(input));
     counts(&a);
     estimates(&a);
     losses(&a);
+    processes(&a);
     threads(&a);
     modules(&a);
     alqi_cli_analysis_free(&a);
     alqi_cli_input_drop(input);
+    alqi_cli_paths_free(&paths);
     return rc;
 }

@@ -34,6 +34,7 @@ struct alqi_cli_input {
     bool shows_progress;
     uint64_t shown_ms;
     bool said_damage;
+    int status; /* of the files that this is made from */
     uint64_t n_warnings;
     alqi_ctf_warn_fn *warn;
     void *warn_arg;
@@ -153,7 +154,9 @@ file_open(struct alqi_cli_input *in)
         return ALQI_CLI_UNREADABLE;
     }
     if (S_ISDIR(st.st_mode)) {
-        alqi_cli_say("%s is a directory; name a trace in it", in->path);
+        alqi_cli_say("%s is a directory: name a trace in it, or make one of "
+                     "all with 'aliquot merge'",
+                     in->path);
         return ALQI_CLI_UNREADABLE;
     }
     if (S_ISREG(st.st_mode))
@@ -235,12 +238,20 @@ open_failed(struct alqi_cli_input *in, enum alq_status st)
     return ALQI_CLI_UNREADABLE;
 }
 
+static int
+begin_reading(struct alqi_cli_input *in)
+{
+    enum alq_status st =
+        alqi_ctf_reader_open(input_read, in, input_warn, in, &in->reader);
+
+    return st == ALQ_OK ? -1 : open_failed(in, st);
+}
+
 int
 alqi_cli_input_open(const char *path, alqi_ctf_warn_fn *warn, void *warn_arg,
                     struct alqi_cli_input **out)
 {
     struct alqi_cli_input *in = alqi_cli_realloc(NULL, 1, sizeof *in);
-    enum alq_status st;
     int rc;
 
     memset(in, 0, offsetof(struct alqi_cli_input, buffer));
@@ -250,18 +261,31 @@ alqi_cli_input_open(const char *path, alqi_ctf_warn_fn *warn, void *warn_arg,
     rc = file_open(in);
     if (rc < 0)
         rc = begin(in);
-    if (rc >= 0)
-        goto fail_open;
-    st = alqi_ctf_reader_open(input_read, in, input_warn, in, &in->reader);
-    if (st != ALQ_OK) {
-        rc = open_failed(in, st);
-        goto fail_open;
-    }
-    *out = in;
-    return -1;
+    if (rc < 0)
+        rc = begin_reading(in);
+    if (rc < 0)
+        *out = in;
+    else
+        alqi_cli_input_drop(in);
+    return rc;
+}
 
-fail_open:
-    alqi_cli_input_drop(in);
+int
+alqi_cli_input_open_fd(int fd, const char *name, int status,
+                       struct alqi_cli_input **out)
+{
+    struct alqi_cli_input *in = alqi_cli_realloc(NULL, 1, sizeof *in);
+    int rc;
+
+    memset(in, 0, offsetof(struct alqi_cli_input, buffer));
+    in->path = name;
+    in->fd = fd;
+    in->status = status;
+    rc = begin_reading(in);
+    if (rc < 0)
+        *out = in;
+    else
+        alqi_cli_input_drop(in);
     return rc;
 }
 
@@ -320,7 +344,7 @@ alqi_cli_input_finish(struct alqi_cli_input *in)
     const char *damage = alqi_cli_input_damage(in);
 
     if (damage[0] == '\0')
-        return ALQI_CLI_OK;
+        return in->status;
     if (!in->said_damage)
         alqi_cli_say("%s is damaged: %s\n"
                      "aliquot: what is shown stops there; "

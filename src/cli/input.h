@@ -22,6 +22,10 @@ bool alqi_cli_input_is_raw(const void *bytes, size_t n);
  * reader's warnings go to stderr. */
 int alqi_cli_input_open(const char *path, alqi_ctf_warn_fn *warn,
                         void *warn_arg, struct alqi_cli_input **out);
+/* The same for what fd holds, which is the input's from now on.  status is that
+ * of its making: what finish() returns when nothing else is wrong. */
+int alqi_cli_input_open_fd(int fd, const char *name, int status,
+                           struct alqi_cli_input **out);
 void alqi_cli_input_drop(struct alqi_cli_input *input);
 
 const char *alqi_cli_input_name(const struct alqi_cli_input *input);

@@ -204,14 +204,20 @@ frames_add(struct alqi_cli_names *names)
     return &names->frames[names->n_frames++];
 }
 
-/* "module+0x1a2b" */
+static bool
+is_hex(const char *text)
+{
+    return strncmp(text, "0x", 2) == 0 && text[2] != '\0' &&
+           text[2 + strspn(text + 2, "0123456789abcdef")] == '\0';
+}
+
+/* "module+0x1a2b", or "0x1a2b" as frame_unknown writes it. */
 static bool
 is_offset(const char *function)
 {
     const char *plus = strrchr(function, '+');
 
-    return plus != NULL && strncmp(plus, "+0x", 3) == 0 && plus[3] != '\0' &&
-           plus[3 + strspn(plus + 3, "0123456789abcdef")] == '\0';
+    return is_hex(plus != NULL ? plus + 1 : function);
 }
 
 static void
@@ -225,6 +231,8 @@ frame_fill(struct alqi_cli_names *names, uint32_t module,
     f->file = alqi_cli_names_intern(names, entry->file);
     f->line = entry->line;
     f->module = module != ALQI_CLI_NO_NAME ? module : f->file;
+    if (f->module == ALQI_CLI_NO_NAME && is_hex(entry->function))
+        f->module = alqi_cli_names_intern(names, "[unknown]");
     f->is_wrapper = alqi_cli_is_wrapper(entry->function);
     f->is_nameless = is_offset(entry->function);
 }

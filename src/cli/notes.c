@@ -10,7 +10,13 @@
 
 /* A location code is an address, with the number of modules that lay there
  * before above bit 47 (convert.c, .inv.code). */
-enum { VALUE_MAX = 4096, THREADS_MAX = 65536, CODE_REUSE_SHIFT = 47 };
+enum {
+    VALUE_MAX = 4096,
+    THREADS_MAX = 65536,
+    RATES_MAX = 65536,
+    PROCESSES_MAX = 1 << 20,
+    CODE_REUSE_SHIFT = 47
+};
 
 const struct alqi_cli_counter alqi_cli_counters[ALQI_CLI_N_COUNTERS] = {
     {"dropped_nested", "samples dropped: the profiler was interrupted", true},
@@ -39,6 +45,8 @@ alqi_cli_notes_free(struct alqi_cli_notes *notes)
     free(notes->threads);
     free(notes->modules);
     free(notes->rates);
+    free(notes->processes);
+    free(notes->streams);
 }
 
 static uint64_t
@@ -93,6 +101,27 @@ thread_at(struct alqi_cli_notes *notes, uint64_t index)
     return i;
 }
 
+/* NULL when line tells no process, or a forged number. */
+static struct alqi_cli_process *
+process_at(struct alqi_cli_notes *notes, const char *line, const char *key)
+{
+    char value[32];
+    uint64_t i;
+
+    if (!alqi_side_get(line, key, value, sizeof value))
+        return NULL;
+    i = strtoull(value, NULL, 10);
+    if (i >= PROCESSES_MAX)
+        return NULL;
+    while (notes->n_processes <= i) {
+        notes->processes = room(notes->processes, notes->n_processes,
+                                sizeof *notes->processes);
+        memset(&notes->processes[notes->n_processes++], 0,
+               sizeof *notes->processes);
+    }
+    return &notes->processes[i];
+}
+
 static void
 take_thread(struct alqi_cli_notes *notes, const char *line)
 {
@@ -100,6 +129,8 @@ take_thread(struct alqi_cli_notes *notes, const char *line)
 
     notes->threads[i].tid = number(line, "tid", 10);
     notes->threads[i].name = name(notes, line, "name");
+    if (process_at(notes, line, "process") != NULL)
+        notes->threads[i].process = (uint32_t)number(line, "process", 10);
 }
 
 static void
@@ -123,7 +154,6 @@ take_module(struct alqi_cli_notes *notes, const char *line)
                               alqi_cli_names_text(notes->names, m->path));
 }
 
-/* Numbered from 0 without a gap; another number is a forgery. */
 static void
 take_rss(struct alqi_cli_notes *notes, const char *line)
 {
@@ -131,16 +161,37 @@ take_rss(struct alqi_cli_notes *notes, const char *line)
     notes->n_rss++;
 }
 
+/* Numbered from 0; where several streams share the numbers, each is told of
+ * those that it needs. */
 static void
 take_rate(struct alqi_cli_notes *notes, const char *line)
 {
+    uint64_t index = number(line, "index", 10);
     char value[64];
 
-    if (number(line, "index", 10) != notes->n_rates ||
+    if (index >= RATES_MAX ||
         !alqi_side_get(line, "per_word", value, sizeof value))
         return;
-    notes->rates = room(notes->rates, notes->n_rates, sizeof *notes->rates);
-    notes->rates[notes->n_rates++] = strtod(value, NULL);
+    while (notes->n_rates <= index) {
+        notes->rates = room(notes->rates, notes->n_rates, sizeof *notes->rates);
+        notes->rates[notes->n_rates++] = 0;
+    }
+    notes->rates[index] = strtod(value, NULL);
+}
+
+static void
+take_process(struct alqi_cli_notes *notes, const char *line)
+{
+    struct alqi_cli_process *process = process_at(notes, line, "index");
+
+    if (process == NULL)
+        return;
+    process->is_seen = true;
+    process->pid = number(line, "pid", 10);
+    process->parent = number(line, "parent", 10);
+    process->start_us = number(line, "start_us", 10);
+    process->program = name(notes, line, "program");
+    process->host = name(notes, line, "host");
 }
 
 static void
@@ -154,18 +205,44 @@ take_symbols(struct alqi_cli_notes *notes, const char *line)
     notes->modules[id].is_bare = true;
 }
 
+/* Of several processes, what matters most: one was killed, one runs. */
+static uint32_t
+ended_of(struct alqi_cli_notes *notes, uint32_t a, uint32_t b)
+{
+    static const char *const words[] = {"killed", "running"};
+
+    for (size_t i = 0; i < ALQI_COUNT_OF(words); i++) {
+        uint32_t word = alqi_cli_names_intern(notes->names, words[i]);
+
+        if (a == word || b == word)
+            return word;
+    }
+    return b;
+}
+
 static void
 take_end(struct alqi_cli_notes *notes, const char *line)
 {
+    struct alqi_cli_process *process = process_at(notes, line, "process");
+    uint32_t ended = name(notes, line, "ended");
+
     notes->has_end = true;
-    for (size_t i = 0; i < ALQI_CLI_N_COUNTERS; i++)
-        notes->counts[i] = number(line, alqi_cli_counters[i].key, 10);
-    notes->ended = name(notes, line, "ended");
+    for (size_t i = 0; i < ALQI_CLI_N_COUNTERS; i++) {
+        uint64_t n = number(line, alqi_cli_counters[i].key, 10);
+
+        notes->counts[i] = process != NULL ? notes->counts[i] + n : n;
+    }
+    if (process != NULL)
+        process->ended = ended;
+    notes->ended =
+        process != NULL ? ended_of(notes, notes->ended, ended) : ended;
 }
 
 static void
 take_cmdline(struct alqi_cli_notes *notes, const char *line)
 {
+    struct alqi_cli_process *process = process_at(notes, line, "process");
+    uint32_t cmdline;
     char text[VALUE_MAX] = "";
     char value[VALUE_MAX];
     char key[16];
@@ -183,7 +260,18 @@ take_cmdline(struct alqi_cli_notes *notes, const char *line)
         if (used >= sizeof text)
             break;
     }
-    notes->cmdline = alqi_cli_names_intern(notes->names, text);
+    cmdline = alqi_cli_names_intern(notes->names, text);
+    if (process != NULL)
+        process->cmdline = cmdline;
+    else
+        notes->cmdline = cmdline;
+}
+
+static void
+take_gone(struct alqi_cli_notes *notes, const char *line)
+{
+    if (process_at(notes, line, "process") != NULL)
+        notes->gone = (uint32_t)number(line, "process", 10) + 1;
 }
 
 static void
@@ -195,7 +283,8 @@ take_text(struct alqi_cli_notes *notes, const char *line)
     } kinds[] = {{"thread", take_thread},   {"module", take_module},
                  {"symbols", take_symbols}, {"rate", take_rate},
                  {"rss", take_rss},         {"end", take_end},
-                 {"cmdline", take_cmdline}};
+                 {"cmdline", take_cmdline}, {"process", take_process},
+                 {"gone", take_gone}};
     size_t n = strcspn(line, " ");
 
     for (size_t i = 0; i < ALQI_COUNT_OF(kinds); i++)
@@ -234,4 +323,36 @@ alqi_cli_notes_count(struct alqi_cli_notes *notes)
 {
     if (notes->has_thread)
         notes->threads[notes->thread_at].n_allocs++;
+}
+
+void
+alqi_cli_notes_stream(struct alqi_cli_notes *notes, uint16_t domain)
+{
+    uint16_t highest = domain > notes->domain ? domain : notes->domain;
+    struct alqi_cli_stream *s;
+
+    if (highest >= notes->n_streams) {
+        uint32_t n = highest + 1u;
+
+        notes->streams =
+            alqi_cli_realloc(notes->streams, n, sizeof *notes->streams);
+        memset(notes->streams + notes->n_streams, 0,
+               (n - notes->n_streams) * sizeof *notes->streams);
+        notes->n_streams = n;
+    }
+    notes->streams[notes->domain] =
+        (struct alqi_cli_stream){notes->thread, notes->thread_at,
+                                 notes->has_thread, notes->rate_per_word};
+    s = &notes->streams[domain];
+    notes->thread = s->thread;
+    notes->thread_at = s->thread_at;
+    notes->has_thread = s->has_thread;
+    notes->rate_per_word = s->rate_per_word;
+    notes->domain = domain;
+}
+
+uint32_t
+alqi_cli_notes_process(const struct alqi_cli_notes *notes)
+{
+    return notes->has_thread ? notes->threads[notes->thread_at].process : 0;
 }

@@ -14,6 +14,23 @@ struct alqi_cli_thread {
     uint64_t tid;
     uint32_t name;
     uint64_t n_allocs; /* sampled ones */
+    uint32_t process;
+};
+
+/* In a trace made of several. */
+struct alqi_cli_process {
+    bool is_seen;
+    uint64_t pid, parent;
+    uint64_t start_us;                      /* since 1970 */
+    uint32_t program, host, cmdline, ended; /* names */
+};
+
+/* What the latest records of one stream say of its next allocations. */
+struct alqi_cli_stream {
+    uint64_t thread; /* index of the one that makes them */
+    uint32_t thread_at;
+    bool has_thread;
+    double rate_per_word; /* 0: the trace's */
 };
 
 struct alqi_cli_module_note {
@@ -38,6 +55,12 @@ extern const struct alqi_cli_counter alqi_cli_counters[ALQI_CLI_N_COUNTERS];
 
 struct alqi_cli_notes {
     struct alqi_cli_names *names;
+    struct alqi_cli_process *processes; /* of a trace made of several */
+    uint32_t n_processes;
+    uint32_t gone;   /* number + 1 of the process whose end was told last */
+    uint16_t domain; /* of the stream that is read */
+    struct alqi_cli_stream *streams; /* the others, by domain */
+    uint32_t n_streams;
     struct alqi_cli_thread *threads; /* by thread index, not all seen */
     uint32_t threads_capacity, n_threads;
     struct alqi_cli_module_note *modules;
@@ -66,6 +89,13 @@ void alqi_cli_notes_free(struct alqi_cli_notes *notes);
 /* Takes a location event; false when it is no side record. */
 bool alqi_cli_notes_take(struct alqi_cli_notes *notes,
                          const struct alqi_ctf_location *location);
+
+/* The events that follow are of another stream: what thread, has_thread and
+ * rate_per_word mean goes by stream. */
+void alqi_cli_notes_stream(struct alqi_cli_notes *notes, uint16_t domain);
+
+/* Number of the process whose allocations follow; 0 in a trace of one. */
+uint32_t alqi_cli_notes_process(const struct alqi_cli_notes *notes);
 
 /* Counts one sampled allocation for the thread that makes them now. */
 void alqi_cli_notes_count(struct alqi_cli_notes *notes);

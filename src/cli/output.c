@@ -49,3 +49,22 @@ alqi_cli_output_close(struct alqi_cli_output *o)
         unlink(o->path);
     return ALQI_CLI_UNREADABLE;
 }
+
+void
+alqi_cli_output_abandon(struct alqi_cli_output *o)
+{
+    if (o->file == stdout)
+        return;
+    fclose(o->file);
+    if (o->is_file)
+        unlink(o->path);
+}
+
+bool
+alqi_cli_output_is(const char *path, const char *other)
+{
+    struct stat a, b;
+
+    return strcmp(path, "-") != 0 && stat(path, &a) == 0 &&
+           stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}

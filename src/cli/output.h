@@ -17,5 +17,10 @@ int alqi_cli_output_open(struct alqi_cli_output *output, const char *path,
 /* ALQI_CLI_OK when all was written, else said, and a half-written file is
  * removed. */
 int alqi_cli_output_close(struct alqi_cli_output *output);
+/* Closes it and removes the file: there is nothing to write after all. */
+void alqi_cli_output_abandon(struct alqi_cli_output *output);
+
+/* Whether two names lead to one file that exists. */
+bool alqi_cli_output_is(const char *path, const char *other);
 
 #endif

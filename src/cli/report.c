@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/inputs.h"
 #include "cli/report.h"
 #include "cli/text.h"
 
@@ -36,7 +37,7 @@ const struct alqi_cli_option alqi_cli_report_options[] = {
     {ID_ALLOCATED, "allocated", NULL, NULL, "all that was allocated"},
     {'g', "group", "BY", ALQI_CLI_GROUPING_CHOICES,
      "function (default), line, file or module"},
-    {'n', "top", "N", NULL, "rows of the table (default 20; 0: all)"},
+    {'n', "top", "N", NULL, "rows of each table (default 20; 0: all)"},
     {ID_SKIP, "skip", "F[,F]...", NULL,
      "do not name sites after these functions, either"},
     {ID_MIN_LIFE, "min-life", "T", NULL,
@@ -174,7 +175,7 @@ int
 alqi_cli_report(int argc, char **argv)
 {
     struct alqi_cli_report r;
-    const char *path;
+    struct alqi_cli_paths paths;
     int first;
     int rc;
 
@@ -185,11 +186,14 @@ alqi_cli_report(int argc, char **argv)
     r.analysis_options.temporary_us = TEMPORARY_DEFAULT_US;
     rc = alqi_cli_parse("report", argc, argv, set, &r, &first);
     if (rc < 0)
-        rc = alqi_cli_one_operand("report", argc, argv, first, &path);
-    if (rc < 0)
-        rc = alqi_cli_input_open(path, NULL, NULL, &r.input);
+        rc = alqi_cli_paths_from(&paths, "report", argc, argv, first);
     if (rc >= 0)
         return rc;
+    rc = alqi_cli_inputs_open(&paths, &r.input);
+    if (rc >= 0) {
+        alqi_cli_paths_free(&paths);
+        return rc;
+    }
     alqi_cli_analysis_run(&r.analysis, r.input, &r.analysis_options);
     rc = alqi_cli_input_finish(r.input);
     alqi_cli_groups_make(&r.groups, &r.analysis, r.grouping, r.measure);
@@ -197,5 +201,6 @@ alqi_cli_report(int argc, char **argv)
     alqi_cli_groups_free(&r.groups);
     alqi_cli_analysis_free(&r.analysis);
     alqi_cli_input_drop(r.input);
+    alqi_cli_paths_free(&paths);
     return rc;
 }

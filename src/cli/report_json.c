@@ -9,6 +9,7 @@
 
 #include "cli/apportion.h"
 #include "cli/cli.h"
+#include "cli/processes.h"
 #include "cli/report.h"
 #include "cli/text.h"
 
@@ -30,7 +31,7 @@ put(json_t *object, const char *prefix, const char *key, json_t *value)
 }
 
 static void
-put_sum(json_t *object, const char *prefix, const struct alqi_cli_sum *s)
+put_counts(json_t *object, const char *prefix, const struct alqi_cli_sum *s)
 {
     put(object, prefix, "bytes", whole(s->bytes));
     put(object, prefix, "bytes_stderr", whole(alqi_cli_stderr(s->bytes_var)));
@@ -40,6 +41,12 @@ put_sum(json_t *object, const char *prefix, const struct alqi_cli_sum *s)
     put(object, prefix, "samples", json_integer((json_int_t)s->n_samples));
     put(object, prefix, "sampled_blocks",
         json_integer((json_int_t)s->n_blocks));
+}
+
+static void
+put_sum(json_t *object, const char *prefix, const struct alqi_cli_sum *s)
+{
+    put_counts(object, prefix, s);
     put(object, prefix, "average_life_us", whole(alqi_cli_mean_life_us(s)));
 }
 
@@ -113,6 +120,43 @@ recording(const struct alqi_cli_report *r)
         json_object_set_new(o, alqi_cli_counters[i].key,
                             json_integer((json_int_t)n->counts[i]));
     return o;
+}
+
+static json_t *
+process(const struct alqi_cli_report *r, uint32_t number)
+{
+    const struct alqi_cli_process *p = &r->analysis.notes.processes[number];
+    const struct alqi_cli_share *s =
+        alqi_cli_process_share(&r->analysis, number);
+    uint64_t ran_us = s->last_us > p->start_us ? s->last_us - p->start_us : 0;
+    json_t *o = json_object();
+
+    json_object_set_new(o, "pid", json_integer((json_int_t)p->pid));
+    json_object_set_new(o, "parent", json_integer((json_int_t)p->parent));
+    json_object_set_new(o, "executable", name(r, p->program));
+    json_object_set_new(o, "command", name(r, p->cmdline));
+    json_object_set_new(o, "host", name(r, p->host));
+    json_object_set_new(o, "ended", name(r, p->ended));
+    json_object_set_new(o, "start_us", json_integer((json_int_t)p->start_us));
+    json_object_set_new(o, "duration_us", json_integer((json_int_t)ran_us));
+    put_counts(o, "allocated", &s->allocated);
+    put_counts(o, "live", &s->live);
+    put(o, "peak", "bytes", whole(s->peak_bytes));
+    return o;
+}
+
+/* By start. */
+static json_t *
+processes(const struct alqi_cli_report *r)
+{
+    json_t *list = json_array();
+    uint32_t *order;
+    uint32_t n = alqi_cli_processes_order(&r->analysis, false, &order);
+
+    for (uint32_t i = 0; i < n; i++)
+        json_array_append_new(list, process(r, order[i]));
+    free(order);
+    return list;
 }
 
 static void
@@ -257,6 +301,8 @@ alqi_cli_report_json(struct alqi_cli_report *r)
     json_object_set_new(o, "schema", json_integer(SCHEMA));
     json_object_set_new(o, "program", program(r));
     json_object_set_new(o, "recording", recording(r));
+    if (a->notes.n_processes > 0)
+        json_object_set_new(o, "processes", processes(r));
     put_run(o, r);
     put_sums(o, a->totals);
     put_sum(o, "leaked", &a->totals[ALQI_CLI_LIVE]);

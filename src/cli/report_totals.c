@@ -1,8 +1,10 @@
 /* report_totals.c -- the head of the report: what ran, how much in all */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/draw.h"
+#include "cli/processes.h"
 #include "cli/report.h"
 #include "cli/text.h"
 
@@ -15,7 +17,16 @@ title(const struct alqi_cli_report *r)
     char text[TITLE_MAX];
     int left = r->term.width;
 
-    if (a->notes.cmdline != ALQI_CLI_NO_NAME)
+    if (a->notes.n_processes > 0) {
+        uint32_t *order;
+        uint32_t n = alqi_cli_processes_order(a, false, &order);
+
+        snprintf(text, sizeof text, "%u process%s: %s", n, n == 1 ? "" : "es",
+                 n == 0 ? ""
+                        : alqi_cli_names_text(
+                              a->names, alqi_cli_process_command(a, order[0])));
+        free(order);
+    } else if (a->notes.cmdline != ALQI_CLI_NO_NAME)
         snprintf(text, sizeof text, "%s",
                  alqi_cli_names_text(a->names, a->notes.cmdline));
     else
@@ -31,9 +42,10 @@ circumstances(const struct alqi_cli_report *r)
     const struct alqi_cli_analysis *a = &r->analysis;
     FILE *out = r->term.out;
 
-    fprintf(out, "%s, ran %s, pid %" PRIu64,
-            alqi_cli_text_time(a->info->start_us).text,
-            alqi_cli_text_duration((double)a->end_us).text, a->info->pid);
+    fprintf(out, "%s, ran %s", alqi_cli_text_time(a->info->start_us).text,
+            alqi_cli_text_duration((double)a->end_us).text);
+    if (a->notes.n_processes == 0)
+        fprintf(out, ", pid %" PRIu64, a->info->pid);
     if (a->notes.n_threads > 1)
         fprintf(out, ", %u threads", a->notes.n_threads);
     if (a->max_domain > 0)
@@ -158,7 +170,9 @@ warnings(struct alqi_cli_report *r)
             warn(r, text);
         }
     if (strcmp(alqi_cli_names_text(a->names, n->ended), "killed") == 0)
-        warn(r, "! the program was killed; the trace holds all up to then");
+        warn(r, r->analysis.notes.n_processes == 0
+                    ? "! the program was killed; the trace holds all up to then"
+                    : "! a process was killed; its trace holds all up to then");
     if (a->n_strange > 0) {
         snprintf(text, sizeof text,
                  "! %" PRIu64 " events make no sense and were left out; "
@@ -185,4 +199,6 @@ alqi_cli_report_totals(struct alqi_cli_report *r)
     spark(r);
     warnings(r);
     fputc('\n', r->term.out);
+    if (r->analysis.notes.n_processes > 0)
+        alqi_cli_processes_table(&r->term, &r->analysis, true, r->top);
 }

@@ -135,6 +135,8 @@ print_note(struct script *s, const struct alqi_ctf_event *e)
 static void
 print_event(struct script *s, const struct alqi_ctf_event *e)
 {
+    if (e->domain != s->notes.domain)
+        alqi_cli_notes_stream(&s->notes, e->domain);
     if (e->kind == ALQI_CTF_LOCATION) {
         print_note(s, e);
         return;

@@ -23,6 +23,9 @@
  *   symbols  id= note=                     (what a module's symbols lack)
  *   rate     index= per_word=              (once, before its first use)
  *   rss      bytes=                        (resident, at the record's time)
+ *   process  index= pid= parent= start_us= host= program=    (of a trace made
+ *            of several; its thread, cmdline and end lines have process=index)
+ *   gone     process=                      (it ended: what it held went too)
  *   end      samples= frees= dropped_nested= dropped_nomem= dropped_space=
  *            dropped_cap= ended=exit|killed|running     (once, last record)
  *   cmdline  arg0= ...                                   (cut at 4000 bytes) */

@@ -10,9 +10,10 @@ class Damage(common.Case):
     def test_what_is_no_trace(self):
         with open(common.BIN, "rb") as f:
             program = f.read(4096)
+        os.mkdir(os.path.join(self.dir, "empty-directory"))
         rows = [
             (os.path.join(self.dir, "missing"), "No such file"),
-            (self.dir, "is a directory"),
+            (os.path.join(self.dir, "empty-directory"), "directory"),
             (self.write("empty", b""), "it is empty"),
             (self.write("text", b"hello, this is no trace\n" * 10),
              "is not a readable trace"),

@@ -17,7 +17,7 @@ class Usage(common.Case):
             (["--bogus", "report"], "no option '--bogus' before a verb"),
             (["help", "bogus"], "no verb 'bogus'"),
             (["report"], "which trace?"),
-            (["report", path, "other"], "'other' is too many"),
+            (["script", path, "other"], "'other' is too many"),
             (["report", "--bogus", path], "no option '--bogus'"),
             (["report", "-z", path], "no option '-z'"),
             (["report", "--group=colour", path],

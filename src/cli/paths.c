@@ -1,0 +1,122 @@
+/* paths.c -- see paths.h */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/input.h"
+#include "cli/paths.h"
+#include "wire/packet.h"
+
+static void
+add(struct alqi_cli_paths *p, const char *path, bool is_listed)
+{
+    if ((p->n_paths & (p->n_paths - 1)) == 0)
+        p->paths = alqi_cli_realloc(
+            p->paths, p->n_paths == 0 ? 1 : 2 * (size_t)p->n_paths,
+            sizeof *p->paths);
+    p->paths[p->n_paths].path = strdup(path);
+    if (p->paths[p->n_paths].path == NULL)
+        alqi_cli_realloc(NULL, SIZE_MAX / 2, 1); /* says so and ends */
+    p->paths[p->n_paths++].is_listed = is_listed;
+}
+
+/* By its first bytes. */
+static bool
+is_trace(const char *path)
+{
+    unsigned char head[8];
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = -1;
+
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        n = read(fd, head, sizeof head);
+    if (fd >= 0)
+        close(fd);
+    if (n < (ssize_t)sizeof head)
+        return false;
+    return alqi_cli_input_is_raw(head, sizeof head) ||
+           (head[0] == (ALQI_PACKET_MAGIC & 0xFF) &&
+            head[1] == (ALQI_PACKET_MAGIC >> 8 & 0xFF) &&
+            head[2] == (ALQI_PACKET_MAGIC >> 16 & 0xFF) &&
+            head[3] == ALQI_PACKET_MAGIC >> 24);
+}
+
+static int
+add_directory(struct alqi_cli_paths *p, const char *directory)
+{
+    uint32_t n_before = p->n_paths;
+    struct dirent **entries;
+    int n = scandir(directory, &entries, NULL, alphasort);
+
+    if (n < 0) {
+        alqi_cli_say("cannot list %s: %s", directory, strerror(errno));
+        return ALQI_CLI_UNREADABLE;
+    }
+    for (int i = 0; i < n; i++) {
+        char path[4096];
+        int length =
+            snprintf(path, sizeof path, "%s/%s", directory, entries[i]->d_name);
+
+        if (length < (int)sizeof path && is_trace(path))
+            add(p, path, true);
+        free(entries[i]);
+    }
+    free(entries);
+    if (p->n_paths > n_before)
+        return -1;
+    alqi_cli_say("no trace lies in the directory %s", directory);
+    return ALQI_CLI_UNREADABLE;
+}
+
+int
+alqi_cli_paths_add(struct alqi_cli_paths *p, const char *operand)
+{
+    struct stat st;
+
+    if (p->n_paths > 0)
+        p->has_many = true;
+    if (strcmp(operand, "-") == 0 || stat(operand, &st) != 0 ||
+        !S_ISDIR(st.st_mode)) {
+        add(p, operand, false);
+        return -1;
+    }
+    p->has_many = true;
+    return add_directory(p, operand);
+}
+
+int
+alqi_cli_paths_from(struct alqi_cli_paths *p, const char *verb, int argc,
+                    char **argv, int first)
+{
+    memset(p, 0, sizeof *p);
+    if (first >= argc)
+        return alqi_cli_usage(verb,
+                              "%s: which trace? Name a file, several, a "
+                              "directory, or '-' for standard input",
+                              verb);
+    for (int i = first; i < argc; i++) {
+        int rc = alqi_cli_paths_add(p, argv[i]);
+
+        if (rc >= 0) {
+            alqi_cli_paths_free(p);
+            return rc;
+        }
+    }
+    return -1;
+}
+
+void
+alqi_cli_paths_free(struct alqi_cli_paths *p)
+{
+    for (uint32_t i = 0; i < p->n_paths; i++)
+        free(p->paths[i].path);
+    free(p->paths);
+    memset(p, 0, sizeof *p);
+}

@@ -1,0 +1,102 @@
+/* shares.c -- see shares.h
+ *
+ * A process's live bytes are a running sum of doubles, zero whenever nothing
+ * of it is alive; only its peak comes from them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/shares.h"
+
+void
+alqi_cli_shares_free(struct alqi_cli_shares *s)
+{
+    free(s->shares);
+    alqi_base_map_clear(&s->process_of);
+    memset(s, 0, sizeof *s);
+}
+
+static struct alqi_cli_share *
+share_at(struct alqi_cli_shares *s, uint32_t process)
+{
+    if (process >= s->n_shares) {
+        uint32_t n = 2 * process + 8;
+
+        s->shares = alqi_cli_realloc(s->shares, n, sizeof *s->shares);
+        memset(s->shares + s->n_shares, 0,
+               (n - s->n_shares) * sizeof *s->shares);
+        s->n_shares = n;
+    }
+    return &s->shares[process];
+}
+
+void
+alqi_cli_shares_born(struct alqi_cli_shares *s, uint32_t process, uint64_t id,
+                     const struct alqi_cli_weight *w, uint64_t n_samples,
+                     uint64_t time_us)
+{
+    struct alqi_cli_share *share = share_at(s, process);
+
+    if (!alqi_base_map_put(&s->process_of, id, process)) {
+        alqi_cli_say("out of memory for the blocks of %zu allocations",
+                     s->process_of.n_used);
+        exit(ALQI_CLI_UNREADABLE);
+    }
+    if (share->allocated.n_blocks == 0)
+        share->first_us = time_us;
+    share->last_us = time_us;
+    alqi_cli_sum_add(&share->allocated, w, 0, n_samples);
+    share->n_now++;
+    share->now_bytes += w->bytes;
+    if (share->now_bytes > share->peak_bytes)
+        share->peak_bytes = share->now_bytes;
+}
+
+void
+alqi_cli_shares_died(struct alqi_cli_shares *s, uint64_t id,
+                     const struct alqi_cli_weight *w, uint64_t time_us)
+{
+    struct alqi_cli_share *share;
+    uint64_t process;
+
+    if (!alqi_base_map_take(&s->process_of, id, &process))
+        return;
+    share = &s->shares[process];
+    share->last_us = time_us;
+    share->n_now--;
+    share->now_bytes = share->n_now == 0 ? 0 : share->now_bytes - w->bytes;
+}
+
+double
+alqi_cli_shares_gone(struct alqi_cli_shares *s, uint32_t process,
+                     uint64_t epoch, uint64_t us)
+{
+    struct alqi_cli_share *share = share_at(s, process);
+
+    if (share->is_gone)
+        return 0;
+    share->is_gone = true;
+    share->gone_epoch = epoch;
+    share->gone_us = us;
+    return share->now_bytes;
+}
+
+const struct alqi_cli_share *
+alqi_cli_shares_gone_of(const struct alqi_cli_shares *s, uint64_t id)
+{
+    uint64_t process;
+
+    if (!alqi_base_map_get(&s->process_of, id, &process))
+        return NULL;
+    return s->shares[process].is_gone ? &s->shares[process] : NULL;
+}
+
+void
+alqi_cli_shares_left(struct alqi_cli_shares *s, uint64_t id,
+                     const struct alqi_cli_weight *w, uint64_t n_samples)
+{
+    uint64_t process;
+
+    if (alqi_base_map_get(&s->process_of, id, &process))
+        alqi_cli_sum_add(&s->shares[process].live, w, 0, n_samples);
+}
