@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "base/map.h"
 #include "cli/codes.h"
+#include "cli/conversion.h"
 #include "cli/convert.h"
 #include "wire/side.h"
 
@@ -15,26 +16,10 @@ enum { SIDE_LINE_BYTES = 4000 };
 
 static const uint64_t NO_OBJECT = UINT64_MAX;
 
-struct conversion {
-    const struct alqi_raw_header *header;
-    struct alqi_cli_merge *merge;
-    struct alqi_cli_codes *codes;
-    struct alqi_ctf_writer *writer;
-    struct alqi_cli_convert_result *result;
-    struct alqi_base_map live;  /* stream, ordinal -> object id */
-    struct alqi_base_map early; /* freed before it was seen     */
-    struct alqi_base_map rates; /* bits of a rate -> its index  */
-    int64_t thread;             /* of the trace, last announced */
-    double most_rate;           /* the trace's                  */
-    double rate;                /* last announced               */
-    uint64_t n_texts;
-    uint64_t stack[ALQI_RAW_FRAMES_MAX + 1];
-};
-
 /* ---- side records -------------------------------------------------------- */
 
 static uint64_t
-time_us_from(const struct conversion *c, uint64_t mono_ns)
+time_us_from(const struct alqi_cli_conversion *c, uint64_t mono_ns)
 {
     const struct alqi_raw_header *h = c->header;
     uint64_t since_ns =
@@ -44,7 +29,7 @@ time_us_from(const struct conversion *c, uint64_t mono_ns)
 }
 
 static enum alq_status
-side_text(struct conversion *c, uint64_t time_ns, const char *line)
+side_text(struct alqi_cli_conversion *c, uint64_t time_ns, const char *line)
 {
     struct alqi_ctf_entry entry = {.file = "aliquot", .function = line};
     struct alqi_ctf_location location = {
@@ -66,7 +51,7 @@ put_number(char *line, size_t n, const char *key, uint64_t value, bool is_hex)
 }
 
 static enum alq_status
-side_thread(struct conversion *c, const struct alqi_raw_event *e)
+side_thread(struct alqi_cli_conversion *c, const struct alqi_raw_event *e)
 {
     char line[SIDE_LINE_BYTES];
     size_t n = alqi_side_put(line, sizeof line, 0, NULL, "thread");
@@ -78,7 +63,7 @@ side_thread(struct conversion *c, const struct alqi_raw_event *e)
 }
 
 static enum alq_status
-side_rss(struct conversion *c, const struct alqi_raw_event *e)
+side_rss(struct alqi_cli_conversion *c, const struct alqi_raw_event *e)
 {
     char line[SIDE_LINE_BYTES];
     size_t n = alqi_side_put(line, sizeof line, 0, NULL, "rss");
@@ -88,7 +73,7 @@ side_rss(struct conversion *c, const struct alqi_raw_event *e)
 }
 
 static enum alq_status
-side_module(struct conversion *c, uint64_t time_ns,
+side_module(struct alqi_cli_conversion *c, uint64_t time_ns,
             const struct alqi_cli_module *m)
 {
     char line[SIDE_LINE_BYTES];
@@ -106,7 +91,7 @@ side_module(struct conversion *c, uint64_t time_ns,
 
 /* What is missing of the modules' symbols; known when all are resolved. */
 static enum alq_status
-side_symbols(struct conversion *c, uint64_t time_ns)
+side_symbols(struct alqi_cli_conversion *c, uint64_t time_ns)
 {
     enum alq_status status = ALQ_OK;
     const struct alqi_cli_module *m;
@@ -131,7 +116,7 @@ side_symbols(struct conversion *c, uint64_t time_ns)
 }
 
 static enum alq_status
-side_cmdline(struct conversion *c)
+side_cmdline(struct alqi_cli_conversion *c)
 {
     const struct alqi_raw_header *h = c->header;
     size_t n_bytes = h->n_cmdline_bytes, at = 0;
@@ -154,7 +139,7 @@ side_cmdline(struct conversion *c)
 }
 
 static enum alq_status
-side_end(struct conversion *c, uint64_t time_ns, const char *ended)
+side_end(struct alqi_cli_conversion *c, uint64_t time_ns, const char *ended)
 {
     static const struct {
         enum alqi_raw_counter counter;
@@ -196,7 +181,7 @@ key_of(uint32_t stream, uint64_t ordinal)
 
 /* The allocations that follow are another thread's. */
 static enum alq_status
-thread_switch(struct conversion *c, int64_t thread, uint64_t time_ns)
+thread_switch(struct alqi_cli_conversion *c, int64_t thread, uint64_t time_ns)
 {
     struct alqi_ctf_location location = {
         .code = ALQI_SIDE_PREFIX | ALQI_SIDE_THREAD | (uint64_t)thread,
@@ -210,7 +195,8 @@ thread_switch(struct conversion *c, int64_t thread, uint64_t time_ns)
 
 /* The index of a rate; a new one is announced. */
 static enum alq_status
-rate_index(struct conversion *c, double rate, uint64_t time_ns, uint64_t *index)
+rate_index(struct alqi_cli_conversion *c, double rate, uint64_t time_ns,
+           uint64_t *index)
 {
     char line[SIDE_LINE_BYTES], value[32];
     uint64_t bits;
@@ -231,7 +217,7 @@ rate_index(struct conversion *c, double rate, uint64_t time_ns, uint64_t *index)
 
 /* The allocations that follow were sampled at another rate. */
 static enum alq_status
-rate_switch(struct conversion *c, double rate, uint64_t time_ns)
+rate_switch(struct alqi_cli_conversion *c, double rate, uint64_t time_ns)
 {
     struct alqi_ctf_location location = {0};
     enum alq_status status;
@@ -249,7 +235,7 @@ rate_switch(struct conversion *c, double rate, uint64_t time_ns)
 
 /* wire/side.h RATE: for tools that know one rate. */
 static uint64_t
-samples_scaled(const struct conversion *c, uint64_t n_samples)
+samples_scaled(const struct alqi_cli_conversion *c, uint64_t n_samples)
 {
     double scaled = (double)n_samples * (c->most_rate / c->rate);
 
@@ -259,7 +245,7 @@ samples_scaled(const struct conversion *c, uint64_t n_samples)
 }
 
 static void
-estimate_add(struct conversion *c, uint64_t size_bytes)
+estimate_add(struct alqi_cli_conversion *c, uint64_t size_bytes)
 {
     double rate = c->rate;
     double words = (double)alqi_base_malloc_words(size_bytes);
@@ -271,7 +257,7 @@ estimate_add(struct conversion *c, uint64_t size_bytes)
 
 /* *freed is the object that was freed, or NO_OBJECT. */
 static enum alq_status
-free_write(struct conversion *c, uint64_t time_ns, uint64_t key,
+free_write(struct alqi_cli_conversion *c, uint64_t time_ns, uint64_t key,
            uint64_t *freed)
 {
     uint64_t id;
@@ -290,7 +276,7 @@ free_write(struct conversion *c, uint64_t time_ns, uint64_t key,
 
 /* The old block of a realloc goes, and the next allocation continues it. */
 static enum alq_status
-move_write(struct conversion *c, const struct alqi_raw_event *e)
+move_write(struct alqi_cli_conversion *c, const struct alqi_raw_event *e)
 {
     struct alqi_ctf_location location = {0};
     uint64_t freed;
@@ -306,7 +292,7 @@ move_write(struct conversion *c, const struct alqi_raw_event *e)
 
 /* The frames as codes, outermost first; a mapping has one more, innermost. */
 static bool
-stack_fill(struct conversion *c, const struct alqi_cli_merged *m,
+stack_fill(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m,
            uint32_t *n_codes)
 {
     for (uint32_t i = 0; i < m->n_frames; i++) {
@@ -321,7 +307,7 @@ stack_fill(struct conversion *c, const struct alqi_cli_merged *m,
 }
 
 static enum alq_status
-alloc_write(struct conversion *c, const struct alqi_cli_merged *m)
+alloc_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
 {
     const struct alqi_raw_event *e = m->event;
     uint64_t key = key_of(e->stream, e->ordinal);
@@ -355,17 +341,19 @@ alloc_write(struct conversion *c, const struct alqi_cli_merged *m)
 }
 
 static enum alq_status
-module_write(struct conversion *c, const struct alqi_raw_event *e)
+module_write(struct alqi_cli_conversion *c, const struct alqi_raw_event *e)
 {
     const struct alqi_cli_module *module;
 
+    if (c->exact != NULL && alqi_cli_exact_knows_module(c->exact))
+        return ALQ_OK;
     if (!alqi_cli_codes_module(c->codes, e, &module))
         return ALQ_ENOMEM;
     return module != NULL ? side_module(c, e->time_ns, module) : ALQ_OK;
 }
 
 static enum alq_status
-event_write(struct conversion *c, const struct alqi_cli_merged *m)
+event_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
 {
     uint64_t freed;
 
@@ -393,7 +381,7 @@ event_write(struct conversion *c, const struct alqi_cli_merged *m)
 }
 
 static enum alq_status
-events_write(struct conversion *c, const char *ended)
+events_write(struct alqi_cli_conversion *c, const char *ended)
 {
     uint64_t last_ns = c->header->start_mono_ns;
     enum alq_status status = side_cmdline(c);
@@ -401,8 +389,13 @@ events_write(struct conversion *c, const char *ended)
 
     while (status == ALQ_OK && alqi_cli_merge_next(c->merge, &merged)) {
         last_ns = merged.event->time_ns;
-        status = event_write(c, &merged);
+        if (c->exact != NULL)
+            status = alqi_cli_exact_write(c, last_ns, &last_ns);
+        if (status == ALQ_OK)
+            status = event_write(c, &merged);
     }
+    if (status == ALQ_OK && c->exact != NULL)
+        status = alqi_cli_exact_write(c, UINT64_MAX, &last_ns);
     if (status == ALQ_OK) /* names are asked for when their packet is closed */
         status = alqi_ctf_writer_flush(c->writer);
     if (status == ALQ_OK)
@@ -411,7 +404,8 @@ events_write(struct conversion *c, const char *ended)
 }
 
 static enum alq_status
-writer_open(struct conversion *c, alqi_ctf_packet_fn *packet, void *packet_arg)
+writer_open(struct alqi_cli_conversion *c, alqi_ctf_packet_fn *packet,
+            void *packet_arg)
 {
     const struct alqi_raw_header *h = c->header;
     char context[200], params[100];
@@ -437,14 +431,79 @@ writer_open(struct conversion *c, alqi_ctf_packet_fn *packet, void *packet_arg)
                                 alqi_cli_codes_lookup, c->codes, &c->writer);
 }
 
+/* ---- for the exact part ---------------------------------------------------
+ */
+
+uint64_t
+alqi_cli_conversion_time_us(const struct alqi_cli_conversion *c,
+                            uint64_t mono_ns)
+{
+    return time_us_from(c, mono_ns);
+}
+
+enum alq_status
+alqi_cli_conversion_thread(struct alqi_cli_conversion *c, uint32_t index,
+                           uint32_t tid, const char *name, uint64_t time_ns)
+{
+    struct alqi_raw_event e = {
+        .thread_index = index,
+        .tid = tid,
+        .time_ns = time_ns,
+    };
+
+    snprintf(e.name, sizeof e.name, "%s", name);
+    return side_thread(c, &e);
+}
+
+enum alq_status
+alqi_cli_conversion_rss(struct alqi_cli_conversion *c, uint64_t bytes,
+                        uint64_t time_ns)
+{
+    struct alqi_raw_event e = {.rss_bytes = bytes, .time_ns = time_ns};
+
+    return side_rss(c, &e);
+}
+
+enum alq_status
+alqi_cli_conversion_switch(struct alqi_cli_conversion *c, int64_t thread,
+                           double rate, uint64_t time_ns)
+{
+    enum alq_status status = thread_switch(c, thread, time_ns);
+
+    return status == ALQ_OK ? rate_switch(c, rate, time_ns) : status;
+}
+
+enum alq_status
+alqi_cli_conversion_moved(struct alqi_cli_conversion *c, uint64_t id,
+                          uint64_t time_ns)
+{
+    struct alqi_ctf_location location = {
+        .code = ALQI_SIDE_PREFIX | ALQI_SIDE_MOVED | id,
+    };
+
+    return alqi_ctf_write_side(c->writer, time_us_from(c, time_ns), &location);
+}
+
+enum alq_status
+alqi_cli_conversion_module(struct alqi_cli_conversion *c,
+                           const struct alqi_raw_event *e)
+{
+    const struct alqi_cli_module *module;
+
+    if (!alqi_cli_codes_module(c->codes, e, &module))
+        return ALQ_ENOMEM;
+    return module != NULL ? side_module(c, e->time_ns, module) : ALQ_OK;
+}
+
 static void
-conversion_free(struct conversion *c)
+conversion_free(struct alqi_cli_conversion *c)
 {
     alqi_cli_merge_drop(c->merge);
     alqi_cli_codes_drop(c->codes);
     alqi_base_map_clear(&c->live);
     alqi_base_map_clear(&c->early);
     alqi_base_map_clear(&c->rates);
+    alqi_cli_exact_writer_drop(c->exact);
     free(c);
 }
 
@@ -453,7 +512,7 @@ alqi_cli_convert(const struct alqi_cli_recording *recording, const char *ended,
                  struct alqi_symbol_table *symbols, alqi_ctf_packet_fn *packet,
                  void *packet_arg, struct alqi_cli_convert_result *result)
 {
-    struct conversion *c = calloc(1, sizeof *c);
+    struct alqi_cli_conversion *c = calloc(1, sizeof *c);
     enum alq_status status = ALQ_ENOMEM, closed;
 
     *result = (struct alqi_cli_convert_result){0};
@@ -467,11 +526,13 @@ alqi_cli_convert(const struct alqi_cli_recording *recording, const char *ended,
     c->codes = alqi_cli_codes_new(symbols, c->header->executable);
     if (c->merge == NULL || c->codes == NULL)
         goto out;
-    status = writer_open(c, packet, packet_arg);
+    status = alqi_cli_exact_writer_open(c, recording);
+    if (status == ALQ_OK)
+        status = writer_open(c, packet, packet_arg);
     if (status != ALQ_OK)
         goto out;
     status = events_write(c, ended);
-    result->n_damaged_chunks = alqi_cli_merge_n_damaged(c->merge);
+    result->n_damaged_chunks += alqi_cli_merge_n_damaged(c->merge);
     closed = alqi_ctf_writer_close(c->writer);
     if (status == ALQ_OK)
         status = closed;

@@ -20,6 +20,9 @@ struct alqi_cli_convert_result {
     double allocated_bytes;    /* estimate */
     uint64_t n_damaged_chunks; /* passed over from the damage on */
     uint64_t n_orphan_frees;   /* of allocations that are not there */
+    /* of an exact recording: */
+    uint64_t n_unseen_frees;  /* told by the next block at the address */
+    uint64_t n_unknown_frees; /* of blocks from before, or not recorded */
 };
 
 /* `ended` is the word for the end record: exit, killed or running.

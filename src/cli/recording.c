@@ -106,6 +106,13 @@ alqi_cli_recording_most_rate(const struct alqi_cli_recording *r)
     return most > r->header.rate && most <= 1 ? most : r->header.rate;
 }
 
+const uint8_t *
+alqi_cli_recording_bytes(const struct alqi_cli_recording *r, size_t *n_bytes)
+{
+    *n_bytes = r->n_bytes;
+    return r->bytes;
+}
+
 bool
 alqi_cli_recording_is_live(const struct alqi_cli_recording *r)
 {
@@ -190,6 +197,8 @@ chunks_index(struct alqi_cli_merge *m)
             m->n_damaged++;
             continue;
         }
+        if (h.kind == ALQI_RAW_EXACT || h.kind == ALQI_RAW_NODES)
+            continue; /* exact.c */
         m->chunks[m->n_chunks++] =
             (struct chunk_ref){h.stream, h.sequence, h.kind, offset};
     }

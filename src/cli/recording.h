@@ -21,6 +21,11 @@ double alqi_cli_recording_most_rate(const struct alqi_cli_recording *recording);
 /* Whether the process that writes it is there still. */
 bool alqi_cli_recording_is_live(const struct alqi_cli_recording *recording);
 
+/* The file as it is mapped. */
+const uint8_t *
+alqi_cli_recording_bytes(const struct alqi_cli_recording *recording,
+                         size_t *n_bytes);
+
 enum { ALQI_CLI_NO_THREAD = -1 };
 
 /* One event; everything stays valid until the next one is asked for. */

@@ -163,11 +163,17 @@ ready(struct alqi_preload_thread *thread)
 static ALQI_COLD void
 put_between(struct alqi_preload_exact *x, uint64_t ticks)
 {
+    uint64_t now_ns, rss_bytes;
+
     if (!x->encoder.state.is_timed && atomic_load(&exact.is_timed))
         alqi_exact_put_control(&x->encoder, ALQI_EXACT_TIMED, 0);
     if (ticks < x->clock_at_ticks)
         return;
-    alqi_exact_put_clock(&x->encoder, ticks, alqi_plat_mono_ns_sigsafe());
+    now_ns = alqi_plat_mono_ns_sigsafe();
+    alqi_exact_put_clock(&x->encoder, ticks, now_ns);
+    rss_bytes = alqi_preload_look_rss(now_ns);
+    if (rss_bytes != 0)
+        alqi_exact_put_control(&x->encoder, ALQI_EXACT_RSS, rss_bytes);
     if (x->clock_step_ticks < CLOCK_LAST_TICKS)
         x->clock_step_ticks *= 2;
     x->clock_at_ticks = ticks + x->clock_step_ticks;

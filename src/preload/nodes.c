@@ -18,6 +18,7 @@ static struct {
     uint64_t n_bytes; /* of all tables, old ones too */
     uint32_t last_id;
     uint32_t sequence;
+    uint32_t n_modules; /* as the chunk has it */
     _Atomic(bool) is_full;
     struct alqi_raw_chunk_header *chunk;
     struct alqi_exact_node_encoder encoder;
@@ -126,16 +127,31 @@ chunk_turn_locked(void)
     nodes.encoder.at = (uint8_t *)(chunk + 1);
     nodes.encoder.end = (uint8_t *)chunk + ALQI_RAW_CHUNK_BYTES;
     nodes.encoder.last_pc = 0;
+    nodes.n_modules = 0;
     return true;
+}
+
+/* wire/exact.h .inv.modules */
+static bool
+put_locked(uint32_t id, uint32_t parent, uintptr_t pc)
+{
+    uint32_t n_modules = alqi_preload_recorder_n_modules();
+
+    if (nodes.chunk == NULL)
+        return false;
+    if (n_modules != nodes.n_modules) {
+        if (!alqi_exact_put_modules(&nodes.encoder, n_modules))
+            return false;
+        nodes.n_modules = n_modules;
+    }
+    return alqi_exact_put_node(&nodes.encoder, id, parent, pc);
 }
 
 static bool
 record_locked(uint32_t id, uint32_t parent, uintptr_t pc)
 {
-    if ((nodes.chunk == NULL ||
-         !alqi_exact_put_node(&nodes.encoder, id, parent, pc)) &&
-        (!chunk_turn_locked() ||
-         !alqi_exact_put_node(&nodes.encoder, id, parent, pc)))
+    if (!put_locked(id, parent, pc) &&
+        (!chunk_turn_locked() || !put_locked(id, parent, pc)))
         return false;
     atomic_store_explicit(
         &nodes.chunk->used,

@@ -257,6 +257,8 @@ void alqi_preload_recorder_moved(struct alqi_preload_thread *thread,
                                  struct alqi_preload_moving outer);
 /* Brings the recording's counts of dropped samples up to the engine's. */
 void alqi_preload_recorder_drops(void);
+/* Module events in the recording. */
+uint32_t alqi_preload_recorder_n_modules(void);
 /* The exact mode's memory is up: sample from here, and say so. */
 void alqi_preload_recorder_take_over(void);
 

@@ -30,6 +30,7 @@ _Static_assert(ALQI_PRELOAD_STREAMS_MAX == 1 << STREAM_BITS, "user data");
 
 static struct {
     uint32_t epoch;
+    _Atomic(uint32_t) n_modules;
     struct alq_profile *_Atomic profile; /* NULL before the first start */
 } recorder;
 
@@ -347,6 +348,13 @@ on_module(void *arg, const struct alqi_stack_module *m)
                               m->build_id_bytes)))
         return;
     alqi_preload_stream_commit(&modules);
+    atomic_fetch_add_explicit(&recorder.n_modules, 1, memory_order_release);
+}
+
+uint32_t
+alqi_preload_recorder_n_modules(void)
+{
+    return atomic_load_explicit(&recorder.n_modules, memory_order_acquire);
 }
 
 /* ---- start, fork --------------------------------------------------------- */
@@ -468,5 +476,6 @@ alqi_preload_recorder_fork_child(void)
     memset(&modules.encoder, 0, sizeof modules.encoder);
     modules.chunk = NULL;
     modules.sequence = 0;
+    atomic_store(&recorder.n_modules, 0);
     alqi_stack_forget(); /* every module is announced again, to the new file */
 }

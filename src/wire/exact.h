@@ -115,7 +115,11 @@ bool alqi_exact_put_rate(struct alqi_exact_encoder *encoder, double rate);
  *
  * Node `id` is the stack of node `parent`, 0 being the empty one, with a call
  * from it at pc.  Ids of a recording count up from 1; a chunk's first one is
- * its header's first_ordinal. */
+ * its header's first_ordinal.
+ *
+ * .inv.modules  The nodes that follow are of the modules that the recording's
+ *               first n module events tell of; n stands between the nodes
+ *               whenever it has grown, and at a chunk's start. */
 
 struct alqi_exact_node_encoder {
     uint8_t *at;
@@ -125,6 +129,8 @@ struct alqi_exact_node_encoder {
 
 bool alqi_exact_put_node(struct alqi_exact_node_encoder *encoder, uint32_t id,
                          uint32_t parent, uint64_t pc);
+bool alqi_exact_put_modules(struct alqi_exact_node_encoder *encoder,
+                            uint64_t n_modules);
 
 /* ---- decoder ---------------------------------------------------------------
  */
@@ -167,6 +173,7 @@ struct alqi_exact_node_decoder {
     const uint8_t *end;
     const char *error;
     uint64_t last_pc;
+    uint64_t n_modules; /* the last node came after so many */
     uint32_t next_id;
 };
 

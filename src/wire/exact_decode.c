@@ -341,14 +341,18 @@ alqi_exact_node_next(struct alqi_exact_node_decoder *d, uint32_t *id,
 {
     uint64_t distance, delta;
 
-    if (d->at == d->end)
-        return 0;
-    if (!get(&d->at, d->end, &distance) || !get(&d->at, d->end, &delta) ||
-        distance == 0 || distance > d->next_id || d->next_id == UINT32_MAX) {
-        d->error = "a stack is cut or has no parent";
-        d->at = d->end;
-        return -1;
-    }
+    do {
+        if (d->at == d->end)
+            return 0;
+        if (!get(&d->at, d->end, &distance) || !get(&d->at, d->end, &delta) ||
+            distance > d->next_id || d->next_id == UINT32_MAX) {
+            d->error = "a stack is cut or has no parent";
+            d->at = d->end;
+            return -1;
+        }
+        if (distance == 0)
+            d->n_modules = delta;
+    } while (distance == 0);
     *id = d->next_id++;
     *parent = *id - (uint32_t)distance;
     d->last_pc += (uint64_t)unzigzag(delta);

@@ -10,7 +10,8 @@ enum {
     HEAD_NODE = 0xE0,
     HEAD_CONTROL = 0xF0,
     PREDICTED_SAME = 0x20,
-    SLOT_SAME = 0x10
+    SLOT_SAME = 0x10,
+    NODE_BYTES_MAX = 16
 };
 
 static inline uint8_t *
@@ -242,12 +243,20 @@ bool
 alqi_exact_put_node(struct alqi_exact_node_encoder *e, uint32_t id,
                     uint32_t parent, uint64_t pc)
 {
-    enum { NODE_BYTES_MAX = 16 };
-
     if ((size_t)(e->end - e->at) < NODE_BYTES_MAX)
         return false;
     e->at = put(put(e->at, id - parent), zigzag((int64_t)(pc - e->last_pc)));
     e->last_pc = pc;
+    return true;
+}
+
+/* No node lies at distance 0 from its parent. */
+bool
+alqi_exact_put_modules(struct alqi_exact_node_encoder *e, uint64_t n_modules)
+{
+    if ((size_t)(e->end - e->at) < NODE_BYTES_MAX)
+        return false;
+    e->at = put(put(e->at, 0), n_modules);
     return true;
 }
 

@@ -1,0 +1,313 @@
+/* convert_exact.c -- the exact part of a recording into the trace
+ *
+ * Addresses become blocks: an address means the block that was allocated there
+ * last.  Two allocations at one address without a free between them mean that
+ * the free was not seen (the C library's own, or a lost one): the block ends
+ * where the next begins, and is counted.  A free of an address where nothing
+ * is known to live is of a block from before the recording, or a handler's;
+ * it is counted and left out.
+ *
+ * .inv.stack  stack[0 .. depth) are the codes of `node`, path[] its nodes:
+ *             the next allocation's stack shares most of them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/conversion.h"
+
+struct stream_state {
+    int64_t thread;
+    uint64_t moved_id; /* continued by the stream's next allocation */
+    bool has_moved;
+};
+
+struct module_event {
+    struct alqi_raw_event event;
+    struct module_event *next;
+};
+
+struct alqi_cli_exact_writer {
+    struct alqi_cli_exact *exact;
+    struct stream_state *streams;
+    struct alqi_base_map live; /* address -> object id */
+    uint64_t *codes;           /* of nodes; 0: not looked up yet */
+    uint32_t *path;
+    uint32_t depth;
+    struct module_event *modules; /* in their order, the first not applied */
+    struct module_event *to_apply;
+    uint64_t n_applied, n_passed;
+};
+
+/* ---- modules ---------------------------------------------------------------
+ */
+
+/* Reads them ahead: a node names how many come before it, not when. */
+static enum alq_status
+modules_read(struct alqi_cli_exact_writer *w,
+             const struct alqi_cli_recording *recording)
+{
+    struct alqi_cli_merge *merge = alqi_cli_merge_open(recording);
+    struct module_event **end = &w->modules;
+    struct alqi_cli_merged merged;
+    enum alq_status status = merge != NULL ? ALQ_OK : ALQ_ENOMEM;
+
+    while (status == ALQ_OK && alqi_cli_merge_next(merge, &merged)) {
+        struct module_event *m;
+
+        if (merged.event->kind != ALQI_RAW_MODULE)
+            continue;
+        m = calloc(1, sizeof *m);
+        if (m == NULL) {
+            status = ALQ_ENOMEM;
+            break;
+        }
+        m->event = *merged.event;
+        *end = m;
+        end = &m->next;
+    }
+    alqi_cli_merge_drop(merge);
+    w->to_apply = w->modules;
+    return status;
+}
+
+static enum alq_status
+modules_apply(struct alqi_cli_conversion *c, uint64_t n)
+{
+    struct alqi_cli_exact_writer *w = c->exact;
+    enum alq_status status = ALQ_OK;
+
+    while (status == ALQ_OK && w->n_applied < n && w->to_apply != NULL) {
+        status = alqi_cli_conversion_module(c, &w->to_apply->event);
+        w->to_apply = w->to_apply->next;
+        w->n_applied++;
+    }
+    return status;
+}
+
+bool
+alqi_cli_exact_knows_module(struct alqi_cli_exact_writer *w)
+{
+    if (w->n_passed++ < w->n_applied)
+        return true;
+    w->n_applied++;
+    if (w->to_apply != NULL)
+        w->to_apply = w->to_apply->next;
+    return false;
+}
+
+/* ---- stacks ----------------------------------------------------------------
+ */
+
+static enum alq_status
+code_of(struct alqi_cli_conversion *c, uint32_t node, uint64_t pc,
+        uint64_t *code)
+{
+    struct alqi_cli_exact_writer *w = c->exact;
+    enum alq_status status;
+
+    if (ALQI_LIKELY(w->codes[node] != 0)) {
+        *code = w->codes[node];
+        return ALQ_OK;
+    }
+    status = modules_apply(c, alqi_cli_exact_modules_before(w->exact, node));
+    if (status != ALQ_OK)
+        return status;
+    *code = w->codes[node] = alqi_cli_codes_from(c->codes, pc);
+    return *code != 0 ? ALQ_OK : ALQ_ENOMEM;
+}
+
+static uint32_t
+depth_of(const struct alqi_cli_exact *x, uint32_t node)
+{
+    uint32_t depth = 0, parent;
+    uint64_t pc;
+
+    while (depth < ALQI_RAW_FRAMES_MAX &&
+           alqi_cli_exact_node(x, node, &parent, &pc)) {
+        depth++;
+        node = parent;
+    }
+    return depth;
+}
+
+/* Fills c->stack with the node's codes, outermost first (.inv.stack). */
+static enum alq_status
+stack_fill(struct alqi_cli_conversion *c, uint32_t node)
+{
+    struct alqi_cli_exact_writer *w = c->exact;
+    uint32_t depth, old = w->depth, parent;
+    uint64_t pc;
+
+    if (old > 0 && w->path[old - 1] == node)
+        return ALQ_OK;
+    depth = depth_of(w->exact, node);
+    w->depth = 0; /* until all of it stands */
+    for (uint32_t i = depth; i-- > 0; node = parent) {
+        enum alq_status status;
+
+        if (i < old && w->path[i] == node)
+            break;
+        alqi_cli_exact_node(w->exact, node, &parent, &pc);
+        status = code_of(c, node, pc, &c->stack[i]);
+        if (status != ALQ_OK)
+            return status;
+        w->path[i] = node;
+    }
+    w->depth = depth;
+    return ALQ_OK;
+}
+
+/* ---- events ----------------------------------------------------------------
+ */
+
+static enum alq_status
+alloc_write(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e)
+{
+    struct alqi_cli_exact_writer *w = c->exact;
+    struct stream_state *s = &w->streams[e->stream];
+    const struct alqi_exact_event *a = e->event;
+    uint32_t n_codes;
+    uint64_t time_us = alqi_cli_conversion_time_us(c, e->time_ns), id, old;
+    enum alq_status status =
+        alqi_cli_conversion_switch(c, s->thread, 1, e->time_ns);
+
+    if (status == ALQ_OK && s->has_moved)
+        status = alqi_cli_conversion_moved(c, s->moved_id, e->time_ns);
+    s->has_moved = false;
+    if (status == ALQ_OK &&
+        ALQI_UNLIKELY(alqi_base_map_take(&w->live, a->address, &old))) {
+        c->result->n_unseen_frees++;
+        status = alqi_ctf_write_collect(c->writer, time_us, old);
+    }
+    if (status == ALQ_OK)
+        status = stack_fill(c, a->node);
+    n_codes = w->depth;
+    if (e->is_mapping) {
+        c->stack[n_codes++] = ALQI_CLI_CODE_MAPPING;
+        w->depth = 0; /* .inv.stack */
+    }
+    if (status == ALQ_OK)
+        status =
+            alqi_ctf_write_alloc(c->writer, time_us, a->size_bytes,
+                                 alqi_base_malloc_words(a->size_bytes),
+                                 ALQI_CTF_EXTERNAL, c->stack, n_codes, &id);
+    if (status != ALQ_OK)
+        return status;
+    c->result->n_allocs++;
+    c->result->allocated_bytes += (double)a->size_bytes;
+    return alqi_base_map_put(&w->live, a->address, id) ? ALQ_OK : ALQ_ENOMEM;
+}
+
+static enum alq_status
+free_write(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e)
+{
+    struct alqi_cli_exact_writer *w = c->exact;
+    struct stream_state *s = &w->streams[e->stream];
+    uint64_t id;
+
+    s->has_moved = false;
+    if (!alqi_base_map_take(&w->live, e->event->address, &id)) {
+        c->result->n_unknown_frees++;
+        return ALQ_OK;
+    }
+    s->has_moved = e->is_moved;
+    s->moved_id = id;
+    c->result->n_frees++;
+    return alqi_ctf_write_collect(
+        c->writer, alqi_cli_conversion_time_us(c, e->time_ns), id);
+}
+
+static enum alq_status
+event_write(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e)
+{
+    switch (e->event->kind) {
+    case ALQI_EXACT_ALLOC:
+        return alloc_write(c, e);
+    case ALQI_EXACT_FREE:
+        return free_write(c, e);
+    case ALQI_EXACT_THREAD:
+        c->exact->streams[e->stream].thread = e->event->thread_index;
+        return alqi_cli_conversion_thread(c, e->event->thread_index,
+                                          e->event->tid, e->event->name,
+                                          e->time_ns);
+    case ALQI_EXACT_RSS:
+        return alqi_cli_conversion_rss(c, e->event->value, e->time_ns);
+    default:
+        return ALQ_OK;
+    }
+}
+
+enum alq_status
+alqi_cli_exact_write(struct alqi_cli_conversion *c, uint64_t until_ns,
+                     uint64_t *last_ns)
+{
+    struct alqi_cli_exact *x = c->exact->exact;
+    enum alq_status status = ALQ_OK;
+    struct alqi_cli_exact_event e;
+
+    while (status == ALQ_OK &&
+           (until_ns == UINT64_MAX || alqi_cli_exact_time_ns(x) <= until_ns) &&
+           alqi_cli_exact_next(x, &e)) {
+        *last_ns = e.time_ns;
+        status = event_write(c, &e);
+    }
+    return status;
+}
+
+/* ---- open, drop ------------------------------------------------------------
+ */
+
+void
+alqi_cli_exact_writer_drop(struct alqi_cli_exact_writer *w)
+{
+    if (w == NULL)
+        return;
+    while (w->modules != NULL) {
+        struct module_event *next = w->modules->next;
+
+        free(w->modules);
+        w->modules = next;
+    }
+    alqi_cli_exact_drop(w->exact);
+    alqi_base_map_clear(&w->live);
+    free(w->streams);
+    free(w->codes);
+    free(w->path);
+    free(w);
+}
+
+static bool
+tables_make(struct alqi_cli_exact_writer *w)
+{
+    uint32_t n_streams = alqi_cli_exact_n_streams(w->exact);
+
+    w->streams = calloc(n_streams + 1, sizeof *w->streams);
+    w->codes =
+        calloc((size_t)alqi_cli_exact_n_nodes(w->exact) + 1, sizeof *w->codes);
+    w->path = calloc(ALQI_RAW_FRAMES_MAX, sizeof *w->path);
+    for (uint32_t i = 0; w->streams != NULL && i < n_streams; i++)
+        w->streams[i].thread = ALQI_CLI_NO_THREAD;
+    return w->streams != NULL && w->codes != NULL && w->path != NULL;
+}
+
+enum alq_status
+alqi_cli_exact_writer_open(struct alqi_cli_conversion *c,
+                           const struct alqi_cli_recording *recording)
+{
+    struct alqi_cli_exact_writer *w = calloc(1, sizeof *w);
+    enum alq_status status = ALQ_ENOMEM;
+    bool no_memory;
+
+    if (w == NULL)
+        return ALQ_ENOMEM;
+    w->exact = alqi_cli_exact_open(recording, &no_memory);
+    if (w->exact == NULL) {
+        free(w);
+        return no_memory ? ALQ_ENOMEM : ALQ_OK;
+    }
+    if (tables_make(w))
+        status = modules_read(w, recording);
+    c->exact = w;
+    c->result->n_damaged_chunks += alqi_cli_exact_n_damaged(w->exact);
+    return status;
+}

@@ -1,0 +1,512 @@
+/* exact.c -- see exact.h
+ *
+ * .inv.ticks (wire/exact.h) makes the order of ticks an order of what happened;
+ * at one tick frees go first, for an address is freed before it is given out
+ * again. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/exact.h"
+
+enum { TICK_NS_UNKNOWN = 6 }; /* of a recording too short to tell */
+
+struct chunk_ref {
+    uint32_t kind;
+    uint32_t stream;
+    uint32_t sequence;
+    const uint8_t *bytes;
+};
+
+struct stream {
+    const struct chunk_ref *chunk; /* the next one to open */
+    const struct chunk_ref *last;  /* behind its last one  */
+    uint32_t index;
+    bool has_next; /* `next` is decoded */
+    bool is_moved; /* of `event`        */
+    bool is_mapping;
+    bool is_next_mapping;
+    uint64_t n_samples;
+    struct alqi_exact_event event;
+    struct alqi_exact_event next;
+    struct alqi_exact_decoder decoder;
+};
+
+/* From here on nodes are of the recording's first n_modules modules. */
+struct epoch {
+    uint32_t first_node;
+    uint64_t n_modules;
+};
+
+struct alqi_cli_exact {
+    const struct alqi_cli_recording *recording;
+    struct chunk_ref *chunks;
+    size_t n_chunks;
+    struct stream **heap;
+    size_t n_heap;
+    uint32_t n_streams;
+    bool is_started;
+    uint64_t n_damaged;
+    /* nodes, by number */
+    uint64_t *pcs;
+    uint32_t *parents;
+    uint32_t n_nodes, nodes_capacity;
+    struct epoch *epochs;
+    uint32_t n_epochs, epochs_capacity;
+    /* ns = ns_0 + (ticks - ticks_0) * tick_ns */
+    uint64_t ticks_0, ns_0;
+    double tick_ns;
+};
+
+/* ---- chunks ----------------------------------------------------------------
+ */
+
+static int
+chunk_order(const void *a, const void *b)
+{
+    const struct chunk_ref *x = a, *y = b;
+
+    if (x->stream != y->stream)
+        return x->stream < y->stream ? -1 : 1;
+    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+}
+
+static bool
+chunks_index(struct alqi_cli_exact *x)
+{
+    size_t n_bytes, n;
+    const uint8_t *bytes = alqi_cli_recording_bytes(x->recording, &n_bytes);
+
+    n = (n_bytes - ALQI_RAW_HEADER_BYTES) / ALQI_RAW_CHUNK_BYTES;
+    x->chunks = calloc(n + 1, sizeof *x->chunks);
+    if (x->chunks == NULL)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t *at =
+            bytes + ALQI_RAW_HEADER_BYTES + i * ALQI_RAW_CHUNK_BYTES;
+        struct alqi_raw_chunk_header h;
+
+        memcpy(&h, at, sizeof h);
+        if (h.magic == ALQI_RAW_CHUNK_MAGIC &&
+            (h.kind == ALQI_RAW_EXACT || h.kind == ALQI_RAW_NODES))
+            x->chunks[x->n_chunks++] =
+                (struct chunk_ref){h.kind, h.stream, h.sequence, at};
+    }
+    qsort(x->chunks, x->n_chunks, sizeof *x->chunks, chunk_order);
+    return true;
+}
+
+/* ---- nodes -----------------------------------------------------------------
+ */
+
+static bool
+node_add(struct alqi_cli_exact *x, uint32_t id, uint32_t parent, uint64_t pc)
+{
+    if (id >= x->nodes_capacity) {
+        uint32_t capacity = x->nodes_capacity != 0 ? x->nodes_capacity : 4096;
+        uint64_t *pcs;
+        uint32_t *parents;
+
+        while (capacity <= id)
+            capacity *= 2;
+        pcs = realloc(x->pcs, capacity * sizeof *pcs);
+        if (pcs != NULL)
+            x->pcs = pcs;
+        parents = realloc(x->parents, capacity * sizeof *parents);
+        if (parents != NULL)
+            x->parents = parents;
+        if (pcs == NULL || parents == NULL)
+            return false;
+        x->nodes_capacity = capacity;
+    }
+    /* Numbers that a damaged chunk took with it have no parent: themselves. */
+    for (; x->n_nodes < id; x->n_nodes++) {
+        x->pcs[x->n_nodes] = 0;
+        x->parents[x->n_nodes] = x->n_nodes;
+    }
+    if (id == x->n_nodes)
+        x->n_nodes++;
+    x->pcs[id] = pc;
+    x->parents[id] = parent;
+    return true;
+}
+
+static bool
+epoch_add(struct alqi_cli_exact *x, uint32_t first_node, uint64_t n_modules)
+{
+    if (x->n_epochs > 0 && x->epochs[x->n_epochs - 1].n_modules == n_modules)
+        return true;
+    if (x->n_epochs == x->epochs_capacity) {
+        uint32_t capacity = x->epochs_capacity * 2 + 16;
+        struct epoch *epochs = realloc(x->epochs, capacity * sizeof *epochs);
+
+        if (epochs == NULL)
+            return false;
+        x->epochs = epochs;
+        x->epochs_capacity = capacity;
+    }
+    x->epochs[x->n_epochs++] = (struct epoch){first_node, n_modules};
+    return true;
+}
+
+static bool
+nodes_read(struct alqi_cli_exact *x)
+{
+    for (size_t i = 0; i < x->n_chunks; i++) {
+        struct alqi_exact_node_decoder d;
+        uint32_t id, parent;
+        uint64_t pc;
+        int rc;
+
+        if (x->chunks[i].kind != ALQI_RAW_NODES)
+            continue;
+        if (!alqi_exact_node_decoder_open(&d, x->chunks[i].bytes,
+                                          ALQI_RAW_CHUNK_BYTES)) {
+            x->n_damaged++;
+            continue;
+        }
+        while ((rc = alqi_exact_node_next(&d, &id, &parent, &pc)) > 0)
+            if (!node_add(x, id, parent, pc) || !epoch_add(x, id, d.n_modules))
+                return false;
+        x->n_damaged += rc < 0;
+    }
+    return true;
+}
+
+bool
+alqi_cli_exact_node(const struct alqi_cli_exact *x, uint32_t node,
+                    uint32_t *parent, uint64_t *pc)
+{
+    if (node == 0 || node >= x->n_nodes || x->parents[node] == node)
+        return false;
+    *parent = x->parents[node];
+    *pc = x->pcs[node];
+    return true;
+}
+
+uint32_t
+alqi_cli_exact_n_nodes(const struct alqi_cli_exact *x)
+{
+    return x->n_nodes;
+}
+
+uint64_t
+alqi_cli_exact_modules_before(const struct alqi_cli_exact *x, uint32_t node)
+{
+    uint32_t lo = 0, hi = x->n_epochs;
+
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+
+        if (x->epochs[mid].first_node <= node)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo > 0 ? x->epochs[lo - 1].n_modules : 0;
+}
+
+/* ---- streams ---------------------------------------------------------------
+ */
+
+static bool
+decode(struct alqi_cli_exact *x, struct stream *s, struct alqi_exact_event *out)
+{
+    for (;;) {
+        int got = alqi_exact_next(&s->decoder, out);
+
+        if (got > 0)
+            return true;
+        x->n_damaged += got < 0;
+        if (s->chunk == s->last)
+            return false;
+        if (!alqi_exact_decoder_open(&s->decoder, s->chunk->bytes,
+                                     ALQI_RAW_CHUNK_BYTES)) {
+            s->decoder.at = s->decoder.end = NULL;
+            x->n_damaged++;
+        }
+        s->chunk++;
+    }
+}
+
+/* The next decoded event, the one looked at already or a new one. */
+static bool
+take(struct alqi_cli_exact *x, struct stream *s, struct alqi_exact_event *out)
+{
+    if (!s->has_next)
+        return decode(x, s, out);
+    *out = s->next;
+    s->has_next = false;
+    return true;
+}
+
+/* What stands behind a free tells whether it was one. */
+static bool
+free_is_undone(struct alqi_cli_exact *x, struct stream *s)
+{
+    s->is_moved = false;
+    s->has_next = decode(x, s, &s->next);
+    if (!s->has_next)
+        return false;
+    if (s->next.kind == ALQI_EXACT_MOVED)
+        s->is_moved = true;
+    else if (s->next.kind != ALQI_EXACT_UNDO)
+        return false;
+    s->has_next = false;
+    return !s->is_moved;
+}
+
+/* Fills s->event; false at the stream's end. */
+static bool
+stream_next(struct alqi_cli_exact *x, struct stream *s)
+{
+    s->n_samples = 0;
+    s->is_mapping = false;
+    s->is_moved = false;
+    while (take(x, s, &s->event)) {
+        switch (s->event.kind) {
+        case ALQI_EXACT_SAMPLES:
+            s->n_samples = s->event.value;
+            break;
+        case ALQI_EXACT_MAPPING:
+            s->is_mapping = true;
+            break;
+        case ALQI_EXACT_TIME:
+        case ALQI_EXACT_CLOCK:
+        case ALQI_EXACT_MOVED: /* of a free that damage took */
+        case ALQI_EXACT_UNDO:
+            break;
+        case ALQI_EXACT_FREE:
+            if (!free_is_undone(x, s))
+                return true;
+            s->is_mapping = false;
+            break;
+        default:
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- the heap --------------------------------------------------------------
+ */
+
+static bool
+comes_before(const struct stream *a, const struct stream *b)
+{
+    if (a->event.ticks != b->event.ticks)
+        return a->event.ticks < b->event.ticks;
+    return a->event.kind == ALQI_EXACT_FREE && b->event.kind != ALQI_EXACT_FREE;
+}
+
+static void
+heap_sift_down(struct alqi_cli_exact *x, size_t i)
+{
+    for (;;) {
+        size_t least = i, left = 2 * i + 1;
+        struct stream *held = x->heap[i];
+
+        for (size_t k = left; k < left + 2 && k < x->n_heap; k++)
+            if (comes_before(x->heap[k], x->heap[least]))
+                least = k;
+        if (least == i)
+            return;
+        x->heap[i] = x->heap[least];
+        x->heap[least] = held;
+        i = least;
+    }
+}
+
+static bool
+stream_open(struct alqi_cli_exact *x, size_t first, size_t end)
+{
+    struct stream *s = calloc(1, sizeof *s);
+
+    if (s == NULL)
+        return false;
+    s->chunk = &x->chunks[first];
+    s->last = &x->chunks[end];
+    s->index = x->n_streams++;
+    if (stream_next(x, s))
+        x->heap[x->n_heap++] = s;
+    else
+        free(s);
+    return true;
+}
+
+static bool
+streams_open(struct alqi_cli_exact *x)
+{
+    x->heap = calloc(x->n_chunks + 1, sizeof *x->heap);
+    if (x->heap == NULL)
+        return false;
+    for (size_t i = 0, k; i < x->n_chunks; i = k) {
+        for (k = i; k < x->n_chunks; k++)
+            if (x->chunks[k].stream != x->chunks[i].stream)
+                break;
+        if (x->chunks[i].kind == ALQI_RAW_EXACT && !stream_open(x, i, k))
+            return false;
+    }
+    for (size_t i = x->n_heap / 2; i-- > 0;)
+        heap_sift_down(x, i);
+    return true;
+}
+
+/* ---- time ------------------------------------------------------------------
+ */
+
+struct pairs {
+    uint64_t ticks_0, ns_0, ticks_1, ns_1;
+    bool has_any;
+};
+
+static void
+pair_add(struct pairs *p, uint64_t ticks, uint64_t ns)
+{
+    if (!p->has_any || ticks < p->ticks_0) {
+        p->ticks_0 = ticks;
+        p->ns_0 = ns;
+    }
+    if (!p->has_any || ticks > p->ticks_1) {
+        p->ticks_1 = ticks;
+        p->ns_1 = ns;
+    }
+    p->has_any = true;
+}
+
+/* The first and the last pair of a recording are as far apart as it is long:
+ * what each was late by is nothing to that. */
+static bool
+clock_read(struct alqi_cli_exact *x)
+{
+    struct alqi_exact_decoder *d = calloc(1, sizeof *d);
+    struct alqi_exact_event event;
+    struct pairs p = {0};
+
+    if (d == NULL)
+        return false;
+    for (size_t i = 0; i < x->n_chunks; i++) {
+        struct alqi_raw_chunk_header h;
+        bool is_last = i + 1 == x->n_chunks ||
+                       x->chunks[i + 1].stream != x->chunks[i].stream;
+
+        if (x->chunks[i].kind != ALQI_RAW_EXACT)
+            continue;
+        memcpy(&h, x->chunks[i].bytes, sizeof h);
+        pair_add(&p, h.first_ordinal, h.start_ns);
+        if (is_last && alqi_exact_decoder_open(d, x->chunks[i].bytes,
+                                               ALQI_RAW_CHUNK_BYTES))
+            while (alqi_exact_next(d, &event) > 0)
+                if (event.kind == ALQI_EXACT_CLOCK)
+                    pair_add(&p, event.ticks, event.value);
+    }
+    free(d);
+    x->ticks_0 = p.ticks_0;
+    x->ns_0 = p.ns_0;
+    x->tick_ns =
+        p.ticks_1 > p.ticks_0 && p.ns_1 > p.ns_0
+            ? (double)(p.ns_1 - p.ns_0) / (double)(p.ticks_1 - p.ticks_0)
+            : TICK_NS_UNKNOWN;
+    return true;
+}
+
+static uint64_t
+ns_from(const struct alqi_cli_exact *x, uint64_t ticks)
+{
+    if (ticks <= x->ticks_0)
+        return x->ns_0;
+    return x->ns_0 + (uint64_t)((double)(ticks - x->ticks_0) * x->tick_ns);
+}
+
+/* ---- all of it -------------------------------------------------------------
+ */
+
+struct alqi_cli_exact *
+alqi_cli_exact_open(const struct alqi_cli_recording *recording, bool *no_memory)
+{
+    struct alqi_cli_exact *x = calloc(1, sizeof *x);
+
+    *no_memory = x == NULL;
+    if (x == NULL)
+        return NULL;
+    x->recording = recording;
+    *no_memory = !chunks_index(x);
+    if (*no_memory || x->n_chunks == 0) {
+        alqi_cli_exact_drop(x);
+        return NULL;
+    }
+    *no_memory = !nodes_read(x) || !clock_read(x) || !streams_open(x);
+    if (*no_memory) {
+        alqi_cli_exact_drop(x);
+        return NULL;
+    }
+    return x;
+}
+
+void
+alqi_cli_exact_drop(struct alqi_cli_exact *x)
+{
+    if (x == NULL)
+        return;
+    for (size_t i = 0; i < x->n_heap; i++)
+        free(x->heap[i]);
+    free(x->heap);
+    free(x->chunks);
+    free(x->pcs);
+    free(x->parents);
+    free(x->epochs);
+    free(x);
+}
+
+/* Moves on from the event that was handed out last. */
+static void
+advance(struct alqi_cli_exact *x)
+{
+    if (!x->is_started || x->n_heap == 0)
+        return;
+    x->is_started = false;
+    if (!stream_next(x, x->heap[0])) {
+        free(x->heap[0]);
+        x->heap[0] = x->heap[--x->n_heap];
+    }
+    if (x->n_heap > 1)
+        heap_sift_down(x, 0);
+}
+
+uint64_t
+alqi_cli_exact_time_ns(struct alqi_cli_exact *x)
+{
+    advance(x);
+    return x->n_heap > 0 ? ns_from(x, x->heap[0]->event.ticks) : UINT64_MAX;
+}
+
+bool
+alqi_cli_exact_next(struct alqi_cli_exact *x, struct alqi_cli_exact_event *out)
+{
+    const struct stream *s;
+
+    advance(x);
+    if (x->n_heap == 0)
+        return false;
+    s = x->heap[0];
+    x->is_started = true;
+    out->event = &s->event;
+    out->time_ns = ns_from(x, s->event.ticks);
+    out->stream = s->index;
+    out->is_moved = s->is_moved;
+    out->is_mapping = s->is_mapping;
+    out->n_samples = s->n_samples;
+    return true;
+}
+
+uint32_t
+alqi_cli_exact_n_streams(const struct alqi_cli_exact *x)
+{
+    return x->n_streams;
+}
+
+uint64_t
+alqi_cli_exact_n_damaged(const struct alqi_cli_exact *x)
+{
+    return x->n_damaged;
+}
