@@ -138,6 +138,17 @@ side_cmdline(struct alqi_cli_conversion *c)
     return side_text(c, h->start_mono_ns, line);
 }
 
+/* The exact mode has no time to count what stands in the recording. */
+static uint64_t
+count_at_end(const struct alqi_cli_conversion *c, enum alqi_raw_counter counter)
+{
+    if (c->exact != NULL && counter == ALQI_RAW_SAMPLES)
+        return c->result->n_allocs;
+    if (c->exact != NULL && counter == ALQI_RAW_FREES)
+        return c->result->n_frees;
+    return atomic_load(&c->header->counters[counter]);
+}
+
 static enum alq_status
 side_end(struct alqi_cli_conversion *c, uint64_t time_ns, const char *ended)
 {
@@ -163,7 +174,7 @@ side_end(struct alqi_cli_conversion *c, uint64_t time_ns, const char *ended)
 
     for (size_t i = 0; i < ALQI_COUNT_OF(fields); i++)
         n = put_number(line, n, fields[i].key,
-                       atomic_load(&h->counters[fields[i].counter]), false);
+                       count_at_end(c, fields[i].counter), false);
     n = put_number(line, n, "damaged_chunks",
                    alqi_cli_merge_n_damaged(c->merge), false);
     n = put_number(line, n, "flags", atomic_load(&h->flags), false);

@@ -31,6 +31,8 @@ enum {
 };
 
 #define INTERVAL_BYTES_DEFAULT (512.0 * 1024)
+#define MAX_MEMORY_BYTES_DEFAULT (256.0 * 1024 * 1024)
+#define MAX_MEMORY_LEAST (1024.0 * 1024)
 #define RECORDING_SUFFIX ".alqraw"
 
 enum {
@@ -40,7 +42,9 @@ enum {
     OPT_FOLLOW,
     OPT_SEED,
     OPT_MMAP,
-    OPT_NO_RSS
+    OPT_NO_RSS,
+    OPT_EXACT,
+    OPT_MAX_MEMORY
 };
 
 const struct alqi_cli_option alqi_cli_record_options[] = {
@@ -50,6 +54,10 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
      "mean bytes between samples; default 512K"},
     {OPT_RATE, "rate", "R", NULL,
      "instead: samples per word, 0 to 1 (1: every block)"},
+    {OPT_EXACT, "exact", NULL, NULL, "record every block, not a sample"},
+    {OPT_MAX_MEMORY, "max-memory", "N[K|M|G]", NULL,
+     "with --exact: what its tables may take before sampling takes over; "
+     "default 256M, 0 for no cap"},
     {OPT_DEPTH, "depth", "N", NULL, "frames kept per stack; default 256"},
     {OPT_FOLLOW, "follow", NULL, NULL,
      "record exec'd programs, too, one trace a process"},
@@ -71,6 +79,8 @@ struct record {
     bool is_quiet;
     bool is_mapping;
     bool has_no_rss;
+    bool is_exact;
+    double max_memory_bytes;
     char directory[PATH_MAX]; /* of the raw recordings */
     char base[PATH_MAX];      /* output without .ctf, for further processes */
     pid_t pid;                /* of the program */
@@ -134,6 +144,11 @@ set_number(struct record *r, int id, const char *value)
             return refuse("interval", value, "a size from 8 on, such as 64K");
         r->rate = ALQI_WORD_BYTES / v;
         return true;
+    case OPT_MAX_MEMORY:
+        if (!bytes_parse(value, &v) || !(v == 0 || v >= MAX_MEMORY_LEAST))
+            return refuse("max-memory", value, "0, or a size from 1M on");
+        r->max_memory_bytes = v;
+        return true;
     case OPT_RATE:
         v = strtod(value, &end);
         if (*end != '\0' || end == value || !(v >= 0 && v <= 1))
@@ -178,6 +193,9 @@ set_option(void *arg, int id, const char *value)
         return true;
     case OPT_NO_RSS:
         r->has_no_rss = true;
+        return true;
+    case OPT_EXACT:
+        r->is_exact = true;
         return true;
     default:
         return set_number(r, id, value);
@@ -254,10 +272,12 @@ settings_make(const struct record *r, const char *preload)
     char *text;
     int n = asprintf(&text,
                      "rate=%.17g,depth=%u,seed=%" PRIu64
-                     ",follow=%d,mmap=%d,rss=%d,preload=%s,out=%s/"
+                     ",follow=%d,mmap=%d,rss=%d,exact=%d,max_memory=%.0f"
+                     ",preload=%s,out=%s/"
                      "%%e.%%p.%%n" RECORDING_SUFFIX,
                      r->rate, r->depth, r->seed, r->is_following, r->is_mapping,
-                     !r->has_no_rss, preload, r->directory);
+                     !r->has_no_rss, r->is_exact, r->max_memory_bytes, preload,
+                     r->directory);
 
     return n < 0 ? NULL : text;
 }
@@ -358,6 +378,7 @@ say_result(struct record *r, const struct alqi_raw_header *h,
            const struct alqi_cli_convert_result *result, const char *path)
 {
     bool is_main = (pid_t)h->pid == r->pid;
+    bool is_exact = (atomic_load(&h->flags) & ALQI_RAW_IS_EXACT) != 0;
 
     if (r->is_quiet)
         return;
@@ -365,11 +386,11 @@ say_result(struct record *r, const struct alqi_raw_header *h,
         r->n_empty++;
         return;
     }
-    alqi_cli_say("%s (%u): %s sample%s of %s allocated -> %s",
-                 base_name(h->executable), h->pid,
-                 alqi_cli_text_count((double)result->n_allocs).text,
-                 result->n_allocs == 1 ? "" : "s",
-                 alqi_cli_text_bytes(result->allocated_bytes).text, path);
+    alqi_cli_say(
+        "%s (%u): %s %s%s of %s allocated -> %s", base_name(h->executable),
+        h->pid, alqi_cli_text_count((double)result->n_allocs).text,
+        is_exact ? "block" : "sample", result->n_allocs == 1 ? "" : "s",
+        alqi_cli_text_bytes(result->allocated_bytes).text, path);
     if (result->n_allocs == 0 &&
         (atomic_load(&h->flags) & ALQI_RAW_OWN_MALLOC) == 0)
         alqi_cli_say("%u: no sample: the program allocated little (the mean "
@@ -543,6 +564,7 @@ int
 alqi_cli_record(int argc, char **argv)
 {
     static struct record r = {.rate = ALQI_WORD_BYTES / INTERVAL_BYTES_DEFAULT,
+                              .max_memory_bytes = MAX_MEMORY_BYTES_DEFAULT,
                               .depth = DEPTH_DEFAULT};
     static struct alqi_cli_program program;
     struct alqi_cli_launch launch = {0};

@@ -1,18 +1,21 @@
 #!/bin/bash
 # torture.sh -- awkward but legal programs, each with a known answer
 #
-# Every case runs bare and recorded at rate 1: the same exit status, and what
-# leaks from its leak_ functions exactly as the program says.
+# Every case runs bare and recorded, at rate 1 or, with the argument --exact, in
+# exact mode: the same exit status, and what leaks from its leak_ functions
+# exactly as the program says.
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 
 torture=$build/test/torture
+how=(--rate 1)
+[ "${3-}" != --exact ] || how=(--exact)
 plugin=$build/test/libtorture_plugin.so
 
 run_case() {
     local name=$1 want=$2 pattern=${3:-leak_} bare status got
     bare=$(status_of "$work/bare" "$torture" "$name" "$plugin")
-    status=$(status_of "$work/out" "$aliquot" record -q -f --rate 1 \
+    status=$(status_of "$work/out" "$aliquot" record -q -f "${how[@]}" \
         -o "$work/t.ctf" -- "$torture" "$name" "$plugin")
     equal "$name: exit status" "$status" "$bare"
     [ -n "$want" ] || want=$(grep '^expect ' "$work/out" | tail -n 1)
@@ -33,7 +36,7 @@ run_case realloc0 "" main@
 run_case exec "expect 100000 1"
 
 # A forked child has a trace of its own, with what it did after the fork.
-"$aliquot" record -q --rate 1 -o "$work/f.ctf" -- "$torture" fork \
+"$aliquot" record -q "${how[@]}" -o "$work/f.ctf" -- "$torture" fork \
     >"$work/out" 2>&1
 for child in "$work"/f.*.ctf; do
     equal "fork: the child's trace" "$(live "$child" 'leak_')" "700000 1"
@@ -41,7 +44,7 @@ done
 rm -f "$work"/*.ctf
 
 # With --follow both images of an exec are there.
-"$aliquot" record -q --follow --rate 1 -o "$work/x.ctf" -- "$torture" exec \
+"$aliquot" record -q --follow "${how[@]}" -o "$work/x.ctf" -- "$torture" exec \
     >"$work/out" 2>&1
 equal "exec: first image" "$(live "$work/x.ctf" 'leak_')" "100000 1"
 for second in "$work"/x.*.ctf; do
