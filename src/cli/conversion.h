@@ -4,9 +4,9 @@
 
 #include "base/map.h"
 #include "cli/codes.h"
-#include "cli/convert.h"
 #include "cli/exact.h"
 
+struct alqi_cli_convert_result;
 struct alqi_cli_exact_writer;
 
 struct alqi_cli_conversion {

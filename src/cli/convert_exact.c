@@ -14,6 +14,7 @@
 
 #include "base/base.h"
 #include "cli/conversion.h"
+#include "cli/convert.h"
 
 struct stream_state {
     int64_t thread;

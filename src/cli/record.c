@@ -56,8 +56,7 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
      "instead: samples per word, 0 to 1 (1: every block)"},
     {OPT_EXACT, "exact", NULL, NULL, "record every block, not a sample"},
     {OPT_MAX_MEMORY, "max-memory", "N[K|M|G]", NULL,
-     "with --exact: what its tables may take before sampling takes over; "
-     "default 256M, 0 for no cap"},
+     "of --exact's tables, before sampling; default 256M"},
     {OPT_DEPTH, "depth", "N", NULL, "frames kept per stack; default 256"},
     {OPT_FOLLOW, "follow", NULL, NULL,
      "record exec'd programs, too, one trace a process"},

@@ -35,7 +35,7 @@ static struct {
 } recorder;
 
 /* What the exact mode falls back on. */
-static double sampled_rate;
+static double sampled_rate = ALQI_WORD_BYTES / (512.0 * 1024);
 
 static struct alqi_preload_stream modules = {.kind = ALQI_RAW_MODULES};
 
@@ -425,7 +425,8 @@ alqi_preload_recorder_start(void)
     enum alq_status status;
 
     if (alqi_preload_config.is_exact) {
-        sampled_rate = alqi_preload_config.rate;
+        if (alqi_preload_config.rate > 0)
+            sampled_rate = alqi_preload_config.rate;
         if (file_begin(1, NULL))
             alqi_preload_exact_start();
         return;
