@@ -1,10 +1,9 @@
 /* race_test.c -- threads that do everything at once, against a ledger
  *
- * Each datum is the number of a ticket of its profile.  A ticket is issued by
- * an alloc callback that keeps, and must be handed in exactly once, to dealloc
- * or release.  In the end every profile is discarded and each ledger balances.
- * Blocks change threads through shared cells, so that callbacks, reallocs and
- * frees of one block meet on several threads.  Run under TSan, too. */
+ * The ledger is ledger.h's.  In the end every profile is discarded and each
+ * ledger balances.  Blocks change threads through shared cells, so that
+ * callbacks, reallocs and frees of one block meet on several threads.  Run
+ * under TSan, too. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -15,27 +14,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "memprof/fake_heap.h"
 #include "memprof/filter.h"
+#include "memprof/ledger.h"
 
-enum {
-    THREADS = 4,
-    OPS = 300000,
-    CELLS = 64,
-    PROFILES = 512,
-    TICKETS = 1 << 15,
-    OWN_BLOCKS = 32
-};
-
-enum { UNUSED, ISSUED, HANDED_IN };
-
-struct ledger {
-    struct alq_profile *profile;
-    _Atomic(bool) is_open;
-    _Atomic(uint32_t) n_issued;
-    _Atomic(uint64_t) deallocs, releases, wrong;
-    _Atomic(uint8_t) ticket[TICKETS];
-};
+enum { THREADS = 4, OPS = 300000, CELLS = 64, PROFILES = 512, OWN_BLOCKS = 32 };
 
 static struct ledger ledgers[PROFILES];
 static _Atomic(uint32_t) n_ledgers;
@@ -48,69 +30,12 @@ next(uint64_t *seed)
     return alqi_base_mix(*seed += 0x9E3779B97F4A7C15u);
 }
 
-/* A decision of a callback that depends on the ticket alone. */
-static int
-verdict(uint32_t n)
-{
-    static const int codes[] = {
-        ALQ_TRACK_KEEP, ALQ_TRACK_KEEP, ALQ_TRACK_KEEP, ALQ_TRACK_KEEP,
-        ALQ_TRACK_KEEP, ALQ_TRACK_DROP, ALQ_TRACK_KEEP, -1};
-
-    return codes[alqi_base_mix(n) % ALQI_COUNT_OF(codes)];
-}
-
-static int
-on_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
-{
-    struct ledger *l = arg;
-    uint32_t n = atomic_fetch_add(&l->n_issued, 1);
-    int code = n < TICKETS ? verdict(n) : ALQ_TRACK_DROP;
-
-    if (a->n_samples == 0 || a->n_samples > a->size_words + 1 ||
-        a->callstack.n_frames > FAKE_DEPTH)
-        atomic_fetch_add(&l->wrong, 1);
-    if (code == ALQ_TRACK_KEEP) {
-        if (atomic_exchange(&l->ticket[n], ISSUED) != UNUSED)
-            atomic_fetch_add(&l->wrong, 1);
-        *data = n;
-    }
-    return code;
-}
-
-static void
-hand_in(struct ledger *l, uintptr_t data)
-{
-    if (atomic_exchange(&l->ticket[data], HANDED_IN) != ISSUED)
-        atomic_fetch_add(&l->wrong, 1);
-}
-
-static int
-on_dealloc(void *arg, uintptr_t data)
-{
-    struct ledger *l = arg;
-
-    hand_in(l, data);
-    atomic_fetch_add(&l->deallocs, 1);
-    return data % 97 == 0 ? -2 : 0;
-}
-
-static void
-on_release(void *arg, uintptr_t data)
-{
-    struct ledger *l = arg;
-
-    hand_in(l, data);
-    atomic_fetch_add(&l->releases, 1);
-}
-
 static void
 try_start(struct fake_thread *f, uint64_t r)
 {
     static const double rates[] = {1.0, 0.3, 0.05, 1e-3};
     struct alq_memprof_config c = ALQ_MEMPROF_CONFIG_DEFAULT;
-    struct alq_tracker t = {.alloc_major = on_alloc,
-                            .dealloc_major = on_dealloc,
-                            .release = on_release};
+    struct alq_tracker t;
     uint32_t n = atomic_fetch_add(&n_ledgers, 1);
     struct ledger *l;
 
@@ -124,7 +49,7 @@ try_start(struct fake_thread *f, uint64_t r)
     c.flags =
         (r & 256 ? ALQ_MEMPROF_STRICT : 0) | (r & 512 ? ALQ_MEMPROF_DEFER : 0);
     c.max_entries = r & 1024 ? 50 : 0;
-    t.arg = l;
+    t = ledger_tracker(l);
     if (alqi_memprof_start(heap.domain, &f->t,
                            r & 2048 ? ALQI_MEMPROF_SLOT_USER
                                     : ALQI_MEMPROF_SLOT_LIMIT,
@@ -248,28 +173,6 @@ finish(struct fake_thread *f)
 }
 
 static void
-check_ledger(struct fake_thread *f, struct ledger *l)
-{
-    struct alq_memprof_counts n;
-    uint64_t issued = 0;
-
-    if (!l->is_open)
-        return;
-    alqi_memprof_counts(l->profile, &n);
-    /* every block is freed and every callback has run */
-    assert_int_equal(n.live_entries, 0);
-    (void)alqi_memprof_discard(&f->t, l->profile);
-    for (uint32_t i = 0; i < TICKETS; i++) {
-        assert_int_not_equal(l->ticket[i], ISSUED);
-        issued += l->ticket[i] == HANDED_IN;
-    }
-    assert_int_equal(l->wrong, 0);
-    assert_int_equal(issued, l->deallocs + l->releases);
-    assert_true(n.sampled_blocks >= l->n_issued);
-    alqi_memprof_profile_drop(l->profile);
-}
-
-static void
 every_ledger_balances(void **state)
 {
     struct fake_thread *f = calloc(1, sizeof *f);
@@ -283,7 +186,7 @@ every_ledger_balances(void **state)
     for (unsigned i = 0; i < PROFILES; i++) {
         issued += ledgers[i].n_issued;
         released += ledgers[i].releases;
-        check_ledger(f, &ledgers[i]);
+        ledger_check(f, &ledgers[i]);
     }
     assert_true(issued > 1000); /* else nothing was tested */
     assert_true(released > 10);
