@@ -1,6 +1,6 @@
 #!/bin/bash
 # trees.sh -- profiles of thread trees: alone, under malloc's own checks, and
-# beside the recorder
+# beside the recorder, sampling and exact
 # shellcheck disable=SC2154 # common.sh sets them
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -27,5 +27,9 @@ all_parts "malloc's checks" "$status" "$work/checked"
 all_parts "recorded" $? "$work/recorded"
 "$aliquot" check "$work/t.ctf" >/dev/null 2>&1
 equal "recorded: the trace" $? 0
+
+status=$(status_of "$work/exact" env LD_PRELOAD="$preload" \
+    ALIQUOT="exact=1,out=$work/exact.%p.raw" "$trees")
+all_parts "exact" "$status" "$work/exact"
 
 finish
