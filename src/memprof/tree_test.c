@@ -250,6 +250,9 @@ any_thread_of_a_tree_stops_it_for_all(void **state) /* D3, P9 */
     use(&self, 10);
     use(&child[0], 10);
     assert_int_equal(by[0].allocs, 0);
+    /* they have let go of it, and draw no gaps by its rate any more */
+    assert_int_equal(child[0].t.armed.n_clients, 0);
+    assert_int_equal(child[0].t.trees.n + self.t.trees.n, 0);
     q = tree(&child[0], 1, 1.0, ALQ_MEMPROF_STRICT); /* not busy any more */
     use(&self, 10);
     use(&child[0], 4);
