@@ -29,12 +29,14 @@ struct alqi_cli_timeline {
     double live[ALQI_CLI_TIMELINE];
     uint32_t n;
     uint64_t step_us;
+    uint64_t first_us, end_us; /* of the step noted last */
+    double *last;              /* that step's */
 };
 
 /* Blocks of one call stack. */
 struct alqi_cli_site {
     uint32_t node;
-    uint64_t epoch; /* of sums[PEAK], while the trace is read */
+    uint32_t epoch; /* of sums, while the trace is read */
     struct alqi_cli_sum sums[ALQI_CLI_N_MEASURES];
 };
 
@@ -67,6 +69,8 @@ struct alqi_cli_analysis {
     double live_bytes; /* now, while the trace is read */
     double peak_bytes;
     uint64_t epoch;           /* new peaks so far */
+    uint32_t kept_epoch;      /* see analysis.c */
+    uint32_t path_domain;     /* of the stack that stacks.path holds */
     uint64_t peak_us, end_us; /* since the start of the trace */
     double largest_bytes;
     uint64_t n_allocs, n_promotes, n_frees;

@@ -94,7 +94,7 @@ find(struct check *c, enum nonsense kind, const struct alqi_ctf_event *e)
 static void
 check_alloc(struct check *c, const struct alqi_ctf_event *e)
 {
-    struct alqi_cli_object *o = alqi_cli_objects_add(&c->objects, e->id);
+    struct alqi_cli_object *o = alqi_cli_objects_add(&c->objects, e->id, 0, 0);
     struct alqi_ctf_reader *reader = alqi_cli_input_reader(c->input);
 
     if (o == NULL)
@@ -114,6 +114,7 @@ static void
 check_event(struct check *c, const struct alqi_ctf_event *e)
 {
     struct alqi_cli_object *o;
+    struct alqi_cli_life freed;
 
     switch (e->kind) {
     case ALQI_CTF_LOCATION:
@@ -133,11 +134,8 @@ check_event(struct check *c, const struct alqi_ctf_event *e)
         }
         break;
     case ALQI_CTF_COLLECT:
-        o = alqi_cli_objects_find(&c->objects, e->id);
-        if (o == NULL)
+        if (!alqi_cli_objects_take(&c->objects, e->id, &freed))
             find(c, FREE_UNKNOWN, e);
-        else
-            alqi_cli_objects_remove(&c->objects, o);
         break;
     }
 }

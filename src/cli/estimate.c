@@ -80,21 +80,11 @@ words_tried(const struct alqi_cli_estimator *e, uint64_t length)
     return e->is_bytes ? alqi_base_malloc_words(length) : length + 1;
 }
 
-double
-alqi_cli_block_bytes(const struct alqi_cli_estimator *e, uint64_t length)
-{
-    if (e->is_bytes)
-        return (double)length;
-    return ((double)length + 1) * e->word_bytes;
-}
-
 static double
 probability(struct alqi_cli_rate *rate, uint64_t words)
 {
     double p;
 
-    if (rate->lambda >= 1)
-        return 1;
     if (words >= ALQI_CLI_P_CACHED)
         return -expm1((double)words * rate->log_miss);
     if (rate->p == NULL) {
@@ -108,7 +98,8 @@ probability(struct alqi_cli_rate *rate, uint64_t words)
 }
 
 struct alqi_cli_weight
-alqi_cli_weigh(struct alqi_cli_estimator *e, uint16_t rate, uint64_t length)
+alqi_cli_weigh_sampled(struct alqi_cli_estimator *e, uint16_t rate,
+                       uint64_t length)
 {
     double bytes = alqi_cli_block_bytes(e, length);
     double p = probability(&e->rates[rate], words_tried(e, length));
@@ -119,19 +110,6 @@ alqi_cli_weigh(struct alqi_cli_estimator *e, uint16_t rate, uint64_t length)
     w.bytes = bytes * w.objects;
     w.bytes_var = bytes * bytes * w.objects_var;
     return w;
-}
-
-void
-alqi_cli_sum_add(struct alqi_cli_sum *s, const struct alqi_cli_weight *w,
-                 double life_us, uint64_t n_samples)
-{
-    s->bytes += w->bytes;
-    s->bytes_var += w->bytes_var;
-    s->objects += w->objects;
-    s->objects_var += w->objects_var;
-    s->life_us += life_us * w->objects;
-    s->n_blocks++;
-    s->n_samples += n_samples;
 }
 
 void

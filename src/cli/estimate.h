@@ -68,14 +68,45 @@ alqi_cli_is_sampled(const struct alqi_cli_estimator *e)
 }
 
 /* Bytes of a block of a coded length, header included where there is one. */
-double alqi_cli_block_bytes(const struct alqi_cli_estimator *estimator,
-                            uint64_t length);
-struct alqi_cli_weight alqi_cli_weigh(struct alqi_cli_estimator *estimator,
-                                      uint16_t rate, uint64_t length);
+static inline double
+alqi_cli_block_bytes(const struct alqi_cli_estimator *estimator,
+                     uint64_t length)
+{
+    if (estimator->is_bytes)
+        return (double)length;
+    return ((double)length + 1) * estimator->word_bytes;
+}
 
-void alqi_cli_sum_add(struct alqi_cli_sum *sum,
-                      const struct alqi_cli_weight *weight, double life_us,
-                      uint64_t n_samples);
+struct alqi_cli_weight
+alqi_cli_weigh_sampled(struct alqi_cli_estimator *estimator, uint16_t rate,
+                       uint64_t length);
+
+static inline struct alqi_cli_weight
+alqi_cli_weigh(struct alqi_cli_estimator *estimator, uint16_t rate,
+               uint64_t length)
+{
+    if (estimator->rates[rate].lambda >= 1)
+        return (struct alqi_cli_weight){
+            .bytes = alqi_cli_block_bytes(estimator, length),
+            .objects = 1,
+        };
+    return alqi_cli_weigh_sampled(estimator, rate, length);
+}
+
+/* Inline, because exact recordings have tens of millions of blocks. */
+static inline void
+alqi_cli_sum_add(struct alqi_cli_sum *sum, const struct alqi_cli_weight *weight,
+                 double life_us, uint64_t n_samples)
+{
+    sum->bytes += weight->bytes;
+    sum->bytes_var += weight->bytes_var;
+    sum->objects += weight->objects;
+    sum->objects_var += weight->objects_var;
+    sum->life_us += life_us * weight->objects;
+    sum->n_blocks++;
+    sum->n_samples += n_samples;
+}
+
 void alqi_cli_sum_join(struct alqi_cli_sum *sum,
                        const struct alqi_cli_sum *other);
 

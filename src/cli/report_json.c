@@ -1,19 +1,23 @@
 /* report_json.c -- the report as one JSON object, documented in
  * aliquot-report(1)
  *
+ * The object is put together whole but for its sites: they go out one by one,
+ * since a compiler's recording has a hundred thousand call stacks.
+ *
  * Every quantity is an integer with its unit in the key; a standard error
  * stands beside each estimate.  A change of meaning raises "schema". */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "cli/apportion.h"
 #include "cli/cli.h"
 #include "cli/processes.h"
 #include "cli/report.h"
 #include "cli/text.h"
 
-enum { SCHEMA = 1, KEY_BYTES = 64, TEXT_BYTES = 4096 };
+enum { SCHEMA = 1, SUM_KEYS = 7, TEXT_BYTES = 4096 };
 
 static json_t *
 whole(double x)
@@ -21,41 +25,62 @@ whole(double x)
     return json_integer(alqi_cli_whole(x));
 }
 
-static void
-put(json_t *object, const char *prefix, const char *key, json_t *value)
+static json_t *
+count(uint64_t n)
 {
-    char name[KEY_BYTES];
+    return json_integer((json_int_t)n);
+}
 
-    snprintf(name, sizeof name, "%s_%s", prefix, key);
-    json_object_set_new(object, name, value);
+#define KEYS_OF(prefix)                                                        \
+    {                                                                          \
+        prefix "_bytes", prefix "_bytes_stderr", prefix "_objects",            \
+            prefix "_objects_stderr", prefix "_samples",                       \
+            prefix "_sampled_blocks", prefix "_average_life_us"                \
+    }
+
+static const char *const measure_keys[ALQI_CLI_N_MEASURES][SUM_KEYS] = {
+    [ALQI_CLI_ALLOCATED] = KEYS_OF("allocated"),
+    [ALQI_CLI_LIVE] = KEYS_OF("live"),
+    [ALQI_CLI_PEAK] = KEYS_OF("peak"),
+    [ALQI_CLI_TEMPORARY] = KEYS_OF("temporary"),
+};
+
+/* Keys are ours and need no check of their letters. */
+static void
+put_values(json_t *object, const char *const *keys, json_t *const *values,
+           int n)
+{
+    for (int i = 0; i < n; i++)
+        json_object_set_new_nocheck(object, keys[i], values[i]);
 }
 
 static void
-put_counts(json_t *object, const char *prefix, const struct alqi_cli_sum *s)
+put_counts(json_t *object, const char *const *keys,
+           const struct alqi_cli_sum *s)
 {
-    put(object, prefix, "bytes", whole(s->bytes));
-    put(object, prefix, "bytes_stderr", whole(alqi_cli_stderr(s->bytes_var)));
-    put(object, prefix, "objects", whole(s->objects));
-    put(object, prefix, "objects_stderr",
-        whole(alqi_cli_stderr(s->objects_var)));
-    put(object, prefix, "samples", json_integer((json_int_t)s->n_samples));
-    put(object, prefix, "sampled_blocks",
-        json_integer((json_int_t)s->n_blocks));
+    json_t *values[] = {
+        whole(s->bytes),     whole(alqi_cli_stderr(s->bytes_var)),
+        whole(s->objects),   whole(alqi_cli_stderr(s->objects_var)),
+        count(s->n_samples), count(s->n_blocks),
+    };
+
+    put_values(object, keys, values, ALQI_COUNT_OF(values));
 }
 
 static void
-put_sum(json_t *object, const char *prefix, const struct alqi_cli_sum *s)
+put_sum(json_t *object, const char *const *keys, const struct alqi_cli_sum *s)
 {
-    put_counts(object, prefix, s);
-    put(object, prefix, "average_life_us", whole(alqi_cli_mean_life_us(s)));
+    json_t *life_us = whole(alqi_cli_mean_life_us(s));
+
+    put_counts(object, keys, s);
+    put_values(object, keys + SUM_KEYS - 1, &life_us, 1);
 }
 
 static void
 put_sums(json_t *object, const struct alqi_cli_sum *sums)
 {
     for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
-        put_sum(object, alqi_cli_measure_name((enum alqi_cli_measure)m),
-                &sums[m]);
+        put_sum(object, measure_keys[m], &sums[m]);
 }
 
 static json_t *
@@ -139,9 +164,9 @@ process(const struct alqi_cli_report *r, uint32_t number)
     json_object_set_new(o, "ended", name(r, p->ended));
     json_object_set_new(o, "start_us", json_integer((json_int_t)p->start_us));
     json_object_set_new(o, "duration_us", json_integer((json_int_t)ran_us));
-    put_counts(o, "allocated", &s->allocated);
-    put_counts(o, "live", &s->live);
-    put(o, "peak", "bytes", whole(s->peak_bytes));
+    put_counts(o, measure_keys[ALQI_CLI_ALLOCATED], &s->allocated);
+    put_counts(o, measure_keys[ALQI_CLI_LIVE], &s->live);
+    json_object_set_new(o, "peak_bytes", whole(s->peak_bytes));
     return o;
 }
 
@@ -244,33 +269,6 @@ stacks(struct alqi_cli_report *r, const uint32_t *order, uint32_t n_sites)
     return list;
 }
 
-static json_t *
-sites(struct alqi_cli_report *r)
-{
-    uint32_t n = r->groups.n_groups;
-    uint32_t *order =
-        alqi_cli_realloc(NULL, r->analysis.n_sites, sizeof *order);
-    uint32_t at = 0;
-    json_t *list = json_array();
-
-    for (uint32_t i = 0; i < r->analysis.n_sites; i++)
-        order[i] = i;
-    qsort_r(order, r->analysis.n_sites, sizeof *order, compare, r);
-    if (r->has_top && r->top != 0 && r->top < n)
-        n = (uint32_t)r->top;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct alqi_cli_group *g = &r->groups.groups[i];
-        json_t *o = site_head(r, g);
-
-        json_object_set_new(o, "n_stacks", json_integer(g->n_sites));
-        json_object_set_new(o, "stacks", stacks(r, order + at, g->n_sites));
-        json_array_append_new(list, o);
-        at += g->n_sites;
-    }
-    free(order);
-    return list;
-}
-
 static void
 put_run(json_t *o, const struct alqi_cli_report *r)
 {
@@ -292,9 +290,92 @@ put_run(json_t *o, const struct alqi_cli_report *r)
     json_object_set_new(o, "temporary_us", whole(a->options.temporary_us));
 }
 
+/* ---- writing --------------------------------------------------------- */
+
+/* An object as text; ends the command without memory. */
+static char *
+text_of(const json_t *object)
+{
+    char *text = json_dumps(object, JSON_INDENT(1));
+
+    if (text != NULL)
+        return text;
+    alqi_cli_say("out of memory for the report");
+    exit(ALQI_CLI_UNREADABLE);
+}
+
+/* With two blanks more at the front of each line but the first. */
+static void
+write_deeper(const json_t *object)
+{
+    char *text = text_of(object);
+    const char *at = text;
+    const char *end;
+
+    for (; (end = strchr(at, '\n')) != NULL; at = end + 1) {
+        fwrite_unlocked(at, 1, (size_t)(end + 1 - at), stdout);
+        fwrite_unlocked("  ", 1, 2, stdout);
+    }
+    fputs(at, stdout);
+    free(text);
+}
+
+static json_t *
+site(struct alqi_cli_report *r, const struct alqi_cli_group *g,
+     const uint32_t *order)
+{
+    json_t *o = site_head(r, g);
+
+    json_object_set_new(o, "n_stacks", json_integer(g->n_sites));
+    json_object_set_new(o, "stacks", stacks(r, order, g->n_sites));
+    return o;
+}
+
+static void
+write_sites(struct alqi_cli_report *r)
+{
+    uint32_t n = r->groups.n_groups;
+    uint32_t *order =
+        alqi_cli_realloc(NULL, r->analysis.n_sites, sizeof *order);
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < r->analysis.n_sites; i++)
+        order[i] = i;
+    qsort_r(order, r->analysis.n_sites, sizeof *order, compare, r);
+    if (r->has_top && r->top != 0 && r->top < n)
+        n = (uint32_t)r->top;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct alqi_cli_group *g = &r->groups.groups[i];
+        json_t *o = site(r, g, order + at);
+
+        fputs(i == 0 ? "\n  " : ",\n  ", stdout);
+        write_deeper(o);
+        json_decref(o);
+        at += g->n_sites;
+    }
+    if (n > 0)
+        fputs("\n ", stdout);
+    free(order);
+}
+
+/* The object without the brace that ends it, then the sites. */
+static void
+write_all(struct alqi_cli_report *r, json_t *object)
+{
+    char *head = text_of(object);
+
+    head[strlen(head) - strlen("\n}")] = '\0';
+    fputs(head, stdout);
+    free(head);
+    fputs(",\n \"sites\": [", stdout);
+    write_sites(r);
+    fputs("]\n}\n", stdout);
+}
+
 void
 alqi_cli_report_json(struct alqi_cli_report *r)
 {
+    static const char *const leaked[] = KEYS_OF("leaked");
     const struct alqi_cli_analysis *a = &r->analysis;
     json_t *o = json_object();
 
@@ -305,11 +386,9 @@ alqi_cli_report_json(struct alqi_cli_report *r)
         json_object_set_new(o, "processes", processes(r));
     put_run(o, r);
     put_sums(o, a->totals);
-    put_sum(o, "leaked", &a->totals[ALQI_CLI_LIVE]);
+    put_sum(o, leaked, &a->totals[ALQI_CLI_LIVE]);
     json_object_set_new(o, "peak_time_us",
                         json_integer((json_int_t)a->peak_us));
-    json_object_set_new(o, "sites", sites(r));
-    json_dumpf(o, stdout, JSON_INDENT(1));
-    putchar('\n');
+    write_all(r, o);
     json_decref(o);
 }

@@ -6,7 +6,9 @@
 #include "cli/cli.h"
 #include "cli/stacks.h"
 
-enum { NODES_FIRST = 1024 };
+enum { NODES_FIRST = 1024, RECENT_BITS = 16 };
+
+_Static_assert(1 << RECENT_BITS == ALQI_CLI_RECENT, "all are reached");
 
 static uint32_t *
 slot_find(const struct alqi_cli_stacks *s, uint32_t parent, uint64_t code)
@@ -46,6 +48,8 @@ alqi_cli_stacks_init(struct alqi_cli_stacks *s)
     grow(s);
     memset(&s->nodes[0], 0, sizeof s->nodes[0]);
     s->n_nodes = 1;
+    s->recent = alqi_cli_realloc(NULL, ALQI_CLI_RECENT, sizeof *s->recent);
+    memset(s->recent, 0, ALQI_CLI_RECENT * sizeof *s->recent);
 }
 
 void
@@ -55,10 +59,11 @@ alqi_cli_stacks_free(struct alqi_cli_stacks *s)
     free(s->slots);
     free(s->path_codes);
     free(s->path);
+    free(s->recent);
 }
 
-static uint32_t
-child(struct alqi_cli_stacks *s, uint32_t parent, uint64_t code)
+static ALQI_NOINLINE uint32_t
+child_find(struct alqi_cli_stacks *s, uint32_t parent, uint64_t code)
 {
     uint32_t *slot;
 
@@ -76,11 +81,26 @@ child(struct alqi_cli_stacks *s, uint32_t parent, uint64_t code)
     return *slot;
 }
 
+/* Calls come in runs: a small table in front saves most of the way through
+ * the large ones. */
+static inline uint32_t
+child(struct alqi_cli_stacks *s, uint32_t parent, uint64_t code)
+{
+    uint64_t hash =
+        (code + (uint64_t)parent * 0xD6E8FEB86659FD93u) * 0x9E3779B97F4A7C15u;
+    struct alqi_cli_child *r = &s->recent[hash >> (64 - RECENT_BITS)];
+
+    if (ALQI_UNLIKELY(r->code != code || r->parent != parent || r->node == 0)) {
+        r->node = child_find(s, parent, code);
+        r->parent = parent;
+        r->code = code;
+    }
+    return r->node;
+}
+
 static void
 path_room(struct alqi_cli_stacks *s, uint32_t n)
 {
-    if (n <= s->path_capacity)
-        return;
     s->path_capacity = 2 * n;
     s->path = alqi_cli_realloc(s->path, s->path_capacity, sizeof *s->path);
     s->path_codes = alqi_cli_realloc(s->path_codes, s->path_capacity,
@@ -88,14 +108,15 @@ path_room(struct alqi_cli_stacks *s, uint32_t n)
 }
 
 uint32_t
-alqi_cli_stacks_add(struct alqi_cli_stacks *s, const uint64_t *codes,
-                    uint32_t n_codes)
+alqi_cli_stacks_next(struct alqi_cli_stacks *s, const uint64_t *codes,
+                     uint32_t n_codes, uint32_t n_same)
 {
     uint32_t n = n_codes < s->n_path ? n_codes : s->n_path;
-    uint32_t i = 0;
+    uint32_t i = n_same < n ? n_same : n;
     uint32_t node;
 
-    path_room(s, n_codes);
+    if (ALQI_UNLIKELY(n_codes > s->path_capacity))
+        path_room(s, n_codes);
     while (i < n && s->path_codes[i] == codes[i])
         i++;
     node = i > 0 ? s->path[i - 1] : 0;
@@ -105,6 +126,13 @@ alqi_cli_stacks_add(struct alqi_cli_stacks *s, const uint64_t *codes,
     }
     s->n_path = n_codes;
     return node;
+}
+
+uint32_t
+alqi_cli_stacks_add(struct alqi_cli_stacks *s, const uint64_t *codes,
+                    uint32_t n_codes)
+{
+    return alqi_cli_stacks_next(s, codes, n_codes, 0);
 }
 
 void

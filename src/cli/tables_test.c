@@ -14,16 +14,25 @@
 #include "cli/objects.h"
 #include "cli/stacks.h"
 
+/* Some lengths and samples need more than 32 bits. */
+static uint64_t
+length_of(uint64_t id)
+{
+    return id % 5 == 0 ? id << 40 : id % 7 == 0 ? UINT32_MAX : id * 3;
+}
+
 /* Against a plain array, with numbers that collide and wrap around. */
 static void
 objects_agree_with_an_array(void **state)
 {
-    enum { IDS = 3000, STEPS = 200000 };
+    enum { IDS = 60000, STEPS = 400000 };
     static bool alive[IDS];
     struct alqi_cli_objects o;
+    struct alqi_cli_life life;
     uint64_t seed = 7;
     size_t n = 0;
     size_t n_most = 0;
+    size_t at = 0;
 
     (void)state;
     alqi_cli_objects_init(&o);
@@ -36,23 +45,35 @@ objects_agree_with_an_array(void **state)
         found = alqi_cli_objects_find(&o, id);
         assert_int_equal(found != NULL, alive[id]);
         if (alive[id]) {
-            assert_true(found->length == id * 3);
-            assert_null(alqi_cli_objects_add(&o, id)); /* may grow */
-            alqi_cli_objects_remove(&o, alqi_cli_objects_find(&o, id));
+            assert_null(alqi_cli_objects_add(&o, id, 0, 0)); /* may grow */
+            assert_true(alqi_cli_objects_take(&o, id, &life));
+            assert_true(life.length == length_of(id));
+            assert_true(life.n_samples == length_of(id + 1));
+            assert_true(life.time_us == id * 11);
+            assert_false(alqi_cli_objects_take(&o, id, &life));
             n--;
         } else {
-            found = alqi_cli_objects_add(&o, id);
+            found =
+                alqi_cli_objects_add(&o, id, length_of(id), length_of(id + 1));
             assert_non_null(found);
-            found->length = id * 3;
+            assert_int_equal(found->site, 0);
+            found->time_us = id * 11;
             n++;
         }
         alive[id] = !alive[id];
         n_most = n > n_most ? n : n_most;
         assert_true(o.n_alive == n);
     }
-    assert_true(n_most > 1024); /* the table grew on the way */
+    assert_true(n_most > 16384); /* the table grew on the way */
     for (uint64_t id = 0; id < IDS; id++)
         assert_int_equal(alqi_cli_objects_find(&o, id) != NULL, alive[id]);
+    for (uint64_t id; alqi_cli_objects_next(&o, &at, &id) != NULL; n--)
+        assert_true(alive[id]);
+    assert_int_equal(n, 0);
+    for (uint64_t id = 0; id < IDS; id++)
+        assert_int_equal(alqi_cli_objects_take(&o, id, &life), alive[id]);
+    assert_int_equal(o.n_alive + o.n_old, 0);
+    assert_int_equal(o.wide_lengths.n_used + o.wide_samples.n_used, 0);
     alqi_cli_objects_free(&o);
 }
 
@@ -64,17 +85,26 @@ equal_stacks_are_one_node(void **state)
     uint64_t codes[DEPTH];
     uint64_t back[DEPTH];
     uint32_t nodes[STACKS];
+    uint32_t n_last = 0;
 
     (void)state;
     alqi_cli_stacks_init(&s);
     for (int round = 0; round < 2; round++)
         for (uint32_t i = 0; i < STACKS; i++) {
             uint32_t n = i % DEPTH;
+            uint32_t same = 0;
             uint32_t node;
 
-            for (uint32_t k = 0; k < n; k++)
-                codes[k] = 0x400000 + (alqi_base_mix(i / 7 * 31 + k) & 3);
-            node = alqi_cli_stacks_add(&s, codes, n);
+            for (uint32_t k = 0; k < n; k++) {
+                uint64_t code = 0x400000 + (alqi_base_mix(i / 7 * 31 + k) & 3);
+
+                /* What is known to be the same may be less than is. */
+                if (same == k && k < n_last && codes[k] == code && k != 20)
+                    same++;
+                codes[k] = code;
+            }
+            n_last = n;
+            node = alqi_cli_stacks_next(&s, codes, n, same);
             assert_int_equal(s.nodes[node].depth, n);
             alqi_cli_stacks_codes(&s, node, back);
             assert_memory_equal(codes, back, n * sizeof *codes);
