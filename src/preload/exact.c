@@ -192,8 +192,29 @@ between(struct alqi_preload_exact *x, uint64_t ticks)
 /* ---- stacks ----------------------------------------------------------------
  */
 
+/* Tables are at their cap: from here allocations are sampled, while frees go
+ * on being written, since any may be of a block that was recorded. */
+static ALQI_COLD void
+give_over(void)
+{
+    uint32_t all = ALQI_PRELOAD_EXACT_ALL;
+
+    if (atomic_compare_exchange_strong(&alqi_preload_exact_mode, &all,
+                                       ALQI_PRELOAD_EXACT_FREES))
+        atomic_store(&exact.wants_sampling, true);
+}
+
+/* The block that filled the tables keeps what its stack has in them. */
+static ALQI_COLD uint32_t
+cut_short(uint32_t node)
+{
+    alqi_preload_count(ALQI_RAW_TRUNCATED, 1);
+    give_over();
+    return node;
+}
+
 /* The node of the calling thread's stack; 0 when it has no frames, or when
- * there is no memory or space for a new one, which *ok tells apart. */
+ * there is no space in the file for a new one, which *ok tells apart. */
 static uint32_t
 node_here(struct alqi_preload_thread *thread, struct alqi_preload_exact *x,
           const struct alqi_stack_regs *regs, bool *ok)
@@ -207,18 +228,19 @@ node_here(struct alqi_preload_thread *thread, struct alqi_preload_exact *x,
     uint32_t i = is_next ? r.n_same_outer : 0;
     uint32_t node = i > 0 ? x->path[i - 1] : 0;
 
-    *ok = true;
-    for (; i < r.n_frames; i++) {
-        node = alqi_preload_node(node, r.frames[r.n_frames - 1 - i]);
-        x->path[i] = node;
-        if (ALQI_UNLIKELY(node == 0)) {
-            x->serial = 0;
-            *ok = false;
-            return 0;
-        }
-    }
     x->serial = m->memo->serial;
     x->nodes_generation = generation;
+    *ok = true;
+    for (; i < r.n_frames; i++) {
+        uint32_t next = alqi_preload_node(node, r.frames[r.n_frames - 1 - i]);
+
+        if (ALQI_UNLIKELY(next == 0)) {
+            x->serial = 0;
+            *ok = alqi_preload_nodes_is_full();
+            return *ok ? cut_short(node) : 0;
+        }
+        x->path[i] = node = next;
+    }
     if (ALQI_UNLIKELY(r.incomplete))
         alqi_preload_count(ALQI_RAW_INCOMPLETE, 1);
     if (ALQI_UNLIKELY(r.truncated))
@@ -228,18 +250,6 @@ node_here(struct alqi_preload_thread *thread, struct alqi_preload_exact *x,
 
 /* ---- allocations -----------------------------------------------------------
  */
-
-/* Tables are at their cap: from here allocations are sampled, while frees go
- * on being written, since any may be of a block that was recorded. */
-static ALQI_COLD void
-give_over(void)
-{
-    uint32_t all = ALQI_PRELOAD_EXACT_ALL;
-
-    if (atomic_compare_exchange_strong(&alqi_preload_exact_mode, &all,
-                                       ALQI_PRELOAD_EXACT_FREES))
-        atomic_store(&exact.wants_sampling, true);
-}
 
 static bool
 alloc_put(struct alqi_preload_exact *x, uint64_t ticks, const void *block,
@@ -267,15 +277,10 @@ record(struct alqi_preload_thread *thread, const void *block, size_t size_bytes,
         return;
     }
     node = node_here(thread, x, regs, &ok);
-    if (ALQI_UNLIKELY(!ok)) {
-        if (alqi_preload_nodes_is_full())
-            give_over();
-        alqi_preload_count(ALQI_RAW_DROPPED_SPACE, 1);
-    } else if (ALQI_LIKELY(alloc_put(x, ticks, block, size_bytes, node))) {
+    if (ALQI_LIKELY(ok && alloc_put(x, ticks, block, size_bytes, node)))
         commit(x);
-    } else {
+    else
         alqi_preload_count(ALQI_RAW_DROPPED_SPACE, 1);
-    }
 }
 
 void

@@ -1,6 +1,7 @@
 /* nodes.c -- see nodes.h */
 #include <string.h>
 
+#include "preload/exact.h"
 #include "preload/file.h"
 #include "preload/nodes.h"
 #include "preload/preload.h"
@@ -79,6 +80,7 @@ table_grow_locked(struct alqi_preload_nodes *old)
 
     if (t == NULL)
         return NULL;
+    t->older = old;
     for (uint64_t i = 0; old != NULL && i <= UINT64_MAX >> old->shift; i++)
         if (old->entries[i].id != 0)
             table_insert(t, old->entries[i].parent, old->entries[i].pc,
@@ -179,25 +181,50 @@ alqi_preload_nodes_add(uint32_t parent, uintptr_t pc)
     return id;
 }
 
+static void
+tables_unmap_locked(struct alqi_preload_nodes *t)
+{
+    while (t != NULL) {
+        struct alqi_preload_nodes *older = t->older;
+        size_t n_bytes = bytes_of(64 - t->shift);
+
+        alqi_plat_pages_unmap(t, n_bytes);
+        nodes.n_bytes -= n_bytes;
+        t = older;
+    }
+}
+
 bool
 alqi_preload_nodes_is_full(void)
 {
     return atomic_load_explicit(&nodes.is_full, memory_order_relaxed);
 }
 
-static void
+static struct alqi_preload_nodes *
 forget_locked(void)
 {
-    atomic_store_explicit(&alqi_preload_nodes, NULL, memory_order_release);
     atomic_fetch_add_explicit(&alqi_preload_nodes_generation, 1,
                               memory_order_release);
+    return atomic_exchange_explicit(&alqi_preload_nodes, NULL,
+                                    memory_order_acq_rel);
 }
 
+/* The tables go back once nobody can be reading them; if someone may, for as
+ * long as we care to wait, they stay, and count. */
 void
 alqi_preload_nodes_forget(void)
 {
+    struct alqi_preload_nodes *last;
+
+    if (alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
+        return;
     alqi_plat_lock(&nodes.lock);
-    forget_locked();
+    last = forget_locked();
+    alqi_plat_unlock(&nodes.lock);
+    if (last == NULL || !alqi_preload_threads_quiesce())
+        return;
+    alqi_plat_lock(&nodes.lock);
+    tables_unmap_locked(last);
     alqi_plat_unlock(&nodes.lock);
 }
 

@@ -27,6 +27,7 @@ struct alqi_preload_node {
 struct alqi_preload_nodes {
     uint32_t shift; /* 64 - log2 of the number of entries */
     uint32_t n;
+    struct alqi_preload_nodes *older; /* smaller; may be read still */
     struct alqi_preload_node entries[];
 };
 

@@ -100,6 +100,7 @@ struct alqi_preload_thread {
     uint32_t tid;
     uint32_t seen_generation; /* of the profiles, when last drawn        */
     uint32_t exit_rounds;     /* key destructor runs so far              */
+    uint32_t quiet_mark;      /* threads_quiesce; locked                 */
     bool is_announced;        /* the stream knows this thread            */
     uint64_t memo_serial;     /* of the last stack written to the stream */
     uint64_t look_ns;         /* when to look at name and memory again   */
@@ -134,6 +135,10 @@ void alqi_preload_kick_all(void *heap);
 
 /* The calling thread's state, or the orphan's for a caller that holds it. */
 struct alqi_preload_thread *alqi_preload_current(void);
+
+/* Waits, for 10 ms at most, until every thread was seen outside the engine
+ * since the call began; false when one was not.  The caller is outside. */
+bool alqi_preload_threads_quiesce(void);
 
 void alqi_preload_threads_start(void);
 /* Whether any thread is attached. */

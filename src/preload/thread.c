@@ -26,6 +26,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 #include "preload/exact.h"
 #include "preload/preload.h"
@@ -37,6 +38,7 @@ static struct {
     struct alqi_preload_thread *list;
     struct alqi_preload_thread *pool;
     uint32_t n_threads_ever;
+    uint32_t last_mark;
     _Atomic(uint32_t) generation;
 } threads;
 
@@ -267,6 +269,52 @@ alqi_preload_kick_all(void *heap)
     alqi_plat_unlock(&threads.lock);
     alqi_preload_hot.is_controlling = was_controlling;
     alqi_preload_pending_look();
+}
+
+/* ---- quiescence ----------------------------------------------------------
+ */
+
+/* Marks whom it sees outside; true when all are marked. */
+static bool
+all_seen_outside_locked(uint32_t mark)
+{
+    bool is_all = true;
+
+    for (struct alqi_preload_thread *t = threads.list; t; t = t->next) {
+        if (t->quiet_mark != mark &&
+            __atomic_load_n(&t->memprof.mode, __ATOMIC_ACQUIRE) !=
+                ALQI_MEMPROF_INSIDE)
+            t->quiet_mark = mark;
+        is_all = is_all && t->quiet_mark == mark;
+    }
+    return is_all;
+}
+
+/* Who goes in after the barrier finds what the caller published before. */
+bool
+alqi_preload_threads_quiesce(void)
+{
+    enum { ROUNDS = 10 };
+    const struct timespec a_while = {.tv_nsec = 1000000};
+    bool is_quiet = false;
+    uint32_t mark = 0;
+
+    if (!alqi_plat_barrier_all())
+        return false;
+    for (unsigned i = 0; i < ROUNDS && !is_quiet; i++) {
+        if (i > 0)
+            nanosleep(&a_while, NULL);
+        alqi_preload_hot.is_orphan_held = true; /* .inv.alone */
+        alqi_plat_lock(&orphan.lock);
+        alqi_plat_lock(&threads.lock);
+        if (i == 0)
+            mark = ++threads.last_mark;
+        is_quiet = all_seen_outside_locked(mark);
+        alqi_plat_unlock(&threads.lock);
+        alqi_plat_unlock(&orphan.lock);
+        alqi_preload_hot.is_orphan_held = false;
+    }
+    return is_quiet;
 }
 
 /* ---- attach and end ------------------------------------------------------ */

@@ -1,0 +1,83 @@
+#!/bin/bash
+# exact.sh -- the exact mode says exactly what programs that count say
+#
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$(dirname "$0")/common.sh"
+
+cd "$work" || exit 1
+churn=$build/test/churn
+deep=$build/test/deep
+
+record() {
+    "$aliquot" record -q -f --exact "$@" >want 2>err
+    equal "$*: exit status" $? 0
+    equal "$*: check" "$("$aliquot" check t.ctf | grep -c 'no findings')" 1
+}
+
+# Blocks, bytes, live blocks, live bytes, moves of churn's own functions: the C
+# library allocates for each thread, too.
+of_churn() {
+    "$aliquot" script t.ctf | awk -F '\t' '
+        $2 == "alloc" && $9 ~ /(make|grow)_block/ {
+            n++; bytes += $4; live[$3] = $4
+            if ($10 ~ /moved_from=/) moves++
+        }
+        $2 == "free" { delete live[$3] }
+        END {
+            for (id in live) { m++; left += live[id] }
+            printf "%d %d %d %d %d\n", n, bytes, m, left, moves
+        }'
+}
+
+for threads in 1 2 5 16; do
+    record -o t.ctf -- "$churn" "$threads" 40000 "$threads"
+    equal "churn $threads" "$(of_churn)" "$(cat want)"
+    equal "churn $threads: said" "$(cat err)" ""
+    "$aliquot" info t.ctf >info
+    contains "churn $threads: info" "$(cat info)" "every block"
+    contains "churn $threads: info" "$(cat info)" "nothing was dropped"
+done
+
+# Recordings are small: four bytes an event at most, stacks and all (spec
+# malloc-profilers 5b item 7), of a program whose sizes are not random.
+if command -v perl >/dev/null; then
+    ALIQUOT=exact=1,out=$work/raw LD_PRELOAD=$build/lib/libaliquot-preload.so \
+        perl "$source_dir/tests/workloads/words.pl" 1 >want
+    n_events=$("$aliquot" info raw |
+        awk '/^events/ { sub(/,/, ""); print $2 + $6 }')
+    n_bytes=$(stat -c %s raw)
+    if [ "$n_events" -gt 1000000 ] && [ "$n_bytes" -le $((4 * n_events)) ]; then
+        pass
+    else
+        fail "$n_bytes bytes for $n_events events"
+    fi
+    rm raw
+fi
+
+# Tables that are full: a line says so, sampling takes over, and frees of what
+# was recorded before are still known.  The estimate of a fixed seed is within
+# seven standard errors: one false alarm in 4e11 seeds.
+record --max-memory 1M --interval 16K --seed 5 -o t.ctf -- "$deep" 14 60000
+contains "deep: said" "$(cat err)" "sampled, one in 16384 bytes"
+equal "deep: lines" "$(wc -l <err)" 1
+"$aliquot" report --json t.ctf >report.json
+number() { sed -n "s/^ *\"$1\": \([0-9.]*\),*$/\1/p" report.json | head -n 1; }
+near() { # NAME VALUE STDERR WANT
+    if awk -v v="$2" -v s="$3" -v w="$4" \
+        'BEGIN { exit !(s > 0 && (v - w) ^ 2 <= 49 * s ^ 2) }'; then
+        pass
+    else
+        fail "$1: $2 +- $3, not $4"
+    fi
+}
+near "deep: allocated" "$(number allocated_bytes)" \
+    "$(number allocated_bytes_stderr)" "$(cut -d' ' -f2 want)"
+near "deep: live" "$(number live_bytes)" "$(number live_bytes_stderr)" 128000
+n=$("$aliquot" script t.ctf | awk -F '\t' '$2 == "alloc" { n++ } END { print n }')
+if [ "$n" -gt 5000 ] && [ "$n" -lt 50000 ]; then
+    pass
+else
+    fail "deep: $n blocks recorded of 60064"
+fi
+
+finish
