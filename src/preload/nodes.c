@@ -1,7 +1,6 @@
 /* nodes.c -- see nodes.h */
 #include <string.h>
 
-#include "preload/exact.h"
 #include "preload/file.h"
 #include "preload/nodes.h"
 #include "preload/preload.h"
@@ -216,8 +215,6 @@ alqi_preload_nodes_forget(void)
 {
     struct alqi_preload_nodes *last;
 
-    if (alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
-        return;
     alqi_plat_lock(&nodes.lock);
     last = forget_locked();
     alqi_plat_unlock(&nodes.lock);

@@ -26,7 +26,7 @@ STEP(right)
 __attribute__((noinline)) static void *
 descend(uint64_t path, unsigned depth, size_t size)
 {
-    void *p = depth == 0     ? malloc(size)
+    void *p = depth == 0        ? malloc(size)
               : (path & 1) != 0 ? left(path, depth, size)
                                 : right(path, depth, size);
 

@@ -33,9 +33,9 @@ for threads in 1 2 5 16; do
     record -o t.ctf -- "$churn" "$threads" 40000 "$threads"
     equal "churn $threads" "$(of_churn)" "$(cat want)"
     equal "churn $threads: said" "$(cat err)" ""
-    "$aliquot" info t.ctf >info
-    contains "churn $threads: info" "$(cat info)" "every block"
-    contains "churn $threads: info" "$(cat info)" "nothing was dropped"
+    "$aliquot" info t.ctf >facts
+    contains "churn $threads: info" "$(cat facts)" "every block"
+    contains "churn $threads: info" "$(cat facts)" "nothing was dropped"
 done
 
 # Recordings are small: four bytes an event at most, stacks and all (spec
