@@ -45,6 +45,25 @@ alqi_cli_draw_name(char *out, size_t capacity, const char *function)
     alqi_cli_cxxname_shorten(out, capacity, function, LONG_NAME_COLUMNS);
 }
 
+void
+alqi_cli_draw_group(char *out, size_t capacity,
+                    const struct alqi_cli_names *names,
+                    const struct alqi_cli_group *group,
+                    enum alqi_cli_grouping grouping)
+{
+    const struct alqi_cli_frame *f = &group->frame;
+    uint32_t text = f->module;
+
+    if (grouping <= ALQI_CLI_BY_LINE) {
+        alqi_cli_draw_name(out, capacity,
+                           alqi_cli_names_text(names, f->function));
+        return;
+    }
+    if (grouping == ALQI_CLI_BY_FILE && f->file != ALQI_CLI_NO_NAME)
+        text = f->file;
+    snprintf(out, capacity, "%s", alqi_cli_names_text(names, text));
+}
+
 static const char *
 base_name(const char *path)
 {

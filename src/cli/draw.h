@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "cli/groups.h"
 #include "cli/names.h"
 #include "cli/term.h"
 
@@ -19,6 +20,12 @@ void alqi_cli_draw_fit(const struct alqi_cli_term *term,
 /* A function's name without return type and parameters; template arguments of
  * long names are shortened to <...>. */
 void alqi_cli_draw_name(char *out, size_t capacity, const char *function);
+
+/* The words by which a group is known. */
+void alqi_cli_draw_group(char *out, size_t capacity,
+                         const struct alqi_cli_names *names,
+                         const struct alqi_cli_group *group,
+                         enum alqi_cli_grouping grouping);
 
 /* "file.c:12", "file.c", or "" when it would tell nothing new. */
 void alqi_cli_draw_place(char *out, size_t capacity,

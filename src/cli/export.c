@@ -9,7 +9,7 @@
 #include "cli/text.h"
 
 #define FORMAT_CHOICES                                                         \
-    "folded csv pprof speedscope firefox dhat massif callgrind"
+    "folded csv pprof speedscope firefox dhat massif callgrind html-summary"
 
 enum {
     ID_FORMAT = 256,
@@ -40,6 +40,7 @@ static const struct alqi_cli_export_format formats[] = {
     {"dhat", ".dhat.json", alqi_cli_export_dhat, true},
     {"massif", ".massif", alqi_cli_export_massif, true},
     {"callgrind", ".callgrind", alqi_cli_export_callgrind, false},
+    {"html-summary", ".html", alqi_cli_export_html, false},
 };
 
 const struct alqi_cli_option alqi_cli_export_options[] = {
@@ -57,7 +58,7 @@ const struct alqi_cli_option alqi_cli_export_options[] = {
     {ID_FOLD, "fold-recursion", NULL, NULL,
      "folded: each function once in a stack"},
     {'g', "group", "BY", ALQI_CLI_GROUPING_CHOICES,
-     "csv: function (default), line, file or module"},
+     "csv, html: function (default), line, file or module"},
     {ID_MAX_STACKS, "max-stacks", "N", NULL,
      "pprof: fold the tail (default 16000; 0: keep all)"},
     {ID_SKIP, "skip", "F[,F]...", NULL,
@@ -216,6 +217,7 @@ write_out(struct request *r, struct alqi_cli_input *input)
     alqi_cli_blocks_init(&blocks, ALQI_CLI_BLOCKS_MAX);
     if (r->format->needs_blocks)
         r->options.blocks = &blocks;
+    r->export.input = input;
     alqi_cli_analysis_run(&r->export.analysis, input, &r->options);
     rc = alqi_cli_input_finish(input);
     program_name(&r->export);

@@ -27,6 +27,7 @@ enum alqi_cli_time_unit {
 };
 
 struct alqi_cli_export {
+    struct alqi_cli_input *input;
     struct alqi_cli_analysis analysis;
     enum alqi_cli_measure measure;
     bool has_measure; /* the user chose it */
@@ -53,5 +54,6 @@ void alqi_cli_export_firefox(struct alqi_cli_export *export, FILE *out);
 void alqi_cli_export_dhat(struct alqi_cli_export *export, FILE *out);
 void alqi_cli_export_massif(struct alqi_cli_export *export, FILE *out);
 void alqi_cli_export_callgrind(struct alqi_cli_export *export, FILE *out);
+void alqi_cli_export_html(struct alqi_cli_export *export, FILE *out);
 
 #endif

@@ -19,6 +19,7 @@
 #include "cli/cli.h"
 #include "cli/export.h"
 #include "cli/pprof_tables.h"
+#include "cli/remarks.h"
 #include "cli/text.h"
 
 enum {
@@ -26,7 +27,7 @@ enum {
     GZIP = 16, /* added to the window bits: gzip's header, not zlib's */
     CHUNK_BYTES = 65536,
     NS_PER_US = 1000,
-    COMMENTS_MOST = 4 + ALQI_CLI_N_COUNTERS,
+    COMMENTS_MOST = 8 + ALQI_CLI_N_COUNTERS,
     COMMENT_BYTES = 4608
 };
 
@@ -254,25 +255,28 @@ comment(struct profile *p, const char *format, ...)
 }
 
 static void
+remark(void *arg, const char *text)
+{
+    comment(arg, "%s", text);
+}
+
+static void
 comments_make(struct profile *p)
 {
     const struct alqi_cli_analysis *a = &p->export->analysis;
-    const struct alqi_cli_notes *n = &a->notes;
+    uint32_t command = a->notes.cmdline;
+    char text[COMMENT_BYTES];
 
-    if (n->cmdline != ALQI_CLI_NO_NAME)
-        comment(p, "%s", alqi_cli_names_text(a->names, n->cmdline));
-    comment(p,
-            "aliquot " ALQI_VERSION ", %" PRIu64 " samples in %" PRIu64
-            " blocks; values are estimates, in use means %s",
-            a->n_samples, a->n_allocs,
+    if (command != ALQI_CLI_NO_NAME)
+        comment(p, "%s", alqi_cli_names_text(a->names, command));
+    comment(p, "aliquot " ALQI_VERSION "; in use means %s",
             p->export->measure == ALQI_CLI_PEAK ? "alive at the peak"
                                                 : "alive when the trace ends");
+    alqi_cli_remark_sampling(a, text, sizeof text);
+    comment(p, "%s", text);
     if (p->n_folded > 0)
         comment(p, "[other] stands for %u stacks", p->n_folded);
-    for (size_t i = 0; i < ALQI_CLI_N_COUNTERS; i++)
-        if (n->counts[i] > 0 && alqi_cli_counters[i].is_loss)
-            comment(p, "%" PRIu64 " %s", n->counts[i],
-                    alqi_cli_counters[i].text);
+    alqi_cli_remarks(a, alqi_cli_input_damage(p->export->input), remark, p);
 }
 
 static void

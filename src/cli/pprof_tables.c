@@ -7,9 +7,10 @@
 #include "cli/notes.h"
 #include "cli/pprof_tables.h"
 
-/* Above bit 46 of a code stands how often its place was used anew; bit 61
- * says that no module lay there (codes.h, .inv.code). */
+/* Above bit 46 of a module's code stands how often its place was used anew
+ * (codes.h, .inv.code); bit 61 alone says that no module lay there. */
 #define ADDRESS_MASK (((uint64_t)1 << 47) - 1)
+#define CODE_NO_MODULE ((uint64_t)1 << 61)
 
 enum { NO_MODULE = -1, MAIN_PROGRAM = 1 };
 
@@ -225,7 +226,8 @@ location_make(struct alqi_cli_pprof_tables *t, uint64_t code)
         l->mapping_id = mapping_of(t, module);
     else if (a->notes.n_modules == 0)
         l->mapping_id = MAIN_PROGRAM;
-    if (a->notes.n_modules > 0)
+    if (module != NO_MODULE ||
+        (a->notes.n_modules > 0 && (code & ~ADDRESS_MASK) == CODE_NO_MODULE))
         l->address = (code & ADDRESS_MASK) - 1;
     if (!is_bare)
         lines_add(t, l, module, frames, n);

@@ -5,8 +5,9 @@
  * main program.
  *
  * .inv.address  A location of a recorded module has its return address - 1,
- *               so that it lies in the call.  Codes of OCaml's traces are no
- *               addresses; such locations have none.
+ *               so that it lies in the call.  Codes of OCaml's traces, also
+ *               when joined to others, are no addresses; such locations
+ *               have none.
  * .inv.bare     A location whose module has no name for it has no lines:
  *               readers then look it up themselves, by build-id.  Its mapping
  *               does not claim to have functions. */

@@ -116,32 +116,6 @@ callers(const struct alqi_cli_report *r, const struct alqi_cli_frame *frames,
     }
 }
 
-/* The words by which a group is known. */
-static void
-group_name(const struct alqi_cli_report *r, const struct alqi_cli_group *g,
-           char *out, size_t capacity)
-{
-    const struct alqi_cli_names *names = r->analysis.names;
-    uint32_t file = g->frame.file;
-
-    switch (r->grouping) {
-    case ALQI_CLI_BY_FUNCTION:
-    case ALQI_CLI_BY_LINE:
-        alqi_cli_draw_name(out, capacity,
-                           alqi_cli_names_text(names, g->frame.function));
-        break;
-    case ALQI_CLI_BY_FILE:
-        snprintf(out, capacity, "%s",
-                 alqi_cli_names_text(
-                     names, file != ALQI_CLI_NO_NAME ? file : g->frame.module));
-        break;
-    case ALQI_CLI_BY_MODULE:
-        snprintf(out, capacity, "%s",
-                 alqi_cli_names_text(names, g->frame.module));
-        break;
-    }
-}
-
 static void
 site(struct alqi_cli_report *r, const struct alqi_cli_group *g, int left)
 {
@@ -152,7 +126,7 @@ site(struct alqi_cli_report *r, const struct alqi_cli_group *g, int left)
                                        &capacity);
     char text[NAME_BYTES];
 
-    group_name(r, g, text, sizeof text);
+    alqi_cli_draw_group(text, sizeof text, a->names, g, r->grouping);
     alqi_cli_draw_fit(&r->term, ALQI_CLI_BOLD, text, &left);
     if (r->grouping <= ALQI_CLI_BY_LINE) {
         alqi_cli_draw_place(text, sizeof text, a->names, &g->frame);

@@ -5,10 +5,11 @@
 
 #include "cli/draw.h"
 #include "cli/processes.h"
+#include "cli/remarks.h"
 #include "cli/report.h"
 #include "cli/text.h"
 
-enum { TITLE_MAX = 4096, FEW_BLOCKS = 30, SPARK_MOST = 64, LABEL = 12 };
+enum { TITLE_MAX = 4096, SAMPLING_MAX = 256, SPARK_MOST = 64, LABEL = 12 };
 
 static void
 title(const struct alqi_cli_report *r)
@@ -41,6 +42,7 @@ circumstances(const struct alqi_cli_report *r)
 {
     const struct alqi_cli_analysis *a = &r->analysis;
     FILE *out = r->term.out;
+    char text[SAMPLING_MAX];
 
     fprintf(out, "%s, ran %s", alqi_cli_text_time(a->info->start_us).text,
             alqi_cli_text_duration((double)a->end_us).text);
@@ -50,24 +52,10 @@ circumstances(const struct alqi_cli_report *r)
         fprintf(out, ", %u threads", a->notes.n_threads);
     if (a->max_domain > 0)
         fprintf(out, ", domains up to %u", a->max_domain);
-    fprintf(out, "\n%" PRIu64 " samples in %" PRIu64 " blocks, ", a->n_samples,
-            a->n_allocs);
-    if (!a->estimator.has_rate)
-        fprintf(out, "of unknown rate: counted as they are\n");
-    else if (!alqi_cli_is_sampled(&a->estimator))
-        fprintf(out, "every block recorded: figures are exact\n");
-    else if (a->estimator.n_rates > 1)
-        fprintf(out,
-                "at %u rates, one for each %s to %s\n"
-                "± is one standard error\n",
-                a->estimator.n_rates,
-                alqi_cli_text_bytes(a->estimator.interval_bytes).text,
-                alqi_cli_text_bytes(a->estimator.word_bytes /
-                                    a->estimator.least_lambda)
-                    .text);
-    else
-        fprintf(out, "one for each %s\n± is one standard error\n",
-                alqi_cli_text_bytes(a->estimator.interval_bytes).text);
+    alqi_cli_remark_sampling(a, text, sizeof text);
+    fprintf(out, "\n%s\n", text);
+    if (a->estimator.has_rate && alqi_cli_is_sampled(&a->estimator))
+        fprintf(out, "± is one standard error\n");
 }
 
 static void
@@ -142,48 +130,12 @@ spark(const struct alqi_cli_report *r)
 }
 
 static void
-warn(const struct alqi_cli_report *r, const char *text)
+warn(void *arg, const char *text)
 {
-    fprintf(r->term.out, "%s%s%s\n", alqi_cli_style(&r->term, ALQI_CLI_WARN),
-            text, alqi_cli_style(&r->term, ALQI_CLI_PLAIN));
-}
+    const struct alqi_cli_term *term = arg;
 
-/* What the reader must know before trusting a figure. */
-static void
-warnings(struct alqi_cli_report *r)
-{
-    const struct alqi_cli_analysis *a = &r->analysis;
-    const struct alqi_cli_notes *n = &a->notes;
-    const char *damage = alqi_cli_input_damage(r->input);
-    char text[512];
-
-    if (damage[0] != '\0') {
-        snprintf(text, sizeof text,
-                 "! the trace is damaged: only the part "
-                 "before the damage is counted");
-        warn(r, text);
-    }
-    for (size_t i = 0; i < ALQI_CLI_N_COUNTERS; i++)
-        if (n->counts[i] > 0 && alqi_cli_counters[i].is_loss) {
-            snprintf(text, sizeof text, "! %" PRIu64 " %s", n->counts[i],
-                     alqi_cli_counters[i].text);
-            warn(r, text);
-        }
-    if (strcmp(alqi_cli_names_text(a->names, n->ended), "killed") == 0)
-        warn(r, r->analysis.notes.n_processes == 0
-                    ? "! the program was killed; the trace holds all up to then"
-                    : "! a process was killed; its trace holds all up to then");
-    if (a->n_strange > 0) {
-        snprintf(text, sizeof text,
-                 "! %" PRIu64 " events make no sense and were left out; "
-                 "'aliquot check' tells more",
-                 a->n_strange);
-        warn(r, text);
-    }
-    if (a->n_allocs > 0 && a->n_allocs < FEW_BLOCKS &&
-        alqi_cli_is_sampled(&a->estimator))
-        warn(r, "! few samples: record with a smaller --interval for firmer "
-                "figures");
+    fprintf(term->out, "%s! %s%s\n", alqi_cli_style(term, ALQI_CLI_WARN), text,
+            alqi_cli_style(term, ALQI_CLI_PLAIN));
 }
 
 void
@@ -197,7 +149,8 @@ alqi_cli_report_totals(struct alqi_cli_report *r)
     fputc('\n', r->term.out);
     totals(r);
     spark(r);
-    warnings(r);
+    alqi_cli_remarks(&r->analysis, alqi_cli_input_damage(r->input), warn,
+                     &r->term);
     fputc('\n', r->term.out);
     if (r->analysis.notes.n_processes > 0)
         alqi_cli_processes_table(&r->term, &r->analysis, true, r->top);

@@ -6,6 +6,7 @@
  * are alive at one time, by two threads, with side records; RATE is that of
  * the header, for each byte (0.125 means that every block was recorded).  With
  * LATER rates, for each word, allocations change to each in turn and back.
+ * With MAKE_TRACE_QUOTES=N in the environment functions' names have N quotes.
  * Everything follows from a fixed seed. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@ enum {
 static uint64_t seed = 42;
 static uint64_t now_us = 1700000000000000;
 static uint64_t n_texts;
+static char padding[256];
 
 static uint64_t
 draw(uint64_t below)
@@ -46,14 +48,14 @@ packet(void *arg, const void *bytes, size_t n)
 static void
 lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
 {
-    static char functions[2][64];
+    static char functions[2][64 + sizeof padding];
     static struct alqi_ctf_entry entries[2];
     unsigned k = (unsigned)(code - MODULE_START) / 16;
 
     (void)arg;
-    snprintf(functions[0], sizeof functions[0], "level%u_f%u(int)", k / FANOUT,
-             k % FANOUT);
-    snprintf(functions[1], sizeof functions[1], "inlined%u", k);
+    snprintf(functions[0], sizeof functions[0], "level%u_f%u%s(int)",
+             k / FANOUT, k % FANOUT, padding);
+    snprintf(functions[1], sizeof functions[1], "inlined%u%s", k, padding);
     for (int i = 0; i < 2; i++)
         entries[i] = (struct alqi_ctf_entry){
             .file = "/src/tree.c",
@@ -161,6 +163,7 @@ side_records(struct alqi_ctf_writer *w)
 int
 main(int argc, char **argv)
 {
+    const char *quotes = getenv("MAKE_TRACE_QUOTES");
     struct alqi_ctf_info info = {.version = 2,
                                  .word_bits = 8,
                                  .start_us = now_us,
@@ -175,6 +178,8 @@ main(int argc, char **argv)
         fprintf(stderr, "usage: make_trace EVENTS LIVE RATE [LATER]...\n");
         return 2;
     }
+    if (quotes != NULL)
+        memset(padding, '\'', strtoull(quotes, NULL, 10) % sizeof padding);
     info.rate = strtod(argv[3], NULL);
     if (alqi_ctf_writer_open(&info, packet, stdout, lookup, NULL, &w) != ALQ_OK)
         return 1;

@@ -103,7 +103,7 @@ class Usage(common.Case):
         self.assertEqual(
             self.complete("aliquot", "export", "--format", "="),
             ["folded", "csv", "pprof", "speedscope", "firefox",
-             "dhat", "massif", "callgrind"])
+             "dhat", "massif", "callgrind", "html-summary"])
         self.assertEqual(self.complete("aliquot", "report", "m"), ["my.ctf"])
         self.assertEqual(self.complete("aliquot", "help", "in"), ["info"])
         for verb in VERBS:

@@ -32,6 +32,7 @@ class Case(common.Case):
             yield name, self.golden(name)
         yield "made, sampled", self.made(12000, 500, 1e-4)
         yield "made, every block", self.made(12000, 500, 0.125)
+        yield "made, rate changes", self.made(12000, 500, 0.125, 1e-3, 1e-2)
         if VICTIM:
             yield "recorded, sampled", self.recorded("--interval=4K",
                                                      "--seed=3")

@@ -16,6 +16,7 @@ import json
 import re
 
 import exported
+import page_file
 import pprof_file as profile
 from exported import common
 
@@ -121,6 +122,20 @@ def callgrind(export):
                      "live_objects", "peak_bytes"), totals))
 
 
+def html_summary(export):
+    """Of each table of sites; the table of totals has the same."""
+    page = page_file.read(export())
+    totals = {}
+    for section, measure in (("allocated", "allocated"), ("peak", "peak"),
+                             ("leaks", "live"), ("temporary", "temporary")):
+        for unit in ("bytes", "objects"):
+            key = "%s_%s" % (measure, unit)
+            totals[key] = sum(page.figures[section, unit])
+            if [totals[key]] != page.figures["total-" + measure, unit]:
+                raise AssertionError("the page differs from itself", key)
+    return totals
+
+
 FORMATS = {
     "folded": folded,
     "csv": csv_rows,
@@ -130,6 +145,7 @@ FORMATS = {
     "dhat": dhat,
     "massif": massif,
     "callgrind": callgrind,
+    "html-summary": html_summary,
 }
 
 

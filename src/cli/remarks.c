@@ -1,0 +1,73 @@
+/* remarks.c -- see remarks.h */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/remarks.h"
+#include "cli/text.h"
+
+enum { FEW_BLOCKS = 30, REMARK_BYTES = 512 };
+
+static void
+losses(const struct alqi_cli_notes *n, alqi_cli_remark_fn *take, void *arg)
+{
+    char text[REMARK_BYTES];
+
+    for (size_t i = 0; i < ALQI_CLI_N_COUNTERS; i++)
+        if (n->counts[i] > 0 && alqi_cli_counters[i].is_loss) {
+            snprintf(text, sizeof text, "%" PRIu64 " %s", n->counts[i],
+                     alqi_cli_counters[i].text);
+            take(arg, text);
+        }
+}
+
+void
+alqi_cli_remarks(const struct alqi_cli_analysis *a, const char *damage,
+                 alqi_cli_remark_fn *take, void *arg)
+{
+    char text[REMARK_BYTES];
+
+    if (damage[0] != '\0')
+        take(arg, "the trace is damaged: only the part before the damage is "
+                  "counted");
+    losses(&a->notes, take, arg);
+    if (strcmp(alqi_cli_names_text(a->names, a->notes.ended), "killed") == 0)
+        take(arg, a->notes.n_processes == 0
+                      ? "the program was killed; the trace holds all up to then"
+                      : "a process was killed; its trace holds all up to then");
+    if (a->n_strange > 0) {
+        snprintf(text, sizeof text,
+                 "%" PRIu64 " events make no sense and were left out; "
+                 "'aliquot check' tells more",
+                 a->n_strange);
+        take(arg, text);
+    }
+    if (a->n_allocs > 0 && a->n_allocs < FEW_BLOCKS &&
+        alqi_cli_is_sampled(&a->estimator))
+        take(arg, "few samples: record with a smaller --interval for firmer "
+                  "figures");
+}
+
+void
+alqi_cli_remark_sampling(const struct alqi_cli_analysis *a, char *out,
+                         size_t capacity)
+{
+    const struct alqi_cli_estimator *e = &a->estimator;
+    int n =
+        snprintf(out, capacity, "%" PRIu64 " samples in %" PRIu64 " blocks, ",
+                 a->n_samples, a->n_allocs);
+
+    out += n;
+    capacity -= (size_t)n;
+    if (!e->has_rate)
+        snprintf(out, capacity, "of unknown rate: counted as they are");
+    else if (!alqi_cli_is_sampled(e))
+        snprintf(out, capacity, "every block recorded: figures are exact");
+    else if (e->n_rates > 1)
+        snprintf(out, capacity, "at %u rates, one for each %s to %s",
+                 e->n_rates, alqi_cli_text_bytes(e->interval_bytes).text,
+                 alqi_cli_text_bytes(e->word_bytes / e->least_lambda).text);
+    else
+        snprintf(out, capacity, "one for each %s",
+                 alqi_cli_text_bytes(e->interval_bytes).text);
+}

@@ -1,0 +1,21 @@
+/* remarks.h -- what a reader must know of a trace before trusting a figure */
+#ifndef ALQI_CLI_REMARKS_H
+#define ALQI_CLI_REMARKS_H
+
+#include <stddef.h>
+
+#include "cli/analysis.h"
+
+/* Takes one remark, a sentence or less without a full stop. */
+typedef void alqi_cli_remark_fn(void *arg, const char *text);
+
+/* What was dropped, damaged or cut short, in order of weight; damage as
+ * alqi_cli_input_damage gives it. */
+void alqi_cli_remarks(const struct alqi_cli_analysis *analysis,
+                      const char *damage, alqi_cli_remark_fn *take, void *arg);
+
+/* How many samples there are, and how they were taken. */
+void alqi_cli_remark_sampling(const struct alqi_cli_analysis *analysis,
+                              char *out, size_t capacity);
+
+#endif
