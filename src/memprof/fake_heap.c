@@ -75,8 +75,7 @@ fake_thread_open(struct fake_thread *f, struct fake_heap *h, uint64_t seed)
     f->in_hand = NULL;
     f->left = 0;
     f->armed_serial = 0;
-    f->memo = calloc(1, sizeof *f->memo +
-                            FAKE_CAPACITY * sizeof(struct alqi_stack_row));
+    f->memo = calloc(1, sizeof *f->memo);
     f->memo->capacity = FAKE_CAPACITY;
     alqi_memprof_thread_init(&f->t, h->domain, f->memo, f->frames, seed);
 }

@@ -148,8 +148,7 @@ mock_thread_open(unsigned i, unsigned domain, uint64_t seed)
     memset(t, 0, sizeof *t);
     t->open = true;
     t->domain = domain;
-    t->memo = calloc(1, sizeof *t->memo +
-                            MOCK_CAPACITY * sizeof(struct alqi_stack_row));
+    t->memo = calloc(1, sizeof *t->memo);
     t->memo->capacity = MOCK_CAPACITY;
     alqi_memprof_thread_init(&t->t, mock.domain[domain].d, t->memo, t->frames,
                              seed);

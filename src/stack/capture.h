@@ -14,16 +14,6 @@
 
 enum { ALQI_STACK_FRAMES_MAX = 4096, ALQI_STACK_SLOTS = 256 };
 
-/* One row of a capture: the frame at `pc` has canonical frame address `cfa`,
- * and `fp` was the frame-pointer register on entry to its rule. */
-struct alqi_stack_row {
-    uintptr_t pc;
-    uintptr_t cfa;
-    uintptr_t fp;
-    int32_t fp_offset; /* where the caller's fp is saved, from cfa; 0 not */
-    uint32_t flags;    /* low 8 bits; the rest: where its return address is */
-};
-
 /* A thread's memo: its last capture, kept for verified replay.  The caller
  * provides the memory; alqi_stack_memo_bytes says how much.  Private to the
  * walk but for `serial`. */
@@ -37,11 +27,14 @@ struct alqi_stack_memo {
     uint32_t n_uncounted; /* captures, of these replays, and incomplete ones, */
     uint32_t n_replays;   /* that alqi_stack_counts does not have yet         */
     uint32_t n_incomplete;
-    bool was_truncated;                /* the capture held */
-    uint16_t at_cfa[ALQI_STACK_SLOTS]; /* rows by CFA, half of them */
-    struct alqi_stack_row rows[]; /* held: the last n_rows of `capacity`; one
-                                     that ends every search; `capacity` more
-                                     for the walk in progress */
+    bool was_truncated;           /* the capture held */
+    uintptr_t *pc;                /* held: the last n_rows of `capacity`, and */
+    uintptr_t *ra_at;             /* one more that ends every search; held.h  */
+    struct alqi_stack_link *link; /* says what they mean                      */
+    struct alqi_stack_check *check;
+    struct alqi_stack_frame *fresh;     /* of the walk in progress */
+    struct alqi_stack_room *rooms;      /* bulky, so not on the stack */
+    uint16_t at_slot[ALQI_STACK_SLOTS]; /* rows by ra_at, half of them */
 };
 
 size_t alqi_stack_memo_bytes(uint32_t capacity_frames);

@@ -46,15 +46,16 @@ track(struct alqi_stack_walk *w, bool is_known,
 static bool
 step_tracking(struct alqi_stack_walk *w)
 {
-    struct alqi_stack_row row;
+    struct alqi_stack_frame frame;
     struct alqi_stack_cell cell;
     bool is_known = cell_at(w, &cell);
     uint64_t value;
 
-    if (alqi_stack_step(w, &row) != ALQI_STACK_GO)
+    if (alqi_stack_step(w, &frame) != ALQI_STACK_GO)
         return false;
     if (w->saved_at == 0) {
-        track(w, is_known, &cell, row.cfa);
+        track(w, is_known, &cell,
+              alqi_stack_frame_cfa(frame.ra_at, frame.rule));
         return true;
     }
     w->has_tracked = alqi_stack_peek(

@@ -1,21 +1,20 @@
 /* replay.c -- a walk that stops where it meets the last one
  *
- * See doc/design/stack.md.  During a walk the frames found so far are
+ * See doc/design/stack.md and held.h.  During a walk the frames found so far
+ * are
  *
- *      fresh[0 .. n_fresh)  then  kept[run_lo .. run_hi)
+ *      fresh[0 .. n_fresh)  then  held rows [run_lo .. run_hi)
  *
- * innermost first: `fresh` is the memo's second half, `kept` the rows of the
- * last capture, which nobody moves before the walk is over.  A row is looked
- * for among the kept ones by a small table of their CFAs; a row the table has
- * lost is found again from its outer neighbour (run_start).
+ * innermost first.  A row is looked for among the held ones by a small table;
+ * a row the table has lost is found again from its outer neighbour (run_start).
  *
- * .inv.kept    The held rows end at kept[end]; that one has no pc, so that
- *              what follows a row can be looked at without asking.
  * .inv.same    A row joins the run only if it equals the frame the walk stands
- *              at; the run is one unbroken piece of the last capture. */
+ *              at; the run is one unbroken piece of the last capture, but for
+ *              rows that were given a new pc (row_amend). */
 #include <string.h>
 
 #include "stack/capture.h"
+#include "stack/held.h"
 #include "stack/walk.h"
 
 enum { COUNT_BATCH = 64 };
@@ -28,56 +27,58 @@ static struct {
 
 struct replay {
     struct alqi_stack_walk walk;
-    struct alqi_stack_row *kept;
-    struct alqi_stack_row *fresh;
-    uintptr_t *frames;
+    struct alqi_stack_frame *fresh;
     uint32_t max;
     uint32_t n_fresh;
-    uint32_t first; /* of kept[] */
-    uint32_t end;
+    uint32_t first;  /* held row */
+    uint32_t end;    /* of the held rows: the memo's capacity */
     uint32_t run_lo; /* no run: run_lo == run_hi */
     uint32_t run_hi;
+    uint32_t same_lo; /* rows from here out are as the last capture had them */
 };
 
-static uint32_t
-slot_of(uintptr_t cfa)
-{
-    return (uint32_t)(cfa >> 4) % ALQI_STACK_SLOTS;
-}
-
-/* Whether two rows are the same frame.  What the frame pointer held in it
- * may differ: given pc and CFA it is only passed on, to be looked at where it
- * makes a difference. */
-static bool
-is_same_frame(const struct alqi_stack_row *a, const struct alqi_stack_row *b)
-{
-    return a->pc == b->pc && a->cfa == b->cfa && a->fp_offset == b->fp_offset &&
-           a->flags == b->flags;
-}
+/* ---- the run ---------------------------------------------------------------
+ */
 
 /* A run that broke joins the fresh rows. */
-static void
+static ALQI_NOINLINE void
 run_flush(struct replay *r)
 {
-    uint32_t n = r->run_hi - r->run_lo;
+    const struct alqi_stack_memo *memo = r->walk.memo;
+    struct alqi_stack_frame *f = &r->fresh[r->n_fresh];
 
-    memcpy(&r->fresh[r->n_fresh], &r->kept[r->run_lo], n * sizeof r->kept[0]);
-    r->n_fresh += n;
+    for (uint32_t i = r->run_lo; i < r->run_hi; i++, f++) {
+        f->pc = memo->pc[i];
+        f->ra_at = memo->ra_at[i];
+        f->rule = memo->link[i].rule;
+    }
+    r->n_fresh += r->run_hi - r->run_lo;
     r->run_lo = r->run_hi = 0;
 }
 
-/* Starts a run at kept[at], the outermost frame found; fresh rows further in
- * may be kept ones, too. */
+/* Starts a run at held row `at`, the outermost frame found; fresh rows further
+ * in may be held ones, too. */
 static void
-run_start(struct replay *r, uint32_t at, uintptr_t fp)
+run_start(struct replay *r, uint32_t at)
 {
     r->run_lo = at;
     r->run_hi = at + 1;
-    r->kept[at].fp = fp;
     while (r->n_fresh > 0 && r->run_lo > r->first &&
-           is_same_frame(&r->fresh[r->n_fresh - 1], &r->kept[r->run_lo - 1])) {
-        r->kept[--r->run_lo].fp = r->fresh[--r->n_fresh].fp;
+           alqi_stack_held_is(r->walk.memo, r->run_lo - 1,
+                              &r->fresh[r->n_fresh - 1])) {
+        r->run_lo--;
+        r->n_fresh--;
     }
+}
+
+/* Gives a held row the pc of a frame that is laid out alike: all else of it
+ * stays true. */
+static void
+row_amend(struct replay *r, uint32_t at, uintptr_t pc)
+{
+    r->walk.memo->pc[at] = pc;
+    if (r->same_lo <= at)
+        r->same_lo = at + 1;
 }
 
 static uint32_t
@@ -86,42 +87,28 @@ n_found(const struct replay *r)
     return r->n_fresh + (r->run_hi - r->run_lo);
 }
 
-/* Puts the row just made where it belongs. */
+/* Puts the frame just found where it belongs. */
 static void
-row_place(struct replay *r, const struct alqi_stack_row *row)
+frame_place(struct replay *r, const struct alqi_stack_frame *frame)
 {
-    uint32_t at = r->walk.memo->at_cfa[slot_of(row->cfa)];
+    const struct alqi_stack_memo *memo = r->walk.memo;
+    uint32_t at = memo->at_slot[alqi_stack_slot_of(frame->ra_at)];
 
-    r->frames[n_found(r)] = row->pc;
     if (r->run_hi != r->run_lo) {
-        if (r->run_hi < r->end && is_same_frame(row, &r->kept[r->run_hi])) {
-            r->kept[r->run_hi++].fp = row->fp;
+        if (r->run_hi < r->end && alqi_stack_held_is(memo, r->run_hi, frame)) {
+            r->run_hi++;
             return;
         }
         run_flush(r);
     }
-    if (at >= r->first && is_same_frame(row, &r->kept[at]))
-        run_start(r, at, row->fp);
+    if (at >= r->first && alqi_stack_held_is(memo, at, frame))
+        run_start(r, at);
     else
-        r->fresh[r->n_fresh++] = *row;
+        r->fresh[r->n_fresh++] = *frame;
 }
 
-static uint32_t
-row_flags(uint32_t payload, int32_t ra_offset)
-{
-    enum { SHIFT = 23 };
-
-    _Static_assert(ALQI_STACK_PAYLOAD_SP >> SHIFT == ALQI_STACK_ROW_SP, "");
-    return ALQI_STACK_ROW_FIXED | ALQI_STACK_ROW_PLAIN |
-           (payload >> SHIFT & ALQI_STACK_ROW_SP) |
-           (uint32_t)ra_offset << ALQI_STACK_ROW_SHIFT;
-}
-
-static int32_t
-row_ra_offset(const struct alqi_stack_row *row)
-{
-    return (int32_t)row->flags >> ALQI_STACK_ROW_SHIFT;
-}
+/* ---- the walk --------------------------------------------------------------
+ */
 
 static void
 walk_stand(struct alqi_stack_walk *w, uintptr_t key, uintptr_t sp, uintptr_t fp)
@@ -138,131 +125,140 @@ static ALQI_NOINLINE enum alqi_stack_outcome
 walk_one(struct replay *r)
 {
     struct alqi_stack_walk *w = &r->walk;
-    struct alqi_stack_row row;
+    struct alqi_stack_frame frame;
     enum alqi_stack_outcome o;
 
     if (!w->is_exact && w->key + 1 < ALQI_STACK_NULL_PAGE)
         return w->key + 1 == 0 ? ALQI_STACK_DONE : ALQI_STACK_LOST;
     if (n_found(r) == r->max)
         return ALQI_STACK_FULL;
-    o = alqi_stack_step(w, &row);
-    row_place(r, &row);
+    o = alqi_stack_step(w, &frame);
+    frame_place(r, &frame);
     return o;
 }
 
-/* Frames that equal the run's next row (.prop.replay). */
+/* The run's next row may have another pc where its function has laid out its
+ * frame alike. */
+static bool
+run_amend(struct replay *r, uint32_t at)
+{
+    struct alqi_stack_walk *w = &r->walk;
+    struct alqi_stack_memo *memo = w->memo;
+    uintptr_t pc = w->key + 1;
+
+    if (pc >> ALQI_STACK_KEY_BITS != 0 ||
+        alqi_stack_rules_hit(pc) != memo->link[at].rule)
+        return false;
+    row_amend(r, at, pc);
+    return true;
+}
+
+/* Held rows that follow the run, if they are what they were (.prop.replay). */
 static enum alqi_stack_outcome
 walk_run(struct replay *r)
 {
     struct alqi_stack_walk *w = &r->walk;
-    uintptr_t pc = w->key + 1, fp = w->fp;
-    uintptr_t lo = w->memo->readable_lo;
-    uintptr_t span = w->memo->readable_hi - lo - sizeof lo;
-    uint32_t room = r->max - r->n_fresh;
-    struct alqi_stack_row *row = &r->kept[r->run_hi];
-    const struct alqi_stack_row *stop =
-        &r->kept[r->run_lo + room < r->end ? r->run_lo + room : r->end];
-    const struct alqi_stack_row *first = row;
-    uintptr_t *frame = &r->frames[n_found(r)];
+    const struct alqi_stack_memo *memo = w->memo;
+    uint32_t at = r->run_hi, room = r->max - n_found(r);
+    uint32_t n = memo->link[at].n_plain, n_same;
+    uintptr_t fp;
 
-    for (; row != stop && row->pc == pc; row++) {
-        uintptr_t ra_at = row->cfa + (uintptr_t)(intptr_t)row_ra_offset(row);
-        uintptr_t fp_at = row->cfa + (uintptr_t)(intptr_t)row->fp_offset;
-
-        if (ALQI_UNLIKELY(
-                (row->flags & ALQI_STACK_ROW_PLAIN) == 0 ||
-                ((row->flags & ALQI_STACK_ROW_SP) == 0 && row->fp != fp) ||
-                ra_at - lo > span))
-            break;
-        row->fp = fp;
-        if (row->fp_offset != 0) {
-            if (ALQI_UNLIKELY(fp_at - lo > span))
-                break;
-            fp = alqi_stack_word(fp_at);
-        }
-        *frame++ = row->pc;
-        pc = alqi_arch_code_address(alqi_stack_word(ra_at));
-    }
-    if (row != first) {
-        walk_stand(w, pc - 1, row[-1].cfa, fp);
-        r->run_hi = (uint32_t)(row - r->kept);
-    }
-    if (row == stop)
+    if (ALQI_UNLIKELY(room == 0 || at == r->end))
         return ALQI_STACK_OTHER;
-    if (row->pc != pc) {
+    if (memo->pc[at] != w->key + 1 ||
+        (memo->link[at].fp_wanted != 0 && memo->link[at].fp_wanted != w->fp)) {
         run_flush(r);
         return ALQI_STACK_GO;
     }
-    if ((row->flags & ALQI_STACK_ROW_END) == 0)
-        return ALQI_STACK_OTHER; /* not plain, another fp, out of reach */
-    *frame = row->pc;
-    r->run_hi++;
-    return ALQI_STACK_DONE;
+    if (memo->link[at].rule == ALQI_STACK_RULE_END) {
+        r->run_hi++;
+        return ALQI_STACK_DONE;
+    }
+    if (ALQI_UNLIKELY(n > room))
+        n = room;
+    if (ALQI_UNLIKELY(n == 0 || w->sp < memo->readable_lo ||
+                      alqi_stack_held_cfa(memo, at + n - 1) >
+                          memo->readable_hi))
+        return ALQI_STACK_OTHER;
+    n_same = alqi_stack_held_verify(memo, at, n, w->fp);
+    if (ALQI_LIKELY(n_same > n && n < room) &&
+        memo->link[at + n].rule == ALQI_STACK_RULE_END) {
+        r->run_hi = at + n + 1;
+        return ALQI_STACK_DONE;
+    }
+    if (n_same > n)
+        n_same = n;
+    r->run_hi = at + n_same;
+    fp = alqi_stack_held_fp(memo, at, n_same, w->fp);
+    at += n_same;
+    walk_stand(w,
+               alqi_arch_code_address(alqi_stack_word(memo->ra_at[at - 1])) - 1,
+               alqi_stack_held_cfa(memo, at - 1), fp);
+    if (n_same < n && memo->pc[at] != w->key + 1 && !run_amend(r, at))
+        run_flush(r);
+    return ALQI_STACK_GO;
 }
 
-/* Frames of cached rules that fit into a word, until one is a kept row.  A
+/* Frames of cached rules that fit into a word, until one is a held row.  A
  * return address that cannot be one has no such rule; walk_one judges it. */
 static enum alqi_stack_outcome
 walk_fresh(struct replay *r)
 {
     struct alqi_stack_walk *w = &r->walk;
+    const struct alqi_stack_memo *memo = w->memo;
     uintptr_t pc = w->key + 1, sp = w->sp, fp = w->fp;
-    uintptr_t lo = w->memo->readable_lo;
-    uintptr_t span = w->memo->readable_hi - lo - sizeof lo;
-    struct alqi_stack_row *row = &r->fresh[r->n_fresh];
-    struct alqi_stack_row *stop =
-        &r->fresh[r->max < r->n_fresh ? r->n_fresh : r->max];
-    uintptr_t *frame = &r->frames[r->n_fresh];
-    const uint16_t *at_cfa = w->memo->at_cfa;
-    uint32_t at = 0;
-    const struct alqi_stack_row *kept = r->kept;
+    uintptr_t top = memo->readable_hi - sizeof top;
+    struct alqi_stack_frame *frame = &r->fresh[r->n_fresh];
+    const struct alqi_stack_frame *stop = &r->fresh[r->max];
+    const uintptr_t *held_next = memo->pc + 1, *held_ra_at = memo->ra_at;
     bool is_match = false;
+    uint32_t at = 0;
 
-    for (; row != stop && pc >> ALQI_STACK_KEY_BITS == 0; row++) {
-        uint32_t payload = alqi_stack_rules_hit(pc);
-        uint32_t fp_words =
-            payload >> ALQI_STACK_PAYLOAD_FP_SHIFT & ALQI_STACK_PAYLOAD_OFFSET;
-        int32_t fp_offset = -8 * (int32_t)fp_words;
-        uintptr_t cfa = 8 * (uintptr_t)(payload & ALQI_STACK_PAYLOAD_OFFSET);
-        uintptr_t ra_at;
+    if (ALQI_UNLIKELY(sp < memo->readable_lo || frame > stop))
+        return ALQI_STACK_OTHER;
+    for (; frame != stop && pc >> ALQI_STACK_KEY_BITS == 0; frame++) {
+        uint32_t rule = alqi_stack_rules_hit(pc);
+        int32_t fp_offset = alqi_stack_payload_fp(rule);
+        uintptr_t cfa = alqi_stack_payload_cfa(rule);
+        uintptr_t fp_at, ra_at;
 
-        if (ALQI_UNLIKELY(payload - 1 >= ALQI_STACK_PAYLOAD_TABLE - 1))
-            break;
-        if (ALQI_LIKELY((payload & ALQI_STACK_PAYLOAD_SP) != 0))
+        if (ALQI_LIKELY(alqi_stack_is_plain_by_sp(rule)))
             cfa += sp;
-        else if (ALQI_UNLIKELY((cfa += fp) <= sp))
+        else if (!alqi_stack_is_plain(rule) || rule == 0 ||
+                 (cfa += fp) < sp + sizeof sp)
             break;
         ra_at = cfa + (uintptr_t)(intptr_t)alqi_arch_usual_ra(fp_offset);
-        if (ALQI_UNLIKELY(ra_at - lo > span))
+        if (ALQI_UNLIKELY(ra_at > top))
             break;
-        row->pc = pc;
-        row->cfa = cfa;
-        row->fp = fp;
-        row->fp_offset = fp_offset;
-        row->flags = row_flags(payload, alqi_arch_usual_ra(fp_offset));
-        if (fp_words != 0) {
-            if (ALQI_UNLIKELY(cfa - 8 * fp_words < lo))
-                break; /* it lies below the return address, so below hi */
-            fp = alqi_stack_word(cfa - 8 * fp_words);
+        if (fp_offset != 0) {
+            fp_at = cfa + (uintptr_t)(intptr_t)fp_offset;
+            if (ALQI_UNLIKELY(fp_at < sp))
+                break;
+            fp = alqi_stack_word(fp_at);
         }
+        frame->pc = pc;
+        frame->ra_at = ra_at;
+        frame->rule = rule;
         sp = cfa;
+        at = memo->at_slot[alqi_stack_slot_of(ra_at)];
         pc = alqi_arch_code_address(alqi_stack_word(ra_at));
-        *frame++ = row->pc;
-        at = at_cfa[slot_of(cfa)];
-        /* The next one is asked as well, all in one branch: a frame of the
-         * same function often lies at the same place by chance. */
-        if (ALQI_UNLIKELY(((kept[at].pc ^ row->pc) | (kept[at].cfa ^ cfa) |
-                           (kept[at + 1].pc ^ pc)) == 0) &&
-            at >= r->first && is_same_frame(row, &kept[at])) {
+        /* Its caller is asked for, in the same branch: a frame of the same
+         * size often lies at the same place by chance. */
+        if (ALQI_UNLIKELY(((held_ra_at[at] ^ ra_at) | (held_next[at] ^ pc)) ==
+                          0) &&
+            at >= r->first && memo->link[at].rule == rule) {
             is_match = true;
             break;
         }
     }
     if (sp != w->sp)
         walk_stand(w, pc - 1, sp, fp);
-    r->n_fresh = (uint32_t)(row - r->fresh);
-    if (is_match)
-        run_start(r, at, row->fp);
+    r->n_fresh = (uint32_t)(frame - r->fresh);
+    if (is_match) {
+        if (memo->pc[at] != frame->pc)
+            row_amend(r, at, frame->pc);
+        run_start(r, at);
+    }
     return is_match ? ALQI_STACK_GO : ALQI_STACK_OTHER;
 }
 
@@ -271,10 +267,10 @@ static enum alqi_stack_outcome
 walk_skip(struct replay *r, uintptr_t lo, uintptr_t hi)
 {
     enum alqi_stack_outcome o = ALQI_STACK_GO;
-    struct alqi_stack_row row;
+    struct alqi_stack_frame frame;
 
     while (o == ALQI_STACK_GO && r->walk.key >= lo && r->walk.key < hi)
-        o = alqi_stack_step(&r->walk, &row);
+        o = alqi_stack_step(&r->walk, &frame);
     return o;
 }
 
@@ -291,24 +287,8 @@ walk_all(struct replay *r)
     return o;
 }
 
-/* Joins fresh rows and run where the kept rows end. */
-static void
-rows_keep(struct replay *r)
-{
-    uint32_t n_run = r->run_hi - r->run_lo, at = r->end - n_run;
-    uint32_t first = at - r->n_fresh;
-    uint16_t *at_cfa = r->walk.memo->at_cfa;
-
-    if (n_run != 0 && r->run_hi != r->end) {
-        memmove(&r->kept[at], &r->kept[r->run_lo], n_run * sizeof r->kept[0]);
-        at = r->end; /* all are at a new place */
-    }
-    memcpy(&r->kept[first], r->fresh, r->n_fresh * sizeof r->kept[0]);
-    /* every other row: to find one in two costs less than to note all, and
-     * run_start extends a run inwards */
-    for (uint32_t i = first + (at - first) % 2; i < at; i += 2)
-        at_cfa[slot_of(r->kept[i].cfa)] = (uint16_t)i;
-}
+/* ---- beginning and end -----------------------------------------------------
+ */
 
 static ALQI_NOINLINE void
 counts_add(struct alqi_stack_memo *memo)
@@ -335,19 +315,6 @@ count(const struct replay *r, enum alqi_stack_outcome outcome)
         counts_add(memo);
 }
 
-/* Behind the rows: what is bulky is kept off the stack. */
-static struct alqi_stack_room *
-memo_rooms(struct alqi_stack_memo *memo)
-{
-    return (struct alqi_stack_room *)&memo->rows[2 * (memo->capacity + 1)];
-}
-
-static uintptr_t *
-memo_frames(struct alqi_stack_memo *memo)
-{
-    return (uintptr_t *)(memo_rooms(memo) + 2);
-}
-
 static void
 replay_begin(struct replay *r, struct alqi_stack_memo *memo,
              const struct alqi_stack_regs *start, uint32_t max)
@@ -363,21 +330,31 @@ replay_begin(struct replay *r, struct alqi_stack_memo *memo,
     w->n_switches = 0;
     w->tracked_reg = ALQI_STACK_NO_REG;
     w->has_tracked = false;
-    w->room = memo_rooms(memo);
+    w->room = memo->rooms;
     w->generation =
         atomic_load_explicit(&alqi_stack_generation, memory_order_acquire);
     if (memo->generation != w->generation) {
         memo->generation = w->generation;
         memo->n_rows = 0;
     }
-    r->kept = memo->rows;
-    r->fresh = memo->rows + memo->capacity + 1;
-    r->frames = memo_frames(memo);
+    r->fresh = memo->fresh;
     r->max = max < memo->capacity ? max : memo->capacity;
     r->n_fresh = 0;
     r->end = memo->capacity;
     r->first = r->end - memo->n_rows;
     r->run_lo = r->run_hi = 0;
+    r->same_lo = 0;
+}
+
+/* A run that does not end where the held rows end is moved there. */
+static void
+rows_join(struct replay *r)
+{
+    if (ALQI_UNLIKELY(r->run_hi != r->end))
+        run_flush(r);
+    alqi_stack_held_join(r->walk.memo,
+                         r->run_lo == r->run_hi ? r->end : r->run_lo, r->fresh,
+                         r->n_fresh);
 }
 
 static struct alqi_stack_result
@@ -385,21 +362,22 @@ replay_finish(struct replay *r, enum alqi_stack_outcome outcome)
 {
     struct alqi_stack_memo *memo = r->walk.memo;
     struct alqi_stack_result result = {
-        .frames = r->frames,
         .n_frames = n_found(r),
         .truncated = outcome == ALQI_STACK_FULL,
         .incomplete = outcome == ALQI_STACK_LOST,
     };
 
     if (r->run_lo == r->run_hi && r->n_fresh > 0 && r->first < r->end &&
-        is_same_frame(&r->fresh[r->n_fresh - 1], &r->kept[r->end - 1])) {
+        alqi_stack_held_is(memo, r->end - 1, &r->fresh[r->n_fresh - 1])) {
         r->n_fresh--;
-        run_start(r, r->end - 1, r->fresh[r->n_fresh].fp);
+        run_start(r, r->end - 1);
     }
     if (r->run_hi == r->end && !result.truncated && !memo->was_truncated)
-        result.n_same_outer = r->run_hi - r->run_lo;
+        result.n_same_outer =
+            r->end - (r->run_lo > r->same_lo ? r->run_lo : r->same_lo);
     count(r, outcome);
-    rows_keep(r);
+    rows_join(r);
+    result.frames = &memo->pc[r->end - result.n_frames];
     memo->n_rows = result.n_frames;
     memo->was_truncated = result.truncated;
     memo->serial++;
@@ -421,27 +399,6 @@ alqi_stack_capture(struct alqi_stack_memo *memo,
     if (outcome == ALQI_STACK_GO)
         outcome = walk_all(&r);
     return replay_finish(&r, outcome);
-}
-
-size_t
-alqi_stack_memo_bytes(uint32_t capacity_frames)
-{
-    size_t n = capacity_frames < ALQI_STACK_FRAMES_MAX ? capacity_frames
-                                                       : ALQI_STACK_FRAMES_MAX;
-
-    return sizeof(struct alqi_stack_memo) +
-           2 * (n + 1) * sizeof(struct alqi_stack_row) +
-           2 * sizeof(struct alqi_stack_room) + n * sizeof(uintptr_t);
-}
-
-void
-alqi_stack_memo_init(struct alqi_stack_memo *memo, uint32_t capacity_frames)
-{
-    memset(memo, 0, sizeof *memo);
-    memo->capacity = capacity_frames < ALQI_STACK_FRAMES_MAX
-                         ? capacity_frames
-                         : ALQI_STACK_FRAMES_MAX;
-    memset(&memo->rows[memo->capacity], 0, sizeof memo->rows[0]);
 }
 
 void

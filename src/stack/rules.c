@@ -36,12 +36,11 @@ alqi_stack_rules_hit_away(uintptr_t pc)
     uint32_t home = alqi_stack_rules_home(pc);
 
     for (uint32_t way = 1; way < ALQI_STACK_WAYS; way++) {
-        uint64_t x =
-            tag ^ atomic_load_explicit(&alqi_stack_rules.words[home ^ way],
-                                       memory_order_acquire);
+        uint64_t word = atomic_load_explicit(
+            &alqi_stack_rules.words[home ^ way], memory_order_acquire);
 
-        if (x >> ALQI_STACK_PAYLOAD_BITS == 0)
-            return (uint32_t)x;
+        if (alqi_stack_rules_is_of(word, tag))
+            return alqi_stack_rules_payload_in(word);
     }
     return 0;
 }
@@ -162,19 +161,20 @@ intern_locked(const struct alqi_stack_room *x)
     return *chain;
 }
 
-/* The payload of a rule that fits into a word; else 0. */
-static uint32_t
-payload_of(const struct alqi_stack_rule *r)
+uint32_t
+alqi_stack_rules_payload(const struct alqi_stack_rule *r)
 {
     uint32_t cfa = (uint32_t)r->cfa_offset / 8;
     uint32_t fp = (uint32_t)-r->fp_offset / 8;
 
     if (r->kind != ALQI_STACK_KIND_REGISTER || r->cfa_offset <= 0 ||
         r->fp_offset > 0 || r->cfa_offset % 8 != 0 || r->fp_offset % 8 != 0 ||
-        cfa > ALQI_STACK_PAYLOAD_OFFSET || fp > ALQI_STACK_PAYLOAD_OFFSET ||
-        r->ra_offset != alqi_arch_usual_ra(r->fp_offset))
+        cfa > ALQI_STACK_PAYLOAD_MAX || fp > ALQI_STACK_PAYLOAD_MAX ||
+        r->ra_offset != alqi_arch_usual_ra(r->fp_offset) ||
+        r->ra_offset > -(int32_t)sizeof(uintptr_t))
         return 0;
-    return cfa | fp << ALQI_STACK_PAYLOAD_FP_SHIFT |
+    return cfa << ALQI_STACK_PAYLOAD_CFA_SHIFT |
+           fp << ALQI_STACK_PAYLOAD_FP_SHIFT |
            (r->cfa_reg == ALQI_ARCH_SP ? ALQI_STACK_PAYLOAD_SP : 0);
 }
 
@@ -190,12 +190,13 @@ word_insert_locked(uintptr_t pc, uint32_t payload)
         uint64_t w = atomic_load_explicit(&alqi_stack_rules.words[home ^ way],
                                           memory_order_relaxed);
 
-        if (w == 0 || (w ^ tag) >> ALQI_STACK_PAYLOAD_BITS == 0)
+        if (w == 0 || alqi_stack_rules_is_of(w, tag))
             break;
     }
     if (way == ALQI_STACK_WAYS)
         way = table.victim++ % ALQI_STACK_WAYS;
-    atomic_store_explicit(&alqi_stack_rules.words[home ^ way], tag | payload,
+    atomic_store_explicit(&alqi_stack_rules.words[home ^ way],
+                          (tag & ALQI_STACK_TAG_MASK) | payload,
                           memory_order_release);
 }
 
@@ -301,12 +302,13 @@ decode_locked(uintptr_t key, uint64_t generation, struct alqi_stack_room *room)
         atomic_load_explicit(&alqi_stack_generation, memory_order_relaxed) !=
             generation)
         return &room->rule;
-    payload = payload_of(&room->rule);
+    payload = alqi_stack_rules_payload(&room->rule);
     if (payload == 0) {
         index = intern_locked(room);
         if (index == 0 && room->rule.kind != ALQI_STACK_KIND_NONE)
             return &room->rule;
-        payload = ALQI_STACK_PAYLOAD_TABLE | index;
+        payload = ALQI_STACK_PAYLOAD_TABLE |
+                  (uint32_t)index << ALQI_STACK_PAYLOAD_CFA_SHIFT;
     }
     word_insert_locked(key + 1, payload);
     return alqi_stack_rules_of_payload(payload, room);

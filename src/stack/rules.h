@@ -1,12 +1,14 @@
 /* rules.h -- the process-wide cache of decoded rules
  *
  * A word is looked for by the pc that is reported, which is the key + 1.  Of
- * its 48 bits, 12 choose a set, folded with those above them; the other 36 are
- * kept in the cache word, and 28 bits are left for the payload.  Nearly every
- * rule fits there; the others are interned in a table and named by index.
+ * its 48 bits, the lowest 12 choose a set, folded with those above them; the
+ * other 36 are kept in the cache word, and 28 bits are left for the payload.
+ * Nearly every rule fits there; the others are interned in a table and named
+ * by index.
  *
- *      63           28  27     26    25       13  12        0
- *      |  tag (36)    | table | sp | -fp / 8     | CFA / 8   |
+ *      63           28  27       15  14        2    1      0
+ *      |  tag (36)    |  -fp / 8    |  CFA / 8   |  sp  |  0   |
+ *      |  tag (36)    |             |    index   |   0  | table|
  *
  * Four words make a set, which lies in one cache line.  Reading takes no lock
  * (.inv.word). */
@@ -27,6 +29,7 @@ enum {
     ALQI_STACK_N_WORDS = 1 << ALQI_STACK_WORDS_LOG,
     ALQI_STACK_WAYS_LOG = 2,
     ALQI_STACK_WAYS = 1 << ALQI_STACK_WAYS_LOG,
+    ALQI_STACK_SETS_LOG = ALQI_STACK_WORDS_LOG - ALQI_STACK_WAYS_LOG,
     ALQI_STACK_INDEX_BITS = 16,
     ALQI_STACK_N_RULES = 1 << ALQI_STACK_INDEX_BITS,
     ALQI_STACK_N_COMPLEX = 1024,
@@ -36,11 +39,14 @@ enum {
 /* The payload of a word; never 0. */
 enum {
     ALQI_STACK_PAYLOAD_BITS = 28,
-    ALQI_STACK_PAYLOAD_OFFSET = 0x1FFF, /* in words */
-    ALQI_STACK_PAYLOAD_FP_SHIFT = 13,
-    ALQI_STACK_PAYLOAD_SP = 1 << 26,   /* CFA is sp + offset, not fp + offset */
-    ALQI_STACK_PAYLOAD_TABLE = 1 << 27 /* the rest is an index */
+    ALQI_STACK_PAYLOAD_MAX = 0x1FFF, /* of an offset, in words */
+    ALQI_STACK_PAYLOAD_FP_SHIFT = 15,
+    ALQI_STACK_PAYLOAD_CFA_SHIFT = 2,
+    ALQI_STACK_PAYLOAD_SP = 2,   /* CFA is sp + offset, not fp + offset */
+    ALQI_STACK_PAYLOAD_TABLE = 1 /* the rest is an index */
 };
+
+#define ALQI_STACK_TAG_MASK (~(uint64_t)0 << ALQI_STACK_PAYLOAD_BITS)
 
 enum alqi_stack_kind {
     ALQI_STACK_KIND_NONE,
@@ -90,17 +96,48 @@ extern _Atomic(uint64_t) alqi_stack_generation;
 static inline uint32_t
 alqi_stack_rules_home(uintptr_t pc)
 {
-    return (uint32_t)(pc ^ pc >> ALQI_STACK_WORDS_LOG) % ALQI_STACK_N_WORDS;
+    return (uint32_t)(pc << ALQI_STACK_WAYS_LOG ^ pc >> ALQI_STACK_SETS_LOG) %
+           ALQI_STACK_N_WORDS;
 }
 
-/* What the set does not say of a pc, where a word has it. */
+/* What the set does not say of a pc, where a word has it; the bits below are
+ * noise. */
 static inline uint64_t
 alqi_stack_rules_tag(uintptr_t pc)
 {
-    uint64_t above = pc >> ALQI_STACK_WORDS_LOG;
+    _Static_assert(64 - ALQI_STACK_KEY_BITS + ALQI_STACK_SETS_LOG ==
+                       ALQI_STACK_PAYLOAD_BITS,
+                   "tag and payload fill the word");
+    return (uint64_t)pc << (64 - ALQI_STACK_KEY_BITS);
+}
 
-    return above << (ALQI_STACK_PAYLOAD_BITS + ALQI_STACK_WAYS_LOG) |
-           (pc % ALQI_STACK_WAYS) << ALQI_STACK_PAYLOAD_BITS;
+/* Whether a word is that of a pc, given the tag. */
+static inline bool
+alqi_stack_rules_is_of(uint64_t word, uint64_t tag)
+{
+    return (word ^ tag) >> ALQI_STACK_PAYLOAD_BITS == 0;
+}
+
+static inline uint32_t
+alqi_stack_rules_payload_in(uint64_t word)
+{
+    return (uint32_t)(word & ~ALQI_STACK_TAG_MASK);
+}
+
+/* Where the caller's fp is saved, from the CFA; 0: it is not. */
+static inline int32_t
+alqi_stack_payload_fp(uint32_t payload)
+{
+    return -8 * (int32_t)(payload >> ALQI_STACK_PAYLOAD_FP_SHIFT);
+}
+
+/* What CFA is more than sp or fp. */
+static inline uintptr_t
+alqi_stack_payload_cfa(uint32_t payload)
+{
+    enum { MASK = ALQI_STACK_PAYLOAD_MAX << ALQI_STACK_PAYLOAD_CFA_SHIFT };
+
+    return (uintptr_t)(payload & MASK) * (8 >> ALQI_STACK_PAYLOAD_CFA_SHIFT);
 }
 
 /* What the other ways of its set hold for a pc; 0: nothing. */
@@ -112,13 +149,12 @@ static inline uint32_t
 alqi_stack_rules_hit(uintptr_t pc)
 {
     /* pairs with the release store of word_insert_locked */
-    uint64_t x =
-        alqi_stack_rules_tag(pc) ^
+    uint64_t word =
         atomic_load_explicit(&alqi_stack_rules.words[alqi_stack_rules_home(pc)],
                              memory_order_acquire);
 
-    if (ALQI_LIKELY(x >> ALQI_STACK_PAYLOAD_BITS == 0))
-        return (uint32_t)x;
+    if (ALQI_LIKELY(alqi_stack_rules_is_of(word, alqi_stack_rules_tag(pc))))
+        return alqi_stack_rules_payload_in(word);
     return alqi_stack_rules_hit_away(pc);
 }
 
@@ -126,16 +162,15 @@ alqi_stack_rules_hit(uintptr_t pc)
 static inline const struct alqi_stack_rule *
 alqi_stack_rules_of_payload(uint32_t payload, struct alqi_stack_room *room)
 {
-    uint32_t fp = payload >> ALQI_STACK_PAYLOAD_FP_SHIFT;
     struct alqi_stack_rule *r = &room->rule;
 
     if ((payload & ALQI_STACK_PAYLOAD_TABLE) != 0)
-        return &alqi_stack_rules.rules[payload & (ALQI_STACK_N_RULES - 1)];
+        return &alqi_stack_rules.rules[payload >> ALQI_STACK_PAYLOAD_CFA_SHIFT];
     r->kind = ALQI_STACK_KIND_REGISTER;
     r->cfa_reg =
         (payload & ALQI_STACK_PAYLOAD_SP) != 0 ? ALQI_ARCH_SP : ALQI_ARCH_FP;
-    r->cfa_offset = 8 * (int32_t)(payload & ALQI_STACK_PAYLOAD_OFFSET);
-    r->fp_offset = -8 * (int32_t)(fp & ALQI_STACK_PAYLOAD_OFFSET);
+    r->cfa_offset = (int32_t)alqi_stack_payload_cfa(payload);
+    r->fp_offset = alqi_stack_payload_fp(payload);
     r->ra_offset = alqi_arch_usual_ra(r->fp_offset);
     r->next = 0;
     return r;
@@ -146,6 +181,10 @@ alqi_stack_rules_of_payload(uint32_t payload, struct alqi_stack_room *room)
 const struct alqi_stack_rule *
 alqi_stack_rules_decode(uintptr_t key, uint64_t generation,
                         struct alqi_stack_room *room);
+
+/* The payload of a rule that fits into a word and whose words lie below its
+ * CFA; else 0. */
+uint32_t alqi_stack_rules_payload(const struct alqi_stack_rule *rule);
 
 /* The rest of a COMPLEX rule. */
 static inline const struct alqi_stack_complex *

@@ -7,9 +7,9 @@
 #include "stack/walk.h"
 
 static enum alqi_stack_outcome
-lost(const struct alqi_stack_walk *w, struct alqi_stack_row *row)
+lost(const struct alqi_stack_walk *w, struct alqi_stack_frame *frame)
 {
-    row->cfa = w->sp;
+    frame->ra_at = w->sp;
     return ALQI_STACK_LOST;
 }
 
@@ -90,27 +90,27 @@ cell_value(struct alqi_stack_walk *w, const struct alqi_stack_complex *c,
 enum alqi_stack_outcome
 alqi_stack_step_complex(struct alqi_stack_walk *w,
                         const struct alqi_stack_complex *c,
-                        struct alqi_stack_row *row)
+                        struct alqi_stack_frame *frame)
 {
     uint64_t cfa, ra, fp;
 
     if (c->cfa.how == ALQI_STACK_VAL_EXPR) {
         if (!expression_value(w, c, &c->cfa, NULL, &cfa))
-            return lost(w, row);
+            return lost(w, frame);
     } else {
         if (!register_known(w, c->cfa_reg, &cfa))
-            return lost(w, row);
+            return lost(w, frame);
         cfa += (uint64_t)(int64_t)c->cfa.value;
     }
     if (cfa < w->sp + 8 * ALQI_ARCH_RA_IS_PUSHED &&
         (c->cfa.how != ALQI_STACK_VAL_EXPR ||
          ++w->n_switches > ALQI_STACK_SWITCHES_MAX))
-        return lost(w, row);
+        return lost(w, frame);
     if ((c->ra.how == ALQI_STACK_SAME && ALQI_ARCH_RA_IS_PUSHED) ||
         !cell_value(w, c, &c->ra, ALQI_ARCH_RA, cfa, &ra) ||
         !cell_value(w, c, &c->fp, ALQI_ARCH_FP, cfa, &fp))
-        return lost(w, row);
-    row->cfa = cfa;
+        return lost(w, frame);
+    frame->ra_at = cfa;
     if (!c->is_signal)
         return alqi_stack_walk_return(w, cfa, fp, alqi_arch_code_address(ra));
     w->sp = cfa;
@@ -122,7 +122,8 @@ alqi_stack_step_complex(struct alqi_stack_walk *w,
 }
 
 enum alqi_stack_outcome
-alqi_stack_step_signal(struct alqi_stack_walk *w, struct alqi_stack_row *row)
+alqi_stack_step_signal(struct alqi_stack_walk *w,
+                       struct alqi_stack_frame *frame)
 {
     uintptr_t at = w->sp;
     uint64_t pc, sp, fp;
@@ -134,10 +135,10 @@ alqi_stack_step_signal(struct alqi_stack_walk *w, struct alqi_stack_row *row)
                          &sp) ||
         !alqi_stack_peek(
             w->memo, at + (uintptr_t)alqi_arch_saved_at(ALQI_ARCH_FP), 8, &fp))
-        return lost(w, row);
+        return lost(w, frame);
     if (sp <= at && ++w->n_switches > ALQI_STACK_SWITCHES_MAX)
-        return lost(w, row);
-    row->cfa = sp;
+        return lost(w, frame);
+    frame->ra_at = sp;
     w->sp = sp;
     w->fp = fp;
     w->key = pc;
@@ -162,7 +163,8 @@ null_call(struct alqi_stack_walk *w, uint64_t *cfa, uint64_t *ra)
 /* Code without information, generated at run time perhaps: one step along
  * the frame pointer, if it leads to code that has information. */
 enum alqi_stack_outcome
-alqi_stack_step_unknown(struct alqi_stack_walk *w, struct alqi_stack_row *row)
+alqi_stack_step_unknown(struct alqi_stack_walk *w,
+                        struct alqi_stack_frame *frame)
 {
     uint64_t cfa, ra, fp = w->fp;
 
@@ -170,35 +172,38 @@ alqi_stack_step_unknown(struct alqi_stack_walk *w, struct alqi_stack_row *row)
         if (w->fp < w->sp || w->fp % sizeof w->fp != 0 ||
             !alqi_stack_peek(w->memo, w->fp + 8, 8, &ra) ||
             !alqi_stack_peek(w->memo, w->fp, 8, &fp))
-            return lost(w, row);
+            return lost(w, frame);
         cfa = w->fp + 16;
     }
     ra = alqi_arch_code_address(ra);
     if (ra < ALQI_STACK_NULL_PAGE ||
         alqi_stack_walk_rule(w, ra - 1)->kind == ALQI_STACK_KIND_NONE)
-        return lost(w, row);
-    row->cfa = cfa;
+        return lost(w, frame);
+    frame->ra_at = cfa;
     return alqi_stack_walk_return(w, cfa, fp, ra);
 }
 
 static enum alqi_stack_outcome
 step_register(struct alqi_stack_walk *w, const struct alqi_stack_rule *r,
-              struct alqi_stack_row *row)
+              struct alqi_stack_frame *frame)
 {
     uintptr_t cfa = (r->cfa_reg == ALQI_ARCH_SP ? w->sp : w->fp) +
                     (uintptr_t)(intptr_t)r->cfa_offset;
     uintptr_t ra_at = cfa + (uintptr_t)(intptr_t)r->ra_offset;
     uintptr_t fp_at = cfa + (uintptr_t)(intptr_t)r->fp_offset;
     uintptr_t fp = w->fp;
+    uint32_t payload;
 
     if (cfa <= w->sp || !alqi_stack_reach(w->memo, ra_at) ||
         (r->fp_offset != 0 && !alqi_stack_reach(w->memo, fp_at)))
-        return lost(w, row);
-    row->cfa = cfa;
-    row->fp_offset = r->fp_offset;
-    row->flags = ALQI_STACK_ROW_FIXED | ALQI_STACK_ROW_PLAIN |
-                 (r->cfa_reg == ALQI_ARCH_SP ? ALQI_STACK_ROW_SP : 0) |
-                 (uint32_t)r->ra_offset << ALQI_STACK_ROW_SHIFT;
+        return lost(w, frame);
+    frame->ra_at = cfa;
+    payload = alqi_stack_rules_payload(r);
+    if (payload != 0 && ra_at >= w->sp &&
+        (r->fp_offset == 0 || fp_at >= w->sp)) {
+        frame->rule = payload;
+        frame->ra_at = ra_at;
+    }
     if (r->fp_offset != 0)
         fp = alqi_stack_word(fp_at);
     return alqi_stack_walk_return(
@@ -206,28 +211,25 @@ step_register(struct alqi_stack_walk *w, const struct alqi_stack_rule *r,
 }
 
 enum alqi_stack_outcome
-alqi_stack_step(struct alqi_stack_walk *w, struct alqi_stack_row *row)
+alqi_stack_step(struct alqi_stack_walk *w, struct alqi_stack_frame *frame)
 {
     const struct alqi_stack_rule *r = alqi_stack_walk_rule(w, w->key);
 
-    row->pc = w->key + 1;
-    row->fp = w->fp;
-    row->fp_offset = 0;
-    row->flags = 0;
+    frame->pc = w->key + 1;
+    frame->rule = ALQI_STACK_RULE_OTHER;
     switch (r->kind) {
     case ALQI_STACK_KIND_REGISTER:
-        return step_register(w, r, row);
+        return step_register(w, r, frame);
     case ALQI_STACK_KIND_SIGNAL:
-        return alqi_stack_step_signal(w, row);
+        return alqi_stack_step_signal(w, frame);
     case ALQI_STACK_KIND_COMPLEX:
         return alqi_stack_step_complex(w, alqi_stack_rules_complex(r, w->room),
-                                       row);
+                                       frame);
     case ALQI_STACK_KIND_END:
-        row->cfa = w->sp;
-        row->flags =
-            ALQI_STACK_ROW_FIXED | ALQI_STACK_ROW_SP | ALQI_STACK_ROW_END;
+        frame->ra_at = w->sp;
+        frame->rule = ALQI_STACK_RULE_END;
         return ALQI_STACK_DONE;
     default:
-        return alqi_stack_step_unknown(w, row);
+        return alqi_stack_step_unknown(w, frame);
     }
 }

@@ -8,13 +8,43 @@
 #include "stack/capture.h"
 #include "stack/rules.h"
 
-enum {
-    ALQI_STACK_ROW_FIXED = 1, /* CFA is a function of (pc, sp, fp)    */
-    ALQI_STACK_ROW_PLAIN = 2, /* caller's pc and fp at offsets of CFA */
-    ALQI_STACK_ROW_END = 4,   /* the first frame of its thread        */
-    ALQI_STACK_ROW_SP = 8,    /* CFA is a function of (pc, sp)        */
-    ALQI_STACK_ROW_SHIFT = 8  /* offset of the return address         */
+/* A frame as a walk has found it.  A plain one has the payload of its rule for
+ * `rule`, and all it reads lies between the CFA of the frame inside it and its
+ * own (.inv.within). */
+struct alqi_stack_frame {
+    uintptr_t pc;
+    uintptr_t ra_at; /* of its return address; of another kind: its CFA */
+    uint32_t rule;
 };
+
+/* The `rule` of frames of other kinds. */
+enum {
+    ALQI_STACK_RULE_OTHER = ALQI_STACK_PAYLOAD_TABLE,
+    ALQI_STACK_RULE_END = ALQI_STACK_PAYLOAD_TABLE |
+                          ALQI_STACK_PAYLOAD_SP /* its thread's first frame */
+};
+
+static inline bool
+alqi_stack_is_plain(uint32_t rule)
+{
+    return (rule & ALQI_STACK_PAYLOAD_TABLE) == 0;
+}
+
+static inline bool
+alqi_stack_is_plain_by_sp(uint32_t rule)
+{
+    return (rule & (ALQI_STACK_PAYLOAD_TABLE | ALQI_STACK_PAYLOAD_SP)) ==
+           ALQI_STACK_PAYLOAD_SP;
+}
+
+static inline uintptr_t
+alqi_stack_frame_cfa(uintptr_t ra_at, uint32_t rule)
+{
+    if (!alqi_stack_is_plain(rule))
+        return ra_at;
+    return ra_at -
+           (uintptr_t)(intptr_t)alqi_arch_usual_ra(alqi_stack_payload_fp(rule));
+}
 
 enum {
     ALQI_STACK_SWITCHES_MAX = 64,
@@ -29,7 +59,7 @@ enum alqi_stack_outcome {
     ALQI_STACK_OTHER /* this frame needs the general step; not yet taken  */
 };
 
-/* Stands at a frame whose row is still to be made.  `sp` is the CFA of the
+/* Stands at a frame that is still to be described.  `sp` is the CFA of the
  * frame inside it, or where the walk began. */
 struct alqi_stack_walk {
     struct alqi_stack_memo *memo;
@@ -47,19 +77,19 @@ struct alqi_stack_walk {
     struct alqi_stack_room *room; /* two: one more for alqi_stack_recover */
 };
 
-/* Makes the row of the frame the walk stands at, then goes to its caller. */
+/* Describes the frame the walk stands at, then goes to its caller. */
 enum alqi_stack_outcome alqi_stack_step(struct alqi_stack_walk *w,
-                                        struct alqi_stack_row *row);
+                                        struct alqi_stack_frame *frame);
 
 /* Steps of frames that have no REGISTER rule; see alqi_stack_step. */
 enum alqi_stack_outcome alqi_stack_step_signal(struct alqi_stack_walk *w,
-                                               struct alqi_stack_row *row);
+                                               struct alqi_stack_frame *frame);
 enum alqi_stack_outcome
 alqi_stack_step_complex(struct alqi_stack_walk *w,
                         const struct alqi_stack_complex *c,
-                        struct alqi_stack_row *row);
+                        struct alqi_stack_frame *frame);
 enum alqi_stack_outcome alqi_stack_step_unknown(struct alqi_stack_walk *w,
-                                                struct alqi_stack_row *row);
+                                                struct alqi_stack_frame *frame);
 
 /* The value in the frame at which the walk stands of a register that calls
  * preserve; by a second walk, from here. */

@@ -1,0 +1,186 @@
+#include <string.h>
+
+#include "stack/held.h"
+
+enum { BLOCK = 8 };
+
+/* ---- joining ---------------------------------------------------------------
+ */
+
+static inline void
+check_put(struct alqi_stack_memo *memo, struct alqi_stack_link *l,
+          uintptr_t ra_at, uint32_t rule)
+{
+    struct alqi_stack_check *c = &memo->check[memo->capacity - ++l->n_checks];
+
+    c->at = alqi_stack_frame_cfa(ra_at, rule) +
+            (uintptr_t)(intptr_t)alqi_stack_payload_fp(rule);
+    c->value = l->fp_wanted;
+}
+
+/* From what the caller's row is to those inside it, what this row is. */
+static inline void
+link_step(struct alqi_stack_memo *memo, struct alqi_stack_link *l,
+          uintptr_t ra_at, uint32_t rule)
+{
+    l->rule = rule;
+    l->n_plain++;
+    if (ALQI_UNLIKELY(l->fp_wanted != 0) && alqi_stack_payload_fp(rule) != 0) {
+        check_put(memo, l, ra_at, rule);
+        l->fp_wanted = 0;
+    }
+    if (ALQI_LIKELY(alqi_stack_is_plain_by_sp(rule)))
+        return;
+    l->fp_wanted =
+        alqi_stack_frame_cfa(ra_at, rule) - alqi_stack_payload_cfa(rule);
+    if (!alqi_stack_is_plain(rule)) {
+        /* stepped over anew each time, whatever fp is */
+        l->fp_wanted = 0;
+        l->n_plain = 0;
+    }
+}
+
+void
+alqi_stack_held_join(struct alqi_stack_memo *memo, uint32_t at,
+                     const struct alqi_stack_frame *frames, uint32_t n)
+{
+    struct alqi_stack_link l = memo->link[at];
+
+    while (n-- > 0) {
+        const struct alqi_stack_frame *f = &frames[n];
+
+        at--;
+        link_step(memo, &l, f->ra_at, f->rule);
+        memo->pc[at] = f->pc;
+        memo->ra_at[at] = f->ra_at;
+        memo->link[at] = l;
+        /* every other row: to find one in two costs less than to note all,
+         * and a run is extended inwards */
+        if (n % 2 == 0)
+            memo->at_slot[alqi_stack_slot_of(f->ra_at)] = (uint16_t)at;
+    }
+}
+
+/* ---- verifying ------------------------------------------------------------
+ */
+
+static inline uintptr_t
+return_difference(const uintptr_t *ra_at, const uintptr_t *pc)
+{
+    return alqi_arch_code_address(alqi_stack_word(*ra_at)) ^ *pc;
+}
+
+/* How many of n rows return to where they did. */
+static inline uint32_t
+returns_same(const uintptr_t *ra_at, const uintptr_t *pc, uint32_t n)
+{
+    uint32_t i = 0;
+
+    for (; n - i >= BLOCK; i += BLOCK) {
+        uintptr_t difference = 0;
+
+        for (unsigned k = 0; k < BLOCK; k++)
+            difference |= return_difference(&ra_at[i + k], &pc[i + k]);
+        if (difference != 0)
+            break;
+    }
+    while (i < n && return_difference(&ra_at[i], &pc[i]) == 0)
+        i++;
+    return i;
+}
+
+static inline bool
+checks_hold(const struct alqi_stack_check *c, uint32_t n)
+{
+    uintptr_t difference = 0;
+
+    for (; n > 0; n--, c++)
+        difference |= alqi_stack_word(c->at) ^ c->value;
+    return difference == 0;
+}
+
+/* The same, row by row, for a stretch where a saved fp has changed. */
+static ALQI_NOINLINE uint32_t
+verify_slow(const struct alqi_stack_memo *memo, uint32_t at, uint32_t n,
+            uintptr_t fp)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t rule = memo->link[at + i].rule;
+        uintptr_t cfa = alqi_stack_held_cfa(memo, at + i);
+        int32_t fp_offset = alqi_stack_payload_fp(rule);
+
+        if ((rule & ALQI_STACK_PAYLOAD_SP) == 0 &&
+            cfa - alqi_stack_payload_cfa(rule) != fp)
+            return i;
+        if (fp_offset != 0)
+            fp = alqi_stack_word(cfa + (uintptr_t)(intptr_t)fp_offset);
+        if (return_difference(&memo->ra_at[at + i], &memo->pc[at + i + 1]) != 0)
+            return i + 1;
+    }
+    return n + 1;
+}
+
+uint32_t
+alqi_stack_held_verify(const struct alqi_stack_memo *memo, uint32_t at,
+                       uint32_t n, uintptr_t fp)
+{
+    uint32_t same = returns_same(&memo->ra_at[at], &memo->pc[at + 1], n);
+    uint32_t n_in = memo->link[at].n_checks;
+    uint32_t n_checks = n_in - memo->link[at + same].n_checks;
+
+    if (ALQI_UNLIKELY(
+            !checks_hold(&memo->check[memo->capacity - n_in], n_checks)))
+        return verify_slow(memo, at, n, fp);
+    return same + 1;
+}
+
+uintptr_t
+alqi_stack_held_fp(const struct alqi_stack_memo *memo, uint32_t at, uint32_t n,
+                   uintptr_t fp)
+{
+    while (n-- > 0) {
+        int32_t fp_offset = alqi_stack_payload_fp(memo->link[at + n].rule);
+
+        if (fp_offset != 0)
+            return alqi_stack_word(alqi_stack_held_cfa(memo, at + n) +
+                                   (uintptr_t)(intptr_t)fp_offset);
+    }
+    return fp;
+}
+
+/* ---- memory ----------------------------------------------------------------
+ */
+
+static uint32_t
+capacity_of(uint32_t frames)
+{
+    return frames < ALQI_STACK_FRAMES_MAX ? frames : ALQI_STACK_FRAMES_MAX;
+}
+
+size_t
+alqi_stack_memo_bytes(uint32_t capacity_frames)
+{
+    size_t n = capacity_of(capacity_frames);
+
+    return sizeof(struct alqi_stack_memo) + 2 * sizeof(struct alqi_stack_room) +
+           n * (sizeof(struct alqi_stack_frame) +
+                sizeof(struct alqi_stack_check)) +
+           (n + 1) * (2 * sizeof(uintptr_t) + sizeof(struct alqi_stack_link));
+}
+
+void
+alqi_stack_memo_init(struct alqi_stack_memo *memo, uint32_t capacity_frames)
+{
+    size_t n = capacity_of(capacity_frames);
+
+    memset(memo, 0, sizeof *memo);
+    memo->capacity = (uint32_t)n;
+    memo->pc = (uintptr_t *)(memo + 1);
+    memo->ra_at = memo->pc + n + 1;
+    memo->link = (struct alqi_stack_link *)(memo->ra_at + n + 1);
+    memo->check = (struct alqi_stack_check *)(memo->link + n + 1);
+    memo->fresh = (struct alqi_stack_frame *)(memo->check + n);
+    memo->rooms = (struct alqi_stack_room *)(memo->fresh + n);
+    memo->pc[n] = memo->ra_at[n] = 0;
+    memset(&memo->link[n], 0, sizeof memo->link[n]);
+}
