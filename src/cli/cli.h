@@ -51,6 +51,11 @@ int alqi_cli_merge(int argc, char **argv);
 int alqi_cli_record(int argc, char **argv);
 int alqi_cli_report(int argc, char **argv);
 int alqi_cli_script(int argc, char **argv);
+int alqi_cli_status(int argc, char **argv);
+int alqi_cli_snapshot(int argc, char **argv);
+int alqi_cli_rate(int argc, char **argv);
+int alqi_cli_stop(int argc, char **argv);
+int alqi_cli_start(int argc, char **argv);
 
 extern const struct alqi_cli_option alqi_cli_check_options[];
 extern const struct alqi_cli_option alqi_cli_diff_options[];
@@ -61,6 +66,11 @@ extern const struct alqi_cli_option alqi_cli_merge_options[];
 extern const struct alqi_cli_option alqi_cli_record_options[];
 extern const struct alqi_cli_option alqi_cli_report_options[];
 extern const struct alqi_cli_option alqi_cli_script_options[];
+extern const struct alqi_cli_option alqi_cli_status_options[];
+extern const struct alqi_cli_option alqi_cli_snapshot_options[];
+extern const struct alqi_cli_option alqi_cli_rate_options[];
+extern const struct alqi_cli_option alqi_cli_stop_options[];
+extern const struct alqi_cli_option alqi_cli_start_options[];
 
 /* ---- options.c ------------------------------------------------------- */
 

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "cli/convert.h"
 #include "cli/launch.h"
 #include "cli/program.h"
+#include "cli/rate.h"
 #include "cli/text.h"
 
 enum {
@@ -33,6 +33,7 @@ enum {
 #define INTERVAL_BYTES_DEFAULT (512.0 * 1024)
 #define MAX_MEMORY_BYTES_DEFAULT (256.0 * 1024 * 1024)
 #define MAX_MEMORY_LEAST (1024.0 * 1024)
+#define MEMTRACE_RATE_DEFAULT 1e-6
 #define RECORDING_SUFFIX ".alqraw"
 
 enum {
@@ -44,7 +45,9 @@ enum {
     OPT_MMAP,
     OPT_NO_RSS,
     OPT_EXACT,
-    OPT_MAX_MEMORY
+    OPT_MAX_MEMORY,
+    OPT_CONTROL,
+    OPT_OFF
 };
 
 const struct alqi_cli_option alqi_cli_record_options[] = {
@@ -63,6 +66,9 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
     {OPT_MMAP, "mmap", NULL, NULL, "record mappings made by mmap, too"},
     {OPT_NO_RSS, "no-rss", NULL, NULL,
      "do not look at resident memory now and then"},
+    {OPT_CONTROL, "control", NULL, NULL,
+     "let aliquot start, stop, rate, status ... reach it"},
+    {OPT_OFF, "off", NULL, NULL, "do not sample before an 'aliquot start'"},
     {OPT_SEED, "seed", "N", NULL, "of the sampling; default: random"},
     {'q', "quiet", NULL, NULL, "say nothing but errors"},
     {0},
@@ -73,7 +79,10 @@ struct record {
     double rate; /* samples per word */
     unsigned depth;
     uint64_t seed;
+    bool has_rate; /* given */
     bool is_forced;
+    bool is_controlled;
+    bool is_off;
     bool is_following;
     bool is_quiet;
     bool is_mapping;
@@ -94,37 +103,6 @@ struct record {
 /* ---- options ------------------------------------------------------------- */
 
 static bool
-bytes_parse(const char *text, double *bytes)
-{
-    char *end;
-    double v = strtod(text, &end);
-
-    if (end == text || !isfinite(v))
-        return false;
-    switch (*end) {
-    case 'G':
-    case 'g':
-        v *= 1024;
-        __attribute__((fallthrough));
-    case 'M':
-    case 'm':
-        v *= 1024;
-        __attribute__((fallthrough));
-    case 'K':
-    case 'k':
-        v *= 1024;
-        end++;
-        if (*end == 'i')
-            end++;
-        break;
-    }
-    if (*end == 'B')
-        end++;
-    *bytes = v;
-    return *end == '\0';
-}
-
-static bool
 refuse(const char *option, const char *value, const char *range)
 {
     alqi_cli_say("record: --%s %s: %s", option, value, range);
@@ -139,21 +117,17 @@ set_number(struct record *r, int id, const char *value)
 
     switch (id) {
     case OPT_INTERVAL:
-        if (!bytes_parse(value, &v) || v < ALQI_WORD_BYTES)
-            return refuse("interval", value, "a size from 8 on, such as 64K");
-        r->rate = ALQI_WORD_BYTES / v;
-        return true;
+        r->has_rate = true;
+        return alqi_cli_interval_set("record", value, &r->rate);
     case OPT_MAX_MEMORY:
-        if (!bytes_parse(value, &v) || !(v == 0 || v >= MAX_MEMORY_LEAST))
+        if (!alqi_cli_bytes_parse(value, &v) ||
+            !(v == 0 || v >= MAX_MEMORY_LEAST))
             return refuse("max-memory", value, "0, or a size from 1M on");
         r->max_memory_bytes = v;
         return true;
     case OPT_RATE:
-        v = strtod(value, &end);
-        if (*end != '\0' || end == value || !(v >= 0 && v <= 1))
-            return refuse("rate", value, "a number from 0 to 1");
-        r->rate = v;
-        return true;
+        r->has_rate = true;
+        return alqi_cli_rate_set("record", value, &r->rate);
     case OPT_DEPTH:
         v = strtod(value, &end);
         if (*end != '\0' || !(v >= 1 && v <= ALQI_RAW_FRAMES_MAX))
@@ -186,6 +160,12 @@ set_option(void *arg, int id, const char *value)
         return true;
     case OPT_FOLLOW:
         r->is_following = true;
+        return true;
+    case OPT_OFF:
+        r->is_off = true;
+        __attribute__((fallthrough));
+    case OPT_CONTROL:
+        r->is_controlled = true;
         return true;
     case OPT_MMAP:
         r->is_mapping = true;
@@ -270,13 +250,14 @@ settings_make(const struct record *r, const char *preload)
 {
     char *text;
     int n = asprintf(&text,
-                     "rate=%.17g,depth=%u,seed=%" PRIu64
+                     "%s%srate=%.17g,depth=%u,seed=%" PRIu64
                      ",follow=%d,mmap=%d,rss=%d,exact=%d,max_memory=%.0f"
                      ",preload=%s,out=%s/"
                      "%%e.%%p.%%n" RECORDING_SUFFIX,
-                     r->rate, r->depth, r->seed, r->is_following, r->is_mapping,
-                     !r->has_no_rss, r->is_exact, r->max_memory_bytes, preload,
-                     r->directory);
+                     r->is_off ? "off," : "",
+                     r->is_controlled ? "control," : "", r->rate, r->depth,
+                     r->seed, r->is_following, r->is_mapping, !r->has_no_rss,
+                     r->is_exact, r->max_memory_bytes, preload, r->directory);
 
     return n < 0 ? NULL : text;
 }
@@ -523,7 +504,10 @@ run(struct record *r, struct alqi_cli_launch *launch)
     r->pid = launched.pid;
     r->wait_status = launched.wait_status;
     recordings_convert(r);
-    if (r->n_traces == 0 && r->n_left == 0)
+    if (r->n_traces == 0 && r->n_left == 0 && r->is_off)
+        alqi_cli_say("record: %s was never started, so there is no trace",
+                     launch->argv[0]);
+    else if (r->n_traces == 0 && r->n_left == 0)
         alqi_cli_say("record: %s left no recording: the preload was not "
                      "loaded into it, or it could not write to %s",
                      launch->argv[0], r->directory);
@@ -545,6 +529,28 @@ run_unrecorded(char **argv, const struct alqi_cli_program *p)
     if (launched.exec_errno != 0)
         return exec_failed(argv[0], launched.exec_errno);
     return alqi_cli_launch_mirror(launched.wait_status);
+}
+
+/* As the library of that name does where it is linked: the trace's file, which
+ * is overwritten, and its rate.  What the command line says wins; then the
+ * variables are left to the program.  False: said. */
+static bool
+memtrace_honour(struct record *r)
+{
+    const char *path = getenv("MEMTRACE"), *rate = getenv("MEMTRACE_RATE");
+
+    if (r->output != NULL || path == NULL || *path == '\0')
+        return true;
+    if (!r->has_rate && rate != NULL &&
+        !alqi_cli_rate_set("MEMTRACE_RATE: record", rate, &r->rate))
+        return false;
+    if (!r->has_rate && rate == NULL)
+        r->rate = MEMTRACE_RATE_DEFAULT;
+    r->output = strdup(path);
+    r->is_forced = true;
+    unsetenv("MEMTRACE");
+    unsetenv("MEMTRACE_RATE");
+    return r->output != NULL;
 }
 
 static void
@@ -581,6 +587,11 @@ alqi_cli_record(int argc, char **argv)
         return run_unrecorded(argv + first, &program);
     if (program.kind != ALQI_PROGRAM_OK)
         return program_refuse(argv[first], &program);
+    if (r.is_off && r.is_exact)
+        return alqi_cli_usage("record", "record: --exact begins with the "
+                                        "program, --off later: choose one");
+    if (!memtrace_honour(&r))
+        return ALQI_CLI_USAGE;
     if (!output_check(&r) || !alqi_cli_preload_find(preload, sizeof preload) ||
         !directory_make(&r))
         return EXIT_OURS;

@@ -1,0 +1,15 @@
+/* rate.h -- how finely to sample, as options tell it */
+#ifndef ALQI_CLI_RATE_H
+#define ALQI_CLI_RATE_H
+
+#include <stdbool.h>
+
+/* "64K", "1.5M": a number and a unit of 1024; false when it is neither. */
+bool alqi_cli_bytes_parse(const char *text, double *bytes);
+
+/* --interval=N[K|M|G] and --rate=R of a verb, as samples per word; false, and
+ * said, when the value is refused. */
+bool alqi_cli_interval_set(const char *verb, const char *value, double *rate);
+bool alqi_cli_rate_set(const char *verb, const char *value, double *rate);
+
+#endif
