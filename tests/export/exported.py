@@ -26,6 +26,12 @@ class Case(common.Case):
                        env=common.ENV, timeout=120)
         return path
 
+    def joined(self, *paths):
+        path = os.path.join(self.dir, "joined.ctf")
+        self.assertEqual(
+            common.run("merge", "-f", "-o", path, *paths).returncode, 0)
+        return path
+
     def traces(self):
         """(name, path): OCaml's, sampled and complete ones of malloc."""
         for name in GOLDEN:
@@ -33,10 +39,13 @@ class Case(common.Case):
         yield "made, sampled", self.made(12000, 500, 1e-4)
         yield "made, every block", self.made(12000, 500, 0.125)
         yield "made, rate changes", self.made(12000, 500, 0.125, 1e-3, 1e-2)
+        yield "joined", self.joined(self.golden("synth-bytes.v3"),
+                                    self.made(12000, 500, 1e-4))
         if VICTIM:
             yield "recorded, sampled", self.recorded("--interval=4K",
                                                      "--seed=3")
             yield "recorded, every block", self.recorded("--rate=1")
+            yield "recorded, exact", self.recorded("--exact")
 
     def export(self, path, *options):
         """The bytes of an export; nothing is said on the way."""

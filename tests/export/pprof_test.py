@@ -162,6 +162,20 @@ class Pprof(exported.Case):
         self.assertEqual(len(p["mapping"]), 1)
         self.assertTrue(p["mapping"][0]["has_functions"])
 
+    def test_joined(self):
+        """Places without a module have no addresses, beside those that do."""
+        p = self.profile(self.joined(self.golden("synth-bytes.v3"),
+                                     self.made(12000, 500, 1e-4)))
+        text = p["string_table"]
+        seen = set()
+        for l in p["location"]:
+            name = text[p["function"][l["line"][0]["function_id"] - 1]["name"]]
+            is_c = name.startswith(("level", "inlined"))
+            self.assertEqual((l["address"] != 0, l["mapping_id"] != 0),
+                             (is_c, is_c), name)
+            seen.add(is_c)
+        self.assertEqual(seen, {True, False})
+
     def test_measures(self):
         path = self.made(12000, 500, 1e-4)
         got = self.json(path)
