@@ -12,6 +12,7 @@ preload=$build/lib/libaliquot-preload.so
 serve() {
     local what=$1 pid port='' judged
     shift
+    : >"$work/out" # the last server's port goes before this one begins
     "$@" >"$work/out" 2>"$work/err" &
     pid=$!
     for _ in {1..200}; do
