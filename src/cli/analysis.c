@@ -16,6 +16,10 @@
  * .inv.last   What blocks and sites keep of an epoch only differs from the
  *             present one or not: when its bits are used up, the present one
  *             becomes 1 and all others 0.
+ * .inv.held   The block that was freed last waits: it is entered, or becomes
+ *             part of a chain, before anything else is counted.
+ *
+ * While the trace is read each thread has sites of its own.
  *
  * Live bytes are a running sum of doubles; it is set to zero whenever no
  * block is alive, and no figure but the peak's time and height comes from
@@ -27,7 +31,7 @@
 #include "cli/analysis.h"
 #include "cli/cli.h"
 
-enum { TIMELINE_FIRST_STEP_US = 16, NO_DOMAIN = UINT16_MAX + 1 };
+enum { NO_DOMAIN = UINT16_MAX + 1 };
 
 enum { BRIEF = 1, AT_PEAK = 2, PARTS = 4 };
 
@@ -39,60 +43,43 @@ enum { EPOCH_MAX = 5 }; /* .inv.last */
 enum { EPOCH_MAX = (int)((UINT32_C(1) << ALQI_CLI_EPOCH_BITS) - 1) };
 #endif
 
-/* ---- timeline -------------------------------------------------------- */
-
-static void
-timeline_halve(struct alqi_cli_timeline *t)
-{
-    for (uint32_t i = 0; i < ALQI_CLI_TIMELINE / 2; i++) {
-        double a = t->live[2 * i];
-        double b = 2 * i + 1 < t->n ? t->live[2 * i + 1] : a;
-
-        t->live[i] = a > b ? a : b;
-    }
-    t->n = (t->n + 1) / 2;
-    t->step_us *= 2;
-}
-
-static ALQI_NOINLINE void
-timeline_seek(struct alqi_cli_timeline *t, uint64_t us, double before)
-{
-    uint32_t i;
-
-    while (us / t->step_us >= ALQI_CLI_TIMELINE)
-        timeline_halve(t);
-    i = (uint32_t)(us / t->step_us);
-    while (t->n <= i)
-        t->live[t->n++] = before;
-    t->last = &t->live[i];
-    t->first_us = i * t->step_us;
-    t->end_us = t->first_us + t->step_us;
-}
-
-/* before, after: live bytes at the two sides of the moment. */
-static inline void
-timeline_note(struct alqi_cli_timeline *t, uint64_t us, double before,
-              double after)
-{
-    if (ALQI_UNLIKELY(us < t->first_us || us >= t->end_us))
-        timeline_seek(t, us, before);
-    if (after > *t->last)
-        *t->last = after;
-}
-
 /* ---- sites ----------------------------------------------------------- */
 
-static ALQI_NOINLINE void
-site_new(struct alqi_cli_analysis *a, uint32_t node)
+static uint32_t
+site_new(struct alqi_cli_analysis *a, uint32_t node, uint16_t thread,
+         bool is_mapping)
 {
+    struct alqi_cli_site *site;
+
     if (a->n_sites == a->sites_capacity) {
         a->sites_capacity = a->sites_capacity == 0 ? 64 : 2 * a->sites_capacity;
         a->sites =
             alqi_cli_realloc(a->sites, a->sites_capacity, sizeof *a->sites);
     }
-    memset(&a->sites[a->n_sites], 0, sizeof *a->sites);
-    a->sites[a->n_sites].node = node;
-    a->site_of_node[node] = ++a->n_sites;
+    site = &a->sites[a->n_sites];
+    memset(site, 0, sizeof *site);
+    site->node = node;
+    site->thread = thread;
+    site->is_mapping = is_mapping;
+    return ++a->n_sites;
+}
+
+/* The site of another thread than the node met last.  A mapping's stack has a
+ * frame that no other has. */
+static ALQI_NOINLINE void
+site_find(struct alqi_cli_analysis *a, uint32_t node, uint16_t thread,
+          bool is_mapping)
+{
+    uint64_t key = (uint64_t)thread << 32 | node, number;
+
+    if (!alqi_base_map_get(&a->site_of_pair, key, &number)) {
+        number = site_new(a, node, thread, is_mapping);
+        if (!alqi_base_map_put(&a->site_of_pair, key, number)) {
+            alqi_cli_say("out of memory for %u sites", a->n_sites);
+            exit(ALQI_CLI_UNREADABLE);
+        }
+    }
+    a->site_of_node[node] = (uint32_t)number;
 }
 
 static ALQI_NOINLINE void
@@ -108,12 +95,16 @@ site_of_node_grow(struct alqi_cli_analysis *a)
 }
 
 static inline uint32_t
-site_of(struct alqi_cli_analysis *a, uint32_t node)
+site_of(struct alqi_cli_analysis *a, uint32_t node, uint16_t thread,
+        bool is_mapping)
 {
+    uint32_t number;
+
     if (ALQI_UNLIKELY(node >= a->n_site_of_node))
         site_of_node_grow(a);
-    if (ALQI_UNLIKELY(a->site_of_node[node] == 0))
-        site_new(a, node);
+    number = a->site_of_node[node];
+    if (ALQI_UNLIKELY(number == 0 || a->sites[number - 1].thread != thread))
+        site_find(a, node, thread, is_mapping);
     return a->site_of_node[node] - 1;
 }
 
@@ -148,21 +139,26 @@ epochs_renumber(struct alqi_cli_analysis *a)
         else
             a->sites[i].epoch = 1;
     }
+    alqi_cli_chains_renumber(&a->chains, a->kept_epoch);
     a->kept_epoch = 1;
 }
 
 /* ---- events ---------------------------------------------------------- */
 
 static uint32_t
-site_from(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e)
+site_from(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
+          uint16_t thread)
 {
     uint64_t n_same = e->domain == a->path_domain ? e->n_shared : 0;
 
     a->path_domain = e->domain;
     if (n_same > e->n_codes)
         n_same = e->n_codes; /* a stack cut short stays as it was */
-    return site_of(a, alqi_cli_stacks_next(&a->stacks, e->codes, e->n_codes,
-                                           (uint32_t)n_same));
+    return site_of(a,
+                   alqi_cli_stacks_next(&a->stacks, e->codes, e->n_codes,
+                                        (uint32_t)n_same),
+                   thread,
+                   a->estimator.is_bytes && e->source == ALQI_CTF_MAJOR);
 }
 
 static void
@@ -171,15 +167,155 @@ live_raise(struct alqi_cli_analysis *a, uint64_t us, double bytes)
     double before = a->live_bytes;
 
     a->live_bytes += bytes;
-    timeline_note(&a->timeline, us, before, a->live_bytes);
+    alqi_cli_timeline_note(&a->timeline, us, before, a->live_bytes);
     if (a->live_bytes <= a->peak_bytes)
         return;
     a->peak_bytes = a->live_bytes;
     a->peak_us = us;
+    alqi_cli_rss_peak(&a->rss);
     a->epoch++;
     if (ALQI_UNLIKELY(a->kept_epoch == EPOCH_MAX))
         epochs_renumber(a);
     a->kept_epoch++;
+}
+
+static struct alqi_cli_block
+block_from(const struct alqi_cli_analysis *a, const struct alqi_cli_life *b,
+           const struct alqi_cli_weight *w, uint64_t died_us)
+{
+    return (struct alqi_cli_block){
+        .born_us = b->time_us,
+        .died_us = died_us > b->time_us ? died_us : b->time_us,
+        .epoch = b->epoch != a->kept_epoch ? a->epoch : 0,
+        .bytes = w->bytes,
+        .objects = w->objects,
+        .site = b->site,
+        .thread = b->thread,
+    };
+}
+
+/* The block, after those of its chain that went before it. */
+static ALQI_NOINLINE void
+block_tell(struct alqi_cli_analysis *a, const struct alqi_cli_chain *chain,
+           const struct alqi_cli_life *b, const struct alqi_cli_weight *w,
+           uint64_t died_us)
+{
+    struct alqi_cli_block block = block_from(a, b, w, died_us);
+
+    for (size_t i = 0; chain != NULL && i < chain->n_blocks; i++)
+        alqi_cli_blocks_take(a->options.blocks, &chain->blocks[i], a->epoch);
+    alqi_cli_blocks_take(a->options.blocks, &block, a->epoch);
+}
+
+static double
+life_of(const struct alqi_cli_life *b, const struct alqi_cli_chain *chain,
+        uint64_t us)
+{
+    uint64_t born_us = chain != NULL ? chain->born_us : b->time_us;
+
+    return us > born_us ? (double)(us - born_us) : 0;
+}
+
+static void
+sum_join(struct alqi_cli_sum *to, struct alqi_cli_sum from, double life_us)
+{
+    from.life_us = from.objects * life_us;
+    alqi_cli_sum_join(to, &from);
+}
+
+static inline struct alqi_cli_site *
+site_present(struct alqi_cli_analysis *a, uint32_t number)
+{
+    struct alqi_cli_site *site = &a->sites[number];
+
+    if (site->epoch != a->kept_epoch)
+        site_forget_peak(site, a->kept_epoch);
+    return site;
+}
+
+/* The blocks that a chain has left behind had the life of the whole. */
+static ALQI_NOINLINE void
+links_enter(struct alqi_cli_analysis *a, struct alqi_cli_chain *chain,
+            double life_us, unsigned part)
+{
+    for (struct alqi_cli_link *l = chain->links; l != NULL; l = l->next) {
+        struct alqi_cli_site *site = site_present(a, l->site);
+
+        alqi_cli_link_settle(l, a->kept_epoch);
+        sum_join(&site->sums[part], l->rest, life_us);
+        sum_join(&site->sums[part | AT_PEAK], l->at_peak, life_us);
+    }
+}
+
+/* Enters a block that died. */
+static inline void
+life_enter(struct alqi_cli_analysis *a, uint64_t id,
+           const struct alqi_cli_life *b, const struct alqi_cli_weight *w,
+           uint64_t us)
+{
+    struct alqi_cli_chain *chain = alqi_cli_chains_take(&a->chains, id);
+    struct alqi_cli_site *site = &a->sites[b->site];
+    double life_us = life_of(b, chain, us);
+    unsigned part = life_us < a->options.temporary_us ? BRIEF : 0;
+
+    if (life_us >= a->options.min_life_us) {
+        if (ALQI_UNLIKELY(a->options.blocks != NULL))
+            block_tell(a, chain, b, w, us);
+        if (ALQI_UNLIKELY(chain != NULL))
+            links_enter(a, chain, life_us, part);
+        if (b->epoch != a->kept_epoch) {
+            part |= AT_PEAK;
+            site = site_present(a, b->site);
+        }
+        alqi_cli_sum_add(&site->sums[part], w, life_us, b->n_samples);
+    }
+    if (ALQI_UNLIKELY(chain != NULL))
+        alqi_cli_chain_free(chain);
+}
+
+/* The block that was freed last has no next life. */
+static inline void
+held_enter(struct alqi_cli_analysis *a)
+{
+    struct alqi_cli_held *h = &a->held;
+
+    if (!h->is_held)
+        return;
+    h->is_held = false;
+    life_enter(a, h->id, &h->life, &h->weight, h->us);
+}
+
+static inline bool
+held_is_continued(const struct alqi_cli_analysis *a)
+{
+    return ALQI_UNLIKELY(a->notes.has_moved) && a->held.is_held &&
+           a->held.id == a->notes.moved_from;
+}
+
+/* The new block continues the one that was freed last: they have one life. */
+static ALQI_NOINLINE void
+held_continue(struct alqi_cli_analysis *a, uint64_t id, uint64_t length,
+              uint32_t site)
+{
+    const struct alqi_cli_held *h = &a->held;
+    struct alqi_cli_chain *chain = alqi_cli_chains_take(&a->chains, h->id);
+    struct alqi_cli_weight w = alqi_cli_weigh(&a->estimator, a->rate, length);
+    struct alqi_cli_block block;
+
+    if (chain == NULL)
+        chain = alqi_cli_chain_new(h->life.time_us);
+    alqi_cli_chain_leave(chain, h->life.site, &h->weight, h->life.n_samples,
+                         a->kept_epoch, h->life.epoch != a->kept_epoch);
+    if (a->options.blocks != NULL) {
+        block = block_from(a, &h->life, &h->weight, h->us);
+        alqi_cli_chain_keep(chain, &block);
+    }
+    alqi_cli_moves_add(&a->sites[site].moves,
+                       alqi_cli_block_bytes(&a->estimator, h->life.length),
+                       alqi_cli_block_bytes(&a->estimator, length),
+                       1 / (w.objects * h->weight.objects), chain->n_moves);
+    alqi_cli_chains_put(&a->chains, id, chain);
+    a->held.is_held = false;
 }
 
 static void
@@ -209,7 +345,9 @@ take_alloc(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
     o->epoch = a->kept_epoch;
     o->rate = a->rate;
     o->thread = a->notes.has_thread ? (uint16_t)a->notes.thread_at : e->domain;
-    o->site = site_from(a, e);
+    o->site = site_from(a, e, o->thread);
+    if (held_is_continued(a))
+        held_continue(a, e->id, length, o->site);
     w = alqi_cli_weigh(&a->estimator, a->rate, length);
     alqi_cli_sum_add(&a->by_source[e->source], &w, 0, n_samples);
     if (ALQI_UNLIKELY(a->notes.n_processes > 0))
@@ -236,52 +374,6 @@ take_promote(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e)
     alqi_cli_sum_add(&a->promoted, &w, 0, life.n_samples);
 }
 
-static double
-life_of(const struct alqi_cli_life *b, uint64_t us)
-{
-    return us > b->time_us ? (double)(us - b->time_us) : 0;
-}
-
-static ALQI_NOINLINE void
-block_tell(struct alqi_cli_analysis *a, const struct alqi_cli_life *b,
-           const struct alqi_cli_weight *w, uint64_t died_us)
-{
-    struct alqi_cli_block block = {
-        .born_us = b->time_us,
-        .died_us = died_us > b->time_us ? died_us : b->time_us,
-        .epoch = b->epoch != a->kept_epoch ? a->epoch : 0,
-        .bytes = w->bytes,
-        .objects = w->objects,
-        .site = b->site,
-        .thread = b->thread,
-    };
-
-    alqi_cli_blocks_take(a->options.blocks, &block, a->epoch);
-}
-
-/* Enters a block that died. */
-static inline void
-life_enter(struct alqi_cli_analysis *a, const struct alqi_cli_life *b,
-           const struct alqi_cli_weight *w, uint64_t us)
-{
-    struct alqi_cli_site *site = &a->sites[b->site];
-    double life_us = life_of(b, us);
-    unsigned part = 0;
-
-    if (life_us < a->options.min_life_us)
-        return;
-    if (ALQI_UNLIKELY(a->options.blocks != NULL))
-        block_tell(a, b, w, us);
-    if (life_us < a->options.temporary_us)
-        part |= BRIEF;
-    if (b->epoch != a->kept_epoch) {
-        part |= AT_PEAK;
-        if (site->epoch != a->kept_epoch)
-            site_forget_peak(site, a->kept_epoch);
-    }
-    alqi_cli_sum_add(&site->sums[part], w, life_us, b->n_samples);
-}
-
 static void
 take_free(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
           uint64_t us)
@@ -296,11 +388,11 @@ take_free(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
         return;
     }
     w = alqi_cli_weigh(&a->estimator, life.rate, life.length);
-    life_enter(a, &life, &w, us);
+    a->held = (struct alqi_cli_held){true, e->id, us, life, w};
     if (ALQI_UNLIKELY(a->notes.n_processes > 0))
         alqi_cli_shares_died(&a->shares, e->id, &w, e->time_us);
     a->live_bytes = a->objects.n_alive == 0 ? 0 : before - w.bytes;
-    timeline_note(&a->timeline, us, before, a->live_bytes);
+    alqi_cli_timeline_note(&a->timeline, us, before, a->live_bytes);
 }
 
 /* What a process held when it ended is never freed, and yet no longer there:
@@ -310,12 +402,21 @@ process_end(struct alqi_cli_analysis *a, uint64_t us)
 {
     double before = a->live_bytes;
 
+    held_enter(a);
     a->live_bytes -=
         alqi_cli_shares_gone(&a->shares, a->notes.gone - 1, a->epoch, us);
     if (a->live_bytes < 0) /* rounding */
         a->live_bytes = 0;
     a->notes.gone = 0;
-    timeline_note(&a->timeline, us, before, a->live_bytes);
+    alqi_cli_timeline_note(&a->timeline, us, before, a->live_bytes);
+}
+
+static void
+take_rss(struct alqi_cli_analysis *a, uint64_t us)
+{
+    a->n_rss = a->notes.n_rss;
+    alqi_cli_rss_take(&a->rss, &a->timeline, us, (double)a->notes.rss_bytes,
+                      a->live_bytes, a->peak_us);
 }
 
 static void
@@ -342,16 +443,22 @@ take_event(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e)
         if (alqi_cli_notes_take(&a->notes, &e->location))
             a->rate =
                 alqi_cli_estimator_rate(&a->estimator, a->notes.rate_per_word);
+        if (a->notes.n_rss != a->n_rss)
+            take_rss(a, us);
         if (a->notes.gone != 0)
             process_end(a, us);
         break;
     case ALQI_CTF_ALLOC:
+        if (!held_is_continued(a))
+            held_enter(a);
         take_alloc(a, e, us);
+        a->notes.has_moved = false;
         break;
     case ALQI_CTF_PROMOTE:
         take_promote(a, e);
         break;
     case ALQI_CTF_COLLECT:
+        held_enter(a);
         take_free(a, e, us);
         break;
     }
@@ -379,12 +486,28 @@ site_finish(struct alqi_cli_site *site, uint32_t epoch)
     memcpy(site->sums, measures, sizeof measures);
 }
 
+/* As links_enter, when sums are measures already. */
+static void
+links_finish(struct alqi_cli_analysis *a, struct alqi_cli_chain *chain,
+             double life_us)
+{
+    for (struct alqi_cli_link *l = chain->links; l != NULL; l = l->next) {
+        struct alqi_cli_sum *sums = a->sites[l->site].sums;
+
+        alqi_cli_link_settle(l, a->kept_epoch);
+        sum_join(&sums[ALQI_CLI_ALLOCATED], l->rest, life_us);
+        sum_join(&sums[ALQI_CLI_ALLOCATED], l->at_peak, life_us);
+        sum_join(&sums[ALQI_CLI_PEAK], l->at_peak, life_us);
+    }
+}
+
 /* Enters a block that was never freed; its process may have ended. */
 static void
 object_finish(struct alqi_cli_analysis *a, uint64_t id,
               const struct alqi_cli_object *o)
 {
     struct alqi_cli_sum *sums = a->sites[o->site].sums;
+    struct alqi_cli_chain *chain = alqi_cli_chains_take(&a->chains, id);
     const struct alqi_cli_share *gone = NULL;
     struct alqi_cli_life b;
     struct alqi_cli_weight w;
@@ -398,15 +521,107 @@ object_finish(struct alqi_cli_analysis *a, uint64_t id,
     }
     if (gone != NULL && gone->gone_epoch != a->epoch)
         b.epoch = a->kept_epoch; /* was not there at the last maximum */
-    life_us = life_of(&b, gone != NULL ? gone->gone_us : a->end_us);
+    life_us = life_of(&b, chain, gone != NULL ? gone->gone_us : a->end_us);
     if (life_us < a->options.min_life_us)
-        return;
+        goto out;
     if (a->options.blocks != NULL)
-        block_tell(a, &b, &w, ALQI_CLI_ALIVE);
+        block_tell(a, chain, &b, &w, ALQI_CLI_ALIVE);
+    if (chain != NULL)
+        links_finish(a, chain, life_us);
     alqi_cli_sum_add(&sums[ALQI_CLI_ALLOCATED], &w, life_us, b.n_samples);
     alqi_cli_sum_add(&sums[ALQI_CLI_LIVE], &w, life_us, b.n_samples);
     if (b.epoch != a->kept_epoch)
         alqi_cli_sum_add(&sums[ALQI_CLI_PEAK], &w, life_us, b.n_samples);
+out:
+    if (chain != NULL)
+        alqi_cli_chain_free(chain);
+}
+
+bool
+alqi_cli_is_thread(const struct alqi_cli_analysis *a, uint32_t thread)
+{
+    const char *wanted = a->options.thread;
+    char *end;
+    unsigned long index = strtoul(wanted, &end, 10);
+
+    if (end != wanted && *end == '\0')
+        return index == thread;
+    return strcmp(alqi_cli_names_text(a->names, a->notes.threads[thread].name),
+                  wanted) == 0;
+}
+
+/* What each thread has allocated; what others than the wanted one have, is
+ * forgotten then. */
+static void
+threads_sum(struct alqi_cli_analysis *a)
+{
+    uint32_t n = a->notes.threads_capacity;
+
+    a->by_thread = alqi_cli_realloc(NULL, n, sizeof *a->by_thread);
+    memset(a->by_thread, 0, n * sizeof *a->by_thread);
+    for (uint32_t i = 0; i < a->n_sites; i++) {
+        struct alqi_cli_site *site = &a->sites[i];
+
+        for (int m = 0; site->thread < n && m < ALQI_CLI_N_MEASURES; m++)
+            alqi_cli_sum_join(&a->by_thread[site->thread][m], &site->sums[m]);
+        if (a->options.thread == NULL ||
+            (site->thread < n && alqi_cli_is_thread(a, site->thread)))
+            continue;
+        memset(site->sums, 0, sizeof site->sums);
+        memset(&site->moves, 0, sizeof site->moves);
+    }
+    for (uint32_t i = 0; a->options.thread != NULL && i < n; i++)
+        a->n_threads_matched +=
+            a->notes.threads[i].is_seen && alqi_cli_is_thread(a, i);
+}
+
+static void
+site_join(struct alqi_cli_site *to, const struct alqi_cli_site *from)
+{
+    for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
+        alqi_cli_sum_join(&to->sums[m], &from->sums[m]);
+    alqi_cli_moves_join(&to->moves, &from->moves);
+}
+
+/* One site for each stack, in order of first appearance. */
+static void
+sites_merge(struct alqi_cli_analysis *a)
+{
+    struct alqi_cli_blocks *blocks = a->options.blocks;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; blocks != NULL && i < blocks->n_blocks; i++)
+        blocks->blocks[i].site = a->sites[blocks->blocks[i].site].node;
+    for (uint32_t i = 0; i < a->n_sites; i++)
+        a->site_of_node[a->sites[i].node] = 0;
+    for (uint32_t i = 0; i < a->n_sites; i++) {
+        uint32_t *number = &a->site_of_node[a->sites[i].node];
+
+        if (*number != 0) {
+            site_join(&a->sites[*number - 1], &a->sites[i]);
+            continue;
+        }
+        a->sites[n] = a->sites[i];
+        *number = ++n;
+    }
+    a->n_sites = n;
+    for (uint32_t i = 0; blocks != NULL && i < blocks->n_blocks; i++)
+        blocks->blocks[i].site = a->site_of_node[blocks->blocks[i].site] - 1;
+}
+
+static void
+sites_total(struct alqi_cli_analysis *a)
+{
+    for (uint32_t i = 0; i < a->n_sites; i++) {
+        const struct alqi_cli_site *site = &a->sites[i];
+
+        for (int m = 0; m < ALQI_CLI_N_MEASURES; m++) {
+            alqi_cli_sum_join(&a->totals[m], &site->sums[m]);
+            if (site->is_mapping)
+                alqi_cli_sum_join(&a->mapped[m], &site->sums[m]);
+        }
+        alqi_cli_moves_join(&a->moves, &site->moves);
+    }
 }
 
 static void
@@ -416,14 +631,15 @@ finish(struct alqi_cli_analysis *a)
     uint64_t id;
     size_t at = 0;
 
+    held_enter(a);
     for (uint32_t i = 0; i < a->n_sites; i++)
         site_finish(&a->sites[i], a->kept_epoch);
     while ((o = alqi_cli_objects_next(&a->objects, &at, &id)) != NULL)
         object_finish(a, id, o);
-    for (uint32_t i = 0; i < a->n_sites; i++)
-        for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
-            alqi_cli_sum_join(&a->totals[m], &a->sites[i].sums[m]);
-    timeline_note(&a->timeline, a->end_us, a->live_bytes, 0);
+    threads_sum(a);
+    sites_merge(a);
+    sites_total(a);
+    alqi_cli_timeline_note(&a->timeline, a->end_us, a->live_bytes, 0);
 }
 
 void
@@ -437,7 +653,7 @@ alqi_cli_analysis_run(struct alqi_cli_analysis *a, struct alqi_cli_input *input,
     a->reader = alqi_cli_input_reader(input);
     a->info = alqi_ctf_reader_info(a->reader);
     a->path_domain = NO_DOMAIN;
-    a->timeline.step_us = TIMELINE_FIRST_STEP_US;
+    alqi_cli_timeline_init(&a->timeline);
     a->names = alqi_cli_names_new();
     alqi_cli_estimator_init(&a->estimator, a->info);
     alqi_cli_notes_init(&a->notes, a->names);
@@ -453,6 +669,9 @@ alqi_cli_analysis_free(struct alqi_cli_analysis *a)
 {
     free(a->sites);
     free(a->site_of_node);
+    free(a->by_thread);
+    alqi_base_map_clear(&a->site_of_pair);
+    alqi_cli_chains_free(&a->chains);
     alqi_cli_objects_free(&a->objects);
     alqi_cli_shares_free(&a->shares);
     alqi_cli_stacks_free(&a->stacks);

@@ -6,6 +6,7 @@
 #define ALQI_CLI_ANALYSIS_H
 
 #include "cli/blocks.h"
+#include "cli/chains.h"
 #include "cli/estimate.h"
 #include "cli/input.h"
 #include "cli/names.h"
@@ -13,6 +14,7 @@
 #include "cli/objects.h"
 #include "cli/shares.h"
 #include "cli/stacks.h"
+#include "cli/timeline.h"
 
 enum alqi_cli_measure {
     ALQI_CLI_ALLOCATED, /* all blocks */
@@ -22,21 +24,15 @@ enum alqi_cli_measure {
     ALQI_CLI_N_MEASURES
 };
 
-enum { ALQI_CLI_TIMELINE = 512, ALQI_CLI_N_SOURCES = 3 };
+enum { ALQI_CLI_N_SOURCES = 3 };
 
-/* The most live bytes in each of n equal steps of time from the start. */
-struct alqi_cli_timeline {
-    double live[ALQI_CLI_TIMELINE];
-    uint32_t n;
-    uint64_t step_us;
-    uint64_t first_us, end_us; /* of the step noted last */
-    double *last;              /* that step's */
-};
-
-/* Blocks of one call stack. */
+/* Blocks of one call stack; while the trace is read, of one thread. */
 struct alqi_cli_site {
     uint32_t node;
     uint32_t epoch; /* of sums, while the trace is read */
+    uint16_t thread;
+    bool is_mapping; /* not malloc's: mmap's (wire/side.h) */
+    struct alqi_cli_moves moves;
     struct alqi_cli_sum sums[ALQI_CLI_N_MEASURES];
 };
 
@@ -44,6 +40,16 @@ struct alqi_cli_analysis_options {
     double min_life_us;             /* shorter-lived blocks are left out */
     double temporary_us;            /* a shorter life is temporary */
     struct alqi_cli_blocks *blocks; /* receives each block; or NULL */
+    const char *thread; /* NULL, or only this one's: its index or name */
+};
+
+/* The block that was freed last: it may live on in the next one. */
+struct alqi_cli_held {
+    bool is_held;
+    uint64_t id;
+    uint64_t us; /* when it was freed */
+    struct alqi_cli_life life;
+    struct alqi_cli_weight weight;
 };
 
 struct alqi_cli_analysis {
@@ -57,12 +63,21 @@ struct alqi_cli_analysis {
     struct alqi_cli_stacks stacks;
     struct alqi_cli_objects objects;
     struct alqi_cli_shares shares; /* of the processes, if there are several */
-    uint32_t *site_of_node;        /* number + 1; 0: none */
+    struct alqi_cli_chains chains;
+    struct alqi_cli_held held;
+    uint32_t *site_of_node;            /* number + 1 of the last; 0: none */
+    struct alqi_base_map site_of_pair; /* node, thread -> number + 1 */
     uint32_t n_site_of_node;
     struct alqi_cli_site *sites;
     uint32_t n_sites, sites_capacity;
 
     struct alqi_cli_sum totals[ALQI_CLI_N_MEASURES];
+    struct alqi_cli_sum mapped[ALQI_CLI_N_MEASURES];       /* of the totals */
+    struct alqi_cli_sum (*by_thread)[ALQI_CLI_N_MEASURES]; /* notes.threads */
+    uint32_t n_threads_matched; /* by options.thread */
+    struct alqi_cli_moves moves;
+    struct alqi_cli_rss rss;
+    uint64_t n_rss; /* of notes.n_rss, taken */
     struct alqi_cli_sum by_source[ALQI_CLI_N_SOURCES];
     struct alqi_cli_sum promoted;
     struct alqi_cli_timeline timeline;
@@ -78,6 +93,10 @@ struct alqi_cli_analysis {
     uint64_t n_samples;
     uint16_t max_domain;
 };
+
+/* Whether options.thread means this one. */
+bool alqi_cli_is_thread(const struct alqi_cli_analysis *analysis,
+                        uint32_t thread);
 
 /* Reads the whole input.  The input must outlive the analysis. */
 void alqi_cli_analysis_run(struct alqi_cli_analysis *analysis,

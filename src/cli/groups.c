@@ -10,6 +10,7 @@
 struct key {
     uint32_t function, file, module;
     int32_t line;
+    uint32_t is_mapping;
 };
 
 struct maker {
@@ -39,7 +40,7 @@ alqi_cli_naming_frame(const struct alqi_cli_frame *frames, uint32_t n_frames)
 static struct key
 key_of(const struct alqi_cli_frame *f, enum alqi_cli_grouping grouping)
 {
-    struct key key = {0, 0, 0, 0};
+    struct key key = {0};
 
     switch (grouping) {
     case ALQI_CLI_BY_LINE:
@@ -68,7 +69,8 @@ group_of(struct maker *m, const struct key *key)
     uint32_t mask = m->n_slots - 1;
     uint64_t hash = alqi_base_mix(
         ((uint64_t)key->function << 32 | key->file) ^
-        alqi_base_mix((uint64_t)key->module << 32 | (uint32_t)key->line));
+        alqi_base_mix((uint64_t)key->module << 32 | (uint32_t)key->line) ^
+        key->is_mapping);
     uint32_t i = (uint32_t)hash & mask;
 
     for (; m->slots[i] != 0; i = (i + 1) & mask)
@@ -85,8 +87,13 @@ site_enter(struct maker *m, uint32_t index, const struct alqi_cli_frame *frame)
 {
     const struct alqi_cli_site *site = &m->analysis->sites[index];
     struct key key = key_of(frame, m->grouping);
-    uint32_t number = group_of(m, &key);
-    struct alqi_cli_group *g = &m->out->groups[number];
+    uint32_t number;
+    struct alqi_cli_group *g;
+
+    key.is_mapping = site->is_mapping;
+    number = group_of(m, &key);
+    g = &m->out->groups[number];
+    g->is_mapping = site->is_mapping;
 
     m->out->group_of_site[index] = number;
     if (g->n_sites == 0 ||
@@ -98,6 +105,7 @@ site_enter(struct maker *m, uint32_t index, const struct alqi_cli_frame *frame)
     g->n_sites++;
     for (int i = 0; i < ALQI_CLI_N_MEASURES; i++)
         alqi_cli_sum_join(&g->sums[i], &site->sums[i]);
+    alqi_cli_moves_join(&g->moves, &site->moves);
 }
 
 static void

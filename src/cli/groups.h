@@ -19,6 +19,8 @@ struct alqi_cli_group {
     struct alqi_cli_frame frame; /* of its heaviest site; what the grouping
                                     does not tell apart varies inside it */
     struct alqi_cli_sum sums[ALQI_CLI_N_MEASURES];
+    struct alqi_cli_moves moves;
+    bool is_mapping;   /* not malloc's: they stand apart */
     uint32_t heaviest; /* site */
     uint32_t n_sites;
 };

@@ -11,16 +11,21 @@
 
 enum { TEXT_BYTES = 4096, LABEL = 18, NEVER_COLORED = 2 };
 
+enum { ID_MODULES = 256 };
+
 const struct alqi_cli_option alqi_cli_info_options[] = {
+    {ID_MODULES, "modules", NULL, NULL, "only the modules, one a line"},
     {0, NULL, NULL, NULL, NULL},
 };
 
 static bool
 set(void *arg, int id, const char *value)
 {
-    (void)arg;
-    (void)id;
+    bool *is_modules_only = arg;
+
     (void)value;
+    if (id == ID_MODULES)
+        *is_modules_only = true;
     return true;
 }
 
@@ -148,6 +153,22 @@ estimates(const struct alqi_cli_analysis *a)
     printf("%s at %s\n",
            alqi_cli_text_bytes(a->totals[ALQI_CLI_PEAK].bytes).text,
            alqi_cli_text_duration((double)a->peak_us).text);
+    if (a->mapped[ALQI_CLI_ALLOCATED].n_blocks > 0)
+        estimate_line("mapped of it", a, &a->mapped[ALQI_CLI_ALLOCATED]);
+    if (a->moves.n_links > 0) {
+        label("reallocs");
+        printf("%s in %s blocks, longest chain %" PRIu64 "\n",
+               alqi_cli_text_bytes(a->moves.bytes).text,
+               alqi_cli_text_count(a->moves.objects).text, a->moves.longest);
+    }
+    if (a->rss.n_told > 0) {
+        label("resident");
+        printf("%s at most, at %s; %s at the peak; looked at %" PRIu64
+               " times\n",
+               alqi_cli_text_bytes(a->rss.peak_bytes).text,
+               alqi_cli_text_duration((double)a->rss.peak_us).text,
+               alqi_cli_text_bytes(a->rss.at_peak_bytes).text, a->rss.n_told);
+    }
 }
 
 static void
@@ -177,30 +198,39 @@ threads(const struct alqi_cli_analysis *a)
 
         if (t->is_seen)
             printf(
-                "  %-6u tid %-8" PRIu64 " %-16s %" PRIu64 " sampled blocks\n",
-                i, t->tid, alqi_cli_names_text(a->names, t->name), t->n_allocs);
+                "  %-6u tid %-8" PRIu64 " %-16s %" PRIu64
+                " sampled blocks, %s\n",
+                i, t->tid, alqi_cli_names_text(a->names, t->name), t->n_allocs,
+                alqi_cli_text_bytes(a->by_thread[i][ALQI_CLI_ALLOCATED].bytes)
+                    .text);
+    }
+}
+
+static void
+module_lines(const struct alqi_cli_analysis *a, const char *indent)
+{
+    const struct alqi_cli_notes *n = &a->notes;
+
+    for (uint32_t i = 0; i < n->n_modules; i++) {
+        const struct alqi_cli_module_note *m = &n->modules[i];
+        const char *id = alqi_cli_names_text(a->names, m->build_id);
+
+        printf("%s%016" PRIx64 "-%016" PRIx64 " %-40s %s\n", indent, m->start,
+               m->end, id[0] != '\0' ? id : "[no build-id]",
+               alqi_cli_names_text(a->names, m->path));
+        if (m->is_bare && indent[0] != '\0')
+            printf("    %s\n", alqi_cli_names_text(a->names, m->missing));
     }
 }
 
 static void
 modules(const struct alqi_cli_analysis *a)
 {
-    const struct alqi_cli_notes *n = &a->notes;
-
-    if (n->n_modules == 0)
+    if (a->notes.n_modules == 0)
         return;
     label("modules");
-    printf("%u\n", n->n_modules);
-    for (uint32_t i = 0; i < n->n_modules; i++) {
-        const struct alqi_cli_module_note *m = &n->modules[i];
-        const char *id = alqi_cli_names_text(a->names, m->build_id);
-
-        printf("  %016" PRIx64 "-%016" PRIx64 " %-40s %s\n", m->start, m->end,
-               id[0] != '\0' ? id : "[no build-id]",
-               alqi_cli_names_text(a->names, m->path));
-        if (m->is_bare)
-            printf("    %s\n", alqi_cli_names_text(a->names, m->missing));
-    }
+    printf("%u\n", a->notes.n_modules);
+    module_lines(a, "  ");
 }
 
 static void
@@ -226,15 +256,28 @@ losses(const struct alqi_cli_analysis *a)
     }
 }
 
+static void
+show(const struct alqi_cli_analysis *a, const char *path)
+{
+    program(a, path);
+    counts(a);
+    estimates(a);
+    losses(a);
+    processes(a);
+    threads(a);
+    modules(a);
+}
+
 int
 alqi_cli_info(int argc, char **argv)
 {
-    const struct alqi_cli_analysis_options options = {.min_life_us = 0};
+    const struct alqi_cli_analysis_options options = {0};
+    bool is_modules_only = false;
     struct alqi_cli_input *input;
     struct alqi_cli_analysis a;
     struct alqi_cli_paths paths;
     int first;
-    int rc = alqi_cli_parse("info", argc, argv, set, NULL, &first);
+    int rc = alqi_cli_parse("info", argc, argv, set, &is_modules_only, &first);
 
     if (rc < 0)
         rc = alqi_cli_paths_from(&paths, "info", argc, argv, first);
@@ -247,13 +290,10 @@ alqi_cli_info(int argc, char **argv)
     }
     alqi_cli_analysis_run(&a, input, &options);
     rc = alqi_cli_input_finish(input);
-    program(&a, alqi_cli_input_name(input));
-    counts(&a);
-    estimates(&a);
-    losses(&a);
-    processes(&a);
-    threads(&a);
-    modules(&a);
+    if (is_modules_only)
+        module_lines(&a, "");
+    else
+        show(&a, alqi_cli_input_name(input));
     alqi_cli_analysis_free(&a);
     alqi_cli_input_drop(input);
     alqi_cli_paths_free(&paths);

@@ -154,11 +154,25 @@ take_module(struct alqi_cli_notes *notes, const char *line)
                               alqi_cli_names_text(notes->names, m->path));
 }
 
+/* Of several processes, what they have together. */
+static void
+rss_set(struct alqi_cli_notes *notes, struct alqi_cli_process *process,
+        uint64_t bytes)
+{
+    notes->n_rss++;
+    if (process == NULL) {
+        notes->rss_bytes = bytes;
+        return;
+    }
+    notes->rss_bytes += bytes - process->rss_bytes;
+    process->rss_bytes = bytes;
+}
+
 static void
 take_rss(struct alqi_cli_notes *notes, const char *line)
 {
-    notes->rss_bytes = number(line, "bytes", 10);
-    notes->n_rss++;
+    rss_set(notes, process_at(notes, line, "process"),
+            number(line, "bytes", 10));
 }
 
 /* Numbered from 0; where several streams share the numbers, each is told of
@@ -270,8 +284,13 @@ take_cmdline(struct alqi_cli_notes *notes, const char *line)
 static void
 take_gone(struct alqi_cli_notes *notes, const char *line)
 {
-    if (process_at(notes, line, "process") != NULL)
-        notes->gone = (uint32_t)number(line, "process", 10) + 1;
+    struct alqi_cli_process *process = process_at(notes, line, "process");
+
+    if (process == NULL)
+        return;
+    notes->gone = (uint32_t)number(line, "process", 10) + 1;
+    if (process->rss_bytes > 0)
+        rss_set(notes, process, 0);
 }
 
 static void

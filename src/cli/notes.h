@@ -19,6 +19,7 @@ struct alqi_cli_thread {
 
 /* In a trace made of several. */
 struct alqi_cli_process {
+    uint64_t rss_bytes; /* resident, as last told; 0 when it has ended */
     bool is_seen;
     uint64_t pid, parent;
     uint64_t start_us;                      /* since 1970 */

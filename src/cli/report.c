@@ -19,6 +19,9 @@ enum {
     ID_TREE,
     ID_MIN_SHARE,
     ID_JSON,
+    ID_THREAD,
+    ID_THREADS,
+    ID_REALLOCS,
     ID_STACKS,
     ID_COLOR,
     ID_NO_PAGER,
@@ -44,6 +47,11 @@ const struct alqi_cli_option alqi_cli_report_options[] = {
      "only blocks that lived at least T, as 10ms, 1.5s, 2h"},
     {ID_TEMPORARY, "temporary", "T", NULL,
      "a block freed within T is temporary (default 1ms)"},
+    {ID_THREAD, "thread", "T", NULL,
+     "only what the thread of that index or name allocated"},
+    {ID_THREADS, "threads", NULL, NULL, "a table of the threads, too"},
+    {ID_REALLOCS, "reallocs", NULL, NULL,
+     "a table of the sites that grow blocks by realloc, too"},
     {ID_TREE, "tree", "KIND", ALQI_CLI_TREE_CHOICES,
      "top-down (default), bottom-up or none"},
     {ID_MIN_SHARE, "min-share", "P", NULL,
@@ -147,6 +155,15 @@ set(void *arg, int id, const char *value)
     case ID_JSON:
         r->is_json = true;
         break;
+    case ID_THREAD:
+        r->analysis_options.thread = value;
+        break;
+    case ID_THREADS:
+        r->has_threads = true;
+        break;
+    case ID_REALLOCS:
+        r->has_reallocs = true;
+        break;
     case ID_COLOR:
         r->color = alqi_cli_choice(ALQI_CLI_COLOR_CHOICES, value);
         break;
@@ -167,6 +184,10 @@ show(struct alqi_cli_report *r)
     alqi_cli_term_start(&r->term, r->color, !r->has_no_pager);
     alqi_cli_report_totals(r);
     alqi_cli_report_table(r);
+    if (r->has_threads)
+        alqi_cli_report_threads(r);
+    if (r->has_reallocs)
+        alqi_cli_report_reallocs(r);
     alqi_cli_report_tree(r);
     alqi_cli_term_stop(&r->term);
 }
@@ -196,6 +217,10 @@ alqi_cli_report(int argc, char **argv)
     }
     alqi_cli_analysis_run(&r.analysis, r.input, &r.analysis_options);
     rc = alqi_cli_input_finish(r.input);
+    if (r.analysis_options.thread != NULL && r.analysis.n_threads_matched == 0)
+        alqi_cli_say("report: --thread=%s: no thread has that index or name; "
+                     "--threads lists them",
+                     r.analysis_options.thread);
     alqi_cli_groups_make(&r.groups, &r.analysis, r.grouping, r.measure);
     show(&r);
     alqi_cli_groups_free(&r.groups);

@@ -18,6 +18,8 @@ struct alqi_cli_report {
     bool has_top;
     uint64_t n_stacks; /* of each site in JSON; 0: all */
     bool is_json;
+    bool has_threads;  /* the table of them is asked for */
+    bool has_reallocs; /* the table of realloc's sites is */
     int color;
     bool has_no_pager;
 
@@ -32,6 +34,12 @@ const char *alqi_cli_measure_name(enum alqi_cli_measure measure);
 
 void alqi_cli_report_totals(struct alqi_cli_report *report);
 void alqi_cli_report_table(struct alqi_cli_report *report);
+/* The name, place and callers of a group, cut to `left` columns, and a newline;
+ * the end of a row. */
+void alqi_cli_report_site(struct alqi_cli_report *report,
+                          const struct alqi_cli_group *group, int left);
+void alqi_cli_report_threads(struct alqi_cli_report *report);
+void alqi_cli_report_reallocs(struct alqi_cli_report *report);
 void alqi_cli_report_tree(struct alqi_cli_report *report);
 void alqi_cli_report_json(struct alqi_cli_report *report);
 

@@ -6,6 +6,7 @@
  *
  * Every quantity is an integer with its unit in the key; a standard error
  * stands beside each estimate.  A change of meaning raises "schema". */
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,13 @@ static const char *const measure_keys[ALQI_CLI_N_MEASURES][SUM_KEYS] = {
     [ALQI_CLI_LIVE] = KEYS_OF("live"),
     [ALQI_CLI_PEAK] = KEYS_OF("peak"),
     [ALQI_CLI_TEMPORARY] = KEYS_OF("temporary"),
+};
+
+static const char *const mapped_keys[ALQI_CLI_N_MEASURES][SUM_KEYS] = {
+    [ALQI_CLI_ALLOCATED] = KEYS_OF("mapped_allocated"),
+    [ALQI_CLI_LIVE] = KEYS_OF("mapped_live"),
+    [ALQI_CLI_PEAK] = KEYS_OF("mapped_peak"),
+    [ALQI_CLI_TEMPORARY] = KEYS_OF("mapped_temporary"),
 };
 
 /* Keys are ours and need no check of their letters. */
@@ -194,6 +202,25 @@ put_frame(const struct alqi_cli_report *r, json_t *o,
     json_object_set_new(o, "module", name(r, f->module));
 }
 
+static void
+put_moves(json_t *o, const struct alqi_cli_moves *m)
+{
+    static const char *const keys[] = {
+        "realloc_bytes",         "realloc_bytes_stderr",
+        "realloc_objects",       "realloc_objects_stderr",
+        "realloc_from_bytes",    "realloc_sampled_links",
+        "realloc_longest_chain",
+    };
+    json_t *values[] = {
+        whole(m->bytes),     whole(alqi_cli_stderr(m->bytes_var)),
+        whole(m->objects),   whole(alqi_cli_stderr(m->objects_var)),
+        whole(m->old_bytes), count(m->n_links),
+        count(m->longest),
+    };
+
+    put_values(o, keys, values, ALQI_COUNT_OF(values));
+}
+
 /* Innermost frame first. */
 static json_t *
 stack(struct alqi_cli_report *r, const struct alqi_cli_site *site,
@@ -229,7 +256,9 @@ site_head(struct alqi_cli_report *r, const struct alqi_cli_group *g)
     if (r->grouping == ALQI_CLI_BY_MODULE)
         f.file = ALQI_CLI_NO_NAME;
     put_frame(r, o, &f);
+    json_object_set_new(o, "is_mapping", json_boolean(g->is_mapping));
     put_sums(o, g->sums);
+    put_moves(o, &g->moves);
     return o;
 }
 
@@ -288,6 +317,88 @@ put_run(json_t *o, const struct alqi_cli_report *r)
     json_object_set_new(o, "group", json_string(groupings[r->grouping]));
     json_object_set_new(o, "min_life_us", whole(a->options.min_life_us));
     json_object_set_new(o, "temporary_us", whole(a->options.temporary_us));
+}
+
+static json_t *
+threads(const struct alqi_cli_report *r)
+{
+    const struct alqi_cli_analysis *a = &r->analysis;
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < a->notes.threads_capacity; i++) {
+        const struct alqi_cli_thread *t = &a->notes.threads[i];
+        json_t *o;
+
+        if (!t->is_seen)
+            continue;
+        o = json_object();
+        json_object_set_new(o, "index", json_integer(i));
+        json_object_set_new(o, "tid", json_integer((json_int_t)t->tid));
+        json_object_set_new(o, "name", name(r, t->name));
+        put_sums(o, a->by_thread[i]);
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static json_t *
+hexadecimal(uint64_t value)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "0x%" PRIx64, value);
+    return json_string(text);
+}
+
+static json_t *
+modules(const struct alqi_cli_report *r)
+{
+    const struct alqi_cli_notes *n = &r->analysis.notes;
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < n->n_modules; i++) {
+        const struct alqi_cli_module_note *m = &n->modules[i];
+        json_t *o = json_object();
+
+        json_object_set_new(o, "start", hexadecimal(m->start));
+        json_object_set_new(o, "end", hexadecimal(m->end));
+        json_object_set_new(o, "bias", hexadecimal(m->bias));
+        json_object_set_new(o, "build_id", name(r, m->build_id));
+        json_object_set_new(o, "path", name(r, m->path));
+        json_object_set_new(o, "symbols_lack",
+                            m->is_bare ? name(r, m->missing) : json_string(""));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static void
+put_rss(json_t *o, const struct alqi_cli_analysis *a)
+{
+    const struct alqi_cli_rss *rss = &a->rss;
+
+    json_object_set_new(o, "rss_looks", json_integer((json_int_t)rss->n_told));
+    json_object_set_new(o, "rss_peak_bytes", whole(rss->peak_bytes));
+    json_object_set_new(o, "rss_peak_time_us",
+                        json_integer((json_int_t)rss->peak_us));
+    json_object_set_new(o, "rss_at_peak_bytes", whole(rss->at_peak_bytes));
+}
+
+/* rss_bytes is null in steps without a look. */
+static json_t *
+timeline(const struct alqi_cli_timeline *t)
+{
+    json_t *o = json_object(), *live = json_array(), *rss = json_array();
+
+    for (uint32_t i = 0; i < t->n; i++) {
+        json_array_append_new(live, whole(t->live[i]));
+        json_array_append_new(rss,
+                              t->rss[i] > 0 ? whole(t->rss[i]) : json_null());
+    }
+    json_object_set_new(o, "step_us", json_integer((json_int_t)t->step_us));
+    json_object_set_new(o, "live_bytes", live);
+    json_object_set_new(o, "rss_bytes", rss);
+    return o;
 }
 
 /* ---- writing --------------------------------------------------------- */
@@ -389,6 +500,13 @@ alqi_cli_report_json(struct alqi_cli_report *r)
     put_sum(o, leaked, &a->totals[ALQI_CLI_LIVE]);
     json_object_set_new(o, "peak_time_us",
                         json_integer((json_int_t)a->peak_us));
+    for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
+        put_sum(o, mapped_keys[m], &a->mapped[m]);
+    put_moves(o, &a->moves);
+    put_rss(o, a);
+    json_object_set_new(o, "timeline", timeline(&a->timeline));
+    json_object_set_new(o, "thread_list", threads(r));
+    json_object_set_new(o, "modules", modules(r));
     write_all(r, o);
     json_decref(o);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/codes.h"
 #include "cli/draw.h"
 #include "cli/report.h"
 #include "cli/text.h"
@@ -116,8 +117,9 @@ callers(const struct alqi_cli_report *r, const struct alqi_cli_frame *frames,
     }
 }
 
-static void
-site(struct alqi_cli_report *r, const struct alqi_cli_group *g, int left)
+void
+alqi_cli_report_site(struct alqi_cli_report *r, const struct alqi_cli_group *g,
+                     int left)
 {
     struct alqi_cli_analysis *a = &r->analysis;
     struct alqi_cli_frame *frames = NULL;
@@ -126,6 +128,9 @@ site(struct alqi_cli_report *r, const struct alqi_cli_group *g, int left)
                                        &capacity);
     char text[NAME_BYTES];
 
+    if (g->is_mapping)
+        alqi_cli_draw_fit(&r->term, ALQI_CLI_PLAIN, ALQI_CLI_MAPPING_NAME " ",
+                          &left);
     alqi_cli_draw_group(text, sizeof text, a->names, g, r->grouping);
     alqi_cli_draw_fit(&r->term, ALQI_CLI_BOLD, text, &left);
     if (r->grouping <= ALQI_CLI_BY_LINE) {
@@ -180,7 +185,7 @@ alqi_cli_report_table(struct alqi_cli_report *r)
             break;
         int used = figures(r, g);
         fputs("  ", r->term.out);
-        site(r, g, r->term.width - used - 2);
+        alqi_cli_report_site(r, g, r->term.width - used - 2);
     }
     if (i == 0)
         fprintf(r->term.out, "   nothing\n");

@@ -104,11 +104,101 @@ totals(const struct alqi_cli_report *r)
     total_line(r, "temporary", temporary, remark);
 }
 
+/* A line that only some traces have. */
+static void
+more_line(const struct alqi_cli_report *r, const char *label, const char *text)
+{
+    fprintf(r->term.out, "  %-*s%s\n", LABEL, label, text);
+}
+
+static void
+mapped(const struct alqi_cli_report *r)
+{
+    const struct alqi_cli_sum *s = r->analysis.mapped;
+    char text[256];
+
+    if (s[ALQI_CLI_ALLOCATED].n_blocks == 0)
+        return;
+    snprintf(text, sizeof text,
+             "%9s by mmap, of the above; %s at the peak, %s at the end",
+             alqi_cli_text_bytes(s[ALQI_CLI_ALLOCATED].bytes).text,
+             alqi_cli_text_bytes(s[ALQI_CLI_PEAK].bytes).text,
+             alqi_cli_text_bytes(s[ALQI_CLI_LIVE].bytes).text);
+    more_line(r, "mapped", text);
+}
+
+static void
+reallocated(const struct alqi_cli_report *r)
+{
+    const struct alqi_cli_moves *m = &r->analysis.moves;
+    char text[256];
+
+    if (m->n_links == 0)
+        return;
+    snprintf(text, sizeof text,
+             "%9s of the above came by realloc, in %s blocks; "
+             "longest chain %" PRIu64,
+             alqi_cli_text_bytes(m->bytes).text,
+             alqi_cli_text_count(m->objects).text, m->longest);
+    more_line(r, "reallocs", text);
+}
+
+/* Beside live bytes it tells what the allocator keeps or cannot use. */
+static void
+resident(const struct alqi_cli_report *r)
+{
+    const struct alqi_cli_analysis *a = &r->analysis;
+    char text[256], times[64] = "";
+
+    if (a->rss.n_told == 0)
+        return;
+    if (a->peak_bytes > 0)
+        snprintf(times, sizeof times, ", %.3g times its bytes",
+                 a->rss.at_peak_bytes / a->peak_bytes);
+    snprintf(text, sizeof text, "%9s at most, at %s; %s at the heap's peak%s",
+             alqi_cli_text_bytes(a->rss.peak_bytes).text,
+             alqi_cli_text_duration((double)a->rss.peak_us).text,
+             alqi_cli_text_bytes(a->rss.at_peak_bytes).text, times);
+    more_line(r, "resident", text);
+}
+
+/* In each of n parts of the time the most of the steps; 0 is not told, and
+ * what was told before holds on. */
+static void
+steps_fold(const struct alqi_cli_timeline *t, const double *steps,
+           double *values, unsigned n)
+{
+    memset(values, 0, n * sizeof *values);
+    for (uint32_t i = 0; i < t->n; i++) {
+        double *v = &values[(uint64_t)i * n / t->n];
+
+        if (steps[i] > *v)
+            *v = steps[i];
+    }
+}
+
+static void
+resident_spark(const struct alqi_cli_report *r, double *values, unsigned n)
+{
+    const struct alqi_cli_analysis *a = &r->analysis;
+
+    if (a->rss.n_told < 2)
+        return;
+    steps_fold(&a->timeline, a->timeline.rss, values, n);
+    for (unsigned i = 1; i < n; i++)
+        if (values[i] == 0)
+            values[i] = values[i - 1];
+    fprintf(r->term.out, "  %-*s", LABEL, "resident");
+    alqi_cli_draw_spark(&r->term, values, n, a->rss.peak_bytes);
+    fprintf(r->term.out, "  up to %s\n",
+            alqi_cli_text_bytes(a->rss.peak_bytes).text);
+}
+
 static void
 spark(const struct alqi_cli_report *r)
 {
     const struct alqi_cli_timeline *t = &r->analysis.timeline;
-    double values[SPARK_MOST] = {0};
+    double values[SPARK_MOST];
     unsigned n = SPARK_MOST;
 
     if (t->n < 2 || r->analysis.peak_bytes <= 0)
@@ -117,16 +207,12 @@ spark(const struct alqi_cli_report *r)
         n--;
     if (t->n < n)
         n = t->n;
-    for (uint32_t i = 0; i < t->n; i++) {
-        double *v = &values[(uint64_t)i * n / t->n];
-
-        if (t->live[i] > *v)
-            *v = t->live[i];
-    }
+    steps_fold(t, t->live, values, n);
     fprintf(r->term.out, "  %-*s", LABEL, "over time");
     alqi_cli_draw_spark(&r->term, values, n, r->analysis.peak_bytes);
     fprintf(r->term.out, "  0 to %s\n",
             alqi_cli_text_duration((double)r->analysis.end_us).text);
+    resident_spark(r, values, n);
 }
 
 static void
@@ -146,8 +232,19 @@ alqi_cli_report_totals(struct alqi_cli_report *r)
     if (r->analysis.options.min_life_us > 0)
         fprintf(r->term.out, "only blocks that lived at least %s\n",
                 alqi_cli_text_duration(r->analysis.options.min_life_us).text);
+    if (r->analysis.options.thread != NULL) {
+        char name[64];
+
+        alqi_cli_clean(name, sizeof name, r->analysis.options.thread);
+        fprintf(r->term.out,
+                "only blocks of thread %s; the peak is that of all threads\n",
+                name);
+    }
     fputc('\n', r->term.out);
     totals(r);
+    mapped(r);
+    reallocated(r);
+    resident(r);
     spark(r);
     alqi_cli_remarks(&r->analysis, alqi_cli_input_damage(r->input), warn,
                      &r->term);

@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "cli/cli.h"
+#include "cli/codes.h"
 #include "cli/cxxname.h"
 #include "cli/names.h"
 
@@ -62,6 +63,7 @@ static const char *const whole[] = {
     "g_memdup2",
     "g_slice_alloc",
     "g_slice_alloc0",
+    ALQI_CLI_MAPPING_NAME,
     /* Python */
     "PyMem_Malloc",
     "PyMem_Calloc",

@@ -1,5 +1,6 @@
 """Chains of realloc, threads, resident memory and mappings, over recordings of
 a program that does known things."""
+import json
 import os
 
 import common
@@ -67,6 +68,106 @@ class Moves(common.Case):
         for old, new in links:
             self.assertEqual(allocs[new], allocs[old] + 64)
 
+    def site(self, got, function):
+        site, = [s for s in got["sites"] if s["function"] == function]
+        return site
+
+    def test_report_tells_what_realloc_brought(self):
+        path = self.record("doubled", "--rate=1")
+        got = self.json(path)
+        site = self.site(got, "doubled")
+        for o in (site, got):
+            self.assertEqual(o["realloc_sampled_links"], 11)
+            self.assertEqual(o["realloc_objects"], 11)
+            self.assertEqual(o["realloc_bytes"], (100 << 12) - 200)
+            self.assertEqual(o["realloc_from_bytes"], (100 << 11) - 100)
+            self.assertEqual(o["realloc_bytes_stderr"], 0)
+            self.assertEqual(o["realloc_longest_chain"], 11)
+        text = self.ok("report", "--reallocs", "--tree=none", path)
+        row, = [line for line in text.split("GROWN BY REALLOC")[1].splitlines()
+                if " doubled" in line]
+        self.assertEqual(row.split()[:5], ["400", "KiB", "11", "2", "11"])
+        self.assertIn("longest chain 11", text)
+        self.assertIn("longest chain 11", self.ok("info", path))
+
+    def test_a_chain_has_one_life(self):
+        """Its blocks are neither temporary nor short-lived because the next
+        one came soon."""
+        path = self.record("stepped", "--rate=1")
+        total = sum(1000 * i for i in range(1, 52))
+        for options in ([], ["--min-life=20ms"]):
+            site = self.site(self.json(*options, path), "stepped")
+            self.assertEqual(site["allocated_objects"], 51)
+            self.assertEqual(site["allocated_bytes"], total)
+            self.assertEqual(site["temporary_objects"], 0)
+            self.assertEqual(site["live_objects"], 0)
+            self.assertEqual(site["peak_bytes"], 51000)
+            self.assertGreater(site["allocated_average_life_us"], 30000)
+        site = self.site(self.json("--temporary=1m", path), "stepped")
+        self.assertEqual(site["temporary_bytes"], total)
+        got = self.json("--min-life=1m", path)
+        for site in got["sites"]:
+            if site["function"] == "stepped":
+                self.assertEqual(site["allocated_objects"], 0)
+        # And the exports that show each block agree.
+        for options in ([], ["--min-life=20ms"]):
+            dhat = json.loads(self.ok("export", "--format=dhat", "-o", "-",
+                                      *options, path))
+            blocks = [p["tbk"] for p in dhat["pps"]
+                      if any("stepped" in dhat["ftbl"][f] for f in p["fs"])]
+            self.assertEqual(sum(blocks), 51)
+
+    def test_a_sample_of_links_is_weighed(self):
+        """Both ends of a link must be in the sample, so it stands for
+        1 / (p * q).  The seed is fixed: this cannot fail by chance."""
+        got = self.json(self.record("many", "--interval=1K", "--seed=3"))
+        truth = sum(64 * r for r in range(2, 21)) * 1000
+        self.assertLess(got["realloc_sampled_links"], 19000)
+        error = got["realloc_bytes_stderr"]
+        self.assertGreater(error, 0)
+        self.assertLess(abs(got["realloc_bytes"] - truth), 8 * error)
+        self.assertLess(error, truth / 10)
+
+    def test_threads(self):
+        path = self.record("threads", "--rate=1")
+        got = self.json(path)
+        self.assertEqual(got["threads"], 5)
+        threads = {(t["index"], t["name"]): t["allocated_bytes"]
+                   for t in got["thread_list"]}
+        self.assertEqual(list(threads.items())[1:],
+                         [((2, "small"), 10000), ((3, "large"), 1000000),
+                          ((4, "small"), 30000), ((5, "at last"), 6000)])
+        for measure in ("allocated", "live", "peak"):
+            self.assertEqual(
+                sum(t[measure + "_bytes"] for t in got["thread_list"]),
+                got[measure + "_bytes"])
+        for thread, wanted in (("small", 40000), ("3", 1000000),
+                               ("at last", 6000)):
+            got = self.json("--thread", thread, path)
+            self.assertEqual(got["allocated_bytes"], wanted)
+            self.assertEqual(sum(s["allocated_bytes"] for s in got["sites"]),
+                             wanted)
+        rows = self.ok("report", "--threads", path).split("THREADS")[1]
+        names = [line.split()[-1] for line in rows.splitlines()[2:7]]
+        self.assertEqual(names,
+                         ["large", "small", "small", "last", "cli_mover"])
+        result = common.run("report", "--thread=nobody", path)
+        self.assertIn("no thread has that index or name", result.stderr)
+
+    def test_modules(self):
+        path = self.record("doubled", "--rate=1")
+        modules = self.json(path)["modules"]
+        own, = [m for m in modules if m["path"] == MOVER]
+        self.assertRegex(own["build_id"], "^[0-9a-f]{8,}$")
+        lines = self.ok("info", "--modules", path).splitlines()
+        self.assertEqual(len(lines), len(modules))
+        for line, module in zip(lines, modules):
+            span, build_id, name = line.split(None, 2)
+            self.assertEqual([hex(int(x, 16)) for x in span.split("-")],
+                             [module["start"], module["end"]])
+            self.assertEqual((build_id, name),
+                             (module["build_id"], module["path"]))
+
     def test_other_readers_pass_over_the_links(self):
         path = self.record("doubled", "--rate=1")
         text = self.ok("script", "--format=memtrace", path)
@@ -75,16 +176,34 @@ class Moves(common.Case):
         self.assertNotIn("rss", text)
 
     def test_resident_memory_over_time(self):
+        path = self.record("touched", "--interval=64K")
         rss = [int(line["stack"].split("bytes=")[1])
-               for line in self.lines(self.record("touched"))
+               for line in self.lines(path)
                if line["stack"].startswith("rss ")]
         # A twentieth of a second each, and the last one at the exit.
         self.assertGreater(len(rss), 5)
         self.assertLess(rss[0], 16 << 20)
         self.assertGreater(max(rss), 48 << 20)
         self.assertLess(rss[-1], 16 << 20)
-        for line in self.lines(self.record("touched", "--no-rss")):
+        got = self.json(path)
+        self.assertEqual(got["rss_looks"], len(rss))
+        self.assertEqual(got["rss_peak_bytes"], max(rss))
+        self.assertLess(got["rss_at_peak_bytes"], 1.2 * got["peak_bytes"])
+        self.assertGreater(got["rss_at_peak_bytes"], 0.8 * got["peak_bytes"])
+        told = [x for x in got["timeline"]["rss_bytes"] if x is not None]
+        self.assertEqual((max(told), told[-1]), (max(rss), rss[-1]))
+        self.assertEqual(len(got["timeline"]["rss_bytes"]),
+                         len(got["timeline"]["live_bytes"]))
+        self.assertLessEqual(len(got["timeline"]["live_bytes"]), 512)
+        self.assertEqual(max(got["timeline"]["live_bytes"]),
+                         got["peak_bytes"])
+        self.assertEqual(self.ok("report", path).count("  resident "), 2)
+        self.assertIn("resident ", self.ok("info", path))
+        path = self.record("touched", "--no-rss")
+        for line in self.lines(path):
             self.assertFalse(line["stack"].startswith("rss "))
+        self.assertEqual(self.json(path)["rss_looks"], 0)
+        self.assertNotIn("  resident ", self.ok("report", path))
 
     def test_names_of_threads(self):
         names = {}

@@ -1,0 +1,166 @@
+/* chains.c -- see chains.h */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/chains.h"
+#include "cli/cli.h"
+
+struct alqi_cli_chain *
+alqi_cli_chains_take_slow(struct alqi_cli_chains *chains, uint64_t block)
+{
+    uint64_t chain;
+
+    if (!alqi_base_map_take(&chains->by_block, block, &chain))
+        return NULL;
+    return (struct alqi_cli_chain *)(uintptr_t)chain;
+}
+
+void
+alqi_cli_chains_put(struct alqi_cli_chains *chains, uint64_t block,
+                    struct alqi_cli_chain *chain)
+{
+    if (alqi_base_map_put(&chains->by_block, block, (uint64_t)(uintptr_t)chain))
+        return;
+    alqi_cli_say("out of memory for %zu chains of realloc",
+                 chains->by_block.n_used + 1);
+    exit(ALQI_CLI_UNREADABLE);
+}
+
+void
+alqi_cli_chains_renumber(struct alqi_cli_chains *chains, uint32_t epoch)
+{
+    for (size_t i = 0; i < chains->by_block.n_slots; i++) {
+        struct alqi_base_map_slot *slot = &chains->by_block.slots[i];
+        struct alqi_cli_chain *chain = (void *)(uintptr_t)slot->value;
+
+        for (struct alqi_cli_link *l = slot->is_used ? chain->links : NULL;
+             l != NULL; l = l->next) {
+            bool is_present = l->epoch == epoch;
+
+            alqi_cli_link_settle(l, epoch);
+            l->epoch = is_present;
+        }
+    }
+}
+
+void
+alqi_cli_chains_free(struct alqi_cli_chains *chains)
+{
+    for (size_t i = 0; i < chains->by_block.n_slots; i++)
+        if (chains->by_block.slots[i].is_used)
+            alqi_cli_chain_free(
+                (void *)(uintptr_t)chains->by_block.slots[i].value);
+    alqi_base_map_clear(&chains->by_block);
+}
+
+struct alqi_cli_chain *
+alqi_cli_chain_new(uint64_t born_us)
+{
+    struct alqi_cli_chain *chain = alqi_cli_realloc(NULL, 1, sizeof *chain);
+
+    *chain = (struct alqi_cli_chain){.born_us = born_us};
+    return chain;
+}
+
+void
+alqi_cli_chain_free(struct alqi_cli_chain *chain)
+{
+    struct alqi_cli_link *link, *next;
+
+    if (chain == NULL)
+        return;
+    for (link = chain->links; link != NULL; link = next) {
+        next = link->next;
+        free(link);
+    }
+    free(chain->blocks);
+    free(chain);
+}
+
+void
+alqi_cli_link_settle(struct alqi_cli_link *link, uint32_t epoch)
+{
+    if (link->epoch == epoch)
+        return;
+    link->epoch = epoch;
+    alqi_cli_sum_join(&link->rest, &link->at_peak);
+    memset(&link->at_peak, 0, sizeof link->at_peak);
+}
+
+static struct alqi_cli_link *
+link_of(struct alqi_cli_chain *chain, uint32_t site)
+{
+    struct alqi_cli_link *link;
+
+    for (link = chain->links; link != NULL; link = link->next)
+        if (link->site == site)
+            return link;
+    link = alqi_cli_realloc(NULL, 1, sizeof *link);
+    memset(link, 0, sizeof *link);
+    link->site = site;
+    link->next = chain->links;
+    chain->links = link;
+    return link;
+}
+
+void
+alqi_cli_chain_leave(struct alqi_cli_chain *chain, uint32_t site,
+                     const struct alqi_cli_weight *weight, uint64_t n_samples,
+                     uint32_t epoch, bool at_peak)
+{
+    struct alqi_cli_link *link = link_of(chain, site);
+
+    chain->n_moves++;
+    alqi_cli_link_settle(link, epoch);
+    alqi_cli_sum_add(at_peak ? &link->at_peak : &link->rest, weight, 0,
+                     n_samples);
+}
+
+void
+alqi_cli_chain_keep(struct alqi_cli_chain *chain,
+                    const struct alqi_cli_block *block)
+{
+    if (chain->n_blocks == chain->blocks_capacity) {
+        chain->blocks_capacity =
+            chain->n_blocks == 0 ? 4 : 2 * chain->blocks_capacity;
+        chain->blocks = alqi_cli_realloc(chain->blocks, chain->blocks_capacity,
+                                         sizeof *chain->blocks);
+    }
+    chain->blocks[chain->n_blocks++] = *block;
+}
+
+void
+alqi_cli_moves_add(struct alqi_cli_moves *m, double old_bytes, double new_bytes,
+                   double p, uint64_t n_moves)
+{
+    double variance = (1 - p) / (p * p);
+
+    m->bytes += new_bytes / p;
+    m->bytes_var += new_bytes * new_bytes * variance;
+    m->objects += 1 / p;
+    m->objects_var += variance;
+    m->old_bytes += old_bytes / p;
+    m->n_links++;
+    if (n_moves > m->longest)
+        m->longest = n_moves;
+}
+
+void
+alqi_cli_moves_join(struct alqi_cli_moves *m,
+                    const struct alqi_cli_moves *other)
+{
+    m->bytes += other->bytes;
+    m->bytes_var += other->bytes_var;
+    m->objects += other->objects;
+    m->objects_var += other->objects_var;
+    m->old_bytes += other->old_bytes;
+    m->n_links += other->n_links;
+    if (other->longest > m->longest)
+        m->longest = other->longest;
+}
+
+double
+alqi_cli_moves_growth(const struct alqi_cli_moves *m)
+{
+    return m->old_bytes > 0 ? m->bytes / m->old_bytes : 0;
+}

@@ -1,0 +1,91 @@
+/* chains.h -- blocks that realloc made of one another
+ *
+ * The blocks of a chain are one piece of memory with one life: from the first
+ * one's allocation to the last one's free.  How long that is, is known at its
+ * end; until then the blocks that went are kept as sums, one for each site of
+ * the chain, so that a block that grows a million times needs no more room
+ * than one that grows once. */
+#ifndef ALQI_CLI_CHAINS_H
+#define ALQI_CLI_CHAINS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "base/map.h"
+#include "cli/blocks.h"
+#include "cli/estimate.h"
+
+/* Blocks of one site that a chain has left behind. */
+struct alqi_cli_link {
+    struct alqi_cli_link *next;
+    uint32_t site;
+    uint32_t epoch; /* as site.epoch, see analysis.c .inv.epoch */
+    struct alqi_cli_sum rest, at_peak;
+};
+
+struct alqi_cli_chain {
+    uint64_t born_us;
+    uint64_t n_moves;
+    struct alqi_cli_link *links;
+    struct alqi_cli_block *blocks; /* that went, when they are asked for */
+    size_t n_blocks, blocks_capacity;
+};
+
+/* Chains by the number of the block that ends them now. */
+struct alqi_cli_chains {
+    struct alqi_base_map by_block;
+};
+
+struct alqi_cli_chain *alqi_cli_chains_take_slow(struct alqi_cli_chains *chains,
+                                                 uint64_t block);
+
+/* The chain that the block ends, now the caller's; NULL if it ends none. */
+static inline struct alqi_cli_chain *
+alqi_cli_chains_take(struct alqi_cli_chains *chains, uint64_t block)
+{
+    return ALQI_LIKELY(chains->by_block.n_used == 0)
+               ? NULL
+               : alqi_cli_chains_take_slow(chains, block);
+}
+
+void alqi_cli_chains_put(struct alqi_cli_chains *chains, uint64_t block,
+                         struct alqi_cli_chain *chain);
+/* analysis.c .inv.last: `epoch` becomes 1, all others 0. */
+void alqi_cli_chains_renumber(struct alqi_cli_chains *chains, uint32_t epoch);
+void alqi_cli_chains_free(struct alqi_cli_chains *chains);
+
+struct alqi_cli_chain *alqi_cli_chain_new(uint64_t born_us);
+void alqi_cli_chain_free(struct alqi_cli_chain *chain);
+
+/* A block of the chain has gone; at_peak: it was alive at maximum `epoch`,
+ * which is the last one. */
+void alqi_cli_chain_leave(struct alqi_cli_chain *chain, uint32_t site,
+                          const struct alqi_cli_weight *weight,
+                          uint64_t n_samples, uint32_t epoch, bool at_peak);
+
+/* Blocks that were alive at an earlier maximum count as any others. */
+void alqi_cli_link_settle(struct alqi_cli_link *link, uint32_t epoch);
+
+/* Keeps a block that went until the chain's life is known. */
+void alqi_cli_chain_keep(struct alqi_cli_chain *chain,
+                         const struct alqi_cli_block *block);
+
+/* What realloc brought to a site.  A link is seen when both its blocks are, so
+ * each stands for 1 / (p * q) of its kind. */
+struct alqi_cli_moves {
+    double bytes, bytes_var; /* of the new blocks */
+    double objects, objects_var;
+    double old_bytes; /* of the blocks they were made of */
+    uint64_t n_links; /* sampled ones */
+    uint64_t longest; /* links that one piece of memory had gone through */
+};
+
+void alqi_cli_moves_add(struct alqi_cli_moves *moves, double old_bytes,
+                        double new_bytes, double p, uint64_t n_moves);
+void alqi_cli_moves_join(struct alqi_cli_moves *moves,
+                         const struct alqi_cli_moves *other);
+/* New bytes for each old one; 0 when there was nothing to grow. */
+double alqi_cli_moves_growth(const struct alqi_cli_moves *moves);
+
+#endif
