@@ -34,7 +34,7 @@ struct alqi_stack_memo {
     struct alqi_stack_check *check;
     struct alqi_stack_frame *fresh;     /* of the walk in progress */
     struct alqi_stack_room *rooms;      /* bulky, so not on the stack */
-    uint16_t at_slot[ALQI_STACK_SLOTS]; /* rows by ra_at, half of them */
+    uint16_t at_slot[ALQI_STACK_SLOTS]; /* rows by ra_at */
 };
 
 size_t alqi_stack_memo_bytes(uint32_t capacity_frames);

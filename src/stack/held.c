@@ -54,10 +54,7 @@ alqi_stack_held_join(struct alqi_stack_memo *memo, uint32_t at,
         memo->pc[at] = f->pc;
         memo->ra_at[at] = f->ra_at;
         memo->link[at] = l;
-        /* every other row: to find one in two costs less than to note all,
-         * and a run is extended inwards */
-        if (n % 2 == 0)
-            memo->at_slot[alqi_stack_slot_of(f->ra_at)] = (uint16_t)at;
+        memo->at_slot[alqi_stack_slot_of(f->ra_at)] = (uint16_t)at;
     }
 }
 

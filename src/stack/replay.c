@@ -199,25 +199,30 @@ walk_run(struct replay *r)
     return ALQI_STACK_GO;
 }
 
-/* Frames of cached rules that fit into a word, until one is a held row.  A
- * return address that cannot be one has no such rule; walk_one judges it. */
-static enum alqi_stack_outcome
-walk_fresh(struct replay *r)
-{
-    struct alqi_stack_walk *w = &r->walk;
-    const struct alqi_stack_memo *memo = w->memo;
-    uintptr_t pc = w->key + 1, sp = w->sp, fp = w->fp;
-    uintptr_t top = memo->readable_hi - sizeof top;
-    struct alqi_stack_frame *frame = &r->fresh[r->n_fresh];
-    const struct alqi_stack_frame *stop = &r->fresh[r->max];
-    const uintptr_t *held_next = memo->pc + 1, *held_ra_at = memo->ra_at;
-    bool is_match = false;
-    uint32_t at = 0;
+/* Where a walk by cached rules stands, and what it has found. */
+struct spot {
+    uintptr_t pc;
+    uintptr_t sp;
+    uintptr_t fp;
+    struct alqi_stack_frame *frame; /* the next one's place              */
+    uint32_t at;                    /* the held row that *frame describes */
+};
 
-    if (ALQI_UNLIKELY(sp < memo->readable_lo || frame > stop))
-        return ALQI_STACK_OTHER;
+/* Frames of cached rules that fit into a word, until one lies where a held row
+ * does, with the same rule and caller: true.  A return address that cannot be
+ * one has no such rule; walk_one judges it. */
+static inline __attribute__((always_inline)) bool
+frames_find(const struct alqi_stack_memo *memo, uint32_t first, struct spot *s,
+            const struct alqi_stack_frame *stop)
+{
+    const uintptr_t *held_next = memo->pc + 1, *held_ra_at = memo->ra_at;
+    uintptr_t top = memo->readable_hi - sizeof top;
+    uintptr_t pc = s->pc, sp = s->sp, fp = s->fp;
+    struct alqi_stack_frame *frame = s->frame;
+    bool is_found = false;
+
     for (; frame != stop && pc >> ALQI_STACK_KEY_BITS == 0; frame++) {
-        uint32_t rule = alqi_stack_rules_hit(pc);
+        uint32_t rule = alqi_stack_rules_hit(pc), at;
         int32_t fp_offset = alqi_stack_payload_fp(rule);
         uintptr_t cfa = alqi_stack_payload_cfa(rule);
         uintptr_t fp_at, ra_at;
@@ -246,20 +251,45 @@ walk_fresh(struct replay *r)
          * size often lies at the same place by chance. */
         if (ALQI_UNLIKELY(((held_ra_at[at] ^ ra_at) | (held_next[at] ^ pc)) ==
                           0) &&
-            at >= r->first && memo->link[at].rule == rule) {
-            is_match = true;
+            at >= first && memo->link[at].rule == rule) {
+            s->at = at;
+            is_found = true;
             break;
         }
     }
-    if (sp != w->sp)
-        walk_stand(w, pc - 1, sp, fp);
-    r->n_fresh = (uint32_t)(frame - r->fresh);
-    if (is_match) {
-        if (memo->pc[at] != frame->pc)
-            row_amend(r, at, frame->pc);
-        run_start(r, at);
-    }
-    return is_match ? ALQI_STACK_GO : ALQI_STACK_OTHER;
+    s->pc = pc;
+    s->sp = sp;
+    s->fp = fp;
+    s->frame = frame;
+    return is_found;
+}
+
+/* Goes on from there. */
+static void
+spot_take(struct replay *r, const struct spot *s, bool is_found)
+{
+    if (s->sp != r->walk.sp)
+        walk_stand(&r->walk, s->pc - 1, s->sp, s->fp);
+    r->n_fresh = (uint32_t)(s->frame - r->fresh);
+    if (!is_found)
+        return;
+    if (r->walk.memo->pc[s->at] != s->frame->pc)
+        row_amend(r, s->at, s->frame->pc);
+    run_start(r, s->at);
+}
+
+static enum alqi_stack_outcome
+walk_fresh(struct replay *r)
+{
+    struct alqi_stack_walk *w = &r->walk;
+    struct spot s = {w->key + 1, w->sp, w->fp, &r->fresh[r->n_fresh], 0};
+    bool is_found;
+
+    if (ALQI_UNLIKELY(w->sp < w->memo->readable_lo || r->n_fresh > r->max))
+        return ALQI_STACK_OTHER;
+    is_found = frames_find(w->memo, r->first, &s, &r->fresh[r->max]);
+    spot_take(r, &s, is_found);
+    return is_found ? ALQI_STACK_GO : ALQI_STACK_OTHER;
 }
 
 /* Leaves out the frames in [lo, hi) that come first. */
@@ -304,13 +334,11 @@ counts_add(struct alqi_stack_memo *memo)
 
 /* A memo's first captures are added one by one, later ones in batches. */
 static void
-count(const struct replay *r, enum alqi_stack_outcome outcome)
+count(struct alqi_stack_memo *memo, bool is_replay, bool is_incomplete)
 {
-    struct alqi_stack_memo *memo = r->walk.memo;
-
     memo->n_uncounted++;
-    memo->n_replays += r->run_hi != r->run_lo;
-    memo->n_incomplete += outcome == ALQI_STACK_LOST;
+    memo->n_replays += is_replay;
+    memo->n_incomplete += is_incomplete;
     if (memo->n_uncounted == COUNT_BATCH || memo->serial < COUNT_BATCH)
         counts_add(memo);
 }
@@ -375,11 +403,88 @@ replay_finish(struct replay *r, enum alqi_stack_outcome outcome)
     if (r->run_hi == r->end && !result.truncated && !memo->was_truncated)
         result.n_same_outer =
             r->end - (r->run_lo > r->same_lo ? r->run_lo : r->same_lo);
-    count(r, outcome);
+    count(memo, r->run_hi != r->run_lo, result.incomplete);
     rows_join(r);
     result.frames = &memo->pc[r->end - result.n_frames];
     memo->n_rows = result.n_frames;
     memo->was_truncated = result.truncated;
+    memo->serial++;
+    return result;
+}
+
+static struct alqi_stack_result
+capture_slow(struct alqi_stack_memo *memo, const struct alqi_stack_regs *start,
+             uintptr_t skip_lo, uintptr_t skip_hi, uint32_t max)
+{
+    enum alqi_stack_outcome outcome = ALQI_STACK_LOST;
+    struct replay r;
+
+    replay_begin(&r, memo, start, max);
+    if (start->sp - memo->readable_lo < memo->readable_hi - memo->readable_lo ||
+        alqi_stack_reach_slow(memo, start->sp))
+        outcome = walk_skip(&r, skip_lo, skip_hi);
+    if (outcome == ALQI_STACK_GO)
+        outcome = walk_all(&r);
+    return replay_finish(&r, outcome);
+}
+
+/* The walk has begun well, and is not over. */
+static ALQI_NOINLINE struct alqi_stack_result
+capture_from(struct alqi_stack_memo *memo, const struct alqi_stack_regs *start,
+             uint32_t max, const struct spot *s, bool is_found)
+{
+    struct replay r;
+
+    replay_begin(&r, memo, start, max);
+    spot_take(&r, s, is_found);
+    return replay_finish(&r, walk_all(&r));
+}
+
+/* ---- the usual case --------------------------------------------------------
+ *
+ * Plain frames up to a held row, then one stretch of rows that are what they
+ * were, then the thread's first: without a word of state but the spot.
+ */
+
+/* Whether all rows outside the one found are what they were. */
+static inline bool
+is_rest_same(const struct alqi_stack_memo *memo, const struct spot *s)
+{
+    uint32_t at = s->at + 1, n = memo->link[at].n_plain;
+    uintptr_t fp_wanted = memo->link[at].fp_wanted;
+
+    return memo->link[at + n].rule == ALQI_STACK_RULE_END &&
+           (fp_wanted == 0 || fp_wanted == s->fp) &&
+           alqi_stack_held_cfa(memo, at + n - 1) <= memo->readable_hi &&
+           alqi_stack_held_verify(memo, at, n, s->fp) > n;
+}
+
+static inline struct alqi_stack_result
+capture_usual(struct alqi_stack_memo *memo, const struct spot *s)
+{
+    struct alqi_stack_frame *frame = s->frame;
+    uint32_t end = memo->capacity, at = s->at, first = end - memo->n_rows;
+    struct alqi_stack_result result = {0};
+    uint32_t same_lo = at;
+
+    if (memo->pc[at] != frame->pc) {
+        memo->pc[at] = frame->pc;
+        same_lo = at + 1;
+    }
+    for (; frame != memo->fresh && at > first &&
+           alqi_stack_held_is(memo, at - 1, frame - 1);
+         at--, frame--)
+        same_lo -= same_lo == at;
+    alqi_stack_held_join(memo, at, memo->fresh,
+                         (uint32_t)(frame - memo->fresh));
+    at -= (uint32_t)(frame - memo->fresh);
+    if (!memo->was_truncated)
+        result.n_same_outer = end - same_lo;
+    result.frames = &memo->pc[at];
+    result.n_frames = end - at;
+    count(memo, true, false);
+    memo->n_rows = result.n_frames;
+    memo->was_truncated = false;
     memo->serial++;
     return result;
 }
@@ -389,16 +494,26 @@ alqi_stack_capture(struct alqi_stack_memo *memo,
                    const struct alqi_stack_regs *start, uintptr_t skip_lo,
                    uintptr_t skip_hi, uint32_t max_frames)
 {
-    enum alqi_stack_outcome outcome = ALQI_STACK_LOST;
-    struct replay r;
+    struct spot s = {start->pc, start->sp, start->fp, memo->fresh, 0};
+    uint32_t max = max_frames < memo->capacity ? max_frames : memo->capacity;
+    bool is_found;
 
-    replay_begin(&r, memo, start, max_frames);
-    if (start->sp - memo->readable_lo < memo->readable_hi - memo->readable_lo ||
-        alqi_stack_reach_slow(memo, start->sp))
-        outcome = walk_skip(&r, skip_lo, skip_hi);
-    if (outcome == ALQI_STACK_GO)
-        outcome = walk_all(&r);
-    return replay_finish(&r, outcome);
+    if (ALQI_UNLIKELY(!start->is_return || memo->n_rows == 0 ||
+                      start->sp - memo->readable_lo >
+                          memo->readable_hi - memo->readable_lo ||
+                      start->pc - 1 - skip_lo < skip_hi - skip_lo ||
+                      memo->generation !=
+                          atomic_load_explicit(&alqi_stack_generation,
+                                               memory_order_acquire)))
+        return capture_slow(memo, start, skip_lo, skip_hi, max);
+    is_found =
+        frames_find(memo, memo->capacity - memo->n_rows, &s, &memo->fresh[max]);
+    if (ALQI_UNLIKELY(
+            !is_found ||
+            (uint32_t)(s.frame - memo->fresh) + memo->capacity - s.at > max ||
+            !is_rest_same(memo, &s)))
+        return capture_from(memo, start, max, &s, is_found);
+    return capture_usual(memo, &s);
 }
 
 void

@@ -125,7 +125,7 @@ __wrap_alqi_stack_held_verify(const struct alqi_stack_memo *m, uint32_t at,
     uint32_t same, first = m->capacity - m->link[at].n_checks;
     uint32_t n_checks = m->link[at].n_checks - m->link[at + n].n_checks;
 
-    if (flaw == FLAW_RETURN) {
+    if (flaw == FLAW_RETURN && n > 0) {
         uint32_t i = at + rnd(n);
 
         value = &m->pc[i + 1];
