@@ -2,18 +2,22 @@
  *
  * Damage is what the reader cannot get over or passes over; nonsense are
  * events that decode but cannot be: a free of what is not there.  A repaired
- * trace is the file's bytes up to the end of its last good packet, so other
- * tools read it too. */
+ * trace is the file's unpacked bytes up to the end of its last good packet, so
+ * other tools read it too. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/base.h"
 #include "cli/cli.h"
 #include "cli/input.h"
 #include "cli/objects.h"
 #include "cli/output.h"
+#include "cli/pack.h"
 #include "cli/text.h"
+#include "cli/unpack.h"
 
 enum { ID_REPAIR = 256, SHOWN_EACH = 10, COPY_BYTES = 65536 };
 
@@ -143,19 +147,19 @@ check_event(struct check *c, const struct alqi_ctf_event *e)
 /* ---- repair ---------------------------------------------------------- */
 
 static bool
-copy(FILE *from, FILE *to, uint64_t n)
+copy(struct alqi_cli_unpack *from, FILE *to, uint64_t n)
 {
     static char buffer[COPY_BYTES];
 
     while (n > 0) {
-        size_t k = n < COPY_BYTES ? (size_t)n : COPY_BYTES;
+        ptrdiff_t k = alqi_cli_unpack_read(
+            from, buffer, n < COPY_BYTES ? (size_t)n : COPY_BYTES);
 
-        k = fread(buffer, 1, k, from);
-        if (k == 0)
+        if (k <= 0)
             return false;
-        if (fwrite(buffer, 1, k, to) != k)
+        if (fwrite(buffer, 1, (size_t)k, to) != (size_t)k)
             return true; /* output_close says it */
-        n -= k;
+        n -= (size_t)k;
     }
     return true;
 }
@@ -164,23 +168,28 @@ static int
 repair(struct check *c, const char *path)
 {
     uint64_t n = alqi_ctf_reader_offset_bytes(alqi_cli_input_reader(c->input));
+    struct alqi_cli_unpack *from;
     struct alqi_cli_output out;
-    FILE *from = fopen(path, "r");
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     int rc;
 
-    if (from == NULL) {
+    if (fd < 0) {
         alqi_cli_say("cannot open %s again: %s", path, strerror(errno));
         return ALQI_CLI_UNREADABLE;
     }
+    from = alqi_cli_unpack_new(fd);
     rc = alqi_cli_output_open(&out, c->repair, c->overwrites);
     if (rc < 0 && !copy(from, out.file, n))
         alqi_cli_say("%s became shorter while it was read", path);
     if (rc < 0)
         rc = alqi_cli_output_close(&out);
-    fclose(from);
+    alqi_cli_unpack_drop(from);
+    close(fd);
     if (rc != ALQI_CLI_OK)
         return rc;
-    fprintf(stderr, "aliquot: wrote %" PRIu64 " bytes to %s\n", n, c->repair);
+    fprintf(stderr, "aliquot: wrote %" PRIu64 " bytes%s to %s\n", n,
+            alqi_cli_pack_is_meant(c->repair) ? ", compressed," : "",
+            c->repair);
     return -1;
 }
 

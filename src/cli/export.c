@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/export.h"
 #include "cli/output.h"
+#include "cli/pack.h"
 #include "cli/text.h"
 
 #define FORMAT_CHOICES                                                         \
@@ -167,10 +168,10 @@ format_find(struct request *r)
         return alqi_cli_usage("export",
                               "export: where to? Write -o FILE, or -o -");
     for (size_t i = 0; r->format == NULL && i < ALQI_COUNT_OF(formats); i++) {
-        size_t n = strlen(r->path);
+        size_t n = alqi_cli_pack_stem(r->path);
         size_t k = strlen(formats[i].suffix);
 
-        if (n > k && strcmp(r->path + n - k, formats[i].suffix) == 0)
+        if (n > k && strncmp(r->path + n - k, formats[i].suffix, k) == 0)
             r->format = &formats[i];
     }
     if (r->format == NULL)

@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/input.h"
 #include "cli/input_raw.h"
+#include "cli/unpack.h"
 #include "wire/raw.h"
 
 enum {
@@ -28,6 +29,7 @@ struct alqi_cli_input {
     const char *path;
     int fd;
     int read_errno;
+    struct alqi_cli_unpack *unpack;
     uint64_t size_bytes; /* 0 when it cannot be known */
     uint64_t read_bytes; /* from fd so far            */
     size_t used, filled; /* of buffer                 */
@@ -87,18 +89,15 @@ progress_show(struct alqi_cli_input *in)
 static bool
 buffer_fill(struct alqi_cli_input *in)
 {
-    ssize_t n;
+    ptrdiff_t n = alqi_cli_unpack_read(in->unpack, in->buffer, BUFFER_BYTES);
 
-    do
-        n = read(in->fd, in->buffer, BUFFER_BYTES);
-    while (n < 0 && errno == EINTR);
     if (n < 0) {
         in->read_errno = errno;
         return false;
     }
     in->used = 0;
     in->filled = (size_t)n;
-    in->read_bytes += (uint64_t)n;
+    in->read_bytes = alqi_cli_unpack_file_bytes(in->unpack);
     progress_show(in);
     return true;
 }
@@ -177,16 +176,15 @@ guess(const struct alqi_cli_input *in)
         {"\xFD"
          "7zXZ",
          5, "it is compressed: xzcat FILE | aliquot ... -"},
-        {"\x1F\x8B", 2, "it is compressed: zcat FILE | aliquot ... -"},
+        {"\x1F\x8B", 2, "it is compressed twice: zcat FILE | aliquot ... -"},
         {"\x28\xB5\x2F\xFD", 4,
-         "it is compressed: zstdcat FILE | "
-         "aliquot ... -"},
+         "it is compressed twice: zstdcat FILE | aliquot ... -"},
         {"\x7F"
          "ELF",
          4, "it is a program; record it first: aliquot record PROGRAM"},
     };
 
-    if (in->read_bytes == 0)
+    if (in->filled == 0 && alqi_cli_unpack_damage(in->unpack)[0] == '\0')
         return "it is empty";
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (in->filled >= kinds[i].n &&
@@ -212,12 +210,20 @@ begin(struct alqi_cli_input *in)
     }
     if (!alqi_cli_input_is_raw(in->buffer, in->filled))
         return -1;
+    if (alqi_cli_unpack_is_packed(in->unpack)) {
+        alqi_cli_say("%s is a recording that somebody compressed; unpack it "
+                     "first",
+                     in->path);
+        return ALQI_CLI_UNREADABLE;
+    }
     fd = alqi_cli_input_raw_open(is_stdin ? "/dev/stdin" : in->path);
     if (fd < 0)
         return ALQI_CLI_UNREADABLE;
     if (!is_stdin)
         close(in->fd);
     in->fd = fd;
+    alqi_cli_unpack_drop(in->unpack);
+    in->unpack = alqi_cli_unpack_new(fd);
     in->size_bytes = 0;
     in->read_bytes = 0;
     in->used = in->filled = 0;
@@ -227,9 +233,10 @@ begin(struct alqi_cli_input *in)
 static int
 open_failed(struct alqi_cli_input *in, enum alq_status st)
 {
-    const char *why =
-        in->reader != NULL ? alqi_ctf_reader_error(in->reader) : "";
+    const char *why = alqi_cli_unpack_damage(in->unpack);
 
+    if (why[0] == '\0' && in->reader != NULL)
+        why = alqi_ctf_reader_error(in->reader);
     if (in->read_errno != 0)
         alqi_cli_say("cannot read %s: %s", in->path, strerror(in->read_errno));
     else
@@ -259,8 +266,10 @@ alqi_cli_input_open(const char *path, alqi_ctf_warn_fn *warn, void *warn_arg,
     in->warn = warn;
     in->warn_arg = warn_arg;
     rc = file_open(in);
-    if (rc < 0)
+    if (rc < 0) {
+        in->unpack = alqi_cli_unpack_new(in->fd);
         rc = begin(in);
+    }
     if (rc < 0)
         rc = begin_reading(in);
     if (rc < 0)
@@ -280,6 +289,7 @@ alqi_cli_input_open_fd(int fd, const char *name, int status,
     memset(in, 0, offsetof(struct alqi_cli_input, buffer));
     in->path = name;
     in->fd = fd;
+    in->unpack = alqi_cli_unpack_new(fd);
     in->status = status;
     rc = begin_reading(in);
     if (rc < 0)
@@ -297,6 +307,7 @@ alqi_cli_input_drop(struct alqi_cli_input *in)
     progress_clear(in);
     if (in->reader != NULL)
         alqi_ctf_reader_drop(in->reader);
+    alqi_cli_unpack_drop(in->unpack);
     if (in->fd > STDERR_FILENO)
         close(in->fd);
     free(in);
@@ -329,6 +340,8 @@ alqi_cli_input_damage(const struct alqi_cli_input *in)
 {
     if (in->read_errno != 0)
         return strerror(in->read_errno);
+    if (alqi_cli_unpack_damage(in->unpack)[0] != '\0')
+        return alqi_cli_unpack_damage(in->unpack);
     return alqi_ctf_reader_error(in->reader);
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/pack.h"
 
 int
 alqi_cli_output_open(struct alqi_cli_output *o, const char *path,
@@ -25,7 +26,7 @@ alqi_cli_output_open(struct alqi_cli_output *o, const char *path,
         alqi_cli_say("%s exists; -f overwrites it", path);
         return ALQI_CLI_USAGE;
     }
-    if (fd < 0 || (o->file = fdopen(fd, "w")) == NULL) {
+    if (fd < 0 || (o->file = alqi_cli_pack_fdopen(fd, path)) == NULL) {
         alqi_cli_say("cannot create %s: %s", path, strerror(errno));
         return ALQI_CLI_UNREADABLE;
     }

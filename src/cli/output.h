@@ -11,7 +11,8 @@ struct alqi_cli_output {
     bool is_file; /* a regular one, no device or pipe */
 };
 
-/* -1 to go on, or the exit status; the reason has been said. */
+/* A name that ends in ".zst" is written compressed.  -1 to go on, or the exit
+ * status; the reason has been said. */
 int alqi_cli_output_open(struct alqi_cli_output *output, const char *path,
                          bool overwrites);
 /* ALQI_CLI_OK when all was written, else said, and a half-written file is

@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/input.h"
 #include "cli/paths.h"
+#include "cli/unpack.h"
 #include "wire/packet.h"
 
 static void
@@ -26,22 +27,38 @@ add(struct alqi_cli_paths *p, const char *path, bool is_listed)
     p->paths[p->n_paths++].is_listed = is_listed;
 }
 
+static size_t
+head_read(int fd, unsigned char *head, size_t n, bool *is_packed)
+{
+    struct alqi_cli_unpack *unpack = alqi_cli_unpack_new(fd);
+    size_t have = 0;
+    ptrdiff_t got;
+
+    while (have < n &&
+           (got = alqi_cli_unpack_read(unpack, head + have, n - have)) > 0)
+        have += (size_t)got;
+    *is_packed = alqi_cli_unpack_is_packed(unpack);
+    alqi_cli_unpack_drop(unpack);
+    return have;
+}
+
 /* By its first bytes. */
 static bool
 is_trace(const char *path)
 {
     unsigned char head[8];
+    bool is_packed = false;
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    ssize_t n = -1;
+    size_t n = 0;
 
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-        n = read(fd, head, sizeof head);
+        n = head_read(fd, head, sizeof head, &is_packed);
     if (fd >= 0)
         close(fd);
-    if (n < (ssize_t)sizeof head)
+    if (n < sizeof head)
         return false;
-    return alqi_cli_input_is_raw(head, sizeof head) ||
+    return (!is_packed && alqi_cli_input_is_raw(head, sizeof head)) ||
            (head[0] == (ALQI_PACKET_MAGIC & 0xFF) &&
             head[1] == (ALQI_PACKET_MAGIC >> 8 & 0xFF) &&
             head[2] == (ALQI_PACKET_MAGIC >> 16 & 0xFF) &&

@@ -19,6 +19,7 @@
 #include "cli/cli.h"
 #include "cli/convert.h"
 #include "cli/launch.h"
+#include "cli/pack.h"
 #include "cli/program.h"
 #include "cli/rate.h"
 #include "cli/text.h"
@@ -91,6 +92,7 @@ struct record {
     double max_memory_bytes;
     char directory[PATH_MAX]; /* of the raw recordings */
     char base[PATH_MAX];      /* output without .ctf, for further processes */
+    const char *suffix;       /* of their traces */
     pid_t pid;                /* of the program */
     int wait_status;
     struct alqi_symbol_table *symbols;
@@ -290,8 +292,8 @@ trace_name(const struct record *r, const struct alqi_raw_header *h,
 
     if (attempt > 0)
         snprintf(number, sizeof number, ".%u", attempt);
-    n = snprintf(path, capacity, "%s.%s.%u%s.ctf", r->base, exe, h->pid,
-                 number);
+    n = snprintf(path, capacity, "%s.%s.%u%s%s", r->base, exe, h->pid, number,
+                 r->suffix);
     return n > 0 && (size_t)n < capacity;
 }
 
@@ -324,7 +326,7 @@ trace_create(struct record *r, const struct alqi_raw_header *h, char *path,
         return NULL;
     }
     r->has_main = r->has_main || is_main;
-    return fdopen(fd, "w");
+    return alqi_cli_pack_fdopen(fd, path);
 }
 
 static void
@@ -560,7 +562,9 @@ base_set(struct record *r)
 
     snprintf(r->base, sizeof r->base, "%s",
              r->output != NULL ? r->output : "aliquot");
-    n = strlen(r->base);
+    n = alqi_cli_pack_stem(r->base);
+    r->suffix = r->base[n] == '\0' ? ".ctf" : ".ctf.zst";
+    r->base[n] = '\0';
     if (n > 4 && strcmp(r->base + n - 4, ".ctf") == 0)
         r->base[n - 4] = '\0';
 }

@@ -6,6 +6,7 @@
 
 #include "cli/cli.h"
 #include "cli/source.h"
+#include "cli/unpack.h"
 #include "wire/packet.h"
 
 enum { DOMAINS = 65536 };
@@ -19,32 +20,54 @@ silent(void *arg, uint64_t offset_bytes, const char *text)
     (void)text;
 }
 
+static bool
+take(struct alqi_cli_unpack *from, uint8_t *bytes, size_t n)
+{
+    ptrdiff_t got = 1;
+
+    for (; n > 0 && got > 0; n -= (size_t)got, bytes += got)
+        got = alqi_cli_unpack_read(from, bytes, n);
+    return got > 0;
+}
+
+/* Reads a packet's header and goes to its end. */
+static bool
+packet_pass(struct alqi_cli_unpack *from, uint8_t *bytes,
+            struct alqi_packet *packet)
+{
+    struct alqi_wire_in in = {
+        .at = bytes,
+        .end = bytes + ALQI_PACKET_HEADER_BYTES_V3,
+    };
+
+    return take(from, bytes, ALQI_PACKET_HEADER_BYTES_V3) &&
+           alqi_packet_read(&in, packet) == NULL &&
+           packet->n_bytes >= ALQI_PACKET_HEADER_BYTES_V3 &&
+           packet->n_bytes <= ALQI_CTF_PACKET_BYTES_MAX &&
+           take(from, bytes, packet->n_bytes - ALQI_PACKET_HEADER_BYTES_V3);
+}
+
 /* Domains that have packets in the file, by its packets' headers; from a
  * header that cannot be, nothing is read on: the reader stops there, too. */
 static uint32_t
 domains_find(const char *path, uint16_t *domains)
 {
     uint8_t *is_seen = alqi_cli_realloc(NULL, DOMAINS, 1);
-    uint8_t head[ALQI_PACKET_HEADER_BYTES_V3];
+    uint8_t bytes[ALQI_CTF_PACKET_BYTES_MAX];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    off_t at = 0;
+    struct alqi_cli_unpack *from = alqi_cli_unpack_new(fd);
+    struct alqi_packet packet;
+    bool is_first = true;
     uint32_t n = 0;
 
     memset(is_seen, 0, DOMAINS);
-    while (fd >= 0 &&
-           pread(fd, head, sizeof head, at) == (ssize_t)sizeof head) {
-        struct alqi_wire_in in = {.at = head, .end = head + sizeof head};
-        struct alqi_packet packet;
-
-        if (alqi_packet_read(&in, &packet) != NULL ||
-            packet.n_bytes < sizeof head)
-            break;
-        if (at > 0 && !is_seen[packet.domain]) {
-            is_seen[packet.domain] = 1;
-            domains[n++] = packet.domain;
-        }
-        at += packet.n_bytes;
+    for (; fd >= 0 && packet_pass(from, bytes, &packet); is_first = false) {
+        if (is_first || is_seen[packet.domain])
+            continue;
+        is_seen[packet.domain] = 1;
+        domains[n++] = packet.domain;
     }
+    alqi_cli_unpack_drop(from);
     if (fd >= 0)
         close(fd);
     free(is_seen);

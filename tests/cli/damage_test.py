@@ -19,7 +19,7 @@ class Damage(common.Case):
              "is not a readable trace"),
             (self.write("program", program), "it is a program"),
             (self.write("x.xz", b"\xfd7zXZ\0more of it"), "xzcat FILE"),
-            (self.write("x.gz", b"\x1f\x8bmore of it"), "zcat FILE"),
+            (self.write("x.gz", b"\x1f\x8bmore of it"), "gzip data is damaged"),
             (self.write("raw", b"ALIQRAW1 and then nothing"),
              "cannot read the recording"),
         ]

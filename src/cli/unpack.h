@@ -1,0 +1,40 @@
+/* unpack.h -- the bytes of a file, unpacked where it is compressed
+ *
+ * gzip and zstd are known by their first bytes; several members or frames
+ * after each other are one.  Anything else comes as it is.  What was read
+ * before a damage stays good: the damage is told when it is reached.
+ *
+ * Memory: two buffers and what the decoder needs, at most 128 MiB when a zstd
+ * frame asks for that window.  A file that unpacks to more than any trace
+ * could is refused where that shows. */
+#ifndef ALQI_CLI_UNPACK_H
+#define ALQI_CLI_UNPACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct alqi_cli_unpack;
+
+/* The descriptor stays the caller's. */
+struct alqi_cli_unpack *alqi_cli_unpack_new(int fd);
+void alqi_cli_unpack_drop(struct alqi_cli_unpack *unpack);
+
+/* Up to n bytes; 0 at the end or where the compressed data is damaged; -1 with
+ * errno when the file cannot be read. */
+ptrdiff_t alqi_cli_unpack_read(struct alqi_cli_unpack *unpack, void *bytes,
+                               size_t n);
+
+/* "" or what is wrong with the compressed data. */
+const char *alqi_cli_unpack_damage(const struct alqi_cli_unpack *unpack);
+
+/* After the first read. */
+bool alqi_cli_unpack_is_packed(const struct alqi_cli_unpack *unpack);
+
+/* Of the file, read so far. */
+uint64_t alqi_cli_unpack_file_bytes(const struct alqi_cli_unpack *unpack);
+
+/* Whether these are the first bytes of a compressed file. */
+bool alqi_cli_unpack_knows(const void *bytes, size_t n);
+
+#endif
