@@ -1,8 +1,8 @@
 /* pack.h -- files that are compressed as they are written
  *
- * zstd frames of FRAME bytes each, so that a reader checks the sums of what it
- * has read so far; what a killed writer loses is less than one block, 128 KiB
- * of the unpacked bytes, and never more than a second's. */
+ * zstd frames of at most 16 MiB of unpacked bytes, each with a checksum.  Of a
+ * writer that is killed, what the stream and one block hold is lost, 192 KiB
+ * unpacked at most, and of one that writes steadily no more than a second's. */
 #ifndef ALQI_CLI_PACK_H
 #define ALQI_CLI_PACK_H
 

@@ -40,6 +40,22 @@ class Record(common.Case):
         self.assertEqual(churn["live_objects"], 0)
         self.assertGreater(churn["temporary_objects"], 4000)
 
+    def test_compressed(self):
+        """By its name; further processes' traces, too."""
+        path = os.path.join(self.dir, "v.ctf.zst")
+        result = common.run("record", "--follow", "-o", path, "--rate=1",
+                            "sh", "-c", VICTIM + " & wait")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        traces = glob.glob(os.path.join(self.dir, "*"))
+        self.assertGreater(len(traces), 1)
+        for trace in traces:
+            self.assertTrue(trace.endswith(".ctf.zst"), trace)
+            with open(trace, "rb") as f:
+                self.assertEqual(f.read(4), b"\x28\xb5\x2f\xfd")
+        churn = [self.site(got, "churn") for got in map(self.json, traces)
+                 if any(s["function"] == "churn" for s in got["sites"])]
+        self.assertEqual([c["allocated_objects"] for c in churn], [5000])
+
     def test_sample(self):
         """The truth lies within six standard errors; by chance it does not
         in one run of 5e8, and the seed is fixed."""
