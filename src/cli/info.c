@@ -75,6 +75,24 @@ program(const struct alqi_cli_analysis *a, const char *path)
 }
 
 static void
+later_rates(const struct alqi_cli_estimator *e)
+{
+    enum { SHOWN = 6 };
+
+    for (uint32_t i = 1; i < e->n_rates && i <= SHOWN; i++) {
+        label("");
+        printf("later one for each %s\n",
+               alqi_cli_text_bytes(e->word_bytes / e->rates[i].lambda).text);
+    }
+    if (e->n_rates <= SHOWN + 1)
+        return;
+    label("");
+    printf("and %u rates more, the least one for each %s\n",
+           e->n_rates - SHOWN - 1,
+           alqi_cli_text_bytes(e->word_bytes / e->least_lambda).text);
+}
+
+static void
 counts(const struct alqi_cli_analysis *a)
 {
     label("sampling");
@@ -86,13 +104,7 @@ counts(const struct alqi_cli_analysis *a)
         printf("%g samples for each %s, one for each %s\n", a->info->rate,
                a->estimator.is_bytes ? "byte" : "word",
                alqi_cli_text_bytes(a->estimator.interval_bytes).text);
-    for (uint32_t i = 1; i < a->estimator.n_rates; i++) {
-        label("");
-        printf("later one for each %s\n",
-               alqi_cli_text_bytes(a->estimator.word_bytes /
-                                   a->estimator.rates[i].lambda)
-                   .text);
-    }
+    later_rates(&a->estimator);
     label("samples");
     printf("%" PRIu64 " in %" PRIu64 " blocks\n", a->n_samples, a->n_allocs);
     label("events");

@@ -193,6 +193,33 @@ contains "an ignored signal is left" "$(cat err)" "is handled or ignored"
 contains "no such signal" "$(env LD_PRELOAD="$preload" ALIQUOT=signal=KILL \
     true 2>&1)" "signal=KILL"
 
+# ---- all at once ---------------------------------------------------------------
+
+# Verbs from two sides and signals, while threads allocate: nothing hangs, and
+# each block that was recorded has its free.
+run control,signal=USR2,rate=1e-3,out="$work/storm" spin 6
+verbs() {
+    local i
+    for i in $(seq 25); do
+        "$aliquot" stop -p "$pid" >/dev/null || fail "stop"
+        "$aliquot" rate -p "$pid" --rate="1e-$((2 + i % 3))" >/dev/null ||
+            fail "rate"
+        "$aliquot" start -p "$pid" >/dev/null || fail "start"
+    done
+}
+verbs &
+one=$!
+for _ in $(seq 300); do kill -USR2 "$pid"; done
+verbs
+wait "$one"
+over
+equal "storm: exit status" "$status" 0
+equal "storm: many blocks" \
+    "$("$aliquot" info storm | awk '/^events/ { print ($2 > 1000) }')" 1
+equal "storm: each with its free" "$(live storm churn)" "0 0"
+contains "storm: nothing dropped" "$("$aliquot" info storm)" \
+    "nothing was dropped"
+
 # ---- MEMTRACE ------------------------------------------------------------------
 
 touch begin free stop
