@@ -1,9 +1,14 @@
 /* mmap.c -- anonymous mappings as blocks, when asked for (mmap=1)
  *
  * A private anonymous mapping is tried like a request of its length, and is
- * freed when the page at its start is unmapped; what is cut from its middle or
- * end is not followed.  The C library's own mappings (malloc's, thread stacks)
- * do not pass here.  Off, each call is one test and a jump. */
+ * freed when the page at its start is unmapped or mapped over; what is cut from
+ * its middle or end is not followed.  mremap is its realloc.
+ *
+ * .inv.once  Memory is not counted twice: the C library's own mappings (of
+ *            malloc, of thread stacks) do not pass here, and what the module
+ *            of the program's malloc maps is passed over.
+ *
+ * Off, each call is one test and a jump. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -12,6 +17,7 @@
 #include <unistd.h>
 
 #include "memprof/filter.h"
+#include "preload/exact.h"
 #include "preload/preload.h"
 
 /* The system call itself: no resolution, so these work at any time. */
@@ -21,36 +27,74 @@ map_call(void *at, size_t n, int protection, int flags, int fd, off_t offset)
     return (void *)syscall(SYS_mmap, at, n, protection, flags, fd, offset);
 }
 
+/* .inv.once */
 static bool
-is_block(const void *mapped, int flags)
+is_of_allocator(const void *caller)
 {
-    return mapped != MAP_FAILED && alqi_preload_config.is_tracking_mmap &&
-           (flags & (MAP_ANONYMOUS | MAP_PRIVATE | MAP_FIXED |
-                     MAP_NORESERVE)) == (MAP_ANONYMOUS | MAP_PRIVATE);
+    struct dl_find_object own;
+
+    return _dl_find_object((void *)alqi_preload_real.malloc, &own) == 0 &&
+           caller >= own.dlfo_map_start && caller < own.dlfo_map_end;
+}
+
+static bool
+is_block(const void *mapped, int flags, const void *caller)
+{
+    return mapped != MAP_FAILED &&
+           (flags & (MAP_ANONYMOUS | MAP_PRIVATE | MAP_NORESERVE)) ==
+               (MAP_ANONYMOUS | MAP_PRIVATE) &&
+           !is_of_allocator(caller);
+}
+
+/* The profiler maps memory of its own while it records, and handlers may. */
+static void
+try_mapping(void *mapped, size_t n)
+{
+    const void *outer = alqi_preload_hot.mapping;
+
+    alqi_preload_hot.mapping = mapped;
+    alqi_preload_tried(mapped, n);
+    alqi_preload_hot.mapping = outer;
 }
 
 /* Before the call: the address may be another thread's right after it. */
-static bool
+static void
 untrack_mapping(void *at)
 {
-    if (!alqi_preload_config.is_tracking_mmap || !alqi_memprof_filter_hit(at))
-        return false;
-    alqi_preload_untrack(at);
-    return true;
+    if (alqi_preload_config.is_tracking_mmap && alqi_memprof_filter_hit(at))
+        alqi_preload_untrack(at);
+}
+
+static ALQI_NOINLINE void *
+map_tracked(void *at, size_t n, int protection, int flags, int fd, off_t offset,
+            const void *caller)
+{
+    void *p;
+
+    if ((flags & MAP_FIXED) != 0)
+        untrack_mapping(at);
+    p = map_call(at, n, protection, flags, fd, offset);
+    if (is_block(p, flags, caller))
+        try_mapping(p, n);
+    return p;
 }
 
 ALQI_EXPORT void *
 mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset)
 {
-    void *p = map_call(at, n, protection, flags, fd, offset);
-
-    return is_block(p, flags) ? alqi_preload_tried(p, n) : p;
+    if (!alqi_preload_config.is_tracking_mmap)
+        return map_call(at, n, protection, flags, fd, offset);
+    return map_tracked(at, n, protection, flags, fd, offset,
+                       __builtin_return_address(0));
 }
 
 ALQI_EXPORT void *
 mmap64(void *at, size_t n, int protection, int flags, int fd, off64_t offset)
 {
-    return mmap(at, n, protection, flags, fd, (off_t)offset);
+    if (!alqi_preload_config.is_tracking_mmap)
+        return map_call(at, n, protection, flags, fd, (off_t)offset);
+    return map_tracked(at, n, protection, flags, fd, (off_t)offset,
+                       __builtin_return_address(0));
 }
 
 ALQI_EXPORT int
@@ -60,11 +104,42 @@ munmap(void *at, size_t n)
     return (int)syscall(SYS_munmap, at, n);
 }
 
+/* As malloc.c's realloc_tracked; in the exact mode, whose entries are not the
+ * engine's, freed and tried. */
+static ALQI_NOINLINE void *
+remap_tracked(struct alqi_preload_thread *thread, void *at, size_t old_n,
+              size_t new_n, int flags, void *target)
+{
+    int64_t left = alqi_preload_park(thread);
+    struct alqi_preload_moving outer;
+    struct alqi_memprof_entry *taken;
+    int saved;
+    bool ok;
+    void *p;
+
+    taken = alqi_memprof_take(&thread->memprof, at, &ok);
+    p = (void *)syscall(SYS_mremap, at, old_n, new_n, flags, target);
+    saved = errno;
+    if (p == MAP_FAILED || taken == NULL) {
+        alqi_memprof_put_back(&thread->memprof, taken);
+        alqi_preload_unpark(thread, left);
+        errno = saved;
+        return p;
+    }
+    outer = alqi_preload_recorder_moving(thread, taken, p);
+    alqi_memprof_bury(&thread->memprof, taken);
+    alqi_preload_unpark(thread, left);
+    try_mapping(p, new_n);
+    alqi_preload_recorder_moved(thread, outer);
+    errno = saved;
+    return p;
+}
+
 ALQI_EXPORT void *
 mremap(void *at, size_t old_n, size_t new_n, int flags, ...)
 {
+    struct alqi_preload_thread *thread = alqi_preload_hot.thread;
     void *target = NULL, *p;
-    bool was_tracked;
 
     if ((flags & MREMAP_FIXED) != 0) {
         va_list more;
@@ -72,15 +147,15 @@ mremap(void *at, size_t old_n, size_t new_n, int flags, ...)
         va_start(more, flags);
         target = va_arg(more, void *);
         va_end(more);
+        untrack_mapping(target);
     }
-    was_tracked = untrack_mapping(at);
+    if (!alqi_preload_config.is_tracking_mmap || thread == NULL ||
+        !alqi_memprof_filter_hit(at))
+        return (void *)syscall(SYS_mremap, at, old_n, new_n, flags, target);
+    if (alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
+        return remap_tracked(thread, at, old_n, new_n, flags, target);
+    untrack_mapping(at);
     p = (void *)syscall(SYS_mremap, at, old_n, new_n, flags, target);
-    if (!was_tracked)
-        return p;
-    /* What was a block is tried again as one, moved, resized or neither. */
-    if (p == MAP_FAILED)
-        alqi_preload_tried(at, old_n);
-    else
-        alqi_preload_tried(p, new_n);
+    try_mapping(p == MAP_FAILED ? at : p, p == MAP_FAILED ? old_n : new_n);
     return p;
 }

@@ -82,6 +82,24 @@ many(void)
     kept = blocks[0];
 }
 
+/* A mapping of 1 MiB that becomes one of 3 MiB, one that is unmapped, one that
+ * another is mapped over, and a block of malloc. */
+KEPT static void
+mapped(void)
+{
+    enum { MIB = 1 << 20, PROT = PROT_READ | PROT_WRITE };
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+    char *grown = mmap(NULL, MIB, PROT, flags, -1, 0);
+    char *gone = mmap(NULL, 2 * MIB, PROT, flags, -1, 0);
+    char *over = mmap(NULL, 4 * MIB, PROT, flags, -1, 0);
+
+    kept = mremap(grown, MIB, 3 * MIB, MREMAP_MAYMOVE);
+    munmap(gone, 2 * MIB);
+    kept = mmap(over, 4 * MIB, PROT, flags | MAP_FIXED, -1, 0);
+    kept = malloc(5000);
+    kept = malloc(1 << 20); /* the allocator maps it: not counted twice */
+}
+
 /* 48 MiB, touched a little at a time, then freed. */
 static void
 touched(void)
@@ -152,9 +170,9 @@ main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"doubled", doubled}, {"stepped", stepped},
-                 {"across", across},   {"many", many},
-                 {"touched", touched}, {"threads", threads}};
+    } cases[] = {{"doubled", doubled}, {"stepped", stepped}, {"across", across},
+                 {"many", many},       {"touched", touched}, {"mapped", mapped},
+                 {"threads", threads}};
 
     for (size_t i = 0; argc == 2 && i < sizeof cases / sizeof *cases; i++)
         if (strcmp(argv[1], cases[i].name) == 0) {

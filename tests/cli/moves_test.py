@@ -205,6 +205,31 @@ class Moves(common.Case):
         self.assertEqual(self.json(path)["rss_looks"], 0)
         self.assertNotIn("  resident ", self.ok("report", path))
 
+    def test_mappings_stand_apart(self):
+        path = self.record("mapped", "--rate=1", "--mmap")
+        mib = 1 << 20
+        rows = [line for line in self.lines(path)
+                if line["event"] == "alloc" and ";mapped@" in line["stack"]]
+        self.assertEqual([(int(r["bytes"]), r["source"]) for r in rows],
+                         [(mib, "mmap"), (2 * mib, "mmap"), (4 * mib, "mmap"),
+                          (3 * mib, "mmap"), (4 * mib, "mmap"),
+                          (5000, "external"), (mib, "external")])
+        self.assertEqual(["[mmap]" in r["stack"] for r in rows],
+                         5 * [True] + 2 * [False])
+        self.assertEqual([r["more"] for r in rows],
+                         3 * [""] + ["moved_from=" + rows[0]["id"]] + 3 * [""])
+        got = self.json("--live", path)
+        self.assertEqual(got["mapped_allocated_bytes"], 14 * mib)
+        self.assertEqual(got["mapped_live_bytes"], 7 * mib)
+        sites = {s["is_mapping"]: s["live_bytes"] for s in got["sites"]
+                 if s["function"] == "mapped"}
+        self.assertEqual(sites, {True: 7 * mib, False: mib + 5000})
+        text = self.ok("report", path)
+        self.assertIn(" [mmap] mapped ", text)
+        self.assertIn("14 MiB by mmap, of the above", text)
+        got = self.json(self.record("mapped", "--rate=1"))
+        self.assertEqual(got["mapped_allocated_bytes"], 0)
+
     def test_names_of_threads(self):
         names = {}
         for line in self.lines(self.record("threads", "--rate=1")):

@@ -11,7 +11,11 @@ cd "$work" || exit 1
 # innermost BYTES: functions innermost in the stacks of blocks of that size
 innermost() {
     awk -v want="len=$1" '
-        $3 ~ /^alloc/ && $5 == want { sub(/@.*/, "", $NF); print $NF }' txt |
+        $3 ~ /^alloc/ && $5 == want {
+            sub(/ \[mmap\][^ ]*$/, "")
+            sub(/@.*/, "", $NF)
+            print $NF
+        }' txt |
         sort -u | paste -sd ' '
 }
 
