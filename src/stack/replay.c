@@ -494,14 +494,15 @@ alqi_stack_capture(struct alqi_stack_memo *memo,
                    const struct alqi_stack_regs *start, uintptr_t skip_lo,
                    uintptr_t skip_hi, uint32_t max_frames)
 {
-    struct spot s = {start->pc, start->sp, start->fp, memo->fresh, 0};
+    struct spot s = {start->pc + !start->is_return, start->sp, start->fp,
+                     memo->fresh, 0};
     uint32_t max = max_frames < memo->capacity ? max_frames : memo->capacity;
     bool is_found;
 
-    if (ALQI_UNLIKELY(!start->is_return || memo->n_rows == 0 ||
+    if (ALQI_UNLIKELY(memo->n_rows == 0 ||
                       start->sp - memo->readable_lo >
                           memo->readable_hi - memo->readable_lo ||
-                      start->pc - 1 - skip_lo < skip_hi - skip_lo ||
+                      s.pc - 1 - skip_lo < skip_hi - skip_lo ||
                       memo->generation !=
                           atomic_load_explicit(&alqi_stack_generation,
                                                memory_order_acquire)))
