@@ -656,6 +656,7 @@ alqi_cli_analysis_run(struct alqi_cli_analysis *a, struct alqi_cli_input *input,
     alqi_cli_timeline_init(&a->timeline);
     a->names = alqi_cli_names_new();
     alqi_cli_estimator_init(&a->estimator, a->info);
+    a->estimator.other_lambda = options->other_lambda;
     alqi_cli_notes_init(&a->notes, a->names);
     alqi_cli_stacks_init(&a->stacks);
     alqi_cli_objects_init(&a->objects);

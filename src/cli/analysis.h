@@ -40,7 +40,8 @@ struct alqi_cli_analysis_options {
     double min_life_us;             /* shorter-lived blocks are left out */
     double temporary_us;            /* a shorter life is temporary */
     struct alqi_cli_blocks *blocks; /* receives each block; or NULL */
-    const char *thread; /* NULL, or only this one's: its index or name */
+    const char *thread;  /* NULL, or only this one's: its index or name */
+    double other_lambda; /* estimate.h */
 };
 
 /* The block that was freed last: it may live on in the next one. */

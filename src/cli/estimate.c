@@ -97,18 +97,34 @@ probability(struct alqi_cli_rate *rate, uint64_t words)
     return p;
 }
 
+/* significance.h, .def.variance, without the sum; p is its chance here. */
+static double
+null_variance(const struct alqi_cli_estimator *e, uint64_t words, double bytes,
+              double p)
+{
+    double q = e->other_lambda < 1
+                   ? -expm1((double)words * log1p(-e->other_lambda))
+                   : 1;
+
+    return bytes * bytes * ((1 - p) / p + (1 - q) / q) / (p + q);
+}
+
 struct alqi_cli_weight
 alqi_cli_weigh_sampled(struct alqi_cli_estimator *e, uint16_t rate,
                        uint64_t length)
 {
     double bytes = alqi_cli_block_bytes(e, length);
-    double p = probability(&e->rates[rate], words_tried(e, length));
+    uint64_t words = words_tried(e, length);
+    double p =
+        e->rates[rate].lambda < 1 ? probability(&e->rates[rate], words) : 1;
     struct alqi_cli_weight w;
 
     w.objects = 1 / p;
     w.objects_var = (1 - p) / (p * p);
     w.bytes = bytes * w.objects;
     w.bytes_var = bytes * bytes * w.objects_var;
+    w.block_bytes = bytes;
+    w.null_var = e->other_lambda > 0 ? null_variance(e, words, bytes, p) : 0;
     return w;
 }
 
@@ -120,6 +136,9 @@ alqi_cli_sum_join(struct alqi_cli_sum *s, const struct alqi_cli_sum *other)
     s->objects += other->objects;
     s->objects_var += other->objects_var;
     s->life_us += other->life_us;
+    s->null_var += other->null_var;
+    if (other->largest_bytes > s->largest_bytes)
+        s->largest_bytes = other->largest_bytes;
     s->n_blocks += other->n_blocks;
     s->n_samples += other->n_samples;
 }

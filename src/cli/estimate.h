@@ -28,6 +28,7 @@ struct alqi_cli_estimator {
     double lambda;         /* the trace's own rate, the largest */
     double interval_bytes; /* at that rate */
     double least_lambda;   /* of any rate that was used */
+    double other_lambda;   /* of a trace to compare with; 0: there is none */
     bool has_rate;         /* false: the header's rate is not in (0, 1] */
     bool is_bytes;         /* lengths are bytes (a malloc trace) */
     unsigned word_bytes;
@@ -40,14 +41,18 @@ struct alqi_cli_estimator {
 struct alqi_cli_weight {
     double bytes, bytes_var;
     double objects, objects_var;
+    double block_bytes; /* its own; 0 where nothing is sampled */
+    double null_var;    /* significance.h; 0 without other_lambda */
 };
 
 /* Estimates with the variance of each, and the raw counts behind them. */
 struct alqi_cli_sum {
     double bytes, bytes_var;
     double objects, objects_var;
-    double life_us;    /* lifetimes, each weighted as objects are */
-    uint64_t n_blocks; /* sampled blocks */
+    double life_us;       /* lifetimes, each weighted as objects are */
+    double largest_bytes; /* of one block; where some were left out only */
+    double null_var;      /* significance.h */
+    uint64_t n_blocks;    /* sampled blocks */
     uint64_t n_samples;
 };
 
@@ -85,7 +90,7 @@ static inline struct alqi_cli_weight
 alqi_cli_weigh(struct alqi_cli_estimator *estimator, uint16_t rate,
                uint64_t length)
 {
-    if (estimator->rates[rate].lambda >= 1)
+    if (estimator->rates[rate].lambda >= 1 && estimator->other_lambda == 0)
         return (struct alqi_cli_weight){
             .bytes = alqi_cli_block_bytes(estimator, length),
             .objects = 1,
@@ -103,6 +108,9 @@ alqi_cli_sum_add(struct alqi_cli_sum *sum, const struct alqi_cli_weight *weight,
     sum->objects += weight->objects;
     sum->objects_var += weight->objects_var;
     sum->life_us += life_us * weight->objects;
+    sum->null_var += weight->null_var;
+    if (weight->block_bytes > sum->largest_bytes)
+        sum->largest_bytes = weight->block_bytes;
     sum->n_blocks++;
     sum->n_samples += n_samples;
 }

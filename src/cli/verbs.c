@@ -10,6 +10,8 @@ const struct alqi_cli_verb alqi_cli_verbs[] = {
      true},
     {"report", "show where the memory of a recorded program goes",
      "FILE|DIRECTORY...", alqi_cli_report, alqi_cli_report_options, false},
+    {"diff", "compare two recordings: what changed, and is it more than chance",
+     "A B", alqi_cli_diff, alqi_cli_diff_options, false},
     {"merge", "make one trace of several", "FILE|DIRECTORY...", alqi_cli_merge,
      alqi_cli_merge_options, false},
     {"info", "show what a trace holds: program, rates, threads, drops",
