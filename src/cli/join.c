@@ -340,8 +340,14 @@ step(struct join *j)
     struct alqi_cli_source *s = &p->part.source;
     struct alqi_cli_lane *lane = alqi_cli_source_first(s);
 
-    alqi_cli_join_part_take(&p->part, lane);
-    alqi_cli_source_step(s, lane);
+    do {
+        const struct alqi_cli_input *input = lane->input;
+
+        alqi_cli_join_part_take(&p->part, lane);
+        alqi_cli_source_step(s, lane);
+        if (s->n_lanes == 0 || lane->input != input)
+            break; /* the lane has ended */
+    } while (alqi_cli_join_part_is_within(&p->part, lane));
     lane = alqi_cli_source_first(s);
     if (lane != NULL) {
         p->next_us = lane->event.time_us;

@@ -3,6 +3,9 @@
  * .inv.before  A thread's, a rate's and a moved block's record stand directly
  *              before the allocation that they are about, so that nothing of
  *              another trace comes between.
+ * .inv.chain   The free that a MOVED record is about, and the allocation that
+ *              goes on with the block, stay neighbours: readers tell chains of
+ *              realloc by that.
  * .inv.rate    An allocation says n_samples * (new rate / its trace's rate):
  *              samples of the trace's rate, as the format has it. */
 #include <inttypes.h>
@@ -521,6 +524,19 @@ alqi_cli_join_part_take(struct alqi_cli_join_part *p,
         take_alloc(p, lane, e);
     else
         take_later(p, e);
+}
+
+/* .inv.chain: free, MOVED, marks, allocation. */
+bool
+alqi_cli_join_part_is_within(struct alqi_cli_join_part *p,
+                             const struct alqi_cli_lane *lane)
+{
+    const struct alqi_ctf_event *e = &lane->event;
+
+    if (lane_of(p, e->domain)->has_moved)
+        return true;
+    return e->kind == ALQI_CTF_LOCATION && alqi_side_is(e->location.code) &&
+           (e->location.code & ALQI_SIDE_KIND_MASK) == ALQI_SIDE_MOVED;
 }
 
 /* ---- opening and closing ------------------------------------------------- */

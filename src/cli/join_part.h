@@ -70,6 +70,9 @@ int alqi_cli_join_part_open(struct alqi_cli_join_part *part,
 /* Takes one event over; the first failure is in whole->status. */
 void alqi_cli_join_part_take(struct alqi_cli_join_part *part,
                              struct alqi_cli_lane *lane);
+/* True when the lane's next event must follow the one taken last directly. */
+bool alqi_cli_join_part_is_within(struct alqi_cli_join_part *part,
+                                  const struct alqi_cli_lane *lane);
 /* is_whole: after its last event, and what failed to open is none. */
 void alqi_cli_join_part_close(struct alqi_cli_join_part *part, bool is_whole);
 

@@ -119,6 +119,7 @@ events(struct alqi_ctf_writer *w, uint64_t n_events, uint64_t n_live,
        unsigned n_rates)
 {
     uint64_t *live = malloc((n_live + 1) * sizeof *live);
+    bool has_moves = getenv("MAKE_TRACE_MOVES") != NULL;
     uint64_t n = 0;
 
     for (uint64_t i = 0; live != NULL && i < n_events; i++) {
@@ -135,7 +136,12 @@ events(struct alqi_ctf_writer *w, uint64_t n_events, uint64_t n_live,
 
             if (alqi_ctf_write_collect(w, now_us, live[k]) != ALQ_OK)
                 exit(1);
-            live[k] = live[--n];
+            if (has_moves && i % 5 == 0) {
+                number(w, ALQI_SIDE_MOVED, live[k]);
+                live[k] = alloc(w);
+            } else {
+                live[k] = live[--n];
+            }
         }
     }
     free(live);

@@ -254,6 +254,30 @@ class Merge(common.Case):
         self.assertEqual(self.json(out)["sampled_blocks"],
                          self.json(a)["sampled_blocks"] + n)
 
+    def test_chains_stay_whole(self):
+        """Traces whose events interleave: every free that realloc made is
+        still directly before the allocation that goes on."""
+        os.environ["MAKE_TRACE_MOVES"] = "1"
+        self.addCleanup(os.environ.pop, "MAKE_TRACE_MOVES")
+        paths = (self.made_as("a.ctf", 12000, 300, 1e-4),
+                 self.made_as("b.ctf", 9000, 200, 1e-5))
+        n = sum(self.ok("script", "--no-stacks", p).count("moved_from=")
+                for p in paths)
+        self.assertGreater(n, 100)
+        text = self.ok("script", "--no-stacks", self.merged(*paths))
+        before = None
+        for line in text.split("\n")[1:-1]:
+            columns = line.split("\t")
+            if columns[1] == "note":
+                continue
+            moved = re.search(r"moved_from=(\d+)", line)
+            if moved:
+                n -= 1
+                self.assertEqual(before, ("free", moved.group(1)))
+            before = columns[1], columns[2]
+        self.assertEqual(n, 0)
+        self.sums(self.merged(*paths), paths, ("allocated", "live"))
+
     def test_one_bad_file_in_a_directory(self):
         d = os.path.join(self.dir, "d")
         os.mkdir(d)
