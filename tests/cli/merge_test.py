@@ -1,5 +1,6 @@
 """Several traces as one: laws that tie the merged trace, the report over all
 of them, and the reports of each."""
+import gzip
 import os
 import re
 
@@ -199,6 +200,11 @@ class Merge(common.Case):
         text = self.ok("script", "--no-stacks", merged)
         for event, wanted in n.items():
             self.assertEqual(len(re.findall(r"\t%s\t" % event, text)), wanted)
+        packed = os.path.join(self.dir, "packed")
+        os.mkdir(packed)
+        self.write("packed/d.ctf.gz", gzip.compress(self.raw(path)))
+        self.assertEqual(self.ok("script", "--no-stacks",
+                                 self.merged(packed, name="p")), text)
         times = [int(line.split("\t")[0]) for line in text.split("\n")[1:-1]]
         self.assertEqual(times, sorted(times))
         self.assertEqual(
