@@ -198,10 +198,11 @@ block_from(const struct alqi_cli_analysis *a, const struct alqi_cli_life *b,
 static ALQI_NOINLINE void
 block_tell(struct alqi_cli_analysis *a, const struct alqi_cli_chain *chain,
            const struct alqi_cli_life *b, const struct alqi_cli_weight *w,
-           uint64_t died_us)
+           uint64_t died_us, bool is_left)
 {
     struct alqi_cli_block block = block_from(a, b, w, died_us);
 
+    block.is_left = is_left;
     for (size_t i = 0; chain != NULL && i < chain->n_blocks; i++)
         alqi_cli_blocks_take(a->options.blocks, &chain->blocks[i], a->epoch);
     alqi_cli_blocks_take(a->options.blocks, &block, a->epoch);
@@ -260,7 +261,7 @@ life_enter(struct alqi_cli_analysis *a, uint64_t id,
 
     if (life_us >= a->options.min_life_us) {
         if (ALQI_UNLIKELY(a->options.blocks != NULL))
-            block_tell(a, chain, b, w, us);
+            block_tell(a, chain, b, w, us, false);
         if (ALQI_UNLIKELY(chain != NULL))
             links_enter(a, chain, life_us, part);
         if (b->epoch != a->kept_epoch) {
@@ -417,6 +418,9 @@ take_rss(struct alqi_cli_analysis *a, uint64_t us)
     a->n_rss = a->notes.n_rss;
     alqi_cli_rss_take(&a->rss, &a->timeline, us, (double)a->notes.rss_bytes,
                       a->live_bytes, a->peak_us);
+    if (a->options.blocks != NULL)
+        alqi_cli_blocks_take_resident(a->options.blocks, us,
+                                      a->notes.rss_bytes);
 }
 
 static void
@@ -525,7 +529,10 @@ object_finish(struct alqi_cli_analysis *a, uint64_t id,
     if (life_us < a->options.min_life_us)
         goto out;
     if (a->options.blocks != NULL)
-        block_tell(a, chain, &b, &w, ALQI_CLI_ALIVE);
+        block_tell(a, chain, &b, &w,
+                   gone != NULL && gone->gone_us < a->end_us ? gone->gone_us
+                                                             : ALQI_CLI_ALIVE,
+                   true);
     if (chain != NULL)
         links_finish(a, chain, life_us);
     alqi_cli_sum_add(&sums[ALQI_CLI_ALLOCATED], &w, life_us, b.n_samples);

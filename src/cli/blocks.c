@@ -13,12 +13,14 @@ alqi_cli_blocks_init(struct alqi_cli_blocks *b, uint32_t n_max)
     memset(b, 0, sizeof *b);
     b->n_max = n_max;
     b->step_us = 1;
+    b->resident_every = 1;
 }
 
 void
 alqi_cli_blocks_free(struct alqi_cli_blocks *b)
 {
     free(b->blocks);
+    free(b->resident);
 }
 
 static void
@@ -49,6 +51,8 @@ compare(const void *left, const void *right)
         c = order(a->died_us, b->died_us);
     if (c == 0)
         c = order(a->thread, b->thread);
+    if (c == 0)
+        c = order(a->is_left, b->is_left);
     return c != 0 ? c : order(a->epoch, b->epoch);
 }
 
@@ -100,6 +104,27 @@ alqi_cli_blocks_take(struct alqi_cli_blocks *b,
     b->blocks[b->n_blocks] = *block;
     round_down(&b->blocks[b->n_blocks++], b->step_us);
     b->n_taken++;
+}
+
+void
+alqi_cli_blocks_take_resident(struct alqi_cli_blocks *b, uint64_t us,
+                              uint64_t bytes)
+{
+    if (b->n_resident_told++ % b->resident_every != 0)
+        return;
+    if (b->n_resident == ALQI_CLI_RESIDENT_MAX) {
+        b->n_resident /= 2;
+        for (uint32_t i = 0; i < b->n_resident; i++)
+            b->resident[i] = b->resident[2 * i];
+        b->resident_every *= 2;
+    }
+    if (b->n_resident == b->resident_capacity) {
+        b->resident_capacity =
+            b->resident_capacity == 0 ? 256 : 2 * b->resident_capacity;
+        b->resident = alqi_cli_realloc(b->resident, b->resident_capacity,
+                                       sizeof *b->resident);
+    }
+    b->resident[b->n_resident++] = (struct alqi_cli_resident){us, bytes};
 }
 
 static int

@@ -8,19 +8,27 @@
 #ifndef ALQI_CLI_BLOCKS_H
 #define ALQI_CLI_BLOCKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-enum { ALQI_CLI_BLOCKS_MAX = 750000 };
+enum { ALQI_CLI_BLOCKS_MAX = 750000, ALQI_CLI_RESIDENT_MAX = 16384 };
 
 #define ALQI_CLI_ALIVE UINT64_MAX
 
 struct alqi_cli_block {
     uint64_t born_us;
-    uint64_t died_us; /* ALQI_CLI_ALIVE: not before the trace ends */
+    uint64_t died_us; /* or its process ended; ALQI_CLI_ALIVE: it is there when
+                         the trace ends */
     uint64_t epoch;   /* the last maximum it was alive at; 0: none */
     double bytes, objects;
     uint32_t site;
     uint16_t thread; /* or domain, where threads are not known */
+    bool is_left;    /* never freed: the report's "live" */
+};
+
+/* Resident memory at a moment. */
+struct alqi_cli_resident {
+    uint64_t us, bytes;
 };
 
 struct alqi_cli_blocks {
@@ -28,6 +36,9 @@ struct alqi_cli_blocks {
     uint32_t n_blocks, capacity, n_max;
     uint64_t n_taken; /* before any became one */
     uint64_t step_us; /* 1: as in the trace */
+    struct alqi_cli_resident *resident;
+    uint32_t n_resident, resident_capacity;
+    uint64_t n_resident_told, resident_every; /* one of so many is kept */
 };
 
 /* At most n_max blocks are kept, more only if stacks times threads are. */
@@ -37,6 +48,10 @@ void alqi_cli_blocks_free(struct alqi_cli_blocks *blocks);
 /* epoch: the present one; blocks of earlier epochs were not at the peak. */
 void alqi_cli_blocks_take(struct alqi_cli_blocks *blocks,
                           const struct alqi_cli_block *block, uint64_t epoch);
+
+/* At most ALQI_CLI_RESIDENT_MAX are kept: when there are more, every other. */
+void alqi_cli_blocks_take_resident(struct alqi_cli_blocks *blocks, uint64_t us,
+                                   uint64_t bytes);
 
 /* One birth or death.  At one time come the deaths of blocks born earlier,
  * then births, then the deaths of those. */

@@ -23,7 +23,7 @@ sums_add(struct sums *s, const struct alqi_cli_block *b)
 {
     s->all[b->site] += b->bytes;
     s->objects[b->site] += b->objects;
-    if (b->died_us == ALQI_CLI_ALIVE)
+    if (b->is_left)
         s->alive[b->site] += b->bytes;
     if (b->epoch == EPOCH)
         s->peak[b->site] += b->bytes;
@@ -46,6 +46,7 @@ draw(uint64_t *seed)
         .objects = 1,
         .site = (uint32_t)(r >> 8) % N_SITES,
         .thread = (uint16_t)(r >> 16 & 1),
+        .is_left = r >> 61 == 0, /* half of them where it ended early */
     };
 }
 
@@ -164,6 +165,23 @@ events_are_in_order(void **state)
     alqi_cli_blocks_free(&b);
 }
 
+/* Of many looks at resident memory evenly spaced ones stay. */
+static void
+resident_is_thinned(void **state)
+{
+    struct alqi_cli_blocks b;
+
+    (void)state;
+    alqi_cli_blocks_init(&b, N_MAX);
+    for (uint64_t i = 0; i < 5 * ALQI_CLI_RESIDENT_MAX; i++)
+        alqi_cli_blocks_take_resident(&b, i, 10 * i);
+    assert_true(b.resident_every == 8);
+    assert_true(b.n_resident == 5 * ALQI_CLI_RESIDENT_MAX / 8);
+    for (uint32_t i = 0; i < b.n_resident; i++)
+        assert_true(b.resident[i].us == 8 * i && b.resident[i].bytes == 80 * i);
+    alqi_cli_blocks_free(&b);
+}
+
 int
 main(void)
 {
@@ -172,6 +190,7 @@ main(void)
         cmocka_unit_test(few_blocks_stay_as_they_are),
         cmocka_unit_test(what_cannot_be_joined_is_kept),
         cmocka_unit_test(events_are_in_order),
+        cmocka_unit_test(resident_is_thinned),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,8 +24,7 @@ struct class
 static unsigned
 class_of(const struct alqi_cli_whole_blocks *w, uint32_t i)
 {
-    return (w->blocks[i].died_us == ALQI_CLI_ALIVE ? IS_LIVE : 0) |
-           (w->is_peak[i] ? IS_PEAK : 0);
+    return (w->blocks[i].is_left ? IS_LIVE : 0) | (w->is_peak[i] ? IS_PEAK : 0);
 }
 
 static void

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/apportion.h"
 #include "cli/cli.h"
 #include "cli/export.h"
 #include "cli/export_blocks.h"
@@ -67,24 +68,52 @@ points_put(const struct alqi_cli_firefox *f, bool is_counts)
     }
     if (!has_peak)
         point_put(&c, a->peak_us, peak);
-    point_put(&c, a->end_us, f->whole.live_bytes);
+    point_put(&c, a->end_us, bytes < peak ? bytes : peak);
     if (!is_counts)
         fprintf(f->out, "],\"length\":%" PRIu64, c.n_put);
 }
 
 static void
-counters_put(const struct alqi_cli_firefox *f)
+resident_put(const struct alqi_cli_firefox *f, bool is_counts)
+{
+    const struct alqi_cli_blocks *b = f->export->analysis.options.blocks;
+    struct counter c = {f->out, is_counts, 0, 0};
+
+    for (uint32_t i = 0; i < b->n_resident; i++)
+        point_put(&c, b->resident[i].us,
+                  alqi_cli_whole((double)b->resident[i].bytes));
+    if (!is_counts)
+        fprintf(f->out, "],\"length\":%" PRIu64, c.n_put);
+}
+
+typedef void samples_fn(const struct alqi_cli_firefox *f, bool is_counts);
+
+static void
+counter_put(const struct alqi_cli_firefox *f, const char *name,
+            const char *description, samples_fn *samples)
 {
     fprintf(f->out,
-            "\"counters\":[{\"name\":\"malloc\",\"category\":\"Memory\","
-            "\"description\":\"Live bytes, estimated from samples\","
+            "{\"name\":\"%s\",\"category\":\"Memory\",\"description\":\"%s\","
             "\"pid\":\"%" PRIu64 "\",\"mainThreadIndex\":0,"
             "\"sampleGroups\":[{\"id\":0,\"samples\":{\"time\":[",
-            f->export->analysis.info->pid);
-    points_put(f, false);
+            name, description, f->export->analysis.info->pid);
+    samples(f, false);
     fputs(",\n\"count\":[", f->out);
-    points_put(f, true);
-    fputs("]}}]}],\n", f->out);
+    samples(f, true);
+    fputs("]}}]}", f->out);
+}
+
+static void
+counters_put(const struct alqi_cli_firefox *f)
+{
+    fputs("\"counters\":[", f->out);
+    counter_put(f, "malloc", "Live bytes, estimated from samples", points_put);
+    if (f->export->analysis.options.blocks->n_resident > 0) {
+        fputs(",\n", f->out);
+        counter_put(f, "resident", "Resident memory of the process",
+                    resident_put);
+    }
+    fputs("],\n", f->out);
 }
 
 /* ---- head ------------------------------------------------------------- */
@@ -100,7 +129,7 @@ meta_put(const struct alqi_cli_firefox *f)
           f->out);
     alqi_cli_json_ms(f->out, a->info->start_us);
     fputs(",\"profilingStartTime\":0,\"profilingEndTime\":", f->out);
-    alqi_cli_json_ms(f->out, a->end_us);
+    alqi_cli_json_ms(f->out, a->end_us + 1); /* which it leaves out */
     fputs(",\n\"product\":", f->out);
     alqi_cli_json_text(f->out, f->export->program);
     fputs(",\"importedFrom\":\"aliquot " ALQI_VERSION "\","

@@ -442,9 +442,16 @@ thread_put(struct writer *w, const struct range *r, bool is_first)
     numbering_clear(&w->libs);
 }
 
-/* Events by thread; those of no bytes are left out, as the viewer cannot tell
- * which of them are deaths.  Returns how many of each thread there are, by
- * thread. */
+/* Left out are events of no bytes, as the viewer cannot tell which of them are
+ * deaths, and the ends of processes, which free nothing. */
+static bool
+is_put(const struct alqi_cli_firefox *f, const struct alqi_cli_block_event *e)
+{
+    return f->whole.bytes[e->block] > 0 &&
+           (ALQI_CLI_IS_BIRTH(e) || !f->whole.blocks[e->block].is_left);
+}
+
+/* Events by thread; returns how many of each there are, by thread. */
 static uint32_t *
 order_make(struct writer *w)
 {
@@ -455,7 +462,7 @@ order_make(struct writer *w)
 
     memset(n, 0, N_THREADS_MAX * sizeof *n);
     for (uint32_t i = 0; i < f->n_events; i++)
-        if (f->whole.bytes[f->events[i].block] > 0)
+        if (is_put(f, &f->events[i]))
             n[f->whole.blocks[f->events[i].block].thread]++;
     for (uint32_t t = 0; t < N_THREADS_MAX; t++) {
         end[t] = sum;
@@ -463,7 +470,7 @@ order_make(struct writer *w)
     }
     w->order = alqi_cli_realloc(NULL, sum, sizeof *w->order);
     for (uint32_t i = 0; i < f->n_events; i++)
-        if (f->whole.bytes[f->events[i].block] > 0)
+        if (is_put(f, &f->events[i]))
             w->order[end[f->whole.blocks[f->events[i].block].thread]++] = i;
     free(end);
     return n;

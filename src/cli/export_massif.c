@@ -207,20 +207,25 @@ snapshot_now(struct massif *m, uint64_t us, bool is_detailed)
     branch_put(m, 0, 0);
 }
 
-/* From the blocks that were alive at the peak, as the report counts them: in
- * the order of events a moment of the same microsecond may differ. */
+/* Of the blocks that the report counts, at the peak or at the end.  In the
+ * order of events a moment of the peak's microsecond may differ from it; and
+ * what processes left that ended early is not there at the end, but never
+ * freed. */
 static void
-snapshot_peak(struct massif *m)
+snapshot_counted(struct massif *m, bool is_peak)
 {
+    const struct alqi_cli_whole_blocks *w = &m->whole;
     int64_t *by_stack =
         alqi_cli_realloc(NULL, m->stacks.n_stacks, sizeof *by_stack);
 
     memset(by_stack, 0, m->stacks.n_stacks * sizeof *by_stack);
-    for (uint32_t i = 0; i < m->whole.n_blocks; i++)
-        if (m->whole.is_peak[i])
-            by_stack[m->stacks.stack_of_site[m->whole.blocks[i].site]] +=
-                m->whole.bytes[i];
-    snapshot_put(m, m->export->analysis.peak_us, m->whole.peak_bytes, "peak");
+    for (uint32_t i = 0; i < w->n_blocks; i++)
+        if (is_peak ? w->is_peak[i] : w->blocks[i].is_left)
+            by_stack[m->stacks.stack_of_site[w->blocks[i].site]] += w->bytes[i];
+    if (is_peak)
+        snapshot_put(m, m->export->analysis.peak_us, w->peak_bytes, "peak");
+    else
+        snapshot_put(m, m->export->analysis.end_us, w->live_bytes, "detailed");
     tree_fill(m, by_stack);
     branch_put(m, 0, 0);
     free(by_stack);
@@ -274,7 +279,7 @@ snapshots_put(struct massif *m)
         int64_t more = ALQI_CLI_IS_BIRTH(e) ? m->whole.bytes[e->block] : 0;
 
         if (!has_peak && e->us > a->peak_us) {
-            snapshot_peak(m);
+            snapshot_counted(m, true);
             has_peak = true;
         }
         for (; step < N_STEPS && position(m, e->us, more) > step_at(m, step);
@@ -284,10 +289,10 @@ snapshots_put(struct massif *m)
         event_take(m, e);
     }
     if (!has_peak)
-        snapshot_peak(m);
+        snapshot_counted(m, true);
     for (; step < N_STEPS && n > 0; step++)
         snapshot_now(m, (uint64_t)step_at(m, step), false);
-    snapshot_now(m, a->end_us, true);
+    snapshot_counted(m, false);
     free(events);
 }
 

@@ -7,6 +7,7 @@
  * the header, for each byte (0.125 means that every block was recorded).  With
  * LATER rates, for each word, allocations change to each in turn and back.
  * With MAKE_TRACE_QUOTES=N in the environment functions' names have N quotes.
+ * With HOSTILE_NAMES there names are such as might break a format.
  * Everything follows from a fixed seed. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,6 +45,25 @@ packet(void *arg, const void *bytes, size_t n)
     return fwrite(bytes, 1, n, arg) == n;
 }
 
+/* Each looks like a piece of some format that exporters write. */
+static const char *const hostile_names[] = {
+    "a\"b\\c\", \"d\": [",
+    "(1)",
+    "(7) x",
+    "fn=(2) q",
+    "calls=5 0",
+    "n3: 55 0x0: fake (a.c:1)",
+    "f (in g) (h.c:7)",
+    "#1 {lambda}",
+    "a;b 77",
+    "two\nlines\ttab\x7f",
+    "\xff\xfe\xc3",
+    "</script><b>",
+    "\xe2\x82\xac \xf0\x9f\x98\x80",
+    "   ",
+    "%s%n%d",
+};
+
 /* Codes are MODULE_START + 16 * (level * FANOUT + choice) + 8. */
 static void
 lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
@@ -56,6 +76,9 @@ lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
     snprintf(functions[0], sizeof functions[0], "level%u_f%u%s(int)",
              k / FANOUT, k % FANOUT, padding);
     snprintf(functions[1], sizeof functions[1], "inlined%u%s", k, padding);
+    if (getenv("HOSTILE_NAMES") != NULL)
+        snprintf(functions[0], sizeof functions[0], "%s",
+                 hostile_names[k % ALQI_COUNT_OF(hostile_names)]);
     for (int i = 0; i < 2; i++)
         entries[i] = (struct alqi_ctf_entry){
             .file = "/src/tree.c",
