@@ -385,43 +385,60 @@ allocations_put(struct writer *w, const struct range *r, uint64_t tid)
 
 /* ---- threads ---------------------------------------------------------- */
 
-static uint64_t
-name_put(struct writer *w, uint32_t thread)
+/* What the viewer is told of a thread. */
+struct label {
+    uint64_t pid, tid;
+    const char *process, *thread;
+    char text[64];
+};
+
+static void
+label_make(const struct writer *w, uint32_t thread, struct label *l)
 {
     const struct alqi_cli_notes *notes = &w->analysis->notes;
-    uint64_t tid = w->analysis->info->pid + thread;
-    char text[64];
+    const struct alqi_cli_names *names = w->analysis->names;
+    const struct alqi_cli_thread *t = NULL;
 
-    snprintf(text, sizeof text, "%s %" PRIu32,
-             notes->has_thread ? "thread" : "domain", thread);
-    if (notes->has_thread && thread < notes->threads_capacity &&
-        notes->threads[thread].is_seen) {
-        const struct alqi_cli_thread *t = &notes->threads[thread];
-
-        tid = t->tid;
-        if (t->name != ALQI_CLI_NO_NAME) {
-            alqi_cli_json_text(
-                w->out, alqi_cli_names_text(w->analysis->names, t->name));
-            return tid;
-        }
+    l->pid = w->analysis->info->pid;
+    l->tid = l->pid + thread;
+    l->process = w->firefox->export->program;
+    l->thread = l->text;
+    if (thread < notes->threads_capacity && notes->threads[thread].is_seen)
+        t = &notes->threads[thread];
+    snprintf(l->text, sizeof l->text, "%s %" PRIu32,
+             t != NULL ? "thread" : "domain", thread);
+    if (t == NULL)
+        return;
+    l->tid = t->tid;
+    if (t->name != ALQI_CLI_NO_NAME)
+        l->thread = alqi_cli_names_text(names, t->name);
+    if (t->process < notes->n_processes) {
+        l->pid = notes->processes[t->process].pid;
+        l->process =
+            alqi_cli_names_text(names, notes->processes[t->process].program);
     }
-    alqi_cli_json_text(w->out, text);
-    return tid;
+}
+
+static void
+label_put(struct writer *w, const struct label *l, bool is_first)
+{
+    fputs("{\"name\":", w->out);
+    alqi_cli_json_text(w->out, l->thread);
+    fprintf(w->out,
+            ",\"isMainThread\":%s,\"pid\":\"%" PRIu64 "\",\"tid\":%" PRIu64
+            ",\"processType\":\"default\",\"processName\":",
+            is_first || l->tid == l->pid ? "true" : "false", l->pid, l->tid);
+    alqi_cli_json_text(w->out, l->process);
 }
 
 static void
 thread_put(struct writer *w, const struct range *r, bool is_first)
 {
-    uint64_t tid;
+    struct label l;
 
     nodes_number(w, r);
-    fputs("{\"name\":", w->out);
-    tid = name_put(w, r->thread);
-    fprintf(w->out,
-            ",\"isMainThread\":%s,\"pid\":\"%" PRIu64 "\",\"tid\":%" PRIu64
-            ",\"processType\":\"default\",\"processName\":",
-            is_first ? "true" : "false", w->analysis->info->pid, tid);
-    alqi_cli_json_text(w->out, w->firefox->export->program);
+    label_make(w, r->thread, &l);
+    label_put(w, &l, is_first);
     fputs(",\"processStartupTime\":0,\"processShutdownTime\":null,"
           "\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],\n"
           "\"samples\":{\"stack\":[],\"time\":[],\"weight\":null,"
@@ -429,7 +446,7 @@ thread_put(struct writer *w, const struct range *r, bool is_first)
           "\"markers\":{\"data\":[],\"name\":[],\"startTime\":[],"
           "\"endTime\":[],\"phase\":[],\"category\":[],\"length\":0},\n",
           w->out);
-    allocations_put(w, r, tid);
+    allocations_put(w, r, l.tid);
     stacks_put(w);
     frames_put(w);
     functions_put(w);
