@@ -3,17 +3,21 @@
 What cannot be had is said, on stderr and in the test's result; everything that
 can is run."""
 import fcntl
+import glob
 import hashlib
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DIR = os.environ["JUDGES_DIR"]
+READY_SECONDS = 60
 
 
 def skip(judge, reason):
@@ -78,7 +82,10 @@ def npm(judge):
 
 
 class Profiler:
-    """A session of the Firefox Profiler's command line with one file."""
+    """A session of the Firefox Profiler's command line with one file.
+
+    Its daemon is started here, as "load" gives it half a second to be ready,
+    which a busy machine may not grant."""
 
     def __init__(self, path):
         self.script = os.path.join(
@@ -86,22 +93,39 @@ class Profiler:
             "profiler-cli.js")
         self.dir = tempfile.mkdtemp(prefix="aliquot-profiler-")
         self.env = {**os.environ, "PROFILER_CLI_SESSION_DIR": self.dir}
-        result = self.command("--version")
+        result = run("node", self.script, "--version", env=self.env)
         if result.returncode != 0:
             skip("profiler-cli", result.stderr.decode()[-300:])
         self.path = path
 
     def command(self, *args):
-        return run("node", self.script, *args, env=self.env)
+        return run("node", self.script, *args, "--session", "judge",
+                   env=self.env)
 
     def __enter__(self):
-        result = self.command("load", self.path)
-        if result.returncode != 0:
-            raise AssertionError(result.stdout + result.stderr)
+        self.daemon = subprocess.Popen(
+            ["node", self.script, "--daemon", self.path, "--session", "judge"],
+            env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        end = time.monotonic() + READY_SECONDS
+        while not self.is_listening():
+            if time.monotonic() > end or self.daemon.poll() is not None:
+                self.__exit__()
+                raise AssertionError("profiler-cli does not start")
+            time.sleep(0.05)
+        self.ask("profile", "info")
         return self
 
+    def is_listening(self):
+        """Its own commands are not to be asked: one that comes too early takes
+        the session for dead and clears it away."""
+        for path in glob.glob(os.path.join(self.dir, "*.sock")):
+            with socket.socket(socket.AF_UNIX) as s:
+                return s.connect_ex(path) == 0
+        return False
+
     def __exit__(self, *_):
-        self.command("stop", "--all")
+        self.daemon.terminate()
+        self.daemon.wait(READY_SECONDS)
         shutil.rmtree(self.dir, ignore_errors=True)
 
     def ask(self, *args):
@@ -114,15 +138,15 @@ class Profiler:
         return [t["threadHandle"] for t in self.ask("thread",
                                                     "list")["threads"]]
 
-    def total(self, source):
-        """Bytes of all threads by a data source."""
-        total = 0
+    def totals(self, source):
+        """Bytes of each thread by a data source."""
+        totals = []
+        result = self.command("strategy", source)
+        if result.returncode != 0:
+            raise AssertionError(source, result.stdout + result.stderr)
         for thread in self.threads():
-            self.command("thread", "select", thread)
-            result = self.command("strategy", source)
-            if result.returncode != 0:
-                raise AssertionError(source, result.stdout + result.stderr)
-            tree = self.ask("thread", "samples-top-down", "--max-lines", "2")
+            tree = self.ask("thread", "samples-top-down", "--max-lines", "2",
+                            "--thread", thread)
             assert tree["callTreeSummaryStrategy"] == source, tree
-            total += tree["regularCallTree"]["totalSamples"]
-        return total
+            totals.append(tree["regularCallTree"]["totalSamples"])
+        return totals
