@@ -7,7 +7,7 @@
  * .inv.timed  When a second thread writes its first event, every other one
  *             writes ticks from its next event on: the flag is set, then a
  *             process-wide barrier passes, then that event is made.
- * .inv.path   path[i] is the node of the outermost i + 1 frames of the memo's
+ * .inv.path   path[i] is the hash of the outermost i + 1 frames of the memo's
  *             last capture, if `serial` is that capture's. */
 #include <errno.h>
 #include <string.h>
@@ -33,13 +33,12 @@ struct alqi_preload_exact {
     uint32_t epoch; /* of the recording the chunk is in */
     uint32_t stream;
     uint32_t sequence;
-    uint32_t nodes_generation;
     bool is_announced;       /* the stream knows its thread */
     uint64_t serial;         /* of the memo's capture that path is of */
     uint64_t clock_at_ticks; /* the next CLOCK is due                 */
     uint64_t clock_step_ticks;
     struct alqi_exact_encoder encoder;
-    uint32_t path[];
+    uint64_t path[];
 };
 
 _Atomic(uint32_t) alqi_preload_exact_mode;
@@ -60,7 +59,7 @@ part_map(void)
 {
     return alqi_plat_pages_map(sizeof(struct alqi_preload_exact) +
                                alqi_preload_config.depth_frames *
-                                   sizeof(uint32_t));
+                                   sizeof(uint64_t));
 }
 
 /* A stream of the present recording. */
@@ -204,13 +203,35 @@ give_over(void)
         atomic_store(&exact.wants_sampling, true);
 }
 
-/* The block that filled the tables keeps what its stack has in them. */
+/* The block that fills the tables keeps what its stack has in them. */
 static ALQI_COLD uint32_t
-cut_short(uint32_t node)
+node_new(const struct alqi_preload_exact *x, const struct alqi_stack_result *r,
+         bool *ok)
 {
+    uint32_t best;
+    uint32_t node =
+        alqi_preload_nodes_add(r->frames, r->n_frames, x->path, &best);
+
+    if (node != 0)
+        return node;
+    *ok = alqi_preload_nodes_is_full();
+    if (!*ok)
+        return 0;
     alqi_preload_count(ALQI_RAW_TRUNCATED, 1);
     give_over();
-    return node;
+    return best;
+}
+
+/* .inv.path */
+static inline void
+path_hash(struct alqi_preload_exact *x, const struct alqi_stack_result *r,
+          uint32_t n_same_outer)
+{
+    const uintptr_t *frame = r->frames + (r->n_frames - n_same_outer);
+    uint64_t hash = n_same_outer > 0 ? x->path[n_same_outer - 1] : 0;
+
+    for (uint32_t i = n_same_outer; i < r->n_frames; i++)
+        x->path[i] = hash = alqi_preload_path_hash(hash, *--frame);
 }
 
 /* The node of the calling thread's stack; 0 when it has no frames, or when
@@ -220,27 +241,17 @@ node_here(struct alqi_preload_thread *thread, struct alqi_preload_exact *x,
           const struct alqi_stack_regs *regs, bool *ok)
 {
     struct alqi_memprof_thread *m = &thread->memprof;
-    uint32_t generation = atomic_load_explicit(&alqi_preload_nodes_generation,
-                                               memory_order_acquire);
-    bool is_next = x->serial == m->memo->serial &&
-                   x->nodes_generation == generation; /* .inv.path */
+    bool is_next = x->serial == m->memo->serial; /* .inv.path */
     struct alqi_stack_result r = alqi_memprof_capture(m, regs);
-    uint32_t i = is_next ? r.n_same_outer : 0;
-    uint32_t node = i > 0 ? x->path[i - 1] : 0;
+    uint32_t node = 0;
 
+    path_hash(x, &r, is_next ? r.n_same_outer : 0);
     x->serial = m->memo->serial;
-    x->nodes_generation = generation;
     *ok = true;
-    for (; i < r.n_frames; i++) {
-        uint32_t next = alqi_preload_node(node, r.frames[r.n_frames - 1 - i]);
-
-        if (ALQI_UNLIKELY(next == 0)) {
-            x->serial = 0;
-            *ok = alqi_preload_nodes_is_full();
-            return *ok ? cut_short(node) : 0;
-        }
-        x->path[i] = node = next;
-    }
+    if (ALQI_LIKELY(r.n_frames > 0))
+        node = alqi_preload_node(x->path[r.n_frames - 1], r.frames[0]);
+    if (ALQI_UNLIKELY(node == 0 && r.n_frames > 0))
+        node = node_new(x, &r, ok);
     if (ALQI_UNLIKELY(r.incomplete))
         alqi_preload_count(ALQI_RAW_INCOMPLETE, 1);
     if (ALQI_UNLIKELY(r.truncated))

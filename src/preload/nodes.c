@@ -10,7 +10,6 @@
 enum { BITS_MIN = 12, STREAM = ALQI_PRELOAD_STREAMS_MAX + 1 };
 
 _Atomic(struct alqi_preload_nodes *) alqi_preload_nodes;
-_Atomic(uint32_t) alqi_preload_nodes_generation;
 
 static struct {
     struct alqi_plat_lock lock; /* of all below, and of adding */
@@ -51,20 +50,20 @@ table_new_locked(unsigned bits)
     }
     nodes.n_bytes += n_bytes;
     t->shift = 64 - bits;
+    t->last = ((uint64_t)1 << bits) - 1;
     return t;
 }
 
 static void
-table_insert(struct alqi_preload_nodes *t, uint32_t parent, uintptr_t pc,
+table_insert(struct alqi_preload_nodes *t, uint64_t hash, uint32_t pc_low,
              uint32_t id)
 {
-    uint64_t last = UINT64_MAX >> t->shift;
-    uint64_t i = alqi_preload_node_hash(parent, pc) >> t->shift;
+    uint64_t i = hash >> t->shift;
 
     while (atomic_load_explicit(&t->entries[i].id, memory_order_relaxed) != 0)
-        i = (i + 1) & last;
-    t->entries[i].pc = pc;
-    t->entries[i].parent = parent;
+        i = (i + 1) & t->last;
+    t->entries[i].hash = hash;
+    t->entries[i].pc_low = pc_low;
     atomic_store_explicit(&t->entries[i].id, id, memory_order_release);
     t->n++;
 }
@@ -80,9 +79,9 @@ table_grow_locked(struct alqi_preload_nodes *old)
     if (t == NULL)
         return NULL;
     t->older = old;
-    for (uint64_t i = 0; old != NULL && i <= UINT64_MAX >> old->shift; i++)
+    for (uint64_t i = 0; old != NULL && i <= old->last; i++)
         if (old->entries[i].id != 0)
-            table_insert(t, old->entries[i].parent, old->entries[i].pc,
+            table_insert(t, old->entries[i].hash, old->entries[i].pc_low,
                          old->entries[i].id);
     atomic_store_explicit(&alqi_preload_nodes, t, memory_order_release);
     return t;
@@ -95,21 +94,9 @@ table_ready_locked(void)
     struct alqi_preload_nodes *t =
         atomic_load_explicit(&alqi_preload_nodes, memory_order_relaxed);
 
-    if (t == NULL || t->n >= (UINT64_MAX >> t->shift) / 8 * 5)
+    if (t == NULL || t->n >= t->last / 8 * 5)
         return table_grow_locked(t);
     return t;
-}
-
-static uint32_t
-find_locked(const struct alqi_preload_nodes *t, uint32_t parent, uintptr_t pc)
-{
-    uint64_t last = UINT64_MAX >> t->shift;
-    uint64_t i = alqi_preload_node_hash(parent, pc) >> t->shift;
-
-    for (; t->entries[i].id != 0; i = (i + 1) & last)
-        if (t->entries[i].pc == pc && t->entries[i].parent == parent)
-            return t->entries[i].id;
-    return 0;
 }
 
 static bool
@@ -161,20 +148,35 @@ record_locked(uint32_t id, uint32_t parent, uintptr_t pc)
     return true;
 }
 
-ALQI_COLD uint32_t
-alqi_preload_nodes_add(uint32_t parent, uintptr_t pc)
+static uint32_t
+add_locked(uint32_t parent, uintptr_t pc, uint64_t hash)
 {
-    struct alqi_preload_nodes *t;
+    struct alqi_preload_nodes *t = table_ready_locked();
+
+    if (t == NULL || nodes.last_id == UINT32_MAX ||
+        !record_locked(nodes.last_id + 1, parent, pc)) /* .inv.node */
+        return 0;
+    table_insert(t, hash, (uint32_t)pc, ++nodes.last_id);
+    return nodes.last_id;
+}
+
+ALQI_COLD uint32_t
+alqi_preload_nodes_add(const uintptr_t *frames, uint32_t n_frames,
+                       const uint64_t *hashes, uint32_t *best)
+{
     uint32_t id = 0;
 
+    *best = 0;
     alqi_plat_lock(&nodes.lock);
-    t = table_ready_locked();
-    if (t != NULL)
-        id = find_locked(t, parent, pc);
-    if (t != NULL && id == 0 && nodes.last_id != UINT32_MAX &&
-        record_locked(nodes.last_id + 1, parent, pc)) { /* .inv.node */
-        id = ++nodes.last_id;
-        table_insert(t, parent, pc, id);
+    for (uint32_t i = 0; i < n_frames; i++) {
+        uintptr_t pc = frames[n_frames - 1 - i];
+
+        id = alqi_preload_node(hashes[i], pc);
+        if (id == 0)
+            id = add_locked(*best, pc, hashes[i]);
+        if (id == 0)
+            break;
+        *best = id;
     }
     alqi_plat_unlock(&nodes.lock);
     return id;
@@ -202,8 +204,6 @@ alqi_preload_nodes_is_full(void)
 static struct alqi_preload_nodes *
 forget_locked(void)
 {
-    atomic_fetch_add_explicit(&alqi_preload_nodes_generation, 1,
-                              memory_order_release);
     return atomic_exchange_explicit(&alqi_preload_nodes, NULL,
                                     memory_order_acq_rel);
 }
