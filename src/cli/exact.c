@@ -71,6 +71,18 @@ chunk_order(const void *a, const void *b)
     return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
 }
 
+/* A writer that was killed may have left its last chunk twice. */
+static void
+chunks_once(struct alqi_cli_exact *x)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < x->n_chunks; i++)
+        if (n == 0 || chunk_order(&x->chunks[n - 1], &x->chunks[i]) != 0)
+            x->chunks[n++] = x->chunks[i];
+    x->n_chunks = n;
+}
+
 static bool
 chunks_index(struct alqi_cli_exact *x)
 {
@@ -93,6 +105,7 @@ chunks_index(struct alqi_cli_exact *x)
                 (struct chunk_ref){h.kind, h.stream, h.sequence, at};
     }
     qsort(x->chunks, x->n_chunks, sizeof *x->chunks, chunk_order);
+    chunks_once(x);
     return true;
 }
 

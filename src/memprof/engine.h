@@ -166,10 +166,37 @@ bool alqi_memprof_taken_data(const struct alqi_memprof_entry *taken,
 /* ---- a heap's own recording ----------------------------------------------
  *
  * For code of the heap that, like the engine, must not be entered twice on one
- * thread: signal handlers find the thread INSIDE.  enter returns what leave
- * wants back; the thread is not INSIDE. */
-uint32_t alqi_memprof_enter(struct alqi_memprof_thread *thread);
-void alqi_memprof_leave(struct alqi_memprof_thread *thread, uint32_t was);
+ * thread: signal handlers find the thread INSIDE. */
+void alqi_memprof_leave_slow(struct alqi_memprof_thread *thread, uint32_t was);
+
+/* Returns what leave wants back; the thread is not INSIDE. */
+static inline uint32_t
+alqi_memprof_enter(struct alqi_memprof_thread *thread)
+{
+    uint32_t was = thread->mode;
+
+    ALQI_ASSERT(was != ALQI_MEMPROF_INSIDE);
+    thread->mode = ALQI_MEMPROF_INSIDE;
+    atomic_signal_fence(memory_order_seq_cst);
+    return was;
+}
+
+static inline void
+alqi_memprof_leave(struct alqi_memprof_thread *thread, uint32_t was)
+{
+    if (ALQI_LIKELY(thread->due.head == NULL)) {
+        atomic_signal_fence(memory_order_seq_cst);
+        thread->mode = was;
+        atomic_signal_fence(memory_order_seq_cst);
+        if (ALQI_LIKELY(__atomic_load_n(&thread->n_late, __ATOMIC_RELAXED) ==
+                        0))
+            return;
+        thread->mode = ALQI_MEMPROF_INSIDE;
+        atomic_signal_fence(memory_order_seq_cst);
+    }
+    alqi_memprof_leave_slow(thread, was);
+}
+
 /* The stack by the thread's memo; the thread is INSIDE. */
 struct alqi_stack_result
 alqi_memprof_capture(struct alqi_memprof_thread *thread,

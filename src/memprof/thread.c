@@ -184,14 +184,8 @@ alqi_memprof_thread_end(struct alqi_memprof_thread *thread)
     /* INSIDE for good: what the thread still frees is left alone. */
 }
 
-uint32_t
-alqi_memprof_enter(struct alqi_memprof_thread *thread)
-{
-    return alqi_thread_enter(thread);
-}
-
 void
-alqi_memprof_leave(struct alqi_memprof_thread *thread, uint32_t was)
+alqi_memprof_leave_slow(struct alqi_memprof_thread *thread, uint32_t was)
 {
     alqi_thread_leave(thread, was);
 }

@@ -81,22 +81,38 @@ part_open(struct alqi_preload_exact *x)
     x->serial = 0;
 }
 
-static bool
+/* What stands in the chunk is in the file a second time: it may begin anew. */
+static void
+chunk_reset(struct alqi_raw_chunk_header *chunk, uint32_t sequence,
+            uint64_t now_ns, uint64_t first_ordinal)
+{
+    atomic_store_explicit(&chunk->used, 0, memory_order_release);
+    atomic_signal_fence(memory_order_seq_cst);
+    chunk->sequence = sequence;
+    chunk->start_ns = now_ns;
+    chunk->first_ordinal = first_ordinal;
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+static ALQI_COLD bool
 turn(struct alqi_preload_exact *x)
 {
+    uint64_t now_ns = alqi_plat_mono_ns_sigsafe();
     uint64_t ticks = alqi_plat_ticks_sigsafe();
-    struct alqi_raw_chunk_header *chunk = alqi_preload_file_chunk_new(
-        ALQI_RAW_EXACT, x->stream, x->sequence, alqi_plat_mono_ns_sigsafe(),
-        ticks >> ALQI_EXACT_TICK_SHIFT);
+    uint64_t first = ticks >> ALQI_EXACT_TICK_SHIFT;
 
-    if (chunk == NULL)
+    if (x->chunk == NULL)
+        x->chunk = alqi_preload_file_chunk_new(ALQI_RAW_EXACT, x->stream,
+                                               x->sequence, now_ns, first);
+    else if (alqi_preload_file_chunk_copy(x->chunk, now_ns))
+        chunk_reset(x->chunk, x->sequence, now_ns, first);
+    else
         return false;
-    if (x->chunk != NULL)
-        alqi_preload_file_chunk_done(x->chunk);
-    x->chunk = chunk;
+    if (x->chunk == NULL)
+        return false;
     x->sequence++;
     x->clock_at_ticks = ticks + x->clock_step_ticks;
-    alqi_exact_begin(&x->encoder, chunk, ALQI_RAW_CHUNK_BYTES,
+    alqi_exact_begin(&x->encoder, x->chunk, ALQI_RAW_CHUNK_BYTES,
                      atomic_load(&exact.is_timed));
     return true;
 }

@@ -164,16 +164,23 @@ fd_ready(void)
     return true;
 }
 
+/* To go on would raise SIGXFSZ. */
+static bool
+is_over_limit(off_t size)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+           limit.rlim_cur != RLIM_INFINITY && (rlim_t)size > limit.rlim_cur;
+}
+
 /* .inv.blocks; and never a SIGXFSZ. */
 static int
 blocks_reserve(off_t offset, off_t n_bytes)
 {
     static const char zeros[4096];
-    struct rlimit limit;
 
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-        limit.rlim_cur != RLIM_INFINITY &&
-        (rlim_t)(offset + n_bytes) > limit.rlim_cur)
+    if (is_over_limit(offset + n_bytes))
         return EFBIG;
     if (fallocate(file.fd, 0, offset, n_bytes) == 0)
         return 0;
@@ -422,6 +429,71 @@ out:
     alqi_plat_unlock(&file.lock);
     errno = saved;
     return chunk;
+}
+
+/* A place behind all others, or -1. */
+static off_t
+place_take(uint64_t now_ns)
+{
+    off_t at = -1;
+    uint32_t n;
+
+    alqi_plat_lock(&file.lock);
+    if (file.header != NULL && now_ns >= file.retry_after_ns) {
+        n = atomic_load_explicit(&file.header->n_chunks, memory_order_relaxed);
+        at = ALQI_RAW_HEADER_BYTES + (off_t)n * ALQI_RAW_CHUNK_BYTES;
+        if (!fd_ready() || is_over_limit(at + ALQI_RAW_CHUNK_BYTES)) {
+            chunk_failed_locked(now_ns);
+            at = -1;
+        } else {
+            atomic_store_explicit(&file.header->n_chunks, n + 1,
+                                  memory_order_release);
+        }
+    }
+    alqi_plat_unlock(&file.lock);
+    return at;
+}
+
+static bool
+range_write(const void *bytes, size_t n_bytes, off_t at)
+{
+    const char *p = bytes;
+
+    while (n_bytes > 0) {
+        ssize_t n = pwrite(file.fd, p, n_bytes, at);
+
+        if (n <= 0 && errno != EINTR)
+            return false;
+        if (n > 0) {
+            p += n;
+            at += n;
+            n_bytes -= (size_t)n;
+        }
+    }
+    return true;
+}
+
+/* A page fault in a shared mapping costs far more than a page of a write: what
+ * fills chunks fast has one mapping, written out when it is full.  The header
+ * goes last: without it there is no chunk. */
+bool
+alqi_preload_file_chunk_copy(const struct alqi_raw_chunk_header *chunk,
+                             uint64_t now_ns)
+{
+    int saved = errno;
+    off_t at = place_take(now_ns);
+    bool ok = at >= 0 &&
+              range_write(chunk + 1, ALQI_RAW_CHUNK_BYTES - sizeof *chunk,
+                          at + (off_t)sizeof *chunk) &&
+              range_write(chunk, sizeof *chunk, at);
+
+    if (at >= 0 && !ok) {
+        alqi_plat_lock(&file.lock);
+        chunk_failed_locked(now_ns);
+        alqi_plat_unlock(&file.lock);
+    }
+    errno = saved;
+    return ok;
 }
 
 void

@@ -36,6 +36,11 @@ struct alqi_raw_chunk_header *
 alqi_preload_file_chunk_new(enum alqi_raw_chunk_kind kind, uint32_t stream,
                             uint32_t sequence, uint64_t now_ns,
                             uint64_t first_ordinal);
+/* Copies a full chunk to a place of its own in the file, so that it may begin
+ * anew where it is; false: no space, as above.  A reader that finds a chunk
+ * twice, by stream and sequence, takes one. */
+bool alqi_preload_file_chunk_copy(const struct alqi_raw_chunk_header *chunk,
+                                  uint64_t now_ns);
 void alqi_preload_file_chunk_done(struct alqi_raw_chunk_header *chunk);
 
 /* In a forked child: the file is the parent's. */
