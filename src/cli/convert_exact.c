@@ -16,10 +16,23 @@
 #include "cli/conversion.h"
 #include "cli/convert.h"
 
+enum {
+    LOOSE = 4096,
+    WINDOW_TICKS = 1 << 10 /* 16 k cycles: some microseconds */
+};
+
 struct stream_state {
     int64_t thread;
     uint64_t moved_id; /* continued by the stream's next allocation */
     bool has_moved;
+};
+
+/* A free without its block, or a block's end without its free. */
+struct loose {
+    uint64_t address; /* 0: none */
+    uint64_t ticks;
+    uint32_t stream;
+    bool is_moved;
 };
 
 struct module_event {
@@ -37,6 +50,8 @@ struct alqi_cli_exact_writer {
     struct module_event *modules; /* in their order, the first not applied */
     struct module_event *to_apply;
     uint64_t n_applied, n_passed;
+    struct loose early[LOOSE];
+    struct loose late[LOOSE];
 };
 
 /* ---- modules ---------------------------------------------------------------
@@ -158,8 +173,116 @@ stack_fill(struct alqi_cli_conversion *c, uint32_t node)
     return ALQ_OK;
 }
 
+/* ---- frees out of turn -----------------------------------------------------
+ *
+ * .inv.early  A processor may read its clock before a load that stands before
+ *             it, by as long as it looks ahead: then a free of one thread
+ *             seems to come before another's allocation that made the block,
+ *             or after the next one's at its address.  Both are put right if
+ *             they are WINDOW_TICKS apart at most. */
+
+static struct loose *
+loose_at(struct loose *table, uint64_t address)
+{
+    return &table[alqi_base_mix(address) % LOOSE];
+}
+
+static struct loose
+loose_from(const struct alqi_cli_exact_event *e)
+{
+    return (struct loose){
+        .address = e->event->address,
+        .ticks = e->event->ticks,
+        .stream = e->stream,
+        .is_moved = e->is_moved,
+    };
+}
+
+/* What another stream left of this event's address, a moment ago. */
+static struct loose *
+loose_find(struct loose *table, const struct alqi_cli_exact_event *e)
+{
+    struct loose *l = loose_at(table, e->event->address);
+
+    return l->address == e->event->address && l->stream != e->stream &&
+                   e->event->ticks - l->ticks <= WINDOW_TICKS
+               ? l
+               : NULL;
+}
+
 /* ---- events ----------------------------------------------------------------
  */
+
+static enum alq_status
+collect_write(struct alqi_cli_conversion *c, uint64_t id, uint64_t time_ns)
+{
+    c->result->n_frees++;
+    return alqi_ctf_write_collect(c->writer,
+                                  alqi_cli_conversion_time_us(c, time_ns), id);
+}
+
+/* The block that the stream's realloc took goes where the new one comes: in a
+ * trace the two and their link are neighbours. */
+static enum alq_status
+moved_write(struct alqi_cli_conversion *c, struct stream_state *s,
+            bool is_linked, uint64_t time_ns)
+{
+    enum alq_status status;
+
+    if (!s->has_moved)
+        return ALQ_OK;
+    s->has_moved = false;
+    status = collect_write(c, s->moved_id, time_ns);
+    if (status == ALQ_OK && is_linked)
+        status = alqi_cli_conversion_moved(c, s->moved_id, time_ns);
+    return status;
+}
+
+/* The stack and, innermost, that it is no block but a mapping. */
+static enum alq_status
+codes_fill(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e,
+           uint32_t *n_codes)
+{
+    enum alq_status status = stack_fill(c, e->event->node);
+
+    *n_codes = c->exact->depth;
+    if (status == ALQ_OK && e->is_mapping) {
+        c->stack[(*n_codes)++] = ALQI_CLI_CODE_MAPPING;
+        c->exact->depth = 0; /* .inv.stack */
+    }
+    return status;
+}
+
+/* The address is free for the block that comes: what lived there ends, and
+ * its free, if it comes, is known to be late (.inv.early). */
+static enum alq_status
+place_clear(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e)
+{
+    struct alqi_cli_exact_writer *w = c->exact;
+    uint64_t id;
+
+    if (ALQI_LIKELY(!alqi_base_map_take(&w->live, e->event->address, &id)))
+        return ALQ_OK;
+    c->result->n_unseen_frees++;
+    *loose_at(w->late, e->event->address) = loose_from(e);
+    return collect_write(c, id, e->time_ns);
+}
+
+/* The free of the new block was there already. */
+static enum alq_status
+freed_early(struct alqi_cli_conversion *c, struct loose *early, uint64_t id,
+            uint64_t time_ns)
+{
+    struct stream_state *s = &c->exact->streams[early->stream];
+
+    early->address = 0;
+    c->result->n_unknown_frees--;
+    if (!early->is_moved)
+        return collect_write(c, id, time_ns);
+    s->has_moved = true;
+    s->moved_id = id;
+    return ALQ_OK;
+}
 
 static enum alq_status
 alloc_write(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e)
@@ -167,35 +290,30 @@ alloc_write(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e)
     struct alqi_cli_exact_writer *w = c->exact;
     struct stream_state *s = &w->streams[e->stream];
     const struct alqi_exact_event *a = e->event;
-    uint32_t n_codes;
-    uint64_t time_us = alqi_cli_conversion_time_us(c, e->time_ns), id, old;
-    enum alq_status status =
-        alqi_cli_conversion_switch(c, s->thread, 1, e->time_ns);
+    enum alq_status status = place_clear(c, e);
+    struct loose *early;
+    uint32_t n_codes = 0;
+    uint64_t id;
 
-    if (status == ALQ_OK && s->has_moved)
-        status = alqi_cli_conversion_moved(c, s->moved_id, e->time_ns);
-    s->has_moved = false;
-    if (status == ALQ_OK &&
-        ALQI_UNLIKELY(alqi_base_map_take(&w->live, a->address, &old))) {
-        c->result->n_unseen_frees++;
-        status = alqi_ctf_write_collect(c->writer, time_us, old);
-    }
     if (status == ALQ_OK)
-        status = stack_fill(c, a->node);
-    n_codes = w->depth;
-    if (e->is_mapping) {
-        c->stack[n_codes++] = ALQI_CLI_CODE_MAPPING;
-        w->depth = 0; /* .inv.stack */
-    }
+        status = alqi_cli_conversion_switch(c, s->thread, 1, e->time_ns);
     if (status == ALQ_OK)
-        status =
-            alqi_ctf_write_alloc(c->writer, time_us, a->size_bytes,
-                                 alqi_base_malloc_words(a->size_bytes),
-                                 ALQI_CTF_EXTERNAL, c->stack, n_codes, &id);
+        status = codes_fill(c, e, &n_codes);
+    if (status == ALQ_OK)
+        status = moved_write(c, s, true, e->time_ns);
+    if (status == ALQ_OK)
+        status = alqi_ctf_write_alloc(
+            c->writer, alqi_cli_conversion_time_us(c, e->time_ns),
+            a->size_bytes, alqi_base_malloc_words(a->size_bytes),
+            e->is_mapping ? ALQI_CTF_MAJOR : ALQI_CTF_EXTERNAL, c->stack,
+            n_codes, &id);
     if (status != ALQ_OK)
         return status;
     c->result->n_allocs++;
     c->result->allocated_bytes += (double)a->size_bytes;
+    early = loose_find(w->early, e);
+    if (ALQI_UNLIKELY(early != NULL))
+        return freed_early(c, early, id, e->time_ns);
     return alqi_base_map_put(&w->live, a->address, id) ? ALQ_OK : ALQ_ENOMEM;
 }
 
@@ -204,18 +322,27 @@ free_write(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e)
 {
     struct alqi_cli_exact_writer *w = c->exact;
     struct stream_state *s = &w->streams[e->stream];
+    enum alq_status status = moved_write(c, s, false, e->time_ns);
+    struct loose *late = loose_find(w->late, e);
     uint64_t id;
 
-    s->has_moved = false;
-    if (!alqi_base_map_take(&w->live, e->event->address, &id)) {
-        c->result->n_unknown_frees++;
+    if (status != ALQ_OK)
+        return status;
+    if (ALQI_UNLIKELY(late != NULL)) { /* its block has ended */
+        late->address = 0;
+        c->result->n_unseen_frees--;
         return ALQ_OK;
     }
-    s->has_moved = e->is_moved;
+    if (ALQI_UNLIKELY(!alqi_base_map_take(&w->live, e->event->address, &id))) {
+        c->result->n_unknown_frees++;
+        *loose_at(w->early, e->event->address) = loose_from(e);
+        return ALQ_OK;
+    }
+    if (!e->is_moved)
+        return collect_write(c, id, e->time_ns);
+    s->has_moved = true;
     s->moved_id = id;
-    c->result->n_frees++;
-    return alqi_ctf_write_collect(
-        c->writer, alqi_cli_conversion_time_us(c, e->time_ns), id);
+    return ALQ_OK;
 }
 
 static enum alq_status
@@ -252,6 +379,10 @@ alqi_cli_exact_write(struct alqi_cli_conversion *c, uint64_t until_ns,
         *last_ns = e.time_ns;
         status = event_write(c, &e);
     }
+    for (uint32_t i = 0; status == ALQ_OK && until_ns == UINT64_MAX &&
+                         i < alqi_cli_exact_n_streams(x);
+         i++) /* a realloc that never ended */
+        status = moved_write(c, &c->exact->streams[i], false, *last_ns);
     return status;
 }
 
