@@ -33,7 +33,8 @@ struct alqi_preload_exact {
     uint32_t epoch; /* of the recording the chunk is in */
     uint32_t stream;
     uint32_t sequence;
-    bool is_announced;       /* the stream knows its thread */
+    bool is_announced; /* the stream knows its thread */
+    char name[17];
     uint64_t serial;         /* of the memo's capture that path is of */
     uint64_t clock_at_ticks; /* the next CLOCK is due                 */
     uint64_t clock_step_ticks;
@@ -127,17 +128,28 @@ commit(struct alqi_preload_exact *x)
                           memory_order_release);
 }
 
+/* Looks at the thread's name; true when it is another than the time before. */
+static bool
+name_has_changed(struct alqi_preload_exact *x)
+{
+    char name[17] = "";
+
+    prctl(PR_GET_NAME, name);
+    if (strcmp(name, x->name) == 0)
+        return false;
+    memcpy(x->name, name, sizeof name);
+    return true;
+}
+
 static void
 announce(struct alqi_preload_thread *thread, struct alqi_preload_exact *x)
 {
     uint64_t ticks = alqi_plat_ticks_sigsafe();
-    char name[17] = "";
 
-    prctl(PR_GET_NAME, name);
     if (!alqi_exact_put_thread(&x->encoder, ticks, thread->index, thread->tid,
-                               name) &&
+                               x->name) &&
         (!turn(x) || !alqi_exact_put_thread(&x->encoder, ticks, thread->index,
-                                            thread->tid, name)))
+                                            thread->tid, x->name)))
         return;
     commit(x);
     x->is_announced = true;
@@ -158,8 +170,10 @@ ready_slow(struct alqi_preload_thread *thread)
         part_open(x);
     if (x->chunk == NULL && !turn(x))
         return NULL;
-    if (!x->is_announced)
+    if (!x->is_announced) {
+        name_has_changed(x);
         announce(thread, x);
+    }
     return x->is_announced ? x : NULL;
 }
 
@@ -176,8 +190,9 @@ ready(struct alqi_preload_thread *thread)
 
 /* What may stand between two events. */
 static ALQI_COLD void
-put_between(struct alqi_preload_exact *x, uint64_t ticks)
+put_between(struct alqi_preload_thread *thread, uint64_t ticks)
 {
+    struct alqi_preload_exact *x = thread->exact;
     uint64_t now_ns, rss_bytes;
 
     if (!x->encoder.state.is_timed && atomic_load(&exact.is_timed))
@@ -189,19 +204,24 @@ put_between(struct alqi_preload_exact *x, uint64_t ticks)
     rss_bytes = alqi_preload_look_rss(now_ns);
     if (rss_bytes != 0)
         alqi_exact_put_control(&x->encoder, ALQI_EXACT_RSS, rss_bytes);
+    if (name_has_changed(x))
+        alqi_exact_put_thread(&x->encoder, ticks, thread->index, thread->tid,
+                              x->name);
     if (x->clock_step_ticks < CLOCK_LAST_TICKS)
         x->clock_step_ticks *= 2;
     x->clock_at_ticks = ticks + x->clock_step_ticks;
 }
 
 static inline void
-between(struct alqi_preload_exact *x, uint64_t ticks)
+between(struct alqi_preload_thread *thread, uint64_t ticks)
 {
+    const struct alqi_preload_exact *x = thread->exact;
+
     if (ALQI_UNLIKELY(
             ticks >= x->clock_at_ticks ||
             x->encoder.state.is_timed !=
                 atomic_load_explicit(&exact.is_timed, memory_order_relaxed)))
-        put_between(x, ticks);
+        put_between(thread, ticks);
 }
 
 /* ---- stacks ----------------------------------------------------------------
@@ -279,15 +299,25 @@ node_here(struct alqi_preload_thread *thread, struct alqi_preload_exact *x,
  */
 
 static bool
-alloc_put(struct alqi_preload_exact *x, uint64_t ticks, const void *block,
+alloc_try(struct alqi_preload_exact *x, uint64_t ticks, const void *block,
           size_t size_bytes, uint32_t node)
 {
-    between(x, ticks);
-    if (ALQI_LIKELY(alqi_exact_put_alloc(&x->encoder, ticks, (uintptr_t)block,
-                                         size_bytes, node)))
-        return true;
-    return turn(x) && alqi_exact_put_alloc(&x->encoder, ticks, (uintptr_t)block,
-                                           size_bytes, node);
+    if (ALQI_UNLIKELY(alqi_preload_hot.mapping == block) &&
+        !alqi_exact_put_control(&x->encoder, ALQI_EXACT_MAPPING, 0))
+        return false;
+    return alqi_exact_put_alloc(&x->encoder, ticks, (uintptr_t)block,
+                                size_bytes, node);
+}
+
+static bool
+alloc_put(struct alqi_preload_thread *thread, uint64_t ticks, const void *block,
+          size_t size_bytes, uint32_t node)
+{
+    struct alqi_preload_exact *x = thread->exact;
+
+    between(thread, ticks);
+    return ALQI_LIKELY(alloc_try(x, ticks, block, size_bytes, node)) ||
+           (turn(x) && alloc_try(x, ticks, block, size_bytes, node));
 }
 
 static void
@@ -304,7 +334,7 @@ record(struct alqi_preload_thread *thread, const void *block, size_t size_bytes,
         return;
     }
     node = node_here(thread, x, regs, &ok);
-    if (ALQI_LIKELY(ok && alloc_put(x, ticks, block, size_bytes, node)))
+    if (ALQI_LIKELY(ok && alloc_put(thread, ticks, block, size_bytes, node)))
         commit(x);
     else
         alqi_preload_count(ALQI_RAW_DROPPED_SPACE, 1);
@@ -328,9 +358,11 @@ alqi_preload_exact_alloc(struct alqi_preload_thread *thread, const void *block,
  */
 
 static bool
-free_put(struct alqi_preload_exact *x, uint64_t ticks, const void *block)
+free_put(struct alqi_preload_thread *thread, uint64_t ticks, const void *block)
 {
-    between(x, ticks);
+    struct alqi_preload_exact *x = thread->exact;
+
+    between(thread, ticks);
     return ALQI_LIKELY(
                alqi_exact_put_free(&x->encoder, ticks, (uintptr_t)block)) ||
            (turn(x) &&
@@ -343,7 +375,7 @@ free_record(struct alqi_preload_thread *thread, const void *block)
     uint64_t ticks = alqi_plat_ticks_sigsafe();
     struct alqi_preload_exact *x = ready(thread);
 
-    if (ALQI_UNLIKELY(x == NULL || !free_put(x, ticks, block))) {
+    if (ALQI_UNLIKELY(x == NULL || !free_put(thread, ticks, block))) {
         alqi_preload_count(ALQI_RAW_LOST_FREES, 1);
         return false;
     }
@@ -459,7 +491,8 @@ alqi_preload_exact_thread_end(struct alqi_preload_thread *thread)
 
     if (x == NULL || x->epoch != exact.epoch || !x->is_announced)
         return;
-    announce(thread, x);
+    if (name_has_changed(x))
+        announce(thread, x);
     x->is_announced = false;
     x->serial = 0;
 }

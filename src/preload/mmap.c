@@ -104,8 +104,24 @@ munmap(void *at, size_t n)
     return (int)syscall(SYS_munmap, at, n);
 }
 
-/* As malloc.c's realloc_tracked; in the exact mode, whose entries are not the
- * engine's, freed and tried. */
+/* As malloc.c's realloc_exact. */
+static ALQI_NOINLINE void *
+remap_exact(struct alqi_preload_thread *thread, void *at, size_t old_n,
+            size_t new_n, int flags, void *target)
+{
+    struct alqi_preload_exact_moving moving =
+        alqi_preload_exact_moves(thread, at);
+    void *p = (void *)syscall(SYS_mremap, at, old_n, new_n, flags, target);
+    int saved = errno;
+
+    alqi_preload_exact_moved(moving, p != MAP_FAILED ? p : NULL, new_n);
+    if (p != MAP_FAILED)
+        try_mapping(p, new_n);
+    errno = saved;
+    return p;
+}
+
+/* As malloc.c's realloc_tracked. */
 static ALQI_NOINLINE void *
 remap_tracked(struct alqi_preload_thread *thread, void *at, size_t old_n,
               size_t new_n, int flags, void *target)
@@ -139,7 +155,7 @@ ALQI_EXPORT void *
 mremap(void *at, size_t old_n, size_t new_n, int flags, ...)
 {
     struct alqi_preload_thread *thread = alqi_preload_hot.thread;
-    void *target = NULL, *p;
+    void *target = NULL;
 
     if ((flags & MREMAP_FIXED) != 0) {
         va_list more;
@@ -154,8 +170,5 @@ mremap(void *at, size_t old_n, size_t new_n, int flags, ...)
         return (void *)syscall(SYS_mremap, at, old_n, new_n, flags, target);
     if (alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
         return remap_tracked(thread, at, old_n, new_n, flags, target);
-    untrack_mapping(at);
-    p = (void *)syscall(SYS_mremap, at, old_n, new_n, flags, target);
-    try_mapping(p == MAP_FAILED ? at : p, p == MAP_FAILED ? old_n : new_n);
-    return p;
+    return remap_exact(thread, at, old_n, new_n, flags, target);
 }

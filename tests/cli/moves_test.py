@@ -6,6 +6,8 @@ import os
 import common
 
 MOVER = os.environ["MOVER"]
+# Both ways to record every block.
+EVERY = os.environ.get("EVERY", "--rate=1")
 
 
 class Moves(common.Case):
@@ -43,20 +45,20 @@ class Moves(common.Case):
         return [(a, b) for a, b in links if b in allocs], allocs
 
     def test_every_realloc_is_linked(self):
-        links, allocs = self.moves(self.record("doubled", "--rate=1"),
+        links, allocs = self.moves(self.record("doubled", EVERY),
                                    "doubled")
         self.assertEqual(list(allocs.values()),
                          [100 << i for i in range(12)])
         # The one that failed is no link, and frees nothing.
         ids = list(allocs)
         self.assertEqual(links, list(zip(ids, ids[1:])))
-        links, allocs = self.moves(self.record("many", "--rate=1"), "many")
+        links, allocs = self.moves(self.record("many", EVERY), "many")
         self.assertEqual(len(links), 19 * 1000)
         for old, new in links:
             self.assertEqual(allocs[new], allocs[old] + 64)
 
     def test_a_block_that_another_thread_reallocates(self):
-        links, allocs = self.moves(self.record("across", "--rate=1"),
+        links, allocs = self.moves(self.record("across", EVERY),
                                    "handed_over")
         self.assertEqual(list(allocs.values()), [70000])
         self.assertEqual(len(links), 1)
@@ -73,7 +75,7 @@ class Moves(common.Case):
         return site
 
     def test_report_tells_what_realloc_brought(self):
-        path = self.record("doubled", "--rate=1")
+        path = self.record("doubled", EVERY)
         got = self.json(path)
         site = self.site(got, "doubled")
         for o in (site, got):
@@ -93,7 +95,7 @@ class Moves(common.Case):
     def test_a_chain_has_one_life(self):
         """Its blocks are neither temporary nor short-lived because the next
         one came soon."""
-        path = self.record("stepped", "--rate=1")
+        path = self.record("stepped", EVERY)
         total = sum(1000 * i for i in range(1, 52))
         for options in ([], ["--min-life=20ms"]):
             site = self.site(self.json(*options, path), "stepped")
@@ -129,7 +131,7 @@ class Moves(common.Case):
         self.assertLess(error, truth / 10)
 
     def test_threads(self):
-        path = self.record("threads", "--rate=1")
+        path = self.record("threads", EVERY)
         got = self.json(path)
         self.assertEqual(got["threads"], 5)
         threads = {(t["index"], t["name"]): t["allocated_bytes"]
@@ -155,7 +157,7 @@ class Moves(common.Case):
         self.assertIn("no thread has that index or name", result.stderr)
 
     def test_modules(self):
-        path = self.record("doubled", "--rate=1")
+        path = self.record("doubled", EVERY)
         modules = self.json(path)["modules"]
         own, = [m for m in modules if m["path"] == MOVER]
         self.assertRegex(own["build_id"], "^[0-9a-f]{8,}$")
@@ -169,7 +171,7 @@ class Moves(common.Case):
                              (module["build_id"], module["path"]))
 
     def test_other_readers_pass_over_the_links(self):
-        path = self.record("doubled", "--rate=1")
+        path = self.record("doubled", EVERY)
         text = self.ok("script", "--format=memtrace", path)
         self.assertEqual(text.count("doubled@"), 12)
         self.assertNotIn("moved", text)
@@ -206,7 +208,7 @@ class Moves(common.Case):
         self.assertNotIn("  resident ", self.ok("report", path))
 
     def test_mappings_stand_apart(self):
-        path = self.record("mapped", "--rate=1", "--mmap")
+        path = self.record("mapped", EVERY, "--mmap")
         mib = 1 << 20
         rows = [line for line in self.lines(path)
                 if line["event"] == "alloc" and ";mapped@" in line["stack"]]
@@ -227,12 +229,12 @@ class Moves(common.Case):
         text = self.ok("report", path)
         self.assertIn(" [mmap] mapped ", text)
         self.assertIn("14 MiB by mmap, of the above", text)
-        got = self.json(self.record("mapped", "--rate=1"))
+        got = self.json(self.record("mapped", EVERY))
         self.assertEqual(got["mapped_allocated_bytes"], 0)
 
     def test_names_of_threads(self):
         names = {}
-        for line in self.lines(self.record("threads", "--rate=1")):
+        for line in self.lines(self.record("threads", EVERY)):
             if line["stack"].startswith("thread "):
                 words = dict(w.split("=") for w in line["stack"].split()[1:])
                 names.setdefault(words["index"], []).append(words["name"])
