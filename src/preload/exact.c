@@ -19,7 +19,7 @@
 #include "preload/file.h"
 #include "preload/nodes.h"
 #include "preload/stream.h"
-#include "wire/exact.h"
+#include "wire/exact_put.h"
 
 enum {
     STREAM_FIRST = 2 * ALQI_PRELOAD_STREAMS_MAX,
@@ -159,8 +159,11 @@ static ALQI_COLD struct alqi_preload_exact *
 ready_slow(struct alqi_preload_thread *thread)
 {
     struct alqi_preload_exact *x = thread->exact;
+    int saved = errno;
+    bool has_file = alqi_preload_stream_file();
 
-    if (!alqi_preload_stream_file())
+    errno = saved;
+    if (!has_file)
         return NULL;
     if (x == NULL)
         x = thread->exact = part_map();
@@ -298,18 +301,18 @@ node_here(struct alqi_preload_thread *thread, struct alqi_preload_exact *x,
 /* ---- allocations -----------------------------------------------------------
  */
 
-static bool
+static inline bool
 alloc_try(struct alqi_preload_exact *x, uint64_t ticks, const void *block,
           size_t size_bytes, uint32_t node)
 {
     if (ALQI_UNLIKELY(alqi_preload_hot.mapping == block) &&
         !alqi_exact_put_control(&x->encoder, ALQI_EXACT_MAPPING, 0))
         return false;
-    return alqi_exact_put_alloc(&x->encoder, ticks, (uintptr_t)block,
-                                size_bytes, node);
+    return alqi_exact_put_alloc_here(&x->encoder, ticks, (uintptr_t)block,
+                                     size_bytes, node);
 }
 
-static bool
+static inline bool
 alloc_put(struct alqi_preload_thread *thread, uint64_t ticks, const void *block,
           size_t size_bytes, uint32_t node)
 {
@@ -357,19 +360,19 @@ alqi_preload_exact_alloc(struct alqi_preload_thread *thread, const void *block,
 /* ---- frees -----------------------------------------------------------------
  */
 
-static bool
+static inline bool
 free_put(struct alqi_preload_thread *thread, uint64_t ticks, const void *block)
 {
     struct alqi_preload_exact *x = thread->exact;
 
     between(thread, ticks);
-    return ALQI_LIKELY(
-               alqi_exact_put_free(&x->encoder, ticks, (uintptr_t)block)) ||
+    return ALQI_LIKELY(alqi_exact_put_free_here(&x->encoder, ticks,
+                                                (uintptr_t)block)) ||
            (turn(x) &&
             alqi_exact_put_free(&x->encoder, ticks, (uintptr_t)block));
 }
 
-static bool
+static inline bool
 free_record(struct alqi_preload_thread *thread, const void *block)
 {
     uint64_t ticks = alqi_plat_ticks_sigsafe();

@@ -48,7 +48,7 @@ tripped_exact(struct alqi_preload_thread *thread, void *block,
               size_t size_bytes, uint64_t words,
               const struct alqi_stack_regs *caller)
 {
-    int saved = errno;
+    int *error = &errno, saved = *error;
 
     alqi_preload_hot.left_words = ALQI_PARKED;
     alqi_preload_exact_alloc(thread, block, size_bytes, caller);
@@ -58,7 +58,7 @@ tripped_exact(struct alqi_preload_thread *thread, void *block,
                (uint64_t)(-thread->engine_left_words) - 1, caller);
     else
         alqi_preload_unpark(thread, 0);
-    errno = saved;
+    *error = saved;
 }
 
 /* The countdown passed zero in this allocation of `words`. */
@@ -237,7 +237,6 @@ static bool
 untrack_exact(void *block)
 {
     struct alqi_preload_thread *thread = alqi_preload_hot.thread;
-    int saved = errno;
 
     if (ALQI_UNLIKELY(alqi_preload_is_stray_fork()))
         alqi_preload_fork_child_unprepared();
@@ -245,7 +244,6 @@ untrack_exact(void *block)
     if (thread != NULL && thread->memprof.mode == ALQI_MEMPROF_INSIDE)
         return untrack(block);
     alqi_preload_exact_free(block);
-    errno = saved;
     return !alqi_memprof_filter_may_hold(block) || untrack(block);
 }
 

@@ -185,13 +185,14 @@ int alqi_exact_node_next(struct alqi_exact_node_decoder *decoder, uint32_t *id,
 /* ---- what both sides do ----------------------------------------------------
  */
 
+/* Nodes that were met one after the other lie side by side. */
 static inline uint32_t
 alqi_exact_slot_of(uint32_t node)
 {
-    return (node * 0x9E3779B1u) >> 20;
+    return node % ALQI_EXACT_SLOTS;
 }
 
-_Static_assert(ALQI_EXACT_SLOTS == 1 << 12, "slot_of gives 12 bits");
+_Static_assert(ALQI_EXACT_SLOTS == 1 << 12, "a slot is 12 bits");
 _Static_assert(sizeof(struct alqi_exact_slot) == 16, "four to a cache line");
 
 /* After an allocation by the stack in `slot`. */
