@@ -270,7 +270,7 @@ path_hash(struct alqi_preload_exact *x, const struct alqi_stack_result *r,
     uint64_t hash = n_same_outer > 0 ? x->path[n_same_outer - 1] : 0;
 
     for (uint32_t i = n_same_outer; i < r->n_frames; i++)
-        x->path[i] = hash = alqi_preload_path_hash(hash, *--frame);
+        x->path[i] = hash = alqi_preload_path_hash(hash, *--frame, i);
 }
 
 /* The node of the calling thread's stack; 0 when it has no frames, or when

@@ -56,13 +56,15 @@ void alqi_preload_nodes_forget(void);
 /* In a forked child: another recording, which knows none of them. */
 void alqi_preload_nodes_fork_child(void);
 
-/* A path's hash from its outer part's; 0 is the empty path's. */
+/* A path's hash from its outer part's, 0 being the empty path's: the sum of
+ * its frames' hashes, each of address and depth, so that those of several
+ * frames are worked out side by side. */
 static inline uint64_t
-alqi_preload_path_hash(uint64_t outer, uintptr_t pc)
+alqi_preload_path_hash(uint64_t outer, uintptr_t pc, uint32_t depth)
 {
-    uint64_t h = (outer + pc) * UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t h = (pc ^ (uint64_t)depth << 48) * UINT64_C(0x9E3779B97F4A7C15);
 
-    return (h ^ h >> 32) * UINT64_C(0xD6E8FEB86659FD93);
+    return outer + (h ^ h >> 32) * UINT64_C(0xD6E8FEB86659FD93);
 }
 
 /* The number of the path, or 0. */
