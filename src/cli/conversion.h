@@ -22,6 +22,7 @@ struct alqi_cli_conversion {
     double most_rate;           /* the trace's                  */
     double rate;                /* last announced               */
     uint64_t n_texts;
+    uint64_t time_step_us;
     struct alqi_cli_exact_writer *exact; /* NULL: a recording of samples */
     uint64_t stack[ALQI_RAW_FRAMES_MAX + 1];
 };

@@ -25,7 +25,8 @@ time_us_from(const struct alqi_cli_conversion *c, uint64_t mono_ns)
     uint64_t since_ns =
         mono_ns > h->start_mono_ns ? mono_ns - h->start_mono_ns : 0;
 
-    return (h->start_wall_ns + since_ns) / 1000;
+    return h->start_wall_ns / 1000 +
+           since_ns / 1000 / c->time_step_us * c->time_step_us;
 }
 
 static enum alq_status
@@ -520,8 +521,9 @@ conversion_free(struct alqi_cli_conversion *c)
 
 enum alq_status
 alqi_cli_convert(const struct alqi_cli_recording *recording, const char *ended,
-                 struct alqi_symbol_table *symbols, alqi_ctf_packet_fn *packet,
-                 void *packet_arg, struct alqi_cli_convert_result *result)
+                 uint64_t time_step_us, struct alqi_symbol_table *symbols,
+                 alqi_ctf_packet_fn *packet, void *packet_arg,
+                 struct alqi_cli_convert_result *result)
 {
     struct alqi_cli_conversion *c = calloc(1, sizeof *c);
     enum alq_status status = ALQ_ENOMEM, closed;
@@ -531,6 +533,7 @@ alqi_cli_convert(const struct alqi_cli_recording *recording, const char *ended,
         return ALQ_ENOMEM;
     c->header = alqi_cli_recording_header(recording);
     c->result = result;
+    c->time_step_us = time_step_us > 1 ? time_step_us : 1;
     c->thread = ALQI_CLI_NO_THREAD;
     c->most_rate = c->rate = alqi_cli_recording_most_rate(recording);
     c->merge = alqi_cli_merge_open(recording);

@@ -25,11 +25,13 @@ struct alqi_cli_convert_result {
     uint64_t n_unknown_frees; /* of blocks from before, or not recorded */
 };
 
-/* `ended` is the word for the end record: exit, killed or running.
+/* `ended` is the word for the end record: exit, killed or running.  Times are
+ * rounded down to multiples of time_step_us since the start; 0 and 1: as they
+ * are.
  * Errors   ALQ_EIO      packet() refused
  *          ALQ_ENOMEM */
 enum alq_status alqi_cli_convert(const struct alqi_cli_recording *recording,
-                                 const char *ended,
+                                 const char *ended, uint64_t time_step_us,
                                  struct alqi_symbol_table *symbols,
                                  alqi_ctf_packet_fn *packet, void *packet_arg,
                                  struct alqi_cli_convert_result *result);

@@ -37,7 +37,7 @@ convert(const char *path, const struct alqi_cli_recording *recording, FILE *out)
     enum alq_status st = ALQ_ENOMEM;
 
     if (symbols != NULL)
-        st = alqi_cli_convert(recording, ended_word(recording), symbols,
+        st = alqi_cli_convert(recording, ended_word(recording), 0, symbols,
                               packet_write, out, &result);
     alqi_symbol_table_drop(symbols);
     if (st == ALQ_OK && fflush(out) == 0)

@@ -45,6 +45,7 @@ enum {
     OPT_SEED,
     OPT_MMAP,
     OPT_NO_RSS,
+    OPT_TIME_STEP,
     OPT_EXACT,
     OPT_MAX_MEMORY,
     OPT_CONTROL,
@@ -65,6 +66,8 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
     {OPT_FOLLOW, "follow", NULL, NULL,
      "record exec'd programs, too, one trace a process"},
     {OPT_MMAP, "mmap", NULL, NULL, "record mappings made by mmap, too"},
+    {OPT_TIME_STEP, "time-step", "T", NULL,
+     "round times to T, such as 10ms: compresses better"},
     {OPT_NO_RSS, "no-rss", NULL, NULL,
      "do not look at resident memory now and then"},
     {OPT_CONTROL, "control", NULL, NULL,
@@ -88,6 +91,7 @@ struct record {
     bool is_quiet;
     bool is_mapping;
     bool has_no_rss;
+    uint64_t time_step_us;
     bool is_exact;
     double max_memory_bytes;
     char directory[PATH_MAX]; /* of the raw recordings */
@@ -146,6 +150,17 @@ set_number(struct record *r, int id, const char *value)
 }
 
 static bool
+set_time_step(struct record *r, const char *value)
+{
+    double us;
+
+    if (!alqi_cli_parse_duration(value, &us) || !(us >= 1 && us <= 1e9))
+        return refuse("time-step", value, "a time from 1us on, such as 10ms");
+    r->time_step_us = (uint64_t)us;
+    return true;
+}
+
+static bool
 set_option(void *arg, int id, const char *value)
 {
     struct record *r = arg;
@@ -172,6 +187,8 @@ set_option(void *arg, int id, const char *value)
     case OPT_MMAP:
         r->is_mapping = true;
         return true;
+    case OPT_TIME_STEP:
+        return set_time_step(r, value);
     case OPT_NO_RSS:
         r->has_no_rss = true;
         return true;
@@ -420,8 +437,8 @@ recording_convert(struct record *r, const char *raw_path)
         alqi_cli_recording_drop(recording);
         return false;
     }
-    status = alqi_cli_convert(recording, ended_word(r, h), r->symbols,
-                              packet_write, out, &result);
+    status = alqi_cli_convert(recording, ended_word(r, h), r->time_step_us,
+                              r->symbols, packet_write, out, &result);
     if (fclose(out) != 0 && status == ALQ_OK)
         status = ALQ_EIO;
     if (status == ALQ_OK) {

@@ -105,8 +105,8 @@ trace_write(const struct alqi_cli_recording *r, FILE *out,
     enum alq_status status = ALQ_ENOMEM;
 
     if (symbols != NULL)
-        status = alqi_cli_convert(r, ended_word(r), symbols, packet_write, out,
-                                  result);
+        status = alqi_cli_convert(r, ended_word(r), 0, symbols, packet_write,
+                                  out, result);
     alqi_symbol_table_drop(symbols);
     if (status == ALQ_OK && fflush(out) == 0)
         return true;

@@ -56,6 +56,21 @@ class Record(common.Case):
                  if any(s["function"] == "churn" for s in got["sites"])]
         self.assertEqual([c["allocated_objects"] for c in churn], [5000])
 
+    def test_time_step(self):
+        fine = self.record("--exact")
+        events = self.ok("script", "--format=memtrace", fine)
+        coarse = self.record("--exact", "--time-step=7ms")
+        rows = self.ok("script", coarse).splitlines()[1:]
+        times = {int(row.split("\t")[0]) for row in rows}
+        self.assertEqual({t % 7000 for t in times}, {0})
+        self.assertEqual(len(self.ok("script", "--format=memtrace",
+                                     coarse).splitlines()),
+                         len(events.splitlines()))
+        for bad in "0", "x", "-1ms", "0.5us":
+            result = common.run("record", "--time-step=" + bad, VICTIM)
+            self.assertEqual(result.returncode, 2, bad)
+            self.assertIn("--time-step", result.stderr)
+
     def test_sample(self):
         """The truth lies within six standard errors; by chance it does not
         in one run of 5e8, and the seed is fixed."""
