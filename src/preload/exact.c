@@ -79,7 +79,10 @@ part_open(struct alqi_preload_exact *x)
     x->stream = STREAM_FIRST + n;
     x->epoch = exact.epoch;
     x->clock_step_ticks = CLOCK_FIRST_TICKS;
+    x->is_announced = false;
+    x->name[0] = '\0';
     x->serial = 0;
+    alqi_preload_flag(ALQI_RAW_IS_EXACT); /* a forked child's has none yet */
 }
 
 /* What stands in the chunk is in the file a second time: it may begin anew. */
@@ -508,6 +511,4 @@ alqi_preload_exact_fork_child(void)
     atomic_store(&exact.is_timed, false);
     atomic_store(&exact.is_barriered, false);
     alqi_preload_nodes_fork_child();
-    if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
-        alqi_preload_flag(ALQI_RAW_IS_EXACT);
 }

@@ -346,10 +346,10 @@ realloc_slow(void *block, size_t size)
 
     if (alqi_preload_is_boot(block))
         return realloc_boot(block, size);
-    if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
-        return tried(realloc_exact(block, size), size);
     if (ALQI_UNLIKELY(alqi_preload_is_stray_fork()))
         thread = alqi_preload_fork_child_unprepared();
+    if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
+        return tried(realloc_exact(block, size), size);
     if (thread == NULL) /* its first call: attached now, it can link */
         thread = alqi_preload_thread_attach();
     if (thread != NULL) {

@@ -80,4 +80,22 @@ else
     fail "deep: $n blocks recorded of 60064"
 fi
 
+# A forked child's recording is exact, too, and knows its thread.
+cat >forks.py <<'PYTHON'
+import os
+if os.fork() == 0:
+    kept = [bytearray(5000) for i in range(100)]
+    os._exit(0)
+os.wait()
+PYTHON
+"$aliquot" record -q -f --exact -o f.ctf -- python3 forks.py
+for child in f.*.ctf; do
+    "$aliquot" info "$child" >facts
+    contains "child" "$(cat facts)" "every block"
+    contains "child" "$(grep -c 'tid ' facts)" 1
+    n=$("$aliquot" script "$child" | awk -F '\t' '
+        $2 == "alloc" && $4 >= 5000 && $4 < 5010 { n++ } END { print n + 0 }')
+    equal "child: its blocks" "$n" 100
+done
+
 finish
