@@ -88,7 +88,7 @@ if os.fork() == 0:
     os._exit(0)
 os.wait()
 PYTHON
-"$aliquot" record -q -f --exact -o f.ctf -- python3 forks.py
+"$aliquot" record -q -f --exact -o f.ctf -- /usr/bin/python3 forks.py
 for child in f.*.ctf; do
     "$aliquot" info "$child" >facts
     contains "child" "$(cat facts)" "every block"
