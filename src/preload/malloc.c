@@ -50,7 +50,6 @@ tripped_exact(struct alqi_preload_thread *thread, void *block,
 {
     int *error = &errno, saved = *error;
 
-    alqi_preload_hot.left_words = ALQI_PARKED;
     alqi_preload_exact_alloc(thread, block, size_bytes, caller);
     thread->engine_left_words -= (int64_t)words;
     if (ALQI_UNLIKELY(thread->engine_left_words < 0))
@@ -72,6 +71,10 @@ tripped_by(const struct alqi_stack_regs *caller, void *block, size_t size_bytes,
 
     if (ALQI_UNLIKELY(alqi_preload_is_stray_fork()))
         thread = alqi_preload_fork_child_unprepared();
+    if (thread != NULL && thread->memprof.mode != ALQI_MEMPROF_IDLE) {
+        alqi_preload_tripped_inside();
+        return block;
+    }
     if (block == NULL) {
         /* A failed request is no trial.  A fresh draw keeps the law: had the
          * words not tripped, the rest of the gap would be as good as new. */
@@ -90,10 +93,6 @@ tripped_by(const struct alqi_stack_regs *caller, void *block, size_t size_bytes,
         if (thread == NULL || !count_down(words))
             return block;
         left = hot->left_words;
-    }
-    if (thread->memprof.mode != ALQI_MEMPROF_IDLE) {
-        hot->left_words = ALQI_PARKED;
-        return block;
     }
     if (alqi_preload_exact_is(ALQI_PRELOAD_EXACT_ALL))
         tripped_exact(thread, block, size_bytes, words, caller);
@@ -220,10 +219,12 @@ alqi_preload_untrack(void *block)
     int64_t left;
     bool ok;
 
-    if (thread == NULL)
-        return; /* an ending thread: the entry stays until the address is met */
+    if (ALQI_UNLIKELY(alqi_preload_is_stray_fork()))
+        thread = alqi_preload_fork_child_unprepared();
     if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
         alqi_preload_exact_free(block);
+    if (thread == NULL)
+        return; /* an ending thread: the entry stays until the address is met */
     left = alqi_preload_park(thread);
     taken = alqi_memprof_take(&thread->memprof, block, &ok);
     if (taken != NULL)

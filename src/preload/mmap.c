@@ -168,6 +168,8 @@ mremap(void *at, size_t old_n, size_t new_n, int flags, ...)
     if (!alqi_preload_config.is_tracking_mmap || thread == NULL ||
         !alqi_memprof_filter_hit(at))
         return (void *)syscall(SYS_mremap, at, old_n, new_n, flags, target);
+    if (ALQI_UNLIKELY(alqi_preload_is_stray_fork()))
+        thread = alqi_preload_fork_child_unprepared();
     if (alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
         return remap_tracked(thread, at, old_n, new_n, flags, target);
     return remap_exact(thread, at, old_n, new_n, flags, target);

@@ -120,6 +120,9 @@ void alqi_preload_orphan_unlock(struct alqi_preload_thread *orphan);
 /* Draws a gap and stores the countdown; tolerates kicks that come meanwhile. */
 void alqi_preload_rearm(struct alqi_preload_thread *thread);
 void alqi_preload_arm(struct alqi_preload_thread *thread, uint64_t gap_words);
+/* An allocation passed the countdown while its thread is inside the engine, or
+ * in a callback: it is no trial, and counted in the exact mode. */
+void alqi_preload_tripped_inside(void);
 
 /* The gap that is parked is not to be put back: unpark makes the thread draw
  * again.  Unlike kick_all, of the calling thread alone. */

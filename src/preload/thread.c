@@ -172,6 +172,25 @@ alqi_preload_arm(struct alqi_preload_thread *thread, uint64_t gap_words)
     alqi_preload_pending_look();
 }
 
+/* Who comes back from the engine must see the generation change.  The exact
+ * mode goes in with the countdown as it is, and nobody puts it back: there the
+ * thread's next allocation outside draws again. */
+static void
+left_store_inside(void)
+{
+    alqi_preload_hot.left_words = alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF)
+                                      ? ALQI_PARKED
+                                      : ALQI_KICKED;
+}
+
+void
+alqi_preload_tripped_inside(void)
+{
+    left_store_inside();
+    if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
+        alqi_preload_count(ALQI_RAW_DROPPED_NESTED, 1);
+}
+
 void
 alqi_preload_rearm(struct alqi_preload_thread *thread)
 {
@@ -180,8 +199,7 @@ alqi_preload_rearm(struct alqi_preload_thread *thread)
     if (thread->hot == NULL)
         return; /* the orphan has no countdown */
     if (thread->memprof.mode != ALQI_MEMPROF_IDLE) {
-        /* Who comes back from the engine must see the generation change. */
-        alqi_preload_hot.left_words = ALQI_PARKED;
+        left_store_inside();
         return;
     }
     if (ALQI_UNLIKELY(atomic_load_explicit(&alqi_preload_serve_owed,

@@ -108,6 +108,58 @@ rawfork(void)
     return 0;
 }
 
+/* The child's first call is no malloc; the parent makes none after the fork. */
+static int
+rawrealloc(void)
+{
+    pid_t pid;
+
+    keep_one(100000);
+    pid = _Fork();
+    if (pid == 0) {
+        sink = realloc(sink, 700000);
+        _exit(0);
+    }
+    waitpid(pid, NULL, 0);
+    _exit(0);
+}
+
+static int
+rawfree(void)
+{
+    pid_t pid;
+
+    keep_one(100000);
+    pid = _Fork();
+    if (pid == 0) {
+        free(sink);
+        _exit(0);
+    }
+    waitpid(pid, NULL, 0);
+    _exit(0);
+}
+
+static int
+rawunmap(void)
+{
+    void *p = mmap(NULL, 100000, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pid_t pid = _Fork();
+
+    if (pid == 0) {
+        munmap(p, 100000);
+        _exit(0);
+    }
+    waitpid(pid, NULL, 0);
+    pid = _Fork();
+    if (pid == 0) {
+        mremap(p, 100000, 200000, MREMAP_MAYMOVE);
+        _exit(0);
+    }
+    waitpid(pid, NULL, 0);
+    _exit(0);
+}
+
 /* Fork handlers that allocate and free, registered before the profiler's own
  * and so run while it holds its locks: see early.c. */
 static int
@@ -304,6 +356,9 @@ main(int argc, char **argv)
         {"closeall", closeall},
         {"hijack", hijack},
         {"rawfork", rawfork},
+        {"rawrealloc", rawrealloc},
+        {"rawfree", rawfree},
+        {"rawunmap", rawunmap},
         {"forkstorm", forkstorm},
         {"destructors", destructors},
         {"handlers", handlers},

@@ -36,10 +36,14 @@ run_case realloc0 "" main@
 run_case exec "expect 100000 1"
 
 # A forked child has a trace of its own, with what it did after the fork.
-"$aliquot" record -q "${how[@]}" -o "$work/f.ctf" -- "$torture" fork \
+"$aliquot" record "${how[@]}" -o "$work/f.ctf" -- "$torture" fork \
     >"$work/out" 2>&1
+[ "${how[0]}" != --exact ] ||
+    equal "fork: both are exact" "$(grep -c 'blocks\? of' "$work/out")" 2
 for child in "$work"/f.*.ctf; do
     equal "fork: the child's trace" "$(live "$child" 'leak_')" "700000 1"
+    "$aliquot" info "$child" >"$work/facts"
+    contains "fork: the child's thread" "$(cat "$work/facts")" "threads           1"
 done
 rm -f "$work"/*.ctf
 
