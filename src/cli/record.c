@@ -358,7 +358,8 @@ say_drops(const struct alqi_raw_header *h,
         {ALQI_RAW_DROPPED_NOMEM, "samples dropped: no memory"},
         {ALQI_RAW_DROPPED_NESTED, "samples dropped: inside a signal handler"},
         {ALQI_RAW_DROPPED_CAP, "samples dropped: too many tracked blocks"},
-        {ALQI_RAW_LOST_FREES, "frees not recorded: no room in the file"},
+        {ALQI_RAW_LOST_FREES, "frees not recorded: no room in the file, or "
+                              "inside a signal handler"},
     };
 
     for (size_t i = 0; i < ALQI_COUNT_OF(reasons); i++) {

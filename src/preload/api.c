@@ -177,6 +177,16 @@ api_each(struct alq_profile *profile,
     return status;
 }
 
+/* The last reference's way back to the pool takes a lock. */
+static void
+api_drop(struct alq_profile *profile)
+{
+    uint32_t was = alqi_preload_shut();
+
+    alqi_memprof_profile_drop(profile);
+    alqi_preload_reopen(was);
+}
+
 ALQI_EXPORT const struct alqi_preload_api alq_preload_api = {
     .version = ALQI_PRELOAD_API_VERSION,
     .bytes = sizeof(struct alqi_preload_api),
@@ -188,7 +198,7 @@ ALQI_EXPORT const struct alqi_preload_api alq_preload_api = {
     .each = api_each,
     .counts = alqi_memprof_counts,
     .seed = alqi_memprof_seed,
-    .drop = alqi_memprof_profile_drop,
+    .drop = api_drop,
     .tree_start = api_tree_start,
     .tree_stop = api_tree_stop,
     .tree_is_sampling = api_tree_is_sampling,

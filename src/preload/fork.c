@@ -53,25 +53,45 @@ window_close(struct alqi_preload_hot *hot)
     alqi_preload_unpark(thread, hot->fork_left_words);
 }
 
+/* The thread is inside the engine, holds a lock of ours, or is in a window
+ * already: a handler forks. */
+static bool
+is_interrupting(const struct alqi_preload_hot *hot)
+{
+    return hot->is_orphan_held || hot->is_controlling ||
+           (hot->thread != NULL &&
+            hot->thread->memprof.mode == ALQI_MEMPROF_INSIDE);
+}
+
 static void
 before(void)
 {
     struct alqi_preload_hot *hot = &alqi_preload_hot;
 
-    hot->is_fork_skipped =
-        hot->thread != NULL && hot->thread->memprof.mode == ALQI_MEMPROF_INSIDE;
-    if (hot->is_fork_skipped) /* a handler forks that interrupted the engine */
+    if (is_interrupting(hot)) {
+        hot->n_forks_skipped++;
         return;
+    }
     window_open(hot);
     alqi_preload_spawn_fork_prepare();
     alqi_preload_threads_fork_prepare();
     alqi_memprof_fork_prepare();
 }
 
+/* Of the fork that ends now; one that it interrupted is not over. */
+static bool
+was_skipped(struct alqi_preload_hot *hot)
+{
+    if (hot->n_forks_skipped == 0)
+        return false;
+    hot->n_forks_skipped--;
+    return true;
+}
+
 static void
 after_in_parent(void)
 {
-    if (alqi_preload_hot.is_fork_skipped)
+    if (was_skipped(&alqi_preload_hot))
         return;
     alqi_memprof_fork_parent();
     alqi_preload_threads_fork_parent();
@@ -96,7 +116,7 @@ child_restart(bool is_prepared)
 static void
 after_in_child(void)
 {
-    if (alqi_preload_hot.is_fork_skipped)
+    if (was_skipped(&alqi_preload_hot))
         return;
     alqi_memprof_fork_child();
     child_restart(true);

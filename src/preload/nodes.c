@@ -208,21 +208,38 @@ forget_locked(void)
                                     memory_order_acq_rel);
 }
 
+/* The caller is outside the engine, where handlers may record. */
+static uint32_t
+lock_shut(void)
+{
+    uint32_t was = alqi_preload_shut();
+
+    alqi_plat_lock(&nodes.lock);
+    return was;
+}
+
+static void
+unlock_reopen(uint32_t was)
+{
+    alqi_plat_unlock(&nodes.lock);
+    alqi_preload_reopen(was);
+}
+
 /* The tables go back once nobody can be reading them; if someone may, for as
  * long as we care to wait, they stay, and count. */
 void
 alqi_preload_nodes_forget(void)
 {
     struct alqi_preload_nodes *last;
+    uint32_t was = lock_shut();
 
-    alqi_plat_lock(&nodes.lock);
     last = forget_locked();
-    alqi_plat_unlock(&nodes.lock);
+    unlock_reopen(was);
     if (last == NULL || !alqi_preload_threads_quiesce())
         return;
-    alqi_plat_lock(&nodes.lock);
+    was = lock_shut();
     tables_unmap_locked(last);
-    alqi_plat_unlock(&nodes.lock);
+    unlock_reopen(was);
 }
 
 /* Whatever another thread was at is the parent's to end. */

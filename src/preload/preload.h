@@ -35,8 +35,8 @@ struct alqi_preload_hot {
     struct alqi_preload_thread *thread; /* NULL before the first trip */
     bool is_ended;                      /* its last destructor ran    */
     bool is_orphan_held;                /* by this thread             */
-    bool is_fork_skipped;               /* fork.c, .inv.window        */
     bool is_controlling;                /* holds a lock in mode IDLE  */
+    uint32_t n_forks_skipped;           /* fork.c, .inv.window        */
     uint32_t fork_mode;
     int64_t fork_left_words;
     const void *mapping; /* being tried as a block, if that is one */
@@ -116,6 +116,11 @@ struct alqi_preload_thread *alqi_preload_thread_attach(void);
  * out of memory), under its lock. */
 struct alqi_preload_thread *alqi_preload_orphan_lock(void);
 void alqi_preload_orphan_unlock(struct alqi_preload_thread *orphan);
+
+/* Between the two, handlers on the calling thread enter nothing of ours: it may
+ * hold locks that recording takes.  reopen takes what shut returned. */
+uint32_t alqi_preload_shut(void);
+void alqi_preload_reopen(uint32_t was);
 
 /* Draws a gap and stores the countdown; tolerates kicks that come meanwhile. */
 void alqi_preload_rearm(struct alqi_preload_thread *thread);

@@ -402,6 +402,7 @@ alqi_preload_recorder_rate(struct alqi_preload_thread *thread, double rate,
     };
     struct alq_profile *profile;
     enum alq_status status;
+    uint32_t was;
 
     if (!file_begin(rate, out))
         return ALQ_EIO;
@@ -414,7 +415,9 @@ alqi_preload_recorder_rate(struct alqi_preload_thread *thread, double rate,
     drops_settle();
     if (recorder.profile == NULL)
         alqi_preload_file_header()->seed = alqi_memprof_seed(profile);
+    was = alqi_preload_shut();
     alqi_memprof_profile_drop(recorder.profile);
+    alqi_preload_reopen(was);
     recorder.profile = profile;
     return ALQ_OK;
 }

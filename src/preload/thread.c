@@ -12,6 +12,7 @@
  * .inv.alone While a thread holds a lock of the preload's outside the engine,
  *            `is_orphan_held` sends the frees of its signal handlers past the
  *            profiler: they must not wait for a lock their own thread holds.
+ *            Nor do they attach the thread, and their forks are as _Fork.
  * .inv.kick  After kick_all returns, every attached thread has drawn its gap
  *            from the present profiles, or will before its next sample.
  *
@@ -172,21 +173,12 @@ alqi_preload_arm(struct alqi_preload_thread *thread, uint64_t gap_words)
     alqi_preload_pending_look();
 }
 
-/* Who comes back from the engine must see the generation change.  The exact
- * mode goes in with the countdown as it is, and nobody puts it back: there the
- * thread's next allocation outside draws again. */
-static void
-left_store_inside(void)
-{
-    alqi_preload_hot.left_words = alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF)
-                                      ? ALQI_PARKED
-                                      : ALQI_KICKED;
-}
-
 void
 alqi_preload_tripped_inside(void)
 {
-    left_store_inside();
+    /* Not parked: who went in without parking puts nothing back, and this
+     * makes the thread's next allocation outside draw again. */
+    alqi_preload_hot.left_words = ALQI_KICKED;
     if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
         alqi_preload_count(ALQI_RAW_DROPPED_NESTED, 1);
 }
@@ -199,7 +191,8 @@ alqi_preload_rearm(struct alqi_preload_thread *thread)
     if (thread->hot == NULL)
         return; /* the orphan has no countdown */
     if (thread->memprof.mode != ALQI_MEMPROF_IDLE) {
-        left_store_inside();
+        /* Who comes back from the engine must see the generation change. */
+        alqi_preload_hot.left_words = ALQI_KICKED;
         return;
     }
     if (ALQI_UNLIKELY(atomic_load_explicit(&alqi_preload_serve_owed,
@@ -346,6 +339,10 @@ alqi_preload_thread_attach(void)
 
     if (hot->thread != NULL)
         return hot->thread;
+    if (hot->is_orphan_held && !hot->is_ended) {
+        hot->left_words = 0; /* .inv.alone; ask again */
+        return NULL;
+    }
     hot->left_words = ALQI_PARKED;
     if (hot->is_ended)
         return NULL;
@@ -356,21 +353,20 @@ alqi_preload_thread_attach(void)
     }
     hot->is_orphan_held = true; /* .inv.alone */
     thread = state_take();
-    hot->is_orphan_held = false;
     if (thread == NULL) {
+        hot->is_orphan_held = false;
         alqi_preload_count(ALQI_RAW_DROPPED_NOMEM, 1);
         hot->left_words = 1 << 20; /* ask again after 8 MiB */
         errno = saved;
         return NULL;
     }
     thread->hot = hot;
-    hot->is_orphan_held = true;
     state_open(thread);
     alqi_plat_lock(&threads.lock);
     list_insert_locked(thread);
     alqi_plat_unlock(&threads.lock);
+    hot->thread = thread; /* first: a handler must not attach it again */
     hot->is_orphan_held = false;
-    hot->thread = thread;
     if (has_exit_key)
         pthread_setspecific(exit_key, thread);
     alqi_preload_rearm(thread);
@@ -471,6 +467,32 @@ alqi_preload_current(void)
     struct alqi_preload_thread *thread = alqi_preload_hot.thread;
 
     return thread != NULL ? thread : orphan.state;
+}
+
+uint32_t
+alqi_preload_shut(void)
+{
+    struct alqi_preload_hot *hot = &alqi_preload_hot;
+    bool was_held = hot->is_orphan_held;
+
+    if (hot->thread == NULL) {
+        hot->is_orphan_held = true; /* .inv.alone */
+        return was_held;
+    }
+    return hot->thread->memprof.mode == ALQI_MEMPROF_INSIDE
+               ? (uint32_t)ALQI_MEMPROF_INSIDE
+               : alqi_memprof_enter(&hot->thread->memprof);
+}
+
+void
+alqi_preload_reopen(uint32_t was)
+{
+    struct alqi_preload_hot *hot = &alqi_preload_hot;
+
+    if (hot->thread == NULL)
+        hot->is_orphan_held = was != 0;
+    else if (was != ALQI_MEMPROF_INSIDE)
+        alqi_memprof_leave(&hot->thread->memprof, was);
 }
 
 /* ---- fork ---------------------------------------------------------------- */

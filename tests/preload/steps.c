@@ -1,0 +1,279 @@
+/* steps.c -- a signal handler between every two instructions of the profiler
+ *
+ * usage: steps WHAT blocks|fork
+ * The processor traps after each instruction of WHAT, and the handler
+ * allocates, reallocates and frees, or forks.  It wants an allocator that is
+ * async-signal-safe: see safe_malloc.c.  What hangs is ended by an alarm.
+ * Prints "steps N", and dies when nothing was stepped through. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <aliquot/aliquot.h>
+
+#if defined(__x86_64__)
+
+enum { TRAP_FLAG = 0x100, FORK_EVERY = 61, HUNG_SECONDS = 30 };
+
+static volatile sig_atomic_t is_stepping, is_forking, n_failed;
+static volatile unsigned n_steps;
+static void *volatile held[16];
+static void *volatile sink;
+
+__attribute__((noinline)) void keep_one(size_t n);
+
+__attribute__((noinline)) void
+keep_one(size_t n)
+{
+    sink = malloc(n);
+    __asm__ volatile("");
+}
+
+static void
+use_blocks(unsigned step)
+{
+    void *volatile *at = &held[step % 16];
+
+    switch (step / 16 % 3) {
+    case 0:
+        *at = realloc(*at, 100 + step % 100);
+        break;
+    case 1:
+        free(*at);
+        *at = malloc(step % 200);
+        break;
+    default:
+        free(*at);
+        *at = NULL;
+        free(malloc(10));
+        break;
+    }
+}
+
+static void
+use_fork(void)
+{
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        alarm(20);
+        for (unsigned i = 0; i < 50; i++)
+            use_blocks(i);
+        _exit(0);
+    }
+    if (waitpid(pid, &status, 0) != pid || status != 0)
+        n_failed++;
+}
+
+static void
+on_trap(int signal, siginfo_t *info, void *context)
+{
+    ucontext_t *u = context;
+
+    (void)signal;
+    (void)info;
+    if (!is_stepping) {
+        u->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+        return;
+    }
+    n_steps++;
+    if (!is_forking)
+        use_blocks(n_steps);
+    else if (n_steps % FORK_EVERY == 0)
+        use_fork();
+}
+
+static inline void
+step_begin(void)
+{
+    is_stepping = 1;
+    __asm__ volatile("lea -128(%%rsp), %%rsp\n\t" /* the red zone */
+                     "pushfq\n\t"
+                     "orl $0x100, (%%rsp)\n\t"
+                     "popfq\n\t"
+                     "lea 128(%%rsp), %%rsp"
+                     :
+                     :
+                     : "memory", "cc");
+}
+
+static inline void
+step_end(void)
+{
+    is_stepping = 0;
+}
+
+/* ---- what is stepped through ----------------------------------------------
+ */
+
+static void *
+first_malloc(void *arg)
+{
+    step_begin();
+    keep_one(1000);
+    step_end();
+    return arg;
+}
+
+static void *
+first_free(void *arg)
+{
+    step_begin();
+    free(arg);
+    step_end();
+    return NULL;
+}
+
+static void *
+first_realloc(void *arg)
+{
+    step_begin();
+    sink = realloc(arg, 500);
+    step_end();
+    return NULL;
+}
+
+static void
+in_threads(void *(*run)(void *))
+{
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+
+        pthread_create(&thread, NULL, run, malloc(50));
+        pthread_join(thread, NULL);
+    }
+}
+
+/* Keys are destroyed in their order, so this one's part of a round comes after
+ * the profiler's; by the last round that has ended the thread. */
+static pthread_key_t key;
+
+static void
+on_exit_round(void *arg)
+{
+    uintptr_t round = (uintptr_t)arg;
+
+    if (round < 3) {
+        pthread_setspecific(key, (void *)(round + 1));
+        step_begin();
+    } else {
+        step_end();
+    }
+}
+
+static void *
+ending(void *arg)
+{
+    keep_one(1000);
+    pthread_setspecific(key, (void *)1);
+    return arg;
+}
+
+static void
+blocks(void)
+{
+    for (int i = 0; i < 3; i++) {
+        void *p;
+
+        step_begin();
+        keep_one(1000);
+        p = malloc(100);
+        p = realloc(p, 200);
+        free(p);
+        free(calloc(3, 70));
+        step_end();
+    }
+}
+
+static int
+track(void *arg, const struct alq_allocation *a, uintptr_t *data)
+{
+    (void)arg;
+    (void)a;
+    (void)data;
+    return ALQ_TRACK_KEEP;
+}
+
+static void
+profile(void)
+{
+    const struct alq_memprof_config config = {.rate = 0.5};
+    const struct alq_tracker tracker = {.alloc_major = track};
+
+    for (int i = 0; i < 3; i++) {
+        struct alq_profile *p = NULL;
+
+        step_begin();
+        if (alq_memprof_start(NULL, &config, &tracker, &p) != ALQ_OK)
+            n_failed++;
+        keep_one(1000);
+        if (alq_memprof_stop(NULL) != ALQ_OK)
+            n_failed++;
+        if (alq_memprof_discard(p) != ALQ_OK)
+            n_failed++;
+        alq_profile_drop(p);
+        step_end();
+    }
+}
+
+static void
+unload(const char *path)
+{
+    for (int i = 0; i < 2; i++) {
+        void *handle = dlopen(path, RTLD_NOW);
+
+        if (handle == NULL)
+            n_failed++;
+        keep_one(1000);
+        step_begin();
+        dlclose(handle);
+        step_end();
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    struct sigaction action = {.sa_sigaction = on_trap,
+                               .sa_flags = SA_SIGINFO | SA_NODEFER};
+    const char *what = argc > 2 ? argv[1] : "";
+
+    sigaction(SIGTRAP, &action, NULL);
+    alarm(HUNG_SECONDS);
+    is_forking = argc > 2 && strcmp(argv[2], "fork") == 0;
+    if (strcmp(what, "attach") == 0)
+        in_threads(first_malloc);
+    else if (strcmp(what, "attach-free") == 0)
+        in_threads(first_free);
+    else if (strcmp(what, "attach-realloc") == 0)
+        in_threads(first_realloc);
+    else if (strcmp(what, "end") == 0 &&
+             pthread_key_create(&key, on_exit_round) == 0)
+        in_threads(ending);
+    else if (strcmp(what, "blocks") == 0)
+        blocks();
+    else if (strcmp(what, "profile") == 0)
+        profile();
+    else if (strcmp(what, "dlclose") == 0 && argc > 3)
+        unload(argv[3]);
+    printf("steps %s, %d failed\n", n_steps > 100 ? "many" : "none", n_failed);
+    return n_failed != 0 || n_steps < 100;
+}
+
+#else
+
+int
+main(void)
+{
+    return 77;
+}
+
+#endif
