@@ -67,6 +67,19 @@ alqi_memprof_start(struct alqi_memprof_domain *domain,
                    const struct alq_memprof_config *config,
                    const struct alq_tracker *tracker, struct alq_profile **out)
 {
+    return alqi_memprof_start_hooked(domain, thread, slot, config, tracker,
+                                     NULL, out);
+}
+
+enum alq_status
+alqi_memprof_start_hooked(struct alqi_memprof_domain *domain,
+                          struct alqi_memprof_thread *thread,
+                          enum alqi_memprof_slot slot,
+                          const struct alq_memprof_config *config,
+                          const struct alq_tracker *tracker,
+                          const struct alqi_memprof_hooks *hooks,
+                          struct alq_profile **out)
+{
     const struct alq_memprof_config standard = ALQ_MEMPROF_CONFIG_DEFAULT;
     struct alqi_sample_law law;
     struct alq_profile *p;
@@ -82,7 +95,7 @@ alqi_memprof_start(struct alqi_memprof_domain *domain,
         return ALQ_EINVAL; /* from a signal handler */
     if (thread != NULL)
         was = alqi_thread_enter(thread);
-    p = alqi_profile_new(config, tracker, &law, slot);
+    p = alqi_profile_new(config, tracker, &law, hooks, slot);
     if (p == NULL) {
         st = ALQ_ENOMEM;
     } else if (!claim(domain, thread, p)) {

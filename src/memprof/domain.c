@@ -111,6 +111,7 @@ client_add(struct alqi_memprof_armed *armed, struct alq_profile *p)
     c->profile = p;
     c->id = atomic_load_explicit(&p->id, memory_order_relaxed);
     c->thin = p->law;
+    c->gate = p->hooks != NULL ? p->hooks->gate : NULL;
 }
 
 static void

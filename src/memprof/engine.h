@@ -7,10 +7,10 @@
  *
  * A domain has a few client slots: one for the user's profile
  * (alq_memprof_start), some for those beside it and some for profiles of our
- * own (the recorder, later the limits).  A thread may have profiles of its own,
- * which the threads it creates take over (tree.c).  A thread samples at the
- * largest of the rates that cover it; each client takes its own samples by
- * thinning (DESIGN decision 10). */
+ * own (the recorder, the probes, later the limits).  A thread may have profiles
+ * of its own, which the threads it creates take over (tree.c).  A thread
+ * samples at the largest of the rates that cover it; each client takes its own
+ * samples by thinning (DESIGN decision 10). */
 #ifndef ALQI_MEMPROF_ENGINE_H
 #define ALQI_MEMPROF_ENGINE_H
 
@@ -29,6 +29,7 @@ enum alqi_memprof_slot {
     ALQI_MEMPROF_SLOT_USER,
     ALQI_MEMPROF_SLOT_RECORDER,
     ALQI_MEMPROF_SLOT_LIMIT,
+    ALQI_MEMPROF_SLOT_PROBES,
     ALQI_MEMPROF_SLOT_BESIDE, /* the first for ALQ_MEMPROF_BESIDE */
     ALQI_MEMPROF_SLOTS = ALQI_MEMPROF_SLOT_BESIDE + ALQ_MEMPROF_BESIDE_MAX,
     ALQI_MEMPROF_SLOT_TREE = ALQI_MEMPROF_SLOTS /* none: the thread's own */
@@ -71,8 +72,9 @@ struct alqi_memprof_armed {
     uint32_t n_clients;
     struct alqi_memprof_client {
         struct alq_profile *profile;
-        uint64_t id;                 /* the profile's                 */
-        struct alqi_sample_law thin; /* profile's rate / law's rate   */
+        uint64_t id;                         /* the profile's                 */
+        struct alqi_sample_law thin;         /* profile's rate / law's rate   */
+        const volatile unsigned short *gate; /* its hooks'; may be NULL */
     } client[ALQI_MEMPROF_SLOTS + ALQI_MEMPROF_TREES_MAX];
 };
 
@@ -210,6 +212,26 @@ ALQ_MUSTUSE enum alq_status alqi_memprof_start(
     struct alqi_memprof_domain *domain, struct alqi_memprof_thread *thread,
     enum alqi_memprof_slot slot, const struct alq_memprof_config *config,
     const struct alq_tracker *tracker, struct alq_profile **out);
+
+/* What a profile of our own asks for besides callbacks, in a notified heap.
+ * Hooks run INSIDE: they neither allocate nor call the engine. */
+struct alqi_memprof_hooks {
+    /* A block met while this is 0 is no sample of the profile's: nothing is
+     * made of it and nothing counted.  NULL: always open. */
+    const volatile unsigned short *gate;
+    /* A tracked block is about to be freed, or to be moved by a realloc.
+     * Unlike its dealloc callback this comes while its address is its own. */
+    void (*leaves)(void *arg, const void *block);
+    /* The realloc has failed: it is where it was. */
+    void (*stays)(void *arg, const void *block, uint64_t size_bytes);
+};
+
+/* As _start; the hooks are not copied, and `arg` is the tracker's. */
+ALQ_MUSTUSE enum alq_status alqi_memprof_start_hooked(
+    struct alqi_memprof_domain *domain, struct alqi_memprof_thread *thread,
+    enum alqi_memprof_slot slot, const struct alq_memprof_config *config,
+    const struct alq_tracker *tracker, const struct alqi_memprof_hooks *hooks,
+    struct alq_profile **out);
 enum alq_status alqi_memprof_stop(struct alqi_memprof_domain *domain,
                                   struct alqi_memprof_thread *thread,
                                   enum alqi_memprof_slot slot);

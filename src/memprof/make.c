@@ -18,6 +18,12 @@ samples_still(const struct alqi_memprof_thread *t, const struct alq_profile *p)
     return alqi_tree_has(t, p);
 }
 
+static inline bool
+is_shut(const struct alqi_memprof_client *c)
+{
+    return ALQI_UNLIKELY(c->gate != NULL) && *c->gate == 0;
+}
+
 /* A client's share of k hits; 0 when it is no longer to have any. */
 static uint64_t
 share(struct alqi_memprof_thread *t, const struct alqi_memprof_client *c,
@@ -85,7 +91,7 @@ alqi_make(struct alqi_memprof_thread *t, const struct alqi_memprof_birth *birth,
         at = &(*at)->chain;
     for (unsigned i = 0; i < t->armed.n_clients; i++) {
         const struct alqi_memprof_client *c = &t->armed.client[i];
-        uint64_t mine = share(t, c, k, stale);
+        uint64_t mine = is_shut(c) ? 0 : share(t, c, k, stale);
 
         if (mine == 0)
             continue;

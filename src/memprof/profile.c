@@ -85,7 +85,8 @@ zero(_Atomic(uint64_t) *counter)
 struct alq_profile *
 alqi_profile_new(const struct alq_memprof_config *config,
                  const struct alq_tracker *tracker,
-                 const struct alqi_sample_law *law, unsigned slot)
+                 const struct alqi_sample_law *law,
+                 const struct alqi_memprof_hooks *hooks, unsigned slot)
 {
     struct alq_profile *p = pool_get();
     size_t frames = config->callstack_frames;
@@ -97,6 +98,7 @@ alqi_profile_new(const struct alq_memprof_config *config,
     }
     p->law = *law;
     p->tracker = *tracker;
+    p->hooks = hooks;
     p->seed = config->seed;
     while (p->seed == 0)
         p->seed = alqi_plat_entropy();

@@ -5,6 +5,7 @@
  * `making`) until their alloc callbacks have run or been queued; then all go
  * into the index in one step, before malloc returns the block (.inv.before:
  * no other thread can free a block that is not yet indexed). */
+#include "memprof/filter.h"
 #include "memprof/state.h"
 
 /* Queues the alloc callback, or runs it.  False: the entry is to go. */
@@ -68,6 +69,17 @@ index_batch(struct alqi_memprof_thread *t, struct alqi_memprof_entry *batch)
     }
 }
 
+/* What is still tracked at the new block's address died untold (a free that a
+ * handler could not tell), and is told of before the new block is. */
+static void
+bury_untold(struct alqi_memprof_thread *t, const void *block)
+{
+    struct alqi_memprof_entry *dead = alqi_index_take_dead(block);
+
+    alqi_entries_leave(dead);
+    alqi_pending_dead_chain(t, dead);
+}
+
 uint64_t
 alqi_memprof_sampled(struct alqi_memprof_thread *thread, void *block,
                      uint64_t size_bytes, uint64_t words_after,
@@ -84,6 +96,8 @@ alqi_memprof_sampled(struct alqi_memprof_thread *thread, void *block,
     alqi_thread_enter(thread);
     k = alqi_thread_hits(thread, words_after, &gap);
     if (alqi_make(thread, &birth, k)) {
+        if (ALQI_UNLIKELY(alqi_memprof_filter_may_hold(block)))
+            bury_untold(thread, block);
         tell_all(thread, alqi_make_capture(thread, regs));
         if (thread->making != NULL) {
             struct alqi_memprof_entry *batch = thread->making;
@@ -106,12 +120,15 @@ alqi_memprof_sampled(struct alqi_memprof_thread *thread, void *block,
 bool
 alqi_memprof_freeing(struct alqi_memprof_thread *thread, void *block)
 {
+    struct alqi_memprof_entry *dead;
     uint32_t was = thread->mode;
 
     if (ALQI_UNLIKELY(was == ALQI_MEMPROF_INSIDE))
         return alqi_thread_late_push(thread, block);
     alqi_thread_enter(thread);
-    alqi_pending_dead_chain(thread, alqi_index_take_dead(block));
+    dead = alqi_index_take_dead(block);
+    alqi_entries_leave(dead);
+    alqi_pending_dead_chain(thread, dead);
     alqi_thread_leave(thread, was);
     return true;
 }
@@ -127,6 +144,7 @@ alqi_memprof_take(struct alqi_memprof_thread *thread, void *block, bool *ok)
         return NULL;
     alqi_thread_enter(thread);
     taken = alqi_index_take(block);
+    alqi_entries_leave(taken);
     alqi_thread_leave(thread, was);
     return taken;
 }
@@ -160,6 +178,17 @@ alqi_memprof_bury(struct alqi_memprof_thread *thread,
     alqi_thread_leave(thread, was);
 }
 
+static void
+entries_stay(const struct alqi_memprof_entry *chain)
+{
+    for (; chain != NULL; chain = chain->chain) {
+        const struct alq_profile *p = chain->profile;
+
+        if (p->hooks != NULL)
+            p->hooks->stays(p->tracker.arg, chain->block, chain->size_bytes);
+    }
+}
+
 void
 alqi_memprof_put_back(struct alqi_memprof_thread *thread,
                       struct alqi_memprof_entry *taken)
@@ -169,6 +198,7 @@ alqi_memprof_put_back(struct alqi_memprof_thread *thread,
     if (taken == NULL)
         return;
     was = alqi_thread_enter(thread);
+    entries_stay(taken);
     index_batch(thread, taken);
     alqi_thread_leave(thread, was);
 }

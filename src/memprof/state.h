@@ -28,7 +28,8 @@ struct alq_profile {
     /* Constant while referenced. */
     struct alqi_sample_law law;
     struct alq_tracker tracker;
-    _Atomic(uint64_t) id; /* unique in the process, never 0 */
+    const struct alqi_memprof_hooks *hooks; /* may be NULL */
+    _Atomic(uint64_t) id;                   /* unique in the process, never 0 */
     uint64_t seed;
     uint64_t max_entries;
     uint32_t callstack_frames; /* cut to ALQI_STACK_FRAMES_MAX */
@@ -51,6 +52,7 @@ struct alq_profile {
 struct alq_profile *alqi_profile_new(const struct alq_memprof_config *config,
                                      const struct alq_tracker *tracker,
                                      const struct alqi_sample_law *law,
+                                     const struct alqi_memprof_hooks *hooks,
                                      unsigned slot);
 void alqi_profile_hold(struct alq_profile *p);
 void alqi_profile_release(struct alq_profile *p, uint64_t one);
@@ -148,6 +150,19 @@ void alqi_filter_grow_if_full(uint64_t in_shard);
 void alqi_filter_lock(void);
 void alqi_filter_unlock(void);
 void alqi_filter_forget(void);
+
+/* For each of a chain that has just been taken out of the index, by whom the
+ * block is to be freed or moved. */
+static inline void
+alqi_entries_leave(const struct alqi_memprof_entry *chain)
+{
+    for (; chain != NULL; chain = chain->chain) {
+        const struct alq_profile *p = chain->profile;
+
+        if (p->hooks != NULL)
+            p->hooks->leaves(p->tracker.arg, chain->block);
+    }
+}
 
 /* ---- domain.c ----------------------------------------------------------- */
 

@@ -23,6 +23,7 @@ late_free(struct alqi_memprof_thread *t, void *block)
 {
     struct alqi_memprof_entry *dead = alqi_index_take_dead(block);
 
+    alqi_entries_leave(dead);
     t->domain->subject->free_late(t->domain->heap, block);
     return dead;
 }

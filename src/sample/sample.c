@@ -149,6 +149,20 @@ alqi_sample_gap_words(struct alqi_sample_rng *rng,
     return 1 + (uint64_t)words;
 }
 
+/* By doubling the words: every term is positive, so nothing cancels. */
+double
+alqi_sample_chance(const struct alqi_sample_law *law, uint64_t words)
+{
+    double chance = 0.0, doubled = law->rate;
+
+    for (; words != 0; words >>= 1) {
+        if (words & 1)
+            chance += doubled * (1.0 - chance);
+        doubled *= 2.0 - doubled;
+    }
+    return chance;
+}
+
 /* Successes among n trials, walked from one to the next. */
 static uint64_t
 binomial_by_gaps(struct alqi_sample_rng *rng, const struct alqi_sample_law *law,

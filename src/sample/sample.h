@@ -32,6 +32,10 @@ int alqi_sample_law_set(struct alqi_sample_law *law, double rate);
 uint64_t alqi_sample_gap_words(struct alqi_sample_rng *rng,
                                const struct alqi_sample_law *law);
 
+/* The chance that one word or more of so many is sampled: 1 - (1 - rate)^words,
+ * with relative accuracy also where it is near 0. */
+double alqi_sample_chance(const struct alqi_sample_law *law, uint64_t words);
+
 /* Successes among n trials.  Exact law; O(1) expected time in n. */
 uint64_t alqi_sample_binomial(struct alqi_sample_rng *rng,
                               const struct alqi_sample_law *law, uint64_t n);

@@ -604,6 +604,32 @@ uniform_is_xoshiro256plusplus(void **state)
 }
 
 static void
+the_chance_of_a_block_is_that_of_libm(void **state)
+{
+    static const double some[] = {1e-18, 1e-9, 8 / 524288.0, 1e-3,
+                                  0.25,  0.5,  0.9,          1 - 1e-9};
+    struct alqi_sample_law law;
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof some / sizeof some[0]; i++) {
+        assert_true(alqi_sample_law_set(&law, some[i]));
+        for (uint64_t words = 1; words < (uint64_t)1 << 61;
+             words += words / 3 + 1) {
+            double p = -expm1((double)words * log1p(-some[i]));
+
+            assert_true(fabs(alqi_sample_chance(&law, words) - p) <= 1e-13 * p);
+        }
+        assert_true(alqi_sample_chance(&law, 0) == 0.0);
+        assert_true(alqi_sample_chance(&law, 1) == law.rate);
+    }
+    assert_true(alqi_sample_law_set(&law, 1.0));
+    assert_true(alqi_sample_chance(&law, 1) == 1.0);
+    assert_true(alqi_sample_chance(&law, 12345) == 1.0);
+    assert_true(alqi_sample_law_set(&law, 0.0));
+    assert_true(alqi_sample_chance(&law, 12345) == 0.0);
+}
+
+static void
 enough_words_were_tried(void **state)
 {
     (void)state;
@@ -621,6 +647,7 @@ main(void)
         cmocka_unit_test(rates_out_of_range_are_refused),
         cmocka_unit_test(the_law_agrees_with_libm),
         cmocka_unit_test(a_gap_is_the_uniform_seen_through_libm),
+        cmocka_unit_test(the_chance_of_a_block_is_that_of_libm),
         cmocka_unit_test(gaps_follow_the_geometric_law),
         cmocka_unit_test(flawed_gaps_are_refused),
         cmocka_unit_test(counts_follow_the_binomial_law),
