@@ -12,6 +12,7 @@
  *                   for good, at no cost.  follow=1 unless said otherwise
  *   control[=NAME]  serve aliquot start, stop, rate, snapshot, status
  *   signal=NAME     that signal starts and stops sampling
+ *   probes[=BYTES]  fire USDT probes for who listens, one in so many bytes
  *   preload=PATH    the LD_PRELOAD entry to take out again
  *   out=PATTERN     the rest of the text, commas included
  *
@@ -28,6 +29,7 @@ enum { DEPTH_FRAMES_DEFAULT = 256 };
 
 #define RATE_DEFAULT (ALQI_WORD_BYTES / (512.0 * 1024))
 #define MEMTRACE_RATE_DEFAULT 1e-6
+#define PROBES_INTERVAL_MOST 0x1p60
 
 struct alqi_preload_config alqi_preload_config = {
     .rate = RATE_DEFAULT,
@@ -101,6 +103,8 @@ word_apply(const char *text, size_t n)
         c->is_off = true;
     else if (is_key(text, n, "control"))
         c->has_control = true;
+    else if (is_key(text, n, "probes"))
+        c->has_probes = true;
     else
         return false;
     return true;
@@ -132,6 +136,9 @@ pair_apply(const char *key, size_t n_key, const char *text, size_t n)
         return false;
     if (is_key(key, n_key, "interval") && v >= ALQI_WORD_BYTES)
         c->rate = ALQI_WORD_BYTES / v;
+    else if (is_key(key, n_key, "probes") && v >= ALQI_WORD_BYTES &&
+             v <= PROBES_INTERVAL_MOST)
+        c->probes_rate = ALQI_WORD_BYTES / v, c->has_probes = true;
     else if (is_key(key, n_key, "rate") && v >= 0 && v <= 1)
         c->rate = v;
     else if (is_key(key, n_key, "depth") && v >= 1 && v <= ALQI_RAW_FRAMES_MAX)
@@ -253,6 +260,25 @@ memtrace_read(char **envp)
     c->is_memtrace = c->is_on = true;
 }
 
+/* What a whole machine may be set to is its children's, too. */
+static bool
+is_for_all(void)
+{
+    const struct alqi_preload_config *c = &alqi_preload_config;
+
+    return c->is_off || (c->has_probes && !c->is_on);
+}
+
+/* Every block where every block is recorded, unless said otherwise. */
+static void
+probes_settle(void)
+{
+    struct alqi_preload_config *c = &alqi_preload_config;
+
+    if (c->has_probes && c->probes_rate == 0)
+        c->probes_rate = c->is_exact && c->is_on ? 1 : RATE_DEFAULT;
+}
+
 void
 alqi_preload_config_read(char **envp)
 {
@@ -263,16 +289,18 @@ alqi_preload_config_read(char **envp)
         text_parse(*at + strlen("ALIQUOT="));
     if (c->out[0] == '\0' && !c->is_off && !c->has_control && c->signal == 0)
         memtrace_read(envp);
-    if (at == NULL || c->is_memtrace)
-        return;
     if (c->is_off && c->is_exact) {
         alqi_preload_say("ALIQUOT: exact is ignored with off: what is started "
                          "later is sampled");
         c->is_exact = false;
     }
-    c->is_on = c->out[0] != '\0' && !c->is_off;
+    if (!c->is_memtrace)
+        c->is_on = c->out[0] != '\0' && !c->is_off;
+    probes_settle();
+    if (at == NULL || c->is_memtrace)
+        return;
     if (c->follow == ALQI_PRELOAD_LEAVE ||
-        (c->follow == ALQI_PRELOAD_UNSAID && !c->is_off)) {
+        (c->follow == ALQI_PRELOAD_UNSAID && !is_for_all())) {
         variable_remove(at);
         preload_entry_remove(envp);
     }

@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "memprof/probes.h"
 #include "preload/exact.h"
 #include "preload/preload.h"
 
@@ -120,6 +121,7 @@ after_in_child(void)
         return;
     alqi_memprof_fork_child();
     child_restart(true);
+    alqi_probes_fork_child();
     window_close(&alqi_preload_hot);
 }
 

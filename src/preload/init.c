@@ -8,6 +8,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "memprof/probes.h"
 #include "preload/control.h"
 #include "preload/exact.h"
 #include "preload/file.h"
@@ -70,6 +71,17 @@ static bool
 is_startable(void)
 {
     return alqi_preload_config.has_control || alqi_preload_config.signal != 0;
+}
+
+static void
+probes_start(void)
+{
+    const struct alqi_preload_config *c = &alqi_preload_config;
+    enum alq_status status =
+        alqi_probes_start(alqi_preload_domain, c->probes_rate, c->seed);
+
+    if (status != ALQ_OK)
+        alqi_preload_say("no probes: no memory for the profiler's tables");
 }
 
 static void
@@ -146,7 +158,8 @@ start(int argc, char **argv, char **envp)
         return;
     }
     alqi_preload_config_read(envp);
-    if (alqi_preload_config.is_off && !is_startable()) {
+    if (alqi_preload_config.is_off && !is_startable() &&
+        !alqi_preload_config.has_probes) {
         switch_off();
         return;
     }
@@ -158,6 +171,8 @@ start(int argc, char **argv, char **envp)
     alqi_preload_fork_install();
     alqi_preload_threads_start();
     atomic_store_explicit(&alqi_preload_is_up, true, memory_order_release);
+    if (alqi_preload_config.has_probes)
+        probes_start();
     if (alqi_preload_config.is_on)
         recording_start();
     if (alqi_preload_config.is_on || is_startable())

@@ -214,6 +214,8 @@ struct alqi_preload_config {
     bool is_exact;
     uint64_t max_memory_bytes; /* of the exact mode's tables; 0: no cap */
     bool has_no_rss;           /* resident memory is not to be read */
+    bool has_probes;
+    double probes_rate; /* samples per word */
 };
 
 extern struct alqi_preload_config alqi_preload_config;
