@@ -22,7 +22,8 @@ enum alqi_cli_exit {
 struct alqi_cli_option {
     int id;
     const char *name;    /* long name without dashes                      */
-    const char *value;   /* what stands after it in the help; NULL: none  */
+    const char *value;   /* what stands after it in the help; NULL: none;
+                          * "[=N]": it may be left out, and is NULL then  */
     const char *choices; /* "a b c" when only these are legal, else NULL  */
     const char *help;
 };

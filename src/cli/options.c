@@ -17,6 +17,15 @@ struct tables {
     struct option longs[OPTIONS_MAX + 2];
 };
 
+/* What a row's option wants, as getopt has it. */
+static int
+has_arg(const struct alqi_cli_option *row)
+{
+    if (row->value == NULL)
+        return no_argument;
+    return row->value[0] == '[' ? optional_argument : required_argument;
+}
+
 static void
 tables_add(struct tables *tables, size_t i, const struct alqi_cli_option *row)
 {
@@ -24,7 +33,7 @@ tables_add(struct tables *tables, size_t i, const struct alqi_cli_option *row)
     size_t n = strlen(tables->letters);
 
     o->name = row->name;
-    o->has_arg = row->value != NULL ? required_argument : no_argument;
+    o->has_arg = has_arg(row);
     o->val = row->id;
     if (row->id >= 128)
         return;
@@ -148,7 +157,7 @@ left_text(char *out, size_t capacity, const struct alqi_cli_option *row)
     if (row->id < 128)
         snprintf(letter, sizeof letter, "-%c, ", row->id);
     n = snprintf(out, capacity, "  %s--%s%s%s", letter, row->name,
-                 row->value != NULL ? "=" : "",
+                 has_arg(row) == required_argument ? "=" : "",
                  row->value != NULL ? row->value : "");
     return (size_t)n;
 }
@@ -208,7 +217,7 @@ complete_options(const struct alqi_cli_verb *verb)
 {
     printf("        %s) words=\"", verb->name);
     for (const struct alqi_cli_option *o = verb->options; o->name != NULL; o++)
-        printf("--%s%s ", o->name, o->value != NULL ? "=" : "");
+        printf("--%s%s ", o->name, has_arg(o) == required_argument ? "=" : "");
     printf("--help\" ;;\n");
 }
 

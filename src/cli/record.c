@@ -35,6 +35,7 @@ enum {
 #define MAX_MEMORY_BYTES_DEFAULT (256.0 * 1024 * 1024)
 #define MAX_MEMORY_LEAST (1024.0 * 1024)
 #define MEMTRACE_RATE_DEFAULT 1e-6
+#define PROBES_INTERVAL_MOST 0x1p60
 #define RECORDING_SUFFIX ".alqraw"
 
 enum {
@@ -48,6 +49,7 @@ enum {
     OPT_TIME_STEP,
     OPT_EXACT,
     OPT_MAX_MEMORY,
+    OPT_PROBES,
     OPT_CONTROL,
     OPT_OFF
 };
@@ -70,6 +72,8 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
      "round times to T, such as 10ms: compresses better"},
     {OPT_NO_RSS, "no-rss", NULL, NULL,
      "do not look at resident memory now and then"},
+    {OPT_PROBES, "probes", "[=N[K|M|G]]", NULL,
+     "fire USDT probes, too, one in N bytes; default 512K"},
     {OPT_CONTROL, "control", NULL, NULL,
      "let aliquot start, stop, rate, status ... reach it"},
     {OPT_OFF, "off", NULL, NULL, "do not sample before an 'aliquot start'"},
@@ -93,6 +97,8 @@ struct record {
     bool has_no_rss;
     uint64_t time_step_us;
     bool is_exact;
+    bool has_probes;
+    double probes_interval_bytes; /* 0: the preload's own */
     double max_memory_bytes;
     char directory[PATH_MAX]; /* of the raw recordings */
     char base[PATH_MAX];      /* output without .ctf, for further processes */
@@ -160,6 +166,21 @@ set_time_step(struct record *r, const char *value)
     return true;
 }
 
+/* Without a value the preload's own interval, which depends on the mode. */
+static bool
+set_probes(struct record *r, const char *value)
+{
+    double bytes = 0;
+
+    if (value != NULL &&
+        (!alqi_cli_bytes_parse(value, &bytes) ||
+         !(bytes >= ALQI_WORD_BYTES && bytes <= PROBES_INTERVAL_MOST)))
+        return refuse("probes", value, "a size from 8 on, such as 64K");
+    r->has_probes = true;
+    r->probes_interval_bytes = bytes;
+    return true;
+}
+
 static bool
 set_option(void *arg, int id, const char *value)
 {
@@ -189,6 +210,8 @@ set_option(void *arg, int id, const char *value)
         return true;
     case OPT_TIME_STEP:
         return set_time_step(r, value);
+    case OPT_PROBES:
+        return set_probes(r, value);
     case OPT_NO_RSS:
         r->has_no_rss = true;
         return true;
@@ -267,16 +290,23 @@ output_check(const struct record *r)
 static char *
 settings_make(const struct record *r, const char *preload)
 {
-    char *text;
-    int n = asprintf(&text,
-                     "%s%srate=%.17g,depth=%u,seed=%" PRIu64
-                     ",follow=%d,mmap=%d,rss=%d,exact=%d,max_memory=%.0f"
-                     ",preload=%s,out=%s/"
-                     "%%e.%%p.%%n" RECORDING_SUFFIX,
-                     r->is_off ? "off," : "",
-                     r->is_controlled ? "control," : "", r->rate, r->depth,
-                     r->seed, r->is_following, r->is_mapping, !r->has_no_rss,
-                     r->is_exact, r->max_memory_bytes, preload, r->directory);
+    char *text, probes[40] = "";
+    int n;
+
+    if (r->probes_interval_bytes > 0)
+        snprintf(probes, sizeof probes, "probes=%.17g,",
+                 r->probes_interval_bytes);
+    else if (r->has_probes)
+        strcpy(probes, "probes,");
+    n = asprintf(&text,
+                 "%s%s%srate=%.17g,depth=%u,seed=%" PRIu64
+                 ",follow=%d,mmap=%d,rss=%d,exact=%d,max_memory=%.0f"
+                 ",preload=%s,out=%s/"
+                 "%%e.%%p.%%n" RECORDING_SUFFIX,
+                 r->is_off ? "off," : "", r->is_controlled ? "control," : "",
+                 probes, r->rate, r->depth, r->seed, r->is_following,
+                 r->is_mapping, !r->has_no_rss, r->is_exact,
+                 r->max_memory_bytes, preload, r->directory);
 
     return n < 0 ? NULL : text;
 }
