@@ -70,7 +70,7 @@ main(int argc, char **argv)
     int th = 1;
     pthread_t t[64];
     if (argc > 1)
-        n = atol(argv[1]) * 1000000;
+        n = (long)(atof(argv[1]) * 1e6);
     if (argc > 2)
         th = atoi(argv[2]);
     if (argc > 3)
