@@ -133,7 +133,8 @@ kill -KILL "$recorder"
 while kill -0 "$recorder" 2>/dev/null; do sleep 0.05; done
 raw=$(echo aliquot-raw.*/*.alqraw)
 equal "recorder killed" "$(live "$raw" 'keep_one')" "1000000 1000"
-pkill -f "hazard linger" 2>/dev/null
+kill "$("$aliquot" info "$raw" | awk '$1 == "pid" { print $2 }')"
+equal "recorder killed: the program was there still" $? 0
 rm -rf aliquot-raw.*
 
 # A program starts a profile of its own, alone and beside the recorder.
