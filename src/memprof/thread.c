@@ -96,6 +96,9 @@ alqi_thread_hits(struct alqi_memprof_thread *t, uint64_t words_after,
     const struct alqi_sample_law *law = &t->armed.law;
     uint64_t k = 1, g;
 
+    *gap = 1;
+    if (law->rate == 1.0)
+        return 1 + words_after;
     *gap = 0;
     if ((double)words_after * law->rate > HITS_WALKED)
         return 1 + alqi_sample_binomial(&t->rng, law, words_after);
