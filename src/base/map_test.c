@@ -9,6 +9,23 @@
 
 enum { KEYS = 512, STEPS = 400000 };
 
+/* Each key that is there, once. */
+static void
+meets_all(const struct alqi_base_map *map, const uint64_t *want,
+          const bool *has)
+{
+    uint64_t key, value;
+    size_t at = 0, n = 0;
+    bool is_met[KEYS] = {false};
+
+    for (; alqi_base_map_next(map, &at, &key, &value); n++) {
+        assert_true(key < KEYS && has[key] && !is_met[key]);
+        assert_true(value == want[key]);
+        is_met[key] = true;
+    }
+    assert_int_equal(n, map->n_used);
+}
+
 /* The map against an array, keys few enough to collide and to come back. */
 static void
 agrees_with_an_array(void **state)
@@ -46,6 +63,8 @@ agrees_with_an_array(void **state)
             assert_true(value == want[k]);
     }
     assert_true(n_takes > STEPS / 20);
+    assert_true(has[0]); /* a key like others */
+    meets_all(&map, want, has);
     alqi_base_map_clear(&map);
 }
 

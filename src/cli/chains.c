@@ -29,12 +29,13 @@ alqi_cli_chains_put(struct alqi_cli_chains *chains, uint64_t block,
 void
 alqi_cli_chains_renumber(struct alqi_cli_chains *chains, uint32_t epoch)
 {
-    for (size_t i = 0; i < chains->by_block.n_slots; i++) {
-        struct alqi_base_map_slot *slot = &chains->by_block.slots[i];
-        struct alqi_cli_chain *chain = (void *)(uintptr_t)slot->value;
+    uint64_t block, value;
+    size_t at = 0;
 
-        for (struct alqi_cli_link *l = slot->is_used ? chain->links : NULL;
-             l != NULL; l = l->next) {
+    while (alqi_base_map_next(&chains->by_block, &at, &block, &value)) {
+        struct alqi_cli_chain *chain = (void *)(uintptr_t)value;
+
+        for (struct alqi_cli_link *l = chain->links; l != NULL; l = l->next) {
             bool is_present = l->epoch == epoch;
 
             alqi_cli_link_settle(l, epoch);
@@ -46,10 +47,11 @@ alqi_cli_chains_renumber(struct alqi_cli_chains *chains, uint32_t epoch)
 void
 alqi_cli_chains_free(struct alqi_cli_chains *chains)
 {
-    for (size_t i = 0; i < chains->by_block.n_slots; i++)
-        if (chains->by_block.slots[i].is_used)
-            alqi_cli_chain_free(
-                (void *)(uintptr_t)chains->by_block.slots[i].value);
+    uint64_t block, value;
+    size_t at = 0;
+
+    while (alqi_base_map_next(&chains->by_block, &at, &block, &value))
+        alqi_cli_chain_free((void *)(uintptr_t)value);
     alqi_base_map_clear(&chains->by_block);
 }
 
