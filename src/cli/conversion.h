@@ -22,14 +22,15 @@ struct alqi_cli_conversion {
     double most_rate;           /* the trace's                  */
     double rate;                /* last announced               */
     uint64_t n_texts;
+    bool is_last_exact; /* the last allocation was of the exact part */
     uint64_t time_step_us;
+    uint64_t last_ns, last_us; /* a time and what it is in the trace */
     struct alqi_cli_exact_writer *exact; /* NULL: a recording of samples */
     uint64_t stack[ALQI_RAW_FRAMES_MAX + 1];
 };
 
-uint64_t
-alqi_cli_conversion_time_us(const struct alqi_cli_conversion *conversion,
-                            uint64_t mono_ns);
+uint64_t alqi_cli_conversion_time_us(struct alqi_cli_conversion *conversion,
+                                     uint64_t mono_ns);
 enum alq_status
 alqi_cli_conversion_thread(struct alqi_cli_conversion *conversion,
                            uint32_t index, uint32_t tid, const char *name,

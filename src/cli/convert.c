@@ -18,8 +18,8 @@ static const uint64_t NO_OBJECT = UINT64_MAX;
 
 /* ---- side records -------------------------------------------------------- */
 
-static uint64_t
-time_us_from(const struct alqi_cli_conversion *c, uint64_t mono_ns)
+static ALQI_NOINLINE uint64_t
+time_us_divide(const struct alqi_cli_conversion *c, uint64_t mono_ns)
 {
     const struct alqi_raw_header *h = c->header;
     uint64_t since_ns =
@@ -27,6 +27,17 @@ time_us_from(const struct alqi_cli_conversion *c, uint64_t mono_ns)
 
     return h->start_wall_ns / 1000 +
            since_ns / 1000 / c->time_step_us * c->time_step_us;
+}
+
+/* Many events have one time. */
+static uint64_t
+time_us_from(struct alqi_cli_conversion *c, uint64_t mono_ns)
+{
+    if (mono_ns != c->last_ns) {
+        c->last_ns = mono_ns;
+        c->last_us = time_us_divide(c, mono_ns);
+    }
+    return c->last_us;
 }
 
 static enum alq_status
@@ -336,6 +347,7 @@ alloc_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
         return status;
     if (!stack_fill(c, m, &n_codes))
         return ALQ_ENOMEM;
+    c->is_last_exact = false;
     status = alqi_ctf_write_alloc(
         c->writer, time_us, e->size_bytes, samples_scaled(c, e->n_samples),
         e->is_mapping ? ALQI_CTF_MAJOR : ALQI_CTF_EXTERNAL, c->stack, n_codes,
@@ -447,8 +459,7 @@ writer_open(struct alqi_cli_conversion *c, alqi_ctf_packet_fn *packet,
  */
 
 uint64_t
-alqi_cli_conversion_time_us(const struct alqi_cli_conversion *c,
-                            uint64_t mono_ns)
+alqi_cli_conversion_time_us(struct alqi_cli_conversion *c, uint64_t mono_ns)
 {
     return time_us_from(c, mono_ns);
 }
@@ -534,6 +545,7 @@ alqi_cli_convert(const struct alqi_cli_recording *recording, const char *ended,
     c->header = alqi_cli_recording_header(recording);
     c->result = result;
     c->time_step_us = time_step_us > 1 ? time_step_us : 1;
+    c->last_us = time_us_divide(c, c->last_ns);
     c->thread = ALQI_CLI_NO_THREAD;
     c->most_rate = c->rate = alqi_cli_recording_most_rate(recording);
     c->merge = alqi_cli_merge_open(recording);

@@ -7,8 +7,9 @@
  * is known to live is of a block from before the recording, or a handler's;
  * it is counted and left out.
  *
- * .inv.stack  stack[0 .. depth) are the codes of `node`, path[] its nodes:
- *             the next allocation's stack shares most of them. */
+ * .inv.stack  path[0 .. depth) are the nodes of the last exact allocation.  If
+ *             the writer wrote no other since, it holds their codes, and the
+ *             next one's stack shares most of them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,11 @@ struct loose {
     bool is_moved;
 };
 
+struct loose_table {
+    uint64_t last_ticks; /* of all that was put in */
+    struct loose at[LOOSE];
+};
+
 struct module_event {
     struct alqi_raw_event event;
     struct module_event *next;
@@ -42,6 +48,8 @@ struct module_event {
 
 struct alqi_cli_exact_writer {
     struct alqi_cli_exact *exact;
+    const struct alqi_cli_exact_node *nodes;
+    uint32_t n_nodes;
     struct stream_state *streams;
     struct alqi_base_map live; /* address -> object id */
     uint64_t *codes;           /* of nodes; 0: not looked up yet */
@@ -50,8 +58,8 @@ struct alqi_cli_exact_writer {
     struct module_event *modules; /* in their order, the first not applied */
     struct module_event *to_apply;
     uint64_t n_applied, n_passed;
-    struct loose early[LOOSE];
-    struct loose late[LOOSE];
+    struct loose_table early;
+    struct loose_table late;
 };
 
 /* ---- modules ---------------------------------------------------------------
@@ -115,59 +123,73 @@ alqi_cli_exact_knows_module(struct alqi_cli_exact_writer *w)
  */
 
 static enum alq_status
-code_of(struct alqi_cli_conversion *c, uint32_t node, uint64_t pc,
-        uint64_t *code)
+code_find(struct alqi_cli_conversion *c, uint32_t node)
 {
     struct alqi_cli_exact_writer *w = c->exact;
-    enum alq_status status;
+    enum alq_status status =
+        modules_apply(c, alqi_cli_exact_modules_before(w->exact, node));
 
-    if (ALQI_LIKELY(w->codes[node] != 0)) {
-        *code = w->codes[node];
-        return ALQ_OK;
-    }
-    status = modules_apply(c, alqi_cli_exact_modules_before(w->exact, node));
     if (status != ALQ_OK)
         return status;
-    *code = w->codes[node] = alqi_cli_codes_from(c->codes, pc);
-    return *code != 0 ? ALQ_OK : ALQ_ENOMEM;
+    w->codes[node] = alqi_cli_codes_from(c->codes, w->nodes[node].pc);
+    return w->codes[node] != 0 ? ALQ_OK : ALQ_ENOMEM;
 }
 
-static uint32_t
-depth_of(const struct alqi_cli_exact *x, uint32_t node)
+/* A stack while it is changed into the next one, from its inner end on. */
+struct next_stack {
+    uint64_t *codes;
+    uint32_t n_codes;
+    uint32_t n_last; /* codes that the last one had */
+    uint32_t n_same;
+};
+
+static bool
+next_stack_open(struct alqi_cli_conversion *c, struct next_stack *next,
+                uint32_t n_codes)
 {
-    uint32_t depth = 0, parent;
-    uint64_t pc;
-
-    while (depth < ALQI_RAW_FRAMES_MAX &&
-           alqi_cli_exact_node(x, node, &parent, &pc)) {
-        depth++;
-        node = parent;
-    }
-    return depth;
+    next->codes = alqi_ctf_writer_stack(c->writer, n_codes, &next->n_last);
+    next->n_codes = n_codes;
+    next->n_same = n_codes < next->n_last ? n_codes : next->n_last;
+    return next->codes != NULL;
 }
 
-/* Fills c->stack with the node's codes, outermost first (.inv.stack). */
+static void
+next_stack_put(struct next_stack *next, uint32_t i, uint64_t code)
+{
+    if (i < next->n_last && next->codes[i] == code)
+        return;
+    next->codes[i] = code;
+    if (i < next->n_same)
+        next->n_same = i;
+}
+
+/* The writer's stack becomes that of e, outermost first, with a word innermost
+ * that it is a mapping if it is no block (.inv.stack). */
 static enum alq_status
-stack_fill(struct alqi_cli_conversion *c, uint32_t node)
+stack_fill(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e,
+           struct next_stack *next)
 {
     struct alqi_cli_exact_writer *w = c->exact;
-    uint32_t depth, old = w->depth, parent;
-    uint64_t pc;
+    uint32_t node = e->event->node;
+    uint32_t depth = node < w->n_nodes ? w->nodes[node].n_frames : 0;
+    uint32_t old = c->is_last_exact ? w->depth : 0;
 
-    if (old > 0 && w->path[old - 1] == node)
-        return ALQ_OK;
-    depth = depth_of(w->exact, node);
     w->depth = 0; /* until all of it stands */
-    for (uint32_t i = depth; i-- > 0; node = parent) {
-        enum alq_status status;
-
-        if (i < old && w->path[i] == node)
+    if (!next_stack_open(c, next, depth + e->is_mapping))
+        return ALQ_ENOMEM;
+    if (e->is_mapping)
+        next_stack_put(next, depth, ALQI_CLI_CODE_MAPPING);
+    for (uint32_t i = depth; i > 0; node = w->nodes[node].parent) {
+        if (i <= old && w->path[i - 1] == node)
             break;
-        alqi_cli_exact_node(w->exact, node, &parent, &pc);
-        status = code_of(c, node, pc, &c->stack[i]);
-        if (status != ALQ_OK)
-            return status;
-        w->path[i] = node;
+        if (ALQI_UNLIKELY(w->codes[node] == 0)) {
+            enum alq_status status = code_find(c, node);
+
+            if (status != ALQ_OK)
+                return status;
+        }
+        w->path[--i] = node;
+        next_stack_put(next, i, w->codes[node]);
     }
     w->depth = depth;
     return ALQ_OK;
@@ -182,15 +204,16 @@ stack_fill(struct alqi_cli_conversion *c, uint32_t node)
  *             they are WINDOW_TICKS apart at most. */
 
 static struct loose *
-loose_at(struct loose *table, uint64_t address)
+loose_at(struct loose_table *table, uint64_t address)
 {
-    return &table[alqi_base_mix(address) % LOOSE];
+    return &table->at[alqi_base_mix(address) % LOOSE];
 }
 
-static struct loose
-loose_from(const struct alqi_cli_exact_event *e)
+static void
+loose_put(struct loose_table *table, const struct alqi_cli_exact_event *e)
 {
-    return (struct loose){
+    table->last_ticks = e->event->ticks;
+    *loose_at(table, e->event->address) = (struct loose){
         .address = e->event->address,
         .ticks = e->event->ticks,
         .stream = e->stream,
@@ -200,10 +223,13 @@ loose_from(const struct alqi_cli_exact_event *e)
 
 /* What another stream left of this event's address, a moment ago. */
 static struct loose *
-loose_find(struct loose *table, const struct alqi_cli_exact_event *e)
+loose_find(struct loose_table *table, const struct alqi_cli_exact_event *e)
 {
-    struct loose *l = loose_at(table, e->event->address);
+    struct loose *l;
 
+    if (ALQI_LIKELY(e->event->ticks - table->last_ticks > WINDOW_TICKS))
+        return NULL;
+    l = loose_at(table, e->event->address);
     return l->address == e->event->address && l->stream != e->stream &&
                    e->event->ticks - l->ticks <= WINDOW_TICKS
                ? l
@@ -238,33 +264,30 @@ moved_write(struct alqi_cli_conversion *c, struct stream_state *s,
     return status;
 }
 
-/* The stack and, innermost, that it is no block but a mapping. */
 static enum alq_status
-codes_fill(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e,
-           uint32_t *n_codes)
+block_write(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e,
+            const struct next_stack *stack, uint64_t *id)
 {
-    enum alq_status status = stack_fill(c, e->event->node);
+    uint64_t size_bytes = e->event->size_bytes;
 
-    *n_codes = c->exact->depth;
-    if (status == ALQ_OK && e->is_mapping) {
-        c->stack[(*n_codes)++] = ALQI_CLI_CODE_MAPPING;
-        c->exact->depth = 0; /* .inv.stack */
-    }
-    return status;
+    c->is_last_exact = true;
+    c->result->n_allocs++;
+    c->result->allocated_bytes += (double)size_bytes;
+    return alqi_ctf_write_alloc_in_place(
+        c->writer, alqi_cli_conversion_time_us(c, e->time_ns), size_bytes,
+        alqi_base_malloc_words(size_bytes),
+        e->is_mapping ? ALQI_CTF_MAJOR : ALQI_CTF_EXTERNAL, stack->n_codes,
+        stack->n_same, id);
 }
 
 /* The address is free for the block that comes: what lived there ends, and
  * its free, if it comes, is known to be late (.inv.early). */
 static enum alq_status
-place_clear(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e)
+place_clear(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e,
+            uint64_t id)
 {
-    struct alqi_cli_exact_writer *w = c->exact;
-    uint64_t id;
-
-    if (ALQI_LIKELY(!alqi_base_map_take(&w->live, e->event->address, &id)))
-        return ALQ_OK;
     c->result->n_unseen_frees++;
-    *loose_at(w->late, e->event->address) = loose_from(e);
+    loose_put(&c->exact->late, e);
     return collect_write(c, id, e->time_ns);
 }
 
@@ -275,6 +298,7 @@ freed_early(struct alqi_cli_conversion *c, struct loose *early, uint64_t id,
 {
     struct stream_state *s = &c->exact->streams[early->stream];
 
+    alqi_base_map_take(&c->exact->live, early->address, &id);
     early->address = 0;
     c->result->n_unknown_frees--;
     if (!early->is_moved)
@@ -289,32 +313,29 @@ alloc_write(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e)
 {
     struct alqi_cli_exact_writer *w = c->exact;
     struct stream_state *s = &w->streams[e->stream];
-    const struct alqi_exact_event *a = e->event;
-    enum alq_status status = place_clear(c, e);
+    enum alq_status status = ALQ_OK;
     struct loose *early;
-    uint32_t n_codes = 0;
-    uint64_t id;
+    struct next_stack stack;
+    bool is_new;
+    uint64_t *id = alqi_base_map_at(&w->live, e->event->address, &is_new);
 
+    if (id == NULL)
+        return ALQ_ENOMEM;
+    if (ALQI_UNLIKELY(!is_new))
+        status = place_clear(c, e, *id);
     if (status == ALQ_OK)
         status = alqi_cli_conversion_switch(c, s->thread, 1, e->time_ns);
     if (status == ALQ_OK)
-        status = codes_fill(c, e, &n_codes);
+        status = stack_fill(c, e, &stack);
     if (status == ALQ_OK)
         status = moved_write(c, s, true, e->time_ns);
     if (status == ALQ_OK)
-        status = alqi_ctf_write_alloc(
-            c->writer, alqi_cli_conversion_time_us(c, e->time_ns),
-            a->size_bytes, alqi_base_malloc_words(a->size_bytes),
-            e->is_mapping ? ALQI_CTF_MAJOR : ALQI_CTF_EXTERNAL, c->stack,
-            n_codes, &id);
+        status = block_write(c, e, &stack, id);
     if (status != ALQ_OK)
         return status;
-    c->result->n_allocs++;
-    c->result->allocated_bytes += (double)a->size_bytes;
-    early = loose_find(w->early, e);
-    if (ALQI_UNLIKELY(early != NULL))
-        return freed_early(c, early, id, e->time_ns);
-    return alqi_base_map_put(&w->live, a->address, id) ? ALQ_OK : ALQ_ENOMEM;
+    early = loose_find(&w->early, e);
+    return ALQI_UNLIKELY(early != NULL) ? freed_early(c, early, *id, e->time_ns)
+                                        : ALQ_OK;
 }
 
 static enum alq_status
@@ -323,7 +344,7 @@ free_write(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e)
     struct alqi_cli_exact_writer *w = c->exact;
     struct stream_state *s = &w->streams[e->stream];
     enum alq_status status = moved_write(c, s, false, e->time_ns);
-    struct loose *late = loose_find(w->late, e);
+    struct loose *late = loose_find(&w->late, e);
     uint64_t id;
 
     if (status != ALQ_OK)
@@ -335,7 +356,7 @@ free_write(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e)
     }
     if (ALQI_UNLIKELY(!alqi_base_map_take(&w->live, e->event->address, &id))) {
         c->result->n_unknown_frees++;
-        *loose_at(w->early, e->event->address) = loose_from(e);
+        loose_put(&w->early, e);
         return ALQ_OK;
     }
     if (!e->is_moved)
@@ -371,13 +392,14 @@ alqi_cli_exact_write(struct alqi_cli_conversion *c, uint64_t until_ns,
 {
     struct alqi_cli_exact *x = c->exact->exact;
     enum alq_status status = ALQ_OK;
-    struct alqi_cli_exact_event e;
+    const struct alqi_cli_exact_event *e;
 
     while (status == ALQ_OK &&
            (until_ns == UINT64_MAX || alqi_cli_exact_time_ns(x) <= until_ns) &&
-           alqi_cli_exact_next(x, &e)) {
-        *last_ns = e.time_ns;
-        status = event_write(c, &e);
+           (e = alqi_cli_exact_next(x)) != NULL) {
+        *last_ns = e->time_ns;
+        alqi_base_map_prefetch(&c->exact->live, e->ahead_address);
+        status = event_write(c, e);
     }
     for (uint32_t i = 0; status == ALQ_OK && until_ns == UINT64_MAX &&
                          i < alqi_cli_exact_n_streams(x);
@@ -414,8 +436,9 @@ tables_make(struct alqi_cli_exact_writer *w)
     uint32_t n_streams = alqi_cli_exact_n_streams(w->exact);
 
     w->streams = calloc(n_streams + 1, sizeof *w->streams);
-    w->codes =
-        calloc((size_t)alqi_cli_exact_n_nodes(w->exact) + 1, sizeof *w->codes);
+    w->nodes = alqi_cli_exact_nodes(w->exact);
+    w->n_nodes = alqi_cli_exact_n_nodes(w->exact);
+    w->codes = calloc((size_t)w->n_nodes + 1, sizeof *w->codes);
     w->path = calloc(ALQI_RAW_FRAMES_MAX, sizeof *w->path);
     for (uint32_t i = 0; w->streams != NULL && i < n_streams; i++)
         w->streams[i].thread = ALQI_CLI_NO_THREAD;

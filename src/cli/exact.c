@@ -9,7 +9,13 @@
 #include "base/base.h"
 #include "cli/exact.h"
 
-enum { TICK_NS_UNKNOWN = 6 }; /* of a recording too short to tell */
+enum {
+    TICK_NS_UNKNOWN = 6, /* of a recording too short to tell */
+    /* Events decoded before they are asked for, a power of two: one to see
+     * whether a free was undone, the others so that a caller can fetch what it
+     * keeps of their addresses (ahead_address). */
+    AHEAD = 16
+};
 
 struct chunk_ref {
     uint32_t kind;
@@ -19,16 +25,12 @@ struct chunk_ref {
 };
 
 struct stream {
-    const struct chunk_ref *chunk; /* the next one to open */
-    const struct chunk_ref *last;  /* behind its last one  */
-    uint32_t index;
-    bool has_next; /* `next` is decoded */
-    bool is_moved; /* of `event`        */
-    bool is_mapping;
-    bool is_next_mapping;
-    uint64_t n_samples;
-    struct alqi_exact_event event;
-    struct alqi_exact_event next;
+    const struct chunk_ref *chunk;   /* the next one to open */
+    const struct chunk_ref *last;    /* behind its last one  */
+    struct alqi_cli_exact_event out; /* handed out, or to be */
+    uint32_t n_taken;                /* of those decoded     */
+    uint32_t n_decoded;
+    struct alqi_exact_event decoded[AHEAD]; /* the last ones, in a ring */
     struct alqi_exact_decoder decoder;
 };
 
@@ -48,14 +50,14 @@ struct alqi_cli_exact {
     bool is_started;
     uint64_t n_damaged;
     /* nodes, by number */
-    uint64_t *pcs;
-    uint32_t *parents;
+    struct alqi_cli_exact_node *nodes;
     uint32_t n_nodes, nodes_capacity;
     struct epoch *epochs;
     uint32_t n_epochs, epochs_capacity;
     /* ns = ns_0 + (ticks - ticks_0) * tick_ns */
     uint64_t ticks_0, ns_0;
     double tick_ns;
+    uint64_t last_ticks, last_ns; /* of the event handed out last */
 };
 
 /* ---- chunks ----------------------------------------------------------------
@@ -117,31 +119,40 @@ node_add(struct alqi_cli_exact *x, uint32_t id, uint32_t parent, uint64_t pc)
 {
     if (id >= x->nodes_capacity) {
         uint32_t capacity = x->nodes_capacity != 0 ? x->nodes_capacity : 4096;
-        uint64_t *pcs;
-        uint32_t *parents;
+        struct alqi_cli_exact_node *nodes;
 
         while (capacity <= id)
             capacity *= 2;
-        pcs = realloc(x->pcs, capacity * sizeof *pcs);
-        if (pcs != NULL)
-            x->pcs = pcs;
-        parents = realloc(x->parents, capacity * sizeof *parents);
-        if (parents != NULL)
-            x->parents = parents;
-        if (pcs == NULL || parents == NULL)
+        nodes = realloc(x->nodes, capacity * sizeof *nodes);
+        if (nodes == NULL)
             return false;
+        x->nodes = nodes;
         x->nodes_capacity = capacity;
     }
     /* Numbers that a damaged chunk took with it have no parent: themselves. */
-    for (; x->n_nodes < id; x->n_nodes++) {
-        x->pcs[x->n_nodes] = 0;
-        x->parents[x->n_nodes] = x->n_nodes;
-    }
+    for (; x->n_nodes < id; x->n_nodes++)
+        x->nodes[x->n_nodes] =
+            (struct alqi_cli_exact_node){.parent = x->n_nodes};
     if (id == x->n_nodes)
         x->n_nodes++;
-    x->pcs[id] = pc;
-    x->parents[id] = parent;
+    x->nodes[id] = (struct alqi_cli_exact_node){.pc = pc, .parent = parent};
     return true;
+}
+
+/* Parents come before their children. */
+static void
+nodes_count_frames(struct alqi_cli_exact *x)
+{
+    for (uint32_t id = 1; id < x->n_nodes; id++) {
+        struct alqi_cli_exact_node *node = &x->nodes[id];
+        uint32_t above = x->nodes[node->parent].n_frames;
+
+        ALQI_ASSERT(node->parent <= id);
+        if (node->parent == id)
+            continue;
+        node->n_frames =
+            above < ALQI_RAW_FRAMES_MAX ? above + 1 : ALQI_RAW_FRAMES_MAX;
+    }
 }
 
 static bool
@@ -183,18 +194,14 @@ nodes_read(struct alqi_cli_exact *x)
                 return false;
         x->n_damaged += rc < 0;
     }
+    nodes_count_frames(x);
     return true;
 }
 
-bool
-alqi_cli_exact_node(const struct alqi_cli_exact *x, uint32_t node,
-                    uint32_t *parent, uint64_t *pc)
+const struct alqi_cli_exact_node *
+alqi_cli_exact_nodes(const struct alqi_cli_exact *x)
 {
-    if (node == 0 || node >= x->n_nodes || x->parents[node] == node)
-        return false;
-    *parent = x->parents[node];
-    *pc = x->pcs[node];
-    return true;
+    return x->nodes;
 }
 
 uint32_t
@@ -242,63 +249,69 @@ decode(struct alqi_cli_exact *x, struct stream *s, struct alqi_exact_event *out)
     }
 }
 
-/* The next decoded event, the one looked at already or a new one. */
-static bool
-take(struct alqi_cli_exact *x, struct stream *s, struct alqi_exact_event *out)
+/* Fills what is empty of the ring; the event handed out stays. */
+static void
+decode_ahead(struct alqi_cli_exact *x, struct stream *s)
 {
-    if (!s->has_next)
-        return decode(x, s, out);
-    *out = s->next;
-    s->has_next = false;
-    return true;
+    while (s->n_decoded - s->n_taken < AHEAD - 1 &&
+           decode(x, s, &s->decoded[s->n_decoded % AHEAD]))
+        s->n_decoded++;
 }
 
 /* What stands behind a free tells whether it was one. */
 static bool
-free_is_undone(struct alqi_cli_exact *x, struct stream *s)
+free_is_undone(struct stream *s)
 {
-    s->is_moved = false;
-    s->has_next = decode(x, s, &s->next);
-    if (!s->has_next)
-        return false;
-    if (s->next.kind == ALQI_EXACT_MOVED)
-        s->is_moved = true;
-    else if (s->next.kind != ALQI_EXACT_UNDO)
-        return false;
-    s->has_next = false;
-    return !s->is_moved;
+    unsigned kind = ALQI_EXACT_CONTROLS;
+
+    if (s->n_taken != s->n_decoded)
+        kind = s->decoded[s->n_taken % AHEAD].kind;
+    s->out.is_moved = kind == ALQI_EXACT_MOVED;
+    s->n_taken += s->out.is_moved || kind == ALQI_EXACT_UNDO;
+    return kind == ALQI_EXACT_UNDO;
 }
 
-/* Fills s->event; false at the stream's end. */
+/* Takes the event's prefixes and tells whether it is an event of its own. */
+static bool
+event_take(struct stream *s)
+{
+    switch (s->out.event->kind) {
+    case ALQI_EXACT_SAMPLES:
+        s->out.n_samples = s->out.event->value;
+        return false;
+    case ALQI_EXACT_MAPPING:
+        s->out.is_mapping = true;
+        return false;
+    case ALQI_EXACT_TIME:
+    case ALQI_EXACT_CLOCK:
+    case ALQI_EXACT_MOVED: /* of a free that damage took */
+    case ALQI_EXACT_UNDO:
+        return false;
+    case ALQI_EXACT_FREE:
+        if (!free_is_undone(s))
+            return true;
+        s->out.is_mapping = false;
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* Finds s->out.event; false at the stream's end. */
 static bool
 stream_next(struct alqi_cli_exact *x, struct stream *s)
 {
-    s->n_samples = 0;
-    s->is_mapping = false;
-    s->is_moved = false;
-    while (take(x, s, &s->event)) {
-        switch (s->event.kind) {
-        case ALQI_EXACT_SAMPLES:
-            s->n_samples = s->event.value;
-            break;
-        case ALQI_EXACT_MAPPING:
-            s->is_mapping = true;
-            break;
-        case ALQI_EXACT_TIME:
-        case ALQI_EXACT_CLOCK:
-        case ALQI_EXACT_MOVED: /* of a free that damage took */
-        case ALQI_EXACT_UNDO:
-            break;
-        case ALQI_EXACT_FREE:
-            if (!free_is_undone(x, s))
-                return true;
-            s->is_mapping = false;
-            break;
-        default:
+    s->out.n_samples = 0;
+    s->out.is_mapping = false;
+    s->out.is_moved = false;
+    for (;;) {
+        decode_ahead(x, s);
+        if (s->n_taken == s->n_decoded)
+            return false;
+        s->out.event = &s->decoded[s->n_taken++ % AHEAD];
+        if (event_take(s))
             return true;
-        }
     }
-    return false;
 }
 
 /* ---- the heap --------------------------------------------------------------
@@ -307,9 +320,10 @@ stream_next(struct alqi_cli_exact *x, struct stream *s)
 static bool
 comes_before(const struct stream *a, const struct stream *b)
 {
-    if (a->event.ticks != b->event.ticks)
-        return a->event.ticks < b->event.ticks;
-    return a->event.kind == ALQI_EXACT_FREE && b->event.kind != ALQI_EXACT_FREE;
+    if (a->out.event->ticks != b->out.event->ticks)
+        return a->out.event->ticks < b->out.event->ticks;
+    return a->out.event->kind == ALQI_EXACT_FREE &&
+           b->out.event->kind != ALQI_EXACT_FREE;
 }
 
 static void
@@ -339,7 +353,7 @@ stream_open(struct alqi_cli_exact *x, size_t first, size_t end)
         return false;
     s->chunk = &x->chunks[first];
     s->last = &x->chunks[end];
-    s->index = x->n_streams++;
+    s->out.stream = x->n_streams++;
     if (stream_next(x, s))
         x->heap[x->n_heap++] = s;
     else
@@ -420,6 +434,7 @@ clock_read(struct alqi_cli_exact *x)
         p.ticks_1 > p.ticks_0 && p.ns_1 > p.ns_0
             ? (double)(p.ns_1 - p.ns_0) / (double)(p.ticks_1 - p.ticks_0)
             : TICK_NS_UNKNOWN;
+    x->last_ns = p.ns_0; /* of tick 0 */
     return true;
 }
 
@@ -465,8 +480,7 @@ alqi_cli_exact_drop(struct alqi_cli_exact *x)
         free(x->heap[i]);
     free(x->heap);
     free(x->chunks);
-    free(x->pcs);
-    free(x->parents);
+    free(x->nodes);
     free(x->epochs);
     free(x);
 }
@@ -490,26 +504,29 @@ uint64_t
 alqi_cli_exact_time_ns(struct alqi_cli_exact *x)
 {
     advance(x);
-    return x->n_heap > 0 ? ns_from(x, x->heap[0]->event.ticks) : UINT64_MAX;
+    return x->n_heap > 0 ? ns_from(x, x->heap[0]->out.event->ticks)
+                         : UINT64_MAX;
 }
 
-bool
-alqi_cli_exact_next(struct alqi_cli_exact *x, struct alqi_cli_exact_event *out)
+const struct alqi_cli_exact_event *
+alqi_cli_exact_next(struct alqi_cli_exact *x)
 {
-    const struct stream *s;
+    struct stream *s;
 
     advance(x);
     if (x->n_heap == 0)
-        return false;
+        return NULL;
     s = x->heap[0];
     x->is_started = true;
-    out->event = &s->event;
-    out->time_ns = ns_from(x, s->event.ticks);
-    out->stream = s->index;
-    out->is_moved = s->is_moved;
-    out->is_mapping = s->is_mapping;
-    out->n_samples = s->n_samples;
-    return true;
+    if (s->out.event->ticks != x->last_ticks) { /* many have the same */
+        x->last_ticks = s->out.event->ticks;
+        x->last_ns = ns_from(x, x->last_ticks);
+    }
+    s->out.time_ns = x->last_ns;
+    s->out.ahead_address = s->n_decoded != s->n_taken
+                               ? s->decoded[(s->n_decoded - 1) % AHEAD].address
+                               : 0;
+    return &s->out;
 }
 
 uint32_t

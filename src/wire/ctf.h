@@ -151,6 +151,21 @@ enum alq_status alqi_ctf_write_alloc(struct alqi_ctf_writer *writer,
                                      enum alqi_ctf_source source,
                                      const uint64_t *codes, uint32_t n_codes,
                                      uint64_t *id);
+
+/* The same without a copy of the stack, for those who know what two stacks in
+ * turn share.  _stack gives the last allocation's codes, *n_last of them, in
+ * room for n_codes, for the caller to change into the next one's; NULL: no
+ * memory.  _in_place writes that one, of which codes[0, n_same) were not
+ * changed; a call of alqi_ctf_write_alloc in between spoils them. */
+uint64_t *alqi_ctf_writer_stack(struct alqi_ctf_writer *writer,
+                                uint32_t n_codes, uint32_t *n_last);
+enum alq_status alqi_ctf_write_alloc_in_place(struct alqi_ctf_writer *writer,
+                                              uint64_t time_us, uint64_t length,
+                                              uint64_t n_samples,
+                                              enum alqi_ctf_source source,
+                                              uint32_t n_codes, uint32_t n_same,
+                                              uint64_t *id);
+
 enum alq_status alqi_ctf_write_promote(struct alqi_ctf_writer *writer,
                                        uint64_t time_us, uint64_t id);
 enum alq_status alqi_ctf_write_collect(struct alqi_ctf_writer *writer,

@@ -131,8 +131,19 @@ alqi_ctf_writer_close(struct alqi_ctf_writer *writer)
 
 /* ---- events ---------------------------------------------------------- */
 
+/* As alqi_wire_out_vint, where event_begin has made sure of the room. */
+static inline void
+vint_put(struct alqi_wire_out *out, uint64_t v)
+{
+    ALQI_ASSERT(alqi_wire_out_left(out) > sizeof v);
+    if (ALQI_LIKELY(v <= 252))
+        *out->at++ = (uint8_t)v;
+    else
+        alqi_wire_out_vint(out, (int64_t)v);
+}
+
 /* Room and header for an event; writer->box.last_us is its time then. */
-static enum alq_status
+static inline enum alq_status
 event_begin(struct alqi_ctf_writer *w, uint64_t time_us, uint32_t code)
 {
     if (time_us < w->box.last_us)
@@ -238,7 +249,7 @@ last_room(struct alqi_ctf_writer *w, uint32_t n_codes)
 }
 
 /* The event's fields up to the count of words. */
-static enum alq_status
+static inline enum alq_status
 alloc_begin(struct alqi_ctf_writer *w, uint64_t time_us, uint64_t length,
             uint64_t n_samples, enum alqi_ctf_source source, bool is_short,
             uint32_t shared)
@@ -251,11 +262,11 @@ alloc_begin(struct alqi_ctf_writer *w, uint64_t time_us, uint64_t length,
     if (status != ALQ_OK)
         return status;
     if (!is_short) {
-        alqi_wire_out_vint(out, (int64_t)length);
-        alqi_wire_out_vint(out, (int64_t)n_samples);
+        vint_put(out, length);
+        vint_put(out, n_samples);
         alqi_wire_out_u8(out, (uint8_t)source);
     }
-    alqi_wire_out_vint(out, shared);
+    vint_put(out, shared);
     return ALQ_OK;
 }
 
@@ -293,6 +304,34 @@ are_codes_valid(const uint64_t *codes, uint32_t n_codes)
     return true;
 }
 
+/* Of codes[0, n_codes), the first `shared` are the last stack's. */
+static inline enum alq_status
+alloc_write(struct alqi_ctf_writer *w, uint64_t time_us, uint64_t length,
+            uint64_t n_samples, enum alqi_ctf_source source,
+            const uint64_t *codes, uint32_t n_codes, uint32_t shared,
+            uint64_t *id)
+{
+    uint32_t n_fresh = n_codes - shared;
+    bool is_short = length >= 1 && length <= ALQI_EVENT_SHORT_WORDS_MAX &&
+                    source == ALQI_CTF_MINOR && n_samples == 1 &&
+                    n_fresh <= SHORT_FRESH_MAX;
+    enum alq_status status;
+
+    if (w->status != ALQ_OK)
+        return w->status;
+    if (length > NUMBER_MAX || n_samples > NUMBER_MAX ||
+        (uint32_t)source > ALQI_CTF_EXTERNAL ||
+        !are_codes_valid(codes + shared, n_fresh))
+        return ALQ_EINVAL;
+    status =
+        alloc_begin(w, time_us, length, n_samples, source, is_short, shared);
+    if (status == ALQ_OK)
+        status = stack_put(w, is_short, codes + shared, n_fresh);
+    if (status == ALQ_OK)
+        *id = w->box.next_id++;
+    return status;
+}
+
 enum alq_status
 alqi_ctf_write_alloc_verbatim(struct alqi_ctf_writer *writer, uint64_t time_us,
                               uint64_t length, uint64_t n_samples,
@@ -301,32 +340,18 @@ alqi_ctf_write_alloc_verbatim(struct alqi_ctf_writer *writer, uint64_t time_us,
                               uint64_t *id)
 {
     uint32_t shared = shared_count(writer, codes, n_codes);
-    uint32_t n_fresh = n_codes - shared;
-    bool is_short = length >= 1 && length <= ALQI_EVENT_SHORT_WORDS_MAX &&
-                    source == ALQI_CTF_MINOR && n_samples == 1 &&
-                    n_fresh <= SHORT_FRESH_MAX;
     enum alq_status status;
 
-    if (writer->status != ALQ_OK)
-        return writer->status;
-    if (length > NUMBER_MAX || n_samples > NUMBER_MAX ||
-        (uint32_t)source > ALQI_CTF_EXTERNAL ||
-        !are_codes_valid(codes + shared, n_fresh))
-        return ALQ_EINVAL;
-    if (!last_room(writer, n_codes))
+    if (writer->status == ALQ_OK && !last_room(writer, n_codes))
         return ALQ_ENOMEM;
-    status = alloc_begin(writer, time_us, length, n_samples, source, is_short,
-                         shared);
+    status = alloc_write(writer, time_us, length, n_samples, source, codes,
+                         n_codes, shared, id);
     if (status != ALQ_OK)
         return status;
-    status = stack_put(writer, is_short, codes + shared, n_fresh);
-    if (status != ALQ_OK)
-        return status;
-    if (n_fresh > 0)
+    if (n_codes > shared)
         memcpy(writer->last_codes + shared, codes + shared,
-               n_fresh * sizeof *codes);
+               (n_codes - shared) * sizeof *codes);
     writer->n_last_codes = n_codes;
-    *id = writer->box.next_id++;
     return ALQ_OK;
 }
 
@@ -348,6 +373,35 @@ alqi_ctf_write_alloc(struct alqi_ctf_writer *writer, uint64_t time_us,
                                          source, codes, n_codes, id);
 }
 
+uint64_t *
+alqi_ctf_writer_stack(struct alqi_ctf_writer *writer, uint32_t n_codes,
+                      uint32_t *n_last)
+{
+    *n_last = writer->n_last_codes;
+    return last_room(writer, n_codes) ? writer->last_codes : NULL;
+}
+
+enum alq_status
+alqi_ctf_write_alloc_in_place(struct alqi_ctf_writer *writer, uint64_t time_us,
+                              uint64_t length, uint64_t n_samples,
+                              enum alqi_ctf_source source, uint32_t n_codes,
+                              uint32_t n_same, uint64_t *id)
+{
+    enum alq_status status;
+
+    ALQI_ASSERT(n_same <= writer->n_last_codes && n_same <= n_codes);
+    ALQI_ASSERT(n_codes <= writer->last_capacity);
+    if (ALQI_UNLIKELY(n_codes == 0 || n_samples == 0))
+        return alqi_ctf_write_alloc(writer, time_us, length, n_samples, source,
+                                    NULL, n_codes, id);
+    writer->n_last_codes = n_same; /* if it fails, this is what stands */
+    status = alloc_write(writer, time_us, length, n_samples, source,
+                         writer->last_codes, n_codes, n_same, id);
+    if (status == ALQ_OK)
+        writer->n_last_codes = n_codes;
+    return status;
+}
+
 static enum alq_status
 later_put(struct alqi_ctf_writer *w, uint64_t time_us, uint32_t code,
           uint64_t id)
@@ -360,7 +414,7 @@ later_put(struct alqi_ctf_writer *w, uint64_t time_us, uint32_t code,
         return ALQ_EINVAL;
     status = event_begin(w, time_us, code);
     if (status == ALQ_OK)
-        alqi_wire_out_vint(&w->box.events, (int64_t)(w->box.next_id - 1 - id));
+        vint_put(&w->box.events, w->box.next_id - 1 - id);
     return status;
 }
 

@@ -60,8 +60,32 @@ look_up(void *arg, uint64_t code, struct alqi_ctf_location *out)
     l->n_calls++;
 }
 
+/* Turns the writer's last stack into the event's, code by code. */
+static uint64_t
+copy_in_place(struct alqi_ctf_writer *w, const struct alqi_ctf_event *e)
+{
+    uint32_t n_last, n_same = 0;
+    uint64_t *codes = alqi_ctf_writer_stack(w, e->n_codes, &n_last);
+    uint64_t id;
+
+    assert_non_null(codes);
+    while (n_same < n_last && n_same < e->n_codes &&
+           codes[n_same] == e->codes[n_same])
+        n_same++;
+    for (uint32_t i = n_same; i < e->n_codes; i++)
+        codes[i] = e->codes[i];
+    assert_int_equal(
+        alqi_ctf_write_alloc_in_place(w, e->time_us, (uint64_t)e->length,
+                                      (uint64_t)e->n_samples, e->source,
+                                      e->n_codes, n_same, &id),
+        ALQ_OK);
+    return id;
+}
+
+/* in_place_every: of so many allocations one goes the other way; 0: none. */
 static void
-copy_event(struct alqi_ctf_writer *w, const struct alqi_ctf_event *e)
+copy_event(struct alqi_ctf_writer *w, const struct alqi_ctf_event *e,
+           unsigned in_place_every)
 {
     uint64_t id;
 
@@ -69,11 +93,15 @@ copy_event(struct alqi_ctf_writer *w, const struct alqi_ctf_event *e)
     case ALQI_CTF_LOCATION:
         break;
     case ALQI_CTF_ALLOC:
-        assert_int_equal(
-            alqi_ctf_write_alloc_verbatim(w, e->time_us, (uint64_t)e->length,
-                                          (uint64_t)e->n_samples, e->source,
-                                          e->codes, e->n_codes, &id),
-            ALQ_OK);
+        if (in_place_every > 0 && e->id % in_place_every == 0 &&
+            e->n_codes > 0 && e->n_samples > 0)
+            id = copy_in_place(w, e);
+        else
+            assert_int_equal(alqi_ctf_write_alloc_verbatim(
+                                 w, e->time_us, (uint64_t)e->length,
+                                 (uint64_t)e->n_samples, e->source, e->codes,
+                                 e->n_codes, &id),
+                             ALQ_OK);
         assert_true(id == e->id);
         break;
     case ALQI_CTF_PROMOTE:
@@ -86,7 +114,7 @@ copy_event(struct alqi_ctf_writer *w, const struct alqi_ctf_event *e)
 }
 
 static void
-recode(const char *name)
+recode(const char *name, unsigned in_place_every)
 {
     struct golden_source source = {golden_trace(GOLDEN_DIR "/traces", name), 0};
     struct golden_bytes copy = {0};
@@ -102,7 +130,7 @@ recode(const char *name)
                                           &w),
                      ALQ_OK);
     while (alqi_ctf_reader_next(reader, &event) > 0) {
-        copy_event(w, &event);
+        copy_event(w, &event, in_place_every);
         n_codes += event.kind == ALQI_CTF_LOCATION;
     }
     assert_string_equal(alqi_ctf_reader_error(reader), "");
@@ -134,7 +162,8 @@ golden_recoded(void **state)
 
     (void)state;
     for (size_t i = 0; i < ALQI_COUNT_OF(names); i++)
-        recode(names[i]);
+        for (unsigned every = 0; every < 4; every++)
+            recode(names[i], every);
 }
 
 /* ---- cut stacks ------------------------------------------------------ */
