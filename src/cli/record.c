@@ -424,7 +424,8 @@ say_result(struct record *r, const struct alqi_raw_header *h,
     if (result->n_allocs == 0 &&
         (atomic_load(&h->flags) & ALQI_RAW_OWN_MALLOC) == 0)
         alqi_cli_say("%u: no sample: the program allocated little (the mean "
-                     "interval is %s), or not through malloc",
+                     "interval is %s), or not through malloc, or in a program "
+                     "that it executed (--follow records those)",
                      h->pid,
                      h->rate > 0
                          ? alqi_cli_text_bytes(ALQI_WORD_BYTES / h->rate).text
