@@ -1,0 +1,316 @@
+/* heap.h -- the managed heap: domains, allocation, stores, roots
+ *
+ * A domain allocates young blocks in a minor heap of its own.  A minor
+ * collection moves those that live into the major heap, where they stay; dead
+ * blocks there are found by marking and sweeping, a slice at a time.
+ *
+ * The rules of a program, and there are no others:
+ *
+ *   roots    A value that is used after a call that may collect stands in a
+ *            root during that call: a slot of a frame (ALQ_FRAME), a registered
+ *            range, a boxed or a global root.  The call may move the block, and
+ *            then the root holds the new address.  Which calls may collect
+ *            each comment says under GC.
+ *   stores   A field of a block is written by alq_init for the first time and
+ *            by alq_store from then on.  Only the fields of a block that
+ *            alq_alloc_small has just returned are written by alq_init_small,
+ *            all of them, before the next call that may collect.
+ *   polls    A loop that neither allocates nor ends soon calls alq_poll.
+ *
+ * The `hard` build of the library moves every young block at each call that may
+ * collect and forbids access to the old places: there a forgotten root faults.
+ *
+ * An allocation that fails returns ALQ_NULL and leaves the reason in the
+ * domain, where it stays until alq_status_clear: a program may allocate a great
+ * deal and look once.  While one stands there, allocation may draw on the
+ * reserve (alq_domain_config), so that cleaning up works.
+ *
+ * At present a process has one domain, and one thread at a time calls it. */
+#ifndef ALIQUOT_HEAP_H
+#define ALIQUOT_HEAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <aliquot/status.h>
+#include <aliquot/value.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The part of a domain that the inline calls below use.  Not to be read or
+ * written otherwise; its form may change with the first two version numbers. */
+struct alq_domain {
+    char *young_ptr;         /* the lowest block; allocation moves it down */
+    char *young_limit;       /* below it: alq_*_slow; anybody may raise it */
+    uintptr_t young_base;    /* young blocks of all domains               */
+    uintptr_t young_bytes;
+    uintptr_t store_max;     /* alq_store: which values need its slow part */
+    struct alq_frame *frames; /* the innermost */
+    enum alq_status status;
+};
+
+/* ---- domains ------------------------------------------------------------ */
+
+struct alq_domain_config {
+    size_t minor_words;     /* 4096 to 4194304; 0: 262144                   */
+    unsigned space_overhead; /* percent of the live words that may be dead or
+                               free, roughly; 1 to 1000000; 0: 120         */
+    size_t limit_bytes;     /* pools and large blocks together; 0: none    */
+    size_t reserve_bytes;   /* kept for cleaning up; 0: 1 MiB              */
+};
+
+/* alq_domain_new -- a domain, and with the first one the heap
+ *
+ * config   Copied.  NULL: all zeros, which are the defaults.
+ * out      Receives the domain, which the calling thread runs from now on.
+ *
+ * Errors   ALQ_EINVAL  a member of config is out of range, or out is NULL
+ *          ALQ_EBUSY   the process has a domain already
+ *          ALQ_ENOMEM  no memory, or fewer than 64 MiB of address space
+ *          On any error *out is unchanged.
+ * Threads  Any.
+ * GC       No effect. */
+ALQ_API ALQ_MUSTUSE enum alq_status
+alq_domain_new(const struct alq_domain_config *config,
+               struct alq_domain **out);
+
+/* alq_domain_drop -- ends a domain, and with the last one the heap
+ *
+ * Finalisers of the custom blocks that are left run.  No value, frame, range
+ * or root of the heap may be used any more.  NULL is allowed.
+ *
+ * Threads  The domain's.
+ * GC       The domain is gone. */
+ALQ_API void alq_domain_drop(struct alq_domain *d);
+
+/* Why an allocation failed, the first time since alq_status_clear; ALQ_OK. */
+static inline enum alq_status
+alq_status_of(const struct alq_domain *d)
+{
+    return d->status;
+}
+
+/* alq_status_clear -- the domain's status is ALQ_OK again
+ *
+ * From now on the reserve is kept.
+ *
+ * Threads  The domain's.
+ * GC       No effect. */
+ALQ_API void alq_status_clear(struct alq_domain *d);
+
+/* ---- allocation --------------------------------------------------------- */
+
+/* alq_alloc_small_slow -- the slow part of alq_alloc_small
+ *
+ * Returns  As alq_alloc_small.
+ * Threads  The domain's.
+ * GC       May collect. */
+ALQ_API alq_value alq_alloc_small_slow(struct alq_domain *d, uintptr_t header);
+
+/* A block of 1 <= wosize <= ALQ_SMALL_WOSIZE_MAX fields, which hold anything:
+ * write all of them with alq_init_small before the next call that may collect.
+ * ALQ_NULL and a status when there is no memory.  May collect. */
+static inline alq_value
+alq_alloc_small(struct alq_domain *d, uintptr_t wosize, unsigned tag)
+{
+    uintptr_t low = (uintptr_t)d->young_ptr - (wosize + 1) * ALQ_WORD_BYTES;
+
+    /* A constant that is out of range is refused; the test is gone when it is
+     * compiled. */
+    if (__builtin_constant_p(wosize) && wosize - 1 >= ALQ_SMALL_WOSIZE_MAX)
+        return alq_alloc_small_slow(d, ALQ_HEADER(wosize, tag));
+    if (__builtin_expect(
+            low < (uintptr_t)__atomic_load_n(&d->young_limit, __ATOMIC_RELAXED),
+            0))
+        return alq_alloc_small_slow(d, ALQ_HEADER(wosize, tag));
+    d->young_ptr = (char *)low;
+    *(uintptr_t *)low = ALQ_HEADER(wosize, tag);
+    return (alq_value)(low + ALQ_WORD_BYTES);
+}
+
+/* Writes field i of a block that alq_alloc_small or _several has just made. */
+static inline void
+alq_init_small(alq_value block, uintptr_t i, alq_value v)
+{
+    ((alq_value *)block)[i] = v;
+}
+
+/* alq_alloc_several_slow -- the slow part of alq_alloc_several
+ *
+ * Returns  As alq_alloc_several.
+ * Threads  The domain's.
+ * GC       May collect. */
+ALQ_API int alq_alloc_several_slow(struct alq_domain *d, unsigned n_blocks,
+                                   const uintptr_t *headers, alq_value *out);
+
+/* Several small blocks at the price of one check.  headers[] are made by
+ * ALQ_HEADER, each as for alq_alloc_small, all together of at most
+ * ALQ_SMALL_WOSIZE_MAX + 1 words with their headers.  On success 1, and out[]
+ * has the blocks, to be filled like those of alq_alloc_small; otherwise 0, a
+ * status, and out[] is unchanged.  May collect. */
+static inline int
+alq_alloc_several(struct alq_domain *d, unsigned n_blocks,
+                  const uintptr_t *headers, alq_value *out)
+{
+    uintptr_t words = 0, low, at;
+    unsigned i;
+
+    for (i = 0; i < n_blocks; i++)
+        words += (headers[i] >> ALQ_WOSIZE_SHIFT) + 1;
+    low = (uintptr_t)d->young_ptr - words * ALQ_WORD_BYTES;
+    if (__builtin_expect(
+            low < (uintptr_t)__atomic_load_n(&d->young_limit, __ATOMIC_RELAXED),
+            0))
+        return alq_alloc_several_slow(d, n_blocks, headers, out);
+    at = (uintptr_t)d->young_ptr;
+    d->young_ptr = (char *)low;
+    for (i = 0; i < n_blocks; i++) {
+        at -= ((headers[i] >> ALQ_WOSIZE_SHIFT) + 1) * ALQ_WORD_BYTES;
+        *(uintptr_t *)at = headers[i];
+        out[i] = (alq_value)(at + ALQ_WORD_BYTES);
+    }
+    return 1;
+}
+
+/* alq_alloc -- a block of any size, filled
+ *
+ * wosize   Fields; with 0 the block is a constant, the same for each tag.
+ * tag      At most 255.  Below ALQ_TAG_NO_SCAN the fields are ALQ_UNIT, else
+ *          zero bytes.  For ALQ_TAG_CUSTOM use alq_alloc_custom.
+ *
+ * Returns  The block; write it with alq_init or alq_store.  Otherwise ALQ_NULL
+ *          and a status: ALQ_EINVAL for an argument out of range, ALQ_ENOMEM.
+ * Threads  The domain's.
+ * GC       May collect. */
+ALQ_API alq_value alq_alloc(struct alq_domain *d, uintptr_t wosize,
+                            unsigned tag);
+
+/* alq_alloc_string -- a string of `bytes` bytes, which hold anything
+ *
+ * Returns  The string, its end marked; or ALQ_NULL and a status, as alq_alloc.
+ * Threads  The domain's.
+ * GC       May collect. */
+ALQ_API alq_value alq_alloc_string(struct alq_domain *d, size_t bytes);
+
+/* alq_string_copy -- a string that holds `bytes` bytes from `chars`
+ *
+ * chars    Outside the heap: the call may move what is inside.
+ *
+ * Returns  The string; or ALQ_NULL and a status, as alq_alloc.
+ * Threads  The domain's.
+ * GC       May collect. */
+ALQ_API alq_value alq_string_copy(struct alq_domain *d, const char *chars,
+                                  size_t bytes);
+
+/* alq_alloc_double_array -- n doubles, all 0.0
+ *
+ * Returns  The array; or ALQ_NULL and a status, as alq_alloc.
+ * Threads  The domain's.
+ * GC       May collect. */
+ALQ_API alq_value alq_alloc_double_array(struct alq_domain *d, uintptr_t n);
+
+/* A double in a block; ALQ_NULL and a status when there is no memory.  May
+ * collect. */
+static inline alq_value
+alq_alloc_double(struct alq_domain *d, double x)
+{
+    alq_value block = alq_alloc_small(d, 1, ALQ_TAG_DOUBLE);
+
+    if (block != ALQ_NULL)
+        alq_double_set(block, 0, x);
+    return block;
+}
+
+/* alq_alloc_custom -- a block of a program's own kind
+ *
+ * ops      What the kind can do; outlives the block.
+ * bytes    Room for the program, at alq_custom_data, zeros at first.
+ *
+ * Returns  The block; or ALQ_NULL and a status, as alq_alloc.
+ * Threads  The domain's.
+ * GC       May collect.  Never calls ops->finalise for this block before it
+ *          returns. */
+ALQ_API alq_value alq_alloc_custom(struct alq_domain *d,
+                                   const struct alq_custom_ops *ops,
+                                   size_t bytes);
+
+/* alq_poll_slow -- the slow part of alq_poll
+ *
+ * Threads  The domain's.
+ * GC       May collect. */
+ALQ_API void alq_poll_slow(struct alq_domain *d);
+
+/* Does what the heap has asked for; one comparison when that is nothing. */
+static inline void
+alq_poll(struct alq_domain *d)
+{
+    if (__builtin_expect(d->young_ptr < __atomic_load_n(&d->young_limit,
+                                                        __ATOMIC_RELAXED),
+                         0))
+        alq_poll_slow(d);
+}
+
+/* ---- stores ------------------------------------------------------------- */
+
+/* How far v lies behind the start of the young blocks, halved; never small for
+ * an integer, whose last bit becomes the first. */
+static inline uintptr_t
+alq_young_offset(const struct alq_domain *d, alq_value v)
+{
+    uintptr_t offset = v - d->young_base;
+
+    return (offset >> 1) | (offset << 63);
+}
+
+/* Whether v is a young block, which the next minor collection moves. */
+static inline int
+alq_is_young(const struct alq_domain *d, alq_value v)
+{
+    return alq_young_offset(d, v) < d->young_bytes >> 1;
+}
+
+/* alq_store_slow -- the slow part of alq_store
+ *
+ * Threads  The domain's.
+ * GC       Does not collect. */
+ALQ_API void alq_store_slow(struct alq_domain *d, alq_value *field,
+                            alq_value v);
+
+/* alq_init_slow -- the slow part of alq_init
+ *
+ * Threads  The domain's.
+ * GC       Does not collect. */
+ALQ_API void alq_init_slow(struct alq_domain *d, alq_value *field, alq_value v);
+
+/* Overwrites field i of a block.  Does not collect, cannot fail. */
+static inline void
+alq_store(struct alq_domain *d, alq_value block, uintptr_t i, alq_value v)
+{
+    alq_value *field = (alq_value *)block + i;
+
+    if (block - d->young_base >= d->young_bytes &&
+        alq_young_offset(d, v) <= d->store_max)
+        alq_store_slow(d, field, v);
+    else
+        __atomic_store_n(field, v, __ATOMIC_RELEASE);
+}
+
+/* Writes field i of a new block for the first time, or over ALQ_UNIT from
+ * alq_alloc.  Does not collect, cannot fail. */
+static inline void
+alq_init(struct alq_domain *d, alq_value block, uintptr_t i, alq_value v)
+{
+    alq_value *field = (alq_value *)block + i;
+
+    if (block - d->young_base >= d->young_bytes && alq_is_young(d, v))
+        alq_init_slow(d, field, v);
+    else
+        __atomic_store_n(field, v, __ATOMIC_RELEASE);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

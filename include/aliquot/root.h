@@ -1,0 +1,218 @@
+/* root.h -- roots: where the collector looks for values that are in use
+ *
+ *   frames      locals of C functions, gone with their scope
+ *   ranges      a runtime's own value stack, registered once
+ *   globals     variables that live as long as the domain
+ *   boxed       values in structures that malloc made
+ *   scanners    anything else: a function that shows its values
+ *
+ * Of these only boxed roots take memory.  All are a domain's, and each holds
+ * integers, blocks or ALQ_NULL. */
+#ifndef ALIQUOT_ROOT_H
+#define ALIQUOT_ROOT_H
+
+#include <aliquot/heap.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- frames ------------------------------------------------------------- */
+
+/* Where a frame stands in the program; static. */
+struct alq_site {
+    const char *function;
+    const char *file;
+    unsigned line;
+    unsigned n_slots; /* values behind the frame's head */
+};
+
+/* The head of a frame; its values follow. */
+struct alq_frame {
+    struct alq_frame *outer;
+    const struct alq_site *site;
+    struct alq_domain *domain;
+};
+
+/* Enters a frame whose slots are set: for a runtime that has sites of its own,
+ * say of the functions that it interprets. */
+static inline void
+alq_frame_push(struct alq_domain *d, struct alq_frame *frame,
+               const struct alq_site *site)
+{
+    frame->outer = d->frames;
+    frame->site = site;
+    frame->domain = d;
+    d->frames = frame;
+}
+
+/* Leaves the innermost frame, which is this one. */
+static inline void
+alq_frame_pop(void *frame)
+{
+    struct alq_frame *f = (struct alq_frame *)frame;
+
+    f->domain->frames = f->outer;
+}
+
+static inline void
+alq_frame_clear(struct alq_frame *frame, unsigned n_slots)
+{
+    alq_value *slots = (alq_value *)(frame + 1);
+    unsigned i;
+
+    for (i = 0; i < n_slots; i++)
+        slots[i] = ALQ_NULL;
+}
+
+/* ALQ_FRAME(d, f, list, item, temp[4]); declares f.list, f.item and f.temp[],
+ * which hold ALQ_NULL and are roots until the end of the scope, however it is
+ * left (except by longjmp: set d->frames back to what it was, alq_frames_set).
+ * A slot is an lvalue of type alq_value. */
+#define ALQ_FRAME(d, name, ...)                                                \
+    struct {                                                                   \
+        struct alq_frame head;                                                 \
+        alq_value __VA_ARGS__;                                                 \
+    } name __attribute__((cleanup(alq_frame_pop)));                            \
+    static const struct alq_site name##_site = {                               \
+        __func__, __FILE__, __LINE__,                                          \
+        (unsigned)((sizeof name - sizeof name.head) / sizeof(alq_value))};     \
+    alq_frame_clear(&name.head, name##_site.n_slots);                          \
+    alq_frame_push((d), &name.head, &name##_site)
+
+/* For setjmp: the innermost frame, and back to it. */
+static inline struct alq_frame *
+alq_frames_get(const struct alq_domain *d)
+{
+    return d->frames;
+}
+
+static inline void
+alq_frames_set(struct alq_domain *d, struct alq_frame *frame)
+{
+    d->frames = frame;
+}
+
+/* ---- ranges ------------------------------------------------------------- */
+
+/* The values from base up to *top are roots.  The program may change base, and
+ * what top points to, whenever it likes. */
+struct alq_range {
+    alq_value *base;
+    alq_value *const *top;
+    struct alq_range *next; /* the domain's */
+    struct alq_range **link;
+};
+
+/* alq_range_add -- registers a range, whose base and top are set
+ *
+ * range    Stays where it is until alq_range_remove.
+ *
+ * Errors   ALQ_EINVAL  d, range, or its base or top is NULL
+ * Threads  The domain's.
+ * GC       No effect. */
+ALQ_API enum alq_status alq_range_add(struct alq_domain *d,
+                                      struct alq_range *range);
+
+/* alq_range_remove -- the range is no root any more
+ *
+ * Threads  The domain's.
+ * GC       No effect. */
+ALQ_API void alq_range_remove(struct alq_domain *d, struct alq_range *range);
+
+/* ---- globals ------------------------------------------------------------ */
+
+/* A variable that is a root; `value` is read and written like any variable. */
+struct alq_global {
+    alq_value value;
+    struct alq_global *next; /* the domain's */
+    struct alq_global **link;
+};
+
+/* alq_global_add -- makes a variable a root
+ *
+ * global   Stays where it is until alq_global_remove.
+ *
+ * Errors   ALQ_EINVAL  d or global is NULL
+ * Threads  The domain's.
+ * GC       No effect. */
+ALQ_API enum alq_status alq_global_add(struct alq_domain *d,
+                                       struct alq_global *global);
+
+/* alq_global_remove -- the variable is no root any more
+ *
+ * Threads  The domain's.
+ * GC       No effect. */
+ALQ_API void alq_global_remove(struct alq_domain *d,
+                               struct alq_global *global);
+
+/* ---- boxed roots -------------------------------------------------------- */
+
+/* A value that stands outside the heap, at an address that does not change. */
+struct alq_root {
+    alq_value value; /* read alone; alq_root_set writes */
+};
+
+/* alq_root_new -- a boxed root that holds v
+ *
+ * v        Need not be in another root.
+ *
+ * Returns  The root, until alq_root_drop or the end of the domain; NULL when
+ *          there is no memory (the domain's status is not touched).
+ * Threads  The domain's.
+ * GC       Does not collect. */
+ALQ_API struct alq_root *alq_root_new(struct alq_domain *d, alq_value v);
+
+/* alq_root_set -- the root holds v
+ *
+ * Threads  The domain's.
+ * GC       Does not collect. */
+ALQ_API void alq_root_set(struct alq_domain *d, struct alq_root *root,
+                          alq_value v);
+
+/* alq_root_drop -- the root is gone; NULL is allowed
+ *
+ * Threads  The domain's.
+ * GC       Does not collect. */
+ALQ_API void alq_root_drop(struct alq_domain *d, struct alq_root *root);
+
+static inline alq_value
+alq_root_get(const struct alq_root *root)
+{
+    return root->value;
+}
+
+/* ---- scanners ----------------------------------------------------------- */
+
+/* `scan` calls visit(visit_arg, slot) for each of its values, at each minor
+ * collection and at the start of each marking; visit may change *slot.  It must
+ * not call the heap. */
+struct alq_scanner {
+    void (*scan)(void *arg, void (*visit)(void *visit_arg, alq_value *slot),
+                 void *visit_arg);
+    void *arg;
+    struct alq_scanner *next; /* the domain's */
+    struct alq_scanner **link;
+};
+
+/* alq_scanner_add -- registers a scanner, whose scan and arg are set
+ *
+ * scanner  Stays where it is until alq_scanner_remove.
+ *
+ * Errors   ALQ_EINVAL  d, scanner or its scan is NULL
+ * Threads  The domain's.
+ * GC       No effect. */
+ALQ_API enum alq_status alq_scanner_add(struct alq_domain *d,
+                                        struct alq_scanner *scanner);
+
+/* alq_scanner_remove -- the scanner is not called any more
+ *
+ * Threads  The domain's.
+ * GC       No effect. */
+ALQ_API void alq_scanner_remove(struct alq_domain *d,
+                                struct alq_scanner *scanner);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,208 @@
+/* value.h -- values: how a word of the managed heap is read  [OCaml's form]
+ *
+ * A value is one word.  Its last bit tells integers, 2n + 1, from pointers.
+ * A pointer leads to the first field of a block, behind the block's header:
+ *
+ *      63                    10 9      8 7       0
+ *     +------------------------+--------+---------+---------+--------
+ *     |  wosize: words behind  | colour |   tag   | field 0 | field 1 ...
+ *     +------------------------+--------+---------+---------+--------
+ *                                                 ^ the value points here
+ *
+ * Fields of a block whose tag is below ALQ_TAG_NO_SCAN are values: each is an
+ * integer, a block, or ALQ_NULL.  Those of other blocks are bytes that the
+ * collector copies and never reads.  Colours are the collector's own.
+ *
+ * Nothing here checks its arguments, allocates, collects, or has an effect on
+ * the collector; all of it may be used on any thread that may read the block.
+ * A block moves: a pointer is good until the next allocation or poll, unless it
+ * stands in a root (heap.h). */
+#ifndef ALIQUOT_VALUE_H
+#define ALIQUOT_VALUE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <aliquot/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef uintptr_t alq_value;
+
+/* No value: what a failed allocation returns.  Roots and fields may hold it. */
+#define ALQ_NULL ((alq_value)0)
+
+/* The integer 0, also false, the empty list, the unit. */
+#define ALQ_UNIT ((alq_value)1)
+
+enum {
+    ALQ_WORD_BYTES = 8,
+    ALQ_WOSIZE_SHIFT = 10,
+    ALQ_COLOUR_SHIFT = 8,
+    ALQ_SMALL_WOSIZE_MAX = 256 /* larger blocks are born in the major heap */
+};
+
+/* Tags 0 to 245 are the program's.  Tags 246 to 250 are OCaml's (lazy values,
+ * closures, objects); here they are scanned like those below. */
+enum {
+    ALQ_TAG_NO_SCAN = 251, /* this tag and those above: fields are bytes */
+    ALQ_TAG_ABSTRACT = 251,
+    ALQ_TAG_STRING = 252,
+    ALQ_TAG_DOUBLE = 253,
+    ALQ_TAG_DOUBLE_ARRAY = 254,
+    ALQ_TAG_CUSTOM = 255
+};
+
+#define ALQ_WOSIZE_MAX (((uintptr_t)1 << 54) - 1)
+
+/* A header of colour 0. */
+#define ALQ_HEADER(wosize, tag)                                                \
+    (((uintptr_t)(wosize) << ALQ_WOSIZE_SHIFT) | (uintptr_t)(tag))
+
+/* ---- integers ----------------------------------------------------------- */
+
+static inline int
+alq_is_int(alq_value v)
+{
+    return (int)(v & 1);
+}
+
+/* Neither an integer nor ALQ_NULL. */
+static inline int
+alq_is_block(alq_value v)
+{
+    return (v & 1) == 0 && v != ALQ_NULL;
+}
+
+/* Of n the low 63 bits are kept. */
+static inline alq_value
+alq_from_int(intptr_t n)
+{
+    return ((alq_value)n << 1) | 1;
+}
+
+static inline intptr_t
+alq_to_int(alq_value v)
+{
+    return (intptr_t)v >> 1;
+}
+
+/* ---- blocks ------------------------------------------------------------- */
+
+static inline uintptr_t
+alq_header(alq_value block)
+{
+    return ((const uintptr_t *)block)[-1];
+}
+
+static inline uintptr_t
+alq_wosize(alq_value block)
+{
+    return alq_header(block) >> ALQ_WOSIZE_SHIFT;
+}
+
+static inline unsigned
+alq_tag(alq_value block)
+{
+    return (unsigned)(alq_header(block) & 0xFF);
+}
+
+/* Whether block is one, with this tag. */
+static inline int
+alq_has_tag(alq_value v, unsigned tag)
+{
+    return alq_is_block(v) && alq_tag(v) == tag;
+}
+
+static inline alq_value
+alq_field(alq_value block, uintptr_t i)
+{
+    return ((const alq_value *)block)[i];
+}
+
+/* ---- bytes -------------------------------------------------------------- */
+
+/* Words of a string of `bytes`: one byte at least is left over, the last of
+ * them says how many others are.  So each string ends in a 0 that is not
+ * counted, unless it has zeros of its own a C string. */
+static inline uintptr_t
+alq_string_wosize(size_t bytes)
+{
+    return bytes / ALQ_WORD_BYTES + 1;
+}
+
+static inline size_t
+alq_string_bytes(alq_value string)
+{
+    size_t last = alq_wosize(string) * ALQ_WORD_BYTES - 1;
+
+    return last - ((const unsigned char *)string)[last];
+}
+
+static inline char *
+alq_string_chars(alq_value string)
+{
+    return (char *)string;
+}
+
+/* Marks the end of a new string, whose bytes are not written yet. */
+static inline void
+alq_string_seal(alq_value string, size_t bytes)
+{
+    uintptr_t words = alq_string_wosize(bytes);
+    uintptr_t left_over = words * ALQ_WORD_BYTES - 1 - bytes;
+
+    ((uintptr_t *)string)[words - 1] = left_over << 56; /* little-endian */
+}
+
+/* ---- doubles ------------------------------------------------------------ */
+
+/* Element i of a double array; of a double, its element 0. */
+static inline double
+alq_double(alq_value block, uintptr_t i)
+{
+    double d;
+
+    memcpy(&d, (const char *)block + i * sizeof d, sizeof d);
+    return d;
+}
+
+static inline void
+alq_double_set(alq_value block, uintptr_t i, double d)
+{
+    memcpy((char *)block + i * sizeof d, &d, sizeof d);
+}
+
+/* ---- custom blocks ------------------------------------------------------ */
+
+/* What a kind of custom block can do.  Static; must outlive its blocks.
+ *
+ * finalise  Called once for each block that has died, at the end of the minor
+ *           collection or in the sweep that finds it, or when the heap is
+ *           dropped.  It may read and write the block's bytes and must not
+ *           call the heap in any way.  NULL: nothing to do. */
+struct alq_custom_ops {
+    const char *name; /* for people, and one day for marshalling */
+    void (*finalise)(alq_value block);
+};
+
+/* Field 0 of a custom block; the program's bytes begin at field 1. */
+static inline const struct alq_custom_ops *
+alq_custom_ops_of(alq_value block)
+{
+    return (const struct alq_custom_ops *)alq_field(block, 0);
+}
+
+static inline void *
+alq_custom_data(alq_value block)
+{
+    return (char *)block + ALQ_WORD_BYTES;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,194 @@
+/* api_heap.c -- <aliquot/heap.h>: arguments checked, then down */
+#include <stdatomic.h>
+#include <string.h>
+
+#include <aliquot/heap.h>
+
+#include "heap/alloc.h"
+#include "heap/barrier.h"
+#include "heap/domain.h"
+
+/* ---- domains ------------------------------------------------------------ */
+
+enum { MINOR_WORDS_MIN = 4096, OVERHEAD_MAX = 1000000 };
+
+static atomic_bool has_domain;
+
+static bool
+is_config_right(const struct alq_domain_config *c)
+{
+    return (c->minor_words == 0 ||
+            (c->minor_words >= MINOR_WORDS_MIN &&
+             c->minor_words <= ALQI_HEAP_MINOR_BYTES_MAX / ALQ_WORD_BYTES)) &&
+           c->space_overhead <= OVERHEAD_MAX;
+}
+
+enum alq_status
+alq_domain_new(const struct alq_domain_config *config, struct alq_domain **out)
+{
+    static const struct alq_domain_config defaults;
+    struct alqi_domain *d;
+
+    if (config == NULL)
+        config = &defaults;
+    if (out == NULL || !is_config_right(config))
+        return ALQ_EINVAL;
+    if (atomic_exchange(&has_domain, true))
+        return ALQ_EBUSY;
+    d = alqi_heap_domain_new(config);
+    if (d == NULL) {
+        atomic_store(&has_domain, false);
+        return ALQ_ENOMEM;
+    }
+    *out = &d->pub;
+    return ALQ_OK;
+}
+
+void
+alq_domain_drop(struct alq_domain *d)
+{
+    if (d == NULL)
+        return;
+    alqi_heap_domain_drop(alqi_heap_domain(d));
+    atomic_store(&has_domain, false);
+}
+
+void
+alq_status_clear(struct alq_domain *d)
+{
+    d->status = ALQ_OK;
+}
+
+/* ---- small blocks ------------------------------------------------------- */
+
+static bool
+is_small(uintptr_t header)
+{
+    uintptr_t wosize = header >> ALQ_WOSIZE_SHIFT;
+
+    return wosize >= 1 && wosize <= ALQ_SMALL_WOSIZE_MAX &&
+           (header & ALQI_HEAP_COLOUR_MASK) == 0;
+}
+
+alq_value
+alq_alloc_small_slow(struct alq_domain *d, uintptr_t header)
+{
+    if (!is_small(header))
+        return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL);
+    return alqi_heap_alloc(alqi_heap_domain(d), header);
+}
+
+int
+alq_alloc_several_slow(struct alq_domain *d, unsigned n_blocks,
+                       const uintptr_t *headers, alq_value *out)
+{
+    uintptr_t words = 0, at;
+    unsigned i;
+
+    for (i = 0; i < n_blocks && is_small(headers[i]); i++)
+        words += alqi_heap_words(headers[i]);
+    if (i < n_blocks || words == 0 || words > ALQI_HEAP_CLASS_WORDS_MAX)
+        return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL) != ALQ_NULL;
+    at = alqi_heap_room(alqi_heap_domain(d), words);
+    if (at == 0)
+        return 0;
+    at += words * ALQ_WORD_BYTES;
+    for (i = 0; i < n_blocks; i++) {
+        at -= alqi_heap_words(headers[i]) * ALQ_WORD_BYTES;
+        *(alqi_heap_word *)at = headers[i];
+        out[i] = (alq_value)(at + ALQ_WORD_BYTES);
+    }
+    return 1;
+}
+
+void
+alq_poll_slow(struct alq_domain *d)
+{
+    alqi_heap_poll(alqi_heap_domain(d));
+}
+
+/* ---- blocks of any size ------------------------------------------------- */
+
+static alq_value
+alloc(struct alq_domain *d, uintptr_t wosize, unsigned tag)
+{
+    if (wosize > ALQ_WOSIZE_MAX)
+        return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL);
+    if (wosize <= ALQ_SMALL_WOSIZE_MAX)
+        return alq_alloc_small(d, wosize, tag);
+    return alqi_heap_alloc(alqi_heap_domain(d), ALQ_HEADER(wosize, tag));
+}
+
+alq_value
+alq_alloc(struct alq_domain *d, uintptr_t wosize, unsigned tag)
+{
+    alq_value block, with;
+    uintptr_t i;
+
+    if (tag >= ALQ_TAG_CUSTOM)
+        return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL);
+    if (wosize == 0)
+        return alqi_heap_atom();
+    block = alloc(d, wosize, tag);
+    with = tag < ALQ_TAG_NO_SCAN ? ALQ_UNIT : 0;
+    if (block != ALQ_NULL)
+        for (i = 0; i < wosize; i++)
+            ((alqi_heap_word *)block)[i] = with;
+    return block;
+}
+
+alq_value
+alq_alloc_string(struct alq_domain *d, size_t bytes)
+{
+    alq_value string = alloc(d, alq_string_wosize(bytes), ALQ_TAG_STRING);
+
+    if (string != ALQ_NULL)
+        alq_string_seal(string, bytes);
+    return string;
+}
+
+alq_value
+alq_string_copy(struct alq_domain *d, const char *chars, size_t bytes)
+{
+    alq_value string;
+
+    if (chars == NULL && bytes > 0)
+        return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL);
+    string = alq_alloc_string(d, bytes);
+    if (string != ALQ_NULL && bytes > 0)
+        memcpy(alq_string_chars(string), chars, bytes);
+    return string;
+}
+
+alq_value
+alq_alloc_double_array(struct alq_domain *d, uintptr_t n)
+{
+    return alq_alloc(d, n, ALQ_TAG_DOUBLE_ARRAY);
+}
+
+alq_value
+alq_alloc_custom(struct alq_domain *d, const struct alq_custom_ops *ops,
+                 size_t bytes)
+{
+    uintptr_t wosize =
+        1 + bytes / ALQ_WORD_BYTES + (bytes % ALQ_WORD_BYTES != 0);
+
+    if (ops == NULL)
+        return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL);
+    return alqi_heap_alloc_custom(alqi_heap_domain(d), ops, wosize);
+}
+
+/* ---- stores ------------------------------------------------------------- */
+
+void
+alq_store_slow(struct alq_domain *d, alq_value *field, alq_value v)
+{
+    alqi_heap_store(alqi_heap_domain(d), field, v);
+}
+
+/* The field holds an integer: there is nothing to darken. */
+void
+alq_init_slow(struct alq_domain *d, alq_value *field, alq_value v)
+{
+    alqi_heap_store(alqi_heap_domain(d), field, v);
+}

@@ -1,0 +1,141 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "heap/alloc.h"
+#include "heap/cycle.h"
+#include "heap/large.h"
+#include "heap/limit.h"
+
+alq_value
+alqi_heap_fail(struct alqi_domain *d, enum alq_status why)
+{
+    if (d->pub.status == ALQ_OK)
+        d->pub.status = why;
+    return ALQ_NULL;
+}
+
+void
+alqi_heap_poll(struct alqi_domain *d)
+{
+    if (d->want_minor || ALQI_HEAP_IS_HARD)
+        alqi_heap_minor(d);
+    if (d->want_slice || ALQI_HEAP_IS_HARD)
+        alqi_heap_slice(d, 0);
+}
+
+static bool
+has_room(const struct alqi_domain *d, size_t words)
+{
+    return (uintptr_t)d->pub.young_ptr - d->run_start >= words * ALQ_WORD_BYTES;
+}
+
+uintptr_t
+alqi_heap_room(struct alqi_domain *d, size_t words)
+{
+    ALQI_ASSERT(words >= 1 && words <= ALQI_HEAP_CLASS_WORDS_MAX);
+    alqi_heap_poll(d);
+    if ((uintptr_t)d->pub.young_ptr - words * ALQ_WORD_BYTES < d->middle) {
+        d->middle = 0;
+        alqi_heap_slice(d, 0);
+    }
+    if (!has_room(d, words))
+        alqi_heap_minor(d);
+    if (!has_room(d, words))
+        return (uintptr_t)alqi_heap_fail(d, ALQ_ENOMEM);
+    d->pub.young_ptr -= words * ALQ_WORD_BYTES;
+    return (uintptr_t)d->pub.young_ptr;
+}
+
+/* ---- large blocks ------------------------------------------------------- */
+
+static alq_value
+large_try(struct alqi_domain *d, uintptr_t header)
+{
+    if (alqi_heap_words(header) > SIZE_MAX / 2 / ALQ_WORD_BYTES ||
+        !alqi_heap_is_within(d, alqi_heap_words(header) * ALQ_WORD_BYTES))
+        return ALQ_NULL;
+    return alqi_heap_large_new(d, header);
+}
+
+static alq_value
+alloc_large(struct alqi_domain *d, uintptr_t header)
+{
+    size_t words = alqi_heap_words(header);
+    alq_value block;
+
+    alqi_heap_poll(d);
+    block = large_try(d, header);
+    if (block == ALQ_NULL) {
+        d->counts.emergencies++;
+        alqi_heap_full_major(d);
+        block = large_try(d, header);
+    }
+    if (block == ALQ_NULL)
+        return alqi_heap_fail(d, ALQ_ENOMEM);
+    d->counts.direct_words += words;
+    d->direct_since_slice += words;
+    if (d->direct_since_slice > d->minor_bytes / ALQ_WORD_BYTES / 5) {
+        d->want_slice = true;
+        alqi_heap_limit_raise(d);
+    }
+    return block;
+}
+
+/* ---- all ---------------------------------------------------------------- */
+
+alq_value
+alqi_heap_alloc(struct alqi_domain *d, uintptr_t header)
+{
+    uintptr_t low;
+
+    if (alqi_heap_words(header) > ALQI_HEAP_CLASS_WORDS_MAX)
+        return alloc_large(d, header);
+    low = alqi_heap_room(d, alqi_heap_words(header));
+    if (low == 0)
+        return ALQ_NULL;
+    *(alqi_heap_word *)low = header;
+    return (alq_value)(low + ALQ_WORD_BYTES);
+}
+
+/* Room for one more in the table of young blocks to finalise. */
+static bool
+customs_ready(struct alqi_domain *d)
+{
+    size_t size = d->customs_size == 0 ? 64 : d->customs_size * 2;
+    alq_value *customs;
+
+    if (d->n_customs < d->customs_size)
+        return true;
+    customs = realloc(d->customs, size * sizeof *customs);
+    if (customs == NULL)
+        return false;
+    d->customs = customs;
+    d->customs_size = size;
+    return true;
+}
+
+alq_value
+alqi_heap_alloc_custom(struct alqi_domain *d, const struct alq_custom_ops *ops,
+                       size_t wosize)
+{
+    alq_value block;
+
+    if (!customs_ready(d))
+        return alqi_heap_fail(d, ALQ_ENOMEM);
+    block = alqi_heap_alloc(d, ALQ_HEADER(wosize, ALQ_TAG_CUSTOM));
+    if (block == ALQ_NULL)
+        return block;
+    ((alqi_heap_word *)block)[0] = (uintptr_t)ops;
+    memset((void *)(block + ALQ_WORD_BYTES), 0, (wosize - 1) * ALQ_WORD_BYTES);
+    if (ops->finalise != NULL && alqi_heap_is_young(d, block))
+        d->customs[d->n_customs++] = block;
+    return block;
+}
+
+alq_value
+alqi_heap_atom(void)
+{
+    static const uintptr_t atom[2] = {ALQI_HEAP_COLOUR_STATIC, 0};
+
+    return (alq_value)&atom[1];
+}

@@ -1,0 +1,130 @@
+#include "heap/area.h"
+#include "heap/class.h"
+#include "plat/plat.h"
+#include "plat/space.h"
+
+#define MAJOR_BYTES_MOST ((uintptr_t)256 << 30)
+#define MAJOR_BYTES_LEAST ((uintptr_t)64 << 20)
+
+enum { COMMIT_POOLS = 32 }; /* 1 MiB: a call to the system costs as much as
+                               touching it */
+
+/* Half as many domains' minor heaps go with half as much major heap. */
+static uintptr_t
+minor_part(uintptr_t major_bytes)
+{
+    uintptr_t all = ALQI_HEAP_DOMAINS_MAX * ALQI_HEAP_MINOR_BYTES_MAX;
+
+    return major_bytes / 4 < all ? ALQI_HEAP_MINOR_BYTES_MAX : all;
+}
+
+static bool
+reserve(struct alqi_heap_area *area)
+{
+    uintptr_t major = MAJOR_BYTES_MOST;
+    void *start;
+
+    for (; major >= MAJOR_BYTES_LEAST; major /= 2) {
+        start = alqi_plat_space_reserve(minor_part(major) + major,
+                                        ALQI_HEAP_POOL_BYTES);
+        if (start == NULL)
+            continue;
+        area->young_base = (uintptr_t)start;
+        area->young_bytes = minor_part(major);
+        area->major_base = area->young_base + area->young_bytes;
+        area->major_bytes = major;
+        return true;
+    }
+    return false;
+}
+
+bool
+alqi_heap_area_open(struct alqi_heap_area *area)
+{
+    if (!reserve(area))
+        return false;
+    area->kinds =
+        alqi_plat_pages_map(area->major_bytes >> ALQI_HEAP_POOL_SHIFT);
+    if (area->kinds != NULL)
+        return true;
+    alqi_plat_space_release((void *)area->young_base,
+                            area->young_bytes + area->major_bytes);
+    return false;
+}
+
+void
+alqi_heap_area_close(struct alqi_heap_area *area)
+{
+    alqi_plat_pages_unmap(area->kinds,
+                          area->major_bytes >> ALQI_HEAP_POOL_SHIFT);
+    alqi_plat_space_release((void *)area->young_base,
+                            area->young_bytes + area->major_bytes);
+}
+
+static bool
+commit(struct alqi_heap_area *area, size_t n)
+{
+    size_t all = area->major_bytes >> ALQI_HEAP_POOL_SHIFT;
+
+    if (n > all - area->n_committed ||
+        !alqi_plat_space_commit(alqi_heap_area_pool(area, area->n_committed),
+                                n << ALQI_HEAP_POOL_SHIFT))
+        return false;
+    area->n_committed += n;
+    return true;
+}
+
+bool
+alqi_heap_area_ready(struct alqi_heap_area *area, size_t n)
+{
+    size_t ready = area->n_free + area->n_committed - area->n_frontier;
+
+    if (ready >= n)
+        return true;
+    n -= ready;
+    return (n < COMMIT_POOLS && commit(area, COMMIT_POOLS)) || commit(area, n);
+}
+
+/* A free pool had other slots: its first words may be anything. */
+static void
+clear_slots(struct alqi_heap_pool *pool, unsigned size_class)
+{
+    alqi_heap_word *slot = (alqi_heap_word *)pool + ALQI_HEAP_POOL_HEAD_WORDS;
+    unsigned i;
+
+    for (i = 0; i < alqi_heap_class_slots(size_class); i++) {
+        *slot = 0;
+        slot += alqi_heap_class_words[size_class];
+    }
+}
+
+struct alqi_heap_pool *
+alqi_heap_area_take(struct alqi_heap_area *area, unsigned size_class,
+                    bool no_scan)
+{
+    struct alqi_heap_pool *pool = area->free;
+
+    if (pool != NULL) {
+        area->free = pool->next;
+        area->n_free--;
+        clear_slots(pool, size_class);
+    } else {
+        if (!alqi_heap_area_ready(area, 1))
+            return NULL;
+        pool = alqi_heap_area_pool(area, area->n_frontier++);
+    }
+    area->kinds[alqi_heap_area_index(area, (uintptr_t)pool)] =
+        (uint8_t)((size_class + 1) | (no_scan ? ALQI_HEAP_KIND_NO_SCAN : 0));
+    pool->next = NULL;
+    return pool;
+}
+
+void
+alqi_heap_area_give(struct alqi_heap_area *area, struct alqi_heap_pool *pool)
+{
+    ALQI_ASSERT(alqi_heap_area_kind(area, (uintptr_t)pool) != 0);
+    area->kinds[alqi_heap_area_index(area, (uintptr_t)pool)] = 0;
+    pool->next = area->free;
+    area->free = pool;
+    area->n_free++;
+}

@@ -1,0 +1,73 @@
+/* area.h -- the reservation: minor part, major part, a byte for each pool */
+#ifndef ALQI_HEAP_AREA_H
+#define ALQI_HEAP_AREA_H
+
+#include "heap/state.h"
+
+/* A pool's byte: 0 free, else class + 1, and these. */
+enum {
+    ALQI_HEAP_KIND_CLASS = 0x3F,
+    ALQI_HEAP_KIND_NO_SCAN = 0x40,
+    ALQI_HEAP_KIND_RESCAN = 0x80
+};
+
+/* False when there is not enough address space. */
+bool alqi_heap_area_open(struct alqi_heap_area *area);
+void alqi_heap_area_close(struct alqi_heap_area *area);
+
+/* Makes sure that n pools can be taken; false when memory is short. */
+bool alqi_heap_area_ready(struct alqi_heap_area *area, size_t n);
+
+/* A pool whose slots have header 0, made for the class; NULL when none is
+ * ready and none can be made so. */
+struct alqi_heap_pool *alqi_heap_area_take(struct alqi_heap_area *area,
+                                           unsigned size_class, bool no_scan);
+/* The pool is empty: each slot has header 0. */
+void alqi_heap_area_give(struct alqi_heap_area *area,
+                         struct alqi_heap_pool *pool);
+
+static inline size_t
+alqi_heap_area_used(const struct alqi_heap_area *area)
+{
+    return area->n_frontier - area->n_free;
+}
+
+static inline bool
+alqi_heap_area_has(const struct alqi_heap_area *area, uintptr_t address)
+{
+    return address - area->major_base < area->major_bytes;
+}
+
+static inline size_t
+alqi_heap_area_index(const struct alqi_heap_area *area, uintptr_t address)
+{
+    return (address - area->major_base) >> ALQI_HEAP_POOL_SHIFT;
+}
+
+static inline struct alqi_heap_pool *
+alqi_heap_area_pool(const struct alqi_heap_area *area, size_t index)
+{
+    return (struct alqi_heap_pool *)(area->major_base +
+                                     (index << ALQI_HEAP_POOL_SHIFT));
+}
+
+/* Of a pool in use. */
+static inline uint8_t
+alqi_heap_area_kind(const struct alqi_heap_area *area, uintptr_t address)
+{
+    return area->kinds[alqi_heap_area_index(area, address)];
+}
+
+static inline unsigned
+alqi_heap_area_class(const struct alqi_heap_area *area, uintptr_t address)
+{
+    return (alqi_heap_area_kind(area, address) & ALQI_HEAP_KIND_CLASS) - 1u;
+}
+
+static inline bool
+alqi_heap_area_is_no_scan(const struct alqi_heap_area *area, uintptr_t address)
+{
+    return alqi_heap_area_kind(area, address) & ALQI_HEAP_KIND_NO_SCAN;
+}
+
+#endif

@@ -1,0 +1,12 @@
+/* barrier.h -- the slow parts of alq_store and alq_init: the block is old */
+#ifndef ALQI_HEAP_BARRIER_H
+#define ALQI_HEAP_BARRIER_H
+
+#include "heap/state.h"
+
+void alqi_heap_store(struct alqi_domain *d, alqi_heap_word *field, alq_value v);
+
+/* After a change of phase: which values alq_store needs its slow part for. */
+void alqi_heap_store_max_set(struct alqi_domain *d);
+
+#endif

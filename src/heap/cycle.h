@@ -1,0 +1,32 @@
+/* cycle.h -- the major cycle: SWEEP -> SWEPT -> MARK -> SWEEP
+ *
+ *   SWEEP  garbage of the last cycle is being freed; new blocks are UNMARKED
+ *   SWEPT  none is left; marking waits until nothing is young
+ *   MARK   from its roots; new blocks are MARKED; stores darken
+ *
+ * MARK ends when nothing is left to mark: the colours rotate, and what is
+ * unmarked is garbage.  .inv.phase  Nothing unmarked is reachable then. */
+#ifndef ALQI_HEAP_CYCLE_H
+#define ALQI_HEAP_CYCLE_H
+
+#include "heap/state.h"
+
+/* A minor collection and what waits for one: afterwards the minor heap is open
+ * again, or closed because memory is short even after full collections. */
+void alqi_heap_minor(struct alqi_domain *d);
+
+/* A slice: of so many words, or what the pace asks for (0). */
+void alqi_heap_slice(struct alqi_domain *d, size_t work_words);
+
+/* Nothing young, the cycle completed. */
+void alqi_heap_major(struct alqi_domain *d);
+/* Nothing young, all that was unreachable is free. */
+void alqi_heap_full_major(struct alqi_domain *d);
+
+/* Whether `bytes` more keep to the limit; with a status standing the reserve
+ * counts, too. */
+bool alqi_heap_is_within(const struct alqi_domain *d, size_t bytes);
+
+uint64_t alqi_heap_bytes(const struct alqi_domain *d);
+
+#endif

@@ -1,0 +1,29 @@
+/* large.h -- blocks too large for a pool, each by itself from malloc */
+#ifndef ALQI_HEAP_LARGE_H
+#define ALQI_HEAP_LARGE_H
+
+#include "heap/state.h"
+
+/* A block with this header, its fields not set; ALQ_NULL: no memory. */
+alq_value alqi_heap_large_new(struct alqi_domain *d, uintptr_t header);
+
+/* Frees the first of the unswept ones or keeps it; its words, 0: none left. */
+size_t alqi_heap_large_sweep_one(struct alqi_domain *d);
+
+/* Finalises and frees all. */
+void alqi_heap_large_drop(struct alqi_domain *d);
+
+static inline struct alqi_heap_large *
+alqi_heap_large_of(alq_value block)
+{
+    return (struct alqi_heap_large *)(block -
+                                      offsetof(struct alqi_heap_large, fields));
+}
+
+static inline alq_value
+alqi_heap_large_block(struct alqi_heap_large *large)
+{
+    return (alq_value)large->fields;
+}
+
+#endif

@@ -1,0 +1,264 @@
+#include <stdlib.h>
+
+#include "heap/area.h"
+#include "heap/class.h"
+#include "heap/large.h"
+#include "heap/mark.h"
+#include "heap/pool.h"
+
+enum {
+    STACK_FIRST = ALQI_HEAP_IS_HARD ? 8 : 4096,
+    STACK_SHARE = 64,                    /* of the heap's words, a span is 2 */
+    RING_LOW = ALQI_HEAP_RING / 2 /* fetched that long ago, a header is here */
+};
+
+void
+alqi_heap_mark_begin(struct alqi_domain *d)
+{
+    size_t heap_words =
+        alqi_heap_area_used(&d->heap->area) * ALQI_HEAP_POOL_WORDS +
+        d->heap->large_bytes / ALQ_WORD_BYTES;
+
+    ALQI_ASSERT(alqi_heap_mark_is_done(d));
+    d->marker.size_max = STACK_FIRST;
+    if (!ALQI_HEAP_IS_HARD && heap_words / STACK_SHARE > STACK_FIRST)
+        d->marker.size_max = heap_words / STACK_SHARE;
+}
+
+void
+alqi_heap_mark_drop(struct alqi_domain *d)
+{
+    free(d->marker.stack);
+}
+
+/* ---- stack -------------------------------------------------------------- */
+
+static bool
+grow(struct alqi_heap_marker *m)
+{
+    size_t size = m->size == 0 ? STACK_FIRST : m->size * 2;
+    struct alqi_heap_span *stack;
+
+    if (size > m->size_max)
+        return false;
+    stack = realloc(m->stack, size * sizeof *stack);
+    if (stack == NULL)
+        return false;
+    m->stack = stack;
+    m->size = size;
+    return true;
+}
+
+/* The block is marked, its fields will be when its pool is read again. */
+static ALQI_COLD void
+overflow(struct alqi_domain *d, alq_value block)
+{
+    struct alqi_heap_area *area = &d->heap->area;
+
+    if (alqi_heap_area_has(area, block))
+        area->kinds[alqi_heap_area_index(area, block)] |=
+            ALQI_HEAP_KIND_RESCAN;
+    else
+        alqi_heap_large_of(block)->rescan = true;
+    d->marker.overflowed = true;
+    d->counts.mark_overflows++;
+}
+
+static inline void
+push(struct alqi_heap_marker *m, uintptr_t start, uintptr_t end)
+{
+    m->stack[m->n++] = (struct alqi_heap_span){start, end};
+}
+
+static inline bool
+has_room(struct alqi_heap_marker *m)
+{
+    return ALQI_LIKELY(m->n < m->size) || grow(m);
+}
+
+/* ---- blocks ------------------------------------------------------------- */
+
+/* Whether the block is to be marked and was not: it is, now. */
+static inline bool
+mark_block(struct alqi_domain *d, alq_value block, uintptr_t header)
+{
+    if ((header & ALQI_HEAP_COLOUR_MASK) != d->heap->unmarked)
+        return false;
+    ((alqi_heap_word *)block)[-1] =
+        (header & ~ALQI_HEAP_COLOUR_MASK) | d->heap->marked;
+    return true;
+}
+
+void
+alqi_heap_mark_darken(struct alqi_domain *d, alq_value v)
+{
+    uintptr_t header;
+
+    if (!alq_is_block(v) || alqi_heap_is_young(d, v))
+        return;
+    header = alqi_heap_header(v);
+    if (!mark_block(d, v, header) || !alqi_heap_is_scannable(header))
+        return;
+    if (has_room(&d->marker))
+        push(&d->marker, v, v + (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES);
+    else
+        overflow(d, v);
+}
+
+/* Puts the blocks that the span leads to on the ring, until that is full;
+ * returns where it stopped. */
+static inline uintptr_t
+scan_span(struct alqi_domain *d, uintptr_t start, uintptr_t end)
+{
+    struct alqi_heap_marker *m = &d->marker;
+    uintptr_t young_base = d->pub.young_base;
+    uintptr_t young_bytes = d->pub.young_bytes;
+
+    for (; start < end; start += ALQ_WORD_BYTES) {
+        alq_value v = *(alqi_heap_word *)start;
+
+        if (!alq_is_block(v) || v - young_base < young_bytes)
+            continue;
+        if (m->ring_n == ALQI_HEAP_RING)
+            break;
+        __builtin_prefetch((void *)(v - ALQ_WORD_BYTES), 1);
+        m->ring[(m->ring_first + m->ring_n++) % ALQI_HEAP_RING] = v;
+    }
+    return start;
+}
+
+static inline alq_value
+ring_pop(struct alqi_heap_marker *m)
+{
+    alq_value v = m->ring[m->ring_first];
+
+    m->ring_first = (m->ring_first + 1) % ALQI_HEAP_RING;
+    m->ring_n--;
+    return v;
+}
+
+/* ---- what did not fit --------------------------------------------------- */
+
+/* At once, for the stack may be full. */
+static void
+scan_again(struct alqi_domain *d, alq_value block, uintptr_t header)
+{
+    size_t i, n = header >> ALQ_WOSIZE_SHIFT;
+
+    if ((header & ALQI_HEAP_COLOUR_MASK) != d->heap->marked ||
+        !alqi_heap_is_scannable(header))
+        return;
+    for (i = 0; i < n; i++)
+        alqi_heap_mark_darken(d, ((alqi_heap_word *)block)[i]);
+}
+
+static void
+rescan_pool(struct alqi_domain *d, struct alqi_heap_pool *pool)
+{
+    unsigned c = alqi_heap_area_class(&d->heap->area, (uintptr_t)pool);
+    alqi_heap_word *slot = alqi_heap_pool_slots(pool);
+    unsigned i;
+
+    for (i = 0; i < alqi_heap_class_slots(c); i++) {
+        if (*slot != 0)
+            scan_again(d, (alq_value)(slot + 1), *slot);
+        slot += alqi_heap_class_words[c];
+    }
+}
+
+static void
+rescan_large(struct alqi_domain *d, struct alqi_heap_large *large)
+{
+    for (; large != NULL; large = large->next)
+        if (large->rescan) {
+            large->rescan = false;
+            scan_again(d, alqi_heap_large_block(large), large->header);
+        }
+}
+
+/* Reads what overflowed, a pool at a time; false when there is none.  A pass
+ * ends, and passes end: each overflow is of a block newly marked. */
+static bool
+rescan(struct alqi_domain *d)
+{
+    struct alqi_heap_area *area = &d->heap->area;
+
+    if (!d->marker.rescanning) {
+        if (!d->marker.overflowed)
+            return false;
+        d->marker.overflowed = false;
+        d->marker.rescanning = true;
+        d->rescan_pool = 0;
+        rescan_large(d, d->large);
+        return true;
+    }
+    while (d->rescan_pool < area->n_frontier) {
+        size_t i = d->rescan_pool++;
+
+        if ((area->kinds[i] & ALQI_HEAP_KIND_RESCAN) == 0)
+            continue;
+        area->kinds[i] &= (uint8_t)~ALQI_HEAP_KIND_RESCAN;
+        rescan_pool(d, alqi_heap_area_pool(area, i));
+        return true;
+    }
+    d->marker.rescanning = false;
+    return true;
+}
+
+/* ---- marking ------------------------------------------------------------ */
+
+/* Takes one block off the ring; returns the words that were done. */
+static inline size_t
+mark_from_ring(struct alqi_domain *d)
+{
+    struct alqi_heap_marker *m = &d->marker;
+    alq_value v = ring_pop(m);
+    uintptr_t header = alqi_heap_header(v);
+    uintptr_t end = v + (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES;
+    uintptr_t stopped;
+
+    if (!mark_block(d, v, header))
+        return 1;
+    if (!alqi_heap_is_scannable(header))
+        return alqi_heap_words(header);
+    stopped = scan_span(d, v, end);
+    if (stopped < end) {
+        if (has_room(m))
+            push(m, stopped, end);
+        else
+            overflow(d, v);
+    }
+    return 1 + (stopped - v) / ALQ_WORD_BYTES;
+}
+
+static inline size_t
+mark_from_stack(struct alqi_domain *d)
+{
+    struct alqi_heap_marker *m = &d->marker;
+    struct alqi_heap_span span = m->stack[--m->n];
+    uintptr_t stopped = scan_span(d, span.start, span.end);
+
+    if (stopped < span.end)
+        push(m, stopped, span.end); /* where it has just been */
+    return 1 + (stopped - span.start) / ALQ_WORD_BYTES;
+}
+
+size_t
+alqi_heap_mark(struct alqi_domain *d, size_t budget_words)
+{
+    struct alqi_heap_marker *m = &d->marker;
+    size_t done = 0;
+
+    while (done < budget_words) {
+        if (m->ring_n > RING_LOW || (m->n == 0 && m->ring_n > 0))
+            done += mark_from_ring(d);
+        else if (m->n > 0)
+            done += mark_from_stack(d);
+        else if (rescan(d))
+            done += ALQI_HEAP_POOL_WORDS;
+        else
+            break;
+    }
+    d->counts.marked_words += done;
+    return done;
+}

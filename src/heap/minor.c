@@ -1,0 +1,151 @@
+#include <stdlib.h>
+
+#include "heap/class.h"
+#include "heap/limit.h"
+#include "heap/minor.h"
+#include "heap/promote.h"
+#include "heap/remember.h"
+#include "heap/root.h"
+#include "heap/sweep.h"
+#include "plat/plat.h"
+#include "plat/space.h"
+
+/* ---- memory ------------------------------------------------------------- */
+
+bool
+alqi_heap_minor_open(struct alqi_domain *d)
+{
+    /* One place for each block of two words: never full.  Untouched pages of
+     * it cost nothing. */
+    d->pending = alqi_plat_pages_map(d->minor_bytes);
+    if (d->pending == NULL)
+        return false;
+    if (!alqi_plat_space_commit((void *)d->slice, d->minor_bytes)) {
+        alqi_plat_pages_unmap(d->pending, d->minor_bytes);
+        return false;
+    }
+    d->run_start = d->run_end = d->slice;
+    d->pub.young_ptr = (char *)d->run_end;
+    return true;
+}
+
+void
+alqi_heap_minor_drop(struct alqi_domain *d)
+{
+    alqi_plat_pages_unmap(d->pending, d->minor_bytes);
+    free(d->customs);
+}
+
+size_t
+alqi_heap_minor_need(uintptr_t young_bytes)
+{
+    /* A slot is at most 1.25 times its block (205 words in 257), a pool's slots
+     * at least 0.94 of it; and each kind of pool may be opened for one block. */
+    uintptr_t pools = young_bytes / ALQI_HEAP_POOL_BYTES;
+
+    return pools + pools / 3 + 1 + 2 * ALQI_HEAP_CLASSES;
+}
+
+/* ---- collection --------------------------------------------------------- */
+
+static void
+promote_root(void *arg, alq_value *slot)
+{
+    alqi_heap_promote(arg, slot);
+}
+
+static void
+promote_fields(struct alqi_domain *d, alq_value block, uintptr_t header)
+{
+    size_t i, n = header >> ALQ_WOSIZE_SHIFT;
+
+    if (alqi_heap_is_scannable(header))
+        for (i = 0; i < n; i++)
+            alqi_heap_promote(d, (alq_value *)block + i);
+}
+
+static void
+promote_remembered(struct alqi_domain *d)
+{
+    struct alqi_heap_remembered *r = &d->remembered;
+    size_t i;
+
+    for (i = 0; i < r->n; i++)
+        alqi_heap_promote(d, (alq_value *)r->fields[i]);
+    if (r->lost) {
+        d->counts.remember_losses++;
+        alqi_heap_sweep_blocks(d, promote_fields);
+    }
+}
+
+static void
+customs_finish(struct alqi_domain *d)
+{
+    size_t i;
+
+    for (i = 0; i < d->n_customs; i++)
+        if (alqi_heap_promoted(d->customs[i]) == ALQ_NULL)
+            alqi_heap_finalise(d->customs[i], alqi_heap_header(d->customs[i]));
+    d->n_customs = 0;
+}
+
+/* What is left of the blocks that have moved must not be read again. */
+static void
+forbid_old_places(struct alqi_domain *d)
+{
+    if (ALQI_HEAP_IS_HARD && d->run_start < d->run_end)
+        alqi_plat_space_forbid((void *)d->run_start, d->run_end - d->run_start);
+    else if (ALQI_CHECKS == 2)
+        for (char *p = d->pub.young_ptr; p < (char *)d->run_end;
+             p += ALQ_WORD_BYTES)
+            *(alqi_heap_word *)p = (alqi_heap_word)0xD7D7D7D7D7D7D7D6;
+}
+
+void
+alqi_heap_minor_collect(struct alqi_domain *d)
+{
+    d->counts.minor_words +=
+        (d->run_end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES;
+    if (!alqi_heap_minor_is_empty(d)) {
+        d->counts.minor_collections++;
+        alqi_heap_roots_visit(d, true, promote_root, d);
+        promote_remembered(d);
+        alqi_heap_promote_drain(d);
+        customs_finish(d);
+    }
+    alqi_heap_remember_clear(d);
+    forbid_old_places(d);
+    d->want_minor = false;
+    d->run_start = d->run_end;
+    d->pub.young_ptr = (char *)d->run_end;
+    d->middle = 0;
+    alqi_heap_limit_reset(d);
+}
+
+/* Hard: the next chunk of the slice, so that the last ones stay forbidden. */
+static void
+place_hard(struct alqi_domain *d, uintptr_t bytes)
+{
+    uintptr_t start = d->run_end;
+
+    if (start + bytes > d->slice + d->minor_bytes)
+        start = d->slice;
+    if (!alqi_plat_space_commit((void *)start, bytes))
+        alqi_base_fail(__FILE__, __LINE__, "access allowed again");
+    d->run_start = start;
+    d->run_end = start + bytes;
+}
+
+void
+alqi_heap_minor_begin(struct alqi_domain *d, uintptr_t bytes)
+{
+    if (ALQI_HEAP_IS_HARD) {
+        place_hard(d, ALQI_HEAP_CHUNK_BYTES);
+    } else {
+        d->run_start = d->slice;
+        d->run_end = d->slice + bytes;
+    }
+    d->pub.young_ptr = (char *)d->run_end;
+    d->middle = d->run_start + (d->run_end - d->run_start) / 2;
+    alqi_heap_limit_reset(d);
+}

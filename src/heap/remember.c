@@ -1,0 +1,49 @@
+#include <stdlib.h>
+
+#include "heap/limit.h"
+#include "heap/remember.h"
+
+enum { SIZE_FIRST = ALQI_HEAP_IS_HARD ? 1 : 1024 };
+
+static bool
+grow(struct alqi_heap_remembered *r)
+{
+    size_t size = r->size == 0 ? SIZE_FIRST : r->size * 2;
+    alqi_heap_word **fields = realloc(r->fields, size * sizeof *fields);
+
+    if (fields == NULL)
+        return false;
+    r->fields = fields;
+    r->size = size;
+    return true;
+}
+
+void
+alqi_heap_remember(struct alqi_domain *d, alqi_heap_word *field)
+{
+    struct alqi_heap_remembered *r = &d->remembered;
+
+    if (ALQI_UNLIKELY(r->n == r->size) && (r->lost || !grow(r))) {
+        r->lost = true;
+        return;
+    }
+    r->fields[r->n++] = field;
+    /* As many words as the minor heap: rather collect that. */
+    if (ALQI_UNLIKELY(r->n >= d->minor_bytes / ALQ_WORD_BYTES)) {
+        d->want_minor = true;
+        alqi_heap_limit_raise(d);
+    }
+}
+
+void
+alqi_heap_remember_clear(struct alqi_domain *d)
+{
+    d->remembered.n = 0;
+    d->remembered.lost = false;
+}
+
+void
+alqi_heap_remember_drop(struct alqi_domain *d)
+{
+    free(d->remembered.fields);
+}

@@ -1,0 +1,16 @@
+/* remember.h -- fields of the major heap that hold young values
+ *
+ * .inv.remember  Each of them is in the set, or the set is marked lost. */
+#ifndef ALQI_HEAP_REMEMBER_H
+#define ALQI_HEAP_REMEMBER_H
+
+#include "heap/state.h"
+
+/* The field did not hold a young value and is about to. */
+void alqi_heap_remember(struct alqi_domain *d, alqi_heap_word *field);
+
+/* Nothing is young any more. */
+void alqi_heap_remember_clear(struct alqi_domain *d);
+void alqi_heap_remember_drop(struct alqi_domain *d);
+
+#endif

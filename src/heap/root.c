@@ -1,0 +1,126 @@
+#include "heap/root.h"
+#include "plat/plat.h"
+
+_Static_assert(sizeof(struct alqi_heap_boxes) == 4096, "a page of boxed roots");
+
+static struct alqi_heap_boxes *
+page_of(struct alq_root *root)
+{
+    return (struct alqi_heap_boxes *)((uintptr_t)root & ~(uintptr_t)4095);
+}
+
+/* ---- boxed roots -------------------------------------------------------- */
+
+static void
+box_free(struct alqi_heap_roots *roots, struct alq_root *root)
+{
+    root->value = roots->free_box; /* an odd word, an integer to visitors */
+    roots->free_box = (uintptr_t)root + 1;
+}
+
+static bool
+page_new(struct alqi_heap_roots *roots)
+{
+    struct alqi_heap_boxes *page = alqi_plat_pages_map(sizeof *page);
+    unsigned i;
+
+    if (page == NULL)
+        return false;
+    page->next = roots->boxes;
+    roots->boxes = page;
+    for (i = ALQI_HEAP_BOXES; i-- > 0;)
+        box_free(roots, &page->roots[i]);
+    return true;
+}
+
+struct alq_root *
+alqi_heap_root_new(struct alqi_domain *d, alq_value v)
+{
+    struct alqi_heap_roots *roots = &d->roots;
+    struct alq_root *root;
+
+    if (roots->free_box == 0 && !page_new(roots))
+        return NULL;
+    root = (struct alq_root *)(roots->free_box - 1);
+    roots->free_box = root->value;
+    alqi_heap_root_set(d, root, v);
+    return root;
+}
+
+void
+alqi_heap_root_set(struct alqi_domain *d, struct alq_root *root, alq_value v)
+{
+    root->value = v;
+    if (alqi_heap_is_young(d, v))
+        page_of(root)->may_be_young = true;
+}
+
+void
+alqi_heap_root_drop(struct alqi_domain *d, struct alq_root *root)
+{
+    box_free(&d->roots, root);
+}
+
+static void
+boxes_visit(struct alqi_domain *d, bool young_only, alqi_heap_visit_fn *visit,
+            void *arg)
+{
+    struct alqi_heap_boxes *page;
+    unsigned i;
+
+    for (page = d->roots.boxes; page != NULL; page = page->next) {
+        if (young_only && !page->may_be_young)
+            continue;
+        for (i = 0; i < ALQI_HEAP_BOXES; i++)
+            visit(arg, &page->roots[i].value);
+        if (young_only)
+            page->may_be_young = false;
+    }
+}
+
+/* ---- all ---------------------------------------------------------------- */
+
+static void
+frames_visit(struct alqi_domain *d, alqi_heap_visit_fn *visit, void *arg)
+{
+    struct alq_frame *f;
+    unsigned i;
+
+    for (f = d->pub.frames; f != NULL; f = f->outer) {
+        alq_value *slots = (alq_value *)(f + 1);
+
+        for (i = 0; i < f->site->n_slots; i++)
+            visit(arg, &slots[i]);
+    }
+}
+
+void
+alqi_heap_roots_visit(struct alqi_domain *d, bool young_only,
+                      alqi_heap_visit_fn *visit, void *arg)
+{
+    struct alq_range *range;
+    struct alq_global *global;
+    struct alq_scanner *scanner;
+    alq_value *slot;
+
+    frames_visit(d, visit, arg);
+    for (range = d->roots.ranges; range != NULL; range = range->next)
+        for (slot = range->base; slot < *range->top; slot++)
+            visit(arg, slot);
+    for (global = d->roots.globals; global != NULL; global = global->next)
+        visit(arg, &global->value);
+    for (scanner = d->roots.scanners; scanner != NULL; scanner = scanner->next)
+        scanner->scan(scanner->arg, visit, arg);
+    boxes_visit(d, young_only, visit, arg);
+}
+
+void
+alqi_heap_roots_drop(struct alqi_domain *d)
+{
+    while (d->roots.boxes != NULL) {
+        struct alqi_heap_boxes *page = d->roots.boxes;
+
+        d->roots.boxes = page->next;
+        alqi_plat_pages_unmap(page, sizeof *page);
+    }
+}

@@ -1,0 +1,195 @@
+#include "heap/area.h"
+#include "heap/class.h"
+#include "heap/large.h"
+#include "heap/pool.h"
+#include "heap/sweep.h"
+
+/* Unswept pools that one refill looks at before it takes a fresh pool: what
+ * they hold is live, so the heap is rather too small than badly swept. */
+enum { REFILL_SWEEPS_MAX = 8 };
+
+static void
+push(struct alqi_heap_pool **list, struct alqi_heap_pool *pool)
+{
+    pool->next = *list;
+    *list = pool;
+}
+
+static struct alqi_heap_pool *
+pop(struct alqi_heap_pool **list)
+{
+    struct alqi_heap_pool *pool = *list;
+
+    if (pool != NULL)
+        *list = pool->next;
+    return pool;
+}
+
+static void
+push_all(struct alqi_heap_pool **to, struct alqi_heap_pool **from)
+{
+    struct alqi_heap_pool *pool;
+
+    while ((pool = pop(from)) != NULL)
+        push(to, pool);
+}
+
+void
+alqi_heap_sweep_begin(struct alqi_domain *d)
+{
+    unsigned kind, c;
+
+    for (kind = 0; kind < 2; kind++)
+        for (c = 0; c < ALQI_HEAP_CLASSES; c++) {
+            struct alqi_heap_lists *lists = &d->lists[kind][c];
+            struct alqi_heap_run *run = &d->runs[kind][c];
+
+            ALQI_ASSERT(lists->unswept == NULL && run->scan == run->next);
+            push_all(&lists->unswept, &lists->avail);
+            push_all(&lists->unswept, &lists->full);
+            if (run->pool != NULL)
+                push(&lists->unswept, run->pool);
+            *run = (struct alqi_heap_run){0, 0, 0, NULL};
+        }
+    ALQI_ASSERT(d->large_unswept == NULL);
+    d->large_unswept = d->large;
+    d->large = NULL;
+    d->sweep_kind = 0;
+    d->sweep_class = 0;
+}
+
+/* Of an unswept pool, which is in no list now. */
+static void
+sweep_pool(struct alqi_domain *d, struct alqi_heap_pool *pool, unsigned c,
+           unsigned kind)
+{
+    unsigned n_free = alqi_heap_pool_sweep(pool, c, d->heap->garbage);
+
+    d->counts.swept_words += ALQI_HEAP_POOL_WORDS;
+    if (n_free == alqi_heap_class_slots(c))
+        alqi_heap_area_give(&d->heap->area, pool);
+    else if (n_free > 0)
+        push(&d->lists[kind][c].avail, pool);
+    else
+        push(&d->lists[kind][c].full, pool);
+}
+
+/* One pool, where the sweeper stands or behind; 0 when no pool is left. */
+static size_t
+sweep_next_pool(struct alqi_domain *d)
+{
+    for (; d->sweep_kind < 2; d->sweep_kind++, d->sweep_class = 0)
+        for (; d->sweep_class < ALQI_HEAP_CLASSES; d->sweep_class++) {
+            struct alqi_heap_pool *pool =
+                pop(&d->lists[d->sweep_kind][d->sweep_class].unswept);
+
+            if (pool == NULL)
+                continue;
+            sweep_pool(d, pool, d->sweep_class, d->sweep_kind);
+            return ALQI_HEAP_POOL_WORDS;
+        }
+    return 0;
+}
+
+size_t
+alqi_heap_sweep(struct alqi_domain *d, size_t budget_words)
+{
+    size_t done = 0, step;
+
+    while (done < budget_words) {
+        step = sweep_next_pool(d);
+        if (step == 0)
+            step = alqi_heap_large_sweep_one(d);
+        if (step == 0)
+            break;
+        done += step;
+    }
+    return done;
+}
+
+/* ---- for promotion ------------------------------------------------------ */
+
+/* A pool with free slots, in no list; NULL: no memory. */
+static struct alqi_heap_pool *
+find_pool(struct alqi_domain *d, unsigned c, unsigned kind)
+{
+    struct alqi_heap_lists *lists = &d->lists[kind][c];
+    struct alqi_heap_pool *pool;
+    unsigned n;
+
+    for (n = 0; lists->avail == NULL && n < REFILL_SWEEPS_MAX; n++) {
+        pool = pop(&lists->unswept);
+        if (pool == NULL)
+            break;
+        sweep_pool(d, pool, c, kind);
+    }
+    pool = pop(&lists->avail);
+    if (pool != NULL)
+        return pool;
+    pool = alqi_heap_area_take(&d->heap->area, c, kind);
+    if (pool != NULL)
+        alqi_heap_pool_fresh(pool, c);
+    return pool;
+}
+
+bool
+alqi_heap_sweep_refill(struct alqi_domain *d, unsigned size_class, bool no_scan)
+{
+    struct alqi_heap_run *run = &d->runs[no_scan][size_class];
+    struct alqi_heap_span span;
+
+    ALQI_ASSERT(run->next == run->end);
+    while (run->pool == NULL ||
+           !alqi_heap_pool_span(run->pool, size_class, &span)) {
+        if (run->pool != NULL)
+            push(&d->lists[no_scan][size_class].full, run->pool);
+        run->pool = find_pool(d, size_class, no_scan);
+        if (run->pool == NULL)
+            return false;
+    }
+    run->next = run->scan = span.start;
+    run->end = span.end;
+    return true;
+}
+
+/* ---- all of it ---------------------------------------------------------- */
+
+static void
+pool_blocks(struct alqi_domain *d, struct alqi_heap_pool *pool,
+            void (*visit)(struct alqi_domain *d, alq_value block,
+                          uintptr_t header))
+{
+    unsigned c = alqi_heap_area_class(&d->heap->area, (uintptr_t)pool);
+    alqi_heap_word *slot = alqi_heap_pool_slots(pool);
+    unsigned i;
+
+    for (i = 0; i < alqi_heap_class_slots(c); i++) {
+        if (*slot != 0)
+            visit(d, (alq_value)(slot + 1), *slot);
+        slot += alqi_heap_class_words[c];
+    }
+}
+
+static void
+large_blocks(struct alqi_domain *d, struct alqi_heap_large *large,
+             void (*visit)(struct alqi_domain *d, alq_value block,
+                           uintptr_t header))
+{
+    for (; large != NULL; large = large->next)
+        visit(d, alqi_heap_large_block(large), large->header);
+}
+
+void
+alqi_heap_sweep_blocks(struct alqi_domain *d,
+                       void (*visit)(struct alqi_domain *d, alq_value block,
+                                     uintptr_t header))
+{
+    const struct alqi_heap_area *area = &d->heap->area;
+    size_t i;
+
+    for (i = 0; i < area->n_frontier; i++)
+        if (area->kinds[i] != 0)
+            pool_blocks(d, alqi_heap_area_pool(area, i), visit);
+    large_blocks(d, d->large, visit);
+    large_blocks(d, d->large_unswept, visit);
+}

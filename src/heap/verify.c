@@ -1,0 +1,191 @@
+#include "heap/area.h"
+#include "heap/class.h"
+#include "heap/large.h"
+#include "heap/pool.h"
+#include "heap/root.h"
+#include "heap/sweep.h"
+#include "heap/verify.h"
+
+/* The name of what does not hold, for whoever reads the message. */
+#define HOLDS(e)                                                               \
+    (ALQI_LIKELY(e) ? (void)0 : alqi_base_fail(__FILE__, __LINE__, #e))
+
+static struct alqi_base_map remembered; /* one domain: used by one at a time */
+static bool check_remembered;
+static bool check_marked;
+
+static uintptr_t
+colour_of(uintptr_t header)
+{
+    return header & ALQI_HEAP_COLOUR_MASK;
+}
+
+/* ---- values ------------------------------------------------------------- */
+
+static void
+young_value(struct alqi_domain *d, alq_value v)
+{
+    HOLDS(v > (uintptr_t)d->pub.young_ptr && v < d->run_end);
+    HOLDS(alqi_heap_header(v) != 0);
+    HOLDS(colour_of(alqi_heap_header(v)) == 0);
+    HOLDS(alqi_heap_words(alqi_heap_header(v)) > 1);
+}
+
+static void
+pool_value(struct alqi_domain *d, alq_value v)
+{
+    const struct alqi_heap_area *area = &d->heap->area;
+    uintptr_t pool = v & ~(uintptr_t)(ALQI_HEAP_POOL_BYTES - 1);
+    uintptr_t at = (v - pool) / ALQ_WORD_BYTES - 1;
+
+    HOLDS(alqi_heap_area_index(area, v) < area->n_frontier);
+    HOLDS(alqi_heap_area_kind(area, v) != 0); /* not in a free pool */
+    HOLDS(at >= ALQI_HEAP_POOL_HEAD_WORDS);
+    HOLDS((at - ALQI_HEAP_POOL_HEAD_WORDS) %
+              alqi_heap_class_words[alqi_heap_area_class(area, v)] ==
+          0);
+    HOLDS(alqi_heap_header(v) != 0); /* not a free slot */
+}
+
+/* A value that the program can reach, or a dead block that was not freed. */
+static void
+value(struct alqi_domain *d, alq_value v)
+{
+    uint64_t unused;
+
+    if (!alq_is_block(v))
+        return;
+    HOLDS(v % ALQ_WORD_BYTES == 0);
+    if (alqi_heap_is_young(d, v)) {
+        young_value(d, v);
+        return;
+    }
+    if (alqi_heap_area_has(&d->heap->area, v))
+        pool_value(d, v);
+    else if (!alqi_base_map_get(&d->heap->large_set, v, &unused)) {
+        HOLDS(colour_of(alqi_heap_header(v)) == ALQI_HEAP_COLOUR_STATIC);
+        return;
+    }
+    HOLDS(colour_of(alqi_heap_header(v)) != d->heap->garbage);
+}
+
+static void
+root(void *arg, alq_value *slot)
+{
+    value(arg, *slot);
+}
+
+/* ---- blocks ------------------------------------------------------------- */
+
+static void
+field(struct alqi_domain *d, alqi_heap_word *at, bool marked)
+{
+    alq_value v = *at;
+    uint64_t unused;
+
+    value(d, v);
+    if (!alq_is_block(v))
+        return;
+    if (alqi_heap_is_young(d, v)) {
+        if (check_remembered) /* .inv.remember */
+            HOLDS(alqi_base_map_get(&remembered, (uintptr_t)at, &unused));
+    } else if (check_marked && marked) /* .inv.phase */
+        HOLDS(colour_of(alqi_heap_header(v)) != d->heap->unmarked);
+}
+
+static void
+block(struct alqi_domain *d, alq_value b, uintptr_t header)
+{
+    const struct alqi_heap_area *area = &d->heap->area;
+    uintptr_t colour = colour_of(header);
+    size_t i, n = header >> ALQ_WOSIZE_SHIFT;
+
+    HOLDS(n > 0);
+    HOLDS(colour != ALQI_HEAP_COLOUR_STATIC);
+    HOLDS(colour != d->heap->garbage || d->heap->phase == ALQI_HEAP_SWEEP);
+    HOLDS(colour != d->heap->marked || d->heap->phase == ALQI_HEAP_MARK);
+    if (alqi_heap_area_has(area, b)) {
+        HOLDS(n + 1 <= ALQI_HEAP_CLASS_WORDS_MAX);
+        HOLDS(alqi_heap_class_of(n + 1) == alqi_heap_area_class(area, b));
+        HOLDS(alqi_heap_area_is_no_scan(area, b) !=
+              alqi_heap_is_scannable(header));
+    }
+    if (!alqi_heap_is_scannable(header) || colour == d->heap->garbage)
+        return; /* what a dead block leads to may be free */
+    for (i = 0; i < n; i++)
+        field(d, (alqi_heap_word *)b + i, colour == d->heap->marked);
+}
+
+/* ---- free slots --------------------------------------------------------- */
+
+static void
+spans(struct alqi_heap_pool *pool, unsigned c)
+{
+    alqi_heap_word *start = (alqi_heap_word *)pool;
+    uintptr_t at = pool->first_span, n_free = 0, i, n;
+
+    while (at != 0) {
+        alqi_heap_word *span = start + at;
+
+        n = span[1] & 0xFFFF;
+        HOLDS(n > 0);
+        HOLDS(at + n * alqi_heap_class_words[c] <= ALQI_HEAP_POOL_WORDS);
+        for (i = 0; i < n; i++)
+            HOLDS(span[i * alqi_heap_class_words[c]] == 0);
+        HOLDS(span[1] >> 16 == 0 || span[1] >> 16 > at);
+        n_free += n;
+        at = span[1] >> 16;
+    }
+    HOLDS(n_free == pool->n_free);
+}
+
+static void
+lists(struct alqi_domain *d)
+{
+    unsigned kind, c;
+
+    for (kind = 0; kind < 2; kind++)
+        for (c = 0; c < ALQI_HEAP_CLASSES; c++) {
+            struct alqi_heap_run *run = &d->runs[kind][c];
+            struct alqi_heap_pool *pool = d->lists[kind][c].avail;
+            uintptr_t at = run->next;
+
+            for (; pool != NULL; pool = pool->next)
+                spans(pool, c);
+            HOLDS(run->scan == run->next); /* all that was copied is scanned */
+            for (; at < run->end; at += alqi_heap_class_words[c] * 8u)
+                HOLDS(*(alqi_heap_word *)at == 0);
+            HOLDS(d->heap->phase == ALQI_HEAP_SWEEP ||
+                  d->lists[kind][c].unswept == NULL);
+        }
+}
+
+static bool
+remembered_read(struct alqi_domain *d)
+{
+    size_t i;
+
+    for (i = 0; i < d->remembered.n; i++)
+        if (!alqi_base_map_put(&remembered,
+                               (uintptr_t)d->remembered.fields[i], 0))
+            return false; /* no memory: this time it is not checked */
+    return !d->remembered.lost;
+}
+
+void
+alqi_heap_verify_slow(struct alqi_domain *d, enum alqi_heap_verify_what what)
+{
+    static unsigned turn;
+
+    /* Hard builds collect all the time. */
+    if (ALQI_HEAP_IS_HARD && what != ALQI_HEAP_VERIFY_MARKED &&
+        turn++ % 61 != 0)
+        return;
+    check_remembered =
+        what == ALQI_HEAP_VERIFY_REMEMBERED && remembered_read(d);
+    check_marked = what == ALQI_HEAP_VERIFY_MARKED;
+    alqi_heap_roots_visit(d, false, root, d);
+    alqi_heap_sweep_blocks(d, block);
+    lists(d);
+    alqi_base_map_clear(&remembered);
+}

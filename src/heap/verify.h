@@ -1,0 +1,25 @@
+/* verify.h -- walks the heap and stops the program at what cannot be
+ *
+ * On in dbg and hard builds; nothing in the others. */
+#ifndef ALQI_HEAP_VERIFY_H
+#define ALQI_HEAP_VERIFY_H
+
+#include "heap/state.h"
+
+enum alqi_heap_verify_what {
+    ALQI_HEAP_VERIFY_ANY,        /* what holds at any moment */
+    ALQI_HEAP_VERIFY_REMEMBERED, /* and .inv.remember        */
+    ALQI_HEAP_VERIFY_MARKED      /* and marked blocks lead to marked ones only */
+};
+
+void alqi_heap_verify_slow(struct alqi_domain *d,
+                           enum alqi_heap_verify_what what);
+
+static inline void
+alqi_heap_verify(struct alqi_domain *d, enum alqi_heap_verify_what what)
+{
+    if (ALQI_CHECKS >= 2)
+        alqi_heap_verify_slow(d, what);
+}
+
+#endif

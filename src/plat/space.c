@@ -1,0 +1,67 @@
+#include <errno.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "plat/space.h"
+
+static void
+unmap(uintptr_t from, uintptr_t to)
+{
+    if (from < to)
+        munmap((void *)from, to - from);
+}
+
+void *
+alqi_plat_space_reserve(size_t bytes, size_t align)
+{
+    int saved = errno;
+    void *p = mmap(NULL, bytes + align, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uintptr_t lo = (uintptr_t)p;
+    uintptr_t start = (lo + align - 1) & ~(uintptr_t)(align - 1);
+
+    if (p != MAP_FAILED) {
+        unmap(lo, start);
+        unmap(start + bytes, lo + bytes + align);
+    }
+    errno = saved;
+    return p == MAP_FAILED ? NULL : (void *)start;
+}
+
+void
+alqi_plat_space_release(void *start, size_t bytes)
+{
+    int saved = errno;
+
+    munmap(start, bytes);
+    errno = saved;
+}
+
+bool
+alqi_plat_space_commit(void *start, size_t bytes)
+{
+    int saved = errno;
+    int failed = mprotect(start, bytes, PROT_READ | PROT_WRITE);
+
+    errno = saved;
+    return failed == 0;
+}
+
+bool
+alqi_plat_space_forbid(void *start, size_t bytes)
+{
+    int saved = errno;
+    int failed = mprotect(start, bytes, PROT_NONE);
+
+    errno = saved;
+    return failed == 0;
+}
+
+void
+alqi_plat_space_empty(void *start, size_t bytes)
+{
+    int saved = errno;
+
+    madvise(start, bytes, MADV_DONTNEED);
+    errno = saved;
+}
