@@ -40,8 +40,10 @@ endforeach()
 # The pages of the public calls are made from the headers; how many there are
 # the headers know, so one of them stands for all.
 set(man3 ${CMAKE_BINARY_DIR}/share/man/man3)
-set(headers ${CMAKE_SOURCE_DIR}/include/aliquot/memprof.h
-    ${CMAKE_SOURCE_DIR}/include/aliquot/status.h)
+set(headers)
+foreach(header gc heap memprof root status)
+    list(APPEND headers ${CMAKE_SOURCE_DIR}/include/aliquot/${header}.h)
+endforeach()
 add_custom_command(OUTPUT ${man3}/alq_memprof.3
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${man3}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${man3}

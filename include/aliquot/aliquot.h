@@ -2,8 +2,12 @@
 #ifndef ALIQUOT_ALIQUOT_H
 #define ALIQUOT_ALIQUOT_H
 
+#include <aliquot/gc.h>
+#include <aliquot/heap.h>
 #include <aliquot/memprof.h>
+#include <aliquot/root.h>
 #include <aliquot/status.h>
+#include <aliquot/value.h>
 
 #define ALQ_VERSION_MAJOR 0
 #define ALQ_VERSION_MINOR 1

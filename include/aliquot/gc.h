@@ -50,15 +50,15 @@ struct alq_gc_counts {
     uint64_t promoted_words; /* of these moved to the major heap           */
     uint64_t direct_words;   /* allocated in the major heap, with headers  */
     uint64_t minor_collections;
-    uint64_t major_cycles;   /* completed                                  */
+    uint64_t major_cycles; /* completed                                  */
     uint64_t slices;
-    uint64_t marked_words;   /* work of the marker                         */
-    uint64_t swept_words;    /* work of the sweeper                        */
-    uint64_t mark_overflows; /* times that a pool had to be marked again   */
+    uint64_t marked_words;    /* work of the marker                         */
+    uint64_t swept_words;     /* work of the sweeper                        */
+    uint64_t mark_overflows;  /* times that a pool had to be marked again   */
     uint64_t remember_losses; /* minor collections that read the whole heap,
                                 since the remembered set could not grow    */
-    uint64_t emergencies;    /* full collections because memory was short  */
-    uint64_t heap_bytes;     /* pools in use and large blocks, now         */
+    uint64_t emergencies;     /* full collections because memory was short  */
+    uint64_t heap_bytes;      /* pools in use and large blocks, now         */
 };
 
 /* alq_gc_counters -- what the collector has done

@@ -42,11 +42,11 @@ extern "C" {
 /* The part of a domain that the inline calls below use.  Not to be read or
  * written otherwise; its form may change with the first two version numbers. */
 struct alq_domain {
-    char *young_ptr;         /* the lowest block; allocation moves it down */
-    char *young_limit;       /* below it: alq_*_slow; anybody may raise it */
-    uintptr_t young_base;    /* young blocks of all domains               */
+    char *young_ptr;      /* the lowest block; allocation moves it down */
+    char *young_limit;    /* below it: alq_*_slow; anybody may raise it */
+    uintptr_t young_base; /* young blocks of all domains               */
     uintptr_t young_bytes;
-    uintptr_t store_max;     /* alq_store: which values need its slow part */
+    uintptr_t store_max;      /* alq_store: which values need its slow part */
     struct alq_frame *frames; /* the innermost */
     enum alq_status status;
 };
@@ -54,11 +54,11 @@ struct alq_domain {
 /* ---- domains ------------------------------------------------------------ */
 
 struct alq_domain_config {
-    size_t minor_words;     /* 4096 to 4194304; 0: 262144                   */
+    size_t minor_words;      /* 4096 to 4194304; 0: 262144                   */
     unsigned space_overhead; /* percent of the live words that may be dead or
                                free, roughly; 1 to 1000000; 0: 120         */
-    size_t limit_bytes;     /* pools and large blocks together; 0: none    */
-    size_t reserve_bytes;   /* kept for cleaning up; 0: 1 MiB              */
+    size_t limit_bytes;      /* pools and large blocks together; 0: none    */
+    size_t reserve_bytes;    /* kept for cleaning up; 0: 1 MiB              */
 };
 
 /* alq_domain_new -- a domain, and with the first one the heap
@@ -73,8 +73,7 @@ struct alq_domain_config {
  * Threads  Any.
  * GC       No effect. */
 ALQ_API ALQ_MUSTUSE enum alq_status
-alq_domain_new(const struct alq_domain_config *config,
-               struct alq_domain **out);
+alq_domain_new(const struct alq_domain_config *config, struct alq_domain **out);
 
 /* alq_domain_drop -- ends a domain, and with the last one the heap
  *
@@ -246,8 +245,8 @@ ALQ_API void alq_poll_slow(struct alq_domain *d);
 static inline void
 alq_poll(struct alq_domain *d)
 {
-    if (__builtin_expect(d->young_ptr < __atomic_load_n(&d->young_limit,
-                                                        __ATOMIC_RELAXED),
+    if (__builtin_expect(d->young_ptr <
+                             __atomic_load_n(&d->young_limit, __ATOMIC_RELAXED),
                          0))
         alq_poll_slow(d);
 }

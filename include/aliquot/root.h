@@ -143,8 +143,7 @@ ALQ_API enum alq_status alq_global_add(struct alq_domain *d,
  *
  * Threads  The domain's.
  * GC       No effect. */
-ALQ_API void alq_global_remove(struct alq_domain *d,
-                               struct alq_global *global);
+ALQ_API void alq_global_remove(struct alq_domain *d, struct alq_global *global);
 
 /* ---- boxed roots -------------------------------------------------------- */
 

@@ -15,8 +15,8 @@ extern "C" {
 enum alq_status {
     ALQ_OK = 0,
     ALQ_EINVAL = 1,    /* an argument is out of its range                 */
-    ALQ_EBUSY = 2,     /* this domain is sampling already                 */
-    ALQ_ENOMEM = 3,    /* no memory for the profiler's own tables         */
+    ALQ_EBUSY = 2,     /* this domain is sampling already; it exists already */
+    ALQ_ENOMEM = 3,    /* no memory, or a heap's limit is reached          */
     ALQ_ENOTRUN = 4,   /* no profile is running                           */
     ALQ_ERUNNING = 5,  /* the profile is not stopped                      */
     ALQ_EGONE = 6,     /* the profile is discarded already                */

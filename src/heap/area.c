@@ -6,8 +6,10 @@
 #define MAJOR_BYTES_MOST ((uintptr_t)256 << 30)
 #define MAJOR_BYTES_LEAST ((uintptr_t)64 << 20)
 
-enum { COMMIT_POOLS = 32 }; /* 1 MiB: a call to the system costs as much as
-                               touching it */
+enum {
+    COMMIT_POOLS = 32
+}; /* 1 MiB: a call to the system costs as much as
+      touching it */
 
 /* Half as many domains' minor heaps go with half as much major heap. */
 static uintptr_t

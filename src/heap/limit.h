@@ -1,6 +1,7 @@
 /* limit.h -- the word that allocation compares with        [doc/design/heap.md]
  *
- * .inv.limit  Anybody may store all ones; only the owner anything else, here. */
+ * .inv.limit  Anybody may store all ones; only the owner anything else, here.
+ */
 #ifndef ALQI_HEAP_LIMIT_H
 #define ALQI_HEAP_LIMIT_H
 

@@ -8,7 +8,7 @@
 
 enum {
     STACK_FIRST = ALQI_HEAP_IS_HARD ? 8 : 4096,
-    STACK_SHARE = 64,                    /* of the heap's words, a span is 2 */
+    STACK_SHARE = 64,             /* of the heap's words, a span is 2 */
     RING_LOW = ALQI_HEAP_RING / 2 /* fetched that long ago, a header is here */
 };
 
@@ -56,8 +56,7 @@ overflow(struct alqi_domain *d, alq_value block)
     struct alqi_heap_area *area = &d->heap->area;
 
     if (alqi_heap_area_has(area, block))
-        area->kinds[alqi_heap_area_index(area, block)] |=
-            ALQI_HEAP_KIND_RESCAN;
+        area->kinds[alqi_heap_area_index(area, block)] |= ALQI_HEAP_KIND_RESCAN;
     else
         alqi_heap_large_of(block)->rescan = true;
     d->marker.overflowed = true;

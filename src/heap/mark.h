@@ -2,7 +2,8 @@
  *
  * .inv.snapshot  Whatever was reachable when marking began is marked when it
  *                ends: roots are darkened at its start, with nothing young, and
- *                each value that a field of the major heap loses (barrier.h). */
+ *                each value that a field of the major heap loses (barrier.h).
+ */
 #ifndef ALQI_HEAP_MARK_H
 #define ALQI_HEAP_MARK_H
 

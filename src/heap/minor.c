@@ -40,7 +40,8 @@ size_t
 alqi_heap_minor_need(uintptr_t young_bytes)
 {
     /* A slot is at most 1.25 times its block (205 words in 257), a pool's slots
-     * at least 0.94 of it; and each kind of pool may be opened for one block. */
+     * at least 0.94 of it; and each kind of pool may be opened for one block.
+     */
     uintptr_t pools = young_bytes / ALQI_HEAP_POOL_BYTES;
 
     return pools + pools / 3 + 1 + 2 * ALQI_HEAP_CLASSES;

@@ -29,8 +29,8 @@ alqi_heap_pool_span(struct alqi_heap_pool *pool, unsigned size_class,
     word = span[1];
     pool->first_span = (uint32_t)(word >> 16);
     out->start = (uintptr_t)span;
-    out->end = (uintptr_t)(span +
-                           (word & 0xFFFF) * alqi_heap_class_words[size_class]);
+    out->end =
+        (uintptr_t)(span + (word & 0xFFFF) * alqi_heap_class_words[size_class]);
     return true;
 }
 

@@ -92,9 +92,9 @@ struct alqi_heap_remembered {
 };
 
 enum alqi_heap_phase {
-    ALQI_HEAP_SWEEP,    /* new blocks are UNMARKED                   */
-    ALQI_HEAP_SWEPT,    /* marking begins at the next empty minor heap */
-    ALQI_HEAP_MARK      /* new blocks are MARKED                     */
+    ALQI_HEAP_SWEEP, /* new blocks are UNMARKED                   */
+    ALQI_HEAP_SWEPT, /* marking begins at the next empty minor heap */
+    ALQI_HEAP_MARK   /* new blocks are MARKED                     */
 };
 
 struct alqi_heap_area {
@@ -102,9 +102,9 @@ struct alqi_heap_area {
     uintptr_t young_bytes;
     uintptr_t major_base;
     uintptr_t major_bytes;
-    uint8_t *kinds;        /* a byte a pool: area.h */
-    size_t n_frontier;     /* pools that were ever used        */
-    size_t n_committed;    /* pools that may be accessed       */
+    uint8_t *kinds;              /* a byte a pool: area.h */
+    size_t n_frontier;           /* pools that were ever used        */
+    size_t n_committed;          /* pools that may be accessed       */
     struct alqi_heap_pool *free; /* of those below the frontier */
     size_t n_free;
 };
@@ -144,18 +144,18 @@ struct alqi_domain {
     struct alqi_heap *heap;
 
     /* minor */
-    uintptr_t slice;       /* of the minor part */
+    uintptr_t slice; /* of the minor part */
     uintptr_t minor_bytes;
-    uintptr_t run_start;   /* allocation moves from run_end to run_start */
+    uintptr_t run_start; /* allocation moves from run_end to run_start */
     uintptr_t run_end;
-    uintptr_t middle;      /* a slice is due below it; 0 when it was done */
+    uintptr_t middle; /* a slice is due below it; 0 when it was done */
     uintptr_t alloc_colour;
-    uint64_t dirty;        /* classes of scannable runs with scan < next */
+    uint64_t dirty; /* classes of scannable runs with scan < next */
     struct alqi_heap_run runs[2][ALQI_HEAP_CLASSES]; /* [1]: no_scan */
     struct alqi_heap_span *pending; /* filled spans not scanned yet */
     size_t n_pending;
     struct alqi_heap_remembered remembered;
-    alq_value *customs;    /* young, with a finaliser */
+    alq_value *customs; /* young, with a finaliser */
     size_t n_customs;
     size_t customs_size;
     bool want_minor;
@@ -163,18 +163,18 @@ struct alqi_domain {
 
     /* major */
     struct alqi_heap_lists lists[2][ALQI_HEAP_CLASSES];
-    unsigned sweep_kind;   /* where the sweeper goes on */
+    unsigned sweep_kind; /* where the sweeper goes on */
     unsigned sweep_class;
     struct alqi_heap_large *large;
     struct alqi_heap_large *large_unswept;
     struct alqi_heap_marker marker;
-    size_t rescan_pool;    /* where looking for rescan bits goes on */
+    size_t rescan_pool; /* where looking for rescan bits goes on */
 
     struct alqi_heap_roots roots;
 
     /* pace, in words */
-    uint64_t paid_words;   /* allocated words that slices have paid for */
-    int64_t debt_words;    /* work that is due; negative: done ahead    */
+    uint64_t paid_words; /* allocated words that slices have paid for */
+    int64_t debt_words;  /* work that is due; negative: done ahead    */
     uint64_t direct_since_slice;
 
     struct alq_gc_counts counts;

@@ -8,7 +8,8 @@
  * is under way. */
 void alqi_heap_sweep_begin(struct alqi_domain *d);
 
-/* Sweeps `budget_words` about; returns what was done, 0 when nothing is left. */
+/* Sweeps `budget_words` about; returns what was done, 0 when nothing is left.
+ */
 size_t alqi_heap_sweep(struct alqi_domain *d, size_t budget_words);
 
 /* Gives the run free slots, of its own pool or another; false: no memory. */

@@ -166,8 +166,8 @@ remembered_read(struct alqi_domain *d)
     size_t i;
 
     for (i = 0; i < d->remembered.n; i++)
-        if (!alqi_base_map_put(&remembered,
-                               (uintptr_t)d->remembered.fields[i], 0))
+        if (!alqi_base_map_put(&remembered, (uintptr_t)d->remembered.fields[i],
+                               0))
             return false; /* no memory: this time it is not checked */
     return !d->remembered.lost;
 }

@@ -9,7 +9,7 @@
 enum alqi_heap_verify_what {
     ALQI_HEAP_VERIFY_ANY,        /* what holds at any moment */
     ALQI_HEAP_VERIFY_REMEMBERED, /* and .inv.remember        */
-    ALQI_HEAP_VERIFY_MARKED      /* and marked blocks lead to marked ones only */
+    ALQI_HEAP_VERIFY_MARKED /* and marked blocks lead to marked ones only */
 };
 
 void alqi_heap_verify_slow(struct alqi_domain *d,
