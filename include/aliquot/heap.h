@@ -4,18 +4,19 @@
  * collection moves those that live into the major heap, where they stay; dead
  * blocks there are found by marking and sweeping, a slice at a time.
  *
- * The rules of a program, and there are no others:
+ * The rules of a program are three, and there are no others.
  *
- *   roots    A value that is used after a call that may collect stands in a
- *            root during that call: a slot of a frame (ALQ_FRAME), a registered
- *            range, a boxed or a global root.  The call may move the block, and
- *            then the root holds the new address.  Which calls may collect
- *            each comment says under GC.
- *   stores   A field of a block is written by alq_init for the first time and
- *            by alq_store from then on.  Only the fields of a block that
- *            alq_alloc_small has just returned are written by alq_init_small,
- *            all of them, before the next call that may collect.
- *   polls    A loop that neither allocates nor ends soon calls alq_poll.
+ * Roots.  A value that is used after a call that may collect stands in a root
+ * during that call: a slot of a frame (ALQ_FRAME), a registered range, a boxed
+ * or a global root.  The call may move the block, and then the root holds the
+ * new address.  Each comment says under GC whether its call may collect.
+ *
+ * Stores.  A field of a block is written by alq_init for the first time and by
+ * alq_store from then on.  Only the fields of a block that alq_alloc_small has
+ * just returned are written by alq_init_small, all of them, before the next
+ * call that may collect.
+ *
+ * Polls.  A loop that neither allocates nor ends soon calls alq_poll.
  *
  * The `hard` build of the library moves every young block at each call that may
  * collect and forbids access to the old places: there a forgotten root faults.
