@@ -176,10 +176,11 @@ estimates(const struct alqi_cli_analysis *a)
     if (a->rss.n_told > 0) {
         label("resident");
         printf("%s at most, at %s; %s at the peak; looked at %" PRIu64
-               " times\n",
+               " time%s\n",
                alqi_cli_text_bytes(a->rss.peak_bytes).text,
                alqi_cli_text_duration((double)a->rss.peak_us).text,
-               alqi_cli_text_bytes(a->rss.at_peak_bytes).text, a->rss.n_told);
+               alqi_cli_text_bytes(a->rss.at_peak_bytes).text, a->rss.n_told,
+               a->rss.n_told == 1 ? "" : "s");
     }
 }
 
