@@ -58,6 +58,9 @@ enum alq_status
 alqi_cli_exact_writer_open(struct alqi_cli_conversion *conversion,
                            const struct alqi_cli_recording *recording);
 void alqi_cli_exact_writer_drop(struct alqi_cli_exact_writer *writer);
+/* So far; writer may be NULL. */
+uint64_t
+alqi_cli_exact_writer_n_damaged(const struct alqi_cli_exact_writer *writer);
 /* Writes all that happened up to that time (UINT64_MAX: all there is);
  * *last_ns: when the last of it was, if anything was. */
 enum alq_status alqi_cli_exact_write(struct alqi_cli_conversion *conversion,

@@ -161,6 +161,13 @@ count_at_end(const struct alqi_cli_conversion *c, enum alqi_raw_counter counter)
     return atomic_load(&c->header->counters[counter]);
 }
 
+static uint64_t
+n_damaged(const struct alqi_cli_conversion *c)
+{
+    return alqi_cli_merge_n_damaged(c->merge) +
+           alqi_cli_exact_writer_n_damaged(c->exact);
+}
+
 static enum alq_status
 side_end(struct alqi_cli_conversion *c, uint64_t time_ns, const char *ended)
 {
@@ -187,8 +194,7 @@ side_end(struct alqi_cli_conversion *c, uint64_t time_ns, const char *ended)
     for (size_t i = 0; i < ALQI_COUNT_OF(fields); i++)
         n = put_number(line, n, fields[i].key,
                        count_at_end(c, fields[i].counter), false);
-    n = put_number(line, n, "damaged_chunks",
-                   alqi_cli_merge_n_damaged(c->merge), false);
+    n = put_number(line, n, "damaged_chunks", n_damaged(c), false);
     n = put_number(line, n, "flags", atomic_load(&h->flags), false);
     alqi_side_put(line, sizeof line, n, "ended", ended);
     return side_text(c, time_ns, line);
@@ -558,7 +564,7 @@ alqi_cli_convert(const struct alqi_cli_recording *recording, const char *ended,
     if (status != ALQ_OK)
         goto out;
     status = events_write(c, ended);
-    result->n_damaged_chunks += alqi_cli_merge_n_damaged(c->merge);
+    result->n_damaged_chunks = n_damaged(c);
     closed = alqi_ctf_writer_close(c->writer);
     if (status == ALQ_OK)
         status = closed;

@@ -408,6 +408,12 @@ alqi_cli_exact_write(struct alqi_cli_conversion *c, uint64_t until_ns,
     return status;
 }
 
+uint64_t
+alqi_cli_exact_writer_n_damaged(const struct alqi_cli_exact_writer *w)
+{
+    return w != NULL ? alqi_cli_exact_n_damaged(w->exact) : 0;
+}
+
 /* ---- open, drop ------------------------------------------------------------
  */
 
@@ -463,6 +469,5 @@ alqi_cli_exact_writer_open(struct alqi_cli_conversion *c,
     if (tables_make(w))
         status = modules_read(w, recording);
     c->exact = w;
-    c->result->n_damaged_chunks += alqi_cli_exact_n_damaged(w->exact);
     return status;
 }

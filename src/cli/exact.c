@@ -9,6 +9,8 @@
 #include "base/base.h"
 #include "cli/exact.h"
 
+static const uint64_t NS_MAX = (uint64_t)1 << 62; /* later is not meant */
+
 enum {
     TICK_NS_UNKNOWN = 6, /* of a recording too short to tell */
     /* Events decoded before they are asked for, a power of two: one to see
@@ -21,6 +23,7 @@ struct chunk_ref {
     uint32_t kind;
     uint32_t stream;
     uint32_t sequence;
+    uint32_t used_bytes;
     const uint8_t *bytes;
 };
 
@@ -30,6 +33,7 @@ struct stream {
     struct alqi_cli_exact_event out; /* handed out, or to be */
     uint32_t n_taken;                /* of those decoded     */
     uint32_t n_decoded;
+    uint64_t last_ticks;                    /* decoded */
     struct alqi_exact_event decoded[AHEAD]; /* the last ones, in a ring */
     struct alqi_exact_decoder decoder;
 };
@@ -70,17 +74,26 @@ chunk_order(const void *a, const void *b)
 
     if (x->stream != y->stream)
         return x->stream < y->stream ? -1 : 1;
-    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+    if (x->sequence != y->sequence)
+        return x->sequence < y->sequence ? -1 : 1;
+    return x->used_bytes > y->used_bytes ? -1 : x->used_bytes < y->used_bytes;
 }
 
-/* A writer that was killed may have left its last chunk twice. */
+static bool
+is_twin(const struct chunk_ref *a, const struct chunk_ref *b)
+{
+    return a->stream == b->stream && a->sequence == b->sequence;
+}
+
+/* A writer that was killed may have left its last chunk twice, one of them
+ * emptied to begin anew: the fuller one counts. */
 static void
 chunks_once(struct alqi_cli_exact *x)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < x->n_chunks; i++)
-        if (n == 0 || chunk_order(&x->chunks[n - 1], &x->chunks[i]) != 0)
+        if (n == 0 || !is_twin(&x->chunks[n - 1], &x->chunks[i]))
             x->chunks[n++] = x->chunks[i];
     x->n_chunks = n;
 }
@@ -104,7 +117,7 @@ chunks_index(struct alqi_cli_exact *x)
         if (h.magic == ALQI_RAW_CHUNK_MAGIC &&
             (h.kind == ALQI_RAW_EXACT || h.kind == ALQI_RAW_NODES))
             x->chunks[x->n_chunks++] =
-                (struct chunk_ref){h.kind, h.stream, h.sequence, at};
+                (struct chunk_ref){h.kind, h.stream, h.sequence, h.used, at};
     }
     qsort(x->chunks, x->n_chunks, sizeof *x->chunks, chunk_order);
     chunks_once(x);
@@ -114,11 +127,21 @@ chunks_index(struct alqi_cli_exact *x)
 /* ---- nodes -----------------------------------------------------------------
  */
 
+/* No node takes less than two bytes of the file. */
+static uint64_t
+n_nodes_max(const struct alqi_cli_exact *x)
+{
+    size_t n_bytes;
+
+    alqi_cli_recording_bytes(x->recording, &n_bytes);
+    return n_bytes / 2;
+}
+
 static bool
 node_add(struct alqi_cli_exact *x, uint32_t id, uint32_t parent, uint64_t pc)
 {
     if (id >= x->nodes_capacity) {
-        uint32_t capacity = x->nodes_capacity != 0 ? x->nodes_capacity : 4096;
+        uint64_t capacity = x->nodes_capacity != 0 ? x->nodes_capacity : 4096;
         struct alqi_cli_exact_node *nodes;
 
         while (capacity <= id)
@@ -127,7 +150,7 @@ node_add(struct alqi_cli_exact *x, uint32_t id, uint32_t parent, uint64_t pc)
         if (nodes == NULL)
             return false;
         x->nodes = nodes;
-        x->nodes_capacity = capacity;
+        x->nodes_capacity = (uint32_t)capacity;
     }
     /* Numbers that a damaged chunk took with it have no parent: themselves. */
     for (; x->n_nodes < id; x->n_nodes++)
@@ -173,27 +196,38 @@ epoch_add(struct alqi_cli_exact *x, uint32_t first_node, uint64_t n_modules)
     return true;
 }
 
+/* False: no memory. */
+static bool
+node_chunk_read(struct alqi_cli_exact *x, const uint8_t *bytes)
+{
+    uint64_t id_max = n_nodes_max(x), pc;
+    struct alqi_exact_node_decoder d;
+    uint32_t id, parent;
+    int got;
+
+    if (!alqi_exact_node_decoder_open(&d, bytes, ALQI_RAW_CHUNK_BYTES)) {
+        x->n_damaged++;
+        return true;
+    }
+    while ((got = alqi_exact_node_next(&d, &id, &parent, &pc)) > 0) {
+        if (id > id_max) { /* a number of nodes that cannot be */
+            x->n_damaged++;
+            return true;
+        }
+        if (!node_add(x, id, parent, pc) || !epoch_add(x, id, d.n_modules))
+            return false;
+    }
+    x->n_damaged += got < 0;
+    return true;
+}
+
 static bool
 nodes_read(struct alqi_cli_exact *x)
 {
-    for (size_t i = 0; i < x->n_chunks; i++) {
-        struct alqi_exact_node_decoder d;
-        uint32_t id, parent;
-        uint64_t pc;
-        int rc;
-
-        if (x->chunks[i].kind != ALQI_RAW_NODES)
-            continue;
-        if (!alqi_exact_node_decoder_open(&d, x->chunks[i].bytes,
-                                          ALQI_RAW_CHUNK_BYTES)) {
-            x->n_damaged++;
-            continue;
-        }
-        while ((rc = alqi_exact_node_next(&d, &id, &parent, &pc)) > 0)
-            if (!node_add(x, id, parent, pc) || !epoch_add(x, id, d.n_modules))
-                return false;
-        x->n_damaged += rc < 0;
-    }
+    for (size_t i = 0; i < x->n_chunks; i++)
+        if (x->chunks[i].kind == ALQI_RAW_NODES &&
+            !node_chunk_read(x, x->chunks[i].bytes))
+            return false;
     nodes_count_frames(x);
     return true;
 }
@@ -229,15 +263,29 @@ alqi_cli_exact_modules_before(const struct alqi_cli_exact *x, uint32_t node)
 /* ---- streams ---------------------------------------------------------------
  */
 
+/* The next event of the chunk; one that cannot be is damage, and passed over.
+ */
+static bool
+chunk_next(struct alqi_cli_exact *x, struct stream *s,
+           struct alqi_exact_event *out)
+{
+    int got;
+
+    while ((got = alqi_exact_next(&s->decoder, out)) > 0) {
+        if (out->kind != ALQI_EXACT_ALLOC ||
+            alqi_cli_recording_is_size(out->size_bytes))
+            return true;
+        x->n_damaged++;
+    }
+    x->n_damaged += got < 0;
+    return false;
+}
+
+/* A chunk may say that it begins before the last one ended; time is held. */
 static bool
 decode(struct alqi_cli_exact *x, struct stream *s, struct alqi_exact_event *out)
 {
-    for (;;) {
-        int got = alqi_exact_next(&s->decoder, out);
-
-        if (got > 0)
-            return true;
-        x->n_damaged += got < 0;
+    while (!chunk_next(x, s, out)) {
         if (s->chunk == s->last)
             return false;
         if (!alqi_exact_decoder_open(&s->decoder, s->chunk->bytes,
@@ -247,6 +295,10 @@ decode(struct alqi_cli_exact *x, struct stream *s, struct alqi_exact_event *out)
         }
         s->chunk++;
     }
+    if (ALQI_UNLIKELY(out->ticks < s->last_ticks))
+        out->ticks = s->last_ticks;
+    s->last_ticks = out->ticks;
+    return true;
 }
 
 /* Fills what is empty of the ring; the event handed out stays. */
@@ -420,6 +472,8 @@ clock_read(struct alqi_cli_exact *x)
         if (x->chunks[i].kind != ALQI_RAW_EXACT)
             continue;
         memcpy(&h, x->chunks[i].bytes, sizeof h);
+        if (h.used == 0) /* its pair may be half another's */
+            continue;
         pair_add(&p, h.first_ordinal, h.start_ns);
         if (is_last && alqi_exact_decoder_open(d, x->chunks[i].bytes,
                                                ALQI_RAW_CHUNK_BYTES))
@@ -429,7 +483,7 @@ clock_read(struct alqi_cli_exact *x)
     }
     free(d);
     x->ticks_0 = p.ticks_0;
-    x->ns_0 = p.ns_0;
+    x->ns_0 = p.ns_0 < NS_MAX ? p.ns_0 : NS_MAX;
     x->tick_ns =
         p.ticks_1 > p.ticks_0 && p.ns_1 > p.ns_0
             ? (double)(p.ns_1 - p.ns_0) / (double)(p.ticks_1 - p.ticks_0)
@@ -441,9 +495,16 @@ clock_read(struct alqi_cli_exact *x)
 static uint64_t
 ns_from(const struct alqi_cli_exact *x, uint64_t ticks)
 {
+    double ahead;
+    uint64_t ns;
+
     if (ticks <= x->ticks_0)
         return x->ns_0;
-    return x->ns_0 + (uint64_t)((double)(ticks - x->ticks_0) * x->tick_ns);
+    ahead = (double)(ticks - x->ticks_0) * x->tick_ns;
+    if (!(ahead < (double)(NS_MAX - x->ns_0)))
+        return NS_MAX;
+    ns = x->ns_0 + (uint64_t)ahead;
+    return ns < NS_MAX ? ns : NS_MAX;
 }
 
 /* ---- all of it -------------------------------------------------------------

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "cli/recording.h"
 
 /* ---- the recording ------------------------------------------------------- */
@@ -206,6 +207,14 @@ chunks_index(struct alqi_cli_merge *m)
     return true;
 }
 
+static bool
+is_possible(const struct alqi_raw_event *e)
+{
+    return e->kind != ALQI_RAW_ALLOC ||
+           (alqi_cli_recording_is_size(e->size_bytes) && e->n_samples > 0 &&
+            e->n_samples <= e->size_bytes / ALQI_WORD_BYTES + 2);
+}
+
 /* Fills s->event; false at the end of the stream.  A damaged chunk is left at
  * the damage: the next one stands alone (wire/raw.h .inv.alone). */
 static bool
@@ -214,13 +223,15 @@ stream_next(struct alqi_cli_merge *m, struct stream *s)
     for (;;) {
         int got = alqi_raw_next(&s->decoder, &s->event);
 
-        if (got > 0) {
+        if (got > 0 && is_possible(&s->event)) {
             if (s->event.kind == ALQI_RAW_THREAD)
                 s->thread = s->event.thread_index;
             return true;
         }
-        if (got < 0)
+        if (got != 0)
             m->n_damaged++;
+        if (got > 0)
+            continue;
         if (s->chunk == s->last)
             return false;
         if (!alqi_raw_decoder_open(&s->decoder,

@@ -21,6 +21,13 @@ double alqi_cli_recording_most_rate(const struct alqi_cli_recording *recording);
 /* Whether the process that writes it is there still. */
 bool alqi_cli_recording_is_live(const struct alqi_cli_recording *recording);
 
+/* Whether a block may have so many bytes; else its record is damage. */
+static inline bool
+alqi_cli_recording_is_size(uint64_t size_bytes)
+{
+    return size_bytes < (uint64_t)1 << 60;
+}
+
 /* The file as it is mapped. */
 const uint8_t *
 alqi_cli_recording_bytes(const struct alqi_cli_recording *recording,

@@ -54,17 +54,21 @@ address_from(const struct alqi_exact_state *s, uint64_t from, uint64_t v)
            (((uint64_t)1 << 48) - 1);
 }
 
+/* Time that goes round is damage. */
 static bool
-get_ticks(struct alqi_exact_decoder *d)
+get_time(struct alqi_exact_decoder *d)
 {
     uint64_t delta;
 
-    if (!d->state.is_timed)
-        return true;
-    if (!get_number(d, &delta))
-        return false;
-    d->state.last_ticks += delta;
-    return true;
+    return get_number(d, &delta) &&
+           !__builtin_add_overflow(d->state.last_ticks, delta,
+                                   &d->state.last_ticks);
+}
+
+static inline bool
+get_ticks(struct alqi_exact_decoder *d)
+{
+    return !d->state.is_timed || get_time(d);
 }
 
 /* The rest of a number of which the head had `bits` bits. */
@@ -212,25 +216,18 @@ get_shift(struct alqi_exact_decoder *d)
 static bool
 get_control(struct alqi_exact_decoder *d, struct alqi_exact_event *event)
 {
-    uint64_t delta;
-
     switch ((enum alqi_exact_control)event->kind) {
     case ALQI_EXACT_TIME:
-        if (!get_number(d, &delta))
-            return false;
-        d->state.last_ticks += delta;
-        return true;
+        return get_time(d);
     case ALQI_EXACT_TIMED:
         d->state.is_timed = true;
         return true;
     case ALQI_EXACT_SHIFT:
         return get_shift(d);
     case ALQI_EXACT_CLOCK:
-        if (!get_number(d, &delta) || !get_number(d, &event->value))
-            return false;
-        d->state.last_ticks += delta;
-        event->value += d->state.start_ns;
-        return true;
+        return get_time(d) && get_number(d, &event->value) &&
+               !__builtin_add_overflow(event->value, d->state.start_ns,
+                                       &event->value);
     case ALQI_EXACT_SAMPLES:
     case ALQI_EXACT_RSS:
         return get_number(d, &event->value);

@@ -119,11 +119,11 @@ locations_put(struct alqi_outbox *box)
         .at = start,
         .end = box->location_bytes + sizeof box->location_bytes,
     };
-    struct alqi_wire_in in = {
-        .at = box->waiting,
-        .end = box->waiting + box->n_waiting_bytes,
-    };
+    struct alqi_wire_in in = {.at = box->waiting};
 
+    if (box->n_waiting == 0)
+        return true;
+    in.end = box->waiting + box->n_waiting_bytes;
     for (; box->n_waiting > 0; box->n_waiting--) {
         uint16_t n = alqi_wire_in_u16(&in);
 

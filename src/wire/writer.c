@@ -378,7 +378,8 @@ alqi_ctf_writer_stack(struct alqi_ctf_writer *writer, uint32_t n_codes,
                       uint32_t *n_last)
 {
     *n_last = writer->n_last_codes;
-    return last_room(writer, n_codes) ? writer->last_codes : NULL;
+    return last_room(writer, n_codes > 0 ? n_codes : 1) ? writer->last_codes
+                                                        : NULL;
 }
 
 enum alq_status
