@@ -5,7 +5,6 @@
  * trace is the file's unpacked bytes up to the end of its last good packet, so
  * other tools read it too. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -165,16 +164,17 @@ copy(struct alqi_cli_unpack *from, FILE *to, uint64_t n)
 }
 
 static int
-repair(struct check *c, const char *path)
+repair(struct check *c)
 {
     uint64_t n = alqi_ctf_reader_offset_bytes(alqi_cli_input_reader(c->input));
     struct alqi_cli_unpack *from;
     struct alqi_cli_output out;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const char *path = alqi_cli_input_name(c->input);
+    int fd = alqi_cli_input_again(c->input);
     int rc;
 
     if (fd < 0) {
-        alqi_cli_say("cannot open %s again: %s", path, strerror(errno));
+        alqi_cli_say("cannot read %s again: %s", path, strerror(errno));
         return ALQI_CLI_UNREADABLE;
     }
     from = alqi_cli_unpack_new(fd);
@@ -251,7 +251,7 @@ alqi_cli_check(int argc, char **argv)
                alqi_cli_input_name(c.input), c.n_events, c.n_findings,
                c.n_findings == 1 ? "" : "s");
     if (c.repair != NULL)
-        rc = repair(&c, path);
+        rc = repair(&c);
     alqi_cli_input_drop(c.input);
     if (rc >= 0)
         return rc;

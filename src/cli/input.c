@@ -230,6 +230,17 @@ begin(struct alqi_cli_input *in)
     return -1;
 }
 
+int
+alqi_cli_input_again(struct alqi_cli_input *in)
+{
+    int fd = fcntl(in->fd, F_DUPFD_CLOEXEC, 0);
+
+    if (fd < 0 || lseek(fd, 0, SEEK_SET) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
 static int
 open_failed(struct alqi_cli_input *in, enum alq_status st)
 {

@@ -28,6 +28,10 @@ int alqi_cli_input_open_fd(int fd, const char *name, int status,
                            struct alqi_cli_input **out);
 void alqi_cli_input_drop(struct alqi_cli_input *input);
 
+/* For those who have read to the end: what was read, from its first byte, the
+ * trace made of it if it was a recording.  To be closed; -1 with errno. */
+int alqi_cli_input_again(struct alqi_cli_input *input);
+
 const char *alqi_cli_input_name(const struct alqi_cli_input *input);
 struct alqi_ctf_reader *alqi_cli_input_reader(struct alqi_cli_input *input);
 

@@ -131,6 +131,12 @@ class Record(common.Case):
         got = self.json(raw)
         self.assertEqual(got["recording"]["ended"], "killed")
         self.assertEqual(self.site(got, "keep_rows")["live_objects"], 300)
+        trace = os.path.join(self.dir, "made.ctf")
+        said = common.run("check", "--repair", trace, raw)
+        self.assertEqual(said.returncode, 0)
+        self.assertEqual(said.stderr, "aliquot: wrote %d bytes to %s\n"
+                         % (os.path.getsize(trace), trace))
+        self.assertEqual(self.ok("script", trace), self.ok("script", raw))
 
 
 if __name__ == "__main__":
