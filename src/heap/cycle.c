@@ -26,6 +26,7 @@ phase_set(struct alqi_domain *d, enum alqi_heap_phase phase)
     d->alloc_colour =
         phase == ALQI_HEAP_MARK ? d->heap->marked : d->heap->unmarked;
     alqi_heap_store_max_set(d);
+    alqi_heap_pace_phase(d);
 }
 
 /* SWEPT -> MARK, when nothing is young. */
@@ -46,17 +47,18 @@ rotate(struct alqi_domain *d)
     uintptr_t garbage = heap->garbage;
 
     alqi_heap_verify(d, ALQI_HEAP_VERIFY_MARKED);
+    d->counts.major_cycles++;
     heap->garbage = heap->unmarked;
     heap->unmarked = heap->marked;
     heap->marked = garbage;
     phase_set(d, ALQI_HEAP_SWEEP);
     alqi_heap_sweep_begin(d);
-    d->counts.major_cycles++;
 }
 
-/* Work of the phase, about; 0: it waits for a minor collection. */
+/* Work of the phase, about; 0: it waits, for a minor collection, or, unless it
+ * is forced, until marking is due. */
 static size_t
-work(struct alqi_domain *d, size_t words)
+work(struct alqi_domain *d, size_t words, bool forced)
 {
     size_t done = 0;
 
@@ -68,7 +70,8 @@ work(struct alqi_domain *d, size_t words)
         }
     }
     if (done < words && d->heap->phase == ALQI_HEAP_SWEPT) {
-        if (!alqi_heap_minor_is_empty(d))
+        if (!alqi_heap_minor_is_empty(d) ||
+            !(forced || alqi_heap_pace_is_due(d)))
             return done;
         mark_begin(d);
         done++;
@@ -87,19 +90,17 @@ void
 alqi_heap_slice(struct alqi_domain *d, size_t work_words)
 {
     size_t step, done;
-    size_t budget = alqi_heap_pace_begin(d, work_words);
-    size_t left = budget;
+    size_t left = alqi_heap_pace_slice(d, work_words);
 
     d->want_slice = false;
     d->counts.slices++;
     while (left > 0) {
         step = left < WORK_STEP_WORDS ? left : WORK_STEP_WORDS;
-        done = work(d, step);
+        done = work(d, step, work_words != 0);
         if (done == 0)
             break;
         left -= done < left ? done : left;
     }
-    alqi_heap_pace_end(d, budget - left);
     alqi_heap_limit_reset(d);
 }
 
@@ -110,7 +111,7 @@ finish_cycle(struct alqi_domain *d)
     uint64_t cycle = d->counts.major_cycles;
 
     while (d->counts.major_cycles == cycle)
-        work(d, SIZE_MAX / 2);
+        work(d, SIZE_MAX / 2, true);
 }
 
 static void
@@ -127,7 +128,6 @@ collect_all(struct alqi_domain *d)
     finish_cycle(d);
     finish_cycle(d);
     sweep_all(d);
-    alqi_heap_pace_reset(d);
 }
 
 /* ---- memory ------------------------------------------------------------- */
@@ -207,7 +207,7 @@ void
 alqi_heap_minor(struct alqi_domain *d)
 {
     empty_minor(d);
-    if (d->heap->phase == ALQI_HEAP_SWEPT)
+    if (d->heap->phase == ALQI_HEAP_SWEPT && alqi_heap_pace_is_due(d))
         mark_begin(d);
     reopen(d);
 }
@@ -217,7 +217,6 @@ alqi_heap_major(struct alqi_domain *d)
 {
     empty_minor(d);
     finish_cycle(d);
-    alqi_heap_pace_reset(d);
     reopen(d);
 }
 

@@ -33,7 +33,7 @@ heap_new(const struct alq_domain_config *c)
     heap->marked = 0;
     heap->unmarked = (uintptr_t)1 << ALQ_COLOUR_SHIFT;
     heap->garbage = (uintptr_t)2 << ALQ_COLOUR_SHIFT;
-    heap->phase = ALQI_HEAP_SWEEP;
+    heap->phase = ALQI_HEAP_SWEPT; /* there is nothing */
     heap->space_overhead =
         c->space_overhead == 0 ? SPACE_OVERHEAD : c->space_overhead;
     heap->limit_bytes = c->limit_bytes == 0 ? SIZE_MAX : c->limit_bytes;

@@ -1,19 +1,22 @@
-/* pace.h -- how much work a slice does                     [OCaml 5's rule]
+/* pace.h -- when a cycle marks, and how much a slice does
  *
- * A cycle marks the live words and sweeps the whole heap while the program
- * allocates space_overhead percent of the live ones; so each allocated word
- * owes 1.5 * (100 + o) / o * (1 + 100 / (100 + o)) words of work: 4.0 for the
- * default of 120.  Debt that cannot be worked off now stays. */
+ * Words that were promoted or allocated directly since the last marking began
+ * are at worst all dead, and wait for the next one.  So marking begins when
+ * they are MARK_AT of what space_overhead allows (percent of the live words),
+ * and is to end within MARK_IN more; sweeping is to end before.  Work that
+ * promotion does in passing, by sweeping for room, counts. */
 #ifndef ALQI_HEAP_PACE_H
 #define ALQI_HEAP_PACE_H
 
 #include "heap/state.h"
 
-/* Words for this slice: `asked`, or with 0 the debt. */
-size_t alqi_heap_pace_begin(struct alqi_domain *d, size_t asked);
-void alqi_heap_pace_end(struct alqi_domain *d, size_t done);
+/* Words for this slice: `asked`, or with 0 what is due. */
+size_t alqi_heap_pace_slice(struct alqi_domain *d, size_t asked);
 
-/* Everything was collected: there is no debt. */
-void alqi_heap_pace_reset(struct alqi_domain *d);
+/* Whether it is time to mark, once all is swept. */
+bool alqi_heap_pace_is_due(const struct alqi_domain *d);
+
+/* After each change of the heap's phase. */
+void alqi_heap_pace_phase(struct alqi_domain *d);
 
 #endif

@@ -122,6 +122,17 @@ struct alqi_heap {
     size_t reserve_bytes;
 };
 
+/* pace.h; all in words, of work or of allocation. */
+struct alqi_heap_pace {
+    uint64_t live_words;    /* as the last marking found, about     */
+    uint64_t marking_began; /* words allocated until then           */
+    uint64_t marked_before; /* counts.marked_words then             */
+    uint64_t paid_words;    /* words allocated whose work is in debt */
+    uint64_t seen_work;     /* work that is taken off the debt      */
+    double rate;            /* work for each allocated word         */
+    double debt_words;      /* negative: done ahead                 */
+};
+
 enum { ALQI_HEAP_BOXES = 510 };
 
 /* A page of boxed roots; a free one holds the next free one's address + 1. */
@@ -172,9 +183,7 @@ struct alqi_domain {
 
     struct alqi_heap_roots roots;
 
-    /* pace, in words */
-    uint64_t paid_words; /* allocated words that slices have paid for */
-    int64_t debt_words;  /* work that is due; negative: done ahead    */
+    struct alqi_heap_pace pace;
     uint64_t direct_since_slice;
 
     struct alq_gc_counts counts;
