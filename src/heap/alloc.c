@@ -51,7 +51,7 @@ alqi_heap_room(struct alqi_domain *d, size_t words)
 static alq_value
 large_try(struct alqi_domain *d, uintptr_t header)
 {
-    if (alqi_heap_words(header) > SIZE_MAX / 2 / ALQ_WORD_BYTES ||
+    if (alqi_heap_words(header) > d->heap->area.major_bytes / ALQ_WORD_BYTES ||
         !alqi_heap_is_within(d, alqi_heap_words(header) * ALQ_WORD_BYTES))
         return ALQ_NULL;
     return alqi_heap_large_new(d, header);

@@ -70,8 +70,9 @@ work(struct alqi_domain *d, size_t words, bool forced)
         }
     }
     if (done < words && d->heap->phase == ALQI_HEAP_SWEPT) {
-        if (!alqi_heap_minor_is_empty(d) ||
-            !(forced || alqi_heap_pace_is_due(d)))
+        if (!(forced || alqi_heap_pace_is_due(d)))
+            return done;
+        if (!alqi_heap_minor_is_empty(d))
             return done;
         mark_begin(d);
         done++;
@@ -101,6 +102,8 @@ alqi_heap_slice(struct alqi_domain *d, size_t work_words)
             break;
         left -= done < left ? done : left;
     }
+    if (d->heap->phase == ALQI_HEAP_SWEPT && alqi_heap_pace_is_due(d))
+        d->want_minor = true; /* even if only large blocks are allocated */
     alqi_heap_limit_reset(d);
 }
 

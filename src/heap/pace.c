@@ -7,7 +7,7 @@
 #define SWEPT_AT 0.8 /* of the way to MARK_AT */
 
 /* A smaller heap is treated as one of this size: cycles have fixed costs. */
-enum { LIVE_LEAST_WORDS = 1 << 18 };
+enum { LIVE_LEAST_WORDS = ALQI_HEAP_IS_HARD ? 1 << 10 : 1 << 18 };
 
 static uint64_t
 allocated(const struct alqi_domain *d)

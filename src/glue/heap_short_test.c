@@ -1,0 +1,275 @@
+/* heap_short_test.c -- when memory is short: the limit, and a system that
+ * refuses
+ *
+ * The program under test builds a list of lists and stores into old blocks; at
+ * whatever point memory fails, what it had is there and the heap goes on. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include <aliquot/aliquot.h>
+
+#include "base/base.h"
+
+/* ---- the system --------------------------------------------------------- */
+
+static uint64_t calls;      /* since the heap was asked for */
+static uint64_t fail_from;  /* 0: never */
+static uint64_t fail_calls; /* so many in a row */
+static bool armed;
+
+static bool
+refuse(void)
+{
+    calls++;
+    return armed && fail_from != 0 && calls >= fail_from &&
+           calls - fail_from < fail_calls;
+}
+
+bool __real_alqi_plat_space_commit(void *start, size_t bytes);
+bool __wrap_alqi_plat_space_commit(void *start, size_t bytes);
+void *__real_alqi_plat_space_reserve(size_t bytes, size_t align);
+void *__wrap_alqi_plat_space_reserve(size_t bytes, size_t align);
+void *__real_alqi_plat_pages_map(size_t bytes);
+void *__wrap_alqi_plat_pages_map(size_t bytes);
+void *__real_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__real_calloc(size_t n, size_t bytes);
+void *__wrap_calloc(size_t n, size_t bytes);
+void *__real_realloc(void *p, size_t bytes);
+void *__wrap_realloc(void *p, size_t bytes);
+
+/* A hard heap forbids access and allows it again; that cannot fail. */
+bool
+__wrap_alqi_plat_space_commit(void *start, size_t bytes)
+{
+    if ((ALQI_CHECKS < 3 || bytes != 32768) && refuse())
+        return false;
+    return __real_alqi_plat_space_commit(start, bytes);
+}
+
+void *
+__wrap_alqi_plat_space_reserve(size_t bytes, size_t align)
+{
+    return refuse() ? NULL : __real_alqi_plat_space_reserve(bytes, align);
+}
+
+void *
+__wrap_alqi_plat_pages_map(size_t bytes)
+{
+    return refuse() ? NULL : __real_alqi_plat_pages_map(bytes);
+}
+
+void *
+__wrap_malloc(size_t bytes)
+{
+    return refuse() ? NULL : __real_malloc(bytes);
+}
+
+void *
+__wrap_calloc(size_t n, size_t bytes)
+{
+    return refuse() ? NULL : __real_calloc(n, bytes);
+}
+
+void *
+__wrap_realloc(void *p, size_t bytes)
+{
+    return refuse() ? NULL : __real_realloc(p, bytes);
+}
+
+/* ---- a program ---------------------------------------------------------- */
+
+enum { ROWS = ALQI_CHECKS >= 3 ? 40 : 400, CELLS = ALQI_CHECKS >= 3 ? 10 : 60 };
+
+/* A list of n cells around i, the i-th of them with a string; ALQ_NULL. */
+static alq_value
+row(struct alq_domain *d, intptr_t i)
+{
+    ALQ_FRAME(d, f, list, cell);
+    intptr_t k;
+
+    f.list = ALQ_UNIT;
+    for (k = 0; k < CELLS; k++) {
+        f.cell = alq_alloc(d, 2, 1);
+        if (f.cell == ALQ_NULL)
+            return ALQ_NULL;
+        alq_init(d, f.cell, 0, alq_from_int(i + k));
+        alq_init(d, f.cell, 1, f.list);
+        f.list = f.cell;
+    }
+    return f.list;
+}
+
+static void
+row_check(alq_value list, intptr_t i)
+{
+    intptr_t k;
+
+    for (k = CELLS; k-- > 0; list = alq_field(list, 1))
+        assert_int_equal(alq_to_int(alq_field(list, 0)), i + k);
+    assert_int_equal(list, ALQ_UNIT);
+}
+
+/* How many rows there was memory for, each then checked. */
+static intptr_t
+program(struct alq_domain *d)
+{
+    ALQ_FRAME(d, f, table, big);
+    intptr_t i, n = 0;
+    alq_value v;
+
+    f.table = alq_alloc(d, ROWS, 0);
+    if (f.table == ALQ_NULL)
+        return 0;
+    for (i = 0; i < ROWS; i++) {
+        v = row(d, i);
+        if (v == ALQ_NULL)
+            break;
+        alq_store(d, f.table, (uintptr_t)i, v);
+        if (i % 20 == 0) {
+            f.big = alq_alloc(d, 3000, 0);
+            if (f.big != ALQ_NULL)
+                alq_store(d, f.big, 2999, alq_field(f.table, (uintptr_t)i));
+        }
+        n++;
+    }
+    for (i = 0; i < n; i++)
+        row_check(alq_field(f.table, (uintptr_t)i), i);
+    return n;
+}
+
+/* ---- the sweep ---------------------------------------------------------- */
+
+/* One run in which calls from `from` on fail; how many calls there were. */
+static uint64_t
+run(uint64_t from, uint64_t n_fail, bool *hurt)
+{
+    struct alq_domain_config config = {4096, 50, 0, 65536};
+    struct alq_domain *d = NULL;
+    enum alq_status status;
+    intptr_t rows = 0;
+    uint64_t seen;
+
+    calls = 0;
+    fail_from = from;
+    fail_calls = n_fail;
+    armed = true;
+    status = alq_domain_new(&config, &d);
+    if (status == ALQ_OK)
+        rows = program(d);
+    armed = false;
+    seen = calls;
+    if (status != ALQ_OK) {
+        assert_int_equal(status, ALQ_ENOMEM);
+        assert_null(d);
+        *hurt = true;
+        return seen;
+    }
+    if (alq_status_of(d) != ALQ_OK) {
+        assert_int_equal(alq_status_of(d), ALQ_ENOMEM);
+        *hurt = true;
+    } else {
+        assert_int_equal(rows, ROWS);
+    }
+    alq_status_clear(d);
+    assert_int_equal(program(d), ROWS); /* as if nothing had happened */
+    assert_int_equal(alq_status_of(d), ALQ_OK);
+    alq_domain_drop(d);
+    return seen;
+}
+
+static void
+each_call_fails_once_and_for_good(void **state)
+{
+    static const uint64_t lengths[] = {1, UINT64_MAX / 2};
+    uint64_t all, k, n_hurt = 0;
+    bool hurt = false;
+    size_t i;
+
+    (void)state;
+    all = run(0, 0, &hurt);
+    assert_false(hurt);
+    assert_true(all > 10); /* else there is nothing to fail */
+    for (i = 0; i < ALQI_COUNT_OF(lengths); i++)
+        for (k = 1; k <= all; k++) {
+            hurt = false;
+            run(k, lengths[i], &hurt);
+            n_hurt += hurt;
+        }
+    assert_true(n_hurt > 5);
+}
+
+/* ---- the limit ---------------------------------------------------------- */
+
+/* Fills the heap with a list; how many blocks of 8 KiB went in. */
+static unsigned
+fill(struct alq_domain *d, alq_value *list, uintptr_t wosize)
+{
+    unsigned n = 0;
+    alq_value block;
+
+    while ((block = alq_alloc(d, wosize, 0)) != ALQ_NULL) {
+        alq_init(d, block, 0, *list);
+        *list = block;
+        assert_true(++n < 10000000);
+    }
+    return n;
+}
+
+static void
+limit(uintptr_t wosize)
+{
+    struct alq_domain_config config = {8192, 0, 8 << 20, 2 << 20};
+    struct alq_domain *d;
+    struct alq_gc_counts c;
+    unsigned n, more;
+
+    assert_int_equal(alq_domain_new(&config, &d), ALQ_OK);
+    {
+        ALQ_FRAME(d, f, list);
+        f.list = ALQ_UNIT;
+        n = fill(d, &f.list, wosize);
+        assert_int_equal(alq_status_of(d), ALQ_ENOMEM);
+        assert_int_equal(alq_gc_counters(d, &c), ALQ_OK);
+        assert_in_range(c.heap_bytes, 6 << 20, 9 << 20);
+        assert_true(c.emergencies > 0);
+
+        more = fill(d, &f.list, wosize); /* the reserve, for cleaning up */
+        assert_in_range(more, n / 8, n / 2);
+
+        f.list = ALQ_UNIT; /* it was cleaned up */
+        alq_status_clear(d);
+        assert_in_range(fill(d, &f.list, wosize), n - n / 8, n + n / 8);
+    }
+    alq_domain_drop(d);
+}
+
+static void
+small_blocks_respect_the_limit(void **state)
+{
+    (void)state;
+    limit(ALQI_CHECKS >= 3 ? 250 : 20);
+}
+
+static void
+large_blocks_respect_the_limit(void **state)
+{
+    (void)state;
+    limit(1000);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_call_fails_once_and_for_good),
+        cmocka_unit_test(small_blocks_respect_the_limit),
+        cmocka_unit_test(large_blocks_respect_the_limit),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
