@@ -14,7 +14,8 @@
 
 enum { ALQI_STACK_FRAMES_MAX = 4096, ALQI_STACK_SLOTS = 256 };
 
-/* A thread's memo: its last capture, kept for verified replay.  The caller
+/* A thread's memo: its last capture, and others that may come again, kept for
+ * verified replay.  The caller
  * provides the memory; alqi_stack_memo_bytes says how much.  Private to the
  * walk but for `serial`. */
 struct alqi_stack_memo {
@@ -23,17 +24,19 @@ struct alqi_stack_memo {
     uint32_t n_rows;
     uintptr_t readable_lo; /* [lo, hi) was found readable on this thread */
     uintptr_t readable_hi;
-    uint64_t generation;  /* of the rules the rows were made by */
-    uint32_t n_uncounted; /* captures, of these replays, and incomplete ones, */
-    uint32_t n_replays;   /* that alqi_stack_counts does not have yet         */
-    uint32_t n_incomplete;
-    bool was_truncated;           /* the capture held */
-    uintptr_t *pc;                /* held: the last n_rows of `capacity`, and */
-    uintptr_t *ra_at;             /* one more that ends every search; held.h  */
+    uint64_t generation; /* of the rules the rows were made by */
+    uint64_t
+        counted_serial;    /* alqi_stack_counts has the captures up to here, */
+    uint32_t n_walks;      /* but not these, which replayed nothing,         */
+    uint32_t n_incomplete; /* nor these                                      */
+    bool was_truncated;    /* the capture held */
+    uintptr_t *pc;         /* held: the last n_rows of `capacity`, and */
+    uintptr_t *ra_at;      /* one more that ends every search; held.h  */
     struct alqi_stack_link *link; /* says what they mean                      */
     struct alqi_stack_check *check;
     struct alqi_stack_frame *fresh;     /* of the walk in progress */
     struct alqi_stack_room *rooms;      /* bulky, so not on the stack */
+    struct alqi_stack_trails *trails;   /* captures that come again */
     uint16_t at_slot[ALQI_STACK_SLOTS]; /* rows by ra_at */
 };
 

@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "stack/held.h"
 
 enum { BLOCK = 8 };
@@ -143,41 +141,4 @@ alqi_stack_held_fp(const struct alqi_stack_memo *memo, uint32_t at, uint32_t n,
                                    (uintptr_t)(intptr_t)fp_offset);
     }
     return fp;
-}
-
-/* ---- memory ----------------------------------------------------------------
- */
-
-static uint32_t
-capacity_of(uint32_t frames)
-{
-    return frames < ALQI_STACK_FRAMES_MAX ? frames : ALQI_STACK_FRAMES_MAX;
-}
-
-size_t
-alqi_stack_memo_bytes(uint32_t capacity_frames)
-{
-    size_t n = capacity_of(capacity_frames);
-
-    return sizeof(struct alqi_stack_memo) + 2 * sizeof(struct alqi_stack_room) +
-           n * (sizeof(struct alqi_stack_frame) +
-                sizeof(struct alqi_stack_check)) +
-           (n + 1) * (2 * sizeof(uintptr_t) + sizeof(struct alqi_stack_link));
-}
-
-void
-alqi_stack_memo_init(struct alqi_stack_memo *memo, uint32_t capacity_frames)
-{
-    size_t n = capacity_of(capacity_frames);
-
-    memset(memo, 0, sizeof *memo);
-    memo->capacity = (uint32_t)n;
-    memo->pc = (uintptr_t *)(memo + 1);
-    memo->ra_at = memo->pc + n + 1;
-    memo->link = (struct alqi_stack_link *)(memo->ra_at + n + 1);
-    memo->check = (struct alqi_stack_check *)(memo->link + n + 1);
-    memo->fresh = (struct alqi_stack_frame *)(memo->check + n);
-    memo->rooms = (struct alqi_stack_room *)(memo->fresh + n);
-    memo->pc[n] = memo->ra_at[n] = 0;
-    memset(&memo->link[n], 0, sizeof memo->link[n]);
 }

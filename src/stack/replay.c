@@ -15,15 +15,8 @@
 
 #include "stack/capture.h"
 #include "stack/held.h"
-#include "stack/walk.h"
-
-enum { COUNT_BATCH = 64 };
-
-static struct {
-    _Atomic(uint64_t) captures;
-    _Atomic(uint64_t) replays;
-    _Atomic(uint64_t) incomplete;
-} counts;
+#include "stack/replay.h"
+#include "stack/trail.h"
 
 struct replay {
     struct alqi_stack_walk walk;
@@ -320,29 +313,6 @@ walk_all(struct replay *r)
 /* ---- beginning and end -----------------------------------------------------
  */
 
-static ALQI_NOINLINE void
-counts_add(struct alqi_stack_memo *memo)
-{
-    atomic_fetch_add_explicit(&counts.captures, memo->n_uncounted,
-                              memory_order_relaxed);
-    atomic_fetch_add_explicit(&counts.replays, memo->n_replays,
-                              memory_order_relaxed);
-    atomic_fetch_add_explicit(&counts.incomplete, memo->n_incomplete,
-                              memory_order_relaxed);
-    memo->n_uncounted = memo->n_replays = memo->n_incomplete = 0;
-}
-
-/* A memo's first captures are added one by one, later ones in batches. */
-static void
-count(struct alqi_stack_memo *memo, bool is_replay, bool is_incomplete)
-{
-    memo->n_uncounted++;
-    memo->n_replays += is_replay;
-    memo->n_incomplete += is_incomplete;
-    if (memo->n_uncounted == COUNT_BATCH || memo->serial < COUNT_BATCH)
-        counts_add(memo);
-}
-
 static void
 replay_begin(struct replay *r, struct alqi_stack_memo *memo,
              const struct alqi_stack_regs *start, uint32_t max)
@@ -364,6 +334,7 @@ replay_begin(struct replay *r, struct alqi_stack_memo *memo,
     if (memo->generation != w->generation) {
         memo->generation = w->generation;
         memo->n_rows = 0;
+        alqi_stack_trails_clear(memo->trails);
     }
     r->fresh = memo->fresh;
     r->max = max < memo->capacity ? max : memo->capacity;
@@ -385,10 +356,11 @@ rows_join(struct replay *r)
                          r->n_fresh);
 }
 
-static struct alqi_stack_result
+static struct alqi_stack_replayed
 replay_finish(struct replay *r, enum alqi_stack_outcome outcome)
 {
     struct alqi_stack_memo *memo = r->walk.memo;
+    bool is_replay;
     struct alqi_stack_result result = {
         .n_frames = n_found(r),
         .truncated = outcome == ALQI_STACK_FULL,
@@ -403,18 +375,17 @@ replay_finish(struct replay *r, enum alqi_stack_outcome outcome)
     if (r->run_hi == r->end && !result.truncated && !memo->was_truncated)
         result.n_same_outer =
             r->end - (r->run_lo > r->same_lo ? r->run_lo : r->same_lo);
-    count(memo, r->run_hi != r->run_lo, result.incomplete);
+    is_replay = r->run_hi != r->run_lo;
     rows_join(r);
     result.frames = &memo->pc[r->end - result.n_frames];
     memo->n_rows = result.n_frames;
     memo->was_truncated = result.truncated;
-    memo->serial++;
-    return result;
+    return (struct alqi_stack_replayed){result, is_replay};
 }
 
-static struct alqi_stack_result
-capture_slow(struct alqi_stack_memo *memo, const struct alqi_stack_regs *start,
-             uintptr_t skip_lo, uintptr_t skip_hi, uint32_t max)
+static struct alqi_stack_replayed
+replay_slow(struct alqi_stack_memo *memo, const struct alqi_stack_regs *start,
+            uintptr_t skip_lo, uintptr_t skip_hi, uint32_t max)
 {
     enum alqi_stack_outcome outcome = ALQI_STACK_LOST;
     struct replay r;
@@ -429,9 +400,9 @@ capture_slow(struct alqi_stack_memo *memo, const struct alqi_stack_regs *start,
 }
 
 /* The walk has begun well, and is not over. */
-static ALQI_NOINLINE struct alqi_stack_result
-capture_from(struct alqi_stack_memo *memo, const struct alqi_stack_regs *start,
-             uint32_t max, const struct spot *s, bool is_found)
+static ALQI_NOINLINE struct alqi_stack_replayed
+replay_from(struct alqi_stack_memo *memo, const struct alqi_stack_regs *start,
+            uint32_t max, const struct spot *s, bool is_found)
 {
     struct replay r;
 
@@ -459,8 +430,8 @@ is_rest_same(const struct alqi_stack_memo *memo, const struct spot *s)
            alqi_stack_held_verify(memo, at, n, s->fp) > n;
 }
 
-static inline struct alqi_stack_result
-capture_usual(struct alqi_stack_memo *memo, const struct spot *s)
+static inline struct alqi_stack_replayed
+replay_usual(struct alqi_stack_memo *memo, const struct spot *s)
 {
     struct alqi_stack_frame *frame = s->frame;
     uint32_t end = memo->capacity, at = s->at, first = end - memo->n_rows;
@@ -482,17 +453,15 @@ capture_usual(struct alqi_stack_memo *memo, const struct spot *s)
         result.n_same_outer = end - same_lo;
     result.frames = &memo->pc[at];
     result.n_frames = end - at;
-    count(memo, true, false);
     memo->n_rows = result.n_frames;
     memo->was_truncated = false;
-    memo->serial++;
-    return result;
+    return (struct alqi_stack_replayed){result, true};
 }
 
-struct alqi_stack_result
-alqi_stack_capture(struct alqi_stack_memo *memo,
-                   const struct alqi_stack_regs *start, uintptr_t skip_lo,
-                   uintptr_t skip_hi, uint32_t max_frames)
+struct alqi_stack_replayed
+alqi_stack_replay(struct alqi_stack_memo *memo,
+                  const struct alqi_stack_regs *start, uintptr_t skip_lo,
+                  uintptr_t skip_hi, uint32_t max_frames)
 {
     struct spot s = {start->pc + !start->is_return, start->sp, start->fp,
                      memo->fresh, 0};
@@ -506,24 +475,13 @@ alqi_stack_capture(struct alqi_stack_memo *memo,
                       memo->generation !=
                           atomic_load_explicit(&alqi_stack_generation,
                                                memory_order_acquire)))
-        return capture_slow(memo, start, skip_lo, skip_hi, max);
+        return replay_slow(memo, start, skip_lo, skip_hi, max);
     is_found =
         frames_find(memo, memo->capacity - memo->n_rows, &s, &memo->fresh[max]);
     if (ALQI_UNLIKELY(
             !is_found ||
             (uint32_t)(s.frame - memo->fresh) + memo->capacity - s.at > max ||
             !is_rest_same(memo, &s)))
-        return capture_from(memo, start, max, &s, is_found);
-    return capture_usual(memo, &s);
-}
-
-void
-alqi_stack_counts(struct alqi_stack_counts *out)
-{
-    out->captures =
-        atomic_load_explicit(&counts.captures, memory_order_relaxed);
-    out->replays = atomic_load_explicit(&counts.replays, memory_order_relaxed);
-    out->incomplete =
-        atomic_load_explicit(&counts.incomplete, memory_order_relaxed);
-    out->rules_decoded = alqi_stack_rules_decoded();
+        return replay_from(memo, start, max, &s, is_found);
+    return replay_usual(memo, &s);
 }

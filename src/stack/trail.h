@@ -1,0 +1,221 @@
+/* trail.h -- whole captures that come again
+ *
+ * A program allocates along a few dozen paths, over and over.  A trail is one
+ * capture: its pcs, and where the words are that made it what it is.  If they
+ * all hold what they held, so does the capture, and nothing is unwound.
+ *
+ *      value[0 .. n_frames)   pcs, innermost first: what the result shows
+ *      at[i]                  the word there was the return address value[i +
+ * 1] the last n_checks      saved frame pointers that a CFA depends on
+ *
+ * Only a capture of plain rows out to the thread's first frame is kept, and
+ * only when it seems to come a second time.
+ *
+ * A trail is found in two looks.  `by_start` has the youngest with the stack's
+ * pc, sp and fp; that one names two return addresses, the first and the one
+ * that last told two such trails apart, and by their values `by_words` has the
+ * only trail that may be the stack.
+ *
+ * .inv.trail   Every word a trail reads lies in [sp, top); a trail holds if
+ *              pc, sp, fp where it is wanted, and all its words are what they
+ *              were, in one generation (.prop.stretch).
+ * .inv.ring    Trails lie in `ring` in the order they were made, from `oldest`
+ *              to `newest`; the oldest make way.  The tables name no other. */
+#ifndef ALQI_STACK_TRAIL_H
+#define ALQI_STACK_TRAIL_H
+
+#include "stack/held.h"
+
+enum {
+    ALQI_STACK_TRAIL_SLOTS = 1024,
+    ALQI_STACK_RING_WORDS = 3072,
+    ALQI_STACK_TRAIL_FRAMES_MAX = 96, /* of a longer capture no trail is kept */
+    ALQI_STACK_TRAIL_LOOK = 8,  /* frames that may be looked at unverified */
+    ALQI_STACK_TRAIL_BLOCK = 4, /* words are compared by so many */
+    ALQI_STACK_TRAIL_BEFORES = 4
+};
+
+struct alqi_stack_trail {
+    uintptr_t sp;
+    uintptr_t top;       /* where the outermost frame begins */
+    uintptr_t fp_wanted; /* 0: whatever fp is                */
+    uint32_t id;
+    uint16_t n_frames;
+    uint16_t n_returns; /* filled up to whole blocks with the first again */
+    uint16_t n_checks;
+    uint16_t first;   /* where a look is taken, in words from sp */
+    uint16_t second;  /* above the first, or the same            */
+    uint16_t start;   /* slot of by_start */
+    uint16_t slot;    /* slot of by_words */
+    uint16_t younger; /* the next one, in `ring` */
+    /* A trail that came before this one, and how many outermost frames they
+     * share; by its id. */
+    uint16_t n_same[ALQI_STACK_TRAIL_BEFORES];
+    uint32_t before[ALQI_STACK_TRAIL_BEFORES];
+    uintptr_t value[]; /* then the places, uint16_t, in words from sp */
+};
+
+struct alqi_stack_trails {
+    const struct alqi_stack_trail *last; /* as the memo's last capture, or NULL:
+                                            there is none as that */
+    bool rows_are_last; /* the rows are the memo's last capture */
+    uint16_t n_live;
+    uint16_t oldest;
+    uint16_t newest;
+    uint16_t end; /* where the next is made */
+    uint32_t n_made;
+    uint16_t by_start[ALQI_STACK_TRAIL_SLOTS]; /* 0: the one that nobody */
+    uint16_t by_words[ALQI_STACK_TRAIL_SLOTS]; /* matches                */
+    uint16_t once[ALQI_STACK_TRAIL_SLOTS]; /* hashes of captures seen once */
+    uint64_t ring[ALQI_STACK_RING_WORDS];
+};
+
+static inline struct alqi_stack_trail *
+alqi_stack_trail_at(struct alqi_stack_trails *t, uint32_t at)
+{
+    return (struct alqi_stack_trail *)&t->ring[at];
+}
+
+static inline uint16_t *
+alqi_stack_trail_places(const struct alqi_stack_trail *trail)
+{
+    return (uint16_t *)&trail->value[1u + trail->n_returns + trail->n_checks];
+}
+
+static inline uint64_t
+alqi_stack_trail_hash(uintptr_t pc, uintptr_t sp)
+{
+    return (pc ^ (uint64_t)sp << 20) * 0x9E3779B97F4A7C15u;
+}
+
+static inline uint32_t
+alqi_stack_trail_start(uint64_t hash)
+{
+    return (uint32_t)(hash >> 32) % ALQI_STACK_TRAIL_SLOTS;
+}
+
+static inline uintptr_t
+alqi_stack_place_word(uintptr_t sp, uint16_t place)
+{
+    return alqi_stack_word(sp + (uintptr_t)place * sizeof sp);
+}
+
+static inline uint32_t
+alqi_stack_trail_slot(uint64_t hash, uintptr_t first, uintptr_t second)
+{
+    hash = (hash ^ first ^ (uint64_t)second << 13) * 0xC2B2AE3D27D4EB4Fu;
+    return (uint32_t)(hash >> 40) % ALQI_STACK_TRAIL_SLOTS;
+}
+
+static inline bool
+alqi_stack_trail_starts(const struct alqi_stack_trail *trail, uintptr_t pc,
+                        uintptr_t sp, uintptr_t fp)
+{
+    return ALQI_LIKELY(((trail->value[0] ^ pc) | (trail->sp ^ sp)) == 0) &&
+           (trail->fp_wanted == 0 || trail->fp_wanted == fp);
+}
+
+/* Block by block: behind one that differs the stack may end. */
+static inline __attribute__((always_inline)) bool
+alqi_stack_trail_returns(const struct alqi_stack_trail *trail, uintptr_t sp)
+{
+    const uint16_t *at = alqi_stack_trail_places(trail);
+    const uintptr_t *value = &trail->value[1];
+    const uintptr_t *end = value + trail->n_returns;
+
+    do {
+        uintptr_t difference = 0;
+
+#pragma GCC unroll 4
+        for (unsigned k = 0; k < ALQI_STACK_TRAIL_BLOCK; k++)
+            difference |=
+                alqi_arch_code_address(alqi_stack_place_word(sp, at[k])) ^
+                value[k];
+        if (ALQI_UNLIKELY(difference != 0))
+            return false;
+        at += ALQI_STACK_TRAIL_BLOCK;
+        value += ALQI_STACK_TRAIL_BLOCK;
+    } while (value != end);
+    return true;
+}
+
+/* Whether the saved frame pointers are what they were. */
+bool alqi_stack_trail_checks_hold(const struct alqi_stack_trail *trail);
+
+/* .inv.trail */
+static inline __attribute__((always_inline)) bool
+alqi_stack_trail_holds(const struct alqi_stack_memo *memo,
+                       const struct alqi_stack_trail *trail, uintptr_t pc,
+                       uintptr_t sp, uintptr_t fp)
+{
+    return alqi_stack_trail_starts(trail, pc, sp, fp) &&
+           ALQI_LIKELY(trail->top <= memo->readable_hi) &&
+           alqi_stack_trail_returns(trail, sp) &&
+           (trail->n_checks == 0 || alqi_stack_trail_checks_hold(trail));
+}
+
+/* The youngest with this start, or NULL. */
+static inline const struct alqi_stack_trail *
+alqi_stack_trail_of_start(struct alqi_stack_trails *t, uint64_t hash,
+                          uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+    uint32_t start = alqi_stack_trail_start(hash);
+    const struct alqi_stack_trail *trail =
+        alqi_stack_trail_at(t, t->by_start[start]);
+
+    if (ALQI_LIKELY(alqi_stack_trail_starts(trail, pc, sp, fp)))
+        return trail;
+    trail = alqi_stack_trail_at(t, t->by_start[start ^ 1]);
+    return alqi_stack_trail_starts(trail, pc, sp, fp) ? trail : NULL;
+}
+
+/* The first of the pair of slots of by_words where the stack's trail is. */
+static inline uint32_t
+alqi_stack_trail_look(const struct alqi_stack_trail *youngest, uint64_t hash,
+                      uintptr_t sp)
+{
+    return alqi_stack_trail_slot(hash,
+                                 alqi_stack_place_word(sp, youngest->first),
+                                 alqi_stack_place_word(sp, youngest->second));
+}
+
+/* The trail that the stack is from pc, sp and fp out, or NULL.  sp lies in the
+ * readable range; the generation is the memo's. */
+static inline __attribute__((always_inline)) struct alqi_stack_trail *
+alqi_stack_trail_find(struct alqi_stack_memo *memo, uintptr_t pc, uintptr_t sp,
+                      uintptr_t fp)
+{
+    struct alqi_stack_trails *t = memo->trails;
+    uint64_t hash = alqi_stack_trail_hash(pc, sp);
+    const struct alqi_stack_trail *youngest =
+        alqi_stack_trail_of_start(t, hash, pc, sp, fp);
+    struct alqi_stack_trail *trail;
+    uint32_t slot;
+
+    if (ALQI_UNLIKELY(youngest == NULL || youngest->top > memo->readable_hi))
+        return NULL;
+    slot = alqi_stack_trail_look(youngest, hash, sp);
+    trail = alqi_stack_trail_at(t, t->by_words[slot]);
+    if (ALQI_UNLIKELY(!alqi_stack_trail_starts(trail, pc, sp, fp)))
+        trail = alqi_stack_trail_at(t, t->by_words[slot ^ 1]);
+    return alqi_stack_trail_holds(memo, trail, pc, sp, fp) ? trail : NULL;
+}
+
+/* How many outermost frames of the trail the memo's last capture has, too. */
+uint32_t alqi_stack_trail_same(struct alqi_stack_memo *memo,
+                               struct alqi_stack_trail *trail);
+
+/* How many outermost rows the trail has, too. */
+uint32_t alqi_stack_trail_same_rows(const struct alqi_stack_memo *memo,
+                                    const struct alqi_stack_trail *trail);
+
+/* Makes a trail of the rows, the last capture, begun at sp and fp with no frame
+ * left out, if it can be one and may come again; it is the last then. */
+void alqi_stack_trail_keep(struct alqi_stack_memo *memo, uintptr_t sp,
+                           uintptr_t fp);
+
+void alqi_stack_trails_clear(struct alqi_stack_trails *trails);
+
+void alqi_stack_trails_init(struct alqi_stack_trails *trails);
+
+#endif
