@@ -18,6 +18,7 @@
 /* ---- the recording ------------------------------------------------------- */
 
 struct alqi_cli_recording {
+    int fd; /* 0: none */
     const uint8_t *bytes;
     size_t n_bytes;
     struct alqi_raw_header header;
@@ -70,7 +71,7 @@ alqi_cli_recording_open(const char *path, char *error, size_t error_bytes)
         goto fail;
     r->header.executable[sizeof r->header.executable - 1] = '\0';
     r->header.host[sizeof r->header.host - 1] = '\0';
-    close(fd);
+    r->fd = fd;
     return r;
 
 fail:
@@ -88,6 +89,8 @@ alqi_cli_recording_drop(struct alqi_cli_recording *r)
         return;
     if (r->bytes != NULL)
         munmap((void *)r->bytes, r->n_bytes);
+    if (r->fd > 0)
+        close(r->fd);
     free(r);
 }
 
@@ -112,6 +115,19 @@ alqi_cli_recording_bytes(const struct alqi_cli_recording *r, size_t *n_bytes)
 {
     *n_bytes = r->n_bytes;
     return r->bytes;
+}
+
+const uint8_t *
+alqi_cli_recording_map_now(const struct alqi_cli_recording *r, size_t *n_bytes)
+{
+    struct stat st;
+    void *map;
+
+    if (fstat(r->fd, &st) != 0 || st.st_size < ALQI_RAW_HEADER_BYTES)
+        return NULL;
+    map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, r->fd, 0);
+    *n_bytes = (size_t)st.st_size;
+    return map != MAP_FAILED ? map : NULL;
 }
 
 bool

@@ -33,6 +33,12 @@ const uint8_t *
 alqi_cli_recording_bytes(const struct alqi_cli_recording *recording,
                          size_t *n_bytes);
 
+/* Of one that goes on: a mapping of as much as there is now, for the caller to
+ * unmap; NULL when there can be none. */
+const uint8_t *
+alqi_cli_recording_map_now(const struct alqi_cli_recording *recording,
+                           size_t *n_bytes);
+
 enum { ALQI_CLI_NO_THREAD = -1 };
 
 /* One event; everything stays valid until the next one is asked for. */

@@ -98,4 +98,24 @@ for child in f.*.ctf; do
     equal "child: its blocks" "$n" 100
 done
 
+# Read while it is written: what is there has no gap, however often the chunk
+# in use begins anew meanwhile.
+ALIQUOT=exact=1,out=$work/live LD_PRELOAD=$build/lib/libaliquot-preload.so \
+    "$build/test/seq" 4 &
+writer=$!
+until [ -s live ]; do sleep 0.05; done
+for reading in 1 2 3 4; do
+    sleep 0.2
+    got=$("$aliquot" script live | awk -F '\t' '
+        $2 == "alloc" && $9 ~ /main@/ {
+            gaps += before && $4 != before % 1000 + 1
+            before = $4
+            n++
+        }
+        END { print gaps + 0, (n > 10000) }')
+    equal "live, reading $reading" "$got" "0 1"
+done
+wait "$writer"
+rm live
+
 finish
