@@ -24,6 +24,8 @@ const struct alqi_cli_counter alqi_cli_counters[ALQI_CLI_N_COUNTERS] = {
     {"dropped_space", "samples dropped: no room in the file", true},
     {"dropped_cap", "samples dropped: too many blocks at once", true},
     {"lost_frees", "frees lost: their blocks count as never freed", true},
+    {"unseen_frees", "frees not seen: told by the next block there", false},
+    {"unknown_frees", "frees of blocks that are not in the recording", false},
     {"damaged_chunks", "parts of the recording damaged and left out", true},
     {"stacks_incomplete", "stacks end before the first frame", true},
     {"stacks_truncated", "stacks cut at the depth limit", true},

@@ -57,8 +57,8 @@ alqi_cli_rate_set(const char *verb, const char *value, double *rate)
     char *end;
     double v = strtod(value, &end);
 
-    if (*end != '\0' || end == value || !(v >= 0 && v <= 1)) {
-        alqi_cli_say("%s: --rate %s: a number from 0 to 1", verb, value);
+    if (*end != '\0' || end == value || !(v > 0 && v <= 1)) {
+        alqi_cli_say("%s: --rate %s: above 0, and 1 at most", verb, value);
         return false;
     }
     *rate = v;

@@ -260,6 +260,13 @@ memtrace_read(char **envp)
     c->is_memtrace = c->is_on = true;
 }
 
+/* Off, but not for good, or here for its probes. */
+static bool
+is_startable_later(const struct alqi_preload_config *c)
+{
+    return c->is_off || c->has_control || c->signal != 0 || c->has_probes;
+}
+
 /* What a whole machine may be set to is its children's, too. */
 static bool
 is_for_all(void)
@@ -297,6 +304,8 @@ alqi_preload_config_read(char **envp)
     if (!c->is_memtrace)
         c->is_on = c->out[0] != '\0' && !c->is_off;
     probes_settle();
+    if (at != NULL && !c->is_on && !is_startable_later(c))
+        alqi_preload_say("ALIQUOT: nothing is recorded: it lacks out=FILE");
     if (at == NULL || c->is_memtrace)
         return;
     if (c->follow == ALQI_PRELOAD_LEAVE ||

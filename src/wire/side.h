@@ -27,7 +27,7 @@
  *            of several; its thread, cmdline and end lines have process=index)
  *   gone     process=                      (it ended: what it held went too)
  *   end      samples= frees= dropped_nested= dropped_nomem= dropped_space=
- *            dropped_cap= ended=exit|killed|running     (once, last record)
+ *            dropped_cap= ... ended=exit|killed|running     (once, last record)
  *   cmdline  arg0= ...                                   (cut at 4000 bytes) */
 #ifndef ALQI_WIRE_SIDE_H
 #define ALQI_WIRE_SIDE_H
