@@ -1,17 +1,20 @@
 #!/bin/sh
-# run.sh SPIN CC MODEL [BUG] -- verify a model, or see that a planted bug is found
+# run.sh SPIN CC MODEL [BUG [HOW]] -- verify a model, or see that a planted bug
+# is found; HOW: by an `assert` or as a `deadlock`
 set -eu
 
-spin=$1 cc=$2 model=$3 bug=${4-}
+spin=$1 cc=$2 model=$3 bug=${4-} how=${5-}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cp "$model" "$scratch/model.pml"
 cd "$scratch"
+optimise=-O1 # most bugs are found before it would pay
 if [ -n "$bug" ]; then
     sed -i "1i #define $bug" model.pml
+    optimise=-O0
 fi
 "$spin" -a model.pml >spin.log
-"$cc" -O0 -w -DSAFETY -o pan pan.c
+"$cc" $optimise -w -DSAFETY -DCOLLAPSE -DMEMLIM=1900 -o pan pan.c
 ./pan -m1000000 >pan.log
 cat pan.log
 if grep -q 'max search depth too small' pan.log; then
@@ -20,8 +23,16 @@ if grep -q 'max search depth too small' pan.log; then
 fi
 found=1
 grep -q 'errors: 0' pan.log && found=0
-if [ -n "$bug" ]; then
-    [ "$found" = 1 ]
-else
-    [ "$found" = 0 ]
+if [ "$found" = 0 ] && grep -q 'Search not completed' pan.log; then
+    echo "run.sh: the search ran out of memory" >&2
+    exit 1
 fi
+if [ -z "$bug" ]; then
+    [ "$found" = 0 ]
+    exit
+fi
+case $how in
+deadlock) error='invalid end state' ;;
+*) error='assertion violated' ;;
+esac
+[ "$found" = 1 ] && grep -q "^pan:1: $error" pan.log
