@@ -47,7 +47,7 @@ ALQ_API enum alq_status alq_gc_full_major(struct alq_domain *d);
 /* Since the domain began, but for heap_bytes. */
 struct alq_gc_counts {
     uint64_t minor_words;    /* allocated young, with headers              */
-    uint64_t promoted_words; /* of these moved to the major heap           */
+    uint64_t promoted_words; /* moved to the major heap, as slots there    */
     uint64_t direct_words;   /* allocated in the major heap, with headers  */
     uint64_t minor_collections;
     uint64_t major_cycles; /* completed                                  */

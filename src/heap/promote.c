@@ -3,13 +3,12 @@
 #include "heap/promote.h"
 #include "heap/sweep.h"
 
-enum { INLINE_WORDS_MAX = 7 }; /* with the header; one class a size up to 8 */
-
 /* The run is full. */
 static ALQI_NOINLINE uintptr_t
 refill(struct alqi_domain *d, struct alqi_heap_run *run, unsigned c,
        bool no_scan)
 {
+    d->counts.promoted_words += (run->end - run->counted) / ALQ_WORD_BYTES;
     if (!no_scan && run->scan != run->end)
         d->pending[d->n_pending++] =
             (struct alqi_heap_span){run->scan, run->end};
@@ -18,15 +17,33 @@ refill(struct alqi_domain *d, struct alqi_heap_run *run, unsigned c,
     return run->next;
 }
 
+/* What the copying loops look at for each value: in registers, since a store
+ * to a block could be one to the domain for all that the compiler knows. */
+struct view {
+    struct alqi_domain *d;
+    uintptr_t young_base;
+    uintptr_t young_half;
+    uintptr_t colour;
+};
+
+static inline struct view
+view_of(struct alqi_domain *d)
+{
+    return (struct view){d, d->pub.young_base, d->pub.young_bytes >> 1,
+                         d->alloc_colour};
+}
+
 static inline alqi_heap_word *
-run_take(struct alqi_domain *d, unsigned c, bool no_scan)
+run_take(struct alqi_domain *d, unsigned c, size_t words, bool no_scan)
 {
     struct alqi_heap_run *run = &d->runs[no_scan][c];
     uintptr_t at = run->next;
 
     if (ALQI_UNLIKELY(at == run->end))
         at = refill(d, run, c, no_scan);
-    run->next = at + (uintptr_t)alqi_heap_class_words[c] * ALQ_WORD_BYTES;
+    run->next = at + words * ALQ_WORD_BYTES;
+    if (!no_scan)
+        d->dirty |= (uint64_t)1 << c;
     return (alqi_heap_word *)at;
 }
 
@@ -43,81 +60,80 @@ copy_any(struct alqi_domain *d, alqi_heap_word *from, uintptr_t header)
 {
     size_t i, n = header >> ALQ_WOSIZE_SHIFT;
     unsigned c = alqi_heap_class_of(n + 1);
-    bool no_scan = !alqi_heap_is_scannable(header);
-    alqi_heap_word *to = run_take(d, c, no_scan);
+    alqi_heap_word *to = run_take(d, c, alqi_heap_class_words[c],
+                                  !alqi_heap_is_scannable(header));
 
     to[0] = header | d->alloc_colour;
     for (i = 0; i < n; i++)
         to[i + 1] = from[i];
-    if (!no_scan)
-        d->dirty |= (uint64_t)1 << c;
-    d->counts.promoted_words += n + 1;
     return moved(from, to);
 }
 
-/* Scannable, of 2 to INLINE_WORDS_MAX words: its class is their number - 1. */
-static inline alq_value
-copy_small(struct alqi_domain *d, alqi_heap_word *from, uintptr_t header,
-           size_t words)
+/* Scannable, of a constant number of words: then its class is one, too. */
+static inline __attribute__((always_inline)) alq_value
+copy_fixed(struct view w, alqi_heap_word *from, uintptr_t header, size_t words)
 {
-    alqi_heap_word *to = run_take(d, (unsigned)words - 1, false);
+    alqi_heap_word *to = run_take(w.d, (unsigned)words - 1, words, false);
+    size_t i;
 
-    to[0] = header | d->alloc_colour;
-    to[1] = from[0];
-    switch (words) {
-    case 7:
-        to[6] = from[5]; /* fall through */
-    case 6:
-        to[5] = from[4]; /* fall through */
-    case 5:
-        to[4] = from[3]; /* fall through */
-    case 4:
-        to[3] = from[2]; /* fall through */
-    case 3:
-        to[2] = from[1];
-    }
-    d->dirty |= (uint64_t)1 << (words - 1);
-    d->counts.promoted_words += words;
+    to[0] = header | w.colour;
+    for (i = 1; i < words; i++)
+        to[i] = from[i - 1];
     return moved(from, to);
 }
 
-static inline void
-promote_slot(struct alqi_domain *d, alqi_heap_word *slot)
+static inline __attribute__((always_inline)) alq_value
+copy(struct view w, alqi_heap_word *from, uintptr_t header)
+{
+    if (ALQI_UNLIKELY(!alqi_heap_is_scannable(header)))
+        return copy_any(w.d, from, header);
+    switch (alqi_heap_words(header)) {
+    case 2:
+        return copy_fixed(w, from, header, 2);
+    case 3:
+        return copy_fixed(w, from, header, 3);
+    case 4:
+        return copy_fixed(w, from, header, 4);
+    case 5:
+        return copy_fixed(w, from, header, 5);
+    case 6:
+        return copy_fixed(w, from, header, 6);
+    case 7:
+        return copy_fixed(w, from, header, 7);
+    default:
+        return copy_any(w.d, from, header);
+    }
+}
+
+static inline __attribute__((always_inline)) void
+promote_slot(struct view w, alqi_heap_word *slot)
 {
     alq_value v = *slot;
     alqi_heap_word *from = (alqi_heap_word *)v;
+    uintptr_t offset = v - w.young_base;
     uintptr_t header;
-    size_t words;
 
-    if (!alqi_heap_is_young(d, v))
+    if (((offset >> 1) | (offset << 63)) >= w.young_half)
         return;
     header = from[-1];
-    if (header == 0) {
-        *slot = from[0];
-        return;
-    }
-    words = alqi_heap_words(header);
-    if (words <= INLINE_WORDS_MAX && alqi_heap_is_scannable(header))
-        *slot = copy_small(d, from, header, words);
-    else
-        *slot = copy_any(d, from, header);
+    *slot = header == 0 ? from[0] : copy(w, from, header);
 }
 
 void
 alqi_heap_promote(struct alqi_domain *d, alq_value *slot)
 {
-    promote_slot(d, (alqi_heap_word *)slot);
+    promote_slot(view_of(d), (alqi_heap_word *)slot);
 }
 
 /* ---- scanning ----------------------------------------------------------- */
 
-static inline void
-scan_block(struct alqi_domain *d, alqi_heap_word *block)
+static inline __attribute__((always_inline)) void
+scan_block(struct view w, alqi_heap_word *block)
 {
     alqi_heap_word *end = block + alqi_heap_words(block[0]);
 
     while (++block < end)
-        promote_slot(d, block);
+        promote_slot(w, block);
 }
 
 /* A run grows while it is scanned, and may be replaced. */
@@ -125,13 +141,14 @@ static void
 scan_run(struct alqi_domain *d, unsigned c)
 {
     struct alqi_heap_run *run = &d->runs[0][c];
+    struct view w = view_of(d);
     uintptr_t bytes = (uintptr_t)alqi_heap_class_words[c] * ALQ_WORD_BYTES;
 
     while (run->scan != run->next) {
         uintptr_t at = run->scan;
 
         run->scan += bytes;
-        scan_block(d, (alqi_heap_word *)at);
+        scan_block(w, (alqi_heap_word *)at);
     }
 }
 
@@ -139,11 +156,19 @@ static void
 scan_span(struct alqi_domain *d, struct alqi_heap_span span)
 {
     unsigned c = alqi_heap_area_class(&d->heap->area, span.start);
+    struct view w = view_of(d);
 
     while (span.start < span.end) {
-        scan_block(d, (alqi_heap_word *)span.start);
+        scan_block(w, (alqi_heap_word *)span.start);
         span.start += (uintptr_t)alqi_heap_class_words[c] * ALQ_WORD_BYTES;
     }
+}
+
+static void
+run_count(struct alqi_domain *d, struct alqi_heap_run *run)
+{
+    d->counts.promoted_words += (run->next - run->counted) / ALQ_WORD_BYTES;
+    run->counted = run->next;
 }
 
 void
@@ -160,6 +185,9 @@ alqi_heap_promote_drain(struct alqi_domain *d)
         scan_run(d, c);
         d->dirty &= ~((uint64_t)1 << c);
     }
-    for (c = 0; c < ALQI_HEAP_CLASSES; c++)
+    for (c = 0; c < ALQI_HEAP_CLASSES; c++) {
         d->runs[1][c].scan = d->runs[1][c].next;
+        run_count(d, &d->runs[0][c]);
+        run_count(d, &d->runs[1][c]);
+    }
 }

@@ -56,7 +56,8 @@ struct alqi_heap_large {
 struct alqi_heap_run {
     uintptr_t next;
     uintptr_t end;
-    uintptr_t scan; /* behind it, fields may point to young blocks */
+    uintptr_t scan;    /* behind it, fields may point to young blocks */
+    uintptr_t counted; /* words up to here are in the counts */
     struct alqi_heap_pool *pool;
 };
 

@@ -49,7 +49,7 @@ alqi_heap_sweep_begin(struct alqi_domain *d)
             push_all(&lists->unswept, &lists->full);
             if (run->pool != NULL)
                 push(&lists->unswept, run->pool);
-            *run = (struct alqi_heap_run){0, 0, 0, NULL};
+            *run = (struct alqi_heap_run){0};
         }
     ALQI_ASSERT(d->large_unswept == NULL);
     d->large_unswept = d->large;
@@ -147,7 +147,7 @@ alqi_heap_sweep_refill(struct alqi_domain *d, unsigned size_class, bool no_scan)
         if (run->pool == NULL)
             return false;
     }
-    run->next = run->scan = span.start;
+    run->next = run->scan = run->counted = span.start;
     run->end = span.end;
     return true;
 }
