@@ -197,6 +197,8 @@ side_end(struct alqi_cli_conversion *c, uint64_t time_ns, const char *ended)
     n = put_number(line, n, "unseen_frees", c->result->n_unseen_frees, false);
     n = put_number(line, n, "unknown_frees", c->result->n_unknown_frees, false);
     n = put_number(line, n, "damaged_chunks", n_damaged(c), false);
+    n = put_number(line, n, "unseen_frees", c->result->n_unseen_frees, false);
+    n = put_number(line, n, "unknown_frees", c->result->n_unknown_frees, false);
     n = put_number(line, n, "flags", atomic_load(&h->flags), false);
     alqi_side_put(line, sizeof line, n, "ended", ended);
     return side_text(c, time_ns, line);

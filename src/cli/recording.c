@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "cli/freeze.h"
 #include "cli/recording.h"
 
 /* ---- the recording ------------------------------------------------------- */
@@ -38,6 +39,15 @@ header_check(const struct alqi_cli_recording *r, const char **why)
     else if (!(h->rate >= 0 && h->rate <= 1))
         *why = "its sampling rate is out of range";
     return *why == NULL;
+}
+
+/* What is written while it is read is read as it is now. */
+static bool
+freeze(struct alqi_cli_recording *r, int fd)
+{
+    munmap((void *)r->bytes, r->n_bytes);
+    r->bytes = alqi_cli_freeze(fd, &r->n_bytes);
+    return r->bytes != NULL;
 }
 
 struct alqi_cli_recording *
@@ -71,6 +81,11 @@ alqi_cli_recording_open(const char *path, char *error, size_t error_bytes)
         goto fail;
     r->header.executable[sizeof r->header.executable - 1] = '\0';
     r->header.host[sizeof r->header.host - 1] = '\0';
+    if ((r->header.flags & ALQI_RAW_IS_EXACT) != 0 &&
+        alqi_cli_recording_is_live(r) && !freeze(r, fd)) {
+        why = strerror(errno);
+        goto fail;
+    }
     r->fd = fd;
     return r;
 

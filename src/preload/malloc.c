@@ -60,6 +60,18 @@ tripped_exact(struct alqi_preload_thread *thread, void *block,
     *error = saved;
 }
 
+/* Words of this block behind the sampled one.  A handler that allocates while
+ * the countdown of what it interrupted is below zero takes over that sample, and
+ * draws: so there may be more behind than the block has, or none (left >= 0),
+ * where the block is tried against the new gap. */
+static inline uint64_t
+words_after(int64_t left, uint64_t words)
+{
+    uint64_t n = (uint64_t)(-left);
+
+    return (n < words ? n : words) - 1;
+}
+
 /* The countdown passed zero in this allocation of `words`. */
 static inline void *
 tripped_by(const struct alqi_stack_regs *caller, void *block, size_t size_bytes,
@@ -96,8 +108,8 @@ tripped_by(const struct alqi_stack_regs *caller, void *block, size_t size_bytes,
     }
     if (alqi_preload_exact_is(ALQI_PRELOAD_EXACT_ALL))
         tripped_exact(thread, block, size_bytes, words, caller);
-    else
-        sample(thread, block, size_bytes, (uint64_t)(-left) - 1, caller);
+    else if (left < 0 || (count_down(words) && (left = hot->left_words) < 0))
+        sample(thread, block, size_bytes, words_after(left, words), caller);
     return block;
 }
 
