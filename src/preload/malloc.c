@@ -61,9 +61,9 @@ tripped_exact(struct alqi_preload_thread *thread, void *block,
 }
 
 /* Words of this block behind the sampled one.  A handler that allocates while
- * the countdown of what it interrupted is below zero takes over that sample, and
- * draws: so there may be more behind than the block has, or none (left >= 0),
- * where the block is tried against the new gap. */
+ * the countdown of what it interrupted is below zero takes over that sample,
+ * and draws: so there may be more behind than the block has, or none (left >=
+ * 0), where the block is tried against the new gap. */
 static inline uint64_t
 words_after(int64_t left, uint64_t words)
 {
