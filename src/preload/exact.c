@@ -7,8 +7,10 @@
  * .inv.timed  When a second thread writes its first event, every other one
  *             writes ticks from its next event on: the flag is set, then a
  *             process-wide barrier passes, then that event is made.
- * .inv.path   path[i] is the hash of the outermost i + 1 frames of the memo's
- *             last capture, if `serial` is that capture's. */
+ * .inv.path   path[i], i < n_path, is the hash of the outermost i + 1 frames of
+ *             the memo's last capture, if `serial` is that capture's.
+ * .inv.note   A capture's note is its stack's node under the recording's epoch:
+ *             forgetting modules forgets the notes, a fork ends the epoch. */
 #include <errno.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -39,6 +41,7 @@ struct alqi_preload_exact {
     uint64_t clock_at_ticks; /* the next CLOCK is due                 */
     uint64_t clock_step_ticks;
     struct alqi_exact_encoder encoder;
+    uint32_t n_path;
     uint64_t path[];
 };
 
@@ -264,40 +267,60 @@ node_new(const struct alqi_preload_exact *x, const struct alqi_stack_result *r,
     return best;
 }
 
-/* .inv.path */
+/* .inv.path: the rest of the path. */
 static inline void
-path_hash(struct alqi_preload_exact *x, const struct alqi_stack_result *r,
-          uint32_t n_same_outer)
+path_hash(struct alqi_preload_exact *x, const struct alqi_stack_result *r)
 {
-    const uintptr_t *frame = r->frames + (r->n_frames - n_same_outer);
-    uint64_t hash = n_same_outer > 0 ? x->path[n_same_outer - 1] : 0;
+    const uintptr_t *frame = r->frames + (r->n_frames - x->n_path);
+    uint64_t hash = x->n_path > 0 ? x->path[x->n_path - 1] : 0;
 
-    for (uint32_t i = n_same_outer; i < r->n_frames; i++)
+    for (uint32_t i = x->n_path; i < r->n_frames; i++)
         x->path[i] = hash = alqi_preload_path_hash(hash, *--frame, i);
+    x->n_path = r->n_frames;
+}
+
+static uint32_t
+node_find(struct alqi_preload_exact *x, const struct alqi_stack_result *r,
+          bool *ok)
+{
+    uint32_t node = 0;
+
+    path_hash(x, r);
+    if (ALQI_LIKELY(r->n_frames > 0))
+        node = alqi_preload_node(x->path[r->n_frames - 1], r->frames[0]);
+    if (ALQI_UNLIKELY(node == 0 && r->n_frames > 0))
+        node = node_new(x, r, ok);
+    if (ALQI_UNLIKELY(r->incomplete))
+        alqi_preload_count(ALQI_RAW_INCOMPLETE, 1);
+    if (ALQI_UNLIKELY(r->truncated))
+        alqi_preload_count(ALQI_RAW_TRUNCATED, 1);
+    return node;
 }
 
 /* The node of the calling thread's stack; 0 when it has no frames, or when
- * there is no space in the file for a new one, which *ok tells apart. */
-static uint32_t
+ * there is no space in the file for a new one, which *ok tells apart.  A stack
+ * that was captured before has its node noted (.inv.note). */
+static inline uint32_t
 node_here(struct alqi_preload_thread *thread, struct alqi_preload_exact *x,
           const struct alqi_stack_regs *regs, bool *ok)
 {
     struct alqi_memprof_thread *m = &thread->memprof;
-    bool is_next = x->serial == m->memo->serial; /* .inv.path */
+    bool is_next = x->serial == m->memo->serial;
     struct alqi_stack_result r = alqi_memprof_capture(m, regs);
-    uint32_t node = 0;
+    uint64_t epoch = (uint64_t)exact.epoch << 32;
+    uint32_t node;
 
-    path_hash(x, &r, is_next ? r.n_same_outer : 0);
     x->serial = m->memo->serial;
+    if (!is_next)
+        x->n_path = 0;
+    else if (x->n_path > r.n_same_outer)
+        x->n_path = r.n_same_outer;
     *ok = true;
-    if (ALQI_LIKELY(r.n_frames > 0))
-        node = alqi_preload_node(x->path[r.n_frames - 1], r.frames[0]);
-    if (ALQI_UNLIKELY(node == 0 && r.n_frames > 0))
-        node = node_new(x, &r, ok);
-    if (ALQI_UNLIKELY(r.incomplete))
-        alqi_preload_count(ALQI_RAW_INCOMPLETE, 1);
-    if (ALQI_UNLIKELY(r.truncated))
-        alqi_preload_count(ALQI_RAW_TRUNCATED, 1);
+    if (ALQI_LIKELY(r.note != NULL && *r.note >> 32 == exact.epoch))
+        return (uint32_t)*r.note;
+    node = node_find(x, &r, ok);
+    if (r.note != NULL && node != 0)
+        *r.note = epoch | node;
     return node;
 }
 

@@ -99,6 +99,8 @@ struct alqi_stack_result {
                                 capture; 0 when either was truncated        */
     bool truncated;          /* more frames exist outside                   */
     bool incomplete; /* the walk ended before the thread's first frame      */
+    uint64_t *note;  /* NULL, or a place that the same stack has each time it
+                        is captured, 0 at first; until the next capture */
 };
 
 /* Unwinds from *start, max_frames at most.  Leading frames that lie in

@@ -77,6 +77,7 @@ trail_take(struct alqi_stack_memo *memo, struct alqi_stack_trail *trail)
         .frames = trail->value,
         .n_frames = trail->n_frames,
         .n_same_outer = n_same_outer(memo, trail),
+        .note = &trail->note,
     };
 
     memo->trails->last = trail;

@@ -131,6 +131,7 @@ trail_publish(struct alqi_stack_trails *t, uint32_t at, uint32_t n_words)
     t->newest = (uint16_t)at;
     t->end = (uint16_t)(at + n_words);
     trail->id = ++t->n_made;
+    trail->note = 0;
     t->by_start[trail->start] = (uint16_t)at;
     t->by_words[trail->slot] = (uint16_t)at;
     t->last = trail;

@@ -52,6 +52,7 @@ struct alqi_stack_trail {
      * share; by its id. */
     uint16_t n_same[ALQI_STACK_TRAIL_BEFORES];
     uint32_t before[ALQI_STACK_TRAIL_BEFORES];
+    uint64_t note;     /* of who captures; 0 at first */
     uintptr_t value[]; /* then the places, uint16_t, in words from sp */
 };
 
