@@ -144,6 +144,19 @@ program(struct alq_domain *d)
 
 /* ---- the sweep ---------------------------------------------------------- */
 
+static uint64_t n_lost, n_overflows, n_emergencies;
+
+static void
+ways_count(struct alq_domain *d)
+{
+    struct alq_gc_counts c;
+
+    assert_int_equal(alq_gc_counters(d, &c), ALQ_OK);
+    n_lost += c.remember_losses;
+    n_overflows += c.mark_overflows;
+    n_emergencies += c.emergencies;
+}
+
 /* One run in which calls from `from` on fail; how many calls there were. */
 static uint64_t
 run(uint64_t from, uint64_t n_fail, bool *hurt)
@@ -178,6 +191,7 @@ run(uint64_t from, uint64_t n_fail, bool *hurt)
     alq_status_clear(d);
     assert_int_equal(program(d), ROWS); /* as if nothing had happened */
     assert_int_equal(alq_status_of(d), ALQ_OK);
+    ways_count(d);
     alq_domain_drop(d);
     return seen;
 }
@@ -201,6 +215,8 @@ each_call_fails_once_and_for_good(void **state)
             n_hurt += hurt;
         }
     assert_true(n_hurt > 5);
+    /* Each way out of a refusal was taken. */
+    assert_true(n_lost > 0 && n_overflows > 0 && n_emergencies > 0);
 }
 
 /* ---- the limit ---------------------------------------------------------- */
