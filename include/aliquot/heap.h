@@ -293,7 +293,7 @@ alq_store(struct alq_domain *d, alq_value block, uintptr_t i, alq_value v)
     alq_value *field = (alq_value *)block + i;
 
     if (block - d->young_base >= d->young_bytes &&
-        alq_young_offset(d, v) <= d->store_max)
+        alq_young_offset(d, v) <= d->store_max && !alq_is_young(d, *field))
         alq_store_slow(d, field, v);
     else
         __atomic_store_n(field, v, __ATOMIC_RELEASE);

@@ -2,19 +2,18 @@
 #include "heap/mark.h"
 #include "heap/remember.h"
 
-/* A field that holds a young value is remembered already; and that value needs
- * no darkening: what is promoted while marking is marked. */
+/* A field that holds a young value is remembered already, and that value needs
+ * no darkening: what is promoted while marking is marked.  The inline part has
+ * seen to that, but for alq_init, whose fields hold integers. */
 void
 alqi_heap_store(struct alqi_domain *d, alqi_heap_word *field, alq_value v)
 {
     alq_value old = *field;
 
-    if (!alqi_heap_is_young(d, old)) {
-        if (d->heap->phase == ALQI_HEAP_MARK)
-            alqi_heap_mark_darken(d, old);
-        if (alqi_heap_is_young(d, v))
-            alqi_heap_remember(d, field);
-    }
+    if (d->heap->phase == ALQI_HEAP_MARK && alqi_heap_mark_is_white(d, old))
+        alqi_heap_mark_darken(d, old);
+    if (alqi_heap_is_young(d, v))
+        alqi_heap_remember(d, field);
     __atomic_store_n(field, v, __ATOMIC_RELEASE);
 }
 

@@ -93,10 +93,11 @@ alqi_heap_mark_darken(struct alqi_domain *d, alq_value v)
 {
     uintptr_t header;
 
-    if (!alq_is_block(v) || alqi_heap_is_young(d, v))
+    if (!alqi_heap_mark_is_white(d, v))
         return;
     header = alqi_heap_header(v);
-    if (!mark_block(d, v, header) || !alqi_heap_is_scannable(header))
+    mark_block(d, v, header);
+    if (!alqi_heap_is_scannable(header))
         return;
     if (has_room(&d->marker))
         push(&d->marker, v, v + (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES);

@@ -17,6 +17,14 @@ void alqi_heap_mark_drop(struct alqi_domain *d);
  * the heap may be given, too. */
 void alqi_heap_mark_darken(struct alqi_domain *d, alq_value v);
 
+/* Whether darkening it would do anything. */
+static inline bool
+alqi_heap_mark_is_white(const struct alqi_domain *d, alq_value v)
+{
+    return alq_is_block(v) && !alqi_heap_is_young(d, v) &&
+           (alqi_heap_header(v) & ALQI_HEAP_COLOUR_MASK) == d->heap->unmarked;
+}
+
 /* Marks until `budget_words` are done, about, or nothing is left. */
 size_t alqi_heap_mark(struct alqi_domain *d, size_t budget_words);
 
