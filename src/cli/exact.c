@@ -5,7 +5,6 @@
  * again. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/base.h"
 #include "cli/exact.h"
@@ -26,7 +25,6 @@ struct chunk_ref {
     uint32_t sequence;
     uint32_t used_bytes;
     const uint8_t *bytes;
-    size_t place; /* in the file */
 };
 
 struct stream {
@@ -49,11 +47,7 @@ struct epoch {
 struct alqi_cli_exact {
     const struct alqi_cli_recording *recording;
     struct chunk_ref *chunks;
-    size_t n_chunks, chunks_capacity;
-    const uint8_t *base; /* of the file   */
-    uint8_t *copies;     /* of the chunks that are being written */
-    const uint8_t *now;  /* the file after that, mapped again    */
-    size_t n_now_bytes;
+    size_t n_chunks;
     struct stream **heap;
     size_t n_heap;
     uint32_t n_streams;
@@ -68,6 +62,8 @@ struct alqi_cli_exact {
     uint64_t ticks_0, ns_0;
     double tick_ns;
     uint64_t last_ticks, last_ns; /* of the event handed out last */
+    uint64_t moment_ns; /* the recording's: what comes after is left out */
+    bool is_over;
 };
 
 /* ---- chunks ----------------------------------------------------------------
@@ -105,148 +101,27 @@ chunks_once(struct alqi_cli_exact *x)
 }
 
 static bool
-chunk_add(struct alqi_cli_exact *x, const uint8_t *bytes, const uint8_t *place)
-{
-    struct alqi_raw_chunk_header h;
-
-    memcpy(&h, bytes, sizeof h);
-    if (h.magic != ALQI_RAW_CHUNK_MAGIC ||
-        (h.kind != ALQI_RAW_EXACT && h.kind != ALQI_RAW_NODES))
-        return true;
-    if (x->n_chunks == x->chunks_capacity) {
-        size_t capacity = x->chunks_capacity * 2 + 64;
-        struct chunk_ref *chunks =
-            realloc(x->chunks, capacity * sizeof *chunks);
-
-        if (chunks == NULL)
-            return false;
-        x->chunks = chunks;
-        x->chunks_capacity = capacity;
-    }
-    x->chunks[x->n_chunks++] = (struct chunk_ref){
-        h.kind, h.stream, h.sequence, h.used, bytes, (size_t)(place - x->base)};
-    return true;
-}
-
-static bool
-chunks_scan(struct alqi_cli_exact *x, const uint8_t *bytes, size_t n_bytes)
-{
-    x->base = bytes;
-    for (size_t at = ALQI_RAW_HEADER_BYTES;
-         n_bytes - at >= ALQI_RAW_CHUNK_BYTES; at += ALQI_RAW_CHUNK_BYTES)
-        if (!chunk_add(x, x->base + at, x->base + at))
-            return false;
-    qsort(x->chunks, x->n_chunks, sizeof *x->chunks, chunk_order);
-    return true;
-}
-
-/* ---- a recording that goes on ----------------------------------------------
- *
- * A stream's last chunk, the one at the lowest place if it is there twice, is
- * being written to, and begins anew when it is full (preload/exact.c).  So it
- * is copied, and the file is looked at again after: what the copy comes after
- * is there then (.inv.copy).  The copy is good if the chunk's sequence was the
- * same before and after. */
-
-enum { COPIES_MOST = 1000 };
-
-static bool
-chunk_copy(uint8_t *to, const uint8_t *from)
-{
-    const volatile struct alqi_raw_chunk_header *h = (const void *)from;
-
-    for (unsigned i = 0; i < COPIES_MOST; i++) {
-        uint32_t sequence = h->sequence;
-
-        atomic_thread_fence(memory_order_acquire);
-        memcpy(to, from, ALQI_RAW_CHUNK_BYTES);
-        atomic_thread_fence(memory_order_acquire);
-        if (h->sequence == sequence)
-            return true;
-    }
-    return false;
-}
-
-/* Keeps of the index one entry a stream: its last chunk, copied. */
-static bool
-lasts_copy(struct alqi_cli_exact *x)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < x->n_chunks; i++) {
-        struct chunk_ref *c = &x->chunks[i];
-        bool is_last =
-            i + 1 == x->n_chunks || x->chunks[i + 1].stream != c->stream;
-
-        if (c->kind != ALQI_RAW_EXACT || !is_last)
-            continue;
-        for (size_t k = i; k-- > 0 && is_twin(&x->chunks[k], c);)
-            if (x->chunks[k].place < c->place)
-                *c = x->chunks[k];
-        x->chunks[n++] = *c;
-    }
-    x->n_chunks = n;
-    x->copies = malloc(n * ALQI_RAW_CHUNK_BYTES + 1);
-    for (size_t i = 0; x->copies != NULL && i < n; i++)
-        if (!chunk_copy(x->copies + i * ALQI_RAW_CHUNK_BYTES,
-                        x->chunks[i].bytes))
-            return false;
-    return x->copies != NULL;
-}
-
-static const struct chunk_ref *
-last_of(const struct chunk_ref *lasts, size_t n, uint32_t stream)
-{
-    for (size_t i = 0; i < n; i++)
-        if (lasts[i].stream == stream)
-            return &lasts[i];
-    return NULL;
-}
-
-/* The file's chunks as they are now, but the ones that were copied, and those
- * of streams that have begun since. */
-static bool
-chunks_rescan(struct alqi_cli_exact *x)
-{
-    struct chunk_ref *lasts = x->chunks;
-    size_t n_lasts = x->n_chunks, n = 0;
-    bool ok;
-
-    x->chunks = NULL;
-    x->n_chunks = x->chunks_capacity = 0;
-    ok = chunks_scan(x, x->now, x->n_now_bytes);
-    for (size_t i = 0; i < x->n_chunks; i++) {
-        const struct chunk_ref *c = &x->chunks[i];
-        const struct chunk_ref *last = last_of(lasts, n_lasts, c->stream);
-
-        if (c->kind == ALQI_RAW_NODES ||
-            (last != NULL && last->place != c->place))
-            x->chunks[n++] = *c;
-    }
-    x->n_chunks = n;
-    for (size_t i = 0; ok && i < n_lasts; i++)
-        ok = chunk_add(x, x->copies + i * ALQI_RAW_CHUNK_BYTES,
-                       x->base + lasts[i].place);
-    free(lasts);
-    qsort(x->chunks, x->n_chunks, sizeof *x->chunks, chunk_order);
-    return ok;
-}
-
-static bool
 chunks_index(struct alqi_cli_exact *x)
 {
-    size_t n_bytes;
+    size_t n_bytes, n;
     const uint8_t *bytes = alqi_cli_recording_bytes(x->recording, &n_bytes);
 
-    if (!chunks_scan(x, bytes, n_bytes))
+    n = (n_bytes - ALQI_RAW_HEADER_BYTES) / ALQI_RAW_CHUNK_BYTES;
+    x->chunks = calloc(n + 1, sizeof *x->chunks);
+    if (x->chunks == NULL)
         return false;
-    if (x->n_chunks > 0 && alqi_cli_recording_is_live(x->recording)) {
-        if (!lasts_copy(x))
-            return false;
-        x->now = alqi_cli_recording_map_now(x->recording, &x->n_now_bytes);
-        if (x->now == NULL || !chunks_rescan(x))
-            return false;
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t *at =
+            bytes + ALQI_RAW_HEADER_BYTES + i * ALQI_RAW_CHUNK_BYTES;
+        struct alqi_raw_chunk_header h;
+
+        memcpy(&h, at, sizeof h);
+        if (h.magic == ALQI_RAW_CHUNK_MAGIC &&
+            (h.kind == ALQI_RAW_EXACT || h.kind == ALQI_RAW_NODES))
+            x->chunks[x->n_chunks++] =
+                (struct chunk_ref){h.kind, h.stream, h.sequence, h.used, at};
     }
+    qsort(x->chunks, x->n_chunks, sizeof *x->chunks, chunk_order);
     chunks_once(x);
     return true;
 }
@@ -261,7 +136,7 @@ n_nodes_max(const struct alqi_cli_exact *x)
     size_t n_bytes;
 
     alqi_cli_recording_bytes(x->recording, &n_bytes);
-    return (x->now != NULL ? x->n_now_bytes : n_bytes) / 2;
+    return n_bytes / 2;
 }
 
 static bool
@@ -646,6 +521,7 @@ alqi_cli_exact_open(const struct alqi_cli_recording *recording, bool *no_memory)
     if (x == NULL)
         return NULL;
     x->recording = recording;
+    x->moment_ns = alqi_cli_recording_moment_ns(recording);
     *no_memory = !chunks_index(x);
     if (*no_memory || x->n_chunks == 0) {
         alqi_cli_exact_drop(x);
@@ -668,9 +544,6 @@ alqi_cli_exact_drop(struct alqi_cli_exact *x)
         free(x->heap[i]);
     free(x->heap);
     free(x->chunks);
-    free(x->copies);
-    if (x->now != NULL)
-        munmap((void *)x->now, x->n_now_bytes);
     free(x->nodes);
     free(x->epochs);
     free(x);
@@ -695,8 +568,9 @@ uint64_t
 alqi_cli_exact_time_ns(struct alqi_cli_exact *x)
 {
     advance(x);
-    return x->n_heap > 0 ? ns_from(x, x->heap[0]->out.event->ticks)
-                         : UINT64_MAX;
+    return x->n_heap > 0 && !x->is_over
+               ? ns_from(x, x->heap[0]->out.event->ticks)
+               : UINT64_MAX;
 }
 
 const struct alqi_cli_exact_event *
@@ -705,13 +579,17 @@ alqi_cli_exact_next(struct alqi_cli_exact *x)
     struct stream *s;
 
     advance(x);
-    if (x->n_heap == 0)
+    if (x->n_heap == 0 || x->is_over)
         return NULL;
     s = x->heap[0];
     x->is_started = true;
     if (s->out.event->ticks != x->last_ticks) { /* many have the same */
         x->last_ticks = s->out.event->ticks;
         x->last_ns = ns_from(x, x->last_ticks);
+    }
+    if (ALQI_UNLIKELY(x->last_ns > x->moment_ns)) {
+        x->is_over = true;
+        return NULL;
     }
     s->out.time_ns = x->last_ns;
     s->out.ahead_address = s->n_decoded != s->n_taken

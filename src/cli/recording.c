@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -19,10 +20,10 @@
 /* ---- the recording ------------------------------------------------------- */
 
 struct alqi_cli_recording {
-    int fd; /* 0: none */
     const uint8_t *bytes;
     size_t n_bytes;
     struct alqi_raw_header header;
+    uint64_t moment_ns; /* 0: all of it */
 };
 
 static bool
@@ -41,10 +42,20 @@ header_check(const struct alqi_cli_recording *r, const char **why)
     return *why == NULL;
 }
 
-/* What is written while it is read is read as it is now. */
+/* What is written while it is read is read as it is now: each stream a little
+ * later than the one before it, so all of them only up to before the first.
+ * Ticks are known as nanoseconds to less than the margin. */
 static bool
 freeze(struct alqi_cli_recording *r, int fd)
 {
+    enum { MARGIN_NS = 200000 };
+    struct timespec now;
+
+    if (alqi_cli_recording_is_live(r)) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        r->moment_ns = (uint64_t)now.tv_sec * 1000000000 +
+                       (uint64_t)now.tv_nsec - MARGIN_NS;
+    }
     munmap((void *)r->bytes, r->n_bytes);
     r->bytes = alqi_cli_freeze(fd, &r->n_bytes);
     return r->bytes != NULL;
@@ -81,12 +92,12 @@ alqi_cli_recording_open(const char *path, char *error, size_t error_bytes)
         goto fail;
     r->header.executable[sizeof r->header.executable - 1] = '\0';
     r->header.host[sizeof r->header.host - 1] = '\0';
-    if ((r->header.flags & ALQI_RAW_IS_EXACT) != 0 &&
-        alqi_cli_recording_is_live(r) && !freeze(r, fd)) {
+    /* Whether it goes on or not: it may have gone on since it was mapped. */
+    if ((r->header.flags & ALQI_RAW_IS_EXACT) != 0 && !freeze(r, fd)) {
         why = strerror(errno);
         goto fail;
     }
-    r->fd = fd;
+    close(fd);
     return r;
 
 fail:
@@ -104,8 +115,6 @@ alqi_cli_recording_drop(struct alqi_cli_recording *r)
         return;
     if (r->bytes != NULL)
         munmap((void *)r->bytes, r->n_bytes);
-    if (r->fd > 0)
-        close(r->fd);
     free(r);
 }
 
@@ -132,17 +141,10 @@ alqi_cli_recording_bytes(const struct alqi_cli_recording *r, size_t *n_bytes)
     return r->bytes;
 }
 
-const uint8_t *
-alqi_cli_recording_map_now(const struct alqi_cli_recording *r, size_t *n_bytes)
+uint64_t
+alqi_cli_recording_moment_ns(const struct alqi_cli_recording *r)
 {
-    struct stat st;
-    void *map;
-
-    if (fstat(r->fd, &st) != 0 || st.st_size < ALQI_RAW_HEADER_BYTES)
-        return NULL;
-    map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, r->fd, 0);
-    *n_bytes = (size_t)st.st_size;
-    return map != MAP_FAILED ? map : NULL;
+    return r->moment_ns != 0 ? r->moment_ns : UINT64_MAX;
 }
 
 bool

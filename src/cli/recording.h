@@ -33,11 +33,10 @@ const uint8_t *
 alqi_cli_recording_bytes(const struct alqi_cli_recording *recording,
                          size_t *n_bytes);
 
-/* Of one that goes on: a mapping of as much as there is now, for the caller to
- * unmap; NULL when there can be none. */
-const uint8_t *
-alqi_cli_recording_map_now(const struct alqi_cli_recording *recording,
-                           size_t *n_bytes);
+/* Of an exact one that goes on: its streams are whole up to that time, on
+ * CLOCK_MONOTONIC.  UINT64_MAX: to their ends. */
+uint64_t
+alqi_cli_recording_moment_ns(const struct alqi_cli_recording *recording);
 
 enum { ALQI_CLI_NO_THREAD = -1 };
 
