@@ -108,5 +108,8 @@ int alqi_cli_usage(const char *verb, const char *format, ...)
 
 /* realloc that ends the command with a message when there is no memory. */
 void *alqi_cli_realloc(void *block, size_t n, size_t each_bytes);
+/* The same for an array that holds n and gets one more: doubles at powers of
+ * two. */
+void *alqi_cli_grow(void *array, uint32_t n, size_t each_bytes);
 
 #endif

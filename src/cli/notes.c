@@ -71,15 +71,6 @@ name(struct alqi_cli_notes *notes, const char *line, const char *key)
     return alqi_cli_names_intern(notes->names, value);
 }
 
-/* An array that holds n; doubles at powers of two. */
-static void *
-room(void *array, uint32_t n, size_t each_bytes)
-{
-    if ((n & (n - 1)) != 0)
-        return array;
-    return alqi_cli_realloc(array, n == 0 ? 1 : 2 * (size_t)n, each_bytes);
-}
-
 /* Threads are numbered from 0 without large gaps; a table by number keeps the
  * look-up at one load, and the cap keeps a forged number from filling memory:
  * threads beyond it share the last row. */
@@ -116,8 +107,8 @@ process_at(struct alqi_cli_notes *notes, const char *line, const char *key)
     if (i >= PROCESSES_MAX)
         return NULL;
     while (notes->n_processes <= i) {
-        notes->processes = room(notes->processes, notes->n_processes,
-                                sizeof *notes->processes);
+        notes->processes = alqi_cli_grow(notes->processes, notes->n_processes,
+                                         sizeof *notes->processes);
         memset(&notes->processes[notes->n_processes++], 0,
                sizeof *notes->processes);
     }
@@ -142,7 +133,7 @@ take_module(struct alqi_cli_notes *notes, const char *line)
     uint64_t reuse = number(line, "reuse", 10);
 
     notes->modules =
-        room(notes->modules, notes->n_modules, sizeof *notes->modules);
+        alqi_cli_grow(notes->modules, notes->n_modules, sizeof *notes->modules);
     m = &notes->modules[notes->n_modules++];
     m->start = number(line, "start", 16);
     m->end = number(line, "end", 16);
@@ -189,7 +180,8 @@ take_rate(struct alqi_cli_notes *notes, const char *line)
         !alqi_side_get(line, "per_word", value, sizeof value))
         return;
     while (notes->n_rates <= index) {
-        notes->rates = room(notes->rates, notes->n_rates, sizeof *notes->rates);
+        notes->rates =
+            alqi_cli_grow(notes->rates, notes->n_rates, sizeof *notes->rates);
         notes->rates[notes->n_rates++] = 0;
     }
     notes->rates[index] = strtod(value, NULL);

@@ -25,15 +25,6 @@ enum {
     MAPPING_POINTERS
 };
 
-/* An array that holds n; doubles at powers of two. */
-static void *
-room(void *array, uint32_t n, size_t each_bytes)
-{
-    if ((n & (n - 1)) != 0)
-        return array;
-    return alqi_cli_realloc(array, n == 0 ? 1 : 2 * (size_t)n, each_bytes);
-}
-
 static void
 enter(struct alqi_base_map *map, uint64_t key, uint64_t value)
 {
@@ -52,7 +43,7 @@ string_of(struct alqi_cli_pprof_tables *t, uint32_t name)
 
     if (alqi_base_map_get(&t->string_of_name, name, &index))
         return (int64_t)index;
-    t->strings = room(t->strings, t->n_strings, sizeof *t->strings);
+    t->strings = alqi_cli_grow(t->strings, t->n_strings, sizeof *t->strings);
     t->strings[t->n_strings] = name;
     enter(&t->string_of_name, name, t->n_strings);
     return t->n_strings++;
@@ -73,7 +64,8 @@ function_of(struct alqi_cli_pprof_tables *t, uint32_t name, uint32_t file)
 
     if (alqi_base_map_get(&t->function_of_names, key, &id))
         return id;
-    t->functions = room(t->functions, t->n_functions, sizeof *t->functions);
+    t->functions =
+        alqi_cli_grow(t->functions, t->n_functions, sizeof *t->functions);
     f = &t->functions[t->n_functions++];
     pprof__function__init(f);
     f->id = t->n_functions;
@@ -91,7 +83,8 @@ mapping_new(struct alqi_cli_pprof_tables *t)
 {
     Pprof__Mapping *m;
 
-    t->mappings = room(t->mappings, t->n_mappings, sizeof *t->mappings);
+    t->mappings =
+        alqi_cli_grow(t->mappings, t->n_mappings, sizeof *t->mappings);
     m = &t->mappings[t->n_mappings++];
     pprof__mapping__init(m);
     m->id = t->n_mappings;
@@ -173,7 +166,7 @@ lines_add(struct alqi_cli_pprof_tables *t, Pprof__Location *l, int module,
             function_of(t, frames[i].function, file_of(&frames[i], module));
         Pprof__Line *line;
 
-        t->lines = room(t->lines, t->n_lines, sizeof *t->lines);
+        t->lines = alqi_cli_grow(t->lines, t->n_lines, sizeof *t->lines);
         line = &t->lines[t->n_lines++];
         pprof__line__init(line);
         line->function_id = id;
@@ -187,8 +180,9 @@ location_new(struct alqi_cli_pprof_tables *t, unsigned claims)
 {
     Pprof__Location *l;
 
-    t->claims = room(t->claims, t->n_locations, sizeof *t->claims);
-    t->locations = room(t->locations, t->n_locations, sizeof *t->locations);
+    t->claims = alqi_cli_grow(t->claims, t->n_locations, sizeof *t->claims);
+    t->locations =
+        alqi_cli_grow(t->locations, t->n_locations, sizeof *t->locations);
     t->claims[t->n_locations] = (uint8_t)claims;
     l = &t->locations[t->n_locations++];
     pprof__location__init(l);

@@ -133,14 +133,6 @@ is_same(const struct module *a, const struct module *b)
            a->n_bytes == b->n_bytes && a->link_address == b->link_address;
 }
 
-static void *
-room(void *array, uint32_t n, size_t each_bytes)
-{
-    if ((n & (n - 1)) != 0)
-        return array;
-    return alqi_cli_realloc(array, n == 0 ? 1 : 2 * (size_t)n, each_bytes);
-}
-
 /* NO_MODULE when there is no range left for it. */
 static int32_t
 module_add(struct alqi_cli_recode *r, const struct module *like)
@@ -150,7 +142,7 @@ module_add(struct alqi_cli_recode *r, const struct module *like)
 
     if (like->n_bytes >= RANGE_END || n_bytes > RANGE_END - r->range_next)
         return NO_MODULE;
-    r->modules = room(r->modules, r->n_modules, sizeof *r->modules);
+    r->modules = alqi_cli_grow(r->modules, r->n_modules, sizeof *r->modules);
     m = &r->modules[r->n_modules];
     *m = *like;
     m->start = r->range_next;
@@ -185,7 +177,8 @@ alqi_cli_recode_module(struct alqi_cli_recode *r,
         .link_address = start - number(line, "bias", 16),
     };
 
-    from->ranges = room(from->ranges, from->n_ranges, sizeof *from->ranges);
+    from->ranges =
+        alqi_cli_grow(from->ranges, from->n_ranges, sizeof *from->ranges);
     range = &from->ranges[from->n_ranges++];
     range->start = start | reuse;
     range->end = end | reuse;

@@ -49,3 +49,11 @@ alqi_cli_realloc(void *block, size_t n, size_t each_bytes)
     alqi_cli_say("out of memory for %zu entries of %zu bytes", n, each_bytes);
     exit(ALQI_CLI_UNREADABLE);
 }
+
+void *
+alqi_cli_grow(void *array, uint32_t n, size_t each_bytes)
+{
+    if ((n & (n - 1)) != 0)
+        return array;
+    return alqi_cli_realloc(array, n == 0 ? 1 : 2 * (size_t)n, each_bytes);
+}

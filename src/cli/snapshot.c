@@ -141,6 +141,14 @@ trace_place(const struct snapshot *s, const char *temporary, const char *name)
     return false;
 }
 
+static bool
+is_exact(const struct alqi_cli_recording *r)
+{
+    const struct alqi_raw_header *h = alqi_cli_recording_header(r);
+
+    return (atomic_load(&h->flags) & ALQI_RAW_IS_EXACT) != 0;
+}
+
 static int
 trace_make(const struct snapshot *s, const struct alqi_cli_recording *r,
            const char *name)
@@ -167,8 +175,9 @@ trace_make(const struct snapshot *s, const struct alqi_cli_recording *r,
     ok = ok && trace_place(s, temporary, name);
     unlink(temporary);
     if (ok)
-        printf("%s samples of %s allocated -> %s\n",
+        printf("%s %s of %s allocated -> %s\n",
                alqi_cli_text_count((double)result.n_allocs).text,
+               is_exact(r) ? "blocks" : "samples",
                alqi_cli_text_bytes(result.allocated_bytes).text, name);
     return ok ? ALQI_CLI_OK : ALQI_CLI_UNREADABLE;
 }

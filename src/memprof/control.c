@@ -94,7 +94,7 @@ alqi_memprof_start_hooked(struct alqi_memprof_domain *domain,
     if (thread != NULL && thread->mode == ALQI_MEMPROF_INSIDE)
         return ALQ_EINVAL; /* from a signal handler */
     if (thread != NULL)
-        was = alqi_thread_enter(thread);
+        was = alqi_memprof_enter(thread);
     p = alqi_profile_new(config, tracker, &law, hooks, slot);
     if (p == NULL) {
         st = ALQ_ENOMEM;
@@ -167,7 +167,7 @@ stop(struct alqi_memprof_domain *d, struct alqi_memprof_thread *t,
 
     if (was == ALQI_MEMPROF_INSIDE)
         return ALQ_EINVAL; /* from a signal handler */
-    alqi_thread_enter(t);
+    alqi_memprof_enter(t);
     failed = was == ALQI_MEMPROF_IDLE && owed_fail(t);
     if (slot == ALQI_MEMPROF_SLOT_TREE)
         st = alqi_tree_stop(t, p);
@@ -208,7 +208,7 @@ alqi_memprof_discard(struct alqi_memprof_thread *thread,
             &profile->status, &status, ALQI_PROFILE_DISCARDED,
             memory_order_acq_rel, memory_order_acquire))
         return status == ALQI_PROFILE_SAMPLING ? ALQ_ERUNNING : ALQ_EGONE;
-    alqi_thread_enter(thread);
+    alqi_memprof_enter(thread);
     /* Inside a callback the releases wait until it has ended. */
     alqi_pending_release_chain(thread, alqi_index_sweep(profile));
     alqi_pending_release_chain(thread,
@@ -224,7 +224,7 @@ alqi_memprof_flush(struct alqi_memprof_thread *thread, int *code)
 
     if (thread->mode != ALQI_MEMPROF_IDLE)
         return ALQ_OK;
-    alqi_thread_enter(thread);
+    alqi_memprof_enter(thread);
     alqi_pending_run_all(thread);
     alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
     failure = thread->failure;
@@ -247,7 +247,7 @@ alqi_memprof_each(struct alqi_memprof_thread *thread,
         return ALQ_EINVAL;
     if (alqi_profile_status(profile) == ALQI_PROFILE_DISCARDED)
         return ALQ_EGONE;
-    alqi_thread_enter(thread);
+    alqi_memprof_enter(thread);
     if (alqi_index_each(profile, visit, arg) == 0)
         alqi_scan_each(thread->domain, profile, visit, arg);
     alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);

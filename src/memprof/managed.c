@@ -145,7 +145,7 @@ alqi_memprof_request(struct alqi_memprof_thread *thread,
     if (thread->mode != ALQI_MEMPROF_IDLE)
         return ALQ_OK; /* suspended: a trigger that was left armed */
     ALQI_ASSERT(thread->making == NULL);
-    alqi_thread_enter(thread);
+    alqi_memprof_enter(thread);
     make_subs(thread, sub_words, n_subs, hit_at);
     if (thread->making != NULL)
         failed = !tell_all(thread, alqi_make_capture(thread, regs), code);
@@ -160,7 +160,7 @@ alqi_memprof_request_done(struct alqi_memprof_thread *thread, void *low)
 {
     if (thread->making == NULL)
         return;
-    alqi_thread_enter(thread);
+    alqi_memprof_enter(thread);
     settle_all(thread, low);
     alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
 }
@@ -170,7 +170,7 @@ alqi_memprof_request_cancel(struct alqi_memprof_thread *thread)
 {
     if (thread->making == NULL)
         return;
-    alqi_thread_enter(thread);
+    alqi_memprof_enter(thread);
     settle_all(thread, NULL);
     alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
 }
@@ -214,7 +214,7 @@ alqi_memprof_small(struct alqi_memprof_thread *thread,
 
     if (thread->mode != ALQI_MEMPROF_IDLE)
         return;
-    alqi_thread_enter(thread);
+    alqi_memprof_enter(thread);
     k = alqi_thread_hits(thread, words_after, &gap);
     make_block(thread, b, k, regs);
     alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
@@ -230,7 +230,7 @@ alqi_memprof_block_slow(struct alqi_memprof_thread *thread,
     /* Words of a suspended thread are no trials (S12). */
     if (thread->mode != ALQI_MEMPROF_IDLE || b->words_tried == 0)
         return;
-    alqi_thread_enter(thread);
+    alqi_memprof_enter(thread);
     if (thread->residual == 0) /* not drawn yet on this thread */
         thread->residual = alqi_thread_draw(thread);
     for (; thread->residual <= b->words_tried; k++)

@@ -93,7 +93,7 @@ alqi_memprof_sampled(struct alqi_memprof_thread *thread, void *block,
         thread->dropped_nested++;
         return ALQI_SAMPLE_NEVER_WORDS;
     }
-    alqi_thread_enter(thread);
+    alqi_memprof_enter(thread);
     k = alqi_thread_hits(thread, words_after, &gap);
     if (alqi_make(thread, &birth, k)) {
         if (ALQI_UNLIKELY(alqi_memprof_filter_may_hold(block)))
@@ -125,7 +125,7 @@ alqi_memprof_freeing(struct alqi_memprof_thread *thread, void *block)
 
     if (ALQI_UNLIKELY(was == ALQI_MEMPROF_INSIDE))
         return alqi_thread_late_push(thread, block);
-    alqi_thread_enter(thread);
+    alqi_memprof_enter(thread);
     dead = alqi_index_take_dead(block);
     alqi_entries_leave(dead);
     alqi_pending_dead_chain(thread, dead);
@@ -142,7 +142,7 @@ alqi_memprof_take(struct alqi_memprof_thread *thread, void *block, bool *ok)
     *ok = was != ALQI_MEMPROF_INSIDE;
     if (!*ok)
         return NULL;
-    alqi_thread_enter(thread);
+    alqi_memprof_enter(thread);
     taken = alqi_index_take(block);
     alqi_entries_leave(taken);
     alqi_thread_leave(thread, was);
@@ -157,7 +157,7 @@ alqi_memprof_bury(struct alqi_memprof_thread *thread,
 
     if (taken == NULL)
         return;
-    was = alqi_thread_enter(thread);
+    was = alqi_memprof_enter(thread);
     while (taken != NULL) {
         struct alqi_memprof_entry *next = taken->chain;
 
@@ -197,7 +197,7 @@ alqi_memprof_put_back(struct alqi_memprof_thread *thread,
 
     if (taken == NULL)
         return;
-    was = alqi_thread_enter(thread);
+    was = alqi_memprof_enter(thread);
     entries_stay(taken);
     index_batch(thread, taken);
     alqi_thread_leave(thread, was);

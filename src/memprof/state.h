@@ -221,17 +221,7 @@ void alqi_tree_forget(struct alqi_memprof_thread *t);
 
 /* ---- thread.c ----------------------------------------------------------- */
 
-/* IDLE or CALLBACK -> INSIDE, and back; the way back handles late frees. */
-static inline uint32_t
-alqi_thread_enter(struct alqi_memprof_thread *t)
-{
-    uint32_t was = t->mode;
-
-    ALQI_ASSERT(was != ALQI_MEMPROF_INSIDE);
-    t->mode = ALQI_MEMPROF_INSIDE;
-    atomic_signal_fence(memory_order_seq_cst);
-    return was;
-}
+/* Back from alqi_memprof_enter; handles late frees and runs what is due. */
 void alqi_thread_leave(struct alqi_memprof_thread *t, uint32_t was);
 /* Draws the next gap, after re-arming when the slots have changed. */
 uint64_t alqi_thread_draw(struct alqi_memprof_thread *t);

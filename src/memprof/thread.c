@@ -118,7 +118,7 @@ alqi_memprof_gap_words(struct alqi_memprof_thread *thread)
 
     if (thread->mode != ALQI_MEMPROF_IDLE)
         return ALQI_SAMPLE_NEVER_WORDS;
-    alqi_thread_enter(thread);
+    alqi_memprof_enter(thread);
     gap = alqi_thread_draw(thread);
     alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
     return gap;

@@ -202,7 +202,7 @@ void
 alqi_memprof_trees_adopt(struct alqi_memprof_thread *thread,
                          struct alqi_memprof_trees *trees)
 {
-    uint32_t was = alqi_thread_enter(thread);
+    uint32_t was = alqi_memprof_enter(thread);
 
     ALQI_ASSERT(thread->trees.n == 0);
     alqi_domain_lock(thread->domain);
@@ -217,7 +217,7 @@ alqi_memprof_trees_drop(struct alqi_memprof_thread *thread,
                         struct alqi_memprof_trees *trees, bool is_lost)
 {
     bool is_out = thread != NULL && thread->mode != ALQI_MEMPROF_INSIDE;
-    uint32_t was = is_out ? alqi_thread_enter(thread) : ALQI_MEMPROF_INSIDE;
+    uint32_t was = is_out ? alqi_memprof_enter(thread) : ALQI_MEMPROF_INSIDE;
 
     while (trees->n > 0) {
         struct alq_profile *p = trees->profile[--trees->n];

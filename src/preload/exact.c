@@ -85,7 +85,9 @@ part_open(struct alqi_preload_exact *x)
     x->is_announced = false;
     x->name[0] = '\0';
     x->serial = 0;
-    alqi_preload_flag(ALQI_RAW_IS_EXACT); /* a forked child's has none yet */
+    if (alqi_preload_exact_is(ALQI_PRELOAD_EXACT_ALL))
+        alqi_preload_flag(
+            ALQI_RAW_IS_EXACT); /* a forked child's has none yet */
 }
 
 /* What stands in the chunk is in the file a second time: it may begin anew. */
@@ -94,11 +96,11 @@ chunk_reset(struct alqi_raw_chunk_header *chunk, uint32_t sequence,
             uint64_t now_ns, uint64_t first_ordinal)
 {
     atomic_store_explicit(&chunk->used, 0, memory_order_release);
-    atomic_signal_fence(memory_order_seq_cst);
+    atomic_thread_fence(memory_order_release); /* for a reader of the file */
     chunk->sequence = sequence;
     chunk->start_ns = now_ns;
     chunk->first_ordinal = first_ordinal;
-    atomic_signal_fence(memory_order_seq_cst);
+    atomic_thread_fence(memory_order_release);
 }
 
 static ALQI_COLD bool

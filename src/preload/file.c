@@ -442,7 +442,8 @@ place_take(uint64_t now_ns)
     if (file.header != NULL && now_ns >= file.retry_after_ns) {
         n = atomic_load_explicit(&file.header->n_chunks, memory_order_relaxed);
         at = ALQI_RAW_HEADER_BYTES + (off_t)n * ALQI_RAW_CHUNK_BYTES;
-        if (!fd_ready() || is_over_limit(at + ALQI_RAW_CHUNK_BYTES)) {
+        errno = EFBIG;
+        if (is_over_limit(at + ALQI_RAW_CHUNK_BYTES) || !fd_ready()) {
             chunk_failed_locked(now_ns);
             at = -1;
         } else {
@@ -462,13 +463,13 @@ range_write(const void *bytes, size_t n_bytes, off_t at)
     while (n_bytes > 0) {
         ssize_t n = pwrite(file.fd, p, n_bytes, at);
 
-        if (n <= 0 && errno != EINTR)
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
             return false;
-        if (n > 0) {
-            p += n;
-            at += n;
-            n_bytes -= (size_t)n;
-        }
+        p += n;
+        at += n;
+        n_bytes -= (size_t)n;
     }
     return true;
 }
