@@ -277,7 +277,7 @@ thread(void *arg)
 
 #if ALQI_CHECKS < 2 && !CAPTURE_TEST_IS_SANITIZED
 #define USE_MAX_BYTES_CHECKED
-enum { PAINT = 0xA5, USE_MAX_BYTES = 1536 };
+enum { PAINT = 0xA5, USE_MAX_BYTES = 2048 };
 
 static uintptr_t capture_sp;
 
