@@ -202,7 +202,9 @@ static void
 empty_minor(struct alqi_domain *d)
 {
     alqi_heap_verify(d, ALQI_HEAP_VERIFY_REMEMBERED);
-    alqi_heap_minor_collect(d);
+    alqi_heap_minor_share(d, d);
+    alqi_heap_minor_drain(d);
+    alqi_heap_minor_finish(d, d);
     alqi_heap_verify(d, ALQI_HEAP_VERIFY_ANY);
 }
 

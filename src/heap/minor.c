@@ -66,16 +66,16 @@ promote_fields(struct alqi_domain *d, alq_value block, uintptr_t header)
 }
 
 static void
-promote_remembered(struct alqi_domain *d)
+promote_remembered(struct alqi_domain *self, struct alqi_domain *of)
 {
-    struct alqi_heap_remembered *r = &d->remembered;
+    struct alqi_heap_remembered *r = &of->remembered;
     size_t i;
 
     for (i = 0; i < r->n; i++)
-        alqi_heap_promote(d, (alq_value *)r->fields[i]);
+        alqi_heap_promote(self, (alq_value *)r->fields[i]);
     if (r->lost) {
-        d->counts.remember_losses++;
-        alqi_heap_sweep_blocks(d, promote_fields);
+        of->counts.remember_losses++;
+        alqi_heap_sweep_blocks(self, promote_fields);
     }
 }
 
@@ -103,24 +103,37 @@ forbid_old_places(struct alqi_domain *d)
 }
 
 void
-alqi_heap_minor_collect(struct alqi_domain *d)
+alqi_heap_minor_share(struct alqi_domain *self, struct alqi_domain *of)
 {
-    d->counts.minor_words +=
-        (d->run_end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES;
-    if (!alqi_heap_minor_is_empty(d)) {
-        d->counts.minor_collections++;
-        alqi_heap_roots_visit(d, true, promote_root, d);
-        promote_remembered(d);
-        alqi_heap_promote_drain(d);
-        customs_finish(d);
+    if (of == NULL || alqi_heap_minor_is_empty(of))
+        return; /* one domain: none but its own blocks are young */
+    alqi_heap_roots_visit(of, true, promote_root, self);
+    promote_remembered(self, of);
+}
+
+void
+alqi_heap_minor_drain(struct alqi_domain *self)
+{
+    alqi_heap_promote_drain(self);
+}
+
+void
+alqi_heap_minor_finish(struct alqi_domain *self, struct alqi_domain *of)
+{
+    (void)self;
+    of->counts.minor_words +=
+        (of->run_end - (uintptr_t)of->pub.young_ptr) / ALQ_WORD_BYTES;
+    if (!alqi_heap_minor_is_empty(of)) {
+        of->counts.minor_collections++;
+        customs_finish(of);
     }
-    alqi_heap_remember_clear(d);
-    forbid_old_places(d);
-    d->want_minor = false;
-    d->run_start = d->run_end;
-    d->pub.young_ptr = (char *)d->run_end;
-    d->middle = 0;
-    alqi_heap_limit_reset(d);
+    alqi_heap_remember_clear(of);
+    forbid_old_places(of);
+    of->want_minor = false;
+    of->run_start = of->run_end;
+    of->pub.young_ptr = (char *)of->run_end;
+    of->middle = 0;
+    alqi_heap_limit_reset(of);
 }
 
 /* Hard: the next chunk of the slice, so that the last ones stay forbidden. */

@@ -11,9 +11,19 @@ void alqi_heap_minor_drop(struct alqi_domain *d);
 /* Pools that promotion of so many bytes may need, at the most. */
 size_t alqi_heap_minor_need(uintptr_t young_bytes);
 
-/* Moves all that lives out of the minor heap.  Afterwards it is empty, and
- * closed: there is no room in it. */
-void alqi_heap_minor_collect(struct alqi_domain *d);
+/* A minor collection, in a stop.  `self` is a participant: the domain that the
+ * calling thread runs.  Runs, `pending` and `dirty` are the participant's. */
+
+/* Promotes what the roots and the remembered set of `of` hold, into the runs of
+ * `self`.  NULL: the roots that are the heap's own. */
+void alqi_heap_minor_share(struct alqi_domain *self, struct alqi_domain *of);
+
+/* Promotes what those of `self` lead to, until nothing is left. */
+void alqi_heap_minor_drain(struct alqi_domain *self);
+
+/* When all participants have drained: what died in `of` is finalised; its minor
+ * heap is empty, and closed: there is no room in it. */
+void alqi_heap_minor_finish(struct alqi_domain *self, struct alqi_domain *of);
 
 /* Opens the empty minor heap for so many bytes, a multiple of chunks. */
 void alqi_heap_minor_begin(struct alqi_domain *d, uintptr_t bytes);
