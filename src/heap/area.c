@@ -11,13 +11,23 @@ enum {
 }; /* 1 MiB: a call to the system costs as much as
       touching it */
 
-/* Half as many domains' minor heaps go with half as much major heap. */
+/* With less major heap goes room for fewer domains. */
 static uintptr_t
 minor_part(uintptr_t major_bytes)
 {
     uintptr_t all = ALQI_HEAP_DOMAINS_MAX * ALQI_HEAP_MINOR_BYTES_MAX;
+    uintptr_t bytes = major_bytes / 4;
 
-    return major_bytes / 4 < all ? ALQI_HEAP_MINOR_BYTES_MAX : all;
+    if (bytes > all)
+        return all;
+    return bytes < ALQI_HEAP_MINOR_BYTES_MAX ? ALQI_HEAP_MINOR_BYTES_MAX
+                                             : bytes;
+}
+
+unsigned
+alqi_heap_area_slices(const struct alqi_heap_area *area)
+{
+    return (unsigned)(area->young_bytes / ALQI_HEAP_MINOR_BYTES_MAX);
 }
 
 static bool
@@ -76,8 +86,8 @@ commit(struct alqi_heap_area *area, size_t n)
     return true;
 }
 
-bool
-alqi_heap_area_ready(struct alqi_heap_area *area, size_t n)
+static bool
+ready_locked(struct alqi_heap_area *area, size_t n)
 {
     size_t ready = area->n_free + area->n_committed - area->n_frontier;
 
@@ -85,6 +95,17 @@ alqi_heap_area_ready(struct alqi_heap_area *area, size_t n)
         return true;
     n -= ready;
     return (n < COMMIT_POOLS && commit(area, COMMIT_POOLS)) || commit(area, n);
+}
+
+bool
+alqi_heap_area_ready(struct alqi_heap_area *area, size_t n)
+{
+    bool ready;
+
+    alqi_plat_lock(&area->lock);
+    ready = ready_locked(area, n);
+    alqi_plat_unlock(&area->lock);
+    return ready;
 }
 
 /* A free pool had other slots: its first words may be anything. */
@@ -100,23 +121,51 @@ clear_slots(struct alqi_heap_pool *pool, unsigned size_class)
     }
 }
 
+static struct alqi_heap_pool *
+take_locked(struct alqi_heap_area *area, bool *is_fresh)
+{
+    struct alqi_heap_pool *pool = area->free;
+
+    *is_fresh = pool == NULL;
+    if (pool != NULL) {
+        area->free = pool->next;
+        area->n_free--;
+    } else {
+        if (!ready_locked(area, 1))
+            return NULL;
+        pool = alqi_heap_area_pool(area, area->n_frontier);
+        __atomic_store_n(&area->n_frontier, area->n_frontier + 1,
+                         __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(&area->n_used, area->n_frontier - area->n_free,
+                     __ATOMIC_RELAXED);
+    return pool;
+}
+
+static void
+kind_set(struct alqi_heap_area *area, struct alqi_heap_pool *pool, uint8_t kind)
+{
+    __atomic_store_n(&area->kinds[alqi_heap_area_index(area, (uintptr_t)pool)],
+                     kind, __ATOMIC_RELAXED);
+}
+
 struct alqi_heap_pool *
 alqi_heap_area_take(struct alqi_heap_area *area, unsigned size_class,
                     bool no_scan)
 {
-    struct alqi_heap_pool *pool = area->free;
+    struct alqi_heap_pool *pool;
+    bool is_fresh;
 
-    if (pool != NULL) {
-        area->free = pool->next;
-        area->n_free--;
+    alqi_plat_lock(&area->lock);
+    pool = take_locked(area, &is_fresh);
+    alqi_plat_unlock(&area->lock);
+    if (pool == NULL)
+        return NULL;
+    if (!is_fresh) /* else they are zeros */
         clear_slots(pool, size_class);
-    } else {
-        if (!alqi_heap_area_ready(area, 1))
-            return NULL;
-        pool = alqi_heap_area_pool(area, area->n_frontier++);
-    }
-    area->kinds[alqi_heap_area_index(area, (uintptr_t)pool)] =
-        (uint8_t)((size_class + 1) | (no_scan ? ALQI_HEAP_KIND_NO_SCAN : 0));
+    kind_set(
+        area, pool,
+        (uint8_t)((size_class + 1) | (no_scan ? ALQI_HEAP_KIND_NO_SCAN : 0)));
     pool->next = NULL;
     return pool;
 }
@@ -125,8 +174,12 @@ void
 alqi_heap_area_give(struct alqi_heap_area *area, struct alqi_heap_pool *pool)
 {
     ALQI_ASSERT(alqi_heap_area_kind(area, (uintptr_t)pool) != 0);
-    area->kinds[alqi_heap_area_index(area, (uintptr_t)pool)] = 0;
+    kind_set(area, pool, 0);
+    alqi_plat_lock(&area->lock);
     pool->next = area->free;
     area->free = pool;
     area->n_free++;
+    __atomic_store_n(&area->n_used, area->n_frontier - area->n_free,
+                     __ATOMIC_RELAXED);
+    alqi_plat_unlock(&area->lock);
 }

@@ -1,4 +1,6 @@
-/* area.h -- the reservation: minor part, major part, a byte for each pool */
+/* area.h -- the reservation: minor part, major part, a byte for each pool
+ *
+ * Any domain may call; the lock is the area's own. */
 #ifndef ALQI_HEAP_AREA_H
 #define ALQI_HEAP_AREA_H
 
@@ -15,6 +17,9 @@ enum {
 bool alqi_heap_area_open(struct alqi_heap_area *area);
 void alqi_heap_area_close(struct alqi_heap_area *area);
 
+/* Domains that the minor part has room for. */
+unsigned alqi_heap_area_slices(const struct alqi_heap_area *area);
+
 /* Makes sure that n pools can be taken; false when memory is short. */
 bool alqi_heap_area_ready(struct alqi_heap_area *area, size_t n);
 
@@ -26,10 +31,11 @@ struct alqi_heap_pool *alqi_heap_area_take(struct alqi_heap_area *area,
 void alqi_heap_area_give(struct alqi_heap_area *area,
                          struct alqi_heap_pool *pool);
 
+/* Pools in use; of a moment. */
 static inline size_t
 alqi_heap_area_used(const struct alqi_heap_area *area)
 {
-    return area->n_frontier - area->n_free;
+    return __atomic_load_n(&area->n_used, __ATOMIC_RELAXED);
 }
 
 static inline bool
@@ -55,7 +61,19 @@ alqi_heap_area_pool(const struct alqi_heap_area *area, size_t index)
 static inline uint8_t
 alqi_heap_area_kind(const struct alqi_heap_area *area, uintptr_t address)
 {
-    return area->kinds[alqi_heap_area_index(area, address)];
+    return __atomic_load_n(&area->kinds[alqi_heap_area_index(area, address)],
+                           __ATOMIC_RELAXED);
+}
+
+/* Whether pool i is to be read again: it is the caller who does it. */
+static inline bool
+alqi_heap_area_rescan_take(struct alqi_heap_area *area, size_t i)
+{
+    return (__atomic_load_n(&area->kinds[i], __ATOMIC_RELAXED) &
+            ALQI_HEAP_KIND_RESCAN) != 0 &&
+           (__atomic_fetch_and(&area->kinds[i], (uint8_t)~ALQI_HEAP_KIND_RESCAN,
+                               __ATOMIC_SEQ_CST) &
+            ALQI_HEAP_KIND_RESCAN) != 0;
 }
 
 static inline unsigned

@@ -12,18 +12,37 @@
 
 /* ---- memory ------------------------------------------------------------- */
 
+/* One place for each block of two words, of all domains: never full.  Untouched
+ * pages of it cost nothing. */
+static bool
+pending_grow(struct alqi_heap *heap)
+{
+    struct alqi_heap_span *pending;
+    size_t bytes = 0;
+    unsigned i;
+
+    for (i = 0; i < heap->n_slots; i++)
+        bytes += heap->domains[i]->minor_bytes;
+    if (bytes <= heap->pending_bytes)
+        return true;
+    pending = alqi_plat_pages_map(bytes);
+    if (pending == NULL)
+        return false;
+    ALQI_ASSERT(heap->n_pending == 0);
+    if (heap->pending != NULL)
+        alqi_plat_pages_unmap(heap->pending, heap->pending_bytes);
+    heap->pending = pending;
+    heap->pending_bytes = bytes;
+    return true;
+}
+
 bool
 alqi_heap_minor_open(struct alqi_domain *d)
 {
-    /* One place for each block of two words: never full.  Untouched pages of
-     * it cost nothing. */
-    d->pending = alqi_plat_pages_map(d->minor_bytes);
-    if (d->pending == NULL)
+    if (!pending_grow(d->heap))
         return false;
-    if (!alqi_plat_space_commit((void *)d->slice, d->minor_bytes)) {
-        alqi_plat_pages_unmap(d->pending, d->minor_bytes);
+    if (!alqi_plat_space_commit((void *)d->slice, d->minor_bytes))
         return false;
-    }
     d->run_start = d->run_end = d->slice;
     d->pub.young_ptr = (char *)d->run_end;
     return true;
@@ -32,8 +51,15 @@ alqi_heap_minor_open(struct alqi_domain *d)
 void
 alqi_heap_minor_drop(struct alqi_domain *d)
 {
-    alqi_plat_pages_unmap(d->pending, d->minor_bytes);
     free(d->customs);
+    alqi_plat_space_empty((void *)d->slice, d->minor_bytes);
+}
+
+void
+alqi_heap_minor_drop_all(struct alqi_heap *heap)
+{
+    if (heap->pending != NULL)
+        alqi_plat_pages_unmap(heap->pending, heap->pending_bytes);
 }
 
 size_t
@@ -105,8 +131,13 @@ forbid_old_places(struct alqi_domain *d)
 void
 alqi_heap_minor_share(struct alqi_domain *self, struct alqi_domain *of)
 {
-    if (of == NULL || alqi_heap_minor_is_empty(of))
-        return; /* one domain: none but its own blocks are young */
+    if (of == NULL) {
+        alqi_heap_roots_visit_common(self->heap, promote_root, self);
+        return;
+    }
+    alqi_heap_limit_take(&of->want_minor); /* it is being served */
+    if (!self->heap->has_young)
+        return;
     alqi_heap_roots_visit(of, true, promote_root, self);
     promote_remembered(self, of);
 }
@@ -129,7 +160,6 @@ alqi_heap_minor_finish(struct alqi_domain *self, struct alqi_domain *of)
     }
     alqi_heap_remember_clear(of);
     forbid_old_places(of);
-    of->want_minor = false;
     of->run_start = of->run_end;
     of->pub.young_ptr = (char *)of->run_end;
     of->middle = 0;

@@ -4,9 +4,12 @@
 
 #include "heap/state.h"
 
-/* Memory for the minor heap, of d->minor_bytes; false: there is none. */
+/* Memory for the minor heap, of d->minor_bytes; false: there is none.  The lock
+ * of stops is held. */
 bool alqi_heap_minor_open(struct alqi_domain *d);
 void alqi_heap_minor_drop(struct alqi_domain *d);
+/* What minor heaps have in common. */
+void alqi_heap_minor_drop_all(struct alqi_heap *heap);
 
 /* Pools that promotion of so many bytes may need, at the most. */
 size_t alqi_heap_minor_need(uintptr_t young_bytes);

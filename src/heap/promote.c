@@ -10,7 +10,7 @@ refill(struct alqi_domain *d, struct alqi_heap_run *run, unsigned c,
 {
     d->counts.promoted_words += (run->end - run->counted) / ALQ_WORD_BYTES;
     if (!no_scan && run->scan != run->end)
-        d->pending[d->n_pending++] =
+        d->heap->pending[d->heap->n_pending++] =
             (struct alqi_heap_span){run->scan, run->end};
     if (!alqi_heap_sweep_refill(d, c, no_scan))
         alqi_base_fail(__FILE__, __LINE__, "memory for promotion was ready");
@@ -176,9 +176,9 @@ alqi_heap_promote_drain(struct alqi_domain *d)
 {
     unsigned c;
 
-    while (d->dirty != 0 || d->n_pending > 0) {
+    while (d->dirty != 0 || d->heap->n_pending > 0) {
         if (d->dirty == 0) {
-            scan_span(d, d->pending[--d->n_pending]);
+            scan_span(d, d->heap->pending[--d->heap->n_pending]);
             continue;
         }
         c = (unsigned)__builtin_ctzll(d->dirty);

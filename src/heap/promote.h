@@ -3,9 +3,9 @@
  * Copies go to runs, one a class: free neighbours of a pool, so that making
  * room is an addition and "not scanned yet" is a pointer (Cheney).  A filled
  * run that is not scanned waits in `pending`, which has a place for each block
- * of the minor heap.
+ * of all minor heaps.
  *
- * With one domain nobody else looks at the headers: plain stores. */
+ * One domain at a time promotes: plain stores. */
 #ifndef ALQI_HEAP_PROMOTE_H
 #define ALQI_HEAP_PROMOTE_H
 
