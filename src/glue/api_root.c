@@ -1,15 +1,32 @@
 /* api_root.c -- <aliquot/root.h>: arguments checked, then down */
 #include <aliquot/root.h>
 
-#include "heap/list.h"
 #include "heap/root.h"
+
+/* Three lists whose elements the program owns: each has next, and link, the
+ * pointer that leads to it. */
+#define ADD(list, item)                                                        \
+    do {                                                                       \
+        (item)->next = (list);                                                 \
+        (item)->link = &(list);                                                \
+        if ((list) != NULL)                                                    \
+            (list)->link = &(item)->next;                                      \
+        (list) = (item);                                                       \
+    } while (0)
+
+#define REMOVE(item)                                                           \
+    do {                                                                       \
+        *(item)->link = (item)->next;                                          \
+        if ((item)->next != NULL)                                              \
+            (item)->next->link = (item)->link;                                 \
+    } while (0)
 
 enum alq_status
 alq_range_add(struct alq_domain *d, struct alq_range *range)
 {
     if (d == NULL || range == NULL || range->base == NULL || range->top == NULL)
         return ALQ_EINVAL;
-    ALQI_HEAP_LIST_ADD(alqi_heap_domain(d)->roots.ranges, range);
+    ADD(alqi_heap_domain(d)->roots.ranges, range);
     return ALQ_OK;
 }
 
@@ -17,7 +34,7 @@ void
 alq_range_remove(struct alq_domain *d, struct alq_range *range)
 {
     (void)d;
-    ALQI_HEAP_LIST_REMOVE(range);
+    REMOVE(range);
 }
 
 enum alq_status
@@ -25,14 +42,15 @@ alq_global_add(struct alq_domain *d, struct alq_global *global)
 {
     if (d == NULL || global == NULL)
         return ALQ_EINVAL;
-    alqi_heap_global_add(alqi_heap_domain(d)->heap, global);
+    ADD(alqi_heap_domain(d)->roots.globals, global);
     return ALQ_OK;
 }
 
 void
 alq_global_remove(struct alq_domain *d, struct alq_global *global)
 {
-    alqi_heap_global_remove(alqi_heap_domain(d)->heap, global);
+    (void)d;
+    REMOVE(global);
 }
 
 enum alq_status
@@ -40,7 +58,7 @@ alq_scanner_add(struct alq_domain *d, struct alq_scanner *scanner)
 {
     if (d == NULL || scanner == NULL || scanner->scan == NULL)
         return ALQ_EINVAL;
-    ALQI_HEAP_LIST_ADD(alqi_heap_domain(d)->roots.scanners, scanner);
+    ADD(alqi_heap_domain(d)->roots.scanners, scanner);
     return ALQ_OK;
 }
 
@@ -48,7 +66,7 @@ void
 alq_scanner_remove(struct alq_domain *d, struct alq_scanner *scanner)
 {
     (void)d;
-    ALQI_HEAP_LIST_REMOVE(scanner);
+    REMOVE(scanner);
 }
 
 struct alq_root *
