@@ -26,7 +26,8 @@
  * deal and look once.  While one stands there, allocation may draw on the
  * reserve (alq_domain_config), so that cleaning up works.
  *
- * At present a process has one domain, and one thread at a time calls it. */
+ * A process may have up to 128 domains, one thread at a time runs each;
+ * domain.h has the rules for several. */
 #ifndef ALIQUOT_HEAP_H
 #define ALIQUOT_HEAP_H
 
@@ -60,16 +61,24 @@ struct alq_domain_config {
                                free, roughly; 1 to 1000000; 0: 120         */
     size_t limit_bytes;      /* pools and large blocks together; 0: none    */
     size_t reserve_bytes;    /* kept for cleaning up; 0: 1 MiB              */
+    unsigned domains_max;    /* at a time; 1 to 128; 0: 128                 */
 };
 
 /* alq_domain_new -- a domain, and with the first one the heap
  *
- * config   Copied.  NULL: all zeros, which are the defaults.
+ * The process has one heap, which its domains share: values may be passed from
+ * one to another and kept there (domain.h).
+ *
+ * config   Copied.  NULL: all zeros, which are the defaults.  All members but
+ *          minor_words are the heap's: those of its first domain count.
  * out      Receives the domain, which the calling thread runs from now on.
  *
  * Errors   ALQ_EINVAL  a member of config is out of range, or out is NULL
- *          ALQ_EBUSY   the process has a domain already
- *          ALQ_ENOMEM  no memory, or fewer than 64 MiB of address space
+ *          ALQ_EBUSY   the calling thread runs a domain already, or there are
+ *                      domains_max
+ *          ALQ_ENOMEM  no memory, or fewer than 64 MiB of address space; with
+ *                      little address space, also too many domains
+ *          ALQ_ESTATE  a forked process without the threads of its domains
  *          On any error *out is unchanged.
  * Threads  Any.
  * GC       No effect. */
@@ -78,12 +87,16 @@ alq_domain_new(const struct alq_domain_config *config, struct alq_domain **out);
 
 /* alq_domain_drop -- ends a domain, and with the last one the heap
  *
- * Finalisers of the custom blocks that are left run.  No value, frame, range
- * or root of the heap may be used any more.  NULL is allowed.
+ * Its blocks stay, as long as other domains can reach them, and those get its
+ * share of the work.  No frame, range or boxed root of the domain may be used
+ * any more.  When the heap ends, finalisers of the custom blocks that are left
+ * run, and no value may be used.  NULL is allowed.
  *
- * Threads  The domain's.
- * GC       The domain is gone. */
-ALQ_API void alq_domain_drop(struct alq_domain *d);
+ * Errors   ALQ_ESTATE  the calling thread does not run the domain
+ *          ALQ_EBUSY   other threads are attached to it
+ * Threads  The domain's, and no other is attached to it.
+ * GC       Collects. */
+ALQ_API enum alq_status alq_domain_drop(struct alq_domain *d);
 
 /* Why an allocation failed, the first time since alq_status_clear; ALQ_OK. */
 static inline enum alq_status
@@ -293,7 +306,8 @@ alq_store(struct alq_domain *d, alq_value block, uintptr_t i, alq_value v)
     alq_value *field = (alq_value *)block + i;
 
     if (block - d->young_base >= d->young_bytes &&
-        alq_young_offset(d, v) <= d->store_max && !alq_is_young(d, *field))
+        alq_young_offset(d, v) <= d->store_max &&
+        !alq_is_young(d, __atomic_load_n(field, __ATOMIC_RELAXED)))
         alq_store_slow(d, field, v);
     else
         __atomic_store_n(field, v, __ATOMIC_RELEASE);

@@ -25,7 +25,8 @@ enum alq_status {
     ALQ_EIO = 9,       /* the system refused a read, a write or a mapping */
     ALQ_EFORMAT = 10,  /* the input is damaged or not of this format      */
     ALQ_EEXIST = 11,   /* the output exists and must not be overwritten   */
-    ALQ_ENOTSUP = 12   /* not on this system, or not in this build        */
+    ALQ_ENOTSUP = 12,  /* not on this system, or not in this build        */
+    ALQ_ESTATE = 13    /* not in this thread, or not at this moment       */
 };
 
 /* alq_status_text -- one English line for a status code

@@ -16,6 +16,7 @@ static const char *const texts[] = {
     [ALQ_EFORMAT] = "the input is damaged or of another format",
     [ALQ_EEXIST] = "the output exists already",
     [ALQ_ENOTSUP] = "not supported here",
+    [ALQ_ESTATE] = "not allowed in this thread, or at this moment",
 };
 
 const char *

@@ -2,12 +2,22 @@
 #include <aliquot/gc.h>
 
 #include "heap/cycle.h"
+#include "heap/thread.h"
+
+static bool
+may_collect(struct alq_domain *d, enum alq_status *why)
+{
+    *why = d == NULL ? ALQ_EINVAL : ALQ_ESTATE;
+    return alqi_heap_thread_runs(d) && !alqi_heap_domain(d)->heap->is_lost;
+}
 
 enum alq_status
 alq_gc_minor(struct alq_domain *d)
 {
-    if (d == NULL)
-        return ALQ_EINVAL;
+    enum alq_status status;
+
+    if (!may_collect(d, &status))
+        return status;
     alqi_heap_minor(alqi_heap_domain(d));
     return ALQ_OK;
 }
@@ -15,18 +25,21 @@ alq_gc_minor(struct alq_domain *d)
 enum alq_status
 alq_gc_major_slice(struct alq_domain *d, uintptr_t work_words)
 {
-    if (d == NULL)
-        return ALQ_EINVAL;
-    alqi_heap_minor(alqi_heap_domain(d));
-    alqi_heap_slice(alqi_heap_domain(d), work_words);
+    enum alq_status status;
+
+    if (!may_collect(d, &status))
+        return status;
+    alqi_heap_major_slice(alqi_heap_domain(d), work_words);
     return ALQ_OK;
 }
 
 enum alq_status
 alq_gc_major(struct alq_domain *d)
 {
-    if (d == NULL)
-        return ALQ_EINVAL;
+    enum alq_status status;
+
+    if (!may_collect(d, &status))
+        return status;
     alqi_heap_major(alqi_heap_domain(d));
     return ALQ_OK;
 }
@@ -34,8 +47,10 @@ alq_gc_major(struct alq_domain *d)
 enum alq_status
 alq_gc_full_major(struct alq_domain *d)
 {
-    if (d == NULL)
-        return ALQ_EINVAL;
+    enum alq_status status;
+
+    if (!may_collect(d, &status))
+        return status;
     alqi_heap_full_major(alqi_heap_domain(d));
     return ALQ_OK;
 }

@@ -1,5 +1,4 @@
 /* api_heap.c -- <aliquot/heap.h>: arguments checked, then down */
-#include <stdatomic.h>
 #include <string.h>
 
 #include <aliquot/heap.h>
@@ -7,12 +6,11 @@
 #include "heap/alloc.h"
 #include "heap/barrier.h"
 #include "heap/domain.h"
+#include "heap/thread.h"
 
 /* ---- domains ------------------------------------------------------------ */
 
 enum { MINOR_WORDS_MIN = 4096, OVERHEAD_MAX = 1000000 };
-
-static atomic_bool has_domain;
 
 static bool
 is_config_right(const struct alq_domain_config *c)
@@ -20,37 +18,40 @@ is_config_right(const struct alq_domain_config *c)
     return (c->minor_words == 0 ||
             (c->minor_words >= MINOR_WORDS_MIN &&
              c->minor_words <= ALQI_HEAP_MINOR_BYTES_MAX / ALQ_WORD_BYTES)) &&
-           c->space_overhead <= OVERHEAD_MAX;
+           c->space_overhead <= OVERHEAD_MAX &&
+           c->domains_max <= ALQI_HEAP_DOMAINS_MAX;
 }
 
 enum alq_status
 alq_domain_new(const struct alq_domain_config *config, struct alq_domain **out)
 {
     static const struct alq_domain_config defaults;
-    struct alqi_domain *d;
+    struct alqi_domain *d = NULL;
+    enum alq_status status;
 
     if (config == NULL)
         config = &defaults;
     if (out == NULL || !is_config_right(config))
         return ALQ_EINVAL;
-    if (atomic_exchange(&has_domain, true))
+    if (alqi_heap_thread_domain() != NULL)
         return ALQ_EBUSY;
-    d = alqi_heap_domain_new(config);
-    if (d == NULL) {
-        atomic_store(&has_domain, false);
-        return ALQ_ENOMEM;
-    }
-    *out = &d->pub;
-    return ALQ_OK;
+    status = alqi_heap_domain_start(config, NULL, &d);
+    if (status == ALQ_OK)
+        *out = &d->pub;
+    return status;
 }
 
-void
+enum alq_status
 alq_domain_drop(struct alq_domain *d)
 {
     if (d == NULL)
-        return;
-    alqi_heap_domain_drop(alqi_heap_domain(d));
-    atomic_store(&has_domain, false);
+        return ALQ_OK;
+    if (!alqi_heap_thread_runs(d) || alqi_heap_domain(d)->heap->is_lost)
+        return ALQ_ESTATE;
+    if (alqi_heap_domain(d)->threads.all->next != NULL)
+        return ALQ_EBUSY;
+    alqi_heap_domain_end(alqi_heap_domain(d));
+    return ALQ_OK;
 }
 
 void

@@ -1,32 +1,15 @@
 /* api_root.c -- <aliquot/root.h>: arguments checked, then down */
 #include <aliquot/root.h>
 
+#include "heap/list.h"
 #include "heap/root.h"
-
-/* Three lists whose elements the program owns: each has next, and link, the
- * pointer that leads to it. */
-#define ADD(list, item)                                                        \
-    do {                                                                       \
-        (item)->next = (list);                                                 \
-        (item)->link = &(list);                                                \
-        if ((list) != NULL)                                                    \
-            (list)->link = &(item)->next;                                      \
-        (list) = (item);                                                       \
-    } while (0)
-
-#define REMOVE(item)                                                           \
-    do {                                                                       \
-        *(item)->link = (item)->next;                                          \
-        if ((item)->next != NULL)                                              \
-            (item)->next->link = (item)->link;                                 \
-    } while (0)
 
 enum alq_status
 alq_range_add(struct alq_domain *d, struct alq_range *range)
 {
     if (d == NULL || range == NULL || range->base == NULL || range->top == NULL)
         return ALQ_EINVAL;
-    ADD(alqi_heap_domain(d)->roots.ranges, range);
+    ALQI_HEAP_LIST_ADD(alqi_heap_domain(d)->roots.ranges, range);
     return ALQ_OK;
 }
 
@@ -34,7 +17,7 @@ void
 alq_range_remove(struct alq_domain *d, struct alq_range *range)
 {
     (void)d;
-    REMOVE(range);
+    ALQI_HEAP_LIST_REMOVE(range);
 }
 
 enum alq_status
@@ -42,15 +25,14 @@ alq_global_add(struct alq_domain *d, struct alq_global *global)
 {
     if (d == NULL || global == NULL)
         return ALQ_EINVAL;
-    ADD(alqi_heap_domain(d)->roots.globals, global);
+    alqi_heap_global_add(alqi_heap_domain(d)->heap, global);
     return ALQ_OK;
 }
 
 void
 alq_global_remove(struct alq_domain *d, struct alq_global *global)
 {
-    (void)d;
-    REMOVE(global);
+    alqi_heap_global_remove(alqi_heap_domain(d)->heap, global);
 }
 
 enum alq_status
@@ -58,7 +40,7 @@ alq_scanner_add(struct alq_domain *d, struct alq_scanner *scanner)
 {
     if (d == NULL || scanner == NULL || scanner->scan == NULL)
         return ALQ_EINVAL;
-    ADD(alqi_heap_domain(d)->roots.scanners, scanner);
+    ALQI_HEAP_LIST_ADD(alqi_heap_domain(d)->roots.scanners, scanner);
     return ALQ_OK;
 }
 
@@ -66,7 +48,7 @@ void
 alq_scanner_remove(struct alq_domain *d, struct alq_scanner *scanner)
 {
     (void)d;
-    REMOVE(scanner);
+    ALQI_HEAP_LIST_REMOVE(scanner);
 }
 
 struct alq_root *

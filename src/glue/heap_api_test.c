@@ -45,9 +45,9 @@ static void
 bad_configs_are_refused(void **state)
 {
     struct alq_domain *other = NULL;
-    struct alq_domain_config few = {4095, 0, 0, 0};
-    struct alq_domain_config many = {4194305, 0, 0, 0};
-    struct alq_domain_config wild = {0, 1000001, 0, 0};
+    struct alq_domain_config few = {4095, 0, 0, 0, 0};
+    struct alq_domain_config many = {4194305, 0, 0, 0, 0};
+    struct alq_domain_config wild = {0, 1000001, 0, 0, 0};
 
     (void)state;
     assert_int_equal(alq_domain_new(&few, &other), ALQ_EINVAL);

@@ -505,7 +505,7 @@ run(const struct alq_domain_config *config, uint64_t run_seed, unsigned steps)
 static void
 small_minor_heap(void **state)
 {
-    struct alq_domain_config config = {4096, 80, 0, 0};
+    struct alq_domain_config config = {4096, 80, 0, 0, 0};
 
     (void)state;
     run(&config, 1, STEPS);
@@ -521,7 +521,7 @@ usual_minor_heap(void **state)
 static void
 many_seeds(void **state)
 {
-    struct alq_domain_config config = {8192, 200, 0, 0};
+    struct alq_domain_config config = {8192, 200, 0, 0, 0};
     uint64_t s;
 
     (void)state;

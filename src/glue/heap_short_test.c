@@ -161,7 +161,7 @@ ways_count(struct alq_domain *d)
 static uint64_t
 run(uint64_t from, uint64_t n_fail, bool *hurt)
 {
-    struct alq_domain_config config = {4096, 50, 0, 65536};
+    struct alq_domain_config config = {4096, 50, 0, 65536, 0};
     struct alq_domain *d = NULL;
     enum alq_status status;
     intptr_t rows = 0;
@@ -239,7 +239,7 @@ fill(struct alq_domain *d, alq_value *list, uintptr_t wosize)
 static void
 limit(uintptr_t wosize)
 {
-    struct alq_domain_config config = {8192, 0, 8 << 20, 2 << 20};
+    struct alq_domain_config config = {8192, 0, 8 << 20, 2 << 20, 0};
     struct alq_domain *d;
     struct alq_gc_counts c;
     unsigned n, more;

@@ -5,6 +5,7 @@
 #include "heap/cycle.h"
 #include "heap/large.h"
 #include "heap/limit.h"
+#include "heap/stop.h"
 
 alq_value
 alqi_heap_fail(struct alqi_domain *d, enum alq_status why)
@@ -17,10 +18,14 @@ alqi_heap_fail(struct alqi_domain *d, enum alq_status why)
 void
 alqi_heap_poll(struct alqi_domain *d)
 {
-    if (d->want_minor || ALQI_HEAP_IS_HARD)
+    if (d->heap->is_lost)
+        return;
+    alqi_heap_stop_settle(d);
+    if (alqi_heap_limit_take(&d->want_minor) || ALQI_HEAP_IS_HARD)
         alqi_heap_minor(d);
-    if (d->want_slice || ALQI_HEAP_IS_HARD)
+    if (alqi_heap_limit_take(&d->want_slice) || ALQI_HEAP_IS_HARD)
         alqi_heap_slice(d, 0);
+    alqi_heap_stop_settle(d);
 }
 
 static bool
@@ -33,6 +38,8 @@ uintptr_t
 alqi_heap_room(struct alqi_domain *d, size_t words)
 {
     ALQI_ASSERT(words >= 1 && words <= ALQI_HEAP_CLASS_WORDS_MAX);
+    if (d->heap->is_lost)
+        return (uintptr_t)alqi_heap_fail(d, ALQ_ESTATE);
     alqi_heap_poll(d);
     if ((uintptr_t)d->pub.young_ptr - words * ALQ_WORD_BYTES < d->middle) {
         d->middle = 0;
@@ -63,6 +70,8 @@ alloc_large(struct alqi_domain *d, uintptr_t header)
     size_t words = alqi_heap_words(header);
     alq_value block;
 
+    if (d->heap->is_lost)
+        return alqi_heap_fail(d, ALQ_ESTATE);
     alqi_heap_poll(d);
     block = large_try(d, header);
     if (block == ALQ_NULL) {
@@ -75,8 +84,7 @@ alloc_large(struct alqi_domain *d, uintptr_t header)
     d->counts.direct_words += words;
     d->direct_since_slice += words;
     if (d->direct_since_slice > d->minor_bytes / ALQ_WORD_BYTES / 5) {
-        d->want_slice = true;
-        alqi_heap_limit_raise(d);
+        alqi_heap_limit_want(d, &d->want_slice);
     }
     return block;
 }

@@ -122,11 +122,11 @@ clear_slots(struct alqi_heap_pool *pool, unsigned size_class)
 }
 
 static struct alqi_heap_pool *
-take_locked(struct alqi_heap_area *area, bool *is_used)
+take_locked(struct alqi_heap_area *area, bool *is_fresh)
 {
     struct alqi_heap_pool *pool = area->free;
 
-    *is_used = pool != NULL;
+    *is_fresh = pool == NULL;
     if (pool != NULL) {
         area->free = pool->next;
         area->n_free--;
@@ -136,7 +136,6 @@ take_locked(struct alqi_heap_area *area, bool *is_used)
         pool = alqi_heap_area_pool(area, area->n_frontier);
         __atomic_store_n(&area->n_frontier, area->n_frontier + 1,
                          __ATOMIC_RELAXED);
-        pool->first_span = 0;
     }
     __atomic_store_n(&area->n_used, area->n_frontier - area->n_free,
                      __ATOMIC_RELAXED);
@@ -155,14 +154,14 @@ alqi_heap_area_take(struct alqi_heap_area *area, unsigned size_class,
                     bool no_scan)
 {
     struct alqi_heap_pool *pool;
-    bool is_used;
+    bool is_fresh;
 
     alqi_plat_lock(&area->lock);
-    pool = take_locked(area, &is_used);
+    pool = take_locked(area, &is_fresh);
     alqi_plat_unlock(&area->lock);
     if (pool == NULL)
         return NULL;
-    if (is_used)
+    if (!is_fresh) /* else they are zeros */
         clear_slots(pool, size_class);
     kind_set(
         area, pool,

@@ -8,7 +8,7 @@
 void
 alqi_heap_store(struct alqi_domain *d, alqi_heap_word *field, alq_value v)
 {
-    alq_value old = *field;
+    alq_value old = __atomic_load_n(field, ALQI_HEAP_DEPENDS);
 
     if (d->heap->phase == ALQI_HEAP_MARK && alqi_heap_mark_is_white(d, old))
         alqi_heap_mark_darken(d, old);
@@ -18,8 +18,10 @@ alqi_heap_store(struct alqi_domain *d, alqi_heap_word *field, alq_value v)
 }
 
 void
-alqi_heap_store_max_set(struct alqi_domain *d)
+alqi_heap_barrier_phase(struct alqi_domain *d)
 {
+    d->alloc_colour =
+        d->heap->phase == ALQI_HEAP_MARK ? d->heap->marked : d->heap->unmarked;
     d->pub.store_max = d->heap->phase == ALQI_HEAP_MARK
                            ? UINTPTR_MAX
                            : d->pub.young_bytes / 2 - 1;

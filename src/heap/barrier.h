@@ -6,7 +6,8 @@
 
 void alqi_heap_store(struct alqi_domain *d, alqi_heap_word *field, alq_value v);
 
-/* After a change of phase: which values alq_store needs its slow part for. */
-void alqi_heap_store_max_set(struct alqi_domain *d);
+/* After a change of phase: the colour of new blocks, and which values alq_store
+ * needs its slow part for. */
+void alqi_heap_barrier_phase(struct alqi_domain *d);
 
 #endif

@@ -1,137 +1,20 @@
 #include "heap/area.h"
 #include "heap/barrier.h"
 #include "heap/cycle.h"
+#include "heap/large.h"
 #include "heap/limit.h"
 #include "heap/mark.h"
 #include "heap/minor.h"
 #include "heap/pace.h"
 #include "heap/root.h"
+#include "heap/stop.h"
 #include "heap/sweep.h"
 #include "heap/verify.h"
 
-enum { WORK_STEP_WORDS = 16384 };
-
-/* ---- phases ------------------------------------------------------------- */
-
-static void
-darken_root(void *arg, alq_value *slot)
-{
-    alqi_heap_mark_darken(arg, *slot);
-}
-
-static void
-phase_set(struct alqi_domain *d, enum alqi_heap_phase phase)
-{
-    d->heap->phase = phase;
-    d->alloc_colour =
-        phase == ALQI_HEAP_MARK ? d->heap->marked : d->heap->unmarked;
-    alqi_heap_store_max_set(d);
-    alqi_heap_pace_phase(d);
-}
-
-/* SWEPT -> MARK, when nothing is young. */
-static void
-mark_begin(struct alqi_domain *d)
-{
-    ALQI_ASSERT(alqi_heap_minor_is_empty(d));
-    alqi_heap_mark_begin(d);
-    phase_set(d, ALQI_HEAP_MARK);
-    alqi_heap_roots_visit(d, false, darken_root, d);
-}
-
-/* MARK -> SWEEP, when nothing is left to mark. */
-static void
-rotate(struct alqi_domain *d)
-{
-    struct alqi_heap *heap = d->heap;
-    uintptr_t garbage = heap->garbage;
-
-    alqi_heap_verify(d, ALQI_HEAP_VERIFY_MARKED);
-    d->counts.major_cycles++;
-    heap->garbage = heap->unmarked;
-    heap->unmarked = heap->marked;
-    heap->marked = garbage;
-    phase_set(d, ALQI_HEAP_SWEEP);
-    alqi_heap_sweep_begin(d);
-}
-
-/* Work of the phase, about; 0: it waits, for a minor collection, or, unless it
- * is forced, until marking is due. */
-static size_t
-work(struct alqi_domain *d, size_t words, bool forced)
-{
-    size_t done = 0;
-
-    if (d->heap->phase == ALQI_HEAP_SWEEP) {
-        done = alqi_heap_sweep(d, words);
-        if (done < words) {
-            phase_set(d, ALQI_HEAP_SWEPT);
-            alqi_heap_verify(d, ALQI_HEAP_VERIFY_ANY);
-        }
-    }
-    if (done < words && d->heap->phase == ALQI_HEAP_SWEPT) {
-        if (!(forced || alqi_heap_pace_is_due(d)))
-            return done;
-        if (!alqi_heap_minor_is_empty(d))
-            return done;
-        mark_begin(d);
-        done++;
-    }
-    if (done < words && d->heap->phase == ALQI_HEAP_MARK) {
-        done += alqi_heap_mark(d, words - done);
-        if (alqi_heap_mark_is_done(d)) {
-            rotate(d);
-            done++;
-        }
-    }
-    return done;
-}
-
-void
-alqi_heap_slice(struct alqi_domain *d, size_t work_words)
-{
-    size_t step, done;
-    size_t left = alqi_heap_pace_slice(d, work_words);
-
-    d->want_slice = false;
-    d->counts.slices++;
-    while (left > 0) {
-        step = left < WORK_STEP_WORDS ? left : WORK_STEP_WORDS;
-        done = work(d, step, work_words != 0);
-        if (done == 0)
-            break;
-        left -= done < left ? done : left;
-    }
-    if (d->heap->phase == ALQI_HEAP_SWEPT && alqi_heap_pace_is_due(d))
-        d->want_minor = true; /* even if only large blocks are allocated */
-    alqi_heap_limit_reset(d);
-}
-
-/* The minor heap is empty and closed. */
-static void
-finish_cycle(struct alqi_domain *d)
-{
-    uint64_t cycle = d->counts.major_cycles;
-
-    while (d->counts.major_cycles == cycle)
-        work(d, SIZE_MAX / 2, true);
-}
-
-static void
-sweep_all(struct alqi_domain *d)
-{
-    if (d->heap->phase == ALQI_HEAP_SWEEP)
-        alqi_heap_sweep(d, SIZE_MAX);
-}
-
-/* Twice, for a cycle under way does not find what died since it began. */
-static void
-collect_all(struct alqi_domain *d)
-{
-    finish_cycle(d);
-    finish_cycle(d);
-    sweep_all(d);
-}
+enum {
+    WORK_STEP_WORDS = 16384,
+    CHUNK_WORDS = 2048 /* for a domain that is away: it may be wanted */
+};
 
 /* ---- memory ------------------------------------------------------------- */
 
@@ -139,7 +22,7 @@ uint64_t
 alqi_heap_bytes(const struct alqi_domain *d)
 {
     return alqi_heap_area_used(&d->heap->area) * ALQI_HEAP_POOL_BYTES +
-           d->heap->large_bytes;
+           alqi_heap_large_bytes(d->heap);
 }
 
 bool
@@ -155,8 +38,8 @@ alqi_heap_is_within(const struct alqi_domain *d, size_t bytes)
     return used <= limit && bytes <= limit - used;
 }
 
-/* Memory to promote `bytes` of young blocks, and the reserve unless it is being
- * used. */
+/* Memory to promote `bytes` of young blocks beside what is promised, and the
+ * reserve unless it is being used. */
 static bool
 is_ready(struct alqi_domain *d, uintptr_t bytes)
 {
@@ -164,8 +47,10 @@ is_ready(struct alqi_domain *d, uintptr_t bytes)
                          ? d->heap->reserve_bytes / ALQI_HEAP_POOL_BYTES
                          : 0;
 
-    return alqi_heap_area_ready(&d->heap->area,
-                                alqi_heap_minor_need(bytes, 1) + reserve);
+    return alqi_heap_area_ready(
+        &d->heap->area,
+        __atomic_load_n(&d->heap->area.n_promised, __ATOMIC_RELAXED) +
+            alqi_heap_minor_need(bytes) + reserve);
 }
 
 /* The largest minor heap that can be emptied for sure; 0: none. */
@@ -184,52 +69,504 @@ safe_bytes(struct alqi_domain *d)
     return bytes;
 }
 
-static void
-reopen(struct alqi_domain *d)
+bool
+alqi_heap_open_minor(struct alqi_domain *d)
 {
     uintptr_t bytes = safe_bytes(d);
 
-    if (bytes == 0) {
-        d->counts.emergencies++;
-        collect_all(d);
-        bytes = safe_bytes(d);
+    ALQI_ASSERT(alqi_heap_minor_is_empty(d));
+    if (bytes == 0)
+        return false;
+    d->promised_pools = alqi_heap_minor_need(bytes);
+    __atomic_add_fetch(&d->heap->area.n_promised, d->promised_pools,
+                       __ATOMIC_RELAXED);
+    alqi_heap_minor_begin(d, bytes);
+    return true;
+}
+
+void
+alqi_heap_close_minor(struct alqi_domain *d)
+{
+    __atomic_sub_fetch(&d->heap->area.n_promised, d->promised_pools,
+                       __ATOMIC_RELAXED);
+    d->promised_pools = 0;
+}
+
+static bool
+is_closed(const struct alqi_domain *d)
+{
+    return d->promised_pools == 0;
+}
+
+/* ---- in a stop ---------------------------------------------------------- */
+
+/* What the stop is for. */
+enum goal {
+    GOAL_PHASE, /* the phase has come to its end                         */
+    GOAL_MINOR, /* nothing young                                         */
+    GOAL_CYCLE, /* and the cycle completed                               */
+    GOAL_FULL   /* and all that was unreachable is swept                 */
+};
+
+typedef const struct alqi_heap_stop_work *next_fn(struct alqi_domain *self);
+
+static next_fn choose;
+
+static bool
+is_there(const struct alqi_domain *d)
+{
+    return __atomic_load_n(&d->state, __ATOMIC_RELAXED) != ALQI_HEAP_VACANT;
+}
+
+#define EACH_DOMAIN(heap, of, i)                                               \
+    for (i = 0; i < (heap)->n_slots; i++)                                      \
+        if (of = (heap)->domains[i], is_there(of))
+
+static bool
+is_empty_all(struct alqi_heap *heap)
+{
+    struct alqi_domain *of;
+    unsigned i;
+
+    EACH_DOMAIN(heap, of, i)
+    if (!alqi_heap_minor_is_empty(of))
+        return false;
+    return true;
+}
+
+/* All domains have work of the new phase, or none has. */
+static void
+phase_set(struct alqi_heap *heap, enum alqi_heap_phase phase)
+{
+    struct alqi_domain *of;
+    unsigned i;
+
+    ALQI_ASSERT(heap->todo == 0);
+    heap->phase = phase;
+    EACH_DOMAIN(heap, of, i)
+    {
+        alqi_heap_barrier_phase(of);
+        if (phase != ALQI_HEAP_SWEPT)
+            alqi_heap_mark_undone(of);
     }
-    if (bytes > 0)
-        alqi_heap_minor_begin(d, bytes);
+    alqi_heap_pace_phase(heap);
+}
+
+/* ---- steps: marking begins ---------------------------------------------- */
+
+static void
+darken_root(void *arg, alq_value *slot)
+{
+    alqi_heap_mark_darken(arg, *slot);
 }
 
 static void
-empty_minor(struct alqi_domain *d)
+mark_begin_share(struct alqi_domain *self, struct alqi_domain *of)
 {
-    alqi_heap_verify(d, ALQI_HEAP_VERIFY_REMEMBERED);
-    alqi_heap_minor_prepare(d, 1);
-    alqi_heap_minor_share(d, d);
-    alqi_heap_minor_drain(d);
-    alqi_heap_minor_finish(d, d);
-    alqi_heap_verify(d, ALQI_HEAP_VERIFY_ANY);
+    (void)self;
+    if (of != NULL)
+        alqi_heap_roots_visit(of, false, darken_root, of);
+}
+
+static const struct alqi_heap_stop_work *
+mark_begin_last(struct alqi_domain *self)
+{
+    alqi_heap_roots_visit_common(self->heap, darken_root, self);
+    return choose(self);
+}
+
+static const struct alqi_heap_stop_work mark_begin_step = {
+    .share = mark_begin_share, .last = mark_begin_last};
+
+/* SWEPT -> MARK, when nothing is young. */
+static const struct alqi_heap_stop_work *
+mark_begin(struct alqi_heap *heap)
+{
+    struct alqi_domain *of;
+    unsigned i;
+
+    ALQI_ASSERT(is_empty_all(heap));
+    EACH_DOMAIN(heap, of, i)
+    alqi_heap_mark_begin(of);
+    phase_set(heap, ALQI_HEAP_MARK);
+    return &mark_begin_step;
+}
+
+/* ---- steps: to the end of the phase ------------------------------------- */
+
+static void
+sweep_share(struct alqi_domain *self, struct alqi_domain *of)
+{
+    (void)self;
+    if (of == NULL)
+        return;
+    alqi_heap_sweep(of, SIZE_MAX);
+    alqi_heap_mark_note_done(of);
+}
+
+static void
+mark_share(struct alqi_domain *self, struct alqi_domain *of)
+{
+    (void)self;
+    if (of == NULL)
+        return;
+    alqi_heap_mark(of, SIZE_MAX);
+    alqi_heap_mark_note_done(of);
+}
+
+static const struct alqi_heap_stop_work sweep_step = {.share = sweep_share,
+                                                      .last = choose};
+static const struct alqi_heap_stop_work mark_step = {.share = mark_share,
+                                                     .last = choose};
+
+/* ---- steps: marking has ended ------------------------------------------- */
+
+static void
+rotate_share(struct alqi_domain *self, struct alqi_domain *of)
+{
+    (void)self;
+    if (of == NULL)
+        return;
+    of->counts.major_cycles++;
+    alqi_heap_sweep_begin(of);
+}
+
+static const struct alqi_heap_stop_work rotate_step = {.share = rotate_share,
+                                                       .last = choose};
+
+/* MARK -> SWEEP, when nothing is left to mark. */
+static const struct alqi_heap_stop_work *
+rotate(struct alqi_domain *self)
+{
+    struct alqi_heap *heap = self->heap;
+    uintptr_t garbage = heap->garbage;
+
+    alqi_heap_verify(self, ALQI_HEAP_VERIFY_MARKED);
+    heap->garbage = heap->unmarked;
+    heap->unmarked = heap->marked;
+    heap->marked = garbage;
+    phase_set(heap, ALQI_HEAP_SWEEP);
+    if (heap->cycles_wanted > 0)
+        heap->cycles_wanted--;
+    return &rotate_step;
+}
+
+/* ---- what comes next ---------------------------------------------------- */
+
+/* The step that forces the phase to its end. */
+static const struct alqi_heap_stop_work *
+force(struct alqi_domain *self)
+{
+    switch (self->heap->phase) {
+    case ALQI_HEAP_SWEEP:
+        return &sweep_step;
+    case ALQI_HEAP_SWEPT:
+        return mark_begin(self->heap);
+    case ALQI_HEAP_MARK:
+        return &mark_step;
+    }
+    return NULL;
+}
+
+static void
+open_all(struct alqi_heap *heap)
+{
+    struct alqi_domain *of;
+    unsigned i;
+
+    EACH_DOMAIN(heap, of, i)
+    alqi_heap_open_minor(of);
+}
+
+/* The phase has ended if nobody has any more to do; else the stop goes on to
+ * its goal. */
+static const struct alqi_heap_stop_work *
+choose(struct alqi_domain *self)
+{
+    struct alqi_heap *heap = self->heap;
+
+    alqi_heap_pace_count(heap);
+    if (heap->todo == 0) {
+        if (heap->phase == ALQI_HEAP_MARK)
+            return rotate(self);
+        if (heap->phase == ALQI_HEAP_SWEEP) {
+            phase_set(heap, ALQI_HEAP_SWEPT);
+            alqi_heap_verify(self, ALQI_HEAP_VERIFY_ANY);
+        }
+    }
+    if (heap->cycles_wanted > 0)
+        return force(self);
+    if (heap->goal == GOAL_FULL && heap->phase == ALQI_HEAP_SWEEP)
+        return &sweep_step;
+    if (heap->phase == ALQI_HEAP_SWEPT && heap->goal < GOAL_CYCLE &&
+        (heap->is_mark_forced || alqi_heap_pace_is_due(self)) &&
+        is_empty_all(heap))
+        return mark_begin(heap);
+    if (heap->goal != GOAL_PHASE)
+        open_all(heap);
+    return NULL;
+}
+
+/* ---- steps: nothing young ----------------------------------------------- */
+
+static const struct alqi_heap_stop_work *
+finish_last(struct alqi_domain *self)
+{
+    alqi_heap_verify(self, ALQI_HEAP_VERIFY_ANY);
+    return choose(self);
+}
+
+static void
+finish_share(struct alqi_domain *self, struct alqi_domain *of)
+{
+    if (of != NULL)
+        alqi_heap_minor_finish(self, of);
+}
+
+static const struct alqi_heap_stop_work finish_step = {.share = finish_share,
+                                                       .last = finish_last};
+
+static const struct alqi_heap_stop_work *
+promote_last(struct alqi_domain *self)
+{
+    struct alqi_domain *of;
+    unsigned i;
+
+    EACH_DOMAIN(self->heap, of, i)
+    alqi_heap_close_minor(of);
+    self->heap->n_minors++;
+    return &finish_step;
+}
+
+static void
+begin(struct alqi_domain *leader, enum goal goal, unsigned cycles)
+{
+    struct alqi_heap *heap = leader->heap;
+
+    heap->goal = goal;
+    heap->cycles_wanted = cycles;
+    heap->is_mark_forced = leader->forces_mark;
+    if (goal == GOAL_PHASE)
+        return;
+    heap->has_young = !is_empty_all(heap);
+    alqi_heap_verify(leader, ALQI_HEAP_VERIFY_REMEMBERED);
+}
+
+static void
+begin_phase(struct alqi_domain *leader)
+{
+    begin(leader, GOAL_PHASE, 0);
+}
+
+static void
+begin_minor(struct alqi_domain *leader)
+{
+    begin(leader, GOAL_MINOR, 0);
+}
+
+static void
+begin_cycle(struct alqi_domain *leader)
+{
+    begin(leader, GOAL_CYCLE, 1);
+}
+
+/* Twice, for a cycle under way does not find what died since it began. */
+static void
+begin_full(struct alqi_domain *leader)
+{
+    begin(leader, GOAL_FULL, 2);
+}
+
+#define PROMOTE                                                                \
+    .share = alqi_heap_minor_share, .each = alqi_heap_minor_drain,             \
+    .last = promote_last, .alone = true
+
+static const struct alqi_heap_stop_work phase_work = {.begin = begin_phase,
+                                                      .last = choose};
+static const struct alqi_heap_stop_work minor_work = {.begin = begin_minor,
+                                                      PROMOTE};
+static const struct alqi_heap_stop_work cycle_work = {.begin = begin_cycle,
+                                                      PROMOTE};
+static const struct alqi_heap_stop_work full_work = {.begin = begin_full,
+                                                     PROMOTE};
+
+/* ---- collections -------------------------------------------------------- */
+
+/* A process that was forked without the threads of its domains: no stop would
+ * ever begin. */
+static bool
+is_lost(const struct alqi_domain *d)
+{
+    return d->heap->is_lost;
+}
+
+static void
+stop(struct alqi_domain *d, const struct alqi_heap_stop_work *work)
+{
+    while (!alqi_heap_stop_try(d, work))
+        continue;
+}
+
+/* Memory is short: rather collect everything. */
+static void
+reopen(struct alqi_domain *d)
+{
+    if (!is_closed(d))
+        return;
+    d->counts.emergencies++;
+    stop(d, &full_work);
 }
 
 void
 alqi_heap_minor(struct alqi_domain *d)
 {
-    empty_minor(d);
-    if (d->heap->phase == ALQI_HEAP_SWEPT && alqi_heap_pace_is_due(d))
-        mark_begin(d);
+    uint64_t n = d->heap->n_minors;
+
+    if (is_lost(d))
+        return;
+    while (!alqi_heap_stop_try(d, &minor_work))
+        if (d->heap->n_minors != n)
+            break; /* another's was this domain's, too */
     reopen(d);
 }
 
 void
 alqi_heap_major(struct alqi_domain *d)
 {
-    empty_minor(d);
-    finish_cycle(d);
+    if (is_lost(d))
+        return;
+    stop(d, &cycle_work);
     reopen(d);
 }
 
 void
 alqi_heap_full_major(struct alqi_domain *d)
 {
-    empty_minor(d);
-    collect_all(d);
+    if (is_lost(d))
+        return;
+    stop(d, &full_work);
     reopen(d);
+}
+
+/* ---- slices ------------------------------------------------------------- */
+
+static size_t
+own_work(struct alqi_domain *of, size_t words)
+{
+    size_t done;
+
+    if (__atomic_load_n(&of->done, __ATOMIC_RELAXED))
+        return 0;
+    done = of->heap->phase == ALQI_HEAP_SWEEP ? alqi_heap_sweep(of, words)
+                                              : alqi_heap_mark(of, words);
+    if (done < words)
+        alqi_heap_mark_note_done(of);
+    return done;
+}
+
+/* The work of a domain that is TAKEN, until it is wanted; it counts as d's. */
+static size_t
+work_for(struct alqi_domain *d, struct alqi_domain *of, size_t words)
+{
+    uint64_t marked = of->counts.marked_words;
+    uint64_t swept = of->counts.swept_words;
+    size_t step, done = 0;
+
+    while (done < words && !of->done && !alqi_heap_stop_is_wanted(of)) {
+        step = words - done < CHUNK_WORDS ? words - done : CHUNK_WORDS;
+        done += own_work(of, step);
+    }
+    d->counts.marked_words += of->counts.marked_words - marked;
+    d->counts.swept_words += of->counts.swept_words - swept;
+    of->counts.marked_words = marked;
+    of->counts.swept_words = swept;
+    return done;
+}
+
+/* Domains that are away have work, too. */
+static size_t
+others_work(struct alqi_domain *d, size_t words)
+{
+    struct alqi_heap *heap = d->heap;
+    size_t done = 0;
+    unsigned i, n = __atomic_load_n(&heap->n_slots, __ATOMIC_ACQUIRE);
+
+    for (i = 0; i < n && done < words; i++) {
+        struct alqi_domain *of = heap->domains[i];
+
+        if (of == d || __atomic_load_n(&of->done, __ATOMIC_RELAXED) ||
+            !alqi_heap_stop_take(of))
+            continue;
+        done += work_for(d, of, words - done);
+        alqi_heap_stop_give_back(of);
+    }
+    return done;
+}
+
+static bool
+is_phase_over(struct alqi_domain *d)
+{
+    enum alqi_heap_phase phase = d->heap->phase;
+
+    if (__atomic_load_n(&d->heap->todo, __ATOMIC_SEQ_CST) != 0)
+        return false;
+    if (phase == ALQI_HEAP_MARK)
+        return true;
+    /* The next minor collection will see it: unless that has just been. */
+    return alqi_heap_minor_is_empty(d) &&
+           (phase == ALQI_HEAP_SWEEP || d->forces_mark ||
+            alqi_heap_pace_is_due(d));
+}
+
+/* Work of the phase, about; 0: it waits, for a minor collection, or, unless it
+ * is forced, until marking is due. */
+static size_t
+work(struct alqi_domain *d, size_t words)
+{
+    size_t done = 0;
+    enum alqi_heap_phase phase = d->heap->phase;
+
+    if (phase != ALQI_HEAP_SWEPT) {
+        done = own_work(d, words);
+        if (done < words)
+            done += others_work(d, words - done);
+    }
+    if (done < words && is_phase_over(d) &&
+        alqi_heap_stop_try(d, &phase_work) && d->heap->phase != phase)
+        done++;
+    return done;
+}
+
+void
+alqi_heap_slice(struct alqi_domain *d, size_t work_words)
+{
+    size_t step, done;
+    size_t left = alqi_heap_pace_slice(d, work_words);
+
+    if (is_lost(d))
+        return;
+    alqi_heap_limit_take(&d->want_slice);
+    d->forces_mark = work_words != 0;
+    d->counts.slices++;
+    while (left > 0) {
+        step = left < WORK_STEP_WORDS ? left : WORK_STEP_WORDS;
+        done = work(d, step);
+        if (done == 0)
+            break;
+        left -= done < left ? done : left;
+    }
+    d->forces_mark = false;
+    if (d->heap->phase != ALQI_HEAP_MARK &&
+        __atomic_load_n(&d->heap->todo, __ATOMIC_RELAXED) == 0 &&
+        alqi_heap_pace_is_due(d)) /* even if only large blocks are allocated */
+        __atomic_store_n(&d->want_minor, true, __ATOMIC_RELAXED);
+    alqi_heap_stop_settle(d);
+}
+
+void
+alqi_heap_major_slice(struct alqi_domain *d, size_t work_words)
+{
+    d->forces_mark = work_words != 0;
+    alqi_heap_minor(d);
+    alqi_heap_slice(d, work_words);
 }

@@ -1,5 +1,8 @@
 /* cycle.h -- the major cycle: SWEEP -> SWEPT -> MARK -> SWEEP
  *
+ * Phases change in stops (stop.h), when no domain has anything left to do.  A
+ * slice is a domain's own, and does the work of those that are away.
+ *
  *   SWEEP  garbage of the last cycle is being freed; new blocks are UNMARKED
  *   SWEPT  none is left; marking waits until nothing is young
  *   MARK   from its roots; new blocks are MARKED; stores darken
@@ -18,6 +21,9 @@ void alqi_heap_minor(struct alqi_domain *d);
 /* A slice: of so many words, or what the pace asks for (0). */
 void alqi_heap_slice(struct alqi_domain *d, size_t work_words);
 
+/* A minor collection, then a slice, which begins to mark if that is next. */
+void alqi_heap_major_slice(struct alqi_domain *d, size_t work_words);
+
 /* Nothing young, the cycle completed. */
 void alqi_heap_major(struct alqi_domain *d);
 /* Nothing young, all that was unreachable is free. */
@@ -26,6 +32,12 @@ void alqi_heap_full_major(struct alqi_domain *d);
 /* Whether `bytes` more keep to the limit; with a status standing the reserve
  * counts, too. */
 bool alqi_heap_is_within(const struct alqi_domain *d, size_t bytes);
+
+/* Opens the empty minor heap, as wide as it can be emptied for sure
+ * (.inv.room): pools for that are promised to it until it is closed.  false:
+ * memory is short.  In a stop, or with its lock. */
+bool alqi_heap_open_minor(struct alqi_domain *d);
+void alqi_heap_close_minor(struct alqi_domain *d);
 
 uint64_t alqi_heap_bytes(const struct alqi_domain *d);
 

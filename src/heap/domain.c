@@ -1,15 +1,23 @@
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "heap/area.h"
 #include "heap/barrier.h"
 #include "heap/class.h"
+#include "heap/cycle.h"
 #include "heap/domain.h"
 #include "heap/large.h"
+#include "heap/limit.h"
 #include "heap/mark.h"
 #include "heap/minor.h"
+#include "heap/orphan.h"
 #include "heap/remember.h"
 #include "heap/root.h"
+#include "heap/stop.h"
 #include "heap/sweep.h"
+#include "heap/thread.h"
 
 enum {
     MINOR_WORDS = 262144,
@@ -17,6 +25,30 @@ enum {
     RESERVE_BYTES = 1 << 20,
     HARD_CHUNKS = 64 /* so many collections an old place stays forbidden */
 };
+
+/* ---- the heap ----------------------------------------------------------- */
+
+static struct alqi_plat_lock lock; /* of what follows */
+static struct alqi_heap *the_heap;
+static __thread bool forks __attribute__((tls_model("initial-exec")));
+
+static void fork_watch(void);
+
+static void
+configure(struct alqi_heap *heap, const struct alq_domain_config *c)
+{
+    unsigned room = alqi_heap_area_slices(&heap->area);
+
+    heap->domains_max =
+        c->domains_max == 0 ? ALQI_HEAP_DOMAINS_MAX : c->domains_max;
+    if (heap->domains_max > room)
+        heap->domains_max = room;
+    heap->space_overhead =
+        c->space_overhead == 0 ? SPACE_OVERHEAD : c->space_overhead;
+    heap->limit_bytes = c->limit_bytes == 0 ? SIZE_MAX : c->limit_bytes;
+    heap->reserve_bytes =
+        c->reserve_bytes == 0 ? RESERVE_BYTES : c->reserve_bytes;
+}
 
 static struct alqi_heap *
 heap_new(const struct alq_domain_config *c)
@@ -30,26 +62,74 @@ heap_new(const struct alq_domain_config *c)
         return NULL;
     }
     alqi_heap_class_start();
+    fork_watch();
     heap->marked = 0;
     heap->unmarked = (uintptr_t)1 << ALQ_COLOUR_SHIFT;
     heap->garbage = (uintptr_t)2 << ALQ_COLOUR_SHIFT;
     heap->phase = ALQI_HEAP_SWEPT; /* there is nothing */
-    heap->space_overhead =
-        c->space_overhead == 0 ? SPACE_OVERHEAD : c->space_overhead;
-    heap->limit_bytes = c->limit_bytes == 0 ? SIZE_MAX : c->limit_bytes;
-    heap->reserve_bytes =
-        c->reserve_bytes == 0 ? RESERVE_BYTES : c->reserve_bytes;
+    configure(heap, c);
     return heap;
 }
 
 static void
+finalise_block(struct alqi_domain *d, alq_value block, uintptr_t header)
+{
+    (void)d;
+    alqi_heap_finalise(block, header);
+}
+
+/* All domains have ended: what they left is dropped. */
+static void
 heap_drop(struct alqi_heap *heap)
 {
-    alqi_heap_bag_close(&heap->crew.bag);
+    struct alqi_domain *d = heap->domains[0];
+    unsigned i;
+
+    if (d != NULL) {
+        alqi_heap_orphan_adopt(d);
+        alqi_heap_large_drop(d); /* they finalise themselves */
+        alqi_heap_sweep_blocks(d, finalise_block);
+        alqi_heap_mark_drop(d);
+    }
+    for (i = 0; i < heap->n_slots; i++)
+        free(heap->domains[i]);
+    alqi_heap_minor_drop_all(heap);
     alqi_heap_area_close(&heap->area);
     alqi_base_map_clear(&heap->large_set);
     free(heap);
 }
+
+/* .inv.users */
+static struct alqi_heap *
+heap_use(const struct alq_domain_config *c)
+{
+    struct alqi_heap *heap;
+
+    alqi_plat_lock(&lock);
+    if (the_heap == NULL)
+        the_heap = heap_new(c);
+    heap = the_heap;
+    if (heap != NULL)
+        heap->n_users++;
+    alqi_plat_unlock(&lock);
+    return heap;
+}
+
+static void
+heap_leave(struct alqi_heap *heap)
+{
+    bool is_last;
+
+    alqi_plat_lock(&lock);
+    is_last = --heap->n_users == 0;
+    if (is_last)
+        the_heap = NULL;
+    alqi_plat_unlock(&lock);
+    if (is_last)
+        heap_drop(heap);
+}
+
+/* ---- starting ----------------------------------------------------------- */
 
 /* Whole chunks; in hard builds enough of them to go round. */
 static uintptr_t
@@ -64,74 +144,198 @@ minor_bytes(const struct alq_domain_config *c)
     return bytes;
 }
 
+/* The first vacant slot, else a new one; NULL: no memory, or *status. */
+static struct alqi_domain *
+slot_find(struct alqi_heap *heap, enum alq_status *status)
+{
+    struct alqi_domain *d;
+    unsigned i, n = heap->n_slots;
+
+    for (i = 0; i < n; i++)
+        if (__atomic_load_n(&heap->domains[i]->state, __ATOMIC_ACQUIRE) ==
+            ALQI_HEAP_VACANT)
+            return heap->domains[i];
+    *status = ALQ_EBUSY;
+    if (n == heap->domains_max)
+        return NULL;
+    *status = ALQ_ENOMEM;
+    d = calloc(1, sizeof *d);
+    if (d == NULL)
+        return NULL;
+    d->heap = heap;
+    d->slot = n;
+    heap->domains[n] = d;
+    __atomic_store_n(&heap->n_slots, n + 1, __ATOMIC_RELEASE);
+    return d;
+}
+
+/* Nothing of the one that had the slot is left, but for what others look at. */
+static void
+slot_clear(struct alqi_domain *d)
+{
+    size_t from = offsetof(struct alqi_domain, threads);
+
+    memset(&d->pub, 0, sizeof d->pub);
+    memset((char *)d + from, 0, sizeof *d - from);
+    __atomic_store_n(&d->want_minor, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&d->want_slice, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&d->done, true, __ATOMIC_RELAXED);
+}
+
+/* It is done with marking and sweeping. */
 static bool
 domain_open(struct alqi_domain *d, const struct alq_domain_config *c)
 {
-    d->slice = d->heap->area.young_base;
-    d->pub.young_base = d->heap->area.young_base;
-    d->pub.young_bytes = d->heap->area.young_bytes;
+    struct alqi_heap *heap = d->heap;
+
+    slot_clear(d);
+    d->slice = heap->area.young_base + d->slot * ALQI_HEAP_MINOR_BYTES_MAX;
+    d->pub.young_base = heap->area.young_base;
+    d->pub.young_bytes = heap->area.young_bytes;
     d->minor_bytes = minor_bytes(c);
-    d->alloc_colour = d->heap->unmarked;
-    alqi_heap_store_max_set(d);
-    if (!alqi_heap_minor_open(d))
+    alqi_heap_barrier_phase(d);
+    d->orphan = calloc(1, sizeof *d->orphan);
+    if (d->orphan == NULL)
         return false;
-    if (alqi_heap_area_ready(&d->heap->area,
-                             alqi_heap_minor_need(d->minor_bytes, 1))) {
-        alqi_heap_minor_begin(d, d->minor_bytes);
+    if (alqi_heap_minor_open(d) && alqi_heap_open_minor(d))
         return true;
-    }
-    alqi_heap_minor_drop(d);
+    free(d->orphan);
     return false;
 }
 
-struct alqi_domain *
-alqi_heap_domain_new(const struct alq_domain_config *c)
+/* The lock of stops is held from VACANT to the state that it begins with, so
+ * no leader ever meets STARTING. */
+static enum alq_status
+start_locked(struct alqi_heap *heap, const struct alq_domain_config *c,
+             enum alqi_heap_holder state, struct alqi_domain **out)
 {
-    struct alqi_domain *d = calloc(1, sizeof *d);
+    enum alq_status status = ALQ_ENOMEM;
+    struct alqi_domain *d = slot_find(heap, &status);
 
     if (d == NULL)
-        return NULL;
-    d->heap = heap_new(c);
-    if (d->heap == NULL)
-        goto fail_heap;
-    if (!domain_open(d, c))
-        goto fail_open;
-    return d;
-
-fail_open:
-    heap_drop(d->heap);
-fail_heap:
-    free(d);
-    return NULL;
+        return status;
+    __atomic_store_n(&d->state, ALQI_HEAP_STARTING, __ATOMIC_SEQ_CST);
+    if (!domain_open(d, c)) {
+        __atomic_store_n(&d->state, ALQI_HEAP_VACANT, __ATOMIC_SEQ_CST);
+        return ALQ_ENOMEM;
+    }
+    if (state == ALQI_HEAP_RUN)
+        alqi_heap_thread_begin(d);
+    else
+        alqi_heap_thread_await(d);
+    __atomic_store_n(&d->state, state, __ATOMIC_SEQ_CST);
+    *out = d;
+    return ALQ_OK;
 }
 
-static void
-finalise_block(struct alqi_domain *d, alq_value block, uintptr_t header)
+enum alq_status
+alqi_heap_domain_start(const struct alq_domain_config *c,
+                       struct alqi_domain *by, struct alqi_domain **out)
 {
-    (void)d;
-    alqi_heap_finalise(block, header);
+    struct alqi_heap *heap = heap_use(c);
+    enum alq_status status = ALQ_ESTATE;
+
+    if (heap == NULL)
+        return ALQ_ENOMEM;
+    if (!heap->is_lost) {
+        alqi_heap_stop_lock(heap, by);
+        status = start_locked(heap, c,
+                              by == NULL ? ALQI_HEAP_RUN : ALQI_HEAP_AWAY, out);
+        alqi_heap_stop_unlock(heap);
+    }
+    if (status != ALQ_OK)
+        heap_leave(heap);
+    return status;
 }
 
-static void
-finalise_all(struct alqi_domain *d)
-{
-    size_t i;
-
-    for (i = 0; i < d->n_customs; i++)
-        alqi_heap_finalise(d->customs[i], alqi_heap_header(d->customs[i]));
-    d->n_customs = 0;
-    alqi_heap_large_drop(d); /* they finalise themselves */
-    alqi_heap_sweep_blocks(d, finalise_block);
-}
+/* ---- ending ------------------------------------------------------------- */
 
 void
-alqi_heap_domain_drop(struct alqi_domain *d)
+alqi_heap_domain_end(struct alqi_domain *d)
 {
-    finalise_all(d);
+    struct alqi_heap *heap = d->heap;
+
+    do /* another's stop may have come between: then it is empty, too */
+        alqi_heap_minor(d);
+    while (!alqi_heap_minor_is_empty(d));
+    /* No safe point from here on. */
+    alqi_heap_thread_end(d);
     alqi_heap_roots_drop(d);
     alqi_heap_remember_drop(d);
+    alqi_heap_stop_ending(d);
+    alqi_heap_orphan_leave(d); /* .inv.handed */
     alqi_heap_mark_drop(d);
+    alqi_heap_close_minor(d);
     alqi_heap_minor_drop(d);
-    heap_drop(d->heap);
-    free(d);
+    alqi_heap_stop_vacate(d);
+    heap_leave(heap);
+}
+
+/* ---- fork --------------------------------------------------------------- */
+
+static bool
+is_alone(const struct alqi_domain *d)
+{
+    return d != NULL && d->heap->n_users == 1 && d->threads.all != NULL &&
+           d->threads.all->next == NULL &&
+           __atomic_load_n(&d->threads.waiting, __ATOMIC_RELAXED) == 0;
+}
+
+static void
+before_fork(void)
+{
+    if (!forks)
+        alqi_plat_lock(&lock);
+}
+
+static void
+after_fork_parent(void)
+{
+    if (!forks)
+        alqi_plat_unlock(&lock);
+}
+
+/* Threads that ran domains, or were about to, are not in the child. */
+static void
+after_fork_child(void)
+{
+    unsigned i;
+
+    if (forks)
+        return;
+    alqi_plat_unlock(&lock);
+    if (the_heap == NULL || is_alone(alqi_heap_thread_domain()))
+        return;
+    the_heap->is_lost = true;
+    for (i = 0; i < the_heap->n_slots; i++)
+        alqi_heap_limit_raise(the_heap->domains[i]);
+}
+
+static void
+fork_watch(void)
+{
+    static bool does; /* under the lock */
+
+    if (!does)
+        does = pthread_atfork(before_fork, after_fork_parent,
+                              after_fork_child) == 0;
+}
+
+enum alq_status
+alqi_heap_domain_fork(struct alqi_domain *d, int *pid)
+{
+    enum alq_status status = ALQ_EBUSY;
+    int child;
+
+    alqi_plat_lock(&lock);
+    if (is_alone(d)) {
+        forks = true;
+        child = fork();
+        forks = false;
+        status = child < 0 ? ALQ_ENOMEM : ALQ_OK;
+        if (child >= 0)
+            *pid = child;
+    }
+    alqi_plat_unlock(&lock);
+    return status;
 }

@@ -1,11 +1,28 @@
-/* domain.h -- a domain begins and ends, and with it the heap */
+/* domain.h -- domains begin and end, and with the first and last one the heap
+ *
+ * The process has one heap at a time.  .inv.users  It lives while it has users:
+ * its domains, and those about to start. */
 #ifndef ALQI_HEAP_DOMAIN_H
 #define ALQI_HEAP_DOMAIN_H
 
 #include "heap/state.h"
 
-/* Of a config whose members are within their ranges; NULL: no memory. */
-struct alqi_domain *alqi_heap_domain_new(const struct alq_domain_config *c);
-void alqi_heap_domain_drop(struct alqi_domain *d);
+/* A domain, of a config whose members are within their ranges; the heap's
+ * members count with the first one.  `by` is the domain that the calling thread
+ * runs.  NULL: it runs none, and this one from now on.  Else the new one is
+ * AWAY, and the first thread of d->threads may enter it.
+ *
+ * ALQ_EBUSY: domains_max is reached.  ALQ_ENOMEM.  ALQ_ESTATE: the process was
+ * forked without the threads of its domains. */
+enum alq_status alqi_heap_domain_start(const struct alq_domain_config *c,
+                                       struct alqi_domain *by,
+                                       struct alqi_domain **out);
+
+/* Of the one that the calling thread runs, its only thread. */
+void alqi_heap_domain_end(struct alqi_domain *d);
+
+/* fork(2); ALQ_EBUSY unless the caller runs the only domain and is its only
+ * thread.  ALQ_ENOMEM: the system refuses. */
+enum alq_status alqi_heap_domain_fork(struct alqi_domain *d, int *pid);
 
 #endif

@@ -9,6 +9,27 @@ bytes_of(uintptr_t header)
            (alqi_heap_words(header) - 1) * ALQ_WORD_BYTES;
 }
 
+static bool
+set_put(struct alqi_heap *heap, struct alqi_heap_large *large)
+{
+    bool ok;
+
+    alqi_plat_lock(&heap->large_lock);
+    ok = alqi_base_map_put(&heap->large_set, (uintptr_t)large->fields, 0);
+    alqi_plat_unlock(&heap->large_lock);
+    return ok;
+}
+
+static void
+set_take(struct alqi_heap *heap, struct alqi_heap_large *large)
+{
+    uint64_t unused;
+
+    alqi_plat_lock(&heap->large_lock);
+    alqi_base_map_take(&heap->large_set, (uintptr_t)large->fields, &unused);
+    alqi_plat_unlock(&heap->large_lock);
+}
+
 alq_value
 alqi_heap_large_new(struct alqi_domain *d, uintptr_t header)
 {
@@ -16,7 +37,7 @@ alqi_heap_large_new(struct alqi_domain *d, uintptr_t header)
 
     if (large == NULL)
         return ALQ_NULL;
-    if (!alqi_base_map_put(&d->heap->large_set, (uintptr_t)large->fields, 0)) {
+    if (!set_put(d->heap, large)) {
         free(large);
         return ALQ_NULL;
     }
@@ -24,20 +45,51 @@ alqi_heap_large_new(struct alqi_domain *d, uintptr_t header)
     large->rescan = 0;
     large->header = header | d->alloc_colour;
     d->large = large;
-    d->heap->large_bytes += bytes_of(header);
+    __atomic_add_fetch(&d->heap->large_bytes, bytes_of(header),
+                       __ATOMIC_RELAXED);
     return alqi_heap_large_block(large);
 }
 
 static void
 large_free(struct alqi_domain *d, struct alqi_heap_large *large)
 {
-    uint64_t unused;
-
     alqi_heap_finalise(alqi_heap_large_block(large), large->header);
-    alqi_base_map_take(&d->heap->large_set, (uintptr_t)large->fields, &unused);
-    d->heap->large_bytes -= bytes_of(large->header);
+    set_take(d->heap, large);
+    __atomic_sub_fetch(&d->heap->large_bytes, bytes_of(large->header),
+                       __ATOMIC_RELAXED);
     free(large);
 }
+
+/* ---- to be read again --------------------------------------------------- */
+
+void
+alqi_heap_large_rescan_add(struct alqi_heap *heap,
+                           struct alqi_heap_large *large)
+{
+    if (__atomic_exchange_n(&large->rescan, 1, __ATOMIC_SEQ_CST) != 0)
+        return;
+    alqi_plat_lock(&heap->large_lock);
+    large->rescan_next = heap->large_rescan;
+    heap->large_rescan = large;
+    alqi_plat_unlock(&heap->large_lock);
+}
+
+struct alqi_heap_large *
+alqi_heap_large_rescan_take(struct alqi_heap *heap)
+{
+    struct alqi_heap_large *large;
+
+    alqi_plat_lock(&heap->large_lock);
+    large = heap->large_rescan;
+    if (large != NULL)
+        heap->large_rescan = large->rescan_next;
+    alqi_plat_unlock(&heap->large_lock);
+    if (large != NULL) /* before its fields are read */
+        __atomic_store_n(&large->rescan, 0, __ATOMIC_SEQ_CST);
+    return large;
+}
+
+/* ---- sweeping ----------------------------------------------------------- */
 
 size_t
 alqi_heap_large_sweep_one(struct alqi_domain *d)

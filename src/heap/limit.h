@@ -1,7 +1,8 @@
 /* limit.h -- the word that allocation compares with        [doc/design/heap.md]
  *
- * .inv.limit  Anybody may store all ones; only the owner anything else, here.
- */
+ * .inv.limit  Anybody may store all ones; only who holds the domain anything
+ *             else, here, and then looks for requests: none is lost
+ *             (tests/models/limit.pml). */
 #ifndef ALQI_HEAP_LIMIT_H
 #define ALQI_HEAP_LIMIT_H
 
@@ -15,13 +16,41 @@ alqi_heap_limit_raise(struct alqi_domain *d)
                      __ATOMIC_SEQ_CST);
 }
 
+/* Anybody asks: the flag first, then the limit.  Also in a signal handler. */
+static inline void
+alqi_heap_limit_want(struct alqi_domain *d, bool *flag)
+{
+    __atomic_store_n(flag, true, __ATOMIC_RELAXED);
+    alqi_heap_limit_raise(d);
+}
+
+/* Whether it was asked for.  The flag is taken first, then it is served: what
+ * is asked for while it is served is not lost. */
+static inline bool
+alqi_heap_limit_take(bool *flag)
+{
+    return __atomic_load_n(flag, __ATOMIC_RELAXED) &&
+           __atomic_exchange_n(flag, false, __ATOMIC_SEQ_CST);
+}
+
+static inline bool
+alqi_heap_limit_is_stop_asked(const struct alqi_domain *d)
+{
+    return __atomic_load_n(&d->heap->stop.request, __ATOMIC_SEQ_CST) != 0;
+}
+
+/* After everything that may have lowered the limit.  Store, then look: these
+ * loads and the store are sequentially consistent, as are those of who asks. */
 static inline void
 alqi_heap_limit_reset(struct alqi_domain *d)
 {
     uintptr_t limit = d->middle > d->run_start ? d->middle : d->run_start;
 
     __atomic_store_n(&d->pub.young_limit, (char *)limit, __ATOMIC_SEQ_CST);
-    if (d->want_minor || d->want_slice || ALQI_HEAP_IS_HARD)
+    if (__atomic_load_n(&d->want_minor, __ATOMIC_SEQ_CST) ||
+        __atomic_load_n(&d->want_slice, __ATOMIC_SEQ_CST) ||
+        alqi_heap_limit_is_stop_asked(d) || d->heap->is_lost ||
+        ALQI_HEAP_IS_HARD)
         alqi_heap_limit_raise(d);
 }
 

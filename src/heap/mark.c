@@ -17,7 +17,7 @@ alqi_heap_mark_begin(struct alqi_domain *d)
 {
     size_t heap_words =
         alqi_heap_area_used(&d->heap->area) * ALQI_HEAP_POOL_WORDS +
-        d->heap->large_bytes / ALQ_WORD_BYTES;
+        alqi_heap_large_bytes(d->heap) / ALQ_WORD_BYTES;
 
     ALQI_ASSERT(alqi_heap_mark_is_done(d));
     d->marker.size_max = STACK_FIRST;
@@ -25,10 +25,27 @@ alqi_heap_mark_begin(struct alqi_domain *d)
         d->marker.size_max = heap_words / STACK_SHARE;
 }
 
+/* The own stack is empty: goes on with one that was left. */
+static void
+inherit(struct alqi_heap_marker *m)
+{
+    struct alqi_heap_orphan *o = m->inherited;
+
+    free(m->stack);
+    m->inherited = o->next;
+    m->stack = o->stack;
+    m->n = o->n_stack;
+    m->size = o->stack_size;
+    free(o);
+}
+
 void
 alqi_heap_mark_drop(struct alqi_domain *d)
 {
+    while (d->marker.inherited != NULL)
+        inherit(&d->marker);
     free(d->marker.stack);
+    d->marker.stack = NULL;
 }
 
 /* ---- stack -------------------------------------------------------------- */
@@ -56,9 +73,10 @@ overflow(struct alqi_domain *d, alq_value block)
     struct alqi_heap_area *area = &d->heap->area;
 
     if (alqi_heap_area_has(area, block))
-        area->kinds[alqi_heap_area_index(area, block)] |= ALQI_HEAP_KIND_RESCAN;
+        __atomic_fetch_or(&area->kinds[alqi_heap_area_index(area, block)],
+                          ALQI_HEAP_KIND_RESCAN, __ATOMIC_SEQ_CST);
     else
-        alqi_heap_large_of(block)->rescan = true;
+        alqi_heap_large_rescan_add(d->heap, alqi_heap_large_of(block));
     d->marker.overflowed = true;
     d->counts.mark_overflows++;
 }
@@ -83,8 +101,10 @@ mark_block(struct alqi_domain *d, alq_value block, uintptr_t header)
 {
     if ((header & ALQI_HEAP_COLOUR_MASK) != d->heap->unmarked)
         return false;
-    ((alqi_heap_word *)block)[-1] =
-        (header & ~ALQI_HEAP_COLOUR_MASK) | d->heap->marked;
+    /* Another domain may do the same: then both go on with its fields. */
+    __atomic_store_n((alqi_heap_word *)block - 1,
+                     (header & ~ALQI_HEAP_COLOUR_MASK) | d->heap->marked,
+                     __ATOMIC_RELAXED);
     return true;
 }
 
@@ -95,6 +115,7 @@ alqi_heap_mark_darken(struct alqi_domain *d, alq_value v)
 
     if (!alqi_heap_mark_is_white(d, v))
         return;
+    alqi_heap_mark_undone(d);
     header = alqi_heap_header(v);
     mark_block(d, v, header);
     if (!alqi_heap_is_scannable(header))
@@ -115,7 +136,8 @@ scan_span(struct alqi_domain *d, uintptr_t start, uintptr_t end)
     uintptr_t young_bytes = d->pub.young_bytes;
 
     for (; start < end; start += ALQ_WORD_BYTES) {
-        alq_value v = *(alqi_heap_word *)start;
+        alq_value v =
+            __atomic_load_n((alqi_heap_word *)start, ALQI_HEAP_DEPENDS);
 
         if (!alq_is_block(v) || v - young_base < young_bytes)
             continue;
@@ -149,7 +171,8 @@ scan_again(struct alqi_domain *d, alq_value block, uintptr_t header)
         !alqi_heap_is_scannable(header))
         return;
     for (i = 0; i < n; i++)
-        alqi_heap_mark_darken(d, ((alqi_heap_word *)block)[i]);
+        alqi_heap_mark_darken(
+            d, __atomic_load_n((alqi_heap_word *)block + i, ALQI_HEAP_DEPENDS));
 }
 
 static void
@@ -160,20 +183,22 @@ rescan_pool(struct alqi_domain *d, struct alqi_heap_pool *pool)
     unsigned i;
 
     for (i = 0; i < alqi_heap_class_slots(c); i++) {
-        if (*slot != 0)
-            scan_again(d, (alq_value)(slot + 1), *slot);
+        uintptr_t header = alqi_heap_header((alq_value)(slot + 1));
+
+        if (header != 0)
+            scan_again(d, (alq_value)(slot + 1), header);
         slot += alqi_heap_class_words[c];
     }
 }
 
 static void
-rescan_large(struct alqi_domain *d, struct alqi_heap_large *large)
+rescan_large(struct alqi_domain *d)
 {
-    for (; large != NULL; large = large->next)
-        if (large->rescan) {
-            large->rescan = false;
-            scan_again(d, alqi_heap_large_block(large), large->header);
-        }
+    struct alqi_heap_large *large;
+
+    while ((large = alqi_heap_large_rescan_take(d->heap)) != NULL)
+        scan_again(d, alqi_heap_large_block(large),
+                   alqi_heap_header(alqi_heap_large_block(large)));
 }
 
 /* Reads what overflowed, a pool at a time; false when there is none.  A pass
@@ -189,20 +214,63 @@ rescan(struct alqi_domain *d)
         d->marker.overflowed = false;
         d->marker.rescanning = true;
         d->rescan_pool = 0;
-        rescan_large(d, d->large);
+        rescan_large(d);
         return true;
     }
     while (d->rescan_pool < area->n_frontier) {
         size_t i = d->rescan_pool++;
 
-        if ((area->kinds[i] & ALQI_HEAP_KIND_RESCAN) == 0)
+        if (!alqi_heap_area_rescan_take(area, i))
             continue;
-        area->kinds[i] &= (uint8_t)~ALQI_HEAP_KIND_RESCAN;
         rescan_pool(d, alqi_heap_area_pool(area, i));
         return true;
     }
     d->marker.rescanning = false;
     return true;
+}
+
+/* ---- domains that end --------------------------------------------------- */
+
+void
+alqi_heap_mark_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    struct alqi_heap_marker *m = &d->marker;
+
+    while (m->ring_n > 0)
+        alqi_heap_mark_darken(d, ring_pop(m));
+    if (m->n > 0) {
+        o->stack = m->stack;
+        o->n_stack = m->n;
+        o->stack_size = m->size;
+        m->stack = NULL;
+        m->n = m->size = 0;
+    }
+    o->inherited = m->inherited;
+    o->overflowed = m->overflowed || m->rescanning;
+    m->inherited = NULL;
+    m->overflowed = m->rescanning = false;
+    if (o->stack == NULL && o->inherited == NULL && !o->overflowed &&
+        d->heap->phase == ALQI_HEAP_MARK)
+        alqi_heap_mark_note_done(d);
+}
+
+void
+alqi_heap_mark_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    struct alqi_heap_marker *m = &d->marker;
+    struct alqi_heap_orphan **end = &m->inherited;
+
+    m->overflowed |= o->overflowed;
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = o->inherited;
+    o->inherited = NULL;
+    if (o->n_stack == 0) {
+        free(o);
+        return;
+    }
+    o->next = m->inherited;
+    m->inherited = o;
 }
 
 /* ---- marking ------------------------------------------------------------ */
@@ -254,6 +322,8 @@ alqi_heap_mark(struct alqi_domain *d, size_t budget_words)
             done += mark_from_ring(d);
         else if (m->n > 0)
             done += mark_from_stack(d);
+        else if (m->inherited != NULL)
+            inherit(m);
         else if (rescan(d))
             done += ALQI_HEAP_POOL_WORDS;
         else

@@ -13,6 +13,31 @@
 void alqi_heap_mark_begin(struct alqi_domain *d);
 void alqi_heap_mark_drop(struct alqi_domain *d);
 
+/* The domain ends: its work goes into *o.  Who adopts *o gets it, and *o. */
+void alqi_heap_mark_leave(struct alqi_domain *d, struct alqi_heap_orphan *o);
+void alqi_heap_mark_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o);
+
+/* `todo` counts the domains that are not done with the work of the phase:
+ * sweeping, then marking.  By who holds the domain: not done before there is
+ * work, done when there is none. */
+static inline void
+alqi_heap_mark_undone(struct alqi_domain *d)
+{
+    if (ALQI_LIKELY(!__atomic_load_n(&d->done, __ATOMIC_RELAXED)))
+        return;
+    __atomic_store_n(&d->done, false, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&d->heap->todo, 1, __ATOMIC_SEQ_CST);
+}
+
+static inline void
+alqi_heap_mark_note_done(struct alqi_domain *d)
+{
+    if (__atomic_load_n(&d->done, __ATOMIC_RELAXED))
+        return;
+    __atomic_store_n(&d->done, true, __ATOMIC_RELAXED);
+    __atomic_sub_fetch(&d->heap->todo, 1, __ATOMIC_SEQ_CST);
+}
+
 /* A block of the major heap is reachable.  Integers, young blocks, those out of
  * the heap may be given, too. */
 void alqi_heap_mark_darken(struct alqi_domain *d, alq_value v);
@@ -33,7 +58,8 @@ alqi_heap_mark_is_done(const struct alqi_domain *d)
 {
     const struct alqi_heap_marker *m = &d->marker;
 
-    return m->n == 0 && m->ring_n == 0 && !m->overflowed && !m->rescanning;
+    return m->n == 0 && m->ring_n == 0 && m->inherited == NULL &&
+           !m->overflowed && !m->rescanning;
 }
 
 #endif

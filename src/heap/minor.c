@@ -12,44 +12,37 @@
 
 /* ---- memory ------------------------------------------------------------- */
 
-/* Places for spans: no more of them than there are blocks, of two words at
- * least.  Untouched pages cost nothing. */
+/* One place for each block of two words, of all domains: never full.  Untouched
+ * pages of it cost nothing. */
 static bool
-pending_open(struct alqi_domain *d)
+pending_grow(struct alqi_heap *heap)
 {
-    struct alqi_heap *heap = d->heap;
-    size_t n = d->minor_bytes / sizeof *d->pending;
+    struct alqi_heap_span *pending;
+    size_t bytes = 0;
+    unsigned i;
 
-    _Static_assert(sizeof *d->pending == 2 * ALQ_WORD_BYTES, "a block's");
-    d->pending = alqi_plat_pages_map(d->minor_bytes);
-    if (d->pending == NULL)
+    for (i = 0; i < heap->n_slots; i++)
+        bytes += heap->domains[i]->minor_bytes;
+    if (bytes <= heap->pending_bytes)
+        return true;
+    pending = alqi_plat_pages_map(bytes);
+    if (pending == NULL)
         return false;
-    if (!alqi_heap_bag_ready(&heap->crew.bag, heap->n_young_blocks_max + n +
-                                                  ALQI_HEAP_CREW_PLACES)) {
-        alqi_plat_pages_unmap(d->pending, d->minor_bytes);
-        return false;
-    }
-    heap->n_young_blocks_max += n;
-    d->pending_size = ALQI_HEAP_IS_HARD ? 1 : n;
+    ALQI_ASSERT(heap->n_pending == 0);
+    if (heap->pending != NULL)
+        alqi_plat_pages_unmap(heap->pending, heap->pending_bytes);
+    heap->pending = pending;
+    heap->pending_bytes = bytes;
     return true;
-}
-
-static void
-pending_close(struct alqi_domain *d)
-{
-    d->heap->n_young_blocks_max -= d->minor_bytes / sizeof *d->pending;
-    alqi_plat_pages_unmap(d->pending, d->minor_bytes);
 }
 
 bool
 alqi_heap_minor_open(struct alqi_domain *d)
 {
-    if (!pending_open(d))
+    if (!pending_grow(d->heap))
         return false;
-    if (!alqi_plat_space_commit((void *)d->slice, d->minor_bytes)) {
-        pending_close(d);
+    if (!alqi_plat_space_commit((void *)d->slice, d->minor_bytes))
         return false;
-    }
     d->run_start = d->run_end = d->slice;
     d->pub.young_ptr = (char *)d->run_end;
     return true;
@@ -58,19 +51,26 @@ alqi_heap_minor_open(struct alqi_domain *d)
 void
 alqi_heap_minor_drop(struct alqi_domain *d)
 {
-    pending_close(d);
     free(d->customs);
+    alqi_plat_space_empty((void *)d->slice, d->minor_bytes);
+}
+
+void
+alqi_heap_minor_drop_all(struct alqi_heap *heap)
+{
+    if (heap->pending != NULL)
+        alqi_plat_pages_unmap(heap->pending, heap->pending_bytes);
 }
 
 size_t
-alqi_heap_minor_need(uintptr_t young_bytes, unsigned participants)
+alqi_heap_minor_need(uintptr_t young_bytes)
 {
     /* A slot is at most 1.25 times its block (205 words in 257), a pool's slots
-     * at least 0.94 of it; and each participant may open each kind of pool for
-     * one block. */
-    size_t pools = young_bytes / ALQI_HEAP_POOL_BYTES;
+     * at least 0.94 of it; and each kind of pool may be opened for one block.
+     */
+    uintptr_t pools = young_bytes / ALQI_HEAP_POOL_BYTES;
 
-    return pools + pools / 3 + 1 + (size_t)participants * 2 * ALQI_HEAP_CLASSES;
+    return pools + pools / 3 + 1 + 2 * ALQI_HEAP_CLASSES;
 }
 
 /* ---- collection --------------------------------------------------------- */
@@ -91,14 +91,18 @@ promote_fields(struct alqi_domain *d, alq_value block, uintptr_t header)
             alqi_heap_promote(d, (alq_value *)block + i);
 }
 
-/* A set is lost: the whole heap is read.  By one participant, before others
- * fill pools that this would read. */
 static void
-promote_lost(struct alqi_domain *self)
+promote_remembered(struct alqi_domain *self, struct alqi_domain *of)
 {
-    self->heap->crew.n = 1;
-    self->heap->is_remember_lost = false;
-    alqi_heap_sweep_blocks(self, promote_fields);
+    struct alqi_heap_remembered *r = &of->remembered;
+    size_t i;
+
+    for (i = 0; i < r->n; i++)
+        alqi_heap_promote(self, (alq_value *)r->fields[i]);
+    if (r->lost) {
+        of->counts.remember_losses++;
+        alqi_heap_sweep_blocks(self, promote_fields);
+    }
 }
 
 static void
@@ -125,24 +129,17 @@ forbid_old_places(struct alqi_domain *d)
 }
 
 void
-alqi_heap_minor_prepare(struct alqi_domain *self, unsigned participants)
-{
-    if (self->heap->is_remember_lost)
-        promote_lost(self);
-    self->heap->crew.n = participants;
-}
-
-void
 alqi_heap_minor_share(struct alqi_domain *self, struct alqi_domain *of)
 {
-    struct alqi_heap_remembered *r;
-
-    if (of == NULL)
+    if (of == NULL) {
+        alqi_heap_roots_visit_common(self->heap, promote_root, self);
         return;
-    r = &of->remembered;
+    }
+    alqi_heap_limit_take(&of->want_minor); /* it is being served */
+    if (!self->heap->has_young)
+        return;
     alqi_heap_roots_visit(of, true, promote_root, self);
-    alqi_heap_promote_each(self, r->fields, r->n);
-    of->counts.remember_losses += r->lost;
+    promote_remembered(self, of);
 }
 
 void
@@ -157,11 +154,12 @@ alqi_heap_minor_finish(struct alqi_domain *self, struct alqi_domain *of)
     (void)self;
     of->counts.minor_words +=
         (of->run_end - (uintptr_t)of->pub.young_ptr) / ALQ_WORD_BYTES;
-    of->counts.minor_collections += !alqi_heap_minor_is_empty(of);
-    customs_finish(of);
+    if (!alqi_heap_minor_is_empty(of)) {
+        of->counts.minor_collections++;
+        customs_finish(of);
+    }
     alqi_heap_remember_clear(of);
     forbid_old_places(of);
-    of->want_minor = false;
     of->run_start = of->run_end;
     of->pub.young_ptr = (char *)of->run_end;
     of->middle = 0;

@@ -16,7 +16,10 @@ size_t alqi_heap_pace_slice(struct alqi_domain *d, size_t asked);
 /* Whether it is time to mark, once all is swept. */
 bool alqi_heap_pace_is_due(const struct alqi_domain *d);
 
-/* After each change of the heap's phase. */
-void alqi_heap_pace_phase(struct alqi_domain *d);
+/* In a stop: counts what all have allocated. */
+void alqi_heap_pace_count(struct alqi_heap *heap);
+
+/* After each change of the heap's phase; in a stop. */
+void alqi_heap_pace_phase(struct alqi_heap *heap);
 
 #endif

@@ -34,6 +34,30 @@ alqi_heap_pool_span(struct alqi_heap_pool *pool, unsigned size_class,
     return true;
 }
 
+void
+alqi_heap_pool_span_back(struct alqi_heap_pool *pool, unsigned size_class,
+                         struct alqi_heap_span span)
+{
+    alqi_heap_word *first = (alqi_heap_word *)span.start;
+    uintptr_t words = (span.end - span.start) / ALQ_WORD_BYTES;
+
+    first[1] =
+        span_word(pool->first_span, words / alqi_heap_class_words[size_class]);
+    pool->first_span = (uint32_t)(first - (alqi_heap_word *)pool);
+}
+
+unsigned
+alqi_heap_pool_count_free(const struct alqi_heap_pool *pool)
+{
+    const alqi_heap_word *start = (const alqi_heap_word *)pool;
+    uintptr_t at = pool->first_span;
+    unsigned n = 0;
+
+    for (; at != 0; at = start[at + 1] >> 16)
+        n += start[at + 1] & 0xFFFF;
+    return n;
+}
+
 /* Spans are linked in the order of their addresses. */
 struct spans {
     struct alqi_heap_pool *pool;

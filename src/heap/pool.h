@@ -11,6 +11,13 @@ void alqi_heap_pool_fresh(struct alqi_heap_pool *pool, unsigned size_class);
 bool alqi_heap_pool_span(struct alqi_heap_pool *pool, unsigned size_class,
                          struct alqi_heap_span *out);
 
+/* Gives a span back, or what is left of one, in front of the others. */
+void alqi_heap_pool_span_back(struct alqi_heap_pool *pool, unsigned size_class,
+                              struct alqi_heap_span span);
+
+/* Slots in its spans. */
+unsigned alqi_heap_pool_count_free(const struct alqi_heap_pool *pool);
+
 /* Frees the blocks of colour `garbage`, finds the spans anew.  Afterwards
  * n_free is right; returns it. */
 unsigned alqi_heap_pool_sweep(struct alqi_heap_pool *pool, unsigned size_class,

@@ -25,14 +25,12 @@ alqi_heap_remember(struct alqi_domain *d, alqi_heap_word *field)
 
     if (ALQI_UNLIKELY(r->n == r->size) && (r->lost || !grow(r))) {
         r->lost = true;
-        __atomic_store_n(&d->heap->is_remember_lost, true, __ATOMIC_RELAXED);
         return;
     }
     r->fields[r->n++] = field;
     /* As many words as the minor heap: rather collect that. */
     if (ALQI_UNLIKELY(r->n >= d->minor_bytes / ALQ_WORD_BYTES)) {
-        d->want_minor = true;
-        alqi_heap_limit_raise(d);
+        alqi_heap_limit_want(d, &d->want_minor);
     }
 }
 

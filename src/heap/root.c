@@ -1,3 +1,4 @@
+#include "heap/list.h"
 #include "heap/root.h"
 #include "plat/plat.h"
 
@@ -78,15 +79,61 @@ boxes_visit(struct alqi_domain *d, bool young_only, alqi_heap_visit_fn *visit,
     }
 }
 
-/* ---- all ---------------------------------------------------------------- */
+/* ---- the heap's own ----------------------------------------------------- */
+
+void
+alqi_heap_global_add(struct alqi_heap *heap, struct alq_global *global)
+{
+    alqi_plat_lock(&heap->roots_lock);
+    ALQI_HEAP_LIST_ADD(heap->globals, global);
+    alqi_plat_unlock(&heap->roots_lock);
+}
+
+void
+alqi_heap_global_remove(struct alqi_heap *heap, struct alq_global *global)
+{
+    alqi_plat_lock(&heap->roots_lock);
+    ALQI_HEAP_LIST_REMOVE(global);
+    alqi_plat_unlock(&heap->roots_lock);
+}
+
+void
+alqi_heap_letter_add(struct alqi_heap *heap, struct alqi_heap_letter *letter)
+{
+    alqi_plat_lock(&heap->roots_lock);
+    ALQI_HEAP_LIST_ADD(heap->letters, letter);
+    alqi_plat_unlock(&heap->roots_lock);
+}
+
+void
+alqi_heap_letter_remove(struct alqi_heap *heap, struct alqi_heap_letter *letter)
+{
+    alqi_plat_lock(&heap->roots_lock);
+    ALQI_HEAP_LIST_REMOVE(letter);
+    alqi_plat_unlock(&heap->roots_lock);
+}
+
+void
+alqi_heap_roots_visit_common(struct alqi_heap *heap, alqi_heap_visit_fn *visit,
+                             void *arg)
+{
+    struct alq_global *global;
+    struct alqi_heap_letter *letter;
+
+    for (global = heap->globals; global != NULL; global = global->next)
+        visit(arg, &global->value);
+    for (letter = heap->letters; letter != NULL; letter = letter->next)
+        visit(arg, &letter->value);
+}
+
+/* ---- a domain's --------------------------------------------------------- */
 
 static void
-frames_visit(struct alqi_domain *d, alqi_heap_visit_fn *visit, void *arg)
+frames_visit(struct alq_frame *f, alqi_heap_visit_fn *visit, void *arg)
 {
-    struct alq_frame *f;
     unsigned i;
 
-    for (f = d->pub.frames; f != NULL; f = f->outer) {
+    for (; f != NULL; f = f->outer) {
         alq_value *slots = (alq_value *)(f + 1);
 
         for (i = 0; i < f->site->n_slots; i++)
@@ -99,16 +146,16 @@ alqi_heap_roots_visit(struct alqi_domain *d, bool young_only,
                       alqi_heap_visit_fn *visit, void *arg)
 {
     struct alq_range *range;
-    struct alq_global *global;
     struct alq_scanner *scanner;
+    struct alq_thread *thread;
     alq_value *slot;
 
-    frames_visit(d, visit, arg);
+    frames_visit(d->pub.frames, visit, arg);
+    for (thread = d->threads.all; thread != NULL; thread = thread->next)
+        frames_visit(thread->frames, visit, arg);
     for (range = d->roots.ranges; range != NULL; range = range->next)
         for (slot = range->base; slot < *range->top; slot++)
             visit(arg, slot);
-    for (global = d->roots.globals; global != NULL; global = global->next)
-        visit(arg, &global->value);
     for (scanner = d->roots.scanners; scanner != NULL; scanner = scanner->next)
         scanner->scan(scanner->arg, visit, arg);
     boxes_visit(d, young_only, visit, arg);

@@ -4,11 +4,23 @@
 
 #include "heap/state.h"
 
+/* A value on its way to a domain that was spawned, then on its way back. */
+struct alqi_heap_letter {
+    alq_value value;
+    struct alqi_heap_letter *next;
+    struct alqi_heap_letter **link;
+};
+
 typedef void alqi_heap_visit_fn(void *arg, alq_value *slot);
 
-/* Shows each slot.  `young_only`: boxed roots that hold no young value may be
- * left out; then none holds a young one when the call returns, since visit is
- * taken to replace them. */
+/* Shows each slot of those that are not a domain's: globals, what is on its way
+ * to and from domains. */
+void alqi_heap_roots_visit_common(struct alqi_heap *heap,
+                                  alqi_heap_visit_fn *visit, void *arg);
+
+/* Shows each slot of a domain.  `young_only`: boxed roots that hold no young
+ * value may be left out; then none holds a young one when the call returns,
+ * since visit is taken to replace them. */
 void alqi_heap_roots_visit(struct alqi_domain *d, bool young_only,
                            alqi_heap_visit_fn *visit, void *arg);
 
@@ -16,6 +28,14 @@ struct alq_root *alqi_heap_root_new(struct alqi_domain *d, alq_value v);
 void alqi_heap_root_set(struct alqi_domain *d, struct alq_root *root,
                         alq_value v);
 void alqi_heap_root_drop(struct alqi_domain *d, struct alq_root *root);
+/* Globals and letters are the heap's: any domain. */
+void alqi_heap_global_add(struct alqi_heap *heap, struct alq_global *global);
+void alqi_heap_global_remove(struct alqi_heap *heap, struct alq_global *global);
+void alqi_heap_letter_add(struct alqi_heap *heap,
+                          struct alqi_heap_letter *letter);
+void alqi_heap_letter_remove(struct alqi_heap *heap,
+                             struct alqi_heap_letter *letter);
+
 void alqi_heap_roots_drop(struct alqi_domain *d);
 
 #endif

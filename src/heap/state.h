@@ -10,8 +10,7 @@
 
 #include "base/base.h"
 #include "base/map.h"
-#include "heap/bag.h"
-#include "heap/crew.h"
+#include "plat/plat.h"
 
 /* The heap's own reads and writes of blocks, whatever the program keeps in
  * them. */
@@ -49,7 +48,8 @@ struct alqi_heap_pool {
 
 struct alqi_heap_large {
     struct alqi_heap_large *next;
-    uintptr_t rescan; /* marked, but not its fields */
+    struct alqi_heap_large *rescan_next;
+    uintptr_t rescan; /* marked, but not its fields: it is in a list */
     uintptr_t header;
     alqi_heap_word fields[];
 };
@@ -70,6 +70,13 @@ struct alqi_heap_lists {
     struct alqi_heap_pool *unswept;
 };
 
+struct alqi_heap_span { /* of words */
+    uintptr_t start;
+    uintptr_t end;
+};
+
+struct alqi_heap_orphan;
+
 struct alqi_heap_marker {
     struct alqi_heap_span *stack;
     size_t n;
@@ -78,6 +85,7 @@ struct alqi_heap_marker {
     uintptr_t ring[ALQI_HEAP_RING];
     unsigned ring_first;
     unsigned ring_n;
+    struct alqi_heap_orphan *inherited; /* stacks of domains that ended */
     bool overflowed; /* some pool or large block has its rescan bit */
     bool rescanning; /* these are being read */
 };
@@ -95,6 +103,39 @@ enum alqi_heap_phase {
     ALQI_HEAP_MARK   /* new blocks are MARKED                     */
 };
 
+/* Of a domain: who may touch its collector's data (.inv.own). */
+enum alqi_heap_holder {
+    ALQI_HEAP_VACANT,   /* there is no domain                          */
+    ALQI_HEAP_STARTING, /* who holds the lock of stops sets it up      */
+    ALQI_HEAP_RUN,      /* the thread that runs it, no other           */
+    ALQI_HEAP_HERE,     /* in a stop: who claimed its share            */
+    ALQI_HEAP_AWAY,     /* nobody                                      */
+    ALQI_HEAP_TAKEN,    /* who took it, or in a stop, as HERE          */
+    ALQI_HEAP_WANTED,   /* as TAKEN; its thread sleeps until it is RUN */
+    ALQI_HEAP_ENDING    /* its thread, which hands everything over     */
+};
+
+struct alqi_heap_stop_work;
+
+/* Stopping the world: stop.h.  Words that are slept on are futexes. */
+struct alqi_heap_stop {
+    uint32_t lock;     /* of the leader, or of who starts a domain: 0 free, 1
+                          held, 2 and somebody may sleep */
+    uint32_t request;  /* a stop is asked for                              */
+    uint32_t seq;      /* number of the stop asked for last                */
+    uint32_t go;       /* of the one that began last                       */
+    uint32_t over;     /* of the one that ended last                       */
+    uint32_t arrived;  /* the leader sleeps on it, and alone clears it     */
+    uint32_t n_inside; /* participants                                    */
+    uint32_t inside;   /* of them, those that have not finished           */
+    uint32_t next;     /* share that is handed out next                   */
+    uint32_t claimed;  /* the share that is the heap's own                */
+    uint32_t waiting;  /* at the end of a step                            */
+    uint32_t turn;     /* steps that have ended                           */
+    struct alqi_domain *leader;
+    const struct alqi_heap_stop_work *step; /* NULL: the last has ended */
+};
+
 struct alqi_heap_area {
     struct alqi_plat_lock lock;
     uintptr_t young_base; /* the whole reservation begins here */
@@ -107,33 +148,79 @@ struct alqi_heap_area {
     struct alqi_heap_pool *free; /* of those below the frontier */
     size_t n_free;
     size_t n_used;
+    size_t n_promised; /* to the minor heaps that are open: cycle.c */
+};
+
+/* pace.h; all in words, of work or of allocation. */
+struct alqi_heap_pace {     /* a domain's */
+    uint64_t counted_words; /* its allocation, as counted last      */
+    uint64_t paid_words;    /* words allocated whose work is in debt */
+    uint64_t seen_work;     /* work that is taken off the debt      */
+    double debt_words;      /* negative: done ahead                 */
+};
+
+struct alqi_heap_pace_common {
+    uint64_t counted_words; /* allocated by all, as counted last    */
+    uint64_t live_words;    /* as the last marking found, about     */
+    uint64_t marking_began; /* words allocated until then           */
+    uint64_t marked_before; /* words marked until then              */
+    double rate;            /* work for each allocated word         */
 };
 
 struct alqi_heap {
     struct alqi_heap_area area;
-    struct alqi_heap_crew crew;
-    size_t n_young_blocks_max;      /* in all minor heaps together */
-    bool is_remember_lost;          /* somebody's set; atomic      */
+    struct alqi_heap_stop stop;
+    struct alqi_domain *domains[ALQI_HEAP_DOMAINS_MAX]; /* until it ends */
+    unsigned n_slots;       /* of them, those that were ever used */
+    unsigned domains_max;   /* refused beyond that                */
+    unsigned goal;          /* of the stop that runs: cycle.c           */
+    unsigned cycles_wanted; /* before it ends                           */
+    bool is_mark_forced;
+    bool has_young;    /* some minor heap is not empty               */
+    uint64_t n_minors; /* collections, of all domains together       */
+    unsigned n_users;  /* domains, and those about to start: domain.c */
+    bool is_lost;  /* a forked process without the threads: all calls fail */
+    uint32_t todo; /* domains that are not `done` with the phase's work */
+    struct alqi_heap_orphan *orphans;
+    uint64_t ended_allocated_words; /* counts of those adopted */
+    uint64_t ended_marked_words;
+    struct alqi_heap_span *pending; /* filled spans not scanned yet */
+    size_t n_pending;
+    size_t pending_bytes;
+
+    struct alqi_plat_lock large_lock;
     struct alqi_base_map large_set; /* addresses of large blocks */
     uintptr_t large_bytes;
+    struct alqi_heap_large *large_rescan; /* to be read again */
+
+    struct alqi_plat_lock roots_lock;
+    struct alq_global *globals;
+    struct alqi_heap_letter *letters;
     uintptr_t marked; /* colours, in place */
     uintptr_t unmarked;
     uintptr_t garbage;
     enum alqi_heap_phase phase;
+    struct alqi_heap_pace_common pace;
     unsigned space_overhead;
     size_t limit_bytes; /* SIZE_MAX: none */
     size_t reserve_bytes;
 };
 
-/* pace.h; all in words, of work or of allocation. */
-struct alqi_heap_pace {
-    uint64_t live_words;    /* as the last marking found, about     */
-    uint64_t marking_began; /* words allocated until then           */
-    uint64_t marked_before; /* counts.marked_words then             */
-    uint64_t paid_words;    /* words allocated whose work is in debt */
-    uint64_t seen_work;     /* work that is taken off the debt      */
-    double rate;            /* work for each allocated word         */
-    double debt_words;      /* negative: done ahead                 */
+/* What a domain that ended has left.  The list is a stack: one is pushed by
+ * compare and swap, all are taken, in stops alone. */
+struct alqi_heap_orphan {
+    struct alqi_heap_orphan *next;
+    struct alqi_heap_lists lists[2][ALQI_HEAP_CLASSES];
+    struct alqi_heap_large *large;
+    struct alqi_heap_large *large_unswept;
+    struct alqi_heap_span *stack; /* of its marker */
+    size_t n_stack;
+    size_t stack_size;
+    struct alqi_heap_orphan *inherited; /* by that domain */
+    bool overflowed;
+    bool done; /* else it counts in `todo` */
+    uint64_t allocated_words;
+    uint64_t marked_words;
 };
 
 enum { ALQI_HEAP_BOXES = 510 };
@@ -147,15 +234,45 @@ struct alqi_heap_boxes {
 
 struct alqi_heap_roots {
     struct alq_range *ranges;
-    struct alq_global *globals;
     struct alq_scanner *scanners;
     struct alqi_heap_boxes *boxes;
     uintptr_t free_box; /* 0, or the address + 1 */
 };
 
+/* A thread of a domain, which runs it now or waits. */
+struct alq_thread {
+    struct alqi_domain *domain;
+    struct alq_frame *frames; /* while it does not run the domain */
+    enum alq_status status;   /* likewise                         */
+    struct alq_thread *next;  /* the domain's                     */
+    struct alq_thread **link;
+};
+
+/* thread.h: one at a time runs the domain. */
+struct alqi_heap_threads {
+    uint32_t held;    /* the domain has a thread that runs it; a futex */
+    uint32_t waiting; /* threads that want it                          */
+    uint32_t turns;   /* times that one got it; a futex                */
+    uint32_t yielding;
+    struct alq_thread *running; /* NULL: none */
+    struct alq_thread *all;
+    struct alq_thread first; /* the one that began it */
+};
+
 struct alqi_domain {
     struct alq_domain pub; /* first: the program's pointer is ours */
     struct alqi_heap *heap;
+    unsigned slot;
+
+    /* what others write, too */
+    uint32_t state;   /* enum alqi_heap_holder; a futex   */
+    uint32_t claimed; /* its share, in a step of a stop   */
+    bool want_minor;  /* posted, then the limit is raised */
+    bool want_slice;
+    bool done; /* with its work of this phase; the holder's; others look */
+
+    struct alqi_heap_threads threads;
+    struct alqi_heap_orphan *orphan; /* for its end: made at its start */
 
     /* minor */
     uintptr_t slice; /* of the minor part */
@@ -164,17 +281,14 @@ struct alqi_domain {
     uintptr_t run_end;
     uintptr_t middle; /* a slice is due below it; 0 when it was done */
     uintptr_t alloc_colour;
-    uint64_t dirty; /* classes of scannable runs with scan < next */
+    size_t promised_pools; /* for what is young; 0: closed */
+    bool forces_mark;      /* its slice begins to mark, due or not */
+    uint64_t dirty;        /* classes of scannable runs with scan < next */
     struct alqi_heap_run runs[2][ALQI_HEAP_CLASSES]; /* [1]: no_scan */
-    struct alqi_heap_span *pending; /* filled spans not scanned yet */
-    size_t n_pending;
-    size_t pending_size;
     struct alqi_heap_remembered remembered;
     alq_value *customs; /* young, with a finaliser */
     size_t n_customs;
     size_t customs_size;
-    bool want_minor;
-    bool want_slice;
 
     /* major */
     struct alqi_heap_lists lists[2][ALQI_HEAP_CLASSES];
@@ -199,10 +313,19 @@ alqi_heap_domain(struct alq_domain *d)
     return (struct alqi_domain *)d;
 }
 
+/* Marking looks at headers and fields while others mark or store.  That a
+ * block's words are read after the pointer to it follows from the address;
+ * acquire costs nothing on x86, and says so to the thread sanitizer. */
+#if defined(__x86_64__) || defined(__SANITIZE_THREAD__)
+#define ALQI_HEAP_DEPENDS __ATOMIC_ACQUIRE
+#else
+#define ALQI_HEAP_DEPENDS __ATOMIC_RELAXED
+#endif
+
 static inline uintptr_t
 alqi_heap_header(alq_value block)
 {
-    return ((const alqi_heap_word *)block)[-1];
+    return __atomic_load_n((const alqi_heap_word *)block - 1, __ATOMIC_RELAXED);
 }
 
 static inline bool

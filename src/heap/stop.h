@@ -1,18 +1,25 @@
-/* stop.h -- work that needs the world stopped              [doc/design/heap.md]
+/* stop.h -- who holds a domain; work that needs the world stopped
+ *                                                          [doc/design/heap.md]
  *
  * A stop goes through steps.  A step's work is cut into shares, one a domain
  * and one for what is the heap's own; participants claim them.  A participant
  * is a domain whose thread has arrived: `self`.
  *
+ * .inv.own    A domain's data are touched by who holds it: its thread in RUN,
+ *             the taker in TAKEN and WANTED, in a stop who claimed its share.
  * .inv.stop   While a step runs no domain is RUN.
- * .inv.share  Each share of a step is done once, by who claimed it; in it that
- *             participant holds the domain's data (.inv.own). */
+ * .inv.share  Each share of a step is done once.
+ * .inv.back   A domain that its thread waits for is not taken once more.
+ * Their order is proven in tests/models/stop.pml. */
 #ifndef ALQI_HEAP_STOP_H
 #define ALQI_HEAP_STOP_H
 
 #include "heap/state.h"
 
 struct alqi_heap_stop_work {
+    /* By the leader, when all have arrived or are taken.  Only of the first
+     * step.  May be NULL. */
+    void (*begin)(struct alqi_domain *leader);
     /* Once for each domain that is not vacant, and once with of = NULL for what
      * is the heap's own.  May be NULL. */
     void (*share)(struct alqi_domain *self, struct alqi_domain *of);
@@ -30,5 +37,31 @@ struct alqi_heap_stop_work {
  * The caller looks whether its reason still stands, and asks again. */
 bool alqi_heap_stop_try(struct alqi_domain *d,
                         const struct alqi_heap_stop_work *first);
+
+/* Sets the limit, takes part in a stop that is asked for. */
+void alqi_heap_stop_settle(struct alqi_domain *d);
+
+/* RUN -> AWAY, and back, on the domain's thread. */
+void alqi_heap_stop_leave(struct alqi_domain *d);
+void alqi_heap_stop_come_back(struct alqi_domain *d);
+
+/* AWAY -> TAKEN, for a slice, by the thread of a domain that is RUN. */
+bool alqi_heap_stop_take(struct alqi_domain *of);
+/* Back before the taker arrives, goes away or ends. */
+void alqi_heap_stop_give_back(struct alqi_domain *of);
+static inline bool
+alqi_heap_stop_is_wanted(const struct alqi_domain *of)
+{
+    return __atomic_load_n(&of->state, __ATOMIC_RELAXED) == ALQI_HEAP_WANTED;
+}
+
+/* The lock that keeps stops out while a domain starts.  `d`, NULL for a thread
+ * that runs none, takes part in stops that come first. */
+void alqi_heap_stop_lock(struct alqi_heap *heap, struct alqi_domain *d);
+void alqi_heap_stop_unlock(struct alqi_heap *heap);
+
+/* RUN -> ENDING, then, with all handed over, ENDING -> VACANT. */
+void alqi_heap_stop_ending(struct alqi_domain *d);
+void alqi_heap_stop_vacate(struct alqi_domain *d);
 
 #endif

@@ -190,6 +190,8 @@ alqi_heap_sweep_blocks(struct alqi_domain *d,
     for (i = 0; i < area->n_frontier; i++)
         if (area->kinds[i] != 0)
             pool_blocks(d, alqi_heap_area_pool(area, i), visit);
-    large_blocks(d, d->large, visit);
-    large_blocks(d, d->large_unswept, visit);
+    for (i = 0; i < d->heap->n_slots; i++) {
+        large_blocks(d, d->heap->domains[i]->large, visit);
+        large_blocks(d, d->heap->domains[i]->large_unswept, visit);
+    }
 }

@@ -10,7 +10,7 @@
 #define HOLDS(e)                                                               \
     (ALQI_LIKELY(e) ? (void)0 : alqi_base_fail(__FILE__, __LINE__, #e))
 
-static struct alqi_base_map remembered; /* one domain: used by one at a time */
+static struct alqi_base_map remembered; /* in a stop: used by one at a time */
 static bool check_remembered;
 static bool check_marked;
 
@@ -25,7 +25,13 @@ colour_of(uintptr_t header)
 static void
 young_value(struct alqi_domain *d, alq_value v)
 {
-    HOLDS(v > (uintptr_t)d->pub.young_ptr && v < d->run_end);
+    size_t slot = (v - d->pub.young_base) / ALQI_HEAP_MINOR_BYTES_MAX;
+    struct alqi_domain *of;
+
+    HOLDS(slot < d->heap->n_slots);
+    of = d->heap->domains[slot];
+    HOLDS(of->state != ALQI_HEAP_VACANT);
+    HOLDS(v > (uintptr_t)of->pub.young_ptr && v < of->run_end);
     HOLDS(alqi_heap_header(v) != 0);
     HOLDS(colour_of(alqi_heap_header(v)) == 0);
     HOLDS(alqi_heap_words(alqi_heap_header(v)) > 1);
@@ -165,6 +171,8 @@ remembered_read(struct alqi_domain *d)
 {
     size_t i;
 
+    if (d->state == ALQI_HEAP_VACANT)
+        return true;
     for (i = 0; i < d->remembered.n; i++)
         if (!alqi_base_map_put(&remembered, (uintptr_t)d->remembered.fields[i],
                                0))
@@ -176,16 +184,24 @@ void
 alqi_heap_verify_slow(struct alqi_domain *d, enum alqi_heap_verify_what what)
 {
     static unsigned turn;
+    struct alqi_heap *heap = d->heap;
+    unsigned i;
 
     /* Hard builds collect all the time. */
     if (ALQI_HEAP_IS_HARD && what != ALQI_HEAP_VERIFY_MARKED &&
         turn++ % 61 != 0)
         return;
-    check_remembered =
-        what == ALQI_HEAP_VERIFY_REMEMBERED && remembered_read(d);
+    check_remembered = what == ALQI_HEAP_VERIFY_REMEMBERED;
+    for (i = 0; i < heap->n_slots; i++)
+        check_remembered =
+            check_remembered && remembered_read(heap->domains[i]);
     check_marked = what == ALQI_HEAP_VERIFY_MARKED;
-    alqi_heap_roots_visit(d, false, root, d);
+    alqi_heap_roots_visit_common(heap, root, d);
+    for (i = 0; i < heap->n_slots; i++)
+        if (heap->domains[i]->state != ALQI_HEAP_VACANT) {
+            alqi_heap_roots_visit(heap->domains[i], false, root, d);
+            lists(heap->domains[i]);
+        }
     alqi_heap_sweep_blocks(d, block);
-    lists(d);
     alqi_base_map_clear(&remembered);
 }

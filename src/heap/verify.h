@@ -1,5 +1,6 @@
 /* verify.h -- walks the heap and stops the program at what cannot be
  *
+ * In a stop, by one thread: all domains.
  * On in dbg and hard builds; nothing in the others. */
 #ifndef ALQI_HEAP_VERIFY_H
 #define ALQI_HEAP_VERIFY_H

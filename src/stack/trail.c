@@ -201,24 +201,30 @@ trail_fill(const struct alqi_stack_memo *memo, struct alqi_stack_trail *trail)
     return rest % WORD == 0;
 }
 
-/* Of the return addresses that may be looked at, which tells the rows from a
- * trail with the same start; the first if none does. */
-static uint32_t
-row_parting(const struct alqi_stack_memo *memo, uint32_t first,
+/* Where the rows part from a trail with the same start, of the return addresses
+ * that may be looked at; the first if they do not. */
+static uint16_t
+row_parting(const struct alqi_stack_memo *memo,
+            const struct alqi_stack_trail *head,
             const struct alqi_stack_trail *trail)
 {
+    uint32_t first = memo->capacity - memo->n_rows;
+
     for (uint32_t i = 1;
          i < ALQI_STACK_TRAIL_LOOK && i < memo->n_rows && i < trail->n_frames;
          i++)
         if (memo->pc[first + i] != trail->value[i])
-            return first + i - 1;
-    return first;
+            return (uint16_t)((memo->ra_at[first + i - 1] - head->sp) / WORD);
+    return head->look[0];
 }
 
-/* Whether a place is that of a return address that may be looked at. */
+/* Whether a place is that of a return address that may be looked at; beside
+ * them there is noise. */
 static bool
-is_row(const struct alqi_stack_memo *memo, uint32_t first, uintptr_t at)
+is_row(const struct alqi_stack_memo *memo, uintptr_t at)
 {
+    uint32_t first = memo->capacity - memo->n_rows;
+
     for (uint32_t i = 0; i + 1 < ALQI_STACK_TRAIL_LOOK && i + 1 < memo->n_rows;
          i++)
         if (memo->ra_at[first + i] == at)
@@ -226,33 +232,50 @@ is_row(const struct alqi_stack_memo *memo, uint32_t first, uintptr_t at)
     return false;
 }
 
-/* Where the second look is taken from now on: where the rows part from a trail
- * that was found for them; else where it was, unless that is beside the frames,
- * where there is noise. */
-static uint16_t
-second_learn(struct alqi_stack_memo *memo, uint64_t hash, uintptr_t fp,
-             const struct alqi_stack_trail *head)
+/* One place more; when all are taken, instead of the one learnt first. */
+static void
+look_add(struct alqi_stack_trail *head, uint16_t place)
+{
+    uint32_t i = 1;
+
+    if (place == head->look[0])
+        return;
+    for (; i < ALQI_STACK_TRAIL_LOOKS && head->look[i] != head->look[0]; i++)
+        if (head->look[i] == place)
+            return;
+    if (i == ALQI_STACK_TRAIL_LOOKS) {
+        memmove(&head->look[1], &head->look[2],
+                (ALQI_STACK_TRAIL_LOOKS - 2) * sizeof head->look[0]);
+        i--;
+    }
+    head->look[i] = place;
+}
+
+/* Where looks are taken from now on: where they were, and where the rows part
+ * from a trail that was found for them. */
+static void
+looks_learn(struct alqi_stack_memo *memo, uint64_t hash, uintptr_t fp,
+            struct alqi_stack_trail *head)
 {
     struct alqi_stack_trails *t = memo->trails;
-    uint32_t first = memo->capacity - memo->n_rows, at = first, slot;
-    uintptr_t sp = head->sp, pc = memo->pc[first];
+    uintptr_t sp = head->sp, pc = memo->pc[memo->capacity - memo->n_rows];
     const struct alqi_stack_trail *youngest =
         alqi_stack_trail_of_start(t, hash, pc, sp, fp);
+    uint32_t slot;
 
     if (youngest == NULL || youngest->top > memo->readable_hi)
-        return head->first;
+        return;
+    for (uint32_t i = 1; i < ALQI_STACK_TRAIL_LOOKS; i++)
+        if (is_row(memo, sp + (uintptr_t)youngest->look[i] * WORD))
+            look_add(head, youngest->look[i]);
     slot = alqi_stack_trail_look(youngest, hash, sp);
-    for (unsigned way = 0; way < 2 && at == first; way++) {
+    for (unsigned way = 0; way < 2; way++) {
         const struct alqi_stack_trail *trail =
             alqi_stack_trail_at(t, t->by_words[slot ^ way]);
 
         if (alqi_stack_trail_starts(trail, pc, sp, fp))
-            at = row_parting(memo, first, trail);
+            look_add(head, row_parting(memo, head, trail));
     }
-    if (at == first &&
-        is_row(memo, first, sp + (uintptr_t)youngest->second * WORD))
-        return youngest->second;
-    return (uint16_t)((memo->ra_at[at] - sp) / WORD);
 }
 
 /* Of a pair of slots a free one, if one is. */
@@ -274,7 +297,7 @@ slots_choose(struct alqi_stack_memo *memo, uintptr_t fp,
     const struct alqi_stack_trail *youngest =
         alqi_stack_trail_of_start(t, hash, pc, head->sp, fp);
 
-    head->second = second_learn(memo, hash, fp, head);
+    looks_learn(memo, hash, fp, head);
     head->slot =
         slot_free(t->by_words, alqi_stack_trail_look(head, hash, head->sp));
     head->start = youngest != NULL
@@ -287,6 +310,7 @@ head_of_rows(const struct alqi_stack_memo *memo, uintptr_t sp)
 {
     uint32_t n = memo->n_rows, first = memo->capacity - n;
     uint32_t n_blocks = (n - 2) / ALQI_STACK_TRAIL_BLOCK + 1;
+    uint16_t look = (uint16_t)((memo->ra_at[first] - sp) / WORD);
 
     return (struct alqi_stack_trail){
         .sp = sp,
@@ -295,7 +319,7 @@ head_of_rows(const struct alqi_stack_memo *memo, uintptr_t sp)
         .n_frames = (uint16_t)n,
         .n_returns = (uint16_t)(n_blocks * ALQI_STACK_TRAIL_BLOCK),
         .n_checks = memo->link[first].n_checks,
-        .first = (uint16_t)((memo->ra_at[first] - sp) / WORD),
+        .look = {look, look, look, look},
     };
 }
 

@@ -12,8 +12,8 @@
  * only when it seems to come a second time.
  *
  * A trail is found in two looks.  `by_start` has the youngest with the stack's
- * pc, sp and fp; that one names two return addresses, the first and the one
- * that last told two such trails apart, and by their values `by_words` has the
+ * pc, sp and fp; that one names a few return addresses, the first and those
+ * that told such trails apart so far, and by their values `by_words` has the
  * only trail that may be the stack.
  *
  * .inv.trail   Every word a trail reads lies in [sp, top); a trail holds if
@@ -27,10 +27,11 @@
 #include "stack/held.h"
 
 enum {
-    ALQI_STACK_TRAIL_SLOTS = 1024,
-    ALQI_STACK_RING_WORDS = 3072,
+    ALQI_STACK_TRAIL_SLOTS = 2048,
+    ALQI_STACK_RING_WORDS = 6144,
     ALQI_STACK_TRAIL_FRAMES_MAX = 96, /* of a longer capture no trail is kept */
     ALQI_STACK_TRAIL_LOOK = 8,  /* frames that may be looked at unverified */
+    ALQI_STACK_TRAIL_LOOKS = 4, /* so many of them are */
     ALQI_STACK_TRAIL_BLOCK = 4, /* words are compared by so many */
     ALQI_STACK_TRAIL_BEFORES = 4
 };
@@ -43,8 +44,9 @@ struct alqi_stack_trail {
     uint16_t n_frames;
     uint16_t n_returns; /* filled up to whole blocks with the first again */
     uint16_t n_checks;
-    uint16_t first;   /* where a look is taken, in words from sp */
-    uint16_t second;  /* above the first, or the same            */
+    /* Where looks are taken, in words from sp; the first return address comes
+     * first, and again where no other is wanted. */
+    uint16_t look[ALQI_STACK_TRAIL_LOOKS];
     uint16_t start;   /* slot of by_start */
     uint16_t slot;    /* slot of by_words */
     uint16_t younger; /* the next one, in `ring` */
@@ -99,13 +101,6 @@ static inline uintptr_t
 alqi_stack_place_word(uintptr_t sp, uint16_t place)
 {
     return alqi_stack_word(sp + (uintptr_t)place * sizeof sp);
-}
-
-static inline uint32_t
-alqi_stack_trail_slot(uint64_t hash, uintptr_t first, uintptr_t second)
-{
-    hash = (hash ^ first ^ (uint64_t)second << 13) * 0xC2B2AE3D27D4EB4Fu;
-    return (uint32_t)(hash >> 40) % ALQI_STACK_TRAIL_SLOTS;
 }
 
 static inline bool
@@ -170,14 +165,17 @@ alqi_stack_trail_of_start(struct alqi_stack_trails *t, uint64_t hash,
     return alqi_stack_trail_starts(trail, pc, sp, fp) ? trail : NULL;
 }
 
-/* The first of the pair of slots of by_words where the stack's trail is. */
+/* The first of the pair of slots of by_words where the stack's trail is, looked
+ * for where `trail` says. */
 static inline uint32_t
-alqi_stack_trail_look(const struct alqi_stack_trail *youngest, uint64_t hash,
+alqi_stack_trail_look(const struct alqi_stack_trail *trail, uint64_t hash,
                       uintptr_t sp)
 {
-    return alqi_stack_trail_slot(hash,
-                                 alqi_stack_place_word(sp, youngest->first),
-                                 alqi_stack_place_word(sp, youngest->second));
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < ALQI_STACK_TRAIL_LOOKS; i++)
+        hash ^= (uint64_t)alqi_stack_place_word(sp, trail->look[i]) << 9 * i;
+    hash *= 0xC2B2AE3D27D4EB4Fu;
+    return (uint32_t)(hash >> 40) % ALQI_STACK_TRAIL_SLOTS;
 }
 
 /* The trail that the stack is from pc, sp and fp out, or NULL.  sp lies in the

@@ -1,0 +1,175 @@
+#include <stdlib.h>
+
+#include "heap/class.h"
+#include "heap/mark.h"
+#include "heap/orphan.h"
+#include "heap/pool.h"
+
+/* ---- pools -------------------------------------------------------------- */
+
+/* What is left of an open run becomes a span again. */
+static void
+run_close(struct alqi_domain *d, unsigned c, unsigned kind)
+{
+    struct alqi_heap_run *run = &d->runs[kind][c];
+    struct alqi_heap_lists *lists = &d->lists[kind][c];
+    struct alqi_heap_pool *pool = run->pool;
+    struct alqi_heap_pool **list;
+
+    if (pool == NULL)
+        return;
+    ALQI_ASSERT(run->scan == run->next);
+    if (run->next < run->end)
+        alqi_heap_pool_span_back(pool, c,
+                                 (struct alqi_heap_span){run->next, run->end});
+    pool->n_free = alqi_heap_pool_count_free(pool);
+    list = pool->first_span != 0 ? &lists->avail : &lists->full;
+    pool->next = *list;
+    *list = pool;
+    *run = (struct alqi_heap_run){0};
+}
+
+static void
+pools_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    unsigned kind, c;
+
+    for (kind = 0; kind < 2; kind++)
+        for (c = 0; c < ALQI_HEAP_CLASSES; c++) {
+            run_close(d, c, kind);
+            o->lists[kind][c] = d->lists[kind][c];
+            d->lists[kind][c] = (struct alqi_heap_lists){0};
+        }
+}
+
+/* `from` goes in front of *to. */
+static void
+pools_join(struct alqi_heap_pool **to, struct alqi_heap_pool *from)
+{
+    struct alqi_heap_pool *last = from;
+
+    if (from == NULL)
+        return;
+    while (last->next != NULL)
+        last = last->next;
+    last->next = *to;
+    *to = from;
+}
+
+static void
+pools_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    unsigned kind, c;
+
+    for (kind = 0; kind < 2; kind++)
+        for (c = 0; c < ALQI_HEAP_CLASSES; c++) {
+            struct alqi_heap_lists *to = &d->lists[kind][c];
+
+            pools_join(&to->avail, o->lists[kind][c].avail);
+            pools_join(&to->full, o->lists[kind][c].full);
+            pools_join(&to->unswept, o->lists[kind][c].unswept);
+        }
+    if (!o->done) { /* the sweeper may stand behind them */
+        d->sweep_kind = 0;
+        d->sweep_class = 0;
+    }
+}
+
+/* ---- large blocks ------------------------------------------------------- */
+
+static void
+large_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    o->large = d->large;
+    o->large_unswept = d->large_unswept;
+    d->large = d->large_unswept = NULL;
+}
+
+static void
+large_join(struct alqi_heap_large **to, struct alqi_heap_large *from)
+{
+    struct alqi_heap_large *last = from;
+
+    if (from == NULL)
+        return;
+    while (last->next != NULL)
+        last = last->next;
+    last->next = *to;
+    *to = from;
+}
+
+static void
+large_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    large_join(&d->large, o->large);
+    large_join(&d->large_unswept, o->large_unswept);
+}
+
+/* ---- work --------------------------------------------------------------- */
+
+/* Work that is left keeps its count in `todo`. */
+static void
+work_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    alqi_heap_mark_leave(d, o);
+    o->done = d->done;
+    o->allocated_words = d->counts.promoted_words + d->counts.direct_words;
+    o->marked_words = d->counts.marked_words;
+}
+
+/* n mark stacks, todo -= n; and the adopter is not done. */
+static void
+work_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    if (o->done)
+        return;
+    alqi_heap_mark_undone(d);
+    __atomic_sub_fetch(&d->heap->todo, 1, __ATOMIC_SEQ_CST);
+}
+
+/* ---- all ---------------------------------------------------------------- */
+
+static void
+hand_over(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    pools_leave(d, o);
+    large_leave(d, o);
+    work_leave(d, o);
+}
+
+static void
+adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    pools_adopt(d, o);
+    large_adopt(d, o);
+    work_adopt(d, o);
+    d->heap->ended_allocated_words += o->allocated_words;
+    d->heap->ended_marked_words += o->marked_words;
+    alqi_heap_mark_adopt(d, o); /* frees it, some time */
+}
+
+void
+alqi_heap_orphan_leave(struct alqi_domain *d)
+{
+    struct alqi_heap_orphan *o = d->orphan;
+
+    ALQI_ASSERT(d->state == ALQI_HEAP_ENDING && d->remembered.n == 0);
+    d->orphan = NULL;
+    hand_over(d, o);
+    o->next = __atomic_load_n(&d->heap->orphans, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&d->heap->orphans, &o->next, o, true,
+                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        continue;
+}
+
+void
+alqi_heap_orphan_adopt(struct alqi_domain *d)
+{
+    struct alqi_heap_orphan *next,
+        *o = __atomic_exchange_n(&d->heap->orphans, NULL, __ATOMIC_ACQUIRE);
+
+    for (; o != NULL; o = next) {
+        next = o->next;
+        adopt(d, o);
+    }
+}

@@ -1,0 +1,161 @@
+#include "heap/list.h"
+#include "heap/stop.h"
+#include "heap/thread.h"
+#include "plat/wait.h"
+
+static __thread struct alqi_domain *runs
+    __attribute__((tls_model("initial-exec")));
+
+struct alqi_domain *
+alqi_heap_thread_domain(void)
+{
+    return runs;
+}
+
+/* ---- whose turn it is --------------------------------------------------- */
+
+static bool
+hold_try(struct alqi_heap_threads *t)
+{
+    uint32_t idle = 0;
+
+    return __atomic_compare_exchange_n(&t->held, &idle, 1, false,
+                                       __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+
+static void
+hold(struct alqi_heap_threads *t)
+{
+    if (!hold_try(t)) {
+        __atomic_add_fetch(&t->waiting, 1, __ATOMIC_SEQ_CST);
+        while (!hold_try(t))
+            alqi_plat_sleep(&t->held, 1);
+        __atomic_sub_fetch(&t->waiting, 1, __ATOMIC_SEQ_CST);
+    }
+    __atomic_add_fetch(&t->turns, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&t->yielding, __ATOMIC_SEQ_CST) > 0)
+        alqi_plat_wake(&t->turns, UINT32_MAX);
+}
+
+static bool
+is_waited_for(struct alqi_heap_threads *t)
+{
+    return __atomic_load_n(&t->waiting, __ATOMIC_SEQ_CST) > 0;
+}
+
+static void
+let_go(struct alqi_heap_threads *t)
+{
+    __atomic_store_n(&t->held, 0, __ATOMIC_SEQ_CST);
+    if (is_waited_for(t))
+        alqi_plat_wake(&t->held, 1);
+}
+
+/* ---- entering and leaving ----------------------------------------------- */
+
+static void
+frames_in(struct alqi_domain *d, struct alq_thread *thread)
+{
+    d->threads.running = thread;
+    d->pub.frames = thread->frames;
+    d->pub.status = thread->status;
+    thread->frames = NULL;
+    runs = d;
+}
+
+static void
+frames_out(struct alqi_domain *d, struct alq_thread *thread)
+{
+    d->threads.running = NULL;
+    thread->frames = d->pub.frames;
+    thread->status = d->pub.status;
+    d->pub.frames = NULL;
+    runs = NULL;
+}
+
+void
+alqi_heap_thread_enter(struct alq_thread *thread)
+{
+    struct alqi_domain *d = thread->domain;
+
+    hold(&d->threads);
+    if (__atomic_load_n(&d->state, __ATOMIC_SEQ_CST) == ALQI_HEAP_RUN)
+        alqi_heap_stop_settle(d); /* it was passed on */
+    else
+        alqi_heap_stop_come_back(d);
+    frames_in(d, thread);
+}
+
+struct alq_thread *
+alqi_heap_thread_leave(struct alqi_domain *d)
+{
+    struct alq_thread *thread = d->threads.running;
+
+    frames_out(d, thread);
+    if (!is_waited_for(&d->threads))
+        alqi_heap_stop_leave(d);
+    let_go(&d->threads);
+    return thread;
+}
+
+void
+alqi_heap_thread_yield(struct alqi_domain *d)
+{
+    struct alqi_heap_threads *t = &d->threads;
+    struct alq_thread *thread;
+    uint32_t turn;
+
+    if (!is_waited_for(t))
+        return;
+    __atomic_add_fetch(&t->yielding, 1, __ATOMIC_SEQ_CST);
+    turn = __atomic_load_n(&t->turns, __ATOMIC_SEQ_CST);
+    thread = alqi_heap_thread_leave(d);
+    while (__atomic_load_n(&t->turns, __ATOMIC_SEQ_CST) == turn)
+        alqi_plat_sleep(&t->turns, turn);
+    __atomic_sub_fetch(&t->yielding, 1, __ATOMIC_SEQ_CST);
+    alqi_heap_thread_enter(thread);
+}
+
+/* ---- a domain's threads ------------------------------------------------- */
+
+/* Who runs the domain changes the list. */
+void
+alqi_heap_thread_add(struct alqi_domain *d, struct alq_thread *thread)
+{
+    thread->domain = d;
+    thread->frames = NULL;
+    thread->status = ALQ_OK;
+    alqi_heap_thread_enter(thread);
+    ALQI_HEAP_LIST_ADD(d->threads.all, thread);
+}
+
+void
+alqi_heap_thread_remove(struct alq_thread *thread)
+{
+    ALQI_HEAP_LIST_REMOVE(thread);
+    alqi_heap_thread_leave(thread->domain);
+}
+
+void
+alqi_heap_thread_await(struct alqi_domain *d)
+{
+    struct alq_thread *first = &d->threads.first;
+
+    first->domain = d;
+    ALQI_HEAP_LIST_ADD(d->threads.all, first);
+}
+
+void
+alqi_heap_thread_begin(struct alqi_domain *d)
+{
+    alqi_heap_thread_await(d);
+    d->threads.held = 1;
+    frames_in(d, &d->threads.first);
+}
+
+void
+alqi_heap_thread_end(struct alqi_domain *d)
+{
+    ALQI_HEAP_LIST_REMOVE(d->threads.running);
+    runs = NULL;
+}

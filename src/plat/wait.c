@@ -1,0 +1,75 @@
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "plat/wait.h"
+
+enum { SPINS_BEFORE_SLEEP = 200 };
+
+void
+alqi_plat_sleep(uint32_t *word, uint32_t value)
+{
+    int saved = errno;
+
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+    errno = saved;
+}
+
+void
+alqi_plat_wake(uint32_t *word, unsigned n)
+{
+    int saved = errno;
+
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, n < INT_MAX ? n : INT_MAX,
+            NULL, NULL, 0);
+    errno = saved;
+}
+
+static uint32_t
+load(const uint32_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static void
+spin_pause(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+void
+alqi_plat_wait_while(uint32_t *word, uint32_t value)
+{
+    unsigned spin;
+
+    for (spin = 0; spin < SPINS_BEFORE_SLEEP; spin++) {
+        if (load(word) != value)
+            return;
+        spin_pause();
+    }
+    while (load(word) == value)
+        alqi_plat_sleep(word, value);
+}
+
+void
+alqi_plat_wait_until(uint32_t *word, uint32_t value)
+{
+    uint32_t is;
+
+    while ((is = load(word)) != value)
+        alqi_plat_wait_while(word, is);
+}
+
+void
+alqi_plat_yield(void)
+{
+    int saved = errno;
+
+    sched_yield();
+    errno = saved;
+}

@@ -1,0 +1,26 @@
+/* wait.h -- threads wait for a word to change
+ *
+ * The word is written by atomic stores; who changes it wakes the sleepers. */
+#ifndef ALQI_PLAT_WAIT_H
+#define ALQI_PLAT_WAIT_H
+
+#include <stdint.h>
+
+/* Returns at once when the word does not hold `value`; else when it was woken,
+ * or for no reason: look again.  errno is preserved. */
+void alqi_plat_sleep(uint32_t *word, uint32_t value);
+
+/* Wakes up to n of those that sleep on the word.  errno is preserved. */
+void alqi_plat_wake(uint32_t *word, unsigned n);
+
+/* Until the word no longer holds `value`: looks for a few microseconds, then
+ * sleeps.  Loads are acquire. */
+void alqi_plat_wait_while(uint32_t *word, uint32_t value);
+
+/* Until it holds `value`. */
+void alqi_plat_wait_until(uint32_t *word, uint32_t value);
+
+/* Another thread may have the processor. */
+void alqi_plat_yield(void);
+
+#endif
