@@ -350,6 +350,7 @@ begin(struct alqi_domain *leader, enum goal goal, unsigned cycles)
         return;
     heap->has_young = !is_empty_all(heap);
     alqi_heap_verify(leader, ALQI_HEAP_VERIFY_REMEMBERED);
+    alqi_heap_minor_prepare(leader, heap->stop.n_inside);
 }
 
 static void
@@ -379,7 +380,7 @@ begin_full(struct alqi_domain *leader)
 
 #define PROMOTE                                                                \
     .share = alqi_heap_minor_share, .each = alqi_heap_minor_drain,             \
-    .last = promote_last, .alone = true
+    .last = promote_last
 
 static const struct alqi_heap_stop_work phase_work = {.begin = begin_phase,
                                                       .last = choose};

@@ -93,7 +93,7 @@ heap_drop(struct alqi_heap *heap)
     }
     for (i = 0; i < heap->n_slots; i++)
         free(heap->domains[i]);
-    alqi_heap_minor_drop_all(heap);
+    alqi_heap_bag_close(&heap->crew.bag);
     alqi_heap_area_close(&heap->area);
     alqi_base_map_clear(&heap->large_set);
     free(heap);
@@ -197,8 +197,15 @@ domain_open(struct alqi_domain *d, const struct alq_domain_config *c)
     d->orphan = calloc(1, sizeof *d->orphan);
     if (d->orphan == NULL)
         return false;
-    if (alqi_heap_minor_open(d) && alqi_heap_open_minor(d))
-        return true;
+    if (!alqi_heap_minor_open(d))
+        goto fail_open;
+    if (!alqi_heap_open_minor(d))
+        goto fail_room;
+    return true;
+
+fail_room:
+    alqi_heap_minor_drop(d);
+fail_open:
     free(d->orphan);
     return false;
 }

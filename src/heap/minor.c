@@ -12,37 +12,40 @@
 
 /* ---- memory ------------------------------------------------------------- */
 
-/* One place for each block of two words, of all domains: never full.  Untouched
- * pages of it cost nothing. */
+_Static_assert(sizeof(struct alqi_heap_span) == 2 * ALQ_WORD_BYTES,
+               "a place for each block of two words");
+
+/* The crew's bag: all domains' places, and more (.inv.bag). */
 static bool
-pending_grow(struct alqi_heap *heap)
+bag_grow(struct alqi_heap *heap)
 {
-    struct alqi_heap_span *pending;
-    size_t bytes = 0;
+    size_t n = ALQI_HEAP_CREW_PLACES;
     unsigned i;
 
     for (i = 0; i < heap->n_slots; i++)
-        bytes += heap->domains[i]->minor_bytes;
-    if (bytes <= heap->pending_bytes)
-        return true;
-    pending = alqi_plat_pages_map(bytes);
-    if (pending == NULL)
-        return false;
-    ALQI_ASSERT(heap->n_pending == 0);
-    if (heap->pending != NULL)
-        alqi_plat_pages_unmap(heap->pending, heap->pending_bytes);
-    heap->pending = pending;
-    heap->pending_bytes = bytes;
-    return true;
+        n += heap->domains[i]->minor_bytes / sizeof(struct alqi_heap_span);
+    return alqi_heap_bag_ready(&heap->crew.bag, n);
+}
+
+/* Untouched pages of it cost nothing. */
+static bool
+pending_open(struct alqi_domain *d)
+{
+    d->pending = alqi_plat_pages_map(d->minor_bytes);
+    d->pending_size =
+        ALQI_HEAP_IS_HARD ? 1 : d->minor_bytes / sizeof *d->pending;
+    return d->pending != NULL;
 }
 
 bool
 alqi_heap_minor_open(struct alqi_domain *d)
 {
-    if (!pending_grow(d->heap))
+    if (!bag_grow(d->heap) || !pending_open(d))
         return false;
-    if (!alqi_plat_space_commit((void *)d->slice, d->minor_bytes))
+    if (!alqi_plat_space_commit((void *)d->slice, d->minor_bytes)) {
+        alqi_plat_pages_unmap(d->pending, d->minor_bytes);
         return false;
+    }
     d->run_start = d->run_end = d->slice;
     d->pub.young_ptr = (char *)d->run_end;
     return true;
@@ -51,24 +54,18 @@ alqi_heap_minor_open(struct alqi_domain *d)
 void
 alqi_heap_minor_drop(struct alqi_domain *d)
 {
+    alqi_plat_pages_unmap(d->pending, d->minor_bytes);
     free(d->customs);
     alqi_plat_space_empty((void *)d->slice, d->minor_bytes);
-}
-
-void
-alqi_heap_minor_drop_all(struct alqi_heap *heap)
-{
-    if (heap->pending != NULL)
-        alqi_plat_pages_unmap(heap->pending, heap->pending_bytes);
 }
 
 size_t
 alqi_heap_minor_need(uintptr_t young_bytes)
 {
     /* A slot is at most 1.25 times its block (205 words in 257), a pool's slots
-     * at least 0.94 of it; and each kind of pool may be opened for one block.
-     */
-    uintptr_t pools = young_bytes / ALQI_HEAP_POOL_BYTES;
+     * at least 0.94 of it; and the domain may take part, and open each kind of
+     * pool for one block. */
+    size_t pools = young_bytes / ALQI_HEAP_POOL_BYTES;
 
     return pools + pools / 3 + 1 + 2 * ALQI_HEAP_CLASSES;
 }
@@ -91,18 +88,14 @@ promote_fields(struct alqi_domain *d, alq_value block, uintptr_t header)
             alqi_heap_promote(d, (alq_value *)block + i);
 }
 
+/* A set is lost: the whole heap is read.  By one participant, before others
+ * fill pools that this would read. */
 static void
-promote_remembered(struct alqi_domain *self, struct alqi_domain *of)
+promote_lost(struct alqi_domain *self)
 {
-    struct alqi_heap_remembered *r = &of->remembered;
-    size_t i;
-
-    for (i = 0; i < r->n; i++)
-        alqi_heap_promote(self, (alq_value *)r->fields[i]);
-    if (r->lost) {
-        of->counts.remember_losses++;
-        alqi_heap_sweep_blocks(self, promote_fields);
-    }
+    self->heap->crew.n = 1;
+    self->heap->is_remember_lost = false;
+    alqi_heap_sweep_blocks(self, promote_fields);
 }
 
 static void
@@ -129,8 +122,18 @@ forbid_old_places(struct alqi_domain *d)
 }
 
 void
+alqi_heap_minor_prepare(struct alqi_domain *self, unsigned participants)
+{
+    if (self->heap->is_remember_lost)
+        promote_lost(self);
+    self->heap->crew.n = participants;
+}
+
+void
 alqi_heap_minor_share(struct alqi_domain *self, struct alqi_domain *of)
 {
+    struct alqi_heap_remembered *r;
+
     if (of == NULL) {
         alqi_heap_roots_visit_common(self->heap, promote_root, self);
         return;
@@ -138,8 +141,10 @@ alqi_heap_minor_share(struct alqi_domain *self, struct alqi_domain *of)
     alqi_heap_limit_take(&of->want_minor); /* it is being served */
     if (!self->heap->has_young)
         return;
+    r = &of->remembered;
     alqi_heap_roots_visit(of, true, promote_root, self);
-    promote_remembered(self, of);
+    alqi_heap_promote_each(self, r->fields, r->n);
+    of->counts.remember_losses += r->lost;
 }
 
 void
@@ -154,10 +159,8 @@ alqi_heap_minor_finish(struct alqi_domain *self, struct alqi_domain *of)
     (void)self;
     of->counts.minor_words +=
         (of->run_end - (uintptr_t)of->pub.young_ptr) / ALQ_WORD_BYTES;
-    if (!alqi_heap_minor_is_empty(of)) {
-        of->counts.minor_collections++;
-        customs_finish(of);
-    }
+    of->counts.minor_collections += !alqi_heap_minor_is_empty(of);
+    customs_finish(of);
     alqi_heap_remember_clear(of);
     forbid_old_places(of);
     of->run_start = of->run_end;

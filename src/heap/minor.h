@@ -8,20 +8,23 @@
  * of stops is held. */
 bool alqi_heap_minor_open(struct alqi_domain *d);
 void alqi_heap_minor_drop(struct alqi_domain *d);
-/* What minor heaps have in common. */
-void alqi_heap_minor_drop_all(struct alqi_heap *heap);
 
-/* Pools that promotion of so many bytes may need, at the most. */
+/* Pools that a domain's minor heap of so many bytes may add to what promotion
+ * needs, at the most. */
 size_t alqi_heap_minor_need(uintptr_t young_bytes);
 
 /* A minor collection, in a stop.  `self` is a participant: the domain that the
  * calling thread runs.  Runs, `pending` and `dirty` are the participant's. */
 
+/* By one, before the shares: how many participants there will be.  Each of them
+ * calls alqi_heap_minor_drain, whether it had a share or not. */
+void alqi_heap_minor_prepare(struct alqi_domain *self, unsigned participants);
+
 /* Promotes what the roots and the remembered set of `of` hold, into the runs of
  * `self`.  NULL: the roots that are the heap's own. */
 void alqi_heap_minor_share(struct alqi_domain *self, struct alqi_domain *of);
 
-/* Promotes what those of `self` lead to, until nothing is left. */
+/* Promotes what that leads to, until no participant has anything left. */
 void alqi_heap_minor_drain(struct alqi_domain *self);
 
 /* When all participants have drained: what died in `of` is finalised; its minor

@@ -1,7 +1,48 @@
+#include <string.h>
+
 #include "heap/area.h"
 #include "heap/class.h"
 #include "heap/promote.h"
 #include "heap/sweep.h"
+
+_Static_assert(ALQI_HEAP_CREW_PLACES >=
+                   ALQI_HEAP_CREW_OFFERS_MAX +
+                       ALQI_HEAP_DOMAINS_MAX * (1 + ALQI_HEAP_CREW_GET_MAX),
+               ".inv.bag");
+
+/* A block that another participant is copying. */
+enum { IN_PROGRESS = 1 << ALQ_COLOUR_SHIFT };
+
+/* ---- spans that are not scanned yet ------------------------------------- */
+
+/* The older half: large, and cold. */
+static ALQI_COLD void
+give_away(struct alqi_domain *d)
+{
+    size_t n = (d->n_pending + 1) / 2;
+
+    if (alqi_heap_bag_put(&d->heap->crew.bag, d->pending, n) != n)
+        alqi_base_fail(__FILE__, __LINE__, ".inv.bag");
+    d->n_pending -= n;
+    memmove(d->pending, d->pending + n, d->n_pending * sizeof *d->pending);
+}
+
+static inline void
+feed(struct alqi_domain *d)
+{
+    if (ALQI_UNLIKELY(d->n_pending > 0 &&
+                      alqi_heap_crew_is_hungry(&d->heap->crew)))
+        give_away(d);
+}
+
+static inline void
+wait_for_scan(struct alqi_domain *d, struct alqi_heap_run *run)
+{
+    d->pending[d->n_pending++] = (struct alqi_heap_span){run->scan, run->end};
+    if (d->n_pending == d->pending_size)
+        give_away(d);
+    feed(d);
+}
 
 /* The run is full. */
 static ALQI_NOINLINE uintptr_t
@@ -10,12 +51,13 @@ refill(struct alqi_domain *d, struct alqi_heap_run *run, unsigned c,
 {
     d->counts.promoted_words += (run->end - run->counted) / ALQ_WORD_BYTES;
     if (!no_scan && run->scan != run->end)
-        d->heap->pending[d->heap->n_pending++] =
-            (struct alqi_heap_span){run->scan, run->end};
+        wait_for_scan(d, run);
     if (!alqi_heap_sweep_refill(d, c, no_scan))
         alqi_base_fail(__FILE__, __LINE__, "memory for promotion was ready");
     return run->next;
 }
+
+/* ---- copying ------------------------------------------------------------ */
 
 /* What the copying loops look at for each value: in registers, since a store
  * to a block could be one to the domain for all that the compiler knows. */
@@ -24,13 +66,14 @@ struct view {
     uintptr_t young_base;
     uintptr_t young_half;
     uintptr_t colour;
+    bool shared; /* a constant: each loop is compiled twice */
 };
 
-static inline struct view
-view_of(struct alqi_domain *d)
+static inline __attribute__((always_inline)) struct view
+view_of(struct alqi_domain *d, bool shared)
 {
     return (struct view){d, d->pub.young_base, d->pub.young_bytes >> 1,
-                         d->alloc_colour};
+                         d->alloc_colour, shared};
 }
 
 static inline alqi_heap_word *
@@ -47,16 +90,42 @@ run_take(struct alqi_domain *d, unsigned c, size_t words, bool no_scan)
     return (alqi_heap_word *)at;
 }
 
-static inline alq_value
-moved(alqi_heap_word *from, alqi_heap_word *to)
+/* .inv.claim  A young header goes live -> IN_PROGRESS -> 0, once.  False when
+ * another participant was faster. */
+static inline bool
+claim(alqi_heap_word *from, uintptr_t header, bool shared)
 {
-    from[-1] = 0;
-    from[0] = (alq_value)(to + 1);
+    return !shared ||
+           __atomic_compare_exchange_n(&from[-1], &header, IN_PROGRESS, false,
+                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+static inline alq_value
+moved(alqi_heap_word *from, alqi_heap_word *to, bool shared)
+{
+    if (shared) {
+        from[0] = (alq_value)(to + 1);
+        __atomic_store_n(&from[-1], 0, __ATOMIC_RELEASE); /* for await_move */
+    } else {
+        from[-1] = 0;
+        from[0] = (alq_value)(to + 1);
+    }
     return (alq_value)(to + 1);
 }
 
 static ALQI_NOINLINE alq_value
-copy_any(struct alqi_domain *d, alqi_heap_word *from, uintptr_t header)
+await_move(alqi_heap_word *from)
+{
+    unsigned spins = 0;
+
+    while (__atomic_load_n(&from[-1], __ATOMIC_ACQUIRE) != 0)
+        alqi_plat_spin(&spins);
+    return from[0];
+}
+
+static ALQI_NOINLINE alq_value
+copy_any(struct alqi_domain *d, alqi_heap_word *from, uintptr_t header,
+         bool shared)
 {
     size_t i, n = header >> ALQ_WOSIZE_SHIFT;
     unsigned c = alqi_heap_class_of(n + 1);
@@ -66,7 +135,7 @@ copy_any(struct alqi_domain *d, alqi_heap_word *from, uintptr_t header)
     to[0] = header | d->alloc_colour;
     for (i = 0; i < n; i++)
         to[i + 1] = from[i];
-    return moved(from, to);
+    return moved(from, to, shared);
 }
 
 /* Scannable, of a constant number of words: then its class is one, too. */
@@ -79,14 +148,16 @@ copy_fixed(struct view w, alqi_heap_word *from, uintptr_t header, size_t words)
     to[0] = header | w.colour;
     for (i = 1; i < words; i++)
         to[i] = from[i - 1];
-    return moved(from, to);
+    return moved(from, to, w.shared);
 }
 
 static inline __attribute__((always_inline)) alq_value
 copy(struct view w, alqi_heap_word *from, uintptr_t header)
 {
+    if (w.shared && ALQI_UNLIKELY(!claim(from, header, true)))
+        return await_move(from);
     if (ALQI_UNLIKELY(!alqi_heap_is_scannable(header)))
-        return copy_any(w.d, from, header);
+        return copy_any(w.d, from, header, w.shared);
     switch (alqi_heap_words(header)) {
     case 2:
         return copy_fixed(w, from, header, 2);
@@ -101,28 +172,112 @@ copy(struct view w, alqi_heap_word *from, uintptr_t header)
     case 7:
         return copy_fixed(w, from, header, 7);
     default:
-        return copy_any(w.d, from, header);
+        return copy_any(w.d, from, header, w.shared);
     }
 }
 
+static inline __attribute__((always_inline)) bool
+is_young(struct view w, alq_value v)
+{
+    uintptr_t offset = v - w.young_base;
+
+    return ((offset >> 1) | (offset << 63)) < w.young_half;
+}
+
+/* With others, the field may stand in the remembered sets of two. */
 static inline __attribute__((always_inline)) void
-promote_slot(struct view w, alqi_heap_word *slot)
+promote_shared(struct view w, alqi_heap_word *slot)
+{
+    alq_value v = __atomic_load_n(slot, __ATOMIC_RELAXED);
+    alqi_heap_word *from = (alqi_heap_word *)v;
+    uintptr_t header;
+
+    if (!is_young(w, v))
+        return;
+    header = __atomic_load_n(&from[-1], __ATOMIC_ACQUIRE);
+    if (header == 0)
+        v = from[0];
+    else if (ALQI_UNLIKELY(header == IN_PROGRESS))
+        v = await_move(from);
+    else
+        v = copy(w, from, header);
+    __atomic_store_n(slot, v, __ATOMIC_RELAXED);
+}
+
+static inline __attribute__((always_inline)) void
+promote_alone(struct view w, alqi_heap_word *slot)
 {
     alq_value v = *slot;
     alqi_heap_word *from = (alqi_heap_word *)v;
-    uintptr_t offset = v - w.young_base;
     uintptr_t header;
 
-    if (((offset >> 1) | (offset << 63)) >= w.young_half)
+    if (!is_young(w, v))
         return;
     header = from[-1];
     *slot = header == 0 ? from[0] : copy(w, from, header);
 }
 
-void
-alqi_heap_promote(struct alqi_domain *d, alq_value *slot)
+static inline __attribute__((always_inline)) void
+promote_slot(struct view w, alqi_heap_word *slot)
 {
-    promote_slot(view_of(d), (alqi_heap_word *)slot);
+    if (w.shared)
+        promote_shared(w, slot);
+    else
+        promote_alone(w, slot);
+}
+
+void
+alqi_heap_promote(struct alqi_domain *self, alq_value *slot)
+{
+    if (alqi_heap_crew_is_shared(&self->heap->crew))
+        promote_shared(view_of(self, true), (alqi_heap_word *)slot);
+    else
+        promote_alone(view_of(self, false), (alqi_heap_word *)slot);
+}
+
+/* ---- fields ------------------------------------------------------------- */
+
+enum {
+    FIELDS = 1, /* in a span's start: of addresses of fields, not of blocks */
+    FIELDS_SPAN = ALQI_HEAP_IS_HARD ? 16 : 2048
+};
+
+static inline __attribute__((always_inline)) void
+promote_each(struct view w, alqi_heap_word **slots, alqi_heap_word **end)
+{
+    for (; slots < end; slots++)
+        promote_slot(w, *slots);
+}
+
+/* Those at the end are there for everybody; returns how many are not. */
+static size_t
+offer(struct alqi_heap_crew *crew, alqi_heap_word **slots, size_t n)
+{
+    struct alqi_heap_span span;
+
+    while (n > FIELDS_SPAN &&
+           alqi_heap_bag_n(&crew->bag) < ALQI_HEAP_CREW_OFFERS_MAX) {
+        span.start = (uintptr_t)(slots + n - FIELDS_SPAN) | FIELDS;
+        span.end = (uintptr_t)(slots + n);
+        if (alqi_heap_bag_put(&crew->bag, &span, 1) == 0)
+            break;
+        n -= FIELDS_SPAN;
+    }
+    return n;
+}
+
+void
+alqi_heap_promote_each(struct alqi_domain *self, alqi_heap_word **slots,
+                       size_t n)
+{
+    struct alqi_heap_crew *crew = &self->heap->crew;
+
+    if (alqi_heap_crew_is_shared(crew)) {
+        n = offer(crew, slots, n);
+        promote_each(view_of(self, true), slots, slots + n);
+    } else {
+        promote_each(view_of(self, false), slots, slots + n);
+    }
 }
 
 /* ---- scanning ----------------------------------------------------------- */
@@ -137,11 +292,10 @@ scan_block(struct view w, alqi_heap_word *block)
 }
 
 /* A run grows while it is scanned, and may be replaced. */
-static void
-scan_run(struct alqi_domain *d, unsigned c)
+static inline __attribute__((always_inline)) void
+scan_run(struct view w, unsigned c)
 {
-    struct alqi_heap_run *run = &d->runs[0][c];
-    struct view w = view_of(d);
+    struct alqi_heap_run *run = &w.d->runs[0][c];
     uintptr_t bytes = (uintptr_t)alqi_heap_class_words[c] * ALQ_WORD_BYTES;
 
     while (run->scan != run->next) {
@@ -152,16 +306,54 @@ scan_run(struct alqi_domain *d, unsigned c)
     }
 }
 
-static void
-scan_span(struct alqi_domain *d, struct alqi_heap_span span)
+static inline __attribute__((always_inline)) void
+scan_span(struct view w, struct alqi_heap_span span)
 {
-    unsigned c = alqi_heap_area_class(&d->heap->area, span.start);
-    struct view w = view_of(d);
+    unsigned c;
+    uintptr_t bytes;
 
-    while (span.start < span.end) {
-        scan_block(w, (alqi_heap_word *)span.start);
-        span.start += (uintptr_t)alqi_heap_class_words[c] * ALQ_WORD_BYTES;
+    if (span.start & FIELDS) {
+        promote_each(w, (alqi_heap_word **)(span.start - FIELDS),
+                     (alqi_heap_word **)span.end);
+        return;
     }
+    c = alqi_heap_area_class(&w.d->heap->area, span.start);
+    bytes = (uintptr_t)alqi_heap_class_words[c] * ALQ_WORD_BYTES;
+    for (; span.start < span.end; span.start += bytes)
+        scan_block(w, (alqi_heap_word *)span.start);
+}
+
+/* Until nothing is left here. */
+static inline __attribute__((always_inline)) void
+drain(struct view w)
+{
+    struct alqi_domain *d = w.d;
+    unsigned c;
+
+    while (d->dirty != 0 || d->n_pending > 0) {
+        if (d->dirty == 0) {
+            struct alqi_heap_span span = d->pending[--d->n_pending];
+
+            feed(d);
+            scan_span(w, span);
+            continue;
+        }
+        c = (unsigned)__builtin_ctzll(d->dirty);
+        scan_run(w, c);
+        d->dirty &= ~((uint64_t)1 << c);
+    }
+}
+
+static ALQI_NOINLINE void
+drain_alone(struct alqi_domain *self)
+{
+    drain(view_of(self, false));
+}
+
+static ALQI_NOINLINE void
+drain_shared(struct alqi_domain *self)
+{
+    drain(view_of(self, true));
 }
 
 static void
@@ -172,22 +364,24 @@ run_count(struct alqi_domain *d, struct alqi_heap_run *run)
 }
 
 void
-alqi_heap_promote_drain(struct alqi_domain *d)
+alqi_heap_promote_drain(struct alqi_domain *self)
 {
+    struct alqi_heap_crew *crew = &self->heap->crew;
+    size_t n_max = self->pending_size;
     unsigned c;
 
-    while (d->dirty != 0 || d->heap->n_pending > 0) {
-        if (d->dirty == 0) {
-            scan_span(d, d->heap->pending[--d->heap->n_pending]);
-            continue;
-        }
-        c = (unsigned)__builtin_ctzll(d->dirty);
-        scan_run(d, c);
-        d->dirty &= ~((uint64_t)1 << c);
-    }
+    if (n_max > ALQI_HEAP_CREW_GET_MAX)
+        n_max = ALQI_HEAP_CREW_GET_MAX;
+    do {
+        if (alqi_heap_crew_is_shared(crew))
+            drain_shared(self);
+        else
+            drain_alone(self);
+        self->n_pending = alqi_heap_crew_get(crew, self->pending, n_max);
+    } while (self->n_pending > 0);
     for (c = 0; c < ALQI_HEAP_CLASSES; c++) {
-        d->runs[1][c].scan = d->runs[1][c].next;
-        run_count(d, &d->runs[0][c]);
-        run_count(d, &d->runs[1][c]);
+        self->runs[1][c].scan = self->runs[1][c].next;
+        run_count(self, &self->runs[0][c]);
+        run_count(self, &self->runs[1][c]);
     }
 }

@@ -25,6 +25,7 @@ alqi_heap_remember(struct alqi_domain *d, alqi_heap_word *field)
 
     if (ALQI_UNLIKELY(r->n == r->size) && (r->lost || !grow(r))) {
         r->lost = true;
+        __atomic_store_n(&d->heap->is_remember_lost, true, __ATOMIC_RELAXED);
         return;
     }
     r->fields[r->n++] = field;

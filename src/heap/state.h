@@ -10,6 +10,8 @@
 
 #include "base/base.h"
 #include "base/map.h"
+#include "heap/bag.h"
+#include "heap/crew.h"
 #include "plat/plat.h"
 
 /* The heap's own reads and writes of blocks, whatever the program keeps in
@@ -68,11 +70,6 @@ struct alqi_heap_lists {
     struct alqi_heap_pool *avail; /* with free slots */
     struct alqi_heap_pool *full;
     struct alqi_heap_pool *unswept;
-};
-
-struct alqi_heap_span { /* of words */
-    uintptr_t start;
-    uintptr_t end;
 };
 
 struct alqi_heap_orphan;
@@ -184,9 +181,8 @@ struct alqi_heap {
     struct alqi_heap_orphan *orphans;
     uint64_t ended_allocated_words; /* counts of those adopted */
     uint64_t ended_marked_words;
-    struct alqi_heap_span *pending; /* filled spans not scanned yet */
-    size_t n_pending;
-    size_t pending_bytes;
+    struct alqi_heap_crew crew; /* of the minor collection */
+    bool is_remember_lost;      /* somebody's set; atomic  */
 
     struct alqi_plat_lock large_lock;
     struct alqi_base_map large_set; /* addresses of large blocks */
@@ -285,6 +281,9 @@ struct alqi_domain {
     bool forces_mark;      /* its slice begins to mark, due or not */
     uint64_t dirty;        /* classes of scannable runs with scan < next */
     struct alqi_heap_run runs[2][ALQI_HEAP_CLASSES]; /* [1]: no_scan */
+    struct alqi_heap_span *pending; /* filled spans not scanned yet */
+    size_t n_pending;
+    size_t pending_size;
     struct alqi_heap_remembered remembered;
     alq_value *customs; /* young, with a finaliser */
     size_t n_customs;

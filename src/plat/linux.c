@@ -149,25 +149,29 @@ alqi_plat_say_sigsafe(const char *text, size_t n_bytes)
 }
 
 void
+alqi_plat_spin(unsigned *spins)
+{
+    int saved;
+
+    if (++*spins < SPINS_BEFORE_YIELD) {
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#endif
+        return;
+    }
+    saved = errno;
+    sched_yield();
+    errno = saved;
+    *spins = 0;
+}
+
+void
 alqi_plat_lock_wait(struct alqi_plat_lock *lock)
 {
     unsigned spins = 0;
 
-    for (;;) {
-        while (atomic_load_explicit(&lock->state, memory_order_relaxed) != 0) {
-            if (++spins < SPINS_BEFORE_YIELD) {
-#if defined(__x86_64__)
-                __builtin_ia32_pause();
-#endif
-            } else {
-                int saved = errno;
-
-                sched_yield(); /* the holder may need this processor */
-                errno = saved;
-                spins = 0;
-            }
-        }
-        if (alqi_plat_lock_try(lock))
-            return;
-    }
+    do
+        while (atomic_load_explicit(&lock->state, memory_order_relaxed) != 0)
+            alqi_plat_spin(&spins);
+    while (!alqi_plat_lock_try(lock));
 }

@@ -39,6 +39,10 @@ bool alqi_plat_barrier_all(void);
 /* write(2) of all of `text` to stderr, retrying; errno is preserved. */
 void alqi_plat_say_sigsafe(const char *text, size_t n_bytes);
 
+/* One turn of waiting for what another thread is about to do: a pause, and now
+ * and then the processor, which that thread may need.  *spins begins with 0. */
+void alqi_plat_spin(unsigned *spins);
+
 /* A spin lock with back-off; 0 is free.  Holders run a bounded, short section
  * that takes no second lock of lower rank and cannot be entered twice by one
  * thread (the caller's own flag keeps signal handlers out). */
