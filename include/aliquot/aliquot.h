@@ -5,6 +5,7 @@
 #include <aliquot/gc.h>
 #include <aliquot/heap.h>
 #include <aliquot/memprof.h>
+#include <aliquot/observe.h>
 #include <aliquot/root.h>
 #include <aliquot/status.h>
 #include <aliquot/value.h>

@@ -32,6 +32,8 @@ const struct alqi_cli_verb alqi_cli_verbs[] = {
      "-p PID | RECORDING", alqi_cli_snapshot, alqi_cli_snapshot_options, false},
     {"status", "tell what a running process records", "-p PID", alqi_cli_status,
      alqi_cli_status_options, false},
+    {"gc-trace", "show what a managed heap's collector did: JSON for viewers",
+     "FILE", alqi_cli_gc_trace, alqi_cli_gc_trace_options, false},
     {"help", "print help for a verb", "[VERB]", alqi_cli_help,
      alqi_cli_help_options, false},
 };

@@ -3,6 +3,7 @@
 
 #include <aliquot/heap.h>
 
+#include "glue/gc_trace.h"
 #include "heap/alloc.h"
 #include "heap/barrier.h"
 #include "heap/domain.h"
@@ -36,9 +37,11 @@ alq_domain_new(const struct alq_domain_config *config, struct alq_domain **out)
     if (alqi_heap_thread_domain() != NULL)
         return ALQ_EBUSY;
     status = alqi_heap_domain_start(config, NULL, &d);
-    if (status == ALQ_OK)
-        *out = &d->pub;
-    return status;
+    if (status != ALQ_OK)
+        return status;
+    alqi_glue_gc_trace_begin(&d->pub);
+    *out = &d->pub;
+    return ALQ_OK;
 }
 
 enum alq_status
@@ -90,7 +93,7 @@ alq_alloc_several_slow(struct alq_domain *d, unsigned n_blocks,
         words += alqi_heap_words(headers[i]);
     if (i < n_blocks || words == 0 || words > ALQI_HEAP_CLASS_WORDS_MAX)
         return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL) != ALQ_NULL;
-    at = alqi_heap_room(alqi_heap_domain(d), words);
+    at = alqi_heap_room(alqi_heap_domain(d), headers, n_blocks, words);
     if (at == 0)
         return 0;
     at += words * ALQ_WORD_BYTES;

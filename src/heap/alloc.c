@@ -3,8 +3,10 @@
 
 #include "heap/alloc.h"
 #include "heap/cycle.h"
+#include "heap/event.h"
 #include "heap/large.h"
 #include "heap/limit.h"
+#include "heap/observed.h"
 #include "heap/stop.h"
 
 alq_value
@@ -15,11 +17,9 @@ alqi_heap_fail(struct alqi_domain *d, enum alq_status why)
     return ALQ_NULL;
 }
 
-void
-alqi_heap_poll(struct alqi_domain *d)
+static void
+collect_if_asked(struct alqi_domain *d)
 {
-    if (d->heap->is_lost)
-        return;
     alqi_heap_stop_settle(d);
     if (alqi_heap_limit_take(&d->want_minor) || ALQI_HEAP_IS_HARD)
         alqi_heap_minor(d);
@@ -28,29 +28,78 @@ alqi_heap_poll(struct alqi_domain *d)
     alqi_heap_stop_settle(d);
 }
 
+void
+alqi_heap_poll(struct alqi_domain *d)
+{
+    if (d->heap->is_lost)
+        return;
+    alqi_heap_entry_begin(d);
+    collect_if_asked(d);
+    alqi_heap_entry_end(d);
+    if (alqi_heap_observe_wants(&d->observed))
+        alqi_heap_observed_poll(d);
+}
+
 static bool
 has_room(const struct alqi_domain *d, size_t words)
 {
     return (uintptr_t)d->pub.young_ptr - d->run_start >= words * ALQ_WORD_BYTES;
 }
 
-uintptr_t
-alqi_heap_room(struct alqi_domain *d, size_t words)
+static bool
+make_room(struct alqi_domain *d, size_t words)
 {
-    ALQI_ASSERT(words >= 1 && words <= ALQI_HEAP_CLASS_WORDS_MAX);
-    if (d->heap->is_lost)
-        return (uintptr_t)alqi_heap_fail(d, ALQ_ESTATE);
-    alqi_heap_poll(d);
+    if (alqi_heap_observe_wants(&d->observed))
+        alqi_heap_observed_poll(d);
+    alqi_heap_entry_begin(d);
+    collect_if_asked(d);
     if ((uintptr_t)d->pub.young_ptr - words * ALQ_WORD_BYTES < d->middle) {
         d->middle = 0;
         alqi_heap_slice(d, 0);
     }
     if (!has_room(d, words))
         alqi_heap_minor(d);
+    alqi_heap_entry_end(d);
     if (!has_room(d, words))
-        return (uintptr_t)alqi_heap_fail(d, ALQ_ENOMEM);
+        alqi_heap_fail(d, ALQ_ENOMEM);
+    return has_room(d, words);
+}
+
+static uintptr_t
+take_room(struct alqi_domain *d, size_t words)
+{
     d->pub.young_ptr -= words * ALQ_WORD_BYTES;
     return (uintptr_t)d->pub.young_ptr;
+}
+
+/* The client is asked, and may collect: room has to be made anew. */
+static ALQI_COLD uintptr_t
+sampled_room(struct alqi_domain *d, const uintptr_t *headers, unsigned n_blocks,
+             size_t words)
+{
+    enum alq_status status = alqi_heap_observed_request(d, headers, n_blocks);
+    uintptr_t low = 0;
+
+    if (status != ALQ_OK)
+        return (uintptr_t)alqi_heap_fail(d, status);
+    if (make_room(d, words))
+        low = take_room(d, words);
+    alqi_heap_observed_request_end(d, low);
+    return low;
+}
+
+uintptr_t
+alqi_heap_room(struct alqi_domain *d, const uintptr_t *headers,
+               unsigned n_blocks, size_t words)
+{
+    ALQI_ASSERT(words >= 1 && words <= ALQI_HEAP_CLASS_WORDS_MAX);
+    if (d->heap->is_lost)
+        return (uintptr_t)alqi_heap_fail(d, ALQ_ESTATE);
+    if (!make_room(d, words))
+        return 0;
+    if (alqi_heap_observed_is_hit(d, words))
+        return sampled_room(d, headers, n_blocks, words);
+    return take_room(d, words);
 }
 
 /* ---- large blocks ------------------------------------------------------- */
@@ -81,6 +130,7 @@ alloc_large(struct alqi_domain *d, uintptr_t header)
     }
     if (block == ALQ_NULL)
         return alqi_heap_fail(d, ALQ_ENOMEM);
+    alqi_heap_observed_direct(d, block, header);
     d->counts.direct_words += words;
     d->direct_since_slice += words;
     if (d->direct_since_slice > d->minor_bytes / ALQ_WORD_BYTES / 5) {
@@ -98,7 +148,7 @@ alqi_heap_alloc(struct alqi_domain *d, uintptr_t header)
 
     if (alqi_heap_words(header) > ALQI_HEAP_CLASS_WORDS_MAX)
         return alloc_large(d, header);
-    low = alqi_heap_room(d, alqi_heap_words(header));
+    low = alqi_heap_room(d, &header, 1, alqi_heap_words(header));
     if (low == 0)
         return ALQ_NULL;
     *(alqi_heap_word *)low = header;

@@ -8,8 +8,10 @@
 alq_value alqi_heap_fail(struct alqi_domain *d, enum alq_status why);
 
 /* Does what is asked for, then moves young_ptr down by `words` (1 to
- * ALQI_HEAP_CLASS_WORDS_MAX); 0 and a status: no memory. */
-uintptr_t alqi_heap_room(struct alqi_domain *d, size_t words);
+ * ALQI_HEAP_CLASS_WORDS_MAX, the sum over the blocks); 0 and a status: no
+ * memory, or the client says no (observe.h). */
+uintptr_t alqi_heap_room(struct alqi_domain *d, const uintptr_t *headers,
+                         unsigned n_blocks, size_t words);
 
 /* A block with the header, of colour 0 and at least one field, its fields not
  * set; or ALQ_NULL and a status. */

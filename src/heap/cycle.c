@@ -1,10 +1,12 @@
 #include "heap/area.h"
 #include "heap/barrier.h"
 #include "heap/cycle.h"
+#include "heap/event.h"
 #include "heap/large.h"
 #include "heap/limit.h"
 #include "heap/mark.h"
 #include "heap/minor.h"
+#include "heap/observed.h"
 #include "heap/pace.h"
 #include "heap/root.h"
 #include "heap/stop.h"
@@ -15,6 +17,9 @@ enum {
     WORK_STEP_WORDS = 16384,
     CHUNK_WORDS = 2048 /* for a domain that is away: it may be wanted */
 };
+
+/* With ALQ_EVENT_MAJOR. */
+enum { BY_A_CALL, SHORT_OF_MEMORY };
 
 /* ---- memory ------------------------------------------------------------- */
 
@@ -142,6 +147,7 @@ phase_set(struct alqi_heap *heap, enum alqi_heap_phase phase)
     unsigned i;
 
     ALQI_ASSERT(heap->todo == 0);
+    alqi_heap_event_phase(heap, phase);
     heap->phase = phase;
     EACH_DOMAIN(heap, of, i)
     {
@@ -240,8 +246,12 @@ rotate(struct alqi_domain *self)
 {
     struct alqi_heap *heap = self->heap;
     uintptr_t garbage = heap->garbage;
+    struct alqi_domain *of;
+    unsigned i;
 
     alqi_heap_verify(self, ALQI_HEAP_VERIFY_MARKED);
+    EACH_DOMAIN(heap, of, i)
+    alqi_heap_observed_after_major(of);
     heap->garbage = heap->unmarked;
     heap->unmarked = heap->marked;
     heap->marked = garbage;
@@ -312,6 +322,7 @@ choose(struct alqi_domain *self)
 static const struct alqi_heap_stop_work *
 finish_last(struct alqi_domain *self)
 {
+    alqi_heap_event_minor_end(self->heap);
     alqi_heap_verify(self, ALQI_HEAP_VERIFY_ANY);
     return choose(self);
 }
@@ -351,6 +362,7 @@ begin(struct alqi_domain *leader, enum goal goal, unsigned cycles)
     heap->has_young = !is_empty_all(heap);
     alqi_heap_verify(leader, ALQI_HEAP_VERIFY_REMEMBERED);
     alqi_heap_minor_prepare(leader, heap->stop.n_inside);
+    alqi_heap_event_minor_begin(leader);
 }
 
 static void
@@ -402,10 +414,15 @@ is_lost(const struct alqi_domain *d)
 }
 
 static void
-stop(struct alqi_domain *d, const struct alqi_heap_stop_work *work)
+stop(struct alqi_domain *d, const struct alqi_heap_stop_work *work,
+     uint64_t why)
 {
+    uint64_t n = d->counts.major_cycles;
+
+    alqi_heap_event_begin(d, ALQ_EVENT_MAJOR, why, 0);
     while (!alqi_heap_stop_try(d, work))
         continue;
+    alqi_heap_event_end(d, ALQ_EVENT_MAJOR, d->counts.major_cycles - n, 0);
 }
 
 /* Memory is short: rather collect everything. */
@@ -415,7 +432,7 @@ reopen(struct alqi_domain *d)
     if (!is_closed(d))
         return;
     d->counts.emergencies++;
-    stop(d, &full_work);
+    stop(d, &full_work, SHORT_OF_MEMORY);
 }
 
 void
@@ -425,10 +442,12 @@ alqi_heap_minor(struct alqi_domain *d)
 
     if (is_lost(d))
         return;
+    alqi_heap_entry_begin(d);
     while (!alqi_heap_stop_try(d, &minor_work))
         if (d->heap->n_minors != n)
             break; /* another's was this domain's, too */
     reopen(d);
+    alqi_heap_entry_end(d);
 }
 
 void
@@ -436,8 +455,10 @@ alqi_heap_major(struct alqi_domain *d)
 {
     if (is_lost(d))
         return;
-    stop(d, &cycle_work);
+    alqi_heap_entry_begin(d);
+    stop(d, &cycle_work, BY_A_CALL);
     reopen(d);
+    alqi_heap_entry_end(d);
 }
 
 void
@@ -445,8 +466,10 @@ alqi_heap_full_major(struct alqi_domain *d)
 {
     if (is_lost(d))
         return;
-    stop(d, &full_work);
+    alqi_heap_entry_begin(d);
+    stop(d, &full_work, BY_A_CALL);
     reopen(d);
+    alqi_heap_entry_end(d);
 }
 
 /* ---- slices ------------------------------------------------------------- */
@@ -543,9 +566,11 @@ alqi_heap_slice(struct alqi_domain *d, size_t work_words)
 {
     size_t step, done;
     size_t left = alqi_heap_pace_slice(d, work_words);
+    uint64_t marked = d->counts.marked_words, swept = d->counts.swept_words;
 
     if (is_lost(d))
         return;
+    alqi_heap_event_begin(d, ALQ_EVENT_SLICE, left, 0);
     alqi_heap_limit_take(&d->want_slice);
     d->forces_mark = work_words != 0;
     d->counts.slices++;
@@ -562,12 +587,16 @@ alqi_heap_slice(struct alqi_domain *d, size_t work_words)
         alqi_heap_pace_is_due(d)) /* even if only large blocks are allocated */
         __atomic_store_n(&d->want_minor, true, __ATOMIC_RELAXED);
     alqi_heap_stop_settle(d);
+    alqi_heap_event_end(d, ALQ_EVENT_SLICE, d->counts.marked_words - marked,
+                        d->counts.swept_words - swept);
 }
 
 void
 alqi_heap_major_slice(struct alqi_domain *d, size_t work_words)
 {
+    alqi_heap_entry_begin(d);
     d->forces_mark = work_words != 0;
     alqi_heap_minor(d);
     alqi_heap_slice(d, work_words);
+    alqi_heap_entry_end(d);
 }

@@ -8,10 +8,12 @@
 #include "heap/class.h"
 #include "heap/cycle.h"
 #include "heap/domain.h"
+#include "heap/event.h"
 #include "heap/large.h"
 #include "heap/limit.h"
 #include "heap/mark.h"
 #include "heap/minor.h"
+#include "heap/observed.h"
 #include "heap/orphan.h"
 #include "heap/remember.h"
 #include "heap/root.h"
@@ -125,8 +127,10 @@ heap_leave(struct alqi_heap *heap)
     if (is_last)
         the_heap = NULL;
     alqi_plat_unlock(&lock);
-    if (is_last)
-        heap_drop(heap);
+    if (!is_last)
+        return;
+    alqi_heap_event_heap_end(heap);
+    heap_drop(heap);
 }
 
 /* ---- starting ----------------------------------------------------------- */
@@ -197,6 +201,7 @@ domain_open(struct alqi_domain *d, const struct alq_domain_config *c)
     d->orphan = calloc(1, sizeof *d->orphan);
     if (d->orphan == NULL)
         return false;
+    alqi_heap_observed_domain_start(d);
     if (!alqi_heap_minor_open(d))
         goto fail_open;
     if (!alqi_heap_open_minor(d))
@@ -206,6 +211,7 @@ domain_open(struct alqi_domain *d, const struct alq_domain_config *c)
 fail_room:
     alqi_heap_minor_drop(d);
 fail_open:
+    alqi_heap_observed_domain_end(d);
     free(d->orphan);
     return false;
 }
@@ -230,6 +236,7 @@ start_locked(struct alqi_heap *heap, const struct alq_domain_config *c,
         alqi_heap_thread_begin(d);
     else
         alqi_heap_thread_await(d);
+    alqi_heap_event_moment(d, ALQ_EVENT_DOMAIN_START, 0, 0);
     __atomic_store_n(&d->state, state, __ATOMIC_SEQ_CST);
     *out = d;
     return ALQ_OK;
@@ -266,6 +273,8 @@ alqi_heap_domain_end(struct alqi_domain *d)
         alqi_heap_minor(d);
     while (!alqi_heap_minor_is_empty(d));
     /* No safe point from here on. */
+    alqi_heap_observed_domain_end(d);
+    alqi_heap_watch_end(d);
     alqi_heap_thread_end(d);
     alqi_heap_roots_drop(d);
     alqi_heap_remember_drop(d);

@@ -46,8 +46,11 @@ alqi_heap_limit_reset(struct alqi_domain *d)
 {
     uintptr_t limit = d->middle > d->run_start ? d->middle : d->run_start;
 
+    if (limit < d->observed.trigger)
+        limit = d->observed.trigger;
     __atomic_store_n(&d->pub.young_limit, (char *)limit, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&d->want_minor, __ATOMIC_SEQ_CST) ||
+    if (alqi_heap_observe_wants(&d->observed) ||
+        __atomic_load_n(&d->want_minor, __ATOMIC_SEQ_CST) ||
         __atomic_load_n(&d->want_slice, __ATOMIC_SEQ_CST) ||
         alqi_heap_limit_is_stop_asked(d) || d->heap->is_lost ||
         ALQI_HEAP_IS_HARD)

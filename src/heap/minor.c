@@ -3,6 +3,7 @@
 #include "heap/class.h"
 #include "heap/limit.h"
 #include "heap/minor.h"
+#include "heap/observed.h"
 #include "heap/promote.h"
 #include "heap/remember.h"
 #include "heap/root.h"
@@ -157,6 +158,7 @@ void
 alqi_heap_minor_finish(struct alqi_domain *self, struct alqi_domain *of)
 {
     (void)self;
+    alqi_heap_observed_after_minor(of);
     of->counts.minor_words +=
         (of->run_end - (uintptr_t)of->pub.young_ptr) / ALQ_WORD_BYTES;
     of->counts.minor_collections += !alqi_heap_minor_is_empty(of);
@@ -166,6 +168,7 @@ alqi_heap_minor_finish(struct alqi_domain *self, struct alqi_domain *of)
     of->run_start = of->run_end;
     of->pub.young_ptr = (char *)of->run_end;
     of->middle = 0;
+    of->observed.trigger = 0;
     alqi_heap_limit_reset(of);
 }
 
@@ -194,5 +197,6 @@ alqi_heap_minor_begin(struct alqi_domain *d, uintptr_t bytes)
     }
     d->pub.young_ptr = (char *)d->run_end;
     d->middle = d->run_start + (d->run_end - d->run_start) / 2;
+    alqi_heap_observed_draw(d);
     alqi_heap_limit_reset(d);
 }

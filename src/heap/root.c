@@ -1,4 +1,5 @@
 #include "heap/list.h"
+#include "heap/observed.h"
 #include "heap/root.h"
 #include "plat/plat.h"
 
@@ -159,6 +160,7 @@ alqi_heap_roots_visit(struct alqi_domain *d, bool young_only,
     for (scanner = d->roots.scanners; scanner != NULL; scanner = scanner->next)
         scanner->scan(scanner->arg, visit, arg);
     boxes_visit(d, young_only, visit, arg);
+    alqi_heap_observed_scan(d, young_only, visit, arg);
 }
 
 void

@@ -12,6 +12,8 @@
 #include "base/map.h"
 #include "heap/bag.h"
 #include "heap/crew.h"
+#include "heap/observe.h"
+#include "heap/watch.h"
 #include "plat/plat.h"
 
 /* The heap's own reads and writes of blocks, whatever the program keeps in
@@ -200,6 +202,9 @@ struct alqi_heap {
     unsigned space_overhead;
     size_t limit_bytes; /* SIZE_MAX: none */
     size_t reserve_bytes;
+
+    struct alqi_heap_listeners listeners;
+    struct alqi_heap_observer observer;
 };
 
 /* What a domain that ended has left.  The list is a stack: one is pushed by
@@ -266,6 +271,7 @@ struct alqi_domain {
     bool want_minor;  /* posted, then the limit is raised */
     bool want_slice;
     bool done; /* with its work of this phase; the holder's; others look */
+    struct alqi_heap_watch watch;
 
     struct alqi_heap_threads threads;
     struct alqi_heap_orphan *orphan; /* for its end: made at its start */
@@ -304,6 +310,7 @@ struct alqi_domain {
     uint64_t direct_since_slice;
 
     struct alq_gc_counts counts;
+    struct alqi_heap_observed observed;
 };
 
 static inline struct alqi_domain *

@@ -1,3 +1,4 @@
+#include "heap/event.h"
 #include "heap/limit.h"
 #include "heap/orphan.h"
 #include "heap/stop.h"
@@ -194,12 +195,15 @@ static void
 serve(struct alqi_domain *d)
 {
     struct alqi_heap_stop *s = &d->heap->stop;
-    uint32_t mine = __atomic_load_n(&s->seq, __ATOMIC_SEQ_CST);
+    uint32_t mine = __atomic_load_n(&s->seq, __ATOMIC_SEQ_CST), n;
 
+    alqi_heap_event_begin(d, ALQ_EVENT_STOP, 0, 0);
     state_set(d, ALQI_HEAP_HERE);
     wake_leader(s);
     alqi_plat_wait_until(&s->go, mine);
+    n = s->n_inside;
     take_part(d, mine);
+    alqi_heap_event_end(d, ALQ_EVENT_STOP, n, 0);
 }
 
 void
@@ -263,7 +267,7 @@ alqi_heap_stop_try(struct alqi_domain *d,
 {
     struct alqi_heap *heap = d->heap;
     struct alqi_heap_stop *s = &heap->stop;
-    uint32_t mine;
+    uint32_t mine, n;
     unsigned i;
 
     if (!lock_try(s)) {
@@ -271,6 +275,7 @@ alqi_heap_stop_try(struct alqi_domain *d,
         alqi_plat_yield();
         return false;
     }
+    alqi_heap_event_begin(d, ALQ_EVENT_STOP, 0, 0);
     mine = __atomic_add_fetch(&s->seq, 1, __ATOMIC_SEQ_CST);
     ask(heap, d);
     for (i = 0; i < heap->n_slots; i++)
@@ -278,7 +283,7 @@ alqi_heap_stop_try(struct alqi_domain *d,
     alqi_heap_orphan_adopt(d);
     s->leader = d;
     s->step = first;
-    s->n_inside = count_here(heap);
+    s->n_inside = n = count_here(heap);
     __atomic_store_n(&s->inside, s->n_inside, __ATOMIC_RELAXED);
     shares_reset(heap);
     if (first->begin != NULL)
@@ -287,6 +292,7 @@ alqi_heap_stop_try(struct alqi_domain *d,
     if (s->n_inside > 1)
         alqi_plat_wake(&s->go, UINT32_MAX);
     take_part(d, mine);
+    alqi_heap_event_end(d, ALQ_EVENT_STOP, n, 0);
     alqi_heap_stop_settle(d);
     return true;
 }
@@ -306,7 +312,9 @@ alqi_heap_stop_come_back(struct alqi_domain *d)
 {
     while (!state_change(d, ALQI_HEAP_AWAY, ALQI_HEAP_RUN))
         if (state_change(d, ALQI_HEAP_TAKEN, ALQI_HEAP_WANTED)) {
+            alqi_heap_event_begin(d, ALQ_EVENT_STOP, 0, 0);
             alqi_plat_wait_until(&d->state, ALQI_HEAP_RUN);
+            alqi_heap_event_end(d, ALQ_EVENT_STOP, 0, 0);
             break;
         }
     alqi_heap_stop_settle(d);

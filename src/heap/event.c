@@ -1,0 +1,351 @@
+#include <sched.h>
+#include <string.h>
+
+#include "heap/area.h"
+#include "heap/event.h"
+#include "heap/large.h"
+#include "heap/event.h"
+#include "heap/large.h"
+#include "heap/pause.h"
+
+/* This thread is in a listener's function. */
+static __thread bool is_telling __attribute__((tls_model("initial-exec")));
+
+/* ---- telling ------------------------------------------------------------ */
+
+static bool
+wants(const struct alq_listener *listener, enum alq_event_kind kind)
+{
+    return listener->kinds == 0 || (listener->kinds >> kind & 1) != 0;
+}
+
+static void
+tell_slot(struct alqi_heap_listener_slot *slot, const struct alq_event *event)
+{
+    const struct alq_listener *listener;
+
+    if (__atomic_load_n(&slot->listener, __ATOMIC_RELAXED) == NULL)
+        return;
+    __atomic_fetch_add(&slot->running, 1, __ATOMIC_SEQ_CST);
+    listener = __atomic_load_n(&slot->listener, __ATOMIC_SEQ_CST);
+    if (listener != NULL && wants(listener, event->kind))
+        listener->event(listener->arg, event);
+    __atomic_fetch_sub(&slot->running, 1, __ATOMIC_SEQ_CST);
+}
+
+static ALQI_COLD void
+tell(struct alqi_heap *heap, const struct alq_event *event)
+{
+    unsigned i;
+
+    is_telling = true;
+    for (i = 0; i < ALQ_LISTENERS_MAX; i++)
+        tell_slot(&heap->listeners.slots[i], event);
+    is_telling = false;
+}
+
+static void
+tell_at(struct alqi_domain *d, enum alq_event_kind kind,
+        enum alq_event_point point, uint64_t ns, uint64_t a, uint64_t b)
+{
+    struct alq_event event = {kind, point, d->slot, ns, {a, b}};
+
+    tell(d->heap, &event);
+}
+
+void
+alqi_heap_event_tell(struct alqi_domain *d, enum alq_event_kind kind,
+                     enum alq_event_point point, uint64_t a, uint64_t b)
+{
+    tell_at(d, kind, point, alqi_plat_mono_ns_sigsafe(), a, b);
+}
+
+static uint64_t
+used_bytes(const struct alqi_heap *heap)
+{
+    return alqi_heap_area_used(&heap->area) * ALQI_HEAP_POOL_BYTES +
+           alqi_heap_large_bytes(heap);
+}
+
+/* Of pools that can be accessed. */
+static uint64_t
+ready_bytes(const struct alqi_heap *heap)
+{
+    return (uint64_t)__atomic_load_n(&heap->area.n_committed,
+                                     __ATOMIC_RELAXED) *
+           ALQI_HEAP_POOL_BYTES;
+}
+
+/* ---- the heap's own ----------------------------------------------------- */
+
+static void
+heap_event(struct alqi_heap *heap, enum alq_event_kind kind,
+           enum alq_event_point point, uint64_t a)
+{
+    struct alq_event event = {kind, point, ALQ_EVENT_HEAP, 0, {a, 0}};
+
+    if (!alqi_heap_event_is_heard(heap, kind))
+        return;
+    event.time_ns = alqi_plat_mono_ns_sigsafe();
+    tell(heap, &event);
+}
+
+/* Sums over the domains; in a stop. */
+struct sums {
+    uint64_t marked_words;
+    uint64_t promoted_words;
+    uint64_t young_words;
+    uint64_t remembered;
+};
+
+static struct sums
+sums_of(const struct alqi_heap *heap)
+{
+    struct sums sums = {.marked_words = heap->ended_marked_words};
+    unsigned i;
+
+    for (i = 0; i < heap->n_slots; i++) {
+        const struct alqi_domain *d = heap->domains[i];
+
+        if (__atomic_load_n(&d->state, __ATOMIC_RELAXED) == ALQI_HEAP_VACANT)
+            continue;
+        sums.marked_words += d->counts.marked_words;
+        sums.promoted_words += d->counts.promoted_words;
+        sums.young_words +=
+            (d->run_end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES;
+        sums.remembered += d->remembered.n;
+    }
+    return sums;
+}
+
+void
+alqi_heap_event_phase(struct alqi_heap *heap, enum alqi_heap_phase next)
+{
+    switch (next) {
+    case ALQI_HEAP_MARK:
+        heap_event(heap, ALQ_EVENT_CYCLE, ALQ_EVENT_BEGIN,
+                   ++heap->listeners.n_cycles);
+        heap_event(heap, ALQ_EVENT_MARK, ALQ_EVENT_BEGIN, 0);
+        heap->listeners.marked_before = sums_of(heap).marked_words;
+        break;
+    case ALQI_HEAP_SWEEP:
+        heap_event(heap, ALQ_EVENT_MARK, ALQ_EVENT_END,
+                   sums_of(heap).marked_words - heap->listeners.marked_before);
+        heap_event(heap, ALQ_EVENT_SWEEP, ALQ_EVENT_BEGIN, 0);
+        break;
+    case ALQI_HEAP_SWEPT:
+        heap_event(heap, ALQ_EVENT_SWEEP, ALQ_EVENT_END, 0);
+        heap_event(heap, ALQ_EVENT_CYCLE, ALQ_EVENT_END, heap->pace.live_words);
+        break;
+    }
+}
+
+void
+alqi_heap_event_minor_begin(struct alqi_domain *leader)
+{
+    struct sums sums = sums_of(leader->heap);
+
+    leader->heap->listeners.promoted_before = sums.promoted_words;
+    alqi_heap_event_begin(leader, ALQ_EVENT_MINOR, sums.young_words,
+                          sums.remembered);
+}
+
+void
+alqi_heap_event_minor_end(struct alqi_heap *heap)
+{
+    alqi_heap_event_end(
+        heap->stop.leader, ALQ_EVENT_MINOR,
+        sums_of(heap).promoted_words - heap->listeners.promoted_before, 0);
+}
+
+void
+alqi_heap_event_heap_end(struct alqi_heap *heap)
+{
+    heap_event(heap, ALQ_EVENT_HEAP_END, ALQ_EVENT_MOMENT, 0);
+}
+
+/* Whether the pools' part of the heap has changed since the last pause. */
+static void
+look_at_size(struct alqi_domain *d, uint64_t ns)
+{
+    uint64_t now = ready_bytes(d->heap);
+    uint64_t before = __atomic_exchange_n(&d->heap->listeners.ready_bytes, now,
+                                          __ATOMIC_RELAXED);
+    enum alq_event_kind kind = now > before ? ALQ_EVENT_GROW : ALQ_EVENT_SHRINK;
+
+    if (now != before && alqi_heap_event_is_heard(d->heap, kind))
+        tell_at(d, kind, ALQ_EVENT_MOMENT, ns, now, before);
+}
+
+/* ---- pauses ------------------------------------------------------------- */
+
+void
+alqi_heap_pause_begin(struct alqi_domain *d)
+{
+    d->watch.began_ns = alqi_plat_mono_ns_sigsafe();
+    if (alqi_heap_event_is_heard(d->heap, ALQ_EVENT_PAUSE))
+        tell_at(d, ALQ_EVENT_PAUSE, ALQ_EVENT_BEGIN, d->watch.began_ns, 0, 0);
+}
+
+static bool
+is_current(const struct alqi_domain *d)
+{
+    return __atomic_load_n(&d->watch.pauses_epoch, __ATOMIC_ACQUIRE) ==
+           __atomic_load_n(&d->heap->listeners.pauses_epoch, __ATOMIC_RELAXED);
+}
+
+static void
+count(struct alqi_domain *d, uint64_t ns)
+{
+    uint32_t epoch =
+        __atomic_load_n(&d->heap->listeners.pauses_epoch, __ATOMIC_RELAXED);
+
+    if (!is_current(d)) {
+        alqi_heap_pauses_clear(&d->watch.pauses);
+        __atomic_store_n(&d->watch.pauses_epoch, epoch, __ATOMIC_RELEASE);
+    }
+    alqi_heap_pauses_add(&d->watch.pauses, ns);
+}
+
+void
+alqi_heap_pause_end(struct alqi_domain *d)
+{
+    uint64_t now = alqi_plat_mono_ns_sigsafe();
+
+    count(d, now - d->watch.began_ns);
+    d->watch.began_ns = 0;
+    look_at_size(d, now);
+    if (alqi_heap_event_is_heard(d->heap, ALQ_EVENT_PAUSE))
+        tell_at(d, ALQ_EVENT_PAUSE, ALQ_EVENT_END, now, used_bytes(d->heap),
+                ready_bytes(d->heap) + alqi_heap_large_bytes(d->heap));
+}
+
+void
+alqi_heap_pauses_get(const struct alqi_domain *d, struct alq_pauses *out)
+{
+    memset(out, 0, sizeof *out);
+    if (is_current(d))
+        alqi_heap_pauses_merge(out, &d->watch.pauses);
+}
+
+void
+alqi_heap_pauses_get_all(struct alqi_heap *heap, struct alq_pauses *out)
+{
+    struct alqi_heap_listeners *l = &heap->listeners;
+    unsigned i, n = __atomic_load_n(&heap->n_slots, __ATOMIC_ACQUIRE);
+
+    memset(out, 0, sizeof *out);
+    alqi_plat_lock(&l->lock);
+    alqi_heap_pauses_merge(out, &l->ended);
+    for (i = 0; i < n; i++)
+        if (is_current(heap->domains[i]))
+            alqi_heap_pauses_merge(out, &heap->domains[i]->watch.pauses);
+    alqi_plat_unlock(&l->lock);
+}
+
+void
+alqi_heap_pauses_reset(struct alqi_heap *heap)
+{
+    struct alqi_heap_listeners *l = &heap->listeners;
+
+    alqi_plat_lock(&l->lock);
+    memset(&l->ended, 0, sizeof l->ended);
+    __atomic_fetch_add(&l->pauses_epoch, 1, __ATOMIC_RELAXED);
+    alqi_plat_unlock(&l->lock);
+}
+
+void
+alqi_heap_watch_end(struct alqi_domain *d)
+{
+    struct alqi_heap_listeners *l = &d->heap->listeners;
+
+    alqi_heap_event_moment(d, ALQ_EVENT_DOMAIN_END, 0, 0);
+    alqi_plat_lock(&l->lock);
+    if (is_current(d))
+        alqi_heap_pauses_merge(&l->ended, &d->watch.pauses);
+    alqi_heap_pauses_clear(&d->watch.pauses);
+    alqi_plat_unlock(&l->lock);
+}
+
+/* ---- listeners ---------------------------------------------------------- */
+
+static struct alqi_heap_listener_slot *
+find_locked(struct alqi_heap_listeners *l, const struct alq_listener *listener)
+{
+    unsigned i;
+
+    for (i = 0; i < ALQ_LISTENERS_MAX; i++)
+        if (l->slots[i].listener == listener)
+            return &l->slots[i];
+    return NULL;
+}
+
+/* Not one that a removal still waits for. */
+static struct alqi_heap_listener_slot *
+find_free_locked(struct alqi_heap_listeners *l)
+{
+    unsigned i;
+
+    for (i = 0; i < ALQ_LISTENERS_MAX; i++)
+        if (l->slots[i].listener == NULL &&
+            __atomic_load_n(&l->slots[i].running, __ATOMIC_ACQUIRE) == 0)
+            return &l->slots[i];
+    return NULL;
+}
+
+static void
+set_locked(struct alqi_heap_listeners *l, struct alqi_heap_listener_slot *slot,
+           const struct alq_listener *listener)
+{
+    uint64_t heard = 0;
+    unsigned i;
+
+    __atomic_store_n(&slot->listener, listener, __ATOMIC_SEQ_CST);
+    for (i = 0; i < ALQ_LISTENERS_MAX; i++)
+        if (l->slots[i].listener != NULL)
+            heard |= l->slots[i].listener->kinds == 0
+                         ? UINT64_MAX
+                         : l->slots[i].listener->kinds;
+    __atomic_store_n(&l->heard, heard, __ATOMIC_RELAXED);
+}
+
+enum alq_status
+alqi_heap_listener_add(struct alqi_heap *heap,
+                       const struct alq_listener *listener)
+{
+    struct alqi_heap_listeners *l = &heap->listeners;
+    struct alqi_heap_listener_slot *slot;
+    enum alq_status status = ALQ_EBUSY;
+
+    if (is_telling)
+        return ALQ_EBUSY;
+    alqi_plat_lock(&l->lock);
+    slot = find_free_locked(l);
+    if (slot != NULL && find_locked(l, listener) == NULL) {
+        set_locked(l, slot, listener);
+        status = ALQ_OK;
+    }
+    alqi_plat_unlock(&l->lock);
+    return status;
+}
+
+enum alq_status
+alqi_heap_listener_remove(struct alqi_heap *heap,
+                          const struct alq_listener *listener)
+{
+    struct alqi_heap_listeners *l = &heap->listeners;
+    struct alqi_heap_listener_slot *slot;
+
+    if (is_telling)
+        return ALQ_EBUSY;
+    alqi_plat_lock(&l->lock);
+    slot = find_locked(l, listener);
+    if (slot != NULL)
+        set_locked(l, slot, NULL);
+    alqi_plat_unlock(&l->lock);
+    if (slot == NULL)
+        return ALQ_EINVAL;
+    while (__atomic_load_n(&slot->running, __ATOMIC_SEQ_CST) != 0)
+        sched_yield();
+    return ALQ_OK;
+}

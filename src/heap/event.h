@@ -1,0 +1,92 @@
+/* event.h -- what happens, told to whoever listens          [aliquot/observe.h]
+ *
+ * Collector code calls alqi_heap_event_begin and _end around each thing that
+ * happens; they nest in a domain.  The outermost makes a pause.  A call that
+ * may enter the collector more than once has alqi_heap_entry_begin and _end
+ * around it: then it is one pause, and none if it never does.
+ *
+ * .inv.pause  Two readings of the clock a pause, one more for each event that
+ *             somebody hears; none otherwise. */
+#ifndef ALQI_HEAP_EVENT_H
+#define ALQI_HEAP_EVENT_H
+
+#include "heap/state.h"
+
+/* alqi_heap_event_*: the slow parts */
+void alqi_heap_pause_begin(struct alqi_domain *d);
+void alqi_heap_pause_end(struct alqi_domain *d);
+void alqi_heap_event_tell(struct alqi_domain *d, enum alq_event_kind kind,
+                          enum alq_event_point point, uint64_t a, uint64_t b);
+
+static inline bool
+alqi_heap_event_is_heard(const struct alqi_heap *heap, enum alq_event_kind kind)
+{
+    uint64_t kinds = __atomic_load_n(&heap->listeners.heard, __ATOMIC_RELAXED);
+
+    return ALQI_UNLIKELY(kinds >> kind & 1);
+}
+
+static inline void
+alqi_heap_event_begin(struct alqi_domain *d, enum alq_event_kind kind,
+                      uint64_t a, uint64_t b)
+{
+    if (d->watch.depth++ == 0 && d->watch.began_ns == 0)
+        alqi_heap_pause_begin(d);
+    if (alqi_heap_event_is_heard(d->heap, kind))
+        alqi_heap_event_tell(d, kind, ALQ_EVENT_BEGIN, a, b);
+}
+
+static inline void
+alqi_heap_event_end(struct alqi_domain *d, enum alq_event_kind kind, uint64_t a,
+                    uint64_t b)
+{
+    ALQI_ASSERT(d->watch.depth > 0);
+    if (alqi_heap_event_is_heard(d->heap, kind))
+        alqi_heap_event_tell(d, kind, ALQ_EVENT_END, a, b);
+    if (--d->watch.depth == 0 && d->watch.entries == 0)
+        alqi_heap_pause_end(d);
+}
+
+static inline void
+alqi_heap_event_moment(struct alqi_domain *d, enum alq_event_kind kind,
+                       uint64_t a, uint64_t b)
+{
+    if (alqi_heap_event_is_heard(d->heap, kind))
+        alqi_heap_event_tell(d, kind, ALQ_EVENT_MOMENT, a, b);
+}
+
+static inline void
+alqi_heap_entry_begin(struct alqi_domain *d)
+{
+    d->watch.entries++;
+}
+
+static inline void
+alqi_heap_entry_end(struct alqi_domain *d)
+{
+    ALQI_ASSERT(d->watch.entries > 0);
+    if (--d->watch.entries == 0 && d->watch.depth == 0 &&
+        d->watch.began_ns != 0)
+        alqi_heap_pause_end(d);
+}
+
+/* In a stop, by one thread at a time: the phase is about to change; a minor
+ * collection, an event of the leader's, by whoever is there. */
+void alqi_heap_event_phase(struct alqi_heap *heap, enum alqi_heap_phase next);
+void alqi_heap_event_minor_begin(struct alqi_domain *leader);
+void alqi_heap_event_minor_end(struct alqi_heap *heap);
+
+/* A domain ends: its pauses become the heap's.  The heap ends. */
+void alqi_heap_watch_end(struct alqi_domain *d);
+void alqi_heap_event_heap_end(struct alqi_heap *heap);
+
+/* Those of api_observe.c, arguments checked. */
+enum alq_status alqi_heap_listener_add(struct alqi_heap *heap,
+                                       const struct alq_listener *listener);
+enum alq_status alqi_heap_listener_remove(struct alqi_heap *heap,
+                                          const struct alq_listener *listener);
+void alqi_heap_pauses_get(const struct alqi_domain *d, struct alq_pauses *out);
+void alqi_heap_pauses_get_all(struct alqi_heap *heap, struct alq_pauses *out);
+void alqi_heap_pauses_reset(struct alqi_heap *heap);
+
+#endif

@@ -1,0 +1,130 @@
+/* observe.h -- hooks: what a profiler is told, and may ask  [statmemprof 1.13]
+ *
+ * The heap knows one client, by a table of functions, and nothing about it;
+ * glue joins the two.  Without a client each call below is one comparison, on
+ * slow paths only: a client's samples are the reason why an allocation is slow,
+ * since the trigger is one more lower bound of the word that allocation
+ * compares with.
+ *
+ *      run_start        trigger          young_ptr              run_end
+ *         |      free      |  free          |     allocated        |
+ *         +----------------+----------------+----------------------+
+ *                           [sampled word]   <- allocation moves down
+ *
+ * .inv.trigger  0, or the sampled word lies right below it, and is free.
+ *
+ * .inv.once     Of a block that the client was told of, each collection lets it
+ *               ask once where it is now: in after_minor, if it was young, or
+ *               in after_major, if it was old.
+ *
+ * Who calls what, when:
+ *
+ *   gap_words       a trigger is due: after each sample, each minor collection,
+ *                   a start, and alqi_heap_observe_redraw
+ *   request         an allocation that runs over the trigger, room made, before
+ *                   its memory exists: may allocate, collect, run callbacks.
+ *                   Then one of
+ *   request_done      its memory is there, headers and fields are not written
+ *   request_cancel    there is no memory after all
+ *   direct          a block was born in the major heap; fields are not written
+ *   custom          a custom block owns `bytes` outside the heap
+ *   poll            after alqi_heap_observe_wake_sigsafe, at the next slow
+ *                   allocation or poll: may allocate, collect, run callbacks
+ *   scan            with the roots: strong values that the client holds;
+ *                   young_only: those that may be young, visit replaces them
+ *   after_minor     promotion is over in all domains; the old places can still
+ *                   be read: alqi_heap_observe_forward
+ *   after_major     all is marked, colours have not rotated:
+ *                   alqi_heap_observe_is_marked.  Young blocks may exist
+ *   weak            compaction: blocks the client tracks and does not hold;
+ *                   visit replaces their addresses
+ *   domain_start    the domain can allocate; before it does
+ *   domain_end      its last collection is over
+ *
+ * Hooks are called with their domain, by the thread that holds it (.inv.own),
+ * those of the second half within a collection: they must not call the heap but
+ * for the questions below.  Any of them may be NULL, but request, request_done
+ * and request_cancel only together with gap_words. */
+#ifndef ALQI_HEAP_OBSERVE_H
+#define ALQI_HEAP_OBSERVE_H
+
+#include <stdbool.h>
+
+#include <aliquot/heap.h>
+
+struct alqi_domain;
+struct alqi_heap;
+
+typedef void alqi_heap_observe_visit_fn(void *arg, alq_value *slot);
+
+struct alqi_heap_hooks {
+    /* Words from here up to the next sampled one, which counts, at least 1;
+     * UINT64_MAX: none. */
+    uint64_t (*gap_words)(void *client, struct alqi_domain *d);
+    /* Blocks in program order, the first one at the highest address.  `hit_at`
+     * counts words in that order, from 1, up to the sampled one.  Other than
+     * ALQ_OK: the allocation fails with this status; neither _done nor _cancel
+     * is due. */
+    enum alq_status (*request)(void *client, struct alqi_domain *d,
+                               const uintptr_t *headers, unsigned n_blocks,
+                               uint64_t hit_at);
+    /* `low`: where the last block's header will be. */
+    void (*request_done)(void *client, struct alqi_domain *d, uintptr_t low);
+    void (*request_cancel)(void *client, struct alqi_domain *d);
+    void (*direct)(void *client, struct alqi_domain *d, alq_value block,
+                   uintptr_t header);
+    void (*custom)(void *client, struct alqi_domain *d, alq_value block,
+                   size_t bytes);
+    void (*poll)(void *client, struct alqi_domain *d);
+
+    void (*scan)(void *client, struct alqi_domain *d, bool young_only,
+                 alqi_heap_observe_visit_fn *visit, void *arg);
+    void (*after_minor)(void *client, struct alqi_domain *d);
+    void (*after_major)(void *client, struct alqi_domain *d);
+    void (*weak)(void *client, struct alqi_domain *d,
+                 alqi_heap_observe_visit_fn *visit, void *arg);
+    void (*domain_start)(void *client, struct alqi_domain *d);
+    void (*domain_end)(void *client, struct alqi_domain *d);
+};
+
+/* The heap's. */
+struct alqi_heap_observer {
+    const struct alqi_heap_hooks *hooks; /* NULL: nobody observes */
+    void *client;
+};
+
+/* A domain's. */
+struct alqi_heap_observed {
+    uintptr_t trigger;   /* address, or 0                        */
+    uint32_t wants_draw; /* atomic, these two: set by anybody,    */
+    uint32_t wants_poll; /* taken by the domain's thread          */
+};
+
+/* Something to do before the next allocation. */
+static inline bool
+alqi_heap_observe_wants(const struct alqi_heap_observed *o)
+{
+    return (__atomic_load_n(&o->wants_draw, __ATOMIC_SEQ_CST) |
+            __atomic_load_n(&o->wants_poll, __ATOMIC_SEQ_CST)) != 0;
+}
+
+/* ---- for the client ----------------------------------------------------- */
+
+/* From now on the heap has this client; false: it has one.  No other domain
+ * runs, or all stand still. */
+bool alqi_heap_observe_start(struct alqi_domain *d,
+                             const struct alqi_heap_hooks *hooks, void *client);
+void alqi_heap_observe_stop(struct alqi_domain *d);
+
+/* The domain draws its trigger anew, or calls poll, before its next allocation
+ * from a slow path; soon, if it allocates or polls.  Any thread. */
+void alqi_heap_observe_redraw_sigsafe(struct alqi_domain *d);
+void alqi_heap_observe_wake_sigsafe(struct alqi_domain *d);
+
+/* In after_minor: the place of a block that was young, ALQ_NULL if it died. */
+alq_value alqi_heap_observe_forward(const struct alqi_domain *d,
+                                    alq_value young);
+/* In after_major: whether an old block will outlive the cycle. */
+bool alqi_heap_observe_is_marked(const struct alqi_domain *d, alq_value old);
+
+#endif
