@@ -52,6 +52,7 @@ struct alq_gc_counts {
     uint64_t minor_collections;
     uint64_t major_cycles; /* completed                                  */
     uint64_t slices;
+    uint64_t slices_cut;      /* ended by the clock, the rest left for later */
     uint64_t marked_words;    /* work of the marker                         */
     uint64_t swept_words;     /* work of the sweeper                        */
     uint64_t mark_overflows;  /* times that a pool had to be marked again   */

@@ -381,6 +381,28 @@ polls_do_what_is_due(void **state)
     assert_true(counts().slices > before);
 }
 
+/* Each at its place, not all at once. */
+static void
+slices_share_the_work(void **state)
+{
+    ALQ_FRAME(d, f, keep);
+    struct alq_gc_counts c;
+    unsigned i;
+
+    (void)state;
+    if (ALQI_CHECKS >= 3)
+        skip(); /* slices are everywhere */
+    f.keep = alq_alloc(d, 100000, 0);
+    for (i = 0; i < 3000000; i++) {
+        alq_value v = alq_alloc(d, 4, 0);
+
+        alq_store(d, f.keep, i * 7919u % 100000, v);
+    }
+    c = counts();
+    assert_true(c.major_cycles > 5);
+    assert_true((c.marked_words + c.swept_words) / c.slices < 16000);
+}
+
 int
 main(void)
 {
@@ -400,6 +422,7 @@ main(void)
         T(garbage_is_reused),
         T(allocation_drives_the_cycles),
         T(polls_do_what_is_due),
+        T(slices_share_the_work),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,8 +14,8 @@
 #include "heap/verify.h"
 
 enum {
-    WORK_STEP_WORDS = 16384,
-    CHUNK_WORDS = 2048 /* for a domain that is away: it may be wanted */
+    WORK_STEP_WORDS = 2048, /* some microseconds */
+    CHUNK_WORDS = 2048      /* for a domain that is away: it may be wanted */
 };
 
 /* With ALQ_EVENT_MAJOR. */
@@ -564,8 +564,8 @@ work(struct alqi_domain *d, size_t words)
 void
 alqi_heap_slice(struct alqi_domain *d, size_t work_words)
 {
-    size_t step, done;
-    size_t left = alqi_heap_pace_slice(d, work_words);
+    struct alqi_heap_share share = alqi_heap_pace_slice(d, work_words);
+    size_t step, done, left = share.words;
     uint64_t marked = d->counts.marked_words, swept = d->counts.swept_words;
 
     if (is_lost(d))
@@ -580,6 +580,8 @@ alqi_heap_slice(struct alqi_domain *d, size_t work_words)
         if (done == 0)
             break;
         left -= done < left ? done : left;
+        if (left > 0 && alqi_heap_pace_is_over(d, &share))
+            break;
     }
     d->forces_mark = false;
     if (d->heap->phase != ALQI_HEAP_MARK &&

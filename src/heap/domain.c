@@ -24,6 +24,7 @@
 enum {
     MINOR_WORDS = 262144,
     SPACE_OVERHEAD = 120,
+    SLICE_US = 200,
     RESERVE_BYTES = 1 << 20,
     HARD_CHUNKS = 64 /* so many collections an old place stays forbidden */
 };
@@ -47,6 +48,7 @@ configure(struct alqi_heap *heap, const struct alq_domain_config *c)
         heap->domains_max = room;
     heap->space_overhead =
         c->space_overhead == 0 ? SPACE_OVERHEAD : c->space_overhead;
+    heap->slice_us = SLICE_US;
     heap->limit_bytes = c->limit_bytes == 0 ? SIZE_MAX : c->limit_bytes;
     heap->reserve_bytes =
         c->reserve_bytes == 0 ? RESERVE_BYTES : c->reserve_bytes;

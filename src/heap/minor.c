@@ -4,6 +4,7 @@
 #include "heap/limit.h"
 #include "heap/minor.h"
 #include "heap/observed.h"
+#include "heap/pace.h"
 #include "heap/promote.h"
 #include "heap/remember.h"
 #include "heap/root.h"
@@ -196,7 +197,7 @@ alqi_heap_minor_begin(struct alqi_domain *d, uintptr_t bytes)
         d->run_end = d->slice + bytes;
     }
     d->pub.young_ptr = (char *)d->run_end;
-    d->middle = d->run_start + (d->run_end - d->run_start) / 2;
+    alqi_heap_pace_open(d);
     alqi_heap_observed_draw(d);
     alqi_heap_limit_reset(d);
 }

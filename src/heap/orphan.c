@@ -68,6 +68,7 @@ pools_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
             pools_join(&to->avail, o->lists[kind][c].avail);
             pools_join(&to->full, o->lists[kind][c].full);
             pools_join(&to->unswept, o->lists[kind][c].unswept);
+            pools_join(&to->unswept_full, o->lists[kind][c].unswept_full);
         }
     if (!o->done) { /* the sweeper may stand behind them */
         d->sweep_kind = 0;

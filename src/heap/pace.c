@@ -1,13 +1,20 @@
 #include "heap/area.h"
 #include "heap/pace.h"
+#include "plat/plat.h"
 
 /* Shares of the allowed overhead. */
 #define MARK_AT 0.75
 #define MARK_IN 0.15
 #define SWEPT_AT 0.8 /* of the way to MARK_AT */
 
-/* A smaller heap is treated as one of this size: cycles have fixed costs. */
-enum { LIVE_LEAST_WORDS = ALQI_HEAP_IS_HARD ? 1 << 10 : 1 << 18 };
+enum {
+    /* A smaller heap is treated as one of this size: cycles have fixed costs.
+     */
+    LIVE_LEAST_WORDS = ALQI_HEAP_IS_HARD ? 1 << 10 : 1 << 18,
+    SLICE_WORDS = 8192,      /* of work: what a slice is meant to do */
+    STEP_BYTES_LEAST = 8192, /* of young allocation between slices   */
+    DIRECT_BYTES = 512 << 10 /* of direct allocation are worth a slice's time */
+};
 
 static uint64_t
 allocated(const struct alqi_domain *d)
@@ -31,13 +38,17 @@ allowed_words(const struct alqi_heap *heap)
 }
 
 /* What the others have allocated since the last count is not known. */
+static uint64_t
+allocated_by_all(const struct alqi_domain *d)
+{
+    return d->heap->pace.counted_words + allocated(d) - d->pace.counted_words;
+}
+
 bool
 alqi_heap_pace_is_due(const struct alqi_domain *d)
 {
-    const struct alqi_heap_pace_common *p = &d->heap->pace;
-    uint64_t all = p->counted_words + allocated(d) - d->pace.counted_words;
-
-    return (double)(all - p->marking_began) >= MARK_AT * allowed_words(d->heap);
+    return (double)(allocated_by_all(d) - d->heap->pace.marking_began) >=
+           MARK_AT * allowed_words(d->heap);
 }
 
 /* ---- all domains, in a stop --------------------------------------------- */
@@ -85,22 +96,38 @@ debts_clear(struct alqi_heap *heap)
         struct alqi_domain *d = heap->domains[i];
 
         d->pace.debt_words = 0;
+        d->pace.overdue_words = 0;
         d->pace.paid_words = allocated(d);
         d->pace.seen_work = worked(d);
     }
 }
 
-static double
-sweep_rate(struct alqi_heap *heap)
+static void
+sweep_begins(struct alqi_heap *heap)
 {
-    const struct alqi_heap_pace_common *p = &heap->pace;
+    struct alqi_heap_pace_common *p = &heap->pace;
     double words =
         (double)alqi_heap_area_used(&heap->area) * ALQI_HEAP_POOL_WORDS;
     double left = MARK_AT * allowed_words(heap) -
                   (double)(p->counted_words - p->marking_began);
     double least = MARK_IN * allowed_words(heap);
 
-    return words / (SWEPT_AT * (left < least ? least : left));
+    if (left < least)
+        left = least;
+    p->rate = words / (SWEPT_AT * left);
+    p->late_at = p->counted_words + (uint64_t)left;
+}
+
+static void
+mark_begins(struct alqi_heap *heap)
+{
+    struct alqi_heap_pace_common *p = &heap->pace;
+    double way = MARK_IN * allowed_words(heap);
+
+    p->marking_began = p->counted_words;
+    p->marked_before = marked_by_all(heap);
+    p->rate = (double)p->live_words / way + 2;
+    p->late_at = p->counted_words + (uint64_t)(2 * way);
 }
 
 void
@@ -113,15 +140,14 @@ alqi_heap_pace_phase(struct alqi_heap *heap)
     case ALQI_HEAP_SWEEP: /* a marking has ended */
         p->live_words = marked_by_all(heap) - p->marked_before +
                         (p->counted_words - p->marking_began);
-        p->rate = sweep_rate(heap);
+        sweep_begins(heap);
         break;
     case ALQI_HEAP_SWEPT:
         p->rate = 0;
+        p->late_at = UINT64_MAX;
         break;
     case ALQI_HEAP_MARK:
-        p->marking_began = p->counted_words;
-        p->marked_before = marked_by_all(heap);
-        p->rate = (double)p->live_words / (MARK_IN * allowed_words(heap)) + 2;
+        mark_begins(heap);
         break;
     }
     debts_clear(heap);
@@ -129,8 +155,8 @@ alqi_heap_pace_phase(struct alqi_heap *heap)
 
 /* ---- slices ------------------------------------------------------------- */
 
-size_t
-alqi_heap_pace_slice(struct alqi_domain *d, size_t asked)
+static void
+debt_update(struct alqi_domain *d)
 {
     struct alqi_heap_pace *p = &d->pace;
 
@@ -139,8 +165,102 @@ alqi_heap_pace_slice(struct alqi_domain *d, size_t asked)
         (double)(worked(d) - p->seen_work);
     p->paid_words = allocated(d);
     p->seen_work = worked(d);
+}
+
+/* Where in the minor heap the next slice is due. */
+static void
+next_slice(struct alqi_domain *d)
+{
+    uintptr_t at = (uintptr_t)d->pub.young_ptr;
+    uintptr_t step = d->pace.step_bytes;
+
+    d->middle = at - d->run_start > step ? at - step : 0;
+}
+
+/* What the slices of the last minor heap left; they may not all have come. */
+static void
+overdue_update(struct alqi_domain *d)
+{
+    struct alqi_heap_pace *p = &d->pace;
+    double left = p->debt_words - (double)(worked(d) - p->seen_work);
+
+    p->overdue_words = left > 0 ? left : 0;
+    if (left > SLICE_WORDS)
+        __atomic_store_n(&d->want_slice, true, __ATOMIC_RELAXED);
+}
+
+void
+alqi_heap_pace_open(struct alqi_domain *d)
+{
+    uintptr_t bytes = d->run_end - d->run_start;
+    uintptr_t most = bytes / STEP_BYTES_LEAST;
+    double n;
+
+    overdue_update(d);
+    debt_update(d);
+    n = d->pace.debt_words / SLICE_WORDS;
+    if (n > (double)most)
+        n = (double)most;
+    d->pace.step_bytes = bytes / (n < 1 ? 2 : (uintptr_t)n + 1);
+    next_slice(d);
+}
+
+/* Of the debt: an equal part for each slice until the minor heap is full, but
+ * all that is overdue, and all of what direct allocation brought, which may be
+ * all there is. */
+static size_t
+due_words(struct alqi_domain *d)
+{
+    uintptr_t left = (uintptr_t)d->pub.young_ptr - d->run_start;
+    uintptr_t n = left / d->pace.step_bytes;
+    double all = d->pace.debt_words;
+    double words = all / (double)(n < 1 ? 1 : n);
+    double at_once = (double)d->direct_since_slice * d->heap->pace.rate +
+                     d->pace.overdue_words;
+
+    if (at_once > words)
+        words = at_once < all ? at_once : all;
+    return words > 0 ? (size_t)words : 0;
+}
+
+/* How long: more for much direct allocation, and the more the later. */
+static uint64_t
+due_ns(const struct alqi_domain *d)
+{
+    const struct alqi_heap_pace_common *p = &d->heap->pace;
+    double slices =
+        1 + (double)d->direct_since_slice * ALQ_WORD_BYTES / DIRECT_BYTES;
+
+    if (allocated_by_all(d) > p->late_at)
+        slices += 100 * (double)(allocated_by_all(d) - p->late_at) /
+                  allowed_words(d->heap);
+    return (uint64_t)(slices * 1000 * d->heap->slice_us);
+}
+
+struct alqi_heap_share
+alqi_heap_pace_slice(struct alqi_domain *d, size_t asked)
+{
+    struct alqi_heap_share share = {asked, UINT64_MAX};
+
+    debt_update(d);
+    if (asked == 0) {
+        share.words = due_words(d);
+        if (share.words > SLICE_WORDS)
+            share.until_ns = alqi_plat_mono_ns_sigsafe() + due_ns(d);
+    }
     d->direct_since_slice = 0;
-    if (asked != 0)
-        return asked;
-    return p->debt_words > 0 ? (size_t)p->debt_words : 0;
+    d->pace.overdue_words = 0;
+    next_slice(d);
+    return share;
+}
+
+bool
+alqi_heap_pace_is_over(struct alqi_domain *d,
+                       const struct alqi_heap_share *share)
+{
+    if (share->until_ns == UINT64_MAX ||
+        alqi_plat_mono_ns_sigsafe() < share->until_ns)
+        return false;
+    d->counts.slices_cut++;
+    return true;
 }

@@ -4,14 +4,37 @@
  * are at worst all dead, and wait for the next one.  So marking begins when
  * they are MARK_AT of what space_overhead allows (percent of the live words),
  * and is to end within MARK_IN more; sweeping is to end before.  Work that
- * promotion does in passing, by sweeping for room, counts. */
+ * promotion does in passing, by sweeping for room, counts.
+ *
+ * A minor collection's promotion is paid for by the slices of the minor heap
+ * that it opens: as many, evenly spread, as keep each at SLICE_WORDS, no less
+ * than STEP_BYTES_LEAST apart.
+ *
+ * .inv.pace  A slice is cut by slice_us.  What it leaves goes to the next one,
+ *            so the debt only grows while every slice is cut; once the phase
+ *            is late the cut grows with the lateness (a slice more for each
+ *            percent of what is allowed), so some slice pays, and the heap is
+ *            bounded. */
 #ifndef ALQI_HEAP_PACE_H
 #define ALQI_HEAP_PACE_H
 
 #include "heap/state.h"
 
-/* Words for this slice: `asked`, or with 0 what is due. */
-size_t alqi_heap_pace_slice(struct alqi_domain *d, size_t asked);
+struct alqi_heap_share { /* of the work in debt */
+    size_t words;
+    uint64_t until_ns; /* UINT64_MAX: without regard to the time */
+};
+
+/* What this slice does: `asked`, or with 0 what is due. */
+struct alqi_heap_share alqi_heap_pace_slice(struct alqi_domain *d,
+                                            size_t asked);
+
+/* Whether its time is over; then it ends, and what is left stays in debt. */
+bool alqi_heap_pace_is_over(struct alqi_domain *d,
+                            const struct alqi_heap_share *share);
+
+/* The minor heap was opened: slices are spread over it by what is in debt. */
+void alqi_heap_pace_open(struct alqi_domain *d);
 
 /* Whether it is time to mark, once all is swept. */
 bool alqi_heap_pace_is_due(const struct alqi_domain *d);

@@ -71,7 +71,8 @@ struct alqi_heap_run {
 struct alqi_heap_lists {
     struct alqi_heap_pool *avail; /* with free slots */
     struct alqi_heap_pool *full;
-    struct alqi_heap_pool *unswept;
+    struct alqi_heap_pool *unswept; /* were avail or open */
+    struct alqi_heap_pool *unswept_full;
 };
 
 struct alqi_heap_orphan;
@@ -156,6 +157,8 @@ struct alqi_heap_pace {     /* a domain's */
     uint64_t paid_words;    /* words allocated whose work is in debt */
     uint64_t seen_work;     /* work that is taken off the debt      */
     double debt_words;      /* negative: done ahead                 */
+    double overdue_words;   /* of it: when the minor heap was opened */
+    uintptr_t step_bytes;   /* of young allocation between slices   */
 };
 
 struct alqi_heap_pace_common {
@@ -163,6 +166,7 @@ struct alqi_heap_pace_common {
     uint64_t live_words;    /* as the last marking found, about     */
     uint64_t marking_began; /* words allocated until then           */
     uint64_t marked_before; /* words marked until then              */
+    uint64_t late_at;       /* words allocated: the phase is late   */
     double rate;            /* work for each allocated word         */
 };
 
@@ -200,6 +204,7 @@ struct alqi_heap {
     enum alqi_heap_phase phase;
     struct alqi_heap_pace_common pace;
     unsigned space_overhead;
+    unsigned slice_us;  /* a slice is cut then, unless it is late */
     size_t limit_bytes; /* SIZE_MAX: none */
     size_t reserve_bytes;
 

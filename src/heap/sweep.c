@@ -25,13 +25,12 @@ pop(struct alqi_heap_pool **list)
     return pool;
 }
 
-static void
-push_all(struct alqi_heap_pool **to, struct alqi_heap_pool **from)
+static struct alqi_heap_pool *
+pop_unswept(struct alqi_heap_lists *lists)
 {
-    struct alqi_heap_pool *pool;
+    struct alqi_heap_pool *pool = pop(&lists->unswept);
 
-    while ((pool = pop(from)) != NULL)
-        push(to, pool);
+    return pool != NULL ? pool : pop(&lists->unswept_full);
 }
 
 void
@@ -44,9 +43,11 @@ alqi_heap_sweep_begin(struct alqi_domain *d)
             struct alqi_heap_lists *lists = &d->lists[kind][c];
             struct alqi_heap_run *run = &d->runs[kind][c];
 
-            ALQI_ASSERT(lists->unswept == NULL && run->scan == run->next);
-            push_all(&lists->unswept, &lists->avail);
-            push_all(&lists->unswept, &lists->full);
+            ALQI_ASSERT(lists->unswept == NULL && lists->unswept_full == NULL);
+            ALQI_ASSERT(run->scan == run->next);
+            lists->unswept = lists->avail;
+            lists->unswept_full = lists->full;
+            lists->avail = lists->full = NULL;
             if (run->pool != NULL)
                 push(&lists->unswept, run->pool);
             *run = (struct alqi_heap_run){0};
@@ -81,7 +82,7 @@ sweep_next_pool(struct alqi_domain *d)
     for (; d->sweep_kind < 2; d->sweep_kind++, d->sweep_class = 0)
         for (; d->sweep_class < ALQI_HEAP_CLASSES; d->sweep_class++) {
             struct alqi_heap_pool *pool =
-                pop(&d->lists[d->sweep_kind][d->sweep_class].unswept);
+                pop_unswept(&d->lists[d->sweep_kind][d->sweep_class]);
 
             if (pool == NULL)
                 continue;
@@ -118,7 +119,7 @@ find_pool(struct alqi_domain *d, unsigned c, unsigned kind)
     unsigned n;
 
     for (n = 0; lists->avail == NULL && n < REFILL_SWEEPS_MAX; n++) {
-        pool = pop(&lists->unswept);
+        pool = pop_unswept(lists);
         if (pool == NULL)
             break;
         sweep_pool(d, pool, c, kind);

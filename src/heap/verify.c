@@ -162,7 +162,8 @@ lists(struct alqi_domain *d)
             for (; at < run->end; at += alqi_heap_class_words[c] * 8u)
                 HOLDS(*(alqi_heap_word *)at == 0);
             HOLDS(d->heap->phase == ALQI_HEAP_SWEEP ||
-                  d->lists[kind][c].unswept == NULL);
+                  (d->lists[kind][c].unswept == NULL &&
+                   d->lists[kind][c].unswept_full == NULL));
         }
 }
 
