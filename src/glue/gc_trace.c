@@ -417,13 +417,17 @@ alqi_glue_gc_trace_begin(struct alq_domain *d)
     static atomic_bool was_tried;
     const char *name = secure_getenv("ALIQUOT_GC_TRACE");
     char path[NAME_BYTES];
-    enum alq_status status = ALQ_EIO;
+    enum alq_status status;
 
     if (name == NULL || *name == '\0' || atomic_exchange(&was_tried, true))
         return;
-    errno = ENAMETOOLONG;
-    if (expand(name, path, sizeof path))
-        status = alq_gc_trace_start(d, path);
+    if (!expand(name, path, sizeof path)) {
+        say("aliquot: ALIQUOT_GC_TRACE=%.40s...: the name is too long; the "
+            "collector is not recorded\n",
+            name);
+        return;
+    }
+    status = alq_gc_trace_start(d, path);
     if (status == ALQ_OK)
         return;
     say("aliquot: ALIQUOT_GC_TRACE=%s: %s; the collector is not recorded\n",

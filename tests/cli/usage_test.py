@@ -6,7 +6,8 @@ import subprocess
 
 import common
 
-VERBS = ("record", "report", "info", "script", "export", "check", "help")
+VERBS = ("record", "report", "info", "script", "export", "check",
+         "gc-trace", "help")
 
 
 class Usage(common.Case):
