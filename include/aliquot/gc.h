@@ -59,6 +59,8 @@ struct alq_gc_counts {
     uint64_t remember_losses; /* minor collections that read the whole heap,
                                 since the remembered set could not grow    */
     uint64_t emergencies;     /* full collections because memory was short  */
+    uint64_t returned_bytes;  /* given back to the system, large blocks apart;
+                                counted again when it comes and goes       */
     uint64_t heap_bytes;      /* pools in use and large blocks, now         */
 };
 

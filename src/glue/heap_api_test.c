@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -403,6 +404,82 @@ slices_share_the_work(void **state)
     assert_true((c.marked_words + c.swept_words) / c.slices < 16000);
 }
 
+/* ---- memory given back -------------------------------------------------- */
+
+static uint64_t
+resident_bytes(void)
+{
+    unsigned long all, resident;
+    FILE *statm = fopen("/proc/self/statm", "r");
+
+    assert_non_null(statm);
+    assert_int_equal(fscanf(statm, "%lu %lu", &all, &resident), 2);
+    fclose(statm);
+    return (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+enum {
+    PEAK_ROWS = ALQI_CHECKS >= 3 ? 10000 : 40000, /* of 2 KB */
+    PEAK_BYTES = PEAK_ROWS * 2000
+};
+
+static void
+peak(alq_value *slot)
+{
+    unsigned i;
+
+    *slot = ALQ_UNIT;
+    for (i = 0; i < PEAK_ROWS; i++) {
+        alq_value row = alq_alloc(d, 250, 0);
+
+        assert_int_not_equal(row, ALQ_NULL);
+        alq_init(d, row, 0, *slot);
+        *slot = row;
+    }
+}
+
+static void
+memory_goes_back_when_asked(void **state)
+{
+    ALQ_FRAME(d, f, rows);
+    uint64_t at_first = resident_bytes(), at_peak;
+
+    (void)state;
+    peak(&f.rows);
+    alq_gc_minor(d);
+    at_peak = resident_bytes();
+    assert_true(at_peak >= at_first + PEAK_BYTES);
+    f.rows = ALQ_UNIT;
+    assert_int_equal(alq_gc_full_major(d), ALQ_OK);
+    assert_true(counts().returned_bytes >= PEAK_BYTES / 2);
+    assert_true(resident_bytes() <= at_peak - PEAK_BYTES / 2);
+    peak(&f.rows); /* and may come again */
+    peak(&f.rows);
+}
+
+static void
+memory_goes_back_by_and_by(void **state)
+{
+    ALQ_FRAME(d, f, rows);
+    uint64_t at_peak, until;
+
+    (void)state;
+    peak(&f.rows);
+    alq_gc_minor(d);
+    at_peak = resident_bytes();
+    f.rows = ALQ_UNIT;
+    until = counts().major_cycles + 10;
+    while (counts().major_cycles < until) {
+        ALQ_FRAME(d, g, row);
+
+        g.row = alq_alloc(d, 200, 0);
+        alq_gc_minor(d); /* so that it is promoted */
+    }
+    assert_true(counts().returned_bytes >= PEAK_BYTES / 2);
+    if (ALQI_CHECKS < 3) /* there the peak is little beside all else */
+        assert_true(resident_bytes() <= at_peak - PEAK_BYTES / 2);
+}
+
 int
 main(void)
 {
@@ -423,6 +500,8 @@ main(void)
         T(allocation_drives_the_cycles),
         T(polls_do_what_is_due),
         T(slices_share_the_work),
+        T(memory_goes_back_when_asked),
+        T(memory_goes_back_by_and_by),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

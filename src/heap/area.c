@@ -50,15 +50,28 @@ reserve(struct alqi_heap_area *area)
     return false;
 }
 
+static size_t
+n_pools(const struct alqi_heap_area *area)
+{
+    return area->major_bytes >> ALQI_HEAP_POOL_SHIFT;
+}
+
 bool
 alqi_heap_area_open(struct alqi_heap_area *area)
 {
     if (!reserve(area))
         return false;
-    area->kinds =
-        alqi_plat_pages_map(area->major_bytes >> ALQI_HEAP_POOL_SHIFT);
-    if (area->kinds != NULL)
-        return true;
+    area->kinds = alqi_plat_pages_map(n_pools(area));
+    if (area->kinds == NULL)
+        goto fail_kinds;
+    area->returned = alqi_plat_pages_map(n_pools(area) * sizeof(uint32_t));
+    if (area->returned == NULL)
+        goto fail_returned;
+    return true;
+
+fail_returned:
+    alqi_plat_pages_unmap(area->kinds, n_pools(area));
+fail_kinds:
     alqi_plat_space_release((void *)area->young_base,
                             area->young_bytes + area->major_bytes);
     return false;
@@ -67,8 +80,8 @@ alqi_heap_area_open(struct alqi_heap_area *area)
 void
 alqi_heap_area_close(struct alqi_heap_area *area)
 {
-    alqi_plat_pages_unmap(area->kinds,
-                          area->major_bytes >> ALQI_HEAP_POOL_SHIFT);
+    alqi_plat_pages_unmap(area->returned, n_pools(area) * sizeof(uint32_t));
+    alqi_plat_pages_unmap(area->kinds, n_pools(area));
     alqi_plat_space_release((void *)area->young_base,
                             area->young_bytes + area->major_bytes);
 }
@@ -76,9 +89,7 @@ alqi_heap_area_close(struct alqi_heap_area *area)
 static bool
 commit(struct alqi_heap_area *area, size_t n)
 {
-    size_t all = area->major_bytes >> ALQI_HEAP_POOL_SHIFT;
-
-    if (n > all - area->n_committed ||
+    if (n > n_pools(area) - area->n_committed ||
         !alqi_plat_space_commit(alqi_heap_area_pool(area, area->n_committed),
                                 n << ALQI_HEAP_POOL_SHIFT))
         return false;
@@ -108,13 +119,15 @@ alqi_heap_area_ready(struct alqi_heap_area *area, size_t n)
     return ready;
 }
 
-/* A free pool had other slots: its first words may be anything. */
+/* A free pool may have had other slots, whose first words may be anything. */
 static void
 clear_slots(struct alqi_heap_pool *pool, unsigned size_class)
 {
     alqi_heap_word *slot = (alqi_heap_word *)pool + ALQI_HEAP_POOL_HEAD_WORDS;
     unsigned i;
 
+    if (pool->cleared == size_class + 1)
+        return;
     for (i = 0; i < alqi_heap_class_slots(size_class); i++) {
         *slot = 0;
         slot += alqi_heap_class_words[size_class];
@@ -129,6 +142,9 @@ take_locked(struct alqi_heap_area *area, bool *is_fresh)
     *is_fresh = pool == NULL;
     if (pool != NULL) {
         area->free = pool->next;
+        area->n_free--;
+    } else if (area->n_returned > 0) {
+        pool = alqi_heap_area_pool(area, area->returned[--area->n_returned]);
         area->n_free--;
     } else {
         if (!ready_locked(area, 1))
@@ -174,6 +190,7 @@ void
 alqi_heap_area_give(struct alqi_heap_area *area, struct alqi_heap_pool *pool)
 {
     ALQI_ASSERT(alqi_heap_area_kind(area, (uintptr_t)pool) != 0);
+    pool->cleared = alqi_heap_area_class(area, (uintptr_t)pool) + 1;
     kind_set(area, pool, 0);
     alqi_plat_lock(&area->lock);
     pool->next = area->free;
@@ -182,4 +199,34 @@ alqi_heap_area_give(struct alqi_heap_area *area, struct alqi_heap_pool *pool)
     __atomic_store_n(&area->n_used, area->n_frontier - area->n_free,
                      __ATOMIC_RELAXED);
     alqi_plat_unlock(&area->lock);
+}
+
+/* Under the lock, since a pool on its way is neither here nor there. */
+static bool
+return_one(struct alqi_heap_area *area)
+{
+    struct alqi_heap_pool *pool;
+
+    alqi_plat_lock(&area->lock);
+    pool = area->n_surplus > 0 ? area->free : NULL;
+    __atomic_store_n(&area->n_surplus, pool == NULL ? 0 : area->n_surplus - 1,
+                     __ATOMIC_RELAXED);
+    if (pool != NULL) {
+        area->free = pool->next;
+        alqi_plat_space_empty(pool, ALQI_HEAP_POOL_BYTES);
+        area->returned[area->n_returned++] =
+            (uint32_t)alqi_heap_area_index(area, (uintptr_t)pool);
+    }
+    alqi_plat_unlock(&area->lock);
+    return pool != NULL;
+}
+
+size_t
+alqi_heap_area_return(struct alqi_heap_area *area, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n && return_one(area); i++)
+        continue;
+    return i;
 }

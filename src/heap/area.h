@@ -31,6 +31,10 @@ struct alqi_heap_pool *alqi_heap_area_take(struct alqi_heap_area *area,
 void alqi_heap_area_give(struct alqi_heap_area *area,
                          struct alqi_heap_pool *pool);
 
+/* Gives the memory of at most n surplus pools back to the system; how many.
+ * Each stays a free pool. */
+size_t alqi_heap_area_return(struct alqi_heap_area *area, size_t n);
+
 /* Pools in use; of a moment. */
 static inline size_t
 alqi_heap_area_used(const struct alqi_heap_area *area)

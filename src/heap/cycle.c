@@ -312,6 +312,8 @@ choose(struct alqi_domain *self)
         (heap->is_mark_forced || alqi_heap_pace_is_due(self)) &&
         is_empty_all(heap))
         return mark_begin(heap);
+    if (heap->goal == GOAL_FULL)
+        alqi_heap_pace_give_all(self);
     if (heap->goal != GOAL_PHASE)
         open_all(heap);
     return NULL;
@@ -584,6 +586,7 @@ alqi_heap_slice(struct alqi_domain *d, size_t work_words)
             break;
     }
     d->forces_mark = false;
+    alqi_heap_pace_give_some(d);
     if (d->heap->phase != ALQI_HEAP_MARK &&
         __atomic_load_n(&d->heap->todo, __ATOMIC_RELAXED) == 0 &&
         alqi_heap_pace_is_due(d)) /* even if only large blocks are allocated */

@@ -1,6 +1,15 @@
 #include <stdlib.h>
 
 #include "heap/large.h"
+#include "plat/space.h"
+
+enum {
+    PAGE = 4096,
+    /* From here on malloc has a mapping for each; smaller ones it may keep. */
+    EMPTY_BYTES_LEAST = ALQI_HEAP_IS_HARD ? 16 << 10 : 32 << 20,
+    EMPTY_STEP_BYTES = ALQI_HEAP_IS_HARD ? PAGE : 4 << 20, /* some 100 us */
+    EMPTY_STEP_WORK = 8192                                 /* as words swept */
+};
 
 static size_t
 bytes_of(uintptr_t header)
@@ -91,6 +100,27 @@ alqi_heap_large_rescan_take(struct alqi_heap *heap)
 
 /* ---- sweeping ----------------------------------------------------------- */
 
+/* A dead block that the system will get back is emptied before it is freed, a
+ * step at a time; false when there is no more.  `rescan` says how far. */
+static bool
+empty_some(struct alqi_heap_large *large)
+{
+    uintptr_t start = (uintptr_t)large->fields;
+    uintptr_t end = (uintptr_t)large + bytes_of(large->header);
+    uintptr_t from =
+        (start + large->rescan + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+
+    if (end - start < EMPTY_BYTES_LEAST || from + EMPTY_STEP_BYTES > end)
+        return false;
+    if (large->rescan == 0) { /* it ends now, and is bytes from now on */
+        alqi_heap_finalise(alqi_heap_large_block(large), large->header);
+        large->header = (large->header | 0xFF) - 0xFF + ALQ_TAG_ABSTRACT;
+    }
+    alqi_plat_space_empty((void *)from, EMPTY_STEP_BYTES);
+    large->rescan = from + EMPTY_STEP_BYTES - start;
+    return true;
+}
+
 size_t
 alqi_heap_large_sweep_one(struct alqi_domain *d)
 {
@@ -98,6 +128,9 @@ alqi_heap_large_sweep_one(struct alqi_domain *d)
 
     if (large == NULL)
         return 0;
+    if ((large->header & ALQI_HEAP_COLOUR_MASK) == d->heap->garbage &&
+        empty_some(large))
+        return EMPTY_STEP_WORK;
     d->large_unswept = large->next;
     if ((large->header & ALQI_HEAP_COLOUR_MASK) == d->heap->garbage) {
         large_free(d, large);

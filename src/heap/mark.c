@@ -95,17 +95,13 @@ has_room(struct alqi_heap_marker *m)
 
 /* ---- blocks ------------------------------------------------------------- */
 
-/* Whether the block is to be marked and was not: it is, now. */
-static inline bool
-mark_block(struct alqi_domain *d, alq_value block, uintptr_t header)
+/* Another domain may do the same: then both go on with its fields. */
+static inline void
+mark_block(alq_value block, uintptr_t header, uintptr_t marked)
 {
-    if ((header & ALQI_HEAP_COLOUR_MASK) != d->heap->unmarked)
-        return false;
-    /* Another domain may do the same: then both go on with its fields. */
     __atomic_store_n((alqi_heap_word *)block - 1,
-                     (header & ~ALQI_HEAP_COLOUR_MASK) | d->heap->marked,
+                     (header & ~ALQI_HEAP_COLOUR_MASK) | marked,
                      __ATOMIC_RELAXED);
-    return true;
 }
 
 void
@@ -117,7 +113,7 @@ alqi_heap_mark_darken(struct alqi_domain *d, alq_value v)
         return;
     alqi_heap_mark_undone(d);
     header = alqi_heap_header(v);
-    mark_block(d, v, header);
+    mark_block(v, header, d->heap->marked);
     if (!alqi_heap_is_scannable(header))
         return;
     if (has_room(&d->marker))
@@ -126,25 +122,57 @@ alqi_heap_mark_darken(struct alqi_domain *d, alq_value v)
         overflow(d, v);
 }
 
-/* Puts the blocks that the span leads to on the ring, until that is full;
- * returns where it stopped. */
-static inline uintptr_t
-scan_span(struct alqi_domain *d, uintptr_t start, uintptr_t end)
-{
-    struct alqi_heap_marker *m = &d->marker;
-    uintptr_t young_base = d->pub.young_base;
-    uintptr_t young_bytes = d->pub.young_bytes;
+/* What marking looks at for each word: in registers, since the store of a
+ * header could be one to the domain for all that the compiler knows.  The ring
+ * holds what lies from `first` to `end`, which only grow. */
+struct view {
+    struct alqi_domain *d;
+    uintptr_t *ring;
+    unsigned first;
+    unsigned end;
+    uintptr_t young_base;
+    uintptr_t young_bytes;
+    uintptr_t unmarked;
+    uintptr_t marked;
+};
 
+static inline struct view
+view_of(struct alqi_domain *d)
+{
+    return (struct view){d,
+                         d->marker.ring,
+                         d->marker.ring_first,
+                         d->marker.ring_first + d->marker.ring_n,
+                         d->pub.young_base,
+                         d->pub.young_bytes,
+                         d->heap->unmarked,
+                         d->heap->marked};
+}
+
+static inline void
+view_end(const struct view *w)
+{
+    w->d->marker.ring_first = w->first % ALQI_HEAP_RING;
+    w->d->marker.ring_n = w->end - w->first;
+}
+
+/* Puts the blocks that the words lead to on the ring, until it might be full;
+ * returns where it stopped. */
+static inline __attribute__((always_inline)) uintptr_t
+scan_words(struct view *w, uintptr_t start, uintptr_t end)
+{
+    uintptr_t room = ALQI_HEAP_RING - (w->end - w->first);
+
+    if (ALQI_UNLIKELY((end - start) / ALQ_WORD_BYTES > room))
+        end = start + room * ALQ_WORD_BYTES;
     for (; start < end; start += ALQ_WORD_BYTES) {
         alq_value v =
             __atomic_load_n((alqi_heap_word *)start, ALQI_HEAP_DEPENDS);
 
-        if (!alq_is_block(v) || v - young_base < young_bytes)
+        if (!alq_is_block(v) || v - w->young_base < w->young_bytes)
             continue;
-        if (m->ring_n == ALQI_HEAP_RING)
-            break;
         __builtin_prefetch((void *)(v - ALQ_WORD_BYTES), 1);
-        m->ring[(m->ring_first + m->ring_n++) % ALQI_HEAP_RING] = v;
+        w->ring[w->end++ % ALQI_HEAP_RING] = v;
     }
     return start;
 }
@@ -276,35 +304,35 @@ alqi_heap_mark_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 /* ---- marking ------------------------------------------------------------ */
 
 /* Takes one block off the ring; returns the words that were done. */
-static inline size_t
-mark_from_ring(struct alqi_domain *d)
+static inline __attribute__((always_inline)) size_t
+mark_from_ring(struct view *w)
 {
-    struct alqi_heap_marker *m = &d->marker;
-    alq_value v = ring_pop(m);
+    alq_value v = w->ring[w->first++ % ALQI_HEAP_RING];
     uintptr_t header = alqi_heap_header(v);
     uintptr_t end = v + (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES;
     uintptr_t stopped;
 
-    if (!mark_block(d, v, header))
+    if ((header & ALQI_HEAP_COLOUR_MASK) != w->unmarked)
         return 1;
+    mark_block(v, header, w->marked);
     if (!alqi_heap_is_scannable(header))
         return alqi_heap_words(header);
-    stopped = scan_span(d, v, end);
-    if (stopped < end) {
-        if (has_room(m))
-            push(m, stopped, end);
+    stopped = scan_words(w, v, end);
+    if (ALQI_UNLIKELY(stopped < end)) {
+        if (has_room(&w->d->marker))
+            push(&w->d->marker, stopped, end);
         else
-            overflow(d, v);
+            overflow(w->d, v);
     }
     return 1 + (stopped - v) / ALQ_WORD_BYTES;
 }
 
-static inline size_t
-mark_from_stack(struct alqi_domain *d)
+static inline __attribute__((always_inline)) size_t
+mark_from_stack(struct view *w)
 {
-    struct alqi_heap_marker *m = &d->marker;
+    struct alqi_heap_marker *m = &w->d->marker;
     struct alqi_heap_span span = m->stack[--m->n];
-    uintptr_t stopped = scan_span(d, span.start, span.end);
+    uintptr_t stopped = scan_words(w, span.start, span.end);
 
     if (stopped < span.end)
         push(m, stopped, span.end); /* where it has just been */
@@ -315,13 +343,16 @@ size_t
 alqi_heap_mark(struct alqi_domain *d, size_t budget_words)
 {
     struct alqi_heap_marker *m = &d->marker;
+    struct view w = view_of(d);
     size_t done = 0;
 
     while (done < budget_words) {
-        if (m->ring_n > RING_LOW || (m->n == 0 && m->ring_n > 0))
-            done += mark_from_ring(d);
+        if (w.end - w.first > RING_LOW)
+            done += mark_from_ring(&w);
         else if (m->n > 0)
-            done += mark_from_stack(d);
+            done += mark_from_stack(&w);
+        else if (w.end != w.first)
+            done += mark_from_ring(&w);
         else if (m->inherited != NULL)
             inherit(m);
         else if (rescan(d))
@@ -329,6 +360,7 @@ alqi_heap_mark(struct alqi_domain *d, size_t budget_words)
         else
             break;
     }
+    view_end(&w);
     d->counts.marked_words += done;
     return done;
 }

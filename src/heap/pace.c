@@ -13,6 +13,7 @@ enum {
     LIVE_LEAST_WORDS = ALQI_HEAP_IS_HARD ? 1 << 10 : 1 << 18,
     SLICE_WORDS = 8192,      /* of work: what a slice is meant to do */
     STEP_BYTES_LEAST = 8192, /* of young allocation between slices   */
+    GIVE_POOLS = 8,          /* back to the system in a slice: some 20 us */
     DIRECT_BYTES = 512 << 10 /* of direct allocation are worth a slice's time */
 };
 
@@ -130,6 +131,21 @@ mark_begins(struct alqi_heap *heap)
     p->late_at = p->counted_words + (uint64_t)(2 * way);
 }
 
+/* Free pools that this cycle will not need, as it looks now. */
+static size_t
+surplus(const struct alqi_heap *heap)
+{
+    const struct alqi_heap_area *area = &heap->area;
+    size_t have = area->n_free - area->n_returned;
+    size_t keep = area->n_promised;
+    double left = (MARK_AT + MARK_IN) * allowed_words(heap) -
+                  (double)(heap->pace.counted_words - heap->pace.marking_began);
+
+    if (left > 0)
+        keep += (size_t)(left / ALQI_HEAP_POOL_WORDS);
+    return have > keep ? have - keep : 0;
+}
+
 void
 alqi_heap_pace_phase(struct alqi_heap *heap)
 {
@@ -143,6 +159,7 @@ alqi_heap_pace_phase(struct alqi_heap *heap)
         sweep_begins(heap);
         break;
     case ALQI_HEAP_SWEPT:
+        heap->area.n_surplus = surplus(heap) / 2;
         p->rate = 0;
         p->late_at = UINT64_MAX;
         break;
@@ -151,6 +168,29 @@ alqi_heap_pace_phase(struct alqi_heap *heap)
         break;
     }
     debts_clear(heap);
+}
+
+/* ---- memory given back -------------------------------------------------- */
+
+static void
+give_back(struct alqi_domain *d, size_t n_pools)
+{
+    d->counts.returned_bytes +=
+        alqi_heap_area_return(&d->heap->area, n_pools) * ALQI_HEAP_POOL_BYTES;
+}
+
+void
+alqi_heap_pace_give_some(struct alqi_domain *d)
+{
+    if (__atomic_load_n(&d->heap->area.n_surplus, __ATOMIC_RELAXED) > 0)
+        give_back(d, GIVE_POOLS);
+}
+
+void
+alqi_heap_pace_give_all(struct alqi_domain *d)
+{
+    d->heap->area.n_surplus = surplus(d->heap);
+    give_back(d, SIZE_MAX);
 }
 
 /* ---- slices ------------------------------------------------------------- */
@@ -185,7 +225,7 @@ overdue_update(struct alqi_domain *d)
     double left = p->debt_words - (double)(worked(d) - p->seen_work);
 
     p->overdue_words = left > 0 ? left : 0;
-    if (left > SLICE_WORDS)
+    if (left > SLICE_WORDS || d->heap->area.n_surplus > 0)
         __atomic_store_n(&d->want_slice, true, __ATOMIC_RELAXED);
 }
 

@@ -42,6 +42,14 @@ bool alqi_heap_pace_is_due(const struct alqi_domain *d);
 /* In a stop: counts what all have allocated. */
 void alqi_heap_pace_count(struct alqi_heap *heap);
 
+/* Gives back pools of the surplus that the end of sweeping found: half of what
+ * there was, since a page that comes again costs more than two that are kept.
+ */
+void alqi_heap_pace_give_some(struct alqi_domain *d);
+
+/* All that is surplus now; in a stop. */
+void alqi_heap_pace_give_all(struct alqi_domain *d);
+
 /* After each change of the heap's phase; in a stop. */
 void alqi_heap_pace_phase(struct alqi_heap *heap);
 

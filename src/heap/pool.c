@@ -58,60 +58,58 @@ alqi_heap_pool_count_free(const struct alqi_heap_pool *pool)
     return n;
 }
 
-/* Spans are linked in the order of their addresses. */
-struct spans {
-    struct alqi_heap_pool *pool;
-    alqi_heap_word *first; /* slot of the one that grows; NULL: none does */
-    alqi_heap_word *last;  /* span that the next one is linked to */
-    uintptr_t n_slots;
-};
+/* ---- sweeping ------------------------------------------------------------ */
 
-static void
-span_end(struct spans *s)
+static inline bool
+is_live(uintptr_t header, uintptr_t garbage)
 {
-    uintptr_t at = (uintptr_t)(s->first - (alqi_heap_word *)s->pool);
-
-    if (s->last == NULL)
-        s->pool->first_span = (uint32_t)at;
-    else
-        s->last[1] |= at << 16;
-    s->first[1] = span_word(0, s->n_slots);
-    s->last = s->first;
-    s->first = NULL;
+    return header != 0 && (header & ALQI_HEAP_COLOUR_MASK) != garbage;
 }
 
+/* Frees slots from `slot` on until one lives; returns how many. */
+static inline uintptr_t
+free_some(alqi_heap_word *slot, const alqi_heap_word *end, size_t words,
+          uintptr_t garbage)
+{
+    uintptr_t n = 0;
+
+    do {
+        if (*slot != 0) {
+            alqi_heap_finalise((alq_value)(slot + 1), *slot);
+            *slot = 0;
+        }
+        slot += words;
+        n++;
+    } while (slot < end && !is_live(*slot, garbage));
+    return n;
+}
+
+/* Spans are linked in the order of their addresses. */
 unsigned
 alqi_heap_pool_sweep(struct alqi_heap_pool *pool, unsigned size_class,
                      uintptr_t garbage)
 {
-    struct spans s = {pool, NULL, NULL, 0};
     alqi_heap_word *slot = alqi_heap_pool_slots(pool);
     size_t words = alqi_heap_class_words[size_class];
     alqi_heap_word *end = slot + alqi_heap_class_slots(size_class) * words;
-    unsigned n_free = 0;
+    alqi_heap_word *last = NULL; /* span, which the next is linked to */
+    uintptr_t n, at, n_free = 0;
 
     pool->first_span = 0;
     for (; slot < end; slot += words) {
-        uintptr_t header = *slot;
-
-        if (header != 0) {
-            if ((header & ALQI_HEAP_COLOUR_MASK) != garbage) {
-                if (s.first != NULL)
-                    span_end(&s);
-                continue;
-            }
-            alqi_heap_finalise((alq_value)(slot + 1), header);
-            *slot = 0;
-        }
-        if (s.first == NULL) {
-            s.first = slot;
-            s.n_slots = 0;
-        }
-        s.n_slots++;
-        n_free++;
+        if (is_live(*slot, garbage))
+            continue;
+        n = free_some(slot, end, words, garbage);
+        slot[1] = span_word(0, n);
+        at = (uintptr_t)(slot - (alqi_heap_word *)pool);
+        if (last == NULL)
+            pool->first_span = (uint32_t)at;
+        else
+            last[1] |= at << 16;
+        last = slot;
+        slot += (n - 1) * words;
+        n_free += n;
     }
-    if (s.first != NULL)
-        span_end(&s);
-    pool->n_free = n_free;
-    return n_free;
+    pool->n_free = (uint32_t)n_free;
+    return pool->n_free;
 }

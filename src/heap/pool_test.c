@@ -140,6 +140,11 @@ pools_come_back_clean(void **state)
             slot += alqi_heap_class_words[c];
         }
         memset(alqi_heap_pool_slots(pool), 0xFF, 4092 * 8);
+        slot = alqi_heap_pool_slots(pool);
+        for (i = 0; i < alqi_heap_class_slots(c); i++) {
+            *slot = 0;
+            slot += alqi_heap_class_words[c];
+        }
         alqi_heap_area_give(&area, pool);
     }
     assert_int_equal(area.n_frontier, 1); /* it was the same one */

@@ -47,7 +47,9 @@ struct alqi_heap_pool {
     struct alqi_heap_pool *next; /* in one list, or none */
     uint32_t first_span;         /* in words from the pool's start; 0: none */
     uint32_t n_free;             /* slots, when last swept                  */
-    uintptr_t spare[2];
+    uintptr_t cleared;           /* of a free pool: class + 1 whose slots have
+                                  * header 0                                */
+    uintptr_t spare;
 };
 
 struct alqi_heap_large {
@@ -146,7 +148,10 @@ struct alqi_heap_area {
     size_t n_frontier;           /* pools that were ever used        */
     size_t n_committed;          /* pools that may be accessed       */
     struct alqi_heap_pool *free; /* of those below the frontier */
-    size_t n_free;
+    size_t n_free;               /* the returned ones too */
+    uint32_t *returned;          /* free, their memory the system's: indices */
+    size_t n_returned;
+    size_t n_surplus; /* still to be returned */
     size_t n_used;
     size_t n_promised; /* to the minor heaps that are open: cycle.c */
 };
