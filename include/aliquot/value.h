@@ -95,7 +95,8 @@ alq_to_int(alq_value v)
 static inline uintptr_t
 alq_header(alq_value block)
 {
-    return ((const uintptr_t *)block)[-1];
+    /* Another domain may be marking the block. */
+    return __atomic_load_n((const uintptr_t *)block - 1, __ATOMIC_RELAXED);
 }
 
 static inline uintptr_t

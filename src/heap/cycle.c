@@ -9,6 +9,7 @@
 #include "heap/observed.h"
 #include "heap/pace.h"
 #include "heap/root.h"
+#include "heap/spare.h"
 #include "heap/stop.h"
 #include "heap/sweep.h"
 #include "heap/verify.h"
@@ -149,8 +150,10 @@ phase_set(struct alqi_heap *heap, enum alqi_heap_phase phase)
     ALQI_ASSERT(heap->todo == 0);
     alqi_heap_event_phase(heap, phase);
     heap->phase = phase;
+    heap->n_marking = 0;
     EACH_DOMAIN(heap, of, i)
     {
+        heap->n_marking += phase == ALQI_HEAP_MARK;
         alqi_heap_barrier_phase(of);
         if (phase != ALQI_HEAP_SWEPT)
             alqi_heap_mark_undone(of);
@@ -210,20 +213,46 @@ sweep_share(struct alqi_domain *self, struct alqi_domain *of)
     alqi_heap_mark_note_done(of);
 }
 
+/* In steps, between which spans are given away. */
+static void
+mark_all(struct alqi_domain *of)
+{
+    while (alqi_heap_mark(of, WORK_STEP_WORDS) >= WORK_STEP_WORDS)
+        continue;
+    alqi_heap_mark_note_done(of);
+}
+
 static void
 mark_share(struct alqi_domain *self, struct alqi_domain *of)
 {
-    (void)self;
     if (of == NULL)
         return;
-    alqi_heap_mark(of, SIZE_MAX);
-    alqi_heap_mark_note_done(of);
+    mark_all(of);
+    if (of == self)
+        self->marker.is_free = true;
+}
+
+/* Helps those that have more, unless somebody else has this one's share. */
+static void
+mark_each(struct alqi_domain *self)
+{
+    unsigned spins = 0;
+
+    if (!self->marker.is_free)
+        return;
+    self->marker.is_free = false;
+    while (!alqi_heap_spare_is_over(self->heap)) {
+        if (alqi_heap_spare_is_there(self->heap))
+            mark_all(self);
+        else
+            alqi_plat_spin(&spins);
+    }
 }
 
 static const struct alqi_heap_stop_work sweep_step = {.share = sweep_share,
                                                       .last = choose};
-static const struct alqi_heap_stop_work mark_step = {.share = mark_share,
-                                                     .last = choose};
+static const struct alqi_heap_stop_work mark_step = {
+    .share = mark_share, .each = mark_each, .last = choose};
 
 /* ---- steps: marking has ended ------------------------------------------- */
 
@@ -296,7 +325,7 @@ choose(struct alqi_domain *self)
     struct alqi_heap *heap = self->heap;
 
     alqi_heap_pace_count(heap);
-    if (heap->todo == 0) {
+    if (alqi_heap_spare_is_over(heap)) {
         if (heap->phase == ALQI_HEAP_MARK)
             return rotate(self);
         if (heap->phase == ALQI_HEAP_SWEEP) {
@@ -481,7 +510,8 @@ own_work(struct alqi_domain *of, size_t words)
 {
     size_t done;
 
-    if (__atomic_load_n(&of->done, __ATOMIC_RELAXED))
+    if (__atomic_load_n(&of->done, __ATOMIC_RELAXED) &&
+        !alqi_heap_spare_is_there(of->heap))
         return 0;
     done = of->heap->phase == ALQI_HEAP_SWEEP ? alqi_heap_sweep(of, words)
                                               : alqi_heap_mark(of, words);
@@ -534,7 +564,7 @@ is_phase_over(struct alqi_domain *d)
 {
     enum alqi_heap_phase phase = d->heap->phase;
 
-    if (__atomic_load_n(&d->heap->todo, __ATOMIC_SEQ_CST) != 0)
+    if (!alqi_heap_spare_is_over(d->heap))
         return false;
     if (phase == ALQI_HEAP_MARK)
         return true;

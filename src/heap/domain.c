@@ -17,6 +17,7 @@
 #include "heap/orphan.h"
 #include "heap/remember.h"
 #include "heap/root.h"
+#include "heap/spare.h"
 #include "heap/stop.h"
 #include "heap/sweep.h"
 #include "heap/thread.h"
@@ -61,10 +62,10 @@ heap_new(const struct alq_domain_config *c)
 
     if (heap == NULL)
         return NULL;
-    if (!alqi_heap_area_open(&heap->area)) {
-        free(heap);
-        return NULL;
-    }
+    if (!alqi_heap_area_open(&heap->area))
+        goto fail_area;
+    if (!alqi_heap_spare_open(heap))
+        goto fail_spare;
     alqi_heap_class_start();
     fork_watch();
     heap->marked = 0;
@@ -73,6 +74,12 @@ heap_new(const struct alq_domain_config *c)
     heap->phase = ALQI_HEAP_SWEPT; /* there is nothing */
     configure(heap, c);
     return heap;
+
+fail_spare:
+    alqi_heap_area_close(&heap->area);
+fail_area:
+    free(heap);
+    return NULL;
 }
 
 static void
@@ -98,6 +105,7 @@ heap_drop(struct alqi_heap *heap)
     for (i = 0; i < heap->n_slots; i++)
         free(heap->domains[i]);
     alqi_heap_bag_close(&heap->crew.bag);
+    alqi_heap_spare_close(heap);
     alqi_heap_area_close(&heap->area);
     alqi_base_map_clear(&heap->large_set);
     free(heap);

@@ -5,6 +5,7 @@
 #include "heap/large.h"
 #include "heap/mark.h"
 #include "heap/pool.h"
+#include "heap/spare.h"
 
 enum {
     STACK_FIRST = ALQI_HEAP_IS_HARD ? 8 : 4096,
@@ -339,6 +340,30 @@ mark_from_stack(struct view *w)
     return 1 + (stopped - span.start) / ALQ_WORD_BYTES;
 }
 
+/* There is no memory for a stack: what does not fit is read again. */
+static bool
+mark_spare(struct alqi_domain *d)
+{
+    struct alqi_heap_span span;
+
+    if (alqi_heap_bag_take(&d->heap->spare, &span, 1) == 0)
+        return false;
+    for (; span.start < span.end; span.start += ALQ_WORD_BYTES)
+        alqi_heap_mark_darken(d, __atomic_load_n((alqi_heap_word *)span.start,
+                                                 ALQI_HEAP_DEPENDS));
+    return true;
+}
+
+/* There is none here: what other domains gave away. */
+static bool
+find_work(struct alqi_domain *d)
+{
+    if (!alqi_heap_spare_is_there(d->heap))
+        return false;
+    alqi_heap_mark_undone(d);
+    return has_room(&d->marker) ? alqi_heap_spare_take(d) : mark_spare(d);
+}
+
 size_t
 alqi_heap_mark(struct alqi_domain *d, size_t budget_words)
 {
@@ -346,6 +371,7 @@ alqi_heap_mark(struct alqi_domain *d, size_t budget_words)
     struct view w = view_of(d);
     size_t done = 0;
 
+    alqi_heap_spare_give(d);
     while (done < budget_words) {
         if (w.end - w.first > RING_LOW)
             done += mark_from_ring(&w);
@@ -357,7 +383,7 @@ alqi_heap_mark(struct alqi_domain *d, size_t budget_words)
             inherit(m);
         else if (rescan(d))
             done += ALQI_HEAP_POOL_WORDS;
-        else
+        else if (!find_work(d))
             break;
     }
     view_end(&w);

@@ -90,6 +90,7 @@ struct alqi_heap_marker {
     struct alqi_heap_orphan *inherited; /* stacks of domains that ended */
     bool overflowed; /* some pool or large block has its rescan bit */
     bool rescanning; /* these are being read */
+    bool is_free;    /* its own thread did its share; that alone looks */
 };
 
 struct alqi_heap_remembered {
@@ -193,6 +194,8 @@ struct alqi_heap {
     uint64_t ended_allocated_words; /* counts of those adopted */
     uint64_t ended_marked_words;
     struct alqi_heap_crew crew; /* of the minor collection */
+    struct alqi_heap_bag spare; /* to be marked: spare.h   */
+    unsigned n_marking;         /* domains, when marking began */
     bool is_remember_lost;      /* somebody's set; atomic  */
 
     struct alqi_plat_lock large_lock;

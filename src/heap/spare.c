@@ -1,0 +1,72 @@
+#include <string.h>
+
+#include "heap/spare.h"
+
+enum {
+    SPANS_MAX = 1024,
+    SPANS_ENOUGH = 128, /* there: no more are given */
+    GIVE_MOST = 64,
+    TAKE_MOST = 32,
+    SPLIT_BYTES = ALQI_HEAP_IS_HARD ? 32 : 4096 /* the only span is cut */
+};
+
+bool
+alqi_heap_spare_open(struct alqi_heap *heap)
+{
+    return alqi_heap_bag_ready(&heap->spare, SPANS_MAX);
+}
+
+void
+alqi_heap_spare_close(struct alqi_heap *heap)
+{
+    alqi_heap_bag_close(&heap->spare);
+}
+
+/* Half of the only span, when that is a long array. */
+static void
+give_half(struct alqi_domain *d)
+{
+    struct alqi_heap_span *span = &d->marker.stack[0];
+    uintptr_t half =
+        (span->end - span->start) / 2 & ~(uintptr_t)(ALQ_WORD_BYTES - 1);
+    struct alqi_heap_span given = {span->start + half, span->end};
+
+    if (half >= SPLIT_BYTES / 2 &&
+        alqi_heap_bag_put(&d->heap->spare, &given, 1) == 1)
+        span->end = given.start;
+}
+
+/* The oldest ones, which lead to most; the newest take their places, so that
+ * few are moved. */
+static void
+give_oldest(struct alqi_domain *d)
+{
+    struct alqi_heap_marker *m = &d->marker;
+    size_t n = m->n / 2 < GIVE_MOST ? m->n / 2 : GIVE_MOST;
+
+    n = alqi_heap_bag_put(&d->heap->spare, m->stack, n);
+    m->n -= n;
+    memcpy(m->stack, m->stack + m->n, n * sizeof *m->stack);
+}
+
+void
+alqi_heap_spare_give_slow(struct alqi_domain *d)
+{
+    if (alqi_heap_bag_n(&d->heap->spare) >= SPANS_ENOUGH)
+        return;
+    if (d->marker.n == 1)
+        give_half(d);
+    else if (d->marker.n > 1)
+        give_oldest(d);
+}
+
+bool
+alqi_heap_spare_take(struct alqi_domain *d)
+{
+    struct alqi_heap_marker *m = &d->marker;
+
+    ALQI_ASSERT(m->n == 0 && m->size > 0);
+    m->n = alqi_heap_bag_take(&d->heap->spare, m->stack,
+                              m->size < TAKE_MOST ? m->size : TAKE_MOST);
+    return m->n > 0;
+}

@@ -1,0 +1,46 @@
+/* spare.h -- marking by several domains: spans for those that have none
+ *
+ * While some domain is done with marking (`todo`, mark.h) and another is not,
+ * that one puts some of its spans into a bag, at the beginning of a step.  A
+ * domain that has nothing left, its own included, takes from there before it is
+ * done: so what was given is marked, unless the giver ended.
+ *
+ * .inv.todo  Marking is over when a stop finds that no domain has anything to
+ *            do, and the bag empty.  Outside of one that is a hint: a barrier
+ * may have marked a block that it has not pushed yet. */
+#ifndef ALQI_HEAP_SPARE_H
+#define ALQI_HEAP_SPARE_H
+
+#include "heap/state.h"
+
+bool alqi_heap_spare_open(struct alqi_heap *heap);
+void alqi_heap_spare_close(struct alqi_heap *heap);
+
+static inline bool
+alqi_heap_spare_is_there(const struct alqi_heap *heap)
+{
+    return alqi_heap_bag_n(&heap->spare) > 0;
+}
+
+/* In a stop the truth. */
+static inline bool
+alqi_heap_spare_is_over(const struct alqi_heap *heap)
+{
+    return __atomic_load_n(&heap->todo, __ATOMIC_SEQ_CST) == 0 &&
+           !alqi_heap_spare_is_there(heap);
+}
+
+void alqi_heap_spare_give_slow(struct alqi_domain *d);
+
+static inline void
+alqi_heap_spare_give(struct alqi_domain *d)
+{
+    if (ALQI_UNLIKELY(__atomic_load_n(&d->heap->todo, __ATOMIC_RELAXED) <
+                      d->heap->n_marking))
+        alqi_heap_spare_give_slow(d);
+}
+
+/* The stack is empty, and has room for at least one. */
+bool alqi_heap_spare_take(struct alqi_domain *d);
+
+#endif
