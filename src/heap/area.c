@@ -93,7 +93,8 @@ commit(struct alqi_heap_area *area, size_t n)
         !alqi_plat_space_commit(alqi_heap_area_pool(area, area->n_committed),
                                 n << ALQI_HEAP_POOL_SHIFT))
         return false;
-    area->n_committed += n;
+    __atomic_store_n(&area->n_committed, area->n_committed + n,
+                     __ATOMIC_RELAXED); /* read without the lock, too */
     return true;
 }
 
