@@ -2,6 +2,7 @@
 #ifndef ALIQUOT_ALIQUOT_H
 #define ALIQUOT_ALIQUOT_H
 
+#include <aliquot/domain.h>
 #include <aliquot/gc.h>
 #include <aliquot/heap.h>
 #include <aliquot/memprof.h>

@@ -2,12 +2,12 @@
  *
  *   frames      locals of C functions, gone with their scope
  *   ranges      a runtime's own value stack, registered once
- *   globals     variables that live as long as the domain
+ *   globals     variables that live as long as the heap
  *   boxed       values in structures that malloc made
  *   scanners    anything else: a function that shows its values
  *
- * Of these only boxed roots take memory.  All are a domain's, and each holds
- * integers, blocks or ALQ_NULL. */
+ * Of these only boxed roots take memory.  All but the globals are a domain's,
+ * frames a thread's; each holds integers, blocks or ALQ_NULL. */
 #ifndef ALIQUOT_ROOT_H
 #define ALIQUOT_ROOT_H
 
@@ -34,6 +34,11 @@ struct alq_frame {
     struct alq_domain *domain;
 };
 
+/* gcc does not see that alq_frame_pop takes the address out again. */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdangling-pointer"
+#endif
 /* Enters a frame whose slots are set: for a runtime that has sites of its own,
  * say of the functions that it interprets. */
 static inline void
@@ -45,6 +50,9 @@ alq_frame_push(struct alq_domain *d, struct alq_frame *frame,
     frame->domain = d;
     d->frames = frame;
 }
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
+#pragma GCC diagnostic pop
+#endif
 
 /* Leaves the innermost frame, which is this one. */
 static inline void
@@ -122,10 +130,11 @@ ALQ_API void alq_range_remove(struct alq_domain *d, struct alq_range *range);
 
 /* ---- globals ------------------------------------------------------------ */
 
-/* A variable that is a root; `value` is read and written like any variable. */
+/* A variable that is a root; `value` is read and written like any variable: by
+ * several domains, as threads do.  Any of them may add and remove it. */
 struct alq_global {
     alq_value value;
-    struct alq_global *next; /* the domain's */
+    struct alq_global *next; /* the heap's */
     struct alq_global **link;
 };
 

@@ -11,18 +11,6 @@
 
 /* ---- domains ------------------------------------------------------------ */
 
-enum { MINOR_WORDS_MIN = 4096, OVERHEAD_MAX = 1000000 };
-
-static bool
-is_config_right(const struct alq_domain_config *c)
-{
-    return (c->minor_words == 0 ||
-            (c->minor_words >= MINOR_WORDS_MIN &&
-             c->minor_words <= ALQI_HEAP_MINOR_BYTES_MAX / ALQ_WORD_BYTES)) &&
-           c->space_overhead <= OVERHEAD_MAX &&
-           c->domains_max <= ALQI_HEAP_DOMAINS_MAX;
-}
-
 enum alq_status
 alq_domain_new(const struct alq_domain_config *config, struct alq_domain **out)
 {
@@ -32,7 +20,7 @@ alq_domain_new(const struct alq_domain_config *config, struct alq_domain **out)
 
     if (config == NULL)
         config = &defaults;
-    if (out == NULL || !is_config_right(config))
+    if (out == NULL || !alqi_heap_domain_is_config(config))
         return ALQ_EINVAL;
     if (alqi_heap_thread_domain() != NULL)
         return ALQ_EBUSY;

@@ -32,7 +32,8 @@ alq_global_add(struct alq_domain *d, struct alq_global *global)
 void
 alq_global_remove(struct alq_domain *d, struct alq_global *global)
 {
-    alqi_heap_global_remove(alqi_heap_domain(d)->heap, global);
+    (void)d;
+    alqi_heap_global_remove(global);
 }
 
 enum alq_status

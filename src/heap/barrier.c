@@ -17,6 +17,29 @@ alqi_heap_store(struct alqi_domain *d, alqi_heap_word *field, alq_value v)
     __atomic_store_n(field, v, __ATOMIC_RELEASE);
 }
 
+/* What is lost is darkened afterwards: no phase ends before the next safe
+ * point. */
+bool
+alqi_heap_compare_exchange(struct alqi_domain *d, alq_value block, uintptr_t i,
+                           alq_value *expected, alq_value v)
+{
+    alqi_heap_word *field = (alqi_heap_word *)block + i;
+    alqi_heap_word old = *expected;
+
+    if (!__atomic_compare_exchange_n(field, &old, v, false, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_SEQ_CST)) {
+        *expected = old;
+        return false;
+    }
+    if (alqi_heap_is_young(d, block) || alqi_heap_is_young(d, old))
+        return true;
+    if (d->heap->phase == ALQI_HEAP_MARK && alqi_heap_mark_is_white(d, old))
+        alqi_heap_mark_darken(d, old);
+    if (alqi_heap_is_young(d, v))
+        alqi_heap_remember(d, field);
+    return true;
+}
+
 void
 alqi_heap_barrier_phase(struct alqi_domain *d)
 {

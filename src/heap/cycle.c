@@ -63,7 +63,7 @@ is_ready(struct alqi_domain *d, uintptr_t bytes)
 static uintptr_t
 safe_bytes(struct alqi_domain *d)
 {
-    uintptr_t bytes = alqi_heap_nursery_bytes(d);
+    uintptr_t bytes = d->minor_bytes;
 
     if (!alqi_heap_is_within(d, 0))
         return 0;
@@ -355,7 +355,6 @@ finish_last(struct alqi_domain *self)
 {
     alqi_heap_event_minor_end(self->heap);
     alqi_heap_verify(self, ALQI_HEAP_VERIFY_ANY);
-    alqi_heap_nursery_note(self->heap);
     return choose(self);
 }
 
@@ -381,6 +380,21 @@ promote_last(struct alqi_domain *self)
     return &finish_step;
 }
 
+/* .inv.room  A participant may open a pool of each class.  That much was made
+ * ready once for each minor heap that is open. */
+static void
+workers_set(struct alqi_heap *heap)
+{
+    struct alqi_domain *of;
+    uint32_t n_open = 0;
+    unsigned i;
+
+    EACH_DOMAIN(heap, of, i)
+    n_open += !is_closed(of);
+    if (n_open < heap->stop.n_workers)
+        heap->stop.n_workers = n_open > 0 ? n_open : 1; /* 0: nothing young */
+}
+
 static void
 begin(struct alqi_domain *leader, enum goal goal, unsigned cycles)
 {
@@ -393,7 +407,8 @@ begin(struct alqi_domain *leader, enum goal goal, unsigned cycles)
         return;
     heap->has_young = !is_empty_all(heap);
     alqi_heap_verify(leader, ALQI_HEAP_VERIFY_REMEMBERED);
-    alqi_heap_minor_prepare(leader, heap->stop.n_inside);
+    workers_set(heap);
+    alqi_heap_minor_prepare(leader, heap->stop.n_workers);
     alqi_heap_event_minor_begin(leader);
 }
 
@@ -424,7 +439,7 @@ begin_full(struct alqi_domain *leader)
 
 #define PROMOTE                                                                \
     .share = alqi_heap_minor_share, .each = alqi_heap_minor_drain,             \
-    .last = promote_last
+    .last = promote_last, .is_limited = true
 
 static const struct alqi_heap_stop_work phase_work = {.begin = begin_phase,
                                                       .last = choose};

@@ -23,7 +23,9 @@
 #include "heap/thread.h"
 
 enum {
-    MINOR_WORDS = 262144, /* to begin with */
+    MINOR_WORDS = 262144,
+    MINOR_WORDS_MIN = 4096,
+    SPACE_OVERHEAD_MAX = 1000000,
     SPACE_OVERHEAD = 120,
     SLICE_US = 200,
     RESERVE_BYTES = 1 << 20,
@@ -34,6 +36,7 @@ enum {
 
 static struct alqi_plat_lock lock; /* of what follows */
 static struct alqi_heap *the_heap;
+static uint64_t last_id; /* changed under the lock of stops */
 static __thread bool forks __attribute__((tls_model("initial-exec")));
 
 static void fork_watch(void);
@@ -73,7 +76,6 @@ heap_new(const struct alq_domain_config *c)
     heap->garbage = (uintptr_t)2 << ALQ_COLOUR_SHIFT;
     heap->phase = ALQI_HEAP_SWEPT; /* there is nothing */
     configure(heap, c);
-    alqi_heap_nursery_start(heap, MINOR_WORDS * ALQ_WORD_BYTES);
     return heap;
 
 fail_spare:
@@ -135,8 +137,10 @@ heap_leave(struct alqi_heap *heap)
 
     alqi_plat_lock(&lock);
     is_last = --heap->n_users == 0;
-    if (is_last)
+    if (is_last) {
         the_heap = NULL;
+        alqi_heap_letters_end(heap);
+    }
     alqi_plat_unlock(&lock);
     if (!is_last)
         return;
@@ -146,19 +150,27 @@ heap_leave(struct alqi_heap *heap)
 
 /* ---- starting ----------------------------------------------------------- */
 
+bool
+alqi_heap_domain_is_config(const struct alq_domain_config *c)
+{
+    return (c->minor_words == 0 ||
+            (c->minor_words >= MINOR_WORDS_MIN &&
+             c->minor_words <= ALQI_HEAP_MINOR_BYTES_MAX / ALQ_WORD_BYTES)) &&
+           c->space_overhead <= SPACE_OVERHEAD_MAX &&
+           c->domains_max <= ALQI_HEAP_DOMAINS_MAX;
+}
+
 /* Whole chunks; in hard builds enough of them to go round. */
-static void
-minor_size(struct alqi_domain *d, const struct alq_domain_config *c)
+static uintptr_t
+minor_bytes(const struct alq_domain_config *c)
 {
     uintptr_t words = c->minor_words == 0 ? MINOR_WORDS : c->minor_words;
     uintptr_t bytes = (words * ALQ_WORD_BYTES + ALQI_HEAP_CHUNK_BYTES - 1) &
                       ~(uintptr_t)(ALQI_HEAP_CHUNK_BYTES - 1);
-    bool is_fixed = c->minor_words != 0 || ALQI_HEAP_IS_HARD;
 
     if (ALQI_HEAP_IS_HARD && bytes < HARD_CHUNKS * ALQI_HEAP_CHUNK_BYTES)
         bytes = HARD_CHUNKS * ALQI_HEAP_CHUNK_BYTES;
-    d->minor_bytes = is_fixed ? bytes : ALQI_HEAP_MINOR_BYTES_MAX;
-    d->fixed_bytes = is_fixed ? bytes : 0;
+    return bytes;
 }
 
 /* The first vacant slot, else a new one; NULL: no memory, or *status. */
@@ -209,7 +221,8 @@ domain_open(struct alqi_domain *d, const struct alq_domain_config *c)
     d->slice = heap->area.young_base + d->slot * ALQI_HEAP_MINOR_BYTES_MAX;
     d->pub.young_base = heap->area.young_base;
     d->pub.young_bytes = heap->area.young_bytes;
-    minor_size(d, c);
+    d->minor_bytes = minor_bytes(c);
+    d->id = ++last_id;
     alqi_heap_barrier_phase(d);
     d->orphan = calloc(1, sizeof *d->orphan);
     if (d->orphan == NULL)

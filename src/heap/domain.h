@@ -7,6 +7,9 @@
 
 #include "heap/state.h"
 
+/* Whether all members are within their ranges. */
+bool alqi_heap_domain_is_config(const struct alq_domain_config *c);
+
 /* A domain, of a config whose members are within their ranges; the heap's
  * members count with the first one.  `by` is the domain that the calling thread
  * runs.  NULL: it runs none, and this one from now on.  Else the new one is

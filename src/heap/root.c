@@ -82,36 +82,53 @@ boxes_visit(struct alqi_domain *d, bool young_only, alqi_heap_visit_fn *visit,
 
 /* ---- the heap's own ----------------------------------------------------- */
 
+static struct alqi_plat_lock common_lock;
+
 void
 alqi_heap_global_add(struct alqi_heap *heap, struct alq_global *global)
 {
-    alqi_plat_lock(&heap->roots_lock);
+    alqi_plat_lock(&common_lock);
     ALQI_HEAP_LIST_ADD(heap->globals, global);
-    alqi_plat_unlock(&heap->roots_lock);
+    alqi_plat_unlock(&common_lock);
 }
 
 void
-alqi_heap_global_remove(struct alqi_heap *heap, struct alq_global *global)
+alqi_heap_global_remove(struct alq_global *global)
 {
-    alqi_plat_lock(&heap->roots_lock);
+    alqi_plat_lock(&common_lock);
     ALQI_HEAP_LIST_REMOVE(global);
-    alqi_plat_unlock(&heap->roots_lock);
+    alqi_plat_unlock(&common_lock);
 }
 
 void
 alqi_heap_letter_add(struct alqi_heap *heap, struct alqi_heap_letter *letter)
 {
-    alqi_plat_lock(&heap->roots_lock);
+    alqi_plat_lock(&common_lock);
     ALQI_HEAP_LIST_ADD(heap->letters, letter);
-    alqi_plat_unlock(&heap->roots_lock);
+    alqi_plat_unlock(&common_lock);
 }
 
 void
-alqi_heap_letter_remove(struct alqi_heap *heap, struct alqi_heap_letter *letter)
+alqi_heap_letter_remove(struct alqi_heap_letter *letter)
 {
-    alqi_plat_lock(&heap->roots_lock);
-    ALQI_HEAP_LIST_REMOVE(letter);
-    alqi_plat_unlock(&heap->roots_lock);
+    alqi_plat_lock(&common_lock);
+    if (letter->link != NULL)
+        ALQI_HEAP_LIST_REMOVE(letter);
+    alqi_plat_unlock(&common_lock);
+}
+
+void
+alqi_heap_letters_end(struct alqi_heap *heap)
+{
+    struct alqi_heap_letter *letter;
+
+    alqi_plat_lock(&common_lock);
+    for (letter = heap->letters; letter != NULL; letter = letter->next) {
+        letter->value = ALQ_NULL;
+        letter->link = NULL;
+    }
+    heap->letters = NULL;
+    alqi_plat_unlock(&common_lock);
 }
 
 void
@@ -121,10 +138,12 @@ alqi_heap_roots_visit_common(struct alqi_heap *heap, alqi_heap_visit_fn *visit,
     struct alq_global *global;
     struct alqi_heap_letter *letter;
 
+    alqi_plat_lock(&common_lock);
     for (global = heap->globals; global != NULL; global = global->next)
         visit(arg, &global->value);
     for (letter = heap->letters; letter != NULL; letter = letter->next)
         visit(arg, &letter->value);
+    alqi_plat_unlock(&common_lock);
 }
 
 /* ---- a domain's --------------------------------------------------------- */

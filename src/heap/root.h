@@ -28,13 +28,15 @@ struct alq_root *alqi_heap_root_new(struct alqi_domain *d, alq_value v);
 void alqi_heap_root_set(struct alqi_domain *d, struct alq_root *root,
                         alq_value v);
 void alqi_heap_root_drop(struct alqi_domain *d, struct alq_root *root);
-/* Globals and letters are the heap's: any domain. */
+/* Globals and letters are the heap's.  Any thread: a letter may outlive the
+ * heap, and its thread the domain. */
 void alqi_heap_global_add(struct alqi_heap *heap, struct alq_global *global);
-void alqi_heap_global_remove(struct alqi_heap *heap, struct alq_global *global);
+void alqi_heap_global_remove(struct alq_global *global);
 void alqi_heap_letter_add(struct alqi_heap *heap,
                           struct alqi_heap_letter *letter);
-void alqi_heap_letter_remove(struct alqi_heap *heap,
-                             struct alqi_heap_letter *letter);
+void alqi_heap_letter_remove(struct alqi_heap_letter *letter);
+/* The heap ends: letters that are left hold ALQ_NULL. */
+void alqi_heap_letters_end(struct alqi_heap *heap);
 
 void alqi_heap_roots_drop(struct alqi_domain *d);
 

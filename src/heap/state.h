@@ -12,7 +12,6 @@
 #include "base/map.h"
 #include "heap/bag.h"
 #include "heap/crew.h"
-#include "heap/nursery.h"
 #include "heap/observe.h"
 #include "heap/watch.h"
 #include "plat/plat.h"
@@ -98,8 +97,7 @@ struct alqi_heap_remembered {
     alqi_heap_word **fields;
     size_t n;
     size_t size;
-    size_t enough; /* fields: rather collect the minor heap */
-    bool lost;     /* it could not grow: the whole heap is read instead */
+    bool lost; /* it could not grow: the whole heap is read instead */
 };
 
 enum alqi_heap_phase {
@@ -124,19 +122,21 @@ struct alqi_heap_stop_work;
 
 /* Stopping the world: stop.h.  Words that are slept on are futexes. */
 struct alqi_heap_stop {
-    uint32_t lock;     /* of the leader, or of who starts a domain: 0 free, 1
-                          held, 2 and somebody may sleep */
-    uint32_t request;  /* a stop is asked for                              */
-    uint32_t seq;      /* number of the stop asked for last                */
-    uint32_t go;       /* of the one that began last                       */
-    uint32_t over;     /* of the one that ended last                       */
-    uint32_t arrived;  /* the leader sleeps on it, and alone clears it     */
-    uint32_t n_inside; /* participants                                    */
-    uint32_t inside;   /* of them, those that have not finished           */
-    uint32_t next;     /* share that is handed out next                   */
-    uint32_t claimed;  /* the share that is the heap's own                */
-    uint32_t waiting;  /* at the end of a step                            */
-    uint32_t turn;     /* steps that have ended                           */
+    uint32_t lock;      /* of the leader, or of who starts a domain: 0 free, 1
+                           held, 2 and somebody may sleep */
+    uint32_t request;   /* a stop is asked for                              */
+    uint32_t seq;       /* number of the stop asked for last                */
+    uint32_t go;        /* of the one that began last                       */
+    uint32_t over;      /* of the one that ended last                       */
+    uint32_t arrived;   /* the leader sleeps on it, and alone clears it     */
+    uint32_t n_inside;  /* participants                                    */
+    uint32_t n_workers; /* of them, those that take shares of limited steps */
+    uint32_t workers;   /* who asked, besides the leader                    */
+    uint32_t inside;    /* of them, those that have not finished           */
+    uint32_t next;      /* share that is handed out next                   */
+    uint32_t claimed;   /* the share that is the heap's own                */
+    uint32_t waiting;   /* at the end of a step                            */
+    uint32_t turn;      /* steps that have ended                           */
     struct alqi_domain *leader;
     const struct alqi_heap_stop_work *step; /* NULL: the last has ended */
 };
@@ -205,15 +205,13 @@ struct alqi_heap {
     uintptr_t large_bytes;
     struct alqi_heap_large *large_rescan; /* to be read again */
 
-    struct alqi_plat_lock roots_lock;
-    struct alq_global *globals;
+    struct alq_global *globals; /* root.c has the lock of these */
     struct alqi_heap_letter *letters;
     uintptr_t marked; /* colours, in place */
     uintptr_t unmarked;
     uintptr_t garbage;
     enum alqi_heap_phase phase;
     struct alqi_heap_pace_common pace;
-    struct alqi_heap_nursery nursery;
     unsigned space_overhead;
     unsigned slice_us;  /* a slice is cut then, unless it is late */
     size_t limit_bytes; /* SIZE_MAX: none */
@@ -280,6 +278,7 @@ struct alqi_domain {
     struct alq_domain pub; /* first: the program's pointer is ours */
     struct alqi_heap *heap;
     unsigned slot;
+    uint64_t id;
 
     /* what others write, too */
     uint32_t state;   /* enum alqi_heap_holder; a futex   */
@@ -293,11 +292,9 @@ struct alqi_domain {
     struct alqi_heap_orphan *orphan; /* for its end: made at its start */
 
     /* minor */
-    uintptr_t slice;         /* of the minor part */
-    uintptr_t minor_bytes;   /* the most that it may be opened with */
-    uintptr_t fixed_bytes;   /* 0: nursery.h chooses               */
-    uintptr_t touched_bytes; /* it was as large as that            */
-    uintptr_t run_start;     /* allocation moves from run_end to run_start */
+    uintptr_t slice; /* of the minor part */
+    uintptr_t minor_bytes;
+    uintptr_t run_start; /* allocation moves from run_end to run_start */
     uintptr_t run_end;
     uintptr_t middle; /* a slice is due below it; 0 when it was done */
     uintptr_t alloc_colour;
@@ -326,7 +323,6 @@ struct alqi_domain {
 
     struct alqi_heap_pace pace;
     uint64_t direct_since_slice;
-    uint64_t trimmed_in; /* the cycle */
 
     struct alq_gc_counts counts;
     struct alqi_heap_observed observed;

@@ -168,6 +168,15 @@ barrier(struct alqi_domain *self, const struct alqi_heap_stop_work *w)
         alqi_plat_wake(&s->turn, UINT32_MAX);
 }
 
+static bool
+is_worker(struct alqi_domain *self)
+{
+    struct alqi_heap_stop *s = &self->heap->stop;
+
+    return self == s->leader ||
+           __atomic_add_fetch(&s->workers, 1, __ATOMIC_RELAXED) < s->n_workers;
+}
+
 static void
 take_part(struct alqi_domain *self, uint32_t mine)
 {
@@ -175,7 +184,7 @@ take_part(struct alqi_domain *self, uint32_t mine)
     const struct alqi_heap_stop_work *w;
 
     while ((w = s->step) != NULL) {
-        if (!w->alone || self == s->leader) {
+        if (!w->is_limited || is_worker(self)) {
             if (w->share != NULL)
                 shares(self, w);
             if (w->each != NULL)
@@ -209,7 +218,7 @@ serve(struct alqi_domain *d)
 void
 alqi_heap_stop_settle(struct alqi_domain *d)
 {
-    for (;;) {
+    while (!d->heap->is_lost) {
         alqi_heap_limit_reset(d);
         if (!alqi_heap_limit_is_stop_asked(d))
             return;
@@ -284,6 +293,8 @@ alqi_heap_stop_try(struct alqi_domain *d,
     s->leader = d;
     s->step = first;
     s->n_inside = n = count_here(heap);
+    s->n_workers = n;
+    s->workers = 0;
     __atomic_store_n(&s->inside, s->n_inside, __ATOMIC_RELAXED);
     shares_reset(heap);
     if (first->begin != NULL)

@@ -28,8 +28,9 @@ struct alqi_heap_stop_work {
     void (*each)(struct alqi_domain *self);
     /* By one, when all are through; returns the next step, NULL: it is over. */
     const struct alqi_heap_stop_work *(*last)(struct alqi_domain *self);
-    /* Only the leader takes shares. */
-    bool alone;
+    /* Only stop.n_workers participants take shares, the leader among them: set
+     * by `begin`. */
+    bool is_limited;
 };
 
 /* Stops the world and goes through the steps.  false: not run, as somebody

@@ -1,3 +1,5 @@
+#include <stdlib.h>
+
 #include "heap/list.h"
 #include "heap/stop.h"
 #include "heap/thread.h"
@@ -98,15 +100,14 @@ alqi_heap_thread_leave(struct alqi_domain *d)
     return thread;
 }
 
-void
-alqi_heap_thread_yield(struct alqi_domain *d)
+/* Until another thread has got the domain once. */
+static void
+let_another(struct alqi_domain *d)
 {
     struct alqi_heap_threads *t = &d->threads;
     struct alq_thread *thread;
     uint32_t turn;
 
-    if (!is_waited_for(t))
-        return;
     __atomic_add_fetch(&t->yielding, 1, __ATOMIC_SEQ_CST);
     turn = __atomic_load_n(&t->turns, __ATOMIC_SEQ_CST);
     thread = alqi_heap_thread_leave(d);
@@ -116,24 +117,52 @@ alqi_heap_thread_yield(struct alqi_domain *d)
     alqi_heap_thread_enter(thread);
 }
 
+void
+alqi_heap_thread_yield(struct alqi_domain *d)
+{
+    if (is_waited_for(&d->threads))
+        let_another(d);
+}
+
+void
+alqi_heap_thread_wait_alone(struct alqi_domain *d)
+{
+    while (d->threads.all->next != NULL)
+        let_another(d);
+}
+
 /* ---- a domain's threads ------------------------------------------------- */
 
 /* Who runs the domain changes the list. */
-void
-alqi_heap_thread_add(struct alqi_domain *d, struct alq_thread *thread)
+struct alq_thread *
+alqi_heap_thread_add(struct alqi_domain *d)
 {
+    struct alq_thread *thread = calloc(1, sizeof *thread);
+
+    if (thread == NULL)
+        return NULL;
     thread->domain = d;
-    thread->frames = NULL;
-    thread->status = ALQ_OK;
     alqi_heap_thread_enter(thread);
     ALQI_HEAP_LIST_ADD(d->threads.all, thread);
+    return thread;
+}
+
+/* The first one is part of the domain. */
+static void
+thread_free(struct alqi_domain *d, struct alq_thread *thread)
+{
+    if (thread != &d->threads.first)
+        free(thread);
 }
 
 void
 alqi_heap_thread_remove(struct alq_thread *thread)
 {
+    struct alqi_domain *d = thread->domain;
+
     ALQI_HEAP_LIST_REMOVE(thread);
-    alqi_heap_thread_leave(thread->domain);
+    alqi_heap_thread_leave(d);
+    thread_free(d, thread);
 }
 
 void
@@ -157,5 +186,6 @@ void
 alqi_heap_thread_end(struct alqi_domain *d)
 {
     ALQI_HEAP_LIST_REMOVE(d->threads.running);
+    thread_free(d, d->threads.running);
     runs = NULL;
 }

@@ -22,8 +22,8 @@ alqi_heap_thread_runs(const struct alq_domain *d)
 }
 
 /* The calling thread is one of the domain's from now on, and runs it when the
- * call returns. */
-void alqi_heap_thread_add(struct alqi_domain *d, struct alq_thread *thread);
+ * call returns; NULL: no memory. */
+struct alq_thread *alqi_heap_thread_add(struct alqi_domain *d);
 /* The thread that runs the domain stops to, and is no longer one of its. */
 void alqi_heap_thread_remove(struct alq_thread *thread);
 
@@ -35,6 +35,9 @@ struct alq_thread *alqi_heap_thread_leave(struct alqi_domain *d);
 /* If another thread waits for the domain, it runs it before the caller does
  * again. */
 void alqi_heap_thread_yield(struct alqi_domain *d);
+
+/* Returns when no other thread is attached; the calling one runs it. */
+void alqi_heap_thread_wait_alone(struct alqi_domain *d);
 
 /* A domain starts or ends on the calling thread, in a state that the caller
  * sets: it runs it, or no longer does. */

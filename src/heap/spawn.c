@@ -1,0 +1,133 @@
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "heap/domain.h"
+#include "heap/root.h"
+#include "heap/spawn.h"
+#include "heap/thread.h"
+#include "plat/wait.h"
+
+/* RUNS -> OVER -> freed by who drops it; RUNS -> DROPPED -> freed by itself */
+enum { RUNS, OVER, DROPPED };
+
+struct alq_child {
+    struct alqi_heap_letter letter; /* the argument, then the result: a root */
+    struct alqi_domain *domain;
+    alq_domain_fn *fn;
+    void *data;
+    uint32_t state; /* a futex */
+};
+
+static void
+child_free(struct alq_child *child)
+{
+    alqi_heap_letter_remove(&child->letter);
+    free(child);
+}
+
+/* ---- the child's thread ------------------------------------------------- */
+
+static void *
+run(void *arg)
+{
+    struct alq_child *child = arg;
+    struct alqi_domain *d = child->domain;
+    alq_value v;
+
+    alqi_heap_thread_enter(&d->threads.first);
+    v = child->letter.value;
+    child->letter.value = ALQ_NULL;
+    child->letter.value = child->fn(&d->pub, v, child->data);
+    alqi_heap_thread_wait_alone(d);
+    alqi_heap_domain_end(d);
+    if (__atomic_exchange_n(&child->state, OVER, __ATOMIC_SEQ_CST) == DROPPED)
+        child_free(child);
+    else
+        alqi_plat_wake(&child->state, UINT32_MAX);
+    return NULL;
+}
+
+static bool
+thread_start(struct alq_child *child)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+    bool ok;
+
+    if (pthread_attr_init(&attr) != 0)
+        return false;
+    ok = pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED) == 0 &&
+         pthread_create(&thread, &attr, run, child) == 0;
+    pthread_attr_destroy(&attr);
+    return ok;
+}
+
+/* The domain has started, but gets no thread. */
+static void
+undo(struct alqi_domain *by, struct alqi_domain *d)
+{
+    struct alq_thread *self = alqi_heap_thread_leave(by);
+
+    alqi_heap_thread_enter(&d->threads.first);
+    alqi_heap_domain_end(d);
+    alqi_heap_thread_enter(self);
+}
+
+/* ---- the parent --------------------------------------------------------- */
+
+enum alq_status
+alqi_heap_spawn(struct alqi_domain *by, alq_domain_fn *fn, alq_value arg,
+                void *data, const struct alq_domain_config *config,
+                struct alq_child **out)
+{
+    struct alq_child *child = calloc(1, sizeof *child);
+    enum alq_status status;
+
+    if (child == NULL)
+        return ALQ_ENOMEM;
+    child->fn = fn;
+    child->data = data;
+    child->letter.value = arg;
+    alqi_heap_letter_add(by->heap, &child->letter);
+    status = alqi_heap_domain_start(config, by, &child->domain);
+    if (status != ALQ_OK)
+        goto fail_start;
+    if (!thread_start(child)) {
+        status = ALQ_ENOMEM;
+        undo(by, child->domain);
+        goto fail_start;
+    }
+    *out = child;
+    return ALQ_OK;
+
+fail_start:
+    child_free(child);
+    return status;
+}
+
+enum alq_status
+alqi_heap_join(struct alqi_domain *by, struct alq_child *child,
+               alq_value *result)
+{
+    struct alq_thread *self;
+
+    if (__atomic_load_n(&child->state, __ATOMIC_ACQUIRE) == RUNS) {
+        if (by == child->domain)
+            return ALQ_ESTATE;
+        self = alqi_heap_thread_leave(by);
+        alqi_plat_wait_while(&child->state, RUNS);
+        alqi_heap_thread_enter(self);
+    }
+    *result = child->letter.value;
+    return ALQ_OK;
+}
+
+void
+alqi_heap_child_drop(struct alq_child *child)
+{
+    uint32_t runs = RUNS;
+
+    if (!__atomic_compare_exchange_n(&child->state, &runs, DROPPED, false,
+                                     __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        child_free(child);
+}
