@@ -56,7 +56,8 @@ struct alq_domain {
 /* ---- domains ------------------------------------------------------------ */
 
 struct alq_domain_config {
-    size_t minor_words;      /* 4096 to 4194304; 0: 262144                   */
+    size_t minor_words;      /* 4096 to 4194304; 0: 262144 at first, then as
+                               survival and pauses suggest, 32768 or more   */
     unsigned space_overhead; /* percent of the live words that may be dead or
                                free, roughly; 1 to 1000000; 0: 120         */
     size_t limit_bytes;      /* pools and large blocks together; 0: none    */

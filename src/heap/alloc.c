@@ -133,7 +133,8 @@ alloc_large(struct alqi_domain *d, uintptr_t header)
     alqi_heap_observed_direct(d, block, header);
     d->counts.direct_words += words;
     d->direct_since_slice += words;
-    if (d->direct_since_slice > d->minor_bytes / ALQ_WORD_BYTES / 5) {
+    if (d->direct_since_slice >
+        alqi_heap_nursery_bytes(d) / ALQ_WORD_BYTES / 5) {
         alqi_heap_limit_want(d, &d->want_slice);
     }
     return block;

@@ -63,7 +63,7 @@ is_ready(struct alqi_domain *d, uintptr_t bytes)
 static uintptr_t
 safe_bytes(struct alqi_domain *d)
 {
-    uintptr_t bytes = d->minor_bytes;
+    uintptr_t bytes = alqi_heap_nursery_bytes(d);
 
     if (!alqi_heap_is_within(d, 0))
         return 0;
@@ -355,6 +355,7 @@ finish_last(struct alqi_domain *self)
 {
     alqi_heap_event_minor_end(self->heap);
     alqi_heap_verify(self, ALQI_HEAP_VERIFY_ANY);
+    alqi_heap_nursery_note(self->heap);
     return choose(self);
 }
 

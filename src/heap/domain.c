@@ -23,7 +23,7 @@
 #include "heap/thread.h"
 
 enum {
-    MINOR_WORDS = 262144,
+    MINOR_WORDS = 262144, /* to begin with */
     MINOR_WORDS_MIN = 4096,
     SPACE_OVERHEAD_MAX = 1000000,
     SPACE_OVERHEAD = 120,
@@ -76,6 +76,7 @@ heap_new(const struct alq_domain_config *c)
     heap->garbage = (uintptr_t)2 << ALQ_COLOUR_SHIFT;
     heap->phase = ALQI_HEAP_SWEPT; /* there is nothing */
     configure(heap, c);
+    alqi_heap_nursery_start(heap, MINOR_WORDS * ALQ_WORD_BYTES);
     return heap;
 
 fail_spare:
@@ -161,16 +162,18 @@ alqi_heap_domain_is_config(const struct alq_domain_config *c)
 }
 
 /* Whole chunks; in hard builds enough of them to go round. */
-static uintptr_t
-minor_bytes(const struct alq_domain_config *c)
+static void
+minor_size(struct alqi_domain *d, const struct alq_domain_config *c)
 {
     uintptr_t words = c->minor_words == 0 ? MINOR_WORDS : c->minor_words;
     uintptr_t bytes = (words * ALQ_WORD_BYTES + ALQI_HEAP_CHUNK_BYTES - 1) &
                       ~(uintptr_t)(ALQI_HEAP_CHUNK_BYTES - 1);
+    bool is_fixed = c->minor_words != 0 || ALQI_HEAP_IS_HARD;
 
     if (ALQI_HEAP_IS_HARD && bytes < HARD_CHUNKS * ALQI_HEAP_CHUNK_BYTES)
         bytes = HARD_CHUNKS * ALQI_HEAP_CHUNK_BYTES;
-    return bytes;
+    d->minor_bytes = is_fixed ? bytes : ALQI_HEAP_MINOR_BYTES_MAX;
+    d->fixed_bytes = is_fixed ? bytes : 0;
 }
 
 /* The first vacant slot, else a new one; NULL: no memory, or *status. */
@@ -221,7 +224,7 @@ domain_open(struct alqi_domain *d, const struct alq_domain_config *c)
     d->slice = heap->area.young_base + d->slot * ALQI_HEAP_MINOR_BYTES_MAX;
     d->pub.young_base = heap->area.young_base;
     d->pub.young_bytes = heap->area.young_bytes;
-    d->minor_bytes = minor_bytes(c);
+    minor_size(d, c);
     d->id = ++last_id;
     alqi_heap_barrier_phase(d);
     d->orphan = calloc(1, sizeof *d->orphan);

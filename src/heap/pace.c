@@ -184,6 +184,10 @@ alqi_heap_pace_give_some(struct alqi_domain *d)
 {
     if (__atomic_load_n(&d->heap->area.n_surplus, __ATOMIC_RELAXED) > 0)
         give_back(d, GIVE_POOLS);
+    if (d->trimmed_in == d->counts.major_cycles)
+        return;
+    d->trimmed_in = d->counts.major_cycles;
+    d->counts.returned_bytes += alqi_heap_nursery_trim(d);
 }
 
 void
@@ -236,6 +240,9 @@ alqi_heap_pace_open(struct alqi_domain *d)
     uintptr_t most = bytes / STEP_BYTES_LEAST;
     double n;
 
+    if (bytes > d->touched_bytes)
+        d->touched_bytes = bytes;
+    d->remembered.enough = bytes / ALQ_WORD_BYTES;
     overdue_update(d);
     debt_update(d);
     n = d->pace.debt_words / SLICE_WORDS;

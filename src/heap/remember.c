@@ -30,7 +30,7 @@ alqi_heap_remember(struct alqi_domain *d, alqi_heap_word *field)
     }
     r->fields[r->n++] = field;
     /* As many words as the minor heap: rather collect that. */
-    if (ALQI_UNLIKELY(r->n >= d->minor_bytes / ALQ_WORD_BYTES)) {
+    if (ALQI_UNLIKELY(r->n >= r->enough)) {
         alqi_heap_limit_want(d, &d->want_minor);
     }
 }

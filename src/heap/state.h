@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "heap/bag.h"
 #include "heap/crew.h"
+#include "heap/nursery.h"
 #include "heap/observe.h"
 #include "heap/watch.h"
 #include "plat/plat.h"
@@ -97,7 +98,8 @@ struct alqi_heap_remembered {
     alqi_heap_word **fields;
     size_t n;
     size_t size;
-    bool lost; /* it could not grow: the whole heap is read instead */
+    size_t enough; /* fields: rather collect the minor heap */
+    bool lost;     /* it could not grow: the whole heap is read instead */
 };
 
 enum alqi_heap_phase {
@@ -212,6 +214,7 @@ struct alqi_heap {
     uintptr_t garbage;
     enum alqi_heap_phase phase;
     struct alqi_heap_pace_common pace;
+    struct alqi_heap_nursery nursery;
     unsigned space_overhead;
     unsigned slice_us;  /* a slice is cut then, unless it is late */
     size_t limit_bytes; /* SIZE_MAX: none */
@@ -292,9 +295,11 @@ struct alqi_domain {
     struct alqi_heap_orphan *orphan; /* for its end: made at its start */
 
     /* minor */
-    uintptr_t slice; /* of the minor part */
-    uintptr_t minor_bytes;
-    uintptr_t run_start; /* allocation moves from run_end to run_start */
+    uintptr_t slice;         /* of the minor part */
+    uintptr_t minor_bytes;   /* the most that it may be opened with */
+    uintptr_t fixed_bytes;   /* 0: nursery.h chooses               */
+    uintptr_t touched_bytes; /* it was as large as that            */
+    uintptr_t run_start;     /* allocation moves from run_end to run_start */
     uintptr_t run_end;
     uintptr_t middle; /* a slice is due below it; 0 when it was done */
     uintptr_t alloc_colour;
@@ -323,6 +328,7 @@ struct alqi_domain {
 
     struct alqi_heap_pace pace;
     uint64_t direct_since_slice;
+    uint64_t trimmed_in; /* the cycle */
 
     struct alq_gc_counts counts;
     struct alqi_heap_observed observed;

@@ -1,0 +1,49 @@
+/* nursery.h -- how large minor heaps are            [doc/design/heap.md,
+ * Pacing]
+ *
+ * A larger one promotes less where blocks die soon, and only pauses longer
+ * where they do not.  Which is the case changes between programs and within
+ * one, so sizes are tried, a window of collections each: half for shorter
+ * pauses, double and far more for fewer words promoted.  All domains whose
+ * programs leave the choice have the same, as they are collected together. */
+#ifndef ALQI_HEAP_NURSERY_H
+#define ALQI_HEAP_NURSERY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct alqi_domain;
+struct alqi_heap;
+
+struct alqi_heap_nursery {
+    uintptr_t bytes;   /* what minor heaps are opened with */
+    uintptr_t settled; /* while another size is tried: the one before; or 0 */
+
+    /* This window. */
+    unsigned n_collections;
+    uint64_t minor_words; /* the counts when it began */
+    uint64_t promoted_words;
+
+    /* Of the settled size. */
+    double survival;    /* promoted words of an allocated one */
+    double pause_words; /* promoted in a collection           */
+
+    unsigned wait;     /* windows until the next try              */
+    unsigned wait_max; /* doubles with each try that changes nothing */
+    bool tried_half;
+    unsigned up; /* how far up the next try is: one doubling, or several */
+};
+
+/* The size to begin with. */
+void alqi_heap_nursery_start(struct alqi_heap *heap, uintptr_t bytes);
+
+/* In a stop, after a minor collection, before minor heaps are opened again. */
+void alqi_heap_nursery_note(struct alqi_heap *heap);
+
+/* What the domain's is to be opened with. */
+uintptr_t alqi_heap_nursery_bytes(const struct alqi_domain *d);
+
+/* Gives back what lies behind the domain's, if it was larger; the bytes. */
+uintptr_t alqi_heap_nursery_trim(struct alqi_domain *d);
+
+#endif
