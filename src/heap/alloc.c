@@ -6,6 +6,7 @@
 #include "heap/event.h"
 #include "heap/large.h"
 #include "heap/limit.h"
+#include "heap/nursery.h"
 #include "heap/observed.h"
 #include "heap/stop.h"
 

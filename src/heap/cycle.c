@@ -6,6 +6,7 @@
 #include "heap/limit.h"
 #include "heap/mark.h"
 #include "heap/minor.h"
+#include "heap/nursery.h"
 #include "heap/observed.h"
 #include "heap/pace.h"
 #include "heap/root.h"

@@ -13,6 +13,7 @@
 #include "heap/limit.h"
 #include "heap/mark.h"
 #include "heap/minor.h"
+#include "heap/nursery.h"
 #include "heap/observed.h"
 #include "heap/orphan.h"
 #include "heap/remember.h"

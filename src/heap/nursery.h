@@ -9,30 +9,7 @@
 #ifndef ALQI_HEAP_NURSERY_H
 #define ALQI_HEAP_NURSERY_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-struct alqi_domain;
-struct alqi_heap;
-
-struct alqi_heap_nursery {
-    uintptr_t bytes;   /* what minor heaps are opened with */
-    uintptr_t settled; /* while another size is tried: the one before; or 0 */
-
-    /* This window. */
-    unsigned n_collections;
-    uint64_t minor_words; /* the counts when it began */
-    uint64_t promoted_words;
-
-    /* Of the settled size. */
-    double survival;    /* promoted words of an allocated one */
-    double pause_words; /* promoted in a collection           */
-
-    unsigned wait;     /* windows until the next try              */
-    unsigned wait_max; /* doubles with each try that changes nothing */
-    bool tried_half;
-    unsigned up; /* how far up the next try is: one doubling, or several */
-};
+#include "heap/state.h"
 
 /* The size to begin with. */
 void alqi_heap_nursery_start(struct alqi_heap *heap, uintptr_t bytes);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "heap/state.h"
+#include "heap/nursery.h"
 
 enum { COLLECTIONS = 4000, KB = 1024, MB = 1024 * 1024 };
 

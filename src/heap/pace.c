@@ -1,4 +1,5 @@
 #include "heap/area.h"
+#include "heap/nursery.h"
 #include "heap/pace.h"
 #include "plat/plat.h"
 

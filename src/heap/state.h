@@ -12,7 +12,6 @@
 #include "base/map.h"
 #include "heap/bag.h"
 #include "heap/crew.h"
-#include "heap/nursery.h"
 #include "heap/observe.h"
 #include "heap/watch.h"
 #include "plat/plat.h"
@@ -178,6 +177,26 @@ struct alqi_heap_pace_common {
     uint64_t marked_before; /* words marked until then              */
     uint64_t late_at;       /* words allocated: the phase is late   */
     double rate;            /* work for each allocated word         */
+};
+
+/* nursery.h: the size of minor heaps. */
+struct alqi_heap_nursery {
+    uintptr_t bytes;   /* what minor heaps are opened with */
+    uintptr_t settled; /* while another size is tried: the one before; or 0 */
+
+    /* This window. */
+    unsigned n_collections;
+    uint64_t minor_words; /* the counts when it began */
+    uint64_t promoted_words;
+
+    /* Of the settled size. */
+    double survival;    /* promoted words of an allocated one */
+    double pause_words; /* promoted in a collection           */
+
+    unsigned wait;     /* windows until the next try              */
+    unsigned wait_max; /* doubles with each try that changes nothing */
+    bool tried_half;
+    unsigned up; /* how far up the next try is: one doubling, or several */
 };
 
 struct alqi_heap {
