@@ -3,8 +3,8 @@
 
 #include "heap/alloc.h"
 #include "heap/cycle.h"
+#include "heap/direct.h"
 #include "heap/event.h"
-#include "heap/large.h"
 #include "heap/limit.h"
 #include "heap/nursery.h"
 #include "heap/observed.h"
@@ -30,13 +30,21 @@ collect_if_asked(struct alqi_domain *d)
 }
 
 void
-alqi_heap_poll(struct alqi_domain *d)
+alqi_heap_collect_asked(struct alqi_domain *d)
 {
     if (d->heap->is_lost)
         return;
     alqi_heap_entry_begin(d);
     collect_if_asked(d);
     alqi_heap_entry_end(d);
+}
+
+void
+alqi_heap_poll(struct alqi_domain *d)
+{
+    if (d->heap->is_lost)
+        return;
+    alqi_heap_collect_asked(d);
     if (alqi_heap_observe_wants(&d->observed))
         alqi_heap_observed_poll(d);
 }
@@ -103,45 +111,56 @@ alqi_heap_room(struct alqi_domain *d, const uintptr_t *headers,
     return take_room(d, words);
 }
 
-/* ---- large blocks ------------------------------------------------------- */
-
-static alq_value
-large_try(struct alqi_domain *d, uintptr_t header)
+uintptr_t
+alqi_heap_room_unseen(struct alqi_domain *d, size_t words)
 {
-    if (alqi_heap_words(header) > d->heap->area.major_bytes / ALQ_WORD_BYTES ||
-        !alqi_heap_is_within(d, alqi_heap_words(header) * ALQ_WORD_BYTES))
-        return ALQ_NULL;
-    return alqi_heap_large_new(d, header);
+    bool is_hit;
+
+    ALQI_ASSERT(words >= 1 && words <= ALQI_HEAP_CLASS_WORDS_MAX);
+    if (d->heap->is_lost)
+        return (uintptr_t)alqi_heap_fail(d, ALQ_ESTATE);
+    if (!make_room(d, words))
+        return 0;
+    is_hit = alqi_heap_observed_is_hit(d, words);
+    take_room(d, words);
+    if (is_hit) {
+        alqi_heap_observed_draw(d);
+        alqi_heap_limit_reset(d);
+    }
+    return (uintptr_t)d->pub.young_ptr;
+}
+
+/* ---- blocks ------------------------------------------------------------- */
+
+alq_value
+alqi_heap_alloc_direct(struct alqi_domain *d, uintptr_t header)
+{
+    alq_value block;
+
+    if (d->heap->is_lost)
+        return alqi_heap_fail(d, ALQ_ESTATE);
+    alqi_heap_collect_asked(d);
+    block = alqi_heap_direct_try(d, header);
+    if (block == ALQ_NULL) {
+        d->counts.emergencies++;
+        alqi_heap_full_major(d);
+        block = alqi_heap_direct_try(d, header);
+    }
+    return block == ALQ_NULL ? alqi_heap_fail(d, ALQ_ENOMEM) : block;
 }
 
 static alq_value
 alloc_large(struct alqi_domain *d, uintptr_t header)
 {
-    size_t words = alqi_heap_words(header);
     alq_value block;
 
-    if (d->heap->is_lost)
-        return alqi_heap_fail(d, ALQ_ESTATE);
-    alqi_heap_poll(d);
-    block = large_try(d, header);
-    if (block == ALQ_NULL) {
-        d->counts.emergencies++;
-        alqi_heap_full_major(d);
-        block = large_try(d, header);
-    }
-    if (block == ALQ_NULL)
-        return alqi_heap_fail(d, ALQ_ENOMEM);
-    alqi_heap_observed_direct(d, block, header);
-    d->counts.direct_words += words;
-    d->direct_since_slice += words;
-    if (d->direct_since_slice >
-        alqi_heap_nursery_bytes(d) / ALQ_WORD_BYTES / 5) {
-        alqi_heap_limit_want(d, &d->want_slice);
-    }
+    if (!d->heap->is_lost && alqi_heap_observe_wants(&d->observed))
+        alqi_heap_observed_poll(d);
+    block = alqi_heap_alloc_direct(d, header);
+    if (block != ALQ_NULL)
+        alqi_heap_observed_direct(d, block, header);
     return block;
 }
-
-/* ---- all ---------------------------------------------------------------- */
 
 alq_value
 alqi_heap_alloc(struct alqi_domain *d, uintptr_t header)

@@ -13,6 +13,9 @@ alq_value alqi_heap_fail(struct alqi_domain *d, enum alq_status why);
 uintptr_t alqi_heap_room(struct alqi_domain *d, const uintptr_t *headers,
                          unsigned n_blocks, size_t words);
 
+/* The same, and the client hears nothing of it. */
+uintptr_t alqi_heap_room_unseen(struct alqi_domain *d, size_t words);
+
 /* A block with the header, of colour 0 and at least one field, its fields not
  * set; or ALQ_NULL and a status. */
 alq_value alqi_heap_alloc(struct alqi_domain *d, uintptr_t header);
@@ -22,8 +25,15 @@ alq_value alqi_heap_alloc_custom(struct alqi_domain *d,
                                  const struct alq_custom_ops *ops,
                                  size_t wosize);
 
+/* A block in the major heap, of any size, its fields not set; ALQ_NULL and a
+ * status.  The client hears nothing of it. */
+alq_value alqi_heap_alloc_direct(struct alqi_domain *d, uintptr_t header);
+
 /* The block without fields. */
 alq_value alqi_heap_atom(void);
+
+/* Collects, if that is asked for. */
+void alqi_heap_collect_asked(struct alqi_domain *d);
 
 /* Does what is asked for. */
 void alqi_heap_poll(struct alqi_domain *d);

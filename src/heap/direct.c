@@ -1,0 +1,74 @@
+#include "heap/area.h"
+#include "heap/class.h"
+#include "heap/cycle.h"
+#include "heap/direct.h"
+#include "heap/large.h"
+#include "heap/limit.h"
+#include "heap/nursery.h"
+#include "heap/sweep.h"
+
+/* Of the minor heap, for each slice. */
+enum { SLICE_SHARE = 5 };
+
+static alq_value
+large_try(struct alqi_domain *d, uintptr_t header)
+{
+    if (alqi_heap_words(header) > d->heap->area.major_bytes / ALQ_WORD_BYTES ||
+        !alqi_heap_is_within(d, alqi_heap_words(header) * ALQ_WORD_BYTES))
+        return ALQ_NULL;
+    return alqi_heap_large_new(d, header);
+}
+
+/* Whether a pool may be taken: enough others are left, even if each domain has
+ * just asked this and takes one. */
+static bool
+has_pool(struct alqi_domain *d)
+{
+    size_t n = __atomic_load_n(&d->heap->area.n_promised, __ATOMIC_RELAXED) +
+               __atomic_load_n(&d->heap->n_slots, __ATOMIC_RELAXED);
+
+    if (d->pub.status == ALQ_OK)
+        n += d->heap->reserve_bytes / ALQI_HEAP_POOL_BYTES;
+    return alqi_heap_is_within(d, ALQI_HEAP_POOL_BYTES) &&
+           alqi_heap_area_ready(&d->heap->area, n);
+}
+
+/* In the run that promotion uses, which is as if it had been scanned. */
+static alq_value
+small_try(struct alqi_domain *d, uintptr_t header)
+{
+    bool no_scan = !alqi_heap_is_scannable(header);
+    unsigned c = alqi_heap_class_of(alqi_heap_words(header));
+    struct alqi_heap_run *run = &d->runs[no_scan][c];
+    alqi_heap_word *slot;
+
+    if (run->next == run->end) {
+        if (d->lists[no_scan][c].avail == NULL && !has_pool(d))
+            return ALQ_NULL;
+        if (!alqi_heap_sweep_refill(d, c, no_scan))
+            return ALQ_NULL;
+    }
+    slot = (alqi_heap_word *)run->next;
+    run->next += (uintptr_t)alqi_heap_class_words[c] * ALQ_WORD_BYTES;
+    run->scan = run->counted = run->next;
+    slot[0] = header | d->alloc_colour;
+    return (alq_value)(slot + 1);
+}
+
+alq_value
+alqi_heap_direct_try(struct alqi_domain *d, uintptr_t header)
+{
+    size_t words = alqi_heap_words(header);
+    alq_value block = words > ALQI_HEAP_CLASS_WORDS_MAX ? large_try(d, header)
+                                                        : small_try(d, header);
+
+    if (block == ALQ_NULL)
+        return block;
+    d->counts.direct_words += words;
+    d->direct_since_slice += words;
+    if (d->direct_since_slice >
+            alqi_heap_nursery_bytes(d) / ALQ_WORD_BYTES / SLICE_SHARE &&
+        !__atomic_load_n(&d->want_slice, __ATOMIC_RELAXED))
+        alqi_heap_limit_want(d, &d->want_slice);
+    return block;
+}
