@@ -5,6 +5,7 @@
 #include <aliquot/domain.h>
 #include <aliquot/gc.h>
 #include <aliquot/heap.h>
+#include <aliquot/marshal.h>
 #include <aliquot/memprof.h>
 #include <aliquot/observe.h>
 #include <aliquot/root.h>

@@ -25,8 +25,9 @@ enum alq_status {
     ALQ_EIO = 9,       /* the system refused a read, a write or a mapping */
     ALQ_EFORMAT = 10,  /* the input is damaged or not of this format      */
     ALQ_EEXIST = 11,   /* the output exists and must not be overwritten   */
-    ALQ_ENOTSUP = 12,  /* not on this system, or not in this build        */
-    ALQ_ESTATE = 13    /* not in this thread, or not at this moment       */
+    ALQ_ENOTSUP = 12,  /* not on this system, in this build, or this value */
+    ALQ_ESTATE = 13,   /* not in this thread, or not at this moment       */
+    ALQ_ETOOBIG = 14   /* larger than the call was told to allow          */
 };
 
 /* alq_status_text -- one English line for a status code

@@ -179,15 +179,36 @@ alq_double_set(alq_value block, uintptr_t i, double d)
 
 /* ---- custom blocks ------------------------------------------------------ */
 
-/* What a kind of custom block can do.  Static; must outlive its blocks.
+struct alq_marshal_out;
+struct alq_marshal_in;
+struct alq_custom_size;
+
+/* What a kind of custom block can do.  Static; must outlive its blocks.  What
+ * is not set is NULL: the kind cannot do it.
  *
  * finalise  Called once for each block that has died, at the end of the minor
  *           collection or in the sweep that finds it, or when the heap is
  *           dropped.  It may read and write the block's bytes and must not
- *           call the heap in any way.  NULL: nothing to do. */
+ *           call the heap in any way.
+ *
+ * The others are for marshal.h; they must not call the heap either, and what
+ * they return but ALQ_OK becomes the result of the call.
+ *
+ * serialise    Writes the block's data by alq_marshal_put.  *size holds the
+ *              size of its data in memory, for both kinds of words, and may be
+ *              corrected.
+ * deserialise  Reads by alq_marshal_get what serialise wrote, all of it, into
+ *              `data`, of `bytes` zero bytes.  If it fails the block dies, and
+ *              finalise sees what is in it then.
+ * fixed        The size, if it is the same for all blocks of the kind. */
 struct alq_custom_ops {
-    const char *name; /* for people, and one day for marshalling */
+    const char *name; /* unlike any other kind's; stands in messages, too */
     void (*finalise)(alq_value block);
+    enum alq_status (*serialise)(struct alq_marshal_out *out, alq_value block,
+                                 struct alq_custom_size *size);
+    enum alq_status (*deserialise)(struct alq_marshal_in *in, void *data,
+                                   size_t bytes);
+    const struct alq_custom_size *fixed;
 };
 
 /* Field 0 of a custom block; the program's bytes begin at field 1. */

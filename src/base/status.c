@@ -17,6 +17,7 @@ static const char *const texts[] = {
     [ALQ_EEXIST] = "the output exists already",
     [ALQ_ENOTSUP] = "not supported here",
     [ALQ_ESTATE] = "not allowed in this thread, or at this moment",
+    [ALQ_ETOOBIG] = "larger than what was allowed",
 };
 
 const char *

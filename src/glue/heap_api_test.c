@@ -252,8 +252,9 @@ count_end(alq_value block)
     finalised[*(unsigned *)alq_custom_data(block)]++;
 }
 
-static const struct alq_custom_ops counting = {"counting", count_end};
-static const struct alq_custom_ops plain = {"plain", NULL};
+static const struct alq_custom_ops counting = {.name = "counting",
+                                               .finalise = count_end};
+static const struct alq_custom_ops plain = {.name = "plain"};
 
 static void
 finalisers_run_once(void **state)

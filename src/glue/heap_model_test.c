@@ -135,7 +135,8 @@ custom_finalise(alq_value block)
     customs_live--;
 }
 
-static const struct alq_custom_ops custom_ops = {"model", custom_finalise};
+static const struct alq_custom_ops custom_ops = {.name = "model",
+                                                 .finalise = custom_finalise};
 
 static uint32_t
 object_new(enum kind kind, uint32_t n)

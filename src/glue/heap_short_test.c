@@ -13,73 +13,7 @@
 #include <aliquot/aliquot.h>
 
 #include "base/base.h"
-
-/* ---- the system --------------------------------------------------------- */
-
-static uint64_t calls;      /* since the heap was asked for */
-static uint64_t fail_from;  /* 0: never */
-static uint64_t fail_calls; /* so many in a row */
-static bool armed;
-
-static bool
-refuse(void)
-{
-    calls++;
-    return armed && fail_from != 0 && calls >= fail_from &&
-           calls - fail_from < fail_calls;
-}
-
-bool __real_alqi_plat_space_commit(void *start, size_t bytes);
-bool __wrap_alqi_plat_space_commit(void *start, size_t bytes);
-void *__real_alqi_plat_space_reserve(size_t bytes, size_t align);
-void *__wrap_alqi_plat_space_reserve(size_t bytes, size_t align);
-void *__real_alqi_plat_pages_map(size_t bytes);
-void *__wrap_alqi_plat_pages_map(size_t bytes);
-void *__real_malloc(size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__real_calloc(size_t n, size_t bytes);
-void *__wrap_calloc(size_t n, size_t bytes);
-void *__real_realloc(void *p, size_t bytes);
-void *__wrap_realloc(void *p, size_t bytes);
-
-/* A hard heap forbids access and allows it again; that cannot fail. */
-bool
-__wrap_alqi_plat_space_commit(void *start, size_t bytes)
-{
-    if ((ALQI_CHECKS < 3 || bytes != 32768) && refuse())
-        return false;
-    return __real_alqi_plat_space_commit(start, bytes);
-}
-
-void *
-__wrap_alqi_plat_space_reserve(size_t bytes, size_t align)
-{
-    return refuse() ? NULL : __real_alqi_plat_space_reserve(bytes, align);
-}
-
-void *
-__wrap_alqi_plat_pages_map(size_t bytes)
-{
-    return refuse() ? NULL : __real_alqi_plat_pages_map(bytes);
-}
-
-void *
-__wrap_malloc(size_t bytes)
-{
-    return refuse() ? NULL : __real_malloc(bytes);
-}
-
-void *
-__wrap_calloc(size_t n, size_t bytes)
-{
-    return refuse() ? NULL : __real_calloc(n, bytes);
-}
-
-void *
-__wrap_realloc(void *p, size_t bytes)
-{
-    return refuse() ? NULL : __real_realloc(p, bytes);
-}
+#include "glue/refuse.h"
 
 /* ---- a program ---------------------------------------------------------- */
 
@@ -167,15 +101,12 @@ run(uint64_t from, uint64_t n_fail, bool *hurt)
     intptr_t rows = 0;
     uint64_t seen;
 
-    calls = 0;
-    fail_from = from;
-    fail_calls = n_fail;
-    armed = true;
+    refuse_begin(from, n_fail);
     status = alq_domain_new(&config, &d);
     if (status == ALQ_OK)
         rows = program(d);
-    armed = false;
-    seen = calls;
+    refuse.armed = false;
+    seen = refuse.calls;
     if (status != ALQ_OK) {
         assert_int_equal(status, ALQ_ENOMEM);
         assert_null(d);

@@ -544,9 +544,9 @@ expect(enum alq_census_place place, unsigned tag,
         assert_string_equal(row.name, name);
 }
 
-static const struct alq_custom_ops handles = {"file handle", NULL};
-static const struct alq_custom_ops others = {"file handle", NULL};
-static const struct alq_custom_ops nameless = {NULL, NULL};
+static const struct alq_custom_ops handles = {.name = "file handle"};
+static const struct alq_custom_ops others = {.name = "file handle"};
+static const struct alq_custom_ops nameless = {.name = NULL};
 
 static void
 census_knows_what_lives(void **state)

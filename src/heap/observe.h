@@ -27,6 +27,10 @@
  *   request_done      its memory is there, headers and fields are not written
  *   request_cancel    there is no memory after all
  *   direct          a block was born in the major heap; fields are not written
+ *   unmarshal       a block of a message, young or not; fields are not written.
+ *                   What the client wants of it waits for a poll: the message
+ *                   is not whole yet.  The room of a small message, taken at
+ *                   once, is no request
  *   custom          a custom block owns `bytes` outside the heap
  *   poll            after alqi_heap_observe_wake_sigsafe, at the next slow
  *                   allocation or poll: may allocate, collect, run callbacks
@@ -73,6 +77,8 @@ struct alqi_heap_hooks {
     void (*request_cancel)(void *client, struct alqi_domain *d);
     void (*direct)(void *client, struct alqi_domain *d, alq_value block,
                    uintptr_t header);
+    void (*unmarshal)(void *client, struct alqi_domain *d, alq_value block,
+                      uintptr_t header);
     void (*custom)(void *client, struct alqi_domain *d, alq_value block,
                    size_t bytes);
     void (*poll)(void *client, struct alqi_domain *d);

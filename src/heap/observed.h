@@ -46,6 +46,13 @@ alqi_heap_observed_direct(struct alqi_domain *d, alq_value block,
 }
 
 static inline void
+alqi_heap_observed_unmarshal(struct alqi_domain *d, alq_value block,
+                             uintptr_t header)
+{
+    ALQI_HEAP_TELL(d, unmarshal, d, block, header);
+}
+
+static inline void
 alqi_heap_observed_custom(struct alqi_domain *d, alq_value block, size_t bytes)
 {
     ALQI_HEAP_TELL(d, custom, d, block, bytes);
