@@ -22,7 +22,7 @@ def library(name):
 
 
 class Run:
-    """One execution: wall and cpu seconds, peak MiB, output.
+    """One execution: wall, user and cpu seconds, peak MiB, output.
 
     What the command waited for is part of its cpu seconds."""
 
@@ -44,6 +44,7 @@ class Run:
             self.wall = time.monotonic() - start
             out.seek(0)
             self.text = out.read().decode(errors="replace")
+        self.user = usage.ru_utime
         self.cpu = usage.ru_utime + usage.ru_stime
         self.peak = usage.ru_maxrss / 1024.0
         self.ok = status == 0
