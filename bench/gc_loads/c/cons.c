@@ -5,7 +5,7 @@ typedef struct cons {
     void *d;
 } cons; /* d is never a heap pointer here */
 static long n;
-static void *volatile sink;
+
 static int
 work(cx *c, void *arg)
 {
