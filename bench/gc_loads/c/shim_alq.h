@@ -118,6 +118,8 @@ run_thread(void *p)
 static inline void
 join_blocking(cx *c, pthread_t t)
 {
-    (void)c;
+    struct alq_thread *self = alq_blocking_begin(c->d);
+
     pthread_join(t, NULL);
+    alq_blocking_end(self);
 }
