@@ -42,6 +42,7 @@ churn(unsigned n)
     static uint64_t seed = 5;
     unsigned i;
 
+    n /= LESS;
     f.kept = alq_alloc(domain, KEPT, 0);
     for (i = 0; i < n; i++) {
         seed = alqi_base_mix(seed + 1);

@@ -11,7 +11,11 @@
 
 #include <aliquot/aliquot.h>
 
-enum { HEARD_MAX = 400000, TRACKS = 2 };
+enum {
+    HEARD_MAX = 400000,
+    TRACKS = 2,
+    LESS = ALQI_CHECKS >= 3 ? 50 : 1 /* hard builds collect all the time */
+};
 
 struct heard {
     struct alq_listener listener;

@@ -34,16 +34,15 @@
  *   custom          a custom block owns `bytes` outside the heap
  *   poll            after alqi_heap_observe_wake_sigsafe, at the next slow
  *                   allocation or poll: may allocate, collect, run callbacks
- *   scan            with the roots: strong values that the client holds;
- *                   young_only: those that may be young, visit replaces them
- *   after_minor     promotion is over in all domains; the old places can still
- *                   be read: alqi_heap_observe_forward
- *   after_major     all is marked, colours have not rotated:
- *                   alqi_heap_observe_is_marked.  Young blocks may exist
- *   weak            compaction: blocks the client tracks and does not hold;
- *                   visit replaces their addresses
- *   domain_start    the domain can allocate; before it does
- *   domain_end      its last collection is over
+ *                   (In these two gap_words may be asked; UINT64_MAX keeps
+ * their own allocations out.  After them it is asked once more.) scan with the
+ * roots: strong values that the client holds; young_only: those that may be
+ * young, visit replaces them after_minor     promotion is over in all domains;
+ * the old places can still be read: alqi_heap_observe_forward after_major all
+ * is marked, colours have not rotated: alqi_heap_observe_is_marked.  Young
+ * blocks may exist weak            compaction: blocks the client tracks and
+ * does not hold; visit replaces their addresses domain_start    the domain can
+ * allocate; before it does domain_end      its last collection is over
  *
  * Hooks are called with their domain, by the thread that holds it (.inv.own),
  * those of the second half within a collection: they must not call the heap but

@@ -67,6 +67,7 @@ alqi_heap_observed_poll(struct alqi_domain *d)
     }
     if (__atomic_exchange_n(&d->observed.wants_poll, 0, __ATOMIC_SEQ_CST)) {
         ALQI_HEAP_TELL(d, poll, d);
+        alqi_heap_observed_draw(d);
         alqi_heap_limit_reset(d);
     }
 }
