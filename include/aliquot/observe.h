@@ -30,17 +30,17 @@ enum alq_event_kind {
     ALQ_EVENT_MINOR,    /* young words, remembered fields | words promoted */
     ALQ_EVENT_SLICE,    /* words to do | words marked, words swept       */
     ALQ_EVENT_MAJOR,    /* why: 0 by a call, 1 memory was short | cycles  */
-    ALQ_EVENT_COMPACT,  /* - | bytes given back                          */
+    ALQ_EVENT_COMPACT,  /* - | bytes given back; not told of yet         */
     ALQ_EVENT_STOP,     /* - | domains that took part; 0 for one that came
                           back in the middle and waited for the end       */
-    ALQ_EVENT_FINALISE, /* - | functions run                             */
+    ALQ_EVENT_FINALISE, /* - | functions run: of young custom blocks     */
 
     ALQ_EVENT_CYCLE, /* its number | words alive, about                  */
     ALQ_EVENT_MARK,  /* - | words marked                                 */
-    ALQ_EVENT_EPHE,  /* -; marking is done, ephemerons are cleaned       */
+    ALQ_EVENT_EPHE,  /* -; weak references cleaned; not told of yet      */
     ALQ_EVENT_SWEEP, /* -                                                */
 
-    ALQ_EVENT_GROW,         /* bytes of pools that can be used, before    */
+    ALQ_EVENT_GROW,         /* bytes of pools that have memory, before   */
     ALQ_EVENT_SHRINK,       /* the same                                  */
     ALQ_EVENT_DOMAIN_START, /*                                           */
     ALQ_EVENT_DOMAIN_END,   /*                                           */

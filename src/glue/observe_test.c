@@ -123,8 +123,11 @@ only_what_is_wanted_is_heard(void **state)
     assert_int_equal(heard.n, 0);
 }
 
+/* Blocks; debugging builds verify all of them at each collection. */
+enum { GROWN = ALQI_CHECKS >= 3 ? 60000 : ALQI_CHECKS == 2 ? 200000 : 3000000 };
+
 static void
-growth_is_heard(void **state)
+growth_and_its_end_are_heard(void **state)
 {
     const struct alq_event *e;
     size_t i, n = 0;
@@ -136,7 +139,7 @@ growth_is_heard(void **state)
     {
         ALQ_FRAME(domain, f, list);
         f.list = ALQ_UNIT;
-        for (i = 0; i < 3000000 / LESS; i++) {
+        for (i = 0; i < GROWN; i++) {
             alq_value pair = alq_alloc_small(domain, 2, 0);
 
             assert_int_not_equal(pair, ALQ_NULL);
@@ -154,7 +157,47 @@ growth_is_heard(void **state)
             assert_true(e->values[1] >= last);
         last = e->values[0];
     }
-    assert_true(n > 0 && last >= 3000000 / LESS * 3 * 8);
+    assert_true(n > 0 && last >= GROWN * 3 * 8);
+
+    listen((uint64_t)1 << ALQ_EVENT_SHRINK);
+    alq_gc_full_major(domain);
+    for (i = 0; i < 10000 && heard.n == 0; i++) {
+        churn(2000);
+        alq_gc_major_slice(domain, 100000);
+    }
+    listen_no_more();
+    assert_true(heard.n > 0);
+    assert_true(heard.events[0].values[0] < heard.events[0].values[1]);
+}
+
+static uint64_t n_finalised;
+
+static void
+finalised(alq_value block)
+{
+    (void)block;
+    n_finalised++;
+}
+
+static void
+finalisers_are_heard(void **state)
+{
+    static const struct alq_custom_ops ops = {"counted", finalised};
+    uint64_t n = 0, before;
+    size_t i;
+
+    (void)state;
+    assert_int_equal(alq_gc_minor(domain), ALQ_OK);
+    before = n_finalised;
+    listen((uint64_t)1 << ALQ_EVENT_FINALISE);
+    for (i = 0; i < 100; i++)
+        assert_int_not_equal(alq_alloc_custom(domain, &ops, 8), ALQ_NULL);
+    assert_int_equal(alq_gc_minor(domain), ALQ_OK);
+    listen_no_more();
+    for (i = 0; i < heard.n; i++)
+        n += heard.events[i].values[0];
+    assert_int_equal(n_finalised - before, 100);
+    assert_int_equal(n, 100);
 }
 
 static int n_refused;
@@ -625,7 +668,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(events_agree_with_counts),
         TEST(only_what_is_wanted_is_heard),
-        TEST(growth_is_heard),
+        TEST(growth_and_its_end_are_heard),
+        TEST(finalisers_are_heard),
         TEST(misuse_is_refused),
         cmocka_unit_test(each_event_has_its_texts),
         TEST(listeners_come_and_go),

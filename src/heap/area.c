@@ -145,7 +145,9 @@ take_locked(struct alqi_heap_area *area, bool *is_fresh)
         area->free = pool->next;
         area->n_free--;
     } else if (area->n_returned > 0) {
-        pool = alqi_heap_area_pool(area, area->returned[--area->n_returned]);
+        __atomic_store_n(&area->n_returned, area->n_returned - 1,
+                         __ATOMIC_RELAXED);
+        pool = alqi_heap_area_pool(area, area->returned[area->n_returned]);
         area->n_free--;
     } else {
         if (!ready_locked(area, 1))
@@ -215,8 +217,10 @@ return_one(struct alqi_heap_area *area)
     if (pool != NULL) {
         area->free = pool->next;
         alqi_plat_space_empty(pool, ALQI_HEAP_POOL_BYTES);
-        area->returned[area->n_returned++] =
+        area->returned[area->n_returned] =
             (uint32_t)alqi_heap_area_index(area, (uintptr_t)pool);
+        __atomic_store_n(&area->n_returned, area->n_returned + 1,
+                         __ATOMIC_RELAXED);
     }
     alqi_plat_unlock(&area->lock);
     return pool != NULL;

@@ -42,6 +42,16 @@ alqi_heap_area_used(const struct alqi_heap_area *area)
     return __atomic_load_n(&area->n_used, __ATOMIC_RELAXED);
 }
 
+/* Pools that can be accessed and are not returned; of a moment. */
+static inline size_t
+alqi_heap_area_backed(const struct alqi_heap_area *area)
+{
+    size_t n_returned = __atomic_load_n(&area->n_returned, __ATOMIC_RELAXED);
+    size_t n = __atomic_load_n(&area->n_committed, __ATOMIC_RELAXED);
+
+    return n > n_returned ? n - n_returned : 0;
+}
+
 static inline bool
 alqi_heap_area_has(const struct alqi_heap_area *area, uintptr_t address)
 {

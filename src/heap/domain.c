@@ -266,7 +266,7 @@ start_locked(struct alqi_heap *heap, const struct alq_domain_config *c,
         alqi_heap_thread_begin(d);
     else
         alqi_heap_thread_await(d);
-    alqi_heap_event_moment(d, ALQ_EVENT_DOMAIN_START, 0, 0);
+    alqi_heap_event_say(d, ALQ_EVENT_DOMAIN_START, ALQ_EVENT_MOMENT, 0, 0);
     __atomic_store_n(&d->state, state, __ATOMIC_SEQ_CST);
     *out = d;
     return ALQ_OK;

@@ -67,13 +67,11 @@ used_bytes(const struct alqi_heap *heap)
            alqi_heap_large_bytes(heap);
 }
 
-/* Of pools that can be accessed. */
+/* Of pools that have memory. */
 static uint64_t
 ready_bytes(const struct alqi_heap *heap)
 {
-    return (uint64_t)__atomic_load_n(&heap->area.n_committed,
-                                     __ATOMIC_RELAXED) *
-           ALQI_HEAP_POOL_BYTES;
+    return (uint64_t)alqi_heap_area_backed(&heap->area) * ALQI_HEAP_POOL_BYTES;
 }
 
 /* ---- the heap's own ----------------------------------------------------- */
@@ -259,7 +257,7 @@ alqi_heap_watch_end(struct alqi_domain *d)
 {
     struct alqi_heap_listeners *l = &d->heap->listeners;
 
-    alqi_heap_event_moment(d, ALQ_EVENT_DOMAIN_END, 0, 0);
+    alqi_heap_event_say(d, ALQ_EVENT_DOMAIN_END, ALQ_EVENT_MOMENT, 0, 0);
     alqi_plat_lock(&l->lock);
     if (is_current(d))
         alqi_heap_pauses_merge(&l->ended, &d->watch.pauses);

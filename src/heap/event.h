@@ -47,12 +47,14 @@ alqi_heap_event_end(struct alqi_domain *d, enum alq_event_kind kind, uint64_t a,
         alqi_heap_pause_end(d);
 }
 
+/* What is no pause: a moment, or user functions that run between pauses.  These
+ * must nest with the entries, too. */
 static inline void
-alqi_heap_event_moment(struct alqi_domain *d, enum alq_event_kind kind,
-                       uint64_t a, uint64_t b)
+alqi_heap_event_say(struct alqi_domain *d, enum alq_event_kind kind,
+                    enum alq_event_point point, uint64_t a, uint64_t b)
 {
     if (alqi_heap_event_is_heard(d->heap, kind))
-        alqi_heap_event_tell(d, kind, ALQ_EVENT_MOMENT, a, b);
+        alqi_heap_event_tell(d, kind, point, a, b);
 }
 
 static inline void

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "heap/class.h"
+#include "heap/event.h"
 #include "heap/limit.h"
 #include "heap/minor.h"
 #include "heap/observed.h"
@@ -101,14 +102,20 @@ promote_lost(struct alqi_domain *self)
 }
 
 static void
-customs_finish(struct alqi_domain *d)
+customs_finish(struct alqi_domain *self, struct alqi_domain *d)
 {
-    size_t i;
+    size_t i, n = 0;
 
+    if (d->n_customs == 0)
+        return;
+    alqi_heap_event_begin(self, ALQ_EVENT_FINALISE, 0, 0);
     for (i = 0; i < d->n_customs; i++)
-        if (alqi_heap_promoted(d->customs[i]) == ALQ_NULL)
+        if (alqi_heap_promoted(d->customs[i]) == ALQ_NULL) {
             alqi_heap_finalise(d->customs[i], alqi_heap_header(d->customs[i]));
+            n++;
+        }
     d->n_customs = 0;
+    alqi_heap_event_end(self, ALQ_EVENT_FINALISE, n, 0);
 }
 
 /* What is left of the blocks that have moved must not be read again. */
@@ -158,12 +165,11 @@ alqi_heap_minor_drain(struct alqi_domain *self)
 void
 alqi_heap_minor_finish(struct alqi_domain *self, struct alqi_domain *of)
 {
-    (void)self;
     alqi_heap_observed_after_minor(of);
     of->counts.minor_words +=
         (of->run_end - (uintptr_t)of->pub.young_ptr) / ALQ_WORD_BYTES;
     of->counts.minor_collections += !alqi_heap_minor_is_empty(of);
-    customs_finish(of);
+    customs_finish(self, of);
     alqi_heap_remember_clear(of);
     forbid_old_places(of);
     of->run_start = of->run_end;
