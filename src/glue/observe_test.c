@@ -182,7 +182,8 @@ finalised(alq_value block)
 static void
 finalisers_are_heard(void **state)
 {
-    static const struct alq_custom_ops ops = {"counted", finalised};
+    static const struct alq_custom_ops ops = {.name = "counted",
+                                              .finalise = finalised};
     uint64_t n = 0, before;
     size_t i;
 
