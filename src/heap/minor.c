@@ -4,6 +4,7 @@
 #include "heap/event.h"
 #include "heap/limit.h"
 #include "heap/minor.h"
+#include "heap/own.h"
 #include "heap/observed.h"
 #include "heap/pace.h"
 #include "heap/promote.h"
@@ -150,6 +151,8 @@ alqi_heap_minor_share(struct alqi_domain *self, struct alqi_domain *of)
     alqi_heap_limit_take(&of->want_minor); /* it is being served */
     if (!self->heap->has_young)
         return;
+    if (alqi_heap_crew_is_shared(&self->heap->crew))
+        alqi_heap_own_claim(self, of);
     r = &of->remembered;
     alqi_heap_roots_visit(of, true, promote_root, self);
     alqi_heap_promote_each(self, r->fields, r->n);
@@ -170,6 +173,7 @@ alqi_heap_minor_finish(struct alqi_domain *self, struct alqi_domain *of)
         (of->run_end - (uintptr_t)of->pub.young_ptr) / ALQ_WORD_BYTES;
     of->counts.minor_collections += !alqi_heap_minor_is_empty(of);
     customs_finish(self, of);
+    alqi_heap_own_end(of);
     alqi_heap_remember_clear(of);
     forbid_old_places(of);
     of->run_start = of->run_end;

@@ -2,6 +2,7 @@
 
 #include "heap/area.h"
 #include "heap/class.h"
+#include "heap/own.h"
 #include "heap/promote.h"
 #include "heap/sweep.h"
 
@@ -10,8 +11,10 @@ _Static_assert(ALQI_HEAP_CREW_PLACES >=
                        ALQI_HEAP_DOMAINS_MAX * (1 + ALQI_HEAP_CREW_GET_MAX),
                ".inv.bag");
 
-/* A block that another participant is copying. */
-enum { IN_PROGRESS = 1 << ALQ_COLOUR_SHIFT };
+enum {
+    IN_PROGRESS = 1 << ALQ_COLOUR_SHIFT, /* another participant copies it */
+    GIVE_LEAST = ALQI_HEAP_IS_HARD ? 1 : 4
+};
 
 /* ---- spans that are not scanned yet ------------------------------------- */
 
@@ -27,10 +30,11 @@ give_away(struct alqi_domain *d)
     memmove(d->pending, d->pending + n, d->n_pending * sizeof *d->pending);
 }
 
+/* A few spans are not worth it that all blocks are claimed from then on. */
 static inline void
 feed(struct alqi_domain *d)
 {
-    if (ALQI_UNLIKELY(d->n_pending > 0 &&
+    if (ALQI_UNLIKELY(d->n_pending >= (d->owns ? GIVE_LEAST : 1) &&
                       alqi_heap_crew_is_hungry(&d->heap->crew)))
         give_away(d);
 }
@@ -65,15 +69,16 @@ struct view {
     struct alqi_domain *d;
     uintptr_t young_base;
     uintptr_t young_half;
+    uintptr_t own_base;
     uintptr_t colour;
-    bool shared; /* a constant: each loop is compiled twice */
+    bool crew; /* a constant, there are others: each loop is compiled twice */
 };
 
 static inline __attribute__((always_inline)) struct view
-view_of(struct alqi_domain *d, bool shared)
+view_of(struct alqi_domain *d, bool crew)
 {
-    return (struct view){d, d->pub.young_base, d->pub.young_bytes >> 1,
-                         d->alloc_colour, shared};
+    return (struct view){d,        d->pub.young_base, d->pub.young_bytes >> 1,
+                         d->slice, d->alloc_colour,   crew};
 }
 
 static inline alqi_heap_word *
@@ -90,42 +95,16 @@ run_take(struct alqi_domain *d, unsigned c, size_t words, bool no_scan)
     return (alqi_heap_word *)at;
 }
 
-/* .inv.claim  A young header goes live -> IN_PROGRESS -> 0, once.  False when
- * another participant was faster. */
-static inline bool
-claim(alqi_heap_word *from, uintptr_t header, bool shared)
-{
-    return !shared ||
-           __atomic_compare_exchange_n(&from[-1], &header, IN_PROGRESS, false,
-                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-}
-
 static inline alq_value
-moved(alqi_heap_word *from, alqi_heap_word *to, bool shared)
+moved(alqi_heap_word *from, alqi_heap_word *to)
 {
-    if (shared) {
-        from[0] = (alq_value)(to + 1);
-        __atomic_store_n(&from[-1], 0, __ATOMIC_RELEASE); /* for await_move */
-    } else {
-        from[-1] = 0;
-        from[0] = (alq_value)(to + 1);
-    }
+    from[-1] = 0;
+    from[0] = (alq_value)(to + 1);
     return (alq_value)(to + 1);
 }
 
-static ALQI_NOINLINE alq_value
-await_move(alqi_heap_word *from)
-{
-    unsigned spins = 0;
-
-    while (__atomic_load_n(&from[-1], __ATOMIC_ACQUIRE) != 0)
-        alqi_plat_spin(&spins);
-    return from[0];
-}
-
-static ALQI_NOINLINE alq_value
-copy_any(struct alqi_domain *d, alqi_heap_word *from, uintptr_t header,
-         bool shared)
+static inline alqi_heap_word *
+copy_words(struct alqi_domain *d, const alqi_heap_word *from, uintptr_t header)
 {
     size_t i, n = header >> ALQ_WOSIZE_SHIFT;
     unsigned c = alqi_heap_class_of(n + 1);
@@ -135,7 +114,13 @@ copy_any(struct alqi_domain *d, alqi_heap_word *from, uintptr_t header,
     to[0] = header | d->alloc_colour;
     for (i = 0; i < n; i++)
         to[i + 1] = from[i];
-    return moved(from, to, shared);
+    return to;
+}
+
+static ALQI_NOINLINE alq_value
+copy_any(struct alqi_domain *d, alqi_heap_word *from, uintptr_t header)
+{
+    return moved(from, copy_words(d, from, header));
 }
 
 /* Scannable, of a constant number of words: then its class is one, too. */
@@ -148,16 +133,14 @@ copy_fixed(struct view w, alqi_heap_word *from, uintptr_t header, size_t words)
     to[0] = header | w.colour;
     for (i = 1; i < words; i++)
         to[i] = from[i - 1];
-    return moved(from, to, w.shared);
+    return moved(from, to);
 }
 
 static inline __attribute__((always_inline)) alq_value
 copy(struct view w, alqi_heap_word *from, uintptr_t header)
 {
-    if (w.shared && ALQI_UNLIKELY(!claim(from, header, true)))
-        return await_move(from);
     if (ALQI_UNLIKELY(!alqi_heap_is_scannable(header)))
-        return copy_any(w.d, from, header, w.shared);
+        return copy_any(w.d, from, header);
     switch (alqi_heap_words(header)) {
     case 2:
         return copy_fixed(w, from, header, 2);
@@ -172,9 +155,67 @@ copy(struct view w, alqi_heap_word *from, uintptr_t header)
     case 7:
         return copy_fixed(w, from, header, 7);
     default:
-        return copy_any(w.d, from, header, w.shared);
+        return copy_any(w.d, from, header);
     }
 }
+
+/* ---- blocks that others may copy, too ----------------------------------- */
+
+/* .inv.claim  A young header goes live -> IN_PROGRESS -> 0, once.  False when
+ * another participant was faster. */
+static inline bool
+claim(alqi_heap_word *from, uintptr_t header)
+{
+    return __atomic_compare_exchange_n(&from[-1], &header, IN_PROGRESS, false,
+                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+static ALQI_NOINLINE alq_value
+await_move(alqi_heap_word *from)
+{
+    unsigned spins = 0;
+
+    while (__atomic_load_n(&from[-1], __ATOMIC_ACQUIRE) != 0)
+        alqi_plat_spin(&spins);
+    return from[0];
+}
+
+static alq_value
+copy_claimed(struct alqi_domain *d, alqi_heap_word *from, uintptr_t header)
+{
+    alqi_heap_word *to = copy_words(d, from, header);
+
+    from[0] = (alq_value)(to + 1);
+    __atomic_store_n(&from[-1], 0, __ATOMIC_RELEASE); /* for await_move */
+    return (alq_value)(to + 1);
+}
+
+static alq_value
+new_place_shared(struct alqi_domain *self, alqi_heap_word *from)
+{
+    uintptr_t header = __atomic_load_n(&from[-1], __ATOMIC_ACQUIRE);
+
+    if (header == 0)
+        return from[0];
+    if (header == IN_PROGRESS || !claim(from, header))
+        return await_move(from);
+    return copy_claimed(self, from, header);
+}
+
+/* Of a young block that is not in the minor heap that self owns. */
+static ALQI_NOINLINE alq_value
+new_place_elsewhere(struct alqi_domain *self, alqi_heap_word *from)
+{
+    uintptr_t offset = (uintptr_t)from - self->pub.young_base;
+    struct alqi_domain *of =
+        self->heap->domains[offset / ALQI_HEAP_MINOR_BYTES_MAX];
+
+    if (!alqi_heap_own_is_mine(self, of))
+        return new_place_shared(self, from);
+    return from[-1] == 0 ? from[0] : copy_any(self, from, from[-1]);
+}
+
+/* ---- slots -------------------------------------------------------------- */
 
 static inline __attribute__((always_inline)) bool
 is_young(struct view w, alq_value v)
@@ -184,23 +225,26 @@ is_young(struct view w, alq_value v)
     return ((offset >> 1) | (offset << 63)) < w.young_half;
 }
 
-/* With others, the field may stand in the remembered sets of two. */
+static inline __attribute__((always_inline)) alq_value
+new_place(struct view w, alqi_heap_word *from)
+{
+    uintptr_t header = from[-1];
+
+    return header == 0 ? from[0] : copy(w, from, header);
+}
+
+/* The field may stand in the remembered sets of two. */
 static inline __attribute__((always_inline)) void
-promote_shared(struct view w, alqi_heap_word *slot)
+promote_in_crew(struct view w, alqi_heap_word *slot)
 {
     alq_value v = __atomic_load_n(slot, __ATOMIC_RELAXED);
-    alqi_heap_word *from = (alqi_heap_word *)v;
-    uintptr_t header;
 
     if (!is_young(w, v))
         return;
-    header = __atomic_load_n(&from[-1], __ATOMIC_ACQUIRE);
-    if (header == 0)
-        v = from[0];
-    else if (ALQI_UNLIKELY(header == IN_PROGRESS))
-        v = await_move(from);
+    if (ALQI_LIKELY(v - w.own_base < w.d->own_bytes))
+        v = new_place(w, (alqi_heap_word *)v);
     else
-        v = copy(w, from, header);
+        v = new_place_elsewhere(w.d, (alqi_heap_word *)v);
     __atomic_store_n(slot, v, __ATOMIC_RELAXED);
 }
 
@@ -208,20 +252,16 @@ static inline __attribute__((always_inline)) void
 promote_alone(struct view w, alqi_heap_word *slot)
 {
     alq_value v = *slot;
-    alqi_heap_word *from = (alqi_heap_word *)v;
-    uintptr_t header;
 
-    if (!is_young(w, v))
-        return;
-    header = from[-1];
-    *slot = header == 0 ? from[0] : copy(w, from, header);
+    if (is_young(w, v))
+        *slot = new_place(w, (alqi_heap_word *)v);
 }
 
 static inline __attribute__((always_inline)) void
 promote_slot(struct view w, alqi_heap_word *slot)
 {
-    if (w.shared)
-        promote_shared(w, slot);
+    if (w.crew)
+        promote_in_crew(w, slot);
     else
         promote_alone(w, slot);
 }
@@ -229,10 +269,12 @@ promote_slot(struct view w, alqi_heap_word *slot)
 void
 alqi_heap_promote(struct alqi_domain *self, alq_value *slot)
 {
-    if (alqi_heap_crew_is_shared(&self->heap->crew))
-        promote_shared(view_of(self, true), (alqi_heap_word *)slot);
-    else
+    if (alqi_heap_crew_is_shared(&self->heap->crew)) {
+        alqi_heap_own_answer(self);
+        promote_in_crew(view_of(self, true), (alqi_heap_word *)slot);
+    } else {
         promote_alone(view_of(self, false), (alqi_heap_word *)slot);
+    }
 }
 
 /* ---- fields ------------------------------------------------------------- */
@@ -245,8 +287,11 @@ enum {
 static inline __attribute__((always_inline)) void
 promote_each(struct view w, alqi_heap_word **slots, alqi_heap_word **end)
 {
-    for (; slots < end; slots++)
+    for (; slots < end; slots++) {
+        if (w.crew)
+            alqi_heap_own_answer(w.d);
         promote_slot(w, *slots);
+    }
 }
 
 /* Those at the end are there for everybody; returns how many are not. */
@@ -287,6 +332,8 @@ scan_block(struct view w, alqi_heap_word *block)
 {
     alqi_heap_word *end = block + alqi_heap_words(block[0]);
 
+    if (w.crew)
+        alqi_heap_own_answer(w.d);
     while (++block < end)
         promote_slot(w, block);
 }
@@ -351,9 +398,10 @@ drain_alone(struct alqi_domain *self)
 }
 
 static ALQI_NOINLINE void
-drain_shared(struct alqi_domain *self)
+drain_in_crew(struct alqi_domain *self)
 {
     drain(view_of(self, true));
+    alqi_heap_own_share(self); /* there is nothing left to do here */
 }
 
 static void
@@ -374,7 +422,7 @@ alqi_heap_promote_drain(struct alqi_domain *self)
         n_max = ALQI_HEAP_CREW_GET_MAX;
     do {
         if (alqi_heap_crew_is_shared(crew))
-            drain_shared(self);
+            drain_in_crew(self);
         else
             drain_alone(self);
         self->n_pending = alqi_heap_crew_get(crew, self->pending, n_max);

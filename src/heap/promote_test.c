@@ -1,8 +1,11 @@
-/* promote_test.c -- several participants empty one minor heap   (.inv.claim)
+/* promote_test.c -- several participants empty minor heaps
+ *                                                  (.inv.claim, .inv.owned)
  *
- * Plain threads, each with runs of its own, start from roots that they share in
- * part, so that they meet at every block.  A model of the young blocks says
- * afterwards which are reachable and what each copy holds. */
+ * Plain threads stand for domains, each with a minor heap and runs of its own.
+ * Blocks lead to others of the same minor heap, or of any, now seldom, now so
+ * often that participants meet at every block; some shares are done by another
+ * participant.  A model of the young blocks says afterwards which are reachable
+ * and what each copy holds. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,13 +19,15 @@
 #include "heap/class.h"
 #include "heap/domain.h"
 #include "heap/minor.h"
+#include "heap/own.h"
 #include "heap/promote.h"
+#include "plat/space.h"
 
 enum {
     PARTS_MAX = 8,
     ROOTS = 3000, /* so many that some are offered to others */
-    BLOCKS_MAX = 1 << 17,
-    MINOR_WORDS = 131072,
+    MINOR_WORDS = 32768,
+    BLOCKS_MAX = PARTS_MAX * MINOR_WORDS / 2,
     ROUNDS = 60
 };
 
@@ -33,8 +38,11 @@ struct block {
     bool reached;
 };
 
-static struct alqi_domain *d; /* whose minor heap it is; part 0 */
+static struct alqi_domain *d; /* part 0 */
 static struct alqi_domain *parts[PARTS_MAX];
+static unsigned share_by[PARTS_MAX];
+static uint32_t first_block[PARTS_MAX + 1];
+static uint32_t strangers; /* of 1000 values, those that lead anywhere */
 static alq_value own_roots[PARTS_MAX][ROOTS];
 static alq_value both_roots[ROOTS]; /* as a field in two remembered sets */
 static uint32_t own_targets[PARTS_MAX][ROOTS], both_targets[ROOTS];
@@ -43,7 +51,8 @@ static pthread_barrier_t at_start;
 
 static struct block blocks[BLOCKS_MAX];
 static uint32_t n_blocks;
-static uint32_t fields[MINOR_WORDS]; /* a block's number + 1; 0: an integer */
+static uint32_t
+    fields[PARTS_MAX * MINOR_WORDS]; /* a block's number + 1; 0: an integer */
 static uint32_t n_fields;
 static uint32_t todo[BLOCKS_MAX];
 static uint64_t seed;
@@ -65,17 +74,14 @@ some_header(void)
     return ALQ_HEADER(n, rnd(10) == 0 ? ALQ_TAG_STRING : rnd(5));
 }
 
-/* Fields lead to any of the blocks, later ones, too: there are cycles. */
 static void
-blocks_make(void)
+blocks_alloc(struct alqi_domain *p)
 {
-    uintptr_t low = d->run_end, header, i;
-    uint32_t b;
+    uintptr_t low = p->run_end, header;
 
-    n_blocks = n_fields = 0;
-    while (n_blocks < BLOCKS_MAX) {
+    for (;;) {
         header = some_header();
-        if (low - d->run_start < alqi_heap_words(header) * ALQ_WORD_BYTES)
+        if (low - p->run_start < alqi_heap_words(header) * ALQ_WORD_BYTES)
             break;
         low -= alqi_heap_words(header) * ALQ_WORD_BYTES;
         *(alqi_heap_word *)low = header;
@@ -83,26 +89,59 @@ blocks_make(void)
             (struct block){low + ALQ_WORD_BYTES, header, n_fields, false};
         n_fields += (uint32_t)(header >> ALQ_WOSIZE_SHIFT);
     }
-    d->pub.young_ptr = (char *)low;
-    for (b = 0; b < n_blocks; b++)
-        for (i = 0; i < blocks[b].header >> ALQ_WOSIZE_SHIFT; i++) {
-            uint32_t *field = &fields[blocks[b].first_field + i];
+    p->pub.young_ptr = (char *)low;
+}
 
-            *field = rnd(3) == 0 ? 1 + rnd(n_blocks) : 0;
-            ((alqi_heap_word *)blocks[b].young)[i] =
-                *field == 0 || !alqi_heap_is_scannable(blocks[b].header)
-                    ? alq_from_int(b + i)
-                    : blocks[*field - 1].young;
-        }
+static uint32_t
+some_block(unsigned part)
+{
+    uint32_t first = first_block[part], n = first_block[part + 1] - first;
+
+    return rnd(1000) < strangers ? rnd(n_blocks) : first + rnd(n);
+}
+
+/* Later ones, too: there are cycles. */
+static void
+fields_make(struct block *b, unsigned part)
+{
+    uintptr_t i;
+
+    for (i = 0; i < b->header >> ALQ_WOSIZE_SHIFT; i++) {
+        uint32_t *field = &fields[b->first_field + i];
+
+        *field = rnd(3) == 0 ? 1 + some_block(part) : 0;
+        ((alqi_heap_word *)b->young)[i] =
+            *field == 0 || !alqi_heap_is_scannable(b->header)
+                ? alq_from_int((intptr_t)(b - blocks) + (intptr_t)i)
+                : blocks[*field - 1].young;
+    }
 }
 
 static void
-roots_make(alq_value *roots, uint32_t *targets, alqi_heap_word **slots)
+blocks_make(unsigned n)
+{
+    unsigned p;
+    uint32_t b;
+
+    n_blocks = n_fields = 0;
+    for (p = 0; p < n; p++) {
+        first_block[p] = n_blocks;
+        blocks_alloc(parts[p]);
+    }
+    first_block[n] = n_blocks;
+    for (p = 0; p < n; p++)
+        for (b = first_block[p]; b < first_block[p + 1]; b++)
+            fields_make(&blocks[b], p);
+}
+
+static void
+roots_make(unsigned part, alq_value *roots, uint32_t *targets,
+           alqi_heap_word **slots)
 {
     unsigned i;
 
     for (i = 0; i < ROOTS; i++) {
-        targets[i] = rnd(n_blocks);
+        targets[i] = some_block(part);
         roots[i] = blocks[targets[i]].young;
         slots[i] = &roots[i];
     }
@@ -110,20 +149,36 @@ roots_make(alq_value *roots, uint32_t *targets, alqi_heap_word **slots)
 
 /* ---- participants ------------------------------------------------------- */
 
+/* Enough of a domain, and known to the heap as one. */
 static struct alqi_domain *
-part_new(size_t pending_size)
+part_new(unsigned slot, size_t pending_size)
 {
     struct alqi_domain *p = calloc(1, sizeof *p);
 
     assert_non_null(p);
     p->heap = d->heap;
+    p->slot = slot;
     p->pub.young_base = d->pub.young_base;
     p->pub.young_bytes = d->pub.young_bytes;
     p->alloc_colour = d->alloc_colour;
+    p->slice = d->slice + slot * ALQI_HEAP_MINOR_BYTES_MAX;
+    p->minor_bytes = d->minor_bytes;
+    p->run_start = p->slice;
+    p->run_end = p->slice + (d->run_end - d->run_start);
+    assert_true(alqi_plat_space_commit((void *)p->slice, p->minor_bytes));
     p->pending = calloc(pending_size, sizeof *p->pending);
     assert_non_null(p->pending);
     p->pending_size = pending_size;
+    d->heap->domains[slot] = p;
     return p;
+}
+
+static void
+part_drop(struct alqi_domain *p)
+{
+    d->heap->domains[p->slot] = NULL;
+    free(p->pending);
+    free(p);
 }
 
 static void *
@@ -131,10 +186,17 @@ part_run(void *arg)
 {
     size_t i = (size_t)arg;
     struct alqi_domain *self = parts[i];
+    unsigned n = d->heap->crew.n, k;
 
     pthread_barrier_wait(&at_start);
-    alqi_heap_promote_each(self, both_slots, ROOTS);
-    alqi_heap_promote_each(self, own_slots[i], ROOTS);
+    for (k = 0; k < n; k++)
+        if (share_by[k] == i) {
+            if (n > 1)
+                alqi_heap_own_claim(self, parts[k]);
+            alqi_heap_promote_each(self, own_slots[k], ROOTS);
+        }
+    if (strangers > 0 || n == 1)
+        alqi_heap_promote_each(self, both_slots, ROOTS);
     alqi_heap_minor_drain(self);
     return NULL;
 }
@@ -237,13 +299,15 @@ check(unsigned n)
 
     n_todo = 0;
     for (i = 0; i < ROOTS; i++)
-        reach(both_targets[i]);
+        if (strangers > 0 || n == 1)
+            reach(both_targets[i]);
     for (p = 0; p < n; p++)
         for (i = 0; i < ROOTS; i++)
             reach(own_targets[p][i]);
     walk();
     for (i = 0; i < ROOTS; i++)
-        assert_int_equal(both_roots[i], now_of(both_targets[i]));
+        if (strangers > 0 || n == 1)
+            assert_int_equal(both_roots[i], now_of(both_targets[i]));
     for (p = 0; p < n; p++) {
         promoted += parts[p]->counts.promoted_words;
         for (i = 0; i < ROOTS; i++)
@@ -256,31 +320,52 @@ check(unsigned n)
 /* ---- rounds ------------------------------------------------------------- */
 
 static void
+parts_make(unsigned n, size_t pending_size)
+{
+    struct alqi_heap *heap = d->heap;
+    unsigned p;
+
+    parts[0] = d;
+    d->pending_size = pending_size;
+    for (p = 1; p < n; p++)
+        parts[p] = part_new(p, pending_size);
+    heap->n_slots = n;
+    assert_true(alqi_heap_bag_ready(
+        &heap->crew.bag, n * d->minor_bytes / 16 + ALQI_HEAP_CREW_PLACES));
+    assert_true(alqi_heap_area_ready(
+        &heap->area, n * alqi_heap_minor_need(d->run_end - d->run_start)));
+    for (p = 0; p < n; p++)
+        share_by[p] = rnd(4) == 0 ? rnd(n) : p;
+}
+
+static void
+parts_drop(unsigned n)
+{
+    unsigned p;
+
+    alqi_heap_own_end(d);
+    d->pub.young_ptr = (char *)d->run_end;
+    d->heap->n_slots = 1;
+    for (p = 1; p < n; p++)
+        part_drop(parts[p]);
+}
+
+static void
 round_of(unsigned n, size_t pending_size)
 {
     struct alq_domain_config config = {.minor_words = MINOR_WORDS};
     unsigned p;
 
     assert_int_equal(alqi_heap_domain_start(&config, NULL, &d), ALQ_OK);
-    parts[0] = d;
-    d->pending_size = pending_size;
-    for (p = 1; p < n; p++)
-        parts[p] = part_new(pending_size);
-    blocks_make();
-    roots_make(both_roots, both_targets, both_slots);
+    parts_make(n, pending_size);
+    blocks_make(n);
+    roots_make(0, both_roots, both_targets, both_slots);
     for (p = 0; p < n; p++)
-        roots_make(own_roots[p], own_targets[p], own_slots[p]);
-    assert_true(alqi_heap_area_ready(
-        &d->heap->area, alqi_heap_minor_need(d->run_end - d->run_start) +
-                            (n - 1) * alqi_heap_minor_need(0)));
+        roots_make(p, own_roots[p], own_targets[p], own_slots[p]);
     alqi_heap_minor_prepare(d, n);
     run_all(n);
     check(n);
-    for (p = 1; p < n; p++) {
-        free(parts[p]->pending);
-        free(parts[p]);
-    }
-    d->pub.young_ptr = (char *)d->run_end;
+    parts_drop(n);
     alqi_heap_domain_end(d);
 }
 
@@ -293,6 +378,8 @@ one_is_enough(void **state)
     round_of(1, 4096);
 }
 
+static const uint32_t some_strangers[] = {0, 1, 30, 1000};
+
 static void
 two_share_the_work(void **state)
 {
@@ -301,7 +388,8 @@ two_share_the_work(void **state)
     (void)state;
     for (i = 0; i < ROUNDS; i++) {
         seed = 100 + i;
-        round_of(2, i % 2 ? 4096 : 1 + i);
+        strangers = some_strangers[i % 4];
+        round_of(2, i % 3 ? 4096 : 1 + i);
     }
 }
 
@@ -313,6 +401,7 @@ many_share_the_work(void **state)
     (void)state;
     for (i = 0; i < ROUNDS; i++) {
         seed = 1000 + i;
+        strangers = some_strangers[i % 4];
         round_of(2 + i % (PARTS_MAX - 1), 1 + i % 7);
     }
 }

@@ -329,6 +329,10 @@ struct alqi_domain {
     struct alqi_heap_span *pending; /* filled spans not scanned yet */
     size_t n_pending;
     size_t pending_size;
+    uint32_t copier; /* own.h: who may copy out of this minor heap; atomic */
+    bool is_called;  /* somebody waits until it shares; atomic             */
+    bool owns;       /* a minor heap that is not shared                    */
+    uintptr_t own_bytes; /* of its own one, while it owns that */
     struct alqi_heap_remembered remembered;
     alq_value *customs; /* young, with a finaliser */
     size_t n_customs;
