@@ -34,7 +34,7 @@ enum {
     FIELDS = 12, /* of a cell */
     SLOTS = 12,  /* of a worker */
     DEPTH_MAX = 6,
-    STEPS = 200000 / SLOW,
+    STEPS = 100000 / SLOW,
     LIVES = 3 /* domains a worker has, one after another */
 };
 
