@@ -327,7 +327,7 @@ all_put(struct encoder *e, alq_value v)
     while (is_put && e->n_stack > 0) {
         struct span *span = &e->stack[e->n_stack - 1];
 
-        v = *span->next++;
+        v = __atomic_load_n(span->next++, ALQI_HEAP_DEPENDS);
         if (span->next == span->end)
             e->n_stack--; /* so a list does not pile up */
         is_put = value_put(e, v);
