@@ -412,12 +412,12 @@ value_read(struct decoder *c)
 
     c->n_fields = 0;
     c->owed--;
+    if (code >= ALQI_MARSHAL_SMALL_INT && code < ALQI_MARSHAL_SMALL_BLOCK)
+        return alq_from_int(code - ALQI_MARSHAL_SMALL_INT);
     if (c->in.is_short)
         v = ALQ_NULL;
     else if (code >= ALQI_MARSHAL_SMALL_BLOCK)
         v = block_make(c, (code >> 4) & 7, code & 15);
-    else if (code >= ALQI_MARSHAL_SMALL_INT)
-        v = alq_from_int(code - ALQI_MARSHAL_SMALL_INT);
     else if (code >= ALQI_MARSHAL_SMALL_STRING)
         v = string_make(c, code - ALQI_MARSHAL_SMALL_STRING);
     else

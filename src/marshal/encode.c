@@ -1,9 +1,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "heap/state.h"
 #include "marshal/encode.h"
+#include "marshal/seen.h"
 
 enum { SPANS_FIRST = 64 };
 
@@ -25,8 +25,8 @@ struct encoder {
     unsigned flags;
     uint64_t depth_max;
     struct alqi_marshal_sizes sizes;
-    struct alqi_base_map seen; /* address of a block: its object's number */
-    struct span *stack;        /* `first`, or from malloc */
+    struct alqi_marshal_seen seen;
+    struct span *stack; /* `first`, or from malloc */
     size_t n_stack;
     size_t stack_size;
     struct span first[SPANS_FIRST];
@@ -264,21 +264,20 @@ fields_put(struct encoder *e, alq_value v, uint64_t wosize, unsigned tag)
 static bool
 is_seen(struct encoder *e, alq_value v)
 {
-    bool is_new;
-    uint64_t *number;
+    uint64_t back;
 
     if ((e->flags & ALQ_MARSHAL_NO_SHARING) != 0)
         return false;
-    number = alqi_base_map_at(&e->seen, v, &is_new);
-    if (number == NULL) {
-        fail(e, ALQ_ENOMEM, "no memory for the table of blocks");
-        return true;
-    }
-    if (is_new) {
-        *number = e->sizes.objects++;
+    switch (alqi_marshal_seen_note(&e->seen, v, &back)) {
+    case ALQI_MARSHAL_NEW:
         return false;
+    case ALQI_MARSHAL_SEEN:
+        shared_put(e, back);
+        return true;
+    case ALQI_MARSHAL_NO_MEMORY:
+        break;
     }
-    shared_put(e, e->sizes.objects - *number);
+    fail(e, ALQ_ENOMEM, "no memory for the table of blocks");
     return true;
 }
 
@@ -344,13 +343,14 @@ alqi_marshal_encode_nogc(alq_value v, const struct alq_marshal_options *options,
     e.flags = options->flags;
     e.depth_max = options->limit_depth == 0 ? UINT64_MAX : options->limit_depth;
     e.sizes = (struct alqi_marshal_sizes){0};
-    e.seen = (struct alqi_base_map){0};
+    alqi_marshal_seen_open(&e.seen);
     e.stack = e.first;
     e.n_stack = 0;
     e.stack_size = SPANS_FIRST;
     if (out->status == ALQ_OK)
         all_put(&e, v);
-    alqi_base_map_clear(&e.seen);
+    e.sizes.objects = e.seen.n;
+    alqi_marshal_seen_close(&e.seen);
     if (e.stack != e.first)
         free(e.stack);
     e.sizes.data_bytes = alqi_marshal_out_total(out) - ALQ_MARSHAL_HEADER_BYTES;

@@ -58,6 +58,13 @@ alqi_marshal_is_code(unsigned tag)
 static inline void
 alqi_marshal_store(unsigned char *to, uint64_t number, unsigned n_bytes)
 {
+    if (n_bytes == 4) { /* one store, of which there are many */
+        to[0] = (unsigned char)(number >> 24);
+        to[1] = (unsigned char)(number >> 16);
+        to[2] = (unsigned char)(number >> 8);
+        to[3] = (unsigned char)number;
+        return;
+    }
     while (n_bytes-- > 0) {
         to[n_bytes] = (unsigned char)number;
         number >>= 8;
@@ -70,6 +77,9 @@ alqi_marshal_load(const unsigned char *from, unsigned n_bytes)
     uint64_t number = 0;
     unsigned i;
 
+    if (n_bytes == 4) /* one load, of which there are many */
+        return (uint64_t)from[0] << 24 | (uint64_t)from[1] << 16 |
+               (uint64_t)from[2] << 8 | from[3];
     for (i = 0; i < n_bytes; i++)
         number = number << 8 | from[i];
     return number;
