@@ -90,6 +90,10 @@ FNR == 1 {
     sub(/^[^"]*"/, "", target)
     sub(/".*/, "", target)
     here = FILENAME ":" FNR
+    beside = FILENAME
+    sub(/[^\/]*$/, target, beside)
+    if (FILENAME ~ /^examples\// && target !~ /\// && exists(beside))
+        next
     if (FILENAME ~ /^include\// || FILENAME ~ /^examples\//) {
         complain(here, "public", "includes \"" target "\"; only <aliquot/...>")
         next
