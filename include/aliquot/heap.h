@@ -26,6 +26,9 @@
  * deal and look once.  While one stands there, allocation may draw on the
  * reserve (alq_domain_config), so that cleaning up works.
  *
+ * ALIQUOTPARAM in the environment goes before what a program asks for in
+ * alq_domain_config: aliquot-gc(7).
+ *
  * A process may have up to 128 domains, one thread at a time runs each;
  * domain.h has the rules for several. */
 #ifndef ALIQUOT_HEAP_H
@@ -251,6 +254,38 @@ alq_alloc_double(struct alq_domain *d, double x)
 ALQ_API alq_value alq_alloc_custom(struct alq_domain *d,
                                    const struct alq_custom_ops *ops,
                                    size_t bytes);
+
+/* alq_alloc_custom_mem -- a custom block that holds memory outside of the heap
+ *
+ * The memory is the program's, which ops->finalise gives back.  The collector
+ * works faster for it, so that dead blocks do not hold much: custom_major_ratio
+ * and its neighbours in struct alq_gc_control.  A block that holds more than
+ * custom_minor_max_size is allocated in the major heap.
+ *
+ * outside_bytes  What the block holds, or will hold.
+ *
+ * Returns  As alq_alloc_custom.
+ * Threads  The domain's.
+ * GC       May collect, as alq_alloc_custom. */
+ALQ_API alq_value alq_alloc_custom_mem(struct alq_domain *d,
+                                       const struct alq_custom_ops *ops,
+                                       size_t bytes, size_t outside_bytes);
+
+/* alq_alloc_custom_ratio -- a custom block that holds a share of a resource
+ *
+ * For what is scarce and is not memory: files, connections.  Blocks that hold
+ * `most` together are worth a whole major cycle.
+ *
+ * held     What the block holds, of a resource of which
+ * most     is the most that dead blocks should hold; not 0.
+ *
+ * Returns  As alq_alloc_custom; ALQ_EINVAL, too, if most is 0.
+ * Threads  The domain's.
+ * GC       May collect, as alq_alloc_custom. */
+ALQ_API alq_value alq_alloc_custom_ratio(struct alq_domain *d,
+                                         const struct alq_custom_ops *ops,
+                                         size_t bytes, size_t held,
+                                         size_t most);
 
 /* alq_poll_slow -- the slow part of alq_poll
  *

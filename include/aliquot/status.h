@@ -27,7 +27,8 @@ enum alq_status {
     ALQ_EEXIST = 11,   /* the output exists and must not be overwritten   */
     ALQ_ENOTSUP = 12,  /* not on this system, in this build, or this value */
     ALQ_ESTATE = 13,   /* not in this thread, or not at this moment       */
-    ALQ_ETOOBIG = 14   /* larger than the call was told to allow          */
+    ALQ_ETOOBIG = 14,  /* larger than the call was told to allow          */
+    ALQ_ESTACK = 15    /* the stack is deeper than its limit              */
 };
 
 /* alq_status_text -- one English line for a status code

@@ -18,6 +18,7 @@ static const char *const texts[] = {
     [ALQ_ENOTSUP] = "not supported here",
     [ALQ_ESTATE] = "not allowed in this thread, or at this moment",
     [ALQ_ETOOBIG] = "larger than what was allowed",
+    [ALQ_ESTACK] = "the stack is deeper than its limit",
 };
 
 const char *

@@ -158,16 +158,42 @@ alq_alloc_double_array(struct alq_domain *d, uintptr_t n)
     return alq_alloc(d, n, ALQ_TAG_DOUBLE_ARRAY);
 }
 
-alq_value
-alq_alloc_custom(struct alq_domain *d, const struct alq_custom_ops *ops,
-                 size_t bytes)
+static alq_value
+alloc_custom(struct alq_domain *d, const struct alq_custom_ops *ops,
+             size_t bytes, struct alqi_heap_held held)
 {
     uintptr_t wosize =
         1 + bytes / ALQ_WORD_BYTES + (bytes % ALQ_WORD_BYTES != 0);
 
     if (ops == NULL)
         return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL);
-    return alqi_heap_alloc_custom(alqi_heap_domain(d), ops, wosize);
+    return alqi_heap_alloc_custom(alqi_heap_domain(d), ops, wosize, held);
+}
+
+alq_value
+alq_alloc_custom(struct alq_domain *d, const struct alq_custom_ops *ops,
+                 size_t bytes)
+{
+    return alloc_custom(d, ops, bytes, (struct alqi_heap_held){0});
+}
+
+alq_value
+alq_alloc_custom_mem(struct alq_domain *d, const struct alq_custom_ops *ops,
+                     size_t bytes, size_t outside_bytes)
+{
+    return alloc_custom(
+        d, ops, bytes,
+        alqi_heap_custom_mem(alqi_heap_domain(d), outside_bytes));
+}
+
+alq_value
+alq_alloc_custom_ratio(struct alq_domain *d, const struct alq_custom_ops *ops,
+                       size_t bytes, size_t held, size_t most)
+{
+    if (most == 0)
+        return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL);
+    return alloc_custom(
+        d, ops, bytes, alqi_heap_custom_ratio(alqi_heap_domain(d), held, most));
 }
 
 /* ---- stores ------------------------------------------------------------- */

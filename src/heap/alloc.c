@@ -1,7 +1,7 @@
-#include <stdlib.h>
 #include <string.h>
 
 #include "heap/alloc.h"
+#include "heap/custom.h"
 #include "heap/cycle.h"
 #include "heap/direct.h"
 #include "heap/event.h"
@@ -150,7 +150,7 @@ alqi_heap_alloc_direct(struct alqi_domain *d, uintptr_t header)
 }
 
 static alq_value
-alloc_large(struct alqi_domain *d, uintptr_t header)
+alloc_old(struct alqi_domain *d, uintptr_t header)
 {
     alq_value block;
 
@@ -168,7 +168,7 @@ alqi_heap_alloc(struct alqi_domain *d, uintptr_t header)
     uintptr_t low;
 
     if (alqi_heap_words(header) > ALQI_HEAP_CLASS_WORDS_MAX)
-        return alloc_large(d, header);
+        return alloc_old(d, header);
     low = alqi_heap_room(d, &header, 1, alqi_heap_words(header));
     if (low == 0)
         return ALQ_NULL;
@@ -176,38 +176,25 @@ alqi_heap_alloc(struct alqi_domain *d, uintptr_t header)
     return (alq_value)(low + ALQ_WORD_BYTES);
 }
 
-/* Room for one more in the table of young blocks to finalise. */
-static bool
-customs_ready(struct alqi_domain *d)
-{
-    size_t size = d->customs_size == 0 ? 64 : d->customs_size * 2;
-    alq_value *customs;
-
-    if (d->n_customs < d->customs_size)
-        return true;
-    customs = realloc(d->customs, size * sizeof *customs);
-    if (customs == NULL)
-        return false;
-    d->customs = customs;
-    d->customs_size = size;
-    return true;
-}
-
 alq_value
 alqi_heap_alloc_custom(struct alqi_domain *d, const struct alq_custom_ops *ops,
-                       size_t wosize)
+                       size_t wosize, struct alqi_heap_held held)
 {
+    uintptr_t header = ALQ_HEADER(wosize, ALQ_TAG_CUSTOM);
     alq_value block;
 
-    if (!customs_ready(d))
+    if (!alqi_heap_custom_ready(d))
         return alqi_heap_fail(d, ALQ_ENOMEM);
-    block = alqi_heap_alloc(d, ALQ_HEADER(wosize, ALQ_TAG_CUSTOM));
+    block = held.is_old ? alloc_old(d, header) : alqi_heap_alloc(d, header);
     if (block == ALQ_NULL)
         return block;
     ((alqi_heap_word *)block)[0] = (uintptr_t)ops;
     memset((void *)(block + ALQ_WORD_BYTES), 0, (wosize - 1) * ALQ_WORD_BYTES);
-    if (ops->finalise != NULL && alqi_heap_is_young(d, block))
-        d->customs[d->n_customs++] = block;
+    d->counts.outside_bytes += held.bytes;
+    if (alqi_heap_is_young(d, block))
+        alqi_heap_custom_young(d, block, ops->finalise != NULL, held);
+    else if (held.cost_words >= 1)
+        alqi_heap_custom_charge(d, (uint64_t)held.cost_words);
     return block;
 }
 

@@ -2,6 +2,7 @@
 #ifndef ALQI_HEAP_ALLOC_H
 #define ALQI_HEAP_ALLOC_H
 
+#include "heap/custom.h"
 #include "heap/state.h"
 
 /* Notes why something failed, unless a reason stands there; ALQ_NULL. */
@@ -23,7 +24,7 @@ alq_value alqi_heap_alloc(struct alqi_domain *d, uintptr_t header);
 /* The same for a custom block: data are zeros. */
 alq_value alqi_heap_alloc_custom(struct alqi_domain *d,
                                  const struct alq_custom_ops *ops,
-                                 size_t wosize);
+                                 size_t wosize, struct alqi_heap_held held);
 
 /* A block in the major heap, of any size, its fields not set; ALQ_NULL and a
  * status.  The client hears nothing of it. */

@@ -7,9 +7,13 @@
 #define MAJOR_BYTES_LEAST ((uintptr_t)64 << 20)
 
 enum {
-    COMMIT_POOLS = 32
-}; /* 1 MiB: a call to the system costs as much as
-      touching it */
+    COMMIT_POOLS = 32, /* 1 MiB: a call to the system costs as much as
+                          touching it */
+    INCREMENT_PERCENT_MOST = 1000,
+    HUGE_POOLS = 64 /* 2 MiB */
+};
+
+#define HUGE_FROM_POOLS ((size_t)2048) /* 64 MiB */
 
 /* With less major heap goes room for fewer domains. */
 static uintptr_t
@@ -38,7 +42,7 @@ reserve(struct alqi_heap_area *area)
 
     for (; major >= MAJOR_BYTES_LEAST; major /= 2) {
         start = alqi_plat_space_reserve(minor_part(major) + major,
-                                        ALQI_HEAP_POOL_BYTES);
+                                        HUGE_POOLS * ALQI_HEAP_POOL_BYTES);
         if (start == NULL)
             continue;
         area->young_base = (uintptr_t)start;
@@ -86,16 +90,51 @@ alqi_heap_area_close(struct alqi_heap_area *area)
                             area->young_bytes + area->major_bytes);
 }
 
+/* Huge pages for memory that nobody has used; false: it cannot be had. */
+static bool
+ask_huge(struct alqi_heap_area *area, void *start, size_t bytes)
+{
+    if (!area->force_huge && area->n_committed < HUGE_FROM_POOLS)
+        return true;
+    if (alqi_plat_space_huge(start, bytes))
+        return true;
+    if (area->force_huge)
+        return false;
+    area->n_huge_fallbacks++;
+    return true;
+}
+
 static bool
 commit(struct alqi_heap_area *area, size_t n)
 {
+    void *start = alqi_heap_area_pool(area, area->n_committed);
+    size_t bytes = n << ALQI_HEAP_POOL_SHIFT;
+
     if (n > n_pools(area) - area->n_committed ||
-        !alqi_plat_space_commit(alqi_heap_area_pool(area, area->n_committed),
-                                n << ALQI_HEAP_POOL_SHIFT))
+        !alqi_plat_space_commit(start, bytes))
         return false;
+    if (!ask_huge(area, start, bytes)) {
+        alqi_plat_space_forbid(start, bytes);
+        return false;
+    }
     __atomic_store_n(&area->n_committed, area->n_committed + n,
                      __ATOMIC_RELAXED); /* read without the lock, too */
     return true;
+}
+
+/* Pools by which the heap grows at least; up to the end of a huge page. */
+static size_t
+increment(const struct alqi_heap_area *area)
+{
+    size_t n = (size_t)area->increment, end;
+
+    if (n > INCREMENT_PERCENT_MOST)
+        n /= ALQI_HEAP_POOL_WORDS;
+    else
+        n = area->n_committed * n / 100;
+    end = area->n_committed + (n < COMMIT_POOLS ? COMMIT_POOLS : n);
+    end = (end + HUGE_POOLS - 1) / HUGE_POOLS * HUGE_POOLS;
+    return end - area->n_committed;
 }
 
 static bool
@@ -106,7 +145,8 @@ ready_locked(struct alqi_heap_area *area, size_t n)
     if (ready >= n)
         return true;
     n -= ready;
-    return (n < COMMIT_POOLS && commit(area, COMMIT_POOLS)) || commit(area, n);
+    return (n < increment(area) && commit(area, increment(area))) ||
+           commit(area, n);
 }
 
 bool

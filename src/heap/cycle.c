@@ -11,6 +11,8 @@
 #include "heap/pace.h"
 #include "heap/root.h"
 #include "heap/spare.h"
+#include "heap/say.h"
+#include "heap/stat.h"
 #include "heap/stop.h"
 #include "heap/sweep.h"
 #include "heap/verify.h"
@@ -76,12 +78,30 @@ safe_bytes(struct alqi_domain *d)
     return bytes;
 }
 
+/* Another size, if one was asked for and there is memory for it. */
+static void
+resize(struct alqi_domain *d)
+{
+    uintptr_t most = d->asked_bytes != 0 ? d->asked_bytes
+                                         : (uintptr_t)ALQI_HEAP_MINOR_BYTES_MAX;
+
+    if (!d->is_size_asked)
+        return;
+    d->is_size_asked = false;
+    if (most <= d->minor_bytes ||
+        alqi_heap_minor_resize(d, most / ALQ_WORD_BYTES))
+        d->fixed_bytes = d->asked_bytes;
+}
+
 bool
 alqi_heap_open_minor(struct alqi_domain *d)
 {
-    uintptr_t bytes = safe_bytes(d);
+    uintptr_t bytes;
 
     ALQI_ASSERT(alqi_heap_minor_is_empty(d));
+    resize(d);
+    bytes = safe_bytes(d);
+    alqi_heap_stat_words(d->heap);
     if (bytes == 0)
         return false;
     d->promised_pools = alqi_heap_minor_need(bytes);
@@ -199,6 +219,8 @@ mark_begin(struct alqi_heap *heap)
     EACH_DOMAIN(heap, of, i)
     alqi_heap_mark_begin(of);
     phase_set(heap, ALQI_HEAP_MARK);
+    ALQI_HEAP_SAY(heap, ALQ_GC_SAY_CYCLE, "major cycle %ju: marking begins",
+                  (uintmax_t)heap->n_cycles);
     return &mark_begin_step;
 }
 
@@ -286,6 +308,10 @@ rotate(struct alqi_domain *self)
     heap->unmarked = heap->marked;
     heap->marked = garbage;
     phase_set(heap, ALQI_HEAP_SWEEP);
+    ALQI_HEAP_SAY(heap, ALQ_GC_SAY_CYCLE,
+                  "major cycle %ju ends: %ju words live, about",
+                  (uintmax_t)heap->n_cycles, (uintmax_t)heap->pace.live_words);
+    heap->n_cycles++;
     if (heap->cycles_wanted > 0)
         heap->cycles_wanted--;
     return &rotate_step;
@@ -354,9 +380,18 @@ choose(struct alqi_domain *self)
 static const struct alqi_heap_stop_work *
 finish_last(struct alqi_domain *self)
 {
-    alqi_heap_event_minor_end(self->heap);
+    struct alqi_heap *heap = self->heap;
+
+    alqi_heap_event_minor_end(heap);
     alqi_heap_verify(self, ALQI_HEAP_VERIFY_ANY);
     alqi_heap_nursery_note(self->heap);
+    alqi_heap_pace_count(heap);
+    ALQI_HEAP_SAY(
+        heap, ALQ_GC_SAY_MINOR,
+        "minor collection %ju: %ju words allocated, %ju promoted "
+        "since the heap began",
+        (uintmax_t)heap->n_minors, (uintmax_t)heap->told.counts.minor_words,
+        (uintmax_t)(heap->told.counts.promoted_words - heap->told.slack_words));
     return choose(self);
 }
 
@@ -635,6 +670,11 @@ alqi_heap_slice(struct alqi_domain *d, size_t work_words)
     }
     d->forces_mark = false;
     alqi_heap_pace_give_some(d);
+    ALQI_HEAP_SAY(d->heap, ALQ_GC_SAY_MINOR,
+                  "slice %ju of domain %u: %ju words marked, %ju swept by it",
+                  (uintmax_t)d->counts.slices, d->slot,
+                  (uintmax_t)d->counts.marked_words,
+                  (uintmax_t)d->counts.swept_words);
     if (d->heap->phase != ALQI_HEAP_MARK &&
         __atomic_load_n(&d->heap->todo, __ATOMIC_RELAXED) == 0 &&
         alqi_heap_pace_is_due(d)) /* even if only large blocks are allocated */
@@ -645,11 +685,27 @@ alqi_heap_slice(struct alqi_domain *d, size_t work_words)
 }
 
 void
-alqi_heap_major_slice(struct alqi_domain *d, size_t work_words)
+alqi_heap_major_slice(struct alqi_domain *d, size_t n_words)
 {
+    size_t work_words;
+
     alqi_heap_entry_begin(d);
-    d->forces_mark = work_words != 0;
+    d->forces_mark = n_words != 0;
     alqi_heap_minor(d);
-    alqi_heap_slice(d, work_words);
+    work_words = alqi_heap_pace_advance(d, n_words);
+    if (work_words > 0)
+        alqi_heap_slice(d, work_words);
+    d->forces_mark = false;
     alqi_heap_entry_end(d);
+}
+
+bool
+alqi_heap_minor_set(struct alqi_domain *d, size_t words)
+{
+    if (is_lost(d))
+        return false;
+    d->asked_bytes = words * ALQ_WORD_BYTES;
+    d->is_size_asked = true;
+    alqi_heap_minor(d);
+    return d->fixed_bytes == d->asked_bytes;
 }

@@ -21,8 +21,13 @@ void alqi_heap_minor(struct alqi_domain *d);
 /* A slice: of so many words, or what the pace asks for (0). */
 void alqi_heap_slice(struct alqi_domain *d, size_t work_words);
 
-/* A minor collection, then a slice, which begins to mark if that is next. */
-void alqi_heap_major_slice(struct alqi_domain *d, size_t work_words);
+/* A minor collection, then a slice in advance, which frees so many words on
+ * average and begins to mark if that is next; 0: all that is due. */
+void alqi_heap_major_slice(struct alqi_domain *d, size_t n_words);
+
+/* Another size of the domain's minor heap, which is emptied for it; 0: as
+ * nursery.h chooses.  False: no memory, all is as it was. */
+bool alqi_heap_minor_set(struct alqi_domain *d, size_t words);
 
 /* Nothing young, the cycle completed. */
 void alqi_heap_major(struct alqi_domain *d);

@@ -3,12 +3,9 @@
 #include "heap/cycle.h"
 #include "heap/direct.h"
 #include "heap/large.h"
-#include "heap/limit.h"
-#include "heap/nursery.h"
+#include "heap/pace.h"
+#include "heap/stat.h"
 #include "heap/sweep.h"
-
-/* Of the minor heap, for each slice. */
-enum { SLICE_SHARE = 5 };
 
 static alq_value
 large_try(struct alqi_domain *d, uintptr_t header)
@@ -65,10 +62,7 @@ alqi_heap_direct_try(struct alqi_domain *d, uintptr_t header)
     if (block == ALQ_NULL)
         return block;
     d->counts.direct_words += words;
-    d->direct_since_slice += words;
-    if (d->direct_since_slice >
-            alqi_heap_nursery_bytes(d) / ALQ_WORD_BYTES / SLICE_SHARE &&
-        !__atomic_load_n(&d->want_slice, __ATOMIC_RELAXED))
-        alqi_heap_limit_want(d, &d->want_slice);
+    alqi_heap_pace_direct(d, words);
+    alqi_heap_stat_words(d->heap);
     return block;
 }

@@ -6,6 +6,7 @@
 #include "heap/area.h"
 #include "heap/barrier.h"
 #include "heap/class.h"
+#include "heap/control.h"
 #include "heap/cycle.h"
 #include "heap/domain.h"
 #include "heap/event.h"
@@ -19,6 +20,7 @@
 #include "heap/remember.h"
 #include "heap/root.h"
 #include "heap/spare.h"
+#include "heap/stat.h"
 #include "heap/stop.h"
 #include "heap/sweep.h"
 #include "heap/thread.h"
@@ -27,10 +29,8 @@ enum {
     MINOR_WORDS = 262144, /* to begin with */
     MINOR_WORDS_MIN = 4096,
     SPACE_OVERHEAD_MAX = 1000000,
-    SPACE_OVERHEAD = 120,
     SLICE_US = 200,
     RESERVE_BYTES = 1 << 20,
-    HARD_CHUNKS = 64 /* so many collections an old place stays forbidden */
 };
 
 /* ---- the heap ----------------------------------------------------------- */
@@ -42,21 +42,22 @@ static __thread bool forks __attribute__((tls_model("initial-exec")));
 
 static void fork_watch(void);
 
-static void
+/* False: no memory for what ALIQUOTPARAM asks. */
+static bool
 configure(struct alqi_heap *heap, const struct alq_domain_config *c)
 {
     unsigned room = alqi_heap_area_slices(&heap->area);
 
-    heap->domains_max =
-        c->domains_max == 0 ? ALQI_HEAP_DOMAINS_MAX : c->domains_max;
-    if (heap->domains_max > room)
-        heap->domains_max = room;
-    heap->space_overhead =
-        c->space_overhead == 0 ? SPACE_OVERHEAD : c->space_overhead;
     heap->slice_us = SLICE_US;
     heap->limit_bytes = c->limit_bytes == 0 ? SIZE_MAX : c->limit_bytes;
     heap->reserve_bytes =
         c->reserve_bytes == 0 ? RESERVE_BYTES : c->reserve_bytes;
+    if (!alqi_heap_control_start(heap, c))
+        return false;
+    heap->domains_max = (unsigned)heap->tuning.domains_max;
+    if (heap->domains_max > room)
+        heap->domains_max = room;
+    return true;
 }
 
 static struct alqi_heap *
@@ -76,10 +77,13 @@ heap_new(const struct alq_domain_config *c)
     heap->unmarked = (uintptr_t)1 << ALQ_COLOUR_SHIFT;
     heap->garbage = (uintptr_t)2 << ALQ_COLOUR_SHIFT;
     heap->phase = ALQI_HEAP_SWEPT; /* there is nothing */
-    configure(heap, c);
-    alqi_heap_nursery_start(heap, MINOR_WORDS * ALQ_WORD_BYTES);
-    return heap;
+    if (configure(heap, c)) {
+        alqi_heap_nursery_start(heap, MINOR_WORDS * ALQ_WORD_BYTES);
+        alqi_heap_stat_begin(heap);
+        return heap;
+    }
 
+    alqi_heap_spare_close(heap);
 fail_spare:
     alqi_heap_area_close(&heap->area);
 fail_area:
@@ -103,6 +107,7 @@ heap_drop(struct alqi_heap *heap)
 
     if (d != NULL) {
         alqi_heap_orphan_adopt(d);
+        alqi_heap_stat_end(heap);
         alqi_heap_large_drop(d); /* they finalise themselves */
         alqi_heap_sweep_blocks(d, finalise_block);
         alqi_heap_mark_drop(d);
@@ -162,19 +167,12 @@ alqi_heap_domain_is_config(const struct alq_domain_config *c)
            c->domains_max <= ALQI_HEAP_DOMAINS_MAX;
 }
 
-/* Whole chunks; in hard builds enough of them to go round. */
 static void
 minor_size(struct alqi_domain *d, const struct alq_domain_config *c)
 {
-    uintptr_t words = c->minor_words == 0 ? MINOR_WORDS : c->minor_words;
-    uintptr_t bytes = (words * ALQ_WORD_BYTES + ALQI_HEAP_CHUNK_BYTES - 1) &
-                      ~(uintptr_t)(ALQI_HEAP_CHUNK_BYTES - 1);
-    bool is_fixed = c->minor_words != 0 || ALQI_HEAP_IS_HARD;
-
-    if (ALQI_HEAP_IS_HARD && bytes < HARD_CHUNKS * ALQI_HEAP_CHUNK_BYTES)
-        bytes = HARD_CHUNKS * ALQI_HEAP_CHUNK_BYTES;
-    d->minor_bytes = is_fixed ? bytes : ALQI_HEAP_MINOR_BYTES_MAX;
-    d->fixed_bytes = is_fixed ? bytes : 0;
+    d->fixed_bytes = alqi_heap_control_minor_bytes(d->heap, c);
+    d->minor_bytes =
+        d->fixed_bytes != 0 ? d->fixed_bytes : ALQI_HEAP_MINOR_BYTES_MAX;
 }
 
 /* The first vacant slot, else a new one; NULL: no memory, or *status. */

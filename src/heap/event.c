@@ -99,7 +99,7 @@ struct sums {
 static struct sums
 sums_of(const struct alqi_heap *heap)
 {
-    struct sums sums = {.marked_words = heap->ended_marked_words};
+    struct sums sums = {.marked_words = heap->ended.counts.marked_words};
     unsigned i;
 
     for (i = 0; i < heap->n_slots; i++) {
@@ -108,7 +108,7 @@ sums_of(const struct alqi_heap *heap)
         if (__atomic_load_n(&d->state, __ATOMIC_RELAXED) == ALQI_HEAP_VACANT)
             continue;
         sums.marked_words += d->counts.marked_words;
-        sums.promoted_words += d->counts.promoted_words;
+        sums.promoted_words += d->counts.promoted_words - d->slack_words;
         sums.young_words +=
             (d->run_end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES;
         sums.remembered += d->remembered.n;

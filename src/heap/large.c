@@ -56,6 +56,7 @@ alqi_heap_large_new(struct alqi_domain *d, uintptr_t header)
     d->large = large;
     __atomic_add_fetch(&d->heap->large_bytes, bytes_of(header),
                        __ATOMIC_RELAXED);
+    __atomic_add_fetch(&d->heap->n_large, 1, __ATOMIC_RELAXED);
     return alqi_heap_large_block(large);
 }
 
@@ -66,6 +67,7 @@ large_free(struct alqi_domain *d, struct alqi_heap_large *large)
     set_take(d->heap, large);
     __atomic_sub_fetch(&d->heap->large_bytes, bytes_of(large->header),
                        __ATOMIC_RELAXED);
+    __atomic_sub_fetch(&d->heap->n_large, 1, __ATOMIC_RELAXED);
     free(large);
 }
 

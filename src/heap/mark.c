@@ -5,6 +5,7 @@
 #include "heap/large.h"
 #include "heap/mark.h"
 #include "heap/pool.h"
+#include "heap/say.h"
 #include "heap/spare.h"
 
 enum {
@@ -52,8 +53,9 @@ alqi_heap_mark_drop(struct alqi_domain *d)
 /* ---- stack -------------------------------------------------------------- */
 
 static bool
-grow(struct alqi_heap_marker *m)
+grow(struct alqi_domain *d)
 {
+    struct alqi_heap_marker *m = &d->marker;
     size_t size = m->size == 0 ? STACK_FIRST : m->size * 2;
     struct alqi_heap_span *stack;
 
@@ -62,6 +64,7 @@ grow(struct alqi_heap_marker *m)
     stack = realloc(m->stack, size * sizeof *stack);
     if (stack == NULL)
         return false;
+    ALQI_HEAP_SAY(d->heap, ALQ_GC_SAY_TABLES, "mark stack: %zu spans", size);
     m->stack = stack;
     m->size = size;
     return true;
@@ -89,9 +92,9 @@ push(struct alqi_heap_marker *m, uintptr_t start, uintptr_t end)
 }
 
 static inline bool
-has_room(struct alqi_heap_marker *m)
+has_room(struct alqi_domain *d)
 {
-    return ALQI_LIKELY(m->n < m->size) || grow(m);
+    return ALQI_LIKELY(d->marker.n < d->marker.size) || grow(d);
 }
 
 /* ---- blocks ------------------------------------------------------------- */
@@ -117,7 +120,7 @@ alqi_heap_mark_darken(struct alqi_domain *d, alq_value v)
     mark_block(v, header, d->heap->marked);
     if (!alqi_heap_is_scannable(header))
         return;
-    if (has_room(&d->marker))
+    if (has_room(d))
         push(&d->marker, v, v + (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES);
     else
         overflow(d, v);
@@ -320,7 +323,7 @@ mark_from_ring(struct view *w)
         return alqi_heap_words(header);
     stopped = scan_words(w, v, end);
     if (ALQI_UNLIKELY(stopped < end)) {
-        if (has_room(&w->d->marker))
+        if (has_room(w->d))
             push(&w->d->marker, stopped, end);
         else
             overflow(w->d, v);
@@ -361,7 +364,7 @@ find_work(struct alqi_domain *d)
     if (!alqi_heap_spare_is_there(d->heap))
         return false;
     alqi_heap_mark_undone(d);
-    return has_room(&d->marker) ? alqi_heap_spare_take(d) : mark_spare(d);
+    return has_room(d) ? alqi_heap_spare_take(d) : mark_spare(d);
 }
 
 size_t

@@ -1,7 +1,5 @@
-#include <stdlib.h>
-
 #include "heap/class.h"
-#include "heap/event.h"
+#include "heap/custom.h"
 #include "heap/limit.h"
 #include "heap/minor.h"
 #include "heap/own.h"
@@ -10,6 +8,7 @@
 #include "heap/promote.h"
 #include "heap/remember.h"
 #include "heap/root.h"
+#include "heap/say.h"
 #include "heap/sweep.h"
 #include "plat/plat.h"
 #include "plat/space.h"
@@ -59,8 +58,27 @@ void
 alqi_heap_minor_drop(struct alqi_domain *d)
 {
     alqi_plat_pages_unmap(d->pending, d->minor_bytes);
-    free(d->customs);
+    alqi_heap_custom_drop(d);
     alqi_plat_space_empty((void *)d->slice, d->minor_bytes);
+}
+
+bool
+alqi_heap_minor_resize(struct alqi_domain *d, size_t words)
+{
+    uintptr_t before = d->minor_bytes;
+    struct alqi_heap_span *pending = d->pending;
+    size_t pending_size = d->pending_size;
+
+    ALQI_ASSERT(alqi_heap_minor_is_empty(d) && d->n_pending == 0);
+    d->minor_bytes = words * ALQ_WORD_BYTES;
+    if (!alqi_heap_minor_open(d)) {
+        d->minor_bytes = before;
+        d->pending = pending;
+        d->pending_size = pending_size;
+        return false;
+    }
+    alqi_plat_pages_unmap(pending, before);
+    return true;
 }
 
 size_t
@@ -100,23 +118,6 @@ promote_lost(struct alqi_domain *self)
     self->heap->crew.n = 1;
     self->heap->is_remember_lost = false;
     alqi_heap_sweep_blocks(self, promote_fields);
-}
-
-static void
-customs_finish(struct alqi_domain *self, struct alqi_domain *d)
-{
-    size_t i, n = 0;
-
-    if (d->n_customs == 0)
-        return;
-    alqi_heap_event_begin(self, ALQ_EVENT_FINALISE, 0, 0);
-    for (i = 0; i < d->n_customs; i++)
-        if (alqi_heap_promoted(d->customs[i]) == ALQ_NULL) {
-            alqi_heap_finalise(d->customs[i], alqi_heap_header(d->customs[i]));
-            n++;
-        }
-    d->n_customs = 0;
-    alqi_heap_event_end(self, ALQ_EVENT_FINALISE, n, 0);
 }
 
 /* What is left of the blocks that have moved must not be read again. */
@@ -168,11 +169,15 @@ alqi_heap_minor_drain(struct alqi_domain *self)
 void
 alqi_heap_minor_finish(struct alqi_domain *self, struct alqi_domain *of)
 {
+    uintptr_t bytes = of->run_end - (uintptr_t)of->pub.young_ptr;
+
     alqi_heap_observed_after_minor(of);
-    of->counts.minor_words +=
-        (of->run_end - (uintptr_t)of->pub.young_ptr) / ALQ_WORD_BYTES;
-    of->counts.minor_collections += !alqi_heap_minor_is_empty(of);
-    customs_finish(self, of);
+    of->counts.minor_words += bytes / ALQ_WORD_BYTES;
+    of->counts.minor_collections += bytes > 0;
+    if (bytes > 0)
+        of->pace.used_share =
+            (double)bytes / (double)(of->run_end - of->run_start);
+    alqi_heap_custom_after_minor(self, of);
     alqi_heap_own_end(of);
     alqi_heap_remember_clear(of);
     forbid_old_places(of);

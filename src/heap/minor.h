@@ -9,6 +9,10 @@
 bool alqi_heap_minor_open(struct alqi_domain *d);
 void alqi_heap_minor_drop(struct alqi_domain *d);
 
+/* Room for a larger one, up to ALQI_HEAP_MINOR_BYTES_MAX: it is empty, and
+ * closed afterwards.  False: no memory, nothing changed. */
+bool alqi_heap_minor_resize(struct alqi_domain *d, size_t words);
+
 /* Pools that a domain's minor heap of so many bytes may add to what promotion
  * needs, at the most. */
 size_t alqi_heap_minor_need(uintptr_t young_bytes);

@@ -4,6 +4,7 @@
 #include "heap/mark.h"
 #include "heap/orphan.h"
 #include "heap/pool.h"
+#include "heap/sums.h"
 
 /* ---- pools -------------------------------------------------------------- */
 
@@ -114,8 +115,7 @@ work_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
     alqi_heap_mark_leave(d, o);
     o->done = d->done;
-    o->allocated_words = d->counts.promoted_words + d->counts.direct_words;
-    o->marked_words = d->counts.marked_words;
+    o->sums = alqi_heap_sums_of(d);
 }
 
 /* n mark stacks, todo -= n; and the adopter is not done. */
@@ -144,8 +144,7 @@ adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
     pools_adopt(d, o);
     large_adopt(d, o);
     work_adopt(d, o);
-    d->heap->ended_allocated_words += o->allocated_words;
-    d->heap->ended_marked_words += o->marked_words;
+    alqi_heap_sums_add(&d->heap->ended, &o->sums);
     alqi_heap_mark_adopt(d, o); /* frees it, some time */
 }
 

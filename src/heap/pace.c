@@ -1,6 +1,9 @@
 #include "heap/area.h"
+#include "heap/limit.h"
 #include "heap/nursery.h"
 #include "heap/pace.h"
+#include "heap/say.h"
+#include "heap/sums.h"
 #include "plat/plat.h"
 
 /* Shares of the allowed overhead. */
@@ -15,13 +18,15 @@ enum {
     SLICE_WORDS = 8192,      /* of work: what a slice is meant to do */
     STEP_BYTES_LEAST = 8192, /* of young allocation between slices   */
     GIVE_POOLS = 8,          /* back to the system in a slice: some 20 us */
+    DIRECT_SHARE = 5,        /* of the minor heap: asks for a slice  */
     DIRECT_BYTES = 512 << 10 /* of direct allocation are worth a slice's time */
 };
 
+/* Memory that custom blocks hold counts as if it were the heap's. */
 static uint64_t
 allocated(const struct alqi_domain *d)
 {
-    return d->counts.promoted_words + d->counts.direct_words;
+    return d->counts.promoted_words + d->counts.direct_words + d->cost_words;
 }
 
 static uint64_t
@@ -31,12 +36,31 @@ worked(const struct alqi_domain *d)
 }
 
 static double
-allowed_words(const struct alqi_heap *heap)
+live_words(const struct alqi_heap *heap)
 {
     uint64_t live = heap->pace.live_words;
 
-    return (double)(live < LIVE_LEAST_WORDS ? LIVE_LEAST_WORDS : live) *
-           heap->space_overhead / 100;
+    return (double)(live < LIVE_LEAST_WORDS ? LIVE_LEAST_WORDS : live);
+}
+
+double
+alqi_heap_pace_allowed_words(const struct alqi_heap *heap)
+{
+    return live_words(heap) * (double)heap->tuning.control.space_overhead / 100;
+}
+
+static double
+pools_words(const struct alqi_heap *heap)
+{
+    return (double)alqi_heap_area_used(&heap->area) * ALQI_HEAP_POOL_WORDS;
+}
+
+/* The work of a whole cycle, about: all that lives is marked, all pools are
+ * swept. */
+static double
+cycle_words(const struct alqi_heap *heap)
+{
+    return live_words(heap) + pools_words(heap);
 }
 
 /* What the others have allocated since the last count is not known. */
@@ -50,43 +74,22 @@ bool
 alqi_heap_pace_is_due(const struct alqi_domain *d)
 {
     return (double)(allocated_by_all(d) - d->heap->pace.marking_began) >=
-           MARK_AT * allowed_words(d->heap);
+           MARK_AT * alqi_heap_pace_allowed_words(d->heap);
 }
 
 /* ---- all domains, in a stop --------------------------------------------- */
 
-static bool
-is_there(const struct alqi_domain *d)
-{
-    return __atomic_load_n(&d->state, __ATOMIC_RELAXED) != ALQI_HEAP_VACANT;
-}
-
 void
 alqi_heap_pace_count(struct alqi_heap *heap)
 {
-    uint64_t words = heap->ended_allocated_words;
     unsigned i;
 
+    alqi_heap_sums_tell(heap);
     for (i = 0; i < heap->n_slots; i++)
-        if (is_there(heap->domains[i])) {
-            struct alqi_domain *d = heap->domains[i];
-
-            d->pace.counted_words = allocated(d);
-            words += allocated(d);
-        }
-    heap->pace.counted_words = words;
-}
-
-static uint64_t
-marked_by_all(const struct alqi_heap *heap)
-{
-    uint64_t words = heap->ended_marked_words;
-    unsigned i;
-
-    for (i = 0; i < heap->n_slots; i++)
-        if (is_there(heap->domains[i]))
-            words += heap->domains[i]->counts.marked_words;
-    return words;
+        heap->domains[i]->pace.counted_words = allocated(heap->domains[i]);
+    heap->pace.heap_words =
+        heap->told.counts.promoted_words + heap->told.counts.direct_words;
+    heap->pace.counted_words = heap->pace.heap_words + heap->told.cost_words;
 }
 
 static void
@@ -99,6 +102,7 @@ debts_clear(struct alqi_heap *heap)
 
         d->pace.debt_words = 0;
         d->pace.overdue_words = 0;
+        alqi_heap_smooth_clear(&d->pace.smooth);
         d->pace.paid_words = allocated(d);
         d->pace.seen_work = worked(d);
     }
@@ -108,11 +112,12 @@ static void
 sweep_begins(struct alqi_heap *heap)
 {
     struct alqi_heap_pace_common *p = &heap->pace;
+    /* More than there is: else a heap without pools is never swept. */
     double words =
-        (double)alqi_heap_area_used(&heap->area) * ALQI_HEAP_POOL_WORDS;
-    double left = MARK_AT * allowed_words(heap) -
+        pools_words(heap) + (double)heap->n_large + ALQI_HEAP_POOL_WORDS;
+    double left = MARK_AT * alqi_heap_pace_allowed_words(heap) -
                   (double)(p->counted_words - p->marking_began);
-    double least = MARK_IN * allowed_words(heap);
+    double least = MARK_IN * alqi_heap_pace_allowed_words(heap);
 
     if (left < least)
         left = least;
@@ -124,10 +129,11 @@ static void
 mark_begins(struct alqi_heap *heap)
 {
     struct alqi_heap_pace_common *p = &heap->pace;
-    double way = MARK_IN * allowed_words(heap);
+    double way = MARK_IN * alqi_heap_pace_allowed_words(heap);
 
     p->marking_began = p->counted_words;
-    p->marked_before = marked_by_all(heap);
+    p->heap_before = p->heap_words;
+    p->marked_before = heap->told.counts.marked_words;
     p->rate = (double)p->live_words / way + 2;
     p->late_at = p->counted_words + (uint64_t)(2 * way);
 }
@@ -139,7 +145,7 @@ surplus(const struct alqi_heap *heap)
     const struct alqi_heap_area *area = &heap->area;
     size_t have = area->n_free - area->n_returned;
     size_t keep = area->n_promised;
-    double left = (MARK_AT + MARK_IN) * allowed_words(heap) -
+    double left = (MARK_AT + MARK_IN) * alqi_heap_pace_allowed_words(heap) -
                   (double)(heap->pace.counted_words - heap->pace.marking_began);
 
     if (left > 0)
@@ -155,8 +161,8 @@ alqi_heap_pace_phase(struct alqi_heap *heap)
     alqi_heap_pace_count(heap);
     switch (heap->phase) {
     case ALQI_HEAP_SWEEP: /* a marking has ended */
-        p->live_words = marked_by_all(heap) - p->marked_before +
-                        (p->counted_words - p->marking_began);
+        p->live_words = heap->told.counts.marked_words - p->marked_before +
+                        (p->heap_words - p->heap_before);
         sweep_begins(heap);
         break;
     case ALQI_HEAP_SWEPT:
@@ -200,16 +206,47 @@ alqi_heap_pace_give_all(struct alqi_domain *d)
 
 /* ---- slices ------------------------------------------------------------- */
 
+/* Work that allocation asks for since it was last asked. */
+static double
+asked_words(const struct alqi_domain *d)
+{
+    return (double)(allocated(d) - d->pace.paid_words) * d->heap->pace.rate;
+}
+
+static double
+debt_words(const struct alqi_domain *d)
+{
+    const struct alqi_heap_pace *p = &d->pace;
+
+    return p->debt_words + asked_words(d) - (double)(worked(d) - p->seen_work);
+}
+
 static void
 debt_update(struct alqi_domain *d)
 {
     struct alqi_heap_pace *p = &d->pace;
 
-    p->debt_words +=
-        (double)(allocated(d) - p->paid_words) * d->heap->pace.rate -
-        (double)(worked(d) - p->seen_work);
+    p->debt_words = debt_words(d);
     p->paid_words = allocated(d);
     p->seen_work = worked(d);
+}
+
+/* Part of what promotion asks for may wait for later minor heaps; not when the
+ * phase is late. */
+static void
+smooth(struct alqi_domain *d)
+{
+    struct alqi_heap_pace *p = &d->pace;
+    unsigned window = (unsigned)d->heap->tuning.control.window_size;
+    double cycle = cycle_words(d->heap), asked = asked_words(d), now;
+    bool is_late = allocated_by_all(d) > d->heap->pace.late_at;
+
+    if (p->smooth.window != window)
+        alqi_heap_smooth_resize(&p->smooth, window);
+    now = alqi_heap_smooth_open(&p->smooth, asked / cycle, p->used_share,
+                                is_late);
+    p->debt_words += now * cycle - asked;
+    p->used_share = 0;
 }
 
 /* Where in the minor heap the next slice is due. */
@@ -245,6 +282,7 @@ alqi_heap_pace_open(struct alqi_domain *d)
         d->touched_bytes = bytes;
     d->remembered.enough = bytes / ALQ_WORD_BYTES;
     overdue_update(d);
+    smooth(d);
     debt_update(d);
     n = d->pace.debt_words / SLICE_WORDS;
     if (n > (double)most)
@@ -281,7 +319,7 @@ due_ns(const struct alqi_domain *d)
 
     if (allocated_by_all(d) > p->late_at)
         slices += 100 * (double)(allocated_by_all(d) - p->late_at) /
-                  allowed_words(d->heap);
+                  alqi_heap_pace_allowed_words(d->heap);
     return (uint64_t)(slices * 1000 * d->heap->slice_us);
 }
 
@@ -296,6 +334,11 @@ alqi_heap_pace_slice(struct alqi_domain *d, size_t asked)
         if (share.words > SLICE_WORDS)
             share.until_ns = alqi_plat_mono_ns_sigsafe() + due_ns(d);
     }
+    ALQI_HEAP_SAY(d->heap, ALQ_GC_SAY_SLICES,
+                  "slice: %zu words of work are due, of %.0f in debt, %.0f "
+                  "overdue, rate %.2f",
+                  share.words, d->pace.debt_words, d->pace.overdue_words,
+                  d->heap->pace.rate);
     d->direct_since_slice = 0;
     d->pace.overdue_words = 0;
     next_slice(d);
@@ -311,4 +354,46 @@ alqi_heap_pace_is_over(struct alqi_domain *d,
         return false;
     d->counts.slices_cut++;
     return true;
+}
+
+/* ---- in advance --------------------------------------------------------- */
+
+size_t
+alqi_heap_pace_advance(struct alqi_domain *d, size_t n_words)
+{
+    double allowed = alqi_heap_pace_allowed_words(d->heap);
+    double share = (double)n_words / allowed;
+    double debt = debt_words(d);
+
+    if (n_words == 0)
+        return debt > 0 ? (size_t)debt : 0;
+    return (size_t)((share < 1 ? share : 1) * cycle_words(d->heap)) + 1;
+}
+
+double
+alqi_heap_pace_bucket(const struct alqi_domain *d, unsigned i)
+{
+    double debt = debt_words(d);
+
+    if (i > 0)
+        return alqi_heap_smooth_later(&d->pace.smooth, i);
+    return debt > 0 ? debt / cycle_words(d->heap) : 0;
+}
+
+double
+alqi_heap_pace_credit(const struct alqi_domain *d)
+{
+    double share = -debt_words(d) / cycle_words(d->heap);
+
+    return share < 0 ? 0 : share < 1 ? share : 1;
+}
+
+void
+alqi_heap_pace_direct(struct alqi_domain *d, uint64_t words)
+{
+    d->direct_since_slice += words;
+    if (d->direct_since_slice >
+            alqi_heap_nursery_bytes(d) / ALQ_WORD_BYTES / DIRECT_SHARE &&
+        !__atomic_load_n(&d->want_slice, __ATOMIC_RELAXED))
+        alqi_heap_limit_want(d, &d->want_slice);
 }

@@ -36,6 +36,22 @@ bool alqi_heap_pace_is_over(struct alqi_domain *d,
 /* The minor heap was opened: slices are spread over it by what is in debt. */
 void alqi_heap_pace_open(struct alqi_domain *d);
 
+/* Words for a slice in advance, which frees n_words on average; 0: all that is
+ * due until the next minor collection. */
+size_t alqi_heap_pace_advance(struct alqi_domain *d, size_t n_words);
+
+/* Shares of a cycle's work: what is due now (0) or some minor heaps later, and
+ * what was done in advance. */
+double alqi_heap_pace_bucket(const struct alqi_domain *d, unsigned i);
+double alqi_heap_pace_credit(const struct alqi_domain *d);
+
+/* Dead and free words that space_overhead allows. */
+double alqi_heap_pace_allowed_words(const struct alqi_heap *heap);
+
+/* So many words were allocated in the major heap, or are as good as that: a
+ * slice is asked for now and then. */
+void alqi_heap_pace_direct(struct alqi_domain *d, uint64_t words);
+
 /* Whether it is time to mark, once all is swept. */
 bool alqi_heap_pace_is_due(const struct alqi_domain *d);
 

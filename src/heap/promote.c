@@ -111,6 +111,7 @@ copy_words(struct alqi_domain *d, const alqi_heap_word *from, uintptr_t header)
     alqi_heap_word *to = run_take(d, c, alqi_heap_class_words[c],
                                   !alqi_heap_is_scannable(header));
 
+    d->slack_words += alqi_heap_class_words[c] - (n + 1);
     to[0] = header | d->alloc_colour;
     for (i = 0; i < n; i++)
         to[i + 1] = from[i];

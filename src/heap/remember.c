@@ -2,17 +2,21 @@
 
 #include "heap/limit.h"
 #include "heap/remember.h"
+#include "heap/say.h"
 
 enum { SIZE_FIRST = ALQI_HEAP_IS_HARD ? 1 : 1024 };
 
 static bool
-grow(struct alqi_heap_remembered *r)
+grow(struct alqi_domain *d)
 {
+    struct alqi_heap_remembered *r = &d->remembered;
     size_t size = r->size == 0 ? SIZE_FIRST : r->size * 2;
     alqi_heap_word **fields = realloc(r->fields, size * sizeof *fields);
 
     if (fields == NULL)
         return false;
+    ALQI_HEAP_SAY(d->heap, ALQ_GC_SAY_TABLES, "remembered set: %zu fields",
+                  size);
     r->fields = fields;
     r->size = size;
     return true;
@@ -23,7 +27,7 @@ alqi_heap_remember(struct alqi_domain *d, alqi_heap_word *field)
 {
     struct alqi_heap_remembered *r = &d->remembered;
 
-    if (ALQI_UNLIKELY(r->n == r->size) && (r->lost || !grow(r))) {
+    if (ALQI_UNLIKELY(r->n == r->size) && (r->lost || !grow(d))) {
         r->lost = true;
         __atomic_store_n(&d->heap->is_remember_lost, true, __ATOMIC_RELAXED);
         return;

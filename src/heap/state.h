@@ -13,6 +13,7 @@
 #include "heap/bag.h"
 #include "heap/crew.h"
 #include "heap/observe.h"
+#include "heap/smooth.h"
 #include "heap/watch.h"
 #include "plat/plat.h"
 
@@ -52,6 +53,8 @@ struct alqi_heap_pool {
     uintptr_t spare;
 };
 
+enum { ALQI_HEAP_LARGE_LINK_WORDS = 3 };
+
 struct alqi_heap_large {
     struct alqi_heap_large *next;
     struct alqi_heap_large *rescan_next;
@@ -75,6 +78,7 @@ struct alqi_heap_lists {
     struct alqi_heap_pool *full;
     struct alqi_heap_pool *unswept; /* were avail or open */
     struct alqi_heap_pool *unswept_full;
+    bool disordered; /* avail has pools that policy.h has not seen */
 };
 
 struct alqi_heap_orphan;
@@ -157,7 +161,27 @@ struct alqi_heap_area {
     size_t n_returned;
     size_t n_surplus; /* still to be returned */
     size_t n_used;
-    size_t n_promised; /* to the minor heaps that are open: cycle.c */
+    size_t n_promised;  /* to the minor heaps that are open: cycle.c */
+    intptr_t increment; /* struct alq_gc_control */
+    bool force_huge;    /* H=1 */
+    uint64_t n_huge_fallbacks;
+};
+
+/* ALIQUOTPARAM; each value within its range.  Changes in stops. */
+struct alqi_heap_tuning {
+    struct alq_gc_control control; /* minor_heap_size: of new domains */
+    intptr_t initial_words;
+    intptr_t domains_max;
+    intptr_t force_huge;
+    intptr_t verify;      /* at the end of each cycle */
+    bool has_minor_words; /* ALIQUOTPARAM says them */
+};
+
+/* Of all domains, and those that ended: stat.h. */
+struct alqi_heap_sums {
+    struct alq_gc_counts counts;
+    uint64_t slack_words;
+    uint64_t cost_words;
 };
 
 /* pace.h; all in words, of work or of allocation. */
@@ -168,10 +192,14 @@ struct alqi_heap_pace {     /* a domain's */
     double debt_words;      /* negative: done ahead                 */
     double overdue_words;   /* of it: when the minor heap was opened */
     uintptr_t step_bytes;   /* of young allocation between slices   */
+    double used_share;      /* of the minor heap that was closed last */
+    struct alqi_heap_smooth smooth;
 };
 
 struct alqi_heap_pace_common {
     uint64_t counted_words; /* allocated by all, as counted last    */
+    uint64_t heap_words;    /* likewise, but for what customs hold  */
+    uint64_t heap_before;   /* heap_words when marking began        */
     uint64_t live_words;    /* as the last marking found, about     */
     uint64_t marking_began; /* words allocated until then           */
     uint64_t marked_before; /* words marked until then              */
@@ -214,8 +242,10 @@ struct alqi_heap {
     bool is_lost;  /* a forked process without the threads: all calls fail */
     uint32_t todo; /* domains that are not `done` with the phase's work */
     struct alqi_heap_orphan *orphans;
-    uint64_t ended_allocated_words; /* counts of those adopted */
-    uint64_t ended_marked_words;
+    struct alqi_heap_sums ended; /* counts of those adopted */
+    struct alqi_heap_sums told;  /* of all, in the last stop */
+    uint64_t n_cycles;
+    uint64_t top_words;         /* the most that it had: stat.h */
     struct alqi_heap_crew crew; /* of the minor collection */
     struct alqi_heap_bag spare; /* to be marked: spare.h   */
     unsigned n_marking;         /* domains, when marking began */
@@ -224,6 +254,7 @@ struct alqi_heap {
     struct alqi_plat_lock large_lock;
     struct alqi_base_map large_set; /* addresses of large blocks */
     uintptr_t large_bytes;
+    uintptr_t n_large;
     struct alqi_heap_large *large_rescan; /* to be read again */
 
     struct alq_global *globals; /* root.c has the lock of these */
@@ -234,7 +265,7 @@ struct alqi_heap {
     enum alqi_heap_phase phase;
     struct alqi_heap_pace_common pace;
     struct alqi_heap_nursery nursery;
-    unsigned space_overhead;
+    struct alqi_heap_tuning tuning;
     unsigned slice_us;  /* a slice is cut then, unless it is late */
     size_t limit_bytes; /* SIZE_MAX: none */
     size_t reserve_bytes;
@@ -256,8 +287,7 @@ struct alqi_heap_orphan {
     struct alqi_heap_orphan *inherited; /* by that domain */
     bool overflowed;
     bool done; /* else it counts in `todo` */
-    uint64_t allocated_words;
-    uint64_t marked_words;
+    struct alqi_heap_sums sums;
 };
 
 enum { ALQI_HEAP_BOXES = 510 };
@@ -294,6 +324,19 @@ struct alqi_heap_threads {
     struct alq_thread *running; /* NULL: none */
     struct alq_thread *all;
     struct alq_thread first; /* the one that began it */
+};
+
+/* custom.h */
+struct alqi_heap_young_custom {
+    alq_value block;
+    uint64_t cost_words;
+};
+
+struct alqi_heap_customs {
+    struct alqi_heap_young_custom *young;
+    size_t n;
+    size_t size;
+    double young_share; /* of what they may hold before a minor collection */
 };
 
 struct alqi_domain {
@@ -334,9 +377,10 @@ struct alqi_domain {
     bool owns;       /* a minor heap that is not shared                    */
     uintptr_t own_bytes; /* of its own one, while it owns that */
     struct alqi_heap_remembered remembered;
-    alq_value *customs; /* young, with a finaliser */
-    size_t n_customs;
-    size_t customs_size;
+    struct alqi_heap_customs customs;
+    uintptr_t shown_bytes; /* of the minor heap, by alq_gc_get         */
+    uintptr_t asked_bytes; /* another fixed_bytes, at the next stop,   */
+    bool is_size_asked;    /* if this is set                           */
 
     /* major */
     struct alqi_heap_lists lists[2][ALQI_HEAP_CLASSES];
@@ -355,6 +399,10 @@ struct alqi_domain {
 
     struct alq_gc_counts counts;
     struct alqi_heap_observed observed;
+    uint64_t slack_words; /* by which slots exceed their promoted blocks */
+    uint64_t cost_words;  /* of memory that custom blocks hold: custom.h */
+    struct alqi_heap_sums told; /* counts as they were in the last stop */
+    void *stop_arg;             /* of a stop that it leads */
 };
 
 static inline struct alqi_domain *

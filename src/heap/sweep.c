@@ -1,6 +1,7 @@
 #include "heap/area.h"
 #include "heap/class.h"
 #include "heap/large.h"
+#include "heap/policy.h"
 #include "heap/pool.h"
 #include "heap/sweep.h"
 
@@ -69,9 +70,10 @@ sweep_pool(struct alqi_domain *d, struct alqi_heap_pool *pool, unsigned c,
     d->counts.swept_words += ALQI_HEAP_POOL_WORDS;
     if (n_free == alqi_heap_class_slots(c))
         alqi_heap_area_give(&d->heap->area, pool);
-    else if (n_free > 0)
+    else if (n_free > 0) {
         push(&d->lists[kind][c].avail, pool);
-    else
+        d->lists[kind][c].disordered = true;
+    } else
         push(&d->lists[kind][c].full, pool);
 }
 
@@ -124,6 +126,7 @@ find_pool(struct alqi_domain *d, unsigned c, unsigned kind)
             break;
         sweep_pool(d, pool, c, kind);
     }
+    alqi_heap_policy_order(d->heap, lists);
     pool = pop(&lists->avail);
     if (pool != NULL)
         return pool;

@@ -1,7 +1,8 @@
 /* verify.h -- walks the heap and stops the program at what cannot be
  *
  * In a stop, by one thread: all domains.
- * On in dbg and hard builds; nothing in the others. */
+ * In dbg and hard builds each time; in others with V=1 in ALIQUOTPARAM at the
+ * end of each cycle. */
 #ifndef ALQI_HEAP_VERIFY_H
 #define ALQI_HEAP_VERIFY_H
 
@@ -19,7 +20,8 @@ void alqi_heap_verify_slow(struct alqi_domain *d,
 static inline void
 alqi_heap_verify(struct alqi_domain *d, enum alqi_heap_verify_what what)
 {
-    if (ALQI_CHECKS >= 2)
+    if (ALQI_CHECKS >= 2 ||
+        (what == ALQI_HEAP_VERIFY_MARKED && d->heap->tuning.verify != 0))
         alqi_heap_verify_slow(d, what);
 }
 

@@ -65,3 +65,13 @@ alqi_plat_space_empty(void *start, size_t bytes)
     madvise(start, bytes, MADV_DONTNEED);
     errno = saved;
 }
+
+bool
+alqi_plat_space_huge(void *start, size_t bytes)
+{
+    int saved = errno;
+    int failed = madvise(start, bytes, MADV_HUGEPAGE);
+
+    errno = saved;
+    return failed == 0;
+}

@@ -1,0 +1,130 @@
+#include <stdlib.h>
+
+#include "heap/custom.h"
+#include "heap/event.h"
+#include "heap/limit.h"
+#include "heap/nursery.h"
+#include "heap/pace.h"
+#include "heap/promote.h"
+#include "heap/say.h"
+
+enum { TABLE_FIRST = ALQI_HEAP_IS_HARD ? 1 : 64 };
+
+/* ---- what is held ------------------------------------------------------- */
+
+/* Dead blocks may hold custom_major_ratio percent of the heap's target, live
+ * words and overhead; their words are garbage in the same measure. */
+struct alqi_heap_held
+alqi_heap_custom_mem(const struct alqi_domain *d, size_t bytes)
+{
+    const struct alq_gc_control *c = &d->heap->tuning.control;
+    double overhead = (double)c->space_overhead / 100;
+    double words = (double)bytes / ALQ_WORD_BYTES;
+    struct alqi_heap_held held;
+
+    held.bytes = bytes;
+    held.cost_words =
+        words * overhead / (1 + overhead) * 100 / (double)c->custom_major_ratio;
+    held.young_share = (double)bytes * 100 /
+                       (double)alqi_heap_nursery_bytes(d) /
+                       (double)c->custom_minor_ratio;
+    held.is_old = bytes > (size_t)c->custom_minor_max_size;
+    return held;
+}
+
+struct alqi_heap_held
+alqi_heap_custom_ratio(const struct alqi_domain *d, size_t held, size_t most)
+{
+    double share = held < most ? (double)held / (double)most : 1;
+
+    return (struct alqi_heap_held){
+        0, share * alqi_heap_pace_allowed_words(d->heap), share, false};
+}
+
+void
+alqi_heap_custom_charge(struct alqi_domain *d, uint64_t cost_words)
+{
+    d->cost_words += cost_words;
+    alqi_heap_pace_direct(d, cost_words);
+}
+
+/* ---- young ones --------------------------------------------------------- */
+
+bool
+alqi_heap_custom_ready(struct alqi_domain *d)
+{
+    struct alqi_heap_customs *c = &d->customs;
+    size_t size = c->size == 0 ? TABLE_FIRST : c->size * 2;
+    struct alqi_heap_young_custom *young;
+
+    if (c->n < c->size)
+        return true;
+    young = realloc(c->young, size * sizeof *young);
+    if (young == NULL)
+        return false;
+    ALQI_HEAP_SAY(d->heap, ALQ_GC_SAY_TABLES,
+                  "table of young custom blocks: %zu", size);
+    c->young = young;
+    c->size = size;
+    return true;
+}
+
+void
+alqi_heap_custom_young(struct alqi_domain *d, alq_value block,
+                       bool is_finalised, struct alqi_heap_held held)
+{
+    struct alqi_heap_customs *c = &d->customs;
+
+    if (is_finalised || held.cost_words >= 1)
+        c->young[c->n++] =
+            (struct alqi_heap_young_custom){block, (uint64_t)held.cost_words};
+    c->young_share += held.young_share;
+    if (c->young_share > 1)
+        alqi_heap_limit_want(d, &d->want_minor);
+}
+
+/* ---- the end of young ones ---------------------------------------------- */
+
+void
+alqi_heap_custom_after_minor(struct alqi_domain *self, struct alqi_domain *of)
+{
+    struct alqi_heap_customs *c = &of->customs;
+    size_t i, n_dead = 0;
+    uint64_t cost_words = 0;
+
+    c->young_share = 0;
+    if (c->n == 0)
+        return;
+    alqi_heap_event_begin(self, ALQ_EVENT_FINALISE, 0, 0);
+    for (i = 0; i < c->n; i++) {
+        alq_value block = c->young[i].block;
+
+        if (alqi_heap_promoted(block) != ALQ_NULL) {
+            cost_words += c->young[i].cost_words;
+            continue;
+        }
+        alqi_heap_finalise(block, alqi_heap_header(block));
+        n_dead++;
+    }
+    alqi_heap_event_end(self, ALQ_EVENT_FINALISE, n_dead, 0);
+    if (n_dead > 0)
+        ALQI_HEAP_SAY(of->heap, ALQ_GC_SAY_FINALISE,
+                      "young custom blocks: %zu died, %zu live on", n_dead,
+                      c->n - n_dead);
+    c->n = 0;
+    if (cost_words > 0)
+        alqi_heap_custom_charge(of, cost_words);
+}
+
+void
+alqi_heap_custom_drop(struct alqi_domain *d)
+{
+    struct alqi_heap_customs *c = &d->customs;
+    size_t i;
+
+    for (i = 0; i < c->n; i++)
+        alqi_heap_finalise(c->young[i].block,
+                           alqi_heap_header(c->young[i].block));
+    free(c->young);
+    *c = (struct alqi_heap_customs){0};
+}

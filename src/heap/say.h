@@ -1,0 +1,16 @@
+/* say.h -- what the program wants to be told, on stderr     [ALQ_GC_SAY_...] */
+#ifndef ALQI_HEAP_SAY_H
+#define ALQI_HEAP_SAY_H
+
+#include "heap/state.h"
+
+/* One line, begun with "aliquot: " and ended here. */
+void alqi_heap_say_slow(const char *format, ...)
+    __attribute__((format(printf, 1, 2), cold, noinline));
+
+#define ALQI_HEAP_SAY(heap, what, ...)                                         \
+    (ALQI_UNLIKELY(((heap)->tuning.control.verbose & (what)) != 0)             \
+         ? alqi_heap_say_slow(__VA_ARGS__)                                     \
+         : (void)0)
+
+#endif

@@ -1,0 +1,299 @@
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "heap/area.h"
+#include "heap/class.h"
+#include "heap/large.h"
+#include "heap/pool.h"
+#include "heap/say.h"
+#include "heap/stat.h"
+#include "heap/stop.h"
+#include "heap/sums.h"
+#include "heap/thread.h"
+#include "plat/stack.h"
+
+/* ---- counters ----------------------------------------------------------- */
+
+static uint64_t
+open_words(const struct alqi_domain *d)
+{
+    return (d->run_end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES;
+}
+
+static struct alq_gc_counts
+counts_of(struct alqi_heap_sums sums)
+{
+    struct alq_gc_counts c = sums.counts;
+
+    c.promoted_words -= sums.slack_words;
+    c.major_words = c.promoted_words + c.direct_words;
+    return c;
+}
+
+void
+alqi_heap_stat_counts(const struct alqi_domain *d, struct alq_gc_counts *out)
+{
+    *out = counts_of(alqi_heap_sums_of(d));
+    out->minor_words += open_words(d);
+    out->heap_bytes =
+        alqi_heap_area_used(&d->heap->area) * ALQI_HEAP_POOL_BYTES +
+        alqi_heap_large_bytes(d->heap);
+}
+
+static uint64_t
+n_large(const struct alqi_heap *heap)
+{
+    return __atomic_load_n(&heap->n_large, __ATOMIC_RELAXED);
+}
+
+/* Bytes of large blocks are whole words. */
+uint64_t
+alqi_heap_stat_words(struct alqi_heap *heap)
+{
+    uint64_t pools = alqi_heap_area_backed(&heap->area);
+    uint64_t words = pools * ALQI_HEAP_POOL_WORDS +
+                     alqi_heap_large_bytes(heap) / ALQ_WORD_BYTES;
+    uint64_t top = __atomic_load_n(&heap->top_words, __ATOMIC_RELAXED);
+
+    while (words > top)
+        if (__atomic_compare_exchange_n(&heap->top_words, &top, words, true,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+            ALQI_HEAP_SAY(heap, ALQ_GC_SAY_GROW,
+                          "the heap grows from %" PRIu64 " to %" PRIu64
+                          " words (%" PRIu64 " pools, %" PRIu64
+                          " large blocks)",
+                          top, words, pools, n_large(heap));
+            break;
+        }
+    return words;
+}
+
+static struct alq_gc_stats
+stat_of(struct alqi_heap *heap, struct alq_gc_counts c)
+{
+    struct alq_gc_stats s = {
+        .minor_words = c.minor_words,
+        .promoted_words = c.promoted_words,
+        .major_words = c.major_words,
+        .minor_collections = heap->n_minors,
+        .major_collections = heap->n_cycles,
+        .heap_words = alqi_heap_stat_words(heap),
+        .heap_chunks = alqi_heap_area_backed(&heap->area) + n_large(heap),
+        .forced_major_collections = c.forced_majors,
+    };
+
+    s.top_heap_words = __atomic_load_n(&heap->top_words, __ATOMIC_RELAXED);
+    return s;
+}
+
+void
+alqi_heap_stat_quick(struct alqi_domain *d, struct alq_gc_stats *out)
+{
+    uintptr_t used, all;
+
+    *out = stat_of(d->heap, counts_of(alqi_heap_sums_all(d)));
+    out->minor_words += open_words(d);
+    alqi_plat_stack(&used, &all);
+    out->stack_size = used / ALQ_WORD_BYTES;
+}
+
+/* ---- a look at each block ----------------------------------------------- */
+
+static void
+piece(struct alq_gc_stats *s, uint64_t words)
+{
+    s->free_words += words;
+    s->free_blocks++;
+    if (words > s->largest_free)
+        s->largest_free = words;
+}
+
+/* Words of a slot, or of a large block; those of a dead block are as good as
+ * free. */
+static void
+block(const struct alqi_domain *d, struct alq_gc_stats *s, uintptr_t header,
+      uint64_t words)
+{
+    if (header == 0 || (header & ALQI_HEAP_COLOUR_MASK) == d->heap->garbage) {
+        piece(s, words);
+        return;
+    }
+    s->live_blocks++;
+    s->live_words += alqi_heap_words(header);
+    s->fragments += words - alqi_heap_words(header);
+}
+
+static void
+pool(const struct alqi_domain *d, struct alq_gc_stats *s, size_t index)
+{
+    const struct alqi_heap_area *area = &d->heap->area;
+    struct alqi_heap_pool *p = alqi_heap_area_pool(area, index);
+    const alqi_heap_word *slot = alqi_heap_pool_slots(p);
+    unsigned c, i, words, n;
+
+    if (area->kinds[index] == 0)
+        return; /* counted otherwise: the system may have its memory */
+    c = alqi_heap_area_class(area, (uintptr_t)p);
+    words = alqi_heap_class_words[c];
+    n = alqi_heap_class_slots(c);
+    for (i = 0; i < n; i++)
+        block(d, s, slot[(size_t)i * words], words);
+    s->fragments += ALQI_HEAP_POOL_WORDS - (uint64_t)n * words;
+}
+
+static void
+large(const struct alqi_domain *d, struct alq_gc_stats *s,
+      const struct alqi_heap_large *l)
+{
+    for (; l != NULL; l = l->next) {
+        block(d, s, l->header, alqi_heap_words(l->header));
+        s->fragments += ALQI_HEAP_LARGE_LINK_WORDS;
+    }
+}
+
+/* By the leader of a stop: so are the counters of all domains. */
+static void
+look(struct alqi_domain *leader)
+{
+    struct alq_gc_stats *s = leader->stop_arg;
+    struct alqi_heap *heap = leader->heap;
+    size_t i;
+
+    alqi_heap_sums_tell(heap);
+    alqi_heap_stat_quick(leader, s);
+    for (i = 0; i < heap->area.n_frontier; i++)
+        pool(leader, s, i);
+    for (i = alqi_heap_area_used(&heap->area);
+         i < alqi_heap_area_backed(&heap->area); i++)
+        piece(s, ALQI_HEAP_POOL_WORDS);
+    for (i = 0; i < heap->n_slots; i++) {
+        struct alqi_domain *d = heap->domains[i];
+
+        if (d != leader && d->state != ALQI_HEAP_VACANT)
+            s->minor_words += open_words(d);
+        large(leader, s, d->large);
+        large(leader, s, d->large_unswept);
+    }
+}
+
+static const struct alqi_heap_stop_work *
+looked(struct alqi_domain *self)
+{
+    (void)self;
+    return NULL;
+}
+
+void
+alqi_heap_stat(struct alqi_domain *d, struct alq_gc_stats *out)
+{
+    static const struct alqi_heap_stop_work work = {.begin = look,
+                                                    .last = looked};
+
+    d->stop_arg = out;
+    while (!alqi_heap_stop_try(d, &work))
+        continue;
+}
+
+/* ---- text --------------------------------------------------------------- */
+
+static int
+width_of(uint64_t n)
+{
+    int width = 1;
+
+    for (; n >= 10; n /= 10)
+        width++;
+    return width;
+}
+
+bool
+alqi_heap_stat_print(const struct alq_gc_stats *s, FILE *out)
+{
+    int w = width_of(s->minor_words), h = width_of(s->top_heap_words);
+    int n = 0, m;
+
+    m = fprintf(out,
+                "minor_collections:      %" PRIu64 "\n"
+                "major_collections:      %" PRIu64 "\n"
+                "compactions:            %" PRIu64 "\n"
+                "forced_major_collections: %" PRIu64 "\n\n",
+                s->minor_collections, s->major_collections, s->compactions,
+                s->forced_major_collections);
+    n |= m;
+    m = fprintf(out,
+                "minor_words:    %*" PRIu64 "\n"
+                "promoted_words: %*" PRIu64 "\n"
+                "major_words:    %*" PRIu64 "\n\n",
+                w, s->minor_words, w, s->promoted_words, w, s->major_words);
+    n |= m;
+    m = fprintf(out,
+                "top_heap_words: %*" PRIu64 "\n"
+                "heap_words:     %*" PRIu64 "\n"
+                "live_words:     %*" PRIu64 "\n"
+                "free_words:     %*" PRIu64 "\n"
+                "largest_free:   %*" PRIu64 "\n"
+                "fragments:      %*" PRIu64 "\n\n",
+                h, s->top_heap_words, h, s->heap_words, h, s->live_words, h,
+                s->free_words, h, s->largest_free, h, s->fragments);
+    n |= m;
+    m = fprintf(out,
+                "live_blocks: %" PRIu64 "\n"
+                "free_blocks: %" PRIu64 "\n"
+                "heap_chunks: %" PRIu64 "\n",
+                s->live_blocks, s->free_blocks, s->heap_chunks);
+    n |= m;
+    return n >= 0 && fflush(out) == 0;
+}
+
+static struct alqi_heap *alive; /* when the program exits */
+
+void
+alqi_heap_stat_begin(struct alqi_heap *heap)
+{
+    alive = heap;
+}
+
+static void
+report(struct alqi_heap *heap, struct alq_gc_counts counts)
+{
+    struct alq_gc_stats s = stat_of(heap, counts);
+
+    if ((heap->tuning.control.verbose & ALQ_GC_SAY_AT_EXIT) == 0)
+        return;
+    alqi_heap_say_slow("allocated_words: %" PRIu64,
+                       s.minor_words + s.major_words - s.promoted_words);
+    alqi_heap_say_slow("minor_words: %" PRIu64, s.minor_words);
+    alqi_heap_say_slow("promoted_words: %" PRIu64, s.promoted_words);
+    alqi_heap_say_slow("major_words: %" PRIu64, s.major_words);
+    alqi_heap_say_slow("minor_collections: %" PRIu64, s.minor_collections);
+    alqi_heap_say_slow("major_collections: %" PRIu64, s.major_collections);
+    alqi_heap_say_slow("forced_major_collections: %" PRIu64,
+                       s.forced_major_collections);
+    alqi_heap_say_slow("heap_words: %" PRIu64, s.heap_words);
+    alqi_heap_say_slow("top_heap_words: %" PRIu64, s.top_heap_words);
+}
+
+void
+alqi_heap_stat_end(struct alqi_heap *heap)
+{
+    alive = NULL;
+    report(heap, counts_of(heap->ended));
+}
+
+/* Of the domain that runs on, what it has allocated until now. */
+__attribute__((destructor)) static void
+at_exit(void)
+{
+    struct alqi_domain *d = alqi_heap_thread_domain();
+    struct alq_gc_counts counts;
+
+    if (alive == NULL)
+        return;
+    if (d == NULL) {
+        report(alive, counts_of(alive->told));
+        return;
+    }
+    counts = counts_of(alqi_heap_sums_all(d));
+    counts.minor_words += open_words(d);
+    report(alive, counts);
+}

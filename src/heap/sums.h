@@ -1,0 +1,70 @@
+/* sums.h -- counters of all domains together
+ *
+ * A domain's own counters are up to date; those of the others, and of domains
+ * that ended, are those of the last stop, when all were told. */
+#ifndef ALQI_HEAP_SUMS_H
+#define ALQI_HEAP_SUMS_H
+
+#include "heap/state.h"
+
+static inline struct alqi_heap_sums
+alqi_heap_sums_of(const struct alqi_domain *d)
+{
+    return (struct alqi_heap_sums){d->counts, d->slack_words, d->cost_words};
+}
+
+_Static_assert(sizeof(struct alqi_heap_sums) % sizeof(uint64_t) == 0,
+               "counters alone");
+
+static inline void
+alqi_heap_sums_add(struct alqi_heap_sums *to, const struct alqi_heap_sums *add)
+{
+    uint64_t *a = (uint64_t *)to;
+    const uint64_t *b = (const uint64_t *)add;
+    size_t i;
+
+    for (i = 0; i < sizeof *to / sizeof *a; i++)
+        a[i] += b[i];
+}
+
+static inline void
+alqi_heap_sums_take(struct alqi_heap_sums *from,
+                    const struct alqi_heap_sums *take)
+{
+    uint64_t *a = (uint64_t *)from;
+    const uint64_t *b = (const uint64_t *)take;
+    size_t i;
+
+    for (i = 0; i < sizeof *from / sizeof *a; i++)
+        a[i] -= b[i];
+}
+
+/* In a stop. */
+static inline void
+alqi_heap_sums_tell(struct alqi_heap *heap)
+{
+    unsigned i;
+
+    heap->told = heap->ended;
+    for (i = 0; i < heap->n_slots; i++) {
+        struct alqi_domain *d = heap->domains[i];
+
+        if (__atomic_load_n(&d->state, __ATOMIC_RELAXED) == ALQI_HEAP_VACANT)
+            continue;
+        d->told = alqi_heap_sums_of(d);
+        alqi_heap_sums_add(&heap->told, &d->told);
+    }
+}
+
+/* By the thread that runs d. */
+static inline struct alqi_heap_sums
+alqi_heap_sums_all(const struct alqi_domain *d)
+{
+    struct alqi_heap_sums all = d->heap->told, own = alqi_heap_sums_of(d);
+
+    alqi_heap_sums_take(&all, &d->told);
+    alqi_heap_sums_add(&all, &own);
+    return all;
+}
+
+#endif

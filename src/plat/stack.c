@@ -1,0 +1,39 @@
+#include <pthread.h>
+#include <stddef.h>
+
+#include "plat/stack.h"
+
+static _Thread_local uintptr_t low __attribute__((tls_model("initial-exec")));
+static _Thread_local uintptr_t high __attribute__((tls_model("initial-exec")));
+
+static void
+look(void)
+{
+    pthread_attr_t attr;
+    void *start;
+    size_t bytes;
+
+    high = 1; /* not again */
+    if (pthread_getattr_np(pthread_self(), &attr) != 0)
+        return;
+    if (pthread_attr_getstack(&attr, &start, &bytes) == 0) {
+        low = (uintptr_t)start;
+        high = low + bytes;
+    }
+    pthread_attr_destroy(&attr);
+}
+
+void
+alqi_plat_stack(uintptr_t *used_bytes, uintptr_t *all_bytes)
+{
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+    if (high == 0)
+        look();
+    *used_bytes = 0;
+    *all_bytes = 0;
+    if (here >= low && here < high) {
+        *used_bytes = high - here;
+        *all_bytes = high - low;
+    }
+}
