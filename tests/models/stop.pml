@@ -1,7 +1,7 @@
 /* stop.pml -- stopping the world: who may touch a domain's data, and when
  *
  * Two threads run domains in slots 0 and 1, a third one starts a domain in
- * whatever slot is free.  The first does OPS things of its own choice, the
+ * whatever slot is free, RUN, or AWAY for a thread that comes to it later.  The first does OPS things of its own choice, the
  * others one: go away (a system call) and come back, lead a stop, do a slice
  * for a domain that is away, or just compute until interrupted; in the end it
  * goes away for good or ends.  STOPS stops and SLICES slices in all, any thread
@@ -356,19 +356,26 @@ inline start()
     if
     :: raised[me] = 0;
         state[me] = RUN
+    :: raised[me] = 0;
+        state[me] = AWAY; /* started by another's thread: its own comes */
+        awaited = 1
     :: state[me] = VACANT; /* no memory */
         failed = 1
     fi;
 #ifndef BUG_9
-    lock = 0
+    lock = 0;
 #endif
+    if
+    :: awaited -> awaited = 0; come_back()
+    :: else
+    fi
 }
 
 proctype domain(byte me; bool starts)
 {
     byte ops = (me == 0 && !starts -> OPS : 1), k, mine, other;
     mtype seen;
-    bool won, failed;
+    bool won, failed, awaited;
 
     if
     :: starts -> start()
