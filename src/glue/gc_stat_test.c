@@ -335,6 +335,56 @@ stack_size_is_the_threads(void **state)
     assert_in_range(deep_stack(200) - deep_stack(0), 200 * 125, 200 * 400);
 }
 
+/* ---- several domains ---------------------------------------------------- */
+
+enum { CHILD_PAIRS = IS_HARD ? 500 : 100000, CHILD_WORDS = 3 * CHILD_PAIRS };
+
+static alq_value
+allocates(struct alq_domain *child, alq_value arg, void *data)
+{
+    uint64_t before = alq_gc_allocated_bytes(child);
+    struct alq_gc_stats s;
+    unsigned i;
+
+    (void)arg;
+    for (i = 0; i < CHILD_PAIRS; i++)
+        alq_alloc_small(child, 2, ALQ_TAG_ABSTRACT);
+    *(uint64_t *)data = alq_gc_allocated_bytes(child) - before;
+    if (alq_gc_stat(child, &s) != ALQ_OK ||
+        s.live_words + s.free_words + s.fragments != s.heap_words)
+        *(uint64_t *)data = 0;
+    return ALQ_UNIT;
+}
+
+/* What ended domains allocated stays in the sums, and nothing counts twice. */
+static void
+ended_domains_are_counted(void **state)
+{
+    enum { CHILDREN = 5 };
+    struct alq_child *children[CHILDREN];
+    uint64_t bytes[CHILDREN], own = alq_gc_minor_words(d);
+    uint64_t before = stat_of().minor_words;
+    unsigned i;
+
+    (void)state;
+    for (i = 0; i < CHILDREN; i++)
+        assert_int_equal(alq_domain_spawn(d, allocates, ALQ_UNIT, &bytes[i],
+                                          NULL, &children[i]),
+                         ALQ_OK);
+    for (i = 0; i < CHILDREN; i++) {
+        assert_int_equal(alq_domain_join(d, children[i], NULL), ALQ_OK);
+        alq_child_drop(children[i]);
+        assert_true(bytes[i] == CHILD_WORDS * 8);
+        stat_of();
+    }
+    own = alq_gc_minor_words(d) - own;
+    assert_true(stat_of().minor_words - before ==
+                own + (uint64_t)CHILDREN * CHILD_WORDS);
+    assert_int_equal(alq_gc_minor(d), ALQ_OK);
+    assert_true(stat_of().minor_words - before ==
+                own + (uint64_t)CHILDREN * CHILD_WORDS);
+}
+
 /* ---- print_stat --------------------------------------------------------- */
 
 static void
@@ -391,7 +441,8 @@ main(void)
         T(stat_counts_what_lives),           T(stat_at_any_moment),
         T(quick_stat_leaves_out_the_blocks), T(collections_are_counted),
         T(large_blocks_alone_are_collected), T(the_top_is_kept),
-        T(stack_size_is_the_threads),        T(print_stat_has_its_shape),
+        T(stack_size_is_the_threads),        T(ended_domains_are_counted),
+        T(print_stat_has_its_shape),
     };
 
     unsetenv("ALIQUOTPARAM");

@@ -36,13 +36,13 @@ static void
 each_letter_sets_its_value(void **state)
 {
     struct alqi_heap_tuning t =
-        read_text("d=3,s=64k,i=2000,o=200,O=300,a=2,w=7,l=1M,M=50,m=60,n=70,"
+        read_text("d=3,s=512k,i=2000,o=200,O=300,a=2,w=7,l=1M,M=50,m=60,n=70,"
                   "v=0x3d,h=1G,H,V=1");
 
     (void)state;
     assert_string_equal(warnings, "");
     if (ALQI_CHECKS < 3)
-        assert_int_equal(t.control.minor_heap_size, 65536);
+        assert_int_equal(t.control.minor_heap_size, 524288);
     assert_int_equal(t.control.major_heap_increment, 2000);
     assert_int_equal(t.control.space_overhead, 200);
     assert_int_equal(t.control.max_overhead, 300);
