@@ -79,14 +79,14 @@ alq_frame_clear(struct alq_frame *frame, unsigned n_slots)
  * A slot is an lvalue of type alq_value. */
 #define ALQ_FRAME(d, name, ...)                                                \
     struct {                                                                   \
-        struct alq_frame head;                                                 \
+        struct alq_frame alq_head;                                             \
         alq_value __VA_ARGS__;                                                 \
     } name __attribute__((cleanup(alq_frame_pop)));                            \
     static const struct alq_site name##_site = {                               \
         __func__, __FILE__, __LINE__,                                          \
-        (unsigned)((sizeof name - sizeof name.head) / sizeof(alq_value))};     \
-    alq_frame_clear(&name.head, name##_site.n_slots);                          \
-    alq_frame_push((d), &name.head, &name##_site)
+        (unsigned)((sizeof name - sizeof name.alq_head) / sizeof(alq_value))}; \
+    alq_frame_clear(&name.alq_head, name##_site.n_slots);                      \
+    alq_frame_push((d), &name.alq_head, &name##_site)
 
 /* For setjmp: the innermost frame, and back to it. */
 static inline struct alq_frame *
