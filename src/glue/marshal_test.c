@@ -3,6 +3,13 @@
 #include "glue/marshal_kit.h"
 #include "heap/observe.h"
 
+/* Structures are checked, or each access is. */
+#ifdef __SANITIZE_THREAD__
+#define IS_SLOW 1
+#else
+#define IS_SLOW (ALQI_CHECKS >= 2)
+#endif
+
 static void
 round_trip(uint32_t n)
 {
@@ -33,10 +40,12 @@ static void
 graphs_come_back(void **state)
 {
     enum {
-        SMALL = ALQI_CHECKS >= 3 ? 60 : 2000,
-        LARGE = ALQI_CHECKS >= 3   ? 300
-                : ALQI_CHECKS >= 2 ? 5000
-                                   : 100000
+        SMALL = ALQI_CHECKS >= 3 ? 60
+                : IS_SLOW        ? 300
+                                 : 2000,
+        LARGE = ALQI_CHECKS >= 3 ? 300
+                : IS_SLOW        ? 5000
+                                 : 100000
     };
     unsigned i;
 
@@ -48,7 +57,7 @@ graphs_come_back(void **state)
 
 /* ---- collections meanwhile ---------------------------------------------- */
 
-enum { LONG = ALQI_CHECKS >= 3 ? 2000 : ALQI_CHECKS >= 2 ? 100000 : 1000000 };
+enum { LONG = ALQI_CHECKS >= 3 ? 2000 : IS_SLOW ? 100000 : 1000000 };
 
 /* n blocks, each in field `at` of the next. */
 static alq_value
@@ -97,7 +106,7 @@ chains_come_back_in_slices(void **state)
 static void
 garbage_is_collected(void **state)
 {
-    enum { ROUNDS = ALQI_CHECKS >= 2 ? 40 : 400 };
+    enum { ROUNDS = IS_SLOW ? 40 : 400 };
     ALQ_FRAME(d, f, a, b, c);
     struct alq_gc_counts first, last;
     void *bytes;

@@ -318,6 +318,8 @@ alqi_heap_promote_each(struct alqi_domain *self, alqi_heap_word **slots,
 {
     struct alqi_heap_crew *crew = &self->heap->crew;
 
+    if (n == 0)
+        return; /* slots may be NULL */
     if (alqi_heap_crew_is_shared(crew)) {
         n = offer(crew, slots, n);
         promote_each(view_of(self, true), slots, slots + n);
