@@ -3,6 +3,7 @@
 #define ALIQUOT_ALIQUOT_H
 
 #include <aliquot/domain.h>
+#include <aliquot/final.h>
 #include <aliquot/gc.h>
 #include <aliquot/heap.h>
 #include <aliquot/marshal.h>
@@ -11,6 +12,7 @@
 #include <aliquot/root.h>
 #include <aliquot/status.h>
 #include <aliquot/value.h>
+#include <aliquot/weak.h>
 
 #define ALQ_VERSION_MAJOR 0
 #define ALQ_VERSION_MINOR 1

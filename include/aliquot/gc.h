@@ -24,6 +24,7 @@ extern "C" {
  * Errors   ALQ_EINVAL  d is NULL
  *          ALQ_ESTATE  the calling thread does not run the domain, or the
  *                      process was forked without the threads of the others
+ *          Or the status of a finaliser or alarm that failed (final.h).
  * Threads  The domain's.
  * GC       Collects. */
 ALQ_API enum alq_status alq_gc_minor(struct alq_domain *d);
@@ -37,6 +38,7 @@ ALQ_API enum alq_status alq_gc_minor(struct alq_domain *d);
  * Errors   ALQ_EINVAL  d is NULL
  *          ALQ_ESTATE  the calling thread does not run the domain, or the
  *                      process was forked without the threads of the others
+ *          Or the status of a finaliser or alarm that failed (final.h).
  * Threads  The domain's.
  * GC       Collects. */
 ALQ_API enum alq_status alq_gc_major_slice(struct alq_domain *d,
@@ -49,15 +51,21 @@ ALQ_API enum alq_status alq_gc_major_slice(struct alq_domain *d,
  * Errors   ALQ_EINVAL  d is NULL
  *          ALQ_ESTATE  the calling thread does not run the domain, or the
  *                      process was forked without the threads of the others
+ *          Or the status of a finaliser or alarm that failed (final.h).
  * Threads  The domain's.
  * GC       Collects. */
 ALQ_API enum alq_status alq_gc_major(struct alq_domain *d);
 
 /* alq_gc_full_major -- major cycles until all that is unreachable is swept
  *
+ * Three: one that may be under way, one that finds what is dead, and one more
+ * for what finalisers were called with.  After each of them those that are due
+ * are called; if one fails, that is the end.
+ *
  * Errors   ALQ_EINVAL  d is NULL
  *          ALQ_ESTATE  the calling thread does not run the domain, or the
  *                      process was forked without the threads of the others
+ *          Or the status of a finaliser or alarm that failed (final.h).
  * Threads  The domain's.
  * GC       Collects. */
 ALQ_API enum alq_status alq_gc_full_major(struct alq_domain *d);

@@ -10,6 +10,7 @@
  * during that call: a slot of a frame (ALQ_FRAME), a registered range, a boxed
  * or a global root.  The call may move the block, and then the root holds the
  * new address.  Each comment says under GC whether its call may collect.
+ * Such a call may call finalisers and alarms of the program, too (final.h).
  *
  * Stores.  A field of a block is written by alq_init for the first time and by
  * alq_store from then on.  Only the fields of a block that alq_alloc_small has

@@ -1,6 +1,7 @@
 /* api_gc.c -- <aliquot/gc.h>: arguments checked, then down */
 #include <aliquot/gc.h>
 
+#include "heap/calls.h"
 #include "heap/control.h"
 #include "heap/cycle.h"
 #include "heap/pace.h"
@@ -28,7 +29,7 @@ alq_gc_minor(struct alq_domain *d)
     if (!may_collect(d, &status))
         return status;
     alqi_heap_minor(alqi_heap_domain(d));
-    return ALQ_OK;
+    return alqi_heap_calls_run(alqi_heap_domain(d));
 }
 
 enum alq_status
@@ -39,7 +40,7 @@ alq_gc_major_slice(struct alq_domain *d, uintptr_t n_words)
     if (!may_collect(d, &status))
         return status;
     alqi_heap_major_slice(alqi_heap_domain(d), n_words);
-    return ALQ_OK;
+    return alqi_heap_calls_run(alqi_heap_domain(d));
 }
 
 enum alq_status
@@ -50,7 +51,26 @@ alq_gc_major(struct alq_domain *d)
     if (!may_collect(d, &status))
         return status;
     alqi_heap_major(alqi_heap_domain(d));
-    return ALQ_OK;
+    return alqi_heap_calls_run(alqi_heap_domain(d));
+}
+
+/* A cycle under way does not find what died since it began; the next does. What
+ * a finaliser was called with dies in the third. */
+static enum alq_status
+full_major(struct alqi_domain *d)
+{
+    enum { CYCLES = 3 };
+    enum alq_status st = ALQ_OK;
+    unsigned i;
+
+    for (i = 1; i < CYCLES && st == ALQ_OK; i++) {
+        alqi_heap_major(d);
+        st = alqi_heap_calls_run(d);
+    }
+    if (st != ALQ_OK)
+        return st;
+    alqi_heap_major_swept(d);
+    return alqi_heap_calls_run(d);
 }
 
 enum alq_status
@@ -61,8 +81,7 @@ alq_gc_full_major(struct alq_domain *d)
     if (!may_collect(d, &status))
         return status;
     alqi_heap_domain(d)->counts.forced_majors++;
-    alqi_heap_full_major(alqi_heap_domain(d));
-    return ALQ_OK;
+    return full_major(alqi_heap_domain(d));
 }
 
 /* ---- counters ----------------------------------------------------------- */

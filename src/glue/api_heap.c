@@ -96,7 +96,10 @@ alq_alloc_several_slow(struct alq_domain *d, unsigned n_blocks,
 void
 alq_poll_slow(struct alq_domain *d)
 {
-    alqi_heap_poll(alqi_heap_domain(d));
+    enum alq_status st = alqi_heap_poll(alqi_heap_domain(d));
+
+    if (st != ALQ_OK)
+        alqi_heap_fail(alqi_heap_domain(d), st);
 }
 
 /* ---- blocks of any size ------------------------------------------------- */

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "heap/alloc.h"
+#include "heap/calls.h"
 #include "heap/custom.h"
 #include "heap/cycle.h"
 #include "heap/direct.h"
@@ -39,14 +40,15 @@ alqi_heap_collect_asked(struct alqi_domain *d)
     alqi_heap_entry_end(d);
 }
 
-void
+enum alq_status
 alqi_heap_poll(struct alqi_domain *d)
 {
     if (d->heap->is_lost)
-        return;
+        return ALQ_OK;
     alqi_heap_collect_asked(d);
     if (alqi_heap_observe_wants(&d->observed))
         alqi_heap_observed_poll(d);
+    return alqi_heap_calls_run(d);
 }
 
 static bool
@@ -101,9 +103,14 @@ uintptr_t
 alqi_heap_room(struct alqi_domain *d, const uintptr_t *headers,
                unsigned n_blocks, size_t words)
 {
+    enum alq_status st;
+
     ALQI_ASSERT(words >= 1 && words <= ALQI_HEAP_CLASS_WORDS_MAX);
     if (d->heap->is_lost)
         return (uintptr_t)alqi_heap_fail(d, ALQ_ESTATE);
+    st = alqi_heap_calls_run(d); /* they may leave no room */
+    if (st != ALQ_OK)
+        return (uintptr_t)alqi_heap_fail(d, st);
     if (!make_room(d, words))
         return 0;
     if (alqi_heap_observed_is_hit(d, words))
@@ -152,10 +159,14 @@ alqi_heap_alloc_direct(struct alqi_domain *d, uintptr_t header)
 static alq_value
 alloc_old(struct alqi_domain *d, uintptr_t header)
 {
+    enum alq_status st;
     alq_value block;
 
     if (!d->heap->is_lost && alqi_heap_observe_wants(&d->observed))
         alqi_heap_observed_poll(d);
+    st = alqi_heap_calls_run(d);
+    if (st != ALQ_OK)
+        return alqi_heap_fail(d, st);
     block = alqi_heap_alloc_direct(d, header);
     if (block != ALQ_NULL)
         alqi_heap_observed_direct(d, block, header);
@@ -181,15 +192,16 @@ alqi_heap_alloc_custom(struct alqi_domain *d, const struct alq_custom_ops *ops,
                        size_t wosize, struct alqi_heap_held held)
 {
     uintptr_t header = ALQ_HEADER(wosize, ALQ_TAG_CUSTOM);
-    alq_value block;
+    alq_value block =
+        held.is_old ? alloc_old(d, header) : alqi_heap_alloc(d, header);
 
-    if (!alqi_heap_custom_ready(d))
-        return alqi_heap_fail(d, ALQ_ENOMEM);
-    block = held.is_old ? alloc_old(d, header) : alqi_heap_alloc(d, header);
     if (block == ALQ_NULL)
         return block;
     ((alqi_heap_word *)block)[0] = (uintptr_t)ops;
     memset((void *)(block + ALQ_WORD_BYTES), 0, (wosize - 1) * ALQ_WORD_BYTES);
+    /* Not before: what collects may call the program, which takes the room. */
+    if (alqi_heap_is_young(d, block) && !alqi_heap_custom_ready(d))
+        return alqi_heap_fail(d, ALQ_ENOMEM);
     d->counts.outside_bytes += held.bytes;
     if (alqi_heap_is_young(d, block))
         alqi_heap_custom_young(d, block, ops->finalise != NULL, held);

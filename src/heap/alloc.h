@@ -36,7 +36,7 @@ alq_value alqi_heap_atom(void);
 /* Collects, if that is asked for. */
 void alqi_heap_collect_asked(struct alqi_domain *d);
 
-/* Does what is asked for. */
-void alqi_heap_poll(struct alqi_domain *d);
+/* Does what is asked for; the status of a finaliser or alarm that failed. */
+enum alq_status alqi_heap_poll(struct alqi_domain *d);
 
 #endif

@@ -1,9 +1,11 @@
+#include "heap/alarm.h"
 #include "heap/area.h"
 #include "heap/barrier.h"
 #include "heap/cycle.h"
 #include "heap/event.h"
 #include "heap/large.h"
 #include "heap/limit.h"
+#include "heap/live.h"
 #include "heap/mark.h"
 #include "heap/minor.h"
 #include "heap/nursery.h"
@@ -194,8 +196,10 @@ static void
 mark_begin_share(struct alqi_domain *self, struct alqi_domain *of)
 {
     (void)self;
-    if (of != NULL)
-        alqi_heap_roots_visit(of, false, darken_root, of);
+    if (of == NULL)
+        return;
+    alqi_heap_roots_visit(of, false, darken_root, of);
+    alqi_heap_live_begin_share(of);
 }
 
 static const struct alqi_heap_stop_work *
@@ -221,6 +225,7 @@ mark_begin(struct alqi_heap *heap)
     phase_set(heap, ALQI_HEAP_MARK);
     ALQI_HEAP_SAY(heap, ALQ_GC_SAY_CYCLE, "major cycle %ju: marking begins",
                   (uintmax_t)heap->n_cycles);
+    alqi_heap_live_begin(heap);
     return &mark_begin_step;
 }
 
@@ -240,7 +245,7 @@ sweep_share(struct alqi_domain *self, struct alqi_domain *of)
 static void
 mark_all(struct alqi_domain *of)
 {
-    while (alqi_heap_mark(of, WORK_STEP_WORDS) >= WORK_STEP_WORDS)
+    while (alqi_heap_live_work(of, WORK_STEP_WORDS) >= WORK_STEP_WORDS)
         continue;
     alqi_heap_mark_note_done(of);
 }
@@ -287,6 +292,7 @@ rotate_share(struct alqi_domain *self, struct alqi_domain *of)
         return;
     of->counts.major_cycles++;
     alqi_heap_sweep_begin(of);
+    alqi_heap_alarm_cycle_end(of);
 }
 
 static const struct alqi_heap_stop_work rotate_step = {.share = rotate_share,
@@ -316,6 +322,19 @@ rotate(struct alqi_domain *self)
         heap->cycles_wanted--;
     return &rotate_step;
 }
+
+/* ---- steps: what weak references lead to -------------------------------- */
+
+static void
+live_share(struct alqi_domain *self, struct alqi_domain *of)
+{
+    (void)self;
+    if (of != NULL)
+        alqi_heap_live_share(of);
+}
+
+static const struct alqi_heap_stop_work live_step = {.share = live_share,
+                                                     .last = choose};
 
 /* ---- what comes next ---------------------------------------------------- */
 
@@ -354,8 +373,15 @@ choose(struct alqi_domain *self)
     alqi_heap_pace_count(heap);
     if (alqi_heap_spare_is_over(heap)) {
         if (heap->phase == ALQI_HEAP_MARK)
-            return rotate(self);
-        if (heap->phase == ALQI_HEAP_SWEEP) {
+            switch (alqi_heap_live_next(heap)) {
+            case ALQI_HEAP_LIVE_SHARES:
+                return &live_step;
+            case ALQI_HEAP_LIVE_WORK:
+                break;
+            case ALQI_HEAP_LIVE_END:
+                return rotate(self);
+            }
+        else if (heap->phase == ALQI_HEAP_SWEEP) {
             phase_set(heap, ALQI_HEAP_SWEPT);
             alqi_heap_verify(self, ALQI_HEAP_VERIFY_ANY);
         }
@@ -405,6 +431,24 @@ finish_share(struct alqi_domain *self, struct alqi_domain *of)
 static const struct alqi_heap_stop_work finish_step = {.share = finish_share,
                                                        .last = finish_last};
 
+static void
+after_share(struct alqi_domain *self, struct alqi_domain *of)
+{
+    (void)self;
+    if (of != NULL)
+        alqi_heap_live_after_minor(of);
+}
+
+static const struct alqi_heap_stop_work *
+after_last(struct alqi_domain *self)
+{
+    (void)self;
+    return &finish_step;
+}
+
+static const struct alqi_heap_stop_work after_step = {.share = after_share,
+                                                      .last = after_last};
+
 static const struct alqi_heap_stop_work *
 promote_last(struct alqi_domain *self)
 {
@@ -414,6 +458,9 @@ promote_last(struct alqi_domain *self)
     EACH_DOMAIN(self->heap, of, i)
     alqi_heap_close_minor(of);
     self->heap->n_minors++;
+    EACH_DOMAIN(self->heap, of, i)
+    if (alqi_heap_live_is_recent(of))
+        return &after_step;
     return &finish_step;
 }
 
@@ -474,6 +521,13 @@ begin_full(struct alqi_domain *leader)
     begin(leader, GOAL_FULL, 2);
 }
 
+/* Of which the last one is swept, too. */
+static void
+begin_swept(struct alqi_domain *leader)
+{
+    begin(leader, GOAL_FULL, 1);
+}
+
 #define PROMOTE                                                                \
     .share = alqi_heap_minor_share, .each = alqi_heap_minor_drain,             \
     .last = promote_last, .is_limited = true
@@ -483,6 +537,8 @@ static const struct alqi_heap_stop_work phase_work = {.begin = begin_phase,
 static const struct alqi_heap_stop_work minor_work = {.begin = begin_minor,
                                                       PROMOTE};
 static const struct alqi_heap_stop_work cycle_work = {.begin = begin_cycle,
+                                                      PROMOTE};
+static const struct alqi_heap_stop_work swept_work = {.begin = begin_swept,
                                                       PROMOTE};
 static const struct alqi_heap_stop_work full_work = {.begin = begin_full,
                                                      PROMOTE};
@@ -546,6 +602,17 @@ alqi_heap_major(struct alqi_domain *d)
 }
 
 void
+alqi_heap_major_swept(struct alqi_domain *d)
+{
+    if (is_lost(d))
+        return;
+    alqi_heap_entry_begin(d);
+    stop(d, &swept_work, BY_A_CALL);
+    reopen(d);
+    alqi_heap_entry_end(d);
+}
+
+void
 alqi_heap_full_major(struct alqi_domain *d)
 {
     if (is_lost(d))
@@ -567,7 +634,7 @@ own_work(struct alqi_domain *of, size_t words)
         !alqi_heap_spare_is_there(of->heap))
         return 0;
     done = of->heap->phase == ALQI_HEAP_SWEEP ? alqi_heap_sweep(of, words)
-                                              : alqi_heap_mark(of, words);
+                                              : alqi_heap_live_work(of, words);
     if (done < words)
         alqi_heap_mark_note_done(of);
     return done;
@@ -641,7 +708,9 @@ work(struct alqi_domain *d, size_t words)
             done += others_work(d, words - done);
     }
     if (done < words && is_phase_over(d) &&
-        alqi_heap_stop_try(d, &phase_work) && d->heap->phase != phase)
+        alqi_heap_stop_try(d, &phase_work) &&
+        (d->heap->phase != phase ||
+         __atomic_load_n(&d->heap->todo, __ATOMIC_RELAXED) > 0))
         done++;
     return done;
 }

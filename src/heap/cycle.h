@@ -7,8 +7,8 @@
  *   SWEPT  none is left; marking waits until nothing is young
  *   MARK   from its roots; new blocks are MARKED; stores darken
  *
- * MARK ends when nothing is left to mark: the colours rotate, and what is
- * unmarked is garbage.  .inv.phase  Nothing unmarked is reachable then. */
+ * MARK ends when nothing is left to mark and weak references are clean
+ * (live.h): the colours rotate, and what is unmarked is garbage. */
 #ifndef ALQI_HEAP_CYCLE_H
 #define ALQI_HEAP_CYCLE_H
 
@@ -31,6 +31,8 @@ bool alqi_heap_minor_set(struct alqi_domain *d, size_t words);
 
 /* Nothing young, the cycle completed. */
 void alqi_heap_major(struct alqi_domain *d);
+/* And what it found dead is free. */
+void alqi_heap_major_swept(struct alqi_domain *d);
 /* Nothing young, all that was unreachable is free. */
 void alqi_heap_full_major(struct alqi_domain *d);
 

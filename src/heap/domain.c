@@ -12,6 +12,7 @@
 #include "heap/event.h"
 #include "heap/large.h"
 #include "heap/limit.h"
+#include "heap/live.h"
 #include "heap/mark.h"
 #include "heap/minor.h"
 #include "heap/nursery.h"
@@ -111,6 +112,7 @@ heap_drop(struct alqi_heap *heap)
         alqi_heap_large_drop(d); /* they finalise themselves */
         alqi_heap_sweep_blocks(d, finalise_block);
         alqi_heap_mark_drop(d);
+        alqi_heap_live_drop(d);
     }
     for (i = 0; i < heap->n_slots; i++)
         free(heap->domains[i]);

@@ -1,6 +1,7 @@
 #include "heap/class.h"
 #include "heap/custom.h"
 #include "heap/limit.h"
+#include "heap/live.h"
 #include "heap/minor.h"
 #include "heap/own.h"
 #include "heap/observed.h"
@@ -158,6 +159,7 @@ alqi_heap_minor_share(struct alqi_domain *self, struct alqi_domain *of)
     alqi_heap_roots_visit(of, true, promote_root, self);
     alqi_heap_promote_each(self, r->fields, r->n);
     of->counts.remember_losses += r->lost;
+    alqi_heap_live_promote(self, of);
 }
 
 void

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "heap/class.h"
+#include "heap/live.h"
 #include "heap/mark.h"
 #include "heap/orphan.h"
 #include "heap/pool.h"
@@ -135,6 +136,7 @@ hand_over(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
     pools_leave(d, o);
     large_leave(d, o);
+    alqi_heap_live_leave(d, o);
     work_leave(d, o);
 }
 
@@ -143,6 +145,7 @@ adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
     pools_adopt(d, o);
     large_adopt(d, o);
+    alqi_heap_live_adopt(d, o);
     work_adopt(d, o);
     alqi_heap_sums_add(&d->heap->ended, &o->sums);
     alqi_heap_mark_adopt(d, o); /* frees it, some time */

@@ -10,6 +10,7 @@
 
 #include "base/base.h"
 #include "base/map.h"
+#include "heap/live_state.h"
 #include "heap/bag.h"
 #include "heap/crew.h"
 #include "heap/observe.h"
@@ -263,6 +264,7 @@ struct alqi_heap {
     uintptr_t unmarked;
     uintptr_t garbage;
     enum alqi_heap_phase phase;
+    struct alqi_heap_live_common live;
     struct alqi_heap_pace_common pace;
     struct alqi_heap_nursery nursery;
     struct alqi_heap_tuning tuning;
@@ -288,6 +290,8 @@ struct alqi_heap_orphan {
     bool overflowed;
     bool done; /* else it counts in `todo` */
     struct alqi_heap_sums sums;
+    struct alqi_heap_weak_list weak[ALQI_HEAP_WEAK_KINDS];
+    struct alqi_heap_final *finals;
 };
 
 enum { ALQI_HEAP_BOXES = 510 };
@@ -392,6 +396,7 @@ struct alqi_domain {
     size_t rescan_pool; /* where looking for rescan bits goes on */
 
     struct alqi_heap_roots roots;
+    struct alqi_heap_live live;
 
     struct alqi_heap_pace pace;
     uint64_t direct_since_slice;

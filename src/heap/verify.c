@@ -1,17 +1,22 @@
 #include "heap/area.h"
 #include "heap/class.h"
+#include "heap/final.h"
 #include "heap/large.h"
+#include "heap/live.h"
 #include "heap/pool.h"
 #include "heap/root.h"
 #include "heap/sweep.h"
 #include "heap/verify.h"
+#include "heap/weak.h"
 
 /* The name of what does not hold, for whoever reads the message. */
 #define HOLDS(e)                                                               \
     (ALQI_LIKELY(e) ? (void)0 : alqi_base_fail(__FILE__, __LINE__, #e))
 
 static struct alqi_base_map remembered; /* in a stop: used by one at a time */
+static struct alqi_base_map listed;     /* weak blocks */
 static bool check_remembered;
+static bool check_listed;
 static bool check_marked;
 
 static uintptr_t
@@ -81,6 +86,50 @@ root(void *arg, alq_value *slot)
     value(arg, *slot);
 }
 
+/* ---- weak blocks -------------------------------------------------------- */
+
+static void
+weak_field(struct alqi_domain *d, alq_value b, alqi_heap_word *at)
+{
+    uint64_t unused;
+
+    value(d, *at);
+    if (check_remembered && alqi_heap_is_young(d, *at) &&
+        !alqi_heap_is_young(d, b)) /* .inv.weak */
+        HOLDS(alqi_base_map_get(&remembered, (uintptr_t)at, &unused));
+    if (check_marked)
+        HOLDS(!alqi_heap_mark_is_white(d, *at));
+}
+
+static void
+weak_block(struct alqi_domain *d, alq_value b, enum alqi_heap_weak_kind kind)
+{
+    uint64_t unused;
+    uintptr_t i;
+
+    value(d, b);
+    HOLDS(alqi_heap_weak_is(b, kind));
+    HOLDS(!check_marked || !alqi_heap_mark_is_white(d, b));
+    HOLDS(!check_listed || !alqi_base_map_get(&listed, b, &unused));
+    if (!alqi_base_map_put(&listed, b, 0))
+        check_listed = false; /* no memory: not this time */
+    for (i = 1; i < alq_wosize(b); i++)
+        weak_field(d, b, (alqi_heap_word *)b + i);
+}
+
+/* .inv.listed; cleaning takes dead ones off the list. */
+static void
+weak_is_listed(struct alqi_domain *d, alq_value b)
+{
+    uint64_t unused;
+
+    if (!alqi_heap_weak_is(b, ALQI_HEAP_WEAK) &&
+        !alqi_heap_weak_is(b, ALQI_HEAP_EPHE))
+        return;
+    HOLDS((alqi_heap_live_is_cleaning(d) && alqi_heap_mark_is_white(d, b)) ||
+          alqi_base_map_get(&listed, b, &unused));
+}
+
 /* ---- blocks ------------------------------------------------------------- */
 
 static void
@@ -116,8 +165,12 @@ block(struct alqi_domain *d, alq_value b, uintptr_t header)
         HOLDS(alqi_heap_area_is_no_scan(area, b) !=
               alqi_heap_is_scannable(header));
     }
-    if (!alqi_heap_is_scannable(header) || colour == d->heap->garbage)
+    if (colour == d->heap->garbage)
         return; /* what a dead block leads to may be free */
+    if (check_listed)
+        weak_is_listed(d, b);
+    if (!alqi_heap_is_scannable(header))
+        return;
     for (i = 0; i < n; i++)
         field(d, (alqi_heap_word *)b + i, colour == d->heap->marked);
 }
@@ -178,7 +231,14 @@ remembered_read(struct alqi_domain *d)
         if (!alqi_base_map_put(&remembered, (uintptr_t)d->remembered.fields[i],
                                0))
             return false; /* no memory: this time it is not checked */
-    return !d->remembered.lost;
+    for (i = 0; i < d->live.weak.n_fields; i++)
+        if (!alqi_base_map_put(&remembered,
+                               d->live.weak.fields[i].block +
+                                   d->live.weak.fields[i].field *
+                                       ALQ_WORD_BYTES,
+                               0))
+            return false;
+    return !d->remembered.lost && !d->live.weak.fields_lost;
 }
 
 void
@@ -197,12 +257,16 @@ alqi_heap_verify_slow(struct alqi_domain *d, enum alqi_heap_verify_what what)
         check_remembered =
             check_remembered && remembered_read(heap->domains[i]);
     check_marked = what == ALQI_HEAP_VERIFY_MARKED;
+    check_listed = true;
     alqi_heap_roots_visit_common(heap, root, d);
     for (i = 0; i < heap->n_slots; i++)
         if (heap->domains[i]->state != ALQI_HEAP_VACANT) {
             alqi_heap_roots_visit(heap->domains[i], false, root, d);
+            alqi_heap_final_visit(heap->domains[i], true, root, d);
+            alqi_heap_weak_each(heap->domains[i], weak_block);
             lists(heap->domains[i]);
         }
     alqi_heap_sweep_blocks(d, block);
     alqi_base_map_clear(&remembered);
+    alqi_base_map_clear(&listed);
 }

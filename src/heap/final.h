@@ -1,0 +1,50 @@
+/* final.h -- finalisers                                   [aliquot/final.h]
+ *
+ * A finaliser is registered, due, and then called:
+ *
+ *   first   its value died: at the end of marking it is kept, with all that it
+ *           leads to, and becomes the call's argument
+ *   last    its value died for good: found after that, or, of a young value, by
+ *           the minor collection
+ *
+ * Of those found together the last registered is called first, and what was
+ * found earlier comes earlier (`todo`). */
+#ifndef ALQI_HEAP_FINAL_H
+#define ALQI_HEAP_FINAL_H
+
+#include "heap/state.h"
+
+/* False: no memory. */
+bool alqi_heap_final_add(struct alqi_domain *d, enum alqi_heap_final_kind kind,
+                         const struct alqi_heap_final_entry *entry);
+
+/* The next call that is due; false: none is. */
+bool alqi_heap_final_take(struct alqi_domain *d,
+                          struct alqi_heap_final_entry *out);
+
+/* Minor collection: roots, before draining; deaths, after it. */
+void alqi_heap_final_promote(struct alqi_domain *self, struct alqi_domain *of);
+void alqi_heap_final_after_minor(struct alqi_domain *d);
+
+/* The roots, as marking sees them; with `values` also what finalisers wait for
+ * (for the verifier, and for compaction, when nothing is young). */
+void alqi_heap_final_visit(struct alqi_domain *d, bool values,
+                           void (*visit)(void *arg, alq_value *slot),
+                           void *arg);
+
+/* The values that are not marked die.  Those of each domain are found before
+ * any is kept: one that another leads to dies with it. */
+void alqi_heap_final_find(struct alqi_domain *d,
+                          enum alqi_heap_final_kind kind);
+void alqi_heap_final_keep(struct alqi_domain *d);
+
+/* Whether a minor collection has anything to do with it. */
+bool alqi_heap_final_is_recent(const struct alqi_domain *d);
+
+/* d ends, and nothing is young; another takes over what it had. */
+void alqi_heap_final_leave(struct alqi_domain *d, struct alqi_heap_orphan *o);
+void alqi_heap_final_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o);
+/* None is called. */
+void alqi_heap_final_drop(struct alqi_domain *d);
+
+#endif

@@ -1,0 +1,513 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "heap/promote.h"
+#include "heap/weak.h"
+
+const struct alq_custom_ops alqi_heap_weak_ops[ALQI_HEAP_WEAK_KINDS] = {
+    {.name = "weak array"}, {.name = "ephemeron"}};
+
+/* ---- lists -------------------------------------------------------------- */
+
+static void
+link_last(struct alqi_heap_weak_list *list, struct alqi_heap_weak_chunk *chunk)
+{
+    chunk->next = NULL;
+    chunk->prev = list->last;
+    if (list->last != NULL)
+        list->last->next = chunk;
+    else
+        list->first = chunk;
+    list->last = chunk;
+}
+
+static void
+unlink_chunk(struct alqi_heap_weak_list *list,
+             struct alqi_heap_weak_chunk *chunk)
+{
+    if (chunk->prev != NULL)
+        chunk->prev->next = chunk->next;
+    else
+        list->first = chunk->next;
+    if (chunk->next != NULL)
+        chunk->next->prev = chunk->prev;
+    else
+        list->last = chunk->prev;
+}
+
+static bool
+list_add(struct alqi_heap_weak_list *list, alq_value block)
+{
+    struct alqi_heap_weak_chunk *last = list->last;
+
+    if (last == NULL || last->n == ALQI_HEAP_WEAK_CHUNK) {
+        last = malloc(sizeof *last);
+        if (last == NULL)
+            return false;
+        last->n = last->lo = last->hi = 0;
+        link_last(list, last);
+    }
+    last->blocks[last->n++] = block;
+    return true;
+}
+
+static void
+list_drop(struct alqi_heap_weak_list *list)
+{
+    struct alqi_heap_weak_chunk *chunk;
+
+    while ((chunk = list->first) != NULL) {
+        unlink_chunk(list, chunk);
+        free(chunk);
+    }
+}
+
+/* A chunk that is in no list; the blocks of a chunk are in no order. */
+static void
+list_merge(struct alqi_heap_weak_list *list, struct alqi_heap_weak_chunk *chunk)
+{
+    struct alqi_heap_weak_chunk *last = list->last;
+
+    while (last != NULL && chunk->n > 0 && last->n < ALQI_HEAP_WEAK_CHUNK)
+        last->blocks[last->n++] = chunk->blocks[--chunk->n];
+    if (chunk->n > 0)
+        link_last(list, chunk);
+    else
+        free(chunk);
+}
+
+/* ---- blocks ------------------------------------------------------------- */
+
+bool
+alqi_heap_weak_list(struct alqi_domain *d, alq_value block,
+                    enum alqi_heap_weak_kind kind)
+{
+    struct alqi_heap_weak *w = &d->live.weak;
+
+    return list_add(
+        alqi_heap_is_young(d, block) ? &w->young[kind] : &w->old[kind], block);
+}
+
+static bool
+fields_grow(struct alqi_heap_weak *w)
+{
+    size_t size = w->fields_size == 0 ? 64 : w->fields_size * 2;
+    struct alqi_heap_weak_field *fields =
+        realloc(w->fields, size * sizeof *fields);
+
+    if (fields == NULL)
+        return false;
+    w->fields = fields;
+    w->fields_size = size;
+    return true;
+}
+
+void
+alqi_heap_weak_remember(struct alqi_domain *d, alq_value block, uintptr_t field)
+{
+    struct alqi_heap_weak *w = &d->live.weak;
+
+    if (w->n_fields == w->fields_size && (w->fields_lost || !fields_grow(w)))
+        w->fields_lost = true;
+    else
+        w->fields[w->n_fields++] = (struct alqi_heap_weak_field){block, field};
+}
+
+/* ---- minor collection --------------------------------------------------- */
+
+/* Of a young ephemeron, which perhaps has been moved: that changes its header
+ * and its first field, and the copy is corrected afterwards. */
+static void
+promote_data(struct alqi_domain *self, alq_value ephe)
+{
+    alq_value data = alqi_heap_weak_read(ephe, ALQI_HEAP_EPHE_DATA);
+
+    alqi_heap_promote(self, &data);
+}
+
+static void
+promote_all_data(struct alqi_domain *self, struct alqi_heap_weak_list *list)
+{
+    struct alqi_heap_weak_chunk *chunk;
+    uint32_t i;
+
+    for (chunk = list->first; chunk != NULL; chunk = chunk->next)
+        for (i = 0; i < chunk->n; i++)
+            promote_data(self, chunk->blocks[i]);
+}
+
+void
+alqi_heap_weak_promote(struct alqi_domain *self, struct alqi_domain *of)
+{
+    struct alqi_heap_weak *w = &of->live.weak;
+    size_t i;
+
+    promote_all_data(self, &w->young[ALQI_HEAP_EPHE]);
+    for (i = 0; i < w->n_fields; i++)
+        if (w->fields[i].field == ALQI_HEAP_EPHE_DATA &&
+            alqi_heap_weak_is(w->fields[i].block, ALQI_HEAP_EPHE))
+            promote_data(self, w->fields[i].block);
+    if (w->fields_lost)
+        promote_all_data(self, &w->old[ALQI_HEAP_EPHE]);
+}
+
+/* A field of an old block. */
+static void
+field_after_minor(struct alqi_domain *d, alq_value block,
+                  enum alqi_heap_weak_kind kind, uintptr_t field)
+{
+    alq_value v = alqi_heap_weak_read(block, field);
+    alq_value moved;
+
+    if (!alqi_heap_is_young(d, v))
+        return;
+    moved = alqi_heap_promoted(v);
+    if (moved != ALQ_NULL)
+        alqi_heap_weak_replace(block, field, v, moved);
+    else
+        alqi_heap_weak_empty(block, kind, field, v);
+}
+
+/* Data first: a key that died empties them. */
+static void
+block_after_minor(struct alqi_domain *d, alq_value block,
+                  enum alqi_heap_weak_kind kind)
+{
+    uintptr_t field, n = alq_wosize(block);
+
+    for (field = 1; field < n; field++)
+        field_after_minor(d, block, kind, field);
+}
+
+static void
+young_after_minor(struct alqi_domain *d, enum alqi_heap_weak_kind kind)
+{
+    struct alqi_heap_weak_list *young = &d->live.weak.young[kind];
+    struct alqi_heap_weak_chunk *chunk;
+
+    while ((chunk = young->first) != NULL) {
+        uint32_t i, to = 0;
+
+        for (i = 0; i < chunk->n; i++) {
+            alq_value block = alqi_heap_promoted(chunk->blocks[i]);
+
+            if (block == ALQ_NULL)
+                continue;
+            block_after_minor(d, block, kind);
+            chunk->blocks[to++] = block;
+        }
+        chunk->n = to;
+        unlink_chunk(young, chunk);
+        list_merge(&d->live.weak.old[kind], chunk);
+    }
+}
+
+/* The cleaner's chunk has a hole. */
+static bool
+is_hole(const struct alqi_heap_weak *w,
+        const struct alqi_heap_weak_chunk *chunk, uint32_t i)
+{
+    return chunk == w->cleaner.chunk && i >= w->cleaner.to &&
+           i < w->cleaner.from;
+}
+
+static void
+old_each(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
+         void (*each)(struct alqi_domain *d, alq_value block,
+                      enum alqi_heap_weak_kind kind))
+{
+    const struct alqi_heap_weak *w = &d->live.weak;
+    struct alqi_heap_weak_chunk *chunk;
+    uint32_t i;
+
+    for (chunk = w->old[kind].first; chunk != NULL; chunk = chunk->next)
+        for (i = 0; i < chunk->n; i++)
+            if (!is_hole(w, chunk, i))
+                each(d, chunk->blocks[i], kind);
+}
+
+void
+alqi_heap_weak_after_minor(struct alqi_domain *d)
+{
+    struct alqi_heap_weak *w = &d->live.weak;
+    size_t i;
+
+    for (i = 0; i < w->n_fields; i++) {
+        alq_value block = w->fields[i].block;
+
+        field_after_minor(d, block,
+                          alqi_heap_weak_is(block, ALQI_HEAP_EPHE)
+                              ? ALQI_HEAP_EPHE
+                              : ALQI_HEAP_WEAK,
+                          w->fields[i].field);
+    }
+    if (w->fields_lost) {
+        d->counts.remember_losses++;
+        old_each(d, ALQI_HEAP_WEAK, block_after_minor);
+        old_each(d, ALQI_HEAP_EPHE, block_after_minor);
+    }
+    w->n_fields = 0;
+    w->fields_lost = false;
+    young_after_minor(d, ALQI_HEAP_WEAK);
+    young_after_minor(d, ALQI_HEAP_EPHE);
+}
+
+/* ---- the cycle ---------------------------------------------------------- */
+
+void
+alqi_heap_weak_mark_begin(struct alqi_domain *d)
+{
+    struct alqi_heap_weak_chunk *chunk;
+
+    ALQI_ASSERT(d->live.weak.cleaner.chunk == NULL);
+    for (chunk = d->live.weak.old[ALQI_HEAP_EPHE].first; chunk != NULL;
+         chunk = chunk->next) {
+        chunk->lo = 0;
+        chunk->hi = chunk->n;
+    }
+}
+
+void
+alqi_heap_weak_clean_block(struct alqi_domain *d, alq_value block,
+                           enum alqi_heap_weak_kind kind)
+{
+    uintptr_t field, n = alq_wosize(block);
+
+    for (field = alqi_heap_weak_keys(kind); field < n; field++) {
+        alq_value v = alqi_heap_weak_read(block, field);
+
+        if (alqi_heap_mark_is_white(d, v))
+            alqi_heap_weak_empty(block, kind, field, v);
+    }
+}
+
+/* The first chunk of a list that has one. */
+static void
+cleaner_find(struct alqi_heap_weak *w)
+{
+    struct alqi_heap_weak_cleaner *c = &w->cleaner;
+
+    while (c->chunk == NULL && ++c->kind < ALQI_HEAP_WEAK_KINDS)
+        c->chunk = w->old[c->kind].first;
+}
+
+/* Of ephemerons only those that still wait may be dead or have dead keys. */
+static void
+cleaner_enter(struct alqi_heap_weak_cleaner *c)
+{
+    if (c->chunk == NULL)
+        return;
+    if (c->kind == ALQI_HEAP_WEAK) {
+        c->chunk->lo = 0;
+        c->chunk->hi = c->chunk->n;
+    }
+    c->to = c->from = c->chunk->lo;
+    c->field = alqi_heap_weak_keys(c->kind);
+}
+
+/* Young ephemerons have no dead keys (weakref.c, blit). */
+void
+alqi_heap_weak_clean_begin(struct alqi_domain *d)
+{
+    struct alqi_heap_weak *w = &d->live.weak;
+    struct alqi_heap_weak_chunk *chunk;
+    uint32_t i;
+
+    for (chunk = w->young[ALQI_HEAP_WEAK].first; chunk != NULL;
+         chunk = chunk->next)
+        for (i = 0; i < chunk->n; i++)
+            alqi_heap_weak_clean_block(d, chunk->blocks[i], ALQI_HEAP_WEAK);
+    w->cleaner.kind = ALQI_HEAP_WEAK;
+    w->cleaner.chunk = w->old[ALQI_HEAP_WEAK].first;
+    cleaner_find(w);
+    cleaner_enter(&w->cleaner);
+}
+
+/* Closes the hole; chunks that have become small are put together. */
+static void
+cleaner_leave(struct alqi_heap_weak *w)
+{
+    struct alqi_heap_weak_cleaner *c = &w->cleaner;
+    struct alqi_heap_weak_chunk *chunk = c->chunk, *prev = chunk->prev;
+
+    memmove(&chunk->blocks[c->to], &chunk->blocks[c->from],
+            (chunk->n - c->from) * sizeof chunk->blocks[0]);
+    chunk->n -= c->from - c->to;
+    chunk->lo = chunk->hi = c->to;
+    c->chunk = chunk->next;
+    if (chunk->n == 0 ||
+        (prev != NULL && prev->n + chunk->n <= ALQI_HEAP_WEAK_CHUNK)) {
+        unlink_chunk(&w->old[c->kind], chunk);
+        if (chunk->n > 0)
+            memcpy(&prev->blocks[prev->n], chunk->blocks,
+                   chunk->n * sizeof chunk->blocks[0]);
+        if (chunk->n > 0)
+            prev->n += chunk->n;
+        free(chunk);
+    }
+    cleaner_find(w);
+    cleaner_enter(c);
+}
+
+static void
+cleaner_next(struct alqi_heap_weak_cleaner *c, bool keep)
+{
+    if (keep)
+        c->chunk->blocks[c->to++] = c->chunk->blocks[c->from];
+    c->from++;
+    c->field = alqi_heap_weak_keys(c->kind);
+}
+
+/* The block at `from`, of a long one a part; its words. */
+static size_t
+cleaner_step(struct alqi_domain *d)
+{
+    enum { PART = 1024, AHEAD = 8 };
+    struct alqi_heap_weak_cleaner *c = &d->live.weak.cleaner;
+    alq_value block = c->chunk->blocks[c->from];
+    uintptr_t n, stop, field;
+
+    if (c->from + AHEAD < c->chunk->hi)
+        __builtin_prefetch(
+            (void *)(c->chunk->blocks[c->from + AHEAD] - ALQ_WORD_BYTES), 1);
+    if (alqi_heap_mark_is_white(d, block)) {
+        cleaner_next(c, false);
+        return 1;
+    }
+    n = alq_wosize(block);
+    stop = n - c->field > PART ? c->field + PART : n;
+    for (field = c->field; field < stop; field++) {
+        alq_value v = alqi_heap_weak_read(block, field);
+
+        if (field + AHEAD < stop)
+            __builtin_prefetch(
+                (void *)(alqi_heap_weak_read(block, field + AHEAD) -
+                         ALQ_WORD_BYTES));
+        if (alqi_heap_mark_is_white(d, v))
+            alqi_heap_weak_empty(block, c->kind, field, v);
+    }
+    stop -= c->field;
+    c->field += stop;
+    if (c->field == n)
+        cleaner_next(c, true);
+    return stop + 1;
+}
+
+size_t
+alqi_heap_weak_clean(struct alqi_domain *d, size_t budget_words)
+{
+    struct alqi_heap_weak *w = &d->live.weak;
+    size_t done = 0;
+
+    while (done < budget_words && w->cleaner.chunk != NULL)
+        if (w->cleaner.from == w->cleaner.chunk->hi) {
+            cleaner_leave(w);
+            done++;
+        } else {
+            done += cleaner_step(d);
+        }
+    return done;
+}
+
+bool
+alqi_heap_weak_is_clean(const struct alqi_domain *d)
+{
+    return d->live.weak.cleaner.chunk == NULL;
+}
+
+/* ---- all ---------------------------------------------------------------- */
+
+void
+alqi_heap_weak_visit(struct alqi_domain *d,
+                     void (*visit)(void *arg, alq_value *slot), void *arg)
+{
+    struct alqi_heap_weak_chunk *chunk;
+    uint32_t i, kind;
+    uintptr_t field;
+
+    ALQI_ASSERT(d->live.weak.cleaner.chunk == NULL);
+    for (kind = 0; kind < ALQI_HEAP_WEAK_KINDS; kind++)
+        for (chunk = d->live.weak.old[kind].first; chunk != NULL;
+             chunk = chunk->next)
+            for (i = 0; i < chunk->n; i++) {
+                visit(arg, &chunk->blocks[i]);
+                for (field = 1; field < alq_wosize(chunk->blocks[i]); field++)
+                    visit(arg, (alq_value *)chunk->blocks[i] + field);
+            }
+}
+
+static void
+young_each(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
+           void (*each)(struct alqi_domain *d, alq_value block,
+                        enum alqi_heap_weak_kind kind))
+{
+    struct alqi_heap_weak_chunk *chunk;
+    uint32_t i;
+
+    for (chunk = d->live.weak.young[kind].first; chunk != NULL;
+         chunk = chunk->next)
+        for (i = 0; i < chunk->n; i++)
+            each(d, chunk->blocks[i], kind);
+}
+
+void
+alqi_heap_weak_each(struct alqi_domain *d,
+                    void (*each)(struct alqi_domain *d, alq_value block,
+                                 enum alqi_heap_weak_kind kind))
+{
+    old_each(d, ALQI_HEAP_WEAK, each);
+    old_each(d, ALQI_HEAP_EPHE, each);
+    young_each(d, ALQI_HEAP_WEAK, each);
+    young_each(d, ALQI_HEAP_EPHE, each);
+}
+
+bool
+alqi_heap_weak_is_recent(const struct alqi_domain *d)
+{
+    const struct alqi_heap_weak *w = &d->live.weak;
+
+    return w->n_fields > 0 || w->fields_lost ||
+           w->young[ALQI_HEAP_WEAK].first != NULL ||
+           w->young[ALQI_HEAP_EPHE].first != NULL;
+}
+
+void
+alqi_heap_weak_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    struct alqi_heap_weak *w = &d->live.weak;
+
+    ALQI_ASSERT(!alqi_heap_weak_is_recent(d));
+    alqi_heap_weak_clean(d, SIZE_MAX);
+    memcpy(o->weak, w->old, sizeof w->old);
+    memset(w->old, 0, sizeof w->old);
+    __atomic_add_fetch(&d->heap->live.n_darkened_ended,
+                       w->n_darkened - w->n_darkened_before, __ATOMIC_RELAXED);
+    free(w->fields);
+    *w = (struct alqi_heap_weak){0};
+}
+
+void
+alqi_heap_weak_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    struct alqi_heap_weak_chunk *chunk;
+    unsigned kind;
+
+    for (kind = 0; kind < ALQI_HEAP_WEAK_KINDS; kind++)
+        while ((chunk = o->weak[kind].first) != NULL) {
+            unlink_chunk(&o->weak[kind], chunk);
+            link_last(&d->live.weak.old[kind], chunk);
+        }
+}
+
+void
+alqi_heap_weak_drop(struct alqi_domain *d)
+{
+    unsigned kind;
+
+    for (kind = 0; kind < ALQI_HEAP_WEAK_KINDS; kind++) {
+        list_drop(&d->live.weak.old[kind]);
+        list_drop(&d->live.weak.young[kind]);
+    }
+    free(d->live.weak.fields);
+    d->live.weak = (struct alqi_heap_weak){0};
+}

@@ -1,0 +1,125 @@
+/* weak.h -- weak arrays and ephemerons                     [aliquot/weak.h]
+ *
+ * Both are custom blocks, so that the marker and promotion leave their fields
+ * alone:   ops | key 0 | key 1 ...     and     ops | data | key 0 | key 1 ...
+ *
+ * A domain lists those it made, old and young ones apart, in chunks: adding and
+ * taking over lists of another domain moves nothing and, but for a new block,
+ * takes no memory.
+ *
+ * .inv.listed  Each weak block that is not garbage is in one list.
+ * .inv.weak    A field that holds a young value is of a young block, or in
+ *              `fields`, unless those are lost.
+ *
+ * A minor collection keeps the data of the ephemerons that it looks at, young
+ * ones and `fields`; keys that died young are emptied at its end, and the data
+ * with them. */
+#ifndef ALQI_HEAP_WEAK_H
+#define ALQI_HEAP_WEAK_H
+
+#include "heap/mark.h"
+#include "heap/state.h"
+
+enum { ALQI_HEAP_EPHE_DATA = 1 }; /* the field */
+
+/* [kind] */
+extern const struct alq_custom_ops alqi_heap_weak_ops[ALQI_HEAP_WEAK_KINDS]
+    __attribute__((visibility("hidden")));
+
+static inline bool
+alqi_heap_weak_is(alq_value v, enum alqi_heap_weak_kind kind)
+{
+    return alq_has_tag(v, ALQ_TAG_CUSTOM) &&
+           alq_custom_ops_of(v) == &alqi_heap_weak_ops[kind];
+}
+
+/* The field of key 0. */
+static inline uintptr_t
+alqi_heap_weak_keys(enum alqi_heap_weak_kind kind)
+{
+    return kind == ALQI_HEAP_EPHE ? 2 : 1;
+}
+
+/* Other domains may read and write the fields of a weak block. */
+static inline alq_value
+alqi_heap_weak_read(alq_value block, uintptr_t field)
+{
+    return __atomic_load_n((const alqi_heap_word *)block + field,
+                           __ATOMIC_ACQUIRE);
+}
+
+static inline void
+alqi_heap_weak_write(alq_value block, uintptr_t field, alq_value v)
+{
+    __atomic_store_n((alqi_heap_word *)block + field, v, __ATOMIC_RELEASE);
+}
+
+/* Unless another domain was faster. */
+static inline void
+alqi_heap_weak_replace(alq_value block, uintptr_t field, alq_value old,
+                       alq_value v)
+{
+    __atomic_compare_exchange_n((alqi_heap_word *)block + field, &old, v, false,
+                                __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* The key is dead: it and what it kept are gone.  The data first: as long as
+ * somebody sees the key, he empties them, too. */
+static inline void
+alqi_heap_weak_empty(alq_value block, enum alqi_heap_weak_kind kind,
+                     uintptr_t field, alq_value dead)
+{
+    if (kind == ALQI_HEAP_EPHE)
+        alqi_heap_weak_replace(block, ALQI_HEAP_EPHE_DATA,
+                               alqi_heap_weak_read(block, ALQI_HEAP_EPHE_DATA),
+                               ALQ_NULL);
+    alqi_heap_weak_replace(block, field, dead, ALQ_NULL);
+}
+
+/* Empties the keys of a block that marking has not reached. */
+void alqi_heap_weak_clean_block(struct alqi_domain *d, alq_value block,
+                                enum alqi_heap_weak_kind kind);
+
+/* Lists a new block; false when there is no memory: it may not be used. */
+bool alqi_heap_weak_list(struct alqi_domain *d, alq_value block,
+                         enum alqi_heap_weak_kind kind);
+
+/* The field of an old block has got a young value, and had none. */
+void alqi_heap_weak_remember(struct alqi_domain *d, alq_value block,
+                             uintptr_t field);
+
+/* ---- for the collector -------------------------------------------------- */
+
+/* Minor collection: data are kept, before draining; keys that moved follow,
+ * those that died are emptied, after it. */
+void alqi_heap_weak_promote(struct alqi_domain *self, struct alqi_domain *of);
+void alqi_heap_weak_after_minor(struct alqi_domain *d);
+
+/* When marking begins, nothing being young. */
+void alqi_heap_weak_mark_begin(struct alqi_domain *d);
+
+/* Cleaning, when everything that is reachable is marked.  begin is not cut into
+ * slices: it reads the young blocks. */
+void alqi_heap_weak_clean_begin(struct alqi_domain *d);
+size_t alqi_heap_weak_clean(struct alqi_domain *d, size_t budget_words);
+bool alqi_heap_weak_is_clean(const struct alqi_domain *d);
+
+/* All blocks and fields, to be replaced: for compaction.  Nothing is young, and
+ * the heap is not being marked. */
+void alqi_heap_weak_visit(struct alqi_domain *d,
+                          void (*visit)(void *arg, alq_value *slot), void *arg);
+
+/* Each block that is listed: for the verifier. */
+void alqi_heap_weak_each(struct alqi_domain *d,
+                         void (*each)(struct alqi_domain *d, alq_value block,
+                                      enum alqi_heap_weak_kind kind));
+
+/* Whether a minor collection has anything to do with it. */
+bool alqi_heap_weak_is_recent(const struct alqi_domain *d);
+
+/* d ends, and nothing is young; another takes over what it had. */
+void alqi_heap_weak_leave(struct alqi_domain *d, struct alqi_heap_orphan *o);
+void alqi_heap_weak_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o);
+void alqi_heap_weak_drop(struct alqi_domain *d);
+
+#endif
