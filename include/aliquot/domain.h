@@ -140,7 +140,8 @@ alq_blocking_scope_end(struct alq_thread **thread)
 /* alq_thread_attach -- the calling thread is one of the domain's, and runs it
  *
  * Waits until no other thread runs the domain: until they block, yield or
- * detach.  Each thread has frames and a status of its own.
+ * detach.  Each thread has frames and a status of its own, and detaches before
+ * it ends.
  *
  * d        Does not end before the thread is detached.
  * out      Receives the thread.

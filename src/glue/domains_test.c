@@ -345,6 +345,66 @@ domains_max_is_obeyed(void **state)
     assert_null(child);
 }
 
+/* ---- memory runs out ---------------------------------------------------- */
+
+enum { LIMIT_BYTES = 12 << 20, RESERVE_BYTES = 1 << 20 };
+
+/* Fills the heap with a list, whole or of large blocks, until that fails, a few
+ * times over. */
+static alq_value
+fill(struct alq_domain *on, alq_value arg, void *data)
+{
+    intptr_t i, n, rounds;
+    ALQ_FRAME(on, f, list, next);
+
+    (void)data;
+    for (rounds = 0; rounds < (IS_HARD ? 1 : 6); rounds++) {
+        for (n = 0; n < 3000000 / SLOW; n++) {
+            f.next = alq_alloc(on, (arg == ALQ_UNIT) ? 2 : 3000, 0);
+            if (f.next == ALQ_NULL)
+                break;
+            alq_init(on, f.next, 0, alq_from_int(n));
+            alq_init(on, f.next, 1, f.list);
+            f.list = f.next;
+            /* Promotion of what was let in goes beyond it. */
+            CHECK(heap_bytes(on) <= LIMIT_BYTES + LIMIT_BYTES / 4);
+        }
+        CHECK(IS_HARD || alq_status_of(on) == ALQ_ENOMEM);
+        for (i = n, f.next = f.list; i-- > 0; f.next = alq_field(f.next, 1))
+            CHECK(alq_to_int(alq_field(f.next, 0)) == i);
+        CHECK(f.next == ALQ_NULL);
+        f.list = ALQ_NULL;
+        alq_status_clear(on);
+        {
+            ALQ_BLOCKING(on, blocks);
+            sched_yield();
+        }
+        CHECK(alq_gc_full_major(on) == ALQ_OK);
+    }
+    return arg;
+}
+
+static void
+memory_runs_out_for_all(void **state)
+{
+    enum { N = 4 };
+    struct alq_domain_config config = {8192, 0, LIMIT_BYTES, RESERVE_BYTES, 0};
+    struct alq_child *children[N] = {NULL};
+    int i;
+
+    (void)state;
+    alq_domain_drop(d);
+    assert_int_equal(alq_domain_new(&config, &d), ALQ_OK);
+    for (i = 0; i < N; i++)
+        assert_int_equal(alq_domain_spawn(d, fill, i % 2 == 0 ? ALQ_UNIT : 3,
+                                          NULL, &config, &children[i]),
+                         ALQ_OK);
+    for (i = 0; i < N; i++)
+        finish(d, children[i]);
+    assert_int_equal(alq_gc_full_major(d), ALQ_OK);
+    assert_true(heap_bytes(d) < LIMIT_BYTES / 4);
+}
+
 /* ---- blocking ----------------------------------------------------------- */
 
 struct pipes {
@@ -706,6 +766,7 @@ main(void)
         TEST(domains_spawn_and_burn_at_once),
         TEST(there_may_be_128_domains),
         TEST(domains_max_is_obeyed),
+        TEST(memory_runs_out_for_all),
         TEST(a_blocked_domain_holds_up_nothing),
         TEST(cycles_progress_while_another_blocks),
         TEST(a_loop_that_polls_is_stopped),

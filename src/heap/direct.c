@@ -10,10 +10,29 @@
 static alq_value
 large_try(struct alqi_domain *d, uintptr_t header)
 {
+    alq_value block;
+
     if (alqi_heap_words(header) > d->heap->area.major_bytes / ALQ_WORD_BYTES ||
         !alqi_heap_is_within(d, alqi_heap_words(header) * ALQ_WORD_BYTES))
         return ALQ_NULL;
-    return alqi_heap_large_new(d, header);
+    block = alqi_heap_large_new(d, header);
+    if (block == ALQ_NULL || alqi_heap_is_within(d, 0))
+        return block;
+    alqi_heap_large_undo(d); /* another domain has reached the limit */
+    return ALQ_NULL;
+}
+
+/* While others mark, a pool may be read again at any time: fields hold values
+ * before the header says that there is a block. */
+static void
+header_set(struct alqi_domain *d, alqi_heap_word *slot, uintptr_t header)
+{
+    size_t i, n = header >> ALQ_WOSIZE_SHIFT;
+
+    if (d->heap->phase == ALQI_HEAP_MARK && alqi_heap_is_scannable(header))
+        for (i = 1; i <= n; i++)
+            __atomic_store_n(&slot[i], ALQ_UNIT, __ATOMIC_RELAXED);
+    __atomic_store_n(slot, header | d->alloc_colour, __ATOMIC_RELEASE);
 }
 
 /* Whether a pool may be taken: enough others are left, even if each domain has
@@ -48,7 +67,7 @@ small_try(struct alqi_domain *d, uintptr_t header)
     slot = (alqi_heap_word *)run->next;
     run->next += (uintptr_t)alqi_heap_class_words[c] * ALQ_WORD_BYTES;
     run->scan = run->counted = run->next;
-    slot[0] = header | d->alloc_colour;
+    header_set(d, slot, header);
     return (alq_value)(slot + 1);
 }
 

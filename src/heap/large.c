@@ -61,14 +61,29 @@ alqi_heap_large_new(struct alqi_domain *d, uintptr_t header)
 }
 
 static void
-large_free(struct alqi_domain *d, struct alqi_heap_large *large)
+large_give_back(struct alqi_domain *d, struct alqi_heap_large *large)
 {
-    alqi_heap_finalise(alqi_heap_large_block(large), large->header);
     set_take(d->heap, large);
     __atomic_sub_fetch(&d->heap->large_bytes, bytes_of(large->header),
                        __ATOMIC_RELAXED);
     __atomic_sub_fetch(&d->heap->n_large, 1, __ATOMIC_RELAXED);
     free(large);
+}
+
+static void
+large_free(struct alqi_domain *d, struct alqi_heap_large *large)
+{
+    alqi_heap_finalise(alqi_heap_large_block(large), large->header);
+    large_give_back(d, large);
+}
+
+void
+alqi_heap_large_undo(struct alqi_domain *d)
+{
+    struct alqi_heap_large *large = d->large;
+
+    d->large = large->next;
+    large_give_back(d, large);
 }
 
 /* ---- to be read again --------------------------------------------------- */

@@ -6,6 +6,8 @@
 
 /* A block with this header, its fields not set; ALQ_NULL: no memory. */
 alq_value alqi_heap_large_new(struct alqi_domain *d, uintptr_t header);
+/* The last one that the domain made, and nobody has seen, is free again. */
+void alqi_heap_large_undo(struct alqi_domain *d);
 
 /* Frees the first of the unswept ones or keeps it; its words, 0: none left. */
 size_t alqi_heap_large_sweep_one(struct alqi_domain *d);

@@ -215,7 +215,8 @@ rescan_pool(struct alqi_domain *d, struct alqi_heap_pool *pool)
     unsigned i;
 
     for (i = 0; i < alqi_heap_class_slots(c); i++) {
-        uintptr_t header = alqi_heap_header((alq_value)(slot + 1));
+        /* Its domain may be allocating there: direct.c. */
+        uintptr_t header = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 
         if (header != 0)
             scan_again(d, (alq_value)(slot + 1), header);
