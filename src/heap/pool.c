@@ -1,6 +1,8 @@
 #include "heap/pool.h"
 #include "heap/class.h"
 
+enum { SPAN_AHEAD_BYTES = 256 }; /* most of a swept pool's lines are written */
+
 /* The second word of a span: where the next is, how many slots this one has. */
 static uintptr_t
 span_word(uintptr_t next_span, uintptr_t n_slots)
@@ -28,6 +30,8 @@ alqi_heap_pool_span(struct alqi_heap_pool *pool, unsigned size_class,
     ALQI_ASSERT(span[0] == 0);
     word = span[1];
     pool->first_span = (uint32_t)(word >> 16);
+    __builtin_prefetch((alqi_heap_word *)pool + pool->first_span, 1);
+    __builtin_prefetch((char *)span + SPAN_AHEAD_BYTES, 1);
     out->start = (uintptr_t)span;
     out->end =
         (uintptr_t)(span + (word & 0xFFFF) * alqi_heap_class_words[size_class]);

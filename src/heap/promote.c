@@ -282,6 +282,7 @@ alqi_heap_promote(struct alqi_domain *self, alq_value *slot)
 
 enum {
     FIELDS = 1, /* in a span's start: of addresses of fields, not of blocks */
+    FIELDS_AHEAD = 16, /* their lines are on the way */
     FIELDS_SPAN = ALQI_HEAP_IS_HARD ? 16 : 2048
 };
 
@@ -289,6 +290,8 @@ static inline __attribute__((always_inline)) void
 promote_each(struct view w, alqi_heap_word **slots, alqi_heap_word **end)
 {
     for (; slots < end; slots++) {
+        if (end - slots > FIELDS_AHEAD)
+            __builtin_prefetch(slots[FIELDS_AHEAD], 1);
         if (w.crew)
             alqi_heap_own_answer(w.d);
         promote_slot(w, *slots);
