@@ -7,7 +7,7 @@
 
 /* Unswept pools that one refill looks at before it takes a fresh pool: what
  * they hold is live, so the heap is rather too small than badly swept. */
-enum { REFILL_SWEEPS_MAX = 8 };
+enum { REFILL_SWEEPS_MAX = 2 };
 
 static void
 push(struct alqi_heap_pool **list, struct alqi_heap_pool *pool)
