@@ -330,8 +330,9 @@ ALQ_API intptr_t alq_gc_get_credit(const struct alq_domain *d);
 
 /* alq_gc_huge_fallback_count -- how often small pages had to do for huge ones
  *
- * From 64 MiB on, the heap grows in huge pages (2 MiB) where the system allows
- * programs to ask for them.  With H=1 in ALIQUOTPARAM it does from the start,
+ * From 1 GiB on, the heap grows in huge pages (2 MiB) where the system allows
+ * programs to ask for them; before, as the first access to one takes a
+ * millisecond, it does not.  With H=1 in ALIQUOTPARAM it does from the start,
  * and memory without them counts as no memory: then this is always 0.
  *
  * Returns  The count; 0 if d is NULL.

@@ -13,7 +13,8 @@ enum {
     HUGE_POOLS = 64 /* 2 MiB */
 };
 
-#define HUGE_FROM_POOLS ((size_t)2048) /* 64 MiB */
+/* 1 GiB: the first access to a huge page is a pause of a millisecond. */
+#define HUGE_FROM_POOLS ((size_t)32768)
 
 /* With less major heap goes room for fewer domains. */
 static uintptr_t
@@ -94,7 +95,8 @@ alqi_heap_area_close(struct alqi_heap_area *area)
 static bool
 ask_huge(struct alqi_heap_area *area, void *start, size_t bytes)
 {
-    if (!area->force_huge && area->n_committed < HUGE_FROM_POOLS)
+    if (!area->force_huge &&
+        area->n_committed + (bytes >> ALQI_HEAP_POOL_SHIFT) < HUGE_FROM_POOLS)
         return true;
     if (alqi_plat_space_huge(start, bytes))
         return true;
