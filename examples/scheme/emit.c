@@ -158,7 +158,10 @@ code_block(struct generator *g)
     alq_value block;
     ALQ_FRAME(s->d, f, owner);
 
-    f.owner = alq_alloc_custom(s->d, &code_ops, sizeof(struct code *));
+    f.owner =
+        alq_alloc_custom_mem(s->d, &code_ops, sizeof(struct code *),
+                             sizeof *code + g->n_words * sizeof *g->words +
+                                 g->n_sources * sizeof *g->sources);
     if (f.owner == ALQ_NULL)
         return scheme_fail_memory(s);
     code = code_make(g);

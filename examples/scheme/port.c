@@ -51,7 +51,9 @@ alq_value
 scheme_port(struct scheme *s, FILE *file, const char *text, size_t bytes,
             bool is_input)
 {
-    alq_value block = alq_alloc_custom(s->d, &port_ops, sizeof(struct port *));
+    alq_value block = alq_alloc_custom_mem(
+        s->d, &port_ops, sizeof(struct port *),
+        sizeof(struct port) + bytes + (file != NULL ? (size_t)BUFSIZ : 0));
     struct port *port;
 
     if (block == ALQ_NULL)
