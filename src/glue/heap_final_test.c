@@ -14,6 +14,24 @@
 #include "base/base.h"
 #include "glue/live_help.h"
 
+/* Values n down to 1 die together, after all have been registered. */
+enum { DYING_MAX = 50 };
+
+static void
+dying(unsigned n, alq_finalise_fn *fn)
+{
+    ALQ_FRAME(d, f, values[DYING_MAX]);
+    unsigned i;
+
+    assert_true(n <= DYING_MAX);
+    for (i = 0; i < n; i++)
+        f.values[i] = cell((intptr_t)i + 1);
+    for (i = 0; i < n; i++)
+        assert_int_equal(
+            alq_gc_finalise_last(d, f.values[i], fn, alq_from_int(i + 1)),
+            ALQ_OK);
+}
+
 /* ---- finalisers --------------------------------------------------------- */
 
 /* Values 1, 2, 3 with both kinds: reverse order, all first kinds first. */
@@ -54,13 +72,11 @@ static void
 b7_young_finalise_last(void **state)
 {
     ALQ_FRAME(d, f, held);
-    unsigned i;
 
     (void)state;
-    for (i = 1; i <= 3; i++)
-        last(cell((intptr_t)i), i);
     f.held = cell(4);
     last(f.held, 4);
+    dying(3, tell_last);
     assert_int_equal(alq_gc_minor(d), ALQ_OK);
     assert_string_equal(told, "l3 l2 l1 ");
     f.held = ALQ_NULL;
@@ -313,12 +329,7 @@ calls_do_not_nest(void **state)
     for (i = 0; i < 2; i++) {
         releases = i == 1;
         told[0] = '\0';
-        assert_int_equal(
-            alq_gc_finalise_last(d, cell(1), collecting, alq_from_int(1)),
-            ALQ_OK);
-        assert_int_equal(
-            alq_gc_finalise_last(d, cell(2), collecting, alq_from_int(2)),
-            ALQ_OK);
+        dying(2, collecting);
         full_major();
         assert_string_equal(told, releases ? "start2 start1 end1 end2 "
                                            : "start2 end2 start1 end1 ");
@@ -327,10 +338,10 @@ calls_do_not_nest(void **state)
 
 /* A failing call: its status comes out, the others come later. */
 static enum alq_status
-failing(struct alq_domain *domain, alq_value v, alq_value with)
+failing_if_odd(struct alq_domain *domain, alq_value v, alq_value with)
 {
-    (void)domain;
-    (void)v;
+    if (alq_to_int(with) % 2 == 0)
+        return tell_last(domain, v, with);
     tell("x", alq_to_int(with));
     return ALQ_ECALLBACK;
 }
@@ -338,14 +349,8 @@ failing(struct alq_domain *domain, alq_value v, alq_value with)
 static void
 failing_calls(void **state)
 {
-    intptr_t i;
-
     (void)state;
-    for (i = 1; i <= 5; i++)
-        assert_int_equal(alq_gc_finalise_last(d, cell(i),
-                                              i % 2 ? failing : tell_last,
-                                              alq_from_int(i)),
-                         ALQ_OK);
+    dying(5, failing_if_odd);
     assert_int_equal(alq_gc_minor(d), ALQ_ECALLBACK);
     assert_string_equal(told, "x5 ");
     assert_int_equal(alq_status_of(d), ALQ_OK); /* a status of the call */
@@ -410,10 +415,7 @@ b21_calls_at_allocations(void **state)
     unsigned i;
 
     (void)state;
-    for (i = 1; i <= 50; i++)
-        assert_int_equal(alq_gc_finalise_last(d, cell((intptr_t)i), allocating,
-                                              alq_from_int(i)),
-                         ALQ_OK);
+    dying(50, allocating);
     for (i = 0; strlen(told) == 0; i++) {
         assert_true(i < 10000000);
         f.list = cell((intptr_t)i);

@@ -4,6 +4,7 @@
  * between lo and hi of their chunks, in the order of the list.  A pass looks at
  * each once and marks at once all that its data lead to; passes go to and fro,
  * so a chain of keys and data in the order of the list, either way, takes two.
+ * After a few, for chains in no order, they take notes (ephe_wait.h).
  * When a pass has marked nothing, nor anybody else meanwhile, what waits is
  * dead. */
 #ifndef ALQI_HEAP_EPHE_H

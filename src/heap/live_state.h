@@ -7,6 +7,7 @@
 #include <aliquot/weak.h>
 
 #include "base/base.h"
+#include "base/map.h"
 
 enum alqi_heap_weak_kind { ALQI_HEAP_WEAK, ALQI_HEAP_EPHE };
 enum { ALQI_HEAP_WEAK_KINDS = 2 };
@@ -44,12 +45,30 @@ struct alqi_heap_weak_cleaner {
     uintptr_t field; /* of the block at `from` */
 };
 
+struct alqi_heap_ephe_link {
+    alq_value ephe;
+    uint64_t next; /* of the same block; 0: none, else index + 1 */
+};
+
+/* ephe_wait.h */
+struct alqi_heap_ephe_waits {
+    struct alqi_base_map first; /* of a block */
+    struct alqi_heap_ephe_link *links;
+    size_t n;
+    size_t size;
+    alq_value *data;
+    size_t n_data;
+    size_t data_size;
+};
+
 /* Where a pass over the ephemerons stands (ephe.c). */
 struct alqi_heap_ephe_pass {
     struct alqi_heap_weak_chunk *chunk;
     uint32_t at;   /* the next one to look at; going backwards, behind it */
     uint32_t kept; /* the border of those that were seen and still wait   */
     bool backwards;
+    bool notes;          /* it notes what each waits for (ephe_wait.h) */
+    unsigned n_begun;    /* in this round                              */
     bool is_done;        /* a pass has found nothing to do */
     uint64_t n_darkened; /* when the pass began            */
 };
@@ -62,6 +81,7 @@ struct alqi_heap_weak {
     size_t fields_size;
     bool fields_lost; /* they could not grow: all old blocks are read instead */
     struct alqi_heap_ephe_pass pass;
+    struct alqi_heap_ephe_waits waits;
     struct alqi_heap_weak_cleaner cleaner;
     uint64_t n_darkened;        /* blocks that only weak references led to */
     uint64_t n_darkened_before; /* this round of passes                    */

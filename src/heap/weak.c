@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heap/ephe_wait.h"
 #include "heap/promote.h"
 #include "heap/weak.h"
 
@@ -62,14 +63,21 @@ list_drop(struct alqi_heap_weak_list *list)
     }
 }
 
-/* A chunk that is in no list; the blocks of a chunk are in no order. */
+/* A chunk that is in no list goes behind all, block by block in its order, for
+ * passes over chains of ephemerons (ephe.h). */
 static void
 list_merge(struct alqi_heap_weak_list *list, struct alqi_heap_weak_chunk *chunk)
 {
     struct alqi_heap_weak_chunk *last = list->last;
+    uint32_t room = last == NULL ? 0 : ALQI_HEAP_WEAK_CHUNK - last->n;
+    uint32_t n = chunk->n < room ? chunk->n : room;
 
-    while (last != NULL && chunk->n > 0 && last->n < ALQI_HEAP_WEAK_CHUNK)
-        last->blocks[last->n++] = chunk->blocks[--chunk->n];
+    if (n > 0) {
+        memcpy(&last->blocks[last->n], chunk->blocks, n * sizeof(alq_value));
+        last->n += n;
+        chunk->n -= n;
+        memmove(chunk->blocks, &chunk->blocks[n], chunk->n * sizeof(alq_value));
+    }
     if (chunk->n > 0)
         link_last(list, chunk);
     else
@@ -483,6 +491,7 @@ alqi_heap_weak_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
     __atomic_add_fetch(&d->heap->live.n_darkened_ended,
                        w->n_darkened - w->n_darkened_before, __ATOMIC_RELAXED);
     free(w->fields);
+    alqi_heap_ephe_wait_drop(&w->waits);
     *w = (struct alqi_heap_weak){0};
 }
 
@@ -509,5 +518,6 @@ alqi_heap_weak_drop(struct alqi_domain *d)
         list_drop(&d->live.weak.young[kind]);
     }
     free(d->live.weak.fields);
+    alqi_heap_ephe_wait_drop(&d->live.weak.waits);
     d->live.weak = (struct alqi_heap_weak){0};
 }
