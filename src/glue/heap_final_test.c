@@ -14,25 +14,27 @@
 #include "base/base.h"
 #include "glue/live_help.h"
 
-/* Values n down to 1 die together, after all have been registered. */
+/* Values n down to 1 die together and young: they are made at once. */
 enum { DYING_MAX = 50 };
 
 static void
 dying(unsigned n, alq_finalise_fn *fn)
 {
-    ALQ_FRAME(d, f, values[DYING_MAX]);
+    uintptr_t headers[DYING_MAX];
+    alq_value values[DYING_MAX];
     unsigned i;
 
     assert_true(n <= DYING_MAX);
     for (i = 0; i < n; i++)
-        f.values[i] = cell((intptr_t)i + 1);
-    for (i = 0; i < n; i++)
+        headers[i] = ALQ_HEADER(1, 0);
+    assert_true(alq_alloc_several(d, n, headers, values));
+    for (i = 0; i < n; i++) {
+        alq_init_small(values[i], 0, ALQ_UNIT);
         assert_int_equal(
-            alq_gc_finalise_last(d, f.values[i], fn, alq_from_int(i + 1)),
+            alq_gc_finalise_last(d, values[i], fn, alq_from_int(i + 1)),
             ALQ_OK);
+    }
 }
-
-/* ---- finalisers --------------------------------------------------------- */
 
 /* Values 1, 2, 3 with both kinds: reverse order, all first kinds first. */
 static void
