@@ -95,7 +95,8 @@ finalise(alq_value v)
     __atomic_add_fetch(&customs_gone, 1, __ATOMIC_RELEASE);
 }
 
-static const struct alq_custom_ops ops = {"stress", finalise};
+static const struct alq_custom_ops ops = {.name = "stress",
+                                          .finalise = finalise};
 
 static alq_value
 custom_new(struct actor *a)
