@@ -52,7 +52,7 @@ a_program(void)
 
         f.list = ALQ_UNIT;
         f.old = alq_alloc(d, 50000, 0);
-        grow_list(&f.list, IS_HARD ? 2000 : 700000);
+        grow_list(&f.list, IS_HARD ? 2000 : IS_CHECKED ? 200000 : 700000);
         for (i = 0; i < 5000; i++)
             alq_store(d, f.old, i, alq_alloc(d, 1, 0));
         alq_alloc_custom(d, &counting, 8);

@@ -18,7 +18,12 @@
 
 #include "base/base.h"
 
-enum { IS_HARD = ALQI_CHECKS >= 3, POOL_BYTES = 32768, POOL_WORDS = 4096 };
+enum {
+    IS_HARD = ALQI_CHECKS >= 3,
+    IS_CHECKED = ALQI_CHECKS >= 2, /* each collection reads the whole heap */
+    POOL_BYTES = 32768,
+    POOL_WORDS = 4096
+};
 
 static struct alq_domain *d;
 
