@@ -173,10 +173,10 @@ phase_set(struct alqi_heap *heap, enum alqi_heap_phase phase)
     ALQI_ASSERT(heap->todo == 0);
     alqi_heap_event_phase(heap, phase);
     heap->phase = phase;
-    heap->n_marking = 0;
+    heap->n_working = 0;
     EACH_DOMAIN(heap, of, i)
     {
-        heap->n_marking += phase == ALQI_HEAP_MARK;
+        heap->n_working += phase != ALQI_HEAP_SWEPT;
         alqi_heap_barrier_phase(of);
         if (phase != ALQI_HEAP_SWEPT)
             alqi_heap_mark_undone(of);
@@ -731,8 +731,10 @@ alqi_heap_slice(struct alqi_domain *d, size_t work_words)
     while (left > 0) {
         step = left < WORK_STEP_WORDS ? left : WORK_STEP_WORDS;
         done = work(d, step);
-        if (done == 0)
+        if (done == 0) {
+            alqi_heap_pace_pass_on(d);
             break;
+        }
         left -= done < left ? done : left;
         if (left > 0 && alqi_heap_pace_is_over(d, &share))
             break;

@@ -18,8 +18,7 @@ alqi_heap_own_claim(struct alqi_domain *self, struct alqi_domain *of)
     if (!holder_change(of, self->slot + 1))
         return;
     self->owns = true;
-    if (of == self)
-        self->own_bytes = self->minor_bytes;
+    alqi_heap_own_next(self, of);
 }
 
 void

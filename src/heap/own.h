@@ -18,6 +18,14 @@
 /* The share of `of` is the caller's. */
 void alqi_heap_own_claim(struct alqi_domain *self, struct alqi_domain *of);
 
+/* The blocks to come are of that one, which the caller owns. */
+static inline void
+alqi_heap_own_next(struct alqi_domain *self, const struct alqi_domain *of)
+{
+    self->own_base = of->slice;
+    self->own_bytes = of->minor_bytes;
+}
+
 /* The caller, between two blocks, has nothing left, or is asked. */
 void alqi_heap_own_share(struct alqi_domain *self);
 

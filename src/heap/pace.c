@@ -97,6 +97,7 @@ debts_clear(struct alqi_heap *heap)
 {
     unsigned i;
 
+    heap->pace.passed_words = 0;
     for (i = 0; i < heap->n_slots; i++) {
         struct alqi_domain *d = heap->domains[i];
 
@@ -229,6 +230,10 @@ debt_update(struct alqi_domain *d)
     p->debt_words = debt_words(d);
     p->paid_words = allocated(d);
     p->seen_work = worked(d);
+    if (!__atomic_load_n(&d->done, __ATOMIC_RELAXED) &&
+        __atomic_load_n(&d->heap->pace.passed_words, __ATOMIC_RELAXED) > 0)
+        p->debt_words += (double)__atomic_exchange_n(
+            &d->heap->pace.passed_words, 0, __ATOMIC_RELAXED);
 }
 
 /* Part of what promotion asks for may wait for later minor heaps; not when the
@@ -257,6 +262,20 @@ next_slice(struct alqi_domain *d)
     uintptr_t step = d->pace.step_bytes;
 
     d->middle = at - d->run_start > step ? at - step : 0;
+}
+
+void
+alqi_heap_pace_pass_on(struct alqi_domain *d)
+{
+    struct alqi_heap_pace *p = &d->pace;
+
+    debt_update(d);
+    if (p->debt_words > 0)
+        __atomic_fetch_add(&d->heap->pace.passed_words, (uint64_t)p->debt_words,
+                           __ATOMIC_RELAXED);
+    p->debt_words = 0;
+    p->step_bytes = (d->run_end - d->run_start) / 4;
+    next_slice(d);
 }
 
 /* What the slices of the last minor heap left; they may not all have come. */

@@ -33,6 +33,10 @@ struct alqi_heap_share alqi_heap_pace_slice(struct alqi_domain *d,
 bool alqi_heap_pace_is_over(struct alqi_domain *d,
                             const struct alqi_heap_share *share);
 
+/* Nothing is left to do here, but elsewhere: what is in debt is paid by those
+ * that have work. */
+void alqi_heap_pace_pass_on(struct alqi_domain *d);
+
 /* The minor heap was opened: slices are spread over it by what is in debt. */
 void alqi_heap_pace_open(struct alqi_domain *d);
 

@@ -13,7 +13,7 @@ _Static_assert(ALQI_HEAP_CREW_PLACES >=
 
 enum {
     IN_PROGRESS = 1 << ALQ_COLOUR_SHIFT, /* another participant copies it */
-    GIVE_LEAST = ALQI_HEAP_IS_HARD ? 1 : 4
+    GIVE_LEAST = ALQI_HEAP_IS_HARD ? 1 : 8
 };
 
 /* ---- spans that are not scanned yet ------------------------------------- */
@@ -69,7 +69,6 @@ struct view {
     struct alqi_domain *d;
     uintptr_t young_base;
     uintptr_t young_half;
-    uintptr_t own_base;
     uintptr_t colour;
     bool crew; /* a constant, there are others: each loop is compiled twice */
 };
@@ -77,8 +76,8 @@ struct view {
 static inline __attribute__((always_inline)) struct view
 view_of(struct alqi_domain *d, bool crew)
 {
-    return (struct view){d,        d->pub.young_base, d->pub.young_bytes >> 1,
-                         d->slice, d->alloc_colour,   crew};
+    return (struct view){d, d->pub.young_base, d->pub.young_bytes >> 1,
+                         d->alloc_colour, crew};
 }
 
 static inline alqi_heap_word *
@@ -203,7 +202,7 @@ new_place_shared(struct alqi_domain *self, alqi_heap_word *from)
     return copy_claimed(self, from, header);
 }
 
-/* Of a young block that is not in the minor heap that self owns. */
+/* Of a young block that is not in the minor heap at hand. */
 static ALQI_NOINLINE alq_value
 new_place_elsewhere(struct alqi_domain *self, alqi_heap_word *from)
 {
@@ -213,6 +212,7 @@ new_place_elsewhere(struct alqi_domain *self, alqi_heap_word *from)
 
     if (!alqi_heap_own_is_mine(self, of))
         return new_place_shared(self, from);
+    alqi_heap_own_next(self, of);
     return from[-1] == 0 ? from[0] : copy_any(self, from, from[-1]);
 }
 
@@ -242,7 +242,7 @@ promote_in_crew(struct view w, alqi_heap_word *slot)
 
     if (!is_young(w, v))
         return;
-    if (ALQI_LIKELY(v - w.own_base < w.d->own_bytes))
+    if (ALQI_LIKELY(v - w.d->own_base < w.d->own_bytes))
         v = new_place(w, (alqi_heap_word *)v);
     else
         v = new_place_elsewhere(w.d, (alqi_heap_word *)v);

@@ -4,8 +4,8 @@
 
 enum {
     SPANS_MAX = 1024,
-    SPANS_ENOUGH = 128, /* there: no more are given */
-    GIVE_MOST = 64,
+    SPANS_ENOUGH = 512, /* there: no more are given */
+    GIVE_MOST = 128,
     TAKE_MOST = 32,
     SPLIT_BYTES = ALQI_HEAP_IS_HARD ? 32 : 4096 /* the only span is cut */
 };

@@ -1,11 +1,12 @@
-/* spare.h -- marking by several domains: spans for those that have none
+/* spare.h -- work of the phase by several domains: some for those without
  *
- * While some domain is done with marking (`todo`, mark.h) and another is not,
- * that one puts some of its spans into a bag, at the beginning of a step.  A
- * domain that has nothing left, its own included, takes from there before it is
- * done: so what was given is marked, unless the giver ended.
+ * While some domain is done (`todo`, mark.h) and another is not, that one puts
+ * some of its work into a bag, at the beginning of a step: spans to be marked,
+ * pools to be swept, which become the sweeper's.  A domain that has nothing
+ * left takes from there before it is done, the giver, too: so what was given
+ * is done, unless the giver ended.
  *
- * .inv.todo  Marking is over when a stop finds that no domain has anything to
+ * .inv.todo  The phase is over when a stop finds that no domain has anything to
  *            do, and the bag empty.  Outside of one that is a hint: a barrier
  * may have marked a block that it has not pushed yet. */
 #ifndef ALQI_HEAP_SPARE_H
@@ -32,11 +33,18 @@ alqi_heap_spare_is_over(const struct alqi_heap *heap)
 
 void alqi_heap_spare_give_slow(struct alqi_domain *d);
 
+/* Somebody has nothing to do. */
+static inline bool
+alqi_heap_spare_is_asked(const struct alqi_heap *heap)
+{
+    return ALQI_UNLIKELY(__atomic_load_n(&heap->todo, __ATOMIC_RELAXED) <
+                         heap->n_working);
+}
+
 static inline void
 alqi_heap_spare_give(struct alqi_domain *d)
 {
-    if (ALQI_UNLIKELY(__atomic_load_n(&d->heap->todo, __ATOMIC_RELAXED) <
-                      d->heap->n_marking))
+    if (alqi_heap_spare_is_asked(d->heap))
         alqi_heap_spare_give_slow(d);
 }
 

@@ -206,6 +206,7 @@ struct alqi_heap_pace_common {
     uint64_t marked_before; /* words marked until then              */
     uint64_t late_at;       /* words allocated: the phase is late   */
     double rate;            /* work for each allocated word         */
+    uint64_t passed_words;  /* debts of those without work; atomic */
 };
 
 /* nursery.h: the size of minor heaps. */
@@ -248,8 +249,8 @@ struct alqi_heap {
     uint64_t n_cycles;
     uint64_t top_words;         /* the most that it had: stat.h */
     struct alqi_heap_crew crew; /* of the minor collection */
-    struct alqi_heap_bag spare; /* to be marked: spare.h   */
-    unsigned n_marking;         /* domains, when marking began */
+    struct alqi_heap_bag spare; /* work of the phase: spare.h */
+    unsigned n_working;         /* domains, when it began; 0: it has none */
     bool is_remember_lost;      /* somebody's set; atomic  */
 
     struct alqi_plat_lock large_lock;
@@ -376,10 +377,11 @@ struct alqi_domain {
     struct alqi_heap_span *pending; /* filled spans not scanned yet */
     size_t n_pending;
     size_t pending_size;
-    uint32_t copier; /* own.h: who may copy out of this minor heap; atomic */
-    bool is_called;  /* somebody waits until it shares; atomic             */
-    bool owns;       /* a minor heap that is not shared                    */
-    uintptr_t own_bytes; /* of its own one, while it owns that */
+    uint32_t copier;    /* own.h: who may copy out of this minor heap; atomic */
+    bool is_called;     /* somebody waits until it shares; atomic             */
+    bool owns;          /* a minor heap that is not shared                    */
+    uintptr_t own_base; /* of those, the one at hand                          */
+    uintptr_t own_bytes; /* 0: none */
     struct alqi_heap_remembered remembered;
     struct alqi_heap_customs customs;
     uintptr_t shown_bytes; /* of the minor heap, by alq_gc_get         */

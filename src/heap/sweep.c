@@ -1,13 +1,18 @@
 #include "heap/area.h"
 #include "heap/class.h"
 #include "heap/large.h"
+#include "heap/mark.h"
 #include "heap/policy.h"
 #include "heap/pool.h"
+#include "heap/spare.h"
 #include "heap/sweep.h"
 
 /* Unswept pools that one refill looks at before it takes a fresh pool: what
  * they hold is live, so the heap is rather too small than badly swept. */
 enum { REFILL_SWEEPS_MAX = 2 };
+
+/* Pools that are there for domains without any. */
+enum { GIVE_POOLS = 64 };
 
 static void
 push(struct alqi_heap_pool **list, struct alqi_heap_pool *pool)
@@ -77,21 +82,63 @@ sweep_pool(struct alqi_domain *d, struct alqi_heap_pool *pool, unsigned c,
         push(&d->lists[kind][c].full, pool);
 }
 
-/* One pool, where the sweeper stands or behind; 0 when no pool is left. */
-static size_t
-sweep_next_pool(struct alqi_domain *d)
+/* Where the sweeper stands or behind. */
+static struct alqi_heap_pool *
+next_pool(struct alqi_domain *d)
 {
     for (; d->sweep_kind < 2; d->sweep_kind++, d->sweep_class = 0)
         for (; d->sweep_class < ALQI_HEAP_CLASSES; d->sweep_class++) {
             struct alqi_heap_pool *pool =
                 pop_unswept(&d->lists[d->sweep_kind][d->sweep_class]);
 
-            if (pool == NULL)
-                continue;
-            sweep_pool(d, pool, d->sweep_class, d->sweep_kind);
-            return ALQI_HEAP_POOL_WORDS;
+            if (pool != NULL)
+                return pool;
         }
-    return 0;
+    return NULL;
+}
+
+/* While another domain has none left. */
+static void
+give_pools(struct alqi_domain *d)
+{
+    struct alqi_heap_bag *bag = &d->heap->spare;
+    struct alqi_heap_pool *pool;
+    struct alqi_heap_span span = {0, 0};
+
+    while (alqi_heap_bag_n(bag) < GIVE_POOLS && (pool = next_pool(d)) != NULL) {
+        span.start = (uintptr_t)pool;
+        alqi_heap_bag_put(bag, &span, 1);
+    }
+}
+
+/* The pool becomes the domain's. */
+static struct alqi_heap_pool *
+take_pool(struct alqi_domain *d)
+{
+    struct alqi_heap_span span;
+
+    if (!alqi_heap_spare_is_there(d->heap))
+        return NULL;
+    alqi_heap_mark_undone(d);
+    if (alqi_heap_bag_take(&d->heap->spare, &span, 1) == 0)
+        return NULL;
+    return (struct alqi_heap_pool *)span.start;
+}
+
+/* 0 when no pool is left. */
+static size_t
+sweep_next_pool(struct alqi_domain *d)
+{
+    const struct alqi_heap_area *area = &d->heap->area;
+    struct alqi_heap_pool *pool = next_pool(d);
+
+    if (pool == NULL)
+        pool = take_pool(d);
+    if (pool == NULL)
+        return 0;
+    sweep_pool(d, pool, alqi_heap_area_class(area, (uintptr_t)pool),
+               alqi_heap_area_is_no_scan(area, (uintptr_t)pool));
+    return ALQI_HEAP_POOL_WORDS;
 }
 
 size_t
@@ -99,6 +146,8 @@ alqi_heap_sweep(struct alqi_domain *d, size_t budget_words)
 {
     size_t done = 0, step;
 
+    if (alqi_heap_spare_is_asked(d->heap))
+        give_pools(d);
     while (done < budget_words) {
         step = sweep_next_pool(d);
         if (step == 0)
