@@ -441,6 +441,7 @@ table_make(struct alq_domain *d)
     unsigned c;
     alq_value v;
 
+    table.value = ALQ_NULL; /* not what the last heap had there */
     assert_int_equal(alq_global_add(d, &table), ALQ_OK);
     table.value = alq_alloc(d, 2 * CELLS, 0);
     for (c = 0; c < 2 * CELLS; c++) {
