@@ -15,7 +15,7 @@ enum {
     /* A smaller heap is treated as one of this size: cycles have fixed costs.
      */
     LIVE_LEAST_WORDS = ALQI_HEAP_IS_HARD ? 1 << 10 : 1 << 18,
-    SLICE_WORDS = 8192,      /* of work: what a slice is meant to do */
+    SLICE_WORDS = 4096,      /* of work: what a slice is meant to do */
     STEP_BYTES_LEAST = 8192, /* of young allocation between slices   */
     GIVE_POOLS = 8,          /* back to the system in a slice: some 20 us */
     DIRECT_SHARE = 5,        /* of the minor heap: asks for a slice  */
