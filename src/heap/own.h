@@ -9,7 +9,7 @@
  * stores are plain.  Of a SHARED one each block is claimed (.inv.claim). Most
  * values lead to blocks of the same domain: so most are copied at the price of
  * a domain that is alone.  Who waits for an owner answers others meanwhile, so
- * nobody waits for ever. */
+ * nobody waits for ever (tests/models/own.pml). */
 #ifndef ALQI_HEAP_OWN_H
 #define ALQI_HEAP_OWN_H
 
