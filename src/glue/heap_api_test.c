@@ -407,6 +407,13 @@ slices_share_the_work(void **state)
 
 /* ---- memory given back -------------------------------------------------- */
 
+/* The thread sanitizer keeps shadows of it, which stay. */
+#if defined(__SANITIZE_THREAD__)
+#define IS_RESIDENT_TOLD 0
+#else
+#define IS_RESIDENT_TOLD 1
+#endif
+
 static uint64_t
 resident_bytes(void)
 {
@@ -449,11 +456,12 @@ memory_goes_back_when_asked(void **state)
     peak(&f.rows);
     alq_gc_minor(d);
     at_peak = resident_bytes();
-    assert_true(at_peak >= at_first + PEAK_BYTES);
+    assert_true(!IS_RESIDENT_TOLD || at_peak >= at_first + PEAK_BYTES);
     f.rows = ALQ_UNIT;
     assert_int_equal(alq_gc_full_major(d), ALQ_OK);
     assert_true(counts().returned_bytes >= PEAK_BYTES / 2);
-    assert_true(resident_bytes() <= at_peak - PEAK_BYTES / 2);
+    assert_true(!IS_RESIDENT_TOLD ||
+                resident_bytes() <= at_peak - PEAK_BYTES / 2);
     peak(&f.rows); /* and may come again */
     peak(&f.rows);
 }
@@ -479,7 +487,7 @@ memory_goes_back_by_and_by(void **state)
         alq_gc_minor(d); /* so that it is promoted */
     }
     assert_true(counts().returned_bytes >= PEAK_BYTES / 2);
-    if (ALQI_CHECKS < 3) /* there the peak is little beside all else */
+    if (IS_RESIDENT_TOLD && ALQI_CHECKS < 3) /* there it is a small peak */
         assert_true(resident_bytes() <= at_peak - PEAK_BYTES / 2);
 }
 
