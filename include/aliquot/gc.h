@@ -70,6 +70,22 @@ ALQ_API enum alq_status alq_gc_major(struct alq_domain *d);
  * GC       Collects. */
 ALQ_API enum alq_status alq_gc_full_major(struct alq_domain *d);
 
+/* alq_gc_compact -- alq_gc_full_major, then the heap takes less memory
+ *
+ * Blocks of half empty pools move together; the pools that become empty, and
+ * those that are free, go back to the system.  Blocks of more than
+ * ALQ_SMALL_WOSIZE_MAX fields stay where they are.  No memory is needed for it.
+ *
+ * The same happens without a call when a cycle leaves more free than
+ * max_overhead allows, and before an allocation fails.
+ *
+ * Errors   ALQ_EINVAL  d is NULL
+ *          ALQ_ESTATE  the calling thread does not run the domain, or the
+ *                      process was forked without the threads of the others
+ * Threads  The domain's.
+ * GC       Collects. */
+ALQ_API enum alq_status alq_gc_compact(struct alq_domain *d);
+
 /* ---- counters ----------------------------------------------------------- */
 
 /* Of one domain, since it began; but for heap_bytes, which is the heap's. */
@@ -91,7 +107,10 @@ struct alq_gc_counts {
                                 counted again when it comes and goes       */
     uint64_t heap_bytes;      /* pools in use and large blocks, now         */
     uint64_t major_words;     /* promoted_words + direct_words              */
-    uint64_t forced_majors;   /* alq_gc_full_major, or a change of policy   */
+    uint64_t forced_majors;   /* alq_gc_full_major, alq_gc_compact, or a change
+                                of policy                                  */
+    uint64_t compactions;     /* of the heap, that it took part in          */
+    uint64_t compacted_words; /* moved by them, of its blocks               */
     uint64_t outside_bytes;   /* held by custom blocks when allocated       */
 };
 
@@ -146,12 +165,12 @@ struct alq_gc_stats {
     uint64_t fragments;      /* words that nothing can use: of pools'
                                heads and ends, of slots larger than
                                their block, of large blocks' links      */
-    uint64_t compactions;    /* none: there is no compaction yet         */
+    uint64_t compactions;    /* of all domains at once                   */
     uint64_t top_heap_words; /* the most that heap_words has been        */
     uint64_t stack_size;     /* words of the calling thread's stack; 0: a
                                stack that is not the system's           */
-    uint64_t forced_major_collections; /* alq_gc_full_major, or a change of
-                                         allocation_policy                 */
+    uint64_t forced_major_collections; /* alq_gc_full_major, alq_gc_compact,
+                                         or a change of allocation_policy  */
 };
 
 /* alq_gc_stat -- all of struct alq_gc_stats: looks at each block
@@ -233,14 +252,14 @@ struct alq_gc_control {
                                       dead or free; 1 to 1000000; 120       */
     intptr_t verbose;               /* ALQ_GC_SAY_...; 0                      */
     intptr_t max_overhead;          /* percent of the live words that may be
-                                      free before the heap is compacted; from
-                                      1000000 on never; 500.  Kept for then:
-                                      there is no compaction yet            */
+                                      free before the heap is compacted when
+                                      a cycle is swept; 0: each time; from
+                                      1000000 on never; 500                 */
     intptr_t stack_limit;           /* words of a thread's stack, for
                                       alq_gc_stack_check; at least what is in
                                       use and 512; 134217728                */
-    intptr_t allocation_policy;     /* enum alq_gc_policy; 0.  A change does a
-                                      full major collection                 */
+    intptr_t allocation_policy;     /* enum alq_gc_policy; 0.  A change does
+                                      two cycles and a compaction           */
     intptr_t window_size;           /* over how many minor heaps due work is
                                       spread; 1 to 50; 1                    */
     intptr_t custom_major_ratio;    /* percent of the major heap that dead

@@ -1,8 +1,9 @@
 /* heap.h -- the managed heap: domains, allocation, stores, roots
  *
  * A domain allocates young blocks in a minor heap of its own.  A minor
- * collection moves those that live into the major heap, where they stay; dead
- * blocks there are found by marking and sweeping, a slice at a time.
+ * collection moves those that live into the major heap; dead blocks there are
+ * found by marking and sweeping, a slice at a time.  There compaction moves
+ * blocks again, within any call that may collect.
  *
  * The rules of a program are three, and there are no others.
  *

@@ -30,7 +30,7 @@ enum alq_event_kind {
     ALQ_EVENT_MINOR,    /* young words, remembered fields | words promoted */
     ALQ_EVENT_SLICE,    /* words to do | words marked, words swept       */
     ALQ_EVENT_MAJOR,    /* why: 0 by a call, 1 memory was short | cycles  */
-    ALQ_EVENT_COMPACT,  /* - | bytes given back; not told of yet         */
+    ALQ_EVENT_COMPACT,  /* - | bytes given back, bytes moved             */
     ALQ_EVENT_STOP,     /* - | domains that took part; 0 for one that came
                           back in the middle and waited for the end       */
     ALQ_EVENT_FINALISE, /* - | functions run: of young custom blocks     */

@@ -55,21 +55,22 @@ alq_gc_major(struct alq_domain *d)
 }
 
 /* A cycle under way does not find what died since it began; the next does. What
- * a finaliser was called with dies in the third. */
+ * a finaliser was called with dies in the third, which is `last`. */
 static enum alq_status
-full_major(struct alqi_domain *d)
+full_major(struct alqi_domain *d, void (*last)(struct alqi_domain *d))
 {
     enum { CYCLES = 3 };
     enum alq_status st = ALQ_OK;
     unsigned i;
 
+    d->counts.forced_majors++;
     for (i = 1; i < CYCLES && st == ALQ_OK; i++) {
         alqi_heap_major(d);
         st = alqi_heap_calls_run(d);
     }
     if (st != ALQ_OK)
         return st;
-    alqi_heap_major_swept(d);
+    last(d);
     return alqi_heap_calls_run(d);
 }
 
@@ -80,8 +81,17 @@ alq_gc_full_major(struct alq_domain *d)
 
     if (!may_collect(d, &status))
         return status;
-    alqi_heap_domain(d)->counts.forced_majors++;
-    return full_major(alqi_heap_domain(d));
+    return full_major(alqi_heap_domain(d), alqi_heap_major_swept);
+}
+
+enum alq_status
+alq_gc_compact(struct alq_domain *d)
+{
+    enum alq_status status;
+
+    if (!may_collect(d, &status))
+        return status;
+    return full_major(alqi_heap_domain(d), alqi_heap_compact);
 }
 
 /* ---- counters ----------------------------------------------------------- */

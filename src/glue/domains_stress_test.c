@@ -217,7 +217,8 @@ collect(struct actor *a)
 {
     switch (below(a, 8)) {
     case 0:
-        CHECK(alq_gc_full_major(a->on) == ALQ_OK);
+        CHECK((below(a, 2) == 0 ? alq_gc_full_major(a->on)
+                                : alq_gc_compact(a->on)) == ALQ_OK);
         break;
     case 1:
         CHECK(alq_gc_major(a->on) == ALQ_OK);

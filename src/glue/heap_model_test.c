@@ -414,8 +414,12 @@ step_collect(void)
         assert_int_equal(check(), customs_live); /* all the others are dead */
         break;
     case 2:
+        assert_int_equal(alq_gc_compact(d), ALQ_OK);
+        assert_int_equal(check(), customs_live);
+        break;
     case 3:
     case 4:
+    case 5:
         assert_int_equal(alq_gc_minor(d), ALQ_OK);
         break;
     default:

@@ -358,6 +358,9 @@ step_collect(struct worker *w)
     case 0:
         MUST(alq_gc_full_major(w->d) == ALQ_OK);
         break;
+    case 6:
+        MUST(alq_gc_compact(w->d) == ALQ_OK);
+        break;
     case 1:
     case 2:
         MUST(alq_gc_major(w->d) == ALQ_OK);

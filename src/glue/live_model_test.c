@@ -427,7 +427,8 @@ step_settle(void)
 
     do {
         before = n_calls;
-        assert_int_equal(alq_gc_full_major(d), ALQ_OK);
+        assert_int_equal(rnd(2) ? alq_gc_full_major(d) : alq_gc_compact(d),
+                         ALQ_OK);
     } while (n_calls != before);
     check();
     for (id = 1; id <= n_objects; id++) {

@@ -53,7 +53,7 @@ struct part {
     bool fills;             /* all memory, in it */
     alq_value held[HELD];
     uint64_t n_requests, n_done, n_cancelled, n_direct, n_polls;
-    uint64_t n_minor, n_major, n_starts, n_ends;
+    uint64_t n_minor, n_major, n_weak, n_moved, n_starts, n_ends;
 };
 
 static struct part parts[DOMAINS];
@@ -255,6 +255,27 @@ scan(void *client, struct alqi_domain *d, bool young_only,
 }
 
 static void
+weak(void *client, struct alqi_domain *d, alqi_heap_observe_visit_fn *visit,
+     void *arg)
+{
+    struct part *p = part_of(d);
+    size_t i;
+
+    (void)client;
+    p->n_weak++;
+    for (i = 0; i < p->n; i++) {
+        alq_value before = p->all[i].at;
+
+        MUST(p->all[i].state != YOUNG);
+        if (p->all[i].state != OLD)
+            continue;
+        visit(arg, &p->all[i].at);
+        identify(&p->all[i]);
+        p->n_moved += p->all[i].at != before;
+    }
+}
+
+static void
 domain_start(void *client, struct alqi_domain *d)
 {
     struct part *p = part_of(d);
@@ -288,6 +309,7 @@ static const struct alqi_heap_hooks hooks = {
     .scan = scan,
     .after_minor = after_minor,
     .after_major = after_major,
+    .weak = weak,
     .domain_start = domain_start,
     .domain_end = domain_end,
 };
@@ -369,7 +391,8 @@ check(struct program *g, size_t *n_alive, size_t *n_dead)
     size_t i;
 
     MUST(places != NULL);
-    MUST(alq_gc_full_major(g->d) == ALQ_OK);
+    MUST((g->next_id % 2 == 0 ? alq_gc_full_major(g->d)
+                              : alq_gc_compact(g->d)) == ALQ_OK);
     for (i = 0; i < SLOTS; i++)
         live(g->slots[i], places);
     for (i = 0; i < HELD; i++)

@@ -149,8 +149,7 @@ alqi_heap_alloc_direct(struct alqi_domain *d, uintptr_t header)
     alqi_heap_collect_asked(d);
     block = alqi_heap_direct_try(d, header);
     if (block == ALQ_NULL) {
-        d->counts.emergencies++;
-        alqi_heap_full_major(d);
+        alqi_heap_collect_all(d);
         block = alqi_heap_direct_try(d, header);
     }
     return block == ALQ_NULL ? alqi_heap_fail(d, ALQ_ENOMEM) : block;

@@ -228,6 +228,7 @@ alqi_heap_area_take(struct alqi_heap_area *area, unsigned size_class,
         area, pool,
         (uint8_t)((size_class + 1) | (no_scan ? ALQI_HEAP_KIND_NO_SCAN : 0)));
     pool->next = NULL;
+    pool->n_holds = 0;
     return pool;
 }
 

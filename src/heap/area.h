@@ -10,7 +10,8 @@
 enum {
     ALQI_HEAP_KIND_CLASS = 0x3F,
     ALQI_HEAP_KIND_NO_SCAN = 0x40,
-    ALQI_HEAP_KIND_RESCAN = 0x80
+    ALQI_HEAP_KIND_RESCAN = 0x80,
+    ALQI_HEAP_KIND_EMPTIED = 0x80 /* compacting, when nothing is marked */
 };
 
 /* False when there is not enough address space. */
@@ -88,6 +89,21 @@ alqi_heap_area_rescan_take(struct alqi_heap_area *area, size_t i)
            (__atomic_fetch_and(&area->kinds[i], (uint8_t)~ALQI_HEAP_KIND_RESCAN,
                                __ATOMIC_SEQ_CST) &
             ALQI_HEAP_KIND_RESCAN) != 0;
+}
+
+/* All blocks of the pool have moved. */
+static inline void
+alqi_heap_area_emptied_set(struct alqi_heap_area *area,
+                           const struct alqi_heap_pool *pool)
+{
+    area->kinds[alqi_heap_area_index(area, (uintptr_t)pool)] |=
+        ALQI_HEAP_KIND_EMPTIED;
+}
+
+static inline bool
+alqi_heap_area_is_emptied(const struct alqi_heap_area *area, uintptr_t address)
+{
+    return alqi_heap_area_kind(area, address) & ALQI_HEAP_KIND_EMPTIED;
 }
 
 static inline unsigned

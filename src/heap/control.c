@@ -159,7 +159,8 @@ alqi_heap_control_set(struct alqi_domain *d,
         continue;
     if (t.control.allocation_policy != policy) {
         d->counts.forced_majors++;
-        alqi_heap_full_major(d);
+        alqi_heap_major(d);
+        alqi_heap_compact(d);
     }
     return minor_set(d, (uintptr_t)minor_words * ALQ_WORD_BYTES);
 }

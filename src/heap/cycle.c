@@ -1,6 +1,7 @@
 #include "heap/alarm.h"
 #include "heap/area.h"
 #include "heap/barrier.h"
+#include "heap/compact.h"
 #include "heap/cycle.h"
 #include "heap/event.h"
 #include "heap/large.h"
@@ -131,10 +132,11 @@ is_closed(const struct alqi_domain *d)
 
 /* What the stop is for. */
 enum goal {
-    GOAL_PHASE, /* the phase has come to its end                         */
-    GOAL_MINOR, /* nothing young                                         */
-    GOAL_CYCLE, /* and the cycle completed                               */
-    GOAL_FULL   /* and all that was unreachable is swept                 */
+    GOAL_PHASE,  /* the phase has come to its end                         */
+    GOAL_MINOR,  /* nothing young                                         */
+    GOAL_CYCLE,  /* and the cycle completed                               */
+    GOAL_FULL,   /* and all that was unreachable is swept                 */
+    GOAL_COMPACT /* and what lives moved together                        */
 };
 
 typedef const struct alqi_heap_stop_work *next_fn(struct alqi_domain *self);
@@ -318,6 +320,7 @@ rotate(struct alqi_domain *self)
                   "major cycle %ju ends: %ju words live, about",
                   (uintmax_t)heap->n_cycles, (uintmax_t)heap->pace.live_words);
     heap->n_cycles++;
+    alqi_heap_compact_note_cycle(heap);
     if (heap->cycles_wanted > 0)
         heap->cycles_wanted--;
     return &rotate_step;
@@ -363,6 +366,15 @@ open_all(struct alqi_heap *heap)
     alqi_heap_open_minor(of);
 }
 
+/* Blocks may move when nothing is young. */
+static bool
+is_compact_next(struct alqi_heap *heap)
+{
+    return heap->phase == ALQI_HEAP_SWEPT &&
+           (heap->compact.is_due || heap->compact.is_asked) &&
+           is_empty_all(heap);
+}
+
 /* The phase has ended if nobody has any more to do; else the stop goes on to
  * its goal. */
 static const struct alqi_heap_stop_work *
@@ -383,18 +395,21 @@ choose(struct alqi_domain *self)
             }
         else if (heap->phase == ALQI_HEAP_SWEEP) {
             phase_set(heap, ALQI_HEAP_SWEPT);
+            alqi_heap_compact_note_swept(heap, heap->goal >= GOAL_FULL);
             alqi_heap_verify(self, ALQI_HEAP_VERIFY_ANY);
         }
     }
     if (heap->cycles_wanted > 0)
         return force(self);
-    if (heap->goal == GOAL_FULL && heap->phase == ALQI_HEAP_SWEEP)
+    if (heap->goal >= GOAL_FULL && heap->phase == ALQI_HEAP_SWEEP)
         return &sweep_step;
+    if (is_compact_next(heap))
+        return alqi_heap_compact_begin(self, choose);
     if (heap->phase == ALQI_HEAP_SWEPT && heap->goal < GOAL_CYCLE &&
         (heap->is_mark_forced || alqi_heap_pace_is_due(self)) &&
         is_empty_all(heap))
         return mark_begin(heap);
-    if (heap->goal == GOAL_FULL)
+    if (heap->goal >= GOAL_FULL)
         alqi_heap_pace_give_all(self);
     if (heap->goal != GOAL_PHASE)
         open_all(heap);
@@ -487,6 +502,7 @@ begin(struct alqi_domain *leader, enum goal goal, unsigned cycles)
     heap->goal = goal;
     heap->cycles_wanted = cycles;
     heap->is_mark_forced = leader->forces_mark;
+    heap->compact.is_asked = goal == GOAL_COMPACT;
     if (goal == GOAL_PHASE)
         return;
     heap->has_young = !is_empty_all(heap);
@@ -514,18 +530,24 @@ begin_cycle(struct alqi_domain *leader)
     begin(leader, GOAL_CYCLE, 1);
 }
 
-/* Twice, for a cycle under way does not find what died since it began. */
-static void
-begin_full(struct alqi_domain *leader)
-{
-    begin(leader, GOAL_FULL, 2);
-}
-
 /* Of which the last one is swept, too. */
 static void
 begin_swept(struct alqi_domain *leader)
 {
     begin(leader, GOAL_FULL, 1);
+}
+
+static void
+begin_compact(struct alqi_domain *leader)
+{
+    begin(leader, GOAL_COMPACT, 1);
+}
+
+/* Twice, for a cycle under way does not find what died since it began. */
+static void
+begin_short(struct alqi_domain *leader)
+{
+    begin(leader, GOAL_COMPACT, 2);
 }
 
 #define PROMOTE                                                                \
@@ -540,8 +562,10 @@ static const struct alqi_heap_stop_work cycle_work = {.begin = begin_cycle,
                                                       PROMOTE};
 static const struct alqi_heap_stop_work swept_work = {.begin = begin_swept,
                                                       PROMOTE};
-static const struct alqi_heap_stop_work full_work = {.begin = begin_full,
-                                                     PROMOTE};
+static const struct alqi_heap_stop_work compact_work = {.begin = begin_compact,
+                                                        PROMOTE};
+static const struct alqi_heap_stop_work short_work = {.begin = begin_short,
+                                                      PROMOTE};
 
 /* ---- collections -------------------------------------------------------- */
 
@@ -565,14 +589,18 @@ stop(struct alqi_domain *d, const struct alqi_heap_stop_work *work,
     alqi_heap_event_end(d, ALQ_EVENT_MAJOR, d->counts.major_cycles - n, 0);
 }
 
-/* Memory is short: rather collect everything. */
+static void
+collect_all(struct alqi_domain *d)
+{
+    d->counts.emergencies++;
+    stop(d, &short_work, SHORT_OF_MEMORY);
+}
+
 static void
 reopen(struct alqi_domain *d)
 {
-    if (!is_closed(d))
-        return;
-    d->counts.emergencies++;
-    stop(d, &full_work, SHORT_OF_MEMORY);
+    if (is_closed(d))
+        collect_all(d);
 }
 
 void
@@ -613,13 +641,23 @@ alqi_heap_major_swept(struct alqi_domain *d)
 }
 
 void
-alqi_heap_full_major(struct alqi_domain *d)
+alqi_heap_compact(struct alqi_domain *d)
 {
     if (is_lost(d))
         return;
     alqi_heap_entry_begin(d);
-    stop(d, &full_work, BY_A_CALL);
+    stop(d, &compact_work, BY_A_CALL);
     reopen(d);
+    alqi_heap_entry_end(d);
+}
+
+void
+alqi_heap_collect_all(struct alqi_domain *d)
+{
+    if (is_lost(d))
+        return;
+    alqi_heap_entry_begin(d);
+    collect_all(d);
     alqi_heap_entry_end(d);
 }
 

@@ -33,8 +33,10 @@ bool alqi_heap_minor_set(struct alqi_domain *d, size_t words);
 void alqi_heap_major(struct alqi_domain *d);
 /* And what it found dead is free. */
 void alqi_heap_major_swept(struct alqi_domain *d);
-/* Nothing young, all that was unreachable is free. */
-void alqi_heap_full_major(struct alqi_domain *d);
+/* And what lives has moved together, and free memory is the system's. */
+void alqi_heap_compact(struct alqi_domain *d);
+/* Memory is short: all of that, with two cycles. */
+void alqi_heap_collect_all(struct alqi_domain *d);
 
 /* Whether `bytes` more keep to the limit; with a status standing the reserve
  * counts, too. */

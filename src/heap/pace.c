@@ -205,6 +205,16 @@ alqi_heap_pace_give_all(struct alqi_domain *d)
     give_back(d, SIZE_MAX);
 }
 
+void
+alqi_heap_pace_give_unpromised(struct alqi_domain *d)
+{
+    struct alqi_heap_area *area = &d->heap->area;
+    size_t have = area->n_free - area->n_returned;
+
+    area->n_surplus = have > area->n_promised ? have - area->n_promised : 0;
+    give_back(d, SIZE_MAX);
+}
+
 /* ---- slices ------------------------------------------------------------- */
 
 /* Work that allocation asks for since it was last asked. */

@@ -79,6 +79,7 @@ stat_of(struct alqi_heap *heap, struct alq_gc_counts c)
         .major_collections = heap->n_cycles,
         .heap_words = alqi_heap_stat_words(heap),
         .heap_chunks = alqi_heap_area_backed(&heap->area) + n_large(heap),
+        .compactions = heap->n_compactions,
         .forced_major_collections = c.forced_majors,
     };
 

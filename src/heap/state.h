@@ -51,7 +51,7 @@ struct alqi_heap_pool {
     uint32_t n_free;             /* slots, when last swept                  */
     uintptr_t cleared;           /* of a free pool: class + 1 whose slots have
                                   * header 0                                */
-    uintptr_t spare;
+    uintptr_t n_holds;           /* compact.h: nothing in it moves */
 };
 
 enum { ALQI_HEAP_LARGE_LINK_WORDS = 3 };
@@ -229,6 +229,16 @@ struct alqi_heap_nursery {
     unsigned up; /* how far up the next try is: one doubling, or several */
 };
 
+/* compact.h */
+struct alqi_heap_compact {
+    bool is_asked;           /* by who leads this stop                   */
+    bool is_due;             /* sweeping has left more than max_overhead */
+    uint64_t allocated_then; /* when sweeping began                      */
+    bool was_asked;          /* the compaction that runs                 */
+    size_t used_before;      /* pools                                    */
+    const struct alqi_heap_stop_work *(*after)(struct alqi_domain *self);
+};
+
 struct alqi_heap {
     struct alqi_heap_area area;
     struct alqi_heap_stop stop;
@@ -247,6 +257,8 @@ struct alqi_heap {
     struct alqi_heap_sums ended; /* counts of those adopted */
     struct alqi_heap_sums told;  /* of all, in the last stop */
     uint64_t n_cycles;
+    uint64_t n_compactions;
+    struct alqi_heap_compact compact;
     uint64_t top_words;         /* the most that it had: stat.h */
     struct alqi_heap_crew crew; /* of the minor collection */
     struct alqi_heap_bag spare; /* work of the phase: spare.h */
@@ -395,7 +407,10 @@ struct alqi_domain {
     struct alqi_heap_large *large;
     struct alqi_heap_large *large_unswept;
     struct alqi_heap_marker marker;
-    size_t rescan_pool; /* where looking for rescan bits goes on */
+    size_t rescan_pool;   /* where looking for rescan bits goes on */
+    uint64_t found_words; /* free in pools that this cycle has swept    */
+    struct alqi_heap_pool *emptied; /* these two in a compaction alone */
+    uint64_t compact_moved_words;
 
     struct alqi_heap_roots roots;
     struct alqi_heap_live live;

@@ -63,6 +63,7 @@ alqi_heap_sweep_begin(struct alqi_domain *d)
     d->large = NULL;
     d->sweep_kind = 0;
     d->sweep_class = 0;
+    d->found_words = 0;
 }
 
 /* Of an unswept pool, which is in no list now. */
@@ -76,6 +77,7 @@ sweep_pool(struct alqi_domain *d, struct alqi_heap_pool *pool, unsigned c,
     if (n_free == alqi_heap_class_slots(c))
         alqi_heap_area_give(&d->heap->area, pool);
     else if (n_free > 0) {
+        d->found_words += (uint64_t)n_free * alqi_heap_class_words[c];
         push(&d->lists[kind][c].avail, pool);
         d->lists[kind][c].disordered = true;
     } else
