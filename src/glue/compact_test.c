@@ -23,9 +23,9 @@ enum {
 /* ---- a fragmented heap -------------------------------------------------- */
 
 static alq_value
-cell_new(intptr_t i)
+cell_new(struct alq_domain *on, intptr_t i)
 {
-    alq_value cell = alq_alloc_small(d, 3, 7);
+    alq_value cell = alq_alloc_small(on, 3, 7);
 
     assert_int_not_equal(cell, ALQ_NULL);
     alq_init_small(cell, 0, alq_from_int(i));
@@ -45,7 +45,7 @@ rows_new(void)
     for (r = 0; r < ROWS; r++) {
         f.row = alq_alloc(d, CELLS, 0);
         for (i = 0; i < CELLS; i++) {
-            alq_value cell = cell_new(r * CELLS + i);
+            alq_value cell = cell_new(d, r * CELLS + i);
 
             alq_store(d, f.row, (uintptr_t)i, cell);
         }
@@ -326,22 +326,22 @@ scan(void *arg, void (*visit)(void *visit_arg, alq_value *slot),
 
 /* A cell that lives, and many that do not. */
 static alq_value
-cell_apart(intptr_t n)
+cell_apart(struct alq_domain *on, intptr_t n)
 {
-    ALQ_FRAME(d, f, cell);
+    ALQ_FRAME(on, f, cell);
     intptr_t i;
 
-    f.cell = cell_new(n);
+    f.cell = cell_new(on, n);
     {
-        ALQ_FRAME(d, g, block);
+        ALQ_FRAME(on, g, block);
 
-        g.block = alq_alloc(d, APART, 0); /* all are old before they die */
+        g.block = alq_alloc(on, APART, 0); /* all are old before they die */
         for (i = 0; i < APART; i++) {
-            alq_value cell = cell_new(-1);
+            alq_value cell = cell_new(on, -1);
 
-            alq_store(d, g.block, (uintptr_t)i, cell);
+            alq_store(on, g.block, (uintptr_t)i, cell);
         }
-        assert_int_equal(alq_gc_minor(d), ALQ_OK);
+        assert_int_equal(alq_gc_minor(on), ALQ_OK);
     }
     return f.cell;
 }
@@ -381,12 +381,12 @@ all_roots_follow(void **state)
     assert_int_equal(alq_range_add(d, &range), ALQ_OK);
     assert_int_equal(alq_scanner_add(d, &scanner), ALQ_OK);
     for (i = 0; i < HELD; i++) {
-        f.slots[i] = cell_apart(i);
-        ranged[i] = cell_apart(1000 + i);
-        scanned[i] = cell_apart(2000 + i);
-        boxes[i] = alq_root_new(d, cell_apart(3000 + i));
+        f.slots[i] = cell_apart(d, i);
+        ranged[i] = cell_apart(d, 1000 + i);
+        scanned[i] = cell_apart(d, 2000 + i);
+        boxes[i] = alq_root_new(d, cell_apart(d, 3000 + i));
         assert_int_equal(alq_global_add(d, &globals[i]), ALQ_OK);
-        globals[i].value = cell_apart(4000 + i);
+        globals[i].value = cell_apart(d, 4000 + i);
     }
     assert_int_equal(alq_gc_full_major(d), ALQ_OK);
     for (i = 0; i < HELD; i++) {
@@ -449,10 +449,10 @@ tables_follow(void **state)
     f.ephes = alq_alloc(d, HELD, 0);
     f.values = alq_alloc(d, HELD, 0);
     for (i = 0; i < HELD; i++) {
-        alq_value v = cell_apart(i), ephe;
+        alq_value v = cell_apart(d, i), ephe;
 
         alq_store(d, f.values, i, v);
-        f.with = cell_apart(100 + i);
+        f.with = cell_apart(d, 100 + i);
         v = alq_field(f.values, i);
         assert_int_equal(alq_weak_set(d, f.weak, i, v), ALQ_OK);
         assert_int_equal(alq_gc_finalise(d, v, finalise_first, f.with), ALQ_OK);
@@ -460,7 +460,7 @@ tables_follow(void **state)
         assert_int_equal(alq_gc_finalise_last(d, v, finalise_last, f.with),
                          ALQ_OK);
         f.with = alq_field(f.values, i);
-        ephe = alq_ephe_make(d, 1, &f.with, cell_apart(200 + i));
+        ephe = alq_ephe_make(d, 1, &f.with, cell_apart(d, 200 + i));
         alq_store(d, f.ephes, i, ephe);
     }
     f.with = ALQ_UNIT;
@@ -530,6 +530,90 @@ customs_follow(void **state)
     assert_int_equal(n_freed, 1);
 }
 
+/* ---- several domains ---------------------------------------------------- */
+
+struct party {
+    intptr_t first; /* number of its cells */
+    uint32_t is_ready;
+    uint32_t may_look;
+    unsigned moved;
+};
+
+static void
+wait_for(struct alq_domain *on, const uint32_t *flag)
+{
+    ALQ_BLOCKING(on, blocks);
+
+    while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) == 0)
+        usleep(100);
+}
+
+/* Its cells move while it waits; then it leaves them to whoever joins. */
+static alq_value
+take_part(struct alq_domain *on, alq_value arg, void *data)
+{
+    struct party *p = data;
+    alq_value before[HELD];
+    ALQ_FRAME(on, f, result, cells[HELD]);
+    unsigned i;
+
+    (void)arg;
+    for (i = 0; i < HELD; i++)
+        f.cells[i] = cell_apart(on, p->first + i);
+    for (i = 0; i < HELD; i++)
+        before[i] = f.cells[i];
+    __atomic_store_n(&p->is_ready, 1, __ATOMIC_RELEASE);
+    wait_for(on, &p->may_look);
+    for (i = 0; i < HELD; i++)
+        p->moved += cell_check(f.cells[i], p->first + i, before[i]);
+    f.result = alq_alloc(on, HELD, 0);
+    for (i = 0; i < HELD; i++)
+        alq_store(on, f.result, i, f.cells[i]);
+    return f.result;
+}
+
+static void
+domains_and_what_they_leave(void **state)
+{
+    enum { CHILDREN = 3 };
+    struct party parties[CHILDREN] = {{1000}, {2000}, {3000}};
+    struct alq_child *children[CHILDREN];
+    ALQ_FRAME(d, f, results[CHILDREN], own);
+    uint64_t bytes;
+    unsigned i, k;
+
+    (void)state;
+    overhead_set(NEVER);
+    for (k = 0; k < CHILDREN; k++)
+        assert_int_equal(alq_domain_spawn(d, take_part, ALQ_UNIT, &parties[k],
+                                          NULL, &children[k]),
+                         ALQ_OK);
+    f.own = cell_apart(d, 7);
+    for (k = 0; k < CHILDREN; k++)
+        wait_for(d, &parties[k].is_ready);
+    assert_int_equal(alq_gc_full_major(d), ALQ_OK);
+    bytes = counts().heap_bytes;
+    assert_int_equal(alq_gc_compact(d), ALQ_OK);
+    assert_true(counts().heap_bytes <= bytes);
+    cell_check(f.own, 7, 0);
+    for (k = 0; k < CHILDREN; k++)
+        __atomic_store_n(&parties[k].may_look, 1, __ATOMIC_RELEASE);
+    for (k = 0; k < CHILDREN; k++) {
+        assert_int_equal(alq_domain_join(d, children[k], &f.results[k]),
+                         ALQ_OK);
+        alq_child_drop(children[k]);
+        assert_true(IS_HARD || parties[k].moved > HELD / 4);
+    }
+
+    bytes = counts().heap_bytes; /* each left a pool that is not full */
+    assert_int_equal(alq_gc_compact(d), ALQ_OK);
+    assert_true(IS_HARD || counts().heap_bytes < bytes);
+    assert_int_equal(stat_of().compactions, 2);
+    for (k = 0; k < CHILDREN; k++)
+        for (i = 0; i < HELD; i++)
+            cell_check(alq_field(f.results[k], i), parties[k].first + i, 0);
+}
+
 /* ---- pools that are held ------------------------------------------------ */
 
 static void
@@ -543,7 +627,7 @@ held_pools_stay(void **state)
     (void)state;
     overhead_set(NEVER);
     for (i = 0; i < HELD; i++)
-        f.cells[i] = cell_apart(i);
+        f.cells[i] = cell_apart(d, i);
     assert_int_equal(alq_gc_full_major(d), ALQ_OK);
     for (i = 0; i < HELD; i++)
         before[i] = f.cells[i];
@@ -589,7 +673,7 @@ limit_is_kept_by_compacting(void **state)
 
         f.cells = alq_alloc(d, ALL, 0);
         for (i = 0; i < ALL; i++) {
-            alq_value cell = cell_new(i);
+            alq_value cell = cell_new(d, i);
 
             alq_store(d, f.cells, i, cell);
         }
@@ -709,6 +793,7 @@ main(void)
         TEST(all_roots_follow),
         TEST(tables_follow),
         TEST(customs_follow),
+        TEST(domains_and_what_they_leave),
         TEST(held_pools_stay),
         TEST(limit_is_kept_by_compacting),
         TEST(listeners_hear_of_it),
