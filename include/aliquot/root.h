@@ -4,9 +4,11 @@
  *   ranges      a runtime's own value stack, registered once
  *   globals     variables that live as long as the heap
  *   boxed       values in structures that malloc made
+ *   pins        blocks that must not move
  *   scanners    anything else: a function that shows its values
  *
- * Of these only boxed roots take memory.  All but the globals are a domain's,
+ * Of these only boxed roots and pins take memory.  All but globals and pins are
+ * a domain's,
  * frames a thread's; each holds integers, blocks or ALQ_NULL. */
 #ifndef ALIQUOT_ROOT_H
 #define ALIQUOT_ROOT_H
@@ -189,6 +191,35 @@ alq_root_get(const struct alq_root *root)
 {
     return root->value;
 }
+
+/* ---- pins --------------------------------------------------------------- */
+
+/* alq_pin -- the block stays where it is, and is kept alive
+ *
+ * For calls that keep its address.  Until it has been unpinned as often as it
+ * was pinned, by whatever domain, no collection moves it; then it is a block
+ * like any other.  Pins are the heap's: they do not end with the domain.
+ *
+ * A young block is not promoted meanwhile, and 32 KiB around it, or more when
+ * it lies across their end, are no room for new blocks: many young blocks that
+ * are pinned for long, far from each other, make the minor heap small.
+ *
+ * block    No weak array and no ephemeron.  One that is not in the heap may be
+ *          pinned: nothing happens to it.
+ *
+ * Errors   ALQ_EINVAL  d is NULL, or block none that can be pinned
+ *          ALQ_ENOMEM  no memory (the domain's status is not touched)
+ * Threads  The domain's.
+ * GC       Does not collect. */
+ALQ_API ALQ_MUSTUSE enum alq_status alq_pin(struct alq_domain *d,
+                                            alq_value block);
+
+/* alq_unpin -- takes one pin off the block
+ *
+ * Errors   ALQ_EINVAL  d is NULL, or block is not pinned
+ * Threads  The domain's; any that pinned it or not.
+ * GC       Does not collect. */
+ALQ_API enum alq_status alq_unpin(struct alq_domain *d, alq_value block);
 
 /* ---- scanners ----------------------------------------------------------- */
 

@@ -2,7 +2,9 @@
 #include <aliquot/root.h>
 
 #include "heap/list.h"
+#include "heap/pin.h"
 #include "heap/root.h"
+#include "heap/weak.h"
 
 enum alq_status
 alq_range_add(struct alq_domain *d, struct alq_range *range)
@@ -69,4 +71,20 @@ alq_root_drop(struct alq_domain *d, struct alq_root *root)
 {
     if (root != NULL)
         alqi_heap_root_drop(alqi_heap_domain(d), root);
+}
+
+enum alq_status
+alq_pin(struct alq_domain *d, alq_value block)
+{
+    if (d == NULL || !alq_is_block(block) ||
+        alqi_heap_weak_is(block, ALQI_HEAP_WEAK) ||
+        alqi_heap_weak_is(block, ALQI_HEAP_EPHE))
+        return ALQ_EINVAL;
+    return alqi_heap_pin(alqi_heap_domain(d), block);
+}
+
+enum alq_status
+alq_unpin(struct alq_domain *d, alq_value block)
+{
+    return d == NULL ? ALQ_EINVAL : alqi_heap_unpin(alqi_heap_domain(d), block);
 }

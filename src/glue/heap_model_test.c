@@ -6,6 +6,7 @@
  * blocks count themselves, which finds those that are freed too late. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@
 enum {
     SLOTS = 48, /* of each kind of root */
     KINDS = 5,
+    PINS = 200,
     OBJECTS = 1 << 17,
     CHECK_EVERY = ALQI_CHECKS >= 2 ? 500 : 20000,
     STEPS = ALQI_CHECKS >= 3   ? 30000
@@ -57,6 +59,13 @@ static alq_value scanned_slots[SLOTS];
 static struct alq_root *boxes[SLOTS];
 static struct alq_global globals[SLOTS];
 static uint32_t held[KINDS][SLOTS];
+
+/* Blocks that are pinned, some of them twice. */
+static struct {
+    uint32_t object; /* 0: none */
+    alq_value at;
+} pins[PINS];
+static bool with_pins;
 
 static uint32_t
 rnd(uint32_t n)
@@ -240,6 +249,9 @@ check(void)
     for (kind = 0; kind < KINDS; kind++)
         for (i = 0; i < SLOTS; i++)
             reach(held[kind][i], root_get(kind, i));
+    for (i = 0; i < PINS; i++)
+        if (pins[i].object != 0)
+            reach(pins[i].object, pins[i].at);
     while (n_todo > 0) {
         id = todo[--n_todo];
         if (objects[id].kind == BLOCK)
@@ -402,6 +414,39 @@ step_move(void)
     root_set(rnd(KINDS), rnd(SLOTS), v, id);
 }
 
+/* What is pinned is in no other root, often. */
+static void
+step_pin(void)
+{
+    unsigned i = rnd(PINS);
+    alq_value v;
+    uint32_t id;
+
+    if (pins[i].object != 0) {
+        root_set(rnd(KINDS), rnd(SLOTS), pins[i].at, pins[i].object);
+        assert_int_equal(alq_unpin(d, pins[i].at), ALQ_OK);
+        pins[i].object = 0;
+        return;
+    }
+    id = pick(&v);
+    if (id == 0)
+        return;
+    assert_int_equal(alq_pin(d, v), ALQ_OK);
+    pins[i].object = id;
+    pins[i].at = v;
+}
+
+static void
+unpin_all(void)
+{
+    unsigned i;
+
+    for (i = 0; i < PINS; i++)
+        if (pins[i].object != 0)
+            assert_int_equal(alq_unpin(d, pins[i].at), ALQ_OK);
+    memset(pins, 0, sizeof pins);
+}
+
 static void
 step_collect(void)
 {
@@ -432,6 +477,8 @@ step(void)
 {
     uint32_t which = rnd(1000);
 
+    if (with_pins && rnd(100) == 0)
+        step_pin();
     if (which < 300)
         step_block();
     else if (which < 360)
@@ -495,6 +542,9 @@ run(const struct alq_domain_config *config, uint64_t run_seed, unsigned steps)
         }
         assert_int_equal(alq_gc_full_major(d), ALQ_OK);
         assert_int_equal(check(), customs_live);
+        unpin_all();
+        assert_int_equal(alq_gc_full_major(d), ALQ_OK);
+        assert_int_equal(check(), customs_live);
     }
     assert_int_equal(alq_status_of(d), ALQ_OK);
     assert_int_equal(alq_gc_counters(d, &counts), ALQ_OK);
@@ -534,6 +584,19 @@ many_seeds(void **state)
         run(&config, s, STEPS / 10);
 }
 
+static void
+pinned(void **state)
+{
+    struct alq_domain_config config = {4096, 80, 0, 0, 0};
+    uint64_t s;
+
+    (void)state;
+    with_pins = true;
+    for (s = 200; s < 204; s++)
+        run(s % 2 ? NULL : &config, s, STEPS / 8);
+    with_pins = false;
+}
+
 int
 main(void)
 {
@@ -541,6 +604,7 @@ main(void)
         cmocka_unit_test(small_minor_heap),
         cmocka_unit_test(usual_minor_heap),
         cmocka_unit_test(many_seeds),
+        cmocka_unit_test(pinned),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

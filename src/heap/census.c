@@ -4,6 +4,7 @@
 #include "heap/area.h"
 #include "heap/census.h"
 #include "heap/class.h"
+#include "heap/pin.h"
 #include "heap/stop.h"
 #include "heap/sweep.h"
 
@@ -155,6 +156,17 @@ count_young(const struct alqi_domain *d)
     }
 }
 
+static void
+count_kept(const struct alqi_heap *heap)
+{
+    uintptr_t at = heap->area.young_base, end = at + heap->area.young_bytes;
+    struct alqi_heap_span kept;
+
+    for (; alqi_heap_pin_find(heap, at, end, &kept); at = kept.end)
+        count_block(heap->listeners.census, kept.start + ALQ_WORD_BYTES,
+                    *(alqi_heap_word *)kept.start, ALQ_CENSUS_YOUNG);
+}
+
 /* By one, when all stand still. */
 static const struct alqi_heap_stop_work *
 count_all(struct alqi_domain *self)
@@ -166,6 +178,7 @@ count_all(struct alqi_domain *self)
         if (__atomic_load_n(&heap->domains[i]->state, __ATOMIC_RELAXED) !=
             ALQI_HEAP_VACANT)
             count_young(heap->domains[i]);
+    count_kept(heap);
     alqi_heap_sweep_blocks(self, count_major);
     return NULL;
 }

@@ -12,6 +12,7 @@
 #include "heap/minor.h"
 #include "heap/observed.h"
 #include "heap/pace.h"
+#include "heap/pin.h"
 #include "heap/pool.h"
 #include "heap/root.h"
 #include "heap/say.h"
@@ -228,7 +229,8 @@ move_share(struct alqi_domain *self, struct alqi_domain *of)
     if (of == NULL)
         return;
     ALQI_ASSERT(alqi_heap_minor_is_empty(of) && of->remembered.n == 0);
-    ALQI_ASSERT(!alqi_heap_live_is_recent(of));
+    ALQI_ASSERT(!alqi_heap_live_is_recent(of) ||
+                alqi_heap_pin_has_kept(of->heap));
     ALQI_ASSERT(alqi_heap_mark_is_done(of) && of->large_unswept == NULL);
     of->compact_moved_words = 0;
     for (kind = 0; kind < 2; kind++)
@@ -368,6 +370,7 @@ give_last(struct alqi_domain *self)
         alqi_heap_pace_give_unpromised(self);
     else
         alqi_heap_pace_give_all(self);
+    alqi_heap_pin_words(heap, alqi_heap_compact_let);
     heap->n_compactions++;
     alqi_heap_verify(self, ALQI_HEAP_VERIFY_ANY);
     ALQI_HEAP_SAY(heap, ALQ_GC_SAY_COMPACT,
@@ -418,6 +421,7 @@ alqi_heap_compact_begin(
     heap->compact.is_asked = heap->compact.is_due = false;
     heap->compact.used_before = alqi_heap_area_used(&heap->area);
     heap->compact.after = after;
+    alqi_heap_pin_words(heap, alqi_heap_compact_hold);
     alqi_heap_event_begin(heap->stop.leader, ALQ_EVENT_COMPACT, 0, 0);
     return &move_step;
 }

@@ -5,6 +5,7 @@
 #include "heap/limit.h"
 #include "heap/nursery.h"
 #include "heap/pace.h"
+#include "heap/pin.h"
 #include "heap/promote.h"
 #include "heap/say.h"
 
@@ -91,6 +92,7 @@ alqi_heap_custom_after_minor(struct alqi_domain *self, struct alqi_domain *of)
     struct alqi_heap_customs *c = &of->customs;
     size_t i, n_dead = 0;
     uint64_t cost_words = 0;
+    alq_value moved;
 
     c->young_share = 0;
     if (c->n == 0)
@@ -99,7 +101,12 @@ alqi_heap_custom_after_minor(struct alqi_domain *self, struct alqi_domain *of)
     for (i = 0; i < c->n; i++) {
         alq_value block = c->young[i].block;
 
-        if (alqi_heap_promoted(block) != ALQ_NULL) {
+        moved = alqi_heap_promoted(block);
+        if (moved == block) {
+            alqi_heap_pin_custom(of->heap, block, c->young[i].cost_words);
+            continue;
+        }
+        if (moved != ALQ_NULL) {
             cost_words += c->young[i].cost_words;
             continue;
         }

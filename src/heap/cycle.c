@@ -4,6 +4,7 @@
 #include "heap/compact.h"
 #include "heap/cycle.h"
 #include "heap/event.h"
+#include "heap/keep.h"
 #include "heap/large.h"
 #include "heap/limit.h"
 #include "heap/live.h"
@@ -12,6 +13,7 @@
 #include "heap/nursery.h"
 #include "heap/observed.h"
 #include "heap/pace.h"
+#include "heap/pin.h"
 #include "heap/root.h"
 #include "heap/spare.h"
 #include "heap/say.h"
@@ -19,6 +21,7 @@
 #include "heap/stop.h"
 #include "heap/sweep.h"
 #include "heap/verify.h"
+#include "heap/weak.h"
 
 enum {
     WORK_STEP_WORDS = 2048, /* some microseconds */
@@ -96,6 +99,21 @@ resize(struct alqi_domain *d)
         d->fixed_bytes = d->asked_bytes;
 }
 
+/* Where the slice has more room than is in use, kept blocks take nothing off
+ * the minor heap. */
+static uintptr_t
+around_kept(struct alqi_domain *d, uintptr_t bytes)
+{
+    uintptr_t start;
+
+    if (!alqi_heap_pin_has_kept(d->heap))
+        return bytes;
+    if (alqi_heap_pin_room(d, bytes, &start) < bytes &&
+        d->minor_bytes < ALQI_HEAP_MINOR_BYTES_MAX)
+        alqi_heap_minor_resize(d, ALQI_HEAP_MINOR_BYTES_MAX / ALQ_WORD_BYTES);
+    return alqi_heap_pin_room(d, bytes, &start);
+}
+
 bool
 alqi_heap_open_minor(struct alqi_domain *d)
 {
@@ -103,7 +121,7 @@ alqi_heap_open_minor(struct alqi_domain *d)
 
     ALQI_ASSERT(alqi_heap_minor_is_empty(d));
     resize(d);
-    bytes = safe_bytes(d);
+    bytes = around_kept(d, safe_bytes(d));
     alqi_heap_stat_words(d->heap);
     if (bytes == 0)
         return false;
@@ -310,8 +328,12 @@ rotate(struct alqi_domain *self)
     unsigned i;
 
     alqi_heap_verify(self, ALQI_HEAP_VERIFY_MARKED);
+    alqi_heap_keep_after_marking(heap);
     EACH_DOMAIN(heap, of, i)
-    alqi_heap_observed_after_major(of);
+    {
+        alqi_heap_observed_after_major(of);
+        alqi_heap_weak_after_marking(of);
+    }
     heap->garbage = heap->unmarked;
     heap->unmarked = heap->marked;
     heap->marked = garbage;
@@ -423,6 +445,7 @@ finish_last(struct alqi_domain *self)
 {
     struct alqi_heap *heap = self->heap;
 
+    alqi_heap_keep_end(self);
     alqi_heap_event_minor_end(heap);
     alqi_heap_verify(self, ALQI_HEAP_VERIFY_ANY);
     alqi_heap_nursery_note(self->heap);
@@ -505,8 +528,9 @@ begin(struct alqi_domain *leader, enum goal goal, unsigned cycles)
     heap->compact.is_asked = goal == GOAL_COMPACT;
     if (goal == GOAL_PHASE)
         return;
-    heap->has_young = !is_empty_all(heap);
+    heap->has_young = !is_empty_all(heap) || alqi_heap_pin_has_kept(heap);
     alqi_heap_verify(leader, ALQI_HEAP_VERIFY_REMEMBERED);
+    alqi_heap_keep_begin(leader);
     workers_set(heap);
     alqi_heap_minor_prepare(leader, heap->stop.n_workers);
     alqi_heap_event_minor_begin(leader);

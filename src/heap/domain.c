@@ -18,6 +18,7 @@
 #include "heap/nursery.h"
 #include "heap/observed.h"
 #include "heap/orphan.h"
+#include "heap/pin.h"
 #include "heap/remember.h"
 #include "heap/root.h"
 #include "heap/spare.h"
@@ -111,6 +112,7 @@ heap_drop(struct alqi_heap *heap)
         alqi_heap_stat_end(heap);
         alqi_heap_large_drop(d); /* they finalise themselves */
         alqi_heap_sweep_blocks(d, finalise_block);
+        alqi_heap_pin_drop(heap);
         alqi_heap_mark_drop(d);
         alqi_heap_live_drop(d);
     }

@@ -126,6 +126,18 @@ promote_recent(struct alqi_domain *self, struct alqi_heap_final_table *table,
     }
 }
 
+/* Some held pinned blocks. */
+static void
+promote_todo(struct alqi_domain *self, struct alqi_heap_final *f)
+{
+    size_t i;
+
+    for (i = f->todo_first; i < f->todo_end; i++) {
+        alqi_heap_promote(self, &f->todo[i].with);
+        alqi_heap_promote(self, &f->todo[i].value);
+    }
+}
+
 void
 alqi_heap_final_promote(struct alqi_domain *self, struct alqi_domain *of)
 {
@@ -134,7 +146,19 @@ alqi_heap_final_promote(struct alqi_domain *self, struct alqi_domain *of)
     for (f = of->live.finals; f != NULL; f = f->next) {
         promote_recent(self, &f->tables[0], ALQI_HEAP_FINAL_FIRST);
         promote_recent(self, &f->tables[1], ALQI_HEAP_FINAL_LAST);
+        if (self->heap->pins.is_collecting)
+            promote_todo(self, f);
     }
+}
+
+/* From the first on that leads to a pinned young block they stay recent. */
+static void
+settle(struct alqi_domain *d, struct alqi_heap_final_table *table)
+{
+    while (table->n_old < table->n &&
+           !alqi_heap_is_young(d, table->entries[table->n_old].value) &&
+           !alqi_heap_is_young(d, table->entries[table->n_old].with))
+        table->n_old++;
 }
 
 /* The recent ones, the last registered first. */
@@ -160,7 +184,7 @@ last_after_minor(struct alqi_domain *d, struct alqi_heap_final *f)
         table_close(table);
         alqi_heap_ask(d);
     }
-    table->n_old = table->n;
+    settle(d, table);
 }
 
 void
@@ -169,7 +193,7 @@ alqi_heap_final_after_minor(struct alqi_domain *d)
     struct alqi_heap_final *f;
 
     for (f = d->live.finals; f != NULL; f = f->next) {
-        f->tables[0].n_old = f->tables[0].n;
+        settle(d, &f->tables[0]);
         last_after_minor(d, f);
     }
 }
@@ -260,7 +284,6 @@ alqi_heap_final_is_recent(const struct alqi_domain *d)
 void
 alqi_heap_final_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
-    ALQI_ASSERT(!alqi_heap_final_is_recent(d));
     o->finals = d->live.finals;
     d->live.finals = NULL;
 }

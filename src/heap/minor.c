@@ -6,6 +6,7 @@
 #include "heap/own.h"
 #include "heap/observed.h"
 #include "heap/pace.h"
+#include "heap/pin.h"
 #include "heap/promote.h"
 #include "heap/remember.h"
 #include "heap/root.h"
@@ -60,7 +61,9 @@ alqi_heap_minor_drop(struct alqi_domain *d)
 {
     alqi_plat_pages_unmap(d->pending, d->minor_bytes);
     alqi_heap_custom_drop(d);
-    alqi_plat_space_empty((void *)d->slice, d->minor_bytes);
+    if (alqi_heap_pin_is_free(d->heap, d->slice,
+                              d->slice + ALQI_HEAP_MINOR_BYTES_MAX))
+        alqi_plat_space_empty((void *)d->slice, d->minor_bytes);
 }
 
 bool
@@ -106,9 +109,13 @@ promote_fields(struct alqi_domain *d, alq_value block, uintptr_t header)
 {
     size_t i, n = header >> ALQ_WOSIZE_SHIFT;
 
-    if (alqi_heap_is_scannable(header))
-        for (i = 0; i < n; i++)
-            alqi_heap_promote(d, (alq_value *)block + i);
+    if (!alqi_heap_is_scannable(header))
+        return;
+    for (i = 0; i < n; i++) {
+        alqi_heap_promote(d, (alq_value *)block + i);
+        if (alqi_heap_pin_is_active(d->heap))
+            alqi_heap_pin_field(d, (alqi_heap_word *)block + i);
+    }
 }
 
 /* A set is lost: the whole heap is read.  By one participant, before others
@@ -121,16 +128,42 @@ promote_lost(struct alqi_domain *self)
     alqi_heap_sweep_blocks(self, promote_fields);
 }
 
+static void
+poison(uintptr_t from, uintptr_t to)
+{
+    for (; from < to; from += ALQ_WORD_BYTES)
+        *(alqi_heap_word *)from = (alqi_heap_word)0xD7D7D7D7D7D7D7D6;
+}
+
 /* What is left of the blocks that have moved must not be read again. */
 static void
 forbid_old_places(struct alqi_domain *d)
 {
-    if (ALQI_HEAP_IS_HARD && d->run_start < d->run_end)
+    uintptr_t at = (uintptr_t)d->pub.young_ptr;
+    struct alqi_heap_span kept;
+
+    if (ALQI_CHECKS < 2 || at == d->run_end)
+        return;
+    if (ALQI_HEAP_IS_HARD &&
+        !alqi_heap_pin_find(d->heap, d->run_start, d->run_end, &kept)) {
         alqi_plat_space_forbid((void *)d->run_start, d->run_end - d->run_start);
-    else if (ALQI_CHECKS == 2)
-        for (char *p = d->pub.young_ptr; p < (char *)d->run_end;
-             p += ALQ_WORD_BYTES)
-            *(alqi_heap_word *)p = (alqi_heap_word)0xD7D7D7D7D7D7D7D6;
+        return;
+    }
+    while (alqi_heap_pin_find(d->heap, at, d->run_end, &kept)) {
+        poison(at, kept.start);
+        at = kept.end;
+    }
+    poison(at, d->run_end);
+}
+
+static void
+keep_fields(struct alqi_domain *of)
+{
+    size_t i;
+
+    if (alqi_heap_pin_is_active(of->heap))
+        for (i = 0; i < of->remembered.n; i++)
+            alqi_heap_pin_field(of, of->remembered.fields[i]);
 }
 
 void
@@ -148,6 +181,8 @@ alqi_heap_minor_share(struct alqi_domain *self, struct alqi_domain *of)
 
     if (of == NULL) {
         alqi_heap_roots_visit_common(self->heap, promote_root, self);
+        r = &self->heap->pins.fields;
+        alqi_heap_promote_each(self, r->fields, r->n);
         return;
     }
     alqi_heap_limit_take(&of->want_minor); /* it is being served */
@@ -181,6 +216,7 @@ alqi_heap_minor_finish(struct alqi_domain *self, struct alqi_domain *of)
             (double)bytes / (double)(of->run_end - of->run_start);
     alqi_heap_custom_after_minor(self, of);
     alqi_heap_own_end(of);
+    keep_fields(of);
     alqi_heap_remember_clear(of);
     forbid_old_places(of);
     of->run_start = of->run_end;
@@ -196,8 +232,12 @@ place_hard(struct alqi_domain *d, uintptr_t bytes)
 {
     uintptr_t start = d->run_end;
 
-    if (start + bytes > d->slice + d->minor_bytes)
-        start = d->slice;
+    for (;; start += bytes) {
+        if (start + bytes > d->slice + d->minor_bytes)
+            start = d->slice;
+        if (alqi_heap_pin_is_free(d->heap, start, start + bytes))
+            break;
+    }
     if (!alqi_plat_space_commit((void *)start, bytes))
         alqi_base_fail(__FILE__, __LINE__, "access allowed again");
     d->run_start = start;
@@ -211,7 +251,9 @@ alqi_heap_minor_begin(struct alqi_domain *d, uintptr_t bytes)
         place_hard(d, ALQI_HEAP_CHUNK_BYTES);
     } else {
         d->run_start = d->slice;
-        d->run_end = d->slice + bytes;
+        if (alqi_heap_pin_has_kept(d->heap))
+            alqi_heap_pin_room(d, bytes, &d->run_start);
+        d->run_end = d->run_start + bytes;
     }
     d->pub.young_ptr = (char *)d->run_end;
     alqi_heap_pace_open(d);

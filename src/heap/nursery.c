@@ -1,5 +1,6 @@
 #include "heap/area.h"
 #include "heap/nursery.h"
+#include "heap/pin.h"
 #include "plat/space.h"
 
 enum {
@@ -225,7 +226,8 @@ alqi_heap_nursery_trim(struct alqi_domain *d)
 
     if (bytes < BYTES_FIRST)
         bytes = BYTES_FIRST;
-    if (ALQI_HEAP_IS_HARD || d->touched_bytes <= bytes)
+    if (ALQI_HEAP_IS_HARD || d->touched_bytes <= bytes ||
+        alqi_heap_pin_has_kept(d->heap))
         return 0;
     unused = d->touched_bytes - bytes;
     alqi_plat_space_empty((void *)(d->slice + bytes), unused);

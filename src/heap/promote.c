@@ -3,6 +3,7 @@
 #include "heap/area.h"
 #include "heap/class.h"
 #include "heap/own.h"
+#include "heap/pin.h"
 #include "heap/promote.h"
 #include "heap/sweep.h"
 
@@ -71,13 +72,15 @@ struct view {
     uintptr_t young_half;
     uintptr_t colour;
     bool crew; /* a constant, there are others: each loop is compiled twice */
+    bool pins; /* a constant: some blocks do not move */
 };
 
 static inline __attribute__((always_inline)) struct view
 view_of(struct alqi_domain *d, bool crew)
 {
-    return (struct view){d, d->pub.young_base, d->pub.young_bytes >> 1,
-                         d->alloc_colour, crew};
+    return (struct view){
+        d,    d->pub.young_base, d->pub.young_bytes >> 1, d->alloc_colour, crew,
+        false};
 }
 
 static inline alqi_heap_word *
@@ -340,8 +343,11 @@ scan_block(struct view w, alqi_heap_word *block)
 
     if (w.crew)
         alqi_heap_own_answer(w.d);
-    while (++block < end)
+    while (++block < end) {
         promote_slot(w, block);
+        if (w.pins)
+            alqi_heap_pin_field(w.d, block);
+    }
 }
 
 /* A run grows while it is scanned, and may be replaced. */
@@ -410,6 +416,17 @@ drain_in_crew(struct alqi_domain *self)
     alqi_heap_own_share(self); /* there is nothing left to do here */
 }
 
+/* .inv.kept; blocks are claimed, whether there are others or not. */
+static ALQI_NOINLINE void
+drain_with_pins(struct alqi_domain *self)
+{
+    struct view w = view_of(self, true);
+
+    w.pins = true;
+    drain(w);
+    alqi_heap_own_share(self);
+}
+
 static void
 run_count(struct alqi_domain *d, struct alqi_heap_run *run)
 {
@@ -427,7 +444,9 @@ alqi_heap_promote_drain(struct alqi_domain *self)
     if (n_max > ALQI_HEAP_CREW_GET_MAX)
         n_max = ALQI_HEAP_CREW_GET_MAX;
     do {
-        if (alqi_heap_crew_is_shared(crew))
+        if (alqi_heap_pin_is_active(self->heap))
+            drain_with_pins(self);
+        else if (alqi_heap_crew_is_shared(crew))
             drain_in_crew(self);
         else
             drain_alone(self);

@@ -7,9 +7,8 @@
 enum { SIZE_FIRST = ALQI_HEAP_IS_HARD ? 1 : 1024 };
 
 static bool
-grow(struct alqi_domain *d)
+grow(struct alqi_domain *d, struct alqi_heap_remembered *r)
 {
-    struct alqi_heap_remembered *r = &d->remembered;
     size_t size = r->size == 0 ? SIZE_FIRST : r->size * 2;
     alqi_heap_word **fields = realloc(r->fields, size * sizeof *fields);
 
@@ -23,16 +22,28 @@ grow(struct alqi_domain *d)
 }
 
 void
+alqi_heap_remember_lose(struct alqi_domain *d, struct alqi_heap_remembered *r)
+{
+    r->lost = true;
+    __atomic_store_n(&d->heap->is_remember_lost, true, __ATOMIC_RELAXED);
+}
+
+void
+alqi_heap_remember_in(struct alqi_domain *d, struct alqi_heap_remembered *r,
+                      alqi_heap_word *field)
+{
+    if (ALQI_UNLIKELY(r->n == r->size) && (r->lost || !grow(d, r)))
+        alqi_heap_remember_lose(d, r);
+    else
+        r->fields[r->n++] = field;
+}
+
+void
 alqi_heap_remember(struct alqi_domain *d, alqi_heap_word *field)
 {
     struct alqi_heap_remembered *r = &d->remembered;
 
-    if (ALQI_UNLIKELY(r->n == r->size) && (r->lost || !grow(d))) {
-        r->lost = true;
-        __atomic_store_n(&d->heap->is_remember_lost, true, __ATOMIC_RELAXED);
-        return;
-    }
-    r->fields[r->n++] = field;
+    alqi_heap_remember_in(d, r, field);
     /* As many words as the minor heap: rather collect that. */
     if (ALQI_UNLIKELY(r->n >= r->enough)) {
         alqi_heap_limit_want(d, &d->want_minor);
@@ -50,4 +61,6 @@ void
 alqi_heap_remember_drop(struct alqi_domain *d)
 {
     free(d->remembered.fields);
+    free(d->stays.fields);
+    d->stays = (struct alqi_heap_remembered){0};
 }

@@ -1,5 +1,6 @@
 #include "heap/list.h"
 #include "heap/observed.h"
+#include "heap/pin.h"
 #include "heap/root.h"
 #include "plat/plat.h"
 
@@ -63,6 +64,18 @@ alqi_heap_root_drop(struct alqi_domain *d, struct alq_root *root)
     box_free(&d->roots, root);
 }
 
+static bool
+has_young(const struct alqi_domain *d, const struct alqi_heap_boxes *page)
+{
+    unsigned i;
+
+    for (i = 0; i < ALQI_HEAP_BOXES; i++)
+        if (alq_is_block(page->roots[i].value) &&
+            alqi_heap_is_young(d, page->roots[i].value))
+            return true;
+    return false;
+}
+
 static void
 boxes_visit(struct alqi_domain *d, bool young_only, alqi_heap_visit_fn *visit,
             void *arg)
@@ -76,7 +89,8 @@ boxes_visit(struct alqi_domain *d, bool young_only, alqi_heap_visit_fn *visit,
         for (i = 0; i < ALQI_HEAP_BOXES; i++)
             visit(arg, &page->roots[i].value);
         if (young_only)
-            page->may_be_young = false;
+            page->may_be_young =
+                alqi_heap_pin_is_active(d->heap) && has_young(d, page);
     }
 }
 
@@ -144,6 +158,7 @@ alqi_heap_roots_visit_common(struct alqi_heap *heap, alqi_heap_visit_fn *visit,
     for (letter = heap->letters; letter != NULL; letter = letter->next)
         visit(arg, &letter->value);
     alqi_plat_unlock(&common_lock);
+    alqi_heap_pin_visit(heap, visit, arg);
 }
 
 /* ---- a domain's --------------------------------------------------------- */

@@ -14,13 +14,13 @@ struct alqi_heap_letter {
 typedef void alqi_heap_visit_fn(void *arg, alq_value *slot);
 
 /* Shows each slot of those that are not a domain's: globals, what is on its way
- * to and from domains. */
+ * to and from domains, what is pinned and what pinned young blocks hold. */
 void alqi_heap_roots_visit_common(struct alqi_heap *heap,
                                   alqi_heap_visit_fn *visit, void *arg);
 
 /* Shows each slot of a domain.  `young_only`: boxed roots that hold no young
- * value may be left out; then none holds a young one when the call returns,
- * since visit is taken to replace them. */
+ * value may be left out; then none holds a young one when the call returns
+ * but for pinned blocks, since visit is taken to replace them. */
 void alqi_heap_roots_visit(struct alqi_domain *d, bool young_only,
                            alqi_heap_visit_fn *visit, void *arg);
 

@@ -106,6 +106,36 @@ struct alqi_heap_remembered {
     bool lost;     /* it could not grow: the whole heap is read instead */
 };
 
+/* pin.h */
+struct alqi_heap_pin {
+    alq_value value;
+    uintptr_t count;
+};
+
+/* A young block that stays where it is. */
+struct alqi_heap_kept {
+    alq_value block;
+    uintptr_t header;     /* what stood there, during a collection  */
+    alqi_heap_word first; /* likewise                              */
+    uint64_t cost_words;  /* custom.h                               */
+    bool is_custom;       /* to be charged for, finalised           */
+};
+
+struct alqi_heap_pins {
+    struct alqi_plat_lock lock; /* of all, outside of stops */
+    struct alqi_base_map index; /* of blocks in `entries`   */
+    struct alqi_heap_pin *entries;
+    size_t n;
+    size_t size;
+    struct alqi_heap_kept *kept; /* in the order of addresses */
+    size_t n_kept;
+    struct alqi_heap_kept *next; /* as this collection leaves them */
+    size_t n_next;
+    size_t kept_size; /* of both */
+    struct alqi_heap_remembered fields;
+    bool is_collecting;
+};
+
 enum alqi_heap_phase {
     ALQI_HEAP_SWEEP, /* new blocks are UNMARKED                   */
     ALQI_HEAP_SWEPT, /* marking begins at the next empty minor heap */
@@ -280,6 +310,7 @@ struct alqi_heap {
     struct alqi_heap_live_common live;
     struct alqi_heap_pace_common pace;
     struct alqi_heap_nursery nursery;
+    struct alqi_heap_pins pins;
     struct alqi_heap_tuning tuning;
     unsigned slice_us;  /* a slice is cut then, unless it is late */
     size_t limit_bytes; /* SIZE_MAX: none */
@@ -304,6 +335,7 @@ struct alqi_heap_orphan {
     bool done; /* else it counts in `todo` */
     struct alqi_heap_sums sums;
     struct alqi_heap_weak_list weak[ALQI_HEAP_WEAK_KINDS];
+    bool weak_fields_lost; /* some hold kept blocks */
     struct alqi_heap_final *finals;
 };
 
@@ -395,6 +427,7 @@ struct alqi_domain {
     uintptr_t own_base; /* of those, the one at hand                          */
     uintptr_t own_bytes; /* 0: none */
     struct alqi_heap_remembered remembered;
+    struct alqi_heap_remembered stays; /* pin.h: in a collection */
     struct alqi_heap_customs customs;
     uintptr_t shown_bytes; /* of the minor heap, by alq_gc_get         */
     uintptr_t asked_bytes; /* another fixed_bytes, at the next stop,   */

@@ -3,6 +3,7 @@
 #include "heap/final.h"
 #include "heap/large.h"
 #include "heap/live.h"
+#include "heap/pin.h"
 #include "heap/pool.h"
 #include "heap/root.h"
 #include "heap/sweep.h"
@@ -35,8 +36,10 @@ young_value(struct alqi_domain *d, alq_value v)
 
     HOLDS(slot < d->heap->n_slots);
     of = d->heap->domains[slot];
-    HOLDS(of->state != ALQI_HEAP_VACANT);
-    HOLDS(v > (uintptr_t)of->pub.young_ptr && v < of->run_end);
+    if (!alqi_heap_pin_is_kept(d->heap, v)) {
+        HOLDS(of->state != ALQI_HEAP_VACANT);
+        HOLDS(v > (uintptr_t)of->pub.young_ptr && v < of->run_end);
+    }
     HOLDS(alqi_heap_header(v) != 0);
     HOLDS(colour_of(alqi_heap_header(v)) == 0);
     HOLDS(alqi_heap_words(alqi_heap_header(v)) > 1);
@@ -241,6 +244,17 @@ remembered_read(struct alqi_domain *d)
     return !d->remembered.lost && !d->live.weak.fields_lost;
 }
 
+static bool
+kept_read(const struct alqi_heap_remembered *r)
+{
+    size_t i;
+
+    for (i = 0; i < r->n; i++)
+        if (!alqi_base_map_put(&remembered, (uintptr_t)r->fields[i], 0))
+            return false;
+    return !r->lost;
+}
+
 void
 alqi_heap_verify_slow(struct alqi_domain *d, enum alqi_heap_verify_what what)
 {
@@ -252,7 +266,8 @@ alqi_heap_verify_slow(struct alqi_domain *d, enum alqi_heap_verify_what what)
     if (ALQI_HEAP_IS_HARD && what != ALQI_HEAP_VERIFY_MARKED &&
         turn++ % 61 != 0)
         return;
-    check_remembered = what == ALQI_HEAP_VERIFY_REMEMBERED;
+    check_remembered =
+        what == ALQI_HEAP_VERIFY_REMEMBERED && kept_read(&heap->pins.fields);
     for (i = 0; i < heap->n_slots; i++)
         check_remembered =
             check_remembered && remembered_read(heap->domains[i]);

@@ -170,7 +170,9 @@ field_after_minor(struct alqi_domain *d, alq_value block,
     if (!alqi_heap_is_young(d, v))
         return;
     moved = alqi_heap_promoted(v);
-    if (moved != ALQ_NULL)
+    if (moved == v) /* pinned */
+        alqi_heap_weak_remember(d, block, field);
+    else if (moved != ALQ_NULL)
         alqi_heap_weak_replace(block, field, v, moved);
     else
         alqi_heap_weak_empty(block, kind, field, v);
@@ -238,9 +240,12 @@ void
 alqi_heap_weak_after_minor(struct alqi_domain *d)
 {
     struct alqi_heap_weak *w = &d->live.weak;
-    size_t i;
+    size_t i, n = w->n_fields;
+    bool lost = w->fields_lost;
 
-    for (i = 0; i < w->n_fields; i++) {
+    w->n_fields = 0; /* those that hold pinned blocks come back */
+    w->fields_lost = false;
+    for (i = 0; i < n; i++) {
         alq_value block = w->fields[i].block;
 
         field_after_minor(d, block,
@@ -249,13 +254,11 @@ alqi_heap_weak_after_minor(struct alqi_domain *d)
                               : ALQI_HEAP_WEAK,
                           w->fields[i].field);
     }
-    if (w->fields_lost) {
+    if (lost) {
         d->counts.remember_losses++;
         old_each(d, ALQI_HEAP_WEAK, block_after_minor);
         old_each(d, ALQI_HEAP_EPHE, block_after_minor);
     }
-    w->n_fields = 0;
-    w->fields_lost = false;
     young_after_minor(d, ALQI_HEAP_WEAK);
     young_after_minor(d, ALQI_HEAP_EPHE);
 }
@@ -423,6 +426,18 @@ alqi_heap_weak_is_clean(const struct alqi_domain *d)
     return d->live.weak.cleaner.chunk == NULL;
 }
 
+void
+alqi_heap_weak_after_marking(struct alqi_domain *d)
+{
+    struct alqi_heap_weak *w = &d->live.weak;
+    size_t i, to = 0;
+
+    for (i = 0; i < w->n_fields; i++)
+        if (!alqi_heap_mark_is_white(d, w->fields[i].block))
+            w->fields[to++] = w->fields[i];
+    w->n_fields = to;
+}
+
 /* ---- all ---------------------------------------------------------------- */
 
 void
@@ -434,6 +449,8 @@ alqi_heap_weak_visit(struct alqi_domain *d,
     uintptr_t field;
 
     ALQI_ASSERT(d->live.weak.cleaner.chunk == NULL);
+    for (i = 0; i < d->live.weak.n_fields; i++)
+        visit(arg, &d->live.weak.fields[i].block);
     for (kind = 0; kind < ALQI_HEAP_WEAK_KINDS; kind++)
         for (chunk = d->live.weak.old[kind].first; chunk != NULL;
              chunk = chunk->next)
@@ -484,7 +501,9 @@ alqi_heap_weak_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
     struct alqi_heap_weak *w = &d->live.weak;
 
-    ALQI_ASSERT(!alqi_heap_weak_is_recent(d));
+    ALQI_ASSERT(w->young[ALQI_HEAP_WEAK].first == NULL &&
+                w->young[ALQI_HEAP_EPHE].first == NULL);
+    o->weak_fields_lost = alqi_heap_weak_is_recent(d);
     alqi_heap_weak_clean(d, SIZE_MAX);
     memcpy(o->weak, w->old, sizeof w->old);
     memset(w->old, 0, sizeof w->old);
@@ -501,6 +520,7 @@ alqi_heap_weak_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
     struct alqi_heap_weak_chunk *chunk;
     unsigned kind;
 
+    d->live.weak.fields_lost |= o->weak_fields_lost;
     for (kind = 0; kind < ALQI_HEAP_WEAK_KINDS; kind++)
         while ((chunk = o->weak[kind].first) != NULL) {
             unlink_chunk(&o->weak[kind], chunk);

@@ -102,6 +102,9 @@ void alqi_heap_weak_mark_begin(struct alqi_domain *d);
  * slices: it reads the young blocks. */
 void alqi_heap_weak_clean_begin(struct alqi_domain *d);
 size_t alqi_heap_weak_clean(struct alqi_domain *d, size_t budget_words);
+/* Marking has ended: fields of dead blocks are not remembered. */
+void alqi_heap_weak_after_marking(struct alqi_domain *d);
+
 bool alqi_heap_weak_is_clean(const struct alqi_domain *d);
 
 /* All blocks and fields, to be replaced: for compaction.  Nothing is young, and

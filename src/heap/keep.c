@@ -1,0 +1,273 @@
+#include <stdlib.h>
+
+#include "heap/area.h"
+#include "heap/class.h"
+#include "heap/custom.h"
+#include "heap/keep.h"
+#include "heap/large.h"
+#include "heap/minor.h"
+#include "heap/pin.h"
+#include "heap/pool.h"
+#include "heap/promote.h"
+#include "heap/remember.h"
+
+/* ---- a collection begins ------------------------------------------------ */
+
+static int
+by_block(const void *a, const void *b)
+{
+    const struct alqi_heap_kept *x = a, *y = b;
+
+    return (x->block > y->block) - (x->block < y->block);
+}
+
+static void
+next_add(struct alqi_heap_pins *p, alq_value block)
+{
+    ALQI_ASSERT(p->n_next < p->kept_size); /* .inv.places */
+    p->next[p->n_next++] = (struct alqi_heap_kept){.block = block};
+}
+
+static uintptr_t
+kept_bytes(const struct alqi_heap_pins *p)
+{
+    uintptr_t bytes = 0;
+    size_t i;
+
+    for (i = 0; i < p->n_kept; i++)
+        bytes += alqi_heap_words(alqi_heap_header(p->kept[i].block)) *
+                 ALQ_WORD_BYTES;
+    return bytes;
+}
+
+/* .inv.room  Without memory to promote them those that are kept stay, pinned
+ * or not. */
+static bool
+is_room(struct alqi_heap *heap)
+{
+    return heap->pins.n_kept == 0 ||
+           alqi_heap_area_ready(
+               &heap->area, heap->area.n_promised +
+                                alqi_heap_minor_need(kept_bytes(&heap->pins)));
+}
+
+static void
+stay_all(struct alqi_heap_pins *p)
+{
+    uint64_t unused;
+    size_t i;
+
+    for (i = 0; i < p->n_kept; i++)
+        if (!alqi_base_map_get(&p->index, p->kept[i].block, &unused))
+            next_add(p, p->kept[i].block);
+}
+
+/* It looks moved. */
+static void
+hide(struct alqi_heap_pins *p, struct alqi_heap_kept *to)
+{
+    alqi_heap_word *block = (alqi_heap_word *)to->block;
+    struct alqi_heap_kept *before =
+        alqi_heap_pin_among(p->kept, p->n_kept, to->block);
+
+    if (before != NULL) {
+        *to = *before;
+        before->is_custom = false;
+    }
+    to->header = block[-1];
+    to->first = block[0];
+    block[-1] = 0;
+    block[0] = to->block;
+}
+
+void
+alqi_heap_keep_begin(struct alqi_domain *leader)
+{
+    struct alqi_heap *heap = leader->heap;
+    struct alqi_heap_pins *p = &heap->pins;
+    size_t i;
+
+    if (p->n == 0 && p->n_kept == 0)
+        return;
+    for (i = 0; i < p->n; i++)
+        if (alqi_heap_is_young(leader, p->entries[i].value))
+            next_add(p, p->entries[i].value);
+    if (!is_room(heap))
+        stay_all(p);
+    if (p->n_next > 1)
+        qsort(p->next, p->n_next, sizeof *p->next, by_block);
+    for (i = 0; i < p->n_next; i++)
+        hide(p, &p->next[i]);
+    p->fields.lost = false; /* served, with other lost sets */
+    p->is_collecting = true;
+}
+
+/* ---- a collection ends -------------------------------------------------- */
+
+static int
+by_field(const void *a, const void *b)
+{
+    alqi_heap_word *const *x = a, *const *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static void
+fields_filter(struct alqi_domain *self, struct alqi_heap_remembered *r)
+{
+    size_t i, to = 0;
+
+    for (i = 0; i < r->n; i++)
+        if (alqi_heap_is_young(self, *r->fields[i]))
+            r->fields[to++] = r->fields[i];
+    r->n = to;
+}
+
+static void
+fields_take(struct alqi_domain *self, struct alqi_heap_remembered *from)
+{
+    struct alqi_heap_remembered *r = &self->heap->pins.fields;
+    size_t i;
+
+    for (i = 0; i < from->n; i++)
+        alqi_heap_remember_in(self, r, from->fields[i]);
+    if (from->lost)
+        alqi_heap_remember_lose(self, r);
+    from->n = 0;
+    from->lost = false;
+}
+
+static void
+fields_unique(struct alqi_heap_remembered *r)
+{
+    size_t i, to = 0;
+
+    if (r->n < 2)
+        return;
+    qsort(r->fields, r->n, sizeof *r->fields, by_field);
+    for (i = 0; i < r->n; i++)
+        if (i == 0 || r->fields[i] != r->fields[i - 1])
+            r->fields[to++] = r->fields[i];
+    r->n = to;
+}
+
+static void
+fields_end(struct alqi_domain *self)
+{
+    struct alqi_heap *heap = self->heap;
+    struct alqi_heap_remembered *r = &heap->pins.fields;
+    size_t n;
+    unsigned i;
+
+    fields_filter(self, r);
+    n = r->n;
+    for (i = 0; i < heap->n_slots; i++)
+        fields_take(self, &heap->domains[i]->stays);
+    if (r->n != n)
+        fields_unique(r);
+}
+
+/* Of one that is not kept any more. */
+static void
+custom_end(struct alqi_domain *self, const struct alqi_heap_kept *kept)
+{
+    if (!kept->is_custom)
+        return;
+    if (alqi_heap_promoted(kept->block) != ALQ_NULL)
+        alqi_heap_custom_charge(self, kept->cost_words);
+    else
+        alqi_heap_finalise(kept->block, alqi_heap_header(kept->block));
+}
+
+void
+alqi_heap_keep_end(struct alqi_domain *self)
+{
+    struct alqi_heap_pins *p = &self->heap->pins;
+    struct alqi_heap_kept *before = p->kept;
+    size_t i;
+
+    if (!p->is_collecting)
+        return;
+    for (i = 0; i < p->n_kept; i++)
+        custom_end(self, &before[i]);
+    for (i = 0; i < p->n_next; i++) {
+        alqi_heap_word *block = (alqi_heap_word *)p->next[i].block;
+
+        block[-1] = p->next[i].header;
+        block[0] = p->next[i].first;
+    }
+    fields_end(self);
+    p->kept = p->next;
+    p->n_kept = p->n_next;
+    p->next = before;
+    p->n_next = 0;
+    p->is_collecting = false;
+}
+
+/* ---- the cycle ---------------------------------------------------------- */
+
+static bool
+is_dead(const struct alqi_heap *heap, uintptr_t header)
+{
+    return (header & ALQI_HEAP_COLOUR_MASK) == heap->unmarked;
+}
+
+static uintptr_t
+header_in_pool(const struct alqi_heap *heap, const alqi_heap_word *field)
+{
+    uintptr_t pool = (uintptr_t)field & ~(uintptr_t)(ALQI_HEAP_POOL_BYTES - 1);
+    alqi_heap_word *slots = alqi_heap_pool_slots((struct alqi_heap_pool *)pool);
+    size_t words = alqi_heap_class_words[alqi_heap_area_class(
+        &heap->area, (uintptr_t)field)];
+
+    return slots[(size_t)(field - slots) / words * words];
+}
+
+static void
+leave_pools(struct alqi_heap *heap, struct alqi_heap_remembered *r)
+{
+    size_t i, to = 0;
+
+    for (i = 0; i < r->n; i++) {
+        alqi_heap_word *field = r->fields[i];
+
+        if (alqi_heap_area_has(&heap->area, (uintptr_t)field) &&
+            is_dead(heap, header_in_pool(heap, field)))
+            *field = ALQ_UNIT; /* for those who read all the heap */
+        else
+            r->fields[to++] = field;
+    }
+    r->n = to;
+}
+
+static void
+leave_large(struct alqi_heap_remembered *r, struct alqi_heap_large *large)
+{
+    alqi_heap_word *end = large->fields + (large->header >> ALQ_WOSIZE_SHIFT);
+    size_t i, to = 0;
+
+    for (i = 0; i < r->n; i++) {
+        if (r->fields[i] >= large->fields && r->fields[i] < end)
+            *r->fields[i] = ALQ_UNIT;
+        else
+            r->fields[to++] = r->fields[i];
+    }
+    r->n = to;
+}
+
+void
+alqi_heap_keep_after_marking(struct alqi_heap *heap)
+{
+    struct alqi_heap_remembered *r = &heap->pins.fields;
+    struct alqi_heap_large *large;
+    unsigned i;
+
+    if (r->n == 0)
+        return;
+    leave_pools(heap, r);
+    for (i = 0; i < heap->n_slots && r->n > 0; i++)
+        for (large = heap->domains[i]->large; large != NULL;
+             large = large->next)
+            if (is_dead(heap, large->header))
+                leave_large(r, large);
+}

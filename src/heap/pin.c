@@ -1,0 +1,294 @@
+#include <stdlib.h>
+
+#include "heap/pin.h"
+#include "heap/remember.h"
+
+enum { SIZE_FIRST = ALQI_HEAP_IS_HARD ? 1 : 64 };
+
+/* ---- the table ---------------------------------------------------------- */
+
+static bool
+kept_grow(struct alqi_heap_kept **kept, size_t size)
+{
+    struct alqi_heap_kept *grown = realloc(*kept, size * sizeof *grown);
+
+    if (grown == NULL)
+        return false;
+    *kept = grown;
+    return true;
+}
+
+/* .inv.places  There is a place for each block that is pinned, and for each
+ * that is kept because there is no memory to promote it. */
+static bool
+places_ready(struct alqi_heap_pins *p)
+{
+    size_t n = p->n + 1 + p->n_kept;
+    size_t size = p->kept_size == 0 ? SIZE_FIRST : p->kept_size;
+
+    while (size < n)
+        size *= 2;
+    if (size == p->kept_size)
+        return true;
+    if (!kept_grow(&p->kept, size) || !kept_grow(&p->next, size))
+        return false;
+    p->kept_size = size;
+    return true;
+}
+
+static bool
+entries_ready(struct alqi_heap_pins *p)
+{
+    size_t size = p->size == 0 ? SIZE_FIRST : p->size * 2;
+    struct alqi_heap_pin *entries;
+
+    if (p->n < p->size)
+        return true;
+    entries = realloc(p->entries, size * sizeof *entries);
+    if (entries == NULL)
+        return false;
+    p->entries = entries;
+    p->size = size;
+    return true;
+}
+
+static bool
+pin_locked(struct alqi_heap_pins *p, alq_value block)
+{
+    uint64_t at;
+
+    if (alqi_base_map_get(&p->index, block, &at)) {
+        p->entries[at].count++;
+        return true;
+    }
+    if (!entries_ready(p) || !places_ready(p) ||
+        !alqi_base_map_put(&p->index, block, p->n))
+        return false;
+    p->entries[p->n++] = (struct alqi_heap_pin){block, 1};
+    return true;
+}
+
+static bool
+unpin_locked(struct alqi_heap_pins *p, alq_value block)
+{
+    struct alqi_heap_pin last;
+    uint64_t at;
+
+    if (!alqi_base_map_get(&p->index, block, &at))
+        return false;
+    if (--p->entries[at].count > 0)
+        return true;
+    alqi_base_map_take(&p->index, block, &at);
+    last = p->entries[--p->n];
+    if (last.value == block)
+        return true;
+    p->entries[at] = last;
+    alqi_base_map_put(&p->index, last.value, at); /* it is there: no memory */
+    return true;
+}
+
+enum alq_status
+alqi_heap_pin(struct alqi_domain *d, alq_value block)
+{
+    struct alqi_heap_pins *p = &d->heap->pins;
+    bool is_pinned;
+
+    alqi_plat_lock(&p->lock);
+    is_pinned = pin_locked(p, block);
+    alqi_plat_unlock(&p->lock);
+    return is_pinned ? ALQ_OK : ALQ_ENOMEM;
+}
+
+enum alq_status
+alqi_heap_unpin(struct alqi_domain *d, alq_value block)
+{
+    struct alqi_heap_pins *p = &d->heap->pins;
+    bool was_pinned;
+
+    alqi_plat_lock(&p->lock);
+    was_pinned = unpin_locked(p, block);
+    alqi_plat_unlock(&p->lock);
+    return was_pinned ? ALQ_OK : ALQ_EINVAL;
+}
+
+/* ---- kept blocks, by address -------------------------------------------- */
+
+/* The first one from the address on. */
+static size_t
+place_of(const struct alqi_heap_kept *kept, size_t n, uintptr_t address)
+{
+    size_t low = 0;
+
+    while (low < n) {
+        size_t middle = low + (n - low) / 2;
+
+        if (kept[middle].block < address)
+            low = middle + 1;
+        else
+            n = middle;
+    }
+    return low;
+}
+
+struct alqi_heap_kept *
+alqi_heap_pin_among(struct alqi_heap_kept *kept, size_t n, alq_value block)
+{
+    size_t i = place_of(kept, n, block);
+
+    return i < n && kept[i].block == block ? &kept[i] : NULL;
+}
+
+bool
+alqi_heap_pin_is_kept(const struct alqi_heap *heap, alq_value v)
+{
+    return alqi_heap_pin_among(heap->pins.kept, heap->pins.n_kept, v) != NULL;
+}
+
+bool
+alqi_heap_pin_find(const struct alqi_heap *heap, uintptr_t from, uintptr_t to,
+                   struct alqi_heap_span *out)
+{
+    const struct alqi_heap_pins *p = &heap->pins;
+    const struct alqi_heap_kept *kept = p->is_collecting ? p->next : p->kept;
+    size_t n = p->is_collecting ? p->n_next : p->n_kept;
+    size_t i = place_of(kept, n, from + ALQ_WORD_BYTES);
+    uintptr_t header;
+
+    if (i == n || kept[i].block - ALQ_WORD_BYTES >= to)
+        return false;
+    header =
+        p->is_collecting ? kept[i].header : alqi_heap_header(kept[i].block);
+    out->start = kept[i].block - ALQ_WORD_BYTES;
+    out->end = out->start + alqi_heap_words(header) * ALQ_WORD_BYTES;
+    return true;
+}
+
+bool
+alqi_heap_pin_is_free(struct alqi_heap *heap, uintptr_t from, uintptr_t to)
+{
+    struct alqi_heap_span kept;
+    bool is_free;
+
+    alqi_plat_lock(&heap->pins.lock);
+    is_free = !alqi_heap_pin_find(heap, from, to, &kept);
+    alqi_plat_unlock(&heap->pins.lock);
+    return is_free;
+}
+
+uintptr_t
+alqi_heap_pin_room(const struct alqi_domain *d, uintptr_t bytes,
+                   uintptr_t *start)
+{
+    const uintptr_t mask = ALQI_HEAP_CHUNK_BYTES - 1;
+    uintptr_t at = d->slice, end = d->slice + d->minor_bytes, best = 0;
+    struct alqi_heap_pins *p = &d->heap->pins;
+    struct alqi_heap_span kept;
+    bool more;
+
+    *start = at;
+    alqi_plat_lock(&p->lock);
+    do {
+        more = alqi_heap_pin_find(d->heap, at, end, &kept);
+        if (!more)
+            kept.start = end;
+        if ((kept.start & ~mask) > at && (kept.start & ~mask) - at > best) {
+            best = (kept.start & ~mask) - at;
+            *start = at;
+        }
+        at = (kept.end + mask) & ~mask;
+    } while (more && best < bytes && at < end);
+    alqi_plat_unlock(&p->lock);
+    return best < bytes ? best : bytes;
+}
+
+/* ---- in a collection ---------------------------------------------------- */
+
+void
+alqi_heap_pin_field(struct alqi_domain *self, alqi_heap_word *field)
+{
+    if (alqi_heap_is_young(self, *field))
+        alqi_heap_remember_in(self, &self->stays, field);
+}
+
+void
+alqi_heap_pin_custom(struct alqi_heap *heap, alq_value block,
+                     uint64_t cost_words)
+{
+    struct alqi_heap_kept *kept =
+        alqi_heap_pin_among(heap->pins.next, heap->pins.n_next, block);
+
+    kept->is_custom = true;
+    kept->cost_words = cost_words;
+}
+
+/* ---- roots -------------------------------------------------------------- */
+
+static void
+fields_visit(alq_value block, uintptr_t header, size_t from,
+             void (*visit)(void *arg, alq_value *slot), void *arg)
+{
+    size_t i, n = header >> ALQ_WOSIZE_SHIFT;
+
+    if (alqi_heap_is_scannable(header))
+        for (i = from; i < n; i++)
+            visit(arg, (alq_value *)block + i);
+}
+
+static void
+hidden_visit(struct alqi_heap_kept *kept,
+             void (*visit)(void *arg, alq_value *slot), void *arg)
+{
+    if (alqi_heap_is_scannable(kept->header))
+        visit(arg, &kept->first);
+    fields_visit(kept->block, kept->header, 1, visit, arg);
+}
+
+void
+alqi_heap_pin_visit(struct alqi_heap *heap,
+                    void (*visit)(void *arg, alq_value *slot), void *arg)
+{
+    struct alqi_heap_pins *p = &heap->pins;
+    size_t i;
+
+    for (i = 0; i < p->n; i++)
+        visit(arg, &p->entries[i].value);
+    for (i = 0; i < p->n_next; i++)
+        hidden_visit(&p->next[i], visit, arg);
+    for (i = 0; !p->is_collecting && i < p->n_kept; i++)
+        fields_visit(p->kept[i].block, alqi_heap_header(p->kept[i].block), 0,
+                     visit, arg);
+}
+
+void
+alqi_heap_pin_words(struct alqi_heap *heap,
+                    void (*visit)(const struct alqi_heap_area *area,
+                                  uintptr_t word))
+{
+    const struct alqi_heap_pins *p = &heap->pins;
+    size_t i;
+
+    for (i = 0; i < p->n; i++)
+        visit(&heap->area, p->entries[i].value);
+    for (i = 0; i < p->fields.n; i++)
+        visit(&heap->area, (uintptr_t)p->fields.fields[i]);
+}
+
+/* ---- the heap ends ------------------------------------------------------ */
+
+void
+alqi_heap_pin_drop(struct alqi_heap *heap)
+{
+    struct alqi_heap_pins *p = &heap->pins;
+    size_t i;
+
+    for (i = 0; i < p->n_kept; i++)
+        if (p->kept[i].is_custom)
+            alqi_heap_finalise(p->kept[i].block,
+                               alqi_heap_header(p->kept[i].block));
+    free(p->kept);
+    free(p->next);
+    free(p->entries);
+    free(p->fields.fields);
+    alqi_base_map_clear(&p->index);
+    *p = (struct alqi_heap_pins){0};
+}

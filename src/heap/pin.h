@@ -1,0 +1,87 @@
+/* pin.h -- blocks whose address does not change
+ *
+ * A young one that is pinned stays where it is when its minor heap is emptied,
+ * and stays young: it is *kept*.  Minor heaps are opened where none is.  Once
+ * it is not pinned any more, the next collection promotes it or finds it dead.
+ *
+ *   during a minor collection   header 0, field 0 its own address: it looks
+ *                               moved to where it is.  What stood there is in
+ *                               `next`
+ *   between two of them         a block like any other, in `kept`
+ *
+ * .inv.kept  Fields of the major heap that hold kept blocks are in `fields`, as
+ *            remembered sets are empty after a collection.
+ *
+ * Pins are the heap's: they outlive the domain that made them, as kept blocks
+ * outlive the domain whose minor heap they are in. */
+#ifndef ALQI_HEAP_PIN_H
+#define ALQI_HEAP_PIN_H
+
+#include "heap/state.h"
+
+/* The block is no weak one: those that are young are in lists of young ones. */
+enum alq_status alqi_heap_pin(struct alqi_domain *d, alq_value block);
+enum alq_status alqi_heap_unpin(struct alqi_domain *d, alq_value block);
+
+/* ---- a minor collection ------------------------------------------------- */
+
+/* Some block does not move in this collection. */
+static inline bool
+alqi_heap_pin_is_active(const struct alqi_heap *heap)
+{
+    return heap->pins.n_next > 0;
+}
+
+/* A field of the major heap was promoted: if its value has stayed young, the
+ * field is one of the set, which is self's until the end. */
+void alqi_heap_pin_field(struct alqi_domain *self, alqi_heap_word *field);
+
+/* A custom block that stays: it is charged for or finalised when it moves or
+ * dies. */
+void alqi_heap_pin_custom(struct alqi_heap *heap, alq_value block,
+                          uint64_t cost_words);
+
+/* The kept block with the lowest address from `from` on, with its header's
+ * place and end; false: none begins below `to`.  During a collection those that
+ * are pinned in it. */
+bool alqi_heap_pin_find(const struct alqi_heap *heap, uintptr_t from,
+                        uintptr_t to, struct alqi_heap_span *out);
+
+/* ---- at other times ----------------------------------------------------- */
+
+/* Pins and what pinned young blocks hold: roots. */
+void alqi_heap_pin_visit(struct alqi_heap *heap,
+                         void (*visit)(void *arg, alq_value *slot), void *arg);
+
+/* One of n in the order of addresses; NULL: it is not there. */
+struct alqi_heap_kept *alqi_heap_pin_among(struct alqi_heap_kept *kept,
+                                           size_t n, alq_value block);
+
+/* Shows each word that compaction must leave as it is, which may point out of
+ * pools: pins, addresses of fields that hold kept blocks. */
+void alqi_heap_pin_words(struct alqi_heap *heap,
+                         void (*visit)(const struct alqi_heap_area *area,
+                                       uintptr_t word));
+
+bool alqi_heap_pin_is_kept(const struct alqi_heap *heap, alq_value v);
+
+static inline bool
+alqi_heap_pin_has_kept(const struct alqi_heap *heap)
+{
+    return heap->pins.n_kept > 0;
+}
+
+/* No kept block begins there.  This and the next one also out of stops, while
+ * others pin. */
+bool alqi_heap_pin_is_free(struct alqi_heap *heap, uintptr_t from,
+                           uintptr_t to);
+
+/* Bytes of the domain's slice without a kept block, from *start on: as many as
+ * were asked for, else the most that there are together. */
+uintptr_t alqi_heap_pin_room(const struct alqi_domain *d, uintptr_t bytes,
+                             uintptr_t *start);
+
+/* The heap ends. */
+void alqi_heap_pin_drop(struct alqi_heap *heap);
+
+#endif
