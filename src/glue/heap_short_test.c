@@ -48,11 +48,25 @@ row_check(alq_value list, intptr_t i)
     assert_int_equal(list, ALQ_UNIT);
 }
 
+enum { PINS = 12 };
+
+/* A few blocks do not move for a while, if there is memory for that. */
+static void
+repin(struct alq_domain *d, alq_value *pinned, alq_value v)
+{
+    if (*pinned != ALQ_NULL)
+        assert_int_equal(alq_unpin(d, *pinned), ALQ_OK);
+    *pinned = ALQ_NULL;
+    if (v != ALQ_NULL && alq_pin(d, v) == ALQ_OK)
+        *pinned = v;
+}
+
 /* How many rows there was memory for, each then checked. */
 static intptr_t
 program(struct alq_domain *d)
 {
     ALQ_FRAME(d, f, table, big);
+    alq_value pinned[PINS] = {ALQ_NULL};
     intptr_t i, n = 0;
     alq_value v;
 
@@ -64,6 +78,8 @@ program(struct alq_domain *d)
         if (v == ALQ_NULL)
             break;
         alq_store(d, f.table, (uintptr_t)i, v);
+        if (i % 3 == 0)
+            repin(d, &pinned[i / 3 % PINS], v);
         if (i % 20 == 0) {
             f.big = alq_alloc(d, 3000, 0);
             if (f.big != ALQ_NULL)
@@ -73,6 +89,8 @@ program(struct alq_domain *d)
     }
     for (i = 0; i < n; i++)
         row_check(alq_field(f.table, (uintptr_t)i), i);
+    for (i = 0; i < PINS; i++)
+        repin(d, &pinned[i], ALQ_NULL);
     return n;
 }
 

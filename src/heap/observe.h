@@ -126,7 +126,8 @@ void alqi_heap_observe_stop(struct alqi_domain *d);
 void alqi_heap_observe_redraw_sigsafe(struct alqi_domain *d);
 void alqi_heap_observe_wake_sigsafe(struct alqi_domain *d);
 
-/* In after_minor: the place of a block that was young, ALQ_NULL if it died. */
+/* In after_minor: the place of a block that was young, ALQ_NULL if it died.  A
+ * block that is pinned is where it was, and young: ask again next time. */
 alq_value alqi_heap_observe_forward(const struct alqi_domain *d,
                                     alq_value young);
 /* In after_major: whether an old block will outlive the cycle. */
