@@ -4,7 +4,8 @@
  * slice is a domain's own, and does the work of those that are away.
  *
  *   SWEEP  garbage of the last cycle is being freed; new blocks are UNMARKED
- *   SWEPT  none is left; marking waits until nothing is young
+ *   SWEPT  none is left; marking waits until nothing is young,
+ *          pinned blocks apart (pin.h)
  *   MARK   from its roots; new blocks are MARKED; stores darken
  *
  * MARK ends when nothing is left to mark and weak references are clean

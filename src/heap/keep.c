@@ -24,7 +24,7 @@ by_block(const void *a, const void *b)
 static void
 next_add(struct alqi_heap_pins *p, alq_value block)
 {
-    ALQI_ASSERT(p->n_next < p->kept_size); /* .inv.places */
+    ALQI_ASSERT(p->n_next < p->kept_size); /* .inv.stay */
     p->next[p->n_next++] = (struct alqi_heap_kept){.block = block};
 }
 

@@ -1,8 +1,9 @@
 /* mark.h -- which blocks of the major heap are reachable
  *
  * .inv.snapshot  Whatever was reachable when marking began is marked when it
- *                ends: roots are darkened at its start, with nothing young, and
- *                each value that a field of the major heap loses (barrier.h).
+ *                ends: roots are darkened at its start, with nothing young
+ *                but pinned blocks, which are roots, and each value that a
+ *                field of the major heap loses (barrier.h).
  */
 #ifndef ALQI_HEAP_MARK_H
 #define ALQI_HEAP_MARK_H

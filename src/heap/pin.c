@@ -18,7 +18,7 @@ kept_grow(struct alqi_heap_kept **kept, size_t size)
     return true;
 }
 
-/* .inv.places  There is a place for each block that is pinned, and for each
+/* .inv.stay  There is a place for each block that is pinned, and for each
  * that is kept because there is no memory to promote it. */
 static bool
 places_ready(struct alqi_heap_pins *p)
