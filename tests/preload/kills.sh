@@ -1,7 +1,7 @@
 #!/bin/bash
 # kills.sh -- exact recordings of a program that is killed, or still runs
 #
-# At 50 moments the recording must read without a finding and without damage.
+# At 24 moments the recording must read without a finding and without damage.
 # Half of the programs are killed first: of those no free is of a block that is
 # not known, and no block ends without its free.  The others are read while
 # their threads write, each as it is at a moment of its own.
@@ -23,7 +23,7 @@ start() { # THREADS
     sleep "0.$((100 + RANDOM % 300))"
 }
 
-for i in $(seq 50); do
+for i in $(seq 24); do
     how=killed
     start $((1 + i % 4))
     if [ $((i % 2)) = 0 ]; then
