@@ -1,11 +1,9 @@
 /* gc_events.c -- see gc_events.h */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -240,28 +238,6 @@ alqi_cli_gc_read(struct alqi_cli_gc_events *in,
 /* ---- open --------------------------------------------------------------- */
 
 static int
-file_open(struct alqi_cli_gc_events *in)
-{
-    struct stat st;
-
-    if (strcmp(in->path, "-") == 0) {
-        in->fd = STDIN_FILENO;
-        in->path = "standard input";
-    } else {
-        in->fd = open(in->path, O_RDONLY | O_CLOEXEC);
-    }
-    if (in->fd < 0 || fstat(in->fd, &st) != 0) {
-        alqi_cli_say("cannot open %s: %s", in->path, strerror(errno));
-        return ALQI_CLI_UNREADABLE;
-    }
-    if (S_ISDIR(st.st_mode)) {
-        alqi_cli_say("%s is a directory: name a recording in it", in->path);
-        return ALQI_CLI_UNREADABLE;
-    }
-    return -1;
-}
-
-static int
 header_take(struct alqi_cli_gc_events *in)
 {
     uint8_t bytes[ALQI_GCTRACE_HEADER_BYTES] = {0};
@@ -295,7 +271,8 @@ alqi_cli_gc_open(const char *path, struct alqi_cli_gc_events **out)
 
     memset(in, 0, sizeof *in);
     in->path = path;
-    status = file_open(in);
+    status = alqi_cli_unpack_file(&in->path, "name a recording in it", &in->fd,
+                                  NULL);
     if (status < 0) {
         in->unpack = alqi_cli_unpack_new(in->fd);
         status = header_take(in);

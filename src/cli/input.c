@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -140,28 +139,13 @@ input_warn(void *arg, uint64_t offset_bytes, const char *text)
 static int
 file_open(struct alqi_cli_input *in)
 {
-    struct stat st;
+    int rc = alqi_cli_unpack_file(
+        &in->path,
+        "name a trace in it, or make one of all with 'aliquot merge'", &in->fd,
+        &in->size_bytes);
 
-    if (strcmp(in->path, "-") == 0) {
-        in->fd = STDIN_FILENO;
-        in->path = "standard input";
-    } else {
-        in->fd = open(in->path, O_RDONLY | O_CLOEXEC);
-    }
-    if (in->fd < 0 || fstat(in->fd, &st) != 0) {
-        alqi_cli_say("cannot open %s: %s", in->path, strerror(errno));
-        return ALQI_CLI_UNREADABLE;
-    }
-    if (S_ISDIR(st.st_mode)) {
-        alqi_cli_say("%s is a directory: name a trace in it, or make one of "
-                     "all with 'aliquot merge'",
-                     in->path);
-        return ALQI_CLI_UNREADABLE;
-    }
-    if (S_ISREG(st.st_mode))
-        in->size_bytes = (uint64_t)st.st_size;
     in->shows_progress = isatty(STDERR_FILENO) != 0;
-    return -1;
+    return rc;
 }
 
 /* What the first bytes look like, for people who named the wrong file. */

@@ -8,9 +8,11 @@
  *               first RATIO_FREE_BYTES, is no trace: a packet's header alone
  *               has that much that differs from packet to packet. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -265,4 +267,29 @@ uint64_t
 alqi_cli_unpack_file_bytes(const struct alqi_cli_unpack *u)
 {
     return u->n_file_bytes;
+}
+
+int
+alqi_cli_unpack_file(const char **path, const char *directory_hint, int *fd,
+                     uint64_t *size_bytes)
+{
+    struct stat st;
+
+    if (strcmp(*path, "-") == 0) {
+        *fd = STDIN_FILENO;
+        *path = "standard input";
+    } else {
+        *fd = open(*path, O_RDONLY | O_CLOEXEC);
+    }
+    if (*fd < 0 || fstat(*fd, &st) != 0) {
+        alqi_cli_say("cannot open %s: %s", *path, strerror(errno));
+        return ALQI_CLI_UNREADABLE;
+    }
+    if (S_ISDIR(st.st_mode)) {
+        alqi_cli_say("%s is a directory: %s", *path, directory_hint);
+        return ALQI_CLI_UNREADABLE;
+    }
+    if (S_ISREG(st.st_mode) && size_bytes != NULL)
+        *size_bytes = (uint64_t)st.st_size;
+    return -1;
 }

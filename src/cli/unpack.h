@@ -37,4 +37,12 @@ uint64_t alqi_cli_unpack_file_bytes(const struct alqi_cli_unpack *unpack);
 /* Whether these are the first bytes of a compressed file. */
 bool alqi_cli_unpack_knows(const void *bytes, size_t n);
 
+/* Opens a file to be unpacked; "-" is standard input, and *path then says so.
+ * directory_hint tells what to do when it is a directory.  size_bytes, where
+ * it is not NULL, receives the size of a regular file, and is left alone for
+ * any other.  -1, or the status to exit with, after a message; *fd may be open
+ * then, too, else it is below 0. */
+int alqi_cli_unpack_file(const char **path, const char *directory_hint, int *fd,
+                         uint64_t *size_bytes);
+
 #endif
