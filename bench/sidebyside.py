@@ -1,6 +1,8 @@
 """What the benchmarks share: runs, ratios of pairs, rows, programs to run."""
 import glob
 import os
+import re
+import shutil
 import signal
 import statistics
 import subprocess
@@ -59,6 +61,18 @@ def peak(build, work, cmd, env, v):
     with open(path) as f:
         kib, faults = f.read().split()
     return int(kib) / 1024, int(faults)
+
+
+def instructions(cmd, env, cwd):
+    """Of one run, exactly, by callgrind; None when it is not installed."""
+    if shutil.which("valgrind") is None:
+        return None
+    done = subprocess.run(["valgrind", "--tool=callgrind",
+                           "--callgrind-out-file=/dev/null", *cmd],
+                          env={**os.environ, **env}, capture_output=True,
+                          text=True, cwd=cwd)
+    got = re.search(r"refs:\s+([\d,]+)", done.stderr)
+    return int(got[1].replace(",", "")) if got else None
 
 
 class Variant:

@@ -66,8 +66,25 @@ chunk_put(off_t at, const uint8_t *p, size_t *left)
     return p + HEAD_BYTES + n;
 }
 
+/* What is left of the input, and where it goes. */
+struct rest {
+    const uint8_t *data;
+    size_t size;
+    off_t at;
+};
+
 static void
-recording_make(const uint8_t *data, size_t size)
+chunks_put(struct rest *rest, int n_most)
+{
+    for (int i = 0; i < n_most && rest->size >= HEAD_BYTES; i++) {
+        check(ftruncate(file, rest->at + ALQI_RAW_CHUNK_BYTES) == 0);
+        rest->data = chunk_put(rest->at, rest->data, &rest->size);
+        rest->at += ALQI_RAW_CHUNK_BYTES;
+    }
+}
+
+static struct rest
+recording_make(const uint8_t *data, size_t size, int n_chunks)
 {
     struct alqi_raw_header header = {
         .header_bytes = ALQI_RAW_HEADER_BYTES,
@@ -78,16 +95,13 @@ recording_make(const uint8_t *data, size_t size)
         .flags = ALQI_RAW_IS_EXACT,
         .n_cmdline_bytes = UINT32_MAX,
     };
-    off_t at = ALQI_RAW_HEADER_BYTES;
+    struct rest rest = {data, size, ALQI_RAW_HEADER_BYTES};
 
     memcpy(header.magic, ALQI_RAW_MAGIC, sizeof header.magic);
-    check(ftruncate(file, 0) == 0 && ftruncate(file, at) == 0);
+    check(ftruncate(file, 0) == 0 && ftruncate(file, rest.at) == 0);
     put(&header, sizeof header, 0);
-    for (int i = 0; i < CHUNKS_MAX && size >= HEAD_BYTES; i++) {
-        check(ftruncate(file, at + ALQI_RAW_CHUNK_BYTES) == 0);
-        data = chunk_put(at, data, &size);
-        at += ALQI_RAW_CHUNK_BYTES;
-    }
+    chunks_put(&rest, n_chunks);
+    return rest;
 }
 
 /* The order of time, and stacks that end. */
@@ -126,6 +140,38 @@ packet(void *arg, const void *bytes, size_t n_bytes)
     return true;
 }
 
+/* The same, chunk after chunk, while it is read. */
+static void
+grown_read(const uint8_t *data, size_t size, struct alqi_symbol_table *symbols)
+{
+    struct rest rest = recording_make(data, size, 1);
+    struct alqi_cli_convert_result result;
+    struct alqi_cli_recording *recording;
+    struct alqi_cli_conversion *c;
+    size_t n_bytes = 0;
+    char error[200];
+    bool is_more;
+
+    recording = alqi_cli_recording_open(path, error, sizeof error);
+    check(recording != NULL);
+    check(alqi_cli_conversion_open(recording, 0, symbols, packet, &n_bytes,
+                                   &result, &c) == ALQ_OK);
+    for (int i = 1; i <= CHUNKS_MAX; i++) {
+        do
+            check(alqi_cli_conversion_step(c, 100, &is_more) == ALQ_OK);
+        while (is_more);
+        chunks_put(&rest, 1);
+        check(alqi_cli_recording_grow(recording, 0));
+        check(alqi_cli_conversion_more(c) == ALQ_OK);
+    }
+    check(alqi_cli_conversion_step(c, UINT64_MAX, &is_more) == ALQ_OK);
+    check(!is_more);
+    check(alqi_cli_conversion_end(c, "exit") == ALQ_OK);
+    check(alqi_cli_conversion_close(c) == ALQ_OK);
+    check(n_bytes > 0);
+    alqi_cli_recording_drop(recording);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -140,7 +186,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check(file >= 0);
         snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     }
-    recording_make(data, size);
+    (void)recording_make(data, size, CHUNKS_MAX);
     recording = alqi_cli_recording_open(path, error, sizeof error);
     check(recording != NULL && symbols != NULL);
     exact_read(recording);
@@ -148,6 +194,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                            &n_bytes, &result) == ALQ_OK);
     check(n_bytes > 0);
     alqi_cli_recording_drop(recording);
+    grown_read(data, size, symbols);
     alqi_symbol_table_drop(symbols);
     return 0;
 }

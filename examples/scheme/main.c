@@ -1,7 +1,5 @@
 /* main.c -- scheme: runs a file, or reads, evaluates and prints
  *
- *   scheme [-m MIB] [-n WORDS] [-s] [FILE [ARGUMENT ...]]
- *
  * Exit status: 0, what (exit n) says, 1 for an error in a program, 2 for one in
  * the command. */
 #include <errno.h>
@@ -11,26 +9,127 @@
 
 #include "scheme.h"
 
-extern const char scheme_prelude[];
+enum { DOMAINS_MAX = 100 };
+
+extern const char prelude[];
+
+static const char usage[] =
+    "usage: scheme [-d DOMAINS] [-m MIB] [FILE [ARGUMENT ...]]\n"
+    "  -d DOMAINS  so many run the file at the same time, each with variables\n"
+    "              of its own (default 1)\n"
+    "  -m MIB      the heap may have that many (default 1024)\n"
+    "Without FILE: a session, which reads from standard input and prints each\n"
+    "value.  A form that fills seven eighths of the heap ends alone, and it "
+    "is\n"
+    "told where it allocated.\n";
 
 struct options {
-    struct scheme_config config;
-    bool is_asked_for_counts;
+    struct alq_domain_config config;
+    size_t domains;
+    char **args; /* file first, then NULL */
 };
 
-static void
-usage(FILE *out)
+/* ---- for the prelude ---------------------------------------------------- */
+
+/* (%put text to): 1 standard output, 2 errors. */
+PRIM(put, "%put", "si")
 {
-    fputs("usage: scheme [-m MIB] [-n WORDS] [-s] [FILE [ARGUMENT ...]]\n"
-          "  -m MIB    the heap may have that many (default 1024)\n"
-          "  -n WORDS  of the minor heap, 4096 to 4194304 (default 262144)\n"
-          "  -s        what the collector did, on standard error, at the end\n"
-          "Without FILE: reads from standard input, and prints each value.\n",
-          out);
+    FILE *out = args[1] == from_fixnum(1) ? stdout : stderr;
+
+    if (out == stderr)
+        fflush(stdout);
+    fwrite(alq_string_chars(args[0]), 1, alq_string_bytes(args[0]), out);
+    return UNSPECIFIED;
+}
+
+/* (%argument i): of the command; #f: there are no more. */
+PRIM(argument, "%argument", "i")
+{
+    int64_t i = 0;
+
+    while (i < to_fixnum(args[0]) && s->args[i] != NULL)
+        i++;
+    return s->args[i] != NULL ? text(s, s->args[i]) : FALSE;
+}
+
+PRIM(leave, "exit", "I")
+{
+    exit(n == 1 ? (int)to_fixnum(args[0]) : 0);
+}
+
+PRIM(collect, "collect-garbage", "")
+{
+    if (alq_gc_compact(s->d) != ALQ_OK)
+        fail_status(s);
+    return UNSPECIFIED;
+}
+
+VALUE_PRIM(next_form, "%read", "", read_form(s))
+
+/* (%load): all the forms there are. */
+PRIM(load, "%load", "")
+{
+    alq_value form;
+
+    while (form = read_form(s), form != END_OF_FILE)
+        apply(s, compile(s, form), NIL);
+    return TRUE;
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+/* Calls a procedure that reads from a file. */
+static bool
+run_with(struct scheme *s, FILE *file, const char *name, const char *procedure)
+{
+    alq_value v = *GLOBAL(s, procedure);
+
+    if (file == NULL) {
+        fprintf(stderr, "scheme: %s: %s\n", name, strerror(errno));
+        return false;
+    }
+    s->reader = (struct reader){.file = file, .line = 1};
+    s->file = immediate_of(symbol(s, name));
+    if (!run_above(s, v, NIL, 0, &v)) {
+        fprintf(stderr, "scheme: too little memory for %s\n", procedure);
+        v = FALSE;
+    }
+    free(s->reader.text);
+    fclose(file);
+    return v == TRUE;
+}
+
+/* What a domain does, the first one and each that is spawned. */
+static alq_value
+run(struct alq_domain *d, alq_value arg, void *data)
+{
+    const struct options *o = data;
+    struct scheme *s = scheme_new(d, o->args);
+    const char *name = o->args[0];
+    struct alq_profile *profile;
+    bool is_good;
+
+    if (s == NULL)
+        return FALSE;
+    profile_thread(s);
+    *GLOBAL(s, "%mib") = from_fixnum(o->config.limit_bytes >> 20);
+    s->prelude = immediate_of(symbol(s, "prelude.scm"));
+    is_good = run_with(s, fmemopen((char *)prelude, strlen(prelude), "r"),
+                       "prelude.scm", "%load");
+    if (is_good && name != NULL) {
+        is_good = run_with(s, fopen(name, "r"), name, "%script");
+    } else if (is_good) {
+        profile = sites_start(d);
+        is_good = run_with(s, stdin, "input", "%session");
+        sites_stop(profile);
+    }
+    profile_thread(NULL);
+    scheme_drop(s);
+    return from_bool(is_good);
 }
 
 static size_t
-number_of(const char *text, size_t max)
+number(const char *text, size_t max)
 {
     char *end;
     unsigned long long n = strtoull(text, &end, 10);
@@ -42,136 +141,24 @@ number_of(const char *text, size_t max)
     return (size_t)n;
 }
 
-static void
-print_counts(const struct scheme *s)
-{
-    struct alq_gc_counts c;
-
-    if (alq_gc_counters(s->d, &c) != ALQ_OK)
-        return;
-    fprintf(stderr,
-            "allocated %.1f MiB, promoted %.1f MiB; %llu minor collections, "
-            "%llu major cycles; heap %.1f MiB\n",
-            (double)(c.minor_words + c.direct_words) / (1 << 17),
-            (double)c.promoted_words / (1 << 17),
-            (unsigned long long)c.minor_collections,
-            (unsigned long long)c.major_cycles,
-            (double)c.heap_bytes / (1 << 20));
-}
-
-/* One form after the other.  In a session an error ends its form only. */
-static bool
-run_port(struct scheme *s, alq_value block, bool is_session)
-{
-    bool is_terminal = is_session && isatty(0);
-    ALQ_FRAME(s->d, f, port, v);
-
-    f.port = block;
-    for (;;) {
-        if (is_terminal) {
-            fputs("> ", stdout);
-            fflush(stdout);
-        }
-        f.v = scheme_read(s, to_port(f.port));
-        if (f.v == END_OF_FILE)
-            return true;
-        if (f.v != ALQ_NULL)
-            f.v = scheme_eval(s, f.v);
-        if (f.v != ALQ_NULL) {
-            if (is_session && f.v != UNSPECIFIED) {
-                scheme_write(to_port(s->output.value), f.v, false);
-                putchar('\n');
-            }
-            continue;
-        }
-        fflush(stdout);
-        scheme_print_error(s, stderr);
-        scheme_reset(s);
-        if (!is_session)
-            return false;
-    }
-}
-
-static bool
-run_prelude(struct scheme *s)
-{
-    alq_value port =
-        scheme_port(s, NULL, scheme_prelude, strlen(scheme_prelude), true);
-
-    if (port == ALQ_NULL)
-        return false;
-    to_port(port)->file_number = scheme_file_add(s, "prelude.scm");
-    return run_port(s, port, false);
-}
-
-static bool
-run_file(struct scheme *s, const char *name)
-{
-    FILE *file = strcmp(name, "-") == 0 ? stdin : fopen(name, "r");
-    alq_value port;
-
-    if (file == NULL) {
-        fprintf(stderr, "scheme: %s: %s\n", name, strerror(errno));
-        return false;
-    }
-    port = scheme_port(s, file, NULL, 0, true);
-    if (port == ALQ_NULL)
-        return false;
-    to_port(port)->file_number = scheme_file_add(s, name);
-    return run_port(s, port, false);
-}
-
-static bool
-run_session(struct scheme *s)
-{
-    alq_value port = scheme_port(s, stdin, NULL, 0, true);
-
-    if (port == ALQ_NULL)
-        return false;
-    to_port(port)->file_number = scheme_file_add(s, "input");
-    return run_port(s, port, true);
-}
-
-/* (command-line) */
-static bool
-set_arguments(struct scheme *s, char **argv, int argc)
-{
-    ALQ_FRAME(s->d, f, list, string, name);
-
-    f.list = NIL;
-    while (argc-- > 0) {
-        f.string = scheme_string(s, argv[argc], strlen(argv[argc]));
-        if (f.string == ALQ_NULL)
-            return false;
-        f.list = scheme_cons(s, f.string, f.list);
-        if (f.list == ALQ_NULL)
-            return false;
-    }
-    f.name = scheme_intern(s, "%arguments", 10);
-    if (f.name == ALQ_NULL)
-        return false;
-    s->names[2 * (size_t)symbol_number(f.name) + 1] = f.list;
-    return true;
-}
-
 static struct options
 options_read(int argc, char **argv)
 {
-    struct options o = {.config = {.limit_mib = 1024}};
+    struct options o = {.config = {.limit_bytes = (size_t)1024 << 20},
+                        .domains = 1};
     int c;
 
-    while ((c = getopt(argc, argv, "+hm:n:s")) != -1) {
-        if (c == 'm') {
-            o.config.limit_mib = number_of(optarg, (size_t)1 << 24);
-        } else if (c == 'n') {
-            o.config.minor_words = number_of(optarg, 4194304);
-        } else if (c == 's') {
-            o.is_asked_for_counts = true;
+    while ((c = getopt(argc, argv, "+d:hm:")) != -1) {
+        if (c == 'd') {
+            o.domains = number(optarg, DOMAINS_MAX);
+        } else if (c == 'm') {
+            o.config.limit_bytes = number(optarg, (size_t)1 << 24) << 20;
         } else {
-            usage(c == 'h' ? stdout : stderr);
+            fputs(usage, c == 'h' ? stdout : stderr);
             exit(c == 'h' ? 0 : 2);
         }
     }
+    o.args = argv + optind;
     return o;
 }
 
@@ -179,22 +166,28 @@ int
 main(int argc, char **argv)
 {
     struct options o = options_read(argc, argv);
-    struct scheme *s = scheme_new(&o.config);
-    bool is_good;
+    struct alq_child *children[DOMAINS_MAX];
+    struct alq_domain *d;
+    size_t n = 0;
+    alq_value is_good = FALSE, other;
 
-    if (s == NULL) {
-        fputs("scheme: no heap: too little memory, or -n out of range\n",
-              stderr);
+    if (alq_domain_new(&o.config, &d) != ALQ_OK) {
+        fputs("scheme: no heap: too little memory\n", stderr);
         return 2;
     }
-    if (!set_arguments(s, argv + optind, argc - optind) || !run_prelude(s)) {
-        fputs("scheme: cannot start\n", stderr);
-        scheme_drop(s);
-        return 2;
+    if (!profile_start(d))
+        fputs("scheme: no profiler will see Scheme code\n", stderr);
+    while (n + 1 < o.domains &&
+           alq_domain_spawn(d, run, ALQ_UNIT, &o, &o.config, &children[n]) ==
+               ALQ_OK)
+        n++;
+    if (n + 1 == o.domains)
+        is_good = run(d, ALQ_UNIT, &o);
+    while (n-- > 0) {
+        alq_domain_join(d, children[n], &other);
+        alq_child_drop(children[n]);
+        is_good = other == TRUE ? is_good : FALSE;
     }
-    is_good = optind < argc ? run_file(s, argv[optind]) : run_session(s);
-    if (o.is_asked_for_counts)
-        print_counts(s);
-    scheme_drop(s);
-    return is_good ? 0 : 1;
+    alq_domain_drop(d);
+    return is_good == TRUE ? 0 : 1;
 }

@@ -3,30 +3,30 @@
  * A program that shows how a language lives on <aliquot/heap.h>; the chapter
  * doc/embedding.md walks through it.
  *
- *   value.c     the interpreter as a whole, symbols, errors, where it stands
- *   read.c      text to data          print.c     data to text
- *   analyse.c   data to a tree        generate.c  the tree to instructions
- *   emit.c      instructions as words
- *   run.c       the machine: calls, continuations, errors
- *   number.c list.c text.c table.c port.c         what is built in
- *   prelude.scm what is written in Scheme itself
+ *   value.c    an interpreter, symbols, errors  data.c       what is built in
+ *   read.c     text to data                     limit.c      limits, profiles
+ *   compile.c  data to instructions             main.c       the command
+ *   run.c      the machine                      prelude.scm  all the rest
  *
  * How it keeps the three rules of the heap:
  *
- * Roots.  Values of running Scheme code stand on the machine's stack, a
- * registered range; names and their values in a second one; the machine's
- * registers are globals; C functions that hold a value over a call that may
- * collect have a frame.  C functions for Scheme get their arguments where they
- * stand on the stack, so these need nothing.
- * Stores.  New small blocks are filled by alq_init_small, all other blocks by
- * alq_init and alq_store.  The stack and the names are no blocks: plain stores.
- * Polls.  The machine polls when a procedure is entered and when it loops.
+ * Roots.  Values of running Scheme code stand on the machine's stack, which is
+ * registered once, as a range; global variables in a second one.  What is built
+ * in finds its arguments on the stack, so it does nothing for them; a C
+ * function that holds another value over a call that may collect has a frame.
+ * Stores.  New small blocks are filled by alq_init_small, other new blocks by
+ * alq_init; alq_store writes from then on.  The stack and the global variables
+ * are no blocks: plain stores.
+ * Polls.  The machine polls where a procedure is entered and where a loop goes
+ * back; so does a C loop over data of any length.
  *
- * A function that returns alq_value returns ALQ_NULL when it fails; the reason
- * is then in scheme->error. */
+ * What fails, an allocation, too, leaves by longjmp (throw), so no function
+ * returns ALQ_NULL.  Each domain that runs Scheme has an interpreter of its
+ * own, with its own variables; they share the heap, and the symbols. */
 #ifndef SCHEME_H
 #define SCHEME_H
 
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,395 +37,283 @@
 
 /* To the heap any odd word is an integer.  Scheme divides them by the next bit:
  * ...01 is an integer of 62 bits, ...11 something else that is not a block. */
-#define FIXNUM_MAX (((int64_t)1 << 61) - 1)
-#define FIXNUM_MIN (-FIXNUM_MAX - 1)
+#define is_fixnum(v) (((v)&3) == 1)
+#define to_fixnum(v) ((int64_t)(v) >> 2)
+#define from_fixnum(n) alq_from_int((int64_t)(n)*2)
+#define ARE_FIXNUMS(a, b) (((((a) ^ 1) | ((b) ^ 1)) & 3) == 0)
 
-enum immediate { IMM_CONSTANT, IMM_CHAR, IMM_PRIM, IMM_SYNTAX };
-
+enum immediate { IMM_CONSTANT, IMM_CHAR, IMM_SYMBOL, IMM_PRIM, IMM_SYNTAX };
 #define IMMEDIATE(kind, n) ((alq_value)(n) << 8 | (alq_value)(kind) << 2 | 3)
+#define is_immediate(v, kind) (((v)&0xFF) == ((alq_value)(kind) << 2 | 3))
+#define immediate_of(v) ((uint32_t)((v) >> 8))
 #define FALSE IMMEDIATE(IMM_CONSTANT, 0)
 #define TRUE IMMEDIATE(IMM_CONSTANT, 1)
 #define NIL IMMEDIATE(IMM_CONSTANT, 2)
 #define UNSPECIFIED IMMEDIATE(IMM_CONSTANT, 3)
 #define END_OF_FILE IMMEDIATE(IMM_CONSTANT, 4)
-#define UNDEFINED IMMEDIATE(IMM_CONSTANT, 5) /* a name without a value */
-#define ABSENT IMMEDIATE(IMM_CONSTANT, 6)    /* a free place in a table */
+#define UNDEFINED IMMEDIATE(IMM_CONSTANT, 5) /* a variable without a value */
+#define FAILED IMMEDIATE(IMM_CONSTANT, 6)    /* in place of a value */
+#define from_bool(is) ((is) ? TRUE : FALSE)
 
-/* Tags of blocks; strings, doubles and custom blocks have the heap's. */
+/* Tags of blocks; strings and doubles have the heap's.  Vectors have tag 0, as
+ * the empty block has. */
 enum tag {
-    TAG_PAIR,      /* car, cdr, and where it was read, if it was */
-    TAG_SYMBOL,    /* name, number, hash */
-    TAG_VECTOR,    /* elements */
-    TAG_CLOSURE,   /* code, its struct code as an integer, captured values */
-    TAG_CODE,      /* custom block that owns the struct code, constants */
-    TAG_CELL,      /* a variable that is captured and assigned */
-    TAG_CONT,      /* enum cont_field */
-    TAG_TABLE,     /* enum table_field, table.c */
-    TAG_RECORD,    /* its type, fields */
-    TAG_MACRO,     /* procedure */
-    TAG_CONDITION, /* message, irritants, place */
-    TAG_VALUES     /* several values that a procedure returned */
+    TAG_VECTOR,   /* elements */
+    TAG_PAIR,     /* car, cdr, and the line, if it was read */
+    TAG_CLOSURE,  /* code, its struct code as an integer, captured values */
+    TAG_CODE,     /* custom block that owns a form's code, constants */
+    TAG_CELL,     /* a variable that is captured and assigned */
+    TAG_EXIT,     /* the number of a call/cc */
+    TAG_MACRO,    /* procedure */
+    TAG_CONDITION /* message, or an enum alq_status; irritants; frame */
 };
-
-static inline bool
-is_fixnum(alq_value v)
-{
-    return (v & 3) == 1;
-}
-
-static inline alq_value
-from_fixnum(int64_t n)
-{
-    return alq_from_int(n * 2);
-}
-
-static inline int64_t
-to_fixnum(alq_value v)
-{
-    return (int64_t)v >> 2;
-}
-
-static inline bool
-is_immediate(alq_value v, enum immediate kind)
-{
-    return (v & 0xFF) == ((alq_value)kind << 2 | 3);
-}
-
-static inline uint32_t
-immediate_of(alq_value v)
-{
-    return (uint32_t)(v >> 8);
-}
+enum { CONDITION_MESSAGE, CONDITION_IRRITANTS, CONDITION_FRAME };
+enum { CLOSURE_CODE, CLOSURE_ENTRY, CLOSURE_CAPTURED };
 
 /* Scheme code never holds ALQ_NULL. */
-static inline bool
-is_tag(alq_value v, unsigned tag)
-{
-    return (v & 1) == 0 && alq_tag(v) == tag;
-}
-
-static inline bool
-is_pair(alq_value v)
-{
-    return is_tag(v, TAG_PAIR);
-}
-
-static inline bool
-is_string(alq_value v)
-{
-    return is_tag(v, ALQ_TAG_STRING);
-}
-
-static inline alq_value
-car(alq_value pair)
-{
-    return alq_field(pair, 0);
-}
-
-static inline alq_value
-cdr(alq_value pair)
-{
-    return alq_field(pair, 1);
-}
-
-static inline alq_value
-from_bool(bool is)
-{
-    return is ? TRUE : FALSE;
-}
-
-static inline uint32_t
-symbol_number(alq_value symbol)
-{
-    return (uint32_t)to_fixnum(alq_field(symbol, 1));
-}
+#define is_tag(v, tag) (((v)&1) == 0 && alq_tag(v) == (tag))
+#define is_pair(v) is_tag(v, TAG_PAIR)
+#define car(pair) alq_field(pair, 0)
+#define cdr(pair) alq_field(pair, 1)
 
 /* ---- code --------------------------------------------------------------- */
 
-struct source {
-    uint32_t at;    /* word of the code */
-    uint64_t place; /* file, line, column: place_make */
+/* x, y and z are a, b and c as operands: an odd one is an immediate, an even
+ * one a place of the frame, as its distance in bytes.
+ *
+ *   MOVE        place a = y             CONS ...    place a = (cons y z), ...
+ *   CONSTANT    place a = constant b    VECTOR_SET  (vector-set! x y z)
+ *   GLOBAL      place a = global b      SET         global a = y, which has a
+ *   CAPTURED    place a = field b of                value; DEFINE: or has not
+ *               the closure             CELL_NEW    place a = a cell of it
+ *   CELL_GET    place a = what is in y  CELL_SET    in the cell x is y
+ *   CLOSURE     place a = closure of constant b with c values from there on
+ *   CALL        place a = the procedure there, called with b values
+ *   TAIL        the same instead of this frame, which has c parameters
+ *   PRIM        place a = what is built in as number c, of b values from there
+ *   RETURN      x from this frame, which has b parameters
+ *   JUMP, LOOP  c instructions on; LOOP polls
+ *   IF ...      c on unless x; unless (null? x), unless (< x y), ... */
+#define OPERATIONS(OP)                                                         \
+    OP(MOVE), OP(CONSTANT), OP(GLOBAL), OP(CAPTURED), OP(CELL_GET), OP(CONS),  \
+        OP(CAR), OP(CDR), OP(ADD), OP(SUB), OP(MUL), OP(VECTOR_REF),           \
+        OP(CLOSURE), OP(VECTOR_SET), OP(SET), OP(DEFINE), OP(CELL_NEW),        \
+        OP(CELL_SET), OP(CALL), OP(TAIL), OP(PRIM), OP(RETURN), OP(JUMP),      \
+        OP(LOOP), OP(IF), OP(IF_NULL), OP(IF_PAIR), OP(IF_EQ), OP(IF_LESS),    \
+        OP(IF_MORE), OP(IF_AT_MOST), OP(IF_AT_LEAST), OP(IF_EQUAL), OP(HALT)
+#define OP_NAME(name) OP_##name
+enum op { OPERATIONS(OP_NAME) };
+
+struct instruction {
+    uint16_t op;
+    uint16_t n_used; /* places in use: what the collector may look at */
+    int32_t a, b, c;
 };
 
-/* What a procedure does; made by generate.c, owned by a custom block. */
+/* What a procedure does. */
 struct code {
-    uint32_t n_params; /* without the rest */
-    bool has_rest;
-    uint32_t n_slots;
-    uint32_t n_words;
-    uint32_t n_sources;
-    const struct source *sources; /* ascending */
-    char name[48];
-    uint64_t place;
-    int32_t words[];
+    struct code *next; /* of its form */
+    uintptr_t frame;
+    int32_t arity; /* how many values it takes; with a rest, -1 */
+    int32_t n_params, n_places;
+    uint32_t *lines; /* of the instructions */
+    struct instruction instructions[];
 };
+#define closure_code(v) ((const struct code *)(alq_field(v, CLOSURE_ENTRY) - 1))
 
-enum { CLOSURE_CODE, CLOSURE_ENTRY, CLOSURE_CAPTURED };
-
-static inline const struct code *
-closure_code(alq_value closure)
-{
-    return (const struct code *)alq_to_int(alq_field(closure, CLOSURE_ENTRY));
-}
-
-/* Each word of code begins with an operation and how many slots of the frame
- * are in use there: what the collector may look at. */
-enum op {
-    OP_MOVE,
-    OP_IMMEDIATE,
-    OP_CONSTANT,
-    OP_GLOBAL,
-    OP_CAPTURED,
-    OP_CELL_GET,
-    OP_CLOSURE,
-    OP_CONS,
-    OP_CAR,
-    OP_CDR,
-    OP_ADD,
-    OP_SUB,
-    OP_MUL,
-    OP_ADD_INT,
-    OP_VECTOR_REF,
-    OP_LAST_WITH_TARGET = OP_VECTOR_REF, /* their word 1 is a slot to set */
-    OP_VECTOR_SET,
-    OP_GLOBAL_SET,
-    OP_GLOBAL_DEFINE,
-    OP_CELL_NEW,
-    OP_CELL_SET,
-    OP_PATCH,
-    OP_CALL,
-    OP_CALL_GLOBAL,
-    OP_TAIL_CALL,
-    OP_TAIL_CALL_GLOBAL,
-    OP_PRIM,
-    OP_RETURN,
-    OP_JUMP,
-    OP_LOOP,
-    OP_IF,
-    OP_IF_NULL,
-    OP_IF_PAIR,
-    OP_IF_EQ,
-    OP_IF_LESS,
-    OP_IF_AT_MOST,
-    OP_IF_EQUAL,
-    OP_IF_EQ_INT,
-    OP_IF_LESS_INT,
-    OP_IF_AT_MOST_INT,
-    OP_IF_MORE_INT,
-    OP_IF_AT_LEAST_INT,
-    OP_IF_EQUAL_INT,
-    OP_NONE
-};
-
-/* Procedures that the machine itself carries out. */
-enum control { CONTROL_APPLY, CONTROL_CALLCC, CONTROL_EVAL };
-
-struct scheme;
-
-/* args[0] to args[n - 1] are roots, and may be overwritten. */
-typedef alq_value prim_fn(struct scheme *s, alq_value *args, unsigned n);
-
-#define PRIM(name)                                                             \
-    static alq_value prim_##name(struct scheme *s, alq_value *args, unsigned n)
-
-struct prim {
-    const char *name;
-    prim_fn *fn; /* NULL: the machine does it */
-    unsigned min;
-    unsigned max;     /* ANY: no limit */
-    unsigned special; /* enum op that does the same; enum control */
-};
-
-enum { ANY = 255, PRIMS_MAX = 512, DEPTH_MAX = 2000 };
+/* A procedure and a line in it, in one word, which says the same for ever: two
+ * symbols and a number, of 20 bits each. */
+#define FRAME(name, file) ((uintptr_t)(name) << 40 | (uintptr_t)(file) << 20)
+#define FRAME_NAME(frame) ((uint32_t)((frame) >> 40))
+#define FRAME_FILE(frame) ((uint32_t)((frame) >> 20) & 0xFFFFF)
+#define FRAME_LINE(frame) ((uint32_t)(frame)&0xFFFFF)
 
 /* ---- the interpreter ---------------------------------------------------- */
 
-struct call {
-    const int32_t *pc; /* of the call's instruction */
-    intptr_t delta;    /* from the caller's frame to the callee's */
+enum { DEPTH_MAX = 2000, TRACE_MAX = 9, MANY = 1 << 30 };
+enum { SYMBOLS_MAX = 1 << 20, STACK_PLACES = 1 << 23, STACK_SPARE = 1 << 15 };
+
+/* The first places of the stack. */
+enum root {
+    ROOT_THROWN, /* what is on its way to ... */
+    ROOT_TARGET, /* ... an exit; NIL: a handler; FALSE: a limit */
+    ROOT_STATUS, /* a condition that was made in time */
+    ROOTS
 };
 
-enum cont_field {
-    CONT_SLOTS, /* a vector */
-    CONT_CALLS, /* struct calls in an abstract block */
-    CONT_N_SLOTS,
-    CONT_N_CALLS,
-    CONT_BELOW, /* what comes after these calls */
-    CONT_HANDLERS,
-    CONT_LEVEL,
-    CONT_FIELDS
+/* What is built in.  args[0] to args[n - 1] are roots, and may be
+ * overwritten. */
+struct scheme;
+struct prim;
+typedef alq_value prim_fn(struct scheme *s, const struct prim *self,
+                          alq_value *args, unsigned n);
+struct prim {
+    const char *name; /* or several */
+    prim_fn *fn;      /* NULL: the machine does it */
+    char takes[5];    /* its arguments' kinds, as is_kind has them; capitals:
+                         they need not be there; *: any number of any kind */
+    struct prim *next;
+    unsigned n_checked; /* arguments: behind these all are of any kind */
+};
+extern struct prim *built_in;
+
+/* Before main each adds itself. */
+#define BUILT_IN(id, fn, names, takes)                                         \
+    static __attribute__((constructor)) void add_##id(void)                    \
+    {                                                                          \
+        static struct prim prim = {names, fn, takes, NULL, 0};                 \
+                                                                               \
+        prim.next = built_in;                                                  \
+        built_in = &prim;                                                      \
+    }
+#define PRIM(fn, names, takes)                                                 \
+    static prim_fn fn;                                                         \
+    BUILT_IN(fn, fn, names, takes)                                             \
+    static alq_value fn(struct scheme *s, const struct prim *self,             \
+                        alq_value *args, unsigned n)
+/* One that is an expression. */
+#define VALUE_PRIM(fn, names, takes, ...)                                      \
+    PRIM(fn, names, takes)                                                     \
+    {                                                                          \
+        return __VA_ARGS__;                                                    \
+    }
+
+/* What is read. */
+struct reader {
+    FILE *file;
+    unsigned line; /* from 1 */
+    char *text;    /* the line, from malloc */
+    size_t size, n, at;
+    unsigned depth;
 };
 
+/* What runs. */
+struct run {
+    const struct run *outer; /* that waits for it */
+    alq_value *fp;
+    alq_value *top;               /* the collector reads the stack to here */
+    const struct instruction *pc; /* the last that might collect or fail */
+    jmp_buf *error;               /* where what fails goes to */
+    int64_t exit;      /* the number of the call/cc that began it, or 0 */
+    unsigned level;    /* of runs */
+    bool is_compiling; /* or reading: errors stand at `line` */
+    bool is_busy;      /* a form is compiled, even while its macro runs */
+};
+
+/* The arrays have their largest size from the start: the system gives memory
+ * only to what is touched. */
 struct scheme {
     struct alq_domain *d;
-
-    /* The machine.  A frame is a procedure's slots on the stack; fp[-1] is the
-     * procedure.  What a profiler wants to know: scheme_places. */
-    alq_value *stack;
-    alq_value *stack_limit; /* a frame ends below */
-    alq_value *top;
-    alq_value *fp;
-    const int32_t *pc; /* at the last instruction that might collect or fail */
-    struct call *calls;
-    struct call *call_top;
-    alq_value *bottom; /* of this level: a macro runs above what is compiled */
-    struct call *call_bottom;
-    unsigned level;
-    struct alq_range stack_range;
-    struct alq_global cont; /* below the stack's bottom */
-    struct alq_global handlers;
-    struct alq_global error;
-    struct alq_global memory_error; /* made in time */
-    struct alq_global tail; /* the closure that made the last tail call */
-
-    /* Names, by number: symbol, then value. */
-    alq_value *names;
-    alq_value *names_top;
-    size_t names_size;
-    struct alq_range names_range;
-    bool *is_fixed; /* the value is what is built in */
-    uint32_t *symbol_hash;
-    size_t symbol_hash_size;
-
-    const struct prim *prims[PRIMS_MAX];
+    struct run run;
+    struct alq_range stack_range, globals_range;
+    alq_value *globals_top;
+    struct prim prims[256];
     unsigned n_prims;
-    unsigned macro_prim;  /* %macro */
-    unsigned signal_name; /* of %signal in the prelude */
-
-    uint64_t moves; /* collections that may have moved blocks: table.c */
-    struct alq_scanner moves_scanner;
-
-    struct alq_global output; /* ports */
-    uint64_t read_place;      /* of the datum that was read last */
-    char **files;
-    unsigned n_files;
-    size_t limit_mib;
+    struct compiler *compiler;
+    struct reader reader;
+    uint32_t prelude; /* symbols: its file, ... */
+    uint32_t file;    /* ... that of the form that is read or compiled */
+    unsigned line;
+    uintptr_t trace[TRACE_MAX]; /* frames, when something was thrown */
+    unsigned n_trace;
+    unsigned session; /* the level of its own runs */
+    int64_t n_exits;
+    struct alq_outcome outcome; /* of the last limits */
+    char **args;                /* of the command, then NULL */
+    uint8_t known[SYMBOLS_MAX]; /* to the compiler */
+    alq_value globals[SYMBOLS_MAX];
+    alq_value stack[STACK_PLACES];
 };
+#define STACK_LIMIT(s) ((s)->stack + STACK_PLACES - STACK_SPARE)
 
-struct scheme_config {
-    size_t limit_mib;   /* heap, at most */
-    size_t minor_words; /* 0: the heap's default */
-};
-
-/* One at a time; NULL: no memory, or a config out of range. */
-struct scheme *scheme_new(const struct scheme_config *config);
+/* value.c.  NULL: no memory. */
+struct scheme *scheme_new(struct alq_domain *d, char **args);
 void scheme_drop(struct scheme *s);
+alq_value intern(struct scheme *s, const char *chars, size_t bytes);
+#define symbol(s, name) intern(s, name, strlen(name))
+#define GLOBAL(s, name) (&(s)->globals[immediate_of(symbol(s, name))])
+/* The next one in a list of names, as a symbol; 0: there is none. */
+uint32_t next_name(struct scheme *s, const char **names);
+const char *name_of(uint32_t symbol); /* for ever */
+bool is_kind(alq_value v, int kind);  /* of several kinds, too: n, l, a */
+extern const char kinds_of_blocks[256];
+void arity(const struct prim *prim, unsigned *min, unsigned *max);
+void check(struct scheme *s, const struct prim *prim, const alq_value *args,
+           unsigned n);
 
-/* Compiles and runs a form that stands in a root or on the stack. */
-alq_value scheme_eval(struct scheme *s, alq_value form);
-
-/* Runs a procedure to its end, above what is running already. */
-alq_value scheme_apply(struct scheme *s, alq_value procedure, unsigned n,
-                       const alq_value *args);
-
-/* ---- where it stands ---------------------------------------------------- */
-
-static inline uint64_t
-place_make(unsigned file, unsigned line, unsigned column)
+static inline int
+kind_of(alq_value v)
 {
-    return (uint64_t)file << 48 | (uint64_t)line << 20 |
-           (column < 1 << 20 ? column : (1 << 20) - 1);
+    return is_fixnum(v)    ? 'i'
+           : alq_is_int(v) ? " cyfk"[v >> 2 & 7]
+                           : kinds_of_blocks[alq_tag(v)];
 }
 
-struct scheme_place {
-    const char *procedure;
-    const char *file;
-    unsigned line;
-    unsigned column;
-};
+/* Leaves for what enum root says; on: for what it says already. */
+_Noreturn void throw_to(struct scheme *s, alq_value target, alq_value thrown);
+_Noreturn void throw_on(struct scheme *s);
+/* irritant: what is wrong, or ALQ_NULL. */
+_Noreturn void fail(struct scheme *s, alq_value irritant, const char *format,
+                    ...) __attribute__((format(printf, 3, 4)));
+_Noreturn void fail_status(struct scheme *s);
+uintptr_t here(const struct scheme *s); /* the frame, as far as there is one */
 
-/* The running procedures, innermost first; as many as are on the stack, at most
- * max.  Reads memory only, so it serves in a callback of the heap, too. */
-unsigned scheme_places(const struct scheme *s, struct scheme_place *out,
-                       unsigned max);
+/* What an allocation has returned, if it has not failed. */
+static inline alq_value
+made(struct scheme *s, alq_value block)
+{
+    if (__builtin_expect(block == ALQ_NULL, 0))
+        fail_status(s);
+    return block;
+}
 
-uint64_t place_of_form(alq_value form); /* 0: not known */
-void scheme_print_error(struct scheme *s, FILE *out);
+/* What another domain or a limit wants of us comes in a poll. */
+static inline void
+poll_here(struct scheme *s)
+{
+    alq_poll(s->d);
+    if (__builtin_expect(alq_status_of(s->d) != ALQ_OK, 0))
+        fail_status(s);
+}
 
-/* Forgets the error and what was running. */
-void scheme_reset(struct scheme *s);
+/* read.c: the next form, or END_OF_FILE. */
+alq_value read_form(struct scheme *s);
 
-unsigned scheme_file_add(struct scheme *s, const char *name);
+/* compile.c: a procedure of no arguments that does what the form says. */
+alq_value compile(struct scheme *s, alq_value form);
+bool compile_start(struct scheme *s);
 
-/* ---- errors: all return ALQ_NULL ---------------------------------------- */
+/* run.c.  Calls a procedure with a list's items, above what is running already;
+ * false: it was left, ROOT_TARGET says for what.  exit: as in struct run. */
+bool run_above(struct scheme *s, alq_value procedure, alq_value list,
+               int64_t exit, alq_value *out);
+/* The same, but its caller is left, too. */
+alq_value apply(struct scheme *s, alq_value procedure, alq_value list);
+/* The running procedures, innermost first, at most max.  Reads memory only, so
+ * it serves in a callback of the heap, too. */
+unsigned frames(const struct scheme *s, uintptr_t *out, unsigned max);
 
-#define PRINTF(m) __attribute__((format(printf, m, (m) + 1)))
+/* data.c */
+/* A block of two, or with a number of three fields. */
+alq_value cons(struct scheme *s, unsigned tag, alq_value head, alq_value tail,
+               alq_value number);
+#define PAIR(s, head, tail) cons(s, TAG_PAIR, head, tail, ALQ_NULL)
+alq_value list_of(struct scheme *s, const alq_value *items, unsigned n);
+int64_t list_length(alq_value list); /* -1: it is no proper list */
+uintptr_t vector_index(struct scheme *s, alq_value vector, alq_value i);
+alq_value text(struct scheme *s, const char *chars);
+alq_value string_of(struct scheme *s, const alq_value *chars, size_t n);
+alq_value number_of(struct scheme *s, const char *text); /* FALSE: it is none */
+double to_double(struct scheme *s, alq_value v);
+alq_value arith(struct scheme *s, enum op op, alq_value a, alq_value b);
+double compare(struct scheme *s, alq_value a, alq_value b);
 
-/* irritant: a value that the message ends with, or ALQ_NULL */
-alq_value scheme_fail(struct scheme *s, alq_value irritant, const char *format,
-                      ...) PRINTF(3);
-alq_value scheme_fail_at(struct scheme *s, uint64_t place, alq_value irritant,
-                         const char *format, ...) PRINTF(4);
-alq_value scheme_fail_memory(struct scheme *s);
-
-/* ---- making data: arguments need no other root -------------------------- */
-
-alq_value scheme_cons(struct scheme *s, alq_value a, alq_value b);
-alq_value scheme_string(struct scheme *s, const char *chars, size_t bytes);
-alq_value scheme_intern(struct scheme *s, const char *chars, size_t bytes);
-alq_value scheme_double(struct scheme *s, double x);
-/* A block whose fields are all `fill`. */
-alq_value scheme_block(struct scheme *s, size_t n, unsigned tag,
-                       alq_value fill);
-/* Of `first` and n values. */
-alq_value scheme_block_of(struct scheme *s, unsigned tag, alq_value first,
-                          const alq_value *values, unsigned n);
-
-/* malloc and realloc that fail as Scheme does. */
-void *scheme_memory(struct scheme *s, void *old, size_t bytes);
-
-/* ---- parts -------------------------------------------------------------- */
-
-alq_value scheme_compile(struct scheme *s, alq_value form); /* a closure */
-bool is_equal(alq_value a, alq_value b);
-bool is_eqv(alq_value a, alq_value b);
-
-/* number.c */
-bool is_number(alq_value v);
-double to_double(alq_value number);
-alq_value scheme_number(struct scheme *s, const char *text, int radix);
-alq_value scheme_arith(struct scheme *s, int op, alq_value a, alq_value b);
-/* Whether a < b ('<'), a <= b ('l'), a = b ('='); negative: no numbers. */
-int scheme_compare(struct scheme *s, int op, alq_value a, alq_value b);
-
-/* port.c: a port stays where it is when its block moves */
-struct port {
-    FILE *file;  /* NULL: the text below */
-    char *bytes; /* written so far; to be read */
-    size_t n_bytes;
-    size_t size;
-    size_t at;
-    bool is_input;
-    bool is_standard; /* its file is not closed */
-    unsigned file_number;
-    unsigned line;
-    unsigned column; /* of the next character */
-};
-
-struct port *to_port(alq_value v); /* NULL: it is none */
-alq_value scheme_port(struct scheme *s, FILE *file, const char *text,
-                      size_t bytes, bool is_input);
-int port_get(struct port *port); /* EOF at the end */
-int port_peek(struct port *port);
-void port_put(struct port *port, const char *bytes, size_t n);
-void port_print(struct port *port, const char *format, ...) PRINTF(2);
-
-alq_value scheme_read(struct scheme *s, struct port *port);
-void scheme_write(struct port *port, alq_value v, bool is_display);
-
-struct char_name {
-    const char *name;
-    unsigned character;
-};
-extern const struct char_name char_names[]; /* the last has no name */
-
-void scheme_prims_add(struct scheme *s, const struct prim *prims, unsigned n);
-void number_start(struct scheme *s);
-void list_start(struct scheme *s);
-void text_start(struct scheme *s);
-void table_start(struct scheme *s);
-void port_start(struct scheme *s);
-void run_start(struct scheme *s);
-void analyse_start(struct scheme *s);
+/* limit.c.  A heap's profilers see Scheme's frames, of the calling thread's
+ * interpreter from now on, or of none. */
+bool profile_start(struct alq_domain *d);
+void profile_thread(struct scheme *s);
+/* While it runs it is known where the tasks of limits allocate.  NULL: no. */
+struct alq_profile *sites_start(struct alq_domain *d);
+void sites_stop(struct alq_profile *profile);
 
 #endif

@@ -1,537 +1,312 @@
-/* value.c -- the interpreter as a whole: its roots, symbols, new blocks, errors
- *
- * What is set up in scheme_new is taken down in scheme_drop, in reverse. */
+/* value.c -- an interpreter, its symbols, what is built in, and errors */
+#include <limits.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "scheme.h"
 
-enum { STACK_SLOTS = 1 << 16, STACK_SPARE = 1 << 14, NAMES_FIRST = 1024 };
+/* ---- symbols ------------------------------------------------------------ */
 
-/* ---- beginning and end -------------------------------------------------- */
+/* A symbol is a number, so nothing ever moves it.  It stays, in all domains:
+ * frames have it, which may be told when the code is gone. */
+enum { BUCKETS = 1 << 14 };
 
-/* Called at each collection, since the blocks may move; it has no values. */
-static void
-count_moves(void *arg, void (*visit)(void *, alq_value *), void *visit_arg)
+static struct {
+    char *text;
+    uint32_t bytes, next; /* in its bucket, + 1 */
+} symbols[SYMBOLS_MAX];
+static uint32_t buckets[BUCKETS], n_symbols;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all three */
+
+const char *
+name_of(uint32_t symbol)
 {
-    ((struct scheme *)arg)->moves++;
+    return symbols[symbol].text;
 }
 
-static bool
-machine_open(struct scheme *s)
+/* Its number; SYMBOLS_MAX: there is no room for one more. */
+static uint32_t
+intern_locked(const char *chars, size_t bytes, uint32_t *bucket)
 {
-    s->stack = malloc(STACK_SLOTS * sizeof *s->stack);
-    s->calls = malloc(STACK_SLOTS * sizeof *s->calls);
-    if (s->stack == NULL || s->calls == NULL)
-        return false;
-    s->stack_limit = s->stack + STACK_SLOTS - STACK_SPARE;
-    scheme_reset(s);
-    s->stack_range = (struct alq_range){.base = s->stack, .top = &s->top};
-    return alq_range_add(s->d, &s->stack_range) == ALQ_OK;
+    uint32_t i;
+    char *text;
+
+    for (i = *bucket; i != 0; i = symbols[i - 1].next)
+        if (symbols[i - 1].bytes == bytes &&
+            memcmp(symbols[i - 1].text, chars, bytes) == 0)
+            return i - 1;
+    text = n_symbols < SYMBOLS_MAX ? calloc(1, bytes + 1) : NULL;
+    if (text == NULL)
+        return SYMBOLS_MAX;
+    symbols[n_symbols].text = memcpy(text, chars, bytes);
+    symbols[n_symbols].bytes = (uint32_t)bytes;
+    symbols[n_symbols].next = *bucket;
+    *bucket = ++n_symbols;
+    return n_symbols - 1;
 }
 
-static bool
-names_open(struct scheme *s)
+/* chars may be in the heap: nothing here collects. */
+alq_value
+intern(struct scheme *s, const char *chars, size_t bytes)
 {
-    s->names_size = NAMES_FIRST;
-    s->names = malloc(2 * s->names_size * sizeof *s->names);
-    s->is_fixed = calloc(s->names_size, sizeof *s->is_fixed);
-    s->symbol_hash_size = 2 * NAMES_FIRST;
-    s->symbol_hash = calloc(s->symbol_hash_size, sizeof *s->symbol_hash);
-    if (s->names == NULL || s->is_fixed == NULL || s->symbol_hash == NULL)
-        return false;
-    s->names_top = s->names;
-    s->names_range = (struct alq_range){.base = s->names, .top = &s->names_top};
-    return alq_range_add(s->d, &s->names_range) == ALQ_OK;
+    uint32_t hash = 0, n;
+    size_t i;
+
+    for (i = 0; i < bytes; i++)
+        hash = (hash ^ (unsigned char)chars[i]) * 16777619;
+    pthread_mutex_lock(&lock);
+    n = intern_locked(chars, bytes, &buckets[(hash ^ hash >> 16) % BUCKETS]);
+    pthread_mutex_unlock(&lock);
+    if (n == SYMBOLS_MAX)
+        fail(s, ALQ_NULL, "too many symbols");
+    while (s->globals_top <= s->globals + n)
+        *s->globals_top++ = UNDEFINED;
+    return IMMEDIATE(IMM_SYMBOL, n);
 }
 
-static bool
-registers_open(struct scheme *s)
+uint32_t
+next_name(struct scheme *s, const char **names)
 {
-    struct alq_global *all[] = {&s->cont,         &s->handlers, &s->error,
-                                &s->memory_error, &s->tail,     &s->output};
-    unsigned i;
+    size_t n = strcspn(*names, " ");
+    const char *name = *names;
 
-    for (i = 0; i < sizeof all / sizeof all[0]; i++) {
-        all[i]->value = NIL;
-        if (alq_global_add(s->d, all[i]) != ALQ_OK)
-            return false;
-    }
-    s->moves_scanner = (struct alq_scanner){.scan = count_moves, .arg = s};
-    return alq_scanner_add(s->d, &s->moves_scanner) == ALQ_OK;
+    *names += n + (name[n] == ' ');
+    return n > 0 ? immediate_of(intern(s, name, n)) : 0;
 }
 
-/* Made now: when memory is out it cannot be made. */
-static bool
-memory_error_make(struct scheme *s)
-{
-    char text[80];
+/* ---- start and end ------------------------------------------------------ */
 
-    snprintf(text, sizeof text, "out of memory: the heap may have %zu MiB",
-             s->limit_mib);
-    s->memory_error.value = scheme_string(s, text, strlen(text));
-    if (s->memory_error.value == ALQ_NULL)
-        return false;
-    s->memory_error.value =
-        scheme_block_of(s, TAG_CONDITION, s->memory_error.value,
-                        (alq_value[]){NIL, from_fixnum(0)}, 2);
-    return s->memory_error.value != ALQ_NULL;
+struct prim *built_in;
+
+static unsigned
+n_checked(const char *takes)
+{
+    size_t n = strlen(takes);
+
+    while (n > 0 && strchr("aA*", takes[n - 1]) != NULL)
+        n--;
+    return (unsigned)n;
 }
 
 struct scheme *
-scheme_new(const struct scheme_config *config)
+scheme_new(struct alq_domain *d, char **args)
 {
-    struct alq_domain_config heap = {.minor_words = config->minor_words,
-                                     .limit_bytes = config->limit_mib << 20};
     struct scheme *s = calloc(1, sizeof *s);
+    const struct prim *prim;
+    const char *names;
+    uint32_t symbol;
 
     if (s == NULL)
         return NULL;
-    s->limit_mib = config->limit_mib;
-    if (alq_domain_new(&heap, &s->d) != ALQ_OK) {
-        free(s);
-        return NULL;
-    }
-    if (!machine_open(s) || !names_open(s) || !registers_open(s) ||
-        !memory_error_make(s)) {
+    s->d = d;
+    s->args = args;
+    s->session = UINT_MAX;
+    s->globals_top = s->globals;
+    for (s->run.top = s->stack; s->run.top < s->stack + ROOTS; s->run.top++)
+        *s->run.top = NIL;
+    s->stack_range = (struct alq_range){.base = s->stack, .top = &s->run.top};
+    s->globals_range =
+        (struct alq_range){.base = s->globals, .top = &s->globals_top};
+    alq_range_add(s->d, &s->stack_range);
+    alq_range_add(s->d, &s->globals_range);
+    symbol(s, "(reads and compiles)"); /* number 0 */
+    s->stack[ROOT_STATUS] = alq_alloc(d, 3, TAG_CONDITION);
+    if (s->stack[ROOT_STATUS] == ALQ_NULL || !compile_start(s)) {
         scheme_drop(s);
         return NULL;
     }
-    scheme_file_add(s, "string"); /* number 0 */
-    number_start(s);
-    list_start(s);
-    text_start(s);
-    table_start(s);
-    port_start(s);
-    run_start(s);
-    analyse_start(s);
+    alq_store(d, s->stack[ROOT_STATUS], CONDITION_IRRITANTS, NIL);
+    for (prim = built_in; prim != NULL; prim = prim->next)
+        for (names = prim->name; (symbol = next_name(s, &names)) != 0;) {
+            s->globals[symbol] = IMMEDIATE(IMM_PRIM, s->n_prims);
+            s->known[symbol] = prim->fn != NULL;
+            s->prims[s->n_prims] = *prim;
+            s->prims[s->n_prims].n_checked = n_checked(prim->takes);
+            s->prims[s->n_prims++].name = name_of(symbol);
+        }
     return s;
 }
 
-/* The domain goes first: finalisers of ports and of code run now. */
 void
 scheme_drop(struct scheme *s)
 {
-    alq_domain_drop(s->d);
-    while (s->n_files > 0)
-        free(s->files[--s->n_files]);
-    free(s->files);
-    free(s->symbol_hash);
-    free(s->is_fixed);
-    free(s->names);
-    free(s->calls);
-    free(s->stack);
+    alq_range_remove(s->d, &s->stack_range);
+    alq_range_remove(s->d, &s->globals_range);
+    free(s->compiler);
     free(s);
 }
 
-void
-scheme_reset(struct scheme *s)
-{
-    s->top = s->fp = s->bottom = s->stack;
-    s->call_top = s->call_bottom = s->calls;
-    s->pc = NULL;
-    s->level = 0;
-    s->cont.value = s->handlers.value = NIL;
-    s->error.value = FALSE;
-    alq_status_clear(s->d);
-}
+/* ---- what is built in --------------------------------------------------- */
 
-unsigned
-scheme_file_add(struct scheme *s, const char *name)
-{
-    char **files = realloc(s->files, (s->n_files + 1) * sizeof *files);
+const char kinds_of_blocks[256] = {
+    [TAG_VECTOR] = 'v',    [TAG_PAIR] = 'p',      [TAG_CLOSURE] = 'f',
+    [TAG_EXIT] = 'f',      [TAG_CONDITION] = 'e', [ALQ_TAG_STRING] = 's',
+    [ALQ_TAG_DOUBLE] = 'd'};
 
-    if (files == NULL)
-        return 0;
-    s->files = files;
-    files[s->n_files] = strdup(name);
-    return files[s->n_files] == NULL ? 0 : s->n_files++;
+bool
+is_kind(alq_value v, int kind)
+{
+    int is = kind_of(v);
+
+    return kind == is || kind == 'a' ||
+           (kind == 'n' && (is == 'i' || is == 'd')) ||
+           (kind == 'l' && list_length(v) >= 0);
 }
 
 void
-scheme_prims_add(struct scheme *s, const struct prim *prims, unsigned n)
+arity(const struct prim *prim, unsigned *min, unsigned *max)
 {
-    unsigned i;
+    size_t n = strlen(prim->takes);
 
-    for (i = 0; i < n && s->n_prims < PRIMS_MAX; i++) {
-        alq_value name = scheme_intern(s, prims[i].name, strlen(prims[i].name));
-
-        if (name == ALQ_NULL)
-            return; /* scheme_eval of the prelude will say so */
-        s->names[2 * symbol_number(name) + 1] = IMMEDIATE(IMM_PRIM, s->n_prims);
-        s->is_fixed[symbol_number(name)] = true;
-        s->prims[s->n_prims++] = &prims[i];
-    }
+    *min = (unsigned)strspn(prim->takes, "abcdefghijklmnopqrstuvwxyz");
+    *max = n > 0 && prim->takes[n - 1] == '*' ? MANY : (unsigned)n;
 }
 
-/* ---- new blocks --------------------------------------------------------- */
-
-/* The arguments stand in a frame during the allocation, which may move what
- * they point to; behind it they are read from there. */
-alq_value
-scheme_cons(struct scheme *s, alq_value a, alq_value b)
+void
+check(struct scheme *s, const struct prim *prim, const alq_value *args,
+      unsigned n)
 {
-    alq_value pair;
-    ALQ_FRAME(s->d, f, a, b);
+    const char *takes = prim->takes;
+    static const char *const names[] = {
+        ['c'] = "character", ['e'] = "error object", ['f'] = "function",
+        ['i'] = "integer",   ['l'] = "list",         ['n'] = "number",
+        ['p'] = "pair",      ['s'] = "string",       ['v'] = "vector",
+        ['y'] = "symbol"};
 
-    f.a = a;
-    f.b = b;
-    pair = alq_alloc_small(s->d, 2, TAG_PAIR);
-    if (pair == ALQ_NULL)
-        return scheme_fail_memory(s);
-    alq_init_small(pair, 0, f.a);
-    alq_init_small(pair, 1, f.b);
-    return pair;
-}
-
-alq_value
-scheme_string(struct scheme *s, const char *chars, size_t bytes)
-{
-    alq_value string = alq_string_copy(s->d, chars, bytes);
-
-    return string == ALQ_NULL ? scheme_fail_memory(s) : string;
-}
-
-alq_value
-scheme_double(struct scheme *s, double x)
-{
-    alq_value v = alq_alloc_double(s->d, x);
-
-    return v == ALQ_NULL ? scheme_fail_memory(s) : v;
-}
-
-/* alq_alloc may return a block of the major heap, so alq_init fills it. */
-alq_value
-scheme_block(struct scheme *s, size_t n, unsigned tag, alq_value fill)
-{
-    alq_value block;
-    size_t i;
-    ALQ_FRAME(s->d, f, fill);
-
-    f.fill = fill;
-    block = alq_alloc(s->d, n, tag);
-    if (block == ALQ_NULL)
-        return scheme_fail_memory(s);
-    for (i = 0; i < n; i++)
-        alq_init(s->d, block, i, f.fill);
-    return block;
-}
-
-alq_value
-scheme_block_of(struct scheme *s, unsigned tag, alq_value first,
-                const alq_value *values, unsigned n)
-{
-    alq_value block;
-    unsigned i;
-    ALQ_FRAME(s->d, f, slots[8]);
-
-    f.slots[0] = first;
-    for (i = 0; i < n; i++)
-        f.slots[i + 1] = values[i];
-    block = alq_alloc_small(s->d, n + 1, tag);
-    if (block == ALQ_NULL)
-        return scheme_fail_memory(s);
-    for (i = 0; i <= n; i++)
-        alq_init_small(block, i, f.slots[i]);
-    return block;
-}
-
-void *
-scheme_memory(struct scheme *s, void *old, size_t bytes)
-{
-    void *p = realloc(old, bytes);
-
-    if (p == NULL)
-        scheme_fail_memory(s);
-    return p;
-}
-
-/* ---- symbols ------------------------------------------------------------ */
-
-static uint32_t
-hash_of(const char *chars, size_t bytes)
-{
-    uint32_t hash = 2166136261U;
-
-    while (bytes-- > 0)
-        hash = (hash ^ (unsigned char)*chars++) * 16777619U;
-    return hash;
-}
-
-/* The place of a name, or a free one; it holds the number + 1. */
-static uint32_t *
-symbol_find(struct scheme *s, const char *chars, size_t bytes, uint32_t hash)
-{
-    uint32_t mask = (uint32_t)s->symbol_hash_size - 1, i = hash & mask;
-
-    for (; s->symbol_hash[i] != 0; i = (i + 1) & mask) {
-        alq_value name =
-            alq_field(s->names[2 * (size_t)(s->symbol_hash[i] - 1)], 0);
-
-        if (alq_string_bytes(name) == bytes &&
-            memcmp(alq_string_chars(name), chars, bytes) == 0)
-            break;
-    }
-    return &s->symbol_hash[i];
-}
-
-/* Twice as many.  The collector sees the range's base change, and its top. */
-static bool
-names_grow(struct scheme *s)
-{
-    size_t i, n = s->names_size, used = (size_t)(s->names_top - s->names);
-    alq_value *names = realloc(s->names, 4 * n * sizeof *names);
-    bool *is_fixed = realloc(s->is_fixed, 2 * n * sizeof *is_fixed);
-    uint32_t *hash = calloc(4 * n, sizeof *hash);
-
-    if (names != NULL) {
-        s->names = s->names_range.base = names;
-        s->names_top = names + used;
-    }
-    if (is_fixed != NULL)
-        s->is_fixed = is_fixed;
-    if (names == NULL || is_fixed == NULL || hash == NULL) {
-        free(hash);
-        scheme_fail_memory(s);
-        return false;
-    }
-    memset(is_fixed + n, 0, n * sizeof *is_fixed);
-    free(s->symbol_hash);
-    s->symbol_hash = hash;
-    s->symbol_hash_size = 4 * n;
-    s->names_size = 2 * n;
-    for (i = 0; i < used / 2; i++) {
-        uint32_t at = (uint32_t)to_fixnum(alq_field(names[2 * i], 2));
-
-        while (hash[at & (4 * n - 1)] != 0)
-            at++;
-        hash[at & (4 * n - 1)] = (uint32_t)i + 1;
-    }
-    return true;
-}
-
-alq_value
-scheme_intern(struct scheme *s, const char *chars, size_t bytes)
-{
-    uint32_t hash = hash_of(chars, bytes);
-    uint32_t *place = symbol_find(s, chars, bytes, hash);
-    size_t number = (size_t)(s->names_top - s->names) / 2;
-    alq_value v;
-
-    if (*place != 0)
-        return s->names[2 * (size_t)(*place - 1)];
-    if (number == s->names_size) {
-        if (!names_grow(s))
-            return ALQ_NULL;
-        place = symbol_find(s, chars, bytes, hash);
-    }
-    v = scheme_string(s, chars, bytes);
-    if (v == ALQ_NULL)
-        return v;
-    v = scheme_block_of(
-        s, TAG_SYMBOL, v,
-        (alq_value[]){from_fixnum((int64_t)number), from_fixnum(hash)}, 2);
-    if (v == ALQ_NULL)
-        return v;
-    *place = (uint32_t)number + 1;
-    s->names[2 * number] = v;
-    s->names[2 * number + 1] = UNDEFINED;
-    s->names_top += 2;
-    return v;
-}
-
-/* ---- where it stands ---------------------------------------------------- */
-
-static bool
-has_word(const struct code *code, const int32_t *pc)
-{
-    return pc >= code->words && pc < code->words + code->n_words;
-}
-
-static uint64_t
-place_in(const struct code *code, const int32_t *pc)
-{
-    ptrdiff_t at = pc - code->words;
-    uint64_t place = code->place;
-    uint32_t i;
-
-    if (!has_word(code, pc))
-        return place;
-    for (i = 0; i < code->n_sources && code->sources[i].at <= at; i++)
-        place = code->sources[i].place;
-    return place;
-}
-
-static void
-place_fill(const struct scheme *s, struct scheme_place *out,
-           const char *procedure, uint64_t place)
-{
-    out->procedure = procedure;
-    out->file = s->files[place >> 48];
-    out->line = (unsigned)(place >> 20 & 0xFFFFFFF);
-    out->column = (unsigned)(place & 0xFFFFF);
-}
-
-unsigned
-scheme_places(const struct scheme *s, struct scheme_place *out, unsigned max)
-{
-    const alq_value *fp = s->fp;
-    const struct call *call = s->call_top;
-    const int32_t *pc = s->pc;
-    unsigned n = 0;
-
-    while (n < max && fp > s->bottom) {
-        if (is_tag(fp[-1], TAG_CLOSURE)) {
-            const struct code *code = closure_code(fp[-1]);
-
-            place_fill(s, &out[n++], code->name, place_in(code, pc));
-        } else if (is_immediate(fp[-1], IMM_PRIM)) {
-            place_fill(s, &out[n++], s->prims[immediate_of(fp[-1])]->name, 0);
-        }
-        if (call == s->call_bottom)
-            break;
-        call--;
-        pc = call->pc;
-        fp -= call->delta;
-    }
-    return n;
-}
-
-/* The instruction may be that of the procedure at fp, of its caller when it has
- * not begun, or of one that was left by a tail call. */
-static uint64_t
-place_now(const struct scheme *s)
-{
-    alq_value all[3] = {NIL, NIL, s->tail.value};
-    unsigned i;
-
-    if (s->pc == NULL || s->fp == s->bottom)
-        return 0;
-    all[0] = s->fp[-1];
-    if (s->call_top > s->call_bottom)
-        all[1] = s->fp[-1 - s->call_top[-1].delta];
-    for (i = 0; i < 3; i++)
-        if (is_tag(all[i], TAG_CLOSURE) &&
-            has_word(closure_code(all[i]), s->pc))
-            return place_in(closure_code(all[i]), s->pc);
-    return 0;
-}
-
-/* The reader adds a third field to its pairs. */
-uint64_t
-place_of_form(alq_value form)
-{
-    return is_pair(form) && alq_wosize(form) == 3
-               ? (uint64_t)to_fixnum(alq_field(form, 2))
-               : 0;
+    for (; n > 0 && *takes > '*'; takes++, args++, n--)
+        if (!is_kind(*args, *takes | 32))
+            fail(s, *args, "%s: not a %s", prim->name, names[*takes | 32]);
 }
 
 /* ---- errors ------------------------------------------------------------- */
 
-/* Nothing is allocated here: the condition gets its place by a store. */
-alq_value
-scheme_fail_memory(struct scheme *s)
+void
+throw_on(struct scheme *s)
 {
-    s->error.value = s->memory_error.value;
-    alq_store(s->d, s->error.value, 2, from_fixnum((int64_t)place_now(s)));
-    return ALQ_NULL;
-}
-
-static alq_value
-fail(struct scheme *s, uint64_t place, alq_value irritant, const char *format,
-     va_list args)
-{
-    char text[400];
-    ALQ_FRAME(s->d, f, irritants, condition);
-
-    f.irritants = NIL;
-    vsnprintf(text, sizeof text, format, args);
-    if (irritant != ALQ_NULL) {
-        f.irritants = scheme_cons(s, irritant, NIL);
-        if (f.irritants == ALQ_NULL)
-            return ALQ_NULL;
-    }
-    f.condition = scheme_string(s, text, strlen(text));
-    if (f.condition == ALQ_NULL)
-        return ALQ_NULL;
-    f.condition = scheme_block_of(
-        s, TAG_CONDITION, f.condition,
-        (alq_value[]){f.irritants, from_fixnum((int64_t)place)}, 2);
-    if (f.condition != ALQ_NULL)
-        s->error.value = f.condition;
-    return ALQ_NULL;
-}
-
-alq_value
-scheme_fail(struct scheme *s, alq_value irritant, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    fail(s, place_now(s), irritant, format, args);
-    va_end(args);
-    return ALQ_NULL;
-}
-
-alq_value
-scheme_fail_at(struct scheme *s, uint64_t place, alq_value irritant,
-               const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    fail(s, place, irritant, format, args);
-    va_end(args);
-    return ALQ_NULL;
-}
-
-static void
-print_place(const struct scheme_place *p, FILE *out)
-{
-    if (p->line != 0)
-        fprintf(out, "%s:%u:%u", p->file, p->line, p->column);
-    else
-        fputs("built in", out);
+    longjmp(*s->run.error, 1);
 }
 
 void
-scheme_print_error(struct scheme *s, FILE *out)
+throw_to(struct scheme *s, alq_value target, alq_value thrown)
 {
-    struct scheme_place places[9];
-    struct port port = {.file = out, .is_standard = true};
-    alq_value error = s->error.value, list;
-    unsigned i, n = scheme_places(s, places, 9);
-
-    if (is_tag(error, TAG_CONDITION)) {
-        struct scheme_place p;
-
-        place_fill(s, &p, "", (uint64_t)to_fixnum(alq_field(error, 2)));
-        if (p.line != 0) {
-            print_place(&p, out);
-            fputs(": ", out);
-        }
-        fputs("error: ", out);
-        scheme_write(&port, alq_field(error, 0), true);
-        list = alq_field(error, 1);
-        for (i = 0; is_pair(list); list = cdr(list), i++) {
-            fputs(i == 0 ? ": " : " ", out);
-            scheme_write(&port, car(list), false);
-        }
-    } else {
-        if (n > 0 && places[0].line != 0) {
-            print_place(&places[0], out);
-            fputs(": ", out);
-        }
-        fputs("error: raised: ", out);
-        scheme_write(&port, error, false);
-    }
-    fputc('\n', out);
-    for (i = 0; i < n && i < 8; i++) {
-        fprintf(out, "  in %s (", places[i].procedure);
-        print_place(&places[i], out);
-        fputs(")\n", out);
-    }
-    if (n == 9)
-        fputs("  ...\n", out);
+    if (!is_tag(target, TAG_EXIT))
+        s->n_trace = frames(s, s->trace, TRACE_MAX);
+    s->stack[ROOT_TARGET] = target;
+    s->stack[ROOT_THROWN] = thrown;
+    throw_on(s);
 }
+
+/* Where it is. */
+uintptr_t
+here(const struct scheme *s)
+{
+    uintptr_t frame = FRAME(0, s->file) | s->line;
+
+    if (!s->run.is_compiling)
+        frames(s, &frame, 1);
+    return frame;
+}
+
+void
+fail(struct scheme *s, alq_value irritant, const char *format, ...)
+{
+    char message[300];
+    va_list args;
+    ALQ_FRAME(s->d, f, irritants);
+
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    f.irritants = irritant == ALQ_NULL ? NIL : PAIR(s, irritant, NIL);
+    irritant = text(s, message);
+    throw_to(
+        s, NIL,
+        cons(s, TAG_CONDITION, irritant, f.irritants, from_fixnum(here(s))));
+}
+
+/* Nothing is allocated here: the condition was made in time, its message is a
+ * status, and stores cannot fail. */
+void
+fail_status(struct scheme *s)
+{
+    alq_value v = s->stack[ROOT_STATUS];
+    enum alq_status status = alq_status_of(s->d);
+
+    alq_store(s->d, v, CONDITION_MESSAGE, from_fixnum(status));
+    alq_store(s->d, v, CONDITION_FRAME, from_fixnum(here(s)));
+    throw_to(s, status == ALQ_ELIMIT ? FALSE : NIL, v);
+}
+
+/* (error message irritant ...) */
+PRIM(error, "error", "a*")
+{
+    alq_value irritants = list_of(s, args + 1, n - 1);
+
+    throw_to(s, NIL,
+             cons(s, TAG_CONDITION, args[0], irritants, from_fixnum(here(s))));
+}
+
+/* (%stopped message irritants): thrown where a limit has thrown before. */
+PRIM(stopped, "%stopped", "al")
+{
+    alq_value frame = alq_field(s->stack[ROOT_STATUS], CONDITION_FRAME);
+
+    s->stack[ROOT_THROWN] = cons(s, TAG_CONDITION, args[0], args[1], frame);
+    s->stack[ROOT_TARGET] = NIL;
+    throw_on(s);
+}
+
+PRIM(raise_value, "raise", "a")
+{
+    throw_to(s, NIL, args[0]);
+}
+
+VALUE_PRIM(message, "%message", "e", alq_field(args[0], CONDITION_MESSAGE))
+VALUE_PRIM(irritants, "error-object-irritants", "e",
+           alq_field(args[0], CONDITION_IRRITANTS))
+VALUE_PRIM(status_text, "%status-text", "i",
+           text(s, alq_status_text((enum alq_status)to_fixnum(args[0]))))
+VALUE_PRIM(constant, "%constant", "i",
+           IMMEDIATE(IMM_CONSTANT, to_fixnum(args[0]) & 7))
+
+/* (%thrown): what a handler has caught. */
+PRIM(thrown, "%thrown", "")
+{
+    alq_value v = s->stack[ROOT_THROWN];
+
+    s->stack[ROOT_THROWN] = FALSE;
+    return v;
+}
+
+/* (%frames e): where an error stands, and then the procedures that ran. */
+PRIM(trace, "%frames", "a")
+{
+    uintptr_t frame = s->n_trace > 0 ? s->trace[0] : here(s);
+    unsigned i;
+    ALQ_FRAME(s->d, f, list);
+
+    if (is_tag(args[0], TAG_CONDITION))
+        frame = (uintptr_t)to_fixnum(alq_field(args[0], CONDITION_FRAME));
+    for (f.list = NIL, i = s->n_trace; i > 0; i--)
+        f.list = PAIR(s, from_fixnum(s->trace[i - 1]), f.list);
+    return PAIR(s, from_fixnum(frame), f.list);
+}
+
+/* (%name x): of a procedure, or a frame's. */
+PRIM(name, "%name", "a")
+{
+    uintptr_t frame = (uintptr_t)to_fixnum(args[0]);
+
+    if (is_immediate(args[0], IMM_PRIM))
+        return symbol(s, s->prims[immediate_of(args[0])].name);
+    if (is_tag(args[0], TAG_CLOSURE))
+        frame = closure_code(args[0])->frame;
+    return IMMEDIATE(IMM_SYMBOL, FRAME_NAME(frame) % n_symbols);
+}
+
+/* (%file frame) */
+VALUE_PRIM(file, "%file", "i",
+           IMMEDIATE(IMM_SYMBOL,
+                     FRAME_FILE((uintptr_t)to_fixnum(args[0])) % n_symbols))

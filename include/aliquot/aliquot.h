@@ -2,15 +2,21 @@
 #ifndef ALIQUOT_ALIQUOT_H
 #define ALIQUOT_ALIQUOT_H
 
+#include <aliquot/callstack.h>
+#include <aliquot/control.h>
 #include <aliquot/domain.h>
 #include <aliquot/final.h>
 #include <aliquot/gc.h>
 #include <aliquot/heap.h>
+#include <aliquot/limit.h>
+#include <aliquot/malloc_limit.h>
 #include <aliquot/marshal.h>
 #include <aliquot/memprof.h>
 #include <aliquot/observe.h>
+#include <aliquot/pprof.h>
 #include <aliquot/root.h>
 #include <aliquot/status.h>
+#include <aliquot/trace.h>
 #include <aliquot/value.h>
 #include <aliquot/weak.h>
 

@@ -57,12 +57,14 @@ typedef alq_value alq_domain_fn(struct alq_domain *d, alq_value arg,
  * d        The domain of the calling thread.
  * fn       Called on the new thread with the new domain, arg and data.  When it
  *          returns, the domain ends, as soon as no other thread is attached.
+ *          If it returns from an open blocking section, its result is ALQ_NULL.
  * config   As for alq_domain_new; of its members only minor_words counts.
  * out      Receives the child; drop it when it is not needed any more.
  *
  * Errors   ALQ_EINVAL  d, fn or out is NULL, or config is out of range
  *          ALQ_EBUSY   there are as many domains as domains_max allows
- *          ALQ_ENOMEM  no memory, or the system refuses the thread
+ *          ALQ_ENOMEM  no memory even after a full collection, or the system
+ *                      refuses the thread
  *          ALQ_ESTATE  the calling thread does not run d
  *          On any error nothing has started and *out is unchanged.
  * Threads  The domain's.
@@ -116,7 +118,7 @@ ALQ_API ALQ_MUSTUSE struct alq_thread *alq_blocking_begin(struct alq_domain *d);
  *
  * Errors   ALQ_EINVAL  thread is NULL
  *          ALQ_EBUSY   the calling thread runs a domain
- *          ALQ_ESTATE  a process that was forked in the section
+ *          ALQ_ESTATE  the thread is in no section, or was forked in it
  * Threads  The one that began.
  * GC       May collect. */
 ALQ_API enum alq_status alq_blocking_end(struct alq_thread *thread);
@@ -160,7 +162,9 @@ ALQ_API ALQ_MUSTUSE enum alq_status alq_thread_attach(struct alq_domain *d,
  * Its frames are gone.  A domain without threads remains, with its other roots.
  *
  * Errors   ALQ_EINVAL  thread is NULL
- *          ALQ_ESTATE  the calling thread does not run its domain as `thread`
+ *          ALQ_ESTATE  the calling thread does not run its domain as `thread`,
+ *                      or is in a callback of a profile
+ *          ALQ_EBUSY   the domain was spawned with it
  * Threads  The one that was attached.
  * GC       May collect. */
 ALQ_API enum alq_status alq_thread_detach(struct alq_thread *thread);
@@ -191,7 +195,8 @@ alq_field_acquire(alq_value block, uintptr_t i)
 
 /* alq_field_exchange -- overwrites field i of a block, sequentially consistent
  *
- * Returns  What it held.
+ * Returns  What it held.  ALQ_NULL and a status (ALQ_EINVAL): there is no such
+ *          field.
  * Threads  The domain's.
  * GC       Does not collect. */
 ALQ_API alq_value alq_field_exchange(struct alq_domain *d, alq_value block,
@@ -201,7 +206,8 @@ ALQ_API alq_value alq_field_exchange(struct alq_domain *d, alq_value block,
  *
  * Compares addresses, and so are equal those of one block.
  *
- * Returns  1; or 0, and *expected is what it holds.
+ * Returns  1; or 0, and *expected is what it holds.  For a wrong argument 0 and
+ *          a status (ALQ_EINVAL): *expected is as it was.
  * Threads  The domain's.
  * GC       Does not collect. */
 ALQ_API int alq_field_compare_exchange(struct alq_domain *d, alq_value block,

@@ -4,9 +4,10 @@
  * are two kinds, and a value may have any number of either:
  *
  *   alq_gc_finalise       called with the value: it is kept for the call, with
- *                         all that it leads to, and dies again afterwards
- * unless the call makes it reachable alq_gc_finalise_last  called without it,
- * when it is dead for good: all of its first kind have been called
+ *                         all that it leads to, and dies again afterwards,
+ *                         unless the call makes it reachable
+ *   alq_gc_finalise_last  called without it, when it is dead for good: all of
+ *                         its first kind have been called
  *
  * An alarm is called at the end of each major cycle.
  *
@@ -23,7 +24,7 @@
  *
  * In a call.  It may do all that the program may: allocate, collect, register.
  * No other call begins before it returns, unless it calls
- * alq_gc_finalise_release. A call that returns another status than ALQ_OK has
+ * alq_gc_finalise_release.  A call that returns another status than ALQ_OK has
  * that status reported by what made the call: an explicit collection returns
  * it; an allocation returns ALQ_NULL and leaves it in the domain, as alq_poll
  * does.  The call is not repeated (an alarm's next one comes), and those behind

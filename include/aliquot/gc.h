@@ -17,6 +17,10 @@
 extern "C" {
 #endif
 
+/* Of the calls of this file those that need the thread that runs the domain
+ * refuse one that is in the collector, too: in a listener, a scanner, the
+ * finaliser of a custom block.  Their status is ALQ_ESTATE then. */
+
 /* ---- collecting --------------------------------------------------------- */
 
 /* alq_gc_minor -- a minor collection: no block is young afterwards
@@ -112,6 +116,9 @@ struct alq_gc_counts {
     uint64_t compactions;     /* of the heap, that it took part in          */
     uint64_t compacted_words; /* moved by them, of its blocks               */
     uint64_t outside_bytes;   /* held by custom blocks when allocated       */
+    uint64_t held_blocks;     /* young ones that did not move, since a word of
+                                a conservative thread led to them (root.h);
+                                in each collection anew                    */
 };
 
 /* alq_gc_counters -- what the collector has done for this domain
@@ -140,7 +147,8 @@ ALQ_API uint64_t alq_gc_allocated_bytes(const struct alq_domain *d);
 /* alq_gc_get_minor_free -- free words of this domain's minor heap
  *
  * Returns  The words that fit in before the next minor collection, if nothing
- *          else asks for one; 0 if d is NULL.
+ *          else asks for one and other domains allocate nothing: those whose
+ *          size is left open share what is young; 0 if d is NULL.
  * Threads  The domain's.
  * GC       No effect. */
 ALQ_API size_t alq_gc_get_minor_free(const struct alq_domain *d);

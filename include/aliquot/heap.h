@@ -56,6 +56,7 @@ struct alq_domain {
     uintptr_t store_max;      /* alq_store: which values need its slow part */
     struct alq_frame *frames; /* the innermost */
     enum alq_status status;
+    int is_interrupted; /* limit.h */
 };
 
 /* ---- domains ------------------------------------------------------------ */
@@ -69,6 +70,17 @@ struct alq_domain_config {
     size_t reserve_bytes;    /* kept for cleaning up; 0: 1 MiB              */
     unsigned domains_max;    /* at a time; 1 to 128; 0: 128                 */
 };
+
+/* limit_bytes holds at each moment; while a status stands in a domain, that
+ * domain may go beyond it by reserve_bytes.  Before anything is refused all
+ * that is dead was collected and the rest compacted.
+ *
+ * What survives in minor heaps has to fit in, whatever it is: so 2.25 MiB of
+ * the limit are kept for the heap, and for each domain 4/3 of its minor heap
+ * and 32 KiB.  As the limit comes near minor heaps are opened narrower, down to
+ * 32 KiB. Thus small blocks are refused when less than 2.4 MiB are left, with
+ * several domains 64 KiB more for each.  Minor heaps themselves, stacks and
+ * tables of the collector do not count. */
 
 /* alq_domain_new -- a domain, and with the first one the heap
  *
@@ -98,8 +110,11 @@ alq_domain_new(const struct alq_domain_config *config, struct alq_domain **out);
  * any more.  When the heap ends, finalisers of the custom blocks that are left
  * run, and no value may be used.  NULL is allowed.
  *
- * Errors   ALQ_ESTATE  the calling thread does not run the domain
- *          ALQ_EBUSY   other threads are attached to it
+ * Errors   ALQ_ESTATE  the calling thread does not run the domain, or is in a
+ *                      callback of a profile, or in the collector: in a
+ *                      listener, a scanner or such
+ *          ALQ_EBUSY   other threads are attached to it; it was spawned; or the
+ *                      caller is a finaliser or alarm
  * Threads  The domain's, and no other is attached to it.
  * GC       Collects. */
 ALQ_API enum alq_status alq_domain_drop(struct alq_domain *d);
@@ -128,6 +143,25 @@ ALQ_API void alq_status_clear(struct alq_domain *d);
  * GC       May collect. */
 ALQ_API alq_value alq_alloc_small_slow(struct alq_domain *d, uintptr_t header);
 
+/* Whether a block at `low` needs the slow part.  Anybody may raise the limit at
+ * any time: it is read each time.  Compilers do not compare with an atomic load
+ * in one instruction, x86-64 can. */
+static inline int
+alq_is_below_limit(struct alq_domain *d, uintptr_t low)
+{
+#if defined(__x86_64__) && defined(__LP64__) &&                                \
+    defined(__GCC_ASM_FLAG_OUTPUTS__)
+    int is_below;
+
+    __asm__ volatile("{cmpq %2, %1|cmp %1, %2}"
+                     : "=@ccb"(is_below)
+                     : "r"(low), "m"(*(char *volatile *)&d->young_limit));
+    return is_below;
+#else
+    return low < (uintptr_t)__atomic_load_n(&d->young_limit, __ATOMIC_RELAXED);
+#endif
+}
+
 /* A block of 1 <= wosize <= ALQ_SMALL_WOSIZE_MAX fields, which hold anything:
  * write all of them with alq_init_small before the next call that may collect.
  * ALQ_NULL and a status when there is no memory.  May collect. */
@@ -140,9 +174,7 @@ alq_alloc_small(struct alq_domain *d, uintptr_t wosize, unsigned tag)
      * compiled. */
     if (__builtin_constant_p(wosize) && wosize - 1 >= ALQ_SMALL_WOSIZE_MAX)
         return alq_alloc_small_slow(d, ALQ_HEADER(wosize, tag));
-    if (__builtin_expect(
-            low < (uintptr_t)__atomic_load_n(&d->young_limit, __ATOMIC_RELAXED),
-            0))
+    if (__builtin_expect(alq_is_below_limit(d, low), 0))
         return alq_alloc_small_slow(d, ALQ_HEADER(wosize, tag));
     d->young_ptr = (char *)low;
     *(uintptr_t *)low = ALQ_HEADER(wosize, tag);
@@ -181,9 +213,9 @@ alq_alloc_several(struct alq_domain *d, unsigned n_blocks,
     for (i = 0; i < n_blocks; i++)
         words += (headers[i] >> ALQ_WOSIZE_SHIFT) + 1;
     low = (uintptr_t)d->young_ptr - words * ALQ_WORD_BYTES;
+    /* Of constant headers the first test is gone when it is compiled. */
     if (__builtin_expect(
-            low < (uintptr_t)__atomic_load_n(&d->young_limit, __ATOMIC_RELAXED),
-            0))
+            words > ALQ_SMALL_WOSIZE_MAX + 1 || alq_is_below_limit(d, low), 0))
         return alq_alloc_several_slow(d, n_blocks, headers, out);
     at = (uintptr_t)d->young_ptr;
     d->young_ptr = (char *)low;
@@ -198,7 +230,7 @@ alq_alloc_several(struct alq_domain *d, unsigned n_blocks,
 /* alq_alloc -- a block of any size, filled
  *
  * wosize   Fields; with 0 the block is a constant, the same for each tag.
- * tag      At most 255.  Below ALQ_TAG_NO_SCAN the fields are ALQ_UNIT, else
+ * tag      At most 254.  Below ALQ_TAG_NO_SCAN the fields are ALQ_UNIT, else
  *          zero bytes.  For ALQ_TAG_CUSTOM use alq_alloc_custom.
  *
  * Returns  The block; write it with alq_init or alq_store.  Otherwise ALQ_NULL
@@ -299,9 +331,7 @@ ALQ_API void alq_poll_slow(struct alq_domain *d);
 static inline void
 alq_poll(struct alq_domain *d)
 {
-    if (__builtin_expect(d->young_ptr <
-                             __atomic_load_n(&d->young_limit, __ATOMIC_RELAXED),
-                         0))
+    if (__builtin_expect(alq_is_below_limit(d, (uintptr_t)d->young_ptr), 0))
         alq_poll_slow(d);
 }
 

@@ -14,7 +14,25 @@
  * several.  A callback may allocate, free, and start, stop or discard
  * profiles.  On the malloc heap a callback runs inside malloc or free of the
  * caller: it must not wait for a lock that another thread may hold while it
- * allocates.  ALQ_MEMPROF_DEFER lifts that rule. */
+ * allocates.  ALQ_MEMPROF_DEFER lifts that rule.
+ *
+ * On a managed heap a callback may do what the program may where it allocates:
+ * collect, block, spawn, let other threads run; but it may not end its domain
+ * or detach its thread.  When they run:
+ *
+ *   alloc_minor    in the allocation, before the block exists: ALQ_NULL and
+ *                  ALQ_ECALLBACK when it fails
+ *   of blocks that the library makes, unmarshalled or larger than
+ *   ALQ_SMALL_WOSIZE_MAX, and whatever a collection finds
+ *                  at the next poll, allocation that is slow, or end of an
+ *                  explicit collection, which fails with ALQ_ECALLBACK when a
+ *                  callback does; what is due after it waits for the next one
+ *
+ * The alloc callback is run by the thread that has allocated, or never; the
+ * others by any thread of its domain, or of another one when that has ended.  A
+ * block that is dead or promoted before its alloc callback could run gets all
+ * of its callbacks then.  When the heap ends, what is due runs, and data of
+ * blocks that are left go to `release`. */
 #ifndef ALIQUOT_MEMPROF_H
 #define ALIQUOT_MEMPROF_H
 
@@ -39,8 +57,10 @@ enum alq_source {
     ALQ_SOURCE_MALLOC = 3   /* the program's malloc                      */
 };
 
-/* Program counters, innermost first: return addresses, except that a frame
- * interrupted by a signal is the interrupted instruction itself. */
+/* Frames, innermost first.  They are program counters: return addresses, except
+ * that a frame interrupted by a signal is the interrupted instruction itself;
+ * or, on a managed heap whose program says so, words of its own (callstack.h),
+ * and then there may be any number of them. */
 struct alq_callstack {
     const uintptr_t *frames; /* valid during the callback only */
     size_t n_frames;
@@ -54,18 +74,24 @@ struct alq_allocation {
     struct alq_callstack callstack;
     const void *block; /* NULL when a managed block has no address: not yet,
                           or no longer                                   */
+    uint32_t age;      /* major cycles of a managed heap that have ended since
+                          it was allocated, modulo 2^24: what grows old in
+                          great numbers leaks; 0 for malloc              */
 };
 
 /* Results of alloc and promote callbacks.  A negative value is a failure code
  * of the caller's own: tracking of the block ends, and the code surfaces from
- * the next alq_memprof_flush or, on a managed heap, from the allocation. */
+ * the next alq_memprof_flush or, on a managed heap, from alq_memprof_code once
+ * a call has failed with ALQ_ECALLBACK. */
 enum {
     ALQ_TRACK_DROP = 0, /* stop tracking this block            */
     ALQ_TRACK_KEEP = 1  /* keep it, with *data as its user data */
 };
 
 enum {
-    ALQ_TRACKER_VALUES = 1 /* user data are managed values: scanned, moved */
+    /* Managed heaps: user data are values, kept alive and up to date.  A
+     * callback that may collect roots its argument first.  0 is no value. */
+    ALQ_TRACKER_VALUES = 1
 };
 
 /* NULL members are allowed: a NULL alloc or promote drops the block, a NULL
@@ -106,7 +132,8 @@ enum { ALQ_MEMPROF_BESIDE_MAX = 8 };
 
 struct alq_memprof_config {
     double rate;             /* samples per word, 0 <= rate <= 1          */
-    size_t callstack_frames; /* innermost kept; 0 none; SIZE_MAX no limit */
+    size_t callstack_frames; /* innermost kept; 0 none; SIZE_MAX no limit
+                                (of program counters: 4096)          */
     uint64_t seed;           /* 0: from the system                        */
     uint64_t max_entries;    /* blocks tracked at once; 0: no cap         */
     unsigned flags;          /* ALQ_MEMPROF_*                             */
@@ -156,7 +183,8 @@ ALQ_API struct alq_domain *alq_thread_tree(void);
 /* alq_memprof_start -- begin sampling a domain's allocations
  *
  * Threads the domain has, and threads and domains it creates later, are
- * sampled too.  Sampling begins before the call returns.
+ * sampled too.  Sampling begins before the call returns.  The first start in a
+ * managed heap stops its domains for a moment.
  *
  * Profiles that cover the same block each take their own samples of it: every
  * one sees exactly its own rate, whatever else samples.  (They are not
@@ -172,19 +200,53 @@ ALQ_API struct alq_domain *alq_thread_tree(void);
  *                       tracker or out is NULL
  *          ALQ_EBUSY    sampling already, and ALQ_MEMPROF_STRICT is set; or,
  *                       beside others, ALQ_MEMPROF_BESIDE_MAX do so already
- *          ALQ_ENOMEM   no memory for the profile, or, for a thread tree, for
- *                       the calling thread's state; or the thread is ending
+ *          ALQ_ENOMEM   no memory for the profile, or, for a thread tree or a
+ *                       managed heap, for the calling thread's state; or the
+ *                       thread is ending
  *          ALQ_ENOHEAP  domain is NULL or a thread tree and the preload is not
  *                       in the process
+ *          ALQ_ESTATE   a managed domain that the calling thread does not run
  *          On any error nothing has started and *out is unchanged.
- * Threads  Any; not from a signal handler.
- * GC       Does not allocate on the heap, collect, or run callbacks.
+ * Threads  Any, of a managed heap the domain's; not from a signal handler.
+ * GC       Does not allocate on the heap or run callbacks; may collect.
  * Source   seeds/004 start; spec statmemprof 1.10 P1, P2; DESIGN decision 10
  *          for profiles side by side. */
 ALQ_API ALQ_MUSTUSE enum alq_status
 alq_memprof_start(struct alq_domain *domain,
                   const struct alq_memprof_config *config,
                   const struct alq_tracker *tracker, struct alq_profile **out);
+
+/* alq_memprof_replace -- start a profile in place of the one that samples
+ *
+ * As alq_memprof_start without ALQ_MEMPROF_STRICT: a profile that samples the
+ * domain goes on in other domains that share it; when there are none, it is
+ * stopped.  Its blocks go on giving callbacks until it is discarded.
+ *
+ * Errors   As alq_memprof_start, but for ALQ_EBUSY; ALQ_EINVAL also if flags
+ *          has ALQ_MEMPROF_BESIDE.
+ * Threads  As alq_memprof_start.
+ * GC       As alq_memprof_start.
+ * Source   spec statmemprof 1.10 P2. */
+ALQ_API ALQ_MUSTUSE enum alq_status alq_memprof_replace(
+    struct alq_domain *domain, const struct alq_memprof_config *config,
+    const struct alq_tracker *tracker, struct alq_profile **out);
+
+/* alq_memprof_join -- sample a managed domain for a profile that runs already
+ *
+ * As if the domain had been spawned by one that the profile samples.  A domain
+ * that has a profile stops it first, or starts another in place of it.
+ *
+ * Errors   ALQ_EINVAL   domain is not a managed one, or profile is NULL or of
+ *                       the malloc heap
+ *          ALQ_EBUSY    the domain is sampling already, for the same place
+ *          ALQ_ENOTRUN  the profile is not sampling
+ *          ALQ_ENOMEM   no memory for the calling thread's state
+ *          ALQ_ESTATE   the calling thread does not run the domain
+ * Threads  The domain's.
+ * GC       No effect.
+ * Source   spec statmemprof 1.12 D9. */
+ALQ_API ALQ_MUSTUSE enum alq_status
+alq_memprof_join(struct alq_domain *domain, struct alq_profile *profile);
 
 /* alq_memprof_stop -- stop sampling the domain's current profile
  *
@@ -198,7 +260,10 @@ alq_memprof_start(struct alq_domain *domain,
  *          ALQ_ENOHEAP    as alq_memprof_start
  *          ALQ_ECALLBACK  an outstanding callback failed; the profile is
  *                         stopped all the same
- * Threads  Any; not from a signal handler.  Legal inside a callback.
+ *          ALQ_ESTATE     as alq_memprof_start
+ *          ALQ_ENOMEM     a managed heap: no memory for the calling thread's
+ *                         state
+ * Threads  As alq_memprof_start.  Legal inside a callback.
  * GC       May run alloc callbacks of the calling thread.
  * Source   seeds/004 stop; spec statmemprof P3, P4, P7. */
 ALQ_API enum alq_status alq_memprof_stop(struct alq_domain *domain);
@@ -210,7 +275,7 @@ ALQ_API enum alq_status alq_memprof_stop(struct alq_domain *domain);
  *
  * Errors   ALQ_EINVAL     profile is NULL
  *          ALQ_ENOTRUN    it is not sampling
- *          ALQ_ENOHEAP    as alq_memprof_start
+ *          ALQ_ENOHEAP    it is of the malloc heap: as alq_memprof_start
  *          ALQ_ENOMEM     no memory for the calling thread's state
  *          ALQ_ECALLBACK  as alq_memprof_stop
  * Threads  Any; not from a signal handler.  Legal inside a callback.
@@ -236,10 +301,22 @@ ALQ_API enum alq_status alq_memprof_discard(struct alq_profile *profile);
  * Errors   ALQ_ECALLBACK  one failed: *code has the first failure code since
  *                         the last flush (code may be NULL).  The others ran.
  *          ALQ_ENOHEAP    as alq_memprof_start
- * Threads  Any; not from a signal handler.  Inside a callback: does nothing.
+ *          ALQ_ESTATE     likewise
+ *          ALQ_ENOMEM     a managed heap: no memory for the calling thread's
+ *                         state
+ * Threads  As alq_memprof_start.  Inside a callback: does nothing.
  * GC       Runs callbacks.
  * Source   spec statmemprof 8.3, "when are callbacks run". */
 ALQ_API enum alq_status alq_memprof_flush(struct alq_domain *domain, int *code);
+
+/* alq_memprof_code -- why a call last failed with ALQ_ECALLBACK
+ *
+ * Returns  The code of the first callback that failed in the call by which the
+ *          thread that runs the managed domain was last told so; 0 when it
+ *          never was, and for the malloc heap.
+ * Threads  The domain's.
+ * GC       No effect. */
+ALQ_API int alq_memprof_code(struct alq_domain *domain);
 
 /* alq_memprof_is_sampling -- whether a profile samples the domain now
  *
@@ -256,13 +333,18 @@ ALQ_API int alq_memprof_is_sampling(struct alq_domain *domain);
  * Blocks allocated or freed meanwhile may or may not be visited; each block is
  * visited at most once.  `visit` returns 0 to go on, anything else to end.
  * It must not allocate, free, or call this library.  Call stacks were the alloc
- * callback's to keep: alloc->callstack is empty.  Of a managed heap, the
- * calling domain's blocks are visited.
+ * callback's to keep: alloc->callstack is empty.
  *
- * Errors   ALQ_EINVAL  profile or visit is NULL
+ * The blocks of a managed heap are visited in all its domains, which stand
+ * still: a picture of one moment.
+ *
+ * Errors   ALQ_EINVAL  profile or visit is NULL; malloc: inside a callback
  *          ALQ_EGONE   the profile is discarded
- * Threads  Any; not from a signal handler, nor inside a callback.
- * GC       None runs meanwhile. */
+ *          ALQ_ESTATE  a managed heap: the calling thread runs no domain of it,
+ *                      or is in a callback
+ * Threads  Any, of a managed heap one that runs a domain; not from a signal
+ *          handler.
+ * GC       None runs meanwhile; may collect before. */
 ALQ_API enum alq_status alq_memprof_each(
     struct alq_profile *profile,
     int (*visit)(void *arg, const struct alq_allocation *alloc, uintptr_t data),

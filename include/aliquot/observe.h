@@ -30,14 +30,18 @@ enum alq_event_kind {
     ALQ_EVENT_MINOR,    /* young words, remembered fields | words promoted */
     ALQ_EVENT_SLICE,    /* words to do | words marked, words swept       */
     ALQ_EVENT_MAJOR,    /* why: 0 by a call, 1 memory was short | cycles  */
-    ALQ_EVENT_COMPACT,  /* - | bytes given back, bytes moved             */
+    ALQ_EVENT_COMPACT,  /* - | bytes given back, bytes moved; when no call
+                          asked for it slices give back what it emptied   */
     ALQ_EVENT_STOP,     /* - | domains that took part; 0 for one that came
                           back in the middle and waited for the end       */
-    ALQ_EVENT_FINALISE, /* - | functions run: of young custom blocks     */
+    ALQ_EVENT_FINALISE, /* - | functions run: of young custom blocks, in a
+                           pause; finalisers and alarms, between them: their
+                           own pauses lie in it                            */
 
     ALQ_EVENT_CYCLE, /* its number | words alive, about                  */
     ALQ_EVENT_MARK,  /* - | words marked                                 */
-    ALQ_EVENT_EPHE,  /* -; weak references cleaned; not told of yet      */
+    ALQ_EVENT_EPHE,  /* - | weak references emptied; within MARK: its end,
+                        from when all is marked that the roots lead to     */
     ALQ_EVENT_SWEEP, /* -                                                */
 
     ALQ_EVENT_GROW,         /* bytes of pools that have memory, before   */
@@ -101,6 +105,7 @@ struct alq_listener {
  * Errors   ALQ_EINVAL  d, listener or its event is NULL
  *          ALQ_EBUSY   ALQ_LISTENERS_MAX are there, a recording counted; or
  *                      this one is; or the caller is a listener's function
+ *          ALQ_ESTATE  a process forked without the threads of its domains
  * Threads  Any.
  * GC       No effect. */
 ALQ_API ALQ_MUSTUSE enum alq_status
@@ -112,6 +117,7 @@ alq_listener_add(struct alq_domain *d, const struct alq_listener *listener);
  *
  * Errors   ALQ_EINVAL  d is NULL, or the listener is not there
  *          ALQ_EBUSY   the caller is a listener's function
+ *          ALQ_ESTATE  a process forked without the threads of its domains
  * Threads  Any.
  * GC       No effect. */
 ALQ_API enum alq_status
@@ -123,7 +129,7 @@ alq_listener_remove(struct alq_domain *d, const struct alq_listener *listener);
  * process's first heap; "%p" in the name is the process's number.  What then
  * goes wrong is said on stderr, and the program runs on.  Events of a domain
  * are kept in a buffer and written between two pauses; those that find it full
- * are counted. */
+ * are counted.  A buffer has 4096 words, or as e in ALIQUOTPARAM says. */
 
 /* alq_gc_trace_start -- records the events of the heap into a file
  *
@@ -184,6 +190,7 @@ ALQ_API enum alq_status alq_pauses_get(const struct alq_domain *d,
  * Those that have ended count; a domain that runs may be a pause ahead.
  *
  * Errors   ALQ_EINVAL  d or out is NULL
+ *          ALQ_ESTATE  a process forked without the threads of its domains
  * Threads  Any.
  * GC       No effect. */
 ALQ_API enum alq_status alq_pauses_get_all(const struct alq_domain *d,
@@ -194,6 +201,7 @@ ALQ_API enum alq_status alq_pauses_get_all(const struct alq_domain *d,
  * A pause under way counts when it ends.
  *
  * Errors   ALQ_EINVAL  d is NULL
+ *          ALQ_ESTATE  a process forked without the threads of its domains
  * Threads  Any.
  * GC       No effect. */
 ALQ_API enum alq_status alq_pauses_reset(struct alq_domain *d);
@@ -262,6 +270,9 @@ struct alq_census_row {
  *
  * Errors   ALQ_EINVAL  d or row is NULL
  *          ALQ_ENOMEM  no memory for the table; row was not called
+ *          ALQ_ESTATE  the calling thread does not run the domain, or is in the
+ *                      collector, or the process was forked without the threads
+ *                      of the others
  * Threads  The domain's.
  * GC       Does not collect. */
 ALQ_API enum alq_status
@@ -273,6 +284,7 @@ alq_census_take(struct alq_domain *d,
  *
  * Errors   ALQ_EINVAL  d or out is NULL
  *          ALQ_ENOMEM  no memory for the table; nothing was written
+ *          ALQ_ESTATE  as alq_census_take
  *          ALQ_EIO     out cannot be written; errno says why
  * Threads  The domain's.
  * GC       Does not collect. */

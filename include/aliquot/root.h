@@ -1,15 +1,16 @@
 /* root.h -- roots: where the collector looks for values that are in use
  *
  *   frames      locals of C functions, gone with their scope
+ *   stacks      of threads that ask for it: all locals, without a word more
  *   ranges      a runtime's own value stack, registered once
  *   globals     variables that live as long as the heap
  *   boxed       values in structures that malloc made
  *   pins        blocks that must not move
  *   scanners    anything else: a function that shows its values
  *
- * Of these only boxed roots and pins take memory.  All but globals and pins are
- * a domain's,
- * frames a thread's; each holds integers, blocks or ALQ_NULL. */
+ * Of these only boxed roots, pins and stacks take memory.  All but globals and
+ * pins are a domain's, frames and stacks a thread's.  Each holds integers,
+ * blocks or ALQ_NULL, and stacks anything. */
 #ifndef ALIQUOT_ROOT_H
 #define ALIQUOT_ROOT_H
 
@@ -124,7 +125,7 @@ struct alq_range {
 ALQ_API enum alq_status alq_range_add(struct alq_domain *d,
                                       struct alq_range *range);
 
-/* alq_range_remove -- the range is no root any more
+/* alq_range_remove -- the range is no root any more; NULL is allowed
  *
  * Threads  The domain's.
  * GC       No effect. */
@@ -145,12 +146,13 @@ struct alq_global {
  * global   Stays where it is until alq_global_remove.
  *
  * Errors   ALQ_EINVAL  d or global is NULL
+ *          ALQ_ESTATE  a process forked without the threads of its domains
  * Threads  The domain's.
  * GC       No effect. */
 ALQ_API enum alq_status alq_global_add(struct alq_domain *d,
                                        struct alq_global *global);
 
-/* alq_global_remove -- the variable is no root any more
+/* alq_global_remove -- the variable is no root any more; NULL is allowed
  *
  * Threads  The domain's.
  * GC       No effect. */
@@ -208,6 +210,7 @@ alq_root_get(const struct alq_root *root)
  *          pinned: nothing happens to it.
  *
  * Errors   ALQ_EINVAL  d is NULL, or block none that can be pinned
+ *          ALQ_ESTATE  a process forked without the threads of its domains
  *          ALQ_ENOMEM  no memory (the domain's status is not touched)
  * Threads  The domain's.
  * GC       Does not collect. */
@@ -217,9 +220,63 @@ ALQ_API ALQ_MUSTUSE enum alq_status alq_pin(struct alq_domain *d,
 /* alq_unpin -- takes one pin off the block
  *
  * Errors   ALQ_EINVAL  d is NULL, or block is not pinned
+ *          ALQ_ESTATE  a process forked without the threads of its domains
  * Threads  The domain's; any that pinned it or not.
  * GC       Does not collect. */
 ALQ_API enum alq_status alq_unpin(struct alq_domain *d, alq_value block);
+
+/* ---- conservative threads ----------------------------------------------- */
+
+/* alq_thread_conservative -- the calling thread's stack and registers are roots
+ *
+ * From now on each of their words counts as a reference if it is the address of
+ * a block, or of a place inside it or right behind it: to any block, whatever
+ * its domain.  So a local variable needs no frame.  A young block that is found
+ * in this way stays where it is, an old one does too; what it holds is found
+ * exactly, as always.  Threads differ, also those of one domain, and roots of
+ * all kinds may be used beside it.  In all other memory (static variables, what
+ * malloc gave, other stacks) roots are as they were.
+ *
+ * A value is not found where the program hides it: in a difference of two
+ * pointers, in bits of a word, at an address that no multiple of 8 is, or, in a
+ * blocking section, in a local that was not set before it began.  What a
+ * forgotten word holds lives on: of such threads, finalisers, weak references
+ * and what a profiler says about deaths are right in the end, but not exact.
+ *
+ * Weak arrays and ephemerons are allocated in the major heap while there is
+ * such a thread; those that are older must be in other roots during this call.
+ *
+ * Each collection reads the stack, 1 MiB of it in some 50 us.  For each young
+ * block that stays 32 KiB of the minor heap are no room for new ones, as with
+ * alq_pin.  When nothing else is left blocks are allocated in the major heap.
+ *
+ * bottom   The highest address that is read, say of a local variable of main
+ *          when its callees hold the values; NULL: all of the stack that the
+ *          thread began with.  On a stack of another kind (of a coroutine) it
+ *          is necessary.  A thread that changes its stack says so each time,
+ *          and stacks that it does not run on are no roots.
+ *
+ * Errors   ALQ_EINVAL   d is NULL, or bottom is not in the caller's stack
+ *          ALQ_ENOTSUP  bottom is NULL, and the system does not say where this
+ *                       stack is
+ *          ALQ_ENOMEM   no memory (the domain's status is not touched)
+ *          ALQ_ESTATE   the calling thread does not run d
+ *          On any error nothing has changed.
+ * Threads  The domain's.
+ * GC       Collects; the caller's values stay where they are. */
+ALQ_API ALQ_MUSTUSE enum alq_status
+alq_thread_conservative(struct alq_domain *d, const void *bottom);
+
+/* alq_thread_precise -- the calling thread's stack is no root any more
+ *
+ * As if alq_thread_conservative had not been called.  Detaching and the
+ * domain's end do the same.
+ *
+ * Errors   ALQ_EINVAL  d is NULL
+ *          ALQ_ESTATE  the calling thread does not run d
+ * Threads  The domain's.
+ * GC       No effect. */
+ALQ_API enum alq_status alq_thread_precise(struct alq_domain *d);
 
 /* ---- scanners ----------------------------------------------------------- */
 
@@ -244,7 +301,7 @@ struct alq_scanner {
 ALQ_API enum alq_status alq_scanner_add(struct alq_domain *d,
                                         struct alq_scanner *scanner);
 
-/* alq_scanner_remove -- the scanner is not called any more
+/* alq_scanner_remove -- the scanner is not called any more; NULL is allowed
  *
  * Threads  The domain's.
  * GC       No effect. */

@@ -28,7 +28,8 @@ enum alq_status {
     ALQ_ENOTSUP = 12,  /* not on this system, in this build, or this value */
     ALQ_ESTATE = 13,   /* not in this thread, or not at this moment       */
     ALQ_ETOOBIG = 14,  /* larger than the call was told to allow          */
-    ALQ_ESTACK = 15    /* the stack is deeper than its limit              */
+    ALQ_ESTACK = 15,   /* the stack is deeper than its limit              */
+    ALQ_ELIMIT = 16    /* a limit of the running task is reached          */
 };
 
 /* alq_status_text -- one English line for a status code

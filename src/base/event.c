@@ -21,7 +21,7 @@ static const struct {
     [ALQ_EVENT_FINALISE] = {"finalisers", {{0}, {"functions"}}},
     [ALQ_EVENT_CYCLE] = {"cycle", {{"number"}, {"live_words"}}},
     [ALQ_EVENT_MARK] = {"marking", {{0}, {"marked_words"}}},
-    [ALQ_EVENT_EPHE] = {"ephemerons", {{0}}},
+    [ALQ_EVENT_EPHE] = {"ephemerons", {{0}, {"emptied_references"}}},
     [ALQ_EVENT_SWEEP] = {"sweeping", {{0}}},
     [ALQ_EVENT_GROW] = {"heap grows",
                         {{0}, {0}, {"ready_bytes", "before_bytes"}}},

@@ -19,6 +19,7 @@ static const char *const texts[] = {
     [ALQ_ESTATE] = "not allowed in this thread, or at this moment",
     [ALQ_ETOOBIG] = "larger than what was allowed",
     [ALQ_ESTACK] = "the stack is deeper than its limit",
+    [ALQ_ELIMIT] = "a limit of the running task is reached",
 };
 
 const char *

@@ -161,6 +161,13 @@ site_from(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
                    a->estimator.is_bytes && e->source == ALQI_CTF_MAJOR);
 }
 
+/* The one who looks on; NULL: nobody does. */
+static inline const struct alqi_cli_watch *
+watch_of(const struct alqi_cli_analysis *a)
+{
+    return a->options.watch;
+}
+
 static void
 live_raise(struct alqi_cli_analysis *a, uint64_t us, double bytes)
 {
@@ -173,6 +180,8 @@ live_raise(struct alqi_cli_analysis *a, uint64_t us, double bytes)
     a->peak_bytes = a->live_bytes;
     a->peak_us = us;
     alqi_cli_rss_peak(&a->rss);
+    if (ALQI_UNLIKELY(watch_of(a) != NULL))
+        watch_of(a)->peak(watch_of(a)->arg);
     a->epoch++;
     if (ALQI_UNLIKELY(a->kept_epoch == EPOCH_MAX))
         epochs_renumber(a);
@@ -259,6 +268,8 @@ life_enter(struct alqi_cli_analysis *a, uint64_t id,
     double life_us = life_of(b, chain, us);
     unsigned part = life_us < a->options.temporary_us ? BRIEF : 0;
 
+    if (ALQI_UNLIKELY(chain != NULL && watch_of(a) != NULL))
+        watch_of(a)->chain(watch_of(a)->arg, id, life_us);
     if (life_us >= a->options.min_life_us) {
         if (ALQI_UNLIKELY(a->options.blocks != NULL))
             block_tell(a, chain, b, w, us, false);
@@ -316,6 +327,8 @@ held_continue(struct alqi_cli_analysis *a, uint64_t id, uint64_t length,
                        alqi_cli_block_bytes(&a->estimator, length),
                        1 / (w.objects * h->weight.objects), chain->n_moves);
     alqi_cli_chains_put(&a->chains, id, chain);
+    if (watch_of(a) != NULL)
+        watch_of(a)->moved(watch_of(a)->arg, h->id, id);
     a->held.is_held = false;
 }
 
@@ -347,6 +360,9 @@ take_alloc(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
     o->rate = a->rate;
     o->thread = a->notes.has_thread ? (uint16_t)a->notes.thread_at : e->domain;
     o->site = site_from(a, e, o->thread);
+    if (ALQI_UNLIKELY(watch_of(a) != NULL))
+        watch_of(a)->born(watch_of(a)->arg, e, us, a->sites[o->site].node,
+                          o->thread);
     if (held_is_continued(a))
         held_continue(a, e->id, length, o->site);
     w = alqi_cli_weigh(&a->estimator, a->rate, length);
@@ -358,7 +374,8 @@ take_alloc(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
 }
 
 static void
-take_promote(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e)
+take_promote(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
+             uint64_t us)
 {
     struct alqi_cli_object *o = alqi_cli_objects_find(&a->objects, e->id);
     struct alqi_cli_life life;
@@ -370,6 +387,8 @@ take_promote(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e)
         return;
     }
     o->is_promoted = true;
+    if (ALQI_UNLIKELY(watch_of(a) != NULL))
+        watch_of(a)->promoted(watch_of(a)->arg, e->id, us, o->time_us);
     alqi_cli_objects_read(&a->objects, e->id, o, &life);
     w = alqi_cli_weigh(&a->estimator, life.rate, life.length);
     alqi_cli_sum_add(&a->promoted, &w, 0, life.n_samples);
@@ -390,6 +409,8 @@ take_free(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
     }
     w = alqi_cli_weigh(&a->estimator, life.rate, life.length);
     a->held = (struct alqi_cli_held){true, e->id, us, life, w};
+    if (ALQI_UNLIKELY(watch_of(a) != NULL))
+        watch_of(a)->died(watch_of(a)->arg, e->id, us, life.time_us);
     if (ALQI_UNLIKELY(a->notes.n_processes > 0))
         alqi_cli_shares_died(&a->shares, e->id, &w, e->time_us);
     a->live_bytes = a->objects.n_alive == 0 ? 0 : before - w.bytes;
@@ -408,6 +429,8 @@ process_end(struct alqi_cli_analysis *a, uint64_t us)
         alqi_cli_shares_gone(&a->shares, a->notes.gone - 1, a->epoch, us);
     if (a->live_bytes < 0) /* rounding */
         a->live_bytes = 0;
+    if (watch_of(a) != NULL)
+        watch_of(a)->gone(watch_of(a)->arg, a->notes.gone - 1, us);
     a->notes.gone = 0;
     alqi_cli_timeline_note(&a->timeline, us, before, a->live_bytes);
 }
@@ -421,6 +444,8 @@ take_rss(struct alqi_cli_analysis *a, uint64_t us)
     if (a->options.blocks != NULL)
         alqi_cli_blocks_take_resident(a->options.blocks, us,
                                       a->notes.rss_bytes);
+    if (watch_of(a) != NULL)
+        watch_of(a)->resident(watch_of(a)->arg, us, a->notes.rss_bytes);
 }
 
 static void
@@ -430,8 +455,9 @@ stream_switch(struct alqi_cli_analysis *a, uint16_t domain)
     a->rate = alqi_cli_estimator_rate(&a->estimator, a->notes.rate_per_word);
 }
 
-static void
-take_event(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e)
+void
+alqi_cli_analysis_take(struct alqi_cli_analysis *a,
+                       const struct alqi_ctf_event *e)
 {
     uint64_t us =
         e->time_us > a->info->start_us ? e->time_us - a->info->start_us : 0;
@@ -459,7 +485,7 @@ take_event(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e)
         a->notes.has_moved = false;
         break;
     case ALQI_CTF_PROMOTE:
-        take_promote(a, e);
+        take_promote(a, e, us);
         break;
     case ALQI_CTF_COLLECT:
         held_enter(a);
@@ -492,7 +518,7 @@ site_finish(struct alqi_cli_site *site, uint32_t epoch)
 
 /* As links_enter, when sums are measures already. */
 static void
-links_finish(struct alqi_cli_analysis *a, struct alqi_cli_chain *chain,
+links_finish(struct alqi_cli_analysis *a, const struct alqi_cli_chain *chain,
              double life_us)
 {
     for (struct alqi_cli_link *l = chain->links; l != NULL; l = l->next) {
@@ -505,13 +531,31 @@ links_finish(struct alqi_cli_analysis *a, struct alqi_cli_chain *chain,
     }
 }
 
+/* The block was never freed. */
+static void
+left_tell(const struct alqi_cli_analysis *a, uint64_t id,
+          const struct alqi_cli_life *b, const struct alqi_cli_chain *chain,
+          const struct alqi_cli_share *gone)
+{
+    const struct alqi_cli_watch *watch = watch_of(a);
+    uint64_t us = gone != NULL ? gone->gone_us : a->end_us;
+    enum alqi_cli_left how = ALQI_CLI_LEFT_STAYS;
+
+    if (gone != NULL)
+        how = gone->gone_epoch == a->epoch ? ALQI_CLI_LEFT_AFTER_PEAK
+                                           : ALQI_CLI_LEFT_BEFORE_PEAK;
+    watch->left(watch->arg, id, life_of(b, NULL, us), how);
+    if (chain != NULL)
+        watch->chain(watch->arg, id, life_of(b, chain, us));
+}
+
 /* Enters a block that was never freed; its process may have ended. */
 static void
 object_finish(struct alqi_cli_analysis *a, uint64_t id,
               const struct alqi_cli_object *o)
 {
     struct alqi_cli_sum *sums = a->sites[o->site].sums;
-    struct alqi_cli_chain *chain = alqi_cli_chains_take(&a->chains, id);
+    const struct alqi_cli_chain *chain = alqi_cli_chains_find(&a->chains, id);
     const struct alqi_cli_share *gone = NULL;
     struct alqi_cli_life b;
     struct alqi_cli_weight w;
@@ -521,13 +565,16 @@ object_finish(struct alqi_cli_analysis *a, uint64_t id,
     w = alqi_cli_weigh(&a->estimator, b.rate, b.length);
     if (a->notes.n_processes > 0) {
         gone = alqi_cli_shares_gone_of(&a->shares, id);
-        alqi_cli_shares_left(&a->shares, id, &w, b.n_samples);
+        if (!a->is_picture)
+            alqi_cli_shares_left(&a->shares, id, &w, b.n_samples);
     }
+    if (watch_of(a) != NULL)
+        left_tell(a, id, &b, chain, gone);
     if (gone != NULL && gone->gone_epoch != a->epoch)
         b.epoch = a->kept_epoch; /* was not there at the last maximum */
     life_us = life_of(&b, chain, gone != NULL ? gone->gone_us : a->end_us);
     if (life_us < a->options.min_life_us)
-        goto out;
+        return;
     if (a->options.blocks != NULL)
         block_tell(a, chain, &b, &w,
                    gone != NULL && gone->gone_us < a->end_us ? gone->gone_us
@@ -539,9 +586,6 @@ object_finish(struct alqi_cli_analysis *a, uint64_t id,
     alqi_cli_sum_add(&sums[ALQI_CLI_LIVE], &w, life_us, b.n_samples);
     if (b.epoch != a->kept_epoch)
         alqi_cli_sum_add(&sums[ALQI_CLI_PEAK], &w, life_us, b.n_samples);
-out:
-    if (chain != NULL)
-        alqi_cli_chain_free(chain);
 }
 
 bool
@@ -616,9 +660,12 @@ sites_merge(struct alqi_cli_analysis *a)
         blocks->blocks[i].site = a->site_of_node[blocks->blocks[i].site] - 1;
 }
 
-static void
-sites_total(struct alqi_cli_analysis *a)
+void
+alqi_cli_analysis_total(struct alqi_cli_analysis *a)
 {
+    memset(a->totals, 0, sizeof a->totals);
+    memset(a->mapped, 0, sizeof a->mapped);
+    memset(&a->moves, 0, sizeof a->moves);
     for (uint32_t i = 0; i < a->n_sites; i++) {
         const struct alqi_cli_site *site = &a->sites[i];
 
@@ -632,32 +679,29 @@ sites_total(struct alqi_cli_analysis *a)
 }
 
 static void
-finish(struct alqi_cli_analysis *a)
+measures_make(struct alqi_cli_analysis *a)
 {
     const struct alqi_cli_object *o;
     uint64_t id;
     size_t at = 0;
 
-    held_enter(a);
     for (uint32_t i = 0; i < a->n_sites; i++)
         site_finish(&a->sites[i], a->kept_epoch);
     while ((o = alqi_cli_objects_next(&a->objects, &at, &id)) != NULL)
         object_finish(a, id, o);
     threads_sum(a);
     sites_merge(a);
-    sites_total(a);
-    alqi_cli_timeline_note(&a->timeline, a->end_us, a->live_bytes, 0);
+    alqi_cli_analysis_total(a);
 }
 
 void
-alqi_cli_analysis_run(struct alqi_cli_analysis *a, struct alqi_cli_input *input,
-                      const struct alqi_cli_analysis_options *options)
+alqi_cli_analysis_begin(struct alqi_cli_analysis *a,
+                        struct alqi_ctf_reader *reader,
+                        const struct alqi_cli_analysis_options *options)
 {
-    struct alqi_ctf_event event;
-
     memset(a, 0, sizeof *a);
     a->options = *options;
-    a->reader = alqi_cli_input_reader(input);
+    a->reader = reader;
     a->info = alqi_ctf_reader_info(a->reader);
     a->path_domain = NO_DOMAIN;
     alqi_cli_timeline_init(&a->timeline);
@@ -667,9 +711,54 @@ alqi_cli_analysis_run(struct alqi_cli_analysis *a, struct alqi_cli_input *input,
     alqi_cli_notes_init(&a->notes, a->names);
     alqi_cli_stacks_init(&a->stacks);
     alqi_cli_objects_init(&a->objects);
+}
+
+void
+alqi_cli_analysis_run(struct alqi_cli_analysis *a, struct alqi_cli_input *input,
+                      const struct alqi_cli_analysis_options *options)
+{
+    struct alqi_ctf_event event;
+
+    alqi_cli_analysis_begin(a, alqi_cli_input_reader(input), options);
     while (alqi_cli_input_next(input, &event))
-        take_event(a, &event);
-    finish(a);
+        alqi_cli_analysis_take(a, &event);
+    held_enter(a);
+    measures_make(a);
+    alqi_cli_timeline_note(&a->timeline, a->end_us, a->live_bytes, 0);
+}
+
+/* ---- pictures -------------------------------------------------------- */
+
+static void *
+copy(const void *array, uint32_t n, uint32_t capacity, size_t each_bytes)
+{
+    void *same = alqi_cli_realloc(NULL, capacity, each_bytes);
+
+    if (n > 0)
+        memcpy(same, array, n * each_bytes);
+    return same;
+}
+
+void
+alqi_cli_analysis_picture(struct alqi_cli_analysis *a,
+                          struct alqi_cli_analysis *out)
+{
+    held_enter(a);
+    *out = *a;
+    out->is_picture = true;
+    out->sites = copy(a->sites, a->n_sites, a->n_sites, sizeof *a->sites);
+    out->sites_capacity = a->n_sites;
+    out->site_of_node = copy(a->site_of_node, a->n_site_of_node,
+                             a->n_site_of_node, sizeof *a->site_of_node);
+    measures_make(out);
+}
+
+void
+alqi_cli_analysis_picture_free(struct alqi_cli_analysis *picture)
+{
+    free(picture->sites);
+    free(picture->site_of_node);
+    free(picture->by_thread);
 }
 
 void

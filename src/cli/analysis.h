@@ -36,10 +36,38 @@ struct alqi_cli_site {
     struct alqi_cli_sum sums[ALQI_CLI_N_MEASURES];
 };
 
+/* How a block that was never freed went. */
+enum alqi_cli_left {
+    ALQI_CLI_LEFT_STAYS,      /* is there when the trace ends */
+    ALQI_CLI_LEFT_AFTER_PEAK, /* its process ended, after the peak ... */
+    ALQI_CLI_LEFT_BEFORE_PEAK /* ... or before it */
+};
+
+/* Looks on while the trace is read: each call is made when its event is met.
+ * Times are since the start; ids are those of the trace. */
+struct alqi_cli_watch {
+    void *arg;
+    /* The event, the stack's node, and what else is known of the block. */
+    void (*born)(void *arg, const struct alqi_ctf_event *event, uint64_t us,
+                 uint32_t node, uint16_t thread);
+    void (*promoted)(void *arg, uint64_t id, uint64_t us, uint64_t born_us);
+    void (*died)(void *arg, uint64_t id, uint64_t us, uint64_t born_us);
+    /* realloc made the block that was born last of the one that died last */
+    void (*moved)(void *arg, uint64_t from, uint64_t to);
+    /* a block, which died last or stays, and those it was made of, had it */
+    void (*chain)(void *arg, uint64_t id, double life_us);
+    void (*left)(void *arg, uint64_t id, double life_us,
+                 enum alqi_cli_left how);
+    void (*gone)(void *arg, uint32_t process, uint64_t us);
+    void (*peak)(void *arg); /* by the block that was born last */
+    void (*resident)(void *arg, uint64_t us, uint64_t bytes);
+};
+
 struct alqi_cli_analysis_options {
-    double min_life_us;             /* shorter-lived blocks are left out */
-    double temporary_us;            /* a shorter life is temporary */
-    struct alqi_cli_blocks *blocks; /* receives each block; or NULL */
+    double min_life_us;                 /* shorter-lived blocks are left out */
+    double temporary_us;                /* a shorter life is temporary */
+    struct alqi_cli_blocks *blocks;     /* receives each block; or NULL */
+    const struct alqi_cli_watch *watch; /* or NULL */
     const char *thread;  /* NULL, or only this one's: its index or name */
     double other_lambda; /* estimate.h */
 };
@@ -93,6 +121,7 @@ struct alqi_cli_analysis {
     uint64_t n_strange; /* events about blocks that are not there */
     uint64_t n_samples;
     uint16_t max_domain;
+    bool is_picture; /* shares all but its figures with what it is of */
 };
 
 /* Whether options.thread means this one. */
@@ -103,7 +132,23 @@ bool alqi_cli_is_thread(const struct alqi_cli_analysis *analysis,
 void alqi_cli_analysis_run(struct alqi_cli_analysis *analysis,
                            struct alqi_cli_input *input,
                            const struct alqi_cli_analysis_options *options);
+/* Puts the totals together anew, when somebody has changed the sites. */
+void alqi_cli_analysis_total(struct alqi_cli_analysis *analysis);
 void alqi_cli_analysis_free(struct alqi_cli_analysis *analysis);
+
+/* The same event by event, of a trace that goes on: begin, take each event, and
+ * at any time a picture: what the analysis were if the trace ended here.  One
+ * costs as many steps as there are sites and blocks alive, however long the
+ * trace.  It must be freed before more events are taken.  The reader must
+ * outlive the analysis, whose options have no `blocks`. */
+void alqi_cli_analysis_begin(struct alqi_cli_analysis *analysis,
+                             struct alqi_ctf_reader *reader,
+                             const struct alqi_cli_analysis_options *options);
+void alqi_cli_analysis_take(struct alqi_cli_analysis *analysis,
+                            const struct alqi_ctf_event *event);
+void alqi_cli_analysis_picture(struct alqi_cli_analysis *analysis,
+                               struct alqi_cli_analysis *picture);
+void alqi_cli_analysis_picture_free(struct alqi_cli_analysis *picture);
 
 /* All frames of a node's stack, outermost first, inlined calls expanded, in
  * *frames (grown as needed, freed by the caller); returns their number. */

@@ -16,12 +16,14 @@
 
 #include "cli/cli.h"
 #include "cli/control.h"
+#include "cli/proc.h"
 #include "cli/text.h"
+#include "wire/request.h"
 #include "wire/side.h"
 
 enum { ANSWER_MS = 10000, TRIES = 5, RETRY_US = 50000, ID_CONTROL = 128 };
 
-#define GREETING "aliquot/1 "
+#define GREETING ALQI_REQUEST_GREETING " "
 
 bool
 alqi_cli_target_set(struct alqi_cli_target *t, int id, const char *value)
@@ -33,6 +35,10 @@ alqi_cli_target_set(struct alqi_cli_target *t, int id, const char *value)
         t->control = value;
         return true;
     }
+    if (id == ALQI_CLI_ID_HEAP) {
+        t->is_heap = true;
+        return true;
+    }
     pid = strtol(value, &end, 10);
     if (*end != '\0' || end == value || pid <= 0 || pid > 1 << 30) {
         alqi_cli_say("%s: --pid %s: a process number", t->verb, value);
@@ -42,10 +48,18 @@ alqi_cli_target_set(struct alqi_cli_target *t, int id, const char *value)
     return true;
 }
 
+void
+alqi_cli_path_here(pid_t pid, const char *file, char *path, size_t n)
+{
+    snprintf(path, n, "%s", file);
+    if (access(path, R_OK) != 0 && pid != 0)
+        snprintf(path, n, "/proc/%d/root%s", (int)pid, file);
+}
+
 /* ---- why it does not answer ---------------------------------------------- */
 
 static bool
-has_preload(pid_t pid, bool *is_known)
+has_mapped(pid_t pid, const char *name, bool *is_known)
 {
     char path[64], line[5000];
     bool found = false;
@@ -55,23 +69,10 @@ has_preload(pid_t pid, bool *is_known)
     f = fopen(path, "re");
     *is_known = f != NULL;
     while (f != NULL && !found && fgets(line, sizeof line, f) != NULL)
-        found = strstr(line, "/libaliquot-preload.so") != NULL;
+        found = strstr(line, name) != NULL;
     if (f != NULL)
         fclose(f);
     return found;
-}
-
-static bool
-owner_of(pid_t pid, uid_t *uid)
-{
-    char path[64];
-    struct stat st;
-
-    snprintf(path, sizeof path, "/proc/%d", (int)pid);
-    if (stat(path, &st) != 0)
-        return false;
-    *uid = st.st_uid;
-    return true;
 }
 
 static const char *
@@ -94,7 +95,12 @@ say_silent(const struct alqi_cli_target *t)
                      strerror(errno));
         return ALQI_CLI_FINDING;
     }
-    if (has_preload(t->pid, &is_known))
+    if (has_mapped(t->pid, "/libaliquot.so", &is_known) || t->is_heap)
+        alqi_cli_say("%s: the heap of process %d has no control socket: start "
+                     "it with ALIQUOT_CONTROL=1, or with 'aliquot record "
+                     "--control'",
+                     t->verb, (int)t->pid);
+    else if (has_mapped(t->pid, "/libaliquot-preload.so", &is_known))
         alqi_cli_say("%s: process %d has no control socket: start it with "
                      "'aliquot record --control', or with ALIQUOT=off,control "
                      "beside LD_PRELOAD",
@@ -122,7 +128,7 @@ target_check(const struct alqi_cli_target *t)
                    ? -1
                    : alqi_cli_usage(t->verb, "%s: which process? Give -p PID",
                                     t->verb);
-    if (!owner_of(t->pid, &uid)) {
+    if (!alqi_cli_proc_owner(t->pid, &uid)) {
         alqi_cli_say("%s: there is no process %d", t->verb, (int)t->pid);
         return ALQI_CLI_FINDING;
     }
@@ -145,7 +151,9 @@ address_make(const struct alqi_cli_target *t, struct sockaddr_un *a,
     memset(a, 0, sizeof *a);
     a->sun_family = AF_UNIX;
     if (t->control == NULL)
-        snprintf(a->sun_path, sizeof a->sun_path, "@aliquot.%d", (int)t->pid);
+        snprintf(a->sun_path, sizeof a->sun_path,
+                 t->is_heap ? ALQI_REQUEST_NAME_HEAP : ALQI_REQUEST_NAME,
+                 (int)t->pid);
     else if (strlen(t->control) < sizeof a->sun_path)
         strcpy(a->sun_path, t->control);
     bytes = strlen(a->sun_path);
@@ -172,7 +180,7 @@ peer_check(const struct alqi_cli_target *t, int fd)
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) != 0)
         return false;
     if (t->pid != 0)
-        owner_of(t->pid, &uid);
+        alqi_cli_proc_owner(t->pid, &uid);
     if ((t->pid == 0 || peer.pid == t->pid) &&
         (peer.uid == uid || peer.uid == 0 || (t->pid == 0 && uid == 0)))
         return true;
@@ -182,14 +190,14 @@ peer_check(const struct alqi_cli_target *t, int fd)
 }
 
 static bool
-exchange(int fd, const char *request, char *reply)
+exchange(int fd, const char *request, int answer_ms, char *reply)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
     size_t n = 0;
 
     /* Who is refused may be told before the request is sent. */
     dprintf(fd, GREETING "%s\n", request);
-    while (n < ALQI_CLI_REPLY_BYTES - 1 && poll(&p, 1, ANSWER_MS) > 0) {
+    while (n < ALQI_CLI_REPLY_BYTES - 1 && poll(&p, 1, answer_ms) > 0) {
         ssize_t got = read(fd, reply + n, ALQI_CLI_REPLY_BYTES - 1 - n);
         char *end;
 
@@ -221,12 +229,26 @@ attempt(const struct alqi_cli_target *t, const char *request, char *reply)
     else if (fd >= 0 && connect(fd, (void *)&address, n) == 0) {
         if (!peer_check(t, fd))
             rc = ALQI_CLI_FINDING;
-        else if (exchange(fd, request, reply))
+        else if (exchange(fd, request,
+                          t->answer_ms > 0 ? t->answer_ms : ANSWER_MS, reply))
             rc = -1;
     }
     if (fd >= 0)
         close(fd);
     return rc;
+}
+
+/* malloc's socket; if there is none, the managed heap's. */
+static int
+attempt_any(const struct alqi_cli_target *t, const char *request, char *reply)
+{
+    struct alqi_cli_target heap = *t;
+    int rc = attempt(t, request, reply);
+
+    if (rc != -2 || t->pid == 0 || t->control != NULL || t->is_heap)
+        return rc;
+    heap.is_heap = true;
+    return attempt(&heap, request, reply);
 }
 
 int
@@ -239,10 +261,10 @@ alqi_cli_ask(const struct alqi_cli_target *t, const char *request,
     if (rc >= 0)
         return rc;
     signal(SIGPIPE, SIG_IGN);
-    rc = attempt(t, request, reply);
+    rc = attempt_any(t, request, reply);
     for (int i = 1; i < TRIES && rc == -2; i++) {
         usleep(RETRY_US); /* its socket may be about to be made anew */
-        rc = attempt(t, request, reply);
+        rc = attempt_any(t, request, reply);
     }
     if (rc == -2)
         return say_silent(t);

@@ -15,6 +15,16 @@ alqi_cli_chains_take_slow(struct alqi_cli_chains *chains, uint64_t block)
     return (struct alqi_cli_chain *)(uintptr_t)chain;
 }
 
+struct alqi_cli_chain *
+alqi_cli_chains_find(const struct alqi_cli_chains *chains, uint64_t block)
+{
+    uint64_t chain;
+
+    if (!alqi_base_map_get(&chains->by_block, block, &chain))
+        return NULL;
+    return (struct alqi_cli_chain *)(uintptr_t)chain;
+}
+
 void
 alqi_cli_chains_put(struct alqi_cli_chains *chains, uint64_t block,
                     struct alqi_cli_chain *chain)

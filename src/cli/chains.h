@@ -49,6 +49,10 @@ alqi_cli_chains_take(struct alqi_cli_chains *chains, uint64_t block)
                : alqi_cli_chains_take_slow(chains, block);
 }
 
+/* The same, left where it is. */
+struct alqi_cli_chain *
+alqi_cli_chains_find(const struct alqi_cli_chains *chains, uint64_t block);
+
 void alqi_cli_chains_put(struct alqi_cli_chains *chains, uint64_t block,
                          struct alqi_cli_chain *chain);
 /* analysis.c .inv.last: `epoch` becomes 1, all others 0. */

@@ -49,15 +49,20 @@ int alqi_cli_export(int argc, char **argv);
 int alqi_cli_gc_trace(int argc, char **argv);
 int alqi_cli_help(int argc, char **argv);
 int alqi_cli_info(int argc, char **argv);
+int alqi_cli_limits(int argc, char **argv);
 int alqi_cli_merge(int argc, char **argv);
+int alqi_cli_push(int argc, char **argv);
 int alqi_cli_record(int argc, char **argv);
 int alqi_cli_report(int argc, char **argv);
 int alqi_cli_script(int argc, char **argv);
+int alqi_cli_serve(int argc, char **argv);
 int alqi_cli_status(int argc, char **argv);
 int alqi_cli_snapshot(int argc, char **argv);
 int alqi_cli_rate(int argc, char **argv);
 int alqi_cli_stop(int argc, char **argv);
 int alqi_cli_start(int argc, char **argv);
+int alqi_cli_view(int argc, char **argv);
+int alqi_cli_top(int argc, char **argv);
 
 extern const struct alqi_cli_option alqi_cli_check_options[];
 extern const struct alqi_cli_option alqi_cli_diff_options[];
@@ -65,15 +70,20 @@ extern const struct alqi_cli_option alqi_cli_export_options[];
 extern const struct alqi_cli_option alqi_cli_gc_trace_options[];
 extern const struct alqi_cli_option alqi_cli_help_options[];
 extern const struct alqi_cli_option alqi_cli_info_options[];
+extern const struct alqi_cli_option alqi_cli_limits_options[];
 extern const struct alqi_cli_option alqi_cli_merge_options[];
+extern const struct alqi_cli_option alqi_cli_push_options[];
 extern const struct alqi_cli_option alqi_cli_record_options[];
 extern const struct alqi_cli_option alqi_cli_report_options[];
 extern const struct alqi_cli_option alqi_cli_script_options[];
+extern const struct alqi_cli_option alqi_cli_serve_options[];
 extern const struct alqi_cli_option alqi_cli_status_options[];
 extern const struct alqi_cli_option alqi_cli_snapshot_options[];
 extern const struct alqi_cli_option alqi_cli_rate_options[];
 extern const struct alqi_cli_option alqi_cli_stop_options[];
 extern const struct alqi_cli_option alqi_cli_start_options[];
+extern const struct alqi_cli_option alqi_cli_view_options[];
+extern const struct alqi_cli_option alqi_cli_top_options[];
 
 /* ---- options.c ------------------------------------------------------- */
 
@@ -103,6 +113,10 @@ void alqi_cli_complete_bash(void);
 /* "aliquot: " and the line, on stderr. */
 void alqi_cli_say(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
+
+/* From now on text has what is said last, without "aliquot: ", and stderr
+ * nothing; NULL: as before. */
+void alqi_cli_say_into(char *text, size_t n_text);
 
 /* As say, then where help is; returns ALQI_CLI_USAGE. */
 int alqi_cli_usage(const char *verb, const char *format, ...)

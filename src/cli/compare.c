@@ -7,9 +7,9 @@
 #include "base/base.h"
 #include "cli/cli.h"
 #include "cli/compare.h"
-#include "cli/significance.h"
+#include "view/significance.h"
 
-enum { KEY_BYTES = 3 * 2048 + 64 };
+enum { KEY_BYTES = 3 * 2048 + 64, KEY_TEXT_BYTES = KEY_BYTES - 1 };
 
 /* Sums of equal numbers in another order. */
 static const double ROUNDING = 1e-9;
@@ -18,7 +18,7 @@ static const double ROUNDING = 1e-9;
 
 void
 alqi_cli_change_make(struct alqi_cli_change *c, const struct alqi_cli_sum *a,
-                     const struct alqi_cli_sum *b)
+                     const struct alqi_cli_sum *b, bool is_one_run)
 {
     static const struct alqi_cli_sum none;
     double own, pooled, largest;
@@ -28,13 +28,13 @@ alqi_cli_change_make(struct alqi_cli_change *c, const struct alqi_cli_sum *a,
     c->bytes = c->b.bytes - c->a.bytes;
     if (fabs(c->bytes) <= ROUNDING * (c->a.bytes + c->b.bytes))
         c->bytes = 0;
-    own = c->a.bytes_var + c->b.bytes_var;
+    own = is_one_run ? 0 : c->a.bytes_var + c->b.bytes_var;
     pooled = c->a.null_var + c->b.null_var;
     largest = c->a.largest_bytes > c->b.largest_bytes ? c->a.largest_bytes
                                                       : c->b.largest_bytes;
     c->variance = own > pooled ? own : pooled;
-    c->sigmas = alqi_cli_sigmas(c->bytes, c->variance, largest);
-    c->chance = alqi_cli_chance(c->sigmas);
+    c->sigmas = alqi_view_sigmas(c->bytes, c->variance, largest);
+    c->chance = alqi_view_chance(c->sigmas);
 }
 
 /* ---- names to match by --------------------------------------------------- */
@@ -70,10 +70,11 @@ module_loose(const struct alqi_cli_side *side, const char *module, char *out,
 }
 
 static void
-key_write(const struct alqi_cli_side *side, const struct alqi_cli_frame *f,
+key_write(const struct alqi_cli_side *side, const struct alqi_cli_group *g,
           enum alqi_cli_grouping grouping, bool is_loose, char out[KEY_BYTES])
 {
     const struct alqi_cli_names *names = side->analysis.names;
+    const struct alqi_cli_frame *f = &g->frame;
     const char *function = alqi_cli_names_text(names, f->function);
     const char *file = alqi_cli_names_text(names, f->file);
     const char *module = alqi_cli_names_text(names, f->module);
@@ -84,20 +85,21 @@ key_write(const struct alqi_cli_side *side, const struct alqi_cli_frame *f,
         module = loose;
         file = base_name(file);
     }
+    *out++ = g->is_mapping ? 'm' : 'b';
     switch (grouping) {
     case ALQI_CLI_BY_LINE:
-        snprintf(out, KEY_BYTES, "%s\x1f%s\x1f%s\x1f%d", function, file, module,
-                 f->line);
+        snprintf(out, KEY_TEXT_BYTES, "%s\x1f%s\x1f%s\x1f%d", function, file,
+                 module, f->line);
         break;
     case ALQI_CLI_BY_FUNCTION:
-        snprintf(out, KEY_BYTES, "%s\x1f%s\x1f%s", function, file, module);
+        snprintf(out, KEY_TEXT_BYTES, "%s\x1f%s\x1f%s", function, file, module);
         break;
     case ALQI_CLI_BY_FILE:
-        snprintf(out, KEY_BYTES, "%s\x1f%s", file,
+        snprintf(out, KEY_TEXT_BYTES, "%s\x1f%s", file,
                  file[0] == '\0' ? module : "");
         break;
     case ALQI_CLI_BY_MODULE:
-        snprintf(out, KEY_BYTES, "%s", module);
+        snprintf(out, KEY_TEXT_BYTES, "%s", module);
         break;
     }
 }
@@ -123,7 +125,7 @@ names_make(const struct alqi_cli_side *side, enum alqi_cli_grouping grouping,
 
         if (is_matched[i])
             continue;
-        key_write(side, &g->frame, grouping, is_loose, key);
+        key_write(side, g, grouping, is_loose, key);
         (*out)[n].key = alqi_cli_realloc(NULL, strlen(key) + 1, 1);
         strcpy((*out)[n].key, key);
         (*out)[n++].group = g;
@@ -154,7 +156,7 @@ pair_add(struct alqi_cli_comparison *c, const struct alqi_cli_group *a,
         return;
     pair->a = a;
     pair->b = b;
-    alqi_cli_change_make(&pair->change, x, y);
+    alqi_cli_change_make(&pair->change, x, y, c->is_one_run);
     c->n_pairs++;
 }
 
@@ -204,10 +206,10 @@ compare_pairs(const void *left, const void *right, void *arg)
 
     if (x != y)
         return x > y ? -1 : 1;
-    key_write(p->a != NULL ? c->a : c->b,
-              p->a != NULL ? &p->a->frame : &p->b->frame, c->grouping, true, a);
-    key_write(q->a != NULL ? c->a : c->b,
-              q->a != NULL ? &q->a->frame : &q->b->frame, c->grouping, true, b);
+    key_write(p->a != NULL ? c->a : c->b, p->a != NULL ? p->a : p->b,
+              c->grouping, true, a);
+    key_write(q->a != NULL ? c->a : c->b, q->a != NULL ? q->a : q->b,
+              c->grouping, true, b);
     return strcmp(a, b);
 }
 
@@ -218,7 +220,10 @@ chances_correct(struct alqi_cli_comparison *c)
 
     for (uint32_t i = 0; i < c->n_pairs; i++)
         p[i] = c->pairs[i].change.chance;
-    alqi_cli_holm(p, c->n_pairs);
+    if (!alqi_view_holm(p, c->n_pairs)) {
+        alqi_cli_say("out of memory for %u sites", c->n_pairs);
+        exit(ALQI_CLI_UNREADABLE);
+    }
     for (uint32_t i = 0; i < c->n_pairs; i++)
         c->pairs[i].change.chance = p[i];
     free(p);
@@ -251,9 +256,10 @@ pairs_make(struct alqi_cli_comparison *c)
 void
 alqi_cli_compare(struct alqi_cli_comparison *c, struct alqi_cli_side *a,
                  struct alqi_cli_side *b, enum alqi_cli_grouping grouping,
-                 enum alqi_cli_measure measure)
+                 enum alqi_cli_measure measure, bool is_one_run)
 {
     memset(c, 0, sizeof *c);
+    c->is_one_run = is_one_run;
     c->a = a;
     c->b = b;
     c->grouping = grouping;
@@ -262,7 +268,7 @@ alqi_cli_compare(struct alqi_cli_comparison *c, struct alqi_cli_side *a,
     alqi_cli_groups_make(&b->groups, &b->analysis, grouping, measure);
     for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
         alqi_cli_change_make(&c->totals[m], &a->analysis.totals[m],
-                             &b->analysis.totals[m]);
+                             &b->analysis.totals[m], is_one_run);
     pairs_make(c);
 }
 
@@ -283,4 +289,10 @@ alqi_cli_pair_frame(const struct alqi_cli_comparison *c,
 
     *names = side->analysis.names;
     return pair->b != NULL ? &pair->b->frame : &pair->a->frame;
+}
+
+bool
+alqi_cli_pair_is_mapping(const struct alqi_cli_pair *pair)
+{
+    return pair->b != NULL ? pair->b->is_mapping : pair->a->is_mapping;
 }

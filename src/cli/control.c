@@ -16,9 +16,11 @@ enum { ID_CONTROL = 128, ID_INTERVAL, ID_RATE, PATH_BYTES = 4096 };
 
 #define TARGET_ROWS                                                            \
     {'p', "pid", "PID", NULL, "the process"},                                  \
+        {ID_CONTROL, "control", "NAME", NULL,                                  \
+         "its control socket, when ALIQUOT names one"},                        \
     {                                                                          \
-        ID_CONTROL, "control", "NAME", NULL,                                   \
-            "its control socket, when ALIQUOT names one"                       \
+        ALQI_CLI_ID_HEAP, "heap", NULL, NULL,                                  \
+            "its managed heap, where malloc can be asked, too"                 \
     }
 #define RATE_ROWS                                                              \
     {ID_INTERVAL, "interval", "N[K|M|G]", NULL, "mean bytes between samples"}, \
@@ -111,13 +113,17 @@ who_print(const struct alqi_cli_target *t)
 void
 alqi_cli_state_print(const struct alqi_cli_target *t, const char *reply)
 {
-    char state[32] = "?", file[PATH_BYTES] = "";
+    char state[32] = "?", file[PATH_BYTES] = "", note[500] = "";
     double rate = number(reply, "rate");
 
     alqi_side_get(reply, "state", state, sizeof state);
     alqi_side_get(reply, "file", file, sizeof file);
+    alqi_side_get(reply, "note", note, sizeof note);
     who_print(t);
-    if (strcmp(state, "exact") == 0)
+    if (strcmp(state, "starting") == 0)
+        printf(": samples one in %s from where it next allocates\n",
+               alqi_cli_text_bytes(ALQI_WORD_BYTES / rate).text);
+    else if (strcmp(state, "exact") == 0)
         printf(": every block is recorded to %s\n", file);
     else if (strcmp(state, "off") == 0)
         printf(": off, nothing is recorded; a start samples one in %s\n",
@@ -127,6 +133,8 @@ alqi_cli_state_print(const struct alqi_cli_target *t, const char *reply)
         printf(": %s, %.0f samples, one in %s, in %s\n", state,
                number(reply, "samples"),
                alqi_cli_text_bytes(ALQI_WORD_BYTES / rate).text, file);
+    if (note[0] != '\0')
+        printf("the last start failed: %s\n", note);
     losses_print(reply);
 }
 
@@ -135,35 +143,46 @@ alqi_cli_state_print(const struct alqi_cli_target *t, const char *reply)
 
 /* Relative to where the user stands, not to where the process does. */
 static bool
-output_put(const struct control *c, char *request, size_t capacity, size_t n)
+output_put(const char *verb, const char *output, char *request, size_t capacity,
+           size_t n)
 {
     char path[PATH_BYTES] = "", full[2 * PATH_BYTES];
 
-    if (c->output[0] != '/' && getcwd(path, sizeof path) == NULL)
+    if (output[0] != '/' && getcwd(path, sizeof path) == NULL)
         path[0] = '\0';
     snprintf(full, sizeof full, "%s%s%s", path, path[0] != '\0' ? "/" : "",
-             c->output);
+             output);
     if (strlen(full) < 1024 &&
         alqi_side_put(request, capacity, n, "out", full) > n)
         return true;
-    alqi_cli_say("%s: -o %s: too long a path", c->target.verb, c->output);
+    alqi_cli_say("%s: -o %s: too long a path", verb, output);
     return false;
+}
+
+int
+alqi_cli_command(const struct alqi_cli_target *t, const char *command,
+                 double rate, const char *output,
+                 char reply[ALQI_CLI_REPLY_BYTES])
+{
+    char request[4000], value[40];
+    size_t n = alqi_side_put(request, sizeof request, 0, NULL, command);
+
+    if (rate > 0) {
+        snprintf(value, sizeof value, "%.17g", rate);
+        n = alqi_side_put(request, sizeof request, n, "rate", value);
+    }
+    if (output != NULL &&
+        !output_put(t->verb, output, request, sizeof request, n))
+        return ALQI_CLI_USAGE;
+    return alqi_cli_ask(t, request, reply);
 }
 
 static int
 ask(struct control *c, const char *command)
 {
-    char request[4000], reply[ALQI_CLI_REPLY_BYTES], rate[40];
-    size_t n = alqi_side_put(request, sizeof request, 0, NULL, command);
-    int rc;
+    char reply[ALQI_CLI_REPLY_BYTES];
+    int rc = alqi_cli_command(&c->target, command, c->rate, c->output, reply);
 
-    if (c->rate > 0) {
-        snprintf(rate, sizeof rate, "%.17g", c->rate);
-        n = alqi_side_put(request, sizeof request, n, "rate", rate);
-    }
-    if (c->output != NULL && !output_put(c, request, sizeof request, n))
-        return ALQI_CLI_USAGE;
-    rc = alqi_cli_ask(&c->target, request, reply);
     if (rc >= 0)
         return rc;
     alqi_cli_state_print(&c->target, reply);

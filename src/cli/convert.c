@@ -381,6 +381,7 @@ module_write(struct alqi_cli_conversion *c, const struct alqi_raw_event *e)
 
     if (c->exact != NULL && alqi_cli_exact_knows_module(c->exact))
         return ALQ_OK;
+    c->n_modules += c->exact == NULL;
     if (!alqi_cli_codes_module(c->codes, e, &module))
         return ALQ_ENOMEM;
     return module != NULL ? side_module(c, e->time_ns, module) : ALQ_OK;
@@ -414,27 +415,85 @@ event_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
     return ALQ_EFORMAT;
 }
 
+/* What the exact part has up to a time, or, UINT64_MAX, all of it. */
 static enum alq_status
-events_write(struct alqi_cli_conversion *c, const char *ended)
+exact_take(struct alqi_cli_conversion *c, uint64_t until_ns, uint64_t *n_left)
 {
-    uint64_t last_ns = c->header->start_mono_ns;
-    enum alq_status status = side_cmdline(c);
-    struct alqi_cli_merged merged;
+    return c->exact != NULL
+               ? alqi_cli_exact_write(c, until_ns, n_left, &c->last_event_ns)
+               : ALQ_OK;
+}
 
-    while (status == ALQ_OK && alqi_cli_merge_next(c->merge, &merged)) {
-        last_ns = merged.event->time_ns;
-        if (c->exact != NULL)
-            status = alqi_cli_exact_write(c, last_ns, &last_ns);
-        if (status == ALQ_OK)
-            status = event_write(c, &merged);
+/* The event of the streams that was merged last. */
+static enum alq_status
+merged_take(struct alqi_cli_conversion *c, uint64_t *n_left)
+{
+    enum alq_status status;
+
+    if (c->last_event_ns < c->merged.event->time_ns)
+        c->last_event_ns = c->merged.event->time_ns;
+    status = exact_take(c, c->last_event_ns, n_left);
+    if (status != ALQ_OK || *n_left == 0)
+        return status;
+    --*n_left;
+    c->has_merged = false;
+    return event_write(c, &c->merged);
+}
+
+enum alq_status
+alqi_cli_conversion_step(struct alqi_cli_conversion *c, uint64_t n_most,
+                         bool *is_more)
+{
+    enum alq_status status = ALQ_OK;
+    uint64_t n_left = n_most;
+
+    while (status == ALQ_OK && n_left > 0) {
+        if (!c->has_merged)
+            c->has_merged = alqi_cli_merge_next(c->merge, &c->merged);
+        if (!c->has_merged)
+            break;
+        status = merged_take(c, &n_left);
     }
-    if (status == ALQ_OK && c->exact != NULL)
-        status = alqi_cli_exact_write(c, UINT64_MAX, &last_ns);
+    if (status == ALQ_OK && n_left > 0)
+        status = exact_take(c, UINT64_MAX, &n_left);
+    *is_more = n_left == 0;
+    c->result->n_damaged_chunks = n_damaged(c);
+    return status;
+}
+
+enum alq_status
+alqi_cli_conversion_flush(struct alqi_cli_conversion *c)
+{
+    return alqi_ctf_writer_flush(c->writer);
+}
+
+enum alq_status
+alqi_cli_conversion_more(struct alqi_cli_conversion *c)
+{
+    if (!alqi_cli_merge_more(c->merge))
+        return ALQ_ENOMEM;
+    return c->exact != NULL ? alqi_cli_exact_writer_more(c)
+                            : alqi_cli_exact_writer_open(c, c->recording);
+}
+
+double
+alqi_cli_conversion_progress(const struct alqi_cli_conversion *c)
+{
+    return alqi_cli_merge_progress(c->merge);
+}
+
+enum alq_status
+alqi_cli_conversion_end(struct alqi_cli_conversion *c, const char *ended)
+{
+    enum alq_status status = ALQ_OK;
+
+    if (c->exact != NULL)
+        status = alqi_cli_exact_end(c, c->last_event_ns);
     if (status == ALQ_OK) /* names are asked for when their packet is closed */
         status = alqi_ctf_writer_flush(c->writer);
     if (status == ALQ_OK)
-        status = side_symbols(c, last_ns);
-    return status == ALQ_OK ? side_end(c, last_ns, ended) : status;
+        status = side_symbols(c, c->last_event_ns);
+    return status == ALQ_OK ? side_end(c, c->last_event_ns, ended) : status;
 }
 
 static enum alq_status
@@ -528,9 +587,15 @@ alqi_cli_conversion_module(struct alqi_cli_conversion *c,
     return module != NULL ? side_module(c, e->time_ns, module) : ALQ_OK;
 }
 
-static void
-conversion_free(struct alqi_cli_conversion *c)
+enum alq_status
+alqi_cli_conversion_close(struct alqi_cli_conversion *c)
 {
+    enum alq_status status = ALQ_OK;
+
+    if (c == NULL)
+        return ALQ_OK;
+    if (c->writer != NULL)
+        status = alqi_ctf_writer_close(c->writer);
     alqi_cli_merge_drop(c->merge);
     alqi_cli_codes_drop(c->codes);
     alqi_base_map_clear(&c->live);
@@ -538,6 +603,49 @@ conversion_free(struct alqi_cli_conversion *c)
     alqi_base_map_clear(&c->rates);
     alqi_cli_exact_writer_drop(c->exact);
     free(c);
+    return status;
+}
+
+enum alq_status
+alqi_cli_conversion_open(const struct alqi_cli_recording *recording,
+                         uint64_t time_step_us,
+                         struct alqi_symbol_table *symbols,
+                         alqi_ctf_packet_fn *packet, void *packet_arg,
+                         struct alqi_cli_convert_result *result,
+                         struct alqi_cli_conversion **out)
+{
+    struct alqi_cli_conversion *c = calloc(1, sizeof *c);
+    enum alq_status status = ALQ_ENOMEM;
+
+    *out = NULL;
+    *result = (struct alqi_cli_convert_result){0};
+    if (c == NULL)
+        return ALQ_ENOMEM;
+    c->header = alqi_cli_recording_header(recording);
+    c->recording = recording;
+    c->result = result;
+    c->time_step_us = time_step_us > 1 ? time_step_us : 1;
+    c->last_us = time_us_divide(c, c->last_ns);
+    c->last_event_ns = c->header->start_mono_ns;
+    c->thread = ALQI_CLI_NO_THREAD;
+    c->most_rate = c->rate = alqi_cli_recording_most_rate(recording);
+    c->merge = alqi_cli_merge_open(recording);
+    c->codes = alqi_cli_codes_new(symbols, c->header->executable);
+    if (c->merge == NULL || c->codes == NULL)
+        goto fail;
+    status = alqi_cli_exact_writer_open(c, recording);
+    if (status == ALQ_OK)
+        status = writer_open(c, packet, packet_arg);
+    if (status == ALQ_OK)
+        status = side_cmdline(c);
+    if (status != ALQ_OK)
+        goto fail;
+    *out = c;
+    return ALQ_OK;
+
+fail:
+    (void)alqi_cli_conversion_close(c);
+    return status;
 }
 
 enum alq_status
@@ -546,33 +654,18 @@ alqi_cli_convert(const struct alqi_cli_recording *recording, const char *ended,
                  alqi_ctf_packet_fn *packet, void *packet_arg,
                  struct alqi_cli_convert_result *result)
 {
-    struct alqi_cli_conversion *c = calloc(1, sizeof *c);
-    enum alq_status status = ALQ_ENOMEM, closed;
+    struct alqi_cli_conversion *c;
+    bool is_more;
+    enum alq_status closed,
+        status = alqi_cli_conversion_open(recording, time_step_us, symbols,
+                                          packet, packet_arg, result, &c);
 
-    *result = (struct alqi_cli_convert_result){0};
-    if (c == NULL)
-        return ALQ_ENOMEM;
-    c->header = alqi_cli_recording_header(recording);
-    c->result = result;
-    c->time_step_us = time_step_us > 1 ? time_step_us : 1;
-    c->last_us = time_us_divide(c, c->last_ns);
-    c->thread = ALQI_CLI_NO_THREAD;
-    c->most_rate = c->rate = alqi_cli_recording_most_rate(recording);
-    c->merge = alqi_cli_merge_open(recording);
-    c->codes = alqi_cli_codes_new(symbols, c->header->executable);
-    if (c->merge == NULL || c->codes == NULL)
-        goto out;
-    status = alqi_cli_exact_writer_open(c, recording);
-    if (status == ALQ_OK)
-        status = writer_open(c, packet, packet_arg);
     if (status != ALQ_OK)
-        goto out;
-    status = events_write(c, ended);
-    result->n_damaged_chunks = n_damaged(c);
-    closed = alqi_ctf_writer_close(c->writer);
+        return status;
+    status = alqi_cli_conversion_step(c, UINT64_MAX, &is_more);
     if (status == ALQ_OK)
-        status = closed;
-out:
-    conversion_free(c);
-    return status;
+        status = alqi_cli_conversion_end(c, ended);
+    result->n_damaged_chunks = n_damaged(c);
+    closed = alqi_cli_conversion_close(c);
+    return status == ALQ_OK ? closed : status;
 }

@@ -48,15 +48,18 @@ struct module_event {
 
 struct alqi_cli_exact_writer {
     struct alqi_cli_exact *exact;
+    struct alqi_cli_merge *merge; /* of which the modules are read */
     const struct alqi_cli_exact_node *nodes;
     uint32_t n_nodes;
     struct stream_state *streams;
+    uint32_t n_streams;
     struct alqi_base_map live; /* address -> object id */
     uint64_t *codes;           /* of nodes; 0: not looked up yet */
     uint32_t *path;
     uint32_t depth;
-    struct module_event *modules; /* in their order, the first not applied */
-    struct module_event *to_apply;
+    struct module_event *modules; /* in their order */
+    struct module_event **modules_end;
+    struct module_event *to_apply; /* the first not applied */
     uint64_t n_applied, n_passed;
     struct loose_table early;
     struct loose_table late;
@@ -67,31 +70,25 @@ struct alqi_cli_exact_writer {
 
 /* Reads them ahead: a node names how many come before it, not when. */
 static enum alq_status
-modules_read(struct alqi_cli_exact_writer *w,
-             const struct alqi_cli_recording *recording)
+modules_read(struct alqi_cli_exact_writer *w)
 {
-    struct alqi_cli_merge *merge = alqi_cli_merge_open(recording);
-    struct module_event **end = &w->modules;
     struct alqi_cli_merged merged;
-    enum alq_status status = merge != NULL ? ALQ_OK : ALQ_ENOMEM;
 
-    while (status == ALQ_OK && alqi_cli_merge_next(merge, &merged)) {
+    while (alqi_cli_merge_next(w->merge, &merged)) {
         struct module_event *m;
 
         if (merged.event->kind != ALQI_RAW_MODULE)
             continue;
         m = calloc(1, sizeof *m);
-        if (m == NULL) {
-            status = ALQ_ENOMEM;
-            break;
-        }
+        if (m == NULL)
+            return ALQ_ENOMEM;
         m->event = *merged.event;
-        *end = m;
-        end = &m->next;
+        *w->modules_end = m;
+        w->modules_end = &m->next;
+        if (w->to_apply == NULL)
+            w->to_apply = m;
     }
-    alqi_cli_merge_drop(merge);
-    w->to_apply = w->modules;
-    return status;
+    return ALQ_OK;
 }
 
 static enum alq_status
@@ -388,23 +385,31 @@ event_write(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e)
 
 enum alq_status
 alqi_cli_exact_write(struct alqi_cli_conversion *c, uint64_t until_ns,
-                     uint64_t *last_ns)
+                     uint64_t *n_left, uint64_t *last_ns)
 {
     struct alqi_cli_exact *x = c->exact->exact;
     enum alq_status status = ALQ_OK;
     const struct alqi_cli_exact_event *e;
 
-    while (status == ALQ_OK &&
+    while (status == ALQ_OK && *n_left > 0 &&
            (until_ns == UINT64_MAX || alqi_cli_exact_time_ns(x) <= until_ns) &&
            (e = alqi_cli_exact_next(x)) != NULL) {
+        --*n_left;
         *last_ns = e->time_ns;
         alqi_base_map_prefetch(&c->exact->live, e->ahead_address);
         status = event_write(c, e);
     }
-    for (uint32_t i = 0; status == ALQ_OK && until_ns == UINT64_MAX &&
-                         i < alqi_cli_exact_n_streams(x);
-         i++) /* a realloc that never ended */
-        status = moved_write(c, &c->exact->streams[i], false, *last_ns);
+    return status;
+}
+
+enum alq_status
+alqi_cli_exact_end(struct alqi_cli_conversion *c, uint64_t time_ns)
+{
+    struct alqi_cli_exact_writer *w = c->exact;
+    enum alq_status status = ALQ_OK;
+
+    for (uint32_t i = 0; status == ALQ_OK && i < w->n_streams; i++)
+        status = moved_write(c, &w->streams[i], false, time_ns);
     return status;
 }
 
@@ -428,6 +433,7 @@ alqi_cli_exact_writer_drop(struct alqi_cli_exact_writer *w)
         free(w->modules);
         w->modules = next;
     }
+    alqi_cli_merge_drop(w->merge);
     alqi_cli_exact_drop(w->exact);
     alqi_base_map_clear(&w->live);
     free(w->streams);
@@ -436,19 +442,39 @@ alqi_cli_exact_writer_drop(struct alqi_cli_exact_writer *w)
     free(w);
 }
 
+/* As many streams and nodes as there are now. */
 static bool
-tables_make(struct alqi_cli_exact_writer *w)
+tables_grow(struct alqi_cli_exact_writer *w)
 {
     uint32_t n_streams = alqi_cli_exact_n_streams(w->exact);
+    uint32_t n_nodes = alqi_cli_exact_n_nodes(w->exact);
+    struct stream_state *streams =
+        reallocarray(w->streams, (size_t)n_streams + 1, sizeof *streams);
+    uint64_t *codes;
 
-    w->streams = calloc(n_streams + 1, sizeof *w->streams);
+    if (streams == NULL)
+        return false;
+    w->streams = streams;
+    for (; w->n_streams < n_streams; w->n_streams++)
+        streams[w->n_streams] =
+            (struct stream_state){.thread = ALQI_CLI_NO_THREAD};
+    codes = reallocarray(w->codes, (size_t)n_nodes + 1, sizeof *codes);
+    if (codes == NULL)
+        return false;
+    memset(codes + w->n_nodes, 0, (n_nodes - w->n_nodes) * sizeof *codes);
+    w->codes = codes;
     w->nodes = alqi_cli_exact_nodes(w->exact);
-    w->n_nodes = alqi_cli_exact_n_nodes(w->exact);
-    w->codes = calloc((size_t)w->n_nodes + 1, sizeof *w->codes);
-    w->path = calloc(ALQI_RAW_FRAMES_MAX, sizeof *w->path);
-    for (uint32_t i = 0; w->streams != NULL && i < n_streams; i++)
-        w->streams[i].thread = ALQI_CLI_NO_THREAD;
-    return w->streams != NULL && w->codes != NULL && w->path != NULL;
+    w->n_nodes = n_nodes;
+    return true;
+}
+
+/* Modules that were met before there was an exact part have been applied. */
+static void
+modules_pass(struct alqi_cli_exact_writer *w, uint64_t n)
+{
+    w->n_passed = w->n_applied = n;
+    for (; n > 0 && w->to_apply != NULL; n--)
+        w->to_apply = w->to_apply->next;
 }
 
 enum alq_status
@@ -466,8 +492,24 @@ alqi_cli_exact_writer_open(struct alqi_cli_conversion *c,
         free(w);
         return no_memory ? ALQ_ENOMEM : ALQ_OK;
     }
-    if (tables_make(w))
-        status = modules_read(w, recording);
     c->exact = w;
+    w->modules_end = &w->modules;
+    w->merge = alqi_cli_merge_open(recording);
+    w->path = calloc(ALQI_RAW_FRAMES_MAX, sizeof *w->path);
+    if (w->merge != NULL && w->path != NULL && tables_grow(w))
+        status = modules_read(w);
+    if (status == ALQ_OK)
+        modules_pass(w, c->n_modules);
     return status;
+}
+
+enum alq_status
+alqi_cli_exact_writer_more(struct alqi_cli_conversion *c)
+{
+    struct alqi_cli_exact_writer *w = c->exact;
+
+    if (!alqi_cli_exact_more(w->exact) || !tables_grow(w) ||
+        !alqi_cli_merge_more(w->merge))
+        return ALQ_ENOMEM;
+    return modules_read(w);
 }

@@ -11,7 +11,7 @@
 #include "cli/processes.h"
 #include "cli/rate.h"
 #include "cli/report.h"
-#include "cli/significance.h"
+#include "view/significance.h"
 #include "cli/text.h"
 
 enum {
@@ -22,6 +22,7 @@ enum {
     ID_SKIP,
     ID_MIN_SIGMA,
     ID_FAIL_OVER,
+    ID_AT,
     ID_JSON,
     ID_COLOR,
     ID_NO_PAGER,
@@ -37,6 +38,8 @@ const struct alqi_cli_option alqi_cli_diff_options[] = {
     {ID_LIVE, "live", NULL, NULL, "what is alive when the trace ends"},
     {ID_LEAKS, "leaks", NULL, NULL, "what was never freed; the same blocks"},
     {ID_ALLOCATED, "allocated", NULL, NULL, "all that was allocated"},
+    {ID_AT, "at", "T,T", NULL,
+     "what is live at two moments of one recording: 10ms, 1.5s, peak, end"},
     {'g', "group", "BY", ALQI_CLI_GROUPING_CHOICES,
      "function (default), line, file or module"},
     {'n', "top", "N", NULL, "rows of the table (default 20; 0: all)"},
@@ -90,11 +93,49 @@ set_limit(struct alqi_cli_diff *d, const char *value)
     return false;
 }
 
+/* Makes the filter of a side of a moment. */
+static bool
+set_moment(struct alqi_cli_side *side, char *text, char *query, size_t n)
+{
+    double us;
+
+    side->at = text;
+    if (strcmp(text, "peak") == 0 || strcmp(text, "end") == 0)
+        snprintf(query, n, "live=%s", text);
+    else if (alqi_cli_parse_duration(text, &us) && us >= 0 && us < 9e18)
+        snprintf(query, n, "live=%.0f", floor(us));
+    else
+        return false;
+    return alqi_cli_filter_take(&side->filter, "diff", "at", query);
+}
+
+static bool
+set_moments(struct alqi_cli_diff *d, const char *value)
+{
+    static char queries[2][64];
+    char *comma;
+
+    snprintf(d->at_text, sizeof d->at_text, "%s", value);
+    comma = strchr(d->at_text, ',');
+    if (comma != NULL) {
+        *comma = '\0';
+        if (set_moment(&d->a, d->at_text, queries[0], sizeof queries[0]) &&
+            set_moment(&d->b, comma + 1, queries[1], sizeof queries[1]))
+            return true;
+    }
+    alqi_cli_usage("diff",
+                   "diff: --at=%s: write two moments, as 10ms,1.5s or "
+                   "peak,end",
+                   value);
+    return false;
+}
+
 static bool
 set(void *arg, int id, const char *value)
 {
     struct alqi_cli_diff *d = arg;
 
+    d->has_measure = d->has_measure || (id >= ID_LIVE && id <= ID_LEAKS);
     switch (id) {
     case ID_LIVE:
     case ID_LEAKS:
@@ -123,6 +164,8 @@ set(void *arg, int id, const char *value)
         return set_min_sigma(d, value);
     case ID_FAIL_OVER:
         return set_limit(d, value);
+    case ID_AT:
+        return set_moments(d, value);
     case ID_JSON:
         d->is_json = true;
         break;
@@ -284,20 +327,25 @@ side_open(struct alqi_cli_side *side, const char *operand)
 static void
 side_close(struct alqi_cli_side *side)
 {
+    alqi_cli_filter_free(&side->filter);
     alqi_cli_analysis_free(&side->analysis);
     alqi_cli_input_drop(side->input);
     alqi_cli_paths_free(&side->paths);
 }
 
 static int
-side_read(struct alqi_cli_side *side, double other_lambda)
+side_read(struct alqi_cli_side *side, const struct alqi_cli_side *other,
+          double other_lambda)
 {
     struct alqi_cli_analysis_options options = {
         .temporary_us = TEMPORARY_US,
         .other_lambda = other_lambda,
     };
 
+    alqi_cli_filter_begin(&side->filter, &side->analysis, &options);
     alqi_cli_analysis_run(&side->analysis, side->input, &options);
+    alqi_cli_filter_end(&side->filter, &side->analysis, side->input,
+                        &other->filter);
     return alqi_cli_input_finish(side->input);
 }
 
@@ -305,11 +353,12 @@ static int
 run(struct alqi_cli_diff *d)
 {
     double a = lambda_of(d->a.input), b = lambda_of(d->b.input);
-    int rc = side_read(&d->a, b);
-    int rc_b = side_read(&d->b, a);
+    int rc = side_read(&d->a, &d->b, b);
+    int rc_b = side_read(&d->b, &d->a, a);
     int rc_limit;
 
-    alqi_cli_compare(&d->comparison, &d->a, &d->b, d->grouping, d->measure);
+    alqi_cli_compare(&d->comparison, &d->a, &d->b, d->grouping, d->measure,
+                     alqi_cli_diff_is_one_run(d));
     if (d->is_json) {
         alqi_cli_diff_json(d);
     } else {
@@ -324,6 +373,22 @@ run(struct alqi_cli_diff *d)
     if (rc != ALQI_CLI_OK || rc_b != ALQI_CLI_OK)
         return rc != ALQI_CLI_OK ? rc : rc_b;
     return rc_limit;
+}
+
+/* Two moments are of one recording, which is read twice. */
+static int
+one_operand(const struct alqi_cli_diff *d, int argc, char **argv, int first)
+{
+    if (d->has_measure)
+        return alqi_cli_usage("diff", "diff: --at compares what is live then: "
+                                      "leave out --peak, --live, --allocated");
+    if (first + 1 != argc)
+        return alqi_cli_usage("diff", "diff: --at compares two moments of one "
+                                      "recording: name one");
+    if (strcmp(argv[first], "-") == 0)
+        return alqi_cli_usage("diff", "diff: --at reads the recording twice, "
+                                      "and standard input cannot be");
+    return -1;
 }
 
 static int
@@ -341,6 +406,13 @@ two_operands(int argc, char **argv, int first)
     return -1;
 }
 
+static void
+filters_free(struct alqi_cli_diff *d)
+{
+    alqi_cli_filter_free(&d->a.filter);
+    alqi_cli_filter_free(&d->b.filter);
+}
+
 int
 alqi_cli_diff(int argc, char **argv)
 {
@@ -354,15 +426,22 @@ alqi_cli_diff(int argc, char **argv)
     d.min_sigma = MIN_SIGMA_DEFAULT;
     rc = alqi_cli_parse("diff", argc, argv, set, &d, &first);
     if (rc < 0)
-        rc = two_operands(argc, argv, first);
+        rc = alqi_cli_diff_is_one_run(&d) ? one_operand(&d, argc, argv, first)
+                                          : two_operands(argc, argv, first);
     if (rc < 0)
         rc = side_open(&d.a, argv[first]);
-    if (rc >= 0)
+    if (rc >= 0) {
+        filters_free(&d);
         return rc;
-    rc = side_open(&d.b, argv[first + 1]);
+    }
+    if (alqi_cli_diff_is_one_run(&d))
+        d.measure = ALQI_CLI_ALLOCATED; /* all that the filters leave */
+    rc =
+        side_open(&d.b, argv[alqi_cli_diff_is_one_run(&d) ? first : first + 1]);
     if (rc >= 0) {
         alqi_cli_input_drop(d.a.input);
         alqi_cli_paths_free(&d.a.paths);
+        filters_free(&d);
         return rc;
     }
     return run(&d);

@@ -23,6 +23,8 @@ struct alqi_cli_diff {
     int color;
     bool has_no_pager;
     struct alqi_cli_limit limit;
+    bool has_measure;  /* an option names it */
+    char at_text[256]; /* two moments of one run; "" where there are none */
 
     struct alqi_cli_side a, b;
     struct alqi_cli_comparison comparison;
@@ -35,6 +37,13 @@ struct alqi_cli_growth {
     double bytes;                     /* grown by */
     double chance; /* that it seems beyond the limit and is not; corrected */
 };
+
+/* Two moments of one run are compared, not two runs. */
+static inline bool
+alqi_cli_diff_is_one_run(const struct alqi_cli_diff *diff)
+{
+    return diff->a.at != NULL;
+}
 
 /* A change is more than chance when its p is at most this. */
 double alqi_cli_diff_level(const struct alqi_cli_diff *diff);

@@ -40,6 +40,8 @@ side(const struct alqi_cli_side *s)
 
     alqi_cli_diff_command(s, command, sizeof command);
     put(o, "path", clean(s->path));
+    if (s->at != NULL)
+        put(o, "at", clean(s->at));
     put(o, "executable", clean(a->info->executable));
     put(o, "command", clean(command));
     put(o, "pid", json_integer((json_int_t)a->info->pid));
@@ -90,6 +92,13 @@ totals(const struct alqi_cli_diff *d)
 {
     json_t *o = json_object();
 
+    if (alqi_cli_diff_is_one_run(d)) {
+        json_t *change = json_object();
+
+        put_change(change, &d->comparison.totals[d->measure]);
+        put(o, "live", change);
+        return o;
+    }
     for (int m = 0; m < ALQI_CLI_N_MEASURES; m++) {
         json_t *change = json_object();
 
@@ -114,6 +123,7 @@ put_place(json_t *o, const struct alqi_cli_diff *d,
     put(o, "file", json_string(alqi_cli_names_text(names, file)));
     put(o, "line", json_integer(g == ALQI_CLI_BY_LINE ? f->line : 0));
     put(o, "module", json_string(alqi_cli_names_text(names, f->module)));
+    put(o, "is_mapping", json_boolean(alqi_cli_pair_is_mapping(pair)));
 }
 
 static const char *
@@ -192,7 +202,10 @@ alqi_cli_diff_json(struct alqi_cli_diff *d)
     put(o, "a", side(&d->a));
     put(o, "b", side(&d->b));
     put(o, "warnings", warnings(d));
-    put(o, "measure", json_string(alqi_cli_measure_name(d->measure)));
+    put(o, "measure",
+        json_string(alqi_cli_diff_is_one_run(d)
+                        ? "live"
+                        : alqi_cli_measure_name(d->measure)));
     put(o, "group", json_string(groupings[d->grouping]));
     put(o, "min_sigma", json_real(d->min_sigma));
     put(o, "level", json_real(alqi_cli_diff_level(d)));

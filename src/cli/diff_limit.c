@@ -12,7 +12,7 @@
 #include "cli/cli.h"
 #include "cli/diff.h"
 #include "cli/report.h"
-#include "cli/significance.h"
+#include "view/significance.h"
 #include "cli/text.h"
 
 enum { NAME_BYTES = 512 };
@@ -40,7 +40,7 @@ beyond_chance(const struct alqi_cli_diff *d, const struct alqi_cli_change *c)
 
     if (beyond <= 0)
         return 1;
-    return alqi_cli_chance(alqi_cli_sigmas(beyond, variance, largest));
+    return alqi_view_chance(alqi_view_sigmas(beyond, variance, largest));
 }
 
 static double *
@@ -51,7 +51,10 @@ site_chances(const struct alqi_cli_diff *d)
 
     for (uint32_t i = 0; i < c->n_pairs; i++)
         p[i] = beyond_chance(d, &c->pairs[i].change);
-    alqi_cli_holm(p, c->n_pairs);
+    if (!alqi_view_holm(p, c->n_pairs)) {
+        alqi_cli_say("out of memory for %u sites", c->n_pairs);
+        exit(ALQI_CLI_UNREADABLE);
+    }
     return p;
 }
 
@@ -94,8 +97,10 @@ growth_say(const struct alqi_cli_diff *d, const struct alqi_cli_growth *g,
         snprintf(chance, sizeof chance,
                  "; by chance with p = %.2g: that does not count", g->chance);
     alqi_cli_say("%s: %s%s%s grew by %s%s; the limit is %s (%s)%s",
-                 alqi_cli_measure_name(d->measure), name,
-                 place[0] != '\0' ? " " : "", place,
+                 alqi_cli_diff_is_one_run(d)
+                     ? "live"
+                     : alqi_cli_measure_name(d->measure),
+                 name, place[0] != '\0' ? " " : "", place,
                  alqi_cli_text_bytes(g->bytes).text, share, d->limit.text,
                  alqi_cli_text_bytes(alqi_cli_limit_bytes(d)).text, chance);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/codes.h"
 #include "cli/diff.h"
 #include "cli/draw.h"
 #include "cli/text.h"
@@ -50,8 +51,9 @@ side(const struct alqi_cli_diff *d, const struct alqi_cli_side *s,
     fprintf(d->term.out, "%s  ", letter);
     alqi_cli_draw_fit(&d->term, ALQI_CLI_BOLD,
                       text[0] != '\0' ? text : "[unnamed program]", &left);
-    fprintf(d->term.out, "\n   %s: %s, ran %s, %" PRIu64 " samples, %s\n",
-            s->path, alqi_cli_text_time(a->info->start_us).text,
+    fprintf(d->term.out, "\n   %s%s%s: %s, ran %s, %" PRIu64 " samples, %s\n",
+            s->path, s->at != NULL ? " at " : "", s->at != NULL ? s->at : "",
+            alqi_cli_text_time(a->info->start_us).text,
             alqi_cli_text_duration((double)a->end_us).text, a->n_samples, rate);
 }
 
@@ -197,15 +199,17 @@ totals(const struct alqi_cli_diff *d)
     } rows[] = {{ALQI_CLI_ALLOCATED, "allocated"},
                 {ALQI_CLI_PEAK, "peak"},
                 {ALQI_CLI_LIVE, "live at end"}};
+    size_t n = alqi_cli_diff_is_one_run(d) ? 1 : sizeof rows / sizeof rows[0];
 
     fprintf(d->term.out, "%*s", LABEL, "");
     head(d);
     fprintf(d->term.out, "%s\n", alqi_cli_style(&d->term, ALQI_CLI_PLAIN));
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct alqi_cli_change *c =
             &d->comparison.totals[rows[i].measure];
 
-        fprintf(d->term.out, "%-*s", LABEL, rows[i].label);
+        fprintf(d->term.out, "%-*s", LABEL,
+                alqi_cli_diff_is_one_run(d) ? "live then" : rows[i].label);
         figures(d, c);
         fputc('\n', d->term.out);
     }
@@ -222,12 +226,20 @@ alqi_cli_diff_name(const struct alqi_cli_diff *d,
     const struct alqi_cli_names *names;
     const struct alqi_cli_frame *f =
         alqi_cli_pair_frame(&d->comparison, pair, &names);
+    size_t place_capacity = capacity;
 
     place[0] = '\0';
+    if (alqi_cli_pair_is_mapping(pair)) {
+        size_t n =
+            (size_t)snprintf(name, capacity, "%s ", ALQI_CLI_MAPPING_NAME);
+
+        name += n;
+        capacity -= n;
+    }
     if (d->grouping <= ALQI_CLI_BY_LINE) {
         alqi_cli_draw_name(name, capacity,
                            alqi_cli_names_text(names, f->function));
-        alqi_cli_draw_place(place, capacity, names, f);
+        alqi_cli_draw_place(place, place_capacity, names, f);
         return;
     }
     snprintf(name, capacity, "%s",
@@ -270,9 +282,11 @@ row(const struct alqi_cli_diff *d, const struct alqi_cli_pair *pair)
 }
 
 static const char *
-heading(enum alqi_cli_measure measure)
+heading(const struct alqi_cli_diff *d)
 {
-    switch (measure) {
+    if (alqi_cli_diff_is_one_run(d))
+        return "CHANGE OF WHAT IS LIVE, FROM A TO B";
+    switch (d->measure) {
     case ALQI_CLI_ALLOCATED:
         return "CHANGE OF WHAT WAS ALLOCATED";
     case ALQI_CLI_LIVE:
@@ -312,7 +326,7 @@ sites(const struct alqi_cli_diff *d)
     uint32_t n_shown = 0, n_left = 0, n_sure = 0, n_same = 0;
 
     fprintf(d->term.out, "%s%s%s by %s\n",
-            alqi_cli_style(&d->term, ALQI_CLI_BOLD), heading(d->measure),
+            alqi_cli_style(&d->term, ALQI_CLI_BOLD), heading(d),
             alqi_cli_style(&d->term, ALQI_CLI_PLAIN), groupings[d->grouping]);
     head(d);
     fprintf(d->term.out, "  site%s\n",

@@ -109,14 +109,24 @@ null_variance(const struct alqi_cli_estimator *e, uint64_t words, double bytes,
     return bytes * bytes * ((1 - p) / p + (1 - q) / q) / (p + q);
 }
 
+struct alqi_cli_odds
+alqi_cli_odds(struct alqi_cli_estimator *e, uint16_t rate, uint64_t length)
+{
+    uint64_t words = words_tried(e, length);
+
+    return (struct alqi_cli_odds){
+        words,
+        e->rates[rate].lambda < 1 ? probability(&e->rates[rate], words) : 1,
+    };
+}
+
 struct alqi_cli_weight
 alqi_cli_weigh_sampled(struct alqi_cli_estimator *e, uint16_t rate,
                        uint64_t length)
 {
     double bytes = alqi_cli_block_bytes(e, length);
-    uint64_t words = words_tried(e, length);
-    double p =
-        e->rates[rate].lambda < 1 ? probability(&e->rates[rate], words) : 1;
+    struct alqi_cli_odds odds = alqi_cli_odds(e, rate, length);
+    double p = odds.p;
     struct alqi_cli_weight w;
 
     w.objects = 1 / p;
@@ -124,7 +134,8 @@ alqi_cli_weigh_sampled(struct alqi_cli_estimator *e, uint16_t rate,
     w.bytes = bytes * w.objects;
     w.bytes_var = bytes * bytes * w.objects_var;
     w.block_bytes = bytes;
-    w.null_var = e->other_lambda > 0 ? null_variance(e, words, bytes, p) : 0;
+    w.null_var =
+        e->other_lambda > 0 ? null_variance(e, odds.words, bytes, p) : 0;
     return w;
 }
 

@@ -82,6 +82,15 @@ alqi_cli_block_bytes(const struct alqi_cli_estimator *estimator,
     return ((double)length + 1) * estimator->word_bytes;
 }
 
+/* How a block of a coded length is sampled. */
+struct alqi_cli_odds {
+    uint64_t words; /* tried */
+    double p;       /* that it is seen */
+};
+
+struct alqi_cli_odds alqi_cli_odds(struct alqi_cli_estimator *estimator,
+                                   uint16_t rate, uint64_t length);
+
 struct alqi_cli_weight
 alqi_cli_weigh_sampled(struct alqi_cli_estimator *estimator, uint16_t rate,
                        uint64_t length);

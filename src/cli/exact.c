@@ -2,14 +2,26 @@
  *
  * .inv.ticks (wire/exact.h) makes the order of ticks an order of what happened;
  * at one tick frees go first, for an address is freed before it is given out
- * again. */
+ * again.
+ *
+ * A recording that grows is read up to a moment, and on from there when it has
+ * been frozen anew (freeze.h): a chunk then lies elsewhere, but has the bytes
+ * that it had, and more.
+ *
+ * .inv.held   What is held back holds back all that comes after it: the address
+ * of a free may have been given out again.
+ *
+ * .inv.bound  Between two of alqi_cli_exact_more nothing of the recording
+ * moves; over one, streams know their places by sequence and offset. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
+#include "base/map.h"
 #include "cli/exact.h"
 
 static const uint64_t NS_MAX = (uint64_t)1 << 62; /* later is not meant */
+static const uint64_t HOLD_NS = 10000000;         /* a realloc takes less */
 
 enum {
     TICK_NS_UNKNOWN = 6, /* of a recording too short to tell */
@@ -28,8 +40,14 @@ struct chunk_ref {
 };
 
 struct stream {
-    const struct chunk_ref *chunk;   /* the next one to open */
-    const struct chunk_ref *last;    /* behind its last one  */
+    uint32_t id;                   /* of the recording     */
+    const struct chunk_ref *chunk; /* the next one to open */
+    const struct chunk_ref *last;  /* behind its last one  */
+    const uint8_t *open;           /* the one before; NULL: none yet */
+    uint32_t open_sequence;
+    bool is_damaged;                 /* and not to be read on */
+    bool is_waiting;                 /* it has no next event  */
+    bool is_held;                    /* but one of which the end is to come */
     struct alqi_cli_exact_event out; /* handed out, or to be */
     uint32_t n_taken;                /* of those decoded     */
     uint32_t n_decoded;
@@ -48,11 +66,13 @@ struct alqi_cli_exact {
     const struct alqi_cli_recording *recording;
     struct chunk_ref *chunks;
     size_t n_chunks;
+    struct stream **streams;
+    uint32_t n_streams, streams_capacity;
+    struct alqi_base_map of_id; /* -> index in streams */
     struct stream **heap;
     size_t n_heap;
-    uint32_t n_streams;
     bool is_started;
-    uint64_t n_damaged;
+    uint64_t n_damaged, n_damaged_nodes;
     /* nodes, by number */
     struct alqi_cli_exact_node *nodes;
     uint32_t n_nodes, nodes_capacity;
@@ -63,6 +83,8 @@ struct alqi_cli_exact {
     double tick_ns;
     uint64_t last_ticks, last_ns; /* of the event handed out last */
     uint64_t moment_ns; /* the recording's: what comes after is left out */
+    uint64_t held_ns;   /* nor is anything from here on, .inv.held */
+    bool is_growing;    /* that may change */
     bool is_over;
 };
 
@@ -208,24 +230,27 @@ node_chunk_read(struct alqi_cli_exact *x, const uint8_t *bytes)
     int got;
 
     if (!alqi_exact_node_decoder_open(&d, bytes, ALQI_RAW_CHUNK_BYTES)) {
-        x->n_damaged++;
+        x->n_damaged_nodes++;
         return true;
     }
     while ((got = alqi_exact_node_next(&d, &id, &parent, &pc)) > 0) {
         if (id > id_max) { /* a number of nodes that cannot be */
-            x->n_damaged++;
+            x->n_damaged_nodes++;
             return true;
         }
         if (!node_add(x, id, parent, pc) || !epoch_add(x, id, d.n_modules))
             return false;
     }
-    x->n_damaged += got < 0;
+    x->n_damaged_nodes += got < 0;
     return true;
 }
 
+/* All of them: those that were read before are the same. */
 static bool
 nodes_read(struct alqi_cli_exact *x)
 {
+    x->n_damaged_nodes = 0;
+    x->n_epochs = 0;
     for (size_t i = 0; i < x->n_chunks; i++)
         if (x->chunks[i].kind == ALQI_RAW_NODES &&
             !node_chunk_read(x, x->chunks[i].bytes))
@@ -280,6 +305,7 @@ chunk_next(struct alqi_cli_exact *x, struct stream *s,
         x->n_damaged++;
     }
     x->n_damaged += got < 0;
+    s->is_damaged |= got < 0;
     return false;
 }
 
@@ -287,14 +313,14 @@ chunk_next(struct alqi_cli_exact *x, struct stream *s,
 static bool
 decode(struct alqi_cli_exact *x, struct stream *s, struct alqi_exact_event *out)
 {
-    while (!chunk_next(x, s, out)) {
+    while (s->is_damaged || !chunk_next(x, s, out)) {
         if (s->chunk == s->last)
             return false;
-        if (!alqi_exact_decoder_open(&s->decoder, s->chunk->bytes,
-                                     ALQI_RAW_CHUNK_BYTES)) {
-            s->decoder.at = s->decoder.end = NULL;
-            x->n_damaged++;
-        }
+        s->open = s->chunk->bytes;
+        s->open_sequence = s->chunk->sequence;
+        s->is_damaged = !alqi_exact_decoder_open(&s->decoder, s->chunk->bytes,
+                                                 ALQI_RAW_CHUNK_BYTES);
+        x->n_damaged += s->is_damaged;
         s->chunk++;
     }
     if (ALQI_UNLIKELY(out->ticks < s->last_ticks))
@@ -351,16 +377,58 @@ event_take(struct stream *s)
     }
 }
 
+static uint64_t
+ns_from(const struct alqi_cli_exact *x, uint64_t ticks)
+{
+    double ahead;
+    uint64_t ns;
+
+    if (ticks <= x->ticks_0)
+        return x->ns_0;
+    ahead = (double)(ticks - x->ticks_0) * x->tick_ns;
+    if (!(ahead < (double)(NS_MAX - x->ns_0)))
+        return NS_MAX;
+    ns = x->ns_0 + (uint64_t)ahead;
+    return ns < NS_MAX ? ns : NS_MAX;
+}
+
+/* A free that was written last, and just now, may be undone by what is written
+ * next. */
+static bool
+is_open_ended(const struct alqi_cli_exact *x, const struct stream *s)
+{
+    const struct alqi_exact_event *e = &s->decoded[s->n_taken % AHEAD];
+
+    return x->is_growing && s->n_taken + 1 == s->n_decoded &&
+           e->kind == ALQI_EXACT_FREE &&
+           ns_from(x, e->ticks) + HOLD_NS > x->moment_ns;
+}
+
+static void
+hold(struct alqi_cli_exact *x, const struct stream *s)
+{
+    uint64_t ns = ns_from(x, s->decoded[s->n_taken % AHEAD].ticks);
+
+    if (ns < x->held_ns)
+        x->held_ns = ns;
+}
+
 /* Finds s->out.event; false at the stream's end. */
 static bool
 stream_next(struct alqi_cli_exact *x, struct stream *s)
 {
-    s->out.n_samples = 0;
-    s->out.is_mapping = false;
-    s->out.is_moved = false;
+    if (!s->is_held) {
+        s->out.n_samples = 0;
+        s->out.is_mapping = false;
+        s->out.is_moved = false;
+    }
+    s->is_held = false;
     for (;;) {
         decode_ahead(x, s);
-        if (s->n_taken == s->n_decoded)
+        s->is_held = is_open_ended(x, s);
+        if (s->is_held)
+            hold(x, s);
+        if (s->n_taken == s->n_decoded || s->is_held)
             return false;
         s->out.event = &s->decoded[s->n_taken++ % AHEAD];
         if (event_take(s))
@@ -398,35 +466,97 @@ heap_sift_down(struct alqi_cli_exact *x, size_t i)
     }
 }
 
-static bool
-stream_open(struct alqi_cli_exact *x, size_t first, size_t end)
+/* The stream of a chunk; NULL: no memory. */
+static struct stream *
+stream_of(struct alqi_cli_exact *x, uint32_t id)
 {
-    struct stream *s = calloc(1, sizeof *s);
+    struct stream *s;
+    uint64_t index;
 
-    if (s == NULL)
-        return false;
-    s->chunk = &x->chunks[first];
-    s->last = &x->chunks[end];
-    s->out.stream = x->n_streams++;
-    if (stream_next(x, s))
-        x->heap[x->n_heap++] = s;
-    else
+    if (alqi_base_map_get(&x->of_id, id, &index))
+        return x->streams[index];
+    if (x->n_streams == x->streams_capacity) {
+        uint32_t capacity = 2 * x->streams_capacity + 16;
+        struct stream **grown =
+            realloc(x->streams, capacity * sizeof(struct stream *));
+
+        if (grown == NULL)
+            return NULL;
+        x->streams = grown;
+        x->streams_capacity = capacity;
+    }
+    s = calloc(1, sizeof *s);
+    if (s == NULL || !alqi_base_map_put(&x->of_id, id, x->n_streams)) {
         free(s);
-    return true;
+        return NULL;
+    }
+    s->id = id;
+    s->is_waiting = true;
+    s->out.stream = x->n_streams;
+    x->streams[x->n_streams++] = s;
+    return s;
+}
+
+/* .inv.bound: the stream's chunks are these from now on. */
+static void
+stream_bind(struct stream *s, const struct chunk_ref *first,
+            const struct chunk_ref *end, size_t offset)
+{
+    s->chunk = first;
+    s->last = end;
+    if (s->open == NULL)
+        return;
+    while (s->chunk != end && s->chunk->sequence < s->open_sequence)
+        s->chunk++;
+    if (s->chunk == end || s->chunk->sequence != s->open_sequence) {
+        s->is_damaged = true; /* it is not there any more */
+        return;
+    }
+    s->open = s->chunk->bytes;
+    s->chunk++;
+    if (!s->is_damaged)
+        alqi_exact_decoder_more(&s->decoder, s->open, ALQI_RAW_CHUNK_BYTES,
+                                offset);
 }
 
 static bool
-streams_open(struct alqi_cli_exact *x)
+streams_bind(struct alqi_cli_exact *x)
 {
-    x->heap = calloc(x->n_chunks + 1, sizeof *x->heap);
-    if (x->heap == NULL)
-        return false;
     for (size_t i = 0, k; i < x->n_chunks; i = k) {
+        struct stream *s;
+
         for (k = i; k < x->n_chunks; k++)
             if (x->chunks[k].stream != x->chunks[i].stream)
                 break;
-        if (x->chunks[i].kind == ALQI_RAW_EXACT && !stream_open(x, i, k))
+        if (x->chunks[i].kind != ALQI_RAW_EXACT)
+            continue;
+        s = stream_of(x, x->chunks[i].stream);
+        if (s == NULL)
             return false;
+        stream_bind(s, &x->chunks[i], &x->chunks[k],
+                    s->open != NULL ? (size_t)(s->decoder.at - s->open) : 0);
+    }
+    return true;
+}
+
+/* Those that have a next event again. */
+static bool
+streams_wake(struct alqi_cli_exact *x)
+{
+    struct stream **heap =
+        realloc(x->heap, (x->n_streams + 1) * sizeof(struct stream *));
+
+    if (heap == NULL)
+        return false;
+    x->heap = heap;
+    for (uint32_t i = 0; i < x->n_streams; i++) {
+        struct stream *s = x->streams[i];
+
+        if (!s->is_waiting)
+            continue;
+        s->is_waiting = !stream_next(x, s);
+        if (!s->is_waiting)
+            x->heap[x->n_heap++] = s;
     }
     for (size_t i = x->n_heap / 2; i-- > 0;)
         heap_sift_down(x, i);
@@ -490,27 +620,25 @@ clock_read(struct alqi_cli_exact *x)
         p.ticks_1 > p.ticks_0 && p.ns_1 > p.ns_0
             ? (double)(p.ns_1 - p.ns_0) / (double)(p.ticks_1 - p.ticks_0)
             : TICK_NS_UNKNOWN;
-    x->last_ns = p.ns_0; /* of tick 0 */
+    if (x->last_ticks == 0)
+        x->last_ns = p.ns_0;
     return true;
-}
-
-static uint64_t
-ns_from(const struct alqi_cli_exact *x, uint64_t ticks)
-{
-    double ahead;
-    uint64_t ns;
-
-    if (ticks <= x->ticks_0)
-        return x->ns_0;
-    ahead = (double)(ticks - x->ticks_0) * x->tick_ns;
-    if (!(ahead < (double)(NS_MAX - x->ns_0)))
-        return NS_MAX;
-    ns = x->ns_0 + (uint64_t)ahead;
-    return ns < NS_MAX ? ns : NS_MAX;
 }
 
 /* ---- all of it -------------------------------------------------------------
  */
+
+/* What the recording has now. */
+static bool
+look(struct alqi_cli_exact *x)
+{
+    x->moment_ns = alqi_cli_recording_moment_ns(x->recording);
+    x->held_ns = UINT64_MAX;
+    x->is_growing = x->moment_ns != UINT64_MAX;
+    x->n_chunks = 0;
+    return chunks_index(x) && nodes_read(x) && clock_read(x) &&
+           streams_bind(x) && streams_wake(x);
+}
 
 struct alqi_cli_exact *
 alqi_cli_exact_open(const struct alqi_cli_recording *recording, bool *no_memory)
@@ -521,18 +649,23 @@ alqi_cli_exact_open(const struct alqi_cli_recording *recording, bool *no_memory)
     if (x == NULL)
         return NULL;
     x->recording = recording;
-    x->moment_ns = alqi_cli_recording_moment_ns(recording);
-    *no_memory = !chunks_index(x);
+    *no_memory = !look(x);
     if (*no_memory || x->n_chunks == 0) {
         alqi_cli_exact_drop(x);
         return NULL;
     }
-    *no_memory = !nodes_read(x) || !clock_read(x) || !streams_open(x);
-    if (*no_memory) {
-        alqi_cli_exact_drop(x);
-        return NULL;
-    }
     return x;
+}
+
+bool
+alqi_cli_exact_more(struct alqi_cli_exact *x)
+{
+    ALQI_ASSERT(x->n_heap == 0 || x->is_over);
+    x->is_started = false; /* the top of the heap was not handed out */
+    x->is_over = false;
+    free(x->chunks);
+    x->chunks = NULL;
+    return look(x);
 }
 
 void
@@ -540,8 +673,10 @@ alqi_cli_exact_drop(struct alqi_cli_exact *x)
 {
     if (x == NULL)
         return;
-    for (size_t i = 0; i < x->n_heap; i++)
-        free(x->heap[i]);
+    for (uint32_t i = 0; i < x->n_streams; i++)
+        free(x->streams[i]);
+    alqi_base_map_clear(&x->of_id);
+    free(x->streams);
     free(x->heap);
     free(x->chunks);
     free(x->nodes);
@@ -553,13 +688,15 @@ alqi_cli_exact_drop(struct alqi_cli_exact *x)
 static void
 advance(struct alqi_cli_exact *x)
 {
+    struct stream *s;
+
     if (!x->is_started || x->n_heap == 0)
         return;
     x->is_started = false;
-    if (!stream_next(x, x->heap[0])) {
-        free(x->heap[0]);
+    s = x->heap[0];
+    s->is_waiting = !stream_next(x, s);
+    if (s->is_waiting)
         x->heap[0] = x->heap[--x->n_heap];
-    }
     if (x->n_heap > 1)
         heap_sift_down(x, 0);
 }
@@ -587,7 +724,7 @@ alqi_cli_exact_next(struct alqi_cli_exact *x)
         x->last_ticks = s->out.event->ticks;
         x->last_ns = ns_from(x, x->last_ticks);
     }
-    if (ALQI_UNLIKELY(x->last_ns > x->moment_ns)) {
+    if (ALQI_UNLIKELY(x->last_ns > x->moment_ns || x->last_ns >= x->held_ns)) {
         x->is_over = true;
         return NULL;
     }
@@ -607,5 +744,5 @@ alqi_cli_exact_n_streams(const struct alqi_cli_exact *x)
 uint64_t
 alqi_cli_exact_n_damaged(const struct alqi_cli_exact *x)
 {
-    return x->n_damaged;
+    return x->n_damaged + x->n_damaged_nodes;
 }

@@ -20,6 +20,11 @@ alqi_cli_exact_open(const struct alqi_cli_recording *recording,
                     bool *no_memory);
 void alqi_cli_exact_drop(struct alqi_cli_exact *exact);
 
+/* After _next has returned NULL, and the recording has grown (recording.h): it
+ * goes on.  Nodes may be elsewhere, and more; streams more.  False: there is no
+ * memory. */
+bool alqi_cli_exact_more(struct alqi_cli_exact *exact);
+
 struct alqi_cli_exact_event {
     const struct alqi_exact_event *event; /* ALLOC FREE THREAD RSS RATE ... */
     uint64_t time_ns;                     /* CLOCK_MONOTONIC                */

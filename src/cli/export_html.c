@@ -10,6 +10,7 @@
 #include "base/base.h"
 #include "cli/apportion.h"
 #include "cli/cli.h"
+#include "cli/page.h"
 #include "cli/remarks.h"
 #include "cli/report.h"
 #include "cli/summary.h"
@@ -138,22 +139,63 @@ facts(const struct alqi_cli_summary *s)
     fputs("</dl>\n", s->out);
 }
 
+/* What may run and how it may look, by the hash of each. */
+static void
+policy(const struct alqi_cli_summary *s)
+{
+    fputs("<meta http-equiv=Content-Security-Policy content=\"default-src "
+          "'none'; ",
+          s->out);
+    if (s->has_app)
+        fprintf(s->out, "script-src 'sha256-%s' 'wasm-unsafe-eval'; ",
+                alqi_cli_page_script_hash);
+    fprintf(s->out, "style-src '%s'", alqi_cli_summary_style_hash);
+    if (s->has_app)
+        fprintf(s->out,
+                " 'sha256-%s'; img-src data:", alqi_cli_page_style_hash);
+    fputs("; base-uri 'none'; form-action 'none'\">\n", s->out);
+}
+
+/* Where the page is drawn, and the filter that it begins with. */
+static void
+app_place(const struct alqi_cli_summary *s)
+{
+    static const char *const filters[] = {
+        [ALQI_CLI_ALLOCATED] = "",
+        [ALQI_CLI_LIVE] = "live=end",
+        [ALQI_CLI_PEAK] = "live=peak",
+        [ALQI_CLI_TEMPORARY] = "",
+    };
+    enum alqi_cli_measure measure =
+        s->export->has_measure ? s->export->measure : ALQI_CLI_PEAK;
+    double min_life_us = s->export->analysis.options.min_life_us;
+
+    fprintf(s->out, "<div id=app data-filter=\"%s", filters[measure]);
+    if (min_life_us > 0)
+        fprintf(s->out, "&amp;life=%.0f..", min_life_us);
+    fputs("\"></div>\n<div id=summary>\n", s->out);
+}
+
 static void
 head(const struct alqi_cli_summary *s, const char *title)
 {
-    fputs("<!DOCTYPE html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n"
-          "<meta http-equiv=Content-Security-Policy content=\"default-src "
-          "'none'; style-src '",
+    fputs("<!DOCTYPE html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n",
           s->out);
-    fputs(alqi_cli_summary_style_hash, s->out);
-    fputs("'; base-uri 'none'; form-action 'none'\">\n"
-          "<meta name=viewport content=\"width=device-width,initial-scale=1\">"
+    policy(s);
+    fputs("<meta name=viewport content=\"width=device-width,initial-scale=1\">"
           "\n<meta name=color-scheme content=\"light dark\">\n"
           "<meta name=referrer content=no-referrer>\n<title>Memory of ",
           s->out);
     alqi_cli_summary_text(s->out, title, TITLE_COLUMNS);
-    fprintf(s->out, "</title>\n<style>%s</style>\n</head>\n<body>\n<header>",
-            alqi_cli_summary_style);
+    fprintf(s->out, "</title>\n<style%s>%s</style>\n",
+            s->has_app ? " id=summary-style" : "", alqi_cli_summary_style);
+    if (s->has_app)
+        fprintf(s->out, "<style id=app-style media=\"not all\">%s</style>\n",
+                alqi_cli_page_style);
+    fputs("</head>\n<body>\n", s->out);
+    if (s->has_app)
+        app_place(s);
+    fputs("<header>", s->out);
     fputs("<p class=dim>Where the memory went of</p><h1><bdi>", s->out);
     alqi_cli_summary_text(s->out, title, TITLE_COLUMNS);
     fputs("</bdi></h1>\n", s->out);
@@ -274,7 +316,7 @@ notes(const struct alqi_cli_summary *s)
           s->out);
     alqi_cli_clean(text, sizeof text, alqi_cli_input_name(x->input));
     alqi_cli_summary_text(s->out, text, FACT_COLUMNS);
-    fputs("</bdi>.</footer>\n</body>\n</html>\n", s->out);
+    fputs("</bdi>.</footer>\n", s->out);
 }
 
 /* ---- the page -------------------------------------------------------- */
@@ -289,25 +331,36 @@ page(struct alqi_cli_summary *s)
     notes(s);
 }
 
-void
-alqi_cli_export_html(struct alqi_cli_export *export, FILE *out)
+char *
+alqi_cli_summary_make(struct alqi_cli_export *export, bool has_app,
+                      size_t *n_bytes)
 {
-    struct alqi_cli_summary s = {export, NULL, ROWS, CALLERS};
+    struct alqi_cli_summary s = {export, NULL, ROWS, CALLERS, has_app};
+    size_t most =
+        ALQI_CLI_SUMMARY_BYTES + (has_app ? strlen(alqi_cli_page_style) : 0);
     char *text = NULL;
-    size_t n = 0;
 
     for (;; s.n_rows /= 2, s.n_callers /= 2) {
-        s.out = open_memstream(&text, &n);
+        s.out = open_memstream(&text, n_bytes);
         if (s.out != NULL)
             page(&s);
         if (s.out == NULL || fclose(s.out) != 0) {
             alqi_cli_say("out of memory for the page");
             exit(ALQI_CLI_UNREADABLE);
         }
-        if (n <= ALQI_CLI_SUMMARY_BYTES || s.n_rows == 0)
-            break;
+        if (*n_bytes <= most || s.n_rows == 0)
+            return text;
         free(text);
     }
+}
+
+void
+alqi_cli_export_html(struct alqi_cli_export *export, FILE *out)
+{
+    size_t n;
+    char *text = alqi_cli_summary_make(export, false, &n);
+
     fwrite(text, 1, n, out);
+    fputs("</body>\n</html>\n", out);
     free(text);
 }

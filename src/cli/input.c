@@ -340,6 +340,14 @@ alqi_cli_input_damage(const struct alqi_cli_input *in)
     return alqi_ctf_reader_error(in->reader);
 }
 
+void
+alqi_cli_input_warn(struct alqi_cli_input *in, alqi_ctf_warn_fn *warn,
+                    void *warn_arg)
+{
+    in->warn = warn;
+    in->warn_arg = warn_arg;
+}
+
 uint64_t
 alqi_cli_input_n_warnings(const struct alqi_cli_input *in)
 {

@@ -32,6 +32,10 @@ void alqi_cli_input_drop(struct alqi_cli_input *input);
  * trace made of it if it was a recording.  To be closed; -1 with errno. */
 int alqi_cli_input_again(struct alqi_cli_input *input);
 
+/* From now on the reader's warnings go there. */
+void alqi_cli_input_warn(struct alqi_cli_input *input, alqi_ctf_warn_fn *warn,
+                         void *warn_arg);
+
 const char *alqi_cli_input_name(const struct alqi_cli_input *input);
 struct alqi_ctf_reader *alqi_cli_input_reader(struct alqi_cli_input *input);
 

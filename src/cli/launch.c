@@ -2,10 +2,12 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +20,8 @@
 static const int ignored[] = {SIGINT, SIGQUIT};
 static const int passed_on[] = {SIGTERM, SIGHUP,  SIGUSR1, SIGUSR2,
                                 SIGCONT, SIGALRM, SIGWINCH};
+
+enum { LOOK_MS = 100 };
 
 static volatile sig_atomic_t child_pid;
 
@@ -89,10 +93,42 @@ child_run(const struct alqi_cli_launch *launch, int report_fd)
     _exit(127);
 }
 
+/* Sleeps until the descriptor can be read, or the program has ended; a kernel
+ * without pidfd_open does not tell that, so not for long. */
+static bool
+becomes_readable(int fd, int process_fd)
+{
+    struct pollfd p[] = {{.fd = fd, .events = POLLIN},
+                         {.fd = process_fd, .events = POLLIN}};
+
+    while (poll(p, 2, process_fd >= 0 ? -1 : LOOK_MS) < 0 && errno == EINTR)
+        continue;
+    return (p[0].revents & POLLIN) != 0;
+}
+
+/* Until the program has ended. */
+static void
+watch(const struct alqi_cli_launch *launch, pid_t pid)
+{
+    int process_fd = pidfd_open(pid, 0);
+    siginfo_t ended = {0};
+
+    do
+        if (becomes_readable(launch->watch_fd, process_fd))
+            launch->watched(launch->arg, pid);
+    while (waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           ended.si_pid == 0);
+    if (process_fd >= 0)
+        close(process_fd);
+}
+
 static int
-child_wait(pid_t pid)
+child_wait(const struct alqi_cli_launch *launch, pid_t pid)
 {
     int status;
+
+    if (launch->watched != NULL)
+        watch(launch, pid);
 
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;
@@ -135,7 +171,7 @@ alqi_cli_launch(const struct alqi_cli_launch *launch,
         (ssize_t)sizeof out->exec_errno)
         out->exec_errno = 0;
     close(fds[0]);
-    out->wait_status = child_wait(out->pid);
+    out->wait_status = child_wait(launch, out->pid);
     child_pid = 0;
     signals_restore(before);
     return true;

@@ -10,6 +10,11 @@ struct alqi_cli_launch {
     char *const *argv;    /* of the program */
     const char *preload;  /* path of libaliquot-preload.so, NULL: none */
     const char *settings; /* value of ALIQUOT */
+    /* Called with `arg` whenever watch_fd can be read while the program runs.
+     * NULL: nothing is watched. */
+    void (*watched)(void *arg, pid_t pid);
+    void *arg;
+    int watch_fd;
 };
 
 struct alqi_cli_launched {

@@ -1,6 +1,7 @@
 /* output.c -- see output.h */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -59,6 +60,17 @@ alqi_cli_output_abandon(struct alqi_cli_output *o)
     fclose(o->file);
     if (o->is_file)
         unlink(o->path);
+}
+
+bool
+alqi_cli_output_replace(const char *finished, const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
+        return rename(finished, path) == 0;
+    errno = EEXIST;
+    return false;
 }
 
 bool

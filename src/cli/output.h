@@ -21,6 +21,10 @@ int alqi_cli_output_close(struct alqi_cli_output *output);
 /* Closes it and removes the file: there is nothing to write after all. */
 void alqi_cli_output_abandon(struct alqi_cli_output *output);
 
+/* A file that is finished takes the place of what is at `path`, if that is a
+ * file or nothing.  False: errno, which is EEXIST for a device or a pipe. */
+bool alqi_cli_output_replace(const char *finished, const char *path);
+
 /* Whether two names lead to one file that exists. */
 bool alqi_cli_output_is(const char *path, const char *other);
 

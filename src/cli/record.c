@@ -3,7 +3,6 @@
  * The preload writes raw recordings into a directory of this run, made beside
  * the output; when the program has ended, each becomes a trace and the
  * directory goes.  What cannot become one stays, and is named. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,17 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/base.h"
 #include "cli/cli.h"
-#include "cli/convert.h"
 #include "cli/launch.h"
 #include "cli/pack.h"
 #include "cli/program.h"
 #include "cli/rate.h"
+#include "cli/record_limit.h"
+#include "cli/record_traces.h"
 #include "cli/text.h"
+#include "wire/raw.h"
 
 enum {
     EXIT_OURS = 125,
@@ -36,7 +36,6 @@ enum {
 #define MAX_MEMORY_LEAST (1024.0 * 1024)
 #define MEMTRACE_RATE_DEFAULT 1e-6
 #define PROBES_INTERVAL_MOST 0x1p60
-#define RECORDING_SUFFIX ".alqraw"
 
 enum {
     OPT_RATE = 128,
@@ -50,6 +49,9 @@ enum {
     OPT_EXACT,
     OPT_MAX_MEMORY,
     OPT_PROBES,
+    OPT_LIMIT_LIVE,
+    OPT_LIMIT_ALLOC,
+    OPT_ON_LIMIT,
     OPT_CONTROL,
     OPT_OFF
 };
@@ -74,42 +76,18 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
      "do not look at resident memory now and then"},
     {OPT_PROBES, "probes", "[=N[K|M|G]]", NULL,
      "fire USDT probes, too, one in N bytes; default 512K"},
+    {OPT_LIMIT_LIVE, "limit-live", "N[K|M|G]", NULL,
+     "a report when a process has more than that alive"},
+    {OPT_LIMIT_ALLOC, "limit-alloc", "N[K|M|G]", NULL,
+     "the same when it has allocated more than that"},
+    {OPT_ON_LIMIT, "on-limit", "WHAT", NULL,
+     "then report (default), signal[=NAME] (TERM) or kill it"},
     {OPT_CONTROL, "control", NULL, NULL,
      "let aliquot start, stop, rate, status ... reach it"},
     {OPT_OFF, "off", NULL, NULL, "do not sample before an 'aliquot start'"},
     {OPT_SEED, "seed", "N", NULL, "of the sampling; default: random"},
     {'q', "quiet", NULL, NULL, "say nothing but errors"},
     {0},
-};
-
-struct record {
-    const char *output;
-    double rate; /* samples per word */
-    unsigned depth;
-    uint64_t seed;
-    bool has_rate; /* given */
-    bool is_forced;
-    bool is_controlled;
-    bool is_off;
-    bool is_following;
-    bool is_quiet;
-    bool is_mapping;
-    bool has_no_rss;
-    uint64_t time_step_us;
-    bool is_exact;
-    bool has_probes;
-    double probes_interval_bytes; /* 0: the preload's own */
-    double max_memory_bytes;
-    char directory[PATH_MAX]; /* of the raw recordings */
-    char base[PATH_MAX];      /* output without .ctf, for further processes */
-    const char *suffix;       /* of their traces */
-    pid_t pid;                /* of the program */
-    int wait_status;
-    struct alqi_symbol_table *symbols;
-    unsigned n_traces;
-    unsigned n_left;
-    unsigned n_empty; /* processes without a sample */
-    bool has_main;
 };
 
 /* ---- options ------------------------------------------------------------- */
@@ -122,7 +100,7 @@ refuse(const char *option, const char *value, const char *range)
 }
 
 static bool
-set_number(struct record *r, int id, const char *value)
+set_number(struct alqi_cli_record_run *r, int id, const char *value)
 {
     char *end;
     double v;
@@ -156,7 +134,7 @@ set_number(struct record *r, int id, const char *value)
 }
 
 static bool
-set_time_step(struct record *r, const char *value)
+set_time_step(struct alqi_cli_record_run *r, const char *value)
 {
     double us;
 
@@ -168,7 +146,7 @@ set_time_step(struct record *r, const char *value)
 
 /* Without a value the preload's own interval, which depends on the mode. */
 static bool
-set_probes(struct record *r, const char *value)
+set_probes(struct alqi_cli_record_run *r, const char *value)
 {
     double bytes = 0;
 
@@ -184,7 +162,7 @@ set_probes(struct record *r, const char *value)
 static bool
 set_option(void *arg, int id, const char *value)
 {
-    struct record *r = arg;
+    struct alqi_cli_record_run *r = arg;
 
     switch (id) {
     case 'o':
@@ -212,6 +190,14 @@ set_option(void *arg, int id, const char *value)
         return set_time_step(r, value);
     case OPT_PROBES:
         return set_probes(r, value);
+    case OPT_LIMIT_LIVE:
+        return alqi_cli_record_limit_set(&r->limits, ALQI_RAW_LIMIT_LIVE,
+                                         value);
+    case OPT_LIMIT_ALLOC:
+        return alqi_cli_record_limit_set(&r->limits, ALQI_RAW_LIMIT_ALLOC,
+                                         value);
+    case OPT_ON_LIMIT:
+        return alqi_cli_record_limit_action_set(&r->limits, value);
     case OPT_NO_RSS:
         r->has_no_rss = true;
         return true;
@@ -252,7 +238,7 @@ program_refuse(const char *name, const struct alqi_cli_program *p)
 }
 
 static bool
-directory_make(struct record *r)
+directory_make(struct alqi_cli_record_run *r)
 {
     char parent[PATH_MAX], full[PATH_MAX];
     const char *output = r->output != NULL ? r->output : "aliquot";
@@ -276,7 +262,7 @@ directory_make(struct record *r)
 }
 
 static bool
-output_check(const struct record *r)
+output_check(const struct alqi_cli_record_run *r)
 {
     struct stat st;
 
@@ -288,11 +274,12 @@ output_check(const struct record *r)
 }
 
 static char *
-settings_make(const struct record *r, const char *preload)
+settings_make(const struct alqi_cli_record_run *r, const char *preload)
 {
-    char *text, probes[40] = "";
+    char *text, probes[40] = "", limits[160];
     int n;
 
+    alqi_cli_record_limit_settings(&r->limits, limits, sizeof limits);
     if (r->probes_interval_bytes > 0)
         snprintf(probes, sizeof probes, "probes=%.17g,",
                  r->probes_interval_bytes);
@@ -300,236 +287,16 @@ settings_make(const struct record *r, const char *preload)
         strcpy(probes, "probes,");
     n = asprintf(&text,
                  "%s%s%srate=%.17g,depth=%u,seed=%" PRIu64
-                 ",follow=%d,mmap=%d,rss=%d,exact=%d,max_memory=%.0f"
-                 ",preload=%s,out=%s/"
-                 "%%e.%%p.%%n" RECORDING_SUFFIX,
+                 ",follow=%d,mmap=%d,rss=%d,exact=%d,max_memory=%.0f,heap=1"
+                 "%s,preload=%s,out=%s/"
+                 "%%e.%%p.%%n" ALQI_CLI_RECORDING_SUFFIX,
                  r->is_off ? "off," : "", r->is_controlled ? "control," : "",
                  probes, r->rate, r->depth, r->seed, r->is_following,
                  r->is_mapping, !r->has_no_rss, r->is_exact,
-                 r->max_memory_bytes, preload, r->directory);
+                 r->max_memory_bytes, limits, preload, r->directory);
 
     return n < 0 ? NULL : text;
 }
-
-/* ---- after the end ------------------------------------------------------- */
-
-static bool
-packet_write(void *arg, const void *bytes, size_t n)
-{
-    return fwrite(bytes, 1, n, arg) == n;
-}
-
-static const char *
-base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
-/* The name of the trace of an image that none was asked for: of the first of
- * its program and process, or of the attempt-th after it.  False: too long. */
-static bool
-trace_name(const struct record *r, const struct alqi_raw_header *h,
-           unsigned attempt, char *path, size_t capacity)
-{
-    const char *exe = h->executable[0] ? base_name(h->executable) : "program";
-    char number[16] = "";
-    int n;
-
-    if (attempt > 0)
-        snprintf(number, sizeof number, ".%u", attempt);
-    n = snprintf(path, capacity, "%s.%s.%u%s%s", r->base, exe, h->pid, number,
-                 r->suffix);
-    return n > 0 && (size_t)n < capacity;
-}
-
-/* Opens the trace of one image; the program's first gets the name asked for,
- * and only that may overwrite. */
-static FILE *
-trace_create(struct record *r, const struct alqi_raw_header *h, char *path,
-             size_t capacity)
-{
-    bool is_main = (pid_t)h->pid == r->pid && !r->has_main;
-    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL;
-    int fd = -1;
-
-    if (is_main && r->output != NULL) {
-        if (r->is_forced)
-            flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC;
-        snprintf(path, capacity, "%s", r->output);
-        fd = open(path, flags, 0644);
-    } else {
-        for (unsigned attempt = 0; attempt < 1000; attempt++) {
-            errno = ENAMETOOLONG;
-            if (trace_name(r, h, attempt, path, capacity))
-                fd = open(path, flags, 0644);
-            if (fd >= 0 || errno != EEXIST)
-                break;
-        }
-    }
-    if (fd < 0) {
-        alqi_cli_say("record: cannot create %s: %s", path, strerror(errno));
-        return NULL;
-    }
-    r->has_main = r->has_main || is_main;
-    return alqi_cli_pack_fdopen(fd, path);
-}
-
-static void
-say_drops(const struct alqi_raw_header *h,
-          const struct alqi_cli_convert_result *result)
-{
-    static const struct {
-        enum alqi_raw_counter counter;
-        const char *text;
-    } reasons[] = {
-        {ALQI_RAW_DROPPED_SPACE, "samples dropped: no room in the file"},
-        {ALQI_RAW_DROPPED_NOMEM, "samples dropped: no memory"},
-        {ALQI_RAW_DROPPED_NESTED, "samples dropped: inside a signal handler"},
-        {ALQI_RAW_DROPPED_CAP, "samples dropped: too many tracked blocks"},
-        {ALQI_RAW_LOST_FREES, "frees not recorded: no room in the file, or "
-                              "inside a signal handler"},
-    };
-
-    for (size_t i = 0; i < ALQI_COUNT_OF(reasons); i++) {
-        uint64_t n = atomic_load(&h->counters[reasons[i].counter]);
-
-        if (n > 0)
-            alqi_cli_say("%u: %" PRIu64 " %s", h->pid, n, reasons[i].text);
-    }
-    if (result->n_damaged_chunks > 0)
-        alqi_cli_say("%u: %" PRIu64 " damaged parts of the recording left out",
-                     h->pid, result->n_damaged_chunks);
-}
-
-static void
-say_result(struct record *r, const struct alqi_raw_header *h,
-           const struct alqi_cli_convert_result *result, const char *path)
-{
-    bool is_main = (pid_t)h->pid == r->pid;
-    bool is_exact = (atomic_load(&h->flags) & ALQI_RAW_IS_EXACT) != 0;
-
-    if (r->is_quiet)
-        return;
-    if (result->n_allocs == 0 && !is_main) {
-        r->n_empty++;
-        return;
-    }
-    alqi_cli_say(
-        "%s (%u): %s %s%s of %s allocated -> %s", base_name(h->executable),
-        h->pid, alqi_cli_text_count((double)result->n_allocs).text,
-        is_exact ? "block" : "sample", result->n_allocs == 1 ? "" : "s",
-        alqi_cli_text_bytes(result->allocated_bytes).text, path);
-    if (result->n_allocs == 0 &&
-        (atomic_load(&h->flags) & ALQI_RAW_OWN_MALLOC) == 0)
-        alqi_cli_say("%u: no sample: the program allocated little (the mean "
-                     "interval is %s), or not through malloc, or in a program "
-                     "that it executed (--follow records those)",
-                     h->pid,
-                     h->rate > 0
-                         ? alqi_cli_text_bytes(ALQI_WORD_BYTES / h->rate).text
-                         : "infinite");
-}
-
-static const char *
-ended_word(const struct record *r, const struct alqi_raw_header *h)
-{
-    if ((pid_t)h->pid == r->pid)
-        return WIFSIGNALED(r->wait_status) ? "killed" : "exit";
-    return (atomic_load(&h->flags) & ALQI_RAW_EXITED) != 0 ? "exit" : "killed";
-}
-
-/* True when the recording became a trace and may go. */
-static bool
-recording_convert(struct record *r, const char *raw_path)
-{
-    struct alqi_cli_convert_result result;
-    struct alqi_cli_recording *recording;
-    const struct alqi_raw_header *h;
-    char error[200], path[PATH_MAX];
-    enum alq_status status;
-    FILE *out;
-
-    recording = alqi_cli_recording_open(raw_path, error, sizeof error);
-    if (recording == NULL) {
-        alqi_cli_say("record: %s: %s", raw_path, error);
-        return false;
-    }
-    h = alqi_cli_recording_header(recording);
-    if (alqi_cli_recording_is_live(recording)) {
-        alqi_cli_say("%s (%u) runs on and is recorded to %s, which every "
-                     "verb reads as it stands",
-                     base_name(h->executable), h->pid, raw_path);
-        alqi_cli_recording_drop(recording);
-        return false;
-    }
-    out = trace_create(r, h, path, sizeof path);
-    if (out == NULL) {
-        alqi_cli_recording_drop(recording);
-        return false;
-    }
-    status = alqi_cli_convert(recording, ended_word(r, h), r->time_step_us,
-                              r->symbols, packet_write, out, &result);
-    if (fclose(out) != 0 && status == ALQ_OK)
-        status = ALQ_EIO;
-    if (status == ALQ_OK) {
-        say_result(r, h, &result, path);
-        say_drops(h, &result);
-        r->n_traces++;
-    } else {
-        alqi_cli_say("record: writing %s: %s", path, alq_status_text(status));
-    }
-    alqi_cli_recording_drop(recording);
-    return status == ALQ_OK;
-}
-
-static int
-by_name(const struct dirent **a, const struct dirent **b)
-{
-    return strverscmp((*a)->d_name, (*b)->d_name);
-}
-
-static int
-is_recording_name(const struct dirent *entry)
-{
-    size_t n = strlen(entry->d_name), k = strlen(RECORDING_SUFFIX);
-
-    return n > k && strcmp(entry->d_name + n - k, RECORDING_SUFFIX) == 0;
-}
-
-static void
-recordings_convert(struct record *r)
-{
-    struct dirent **names;
-    int n = scandir(r->directory, &names, is_recording_name, by_name);
-
-    r->symbols = alqi_symbol_table_new(true);
-    for (int i = 0; i < n; i++) {
-        char path[PATH_MAX + 300];
-
-        snprintf(path, sizeof path, "%s/%s", r->directory, names[i]->d_name);
-        if (r->symbols != NULL && recording_convert(r, path))
-            unlink(path);
-        else
-            r->n_left++;
-        free(names[i]);
-    }
-    if (n >= 0)
-        free(names);
-    alqi_symbol_table_drop(r->symbols);
-    if (r->n_empty > 0)
-        alqi_cli_say("%u more process%s without a sample, each with a trace",
-                     r->n_empty, r->n_empty == 1 ? "" : "es");
-    if (r->n_left > 0)
-        alqi_cli_say("%u recordings stay in %s; 'aliquot report FILE' reads "
-                     "them as they are",
-                     r->n_left, r->directory);
-    else if (rmdir(r->directory) != 0)
-        alqi_cli_say("record: cannot remove %s: %s", r->directory,
-                     strerror(errno));
-}
-
 /* ---- the verb ------------------------------------------------------------ */
 
 static int
@@ -539,22 +306,45 @@ exec_failed(const char *name, int error)
     return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
+static void
+directory_remove(struct alqi_cli_record_run *r)
+{
+    alqi_cli_record_limit_close(r);
+    rmdir(r->directory);
+}
+
+/* What is said by a limit of the program is done while it runs. */
+static bool
+limits_begin(struct alqi_cli_record_run *r, struct alqi_cli_launch *launch)
+{
+    if (!alqi_cli_record_limit_is_set(&r->limits))
+        return true;
+    if (!alqi_cli_record_limit_open(r)) {
+        directory_remove(r);
+        return false;
+    }
+    launch->watched = alqi_cli_record_limit_heard;
+    launch->arg = r;
+    launch->watch_fd = r->limits.pipe;
+    return true;
+}
+
 static int
-run(struct record *r, struct alqi_cli_launch *launch)
+run(struct alqi_cli_record_run *r, struct alqi_cli_launch *launch)
 {
     struct alqi_cli_launched launched;
 
     if (!alqi_cli_launch(launch, &launched)) {
-        rmdir(r->directory);
+        directory_remove(r);
         return EXIT_OURS;
     }
     if (launched.exec_errno != 0) {
-        rmdir(r->directory);
+        directory_remove(r);
         return exec_failed(launch->argv[0], launched.exec_errno);
     }
     r->pid = launched.pid;
     r->wait_status = launched.wait_status;
-    recordings_convert(r);
+    alqi_cli_record_traces(r);
     if (r->n_traces == 0 && r->n_left == 0 && r->is_off)
         alqi_cli_say("record: %s was never started, so there is no trace",
                      launch->argv[0]);
@@ -586,7 +376,7 @@ run_unrecorded(char **argv, const struct alqi_cli_program *p)
  * is overwritten, and its rate.  What the command line says wins; then the
  * variables are left to the program.  False: said. */
 static bool
-memtrace_honour(struct record *r)
+memtrace_honour(struct alqi_cli_record_run *r)
 {
     const char *path = getenv("MEMTRACE"), *rate = getenv("MEMTRACE_RATE");
 
@@ -605,7 +395,7 @@ memtrace_honour(struct record *r)
 }
 
 static void
-base_set(struct record *r)
+base_set(struct alqi_cli_record_run *r)
 {
     size_t n;
 
@@ -618,12 +408,34 @@ base_set(struct record *r)
         r->base[n - 4] = '\0';
 }
 
+/* -1 to go on, or the status to exit with.  Finer samples for small limits. */
+static int
+limits_check(struct alqi_cli_record_run *r)
+{
+    if (!alqi_cli_record_limit_is_set(&r->limits))
+        return r->limits.has_action
+                   ? alqi_cli_usage("record",
+                                    "record: --on-limit of what? Give "
+                                    "--limit-live or --limit-alloc")
+                   : -1;
+    if (r->is_off)
+        return alqi_cli_usage("record", "record: limits count from the start, "
+                                        "--off begins later: choose one");
+    if (!r->has_rate && !r->is_exact) {
+        r->has_rate = true;
+        r->rate =
+            ALQI_WORD_BYTES / alqi_cli_record_limit_interval_bytes(&r->limits);
+    }
+    return -1;
+}
+
 int
 alqi_cli_record(int argc, char **argv)
 {
-    static struct record r = {.rate = ALQI_WORD_BYTES / INTERVAL_BYTES_DEFAULT,
-                              .max_memory_bytes = MAX_MEMORY_BYTES_DEFAULT,
-                              .depth = DEPTH_DEFAULT};
+    static struct alqi_cli_record_run r = {
+        .rate = ALQI_WORD_BYTES / INTERVAL_BYTES_DEFAULT,
+        .max_memory_bytes = MAX_MEMORY_BYTES_DEFAULT,
+        .depth = DEPTH_DEFAULT};
     static struct alqi_cli_program program;
     struct alqi_cli_launch launch = {0};
     char preload[PATH_MAX];
@@ -643,6 +455,9 @@ alqi_cli_record(int argc, char **argv)
     if (r.is_off && r.is_exact)
         return alqi_cli_usage("record", "record: --exact begins with the "
                                         "program, --off later: choose one");
+    status = limits_check(&r);
+    if (status >= 0)
+        return status;
     if (!memtrace_honour(&r))
         return ALQI_CLI_USAGE;
     if (!output_check(&r) || !alqi_cli_preload_find(preload, sizeof preload) ||
@@ -655,7 +470,7 @@ alqi_cli_record(int argc, char **argv)
     launch.argv = argv + first;
     launch.preload = preload;
     launch.settings = settings;
-    status = run(&r, &launch);
+    status = limits_begin(&r, &launch) ? run(&r, &launch) : EXIT_OURS;
     free(settings);
     return status;
 }

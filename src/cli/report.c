@@ -23,6 +23,7 @@ enum {
     ID_THREADS,
     ID_REALLOCS,
     ID_STACKS,
+    ID_FILTER,
     ID_COLOR,
     ID_NO_PAGER,
     TOP_DEFAULT = 20,
@@ -49,6 +50,8 @@ const struct alqi_cli_option alqi_cli_report_options[] = {
      "a block freed within T is temporary (default 1ms)"},
     {ID_THREAD, "thread", "T", NULL,
      "only what the thread of that index or name allocated"},
+    {ID_FILTER, "filter", "QUERY", NULL,
+     "only blocks that pass this filter of aliquot view"},
     {ID_THREADS, "threads", NULL, NULL, "a table of the threads, too"},
     {ID_REALLOCS, "reallocs", NULL, NULL,
      "a table of the sites that grow blocks by realloc, too"},
@@ -158,6 +161,8 @@ set(void *arg, int id, const char *value)
     case ID_THREAD:
         r->analysis_options.thread = value;
         break;
+    case ID_FILTER:
+        return alqi_cli_filter_take(&r->filter, "report", "filter", value);
     case ID_THREADS:
         r->has_threads = true;
         break;
@@ -206,16 +211,26 @@ alqi_cli_report(int argc, char **argv)
     r.n_stacks = STACKS_DEFAULT;
     r.analysis_options.temporary_us = TEMPORARY_DEFAULT_US;
     rc = alqi_cli_parse("report", argc, argv, set, &r, &first);
+    if (rc < 0 && r.filter.text != NULL &&
+        (r.analysis_options.thread != NULL ||
+         r.analysis_options.min_life_us > 0))
+        rc = alqi_cli_usage("report", "report: --filter does not go with "
+                                      "--thread and --min-life: write "
+                                      "thread=N and life=N..");
     if (rc < 0)
         rc = alqi_cli_paths_from(&paths, "report", argc, argv, first);
-    if (rc >= 0)
-        return rc;
-    rc = alqi_cli_inputs_open(&paths, &r.input);
+    if (rc < 0) {
+        rc = alqi_cli_inputs_open(&paths, &r.input);
+        if (rc >= 0)
+            alqi_cli_paths_free(&paths);
+    }
     if (rc >= 0) {
-        alqi_cli_paths_free(&paths);
+        alqi_cli_filter_free(&r.filter);
         return rc;
     }
+    alqi_cli_filter_begin(&r.filter, &r.analysis, &r.analysis_options);
     alqi_cli_analysis_run(&r.analysis, r.input, &r.analysis_options);
+    alqi_cli_filter_end(&r.filter, &r.analysis, r.input, NULL);
     rc = alqi_cli_input_finish(r.input);
     if (r.analysis_options.thread != NULL && r.analysis.n_threads_matched == 0)
         alqi_cli_say("report: --thread=%s: no thread has that index or name; "
@@ -224,6 +239,7 @@ alqi_cli_report(int argc, char **argv)
     alqi_cli_groups_make(&r.groups, &r.analysis, r.grouping, r.measure);
     show(&r);
     alqi_cli_groups_free(&r.groups);
+    alqi_cli_filter_free(&r.filter);
     alqi_cli_analysis_free(&r.analysis);
     alqi_cli_input_drop(r.input);
     alqi_cli_paths_free(&paths);

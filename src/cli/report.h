@@ -3,12 +3,14 @@
 #define ALQI_CLI_REPORT_H
 
 #include "cli/analysis.h"
+#include "cli/filter.h"
 #include "cli/groups.h"
 #include "cli/term.h"
 #include "cli/tree.h"
 
 struct alqi_cli_report {
     struct alqi_cli_analysis_options analysis_options;
+    struct alqi_cli_filter filter;
     enum alqi_cli_measure measure;
     bool is_leaks; /* LIVE, said as what was never freed */
     enum alqi_cli_grouping grouping;

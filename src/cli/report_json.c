@@ -315,6 +315,8 @@ put_run(json_t *o, const struct alqi_cli_report *r)
     json_object_set_new(o, "measure",
                         json_string(alqi_cli_measure_name(r->measure)));
     json_object_set_new(o, "group", json_string(groupings[r->grouping]));
+    if (r->filter.text != NULL)
+        json_object_set_new(o, "filter", clean(r->filter.text));
     json_object_set_new(o, "min_life_us", whole(a->options.min_life_us));
     json_object_set_new(o, "temporary_us", whole(a->options.temporary_us));
 }

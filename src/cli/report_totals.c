@@ -232,6 +232,14 @@ alqi_cli_report_totals(struct alqi_cli_report *r)
     if (r->analysis.options.min_life_us > 0)
         fprintf(r->term.out, "only blocks that lived at least %s\n",
                 alqi_cli_text_duration(r->analysis.options.min_life_us).text);
+    if (r->filter.text != NULL) {
+        char text[256];
+
+        alqi_cli_clean(text, sizeof text, r->filter.text);
+        fprintf(r->term.out,
+                "only blocks that pass %s; the peak is that of all blocks\n",
+                text);
+    }
     if (r->analysis.options.thread != NULL) {
         char name[64];
 

@@ -5,13 +5,30 @@
 
 #include "cli/cli.h"
 
+/* NULL: stderr. */
+static char *heard;
+static size_t n_heard;
+
 static void
 say_line(const char *format, va_list args)
 {
+    if (heard != NULL) {
+        vsnprintf(heard, n_heard, format, args);
+        return;
+    }
     fflush(stdout);
     fputs("aliquot: ", stderr);
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
+}
+
+void
+alqi_cli_say_into(char *text, size_t n_text)
+{
+    heard = text;
+    n_heard = n_text;
+    if (text != NULL && n_text > 0)
+        text[0] = '\0';
 }
 
 void

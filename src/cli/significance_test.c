@@ -17,7 +17,7 @@
 
 #include "base/base.h"
 #include "cli/compare.h"
-#include "cli/significance.h"
+#include "view/significance.h"
 
 enum {
     POPULATION_MAX = 512,
@@ -114,7 +114,7 @@ check_population(const struct population *p, double lambda_a, double lambda_b)
 
         sample(&x, p, &a);
         sample(&y, p, &b);
-        alqi_cli_change_make(&change, &x, &y);
+        alqi_cli_change_make(&change, &x, &y, false);
         for (size_t i = 0; i < ALQI_COUNT_OF(levels); i++)
             counts[i] += change.chance <= levels[i];
     }
@@ -190,10 +190,10 @@ families(unsigned n_families, unsigned n_a, unsigned n_b, unsigned *n_found)
 
             sample_equal(&x, i == 0 ? n_a : 400, &e);
             sample_equal(&y, i == 0 ? n_b : 400, &e);
-            alqi_cli_change_make(&change, &x, &y);
+            alqi_cli_change_make(&change, &x, &y, false);
             p[i] = change.chance;
         }
-        alqi_cli_holm(p, N_SITES);
+        assert_true(alqi_view_holm(p, N_SITES));
         for (unsigned i = 1; i < N_SITES; i++)
             is_alarm = is_alarm || p[i] <= 0.0027;
         n_alarms += is_alarm;
@@ -232,22 +232,22 @@ static void
 sigmas_of_known_cases(void **state)
 {
     (void)state;
-    assert_true(alqi_cli_sigmas(0, 0, 5) == 0);
-    assert_true(alqi_cli_sigmas(1, 0, 5) == HUGE_VAL);
-    assert_true(alqi_cli_sigmas(-1, 0, 5) == -HUGE_VAL);
+    assert_true(alqi_view_sigmas(0, 0, 5) == 0);
+    assert_true(alqi_view_sigmas(1, 0, 5) == HUGE_VAL);
+    assert_true(alqi_view_sigmas(-1, 0, 5) == -HUGE_VAL);
     /* No block large against the difference: the usual quotient. */
-    assert_true(fabs(alqi_cli_sigmas(30, 100, 0) - 3) < 1e-12);
-    assert_true(fabs(alqi_cli_sigmas(-30, 100, 1e-6) + 3) < 1e-6);
+    assert_true(fabs(alqi_view_sigmas(30, 100, 0) - 3) < 1e-12);
+    assert_true(fabs(alqi_view_sigmas(-30, 100, 1e-6) + 3) < 1e-6);
     /* One block of 1, missed with q = 1e-4: V = q, exponent q h(1 / q). */
-    assert_true(fabs(alqi_cli_sigmas(1, 1e-4, 1) -
+    assert_true(fabs(alqi_view_sigmas(1, 1e-4, 1) -
                      sqrt(2e-4 * ((1 + 1e4) * log(1 + 1e4) - 1e4))) < 1e-9);
     /* The series joins the formula. */
-    assert_true(fabs(alqi_cli_sigmas(1, 1, 0.000999) -
-                     alqi_cli_sigmas(1, 1, 0.001001)) < 1e-6);
-    assert_true(alqi_cli_chance(0) == 1);
-    assert_true(fabs(alqi_cli_chance(3) / (3.18 * 0.0026998) - 1) < 1e-4);
-    assert_true(alqi_cli_chance(-3) == alqi_cli_chance(3));
-    assert_true(alqi_cli_chance(HUGE_VAL) == 0);
+    assert_true(fabs(alqi_view_sigmas(1, 1, 0.000999) -
+                     alqi_view_sigmas(1, 1, 0.001001)) < 1e-6);
+    assert_true(alqi_view_chance(0) == 1);
+    assert_true(fabs(alqi_view_chance(3) / (3.18 * 0.0026998) - 1) < 1e-4);
+    assert_true(alqi_view_chance(-3) == alqi_view_chance(3));
+    assert_true(alqi_view_chance(HUGE_VAL) == 0);
 }
 
 static void
@@ -258,12 +258,12 @@ holm_by_hand(void **state)
     double one = 0.2;
 
     (void)state;
-    alqi_cli_holm(p, 5);
+    assert_true(alqi_view_holm(p, 5));
     for (size_t i = 0; i < ALQI_COUNT_OF(wanted); i++)
         assert_true(fabs(p[i] - wanted[i]) < 1e-12);
-    alqi_cli_holm(&one, 1);
+    assert_true(alqi_view_holm(&one, 1));
     assert_true(one == 0.2);
-    alqi_cli_holm(p, 0);
+    assert_true(alqi_view_holm(p, 0));
 }
 
 int

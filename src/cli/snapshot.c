@@ -16,8 +16,11 @@
 #include "cli/cli.h"
 #include "cli/control.h"
 #include "cli/convert.h"
+#include "cli/heap_trace.h"
+#include "cli/output.h"
 #include "cli/recording.h"
 #include "cli/text.h"
+#include "wire/packet.h"
 #include "wire/side.h"
 
 enum { ID_CONTROL = 128 };
@@ -26,6 +29,8 @@ const struct alqi_cli_option alqi_cli_snapshot_options[] = {
     {'p', "pid", "PID", NULL, "the process whose recording is meant"},
     {ID_CONTROL, "control", "NAME", NULL,
      "its control socket, when ALIQUOT names one"},
+    {ALQI_CLI_ID_HEAP, "heap", NULL, NULL,
+     "its managed heap, where malloc can be asked, too"},
     {'o', "output", "FILE", NULL, "the trace; default aliquot.PROGRAM.PID.ctf"},
     {'f', "force", NULL, NULL, "overwrite FILE if it exists"},
     {0},
@@ -51,15 +56,6 @@ set(void *arg, int id, const char *value)
     return true;
 }
 
-/* The path as its process sees it may be another's here (containers). */
-static void
-path_here(const struct snapshot *s, const char *file, char *path, size_t n)
-{
-    snprintf(path, n, "%s", file);
-    if (access(path, R_OK) != 0 && s->target.pid != 0)
-        snprintf(path, n, "/proc/%d/root%s", (int)s->target.pid, file);
-}
-
 /* -1 to go on with the path of the process's recording. */
 static int
 recording_ask(const struct snapshot *s, char *path, size_t n)
@@ -76,7 +72,7 @@ recording_ask(const struct snapshot *s, char *path, size_t n)
                      (int)s->target.pid);
         return ALQI_CLI_FINDING;
     }
-    path_here(s, file, path, n);
+    alqi_cli_path_here(s->target.pid, file, path, n);
     return -1;
 }
 
@@ -84,6 +80,19 @@ static bool
 packet_write(void *arg, const void *bytes, size_t n)
 {
     return fwrite(bytes, 1, n, arg) == n;
+}
+
+/* All of the trace; false after a message. */
+static bool
+is_written(FILE *out, enum alq_status status)
+{
+    if (status == ALQ_OK && fflush(out) == 0)
+        return true;
+    alqi_cli_say("snapshot: cannot write the trace: %s",
+                 status == ALQ_OK || status == ALQ_EIO
+                     ? strerror(errno)
+                     : alq_status_text(status));
+    return false;
 }
 
 static const char *
@@ -108,23 +117,16 @@ trace_write(const struct alqi_cli_recording *r, FILE *out,
         status = alqi_cli_convert(r, ended_word(r), 0, symbols, packet_write,
                                   out, result);
     alqi_symbol_table_drop(symbols);
-    if (status == ALQ_OK && fflush(out) == 0)
-        return true;
-    alqi_cli_say("snapshot: cannot write the trace: %s",
-                 status == ALQ_OK || status == ALQ_EIO
-                     ? strerror(errno)
-                     : alq_status_text(status));
-    return false;
+    return is_written(out, status);
 }
 
 static void
-name_make(const struct alqi_cli_recording *r, char *name, size_t n)
+name_make(const char *executable, uint64_t pid, char *name, size_t n)
 {
-    const struct alqi_raw_header *h = alqi_cli_recording_header(r);
-    const char *slash = strrchr(h->executable, '/');
+    const char *slash = strrchr(executable, '/');
 
-    snprintf(name, n, "aliquot.%s.%u.ctf",
-             slash != NULL ? slash + 1 : "program", h->pid);
+    snprintf(name, n, "aliquot.%s.%" PRIu64 ".ctf",
+             slash != NULL ? slash + 1 : "program", pid);
 }
 
 /* Writes beside the name, then moves: a link fails where a file is, a rename
@@ -132,10 +134,13 @@ name_make(const struct alqi_cli_recording *r, char *name, size_t n)
 static bool
 trace_place(const struct snapshot *s, const char *temporary, const char *name)
 {
-    if ((s->is_forced ? rename(temporary, name) : link(temporary, name)) == 0)
+    if (s->is_forced ? alqi_cli_output_replace(temporary, name)
+                     : link(temporary, name) == 0)
         return true;
     if (errno == EEXIST)
-        alqi_cli_say("snapshot: %s exists; -f overwrites it", name);
+        alqi_cli_say(s->is_forced ? "snapshot: %s is no file, and stays"
+                                  : "snapshot: %s exists; -f overwrites it",
+                     name);
     else
         alqi_cli_say("snapshot: cannot create %s: %s", name, strerror(errno));
     return false;
@@ -149,9 +154,20 @@ is_exact(const struct alqi_cli_recording *r)
     return (atomic_load(&h->flags) & ALQI_RAW_IS_EXACT) != 0;
 }
 
+/* Writes it to out, and what it is of to result. */
+typedef bool write_fn(const void *arg, FILE *out,
+                      struct alqi_cli_convert_result *result);
+
+static bool
+recording_write(const void *arg, FILE *out,
+                struct alqi_cli_convert_result *result)
+{
+    return trace_write(arg, out, result);
+}
+
 static int
-trace_make(const struct snapshot *s, const struct alqi_cli_recording *r,
-           const char *name)
+trace_make(const struct snapshot *s, write_fn *write, const void *arg,
+           const char *what, const char *name)
 {
     struct alqi_cli_convert_result result;
     char temporary[PATH_MAX + 16];
@@ -169,17 +185,94 @@ trace_make(const struct snapshot *s, const struct alqi_cli_recording *r,
     }
     fchmod(fd, 0666 & ~mask);
     out = fdopen(fd, "w");
-    ok = out != NULL && trace_write(r, out, &result);
+    ok = out != NULL && write(arg, out, &result);
     if (out != NULL && fclose(out) != 0)
         ok = false;
     ok = ok && trace_place(s, temporary, name);
     unlink(temporary);
-    if (ok)
+    if (ok && what != NULL)
         printf("%s %s of %s allocated -> %s\n",
-               alqi_cli_text_count((double)result.n_allocs).text,
-               is_exact(r) ? "blocks" : "samples",
+               alqi_cli_text_count((double)result.n_allocs).text, what,
                alqi_cli_text_bytes(result.allocated_bytes).text, name);
+    else if (ok)
+        printf("copied -> %s\n", name);
     return ok ? ALQI_CLI_OK : ALQI_CLI_UNREADABLE;
+}
+
+/* Of several streams: as it is.  Readers pass over what is cut of the last
+ * packet. */
+static bool
+streams_write(const void *arg, FILE *out,
+              struct alqi_cli_convert_result *result)
+{
+    FILE *in = fopen(arg, "re");
+    char bytes[65536];
+    size_t n;
+    bool ok = in != NULL;
+
+    *result = (struct alqi_cli_convert_result){0};
+    while (ok && (n = fread(bytes, 1, sizeof bytes, in)) > 0)
+        ok = fwrite(bytes, 1, n, out) == n;
+    ok = ok && ferror(in) == 0 && fflush(out) == 0;
+    if (!ok)
+        alqi_cli_say("snapshot: cannot copy the trace: %s", strerror(errno));
+    if (in != NULL)
+        fclose(in);
+    return ok;
+}
+
+/* The trace of a managed heap, which its process writes itself. */
+static bool
+heap_write(const void *arg, FILE *out, struct alqi_cli_convert_result *result)
+{
+    const char *path = arg;
+    struct alqi_symbol_table *symbols = alqi_symbol_table_new(true);
+    struct alqi_cli_heap_result heap;
+    enum alq_status status = ALQ_ENOMEM;
+
+    if (symbols != NULL)
+        status = alqi_cli_heap_trace_write(
+            path, alqi_cli_heap_trace_is_live(path) ? "running" : "killed",
+            symbols, packet_write, out, &heap);
+    alqi_symbol_table_drop(symbols);
+    *result = (struct alqi_cli_convert_result){
+        .n_allocs = heap.n_allocs,
+        .allocated_bytes = heap.allocated_bytes,
+    };
+    return is_written(out, status);
+}
+
+static int
+run_heap(const struct snapshot *s, const char *path)
+{
+    struct alqi_cli_heap_head head;
+    char name[PATH_MAX], why[256];
+    const char *name_made;
+
+    if (!alqi_cli_heap_trace_head(path, &head, why, sizeof why)) {
+        alqi_cli_say("snapshot: %s: %s", path, why);
+        return ALQI_CLI_UNREADABLE;
+    }
+    name_make(head.executable, head.pid, name, sizeof name);
+    name_made = s->output != NULL ? s->output : name;
+    return head.version >= 3
+               ? trace_make(s, streams_write, path, NULL, name_made)
+               : trace_make(s, heap_write, path, "samples", name_made);
+}
+
+/* True: anything but a trace, which begins as its packets do. */
+static bool
+is_recording(const char *path)
+{
+    uint8_t magic[8] = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd >= 0 ? pread(fd, magic, sizeof magic, 0) : 0;
+    uint32_t packet = ALQI_PACKET_MAGIC;
+
+    if (fd >= 0)
+        close(fd);
+    return n < (ssize_t)sizeof packet ||
+           memcmp(magic, &packet, sizeof packet) != 0;
 }
 
 static int
@@ -189,13 +282,17 @@ run(const struct snapshot *s, const char *path)
     char name[PATH_MAX], why[256];
     int rc;
 
+    if (!is_recording(path))
+        return run_heap(s, path);
     r = alqi_cli_recording_open(path, why, sizeof why);
     if (r == NULL) {
         alqi_cli_say("snapshot: %s: %s", path, why);
         return ALQI_CLI_UNREADABLE;
     }
-    name_make(r, name, sizeof name);
-    rc = trace_make(s, r, s->output != NULL ? s->output : name);
+    name_make(alqi_cli_recording_header(r)->executable,
+              alqi_cli_recording_header(r)->pid, name, sizeof name);
+    rc = trace_make(s, recording_write, r, is_exact(r) ? "blocks" : "samples",
+                    s->output != NULL ? s->output : name);
     alqi_cli_recording_drop(r);
     return rc;
 }

@@ -1,8 +1,9 @@
 /* summary.h -- the parts of `aliquot export --format=html-summary`
  *
  * One page for a mail or a ticket: no script, nothing from elsewhere, at most
- * ALQI_CLI_SUMMARY_BYTES.  What comes from the trace is hostile until
- * alqi_cli_summary_text has written it. */
+ * ALQI_CLI_SUMMARY_BYTES.  It also stands in the page of --format=html, for
+ * readers without scripts, and until the rest has started.  What comes from the
+ * trace is hostile until alqi_cli_summary_text has written it. */
 #ifndef ALQI_CLI_SUMMARY_H
 #define ALQI_CLI_SUMMARY_H
 
@@ -17,7 +18,12 @@ struct alqi_cli_summary {
     FILE *out;
     uint32_t n_rows; /* of each table of sites */
     uint32_t n_callers;
+    bool has_app; /* the head and the body are those of --format=html */
 };
+
+/* The whole of it up to the end of the body, in memory of malloc. */
+char *alqi_cli_summary_make(struct alqi_cli_export *export, bool has_app,
+                            size_t *n_bytes);
 
 /* Text, escaped and cut to so many columns. */
 void alqi_cli_summary_text(FILE *out, const char *text, size_t columns);

@@ -59,6 +59,20 @@ alqi_cli_text_count(double count)
 }
 
 struct alqi_cli_text
+alqi_cli_text_words(double words)
+{
+    static const char *const units[] = {"w", "kw", "Mw", "Gw", "Tw", "Pw"};
+    struct alqi_cli_text t;
+    size_t i = 0;
+
+    for (; words >= 999.5 && i + 1 < ALQI_COUNT_OF(units); i++)
+        words /= 1000;
+    snprintf(t.text, sizeof t.text, "%.*f %s", digits_after_point(words), words,
+             units[i]);
+    return t;
+}
+
+struct alqi_cli_text
 alqi_cli_text_duration(double us)
 {
     struct alqi_cli_text t;
@@ -142,6 +156,33 @@ alqi_cli_parse_count(const char *text, uint64_t *count)
     if (*end != '\0')
         return false;
     *count = x;
+    return true;
+}
+
+bool
+alqi_cli_parse_words(const char *text, uint64_t *words)
+{
+    static const char units[] = "kMG";
+    double scale = 1;
+    const char *unit;
+    char *end;
+    double x;
+
+    if ((text[0] < '0' || text[0] > '9') && text[0] != '.')
+        return false;
+    x = strtod(text, &end);
+    unit = *end != '\0' ? strchr(units, *end) : NULL;
+    if (unit != NULL) {
+        for (const char *u = units; u <= unit; u++)
+            scale *= 1000;
+        end++;
+    }
+    if (*end == 'w')
+        end++;
+    x *= scale;
+    if (*end != '\0' || !(x < 0x1p63) || x != floor(x))
+        return false;
+    *words = (uint64_t)x;
     return true;
 }
 

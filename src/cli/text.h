@@ -15,6 +15,8 @@ struct alqi_cli_text {
 
 struct alqi_cli_text alqi_cli_text_bytes(double bytes);
 struct alqi_cli_text alqi_cli_text_count(double count);
+/* "20 kw": words, in powers of 1000. */
+struct alqi_cli_text alqi_cli_text_words(double words);
 struct alqi_cli_text alqi_cli_text_duration(double us);
 struct alqi_cli_text alqi_cli_text_percent(double share);
 /* "2026-11-21 10:02:44 UTC" */
@@ -23,6 +25,8 @@ struct alqi_cli_text alqi_cli_text_time(uint64_t time_us);
 /* "10ms", "1.5s", "3m", "2h"; units ns us ms s m h; false if it is neither. */
 bool alqi_cli_parse_duration(const char *text, double *us);
 bool alqi_cli_parse_count(const char *text, uint64_t *count);
+/* "20kw", "1.5Mw", "300": words; units w kw Mw Gw; false if it is neither. */
+bool alqi_cli_parse_words(const char *text, uint64_t *words);
 
 /* Copies text from a trace so that it is safe to print and valid UTF-8:
  * control characters and broken sequences become '?'.  out is NUL-terminated

@@ -56,12 +56,6 @@ kind_of(const unsigned char *bytes, size_t n)
     return PLAIN;
 }
 
-bool
-alqi_cli_unpack_knows(const void *bytes, size_t n)
-{
-    return kind_of(bytes, n) != PLAIN;
-}
-
 struct alqi_cli_unpack *
 alqi_cli_unpack_new(int fd)
 {

@@ -34,9 +34,6 @@ bool alqi_cli_unpack_is_packed(const struct alqi_cli_unpack *unpack);
 /* Of the file, read so far. */
 uint64_t alqi_cli_unpack_file_bytes(const struct alqi_cli_unpack *unpack);
 
-/* Whether these are the first bytes of a compressed file. */
-bool alqi_cli_unpack_knows(const void *bytes, size_t n);
-
 /* Opens a file to be unpacked; "-" is standard input, and *path then says so.
  * directory_hint tells what to do when it is a directory.  size_bytes, where
  * it is not NULL, receives the size of a regular file, and is left alone for

@@ -1,9 +1,11 @@
 /* api_domain.c -- <aliquot/domain.h>: arguments checked, then down */
 #include <aliquot/domain.h>
 
+#include "glue/profiler.h"
 #include "heap/alloc.h"
 #include "heap/barrier.h"
 #include "heap/domain.h"
+#include "heap/event.h"
 #include "heap/spawn.h"
 #include "heap/thread.h"
 
@@ -19,13 +21,15 @@ alq_domain_id(const struct alq_domain *d)
     return d == NULL ? 0 : ((const struct alqi_domain *)d)->id;
 }
 
-/* ALQ_OK when the calling thread runs the domain, and others may begin to. */
+/* ALQ_OK when the calling thread runs the domain, others may begin to, and it
+ * is not in the collector. */
 static enum alq_status
 is_run(struct alq_domain *d)
 {
     if (d == NULL)
         return ALQ_EINVAL;
-    return alqi_heap_thread_runs(d) && !alqi_heap_domain(d)->heap->is_lost
+    return alqi_heap_thread_runs(d) && !alqi_heap_domain(d)->heap->is_lost &&
+                   !alqi_heap_event_is_inside(alqi_heap_domain(d))
                ? ALQ_OK
                : ALQ_ESTATE;
 }
@@ -76,8 +80,11 @@ alq_child_drop(struct alq_child *child)
 struct alq_thread *
 alq_blocking_begin(struct alq_domain *d)
 {
-    return is_run(d) == ALQ_OK ? alqi_heap_thread_leave(alqi_heap_domain(d))
-                               : NULL;
+    if (is_run(d) != ALQ_OK)
+        return NULL;
+    __atomic_store_n(&alqi_heap_domain(d)->threads.running->blocks, 1,
+                     __ATOMIC_RELAXED);
+    return alqi_heap_thread_leave(alqi_heap_domain(d));
 }
 
 enum alq_status
@@ -87,7 +94,8 @@ alq_blocking_end(struct alq_thread *thread)
         return ALQ_EINVAL;
     if (alqi_heap_thread_domain() != NULL)
         return ALQ_EBUSY;
-    if (thread->domain->heap->is_lost)
+    if (thread->domain->heap->is_lost ||
+        __atomic_exchange_n(&thread->blocks, 0, __ATOMIC_RELAXED) == 0)
         return ALQ_ESTATE;
     alqi_heap_thread_enter(thread);
     return ALQ_OK;
@@ -119,8 +127,11 @@ alq_thread_detach(struct alq_thread *thread)
     if (thread == NULL)
         return ALQ_EINVAL;
     d = alqi_heap_thread_domain();
-    if (d == NULL || d->threads.running != thread)
+    if (d == NULL || d->threads.running != thread ||
+        alqi_glue_profiled_is_inside(d) || alqi_heap_event_is_inside(d))
         return ALQ_ESTATE;
+    if (d->threads.is_spawned && thread == &d->threads.first)
+        return ALQ_EBUSY;
     alqi_heap_thread_remove(thread);
     return ALQ_OK;
 }
@@ -145,12 +156,22 @@ alq_thread_yield(struct alq_domain *d)
 
 /* ---- atomic fields ------------------------------------------------------ */
 
+static bool
+is_field(const struct alq_domain *d, alq_value block, uintptr_t i)
+{
+    return d != NULL && alq_is_block(block) && i < alq_wosize(block) &&
+           alq_tag(block) < ALQ_TAG_NO_SCAN;
+}
+
 alq_value
 alq_field_exchange(struct alq_domain *d, alq_value block, uintptr_t i,
                    alq_value v)
 {
-    alq_value old = alq_field_acquire(block, i);
+    alq_value old;
 
+    if (!is_field(d, block, i))
+        return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL);
+    old = alq_field_acquire(block, i);
     while (!alq_field_compare_exchange(d, block, i, &old, v))
         continue;
     return old;
@@ -160,6 +181,8 @@ int
 alq_field_compare_exchange(struct alq_domain *d, alq_value block, uintptr_t i,
                            alq_value *expected, alq_value v)
 {
+    if (expected == NULL || !is_field(d, block, i))
+        return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL) != ALQ_NULL;
     return alqi_heap_compare_exchange(alqi_heap_domain(d), block, i, expected,
                                       v);
 }

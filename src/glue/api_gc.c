@@ -4,8 +4,10 @@
 #include "heap/calls.h"
 #include "heap/control.h"
 #include "heap/cycle.h"
+#include "heap/event.h"
 #include "heap/pace.h"
 #include "heap/param.h"
+#include "heap/quota.h"
 #include "heap/stat.h"
 #include "heap/thread.h"
 #include "plat/stack.h"
@@ -18,7 +20,8 @@ static bool
 may_collect(struct alq_domain *d, enum alq_status *why)
 {
     *why = d == NULL ? ALQ_EINVAL : ALQ_ESTATE;
-    return alqi_heap_thread_runs(d) && !alqi_heap_domain(d)->heap->is_lost;
+    return alqi_heap_thread_runs(d) && !alqi_heap_domain(d)->heap->is_lost &&
+           !alqi_heap_event_is_inside(alqi_heap_domain(d));
 }
 
 enum alq_status
@@ -136,7 +139,7 @@ alq_gc_get_minor_free(const struct alq_domain *d)
 {
     if (d == NULL)
         return 0;
-    return ((uintptr_t)d->young_ptr - domain_of(d)->run_start) / ALQ_WORD_BYTES;
+    return alqi_heap_quota_room_bytes(domain_of(d)) / ALQ_WORD_BYTES;
 }
 
 /* ---- statistics --------------------------------------------------------- */
@@ -226,7 +229,7 @@ alq_gc_params(const struct alq_domain *d, char *text, size_t size)
     t = domain_of(d)->heap->tuning;
     t.control.minor_heap_size =
         (intptr_t)(domain_of(d)->fixed_bytes / ALQ_WORD_BYTES);
-    return alqi_heap_param_write(&t, text, size);
+    return alqi_heap_param_write(&t, text, text == NULL ? 0 : size);
 }
 
 enum alq_status

@@ -3,10 +3,16 @@
 
 #include <aliquot/heap.h>
 
+#include "glue/callstack.h"
+#include "glue/control.h"
 #include "glue/gc_trace.h"
+#include "glue/profiler.h"
+#include "glue/trace.h"
 #include "heap/alloc.h"
 #include "heap/barrier.h"
 #include "heap/domain.h"
+#include "heap/event.h"
+#include "heap/observed.h"
 #include "heap/thread.h"
 
 /* ---- domains ------------------------------------------------------------ */
@@ -27,7 +33,11 @@ alq_domain_new(const struct alq_domain_config *config, struct alq_domain **out)
     status = alqi_heap_domain_start(config, NULL, &d);
     if (status != ALQ_OK)
         return status;
+    if (!__atomic_exchange_n(&d->heap->has_begun, true, __ATOMIC_RELAXED))
+        alqi_glue_callstack_reset();
     alqi_glue_gc_trace_begin(&d->pub);
+    alqi_glue_trace_begin(&d->pub);
+    alqi_glue_control_begin();
     *out = &d->pub;
     return ALQ_OK;
 }
@@ -37,9 +47,14 @@ alq_domain_drop(struct alq_domain *d)
 {
     if (d == NULL)
         return ALQ_OK;
-    if (!alqi_heap_thread_runs(d) || alqi_heap_domain(d)->heap->is_lost)
+    if (!alqi_heap_thread_runs(d) || alqi_heap_domain(d)->heap->is_lost ||
+        alqi_glue_profiled_is_inside(alqi_heap_domain(d)))
         return ALQ_ESTATE;
-    if (alqi_heap_domain(d)->threads.all->next != NULL)
+    if (alqi_heap_event_is_inside(alqi_heap_domain(d)))
+        return ALQ_ESTATE;
+    if (alqi_heap_domain(d)->threads.is_spawned ||
+        alqi_heap_domain(d)->live.n_calls > 0 ||
+        alqi_heap_domain(d)->threads.all->next != NULL)
         return ALQ_EBUSY;
     alqi_heap_domain_end(alqi_heap_domain(d));
     return ALQ_OK;
@@ -48,7 +63,8 @@ alq_domain_drop(struct alq_domain *d)
 void
 alq_status_clear(struct alq_domain *d)
 {
-    d->status = ALQ_OK;
+    if (d != NULL)
+        d->status = ALQ_OK;
 }
 
 /* ---- small blocks ------------------------------------------------------- */
@@ -62,12 +78,40 @@ is_small(uintptr_t header)
            (header & ALQI_HEAP_COLOUR_MASK) == 0;
 }
 
+/* It will be a sample: its call stack begins here. */
+static ALQI_NOINLINE alq_value
+small_hit(struct alqi_domain *d, uintptr_t header)
+{
+    const struct alqi_stack_regs caller = alqi_stack_regs_of_caller();
+
+    return alqi_heap_alloc_hit(d, header, &caller);
+}
+
 alq_value
 alq_alloc_small_slow(struct alq_domain *d, uintptr_t header)
 {
-    if (!is_small(header))
+    if (d == NULL || !is_small(header))
         return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL);
+    if (alqi_heap_observed_is_hit(alqi_heap_domain(d), alqi_heap_words(header)))
+        return small_hit(alqi_heap_domain(d), header);
     return alqi_heap_alloc(alqi_heap_domain(d), header);
+}
+
+/* One by one. */
+static int
+several_crowded(struct alqi_domain *d, unsigned n_blocks,
+                const uintptr_t *headers, alq_value *out)
+{
+    ALQ_FRAME(&d->pub, f, blocks[ALQI_HEAP_CLASS_WORDS_MAX / 2]);
+    unsigned i;
+
+    for (i = 0; i < n_blocks; i++) {
+        f.blocks[i] = alqi_heap_alloc_crowded(d, headers[i]);
+        if (f.blocks[i] == ALQ_NULL)
+            return 0;
+    }
+    memcpy(out, f.blocks, n_blocks * sizeof *out);
+    return 1;
 }
 
 int
@@ -77,11 +121,15 @@ alq_alloc_several_slow(struct alq_domain *d, unsigned n_blocks,
     uintptr_t words = 0, at;
     unsigned i;
 
+    if (d == NULL || headers == NULL || out == NULL)
+        return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL) != ALQ_NULL;
     for (i = 0; i < n_blocks && is_small(headers[i]); i++)
         words += alqi_heap_words(headers[i]);
     if (i < n_blocks || words == 0 || words > ALQI_HEAP_CLASS_WORDS_MAX)
         return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL) != ALQ_NULL;
-    at = alqi_heap_room(alqi_heap_domain(d), headers, n_blocks, words);
+    at = alqi_heap_room(alqi_heap_domain(d), headers, n_blocks, words, NULL);
+    if (at == ALQI_HEAP_ROOM_CROWDED)
+        return several_crowded(alqi_heap_domain(d), n_blocks, headers, out);
     if (at == 0)
         return 0;
     at += words * ALQ_WORD_BYTES;
@@ -96,7 +144,8 @@ alq_alloc_several_slow(struct alq_domain *d, unsigned n_blocks,
 void
 alq_poll_slow(struct alq_domain *d)
 {
-    enum alq_status st = alqi_heap_poll(alqi_heap_domain(d));
+    enum alq_status st =
+        d == NULL ? ALQ_OK : alqi_heap_poll(alqi_heap_domain(d));
 
     if (st != ALQ_OK)
         alqi_heap_fail(alqi_heap_domain(d), st);
@@ -107,7 +156,7 @@ alq_poll_slow(struct alq_domain *d)
 static alq_value
 alloc(struct alq_domain *d, uintptr_t wosize, unsigned tag)
 {
-    if (wosize > ALQ_WOSIZE_MAX)
+    if (d == NULL || wosize > ALQ_WOSIZE_MAX)
         return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL);
     if (wosize <= ALQ_SMALL_WOSIZE_MAX)
         return alq_alloc_small(d, wosize, tag);
@@ -120,7 +169,7 @@ alq_alloc(struct alq_domain *d, uintptr_t wosize, unsigned tag)
     alq_value block, with;
     uintptr_t i;
 
-    if (tag >= ALQ_TAG_CUSTOM)
+    if (d == NULL || tag >= ALQ_TAG_CUSTOM)
         return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL);
     if (wosize == 0)
         return alqi_heap_atom();
@@ -168,7 +217,7 @@ alloc_custom(struct alq_domain *d, const struct alq_custom_ops *ops,
     uintptr_t wosize =
         1 + bytes / ALQ_WORD_BYTES + (bytes % ALQ_WORD_BYTES != 0);
 
-    if (ops == NULL)
+    if (d == NULL || ops == NULL || wosize > ALQ_WOSIZE_MAX)
         return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL);
     return alqi_heap_alloc_custom(alqi_heap_domain(d), ops, wosize, held);
 }
@@ -184,6 +233,8 @@ alq_value
 alq_alloc_custom_mem(struct alq_domain *d, const struct alq_custom_ops *ops,
                      size_t bytes, size_t outside_bytes)
 {
+    if (d == NULL)
+        return ALQ_NULL;
     return alloc_custom(
         d, ops, bytes,
         alqi_heap_custom_mem(alqi_heap_domain(d), outside_bytes));
@@ -193,7 +244,7 @@ alq_value
 alq_alloc_custom_ratio(struct alq_domain *d, const struct alq_custom_ops *ops,
                        size_t bytes, size_t held, size_t most)
 {
-    if (most == 0)
+    if (d == NULL || most == 0)
         return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL);
     return alloc_custom(
         d, ops, bytes, alqi_heap_custom_ratio(alqi_heap_domain(d), held, most));

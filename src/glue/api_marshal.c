@@ -127,7 +127,12 @@ alq_marshal_write(struct alq_domain *d, alq_value v,
 void
 alq_marshal_put(struct alq_marshal_out *out, const void *bytes, size_t n)
 {
-    alqi_marshal_out_bytes(out, bytes, n);
+    if (out == NULL || n == 0)
+        return;
+    if (bytes == NULL)
+        alqi_marshal_out_fail(out, ALQ_EINVAL, "alq_marshal_put of NULL");
+    else
+        alqi_marshal_out_bytes(out, bytes, n);
 }
 
 /* ---- from bytes --------------------------------------------------------- */
@@ -296,11 +301,12 @@ alq_unmarshal_read(struct alq_domain *d, alq_unmarshal_read_fn *read, void *arg,
 void
 alq_marshal_get(struct alq_marshal_in *in, void *bytes, size_t n)
 {
-    alqi_marshal_in_bytes(in, bytes, n);
+    if (in != NULL && bytes != NULL)
+        alqi_marshal_in_bytes(in, bytes, n);
 }
 
 size_t
 alq_marshal_left(const struct alq_marshal_in *in)
 {
-    return alqi_marshal_in_left(in);
+    return in == NULL ? 0 : alqi_marshal_in_left(in);
 }

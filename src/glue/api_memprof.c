@@ -1,35 +1,16 @@
-/* api_memprof.c -- <aliquot/memprof.h> for the malloc heap
+/* api_memprof.c -- <aliquot/memprof.h>: to the preload's engine or our own
  *
  * Arguments are checked here, in the order of the header's error lists, so that
- * a wrong call gets the same answer with and without a preload. */
-#include <dlfcn.h>
-#include <stdatomic.h>
-
+ * a wrong call gets the same answer with and without a preload.
+ *
+ * A domain says which heap is meant, and so which engine; a profile names its
+ * engine in its first word. */
 #include <aliquot/memprof.h>
 
-#include "base/base.h"
-#include "memprof/preload_api.h"
+#include "glue/preload.h"
+#include "glue/profiler.h"
 
 const struct alq_tracker alq_tracker_null;
-
-/* NULL: no preload, or one of another version.  Looked for until found, since
- * a program may load it late. */
-static const struct alqi_preload_api *
-preload(void)
-{
-    static _Atomic(const struct alqi_preload_api *) found;
-    const struct alqi_preload_api *api =
-        atomic_load_explicit(&found, memory_order_acquire);
-
-    if (ALQI_LIKELY(api != NULL))
-        return api;
-    api = dlsym(RTLD_DEFAULT, ALQI_PRELOAD_API_NAME);
-    if (api == NULL || api->version != ALQI_PRELOAD_API_VERSION ||
-        api->bytes < sizeof *api)
-        return NULL;
-    atomic_store_explicit(&found, api, memory_order_release);
-    return api;
-}
 
 /* Not a domain: its address alone means something. */
 static char thread_tree;
@@ -69,14 +50,31 @@ alq_memprof_start(struct alq_domain *domain,
 {
     const struct alqi_preload_api *api;
 
-    if (!is_of_malloc(domain) || !is_config_right(config) || tracker == NULL ||
-        out == NULL)
+    if (!is_config_right(config) || tracker == NULL || out == NULL)
         return ALQ_EINVAL;
-    api = preload();
+    if (!is_of_malloc(domain))
+        return alqi_glue_memprof_start(alqi_heap_domain(domain), config,
+                                       tracker, out);
+    api = alqi_glue_preload();
     if (api == NULL)
         return ALQ_ENOHEAP;
     return is_tree(domain) ? api->tree_start(config, tracker, out)
                            : api->start(config, tracker, out);
+}
+
+enum alq_status
+alq_memprof_replace(struct alq_domain *domain,
+                    const struct alq_memprof_config *config,
+                    const struct alq_tracker *tracker, struct alq_profile **out)
+{
+    struct alq_memprof_config c = ALQ_MEMPROF_CONFIG_DEFAULT;
+
+    if (config != NULL)
+        c = *config;
+    if (c.flags & ALQ_MEMPROF_BESIDE)
+        return ALQ_EINVAL;
+    c.flags &= ~(unsigned)ALQ_MEMPROF_STRICT;
+    return alq_memprof_start(domain, &c, tracker, out);
 }
 
 enum alq_status
@@ -85,8 +83,8 @@ alq_memprof_stop(struct alq_domain *domain)
     const struct alqi_preload_api *api;
 
     if (!is_of_malloc(domain))
-        return ALQ_EINVAL;
-    api = preload();
+        return alqi_glue_memprof_stop(alqi_heap_domain(domain));
+    api = alqi_glue_preload();
     if (api == NULL)
         return ALQ_ENOHEAP;
     return is_tree(domain) ? api->tree_stop() : api->stop();
@@ -99,7 +97,9 @@ alq_profile_stop(struct alq_profile *profile)
 
     if (profile == NULL)
         return ALQ_EINVAL;
-    api = preload();
+    if (alqi_memprof_is_own(profile))
+        return alqi_glue_profile_stop(profile);
+    api = alqi_glue_preload();
     return api != NULL ? api->profile_stop(profile) : ALQ_ENOHEAP;
 }
 
@@ -110,7 +110,9 @@ alq_memprof_discard(struct alq_profile *profile)
 
     if (profile == NULL)
         return ALQ_EINVAL;
-    api = preload();
+    if (alqi_memprof_is_own(profile))
+        return alqi_glue_profile_discard(profile);
+    api = alqi_glue_preload();
     return api != NULL ? api->discard(profile) : ALQ_EINVAL;
 }
 
@@ -120,17 +122,36 @@ alq_memprof_flush(struct alq_domain *domain, int *code)
     const struct alqi_preload_api *api;
 
     if (!is_of_malloc(domain))
-        return ALQ_EINVAL;
-    api = preload();
+        return alqi_glue_memprof_flush(alqi_heap_domain(domain), code);
+    api = alqi_glue_preload();
     return api != NULL ? api->flush(code) : ALQ_ENOHEAP;
+}
+
+enum alq_status
+alq_memprof_join(struct alq_domain *domain, struct alq_profile *profile)
+{
+    if (is_of_malloc(domain) || profile == NULL ||
+        !alqi_memprof_is_own(profile))
+        return ALQ_EINVAL;
+    return alqi_glue_memprof_join(alqi_heap_domain(domain), profile);
+}
+
+int
+alq_memprof_code(struct alq_domain *domain)
+{
+    return is_of_malloc(domain)
+               ? 0
+               : alqi_glue_memprof_code(alqi_heap_domain(domain));
 }
 
 int
 alq_memprof_is_sampling(struct alq_domain *domain)
 {
-    const struct alqi_preload_api *api =
-        is_of_malloc(domain) ? preload() : NULL;
+    const struct alqi_preload_api *api;
 
+    if (!is_of_malloc(domain))
+        return alqi_glue_memprof_is_sampling(alqi_heap_domain(domain));
+    api = alqi_glue_preload();
     if (api == NULL)
         return 0;
     return is_tree(domain) ? api->tree_is_sampling() : api->is_sampling();
@@ -146,7 +167,9 @@ alq_memprof_each(struct alq_profile *profile,
 
     if (profile == NULL || visit == NULL)
         return ALQ_EINVAL;
-    api = preload();
+    if (alqi_memprof_is_own(profile))
+        return alqi_glue_profile_each(profile, visit, arg);
+    api = alqi_glue_preload();
     return api != NULL ? api->each(profile, visit, arg) : ALQ_EINVAL;
 }
 
@@ -154,8 +177,13 @@ void
 alq_profile_counts(const struct alq_profile *profile,
                    struct alq_memprof_counts *out)
 {
-    const struct alqi_preload_api *api = preload();
+    const struct alqi_preload_api *api;
 
+    if (alqi_memprof_is_own(profile)) {
+        alqi_memprof_counts(profile, out);
+        return;
+    }
+    api = alqi_glue_preload();
     if (api != NULL)
         api->counts(profile, out);
     else
@@ -165,16 +193,26 @@ alq_profile_counts(const struct alq_profile *profile,
 uint64_t
 alq_profile_seed(const struct alq_profile *profile)
 {
-    const struct alqi_preload_api *api = preload();
+    const struct alqi_preload_api *api;
 
+    if (alqi_memprof_is_own(profile))
+        return alqi_memprof_seed(profile);
+    api = alqi_glue_preload();
     return api != NULL ? api->seed(profile) : 0;
 }
 
 void
 alq_profile_drop(struct alq_profile *profile)
 {
-    const struct alqi_preload_api *api = profile != NULL ? preload() : NULL;
+    const struct alqi_preload_api *api;
 
+    if (profile == NULL)
+        return;
+    if (alqi_memprof_is_own(profile)) {
+        alqi_memprof_profile_drop(profile);
+        return;
+    }
+    api = alqi_glue_preload();
     if (api != NULL)
         api->drop(profile);
 }

@@ -15,7 +15,7 @@
 #include "memprof/preload_api.h"
 
 static const void *got[3];
-static char something;
+static uintptr_t something;
 
 #define A_PROFILE ((struct alq_profile *)(void *)&something)
 #define A_DOMAIN ((struct alq_domain *)(void *)&something)
@@ -149,10 +149,15 @@ wrong_arguments_are_told_first(void **state)
     assert_int_equal(alq_memprof_start(NULL, NULL, &alq_tracker_null, NULL),
                      ALQ_EINVAL);
     assert_int_equal(alq_memprof_start(A_DOMAIN, NULL, &alq_tracker_null, &p),
+                     ALQ_ESTATE);
+    assert_int_equal(alq_memprof_stop(A_DOMAIN), ALQ_ESTATE);
+    assert_int_equal(alq_memprof_flush(A_DOMAIN, NULL), ALQ_ESTATE);
+    assert_int_equal(alq_memprof_join(NULL, A_PROFILE), ALQ_EINVAL);
+    assert_int_equal(alq_memprof_join(alq_thread_tree(), A_PROFILE),
                      ALQ_EINVAL);
-    assert_int_equal(alq_memprof_stop(A_DOMAIN), ALQ_EINVAL);
-    assert_int_equal(alq_memprof_flush(A_DOMAIN, NULL), ALQ_EINVAL);
-    assert_int_equal(alq_memprof_is_sampling(A_DOMAIN), 0);
+    assert_int_equal(alq_memprof_join(A_DOMAIN, NULL), ALQ_EINVAL);
+    assert_int_equal(alq_memprof_join(A_DOMAIN, A_PROFILE), ALQ_EINVAL);
+    assert_int_equal(alq_memprof_code(NULL), 0);
     assert_int_equal(alq_memprof_discard(NULL), ALQ_EINVAL);
     assert_int_equal(alq_memprof_each(NULL, visit_one, NULL), ALQ_EINVAL);
     assert_int_equal(alq_memprof_each(A_PROFILE, NULL, NULL), ALQ_EINVAL);

@@ -7,6 +7,14 @@
 
 #include "heap/census.h"
 #include "heap/event.h"
+#include "heap/thread.h"
+
+/* A forked process, where a thread that is not there may hold the lock. */
+static bool
+is_lost(const struct alq_domain *d)
+{
+    return ((const struct alqi_domain *)d)->heap->is_lost;
+}
 
 /* ---- listeners ---------------------------------------------------------- */
 
@@ -15,7 +23,9 @@ alq_listener_add(struct alq_domain *d, const struct alq_listener *listener)
 {
     if (d == NULL || listener == NULL || listener->event == NULL)
         return ALQ_EINVAL;
-    return alqi_heap_listener_add(alqi_heap_domain(d)->heap, listener);
+    return is_lost(d)
+               ? ALQ_ESTATE
+               : alqi_heap_listener_add(alqi_heap_domain(d)->heap, listener);
 }
 
 enum alq_status
@@ -23,7 +33,9 @@ alq_listener_remove(struct alq_domain *d, const struct alq_listener *listener)
 {
     if (d == NULL || listener == NULL)
         return ALQ_EINVAL;
-    return alqi_heap_listener_remove(alqi_heap_domain(d)->heap, listener);
+    return is_lost(d)
+               ? ALQ_ESTATE
+               : alqi_heap_listener_remove(alqi_heap_domain(d)->heap, listener);
 }
 
 /* ---- pauses ------------------------------------------------------------- */
@@ -42,6 +54,8 @@ alq_pauses_get_all(const struct alq_domain *d, struct alq_pauses *out)
 {
     if (d == NULL || out == NULL)
         return ALQ_EINVAL;
+    if (is_lost(d))
+        return ALQ_ESTATE;
     alqi_heap_pauses_get_all(((const struct alqi_domain *)d)->heap, out);
     return ALQ_OK;
 }
@@ -51,6 +65,8 @@ alq_pauses_reset(struct alq_domain *d)
 {
     if (d == NULL)
         return ALQ_EINVAL;
+    if (is_lost(d))
+        return ALQ_ESTATE;
     alqi_heap_pauses_reset(alqi_heap_domain(d)->heap);
     return ALQ_OK;
 }
@@ -64,6 +80,9 @@ alq_census_take(struct alq_domain *d,
 {
     if (d == NULL || row == NULL)
         return ALQ_EINVAL;
+    if (!alqi_heap_thread_runs(d) || is_lost(d) ||
+        alqi_heap_event_is_inside(alqi_heap_domain(d)))
+        return ALQ_ESTATE;
     return alqi_heap_census_take(alqi_heap_domain(d), row, arg) ? ALQ_OK
                                                                 : ALQ_ENOMEM;
 }

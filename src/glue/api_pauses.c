@@ -29,15 +29,15 @@ uint64_t
 alq_pauses_percentile_ns(const struct alq_pauses *p, double percent)
 {
     /* A rank, but for what rounding adds to a whole number. */
-    double wanted = percent >= 100 ? (double)p->count
-                    : percent > 0
-                        ? (double)p->count * percent / 100 * (1 - 1e-12)
-                        : 0;
+    double wanted;
     uint64_t seen = 0;
     unsigned i;
 
-    if (p->count == 0)
+    if (p == NULL || p->count == 0)
         return 0;
+    wanted = percent >= 100 ? (double)p->count
+             : percent > 0  ? (double)p->count * percent / 100 * (1 - 1e-12)
+                            : 0;
     for (i = 0; i < ALQ_PAUSE_BUCKETS - 1; i++) {
         seen += p->buckets[i];
         if (seen > 0 && (double)seen >= wanted)

@@ -1,10 +1,21 @@
 /* api_root.c -- <aliquot/root.h>: arguments checked, then down */
 #include <aliquot/root.h>
 
+#include "heap/cycle.h"
+#include "heap/event.h"
 #include "heap/list.h"
 #include "heap/pin.h"
 #include "heap/root.h"
+#include "heap/stack.h"
+#include "heap/thread.h"
 #include "heap/weak.h"
+
+/* A forked process, where a thread that is not there may hold the lock. */
+static bool
+is_lost(const struct alq_domain *d)
+{
+    return ((const struct alqi_domain *)d)->heap->is_lost;
+}
 
 enum alq_status
 alq_range_add(struct alq_domain *d, struct alq_range *range)
@@ -19,7 +30,8 @@ void
 alq_range_remove(struct alq_domain *d, struct alq_range *range)
 {
     (void)d;
-    ALQI_HEAP_LIST_REMOVE(range);
+    if (range != NULL)
+        ALQI_HEAP_LIST_REMOVE(range);
 }
 
 enum alq_status
@@ -27,6 +39,8 @@ alq_global_add(struct alq_domain *d, struct alq_global *global)
 {
     if (d == NULL || global == NULL)
         return ALQ_EINVAL;
+    if (is_lost(d))
+        return ALQ_ESTATE;
     alqi_heap_global_add(alqi_heap_domain(d)->heap, global);
     return ALQ_OK;
 }
@@ -34,8 +48,8 @@ alq_global_add(struct alq_domain *d, struct alq_global *global)
 void
 alq_global_remove(struct alq_domain *d, struct alq_global *global)
 {
-    (void)d;
-    alqi_heap_global_remove(global);
+    if (d != NULL && global != NULL && !is_lost(d))
+        alqi_heap_global_remove(global);
 }
 
 enum alq_status
@@ -51,7 +65,8 @@ void
 alq_scanner_remove(struct alq_domain *d, struct alq_scanner *scanner)
 {
     (void)d;
-    ALQI_HEAP_LIST_REMOVE(scanner);
+    if (scanner != NULL)
+        ALQI_HEAP_LIST_REMOVE(scanner);
 }
 
 struct alq_root *
@@ -63,15 +78,18 @@ alq_root_new(struct alq_domain *d, alq_value v)
 void
 alq_root_set(struct alq_domain *d, struct alq_root *root, alq_value v)
 {
-    alqi_heap_root_set(alqi_heap_domain(d), root, v);
+    if (d != NULL && root != NULL)
+        alqi_heap_root_set(alqi_heap_domain(d), root, v);
 }
 
 void
 alq_root_drop(struct alq_domain *d, struct alq_root *root)
 {
-    if (root != NULL)
+    if (d != NULL && root != NULL)
         alqi_heap_root_drop(alqi_heap_domain(d), root);
 }
+
+/* ---- pins --------------------------------------------------------------- */
 
 enum alq_status
 alq_pin(struct alq_domain *d, alq_value block)
@@ -80,11 +98,51 @@ alq_pin(struct alq_domain *d, alq_value block)
         alqi_heap_weak_is(block, ALQI_HEAP_WEAK) ||
         alqi_heap_weak_is(block, ALQI_HEAP_EPHE))
         return ALQ_EINVAL;
+    if (is_lost(d))
+        return ALQ_ESTATE;
     return alqi_heap_pin(alqi_heap_domain(d), block);
 }
 
 enum alq_status
 alq_unpin(struct alq_domain *d, alq_value block)
 {
-    return d == NULL ? ALQ_EINVAL : alqi_heap_unpin(alqi_heap_domain(d), block);
+    if (d == NULL)
+        return ALQ_EINVAL;
+    return is_lost(d) ? ALQ_ESTATE
+                      : alqi_heap_unpin(alqi_heap_domain(d), block);
+}
+
+/* ---- conservative threads ----------------------------------------------- */
+
+static enum alq_status
+is_run(struct alq_domain *d)
+{
+    if (d == NULL)
+        return ALQ_EINVAL;
+    return alqi_heap_thread_runs(d) && !is_lost(d) &&
+                   !alqi_heap_event_is_inside(alqi_heap_domain(d))
+               ? ALQ_OK
+               : ALQ_ESTATE;
+}
+
+enum alq_status
+alq_thread_conservative(struct alq_domain *d, const void *bottom)
+{
+    enum alq_status status = is_run(d);
+
+    if (status == ALQ_OK)
+        status = alqi_heap_stack_begin(alqi_heap_domain(d), bottom);
+    if (status == ALQ_OK) /* weak blocks are old from now on */
+        alqi_heap_minor(alqi_heap_domain(d));
+    return status;
+}
+
+enum alq_status
+alq_thread_precise(struct alq_domain *d)
+{
+    enum alq_status status = is_run(d);
+
+    if (status == ALQ_OK)
+        alqi_heap_stack_end(alqi_heap_domain(d)->threads.running);
+    return status;
 }

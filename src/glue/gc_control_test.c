@@ -110,6 +110,46 @@ the_minor_heap_is_resized(void **state)
     assert_int_equal(n, 0);
 }
 
+/* With half as much overhead there are more cycles, and the heap is smaller. */
+static void
+the_overhead_bounds_the_heap(void **state)
+{
+    static const intptr_t overheads[] = {30, 120, 400};
+    uint64_t cycles[3], bytes[3];
+    unsigned i, k;
+
+    (void)state;
+    if (IS_CHECKED)
+        return;
+    for (k = 0; k < ALQI_COUNT_OF(overheads); k++) {
+        ALQ_FRAME(d, f, table);
+        struct alq_gc_control c = control();
+
+        c.space_overhead = overheads[k];
+        assert_int_equal(alq_gc_set(d, &c), ALQ_OK);
+        f.table = alq_alloc(d, 400000, 0);
+        for (i = 0; i < 400000; i++)
+            alq_store(d, f.table, i, alq_alloc(d, 5, 0));
+        assert_int_equal(alq_gc_full_major(d), ALQ_OK);
+        cycles[k] = counts().major_cycles;
+        bytes[k] = 0;
+        for (i = 0; i < 6000000; i++) {
+            alq_store(d, f.table, alqi_base_mix(i) % 400000,
+                      alq_alloc(d, 5, 0));
+            if (i % 4096 == 0 && counts().heap_bytes > bytes[k])
+                bytes[k] = counts().heap_bytes;
+        }
+        cycles[k] = counts().major_cycles - cycles[k];
+        f.table = ALQ_UNIT;
+        assert_int_equal(alq_gc_full_major(d), ALQ_OK);
+    }
+    assert_true(cycles[0] > 2 * cycles[1] && cycles[1] > 2 * cycles[2]);
+    assert_true(bytes[0] < bytes[1] && bytes[1] < bytes[2]);
+    /* 22.4 MB live: cells of 6 words, and the table. */
+    assert_true(bytes[0] < 22400000 * 2);
+    assert_true(bytes[2] > 22400000 * 2);
+}
+
 static void
 the_heap_grows_by_the_increment(void **state)
 {
@@ -556,6 +596,7 @@ main(void)
         T(the_defaults),
         T(values_are_brought_into_range),
         T(the_minor_heap_is_resized),
+        T(the_overhead_bounds_the_heap),
         T(the_heap_grows_by_the_increment),
         T(first_fit_fills_the_lowest_pool),
         T(best_fit_fills_the_fullest_pool),

@@ -224,6 +224,133 @@ the_exit_reports_too(void **state)
     free(text);
 }
 
+/* ---- the end ------------------------------------------------------------ */
+
+static struct alq_root *forgotten;
+static struct alq_range range;
+static alq_value ranged[1];
+static alq_value *range_top = ranged + 1;
+static struct alq_global global;
+
+static alq_value
+child_of(struct alq_domain *on, alq_value arg, void *data)
+{
+    (void)on;
+    (void)data;
+    return arg;
+}
+
+static void
+forgetful_program(void)
+{
+    struct alq_child *child;
+
+    reopen(params);
+    forgotten = alq_root_new(d, ALQ_UNIT);
+    assert_non_null(forgotten);
+    forgotten = alq_root_new(d, ALQ_UNIT);
+    alq_root_drop(d, alq_root_new(d, ALQ_UNIT));
+    range = (struct alq_range){ranged, &range_top, NULL, NULL};
+    global = (struct alq_global){ALQ_UNIT, NULL, NULL};
+    assert_int_equal(alq_range_add(d, &range), ALQ_OK);
+    assert_int_equal(alq_global_add(d, &global), ALQ_OK);
+    assert_int_equal(alq_pin(d, alq_alloc(d, 1, 0)), ALQ_OK);
+    assert_int_equal(
+        alq_domain_spawn(d, child_of, ALQ_UNIT, NULL, NULL, &child), ALQ_OK);
+    assert_int_equal(alq_domain_join(d, child, NULL), ALQ_OK);
+    reopen("");
+    alq_child_drop(child);
+}
+
+static void
+w_tells_what_was_forgotten(void **state)
+{
+    char *text;
+
+    (void)state;
+    params = "W=1";
+    text = said(forgetful_program);
+    assert_string_equal(
+        text,
+        "aliquot: warning: domain 0 ends: 2 boxed roots are not dropped\n"
+        "aliquot: warning: domain 0 ends: 1 ranges are not removed\n"
+        "aliquot: warning: the heap ends: 1 global roots are not removed\n"
+        "aliquot: warning: the heap ends: 1 children are not dropped\n"
+        "aliquot: warning: the heap ends: 1 blocks are pinned\n");
+    free(text);
+    params = "";
+    text = said(forgetful_program);
+    assert_string_equal(text, "");
+    free(text);
+}
+
+static void
+say_free(alq_value block)
+{
+    (void)block;
+    fputs("freed\n", stderr);
+}
+
+static const struct alq_custom_ops saying = {"saying", say_free};
+
+static enum alq_status
+exit_in_finaliser(struct alq_domain *on, alq_value v, alq_value with)
+{
+    (void)on;
+    (void)v;
+    (void)with;
+    exit(0);
+}
+
+static bool in_finaliser;
+
+static void
+exits_with_a_custom(void)
+{
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        reopen(params);
+        {
+            ALQ_FRAME(d, f, kept, old);
+
+            f.kept = alq_alloc_custom(d, &saying, 8);
+            f.old = alq_alloc_custom(d, &saying, 4000);
+            if (in_finaliser && alq_gc_finalise(d, alq_alloc(d, 1, 0),
+                                                exit_in_finaliser, 1) == ALQ_OK)
+                alq_gc_full_major(d);
+            exit(0); /* frames and all */
+        }
+    }
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+}
+
+/* c=1: what the program leaves is finalised, once, and reported once. */
+static void
+c_cleans_up_at_exit(void **state)
+{
+    char *text, *report;
+
+    (void)state;
+    params = "c=0";
+    text = said(exits_with_a_custom);
+    assert_string_equal(text, "");
+    free(text);
+    params = "c=1,v=0x400";
+    text = said(exits_with_a_custom);
+    assert_non_null(strstr(text, "freed\nfreed\n"));
+    report = strstr(text, "minor_collections");
+    assert_true(report != NULL && strstr(report + 1, "minor_coll") == NULL);
+    free(text);
+    in_finaliser = true; /* not from there */
+    text = said(exits_with_a_custom);
+    assert_null(strstr(text, "freed"));
+    free(text);
+    in_finaliser = false;
+}
+
 /* ---- huge pages --------------------------------------------------------- */
 
 static bool refuse_huge;
@@ -272,7 +399,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(each_bit_has_its_messages), T(the_environment_goes_first),
         T(bad_settings_are_told),     T(v_finds_damage),
-        T(the_exit_reports_too),      T(huge_pages_fall_back),
+        T(the_exit_reports_too),      T(w_tells_what_was_forgotten),
+        T(c_cleans_up_at_exit),       T(huge_pages_fall_back),
     };
 
     unsetenv("ALIQUOTPARAM");

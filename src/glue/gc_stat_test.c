@@ -41,7 +41,7 @@ bad_arguments_give_a_status(void **state)
     assert_int_equal(alq_gc_get_credit(NULL), 0);
     assert_int_equal(alq_gc_huge_fallback_count(NULL), 0);
     assert_int_equal(alq_gc_params(NULL, NULL, 0), 0);
-    for (i = 0; i < sizeof c / sizeof(intptr_t); i++) {
+    for (i = 0; i < sizeof c / sizeof(intptr_t); i++) { /* spec 8.1, 14, too */
         c = good;
         c.space_overhead += 1; /* not even that is changed */
         values[i] = -5;
@@ -151,6 +151,7 @@ promoted_words_are_exact(void **state)
                 counts().promoted_words + counts().direct_words);
 }
 
+/* Spec 8.1, 10: OCaml 5's are bytes. */
 static void
 minor_free_is_in_words(void **state)
 {
@@ -356,6 +357,41 @@ allocates(struct alq_domain *child, alq_value arg, void *data)
     return ALQ_UNIT;
 }
 
+static alq_value
+has_much(struct alq_domain *child, alq_value arg, void *data)
+{
+    ALQ_FRAME(child, f, arg, big);
+
+    (void)data;
+    f.arg = arg;
+    f.big = alq_alloc(child, 4000000, 0);
+    return f.big == ALQ_NULL ? ALQ_NULL : f.arg;
+}
+
+/* Spec 8.1, 12: four domains have 32 MB each, one after the other; the sum of
+ * their maxima would be 128. */
+static void
+the_top_is_one_moments(void **state)
+{
+    uint64_t before = stat_of().top_heap_words, top;
+    struct alq_child *child;
+    alq_value v;
+    unsigned i;
+
+    (void)state;
+    for (i = 0; i < 4; i++) {
+        assert_int_equal(
+            alq_domain_spawn(d, has_much, ALQ_UNIT, NULL, NULL, &child),
+            ALQ_OK);
+        assert_int_equal(alq_domain_join(d, child, &v), ALQ_OK);
+        assert_int_equal(v, ALQ_UNIT);
+        alq_child_drop(child);
+        assert_int_equal(alq_gc_full_major(d), ALQ_OK);
+    }
+    top = stat_of().top_heap_words;
+    assert_true(top >= before + 4000000 && top < before + 8000000);
+}
+
 /* What ended domains allocated stays in the sums, and nothing counts twice. */
 static void
 ended_domains_are_counted(void **state)
@@ -442,7 +478,7 @@ main(void)
         T(quick_stat_leaves_out_the_blocks), T(collections_are_counted),
         T(large_blocks_alone_are_collected), T(the_top_is_kept),
         T(stack_size_is_the_threads),        T(ended_domains_are_counted),
-        T(print_stat_has_its_shape),
+        T(the_top_is_one_moments),           T(print_stat_has_its_shape),
     };
 
     unsetenv("ALIQUOTPARAM");

@@ -19,12 +19,11 @@
 
 #include "base/base.h"
 #include "glue/gc_trace.h"
+#include "heap/state.h"
 #include "plat/plat.h"
 #include "wire/gctrace.h"
 
 enum {
-    BUFFER_BYTES = 32768,
-    FLUSH_BYTES = BUFFER_BYTES / 2,
     TRACKS = 1 + 128, /* the heap, and domains */
     NAME_BYTES = 4096
 };
@@ -47,6 +46,7 @@ struct recorder {
     int failed_errno; /* of the write after which there was none */
     uint64_t n_lost;  /* atomic */
     char path[NAME_BYTES];
+    size_t buffer_bytes; /* of each track: e in ALIQUOTPARAM */
     struct track tracks[TRACKS];
 };
 
@@ -105,10 +105,10 @@ lose(struct recorder *r, uint64_t n)
 }
 
 static void
-track_clear_locked(struct track *t)
+track_clear_locked(const struct recorder *r, struct track *t)
 {
     t->encoder.at = t->buffer + ALQI_GCTRACE_CHUNK_HEADER_BYTES;
-    t->encoder.end = t->buffer + BUFFER_BYTES;
+    t->encoder.end = t->buffer + r->buffer_bytes;
     t->n_events = 0;
 }
 
@@ -142,19 +142,19 @@ track_write_locked(struct recorder *r, struct track *t)
     alqi_plat_unlock(&r->file_lock);
     t->n_lost_before = t->n_lost;
     t->n_lost = 0;
-    track_clear_locked(t);
+    track_clear_locked(r, t);
 }
 
 /* ---- events ------------------------------------------------------------- */
 
 static bool
-track_open_locked(struct track *t)
+track_open_locked(const struct recorder *r, struct track *t)
 {
     if (t->buffer == NULL) {
-        t->buffer = alqi_plat_pages_map(BUFFER_BYTES);
+        t->buffer = alqi_plat_pages_map(r->buffer_bytes);
         if (t->buffer == NULL)
             return false;
-        track_clear_locked(t);
+        track_clear_locked(r, t);
         t->n_lost_before = t->n_lost;
         t->n_lost = 0;
     }
@@ -165,7 +165,7 @@ static void
 track_put_locked(struct recorder *r, struct track *t,
                  const struct alqi_gctrace_event *event)
 {
-    bool is_put = track_open_locked(t);
+    bool is_put = track_open_locked(r, t);
 
     if (is_put && t->n_events == 0) {
         if (event->time_ns > t->encoder.last_ns)
@@ -212,8 +212,8 @@ recorder_event(void *arg, const struct alq_event *event)
     }
     if (event->kind != ALQ_EVENT_PAUSE || event->point != ALQ_EVENT_END)
         return;
-    track_flush(r, &r->tracks[n], FLUSH_BYTES);
-    track_flush(r, &r->tracks[ALQI_GCTRACE_HEAP], FLUSH_BYTES);
+    track_flush(r, &r->tracks[n], r->buffer_bytes / 2);
+    track_flush(r, &r->tracks[ALQI_GCTRACE_HEAP], r->buffer_bytes / 2);
 }
 
 /* ---- start -------------------------------------------------------------- */
@@ -244,7 +244,7 @@ file_begin(struct recorder *r)
 }
 
 static enum alq_status
-recorder_new(const char *path, struct recorder **out)
+recorder_new(const char *path, size_t buffer_bytes, struct recorder **out)
 {
     struct recorder *r = alqi_plat_pages_map(sizeof *r);
     int error;
@@ -254,6 +254,7 @@ recorder_new(const char *path, struct recorder **out)
     r->listener.event = recorder_event;
     r->listener.arg = r;
     r->pid = getpid();
+    r->buffer_bytes = buffer_bytes;
     if (strlen(path) >= sizeof r->path)
         error = ENAMETOOLONG;
     else
@@ -274,19 +275,20 @@ recorder_drop(struct recorder *r)
 
     for (i = 0; i < TRACKS; i++)
         if (r->tracks[i].buffer != NULL)
-            alqi_plat_pages_unmap(r->tracks[i].buffer, BUFFER_BYTES);
+            alqi_plat_pages_unmap(r->tracks[i].buffer, r->buffer_bytes);
     alqi_plat_pages_unmap(r, sizeof *r);
 }
 
 static enum alq_status
 start_locked(struct alq_domain *d, const char *path)
 {
+    size_t words = (size_t)1 << alqi_heap_domain(d)->heap->tuning.record_log2;
     struct recorder *r;
     enum alq_status status;
 
     if (recorder != NULL)
         return ALQ_EBUSY;
-    status = recorder_new(path, &r);
+    status = recorder_new(path, words * ALQ_WORD_BYTES, &r);
     if (status != ALQ_OK)
         return status;
     status = alq_listener_add(d, &r->listener);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -251,6 +252,35 @@ the_end_of_the_heap_ends_it(void **state)
     assert_int_equal(alq_gc_trace_stop(domain, NULL), ALQ_ENOTRUN);
 }
 
+/* e in ALIQUOTPARAM: half a buffer is written, of 4 KiB or 64. */
+static off_t
+bytes_after_minors(const char *params, unsigned n)
+{
+    const char *path = path_of("e");
+    struct alq_domain *on;
+    struct stat st;
+
+    setenv("ALIQUOTPARAM", params, 1);
+    assert_int_equal(alq_domain_new(NULL, &on), ALQ_OK);
+    unsetenv("ALIQUOTPARAM");
+    assert_int_equal(alq_gc_trace_start(on, path), ALQ_OK);
+    while (n-- > 0)
+        assert_int_equal(alq_gc_minor(on), ALQ_OK);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(alq_gc_trace_stop(on, NULL), ALQ_OK);
+    assert_int_equal(alq_domain_drop(on), ALQ_OK);
+    return st.st_size;
+}
+
+static void
+e_is_the_size_of_buffers(void **state)
+{
+    (void)state;
+    assert_true(bytes_after_minors("e=9", 150) > ALQI_GCTRACE_HEADER_BYTES);
+    assert_int_equal(bytes_after_minors("e=13", 150),
+                     ALQI_GCTRACE_HEADER_BYTES);
+}
+
 int
 main(void)
 {
@@ -262,6 +292,7 @@ main(void)
         TEST(a_full_disk_ends_the_recording),
         TEST(a_child_leaves_the_file_alone),
         TEST(the_end_of_the_heap_ends_it),
+        cmocka_unit_test(e_is_the_size_of_buffers),
     };
     int failed;
 
@@ -269,7 +300,7 @@ main(void)
         return 1;
     failed = cmocka_run_group_tests(tests, NULL, NULL);
     path_of("all"), path_of("lost"), path_of("other"), path_of("third");
-    path_of("full"), path_of("fork"), path_of("end");
+    path_of("full"), path_of("fork"), path_of("end"), path_of("e");
     rmdir(dir);
     return failed;
 }

@@ -428,7 +428,8 @@ b21_calls_at_allocations(void **state)
 
 /* ---- alarms ------------------------------------------------------------- */
 
-/* X20: ten cycles, ten calls; and with full_major one for each cycle. */
+/* X20, spec 8.1, 13: ten cycles, ten calls; and with full_major one for each
+ * cycle. */
 static void
 x20_an_alarm_each_cycle(void **state)
 {

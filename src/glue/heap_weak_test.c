@@ -301,7 +301,7 @@ b10_weak_lifetime(void **state)
 static void
 b11_arrays_agree(void **state)
 {
-    enum { SIZE = 2000, CYCLES = 6 };
+    enum { SIZE = 2000, CYCLES = 6, CYCLES_MAX = 600 };
     ALQ_FRAME(d, f, weak[3], held);
     uint64_t start = cycles();
     size_t i, k, n_gone = 0;
@@ -316,7 +316,9 @@ b11_arrays_agree(void **state)
             alq_weak_set(d, f.weak[k], i, alq_field(f.held, i));
     }
     alq_gc_minor(d);
-    for (i = 0; cycles() < start + CYCLES; i = (i + 7) % SIZE) {
+    for (i = 0; cycles() < start + CYCLES ||
+                (n_gone == 0 && cycles() < start + CYCLES_MAX);
+         i = (i + 7) % SIZE) {
         alq_value v;
 
         if (i % 3 == 0)

@@ -228,7 +228,7 @@ the_limit_is_respected(void **state)
         n = fill(d, &f.list, bytes, n_bytes);
         assert_true(n > 10);
         assert_int_equal(alq_gc_counters(d, &c), ALQ_OK);
-        assert_in_range(c.heap_bytes, 6 << 20, 9 << 20);
+        assert_in_range(c.heap_bytes, 5 << 20, 8 << 20);
         for (v = f.list, again = 0; alq_is_block(v); v = alq_field(v, 1)) {
             value_check(alq_field(v, 0));
             again++;

@@ -184,22 +184,23 @@ each_word(void *client, struct alqi_domain *of)
 
 static enum alq_status
 hear_request(void *client, struct alqi_domain *of, const uintptr_t *headers,
-             unsigned n_blocks, uint64_t hit_at)
+             unsigned n_blocks, uint64_t hit_at,
+             const struct alqi_stack_regs *caller)
 {
     (void)of;
     (void)headers;
     (void)n_blocks;
     (void)hit_at;
+    (void)caller;
     ((struct client *)client)->others++;
     return ALQ_OK;
 }
 
-static void
+static uint64_t
 hear_done(void *client, struct alqi_domain *of, uintptr_t low)
 {
-    (void)client;
-    (void)of;
     (void)low;
+    return each_word(client, of);
 }
 
 static void
@@ -212,11 +213,12 @@ hear_direct(void *client, struct alqi_domain *of, alq_value block,
     ((struct client *)client)->others++;
 }
 
-static void
+static enum alq_status
 hear_poll(void *client, struct alqi_domain *of)
 {
     (void)of;
     ((struct client *)client)->others++;
+    return ALQ_OK;
 }
 
 static void
@@ -254,7 +256,8 @@ observed(uint32_t n)
     assert_int_equal(alq_marshal_to_memory(d, f.v, NULL, &bytes, &n_bytes),
                      ALQ_OK);
     assert_int_equal(alq_marshal_header_read(bytes, n_bytes, &h), ALQ_OK);
-    assert_true(alqi_heap_observe_start((struct alqi_domain *)d, &hooks, &c));
+    assert_int_equal(
+        alqi_heap_observe_start((struct alqi_domain *)d, &hooks, &c), ALQ_OK);
     assert_int_equal(alq_unmarshal(d, bytes, n_bytes, NULL, NULL, &f.v),
                      ALQ_OK);
     assert_int_equal(c.others, 0);

@@ -201,6 +201,113 @@ finalisers_are_heard(void **state)
     assert_int_equal(n, 100);
 }
 
+/* Weak references that are emptied: within the marking, at its end. */
+static void
+weak_references_are_heard(void **state)
+{
+    enum { N = 100, DEAD = 60 };
+    ALQ_FRAME(domain, f, weak, held, v);
+    uint64_t n_emptied = 0, n_marks = 0, n_ephes = 0;
+    bool in_mark = false, in_ephe = false;
+    size_t i;
+
+    (void)state;
+    f.weak = alq_weak_create(domain, N);
+    f.held = alq_alloc(domain, N, 0);
+    for (i = 0; i < N; i++) {
+        f.v = alq_alloc(domain, 1, 0);
+        alq_weak_set(domain, f.weak, i, f.v);
+        alq_store(domain, f.held, i, f.v);
+    }
+    f.v = ALQ_NULL;
+    assert_int_equal(alq_gc_full_major(domain), ALQ_OK);
+    for (i = 0; i < DEAD; i++)
+        alq_store(domain, f.held, i, ALQ_UNIT);
+    listen((uint64_t)1 << ALQ_EVENT_MARK | (uint64_t)1 << ALQ_EVENT_EPHE);
+    assert_int_equal(alq_gc_full_major(domain), ALQ_OK);
+    listen_no_more();
+    for (i = 0; i < heard.n; i++) {
+        const struct alq_event *e = &heard.events[i];
+        bool begins = e->point == ALQ_EVENT_BEGIN;
+
+        assert_int_equal(e->domain, ALQ_EVENT_HEAP);
+        if (e->kind == ALQ_EVENT_MARK) {
+            assert_int_equal(in_mark, !begins);
+            assert_false(in_ephe);
+            in_mark = begins;
+            n_marks += begins;
+            continue;
+        }
+        assert_true(in_mark);
+        assert_int_equal(in_ephe, !begins);
+        in_ephe = begins;
+        n_ephes += begins;
+        n_emptied += begins ? 0 : e->values[0];
+    }
+    assert_false(in_mark);
+    assert_true(n_marks >= 2);
+    assert_int_equal(n_ephes, n_marks);
+    assert_int_equal(n_emptied, DEAD);
+}
+
+static enum alq_status
+count_call(struct alq_domain *d, alq_value v, alq_value with)
+{
+    (void)d;
+    (void)v;
+    (void)with;
+    n_finalised++;
+    return ALQ_OK;
+}
+
+static enum alq_status
+count_alarm(struct alq_domain *d, void *arg)
+{
+    (void)d;
+    (void)arg;
+    n_finalised++;
+    return ALQ_OK;
+}
+
+/* Functions of the program: between pauses. */
+static void
+calls_are_heard(void **state)
+{
+    struct alq_alarm *alarm;
+    uint64_t n = 0, begin = n_finalised, before;
+    unsigned depth = 0;
+    size_t i;
+
+    (void)state;
+    assert_int_equal(alq_gc_create_alarm(domain, count_alarm, NULL, &alarm),
+                     ALQ_OK);
+    for (i = 0; i < 20; i++) {
+        alq_value v = alq_alloc(domain, 1, 0);
+
+        assert_int_equal(
+            i % 2 ? alq_gc_finalise(domain, v, count_call, ALQ_UNIT)
+                  : alq_gc_finalise_last(domain, v, count_call, ALQ_UNIT),
+            ALQ_OK);
+    }
+    before = n_finalised; /* hard builds have called some */
+    listen((uint64_t)1 << ALQ_EVENT_FINALISE | (uint64_t)1 << ALQ_EVENT_PAUSE);
+    assert_int_equal(alq_gc_full_major(domain), ALQ_OK);
+    listen_no_more();
+    alq_gc_delete_alarm(&alarm);
+    for (i = 0; i < heard.n; i++) {
+        const struct alq_event *e = &heard.events[i];
+
+        if (e->kind == ALQ_EVENT_PAUSE)
+            depth += e->point == ALQ_EVENT_BEGIN ? 1 : -1u;
+        else if (e->point == ALQ_EVENT_END)
+            n += e->values[0];
+        if (e->kind == ALQ_EVENT_FINALISE)
+            assert_int_equal(depth, 0);
+    }
+    assert_true(n_finalised - begin > 20 && n > 0);
+    assert_int_equal(n, n_finalised - before);
+}
+
 static int n_refused;
 
 static void
@@ -671,6 +778,8 @@ main(void)
         TEST(only_what_is_wanted_is_heard),
         TEST(growth_and_its_end_are_heard),
         TEST(finalisers_are_heard),
+        TEST(weak_references_are_heard),
+        TEST(calls_are_heard),
         TEST(misuse_is_refused),
         cmocka_unit_test(each_event_has_its_texts),
         TEST(listeners_come_and_go),

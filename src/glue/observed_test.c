@@ -51,6 +51,8 @@ struct part {
     bool is_inside;         /* a hook that may allocate */
     bool allocates;         /* in a request */
     bool fills;             /* all memory, in it */
+    bool refuses_start;
+    struct alqi_domain *by; /* who began it */
     alq_value held[HELD];
     uint64_t n_requests, n_done, n_cancelled, n_direct, n_polls;
     uint64_t n_minor, n_major, n_weak, n_moved, n_starts, n_ends;
@@ -108,13 +110,15 @@ fill(struct part *p)
 
 static enum alq_status
 request(void *client, struct alqi_domain *d, const uintptr_t *headers,
-        unsigned n_blocks, uint64_t hit_at)
+        unsigned n_blocks, uint64_t hit_at,
+        const struct alqi_stack_regs *caller)
 {
     struct part *p = part_of(d);
     uint64_t total = 0, end = 0;
     unsigned i;
 
     (void)client;
+    (void)caller;
     p->n_requests++;
     p->hit_at = hit_at;
     if (p->answer != ALQ_OK)
@@ -142,16 +146,16 @@ request(void *client, struct alqi_domain *d, const uintptr_t *headers,
     return ALQ_OK;
 }
 
-static void
+static uint64_t
 request_done(void *client, struct alqi_domain *d, uintptr_t low)
 {
     struct part *p = part_of(d);
 
-    (void)client;
     p->n_done++;
     while (p->n_pending > 0)
         track(p, low + (p->pending[--p->n_pending] + 1) * ALQ_WORD_BYTES,
               YOUNG);
+    return gap_words(client, d);
 }
 
 static void
@@ -171,7 +175,7 @@ direct(void *client, struct alqi_domain *d, alq_value block, uintptr_t header)
     track(part_of(d), block, OLD);
 }
 
-static void
+static enum alq_status
 poll(void *client, struct alqi_domain *d)
 {
     (void)client;
@@ -179,6 +183,7 @@ poll(void *client, struct alqi_domain *d)
     part_of(d)->is_inside = true;
     alq_alloc(&d->pub, 5, 0);
     part_of(d)->is_inside = false;
+    return part_of(d)->answer;
 }
 
 /* ---- the client: collections -------------------------------------------- */
@@ -275,16 +280,20 @@ weak(void *client, struct alqi_domain *d, alqi_heap_observe_visit_fn *visit,
     }
 }
 
-static void
-domain_start(void *client, struct alqi_domain *d)
+static bool
+domain_start(void *client, struct alqi_domain *d, struct alqi_domain *by)
 {
     struct part *p = part_of(d);
 
     (void)client;
+    p->by = by;
+    if (p->refuses_start)
+        return false;
     p->n_starts++;
     p->d = d;
     p->n = 0;
     memset(p->held, 0, sizeof p->held);
+    return true;
 }
 
 static void
@@ -297,6 +306,22 @@ domain_end(void *client, struct alqi_domain *d)
     p->n_ends++;
     for (i = 0; i < p->n; i++)
         MUST(p->all[i].state != YOUNG);
+}
+
+static unsigned n_heap_ends, n_thread_ends;
+
+static void
+thread_end(void *client, struct alqi_domain *d, struct alq_thread *thread)
+{
+    MUST(client == parts && d->threads.running == thread);
+    n_thread_ends++;
+}
+
+static void
+heap_end(void *client)
+{
+    MUST(client == parts);
+    n_heap_ends++;
 }
 
 static const struct alqi_heap_hooks hooks = {
@@ -312,6 +337,8 @@ static const struct alqi_heap_hooks hooks = {
     .weak = weak,
     .domain_start = domain_start,
     .domain_end = domain_end,
+    .thread_end = thread_end,
+    .heap_end = heap_end,
 };
 
 /* ---- the program -------------------------------------------------------- */
@@ -440,7 +467,8 @@ setup(void **state)
     if (alq_domain_new(&config, &domain) != ALQ_OK)
         return 1;
     parts[0].d = alqi_heap_domain(domain);
-    return !alqi_heap_observe_start(parts[0].d, &hooks, parts);
+    n_heap_ends = n_thread_ends = 0;
+    return alqi_heap_observe_start(parts[0].d, &hooks, parts) != ALQ_OK;
 }
 
 static int
@@ -450,7 +478,7 @@ teardown(void **state)
     if (parts[0].d->heap->observer.hooks != NULL)
         alqi_heap_observe_stop(parts[0].d);
     alq_domain_drop(domain);
-    return 0;
+    return n_heap_ends != 0;
 }
 
 static void
@@ -511,7 +539,7 @@ so_it_is_in_several_domains(void **state)
         n_starts += parts[i].n_starts;
         n_ends += parts[i].n_ends;
     }
-    assert_int_equal(n_starts, DOMAINS - 1); /* one was there before */
+    assert_int_equal(n_starts, DOMAINS); /* one was there before */
     assert_int_equal(n_ends, DOMAINS - 1);
     assert_true(n_alive > 10 && n_dead > STEPS / 15);
 }
@@ -608,8 +636,8 @@ a_request_may_come_to_nothing(void **state)
     assert_int_equal(alq_domain_new(&config, &domain), ALQ_OK);
     p->d = alqi_heap_domain(domain);
     p->gap = UINT64_MAX;
-    assert_true(alqi_heap_observe_start(p->d, &hooks, parts));
-    assert_false(alqi_heap_observe_start(p->d, &hooks, parts));
+    assert_int_equal(alqi_heap_observe_start(p->d, &hooks, parts), ALQ_OK);
+    assert_int_equal(alqi_heap_observe_start(p->d, &hooks, parts), ALQ_EBUSY);
     p->gap = 1;
     alq_gc_minor(domain);
     p->fills = true;
@@ -668,6 +696,175 @@ what_is_asked_for_is_done(void **state)
     assert_int_equal(p->n_polls, 2);
 }
 
+/* ---- threads, domains, the heap ----------------------------------------- */
+
+/* A poll that fails is told by whoever polls, once. */
+static void
+a_poll_may_fail(void **state)
+{
+    struct part *p = &parts[0];
+
+    (void)state;
+    p->gap = UINT64_MAX;
+    p->answer = ALQ_ECALLBACK;
+    alqi_heap_observe_wake_sigsafe(p->d);
+    assert_int_equal(alq_alloc_small(domain, 3, 252), ALQ_NULL);
+    assert_int_equal(alq_status_of(domain), ALQ_ECALLBACK);
+    alq_status_clear(domain);
+    assert_int_not_equal(alq_alloc_small(domain, 3, 252), ALQ_NULL);
+    alqi_heap_observe_wake_sigsafe(p->d);
+    alq_poll(domain);
+    assert_int_equal(alq_status_of(domain), ALQ_ECALLBACK);
+    alq_status_clear(domain);
+    alqi_heap_observe_wake_sigsafe(p->d);
+    assert_int_equal(alq_gc_minor(domain), ALQ_ECALLBACK);
+    assert_int_equal(alq_gc_minor(domain), ALQ_OK);
+    alqi_heap_observe_wake_sigsafe(p->d);
+    assert_int_equal(alq_alloc(domain, 1000, 252), ALQ_NULL);
+    alq_status_clear(domain);
+    assert_int_equal(p->n_polls, 4);
+    p->answer = ALQ_OK;
+    p->n = 0;
+}
+
+static void *
+run_thread(void *arg)
+{
+    struct alq_thread *thread;
+
+    (void)arg;
+    MUST(alq_thread_attach(domain, &thread) == ALQ_OK);
+    parts[0].gap = 1;
+    MUST(alq_alloc_small(domain, 3, 252) != ALQ_NULL);
+    MUST(parts[0].n_requests == 1); /* it has drawn for itself */
+    parts[0].gap = UINT64_MAX;
+    MUST(alq_alloc_small(domain, 3, 252) != ALQ_NULL);
+    parts[0].gap = 1;
+    MUST(alq_thread_detach(thread) == ALQ_OK);
+    return NULL;
+}
+
+/* Who begins to run the domain draws for itself; who goes on does not. */
+static void
+threads_have_triggers_of_their_own(void **state)
+{
+    struct part *p = &parts[0];
+    struct alq_thread *self;
+    pthread_t thread;
+
+    (void)state;
+    if (ALQI_HEAP_IS_HARD)
+        return; /* each allocation draws anew */
+    p->gap = UINT64_MAX;
+    alq_gc_minor(domain);
+    self = alq_blocking_begin(domain);
+    p->gap = 1; /* not for this thread, whose trigger stands */
+    assert_int_equal(alq_blocking_end(self), ALQ_OK);
+    assert_int_not_equal(alq_alloc_small(domain, 3, 252), ALQ_NULL);
+    assert_int_equal(p->n_requests, 0);
+    self = alq_blocking_begin(domain);
+    assert_int_equal(pthread_create(&thread, NULL, run_thread, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(alq_blocking_end(self), ALQ_OK);
+    assert_int_equal(n_thread_ends, 1);
+    assert_int_not_equal(alq_alloc_small(domain, 3, 252), ALQ_NULL);
+    assert_int_equal(p->n_requests, 3); /* the thread's first two; then this */
+    p->n = 0;
+}
+
+static alq_value
+no_work(struct alq_domain *d, alq_value arg, void *data)
+{
+    (void)d;
+    (void)data;
+    return arg;
+}
+
+static void
+a_child_has_a_parent(void **state)
+{
+    struct alq_child *child;
+
+    (void)state;
+    parts[1].seed = 1;
+    parts[1].refuses_start = true;
+    assert_int_equal(
+        alq_domain_spawn(domain, no_work, ALQ_UNIT, NULL, NULL, &child),
+        ALQ_ENOMEM);
+    parts[1].refuses_start = false;
+    assert_int_equal(
+        alq_domain_spawn(domain, no_work, ALQ_UNIT, NULL, NULL, &child),
+        ALQ_OK);
+    assert_ptr_equal(parts[1].by, parts[0].d);
+    assert_int_equal(alq_domain_join(domain, child, NULL), ALQ_OK);
+    alq_child_drop(child);
+    assert_int_equal(parts[1].n_ends, 1);
+}
+
+static void
+the_heap_ends_once(void **state)
+{
+    struct alq_domain_config config = {.minor_words = 8192};
+
+    (void)state;
+    parts[0].gap = UINT64_MAX;
+    assert_int_equal(alq_domain_drop(domain), ALQ_OK);
+    assert_int_equal(parts[0].n_ends, 1);
+    assert_int_equal(n_heap_ends, 1);
+    n_heap_ends = 0;
+    assert_int_equal(alq_domain_new(&config, &domain), ALQ_OK);
+    parts[0].d = alqi_heap_domain(domain);
+}
+
+/* ---- memory outside ----------------------------------------------------- */
+
+static struct {
+    unsigned n;
+    size_t bytes;
+    alq_value block;
+} outside;
+
+static void
+custom(void *client, struct alqi_domain *d, alq_value block, size_t bytes)
+{
+    MUST(client == parts && d == alqi_heap_domain(domain));
+    MUST(alq_has_tag(block, ALQ_TAG_CUSTOM)); /* it is whole */
+    MUST(*(uint64_t *)alq_custom_data(block) == 0);
+    outside.n++;
+    outside.bytes += bytes;
+    outside.block = block;
+}
+
+/* Of each custom block that holds some, young or old, once; and of no other. */
+static void
+memory_outside_is_told(void **state)
+{
+    static const struct alqi_heap_hooks only = {.custom = custom};
+    static const struct alq_custom_ops ops = {"ops"};
+    alq_value v;
+
+    (void)state;
+    alqi_heap_observe_stop(parts[0].d);
+    assert_int_equal(alqi_heap_observe_start(parts[0].d, &only, parts), ALQ_OK);
+    memset(&outside, 0, sizeof outside);
+    v = alq_alloc_custom_mem(domain, &ops, 8, 100);
+    assert_true(outside.n == 1 && outside.bytes == 100 && outside.block == v);
+    v = alq_alloc_custom_mem(domain, &ops, 8, 1000000); /* born old */
+    assert_false(alq_is_young(domain, v));
+    assert_true(outside.n == 2 && outside.bytes == 1000100 &&
+                outside.block == v);
+    v = alq_alloc_custom_mem(domain, &ops, 9000, 5); /* a large one */
+    assert_true(outside.n == 3 && outside.bytes == 1000105 &&
+                outside.block == v);
+    alq_alloc_custom_mem(domain, &ops, 8, 0);
+    alq_alloc_custom(domain, &ops, 8);
+    alq_alloc_custom_ratio(domain, &ops, 8, 1, 10); /* is no memory */
+    assert_int_equal(alq_alloc_custom_mem(domain, NULL, 8, 7), ALQ_NULL);
+    assert_int_equal(outside.n, 3);
+    alqi_heap_observe_stop(parts[0].d);
+    alq_status_clear(domain);
+}
+
 int
 main(void)
 {
@@ -680,6 +877,11 @@ main(void)
         TEST(a_request_may_be_refused),
         TEST(a_request_may_come_to_nothing),
         TEST(what_is_asked_for_is_done),
+        TEST(a_poll_may_fail),
+        TEST(threads_have_triggers_of_their_own),
+        TEST(a_child_has_a_parent),
+        TEST(the_heap_ends_once),
+        TEST(memory_outside_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

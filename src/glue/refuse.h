@@ -16,6 +16,9 @@ struct refuse {
 
 extern struct refuse refuse;
 
+/* Counts a call that may be refused; whether it is. */
+bool refuse_one(void);
+
 /* From now on calls from `from` on fail, n of them. */
 void refuse_begin(uint64_t from, uint64_t n);
 

@@ -6,15 +6,18 @@
 #include "heap/cycle.h"
 #include "heap/direct.h"
 #include "heap/event.h"
+#include "heap/fenced.h"
 #include "heap/limit.h"
 #include "heap/nursery.h"
 #include "heap/observed.h"
+#include "heap/quota.h"
+#include "heap/remember.h"
 #include "heap/stop.h"
 
 alq_value
 alqi_heap_fail(struct alqi_domain *d, enum alq_status why)
 {
-    if (d->pub.status == ALQ_OK)
+    if (d != NULL && d->pub.status == ALQ_OK)
         d->pub.status = why;
     return ALQ_NULL;
 }
@@ -40,6 +43,15 @@ alqi_heap_collect_asked(struct alqi_domain *d)
     alqi_heap_entry_end(d);
 }
 
+/* Calls first: they may allocate, and find what the fence is to know. */
+static enum alq_status
+calls_and_pass(struct alqi_domain *d, uint64_t words)
+{
+    enum alq_status st = alqi_heap_calls_run(d);
+
+    return st == ALQ_OK ? alqi_heap_fenced_pass(d, words) : st;
+}
+
 enum alq_status
 alqi_heap_poll(struct alqi_domain *d)
 {
@@ -47,8 +59,8 @@ alqi_heap_poll(struct alqi_domain *d)
         return ALQ_OK;
     alqi_heap_collect_asked(d);
     if (alqi_heap_observe_wants(&d->observed))
-        alqi_heap_observed_poll(d);
-    return alqi_heap_calls_run(d);
+        alqi_heap_observed_redraw(d);
+    return calls_and_pass(d, 0);
 }
 
 static bool
@@ -61,19 +73,27 @@ static bool
 make_room(struct alqi_domain *d, size_t words)
 {
     if (alqi_heap_observe_wants(&d->observed))
-        alqi_heap_observed_poll(d);
+        alqi_heap_observed_redraw(d);
     alqi_heap_entry_begin(d);
     collect_if_asked(d);
     if ((uintptr_t)d->pub.young_ptr - words * ALQ_WORD_BYTES < d->middle) {
         d->middle = 0;
         alqi_heap_slice(d, 0);
     }
-    if (!has_room(d, words))
+    while (!has_room(d, words) && alqi_heap_quota_take(d))
+        continue;
+    if (!has_room(d, words) && !d->is_crowded)
         alqi_heap_minor(d);
     alqi_heap_entry_end(d);
-    if (!has_room(d, words))
-        alqi_heap_fail(d, ALQ_ENOMEM);
     return has_room(d, words);
+}
+
+/* After make_room: why there is none. */
+static uintptr_t
+no_room(struct alqi_domain *d)
+{
+    return d->is_crowded ? ALQI_HEAP_ROOM_CROWDED
+                         : (uintptr_t)alqi_heap_fail(d, ALQ_ENOMEM);
 }
 
 static uintptr_t
@@ -83,38 +103,66 @@ take_room(struct alqi_domain *d, size_t words)
     return (uintptr_t)d->pub.young_ptr;
 }
 
-/* The client is asked, and may collect: room has to be made anew. */
-static ALQI_COLD uintptr_t
-sampled_room(struct alqi_domain *d, const uintptr_t *headers, unsigned n_blocks,
-             size_t words)
+/* Nothing is asked for, and the words are there, a slice not being due. */
+static inline bool
+is_undisturbed(const struct alqi_domain *d, size_t words)
 {
-    enum alq_status status = alqi_heap_observed_request(d, headers, n_blocks);
-    uintptr_t low = 0;
+    uintptr_t low = (uintptr_t)d->pub.young_ptr - words * ALQ_WORD_BYTES;
 
-    if (status != ALQ_OK)
+    return (uintptr_t)__atomic_load_n(&d->pub.young_limit, __ATOMIC_RELAXED) !=
+               UINTPTR_MAX &&
+           low >= d->run_start && low >= d->middle &&
+           (d->fence.hooks == NULL || low >= alqi_heap_fenced_address(d));
+}
+
+/* There is none after all, or the client says no. */
+static ALQI_COLD uintptr_t
+sampled_none(struct alqi_domain *d, enum alq_status status)
+{
+    if (status != ALQ_OK) {
+        alqi_heap_observed_request_refused(d);
         return (uintptr_t)alqi_heap_fail(d, status);
-    if (make_room(d, words))
-        low = take_room(d, words);
-    alqi_heap_observed_request_end(d, low);
+    }
+    alqi_heap_observed_request_cancel(d);
+    return no_room(d);
+}
+
+/* The client is asked, and may collect: room may have to be made anew. */
+static inline __attribute__((always_inline)) uintptr_t
+sampled_room(struct alqi_domain *d, const uintptr_t *headers, unsigned n_blocks,
+             size_t words, const struct alqi_stack_regs *caller)
+{
+    enum alq_status status =
+        alqi_heap_observed_request(d, headers, n_blocks, caller);
+    uintptr_t low;
+
+    if (ALQI_UNLIKELY(status != ALQ_OK ||
+                      (!is_undisturbed(d, words) && !make_room(d, words))))
+        return sampled_none(d, status);
+    low = take_room(d, words);
+    alqi_heap_observed_request_done(d, low);
     return low;
 }
 
 uintptr_t
 alqi_heap_room(struct alqi_domain *d, const uintptr_t *headers,
-               unsigned n_blocks, size_t words)
+               unsigned n_blocks, size_t words,
+               const struct alqi_stack_regs *caller)
 {
     enum alq_status st;
 
     ALQI_ASSERT(words >= 1 && words <= ALQI_HEAP_CLASS_WORDS_MAX);
+    if (alqi_heap_observed_is_hit(d, words) && is_undisturbed(d, words))
+        return sampled_room(d, headers, n_blocks, words, caller);
     if (d->heap->is_lost)
         return (uintptr_t)alqi_heap_fail(d, ALQ_ESTATE);
-    st = alqi_heap_calls_run(d); /* they may leave no room */
+    st = calls_and_pass(d, words); /* they may leave no room */
     if (st != ALQ_OK)
         return (uintptr_t)alqi_heap_fail(d, st);
     if (!make_room(d, words))
-        return 0;
+        return no_room(d);
     if (alqi_heap_observed_is_hit(d, words))
-        return sampled_room(d, headers, n_blocks, words);
+        return sampled_room(d, headers, n_blocks, words, caller);
     return take_room(d, words);
 }
 
@@ -127,7 +175,7 @@ alqi_heap_room_unseen(struct alqi_domain *d, size_t words)
     if (d->heap->is_lost)
         return (uintptr_t)alqi_heap_fail(d, ALQ_ESTATE);
     if (!make_room(d, words))
-        return 0;
+        return no_room(d);
     is_hit = alqi_heap_observed_is_hit(d, words);
     take_room(d, words);
     if (is_hit) {
@@ -139,6 +187,20 @@ alqi_heap_room_unseen(struct alqi_domain *d, size_t words)
 
 /* ---- blocks ------------------------------------------------------------- */
 
+/* Minor heaps are opened no wider than leaves room for it. */
+static void
+collect_for(struct alqi_domain *d, uintptr_t header)
+{
+    size_t *wanted = &d->heap->wanted_bytes;
+    size_t bytes = (alqi_heap_words(header) + ALQI_HEAP_LARGE_LINK_WORDS) *
+                       ALQ_WORD_BYTES +
+                   d->heap->n_slots * ALQI_HEAP_POOL_BYTES; /* direct.c */
+
+    __atomic_add_fetch(wanted, bytes, __ATOMIC_RELAXED);
+    alqi_heap_collect_all(d);
+    __atomic_sub_fetch(wanted, bytes, __ATOMIC_RELAXED);
+}
+
 alq_value
 alqi_heap_alloc_direct(struct alqi_domain *d, uintptr_t header)
 {
@@ -149,41 +211,113 @@ alqi_heap_alloc_direct(struct alqi_domain *d, uintptr_t header)
     alqi_heap_collect_asked(d);
     block = alqi_heap_direct_try(d, header);
     if (block == ALQ_NULL) {
-        alqi_heap_collect_all(d);
+        collect_for(d, header);
         block = alqi_heap_direct_try(d, header);
     }
     return block == ALQ_NULL ? alqi_heap_fail(d, ALQ_ENOMEM) : block;
+}
+
+alq_value
+alqi_heap_alloc_own(struct alqi_domain *d, uintptr_t header)
+{
+    alq_value block = alqi_heap_alloc_direct(d, header);
+
+    if (block == ALQ_NULL)
+        return block;
+    d->counts.direct_words -= alqi_heap_words(header);
+    d->cost_words += alqi_heap_words(header); /* it is the collector's work */
+    return block;
+}
+
+static alq_value
+alloc_told(struct alqi_domain *d, uintptr_t header)
+{
+    alq_value block = alqi_heap_alloc_direct(d, header);
+
+    if (block != ALQ_NULL)
+        alqi_heap_observed_direct(d, block, header);
+    return block;
 }
 
 static alq_value
 alloc_old(struct alqi_domain *d, uintptr_t header)
 {
     enum alq_status st;
-    alq_value block;
 
-    if (!d->heap->is_lost && alqi_heap_observe_wants(&d->observed))
-        alqi_heap_observed_poll(d);
-    st = alqi_heap_calls_run(d);
+    if (d->heap->is_lost)
+        return alqi_heap_fail(d, ALQ_ESTATE);
+    alqi_heap_fenced_grows(d);
+    st = calls_and_pass(d, alqi_heap_words(header));
     if (st != ALQ_OK)
         return alqi_heap_fail(d, st);
-    block = alqi_heap_alloc_direct(d, header);
-    if (block != ALQ_NULL)
-        alqi_heap_observed_direct(d, block, header);
+    return alloc_told(d, header);
+}
+
+/* Words for which the minor heap that has no room would have been emptied. */
+static bool
+is_tried_again(struct alqi_domain *d, uintptr_t header)
+{
+    d->crowded_words += alqi_heap_words(header);
+    return d->crowded_words > alqi_heap_nursery_bytes(d) / ALQ_WORD_BYTES;
+}
+
+alq_value
+alqi_heap_alloc_crowded(struct alqi_domain *d, uintptr_t header)
+{
+    size_t i, n = header >> ALQ_WOSIZE_SHIFT;
+    alq_value block;
+
+    alqi_heap_fenced_grows(d);
+    block = alloc_told(d, header);
+    if (block == ALQ_NULL)
+        return block;
+    for (i = 0; i < n && alqi_heap_is_scannable(header); i++) {
+        alq_init_small(block, i, ALQ_UNIT);
+        alqi_heap_remember(d, (alqi_heap_word *)block + i);
+    }
+    if (is_tried_again(d, header))
+        alqi_heap_limit_want(d, &d->want_minor);
     return block;
+}
+
+/* Where it will be, or what says that there is no room there. */
+static inline alq_value
+block_at(struct alqi_domain *d, uintptr_t low, uintptr_t header)
+{
+    if (low == ALQI_HEAP_ROOM_CROWDED)
+        return alqi_heap_alloc_crowded(d, header);
+    if (low == 0)
+        return ALQ_NULL;
+    *(alqi_heap_word *)low = header;
+    return (alq_value)(low + ALQ_WORD_BYTES);
+}
+
+static alq_value
+alloc_small(struct alqi_domain *d, uintptr_t header,
+            const struct alqi_stack_regs *caller)
+{
+    size_t words = alqi_heap_words(header);
+
+    return block_at(d, alqi_heap_room(d, &header, 1, words, caller), header);
+}
+
+alq_value
+alqi_heap_alloc_hit(struct alqi_domain *d, uintptr_t header,
+                    const struct alqi_stack_regs *caller)
+{
+    size_t words = alqi_heap_words(header);
+
+    if (ALQI_UNLIKELY(!is_undisturbed(d, words)))
+        return alloc_small(d, header, caller);
+    return block_at(d, sampled_room(d, &header, 1, words, caller), header);
 }
 
 alq_value
 alqi_heap_alloc(struct alqi_domain *d, uintptr_t header)
 {
-    uintptr_t low;
-
     if (alqi_heap_words(header) > ALQI_HEAP_CLASS_WORDS_MAX)
         return alloc_old(d, header);
-    low = alqi_heap_room(d, &header, 1, alqi_heap_words(header));
-    if (low == 0)
-        return ALQ_NULL;
-    *(alqi_heap_word *)low = header;
-    return (alq_value)(low + ALQ_WORD_BYTES);
+    return alloc_small(d, header, NULL);
 }
 
 alq_value
@@ -202,6 +336,8 @@ alqi_heap_alloc_custom(struct alqi_domain *d, const struct alq_custom_ops *ops,
     if (alqi_heap_is_young(d, block) && !alqi_heap_custom_ready(d))
         return alqi_heap_fail(d, ALQ_ENOMEM);
     d->counts.outside_bytes += held.bytes;
+    if (held.bytes > 0)
+        alqi_heap_observed_custom(d, block, held.bytes);
     if (alqi_heap_is_young(d, block))
         alqi_heap_custom_young(d, block, ops->finalise != NULL, held);
     else if (held.cost_words >= 1)

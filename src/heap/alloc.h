@@ -5,21 +5,35 @@
 #include "heap/custom.h"
 #include "heap/state.h"
 
-/* Notes why something failed, unless a reason stands there; ALQ_NULL. */
+/* Notes why something failed, unless a reason stands there; ALQ_NULL.  d may be
+ * NULL. */
 alq_value alqi_heap_fail(struct alqi_domain *d, enum alq_status why);
+
+/* Instead of room: blocks that stay where they are leave none, and each block
+ * is to be made by alqi_heap_alloc_crowded. */
+enum { ALQI_HEAP_ROOM_CROWDED = 1 };
 
 /* Does what is asked for, then moves young_ptr down by `words` (1 to
  * ALQI_HEAP_CLASS_WORDS_MAX, the sum over the blocks); 0 and a status: no
- * memory, or the client says no (observe.h). */
+ * memory, or the client says no (observe.h, `caller` too). */
 uintptr_t alqi_heap_room(struct alqi_domain *d, const uintptr_t *headers,
-                         unsigned n_blocks, size_t words);
+                         unsigned n_blocks, size_t words,
+                         const struct alqi_stack_regs *caller);
 
 /* The same, and the client hears nothing of it. */
 uintptr_t alqi_heap_room_unseen(struct alqi_domain *d, size_t words);
 
+/* After that: a small block in the major heap whose fields may be set as if it
+ * were young: they are ALQ_UNIT, and remembered.  ALQ_NULL and a status. */
+alq_value alqi_heap_alloc_crowded(struct alqi_domain *d, uintptr_t header);
+
 /* A block with the header, of colour 0 and at least one field, its fields not
  * set; or ALQ_NULL and a status. */
 alq_value alqi_heap_alloc(struct alqi_domain *d, uintptr_t header);
+
+/* The same for a small block that runs over the trigger; `caller` as above. */
+alq_value alqi_heap_alloc_hit(struct alqi_domain *d, uintptr_t header,
+                              const struct alqi_stack_regs *caller);
 
 /* The same for a custom block: data are zeros. */
 alq_value alqi_heap_alloc_custom(struct alqi_domain *d,
@@ -29,6 +43,10 @@ alq_value alqi_heap_alloc_custom(struct alqi_domain *d,
 /* A block in the major heap, of any size, its fields not set; ALQ_NULL and a
  * status.  The client hears nothing of it. */
 alq_value alqi_heap_alloc_direct(struct alqi_domain *d, uintptr_t header);
+
+/* The same for the library's own use: not among the words that the program has
+ * allocated, which a client hears of one by one. */
+alq_value alqi_heap_alloc_own(struct alqi_domain *d, uintptr_t header);
 
 /* The block without fields. */
 alq_value alqi_heap_atom(void);

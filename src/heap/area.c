@@ -1,5 +1,6 @@
 #include "heap/area.h"
 #include "heap/class.h"
+#include "heap/policy.h"
 #include "plat/plat.h"
 #include "plat/space.h"
 
@@ -228,7 +229,7 @@ alqi_heap_area_take(struct alqi_heap_area *area, unsigned size_class,
         area, pool,
         (uint8_t)((size_class + 1) | (no_scan ? ALQI_HEAP_KIND_NO_SCAN : 0)));
     pool->next = NULL;
-    pool->n_holds = 0;
+    pool->held_in = 0;
     return pool;
 }
 
@@ -267,6 +268,79 @@ return_one(struct alqi_heap_area *area)
     }
     alqi_plat_unlock(&area->lock);
     return pool != NULL;
+}
+
+/* ---- many at once ------------------------------------------------------- */
+
+/* Of a list in the order of addresses: neighbours go back by one call, which
+ * takes half the time of one for each.  The list is read before. */
+static struct alqi_heap_pool *
+return_neighbours(struct alqi_heap_area *area, struct alqi_heap_pool *first)
+{
+    struct alqi_heap_pool *pool = first, *last;
+    size_t n = 0;
+
+    do {
+        last = pool;
+        pool = pool->next;
+        area->returned[area->n_returned + n] =
+            (uint32_t)alqi_heap_area_index(area, (uintptr_t)last);
+        n++;
+    } while ((uintptr_t)pool == (uintptr_t)last + ALQI_HEAP_POOL_BYTES);
+    alqi_plat_space_empty(first, n * ALQI_HEAP_POOL_BYTES);
+    __atomic_store_n(&area->n_returned, area->n_returned + n, __ATOMIC_RELAXED);
+    return pool;
+}
+
+/* The free pool behind which those of the highest addresses are surplus; NULL:
+ * all are. */
+static struct alqi_heap_pool *
+last_kept(const struct alqi_heap_area *area, size_t n_kept)
+{
+    struct alqi_heap_pool *pool = area->free;
+
+    if (n_kept == 0)
+        return NULL;
+    while (--n_kept > 0)
+        pool = pool->next;
+    return pool;
+}
+
+static size_t
+return_surplus_locked(struct alqi_heap_area *area)
+{
+    struct alqi_heap_lists sorted = {0};
+    struct alqi_heap_pool *kept, *pool;
+    size_t n = area->n_surplus, there = area->n_free - area->n_returned;
+
+    if (n > there)
+        n = there;
+    area->n_surplus = 0;
+    if (n == 0)
+        return 0;
+    sorted.avail = area->free;
+    alqi_heap_policy_sort(&sorted, ALQ_GC_FIRST_FIT);
+    area->free = sorted.avail;
+    kept = last_kept(area, there - n);
+    pool = kept == NULL ? area->free : kept->next;
+    if (kept == NULL)
+        area->free = NULL;
+    else
+        kept->next = NULL;
+    while (pool != NULL)
+        pool = return_neighbours(area, pool);
+    return n;
+}
+
+size_t
+alqi_heap_area_return_surplus(struct alqi_heap_area *area)
+{
+    size_t n;
+
+    alqi_plat_lock(&area->lock);
+    n = return_surplus_locked(area);
+    alqi_plat_unlock(&area->lock);
+    return n;
 }
 
 size_t

@@ -35,6 +35,8 @@ void alqi_heap_area_give(struct alqi_heap_area *area,
 /* Gives the memory of at most n surplus pools back to the system; how many.
  * Each stays a free pool. */
 size_t alqi_heap_area_return(struct alqi_heap_area *area, size_t n);
+/* The same of all of them, by one, in a stop. */
+size_t alqi_heap_area_return_surplus(struct alqi_heap_area *area);
 
 /* Pools in use; of a moment. */
 static inline size_t

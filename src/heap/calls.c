@@ -1,7 +1,10 @@
 #include "heap/alarm.h"
 #include "heap/ask.h"
 #include "heap/calls.h"
+#include "heap/event.h"
 #include "heap/final.h"
+#include "heap/observed.h"
+#include "heap/summon.h"
 
 /* Finalisers before alarms. */
 static bool
@@ -15,24 +18,43 @@ call_next(struct alqi_domain *d, enum alq_status *st)
     return true;
 }
 
-enum alq_status
-alqi_heap_calls_run(struct alqi_domain *d)
+/* Until none is due, or one fails. */
+static enum alq_status
+call_all(struct alqi_domain *d)
 {
     struct alqi_heap_live *l = &d->live;
+    struct alq_thread *thread = d->threads.running;
     enum alq_status st = ALQ_OK;
+    uint64_t n = 0;
     bool more;
 
-    if (!l->want_calls)
-        return ALQ_OK;
+    alqi_heap_event_say(d, ALQ_EVENT_FINALISE, ALQ_EVENT_BEGIN, 0, 0);
     do {
         l->want_calls = false;
         l->running = true;
+        l->n_calls++;
+        thread->fence_held++; /* a task that is to stop is not in here */
         more = call_next(d, &st);
+        thread->fence_held--;
+        l->n_calls--;
         l->running = false;
+        n += more;
     } while (more && st == ALQ_OK);
+    alqi_heap_event_say(d, ALQ_EVENT_FINALISE, ALQ_EVENT_END, n, 0);
     if (more)
         alqi_heap_ask(d);
     return st;
+}
+
+enum alq_status
+alqi_heap_calls_run(struct alqi_domain *d)
+{
+    enum alq_status st = ALQ_OK;
+
+    alqi_heap_summon_answer(d);
+    if (alqi_heap_observe_wants(&d->observed))
+        st = alqi_heap_observed_poll(d);
+    return st == ALQ_OK && d->live.want_calls ? call_all(d) : st;
 }
 
 void

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "heap/ambiguous.h"
 #include "heap/area.h"
 #include "heap/class.h"
 #include "heap/compact.h"
@@ -23,50 +24,34 @@
 
 /* ---- pools that stay ---------------------------------------------------- */
 
-static struct alqi_heap_pool *
-held_pool(const struct alqi_heap_area *area, uintptr_t word)
+/* The number of the next one, or the one that runs. */
+static uint64_t
+compaction(const struct alqi_heap *heap)
 {
-    if (!alqi_heap_area_has(area, word) ||
-        alqi_heap_area_index(area, word) >= area->n_frontier ||
-        alqi_heap_area_kind(area, word) == 0)
-        return NULL;
-    return alqi_heap_area_pool(area, alqi_heap_area_index(area, word));
+    return heap->n_compactions + 1;
 }
 
 void
-alqi_heap_compact_hold(const struct alqi_heap_area *area, uintptr_t word)
+alqi_heap_compact_hold(struct alqi_heap *heap, uintptr_t word)
 {
-    struct alqi_heap_pool *pool = held_pool(area, word);
+    const struct alqi_heap_area *area = &heap->area;
+    size_t i = alqi_heap_area_index(area, word);
 
-    if (pool != NULL)
-        __atomic_add_fetch(&pool->n_holds, 1, __ATOMIC_RELAXED);
-}
-
-void
-alqi_heap_compact_let(const struct alqi_heap_area *area, uintptr_t word)
-{
-    struct alqi_heap_pool *pool = held_pool(area, word);
-
-    if (pool == NULL)
-        return;
-    ALQI_ASSERT(pool->n_holds > 0);
-    __atomic_sub_fetch(&pool->n_holds, 1, __ATOMIC_RELAXED);
-}
-
-static bool
-is_held(const struct alqi_heap_pool *pool)
-{
-    return __atomic_load_n(&pool->n_holds, __ATOMIC_RELAXED) > 0;
+    if (alqi_heap_area_has(area, word) && i < area->n_frontier &&
+        alqi_heap_area_kind(area, word) != 0)
+        alqi_heap_area_pool(area, i)->held_in = compaction(heap);
 }
 
 /* ---- which pools are emptied -------------------------------------------- */
 
 enum { SLOTS_MOST = ALQI_HEAP_POOL_WORDS / 2 }; /* of two words */
 
-/* Pools with fewer free slots stay, and so many of those with as many. */
+/* Pools with fewer free slots stay, and so many of those with as many, and
+ * those that are held now. */
 struct plan {
     unsigned n_free;
     unsigned n_there;
+    uint64_t now;
 };
 
 /* The fullest pools stay, until they have places for what the others hold.
@@ -80,11 +65,11 @@ plan(const uint32_t *n_pools, unsigned n_slots, size_t n_places, size_t n_live)
     for (i = 1; i <= n_slots; i++)
         for (n = 0; n < n_pools[i]; n++) {
             if (n_places >= n_live)
-                return (struct plan){i, n};
+                return (struct plan){i, n, 0};
             n_places += i;
             n_live -= n_slots - i;
         }
-    return (struct plan){n_slots + 1, 0};
+    return (struct plan){n_slots + 1, 0, 0};
 }
 
 /* The run's pool is like others. */
@@ -104,31 +89,34 @@ close_run(struct alqi_heap_run *run, struct alqi_heap_lists *lists, unsigned c)
 
 /* n_free of each pool with free slots is right from now on. */
 static struct plan
-make_plan(struct alqi_heap_lists *lists, unsigned c)
+make_plan(struct alqi_heap_lists *lists, unsigned c, uint64_t now)
 {
     uint32_t n_pools[SLOTS_MOST + 1] = {0};
     unsigned n_slots = alqi_heap_class_slots(c);
     size_t n_places = 0, n_live = 0;
     struct alqi_heap_pool *pool;
+    struct plan p;
 
     for (pool = lists->avail; pool != NULL; pool = pool->next) {
         pool->n_free = alqi_heap_pool_count_free(pool);
         if (pool->n_free == 0)
             continue; /* that of the run */
-        if (is_held(pool)) {
+        if (pool->held_in == now) {
             n_places += pool->n_free;
         } else {
             n_pools[pool->n_free]++;
             n_live += n_slots - pool->n_free;
         }
     }
-    return plan(n_pools, n_slots, n_places, n_live);
+    p = plan(n_pools, n_slots, n_places, n_live);
+    p.now = now;
+    return p;
 }
 
 static bool
 stays(const struct alqi_heap_pool *pool, struct plan *p)
 {
-    if (is_held(pool) || pool->n_free < p->n_free)
+    if (pool->held_in == p->now || pool->n_free < p->n_free)
         return true;
     if (pool->n_free > p->n_free || p->n_there == 0)
         return false;
@@ -212,7 +200,7 @@ move_class(struct alqi_domain *d, unsigned c, unsigned kind)
     close_run(&d->runs[kind][c], lists, c);
     if (lists->avail == NULL)
         return;
-    pool = divide(lists, make_plan(lists, c));
+    pool = divide(lists, make_plan(lists, c, compaction(d->heap)));
     lists->disordered = true;
     for (; pool != NULL; pool = next) {
         next = pool->next;
@@ -314,7 +302,7 @@ update_share(struct alqi_domain *self, struct alqi_domain *of)
         return;
     }
     alqi_heap_roots_visit(of, false, update_root, area);
-    alqi_heap_final_visit(of, true, update_root, area);
+    alqi_heap_final_visit(of, update_root, area);
     alqi_heap_weak_visit(of, update_root, area);
     alqi_heap_observed_weak(of, update_root, area);
     for (c = 0; c < ALQI_HEAP_CLASSES; c++)
@@ -369,8 +357,7 @@ give_last(struct alqi_domain *self)
     if (heap->compact.was_asked)
         alqi_heap_pace_give_unpromised(self);
     else
-        alqi_heap_pace_give_all(self);
-    alqi_heap_pin_words(heap, alqi_heap_compact_let);
+        alqi_heap_pace_give_later(heap); /* no program waits for it */
     heap->n_compactions++;
     alqi_heap_verify(self, ALQI_HEAP_VERIFY_ANY);
     ALQI_HEAP_SAY(heap, ALQ_GC_SAY_COMPACT,
@@ -422,6 +409,7 @@ alqi_heap_compact_begin(
     heap->compact.used_before = alqi_heap_area_used(&heap->area);
     heap->compact.after = after;
     alqi_heap_pin_words(heap, alqi_heap_compact_hold);
+    alqi_heap_ambiguous_words(heap, alqi_heap_compact_hold);
     alqi_heap_event_begin(heap->stop.leader, ALQ_EVENT_COMPACT, 0, 0);
     return &move_step;
 }

@@ -7,7 +7,8 @@
  *           the free slots of the others.  A block that moved leaves header 0,
  *           and in field 0 where it is now
  *   UPDATE  each pointer into an emptied pool: fields, roots, tables
- *   GIVE    the emptied pools are free, and their memory is the system's
+ *   GIVE    the emptied pools are free; their memory is the system's, at once
+ * if a program waits for that, else a slice at a time
  *
  * .inv.places  The pools that stay have a free slot for each block that moves:
  *              no memory is needed.
@@ -33,9 +34,9 @@ void alqi_heap_compact_note_swept(struct alqi_heap *heap, bool asked);
 /* Colours have just rotated: sweeping begins. */
 void alqi_heap_compact_note_cycle(struct alqi_heap *heap);
 
-/* Keeps all blocks of a pool where they are, until alqi_heap_compact_let: for
- * what may point into it and cannot be changed.  `word`: any word. */
-void alqi_heap_compact_hold(const struct alqi_heap_area *area, uintptr_t word);
-void alqi_heap_compact_let(const struct alqi_heap_area *area, uintptr_t word);
+/* Keeps all blocks of a pool where they are in the next compaction, also if
+ * that has just begun: for what may point into it and cannot be changed.
+ * `word`: any word. */
+void alqi_heap_compact_hold(struct alqi_heap *heap, uintptr_t word);
 
 #endif

@@ -13,6 +13,10 @@ enum { TABLE_FIRST = ALQI_HEAP_IS_HARD ? 1 : 64 };
 
 /* ---- what is held ------------------------------------------------------- */
 
+/* Of one block, in words: more than there are addresses.  Sums of it do not
+ * come around. */
+#define COST_MOST ((double)((uint64_t)1 << 44))
+
 /* Dead blocks may hold custom_major_ratio percent of the heap's target, live
  * words and overhead; their words are garbage in the same measure. */
 struct alqi_heap_held
@@ -26,6 +30,8 @@ alqi_heap_custom_mem(const struct alqi_domain *d, size_t bytes)
     held.bytes = bytes;
     held.cost_words =
         words * overhead / (1 + overhead) * 100 / (double)c->custom_major_ratio;
+    if (held.cost_words > COST_MOST)
+        held.cost_words = COST_MOST;
     held.young_share = (double)bytes * 100 /
                        (double)alqi_heap_nursery_bytes(d) /
                        (double)c->custom_minor_ratio;

@@ -1,6 +1,8 @@
 #include "heap/alarm.h"
+#include "heap/ambiguous.h"
 #include "heap/area.h"
 #include "heap/barrier.h"
+#include "heap/bound.h"
 #include "heap/compact.h"
 #include "heap/cycle.h"
 #include "heap/event.h"
@@ -14,6 +16,7 @@
 #include "heap/observed.h"
 #include "heap/pace.h"
 #include "heap/pin.h"
+#include "heap/quota.h"
 #include "heap/root.h"
 #include "heap/spare.h"
 #include "heap/say.h"
@@ -25,60 +28,63 @@
 
 enum {
     WORK_STEP_WORDS = 2048, /* some microseconds */
-    CHUNK_WORDS = 2048      /* for a domain that is away: it may be wanted */
+    CHUNK_WORDS = 2048,     /* for a domain that is away: it may be wanted */
+    KEPT_BYTES = 64 /* of young allocation: what a kept block costs in each
+                       collection is earned by then */
 };
 
 /* With ALQ_EVENT_MAJOR. */
 enum { BY_A_CALL, SHORT_OF_MEMORY };
 
+static bool
+is_there(const struct alqi_domain *d)
+{
+    return __atomic_load_n(&d->state, __ATOMIC_RELAXED) != ALQI_HEAP_VACANT;
+}
+
+#define EACH_DOMAIN(heap, of, i)                                               \
+    for (i = 0; i < (heap)->n_slots; i++)                                      \
+        if (of = (heap)->domains[i], is_there(of))
+
 /* ---- memory ------------------------------------------------------------- */
 
-uint64_t
-alqi_heap_bytes(const struct alqi_domain *d)
+static size_t
+reserve_pools(const struct alqi_domain *d)
 {
-    return alqi_heap_area_used(&d->heap->area) * ALQI_HEAP_POOL_BYTES +
-           alqi_heap_large_bytes(d->heap);
+    return d->pub.status == ALQ_OK
+               ? d->heap->reserve_bytes / ALQI_HEAP_POOL_BYTES
+               : 0;
 }
 
-bool
-alqi_heap_is_within(const struct alqi_domain *d, size_t bytes)
-{
-    uint64_t limit = d->heap->limit_bytes;
-    uint64_t used = alqi_heap_bytes(d);
-
-    if (limit == SIZE_MAX)
-        return true;
-    if (d->pub.status != ALQ_OK)
-        limit += d->heap->reserve_bytes;
-    return used <= limit && bytes <= limit - used;
-}
-
-/* Memory to promote `bytes` of young blocks beside what is promised, and the
- * reserve unless it is being used. */
+/* Memory for so many pools beside what is promised, and the reserve unless it
+ * is being used; of the limit `more_bytes` are left.  Others take memory only
+ * while a domain starts: bound.h. */
 static bool
-is_ready(struct alqi_domain *d, uintptr_t bytes)
+is_ready(struct alqi_domain *d, size_t pools, size_t more_bytes)
 {
-    size_t reserve = d->pub.status == ALQ_OK
-                         ? d->heap->reserve_bytes / ALQI_HEAP_POOL_BYTES
-                         : 0;
+    struct alqi_heap *heap = d->heap;
 
-    return alqi_heap_area_ready(
-        &d->heap->area,
-        __atomic_load_n(&d->heap->area.n_promised, __ATOMIC_RELAXED) +
-            alqi_heap_minor_need(bytes) + reserve);
+    if (__atomic_load_n(&d->state, __ATOMIC_RELAXED) == ALQI_HEAP_STARTING)
+        more_bytes += (size_t)heap->n_slots * ALQI_HEAP_POOL_BYTES;
+    return alqi_heap_is_within(d, pools * ALQI_HEAP_POOL_BYTES + more_bytes) &&
+           alqi_heap_area_ready(
+               &heap->area,
+               __atomic_load_n(&heap->area.n_promised, __ATOMIC_RELAXED) +
+                   pools + reserve_pools(d));
 }
 
-/* The largest minor heap that can be emptied for sure; 0: none. */
+/* The largest minor heap that can be emptied for sure, with as much for each of
+ * n domains; if there is not even the least for all of them, that for this one;
+ * 0: none. */
 static uintptr_t
-safe_bytes(struct alqi_domain *d)
+safe_bytes(struct alqi_domain *d, unsigned n)
 {
     uintptr_t bytes = alqi_heap_nursery_bytes(d);
+    size_t wanted = __atomic_load_n(&d->heap->wanted_bytes, __ATOMIC_RELAXED);
 
-    if (!alqi_heap_is_within(d, 0))
-        return 0;
-    while (!is_ready(d, bytes)) {
+    while (!is_ready(d, alqi_heap_minor_need(bytes) * n, wanted)) {
         if (bytes <= ALQI_HEAP_CHUNK_BYTES)
-            return 0;
+            return is_ready(d, alqi_heap_minor_need(bytes), 0) ? bytes : 0;
         bytes = bytes / 2 & ~(uintptr_t)(ALQI_HEAP_CHUNK_BYTES - 1);
     }
     return bytes;
@@ -114,30 +120,90 @@ around_kept(struct alqi_domain *d, uintptr_t bytes)
     return alqi_heap_pin_room(d, bytes, &start);
 }
 
-bool
-alqi_heap_open_minor(struct alqi_domain *d)
+/* A participant's pools are promised once for the heap, and once with each
+ * minor heap but the last: the more there are, the more may empty them. */
+static void
+promise(struct alqi_domain *d, uintptr_t bytes, unsigned n)
 {
-    uintptr_t bytes;
+    enum { WORKER = ALQI_HEAP_WORKER_POOLS };
+    size_t pools = alqi_heap_minor_need(bytes);
+
+    d->is_helper =
+        n > 1 && is_ready(d, (pools + WORKER) * n, d->heap->wanted_bytes);
+    d->promised_pools = d->is_helper ? pools + WORKER : pools;
+    __atomic_add_fetch(&d->heap->area.n_promised, d->promised_pools,
+                       __ATOMIC_SEQ_CST);
+}
+
+/* Between so many kept blocks that a collection of what fits in would cost more
+ * than what it saves: then blocks are born old for a while (alloc.c). */
+static bool
+is_crowded(const struct alqi_heap *heap, uintptr_t wanted, uintptr_t room)
+{
+    if (room == wanted)
+        return false;
+    return room == 0 ||
+           (!ALQI_HEAP_IS_HARD && room < heap->pins.n_kept * KEPT_BYTES);
+}
+
+static void
+close_minor(struct alqi_domain *d)
+{
+    __atomic_sub_fetch(&d->heap->area.n_promised, d->promised_pools,
+                       __ATOMIC_SEQ_CST);
+    d->promised_pools = 0;
+    d->is_helper = false;
+}
+
+bool
+alqi_heap_open_minor(struct alqi_domain *d, unsigned n)
+{
+    uintptr_t bytes, wanted;
 
     ALQI_ASSERT(alqi_heap_minor_is_empty(d));
     resize(d);
-    bytes = around_kept(d, safe_bytes(d));
+    wanted = safe_bytes(d, n);
+    bytes = around_kept(d, wanted);
+    d->is_crowded = is_crowded(d->heap, wanted, bytes);
+    d->crowded_words = 0;
     alqi_heap_stat_words(d->heap);
-    if (bytes == 0)
+    if (bytes == 0 || d->is_crowded)
         return false;
-    d->promised_pools = alqi_heap_minor_need(bytes);
-    __atomic_add_fetch(&d->heap->area.n_promised, d->promised_pools,
-                       __ATOMIC_RELAXED);
+    promise(d, bytes, n);
+    if (!alqi_heap_is_within(d, 0)) { /* another one was faster */
+        close_minor(d);
+        return false;
+    }
     alqi_heap_minor_begin(d, bytes);
     return true;
 }
 
 void
-alqi_heap_close_minor(struct alqi_domain *d)
+alqi_heap_leave_minor(struct alqi_domain *d)
 {
-    __atomic_sub_fetch(&d->heap->area.n_promised, d->promised_pools,
+    if (alqi_heap_quota_end(d)) {
+        close_minor(d);
+        return;
+    }
+    __atomic_add_fetch(&d->heap->promised_left, d->promised_pools,
                        __ATOMIC_RELAXED);
     d->promised_pools = 0;
+}
+
+/* What was promised to those that ended, too: nothing is young. */
+static void
+close_all(struct alqi_heap *heap)
+{
+    struct alqi_domain *of;
+    unsigned i;
+
+    EACH_DOMAIN(heap, of, i)
+    close_minor(of);
+    __atomic_sub_fetch(
+        &heap->area.n_promised,
+        __atomic_exchange_n(&heap->promised_left, 0, __ATOMIC_RELAXED),
+        __ATOMIC_RELAXED);
+    alqi_heap_quota_close(heap);
 }
 
 static bool
@@ -160,16 +226,6 @@ enum goal {
 typedef const struct alqi_heap_stop_work *next_fn(struct alqi_domain *self);
 
 static next_fn choose;
-
-static bool
-is_there(const struct alqi_domain *d)
-{
-    return __atomic_load_n(&d->state, __ATOMIC_RELAXED) != ALQI_HEAP_VACANT;
-}
-
-#define EACH_DOMAIN(heap, of, i)                                               \
-    for (i = 0; i < (heap)->n_slots; i++)                                      \
-        if (of = (heap)->domains[i], is_there(of))
 
 static bool
 is_empty_all(struct alqi_heap *heap)
@@ -219,6 +275,7 @@ mark_begin_share(struct alqi_domain *self, struct alqi_domain *of)
     if (of == NULL)
         return;
     alqi_heap_roots_visit(of, false, darken_root, of);
+    alqi_heap_ambiguous_darken(of);
     alqi_heap_live_begin_share(of);
 }
 
@@ -348,19 +405,6 @@ rotate(struct alqi_domain *self)
     return &rotate_step;
 }
 
-/* ---- steps: what weak references lead to -------------------------------- */
-
-static void
-live_share(struct alqi_domain *self, struct alqi_domain *of)
-{
-    (void)self;
-    if (of != NULL)
-        alqi_heap_live_share(of);
-}
-
-static const struct alqi_heap_stop_work live_step = {.share = live_share,
-                                                     .last = choose};
-
 /* ---- what comes next ---------------------------------------------------- */
 
 /* The step that forces the phase to its end. */
@@ -382,10 +426,12 @@ static void
 open_all(struct alqi_heap *heap)
 {
     struct alqi_domain *of;
-    unsigned i;
+    unsigned i, n = 0;
 
     EACH_DOMAIN(heap, of, i)
-    alqi_heap_open_minor(of);
+    n++;
+    EACH_DOMAIN(heap, of, i)
+    alqi_heap_open_minor(of, n--);
 }
 
 /* Blocks may move when nothing is young. */
@@ -406,16 +452,10 @@ choose(struct alqi_domain *self)
 
     alqi_heap_pace_count(heap);
     if (alqi_heap_spare_is_over(heap)) {
-        if (heap->phase == ALQI_HEAP_MARK)
-            switch (alqi_heap_live_next(heap)) {
-            case ALQI_HEAP_LIVE_SHARES:
-                return &live_step;
-            case ALQI_HEAP_LIVE_WORK:
-                break;
-            case ALQI_HEAP_LIVE_END:
+        if (heap->phase == ALQI_HEAP_MARK) {
+            if (!alqi_heap_live_next(heap))
                 return rotate(self);
-            }
-        else if (heap->phase == ALQI_HEAP_SWEEP) {
+        } else if (heap->phase == ALQI_HEAP_SWEEP) {
             phase_set(heap, ALQI_HEAP_SWEPT);
             alqi_heap_compact_note_swept(heap, heap->goal >= GOAL_FULL);
             alqi_heap_verify(self, ALQI_HEAP_VERIFY_ANY);
@@ -493,8 +533,7 @@ promote_last(struct alqi_domain *self)
     struct alqi_domain *of;
     unsigned i;
 
-    EACH_DOMAIN(self->heap, of, i)
-    alqi_heap_close_minor(of);
+    close_all(self->heap);
     self->heap->n_minors++;
     EACH_DOMAIN(self->heap, of, i)
     if (alqi_heap_live_is_recent(of))
@@ -502,19 +541,19 @@ promote_last(struct alqi_domain *self)
     return &finish_step;
 }
 
-/* .inv.room  A participant may open a pool of each class.  That much was made
- * ready once for each minor heap that is open. */
+/* .inv.room  A participant may open a pool of each class.  That much was
+ * promised for so many. */
 static void
 workers_set(struct alqi_heap *heap)
 {
     struct alqi_domain *of;
-    uint32_t n_open = 0;
+    uint32_t n = 1;
     unsigned i;
 
     EACH_DOMAIN(heap, of, i)
-    n_open += !is_closed(of);
-    if (n_open < heap->stop.n_workers)
-        heap->stop.n_workers = n_open > 0 ? n_open : 1; /* 0: nothing young */
+    n += of->is_helper;
+    if (n < heap->stop.n_workers)
+        heap->stop.n_workers = n;
 }
 
 static void
@@ -623,7 +662,7 @@ collect_all(struct alqi_domain *d)
 static void
 reopen(struct alqi_domain *d)
 {
-    if (is_closed(d))
+    if (is_closed(d) && !d->is_crowded)
         collect_all(d);
 }
 
@@ -708,6 +747,7 @@ work_for(struct alqi_domain *d, struct alqi_domain *of, size_t words)
 {
     uint64_t marked = of->counts.marked_words;
     uint64_t swept = of->counts.swept_words;
+    uint64_t live = of->live_words;
     size_t step, done = 0;
 
     while (done < words && !of->done && !alqi_heap_stop_is_wanted(of)) {
@@ -716,8 +756,10 @@ work_for(struct alqi_domain *d, struct alqi_domain *of, size_t words)
     }
     d->counts.marked_words += of->counts.marked_words - marked;
     d->counts.swept_words += of->counts.swept_words - swept;
+    d->live_words += of->live_words - live;
     of->counts.marked_words = marked;
     of->counts.swept_words = swept;
+    of->live_words = live;
     return done;
 }
 

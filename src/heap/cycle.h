@@ -39,16 +39,13 @@ void alqi_heap_compact(struct alqi_domain *d);
 /* Memory is short: all of that, with two cycles. */
 void alqi_heap_collect_all(struct alqi_domain *d);
 
-/* Whether `bytes` more keep to the limit; with a status standing the reserve
- * counts, too. */
-bool alqi_heap_is_within(const struct alqi_domain *d, size_t bytes);
-
 /* Opens the empty minor heap, as wide as it can be emptied for sure
- * (.inv.room): pools for that are promised to it until it is closed.  false:
- * memory is short.  In a stop, or with its lock. */
-bool alqi_heap_open_minor(struct alqi_domain *d);
-void alqi_heap_close_minor(struct alqi_domain *d);
-
-uint64_t alqi_heap_bytes(const struct alqi_domain *d);
+ * (.inv.room): pools for that are promised to it until it is closed.  It is one
+ * of n that are to have as much.  false: memory is short, or, if it is_crowded,
+ * blocks that stay leave no room for it.  In a stop, or with its lock. */
+bool alqi_heap_open_minor(struct alqi_domain *d, unsigned n);
+/* The domain ends, nothing in it is young: what was promised stays so until the
+ * next collection if others have taken of it (.inv.quota). */
+void alqi_heap_leave_minor(struct alqi_domain *d);
 
 #endif

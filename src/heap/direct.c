@@ -1,6 +1,6 @@
 #include "heap/area.h"
+#include "heap/bound.h"
 #include "heap/class.h"
-#include "heap/cycle.h"
 #include "heap/direct.h"
 #include "heap/large.h"
 #include "heap/pace.h"
@@ -40,13 +40,13 @@ header_set(struct alqi_domain *d, alqi_heap_word *slot, uintptr_t header)
 static bool
 has_pool(struct alqi_domain *d)
 {
-    size_t n = __atomic_load_n(&d->heap->area.n_promised, __ATOMIC_RELAXED) +
-               __atomic_load_n(&d->heap->n_slots, __ATOMIC_RELAXED);
+    size_t others = __atomic_load_n(&d->heap->n_slots, __ATOMIC_RELAXED);
+    size_t n = __atomic_load_n(&d->heap->area.n_promised, __ATOMIC_RELAXED);
 
     if (d->pub.status == ALQ_OK)
         n += d->heap->reserve_bytes / ALQI_HEAP_POOL_BYTES;
-    return alqi_heap_is_within(d, ALQI_HEAP_POOL_BYTES) &&
-           alqi_heap_area_ready(&d->heap->area, n);
+    return alqi_heap_is_within(d, others * ALQI_HEAP_POOL_BYTES) &&
+           alqi_heap_area_ready(&d->heap->area, n + others);
 }
 
 /* In the run that promotion uses, which is as if it had been scanned. */

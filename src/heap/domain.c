@@ -11,6 +11,7 @@
 #include "heap/domain.h"
 #include "heap/event.h"
 #include "heap/large.h"
+#include "heap/leftover.h"
 #include "heap/limit.h"
 #include "heap/live.h"
 #include "heap/mark.h"
@@ -22,10 +23,12 @@
 #include "heap/remember.h"
 #include "heap/root.h"
 #include "heap/spare.h"
+#include "heap/stack.h"
 #include "heap/stat.h"
 #include "heap/stop.h"
 #include "heap/sweep.h"
 #include "heap/thread.h"
+#include "heap/summon.h"
 
 enum {
     MINOR_WORDS = 262144, /* to begin with */
@@ -79,6 +82,7 @@ heap_new(const struct alq_domain_config *c)
     heap->unmarked = (uintptr_t)1 << ALQ_COLOUR_SHIFT;
     heap->garbage = (uintptr_t)2 << ALQ_COLOUR_SHIFT;
     heap->phase = ALQI_HEAP_SWEPT; /* there is nothing */
+    heap->area.n_promised = ALQI_HEAP_WORKER_POOLS;
     if (configure(heap, c)) {
         alqi_heap_nursery_start(heap, MINOR_WORDS * ALQ_WORD_BYTES);
         alqi_heap_stat_begin(heap);
@@ -92,6 +96,71 @@ fail_area:
     free(heap);
     return NULL;
 }
+
+/* ---- structs ------------------------------------------------------------ */
+
+/* .inv.ever  A domain's struct is never freed but used again, since tokens are
+ * set, and wake whoever may wait for them, at any moment and in handlers. */
+static struct alqi_domain *ever; /* only pushed to */
+
+static struct alqi_domain *
+domain_new(void)
+{
+    struct alqi_domain *d = calloc(1, sizeof *d);
+
+    if (d == NULL)
+        return NULL;
+    d->is_used = true;
+    d->next_ever = __atomic_load_n(&ever, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&ever, &d->next_ever, d, true,
+                                        __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+    }
+    return d;
+}
+
+static struct alqi_domain *
+domain_take(void)
+{
+    struct alqi_domain *d = __atomic_load_n(&ever, __ATOMIC_SEQ_CST);
+
+    for (; d != NULL; d = d->next_ever)
+        if (!__atomic_exchange_n(&d->is_used, true, __ATOMIC_SEQ_CST))
+            return d;
+    return domain_new();
+}
+
+/* As it came, but for what anybody may write. */
+static void
+domain_give(struct alqi_domain *d)
+{
+    size_t from = offsetof(struct alqi_domain, watch);
+
+    memset((char *)d + from, 0, sizeof *d - from);
+    d->id = 0;
+    d->claimed = 0;
+    __atomic_store_n(&d->state, ALQI_HEAP_VACANT, __ATOMIC_RELAXED);
+    __atomic_store_n(&d->is_used, false, __ATOMIC_SEQ_CST);
+}
+
+void
+alqi_heap_fence_wake_all_sigsafe(void)
+{
+    struct alqi_domain *d = __atomic_load_n(&ever, __ATOMIC_SEQ_CST);
+
+    for (; d != NULL; d = d->next_ever)
+        alqi_heap_fence_wake_sigsafe(d);
+}
+
+void
+alqi_heap_summon_all_sigsafe(void)
+{
+    struct alqi_domain *d = __atomic_load_n(&ever, __ATOMIC_SEQ_CST);
+
+    for (; d != NULL; d = d->next_ever)
+        alqi_heap_summon_sigsafe(d);
+}
+
+/* ---- the heap's end ------------------------------------------------------ */
 
 static void
 finalise_block(struct alqi_domain *d, alq_value block, uintptr_t header)
@@ -111,17 +180,18 @@ heap_drop(struct alqi_heap *heap)
         alqi_heap_orphan_adopt(d);
         alqi_heap_stat_end(heap);
         alqi_heap_large_drop(d); /* they finalise themselves */
-        alqi_heap_sweep_blocks(d, finalise_block);
+        alqi_heap_sweep_leaves(d, finalise_block); /* customs are */
         alqi_heap_pin_drop(heap);
         alqi_heap_mark_drop(d);
         alqi_heap_live_drop(d);
     }
     for (i = 0; i < heap->n_slots; i++)
-        free(heap->domains[i]);
+        domain_give(heap->domains[i]);
     alqi_heap_bag_close(&heap->crew.bag);
     alqi_heap_spare_close(heap);
+    alqi_heap_stack_drop(heap);
     alqi_heap_area_close(&heap->area);
-    alqi_base_map_clear(&heap->large_set);
+    alqi_base_map_clear(&heap->large_index.starts);
     free(heap);
 }
 
@@ -150,12 +220,14 @@ heap_leave(struct alqi_heap *heap)
     is_last = --heap->n_users == 0;
     if (is_last) {
         the_heap = NULL;
+        alqi_heap_leftover_heap(heap);
         alqi_heap_letters_end(heap);
     }
     alqi_plat_unlock(&lock);
     if (!is_last)
         return;
     alqi_heap_event_heap_end(heap);
+    alqi_heap_observed_heap_end(heap);
     heap_drop(heap);
 }
 
@@ -194,7 +266,7 @@ slot_find(struct alqi_heap *heap, enum alq_status *status)
     if (n == heap->domains_max)
         return NULL;
     *status = ALQ_ENOMEM;
-    d = calloc(1, sizeof *d);
+    d = domain_take();
     if (d == NULL)
         return NULL;
     d->heap = heap;
@@ -210,7 +282,11 @@ slot_clear(struct alqi_domain *d)
 {
     size_t from = offsetof(struct alqi_domain, threads);
 
-    memset(&d->pub, 0, sizeof d->pub);
+    d->pub.young_ptr = NULL; /* young_limit stays: anybody may raise it */
+    d->pub.store_max = 0;
+    d->pub.frames = NULL;
+    d->pub.status = ALQ_OK;
+    d->pub.is_interrupted = 0;
     memset((char *)d + from, 0, sizeof *d - from);
     __atomic_store_n(&d->want_minor, false, __ATOMIC_RELAXED);
     __atomic_store_n(&d->want_slice, false, __ATOMIC_RELAXED);
@@ -219,7 +295,8 @@ slot_clear(struct alqi_domain *d)
 
 /* It is done with marking and sweeping. */
 static bool
-domain_open(struct alqi_domain *d, const struct alq_domain_config *c)
+domain_open(struct alqi_domain *d, const struct alq_domain_config *c,
+            struct alqi_domain *by)
 {
     struct alqi_heap *heap = d->heap;
 
@@ -229,14 +306,16 @@ domain_open(struct alqi_domain *d, const struct alq_domain_config *c)
     d->pub.young_bytes = heap->area.young_bytes;
     minor_size(d, c);
     d->id = ++last_id;
+    alqi_heap_summon_begin(d);
     alqi_heap_barrier_phase(d);
     d->orphan = calloc(1, sizeof *d->orphan);
     if (d->orphan == NULL)
         return false;
-    alqi_heap_observed_domain_start(d);
+    if (!alqi_heap_observed_domain_start(d, by))
+        goto fail_observed;
     if (!alqi_heap_minor_open(d))
         goto fail_open;
-    if (!alqi_heap_open_minor(d))
+    if (!alqi_heap_open_minor(d, heap->n_slots > 1 ? 2 : 1))
         goto fail_room;
     return true;
 
@@ -244,6 +323,7 @@ fail_room:
     alqi_heap_minor_drop(d);
 fail_open:
     alqi_heap_observed_domain_end(d);
+fail_observed:
     free(d->orphan);
     return false;
 }
@@ -252,15 +332,16 @@ fail_open:
  * no leader ever meets STARTING. */
 static enum alq_status
 start_locked(struct alqi_heap *heap, const struct alq_domain_config *c,
-             enum alqi_heap_holder state, struct alqi_domain **out)
+             struct alqi_domain *by, struct alqi_domain **out)
 {
+    enum alqi_heap_holder state = by == NULL ? ALQI_HEAP_RUN : ALQI_HEAP_AWAY;
     enum alq_status status = ALQ_ENOMEM;
     struct alqi_domain *d = slot_find(heap, &status);
 
     if (d == NULL)
         return status;
     __atomic_store_n(&d->state, ALQI_HEAP_STARTING, __ATOMIC_SEQ_CST);
-    if (!domain_open(d, c)) {
+    if (!domain_open(d, c, by)) {
         __atomic_store_n(&d->state, ALQI_HEAP_VACANT, __ATOMIC_SEQ_CST);
         return ALQ_ENOMEM;
     }
@@ -285,8 +366,7 @@ alqi_heap_domain_start(const struct alq_domain_config *c,
         return ALQ_ENOMEM;
     if (!heap->is_lost) {
         alqi_heap_stop_lock(heap, by);
-        status = start_locked(heap, c,
-                              by == NULL ? ALQI_HEAP_RUN : ALQI_HEAP_AWAY, out);
+        status = start_locked(heap, c, by, out);
         alqi_heap_stop_unlock(heap);
     }
     if (status != ALQ_OK)
@@ -301,11 +381,13 @@ alqi_heap_domain_end(struct alqi_domain *d)
 {
     struct alqi_heap *heap = d->heap;
 
+    alqi_heap_stack_end(d->threads.running);
     do /* another's stop may have come between: then it is empty, too */
         alqi_heap_minor(d);
     while (!alqi_heap_minor_is_empty(d));
     /* No safe point from here on. */
     alqi_heap_observed_domain_end(d);
+    alqi_heap_leftover_domain(d);
     alqi_heap_watch_end(d);
     alqi_heap_thread_end(d);
     alqi_heap_roots_drop(d);
@@ -313,7 +395,7 @@ alqi_heap_domain_end(struct alqi_domain *d)
     alqi_heap_stop_ending(d);
     alqi_heap_orphan_leave(d); /* .inv.handed */
     alqi_heap_mark_drop(d);
-    alqi_heap_close_minor(d);
+    alqi_heap_leave_minor(d);
     alqi_heap_minor_drop(d);
     alqi_heap_stop_vacate(d);
     heap_leave(heap);
@@ -329,18 +411,42 @@ is_alone(const struct alqi_domain *d)
            __atomic_load_n(&d->threads.waiting, __ATOMIC_RELAXED) == 0;
 }
 
+/* Locks that a thread without a domain may hold, which is not in the child. */
+static void
+locks_take(void)
+{
+    alqi_plat_lock(&lock);
+    if (the_heap != NULL)
+        alqi_plat_lock(&the_heap->listeners.lock);
+}
+
+static void
+locks_give(void)
+{
+    if (the_heap != NULL)
+        alqi_plat_unlock(&the_heap->listeners.lock);
+    alqi_plat_unlock(&lock);
+}
+
 static void
 before_fork(void)
 {
     if (!forks)
-        alqi_plat_lock(&lock);
+        locks_take();
 }
 
 static void
 after_fork_parent(void)
 {
     if (!forks)
-        alqi_plat_unlock(&lock);
+        locks_give();
+}
+
+/* In the child: a thread that was about to ask for the domain is not there. */
+static void
+alone_again(struct alqi_domain *d)
+{
+    __atomic_store_n(&d->threads.waiting, 0, __ATOMIC_RELAXED);
 }
 
 /* Threads that ran domains, or were about to, are not in the child. */
@@ -351,9 +457,13 @@ after_fork_child(void)
 
     if (forks)
         return;
-    alqi_plat_unlock(&lock);
-    if (the_heap == NULL || is_alone(alqi_heap_thread_domain()))
+    locks_give();
+    if (the_heap == NULL)
         return;
+    if (is_alone(alqi_heap_thread_domain())) {
+        alone_again(alqi_heap_thread_domain());
+        return;
+    }
     the_heap->is_lost = true;
     for (i = 0; i < the_heap->n_slots; i++)
         alqi_heap_limit_raise(the_heap->domains[i]);
@@ -375,15 +485,30 @@ alqi_heap_domain_fork(struct alqi_domain *d, int *pid)
     enum alq_status status = ALQ_EBUSY;
     int child;
 
-    alqi_plat_lock(&lock);
+    locks_take();
     if (is_alone(d)) {
         forks = true;
         child = fork();
         forks = false;
+        if (child == 0)
+            alone_again(d);
         status = child < 0 ? ALQ_ENOMEM : ALQ_OK;
         if (child >= 0)
             *pid = child;
     }
-    alqi_plat_unlock(&lock);
+    locks_give();
     return status;
+}
+
+/* ---- the process exits -------------------------------------------------- */
+
+/* c=1 in ALIQUOTPARAM: custom blocks are finalised, memory is given back. */
+__attribute__((destructor)) static void
+clean_up(void)
+{
+    struct alqi_domain *d = alqi_heap_thread_domain();
+
+    if (d != NULL && d->heap->tuning.cleans_up != 0 && !d->heap->is_lost &&
+        is_alone(d) && d->live.n_calls == 0 && !alqi_heap_event_is_inside(d))
+        alqi_heap_domain_end(d);
 }

@@ -4,8 +4,6 @@
 #include "heap/area.h"
 #include "heap/event.h"
 #include "heap/large.h"
-#include "heap/event.h"
-#include "heap/large.h"
 #include "heap/pause.h"
 
 /* This thread is in a listener's function. */
@@ -136,6 +134,18 @@ alqi_heap_event_phase(struct alqi_heap *heap, enum alqi_heap_phase next)
         heap_event(heap, ALQ_EVENT_CYCLE, ALQ_EVENT_END, heap->pace.live_words);
         break;
     }
+}
+
+void
+alqi_heap_event_live_begin(struct alqi_heap *heap)
+{
+    heap_event(heap, ALQ_EVENT_EPHE, ALQ_EVENT_BEGIN, 0);
+}
+
+void
+alqi_heap_event_live_end(struct alqi_heap *heap, uint64_t n_emptied)
+{
+    heap_event(heap, ALQ_EVENT_EPHE, ALQ_EVENT_END, n_emptied);
 }
 
 void

@@ -72,9 +72,20 @@ alqi_heap_entry_end(struct alqi_domain *d)
         alqi_heap_pause_end(d);
 }
 
-/* In a stop, by one thread at a time: the phase is about to change; a minor
+/* In the collector: what it calls there (listeners, scanners, the finalisers of
+ * custom blocks) must not call the heap. */
+static inline bool
+alqi_heap_event_is_inside(const struct alqi_domain *d)
+{
+    return d->watch.depth > 0;
+}
+
+/* In a stop, by one thread at a time: the phase is about to change; what weak
+ * references lead to is looked for (live.h), until that is over; a minor
  * collection, an event of the leader's, by whoever is there. */
 void alqi_heap_event_phase(struct alqi_heap *heap, enum alqi_heap_phase next);
+void alqi_heap_event_live_begin(struct alqi_heap *heap);
+void alqi_heap_event_live_end(struct alqi_heap *heap, uint64_t n_emptied);
 void alqi_heap_event_minor_begin(struct alqi_domain *leader);
 void alqi_heap_event_minor_end(struct alqi_heap *heap);
 

@@ -24,11 +24,17 @@ entries_grow(struct alqi_heap_final_entry **entries, size_t *size)
     return true;
 }
 
+static size_t
+count(const struct alqi_heap_final_table *t)
+{
+    return t->n - t->to + (t->from - t->first);
+}
+
 /* .inv.place, with one more. */
 static bool
 todo_ready(struct alqi_heap_final *f)
 {
-    size_t n = f->tables[0].n + f->tables[1].n + 1;
+    size_t n = count(&f->tables[0]) + count(&f->tables[1]) + 1;
 
     if (f->todo_size - f->todo_end >= n)
         return true;
@@ -41,6 +47,25 @@ todo_ready(struct alqi_heap_final *f)
     while (f->todo_size - f->todo_end < n)
         if (!entries_grow(&f->todo, &f->todo_size))
             return false;
+    return true;
+}
+
+/* Room for one more: where others were, if those are many and no pass is under
+ * way. */
+static bool
+table_ready(struct alqi_heap_final_table *t)
+{
+    size_t first = t->first;
+
+    if (t->n < t->size)
+        return true;
+    if (t->from != t->to || t->from != first || first <= t->size / 2)
+        return entries_grow(&t->entries, &t->size);
+    memmove(t->entries, t->entries + first,
+            (t->n - first) * sizeof *t->entries);
+    t->n -= first;
+    t->n_old -= first;
+    t->first = t->from = t->to = 0;
     return true;
 }
 
@@ -58,17 +83,25 @@ alqi_heap_final_add(struct alqi_domain *d, enum alqi_heap_final_kind kind,
         d->live.finals = f;
     }
     table = &f->tables[kind];
-    if (!todo_ready(f) || (table->n == table->size &&
-                           !entries_grow(&table->entries, &table->size)))
+    if (!todo_ready(f) || !table_ready(table))
         return false;
     table->entries[table->n++] = *entry;
     return true;
 }
 
+static void
+final_free(struct alqi_heap_final *f)
+{
+    free(f->tables[0].entries);
+    free(f->tables[1].entries);
+    free(f->todo);
+    free(f);
+}
+
 /* ---- calls that are due ------------------------------------------------- */
 
 static void
-todo_add(struct alqi_heap_final *f, struct alqi_heap_final_entry *entry,
+todo_add(struct alqi_heap_final *f, const struct alqi_heap_final_entry *entry,
          enum alqi_heap_final_kind kind)
 {
     struct alqi_heap_final_entry *call = &f->todo[f->todo_end++];
@@ -77,22 +110,6 @@ todo_add(struct alqi_heap_final *f, struct alqi_heap_final_entry *entry,
     *call = *entry;
     if (kind == ALQI_HEAP_FINAL_LAST)
         call->value = ALQ_UNIT;
-    entry->fn = NULL; /* to be taken out */
-}
-
-static void
-table_close(struct alqi_heap_final_table *table)
-{
-    size_t i, to = 0, n_old = 0;
-
-    for (i = 0; i < table->n; i++) {
-        if (table->entries[i].fn == NULL)
-            continue;
-        n_old += i < table->n_old;
-        table->entries[to++] = table->entries[i];
-    }
-    table->n = to;
-    table->n_old = n_old;
 }
 
 bool
@@ -161,6 +178,18 @@ settle(struct alqi_domain *d, struct alqi_heap_final_table *table)
         table->n_old++;
 }
 
+/* Without those that are due. */
+static void
+recent_close(struct alqi_heap_final_table *table)
+{
+    size_t i, to = table->n_old;
+
+    for (i = to; i < table->n; i++)
+        if (table->entries[i].fn != NULL)
+            table->entries[to++] = table->entries[i];
+    table->n = to;
+}
+
 /* The recent ones, the last registered first. */
 static void
 last_after_minor(struct alqi_domain *d, struct alqi_heap_final *f)
@@ -175,13 +204,15 @@ last_after_minor(struct alqi_domain *d, struct alqi_heap_final *f)
         if (!alqi_heap_is_young(d, entry->value))
             continue;
         moved = alqi_heap_promoted(entry->value);
-        if (moved == ALQ_NULL)
+        if (moved == ALQ_NULL) {
             todo_add(f, entry, ALQI_HEAP_FINAL_LAST);
-        else
+            entry->fn = NULL;
+        } else {
             entry->value = moved;
+        }
     }
     if (f->todo_end != before) {
-        table_close(table);
+        recent_close(table);
         alqi_heap_ask(d);
     }
     settle(d, table);
@@ -214,57 +245,178 @@ entries_visit(struct alqi_heap_final_entry *entries, size_t n, bool values,
 }
 
 void
-alqi_heap_final_visit(struct alqi_domain *d, bool values,
+alqi_heap_final_visit(struct alqi_domain *d,
                       void (*visit)(void *arg, alq_value *slot), void *arg)
 {
     struct alqi_heap_final *f;
     unsigned kind;
 
     for (f = d->live.finals; f != NULL; f = f->next) {
-        for (kind = 0; kind < 2; kind++)
-            entries_visit(f->tables[kind].entries, f->tables[kind].n, values,
+        for (kind = 0; kind < 2; kind++) {
+            const struct alqi_heap_final_table *t = &f->tables[kind];
+
+            entries_visit(t->entries + t->first, t->from - t->first, true,
                           visit, arg);
+            entries_visit(t->entries + t->to, t->n - t->to, true, visit, arg);
+        }
         entries_visit(f->todo + f->todo_first, f->todo_end - f->todo_first,
                       true, visit, arg);
     }
 }
 
-/* Recent values were held by the program while marking went on, so they are
- * not looked at. */
 void
-alqi_heap_final_find(struct alqi_domain *d, enum alqi_heap_final_kind kind)
+alqi_heap_final_visit_due(struct alqi_domain *d,
+                          void (*visit)(void *arg, alq_value *slot), void *arg)
 {
     struct alqi_heap_final *f;
+    unsigned kind;
 
     for (f = d->live.finals; f != NULL; f = f->next) {
-        struct alqi_heap_final_table *table = &f->tables[kind];
-        size_t i, before = f->todo_end;
+        for (kind = 0; kind < 2; kind++) {
+            const struct alqi_heap_final_table *t = &f->tables[kind];
 
-        for (i = table->n_old; i-- > 0;) {
-            if (i >= AHEAD)
-                __builtin_prefetch(
-                    (void *)(table->entries[i - AHEAD].value - ALQ_WORD_BYTES));
-            if (alqi_heap_mark_is_white(d, table->entries[i].value))
-                todo_add(f, &table->entries[i], kind);
+            entries_visit(t->entries + t->n_old, t->n - t->n_old, false, visit,
+                          arg);
         }
-        if (f->todo_end == before)
-            continue;
-        __atomic_add_fetch(&d->heap->live.n_found,
-                           (uint32_t)(f->todo_end - before), __ATOMIC_RELAXED);
-        table_close(table);
-        alqi_heap_ask(d);
+        entries_visit(f->todo + f->todo_first, f->todo_end - f->todo_first,
+                      true, visit, arg);
     }
 }
 
-void
-alqi_heap_final_keep(struct alqi_domain *d)
-{
-    struct alqi_heap_final *f;
-    size_t i;
+/* ---- passes ------------------------------------------------------------- */
 
+/* A value that is to be kept has this bit, and so looks like no block, until a
+ * pass has come by to keep it. */
+enum { FOUND = 1 };
+
+/* The steps of a cycle whose pass goes through a table. */
+static bool
+has_pass(const struct alqi_heap_final *f, unsigned kind,
+         enum alqi_heap_live_step step)
+{
+    switch (step) {
+    case ALQI_HEAP_LIVE_MARK:
+        return true;
+    case ALQI_HEAP_LIVE_FIND:
+        return kind == ALQI_HEAP_FINAL_FIRST;
+    case ALQI_HEAP_LIVE_KEEP:
+        return kind == ALQI_HEAP_FINAL_FIRST && f->n_found > 0;
+    case ALQI_HEAP_LIVE_CLEAN:
+        return kind == ALQI_HEAP_FINAL_LAST;
+    default:
+        return false;
+    }
+}
+
+/* Those taken over that have nothing left. */
+static void
+drop_empty(struct alqi_domain *d)
+{
+    struct alqi_heap_final *f, **at = &d->live.finals;
+
+    while ((f = *at) != NULL)
+        if (f != d->live.finals && f->todo_first == f->todo_end &&
+            count(&f->tables[0]) + count(&f->tables[1]) == 0) {
+            *at = f->next;
+            final_free(f);
+        } else {
+            at = &f->next;
+        }
+}
+
+bool
+alqi_heap_final_pass_begin(struct alqi_domain *d)
+{
+    enum alqi_heap_live_step step = d->heap->live.step;
+    struct alqi_heap_final *f;
+    bool has_work = false;
+    unsigned kind;
+
+    drop_empty(d);
     for (f = d->live.finals; f != NULL; f = f->next)
-        for (i = f->todo_first; i < f->todo_end; i++)
-            alqi_heap_mark_darken(d, f->todo[i].value);
+        for (kind = 0; kind < 2; kind++) {
+            struct alqi_heap_final_table *t = &f->tables[kind];
+
+            ALQI_ASSERT(t->from == t->first && t->to == t->first);
+            if (!has_pass(f, kind, step) || t->first == t->n_old)
+                continue;
+            t->from = t->to = t->n_old;
+            has_work = true;
+        }
+    return has_work;
+}
+
+/* What the step does to an entry; whether it leaves the table. */
+static bool
+pass_entry(struct alqi_domain *d, struct alqi_heap_final *f,
+           struct alqi_heap_final_entry *entry)
+{
+    switch (d->heap->live.step) {
+    case ALQI_HEAP_LIVE_MARK:
+        alqi_heap_mark_darken(d, entry->with);
+        return false;
+    case ALQI_HEAP_LIVE_FIND:
+        if (!alqi_heap_mark_is_white(d, entry->value))
+            return false;
+        entry->value |= FOUND;
+        f->n_found++;
+        __atomic_add_fetch(&d->heap->live.n_found, 1, __ATOMIC_RELAXED);
+        return false;
+    case ALQI_HEAP_LIVE_KEEP:
+        if (!(entry->value & FOUND))
+            return false;
+        entry->value &= ~(alq_value)FOUND;
+        f->n_found--;
+        alqi_heap_mark_darken(d, entry->value);
+        todo_add(f, entry, ALQI_HEAP_FINAL_FIRST);
+        return true;
+    default:
+        if (!alqi_heap_mark_is_white(d, entry->value))
+            return false;
+        todo_add(f, entry, ALQI_HEAP_FINAL_LAST);
+        return true;
+    }
+}
+
+/* Down the table, so that the last registered is due first. */
+static size_t
+pass_table(struct alqi_domain *d, struct alqi_heap_final *f,
+           struct alqi_heap_final_table *t, size_t most)
+{
+    size_t n = 0, due = f->todo_end;
+
+    for (; t->from > t->first && n < most; n++) {
+        struct alqi_heap_final_entry *entry = &t->entries[--t->from];
+
+        if (t->from - t->first >= AHEAD)
+            __builtin_prefetch((void *)(entry[-AHEAD].value - ALQ_WORD_BYTES),
+                               1);
+        if (pass_entry(d, f, entry))
+            continue;
+        if (--t->to != t->from)
+            t->entries[t->to] = *entry;
+    }
+    if (t->from == t->first)
+        t->first = t->from = t->to;
+    if (t->first == t->n)
+        t->first = t->from = t->to = t->n_old = t->n = 0;
+    if (f->todo_end != due)
+        alqi_heap_ask(d);
+    return n;
+}
+
+size_t
+alqi_heap_final_pass(struct alqi_domain *d, size_t budget_words)
+{
+    enum { ENTRY_WORDS = 2 };
+    size_t most = budget_words / ENTRY_WORDS + 1, n = 0;
+    struct alqi_heap_final *f;
+    unsigned kind;
+
+    for (f = d->live.finals; f != NULL && n < most; f = f->next)
+        for (kind = 0; kind < 2; kind++)
+            n += pass_table(d, f, &f->tables[kind], most - n);
+    return n * ENTRY_WORDS;
 }
 
 /* ---- ends --------------------------------------------------------------- */
@@ -284,6 +436,8 @@ alqi_heap_final_is_recent(const struct alqi_domain *d)
 void
 alqi_heap_final_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
+    if (d->heap->phase == ALQI_HEAP_MARK)
+        alqi_heap_final_pass(d, SIZE_MAX);
     o->finals = d->live.finals;
     d->live.finals = NULL;
 }
@@ -310,9 +464,6 @@ alqi_heap_final_drop(struct alqi_domain *d)
 
     while ((f = d->live.finals) != NULL) {
         d->live.finals = f->next;
-        free(f->tables[0].entries);
-        free(f->tables[1].entries);
-        free(f->todo);
-        free(f);
+        final_free(f);
     }
 }

@@ -8,7 +8,15 @@
  *           the minor collection
  *
  * Of those found together the last registered is called first, and what was
- * found earlier comes earlier (`todo`). */
+ * found earlier comes earlier (`todo`).
+ *
+ * While the heap is marked passes go through the tables, in slices, one in each
+ * of these steps (live.h):
+ *
+ *   MARK    what comes `with` the calls is darkened
+ *   FIND    of the first kind those are noted whose value is not marked
+ *   KEEP    they are marked, and due
+ *   CLEAN   of the last kind those whose value is not marked are due */
 #ifndef ALQI_HEAP_FINAL_H
 #define ALQI_HEAP_FINAL_H
 
@@ -26,17 +34,19 @@ bool alqi_heap_final_take(struct alqi_domain *d,
 void alqi_heap_final_promote(struct alqi_domain *self, struct alqi_domain *of);
 void alqi_heap_final_after_minor(struct alqi_domain *d);
 
-/* The roots, as marking sees them; with `values` also what finalisers wait for
- * (for the verifier, and for compaction, when nothing is young). */
-void alqi_heap_final_visit(struct alqi_domain *d, bool values,
+/* All values, for the verifier, and for compaction, when nothing is young. */
+void alqi_heap_final_visit(struct alqi_domain *d,
                            void (*visit)(void *arg, alq_value *slot),
                            void *arg);
+/* The roots that no pass comes to: of calls that are due, and recent ones. */
+void alqi_heap_final_visit_due(struct alqi_domain *d,
+                               void (*visit)(void *arg, alq_value *slot),
+                               void *arg);
 
-/* The values that are not marked die.  Those of each domain are found before
- * any is kept: one that another leads to dies with it. */
-void alqi_heap_final_find(struct alqi_domain *d,
-                          enum alqi_heap_final_kind kind);
-void alqi_heap_final_keep(struct alqi_domain *d);
+/* The pass of the heap's step begins, in a stop; false: there is nothing to do.
+ * Then it is done, by who holds the domain; 0: it is over. */
+bool alqi_heap_final_pass_begin(struct alqi_domain *d);
+size_t alqi_heap_final_pass(struct alqi_domain *d, size_t budget_words);
 
 /* Whether a minor collection has anything to do with it. */
 bool alqi_heap_final_is_recent(const struct alqi_domain *d);

@@ -1,6 +1,8 @@
 #include <stdlib.h>
 
+#include "heap/ambiguous.h"
 #include "heap/area.h"
+#include "heap/bound.h"
 #include "heap/class.h"
 #include "heap/custom.h"
 #include "heap/keep.h"
@@ -21,10 +23,14 @@ by_block(const void *a, const void *b)
     return (x->block > y->block) - (x->block < y->block);
 }
 
+/* .inv.stay holds but for stacks of more than a million words. */
 static void
-next_add(struct alqi_heap_pins *p, alq_value block)
+next_add(struct alqi_heap *heap, alq_value block)
 {
-    ALQI_ASSERT(p->n_next < p->kept_size); /* .inv.stay */
+    struct alqi_heap_pins *p = &heap->pins;
+
+    if (ALQI_UNLIKELY(p->n_next == p->kept_size) && !alqi_heap_pin_grow(heap))
+        alqi_base_fail(__FILE__, __LINE__, "no memory for blocks that stay");
     p->next[p->n_next++] = (struct alqi_heap_kept){.block = block};
 }
 
@@ -43,41 +49,86 @@ kept_bytes(const struct alqi_heap_pins *p)
 /* .inv.room  Without memory to promote them those that are kept stay, pinned
  * or not. */
 static bool
-is_room(struct alqi_heap *heap)
+is_room(struct alqi_domain *leader)
 {
-    return heap->pins.n_kept == 0 ||
-           alqi_heap_area_ready(
-               &heap->area, heap->area.n_promised +
-                                alqi_heap_minor_need(kept_bytes(&heap->pins)));
+    struct alqi_heap *heap = leader->heap;
+    size_t pools;
+
+    if (heap->pins.n_kept == 0)
+        return true;
+    pools = alqi_heap_minor_need(kept_bytes(&heap->pins));
+    return alqi_heap_is_within(leader, pools * ALQI_HEAP_POOL_BYTES) &&
+           alqi_heap_area_ready(&heap->area, heap->area.n_promised + pools);
 }
 
 static void
-stay_all(struct alqi_heap_pins *p)
+pinned_stay(struct alqi_domain *leader)
 {
+    struct alqi_heap_pins *p = &leader->heap->pins;
+    size_t i;
+
+    for (i = 0; i < p->n; i++)
+        if (alqi_heap_is_young(leader, p->entries[i].value))
+            next_add(leader->heap, p->entries[i].value);
+}
+
+/* Pinned ones are there already. */
+static void
+all_stay(struct alqi_heap *heap)
+{
+    const struct alqi_heap_pins *p = &heap->pins;
     uint64_t unused;
     size_t i;
 
     for (i = 0; i < p->n_kept; i++)
         if (!alqi_base_map_get(&p->index, p->kept[i].block, &unused))
-            next_add(p, p->kept[i].block);
+            next_add(heap, p->kept[i].block);
+}
+
+/* Each once, in the order of addresses; mostly they are in it. */
+static void
+next_sort(struct alqi_heap_pins *p)
+{
+    size_t i, to;
+
+    for (i = 1; i < p->n_next && p->next[i - 1].block < p->next[i].block; i++)
+        continue;
+    if (i >= p->n_next)
+        return;
+    qsort(p->next, p->n_next, sizeof *p->next, by_block);
+    for (to = i = 1; i < p->n_next; i++)
+        if (p->next[i].block != p->next[to - 1].block)
+            p->next[to++] = p->next[i];
+    p->n_next = to;
 }
 
 /* It looks moved. */
 static void
-hide(struct alqi_heap_pins *p, struct alqi_heap_kept *to)
+hide(struct alqi_heap_kept *to)
 {
     alqi_heap_word *block = (alqi_heap_word *)to->block;
-    struct alqi_heap_kept *before =
-        alqi_heap_pin_among(p->kept, p->n_kept, to->block);
 
-    if (before != NULL) {
-        *to = *before;
-        before->is_custom = false;
-    }
     to->header = block[-1];
     to->first = block[0];
     block[-1] = 0;
     block[0] = to->block;
+}
+
+/* Both lists are in the order of addresses. */
+static void
+hide_all(struct alqi_heap_pins *p)
+{
+    size_t i, before = 0;
+
+    for (i = 0; i < p->n_next; i++) {
+        while (before < p->n_kept && p->kept[before].block < p->next[i].block)
+            before++;
+        if (before < p->n_kept && p->kept[before].block == p->next[i].block) {
+            p->next[i] = p->kept[before];
+            p->kept[before].is_custom = false;
+        }
+        hide(&p->next[i]);
+    }
 }
 
 void
@@ -85,19 +136,16 @@ alqi_heap_keep_begin(struct alqi_domain *leader)
 {
     struct alqi_heap *heap = leader->heap;
     struct alqi_heap_pins *p = &heap->pins;
-    size_t i;
 
-    if (p->n == 0 && p->n_kept == 0)
+    if (heap->has_young)
+        alqi_heap_ambiguous_young(leader, next_add);
+    pinned_stay(leader);
+    if (p->n_next == 0 && p->n_kept == 0)
         return;
-    for (i = 0; i < p->n; i++)
-        if (alqi_heap_is_young(leader, p->entries[i].value))
-            next_add(p, p->entries[i].value);
-    if (!is_room(heap))
-        stay_all(p);
-    if (p->n_next > 1)
-        qsort(p->next, p->n_next, sizeof *p->next, by_block);
-    for (i = 0; i < p->n_next; i++)
-        hide(p, &p->next[i]);
+    if (!is_room(leader))
+        all_stay(heap);
+    next_sort(p);
+    hide_all(p);
     p->fields.lost = false; /* served, with other lost sets */
     p->is_collecting = true;
 }

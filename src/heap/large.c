@@ -18,26 +18,88 @@ bytes_of(uintptr_t header)
            (alqi_heap_words(header) - 1) * ALQ_WORD_BYTES;
 }
 
-static bool
-set_put(struct alqi_heap *heap, struct alqi_heap_large *large)
+/* ---- by address --------------------------------------------------------- */
+
+/* .inv.order  Of blocks of 2^k to 2^(k+1) bytes at most one begins in a piece
+ * of 2^k bytes: order and piece are a key, and who looks for the block around a
+ * word finds it in the word's piece or one of the two before. */
+static unsigned
+order_of(uintptr_t header)
 {
+    uint64_t bytes = (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES;
+
+    return 63 - (unsigned)__builtin_clzll(bytes);
+}
+
+static uint64_t
+key(uintptr_t piece, unsigned order)
+{
+    return (uint64_t)piece << 6 | order;
+}
+
+static bool
+index_put(struct alqi_heap *heap, uintptr_t start, uintptr_t header)
+{
+    struct alqi_heap_large_index *x = &heap->large_index;
+    unsigned order = order_of(header);
+    uintptr_t end = start + (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES;
     bool ok;
 
     alqi_plat_lock(&heap->large_lock);
-    ok = alqi_base_map_put(&heap->large_set, (uintptr_t)large->fields, 0);
+    ok = alqi_base_map_put(&x->starts, key(start >> order, order), start);
+    x->n[order] += ok;
+    if (ok)
+        x->orders |= (uint64_t)1 << order;
+    if (start < x->least || x->most == 0)
+        x->least = start;
+    if (end > x->most)
+        x->most = end;
     alqi_plat_unlock(&heap->large_lock);
     return ok;
 }
 
 static void
-set_take(struct alqi_heap *heap, struct alqi_heap_large *large)
+index_take(struct alqi_heap *heap, struct alqi_heap_large *large)
 {
+    struct alqi_heap_large_index *x = &heap->large_index;
+    unsigned order = order_of(large->header);
     uint64_t unused;
 
     alqi_plat_lock(&heap->large_lock);
-    alqi_base_map_take(&heap->large_set, (uintptr_t)large->fields, &unused);
+    alqi_base_map_take(&x->starts,
+                       key((uintptr_t)large->fields >> order, order), &unused);
+    if (--x->n[order] == 0)
+        x->orders &= ~((uint64_t)1 << order);
     alqi_plat_unlock(&heap->large_lock);
 }
+
+static bool
+is_around(alq_value block, uintptr_t word)
+{
+    return word - block <= alq_wosize(block) * ALQ_WORD_BYTES;
+}
+
+alq_value
+alqi_heap_large_around(const struct alqi_heap *heap, uintptr_t word)
+{
+    const struct alqi_heap_large_index *x = &heap->large_index;
+    uint64_t orders = x->orders, start;
+    unsigned order, back;
+
+    if (word < x->least || word > x->most)
+        return ALQ_NULL;
+    for (; orders != 0; orders &= orders - 1) {
+        order = (unsigned)__builtin_ctzll(orders);
+        for (back = 0; back < 3; back++)
+            if (alqi_base_map_get(&x->starts,
+                                  key((word >> order) - back, order), &start) &&
+                is_around(start, word))
+                return start;
+    }
+    return ALQ_NULL;
+}
+
+/* ---- making and freeing ------------------------------------------------- */
 
 alq_value
 alqi_heap_large_new(struct alqi_domain *d, uintptr_t header)
@@ -46,7 +108,7 @@ alqi_heap_large_new(struct alqi_domain *d, uintptr_t header)
 
     if (large == NULL)
         return ALQ_NULL;
-    if (!set_put(d->heap, large)) {
+    if (!index_put(d->heap, (uintptr_t)large->fields, header)) {
         free(large);
         return ALQ_NULL;
     }
@@ -55,7 +117,7 @@ alqi_heap_large_new(struct alqi_domain *d, uintptr_t header)
     large->header = header | d->alloc_colour;
     d->large = large;
     __atomic_add_fetch(&d->heap->large_bytes, bytes_of(header),
-                       __ATOMIC_RELAXED);
+                       __ATOMIC_SEQ_CST); /* bound.h */
     __atomic_add_fetch(&d->heap->n_large, 1, __ATOMIC_RELAXED);
     return alqi_heap_large_block(large);
 }
@@ -63,7 +125,7 @@ alqi_heap_large_new(struct alqi_domain *d, uintptr_t header)
 static void
 large_give_back(struct alqi_domain *d, struct alqi_heap_large *large)
 {
-    set_take(d->heap, large);
+    index_take(d->heap, large);
     __atomic_sub_fetch(&d->heap->large_bytes, bytes_of(large->header),
                        __ATOMIC_RELAXED);
     __atomic_sub_fetch(&d->heap->n_large, 1, __ATOMIC_RELAXED);

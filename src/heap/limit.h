@@ -6,7 +6,7 @@
 #ifndef ALQI_HEAP_LIMIT_H
 #define ALQI_HEAP_LIMIT_H
 
-#include "heap/state.h"
+#include "heap/fenced.h"
 
 /* The owner's next allocation or poll takes the slow way. */
 static inline void
@@ -39,22 +39,56 @@ alqi_heap_limit_is_stop_asked(const struct alqi_domain *d)
     return __atomic_load_n(&d->heap->stop.request, __ATOMIC_SEQ_CST) != 0;
 }
 
+/* What it is while nobody asks for anything. */
+static inline uintptr_t
+alqi_heap_limit_of(const struct alqi_domain *d)
+{
+    uintptr_t limit = d->middle > d->run_start ? d->middle : d->run_start;
+
+    ALQI_ASSERT(d->observed.trigger == 0 || /* .inv.trigger */
+                (d->observed.trigger > d->run_start - ALQ_WORD_BYTES &&
+                 d->observed.trigger <= (uintptr_t)d->pub.young_ptr));
+    if (limit < d->observed.trigger)
+        limit = d->observed.trigger;
+    if (ALQI_UNLIKELY(d->fence.hooks != NULL) &&
+        limit < alqi_heap_fenced_address(d))
+        limit = alqi_heap_fenced_address(d);
+    return limit;
+}
+
 /* After everything that may have lowered the limit.  Store, then look: these
  * loads and the store are sequentially consistent, as are those of who asks. */
 static inline void
 alqi_heap_limit_reset(struct alqi_domain *d)
 {
-    uintptr_t limit = d->middle > d->run_start ? d->middle : d->run_start;
+    uintptr_t limit = alqi_heap_limit_of(d);
 
-    if (limit < d->observed.trigger)
-        limit = d->observed.trigger;
     __atomic_store_n(&d->pub.young_limit, (char *)limit, __ATOMIC_SEQ_CST);
     if (alqi_heap_observe_wants(&d->observed) ||
         __atomic_load_n(&d->want_minor, __ATOMIC_SEQ_CST) ||
         __atomic_load_n(&d->want_slice, __ATOMIC_SEQ_CST) ||
+        (d->fence.hooks != NULL &&
+         (d->fence.asks ||
+          __atomic_load_n(&d->want_notice, __ATOMIC_SEQ_CST))) ||
         alqi_heap_limit_is_stop_asked(d) || d->heap->is_lost ||
+        __atomic_load_n(&d->want_answer, __ATOMIC_SEQ_CST) ||
         d->live.want_calls || ALQI_HEAP_IS_HARD)
         alqi_heap_limit_raise(d);
+}
+
+/* The same, where nothing has been lowered but the trigger since the limit was
+ * set: one that is not all ones says that nobody asks for anything, and who
+ * asks meanwhile makes it another (.inv.limit). */
+static inline void
+alqi_heap_limit_move(struct alqi_domain *d)
+{
+    char *was = __atomic_load_n(&d->pub.young_limit, __ATOMIC_RELAXED);
+
+    if (ALQI_UNLIKELY(was == (char *)UINTPTR_MAX) || ALQI_HEAP_IS_HARD ||
+        !__atomic_compare_exchange_n(&d->pub.young_limit, &was,
+                                     (char *)alqi_heap_limit_of(d), false,
+                                     __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+        alqi_heap_limit_reset(d);
 }
 
 #endif

@@ -1,5 +1,6 @@
 #include "heap/alarm.h"
 #include "heap/ephe.h"
+#include "heap/event.h"
 #include "heap/final.h"
 #include "heap/live.h"
 #include "heap/mark.h"
@@ -9,12 +10,27 @@
 #define EACH_DOMAIN(heap, of, i)                                               \
     for (i = 0; i < (heap)->n_slots && (of = (heap)->domains[i], true); i++)
 
+/* References emptied, since the heap began. */
+static uint64_t
+n_emptied(const struct alqi_heap *heap)
+{
+    uint64_t n = heap->live.n_emptied_ended;
+    const struct alqi_domain *of;
+    unsigned i;
+
+    EACH_DOMAIN(heap, of, i)
+    n += of->live.weak.n_emptied;
+    return n;
+}
+
 /* ---- marking ------------------------------------------------------------ */
 
 void
 alqi_heap_live_begin(struct alqi_heap *heap)
 {
-    heap->live = (struct alqi_heap_live_common){0};
+    heap->live = (struct alqi_heap_live_common){
+        .n_emptied_ended = heap->live.n_emptied_ended,
+    };
 }
 
 static void
@@ -27,25 +43,50 @@ void
 alqi_heap_live_begin_share(struct alqi_domain *of)
 {
     alqi_heap_weak_mark_begin(of);
-    alqi_heap_final_visit(of, false, darken_root, of);
+    alqi_heap_final_visit_due(of, darken_root, of);
+    alqi_heap_final_pass_begin(of);
+}
+
+/* What the step does when nothing is left to mark. */
+static size_t
+step_work(struct alqi_domain *of, size_t budget_words)
+{
+    size_t done;
+
+    switch (of->heap->live.step) {
+    case ALQI_HEAP_LIVE_EPHE:
+    case ALQI_HEAP_LIVE_AGAIN:
+        return alqi_heap_ephe_mark(of, budget_words);
+    case ALQI_HEAP_LIVE_MARK:
+    case ALQI_HEAP_LIVE_FIND:
+    case ALQI_HEAP_LIVE_KEEP:
+        return alqi_heap_final_pass(of, budget_words);
+    case ALQI_HEAP_LIVE_CLEAN:
+        done = alqi_heap_final_pass(of, budget_words);
+        return done > 0 ? done : alqi_heap_weak_clean(of, budget_words);
+    case ALQI_HEAP_LIVE_DONE:
+        break;
+    }
+    return 0;
 }
 
 size_t
 alqi_heap_live_work(struct alqi_domain *of, size_t budget_words)
 {
-    size_t done = alqi_heap_mark(of, budget_words);
+    size_t more, done = alqi_heap_mark(of, budget_words);
+    uint64_t marked;
 
-    if (done >= budget_words)
-        return done;
-    switch (of->heap->live.step) {
-    case ALQI_HEAP_LIVE_EPHE:
-    case ALQI_HEAP_LIVE_AGAIN:
-        return done + alqi_heap_ephe_mark(of, budget_words - done);
-    case ALQI_HEAP_LIVE_CLEAN:
-        return done + alqi_heap_weak_clean(of, budget_words - done);
-    default:
-        return done;
+    while (done < budget_words) {
+        marked = of->counts.marked_words;
+        more = step_work(of, budget_words - done);
+        if (more == 0)
+            break;
+        of->live_words += more - (of->counts.marked_words - marked);
+        done += more;
+        if (done < budget_words && !alqi_heap_mark_is_done(of))
+            done += alqi_heap_mark(of, budget_words - done);
     }
+    return done;
 }
 
 /* ---- rounds ------------------------------------------------------------- */
@@ -85,63 +126,70 @@ round_begin(struct alqi_heap *heap, bool first)
 
 /* ---- steps -------------------------------------------------------------- */
 
-static enum alqi_heap_live_next
-step_set(struct alqi_heap *heap, enum alqi_heap_live_step step,
-         enum alqi_heap_live_next next)
+/* Whoever has work of the step. */
+static void
+step_begin(struct alqi_heap *heap, enum alqi_heap_live_step step)
 {
+    struct alqi_domain *of;
+    unsigned i;
+
     heap->live.step = step;
-    return next;
+    EACH_DOMAIN(heap, of, i)
+    {
+        bool has_work = alqi_heap_final_pass_begin(of);
+
+        if (step == ALQI_HEAP_LIVE_CLEAN)
+            has_work |= alqi_heap_weak_clean_begin(of);
+        if (has_work)
+            alqi_heap_mark_undone(of);
+    }
 }
 
-enum alqi_heap_live_next
-alqi_heap_live_next(struct alqi_heap *heap)
+static void
+step_next(struct alqi_heap *heap)
 {
     enum alqi_heap_live_step step = heap->live.step;
 
-    ALQI_ASSERT(heap->todo == 0);
     switch (step) {
     case ALQI_HEAP_LIVE_MARK:
-    case ALQI_HEAP_LIVE_EPHE:
+        alqi_heap_event_live_begin(heap);
+        heap->live.n_emptied_before = n_emptied(heap);
         heap->live.step = ALQI_HEAP_LIVE_EPHE;
-        if (round_begin(heap, step == ALQI_HEAP_LIVE_MARK))
-            return ALQI_HEAP_LIVE_WORK;
-        return step_set(heap, ALQI_HEAP_LIVE_FIND, ALQI_HEAP_LIVE_SHARES);
+        round_begin(heap, true);
+        break;
+    case ALQI_HEAP_LIVE_EPHE:
+        if (!round_begin(heap, false))
+            step_begin(heap, ALQI_HEAP_LIVE_FIND);
+        break;
     case ALQI_HEAP_LIVE_FIND:
-        if (heap->live.n_found == 0)
-            break;
-        return step_set(heap, ALQI_HEAP_LIVE_KEEP, ALQI_HEAP_LIVE_SHARES);
+        step_begin(heap, ALQI_HEAP_LIVE_KEEP);
+        break;
     case ALQI_HEAP_LIVE_KEEP:
-    case ALQI_HEAP_LIVE_AGAIN:
         heap->live.step = ALQI_HEAP_LIVE_AGAIN;
-        if (round_begin(heap, step == ALQI_HEAP_LIVE_KEEP))
-            return ALQI_HEAP_LIVE_WORK;
+        round_begin(heap, heap->live.n_found > 0);
+        break;
+    case ALQI_HEAP_LIVE_AGAIN:
+        if (!round_begin(heap, false))
+            step_begin(heap, ALQI_HEAP_LIVE_CLEAN);
         break;
     case ALQI_HEAP_LIVE_CLEAN:
     case ALQI_HEAP_LIVE_DONE:
-        return step_set(heap, ALQI_HEAP_LIVE_DONE, ALQI_HEAP_LIVE_END);
+        heap->live.step = ALQI_HEAP_LIVE_DONE;
+        break;
     }
-    return step_set(heap, ALQI_HEAP_LIVE_CLEAN, ALQI_HEAP_LIVE_SHARES);
 }
 
-void
-alqi_heap_live_share(struct alqi_domain *of)
+bool
+alqi_heap_live_next(struct alqi_heap *heap)
 {
-    switch (of->heap->live.step) {
-    case ALQI_HEAP_LIVE_FIND:
-        alqi_heap_final_find(of, ALQI_HEAP_FINAL_FIRST);
-        break;
-    case ALQI_HEAP_LIVE_KEEP:
-        alqi_heap_final_keep(of);
-        break;
-    case ALQI_HEAP_LIVE_CLEAN:
-        alqi_heap_final_find(of, ALQI_HEAP_FINAL_LAST);
-        alqi_heap_weak_clean_begin(of);
-        if (!alqi_heap_weak_is_clean(of))
-            alqi_heap_mark_undone(of);
-        break;
-    default:
-        ALQI_ASSERT(false);
-    }
+    ALQI_ASSERT(heap->todo == 0);
+    while (heap->todo == 0 && heap->live.step != ALQI_HEAP_LIVE_DONE)
+        step_next(heap);
+    if (heap->todo > 0)
+        return true;
+    alqi_heap_event_live_end(heap,
+                             n_emptied(heap) - heap->live.n_emptied_before);
+    return false;
 }
 
 /* ---- minor collection --------------------------------------------------- */
@@ -162,7 +210,7 @@ alqi_heap_live_is_recent(const struct alqi_domain *of)
 void
 alqi_heap_live_after_minor(struct alqi_domain *of)
 {
-    alqi_heap_weak_after_minor(of);
+    alqi_heap_weak_after_minor(of, alqi_heap_live_is_cleaning(of));
     alqi_heap_final_after_minor(of);
 }
 

@@ -3,14 +3,16 @@
  *   MARK   what the roots lead to
  *   EPHE   the data of ephemerons whose keys live: rounds, until one has marked
  *          nothing in any domain
- *   FIND   values to finalise that are dead, all of them before any is kept
+ *   FIND   values to finalise that are dead are noted, all of them before any
+ *          is kept
  *   KEEP   they are, with all that they lead to
  *   AGAIN  as EPHE
  *   CLEAN  dead values of finalise_last are told; dead keys are emptied
  *   DONE   the cycle may end
  *
- * Steps change in a stop, when no domain has anything to do; what FIND, KEEP
- * and CLEAN begin with is done in it.
+ * Steps change in a stop, when no domain has anything to do.  What they do is
+ * done in slices, while programs run: what one finds by a weak reference after
+ * FIND has noted it lives on, and its finaliser is called all the same.
  *
  * .inv.phase  Nothing unmarked is reachable but through weak references when
  *             CLEAN begins: what is unmarked then stays so. */
@@ -35,15 +37,9 @@ void alqi_heap_live_begin_share(struct alqi_domain *of);
  * asked for, it is done with it. */
 size_t alqi_heap_live_work(struct alqi_domain *of, size_t budget_words);
 
-/* Nobody has any work: goes on to the next step.  It begins with shares, or
- * some domain has work again, or marking is DONE. */
-enum alqi_heap_live_next {
-    ALQI_HEAP_LIVE_SHARES,
-    ALQI_HEAP_LIVE_WORK,
-    ALQI_HEAP_LIVE_END
-};
-enum alqi_heap_live_next alqi_heap_live_next(struct alqi_heap *heap);
-void alqi_heap_live_share(struct alqi_domain *of);
+/* Nobody has any work: goes on to the next step that gives some domain work
+ * again; false: marking is DONE. */
+bool alqi_heap_live_next(struct alqi_heap *heap);
 
 /* Minor collection: the share of `of`, before draining; and what died, after
  * all have drained, while the old places can still be read: if `of` has

@@ -36,26 +36,35 @@ struct alqi_heap_weak_field {
 };
 
 /* Where cleaning stands: what it keeps of the chunk moves from `from` down to
- * `to`; between them is nothing. */
+ * `to`; between them is nothing.  Of young arrays all are kept. */
 struct alqi_heap_weak_cleaner {
-    unsigned kind;
+    unsigned stage; /* the kind of old ones; then: young arrays */
     struct alqi_heap_weak_chunk *chunk; /* NULL: all is clean */
     uint32_t to;
     uint32_t from;
     uintptr_t field; /* of the block at `from` */
 };
 
+/* A waiter of a block is an ephemeron, or the index of a link; ALQ_NULL: none.
+ */
+struct alqi_heap_ephe_place {
+    alq_value block; /* ALQ_NULL: it is free */
+    alq_value waiter;
+};
+
 struct alqi_heap_ephe_link {
     alq_value ephe;
-    uint64_t next; /* of the same block; 0: none, else index + 1 */
+    alq_value next; /* a waiter */
 };
 
 /* ephe_wait.h */
 struct alqi_heap_ephe_waits {
-    struct alqi_base_map first; /* of a block */
+    struct alqi_heap_ephe_place *places;
+    size_t size; /* 0, or a power of two */
+    size_t room; /* for blocks, still    */
     struct alqi_heap_ephe_link *links;
-    size_t n;
-    size_t size;
+    size_t n_links;
+    size_t links_size;
     alq_value *data;
     size_t n_data;
     size_t data_size;
@@ -68,6 +77,7 @@ struct alqi_heap_ephe_pass {
     uint32_t kept; /* the border of those that were seen and still wait   */
     bool backwards;
     bool notes;          /* it notes what each waits for (ephe_wait.h) */
+    bool is_held_up;     /* the one at hand may not wait, once all is marked */
     unsigned n_begun;    /* in this round                              */
     bool is_done;        /* a pass has found nothing to do */
     uint64_t n_darkened; /* when the pass began            */
@@ -85,6 +95,7 @@ struct alqi_heap_weak {
     struct alqi_heap_weak_cleaner cleaner;
     uint64_t n_darkened;        /* blocks that only weak references led to */
     uint64_t n_darkened_before; /* this round of passes                    */
+    uint64_t n_emptied;         /* references to blocks that died          */
 };
 
 struct alqi_heap_final_entry {
@@ -95,9 +106,15 @@ struct alqi_heap_final_entry {
 
 enum alqi_heap_final_kind { ALQI_HEAP_FINAL_FIRST, ALQI_HEAP_FINAL_LAST };
 
-/* In the order of registration; from n_old on the value may be young. */
+/* In the order of registration, from `first` on; from n_old on the value may be
+ * young.  A pass (final.h) goes down from n_old: it has not come to what is
+ * before `from`, and what it leaves is from `to` on; between them is nothing.
+ * When none is under way all three are the same. */
 struct alqi_heap_final_table {
     struct alqi_heap_final_entry *entries;
+    size_t first;
+    size_t from;
+    size_t to;
     size_t n;
     size_t n_old;
     size_t size;
@@ -108,6 +125,7 @@ struct alqi_heap_final_table {
 struct alqi_heap_final {
     struct alqi_heap_final *next;
     struct alqi_heap_final_table tables[2];
+    size_t n_found;                     /* of the first kind: to be kept */
     struct alqi_heap_final_entry *todo; /* calls that are due, in order */
     size_t todo_first;
     size_t todo_end;
@@ -119,9 +137,10 @@ struct alqi_heap_live {
     struct alqi_heap_final *finals; /* the first one is the domain's own */
     struct alq_alarm *alarms;       /* that wait for a cycle's end       */
     struct alq_alarm *alarms_due;
-    bool in_alarm;   /* a call of one is running */
-    bool running;    /* a call, and no other may begin */
-    bool want_calls; /* some are due, and one may begin */
+    unsigned n_calls; /* on the stack: finalisers and alarms             */
+    bool in_alarm;    /* a call of one is running */
+    bool running;     /* a call, and no other may begin */
+    bool want_calls;  /* some are due, and one may begin */
 };
 
 /* How far marking has come (live.h). */
@@ -140,6 +159,8 @@ struct alqi_heap_live_common {
     enum alqi_heap_live_step step;
     uint32_t n_found;          /* values to keep for their finalisers      */
     uint64_t n_darkened_ended; /* in this round, by domains that ended     */
+    uint64_t n_emptied_ended;
+    uint64_t n_emptied_before; /* EPHE, by all                             */
 };
 
 #endif

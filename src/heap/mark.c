@@ -99,15 +99,6 @@ has_room(struct alqi_domain *d)
 
 /* ---- blocks ------------------------------------------------------------- */
 
-/* Another domain may do the same: then both go on with its fields. */
-static inline void
-mark_block(alq_value block, uintptr_t header, uintptr_t marked)
-{
-    __atomic_store_n((alqi_heap_word *)block - 1,
-                     (header & ~ALQI_HEAP_COLOUR_MASK) | marked,
-                     __ATOMIC_RELAXED);
-}
-
 void
 alqi_heap_mark_darken(struct alqi_domain *d, alq_value v)
 {
@@ -117,7 +108,7 @@ alqi_heap_mark_darken(struct alqi_domain *d, alq_value v)
         return;
     alqi_heap_mark_undone(d);
     header = alqi_heap_header(v);
-    mark_block(v, header, d->heap->marked);
+    alqi_heap_mark_block(v, header, d->heap->marked);
     if (!alqi_heap_is_scannable(header))
         return;
     if (has_room(d))
@@ -319,7 +310,7 @@ mark_from_ring(struct view *w)
 
     if ((header & ALQI_HEAP_COLOUR_MASK) != w->unmarked)
         return 1;
-    mark_block(v, header, w->marked);
+    alqi_heap_mark_block(v, header, w->marked);
     if (!alqi_heap_is_scannable(header))
         return alqi_heap_words(header);
     stopped = scan_words(w, v, end);

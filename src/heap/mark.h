@@ -39,6 +39,16 @@ alqi_heap_mark_note_done(struct alqi_domain *d)
     __atomic_sub_fetch(&d->heap->todo, 1, __ATOMIC_SEQ_CST);
 }
 
+/* The block's colour, from what its header was.  Another domain may do the
+ * same: then both go on with its fields. */
+static inline void
+alqi_heap_mark_block(alq_value block, uintptr_t header, uintptr_t marked)
+{
+    __atomic_store_n((alqi_heap_word *)block - 1,
+                     (header & ~ALQI_HEAP_COLOUR_MASK) | marked,
+                     __ATOMIC_RELAXED);
+}
+
 /* A block of the major heap is reachable.  Integers, young blocks, those out of
  * the heap may be given, too. */
 void alqi_heap_mark_darken(struct alqi_domain *d, alq_value v);

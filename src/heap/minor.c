@@ -8,6 +8,7 @@
 #include "heap/pace.h"
 #include "heap/pin.h"
 #include "heap/promote.h"
+#include "heap/quota.h"
 #include "heap/remember.h"
 #include "heap/root.h"
 #include "heap/say.h"
@@ -89,11 +90,10 @@ size_t
 alqi_heap_minor_need(uintptr_t young_bytes)
 {
     /* A slot is at most 1.25 times its block (205 words in 257), a pool's slots
-     * at least 0.94 of it; and the domain may take part, and open each kind of
-     * pool for one block. */
+     * at least 0.94 of it. */
     size_t pools = young_bytes / ALQI_HEAP_POOL_BYTES;
 
-    return pools + pools / 3 + 1 + 2 * ALQI_HEAP_CLASSES;
+    return pools + pools / 3 + 1;
 }
 
 /* ---- collection --------------------------------------------------------- */
@@ -212,8 +212,7 @@ alqi_heap_minor_finish(struct alqi_domain *self, struct alqi_domain *of)
     of->counts.minor_words += bytes / ALQ_WORD_BYTES;
     of->counts.minor_collections += bytes > 0;
     if (bytes > 0)
-        of->pace.used_share =
-            (double)bytes / (double)(of->run_end - of->run_start);
+        of->pace.used_share = (double)bytes / (double)of->plan_bytes;
     alqi_heap_custom_after_minor(self, of);
     alqi_heap_own_end(of);
     keep_fields(of);
@@ -249,14 +248,18 @@ alqi_heap_minor_begin(struct alqi_domain *d, uintptr_t bytes)
 {
     if (ALQI_HEAP_IS_HARD) {
         place_hard(d, ALQI_HEAP_CHUNK_BYTES);
+        d->plan_bytes = d->reach_bytes = ALQI_HEAP_CHUNK_BYTES;
     } else {
-        d->run_start = d->slice;
+        uintptr_t begin = alqi_heap_quota_open(d, bytes);
+
+        d->run_start = d->slice + (d->reach_bytes - begin);
         if (alqi_heap_pin_has_kept(d->heap))
             alqi_heap_pin_room(d, bytes, &d->run_start);
-        d->run_end = d->run_start + bytes;
+        d->run_end = d->run_start + begin;
     }
     d->pub.young_ptr = (char *)d->run_end;
     alqi_heap_pace_open(d);
     alqi_heap_observed_draw(d);
+    alqi_heap_fenced_grows(d);
     alqi_heap_limit_reset(d);
 }

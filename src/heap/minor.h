@@ -13,8 +13,8 @@ void alqi_heap_minor_drop(struct alqi_domain *d);
  * closed afterwards.  False: no memory, nothing changed. */
 bool alqi_heap_minor_resize(struct alqi_domain *d, size_t words);
 
-/* Pools that a domain's minor heap of so many bytes may add to what promotion
- * needs, at the most. */
+/* Pools that so many bytes of young blocks may fill, at the most, beside those
+ * that a participant has not filled: ALQI_HEAP_WORKER_POOLS. */
 size_t alqi_heap_minor_need(uintptr_t young_bytes);
 
 /* A minor collection, in a stop.  `self` is a participant: the domain that the

@@ -181,6 +181,13 @@ window_begin(struct alqi_heap_nursery *n, uint64_t minor, uint64_t promoted)
     n->promoted_words = promoted;
 }
 
+/* They promote at the same time. */
+static double
+participants(const struct alqi_heap *heap)
+{
+    return heap->crew.n > 1 ? heap->crew.n : 1;
+}
+
 static void
 note(struct alqi_heap *heap, uint64_t minor, uint64_t promoted)
 {
@@ -189,7 +196,7 @@ note(struct alqi_heap *heap, uint64_t minor, uint64_t promoted)
     double pause_words = (double)(promoted - n->promoted_words);
     double survival = pause_words / allocated;
 
-    pause_words /= ++n->n_collections;
+    pause_words /= ++n->n_collections * participants(heap);
     if ((n->n_collections < WINDOW_COLLECTIONS || allocated < WINDOW_WORDS) &&
         !is_hopeless(n, survival))
         return;

@@ -110,6 +110,19 @@ where_size_does_not_matter_pauses_are_short(void **state)
     assert_true(0.42 * (double)r.most <= 2 * MB); /* tries have bounds, too */
 }
 
+/* Four promote at the same time: a pause is a quarter of that. */
+static void
+pauses_of_several_are_shorter(void **state)
+{
+    struct result r;
+
+    (void)state;
+    start(400 * (uintptr_t)MB);
+    heap.crew.n = 4;
+    r = run(always_the_same_share, COLLECTIONS);
+    assert_true(r.usual == 1 * MB && r.share > 0.9);
+}
+
 static void
 where_blocks_die_soon_it_grows(void **state)
 {
@@ -187,6 +200,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(where_all_die_it_stays),
         cmocka_unit_test(where_size_does_not_matter_pauses_are_short),
+        cmocka_unit_test(pauses_of_several_are_shorter),
         cmocka_unit_test(where_blocks_die_soon_it_grows),
         cmocka_unit_test(the_heap_bounds_it),
         cmocka_unit_test(it_follows_the_program),

@@ -19,8 +19,8 @@
  *
  * Who calls what, when:
  *
- *   gap_words       a trigger is due: after each sample, each minor collection,
- *                   a start, and alqi_heap_observe_redraw
+ *   gap_words       a trigger is due: after each minor collection, a request
+ *                   that came to nothing, a start, and alqi_heap_observe_redraw
  *   request         an allocation that runs over the trigger, room made, before
  *                   its memory exists: may allocate, collect, run callbacks.
  *                   Then one of
@@ -33,21 +33,37 @@
  *                   once, is no request
  *   custom          a custom block owns `bytes` outside the heap
  *   poll            after alqi_heap_observe_wake_sigsafe, at the next slow
- *                   allocation or poll: may allocate, collect, run callbacks
- *                   (In these two gap_words may be asked; UINT64_MAX keeps
- * their own allocations out.  After them it is asked once more.) scan with the
- * roots: strong values that the client holds; young_only: those that may be
- * young, visit replaces them after_minor     promotion is over in all domains;
- * the old places can still be read: alqi_heap_observe_forward after_major all
- * is marked, colours have not rotated: alqi_heap_observe_is_marked.  Young
- * blocks may exist weak            compaction: blocks the client tracks and
- * does not hold; visit replaces their addresses domain_start    the domain can
- * allocate; before it does domain_end      its last collection is over
+ *                   allocation, poll or end of an explicit collection, before
+ *                   finalisers: may allocate, collect, run callbacks.  Other
+ *                   than ALQ_OK: the call that polls fails with this status
+ *                   (In request and poll gap_words may be asked; UINT64_MAX
+ *                   keeps their own allocations out.  After them it is asked
+ *                   once more.)
+ *
+ *   scan            with the roots: strong values that the client holds;
+ *                   young_only: those that may be young; visit replaces them
+ *   after_minor     promotion is over in all domains; the old places can still
+ *                   be read: alqi_heap_observe_forward
+ *   after_major     all is marked, colours have not rotated:
+ *                   alqi_heap_observe_is_marked.  Young blocks may exist
+ *   weak            compaction: blocks the client tracks and does not hold;
+ *                   visit replaces their addresses
+ *
+ *   domain_start    before it can allocate; false: no memory, it does not
+ *                   start.  `by` spawns it, or is NULL.  Also, in a stop, for
+ *                   each domain that is there when the client starts
+ *   domain_end      its last collection is over; `threads` has those that it
+ *                   still has
+ *   thread_end      the running thread leaves its domain for good, which goes
+ *                   on without it
+ *   heap_end        the last domain has ended: no question may be asked, and
+ *                   the heap's memory goes when the hook returns.  Another heap
+ *                   may have begun
  *
  * Hooks are called with their domain, by the thread that holds it (.inv.own),
- * those of the second half within a collection: they must not call the heap but
- * for the questions below.  Any of them may be NULL, but request, request_done
- * and request_cancel only together with gap_words. */
+ * those of the second group within a collection: they must not call the heap
+ * but for the questions below.  Any of them may be NULL, but request,
+ * request_done and request_cancel only together with gap_words. */
 #ifndef ALQI_HEAP_OBSERVE_H
 #define ALQI_HEAP_OBSERVE_H
 
@@ -55,8 +71,10 @@
 
 #include <aliquot/heap.h>
 
+struct alq_thread;
 struct alqi_domain;
 struct alqi_heap;
+struct alqi_stack_regs; /* the client's: passed on */
 
 typedef void alqi_heap_observe_visit_fn(void *arg, alq_value *slot);
 
@@ -65,14 +83,18 @@ struct alqi_heap_hooks {
      * UINT64_MAX: none. */
     uint64_t (*gap_words)(void *client, struct alqi_domain *d);
     /* Blocks in program order, the first one at the highest address.  `hit_at`
-     * counts words in that order, from 1, up to the sampled one.  Other than
-     * ALQ_OK: the allocation fails with this status; neither _done nor _cancel
-     * is due. */
+     * counts words in that order, from 1, up to the sampled one.  `caller`:
+     * where the program's own frames begin; NULL: that is not known.  Other
+     * than ALQ_OK: the allocation fails with this status; neither _done nor
+     * _cancel is due. */
     enum alq_status (*request)(void *client, struct alqi_domain *d,
                                const uintptr_t *headers, unsigned n_blocks,
-                               uint64_t hit_at);
-    /* `low`: where the last block's header will be. */
-    void (*request_done)(void *client, struct alqi_domain *d, uintptr_t low);
+                               uint64_t hit_at,
+                               const struct alqi_stack_regs *caller);
+    /* `low`: where the last block's header will be.  Returns what gap_words
+     * would. */
+    uint64_t (*request_done)(void *client, struct alqi_domain *d,
+                             uintptr_t low);
     void (*request_cancel)(void *client, struct alqi_domain *d);
     void (*direct)(void *client, struct alqi_domain *d, alq_value block,
                    uintptr_t header);
@@ -80,7 +102,7 @@ struct alqi_heap_hooks {
                       uintptr_t header);
     void (*custom)(void *client, struct alqi_domain *d, alq_value block,
                    size_t bytes);
-    void (*poll)(void *client, struct alqi_domain *d);
+    enum alq_status (*poll)(void *client, struct alqi_domain *d);
 
     void (*scan)(void *client, struct alqi_domain *d, bool young_only,
                  alqi_heap_observe_visit_fn *visit, void *arg);
@@ -88,8 +110,13 @@ struct alqi_heap_hooks {
     void (*after_major)(void *client, struct alqi_domain *d);
     void (*weak)(void *client, struct alqi_domain *d,
                  alqi_heap_observe_visit_fn *visit, void *arg);
-    void (*domain_start)(void *client, struct alqi_domain *d);
+
+    bool (*domain_start)(void *client, struct alqi_domain *d,
+                         struct alqi_domain *by);
     void (*domain_end)(void *client, struct alqi_domain *d);
+    void (*thread_end)(void *client, struct alqi_domain *d,
+                       struct alq_thread *thread);
+    void (*heap_end)(void *client);
 };
 
 /* The heap's. */
@@ -103,6 +130,8 @@ struct alqi_heap_observed {
     uintptr_t trigger;   /* address, or 0                        */
     uint32_t wants_draw; /* atomic, these two: set by anybody,    */
     uint32_t wants_poll; /* taken by the domain's thread          */
+    const struct alq_thread *drawn_for; /* who ran the domain then   */
+    void *client;                       /* the client's own state of it */
 };
 
 /* Something to do before the next allocation. */
@@ -115,10 +144,13 @@ alqi_heap_observe_wants(const struct alqi_heap_observed *o)
 
 /* ---- for the client ----------------------------------------------------- */
 
-/* From now on the heap has this client; false: it has one.  No other domain
- * runs, or all stand still. */
-bool alqi_heap_observe_start(struct alqi_domain *d,
-                             const struct alqi_heap_hooks *hooks, void *client);
+/* From now on the heap has this client.  Stops the world and tells it of the
+ * domains there are.  ALQ_EBUSY: it has one; ALQ_ENOMEM: the client has no
+ * memory for a domain. */
+enum alq_status alqi_heap_observe_start(struct alqi_domain *d,
+                                        const struct alqi_heap_hooks *hooks,
+                                        void *client);
+/* No other domain runs, or all stand still. */
 void alqi_heap_observe_stop(struct alqi_domain *d);
 
 /* The domain draws its trigger anew, or calls poll, before its next allocation

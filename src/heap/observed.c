@@ -3,55 +3,47 @@
 #include "heap/observe.h"
 #include "heap/observed.h"
 #include "heap/promote.h"
+#include "heap/stop.h"
 
 /* ---- trigger ------------------------------------------------------------ */
+
+/* The trigger is 0. */
+static void
+draw_from(struct alqi_domain *d, uintptr_t at)
+{
+    const struct alqi_heap_observer *to = &d->heap->observer;
+
+    if (ALQI_LIKELY(to->hooks == NULL) || to->hooks->gap_words == NULL)
+        return;
+    d->observed.drawn_for = d->threads.running;
+    alqi_heap_observed_trigger_set(d, at, to->hooks->gap_words(to->client, d));
+}
 
 void
 alqi_heap_observed_draw(struct alqi_domain *d)
 {
-    const struct alqi_heap_observer *to = &d->heap->observer;
-    uintptr_t free_words =
-        ((uintptr_t)d->pub.young_ptr - d->run_start) / ALQ_WORD_BYTES;
-    uint64_t gap;
-
     d->observed.trigger = 0;
-    if (ALQI_LIKELY(to->hooks == NULL) || to->hooks->gap_words == NULL)
-        return;
-    gap = to->hooks->gap_words(to->client, d);
-    ALQI_ASSERT(gap >= 1);
-    if (gap <= free_words)
-        d->observed.trigger =
-            (uintptr_t)d->pub.young_ptr - (gap - 1) * ALQ_WORD_BYTES;
-}
-
-enum alq_status
-alqi_heap_observed_request(struct alqi_domain *d, const uintptr_t *headers,
-                           unsigned n_blocks)
-{
-    const struct alqi_heap_observer *to = &d->heap->observer;
-    uint64_t hit_at =
-        ((uintptr_t)d->pub.young_ptr - d->observed.trigger) / ALQ_WORD_BYTES +
-        1;
-    enum alq_status status;
-
-    d->observed.trigger = 0;
-    if (to->hooks == NULL)
-        return ALQ_OK; /* it has just stopped */
-    status = to->hooks->request(to->client, d, headers, n_blocks, hit_at);
-    if (status != ALQ_OK) {
-        alqi_heap_observed_draw(d);
-        alqi_heap_limit_reset(d);
-    }
-    return status;
+    draw_from(d, (uintptr_t)d->pub.young_ptr);
 }
 
 void
-alqi_heap_observed_request_end(struct alqi_domain *d, uintptr_t low)
+alqi_heap_observed_draw_below(struct alqi_domain *d, uintptr_t start)
 {
-    if (low != 0)
-        ALQI_HEAP_TELL(d, request_done, d, low);
-    else
-        ALQI_HEAP_TELL(d, request_cancel, d);
+    if (d->observed.trigger == 0)
+        draw_from(d, start);
+}
+
+void
+alqi_heap_observed_request_refused(struct alqi_domain *d)
+{
+    alqi_heap_observed_draw(d);
+    alqi_heap_limit_reset(d);
+}
+
+void
+alqi_heap_observed_request_cancel(struct alqi_domain *d)
+{
+    ALQI_HEAP_TELL(d, request_cancel, d);
     alqi_heap_observed_draw(d);
     alqi_heap_limit_reset(d);
 }
@@ -59,17 +51,27 @@ alqi_heap_observed_request_end(struct alqi_domain *d, uintptr_t low)
 /* ---- what the client asks for ------------------------------------------- */
 
 void
+alqi_heap_observed_redraw(struct alqi_domain *d)
+{
+    if (!__atomic_exchange_n(&d->observed.wants_draw, 0, __ATOMIC_SEQ_CST))
+        return;
+    alqi_heap_observed_draw(d);
+    alqi_heap_limit_reset(d);
+}
+
+enum alq_status
 alqi_heap_observed_poll(struct alqi_domain *d)
 {
-    if (__atomic_exchange_n(&d->observed.wants_draw, 0, __ATOMIC_SEQ_CST)) {
-        alqi_heap_observed_draw(d);
-        alqi_heap_limit_reset(d);
-    }
-    if (__atomic_exchange_n(&d->observed.wants_poll, 0, __ATOMIC_SEQ_CST)) {
-        ALQI_HEAP_TELL(d, poll, d);
-        alqi_heap_observed_draw(d);
-        alqi_heap_limit_reset(d);
-    }
+    const struct alqi_heap_observer *to = &d->heap->observer;
+    enum alq_status status = ALQ_OK;
+
+    if (!__atomic_exchange_n(&d->observed.wants_poll, 0, __ATOMIC_SEQ_CST))
+        return ALQ_OK;
+    if (to->hooks != NULL && to->hooks->poll != NULL)
+        status = to->hooks->poll(to->client, d);
+    alqi_heap_observed_draw(d);
+    alqi_heap_limit_reset(d);
+    return status;
 }
 
 void
@@ -88,16 +90,73 @@ alqi_heap_observe_wake_sigsafe(struct alqi_domain *d)
 
 /* ---- start and stop ----------------------------------------------------- */
 
-bool
+struct start {
+    const struct alqi_heap_hooks *hooks;
+    void *client;
+    enum alq_status status;
+};
+
+static bool
+is_there(const struct alqi_domain *d)
+{
+    return __atomic_load_n(&d->state, __ATOMIC_RELAXED) != ALQI_HEAP_VACANT;
+}
+
+/* Of the first n slots; false: the client has no memory for one of them. */
+static bool
+tell_of_domains(struct alqi_heap *heap, unsigned *n)
+{
+    for (*n = 0; *n < heap->n_slots; ++*n)
+        if (is_there(heap->domains[*n]) &&
+            !alqi_heap_observed_domain_start(heap->domains[*n], NULL))
+            return false;
+    return true;
+}
+
+static void
+start_begin(struct alqi_domain *leader)
+{
+    struct alqi_heap *heap = leader->heap;
+    struct start *s = leader->stop_arg;
+    unsigned n;
+
+    s->status = ALQ_EBUSY;
+    if (heap->observer.hooks != NULL)
+        return;
+    heap->observer = (struct alqi_heap_observer){s->hooks, s->client};
+    s->status = ALQ_OK;
+    if (tell_of_domains(heap, &n))
+        return;
+    s->status = ALQ_ENOMEM;
+    while (n-- > 0)
+        if (is_there(heap->domains[n]))
+            alqi_heap_observed_domain_end(heap->domains[n]);
+    heap->observer = (struct alqi_heap_observer){NULL, NULL};
+}
+
+static const struct alqi_heap_stop_work *
+start_last(struct alqi_domain *self)
+{
+    (void)self;
+    return NULL;
+}
+
+enum alq_status
 alqi_heap_observe_start(struct alqi_domain *d,
                         const struct alqi_heap_hooks *hooks, void *client)
 {
-    if (d->heap->observer.hooks != NULL)
-        return false;
-    d->heap->observer = (struct alqi_heap_observer){hooks, client};
-    alqi_heap_observed_draw(d);
-    alqi_heap_limit_reset(d);
-    return true;
+    static const struct alqi_heap_stop_work work = {.begin = start_begin,
+                                                    .last = start_last};
+    struct start s = {hooks, client, ALQ_OK};
+
+    d->stop_arg = &s;
+    while (!alqi_heap_stop_try(d, &work))
+        continue;
+    if (s.status == ALQ_OK) {
+        alqi_heap_observed_draw(d);
+        alqi_heap_limit_reset(d);
+    }
+    return s.status;
 }
 
 void

@@ -2,6 +2,7 @@
 #ifndef ALQI_HEAP_OBSERVED_H
 #define ALQI_HEAP_OBSERVED_H
 
+#include "heap/limit.h"
 #include "heap/state.h"
 
 #define ALQI_HEAP_TELL(d, hook, ...)                                           \
@@ -58,16 +59,46 @@ alqi_heap_observed_custom(struct alqi_domain *d, alq_value block, size_t bytes)
     ALQI_HEAP_TELL(d, custom, d, block, bytes);
 }
 
-static inline void
-alqi_heap_observed_domain_start(struct alqi_domain *d)
+/* False: the domain cannot start. */
+static inline bool
+alqi_heap_observed_domain_start(struct alqi_domain *d, struct alqi_domain *by)
 {
-    ALQI_HEAP_TELL(d, domain_start, d);
+    const struct alqi_heap_observer *to = &d->heap->observer;
+
+    return ALQI_LIKELY(to->hooks == NULL) || to->hooks->domain_start == NULL ||
+           to->hooks->domain_start(to->client, d, by);
 }
 
 static inline void
 alqi_heap_observed_domain_end(struct alqi_domain *d)
 {
     ALQI_HEAP_TELL(d, domain_end, d);
+}
+
+static inline void
+alqi_heap_observed_thread_end(struct alqi_domain *d, struct alq_thread *thread)
+{
+    ALQI_HEAP_TELL(d, thread_end, d, thread);
+    if (d->observed.drawn_for == thread)
+        d->observed.drawn_for = NULL; /* another may get its address */
+}
+
+static inline void
+alqi_heap_observed_heap_end(struct alqi_heap *heap)
+{
+    const struct alqi_heap_observer *to = &heap->observer;
+
+    if (to->hooks != NULL && to->hooks->heap_end != NULL)
+        to->hooks->heap_end(to->client);
+}
+
+/* A thread begins to run the domain: what was drawn for another is void. */
+static inline void
+alqi_heap_observed_switch(struct alqi_domain *d)
+{
+    if (ALQI_UNLIKELY(d->heap->observer.hooks != NULL) &&
+        d->observed.drawn_for != d->threads.running)
+        alqi_heap_observe_redraw_sigsafe(d);
 }
 
 /* Whether an allocation of so many words runs over the trigger. */
@@ -80,15 +111,63 @@ alqi_heap_observed_is_hit(const struct alqi_domain *d, size_t words)
 
 /* Draws a trigger, when there is a client; before the limit is computed. */
 void alqi_heap_observed_draw(struct alqi_domain *d);
+/* The minor heap has got larger, below `start`, until where it was drawn. */
+void alqi_heap_observed_draw_below(struct alqi_domain *d, uintptr_t start);
 
-/* Does what the client has asked for. */
-void alqi_heap_observed_poll(struct alqi_domain *d);
+/* Draws anew, if the client has asked for that. */
+void alqi_heap_observed_redraw(struct alqi_domain *d);
 
-/* Asks the client, who may allocate; the trigger is off afterwards. */
-enum alq_status alqi_heap_observed_request(struct alqi_domain *d,
-                                           const uintptr_t *headers,
-                                           unsigned n_blocks);
-/* Its end; `low` 0: there is no memory.  The trigger is drawn. */
-void alqi_heap_observed_request_end(struct alqi_domain *d, uintptr_t low);
+/* Does what the client has asked for; not ALQ_OK: who polls has failed. */
+enum alq_status alqi_heap_observed_poll(struct alqi_domain *d);
+
+/* So many words from `at` on, if so many are free. */
+static inline void
+alqi_heap_observed_trigger_set(struct alqi_domain *d, uintptr_t at,
+                               uint64_t gap)
+{
+    ALQI_ASSERT(gap >= 1);
+    d->observed.trigger = gap <= (at - d->run_start) / ALQ_WORD_BYTES
+                              ? at - (gap - 1) * ALQ_WORD_BYTES
+                              : 0;
+}
+
+/* Asks the client, who may allocate; the trigger is off afterwards.  Then one
+ * of the three below.  A sample's way, so inline. */
+static inline enum alq_status
+alqi_heap_observed_request(struct alqi_domain *d, const uintptr_t *headers,
+                           unsigned n_blocks,
+                           const struct alqi_stack_regs *caller)
+{
+    const struct alqi_heap_observer *to = &d->heap->observer;
+    uint64_t hit_at =
+        ((uintptr_t)d->pub.young_ptr - d->observed.trigger) / ALQ_WORD_BYTES +
+        1;
+
+    d->observed.trigger = 0;
+    if (ALQI_UNLIKELY(to->hooks == NULL))
+        return ALQ_OK; /* it has just stopped */
+    return to->hooks->request(to->client, d, headers, n_blocks, hit_at, caller);
+}
+
+/* Its answer was another than ALQ_OK. */
+void alqi_heap_observed_request_refused(struct alqi_domain *d);
+/* There is no memory. */
+void alqi_heap_observed_request_cancel(struct alqi_domain *d);
+
+/* `low` is where the last block's header will be. */
+static inline void
+alqi_heap_observed_request_done(struct alqi_domain *d, uintptr_t low)
+{
+    const struct alqi_heap_observer *to = &d->heap->observer;
+
+    if (ALQI_UNLIKELY(to->hooks == NULL)) {
+        alqi_heap_observed_request_cancel(d);
+        return;
+    }
+    d->observed.drawn_for = d->threads.running;
+    alqi_heap_observed_trigger_set(d, (uintptr_t)d->pub.young_ptr,
+                                   to->hooks->request_done(to->client, d, low));
+    alqi_heap_limit_move(d);
+}
 
 #endif

@@ -44,18 +44,28 @@ pools_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
         }
 }
 
-/* `from` goes in front of *to. */
+/* The shorter of the two lists is walked, for the world stands still. */
 static void
 pools_join(struct alqi_heap_pool **to, struct alqi_heap_pool *from)
 {
-    struct alqi_heap_pool *last = from;
+    struct alqi_heap_pool *a = from, *b = *to;
 
-    if (from == NULL)
+    if (a == NULL)
         return;
-    while (last->next != NULL)
-        last = last->next;
-    last->next = *to;
-    *to = from;
+    if (b == NULL) {
+        *to = from;
+        return;
+    }
+    while (a->next != NULL && b->next != NULL) {
+        a = a->next;
+        b = b->next;
+    }
+    if (b->next == NULL) {
+        b->next = from;
+    } else {
+        a->next = *to;
+        *to = from;
+    }
 }
 
 static void
@@ -91,14 +101,24 @@ large_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
 static void
 large_join(struct alqi_heap_large **to, struct alqi_heap_large *from)
 {
-    struct alqi_heap_large *last = from;
+    struct alqi_heap_large *a = from, *b = *to;
 
-    if (from == NULL)
+    if (a == NULL)
         return;
-    while (last->next != NULL)
-        last = last->next;
-    last->next = *to;
-    *to = from;
+    if (b == NULL) {
+        *to = from;
+        return;
+    }
+    while (a->next != NULL && b->next != NULL) {
+        a = a->next;
+        b = b->next;
+    }
+    if (b->next == NULL) {
+        b->next = from;
+    } else {
+        a->next = *to;
+        *to = from;
+    }
 }
 
 static void

@@ -1,7 +1,7 @@
 #include "heap/own.h"
 
-enum { FREE = 0 }; /* else the owner's slot + 1, or: */
-#define SHARED UINT32_MAX
+enum { FREE = 0 };
+#define SHARED ALQI_HEAP_OWN_SHARED
 
 static bool
 holder_change(struct alqi_domain *of, uint32_t to)

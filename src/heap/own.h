@@ -15,6 +15,9 @@
 
 #include "heap/state.h"
 
+/* A copier: FREE is 0, an owner its slot + 1, or: */
+#define ALQI_HEAP_OWN_SHARED UINT32_MAX
+
 /* The share of `of` is the caller's. */
 void alqi_heap_own_claim(struct alqi_domain *self, struct alqi_domain *of);
 
@@ -40,6 +43,13 @@ alqi_heap_own_answer(struct alqi_domain *self)
 /* Met a block of `of`, between two blocks: whether that is owned by the caller.
  * Otherwise it is SHARED when this returns. */
 bool alqi_heap_own_is_mine(struct alqi_domain *self, struct alqi_domain *of);
+
+static inline bool
+alqi_heap_own_is_shared(const struct alqi_domain *of)
+{
+    return __atomic_load_n(&of->copier, __ATOMIC_ACQUIRE) ==
+           ALQI_HEAP_OWN_SHARED;
+}
 
 /* The collection is over. */
 void alqi_heap_own_end(struct alqi_domain *of);

@@ -32,7 +32,7 @@ allocated(const struct alqi_domain *d)
 static uint64_t
 worked(const struct alqi_domain *d)
 {
-    return d->counts.marked_words + d->counts.swept_words;
+    return d->counts.marked_words + d->counts.swept_words + d->live_words;
 }
 
 static double
@@ -55,12 +55,12 @@ pools_words(const struct alqi_heap *heap)
     return (double)alqi_heap_area_used(&heap->area) * ALQI_HEAP_POOL_WORDS;
 }
 
-/* The work of a whole cycle, about: all that lives is marked, all pools are
- * swept. */
+/* The work of a whole cycle, about: all that lives is marked, what weak
+ * references lead to is found, all pools are swept. */
 static double
 cycle_words(const struct alqi_heap *heap)
 {
-    return live_words(heap) + pools_words(heap);
+    return live_words(heap) + (double)heap->pace.weak_words + pools_words(heap);
 }
 
 /* What the others have allocated since the last count is not known. */
@@ -135,8 +135,17 @@ mark_begins(struct alqi_heap *heap)
     p->marking_began = p->counted_words;
     p->heap_before = p->heap_words;
     p->marked_before = heap->told.counts.marked_words;
-    p->rate = (double)p->live_words / way + 2;
+    p->weak_before = heap->told.live_words;
+    p->rate = (double)(p->live_words + p->weak_words) / way + 2;
     p->late_at = p->counted_words + (uint64_t)(2 * way);
+}
+
+/* Pools that minor heaps may need soon.  A participant's are hardly ever taken:
+ * that they can be is enough. */
+static size_t
+promised(const struct alqi_heap_area *area)
+{
+    return area->n_promised - ALQI_HEAP_WORKER_POOLS;
 }
 
 /* Free pools that this cycle will not need, as it looks now. */
@@ -145,7 +154,7 @@ surplus(const struct alqi_heap *heap)
 {
     const struct alqi_heap_area *area = &heap->area;
     size_t have = area->n_free - area->n_returned;
-    size_t keep = area->n_promised;
+    size_t keep = promised(area);
     double left = (MARK_AT + MARK_IN) * alqi_heap_pace_allowed_words(heap) -
                   (double)(heap->pace.counted_words - heap->pace.marking_began);
 
@@ -164,6 +173,7 @@ alqi_heap_pace_phase(struct alqi_heap *heap)
     case ALQI_HEAP_SWEEP: /* a marking has ended */
         p->live_words = heap->told.counts.marked_words - p->marked_before +
                         (p->heap_words - p->heap_before);
+        p->weak_words = heap->told.live_words - p->weak_before;
         sweep_begins(heap);
         break;
     case ALQI_HEAP_SWEPT:
@@ -198,11 +208,24 @@ alqi_heap_pace_give_some(struct alqi_domain *d)
     d->counts.returned_bytes += alqi_heap_nursery_trim(d);
 }
 
+static void
+give_surplus(struct alqi_domain *d)
+{
+    d->counts.returned_bytes +=
+        alqi_heap_area_return_surplus(&d->heap->area) * ALQI_HEAP_POOL_BYTES;
+}
+
 void
 alqi_heap_pace_give_all(struct alqi_domain *d)
 {
     d->heap->area.n_surplus = surplus(d->heap);
-    give_back(d, SIZE_MAX);
+    give_surplus(d);
+}
+
+void
+alqi_heap_pace_give_later(struct alqi_heap *heap)
+{
+    heap->area.n_surplus = surplus(heap);
 }
 
 void
@@ -211,8 +234,8 @@ alqi_heap_pace_give_unpromised(struct alqi_domain *d)
     struct alqi_heap_area *area = &d->heap->area;
     size_t have = area->n_free - area->n_returned;
 
-    area->n_surplus = have > area->n_promised ? have - area->n_promised : 0;
-    give_back(d, SIZE_MAX);
+    area->n_surplus = have > promised(area) ? have - promised(area) : 0;
+    give_surplus(d);
 }
 
 /* ---- slices ------------------------------------------------------------- */
@@ -264,6 +287,14 @@ smooth(struct alqi_domain *d)
     p->used_share = 0;
 }
 
+/* Where the minor heap ends if it gets as large as planned; it may be closed.
+ */
+static uintptr_t
+plan_start(const struct alqi_domain *d)
+{
+    return d->promised_pools == 0 ? d->run_end : d->run_end - d->plan_bytes;
+}
+
 /* Where in the minor heap the next slice is due. */
 static void
 next_slice(struct alqi_domain *d)
@@ -271,7 +302,7 @@ next_slice(struct alqi_domain *d)
     uintptr_t at = (uintptr_t)d->pub.young_ptr;
     uintptr_t step = d->pace.step_bytes;
 
-    d->middle = at - d->run_start > step ? at - step : 0;
+    d->middle = at > plan_start(d) + step ? at - step : 0;
 }
 
 void
@@ -284,7 +315,7 @@ alqi_heap_pace_pass_on(struct alqi_domain *d)
         __atomic_fetch_add(&d->heap->pace.passed_words, (uint64_t)p->debt_words,
                            __ATOMIC_RELAXED);
     p->debt_words = 0;
-    p->step_bytes = (d->run_end - d->run_start) / 4;
+    p->step_bytes = d->plan_bytes / 4;
     next_slice(d);
 }
 
@@ -303,12 +334,12 @@ overdue_update(struct alqi_domain *d)
 void
 alqi_heap_pace_open(struct alqi_domain *d)
 {
-    uintptr_t bytes = d->run_end - d->run_start;
+    uintptr_t bytes = d->plan_bytes;
     uintptr_t most = bytes / STEP_BYTES_LEAST;
     double n;
 
-    if (bytes > d->touched_bytes)
-        d->touched_bytes = bytes;
+    if (d->run_end - d->slice > d->touched_bytes)
+        d->touched_bytes = d->run_end - d->slice;
     d->remembered.enough = bytes / ALQ_WORD_BYTES;
     overdue_update(d);
     smooth(d);
@@ -326,8 +357,8 @@ alqi_heap_pace_open(struct alqi_domain *d)
 static size_t
 due_words(struct alqi_domain *d)
 {
-    uintptr_t left = (uintptr_t)d->pub.young_ptr - d->run_start;
-    uintptr_t n = left / d->pace.step_bytes;
+    uintptr_t at = (uintptr_t)d->pub.young_ptr, end = plan_start(d);
+    uintptr_t n = at > end ? (at - end) / d->pace.step_bytes : 0;
     double all = d->pace.debt_words;
     double words = all / (double)(n < 1 ? 1 : n);
     double at_once = (double)d->direct_since_slice * d->heap->pace.rate +

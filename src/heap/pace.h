@@ -69,6 +69,8 @@ void alqi_heap_pace_give_some(struct alqi_domain *d);
 
 /* All that is surplus now; in a stop. */
 void alqi_heap_pace_give_all(struct alqi_domain *d);
+/* The same, by the slices to come. */
+void alqi_heap_pace_give_later(struct alqi_heap *heap);
 /* The same of all free pools but those promised to minor heaps. */
 void alqi_heap_pace_give_unpromised(struct alqi_domain *d);
 

@@ -39,10 +39,14 @@ static const struct row rows[] = {
     {'d', AT(domains_max), ALQI_HEAP_DOMAINS_MAX, 1, ALQI_HEAP_DOMAINS_MAX},
     {'H', AT(force_huge), 0, 0, 1},
     {'V', AT(verify), 0, 0, 1},
+    {'c', AT(cleans_up), 0, 0, 1},
+    {'W', AT(warns), 0, 0, 1},
+    {'e', AT(record_log2), 12, 9, 13}, /* a chunk: wire/gctrace.h */
 };
 
-/* Those of OCaml's that have nothing to do here. */
-static const char idle_letters[] = "bcepRtW";
+/* Those of OCaml's that have nothing to do here, as aliquot-gc(7) says: there
+ * are no exceptions, parsers, byte code and hash tables. */
+static const char idle_letters[] = "bpRt";
 
 static intptr_t *
 value_of(struct alqi_heap_tuning *t, const struct row *row)

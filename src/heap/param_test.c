@@ -37,7 +37,7 @@ each_letter_sets_its_value(void **state)
 {
     struct alqi_heap_tuning t =
         read_text("d=3,s=512k,i=2000,o=200,O=300,a=2,w=7,l=1M,M=50,m=60,n=70,"
-                  "v=0x3d,h=1G,H,V=1");
+                  "v=0x3d,h=1G,H,V=1,c,W=1,e=10");
 
     (void)state;
     assert_string_equal(warnings, "");
@@ -57,6 +57,9 @@ each_letter_sets_its_value(void **state)
     assert_int_equal(t.domains_max, 3);
     assert_int_equal(t.force_huge, 1);
     assert_int_equal(t.verify, 1);
+    assert_int_equal(t.cleans_up, 1);
+    assert_int_equal(t.warns, 1);
+    assert_int_equal(t.record_log2, 10);
 }
 
 static void
@@ -67,10 +70,11 @@ the_defaults(void **state)
 
     (void)state;
     alqi_heap_param_write(&t, text, sizeof text);
-    assert_string_equal(
-        text, ALQI_CHECKS < 3 ? "s=0,i=15,o=120,O=500,a=0,w=1,l=134217728,M=44,"
-                                "m=100,n=70000,v=0,h=0,d=128,H=0,V=0"
-                              : text);
+    assert_string_equal(text,
+                        ALQI_CHECKS < 3
+                            ? "s=0,i=15,o=120,O=500,a=0,w=1,l=134217728,M=44,"
+                              "m=100,n=70000,v=0,h=0,d=128,H=0,V=0,c=0,W=0,e=12"
+                            : text);
 }
 
 static void
@@ -152,7 +156,7 @@ values_out_of_range_are_brought_in_and_told(void **state)
 static void
 letters_of_others(void **state)
 {
-    struct alqi_heap_tuning t = read_text("b,c=1,e=16,p,R,t=3,W,o=99");
+    struct alqi_heap_tuning t = read_text("b,p,R,t=3,o=99");
 
     (void)state;
     assert_string_equal(warnings, ""); /* OCaml's: nothing to do here */
@@ -165,7 +169,7 @@ letters_of_others(void **state)
 static void
 random_text_does_no_harm(void **state)
 {
-    static const char chars[] = "shioOawlMmnvHV=,,0x19kMG-\n\x80 zb";
+    static const char chars[] = "shioOawlMmnvHVcWe=,,0x19kMG-\n\x80 zb";
     uint64_t seed = 7;
     char text[64];
     unsigned i, k;

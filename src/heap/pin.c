@@ -18,22 +18,59 @@ kept_grow(struct alqi_heap_kept **kept, size_t size)
     return true;
 }
 
-/* .inv.stay  There is a place for each block that is pinned, and for each
- * that is kept because there is no memory to promote it. */
+/* .inv.stay  There is a place for each block that is pinned, for each word of
+ * conservative threads' stacks (untouched places cost address space alone), and
+ * for each block that is kept because there is no memory to promote it. */
 static bool
 places_ready(struct alqi_heap_pins *p)
 {
     size_t n = p->n + 1 + p->n_kept;
-    size_t size = p->kept_size == 0 ? SIZE_FIRST : p->kept_size;
+    size_t size = SIZE_FIRST;
 
     while (size < n)
         size *= 2;
-    if (size == p->kept_size)
+    size += p->n_stack_words;
+    if (size <= p->kept_size)
         return true;
     if (!kept_grow(&p->kept, size) || !kept_grow(&p->next, size))
         return false;
     p->kept_size = size;
     return true;
+}
+
+bool
+alqi_heap_pin_grow(struct alqi_heap *heap)
+{
+    struct alqi_heap_pins *p = &heap->pins;
+    size_t size = p->kept_size == 0 ? SIZE_FIRST : p->kept_size * 2;
+
+    if (!kept_grow(&p->kept, size) || !kept_grow(&p->next, size))
+        return false;
+    p->kept_size = size;
+    return true;
+}
+
+bool
+alqi_heap_pin_stack_add(struct alqi_heap *heap, size_t words)
+{
+    struct alqi_heap_pins *p = &heap->pins;
+    bool ok;
+
+    alqi_plat_lock(&p->lock);
+    p->n_stack_words += words;
+    ok = places_ready(p);
+    if (!ok)
+        p->n_stack_words -= words;
+    alqi_plat_unlock(&p->lock);
+    return ok;
+}
+
+void
+alqi_heap_pin_stack_remove(struct alqi_heap *heap, size_t words)
+{
+    alqi_plat_lock(&heap->pins.lock);
+    heap->pins.n_stack_words -= words;
+    alqi_plat_unlock(&heap->pins.lock);
 }
 
 static bool
@@ -144,14 +181,23 @@ alqi_heap_pin_is_kept(const struct alqi_heap *heap, alq_value v)
     return alqi_heap_pin_among(heap->pins.kept, heap->pins.n_kept, v) != NULL;
 }
 
+size_t
+alqi_heap_pin_from(const struct alqi_heap *heap, uintptr_t from)
+{
+    const struct alqi_heap_pins *p = &heap->pins;
+
+    return p->is_collecting
+               ? place_of(p->next, p->n_next, from + ALQ_WORD_BYTES)
+               : place_of(p->kept, p->n_kept, from + ALQ_WORD_BYTES);
+}
+
 bool
-alqi_heap_pin_find(const struct alqi_heap *heap, uintptr_t from, uintptr_t to,
-                   struct alqi_heap_span *out)
+alqi_heap_pin_at(const struct alqi_heap *heap, size_t i, uintptr_t to,
+                 struct alqi_heap_span *out)
 {
     const struct alqi_heap_pins *p = &heap->pins;
     const struct alqi_heap_kept *kept = p->is_collecting ? p->next : p->kept;
     size_t n = p->is_collecting ? p->n_next : p->n_kept;
-    size_t i = place_of(kept, n, from + ALQ_WORD_BYTES);
     uintptr_t header;
 
     if (i == n || kept[i].block - ALQ_WORD_BYTES >= to)
@@ -183,14 +229,16 @@ alqi_heap_pin_room(const struct alqi_domain *d, uintptr_t bytes,
     uintptr_t at = d->slice, end = d->slice + d->minor_bytes, best = 0;
     struct alqi_heap_pins *p = &d->heap->pins;
     struct alqi_heap_span kept;
+    size_t i;
     bool more;
 
     *start = at;
     alqi_plat_lock(&p->lock);
+    i = alqi_heap_pin_from(d->heap, at);
     do {
-        more = alqi_heap_pin_find(d->heap, at, end, &kept);
+        more = alqi_heap_pin_at(d->heap, i++, end, &kept);
         if (!more)
-            kept.start = end;
+            kept = (struct alqi_heap_span){end, end};
         if ((kept.start & ~mask) > at && (kept.start & ~mask) - at > best) {
             best = (kept.start & ~mask) - at;
             *start = at;
@@ -261,16 +309,15 @@ alqi_heap_pin_visit(struct alqi_heap *heap,
 
 void
 alqi_heap_pin_words(struct alqi_heap *heap,
-                    void (*visit)(const struct alqi_heap_area *area,
-                                  uintptr_t word))
+                    void (*visit)(struct alqi_heap *heap, uintptr_t word))
 {
     const struct alqi_heap_pins *p = &heap->pins;
     size_t i;
 
     for (i = 0; i < p->n; i++)
-        visit(&heap->area, p->entries[i].value);
+        visit(heap, p->entries[i].value);
     for (i = 0; i < p->fields.n; i++)
-        visit(&heap->area, (uintptr_t)p->fields.fields[i]);
+        visit(heap, (uintptr_t)p->fields.fields[i]);
 }
 
 /* ---- the heap ends ------------------------------------------------------ */

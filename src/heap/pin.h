@@ -19,6 +19,14 @@
 
 #include "heap/state.h"
 
+/* A thread's stack of so many words is scanned conservatively, or no longer:
+ * each may lead to a block that stays.  False: no memory. */
+bool alqi_heap_pin_stack_add(struct alqi_heap *heap, size_t words);
+void alqi_heap_pin_stack_remove(struct alqi_heap *heap, size_t words);
+
+/* More room for blocks that stay; in a stop, where it may lack. */
+bool alqi_heap_pin_grow(struct alqi_heap *heap);
+
 /* The block is no weak one: those that are young are in lists of young ones. */
 enum alq_status alqi_heap_pin(struct alqi_domain *d, alq_value block);
 enum alq_status alqi_heap_unpin(struct alqi_domain *d, alq_value block);
@@ -41,11 +49,20 @@ void alqi_heap_pin_field(struct alqi_domain *self, alqi_heap_word *field);
 void alqi_heap_pin_custom(struct alqi_heap *heap, alq_value block,
                           uint64_t cost_words);
 
-/* The kept block with the lowest address from `from` on, with its header's
- * place and end; false: none begins below `to`.  During a collection those that
- * are pinned in it. */
-bool alqi_heap_pin_find(const struct alqi_heap *heap, uintptr_t from,
-                        uintptr_t to, struct alqi_heap_span *out);
+/* Kept blocks are numbered in the order of addresses; during a collection,
+ * those that stay.  The first one from an address on, and block i, with its
+ * header's place and end; false: none is left that begins below `to`. */
+size_t alqi_heap_pin_from(const struct alqi_heap *heap, uintptr_t from);
+bool alqi_heap_pin_at(const struct alqi_heap *heap, size_t i, uintptr_t to,
+                      struct alqi_heap_span *out);
+
+/* The first one from `from` on. */
+static inline bool
+alqi_heap_pin_find(const struct alqi_heap *heap, uintptr_t from, uintptr_t to,
+                   struct alqi_heap_span *out)
+{
+    return alqi_heap_pin_at(heap, alqi_heap_pin_from(heap, from), to, out);
+}
 
 /* ---- at other times ----------------------------------------------------- */
 
@@ -60,8 +77,7 @@ struct alqi_heap_kept *alqi_heap_pin_among(struct alqi_heap_kept *kept,
 /* Shows each word that compaction must leave as it is, which may point out of
  * pools: pins, addresses of fields that hold kept blocks. */
 void alqi_heap_pin_words(struct alqi_heap *heap,
-                         void (*visit)(const struct alqi_heap_area *area,
-                                       uintptr_t word));
+                         void (*visit)(struct alqi_heap *heap, uintptr_t word));
 
 bool alqi_heap_pin_is_kept(const struct alqi_heap *heap, alq_value v);
 

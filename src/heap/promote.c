@@ -14,7 +14,10 @@ _Static_assert(ALQI_HEAP_CREW_PLACES >=
 
 enum {
     IN_PROGRESS = 1 << ALQ_COLOUR_SHIFT, /* another participant copies it */
-    GIVE_LEAST = ALQI_HEAP_IS_HARD ? 1 : 8
+    GIVE_LEAST = ALQI_HEAP_IS_HARD ? 1 : 8,
+    WORDS_INLINE = 7,                  /* classes up to that are sizes */
+    BATCH = ALQI_HEAP_IS_HARD ? 3 : 16 /* slots whose blocks are claimed
+                                          together */
 };
 
 /* ---- spans that are not scanned yet ------------------------------------- */
@@ -64,6 +67,16 @@ refill(struct alqi_domain *d, struct alqi_heap_run *run, unsigned c,
 
 /* ---- copying ------------------------------------------------------------ */
 
+/* Slots that lead to SHARED blocks, whose headers are on their way. */
+struct batch {
+    unsigned n;
+    struct later {
+        alqi_heap_word *slot;
+        alqi_heap_word *from;
+        uintptr_t header; /* of a claimed one */
+    } slots[BATCH];
+};
+
 /* What the copying loops look at for each value: in registers, since a store
  * to a block could be one to the domain for all that the compiler knows. */
 struct view {
@@ -73,14 +86,19 @@ struct view {
     uintptr_t colour;
     bool crew; /* a constant, there are others: each loop is compiled twice */
     bool pins; /* a constant: some blocks do not move */
+    struct batch *batch; /* a constant; NULL: each slot at once */
 };
 
 static inline __attribute__((always_inline)) struct view
 view_of(struct alqi_domain *d, bool crew)
 {
-    return (struct view){
-        d,    d->pub.young_base, d->pub.young_bytes >> 1, d->alloc_colour, crew,
-        false};
+    return (struct view){d,
+                         d->pub.young_base,
+                         d->pub.young_bytes >> 1,
+                         d->alloc_colour,
+                         crew,
+                         false,
+                         NULL};
 }
 
 static inline alqi_heap_word *
@@ -108,12 +126,25 @@ moved(alqi_heap_word *from, alqi_heap_word *to)
 static inline alqi_heap_word *
 copy_words(struct alqi_domain *d, const alqi_heap_word *from, uintptr_t header)
 {
-    size_t i, n = header >> ALQ_WOSIZE_SHIFT;
+    size_t n = header >> ALQ_WOSIZE_SHIFT;
     unsigned c = alqi_heap_class_of(n + 1);
     alqi_heap_word *to = run_take(d, c, alqi_heap_class_words[c],
                                   !alqi_heap_is_scannable(header));
 
     d->slack_words += alqi_heap_class_words[c] - (n + 1);
+    to[0] = header | d->alloc_colour;
+    memcpy(to + 1, from, n * sizeof *from);
+    return to;
+}
+
+/* Of few words: its class is its size. */
+static inline alqi_heap_word *
+copy_few(struct alqi_domain *d, const alqi_heap_word *from, uintptr_t header)
+{
+    size_t i, n = header >> ALQ_WOSIZE_SHIFT;
+    alqi_heap_word *to =
+        run_take(d, (unsigned)n, n + 1, !alqi_heap_is_scannable(header));
+
     to[0] = header | d->alloc_colour;
     for (i = 0; i < n; i++)
         to[i + 1] = from[i];
@@ -126,11 +157,12 @@ copy_any(struct alqi_domain *d, alqi_heap_word *from, uintptr_t header)
     return moved(from, copy_words(d, from, header));
 }
 
-/* Scannable, of a constant number of words: then its class is one, too. */
+/* Of a constant number of words: then its class is one, too. */
 static inline __attribute__((always_inline)) alq_value
-copy_fixed(struct view w, alqi_heap_word *from, uintptr_t header, size_t words)
+copy_fixed(struct view w, alqi_heap_word *from, uintptr_t header, size_t words,
+           bool no_scan)
 {
-    alqi_heap_word *to = run_take(w.d, (unsigned)words - 1, words, false);
+    alqi_heap_word *to = run_take(w.d, (unsigned)words - 1, words, no_scan);
     size_t i;
 
     to[0] = header | w.colour;
@@ -139,24 +171,42 @@ copy_fixed(struct view w, alqi_heap_word *from, uintptr_t header, size_t words)
     return moved(from, to);
 }
 
+/* Short strings, numbers, pairs of raw words. */
+static ALQI_NOINLINE alq_value
+copy_leaf(struct alqi_domain *d, alqi_heap_word *from, uintptr_t header)
+{
+    struct view w = {.d = d, .colour = d->alloc_colour};
+
+    switch (alqi_heap_words(header)) {
+    case 2:
+        return copy_fixed(w, from, header, 2, true);
+    case 3:
+        return copy_fixed(w, from, header, 3, true);
+    case 4:
+        return copy_fixed(w, from, header, 4, true);
+    default:
+        return copy_any(d, from, header);
+    }
+}
+
 static inline __attribute__((always_inline)) alq_value
 copy(struct view w, alqi_heap_word *from, uintptr_t header)
 {
     if (ALQI_UNLIKELY(!alqi_heap_is_scannable(header)))
-        return copy_any(w.d, from, header);
+        return copy_leaf(w.d, from, header);
     switch (alqi_heap_words(header)) {
     case 2:
-        return copy_fixed(w, from, header, 2);
+        return copy_fixed(w, from, header, 2, false);
     case 3:
-        return copy_fixed(w, from, header, 3);
+        return copy_fixed(w, from, header, 3, false);
     case 4:
-        return copy_fixed(w, from, header, 4);
+        return copy_fixed(w, from, header, 4, false);
     case 5:
-        return copy_fixed(w, from, header, 5);
+        return copy_fixed(w, from, header, 5, false);
     case 6:
-        return copy_fixed(w, from, header, 6);
+        return copy_fixed(w, from, header, 6, false);
     case 7:
-        return copy_fixed(w, from, header, 7);
+        return copy_fixed(w, from, header, 7, false);
     default:
         return copy_any(w.d, from, header);
     }
@@ -183,14 +233,21 @@ await_move(alqi_heap_word *from)
     return from[0];
 }
 
-static alq_value
+/* Stores in this order, for await_move. */
+static inline alq_value
+moved_claimed(alqi_heap_word *from, alqi_heap_word *to)
+{
+    from[0] = (alq_value)(to + 1);
+    __atomic_store_n(&from[-1], 0, __ATOMIC_RELEASE);
+    return (alq_value)(to + 1);
+}
+
+static inline alq_value
 copy_claimed(struct alqi_domain *d, alqi_heap_word *from, uintptr_t header)
 {
-    alqi_heap_word *to = copy_words(d, from, header);
-
-    from[0] = (alq_value)(to + 1);
-    __atomic_store_n(&from[-1], 0, __ATOMIC_RELEASE); /* for await_move */
-    return (alq_value)(to + 1);
+    if (alqi_heap_words(header) <= WORDS_INLINE)
+        return moved_claimed(from, copy_few(d, from, header));
+    return moved_claimed(from, copy_words(d, from, header));
 }
 
 static alq_value
@@ -205,18 +262,67 @@ new_place_shared(struct alqi_domain *self, alqi_heap_word *from)
     return copy_claimed(self, from, header);
 }
 
+static inline struct alqi_domain *
+domain_at(const struct alqi_domain *self, const alqi_heap_word *from)
+{
+    uintptr_t offset = (uintptr_t)from - self->pub.young_base;
+
+    return self->heap->domains[offset / ALQI_HEAP_MINOR_BYTES_MAX];
+}
+
 /* Of a young block that is not in the minor heap at hand. */
 static ALQI_NOINLINE alq_value
 new_place_elsewhere(struct alqi_domain *self, alqi_heap_word *from)
 {
-    uintptr_t offset = (uintptr_t)from - self->pub.young_base;
-    struct alqi_domain *of =
-        self->heap->domains[offset / ALQI_HEAP_MINOR_BYTES_MAX];
+    struct alqi_domain *of = domain_at(self, from);
 
     if (!alqi_heap_own_is_mine(self, of))
         return new_place_shared(self, from);
     alqi_heap_own_next(self, of);
     return from[-1] == 0 ? from[0] : copy_any(self, from, from[-1]);
+}
+
+/* ---- many of them ------------------------------------------------------- */
+
+/* Claims all that it can, and then copies: a claim waits for the stores before
+ * it, so a copy before each would cost more than the claims do.  Waits when it
+ * holds no claim any more (tests/models/batch.pml). */
+static ALQI_NOINLINE void
+batch_do(struct alqi_domain *d, struct batch *b)
+{
+    struct later mine[BATCH], others[BATCH];
+    unsigned i, n_mine = 0, n_others = 0;
+
+    for (i = 0; i < b->n; i++) {
+        struct later l = b->slots[i];
+
+        l.header = __atomic_load_n(&l.from[-1], __ATOMIC_ACQUIRE);
+        if (l.header == 0)
+            __atomic_store_n(l.slot, l.from[0], __ATOMIC_RELAXED);
+        else if (l.header != IN_PROGRESS && claim(l.from, l.header))
+            mine[n_mine++] = l;
+        else
+            others[n_others++] = l;
+    }
+    b->n = 0;
+    for (i = 0; i < n_mine; i++)
+        __atomic_store_n(mine[i].slot,
+                         copy_claimed(d, mine[i].from, mine[i].header),
+                         __ATOMIC_RELAXED);
+    for (i = 0; i < n_others; i++)
+        __atomic_store_n(others[i].slot, await_move(others[i].from),
+                         __ATOMIC_RELAXED);
+}
+
+static inline void
+batch_add(struct alqi_domain *d, struct batch *b, alqi_heap_word *slot,
+          alqi_heap_word *from)
+{
+    __builtin_prefetch(from - 1, 1);
+    b->slots[b->n].slot = slot;
+    b->slots[b->n++].from = from;
+    if (b->n == BATCH)
+        batch_do(d, b);
 }
 
 /* ---- slots -------------------------------------------------------------- */
@@ -247,7 +353,11 @@ promote_in_crew(struct view w, alqi_heap_word *slot)
         return;
     if (ALQI_LIKELY(v - w.d->own_base < w.d->own_bytes))
         v = new_place(w, (alqi_heap_word *)v);
-    else
+    else if (w.batch != NULL &&
+             alqi_heap_own_is_shared(domain_at(w.d, (alqi_heap_word *)v))) {
+        batch_add(w.d, w.batch, slot, (alqi_heap_word *)v);
+        return;
+    } else
         v = new_place_elsewhere(w.d, (alqi_heap_word *)v);
     __atomic_store_n(slot, v, __ATOMIC_RELAXED);
 }
@@ -382,6 +492,12 @@ scan_span(struct view w, struct alqi_heap_span span)
         scan_block(w, (alqi_heap_word *)span.start);
 }
 
+static inline __attribute__((always_inline)) bool
+has_slots(struct view w)
+{
+    return w.batch != NULL && w.batch->n > 0;
+}
+
 /* Until nothing is left here. */
 static inline __attribute__((always_inline)) void
 drain(struct view w)
@@ -389,7 +505,11 @@ drain(struct view w)
     struct alqi_domain *d = w.d;
     unsigned c;
 
-    while (d->dirty != 0 || d->n_pending > 0) {
+    while (d->dirty != 0 || d->n_pending > 0 || has_slots(w)) {
+        if (d->dirty == 0 && d->n_pending == 0) {
+            batch_do(d, w.batch);
+            continue;
+        }
         if (d->dirty == 0) {
             struct alqi_heap_span span = d->pending[--d->n_pending];
 
@@ -412,19 +532,44 @@ drain_alone(struct alqi_domain *self)
 static ALQI_NOINLINE void
 drain_in_crew(struct alqi_domain *self)
 {
-    drain(view_of(self, true));
+    struct batch batch;
+    struct view w = view_of(self, true);
+
+    batch.n = 0;
+    w.batch = &batch;
+    drain(w);
     alqi_heap_own_share(self); /* there is nothing left to do here */
 }
 
-/* .inv.kept; blocks are claimed, whether there are others or not. */
+/* .inv.kept */
 static ALQI_NOINLINE void
-drain_with_pins(struct alqi_domain *self)
+drain_alone_with_pins(struct alqi_domain *self)
+{
+    struct view w = view_of(self, false);
+
+    w.pins = true;
+    drain(w);
+}
+
+static ALQI_NOINLINE void
+drain_in_crew_with_pins(struct alqi_domain *self)
 {
     struct view w = view_of(self, true);
 
     w.pins = true;
     drain(w);
     alqi_heap_own_share(self);
+}
+
+static void
+drain_all(struct alqi_domain *self)
+{
+    bool pins = alqi_heap_pin_is_active(self->heap);
+
+    if (alqi_heap_crew_is_shared(&self->heap->crew))
+        (pins ? drain_in_crew_with_pins : drain_in_crew)(self);
+    else
+        (pins ? drain_alone_with_pins : drain_alone)(self);
 }
 
 static void
@@ -444,12 +589,7 @@ alqi_heap_promote_drain(struct alqi_domain *self)
     if (n_max > ALQI_HEAP_CREW_GET_MAX)
         n_max = ALQI_HEAP_CREW_GET_MAX;
     do {
-        if (alqi_heap_pin_is_active(self->heap))
-            drain_with_pins(self);
-        else if (alqi_heap_crew_is_shared(crew))
-            drain_in_crew(self);
-        else
-            drain_alone(self);
+        drain_all(self);
         self->n_pending = alqi_heap_crew_get(crew, self->pending, n_max);
     } while (self->n_pending > 0);
     for (c = 0; c < ALQI_HEAP_CLASSES; c++) {

@@ -13,6 +13,9 @@
  *   winner   copy; field 0 := the new address; header := 0 (release)
  *   loser    waits for header 0 (acquire), reads field 0
  *
+ * While copies are scanned claims are made BATCH at a time, then the copies;
+ * who waits holds no claim (tests/models/batch.pml).
+ *
  * Which of the two it is stands in the heap's crew. */
 #ifndef ALQI_HEAP_PROMOTE_H
 #define ALQI_HEAP_PROMOTE_H

@@ -333,7 +333,8 @@ parts_make(unsigned n, size_t pending_size)
     assert_true(alqi_heap_bag_ready(
         &heap->crew.bag, n * d->minor_bytes / 16 + ALQI_HEAP_CREW_PLACES));
     assert_true(alqi_heap_area_ready(
-        &heap->area, n * alqi_heap_minor_need(d->run_end - d->run_start)));
+        &heap->area, n * (alqi_heap_minor_need(d->run_end - d->run_start) +
+                          ALQI_HEAP_WORKER_POOLS)));
     for (p = 0; p < n; p++)
         share_by[p] = rnd(4) == 0 ? rnd(n) : p;
 }

@@ -82,6 +82,7 @@ nothing_waits_when_it_is_late(void **state)
 }
 
 /* However the window changes, no work is lost and none is made up. */
+/* Whatever the window changes to (spec statmemprof 8.1, 11). */
 static void
 no_work_is_lost(void **state)
 {

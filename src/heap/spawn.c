@@ -1,6 +1,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "heap/cycle.h"
 #include "heap/domain.h"
 #include "heap/root.h"
 #include "heap/spawn.h"
@@ -37,7 +38,13 @@ run(void *arg)
     alqi_heap_thread_enter(&d->threads.first);
     v = child->letter.value;
     child->letter.value = ALQ_NULL;
-    child->letter.value = child->fn(&d->pub, v, child->data);
+    v = child->fn(&d->pub, v, child->data);
+    if (alqi_heap_thread_domain() != d) { /* it left a blocking section open */
+        v = ALQ_NULL;                     /* which may have moved it */
+        alqi_heap_thread_enter(&d->threads.first);
+    }
+    d->pub.frames = NULL; /* its own are gone, however it left them */
+    child->letter.value = v;
     alqi_heap_thread_wait_alone(d);
     alqi_heap_domain_end(d);
     if (__atomic_exchange_n(&child->state, OVER, __ATOMIC_SEQ_CST) == DROPPED)
@@ -60,6 +67,19 @@ thread_start(struct alq_child *child)
          pthread_create(&thread, &attr, run, child) == 0;
     pthread_attr_destroy(&attr);
     return ok;
+}
+
+/* Once more when memory that is short was collected. */
+static enum alq_status
+domain_start(const struct alq_domain_config *config, struct alqi_domain *by,
+             struct alqi_domain **out)
+{
+    enum alq_status status = alqi_heap_domain_start(config, by, out);
+
+    if (status != ALQ_ENOMEM)
+        return status;
+    alqi_heap_collect_all(by);
+    return alqi_heap_domain_start(config, by, out);
 }
 
 /* The domain has started, but gets no thread. */
@@ -89,7 +109,7 @@ alqi_heap_spawn(struct alqi_domain *by, alq_domain_fn *fn, alq_value arg,
     child->data = data;
     child->letter.value = arg;
     alqi_heap_letter_add(by->heap, &child->letter);
-    status = alqi_heap_domain_start(config, by, &child->domain);
+    status = domain_start(config, by, &child->domain);
     if (status != ALQ_OK)
         goto fail_start;
     if (!thread_start(child)) {

@@ -246,12 +246,13 @@ alqi_heap_stat_print(const struct alq_gc_stats *s, FILE *out)
     return n >= 0 && fflush(out) == 0;
 }
 
-static struct alqi_heap *alive; /* when the program exits */
+/* When the program exits; atomic: a heap may begin while the last one ends. */
+static struct alqi_heap *alive;
 
 void
 alqi_heap_stat_begin(struct alqi_heap *heap)
 {
-    alive = heap;
+    __atomic_store_n(&alive, heap, __ATOMIC_RELEASE);
 }
 
 static void
@@ -274,27 +275,36 @@ report(struct alqi_heap *heap, struct alq_gc_counts counts)
     alqi_heap_say_slow("top_heap_words: %" PRIu64, s.top_heap_words);
 }
 
+/* The next heap may have begun already.  Whoever takes it reports it. */
+static bool
+alive_take(struct alqi_heap *heap)
+{
+    return __atomic_compare_exchange_n(&alive, &heap, NULL, false,
+                                       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
 void
 alqi_heap_stat_end(struct alqi_heap *heap)
 {
-    alive = NULL;
-    report(heap, counts_of(heap->ended));
+    if (alive_take(heap))
+        report(heap, counts_of(heap->ended));
 }
 
 /* Of the domain that runs on, what it has allocated until now. */
 __attribute__((destructor)) static void
 at_exit(void)
 {
+    struct alqi_heap *heap = __atomic_load_n(&alive, __ATOMIC_ACQUIRE);
     struct alqi_domain *d = alqi_heap_thread_domain();
     struct alq_gc_counts counts;
 
-    if (alive == NULL)
+    if (heap == NULL || !alive_take(heap))
         return;
     if (d == NULL) {
-        report(alive, counts_of(alive->told));
+        report(heap, counts_of(heap->told));
         return;
     }
     counts = counts_of(alqi_heap_sums_all(d));
     counts.minor_words += open_words(d);
-    report(alive, counts);
+    report(heap, counts);
 }

@@ -13,6 +13,7 @@
 #include "heap/live_state.h"
 #include "heap/bag.h"
 #include "heap/crew.h"
+#include "heap/fence.h"
 #include "heap/observe.h"
 #include "heap/smooth.h"
 #include "heap/watch.h"
@@ -31,6 +32,8 @@ enum {
     ALQI_HEAP_DOMAINS_MAX = 128,
     ALQI_HEAP_CLASSES = 36,
     ALQI_HEAP_CLASS_WORDS_MAX = ALQ_SMALL_WOSIZE_MAX + 1,
+    ALQI_HEAP_WORKER_POOLS = /* of who empties minor heaps: one of each kind */
+    2 * ALQI_HEAP_CLASSES,
     ALQI_HEAP_RING = 128 /* blocks whose headers are on their way */
 };
 
@@ -51,7 +54,7 @@ struct alqi_heap_pool {
     uint32_t n_free;             /* slots, when last swept                  */
     uintptr_t cleared;           /* of a free pool: class + 1 whose slots have
                                   * header 0                                */
-    uintptr_t n_holds;           /* compact.h: nothing in it moves */
+    uint64_t held_in;            /* compaction in which nothing in it moves */
 };
 
 enum { ALQI_HEAP_LARGE_LINK_WORDS = 3 };
@@ -131,9 +134,17 @@ struct alqi_heap_pins {
     size_t n_kept;
     struct alqi_heap_kept *next; /* as this collection leaves them */
     size_t n_next;
-    size_t kept_size; /* of both */
+    size_t kept_size;     /* of both */
+    size_t n_stack_words; /* room for what so many lead to: stack.h */
     struct alqi_heap_remembered fields;
     bool is_collecting;
+};
+
+/* stack.h: of threads that are scanned conservatively. */
+struct alqi_heap_stacks {
+    uint32_t n;      /* threads; atomic, changes under the pins' lock    */
+    uint64_t *hits;  /* a bit for each young word; NULL: there was none  */
+    uint64_t n_hits; /* words that led to a minor heap, in this collection */
 };
 
 enum alqi_heap_phase {
@@ -192,7 +203,7 @@ struct alqi_heap_area {
     size_t n_returned;
     size_t n_surplus; /* still to be returned */
     size_t n_used;
-    size_t n_promised;  /* to the minor heaps that are open: cycle.c */
+    size_t n_promised;  /* to minor heaps and who empties them: cycle.c */
     intptr_t increment; /* struct alq_gc_control */
     bool force_huge;    /* H=1 */
     uint64_t n_huge_fallbacks;
@@ -205,6 +216,9 @@ struct alqi_heap_tuning {
     intptr_t domains_max;
     intptr_t force_huge;
     intptr_t verify;      /* at the end of each cycle */
+    intptr_t cleans_up;   /* when the process exits   */
+    intptr_t warns;       /* leftover.h               */
+    intptr_t record_log2; /* words of a recording's buffer: glue/gc_trace.c */
     bool has_minor_words; /* ALIQUOTPARAM says them */
 };
 
@@ -213,6 +227,7 @@ struct alqi_heap_sums {
     struct alq_gc_counts counts;
     uint64_t slack_words;
     uint64_t cost_words;
+    uint64_t live_words;
 };
 
 /* pace.h; all in words, of work or of allocation. */
@@ -234,6 +249,8 @@ struct alqi_heap_pace_common {
     uint64_t live_words;    /* as the last marking found, about     */
     uint64_t marking_began; /* words allocated until then           */
     uint64_t marked_before; /* words marked until then              */
+    uint64_t weak_words;    /* of work, in the last marking: live.h */
+    uint64_t weak_before;   /* likewise, until it began             */
     uint64_t late_at;       /* words allocated: the phase is late   */
     double rate;            /* work for each allocated word         */
     uint64_t passed_words;  /* debts of those without work; atomic */
@@ -269,6 +286,15 @@ struct alqi_heap_compact {
     const struct alqi_heap_stop_work *(*after)(struct alqi_domain *self);
 };
 
+/* Large blocks by where they begin: large.c. */
+struct alqi_heap_large_index {
+    struct alqi_base_map starts;
+    uint32_t n[64];  /* of each order of size */
+    uint64_t orders; /* that there are: a bit for each */
+    uintptr_t least; /* no block is out of this range; it only grows */
+    uintptr_t most;
+};
+
 struct alqi_heap {
     struct alqi_heap_area area;
     struct alqi_heap_stop stop;
@@ -278,9 +304,12 @@ struct alqi_heap {
     unsigned goal;          /* of the stop that runs: cycle.c           */
     unsigned cycles_wanted; /* before it ends                           */
     bool is_mark_forced;
-    bool has_young;    /* some minor heap is not empty               */
-    uint64_t n_minors; /* collections, of all domains together       */
-    unsigned n_users;  /* domains, and those about to start: domain.c */
+    uintptr_t young_left; /* quota.h; atomic                               */
+    size_t promised_left; /* pools, to minor heaps of domains that ended   */
+    bool has_young;       /* some minor heap is not empty               */
+    uint64_t n_minors;    /* collections, of all domains together       */
+    unsigned n_users;     /* domains, and those about to start: domain.c */
+    bool has_begun;       /* its first domain is there; atomic             */
     bool is_lost;  /* a forked process without the threads: all calls fail */
     uint32_t todo; /* domains that are not `done` with the phase's work */
     struct alqi_heap_orphan *orphans;
@@ -296,7 +325,7 @@ struct alqi_heap {
     bool is_remember_lost;      /* somebody's set; atomic  */
 
     struct alqi_plat_lock large_lock;
-    struct alqi_base_map large_set; /* addresses of large blocks */
+    struct alqi_heap_large_index large_index;
     uintptr_t large_bytes;
     uintptr_t n_large;
     struct alqi_heap_large *large_rescan; /* to be read again */
@@ -311,10 +340,12 @@ struct alqi_heap {
     struct alqi_heap_pace_common pace;
     struct alqi_heap_nursery nursery;
     struct alqi_heap_pins pins;
+    struct alqi_heap_stacks stacks;
     struct alqi_heap_tuning tuning;
     unsigned slice_us;  /* a slice is cut then, unless it is late */
     size_t limit_bytes; /* SIZE_MAX: none */
     size_t reserve_bytes;
+    size_t wanted_bytes; /* atomic: minor heaps leave room for them; alloc.c */
 
     struct alqi_heap_listeners listeners;
     struct alqi_heap_observer observer;
@@ -360,8 +391,14 @@ struct alq_thread {
     struct alqi_domain *domain;
     struct alq_frame *frames; /* while it does not run the domain */
     enum alq_status status;   /* likewise                         */
-    struct alq_thread *next;  /* the domain's                     */
+    const struct alqi_heap_fence_hooks *fence; /* NULL: it has none   */
+    void *fence_arg;
+    struct alqi_heap_stack *stack; /* NULL: it has precise roots alone */
+    uint32_t fence_held;           /* within so many of the heap's calls */
+    struct alq_thread *next;       /* the domain's                     */
     struct alq_thread **link;
+    void *observer;  /* observe.h: the client's own state of it */
+    uint32_t blocks; /* atomic: it has begun a section, and not ended it */
 };
 
 /* thread.h: one at a time runs the domain. */
@@ -373,6 +410,7 @@ struct alqi_heap_threads {
     struct alq_thread *running; /* NULL: none */
     struct alq_thread *all;
     struct alq_thread first; /* the one that began it */
+    bool is_spawned;         /* it ends when a function of its returns */
 };
 
 /* custom.h */
@@ -399,6 +437,10 @@ struct alqi_domain {
     uint32_t claimed; /* its share, in a step of a stop   */
     bool want_minor;  /* posted, then the limit is raised */
     bool want_slice;
+    bool want_notice; /* likewise: fence.h */
+    bool want_answer; /* likewise: summon.h */
+    bool is_used;     /* by a heap, or free for the next one: domain.c */
+    struct alqi_domain *next_ever;
     bool done; /* with its work of this phase; the holder's; others look */
     struct alqi_heap_watch watch;
 
@@ -412,11 +454,18 @@ struct alqi_domain {
     uintptr_t touched_bytes; /* it was as large as that            */
     uintptr_t run_start;     /* allocation moves from run_end to run_start */
     uintptr_t run_end;
-    uintptr_t middle; /* a slice is due below it; 0 when it was done */
+    uintptr_t plan_bytes;  /* what it was opened for; run_start may be higher */
+    uintptr_t reach_bytes; /* or lower: quota.h                               */
+    uintptr_t middle;      /* a slice is due below it; 0 when it was done */
     uintptr_t alloc_colour;
-    size_t promised_pools; /* for what is young; 0: closed */
-    bool forces_mark;      /* its slice begins to mark, due or not */
-    uint64_t dirty;        /* classes of scannable runs with scan < next */
+    size_t promised_pools;   /* for what is young; 0: closed */
+    bool is_helper;          /* so many that one more may take part */
+    bool is_crowded;         /* closed for lack of room between kept blocks  */
+    uintptr_t crowded_words; /* small blocks made old since             */
+    uintptr_t hit_from; /* bits of this slice's young words that are set: */
+    uintptr_t hit_to;   /* indices, stack.h; 0: none                    */
+    bool forces_mark;   /* its slice begins to mark, due or not */
+    uint64_t dirty;     /* classes of scannable runs with scan < next */
     struct alqi_heap_run runs[2][ALQI_HEAP_CLASSES]; /* [1]: no_scan */
     struct alqi_heap_span *pending; /* filled spans not scanned yet */
     size_t n_pending;
@@ -454,8 +503,10 @@ struct alqi_domain {
 
     struct alq_gc_counts counts;
     struct alqi_heap_observed observed;
+    struct alqi_heap_fence fence;
     uint64_t slack_words; /* by which slots exceed their promoted blocks */
     uint64_t cost_words;  /* of memory that custom blocks hold: custom.h */
+    uint64_t live_words;  /* of work, beside marking: live.h */
     struct alqi_heap_sums told; /* counts as they were in the last stop */
     void *stop_arg;             /* of a stop that it leads */
 };

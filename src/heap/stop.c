@@ -1,6 +1,7 @@
 #include "heap/event.h"
 #include "heap/limit.h"
 #include "heap/orphan.h"
+#include "heap/stack.h"
 #include "heap/stop.h"
 #include "plat/wait.h"
 
@@ -207,6 +208,7 @@ serve(struct alqi_domain *d)
     uint32_t mine = __atomic_load_n(&s->seq, __ATOMIC_SEQ_CST), n;
 
     alqi_heap_event_begin(d, ALQ_EVENT_STOP, 0, 0);
+    alqi_heap_stack_note(d);
     state_set(d, ALQI_HEAP_HERE);
     wake_leader(s);
     alqi_plat_wait_until(&s->go, mine);
@@ -285,6 +287,7 @@ alqi_heap_stop_try(struct alqi_domain *d,
         return false;
     }
     alqi_heap_event_begin(d, ALQ_EVENT_STOP, 0, 0);
+    alqi_heap_stack_note(d);
     mine = __atomic_add_fetch(&s->seq, 1, __ATOMIC_SEQ_CST);
     ask(heap, d);
     for (i = 0; i < heap->n_slots; i++)

@@ -10,7 +10,8 @@
 static inline struct alqi_heap_sums
 alqi_heap_sums_of(const struct alqi_domain *d)
 {
-    return (struct alqi_heap_sums){d->counts, d->slack_words, d->cost_words};
+    return (struct alqi_heap_sums){d->counts, d->slack_words, d->cost_words,
+                                   d->live_words};
 }
 
 _Static_assert(sizeof(struct alqi_heap_sums) % sizeof(uint64_t) == 0,

@@ -235,6 +235,19 @@ large_blocks(struct alqi_domain *d, struct alqi_heap_large *large,
 }
 
 void
+alqi_heap_sweep_leaves(struct alqi_domain *d,
+                       void (*visit)(struct alqi_domain *d, alq_value block,
+                                     uintptr_t header))
+{
+    const struct alqi_heap_area *area = &d->heap->area;
+    size_t i;
+
+    for (i = 0; i < area->n_frontier; i++)
+        if (area->kinds[i] & ALQI_HEAP_KIND_NO_SCAN)
+            pool_blocks(d, alqi_heap_area_pool(area, i), visit);
+}
+
+void
 alqi_heap_sweep_blocks(struct alqi_domain *d,
                        void (*visit)(struct alqi_domain *d, alq_value block,
                                      uintptr_t header))

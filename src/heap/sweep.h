@@ -20,5 +20,9 @@ bool alqi_heap_sweep_refill(struct alqi_domain *d, unsigned size_class,
 void alqi_heap_sweep_blocks(struct alqi_domain *d,
                             void (*visit)(struct alqi_domain *d,
                                           alq_value block, uintptr_t header));
+/* Those whose fields are not scanned and that are not large. */
+void alqi_heap_sweep_leaves(struct alqi_domain *d,
+                            void (*visit)(struct alqi_domain *d,
+                                          alq_value block, uintptr_t header));
 
 #endif

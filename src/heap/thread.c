@@ -1,6 +1,9 @@
 #include <stdlib.h>
 
+#include "heap/fenced.h"
 #include "heap/list.h"
+#include "heap/observed.h"
+#include "heap/stack.h"
 #include "heap/stop.h"
 #include "heap/thread.h"
 #include "plat/wait.h"
@@ -63,6 +66,7 @@ frames_in(struct alqi_domain *d, struct alq_thread *thread)
     d->pub.status = thread->status;
     thread->frames = NULL;
     runs = d;
+    alqi_heap_observed_switch(d);
 }
 
 static void
@@ -86,6 +90,7 @@ alqi_heap_thread_enter(struct alq_thread *thread)
     else
         alqi_heap_stop_come_back(d);
     frames_in(d, thread);
+    alqi_heap_fenced_enter(d);
 }
 
 struct alq_thread *
@@ -93,7 +98,10 @@ alqi_heap_thread_leave(struct alqi_domain *d)
 {
     struct alq_thread *thread = d->threads.running;
 
+    alqi_heap_fenced_leave(d);
     frames_out(d, thread);
+    if (thread->stack != NULL)
+        alqi_heap_stack_leave(thread);
     if (!is_waited_for(&d->threads))
         alqi_heap_stop_leave(d);
     let_go(&d->threads);
@@ -160,13 +168,15 @@ alqi_heap_thread_remove(struct alq_thread *thread)
 {
     struct alqi_domain *d = thread->domain;
 
+    alqi_heap_observed_thread_end(d, thread);
     ALQI_HEAP_LIST_REMOVE(thread);
+    alqi_heap_stack_end(thread);
     alqi_heap_thread_leave(d);
     thread_free(d, thread);
 }
 
-void
-alqi_heap_thread_await(struct alqi_domain *d)
+static void
+first_add(struct alqi_domain *d)
 {
     struct alq_thread *first = &d->threads.first;
 
@@ -175,9 +185,16 @@ alqi_heap_thread_await(struct alqi_domain *d)
 }
 
 void
+alqi_heap_thread_await(struct alqi_domain *d)
+{
+    d->threads.is_spawned = true;
+    first_add(d);
+}
+
+void
 alqi_heap_thread_begin(struct alqi_domain *d)
 {
-    alqi_heap_thread_await(d);
+    first_add(d);
     d->threads.held = 1;
     frames_in(d, &d->threads.first);
 }

@@ -42,7 +42,8 @@ void alqi_heap_thread_wait_alone(struct alqi_domain *d);
 /* A domain starts or ends on the calling thread, in a state that the caller
  * sets: it runs it, or no longer does. */
 void alqi_heap_thread_begin(struct alqi_domain *d);
-/* It starts for a thread that will enter it as threads.first. */
+/* It starts for a thread that is made for it, which will enter it as
+ * threads.first and end it. */
 void alqi_heap_thread_await(struct alqi_domain *d);
 void alqi_heap_thread_end(struct alqi_domain *d);
 

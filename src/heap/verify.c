@@ -65,8 +65,6 @@ pool_value(struct alqi_domain *d, alq_value v)
 static void
 value(struct alqi_domain *d, alq_value v)
 {
-    uint64_t unused;
-
     if (!alq_is_block(v))
         return;
     HOLDS(v % ALQ_WORD_BYTES == 0);
@@ -76,7 +74,7 @@ value(struct alqi_domain *d, alq_value v)
     }
     if (alqi_heap_area_has(&d->heap->area, v))
         pool_value(d, v);
-    else if (!alqi_base_map_get(&d->heap->large_set, v, &unused)) {
+    else if (alqi_heap_large_around(d->heap, v) != v) {
         HOLDS(colour_of(alqi_heap_header(v)) == ALQI_HEAP_COLOUR_STATIC);
         return;
     }
@@ -277,7 +275,7 @@ alqi_heap_verify_slow(struct alqi_domain *d, enum alqi_heap_verify_what what)
     for (i = 0; i < heap->n_slots; i++)
         if (heap->domains[i]->state != ALQI_HEAP_VACANT) {
             alqi_heap_roots_visit(heap->domains[i], false, root, d);
-            alqi_heap_final_visit(heap->domains[i], true, root, d);
+            alqi_heap_final_visit(heap->domains[i], root, d);
             alqi_heap_weak_each(heap->domains[i], weak_block);
             lists(heap->domains[i]);
         }

@@ -5,8 +5,14 @@
 #include "heap/promote.h"
 #include "heap/weak.h"
 
+/* Of cleaning: old blocks by their kind, then young arrays. */
+enum { CLEAN_YOUNG = ALQI_HEAP_WEAK_KINDS, CLEAN_STAGES };
+
 const struct alq_custom_ops alqi_heap_weak_ops[ALQI_HEAP_WEAK_KINDS] = {
     {.name = "weak array"}, {.name = "ephemeron"}};
+
+const uintptr_t alqi_heap_weak_emptying[2] = {
+    ALQ_HEADER(1, ALQ_TAG_ABSTRACT) | ALQI_HEAP_COLOUR_STATIC, 0};
 
 /* ---- lists -------------------------------------------------------------- */
 
@@ -175,7 +181,7 @@ field_after_minor(struct alqi_domain *d, alq_value block,
     else if (moved != ALQ_NULL)
         alqi_heap_weak_replace(block, field, v, moved);
     else
-        alqi_heap_weak_empty(block, kind, field, v);
+        alqi_heap_weak_empty(d, block, kind, field, v);
 }
 
 /* Data first: a key that died empties them. */
@@ -190,7 +196,8 @@ block_after_minor(struct alqi_domain *d, alq_value block,
 }
 
 static void
-young_after_minor(struct alqi_domain *d, enum alqi_heap_weak_kind kind)
+young_after_minor(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
+                  bool is_cleaning)
 {
     struct alqi_heap_weak_list *young = &d->live.weak.young[kind];
     struct alqi_heap_weak_chunk *chunk;
@@ -204,6 +211,8 @@ young_after_minor(struct alqi_domain *d, enum alqi_heap_weak_kind kind)
             if (block == ALQ_NULL)
                 continue;
             block_after_minor(d, block, kind);
+            if (is_cleaning)
+                alqi_heap_weak_clean_block(d, block, kind);
             chunk->blocks[to++] = block;
         }
         chunk->n = to;
@@ -237,7 +246,7 @@ old_each(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
 }
 
 void
-alqi_heap_weak_after_minor(struct alqi_domain *d)
+alqi_heap_weak_after_minor(struct alqi_domain *d, bool is_cleaning)
 {
     struct alqi_heap_weak *w = &d->live.weak;
     size_t i, n = w->n_fields;
@@ -259,8 +268,10 @@ alqi_heap_weak_after_minor(struct alqi_domain *d)
         old_each(d, ALQI_HEAP_WEAK, block_after_minor);
         old_each(d, ALQI_HEAP_EPHE, block_after_minor);
     }
-    young_after_minor(d, ALQI_HEAP_WEAK);
-    young_after_minor(d, ALQI_HEAP_EPHE);
+    young_after_minor(d, ALQI_HEAP_WEAK, is_cleaning);
+    young_after_minor(d, ALQI_HEAP_EPHE, false);
+    if (w->cleaner.stage == CLEAN_YOUNG)
+        w->cleaner.chunk = NULL; /* they are clean, and old */
 }
 
 /* ---- the cycle ---------------------------------------------------------- */
@@ -279,27 +290,49 @@ alqi_heap_weak_mark_begin(struct alqi_domain *d)
 }
 
 void
+alqi_heap_weak_clean_key(struct alqi_domain *d, alq_value block,
+                         enum alqi_heap_weak_kind kind, uintptr_t field)
+{
+    unsigned spins = 0;
+
+    for (;;) {
+        alq_value v = alqi_heap_weak_read(block, field);
+
+        if (v == ALQI_HEAP_WEAK_EMPTYING)
+            alqi_plat_spin(&spins);
+        else if (alqi_heap_mark_is_white(d, v))
+            alqi_heap_weak_empty(d, block, kind, field, v);
+        else
+            return;
+    }
+}
+
+void
 alqi_heap_weak_clean_block(struct alqi_domain *d, alq_value block,
                            enum alqi_heap_weak_kind kind)
 {
     uintptr_t field, n = alq_wosize(block);
 
-    for (field = alqi_heap_weak_keys(kind); field < n; field++) {
-        alq_value v = alqi_heap_weak_read(block, field);
-
-        if (alqi_heap_mark_is_white(d, v))
-            alqi_heap_weak_empty(block, kind, field, v);
-    }
+    for (field = alqi_heap_weak_keys(kind); field < n; field++)
+        alqi_heap_weak_clean_key(d, block, kind, field);
 }
 
-/* The first chunk of a list that has one. */
+static enum alqi_heap_weak_kind
+cleaner_kind(const struct alqi_heap_weak_cleaner *c)
+{
+    return c->stage == ALQI_HEAP_EPHE ? ALQI_HEAP_EPHE : ALQI_HEAP_WEAK;
+}
+
+/* The first chunk of a stage that has one.  Young ephemerons have no dead keys
+ * (weakref.c, blit). */
 static void
 cleaner_find(struct alqi_heap_weak *w)
 {
     struct alqi_heap_weak_cleaner *c = &w->cleaner;
 
-    while (c->chunk == NULL && ++c->kind < ALQI_HEAP_WEAK_KINDS)
-        c->chunk = w->old[c->kind].first;
+    while (c->chunk == NULL && ++c->stage < CLEAN_STAGES)
+        c->chunk = c->stage < CLEAN_YOUNG ? w->old[c->stage].first
+                                          : w->young[ALQI_HEAP_WEAK].first;
 }
 
 /* Of ephemerons only those that still wait may be dead or have dead keys. */
@@ -308,54 +341,58 @@ cleaner_enter(struct alqi_heap_weak_cleaner *c)
 {
     if (c->chunk == NULL)
         return;
-    if (c->kind == ALQI_HEAP_WEAK) {
+    if (c->stage != ALQI_HEAP_EPHE) {
         c->chunk->lo = 0;
         c->chunk->hi = c->chunk->n;
     }
     c->to = c->from = c->chunk->lo;
-    c->field = alqi_heap_weak_keys(c->kind);
+    c->field = alqi_heap_weak_keys(cleaner_kind(c));
 }
 
-/* Young ephemerons have no dead keys (weakref.c, blit). */
-void
+bool
 alqi_heap_weak_clean_begin(struct alqi_domain *d)
 {
     struct alqi_heap_weak *w = &d->live.weak;
-    struct alqi_heap_weak_chunk *chunk;
-    uint32_t i;
 
-    for (chunk = w->young[ALQI_HEAP_WEAK].first; chunk != NULL;
-         chunk = chunk->next)
-        for (i = 0; i < chunk->n; i++)
-            alqi_heap_weak_clean_block(d, chunk->blocks[i], ALQI_HEAP_WEAK);
-    w->cleaner.kind = ALQI_HEAP_WEAK;
+    w->cleaner.stage = ALQI_HEAP_WEAK;
     w->cleaner.chunk = w->old[ALQI_HEAP_WEAK].first;
     cleaner_find(w);
     cleaner_enter(&w->cleaner);
+    return w->cleaner.chunk != NULL;
 }
 
 /* Closes the hole; chunks that have become small are put together. */
 static void
-cleaner_leave(struct alqi_heap_weak *w)
+cleaner_close(struct alqi_heap_weak *w, struct alqi_heap_weak_chunk *chunk)
 {
-    struct alqi_heap_weak_cleaner *c = &w->cleaner;
-    struct alqi_heap_weak_chunk *chunk = c->chunk, *prev = chunk->prev;
+    const struct alqi_heap_weak_cleaner *c = &w->cleaner;
+    struct alqi_heap_weak_chunk *prev = chunk->prev;
 
     memmove(&chunk->blocks[c->to], &chunk->blocks[c->from],
             (chunk->n - c->from) * sizeof chunk->blocks[0]);
     chunk->n -= c->from - c->to;
     chunk->lo = chunk->hi = c->to;
-    c->chunk = chunk->next;
-    if (chunk->n == 0 ||
-        (prev != NULL && prev->n + chunk->n <= ALQI_HEAP_WEAK_CHUNK)) {
-        unlink_chunk(&w->old[c->kind], chunk);
-        if (chunk->n > 0)
-            memcpy(&prev->blocks[prev->n], chunk->blocks,
-                   chunk->n * sizeof chunk->blocks[0]);
-        if (chunk->n > 0)
-            prev->n += chunk->n;
-        free(chunk);
+    if (chunk->n > 0 &&
+        (prev == NULL || prev->n + chunk->n > ALQI_HEAP_WEAK_CHUNK))
+        return;
+    unlink_chunk(&w->old[c->stage], chunk);
+    if (chunk->n > 0) {
+        memcpy(&prev->blocks[prev->n], chunk->blocks,
+               chunk->n * sizeof chunk->blocks[0]);
+        prev->n += chunk->n;
     }
+    free(chunk);
+}
+
+static void
+cleaner_leave(struct alqi_heap_weak *w)
+{
+    struct alqi_heap_weak_cleaner *c = &w->cleaner;
+    struct alqi_heap_weak_chunk *chunk = c->chunk;
+
+    c->chunk = chunk->next;
+    if (c->stage != CLEAN_YOUNG)
+        cleaner_close(w, chunk);
     cleaner_find(w);
     cleaner_enter(c);
 }
@@ -366,7 +403,7 @@ cleaner_next(struct alqi_heap_weak_cleaner *c, bool keep)
     if (keep)
         c->chunk->blocks[c->to++] = c->chunk->blocks[c->from];
     c->from++;
-    c->field = alqi_heap_weak_keys(c->kind);
+    c->field = alqi_heap_weak_keys(cleaner_kind(c));
 }
 
 /* The block at `from`, of a long one a part; its words. */
@@ -395,7 +432,7 @@ cleaner_step(struct alqi_domain *d)
                 (void *)(alqi_heap_weak_read(block, field + AHEAD) -
                          ALQ_WORD_BYTES));
         if (alqi_heap_mark_is_white(d, v))
-            alqi_heap_weak_empty(block, c->kind, field, v);
+            alqi_heap_weak_empty(d, block, cleaner_kind(c), field, v);
     }
     stop -= c->field;
     c->field += stop;
@@ -418,12 +455,6 @@ alqi_heap_weak_clean(struct alqi_domain *d, size_t budget_words)
             done += cleaner_step(d);
         }
     return done;
-}
-
-bool
-alqi_heap_weak_is_clean(const struct alqi_domain *d)
-{
-    return d->live.weak.cleaner.chunk == NULL;
 }
 
 void
@@ -509,8 +540,10 @@ alqi_heap_weak_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
     memset(w->old, 0, sizeof w->old);
     __atomic_add_fetch(&d->heap->live.n_darkened_ended,
                        w->n_darkened - w->n_darkened_before, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&d->heap->live.n_emptied_ended, w->n_emptied,
+                       __ATOMIC_RELAXED);
     free(w->fields);
-    alqi_heap_ephe_wait_drop(&w->waits);
+    alqi_heap_ephe_wait_close(&w->waits);
     *w = (struct alqi_heap_weak){0};
 }
 
@@ -538,6 +571,6 @@ alqi_heap_weak_drop(struct alqi_domain *d)
         list_drop(&d->live.weak.young[kind]);
     }
     free(d->live.weak.fields);
-    alqi_heap_ephe_wait_drop(&d->live.weak.waits);
+    alqi_heap_ephe_wait_close(&d->live.weak.waits);
     d->live.weak = (struct alqi_heap_weak){0};
 }

@@ -54,29 +54,48 @@ alqi_heap_weak_write(alq_value block, uintptr_t field, alq_value v)
     __atomic_store_n((alqi_heap_word *)block + field, v, __ATOMIC_RELEASE);
 }
 
-/* Unless another domain was faster. */
-static inline void
+/* False: another domain was faster. */
+static inline bool
 alqi_heap_weak_replace(alq_value block, uintptr_t field, alq_value old,
                        alq_value v)
 {
-    __atomic_compare_exchange_n((alqi_heap_word *)block + field, &old, v, false,
-                                __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    return __atomic_compare_exchange_n((alqi_heap_word *)block + field, &old, v,
+                                       false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_RELAXED);
 }
 
-/* The key is dead: it and what it kept are gone.  The data first: as long as
- * somebody sees the key, he empties them, too. */
+/* .inv.emptying  Of an ephemeron with a dead key the data are emptied by who
+ *                put this word, a static block that no program has, in the
+ *                key's place.  The others wait until it is gone: then nobody
+ *                is about to empty, and what a program sets stays, were it the
+ *                same as before (tests/models/ephe.pml). */
+extern const uintptr_t alqi_heap_weak_emptying[2]
+    __attribute__((visibility("hidden")));
+#define ALQI_HEAP_WEAK_EMPTYING ((alq_value)&alqi_heap_weak_emptying[1])
+
+/* The key is dead: it and what it kept are gone, unless another domain sees to
+ * that. */
 static inline void
-alqi_heap_weak_empty(alq_value block, enum alqi_heap_weak_kind kind,
-                     uintptr_t field, alq_value dead)
+alqi_heap_weak_empty(struct alqi_domain *d, alq_value block,
+                     enum alqi_heap_weak_kind kind, uintptr_t field,
+                     alq_value dead)
 {
-    if (kind == ALQI_HEAP_EPHE)
-        alqi_heap_weak_replace(block, ALQI_HEAP_EPHE_DATA,
-                               alqi_heap_weak_read(block, ALQI_HEAP_EPHE_DATA),
-                               ALQ_NULL);
-    alqi_heap_weak_replace(block, field, dead, ALQ_NULL);
+    alq_value with =
+        kind == ALQI_HEAP_EPHE ? ALQI_HEAP_WEAK_EMPTYING : ALQ_NULL;
+
+    if (!alqi_heap_weak_replace(block, field, dead, with))
+        return;
+    d->live.weak.n_emptied++;
+    if (kind == ALQI_HEAP_WEAK)
+        return;
+    alqi_heap_weak_write(block, ALQI_HEAP_EPHE_DATA, ALQ_NULL);
+    alqi_heap_weak_write(block, field, ALQ_NULL);
 }
 
-/* Empties the keys of a block that marking has not reached. */
+/* Empties a key that marking has not reached, all keys of a block: they are not
+ * dead, nor being emptied, when it returns. */
+void alqi_heap_weak_clean_key(struct alqi_domain *d, alq_value block,
+                              enum alqi_heap_weak_kind kind, uintptr_t field);
 void alqi_heap_weak_clean_block(struct alqi_domain *d, alq_value block,
                                 enum alqi_heap_weak_kind kind);
 
@@ -91,21 +110,20 @@ void alqi_heap_weak_remember(struct alqi_domain *d, alq_value block,
 /* ---- for the collector -------------------------------------------------- */
 
 /* Minor collection: data are kept, before draining; keys that moved follow,
- * those that died are emptied, after it. */
+ * those that died are emptied, after it: while the heap is being cleaned, of
+ * arrays that were young also old ones. */
 void alqi_heap_weak_promote(struct alqi_domain *self, struct alqi_domain *of);
-void alqi_heap_weak_after_minor(struct alqi_domain *d);
+void alqi_heap_weak_after_minor(struct alqi_domain *d, bool is_cleaning);
 
 /* When marking begins, nothing being young. */
 void alqi_heap_weak_mark_begin(struct alqi_domain *d);
 
-/* Cleaning, when everything that is reachable is marked.  begin is not cut into
- * slices: it reads the young blocks. */
-void alqi_heap_weak_clean_begin(struct alqi_domain *d);
+/* Cleaning, when everything that is reachable is marked; begin: false if there
+ * is nothing to clean. */
+bool alqi_heap_weak_clean_begin(struct alqi_domain *d);
 size_t alqi_heap_weak_clean(struct alqi_domain *d, size_t budget_words);
 /* Marking has ended: fields of dead blocks are not remembered. */
 void alqi_heap_weak_after_marking(struct alqi_domain *d);
-
-bool alqi_heap_weak_is_clean(const struct alqi_domain *d);
 
 /* All blocks and fields, to be replaced: for compaction.  Nothing is young, and
  * the heap is not being marked. */

@@ -4,6 +4,7 @@
 #include "heap/custom.h"
 #include "heap/ephe.h"
 #include "heap/live.h"
+#include "heap/stack.h"
 #include "heap/weakref.h"
 
 alq_value
@@ -11,9 +12,9 @@ alqi_heap_weak_new(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
                    size_t n_keys)
 {
     static const struct alq_custom_ops unlisted = {.name = "unlisted"};
-    alq_value block = alqi_heap_alloc_custom(d, &alqi_heap_weak_ops[kind],
-                                             alqi_heap_weak_keys(kind) + n_keys,
-                                             (struct alqi_heap_held){0});
+    struct alqi_heap_held held = {.is_old = alqi_heap_stack_is_any(d->heap)};
+    alq_value block = alqi_heap_alloc_custom(
+        d, &alqi_heap_weak_ops[kind], alqi_heap_weak_keys(kind) + n_keys, held);
 
     if (block == ALQ_NULL || alqi_heap_weak_list(d, block, kind))
         return block;
@@ -37,15 +38,16 @@ look(struct alqi_domain *d, alq_value block, enum alqi_heap_weak_kind kind,
 {
     alq_value v;
 
-    if (!alqi_heap_live_is_cleaning(d))
-        return alqi_heap_weak_read(block, field);
-    if (field < alqi_heap_weak_keys(kind))
-        alqi_heap_weak_clean_block(d, block, kind);
+    if (alqi_heap_live_is_cleaning(d)) {
+        if (field < alqi_heap_weak_keys(kind))
+            alqi_heap_weak_clean_block(d, block, kind);
+        else
+            alqi_heap_weak_clean_key(d, block, kind, field);
+    }
     v = alqi_heap_weak_read(block, field);
-    if (!alqi_heap_mark_is_white(d, v))
-        return v;
-    alqi_heap_weak_empty(block, kind, field, v);
-    return ALQ_NULL;
+    ALQI_ASSERT(!alqi_heap_live_is_cleaning(d) ||
+                !alqi_heap_mark_is_white(d, v)); /* .inv.phase */
+    return v;
 }
 
 alq_value

@@ -29,10 +29,10 @@ struct decoder {
     enum alq_status status;
     const char *text;
 
-    alq_value *root; /* where the value goes */
-    uint64_t owed;   /* values that must follow, at the least a byte each */
-    uint64_t words;  /* made */
-    uint64_t words_max;
+    alq_value *root;     /* where the value goes */
+    uint64_t owed;       /* values that must follow, at the least a byte each */
+    uint64_t words_left; /* that may be made */
+    uint64_t objects_max;
     uint64_t depth_max;
     uintptr_t young; /* where the next small block goes; 0: not small */
     uintptr_t young_end;
@@ -76,18 +76,29 @@ no_memory(struct decoder *c)
 
 /* ---- making blocks ------------------------------------------------------ */
 
-/* Collections go on, if they have to.  Blocks may have moved then. */
-static void
-safe_point(struct decoder *c)
+static uint64_t
+or_none(uint64_t limit)
 {
-    struct alq_domain *pub = &c->d->pub;
-
-    if (pub->young_ptr >= __atomic_load_n(&pub->young_limit, __ATOMIC_RELAXED))
-        return;
-    alqi_heap_collect_asked(c->d);
+    return limit == 0 ? UINT64_MAX : limit;
 }
 
-/* After a safe point. */
+static uint64_t
+words_max(const struct decoder *c)
+{
+    uint64_t limit = c->options->limit_heap_words;
+
+    if (limit == 0)
+        limit = WORDS_A_BYTE * c->header->data_bytes + WORDS_MORE;
+    return limit < ALQ_WOSIZE_MAX ? limit : ALQ_WOSIZE_MAX;
+}
+
+static uint64_t
+least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* After collecting: blocks may have moved. */
 static void
 fields_find(struct decoder *c)
 {
@@ -97,21 +108,42 @@ fields_find(struct decoder *c)
                                                                c->now.object);
 }
 
-/* Whether a block of so many words may be made. */
-static bool
+/* Collections go on, if they have to. */
+static inline void
+safe_point(struct decoder *c)
+{
+    struct alq_domain *pub = &c->d->pub;
+
+    if (ALQI_LIKELY(pub->young_ptr >=
+                    __atomic_load_n(&pub->young_limit, __ATOMIC_RELAXED)))
+        return;
+    alqi_heap_collect_asked(c->d);
+    fields_find(c);
+}
+
+/* A block of so many words may not be made: which limit says so. */
+static ALQI_COLD bool
+refuse(struct decoder *c, uint64_t words)
+{
+    uint64_t made = least(c->header->heap_words, words_max(c)) - c->words_left;
+    uint64_t objects = c->header->objects;
+
+    if (words > c->header->heap_words - made)
+        damaged(c, "more words than the header says");
+    else if (objects != 0 && c->table.n >= objects)
+        damaged(c, "more objects than the header says");
+    else if (words > c->words_left)
+        fail(c, ALQ_ETOOBIG, "limit_heap_words is passed");
+    else
+        fail(c, ALQ_ETOOBIG, "limit_objects is passed");
+    return false;
+}
+
+static inline bool
 may_make(struct decoder *c, uint64_t words)
 {
-    uint64_t n = c->table.n + 1;
-
-    if (words > c->header->heap_words - c->words)
-        damaged(c, "more words than the header says");
-    else if (c->header->objects != 0 && n > c->header->objects)
-        damaged(c, "more objects than the header says");
-    else if (words > c->words_max - c->words)
-        fail(c, ALQ_ETOOBIG, "limit_heap_words is passed");
-    else if (c->options->limit_objects != 0 && n > c->options->limit_objects)
-        fail(c, ALQ_ETOOBIG, "limit_objects is passed");
-    return c->status == ALQ_OK;
+    return ALQI_LIKELY(words <= c->words_left && c->table.n < c->objects_max) ||
+           refuse(c, words);
 }
 
 /* Of a small message.  What has a finaliser is not made young: the table of
@@ -132,22 +164,56 @@ young_make(struct decoder *c, uintptr_t header, bool is_old)
     return at + ALQ_WORD_BYTES;
 }
 
-static alq_value
-old_make(struct decoder *c, uintptr_t header)
+static ALQI_NOINLINE bool
+table_grow(struct decoder *c)
 {
     uint64_t n_max =
         c->header->objects != 0 ? c->header->objects : c->header->data_bytes;
-    alq_value block;
 
-    safe_point(c);
-    if (c->table.n == c->table.n_ready &&
-        !alqi_marshal_table_grow(&c->table, c->d, n_max))
-        return no_memory(c);
-    block = alqi_heap_direct_try(c->d, header);
-    if (block == ALQ_NULL)
-        block = alqi_heap_alloc_direct(c->d, header);
+    if (!alqi_marshal_table_grow(&c->table, c->d, n_max))
+        return no_memory(c) != ALQ_NULL;
+    fields_find(c);
+    return true;
+}
+
+/* Not one of those that go where the last one went. */
+static ALQI_NOINLINE alq_value
+old_make_slow(struct decoder *c, uintptr_t header)
+{
+    alq_value block = alqi_heap_direct_try(c->d, header);
+
+    if (block != ALQ_NULL)
+        return block;
+    block = alqi_heap_alloc_direct(c->d, header);
     fields_find(c);
     return block == ALQ_NULL ? no_memory(c) : block;
+}
+
+/* Scanned fields are ALQ_UNIT at first, whoever marks meanwhile. */
+static void
+fields_clear(alqi_heap_word *fields, uint64_t n)
+{
+    uint64_t i;
+
+    for (i = 0; i < n; i++)
+        __atomic_store_n(&fields[i], ALQ_UNIT, __ATOMIC_RELAXED);
+}
+
+static inline alq_value
+old_make(struct decoder *c, uintptr_t header)
+{
+    bool no_scan = !alqi_heap_is_scannable(header);
+    alqi_heap_word *place;
+
+    safe_point(c);
+    if (ALQI_UNLIKELY(c->table.n == c->table.n_ready) && !table_grow(c))
+        return ALQ_NULL;
+    place = alqi_heap_direct_place(c->d, alqi_heap_words(header), no_scan);
+    if (ALQI_UNLIKELY(place == NULL))
+        return old_make_slow(c, header);
+    if (!no_scan)
+        fields_clear(place + 1, header >> ALQ_WOSIZE_SHIFT);
+    return alqi_heap_direct_publish(c->d, place, header);
 }
 
 /* A block whose fields are not set; until they are nothing collects.  Each
@@ -163,7 +229,7 @@ make(struct decoder *c, uintptr_t header, bool is_old)
     block = c->young != 0 ? young_make(c, header, is_old) : old_make(c, header);
     if (block == ALQ_NULL)
         return block;
-    c->words += words;
+    c->words_left -= words;
     alqi_marshal_table_put(&c->table, block);
     alqi_heap_observed_unmarshal(c->d, block, header);
     return block;
@@ -176,7 +242,6 @@ block_make(struct decoder *c, uint64_t wosize, unsigned tag)
 {
     size_t left = alqi_marshal_in_left(&c->in);
     alq_value block;
-    uint64_t i;
 
     if (wosize == 0)
         return alqi_heap_atom();
@@ -189,8 +254,7 @@ block_make(struct decoder *c, uint64_t wosize, unsigned tag)
     block = make(c, ALQ_HEADER(wosize, tag), false);
     if (block == ALQ_NULL)
         return block;
-    for (i = 0; i < wosize; i++)
-        ((alqi_heap_word *)block)[i] = ALQ_UNIT;
+    fields_clear((alqi_heap_word *)block, wosize);
     c->n_fields = wosize;
     return block;
 }
@@ -472,11 +536,51 @@ value_next(struct decoder *c)
     if (v == ALQ_NULL)
         return false;
     __atomic_store_n(&c->fields[c->now.next++], v, __ATOMIC_RELEASE);
-    if (c->n_fields > 0)
-        return start(c, v);
-    if (c->now.next == c->now.n && c->n_stack > 0) {
+    return c->n_fields == 0 || start(c, v);
+}
+
+/* As many of the next fields as are integers, and not near the end. */
+static void
+integers_read(struct decoder *c)
+{
+    enum { MOST = 1 + 8 };
+    const unsigned char *at = c->in.at;
+    uint64_t i = c->now.next, n = c->now.n;
+    uint64_t word;
+    unsigned code;
+    alq_value v;
+
+    for (; i < n && (size_t)(c->in.end - at) >= MOST; i++) {
+        code = *at;
+        if (code - ALQI_MARSHAL_SMALL_INT <
+            ALQI_MARSHAL_SMALL_BLOCK - ALQI_MARSHAL_SMALL_INT) {
+            v = alq_from_int(code - ALQI_MARSHAL_SMALL_INT);
+            at++;
+        } else if (code <= ALQI_MARSHAL_INT64) { /* 1, 2, 4, 8 bytes */
+            word = alqi_marshal_load(at + 1, 8);
+            v = alq_from_int((int64_t)word >> (64 - (8 << code)));
+            at += 1 + (1u << code);
+        } else {
+            break;
+        }
+        __atomic_store_n(&c->fields[i], v, __ATOMIC_RELEASE);
+    }
+    c->owed -= i - c->now.next;
+    c->now.next = i;
+    c->in.at = at;
+}
+
+/* The innermost block that is not whole; false: all are. */
+static bool
+resume(struct decoder *c)
+{
+    integers_read(c);
+    while (c->now.next == c->now.n) {
+        if (c->n_stack == 0)
+            return false;
         c->now = c->stack[--c->n_stack];
         fields_find(c);
+        integers_read(c);
     }
     return true;
 }
@@ -485,7 +589,7 @@ static void
 all_read(struct decoder *c)
 {
     while (value_next(c))
-        if (c->now.next == c->now.n) {
+        if (!resume(c)) {
             if (alqi_marshal_in_left(&c->in) > 0)
                 damaged(c, "bytes behind the value");
             return;
@@ -511,24 +615,13 @@ young_open(struct decoder *c, bool is_small)
     if (!is_small || words == 0)
         return true;
     c->young = alqi_heap_room_unseen(c->d, words);
+    if (c->young == ALQI_HEAP_ROOM_CROWDED) { /* it is made old */
+        c->young = 0;
+        c->again = true;
+        return false;
+    }
     c->young_end = c->young + words * ALQ_WORD_BYTES;
     return c->young != 0 || no_memory(c) != ALQ_NULL;
-}
-
-static uint64_t
-or_none(uint64_t limit)
-{
-    return limit == 0 ? UINT64_MAX : limit;
-}
-
-static uint64_t
-words_max(const struct decoder *c)
-{
-    uint64_t limit = c->options->limit_heap_words;
-
-    if (limit == 0)
-        limit = WORDS_A_BYTE * c->header->data_bytes + WORDS_MORE;
-    return limit < ALQ_WOSIZE_MAX ? limit : ALQ_WOSIZE_MAX;
 }
 
 static void
@@ -541,8 +634,9 @@ decode(struct decoder *c, const unsigned char *data, bool is_small,
     c->again = false;
     c->root = root;
     c->owed = 1;
-    c->words = 0;
-    c->words_max = words_max(c);
+    c->words_left = least(c->header->heap_words, words_max(c));
+    c->objects_max =
+        least(or_none(c->header->objects), or_none(c->options->limit_objects));
     c->depth_max = or_none(c->options->limit_depth);
     c->now = (struct started){ROOT, 0, 1};
     c->stack = c->first;

@@ -80,6 +80,10 @@ alqi_marshal_load(const unsigned char *from, unsigned n_bytes)
     if (n_bytes == 4) /* one load, of which there are many */
         return (uint64_t)from[0] << 24 | (uint64_t)from[1] << 16 |
                (uint64_t)from[2] << 8 | from[3];
+    if (n_bytes == 8) {
+        memcpy(&number, from, sizeof number);
+        return __builtin_bswap64(number); /* little-endian, as all is */
+    }
     for (i = 0; i < n_bytes; i++)
         number = number << 8 | from[i];
     return number;

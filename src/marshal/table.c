@@ -45,7 +45,7 @@ chunks_ready(struct alqi_marshal_table *t)
 static bool
 chunk_add(struct alqi_marshal_table *t, struct alqi_domain *d, uint64_t n)
 {
-    alq_value block = alqi_heap_alloc_direct(d, ALQ_HEADER(1 + n, 0));
+    alq_value block = alqi_heap_alloc_own(d, ALQ_HEADER(1 + n, 0));
     alqi_heap_word *fields = (alqi_heap_word *)block;
     uint64_t i;
 

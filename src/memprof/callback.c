@@ -9,11 +9,12 @@
  *             dealloc_major and release is yet to see its datum. */
 #include "memprof/state.h"
 
-static void
+static inline __attribute__((always_inline)) void
 begin(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
       enum alqi_callback_kind kind)
 {
     ALQI_ASSERT(t->mode == ALQI_MEMPROF_INSIDE && t->running == NULL);
+    alqi_callback_begins(t);
     t->running = e;
     t->running_kind = kind;
     atomic_signal_fence(memory_order_seq_cst);
@@ -21,13 +22,14 @@ begin(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
     atomic_signal_fence(memory_order_seq_cst);
 }
 
-static void
+static inline __attribute__((always_inline)) void
 end(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e, int code)
 {
     atomic_signal_fence(memory_order_seq_cst);
     t->mode = ALQI_MEMPROF_INSIDE;
     atomic_signal_fence(memory_order_seq_cst);
     t->running = NULL;
+    alqi_callback_ends(t);
     if (ALQI_LIKELY(code >= 0))
         return;
     alqi_profile_count(&e->profile->callback_failures, 1);
@@ -35,15 +37,22 @@ end(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e, int code)
         t->failure = code;
 }
 
-void
-alqi_entry_free(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
+static inline void
+entry_free(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
 {
     struct alq_profile *p = e->profile;
 
     ALQI_ASSERT(!(e->flags & (ALQI_ENTRY_DATUM | ALQI_ENTRY_INDEXED)));
-    alqi_stash_free(t, e);
+    if (ALQI_UNLIKELY(e->birth & ALQI_BIRTH_STASH))
+        alqi_stash_free(t, e);
     alqi_pool_put(t, e);
-    alqi_profile_release(p, ALQI_PROFILE_ONE_ENTRY);
+    alqi_client_leave(t, p);
+}
+
+void
+alqi_entry_free(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
+{
+    entry_free(t, e);
 }
 
 void
@@ -62,16 +71,27 @@ alqi_entry_release(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
     alqi_entry_free(t, e);
 }
 
+/* Elsewhere than in a scanned heap the bytes are the index's (.inv.owner). */
+static uint32_t
+age_of(const struct alqi_memprof_entry *e, uint64_t cycle)
+{
+    return (e->birth & ALQI_BIRTH_SCANNED) != 0
+               ? (uint32_t)(cycle - alqi_entry_born(e)) & ALQI_CYCLE_MASK
+               : 0;
+}
+
 static void
-describe(const struct alqi_memprof_entry *e, struct alq_allocation *a)
+describe(const struct alqi_memprof_entry *e, uint64_t cycle,
+         struct alq_allocation *a)
 {
     a->n_samples = e->n_samples;
-    a->size_bytes = e->size_bytes;
-    a->size_words = alqi_base_malloc_words(e->size_bytes) - 1;
-    a->source = (enum alq_source)e->source;
+    a->size_bytes = alqi_entry_size_bytes(e);
+    a->size_words = alqi_base_malloc_words(a->size_bytes) - 1;
+    a->source = alqi_entry_source(e);
     a->callstack.frames = NULL;
     a->callstack.n_frames = 0;
     a->block = e->block;
+    a->age = age_of(e, cycle);
     /* A scanned block's place may be another's by now. */
     if ((e->birth & ALQI_BIRTH_OFFSET) ||
         ((e->birth & ALQI_BIRTH_SCANNED) && (e->flags & ALQI_ENTRY_DEAD)))
@@ -79,14 +99,14 @@ describe(const struct alqi_memprof_entry *e, struct alq_allocation *a)
 }
 
 int
-alqi_entry_visit(const struct alqi_memprof_entry *e,
+alqi_entry_visit(const struct alqi_memprof_entry *e, uint64_t cycle,
                  int (*visit)(void *arg, const struct alq_allocation *a,
                               uintptr_t data),
                  void *arg)
 {
     struct alq_allocation a;
 
-    describe(e, &a);
+    describe(e, cycle, &a);
     return visit(arg, &a, e->data);
 }
 
@@ -104,7 +124,7 @@ alqi_callback_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
 
     if (fn == NULL)
         return false;
-    describe(e, &a);
+    describe(e, t->domain->cycle, &a);
     a.callstack.frames = frames;
     a.callstack.n_frames = n_frames;
     *data = 0;
@@ -137,7 +157,7 @@ alqi_callback_dealloc(struct alqi_memprof_thread *t,
         code = fn(tracker->arg, e->data);
         end(t, e, code);
     }
-    alqi_entry_free(t, e);
+    entry_free(t, e);
 }
 
 bool

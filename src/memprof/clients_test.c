@@ -242,7 +242,7 @@ stop_runs_the_callers_alloc_callbacks(void **state) /* P3, [X6] */
     a = fake_malloc(&self, 10);
     seen.alloc_code = -5;
     assert_int_equal(fake_stop(&self), ALQ_ECALLBACK);
-    assert_false(alqi_memprof_is_sampling(heap.domain, 0));
+    assert_false(alqi_memprof_is_sampling(heap.domain, ALQI_MEMPROF_SLOT_USER));
     assert_int_equal(fake_stop(&self), ALQ_ENOTRUN);
     assert_int_equal(alqi_memprof_flush(&self.t, &code), ALQ_ECALLBACK);
     assert_int_equal(code, -5);

@@ -111,6 +111,32 @@ alqi_memprof_start_hooked(struct alqi_memprof_domain *domain,
     return st;
 }
 
+enum alq_status
+alqi_memprof_join(struct alqi_memprof_domain *domain,
+                  struct alq_profile *profile)
+{
+    enum alq_status st = ALQ_OK;
+
+    if (profile->slot >= ALQI_MEMPROF_SLOTS)
+        return ALQ_EINVAL; /* a thread tree's */
+    alqi_domain_lock(domain);
+    if (is_slot_sampling_locked(domain, profile->slot)) {
+        st = ALQ_EBUSY;
+    } else if (!alqi_profile_attach_try(profile)) {
+        st = ALQ_ENOTRUN;
+    } else {
+        alqi_domain_slot_set_locked(domain, profile->slot, profile);
+        alqi_profile_detach(profile); /* the slot's own is there */
+        domain->path = alqi_base_mix(
+            domain->path + ~(uint64_t)atomic_fetch_add_explicit(
+                               &profile->n_joined, 1, memory_order_relaxed));
+    }
+    alqi_domain_unlock(domain);
+    if (st == ALQ_OK)
+        triggers_stale(domain);
+    return st;
+}
+
 /* SAMPLING -> STOPPED for everyone who shares it, and out of this slot. */
 static enum alq_status
 slot_stop(struct alqi_memprof_domain *d, unsigned slot)
@@ -193,6 +219,8 @@ alqi_memprof_profile_stop(struct alqi_memprof_thread *thread,
 {
     if (profile == NULL)
         return ALQ_EINVAL;
+    if (thread == NULL)
+        return alqi_profile_stop(profile) ? ALQ_OK : ALQ_ENOTRUN;
     return stop(thread->domain, thread, profile->slot, profile);
 }
 
@@ -200,15 +228,19 @@ enum alq_status
 alqi_memprof_discard(struct alqi_memprof_thread *thread,
                      struct alq_profile *profile)
 {
-    uint32_t status = ALQI_PROFILE_STOPPED, was = thread->mode;
+    uint32_t status = ALQI_PROFILE_STOPPED, was;
 
-    if (profile == NULL || was == ALQI_MEMPROF_INSIDE)
+    if (profile == NULL ||
+        (thread != NULL && thread->mode == ALQI_MEMPROF_INSIDE))
         return ALQ_EINVAL;
     if (!atomic_compare_exchange_strong_explicit(
             &profile->status, &status, ALQI_PROFILE_DISCARDED,
             memory_order_acq_rel, memory_order_acquire))
         return status == ALQI_PROFILE_SAMPLING ? ALQ_ERUNNING : ALQ_EGONE;
-    alqi_memprof_enter(thread);
+    alqi_profiles_note_discard();
+    if (thread == NULL)
+        return ALQ_OK;
+    was = alqi_memprof_enter(thread);
     /* Inside a callback the releases wait until it has ended. */
     alqi_pending_release_chain(thread, alqi_index_sweep(profile));
     alqi_pending_release_chain(thread,
@@ -248,6 +280,7 @@ alqi_memprof_each(struct alqi_memprof_thread *thread,
     if (alqi_profile_status(profile) == ALQI_PROFILE_DISCARDED)
         return ALQ_EGONE;
     alqi_memprof_enter(thread);
+    alqi_orphans_adopt(thread->domain);
     if (alqi_index_each(profile, visit, arg) == 0)
         alqi_scan_each(thread->domain, profile, visit, arg);
     alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);

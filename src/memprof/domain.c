@@ -50,6 +50,7 @@ forget_thread(struct alqi_memprof_thread *t)
     struct alqi_memprof_pending none = {NULL, NULL};
 
     t->pending = none;
+    t->deferred = none;
     t->due = none;
     t->making = NULL;
     t->running = NULL;
@@ -58,6 +59,8 @@ forget_thread(struct alqi_memprof_thread *t)
     t->n_late = 0;
     t->mode = ALQI_MEMPROF_IDLE;
     t->is_listed = false;
+    t->armed.serial = t->armed.n_clients = 0;
+    t->armed.is_plain = t->armed.is_prompt = false;
     alqi_tree_forget(t);
 }
 
@@ -70,6 +73,7 @@ alqi_domains_forget(struct alqi_memprof_thread *self)
 
         d->lock = (struct alqi_memprof_lock){{0}};
         d->pending = (struct alqi_memprof_pending){NULL, NULL};
+        d->deferred = (struct alqi_memprof_pending){NULL, NULL};
         d->threads = NULL;
         for (; t != NULL; t = next) {
             next = t->next_in_domain;
@@ -100,9 +104,23 @@ alqi_domain_slot_set_locked(struct alqi_memprof_domain *d, unsigned slot,
         alqi_profile_detach(old);
 }
 
-static void
-client_add(struct alqi_memprof_armed *armed, struct alq_profile *p)
+void
+alqi_clients_leave(struct alqi_memprof_thread *t)
 {
+    struct alqi_memprof_armed *armed = &t->armed;
+
+    for (unsigned i = 0; i < armed->n_clients; i++)
+        if (armed->client[i].cell != NULL)
+            alqi_profile_cell_leave(armed->client[i].profile,
+                                    armed->client[i].cell);
+    armed->n_clients = 0;
+    armed->is_plain = armed->is_prompt = false;
+}
+
+static void
+client_add(struct alqi_memprof_thread *t, struct alq_profile *p)
+{
+    struct alqi_memprof_armed *armed = &t->armed;
     struct alqi_memprof_client *c = &armed->client[armed->n_clients];
 
     if (p == NULL || alqi_profile_status(p) != ALQI_PROFILE_SAMPLING)
@@ -112,6 +130,34 @@ client_add(struct alqi_memprof_armed *armed, struct alq_profile *p)
     c->id = atomic_load_explicit(&p->id, memory_order_relaxed);
     c->thin = p->law;
     c->gate = p->hooks != NULL ? p->hooks->gate : NULL;
+    c->cell = alqi_profile_cell_take(p, t);
+}
+
+static const struct alq_profile *
+loudest_of(const struct alqi_memprof_armed *armed)
+{
+    const struct alq_profile *loudest = NULL;
+
+    for (unsigned i = 0; i < armed->n_clients; i++) {
+        const struct alq_profile *p = armed->client[i].profile;
+
+        if (p->slot > ALQI_MEMPROF_SLOT_LIVE &&
+            !(p->flags & ALQI_MEMPROF_OF_LIMITS) &&
+            (loudest == NULL || p->law.rate > loudest->law.rate))
+            loudest = p;
+    }
+    return loudest;
+}
+
+/* Its alloc callback runs at once, and its data need not be found while it
+ * does. */
+static bool
+is_prompt(const struct alqi_memprof_client *c)
+{
+    const struct alq_profile *p = c->profile;
+
+    return c->cell != NULL && p->tracker.alloc_minor != NULL &&
+           !(p->tracker.flags & ALQ_TRACKER_VALUES) && !alqi_profile_defers(p);
 }
 
 static void
@@ -121,22 +167,27 @@ arm_locked(const struct alqi_memprof_domain *d, struct alqi_memprof_thread *t)
     double most = 0.0;
 
     armed->serial = atomic_load_explicit(&d->serial, memory_order_relaxed);
-    armed->n_clients = 0;
+    alqi_clients_leave(t);
     for (unsigned i = 0; i < ALQI_MEMPROF_SLOTS; i++)
-        client_add(armed,
-                   atomic_load_explicit(&d->slot[i], memory_order_relaxed));
+        client_add(t, atomic_load_explicit(&d->slot[i], memory_order_relaxed));
     alqi_tree_prune_locked(t);
     for (unsigned i = 0; i < t->trees.n; i++)
-        client_add(armed, t->trees.profile[i]);
+        client_add(t, t->trees.profile[i]);
     for (unsigned i = 0; i < armed->n_clients; i++)
         if (armed->client[i].thin.rate > most)
             most = armed->client[i].thin.rate;
+    armed->loudest = loudest_of(armed);
     alqi_sample_law_set(&armed->law, most);
     for (unsigned i = 0; i < armed->n_clients; i++) {
         struct alqi_sample_law *thin = &armed->client[i].thin;
 
         alqi_sample_law_set(thin, most > 0 ? thin->rate / most : 0);
     }
+    armed->hits_all = armed->law.rate == 1.0;
+    armed->is_plain = armed->n_clients == 1 &&
+                      armed->client[0].thin.rate == 1.0 &&
+                      armed->client[0].gate == NULL;
+    armed->is_prompt = armed->is_plain && is_prompt(&armed->client[0]);
 }
 
 void
@@ -155,10 +206,10 @@ alqi_domain_arm(struct alqi_memprof_domain *d, struct alqi_memprof_thread *t)
         seed = only->profile->seed;
     }
     alqi_domain_unlock(d);
-    t->residual = 0; /* to be drawn by the new law */
+    t->residual = t->drawn = 0; /* to be drawn by the new law */
     if (only != NULL && only->id != t->seeded_by) {
         t->seeded_by = only->id;
-        alqi_sample_seed(&t->rng, seed + alqi_base_mix(t->ordinal));
+        alqi_sample_seed(&t->rng, seed + alqi_base_mix(d->path + t->ordinal));
     }
 }
 
@@ -188,6 +239,7 @@ inherit(struct alqi_memprof_domain *d, struct alqi_memprof_domain *parent)
             alqi_profile_attach(p);
         atomic_store_explicit(&d->slot[i], p, memory_order_relaxed);
     }
+    d->path = alqi_base_mix(parent->path + alqi_base_mix(++parent->n_children));
     alqi_domain_unlock(parent);
 }
 

@@ -7,7 +7,7 @@
  *
  * A domain has a few client slots: one for the user's profile
  * (alq_memprof_start), some for those beside it and some for profiles of our
- * own (the recorder, the probes, later the limits).  A thread may have profiles
+ * own (the recorder, the probes, the limits).  A thread may have profiles
  * of its own, which the threads it creates take over (tree.c).  A thread
  * samples at the largest of the rates that cover it; each client takes its own
  * samples by thinning (DESIGN decision 10). */
@@ -24,16 +24,24 @@
 #include "plat/plat.h"
 #include "sample/sample.h"
 #include "stack/capture.h"
+#include "stack/few.h"
 
+/* In the order in which callbacks of one block are called: a sample that stops
+ * a task is no one else's. */
 enum alqi_memprof_slot {
+    ALQI_MEMPROF_SLOT_LIMIT,
+    ALQI_MEMPROF_SLOT_LIVE, /* of limits, too: what is tracked for them */
     ALQI_MEMPROF_SLOT_USER,
     ALQI_MEMPROF_SLOT_RECORDER,
-    ALQI_MEMPROF_SLOT_LIMIT,
     ALQI_MEMPROF_SLOT_PROBES,
     ALQI_MEMPROF_SLOT_BESIDE, /* the first for ALQ_MEMPROF_BESIDE */
     ALQI_MEMPROF_SLOTS = ALQI_MEMPROF_SLOT_BESIDE + ALQ_MEMPROF_BESIDE_MAX,
     ALQI_MEMPROF_SLOT_TREE = ALQI_MEMPROF_SLOTS /* none: the thread's own */
 };
+
+/* In a config's flags, beside those of memprof.h: the profile is of limits, as
+ * one in the first two slots. */
+enum { ALQI_MEMPROF_OF_LIMITS = 1 << 16 };
 
 enum alqi_memprof_mode {
     ALQI_MEMPROF_IDLE,    /* the program's own code                      */
@@ -41,8 +49,20 @@ enum alqi_memprof_mode {
     ALQI_MEMPROF_CALLBACK /* a callback: no sampling; frees are noted     */
 };
 
+/* The first word of a profile is the address of its engine's: a process may
+ * have two, the preload's and that of a program's managed heap. */
+extern const char alqi_memprof_engine;
+
+static inline bool
+alqi_memprof_is_own(const struct alq_profile *profile)
+{
+    return *(const void *const *)(const void *)profile == &alqi_memprof_engine;
+}
+
 struct alqi_memprof_domain; /* engine's state of one domain */
 struct alqi_memprof_entry;
+struct alqi_pool_node;
+struct alqi_profile_cell;
 
 struct alqi_memprof_pending { /* FIFO of entries that owe callbacks */
     struct alqi_memprof_entry *head;
@@ -70,9 +90,16 @@ struct alqi_memprof_armed {
     uint64_t serial;            /* of the domain's slots; 0 stale */
     struct alqi_sample_law law; /* of the trigger: the largest rate */
     uint32_t n_clients;
+    bool hits_all;  /* the rate is 1                                    */
+    bool is_plain;  /* one client, which takes all hits and has no gate */
+    bool is_prompt; /* and whose request_plain (managed.c) is enough    */
+    /* Of them, the one with the highest rate that is not the limits', the first
+     * of several; NULL: none. */
+    const struct alq_profile *loudest;
     struct alqi_memprof_client {
         struct alq_profile *profile;
         uint64_t id;                         /* the profile's                 */
+        struct alqi_profile_cell *cell;      /* there; may be NULL            */
         struct alqi_sample_law thin;         /* profile's rate / law's rate   */
         const volatile unsigned short *gate; /* its hooks'; may be NULL */
     } client[ALQI_MEMPROF_SLOTS + ALQI_MEMPROF_TREES_MAX];
@@ -89,25 +116,35 @@ struct alqi_memprof_thread {
     uint32_t n_late; /* frees that came while INSIDE */
     struct alqi_sample_rng rng;
     struct alqi_stack_memo *memo;
+    struct alqi_stack_few *few;    /* the heap's; NULL: deltas are wanted */
     struct alqi_stack_result last; /* of the capture memo->serial names */
     struct alqi_memprof_armed armed;
-    struct alqi_memprof_trees trees;     /* changed under the domain's lock */
-    struct alqi_memprof_pending pending; /* wait for a flush              */
-    struct alqi_memprof_pending due;     /* run when this callback ends   */
-    struct alqi_memprof_entry *making;   /* sampled, not yet handed over  */
-    struct alqi_memprof_entry *running;  /* whose callback runs           */
-    void *free_entries;                  /* the thread's node cache       */
+    struct alqi_memprof_trees trees;      /* changed under the domain's lock */
+    struct alqi_memprof_pending pending;  /* wait for a flush, or, scanned, a
+                                             poll                          */
+    struct alqi_memprof_pending deferred; /* scanned: wait for a flush    */
+    struct alqi_memprof_pending due;      /* run when this callback ends  */
+    struct alqi_memprof_entry *making;    /* sampled, not yet handed over  */
+    struct alqi_memprof_entry *running;   /* whose callback runs           */
+    struct alqi_pool_node *free_entries;  /* the thread's node cache       */
     uint32_t n_free_entries;
+    uint32_t n_refused; /* captures yet that few is not asked for */
+    uint32_t refused;   /* how many that is after the next refusal */
     uint32_t ordinal;   /* of the domain's threads, from 0    */
     bool is_listed;     /* on the domain's list               */
     uint64_t residual;  /* scanned: untripped words left      */
+    uint64_t drawn;     /* scanned: a gap not used yet; 0     */
     uint64_t seeded_by; /* id of the profile that seeded rng */
     enum alqi_callback_kind running_kind;
+    const struct alqi_memprof_limits *limits; /* when a callback began */
+    bool began;              /* as limits->begins said             */
     int failure;             /* first unreported callback code     */
     uint64_t dropped_nested; /* samples lost to signal handlers    */
     struct alqi_memprof_thread *next_in_domain; /* domain's list; locked */
     struct alqi_memprof_thread *prev_in_domain;
     uintptr_t *frames; /* of a stash, while its callback runs: scratch */
+    uintptr_t *walked; /* the subject's walk: grows to the deepest stack */
+    size_t walked_frames;
     void *late[ALQI_MEMPROF_LATE_FREES];
 };
 
@@ -235,9 +272,16 @@ ALQ_MUSTUSE enum alq_status alqi_memprof_start_hooked(
 enum alq_status alqi_memprof_stop(struct alqi_memprof_domain *domain,
                                   struct alqi_memprof_thread *thread,
                                   enum alqi_memprof_slot slot);
-/* Wherever it samples: on the thread's domain or by thread trees. */
+/* Wherever it samples: on the thread's domain or by thread trees.  `thread` is
+ * NULL for one of no domain, if no thread tree has the profile. */
 enum alq_status alqi_memprof_profile_stop(struct alqi_memprof_thread *thread,
                                           struct alq_profile *profile);
+/* The domain samples for a profile of another one, too.  ALQ_ENOTRUN: it is
+ * stopped; ALQ_EBUSY: its slot is sampling here. */
+enum alq_status alqi_memprof_join(struct alqi_memprof_domain *domain,
+                                  struct alq_profile *profile);
+/* Entries of other domains than the thread's, which may be NULL, go when they
+ * are next met. */
 enum alq_status alqi_memprof_discard(struct alqi_memprof_thread *thread,
                                      struct alq_profile *profile);
 enum alq_status alqi_memprof_flush(struct alqi_memprof_thread *thread,
@@ -248,6 +292,7 @@ enum alq_status alqi_memprof_each(
     struct alqi_memprof_thread *thread, struct alq_profile *profile,
     int (*visit)(void *arg, const struct alq_allocation *a, uintptr_t data),
     void *arg);
+bool alqi_memprof_is_discarded(const struct alq_profile *profile);
 void alqi_memprof_counts(const struct alq_profile *profile,
                          struct alq_memprof_counts *out);
 uint64_t alqi_memprof_seed(const struct alq_profile *profile);

@@ -1,4 +1,4 @@
-/* entry.h -- one tracked block of one profile: a node of one cache line
+/* entry.h -- one tracked block of one profile: a node of seven words
  *
  * Nodes come from slabs that are never unmapped (pool.c) and never move, so a
  * callback may be running for one while its block moves, dies, or is found
@@ -33,18 +33,19 @@ enum {
     ALQI_ENTRY_TAKEN = 1 << 8,     /* held by a realloc                  */
     ALQI_ENTRY_INDEXED = 1 << 9,   /* in the index by address            */
     ALQI_ENTRY_PROMOTE_RAN = 1 << 10,
-    ALQI_ENTRY_DATUM = 1 << 11, /* `data` holds a datum someone must see */
-    ALQI_ENTRY_IN_OLD = 1 << 12 /* scanned: on the old list, not young   */
+    ALQI_ENTRY_DATUM = 1 << 11 /* `data` holds a datum someone must see */
 };
 
-/* In `birth`, which no lock guards: fixed before anyone else can see it. */
+/* In `birth`, which no lock guards: fixed before anyone else looks at it. */
 enum {
     ALQI_BIRTH_MINOR = 1 << 0,   /* alloc_minor, not alloc_major        */
     ALQI_BIRTH_SCANNED = 1 << 1, /* of a scanned heap                  */
-    ALQI_BIRTH_OFFSET = 1 << 2   /* scanned: no memory yet, an offset   */
+    ALQI_BIRTH_OFFSET = 1 << 2,  /* scanned: no memory yet, an offset   */
+    ALQI_BIRTH_STASH = 1 << 3,   /* its stack waits for the callback    */
+    ALQI_BIRTH_SOURCE_SHIFT = 4  /* enum alq_source, above              */
 };
 
-enum { ALQI_STASH_FRAMES = 7 };
+enum { ALQI_STASH_FRAMES = 6 };
 
 /* A deferred callback's stack: nodes of the entries' own pool. */
 struct alqi_memprof_stash {
@@ -55,26 +56,70 @@ struct alqi_memprof_stash {
 struct alqi_memprof_entry {
     const void *block;
     union {
-        uintptr_t data;                   /* DATUM                   */
-        struct alqi_memprof_stash *stash; /* ALLOC_DUE; may be NULL  */
+        uintptr_t data;  /* DATUM                                    */
+        uintptr_t stash; /* STASH: its first + how many frames in its last */
     };
     struct alq_profile *profile;
     struct alqi_memprof_entry *next; /* of a FIFO or a list              */
     union {
-        struct alqi_memprof_entry *chain; /* notified: of a bucket   */
-        struct alqi_memprof_entry *prev;  /* scanned: of its list    */
+        struct alqi_memprof_entry *chain; /* of a bucket, or of those made */
+        struct alqi_memprof_entry *ahead; /* scanned, old: state.h         */
     };
-    uint64_t size_bytes;
-    uint64_t n_samples;
-    uint16_t flags;
-    uint16_t n_frames; /* in the stash                                  */
-    uint8_t filter_lo; /* INDEXED: counted in the filter at each level  */
-    uint8_t filter_hi; /* from lo to hi                                 */
-    uint8_t source;
-    uint8_t birth; /* ALQI_BIRTH_* */
+    union {
+        struct {
+            uint32_t size_low;
+            uint16_t size_high;
+            uint16_t flags;
+        };
+        uint64_t size_and_flags;
+    };
+    union {
+        struct {
+            uint32_t n_samples; /* words; no more than fit */
+            union {
+                struct {
+                    uint8_t filter_lo; /* INDEXED: counted in the filter   */
+                    uint8_t filter_hi; /* at each level from lo to hi      */
+                };
+                uint16_t born_low; /* scanned: in which major cycle    */
+            };
+            uint8_t born_high;
+            uint8_t birth; /* ALQI_BIRTH_*, and the source */
+        };
+        uint64_t samples_and_birth;
+    };
 };
 
-_Static_assert(sizeof(struct alqi_memprof_entry) == 64, "one cache line");
-_Static_assert(sizeof(struct alqi_memprof_stash) == 64, "the same pool");
+enum {
+    ALQI_ENTRY_FLAGS_AT = 48, /* in size_and_flags    */
+    ALQI_ENTRY_BORN_AT = 32,  /* in samples_and_birth */
+    ALQI_ENTRY_BIRTH_AT = 56
+};
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the halves of an entry's words are the other way round"
+#endif
+
+_Static_assert(sizeof(struct alqi_memprof_entry) == 56, "of one pool");
+_Static_assert(sizeof(struct alqi_memprof_stash) == 56, "the same");
+
+/* Bytes of a block are below 2^48, as addresses are. */
+static inline uint64_t
+alqi_entry_size_bytes(const struct alqi_memprof_entry *e)
+{
+    return e->size_low | (uint64_t)e->size_high << 32;
+}
+
+static inline enum alq_source
+alqi_entry_source(const struct alqi_memprof_entry *e)
+{
+    return (enum alq_source)(e->birth >> ALQI_BIRTH_SOURCE_SHIFT);
+}
+
+static inline uint32_t
+alqi_entry_born(const struct alqi_memprof_entry *e)
+{
+    return e->born_low | (uint32_t)e->born_high << 16;
+}
 
 #endif

@@ -50,6 +50,5 @@ bool alqi_memprof_filter_may_hold(const void *block);
 /* For addresses that the engine does not track but free must stop at; the
  * engine counts those that it tracks itself. */
 void alqi_memprof_filter_add(const void *block);
-void alqi_memprof_filter_remove(const void *block);
 
 #endif

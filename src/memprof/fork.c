@@ -65,10 +65,11 @@ alqi_memprof_fork_child_unprepared(struct alqi_memprof_thread *thread)
     alqi_filter_forget();
     alqi_index_forget();
     alqi_pool_forget();
-    alqi_profiles_forget_entries();
+    alqi_profiles_forget_entries(thread);
     if (thread == NULL)
         return;
     thread->pending = (struct alqi_memprof_pending){NULL, NULL};
+    thread->deferred = (struct alqi_memprof_pending){NULL, NULL};
     thread->due = (struct alqi_memprof_pending){NULL, NULL};
     keep_in_hand(thread);
 }

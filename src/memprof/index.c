@@ -409,7 +409,7 @@ alqi_index_each(const struct alq_profile *p,
             for (const struct alqi_memprof_entry *e = s->buckets[b];
                  e != NULL && !stop; e = e->chain)
                 if (e->profile == p && (e->flags & ALQI_ENTRY_DATUM))
-                    stop = alqi_entry_visit(e, visit, arg);
+                    stop = alqi_entry_visit(e, 0, visit, arg);
         shard_unlock(s);
     }
     return stop;
@@ -443,15 +443,6 @@ alqi_memprof_filter_add(const void *block)
     struct shard *s = shard_lock(shard_of(block));
 
     alqi_filter_count(block, ALQI_FILTER_LEVEL_MIN, ALQI_FILTER_LEVEL_MAX);
-    shard_unlock(s);
-}
-
-void
-alqi_memprof_filter_remove(const void *block)
-{
-    struct shard *s = shard_lock(shard_of(block));
-
-    alqi_filter_uncount(block, ALQI_FILTER_LEVEL_MIN, ALQI_FILTER_LEVEL_MAX);
     shard_unlock(s);
 }
 

@@ -10,11 +10,47 @@
  *               when the heap has no room, and when its profile was replaced
  *               meanwhile (X3, P8). */
 #include "memprof/scan.h"
+#include "memprof/make.h"
 #include "memprof/state.h"
 
 /* ---- requests ----------------------------------------------------------- */
 
-static void
+/* How many of the words up to `end` are hit, of which hit_at is the first;
+ * then that is the one behind them. */
+static inline uint64_t
+hits_until(struct alqi_memprof_thread *t, uint64_t end, uint64_t *hit_at)
+{
+    uint64_t k = 0;
+
+    if (t->armed.hits_all && *hit_at <= end) {
+        k = end + 1 - *hit_at;
+        *hit_at = end + 1;
+    }
+    for (; *hit_at <= end; k++)
+        *hit_at += alqi_sample_gap_words(&t->rng, &t->armed.law);
+    return k;
+}
+
+enum {
+    BIRTH_OF_REQUEST = ALQI_BIRTH_MINOR | ALQI_BIRTH_SCANNED |
+                       ALQI_BIRTH_OFFSET |
+                       ALQ_SOURCE_NORMAL << ALQI_BIRTH_SOURCE_SHIFT
+};
+
+/* So many words lie in the request below the block. */
+static inline void
+make_sub(struct alqi_memprof_thread *t, uint64_t words, uint64_t below,
+         uint64_t k)
+{
+    const struct alqi_memprof_birth b = {(const void *)(uintptr_t)below,
+                                         (words - 1) * ALQI_WORD_BYTES,
+                                         BIRTH_OF_REQUEST};
+
+    if (k != 0)
+        alqi_make(t, &b, k);
+}
+
+static ALQI_NOINLINE void
 make_subs(struct alqi_memprof_thread *t, const uint32_t *sub_words,
           unsigned n_subs, uint64_t hit_at)
 {
@@ -24,33 +60,24 @@ make_subs(struct alqi_memprof_thread *t, const uint32_t *sub_words,
         total += sub_words[i];
     ALQI_ASSERT(hit_at >= 1 && hit_at <= total);
     for (unsigned i = 0; i < n_subs; i++) {
-        struct alqi_memprof_birth b = {0};
-        uint64_t k = 0;
-
         end += sub_words[i];
-        for (; hit_at <= end; k++)
-            hit_at += alqi_sample_gap_words(&t->rng, &t->armed.law);
-        if (k == 0)
-            continue;
-        b.block = (const void *)(uintptr_t)(total - end);
-        b.size_bytes = (uint64_t)(sub_words[i] - 1) * ALQI_WORD_BYTES;
-        b.source = ALQ_SOURCE_NORMAL;
-        b.birth = ALQI_BIRTH_MINOR | ALQI_BIRTH_SCANNED | ALQI_BIRTH_OFFSET;
-        alqi_make(t, &b, k);
+        make_sub(t, sub_words[i], total - end, hits_until(t, end, &hit_at));
     }
+    ALQI_ASSERT(end == total && hit_at > total);
+    t->drawn = hit_at - end; /* no draw is wasted */
 }
 
 /* False: the callback failed.  An entry that is to go is marked GONE. */
 static bool
 tell(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
-     uint32_t n_frames, int *code)
+     const struct alqi_stack_frames *stack, int *code)
 {
     struct alq_profile *p = e->profile;
     int before = t->failure;
     bool failed;
 
     if (p->flags & ALQ_MEMPROF_DEFER) {
-        if (!alqi_make_deferred(t, e, n_frames))
+        if (!alqi_make_deferred(t, e, stack))
             e->flags |= ALQI_ENTRY_GONE;
         return true;
     }
@@ -58,11 +85,9 @@ tell(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
         e->flags |= ALQI_ENTRY_GONE; /* a sibling's callback stopped it */
         return true;
     }
-    if (n_frames > p->callstack_frames)
-        n_frames = p->callstack_frames;
     t->failure = 0;
-    if (alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_NEW, t->last.frames,
-                            n_frames, &e->data))
+    if (alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_NEW, stack->pcs,
+                            alqi_make_n_frames(p, stack), &e->data))
         e->flags |= ALQI_ENTRY_DATUM;
     else
         e->flags |= ALQI_ENTRY_GONE;
@@ -74,10 +99,11 @@ tell(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
 }
 
 static bool
-tell_all(struct alqi_memprof_thread *t, uint32_t n_frames, int *code)
+tell_all(struct alqi_memprof_thread *t, const struct alqi_stack_frames *stack,
+         int *code)
 {
     for (struct alqi_memprof_entry *e = t->making; e != NULL; e = e->chain)
-        if (!tell(t, e, n_frames, code))
+        if (!tell(t, e, stack, code))
             return false;
     return true;
 }
@@ -110,14 +136,14 @@ settle(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e, char *low)
     }
     if (dead) {
         e->flags |= ALQI_ENTRY_DEAD; /* .inv.bracket */
-        alqi_fifo_push(&t->pending, e);
+        alqi_pending_push(t, e);
         return;
     }
     e->birth &= (uint8_t)~ALQI_BIRTH_OFFSET;
     e->block = low + (header + 1) * ALQI_WORD_BYTES;
     if ((e->flags & ALQI_ENTRY_ALLOC_DUE) ||
         alqi_profile_status(e->profile) == ALQI_PROFILE_DISCARDED)
-        alqi_fifo_push(&t->pending, e);
+        alqi_pending_push(t, e);
     else
         alqi_scan_place(t->domain, e);
 }
@@ -134,35 +160,162 @@ settle_all(struct alqi_memprof_thread *t, char *low)
     }
 }
 
-enum alq_status
-alqi_memprof_request(struct alqi_memprof_thread *thread,
-                     const uint32_t *sub_words, unsigned n_subs,
-                     uint64_t hit_at, const struct alqi_stack_regs *regs,
-                     int *code)
+/* 0, or the code of the callback that failed. */
+static int
+request_any(struct alqi_memprof_thread *t, const uint32_t *sub_words,
+            unsigned n_subs, uint64_t hit_at,
+            const struct alqi_stack_regs *regs)
 {
-    bool failed = false;
+    struct alqi_stack_frames stack;
+    int code = 0;
 
-    if (thread->mode != ALQI_MEMPROF_IDLE)
-        return ALQ_OK; /* suspended: a trigger that was left armed */
-    ALQI_ASSERT(thread->making == NULL);
-    alqi_memprof_enter(thread);
-    make_subs(thread, sub_words, n_subs, hit_at);
-    if (thread->making != NULL)
-        failed = !tell_all(thread, alqi_make_capture(thread, regs), code);
-    if (failed)
-        settle_all(thread, NULL);
-    alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
-    return failed ? ALQ_ECALLBACK : ALQ_OK;
+    make_subs(t, sub_words, n_subs, hit_at);
+    if (t->making == NULL)
+        return 0;
+    stack = alqi_make_capture(t, regs);
+    if (tell_all(t, &stack, &code))
+        alqi_make_tell_heap(t, &stack);
+    else
+        settle_all(t, NULL);
+    return code;
 }
 
-void
+/* ---- the usual request --------------------------------------------------
+ *
+ * One block, one client, told at once: the entry need not be there before it is
+ * known whether the client keeps it.  It does what request_any would.
+ */
+
+/* Each client and each word as in alqi_make, and a node at hand. */
+static inline bool
+is_prompt(struct alqi_memprof_thread *t)
+{
+    return t->armed.is_prompt &&
+           (t->free_entries != NULL || alqi_pool_fill(t)) &&
+           t->armed.serial ==
+               atomic_load_explicit(&t->domain->serial, memory_order_relaxed) &&
+           alqi_profile_status(t->armed.client[0].profile) ==
+               ALQI_PROFILE_SAMPLING;
+}
+
+static inline int
+request_prompt(struct alqi_memprof_thread *t, uint64_t words, uint64_t hit_at,
+               const struct alqi_stack_regs *regs)
+{
+    const struct alqi_memprof_client *c = &t->armed.client[0];
+    const struct alqi_memprof_birth birth = {
+        NULL, (words - 1) * ALQI_WORD_BYTES, BIRTH_OF_REQUEST};
+    struct alq_profile *p = c->profile;
+    struct alqi_profile_cell *cell = c->cell;
+    const struct alqi_memprof_limits *limits;
+    struct alqi_stack_frames stack;
+    struct alq_allocation a;
+    uintptr_t data = 0;
+    int kept;
+
+    a.n_samples = hits_until(t, words, &hit_at);
+    t->drawn = hit_at - words;
+    alqi_profile_add(&cell->sampled_blocks, 1);
+    alqi_profile_add(&cell->sampled_words, a.n_samples);
+    stack = alqi_make_capture_most(t, regs, p->callstack_frames);
+    a.size_words = words - 1;
+    a.size_bytes = birth.size_bytes;
+    a.source = ALQ_SOURCE_NORMAL;
+    a.callstack.frames = stack.pcs;
+    a.callstack.n_frames = stack.n;
+    a.block = NULL;
+    a.age = 0;
+    kept = alqi_callback_bare(t, p->tracker.alloc_minor, p->tracker.arg, &a,
+                              &data);
+    if (kept > 0) {
+        struct alqi_memprof_entry *e = alqi_pool_get(t);
+
+        ALQI_ASSERT(e != NULL); /* callbacks take no nodes */
+        alqi_entry_fill(t, e, p, a.n_samples, &birth, ALQI_ENTRY_DATUM, data);
+        alqi_cell_enter(p, cell);
+        t->making = e;
+    } else if (ALQI_UNLIKELY(kept < 0)) {
+        alqi_profile_count(&p->callback_failures, 1);
+        return kept;
+    }
+    limits = alqi_memprof_subject_limits(t->domain->subject);
+    if (ALQI_UNLIKELY(limits != NULL) && p == t->armed.loudest)
+        limits->sampled(t->domain->heap, a.n_samples, 1 / p->law.rate,
+                        stack.pcs, stack.n);
+    return 0;
+}
+
+int
+alqi_memprof_request(struct alqi_memprof_thread *thread,
+                     const uint32_t *sub_words, unsigned n_subs,
+                     uint64_t hit_at, const struct alqi_stack_regs *regs)
+{
+    int code;
+
+    if (thread->mode != ALQI_MEMPROF_IDLE)
+        return 0; /* suspended: a trigger that was left armed */
+    ALQI_ASSERT(thread->making == NULL);
+    alqi_memprof_enter(thread);
+    code = request_any(thread, sub_words, n_subs, hit_at, regs);
+    alqi_memprof_leave(thread, ALQI_MEMPROF_IDLE);
+    return code;
+}
+
+int
+alqi_memprof_request_one(struct alqi_memprof_thread *thread, uint32_t words,
+                         uint64_t hit_at, const struct alqi_stack_regs *regs)
+{
+    int code;
+
+    if (ALQI_UNLIKELY(thread->mode != ALQI_MEMPROF_IDLE || !is_prompt(thread)))
+        return alqi_memprof_request(thread, &words, 1, hit_at, regs);
+    ALQI_ASSERT(thread->making == NULL);
+    alqi_memprof_enter(thread);
+    code = request_prompt(thread, words, hit_at, regs);
+    alqi_memprof_leave(thread, ALQI_MEMPROF_IDLE);
+    return code;
+}
+
+static ALQI_NOINLINE void
+settle_slow(struct alqi_memprof_thread *t, char *low)
+{
+    alqi_memprof_enter(t);
+    settle_all(t, low);
+    alqi_memprof_leave(t, ALQI_MEMPROF_IDLE);
+}
+
+/* One that kept, and nothing has been started or ended meanwhile. */
+static inline bool
+is_simple(const struct alqi_memprof_thread *t,
+          const struct alqi_memprof_entry *e)
+{
+    return e->chain == NULL &&
+           e->flags == (ALQI_ENTRY_YOUNG | ALQI_ENTRY_DATUM) &&
+           !alqi_thread_is_stale(t) &&
+           alqi_profile_status(e->profile) != ALQI_PROFILE_DISCARDED;
+}
+
+uint64_t
 alqi_memprof_request_done(struct alqi_memprof_thread *thread, void *low)
 {
-    if (thread->making == NULL)
-        return;
-    alqi_memprof_enter(thread);
-    settle_all(thread, low);
-    alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
+    struct alqi_memprof_entry *e = thread->making;
+    struct alqi_memprof_domain *d = thread->domain;
+    uint64_t gap;
+
+    if (ALQI_LIKELY(e != NULL) && is_simple(thread, e)) {
+        thread->making = NULL;
+        e->birth &= (uint8_t)~ALQI_BIRTH_OFFSET;
+        e->block = (char *)low + ((uintptr_t)e->block + 1) * ALQI_WORD_BYTES;
+        alqi_fifo_push(&d->young, e);
+    } else if (e != NULL) {
+        settle_slow(thread, low);
+    }
+    if (ALQI_UNLIKELY(
+            thread->pending.head != NULL ||
+            atomic_load_explicit(&d->has_pending, memory_order_relaxed)))
+        d->subject->owes(d->heap);
+    gap = alqi_thread_drawn(thread);
+    return ALQI_LIKELY(gap != 0) ? gap : alqi_memprof_gap_words(thread);
 }
 
 void
@@ -181,25 +334,25 @@ static void
 make_block(struct alqi_memprof_thread *t, const struct alqi_memprof_block *b,
            uint64_t k, const struct alqi_stack_regs *regs)
 {
-    struct alqi_memprof_birth birth = {0};
+    const struct alqi_memprof_birth birth = {
+        b->block, b->size_words * ALQI_WORD_BYTES,
+        (uint8_t)(ALQI_BIRTH_SCANNED | (b->minor ? ALQI_BIRTH_MINOR : 0) |
+                  b->source << ALQI_BIRTH_SOURCE_SHIFT)};
     struct alqi_memprof_entry *e, *next;
-    uint32_t n_frames;
+    struct alqi_stack_frames stack;
 
     ALQI_ASSERT(t->making == NULL);
-    birth.block = b->block;
-    birth.size_bytes = b->size_words * ALQI_WORD_BYTES;
-    birth.source = (uint8_t)b->source;
-    birth.birth = ALQI_BIRTH_SCANNED | (b->minor ? ALQI_BIRTH_MINOR : 0);
     if (!alqi_make(t, &birth, k))
         return;
-    n_frames = alqi_make_capture(t, regs);
+    stack = alqi_make_capture(t, regs);
+    alqi_make_tell_heap(t, &stack);
     e = t->making;
     t->making = NULL;
     for (; e != NULL; e = next) {
         next = e->chain;
         e->chain = NULL;
-        if (alqi_make_deferred(t, e, n_frames))
-            alqi_fifo_push(&t->pending, e);
+        if (alqi_make_deferred(t, e, &stack))
+            alqi_pending_push(t, e);
         else
             alqi_entry_free(t, e);
     }
@@ -231,7 +384,7 @@ alqi_memprof_block_slow(struct alqi_memprof_thread *thread,
     if (thread->mode != ALQI_MEMPROF_IDLE || b->words_tried == 0)
         return;
     alqi_memprof_enter(thread);
-    if (thread->residual == 0) /* not drawn yet on this thread */
+    if (thread->residual == 0 || alqi_thread_is_stale(thread))
         thread->residual = alqi_thread_draw(thread);
     for (; thread->residual <= b->words_tried; k++)
         thread->residual +=

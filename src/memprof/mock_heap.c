@@ -8,6 +8,7 @@
 #define OLD_BASE ((uintptr_t)1 << 40)
 
 struct mock_heap mock;
+bool (*mock_walk)(uintptr_t *frames, size_t max_frames, size_t *n_frames);
 
 struct alqi_stack_result
 alqi_stack_capture(struct alqi_stack_memo *memo,
@@ -69,6 +70,8 @@ minor_forward(void *heap, const void *block)
     struct mock_object *o = mock_at((uintptr_t)block);
 
     (void)heap;
+    if (!in_young((uintptr_t)block))
+        return block;
     if (o == NULL)
         abort(); /* the engine asks about a block that is not there */
     return o->young ? NULL : (const void *)o->address;
@@ -92,11 +95,26 @@ triggers_stale(void *heap)
     mock.serial++;
 }
 
+static void
+owes(void *heap)
+{
+    (void)heap; /* tests poll when they want to */
+}
+
+static bool
+walk(void *heap, uintptr_t *frames, size_t max_frames, size_t *n_frames)
+{
+    (void)heap;
+    return mock_walk != NULL && mock_walk(frames, max_frames, n_frames);
+}
+
 static const struct alqi_memprof_subject subject = {
     .is_young = is_young,
     .minor_forward = minor_forward,
     .is_marked = is_marked,
+    .owes = owes,
     .triggers_stale = triggers_stale,
+    .walk = walk,
 };
 
 /* ---- domains and threads --------------------------------------------------
@@ -257,6 +275,7 @@ mock_request(struct mock_thread *t, const uint32_t *sub_words, unsigned n_subs,
 {
     const struct alqi_stack_regs regs = {0, 0, 0, false};
     uint32_t total = 0, first = 0;
+    int failed = 0;
     uint64_t at;
     uintptr_t header;
 
@@ -269,9 +288,12 @@ mock_request(struct mock_thread *t, const uint32_t *sub_words, unsigned n_subs,
     }
     mock.n_subs = n_subs;
     make_room(t, total);
-    if (trips(t, total, &at) &&
-        alqi_memprof_request(&t->t, sub_words, n_subs, at, &regs, code) !=
-            ALQ_OK) {
+    if (trips(t, total, &at))
+        failed = n_subs == 1 ? alqi_memprof_request_one(&t->t, total, at, &regs)
+                             : alqi_memprof_request(&t->t, sub_words, n_subs,
+                                                    at, &regs);
+    if (failed != 0) {
+        *code = failed;
         for (unsigned i = 0; i < n_subs; i++)
             mock.object[first + i].rooted = false;
         mock.n_subs = 0;

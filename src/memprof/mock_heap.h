@@ -64,6 +64,11 @@ struct mock_heap {
 
 extern struct mock_heap mock;
 
+/* The subject's walk, if any; else stacks are the machine's: 0x1000 and so on,
+ * 20 frames. */
+extern bool (*mock_walk)(uintptr_t *frames, size_t max_frames,
+                         size_t *n_frames);
+
 void mock_open(void);
 void mock_close(void);
 void mock_domain_open(unsigned i, struct mock_domain *parent);

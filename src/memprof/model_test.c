@@ -431,7 +431,8 @@ poll_all(void)
     for (unsigned i = 0; i < MOCK_THREADS; i++)
         if (mock.thread[i].open) {
             now = &mock.thread[i];
-            (void)alqi_memprof_poll(&now->t, NULL);
+            while (alqi_memprof_poll(&now->t, NULL) != ALQ_OK)
+                continue;
         }
 }
 

@@ -155,11 +155,11 @@ start_stop_discard_in_every_order(void **state) /* [A21] */
     (void)state;
     assert_int_equal(fake_stop(&self), ALQ_ENOTRUN);
     p = begin(0.5);
-    assert_true(alqi_memprof_is_sampling(heap.domain, 0));
+    assert_true(alqi_memprof_is_sampling(heap.domain, ALQI_MEMPROF_SLOT_USER));
     assert_int_equal(fake_start(&self, &c, &seen_tracker, &q), ALQ_EBUSY);
     assert_int_equal(alqi_memprof_discard(&self.t, p), ALQ_ERUNNING);
     assert_int_equal(fake_stop(&self), ALQ_OK);
-    assert_false(alqi_memprof_is_sampling(heap.domain, 0));
+    assert_false(alqi_memprof_is_sampling(heap.domain, ALQI_MEMPROF_SLOT_USER));
     assert_int_equal(fake_stop(&self), ALQ_ENOTRUN);
     q = begin(0.25); /* the old one may be discarded while a new one samples */
     assert_int_equal(alqi_memprof_discard(&self.t, p), ALQ_OK);
@@ -542,6 +542,7 @@ count_visit(void *arg, const struct alq_allocation *a, uintptr_t data)
 {
     uint64_t *n = arg;
 
+    assert_int_equal(a->age, 0);
     assert_true(data >= 1 && data <= 100);
     assert_int_equal(a->size_bytes, data - 1);
     assert_int_equal(a->n_samples, a->size_words + 1);

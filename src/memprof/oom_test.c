@@ -112,7 +112,7 @@ run_profile(struct fake_heap *h, struct fake_thread *f, unsigned flags)
     st = fake_start(f, &c, &t, &p);
     if (st != ALQ_OK) {
         check(st == ALQ_ENOMEM && p == NULL && refused > 0, 3);
-        check(!alqi_memprof_is_sampling(h->domain, 0), 4);
+        check(!alqi_memprof_is_sampling(h->domain, ALQI_MEMPROF_SLOT_USER), 4);
         return;
     }
     churn(f);

@@ -7,20 +7,23 @@
 static struct {
     struct alqi_memprof_lock lock;
     struct alqi_memprof_pending pending;
-    struct alqi_memprof_list young;
-    struct alqi_memprof_list old;
+    struct alqi_memprof_pending deferred;
+    struct alqi_memprof_pending young;
+    struct alqi_memprof_old old;
     _Atomic(bool) any;
 } orphans;
 
 void
 alqi_orphans_add(struct alqi_memprof_domain *d)
 {
-    if (d->pending.head == NULL && d->young.head == NULL && d->old.head == NULL)
+    if (d->pending.head == NULL && d->deferred.head == NULL &&
+        d->young.head == NULL && d->old.head == NULL)
         return;
     alqi_memprof_lock(&orphans.lock, ALQI_RANK_ORPHANS);
     alqi_fifo_append(&orphans.pending, &d->pending);
-    alqi_list_append(&orphans.young, &d->young);
-    alqi_list_append(&orphans.old, &d->old);
+    alqi_fifo_append(&orphans.deferred, &d->deferred);
+    alqi_fifo_append(&orphans.young, &d->young);
+    alqi_old_append(&orphans.old, &d->old);
     atomic_store_explicit(&orphans.any, true, memory_order_relaxed);
     alqi_memprof_unlock(&orphans.lock, ALQI_RANK_ORPHANS);
 }
@@ -28,22 +31,25 @@ alqi_orphans_add(struct alqi_memprof_domain *d)
 void
 alqi_orphans_adopt(struct alqi_memprof_domain *d)
 {
-    struct alqi_memprof_pending pending;
+    struct alqi_memprof_pending pending, deferred;
 
-    if (!atomic_load_explicit(&orphans.any, memory_order_relaxed))
+    if (!atomic_load_explicit(&orphans.any, memory_order_relaxed) ||
+        d->is_apart)
         return;
     alqi_memprof_lock(&orphans.lock, ALQI_RANK_ORPHANS);
     pending = orphans.pending;
+    deferred = orphans.deferred;
     orphans.pending = (struct alqi_memprof_pending){NULL, NULL};
-    alqi_list_append(&d->young, &orphans.young);
-    alqi_list_append(&d->old, &orphans.old);
+    orphans.deferred = (struct alqi_memprof_pending){NULL, NULL};
+    alqi_fifo_append(&d->young, &orphans.young);
+    alqi_old_append(&d->old, &orphans.old);
+    d->n_discards = UINT64_MAX; /* of theirs, who knows which were met */
     atomic_store_explicit(&orphans.any, false, memory_order_relaxed);
     alqi_memprof_unlock(&orphans.lock, ALQI_RANK_ORPHANS);
-    if (pending.head == NULL)
+    if (pending.head == NULL && deferred.head == NULL)
         return;
     alqi_domain_lock(d);
-    alqi_fifo_append(&d->pending, &pending);
-    atomic_store_explicit(&d->has_pending, true, memory_order_relaxed);
+    alqi_pending_give_locked(d, &pending, &deferred);
     alqi_domain_unlock(d);
 }
 
@@ -64,7 +70,8 @@ alqi_orphans_forget(void)
 {
     orphans.lock = (struct alqi_memprof_lock){{0}};
     orphans.pending = (struct alqi_memprof_pending){NULL, NULL};
-    orphans.young = (struct alqi_memprof_list){NULL, NULL};
-    orphans.old = (struct alqi_memprof_list){NULL, NULL};
+    orphans.deferred = (struct alqi_memprof_pending){NULL, NULL};
+    orphans.young = (struct alqi_memprof_pending){NULL, NULL};
+    orphans.old = (struct alqi_memprof_old){0};
     orphans.any = false;
 }

@@ -1,35 +1,14 @@
 /* pending.c -- callbacks that wait: until the one that runs has ended (due),
  * or until the thread flushes (pending, ALQ_MEMPROF_DEFER)
  *
- * Both FIFOs belong to the thread.  An entry on `due` is dead and nobody
+ * In a scanned heap `pending` waits for the next poll, and what
+ * ALQ_MEMPROF_DEFER keeps for flushes is on `deferred`.
+ *
+ * These FIFOs belong to the thread.  An entry on `due` is dead and nobody
  * else's.  One on `pending` is that too, or its alloc callback is due: then it
  * may be in the index as well, and its turn is decided under the shard's lock.
  * The domain's FIFO holds dead ones that ended threads have left. */
 #include "memprof/state.h"
-
-void
-alqi_fifo_push(struct alqi_memprof_pending *f, struct alqi_memprof_entry *e)
-{
-    e->next = NULL;
-    if (f->tail != NULL)
-        f->tail->next = e;
-    else
-        f->head = e;
-    f->tail = e;
-}
-
-struct alqi_memprof_entry *
-alqi_fifo_pop(struct alqi_memprof_pending *f)
-{
-    struct alqi_memprof_entry *e = f->head;
-
-    if (e == NULL)
-        return NULL;
-    f->head = e->next;
-    if (f->head == NULL)
-        f->tail = NULL;
-    return e;
-}
 
 void
 alqi_fifo_append(struct alqi_memprof_pending *to,
@@ -48,9 +27,25 @@ alqi_fifo_append(struct alqi_memprof_pending *to,
 void
 alqi_pending_dead(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
 {
-    bool wait = e->profile->flags & ALQ_MEMPROF_DEFER;
+    alqi_fifo_push(alqi_profile_defers(e->profile) ? &t->pending : &t->due, e);
+}
 
-    alqi_fifo_push(wait ? &t->pending : &t->due, e);
+void
+alqi_pending_push(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
+{
+    alqi_fifo_push(alqi_profile_defers(e->profile) ? &t->deferred : &t->pending,
+                   e);
+}
+
+void
+alqi_pending_give_locked(struct alqi_memprof_domain *d,
+                         struct alqi_memprof_pending *prompt,
+                         struct alqi_memprof_pending *deferred)
+{
+    if (prompt->head != NULL)
+        atomic_store_explicit(&d->has_pending, true, memory_order_relaxed);
+    alqi_fifo_append(&d->pending, prompt);
+    alqi_fifo_append(&d->deferred, deferred);
 }
 
 void
@@ -89,14 +84,20 @@ alqi_pending_run_due(struct alqi_memprof_thread *t)
 
 /* ---- stacks that wait --------------------------------------------------- */
 
+enum { STASH_COUNT = sizeof(uintptr_t) - 1 }; /* nodes lie at whole words */
+
+static struct alqi_memprof_stash *
+stash_first(const struct alqi_memprof_entry *e)
+{
+    return (struct alqi_memprof_stash *)(e->stash & ~(uintptr_t)STASH_COUNT);
+}
+
 bool
 alqi_stash_make(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
                 const uintptr_t *frames, size_t n_frames)
 {
     struct alqi_memprof_stash *s = NULL;
 
-    e->stash = NULL;
-    e->n_frames = 0;
     for (size_t i = 0; i < n_frames; i++) {
         if (i % ALQI_STASH_FRAMES == 0) {
             struct alqi_memprof_stash *fresh = alqi_pool_get(t);
@@ -109,41 +110,77 @@ alqi_stash_make(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
             if (s != NULL)
                 s->next = fresh;
             else
-                e->stash = fresh;
+                e->stash = (uintptr_t)fresh;
             s = fresh;
+            e->birth |= ALQI_BIRTH_STASH;
         }
         s->frames[i % ALQI_STASH_FRAMES] = frames[i];
-        e->n_frames = (uint16_t)(i + 1);
     }
+    if (n_frames > 0)
+        e->stash += (n_frames - 1) % ALQI_STASH_FRAMES + 1;
     return true;
-}
-
-size_t
-alqi_stash_copy(const struct alqi_memprof_entry *e, uintptr_t *frames)
-{
-    const struct alqi_memprof_stash *s = e->stash;
-
-    for (size_t i = 0; i < e->n_frames; i++) {
-        frames[i] = s->frames[i % ALQI_STASH_FRAMES];
-        if (i % ALQI_STASH_FRAMES == ALQI_STASH_FRAMES - 1)
-            s = s->next;
-    }
-    return e->n_frames;
 }
 
 void
 alqi_stash_free(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
 {
-    struct alqi_memprof_stash *s = e->stash, *next;
+    struct alqi_memprof_stash *s = stash_first(e), *next;
 
-    if (e->n_frames == 0)
+    if (!(e->birth & ALQI_BIRTH_STASH))
         return;
     for (; s != NULL; s = next) {
         next = s->next;
         alqi_pool_put(t, s);
     }
-    e->stash = NULL;
-    e->n_frames = 0;
+    e->birth &= (uint8_t)~ALQI_BIRTH_STASH;
+    e->stash = 0;
+}
+
+static size_t
+stash_count(const struct alqi_memprof_entry *e)
+{
+    size_t n = e->stash & STASH_COUNT;
+
+    if (!(e->birth & ALQI_BIRTH_STASH))
+        return 0;
+    for (const struct alqi_memprof_stash *s = stash_first(e); s->next != NULL;
+         s = s->next)
+        n += ALQI_STASH_FRAMES;
+    return n;
+}
+
+const uintptr_t *
+alqi_stash_take(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
+                size_t *n_frames)
+{
+    size_t n = stash_count(e), capacity = t->memo ? t->memo->capacity : 0;
+    const struct alqi_memprof_stash *s = stash_first(e);
+    uintptr_t *frames = t->frames;
+
+    if (ALQI_UNLIKELY(n > capacity)) {
+        frames = alqi_plat_pages_map(n * sizeof *frames);
+        if (frames == NULL) {
+            frames = t->frames;
+            n = capacity;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        frames[i] = s->frames[i % ALQI_STASH_FRAMES];
+        if (i % ALQI_STASH_FRAMES == ALQI_STASH_FRAMES - 1)
+            s = s->next;
+    }
+    alqi_stash_free(t, e);
+    *n_frames = n;
+    return frames;
+}
+
+void
+alqi_stash_told(struct alqi_memprof_thread *t, const uintptr_t *frames,
+                size_t n_frames)
+{
+    if (ALQI_UNLIKELY(frames != t->frames))
+        alqi_plat_pages_unmap((void *)(uintptr_t)frames,
+                              n_frames * sizeof *frames);
 }
 
 /* ---- deferred ones ------------------------------------------------------ */
@@ -170,6 +207,7 @@ static void
 run_one(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
 {
     enum alqi_index_next next;
+    const uintptr_t *frames;
     uintptr_t data = 0;
     size_t n_frames;
     bool keep;
@@ -183,11 +221,36 @@ run_one(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
         finish(t, e, next);
         return;
     }
-    n_frames = alqi_stash_copy(e, t->frames);
-    alqi_stash_free(t, e);
-    keep = alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_OWED, t->frames,
-                               n_frames, &data);
+    frames = alqi_stash_take(t, e, &n_frames);
+    keep = alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_OWED, frames, n_frames,
+                               &data);
+    alqi_stash_told(t, frames, n_frames);
     finish(t, e, alqi_index_alloc_ran(e, keep, data));
+}
+
+/* A scanned block that died, and no more: most turns. */
+static inline bool
+is_death(const struct alqi_memprof_entry *e)
+{
+    enum {
+        LOOKED_AT = ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_MOVED | ALQI_ENTRY_GONE |
+                    ALQI_ENTRY_DEAD | ALQI_ENTRY_DATUM
+    };
+
+    return (e->birth & ALQI_BIRTH_SCANNED) &&
+           (e->flags & LOOKED_AT) == (ALQI_ENTRY_DEAD | ALQI_ENTRY_DATUM);
+}
+
+/* And what is due thereafter. */
+static inline void
+run_next(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
+{
+    if (ALQI_LIKELY(is_death(e)))
+        alqi_callback_dealloc(t, e);
+    else
+        run_one(t, e);
+    if (ALQI_UNLIKELY(t->due.head != NULL))
+        alqi_pending_run_due(t);
 }
 
 static bool
@@ -198,22 +261,36 @@ owes_alloc(struct alqi_memprof_entry *e)
     return alqi_index_owes_alloc(e);
 }
 
-void
-alqi_pending_run_allocs(struct alqi_memprof_thread *t)
+/* Once round: the FIFO stays whole, should a callback end the thread. */
+static void
+run_allocs(struct alqi_memprof_thread *t, struct alqi_memprof_pending *f)
 {
-    struct alqi_memprof_entry *last = t->pending.tail, *e;
+    struct alqi_memprof_entry *last = f->tail, *e;
     bool at_end = last == NULL;
 
-    /* Once round: the FIFO stays whole, should a callback end the thread. */
     while (!at_end) {
-        e = alqi_fifo_pop(&t->pending);
+        e = alqi_fifo_pop(f);
         at_end = e == last;
         if (owes_alloc(e))
             run_one(t, e);
         else
-            alqi_fifo_push(&t->pending, e);
+            alqi_fifo_push(f, e);
         alqi_pending_run_due(t);
     }
+}
+
+void
+alqi_pending_run_allocs(struct alqi_memprof_thread *t)
+{
+    run_allocs(t, &t->pending);
+    run_allocs(t, &t->deferred);
+}
+
+static void
+put_first(struct alqi_memprof_pending *f, struct alqi_memprof_pending *first)
+{
+    alqi_fifo_append(first, f);
+    *f = *first;
 }
 
 /* What ended threads and domains left goes first. */
@@ -231,8 +308,26 @@ steal_left(struct alqi_memprof_thread *t)
     d->pending = (struct alqi_memprof_pending){NULL, NULL};
     atomic_store_explicit(&d->has_pending, false, memory_order_relaxed);
     alqi_domain_unlock(d);
-    alqi_fifo_append(&left, &t->pending);
-    t->pending = left;
+    put_first(&t->pending, &left);
+}
+
+/* A scanned domain's own threads and collections alone know of these. */
+static void
+steal_deferred(struct alqi_memprof_thread *t)
+{
+    struct alqi_memprof_pending left = t->domain->deferred;
+
+    if (left.head == NULL)
+        return;
+    t->domain->deferred = (struct alqi_memprof_pending){NULL, NULL};
+    put_first(&t->deferred, &left);
+}
+
+static bool
+owes_any(const struct alqi_memprof_thread *t)
+{
+    return t->deferred.head != NULL || t->domain->deferred.head != NULL ||
+           atomic_load_explicit(&t->domain->has_pending, memory_order_relaxed);
 }
 
 void
@@ -242,23 +337,36 @@ alqi_pending_run_all(struct alqi_memprof_thread *t)
 
     do {
         steal_left(t);
-        while ((e = alqi_fifo_pop(&t->pending)) != NULL) {
-            run_one(t, e);
-            alqi_pending_run_due(t);
-        }
+        steal_deferred(t);
+        while ((e = alqi_fifo_pop(&t->pending)) != NULL ||
+               (e = alqi_fifo_pop(&t->deferred)) != NULL)
+            run_next(t, e);
         /* Callbacks may have collected: their deaths are owed, too. */
-    } while (
-        atomic_load_explicit(&t->domain->has_pending, memory_order_relaxed));
+    } while (owes_any(t));
+}
+
+void
+alqi_pending_run_prompt(struct alqi_memprof_thread *t)
+{
+    struct alqi_memprof_entry *e;
+
+    do {
+        steal_left(t);
+        while (t->failure == 0 && (e = alqi_fifo_pop(&t->pending)) != NULL)
+            run_next(t, e);
+    } while (t->failure == 0 && atomic_load_explicit(&t->domain->has_pending,
+                                                     memory_order_relaxed));
 }
 
 void
 alqi_pending_hand_over(struct alqi_memprof_thread *t)
 {
-    struct alqi_memprof_pending dead = {NULL, NULL};
+    struct alqi_memprof_pending dead = {NULL, NULL}, deferred = {NULL, NULL};
     struct alqi_memprof_domain *d = t->domain;
     struct alqi_memprof_entry *e;
 
-    while ((e = alqi_fifo_pop(&t->pending)) != NULL) {
+    while ((e = alqi_fifo_pop(&t->pending)) != NULL ||
+           (e = alqi_fifo_pop(&t->deferred)) != NULL) {
         enum alqi_index_next next;
 
         if (e->birth & ALQI_BIRTH_SCANNED)
@@ -266,15 +374,17 @@ alqi_pending_hand_over(struct alqi_memprof_thread *t)
                                                      : ALQI_NEXT_DEAD;
         else
             next = alqi_index_give_up(e);
-        if (next == ALQI_NEXT_DEAD)
-            alqi_fifo_push(&dead, e);
-        else
+        if (next != ALQI_NEXT_DEAD)
             finish(t, e, next);
+        else if ((e->birth & ALQI_BIRTH_SCANNED) &&
+                 alqi_profile_defers(e->profile))
+            alqi_fifo_push(&deferred, e);
+        else
+            alqi_fifo_push(&dead, e);
     }
-    if (dead.head == NULL)
+    if (dead.head == NULL && deferred.head == NULL)
         return;
     alqi_domain_lock(d);
-    alqi_fifo_append(&d->pending, &dead);
-    atomic_store_explicit(&d->has_pending, true, memory_order_relaxed);
+    alqi_pending_give_locked(d, &dead, &deferred);
     alqi_domain_unlock(d);
 }

@@ -1,4 +1,4 @@
-/* pool.c -- nodes of one cache line, at addresses that never change
+/* pool.c -- nodes of one size, at addresses that never change
  *
  * Slabs are mapped, never unmapped: a pointer to a node stays readable, and
  * the pool is as big as the most nodes that ever lived at once.
@@ -8,25 +8,14 @@
  *
  * A thread that frees more than it makes gives batches back, so producers and
  * consumers on different threads do not leak (.inv.bounded: a cache holds at
- * most CACHE_MAX nodes).  Free nodes are linked through their first word, a
- * batch's first node links to the next batch through its second. */
+ * most ALQI_POOL_CACHE_MAX nodes).  Free nodes are linked through their first
+ * word, a batch's first node links to the next batch through its second. */
 #include "memprof/state.h"
 
 enum {
-    NODE_BYTES = 64,
+    NODE_BYTES = sizeof(struct alqi_memprof_entry),
     SLAB_BYTES = 1 << 16,
-#if ALQI_CHECKS >= 3
-    CACHE_MAX = 1,
-    BATCH = 1
-#else
-    CACHE_MAX = 32,
-    BATCH = 16
-#endif
-};
-
-struct node {
-    struct node *next;
-    struct node *next_batch;
+    BATCH = (ALQI_POOL_CACHE_MAX + 1) / 2
 };
 
 struct slab {
@@ -36,9 +25,15 @@ struct slab {
 
 static struct {
     struct alqi_memprof_lock lock;
-    struct node *batches;
+    struct alqi_pool_node *batches;
     struct slab *slabs;
 } pool;
+
+static struct alqi_pool_node *
+node_at(char *first, uint32_t i)
+{
+    return (struct alqi_pool_node *)(first + (size_t)i * NODE_BYTES);
+}
 
 void
 alqi_pool_lock(void)
@@ -60,32 +55,32 @@ alqi_pool_forget(void)
     pool.slabs = NULL;
 }
 
-static struct node *
+/* In the order of addresses, which is how lists of entries will lie, too. */
+static struct alqi_pool_node *
 carve_locked(void)
 {
     struct slab *s = pool.slabs;
-    struct node *first = NULL;
-    unsigned n = 0;
+    uint32_t n, left;
+    char *first;
 
     if (s == NULL)
         return NULL;
-    while (n < BATCH && s->n_carved < SLAB_BYTES / NODE_BYTES) {
-        struct node *fresh =
-            (struct node *)((char *)s + (size_t)s->n_carved++ * NODE_BYTES);
-
-        fresh->next = first;
-        first = fresh;
-        n++;
-    }
-    if (s->n_carved == SLAB_BYTES / NODE_BYTES)
+    left = SLAB_BYTES / NODE_BYTES - s->n_carved;
+    n = left < BATCH ? left : BATCH;
+    first = (char *)s + (size_t)s->n_carved * NODE_BYTES;
+    for (uint32_t i = 0; i < n; i++)
+        node_at(first, i)->next = i + 1 < n ? node_at(first, i + 1) : NULL;
+    node_at(first, 0)->n_in_batch = n;
+    s->n_carved += n;
+    if (n == left)
         pool.slabs = s->next;
-    return first;
+    return node_at(first, 0);
 }
 
-static struct node *
+static struct alqi_pool_node *
 batch_get(void)
 {
-    struct node *b;
+    struct alqi_pool_node *b;
 
     alqi_pool_lock();
     b = pool.batches;
@@ -97,7 +92,7 @@ batch_get(void)
     return b;
 }
 
-static ALQI_COLD struct node *
+static ALQI_COLD struct alqi_pool_node *
 batch_get_slow(void)
 {
     struct slab *s = alqi_plat_pages_map(SLAB_BYTES);
@@ -112,74 +107,56 @@ batch_get_slow(void)
     return batch_get();
 }
 
-static unsigned
-length(const struct node *n)
+bool
+alqi_pool_fill(struct alqi_memprof_thread *t)
 {
-    unsigned count = 0;
+    struct alqi_pool_node *n = batch_get();
 
-    for (; n != NULL; n = n->next)
-        count++;
-    return count;
+    if (n == NULL)
+        n = batch_get_slow();
+    if (n == NULL)
+        return false;
+    t->free_entries = n;
+    t->n_free_entries = n->n_in_batch;
+    return true;
 }
 
 void *
-alqi_pool_get(struct alqi_memprof_thread *t)
+alqi_pool_get_slow(struct alqi_memprof_thread *t)
 {
-    struct node *n = t->free_entries;
-
-    if (ALQI_UNLIKELY(n == NULL)) {
-        n = batch_get();
-        if (n == NULL)
-            n = batch_get_slow();
-        if (n == NULL)
-            return NULL;
-        t->n_free_entries = length(n);
-    }
-    t->free_entries = n->next;
-    t->n_free_entries--;
-    return n;
+    if (!alqi_pool_fill(t))
+        return NULL;
+    return alqi_pool_get(t);
 }
 
 static void
-batch_put(struct node *first)
+batch_put(struct alqi_pool_node *first, uint32_t n)
 {
+    first->n_in_batch = n;
     alqi_pool_lock();
     first->next_batch = pool.batches;
     pool.batches = first;
     alqi_pool_unlock();
 }
 
-static ALQI_NOINLINE void
-batch_give_back(struct alqi_memprof_thread *t)
+void
+alqi_pool_give_back(struct alqi_memprof_thread *t)
 {
-    struct node *first = t->free_entries, *last = first;
+    struct alqi_pool_node *first = t->free_entries, *last = first;
 
     for (unsigned i = 1; i < BATCH; i++)
         last = last->next;
     t->free_entries = last->next;
     t->n_free_entries -= BATCH;
     last->next = NULL;
-    batch_put(first);
-}
-
-void
-alqi_pool_put(struct alqi_memprof_thread *t, void *node)
-{
-    struct node *n = node;
-
-    n->next = t->free_entries;
-    t->free_entries = n;
-    if (++t->n_free_entries > CACHE_MAX)
-        batch_give_back(t);
+    batch_put(first, BATCH);
 }
 
 void
 alqi_pool_drain(struct alqi_memprof_thread *t)
 {
-    struct node *n = t->free_entries;
-
+    if (t->free_entries != NULL)
+        batch_put(t->free_entries, t->n_free_entries);
     t->free_entries = NULL;
     t->n_free_entries = 0;
-    if (n != NULL)
-        batch_put(n);
 }

@@ -7,9 +7,22 @@
 #ifndef ALQI_MEMPROF_PRELOAD_API_H
 #define ALQI_MEMPROF_PRELOAD_API_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <aliquot/memprof.h>
+
+/* What a fence asks: see preload/fence.h. */
+struct alqi_preload_fence_hooks {
+    /* Before the fence's thread allocates so many words, headers counted, or,
+     * 0, at a poll: other than ALQ_OK, the allocation fails.  Called again only
+     * when it has returned, or fence_leaves was called; may then not return. */
+    enum alq_status (*permit)(void *arg, uint64_t words);
+    /* A block of the thread was sampled: subject.h. */
+    void (*sampled)(void *arg, uint64_t n_samples, double interval_words,
+                    const uintptr_t *frames, size_t n_frames);
+};
 
 #define ALQI_PRELOAD_API_NAME "alq_preload_api"
 
@@ -43,6 +56,40 @@ struct alqi_preload_api {
     enum alq_status (*tree_stop)(void);
     int (*tree_is_sampling)(void);
     enum alq_status (*profile_stop)(struct alq_profile *profile);
+    /* Whether a managed heap of this process is to be traced, too: into that
+     * file, which does not exist, at that rate. */
+    bool (*heap_trace)(char *path, size_t capacity, double *rate,
+                       size_t *callstack_frames, uint64_t *seed);
+
+    /* ---- the calling thread's fence, in words that it has allocated ---- */
+
+    /* Puts it up at at_words, or, `asks`, at each allocation, or moves it;
+     * hooks NULL: takes it down.  ALQ_EBUSY: one with other hooks is up; or it
+     * is to go up, or down, while it is busy. */
+    enum alq_status (*fence_set)(const struct alqi_preload_fence_hooks *hooks,
+                                 void *arg, uint64_t at_words, bool asks);
+    /* NULL: none with these hooks is up. */
+    void *(*fence_arg)(const struct alqi_preload_fence_hooks *hooks);
+    /* 0 where none is up. */
+    uint64_t (*fence_words)(void);
+    /* Whether permit, a callback or the engine runs, or it is held. */
+    bool (*fence_is_busy)(void);
+    /* What permit says to 0 words; ALQ_OK in callbacks. */
+    enum alq_status (*fence_poll)(void);
+    /* By permit, which will not return. */
+    void (*fence_leaves)(void);
+    /* Between _hold and _release, which takes what it returned, the thread's
+     * allocations are neither counted nor asked for. */
+    bool (*fence_hold)(void);
+    void (*fence_release)(bool was);
+
+    /* Counts what is alive from now on, by samples at that rate at least. */
+    enum alq_status (*live_start)(double rate);
+    uint64_t (*live_bytes)(void);
+
+    /* Whether a managed heap of this process is to be served, too: its trace,
+     * when it is started, goes into that file. */
+    bool (*heap_control)(char *path, size_t capacity);
 };
 
 #endif

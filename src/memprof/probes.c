@@ -58,21 +58,13 @@ fire_free(const void *block)
     STAP_PROBE1(otel_memory, free, first);
 }
 
-static uint64_t
-weighted_bytes(uint64_t size_bytes)
-{
-    uint64_t words = alqi_base_malloc_words(size_bytes);
-    double weight = (double)size_bytes / alqi_sample_chance(&probes.law, words);
-
-    if (probes.law.rate == 1.0)
-        return size_bytes; /* a double may not hold it */
-    return weight < (double)INT64_MAX ? (uint64_t)(weight + 0.5) : INT64_MAX;
-}
-
 static void
 alloc_fire(const void *block, uint64_t size_bytes)
 {
-    fire_alloc(block, size_bytes, weighted_bytes(size_bytes));
+    uint64_t words = alqi_base_malloc_words(size_bytes);
+
+    fire_alloc(block, size_bytes,
+               alqi_sample_weight(&probes.law, words, size_bytes));
 }
 
 /* ---- what the engine tells ----------------------------------------------- */

@@ -14,11 +14,15 @@
 
 enum { SLAB_BYTES = 1 << 14 };
 
+const char alqi_memprof_engine = 0;
+
 static struct {
     struct alqi_memprof_lock lock;
     struct alq_profile *free;
     struct profile_slab *slabs;
     uint64_t n_made;
+    _Atomic(bool) have_values;
+    _Atomic(uint64_t) n_discards;
 } profiles;
 
 struct profile_slab {
@@ -96,27 +100,34 @@ alqi_profile_new(const struct alq_memprof_config *config,
             return NULL;
         p = pool_get();
     }
+    p->engine = &alqi_memprof_engine;
     p->law = *law;
     p->tracker = *tracker;
+    if (tracker->flags & ALQ_TRACKER_VALUES)
+        atomic_store_explicit(&profiles.have_values, true,
+                              memory_order_relaxed);
     p->hooks = hooks;
     p->seed = config->seed;
     while (p->seed == 0)
         p->seed = alqi_plat_entropy();
     p->max_entries = config->max_entries;
-    p->callstack_frames = frames < ALQI_STACK_FRAMES_MAX
-                              ? (uint32_t)frames
-                              : (uint32_t)ALQI_STACK_FRAMES_MAX;
+    p->callstack_frames = frames < UINT32_MAX ? (uint32_t)frames : UINT32_MAX;
     p->flags = config->flags;
     p->slot = slot;
     zero(&p->sampled_blocks);
-    zero(&p->extra_words);
+    zero(&p->sampled_words);
     zero(&p->dropped_nomem);
     zero(&p->dropped_cap);
     zero(&p->dropped_nested);
     zero(&p->callback_failures);
+    for (unsigned i = 0; i < ALQI_PROFILE_CELLS; i++) {
+        zero(&p->cell[i].sampled_blocks);
+        zero(&p->cell[i].sampled_words);
+    }
     atomic_store_explicit(&p->status, ALQI_PROFILE_SAMPLING,
                           memory_order_relaxed);
     atomic_store_explicit(&p->n_attached, 0, memory_order_relaxed);
+    atomic_store_explicit(&p->n_joined, 0, memory_order_relaxed);
     /* Publishes all of the above to who enters by a stale pointer. */
     atomic_store_explicit(&p->refs, ALQI_PROFILE_ONE_HOLDER,
                           memory_order_release);
@@ -173,11 +184,92 @@ alqi_profile_enter(struct alq_profile *p, uint64_t id)
     return true;
 }
 
+/* ---- cells -------------------------------------------------------------- */
+
+struct alqi_profile_cell *
+alqi_profile_cell_take(struct alq_profile *p, struct alqi_memprof_thread *t)
+{
+    for (unsigned i = 0; i < ALQI_PROFILE_CELLS && p->max_entries == 0; i++) {
+        struct alqi_memprof_thread *nobody = NULL;
+
+        /* pairs with the release store of who had it */
+        if (atomic_compare_exchange_strong_explicit(&p->cell[i].owner, &nobody,
+                                                    t, memory_order_acquire,
+                                                    memory_order_relaxed)) {
+            alqi_profile_hold(p);
+            return &p->cell[i];
+        }
+    }
+    return NULL;
+}
+
+void
+alqi_profile_cell_leave(struct alq_profile *p, struct alqi_profile_cell *cell)
+{
+    uint64_t credit = atomic_load_explicit(&cell->credit, memory_order_relaxed);
+
+    zero(&cell->credit);
+    atomic_store_explicit(&cell->owner, NULL, memory_order_release);
+    alqi_profile_release(p, ALQI_PROFILE_ONE_HOLDER +
+                                credit * ALQI_PROFILE_ONE_ENTRY);
+}
+
+uint64_t
+alqi_profile_borrow(struct alq_profile *p, struct alqi_profile_cell *cell)
+{
+    /* Credit first: the entries that are told are never more than there are. */
+    alqi_profile_add(&cell->credit, ALQI_PROFILE_CREDIT);
+    atomic_fetch_add_explicit(&p->refs, ALQI_PROFILE_CREDIT,
+                              memory_order_release);
+    return atomic_load_explicit(&cell->credit, memory_order_relaxed);
+}
+
+void
+alqi_profile_repay(struct alq_profile *p, struct alqi_profile_cell *cell)
+{
+    alqi_profile_release(p, ALQI_PROFILE_CREDIT);
+    alqi_profile_add(&cell->credit, (uint64_t)-ALQI_PROFILE_CREDIT);
+}
+
+/* ---- who is sampled ----------------------------------------------------- */
+
 void
 alqi_profile_attach(struct alq_profile *p)
 {
     alqi_profile_hold(p);
     atomic_fetch_add_explicit(&p->n_attached, 1, memory_order_relaxed);
+}
+
+bool
+alqi_profile_attach_try(struct alq_profile *p)
+{
+    uint32_t n = atomic_load_explicit(&p->n_attached, memory_order_relaxed);
+
+    do {
+        if (n == 0 || alqi_profile_status(p) != ALQI_PROFILE_SAMPLING)
+            return false; /* .inv.attached */
+    } while (!atomic_compare_exchange_weak_explicit(
+        &p->n_attached, &n, n + 1, memory_order_relaxed, memory_order_relaxed));
+    alqi_profile_hold(p);
+    return true;
+}
+
+uint64_t
+alqi_profiles_discards(void)
+{
+    return atomic_load_explicit(&profiles.n_discards, memory_order_acquire);
+}
+
+void
+alqi_profiles_note_discard(void)
+{
+    atomic_fetch_add_explicit(&profiles.n_discards, 1, memory_order_release);
+}
+
+bool
+alqi_profiles_have_values(void)
+{
+    return atomic_load_explicit(&profiles.have_values, memory_order_relaxed);
 }
 
 bool
@@ -214,15 +306,29 @@ alqi_profile_detach_lost(struct alq_profile *p)
                               memory_order_relaxed);
 }
 
+static void
+forget_entries(struct alq_profile *p, const struct alqi_memprof_thread *self)
+{
+    atomic_fetch_and_explicit(&p->refs, ~ALQI_PROFILE_ENTRIES,
+                              memory_order_relaxed);
+    for (unsigned i = 0; i < ALQI_PROFILE_CELLS; i++) {
+        struct alqi_profile_cell *cell = &p->cell[i];
+
+        zero(&cell->credit);
+        if (cell->owner == NULL || cell->owner == self)
+            continue;
+        atomic_store(&cell->owner, NULL);
+        atomic_fetch_sub(&p->refs, ALQI_PROFILE_ONE_HOLDER);
+    }
+}
+
 void
-alqi_profiles_forget_entries(void)
+alqi_profiles_forget_entries(const struct alqi_memprof_thread *self)
 {
     profiles.lock = (struct alqi_memprof_lock){{0}};
     for (struct profile_slab *s = profiles.slabs; s != NULL; s = s->next)
         for (unsigned i = 0; i < PER_SLAB; i++)
-            atomic_fetch_and_explicit(&s->profile[i].refs,
-                                      ~ALQI_PROFILE_ENTRIES,
-                                      memory_order_relaxed);
+            forget_entries(&s->profile[i], self);
 }
 
 /* ---- what its users ask of it ----------------------------------------------
@@ -234,13 +340,29 @@ alqi_memprof_counts(const struct alq_profile *profile,
 {
     struct alq_profile *p = (struct alq_profile *)(uintptr_t)profile;
 
-    out->sampled_blocks = atomic_load(&p->sampled_blocks);
-    out->sampled_words = out->sampled_blocks + atomic_load(&p->extra_words);
-    out->live_entries = atomic_load(&p->refs) & ALQI_PROFILE_ENTRIES;
+    uint64_t blocks = atomic_load(&p->sampled_blocks), credit = 0;
+    uint64_t words = atomic_load(&p->sampled_words), entries;
+
+    entries = alqi_profile_entries(p);
+    atomic_thread_fence(memory_order_acquire);
+    for (unsigned i = 0; i < ALQI_PROFILE_CELLS; i++) {
+        blocks += atomic_load(&p->cell[i].sampled_blocks);
+        words += atomic_load(&p->cell[i].sampled_words);
+        credit += atomic_load(&p->cell[i].credit);
+    }
+    out->sampled_blocks = blocks;
+    out->sampled_words = words;
+    out->live_entries = entries > credit ? entries - credit : 0;
     out->dropped_nomem = atomic_load(&p->dropped_nomem);
     out->dropped_cap = atomic_load(&p->dropped_cap);
     out->dropped_nested = atomic_load(&p->dropped_nested);
     out->callback_failures = atomic_load(&p->callback_failures);
+}
+
+bool
+alqi_memprof_is_discarded(const struct alq_profile *profile)
+{
+    return alqi_profile_status(profile) == ALQI_PROFILE_DISCARDED;
 }
 
 uint64_t

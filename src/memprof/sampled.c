@@ -6,18 +6,19 @@
  * into the index in one step, before malloc returns the block (.inv.before:
  * no other thread can free a block that is not yet indexed). */
 #include "memprof/filter.h"
+#include "memprof/make.h"
 #include "memprof/state.h"
 
 /* Queues the alloc callback, or runs it.  False: the entry is to go. */
 static bool
 tell(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
-     uint32_t n_frames)
+     const struct alqi_stack_frames *stack)
 {
     struct alq_profile *p = e->profile;
     uintptr_t data;
 
     if (p->flags & ALQ_MEMPROF_DEFER) {
-        if (!alqi_make_deferred(t, e, n_frames))
+        if (!alqi_make_deferred(t, e, stack))
             return false;
         alqi_fifo_push(&t->pending, e);
         return true;
@@ -25,10 +26,8 @@ tell(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
     /* An earlier client's callback may have stopped this one. */
     if (alqi_profile_status(p) != ALQI_PROFILE_SAMPLING)
         return false;
-    if (n_frames > p->callstack_frames)
-        n_frames = p->callstack_frames;
-    if (!alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_NEW, t->last.frames,
-                             n_frames, &data))
+    if (!alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_NEW, stack->pcs,
+                             alqi_make_n_frames(p, stack), &data))
         return false;
     e->data = data;
     e->flags |= ALQI_ENTRY_DATUM;
@@ -36,12 +35,12 @@ tell(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
 }
 
 static void
-tell_all(struct alqi_memprof_thread *t, uint32_t n_frames)
+tell_all(struct alqi_memprof_thread *t, const struct alqi_stack_frames *stack)
 {
     struct alqi_memprof_entry **at = &t->making, *e;
 
     while ((e = *at) != NULL) {
-        if (tell(t, e, n_frames)) {
+        if (tell(t, e, stack)) {
             at = &e->chain;
         } else {
             *at = e->chain;
@@ -85,8 +84,8 @@ alqi_memprof_sampled(struct alqi_memprof_thread *thread, void *block,
                      uint64_t size_bytes, uint64_t words_after,
                      const struct alqi_stack_regs *regs)
 {
-    const struct alqi_memprof_birth birth = {block, size_bytes,
-                                             ALQ_SOURCE_MALLOC, 0};
+    const struct alqi_memprof_birth birth = {
+        block, size_bytes, ALQ_SOURCE_MALLOC << ALQI_BIRTH_SOURCE_SHIFT};
     uint64_t k, gap;
 
     if (ALQI_UNLIKELY(thread->mode != ALQI_MEMPROF_IDLE)) {
@@ -96,9 +95,13 @@ alqi_memprof_sampled(struct alqi_memprof_thread *thread, void *block,
     alqi_memprof_enter(thread);
     k = alqi_thread_hits(thread, words_after, &gap);
     if (alqi_make(thread, &birth, k)) {
+        struct alqi_stack_frames stack;
+
         if (ALQI_UNLIKELY(alqi_memprof_filter_may_hold(block)))
             bury_untold(thread, block);
-        tell_all(thread, alqi_make_capture(thread, regs));
+        stack = alqi_make_capture(thread, regs);
+        alqi_make_tell_heap(thread, &stack);
+        tell_all(thread, &stack);
         if (thread->making != NULL) {
             struct alqi_memprof_entry *batch = thread->making;
 
@@ -185,7 +188,8 @@ entries_stay(const struct alqi_memprof_entry *chain)
         const struct alq_profile *p = chain->profile;
 
         if (p->hooks != NULL)
-            p->hooks->stays(p->tracker.arg, chain->block, chain->size_bytes);
+            p->hooks->stays(p->tracker.arg, chain->block,
+                            alqi_entry_size_bytes(chain));
     }
 }
 

@@ -20,54 +20,6 @@
 #include "memprof/scan.h"
 #include "memprof/state.h"
 
-/* ---- lists -------------------------------------------------------------- */
-
-static struct alqi_memprof_list *
-list_of(struct alqi_memprof_domain *d, const struct alqi_memprof_entry *e)
-{
-    return (e->flags & ALQI_ENTRY_IN_OLD) ? &d->old : &d->young;
-}
-
-static void
-list_add(struct alqi_memprof_list *l, struct alqi_memprof_entry *e)
-{
-    e->next = NULL;
-    e->prev = l->tail;
-    if (l->tail != NULL)
-        l->tail->next = e;
-    else
-        l->head = e;
-    l->tail = e;
-}
-
-static void
-list_remove(struct alqi_memprof_list *l, struct alqi_memprof_entry *e)
-{
-    if (e->next != NULL)
-        e->next->prev = e->prev;
-    else
-        l->tail = e->prev;
-    if (e->prev != NULL)
-        e->prev->next = e->next;
-    else
-        l->head = e->next;
-    e->next = e->prev = NULL;
-}
-
-void
-alqi_list_append(struct alqi_memprof_list *to, struct alqi_memprof_list *from)
-{
-    if (from->head == NULL)
-        return;
-    from->head->prev = to->tail;
-    if (to->tail != NULL)
-        to->tail->next = from->head;
-    else
-        to->head = from->head;
-    to->tail = from->tail;
-    *from = (struct alqi_memprof_list){NULL, NULL};
-}
-
 static bool
 is_young(const struct alqi_memprof_domain *d,
          const struct alqi_memprof_entry *e)
@@ -78,28 +30,10 @@ is_young(const struct alqi_memprof_domain *d,
 void
 alqi_scan_place(struct alqi_memprof_domain *d, struct alqi_memprof_entry *e)
 {
-    bool values = e->profile->tracker.flags & ALQ_TRACKER_VALUES;
-
-    e->flags &= (uint16_t)~ALQI_ENTRY_IN_OLD;
-    if (!values && !is_young(d, e))
-        e->flags |= ALQI_ENTRY_IN_OLD;
-    list_add(list_of(d, e), e);
-}
-
-static void
-owe_locked(struct alqi_memprof_domain *d, struct alqi_memprof_entry *e)
-{
-    alqi_fifo_push(&d->pending, e);
-    atomic_store_explicit(&d->has_pending, true, memory_order_relaxed);
-}
-
-static void
-owe(struct alqi_memprof_domain *d, struct alqi_memprof_entry *e)
-{
-    list_remove(list_of(d, e), e);
-    alqi_domain_lock(d);
-    owe_locked(d, e);
-    alqi_domain_unlock(d);
+    if ((e->profile->tracker.flags & ALQ_TRACKER_VALUES) || is_young(d, e))
+        alqi_fifo_push(&d->young, e);
+    else
+        alqi_old_add(&d->old, e);
 }
 
 /* ---- a collection, entry by entry --------------------------------------- */
@@ -111,20 +45,20 @@ has_block(const struct alqi_memprof_entry *e)
            !(e->flags & (ALQI_ENTRY_DEAD | ALQI_ENTRY_GONE));
 }
 
-static void
+static inline void
 note_minor(struct alqi_memprof_domain *d, struct alqi_memprof_entry *e)
 {
     const void *now;
 
-    if (!has_block(e) || !is_young(d, e))
+    if (!has_block(e))
         return;
     now = d->subject->minor_forward(d->heap, e->block);
     if (now == NULL) {
         e->flags |= ALQI_ENTRY_DEAD;
-        return;
+    } else if (now != e->block) { /* else it is old, or pinned */
+        e->block = now;
+        e->flags |= ALQI_ENTRY_MOVED;
     }
-    e->block = now;
-    e->flags |= ALQI_ENTRY_MOVED;
 }
 
 static void
@@ -136,10 +70,9 @@ note_major(struct alqi_memprof_domain *d, struct alqi_memprof_entry *e)
 }
 
 static bool
-owes_now(const struct alqi_memprof_entry *e)
+is_of_discarded(const struct alqi_memprof_entry *e)
 {
-    return (e->flags & (ALQI_ENTRY_MOVED | ALQI_ENTRY_DEAD)) ||
-           alqi_profile_status(e->profile) == ALQI_PROFILE_DISCARDED;
+    return alqi_profile_status(e->profile) == ALQI_PROFILE_DISCARDED;
 }
 
 typedef void note_fn(struct alqi_memprof_domain *, struct alqi_memprof_entry *);
@@ -157,9 +90,11 @@ static void
 note_elsewhere(struct alqi_memprof_domain *d, note_fn *note)
 {
     note_fifo(d, &d->pending, note);
+    note_fifo(d, &d->deferred, note);
     for (struct alqi_memprof_thread *t = d->threads; t != NULL;
          t = t->next_in_domain) {
         note_fifo(d, &t->pending, note);
+        note_fifo(d, &t->deferred, note);
         note_fifo(d, &t->due, note);
         if (t->running != NULL && t->running_kind != ALQI_CALLBACK_LAST &&
             t->running_kind != ALQI_CALLBACK_ALLOC_NEW)
@@ -169,42 +104,127 @@ note_elsewhere(struct alqi_memprof_domain *d, note_fn *note)
     }
 }
 
-static void
-note_list(struct alqi_memprof_domain *d, struct alqi_memprof_list *l,
-          note_fn *note)
-{
-    struct alqi_memprof_entry *e, *next;
+/* What a collection finds to be owed. */
+struct found {
+    const struct alqi_memprof_domain *domain;
+    struct alqi_memprof_pending prompt;
+    struct alqi_memprof_pending deferred;
+};
 
-    for (e = l->head; e != NULL; e = next) {
+static void
+found_add(void *arg, struct alqi_memprof_entry *e)
+{
+    struct found *found = arg;
+
+    alqi_fifo_push(
+        alqi_profile_defers(e->profile) ? &found->deferred : &found->prompt, e);
+}
+
+static void
+found_dead(void *arg, struct alqi_memprof_entry *e)
+{
+    ALQI_DEBUG(has_block(e)); /* .inv.old */
+    e->flags |= ALQI_ENTRY_DEAD;
+    found_add(arg, e);
+}
+
+/* Dead, or of a profile that is discarded. */
+static void
+found_ended(void *arg, struct alqi_memprof_entry *e)
+{
+    const struct alqi_memprof_domain *d = ((struct found *)arg)->domain;
+
+    if (!d->subject->is_marked(d->heap, e->block))
+        e->flags |= ALQI_ENTRY_DEAD;
+    found_add(arg, e);
+}
+
+/* Pinned, or its datum is. */
+static bool
+stays_young(const struct alqi_memprof_domain *d,
+            const struct alqi_memprof_entry *e)
+{
+    return (has_block(e) && is_young(d, e)) ||
+           ((e->profile->tracker.flags & ALQ_TRACKER_VALUES) &&
+            d->subject->is_young(d->heap, (const void *)e->data));
+}
+
+/* Each goes where it belongs now; `note` says what the collection has done. */
+static inline __attribute__((always_inline)) void
+note_young(struct alqi_memprof_domain *d, note_fn *note, bool is_minor,
+           struct found *found)
+{
+    struct alqi_memprof_entry *e = d->young.head, *next;
+
+    d->young = (struct alqi_memprof_pending){NULL, NULL};
+    for (; e != NULL; e = next) {
         next = e->next;
+        if (ALQI_LIKELY(next != NULL))
+            __builtin_prefetch(next->next);
         note(d, e);
-        if (owes_now(e))
-            owe(d, e);
+        if (ALQI_LIKELY((e->flags & (ALQI_ENTRY_MOVED | ALQI_ENTRY_DEAD)) ||
+                        is_of_discarded(e)))
+            found_add(found, e);
+        else if (!is_minor || stays_young(d, e))
+            alqi_fifo_push(&d->young, e);
+        else
+            alqi_old_add(&d->old, e);
     }
+}
+
+static void
+note_old(struct alqi_memprof_domain *d, struct found *found)
+{
+    uint64_t n_discards = alqi_profiles_discards();
+
+    if (n_discards == d->n_discards) {
+        alqi_old_take_dead(d, found_dead, found);
+        return;
+    }
+    d->n_discards = n_discards;
+    alqi_old_take_ended(d, found_ended, found);
+}
+
+static void
+owe(struct alqi_memprof_domain *d, struct found *found)
+{
+    if (found->prompt.head == NULL && found->deferred.head == NULL)
+        return;
+    alqi_domain_lock(d);
+    alqi_pending_give_locked(d, &found->prompt, &found->deferred);
+    alqi_domain_unlock(d);
 }
 
 void
 alqi_memprof_after_minor(struct alqi_memprof_domain *domain)
 {
-    struct alqi_memprof_entry *e;
+    struct found found = {.domain = domain};
 
     alqi_orphans_adopt(domain);
     note_elsewhere(domain, note_minor);
-    note_list(domain, &domain->young, note_minor);
-    for (e = domain->young.head; e != NULL; e = e->next) {
-        ALQI_DEBUG(!is_young(domain, e)); /* .inv.young */
-        e->flags |= ALQI_ENTRY_IN_OLD;
-    }
-    alqi_list_append(&domain->old, &domain->young);
+    note_young(domain, note_minor, true, &found);
+    owe(domain, &found);
+    alqi_scan_verify(domain);
+}
+
+void
+alqi_memprof_cycle_set(struct alqi_memprof_domain *domain, uint64_t cycle)
+{
+    domain->cycle = (uint32_t)cycle & ALQI_CYCLE_MASK;
 }
 
 void
 alqi_memprof_after_major(struct alqi_memprof_domain *domain)
 {
+    struct found found = {.domain = domain};
+
+    alqi_memprof_cycle_set(domain, (uint64_t)domain->cycle + 1);
     alqi_orphans_adopt(domain);
     note_elsewhere(domain, note_major);
-    note_list(domain, &domain->young, note_major);
-    note_list(domain, &domain->old, note_major);
+    note_young(domain, note_major, false, &found);
+    note_old(domain, &found);
+    owe(domain, &found);
+    alqi_scan_verify(domain);
 }
 
 /* ---- roots and addresses ------------------------------------------------ */
@@ -238,6 +258,7 @@ static void
 visit_thread(const struct visit *v, struct alqi_memprof_thread *t)
 {
     visit_list(v, t->pending.head);
+    visit_list(v, t->deferred.head);
     visit_list(v, t->due.head);
     for (struct alqi_memprof_entry *e = t->making; e != NULL; e = e->chain)
         visit_one(v, e, e == t->running);
@@ -254,6 +275,7 @@ visit_all(const struct visit *v, struct alqi_memprof_domain *d, bool young_only)
     if (!young_only)
         visit_list(v, d->old.head);
     visit_list(v, d->pending.head);
+    visit_list(v, d->deferred.head);
     for (struct alqi_memprof_thread *t = d->threads; t; t = t->next_in_domain)
         visit_thread(v, t);
 }
@@ -264,7 +286,10 @@ alqi_memprof_scan(struct alqi_memprof_domain *domain, bool young_only,
 {
     const struct visit v = {.slot = visit, .arg = arg};
 
-    visit_all(&v, domain, young_only);
+    if (alqi_profiles_have_values())
+        visit_all(&v, domain, young_only);
+    else
+        alqi_orphans_adopt(domain);
 }
 
 void
@@ -276,42 +301,81 @@ alqi_memprof_blocks(struct alqi_memprof_domain *domain,
     visit_all(&v, domain, false);
 }
 
+/* To a chain. */
+static void
+chain_add(void *arg, struct alqi_memprof_entry *e)
+{
+    struct alqi_memprof_entry **chain = arg;
+
+    e->chain = *chain;
+    *chain = e;
+}
+
 struct alqi_memprof_entry *
 alqi_scan_sweep(struct alqi_memprof_domain *d, const struct alq_profile *p)
 {
-    struct alqi_memprof_list *lists[] = {&d->young, &d->old};
-    struct alqi_memprof_entry *out = NULL;
+    struct alqi_memprof_entry *out = NULL, *e = d->young.head, *next;
 
-    for (unsigned i = 0; i < ALQI_COUNT_OF(lists); i++) {
-        struct alqi_memprof_entry *e, *next;
-
-        for (e = lists[i]->head; e != NULL; e = next) {
-            next = e->next;
-            if (e->profile != p)
-                continue;
-            list_remove(lists[i], e);
-            e->chain = out;
-            out = e;
-        }
+    if (d->subject->is_young == NULL)
+        return NULL; /* a notified heap, whose threads may all be here */
+    alqi_old_take_of(&d->old, p, chain_add, &out);
+    d->young = (struct alqi_memprof_pending){NULL, NULL};
+    for (; e != NULL; e = next) {
+        next = e->next;
+        if (e->profile == p)
+            chain_add(&out, e);
+        else
+            alqi_fifo_push(&d->young, e);
     }
     return out;
 }
 
-void
+/* ---- a look at what is tracked ------------------------------------------ */
+
+struct look {
+    const struct alq_profile *profile;
+    uint64_t cycle;
+    int (*visit)(void *arg, const struct alq_allocation *a, uintptr_t data);
+    void *arg;
+};
+
+static int
+look_at(const struct look *l, const struct alqi_memprof_entry *e)
+{
+    int stop = 0;
+
+    for (; e != NULL && !stop; e = e->next)
+        if (e->profile == l->profile && has_block(e) &&
+            (e->flags & ALQI_ENTRY_DATUM))
+            stop = alqi_entry_visit(e, l->cycle, l->visit, l->arg);
+    return stop;
+}
+
+static int
+look_at_thread(const struct look *l, const struct alqi_memprof_thread *t)
+{
+    int stop = look_at(l, t->pending.head);
+
+    return stop != 0 ? stop : look_at(l, t->deferred.head);
+}
+
+int
 alqi_scan_each(struct alqi_memprof_domain *d, const struct alq_profile *p,
                int (*visit)(void *arg, const struct alq_allocation *a,
                             uintptr_t data),
                void *arg)
 {
-    const struct alqi_memprof_list *lists[] = {&d->young, &d->old};
+    const struct alqi_memprof_entry *lists[] = {
+        d->young.head, d->old.head, d->pending.head, d->deferred.head};
+    const struct look l = {p, d->cycle, visit, arg};
     int stop = 0;
 
-    alqi_orphans_adopt(d);
-    for (unsigned i = 0; i < ALQI_COUNT_OF(lists); i++)
-        for (const struct alqi_memprof_entry *e = lists[i]->head;
-             e != NULL && !stop; e = e->next)
-            if (e->profile == p)
-                stop = alqi_entry_visit(e, visit, arg);
+    for (unsigned i = 0; i < ALQI_COUNT_OF(lists) && stop == 0; i++)
+        stop = look_at(&l, lists[i]);
+    for (const struct alqi_memprof_thread *t = d->threads; t && stop == 0;
+         t = t->next_in_domain)
+        stop = look_at_thread(&l, t);
+    return stop;
 }
 
 /* ---- turns -------------------------------------------------------------- */
@@ -320,6 +384,7 @@ alqi_scan_each(struct alqi_memprof_domain *d, const struct alq_profile *p,
 static bool
 turn_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
 {
+    const uintptr_t *frames;
     size_t n_frames;
     bool keep;
 
@@ -328,11 +393,11 @@ turn_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
         alqi_entry_free(t, e);
         return false;
     }
-    n_frames = alqi_stash_copy(e, t->frames);
-    alqi_stash_free(t, e);
+    frames = alqi_stash_take(t, e, &n_frames);
     e->data = 0;
-    keep = alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_OWED, t->frames,
-                               n_frames, &e->data);
+    keep = alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_OWED, frames, n_frames,
+                               &e->data);
+    alqi_stash_told(t, frames, n_frames);
     if (!keep) {
         alqi_entry_free(t, e);
         return false;
@@ -384,14 +449,66 @@ bool
 alqi_memprof_has_pending(const struct alqi_memprof_thread *thread)
 {
     return thread->pending.head != NULL ||
-           atomic_load_explicit(&thread->domain->has_pending,
-                                memory_order_relaxed);
+           alqi_memprof_domain_owes(thread->domain);
+}
+
+bool
+alqi_memprof_domain_owes(const struct alqi_memprof_domain *domain)
+{
+    return atomic_load_explicit(&domain->has_pending, memory_order_relaxed);
 }
 
 enum alq_status
 alqi_memprof_poll(struct alqi_memprof_thread *thread, int *code)
 {
-    return alqi_memprof_flush(thread, code);
+    int failure, before = thread->failure;
+
+    if (thread->mode != ALQI_MEMPROF_IDLE)
+        return ALQ_OK;
+    alqi_memprof_enter(thread);
+    thread->failure = 0;
+    alqi_pending_run_prompt(thread);
+    alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
+    failure = thread->failure;
+    thread->failure = before; /* a flush tells of that */
+    if (failure == 0)
+        return ALQ_OK;
+    if (code != NULL)
+        *code = failure;
+    return ALQ_ECALLBACK;
+}
+
+int
+alqi_memprof_each_of(struct alqi_memprof_domain *domain,
+                     const struct alq_profile *profile,
+                     int (*visit)(void *arg, const struct alq_allocation *a,
+                                  uintptr_t data),
+                     void *arg)
+{
+    return alqi_scan_each(domain, profile, visit, arg);
+}
+
+/* ---- the heap's end ----------------------------------------------------- */
+
+void
+alqi_memprof_heap_end(struct alqi_memprof_thread *thread)
+{
+    struct alqi_memprof_domain *d = thread->domain;
+    struct alqi_memprof_entry *e;
+
+    alqi_memprof_enter(thread);
+    d->is_apart = true; /* what comes now is another heap's */
+    alqi_pending_run_all(thread);
+    while ((e = alqi_fifo_pop(&d->young)) != NULL ||
+           (e = alqi_old_pop(&d->old)) != NULL)
+        alqi_entry_release(thread, e);
+    alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
+}
+
+void
+alqi_memprof_adopt(struct alqi_memprof_domain *domain)
+{
+    alqi_orphans_adopt(domain);
 }
 
 uint32_t

@@ -28,17 +28,21 @@
  * including the one that the trigger is on, from 1.  Runs the alloc callbacks
  * now, before there is memory.
  *
- * ALQ_OK: the heap makes room (it may collect), then calls _request_done, or
- * _request_cancel when it cannot.  ALQ_ECALLBACK: one failed, with *code; no
+ * 0: the heap makes room (it may collect), then calls _request_done, or
+ * _request_cancel when it cannot.  Else the code of a callback that failed; no
  * sub-block may be allocated, and neither call is due.  Draw the trigger anew
- * after either. */
-enum alq_status alqi_memprof_request(struct alqi_memprof_thread *thread,
-                                     const uint32_t *sub_words, unsigned n_subs,
-                                     uint64_t hit_at,
-                                     const struct alqi_stack_regs *regs,
-                                     int *code);
-/* `low` is the lowest header of the request. */
-void alqi_memprof_request_done(struct alqi_memprof_thread *thread, void *low);
+ * after that, and after _cancel. */
+int alqi_memprof_request(struct alqi_memprof_thread *thread,
+                         const uint32_t *sub_words, unsigned n_subs,
+                         uint64_t hit_at, const struct alqi_stack_regs *regs);
+/* The same for one block. */
+int alqi_memprof_request_one(struct alqi_memprof_thread *thread, uint32_t words,
+                             uint64_t hit_at,
+                             const struct alqi_stack_regs *regs);
+/* `low` is the lowest header of the request.  Returns what
+ * alqi_memprof_gap_words would; subject.owes is told if need be. */
+uint64_t alqi_memprof_request_done(struct alqi_memprof_thread *thread,
+                                   void *low);
 void alqi_memprof_request_cancel(struct alqi_memprof_thread *thread);
 
 /* What the runtime has just allocated; its callbacks run at a poll. */
@@ -80,6 +84,9 @@ alqi_memprof_block(struct alqi_memprof_thread *thread,
  * promoting: subject.minor_forward tells survivors from dead (E1, E2). */
 void alqi_memprof_after_minor(struct alqi_memprof_domain *domain);
 
+/* How many major cycles have ended in the heap of a domain that begins. */
+void alqi_memprof_cycle_set(struct alqi_memprof_domain *domain, uint64_t cycle);
+
 /* Each domain once a cycle, after all marking (E3). */
 void alqi_memprof_after_major(struct alqi_memprof_domain *domain);
 
@@ -95,11 +102,32 @@ void alqi_memprof_blocks(struct alqi_memprof_domain *domain,
 
 /* ---- callbacks ---------------------------------------------------------- */
 
+/* Something waits for a poll. */
 bool alqi_memprof_has_pending(const struct alqi_memprof_thread *thread);
+bool alqi_memprof_domain_owes(const struct alqi_memprof_domain *domain);
 
-/* Runs what the domain and this thread owe: alqi_memprof_flush. */
+/* Runs what the domain and this thread owe and does not wait for a flush, until
+ * a callback fails: ALQ_ECALLBACK, with *code, and the rest is pending still.
+ */
 enum alq_status alqi_memprof_poll(struct alqi_memprof_thread *thread,
                                   int *code);
+
+/* The blocks of a profile that the domain tracks, while all of its threads
+ * stand still and nothing is being collected; not 0: what `visit` returned. */
+int alqi_memprof_each_of(struct alqi_memprof_domain *domain,
+                         const struct alq_profile *profile,
+                         int (*visit)(void *arg, const struct alq_allocation *a,
+                                      uintptr_t data),
+                         void *arg);
+
+/* ---- the end of a heap -------------------------------------------------- */
+
+/* Takes what ended domains have left. */
+void alqi_memprof_adopt(struct alqi_memprof_domain *domain);
+
+/* What is owed runs, the data of blocks that live go to `release`: the heap of
+ * the thread's domain is gone, which its subject is not to be asked about. */
+void alqi_memprof_heap_end(struct alqi_memprof_thread *thread);
 
 /* No sampling and no callbacks on this thread until _resume with the value that
  * _suspend returned.  Draw the trigger anew after both. */

@@ -24,7 +24,23 @@ enum alqi_profile_status {
 #define ALQI_PROFILE_ONE_HOLDER ((uint64_t)1 << 40)
 #define ALQI_PROFILE_ENTRIES (ALQI_PROFILE_ONE_HOLDER - 1)
 
+/* What one thread counts for a profile that samples it, in words that it alone
+ * writes: a sample needs no atomic operation.  Who has a cell holds the
+ * profile.  A profile with a cap has none, since that is of all threads. */
+struct alqi_profile_cell {
+    _Atomic(struct alqi_memprof_thread *) owner; /* NULL: free */
+    _Atomic(uint64_t) sampled_blocks;
+    _Atomic(uint64_t) sampled_words;
+    _Atomic(uint64_t) credit; /* entries that refs counts, not made yet */
+} __attribute__((aligned(64)));
+
+enum {
+    ALQI_PROFILE_CELLS = 8, /* threads beyond count in the profile itself */
+    ALQI_PROFILE_CREDIT = ALQI_CHECKS >= 3 ? 1 : 64
+};
+
 struct alq_profile {
+    const void *engine; /* first: engine.h */
     /* Constant while referenced. */
     struct alqi_sample_law law;
     struct alq_tracker tracker;
@@ -32,7 +48,7 @@ struct alq_profile {
     _Atomic(uint64_t) id;                   /* unique in the process, never 0 */
     uint64_t seed;
     uint64_t max_entries;
-    uint32_t callstack_frames; /* cut to ALQI_STACK_FRAMES_MAX */
+    uint32_t callstack_frames; /* UINT32_MAX: no limit          */
     uint32_t flags;            /* ALQ_MEMPROF_*                */
     uint32_t slot;             /* of the domain, or ..._SLOT_TREE */
     struct alq_profile *next_in_pool;
@@ -40,13 +56,15 @@ struct alq_profile {
     _Atomic(uint32_t) status;
     _Atomic(uint32_t) n_attached; /* domains or threads; the last to leave
                                      stops it                              */
+    _Atomic(uint32_t) n_joined;   /* domains that joined it, ever */
     _Atomic(uint64_t) refs __attribute__((aligned(64)));
     _Atomic(uint64_t) sampled_blocks;
-    _Atomic(uint64_t) extra_words; /* sampled words - sampled blocks */
+    _Atomic(uint64_t) sampled_words;
     _Atomic(uint64_t) dropped_nomem;
     _Atomic(uint64_t) dropped_cap;
     _Atomic(uint64_t) dropped_nested;
     _Atomic(uint64_t) callback_failures;
+    struct alqi_profile_cell cell[ALQI_PROFILE_CELLS];
 };
 
 struct alq_profile *alqi_profile_new(const struct alq_memprof_config *config,
@@ -60,7 +78,18 @@ void alqi_profile_release(struct alq_profile *p, uint64_t one);
  * profile still and its cap allows; the memory of profiles is never unmapped,
  * so `p` may be stale. */
 bool alqi_profile_enter(struct alq_profile *p, uint64_t id);
+/* NULL: there is none. */
+struct alqi_profile_cell *alqi_profile_cell_take(struct alq_profile *p,
+                                                 struct alqi_memprof_thread *t);
+void alqi_profile_cell_leave(struct alq_profile *p,
+                             struct alqi_profile_cell *cell);
+/* More credit, how much there is then; and less. */
+uint64_t alqi_profile_borrow(struct alq_profile *p,
+                             struct alqi_profile_cell *cell);
+void alqi_profile_repay(struct alq_profile *p, struct alqi_profile_cell *cell);
 void alqi_profile_attach(struct alq_profile *p);
+/* False: nobody is attached to it any more, or it is stopped. */
+bool alqi_profile_attach_try(struct alq_profile *p);
 void alqi_profile_detach(struct alq_profile *p);
 /* Detaches a thread that an unprepared fork lost: no lock can be taken. */
 void alqi_profile_detach_lost(struct alq_profile *p);
@@ -68,7 +97,27 @@ void alqi_profile_detach_lost(struct alq_profile *p);
 bool alqi_profile_stop(struct alq_profile *p);
 void alqi_profiles_lock(void);
 void alqi_profiles_unlock(void);
-void alqi_profiles_forget_entries(void);
+/* An unprepared fork: entries are forgotten, and who is not `self`. */
+void alqi_profiles_forget_entries(const struct alqi_memprof_thread *self);
+/* Profiles that were discarded, ever. */
+uint64_t alqi_profiles_discards(void);
+void alqi_profiles_note_discard(void);
+/* Whether any profile ever had ALQ_TRACKER_VALUES. */
+bool alqi_profiles_have_values(void);
+
+/* It waits for a flush; else, in a scanned heap, for a poll. */
+static inline bool
+alqi_profile_defers(const struct alq_profile *p)
+{
+    return p->flags & ALQ_MEMPROF_DEFER;
+}
+
+static inline uint64_t
+alqi_profile_entries(const struct alq_profile *p)
+{
+    return atomic_load_explicit(&p->refs, memory_order_relaxed) &
+           ALQI_PROFILE_ENTRIES;
+}
 
 static inline enum alqi_profile_status
 alqi_profile_status(const struct alq_profile *p)
@@ -83,11 +132,112 @@ alqi_profile_count(_Atomic(uint64_t) *counter, uint64_t n)
     atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
+/* Of a word that the calling thread alone writes. */
+static inline void
+alqi_profile_add(_Atomic(uint64_t) *counter, uint64_t n)
+{
+    atomic_store_explicit(
+        counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
+        memory_order_relaxed);
+}
+
+/* One more entry of a profile that has a cell. */
+static inline void
+alqi_cell_enter(struct alq_profile *p, struct alqi_profile_cell *cell)
+{
+    uint64_t credit = atomic_load_explicit(&cell->credit, memory_order_relaxed);
+
+    if (ALQI_UNLIKELY(credit == 0))
+        credit = alqi_profile_borrow(p, cell);
+    atomic_store_explicit(&cell->credit, credit - 1, memory_order_relaxed);
+}
+
+/* One more entry for a client, or false: it does not sample any more, or may
+ * have none. */
+static inline bool
+alqi_client_enter(const struct alqi_memprof_client *c)
+{
+    struct alqi_profile_cell *cell = c->cell;
+
+    if (ALQI_UNLIKELY(cell == NULL))
+        return alqi_profile_enter(c->profile, c->id);
+    if (ALQI_UNLIKELY(alqi_profile_status(c->profile) != ALQI_PROFILE_SAMPLING))
+        return false;
+    alqi_cell_enter(c->profile, cell);
+    return true;
+}
+
+/* One entry of the profile is no more. */
+static inline void
+alqi_client_leave(struct alqi_memprof_thread *t, struct alq_profile *p)
+{
+    for (unsigned i = 0; i < t->armed.n_clients; i++) {
+        struct alqi_profile_cell *cell = t->armed.client[i].cell;
+
+        if (t->armed.client[i].profile != p || cell == NULL)
+            continue;
+        alqi_profile_add(&cell->credit, 1);
+        if (ALQI_UNLIKELY(
+                atomic_load_explicit(&cell->credit, memory_order_relaxed) >
+                (uint64_t)2 * ALQI_PROFILE_CREDIT))
+            alqi_profile_repay(p, cell);
+        return;
+    }
+    alqi_profile_release(p, ALQI_PROFILE_ONE_ENTRY);
+}
+
+/* A sample of k words for a client. */
+static inline void
+alqi_client_count(const struct alqi_memprof_client *c, uint64_t k)
+{
+    if (ALQI_LIKELY(c->cell != NULL)) {
+        alqi_profile_add(&c->cell->sampled_blocks, 1);
+        alqi_profile_add(&c->cell->sampled_words, k);
+    } else {
+        alqi_profile_count(&c->profile->sampled_blocks, 1);
+        alqi_profile_count(&c->profile->sampled_words, k);
+    }
+}
+
 /* ---- pool.c ------------------------------------------------------------- */
 
+struct alqi_pool_node {
+    struct alqi_pool_node *next;
+    struct alqi_pool_node *next_batch; /* these two of a batch's first */
+    uint32_t n_in_batch;
+};
+
+enum { ALQI_POOL_CACHE_MAX = ALQI_CHECKS >= 3 ? 1 : 64 };
+
+/* The thread has none left; false: no memory. */
+bool alqi_pool_fill(struct alqi_memprof_thread *t);
+void *alqi_pool_get_slow(struct alqi_memprof_thread *t);
+void alqi_pool_give_back(struct alqi_memprof_thread *t);
+
 /* NULL: no memory. */
-void *alqi_pool_get(struct alqi_memprof_thread *t);
-void alqi_pool_put(struct alqi_memprof_thread *t, void *node);
+static inline void *
+alqi_pool_get(struct alqi_memprof_thread *t)
+{
+    struct alqi_pool_node *n = t->free_entries;
+
+    if (ALQI_UNLIKELY(n == NULL))
+        return alqi_pool_get_slow(t);
+    t->free_entries = n->next;
+    t->n_free_entries--;
+    return n;
+}
+
+static inline void
+alqi_pool_put(struct alqi_memprof_thread *t, void *node)
+{
+    struct alqi_pool_node *n = node;
+
+    n->next = t->free_entries;
+    t->free_entries = n;
+    if (ALQI_UNLIKELY(++t->n_free_entries > ALQI_POOL_CACHE_MAX))
+        alqi_pool_give_back(t);
+}
+
 /* Gives the thread's whole cache back. */
 void alqi_pool_drain(struct alqi_memprof_thread *t);
 void alqi_pool_lock(void);
@@ -166,10 +316,16 @@ alqi_entries_leave(const struct alqi_memprof_entry *chain)
 
 /* ---- domain.c ----------------------------------------------------------- */
 
-/* Of a scanned domain: by `next` and `prev`; an entry's IN_OLD says which. */
-struct alqi_memprof_list {
+enum { ALQI_CYCLE_MASK = (1 << 24) - 1 };
+
+enum { ALQI_OLD_AHEAD = 8 };
+
+/* Entries of a scanned domain whose blocks are old: old.c. */
+struct alqi_memprof_old {
     struct alqi_memprof_entry *head;
     struct alqi_memprof_entry *tail;
+    uint32_t n;
+    struct alqi_memprof_entry *window[ALQI_OLD_AHEAD];
 };
 
 struct alqi_memprof_domain {
@@ -180,16 +336,23 @@ struct alqi_memprof_domain {
     _Atomic(struct alq_profile *) slot[ALQI_MEMPROF_SLOTS];
     struct alqi_memprof_thread *threads;
     uint32_t n_threads_ever;
-    /* Callbacks owed by threads that ended; anyone who flushes runs them. */
+    /* Callbacks owed by threads that ended; anyone who flushes runs them.  In
+     * a scanned heap also what collections have found, for polls. */
     struct alqi_memprof_pending pending;
+    struct alqi_memprof_pending deferred; /* scanned: for flushes alone */
     _Atomic(bool) has_pending;
+    uint64_t path; /* which domain of its family: of its threads' seeds */
+    uint64_t n_children;
+    bool is_apart;       /* of a heap that has ended: adopts nothing any more */
+    uint32_t cycle;      /* the heap's major cycle, of ALQI_CYCLE_MASK */
+    uint64_t n_discards; /* those that `old` was last looked through for */
     struct alqi_memprof_domain *next;
     struct alqi_memprof_domain *prev;
 
     /* Scanned heaps only; touched by the domain's running thread, or by the
      * collector on its behalf while it is stopped. */
-    struct alqi_memprof_list young; /* block or datum may be young */
-    struct alqi_memprof_list old;
+    struct alqi_memprof_pending young; /* block or datum may be young */
+    struct alqi_memprof_old old;
 };
 
 void alqi_domain_lock(struct alqi_memprof_domain *d);
@@ -201,6 +364,8 @@ void alqi_domains_forget(struct alqi_memprof_thread *self);
 /* Copies what samples the thread into it (alqi_memprof_thread.armed). */
 void alqi_domain_arm(struct alqi_memprof_domain *d,
                      struct alqi_memprof_thread *t);
+/* It is armed with nothing; a client that was may be gone now. */
+void alqi_clients_leave(struct alqi_memprof_thread *t);
 /* Replaces what a slot holds; `p` may be NULL.  Domain's lock held. */
 void alqi_domain_slot_set_locked(struct alqi_memprof_domain *d, unsigned slot,
                                  struct alq_profile *p);
@@ -223,6 +388,25 @@ void alqi_tree_forget(struct alqi_memprof_thread *t);
 
 /* Back from alqi_memprof_enter; handles late frees and runs what is due. */
 void alqi_thread_leave(struct alqi_memprof_thread *t, uint32_t was);
+/* What samples it has changed since it was armed. */
+static inline bool
+alqi_thread_is_stale(const struct alqi_memprof_thread *t)
+{
+    return atomic_load_explicit(&t->domain->serial, memory_order_acquire) !=
+           t->armed.serial;
+}
+
+/* The gap that was drawn already, which is as good as any other; 0: none was,
+ * or for something else. */
+static inline uint64_t
+alqi_thread_drawn(struct alqi_memprof_thread *t)
+{
+    uint64_t gap = t->drawn;
+
+    t->drawn = 0;
+    return ALQI_LIKELY(!alqi_thread_is_stale(t)) ? gap : 0;
+}
+
 /* Draws the next gap, after re-arming when the slots have changed. */
 uint64_t alqi_thread_draw(struct alqi_memprof_thread *t);
 
@@ -233,27 +417,6 @@ uint64_t alqi_thread_hits(struct alqi_memprof_thread *t, uint64_t words_after,
                           uint64_t *gap);
 /* In a handler that interrupted the engine: false, the block waits. */
 bool alqi_thread_late_push(struct alqi_memprof_thread *t, void *block);
-/* ---- make.c ------------------------------------------------------------- */
-
-/* What is known of a block before it is tracked. */
-struct alqi_memprof_birth {
-    const void *block;
-    uint64_t size_bytes;
-    uint8_t source;
-    uint8_t birth; /* ALQI_BIRTH_* */
-};
-
-/* Adds an entry to `making` for each client that has any of the k hits; false
- * when nothing is being made. */
-bool alqi_make(struct alqi_memprof_thread *t,
-               const struct alqi_memprof_birth *birth, uint64_t k);
-/* The stack, as deep as any of `making` wants it, into t->last. */
-uint32_t alqi_make_capture(struct alqi_memprof_thread *t,
-                           const struct alqi_stack_regs *regs);
-/* Stashes the stack and marks the callback due; false: no memory. */
-bool alqi_make_deferred(struct alqi_memprof_thread *t,
-                        struct alqi_memprof_entry *e, uint32_t n_frames);
-
 /* ---- scan.c ------------------------------------------------------------- */
 
 /* The turn of a scanned heap's entry on a FIFO. */
@@ -265,17 +428,39 @@ void alqi_scan_place(struct alqi_memprof_domain *d,
 /* Takes a discarded profile's entries off the lists, by `chain`. */
 struct alqi_memprof_entry *alqi_scan_sweep(struct alqi_memprof_domain *d,
                                            const struct alq_profile *p);
-void alqi_scan_each(struct alqi_memprof_domain *d, const struct alq_profile *p,
-                    int (*visit)(void *arg, const struct alq_allocation *a,
-                                 uintptr_t data),
-                    void *arg);
-void alqi_list_append(struct alqi_memprof_list *to,
-                      struct alqi_memprof_list *from);
+int alqi_scan_each(struct alqi_memprof_domain *d, const struct alq_profile *p,
+                   int (*visit)(void *arg, const struct alq_allocation *a,
+                                uintptr_t data),
+                   void *arg);
 /* What `visit` of alq_memprof_each is told of an entry. */
-int alqi_entry_visit(const struct alqi_memprof_entry *e,
+int alqi_entry_visit(const struct alqi_memprof_entry *e, uint64_t cycle,
                      int (*visit)(void *arg, const struct alq_allocation *a,
                                   uintptr_t data),
                      void *arg);
+
+/* ---- old.c -------------------------------------------------------------- */
+
+void alqi_old_add(struct alqi_memprof_old *l, struct alqi_memprof_entry *e);
+void alqi_old_append(struct alqi_memprof_old *to,
+                     struct alqi_memprof_old *from);
+struct alqi_memprof_entry *alqi_old_pop(struct alqi_memprof_old *l);
+/* Each entry whose block is unmarked leaves, and is told. */
+void alqi_old_take_dead(struct alqi_memprof_domain *d,
+                        void (*went)(void *arg, struct alqi_memprof_entry *e),
+                        void *arg);
+/* The same, and those of profiles that are discarded. */
+void alqi_old_take_ended(struct alqi_memprof_domain *d,
+                         void (*went)(void *arg, struct alqi_memprof_entry *e),
+                         void *arg);
+/* Those of this profile. */
+void alqi_old_take_of(struct alqi_memprof_old *l, const struct alq_profile *p,
+                      void (*went)(void *arg, struct alqi_memprof_entry *e),
+                      void *arg);
+
+/* ---- verify.c ----------------------------------------------------------- */
+
+/* In dbg and hard builds, of a domain that nobody works at. */
+void alqi_scan_verify(const struct alqi_memprof_domain *d);
 
 /* ---- callback.c ------------------------------------------------------------
  */
@@ -291,6 +476,45 @@ bool alqi_callback_alloc(struct alqi_memprof_thread *t,
                          struct alqi_memprof_entry *e,
                          enum alqi_callback_kind kind, const uintptr_t *frames,
                          size_t n_frames, uintptr_t *data);
+
+/* Around each, where limits want it. */
+static inline void
+alqi_callback_begins(struct alqi_memprof_thread *t)
+{
+    t->limits = alqi_memprof_subject_limits(t->domain->subject);
+    if (ALQI_UNLIKELY(t->limits != NULL) && t->limits->begins != NULL)
+        t->began = t->limits->begins(t->domain->heap);
+}
+
+static inline void
+alqi_callback_ends(const struct alqi_memprof_thread *t)
+{
+    if (ALQI_UNLIKELY(t->limits != NULL) && t->limits->ends != NULL)
+        t->limits->ends(t->domain->heap, t->began);
+}
+
+/* A callback of no entry: what it returns. */
+static inline int
+alqi_callback_bare(struct alqi_memprof_thread *t,
+                   int (*fn)(void *, const struct alq_allocation *,
+                             uintptr_t *),
+                   void *arg, const struct alq_allocation *a, uintptr_t *data)
+{
+    int code;
+
+    ALQI_ASSERT(t->mode == ALQI_MEMPROF_INSIDE && t->running == NULL);
+    alqi_callback_begins(t);
+    atomic_signal_fence(memory_order_seq_cst);
+    t->mode = ALQI_MEMPROF_CALLBACK;
+    atomic_signal_fence(memory_order_seq_cst);
+    code = fn(arg, a, data);
+    atomic_signal_fence(memory_order_seq_cst);
+    t->mode = ALQI_MEMPROF_INSIDE;
+    atomic_signal_fence(memory_order_seq_cst);
+    alqi_callback_ends(t);
+    return code;
+}
+
 /* True: keep, with e->data as its datum. */
 bool alqi_callback_promote(struct alqi_memprof_thread *t,
                            struct alqi_memprof_entry *e);
@@ -313,9 +537,30 @@ void alqi_orphans_forget(void);
 /* ---- pending.c -------------------------------------------------------------
  */
 
-void alqi_fifo_push(struct alqi_memprof_pending *f,
-                    struct alqi_memprof_entry *e);
-struct alqi_memprof_entry *alqi_fifo_pop(struct alqi_memprof_pending *f);
+static inline void
+alqi_fifo_push(struct alqi_memprof_pending *f, struct alqi_memprof_entry *e)
+{
+    e->next = NULL;
+    if (f->tail != NULL)
+        f->tail->next = e;
+    else
+        f->head = e;
+    f->tail = e;
+}
+
+static inline struct alqi_memprof_entry *
+alqi_fifo_pop(struct alqi_memprof_pending *f)
+{
+    struct alqi_memprof_entry *e = f->head;
+
+    if (e == NULL)
+        return NULL;
+    f->head = e->next;
+    if (f->head == NULL)
+        f->tail = NULL;
+    return e;
+}
+
 void alqi_fifo_append(struct alqi_memprof_pending *to,
                       struct alqi_memprof_pending *from);
 /* The entry is dead and nobody else's: its last callback is due, now or, under
@@ -333,11 +578,26 @@ void alqi_pending_run_due(struct alqi_memprof_thread *t);
 /* Runs the thread's deferred alloc callbacks only. */
 void alqi_pending_run_allocs(struct alqi_memprof_thread *t);
 void alqi_pending_run_all(struct alqi_memprof_thread *t);
+/* A scanned heap's: what waits for no flush, until a callback fails. */
+void alqi_pending_run_prompt(struct alqi_memprof_thread *t);
+/* A scanned heap's entry owes this thread's callback. */
+void alqi_pending_push(struct alqi_memprof_thread *t,
+                       struct alqi_memprof_entry *e);
+/* Owed by the domain, whose lock is held. */
+void alqi_pending_give_locked(struct alqi_memprof_domain *d,
+                              struct alqi_memprof_pending *prompt,
+                              struct alqi_memprof_pending *deferred);
 /* Copies a stack into nodes; false: no memory. */
 bool alqi_stash_make(struct alqi_memprof_thread *t,
                      struct alqi_memprof_entry *e, const uintptr_t *frames,
                      size_t n_frames);
-size_t alqi_stash_copy(const struct alqi_memprof_entry *e, uintptr_t *frames);
+/* Takes it back for its callback: in t->frames, or, if it is deeper than they
+ * are, in pages of its own, until _told. */
+const uintptr_t *alqi_stash_take(struct alqi_memprof_thread *t,
+                                 struct alqi_memprof_entry *e,
+                                 size_t *n_frames);
+void alqi_stash_told(struct alqi_memprof_thread *t, const uintptr_t *frames,
+                     size_t n_frames);
 void alqi_stash_free(struct alqi_memprof_thread *t,
                      struct alqi_memprof_entry *e);
 /* Everything the thread owes, at its end. */

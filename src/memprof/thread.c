@@ -14,6 +14,7 @@
  *            plain store, a drain ends by compare-and-swap. */
 #include <string.h>
 
+#include "memprof/make.h"
 #include "memprof/state.h"
 
 enum { HITS_WALKED = 16 }; /* expected; more are one binomial draw */
@@ -81,11 +82,8 @@ alqi_thread_leave(struct alqi_memprof_thread *t, uint32_t was)
 uint64_t
 alqi_thread_draw(struct alqi_memprof_thread *t)
 {
-    struct alqi_memprof_domain *d = t->domain;
-
-    if (ALQI_UNLIKELY(atomic_load_explicit(&d->serial, memory_order_acquire) !=
-                      t->armed.serial))
-        alqi_domain_arm(d, t);
+    if (ALQI_UNLIKELY(alqi_thread_is_stale(t)))
+        alqi_domain_arm(t->domain, t);
     return alqi_sample_gap_words(&t->rng, &t->armed.law);
 }
 
@@ -118,6 +116,9 @@ alqi_memprof_gap_words(struct alqi_memprof_thread *thread)
 
     if (thread->mode != ALQI_MEMPROF_IDLE)
         return ALQI_SAMPLE_NEVER_WORDS;
+    gap = alqi_thread_drawn(thread);
+    if (ALQI_LIKELY(gap != 0))
+        return gap;
     alqi_memprof_enter(thread);
     gap = alqi_thread_draw(thread);
     alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
@@ -183,6 +184,8 @@ alqi_memprof_thread_end(struct alqi_memprof_thread *thread)
         alqi_pending_hand_over(thread);
         alqi_pool_drain(thread);
     }
+    alqi_make_walked_free(thread);
+    alqi_clients_leave(thread);
     alqi_tree_leave_all(thread);
     unlist(thread->domain, thread);
     /* INSIDE for good: what the thread still frees is left alone. */

@@ -23,17 +23,27 @@ look(void)
     pthread_attr_destroy(&attr);
 }
 
-void
-alqi_plat_stack(uintptr_t *used_bytes, uintptr_t *all_bytes)
+bool
+alqi_plat_stack_bounds(uintptr_t *start, uintptr_t *end)
 {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 
     if (high == 0)
         look();
+    *start = low;
+    *end = high;
+    return here >= low && here < high;
+}
+
+void
+alqi_plat_stack(uintptr_t *used_bytes, uintptr_t *all_bytes)
+{
+    uintptr_t start, end;
+
     *used_bytes = 0;
     *all_bytes = 0;
-    if (here >= low && here < high) {
-        *used_bytes = high - here;
-        *all_bytes = high - low;
+    if (alqi_plat_stack_bounds(&start, &end)) {
+        *used_bytes = end - (uintptr_t)__builtin_frame_address(0);
+        *all_bytes = end - start;
     }
 }

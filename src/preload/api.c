@@ -3,6 +3,9 @@
  * Each call runs on the calling thread's state, attached if need be.  A thread
  * that is ending, or has no memory for a state, borrows the orphan's. */
 #include "memprof/preload_api.h"
+#include "preload/fence.h"
+#include "preload/file.h"
+#include "preload/live.h"
 #include "preload/preload.h"
 
 static bool
@@ -187,6 +190,43 @@ api_drop(struct alq_profile *profile)
     alqi_preload_reopen(was);
 }
 
+static bool
+api_heap_trace(char *path, size_t capacity, double *rate,
+               size_t *callstack_frames, uint64_t *seed)
+{
+    const struct alqi_preload_config *c = &alqi_preload_config;
+
+    if (!is_up() || !c->is_tracing_heap || c->is_off || !(c->rate > 0))
+        return false;
+    *rate = c->is_exact ? 1 : c->rate;
+    *callstack_frames = c->depth_frames;
+    *seed = c->seed;
+    return alqi_preload_heap_name(path, capacity);
+}
+
+static enum alq_status
+api_live_start(double rate)
+{
+    int64_t left;
+    enum alq_status status;
+    struct alqi_preload_thread *thread = enter(&left, &status);
+
+    if (thread == NULL)
+        return status;
+    status = alqi_preload_live_start(thread, rate);
+    leave(thread, left);
+    return status;
+}
+
+static bool
+api_heap_control(char *path, size_t capacity)
+{
+    const struct alqi_preload_config *c = &alqi_preload_config;
+
+    return is_up() && c->is_tracing_heap && c->has_control &&
+           alqi_preload_heap_name(path, capacity);
+}
+
 ALQI_EXPORT const struct alqi_preload_api alq_preload_api = {
     .version = ALQI_PRELOAD_API_VERSION,
     .bytes = sizeof(struct alqi_preload_api),
@@ -203,4 +243,16 @@ ALQI_EXPORT const struct alqi_preload_api alq_preload_api = {
     .tree_stop = api_tree_stop,
     .tree_is_sampling = api_tree_is_sampling,
     .profile_stop = api_profile_stop,
+    .heap_trace = api_heap_trace,
+    .fence_set = alqi_preload_fence_set,
+    .fence_arg = alqi_preload_fence_arg,
+    .fence_words = alqi_preload_fence_words,
+    .fence_is_busy = alqi_preload_fence_is_busy,
+    .fence_poll = alqi_preload_fence_poll,
+    .fence_leaves = alqi_preload_fence_leaves,
+    .fence_hold = alqi_preload_fence_hold,
+    .fence_release = alqi_preload_fence_release,
+    .live_start = api_live_start,
+    .live_bytes = alqi_preload_live_bytes,
+    .heap_control = api_heap_control,
 };

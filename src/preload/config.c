@@ -13,6 +13,9 @@
  *   control[=NAME]  serve aliquot start, stop, rate, snapshot, status
  *   signal=NAME     that signal starts and stops sampling
  *   probes[=BYTES]  fire USDT probes for who listens, one in so many bytes
+ *   limit_live=BYTES, limit_alloc=BYTES   when more is alive, or was allocated,
+ *   on_limit=report|kill|SIGNAL           that is said, or the signal sent
+ *   limit_notify=0|1                      through a pipe beside the recording
  *   preload=PATH    the LD_PRELOAD entry to take out again
  *   out=PATTERN     the rest of the text, commas included
  *
@@ -30,6 +33,7 @@ enum { DEPTH_FRAMES_DEFAULT = 256 };
 #define RATE_DEFAULT (ALQI_WORD_BYTES / (512.0 * 1024))
 #define MEMTRACE_RATE_DEFAULT 1e-6
 #define PROBES_INTERVAL_MOST 0x1p60
+#define LIMIT_BYTES_MOST 0x1p60
 
 struct alqi_preload_config alqi_preload_config = {
     .rate = RATE_DEFAULT,
@@ -95,6 +99,18 @@ signal_parse(const char *text, size_t n, int *signal)
 }
 
 static bool
+on_limit_parse(const char *text, size_t n, int *signal)
+{
+    if (is_key(text, n, "report"))
+        *signal = 0;
+    else if (is_key(text, n, "kill"))
+        *signal = SIGKILL;
+    else
+        return signal_parse(text, n, signal);
+    return true;
+}
+
+static bool
 word_apply(const char *text, size_t n)
 {
     struct alqi_preload_config *c = &alqi_preload_config;
@@ -105,6 +121,23 @@ word_apply(const char *text, size_t n)
         c->has_control = true;
     else if (is_key(text, n, "probes"))
         c->has_probes = true;
+    else
+        return false;
+    return true;
+}
+
+static bool
+limit_apply(const char *key, size_t n_key, double v)
+{
+    struct alqi_preload_config *c = &alqi_preload_config;
+    bool is_bytes = v >= 1 && v <= LIMIT_BYTES_MOST;
+
+    if (is_key(key, n_key, "limit_live") && is_bytes)
+        c->limit_bytes[ALQI_RAW_LIMIT_LIVE] = (uint64_t)v;
+    else if (is_key(key, n_key, "limit_alloc") && is_bytes)
+        c->limit_bytes[ALQI_RAW_LIMIT_ALLOC] = (uint64_t)v;
+    else if (is_key(key, n_key, "limit_notify"))
+        c->has_limit_notify = v != 0;
     else
         return false;
     return true;
@@ -132,6 +165,8 @@ pair_apply(const char *key, size_t n_key, const char *text, size_t n)
     }
     if (is_key(key, n_key, "signal"))
         return signal_parse(text, n, &c->signal);
+    if (is_key(key, n_key, "on_limit"))
+        return on_limit_parse(text, n, &c->limit_signal);
     if (!number_parse(text, n, &v))
         return false;
     if (is_key(key, n_key, "interval") && v >= ALQI_WORD_BYTES)
@@ -151,10 +186,12 @@ pair_apply(const char *key, size_t n_key, const char *text, size_t n)
         c->follow = v != 0 ? ALQI_PRELOAD_FOLLOW : ALQI_PRELOAD_LEAVE;
     else if (is_key(key, n_key, "mmap"))
         c->is_tracking_mmap = v != 0;
+    else if (is_key(key, n_key, "heap"))
+        c->is_tracing_heap = v != 0;
     else if (is_key(key, n_key, "rss"))
         c->has_no_rss = v == 0;
     else
-        return false;
+        return limit_apply(key, n_key, v);
     return true;
 }
 

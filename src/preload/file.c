@@ -116,6 +116,31 @@ alqi_preload_file_name(char *out, size_t capacity, const char *pattern)
     return name_expand(out, capacity, pattern, executable, 0);
 }
 
+/* As a recording that stands beside this process's own. */
+bool
+alqi_preload_heap_name(char *out, size_t capacity)
+{
+    static const char suffix[] = ".heap";
+    char executable[1024] = "";
+    ssize_t n = readlink("/proc/self/exe", executable, sizeof executable - 1);
+
+    executable[n > 0 ? n : 0] = '\0';
+    for (unsigned attempt = 0; attempt < NAME_TRIES; attempt++) {
+        size_t at;
+
+        if (!name_expand(out, capacity, alqi_preload_config.out, executable,
+                         attempt))
+            return false;
+        at = strlen(out);
+        if (append(out, capacity, at, suffix, sizeof suffix - 1) !=
+            at + sizeof suffix - 1)
+            return false;
+        if (access(out, F_OK) != 0)
+            return true;
+    }
+    return false;
+}
+
 /* ---- the descriptor ------------------------------------------------------ */
 
 /* As high as the limit allows, out of the way of programs that expect 3. */

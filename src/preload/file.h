@@ -27,6 +27,9 @@ const char *alqi_preload_file_error(void);
 
 /* Expands %e, %p and %n (0); false when it does not fit. */
 bool alqi_preload_file_name(char *out, size_t capacity, const char *pattern);
+/* The name of a file that does not exist, for the trace of a managed heap;
+ * false when it does not fit. */
+bool alqi_preload_heap_name(char *out, size_t capacity);
 
 /* The same file at a number out of the program's way. */
 int alqi_preload_fd_move_up(int fd);

@@ -18,6 +18,7 @@
 
 #include "memprof/probes.h"
 #include "preload/exact.h"
+#include "preload/live.h"
 #include "preload/preload.h"
 
 static _Atomic(uint32_t) fallback_mark = 1;
@@ -109,6 +110,7 @@ child_restart(bool is_prepared)
     alqi_preload_spawn_fork_child();
     alqi_preload_recorder_fork_child();
     alqi_preload_exact_fork_child();
+    alqi_preload_live_fork_child(is_prepared);
     atomic_store(&alqi_preload_pending, 0);
     alqi_preload_serve_fork_child();
 }

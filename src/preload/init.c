@@ -11,7 +11,9 @@
 #include "memprof/probes.h"
 #include "preload/control.h"
 #include "preload/exact.h"
+#include "preload/fence.h"
 #include "preload/file.h"
+#include "preload/limit.h"
 #include "preload/preload.h"
 
 _Atomic(bool) alqi_preload_is_up;
@@ -39,9 +41,14 @@ free_late(void *heap, void *block)
     alqi_preload_real.free(block);
 }
 
+static const struct alqi_memprof_limits limits = {
+    .sampled = alqi_preload_fence_sampled,
+};
+
 static struct alqi_memprof_subject subject = {
     .free_late = free_late,
     .triggers_stale = alqi_preload_kick_all,
+    .limits = &limits,
 };
 
 /* The program itself may define malloc: then ours is never called.  A program
@@ -129,6 +136,7 @@ recording_start(void)
         return;
     }
     alqi_preload_recorder_start();
+    alqi_preload_limit_start();
     if (is_hopeless)
         alqi_preload_flag(ALQI_RAW_OWN_MALLOC);
     if (alqi_preload_config.is_memtrace)

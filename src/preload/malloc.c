@@ -13,6 +13,9 @@
 
 #include "memprof/filter.h"
 #include "preload/exact.h"
+#include "preload/fence.h"
+#include "preload/limit.h"
+#include "preload/live.h"
 #include "preload/preload.h"
 
 __thread struct alqi_preload_hot alqi_preload_hot
@@ -39,6 +42,8 @@ sample(struct alqi_preload_thread *thread, void *block, size_t size_bytes,
     gap_words = alqi_memprof_sampled(&thread->memprof, block, size_bytes,
                                      words_after, caller);
     alqi_preload_arm(thread, gap_words);
+    if (alqi_preload_live_is_due())
+        alqi_preload_limit_meet(thread);
     errno = saved;
 }
 
@@ -72,6 +77,34 @@ words_after(int64_t left, uint64_t words)
     return (n < words ? n : words) - 1;
 }
 
+/* The countdown stood at the fence, or at a sample with the fence behind it. */
+static ALQI_NOINLINE void
+tripped_fenced(struct alqi_preload_thread *thread, void *block,
+               size_t size_bytes, uint64_t words,
+               const struct alqi_stack_regs *caller)
+{
+    bool was_kicked = alqi_preload_is_kicked(alqi_preload_hot.left_words);
+
+    alqi_preload_fence_settle(thread);
+    if (block == NULL) { /* no trial, and not allocated */
+        thread->fence.words -= words;
+        thread->engine_left_words += (int64_t)words;
+        alqi_preload_rest(thread, thread->engine_left_words, was_kicked);
+        return;
+    }
+    if (was_kicked) {
+        alqi_preload_rearm(thread);
+        thread->engine_left_words -= (int64_t)words;
+    }
+    if (alqi_preload_exact_is(ALQI_PRELOAD_EXACT_ALL))
+        alqi_preload_exact_alloc(thread, block, size_bytes, caller);
+    if (thread->engine_left_words < 0)
+        sample(thread, block, size_bytes,
+               words_after(thread->engine_left_words, words), caller);
+    else
+        alqi_preload_rest(thread, thread->engine_left_words, false);
+}
+
 /* The countdown passed zero in this allocation of `words`. */
 static inline void *
 tripped_by(const struct alqi_stack_regs *caller, void *block, size_t size_bytes,
@@ -84,7 +117,14 @@ tripped_by(const struct alqi_stack_regs *caller, void *block, size_t size_bytes,
     if (ALQI_UNLIKELY(alqi_preload_is_stray_fork()))
         thread = alqi_preload_fork_child_unprepared();
     if (thread != NULL && thread->memprof.mode != ALQI_MEMPROF_IDLE) {
-        alqi_preload_tripped_inside();
+        alqi_preload_tripped_inside(words);
+        return block;
+    }
+    if (thread != NULL && alqi_preload_fence_is_up(thread)) {
+        if (thread->fence.is_asking)
+            hot->left_words = ALQI_PARKED;
+        else
+            tripped_fenced(thread, block, size_bytes, words, caller);
         return block;
     }
     if (block == NULL) {
@@ -96,7 +136,7 @@ tripped_by(const struct alqi_stack_regs *caller, void *block, size_t size_bytes,
             hot->left_words = 0;
         return NULL;
     }
-    if (thread == NULL || left < ALQI_KICKED / 2) {
+    if (thread == NULL || alqi_preload_is_kicked(left)) {
         /* New thread, or new profiles: draw, then try these words. */
         if (thread == NULL)
             thread = alqi_preload_thread_attach();
@@ -134,10 +174,84 @@ tried(void *block, size_t size_bytes)
     return count_down(words) ? tripped(block, size_bytes, words) : block;
 }
 
+/* A mapping's. */
 void *
 alqi_preload_tried(void *block, size_t size_bytes)
 {
+    struct alqi_preload_thread *thread = alqi_preload_hot.thread;
+
+    if (thread != NULL)
+        alqi_preload_fence_pass(thread, alqi_base_malloc_words(size_bytes));
     return tried(block, size_bytes);
+}
+
+/* ---- requests ---------------------------------------------------------------
+ *
+ * Words are counted first: where the countdown has passed zero a fence may
+ * refuse them before anything is done, else the call ends in a jump to the
+ * allocator. */
+
+/* (size + 15) >> 3 is alqi_base_malloc_words(size) below SIZE_MAX - 15, and at
+ * most 1 above: such requests fail. */
+static inline uint64_t
+words_asked(size_t size_bytes)
+{
+    return (size_bytes + 15) >> 3;
+}
+
+/* An allocator may come back to us through its other entry points. */
+static inline int64_t
+park(void)
+{
+    int64_t left = alqi_preload_hot.left_words;
+
+    alqi_preload_hot.left_words = ALQI_PARKED;
+    return left;
+}
+
+static ALQI_NOINLINE void *
+sized_slow(size_t size, void *(*const *real)(size_t))
+{
+    uint64_t words = words_asked(size);
+    int64_t left;
+    void *block;
+
+    if (!alqi_preload_fence_asked(words))
+        return NULL;
+    left = park();
+    block = (*real)(size);
+    alqi_preload_hot.left_words = left;
+    return tripped(block, size, words);
+}
+
+static ALQI_NOINLINE void *
+aligned_slow(size_t align, size_t size, void *(*const *real)(size_t, size_t))
+{
+    uint64_t words = words_asked(size);
+    int64_t left;
+    void *block;
+
+    if (!alqi_preload_fence_asked(words))
+        return NULL;
+    left = park();
+    block = (*real)(align, size);
+    alqi_preload_hot.left_words = left;
+    return tripped(block, size, words);
+}
+
+static ALQI_NOINLINE void *
+calloc_slow(size_t n, size_t size, size_t bytes)
+{
+    uint64_t words = words_asked(bytes);
+    int64_t left;
+    void *block;
+
+    if (!alqi_preload_fence_asked(words))
+        return NULL;
+    left = park();
+    block = alqi_preload_real.calloc(n, size);
+    alqi_preload_hot.left_words = left;
+    return tripped(block, bytes, words);
 }
 
 static ALQI_NOINLINE int
@@ -149,38 +263,31 @@ tripped_status(void *block, size_t size_bytes, uint64_t words)
     return 0;
 }
 
-/* For a function that returns a status, not the block. */
-static inline int
-tried_status(void *block, size_t size_bytes)
+static ALQI_NOINLINE int
+memalign_slow(void **out, size_t align, size_t size)
 {
-    uint64_t words;
+    uint64_t words = words_asked(size);
+    int saved = errno, status;
+    int64_t left;
 
-    if (block == NULL)
-        return 0;
-    words = alqi_base_malloc_words(size_bytes);
-    return count_down(words) ? tripped_status(block, size_bytes, words) : 0;
-}
-
-static ALQI_NOINLINE void *
-malloc_slow(size_t size)
-{
-    int64_t left = alqi_preload_hot.left_words;
-    void *block;
-
-    /* An allocator may come back to us through its other entry points. */
-    alqi_preload_hot.left_words = ALQI_PARKED;
-    block = alqi_preload_real.malloc(size);
+    if (!alqi_preload_fence_asked(words)) {
+        errno = saved;
+        return ENOMEM;
+    }
+    left = park();
+    status = alqi_preload_real.posix_memalign(out, align, size);
     alqi_preload_hot.left_words = left;
-    return tripped(block, size, (size + 15) >> 3);
+    if (status == 0)
+        return tripped_status(*out, size, words);
+    tripped(NULL, size, words);
+    return status;
 }
 
 ALQI_EXPORT void *
 malloc(size_t size)
 {
-    /* (size + 15) >> 3 is alqi_base_malloc_words(size) below SIZE_MAX - 15,
-     * and at most 1 above: such requests fail. */
-    if (count_down((size + 15) >> 3))
-        return malloc_slow(size);
+    if (count_down(words_asked(size)))
+        return sized_slow(size, &alqi_preload_real.malloc);
     return alqi_preload_real.malloc(size);
 }
 
@@ -191,7 +298,9 @@ calloc(size_t n, size_t size)
 
     if (__builtin_mul_overflow(n, size, &bytes))
         bytes = SIZE_MAX;
-    return tried(alqi_preload_real.calloc(n, size), bytes);
+    if (count_down(words_asked(bytes)))
+        return calloc_slow(n, size, bytes);
+    return alqi_preload_real.calloc(n, size);
 }
 
 /* ---- free ------------------------------------------------------------------
@@ -350,6 +459,29 @@ realloc_exact(void *block, size_t size)
     return p;
 }
 
+/* It frees the block. */
+static inline bool
+is_free(const void *block, size_t size)
+{
+    return block != NULL && size == 0;
+}
+
+/* Its words are counted. */
+static ALQI_NOINLINE void *
+realloc_counted(void *block, size_t size)
+{
+    uint64_t words = words_asked(size);
+    int64_t left;
+    void *p;
+
+    if (!is_free(block, size) && !alqi_preload_fence_asked(words))
+        return NULL;
+    left = park();
+    p = alqi_preload_real.realloc(block, size);
+    alqi_preload_hot.left_words = left;
+    return tripped(p, size, words);
+}
+
 static ALQI_NOINLINE void *
 realloc_slow(void *block, size_t size)
 {
@@ -359,6 +491,8 @@ realloc_slow(void *block, size_t size)
 
     if (alqi_preload_is_boot(block))
         return realloc_boot(block, size);
+    if (!is_free(block, size) && !alqi_preload_fence_may(words_asked(size)))
+        return NULL;
     if (ALQI_UNLIKELY(alqi_preload_is_stray_fork()))
         thread = alqi_preload_fork_child_unprepared();
     if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
@@ -384,7 +518,9 @@ realloc(void *block, size_t size)
 {
     if (block != NULL && ALQI_UNLIKELY(alqi_memprof_filter_hit(block)))
         return realloc_slow(block, size);
-    return tried(alqi_preload_real.realloc(block, size), size);
+    if (count_down(words_asked(size)))
+        return realloc_counted(block, size);
+    return alqi_preload_real.realloc(block, size);
 }
 
 ALQI_EXPORT void *
@@ -405,33 +541,41 @@ reallocarray(void *block, size_t n, size_t size)
 ALQI_EXPORT int
 posix_memalign(void **out, size_t align, size_t size)
 {
-    int status = alqi_preload_real.posix_memalign(out, align, size);
-
-    return status == 0 ? tried_status(*out, size) : status;
+    if (count_down(words_asked(size)))
+        return memalign_slow(out, align, size);
+    return alqi_preload_real.posix_memalign(out, align, size);
 }
 
 ALQI_EXPORT void *
 aligned_alloc(size_t align, size_t size)
 {
-    return tried(alqi_preload_real.aligned_alloc(align, size), size);
+    if (count_down(words_asked(size)))
+        return aligned_slow(align, size, &alqi_preload_real.aligned_alloc);
+    return alqi_preload_real.aligned_alloc(align, size);
 }
 
 ALQI_EXPORT void *
 memalign(size_t align, size_t size)
 {
-    return tried(alqi_preload_real.memalign(align, size), size);
+    if (count_down(words_asked(size)))
+        return aligned_slow(align, size, &alqi_preload_real.memalign);
+    return alqi_preload_real.memalign(align, size);
 }
 
 ALQI_EXPORT void *
 valloc(size_t size)
 {
-    return tried(alqi_preload_real.valloc(size), size);
+    if (count_down(words_asked(size)))
+        return sized_slow(size, &alqi_preload_real.valloc);
+    return alqi_preload_real.valloc(size);
 }
 
 ALQI_EXPORT void *
 pvalloc(size_t size)
 {
-    return tried(alqi_preload_real.pvalloc(size), size);
+    if (count_down(words_asked(size)))
+        return sized_slow(size, &alqi_preload_real.pvalloc);
+    return alqi_preload_real.pvalloc(size);
 }
 
 ALQI_EXPORT size_t

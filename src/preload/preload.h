@@ -7,7 +7,9 @@
  *   gap - 1           the gap-th word from here is the next sampled one
  *   PARKED            nothing to do: off, inside the engine, thread ending
  *   0 in a new thread the first allocation trips and attaches the thread
- *   KICKED            another thread changed the profiles: draw again */
+ *   KICKED            another thread changed the profiles: draw again; more
+ *                     or less, see alqi_preload_kicked
+ *   less              a fence stands before the next sample (fence.h) */
 #ifndef ALQI_PRELOAD_H
 #define ALQI_PRELOAD_H
 
@@ -29,6 +31,23 @@
 #define ALQI_KICKED (-((int64_t)1 << 62))
 
 struct alqi_preload_thread;
+struct alqi_preload_fence_hooks;
+
+/* What a kick makes of a countdown: one at which the next allocation trips, and
+ * from which the old one can be read, unless that was parked. */
+static inline int64_t
+alqi_preload_kicked(int64_t left)
+{
+    if (left < ALQI_KICKED / 2)
+        return left;
+    return left < ALQI_PARKED / 2 ? left + ALQI_KICKED : ALQI_KICKED;
+}
+
+static inline bool
+alqi_preload_is_kicked(int64_t left)
+{
+    return left < ALQI_KICKED / 2;
+}
 
 struct alqi_preload_hot {
     int64_t left_words;
@@ -80,6 +99,17 @@ void alqi_preload_untrack(void *block);
 
 struct alqi_preload_stream;
 
+/* What stops a thread before it allocates more (fence.h). */
+struct alqi_preload_fence {
+    const struct alqi_preload_fence_hooks *hooks; /* NULL: it is down */
+    void *arg;
+    uint64_t words; /* allocated since it was put up, when the countdown */
+    int64_t from;   /* stood here                                        */
+    uint64_t at_words;
+    bool asks;      /* at each allocation                                */
+    bool is_asking; /* permit runs, or it is held: the countdown is parked */
+};
+
 /* A block on its way from one address to another (recorder.c, .inv.move). */
 struct alqi_preload_moving {
     const void *block; /* the new one; NULL: nothing is on its way */
@@ -95,8 +125,10 @@ struct alqi_preload_thread {
     struct alqi_preload_thread *prev;
     struct alqi_preload_stream *stream; /* of the recorder; may be NULL  */
     struct alqi_preload_exact *exact;   /* its part, once it has one     */
-    int64_t engine_left_words; /* the countdown, while exact (exact.h)   */
-    uint32_t index;            /* of the thread, from 0         */
+    int64_t engine_left_words; /* the countdown, while another is in its
+                                  place (exact.h, fence.h)               */
+    struct alqi_preload_fence fence;
+    uint32_t index; /* of the thread, from 0         */
     uint32_t tid;
     uint32_t seen_generation; /* of the profiles, when last drawn        */
     uint32_t exit_rounds;     /* key destructor runs so far              */
@@ -125,9 +157,14 @@ void alqi_preload_reopen(uint32_t was);
 /* Draws a gap and stores the countdown; tolerates kicks that come meanwhile. */
 void alqi_preload_rearm(struct alqi_preload_thread *thread);
 void alqi_preload_arm(struct alqi_preload_thread *thread, uint64_t gap_words);
-/* An allocation passed the countdown while its thread is inside the engine, or
- * in a callback: it is no trial, and counted in the exact mode. */
-void alqi_preload_tripped_inside(void);
+/* As arm, for a gap that was drawn before and of which `left` is left; kicked
+ * if it was, or must be. */
+void alqi_preload_rest(struct alqi_preload_thread *thread, int64_t left,
+                       bool was_kicked);
+/* An allocation of so many words passed the countdown while its thread is
+ * inside the engine, or in a callback: it is no trial, and counted in the exact
+ * mode. */
+void alqi_preload_tripped_inside(uint64_t words);
 
 /* The gap that is parked is not to be put back: unpark makes the thread draw
  * again.  Unlike kick_all, of the calling thread alone. */
@@ -211,11 +248,15 @@ struct alqi_preload_config {
     bool has_control;
     bool is_memtrace; /* out is MEMTRACE, no pattern */
     bool is_tracking_mmap;
+    bool is_tracing_heap; /* a managed heap's trace, beside the recording */
     bool is_exact;
     uint64_t max_memory_bytes; /* of the exact mode's tables; 0: no cap */
     bool has_no_rss;           /* resident memory is not to be read */
     bool has_probes;
-    double probes_rate; /* samples per word */
+    double probes_rate;                    /* samples per word */
+    uint64_t limit_bytes[ALQI_RAW_LIMITS]; /* by kind; 0: none */
+    int limit_signal;                      /* then; 0: none    */
+    bool has_limit_notify;                 /* who records is to be told */
 };
 
 extern struct alqi_preload_config alqi_preload_config;

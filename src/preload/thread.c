@@ -19,7 +19,7 @@
  * kick_all writes another thread's countdown, which that thread changes with
  * plain instructions.  generation is raised, then all threads pass a barrier,
  * then KICKED is stored, then a second barrier ends every read-modify-write
- * that was under way; a store that such an instruction overwrote is made
+ * that was under way; a kick that such an instruction overwrote is made
  * again.  A thread that arms itself stores the countdown first and looks at
  * the generation after: either it sees the new one and draws again, or its
  * store came before the barrier and KICKED overwrites it. */
@@ -30,6 +30,7 @@
 #include <time.h>
 
 #include "preload/exact.h"
+#include "preload/fence.h"
 #include "preload/preload.h"
 
 enum { KICK_ROUNDS_MAX = 64, EXIT_ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
@@ -88,6 +89,7 @@ state_open(struct alqi_preload_thread *thread)
     memset(&thread->memprof, 0, sizeof thread->memprof);
     alqi_memprof_thread_init(&thread->memprof, alqi_preload_domain, memo,
                              frames, 0);
+    thread->fence = (struct alqi_preload_fence){0};
     thread->is_announced = false;
     thread->exit_rounds = 0;
     thread->memo_serial = 0;
@@ -150,9 +152,12 @@ left_from_gap(uint64_t gap_words)
 static void
 left_store(struct alqi_preload_thread *thread, int64_t left)
 {
-    if (ALQI_UNLIKELY(alqi_preload_exact_is(ALQI_PRELOAD_EXACT_ALL))) {
+    bool is_exact = alqi_preload_exact_is(ALQI_PRELOAD_EXACT_ALL);
+
+    if (ALQI_UNLIKELY(is_exact || alqi_preload_fence_is_up(thread))) {
         thread->engine_left_words = left;
-        left = 0;
+        left = is_exact ? 0 : alqi_preload_fence_left(thread, left);
+        thread->fence.from = left;
     }
     alqi_preload_hot.left_words = left;
 }
@@ -174,11 +179,27 @@ alqi_preload_arm(struct alqi_preload_thread *thread, uint64_t gap_words)
 }
 
 void
-alqi_preload_tripped_inside(void)
+alqi_preload_rest(struct alqi_preload_thread *thread, int64_t left,
+                  bool was_kicked)
 {
+    struct alqi_preload_hot *hot = &alqi_preload_hot;
+
+    left_store(thread, left);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (ALQI_UNLIKELY(was_kicked ||
+                      generation_now() != thread->seen_generation))
+        hot->left_words = alqi_preload_kicked(hot->left_words);
+    alqi_preload_pending_look();
+}
+
+void
+alqi_preload_tripped_inside(uint64_t words)
+{
+    struct alqi_preload_hot *hot = &alqi_preload_hot;
+
     /* Not parked: who went in without parking puts nothing back, and this
      * makes the thread's next allocation outside draw again. */
-    alqi_preload_hot.left_words = ALQI_KICKED;
+    hot->left_words = alqi_preload_kicked(hot->left_words + (int64_t)words);
     if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
         alqi_preload_count(ALQI_RAW_DROPPED_NESTED, 1);
 }
@@ -192,7 +213,8 @@ alqi_preload_rearm(struct alqi_preload_thread *thread)
         return; /* the orphan has no countdown */
     if (thread->memprof.mode != ALQI_MEMPROF_IDLE) {
         /* Who comes back from the engine must see the generation change. */
-        alqi_preload_hot.left_words = ALQI_KICKED;
+        alqi_preload_hot.left_words =
+            alqi_preload_kicked(alqi_preload_hot.left_words);
         return;
     }
     if (ALQI_UNLIKELY(atomic_load_explicit(&alqi_preload_serve_owed,
@@ -235,15 +257,23 @@ alqi_preload_unpark(struct alqi_preload_thread *thread, int64_t left)
     if (ALQI_UNLIKELY(generation_now() != thread->seen_generation ||
                       atomic_load_explicit(&alqi_preload_serve_owed,
                                            memory_order_relaxed)))
-        alqi_preload_hot.left_words = ALQI_KICKED;
+        alqi_preload_hot.left_words = alqi_preload_kicked(left);
     alqi_preload_pending_look();
 }
 
-/* Another thread's countdown, which its owner uses without atomics. */
-static int64_t
-remote_left(const struct alqi_preload_hot *hot)
+/* Another thread's countdown, which its owner uses without atomics: what the
+ * owner subtracts meanwhile either is in what is kicked, or undoes the kick. */
+static bool
+kick(struct alqi_preload_hot *hot)
 {
-    return __atomic_load_n(&hot->left_words, __ATOMIC_RELAXED);
+    int64_t left = __atomic_load_n(&hot->left_words, __ATOMIC_RELAXED);
+
+    if (alqi_preload_is_kicked(left))
+        return false;
+    __atomic_compare_exchange_n(&hot->left_words, &left,
+                                alqi_preload_kicked(left), false,
+                                __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return true;
 }
 
 static bool
@@ -252,12 +282,10 @@ kick_round_locked(uint32_t generation)
     bool is_done = true;
 
     for (struct alqi_preload_thread *t = threads.list; t; t = t->next) {
-        if (__atomic_load_n(&t->seen_generation, __ATOMIC_RELAXED) ==
-                generation ||
-            remote_left(t->hot) < ALQI_KICKED / 2)
-            continue;
-        __atomic_store_n(&t->hot->left_words, ALQI_KICKED, __ATOMIC_RELAXED);
-        is_done = false;
+        if (__atomic_load_n(&t->seen_generation, __ATOMIC_RELAXED) !=
+                generation &&
+            kick(t->hot))
+            is_done = false;
     }
     return is_done;
 }
@@ -410,6 +438,7 @@ on_thread_exit(void *arg)
 {
     struct alqi_preload_thread *thread = arg;
 
+    alqi_preload_fence_drop(thread);
     if (++thread->exit_rounds < EXIT_ROUNDS &&
         pthread_setspecific(exit_key, thread) == 0)
         return;

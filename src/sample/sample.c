@@ -163,6 +163,18 @@ alqi_sample_chance(const struct alqi_sample_law *law, uint64_t words)
     return chance;
 }
 
+uint64_t
+alqi_sample_weight(const struct alqi_sample_law *law, uint64_t words,
+                   uint64_t size_bytes)
+{
+    double weight;
+
+    if (law->rate == 1.0)
+        return size_bytes; /* a double may not hold it */
+    weight = (double)size_bytes / alqi_sample_chance(law, words);
+    return weight < (double)INT64_MAX ? (uint64_t)(weight + 0.5) : INT64_MAX;
+}
+
 /* Successes among n trials, walked from one to the next. */
 static uint64_t
 binomial_by_gaps(struct alqi_sample_rng *rng, const struct alqi_sample_law *law,

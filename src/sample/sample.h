@@ -36,6 +36,11 @@ uint64_t alqi_sample_gap_words(struct alqi_sample_rng *rng,
  * with relative accuracy also where it is near 0. */
 double alqi_sample_chance(const struct alqi_sample_law *law, uint64_t words);
 
+/* Bytes that a block stands for if one word or more of its `words` is sampled:
+ * its own by that chance; INT64_MAX at most. */
+uint64_t alqi_sample_weight(const struct alqi_sample_law *law, uint64_t words,
+                            uint64_t size_bytes);
+
 /* Successes among n trials.  Exact law; O(1) expected time in n. */
 uint64_t alqi_sample_binomial(struct alqi_sample_rng *rng,
                               const struct alqi_sample_law *law, uint64_t n);

@@ -114,6 +114,10 @@ struct alqi_stack_result alqi_stack_capture(struct alqi_stack_memo *memo,
                                             uintptr_t skip_hi,
                                             uint32_t max_frames);
 
+/* Where frame i of the memo's first and only capture ends: the stack pointer
+ * after its return. */
+uintptr_t alqi_stack_frame_end(const struct alqi_stack_memo *memo, uint32_t i);
+
 /* A module as the dynamic linker has it. */
 struct alqi_stack_module {
     uintptr_t start; /* mapped text and data: [start, end)          */

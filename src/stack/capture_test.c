@@ -9,6 +9,7 @@
 
 #include "stack/capture.h"
 #include "stack/capture_test.h"
+#include "stack/few.h"
 
 enum { SEED = 0x5EED, N_RANDOM = 100000, CAPACITY = 64 };
 
@@ -16,7 +17,8 @@ static capture_test_tree *const trees[4] = {
     capture_test_tree_o0, capture_test_tree_o2, capture_test_tree_o3,
     capture_test_tree_fp};
 static struct alqi_stack_memo *memo, *fresh;
-static uint64_t n_checked, n_replayed, n_truncated;
+static struct alqi_stack_few few;
+static uint64_t n_checked, n_replayed, n_truncated, n_few;
 
 /* The reported frame of the innermost function is one past an address in it;
  * from the next one on they are return addresses. */
@@ -36,12 +38,14 @@ capture_test_agree(uint32_t max)
     n_checked++;
 }
 
-/* With a memo and without: all that a result says must be equal. */
+/* With a memo, without, and by a layout: all that a result says must be equal.
+ */
 __attribute__((noinline)) void
 capture_test_replay(uint32_t max)
 {
     struct alqi_stack_regs here = alqi_stack_regs_here();
     struct alqi_stack_result r, f;
+    struct alqi_stack_frames by;
 
     r = alqi_stack_capture(memo, &here, 0, 0, max);
     alqi_stack_memo_init(fresh, CAPACITY);
@@ -51,6 +55,13 @@ capture_test_replay(uint32_t max)
     assert_int_equal(r.incomplete, f.incomplete);
     assert_memory_equal(r.frames, f.frames, r.n_frames * sizeof f.frames[0]);
     assert_int_equal(f.n_same_outer, 0);
+    by = alqi_stack_few_capture(&few, memo, &here, 0, 0, max);
+    if (by.pcs != NULL) {
+        assert_int_equal(by.n, f.n_frames);
+        assert_false(f.incomplete);
+        assert_memory_equal(by.pcs, f.frames, f.n_frames * sizeof f.frames[0]);
+        n_few++;
+    }
     n_checked++;
     n_replayed += r.n_same_outer > 0;
     n_truncated += r.truncated;
@@ -112,7 +123,7 @@ test_replay_equals_fresh_walk(void **state)
     uint64_t x = SEED;
 
     (void)state;
-    n_checked = n_replayed = n_truncated = 0;
+    n_checked = n_replayed = n_truncated = n_few = 0;
     while (n_checked < N_RANDOM) {
         x = x * 6364136223846793005u + 1442695040888963407u;
         trees[x >> 62]((x >> 33) % 60, x >> 20, capture_test_replay,
@@ -120,6 +131,7 @@ test_replay_equals_fresh_walk(void **state)
     }
     assert_true(n_replayed > N_RANDOM / 10);
     assert_true(n_truncated > N_RANDOM / 100);
+    assert_true(n_few > N_RANDOM / 10);
 }
 
 int

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "stack/capture.h"
+#include "stack/held.h"
 #include "stack/replay.h"
 #include "stack/trail.h"
 
@@ -132,6 +133,13 @@ alqi_stack_capture(struct alqi_stack_memo *memo,
             return trail_take(memo, trail);
     }
     return replay(memo, start, skip_lo, skip_hi, max_frames);
+}
+
+uintptr_t
+alqi_stack_frame_end(const struct alqi_stack_memo *memo, uint32_t i)
+{
+    ALQI_ASSERT(memo->serial == 1 && i < memo->n_rows);
+    return alqi_stack_held_cfa(memo, memo->capacity - memo->n_rows + i);
 }
 
 /* ---- memory ----------------------------------------------------------------

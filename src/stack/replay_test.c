@@ -6,7 +6,7 @@
  * real stack.  Now and then a list comes again, as it was or with a change, so
  * that trails hold, or nearly do.  The capture must give the list, must read no
  * stack but the one in use (the others are not mapped), and n_same_outer must
- * be true.
+ * be true.  A capture of few frames must give the same, or say that it cannot.
  *
  * The frames belong to functions that are never called: code with CFI of every
  * kind.  The flaws at the end leave one check out on purpose: the model must
@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "stack/capture.h"
+#include "stack/few.h"
 #include "stack/trail.h"
 
 #if defined(__x86_64__)
@@ -100,16 +101,21 @@ struct expected {
 static uint64_t random_state;
 static char *stacks[N_STACKS];
 static struct alqi_stack_memo *memo;
+static struct alqi_stack_few few;
 static struct expected before, now;
 static uint64_t n_wrong, n_same_seen, n_same_true, n_truncated, n_lost;
 static uint64_t n_trails; /* captures that were one */
+static uint64_t n_few;    /* captures of few frames */
 static enum {
     FLAW_NONE,
     FLAW_RETURN,
     FLAW_FP,
     FLAW_TRAIL_RETURN,
     FLAW_TRAIL_FP,
-    FLAW_TRAIL_ENTRY
+    FLAW_TRAIL_ENTRY,
+    FLAW_FEW_RETURN,
+    FLAW_FEW_RULE,
+    FLAW_FEW_FP
 } flaw;
 
 static unsigned
@@ -201,7 +207,9 @@ static struct alqi_stack_result
 capture(const struct alqi_stack_regs *start, uint32_t max)
 {
     struct alqi_stack_trail *trail =
-        flaw >= FLAW_TRAIL_RETURN ? trail_likely(start) : NULL;
+        flaw >= FLAW_TRAIL_RETURN && flaw <= FLAW_TRAIL_ENTRY
+            ? trail_likely(start)
+            : NULL;
     uintptr_t *value = NULL, holds, kept = 0;
     uint32_t id = trail != NULL ? trail->id : 0;
     struct alqi_stack_result r;
@@ -217,6 +225,76 @@ capture(const struct alqi_stack_regs *start, uint32_t max)
         *value = kept;
     n_trails += !memo->trails->rows_are_last;
     return r;
+}
+
+/* ---- few frames ------------------------------------------------------------
+ */
+
+/* Words that a flaw hides behind those the layout expects. */
+static struct {
+    uintptr_t at, holds;
+} hidden[ALQI_STACK_FEW_MAX];
+static unsigned n_hidden;
+
+static void
+word_put(uintptr_t at, uintptr_t value)
+{
+    *(uintptr_t *)at = value;
+}
+
+static void
+word_hide(uintptr_t at, uintptr_t behind)
+{
+    hidden[n_hidden].at = at;
+    hidden[n_hidden++].holds = alqi_stack_word(at);
+    word_put(at, behind);
+}
+
+static void
+words_show(void)
+{
+    while (n_hidden > 0) {
+        n_hidden--;
+        word_put(hidden[n_hidden].at, hidden[n_hidden].holds);
+    }
+}
+
+/* Checks of one kind of the layout that is about to be tried are left out. */
+static void
+layout_blind(struct alqi_stack_layout *l, const struct alqi_stack_regs *start)
+{
+    if (flaw == FLAW_FEW_FP)
+        l->has_fp = false;
+    if (flaw == FLAW_FEW_FP || l->sp != start->sp || l->pc[0] != start->pc ||
+        l->n < 3 ||
+        l->sp + l->place[l->n - 2] * sizeof l->sp >= memo->readable_hi)
+        return;
+    for (unsigned at = 1; at + 1 < l->n; at++) {
+        uintptr_t ra_at = l->sp + l->place[at - 1] * sizeof l->sp;
+
+        if (flaw == FLAW_FEW_RETURN)
+            word_hide(ra_at, l->pc[at]);
+        else
+            l->rule[at] = alqi_stack_rules_hit(alqi_stack_word(ra_at));
+    }
+}
+
+static void
+check_few(const struct alqi_stack_regs *start, uint32_t max)
+{
+    unsigned n = now.n < max ? now.n : max;
+    struct alqi_stack_frames r;
+
+    if (flaw >= FLAW_FEW_RETURN)
+        layout_blind(alqi_stack_layout_of(&few, start->pc, start->sp), start);
+    r = alqi_stack_few_capture(&few, memo, start, 0, 0, max);
+    words_show();
+    if (r.pcs == NULL)
+        return;
+    n_few++;
+    n_wrong +=
+        r.n != n || (now.is_incomplete && now.n < max) ||
+        memcmp(r.pcs, &now.pc[DEPTH_MAX + 1 - now.n], n * sizeof r.pcs[0]) != 0;
 }
 
 /* ---- the model ------------------------------------------------------------
@@ -333,12 +411,6 @@ model_step(struct model *m)
         remembered[at] = *m;
 }
 
-static void
-word_put(uintptr_t at, uintptr_t value)
-{
-    *(uintptr_t *)at = value;
-}
-
 /* Writes the frames' words, outermost first, and says what a capture gives.
  * fp is what the frames outside want it to be, or what nobody looks at. */
 static struct alqi_stack_regs
@@ -442,7 +514,8 @@ run(unsigned n_steps)
     before.is_truncated = true; /* a new memo has nothing the same */
     alqi_stack_memo_init(memo, CAPACITY);
     n_wrong = n_same_seen = n_same_true = n_truncated = n_lost = 0;
-    n_trails = 0;
+    n_trails = n_few = 0;
+    memset(&few, 0, sizeof few);
     for (unsigned i = 0; i < n_steps; i++) {
         uint32_t max = rnd(16) == 0 ? 1 + rnd(20) : CAPACITY;
         struct alqi_stack_regs start;
@@ -454,6 +527,8 @@ run(unsigned n_steps)
             alqi_stack_forget();
             before.is_truncated = true;
         }
+        if (flaw == FLAW_NONE || flaw >= FLAW_FEW_RETURN)
+            check_few(&start, max);
         r = capture(&start, max);
         check(&r, max);
     }
@@ -492,13 +567,17 @@ test_gives_the_model(void **state)
     assert_int_equal(n_same_seen, n_same_true);
     print_message("%lu of %u captures were trails\n", n_trails, N_STEPS);
     assert_true(n_trails > N_STEPS / 40);
+    print_message("%lu were of few frames\n", n_few);
+    assert_true(n_few > N_STEPS / 8);
 }
 
 static void
 flaw_is_noticed(int which)
 {
     flaw = which;
-    run(N_FLAWED_STEPS);
+    n_wrong = 0;
+    for (int tries = 0; tries < 10 && n_wrong == 0; tries++)
+        run(N_FLAWED_STEPS);
     flaw = FLAW_NONE;
     print_message("noticed %lu times\n", n_wrong);
     assert_true(n_wrong > 0);
@@ -539,6 +618,27 @@ test_the_fp_a_trail_starts_with_left_out_is_noticed(void **state)
     flaw_is_noticed(FLAW_TRAIL_ENTRY);
 }
 
+static void
+test_a_return_of_a_layout_left_out_is_noticed(void **state)
+{
+    (void)state;
+    flaw_is_noticed(FLAW_FEW_RETURN);
+}
+
+static void
+test_a_rule_of_a_layout_left_out_is_noticed(void **state)
+{
+    (void)state;
+    flaw_is_noticed(FLAW_FEW_RULE);
+}
+
+static void
+test_a_frame_pointer_of_a_layout_left_out_is_noticed(void **state)
+{
+    (void)state;
+    flaw_is_noticed(FLAW_FEW_FP);
+}
+
 int
 main(void)
 {
@@ -549,6 +649,9 @@ main(void)
         cmocka_unit_test(test_a_return_of_a_trail_left_out_is_noticed),
         cmocka_unit_test(test_a_frame_pointer_of_a_trail_left_out_is_noticed),
         cmocka_unit_test(test_the_fp_a_trail_starts_with_left_out_is_noticed),
+        cmocka_unit_test(test_a_return_of_a_layout_left_out_is_noticed),
+        cmocka_unit_test(test_a_rule_of_a_layout_left_out_is_noticed),
+        cmocka_unit_test(test_a_frame_pointer_of_a_layout_left_out_is_noticed),
     };
 
     return cmocka_run_group_tests(tests, setup, NULL);

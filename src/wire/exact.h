@@ -163,6 +163,12 @@ struct alqi_exact_decoder {
 /* False, with error, when the bytes are no such chunk. */
 bool alqi_exact_decoder_open(struct alqi_exact_decoder *decoder,
                              const uint8_t *chunk, size_t n_bytes);
+/* The chunk lies there now, and may have got more since; what was read of it,
+ * so many bytes with its header, is the same. */
+void alqi_exact_decoder_more(struct alqi_exact_decoder *decoder,
+                             const uint8_t *chunk, size_t n_bytes,
+                             size_t offset_bytes);
+
 /* 1: *event is filled; 0: end; -1: damaged.  TIMED and SHIFT are handled
  * within, and not returned. */
 int alqi_exact_next(struct alqi_exact_decoder *decoder,

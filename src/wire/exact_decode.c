@@ -313,6 +313,23 @@ alqi_exact_decoder_open(struct alqi_exact_decoder *d, const uint8_t *chunk,
     return true;
 }
 
+void
+alqi_exact_decoder_more(struct alqi_exact_decoder *d, const uint8_t *chunk,
+                        size_t n_bytes, size_t offset_bytes)
+{
+    struct alqi_raw_chunk_header h;
+    const uint8_t *first, *end;
+
+    if (!chunk_open(chunk, n_bytes, ALQI_RAW_EXACT, &h, &first, &end,
+                    &d->error) ||
+        offset_bytes > (size_t)(end - chunk)) {
+        d->at = d->end = chunk;
+        return;
+    }
+    d->at = chunk + offset_bytes;
+    d->end = end;
+}
+
 bool
 alqi_exact_node_decoder_open(struct alqi_exact_node_decoder *d,
                              const uint8_t *chunk, size_t n_bytes)

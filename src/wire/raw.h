@@ -56,6 +56,25 @@ enum alqi_raw_flag {
     ALQI_RAW_IS_EXACT = 8    /* every block, not a sample: wire/exact.h      */
 };
 
+enum alqi_raw_limit_kind {
+    ALQI_RAW_LIMIT_LIVE, /* bytes that are alive     */
+    ALQI_RAW_LIMIT_ALLOC /* bytes that were allocated */
+};
+
+enum { ALQI_RAW_LIMITS = 2 };
+
+/* Where a recorded process tells of it, one line each: the recording's name.  A
+ * named pipe in the recording's directory. */
+#define ALQI_RAW_LIMIT_PIPE "limits"
+
+/* A limit on the process that was reached. */
+struct alqi_raw_limit {
+    _Atomic(uint64_t) at_ns; /* CLOCK_MONOTONIC, written last; 0: it was not */
+    uint64_t bytes;          /* the limit                                    */
+    uint64_t live_bytes;     /* then, as the process's samples had it        */
+    uint64_t alloc_bytes;
+};
+
 /* The header page, as the writer maps it. */
 struct alqi_raw_header {
     char magic[8];
@@ -79,6 +98,7 @@ struct alqi_raw_header {
     char executable[1024];
     char host[64];
     char cmdline[ALQI_RAW_TEXT_BYTES_MAX]; /* NUL-separated */
+    struct alqi_raw_limit limits[ALQI_RAW_LIMITS];
 };
 
 _Static_assert(sizeof(struct alqi_raw_header) <= ALQI_RAW_HEADER_BYTES,
@@ -210,6 +230,11 @@ struct alqi_raw_decoder {
 /* False, with *error, when `chunk` is not a chunk.  `used` is bounded by
  * n_bytes. */
 bool alqi_raw_decoder_open(struct alqi_raw_decoder *decoder,
+                           const uint8_t *chunk, size_t n_bytes);
+
+/* At the end of what `chunk`, which it was opened on, had: it may have got more
+ * since.  A damaged one is to be left alone. */
+void alqi_raw_decoder_more(struct alqi_raw_decoder *decoder,
                            const uint8_t *chunk, size_t n_bytes);
 
 /* 1: *event is filled (frames stay in the decoder); 0: end; -1: damaged. */

@@ -278,3 +278,18 @@ alqi_raw_decoder_open(struct alqi_raw_decoder *d, const uint8_t *chunk,
     d->n_shared = 0;
     return true;
 }
+
+void
+alqi_raw_decoder_more(struct alqi_raw_decoder *d, const uint8_t *chunk,
+                      size_t n_bytes)
+{
+    const struct alqi_raw_chunk_header *header = (const void *)chunk;
+    /* raw.h .inv.commit: what it covers is there. */
+    size_t used = atomic_load_explicit(&header->used, memory_order_acquire);
+    const uint8_t *first = chunk + sizeof *header;
+
+    if (used > n_bytes - sizeof *header)
+        used = n_bytes - sizeof *header;
+    if (first + used > d->end)
+        d->end = first + used;
+}

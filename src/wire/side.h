@@ -13,7 +13,9 @@
  *           were sampled at that rate.  No entries.  Before the first one,
  *           the trace's own rate, which is the largest of all.  An allocation
  *           of rate r carries n_samples * (trace's rate / r), rounded, so that
- *           tools that know one rate estimate right.
+ *           tools that know one rate estimate right.  (A program that goes
+ *           finer than its own trace began, <aliquot/control.h>, breaks
+ *           that: each then carries 1 at least.)
  *   TEXT    number = running number: one entry whose function name is a line
  *           "key a=b c=d"; see below.
  *

@@ -6,8 +6,8 @@ import subprocess
 
 import common
 
-VERBS = ("record", "report", "info", "script", "export", "check",
-         "gc-trace", "help")
+VERBS = ("record", "report", "view", "info", "script", "export", "serve",
+         "push", "check", "gc-trace", "limits", "top", "help")
 
 
 class Usage(common.Case):
@@ -29,6 +29,16 @@ class Usage(common.Case):
             (["report", "--top=-1", path], "--top=-1: write a whole"),
             (["report", "--min-life=5", path], "ns us ms s m h"),
             (["report", "--min-share=0", path], "above 0, up to 100"),
+            (["report", "--filter=live=5..3", path], "upside down"),
+            (["report", "--filter=hide=f", path], "for the viewer"),
+            (["report", "--filter=life=1..", "--min-life=1s", path],
+             "--filter does not go with"),
+            (["diff", "--at=5", path], "--at=5: write two moments"),
+            (["diff", "--at=5ms,end", path, path], "name one"),
+            (["diff", "--at=5ms,end", "--peak", path], "leave out --peak"),
+            (["view"], "which trace?"),
+            (["view", "--port=70000", path], "a whole number up to 65535"),
+            (["view", "--idle=x", path], "--idle=x: write a whole number"),
             (["export", path], "where to?"),
             (["export", "-o", "x.unknown", path], "--format=F"),
             (["export", "--format=pdf", "-o", "-", path],
@@ -36,6 +46,11 @@ class Usage(common.Case):
             (["check", "--repair=x", "-"], "--repair needs a file"),
             (["script", "--format=x", path], "choose one of: columns memtrace"),
             (["record"], "no program to run"),
+            (["top", "--delay=0", path], "--delay 0: a time from 100ms"),
+            (["top", "-n", "-1", path], "--iterations -1: a whole number"),
+            (["top", "--sort=size", path], "choose one of: live rate"),
+            (["top", "--filter=" + 200 * "x", path], "at most 127 bytes"),
+            (["top", "-p", "1", path], "one process, or one recording"),
         ]
         for args, part in rows:
             result = common.run(*args)
@@ -104,7 +119,8 @@ class Usage(common.Case):
         self.assertEqual(
             self.complete("aliquot", "export", "--format", "="),
             ["folded", "csv", "pprof", "speedscope", "firefox",
-             "dhat", "massif", "callgrind", "html-summary"])
+             "dhat", "massif", "callgrind", "html", "html-summary",
+             "sqlite"])
         self.assertEqual(self.complete("aliquot", "report", "m"), ["my.ctf"])
         self.assertEqual(self.complete("aliquot", "help", "in"), ["info"])
         for verb in VERBS:

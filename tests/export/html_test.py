@@ -187,7 +187,7 @@ class Html(exported.Case):
 
     def test_suffix(self):
         path = self.made(2000, 100, 1e-4)
-        out = os.path.join(self.dir, "heap.html")
+        out = os.path.join(self.dir, "heap.summary.html")
         self.ok("export", "-o", out, path)
         with open(out, "rb") as f:
             self.assertEqual(f.read(), self.raw(path))

@@ -13,11 +13,14 @@ import csv
 import io
 import itertools
 import json
+import math
 import re
 
 import exported
+import index_file
 import page_file
 import pprof_file as profile
+import tables_file
 from exported import common
 
 MEASURES = {"allocated": "--allocated", "peak": "--peak", "live": "--live"}
@@ -133,6 +136,26 @@ def html_summary(export):
     return totals
 
 
+def html(export):
+    """Of the rows of the index that the page carries and its filter keeps."""
+    page = page_file.read(export("--max-samples=0"))
+    app, = [div for div in page.all("div") if div.get("id") == "app"]
+    least_us = re.search(r"\blife=(\d+)\.\.", app["data-filter"])
+    least_us = int(least_us.group(1)) if least_us else 0
+    rows = [row for row in index_file.read(page_file.carried(page, "index"))
+            if row["life"] >= least_us]
+    return {"%s_%s" % (measure, unit): round(math.fsum(
+                row[unit] for row in rows if row["flags"] & flags == flags))
+            for measure, flags in (("allocated", 0),
+                                   ("peak", index_file.PEAK),
+                                   ("live", index_file.LEFT))
+            for unit in ("bytes", "objects", "samples")}
+
+
+def sqlite(export):
+    return tables_file.totals(tables_file.of_bytes(export()))
+
+
 FORMATS = {
     "folded": folded,
     "csv": csv_rows,
@@ -142,7 +165,9 @@ FORMATS = {
     "dhat": dhat,
     "massif": massif,
     "callgrind": callgrind,
+    "html": html,
     "html-summary": html_summary,
+    "sqlite": sqlite,
 }
 
 

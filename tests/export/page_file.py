@@ -1,5 +1,7 @@
-"""The summary page, taken apart by a parser of its own."""
+"""The pages, taken apart by a parser of its own."""
+import base64
 import collections
+import gzip
 import html.parser
 
 VOID = {"meta", "br", "link"}
@@ -17,6 +19,8 @@ class Page(html.parser.HTMLParser):
         self.open = []
         self.text = []
         self.style = ""
+        self.styles = []
+        self.scripts = []  # (attributes, text)
         self.title = ""
         self.section = None
         self.row = None
@@ -31,6 +35,10 @@ class Page(html.parser.HTMLParser):
         self.tags.append((tag, attributes))
         if tag not in VOID:
             self.open.append(tag)
+        if tag == "style":
+            self.styles.append("")
+        elif tag == "script":
+            self.scripts.append((attributes, ""))
         if tag == "section":
             self.section, self.row = attributes["id"], None
         elif tag == "tr":
@@ -53,6 +61,9 @@ class Page(html.parser.HTMLParser):
     def handle_data(self, text):
         if self.open and self.open[-1] == "style":
             self.style += text
+            self.styles[-1] += text
+        elif self.open and self.open[-1] == "script":
+            self.scripts[-1] = (self.scripts[-1][0], self.scripts[-1][1] + text)
         elif self.open and self.open[-1] == "title":
             self.title += text
         else:
@@ -70,3 +81,10 @@ def read(data):
     page.feed(data.decode())
     page.close()
     return page
+
+
+def carried(page, kind):
+    """The bytes of the page's one engine or index."""
+    text, = [text for attributes, text in page.scripts
+             if attributes.get("data-kind") == kind]
+    return gzip.decompress(base64.b64decode(text, validate=True))

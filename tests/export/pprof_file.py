@@ -4,8 +4,8 @@ same library."""
 import gzip
 import struct
 
-# Field numbers and kinds: v varint, V repeated varint, s text, S repeated
-# text, a dict a message, a list of one dict a repeated message.
+# Field numbers and kinds: v varint, f fixed64, V repeated varint, s text, S
+# repeated text, a dict a message, a list of one dict a repeated message.
 VALUE_TYPE = {1: ("type", "v"), 2: ("unit", "v")}
 LABEL = {1: ("key", "v"), 2: ("str", "v"), 3: ("num", "v"),
          4: ("num_unit", "v")}
@@ -50,6 +50,9 @@ def fields(data):
         if key & 7 == 0:
             value, at = varint(data, at)
             yield key >> 3, signed(value)
+        elif key & 7 == 1:
+            yield key >> 3, struct.unpack_from("<Q", data, at)[0]
+            at += 8
         elif key & 7 == 2:
             n, at = varint(data, at)
             if at + n > len(data):

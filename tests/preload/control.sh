@@ -64,6 +64,10 @@ contains "stop" "$("$aliquot" stop -p "$pid" 2>&1)" "stopped"
 contains "-o is for the first start" \
     "$("$aliquot" start -p "$pid" -o x.raw 2>&1)" "there is a recording already"
 equal "snapshot" "$("$aliquot" snapshot -p "$pid" -o a.ctf >/dev/null; echo $?)" 0
+mkfifo pipe
+contains "a pipe stays" \
+    "$("$aliquot" snapshot -f -p "$pid" -o pipe 2>&1)" "is no file, and stays"
+equal "and is one" "$(stat -c %F pipe)" fifo
 contains "snapshot is no overwriting" \
     "$("$aliquot" snapshot -p "$pid" -o a.ctf 2>&1)" "-f overwrites"
 equal "kept in the snapshot" "$(live a.ctf keep)" "1000000 1000"

@@ -20,7 +20,7 @@
 
 #if defined(__x86_64__)
 
-enum { TRAP_FLAG = 0x100, FORK_EVERY = 61, HUNG_SECONDS = 30 };
+enum { TRAP_FLAG = 0x100, FORK_EVERY = 61, HUNG_SECONDS = 300 };
 
 static volatile sig_atomic_t is_stepping, is_forking, n_failed;
 static volatile unsigned n_steps;
@@ -64,7 +64,7 @@ use_fork(void)
     pid_t pid = fork();
 
     if (pid == 0) {
-        alarm(20);
+        alarm(200);
         for (unsigned i = 0; i < 50; i++)
             use_blocks(i);
         _exit(0);
@@ -224,6 +224,44 @@ profile(void)
     }
 }
 
+static enum alq_status
+limited(struct alq_domain *d, void *arg)
+{
+    (void)d;
+    for (int i = 0; i < 3; i++) {
+        void *p = malloc(100);
+
+        free(realloc(p, 200));
+        free(calloc(3, 70));
+    }
+    free(malloc(1000000));
+    (void)alq_malloc_poll();
+    *(int *)arg += 1; /* not where it is left */
+    return ALQ_OK;
+}
+
+/* What the handler asks for counts, and is refused as the task's is. */
+static void
+limits(unsigned flags)
+{
+    struct alq_limits l = ALQ_LIMITS_NONE;
+    int n_ended = 0;
+
+    l.words = 100000;
+    l.sampled_words = 10000000;
+    l.time_ns = (uint64_t)HUNG_SECONDS * 1000000000;
+    l.flags = flags;
+    for (int i = 0; i < 2; i++) {
+        step_begin();
+        if (alq_limit_run(NULL, &l, limited, &n_ended, NULL) != ALQ_ELIMIT)
+            n_failed++;
+        step_end();
+        keep_one(1000000);
+        n_failed += sink == NULL;
+    }
+    n_failed += n_ended != (flags == 0 ? 2 : 0);
+}
+
 static void
 unload(const char *path)
 {
@@ -262,6 +300,10 @@ main(int argc, char **argv)
         blocks();
     else if (strcmp(what, "profile") == 0)
         profile();
+    else if (strcmp(what, "limits") == 0)
+        limits(0);
+    else if (strcmp(what, "limits-unwinding") == 0)
+        limits(ALQ_LIMIT_UNWINDS);
     else if (strcmp(what, "dlclose") == 0 && argc > 3)
         unload(argv[3]);
     printf("steps %s, %d failed\n", n_steps > 100 ? "many" : "none", n_failed);

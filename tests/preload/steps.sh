@@ -14,7 +14,7 @@ plugin=$build/test/libtorture_plugin.so
 # shellcheck disable=SC2086 # lists
 for does in ${5-blocks fork}; do
     for what in ${4-blocks attach attach-free attach-realloc end profile \
-        dlclose}; do
+        limits limits-unwinding dlclose}; do
         LD_PRELOAD=$build/test/libsafe_malloc.so "$aliquot" record -q -f \
             "${how[@]}" -o "$work/t.ctf" -- "$steps" "$what" "$does" "$plugin" \
             >"$work/out" 2>"$work/err"

@@ -1,6 +1,13 @@
 /* shim_alq.h -- this heap, at its defaults */
 #include <aliquot/aliquot.h>
 
+#ifdef SHIM_PROFILE /* bench/memprof */
+#include "profile.h"
+#else
+#define profile_begin(d) ((void)0)
+#define profile_end(d) ((void)0)
+#endif
+
 #define FRAME(c, k)                                                            \
     struct {                                                                   \
         struct alq_frame head;                                                 \
@@ -96,7 +103,9 @@ run_with_heap(work_fn f, void *arg)
     int status;
 
     domain_open(&c);
+    profile_begin(c.d);
     status = f(&c, arg);
+    profile_end(c.d);
     if (getenv("SHIM_STATS") != NULL)
         counts_print(&c);
     domain_close(&c);

@@ -7,7 +7,7 @@
   (set! seed (modulo (+ (* seed 69069) 1) 4294967296))
   (modulo (quotient seed 65536) n))
 
-(define syllables '#("ba" "ke" "li" "mo" "nu" "ra" "se" "ti" "wo" "xu"))
+(define syllables (vector "ba" "ke" "li" "mo" "nu" "ra" "se" "ti" "wo" "xu"))
 (define (word)
   (string-append (vector-ref syllables (random 10))
                  (vector-ref syllables (random 10))

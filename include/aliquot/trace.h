@@ -1,0 +1,122 @@
+/* trace.h -- what a heap allocates, promotes and frees, as a file
+ *
+ * A trace is a sample of the heap's blocks: when each was allocated, by whom,
+ * when it was promoted and when it died.  The file is memtrace's: memtrace's
+ * own tools and viewer open it, and aliquot-report(1) and its like.  It is made
+ * of the calls of <aliquot/memprof.h> alone, beside whatever profiles the
+ * program starts.
+ *
+ * With MEMTRACE=file in the environment a trace begins with the process's first
+ * heap, at MEMTRACE_RATE samples a word (1e-6 when that is not set), and ends
+ * with the heap or the process; "%p" in the name is the process's number.
+ * MEMTRACE_FORMAT=3 gives each domain a stream of its own.  The variables are
+ * then taken out of the environment, so that programs it runs are not traced.
+ * What goes wrong is said on stderr, and the program runs on. */
+#ifndef ALIQUOT_TRACE_H
+#define ALIQUOT_TRACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <aliquot/memprof.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct alq_trace_config {
+    const char *path;        /* overwritten if it exists                  */
+    double rate;             /* samples per word, 0 < rate <= 1           */
+    size_t callstack_frames; /* innermost kept; 0 or SIZE_MAX: no limit   */
+    unsigned format;         /* 0 or 2: one stream, all domains in order of
+                                time, which every release of memtrace
+                                opens; 3: a stream for each domain        */
+    const char *context;     /* a text that the trace shows; NULL: none   */
+    uint64_t seed;           /* of the sampling; 0: from the system       */
+};
+
+/* What a trace has, and what it lacks; each only grows. */
+struct alq_trace_counts {
+    uint64_t allocations;
+    uint64_t promotions;
+    uint64_t collections;
+    uint64_t n_samples; /* words that the allocations stand for */
+    uint64_t dropped;   /* of all three: after the file could not be written,
+                           or there was no memory                          */
+    uint64_t bytes;     /* of the file so far, whole packets               */
+};
+
+/* alq_trace_start -- traces a domain's allocations into a file
+ *
+ * As alq_trace_start_with, of a config that has path and rate alone.
+ *
+ * Errors   As alq_trace_start_with.
+ * Threads  The domain's; not within a callback.
+ * GC       As alq_trace_start_with. */
+ALQ_API ALQ_MUSTUSE enum alq_status
+alq_trace_start(struct alq_domain *d, const char *path, double rate);
+
+/* alq_trace_start_with -- traces a domain's allocations into a file
+ *
+ * Those of d and of the domains that it, or they, spawn from then on.  The
+ * profile that does it stands beside the program's own (ALQ_MEMPROF_BESIDE).
+ * Frames have the names that alq_stack_describe finds for them.
+ *
+ * Whole packets are written: when one is full, and a second after it began if
+ * the heap is in use then.  What has been written is readable whatever happens
+ * to the process.  When the file cannot be written any more, that is said on
+ * stderr, once; the program goes on, and what the file lacks is counted.  A
+ * forked child does not write into the file.
+ *
+ * d        The domain of the calling thread; NULL: the malloc heap, all of it,
+ *          in a program that runs under libaliquot-preload.so.
+ * config   Copied.
+ *
+ * Errors   ALQ_EINVAL   config or its path is NULL, or a member is out of range
+ *          ALQ_EBUSY    a trace is under way in this process; another one
+ *                       writes the file; ALQ_MEMPROF_BESIDE_MAX profiles, or
+ *                       ALQ_LISTENERS_MAX listeners, are there already
+ *          ALQ_EIO      the file cannot be made or written; errno says why
+ *          ALQ_ENOMEM   no memory
+ *          ALQ_ENOHEAP  as alq_memprof_start
+ *          On any error nothing has started.
+ * Threads  The domain's; not within a callback.
+ * GC       Does not allocate on the heap or collect.
+ * Source   spec memtrace 10 to 13. */
+ALQ_API ALQ_MUSTUSE enum alq_status
+alq_trace_start_with(struct alq_domain *d,
+                     const struct alq_trace_config *config);
+
+/* alq_trace_stop -- ends the trace; the end of the heap, or of the process,
+ * does, too
+ *
+ * out      Receives what the trace has.  May be NULL.
+ *
+ * Errors   ALQ_ENOTRUN  there is no trace
+ *          ALQ_EIO      the file could not be written to its end; errno says
+ *                       why.  The trace has ended all the same.
+ * Threads  Any; not within a callback.
+ * GC       Runs callbacks that are due, as alq_profile_stop. */
+ALQ_API enum alq_status alq_trace_stop(struct alq_trace_counts *out);
+
+/* alq_trace_flush -- what has been sampled so far is in the file when it
+ * returns
+ *
+ * Errors   ALQ_ENOTRUN  there is no trace
+ *          ALQ_EIO      as alq_trace_stop
+ * Threads  Any; not from a signal handler.
+ * GC       No effect: callbacks that are still due are not in the file. */
+ALQ_API enum alq_status alq_trace_flush(void);
+
+/* alq_trace_count -- what the trace has so far, written or not
+ *
+ * Errors   ALQ_EINVAL   out is NULL
+ *          ALQ_ENOTRUN  there is no trace
+ * Threads  Any; not from a signal handler.
+ * GC       No effect. */
+ALQ_API enum alq_status alq_trace_count(struct alq_trace_counts *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,358 @@
+/* record_traces.c -- see record_traces.h */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "cli/cli.h"
+#include "cli/convert.h"
+#include "cli/heap_trace.h"
+#include "cli/pack.h"
+#include "cli/record_limit.h"
+#include "cli/record_traces.h"
+#include "cli/text.h"
+
+#define HEAP_SUFFIX ALQI_CLI_RECORDING_SUFFIX ".heap" /* its trace */
+
+static bool
+packet_write(void *arg, const void *bytes, size_t n)
+{
+    return fwrite(bytes, 1, n, arg) == n;
+}
+
+static const char *
+base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+/* An image of the program's, or of another that it ran: whose trace. */
+struct image {
+    const char *executable;
+    uint32_t pid;
+    const char *part; /* ".heap" or "" */
+    bool is_main;     /* the program's first */
+};
+
+/* The name of the trace of an image that none was asked for: of the first of
+ * its program and process, or of the attempt-th after it.  False: too long. */
+static bool
+trace_name(const struct alqi_cli_record_run *r, const struct image *image,
+           unsigned attempt, char *path, size_t capacity)
+{
+    const char *exe =
+        image->executable[0] ? base_name(image->executable) : "program";
+    char number[16] = "";
+    int n;
+
+    if (attempt > 0)
+        snprintf(number, sizeof number, ".%u", attempt);
+    n = snprintf(path, capacity, "%s.%s.%u%s%s%s", r->base, exe, image->pid,
+                 number, image->part, r->suffix);
+    return n > 0 && (size_t)n < capacity;
+}
+
+/* The name asked for; of its heap, the one beside it. */
+static int
+main_open(const struct alqi_cli_record_run *r, const struct image *image,
+          char *path, size_t capacity)
+{
+    int flags =
+        O_WRONLY | O_CREAT | O_CLOEXEC | (r->is_forced ? O_TRUNC : O_EXCL);
+
+    errno = ENAMETOOLONG;
+    if (image->part[0] == '\0')
+        snprintf(path, capacity, "%s", r->output);
+    else if ((size_t)snprintf(path, capacity, "%s%s%s", r->base, image->part,
+                              r->suffix) >= capacity)
+        return -1;
+    return open(path, flags, 0644);
+}
+
+/* Opens the trace of one image; the program's first gets the name asked for,
+ * and only that may overwrite. */
+static FILE *
+trace_create(struct alqi_cli_record_run *r, const struct image *image,
+             char *path, size_t capacity)
+{
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL;
+    int fd = -1;
+
+    if (image->is_main && r->output != NULL)
+        fd = main_open(r, image, path, capacity);
+    for (unsigned attempt = 0;
+         fd < 0 && attempt < 1000 &&
+         !(image->is_main && r->output != NULL && image->part[0] == '\0');
+         attempt++) {
+        errno = ENAMETOOLONG;
+        if (trace_name(r, image, attempt, path, capacity))
+            fd = open(path, flags, 0644);
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    if (fd < 0) {
+        alqi_cli_say("record: cannot create %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    return alqi_cli_pack_fdopen(fd, path);
+}
+
+static void
+say_drops(const struct alqi_raw_header *h,
+          const struct alqi_cli_convert_result *result)
+{
+    static const struct {
+        enum alqi_raw_counter counter;
+        const char *text;
+    } reasons[] = {
+        {ALQI_RAW_DROPPED_SPACE, "samples dropped: no room in the file"},
+        {ALQI_RAW_DROPPED_NOMEM, "samples dropped: no memory"},
+        {ALQI_RAW_DROPPED_NESTED, "samples dropped: inside a signal handler"},
+        {ALQI_RAW_DROPPED_CAP, "samples dropped: too many tracked blocks"},
+        {ALQI_RAW_LOST_FREES, "frees not recorded: no room in the file, or "
+                              "inside a signal handler"},
+    };
+
+    for (size_t i = 0; i < ALQI_COUNT_OF(reasons); i++) {
+        uint64_t n = atomic_load(&h->counters[reasons[i].counter]);
+
+        if (n > 0)
+            alqi_cli_say("%u: %" PRIu64 " %s", h->pid, n, reasons[i].text);
+    }
+    if (result->n_damaged_chunks > 0)
+        alqi_cli_say("%u: %" PRIu64 " damaged parts of the recording left out",
+                     h->pid, result->n_damaged_chunks);
+}
+
+static void
+say_result(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
+           const struct alqi_cli_convert_result *result, const char *path)
+{
+    bool is_main = (pid_t)h->pid == r->pid;
+    bool is_exact = (atomic_load(&h->flags) & ALQI_RAW_IS_EXACT) != 0;
+
+    if (r->is_quiet)
+        return;
+    if (result->n_allocs == 0 && !is_main) {
+        r->n_empty++;
+        return;
+    }
+    alqi_cli_say(
+        "%s (%u): %s %s%s of %s allocated -> %s", base_name(h->executable),
+        h->pid, alqi_cli_text_count((double)result->n_allocs).text,
+        is_exact ? "block" : "sample", result->n_allocs == 1 ? "" : "s",
+        alqi_cli_text_bytes(result->allocated_bytes).text, path);
+    if (result->n_allocs == 0 &&
+        (atomic_load(&h->flags) & ALQI_RAW_OWN_MALLOC) == 0)
+        alqi_cli_say("%u: no sample: the program allocated little (the mean "
+                     "interval is %s), or not through malloc, or in a program "
+                     "that it executed (--follow records those)",
+                     h->pid,
+                     h->rate > 0
+                         ? alqi_cli_text_bytes(ALQI_WORD_BYTES / h->rate).text
+                         : "infinite");
+}
+
+static const char *
+ended_word(const struct alqi_cli_record_run *r, const struct alqi_raw_header *h)
+{
+    if ((pid_t)h->pid == r->pid)
+        return WIFSIGNALED(r->wait_status) ? "killed" : "exit";
+    return (atomic_load(&h->flags) & ALQI_RAW_EXITED) != 0 ? "exit" : "killed";
+}
+
+/* True when the recording became a trace and may go. */
+static bool
+recording_convert(struct alqi_cli_record_run *r, const char *raw_path)
+{
+    struct alqi_cli_convert_result result;
+    struct alqi_cli_recording *recording;
+    const struct alqi_raw_header *h;
+    char error[200], path[PATH_MAX];
+    struct image image = {.part = ""};
+    enum alq_status status;
+    FILE *out;
+
+    alqi_cli_record_limit_look(r, raw_path);
+    recording = alqi_cli_recording_open(raw_path, error, sizeof error);
+    if (recording == NULL) {
+        alqi_cli_say("record: %s: %s", raw_path, error);
+        return false;
+    }
+    h = alqi_cli_recording_header(recording);
+    if (alqi_cli_recording_is_live(recording)) {
+        alqi_cli_say("%s (%u) runs on and is recorded to %s, which every "
+                     "verb reads as it stands",
+                     base_name(h->executable), h->pid, raw_path);
+        alqi_cli_recording_drop(recording);
+        return false;
+    }
+    image.executable = h->executable;
+    image.pid = h->pid;
+    image.is_main = (pid_t)h->pid == r->pid && !r->has_main;
+    out = trace_create(r, &image, path, sizeof path);
+    if (out == NULL) {
+        alqi_cli_recording_drop(recording);
+        return false;
+    }
+    r->has_main = r->has_main || image.is_main;
+    status = alqi_cli_convert(recording, ended_word(r, h), r->time_step_us,
+                              r->symbols, packet_write, out, &result);
+    if (fclose(out) != 0 && status == ALQ_OK)
+        status = ALQ_EIO;
+    if (status == ALQ_OK) {
+        say_result(r, h, &result, path);
+        say_drops(h, &result);
+        r->n_traces++;
+    } else {
+        alqi_cli_say("record: writing %s: %s", path, alq_status_text(status));
+    }
+    alqi_cli_recording_drop(recording);
+    return status == ALQ_OK;
+}
+
+/* ---- managed heaps ------------------------------------------------------- */
+
+static void
+say_heap(const struct alqi_cli_record_run *r,
+         const struct alqi_cli_heap_head *h,
+         const struct alqi_cli_heap_result *result, const char *path)
+{
+    if (result->n_dropped > 0)
+        alqi_cli_say("%" PRIu64 ": %" PRIu64 " events of the heap dropped: no "
+                     "room in the file, or no memory",
+                     h->pid, result->n_dropped);
+    if (!r->is_quiet)
+        alqi_cli_say("%s (%" PRIu64
+                     "), heap: %s sample%s of %s allocated -> %s",
+                     base_name(h->executable), h->pid,
+                     alqi_cli_text_count((double)result->n_allocs).text,
+                     result->n_allocs == 1 ? "" : "s",
+                     alqi_cli_text_bytes(result->allocated_bytes).text, path);
+}
+
+static bool
+heap_write(struct alqi_cli_record_run *r, const char *from,
+           const struct alqi_cli_heap_head *h)
+{
+    bool is_main = (pid_t)h->pid == r->pid;
+    const char *ended =
+        is_main && !WIFSIGNALED(r->wait_status) ? "exit" : "killed";
+    struct image image = {h->executable, (uint32_t)h->pid, ".heap",
+                          is_main && !r->has_main_heap};
+    struct alqi_cli_heap_result result;
+    enum alq_status status;
+    char path[PATH_MAX];
+    FILE *out = trace_create(r, &image, path, sizeof path);
+
+    if (out == NULL)
+        return false;
+    r->has_main_heap = r->has_main_heap || image.is_main;
+    status = alqi_cli_heap_trace_write(from, ended, r->symbols, packet_write,
+                                       out, &result);
+    if (fclose(out) != 0 && status == ALQ_OK)
+        status = ALQ_EIO;
+    if (status == ALQ_OK)
+        say_heap(r, h, &result, path);
+    else
+        alqi_cli_say("record: writing %s: %s", path, alq_status_text(status));
+    return status == ALQ_OK;
+}
+
+/* True when it became one that lasts and may go. */
+static bool
+heap_convert(struct alqi_cli_record_run *r, const char *path)
+{
+    struct alqi_cli_heap_head head;
+    char error[200];
+
+    if (!alqi_cli_heap_trace_head(path, &head, error, sizeof error)) {
+        alqi_cli_say("record: %s: %s", path, error);
+        return false;
+    }
+    if (alqi_cli_heap_trace_is_live(path)) {
+        alqi_cli_say("%s (%" PRIu64 ") runs on and its heap is traced to %s, "
+                     "which every verb reads as it stands",
+                     base_name(head.executable), head.pid, path);
+        return false;
+    }
+    return heap_write(r, path, &head);
+}
+
+/* ---- all of them --------------------------------------------------------- */
+
+static int
+by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strverscmp((*a)->d_name, (*b)->d_name);
+}
+
+static bool
+ends_with(const char *name, const char *suffix)
+{
+    size_t n = strlen(name), k = strlen(suffix);
+
+    return n > k && strcmp(name + n - k, suffix) == 0;
+}
+
+static int
+is_recording_name(const struct dirent *entry)
+{
+    return ends_with(entry->d_name, ALQI_CLI_RECORDING_SUFFIX);
+}
+
+static int
+is_heap_name(const struct dirent *entry)
+{
+    return ends_with(entry->d_name, HEAP_SUFFIX);
+}
+
+static void
+convert_each(struct alqi_cli_record_run *r,
+             int (*is_one)(const struct dirent *entry),
+             bool (*convert)(struct alqi_cli_record_run *r, const char *path))
+{
+    struct dirent **names;
+    int n = scandir(r->directory, &names, is_one, by_name);
+
+    for (int i = 0; i < n; i++) {
+        char path[PATH_MAX + 300];
+
+        snprintf(path, sizeof path, "%s/%s", r->directory, names[i]->d_name);
+        if (r->symbols != NULL && convert(r, path))
+            unlink(path);
+        else
+            r->n_left++;
+        free(names[i]);
+    }
+    if (n >= 0)
+        free(names);
+}
+
+void
+alqi_cli_record_traces(struct alqi_cli_record_run *r)
+{
+    r->symbols = alqi_symbol_table_new(true);
+    convert_each(r, is_recording_name, recording_convert);
+    convert_each(r, is_heap_name, heap_convert);
+    alqi_symbol_table_drop(r->symbols);
+    alqi_cli_record_limit_close(r);
+    if (r->n_empty > 0)
+        alqi_cli_say("%u more process%s without a sample, each with a trace",
+                     r->n_empty, r->n_empty == 1 ? "" : "es");
+    if (r->n_left > 0)
+        alqi_cli_say("%u recordings stay in %s; 'aliquot report FILE' reads "
+                     "them as they are",
+                     r->n_left, r->directory);
+    else if (rmdir(r->directory) != 0)
+        alqi_cli_say("record: cannot remove %s: %s", r->directory,
+                     strerror(errno));
+}

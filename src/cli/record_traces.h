@@ -1,0 +1,16 @@
+/* record_traces.h -- what a recorded program has left, as traces
+ *
+ * The preload has written raw recordings into a directory of the run, and the
+ * programs' managed heaps traces of their own.  Each becomes a trace beside
+ * what was asked for, and goes; what cannot become one stays, and is named. */
+#ifndef ALQI_CLI_RECORD_TRACES_H
+#define ALQI_CLI_RECORD_TRACES_H
+
+#include "cli/record_run.h"
+
+#define ALQI_CLI_RECORDING_SUFFIX ".alqraw"
+
+/* Of each process that the run has had; the directory goes if it is empty. */
+void alqi_cli_record_traces(struct alqi_cli_record_run *run);
+
+#endif

@@ -1,0 +1,59 @@
+/* fence_calls.c -- see fence.h */
+#include "heap/fenced.h"
+#include "heap/limit.h"
+
+uint64_t
+alqi_heap_fence_position(const struct alqi_domain *d)
+{
+    return alqi_heap_fenced_position(d);
+}
+
+/* Whether the limit may be another than without it. */
+static bool
+is_felt(const struct alqi_domain *d)
+{
+    return d->fence.hooks != NULL &&
+           (d->fence.asks || alqi_heap_fenced_address(d) != 0 ||
+            __atomic_load_n(&d->want_notice, __ATOMIC_SEQ_CST));
+}
+
+void
+alqi_heap_fence_set(struct alqi_domain *d,
+                    const struct alqi_heap_fence_hooks *hooks, void *arg,
+                    uint64_t at_words, bool asks)
+{
+    bool was_felt = is_felt(d);
+
+    d->threads.running->fence = hooks;
+    d->threads.running->fence_arg = arg;
+    d->fence.hooks = hooks;
+    d->fence.arg = arg;
+    d->fence.at_words = at_words;
+    d->fence.asks = asks;
+    if (was_felt || is_felt(d))
+        alqi_heap_limit_reset(d);
+}
+
+void
+alqi_heap_fence_wake_sigsafe(struct alqi_domain *d)
+{
+    alqi_heap_limit_want(d, &d->want_notice);
+}
+
+enum alq_status
+alqi_heap_fenced_pass_slow(struct alqi_domain *d, uint64_t words)
+{
+    const struct alqi_heap_fence_hooks *hooks = d->fence.hooks;
+
+    if (d->threads.running->fence_held > 0)
+        return ALQ_OK;
+    if (alqi_heap_limit_take(&d->want_notice)) {
+        hooks->notice(d->fence.arg);
+        hooks = d->fence.hooks;
+    }
+    if (hooks != NULL &&
+        (d->fence.asks || (words > 0 && alqi_heap_fenced_position(d) + words >
+                                            d->fence.at_words)))
+        return hooks->permit(d->fence.arg, words);
+    return ALQ_OK;
+}

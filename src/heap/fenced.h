@@ -1,0 +1,68 @@
+/* fenced.h -- the allocator's side of fence.h */
+#ifndef ALQI_HEAP_FENCED_H
+#define ALQI_HEAP_FENCED_H
+
+#include "heap/state.h"
+
+static inline uint64_t
+alqi_heap_fenced_position(const struct alqi_domain *d)
+{
+    return d->counts.minor_words + d->counts.direct_words +
+           (d->run_end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES;
+}
+
+/* The address below which young_ptr would pass it; 0: none in this run. */
+static inline uintptr_t
+alqi_heap_fenced_address(const struct alqi_domain *d)
+{
+    uint64_t words = alqi_heap_fenced_position(d);
+    uint64_t left = d->fence.at_words > words ? d->fence.at_words - words : 0;
+    uintptr_t room =
+        ((uintptr_t)d->pub.young_ptr - d->run_start) / ALQ_WORD_BYTES;
+
+    return left < room ? (uintptr_t)d->pub.young_ptr - left * ALQ_WORD_BYTES
+                       : 0;
+}
+
+enum alq_status alqi_heap_fenced_pass_slow(struct alqi_domain *d,
+                                           uint64_t words);
+
+/* Before anything is done for an allocation, or, 0, a poll. */
+static inline enum alq_status
+alqi_heap_fenced_pass(struct alqi_domain *d, uint64_t words)
+{
+    return ALQI_LIKELY(d->fence.hooks == NULL)
+               ? ALQ_OK
+               : alqi_heap_fenced_pass_slow(d, words);
+}
+
+/* The major heap has grown, or may have: notice is called soon. */
+static inline void
+alqi_heap_fenced_grows(struct alqi_domain *d)
+{
+    if (ALQI_UNLIKELY(d->fence.hooks != NULL))
+        __atomic_store_n(&d->want_notice, true, __ATOMIC_RELAXED);
+}
+
+static inline void
+alqi_heap_fenced_enter(struct alqi_domain *d)
+{
+    const struct alq_thread *thread = d->threads.running;
+
+    if (ALQI_UNLIKELY(thread->fence != NULL))
+        thread->fence->enter(thread->fence_arg);
+}
+
+static inline void
+alqi_heap_fenced_leave(struct alqi_domain *d)
+{
+    const struct alq_thread *thread = d->threads.running;
+
+    if (ALQI_UNLIKELY(thread->fence != NULL)) {
+        thread->fence->leave(thread->fence_arg);
+        d->fence.hooks = NULL; /* the next thread puts its own up */
+        d->fence.arg = NULL;
+    }
+}
+
+#endif

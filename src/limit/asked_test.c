@@ -1,0 +1,252 @@
+/* asked_test.c -- who has a say before a call fails: the program (on_limit),
+ * and the heap (leaves, looks_often) */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/base.h"
+#include "limit/limit.h"
+
+enum { SAMPLE_WORDS = 10000 };
+
+/* ---- a heap that asks each time ------------------------------------------ */
+
+static struct heap {
+    struct alqi_limit_thread t;
+    uint64_t words;
+    bool is_woken;
+} h;
+
+static uint64_t
+heap_words(void *heap)
+{
+    (void)heap;
+    return h.words;
+}
+
+static uint64_t
+heap_bytes(void *heap)
+{
+    (void)heap;
+    return 0;
+}
+
+static void
+heap_changed(void *heap)
+{
+    (void)heap;
+}
+
+static void
+heap_wake(void *heap)
+{
+    (void)heap;
+    h.is_woken = true;
+}
+
+static void *
+heap_mark(void *heap)
+{
+    return heap;
+}
+
+static void
+heap_cut(void *heap, void *mark)
+{
+    assert_ptr_equal(heap, mark);
+}
+
+static const struct alqi_limit_subject subject = {
+    .words = heap_words,
+    .heap_bytes = heap_bytes,
+    .changed = heap_changed,
+    .wake_sigsafe = heap_wake,
+    .mark = heap_mark,
+    .cut = heap_cut,
+};
+
+static int
+start(void **state)
+{
+    (void)state;
+    memset(&h, 0, sizeof h);
+    alqi_limit_thread_init(&h.t, &subject, &h, NULL);
+    return 0;
+}
+
+/* Not unasked beyond what limit says it must ask for. */
+static enum alq_status
+allocate(uint64_t words)
+{
+    enum alq_status status = ALQ_OK;
+
+    if (h.t.watches || h.words + words > h.t.trigger_words)
+        status = alqi_limit_permit(&h.t, words);
+    if (status == ALQ_OK)
+        h.words += words;
+    return status;
+}
+
+static enum alq_status
+poll_now(void)
+{
+    return h.t.watches ? alqi_limit_permit(&h.t, 0) : ALQ_OK;
+}
+
+static struct alqi_limit_frame
+none(void)
+{
+    return (struct alqi_limit_frame){0};
+}
+
+static void
+open_words(struct alqi_limit_frame *f, uint64_t words)
+{
+    struct alq_limits l = ALQ_LIMITS_NONE;
+
+    *f = none();
+    l.words = words;
+    assert_int_equal(alqi_limit_open(&h.t, f, &l, true), ALQ_OK);
+}
+
+static void
+sample(void)
+{
+    alqi_limit_sampled(&h.t, 1, SAMPLE_WORDS);
+}
+
+/* ---- the program is asked ------------------------------------------------ */
+
+struct asked {
+    unsigned n, n_excused;
+    enum alq_limit_cause cause;
+};
+
+static enum alq_status
+excuse(struct alq_domain *d, void *arg, enum alq_limit_cause cause)
+{
+    struct asked *a = arg;
+
+    assert_null(d);
+    assert_int_equal(h.t.masked, 1);
+    assert_int_equal(allocate(1000), ALQ_OK);
+    a->cause = cause;
+    return a->n++ < a->n_excused ? ALQ_OK : ALQ_ENOMEM;
+}
+
+static void
+program_is_asked_before_a_call_fails(void **state)
+{
+    struct alqi_limit_frame f = none();
+    struct alq_limits l = ALQ_LIMITS_NONE;
+    struct asked asked = {.n_excused = 2};
+
+    (void)state;
+    l.words = 10;
+    l.on_limit = excuse;
+    l.on_limit_arg = &asked;
+    assert_int_equal(alqi_limit_open(&h.t, &f, &l, true), ALQ_OK);
+    assert_int_equal(allocate(10), ALQ_OK);
+    assert_int_equal(asked.n, 0);
+    assert_int_equal(allocate(1), ALQ_OK);
+    assert_true(h.t.is_interrupted);
+    assert_int_equal(poll_now(), ALQ_OK);
+    assert_int_equal(poll_now(), ALQ_ELIMIT);
+    assert_int_equal(h.t.masked, 0);
+    assert_int_equal(asked.n, 3);
+    assert_int_equal(asked.cause, ALQ_LIMIT_WORDS);
+    assert_true(alqi_limit_close(&f, ALQ_OK, NULL));
+}
+
+static void
+program_is_asked_as_often_as_the_policy_says(void **state)
+{
+    struct alqi_limit_frame f = none();
+    struct alq_limits l = ALQ_LIMITS_NONE;
+    struct asked asked = {.n_excused = 1000};
+
+    (void)state;
+    l.sampled_words = SAMPLE_WORDS;
+    l.policy = ALQ_LIMIT_GRACE;
+    l.grace_words = 5000;
+    l.on_limit = excuse;
+    l.on_limit_arg = &asked;
+    assert_int_equal(alqi_limit_open(&h.t, &f, &l, true), ALQ_OK);
+    sample();
+    for (unsigned i = 0; i < 9000; i++)
+        assert_int_equal(allocate(1), ALQ_OK);
+    /* It allocates 1000 words itself each time. */
+    assert_int_equal(asked.n, 1 + 9000 / (5000 - 1000));
+    assert_int_equal(asked.cause, ALQ_LIMIT_SAMPLED);
+    assert_true(alqi_limit_close(&f, ALQ_OK, NULL));
+}
+
+static bool may_leave;
+
+static bool
+leaves(void *heap, const struct alqi_limit_frame *to)
+{
+    (void)heap;
+    assert_int_equal(to->cause, ALQ_LIMIT_WORDS);
+    return may_leave;
+}
+
+static void
+heap_may_keep_a_task_from_being_left(void **state)
+{
+    static struct alqi_limit_frame f;
+    struct alqi_limit_subject careful = subject;
+    jmp_buf leave;
+
+    (void)state;
+    careful.leaves = leaves;
+    h.t.subject = &careful;
+    may_leave = false;
+    open_words(&f, 10);
+    f.leave = &leave;
+    if (_setjmp(leave) == 0) {
+        assert_int_equal(allocate(11), ALQ_ELIMIT);
+        may_leave = true;
+        (void)!allocate(11);
+        fail();
+    }
+    assert_true(alqi_limit_close(&f, ALQ_ELIMIT, NULL));
+}
+
+static void
+heap_that_looks_often_has_no_timer(void **state)
+{
+    static struct alqi_limit_frame f;
+    struct alqi_limit_subject often = subject;
+    struct alq_limits l = ALQ_LIMITS_NONE;
+
+    (void)state;
+    often.looks_often = true;
+    h.t.subject = &often;
+    l.time_ns = 0;
+    l.cpu_ns = 1000000000;
+    assert_int_equal(alqi_limit_open(&h.t, &f, &l, true), ALQ_OK);
+    assert_int_equal(f.alarm, 0);
+    alqi_limit_notice(&h.t);
+    assert_int_equal(f.cause, ALQ_LIMIT_TIME);
+    assert_int_equal(poll_now(), ALQ_ELIMIT);
+    assert_true(alqi_limit_close(&f, ALQ_ELIMIT, NULL));
+    assert_false(h.is_woken);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(program_is_asked_before_a_call_fails, start),
+        cmocka_unit_test_setup(program_is_asked_as_often_as_the_policy_says,
+                               start),
+        cmocka_unit_test_setup(heap_may_keep_a_task_from_being_left, start),
+        cmocka_unit_test_setup(heap_that_looks_often_has_no_timer, start),
+    };
+
+    return cmocka_run_group_tests_name("asked", tests, NULL, NULL);
+}

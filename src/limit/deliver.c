@@ -1,0 +1,180 @@
+/* deliver.c -- see limit.h: what follows when a frame is reached */
+#include "base/base.h"
+#include "limit/inside.h"
+#include "plat/plat.h"
+
+/* ---- what the heap looks at --------------------------------------------- */
+
+/* The innermost frame that is reached and not masked; NULL: none.  A frame
+ * that was opened under a mask is itself free of it, those around it are not.
+ */
+static const struct alqi_limit_frame *
+delivering(const struct alqi_limit_thread *t)
+{
+    const struct alqi_limit_frame *f = t->innermost;
+
+    if (t->n_reached == 0 || t->masked != 0)
+        return NULL;
+    while (f != NULL && f->cause == ALQ_LIMIT_NOT)
+        f = f->masked == 0 ? f->outer : NULL;
+    return f;
+}
+
+bool
+alqi_limit_refuses(const struct alqi_limit_thread *t)
+{
+    return delivering(t) != NULL && t->quiet_until <= alqi_limit_words_now(t);
+}
+
+void
+alqi_limit_settle(struct alqi_limit_thread *t)
+{
+    const struct alqi_limit_frame *f = t->innermost;
+    uint64_t trigger = NONE;
+    bool counts_polls = false;
+    bool watches;
+
+    for (; f != NULL; f = f->outer) {
+        if (f->cause != ALQ_LIMIT_NOT)
+            continue;
+        if (f->has_words && f->end_words < trigger)
+            trigger = f->end_words;
+        counts_polls |= f->has_polls;
+    }
+    if (delivering(t) != NULL && t->quiet_until < trigger)
+        trigger = t->quiet_until;
+    watches = counts_polls || alqi_limit_refuses(t);
+    if (trigger == t->trigger_words && watches == t->watches &&
+        t->is_interrupted == (t->n_reached > 0))
+        return;
+    t->trigger_words = trigger;
+    t->watches = watches;
+    t->is_interrupted = t->n_reached > 0;
+    t->subject->changed(t->heap);
+}
+
+void
+alqi_limit_seed(struct alqi_limit_thread *t, uint64_t with)
+{
+    alqi_sample_seed(&t->rng, with);
+    t->is_seeded = true;
+}
+
+/* ---- delivery ----------------------------------------------------------- */
+
+/* Words until the next delivery after this one. */
+static uint64_t
+gap_words(struct alqi_limit_thread *t, const struct alqi_limit_frame *f)
+{
+    struct alqi_sample_law law;
+
+    switch (f->policy) {
+    case ALQ_LIMIT_GRACE:
+        return f->grace_words;
+    case ALQ_LIMIT_NEXT_SAMPLE:
+        if (!t->is_seeded)
+            alqi_limit_seed(t, alqi_plat_entropy());
+        alqi_sample_law_set(&law, 1.0 / ALQ_LIMIT_INTERVAL_WORDS);
+        return alqi_sample_gap_words(&t->rng, &law);
+    default:
+        return 0;
+    }
+}
+
+/* Whether all frames up to the reached one may be left by longjmp. */
+static bool
+unwinds(const struct alqi_limit_thread *t, const struct alqi_limit_frame *to)
+{
+    const struct alqi_limit_frame *f = t->innermost;
+
+    if (t->foreign > to->foreign)
+        return false;
+    for (; f != to; f = f->outer)
+        if (f->leave == NULL)
+            return false;
+    return to->leave != NULL &&
+           (t->subject->leaves == NULL || t->subject->leaves(t->heap, to));
+}
+
+static void
+close_inner(struct alqi_limit_thread *t, const struct alqi_limit_frame *to)
+{
+    while (t->innermost != to)
+        alqi_limit_close(t->innermost, ALQ_ELIMIT, NULL);
+}
+
+static void
+unwind(struct alqi_limit_thread *t, const struct alqi_limit_frame *to)
+{
+    alqi_limit_cleanup(t, to->cleanups);
+    close_inner(t, to);
+    t->subject->cut(t->heap, to->mark);
+    t->masked = to->masked;
+    t->foreign = to->foreign;
+    longjmp(*to->leave, 1);
+}
+
+/* Whether the frame's program lets the task go on this time.  Masked: it may
+ * allocate. */
+static bool
+is_excused(struct alqi_limit_thread *t, const struct alqi_limit_frame *f)
+{
+    enum alq_status status;
+    uint32_t was;
+
+    if (f->on_limit == NULL)
+        return false;
+    was = alqi_limit_mask(t);
+    status = f->on_limit(t->domain, f->on_limit_arg, f->cause);
+    t->masked = was;
+    alqi_limit_settle(t);
+    return status == ALQ_OK;
+}
+
+static enum alq_status
+deliver(struct alqi_limit_thread *t, uint64_t words)
+{
+    const struct alqi_limit_frame *f = delivering(t);
+    uint64_t now, gap;
+
+    if (f == NULL)
+        return ALQ_OK;
+    now = alqi_limit_words_now(t);
+    if (t->quiet_until > 0 && now + words <= t->quiet_until)
+        return ALQ_OK;
+    gap = gap_words(t, f);
+    t->quiet_until = gap == 0 ? 0 : gap < NONE - now ? now + gap : NONE;
+    alqi_limit_settle(t);
+    if (is_excused(t, f))
+        return ALQ_OK;
+    if (unwinds(t, f))
+        unwind(t, f);
+    return ALQ_ELIMIT;
+}
+
+enum alq_status
+alqi_limit_permit(struct alqi_limit_thread *t, uint64_t words)
+{
+    uint64_t now;
+
+    if (t->innermost == NULL)
+        return ALQ_OK;
+    t->polls++;
+    alqi_limit_notice(t);
+    now = alqi_limit_words_now(t);
+    if (words > 0 && t->masked == 0)
+        for (struct alqi_limit_frame *f = t->innermost; f != NULL; f = f->outer)
+            if (f->has_words &&
+                (now >= f->end_words || words > f->end_words - now))
+                alqi_limit_reach(f, ALQ_LIMIT_WORDS);
+    alqi_limit_settle(t);
+    return deliver(t, words);
+}
+
+void
+alqi_limit_unmask(struct alqi_limit_thread *t, uint32_t was)
+{
+    t->masked = was;
+    if (was == 0 && t->innermost != NULL)
+        t->subject->wake_sigsafe(t->heap); /* here nothing may collect */
+}

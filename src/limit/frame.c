@@ -1,0 +1,191 @@
+/* frame.c -- see limit.h: frames are opened and closed */
+#include "base/base.h"
+#include "limit/inside.h"
+#include "plat/plat.h"
+
+void
+alqi_limit_thread_init(struct alqi_limit_thread *t,
+                       const struct alqi_limit_subject *subject, void *heap,
+                       struct alq_domain *domain)
+{
+    *t = (struct alqi_limit_thread){.subject = subject,
+                                    .heap = heap,
+                                    .domain = domain,
+                                    .trigger_words = NONE};
+}
+
+bool
+alqi_limit_is_right(const struct alq_limits *limits)
+{
+    return limits == NULL ||
+           ((unsigned)limits->policy <= ALQ_LIMIT_GRACE &&
+            (limits->flags &
+             ~(unsigned)(ALQ_LIMIT_UNWINDS | ALQ_LIMIT_GARBAGE_COUNTS)) == 0);
+}
+
+static struct alqi_limit_frame
+frame_of(struct alqi_limit_thread *t, const struct alq_limits *limits,
+         bool tells)
+{
+    static const struct alq_limits none = ALQ_LIMITS_NONE;
+    const struct alq_limits *l = limits != NULL ? limits : &none;
+    const struct alqi_limit_frame *outer = t->innermost;
+    struct alqi_limit_frame f = {
+        .outer = t->innermost,
+        .thread = t,
+        .policy = l->policy,
+        .flags = l->flags,
+        .grace_words = l->grace_words,
+        .on_limit = l->on_limit,
+        .on_limit_arg = l->on_limit_arg,
+        .heap_bytes = l->heap_bytes,
+        .start_words = alqi_limit_words_now(t),
+        .start_sampled = t->sampled_words,
+        .start_ns = tells || l->time_ns != NONE || l->cpu_ns != NONE
+                        ? alqi_plat_mono_ns_sigsafe()
+                        : 0,
+        .start_cpu_ns = l->cpu_ns != NONE ? alqi_limit_cpu_ns() : 0,
+        .cleanups = t->cleanups,
+        .masked = t->masked,
+        .foreign = t->foreign,
+        .mark = t->subject->mark(t->heap),
+        .tells = tells || (outer != NULL && outer->tells),
+    };
+
+    f.end_words = alqi_limit_end_of(f.start_words, l->words,
+                                    outer != NULL ? outer->end_words : NONE);
+    f.end_sampled =
+        alqi_limit_end_of(f.start_sampled, l->sampled_words,
+                          outer != NULL ? outer->end_sampled : NONE);
+    f.end_polls = alqi_limit_end_of(t->polls, l->polls,
+                                    outer != NULL ? outer->end_polls : NONE);
+    f.end_ns = alqi_limit_end_of(f.start_ns, l->time_ns, NONE);
+    f.end_cpu_ns = alqi_limit_end_of(f.start_cpu_ns, l->cpu_ns, NONE);
+    f.has_words = l->words != NONE;
+    f.has_sampled = l->sampled_words != NONE;
+    f.has_polls = l->polls != NONE;
+    f.has_live = l->live_words != NONE;
+    f.live_words = l->live_words;
+    f.token = l->token != NULL ? alq_token_keep(l->token) : NULL;
+    return f;
+}
+
+/* False: there is no timer. */
+static bool
+set_alarm(struct alqi_limit_frame *f)
+{
+    uint64_t cpu =
+        f->end_cpu_ns == NONE ? NONE : f->end_cpu_ns - f->start_cpu_ns;
+
+    f->alarm_ns = NONE;
+    if (f->thread->subject->looks_often)
+        return true;
+    f->alarm_ns = alqi_limit_end_of(f->start_ns, cpu, f->end_ns);
+    return f->alarm_ns == NONE || alqi_limit_timer_add(f);
+}
+
+/* False: no memory. */
+static bool
+open_account(struct alqi_limit_frame *f)
+{
+    struct alqi_limit_thread *t = f->thread;
+    struct alqi_limit_account *outer =
+        f->outer != NULL ? f->outer->account : NULL;
+
+    if (!f->has_live) {
+        f->account = outer != NULL ? alqi_limit_account_keep(outer) : NULL;
+        return true;
+    }
+    f->account = alqi_limit_account_new(outer);
+    if (f->account == NULL)
+        return false;
+    if (t->subject->charge_begin(
+            t->heap, alqi_limit_live_interval(f->live_words)) == ALQ_OK)
+        return true;
+    alqi_limit_account_drop(f->account);
+    return false;
+}
+
+static void
+close_account(struct alqi_limit_frame *f)
+{
+    if (f->has_live)
+        f->thread->subject->charge_end(f->thread->heap);
+    alqi_limit_account_drop(f->account);
+}
+
+enum alq_status
+alqi_limit_open(struct alqi_limit_thread *t, struct alqi_limit_frame *f,
+                const struct alq_limits *limits, bool tells)
+{
+    *f = frame_of(t, limits, tells);
+    if (!open_account(f))
+        goto fail_account;
+    if (!set_alarm(f))
+        goto fail_alarm;
+    if (limits != NULL && limits->seed != 0)
+        alqi_limit_seed(t, limits->seed);
+    t->innermost = f;
+    t->masked = 0;
+    t->counts_samples = f->end_sampled != NONE;
+    if (f->token != NULL && alq_token_is_set(f->token))
+        alqi_limit_reach(f, ALQ_LIMIT_TOKEN);
+    alqi_limit_settle(t);
+    return f->cause == ALQ_LIMIT_NOT ? ALQ_OK : ALQ_ELIMIT;
+
+fail_alarm:
+    close_account(f);
+fail_account:
+    alq_token_drop(f->token);
+    return ALQ_ENOMEM;
+}
+
+static void
+tell(const struct alqi_limit_frame *f, enum alq_status task,
+     struct alq_outcome *out)
+{
+    const struct alqi_limit_thread *t = f->thread;
+
+    *out = (struct alq_outcome){
+        .cause = f->cause,
+        .task = task,
+        .words = alqi_limit_words_now(t) - f->start_words,
+        .sampled_words = t->sampled_words - f->start_sampled,
+        .live_words = f->has_live ? alqi_limit_account_words(f->account) : 0,
+        .heap_bytes = t->subject->heap_bytes(t->heap),
+        .time_ns = alqi_plat_mono_ns_sigsafe() - f->start_ns,
+        .cpu_ns =
+            f->end_cpu_ns != NONE ? alqi_limit_cpu_ns() - f->start_cpu_ns : 0,
+    };
+    alqi_limit_sites_tell(&f->sites, out);
+}
+
+bool
+alqi_limit_close(struct alqi_limit_frame *f, enum alq_status task,
+                 struct alq_outcome *out)
+{
+    struct alqi_limit_thread *t = f->thread;
+    bool is_reached;
+
+    ALQI_ASSERT(t->innermost == f);
+    alqi_limit_timer_remove(f);
+    if (f->token != NULL && alq_token_is_set(f->token))
+        alqi_limit_reach(f, ALQ_LIMIT_TOKEN);
+    is_reached = f->cause != ALQ_LIMIT_NOT;
+    if (out != NULL)
+        tell(f, task, out);
+    if (f->outer != NULL && f->outer->tells)
+        alqi_limit_sites_move(&f->outer->sites, &f->sites);
+    else
+        alqi_limit_sites_drop(&f->sites);
+    t->n_reached -= is_reached;
+    t->innermost = f->outer;
+    t->counts_samples = f->outer != NULL && f->outer->end_sampled != NONE;
+    t->masked = f->masked;
+    t->foreign = f->foreign;
+    t->quiet_until = 0;
+    close_account(f);
+    alq_token_drop(f->token);
+    alqi_limit_settle(t);
+    return is_reached;
+}

@@ -1,0 +1,897 @@
+/* frame_test.c -- frames, masks, policies and tokens on a scripted heap
+ *
+ * The scenarios of spec memprof-limits 5 that need no chance; their numbers
+ * stand at the tests. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/base.h"
+#include "limit/limit.h"
+
+enum { SAMPLE_WORDS = 10000 };
+
+/* ---- a heap ------------------------------------------------------------- */
+
+static struct heap {
+    struct alqi_limit_thread t;
+    uint64_t words;
+    uint64_t bytes;
+    uint64_t bytes_live; /* what a collection leaves */
+    unsigned n_collected[3];
+    struct alqi_limit_charge *charges[100]; /* NULL: it died */
+    enum alqi_limit_collection dies_in[100];
+    unsigned n_charges;
+    unsigned n_charging; /* frames */
+    uint64_t interval;
+    unsigned n_asked;
+    bool is_woken;
+    int depth; /* of root frames */
+} h;
+
+static uint64_t
+heap_words(void *heap)
+{
+    (void)heap;
+    return h.words;
+}
+
+static uint64_t
+heap_bytes(void *heap)
+{
+    (void)heap;
+    return h.bytes;
+}
+
+static void
+heap_collect(void *heap, enum alqi_limit_collection what)
+{
+    (void)heap;
+    h.n_collected[what]++;
+    if (what == ALQI_LIMIT_SHRINK && h.bytes > h.bytes_live)
+        h.bytes = h.bytes_live;
+    for (unsigned i = 0; i < h.n_charges; i++)
+        if (h.dies_in[i] == what && h.charges[i] != NULL) {
+            alqi_limit_charge_end(h.charges[i]);
+            h.charges[i] = NULL;
+        }
+}
+
+static enum alq_status
+charge_begin(void *heap, uint64_t interval_words)
+{
+    (void)heap;
+    h.interval = interval_words;
+    h.n_charging++;
+    return ALQ_OK;
+}
+
+static void
+charge_end(void *heap)
+{
+    (void)heap;
+    h.n_charging--;
+}
+
+static void
+heap_changed(void *heap)
+{
+    (void)heap;
+}
+
+static void
+heap_wake(void *heap)
+{
+    (void)heap;
+    __atomic_store_n(&h.is_woken, true, __ATOMIC_SEQ_CST);
+}
+
+static void *
+heap_mark(void *heap)
+{
+    (void)heap;
+    return (void *)(intptr_t)h.depth;
+}
+
+static void
+heap_cut(void *heap, void *mark)
+{
+    (void)heap;
+    h.depth = (int)(intptr_t)mark;
+}
+
+static void
+wake_all(void)
+{
+    heap_wake(NULL);
+}
+
+static const struct alqi_limit_subject subject = {
+    heap_words,   heap_bytes, heap_collect, charge_begin, charge_end,
+    heap_changed, heap_wake,  heap_mark,    heap_cut,
+};
+
+static int
+start(void **state)
+{
+    (void)state;
+    memset(&h, 0, sizeof h);
+    alqi_limit_thread_init(&h.t, &subject, &h, NULL);
+    alqi_limit_wake_all_sigsafe = wake_all;
+    return 0;
+}
+
+/* As a heap does: it asks only where it must. */
+static enum alq_status
+ask(uint64_t words)
+{
+    if (__atomic_exchange_n(&h.is_woken, false, __ATOMIC_SEQ_CST) ||
+        h.t.watches || (words > 0 && h.words + words > h.t.trigger_words)) {
+        h.n_asked++;
+        return alqi_limit_permit(&h.t, words);
+    }
+    return ALQ_OK;
+}
+
+static enum alq_status
+allocate(uint64_t words)
+{
+    enum alq_status status = ask(words);
+
+    if (status == ALQ_OK)
+        h.words += words;
+    return status;
+}
+
+static enum alq_status
+poll_now(void)
+{
+    return ask(0);
+}
+
+static void
+sample(void)
+{
+    alqi_limit_sampled(&h.t, 1, SAMPLE_WORDS);
+}
+
+static struct alqi_limit_frame
+none(void)
+{
+    return (struct alqi_limit_frame){0};
+}
+
+static void
+open_words(struct alqi_limit_frame *f, uint64_t words)
+{
+    struct alq_limits l = ALQ_LIMITS_NONE;
+
+    l.words = words;
+    assert_int_equal(alqi_limit_open(&h.t, f, &l, true), ALQ_OK);
+}
+
+static void
+open_sampled(struct alqi_limit_frame *f, uint64_t words)
+{
+    struct alq_limits l = ALQ_LIMITS_NONE;
+
+    l.sampled_words = words;
+    assert_int_equal(alqi_limit_open(&h.t, f, &l, true), ALQ_OK);
+}
+
+/* ---- words -------------------------------------------------------------- */
+
+static void
+exact_limit_stops_at_the_block_that_crosses_it(void **state)
+{
+    (void)state;
+    for (uint64_t limit = 0; limit < 50; limit++) {
+        struct alqi_limit_frame f = none();
+        struct alq_outcome out;
+
+        open_words(&f, limit);
+        for (uint64_t i = 0; i < limit / 3; i++)
+            assert_int_equal(allocate(3), ALQ_OK);
+        assert_int_equal(h.t.is_interrupted, 0);
+        if (limit % 3 != 0)
+            assert_int_equal(allocate(limit % 3), ALQ_OK);
+        assert_int_equal(allocate(1), ALQ_ELIMIT);
+        assert_int_equal(allocate(1), ALQ_ELIMIT);
+        assert_int_equal(poll_now(), ALQ_ELIMIT);
+        assert_true(alqi_limit_close(&f, ALQ_OK, &out));
+        assert_int_equal(out.cause, ALQ_LIMIT_WORDS);
+        assert_int_equal(out.words, limit);
+        assert_int_equal(allocate(1), ALQ_OK);
+    }
+}
+
+static void
+block_larger_than_the_limit_is_refused_first_30(void **state)
+{
+    struct alqi_limit_frame f = none();
+    struct alq_outcome out;
+
+    (void)state;
+    open_words(&f, 1000000);
+    assert_int_equal(allocate(1000000000), ALQ_ELIMIT);
+    assert_true(alqi_limit_close(&f, ALQ_ELIMIT, &out));
+    assert_int_equal(out.words, 0);
+}
+
+static void
+heap_asks_only_at_the_limit(void **state)
+{
+    struct alqi_limit_frame f = none();
+
+    (void)state;
+    open_words(&f, 3000);
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(allocate(3), ALQ_OK);
+    assert_int_equal(h.n_asked, 0);
+    assert_false(alqi_limit_close(&f, ALQ_OK, NULL));
+}
+
+/* ---- samples ------------------------------------------------------------ */
+
+static void
+sampled_limit_is_reached_at_its_sample_5_8(void **state)
+{
+    static const uint64_t limits[] = {0, 1, 10000, 10001, 125000, 130000};
+    static const int k[] = {1, 1, 1, 2, 13, 13};
+
+    (void)state;
+    for (size_t i = 0; i < ALQI_COUNT_OF(limits); i++) {
+        struct alqi_limit_frame f = none();
+        struct alq_outcome out;
+
+        open_sampled(&f, limits[i]);
+        assert_true(h.t.counts_samples);
+        for (int n = 1; n < k[i]; n++) {
+            sample();
+            assert_int_equal(allocate(5), ALQ_OK);
+        }
+        sample();
+        assert_int_equal(allocate(5), ALQ_ELIMIT);
+        assert_true(alqi_limit_close(&f, ALQ_OK, &out));
+        assert_int_equal(out.cause, ALQ_LIMIT_SAMPLED);
+        assert_int_equal(out.sampled_words, (uint64_t)k[i] * SAMPLE_WORDS);
+    }
+}
+
+static void
+no_sample_no_words_8(void **state)
+{
+    struct alqi_limit_frame f = none();
+    struct alq_outcome out;
+
+    (void)state;
+    open_sampled(&f, 0);
+    assert_int_equal(allocate(1000), ALQ_OK);
+    assert_false(alqi_limit_close(&f, ALQ_OK, &out));
+    assert_int_equal(out.sampled_words, 0);
+    assert_false(h.t.counts_samples);
+}
+
+static void
+counters_saturate_9(void **state)
+{
+    struct alqi_limit_frame f = none();
+
+    (void)state;
+    open_sampled(&f, UINT64_MAX - 1);
+    alqi_limit_sampled(&h.t, UINT64_MAX, SAMPLE_WORDS);
+    assert_int_equal(h.t.sampled_words, UINT64_MAX);
+    sample();
+    assert_int_equal(h.t.sampled_words, UINT64_MAX);
+    assert_true(alqi_limit_close(&f, ALQ_OK, NULL));
+}
+
+/* ---- the flag decides --------------------------------------------------- */
+
+static void
+flag_decides_not_the_task_13(void **state)
+{
+    struct alqi_limit_frame f = none();
+    struct alq_outcome out;
+
+    (void)state;
+    open_words(&f, 10);
+    assert_int_equal(allocate(11), ALQ_ELIMIT);
+    assert_true(alqi_limit_close(&f, ALQ_EIO, &out)); /* an error of its own */
+    assert_int_equal(out.task, ALQ_EIO);
+    open_words(&f, 10);
+    assert_false(alqi_limit_close(&f, ALQ_EIO, &out));
+    assert_int_equal(out.cause, ALQ_LIMIT_NOT);
+}
+
+/* ---- nesting ------------------------------------------------------------ */
+
+static void
+inner_smaller_outer_goes_on_15(void **state)
+{
+    struct alqi_limit_frame outer = none(), inner = none();
+    struct alq_outcome out;
+
+    (void)state;
+    open_words(&outer, 100);
+    open_words(&inner, 10);
+    assert_int_equal(allocate(10), ALQ_OK);
+    assert_int_equal(allocate(1), ALQ_ELIMIT);
+    assert_true(alqi_limit_close(&inner, ALQ_ELIMIT, &out));
+    assert_false(h.t.is_interrupted); /* 23 */
+    assert_int_equal(allocate(90), ALQ_OK);
+    assert_int_equal(allocate(1), ALQ_ELIMIT);
+    assert_true(alqi_limit_close(&outer, ALQ_OK, &out));
+    assert_int_equal(out.words, 100);
+}
+
+static void
+inner_larger_than_what_is_left_15(void **state)
+{
+    struct alqi_limit_frame outer = none(), inner = none();
+
+    (void)state;
+    open_words(&outer, 100);
+    assert_int_equal(allocate(60), ALQ_OK);
+    open_words(&inner, 1000);
+    assert_int_equal(allocate(40), ALQ_OK);
+    assert_int_equal(allocate(1), ALQ_ELIMIT);
+    assert_true(alqi_limit_close(&inner, ALQ_ELIMIT, NULL));
+    assert_int_equal(allocate(1), ALQ_ELIMIT);
+    assert_true(alqi_limit_close(&outer, ALQ_OK, NULL)); /* returns normally */
+}
+
+static void
+inner_without_end_is_charged_to_the_outer_15(void **state)
+{
+    struct alqi_limit_frame outer = none(), inner = none();
+    struct alq_outcome out;
+
+    (void)state;
+    open_words(&outer, 100);
+    open_words(&inner, ALQ_LIMIT_NONE);
+    assert_int_equal(allocate(70), ALQ_OK);
+    assert_false(alqi_limit_close(&inner, ALQ_EIO, &out)); /* by an error */
+    assert_int_equal(out.words, 70);
+    assert_int_equal(allocate(30), ALQ_OK);
+    assert_int_equal(allocate(1), ALQ_ELIMIT);
+    assert_true(alqi_limit_close(&outer, ALQ_OK, NULL));
+}
+
+static void
+sampled_frames_nest_15(void **state)
+{
+    struct alqi_limit_frame outer = none(), inner = none();
+
+    (void)state;
+    open_sampled(&outer, 30000);
+    sample();
+    open_sampled(&inner, 90000);
+    sample();
+    assert_int_equal(allocate(1), ALQ_OK);
+    sample();
+    assert_int_equal(allocate(1), ALQ_ELIMIT);
+    assert_true(alqi_limit_close(&inner, ALQ_OK, NULL));
+    assert_true(alqi_limit_close(&outer, ALQ_OK, NULL));
+}
+
+/* Of three frames of the three kinds, in all orders, each fires in turn: that
+ * one alone is reached. */
+static void
+kinds_nest_in_all_orders_16(void **state)
+{
+    static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                     {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+
+    (void)state;
+    for (int o = 0; o < 6; o++)
+        for (int fires = 0; fires < 3; fires++) {
+            struct alqi_limit_frame f[3];
+            struct alq_token *token = alq_token_new();
+
+            h.bytes = h.bytes_live = 0;
+            for (int i = 0; i < 3; i++) {
+                struct alq_limits l = ALQ_LIMITS_NONE;
+
+                if (orders[o][i] == 0)
+                    l.words = 1000;
+                else if (orders[o][i] == 1)
+                    l.heap_bytes = 1000;
+                else
+                    l.token = token;
+                assert_int_equal(alqi_limit_open(&h.t, &f[i], &l, true),
+                                 ALQ_OK);
+            }
+            assert_int_equal(allocate(10), ALQ_OK);
+            if (fires == 1) {
+                h.bytes = h.bytes_live = 2000;
+                heap_wake(NULL);
+            } else if (fires == 2) {
+                alq_token_set(token);
+            }
+            assert_int_equal(allocate(fires == 0 ? 1001 : 1), ALQ_ELIMIT);
+            for (int i = 2; i >= 0; i--)
+                assert_int_equal(alqi_limit_close(&f[i], ALQ_ELIMIT, NULL),
+                                 orders[o][i] == fires);
+            assert_int_equal(allocate(1), ALQ_OK);
+            alq_token_drop(token);
+        }
+}
+
+/* ---- heap --------------------------------------------------------------- */
+
+static void
+heap_limit_collects_first_and_is_strict_11(void **state)
+{
+    struct alqi_limit_frame f = none();
+    struct alq_limits l = ALQ_LIMITS_NONE;
+
+    (void)state;
+    l.heap_bytes = 4096;
+    assert_int_equal(alqi_limit_open(&h.t, &f, &l, true), ALQ_OK);
+    h.bytes = h.bytes_live = 4096;
+    heap_wake(NULL);
+    assert_int_equal(allocate(1), ALQ_OK); /* equal is not over */
+    assert_int_equal(h.n_collected[ALQI_LIMIT_SHRINK], 0);
+    h.bytes = 5000; /* garbage alone */
+    heap_wake(NULL);
+    assert_int_equal(allocate(1), ALQ_OK);
+    assert_int_equal(h.n_collected[ALQI_LIMIT_SHRINK], 1);
+    h.bytes = h.bytes_live = 4097;
+    heap_wake(NULL);
+    assert_int_equal(allocate(1), ALQ_ELIMIT);
+    h.bytes = h.bytes_live = 0; /* 12: reached is reached */
+    assert_int_equal(allocate(1), ALQ_ELIMIT);
+    assert_true(alqi_limit_close(&f, ALQ_OK, NULL));
+    assert_int_equal(alqi_limit_open(&h.t, &f, &l, true), ALQ_OK);
+    heap_wake(NULL);
+    assert_int_equal(allocate(1), ALQ_OK); /* another task is judged anew */
+    assert_false(alqi_limit_close(&f, ALQ_OK, NULL));
+}
+
+static void
+compatible_heap_limit_counts_garbage(void **state)
+{
+    struct alqi_limit_frame f = none();
+    struct alq_limits l = ALQ_LIMITS_NONE;
+
+    (void)state;
+    l.heap_bytes = 4096;
+    l.flags = ALQ_LIMIT_GARBAGE_COUNTS;
+    assert_int_equal(alqi_limit_open(&h.t, &f, &l, true), ALQ_OK);
+    h.bytes = 5000;
+    heap_wake(NULL);
+    assert_int_equal(allocate(1), ALQ_ELIMIT);
+    assert_int_equal(h.n_collected[ALQI_LIMIT_SHRINK], 0);
+    assert_true(alqi_limit_close(&f, ALQ_OK, NULL));
+}
+
+/* ---- live words --------------------------------------------------------- */
+
+static void
+open_live(struct alqi_limit_frame *f, uint64_t words)
+{
+    struct alq_limits l = ALQ_LIMITS_NONE;
+
+    l.live_words = words;
+    assert_int_equal(alqi_limit_open(&h.t, f, &l, true), ALQ_OK);
+}
+
+/* A sample, of a block that is found dead by such a collection. */
+static void
+track(uint64_t words, enum alqi_limit_collection dies_in)
+{
+    h.dies_in[h.n_charges] = dies_in;
+    h.charges[h.n_charges++] = alqi_limit_charge(&h.t, words);
+}
+
+static void
+let_all_die(void)
+{
+    for (unsigned i = 0; i < h.n_charges; i++)
+        if (h.charges[i] != NULL)
+            alqi_limit_charge_end(h.charges[i]);
+    h.n_charges = 0;
+}
+
+static void
+live_words_are_what_is_left_by_collections(void **state)
+{
+    struct alqi_limit_frame f = none();
+    struct alq_outcome out;
+
+    (void)state;
+    open_live(&f, 1000);
+    assert_int_equal(h.interval, alqi_limit_live_interval(1000));
+    track(600, ALQI_LIMIT_SHRINK);
+    assert_int_equal(allocate(1), ALQ_OK);
+    assert_int_equal(h.n_asked, 0);
+    track(600, ALQI_LIMIT_YOUNG);
+    assert_int_equal(allocate(1), ALQ_OK); /* collects the young */
+    assert_int_equal(allocate(1), ALQ_OK); /* and is saved by it */
+    assert_int_equal(h.n_collected[ALQI_LIMIT_YOUNG], 1);
+    assert_int_equal(h.n_collected[ALQI_LIMIT_ALL], 0);
+    track(600, ALQI_LIMIT_SHRINK);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(allocate(1), ALQ_OK);
+    assert_int_equal(h.n_collected[ALQI_LIMIT_ALL], 1);
+    assert_int_equal(allocate(1), ALQ_ELIMIT);
+    assert_int_equal(h.n_collected[ALQI_LIMIT_SHRINK], 0);
+    assert_true(alqi_limit_close(&f, ALQ_OK, &out));
+    assert_int_equal(out.cause, ALQ_LIMIT_LIVE);
+    assert_int_equal(out.live_words, 1200);
+    assert_int_equal(h.n_charging, 0);
+    let_all_die();
+}
+
+static void
+come_by(int times, uint64_t words)
+{
+    for (int i = 0; i < times; i++) {
+        heap_wake(NULL);
+        assert_int_equal(allocate(words), ALQ_OK);
+    }
+}
+
+/* Saved by a full collection, it is not judged again for an eighth. */
+static void
+full_collections_are_apart(void **state)
+{
+    struct alqi_limit_frame f = none();
+
+    (void)state;
+    open_live(&f, 8000);
+    track(7000, ALQI_LIMIT_SHRINK);
+    for (unsigned round = 1; round <= 5; round++) {
+        track(1500, ALQI_LIMIT_ALL);
+        come_by(3, 1);
+        assert_int_equal(h.n_collected[ALQI_LIMIT_ALL], round);
+        track(1500, ALQI_LIMIT_ALL);
+        come_by(9, 111);
+        assert_int_equal(h.n_collected[ALQI_LIMIT_YOUNG], round);
+        assert_int_equal(h.n_collected[ALQI_LIMIT_ALL], round);
+        h.words += 1;
+    }
+    come_by(3, 1);
+    assert_int_equal(h.n_collected[ALQI_LIMIT_ALL], 6);
+    assert_false(alqi_limit_close(&f, ALQ_OK, NULL));
+    let_all_die();
+}
+
+static void
+garbage_counts_if_it_is_asked_to(void **state)
+{
+    struct alqi_limit_frame f = none();
+    struct alq_limits l = ALQ_LIMITS_NONE;
+
+    (void)state;
+    l.live_words = 1000;
+    l.flags = ALQ_LIMIT_GARBAGE_COUNTS;
+    assert_int_equal(alqi_limit_open(&h.t, &f, &l, true), ALQ_OK);
+    track(999, ALQI_LIMIT_YOUNG);
+    assert_int_equal(allocate(1), ALQ_OK);
+    track(1, ALQI_LIMIT_YOUNG);
+    assert_int_equal(allocate(1), ALQ_ELIMIT);
+    assert_int_equal(h.n_collected[ALQI_LIMIT_YOUNG], 0);
+    assert_true(alqi_limit_close(&f, ALQ_OK, NULL));
+    let_all_die();
+}
+
+/* What an inner task leaves alive is the outer one's, also if that one alone is
+ * limited; and whoever comes next begins with nothing. */
+static void
+live_words_nest(void **state)
+{
+    struct alqi_limit_frame outer = none(), middle = none(), inner = none();
+    struct alq_outcome out;
+
+    (void)state;
+    track(5000, ALQI_LIMIT_SHRINK); /* nobody's */
+    assert_null(h.charges[0]);
+    open_live(&outer, 1000);
+    open_words(&middle, ALQ_LIMIT_NONE);
+    track(100, ALQI_LIMIT_SHRINK);
+    open_live(&inner, 500);
+    track(400, ALQI_LIMIT_SHRINK);
+    assert_int_equal(allocate(1), ALQ_OK);
+    assert_false(alqi_limit_close(&inner, ALQ_OK, &out));
+    assert_int_equal(out.live_words, 400);
+    open_live(&inner, 450);
+    track(440, ALQI_LIMIT_SHRINK);
+    assert_int_equal(allocate(1), ALQ_OK);
+    track(60, ALQI_LIMIT_SHRINK);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(allocate(1), ALQ_OK);
+    assert_int_equal(allocate(1), ALQ_ELIMIT); /* both at once */
+    assert_true(alqi_limit_close(&inner, ALQ_OK, &out));
+    assert_int_equal(out.live_words, 500);
+    assert_false(alqi_limit_close(&middle, ALQ_OK, &out));
+    assert_int_equal(out.live_words, 0); /* it has no limit of that kind */
+    alqi_limit_charge_end(h.charges[2]); /* of a frame that is gone */
+    h.charges[2] = NULL;
+    assert_true(alqi_limit_close(&outer, ALQ_OK, &out));
+    assert_int_equal(out.cause, ALQ_LIMIT_LIVE);
+    assert_int_equal(out.live_words, 600);
+    assert_int_equal(h.n_charging, 0);
+    open_live(&outer, 10);
+    assert_int_equal(allocate(1), ALQ_OK);
+    assert_false(alqi_limit_close(&outer, ALQ_OK, &out));
+    assert_int_equal(out.live_words, 0);
+    let_all_die();
+}
+
+static void
+interval_of_a_live_limit(void **state)
+{
+    (void)state;
+    assert_int_equal(alqi_limit_live_interval(0), 25);
+    assert_int_equal(alqi_limit_live_interval(10000), 25);
+    assert_int_equal(alqi_limit_live_interval(400000), 1000);
+    assert_int_equal(alqi_limit_live_interval(UINT64_MAX), 10000);
+}
+
+/* ---- tokens ------------------------------------------------------------- */
+
+static void
+token_set_before_the_task_17(void **state)
+{
+    struct alqi_limit_frame f = none();
+    struct alq_limits l = ALQ_LIMITS_NONE;
+    struct alq_outcome out;
+
+    (void)state;
+    l.token = alq_token_new();
+    alq_token_set(l.token);
+    assert_int_equal(alqi_limit_open(&h.t, &f, &l, true), ALQ_ELIMIT);
+    assert_true(alqi_limit_close(&f, ALQ_ELIMIT, &out));
+    assert_int_equal(out.cause, ALQ_LIMIT_TOKEN);
+    alq_token_drop(l.token);
+}
+
+static void
+token_set_before_the_return_18(void **state)
+{
+    struct alqi_limit_frame f = none();
+    struct alq_limits l = ALQ_LIMITS_NONE;
+
+    (void)state;
+    l.token = alq_token_new();
+    assert_int_equal(alqi_limit_open(&h.t, &f, &l, true), ALQ_OK);
+    alq_token_set(l.token);
+    assert_true(alqi_limit_close(&f, ALQ_OK, NULL));
+    alq_token_drop(l.token);
+}
+
+/* ---- masks -------------------------------------------------------------- */
+
+static void
+mask_holds_back_and_counts_20(void **state)
+{
+    struct alqi_limit_frame f = none();
+    struct alq_limits l = ALQ_LIMITS_NONE;
+    struct alq_outcome out;
+    uint32_t was, inner;
+
+    (void)state;
+    l.words = 100;
+    l.token = alq_token_new();
+    assert_int_equal(alqi_limit_open(&h.t, &f, &l, true), ALQ_OK);
+    was = alqi_limit_mask(&h.t);
+    alq_token_set(l.token);
+    assert_int_equal(allocate(10000000), ALQ_OK);
+    assert_int_equal(poll_now(), ALQ_OK);
+    assert_true(h.t.is_interrupted); /* in a release */
+    inner = alqi_limit_mask(&h.t);
+    alqi_limit_unmask(&h.t, inner);
+    assert_int_equal(allocate(1), ALQ_OK); /* saved, not counted down */
+    alqi_limit_unmask(&h.t, was);
+    assert_int_equal(allocate(1), ALQ_ELIMIT);
+    assert_true(alqi_limit_close(&f, ALQ_OK, &out));
+    assert_int_equal(out.cause, ALQ_LIMIT_TOKEN);
+    assert_int_equal(out.words, 10000001);
+    alq_token_drop(l.token);
+}
+
+static void
+limit_passed_under_a_mask_is_delivered_after_it(void **state)
+{
+    struct alqi_limit_frame f = none();
+    uint32_t was;
+
+    (void)state;
+    open_words(&f, 100);
+    was = alqi_limit_mask(&h.t);
+    assert_int_equal(allocate(101), ALQ_OK);
+    alqi_limit_unmask(&h.t, was);
+    assert_int_equal(poll_now(), ALQ_ELIMIT);
+    assert_true(alqi_limit_close(&f, ALQ_OK, NULL));
+}
+
+/* ---- policies and fuel -------------------------------------------------- */
+
+static void
+grace_is_given_after_each_failure(void **state)
+{
+    struct alqi_limit_frame f = none();
+    struct alq_limits l = ALQ_LIMITS_NONE;
+
+    (void)state;
+    l.words = 100;
+    l.policy = ALQ_LIMIT_GRACE;
+    l.grace_words = 50;
+    assert_int_equal(alqi_limit_open(&h.t, &f, &l, true), ALQ_OK);
+    assert_int_equal(allocate(100), ALQ_OK);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(allocate(1), ALQ_ELIMIT);
+        for (int j = 0; j < 50; j++)
+            assert_int_equal(allocate(1), ALQ_OK);
+    }
+    assert_int_equal(allocate(1), ALQ_ELIMIT);
+    assert_true(alqi_limit_close(&f, ALQ_OK, NULL));
+}
+
+/* Mean 10,000 of 10,000 gaps, whose standard deviation is the same: 8 standard
+ * errors are 800.  False alarm below 1e-14. */
+static void
+next_sample_comes_at_random_14(void **state)
+{
+    enum { GAPS = 10000 };
+    struct alqi_limit_frame f = none();
+    struct alq_limits l = ALQ_LIMITS_NONE;
+    double mean;
+
+    (void)state;
+    l.words = 0;
+    l.policy = ALQ_LIMIT_NEXT_SAMPLE;
+    assert_int_equal(alqi_limit_open(&h.t, &f, &l, true), ALQ_OK);
+    for (int n = 0; n < GAPS;)
+        n += allocate(1) == ALQ_ELIMIT;
+    mean = (double)h.words / (GAPS - 1);
+    assert_true(mean > 10000 - 800 && mean < 10000 + 800);
+    assert_true(alqi_limit_close(&f, ALQ_OK, NULL));
+}
+
+static void
+polls_are_fuel(void **state)
+{
+    struct alqi_limit_frame f = none();
+    struct alq_limits l = ALQ_LIMITS_NONE;
+    struct alq_outcome out;
+
+    (void)state;
+    l.polls = 7;
+    assert_int_equal(alqi_limit_open(&h.t, &f, &l, true), ALQ_OK);
+    for (int i = 0; i < 7; i++)
+        assert_int_equal(i % 2 == 0 ? poll_now() : allocate(2), ALQ_OK);
+    assert_int_equal(poll_now(), ALQ_ELIMIT);
+    assert_true(alqi_limit_close(&f, ALQ_OK, &out));
+    assert_int_equal(out.cause, ALQ_LIMIT_POLLS);
+}
+
+/* ---- unwinding ---------------------------------------------------------- */
+
+static int cleanup_order[4], n_cleanups;
+
+static void
+note_cleanup(struct alq_domain *d, void *arg)
+{
+    (void)d;
+    assert_true(h.t.is_interrupted);
+    assert_int_equal(allocate(1000), ALQ_OK); /* masked */
+    cleanup_order[n_cleanups++] = *(int *)arg;
+}
+
+static void
+push(struct alq_cleanup *c, int *number)
+{
+    *c = (struct alq_cleanup){note_cleanup, number, NULL, h.t.cleanups};
+    h.t.cleanups = c;
+}
+
+static void
+unwinding_runs_cleanups_and_restores_24(void **state)
+{
+    static struct alqi_limit_frame outer, inner;
+    static struct alq_cleanup c[3];
+    static int number[3] = {0, 1, 2};
+    struct alq_limits l = ALQ_LIMITS_NONE;
+    jmp_buf leave_outer, leave_inner;
+
+    (void)state;
+    n_cleanups = 0;
+    push(&c[0], &number[0]); /* not the task's */
+    h.depth = 3;
+    l.words = 100;
+    assert_int_equal(alqi_limit_open(&h.t, &outer, &l, true), ALQ_OK);
+    outer.leave = &leave_outer;
+    if (_setjmp(leave_outer) == 0) {
+        h.depth = 5;
+        push(&c[1], &number[1]);
+        l.words = ALQ_LIMIT_NONE;
+        assert_int_equal(alqi_limit_open(&h.t, &inner, &l, true), ALQ_OK);
+        inner.leave = &leave_inner;
+        if (_setjmp(leave_inner) != 0)
+            fail(); /* it is the outer one's limit */
+        h.depth = 9;
+        push(&c[2], &number[2]);
+        h.t.foreign++;
+        assert_int_equal(allocate(101), ALQ_ELIMIT); /* may not be left */
+        h.t.foreign--;
+        (void)!allocate(101);
+        fail();
+    }
+    assert_int_equal(n_cleanups, 2);
+    assert_int_equal(cleanup_order[0], 2);
+    assert_int_equal(cleanup_order[1], 1);
+    assert_int_equal(h.depth, 3);
+    assert_ptr_equal(h.t.innermost, &outer);
+    assert_ptr_equal(h.t.cleanups, &c[0]);
+    assert_true(alqi_limit_close(&outer, ALQ_ELIMIT, NULL));
+    assert_int_equal(allocate(1), ALQ_OK);
+    h.t.cleanups = NULL;
+}
+
+static void
+frame_that_does_not_unwind_is_not_left(void **state)
+{
+    static struct alqi_limit_frame outer, inner;
+    jmp_buf leave_outer;
+
+    (void)state;
+    open_words(&outer, 10);
+    outer.leave = &leave_outer;
+    if (_setjmp(leave_outer) == 0) {
+        open_words(&inner, 1000);
+        assert_int_equal(allocate(11), ALQ_ELIMIT);
+        assert_true(alqi_limit_close(&inner, ALQ_ELIMIT, NULL));
+        (void)!allocate(11);
+        fail();
+    }
+    assert_true(alqi_limit_close(&outer, ALQ_ELIMIT, NULL));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exact_limit_stops_at_the_block_that_crosses_it),
+        cmocka_unit_test(block_larger_than_the_limit_is_refused_first_30),
+        cmocka_unit_test(heap_asks_only_at_the_limit),
+        cmocka_unit_test(sampled_limit_is_reached_at_its_sample_5_8),
+        cmocka_unit_test(no_sample_no_words_8),
+        cmocka_unit_test(counters_saturate_9),
+        cmocka_unit_test(flag_decides_not_the_task_13),
+        cmocka_unit_test(inner_smaller_outer_goes_on_15),
+        cmocka_unit_test(inner_larger_than_what_is_left_15),
+        cmocka_unit_test(inner_without_end_is_charged_to_the_outer_15),
+        cmocka_unit_test(sampled_frames_nest_15),
+        cmocka_unit_test(kinds_nest_in_all_orders_16),
+        cmocka_unit_test(heap_limit_collects_first_and_is_strict_11),
+        cmocka_unit_test(compatible_heap_limit_counts_garbage),
+        cmocka_unit_test(live_words_are_what_is_left_by_collections),
+        cmocka_unit_test(full_collections_are_apart),
+        cmocka_unit_test(garbage_counts_if_it_is_asked_to),
+        cmocka_unit_test(live_words_nest),
+        cmocka_unit_test(interval_of_a_live_limit),
+        cmocka_unit_test(token_set_before_the_task_17),
+        cmocka_unit_test(token_set_before_the_return_18),
+        cmocka_unit_test(mask_holds_back_and_counts_20),
+        cmocka_unit_test(limit_passed_under_a_mask_is_delivered_after_it),
+        cmocka_unit_test(grace_is_given_after_each_failure),
+        cmocka_unit_test(next_sample_comes_at_random_14),
+        cmocka_unit_test(polls_are_fuel),
+        cmocka_unit_test(unwinding_runs_cleanups_and_restores_24),
+        cmocka_unit_test(frame_that_does_not_unwind_is_not_left),
+    };
+    struct CMUnitTest all[ALQI_COUNT_OF(tests)];
+
+    for (size_t i = 0; i < ALQI_COUNT_OF(tests); i++) {
+        all[i] = tests[i];
+        all[i].setup_func = start;
+    }
+    return _cmocka_run_group_tests("frame", all, ALQI_COUNT_OF(all), NULL,
+                                   NULL);
+}

@@ -1,0 +1,164 @@
+/* notice.c -- see limit.h: what reaches a frame */
+#include "base/base.h"
+#include "limit/inside.h"
+#include "plat/plat.h"
+
+/* Of its live words a task may allocate one part more between full collections
+ * on its account. */
+enum { JUDGED_SHARE = 8 };
+
+void
+alqi_limit_reach(struct alqi_limit_frame *f, enum alq_limit_cause cause)
+{
+    if (f->cause != ALQ_LIMIT_NOT)
+        return;
+    f->cause = cause;
+    f->thread->n_reached++;
+    f->thread->quiet_until = 0; /* of another frame, or not for this one */
+}
+
+/* Over its size, and still so when garbage has gone. */
+static bool
+is_heap_over(struct alqi_limit_frame *f)
+{
+    struct alqi_limit_thread *t = f->thread;
+
+    if (f->heap_bytes == NONE ||
+        t->subject->heap_bytes(t->heap) <= f->heap_bytes)
+        return false;
+    if ((f->flags & ALQ_LIMIT_GARBAGE_COUNTS) != 0)
+        return true;
+    t->subject->collect(t->heap, ALQI_LIMIT_SHRINK);
+    return t->subject->heap_bytes(t->heap) > f->heap_bytes;
+}
+
+/* As samples: at the first one, if the limit is 0. */
+static bool
+has_too_much(const struct alqi_limit_frame *f)
+{
+    uint64_t words = alqi_limit_account_words(f->account);
+
+    return words > 0 && words >= f->live_words;
+}
+
+/* What is dead has been taken off as far as it was found. */
+static bool
+is_live_over(struct alqi_limit_frame *f)
+{
+    static const enum alqi_limit_collection tries[] = {ALQI_LIMIT_YOUNG,
+                                                       ALQI_LIMIT_ALL};
+    struct alqi_limit_thread *t = f->thread;
+
+    if (!f->has_live || alqi_limit_words_now(t) < f->live_judged_at)
+        return false;
+    if (!has_too_much(f)) {
+        if (f->n_live_collected == ALQI_COUNT_OF(tries))
+            f->live_judged_at = alqi_limit_end_of(
+                alqi_limit_words_now(t), f->live_words / JUDGED_SHARE, NONE);
+        f->n_live_collected = 0;
+        return false;
+    }
+    if ((f->flags & ALQ_LIMIT_GARBAGE_COUNTS) != 0 ||
+        f->n_live_collected == ALQI_COUNT_OF(tries))
+        return true;
+    t->subject->collect(t->heap, tries[f->n_live_collected++]);
+    t->subject->wake_sigsafe(t->heap); /* when it was taken off */
+    return false;
+}
+
+/* The processor time that is left takes that much time at least. */
+static void
+alarm_again(struct alqi_limit_frame *f, uint64_t now, uint64_t cpu)
+{
+    if (f->end_cpu_ns == NONE || f->cause != ALQ_LIMIT_NOT)
+        return;
+    alqi_limit_timer_remove(f);
+    f->alarm_ns = now + (f->end_cpu_ns - cpu);
+    if (f->end_ns < f->alarm_ns)
+        f->alarm_ns = f->end_ns;
+    alqi_limit_timer_add(f);
+}
+
+static void
+notice_time(struct alqi_limit_frame *f)
+{
+    uint64_t now, cpu;
+
+    if (f->end_ns == NONE && f->end_cpu_ns == NONE)
+        return;
+    now = alqi_plat_mono_ns_sigsafe();
+    if (now >= f->end_ns)
+        alqi_limit_reach(f, ALQ_LIMIT_TIME);
+    else
+        alqi_limit_timer_renew(f);
+    if (f->end_cpu_ns == NONE)
+        return;
+    cpu = alqi_limit_cpu_ns();
+    if (cpu >= f->end_cpu_ns)
+        alqi_limit_reach(f, ALQ_LIMIT_CPU);
+    else if (now >= f->alarm_ns)
+        alarm_again(f, now, cpu);
+}
+
+void
+alqi_limit_notice(struct alqi_limit_thread *t)
+{
+    for (struct alqi_limit_frame *f = t->innermost; f != NULL; f = f->outer) {
+        if (f->cause != ALQ_LIMIT_NOT)
+            continue;
+        if (f->token != NULL && alq_token_is_set(f->token))
+            alqi_limit_reach(f, ALQ_LIMIT_TOKEN);
+        else if (f->has_words && alqi_limit_words_now(t) > f->end_words)
+            alqi_limit_reach(f, ALQ_LIMIT_WORDS);
+        else if (f->has_polls && t->polls > f->end_polls)
+            alqi_limit_reach(f, ALQ_LIMIT_POLLS);
+        else if (is_heap_over(f))
+            alqi_limit_reach(f, ALQ_LIMIT_HEAP);
+        else if (is_live_over(f))
+            alqi_limit_reach(f, ALQ_LIMIT_LIVE);
+        else
+            notice_time(f);
+    }
+    alqi_limit_settle(t);
+}
+
+void
+alqi_limit_sampled(struct alqi_limit_thread *t, uint64_t n,
+                   uint64_t interval_words)
+{
+    uint64_t words;
+
+    if (!t->counts_samples)
+        return;
+    words = n < NONE / interval_words ? n * interval_words : NONE;
+    t->sampled_words =
+        words < NONE - t->sampled_words ? t->sampled_words + words : NONE;
+    for (struct alqi_limit_frame *f = t->innermost; f != NULL; f = f->outer)
+        if (f->has_sampled && t->sampled_words >= f->end_sampled)
+            alqi_limit_reach(f, ALQ_LIMIT_SAMPLED);
+    alqi_limit_settle(t);
+}
+
+struct alqi_limit_charge *
+alqi_limit_charge(struct alqi_limit_thread *t, uint64_t words)
+{
+    struct alqi_limit_frame *f = t->innermost;
+    struct alqi_limit_charge *c = NULL;
+
+    if (f != NULL && f->account != NULL)
+        c = alqi_limit_charge_new(f->account, words);
+    for (; f != NULL; f = f->outer)
+        if (f->has_live && f->cause == ALQ_LIMIT_NOT && has_too_much(f))
+            t->subject->wake_sigsafe(t->heap);
+    return c;
+}
+
+void
+alqi_limit_told(struct alqi_limit_thread *t, const uintptr_t *frames,
+                size_t n_frames, uint64_t samples, double words)
+{
+    struct alqi_limit_frame *f = t->innermost;
+
+    if (f != NULL && f->tells)
+        alqi_limit_sites_add(&f->sites, frames, n_frames, samples, words);
+}

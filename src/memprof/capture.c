@@ -1,0 +1,163 @@
+/* capture.c -- the call stack of what is being made
+ *
+ * .inv.walk  A stack is the machine's, or, where the subject has a walk that
+ *            says so, that of the heap's program; never both. */
+#include "memprof/make.h"
+
+enum { WALKED_FRAMES_FIRST = 4096 / sizeof(uintptr_t) };
+
+/* Twice the room for a walk; false: it is enough, or there is no more. */
+static bool
+walked_grow(struct alqi_memprof_thread *t, size_t most)
+{
+    size_t n = t->walked_frames * 2;
+    uintptr_t *more;
+
+    if (t->walked_frames >= most)
+        return false;
+    if (n == 0)
+        n = WALKED_FRAMES_FIRST;
+    more = alqi_plat_pages_map(n * sizeof *more);
+    if (more == NULL)
+        return false;
+    alqi_make_walked_free(t);
+    t->walked = more;
+    t->walked_frames = n;
+    return true;
+}
+
+void
+alqi_make_walked_free(struct alqi_memprof_thread *t)
+{
+    if (t->walked != NULL)
+        alqi_plat_pages_unmap(t->walked, t->walked_frames * sizeof *t->walked);
+    t->walked = NULL;
+    t->walked_frames = 0;
+}
+
+/* As the heap's program wants it told; false: it does not say. */
+static ALQI_NOINLINE bool
+walk(struct alqi_memprof_thread *t, alqi_memprof_walk_fn *walk_fn, size_t most)
+{
+    const struct alqi_memprof_domain *d = t->domain;
+    size_t n = 0, room;
+
+    if (t->walked_frames == 0)
+        walked_grow(t, most);
+    do {
+        room = t->walked_frames < most ? t->walked_frames : most;
+        if (!walk_fn(d->heap, t->walked, room, &n))
+            return false;
+        ALQI_ASSERT(n <= room);
+    } while (n == room && walked_grow(t, most));
+    t->last = (struct alqi_stack_result){
+        .frames = t->walked,
+        .n_frames = (uint32_t)n,
+        .truncated = n == room && room < most,
+    };
+    return true;
+}
+
+static bool
+is_own(const struct alqi_memprof_subject *s, uintptr_t pc)
+{
+    return pc - s->skip_lo < s->skip_hi - s->skip_lo;
+}
+
+enum {
+    OWN_FRAMES = 16,   /* of the heap, inside those of the program */
+    REFUSED_MOST = 255 /* captures that are not tried by a layout */
+};
+
+void
+alqi_make_few_refused(struct alqi_memprof_thread *t)
+{
+    t->n_refused = t->refused;
+    t->refused = t->refused < REFUSED_MOST ? t->refused * 2 + 1 : REFUSED_MOST;
+}
+
+/* Of a capture that begins in the heap's own text, which would hide what has
+ * come before: what is the heap's comes off afterwards. */
+static struct alqi_stack_result
+capture_from_inside(struct alqi_memprof_thread *t,
+                    const struct alqi_stack_regs *regs, uint32_t most)
+{
+    const struct alqi_memprof_subject *subject = t->domain->subject;
+    uint32_t lead = OWN_FRAMES, capacity = t->memo->capacity, want, own;
+    struct alqi_stack_result r;
+
+    for (;; lead = own + OWN_FRAMES) {
+        want = most < capacity - lead ? most + lead : capacity;
+        r = alqi_stack_capture(t->memo, regs, 0, 0, want);
+        for (own = 0; own < r.n_frames && is_own(subject, r.frames[own] - 1);)
+            own++;
+        if (!r.truncated || r.n_frames - own >= most ||
+            own + OWN_FRAMES >= capacity)
+            break;
+    }
+    r.frames += own;
+    r.n_frames -= own;
+    if (r.n_same_outer > r.n_frames)
+        r.n_same_outer = r.n_frames; /* what came off was the same, too */
+    if (r.n_frames > most) {
+        r.n_frames = most;
+        r.truncated = true;
+        r.n_same_outer = 0;
+        r.note = NULL;
+    }
+    return r;
+}
+
+static void
+capture_any(struct alqi_memprof_thread *t, const struct alqi_stack_regs *regs,
+            uint32_t most)
+{
+    const struct alqi_memprof_subject *subject = t->domain->subject;
+
+    t->last.n_frames = 0;
+    if (t->memo == NULL)
+        return;
+    if (most > t->memo->capacity)
+        most = t->memo->capacity;
+    if (t->few != NULL && is_own(subject, regs->pc - regs->is_return))
+        t->last = capture_from_inside(t, regs, most);
+    else
+        t->last = alqi_stack_capture(t->memo, regs, subject->skip_lo,
+                                     subject->skip_hi, most);
+}
+
+struct alqi_stack_frames
+alqi_make_capture(struct alqi_memprof_thread *t,
+                  const struct alqi_stack_regs *regs)
+{
+    uint32_t most = 0;
+
+    for (struct alqi_memprof_entry *e = t->making; e != NULL; e = e->chain)
+        if (e->profile->callstack_frames > most)
+            most = e->profile->callstack_frames;
+    return alqi_make_capture_most(t, regs, most);
+}
+
+struct alqi_stack_frames
+alqi_make_capture_slow(struct alqi_memprof_thread *t,
+                       const struct alqi_stack_regs *regs, uint32_t most)
+{
+    alqi_memprof_walk_fn *walk_fn =
+        alqi_memprof_subject_walk(t->domain->subject);
+
+    if (most == 0)
+        return (struct alqi_stack_frames){NULL, 0};
+    if (walk_fn == NULL || !walk(t, walk_fn, most))
+        capture_any(t, regs, most);
+    return (struct alqi_stack_frames){t->last.frames, t->last.n_frames};
+}
+
+struct alqi_stack_result
+alqi_memprof_capture(struct alqi_memprof_thread *thread,
+                     const struct alqi_stack_regs *regs)
+{
+    const struct alqi_memprof_subject *subject = thread->domain->subject;
+
+    return alqi_stack_capture(thread->memo, regs, subject->skip_lo,
+                              subject->skip_hi, thread->memo->capacity);
+}

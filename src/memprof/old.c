@@ -1,0 +1,169 @@
+/* old.c -- entries whose blocks are old: what a pause at a cycle's end looks at
+ *
+ * There may be millions, and each look takes two lines of memory: the entry's
+ * and its block's header.  So each entry knows the one ALQI_OLD_AHEAD further
+ * on, whose header is asked for, and by that one the next, whose line is.
+ *
+ * .inv.ahead  `ahead` is NULL or an entry of the same list, further out; the
+ *             list's last ALQI_OLD_AHEAD are in `window`, by their number.
+ * .inv.old    An entry on the list has an old block, which was alive when it
+ *             was last looked at. */
+#include <string.h>
+
+#include "memprof/state.h"
+
+enum { WINDOW = ALQI_OLD_AHEAD };
+
+/* The entry is the list's n-th, of those that stay. */
+static inline void
+window_push(struct alqi_memprof_old *l, struct alqi_memprof_entry *e)
+{
+    l->window[l->n++ % WINDOW] = e;
+}
+
+/* The same, for who may not be known to the one that is to know it. */
+static inline void
+window_tell(struct alqi_memprof_old *l, struct alqi_memprof_entry *e)
+{
+    struct alqi_memprof_entry *knows = l->window[l->n % WINDOW];
+
+    if (knows != NULL)
+        knows->ahead = e;
+    window_push(l, e);
+}
+
+void
+alqi_old_add(struct alqi_memprof_old *l, struct alqi_memprof_entry *e)
+{
+    e->next = e->ahead = NULL;
+    if (l->tail != NULL)
+        l->tail->next = e;
+    else
+        l->head = e;
+    l->tail = e;
+    window_tell(l, e);
+}
+
+void
+alqi_old_append(struct alqi_memprof_old *to, struct alqi_memprof_old *from)
+{
+    if (from->head == NULL)
+        return;
+    if (to->tail != NULL) {
+        to->tail->next = from->head;
+        from->head = to->head;
+    }
+    *to = *from;
+    *from = (struct alqi_memprof_old){0};
+}
+
+struct alqi_memprof_entry *
+alqi_old_pop(struct alqi_memprof_old *l)
+{
+    struct alqi_memprof_entry *e = l->head;
+
+    if (e == NULL)
+        return NULL;
+    l->head = e->next;
+    if (l->head == NULL)
+        l->tail = NULL;
+    for (unsigned i = 0; i < WINDOW; i++)
+        if (l->window[i] == e)
+            l->window[i] = NULL;
+    return e;
+}
+
+/* ---- looking through ---------------------------------------------------- */
+
+/* Asks for what is looked at later. */
+static inline void
+fetch_ahead(const struct alqi_memprof_entry *e)
+{
+    const struct alqi_memprof_entry *ahead = e->ahead;
+
+    if (ALQI_LIKELY(ahead != NULL)) {
+        __builtin_prefetch(ahead->ahead);
+        __builtin_prefetch((const uintptr_t *)ahead->block - 1);
+    }
+}
+
+/* The last ones know nobody any more. */
+static void
+window_end(struct alqi_memprof_old *l)
+{
+    for (unsigned i = 0; i < WINDOW; i++)
+        if (l->window[i] != NULL)
+            l->window[i]->ahead = NULL;
+}
+
+typedef void went_fn(void *arg, struct alqi_memprof_entry *e);
+typedef bool leaves_fn(const void *arg, const struct alqi_memprof_entry *e);
+
+static inline __attribute__((always_inline)) void
+look(struct alqi_memprof_old *l, leaves_fn *leaves, const void *leaves_arg,
+     went_fn *went, void *arg)
+{
+    struct alqi_memprof_entry **at = &l->head, *e, *last = NULL;
+    bool any = false;
+
+    l->n = 0;
+    memset(l->window, 0, sizeof l->window);
+    while ((e = *at) != NULL) {
+        fetch_ahead(e);
+        if (ALQI_UNLIKELY(leaves(leaves_arg, e))) {
+            *at = e->next;
+            any = true;
+            went(arg, e);
+            continue;
+        }
+        if (ALQI_UNLIKELY(any))
+            window_tell(l, e);
+        else
+            window_push(l, e);
+        at = &e->next;
+        last = e;
+    }
+    l->tail = last;
+    if (any)
+        window_end(l);
+}
+
+static inline bool
+is_dead(const void *arg, const struct alqi_memprof_entry *e)
+{
+    const struct alqi_memprof_domain *d = arg;
+
+    return !d->subject->is_marked(d->heap, e->block);
+}
+
+static bool
+is_dead_or_discarded(const void *arg, const struct alqi_memprof_entry *e)
+{
+    return is_dead(arg, e) ||
+           alqi_profile_status(e->profile) == ALQI_PROFILE_DISCARDED;
+}
+
+static bool
+is_of(const void *profile, const struct alqi_memprof_entry *e)
+{
+    return e->profile == profile;
+}
+
+void
+alqi_old_take_dead(struct alqi_memprof_domain *d, went_fn *went, void *arg)
+{
+    look(&d->old, is_dead, d, went, arg);
+}
+
+void
+alqi_old_take_ended(struct alqi_memprof_domain *d, went_fn *went, void *arg)
+{
+    look(&d->old, is_dead_or_discarded, d, went, arg);
+}
+
+void
+alqi_old_take_of(struct alqi_memprof_old *l, const struct alq_profile *p,
+                 went_fn *went, void *arg)
+{
+    look(l, is_of, p, went, arg);
+}

@@ -1,0 +1,162 @@
+/* verify.c -- what holds of a scanned domain's entries between two steps
+ *                                                       [spec statmemprof 1.15]
+ * In dbg builds each collection ends with it; numbers are the spec's.  There
+ * tables and indices stand for our lists and FIFOs:
+ *
+ *   1, 3   an entry on `old` has neither a young block nor a callback due; one
+ *          that owes something is on a FIFO, and none of a list runs
+ *   2, 7   what was promoted was born young; an old block that is tracked was
+ *          born old or has had its promote callback
+ *   4      an entry that runs is known to one thread, which is in a callback
+ *   5      an offset has had its alloc callback at most
+ *   6      a block of a list is in the heap
+ *
+ * 9 and 11 are asserted where they arise, sample/ and managed.c; 8 in
+ * heap/observed.c; 10, 12, 14 in make.c, managed.c and thread.c; 13 is no law
+ * here (spec 1.15). */
+#include "memprof/scan.h"
+#include "memprof/state.h"
+
+#if ALQI_CHECKS >= 2
+
+enum {
+    AT_WORK = ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_RUNNING | ALQI_ENTRY_DEAD |
+              ALQI_ENTRY_GONE | ALQI_ENTRY_TAKEN | ALQI_ENTRY_INDEXED |
+              ALQI_ENTRY_MOVED
+};
+
+/* Of any entry. */
+static void
+verify_flags(const struct alqi_memprof_entry *e)
+{
+    bool minor = e->birth & ALQI_BIRTH_MINOR;
+    bool promoted = e->flags & ALQI_ENTRY_PROMOTE_RAN;
+
+    ALQI_ASSERT(e->birth & ALQI_BIRTH_SCANNED);
+    ALQI_ASSERT(e->n_samples >= 1);
+    ALQI_ASSERT(alqi_profile_entries(e->profile) > 0);
+    if (e->flags & (ALQI_ENTRY_MOVED | ALQI_ENTRY_PROMOTE_RAN))
+        ALQI_ASSERT(minor); /* 2 */
+    if (e->flags & ALQI_ENTRY_ALLOC_DUE)
+        ALQI_ASSERT(!promoted && !(e->flags & ALQI_ENTRY_DATUM));
+    if (e->birth & ALQI_BIRTH_OFFSET) /* 5 */
+        ALQI_ASSERT(!promoted && !(e->flags & ALQI_ENTRY_MOVED));
+}
+
+static bool
+runs(const struct alqi_memprof_domain *d, const struct alqi_memprof_entry *e)
+{
+    for (const struct alqi_memprof_thread *t = d->threads; t != NULL;
+         t = t->next_in_domain)
+        if (t->running == e)
+            return true;
+    return false;
+}
+
+static void
+verify_listed(const struct alqi_memprof_domain *d,
+              const struct alqi_memprof_entry *e, bool is_old)
+{
+    bool young_block = d->subject->is_young(d->heap, e->block);
+    bool promoted = e->flags & ALQI_ENTRY_PROMOTE_RAN;
+
+    verify_flags(e);
+    ALQI_ASSERT(!(e->flags & AT_WORK));           /* 3 */
+    ALQI_ASSERT(!(e->birth & ALQI_BIRTH_OFFSET)); /* 6 */
+    ALQI_ASSERT(e->flags & ALQI_ENTRY_DATUM);     /* .inv.datum */
+    ALQI_ASSERT(!(is_old && young_block));        /* 1 */
+    if (!young_block)
+        ALQI_ASSERT(!(e->birth & ALQI_BIRTH_MINOR) || promoted); /* 7 */
+    ALQI_ASSERT(!!(e->flags & ALQI_ENTRY_YOUNG) ==
+                ((e->birth & ALQI_BIRTH_MINOR) && !promoted));
+    ALQI_ASSERT(!runs(d, e)); /* 4 */
+}
+
+static void
+verify_young(const struct alqi_memprof_domain *d)
+{
+    const struct alqi_memprof_entry *last = NULL, *e;
+
+    for (e = d->young.head; e != NULL; e = e->next) {
+        verify_listed(d, e, false);
+        last = e;
+    }
+    ALQI_ASSERT(d->young.tail == last);
+}
+
+/* .inv.ahead */
+static void
+verify_old(const struct alqi_memprof_domain *d)
+{
+    const struct alqi_memprof_entry *last = NULL, *e, *ahead = d->old.head;
+    unsigned n = 0;
+
+    for (e = d->old.head; e != NULL; e = e->next) {
+        verify_listed(d, e, true);
+        for (; n < ALQI_OLD_AHEAD && ahead != NULL; n++)
+            ahead = ahead->next;
+        ALQI_ASSERT(e->ahead == NULL || e->ahead == ahead);
+        ahead = ahead != NULL ? ahead->next : NULL;
+        last = e;
+    }
+    ALQI_ASSERT(d->old.tail == last);
+}
+
+/* `is_threads`: alloc callbacks may be due, which are nobody else's. */
+static void
+verify_fifo(const struct alqi_memprof_domain *d,
+            const struct alqi_memprof_pending *f, bool is_threads)
+{
+    const struct alqi_memprof_entry *last = NULL, *e;
+
+    for (e = f->head; e != NULL; e = e->next) {
+        bool owes = e->flags & (ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_MOVED |
+                                ALQI_ENTRY_DEAD | ALQI_ENTRY_GONE);
+
+        verify_flags(e);
+        ALQI_ASSERT(owes ||
+                    alqi_profile_status(e->profile) == ALQI_PROFILE_DISCARDED);
+        ALQI_ASSERT(is_threads || !(e->flags & ALQI_ENTRY_ALLOC_DUE));
+        ALQI_ASSERT(!runs(d, e));
+        last = e;
+    }
+    ALQI_ASSERT(f->head == NULL || f->tail == last);
+}
+
+static void
+verify_thread(const struct alqi_memprof_domain *d,
+              const struct alqi_memprof_thread *t)
+{
+    verify_fifo(d, &t->pending, true);
+    verify_fifo(d, &t->deferred, true);
+    verify_fifo(d, &t->due, false);
+    if (t->running != NULL)
+        ALQI_ASSERT(t->mode == ALQI_MEMPROF_CALLBACK);
+    for (const struct alqi_memprof_entry *e = t->making; e; e = e->chain)
+        verify_flags(e);
+}
+
+void
+alqi_scan_verify(const struct alqi_memprof_domain *d)
+{
+    verify_young(d);
+    verify_old(d);
+    verify_fifo(d, &d->pending, false);
+    verify_fifo(d, &d->deferred, false);
+    if (d->pending.head != NULL)
+        ALQI_ASSERT(
+            atomic_load_explicit(&d->has_pending, memory_order_relaxed));
+    for (const struct alqi_memprof_thread *t = d->threads; t != NULL;
+         t = t->next_in_domain)
+        verify_thread(d, t);
+}
+
+#else
+
+void
+alqi_scan_verify(const struct alqi_memprof_domain *d)
+{
+    (void)d;
+}
+
+#endif

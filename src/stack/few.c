@@ -1,0 +1,382 @@
+/* few.c -- see few.h */
+#include "stack/few.h"
+#include "stack/walk.h"
+
+/* Where a walk stands: at a frame whose pc and CFA inside it are known. */
+struct spot {
+    uintptr_t pc;
+    uintptr_t sp;
+    uintptr_t fp;
+};
+
+enum { WORD = sizeof(uintptr_t), BLOCK = 4, VARIES = 255 };
+
+static inline uintptr_t
+word_at(uintptr_t sp, uint32_t place)
+{
+    return alqi_stack_word(sp + (uintptr_t)place * WORD);
+}
+
+static bool
+is_end(uint32_t rule)
+{
+    return !alqi_stack_is_plain(rule) &&
+           alqi_stack_rules.rules[rule >> ALQI_STACK_PAYLOAD_CFA_SHIFT].kind ==
+               ALQI_STACK_KIND_END;
+}
+
+/* 0: none is cached. */
+static inline uint32_t
+rule_of(uintptr_t pc)
+{
+    return ALQI_LIKELY(pc >> ALQI_STACK_KEY_BITS == 0)
+               ? alqi_stack_rules_hit(pc)
+               : 0;
+}
+
+/* One plain frame; *ra_at: where its return address is.  False: it is none, or
+ * its words cannot be read. */
+static inline __attribute__((always_inline)) bool
+spot_step(const struct alqi_stack_memo *memo, struct spot *s, uint32_t rule,
+          uintptr_t *ra_at)
+{
+    int32_t fp_offset = alqi_stack_payload_fp(rule);
+    uintptr_t cfa = alqi_stack_payload_cfa(rule), fp_at;
+
+    if (ALQI_LIKELY(alqi_stack_is_plain_by_sp(rule)))
+        cfa += s->sp;
+    else if (!alqi_stack_is_plain(rule) || rule == 0 ||
+             (cfa += s->fp) < s->sp + WORD)
+        return false;
+    *ra_at = cfa + (uintptr_t)(intptr_t)alqi_arch_usual_ra(fp_offset);
+    if (*ra_at > memo->readable_hi - WORD)
+        return false;
+    if (fp_offset != 0) {
+        fp_at = cfa + (uintptr_t)(intptr_t)fp_offset;
+        if (fp_at < s->sp)
+            return false;
+        s->fp = alqi_stack_word(fp_at);
+    }
+    s->sp = cfa;
+    s->pc = alqi_arch_code_address(alqi_stack_word(*ra_at));
+    return s->pc >= ALQI_STACK_NULL_PAGE;
+}
+
+/* ---- row by row ------------------------------------------------------------
+ */
+
+/* Rows from `at` on, of a walk that stands there, until there are `max`. */
+static ALQI_NOINLINE bool
+rows_walk(struct alqi_stack_layout *l, const struct alqi_stack_memo *memo,
+          struct spot s, uint32_t at, uint32_t max)
+{
+    l->is_whole = false;
+    l->max = 0;
+    for (;; at++) {
+        uintptr_t ra_at, place;
+
+        l->pc[at] = s.pc;
+        l->n = (uint16_t)(at + 1);
+        if (at + 1 == max)
+            return true;
+        l->rule[at] = rule_of(s.pc);
+        if (is_end(l->rule[at])) {
+            l->is_whole = true;
+            return true;
+        }
+        if (!spot_step(memo, &s, l->rule[at], &ra_at))
+            return false;
+        place = (ra_at - l->sp) / WORD;
+        if ((ra_at - l->sp) % WORD != 0 || place > UINT16_MAX)
+            return false;
+        l->place[at] = (uint16_t)place;
+        l->has_fp |= !alqi_stack_is_plain_by_sp(l->rule[at]);
+    }
+}
+
+/* ---- by the layout ---------------------------------------------------------
+ */
+
+static inline uintptr_t
+return_of(const struct alqi_stack_layout *l, uint32_t at)
+{
+    return alqi_arch_code_address(word_at(l->sp, l->place[at]));
+}
+
+static inline uintptr_t
+row_cfa(const struct alqi_stack_layout *l, uint32_t at)
+{
+    int32_t fp_offset = alqi_stack_payload_fp(l->rule[at]);
+
+    return l->sp + (uintptr_t)l->place[at] * WORD -
+           (uintptr_t)(intptr_t)alqi_arch_usual_ra(fp_offset);
+}
+
+/* Of n rows with a place, how many have their CFA where it was, *fp on entry to
+ * the first of them, and to the next one afterwards. */
+static uint32_t
+rows_follow(const struct alqi_stack_layout *l, uint32_t n, uintptr_t *fp)
+{
+    uint32_t at;
+
+    for (at = 0; at < n; at++) {
+        uint32_t rule = l->rule[at];
+        int32_t fp_offset = alqi_stack_payload_fp(rule);
+        uintptr_t cfa = row_cfa(l, at);
+
+        if (!alqi_stack_is_plain_by_sp(rule) &&
+            *fp + alqi_stack_payload_cfa(rule) != cfa)
+            break;
+        if (fp_offset != 0)
+            *fp = alqi_stack_word(cfa + (uintptr_t)(intptr_t)fp_offset);
+    }
+    return at;
+}
+
+/* Of the first n rows, of which one is known, the stack has so many, too, or up
+ * to three more; n: all of them.  What is behind the last one doubles the first
+ * (rows_pad). */
+static inline uint32_t
+rows_equal(const struct alqi_stack_layout *l, uint32_t n)
+{
+    const uint16_t *place = l->place;
+    const uintptr_t *pc = &l->pc[1];
+    uintptr_t sp = l->sp;
+
+    for (uint32_t at = 1; at < n; at += BLOCK, place += BLOCK, pc += BLOCK)
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < BLOCK; i++)
+            if (alqi_arch_code_address(word_at(sp, place[i])) != pc[i])
+                return at;
+    return n;
+}
+
+/* Behind the last row, to whole blocks, there is the first once more. */
+static void
+rows_pad(struct alqi_stack_layout *l)
+{
+    for (uint32_t at = l->n; at > 1 && at % BLOCK != 1; at++) {
+        l->place[at - 1] = l->place[0];
+        l->pc[at] = l->pc[1];
+    }
+}
+
+/* How many rows must have the rule they had: of the last one, which was not
+ * walked, none is known. */
+static inline uint32_t
+n_ruled(const struct alqi_stack_layout *l)
+{
+    return l->is_whole ? l->n : l->n - 1u;
+}
+
+/* That one is what it is; false: there is none. */
+static inline bool
+row_last_take(struct alqi_stack_layout *l)
+{
+    uintptr_t *last = &l->pc[l->n - 1];
+
+    if (!l->is_whole)
+        *last = return_of(l, l->n - 2u);
+    return *last >= ALQI_STACK_NULL_PAGE;
+}
+
+/* Whether rows from `at` on have the rules they had, by words of the cache that
+ * are where they are looked for first; pcs are made those of the stack. Without
+ * a branch, since nobody can foretell which way a program recurses.  False: pcs
+ * from there on may be anything. */
+static inline bool
+are_alike(struct alqi_stack_layout *l, uint32_t at)
+{
+    uint64_t strange = 0;
+    uintptr_t high = 0, sp = l->sp;
+    uint32_t n = n_ruled(l);
+    const uint16_t *place = &l->place[at - 1];
+    const uint32_t *rule = &l->rule[at];
+    uintptr_t *to = &l->pc[at];
+
+#pragma GCC unroll 2
+    for (; at < n; at++) {
+        uintptr_t pc = alqi_arch_code_address(word_at(sp, *place++));
+        uint64_t word = atomic_load_explicit(
+            &alqi_stack_rules.words[alqi_stack_rules_home(pc)],
+            memory_order_relaxed);
+
+        high |= pc;
+        strange |=
+            word ^ (alqi_stack_rules_tag(pc) & ALQI_STACK_TAG_MASK) ^ *rule++;
+        *to++ = pc;
+    }
+    return strange == 0 && high >> ALQI_STACK_KEY_BITS == 0;
+}
+
+/* Of n rows, one of which is known, how many have the rules they had. */
+static uint32_t
+rows_alike(struct alqi_stack_layout *l, uint32_t n)
+{
+    uint32_t at;
+
+    for (at = 1; at < n; at++) {
+        uintptr_t pc = return_of(l, at - 1);
+
+        if (pc < ALQI_STACK_NULL_PAGE ||
+            (at < n_ruled(l) && rule_of(pc) != l->rule[at]))
+            break;
+        l->pc[at] = pc;
+    }
+    return at;
+}
+
+/* The walk goes on where rows are no longer what they were, `at` of them, or
+ * where there are no more. */
+static bool
+rows_renew(struct alqi_stack_layout *l, const struct alqi_stack_memo *memo,
+           struct spot s, uint32_t at, uint32_t max)
+{
+    if (rows_follow(l, at, &s.fp) < at)
+        return rows_walk(l, memo, s, 0, max);
+    if (at > 0) {
+        s.sp = row_cfa(l, at - 1);
+        s.pc = return_of(l, at - 1);
+        if (s.pc < ALQI_STACK_NULL_PAGE)
+            return false;
+    }
+    return rows_walk(l, memo, s, at, max);
+}
+
+static inline bool
+is_of(const struct alqi_stack_layout *l, const struct spot *s)
+{
+    return l->sp == s->sp && l->pc[0] == s->pc && l->n != 0;
+}
+
+/* Whether the words of its first n rows can be read. */
+static bool
+is_readable(const struct alqi_stack_layout *l,
+            const struct alqi_stack_memo *memo, uint32_t n)
+{
+    return n < 2 || l->sp + (uintptr_t)l->place[n - 2] * WORD <=
+                        memo->readable_hi - WORD;
+}
+
+/* Makes the layout that of the stack, of `max` rows if it has as many. */
+static bool
+layout_follow(struct alqi_stack_layout *l, const struct alqi_stack_memo *memo,
+              const struct spot *s, uint32_t max)
+{
+    uint32_t n = l->n < max ? l->n : max, same;
+    uintptr_t fp = s->fp;
+
+    if (!is_of(l, s) || !is_readable(l, memo, n)) {
+        l->sp = s->sp;
+        l->has_fp = false;
+        return rows_walk(l, memo, *s, 0, max);
+    }
+    same = rows_alike(l, n);
+    if (l->has_fp && rows_follow(l, same - 1, &fp) < same - 1)
+        return rows_walk(l, memo, *s, 0, max);
+    if (same == max || (same == l->n && l->is_whole))
+        return true;
+    return rows_renew(l, memo, *s, same - 1, max);
+}
+
+/* It serves captures of so many frames, from now on without another look at
+ * what holds until rows change. */
+static struct alqi_stack_frames
+layout_serve(struct alqi_stack_layout *l, uint32_t max)
+{
+    if (l->n > max) { /* fewer are wanted than before */
+        l->n = (uint16_t)max;
+        l->is_whole = false;
+    }
+    l->max = l->has_fp ? 0 : max;
+    l->top = l->sp;
+    if (l->n > 1)
+        l->top += ((uintptr_t)l->place[l->n - 2] + 1) * WORD;
+    l->varies = 0;
+    rows_pad(l);
+    return (struct alqi_stack_frames){l->pc, l->n};
+}
+
+/* Rules may be others since a module has gone (.inv.gen). */
+static void
+generation_follow(struct alqi_stack_few *few)
+{
+    uint64_t now =
+        atomic_load_explicit(&alqi_stack_generation, memory_order_acquire);
+
+    if (few->generation == now)
+        return;
+    few->generation = now;
+    for (uint32_t i = 0; i < ALQI_STACK_FEW_LAYOUTS; i++)
+        few->layout[i].n = few->layout[i].max = 0;
+}
+
+static ALQI_NOINLINE struct alqi_stack_frames
+capture_slow(struct alqi_stack_few *few, const struct alqi_stack_memo *memo,
+             const struct alqi_stack_regs *start, uintptr_t skip_lo,
+             uintptr_t skip_hi, uint32_t max_frames)
+{
+    const struct alqi_stack_frames none = {NULL, 0};
+    struct spot s = {start->pc + !start->is_return, start->sp, start->fp};
+    uint32_t max =
+        max_frames < ALQI_STACK_FEW_MAX ? max_frames : ALQI_STACK_FEW_MAX;
+    struct alqi_stack_layout *l;
+    uintptr_t ra_at;
+
+    if (s.sp - memo->readable_lo >= memo->readable_hi - memo->readable_lo ||
+        max == 0)
+        return none;
+    while (s.pc - 1 - skip_lo < skip_hi - skip_lo)
+        if (!spot_step(memo, &s, rule_of(s.pc), &ra_at))
+            return none;
+    generation_follow(few);
+    l = alqi_stack_layout_of(few, s.pc, s.sp);
+    if (!layout_follow(l, memo, &s, max) ||
+        (l->n >= max && max < max_frames && !l->is_whole))
+        return none;
+    return layout_serve(l, max_frames);
+}
+
+/* The usual case, but that rows from `at` on are not what they were. */
+static ALQI_NOINLINE struct alqi_stack_frames
+capture_alike(struct alqi_stack_few *few, const struct alqi_stack_memo *memo,
+              const struct alqi_stack_regs *start, struct alqi_stack_layout *l,
+              uint32_t at, uint32_t max_frames)
+{
+    if (ALQI_UNLIKELY(!are_alike(l, at) || !row_last_take(l))) {
+        at = rows_alike(l, l->n);
+        if (at < l->n) {
+            l->n = (uint16_t)at;
+            l->is_whole = false;
+        }
+        return capture_slow(few, memo, start, 0, 0, max_frames);
+    }
+    if (l->varies == 0)
+        l->varies = VARIES;
+    else if (--l->varies == 0)
+        rows_pad(l); /* not kept up meanwhile */
+    return (struct alqi_stack_frames){l->pc, l->n};
+}
+
+struct alqi_stack_frames
+alqi_stack_few_capture(struct alqi_stack_few *few,
+                       const struct alqi_stack_memo *memo,
+                       const struct alqi_stack_regs *start, uintptr_t skip_lo,
+                       uintptr_t skip_hi, uint32_t max_frames)
+{
+    /* Of the heap's own text there is no layout. */
+    uintptr_t pc = start->pc + !start->is_return, sp = start->sp;
+    struct alqi_stack_layout *l = alqi_stack_layout_of(few, pc, sp);
+    uint32_t same;
+
+    if (ALQI_UNLIKELY(l->pc[0] != pc || l->sp != sp || l->max != max_frames ||
+                      sp < memo->readable_lo || l->top > memo->readable_hi ||
+                      few->generation !=
+                          atomic_load_explicit(&alqi_stack_generation,
+                                               memory_order_acquire)))
+        return capture_slow(few, memo, start, skip_lo, skip_hi, max_frames);
+    same = l->varies == 0 || l->n < 2 ? rows_equal(l, l->n) : 1;
+    if (ALQI_UNLIKELY(same < l->n))
+        return capture_alike(few, memo, start, l, same, max_frames);
+    return (struct alqi_stack_frames){l->pc, l->n};
+}

@@ -1,0 +1,35 @@
+/* both.h -- functions of two sides to compare: of one trace, or of two
+ *
+ * Functions of side B that are none of side A's are numbered on from A's.
+ *
+ * .inv.both  Functions are the same when name, file and module are.  What is
+ *            left is matched once more without what a new build changes: the
+ *            program's own name, the version behind ".so", the directory of a
+ *            source file; but only where one function of each side has the
+ *            name that is left. */
+#ifndef ALQI_VIEW_BOTH_H
+#define ALQI_VIEW_BOTH_H
+
+#include "view/index.h"
+
+enum { ALQI_VIEW_NO_FUNCTION = UINT32_MAX };
+
+struct alqi_view_both {
+    const struct alqi_view_index *a, *b;
+    uint32_t *of_b; /* by B's numbers: the common one */
+    uint32_t *b_of; /* by common numbers: B's, or ALQI_VIEW_NO_FUNCTION */
+    uint32_t n;     /* common numbers */
+};
+
+/* False: no memory.  To be freed in any case. */
+bool alqi_view_both_make(struct alqi_view_both *both,
+                         const struct alqi_view_index *a,
+                         const struct alqi_view_index *b);
+void alqi_view_both_free(struct alqi_view_both *both);
+
+/* The index that has a common number's names; *function becomes its number
+ * there. */
+const struct alqi_view_index *
+alqi_view_both_names(const struct alqi_view_both *both, uint32_t *function);
+
+#endif

@@ -1,0 +1,516 @@
+/* build.c -- see build.h
+ *
+ * Columns that a birth tells are written a block at a time; those of its end
+ * come after the last birth.  Who was there at the peak is found at the end, by
+ * going through the events up to it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "view/build.h"
+#include "view/table.h"
+
+enum { DATA_ALIGN = 16, NOT_AT_PEAK = 16 /* beside the flags of a row */ };
+
+/* Of the rows of one block, what is known at their end only. */
+struct ends {
+    uint64_t lives[ALQI_VIEW_BLOCK_ROWS];
+    uint64_t *promoted; /* NULL: none is */
+    uint8_t flags[ALQI_VIEW_BLOCK_ROWS];
+};
+
+struct alqi_view_build {
+    alqi_view_write_fn *write;
+    void *write_arg;
+    const char *error;
+    uint64_t n_written;
+    struct alqi_view_foot foot;
+
+    struct alqi_view_table sections[ALQI_VIEW_N_SECTIONS];
+    struct alqi_view_table ends; /* struct ends * */
+    uint64_t fresh[ALQI_VIEW_N_COLUMNS][ALQI_VIEW_BLOCK_ROWS];
+    uint32_t n_rows;
+    uint64_t n_births; /* of the run that is not written yet */
+    size_t peak_event_bytes;
+    uint32_t peak_rows;
+};
+
+static const size_t each_bytes[ALQI_VIEW_N_SECTIONS] = {
+    [ALQI_VIEW_S_META] = sizeof(struct alqi_view_meta),
+    [ALQI_VIEW_S_DATA] = 1,
+    [ALQI_VIEW_S_SLICES] = sizeof(struct alqi_view_slice),
+    [ALQI_VIEW_S_EVENTS] = 1,
+    [ALQI_VIEW_S_CHAINS] = sizeof(struct alqi_view_chain),
+    [ALQI_VIEW_S_CLASSES] = sizeof(struct alqi_view_class),
+    [ALQI_VIEW_S_ORIGINS] = sizeof(struct alqi_view_origin),
+    [ALQI_VIEW_S_STACKS] = sizeof(struct alqi_view_stack),
+    [ALQI_VIEW_S_NODES] = sizeof(struct alqi_view_node),
+    [ALQI_VIEW_S_FUNCTIONS] = sizeof(struct alqi_view_function),
+    [ALQI_VIEW_S_THREADS] = sizeof(struct alqi_view_thread),
+    [ALQI_VIEW_S_RESIDENT] = sizeof(struct alqi_view_resident),
+    [ALQI_VIEW_S_NOTES] = sizeof(uint32_t),
+    [ALQI_VIEW_S_TEXT_AT] = sizeof(uint64_t),
+    [ALQI_VIEW_S_TEXTS] = 1,
+};
+
+static const char *const no_memory = "there is no memory for the index";
+
+struct alqi_view_build *
+alqi_view_build_new(alqi_view_write_fn *write, void *arg)
+{
+    static const struct alqi_view_node root;
+    struct alqi_view_build *b = calloc(1, sizeof *b);
+    uint64_t first = 0;
+
+    if (b == NULL)
+        return NULL;
+    b->write = write;
+    b->write_arg = arg;
+    for (int i = 0; i < ALQI_VIEW_N_SECTIONS; i++)
+        b->sections[i].each_bytes = each_bytes[i];
+    b->ends.each_bytes = sizeof(struct ends *);
+    if (!alqi_view_table_add(&b->sections[ALQI_VIEW_S_TEXT_AT], &first))
+        b->error = no_memory;
+    alqi_view_build_node(b, &root);
+    return b;
+}
+
+static struct ends *
+ends_of(const struct alqi_view_build *b, uint32_t block)
+{
+    return ((struct ends **)b->ends.rows)[block];
+}
+
+void
+alqi_view_build_drop(struct alqi_view_build *b)
+{
+    if (b == NULL)
+        return;
+    for (uint32_t i = 0; i < b->ends.n; i++) {
+        struct ends *e = ends_of(b, i);
+
+        if (e != NULL)
+            free(e->promoted);
+        free(e);
+    }
+    for (int i = 0; i < ALQI_VIEW_N_SECTIONS; i++)
+        free(b->sections[i].rows);
+    free(b->ends.rows);
+    free(b);
+}
+
+static void
+put(struct alqi_view_build *b, const void *bytes, size_t n)
+{
+    if (b->error == NULL && n > 0 && !b->write(b->write_arg, bytes, n))
+        b->error = "the index cannot be written";
+    b->n_written += n;
+}
+
+static void
+pad(struct alqi_view_build *b, size_t align)
+{
+    static const char zeros[DATA_ALIGN];
+
+    put(b, zeros, (size_t)(-b->n_written % align));
+}
+
+/* ---- names --------------------------------------------------------------- */
+
+static uint32_t
+add(struct alqi_view_build *b, enum alqi_view_section which, const void *row)
+{
+    struct alqi_view_table *t = &b->sections[which];
+
+    if (!alqi_view_table_add(t, row)) {
+        b->error = no_memory;
+        return 0;
+    }
+    return (uint32_t)t->n - 1;
+}
+
+uint32_t
+alqi_view_build_text(struct alqi_view_build *b, const char *text)
+{
+    struct alqi_view_table *texts = &b->sections[ALQI_VIEW_S_TEXTS];
+    uint64_t end;
+
+    if (!alqi_view_table_append(texts, text, strlen(text) + 1)) {
+        b->error = no_memory;
+        return 0;
+    }
+    end = texts->n;
+    return add(b, ALQI_VIEW_S_TEXT_AT, &end) - 1;
+}
+
+uint32_t
+alqi_view_build_function(struct alqi_view_build *b,
+                         const struct alqi_view_function *function)
+{
+    return add(b, ALQI_VIEW_S_FUNCTIONS, function);
+}
+
+uint32_t
+alqi_view_build_node(struct alqi_view_build *b,
+                     const struct alqi_view_node *node)
+{
+    return add(b, ALQI_VIEW_S_NODES, node);
+}
+
+uint32_t
+alqi_view_build_stack(struct alqi_view_build *b,
+                      const struct alqi_view_stack *stack)
+{
+    return add(b, ALQI_VIEW_S_STACKS, stack);
+}
+
+uint32_t
+alqi_view_build_class(struct alqi_view_build *b,
+                      const struct alqi_view_class *class_)
+{
+    return add(b, ALQI_VIEW_S_CLASSES, class_);
+}
+
+uint32_t
+alqi_view_build_origin(struct alqi_view_build *b,
+                       const struct alqi_view_origin *origin)
+{
+    return add(b, ALQI_VIEW_S_ORIGINS, origin);
+}
+
+void
+alqi_view_build_thread(struct alqi_view_build *b,
+                       const struct alqi_view_thread *thread)
+{
+    add(b, ALQI_VIEW_S_THREADS, thread);
+}
+
+void
+alqi_view_build_resident(struct alqi_view_build *b, uint64_t us, uint64_t bytes)
+{
+    struct alqi_view_resident r = {us, bytes};
+
+    add(b, ALQI_VIEW_S_RESIDENT, &r);
+}
+
+void
+alqi_view_build_note(struct alqi_view_build *b, uint32_t text)
+{
+    add(b, ALQI_VIEW_S_NOTES, &text);
+}
+
+/* ---- columns ------------------------------------------------------------- */
+
+static size_t
+width_of(uint64_t range)
+{
+    if (range == 0)
+        return 0;
+    if (range <= UINT8_MAX)
+        return 1;
+    if (range <= UINT16_MAX)
+        return 2;
+    return range <= UINT32_MAX ? 4 : 8;
+}
+
+/* Writes one column of one block. */
+static void
+column_put(struct alqi_view_build *b, uint32_t block,
+           enum alqi_view_column column, const uint64_t *from, uint32_t n)
+{
+    unsigned char bytes[ALQI_VIEW_BLOCK_ROWS * 8];
+    struct alqi_view_slice *slices =
+        (void *)b->sections[ALQI_VIEW_S_SLICES].rows;
+    struct alqi_view_slice s = {from[0], from[0], 0};
+    size_t width;
+
+    for (uint32_t i = 1; i < n; i++) {
+        s.least = from[i] < s.least ? from[i] : s.least;
+        s.most = from[i] > s.most ? from[i] : s.most;
+    }
+    width = width_of(s.most - s.least);
+    for (uint32_t i = 0; width > 0 && i < n; i++) {
+        uint64_t v = from[i] - s.least;
+
+        memcpy(bytes + i * width, &v, width);
+    }
+    pad(b, DATA_ALIGN);
+    s.at = b->n_written | width;
+    put(b, bytes, n * width);
+    slices[(size_t)block * ALQI_VIEW_N_COLUMNS + column] = s;
+}
+
+static void
+births_put(struct alqi_view_build *b)
+{
+    static const enum alqi_view_column told[] = {
+        ALQI_VIEW_BORN,   ALQI_VIEW_CLASS,   ALQI_VIEW_STACK,
+        ALQI_VIEW_ORIGIN, ALQI_VIEW_SAMPLES,
+    };
+    static const struct alqi_view_slice none;
+    uint32_t n = (b->n_rows - 1) % ALQI_VIEW_BLOCK_ROWS + 1;
+    uint32_t block = (b->n_rows - 1) / ALQI_VIEW_BLOCK_ROWS;
+
+    for (int c = 0; c < ALQI_VIEW_N_COLUMNS; c++)
+        add(b, ALQI_VIEW_S_SLICES, &none);
+    if (b->error != NULL)
+        return;
+    for (size_t i = 0; i < ALQI_COUNT_OF(told); i++)
+        column_put(b, block, told[i], b->fresh[told[i]], n);
+}
+
+static void
+ends_put(struct alqi_view_build *b, uint32_t block)
+{
+    static const uint64_t zeros[ALQI_VIEW_BLOCK_ROWS];
+    uint64_t flags[ALQI_VIEW_BLOCK_ROWS];
+    const struct ends *e = ends_of(b, block);
+    uint32_t n = b->n_rows - block * ALQI_VIEW_BLOCK_ROWS;
+
+    if (n > ALQI_VIEW_BLOCK_ROWS)
+        n = ALQI_VIEW_BLOCK_ROWS;
+    for (uint32_t i = 0; i < n; i++)
+        flags[i] = e->flags[i] & ~(uint64_t)NOT_AT_PEAK;
+    column_put(b, block, ALQI_VIEW_LIFE, e->lives, n);
+    column_put(b, block, ALQI_VIEW_FLAGS, flags, n);
+    column_put(b, block, ALQI_VIEW_PROMOTED,
+               e->promoted != NULL ? e->promoted : zeros, n);
+}
+
+/* ---- events -------------------------------------------------------------- */
+
+static void
+event_put(struct alqi_view_build *b, enum alqi_view_event_kind kind,
+          uint64_t number)
+{
+    unsigned char bytes[ALQI_VIEW_EVENT_BYTES_MAX + 1];
+    size_t n = 0;
+    uint64_t rest = number >> 5;
+
+    bytes[n++] =
+        (unsigned char)(kind | (number & 31) << 2 | (rest > 0 ? 0x80 : 0));
+    while (rest > 0) {
+        bytes[n++] = (unsigned char)((rest & 0x7F) | (rest > 0x7F ? 0x80 : 0));
+        rest >>= 7;
+    }
+    if (!alqi_view_table_append(&b->sections[ALQI_VIEW_S_EVENTS], bytes, n))
+        b->error = no_memory;
+}
+
+static void
+births_end(struct alqi_view_build *b)
+{
+    if (b->n_births > 0)
+        event_put(b, ALQI_VIEW_E_BIRTHS, b->n_births);
+    b->n_births = 0;
+}
+
+static struct ends *
+ends_new(struct alqi_view_build *b)
+{
+    struct ends *e = calloc(1, sizeof *e);
+
+    if (e == NULL || !alqi_view_table_add(&b->ends, &e)) {
+        free(e);
+        b->error = no_memory;
+        return NULL;
+    }
+    return e;
+}
+
+uint32_t
+alqi_view_build_rows(const struct alqi_view_build *b)
+{
+    return b->n_rows;
+}
+
+uint32_t
+alqi_view_build_birth(struct alqi_view_build *b,
+                      const struct alqi_view_row *row)
+{
+    uint32_t i = b->n_rows % ALQI_VIEW_BLOCK_ROWS;
+
+    if (b->n_rows == ALQI_VIEW_ROWS_MAX && b->error == NULL)
+        b->error = "the trace has more than 2^31 blocks";
+    if (b->error != NULL || (i == 0 && ends_new(b) == NULL))
+        return UINT32_MAX;
+    b->fresh[ALQI_VIEW_BORN][i] = row->born_us;
+    b->fresh[ALQI_VIEW_CLASS][i] = row->class_;
+    b->fresh[ALQI_VIEW_STACK][i] = row->stack;
+    b->fresh[ALQI_VIEW_ORIGIN][i] = row->origin;
+    b->fresh[ALQI_VIEW_SAMPLES][i] = row->n_samples;
+    b->n_births++;
+    b->n_rows++;
+    if (b->n_rows % ALQI_VIEW_BLOCK_ROWS == 0)
+        births_put(b);
+    return b->n_rows - 1;
+}
+
+/* NULL for rows that are none. */
+static struct ends *
+row_at(struct alqi_view_build *b, uint32_t row)
+{
+    if (b->error != NULL || row >= b->n_rows)
+        return NULL;
+    return ends_of(b, row / ALQI_VIEW_BLOCK_ROWS);
+}
+
+void
+alqi_view_build_free(struct alqi_view_build *b, uint32_t row, uint64_t life_us)
+{
+    struct ends *e = row_at(b, row);
+
+    if (e == NULL)
+        return;
+    e->lives[row % ALQI_VIEW_BLOCK_ROWS] = life_us;
+    births_end(b);
+    event_put(b, ALQI_VIEW_E_FREE, b->n_rows - row);
+}
+
+void
+alqi_view_build_promote(struct alqi_view_build *b, uint32_t row,
+                        uint64_t after_us)
+{
+    struct ends *e = row_at(b, row);
+
+    if (e == NULL)
+        return;
+    if (e->promoted == NULL)
+        e->promoted = calloc(ALQI_VIEW_BLOCK_ROWS, sizeof *e->promoted);
+    if (e->promoted == NULL) {
+        b->error = no_memory;
+        return;
+    }
+    e->promoted[row % ALQI_VIEW_BLOCK_ROWS] = after_us + 1;
+    births_end(b);
+    event_put(b, ALQI_VIEW_E_PROMOTE, b->n_rows - row);
+}
+
+void
+alqi_view_build_left(struct alqi_view_build *b, uint32_t row, uint64_t life_us,
+                     enum alqi_view_left how)
+{
+    struct ends *e = row_at(b, row);
+
+    if (e == NULL)
+        return;
+    e->lives[row % ALQI_VIEW_BLOCK_ROWS] = life_us;
+    e->flags[row % ALQI_VIEW_BLOCK_ROWS] |=
+        (uint8_t)(ALQI_VIEW_LEFT |
+                  (how == ALQI_VIEW_LEFT_STAYS ? ALQI_VIEW_STAYS : 0) |
+                  (how == ALQI_VIEW_LEFT_BEFORE_PEAK ? NOT_AT_PEAK : 0));
+}
+
+void
+alqi_view_build_chain(struct alqi_view_build *b, uint32_t row, uint64_t life_us)
+{
+    struct alqi_view_chain chain = {row, life_us};
+    struct ends *e = row_at(b, row);
+
+    if (e == NULL)
+        return;
+    e->flags[row % ALQI_VIEW_BLOCK_ROWS] |= ALQI_VIEW_CHAIN;
+    add(b, ALQI_VIEW_S_CHAINS, &chain);
+}
+
+void
+alqi_view_build_gone(struct alqi_view_build *b, uint32_t process, uint64_t us)
+{
+    births_end(b);
+    event_put(b, ALQI_VIEW_E_GONE, process);
+    event_put(b, ALQI_VIEW_E_GONE, us);
+}
+
+void
+alqi_view_build_peak(struct alqi_view_build *b)
+{
+    b->peak_event_bytes = b->sections[ALQI_VIEW_S_EVENTS].n;
+    b->peak_rows = b->n_rows;
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
+static int
+by_row(const void *left, const void *right)
+{
+    const struct alqi_view_chain *a = left, *b = right;
+
+    return a->row < b->row ? -1 : a->row > b->row;
+}
+
+/* Rows up to the peak are there unless an event up to it ended them, or their
+ * process. */
+static void
+peak_mark(struct alqi_view_build *b)
+{
+    struct alqi_view_index x = {
+        .events = b->sections[ALQI_VIEW_S_EVENTS].rows,
+        .n_event_bytes = b->peak_event_bytes,
+    };
+    struct alqi_view_event e;
+    uint64_t n = 0;
+    size_t at = 0;
+
+    for (uint32_t i = 0; i < b->peak_rows; i++) {
+        uint8_t *flags = &row_at(b, i)->flags[i % ALQI_VIEW_BLOCK_ROWS];
+
+        if ((*flags & NOT_AT_PEAK) == 0)
+            *flags |= ALQI_VIEW_PEAK;
+    }
+    while (alqi_view_event_next(&x, &at, &e)) {
+        if (e.kind == ALQI_VIEW_E_BIRTHS)
+            n += e.number;
+        else if (e.kind == ALQI_VIEW_E_FREE) {
+            uint32_t row = (uint32_t)(n - e.number);
+
+            row_at(b, row)->flags[row % ALQI_VIEW_BLOCK_ROWS] &=
+                (uint8_t)~ALQI_VIEW_PEAK;
+        }
+    }
+}
+
+static void
+sections_put(struct alqi_view_build *b)
+{
+    b->foot.sections[ALQI_VIEW_S_DATA].at = 0;
+    b->foot.sections[ALQI_VIEW_S_DATA].n_bytes = b->n_written;
+    for (int i = 0; i < ALQI_VIEW_N_SECTIONS; i++) {
+        const struct alqi_view_table *t = &b->sections[i];
+
+        if (i == ALQI_VIEW_S_DATA)
+            continue;
+        pad(b, DATA_ALIGN);
+        b->foot.sections[i].at = b->n_written;
+        b->foot.sections[i].n_bytes = t->n * t->each_bytes;
+        put(b, t->rows, t->n * t->each_bytes);
+    }
+    pad(b, DATA_ALIGN);
+}
+
+const char *
+alqi_view_build_finish(struct alqi_view_build *b,
+                       const struct alqi_view_meta *meta,
+                       const unsigned char *key)
+{
+    struct alqi_view_table *chains = &b->sections[ALQI_VIEW_S_CHAINS];
+
+    if (b->n_rows % ALQI_VIEW_BLOCK_ROWS != 0)
+        births_put(b);
+    births_end(b);
+    add(b, ALQI_VIEW_S_META, meta);
+    if (b->error != NULL)
+        return b->error;
+    if (chains->n > 0)
+        qsort(chains->rows, chains->n, chains->each_bytes, by_row);
+    peak_mark(b);
+    for (uint32_t i = 0; i < b->ends.n; i++)
+        ends_put(b, i);
+    sections_put(b);
+    b->foot.n_rows = b->n_rows;
+    memcpy(b->foot.key, key, sizeof b->foot.key);
+    b->foot.version = ALQI_VIEW_VERSION;
+    b->foot.foot_bytes = sizeof b->foot;
+    memcpy(b->foot.magic, ALQI_VIEW_MAGIC, sizeof b->foot.magic);
+    put(b, &b->foot, sizeof b->foot);
+    return b->error;
+}

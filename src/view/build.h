@@ -1,0 +1,85 @@
+/* build.h -- makes an index (index.h) of a trace that is told event by event
+ *
+ * Bytes go out as they are ready, front to back.  What grows with the trace and
+ * stays in memory is, for each row, 9 bytes and its end's place in the event
+ * stream.  The first thing that goes wrong is kept, and all that follows does
+ * nothing. */
+#ifndef ALQI_VIEW_BUILD_H
+#define ALQI_VIEW_BUILD_H
+
+#include "view/index.h"
+
+/* Takes the next bytes of the index; false ends the making. */
+typedef bool alqi_view_write_fn(void *arg, const void *bytes, size_t n);
+
+struct alqi_view_build;
+
+/* NULL: no memory. */
+struct alqi_view_build *alqi_view_build_new(alqi_view_write_fn *write,
+                                            void *arg);
+void alqi_view_build_drop(struct alqi_view_build *build);
+
+/* ---- names: each call returns a number, in order from 0 on --------------- */
+
+uint32_t alqi_view_build_text(struct alqi_view_build *build, const char *text);
+uint32_t alqi_view_build_function(struct alqi_view_build *build,
+                                  const struct alqi_view_function *function);
+/* Node 0 is there; its function is that of an empty stack. */
+uint32_t alqi_view_build_node(struct alqi_view_build *build,
+                              const struct alqi_view_node *node);
+uint32_t alqi_view_build_stack(struct alqi_view_build *build,
+                               const struct alqi_view_stack *stack);
+uint32_t alqi_view_build_class(struct alqi_view_build *build,
+                               const struct alqi_view_class *class_);
+uint32_t alqi_view_build_origin(struct alqi_view_build *build,
+                                const struct alqi_view_origin *origin);
+void alqi_view_build_thread(struct alqi_view_build *build,
+                            const struct alqi_view_thread *thread);
+void alqi_view_build_resident(struct alqi_view_build *build, uint64_t us,
+                              uint64_t bytes);
+void alqi_view_build_note(struct alqi_view_build *build, uint32_t text);
+
+/* ---- events, in order ---------------------------------------------------- */
+
+/* A block is born.  Its stack, class and origin may be told later. */
+struct alqi_view_row {
+    uint64_t born_us;
+    uint64_t n_samples;
+    uint32_t class_, stack, origin;
+};
+
+/* So many were born. */
+uint32_t alqi_view_build_rows(const struct alqi_view_build *build);
+/* The row's number, from 0 on; UINT32_MAX when there are too many. */
+uint32_t alqi_view_build_birth(struct alqi_view_build *build,
+                               const struct alqi_view_row *row);
+void alqi_view_build_free(struct alqi_view_build *build, uint32_t row,
+                          uint64_t life_us);
+void alqi_view_build_promote(struct alqi_view_build *build, uint32_t row,
+                             uint64_t after_us);
+enum alqi_view_left {
+    ALQI_VIEW_LEFT_STAYS,       /* until the trace's end */
+    ALQI_VIEW_LEFT_AFTER_PEAK,  /* went with its process, after the peak */
+    ALQI_VIEW_LEFT_BEFORE_PEAK, /* or before it */
+};
+
+/* Never freed, and it was there for so long. */
+void alqi_view_build_left(struct alqi_view_build *build, uint32_t row,
+                          uint64_t life_us, enum alqi_view_left how);
+/* The row's life is that of a chain of realloc. */
+void alqi_view_build_chain(struct alqi_view_build *build, uint32_t row,
+                           uint64_t life_us);
+/* A process ended, and all that it held went. */
+void alqi_view_build_gone(struct alqi_view_build *build, uint32_t process,
+                          uint64_t us);
+/* More bytes than ever before are live, by the birth told last. */
+void alqi_view_build_peak(struct alqi_view_build *build);
+
+/* ---- the end ------------------------------------------------------------- */
+
+/* Writes what is left; NULL, or what went wrong. */
+const char *alqi_view_build_finish(struct alqi_view_build *build,
+                                   const struct alqi_view_meta *meta,
+                                   const unsigned char *key);
+
+#endif

@@ -1,0 +1,269 @@
+/* diff.c -- the answer `diff`: what two filters have, site by site
+ *
+ * Of two traces the samples were drawn apart, and significance.h says what a
+ * difference means.  Of one trace the same samples may be on both sides: only
+ * those that are on one of them make the difference, and its variance is
+ * theirs. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "view/sides.h"
+#include "view/significance.h"
+#include "view/sites.h"
+#include "view/sort.h"
+
+enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 100000, ROW_BYTES = 480 };
+
+static const double Z_MOST = 99;
+
+struct row {
+    uint32_t function; /* a common number */
+    int32_t line;
+    bool is_mapping;
+    struct alqi_view_sum a, b;
+    struct alqi_view_apart apart;
+    double z, chance;
+};
+
+struct table {
+    struct alqi_view_sides *sides;
+    enum alqi_view_grouping grouping;
+    struct row *rows;
+    uint32_t n, capacity;
+    struct alqi_base_map row_of; /* function, line -> number */
+};
+
+/* ---- rows ---------------------------------------------------------------- */
+
+/* NULL: no memory. */
+static struct row *
+row_at(struct table *t, uint32_t function, int32_t line, bool is_mapping)
+{
+    uint64_t key = (uint64_t)function << 32 | (uint32_t)line << 1 | is_mapping;
+    bool is_new;
+    uint64_t *number = alqi_base_map_at(&t->row_of, key, &is_new);
+
+    if (number == NULL)
+        return NULL;
+    if (!is_new)
+        return &t->rows[*number];
+    if (t->n == t->capacity) {
+        uint32_t capacity = t->capacity == 0 ? 256 : 2 * t->capacity;
+        struct row *rows = realloc(t->rows, capacity * sizeof *rows);
+
+        if (rows == NULL)
+            return NULL;
+        t->rows = rows;
+        t->capacity = capacity;
+    }
+    *number = t->n;
+    t->rows[t->n] = (struct row){function, line, is_mapping};
+    return &t->rows[t->n++];
+}
+
+/* The stacks of one side, each in its row. */
+static bool
+side_enter(struct table *t, const struct alqi_view_side *side, bool is_b)
+{
+    for (uint32_t i = 0; i < side->x->n_stacks; i++) {
+        const struct alqi_view_node *node =
+            &side->x->nodes[side->shape->site_of_stack[i]];
+        struct row *row;
+
+        if (side->scan->stacks[i].n == 0)
+            continue;
+        row = row_at(
+            t, is_b ? t->sides->both.of_b[node->function] : node->function,
+            t->grouping == ALQI_VIEW_BY_LINE ? node->line : 0,
+            side->x->stacks[i].is_mapping != 0);
+        if (row == NULL)
+            return false;
+        alqi_view_sum_join(is_b ? &row->b : &row->a, &side->scan->stacks[i]);
+        alqi_view_apart_join(&row->apart, &side->apart[i]);
+    }
+    return true;
+}
+
+static double
+delta(const struct row *row)
+{
+    return row->b.bytes - row->a.bytes;
+}
+
+static int
+by_delta(const void *left, const void *right, void *arg)
+{
+    const struct row *a = left, *b = right;
+    double x = fabs(delta(a)), y = fabs(delta(b));
+
+    (void)arg;
+    if (x != y)
+        return x > y ? -1 : 1;
+    if (a->function != b->function)
+        return a->function < b->function ? -1 : 1;
+    return a->line < b->line ? -1 : a->line > b->line;
+}
+
+static bool
+rows_judge(struct table *t)
+{
+    double *chances = malloc(((size_t)t->n + 1) * sizeof *chances);
+    bool is_judged;
+
+    if (chances == NULL)
+        return false;
+    for (uint32_t i = 0; i < t->n; i++) {
+        struct row *row = &t->rows[i];
+
+        row->z = alqi_view_apart_sigmas(&row->apart, delta(row));
+        chances[i] = alqi_view_chance(row->z);
+    }
+    is_judged = alqi_view_holm(chances, t->n);
+    for (uint32_t i = 0; is_judged && i < t->n; i++)
+        t->rows[i].chance = chances[i];
+    free(chances);
+    return is_judged;
+}
+
+/* ---- the answer ---------------------------------------------------------- */
+
+static void
+put_difference(struct alqi_view_json *out, const struct alqi_view_apart *apart,
+               double bytes, double z)
+{
+    alqi_view_json_key(out, "delta_bytes");
+    alqi_view_json_whole(out, bytes);
+    alqi_view_json_key(out, "delta_se");
+    alqi_view_json_whole(out, sqrt(alqi_view_apart_variance(apart)));
+    alqi_view_json_key(out, "z");
+    alqi_view_json_real(out, fabs(z) < Z_MOST ? z : copysign(Z_MOST, z));
+}
+
+static void
+put_row(struct alqi_view_json *out, const struct row *row,
+        struct alqi_view_used *used)
+{
+    alqi_view_json_open(out, '{');
+    alqi_view_json_key_int(out, "function",
+                           alqi_view_used_position(used, row->function));
+    alqi_view_json_key_int(out, "line", row->line);
+    alqi_view_put_sum(out, "a", &row->a);
+    alqi_view_put_sum(out, "b", &row->b);
+    put_difference(out, &row->apart, delta(row), row->z);
+    alqi_view_json_key(out, "chance");
+    alqi_view_json_real(out, row->chance);
+    if (row->is_mapping) {
+        alqi_view_json_key(out, "is_mapping");
+        alqi_view_json_bool(out, true);
+    }
+    alqi_view_json_close(out, '}');
+}
+
+static void
+put_rest(struct alqi_view_json *out, uint64_t n, const struct alqi_view_sum *a,
+         const struct alqi_view_sum *b)
+{
+    alqi_view_json_key(out, "rest");
+    alqi_view_json_open(out, '{');
+    alqi_view_json_key_int(out, "rows", (int64_t)n);
+    alqi_view_put_sum(out, "a", a);
+    alqi_view_put_sum(out, "b", b);
+    alqi_view_json_close(out, '}');
+}
+
+static bool
+is_found(const struct table *t, const struct row *row, const char *q)
+{
+    uint32_t function = row->function;
+    const struct alqi_view_index *x =
+        alqi_view_both_names(&t->sides->both, &function);
+
+    return alqi_view_is_found(x, function, q);
+}
+
+static void
+put_rows(struct alqi_view_ask *ask, const struct table *t,
+         struct alqi_view_used *used, uint64_t limit, const char *q)
+{
+    struct alqi_view_sum a = {0}, b = {0};
+    uint64_t n_put = 0, n_rest = 0;
+
+    alqi_view_json_key(ask->out, "rows");
+    alqi_view_json_open(ask->out, '[');
+    for (uint32_t i = 0; i < t->n; i++) {
+        const struct row *row = &t->rows[i];
+
+        if (n_put < limit &&
+            n_put * ROW_BYTES + used->bytes < ALQI_VIEW_ROWS_BYTES &&
+            is_found(t, row, q)) {
+            put_row(ask->out, row, used);
+            n_put++;
+        } else {
+            alqi_view_sum_join(&a, &row->a);
+            alqi_view_sum_join(&b, &row->b);
+            n_rest++;
+        }
+    }
+    alqi_view_json_close(ask->out, ']');
+    put_rest(ask->out, n_rest, &a, &b);
+}
+
+static void
+put_totals(struct alqi_view_json *out, const struct table *t)
+{
+    const struct alqi_view_sum *a = &t->sides->a.scan->total;
+    const struct alqi_view_sum *b = &t->sides->b.scan->total;
+    struct alqi_view_apart apart = {0};
+
+    for (uint32_t i = 0; i < t->n; i++)
+        alqi_view_apart_join(&apart, &t->rows[i].apart);
+    alqi_view_put_sum(out, "a", a);
+    alqi_view_put_sum(out, "b", b);
+    put_difference(out, &apart, b->bytes - a->bytes,
+                   alqi_view_apart_sigmas(&apart, b->bytes - a->bytes));
+}
+
+static bool
+table_fill(struct table *t)
+{
+    if (!alqi_view_sides_apart(t->sides) ||
+        !side_enter(t, &t->sides->a, false) ||
+        !side_enter(t, &t->sides->b, true) || !rows_judge(t))
+        return false;
+    alqi_view_sort(t->rows, t->n, sizeof *t->rows, by_delta, NULL);
+    return true;
+}
+
+bool
+alqi_view_diff(struct alqi_view_ask *ask)
+{
+    struct alqi_view_sides sides;
+    struct table t = {.sides = &sides};
+    uint64_t limit = alqi_view_query_number(&ask->query, "limit", 1, LIMIT_MAX,
+                                            LIMIT_DEFAULT);
+    const char *q = alqi_view_query_get(&ask->query, "q");
+    struct alqi_view_used used = {0};
+    bool is_put;
+
+    t.grouping = (enum alqi_view_grouping)alqi_view_query_choice(
+        &ask->query, "group", "function line");
+    is_put = alqi_view_sides_take(ask, &sides) && alqi_view_ready(ask) &&
+             alqi_view_sides_look(ask, &sides);
+    if (is_put) {
+        is_put =
+            (table_fill(&t) && alqi_view_used_new_both(&used, &sides.both)) ||
+            alqi_view_give_up(ask);
+    }
+    if (is_put) {
+        put_totals(ask->out, &t);
+        put_rows(ask, &t, &used, limit, q);
+        alqi_view_used_put(&used, ask->out);
+    }
+    alqi_view_used_free(&used);
+    alqi_base_map_clear(&t.row_of);
+    free(t.rows);
+    alqi_view_sides_free(&sides);
+    return is_put;
+}

@@ -1,0 +1,357 @@
+/* filter.c -- see filter.h */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "view/filter.h"
+
+enum { SHOWN = 60 };
+
+struct reader {
+    struct alqi_view_filter *filter;
+    struct alqi_view_query *query;
+    const char *key; /* with its prefix, as it stands in the query */
+};
+
+static bool
+fail(struct reader *r, const char *value, const char *wants)
+{
+    alqi_view_query_fail(r->query, "%s=%.*s: %s", r->key, SHOWN, value, wants);
+    return false;
+}
+
+/* A..B, A.., ..B, .. or, where it may be one, A. */
+static bool
+take_range(struct reader *r, const char *value, bool may_be_one,
+           struct alqi_view_range *range)
+{
+    const char *at = value;
+    bool has_most;
+
+    *range = (struct alqi_view_range){true, false, 0, UINT64_MAX};
+    range->has_least = alqi_view_number_parse(&at, &range->least);
+    if (may_be_one && range->has_least && *at == '\0') {
+        range->most = range->least;
+        return true;
+    }
+    if (at[0] != '.' || at[1] != '.')
+        return fail(r, value, "write a range, as 10..20, 10.. or ..20");
+    at += 2;
+    has_most = alqi_view_number_parse(&at, &range->most);
+    if (*at != '\0')
+        return fail(r, value, "write a range, as 10..20, 10.. or ..20");
+    if (has_most && range->most < range->least)
+        return fail(r, value, "the range is upside down");
+    return true;
+}
+
+static bool
+take_number(struct reader *r, const char *value, uint64_t most, uint64_t *out)
+{
+    const char *at = value;
+
+    if (!alqi_view_number_parse(&at, out) || *at != '\0')
+        return fail(r, value, "write a whole number");
+    return *out <= most ? true : fail(r, value, "there is none of that number");
+}
+
+static bool
+take_alloc(struct reader *r, const char *value)
+{
+    return take_range(r, value, false, &r->filter->alloc);
+}
+
+static bool
+take_size(struct reader *r, const char *value)
+{
+    return take_range(r, value, false, &r->filter->size);
+}
+
+static bool
+take_life(struct reader *r, const char *value)
+{
+    return take_range(r, value, false, &r->filter->life);
+}
+
+static bool
+take_live(struct reader *r, const char *value)
+{
+    r->filter->live_kind = ALQI_VIEW_LIVE_RANGE;
+    if (strcmp(value, "peak") == 0)
+        r->filter->live_kind = ALQI_VIEW_LIVE_PEAK;
+    else if (strcmp(value, "end") == 0)
+        r->filter->live_kind = ALQI_VIEW_LIVE_END;
+    else
+        return take_range(r, value, true, &r->filter->live);
+    return true;
+}
+
+static bool
+take_freed(struct reader *r, const char *value)
+{
+    r->filter->is_never = strcmp(value, "never") == 0;
+    return r->filter->is_never ||
+           take_range(r, value, false, &r->filter->freed);
+}
+
+static bool
+take_heap(struct reader *r, const char *value)
+{
+    static const char *const names[] = {"minor", "major", "malloc"};
+    const char *at = value;
+
+    r->filter->heap = 0;
+    for (;;) {
+        size_t n = strcspn(at, ","), i = 0;
+
+        while (i < ALQI_COUNT_OF(names) &&
+               (strlen(names[i]) != n || memcmp(names[i], at, n) != 0))
+            i++;
+        if (i == ALQI_COUNT_OF(names))
+            return fail(r, value, "a list of minor, major, malloc");
+        r->filter->heap |= 1u << i;
+        if (at[n] == '\0')
+            return true;
+        at += n + 1;
+    }
+}
+
+static bool
+is_full(struct reader *r, const char *value, uint32_t n)
+{
+    return n == ALQI_VIEW_LIST_MAX && !fail(r, value, "there are too many");
+}
+
+static bool
+number_add(struct reader *r, const char *value, struct alqi_view_numbers *n)
+{
+    return !is_full(r, value, n->n) &&
+           take_number(r, value, UINT32_MAX, &n->numbers[n->n++]);
+}
+
+static bool
+take_thread(struct reader *r, const char *value)
+{
+    return number_add(r, value, &r->filter->threads);
+}
+
+static bool
+take_domain(struct reader *r, const char *value)
+{
+    return number_add(r, value, &r->filter->domains);
+}
+
+static bool
+word_add(struct reader *r, const char *value, struct alqi_view_words *words)
+{
+    struct alqi_view_word *word;
+
+    if (is_full(r, value, words->n))
+        return false;
+    word = &words->words[words->n++];
+    word->is_whole = value[0] == '=';
+    word->text = value + word->is_whole;
+    return word->text[0] != '\0' || fail(r, value, "write a name or a part");
+}
+
+static bool
+take_in(struct reader *r, const char *value)
+{
+    return word_add(r, value, &r->filter->in);
+}
+
+static bool
+take_notin(struct reader *r, const char *value)
+{
+    return word_add(r, value, &r->filter->notin);
+}
+
+static bool
+take_hide(struct reader *r, const char *value)
+{
+    return word_add(r, value, &r->filter->hide);
+}
+
+static bool
+take_by(struct reader *r, const char *value)
+{
+    static const char *const names[] = {"bytes", "blocks", "samples"};
+
+    for (size_t i = 0; i < ALQI_COUNT_OF(names); i++)
+        if (strcmp(names[i], value) == 0) {
+            r->filter->by = (enum alqi_view_by)i;
+            return true;
+        }
+    return fail(r, value, "one of: bytes blocks samples");
+}
+
+static const struct {
+    const char *key;
+    bool (*take)(struct reader *r, const char *value);
+    bool may_repeat;
+} keys[] = {
+    {"alloc", take_alloc, false},  {"live", take_live, false},
+    {"freed", take_freed, false},  {"size", take_size, false},
+    {"life", take_life, false},    {"heap", take_heap, false},
+    {"thread", take_thread, true}, {"domain", take_domain, true},
+    {"in", take_in, true},         {"notin", take_notin, true},
+    {"hide", take_hide, true},     {"by", take_by, false},
+};
+
+/* The same key stands before pair number i. */
+static bool
+is_repeated(const struct alqi_view_query *q, uint32_t i)
+{
+    for (uint32_t k = 0; k < i; k++)
+        if (strcmp(q->pairs[k].key, q->pairs[i].key) == 0)
+            return true;
+    return false;
+}
+
+static bool
+take_pair(struct reader *r, uint32_t i, size_t n_prefix, uint32_t n_traces)
+{
+    struct alqi_view_pair *pair = &r->query->pairs[i];
+    const char *key = pair->key + n_prefix;
+    uint64_t trace;
+
+    r->key = pair->key;
+    for (size_t k = 0; k < ALQI_COUNT_OF(keys); k++) {
+        if (strcmp(keys[k].key, key) != 0)
+            continue;
+        pair->is_used = true;
+        if (!keys[k].may_repeat && is_repeated(r->query, i))
+            return fail(r, pair->value, "it stands twice");
+        return keys[k].take(r, pair->value);
+    }
+    if (strcmp(key, "t") != 0)
+        return true;
+    pair->is_used = true;
+    if (!take_number(r, pair->value, n_traces - 1, &trace))
+        return false;
+    r->filter->trace = (uint32_t)trace;
+    return true;
+}
+
+bool
+alqi_view_filter_take(struct alqi_view_filter *f, struct alqi_view_query *q,
+                      const char *prefix, uint32_t n_traces)
+{
+    struct reader r = {f, q, NULL};
+    size_t n_prefix = strlen(prefix);
+
+    memset(f, 0, sizeof *f);
+    f->heap = ALQI_VIEW_HEAP_ALL;
+    for (uint32_t i = 0; i < q->n_pairs; i++)
+        if (strncmp(q->pairs[i].key, prefix, n_prefix) == 0 &&
+            !take_pair(&r, i, n_prefix, n_traces))
+            return false;
+    return true;
+}
+
+/* ---- copies -------------------------------------------------------------- */
+
+static size_t
+words_bytes(const struct alqi_view_words *words)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < words->n; i++)
+        n += strlen(words->words[i].text) + 1;
+    return n;
+}
+
+/* Returns where the next texts go. */
+static char *
+words_move(struct alqi_view_words *words, char *to)
+{
+    for (uint32_t i = 0; i < words->n; i++) {
+        size_t n = strlen(words->words[i].text) + 1;
+
+        memcpy(to, words->words[i].text, n);
+        words->words[i].text = to;
+        to += n;
+    }
+    return to;
+}
+
+bool
+alqi_view_words_keep(struct alqi_view_words *copy, char **texts,
+                     const struct alqi_view_words *words)
+{
+    *copy = *words;
+    *texts = malloc(words_bytes(words) + 1);
+    if (*texts == NULL)
+        return false;
+    words_move(copy, *texts);
+    return true;
+}
+
+bool
+alqi_view_filter_keep(struct alqi_view_filter *copy,
+                      const struct alqi_view_filter *f)
+{
+    *copy = *f;
+    copy->kept = malloc(words_bytes(&f->in) + words_bytes(&f->notin) +
+                        words_bytes(&f->hide) + 1);
+    if (copy->kept == NULL)
+        return false;
+    words_move(&copy->hide,
+               words_move(&copy->notin, words_move(&copy->in, copy->kept)));
+    return true;
+}
+
+/* ---- comparing ----------------------------------------------------------- */
+
+static bool
+ranges_are_same(const struct alqi_view_range *a,
+                const struct alqi_view_range *b)
+{
+    return a->is_there == b->is_there && a->has_least == b->has_least &&
+           a->least == b->least && a->most == b->most;
+}
+
+static bool
+numbers_are_same(const struct alqi_view_numbers *a,
+                 const struct alqi_view_numbers *b)
+{
+    return a->n == b->n &&
+           memcmp(a->numbers, b->numbers, a->n * sizeof a->numbers[0]) == 0;
+}
+
+bool
+alqi_view_words_are_same(const struct alqi_view_words *a,
+                         const struct alqi_view_words *b)
+{
+    if (a->n != b->n)
+        return false;
+    for (uint32_t i = 0; i < a->n; i++)
+        if (a->words[i].is_whole != b->words[i].is_whole ||
+            strcmp(a->words[i].text, b->words[i].text) != 0)
+            return false;
+    return true;
+}
+
+bool
+alqi_view_filter_is_same(const struct alqi_view_filter *a,
+                         const struct alqi_view_filter *b)
+{
+    return a->trace == b->trace && a->live_kind == b->live_kind &&
+           a->is_never == b->is_never && a->heap == b->heap &&
+           ranges_are_same(&a->alloc, &b->alloc) &&
+           ranges_are_same(&a->live, &b->live) &&
+           ranges_are_same(&a->freed, &b->freed) &&
+           ranges_are_same(&a->size, &b->size) &&
+           ranges_are_same(&a->life, &b->life) &&
+           numbers_are_same(&a->threads, &b->threads) &&
+           numbers_are_same(&a->domains, &b->domains) &&
+           alqi_view_words_are_same(&a->in, &b->in) &&
+           alqi_view_words_are_same(&a->notin, &b->notin);
+}
+
+bool
+alqi_view_word_matches(const struct alqi_view_word *word, const char *name)
+{
+    return word->is_whole ? strcmp(name, word->text) == 0
+                          : strstr(name, word->text) != NULL;
+}

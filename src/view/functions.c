@@ -1,0 +1,89 @@
+/* functions.c -- the answer `functions`: each function, as a site and with all
+ * that it calls */
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/function_sums.h"
+#include "view/sites.h"
+
+enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 100000, ROW_BYTES = 500 };
+
+static void
+put_row(struct alqi_view_json *out, const struct alqi_view_named *row,
+        const struct alqi_view_sum *self, struct alqi_view_used *used)
+{
+    alqi_view_json_open(out, '{');
+    alqi_view_json_key_int(out, "function",
+                           alqi_view_used_position(used, row->function));
+    alqi_view_json_key_int(out, "id", row->function);
+    alqi_view_put_sum(out, "self", &self[row->function]);
+    alqi_view_put_sum(out, "all", &row->sum);
+    alqi_view_json_close(out, '}');
+}
+
+/* Of the rest what they have as sites: that adds up. */
+static void
+put_rows(struct alqi_view_ask *ask, const struct alqi_view_named *list,
+         uint32_t n, const struct alqi_view_sum *self, uint64_t limit,
+         const char *q)
+{
+    struct alqi_view_used used;
+    struct alqi_view_sum rest = {0};
+    uint64_t n_put = 0, n_rest = 0;
+
+    if (!alqi_view_used_new(&used, ask->x)) {
+        alqi_view_give_up(ask);
+        alqi_view_used_free(&used);
+        return;
+    }
+    alqi_view_json_key(ask->out, "rows");
+    alqi_view_json_open(ask->out, '[');
+    for (uint32_t i = 0; i < n; i++) {
+        if (n_put < limit &&
+            n_put * ROW_BYTES + used.bytes < ALQI_VIEW_ROWS_BYTES &&
+            alqi_view_is_found(ask->x, list[i].function, q)) {
+            put_row(ask->out, &list[i], self, &used);
+            n_put++;
+        } else {
+            alqi_view_sum_join(&rest, &self[list[i].function]);
+            n_rest++;
+        }
+    }
+    alqi_view_json_close(ask->out, ']');
+    alqi_view_put_rest(ask->out, n_rest, &rest);
+    alqi_view_used_put(&used, ask->out);
+    alqi_view_used_free(&used);
+}
+
+bool
+alqi_view_functions(struct alqi_view_ask *ask)
+{
+    uint64_t limit = alqi_view_query_number(&ask->query, "limit", 1, LIMIT_MAX,
+                                            LIMIT_DEFAULT);
+    const char *q = alqi_view_query_get(&ask->query, "q");
+    const struct alqi_view_scan *scan;
+    const struct alqi_view_shape *shape;
+    struct alqi_view_sum *self, *folds, *all = NULL;
+    struct alqi_view_named *list;
+
+    if (!alqi_view_ready(ask) || !alqi_view_look(ask, &scan, &shape))
+        return false;
+    self = alqi_view_sums_self(ask->x, shape, scan);
+    folds = alqi_view_sums_of_folds(ask->x, shape, scan);
+    if (folds != NULL)
+        all = alqi_view_sums_all(ask->x, shape, folds);
+    list = malloc(ask->x->n_functions * sizeof *list);
+    if (self == NULL || all == NULL || list == NULL) {
+        alqi_view_give_up(ask);
+    } else {
+        uint32_t n = alqi_view_sums_list(ask->x, all, ask->filter.by, list);
+
+        alqi_view_put_sum(ask->out, "total", &scan->total);
+        put_rows(ask, list, n, self, limit, q);
+    }
+    free(self);
+    free(folds);
+    free(all);
+    free(list);
+    return ask->status == 200;
+}

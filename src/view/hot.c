@@ -1,0 +1,239 @@
+/* hot.c -- the answer `hot`: the heaviest pieces of call stacks, none of them
+ * an extension of another
+ *
+ * Two trees are followed from their roots as long as it says more: from the
+ * program to what is called, and from what allocates to its callers.  A node is
+ * left for those below it that are heavy when these have most of it; where they
+ * have not, the way there is a piece.  The first tree finds where a path is
+ * heavy to its end, the second what is heavy although many call it.  Of all
+ * pieces the heaviest are taken, one after the other; what extends one of them,
+ * or is extended by one, is left out. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/sort.h"
+#include "view/tree.h"
+
+enum { LIMIT_DEFAULT = 20, LIMIT_MAX = 100, PIECES_MAX = 2000 };
+
+static const double HEAVY = 0.005, MOST = 0.5; /* of all; of a node */
+
+struct piece {
+    uint32_t *path; /* functions, outermost first */
+    uint32_t n;
+    struct alqi_view_sum sum; /* of all stacks that have it */
+};
+
+struct finder {
+    struct alqi_view_tree_input in;
+    double heavy;
+    struct alqi_view_tree down, up;
+    struct piece *pieces;
+    uint32_t n;
+};
+
+/* ---- pieces -------------------------------------------------------------- */
+
+static double
+value(const struct finder *f, const struct alqi_view_sum *sum)
+{
+    return alqi_view_sum_value(sum, f->in.by);
+}
+
+/* The way to a node of a tree that goes up, or down, as a piece. */
+static bool
+piece_add(struct finder *f, const struct alqi_view_tree *t, uint32_t node,
+          bool is_up)
+{
+    struct piece *piece = &f->pieces[f->n];
+    uint32_t n = 0;
+
+    for (uint32_t i = node; i != 0; i = t->nodes[i].parent)
+        n++;
+    piece->path = malloc((n + 1) * sizeof *piece->path);
+    if (piece->path == NULL)
+        return false;
+    piece->n = n;
+    for (uint32_t i = node, k = 0; i != 0; i = t->nodes[i].parent, k++)
+        piece->path[is_up ? k : n - 1 - k] = t->nodes[i].function;
+    f->n++;
+    return true;
+}
+
+/* Where it says no more to go on. */
+static bool
+ends_find(struct finder *f, const struct alqi_view_tree *t, bool is_up)
+{
+    double *below = calloc(t->n, sizeof *below); /* that heavy nodes have */
+    uint8_t *is_on_way = calloc(t->n, 1);
+    bool is_found = below != NULL && is_on_way != NULL;
+
+    for (uint32_t i = 1; is_found && i < t->n; i++)
+        if (value(f, &t->all[i]) >= f->heavy)
+            below[t->nodes[i].parent] += value(f, &t->all[i]);
+    if (is_found)
+        is_on_way[0] = 1;
+    for (uint32_t i = 0; is_found && i < t->n; i++) {
+        double all = value(f, &t->all[i]);
+
+        if (i > 0)
+            is_on_way[i] = is_on_way[t->nodes[i].parent] && all >= f->heavy;
+        if (!is_on_way[i] || i == 0 || (below[i] >= MOST * all && below[i] > 0))
+            continue;
+        if (f->n < PIECES_MAX)
+            is_found = piece_add(f, t, i, is_up);
+        is_on_way[i] = 0;
+    }
+    free(below);
+    free(is_on_way);
+    return is_found;
+}
+
+static bool
+has_piece(const struct alqi_view_shape *shape, uint32_t fold,
+          const struct piece *piece)
+{
+    for (uint32_t k = piece->n; k-- > 0; fold = shape->folds[fold].parent)
+        if (fold == 0 || shape->folds[fold].function != piece->path[k])
+            return false;
+    return true;
+}
+
+/* What goes through a piece, wherever it is on the stack. */
+static void
+piece_sum(const struct finder *f, struct piece *piece)
+{
+    const struct alqi_view_shape *shape = f->in.shape;
+    uint32_t last = piece->path[piece->n - 1];
+
+    memset(&piece->sum, 0, sizeof piece->sum);
+    for (uint32_t i = 1; i < shape->n_folds; i++)
+        if (shape->folds[i].function == last && f->down.all[i].n > 0 &&
+            has_piece(shape, i, piece))
+            alqi_view_sum_join(&piece->sum, &f->down.all[i]);
+}
+
+static bool
+pieces_find(struct finder *f)
+{
+    struct alqi_view_tree_input up = f->in;
+    bool is_found;
+
+    up.is_up = true;
+    up.min_share = HEAVY;
+    f->pieces = calloc(PIECES_MAX, sizeof *f->pieces);
+    f->heavy = HEAVY * value(f, &f->in.scan->total);
+    is_found = f->pieces != NULL && alqi_view_tree_make(&f->down, &f->in) &&
+               alqi_view_tree_make(&f->up, &up);
+    if (is_found && f->in.scan->total.n > 0)
+        is_found = ends_find(f, &f->down, false) && ends_find(f, &f->up, true);
+    for (uint32_t i = 0; is_found && i < f->n; i++)
+        piece_sum(f, &f->pieces[i]);
+    return is_found;
+}
+
+/* ---- choosing ------------------------------------------------------------ */
+
+static int
+by_weight(const void *left, const void *right, void *arg)
+{
+    const struct piece *a = left, *b = right;
+    const struct finder *f = arg;
+    double x = value(f, &a->sum), y = value(f, &b->sum);
+
+    if (x != y)
+        return x > y ? -1 : 1;
+    if (a->n != b->n)
+        return a->n > b->n ? -1 : 1;
+    return memcmp(a->path, b->path, a->n * sizeof *a->path);
+}
+
+static bool
+is_inside(const struct piece *small, const struct piece *large)
+{
+    for (uint32_t at = 0; at + small->n <= large->n; at++)
+        if (memcmp(large->path + at, small->path,
+                   small->n * sizeof *small->path) == 0)
+            return true;
+    return false;
+}
+
+/* Moves the chosen ones to the front; returns their number. */
+static uint32_t
+choose(struct finder *f, uint32_t limit)
+{
+    uint32_t n_chosen = 0;
+
+    alqi_view_sort(f->pieces, f->n, sizeof *f->pieces, by_weight, f);
+    for (uint32_t i = 0; i < f->n && n_chosen < limit; i++) {
+        struct piece piece = f->pieces[i];
+        bool is_new = true;
+
+        for (uint32_t k = 0; k < n_chosen; k++)
+            is_new = is_new && !is_inside(&f->pieces[k], &piece) &&
+                     !is_inside(&piece, &f->pieces[k]);
+        if (!is_new)
+            continue;
+        f->pieces[i] = f->pieces[n_chosen];
+        f->pieces[n_chosen++] = piece;
+    }
+    return n_chosen;
+}
+
+/* ---- the answer ---------------------------------------------------------- */
+
+static void
+put_pieces(struct alqi_view_json *out, const struct piece *pieces, uint32_t n,
+           struct alqi_view_used *used)
+{
+    alqi_view_json_key(out, "rows");
+    alqi_view_json_open(out, '[');
+    for (uint32_t i = 0;
+         i < n && out->n + used->bytes < ALQI_VIEW_ROWS_BYTES / 2; i++) {
+        alqi_view_json_open(out, '{');
+        alqi_view_json_key(out, "path");
+        alqi_view_json_open(out, '[');
+        for (uint32_t k = 0; k < pieces[i].n; k++)
+            alqi_view_json_int(
+                out, alqi_view_used_position(used, pieces[i].path[k]));
+        alqi_view_json_close(out, ']');
+        alqi_view_put_sum(out, "sum", &pieces[i].sum);
+        alqi_view_json_close(out, '}');
+    }
+    alqi_view_json_close(out, ']');
+}
+
+static void
+finder_free(struct finder *f)
+{
+    for (uint32_t i = 0; i < f->n; i++)
+        free(f->pieces[i].path);
+    free(f->pieces);
+    alqi_view_tree_free(&f->down);
+    alqi_view_tree_free(&f->up);
+}
+
+bool
+alqi_view_hot(struct alqi_view_ask *ask)
+{
+    static const struct alqi_view_focus everything;
+    struct finder f = {.in = {.x = ask->x, .focus = &everything}};
+    uint32_t limit = (uint32_t)alqi_view_query_number(&ask->query, "limit", 1,
+                                                      LIMIT_MAX, LIMIT_DEFAULT);
+    struct alqi_view_used used = {0};
+    bool is_put;
+
+    if (!alqi_view_ready(ask) || !alqi_view_look(ask, &f.in.scan, &f.in.shape))
+        return false;
+    f.in.by = ask->filter.by;
+    is_put = (alqi_view_used_new(&used, ask->x) && pieces_find(&f)) ||
+             alqi_view_give_up(ask);
+    if (is_put) {
+        alqi_view_put_sum(ask->out, "total", &f.in.scan->total);
+        put_pieces(ask->out, f.pieces, choose(&f, limit), &used);
+        alqi_view_used_put(&used, ask->out);
+    }
+    alqi_view_used_free(&used);
+    finder_free(&f);
+    return is_put;
+}

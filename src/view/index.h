@@ -1,0 +1,316 @@
+/* index.h -- the samples of a trace in columns, and the names they need
+ *
+ * A file, little-endian, that is mapped and read where it lies.  It ends with
+ * a foot that says where its sections are; columns come in blocks of rows, each
+ * with the bytes that its numbers need above their least.
+ *
+ * .inv.index   Nothing in the file is trusted.  What says where something lies
+ *              is checked when it is opened, what numbers something when it is
+ *              used: a hostile file gives wrong answers or an error.  The bytes
+ *              do not change while they are open: a file is replaced, never
+ *              written again.
+ * .inv.parent  A node's parent has a smaller number; node 0 is the empty stack.
+ * .inv.events  The event stream tells births in order of rows. */
+#ifndef ALQI_VIEW_INDEX_H
+#define ALQI_VIEW_INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum {
+    ALQI_VIEW_VERSION = 1,
+    ALQI_VIEW_BLOCK_ROWS = 1024,
+    ALQI_VIEW_KEY_BYTES = 40,
+    ALQI_VIEW_ROWS_MAX = 0x7FFFFFFF,
+    ALQI_VIEW_WIDTH_MASK = 15
+};
+
+/* What a row has.  LIFE is the block's own, up to the trace's end when it
+ * stays; PROMOTED is 0, or 1 more than the time from its birth on. */
+enum alqi_view_column {
+    ALQI_VIEW_BORN,
+    ALQI_VIEW_LIFE,
+    ALQI_VIEW_CLASS,
+    ALQI_VIEW_STACK,
+    ALQI_VIEW_ORIGIN,
+    ALQI_VIEW_SAMPLES,
+    ALQI_VIEW_FLAGS,
+    ALQI_VIEW_PROMOTED,
+    ALQI_VIEW_N_COLUMNS
+};
+
+enum alqi_view_flag {
+    ALQI_VIEW_PEAK = 1,  /* was there when the most bytes were */
+    ALQI_VIEW_LEFT = 2,  /* never freed */
+    ALQI_VIEW_STAYS = 4, /* is there when the trace ends */
+    ALQI_VIEW_CHAIN = 8  /* realloc's: its life is that of its chain */
+};
+
+enum alqi_view_source {
+    ALQI_VIEW_MINOR = 0,
+    ALQI_VIEW_MAJOR = 1,
+    ALQI_VIEW_MALLOC = 2
+};
+
+/* ---- in the file --------------------------------------------------------- */
+
+/* Blocks of one size and rate: each stands for 1/p blocks. */
+struct alqi_view_class {
+    uint64_t size_bytes; /* of one block, header included */
+    uint64_t words;      /* tried for a sample */
+    double p;            /* from 1e-30 to 1 */
+};
+
+struct alqi_view_origin {
+    uint32_t thread; /* or the domain, where threads are not known */
+    uint32_t process;
+    uint32_t domain;
+    uint32_t source;
+};
+
+struct alqi_view_stack {
+    uint32_t node;
+    uint32_t is_mapping; /* not malloc's: mmap's */
+};
+
+struct alqi_view_node {
+    uint32_t parent;
+    uint32_t function;
+    int32_t line; /* 0 when unknown */
+};
+
+/* Texts by number. */
+struct alqi_view_function {
+    uint32_t name, file, module;
+    uint32_t flags;
+};
+
+enum {
+    ALQI_VIEW_WRAPPER = 1, /* malloc, operator new and their like */
+    ALQI_VIEW_NAMELESS = 2 /* an address is its name */
+};
+
+struct alqi_view_thread {
+    uint32_t index, name;
+    uint64_t tid;
+};
+
+struct alqi_view_resident {
+    uint64_t us, bytes;
+};
+
+struct alqi_view_chain {
+    uint64_t row, life_us;
+};
+
+/* One column of one block: the least and greatest number, and where the rest
+ * lies. */
+struct alqi_view_slice {
+    uint64_t least, most;
+    uint64_t at; /* in the data; its low 4 bits: bytes of each number */
+};
+
+/* Texts by number, times since 1970 where it is said, else since the start. */
+struct alqi_view_meta {
+    uint32_t name, program, command, host, context, ended, damage, no_stack;
+    uint64_t pid;
+    uint64_t start_us; /* since 1970 */
+    uint64_t end_us;
+    uint64_t peak_us;
+    double peak_bytes;
+    double rate; /* samples for each word of the trace */
+    double lambda, least_lambda;
+    double interval_bytes;
+    uint32_t word_bits;
+    uint32_t is_exact;
+    uint32_t is_in_order; /* no event is earlier than the one before */
+    uint32_t unused;
+    uint64_t n_left_out; /* of rows that the trace has; a subset stands in */
+};
+
+enum alqi_view_section {
+    ALQI_VIEW_S_META,
+    ALQI_VIEW_S_DATA,
+    ALQI_VIEW_S_SLICES,
+    ALQI_VIEW_S_EVENTS,
+    ALQI_VIEW_S_CHAINS,
+    ALQI_VIEW_S_CLASSES,
+    ALQI_VIEW_S_ORIGINS,
+    ALQI_VIEW_S_STACKS,
+    ALQI_VIEW_S_NODES,
+    ALQI_VIEW_S_FUNCTIONS,
+    ALQI_VIEW_S_THREADS,
+    ALQI_VIEW_S_RESIDENT,
+    ALQI_VIEW_S_NOTES, /* numbers of texts */
+    ALQI_VIEW_S_TEXT_AT,
+    ALQI_VIEW_S_TEXTS,
+    ALQI_VIEW_N_SECTIONS
+};
+
+/* The last bytes of the file. */
+struct alqi_view_foot {
+    struct {
+        uint64_t at, n_bytes;
+    } sections[ALQI_VIEW_N_SECTIONS];
+    uint64_t n_rows;
+    unsigned char key[ALQI_VIEW_KEY_BYTES]; /* of the trace it was made of */
+    uint32_t version;
+    uint32_t foot_bytes;
+    char magic[8];
+};
+
+#define ALQI_VIEW_MAGIC "ALQVIEW\n"
+
+/* Events: bytes of 7 bits, the first with the kind in its low bits and the
+ * number's lowest above it. */
+enum alqi_view_event_kind {
+    ALQI_VIEW_E_BIRTHS,  /* so many rows, 1 and more */
+    ALQI_VIEW_E_FREE,    /* the row so far before the next one */
+    ALQI_VIEW_E_PROMOTE, /* the same */
+    ALQI_VIEW_E_GONE     /* all of that process; then the same with the time */
+};
+
+enum { ALQI_VIEW_EVENT_BYTES_MAX = 10 };
+
+struct alqi_view_event {
+    enum alqi_view_event_kind kind;
+    uint64_t number;
+};
+
+/* ---- opened -------------------------------------------------------------- */
+
+/* What one sampled block of a class stands for. */
+struct alqi_view_weight {
+    double bytes, bytes_var;
+    double objects, objects_var;
+};
+
+struct alqi_view_index {
+    const unsigned char *bytes;
+    size_t n_bytes;
+    const struct alqi_view_foot *foot;
+    const struct alqi_view_meta *meta;
+    uint32_t n_rows, n_blocks;
+    const unsigned char *data;
+    const struct alqi_view_slice *slices; /* [n_blocks][ALQI_VIEW_N_COLUMNS] */
+    const unsigned char *events;
+    size_t n_event_bytes;
+    const struct alqi_view_chain *chains; /* by row */
+    uint32_t n_chains;
+    const struct alqi_view_class *classes;
+    uint32_t n_classes;
+    const struct alqi_view_origin *origins;
+    uint32_t n_origins;
+    const struct alqi_view_stack *stacks;
+    uint32_t n_stacks;
+    const struct alqi_view_node *nodes;
+    uint32_t n_nodes;
+    const struct alqi_view_function *functions;
+    uint32_t n_functions;
+    const struct alqi_view_thread *threads;
+    uint32_t n_threads;
+    const struct alqi_view_resident *resident;
+    uint32_t n_resident;
+    const uint32_t *notes;
+    uint32_t n_notes;
+    const uint64_t *text_at; /* [n_texts + 1] */
+    uint32_t n_texts;
+    const char *texts;
+    struct alqi_view_weight *weights; /* by class; made when it is opened */
+};
+
+/* NULL, or what is wrong with it.  The bytes stay the caller's, 8-aligned, and
+ * must outlive the index; the index is to be closed in any case. */
+const char *alqi_view_index_open(struct alqi_view_index *index,
+                                 const void *bytes, size_t n_bytes);
+void alqi_view_index_close(struct alqi_view_index *index);
+
+/* The key of the trace that an index was made of, NULL when these are no bytes
+ * of an index of this version. */
+const unsigned char *alqi_view_index_key(const void *bytes, size_t n_bytes);
+
+/* "" for numbers that are none. */
+const char *alqi_view_text(const struct alqi_view_index *index,
+                           uint32_t number);
+
+static inline uint32_t
+alqi_view_block_rows(const struct alqi_view_index *index, uint32_t block)
+{
+    uint32_t left = index->n_rows - block * ALQI_VIEW_BLOCK_ROWS;
+
+    return left < ALQI_VIEW_BLOCK_ROWS ? left : ALQI_VIEW_BLOCK_ROWS;
+}
+
+static inline const struct alqi_view_slice *
+alqi_view_slice_of(const struct alqi_view_index *index, uint32_t block,
+                   enum alqi_view_column column)
+{
+    return &index->slices[(size_t)block * ALQI_VIEW_N_COLUMNS + column];
+}
+
+/* A column of a block, as numbers; out[ALQI_VIEW_BLOCK_ROWS]. */
+void alqi_view_read(const struct alqi_view_index *index, uint32_t block,
+                    enum alqi_view_column column, uint64_t *out);
+/* The same of a column of numbers of classes, stacks, origins ...: those from
+ * n on become 0. */
+void alqi_view_read_numbers(const struct alqi_view_index *index, uint32_t block,
+                            enum alqi_view_column column, uint32_t n,
+                            uint32_t *out);
+
+/* One number of one row. */
+static inline uint64_t
+alqi_view_cell(const struct alqi_view_index *x, uint32_t row,
+               enum alqi_view_column column)
+{
+    const struct alqi_view_slice *s =
+        alqi_view_slice_of(x, row / ALQI_VIEW_BLOCK_ROWS, column);
+    size_t width = s->at & ALQI_VIEW_WIDTH_MASK;
+    const unsigned char *at =
+        x->data + (s->at - width) + row % ALQI_VIEW_BLOCK_ROWS * width;
+    uint16_t two;
+    uint32_t four;
+    uint64_t eight;
+
+    switch (width) {
+    case 0:
+        return s->least;
+    case 1:
+        return s->least + *at;
+    case 2:
+        memcpy(&two, at, sizeof two);
+        return s->least + two;
+    case 4:
+        memcpy(&four, at, sizeof four);
+        return s->least + four;
+    default:
+        memcpy(&eight, at, sizeof eight);
+        return s->least + eight;
+    }
+}
+
+/* The chain's life in place of the rows' own; flags and lives are of that
+ * block. */
+void alqi_view_read_chains(const struct alqi_view_index *index, uint32_t block,
+                           const uint64_t *flags, uint64_t *lives);
+
+bool alqi_view_event_more(const struct alqi_view_index *index, size_t *at,
+                          struct alqi_view_event *event);
+
+/* Reads the event at *at and steps on; false at the end. */
+static inline bool
+alqi_view_event_next(const struct alqi_view_index *x, size_t *at,
+                     struct alqi_view_event *e)
+{
+    unsigned char byte;
+
+    if (*at >= x->n_event_bytes)
+        return false;
+    byte = x->events[(*at)++];
+    e->kind = (enum alqi_view_event_kind)(byte & 3);
+    e->number = byte >> 2 & 31;
+    return byte < 0x80 || alqi_view_event_more(x, at, e);
+}
+
+#endif

@@ -1,0 +1,131 @@
+/* info.c -- the answer `info`: what is known of each trace */
+#include <stdlib.h>
+
+#include "view/ask.h"
+
+/* As many as there is room for, beside those of other traces. */
+static void
+put_threads(struct alqi_view_json *out, const struct alqi_view_index *x,
+            size_t room)
+{
+    size_t end = out->n + room;
+    uint32_t i;
+
+    alqi_view_json_key(out, "threads");
+    alqi_view_json_open(out, '[');
+    for (i = 0; i < x->n_threads && out->n < end; i++) {
+        alqi_view_json_open(out, '{');
+        alqi_view_json_key_int(out, "index", x->threads[i].index);
+        alqi_view_json_key_int(out, "tid", (int64_t)x->threads[i].tid);
+        alqi_view_json_key_text(out, "name",
+                                alqi_view_text(x, x->threads[i].name));
+        alqi_view_json_close(out, '}');
+    }
+    alqi_view_json_close(out, ']');
+    alqi_view_json_key_int(out, "threads_left_out", x->n_threads - i);
+}
+
+/* Each once, in order of appearance. */
+static void
+put_domains(struct alqi_view_json *out, const struct alqi_view_index *x,
+            size_t room)
+{
+    uint8_t seen[(UINT16_MAX + 1) / 8] = {0};
+    size_t end = out->n + room;
+
+    alqi_view_json_key(out, "domains");
+    alqi_view_json_open(out, '[');
+    for (uint32_t i = 0; i < x->n_origins && out->n < end; i++) {
+        uint32_t domain = x->origins[i].domain & UINT16_MAX;
+
+        if ((seen[domain / 8] >> domain % 8 & 1) != 0)
+            continue;
+        seen[domain / 8] |= (uint8_t)(1 << domain % 8);
+        alqi_view_json_int(out, domain);
+    }
+    alqi_view_json_close(out, ']');
+}
+
+static void
+put_notes(struct alqi_view_json *out, const struct alqi_view_index *x)
+{
+    alqi_view_json_key(out, "notes");
+    alqi_view_json_open(out, '[');
+    for (uint32_t i = 0; i < x->n_notes; i++)
+        alqi_view_json_text(out, alqi_view_text(x, x->notes[i]));
+    alqi_view_json_close(out, ']');
+}
+
+static void
+put_texts(struct alqi_view_json *out, const struct alqi_view_index *x)
+{
+    const struct alqi_view_meta *m = x->meta;
+
+    alqi_view_json_key_text(out, "name", alqi_view_text(x, m->name));
+    alqi_view_json_key_text(out, "program", alqi_view_text(x, m->program));
+    alqi_view_json_key_text(out, "command", alqi_view_text(x, m->command));
+    alqi_view_json_key_int(out, "pid", (int64_t)m->pid);
+    alqi_view_json_key_text(out, "host", alqi_view_text(x, m->host));
+    alqi_view_json_key_text(out, "context", alqi_view_text(x, m->context));
+    alqi_view_json_key_text(out, "ended", alqi_view_text(x, m->ended));
+    alqi_view_json_key_text(out, "damage", alqi_view_text(x, m->damage));
+}
+
+static void
+put_numbers(struct alqi_view_json *out, const struct alqi_view_index *x)
+{
+    const struct alqi_view_meta *m = x->meta;
+
+    alqi_view_json_key_int(out, "start_us", (int64_t)m->start_us);
+    alqi_view_json_key_int(out, "end_us", (int64_t)m->end_us);
+    alqi_view_json_key_int(out, "word_bits", m->word_bits);
+    alqi_view_json_key(out, "rate");
+    alqi_view_json_real(out, m->rate);
+    alqi_view_json_key(out, "interval_bytes");
+    alqi_view_json_whole(out, m->interval_bytes);
+    alqi_view_json_key(out, "is_exact");
+    alqi_view_json_bool(out, m->is_exact != 0);
+    alqi_view_json_key_int(out, "peak_us", (int64_t)m->peak_us);
+    alqi_view_json_key(out, "peak_bytes");
+    alqi_view_json_whole(out, m->peak_bytes);
+    alqi_view_json_key_int(out, "n_rows", x->n_rows);
+    alqi_view_json_key_int(out, "n_left_out", (int64_t)m->n_left_out);
+    alqi_view_json_key(out, "has_rss");
+    alqi_view_json_bool(out, x->n_resident > 0);
+}
+
+static bool
+put_trace(struct alqi_view_ask *ask, struct alqi_view_trace *t)
+{
+    static const struct alqi_view_filter all = {.heap = ALQI_VIEW_HEAP_ALL};
+    const struct alqi_view_scan *scan = alqi_view_scan_of(t, &all);
+    struct alqi_view_json *out = ask->out;
+    size_t room = ALQI_VIEW_ROWS_BYTES / 3 / ask->set->n_traces;
+
+    if (scan == NULL)
+        return alqi_view_give_up(ask);
+    alqi_view_json_open(out, '{');
+    put_texts(out, &t->index);
+    put_numbers(out, &t->index);
+    put_threads(out, &t->index, room);
+    put_domains(out, &t->index, room);
+    put_notes(out, &t->index);
+    alqi_view_put_sum(out, "total", &scan->total);
+    alqi_view_json_close(out, '}');
+    return true;
+}
+
+bool
+alqi_view_info(struct alqi_view_ask *ask)
+{
+    if (!alqi_view_ready(ask))
+        return false;
+    alqi_view_json_key(ask->out, "traces");
+    alqi_view_json_open(ask->out, '[');
+    for (uint32_t i = 0; i < ask->set->n_traces; i++)
+        if (!put_trace(ask, &ask->set->traces[i]))
+            return false;
+    alqi_view_json_close(ask->out, ']');
+    alqi_view_json_key_text(ask->out, "version", ALQI_VERSION);
+    return true;
+}

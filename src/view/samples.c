@@ -1,0 +1,275 @@
+/* samples.c -- the answer `samples`: single blocks, by time, size or lifetime
+ *
+ * What comes first is kept in a heap of as many rows as are needed, so one pass
+ * finds any page of the list. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/ask.h"
+#include "view/sort.h"
+
+enum {
+    LIMIT_DEFAULT = 200,
+    LIMIT_MAX = 1000,
+    REACH_MAX = 100000, /* offset and limit together */
+    ROW_BYTES = 260,
+    FRAME_BYTES = 24,
+    FRAMES_MAX = 1000 /* of a stack, its innermost */
+};
+
+enum order { BY_TIME, BY_SIZE, BY_LIFE };
+
+/* The row, and what it is sorted by: small keys come first. */
+struct kept {
+    uint64_t key;
+    uint32_t row;
+};
+
+struct picker {
+    const struct alqi_view_index *x;
+    enum order order;
+    struct kept *kept;
+    uint32_t n, most;
+    uint64_t n_seen;
+    struct alqi_view_rows rows;
+};
+
+static int
+compare(const struct kept *a, const struct kept *b)
+{
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return a->row < b->row ? -1 : a->row > b->row;
+}
+
+static int
+by_key(const void *left, const void *right, void *arg)
+{
+    (void)arg;
+    return compare(left, right);
+}
+
+/* kept is a heap, the last of all in front. */
+static void
+sink(struct picker *p)
+{
+    uint32_t i = 0, child;
+    struct kept k = p->kept[0];
+
+    while ((child = 2 * i + 1) < p->n) {
+        if (child + 1 < p->n &&
+            compare(&p->kept[child], &p->kept[child + 1]) < 0)
+            child++;
+        if (compare(&k, &p->kept[child]) >= 0)
+            break;
+        p->kept[i] = p->kept[child];
+        i = child;
+    }
+    p->kept[i] = k;
+}
+
+static void
+rise(struct picker *p, uint32_t i)
+{
+    struct kept k = p->kept[i];
+
+    while (i > 0 && compare(&p->kept[(i - 1) / 2], &k) < 0) {
+        p->kept[i] = p->kept[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    p->kept[i] = k;
+}
+
+static void
+row_take(struct picker *p, struct kept k)
+{
+    p->n_seen++;
+    if (p->n < p->most) {
+        p->kept[p->n++] = k;
+        rise(p, p->n - 1);
+    } else if (compare(&k, &p->kept[0]) < 0) {
+        p->kept[0] = k;
+        sink(p);
+    }
+}
+
+static void
+block_take(struct picker *p, uint32_t block)
+{
+    const struct alqi_view_rows *r = &p->rows;
+
+    for (uint32_t i = 0; i < r->n; i++) {
+        struct kept k = {0, block * ALQI_VIEW_BLOCK_ROWS + i};
+
+        if (r->passes[i] == 0)
+            continue;
+        if (p->order == BY_TIME)
+            k.key = r->born[i];
+        else if (p->order == BY_SIZE)
+            k.key = UINT64_MAX - p->x->classes[r->class_[i]].size_bytes;
+        else
+            k.key = UINT64_MAX - r->life[i];
+        row_take(p, k);
+    }
+}
+
+static void
+put_stack(struct alqi_view_json *out, const struct alqi_view_index *x,
+          uint32_t node, struct alqi_view_used *used)
+{
+    uint32_t frames[FRAMES_MAX];
+    uint32_t n = 0;
+
+    for (; node != 0 && n < FRAMES_MAX; node = x->nodes[node].parent)
+        frames[n++] = node;
+    alqi_view_json_key(out, "stack");
+    alqi_view_json_open(out, '[');
+    while (n-- > 0) {
+        const struct alqi_view_node *f = &x->nodes[frames[n]];
+
+        alqi_view_json_open(out, '[');
+        alqi_view_json_int(out, alqi_view_used_position(used, f->function));
+        alqi_view_json_int(out, f->line);
+        alqi_view_json_close(out, ']');
+    }
+    alqi_view_json_close(out, ']');
+}
+
+static void
+put_times(struct alqi_view_json *out, const struct alqi_view_index *x,
+          uint32_t row)
+{
+    uint64_t born = alqi_view_cell(x, row, ALQI_VIEW_BORN);
+    uint64_t promoted = alqi_view_cell(x, row, ALQI_VIEW_PROMOTED);
+    uint64_t flags = alqi_view_cell(x, row, ALQI_VIEW_FLAGS);
+    uint64_t life = alqi_view_cell(x, row, ALQI_VIEW_LIFE);
+
+    alqi_view_json_key_int(out, "at_us", (int64_t)born);
+    alqi_view_json_key(out, "end_us");
+    if ((flags & ALQI_VIEW_STAYS) != 0)
+        alqi_view_json_null(out);
+    else
+        alqi_view_json_int(out, (int64_t)(born + life));
+    alqi_view_json_key(out, "promoted_us");
+    if (promoted == 0)
+        alqi_view_json_null(out);
+    else
+        alqi_view_json_int(out, (int64_t)(born + promoted - 1));
+}
+
+/* A number of a table, 0 when it is none. */
+static uint32_t
+number_at(const struct alqi_view_index *x, uint32_t row,
+          enum alqi_view_column column, uint32_t n)
+{
+    uint64_t number = alqi_view_cell(x, row, column);
+
+    return number < n ? (uint32_t)number : 0;
+}
+
+static void
+put_row(struct alqi_view_json *out, const struct alqi_view_index *x,
+        uint32_t row, struct alqi_view_used *used)
+{
+    static const char *const sources[] = {"minor", "major", "malloc"};
+    const struct alqi_view_origin *o =
+        &x->origins[number_at(x, row, ALQI_VIEW_ORIGIN, x->n_origins)];
+    uint32_t stack = number_at(x, row, ALQI_VIEW_STACK, x->n_stacks);
+    uint32_t c = number_at(x, row, ALQI_VIEW_CLASS, x->n_classes);
+
+    alqi_view_json_open(out, '{');
+    put_times(out, x, row);
+    alqi_view_json_key(out, "bytes");
+    alqi_view_json_whole(out, (double)x->classes[c].size_bytes);
+    alqi_view_json_key_int(out, "samples",
+                           (int64_t)alqi_view_cell(x, row, ALQI_VIEW_SAMPLES));
+    alqi_view_json_key_int(out, "thread", o->thread);
+    alqi_view_json_key_int(out, "domain", o->domain);
+    alqi_view_json_key_text(out, "source",
+                            x->stacks[stack].is_mapping ? "mmap"
+                            : o->source < 3             ? sources[o->source]
+                                                        : "");
+    put_stack(out, x, x->stacks[stack].node, used);
+    alqi_view_json_close(out, '}');
+}
+
+static size_t
+stack_bytes(const struct alqi_view_index *x, uint32_t row)
+{
+    uint32_t node =
+        x->stacks[number_at(x, row, ALQI_VIEW_STACK, x->n_stacks)].node;
+    size_t n = 0;
+
+    for (; node != 0 && n < FRAMES_MAX; node = x->nodes[node].parent)
+        n++;
+    return n * FRAME_BYTES;
+}
+
+static void
+put_rows(struct alqi_view_ask *ask, const struct picker *p, uint32_t offset,
+         struct alqi_view_used *used)
+{
+    alqi_view_json_key(ask->out, "rows");
+    alqi_view_json_open(ask->out, '[');
+    for (uint32_t i = offset; i < p->n; i++) {
+        if (ask->out->n + used->bytes + ROW_BYTES +
+                stack_bytes(ask->x, p->kept[i].row) >
+            ALQI_VIEW_ROWS_BYTES)
+            break;
+        put_row(ask->out, ask->x, p->kept[i].row, used);
+    }
+    alqi_view_json_close(ask->out, ']');
+}
+
+static bool
+put(struct alqi_view_ask *ask, struct picker *p,
+    const struct alqi_view_scan *scan, uint32_t offset)
+{
+    struct alqi_view_used used;
+    bool is_put = alqi_view_used_new(&used, ask->x);
+
+    p->x = ask->x;
+    p->kept = malloc(p->most * sizeof *p->kept);
+    if (is_put && p->kept != NULL) {
+        for (uint32_t b = 0; b < p->x->n_blocks; b++)
+            if (alqi_view_rows_read(&p->rows, p->x, scan, b))
+                block_take(p, b);
+        alqi_view_sort(p->kept, p->n, sizeof *p->kept, by_key, NULL);
+        alqi_view_json_key_int(ask->out, "n", (int64_t)p->n_seen);
+        alqi_view_put_sum(ask->out, "total", &scan->total);
+        put_rows(ask, p, offset, &used);
+        alqi_view_used_put(&used, ask->out);
+    }
+    is_put = is_put && p->kept != NULL;
+    alqi_view_used_free(&used);
+    free(p->kept);
+    return is_put || alqi_view_give_up(ask);
+}
+
+bool
+alqi_view_samples(struct alqi_view_ask *ask)
+{
+    uint64_t limit = alqi_view_query_number(&ask->query, "limit", 1, LIMIT_MAX,
+                                            LIMIT_DEFAULT);
+    uint64_t offset = alqi_view_query_number(&ask->query, "offset", 0,
+                                             REACH_MAX - LIMIT_MAX, 0);
+    enum order order = (enum order)alqi_view_query_choice(&ask->query, "order",
+                                                          "time size life");
+    const struct alqi_view_scan *scan;
+    struct picker *p;
+    bool is_put;
+
+    if (!alqi_view_ready(ask))
+        return false;
+    scan = alqi_view_scan_of(ask->trace, &ask->filter);
+    p = calloc(1, sizeof *p);
+    if (scan == NULL || p == NULL) {
+        free(p);
+        return alqi_view_give_up(ask);
+    }
+    p->order = order;
+    p->most = (uint32_t)(offset + limit);
+    is_put = put(ask, p, scan, (uint32_t)offset);
+    free(p);
+    return is_put;
+}

@@ -1,0 +1,120 @@
+/* sides.c -- see sides.h */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/sides.h"
+#include "view/significance.h"
+
+double
+alqi_view_apart_variance(const struct alqi_view_apart *a)
+{
+    return a->own_var > a->null_var ? a->own_var : a->null_var;
+}
+
+double
+alqi_view_apart_sigmas(const struct alqi_view_apart *a, double bytes)
+{
+    return alqi_view_sigmas(bytes, alqi_view_apart_variance(a),
+                            a->largest_bytes);
+}
+
+bool
+alqi_view_sides_take(struct alqi_view_ask *ask, struct alqi_view_sides *s)
+{
+    memset(s, 0, sizeof *s);
+    s->a.filter = ask->filter;
+    if (!alqi_view_filter_take(&s->b.filter, &ask->query, "b.",
+                               ask->set->n_traces))
+        return false;
+    s->a.trace = ask->trace;
+    s->b.trace = &ask->set->traces[s->b.filter.trace];
+    s->a.x = &s->a.trace->index;
+    s->b.x = &s->b.trace->index;
+    if (alqi_view_both_make(&s->both, s->a.x, s->b.x))
+        return true;
+    return alqi_view_give_up(ask);
+}
+
+bool
+alqi_view_sides_look(struct alqi_view_ask *ask, struct alqi_view_sides *s)
+{
+    s->a.scan = alqi_view_scan_of(s->a.trace, &s->a.filter);
+    s->a.shape = alqi_view_shape_of(s->a.trace, &s->a.filter);
+    s->b.scan = alqi_view_scan_of(s->b.trace, &s->b.filter);
+    s->b.shape = alqi_view_shape_of(s->b.trace, &s->b.filter);
+    return (s->a.scan != NULL && s->a.shape != NULL && s->b.scan != NULL &&
+            s->b.shape != NULL) ||
+           alqi_view_give_up(ask);
+}
+
+void
+alqi_view_sides_free(struct alqi_view_sides *s)
+{
+    alqi_view_both_free(&s->both);
+    free(s->a.apart);
+    free(s->b.apart);
+}
+
+/* ---- chance -------------------------------------------------------------- */
+
+/* What one sampled block of a class adds when the other side is sampled at
+ * other_lambda; 0: it is the same recording. */
+static struct alqi_view_apart
+class_apart(const struct alqi_view_index *x, uint32_t c, double other_lambda)
+{
+    const struct alqi_view_class *k = &x->classes[c];
+    double p = k->p, q = p, bytes = (double)k->size_bytes;
+    struct alqi_view_apart a = {.own_var = x->weights[c].bytes_var,
+                                .largest_bytes = bytes};
+
+    if (other_lambda == 0) {
+        a.null_var = a.own_var;
+        a.largest_bytes = p < 1 ? bytes : 0;
+        return a;
+    }
+    q = other_lambda < 1 ? -expm1((double)k->words * log1p(-other_lambda)) : 1;
+    a.null_var = bytes * bytes * ((1 - p) / p + (1 - q) / q) / (p + q);
+    return a;
+}
+
+/* other: the rows of the same trace that pass the other side, or NULL. */
+static bool
+side_apart(struct alqi_view_side *s, const struct alqi_view_scan *other,
+           double other_lambda)
+{
+    const struct alqi_view_index *x = s->x;
+    struct alqi_view_apart *of_class =
+        malloc(((size_t)x->n_classes + 1) * sizeof *of_class);
+    struct alqi_view_rows *r = malloc(sizeof *r);
+
+    s->apart = calloc((size_t)x->n_stacks + 1, sizeof *s->apart);
+    for (uint32_t c = 0; of_class != NULL && c < x->n_classes; c++)
+        of_class[c] = class_apart(x, c, other_lambda);
+    for (uint32_t b = 0;
+         of_class != NULL && r != NULL && s->apart != NULL && b < x->n_blocks;
+         b++) {
+        if (!alqi_view_rows_read(r, x, s->scan, b))
+            continue;
+        for (uint32_t i = 0; i < r->n; i++)
+            if (r->passes[i] &&
+                (other == NULL ||
+                 !alqi_view_scan_passes(other, b * ALQI_VIEW_BLOCK_ROWS + i)))
+                alqi_view_apart_join(&s->apart[r->stack[i]],
+                                     &of_class[r->class_[i]]);
+    }
+    free(of_class);
+    free(r);
+    return of_class != NULL && r != NULL && s->apart != NULL;
+}
+
+bool
+alqi_view_sides_apart(struct alqi_view_sides *s)
+{
+    bool is_one = s->a.trace == s->b.trace;
+
+    return side_apart(&s->a, is_one ? s->b.scan : NULL,
+                      is_one ? 0 : s->b.x->meta->lambda) &&
+           side_apart(&s->b, is_one ? s->a.scan : NULL,
+                      is_one ? 0 : s->a.x->meta->lambda);
+}

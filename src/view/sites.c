@@ -1,0 +1,228 @@
+/* sites.c -- the answer `sites`: who allocated, by function, line, file or
+ * module
+ *
+ * A site is named by the innermost frame that is no wrapper of the allocator
+ * (shape.h).  Mappings stand apart from what malloc gave. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "view/ask.h"
+#include "view/sites.h"
+#include "view/sort.h"
+
+enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 100000, ROW_BYTES = 330 };
+
+/* The part of a frame by which a grouping tells sites apart. */
+struct key {
+    uint32_t function, file, module;
+    int32_t line;
+    uint32_t is_mapping;
+};
+
+static struct key
+key_of(const struct alqi_view_index *x, const struct alqi_view_node *node,
+       enum alqi_view_grouping grouping)
+{
+    const struct alqi_view_function *f = &x->functions[node->function];
+    bool has_file = alqi_view_text(x, f->file)[0] != '\0';
+    struct key key = {0};
+
+    switch (grouping) {
+    case ALQI_VIEW_BY_LINE:
+        key.line = node->line;
+        __attribute__((fallthrough));
+    case ALQI_VIEW_BY_FUNCTION:
+        key.function = node->function;
+        break;
+    case ALQI_VIEW_BY_FILE:
+        key.file = f->file;
+        if (!has_file)
+            key.module = f->module;
+        break;
+    case ALQI_VIEW_BY_MODULE:
+        key.module = f->module;
+        break;
+    }
+    return key;
+}
+
+/* Slots hold a row's number + 1; at most half of them are in use. */
+static uint32_t
+row_at(struct alqi_view_sites *s, struct key *keys, uint32_t *slots,
+       uint32_t n_slots, const struct key *key)
+{
+    uint64_t hash = alqi_base_mix(
+        ((uint64_t)key->function << 32 | key->file) ^
+        alqi_base_mix((uint64_t)key->module << 32 | (uint32_t)key->line) ^
+        key->is_mapping);
+    uint32_t mask = n_slots - 1, i = (uint32_t)hash & mask;
+
+    for (; slots[i] != 0; i = (i + 1) & mask)
+        if (memcmp(&keys[slots[i] - 1], key, sizeof *key) == 0)
+            return slots[i] - 1;
+    memset(&s->rows[s->n], 0, sizeof *s->rows);
+    keys[s->n] = *key;
+    slots[i] = ++s->n;
+    return s->n - 1;
+}
+
+/* A row takes the name of its heaviest stack. */
+static void
+stack_enter(struct alqi_view_sites *s, uint32_t row, const struct key *key,
+            const struct alqi_view_node *node, const struct alqi_view_sum *sum)
+{
+    struct alqi_view_site *site = &s->rows[row];
+
+    if (site->sum.n == 0 || sum->bytes > site->heaviest_bytes) {
+        site->heaviest_bytes = sum->bytes;
+        site->function = node->function;
+        site->line = key->line;
+    }
+    site->is_mapping = key->is_mapping != 0;
+    alqi_view_sum_join(&site->sum, sum);
+}
+
+bool
+alqi_view_sites_make(struct alqi_view_sites *s, const struct alqi_view_index *x,
+                     const struct alqi_view_shape *shape,
+                     const struct alqi_view_scan *scan,
+                     enum alqi_view_grouping grouping)
+{
+    uint32_t n_slots = 16;
+    struct key *keys = calloc((size_t)x->n_stacks + 1, sizeof *keys);
+    uint32_t *slots;
+
+    while (n_slots < 2 * (uint64_t)x->n_stacks)
+        n_slots *= 2;
+    slots = calloc(n_slots, sizeof *slots);
+    s->n = 0;
+    s->rows = calloc((size_t)x->n_stacks + 1, sizeof *s->rows);
+    for (uint32_t i = 0;
+         keys != NULL && slots != NULL && s->rows != NULL && i < x->n_stacks;
+         i++) {
+        const struct alqi_view_node *node = &x->nodes[shape->site_of_stack[i]];
+        struct key key = key_of(x, node, grouping);
+
+        if (scan->stacks[i].n == 0)
+            continue;
+        key.is_mapping = x->stacks[i].is_mapping != 0;
+        stack_enter(s, row_at(s, keys, slots, n_slots, &key), &key, node,
+                    &scan->stacks[i]);
+    }
+    free(keys);
+    free(slots);
+    return keys != NULL && slots != NULL && s->rows != NULL;
+}
+
+static int
+by_value(const void *left, const void *right, void *arg)
+{
+    const struct alqi_view_site *a = left, *b = right;
+    enum alqi_view_by by = *(const enum alqi_view_by *)arg;
+    double x = alqi_view_sum_value(&a->sum, by);
+    double y = alqi_view_sum_value(&b->sum, by);
+
+    if (x != y)
+        return x > y ? -1 : 1;
+    if (a->function != b->function)
+        return a->function < b->function ? -1 : 1;
+    return a->line < b->line ? -1 : a->line > b->line;
+}
+
+void
+alqi_view_sites_sort(struct alqi_view_sites *s, enum alqi_view_by by)
+{
+    alqi_view_sort(s->rows, s->n, sizeof *s->rows, by_value, &by);
+}
+
+static void
+put_row(struct alqi_view_json *out, const struct alqi_view_site *site,
+        struct alqi_view_used *used)
+{
+    double life_us =
+        site->sum.objects > 0 ? site->sum.life_us / site->sum.objects : 0;
+
+    alqi_view_json_open(out, '{');
+    alqi_view_json_key_int(out, "function",
+                           alqi_view_used_position(used, site->function));
+    alqi_view_json_key_int(out, "line", site->line);
+    alqi_view_put_sum(out, "sum", &site->sum);
+    alqi_view_json_key(out, "life_us");
+    alqi_view_json_whole(out, life_us);
+    alqi_view_json_key_int(out, "id", site->function);
+    if (site->is_mapping) {
+        alqi_view_json_key(out, "is_mapping");
+        alqi_view_json_bool(out, true);
+    }
+    alqi_view_json_close(out, '}');
+}
+
+/* The text of the search is in one of the names, or there is no search. */
+bool
+alqi_view_is_found(const struct alqi_view_index *x, uint32_t function,
+                   const char *q)
+{
+    const struct alqi_view_function *f = &x->functions[function];
+
+    return q == NULL || strstr(alqi_view_text(x, f->name), q) != NULL ||
+           strstr(alqi_view_text(x, f->file), q) != NULL ||
+           strstr(alqi_view_text(x, f->module), q) != NULL;
+}
+
+/* Those that fit; the rest as one. */
+static void
+put_rows(struct alqi_view_ask *ask, const struct alqi_view_sites *s,
+         struct alqi_view_used *used, uint64_t limit, const char *q)
+{
+    struct alqi_view_sum rest = {0};
+    uint64_t n_put = 0, n_rest = 0;
+
+    alqi_view_json_key(ask->out, "rows");
+    alqi_view_json_open(ask->out, '[');
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (n_put < limit &&
+            n_put * ROW_BYTES + used->bytes < ALQI_VIEW_ROWS_BYTES &&
+            alqi_view_is_found(ask->x, s->rows[i].function, q)) {
+            put_row(ask->out, &s->rows[i], used);
+            n_put++;
+        } else {
+            alqi_view_sum_join(&rest, &s->rows[i].sum);
+            n_rest++;
+        }
+    }
+    alqi_view_json_close(ask->out, ']');
+    alqi_view_put_rest(ask->out, n_rest, &rest);
+}
+
+bool
+alqi_view_sites(struct alqi_view_ask *ask)
+{
+    enum alqi_view_grouping grouping =
+        (enum alqi_view_grouping)alqi_view_query_choice(
+            &ask->query, "group", "function line file module");
+    uint64_t limit = alqi_view_query_number(&ask->query, "limit", 1, LIMIT_MAX,
+                                            LIMIT_DEFAULT);
+    const char *q = alqi_view_query_get(&ask->query, "q");
+    const struct alqi_view_scan *scan;
+    const struct alqi_view_shape *shape;
+    struct alqi_view_sites sites;
+    struct alqi_view_used used;
+    bool is_put;
+
+    if (!alqi_view_ready(ask))
+        return false;
+    if (!alqi_view_look(ask, &scan, &shape))
+        return false;
+    is_put = alqi_view_sites_make(&sites, ask->x, shape, scan, grouping);
+    is_put = alqi_view_used_new(&used, ask->x) && is_put;
+    if (is_put) {
+        alqi_view_sites_sort(&sites, ask->filter.by);
+        alqi_view_put_sum(ask->out, "total", &scan->total);
+        put_rows(ask, &sites, &used, limit, q);
+        alqi_view_used_put(&used, ask->out);
+    }
+    alqi_view_used_free(&used);
+    free(sites.rows);
+    return is_put || alqi_view_give_up(ask);
+}

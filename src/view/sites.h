@@ -1,0 +1,41 @@
+/* sites.h -- allocation sites, put together by function, line, file, module */
+#ifndef ALQI_VIEW_SITES_H
+#define ALQI_VIEW_SITES_H
+
+#include "view/ask.h"
+
+enum alqi_view_grouping {
+    ALQI_VIEW_BY_FUNCTION,
+    ALQI_VIEW_BY_LINE,
+    ALQI_VIEW_BY_FILE,
+    ALQI_VIEW_BY_MODULE
+};
+
+struct alqi_view_site {
+    uint32_t function; /* of its heaviest stack; what the grouping does not
+                          tell apart varies inside it */
+    int32_t line;      /* 0 unless sites are lines */
+    bool is_mapping;
+    double heaviest_bytes;
+    struct alqi_view_sum sum;
+};
+
+struct alqi_view_sites {
+    struct alqi_view_site *rows; /* the owner's to free */
+    uint32_t n;
+};
+
+/* False: no memory. */
+bool alqi_view_sites_make(struct alqi_view_sites *sites,
+                          const struct alqi_view_index *index,
+                          const struct alqi_view_shape *shape,
+                          const struct alqi_view_scan *scan,
+                          enum alqi_view_grouping grouping);
+/* Largest first. */
+void alqi_view_sites_sort(struct alqi_view_sites *sites, enum alqi_view_by by);
+
+/* Whether a function's names have the text; NULL: any. */
+bool alqi_view_is_found(const struct alqi_view_index *index, uint32_t function,
+                        const char *text);
+
+#endif

@@ -1,0 +1,50 @@
+/* sum.h -- what sampled blocks stand for, together */
+#ifndef ALQI_VIEW_SUM_H
+#define ALQI_VIEW_SUM_H
+
+#include <math.h>
+#include <stdint.h>
+
+#include "view/filter.h"
+
+/* Estimates with the variance of each, and the raw counts behind them. */
+struct alqi_view_sum {
+    double bytes, bytes_var;
+    double objects, objects_var;
+    double life_us; /* lifetimes, each weighted as objects are */
+    uint64_t n;     /* sampled blocks */
+    uint64_t n_samples;
+};
+
+static inline void
+alqi_view_sum_join(struct alqi_view_sum *to, const struct alqi_view_sum *from)
+{
+    to->bytes += from->bytes;
+    to->bytes_var += from->bytes_var;
+    to->objects += from->objects;
+    to->objects_var += from->objects_var;
+    to->life_us += from->life_us;
+    to->n += from->n;
+    to->n_samples += from->n_samples;
+}
+
+/* What answers sort and cut by, and its standard error. */
+static inline double
+alqi_view_sum_value(const struct alqi_view_sum *sum, enum alqi_view_by by)
+{
+    if (by == ALQI_VIEW_BY_BYTES)
+        return sum->bytes;
+    return by == ALQI_VIEW_BY_BLOCKS ? sum->objects : (double)sum->n_samples;
+}
+
+static inline double
+alqi_view_sum_stderr(const struct alqi_view_sum *sum, enum alqi_view_by by)
+{
+    double variance = by == ALQI_VIEW_BY_BYTES    ? sum->bytes_var
+                      : by == ALQI_VIEW_BY_BLOCKS ? sum->objects_var
+                                                  : 0;
+
+    return variance > 0 ? sqrt(variance) : 0;
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* table.h -- an array of records that grows */
+#ifndef ALQI_VIEW_TABLE_H
+#define ALQI_VIEW_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* All zeros but each_bytes is an empty one; rows is the owner's to free. */
+struct alqi_view_table {
+    unsigned char *rows;
+    size_t n, capacity;
+    size_t each_bytes;
+};
+
+/* False when there is no memory: the table is as it was. */
+bool alqi_view_table_add(struct alqi_view_table *table, const void *row);
+bool alqi_view_table_append(struct alqi_view_table *table, const void *rows,
+                            size_t n);
+
+#endif

@@ -1,0 +1,355 @@
+/* tree.c -- see tree.h
+ *
+ * Down from the program the folds are the tree already; below a focus they are
+ * put together once more.  Upward, stacks are parted by the function at which
+ * each has arrived, one caller further at each level; those parts that are too
+ * small to show are not parted further, so that the work stays that of what is
+ * shown. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/map.h"
+#include "view/tree.h"
+
+enum { NO_NODE = UINT32_MAX };
+
+void
+alqi_view_tree_free(struct alqi_view_tree *t)
+{
+    free(t->nodes);
+    free(t->self);
+    free(t->all);
+    free(t->b_self);
+    free(t->b_all);
+    memset(t, 0, sizeof *t);
+}
+
+static bool
+tree_room(struct alqi_view_tree *t, uint32_t capacity)
+{
+    void *nodes = realloc(t->nodes, capacity * sizeof *t->nodes);
+    void *self, *all;
+
+    if (nodes != NULL)
+        t->nodes = nodes;
+    self = realloc(t->self, capacity * sizeof *t->self);
+    if (self != NULL)
+        t->self = self;
+    all = realloc(t->all, capacity * sizeof *t->all);
+    if (all != NULL)
+        t->all = all;
+    if (nodes == NULL || self == NULL || all == NULL)
+        return false;
+    t->capacity = capacity;
+    return true;
+}
+
+uint32_t
+alqi_view_tree_add(struct alqi_view_tree *t, uint32_t parent, uint32_t function)
+{
+    if (t->n == t->capacity &&
+        !tree_room(t, t->capacity == 0 ? 256 : 2 * t->capacity))
+        return NO_NODE;
+    t->nodes[t->n] = (struct alqi_view_fold){parent, function};
+    memset(&t->self[t->n], 0, sizeof *t->self);
+    memset(&t->all[t->n], 0, sizeof *t->all);
+    return t->n++;
+}
+
+/* ---- focus --------------------------------------------------------------- */
+
+bool
+alqi_view_focus_take(struct alqi_view_ask *ask, struct alqi_view_focus *focus,
+                     uint32_t n)
+{
+    const char *text = alqi_view_query_get(&ask->query, "focus"), *at = text;
+    uint64_t function;
+
+    focus->n = 0;
+    while (at != NULL && focus->n < ALQI_VIEW_FOCUS_MAX &&
+           alqi_view_number_parse(&at, &function) && function < n) {
+        focus->functions[focus->n++] = (uint32_t)function;
+        if (*at == '\0')
+            return true;
+        if (*at++ != ',')
+            break;
+    }
+    if (text != NULL)
+        alqi_view_query_fail(&ask->query,
+                             "focus=%.60s: numbers of functions, at most %d",
+                             text, ALQI_VIEW_FOCUS_MAX);
+    return text == NULL;
+}
+
+/* The fold above the fragment that ends at this one; NO_NODE: none does. */
+static uint32_t
+above_focus(const struct alqi_view_tree_input *in, uint32_t fold)
+{
+    for (uint32_t k = in->focus->n; k-- > 0;) {
+        if (fold == 0 ||
+            in->shape->folds[fold].function != in->focus->functions[k])
+            return NO_NODE;
+        fold = in->shape->folds[fold].parent;
+    }
+    return fold;
+}
+
+/* ---- down ---------------------------------------------------------------- */
+
+/* What stands below each of the fragments, as one. */
+static bool
+below_focus(struct alqi_view_tree *t, const struct alqi_view_tree_input *in,
+            const struct alqi_view_sum *self, uint32_t *node_of)
+{
+    struct alqi_base_map children = {0};
+    bool is_made = alqi_view_tree_add(t, 0, in->focus->functions[0]) == 0;
+
+    node_of[0] = NO_NODE;
+    for (uint32_t i = 1; is_made && i < in->shape->n_folds; i++) {
+        const struct alqi_view_fold *f = &in->shape->folds[i];
+        uint64_t *child;
+        bool is_new;
+
+        node_of[i] = node_of[f->parent];
+        if (above_focus(in, i) != NO_NODE) {
+            node_of[i] = 0;
+        } else if (node_of[i] != NO_NODE) {
+            child = alqi_base_map_at(
+                &children, (uint64_t)node_of[i] << 32 | f->function, &is_new);
+            if (child != NULL && is_new)
+                *child = alqi_view_tree_add(t, node_of[i], f->function);
+            node_of[i] = child != NULL ? (uint32_t)*child : NO_NODE;
+            is_made = node_of[i] != NO_NODE;
+        }
+        if (node_of[i] != NO_NODE)
+            alqi_view_sum_join(&t->self[node_of[i]], &self[i]);
+    }
+    alqi_base_map_clear(&children);
+    for (uint32_t i = 0; is_made && i < t->n; i++)
+        t->all[i] = t->self[i];
+    for (uint32_t i = t->n; is_made && i-- > 1;)
+        alqi_view_sum_join(&t->all[t->nodes[i].parent], &t->all[i]);
+    return is_made;
+}
+
+static bool
+down(struct alqi_view_tree *t, const struct alqi_view_tree_input *in)
+{
+    uint32_t n = in->shape->n_folds;
+    struct alqi_view_tree folds = {0};
+    uint32_t *node_of = NULL;
+    bool is_made = tree_room(&folds, n);
+
+    if (is_made) {
+        folds.n = n;
+        memcpy(folds.nodes, in->shape->folds, n * sizeof *folds.nodes);
+        alqi_view_shape_sum(in->shape, in->x, in->scan, folds.self, folds.all);
+    }
+    if (in->focus->n == 0) {
+        *t = folds;
+        return is_made;
+    }
+    node_of = malloc(n * sizeof *node_of);
+    is_made =
+        is_made && node_of != NULL && below_focus(t, in, folds.self, node_of);
+    free(node_of);
+    alqi_view_tree_free(&folds);
+    return is_made;
+}
+
+/* ---- up ------------------------------------------------------------------ */
+
+/* Stacks that have arrived at a fold, and what they have. */
+struct item {
+    uint32_t at;  /* fold; 0: they are at their end */
+    uint32_t sum; /* in sums */
+};
+
+struct climb {
+    struct alqi_view_tree *tree;
+    const struct alqi_view_tree_input *in;
+    struct item *items, *scratch;
+    const struct alqi_view_sum *sums; /* by fold */
+    double least;                     /* what is shown */
+    uint32_t (*range)[2];             /* of items, by node */
+    uint32_t range_capacity;
+    struct part *part_of; /* by function */
+    uint32_t *functions;  /* those that have a part */
+};
+
+struct part {
+    uint32_t n, node, to; /* items, where they go */
+    struct alqi_view_sum sum;
+};
+
+static bool
+range_set(struct climb *c, uint32_t node, uint32_t first, uint32_t end)
+{
+    if (node >= c->range_capacity) {
+        uint32_t capacity = 2 * node + 256;
+        void *range = realloc(c->range, capacity * sizeof *c->range);
+
+        if (range == NULL)
+            return false;
+        c->range = range;
+        c->range_capacity = capacity;
+    }
+    c->range[node][0] = first;
+    c->range[node][1] = end;
+    return true;
+}
+
+/* Sums of the items of a node by the function at which they are; returns how
+ * many functions there are. */
+static uint32_t
+items_part(struct climb *c, uint32_t node)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = c->range[node][0]; i < c->range[node][1]; i++) {
+        const struct item *item = &c->items[i];
+        struct part *part;
+
+        if (item->at == 0) {
+            alqi_view_sum_join(&c->tree->self[node], &c->sums[item->sum]);
+            continue;
+        }
+        part = &c->part_of[c->in->shape->folds[item->at].function];
+        if (part->n++ == 0) {
+            memset(&part->sum, 0, sizeof part->sum);
+            c->functions[n++] = c->in->shape->folds[item->at].function;
+        }
+        alqi_view_sum_join(&part->sum, &c->sums[item->sum]);
+    }
+    return n;
+}
+
+/* Gives each part that is large enough a node and a range of its own. */
+static bool
+parts_place(struct climb *c, uint32_t node, uint32_t n)
+{
+    uint32_t to = c->range[node][0];
+
+    for (uint32_t i = 0; i < n; i++) {
+        struct part *part = &c->part_of[c->functions[i]];
+
+        part->node = NO_NODE;
+        if (alqi_view_sum_value(&part->sum, c->in->by) < c->least)
+            continue;
+        part->node = alqi_view_tree_add(c->tree, node, c->functions[i]);
+        if (part->node == NO_NODE ||
+            !range_set(c, part->node, to, to + part->n))
+            return false;
+        c->tree->all[part->node] = part->sum;
+        part->to = to;
+        to += part->n;
+    }
+    return true;
+}
+
+/* One caller further. */
+static void
+items_step(struct climb *c, uint32_t node)
+{
+    uint32_t first = c->range[node][0], end = c->range[node][1];
+
+    memcpy(c->scratch + first, c->items + first,
+           (end - first) * sizeof *c->items);
+    for (uint32_t i = first; i < end; i++) {
+        const struct item *item = &c->scratch[i];
+        const struct alqi_view_fold *f = &c->in->shape->folds[item->at];
+        struct part *part = &c->part_of[f->function];
+
+        if (item->at != 0 && part->node != NO_NODE)
+            c->items[part->to++] = (struct item){f->parent, item->sum};
+    }
+}
+
+static bool
+node_climb(struct climb *c, uint32_t node)
+{
+    uint32_t n = items_part(c, node);
+    bool is_placed = parts_place(c, node, n);
+
+    if (is_placed)
+        items_step(c, node);
+    for (uint32_t i = 0; i < n; i++)
+        c->part_of[c->functions[i]].n = 0;
+    return is_placed;
+}
+
+/* The stacks to climb: each from where it ends, or from above the focus with
+ * all that is below it. */
+static uint32_t
+items_begin(struct climb *c, const struct alqi_view_sum *self,
+            const struct alqi_view_sum *all)
+{
+    bool has_focus = c->in->focus->n > 0;
+    uint32_t n = 0;
+
+    c->sums = has_focus ? all : self;
+    for (uint32_t i = 0; i < c->in->shape->n_folds; i++) {
+        uint32_t at = has_focus ? above_focus(c->in, i) : i;
+
+        if (at == NO_NODE || c->sums[i].n == 0)
+            continue;
+        c->items[n++] = (struct item){at, i};
+        alqi_view_sum_join(&c->tree->all[0], &c->sums[i]);
+    }
+    return n;
+}
+
+static bool
+climb_run(struct climb *c, const struct alqi_view_sum *self,
+          const struct alqi_view_sum *all)
+{
+    uint32_t function = c->in->focus->n > 0 ? c->in->focus->functions[0] : 0;
+
+    if (alqi_view_tree_add(c->tree, 0, function) != 0 ||
+        !range_set(c, 0, 0, items_begin(c, self, all)))
+        return false;
+    c->least =
+        c->in->min_share * alqi_view_sum_value(&c->tree->all[0], c->in->by);
+    for (uint32_t node = 0; node < c->tree->n; node++)
+        if (!node_climb(c, node))
+            return false;
+    return true;
+}
+
+static bool
+up(struct alqi_view_tree *t, const struct alqi_view_tree_input *in)
+{
+    uint32_t n = in->shape->n_folds;
+    struct climb c = {.tree = t, .in = in};
+    struct alqi_view_sum *self = malloc(n * sizeof *self);
+    struct alqi_view_sum *all = malloc(n * sizeof *all);
+    bool is_made;
+
+    c.items = malloc(n * sizeof *c.items);
+    c.scratch = malloc(n * sizeof *c.scratch);
+    c.part_of = calloc(in->x->n_functions, sizeof *c.part_of);
+    c.functions = malloc(in->x->n_functions * sizeof *c.functions);
+    is_made = self != NULL && all != NULL && c.items != NULL &&
+              c.scratch != NULL && c.part_of != NULL && c.functions != NULL;
+    if (is_made) {
+        alqi_view_shape_sum(in->shape, in->x, in->scan, self, all);
+        is_made = climb_run(&c, self, all);
+    }
+    free(self);
+    free(all);
+    free(c.items);
+    free(c.scratch);
+    free(c.part_of);
+    free(c.functions);
+    free(c.range);
+    return is_made;
+}
+
+bool
+alqi_view_tree_make(struct alqi_view_tree *tree,
+                    const struct alqi_view_tree_input *in)
+{
+    memset(tree, 0, sizeof *tree);
+    return in->is_up ? up(tree, in) : down(tree, in);
+}

@@ -1,0 +1,246 @@
+/* tree_put.c -- what fits of a tree, largest first
+ *
+ * A node has at least what its children have, so the nodes above a threshold
+ * are a tree; the threshold rises until they fit. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/sort.h"
+#include "view/tree.h"
+
+static const double STEP = 1.25, FIRST_SHARE = 1e-7, VALUE_MOST = 9e18;
+
+struct putter {
+    const struct alqi_view_tree *tree;
+    const struct alqi_view_focus *focus;
+    struct alqi_view_used *used;
+    struct alqi_view_json *out;
+    enum alqi_view_by by;
+    uint32_t most_depth;
+    uint32_t *depth; /* by node; 0: not shown; the first has 1 */
+    uint32_t n;      /* shown */
+    uint32_t *order; /* their children together, largest first */
+    uint32_t *first_child, *n_children; /* in order */
+    uint32_t *position;                 /* in the answer */
+};
+
+/* Of both sides together. */
+static double
+value_of(const struct putter *p, uint32_t node)
+{
+    double value = alqi_view_sum_value(&p->tree->all[node], p->by);
+
+    if (p->tree->b_all != NULL)
+        value += alqi_view_sum_value(&p->tree->b_all[node], p->by);
+    return value;
+}
+
+static bool
+is_empty(const struct alqi_view_tree *t, uint32_t node)
+{
+    return t->all[node].n == 0 && (t->b_all == NULL || t->b_all[node].n == 0);
+}
+
+static size_t
+digits_of(double whole)
+{
+    size_t n = 1;
+
+    for (whole = fmin(whole, VALUE_MOST); whole >= 9.5; whole /= 10)
+        n++;
+    return n;
+}
+
+/* Of one side's value, its error, self and number of samples. */
+static size_t
+side_bytes(const struct putter *p, const struct alqi_view_sum *all,
+           const struct alqi_view_sum *self)
+{
+    return digits_of(alqi_view_sum_value(all, p->by)) +
+           digits_of(alqi_view_sum_stderr(all, p->by)) +
+           digits_of(alqi_view_sum_value(self, p->by)) +
+           digits_of((double)all->n) + 4;
+}
+
+/* Of a node's row, its numbers of function and parent being below n_shown. */
+static size_t
+node_bytes(const struct putter *p, uint32_t node, uint32_t n_shown)
+{
+    const struct alqi_view_tree *t = p->tree;
+    size_t n = 5 + 2 * digits_of(n_shown) +
+               side_bytes(p, &t->all[node], &t->self[node]);
+
+    if (t->b_all != NULL)
+        n += side_bytes(p, &t->b_all[node], &t->b_self[node]);
+    return n;
+}
+
+/* Marks what has at least so much; returns the bytes that it takes. */
+static size_t
+mark(struct putter *p, double least)
+{
+    size_t bytes = 0;
+
+    alqi_view_used_clear(p->used);
+    memset(p->depth, 0, p->tree->n * sizeof *p->depth);
+    p->depth[0] = 1;
+    p->n = 1;
+    alqi_view_used_position(p->used, p->tree->nodes[0].function);
+    for (uint32_t i = 0; i < p->focus->n; i++)
+        alqi_view_used_position(p->used, p->focus->functions[i]);
+    for (uint32_t i = 1; i < p->tree->n; i++) {
+        uint32_t above = p->depth[p->tree->nodes[i].parent];
+
+        if (above == 0 || above > p->most_depth || is_empty(p->tree, i) ||
+            value_of(p, i) < least)
+            continue;
+        p->depth[i] = above + 1;
+        p->n++;
+        bytes += node_bytes(p, i, p->tree->n);
+        alqi_view_used_position(p->used, p->tree->nodes[i].function);
+    }
+    return bytes + p->used->bytes;
+}
+
+static int
+by_value(const void *left, const void *right, void *arg)
+{
+    const struct putter *p = arg;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    uint32_t parent_a = p->tree->nodes[a].parent;
+    uint32_t parent_b = p->tree->nodes[b].parent;
+    double x = value_of(p, a), y = value_of(p, b);
+
+    if (parent_a != parent_b)
+        return parent_a < parent_b ? -1 : 1;
+    if (x != y)
+        return x > y ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+static void
+children_order(struct putter *p)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 1; i < p->tree->n; i++) {
+        p->n_children[i] = 0;
+        if (p->depth[i] > 0)
+            p->order[n++] = i;
+    }
+    p->n_children[0] = 0;
+    alqi_view_sort(p->order, n, sizeof *p->order, by_value, p);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t parent = p->tree->nodes[p->order[i]].parent;
+
+        if (p->n_children[parent]++ == 0)
+            p->first_child[parent] = i;
+    }
+}
+
+static void
+put_other(struct putter *p, uint32_t node)
+{
+    const struct alqi_view_tree *t = p->tree;
+
+    alqi_view_json_whole(p->out, alqi_view_sum_value(&t->b_all[node], p->by));
+    alqi_view_json_whole(p->out, alqi_view_sum_stderr(&t->b_all[node], p->by));
+    alqi_view_json_whole(p->out, alqi_view_sum_value(&t->b_self[node], p->by));
+    alqi_view_json_int(p->out, (int64_t)t->b_all[node].n);
+}
+
+static void
+put_node(struct putter *p, uint32_t node)
+{
+    const struct alqi_view_tree *t = p->tree;
+    const struct alqi_view_fold *f = &t->nodes[node];
+    struct alqi_view_json *out = p->out;
+
+    alqi_view_json_open(out, '[');
+    alqi_view_json_int(out, alqi_view_used_position(p->used, f->function));
+    alqi_view_json_int(out, p->position[f->parent]);
+    alqi_view_json_whole(out, alqi_view_sum_value(&t->self[node], p->by));
+    alqi_view_json_whole(out, alqi_view_sum_value(&t->all[node], p->by));
+    alqi_view_json_whole(out, alqi_view_sum_stderr(&t->all[node], p->by));
+    alqi_view_json_int(out, (int64_t)t->all[node].n);
+    if (t->b_all != NULL)
+        put_other(p, node);
+    alqi_view_json_close(out, ']');
+}
+
+/* In pre-order, without recursion: n_children counts down what is left. */
+static void
+put_nodes(struct putter *p)
+{
+    uint32_t node = 0, position = 0;
+
+    alqi_view_json_key(p->out, "nodes");
+    alqi_view_json_open(p->out, '[');
+    p->position[0] = 0;
+    put_node(p, 0);
+    for (;;) {
+        if (p->n_children[node] > 0) {
+            p->n_children[node]--;
+            node = p->order[p->first_child[node]++];
+            p->position[node] = ++position;
+            put_node(p, node);
+        } else if (node != 0) {
+            node = p->tree->nodes[node].parent;
+        } else {
+            break;
+        }
+    }
+    alqi_view_json_close(p->out, ']');
+}
+
+static bool
+putter_new(struct putter *p)
+{
+    uint32_t n = p->tree->n;
+
+    p->depth = malloc(n * sizeof *p->depth);
+    p->order = malloc(n * sizeof *p->order);
+    p->first_child = malloc(n * sizeof *p->first_child);
+    p->n_children = malloc(n * sizeof *p->n_children);
+    p->position = malloc(n * sizeof *p->position);
+    return p->depth != NULL && p->order != NULL && p->first_child != NULL &&
+           p->n_children != NULL && p->position != NULL;
+}
+
+static void
+putter_free(struct putter *p)
+{
+    free(p->depth);
+    free(p->order);
+    free(p->first_child);
+    free(p->n_children);
+    free(p->position);
+}
+
+bool
+alqi_view_tree_put(struct alqi_view_ask *ask, const struct alqi_view_tree *tree,
+                   const struct alqi_view_tree_wish *wish,
+                   struct alqi_view_used *used)
+{
+    struct putter p = {.tree = tree,
+                       .focus = &wish->focus,
+                       .used = used,
+                       .out = ask->out,
+                       .by = ask->filter.by,
+                       .most_depth = wish->most_depth};
+    double total = value_of(&p, 0), least = wish->min_share * total;
+    bool is_made = putter_new(&p);
+
+    if (is_made) {
+        while (mark(&p, least) > ALQI_VIEW_ROWS_BYTES && p.n > 1)
+            least = STEP * (least > 0 ? least : FIRST_SHARE * total);
+        children_order(&p);
+        put_nodes(&p);
+        alqi_view_used_put(used, ask->out);
+        alqi_view_json_key(ask->out, "least");
+        alqi_view_json_whole(ask->out, least);
+    }
+    putter_free(&p);
+    return is_made || alqi_view_give_up(ask);
+}

@@ -1,0 +1,73 @@
+/* trees.c -- the answer `tree`: a flame graph, from the program or a focus */
+#include <stdlib.h>
+
+#include "view/tree.h"
+
+enum { DEPTH_MAX = 10000 };
+
+static const double MIN_SHARE_DEFAULT = 0.002;
+
+/* A share of 0 to 1; `otherwise` when it is not there. */
+static double
+take_share(struct alqi_view_ask *ask, const char *key, double otherwise)
+{
+    const char *text = alqi_view_query_get(&ask->query, key);
+    char *end;
+    double share;
+
+    if (text == NULL)
+        return otherwise;
+    share = strtod(text, &end);
+    if (end != text && *end == '\0' && share >= 0 && share <= 1)
+        return share;
+    alqi_view_query_fail(&ask->query, "%s=%.60s: a number from 0 to 1", key,
+                         text);
+    return otherwise;
+}
+
+bool
+alqi_view_tree_wish_take(struct alqi_view_ask *ask,
+                         struct alqi_view_tree_wish *wish, uint32_t n)
+{
+    wish->is_up = alqi_view_query_choice(&ask->query, "dir", "down up") == 1;
+    wish->min_share = take_share(ask, "min", MIN_SHARE_DEFAULT);
+    wish->most_depth = (uint32_t)alqi_view_query_number(&ask->query, "depth", 1,
+                                                        DEPTH_MAX, DEPTH_MAX);
+    return alqi_view_focus_take(ask, &wish->focus, n) && alqi_view_ready(ask);
+}
+
+static bool
+put(struct alqi_view_ask *ask, const struct alqi_view_tree_wish *wish,
+    const struct alqi_view_scan *scan, const struct alqi_view_tree *tree)
+{
+    struct alqi_view_used used;
+    bool is_put = alqi_view_used_new(&used, ask->x) || alqi_view_give_up(ask);
+
+    if (is_put) {
+        alqi_view_put_sum(ask->out, "total", &scan->total);
+        alqi_view_put_sum(ask->out, "focus", &tree->all[0]);
+        is_put = alqi_view_tree_put(ask, tree, wish, &used);
+    }
+    alqi_view_used_free(&used);
+    return is_put;
+}
+
+bool
+alqi_view_tree(struct alqi_view_ask *ask)
+{
+    struct alqi_view_tree_wish wish;
+    struct alqi_view_tree_input in = {.x = ask->x, .focus = &wish.focus};
+    struct alqi_view_tree tree;
+    bool is_put;
+
+    if (!alqi_view_tree_wish_take(ask, &wish, ask->x->n_functions) ||
+        !alqi_view_look(ask, &in.scan, &in.shape))
+        return false;
+    in.is_up = wish.is_up;
+    in.by = ask->filter.by;
+    in.min_share = wish.min_share;
+    is_put = alqi_view_tree_make(&tree, &in) ? put(ask, &wish, in.scan, &tree)
+                                             : alqi_view_give_up(ask);
+    alqi_view_tree_free(&tree);
+    return is_put;
+}

@@ -1,0 +1,135 @@
+/* used.c -- the functions that an answer names  (ask.h) */
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/ask.h"
+
+/* Of a function, beside its texts: keys, marks, and numbers of 6 digits. */
+enum { MEMBERS_BYTES = 40, OTHER_BYTES = 14 };
+
+static bool
+used_room(struct alqi_view_used *u, uint32_t n)
+{
+    u->position = calloc(n, sizeof *u->position);
+    u->list = calloc(n, sizeof *u->list);
+    return u->position != NULL && u->list != NULL;
+}
+
+bool
+alqi_view_used_new(struct alqi_view_used *u, const struct alqi_view_index *x)
+{
+    *u = (struct alqi_view_used){.x = x};
+    return used_room(u, x->n_functions);
+}
+
+bool
+alqi_view_used_new_both(struct alqi_view_used *u,
+                        const struct alqi_view_both *both)
+{
+    *u = (struct alqi_view_used){.x = both->a, .both = both};
+    return used_room(u, both->n);
+}
+
+void
+alqi_view_used_free(struct alqi_view_used *u)
+{
+    free(u->position);
+    free(u->list);
+}
+
+void
+alqi_view_used_clear(struct alqi_view_used *u)
+{
+    for (uint32_t i = 0; i < u->n; i++)
+        u->position[u->list[i]] = 0;
+    u->n = 0;
+    u->bytes = 0;
+}
+
+/* The index that has its names; *function becomes its number there. */
+static const struct alqi_view_index *
+names_of(const struct alqi_view_used *u, uint32_t *function)
+{
+    return u->both != NULL ? alqi_view_both_names(u->both, function) : u->x;
+}
+
+uint32_t
+alqi_view_used_position(struct alqi_view_used *u, uint32_t function)
+{
+    uint32_t number = function;
+    const struct alqi_view_index *x;
+    const struct alqi_view_function *f;
+
+    if (u->position[function] != 0)
+        return u->position[function] - 1;
+    u->list[u->n++] = function;
+    u->position[function] = u->n;
+    x = names_of(u, &number);
+    f = &x->functions[number];
+    u->bytes += MEMBERS_BYTES + (u->both != NULL ? OTHER_BYTES : 0) +
+                alqi_view_json_bytes(alqi_view_text(x, f->name)) +
+                alqi_view_json_bytes(alqi_view_text(x, f->file)) +
+                alqi_view_json_bytes(alqi_view_text(x, f->module));
+    return u->n - 1;
+}
+
+static void
+put_names(struct alqi_view_json *out, const struct alqi_view_index *x,
+          uint32_t function)
+{
+    const struct alqi_view_function *f = &x->functions[function];
+
+    alqi_view_json_key_text(out, "name", alqi_view_text(x, f->name));
+    alqi_view_json_key_text(out, "file", alqi_view_text(x, f->file));
+    alqi_view_json_key_text(out, "module", alqi_view_text(x, f->module));
+}
+
+void
+alqi_view_put_function(struct alqi_view_json *out,
+                       const struct alqi_view_index *x, uint32_t function)
+{
+    alqi_view_json_open(out, '{');
+    alqi_view_json_key_int(out, "id", function);
+    put_names(out, x, function);
+    alqi_view_json_close(out, '}');
+}
+
+/* A number, or null where the side has no such function. */
+static void
+put_id(struct alqi_view_json *out, const char *key, uint32_t function,
+       uint32_t n)
+{
+    alqi_view_json_key(out, key);
+    if (function < n)
+        alqi_view_json_int(out, function);
+    else
+        alqi_view_json_null(out);
+}
+
+static void
+put_both(struct alqi_view_json *out, const struct alqi_view_both *both,
+         uint32_t function)
+{
+    uint32_t number = function;
+    const struct alqi_view_index *x = alqi_view_both_names(both, &number);
+
+    alqi_view_json_open(out, '{');
+    put_id(out, "id", function, both->a->n_functions);
+    put_id(out, "b_id", both->b_of[function], both->b->n_functions);
+    put_names(out, x, number);
+    alqi_view_json_close(out, '}');
+}
+
+void
+alqi_view_used_put(const struct alqi_view_used *u, struct alqi_view_json *out)
+{
+    alqi_view_json_key(out, "functions");
+    alqi_view_json_open(out, '[');
+    for (uint32_t i = 0; i < u->n; i++) {
+        if (u->both != NULL)
+            put_both(out, u->both, u->list[i]);
+        else
+            alqi_view_put_function(out, u->x, u->list[i]);
+    }
+    alqi_view_json_close(out, ']');
+}

@@ -1,0 +1,158 @@
+/* pb.c -- see pb.h */
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire/pb.h"
+
+enum { VARINT = 0, FIXED64 = 1, LENGTH = 2, VARINT_BYTES_MAX = 10 };
+
+void
+alqi_pb_free(struct alqi_pb *pb)
+{
+    free(pb->bytes);
+    *pb = (struct alqi_pb){0};
+}
+
+/* Room for n bytes more, or .inv.short. */
+static bool
+room(struct alqi_pb *pb, size_t n)
+{
+    size_t capacity = pb->capacity != 0 ? pb->capacity : 1024;
+    uint8_t *grown;
+
+    if (pb->is_short)
+        return false;
+    if (n <= pb->capacity - pb->n)
+        return true;
+    while (capacity - pb->n < n && capacity <= SIZE_MAX / 2)
+        capacity *= 2;
+    grown = capacity - pb->n >= n ? realloc(pb->bytes, capacity) : NULL;
+    if (grown == NULL) {
+        pb->is_short = true;
+        return false;
+    }
+    pb->bytes = grown;
+    pb->capacity = capacity;
+    return true;
+}
+
+static size_t
+varint_put(uint8_t *at, uint64_t value)
+{
+    size_t n = 0;
+
+    for (; value >= 0x80; value >>= 7)
+        at[n++] = (uint8_t)(value | 0x80);
+    at[n++] = (uint8_t)value;
+    return n;
+}
+
+void
+alqi_pb_varint(struct alqi_pb *pb, uint64_t value)
+{
+    if (room(pb, VARINT_BYTES_MAX))
+        pb->n += varint_put(pb->bytes + pb->n, value);
+}
+
+static void
+tag(struct alqi_pb *pb, unsigned field, unsigned type)
+{
+    alqi_pb_varint(pb, (uint64_t)field << 3 | type);
+}
+
+void
+alqi_pb_uint(struct alqi_pb *pb, unsigned field, uint64_t value)
+{
+    if (value == 0)
+        return;
+    tag(pb, field, VARINT);
+    alqi_pb_varint(pb, value);
+}
+
+void
+alqi_pb_int(struct alqi_pb *pb, unsigned field, int64_t value)
+{
+    alqi_pb_uint(pb, field, (uint64_t)value);
+}
+
+void
+alqi_pb_fixed64(struct alqi_pb *pb, unsigned field, uint64_t value)
+{
+    if (value == 0)
+        return;
+    tag(pb, field, FIXED64);
+    if (!room(pb, sizeof value))
+        return;
+    for (unsigned i = 0; i < sizeof value; i++)
+        pb->bytes[pb->n++] = (uint8_t)(value >> 8 * i);
+}
+
+void
+alqi_pb_bytes(struct alqi_pb *pb, unsigned field, const void *bytes, size_t n)
+{
+    tag(pb, field, LENGTH);
+    alqi_pb_varint(pb, n);
+    if (n == 0 || !room(pb, n))
+        return;
+    memcpy(pb->bytes + pb->n, bytes, n);
+    pb->n += n;
+}
+
+void
+alqi_pb_text(struct alqi_pb *pb, unsigned field, const char *text)
+{
+    alqi_pb_bytes(pb, field, text, strlen(text));
+}
+
+void
+alqi_pb_uints(struct alqi_pb *pb, unsigned field, const uint64_t *values,
+              size_t n)
+{
+    size_t mark;
+
+    if (n == 0)
+        return;
+    mark = alqi_pb_begin(pb, field);
+    for (size_t i = 0; i < n; i++)
+        alqi_pb_varint(pb, values[i]);
+    alqi_pb_end(pb, mark);
+}
+
+void
+alqi_pb_ints(struct alqi_pb *pb, unsigned field, const int64_t *values,
+             size_t n)
+{
+    size_t mark;
+
+    if (n == 0)
+        return;
+    mark = alqi_pb_begin(pb, field);
+    for (size_t i = 0; i < n; i++)
+        alqi_pb_varint(pb, (uint64_t)values[i]);
+    alqi_pb_end(pb, mark);
+}
+
+size_t
+alqi_pb_begin(struct alqi_pb *pb, unsigned field)
+{
+    tag(pb, field, LENGTH);
+    return pb->n;
+}
+
+/* The length stands in front, and how long it is only the end knows: what is
+ * behind moves up. */
+void
+alqi_pb_end(struct alqi_pb *pb, size_t mark)
+{
+    uint8_t length[VARINT_BYTES_MAX];
+    size_t n;
+
+    if (pb->is_short)
+        return;
+    n = varint_put(length, pb->n - mark);
+    if (!room(pb, n))
+        return;
+    memmove(pb->bytes + mark + n, pb->bytes + mark, pb->n - mark);
+    memcpy(pb->bytes + mark, length, n);
+    pb->n += n;
+}

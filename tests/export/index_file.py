@@ -1,0 +1,53 @@
+"""An index of the viewer's engine, read after src/view/index.h alone."""
+import struct
+
+BLOCK_ROWS = 1024
+SECTIONS = ("meta", "data", "slices", "events", "chains", "classes", "origins",
+            "stacks", "nodes", "functions", "threads", "resident", "notes",
+            "text_at", "texts")
+COLUMNS = ("born", "life", "class", "stack", "origin", "samples", "flags",
+           "promoted")
+PEAK, LEFT = 1, 2  # bits of flags
+FOOT_BYTES = 16 * len(SECTIONS) + 8 + 40 + 4 + 4 + 8
+
+
+def column(data, slices, number, n):
+    """n numbers of one block: its least, and what each has above it."""
+    least, _, at = slices[number]
+    width = at & 15
+    if width == 0:
+        return [least] * n
+    at -= width
+    kind = {1: "B", 2: "H", 4: "I", 8: "Q"}[width]
+    return [least + v for v in struct.unpack_from("<%d%s" % (n, kind), data,
+                                                  at)]
+
+
+def read(index):
+    """Its rows, and what each stands for in bytes and blocks; life is that of
+    the whole chain of reallocs."""
+    foot = index[-FOOT_BYTES:]
+    if foot[-8:] != b"ALQVIEW\n":
+        raise AssertionError("no index", foot[-8:])
+    part = {}
+    for i, name in enumerate(SECTIONS):
+        at, n_bytes = struct.unpack_from("<QQ", foot, 16 * i)
+        part[name] = index[at:at + n_bytes]
+    n_rows, = struct.unpack_from("<Q", foot, 16 * len(SECTIONS))
+    classes = list(struct.iter_unpack("<QQd", part["classes"]))
+    slices = list(struct.iter_unpack("<QQQ", part["slices"]))
+    rows = []
+    for first in range(0, n_rows, BLOCK_ROWS):
+        n = min(BLOCK_ROWS, n_rows - first)
+        here = slices[first // BLOCK_ROWS * len(COLUMNS):]
+        block = {name: column(part["data"], here, number, n)
+                 for number, name in enumerate(COLUMNS)}
+        for i in range(n):
+            row = {name: numbers[i] for name, numbers in block.items()}
+            size_bytes, _, p = classes[row["class"]]
+            row["objects"] = 1 / p
+            row["bytes"] = size_bytes / p
+            rows.append(row)
+    for number, life_us in struct.iter_unpack("<QQ", part["chains"]):
+        rows[number]["life"] = life_us
+    return rows

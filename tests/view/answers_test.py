@@ -1,0 +1,282 @@
+"""The viewer's answers: beside an opinion from the script's columns, beside
+the report of the same blocks, and beside the real tools."""
+import random
+import re
+
+import view
+from view import common
+
+GOLDEN = ("bintree-1e-3.v2", "leakcache-1e-3.v3", "wordcount-1e-3.v2",
+          "synth-bytes.v2", "synth-domains.v3", "upstream-ocamlopt.v3",
+          "bigarr-1e-2.v3")
+MADE = (
+    dict(events=6000, stacks=80, functions=40, moved=300, threads=4, rates=3,
+         rss=20, seed=1),
+    dict(events=6000, stacks=80, functions=40, heap=1, seed=2),
+    dict(events=3000, stacks=50, functions=30, heap=1, domains=3, seed=3),
+    dict(events=4000, stacks=50, functions=30, exact=1, ns=10, seed=4),
+    dict(events=3000, stacks=50, functions=30, odd=1, ns=5000, seed=5),
+)
+PRESETS = {
+    "peak": dict(live="peak"),
+    "live": dict(live="end"),
+    "temporary": dict(life="..999", freed=".."),
+    "allocated": {},
+}
+
+
+def filters(opinion, seed, n):
+    """Filters at random, of what the trace has."""
+    rng = random.Random(seed)
+    end = opinion.end
+    # A colon of the script may have been a semicolon.
+    names = sorted({f[0] for r in opinion.rows for f in r.stack
+                    if "&amp:" not in f[0]}) or ["x"]
+
+    def span(most):
+        a, b = sorted(rng.randrange(most + 1) for _ in range(2))
+        return rng.choice(["%d..%d" % (a, b), "%d.." % a, "..%d" % b, ".."])
+
+    def words():
+        word = rng.choice(names)
+        return rng.choice([word, "=" + word, word[:3] or word])
+
+    for _ in range(n):
+        f = {}
+        if rng.random() < 0.3:
+            f["alloc"] = span(end)
+        if rng.random() < 0.4:
+            f["live"] = rng.choice(["peak", "end", str(rng.randrange(end + 1)),
+                                    span(end)])
+        if rng.random() < 0.3:
+            f["freed"] = rng.choice(["never", span(end)])
+        if rng.random() < 0.3:
+            f["size"] = span(3000)
+        if rng.random() < 0.3:
+            f["life"] = span(end // 2)
+        if rng.random() < 0.4:
+            heaps = [h for h in ("minor", "major", "malloc")
+                     if rng.random() < 0.6]
+            if heaps:
+                f["heap"] = ",".join(heaps)
+        if rng.random() < 0.2:
+            f["thread"] = [rng.randrange(4), rng.randrange(4)]
+        if rng.random() < 0.2:
+            f["domain"] = [rng.randrange(3)]
+        if rng.random() < 0.3:
+            f["in_"] = [words() for _ in range(rng.randrange(1, 3))]
+        if rng.random() < 0.3:
+            f["notin"] = [words()]
+        yield f
+
+
+class Answers(view.Case):
+    def check_filter(self, server, opinion, f):
+        query = view.query(**f)
+        rows = [r for r in opinion.rows if opinion.passes(r, f)]
+        wanted = opinion.total(f, rows)
+        for name in ("timeline", "tree", "sites", "functions", "hot", "heat",
+                     "samples"):
+            self.sum_is(server.ask(name, query)["total"], wanted,
+                        (name, query))
+        sites = server.ask("sites", query)
+        self.assertEqual(sum(r["sum"]["n"] for r in sites["rows"])
+                         + sites["rest"]["sum"]["n"], wanted["n"], query)
+        self.check_functions(server, opinion, query, rows)
+        self.check_tree(server, opinion, query, rows)
+
+    def check_functions(self, server, opinion, query, rows):
+        got = server.ask("functions", query)
+        wanted = {}
+        for row in rows:
+            for function in view.folded(row):
+                wanted.setdefault(function, []).append(row)
+        self.assertEqual(got["rest"]["rows"] + len(got["rows"]), len(wanted),
+                         query)
+        for row in got["rows"]:
+            f = got["functions"][row["function"]]
+            self.sum_is(row["all"],
+                        opinion.total({}, wanted[view.in_script(f)]),
+                        (query, f))
+
+    def check_tree(self, server, opinion, query, rows):
+        """Each path of the tree has what the stacks that begin so have."""
+        got = server.ask("tree", query + ("&" if query else "") + "min=0.02")
+        paths = [()]
+        stacks = [(tuple(view.folded(r)), r) for r in rows]
+        for i, (function, parent, own, all_, _, n, *_) in \
+                enumerate(got["nodes"]):
+            if i > 0:
+                f = got["functions"][function]
+                paths.append(paths[parent] + (view.in_script(f),))
+            here = [r for s, r in stacks if s[:len(paths[i])] == paths[i]]
+            self.assertEqual(n, len(here), (query, paths[i]))
+            self.near(all_, sum(r.size / r.p for r in here), query)
+            self.near(own, sum(r.size / r.p for s, r in stacks
+                               if s == paths[i]), query)
+
+    def check_traces(self, name, path, n):
+        opinion = self.opinion(path)
+        with view.Server("--no-index", path) as server:
+            for f in PRESETS.values():
+                self.check_filter(server, opinion, f)
+            for f in filters(opinion, 1, n):
+                self.check_filter(server, opinion, f)
+
+    def test_golden(self):
+        for name in GOLDEN[:3] if view.SMALL else GOLDEN:
+            self.check_traces(name, self.write("t.ctf", common.trace(name)),
+                              2 if view.SMALL else 8)
+
+    def test_made_up(self):
+        for keys in MADE:
+            keys = {**keys, "events": view.much(keys["events"])}
+            self.check_traces(str(keys), self.view_trace(**keys), 10)
+
+    def test_presets_are_the_report_s(self):
+        """Of all golden traces: the totals of its measures, and its sites."""
+        for name, data in common.traces():
+            if "big" in name or "evict" in name:
+                continue
+            path = self.write("t.ctf", data)
+            with view.Server("--no-index", path) as server:
+                for measure, f in PRESETS.items():
+                    self.check_report(
+                        server, view.query(**f), measure,
+                        self.json("--top=0", "--stacks=1",
+                                  *(["--" + measure] if measure != "temporary"
+                                    else []), path), name)
+
+    def check_report(self, server, query, measure, report, what):
+        def same(sum_, where):
+            self.assertEqual(sum_["n"], where[measure + "_sampled_blocks"],
+                             (what, query))
+            self.assertEqual(sum_["samples"], where[measure + "_samples"])
+            self.near(sum_["bytes"], where[measure + "_bytes"], what)
+            self.near(sum_["bytes_se"], where[measure + "_bytes_stderr"],
+                      what)
+            self.near(sum_["blocks"], where[measure + "_objects"], what)
+            self.near(sum_["blocks_se"], where[measure + "_objects_stderr"],
+                      what)
+
+        got = server.ask("sites", query)
+        same(got["total"], report)
+        wanted = {(s["function"], s["file"], s["module"], s["is_mapping"]): s
+                  for s in report["sites"]}
+        for row in got["rows"]:
+            f = got["functions"][row["function"]]
+            site = wanted[f["name"], f["file"], f["module"],
+                          row.get("is_mapping", False)]
+            same(row["sum"], site)
+            self.near(row["life_us"], site[measure + "_average_life_us"], what)
+
+    def test_filters_are_the_report_s(self):
+        """report --filter, of the same query: all four measures."""
+        for keys in MADE[:3]:
+            path = self.view_trace(**keys)
+            opinion = self.opinion(path)
+            with view.Server("--no-index", path) as server:
+                for f in filters(opinion, 2, 2 if view.SMALL else 6):
+                    query = view.query(**f)
+                    report = self.json("--top=0", "--stacks=1", "--allocated",
+                                       "--filter", query, path)
+                    self.assertEqual(report["filter"], query)
+                    self.check_report(server, query, "allocated", report, keys)
+                    if "live" not in f and "heap" not in f:
+                        self.check_report(
+                            server, view.query(**f, live="peak"), "peak",
+                            report, keys)
+                    self.check_timeline(server, query, report)
+
+    def check_timeline(self, server, query, report):
+        """The report's steps are twice, four times ... as long or short."""
+        got = server.ask("timeline", query + "&n=300")
+        most = max(got["part"])
+        self.near(max(report["timeline"]["live_bytes"]), most, query)
+
+    def test_the_real_tools_totals(self):
+        """Samples in all, as hotspots tells."""
+        n = 0
+        for name, data in common.traces():
+            wanted = common.report(name + ".hotspots")
+            if wanted is None or " samples of " not in wanted or "big" in name:
+                continue
+            path = self.write("t.ctf", data)
+            with view.Server("--no-index", path) as server:
+                info, = server.ask("info")["traces"]
+                tree = server.ask("tree", "by=samples")
+            samples = int(re.search(r"(\d+) samples of", wanted)[1])
+            self.assertEqual(info["total"]["samples"], samples, name)
+            self.assertEqual(tree["nodes"][0][3], samples, name)
+            n += 1
+        self.assertGreater(n, 15)
+
+    def test_the_real_tools_flame_graph(self):
+        """Folded stacks by samples, as the real tool prints them: functions by
+        name, without nameless frames and stacks of a single name."""
+        n = 0
+        for name, data in common.traces():
+            wanted = common.report(name + ".folded")
+            if wanted is None or not re.match(r"[^\n]+ \d+\n", wanted) or \
+                    re.search("edges|big|deep|evict", name):
+                continue
+            path = self.write("t.ctf", data)
+            with view.Server("--no-index", path) as server:
+                tree = server.ask("tree", "by=samples&min=0")
+            paths, lines = [()], {}
+            for i, (function, parent, own, *_) in enumerate(tree["nodes"]):
+                if i > 0:
+                    f = tree["functions"][function]["name"]
+                    paths.append(paths[parent] + (f,))
+                stack = ";".join(dict.fromkeys(
+                    f for f in paths[i]
+                    if not re.fullmatch("0x[0-9a-f]+", f)))
+                if ";" in stack and own > 0:
+                    lines[stack] = lines.get(stack, 0) + own
+            self.assertEqual(sorted("%s %d" % l for l in lines.items()),
+                             sorted(wanted.splitlines()), name)
+            n += 1
+        self.assertGreater(n, 8)
+
+    def test_two_traces(self):
+        """diff of two, beside aliquot diff."""
+        a = self.view_trace("a.ctf", events=20000, stacks=60, functions=30)
+        b = self.view_trace("b.ctf", events=20000, stacks=60, functions=30,
+                            seed=7, sizes=6000)
+        wanted = common.json.loads(self.ok("diff", "--allocated", "--json",
+                                           a, b))
+        with view.Server("--no-index", a, b) as server:
+            got = server.ask("diff", "b.t=1&limit=1000")
+        self.compare(got, wanted, "allocated")
+
+    def test_two_times(self):
+        path = self.view_trace(events=20000, stacks=60, functions=30,
+                               moved=200)
+        wanted = common.json.loads(self.ok("diff", "--json", "--at=1ms,4ms",
+                                           path))
+        with view.Server("--no-index", path) as server:
+            got = server.ask("diff", "live=1000&b.live=4000&limit=1000")
+        self.compare(got, wanted, "live")
+
+    def compare(self, got, wanted, measure):
+        def same(row, change):
+            self.near(row["a"]["bytes"], change["a_bytes"], change)
+            self.near(row["b"]["bytes"], change["b_bytes"], change)
+            self.near(row["delta_bytes"], change["change_bytes"], change)
+            self.near(row["delta_se"], change["change_bytes_stderr"], change)
+            self.assertAlmostEqual(row["z"], change["sigmas"] or 0, 3)
+
+        same(got, wanted["totals"][measure])
+        sites = {(s["function"], s["file"], s["is_mapping"]): s
+                 for s in wanted["sites"]}
+        self.assertEqual(len(sites), len(wanted["sites"]))
+        self.assertEqual(len(got["rows"]), len(sites))
+        for row in got["rows"]:
+            f = got["functions"][row["function"]]
+            site = sites[f["name"], f["file"], row.get("is_mapping", False)]
+            same(row, site)
+            self.assertAlmostEqual(row["chance"], site["p"], 6)
+
+
+if __name__ == "__main__":
+    common.main()

@@ -1,0 +1,271 @@
+"""What the tests of the viewer share: a server of it, and a second opinion on
+traces and filters from nothing but the columns of `aliquot script`."""
+import collections
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+
+sys.path.insert(0, os.path.join(os.environ["SOURCE_DIR"], "tests", "cli"))
+import common  # noqa: E402
+
+VIEW_TRACE = os.environ["VIEW_TRACE"]
+SMALL = bool(os.environ.get("SMALL"))  # the build is a slow one
+
+
+def much(n):
+    return n // 10 if SMALL else n
+
+
+class Server:
+    """aliquot view of some traces; ask() gives an answer as a dictionary."""
+
+    def __init__(self, *args, env=None):
+        self.process = subprocess.Popen(
+            [common.BIN, "view", "--no-open", *args], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, env={**common.ENV,
+                                                    **(env or {})})
+        self.url = self.process.stdout.readline().strip()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def stop(self):
+        """Ends it, and returns (status, what it said)."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        said = self.process.communicate(timeout=600)[1]
+        return self.process.returncode, said
+
+    def get(self, path, headers=None, method="GET"):
+        """(status, headers, body) of a path below the token."""
+        request = urllib.request.Request(self.url + path, method=method,
+                                         headers=headers or {})
+        try:
+            with urllib.request.urlopen(request, timeout=600) as reply:
+                return reply.status, reply.headers, reply.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.headers, error.read()
+
+    def ask(self, name, query=""):
+        status, _, body = self.get("api/%s?%s" % (name, query))
+        assert status == 200, (name, query, body)
+        assert len(body) <= 1000000
+        return json.loads(body)
+
+
+def query(**keys):
+    """A query of keys whose values are texts or lists of them; _ ends a key
+    that Python has taken, and b_ begins one of side B."""
+    pairs = []
+    for key, values in keys.items():
+        key = key.rstrip("_").replace("b_", "b.", 1)
+        for value in values if isinstance(values, list) else [values]:
+            pairs.append("%s=%s" % (key, urllib.parse.quote(str(value))))
+    return "&".join(pairs)
+
+
+Row = collections.namedtuple(
+    "Row", "number born end promoted size samples source thread domain stack"
+           " p life chain_life at_peak")
+
+
+def frames_of(text):
+    """(function, file, line) of each frame, outermost first."""
+    out = []
+    for frame in text.split(";") if text else []:
+        function, _, place = frame.rpartition("@")
+        file, _, line = place.rpartition(":")
+        if not function:
+            function, file, line = frame, "", "0"
+        elif not file:
+            file, line = place, "0"
+        out.append((function, file, int(line)))
+    return out
+
+
+def in_script(function):
+    """Name and file of a function as frames_of gives them: between frames
+    the script has semicolons, and so none within."""
+    return function["name"].replace(";", ":"), function["file"]
+
+
+class Opinion(common.Opinion):
+    """Rows with all that filters ask for, of a trace of one process."""
+
+    def __init__(self, script, rate, word_bits):
+        super().__init__(script, rate, word_bits)
+        promoted, moved, alive, domains = {}, {}, {}, []
+        threads = {}
+        last_free, n = None, 0
+        for line in script.split("\n")[1:-1]:
+            (time, event, ident, _, _, _, domain, thread, _, more) = \
+                line.split("\t")
+            if event == "alloc":
+                alive[ident] = n
+                domains.append(int(domain))
+                threads[n] = int(thread) if thread else int(domain)
+                if more.startswith("moved_from="):
+                    moved[n] = last_free
+                n += 1
+            elif event == "free":
+                last_free = alive.pop(ident)
+            elif event == "promote":
+                promoted[alive[ident]] = int(time)
+        self.peak_us, at_peak = self.peak()
+        chain = self.chain_lives(moved)
+        self.rows = [
+            Row(i, b.born, b.died, promoted.get(i), b.bytes, b.samples,
+                b.source, threads[i], domains[i], frames_of(b.stack),
+                self.p(b), self.life(b), chain.get(i, self.life(b)),
+                i in at_peak)
+            for i, b in enumerate(self.blocks)]
+
+    def chain_lives(self, moved):
+        """Of blocks that realloc made of one another: from the first one's
+        birth to the last one's end."""
+        newer = {old: new for new, old in moved.items()}
+        lives = {}
+        for first in set(moved.values()) - set(moved):
+            chain = [first]
+            while chain[-1] in newer:
+                chain.append(newer[chain[-1]])
+            died = self.blocks[chain[-1]].died
+            life = max(0, (self.end if died is None else died)
+                       - self.blocks[first].born)
+            lives.update(dict.fromkeys(chain, life))
+        return lives
+
+    def span(self, row, heaps):
+        """(born, end or None, life, at the peak) as a filter with some heaps
+        sees the row; None: not at all."""
+        if row.source == "external":
+            seen = "malloc" in heaps
+        elif row.source in ("major", "mmap"):
+            seen = "major" in heaps
+        elif row.promoted is None:
+            seen = "minor" in heaps
+        else:
+            seen = "minor" in heaps or "major" in heaps
+        if not seen:
+            return None
+        born, end = row.born, row.end
+        if row.source != "minor" or row.promoted is None or \
+                ("minor" in heaps and "major" in heaps):
+            return born, end, row.chain_life, row.at_peak
+        if "major" not in heaps:
+            end = row.promoted
+        else:
+            born = row.promoted
+        at_peak = row.at_peak and born <= self.peak_us and \
+            (end is None or end > self.peak_us)
+        life = max(0, (self.end if end is None else end) - born)
+        return born, end, life, at_peak
+
+    def passes(self, row, f):
+        span = self.span(row, f.get("heap", "minor,major,malloc").split(","))
+        if span is None:
+            return False
+        born, end, life, at_peak = span
+        names = [frame[0] for frame in row.stack]
+
+        def within(key, value):
+            return key not in f or value_in(f[key], value)
+
+        def named(text):
+            return any(n == text[1:] if text[0] == "=" else text in n
+                       for n in names)
+
+        live = f.get("live")
+        if live == "peak" and not at_peak or live == "end" and end is not None:
+            return False
+        if live not in (None, "peak", "end"):
+            least, most = range_of(live)
+            if most is not None and born > most:
+                return False
+            if least is not None and end is not None and end <= least:
+                return False
+        freed = f.get("freed")
+        if freed == "never" and end is not None:
+            return False
+        if freed not in (None, "never"):
+            if range_of(freed)[0] is None and end is None:
+                return False
+            if not value_in(freed, self.end if end is None else end):
+                return False
+        if "thread" in f and row.thread not in f["thread"]:
+            return False
+        if "domain" in f and row.domain not in f["domain"]:
+            return False
+        return within("alloc", born) and within("size", row.size) and \
+            within("life", life) and all(map(named, f.get("in_", []))) and \
+            not any(map(named, f.get("notin", [])))
+
+    def total(self, f, rows=None):
+        out = dict.fromkeys(("bytes", "bytes_se", "blocks", "blocks_se", "n",
+                             "samples"), 0)
+        for r in self.rows if rows is None else rows:
+            if rows is None and not self.passes(r, f):
+                continue
+            out["bytes"] += r.size / r.p
+            out["bytes_se"] += r.size ** 2 * (1 - r.p) / r.p ** 2
+            out["blocks"] += 1 / r.p
+            out["blocks_se"] += (1 - r.p) / r.p ** 2
+            out["n"] += 1
+            out["samples"] += r.samples
+        for key in ("bytes_se", "blocks_se"):
+            out[key] = math.sqrt(out[key])
+        return out
+
+
+def range_of(text):
+    """(least, most), None where it is open."""
+    if ".." not in text:
+        return int(text), int(text)
+    least, most = text.split("..")
+    return int(least) if least else None, int(most) if most else None
+
+
+def value_in(text, value):
+    least, most = range_of(text)
+    return (least is None or value >= least) and \
+        (most is None or value <= most)
+
+
+def folded(row):
+    """Each function of the stack once, outermost first."""
+    return list(dict.fromkeys((function, file)
+                              for function, file, _ in row.stack))
+
+
+class Case(common.Case):
+    def server(self, *args, **more):
+        server = Server(*args, **more)
+        self.addCleanup(server.stop)
+        return server
+
+    def view_trace(self, name="made.ctf", **keys):
+        path = os.path.join(self.dir, name)
+        subprocess.run([VIEW_TRACE, path,
+                        *("%s=%s" % item for item in keys.items())],
+                       check=True)
+        return path
+
+    def opinion(self, path):
+        head = self.json("--top=1", "--stacks=1", path)["recording"]
+        return Opinion(self.ok("script", path), head["samples_per_word"],
+                       head["word_bits"])
+
+    def sum_is(self, got, wanted, what):
+        for key in ("n", "samples"):
+            self.assertEqual(got[key], wanted[key], (what, key))
+        for key in ("bytes", "bytes_se", "blocks", "blocks_se"):
+            self.near(got[key], wanted[key], (what, key))

@@ -1,0 +1,44 @@
+/* build.mjs -- dist/ of src/: the same bytes wherever it runs.
+ *
+ * What is bundled keeps its licence: the texts stand at the head of app.js and
+ * app.css, which both `aliquot view` and exported pages carry. */
+import { build } from "esbuild";
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+
+const bundled = ["preact", "uplot"];
+
+function licence(name) {
+    const dir = `node_modules/${name}`;
+    const { version } = JSON.parse(readFileSync(`${dir}/package.json`, "utf8"));
+    const text = readFileSync(`${dir}/LICENSE`, "utf8").trim();
+    return `${name} ${version}\n\n${text}`;
+}
+
+const notice = "/*! Aliquot's viewer; within it:\n\n" +
+    bundled.map(licence).join("\n\n") + "\n*/";
+
+await build({
+    entryPoints: { app: "src/main.tsx" },
+    outdir: "dist",
+    bundle: true,
+    minify: true,
+    format: "iife",
+    target: ["chrome110", "firefox115", "safari16.4"],
+    charset: "utf8",
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    legalComments: "none",
+    banner: { js: notice, css: notice },
+    logLevel: "warning",
+});
+writeFileSync("dist/index.html", readFileSync("src/index.html"));
+
+/* For pages in one file: what must not stand in them, and their policy. */
+for (const name of ["app.js", "app.css"]) {
+    const text = readFileSync(`dist/${name}`, "utf8");
+    if (/<\/(script|style)|<!--|\r|\0/i.test(text))
+        throw new Error(`${name} would end the element it stands in`);
+    writeFileSync(`dist/${name}.sha256`,
+                  createHash("sha256").update(text).digest("base64"));
+}

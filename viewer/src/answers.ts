@@ -1,0 +1,174 @@
+/* answers.ts -- what the engine answers: doc/design/view.md is the contract */
+
+export interface Sum {
+    bytes: number;
+    bytes_se: number;
+    blocks: number;
+    blocks_se: number;
+    n: number; /* sampled blocks */
+    samples: number;
+}
+
+export interface Func {
+    id: number | null; /* null: the first side of a difference has it not */
+    name: string;
+    file: string;
+    module: string;
+}
+
+export interface Rest {
+    rows: number;
+    sum: Sum;
+}
+
+export interface Thread {
+    index: number;
+    tid: number;
+    name: string;
+}
+
+export interface TraceInfo {
+    name: string;
+    program: string;
+    command: string;
+    pid: number;
+    host: string;
+    context: string;
+    start_us: number;
+    end_us: number;
+    word_bits: number;
+    rate: number;
+    interval_bytes: number;
+    is_exact: boolean;
+    peak_us: number;
+    peak_bytes: number;
+    n_rows: number;
+    n_left_out: number; /* of the trace's sampled blocks, by chance */
+    threads: Thread[];
+    domains: number[];
+    has_rss: boolean;
+    damage: string | null;
+    notes: string[];
+    total: Sum;
+}
+
+export interface Info {
+    traces: TraceInfo[];
+    version: string;
+}
+
+export interface Timeline {
+    step_us: number;
+    all: number[];
+    part: number[];
+    rss: (number | null)[];
+    peak_us: number;
+    total: Sum;
+}
+
+/* function, parent, self, value, standard error, sampled blocks; of a
+ * difference also the value, standard error, self and sampled blocks of the
+ * second side */
+export type Node = number[];
+
+export interface Tree {
+    total: Sum;
+    focus: Sum;
+    functions: Func[];
+    nodes: Node[];
+}
+
+export interface SiteRow {
+    function: number;
+    line: number;
+    sum: Sum;
+    life_us: number;
+    id: number;
+    is_mapping?: boolean; /* mmap's, not malloc's */
+}
+
+export interface Sites {
+    total: Sum;
+    functions: Func[];
+    rows: SiteRow[];
+    rest: Rest;
+}
+
+export interface FunctionsAnswer {
+    total: Sum;
+    functions: Func[];
+    rows: { function: number; id: number; self: Sum; all: Sum }[];
+    rest: Rest;
+}
+
+export interface FunctionAnswer {
+    total: Sum;
+    functions: Func[];
+    function: Func;
+    self: Sum;
+    all: Sum;
+    callers: { id: number; sum: Sum }[];
+    callees: { id: number; sum: Sum }[];
+    lines: { line: number; sum: Sum }[];
+}
+
+export interface Hot {
+    total: Sum;
+    functions: Func[];
+    rows: { path: number[]; sum: Sum }[];
+}
+
+export interface Heat {
+    total: Sum;
+    sizes: number[];
+    lives: number[];
+    cells: [number, number, number][];
+}
+
+export interface Sample {
+    at_us: number;
+    end_us: number | null;
+    promoted_us: number | null;
+    bytes: number;
+    samples: number;
+    thread: number;
+    domain: number;
+    source: string;
+    stack: [number, number][];
+}
+
+export interface Samples {
+    n: number;
+    total: Sum;
+    functions: Func[];
+    rows: Sample[];
+}
+
+export interface Source {
+    path: string;
+    from: number;
+    lines: string[];
+    sums: Record<string, Sum>;
+}
+
+export interface DiffRow {
+    function: number;
+    line: number;
+    a: Sum;
+    b: Sum;
+    delta_bytes: number;
+    delta_se: number;
+    z: number;
+    chance: number; /* that as much comes of nothing, given so many rows */
+}
+
+export interface Diff {
+    a: Sum;
+    b: Sum;
+    delta_bytes: number;
+    delta_se: number;
+    z: number;
+    functions: Func[];
+    rows: DiffRow[];
+    rest: { rows: number; a: Sum; b: Sum };
+}

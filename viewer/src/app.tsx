@@ -1,0 +1,165 @@
+/* app.tsx -- the page: what was recorded, when, which part of it, and a view */
+
+import { useEffect, useState } from "preact/hooks";
+import type { Info, TraceInfo } from "./answers";
+import { useAnswer } from "./ask";
+import { DiffView } from "./diff";
+import { FilterBar } from "./filters";
+import { FlameView } from "./flame";
+import { bytesText, durationText } from "./format";
+import { FunctionsView } from "./functions";
+import { HeatView } from "./heat";
+import { Help, helpIsOpen } from "./help";
+import { HotView } from "./hot";
+import { onKey } from "./keys";
+import { clean, cutName, fileOf, nameOf, placeOf } from "./parts";
+import { SamplesView } from "./samples";
+import { actionsFor, picked } from "./selection";
+import { SitesView } from "./sites";
+import type { Params } from "./state";
+import { VIEWS, go, linkTo, one, useParams, viewOf } from "./state";
+import type { Choice } from "./theme";
+import { choice, choose, useTheme } from "./theme";
+import { TimelinePanel } from "./timeline";
+import { TraceView } from "./trace";
+import { TreeView } from "./tree";
+
+const THEMES: Record<Choice, [Choice, string]> = {
+    auto: ["light", "Theme: as the system"],
+    light: ["dark", "Theme: light"],
+    dark: ["auto", "Theme: dark"],
+};
+
+const whole = (n: number) => n.toLocaleString("en");
+
+function Head(props: { trace: TraceInfo }) {
+    const { trace } = props;
+    const theme = choice.use();
+    const [next, says] = THEMES[theme];
+    const name = trace.command || trace.program || trace.name;
+    return <header class="head">
+        <div class="title">
+            <h1><bdi>{cutName(clean(name))}</bdi></h1>
+            <p class="dim">
+                {bytesText(trace.peak_bytes)} at the peak,{" "}
+                {bytesText(trace.total.bytes)} allocated in{" "}
+                {durationText(trace.end_us)}
+                {trace.is_exact ? ", every block counted"
+                    : `, ${whole(trace.n_rows)} blocks sampled`}
+                {trace.n_left_out > 0 && ` and drawn by chance from ${whole(
+                    trace.n_rows + trace.n_left_out)}: errors are of those`}
+                {(trace.damage || trace.notes.length > 0) && <>{", "}
+                    <a href={linkTo({ view: "trace" })}>see notes</a></>}
+            </p>
+        </div>
+        <div class="head-tools">
+            <button type="button" class="plain" title={says}
+                aria-label={says} onClick={() => choose(next)}>
+                {theme === "auto" ? "◐" : theme === "light" ? "☀" : "☾"}
+            </button>
+            <button type="button" class="plain" title="Keys ( ? )"
+                aria-label="Keys" onClick={() => helpIsOpen.set(true)}>?
+            </button>
+        </div>
+    </header>;
+}
+
+/* A search begins when nobody types for so long. */
+const TYPING_MS = 150;
+
+function Tabs(props: { params: Params }) {
+    const view = viewOf(props.params);
+    const q = one(props.params, "q") ?? "";
+    const [text, set] = useState(q);
+    useEffect(() => set(q), [q]);
+    useEffect(() => {
+        if (text === q) return;
+        const timer = setTimeout(() =>
+            go({ q: text, offset: undefined }, "replace"), TYPING_MS);
+        return () => clearTimeout(timer);
+    }, [text]);
+    return <nav class="tabs" aria-label="Views"><ul>
+        {VIEWS.map(([name, title], i) => <li key={name}>
+            <a href={linkTo({ view: name })} title={`key ${i + 1}`}
+                aria-current={name === view ? "page" : undefined}
+                onClick={(e) => {
+                    if (e.ctrlKey || e.metaKey || e.shiftKey) return;
+                    e.preventDefault();
+                    go({ view: name });
+                }}>{title}</a></li>)}
+    </ul>
+    <input type="search" id="search" placeholder="Search functions  /"
+        aria-label="Search functions" spellcheck={false}
+        value={text}
+        onInput={(e) => set(e.currentTarget.value)}
+        onKeyDown={(e) => {
+            if (e.key === "Enter") e.currentTarget.blur();
+        }} />
+    </nav>;
+}
+
+function View(props: { params: Params; info: Info; trace: TraceInfo }) {
+    switch (viewOf(props.params)) {
+    case "sites": return <SitesView {...props} />;
+    case "tree": return <TreeView {...props} />;
+    case "functions": return <FunctionsView {...props} />;
+    case "hot": return <HotView {...props} />;
+    case "heat": return <HeatView {...props} />;
+    case "samples": return <SamplesView {...props} />;
+    case "diff": return <DiffView {...props} />;
+    case "trace": return <TraceView {...props} />;
+    default: return <FlameView {...props} />;
+    }
+}
+
+/* What can be done about the function that was picked. */
+function PickedBar() {
+    const p = picked.use();
+    if (!p) return null;
+    return <aside class="picked-bar" aria-label="Picked function">
+        <p><bdi class="code">{cutName(nameOf(p.fn))}</bdi>{" "}
+            <span class="dim">{placeOf(p.fn, p.line)}</span></p>
+        <div>{actionsFor(p).map((a) => <button type="button" key={a.key}
+            title={`${a.title} ( ${a.key} )`} onClick={() => a.run(p)}>
+            {a.label} <kbd aria-hidden="true">{a.key}</kbd></button>)}
+            <button type="button" class="plain" aria-label="Let it go"
+                onClick={() => picked.set(undefined)}>×</button></div>
+    </aside>;
+}
+
+export function App() {
+    const params = useParams();
+    useTheme();
+    const { answer: info, error } = useAnswer<Info>("info", "");
+    const trace = info?.traces[Number(one(params, "t") ?? "0")] ??
+        info?.traces[0];
+    useEffect(() => {
+        const listener = (e: KeyboardEvent) => onKey(e, trace);
+        addEventListener("keydown", listener);
+        return () => removeEventListener("keydown", listener);
+    }, [trace]);
+    useEffect(() => {
+        if (trace) document.title = `${fileOf(trace.name)} – Aliquot`;
+    }, [trace]);
+    if (error !== undefined)
+        return <main><p class="error" role="alert">{error}</p></main>;
+    if (!info || !trace)
+        return <main><p class="wait" role="status">Reading…</p></main>;
+    return <>
+        <nav aria-label="Skip"><a class="skip" href="#main" onClick={(e) => {
+            e.preventDefault();
+            document.getElementById("main")?.focus();
+        }}>Skip to the view</a></nav>
+        <Head trace={trace} />
+        <div class="top">
+            <TimelinePanel params={params} trace={trace} />
+            <FilterBar params={params} trace={trace} info={info} />
+        </div>
+        <Tabs params={params} />
+        <main id="main" tabIndex={-1}>
+            <View params={params} info={info} trace={trace} />
+        </main>
+        <PickedBar />
+        <Help />
+    </>;
+}

@@ -1,0 +1,192 @@
+/* diff.tsx -- what differs between two filters, of one trace or of two */
+
+import { useEffect, useState } from "preact/hooks";
+import type { Diff, DiffRow, Info, TraceInfo } from "./answers";
+import { query, useAnswer } from "./ask";
+import { diffColour, zOf } from "./colours";
+import { DiffGraph } from "./diff_flame";
+import { FilterForm } from "./filter_form";
+import { Chips } from "./filters";
+import { countText, percentText } from "./format";
+import { Cell, Choice, Name, Region, SumLine, Waiting, fileOf } from "./parts";
+import { Rows } from "./rows";
+import { pick } from "./selection";
+import type { Changes, Params } from "./state";
+import { FILTER_KEYS, all, filterOf, go, isPreset, one, presets } from
+    "./state";
+import { useTheme } from "./theme";
+
+const hasOther = (params: Params) =>
+    [...params.keys()].some((k) => k.startsWith("b."));
+
+/* What one compares with at first: the next trace, or else the end. */
+function atFirst(params: Params, info: Info): Changes {
+    const t = Number(one(params, "t") ?? "0");
+    if (info.traces.length < 2) return { "b.t": "0", "b.live": "end" };
+    const other = t + 1 < info.traces.length ? t + 1 : 0;
+    return { ...sameAs(params), "b.t": String(other) };
+}
+
+/* The first side's filter for the second; its trace stays. */
+const sameAs = (params: Params): Changes => Object.fromEntries(
+    FILTER_KEYS.filter((k) => k !== "t" && k !== "by")
+        .map((k) => ["b." + k, all(params, k)]));
+
+function Sides(props: { params: Params; info: Info; trace: TraceInfo }) {
+    const { params, info } = props;
+    const [isOpen, open] = useState(false);
+    const t = one(params, "b.t") ?? "0";
+    const other = info.traces[Number(t)] ?? props.trace;
+    const side = new Map([...params].filter(([k]) => k.startsWith("b."))
+        .map(([k, v]) => [k.slice(2), v]));
+    return <dl class="sides">
+        <dt><span class="side-a">A</span></dt>
+        <dd><span class="dim">{fileOf(props.trace.name)}: </span>
+            <Chips params={params} trace={props.trace} side="" /></dd>
+        <dt><span class="side-b">B</span></dt>
+        <dd>
+            {info.traces.length > 1
+                ? <select aria-label="Trace of B" value={t} onChange={(e) =>
+                    go({ "b.t": e.currentTarget.value })}>
+                    {info.traces.map((u, i) => <option key={i}
+                        value={String(i)}>{fileOf(u.name)}</option>)}
+                </select>
+                : <span class="dim">{fileOf(other.name)}: </span>}
+            <Chips params={params} trace={other} side="b." />
+            <span class="choice" role="group" aria-label="Presets of B">
+                <button type="button" onClick={() => go(sameAs(params))}>
+                    Same as A</button>
+                {presets(other.end_us).map((p) => <button type="button"
+                    key={p.name} title={p.title}
+                    aria-pressed={isPreset(side, p)}
+                    onClick={() => go(Object.fromEntries(Object.entries(p.keys)
+                        .map(([k, v]) => ["b." + k, v])))}>{p.name}</button>)}
+            </span>
+            <button type="button" class="plain" aria-expanded={isOpen}
+                onClick={() => open(!isOpen)}>
+                {isOpen ? "Close filter of B" : "Filter of B…"}</button>
+            {isOpen && <FilterForm params={params} trace={other} side="b." />}
+        </dd>
+    </dl>;
+}
+
+function Strength(props: { row: DiffRow; most: number }) {
+    const { row } = props;
+    const theme = useTheme();
+    const share = Math.min(1, Math.abs(row.delta_bytes) / (props.most || 1));
+    const half = `${share * 50}%`;
+    return <td class="n"><span class="swing" aria-hidden="true">
+        <span style={{ width: half,
+            marginInlineStart: row.delta_bytes < 0
+                ? `${50 - share * 50}%` : "50%",
+            background: diffColour(row.z, theme) }} /></span></td>;
+}
+
+/* What comes of nothing as often as this is no finding. */
+const MAY_BE = 0.05;
+
+const chanceText = (chance: number) => chance < 1e-6
+    ? "comes of nothing less than once in a million comparisons"
+    : `comes of nothing in ${percentText(chance)} of comparisons like this`;
+
+const zText = (z: number) => Math.abs(z) > 98 ? "∞"
+    : Math.abs(z).toFixed(Math.abs(z) < 10 ? 1 : 0);
+
+function Table(props: { answer: Diff; params: Params; exact: boolean }) {
+    const { answer, params, exact } = props;
+    const q = one(params, "q") ?? "";
+    const most = Math.max(0, ...answer.rows.map((r) =>
+        Math.abs(r.delta_bytes)));
+    const delta = answer.b.bytes - answer.a.bytes;
+    const error = Math.hypot(answer.a.bytes_se, answer.b.bytes_se);
+    const whole: [string, number, number][] = answer.rest.rows > 0
+        ? [[`${countText(answer.rest.rows)} more, not listed`,
+            answer.rest.a.bytes, answer.rest.b.bytes]] : [];
+    return <Region label="Differences by site"><table class="figures diff">
+        <thead><tr>
+            <th scope="col">Site</th>
+            <th scope="col" class="n"><span class="side-a">A</span></th>
+            <th scope="col" class="n"><span class="side-b">B</span></th>
+            <th scope="col" class="n">B − A</th>
+            {!exact && <th scope="col" class="n err">±</th>}
+            {!exact && <th scope="col" class="n" title={"the difference in " +
+                "standard errors"}>z</th>}
+            <th scope="col" class="n">Change</th>
+            {!exact && <th scope="col" class="n">Sampled A, B</th>}
+        </tr></thead>
+        <Rows rows={answer.rows} keyOf={(_, i) => String(i)}
+            onPick={(r) => {
+                const fn = answer.functions[r.function];
+                if (fn) pick({ fn, line: r.line });
+            }}
+            cells={(r) => <>
+                <th scope="row" class={!exact && r.chance > MAY_BE
+                    ? "chance" : ""}><Name line={r.line} q={q}
+                    fn={answer.functions[r.function]} /></th>
+                <Cell x={r.a.bytes} by="bytes" />
+                <Cell x={r.b.bytes} by="bytes" />
+                <Cell x={r.delta_bytes} by="bytes" sign />
+                {!exact && <Cell x={r.delta_se} by="bytes" dim />}
+                {!exact && <td class="n" title={chanceText(r.chance)}>
+                    {zText(r.z)}</td>}
+                <Strength row={r} most={most} />
+                {!exact && <td class="n dim">{countText(r.a.n)},{" "}
+                    {countText(r.b.n)}</td>}
+            </>} />
+        <tfoot>
+            {whole.map(([name, a, b]) => <tr class="rest" key={name}>
+                <th scope="row">{name}</th>
+                <Cell x={a} by="bytes" /><Cell x={b} by="bytes" />
+                <Cell x={b - a} by="bytes" sign />
+                <td colSpan={exact ? 1 : 4} />
+            </tr>)}
+            <tr class="whole"><th scope="row">Total</th>
+                <Cell x={answer.a.bytes} by="bytes" />
+                <Cell x={answer.b.bytes} by="bytes" />
+                <Cell x={delta} by="bytes" sign />
+                {!exact && <Cell x={error} by="bytes" dim />}
+                {!exact && <td class="n">{zText(zOf(delta, error))}</td>}
+                <td />
+                {!exact && <td class="n dim">{countText(answer.a.n)},{" "}
+                    {countText(answer.b.n)}</td>}
+            </tr>
+        </tfoot>
+    </table></Region>;
+}
+
+export function DiffView(props: { params: Params; info: Info;
+                                  trace: TraceInfo }) {
+    const { params, info } = props;
+    const isReady = hasOther(params);
+    useEffect(() => {
+        if (!isReady) go(atFirst(params, info), "replace");
+    }, [isReady]);
+    const isGraph = one(params, "as") === "graph";
+    const q = one(params, "q") ?? "";
+    const both = query(filterOf(params), filterOf(params, "b."));
+    const asked = useAnswer<Diff>("diff", isReady && !isGraph
+        ? query(both, q === "" ? "" : `q=${encodeURIComponent(q)}`) : null);
+    const other = info.traces[Number(one(params, "b.t") ?? "0")];
+    const exact = props.trace.is_exact && (other?.is_exact ?? true);
+    if (!isReady) return null;
+    return <section class="view">
+        <Sides params={params} info={info} trace={props.trace} />
+        <div class="tools">
+            <Choice label="Show as" value={isGraph ? "graph" : "table"}
+                options={[["table", "Table"], ["graph", "Flame graph"]]}
+                onPick={(a) => go({ as: a === "graph" ? a : undefined })} />
+        </div>
+        {isGraph ? <DiffGraph params={params} both={both} exact={exact} />
+            : <Waiting asked={asked}>{(answer) => <>
+                <p class="over">
+                    <SumLine sum={answer.a} exact={exact} label="A" />
+                    <SumLine sum={answer.b} exact={exact} label="B" /></p>
+                <Table answer={answer} params={params} exact={exact} />
+                <p class="under dim">{exact
+                    ? "Every block was counted: differences are exact."
+                    : "z is the difference in standard errors. Pale rows " +
+                        "may well be chance: with so many rows compared, " +
+                        "one in twenty times as much comes of nothing."}</p>
+            </>}</Waiting>}
+    </section>;
+}

@@ -1,0 +1,76 @@
+/* filter_text.ts -- the filter in words, a piece for each thing it asks */
+
+import type { TraceInfo } from "./answers";
+import { durationText, momentText, sizeEntry } from "./format";
+import type { Changes, Params } from "./state";
+import { all, one, parseRange } from "./state";
+
+export interface Chip {
+    text: string;
+    without: Changes; /* what takes it away */
+}
+
+const moment = (us: number) => momentText(us, us < 1e6 ? 1 : 1000);
+
+function between(text: string, show: (x: number) => string): string {
+    const r = parseRange(text);
+    if (!r) return text;
+    if (r.from === undefined) return `up to ${show(r.to ?? 0)}`;
+    if (r.to === undefined) return `${show(r.from)} or more`;
+    return r.from === r.to ? show(r.from) : `${show(r.from)} to ${show(r.to)}`;
+}
+
+function period(text: string): string {
+    const r = parseRange(text);
+    if (!r) return text;
+    if (r.from === undefined) return `before ${moment(r.to ?? 0)}`;
+    if (r.to === undefined) return `after ${moment(r.from)}`;
+    return `in ${moment(r.from)} – ${moment(r.to)}`;
+}
+
+function live(text: string): string {
+    if (text === "peak") return "live at peak";
+    if (text === "end") return "never freed";
+    return /^\d+$/.test(text) ? `live at ${moment(Number(text))}`
+        : `live ${period(text)}`;
+}
+
+const quoted = (text: string) =>
+    text.startsWith("=") ? text.slice(1) : `…${text}…`;
+
+const SINGLE: Record<string, (text: string) => string> = {
+    alloc: (v) => `allocated ${period(v)}`,
+    live,
+    freed: (v) => v === "never" ? "never freed" : v === ".." ? "freed"
+        : `freed ${period(v)}`,
+    life: (v) => `lifetime ${between(v, durationText)}`,
+    size: (v) => `size ${between(v, sizeEntry)}`,
+    heap: (v) => `heap: ${v.split(",").join(", ")}`,
+};
+
+export const threadName = (trace: TraceInfo, index: string) => {
+    const t = trace.threads.find((u) => String(u.index) === index);
+    return t ? t.name || `thread ${t.tid}` : `thread ${index}`;
+};
+
+export function chips(params: Params, trace: TraceInfo,
+                      side: "" | "b." = ""): Chip[] {
+    const list: Chip[] = [];
+    for (const [key, text] of Object.entries(SINGLE)) {
+        const value = one(params, side + key);
+        if (value !== undefined)
+            list.push({ text: text(value), without: { [side + key]: undefined } });
+    }
+    const many = (key: string, text: (v: string) => string) => {
+        const values = all(params, side + key);
+        for (const value of values)
+            list.push({ text: text(value), without: {
+                [side + key]: values.filter((v) => v !== value) } });
+    };
+    many("thread", (v) => threadName(trace, v));
+    many("domain", (v) => `domain ${v}`);
+    many("in", (v) => `inside ${quoted(v)}`);
+    many("notin", (v) => `not inside ${quoted(v)}`);
+    many("hide", (v) => `hide ${quoted(v)}`);
+    return list;
+}

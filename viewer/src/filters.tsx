@@ -1,0 +1,75 @@
+/* filters.tsx -- presets, what is filtered now, and the way to more of it */
+
+import { useState } from "preact/hooks";
+import type { Info, TraceInfo } from "./answers";
+import { chips } from "./filter_text";
+import { FilterForm } from "./filter_form";
+import { Choice, clean, cutName, fileOf } from "./parts";
+import type { Params } from "./state";
+import { FILTER_KEYS, byOf, go, isPreset, one, presets } from "./state";
+
+export const formIsOpen = { toggle: () => {} };
+
+export function Chips(props: { params: Params; trace: TraceInfo;
+                               side: "" | "b." }) {
+    const list = chips(props.params, props.trace, props.side);
+    if (list.length === 0)
+        return <span class="dim none">everything that was allocated</span>;
+    return <ul class="chips" aria-label="Filter">
+        {list.map((chip) => <li key={chip.text}>
+            <bdi>{cutName(clean(chip.text))}</bdi>
+            <button type="button" onClick={() => go(chip.without)}
+                aria-label={"Remove: " + cutName(clean(chip.text))}>×</button>
+        </li>)}
+    </ul>;
+}
+
+function TraceChoice(props: { info: Info; params: Params }) {
+    const { info, params } = props;
+    if (info.traces.length < 2) return null;
+    return <label class="trace-choice">Trace{" "}
+        <select value={one(params, "t") ?? "0"} onChange={(e) =>
+            go({ t: e.currentTarget.value, focus: undefined,
+                 fn: undefined })}>
+            {info.traces.map((t, i) =>
+                <option key={i} value={String(i)}>{fileOf(t.name)}</option>)}
+        </select>
+    </label>;
+}
+
+export function FilterBar(props: { info: Info; trace: TraceInfo;
+                                   params: Params }) {
+    const { params, trace } = props;
+    const [isOpen, open] = useState(false);
+    const list = presets(trace.end_us);
+    const kept = new Set(["t", "by"]);
+    const nothing = Object.fromEntries(FILTER_KEYS.filter((k) => !kept.has(k))
+        .map((k) => [k, undefined]));
+    formIsOpen.toggle = () => open(!isOpen);
+    return <section class="filters" aria-label="Filter">
+        <div class="tools">
+            <div class="choice" role="group" aria-label="Presets">
+                {list.map((p) => <button type="button" key={p.name}
+                    title={p.title} aria-pressed={isPreset(params, p)}
+                    onClick={() => go(p.keys)}>{p.name}</button>)}
+            </div>
+            <TraceChoice info={props.info} params={params} />
+            <Choice label="Weigh by" value={byOf(params)}
+                options={[["bytes", "Bytes"], ["blocks", "Blocks"],
+                          ["samples", "Samples"]]}
+                onPick={(by) => go({ by: by === "bytes" ? undefined : by })} />
+        </div>
+        <div class="filter-now">
+            <button type="button" class="plain" aria-expanded={isOpen}
+                aria-controls="filter-form" onClick={() => open(!isOpen)}>
+                {isOpen ? "Close filter" : "Filter…"}</button>
+            <Chips params={params} trace={trace} side="" />
+            {chips(params, trace).length > 1 &&
+                <button type="button" class="plain"
+                    onClick={() => go(nothing)}>Clear all</button>}
+        </div>
+        <div id="filter-form" hidden={!isOpen}>
+            {isOpen && <FilterForm params={params} trace={trace} side="" />}
+        </div>
+    </section>;
+}

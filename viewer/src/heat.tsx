@@ -1,0 +1,98 @@
+/* heat.tsx -- sizes by lifetimes: where in both the memory is */
+
+import { useRef, useState } from "preact/hooks";
+import type { TargetedKeyboardEvent } from "preact";
+import type { Heat, TraceInfo } from "./answers";
+import { query, useAnswer } from "./ask";
+import { bytesText, countText, durationText } from "./format";
+import { Region, SumLine, Waiting, valueText } from "./parts";
+import type { By, Params } from "./state";
+import { byOf, filterOf, go } from "./state";
+
+const MOVES: Record<string, [number, number]> = {
+    ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1],
+    ArrowRight: [0, 1], k: [-1, 0], j: [1, 0], h: [0, -1], l: [0, 1],
+};
+
+/* Cells are in rows of a size, smallest first. */
+const cellOf = (heat: Heat, size: number, life: number) =>
+    heat.cells[size * (heat.lives.length - 1) + life] ?? [0, 0, 0];
+
+const valueOf = (cell: number[], by: By) =>
+    cell[by === "bytes" ? 0 : by === "blocks" ? 1 : 2] ?? 0;
+
+/* A range of a cell: edges belong to the upper one. */
+const range = (edges: number[], i: number) => {
+    const last = i + 2 === edges.length;
+    return `${edges[i]}..${last ? "" : (edges[i + 1] as number) - 1}`;
+};
+
+function Grid(props: { heat: Heat; by: By }) {
+    const { heat, by } = props;
+    const body = useRef<HTMLTableSectionElement>(null);
+    const [here, setHere] = useState<[number, number]>([0, 0]);
+    const sizes = heat.sizes.slice(0, -1).map((_, i) => i).reverse();
+    const lives = heat.lives.slice(0, -1).map((_, i) => i);
+    const most = Math.max(...heat.cells.map((c) => valueOf(c, by)), 1);
+
+    const choose = (size: number, life: number) =>
+        go({ size: range(heat.sizes, size), life: range(heat.lives, life) });
+    const onKey = (e: TargetedKeyboardEvent<HTMLTableSectionElement>) => {
+        const move = MOVES[e.key];
+        if (!move || e.ctrlKey || e.metaKey || e.altKey) return;
+        const at = (x: number, most_x: number) =>
+            Math.max(0, Math.min(most_x - 1, x));
+        const next: [number, number] = [at(here[0] + move[0], sizes.length),
+                                        at(here[1] + move[1], lives.length)];
+        setHere(next);
+        body.current?.querySelectorAll("tr")[next[0]]
+            ?.querySelectorAll("button")[next[1]]?.focus();
+        e.preventDefault();
+        e.stopPropagation();
+    };
+    return <table class="heat">
+        <caption class="dim">rows: size of a block; columns: how long it
+            lived; a cell: {by} in it. A click filters by it.</caption>
+        <tbody ref={body} onKeyDown={onKey}>
+            {sizes.map((s, row) => <tr key={s}>
+                <th scope="row">{bytesText(heat.sizes[s] as number)}</th>
+                {lives.map((l, column) => {
+                    const cell = cellOf(heat, s, l);
+                    const value = valueOf(cell, by);
+                    /* Of six: roots, so that what is small is still seen. */
+                    const strength = Math.ceil(6 * Math.sqrt(value / most));
+                    const label = `${bytesText(heat.sizes[s] as number)} or ` +
+                        `more, ${durationText(heat.lives[l] as number)} or ` +
+                        `more: ${valueText(value, by)}, ${cell[2]} sampled`;
+                    return <td key={l}><button type="button" title={label}
+                        aria-label={label} disabled={value <= 0}
+                        tabIndex={row === here[0] && column === here[1]
+                            ? 0 : -1}
+                        class={`cell heat-${strength}`}
+                        onFocus={() => setHere([row, column])}
+                        onClick={() => choose(s, l)}>
+                        {value > 0 && valueText(value, by)}</button></td>;
+                })}
+            </tr>)}
+        </tbody>
+        <tfoot><tr><td />{lives.map((l) =>
+            <th scope="col" key={l}>{durationText(heat.lives[l] as number)}
+            </th>)}</tr></tfoot>
+    </table>;
+}
+
+export function HeatView(props: { params: Params; trace: TraceInfo }) {
+    const { params } = props;
+    const asked = useAnswer<Heat>("heat", query(filterOf(params)));
+    const by = byOf(params);
+    return <section class="view">
+        <Waiting asked={asked}>{(heat) => <>
+            <p class="over"><SumLine sum={heat.total} label="Total"
+                exact={props.trace.is_exact} />
+                <span class="dim">darkest cell: {valueText(Math.max(0,
+                    ...heat.cells.map((c) => valueOf(c, by))), by)} of{" "}
+                    {countText(heat.cells.length)}</span></p>
+            <Region label="Heat map"><Grid heat={heat} by={by} /></Region>
+        </>}</Waiting>
+    </section>;
+}

@@ -1,0 +1,203 @@
+/* parts.tsx -- small pieces that all views are made of */
+
+import type { ComponentChildren, JSX } from "preact";
+import type { Func, Rest, Sum } from "./answers";
+import type { Asked } from "./ask";
+import type { By } from "./state";
+import { bytesFigure, bytesText, countFigure, countText, percentText } from
+    "./format";
+import { error, total } from "./forest";
+
+/* ---- figures ---------------------------------------------------------- */
+
+export const valueFigure = (x: number, by: By) =>
+    by === "bytes" ? bytesFigure(x) : countFigure(x);
+export const valueText = (x: number, by: By) =>
+    by === "bytes" ? bytesText(x) : countText(x);
+
+/* Number and unit in columns of their own, so that digits stand in line. */
+export function Num(props: { x: number; by: By; sign?: boolean }) {
+    const f = valueFigure(props.x, props.by);
+    const plus = props.sign && props.x > 0 && f.number !== "0" ? "+" : "";
+    return <>{plus}{f.number}<span class={props.by === "bytes" ? "unit"
+        : "unit short"}>{props.by === "bytes" && " "}{f.unit}</span></>;
+}
+
+export function Cell(props: { x: number; by: By; dim?: boolean;
+                              sign?: boolean }) {
+    return <td class={props.dim ? "n dim" : "n"}>
+        <Num x={props.x} by={props.by} sign={props.sign ?? false} />
+    </td>;
+}
+
+export function Bar(props: { share: number }) {
+    const width = `${Math.max(0, Math.min(1, props.share)) * 100}%`;
+    return <span class="bar" aria-hidden="true">
+        <span style={{ width }} />
+    </span>;
+}
+
+/* The bar is as long as the part is of the largest one in its column. */
+export function Share(props: { part: number; of: number; most?: number }) {
+    const share = props.of > 0 ? props.part / props.of : 0;
+    const most = props.most ?? props.of;
+    return <td class="n share">
+        {most > 0 && <Bar share={props.part / most} />}
+        <span class="percent">{percentText(share)}</span>
+    </td>;
+}
+
+const plusMinus = (x: number, by: By) =>
+    x > 0 ? ` ± ${valueText(x, by)}` : "";
+
+/* A sum in words; the sampled blocks behind it are always said. */
+export function sumText(s: Sum, isExact: boolean): string {
+    const counted = isExact ? "" : `, from ${countText(s.n)} sampled`;
+    return `${bytesText(s.bytes)}${plusMinus(s.bytes_se, "bytes")} in ` +
+        `${countText(s.blocks)}${plusMinus(s.blocks_se, "blocks")} blocks` +
+        counted;
+}
+
+export function SumLine(props: { sum: Sum; label?: string; exact: boolean }) {
+    const { sum } = props;
+    return <span class="sum">
+        {props.label && <span class="dim">{props.label} </span>}
+        <b data-total={sum.bytes}>{bytesText(sum.bytes)}</b>
+        <span class="dim">{plusMinus(sum.bytes_se, "bytes")} in </span>
+        <b>{countText(sum.blocks)}</b>
+        <span class="dim">{plusMinus(sum.blocks_se, "blocks")} blocks
+            {props.exact ? ", every block counted"
+                : <>, from <b>{countText(sum.n)}</b> sampled</>}</span>
+    </span>;
+}
+
+/* ---- columns of sums -------------------------------------------------- */
+
+export function SumHeads(props: { exact: boolean; by: By; share?: string }) {
+    const name = props.by === "blocks" ? "Blocks"
+        : props.by === "samples" ? "Samples" : "Bytes";
+    return <>
+        <th scope="col" class="n">{name}</th>
+        {!props.exact && props.by !== "samples" &&
+            <th scope="col" class="n err">±</th>}
+        <th scope="col" class="n">{props.share ?? "Share"}</th>
+        {props.by !== "blocks" && <th scope="col" class="n">Blocks</th>}
+        {props.by === "blocks" && <th scope="col" class="n">Bytes</th>}
+        {!props.exact && <th scope="col" class="n" title={
+            "blocks that were sampled: what the estimate rests on"}>
+            Sampled</th>}
+    </>;
+}
+
+export const mostOf = (sums: Sum[], by: By) =>
+    Math.max(0, ...sums.map((s) => total(s, by)));
+
+export function SumCells(props: { sum: Sum; whole: Sum; exact: boolean;
+                                  by: By; most?: number }) {
+    const { sum, by } = props;
+    return <>
+        <Cell x={total(sum, by)} by={by} />
+        {!props.exact && by !== "samples" &&
+            <Cell x={error(sum, by)} by={by} dim />}
+        <Share part={total(sum, by)} of={total(props.whole, by)}
+            most={props.most ?? total(props.whole, by)} />
+        {by === "blocks" ? <Cell x={sum.bytes} by="bytes" />
+            : <Cell x={sum.blocks} by="blocks" />}
+        {!props.exact && <Cell x={sum.n} by="blocks" dim />}
+    </>;
+}
+
+/* The last rows of a table: what was cut, and what all rows add up to. */
+export function Foot(props: { rest: Rest | undefined; whole: Sum; by: By;
+                              exact: boolean; columns?: number }) {
+    const { rest } = props;
+    const more = Array.from({ length: props.columns ?? 0 }, () => <td />);
+    return <tfoot>
+        {rest && rest.rows > 0 && <tr class="rest">
+            <th scope="row">{countText(rest.rows)} more, not listed</th>
+            <SumCells {...props} sum={rest.sum} most={0} />{more}
+        </tr>}
+        <tr class="whole">
+            <th scope="row">Total</th>
+            <SumCells {...props} sum={props.whole} most={0} />{more}
+        </tr>
+    </tfoot>;
+}
+
+/* ---- names ------------------------------------------------------------ */
+
+const NAME_MOST = 240;
+
+/* Marks that turn text around would let one name pose as another. */
+export const clean = (text: string) =>
+    text.replace(/[\u202a-\u202e\u2066-\u2069\u0000-\u001f]/g, "\ufffd");
+
+export const nameOf = (f: Func | undefined) =>
+    clean(f?.name || "[unknown]");
+
+export function cutName(text: string): string {
+    return text.length <= NAME_MOST ? text
+        : text.slice(0, NAME_MOST - 1) + "…";
+}
+
+export const fileOf = (path: string) =>
+    clean(path.slice(path.lastIndexOf("/") + 1));
+
+export function placeOf(f: Func | undefined, line?: number): string {
+    if (!f) return "";
+    const at = f.file ? fileOf(f.file) + (line ? `:${line}` : "") : "";
+    const module = f.module ? fileOf(f.module) : "";
+    return [at, module].filter((s, i, l) => s !== "" && l.indexOf(s) === i)
+        .join(" · ");
+}
+
+export function Name(props: { fn: Func | undefined; line?: number;
+                              q?: string }) {
+    const name = cutName(nameOf(props.fn));
+    const place = placeOf(props.fn, props.line);
+    return <span class="name">
+        <bdi class="code" title={name.length > 60 ? name : undefined}><Marked text={name} q={props.q ?? ""} /></bdi>
+        {place && <span class="place">{cutName(place)}</span>}
+    </span>;
+}
+
+export function Marked(props: { text: string; q: string }) {
+    const at = props.q === "" ? -1 : props.text.indexOf(props.q);
+    if (at < 0) return <>{props.text}</>;
+    const end = at + props.q.length;
+    return <>{props.text.slice(0, at)}<mark>{props.text.slice(at, end)}</mark>
+        {props.text.slice(end)}</>;
+}
+
+/* ---- controls --------------------------------------------------------- */
+
+export function Choice<T extends string>(props: {
+    label: string; value: T; options: readonly (readonly [T, string])[];
+    onPick: (value: T) => void;
+}) {
+    return <div class="choice" role="group" aria-label={props.label}>
+        {props.options.map(([value, text]) =>
+            <button type="button" key={value}
+                aria-pressed={value === props.value}
+                onClick={() => props.onPick(value)}>{text}</button>)}
+    </div>;
+}
+
+export function Waiting<T>(props: {
+    asked: Asked<T>; children: (answer: T) => ComponentChildren;
+}): JSX.Element {
+    const { answer, error: message, isWaiting } = props.asked;
+    if (message !== undefined)
+        return <p class="error" role="alert">{message}</p>;
+    if (answer === undefined)
+        return <p class="wait" role="status">Reading…</p>;
+    return <div class={isWaiting ? "stale" : ""} aria-busy={isWaiting}>
+        {props.children(answer)}
+    </div>;
+}
+
+export function Region(props: { label: string; children: ComponentChildren;
+                                class?: string }) {
+    return <div class={"wide " + (props.class ?? "")} role="region"
+        aria-label={props.label} tabIndex={0}>{props.children}</div>;
+}

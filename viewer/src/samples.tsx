@@ -1,0 +1,100 @@
+/* samples.tsx -- single samples, a page at a time */
+
+import type { Sample, Samples, TraceInfo } from "./answers";
+import { query, useAnswer } from "./ask";
+import { bytesFigure, durationText } from "./format";
+import { threadName } from "./filter_text";
+import { Choice, Name, Region, SumLine, Waiting, clean } from "./parts";
+import { Rows } from "./rows";
+import { pick } from "./selection";
+import type { Params } from "./state";
+import { filterOf, go, one } from "./state";
+
+const PAGE = 50;
+const ORDERS = [["time", "In order of time"], ["size", "Largest first"],
+                ["life", "Longest first"]] as const;
+
+function Stack(props: { sample: Sample; answer: Samples }) {
+    const { sample, answer } = props;
+    return <td colSpan={8} class="stack"><h3>Stack, innermost first</h3><ol>{[...sample.stack].reverse().map(([fn, line], i) =>
+            <li key={i}><Name fn={answer.functions[fn]} line={line} /></li>)}
+    </ol></td>;
+}
+
+function Row(props: { r: Sample; answer: Samples; trace: TraceInfo }) {
+    const { r, trace } = props;
+    const size = bytesFigure(r.bytes);
+    const [fn, line] = r.stack.at(-1) ?? [-1, 0];
+    return <>
+        <td class="n">{(r.at_us / 1e6).toFixed(6)}<span class="unit"> s</span>
+        </td>
+        <td class="n">{size.number}<span class="unit"> {size.unit}</span></td>
+        <td class="n">{durationText((r.end_us ?? trace.end_us) - r.at_us)}
+            {r.end_us === null && <span class="dim"> +</span>}</td>
+        <td class="n dim">{r.promoted_us === null ? ""
+            : durationText(r.promoted_us - r.at_us)}</td>
+        <td class="n">{r.samples}</td>
+        <td>{r.source}</td>
+        <td>{clean(threadName(trace, String(r.thread)))}</td>
+        <th scope="row"><Name fn={props.answer.functions[fn]} line={line} /></th>
+    </>;
+}
+
+function Page(props: { answer: Samples; trace: TraceInfo; params: Params;
+                       offset: number }) {
+    const { answer, trace, offset } = props;
+    const last = Math.min(offset + answer.rows.length, answer.n);
+    const to = (o: number) => go({ offset: o > 0 ? String(o) : undefined });
+    return <>
+        <p class="over">
+            <SumLine sum={answer.total} exact={trace.is_exact} label="Total" />
+        </p>
+        <p class="pages">
+            <button type="button" disabled={offset === 0}
+                onClick={() => to(Math.max(0, offset - PAGE))}>Earlier</button>
+            <span>{answer.n === 0 ? "No samples" :
+                `${offset + 1} – ${last} of ${answer.n}`}</span>
+            <button type="button" disabled={last >= answer.n}
+                onClick={() => to(offset + PAGE)}>Later</button>
+        </p>
+        <Region label="Samples"><table class="figures">
+            <thead><tr>
+                <th scope="col" class="n">At</th>
+                <th scope="col" class="n">Size</th>
+                <th scope="col" class="n">Lived</th>
+                <th scope="col" class="n">Promoted after</th>
+                <th scope="col" class="n">Samples</th>
+                <th scope="col">Heap</th>
+                <th scope="col">Thread</th>
+                <th scope="col">Allocated by</th>
+            </tr></thead>
+            <Rows rows={answer.rows} keyOf={(_, i) => String(offset + i)}
+                onPick={(r) => {
+                    const top = r.stack.at(-1);
+                    const fn = top && answer.functions[top[0]];
+                    if (fn) pick({ fn, line: top[1] });
+                }}
+                detail={(r) => <Stack sample={r} answer={answer} />}
+                cells={(r) => <Row r={r} answer={answer} trace={trace} />} />
+        </table></Region>
+        <p class="under dim">Each row is a block that was sampled; a block of
+            few bytes stands for many like it. “+”: never freed.</p>
+    </>;
+}
+
+export function SamplesView(props: { params: Params; trace: TraceInfo }) {
+    const { params } = props;
+    const order = one(params, "order") ?? "time";
+    const offset = Math.max(0, Number(one(params, "offset") ?? "0") || 0);
+    const asked = useAnswer<Samples>("samples", query(filterOf(params),
+        `order=${order}`, `offset=${offset}`, `limit=${PAGE}`));
+    return <section class="view">
+        <div class="tools">
+            <Choice label="Order" value={order as "time"} options={ORDERS}
+                onPick={(o) => go({ offset: undefined,
+                    order: o === ("time" as string) ? undefined : o })} />
+        </div>
+        <Waiting asked={asked}>{(answer) => <Page answer={answer}
+            trace={props.trace} params={params} offset={offset} />}</Waiting>
+    </section>;
+}

@@ -1,0 +1,55 @@
+/* selection.ts -- the function that was picked last, in whichever view
+ *
+ * It stays at the foot of the page with what can be done about it: the same
+ * keys work wherever it was picked. */
+
+import type { Func } from "./answers";
+import { all, go, now } from "./state";
+import { FRAGMENT_MOST } from "./flame_model";
+import { store } from "./store";
+
+export interface Picked {
+    fn: Func;
+    line?: number;
+    fragment?: number[]; /* the path it was picked on, outermost first */
+}
+
+export const picked = store<Picked | undefined>(undefined);
+
+export const pick = (p: Picked | undefined) => picked.set(p);
+
+const added = (key: string, value: string) => {
+    const values = all(now(), key);
+    return values.includes(value) ? values : [...values, value];
+};
+
+export const focusOn = (ids: number[]) =>
+    go({ view: "flame", focus: ids.slice(-FRAGMENT_MOST).join(",") });
+
+export interface Action {
+    key: string;
+    needsId?: boolean; /* the function's number in the trace that is shown */
+    label: string;
+    title: string;
+    run: (p: Picked) => void;
+}
+
+export const actionsFor = (p: Picked) =>
+    ACTIONS.filter((a) => !a.needsId || p.fn.id !== null);
+
+export const ACTIONS: Action[] = [
+    { key: "f", needsId: true, label: "Focus", title: "flame graph of this function: its " +
+        "callers and its callees",
+      run: (p) => focusOn(p.fragment ?? [p.fn.id as number]) },
+    { key: "b", needsId: true, label: "Callers, callees",
+      title: "tables of both",
+      run: (p) => go({ view: "functions", fn: String(p.fn.id) }) },
+    { key: "i", label: "Only inside", title: "keep only samples with it on " +
+        "their stack",
+      run: (p) => go({ in: added("in", "=" + p.fn.name) }) },
+    { key: "x", label: "Not inside", title: "leave out samples with it on " +
+        "their stack",
+      run: (p) => go({ notin: added("notin", "=" + p.fn.name) }) },
+    { key: "d", label: "Hide frames", title: "take its frames out of stacks",
+      run: (p) => go({ hide: added("hide", "=" + p.fn.name) }) },
+];

@@ -1,0 +1,236 @@
+/* tree.tsx -- calls as a table that unfolds, from the program or the sites */
+
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { TargetedKeyboardEvent } from "preact";
+import type { Sum, TraceInfo, Tree } from "./answers";
+import { query, useAnswer } from "./ask";
+import { MIN_SHARE, focusQuery } from "./flame";
+import type { Forest } from "./forest";
+import { error, pathTo, plant, total } from "./forest";
+import { Cell, Choice, Name, Region, Share, SumLine, Waiting, valueText } from
+    "./parts";
+import { focusOn, pick } from "./selection";
+import type { By, Params } from "./state";
+import { byOf, filterOf, focusOf, go, one } from "./state";
+
+/* Rows are unfolded at first as far as one child has most of its parent. */
+const MOST = 0.6;
+
+function unfoldedAtFirst(f: Forest): Set<number> {
+    const open = new Set<number>([0]);
+    let at = f.children.get(0)?.[0];
+    let above = f.value[0] as number;
+    while (at !== undefined && (f.value[at] as number) > MOST * above) {
+        open.add(at);
+        above = f.value[at] as number;
+        at = f.children.get(at)?.[0];
+    }
+    return open;
+}
+
+/* A row is a node, or (as -1 - node) what was cut below one. */
+function rowsOf(f: Forest, open: Set<number>): number[] {
+    const rows: number[] = [];
+    const walk = (node: number) => {
+        for (const child of f.children.get(node) ?? []) {
+            rows.push(child);
+            if (open.has(child)) walk(child);
+        }
+        if (cutBelow(f, node) > 0) rows.push(-1 - node);
+    };
+    walk(0);
+    return rows;
+}
+
+function cutBelow(f: Forest, node: number): number {
+    let rest = (f.value[node] as number) - (f.self[node] as number);
+    for (const child of f.children.get(node) ?? [])
+        rest -= f.value[child] as number;
+    return rest > 0.5 ? rest : 0;
+}
+
+interface RowProps {
+    f: Forest;
+    node: number;
+    isOpen: boolean;
+    isHere: boolean;
+    by: By;
+    exact: boolean;
+    whole: Sum;
+    q: string;
+    onToggle: () => void;
+    onPick: () => void;
+}
+
+function TreeRow(props: RowProps) {
+    const { f, node, by } = props;
+    const isLeaf = (f.children.get(node)?.length ?? 0) === 0 &&
+        cutBelow(f, node) === 0;
+    const depth = f.depth[node] as number;
+    return <tr aria-level={depth} tabIndex={props.isHere ? 0 : -1}
+        aria-expanded={isLeaf ? undefined : props.isOpen}
+        class={props.isHere ? "picked" : ""} onClick={props.onPick}
+        onDblClick={props.onToggle}>
+        <th scope="row">
+            <span class="indent" style={{ paddingInlineStart:
+                `${Math.min(depth - 1, 60) * 14}px` }}>
+                <span class={isLeaf ? "twist leaf" : "twist"}
+                    aria-hidden="true" onClick={(e) => {
+                        e.stopPropagation();
+                        if (!isLeaf) props.onToggle();
+                    }}>{isLeaf ? "" : props.isOpen ? "▾" : "▸"}</span>
+                <Name fn={f.functions[f.fn[node] as number]} q={props.q} />
+            </span>
+        </th>
+        <Cell x={f.value[node] as number} by={by} />
+        {!props.exact && <Cell x={f.error[node] as number} by={by} dim />}
+        <Share part={f.value[node] as number} of={total(props.whole, by)} />
+        <Cell x={f.self[node] as number} by={by} />
+        {!props.exact && <Cell x={f.samples[node] as number} by="blocks" dim />}
+    </tr>;
+}
+
+function CutRow(props: { f: Forest; node: number; by: By; columns: number }) {
+    const { f, node } = props;
+    return <tr class="rest" aria-level={(f.depth[node] as number) + 1}>
+        <th scope="row"><span class="indent" style={{ paddingInlineStart:
+            `${Math.min(f.depth[node] as number, 60) * 14 + 18}px` }}>
+            smaller paths, not listed</span></th>
+        <Cell x={cutBelow(f, node)} by={props.by} />
+        {Array.from({ length: props.columns }, (_, i) => <td key={i} />)}
+    </tr>;
+}
+
+function Table(props: { answer: Tree; params: Params; trace: TraceInfo;
+                        isUp: boolean }) {
+    const { answer, params, isUp } = props;
+    const exact = props.trace.is_exact;
+    const by = byOf(params);
+    const q = one(params, "q") ?? "";
+    const f = useMemo(() => plant(answer.functions, answer.nodes, isUp),
+                      [answer]);
+    const [open, setOpen] = useState(() => unfoldedAtFirst(f));
+    const [here, setHere] = useState(-1);
+    const body = useRef<HTMLTableSectionElement>(null);
+    useEffect(() => {
+        setOpen(unfoldedAtFirst(f));
+        setHere(-1);
+    }, [f]);
+    const rows = useMemo(() => rowsOf(f, open), [f, open]);
+    const at = Math.max(0, rows.indexOf(here));
+
+    const fragment = (node: number) => {
+        const path = pathTo(f, node)
+            .map((fn) => f.functions[fn]?.id as number);
+        const focus = focusOf(params);
+        return isUp ? [...path.reverse(), ...focus] : [...focus, ...path];
+    };
+    const toRow = (i: number) => {
+        const node = rows[Math.max(0, Math.min(rows.length - 1, i))];
+        if (node === undefined || node < 0) return;
+        setHere(node);
+        const fn = f.functions[f.fn[node] as number];
+        if (fn) pick({ fn, fragment: fragment(node) });
+    };
+    useLayoutEffect(() => { /* before the next key */
+        const row = body.current?.rows[rows.indexOf(here)];
+        if (here < 0 || !row || !body.current?.contains(document.activeElement))
+            return;
+        row.focus();
+        row.scrollIntoView({ block: "nearest" });
+    }, [here]);
+    const unfold = (node: number, to: boolean) => {
+        const next = new Set(open);
+        if (to) next.add(node);
+        else next.delete(node);
+        setOpen(next);
+    };
+    const onKey = (e: TargetedKeyboardEvent<HTMLTableSectionElement>) => {
+        if (e.ctrlKey || e.metaKey || e.altKey) return;
+        const node = rows[at] as number;
+        const isOpen = open.has(node);
+        const parent = f.parent[node] as number;
+        const down = (d: number) => {
+            let i = at + d;
+            while (rows[i] !== undefined && (rows[i] as number) < 0) i += d;
+            toRow(i);
+        };
+        const act: Record<string, () => void> = {
+            ArrowDown: () => down(1), j: () => down(1),
+            ArrowUp: () => down(-1), k: () => down(-1),
+            ArrowRight: () => isOpen ? down(1) : unfold(node, true),
+            ArrowLeft: () => isOpen ? unfold(node, false)
+                : parent > 0 && toRow(rows.indexOf(parent)),
+            " ": () => unfold(node, !isOpen),
+            Home: () => toRow(0),
+            End: () => toRow(rows.length - 1),
+            Enter: () => focusOn(fragment(node)),
+        };
+        act["l"] = act["ArrowRight"] as () => void;
+        act["h"] = act["ArrowLeft"] as () => void;
+        if (!act[e.key]) return;
+        act[e.key]?.();
+        e.preventDefault();
+        e.stopPropagation();
+    };
+    return <>
+        <p class="over"><SumLine sum={answer.focus} exact={exact}
+            label={focusOf(params).length > 0 ? "In focus" : "Total"} /></p>
+        <Region label={isUp ? "Tree of callers" : "Tree of calls"}>
+            <table class="figures" role="treegrid"
+                aria-label={isUp ? "Callers" : "Calls"}>
+                <thead><tr>
+                    <th scope="col">{isUp ? "Site, and who calls it"
+                        : "Function, and whom it calls"}</th>
+                    <th scope="col" class="n">{by === "bytes" ? "Bytes"
+                        : by === "blocks" ? "Blocks" : "Samples"}</th>
+                    {!exact && <th scope="col" class="n err">±</th>}
+                    <th scope="col" class="n">Share</th>
+                    <th scope="col" class="n">Its own</th>
+                    {!exact && <th scope="col" class="n">Sampled</th>}
+                </tr></thead>
+                <tbody ref={body} onKeyDown={onKey}>
+                    {rows.map((node) => node < 0
+                        ? <CutRow key={node} f={f} node={-1 - node} by={by}
+                            columns={exact ? 2 : 4} />
+                        : <TreeRow key={node} f={f} node={node} by={by}
+                            exact={exact} whole={answer.focus} q={q}
+                            isOpen={open.has(node)}
+                            isHere={node === (rows[at] ?? -1)}
+                            onToggle={() => unfold(node, !open.has(node))}
+                            onPick={() => toRow(rows.indexOf(node))} />)}
+                </tbody>
+                <tfoot><tr class="whole"><th scope="row">Total</th>
+                    <Cell x={total(answer.focus, by)} by={by} />
+                    {!exact && <Cell x={error(answer.focus, by)} by={by} dim />}
+                    <td /><td />
+                    {!exact && <Cell x={answer.focus.n} by="blocks" dim />}
+                </tr></tfoot>
+            </table>
+        </Region>
+        {f.cut > 0 && <p class="under dim">Not listed: paths below{" "}
+            {MIN_SHARE * 100}% of the total, {valueText(f.cut, by)} in all.</p>}
+    </>;
+}
+
+export function TreeView(props: { params: Params; trace: TraceInfo }) {
+    const { params } = props;
+    const isUp = one(params, "dir") === "up";
+    const focus = focusOf(params);
+    const asked = useAnswer<Tree>("tree", query(filterOf(params),
+        `min=${MIN_SHARE}`, `dir=${isUp ? "up" : "down"}`,
+        focusQuery(focus)));
+    return <section class="view">
+        <div class="tools">
+            <Choice label="Direction" value={isUp ? "up" : "down"}
+                options={[["down", "Top-down"], ["up", "Bottom-up"]]}
+                onPick={(d) => go({ dir: d === "up" ? "up" : undefined })} />
+            {focus.length > 0 && <button type="button" class="plain"
+                onClick={() => go({ focus: undefined })}>Leave the focus
+            </button>}
+        </div>
+        <Waiting asked={asked}>{(answer) =>
+            <Table answer={answer} params={params} trace={props.trace}
+                isUp={isUp} />}</Waiting>
+    </section>;
+}
