@@ -33,6 +33,7 @@
 enum {
     EPHES = HAS_STEPS ? 100 : 3000,
     ROUNDS = IS_HARD ? 4 : 8,
+    ROUNDS_MOST = 100, /* the setter may clean what it should meet */
     STEPS_MOST = 400, /* between two sets */
     DATA = 7,
 };
@@ -197,6 +198,17 @@ is_seen(int does)
     return load(&cleaner.seen) == does;
 }
 
+/* The setter's stops go on without this domain, which asks for none: it would
+ * wait for one that has seen that it polls no more. */
+static void
+wait_seen(int does)
+{
+    ALQ_BLOCKING(d, away);
+
+    while (!is_seen(does))
+        continue;
+}
+
 /* ---- rounds ------------------------------------------------------------- */
 
 /* Keys that nobody holds, but old: they die in the next cycle. */
@@ -258,12 +270,18 @@ one_round(alq_value *arg)
     cleaner.ephes = alq_field(*arg, 0);
     cleaner.key = alq_field(*arg, 1);
     store(&cleaner.does, CLEANS);
-    while (is_cleaning(self) && !is_seen(CLEANS))
-        alq_poll(d);
+    if (!is_seen(CLEANS))
+        wait_seen(CLEANS);
     clean(self);
     store(&cleaner.does, RESTS);
     assert_int_equal(alq_gc_minor(d), ALQ_OK); /* the setter polls */
     check(*arg);
+}
+
+static bool
+has_met(void)
+{
+    return cleaner.n_set > ROUNDS && (!HAS_STEPS || cleaner.n_met > 0);
 }
 
 static void
@@ -286,12 +304,11 @@ sets_stay(void **state)
     alq_store(d, f.arg, 0, f.ephes);
     alq_store(d, f.arg, 1, f.key);
     child = spawn(d, setter, f.arg, NULL);
-    for (i = 0; i < ROUNDS; i++)
+    for (i = 0; i < ROUNDS || (i < ROUNDS_MOST && !has_met()); i++)
         one_round(&f.arg);
     store(&cleaner.does, ENDS);
     finish(d, child);
-    assert_true(cleaner.n_set > ROUNDS);
-    assert_true(!HAS_STEPS || cleaner.n_met > 0);
+    assert_true(has_met());
 }
 
 #define TEST(test)                                                             \
