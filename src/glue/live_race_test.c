@@ -34,7 +34,7 @@ enum {
     EPHES = HAS_STEPS ? 100 : 3000,
     ROUNDS = IS_HARD ? 4 : 8,
     ROUNDS_MOST = 100, /* the setter may clean what it should meet */
-    STEPS_MOST = 400, /* between two sets */
+    STEPS_MOST = 400,  /* between two sets */
     DATA = 7,
 };
 

@@ -78,33 +78,44 @@ carve_locked(void)
 }
 
 static struct alqi_pool_node *
+batch_get_locked(void)
+{
+    struct alqi_pool_node *b = pool.batches;
+
+    if (b == NULL)
+        return carve_locked();
+    pool.batches = b->next_batch;
+    return b;
+}
+
+static struct alqi_pool_node *
 batch_get(void)
 {
     struct alqi_pool_node *b;
 
     alqi_pool_lock();
-    b = pool.batches;
-    if (b != NULL)
-        pool.batches = b->next_batch;
-    else
-        b = carve_locked();
+    b = batch_get_locked();
     alqi_pool_unlock();
     return b;
 }
 
+/* Two threads may both have come here: no harm.  Each is served before others
+ * can have carved all that it brings. */
 static ALQI_COLD struct alqi_pool_node *
 batch_get_slow(void)
 {
     struct slab *s = alqi_plat_pages_map(SLAB_BYTES);
+    struct alqi_pool_node *b;
 
     if (s == NULL)
         return NULL;
     s->n_carved = 1;
     alqi_pool_lock();
-    s->next = pool.slabs; /* two threads may both have come here: no harm */
+    s->next = pool.slabs;
     pool.slabs = s;
+    b = batch_get_locked();
     alqi_pool_unlock();
-    return batch_get();
+    return b;
 }
 
 bool
