@@ -335,8 +335,16 @@ END { clear(@live); }
             self.assertLess(time.monotonic(), end, what)
             time.sleep(0.02)
 
-    def traced(self, aliquot, by_pid, threads, blocks):
+    def traced(self, *args):
         """(maps of bpftrace, totals) of a program traced from its middle on."""
+        for _ in range(3):  # bpftrace may not hear that it is to end
+            try:
+                return self.traced_once(*args)
+            except subprocess.TimeoutExpired as e:
+                hung = e
+        raise hung
+
+    def traced_once(self, aliquot, by_pid, threads, blocks):
         program = subprocess.Popen(
             [PROBED, "wait", str(threads), str(blocks)], text=True,
             env=environment(aliquot, True), stdin=subprocess.PIPE,
