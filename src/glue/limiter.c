@@ -205,6 +205,18 @@ alqi_glue_limiter_sample(struct alqi_domain *d, uint64_t seed)
                                            &tracker);
 }
 
+/* Who sets tokens, and the profiler, know of limits from the first frame on. */
+static void
+tell_others(void)
+{
+    if (ALQI_LIKELY(__atomic_load_n(&alqi_limit_wake_all_sigsafe,
+                                    __ATOMIC_SEQ_CST) != NULL))
+        return;
+    alqi_glue_profiler_limits();
+    __atomic_store_n(&alqi_limit_wake_all_sigsafe,
+                     alqi_heap_fence_wake_all_sigsafe, __ATOMIC_SEQ_CST);
+}
+
 void
 alqi_glue_limiter_start(struct alqi_glue_limiter *l, struct alqi_domain *d)
 {
@@ -212,9 +224,7 @@ alqi_glue_limiter_start(struct alqi_glue_limiter *l, struct alqi_domain *d)
     l->offset = 0;
     l->is_requesting = false;
     alqi_limit_thread_init(&l->t, &subject, l, &d->pub);
-    __atomic_store_n(&alqi_limit_wake_all_sigsafe,
-                     alqi_heap_fence_wake_all_sigsafe, __ATOMIC_SEQ_CST);
-    alqi_glue_profiler_limits();
+    tell_others();
     alqi_heap_fence_set(d, &hooks, l, ALQ_LIMIT_NONE, false);
 }
 

@@ -8,13 +8,20 @@ alqi_heap_fence_position(const struct alqi_domain *d)
     return alqi_heap_fenced_position(d);
 }
 
-/* Whether the limit may be another than without it. */
+/* Whether the limit is what the fence wants it to be.  One that is not all ones
+ * says that nobody asked for anything else (.inv.limit); for a notice somebody
+ * may have while the fence was down. */
 static bool
-is_felt(const struct alqi_domain *d)
+is_placed(const struct alqi_domain *d)
 {
-    return d->fence.hooks != NULL &&
-           (d->fence.asks || alqi_heap_fenced_address(d) != 0 ||
-            __atomic_load_n(&d->want_notice, __ATOMIC_SEQ_CST));
+    uintptr_t limit =
+        (uintptr_t)__atomic_load_n(&d->pub.young_limit, __ATOMIC_SEQ_CST);
+    bool is_up = d->fence.hooks != NULL;
+
+    if (is_up &&
+        (d->fence.asks || __atomic_load_n(&d->want_notice, __ATOMIC_SEQ_CST)))
+        return limit == UINTPTR_MAX;
+    return limit == alqi_heap_limit_of(d);
 }
 
 void
@@ -22,15 +29,13 @@ alqi_heap_fence_set(struct alqi_domain *d,
                     const struct alqi_heap_fence_hooks *hooks, void *arg,
                     uint64_t at_words, bool asks)
 {
-    bool was_felt = is_felt(d);
-
     d->threads.running->fence = hooks;
     d->threads.running->fence_arg = arg;
     d->fence.hooks = hooks;
     d->fence.arg = arg;
     d->fence.at_words = at_words;
     d->fence.asks = asks;
-    if (was_felt || is_felt(d))
+    if (!is_placed(d))
         alqi_heap_limit_reset(d);
 }
 

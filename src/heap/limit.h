@@ -44,16 +44,15 @@ static inline uintptr_t
 alqi_heap_limit_of(const struct alqi_domain *d)
 {
     uintptr_t limit = d->middle > d->run_start ? d->middle : d->run_start;
+    uintptr_t fenced =
+        ALQI_UNLIKELY(d->fence.hooks != NULL) ? alqi_heap_fenced_address(d) : 0;
 
     ALQI_ASSERT(d->observed.trigger == 0 || /* .inv.trigger */
                 (d->observed.trigger > d->run_start - ALQ_WORD_BYTES &&
                  d->observed.trigger <= (uintptr_t)d->pub.young_ptr));
     if (limit < d->observed.trigger)
         limit = d->observed.trigger;
-    if (ALQI_UNLIKELY(d->fence.hooks != NULL) &&
-        limit < alqi_heap_fenced_address(d))
-        limit = alqi_heap_fenced_address(d);
-    return limit;
+    return limit < fenced ? fenced : limit;
 }
 
 /* After everything that may have lowered the limit.  Store, then look: these

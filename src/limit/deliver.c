@@ -31,7 +31,7 @@ alqi_limit_settle(struct alqi_limit_thread *t)
 {
     const struct alqi_limit_frame *f = t->innermost;
     uint64_t trigger = NONE;
-    bool counts_polls = false;
+    bool counts_polls = false, delivers = delivering(t) != NULL;
     bool watches;
 
     for (; f != NULL; f = f->outer) {
@@ -41,9 +41,10 @@ alqi_limit_settle(struct alqi_limit_thread *t)
             trigger = f->end_words;
         counts_polls |= f->has_polls;
     }
-    if (delivering(t) != NULL && t->quiet_until < trigger)
+    if (delivers && t->quiet_until < trigger)
         trigger = t->quiet_until;
-    watches = counts_polls || alqi_limit_refuses(t);
+    watches =
+        counts_polls || (delivers && t->quiet_until <= alqi_limit_words_now(t));
     if (trigger == t->trigger_words && watches == t->watches &&
         t->is_interrupted == (t->n_reached > 0))
         return;

@@ -8,10 +8,22 @@ alqi_limit_thread_init(struct alqi_limit_thread *t,
                        const struct alqi_limit_subject *subject, void *heap,
                        struct alq_domain *domain)
 {
-    *t = (struct alqi_limit_thread){.subject = subject,
-                                    .heap = heap,
-                                    .domain = domain,
-                                    .trigger_words = NONE};
+    t->subject = subject;
+    t->heap = heap;
+    t->domain = domain;
+    t->innermost = NULL;
+    t->cleanups = NULL;
+    t->masked = 0;
+    t->foreign = 0;
+    t->n_reached = 0;
+    t->sampled_words = 0;
+    t->polls = 0;
+    t->quiet_until = 0;
+    t->trigger_words = NONE;
+    t->watches = false;
+    t->is_interrupted = false;
+    t->counts_samples = false;
+    t->is_seeded = false; /* until then nobody reads rng */
 }
 
 bool
@@ -23,51 +35,63 @@ alqi_limit_is_right(const struct alq_limits *limits)
              ~(unsigned)(ALQ_LIMIT_UNWINDS | ALQ_LIMIT_GARBAGE_COUNTS)) == 0);
 }
 
-static struct alqi_limit_frame
-frame_of(struct alqi_limit_thread *t, const struct alq_limits *limits,
-         bool tells)
+/* Each member is named, so that each is written once, where it is: of a literal
+ * that leaves some out all is cleared first, which takes longer than the rest.
+ */
+static void
+begin(struct alqi_limit_frame *f, struct alqi_limit_thread *t,
+      const struct alq_limits *l, bool tells)
 {
-    static const struct alq_limits none = ALQ_LIMITS_NONE;
-    const struct alq_limits *l = limits != NULL ? limits : &none;
-    const struct alqi_limit_frame *outer = t->innermost;
-    struct alqi_limit_frame f = {
+    static const struct alqi_limit_frame none = {
+        .end_words = NONE, .end_sampled = NONE, .end_polls = NONE};
+    const struct alqi_limit_frame *outer =
+        t->innermost != NULL ? t->innermost : &none;
+    bool is_timed = tells || l->time_ns != NONE || l->cpu_ns != NONE;
+    uint64_t words = alqi_limit_words_now(t);
+    uint64_t ns = is_timed ? alqi_plat_mono_ns_sigsafe() : 0;
+    uint64_t cpu_ns = l->cpu_ns != NONE ? alqi_limit_cpu_ns() : 0;
+
+    *f = (struct alqi_limit_frame){
         .outer = t->innermost,
         .thread = t,
+        .cause = ALQ_LIMIT_NOT,
+        .token = l->token != NULL ? alq_token_keep(l->token) : NULL,
         .policy = l->policy,
         .flags = l->flags,
         .grace_words = l->grace_words,
         .on_limit = l->on_limit,
         .on_limit_arg = l->on_limit_arg,
         .heap_bytes = l->heap_bytes,
-        .start_words = alqi_limit_words_now(t),
+        .start_words = words,
+        .end_words = alqi_limit_end_of(words, l->words, outer->end_words),
         .start_sampled = t->sampled_words,
-        .start_ns = tells || l->time_ns != NONE || l->cpu_ns != NONE
-                        ? alqi_plat_mono_ns_sigsafe()
-                        : 0,
-        .start_cpu_ns = l->cpu_ns != NONE ? alqi_limit_cpu_ns() : 0,
+        .end_sampled = alqi_limit_end_of(t->sampled_words, l->sampled_words,
+                                         outer->end_sampled),
+        .end_polls = alqi_limit_end_of(t->polls, l->polls, outer->end_polls),
+        .start_ns = ns,
+        .end_ns = alqi_limit_end_of(ns, l->time_ns, NONE),
+        .start_cpu_ns = cpu_ns,
+        .end_cpu_ns = alqi_limit_end_of(cpu_ns, l->cpu_ns, NONE),
+        .has_words = l->words != NONE,
+        .has_sampled = l->sampled_words != NONE,
+        .has_polls = l->polls != NONE,
+        .has_live = l->live_words != NONE,
+        .live_words = l->live_words,
+        .account = NULL,
+        .n_live_collected = 0,
+        .live_judged_at = 0,
+        .tells = tells || outer->tells,
+        .sites = {.samples = 0, .words = 0, .slots = NULL, .n = 0, .size = 0},
+        .alarm = 0,
+        .n_forks = 0,
+        .alarm_ns = NONE,
         .cleanups = t->cleanups,
         .masked = t->masked,
         .foreign = t->foreign,
         .mark = t->subject->mark(t->heap),
-        .tells = tells || (outer != NULL && outer->tells),
+        .leave = NULL,
+        .task = 0,
     };
-
-    f.end_words = alqi_limit_end_of(f.start_words, l->words,
-                                    outer != NULL ? outer->end_words : NONE);
-    f.end_sampled =
-        alqi_limit_end_of(f.start_sampled, l->sampled_words,
-                          outer != NULL ? outer->end_sampled : NONE);
-    f.end_polls = alqi_limit_end_of(t->polls, l->polls,
-                                    outer != NULL ? outer->end_polls : NONE);
-    f.end_ns = alqi_limit_end_of(f.start_ns, l->time_ns, NONE);
-    f.end_cpu_ns = alqi_limit_end_of(f.start_cpu_ns, l->cpu_ns, NONE);
-    f.has_words = l->words != NONE;
-    f.has_sampled = l->sampled_words != NONE;
-    f.has_polls = l->polls != NONE;
-    f.has_live = l->live_words != NONE;
-    f.live_words = l->live_words;
-    f.token = l->token != NULL ? alq_token_keep(l->token) : NULL;
-    return f;
 }
 
 /* False: there is no timer. */
@@ -77,7 +101,6 @@ set_alarm(struct alqi_limit_frame *f)
     uint64_t cpu =
         f->end_cpu_ns == NONE ? NONE : f->end_cpu_ns - f->start_cpu_ns;
 
-    f->alarm_ns = NONE;
     if (f->thread->subject->looks_often)
         return true;
     f->alarm_ns = alqi_limit_end_of(f->start_ns, cpu, f->end_ns);
@@ -118,7 +141,9 @@ enum alq_status
 alqi_limit_open(struct alqi_limit_thread *t, struct alqi_limit_frame *f,
                 const struct alq_limits *limits, bool tells)
 {
-    *f = frame_of(t, limits, tells);
+    static const struct alq_limits none = ALQ_LIMITS_NONE;
+
+    begin(f, t, limits != NULL ? limits : &none, tells);
     if (!open_account(f))
         goto fail_account;
     if (!set_alarm(f))
@@ -138,6 +163,18 @@ fail_alarm:
 fail_account:
     alq_token_drop(f->token);
     return ALQ_ENOMEM;
+}
+
+/* Where nothing was sampled, as in most, there is nothing to be done. */
+static void
+close_sites(struct alqi_limit_frame *f)
+{
+    if (f->sites.samples == 0)
+        return;
+    if (f->outer != NULL && f->outer->tells)
+        alqi_limit_sites_move(&f->outer->sites, &f->sites);
+    else
+        alqi_limit_sites_drop(&f->sites);
 }
 
 static void
@@ -174,10 +211,7 @@ alqi_limit_close(struct alqi_limit_frame *f, enum alq_status task,
     is_reached = f->cause != ALQ_LIMIT_NOT;
     if (out != NULL)
         tell(f, task, out);
-    if (f->outer != NULL && f->outer->tells)
-        alqi_limit_sites_move(&f->outer->sites, &f->sites);
-    else
-        alqi_limit_sites_drop(&f->sites);
+    close_sites(f);
     t->n_reached -= is_reached;
     t->innermost = f->outer;
     t->counts_samples = f->outer != NULL && f->outer->end_sampled != NONE;
