@@ -1,19 +1,18 @@
 /* limit.c -- what limits cost while none is reached, and how late deadlines are
  *
  *   limit [--tsv]
+ *   limit --count WHAT N    N times, for who counts instructions
  *
  * The peer of each row is the same program without limits, in the same run:
- * rounds of the two in turn, medians of the ratios.  Instructions are those of
- * the processor's counter, or - where the system has none. */
-#include <linux/perf_event.h>
-#include <pthread.h>
+ * many short rounds of the two, either one first in turn; the median of their
+ * ratios.  Instructions are what valgrind counts of this program with --count;
+ * without it those rows are left out. */
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,14 +20,15 @@
 
 enum {
     ROUNDS = 15,
-    PAIRS = 4000000,
+    SHORT_ROUNDS = 601,
+    PAIRS = 1000000,
     CALLS = 1000000,
+    COUNTED = 2000000,
     DEADLINES = 1000,
     SPREAD_NS = 400000000
 };
 
 static struct alq_domain *d;
-static int counter = -1;
 static bool is_tsv;
 
 /* ---- clocks ------------------------------------------------------------- */
@@ -55,26 +55,7 @@ used_ns(void)
     return read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-static void
-open_counter(void)
-{
-    struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE,
-                                   .size = sizeof attr,
-                                   .config = PERF_COUNT_HW_INSTRUCTIONS,
-                                   .exclude_kernel = 1,
-                                   .exclude_hv = 1};
-
-    counter = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-}
-
-static double
-instructions(void)
-{
-    uint64_t n;
-
-    return counter >= 0 && read(counter, &n, sizeof n) == sizeof n ? (double)n
-                                                                   : -1;
-}
+/* ---- rows --------------------------------------------------------------- */
 
 static int
 by_value(const void *a, const void *b)
@@ -92,27 +73,55 @@ median(double *values, int n)
 }
 
 static void
-row(const char *program, const char *metric, double ours, const char *peer,
-    double value)
+row_with(const char *program, const char *metric, double ours, const char *peer,
+         double value, double ratio)
+{
+    printf(is_tsv ? "%s\t%s\t%.4g\t%s\t%.4g\t%.4f\n"
+                  : "%-24s %-14s %10.4g   %-12s %10.4g   ratio %.4f\n",
+           program, metric, ours, peer, value, ratio);
+}
+
+/* must: NULL where nothing is asked for. */
+static void
+row(const char *program, const char *metric, double ours, const char *must)
 {
     if (is_tsv)
-        printf("%s\t%s\t%.4g\t%s\t%.4g\t%.4f\n", program, metric, ours, peer,
-               value, value != 0 ? ours / value : 0);
-    else if (value != 0)
-        printf("%-24s %-14s %10.4g   %-12s %10.4g   ratio %.4f\n", program,
-               metric, ours, peer, value, ours / value);
+        row_with(program, metric, ours, must != NULL ? must : "-", 0, 0);
     else
-        printf("%-24s %-14s %10.4g   must be %s\n", program, metric, ours,
-               peer);
+        printf("%-24s %-14s %10.4g%s%s\n", program, metric, ours,
+               must != NULL ? "   must be " : "", must != NULL ? must : "");
+}
+
+/* ---- what is armed ------------------------------------------------------ */
+
+enum arm { BARE, WORDS, ALL, SAMPLES, ARMS };
+
+static const char *const names[ARMS] = {
+    "unlimited", "words armed", "all but samples armed", "samples as well"};
+
+static struct alq_limits
+limits_of(enum arm arm)
+{
+    struct alq_limits l = ALQ_LIMITS_NONE;
+
+    l.words = UINT64_MAX / 2;
+    if (arm == WORDS)
+        return l;
+    l.time_ns = (uint64_t)3600 * 1000000000;
+    l.heap_bytes = (uint64_t)1 << 40;
+    l.token = alq_token_new();
+    if (arm == SAMPLES)
+        l.sampled_words = UINT64_MAX / 2;
+    return l;
 }
 
 /* ---- allocation --------------------------------------------------------- */
 
-static enum alq_status
+/* The same machine code for both. */
+static __attribute__((noinline)) enum alq_status
 make_pairs(struct alq_domain *on, void *arg)
 {
-    (void)arg;
-    for (int i = 0; i < PAIRS; i++) {
+    for (long n = *(long *)arg; n > 0; n--) {
         alq_value v = alq_alloc_small(on, 2, 0);
 
         if (v == ALQ_NULL)
@@ -123,44 +132,49 @@ make_pairs(struct alq_domain *on, void *arg)
     return ALQ_OK;
 }
 
-struct cost {
-    double ns, instructions;
-};
-
-static struct cost
-cost_of(const struct alq_limits *limits)
+/* Of one pair, the limits armed and the minor heap empty at the start. */
+static enum alq_status
+time_pairs(struct alq_domain *on, void *arg)
 {
-    double i = instructions();
+    long n = PAIRS;
+    enum alq_status status = alq_gc_minor(on);
     uint64_t t = used_ns();
-    struct cost c;
 
-    if (limits == NULL
-            ? make_pairs(d, NULL) != ALQ_OK
-            : alq_limit_run(d, limits, make_pairs, NULL, NULL) != ALQ_OK)
+    if (status == ALQ_OK)
+        status = make_pairs(on, &n);
+    *(double *)arg = (double)(used_ns() - t) / PAIRS;
+    return status;
+}
+
+static double
+ns_of(enum arm arm, const struct alq_limits *limits)
+{
+    double ns;
+
+    if ((arm == BARE
+             ? time_pairs(d, &ns)
+             : alq_limit_run(d, limits, time_pairs, &ns, NULL)) != ALQ_OK)
         abort();
-    c.ns = (double)(used_ns() - t) / PAIRS;
-    c.instructions = i < 0 ? -1 : (instructions() - i) / PAIRS;
-    return c;
+    return ns;
 }
 
 static void
-allocation(const char *name, const struct alq_limits *limits)
+allocation(enum arm arm)
 {
-    double bare[ROUNDS], ours[ROUNDS], bare_i[ROUNDS], ours_i[ROUNDS];
+    double bare[SHORT_ROUNDS], ours[SHORT_ROUNDS], ratios[SHORT_ROUNDS];
+    struct alq_limits limits = limits_of(arm);
 
-    for (int r = 0; r < ROUNDS; r++) {
-        struct cost a = cost_of(NULL), b = cost_of(limits);
-
-        bare[r] = a.ns;
-        ours[r] = b.ns;
-        bare_i[r] = a.instructions;
-        ours_i[r] = b.instructions;
+    for (int r = 0; r < SHORT_ROUNDS; r++) {
+        if (r % 2 == 0)
+            bare[r] = ns_of(BARE, NULL);
+        ours[r] = ns_of(arm, &limits);
+        if (r % 2 == 1)
+            bare[r] = ns_of(BARE, NULL);
+        ratios[r] = ours[r] / bare[r];
     }
-    row(name, "ns/pair", median(ours, ROUNDS), "unlimited",
-        median(bare, ROUNDS));
-    if (bare_i[0] > 0)
-        row(name, "instr/pair", median(ours_i, ROUNDS), "unlimited",
-            median(bare_i, ROUNDS));
+    alq_token_drop(limits.token);
+    row_with(names[arm], "ns/pair", median(ours, SHORT_ROUNDS), names[BARE],
+             median(bare, SHORT_ROUNDS), median(ratios, SHORT_ROUNDS));
 }
 
 /* ---- calls -------------------------------------------------------------- */
@@ -173,16 +187,23 @@ nothing(struct alq_domain *on, void *arg)
     return ALQ_OK;
 }
 
+static void
+enter(struct alq_domain *on, long n)
+{
+    struct alq_limits l = ALQ_LIMITS_NONE;
+
+    l.words = 1000;
+    while (n-- > 0)
+        if (alq_limit_run(on, &l, nothing, NULL, NULL) != ALQ_OK)
+            abort();
+}
+
 static enum alq_status
 enter_many(struct alq_domain *on, void *arg)
 {
-    struct alq_limits l = ALQ_LIMITS_NONE;
     uint64_t t = used_ns();
 
-    l.words = 1000;
-    for (int i = 0; i < CALLS; i++)
-        if (alq_limit_run(on, &l, nothing, NULL, NULL) != ALQ_OK)
-            abort();
+    enter(on, CALLS);
     *(double *)arg = (double)(used_ns() - t) / CALLS;
     return ALQ_OK;
 }
@@ -200,12 +221,22 @@ ask_many(struct alq_domain *on, void *arg)
 }
 
 static double
-within_a_task(alq_task_fn *task)
+without_task(alq_task_fn *task)
 {
-    struct alq_limits l = ALQ_LIMITS_NONE;
     double rounds[ROUNDS];
 
-    l.words = UINT64_MAX / 2;
+    for (int r = 0; r < ROUNDS; r++)
+        if (task(d, &rounds[r]) != ALQ_OK)
+            abort();
+    return median(rounds, ROUNDS);
+}
+
+static double
+within_task(alq_task_fn *task)
+{
+    struct alq_limits l = limits_of(WORDS);
+    double rounds[ROUNDS];
+
     for (int r = 0; r < ROUNDS; r++)
         if (alq_limit_run(d, &l, task, &rounds[r], NULL) != ALQ_OK)
             abort();
@@ -215,12 +246,93 @@ within_a_task(alq_task_fn *task)
 static void
 calls(void)
 {
-    double first;
+    row("enter and leave", "ns", without_task(enter_many), "<= 100");
+    row("... within a task", "ns", within_task(enter_many), "<= 100");
+    row("alq_is_interrupted", "ns", within_task(ask_many), "<= 2");
+}
 
-    (void)enter_many(d, &first);
-    row("enter and leave", "ns", first, "<= 100", 0);
-    row("... within a task", "ns", within_a_task(enter_many), "<= 100", 0);
-    row("alq_is_interrupted", "ns", within_a_task(ask_many), "<= 2", 0);
+/* ---- instructions ------------------------------------------------------- */
+
+/* n pairs under a kind of limits, or, ARMS, n tasks that do nothing. */
+static enum alq_status
+count_this(int what, long n)
+{
+    struct alq_limits limits = limits_of((enum arm)what);
+    enum alq_status status = ALQ_OK;
+
+    if (what >= ARMS)
+        enter(d, n);
+    else if (what == BARE)
+        status = make_pairs(d, &n);
+    else
+        status = alq_limit_run(d, &limits, make_pairs, &n, NULL);
+    alq_token_drop(limits.token);
+    return status;
+}
+
+/* "...refs: 1,234,567" */
+static double
+number_in(const char *text)
+{
+    double n = 0;
+
+    for (; *text != '\0'; text++)
+        if (*text >= '0' && *text <= '9')
+            n = 10 * n + (*text - '0');
+    return n;
+}
+
+/* Of all of such a run; -1: they cannot be counted. */
+static double
+instructions(int what, long n)
+{
+    char self[PATH_MAX], command[PATH_MAX + 200], line[256];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    double found = -1;
+    FILE *from;
+
+    self[length > 0 ? length : 0] = '\0';
+    snprintf(command, sizeof command,
+             "valgrind --tool=cachegrind --cache-sim=no"
+             " --cachegrind-out-file=/dev/null '%s' --count %d %ld 2>&1",
+             self, what, n);
+    from = popen(command, "r");
+    if (from == NULL)
+        return -1;
+    while (fgets(line, sizeof line, from) != NULL) {
+        const char *at = strstr(line, "refs:");
+
+        if (at != NULL)
+            found = number_in(at);
+    }
+    return pclose(from) == 0 ? found : -1;
+}
+
+/* The start and end of the program cancel. */
+static double
+instructions_each(int what, long n)
+{
+    return (instructions(what, n) - instructions(what, 1)) / (double)(n - 1);
+}
+
+static void
+count_instructions(void)
+{
+    double bare;
+
+    if (instructions(BARE, 1) < 0) {
+        fprintf(stderr, "limit: instructions are left out, no valgrind\n");
+        return;
+    }
+    bare = instructions_each(BARE, COUNTED);
+    for (int arm = WORDS; arm < ARMS; arm++) {
+        double ours = instructions_each(arm, COUNTED);
+
+        row_with(names[arm], "instr/pair", ours, names[BARE], bare,
+                 ours / bare);
+    }
+    row("enter and leave", "instr", instructions_each(ARMS, COUNTED / 100),
+        NULL);
 }
 
 /* ---- deadlines ---------------------------------------------------------- */
@@ -280,32 +392,28 @@ deadlines(void)
     n.began_ns = now_ns() + SPREAD_NS / 10;
     open_deadline(d, &n);
     row("1,000 deadlines, median", "ms late", median(late->ns, late->n) / 1e6,
-        "<= 2", 0);
+        "<= 2");
     row("1,000 deadlines, 99 %", "ms late", late->ns[late->n * 99 / 100] / 1e6,
-        "<= 2", 0);
+        "<= 2");
     row("1,000 deadlines, latest", "ms late", late->ns[late->n - 1] / 1e6,
-        "<= 2", 0);
+        "<= 2");
 }
 
 int
 main(int argc, char **argv)
 {
-    struct alq_limits l = ALQ_LIMITS_NONE;
-
-    is_tsv = argc > 1 && strcmp(argv[1], "--tsv") == 0;
-    open_counter();
     if (alq_domain_new(NULL, &d) != ALQ_OK)
         return 1;
-    l.words = UINT64_MAX / 2;
-    allocation("words armed", &l);
-    l.time_ns = (uint64_t)3600 * 1000000000;
-    l.heap_bytes = (uint64_t)1 << 40;
-    l.token = alq_token_new();
-    allocation("all but samples armed", &l);
-    l.sampled_words = UINT64_MAX / 2;
-    allocation("samples as well", &l);
+    if (argc == 4 && strcmp(argv[1], "--count") == 0) {
+        if (count_this(atoi(argv[2]), atol(argv[3])) != ALQ_OK)
+            return 1;
+        return alq_domain_drop(d) != ALQ_OK;
+    }
+    is_tsv = argc > 1 && strcmp(argv[1], "--tsv") == 0;
+    for (int arm = WORDS; arm < ARMS; arm++)
+        allocation((enum arm)arm);
     calls();
+    count_instructions();
     deadlines();
-    alq_token_drop(l.token);
     return alq_domain_drop(d) != ALQ_OK;
 }
