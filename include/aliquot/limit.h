@@ -15,12 +15,13 @@
  * Nesting.  An inner frame may allocate what the outer one has left at most,
  * and what it allocates is charged to both.  When an outer limit is reached
  * inside an inner frame the inner task fails too, with ALQ_ELIMIT and the cause
- * ALQ_LIMIT_NOT in its outcome.
+ * ALQ_LIMIT_NOT in its outcome.  A frame within a masked part has its own
+ * limits alone: a release may run a task even if the outer one has had enough.
  *
- * Where.  A task is stopped in an allocation, in alq_poll or at the end of a
- * blocking section, of its own code: never in a collection, a finaliser, a
- * callback of a profile, a signal handler, a masked part, or between
- * alq_foreign_begin and _end.
+ * Where.  A task is stopped in an allocation or in alq_poll of its own code,
+ * after a mask or a blocking section in the next one: never in a collection, a
+ * finaliser, a callback of a profile, a signal handler, a masked part, or
+ * between alq_foreign_begin and _end.
  *
  * Rules for a task.  1 Do not ask which limit it was.  2 When a call fails with
  * ALQ_ELIMIT, clean up and return soon.  3 What others see as well is changed
@@ -86,7 +87,7 @@ struct alq_limits {
                                 below                                         */
     uint64_t heap_bytes;     /* of the major heap, of all domains together, as
                                 alq_gc_counts has them: garbage counts, and
-                                what is free for all does not                 */
+                                what is free for all does not.  See below     */
     uint64_t time_ns;        /* from now on                                   */
     uint64_t cpu_ns;         /* of this thread, from now on                   */
     uint64_t polls;          /* alq_poll and allocations, together: fuel      */
@@ -114,7 +115,13 @@ struct alq_limits {
             ALQ_LIMIT_STICKY, 0, 0, 0, 0, 0                                    \
     }
 
-/* Live words.  Who allocates pays: a block counts, headers and memory out of
+/* Heap bytes.  The heap is collected and compacted first; the limit is reached
+ * when it is still over.  If that leaves less than a sixteenth of the limit, it
+ * is not done once more before the task has allocated a sixteenth: until then
+ * being over it again is enough, so a heap that lives nearly as large as its
+ * limit ends the task instead of being collected for each little that is made.
+ *
+ * Live words.  Who allocates pays: a block counts, headers and memory out of
  * the heap too, from its allocation by the task until a collection has found it
  * dead, whoever holds it; so what the task was given does not count, and what
  * it has given away does.  They are estimated by samples that are tracked, of

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/base.h"
 #include "cli/cli.h"
@@ -75,6 +76,20 @@ chance(const char *value, double *out)
 }
 
 static bool
+plot(const char *path, const char **out)
+{
+    const char *dot = strrchr(path, '.');
+
+    *out = path;
+    if (dot == NULL || strcasecmp(dot, ".png") != 0)
+        return true;
+    alqi_cli_say("limits: --plot %s: it is drawn as SVG; name it so, any "
+                 "converter makes another of it",
+                 path);
+    return false;
+}
+
+static bool
 set(void *arg, int id, const char *value)
 {
     struct options *o = arg;
@@ -92,8 +107,7 @@ set(void *arg, int id, const char *value)
     case ID_INTERVAL:
         return words("interval", value, 1, &l->interval_words);
     case ID_PLOT:
-        o->plot = value;
-        return true;
+        return plot(value, &o->plot);
     case ID_JSON:
         o->is_json = true;
         return true;

@@ -44,8 +44,10 @@ begin(struct alqi_limit_frame *f, struct alqi_limit_thread *t,
 {
     static const struct alqi_limit_frame none = {
         .end_words = NONE, .end_sampled = NONE, .end_polls = NONE};
-    const struct alqi_limit_frame *outer =
+    const struct alqi_limit_frame *around =
         t->innermost != NULL ? t->innermost : &none;
+    /* Of a masked task's end nothing in the mask is to know (4.3.7). */
+    const struct alqi_limit_frame *outer = t->masked == 0 ? around : &none;
     bool is_timed = tells || l->time_ns != NONE || l->cpu_ns != NONE;
     uint64_t words = alqi_limit_words_now(t);
     uint64_t ns = is_timed ? alqi_plat_mono_ns_sigsafe() : 0;
@@ -80,7 +82,8 @@ begin(struct alqi_limit_frame *f, struct alqi_limit_thread *t,
         .account = NULL,
         .n_live_collected = 0,
         .live_judged_at = 0,
-        .tells = tells || outer->tells,
+        .heap_tight_until = 0,
+        .tells = tells || around->tells,
         .sites = {.samples = 0, .words = 0, .slots = NULL, .n = 0, .size = 0},
         .alarm = 0,
         .n_forks = 0,
@@ -155,6 +158,8 @@ alqi_limit_open(struct alqi_limit_thread *t, struct alqi_limit_frame *f,
     t->counts_samples = f->end_sampled != NONE;
     if (f->token != NULL && alq_token_is_set(f->token))
         alqi_limit_reach(f, ALQ_LIMIT_TOKEN);
+    if (f->heap_bytes != NONE) /* the heap may be over it already */
+        t->subject->wake_sigsafe(t->heap);
     alqi_limit_settle(t);
     return f->cause == ALQ_LIMIT_NOT ? ALQ_OK : ALQ_ELIMIT;
 

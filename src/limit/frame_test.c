@@ -453,6 +453,58 @@ heap_limit_collects_first_and_is_strict_11(void **state)
     assert_false(alqi_limit_close(&f, ALQ_OK, NULL));
 }
 
+/* What lives nearly fills it: no collection for each little that is made. */
+static void
+tight_heap_is_not_collected_again_and_again(void **state)
+{
+    struct alqi_limit_frame f = none();
+    struct alq_limits l = ALQ_LIMITS_NONE;
+
+    (void)state;
+    l.heap_bytes = 16000; /* a part: 1,000 bytes, 125 words */
+    assert_int_equal(alqi_limit_open(&h.t, &f, &l, true), ALQ_OK);
+    for (unsigned i = 1; i <= 3; i++) { /* it leaves a part and more */
+        h.bytes = 16001;
+        h.bytes_live = 15000;
+        heap_wake(NULL);
+        assert_int_equal(allocate(1), ALQ_OK);
+        assert_int_equal(h.n_collected[ALQI_LIMIT_SHRINK], i);
+    }
+    for (unsigned i = 4; i <= 6; i++) { /* less, but the task did its part */
+        h.bytes = 16001;
+        h.bytes_live = 15001;
+        heap_wake(NULL);
+        assert_int_equal(allocate(125), ALQ_OK);
+        assert_int_equal(h.n_collected[ALQI_LIMIT_SHRINK], i);
+    }
+    h.bytes = 16001;
+    heap_wake(NULL);
+    assert_int_equal(allocate(124), ALQ_OK);
+    assert_int_equal(h.n_collected[ALQI_LIMIT_SHRINK], 7);
+    h.bytes = 16001;
+    heap_wake(NULL);
+    assert_int_equal(allocate(1), ALQ_ELIMIT);
+    assert_int_equal(h.n_collected[ALQI_LIMIT_SHRINK], 7);
+    assert_true(alqi_limit_close(&f, ALQ_OK, NULL));
+}
+
+static void
+heap_over_its_limit_before_the_task_10(void **state)
+{
+    struct alqi_limit_frame f = none();
+    struct alq_limits l = ALQ_LIMITS_NONE;
+
+    (void)state;
+    l.heap_bytes = 0;
+    assert_int_equal(alqi_limit_open(&h.t, &f, &l, true), ALQ_OK);
+    assert_int_equal(allocate(1), ALQ_OK); /* nothing is not over nothing */
+    assert_false(alqi_limit_close(&f, ALQ_OK, NULL));
+    h.bytes = h.bytes_live = 1;
+    assert_int_equal(alqi_limit_open(&h.t, &f, &l, true), ALQ_OK);
+    assert_int_equal(allocate(1), ALQ_ELIMIT); /* the heap need not grow */
+    assert_true(alqi_limit_close(&f, ALQ_OK, NULL));
+}
+
 static void
 compatible_heap_limit_counts_garbage(void **state)
 {
@@ -713,6 +765,40 @@ limit_passed_under_a_mask_is_delivered_after_it(void **state)
 
 /* ---- policies and fuel -------------------------------------------------- */
 
+/* A release with a limit of its own, of a task that has had enough: 4.3.7. */
+static void
+limit_under_a_mask_knows_nothing_of_outer_ones(void **state)
+{
+    struct alqi_limit_frame outer = none(), inner = none(), innermost = none();
+    struct alq_limits o = ALQ_LIMITS_NONE, i = ALQ_LIMITS_NONE;
+    uint32_t was;
+
+    (void)state;
+    o.words = o.sampled_words = o.polls = 10;
+    i.words = i.sampled_words = 10 * SAMPLE_WORDS;
+    i.polls = 100;
+    assert_int_equal(alqi_limit_open(&h.t, &outer, &o, true), ALQ_OK);
+    assert_int_equal(allocate(11), ALQ_ELIMIT);
+    sample();
+    was = alqi_limit_mask(&h.t);
+    assert_int_equal(alqi_limit_open(&h.t, &inner, &i, true), ALQ_OK);
+    assert_int_equal(allocate(10 * SAMPLE_WORDS - 1), ALQ_OK);
+    for (unsigned n = 1; n < 50; n++)
+        assert_int_equal(poll_now(), ALQ_OK);
+    for (unsigned n = 1; n < 10; n++)
+        sample();
+    assert_int_equal(poll_now(), ALQ_OK);
+    /* Of its own a task in it does. */
+    assert_int_equal(alqi_limit_open(&h.t, &innermost, &i, true), ALQ_OK);
+    assert_int_equal(allocate(2), ALQ_ELIMIT);
+    assert_true(alqi_limit_close(&innermost, ALQ_OK, NULL));
+    assert_true(alqi_limit_close(&inner, ALQ_OK, NULL));
+    assert_int_equal(allocate(1), ALQ_OK); /* the mask is back */
+    alqi_limit_unmask(&h.t, was);
+    assert_int_equal(allocate(1), ALQ_ELIMIT);
+    assert_true(alqi_limit_close(&outer, ALQ_OK, NULL));
+}
+
 static void
 grace_is_given_after_each_failure(void **state)
 {
@@ -871,6 +957,8 @@ main(void)
         cmocka_unit_test(sampled_frames_nest_15),
         cmocka_unit_test(kinds_nest_in_all_orders_16),
         cmocka_unit_test(heap_limit_collects_first_and_is_strict_11),
+        cmocka_unit_test(tight_heap_is_not_collected_again_and_again),
+        cmocka_unit_test(heap_over_its_limit_before_the_task_10),
         cmocka_unit_test(compatible_heap_limit_counts_garbage),
         cmocka_unit_test(live_words_are_what_is_left_by_collections),
         cmocka_unit_test(full_collections_are_apart),
@@ -881,6 +969,7 @@ main(void)
         cmocka_unit_test(token_set_before_the_return_18),
         cmocka_unit_test(mask_holds_back_and_counts_20),
         cmocka_unit_test(limit_passed_under_a_mask_is_delivered_after_it),
+        cmocka_unit_test(limit_under_a_mask_knows_nothing_of_outer_ones),
         cmocka_unit_test(grace_is_given_after_each_failure),
         cmocka_unit_test(next_sample_comes_at_random_14),
         cmocka_unit_test(polls_are_fuel),

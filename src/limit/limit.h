@@ -80,6 +80,8 @@ struct alqi_limit_frame {
     struct alqi_limit_account *account; /* its own or an outer one's, or NULL */
     unsigned n_live_collected;          /* since it was over: what was tried */
     uint64_t live_judged_at;            /* words: not before */
+    uint64_t heap_tight_until;          /* words: until then it is not collected
+                                           once more */
     bool tells; /* there is an outcome, or a frame around it that tells */
     struct alqi_limit_sites sites;
     uint32_t alarm;   /* its place in the timer's heap, 0: none */

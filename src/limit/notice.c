@@ -3,9 +3,10 @@
 #include "limit/inside.h"
 #include "plat/plat.h"
 
-/* Of its live words a task may allocate one part more between full collections
- * on its account. */
-enum { JUDGED_SHARE = 8 };
+/* Between full collections on its account a task allocates this part of what it
+ * is allowed: of its live words, or of the heap, when the last one has left
+ * less than that. */
+enum { JUDGED_SHARE = 8, TIGHT_SHARE = 16 };
 
 void
 alqi_limit_reach(struct alqi_limit_frame *f, enum alq_limit_cause cause)
@@ -17,6 +18,18 @@ alqi_limit_reach(struct alqi_limit_frame *f, enum alq_limit_cause cause)
     f->thread->quiet_until = 0; /* of another frame, or not for this one */
 }
 
+static void
+shrink(struct alqi_limit_frame *f)
+{
+    struct alqi_limit_thread *t = f->thread;
+    uint64_t part = f->heap_bytes / TIGHT_SHARE;
+
+    t->subject->collect(t->heap, ALQI_LIMIT_SHRINK);
+    if (t->subject->heap_bytes(t->heap) > f->heap_bytes - part)
+        f->heap_tight_until = alqi_limit_end_of(alqi_limit_words_now(t),
+                                                part / sizeof(uintptr_t), NONE);
+}
+
 /* Over its size, and still so when garbage has gone. */
 static bool
 is_heap_over(struct alqi_limit_frame *f)
@@ -26,9 +39,10 @@ is_heap_over(struct alqi_limit_frame *f)
     if (f->heap_bytes == NONE ||
         t->subject->heap_bytes(t->heap) <= f->heap_bytes)
         return false;
-    if ((f->flags & ALQ_LIMIT_GARBAGE_COUNTS) != 0)
+    if ((f->flags & ALQ_LIMIT_GARBAGE_COUNTS) != 0 ||
+        alqi_limit_words_now(t) < f->heap_tight_until)
         return true;
-    t->subject->collect(t->heap, ALQI_LIMIT_SHRINK);
+    shrink(f);
     return t->subject->heap_bytes(t->heap) > f->heap_bytes;
 }
 

@@ -76,6 +76,7 @@ class Limits(common.Case):
             (["--task", "20kw", "--safe", "nan"], "above 0 and below 1"),
             (["--interval", "0", "--limit", "5"], "--interval 0: whole words"),
             (["--limit", "5", "more"], "'more' is too many"),
+            (["--plot", "curve.PNG"], "--plot curve.PNG: it is drawn as SVG"),
         ]
         for args, part in rows:
             result = common.run("limits", *args)
