@@ -139,6 +139,79 @@ inner_scope_of_an_acquire_stays_masked_20(void **state)
     alq_token_drop(l.token);
 }
 
+/* ---- a full heap --------------------------------------------------------- */
+
+struct full {
+    struct alq_token *token;
+    unsigned n_made; /* by the release, of the heap's reserve */
+};
+
+static enum alq_status
+acquire_nothing(struct alq_domain *on, void *arg)
+{
+    (void)on;
+    (void)arg;
+    return ALQ_OK;
+}
+
+static enum alq_status
+scope_fills_the_heap(struct alq_domain *on, void *arg)
+{
+    struct full *full = arg;
+    ALQ_FRAME(on, f, list, block);
+
+    f.list = ALQ_UNIT;
+    while ((f.block = alq_alloc(on, 1000, 0)) != ALQ_NULL) {
+        alq_init(on, f.block, 0, f.list);
+        f.list = f.block;
+    }
+    CHECK(alq_status_of(on) == ALQ_ENOMEM);
+    alq_status_clear(on);
+    alq_token_set(full->token);
+    alq_poll(on);
+    return alq_status_of(on);
+}
+
+static void
+release_makes_some(struct alq_domain *on, void *arg)
+{
+    struct full *full = arg;
+
+    while (full->n_made < 10 && alq_alloc(on, 1000, 0) != ALQ_NULL)
+        full->n_made++;
+}
+
+static enum alq_status
+fill_with_a_resource(struct alq_domain *on, void *arg)
+{
+    return alq_with_resource(on, acquire_nothing, scope_fills_the_heap,
+                             release_makes_some, arg);
+}
+
+static void
+release_has_the_reserve(void **state)
+{
+    struct alq_domain_config config = {.limit_bytes = 32 << 20};
+    struct alq_domain *on;
+
+    (void)state;
+    assert_int_equal(alq_domain_new(&config, &on), ALQ_OK);
+    for (unsigned flags = 0; flags <= ALQ_LIMIT_UNWINDS; flags++) {
+        struct alq_limits l = ALQ_LIMITS_NONE;
+        struct full full = {alq_token_new(), 0};
+
+        l.token = full.token;
+        l.flags = flags;
+        assert_int_equal(
+            alq_limit_run(on, &l, fill_with_a_resource, &full, NULL),
+            ALQ_ELIMIT);
+        assert_int_equal(full.n_made, 10);
+        assert_int_equal(alq_status_of(on), ALQ_OK);
+        alq_token_drop(full.token);
+    }
+    alq_domain_drop(on);
+}
+
 /* ---- resources under fire -------------------------------------------------
  */
 
@@ -307,6 +380,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(masked_parts_are_not_stopped_20),
         TEST(inner_scope_of_an_acquire_stays_masked_20),
+        cmocka_unit_test(release_has_the_reserve),
         TEST(bombarded_resources_21),
         TEST(left_100000_times_24),
     };

@@ -9,6 +9,7 @@
 #include "glue/charger.h"
 #include "glue/limiter.h"
 #include "glue/profiler.h"
+#include "heap/alloc.h"
 #include "heap/bound.h"
 #include "heap/cycle.h"
 #include "heap/fence.h"
@@ -78,6 +79,17 @@ cut(void *heap, void *frames)
     alqi_heap_observe_redraw_sigsafe(l->d); /* it may be left in a request */
 }
 
+/* As after a failure: clean-ups have the heap's reserve. */
+static bool
+leaves(void *heap, const struct alqi_limit_frame *to)
+{
+    struct alqi_glue_limiter *l = heap;
+
+    (void)to;
+    (void)alqi_heap_fail(l->d, ALQ_ELIMIT);
+    return true;
+}
+
 static enum alq_status
 charge_begin(void *heap, uint64_t interval_words)
 {
@@ -104,6 +116,7 @@ static const struct alqi_limit_subject subject = {
     .wake_sigsafe = wake_sigsafe,
     .mark = mark,
     .cut = cut,
+    .leaves = leaves,
 };
 
 /* ---- the fence ---------------------------------------------------------- */
