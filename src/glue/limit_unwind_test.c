@@ -1,5 +1,5 @@
-/* limit_unwind_test.c -- tasks that are left, masks, resources; numbers are the
- * scenarios of spec memprof-limits 5 */
+/* limit_unwind_test.c -- tasks that are left, masks, resources, calls that are
+ * not the task's; numbers are the scenarios of spec memprof-limits 5 */
 #include <stdlib.h>
 
 #include "glue/limit_kit.h"
@@ -293,6 +293,128 @@ bombarded_resources_21(void **state)
     assert_true(n_stopped > 0);
 }
 
+/* ---- calls that are not the task's ----------------------------------------
+ */
+
+/* What is called allocates so many pairs, beyond the limit. */
+enum { LIMIT_PAIRS = 200, CALL_PAIRS = 500 };
+
+static struct called {
+    struct alq_token *token; /* to be set by the call; NULL: words reach it */
+    int n_begun, n_ended;    /* calls; one that is left has not ended */
+    int n_refused;           /* allocations and polls in them */
+    bool is_back;            /* in the task's own code */
+} called;
+
+static void
+called_beyond_the_limit(struct alq_domain *on)
+{
+    called.n_begun++;
+    alq_token_set(called.token);
+    for (int i = 0; i < CALL_PAIRS; i++)
+        called.n_refused += alq_alloc(on, 2, 0) == ALQ_NULL;
+    alq_poll(on);
+    called.n_refused += alq_status_of(on) != ALQ_OK;
+    called.n_ended++;
+}
+
+/* By words, and by a token: at the next pair after what was called. */
+static void
+is_stopped_in_its_own_code(alq_task_fn *task)
+{
+    for (unsigned mode = 0; mode < 4; mode++) {
+        struct alq_limits l = limit_words(LIMIT_PAIRS * PAIR_WORDS);
+        struct alloc a = {1, 2, 0};
+        struct alq_outcome out;
+
+        called = (struct called){0};
+        if (mode >= 2)
+            l = limit_token(called.token = alq_token_new());
+        l.flags = mode % 2 * ALQ_LIMIT_UNWINDS;
+        assert_int_equal(alq_limit_run(d, &l, task, &a, &out), ALQ_ELIMIT);
+        assert_int_equal(out.cause,
+                         mode < 2 ? ALQ_LIMIT_WORDS : ALQ_LIMIT_TOKEN);
+        assert_int_equal(out.task, ALQ_ELIMIT);
+        assert_true(called.n_begun > 0);
+        assert_int_equal(called.n_ended, called.n_begun);
+        assert_int_equal(called.n_refused, 0);
+        assert_true(out.words >= CALL_PAIRS * PAIR_WORDS);
+        assert_true(called.is_back);
+        alq_token_drop(called.token);
+    }
+}
+
+static enum alq_status
+finalise_beyond(struct alq_domain *on, alq_value v, alq_value with)
+{
+    (void)v;
+    (void)with;
+    called_beyond_the_limit(on);
+    return ALQ_OK;
+}
+
+static enum alq_status
+task_with_finalisers(struct alq_domain *on, void *arg)
+{
+    {
+        ALQ_FRAME(on, f, v);
+
+        f.v = alq_alloc(on, 2, 0);
+        for (int i = 0; i < 3; i++)
+            CHECK(alq_gc_finalise(on, f.v, finalise_beyond, ALQ_UNIT) ==
+                  ALQ_OK);
+    }
+    CHECK(alq_gc_full_major(on) == ALQ_OK);
+    CHECK(called.n_ended == 3);
+    called.is_back = true;
+    return make_blocks(on, arg);
+}
+
+static void
+finalisers_are_not_stopped(void **state)
+{
+    (void)state;
+    is_stopped_in_its_own_code(task_with_finalisers);
+}
+
+static int
+sampled_beyond(void *arg, const struct alq_allocation *alloc, uintptr_t *data)
+{
+    (void)arg;
+    (void)alloc;
+    (void)data;
+    called_beyond_the_limit(d);
+    return ALQ_TRACK_DROP;
+}
+
+/* The first pair is a sample; the next one is refused. */
+static enum alq_status
+task_with_a_profile(struct alq_domain *on, void *arg)
+{
+    CHECK(alq_alloc(on, 2, 0) != ALQ_NULL);
+    CHECK(called.n_ended == 1);
+    called.is_back = true;
+    return make_blocks(on, arg);
+}
+
+static void
+callbacks_of_a_profile_are_not_stopped(void **state)
+{
+    static const struct alq_tracker tracker = {.alloc_minor = sampled_beyond,
+                                               .alloc_major = sampled_beyond};
+    struct alq_memprof_config c = ALQ_MEMPROF_CONFIG_DEFAULT;
+    struct alq_profile *p;
+
+    (void)state;
+    c.rate = 1;
+    assert_int_equal(alq_memprof_start(d, &c, &tracker, &p), ALQ_OK);
+    is_stopped_in_its_own_code(task_with_a_profile);
+    assert_int_equal(alq_memprof_code(d), 0);
+    assert_int_equal(alq_memprof_stop(d), ALQ_OK);
+    assert_int_equal(alq_memprof_discard(p), ALQ_OK);
+    alq_profile_drop(p);
+}
+
 /* ---- unwinding under stress -----------------------------------------------
  */
 
@@ -382,6 +504,8 @@ main(void)
         TEST(inner_scope_of_an_acquire_stays_masked_20),
         cmocka_unit_test(release_has_the_reserve),
         TEST(bombarded_resources_21),
+        TEST(finalisers_are_not_stopped),
+        TEST(callbacks_of_a_profile_are_not_stopped),
         TEST(left_100000_times_24),
     };
 
