@@ -154,6 +154,12 @@ refused_starts_change_nothing_25(void **state)
         assert_int_equal(interval, 77);
         limit_still_fires();
     }
+    c.flags = ALQ_MEMPROF_BESIDE;
+    assert_int_equal(
+        alq_limit_memprof_start(d, &c, &alq_tracker_null, &p, NULL),
+        ALQ_EINVAL);
+    assert_null(p);
+    c.flags = 0;
     assert_int_equal(
         alq_limit_memprof_start(d, &c, &alq_tracker_null, &p, NULL), ALQ_OK);
     assert_int_equal(

@@ -100,6 +100,32 @@ nested_limits_share_the_budget_15(void **state)
     assert_int_equal(out.words, 5000 * PAIR_WORDS);
 }
 
+static enum alq_status
+inner_after_the_limit(struct alq_domain *on, void *arg)
+{
+    const struct alq_limits inner = ALQ_LIMITS_NONE;
+
+    if (make_pairs(on, arg) != ALQ_ELIMIT)
+        return ALQ_ESTATE;
+    if (alq_limit_run(on, &inner, do_nothing, NULL, NULL) != ALQ_OK)
+        return ALQ_ESTATE;
+    return alq_status_of(on);
+}
+
+static void
+status_lasts_as_long_as_a_frame_is_reached_15(void **state)
+{
+    struct alq_limits l = limit_words(10 * PAIR_WORDS);
+    struct alloc a = {11, 2, 0};
+    struct alq_outcome out;
+
+    (void)state;
+    assert_int_equal(alq_limit_run(d, &l, inner_after_the_limit, &a, &out),
+                     ALQ_ELIMIT);
+    assert_int_equal(out.task, ALQ_ELIMIT);
+    assert_int_equal(alq_status_of(d), ALQ_OK);
+}
+
 /* ---- samples ------------------------------------------------------------ */
 
 /* Scenarios 3 and 4: what is safe never stops, what must stop does.  4 limits
@@ -548,6 +574,7 @@ main(void)
         cmocka_unit_test(exact_over_many_minor_heaps_1),
         cmocka_unit_test(huge_block_is_refused_before_it_exists_30),
         cmocka_unit_test(nested_limits_share_the_budget_15),
+        cmocka_unit_test(status_lasts_as_long_as_a_frame_is_reached_15),
         cmocka_unit_test(safe_and_stop_words_3_4),
         cmocka_unit_test(mean_of_where_it_stops_6),
         cmocka_unit_test(fuel),

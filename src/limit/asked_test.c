@@ -1,5 +1,5 @@
-/* asked_test.c -- who has a say before a call fails: the program (on_limit),
- * and the heap (leaves, looks_often) */
+/* asked_test.c -- who has a say before a call fails: the program (on_limit, its
+ * grace), and the heap (leaves, looks_often) */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -185,6 +185,53 @@ program_is_asked_as_often_as_the_policy_says(void **state)
     assert_true(alqi_limit_close(&f, ALQ_OK, NULL));
 }
 
+/* ---- grace is a frame's own -----------------------------------------------
+ */
+
+static void
+open_grace(struct alqi_limit_frame *f, uint64_t words)
+{
+    struct alq_limits l = ALQ_LIMITS_NONE;
+
+    l.words = words;
+    l.policy = ALQ_LIMIT_GRACE;
+    l.grace_words = 50;
+    assert_int_equal(alqi_limit_open(&h.t, f, &l, true), ALQ_OK);
+}
+
+static void
+grace_ends_with_its_frame(void **state)
+{
+    struct alqi_limit_frame outer = none(), inner = none();
+
+    (void)state;
+    open_words(&outer, 100);
+    open_grace(&inner, 100);
+    assert_int_equal(allocate(101), ALQ_ELIMIT); /* of both */
+    assert_int_equal(allocate(1), ALQ_OK);
+    assert_true(alqi_limit_close(&inner, ALQ_ELIMIT, NULL));
+    assert_int_equal(allocate(1), ALQ_ELIMIT);
+    assert_true(alqi_limit_close(&outer, ALQ_ELIMIT, NULL));
+}
+
+static void
+grace_is_not_for_a_frame_that_is_reached_in_it(void **state)
+{
+    struct alqi_limit_frame outer = none(), inner = none();
+
+    (void)state;
+    open_grace(&outer, 100);
+    assert_int_equal(allocate(101), ALQ_ELIMIT);
+    open_words(&inner, 10);
+    assert_int_equal(allocate(10), ALQ_OK);
+    assert_int_equal(allocate(1), ALQ_ELIMIT);
+    assert_true(alqi_limit_close(&inner, ALQ_ELIMIT, NULL));
+    assert_true(alqi_limit_close(&outer, ALQ_ELIMIT, NULL));
+}
+
+/* ---- the heap is asked ----------------------------------------------------
+ */
+
 static bool may_leave;
 
 static bool
@@ -244,6 +291,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(program_is_asked_before_a_call_fails, start),
         cmocka_unit_test_setup(program_is_asked_as_often_as_the_policy_says,
+                               start),
+        cmocka_unit_test_setup(grace_ends_with_its_frame, start),
+        cmocka_unit_test_setup(grace_is_not_for_a_frame_that_is_reached_in_it,
                                start),
         cmocka_unit_test_setup(heap_may_keep_a_task_from_being_left, start),
         cmocka_unit_test_setup(heap_that_looks_often_has_no_timer, start),
