@@ -49,6 +49,9 @@ extern "C" {
 /* Of a number in struct alq_limits: no limit. */
 #define ALQ_LIMIT_NONE UINT64_MAX
 
+/* The most that a limit may be: what is beyond was a negative number once. */
+#define ALQ_LIMIT_MAX ((uint64_t)INT64_MAX)
+
 enum alq_limit_cause {
     ALQ_LIMIT_NOT = 0,   /* not reached                              */
     ALQ_LIMIT_WORDS = 1, /* as the members of struct alq_limits      */
@@ -182,7 +185,9 @@ typedef enum alq_status alq_task_fn(struct alq_domain *d, void *arg);
  *          called.  Otherwise what the task returned; that may be ALQ_ELIMIT,
  *          with the cause ALQ_LIMIT_NOT, when it is an outer limit that was
  *          reached.
- * Errors   ALQ_EINVAL   task is NULL, or limits has an unknown policy or flag
+ * Errors   ALQ_EINVAL   task is NULL, or limits has an unknown policy or flag,
+ *                       or a number that is neither ALQ_LIMIT_NONE nor at most
+ *                       ALQ_LIMIT_MAX
  *          ALQ_ENOHEAP  d is NULL and the preload is not in the process
  *          ALQ_ENOMEM   no memory, or no thread, for what limits need
  *          ALQ_ESTATE   the calling thread does not run d; or d is NULL, and

@@ -277,7 +277,7 @@ do_duty(struct alq_domain *on, void *arg)
 static void
 limited_duty(struct alq_domain *on, struct duty *duty)
 {
-    struct alq_limits l = limit_sampled(ALQ_LIMIT_NONE - 1);
+    struct alq_limits l = limit_sampled(ALQ_LIMIT_MAX);
     struct alq_outcome out;
 
     CHECK(alq_limit_run(on, &l, do_duty, duty, &out) == ALQ_OK);

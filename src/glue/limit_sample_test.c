@@ -278,14 +278,14 @@ sample_that_stops_a_task_is_no_one_else_s_26(void **state)
 static void
 each_has_all_of_its_samples_26(void **state)
 {
-    struct alq_limits l = limit_sampled(ALQ_LIMIT_NONE - 1);
+    struct alq_limits l = limit_sampled(ALQ_LIMIT_MAX);
     struct alloc a = {(uint64_t)reps(10000000, 100000, 300), 2, 0};
     struct alq_outcome out;
     struct alq_profile *p;
     uint64_t told = 0;
 
     (void)state;
-    l.polls = ALQ_LIMIT_NONE - 1;
+    l.polls = ALQ_LIMIT_MAX;
     p = counting(1.0 / ALQ_LIMIT_INTERVAL_WORDS, &told);
     assert_int_equal(alq_limit_run(d, &l, make_pairs, &a, &out), ALQ_OK);
     assert_int_equal(out.sampled_words, told * ALQ_LIMIT_INTERVAL_WORDS);

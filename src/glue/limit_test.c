@@ -566,6 +566,27 @@ wrong_arguments(void **state)
     alq_mask_end(d, 0);
 }
 
+static void
+negative_limits_are_refused_9(void **state)
+{
+    struct alq_limits l = ALQ_LIMITS_NONE;
+    uint64_t *const numbers[] = {&l.words,      &l.sampled_words, &l.live_words,
+                                 &l.heap_bytes, &l.time_ns,       &l.cpu_ns,
+                                 &l.polls};
+
+    (void)state;
+    for (size_t i = 0; i < ALQI_COUNT_OF(numbers); i++) {
+        *numbers[i] = (uint64_t)-2; /* -1 is ALQ_LIMIT_NONE */
+        assert_int_equal(alq_limit_run(d, &l, do_nothing, NULL, NULL),
+                         ALQ_EINVAL);
+        *numbers[i] = ALQ_LIMIT_MAX + 1;
+        assert_int_equal(alq_limit_run(d, &l, do_nothing, NULL, NULL),
+                         ALQ_EINVAL);
+        *numbers[i] = ALQ_LIMIT_MAX;
+        assert_int_equal(alq_limit_run(d, &l, do_nothing, NULL, NULL), ALQ_OK);
+    }
+}
+
 int
 main(void)
 {
@@ -587,6 +608,7 @@ main(void)
         cmocka_unit_test(bombarded_resources_21),
         cmocka_unit_test(program_is_asked_before_an_allocation_fails),
         cmocka_unit_test(thread_that_does_not_run_the_domain),
+        cmocka_unit_test(negative_limits_are_refused_9),
         cmocka_unit_test(wrong_arguments),
     };
     struct CMUnitTest all[sizeof tests / sizeof *tests];

@@ -26,13 +26,28 @@ alqi_limit_thread_init(struct alqi_limit_thread *t,
     t->is_seeded = false; /* until then nobody reads rng */
 }
 
+static inline bool
+is_number(uint64_t limit)
+{
+    return limit <= ALQ_LIMIT_MAX || limit == NONE;
+}
+
+static bool
+are_numbers(const struct alq_limits *l)
+{
+    return is_number(l->words) && is_number(l->sampled_words) &&
+           is_number(l->live_words) && is_number(l->heap_bytes) &&
+           is_number(l->time_ns) && is_number(l->cpu_ns) && is_number(l->polls);
+}
+
 bool
 alqi_limit_is_right(const struct alq_limits *limits)
 {
     return limits == NULL ||
            ((unsigned)limits->policy <= ALQ_LIMIT_GRACE &&
             (limits->flags &
-             ~(unsigned)(ALQ_LIMIT_UNWINDS | ALQ_LIMIT_GARBAGE_COUNTS)) == 0);
+             ~(unsigned)(ALQ_LIMIT_UNWINDS | ALQ_LIMIT_GARBAGE_COUNTS)) == 0 &&
+            are_numbers(limits));
 }
 
 /* Each member is named, so that each is written once, where it is: of a literal
