@@ -126,6 +126,42 @@ status_lasts_as_long_as_a_frame_is_reached_15(void **state)
     assert_int_equal(alq_status_of(d), ALQ_OK);
 }
 
+struct swallower {
+    uint64_t pairs;
+    enum alq_status returns; /* whatever becomes of them */
+};
+
+static enum alq_status
+swallow(struct alq_domain *on, void *arg)
+{
+    const struct swallower *s = arg;
+    struct alloc a = {s->pairs, 2, 0};
+
+    (void)make_pairs(on, &a);
+    alq_status_clear(on);
+    return s->returns;
+}
+
+static void
+flag_decides_not_the_task_13(void **state)
+{
+    static const enum alq_status returned[] = {ALQ_OK, ALQ_EIO, ALQ_ELIMIT};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof returned / sizeof *returned; i++) {
+        struct alq_limits l = limit_words(10 * PAIR_WORDS);
+        struct swallower s = {11, returned[i]};
+        struct alq_outcome out;
+
+        assert_int_equal(alq_limit_run(d, &l, swallow, &s, &out), ALQ_ELIMIT);
+        assert_int_equal(out.cause, ALQ_LIMIT_WORDS);
+        assert_int_equal(out.task, returned[i]);
+        s.pairs = 10; /* not reached: it passes through */
+        assert_int_equal(alq_limit_run(d, &l, swallow, &s, &out), returned[i]);
+        assert_int_equal(out.cause, ALQ_LIMIT_NOT);
+    }
+}
+
 /* ---- samples ------------------------------------------------------------ */
 
 /* Scenarios 3 and 4: what is safe never stops, what must stop does.  4 limits
@@ -596,6 +632,7 @@ main(void)
         cmocka_unit_test(huge_block_is_refused_before_it_exists_30),
         cmocka_unit_test(nested_limits_share_the_budget_15),
         cmocka_unit_test(status_lasts_as_long_as_a_frame_is_reached_15),
+        cmocka_unit_test(flag_decides_not_the_task_13),
         cmocka_unit_test(safe_and_stop_words_3_4),
         cmocka_unit_test(mean_of_where_it_stops_6),
         cmocka_unit_test(fuel),

@@ -120,20 +120,46 @@ counters_saturate_9(void **state)
 
 /* ---- the flag decides --------------------------------------------------- */
 
+/* A task that swallows the failure, then returns `task`. */
 static void
-flag_decides_not_the_task_13(void **state)
+swallow_and_return(enum alq_status task)
 {
     struct alqi_limit_frame f = none();
     struct alq_outcome out;
 
-    (void)state;
     open_words(&f, 10);
-    assert_int_equal(allocate(11), ALQ_ELIMIT);
-    assert_true(alqi_limit_close(&f, ALQ_EIO, &out)); /* an error of its own */
-    assert_int_equal(out.task, ALQ_EIO);
+    assert_int_equal(allocate(10), ALQ_OK);
+    assert_int_equal(allocate(1), ALQ_ELIMIT);
+    assert_true(alqi_limit_close(&f, task, &out));
+    assert_int_equal(out.cause, ALQ_LIMIT_WORDS);
+    assert_int_equal(out.task, task); /* told, but not the task's result */
+}
+
+/* The same, when nothing was reached. */
+static void
+just_return(enum alq_status task)
+{
+    struct alqi_limit_frame f = none();
+    struct alq_outcome out;
+
     open_words(&f, 10);
-    assert_false(alqi_limit_close(&f, ALQ_EIO, &out));
+    assert_int_equal(allocate(10), ALQ_OK);
+    assert_false(alqi_limit_close(&f, task, &out));
     assert_int_equal(out.cause, ALQ_LIMIT_NOT);
+    assert_int_equal(out.task, task);
+}
+
+static void
+flag_decides_not_the_task_13(void **state)
+{
+    static const enum alq_status returned[] = {ALQ_OK, ALQ_EIO, ALQ_ENOMEM,
+                                               ALQ_ELIMIT};
+
+    (void)state;
+    for (size_t i = 0; i < ALQI_COUNT_OF(returned); i++) {
+        swallow_and_return(returned[i]);
+        just_return(returned[i]); /* even what looks like a limit */
+    }
 }
 
 /* ---- nesting ------------------------------------------------------------ */

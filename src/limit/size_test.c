@@ -31,13 +31,44 @@ heap_limit_collects_first_and_is_strict_11(void **state)
     h.bytes = h.bytes_live = 4097;
     heap_wake(NULL);
     assert_int_equal(allocate(1), ALQ_ELIMIT);
-    h.bytes = h.bytes_live = 0; /* 12: reached is reached */
-    assert_int_equal(allocate(1), ALQ_ELIMIT);
     assert_true(alqi_limit_close(&f, ALQ_OK, NULL));
+}
+
+/* Code that swallows the failure goes on; the heap is small again. */
+static void
+reached_is_reached_though_the_heap_shrinks_12(void **state)
+{
+    struct alqi_limit_frame f = none();
+    struct alq_limits l = ALQ_LIMITS_NONE;
+    struct alq_outcome out;
+
+    (void)state;
+    l.heap_bytes = 4096;
     assert_int_equal(alqi_limit_open(&h.t, &f, &l, true), ALQ_OK);
+    assert_int_equal(allocate(1), ALQ_OK);
+    h.bytes = h.bytes_live = 4097;
     heap_wake(NULL);
-    assert_int_equal(allocate(1), ALQ_OK); /* another task is judged anew */
-    assert_false(alqi_limit_close(&f, ALQ_OK, NULL));
+    assert_int_equal(allocate(1), ALQ_ELIMIT);
+    for (uint64_t bytes = 4096; bytes > 0; bytes /= 2) {
+        h.bytes = h.bytes_live = bytes;
+        heap_wake(NULL);
+        assert_int_equal(allocate(1), ALQ_ELIMIT);
+        assert_int_equal(allocate(1000), ALQ_ELIMIT);
+        assert_int_equal(poll_now(), ALQ_ELIMIT);
+        assert_true(h.t.is_interrupted);
+    }
+    assert_int_equal(h.n_collected[ALQI_LIMIT_SHRINK], 1); /* once judged */
+    assert_true(alqi_limit_close(&f, ALQ_OK, &out));
+    assert_int_equal(out.cause, ALQ_LIMIT_HEAP);
+    assert_false(h.t.is_interrupted);
+    assert_int_equal(alqi_limit_open(&h.t, &f, &l, true), ALQ_OK);
+    for (int i = 0; i < 100; i++) { /* another task is judged anew */
+        heap_wake(NULL);
+        assert_int_equal(allocate(1000), ALQ_OK);
+        assert_int_equal(poll_now(), ALQ_OK);
+    }
+    assert_false(alqi_limit_close(&f, ALQ_OK, &out));
+    assert_int_equal(out.cause, ALQ_LIMIT_NOT);
 }
 
 /* What lives nearly fills it: no collection for each little that is made. */
@@ -278,6 +309,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(heap_limit_collects_first_and_is_strict_11),
+        cmocka_unit_test(reached_is_reached_though_the_heap_shrinks_12),
         cmocka_unit_test(tight_heap_is_not_collected_again_and_again),
         cmocka_unit_test(heap_over_its_limit_before_the_task_10),
         cmocka_unit_test(compatible_heap_limit_counts_garbage),
