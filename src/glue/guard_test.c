@@ -1,5 +1,6 @@
 /* guard_test.c -- locks that break, logs that undo; scenario 32 of spec
  * memprof-limits 5 */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +10,8 @@
 
 #include <aliquot/aliquot.h>
 
+#include "glue/domains_help.h"
+
 #if ALQI_CHECKS >= 3
 enum { ROUNDS = 200 };
 #elif defined __SANITIZE_THREAD__
@@ -17,22 +20,6 @@ enum { ROUNDS = 1000 };
 enum { ROUNDS = 10000 };
 #endif
 enum { POINTS = 12 };
-
-static struct alq_domain *d;
-
-static int
-open_heap(void **state)
-{
-    (void)state;
-    return alq_domain_new(NULL, &d) != ALQ_OK;
-}
-
-static int
-close_heap(void **state)
-{
-    (void)state;
-    return alq_domain_drop(d) != ALQ_OK;
-}
 
 /* ---- guards ------------------------------------------------------------- */
 
@@ -56,6 +43,7 @@ push(struct alq_domain *on, void *arg)
     for (int i = 0; i < 3; i++)
         if (alq_alloc(on, 2, 0) == ALQ_NULL)
             return alq_status_of(on);
+    CHECK(shared.pushed == shared.length);
     shared.pushed++;
     if (alq_alloc(on, 2, 0) == ALQ_NULL)
         return alq_status_of(on);
@@ -137,6 +125,165 @@ sisyphus_32(void **state)
     assert_int_equal(alq_guard_mend(d, &shared.guard), ALQ_OK);
     alq_guard_unlock(d, &shared.guard);
     assert_true(shared.pushed >= t.pushed);
+}
+
+/* ---- under a limit of the heap ------------------------------------------ */
+
+/* A list in the heap whose length is told, but for while it changes; blocks of
+ * a page or so, that the limit is soon reached. */
+enum { BLOCK_FIELDS = 600, HEAP_BYTES = 1 << 20 };
+
+static struct heap_stack {
+    struct alq_guard guard;
+    struct alq_global head;
+    long length;
+} stack = {.guard = ALQ_GUARD_INIT};
+
+static long
+count_stack(void)
+{
+    long n = 0;
+
+    for (alq_value v = stack.head.value; alq_is_block(v); v = alq_field(v, 0))
+        n++;
+    return n;
+}
+
+static enum alq_status
+lock_stack(struct alq_domain *on, void *arg)
+{
+    (void)arg;
+    return alq_guard_lock(on, &stack.guard);
+}
+
+static void
+unlock_stack(struct alq_domain *on, void *arg)
+{
+    (void)arg;
+    alq_guard_unlock(on, &stack.guard);
+}
+
+/* Half-way it lets the domain's other thread come to wait, and allocates. */
+static enum alq_status
+push_block(struct alq_domain *on, void *arg)
+{
+    alq_value v = alq_alloc(on, BLOCK_FIELDS, 0);
+
+    (void)arg;
+    if (v == ALQ_NULL)
+        return alq_status_of(on);
+    alq_init(on, v, 0, stack.head.value);
+    stack.head.value = v;
+    CHECK(alq_thread_yield(on) == ALQ_OK);
+    if (alq_alloc(on, BLOCK_FIELDS, 0) == ALQ_NULL)
+        return alq_status_of(on);
+    stack.length++;
+    return ALQ_OK;
+}
+
+static enum alq_status
+push_block_guarded(struct alq_domain *on, void *arg)
+{
+    return alq_with_resource(on, lock_stack, push_block, unlock_stack, arg);
+}
+
+static void
+empty_stack(struct alq_domain *on)
+{
+    stack.head.value = ALQ_UNIT;
+    stack.length = 0;
+    alq_guard_unlock(on, &stack.guard);
+}
+
+/* Whole, it is as it says, and makes room; broken, it is left to whoever pushes
+ * next. */
+static void
+after_the_limit(struct alq_domain *on)
+{
+    if (alq_guard_lock(on, &stack.guard) != ALQ_OK)
+        return;
+    CHECK(count_stack() == stack.length);
+    empty_stack(on);
+}
+
+static struct tally
+sisyphus_of_heap(struct alq_domain *on)
+{
+    struct alq_limits l = ALQ_LIMITS_NONE;
+    struct tally t = {0};
+
+    l.heap_bytes = HEAP_BYTES;
+    for (int i = 0; i < ROUNDS; i++) {
+        struct alq_outcome out;
+
+        l.flags = (unsigned)i % 2 * ALQ_LIMIT_UNWINDS;
+        switch (alq_limit_run(on, &l, push_block_guarded, NULL, &out)) {
+        case ALQ_OK:
+            t.pushed++;
+            break;
+        case ALQ_ELIMIT:
+            CHECK(out.cause == ALQ_LIMIT_HEAP);
+            t.interrupted++;
+            after_the_limit(on);
+            break;
+        default:
+            CHECK(out.task == ALQ_ESTATE);
+            t.broken++;
+            CHECK(alq_guard_mend(on, &stack.guard) == ALQ_OK);
+            empty_stack(on);
+        }
+    }
+    return t;
+}
+
+static struct tally tallies[3]; /* a domain, its second thread, another one */
+
+static alq_value
+heap_domain(struct alq_domain *on, alq_value arg, void *data)
+{
+    (void)data;
+    tallies[2] = sisyphus_of_heap(on);
+    return arg;
+}
+
+static void *
+heap_thread(void *arg)
+{
+    struct alq_thread *thread;
+
+    CHECK(alq_thread_attach(arg, &thread) == ALQ_OK);
+    tallies[1] = sisyphus_of_heap(arg);
+    CHECK(alq_thread_detach(thread) == ALQ_OK);
+    return NULL;
+}
+
+static void
+sisyphus_under_a_heap_limit_32(void **state)
+{
+    struct tally all = {0};
+    struct alq_child *child;
+    pthread_t thread;
+
+    (void)state;
+    stack.head.value = ALQ_UNIT;
+    assert_int_equal(alq_global_add(d, &stack.head), ALQ_OK);
+    child = spawn(d, heap_domain, ALQ_UNIT, NULL);
+    assert_int_equal(pthread_create(&thread, NULL, heap_thread, d), 0);
+    tallies[0] = sisyphus_of_heap(d);
+    {
+        ALQ_BLOCKING(d, blocks);
+        pthread_join(thread, NULL);
+    }
+    finish(d, child);
+    for (int i = 0; i < 3; i++) {
+        all.pushed += tallies[i].pushed;
+        all.interrupted += tallies[i].interrupted;
+        all.broken += tallies[i].broken;
+    }
+    assert_int_equal(alq_guard_mend(d, &stack.guard), ALQ_OK);
+    empty_stack(d);
+    alq_global_remove(d, &stack.head);
+    assert_true(all.pushed > 0 && all.interrupted > 0 && all.broken > 0);
 }
 
 static void
@@ -251,10 +398,11 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sisyphus_32),
+        cmocka_unit_test(sisyphus_under_a_heap_limit_32),
         cmocka_unit_test(broken_only_by_the_interrupted),
         cmocka_unit_test(undone_at_each_point_22),
         cmocka_unit_test(long_log),
     };
 
-    return cmocka_run_group_tests(tests, open_heap, close_heap);
+    return cmocka_run_group_tests(tests, domains_setup, domains_teardown);
 }

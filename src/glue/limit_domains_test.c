@@ -234,11 +234,11 @@ is_interrupted_23(void **state)
 /* ---- profiles of some -----------------------------------------------------
  */
 
-enum { A_INTERVAL = 100 };
+enum { A_INTERVAL = 100, MAX_FIELDS = 6 };
 
 struct seen {
-    _Atomic(uint64_t)
-        samples[4]; /* of blocks with so many fields, at A's rate */
+    /* of blocks with so many fields, at A's rate */
+    _Atomic(uint64_t) samples[MAX_FIELDS + 1];
 };
 
 static int
@@ -247,7 +247,7 @@ see(void *arg, const struct alq_allocation *alloc, uintptr_t *data)
     struct seen *s = arg;
 
     (void)data;
-    CHECK(alloc->size_words < 4);
+    CHECK(alloc->size_words <= MAX_FIELDS);
     atomic_fetch_add(&s->samples[alloc->size_words], alloc->n_samples);
     return ALQ_TRACK_DROP;
 }
@@ -261,17 +261,58 @@ make_sized(struct alq_domain *on, unsigned wosize, uint64_t words)
     return ALQ_OK;
 }
 
-struct duty {
-    unsigned wosize;
-    uint64_t words, sampled_words;
+/* Tasks that all run while one of them stops the profile. */
+struct party {
+    _Atomic(int) n_there;
+    _Atomic(bool) is_stopped;
 };
+
+enum { PARTY = 3 };
+
+/* In one task: blocks before the profile is stopped, and half as many words of
+ * blocks of another size afterwards. */
+struct duty {
+    struct party *party;
+    bool stops;
+    unsigned wosize, wosize_after;
+    uint64_t words, sampled_words;
+    bool is_profiled, is_profiled_after;
+};
+
+static enum alq_status
+stop_among_others(struct alq_domain *on, const struct duty *duty)
+{
+    struct party *party = duty->party;
+    enum alq_status status = ALQ_OK;
+
+    atomic_fetch_add(&party->n_there, 1);
+    if (duty->stops) {
+        while (atomic_load(&party->n_there) < PARTY)
+            alq_poll(on);
+        status = alq_limit_memprof_stop(on);
+        atomic_store(&party->is_stopped, true);
+    }
+    while (!atomic_load(&party->is_stopped)) {
+        alq_poll(on);
+        sched_yield();
+    }
+    return status;
+}
 
 static enum alq_status
 do_duty(struct alq_domain *on, void *arg)
 {
-    const struct duty *duty = arg;
+    struct duty *duty = arg;
+    enum alq_status status;
 
-    return make_sized(on, duty->wosize, duty->words);
+    duty->is_profiled = alq_memprof_is_sampling(on);
+    status = make_sized(on, duty->wosize, duty->words);
+    if (status == ALQ_OK)
+        status = stop_among_others(on, duty);
+    duty->is_profiled_after = alq_memprof_is_sampling(on);
+    if (status == ALQ_OK)
+        status = make_sized(on, duty->wosize_after, duty->words / 2);
+    return status;
 }
 
 static void
@@ -287,21 +328,33 @@ limited_duty(struct alq_domain *on, struct duty *duty)
 static alq_value
 on_duty(struct alq_domain *on, alq_value arg, void *data)
 {
-    (void)arg;
     limited_duty(on, data);
-    return alq_from_int(alq_memprof_is_sampling(on));
+    return arg;
+}
+
+/* Limits count on, with a profile and without. */
+static void
+check_limits_of(const struct duty *duty)
+{
+    if (!IS_SLOW) /* there are too few samples */
+        check_binomial(duty->sampled_words / ALQ_LIMIT_INTERVAL_WORDS,
+                       duty->words + duty->words / 2,
+                       1.0 / ALQ_LIMIT_INTERVAL_WORDS);
 }
 
 /* A has a profile at 1e-2, its child joins it; B, which was there before, has
- * limits alone.  8 standard deviations each, as check_binomial has them. */
+ * limits alone.  When A stops it in the midst of all three tasks, the child has
+ * limits alone, too.  8 standard deviations each, as check_binomial has them.
+ */
 static void
 each_sees_its_own_samples_27(void **state)
 {
-    enum { B_FIELDS = 1, A_FIELDS = 2, CHILD_FIELDS = 3 };
     uint64_t words = (uint64_t)reps(100000000, 3000000, 0);
     struct alq_memprof_config c = ALQ_MEMPROF_CONFIG_DEFAULT;
-    struct duty a = {A_FIELDS, words, 0}, b = {B_FIELDS, words, 0},
-                child = {CHILD_FIELDS, words, 0}, after;
+    struct party party = {0, false};
+    struct duty a = {&party, true, 3, 4, words, 0, false, false};
+    struct duty child = {&party, false, 5, 6, words, 0, false, false};
+    struct duty b = {&party, false, 1, 2, words, 0, false, false};
     struct seen seen = {{0}};
     struct alq_tracker t = {
         .alloc_minor = see, .alloc_major = see, .arg = &seen};
@@ -317,22 +370,21 @@ each_sees_its_own_samples_27(void **state)
     assert_int_equal(alq_limit_memprof_start(d, &c, &t, &p, NULL), ALQ_OK);
     of_a = spawn(d, on_duty, ALQ_UNIT, &child);
     limited_duty(d, &a);
-    assert_int_equal(finish(d, of_a), alq_from_int(1));
-    assert_int_equal(finish(d, of_b), alq_from_int(0));
-    check_binomial(seen.samples[A_FIELDS], words, 1.0 / A_INTERVAL);
-    check_binomial(seen.samples[CHILD_FIELDS], words, 1.0 / A_INTERVAL);
-    assert_int_equal(seen.samples[B_FIELDS], 0);
-    if (!IS_SLOW) {
-        check_binomial(a.sampled_words / 10000, words, 1e-4);
-        check_binomial(b.sampled_words / 10000, words, 1e-4);
-        check_binomial(child.sampled_words / 10000, words, 1e-4);
-    }
-    /* Stopped, its limits go on. */
-    assert_int_equal(alq_limit_memprof_stop(d), ALQ_OK);
-    after = (struct duty){A_FIELDS, words, 0};
-    limited_duty(d, &after);
-    if (!IS_SLOW)
-        check_binomial(after.sampled_words / 10000, words, 1e-4);
+    finish(d, of_a);
+    finish(d, of_b);
+    assert_true(a.is_profiled && child.is_profiled && !b.is_profiled);
+    assert_false(a.is_profiled_after || child.is_profiled_after ||
+                 b.is_profiled_after);
+    for (unsigned wosize = 1; wosize <= MAX_FIELDS; wosize++)
+        if (wosize == a.wosize || wosize == child.wosize)
+            check_binomial(seen.samples[wosize],
+                           words / (wosize + 1) * (wosize + 1),
+                           1.0 / A_INTERVAL);
+        else
+            assert_int_equal(seen.samples[wosize], 0);
+    check_limits_of(&a);
+    check_limits_of(&child);
+    check_limits_of(&b);
     assert_int_equal(alq_limit_memprof_discard(p), ALQ_OK);
     alq_profile_drop(p);
 }
