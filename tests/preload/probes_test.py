@@ -371,7 +371,13 @@ END { clear(@live); }
             program.stdin.flush()
             _, totals = said(program.stdout.readline())
             tracer.send_signal(2)
-            tracer.wait(60)
+            try:
+                tracer.wait(60)
+            except subprocess.TimeoutExpired:
+                tracer.kill()  # or it counts in the next attempt, too
+                tracer.wait()
+                program.kill()
+                raise
             out.seek(0)
             text = out.read()
         self.wait_for("semaphores fall",
