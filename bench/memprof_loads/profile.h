@@ -82,4 +82,6 @@ profile_end(struct alq_domain *d)
     fprintf(stderr, "samples %llu told %lu promoted %lu died %lu\n",
             (unsigned long long)n.sampled_blocks, profiled.allocs,
             profiled.promotes, profiled.deaths);
+    fprintf(stderr, "sampled words %llu\n",
+            (unsigned long long)n.sampled_words);
 }

@@ -196,8 +196,8 @@ ALQ_API struct alq_domain *alq_thread_tree(void);
  * tracker  Copied.  `arg` must outlive the profile.
  * out      Receives one reference; see alq_profile_drop.
  *
- * Errors   ALQ_EINVAL   rate is NaN or out of range, flags has an unknown bit,
- *                       tracker or out is NULL
+ * Errors   ALQ_EINVAL   rate is NaN or out of range, flags or the tracker's
+ *                       flags have an unknown bit, tracker or out is NULL
  *          ALQ_EBUSY    sampling already, and ALQ_MEMPROF_STRICT is set; or,
  *                       beside others, ALQ_MEMPROF_BESIDE_MAX do so already
  *          ALQ_ENOMEM   no memory for the profile, or, for a thread tree or a

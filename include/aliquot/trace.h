@@ -81,7 +81,7 @@ alq_trace_start(struct alq_domain *d, const char *path, double rate);
  *          ALQ_ENOHEAP  as alq_memprof_start
  *          On any error nothing has started.
  * Threads  The domain's; not within a callback.
- * GC       Does not allocate on the heap or collect.
+ * GC       Does not allocate on the heap; may collect, as alq_memprof_start.
  * Source   spec memtrace 10 to 13. */
 ALQ_API ALQ_MUSTUSE enum alq_status
 alq_trace_start_with(struct alq_domain *d,

@@ -179,10 +179,13 @@ repair(struct check *c)
     }
     from = alqi_cli_unpack_new(fd);
     rc = alqi_cli_output_open(&out, c->repair, c->overwrites);
-    if (rc < 0 && !copy(from, out.file, n))
+    if (rc < 0 && !copy(from, out.file, n)) {
         alqi_cli_say("%s became shorter while it was read", path);
-    if (rc < 0)
+        alqi_cli_output_abandon(&out);
+        rc = ALQI_CLI_UNREADABLE;
+    } else if (rc < 0) {
         rc = alqi_cli_output_close(&out);
+    }
     alqi_cli_unpack_drop(from);
     close(fd);
     if (rc != ALQI_CLI_OK)
@@ -226,6 +229,11 @@ operands(struct check *c, int argc, char **argv, const char **path)
         rc = alqi_cli_one_operand("check", argc, argv, first, path);
     if (rc < 0 && c->repair != NULL && strcmp(*path, "-") == 0)
         return alqi_cli_usage("check", "check: --repair needs a file, not '-'");
+    if (rc < 0 && c->repair != NULL && alqi_cli_output_is(c->repair, *path))
+        return alqi_cli_usage("check",
+                              "check: %s is the trace to read; write to "
+                              "another file",
+                              c->repair);
     return rc;
 }
 

@@ -194,11 +194,11 @@ side_end(struct alqi_cli_conversion *c, uint64_t time_ns, const char *ended)
     for (size_t i = 0; i < ALQI_COUNT_OF(fields); i++)
         n = put_number(line, n, fields[i].key,
                        count_at_end(c, fields[i].counter), false);
-    n = put_number(line, n, "unseen_frees", c->result->n_unseen_frees, false);
-    n = put_number(line, n, "unknown_frees", c->result->n_unknown_frees, false);
     n = put_number(line, n, "damaged_chunks", n_damaged(c), false);
     n = put_number(line, n, "unseen_frees", c->result->n_unseen_frees, false);
     n = put_number(line, n, "unknown_frees", c->result->n_unknown_frees, false);
+    n = put_number(line, n, "own_malloc",
+                   (atomic_load(&h->flags) & ALQI_RAW_OWN_MALLOC) != 0, false);
     n = put_number(line, n, "flags", atomic_load(&h->flags), false);
     alqi_side_put(line, sizeof line, n, "ended", ended);
     return side_text(c, time_ns, line);

@@ -10,6 +10,7 @@
 #include "cli/inputs.h"
 #include "cli/processes.h"
 #include "cli/rate.h"
+#include "cli/remarks.h"
 #include "cli/report.h"
 #include "view/significance.h"
 #include "cli/text.h"
@@ -234,7 +235,9 @@ static bool
 is_any_damaged(const struct alqi_cli_diff *d)
 {
     return alqi_cli_input_damage(d->a.input)[0] != '\0' ||
-           alqi_cli_input_damage(d->b.input)[0] != '\0';
+           alqi_cli_input_damage(d->b.input)[0] != '\0' ||
+           alqi_cli_lacks_end(&d->a.analysis) ||
+           alqi_cli_lacks_end(&d->b.analysis);
 }
 
 static bool
@@ -341,12 +344,18 @@ side_read(struct alqi_cli_side *side, const struct alqi_cli_side *other,
         .temporary_us = TEMPORARY_US,
         .other_lambda = other_lambda,
     };
+    int rc;
 
     alqi_cli_filter_begin(&side->filter, &side->analysis, &options);
     alqi_cli_analysis_run(&side->analysis, side->input, &options);
     alqi_cli_filter_end(&side->filter, &side->analysis, side->input,
                         &other->filter);
-    return alqi_cli_input_finish(side->input);
+    rc = alqi_cli_input_finish(side->input);
+    if (rc != ALQI_CLI_OK || !alqi_cli_lacks_end(&side->analysis))
+        return rc;
+    alqi_cli_say("%s has no end: it was cut short",
+                 alqi_cli_input_name(side->input));
+    return ALQI_CLI_UNREADABLE;
 }
 
 static int

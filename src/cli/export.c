@@ -438,6 +438,11 @@ alqi_cli_export(int argc, char **argv)
         rc = alqi_cli_one_operand("export", argc, argv, first, &path);
     if (rc < 0)
         rc = format_find(&r);
+    if (rc < 0 && r.path != NULL && alqi_cli_output_is(r.path, path))
+        rc = alqi_cli_usage("export",
+                            "export: %s is the trace to read; write to "
+                            "another file",
+                            r.path);
     if (rc < 0)
         rc = alqi_cli_input_open(path, NULL, NULL, &input);
     if (rc < 0) {

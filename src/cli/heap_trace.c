@@ -25,6 +25,7 @@ struct alqi_cli_heap_rewriting {
     double *rates; /* by number */
     uint32_t n_rates;
     bool has_end;
+    bool is_bytes; /* a trace of malloc, where lengths are bytes */
     struct alqi_cli_heap_result *result;
 };
 
@@ -239,11 +240,15 @@ lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
 static void
 estimate_add(struct alqi_cli_heap_rewriting *w, const struct alqi_ctf_event *e)
 {
-    double words = (double)e->length + 1;
+    double length = (double)e->length;
+    double words = w->is_bytes
+                       ? (double)alqi_base_malloc_words((uint64_t)e->length)
+                       : length + 1;
+    double bytes = w->is_bytes ? length : words * ALQI_WORD_BYTES;
     double p = w->lambda < 1 ? -expm1(words * log1p(-w->lambda)) : 1;
 
     if (p > 0)
-        w->result->allocated_bytes += words * ALQI_WORD_BYTES / p;
+        w->result->allocated_bytes += bytes / p;
 }
 
 static enum alq_status
@@ -298,7 +303,8 @@ alqi_cli_heap_rewriting_open(alqi_ctf_read_fn *read, void *read_arg,
     if (status != ALQ_OK)
         goto fail;
     info = alqi_ctf_reader_info(w->reader);
-    w->lambda = info->rate;
+    w->is_bytes = info->word_bits == 8;
+    w->lambda = w->is_bytes ? info->rate * ALQI_WORD_BYTES : info->rate;
     w->last_us = info->start_us;
     status = ALQ_ENOMEM;
     w->codes = alqi_cli_codes_new(symbols, info->executable);

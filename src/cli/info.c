@@ -119,14 +119,20 @@ counts(const struct alqi_cli_analysis *a)
 }
 
 static void
-estimate_line(const char *name, const struct alqi_cli_analysis *a,
-              const struct alqi_cli_sum *s)
+estimated_bytes(const struct alqi_cli_analysis *a, const struct alqi_cli_sum *s)
 {
-    label(name);
     printf("%s", alqi_cli_text_bytes(s->bytes).text);
     if (alqi_cli_is_sampled(&a->estimator))
         printf(" ± %s",
                alqi_cli_text_bytes(alqi_cli_stderr(s->bytes_var)).text);
+}
+
+static void
+estimate_line(const char *name, const struct alqi_cli_analysis *a,
+              const struct alqi_cli_sum *s)
+{
+    label(name);
+    estimated_bytes(a, s);
     printf(" in %s blocks", alqi_cli_text_count(s->objects).text);
     if (a->end_us > 0)
         printf(", %s/s",
@@ -160,11 +166,11 @@ estimates(const struct alqi_cli_analysis *a)
     if (!a->estimator.is_bytes)
         managed(a);
     label("live at end");
-    printf("%s\n", alqi_cli_text_bytes(a->totals[ALQI_CLI_LIVE].bytes).text);
+    estimated_bytes(a, &a->totals[ALQI_CLI_LIVE]);
+    putchar('\n');
     label("peak");
-    printf("%s at %s\n",
-           alqi_cli_text_bytes(a->totals[ALQI_CLI_PEAK].bytes).text,
-           alqi_cli_text_duration((double)a->peak_us).text);
+    estimated_bytes(a, &a->totals[ALQI_CLI_PEAK]);
+    printf(" at %s\n", alqi_cli_text_duration((double)a->peak_us).text);
     if (a->mapped[ALQI_CLI_ALLOCATED].n_blocks > 0)
         estimate_line("mapped of it", a, &a->mapped[ALQI_CLI_ALLOCATED]);
     if (a->moves.n_links > 0) {

@@ -330,14 +330,28 @@ alqi_cli_input_next(struct alqi_cli_input *in, struct alqi_ctf_event *event)
     return got > 0;
 }
 
+/* A program that is killed leaves its own trace cut, but those of malloc are
+ * written afterwards, whole. */
+static bool
+is_cut_copy(const struct alqi_cli_input *in)
+{
+    return alqi_ctf_reader_is_cut(in->reader) &&
+           strstr(alqi_ctf_reader_info(in->reader)->context, "source=malloc") !=
+               NULL;
+}
+
 const char *
 alqi_cli_input_damage(const struct alqi_cli_input *in)
 {
+    const char *error = alqi_ctf_reader_error(in->reader);
+
     if (in->read_errno != 0)
         return strerror(in->read_errno);
     if (alqi_cli_unpack_damage(in->unpack)[0] != '\0')
         return alqi_cli_unpack_damage(in->unpack);
-    return alqi_ctf_reader_error(in->reader);
+    if (error[0] == '\0' && is_cut_copy(in))
+        return "its end is missing";
+    return error;
 }
 
 void

@@ -45,9 +45,8 @@ label(FILE *out, const char *text)
             fputc(*c, out);
 }
 
-/* Keys of alqi_cli_counters that are no events, or a family. */
+/* Keys of alqi_cli_counters that are a family. */
 static const char dropped[] = "dropped_";
-static const char overhead[] = "overhead_ns";
 
 /* ---- what there is ------------------------------------------------------- */
 
@@ -100,7 +99,7 @@ family(const struct alqi_cli_analysis *a, FILE *out, const char *name,
         const char *c = alqi_cli_counters[i].key;
         bool is_other = strncmp(c, dropped, strlen(dropped)) != 0;
 
-        if (strcmp(c, overhead) != 0 && is_other == (n == 0))
+        if (is_other == (n == 0))
             fprintf(out, "%s{%s=\"%s\"} %" PRIu64 "\n", name, key, c + n,
                     a->notes.counts[i]);
     }
@@ -119,11 +118,6 @@ counters(const struct alqi_cli_analysis *a, FILE *out)
            "Samples that were not recorded.");
     family(a, out, "aliquot_recorder_events_total", "", "kind",
            "What else the recorder counts: lost frees, stacks cut short.");
-    for (int i = 0; i < ALQI_CLI_N_COUNTERS; i++)
-        if (strcmp(alqi_cli_counters[i].key, overhead) == 0)
-            real(out, "aliquot_recorder_overhead_seconds_total", "counter",
-                 "Time that the program spent recording.",
-                 (double)a->notes.counts[i] / 1e9);
 }
 
 static void

@@ -31,7 +31,8 @@ const struct alqi_cli_counter alqi_cli_counters[ALQI_CLI_N_COUNTERS] = {
     {"stacks_truncated", "stacks cut at the depth limit", true},
     {"inherited_frees", "frees of blocks from before the fork", false},
     {"deepbind_dropped", "dlopen calls that lost RTLD_DEEPBIND", false},
-    {"overhead_ns", "nanoseconds spent recording samples", false},
+    {"own_malloc", "process with a malloc of its own, which is not recorded",
+     true},
 };
 
 void

@@ -114,6 +114,7 @@ set_number(struct alqi_cli_record_run *r, int id, const char *value)
             !(v == 0 || v >= MAX_MEMORY_LEAST))
             return refuse("max-memory", value, "0, or a size from 1M on");
         r->max_memory_bytes = v;
+        r->has_max_memory = true;
         return true;
     case OPT_RATE:
         r->has_rate = true;
@@ -127,7 +128,7 @@ set_number(struct alqi_cli_record_run *r, int id, const char *value)
     default:
         errno = 0;
         r->seed = strtoull(value, &end, 0);
-        if (*end != '\0' || end == value || errno != 0)
+        if (value[0] < '0' || value[0] > '9' || *end != '\0' || errno != 0)
             return refuse("seed", value, "a whole number below 2^64");
         return true;
     }
@@ -261,24 +262,43 @@ directory_make(struct alqi_cli_record_run *r)
     return true;
 }
 
+/* What can be known of the name before the program has run for hours. */
 static bool
 output_check(const struct alqi_cli_record_run *r)
 {
     struct stat st;
 
-    if (r->output == NULL || r->is_forced || stat(r->output, &st) != 0 ||
-        !S_ISREG(st.st_mode))
+    if (r->output == NULL || lstat(r->output, &st) != 0)
         return true;
-    alqi_cli_say("record: %s exists; -f overwrites it", r->output);
-    return false;
+    if (stat(r->output, &st) == 0 && S_ISDIR(st.st_mode)) {
+        alqi_cli_say("record: %s is a directory: name a file in it", r->output);
+        return false;
+    }
+    if (!r->is_forced)
+        alqi_cli_say("record: %s exists; -f overwrites it", r->output);
+    return r->is_forced;
+}
+
+/* As the preload's patterns have it, for which % begins something. */
+static void
+pattern_from(char *pattern, const char *path)
+{
+    for (; *path != '\0'; path++) {
+        if (*path == '%')
+            *pattern++ = '%';
+        *pattern++ = *path;
+    }
+    *pattern = '\0';
 }
 
 static char *
 settings_make(const struct alqi_cli_record_run *r, const char *preload)
 {
     char *text, probes[40] = "", limits[160];
+    char directory[2 * sizeof r->directory];
     int n;
 
+    pattern_from(directory, r->directory);
     alqi_cli_record_limit_settings(&r->limits, limits, sizeof limits);
     if (r->probes_interval_bytes > 0)
         snprintf(probes, sizeof probes, "probes=%.17g,",
@@ -293,7 +313,7 @@ settings_make(const struct alqi_cli_record_run *r, const char *preload)
                  r->is_off ? "off," : "", r->is_controlled ? "control," : "",
                  probes, r->rate, r->depth, r->seed, r->is_following,
                  r->is_mapping, !r->has_no_rss, r->is_exact,
-                 r->max_memory_bytes, limits, preload, r->directory);
+                 r->max_memory_bytes, limits, preload, directory);
 
     return n < 0 ? NULL : text;
 }
@@ -455,6 +475,12 @@ alqi_cli_record(int argc, char **argv)
     if (r.is_off && r.is_exact)
         return alqi_cli_usage("record", "record: --exact begins with the "
                                         "program, --off later: choose one");
+    if (r.has_max_memory && !r.is_exact)
+        return alqi_cli_usage("record", "record: --max-memory bounds --exact: "
+                                        "give that, too");
+    if (r.output != NULL && strcmp(r.output, "-") == 0)
+        return alqi_cli_usage("record", "record: standard output is the "
+                                        "program's: name a file");
     status = limits_check(&r);
     if (status >= 0)
         return status;

@@ -41,6 +41,7 @@ struct alqi_cli_record_run {
     bool has_no_rss;
     uint64_t time_step_us;
     bool is_exact;
+    bool has_max_memory; /* given */
     bool has_probes;
     double probes_interval_bytes; /* 0: the preload's own */
     double max_memory_bytes;

@@ -133,6 +133,29 @@ say_drops(const struct alqi_raw_header *h,
 }
 
 static void
+say_nothing_seen(const struct alqi_cli_record_run *r,
+                 const struct alqi_raw_header *h, bool is_exact)
+{
+    const char *elsewhere =
+        r->is_following
+            ? "or in a program that it executed, which has its own trace"
+            : "or in a program that it executed (--follow records those)";
+
+    if (is_exact)
+        alqi_cli_say("%u: no block: the program allocated nothing, or not "
+                     "through malloc, %s",
+                     h->pid, elsewhere);
+    else
+        alqi_cli_say("%u: no sample: the program allocated little (the mean "
+                     "interval is %s), or not through malloc, %s",
+                     h->pid,
+                     h->rate > 0
+                         ? alqi_cli_text_bytes(ALQI_WORD_BYTES / h->rate).text
+                         : "infinite",
+                     elsewhere);
+}
+
+static void
 say_result(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
            const struct alqi_cli_convert_result *result, const char *path)
 {
@@ -152,13 +175,7 @@ say_result(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
         alqi_cli_text_bytes(result->allocated_bytes).text, path);
     if (result->n_allocs == 0 &&
         (atomic_load(&h->flags) & ALQI_RAW_OWN_MALLOC) == 0)
-        alqi_cli_say("%u: no sample: the program allocated little (the mean "
-                     "interval is %s), or not through malloc, or in a program "
-                     "that it executed (--follow records those)",
-                     h->pid,
-                     h->rate > 0
-                         ? alqi_cli_text_bytes(ALQI_WORD_BYTES / h->rate).text
-                         : "infinite");
+        say_nothing_seen(r, h, is_exact);
 }
 
 static const char *
@@ -349,9 +366,10 @@ alqi_cli_record_traces(struct alqi_cli_record_run *r)
         alqi_cli_say("%u more process%s without a sample, each with a trace",
                      r->n_empty, r->n_empty == 1 ? "" : "es");
     if (r->n_left > 0)
-        alqi_cli_say("%u recordings stay in %s; 'aliquot report FILE' reads "
-                     "them as they are",
-                     r->n_left, r->directory);
+        alqi_cli_say("%u recording%s in %s; 'aliquot report FILE' reads %s",
+                     r->n_left, r->n_left == 1 ? " stays" : "s stay",
+                     r->directory,
+                     r->n_left == 1 ? "it as it is" : "them as they are");
     else if (rmdir(r->directory) != 0)
         alqi_cli_say("record: cannot remove %s: %s", r->directory,
                      strerror(errno));

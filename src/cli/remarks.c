@@ -21,6 +21,13 @@ losses(const struct alqi_cli_notes *n, alqi_cli_remark_fn *take, void *arg)
         }
 }
 
+bool
+alqi_cli_lacks_end(const struct alqi_cli_analysis *a)
+{
+    return !a->notes.has_end &&
+           strstr(a->info->context, "source=malloc") != NULL;
+}
+
 void
 alqi_cli_remarks(const struct alqi_cli_analysis *a, const char *damage,
                  alqi_cli_remark_fn *take, void *arg)
@@ -30,11 +37,15 @@ alqi_cli_remarks(const struct alqi_cli_analysis *a, const char *damage,
     if (damage[0] != '\0')
         take(arg, "the trace is damaged: only the part before the damage is "
                   "counted");
+    else if (alqi_cli_lacks_end(a))
+        take(arg, "the trace has no end: it was cut short, and more followed");
     losses(&a->notes, take, arg);
     if (strcmp(alqi_cli_names_text(a->names, a->notes.ended), "killed") == 0)
         take(arg, a->notes.n_processes == 0
-                      ? "the program was killed; the trace holds all up to then"
-                      : "a process was killed; its trace holds all up to then");
+                      ? "the program was killed (or: _exit, exec); the trace "
+                        "holds all up to then"
+                      : "a process was killed (or: _exit, exec); its trace "
+                        "holds all up to then");
     if (a->n_strange > 0) {
         snprintf(text, sizeof text,
                  "%" PRIu64 " events make no sense and were left out; "
@@ -54,8 +65,9 @@ alqi_cli_remark_sampling(const struct alqi_cli_analysis *a, char *out,
 {
     const struct alqi_cli_estimator *e = &a->estimator;
     int n =
-        snprintf(out, capacity, "%" PRIu64 " samples in %" PRIu64 " blocks, ",
-                 a->n_samples, a->n_allocs);
+        snprintf(out, capacity, "%" PRIu64 " sample%s in %" PRIu64 " block%s, ",
+                 a->n_samples, a->n_samples == 1 ? "" : "s", a->n_allocs,
+                 a->n_allocs == 1 ? "" : "s");
 
     out += n;
     capacity -= (size_t)n;

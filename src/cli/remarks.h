@@ -14,6 +14,10 @@ typedef void alqi_cli_remark_fn(void *arg, const char *text);
 void alqi_cli_remarks(const struct alqi_cli_analysis *analysis,
                       const char *damage, alqi_cli_remark_fn *take, void *arg);
 
+/* A trace of malloc whose last record, written when all else is, is missing: it
+ * was cut between two packets. */
+bool alqi_cli_lacks_end(const struct alqi_cli_analysis *analysis);
+
 /* How many samples there are, and how they were taken. */
 void alqi_cli_remark_sampling(const struct alqi_cli_analysis *analysis,
                               char *out, size_t capacity);

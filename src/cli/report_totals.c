@@ -127,13 +127,14 @@ mapped(const struct alqi_cli_report *r)
     more_line(r, "mapped", text);
 }
 
+/* What realloc brought is counted of all blocks, long-lived or not. */
 static void
 reallocated(const struct alqi_cli_report *r)
 {
     const struct alqi_cli_moves *m = &r->analysis.moves;
     char text[256];
 
-    if (m->n_links == 0)
+    if (m->n_links == 0 || r->analysis.options.min_life_us > 0)
         return;
     snprintf(text, sizeof text,
              "%9s of the above came by realloc, in %s blocks; "

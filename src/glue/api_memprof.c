@@ -43,6 +43,13 @@ is_config_right(const struct alq_memprof_config *config)
                               (config->flags & ~known) == 0);
 }
 
+static bool
+is_tracker_right(const struct alq_tracker *tracker)
+{
+    return tracker != NULL &&
+           (tracker->flags & ~(unsigned)ALQ_TRACKER_VALUES) == 0;
+}
+
 enum alq_status
 alq_memprof_start(struct alq_domain *domain,
                   const struct alq_memprof_config *config,
@@ -50,7 +57,7 @@ alq_memprof_start(struct alq_domain *domain,
 {
     const struct alqi_preload_api *api;
 
-    if (!is_config_right(config) || tracker == NULL || out == NULL)
+    if (!is_config_right(config) || !is_tracker_right(tracker) || out == NULL)
         return ALQ_EINVAL;
     if (!is_of_malloc(domain))
         return alqi_glue_memprof_start(alqi_heap_domain(domain), config,

@@ -129,6 +129,7 @@ wrong_arguments_are_told_first(void **state)
 {
     struct alq_memprof_config c = ALQ_MEMPROF_CONFIG_DEFAULT;
     const double bad[] = {-0.5, 1.5, (double)NAN, (double)INFINITY};
+    struct alq_tracker t = alq_tracker_null;
     struct alq_profile *p = NULL;
 
     (void)state;
@@ -145,6 +146,10 @@ wrong_arguments_are_told_first(void **state)
         alq_memprof_start(alq_thread_tree(), &c, &alq_tracker_null, &p),
         ALQ_EINVAL);
     assert_int_equal(alq_profile_stop(NULL), ALQ_EINVAL);
+    t.flags = ALQ_TRACKER_VALUES << 1;
+    assert_int_equal(alq_memprof_start(NULL, NULL, &t, &p), ALQ_EINVAL);
+    assert_int_equal(alq_memprof_replace(NULL, NULL, &t, &p), ALQ_EINVAL);
+    assert_int_equal(alq_memprof_start(A_DOMAIN, NULL, &t, &p), ALQ_EINVAL);
     assert_int_equal(alq_memprof_start(NULL, NULL, NULL, &p), ALQ_EINVAL);
     assert_int_equal(alq_memprof_start(NULL, NULL, &alq_tracker_null, NULL),
                      ALQ_EINVAL);

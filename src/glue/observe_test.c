@@ -678,6 +678,7 @@ find_row(void *arg, const struct alq_census_row *row)
     wanted->name = row->name;
     wanted->blocks += row->blocks;
     wanted->words += row->words;
+    wanted->slot_words += row->slot_words;
     return 0;
 }
 
@@ -750,6 +751,27 @@ census_knows_what_lives(void **state)
     free(text);
 }
 
+/* A slot of 10 words is the smallest for 9; a young block has none. */
+static void
+census_knows_what_blocks_take_up(void **state)
+{
+    struct alq_census_row row = {.place = ALQ_CENSUS_OLD, .tag = 9};
+    ALQ_FRAME(domain, f, all);
+    unsigned i;
+
+    (void)state;
+    f.all = alq_alloc(domain, 100, 0);
+    for (i = 0; i < 100; i++)
+        alq_store(domain, f.all, i, alq_alloc(domain, 8, 9));
+    alq_gc_full_major(domain);
+    assert_int_equal(alq_census_take(domain, find_row, &row), ALQ_OK);
+    assert_true(row.words == 900 && row.slot_words == 1000);
+    alq_alloc(domain, 8, 9);
+    row = (struct alq_census_row){.place = ALQ_CENSUS_YOUNG, .tag = 9};
+    assert_int_equal(alq_census_take(domain, find_row, &row), ALQ_OK);
+    assert_true(row.words == row.slot_words);
+}
+
 static int
 stop_at_first(void *arg, const struct alq_census_row *row)
 {
@@ -788,6 +810,7 @@ main(void)
         TEST(pauses_print_and_reset),
         TEST(census_is_what_a_walk_finds),
         TEST(census_knows_what_lives),
+        TEST(census_knows_what_blocks_take_up),
         TEST(a_row_may_end_the_census),
     };
 

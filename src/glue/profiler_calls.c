@@ -20,6 +20,28 @@ settle(struct alqi_domain *d)
     alqi_heap_observe_redraw_sigsafe(d);
 }
 
+/* What a stop tells of, no flush tells of again; what it does not tell of, and
+ * what has failed before, the next one does. */
+static int
+failure_hold(struct alqi_glue_profiled *t)
+{
+    int before = t->engine.failure;
+
+    t->engine.failure = 0;
+    return before;
+}
+
+static void
+failure_tell(struct alqi_glue_profiled *t, enum alq_status status, int before)
+{
+    if (status == ALQ_ECALLBACK) {
+        t->code = t->engine.failure;
+        t->engine.failure = 0;
+    }
+    if (before != 0)
+        t->engine.failure = before;
+}
+
 static bool
 is_in_callback(const struct alqi_glue_profiled *t)
 {
@@ -105,6 +127,7 @@ alqi_glue_memprof_stop(struct alqi_domain *d)
 {
     struct alqi_glue_profiled *t;
     enum alq_status status;
+    int before;
 
     if (!is_run(d))
         return ALQ_ESTATE;
@@ -113,11 +136,10 @@ alqi_glue_memprof_stop(struct alqi_domain *d)
     t = alqi_glue_profiled_get(d);
     if (t == NULL)
         return ALQ_ENOMEM;
-    t->engine.failure = 0;
+    before = failure_hold(t);
     status = alqi_memprof_stop(alqi_glue_profiled_domain(d), &t->engine,
                                ALQI_MEMPROF_SLOT_USER);
-    if (status == ALQ_ECALLBACK)
-        t->code = t->engine.failure;
+    failure_tell(t, status, before);
     settle(d);
     return status;
 }
@@ -173,13 +195,13 @@ alqi_glue_profile_stop(struct alq_profile *profile)
     struct alqi_domain *d;
     struct alqi_glue_profiled *t = caller(&d);
     enum alq_status status;
+    int before;
 
     if (t == NULL)
         return alqi_memprof_profile_stop(NULL, profile);
-    t->engine.failure = 0;
+    before = failure_hold(t);
     status = alqi_memprof_profile_stop(&t->engine, profile);
-    if (status == ALQ_ECALLBACK)
-        t->code = t->engine.failure;
+    failure_tell(t, status, before);
     settle(d);
     return status;
 }

@@ -11,6 +11,8 @@
 #include "glue/limiter.h"
 #include "glue/malloc_limiter.h"
 #include "glue/profiler.h"
+#include "heap/alloc.h"
+#include "heap/observed.h"
 #include "plat/plat.h"
 
 /* Registers of the caller, where its stack begins. */
@@ -191,14 +193,16 @@ request_slow(struct alqi_glue_profiled *t, const uintptr_t *headers,
                                 caller != NULL ? caller : &regs);
 }
 
-static ALQI_NOINLINE enum alq_status
-request_any(struct alqi_domain *d, const uintptr_t *headers, unsigned n_blocks,
-            uint64_t hit_at, const struct alqi_stack_regs *caller)
+static enum alq_status
+request(void *client, struct alqi_domain *d, const uintptr_t *headers,
+        unsigned n_blocks, uint64_t hit_at,
+        const struct alqi_stack_regs *caller)
 {
     struct alqi_glue_profiled *t = alqi_glue_profiled_running(d);
     struct alqi_glue_limiter *limiter = alqi_glue_limiter_of(d);
     int code;
 
+    (void)client;
     if (t == NULL)
         return ALQ_OK; /* drawn for a thread that has ended */
     if (limiter != NULL)
@@ -209,25 +213,6 @@ request_any(struct alqi_domain *d, const uintptr_t *headers, unsigned n_blocks,
     return code == 0 ? ALQ_OK : request_failed(d, t, headers, n_blocks, code);
 }
 
-static enum alq_status
-request(void *client, struct alqi_domain *d, const uintptr_t *headers,
-        unsigned n_blocks, uint64_t hit_at,
-        const struct alqi_stack_regs *caller)
-{
-    struct alqi_glue_profiled *t = alqi_glue_profiled_running(d);
-    int code;
-
-    (void)client;
-    if (ALQI_UNLIKELY(t == NULL || caller == NULL || n_blocks != 1 ||
-                      alqi_glue_limiter_of(d) != NULL))
-        return request_any(d, headers, n_blocks, hit_at, caller);
-    code = alqi_memprof_request_one(
-        &t->engine, (uint32_t)alqi_heap_words(headers[0]), hit_at, caller);
-    if (ALQI_LIKELY(code == 0))
-        return ALQ_OK;
-    return request_failed(d, alqi_glue_profiled_running(d), headers, 1, code);
-}
-
 static uint64_t
 request_done(void *client, struct alqi_domain *d, uintptr_t low)
 {
@@ -236,6 +221,61 @@ request_done(void *client, struct alqi_domain *d, uintptr_t low)
     if (ALQI_UNLIKELY(t == NULL))
         return gap_words(client, d);
     return alqi_memprof_request_done(&t->engine, (void *)low);
+}
+
+static ALQI_NOINLINE int
+request_limited(struct alqi_memprof_thread *t,
+                struct alqi_glue_limiter *limiter, uint32_t words,
+                uint64_t hit_at, const struct alqi_stack_regs *caller)
+{
+    int code;
+
+    limiter->is_requesting = true;
+    code = alqi_memprof_request_one(t, words, hit_at, caller);
+    limiter->is_requesting = false;
+    return code;
+}
+
+/* Callbacks have failed, or done what leaves no room. */
+static ALQI_COLD alq_value
+hit_asked(struct alqi_domain *d, struct alqi_glue_profiled *t, uintptr_t header,
+          int code)
+{
+    return alqi_heap_alloc_hit_asked(
+        d, header, code == 0 ? ALQ_OK : request_failed(d, t, &header, 1, code));
+}
+
+/* A sample's way, in one piece. */
+static alq_value
+hit(void *client, struct alqi_domain *d, uintptr_t header,
+    const struct alqi_stack_regs *caller)
+{
+    struct alqi_glue_profiled *t = alqi_glue_profiled_running(d);
+    struct alqi_glue_limiter *limiter = alqi_glue_limiter_of(d);
+    size_t words = alqi_heap_words(header);
+    uint64_t hit_at;
+    uintptr_t low;
+    int code;
+
+    (void)client;
+    if (ALQI_UNLIKELY(t == NULL))
+        return alqi_heap_alloc_hit_any(d, header, caller);
+    hit_at = alqi_heap_observed_hit_take(d);
+    if (ALQI_LIKELY(limiter == NULL))
+        code = alqi_memprof_request_one(&t->engine, (uint32_t)words, hit_at,
+                                        caller);
+    else
+        code = request_limited(&t->engine, limiter, (uint32_t)words, hit_at,
+                               caller);
+    if (ALQI_UNLIKELY(code != 0 ||
+                      !alqi_heap_observed_is_undisturbed(d, words)))
+        return hit_asked(d, t, header, code);
+    low = (uintptr_t)d->pub.young_ptr - words * ALQ_WORD_BYTES;
+    d->pub.young_ptr = (char *)low;
+    alqi_heap_observed_hit_end(
+        d, alqi_memprof_request_done(&t->engine, (void *)low));
+    *(alqi_heap_word *)low = header;
+    return (alq_value)(low + ALQ_WORD_BYTES);
 }
 
 static void
@@ -396,7 +436,9 @@ thread_end(void *client, struct alqi_domain *d, struct alq_thread *thread)
     struct alqi_glue_profiled *t = thread->observer;
 
     (void)client;
-    (void)d;
+    /* .inv.inside */
+    ALQI_ASSERT(t == NULL || thread != d->threads.running ||
+                t->engine.mode == ALQI_MEMPROF_IDLE);
     thread->observer = NULL;
     if (t != NULL)
         alqi_glue_profiled_end(t);
@@ -487,6 +529,7 @@ static const struct alqi_heap_hooks hooks = {
     .gap_words = gap_words,
     .request = request,
     .request_done = request_done,
+    .hit = hit,
     .request_cancel = request_cancel,
     .direct = direct,
     .unmarshal = unmarshal,

@@ -532,16 +532,20 @@ it_may_end_under_their_hands(void **state)
 
 /* ---- by the environment ------------------------------------------------- */
 
+static double rate_wanted;
+
 static void
 begins_by_environment(const char *path)
 {
     (void)path;
     alqi_glue_trace_begin(&fake_domain);
-    if (getenv("MEMTRACE") != NULL && alq_trace_flush() == ALQ_OK)
+    if ((getenv("MEMTRACE") != NULL || getenv("MEMTRACE_RATE") != NULL ||
+         getenv("MEMTRACE_FORMAT") != NULL) &&
+        alq_trace_flush() == ALQ_OK)
         _exit(9); /* its children would write the same file */
     if (alq_trace_flush() != ALQ_OK)
         _exit(1);
-    if (started.rate != 0.25)
+    if (started.rate != rate_wanted)
         _exit(2);
     play_one();
     exit(0);
@@ -557,6 +561,7 @@ the_environment_may_ask_for_it(void **state)
     } rows[] = {
         {"env.%p", "0.25", NULL, 0, ""},
         {"env.%p", "0.25", "3", 0, ""},
+        {"env.%p", "", NULL, 0, ""},
         {"no/such", "0.25", NULL, 1, "No such file"},
         {"env", "2", NULL, 1, "MEMTRACE_RATE=2"},
         {"env", "0.1x", NULL, 1, "MEMTRACE_RATE=0.1x"},
@@ -572,6 +577,7 @@ the_environment_may_ask_for_it(void **state)
                  rows[i].path[0] == '/' ? rows[i].path : path_of(rows[i].path));
         setenv("MEMTRACE", path, 1);
         setenv("MEMTRACE_RATE", rows[i].rate, 1);
+        rate_wanted = rows[i].rate[0] == '\0' ? 1e-6 : 0.25;
         if (rows[i].format != NULL)
             setenv("MEMTRACE_FORMAT", rows[i].format, 1);
         else

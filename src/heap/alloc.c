@@ -103,18 +103,6 @@ take_room(struct alqi_domain *d, size_t words)
     return (uintptr_t)d->pub.young_ptr;
 }
 
-/* Nothing is asked for, and the words are there, a slice not being due. */
-static inline bool
-is_undisturbed(const struct alqi_domain *d, size_t words)
-{
-    uintptr_t low = (uintptr_t)d->pub.young_ptr - words * ALQ_WORD_BYTES;
-
-    return (uintptr_t)__atomic_load_n(&d->pub.young_limit, __ATOMIC_RELAXED) !=
-               UINTPTR_MAX &&
-           low >= d->run_start && low >= d->middle &&
-           (d->fence.hooks == NULL || low >= alqi_heap_fenced_address(d));
-}
-
 /* There is none after all, or the client says no. */
 static ALQI_COLD uintptr_t
 sampled_none(struct alqi_domain *d, enum alq_status status)
@@ -127,21 +115,28 @@ sampled_none(struct alqi_domain *d, enum alq_status status)
     return no_room(d);
 }
 
-/* The client is asked, and may collect: room may have to be made anew. */
-static inline __attribute__((always_inline)) uintptr_t
-sampled_room(struct alqi_domain *d, const uintptr_t *headers, unsigned n_blocks,
-             size_t words, const struct alqi_stack_regs *caller)
+/* The client has been asked, and may have collected: room may have to be made
+ * anew. */
+static inline uintptr_t
+asked_room(struct alqi_domain *d, size_t words, enum alq_status status)
 {
-    enum alq_status status =
-        alqi_heap_observed_request(d, headers, n_blocks, caller);
     uintptr_t low;
 
     if (ALQI_UNLIKELY(status != ALQ_OK ||
-                      (!is_undisturbed(d, words) && !make_room(d, words))))
+                      (!alqi_heap_observed_is_undisturbed(d, words) &&
+                       !make_room(d, words))))
         return sampled_none(d, status);
     low = take_room(d, words);
     alqi_heap_observed_request_done(d, low);
     return low;
+}
+
+static uintptr_t
+sampled_room(struct alqi_domain *d, const uintptr_t *headers, unsigned n_blocks,
+             size_t words, const struct alqi_stack_regs *caller)
+{
+    return asked_room(d, words,
+                      alqi_heap_observed_request(d, headers, n_blocks, caller));
 }
 
 uintptr_t
@@ -152,7 +147,8 @@ alqi_heap_room(struct alqi_domain *d, const uintptr_t *headers,
     enum alq_status st;
 
     ALQI_ASSERT(words >= 1 && words <= ALQI_HEAP_CLASS_WORDS_MAX);
-    if (alqi_heap_observed_is_hit(d, words) && is_undisturbed(d, words))
+    if (alqi_heap_observed_is_hit(d, words) &&
+        alqi_heap_observed_is_undisturbed(d, words))
         return sampled_room(d, headers, n_blocks, words, caller);
     if (d->heap->is_lost)
         return (uintptr_t)alqi_heap_fail(d, ALQ_ESTATE);
@@ -301,15 +297,41 @@ alloc_small(struct alqi_domain *d, uintptr_t header,
     return block_at(d, alqi_heap_room(d, &header, 1, words, caller), header);
 }
 
+/* Apart: its registers are not for the usual hit to save. */
+static ALQI_NOINLINE alq_value
+alloc_hit_disturbed(struct alqi_domain *d, uintptr_t header,
+                    const struct alqi_stack_regs *caller)
+{
+    return alloc_small(d, header, caller);
+}
+
 alq_value
 alqi_heap_alloc_hit(struct alqi_domain *d, uintptr_t header,
                     const struct alqi_stack_regs *caller)
 {
+    const struct alqi_heap_observer *to = &d->heap->observer;
+
+    if (ALQI_UNLIKELY(
+            !alqi_heap_observed_is_undisturbed(d, alqi_heap_words(header)) ||
+            to->hooks == NULL || to->hooks->hit == NULL))
+        return alloc_hit_disturbed(d, header, caller);
+    return to->hooks->hit(to->client, d, header, caller);
+}
+
+alq_value
+alqi_heap_alloc_hit_any(struct alqi_domain *d, uintptr_t header,
+                        const struct alqi_stack_regs *caller)
+{
     size_t words = alqi_heap_words(header);
 
-    if (ALQI_UNLIKELY(!is_undisturbed(d, words)))
-        return alloc_small(d, header, caller);
     return block_at(d, sampled_room(d, &header, 1, words, caller), header);
+}
+
+alq_value
+alqi_heap_alloc_hit_asked(struct alqi_domain *d, uintptr_t header,
+                          enum alq_status status)
+{
+    return block_at(d, asked_room(d, alqi_heap_words(header), status), header);
 }
 
 alq_value

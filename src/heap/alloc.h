@@ -34,6 +34,12 @@ alq_value alqi_heap_alloc(struct alqi_domain *d, uintptr_t header);
 /* The same for a small block that runs over the trigger; `caller` as above. */
 alq_value alqi_heap_alloc_hit(struct alqi_domain *d, uintptr_t header,
                               const struct alqi_stack_regs *caller);
+/* For the client's `hit`: by its request and request_done. */
+alq_value alqi_heap_alloc_hit_any(struct alqi_domain *d, uintptr_t header,
+                                  const struct alqi_stack_regs *caller);
+/* And where it has asked itself, with this answer, and the room may be gone. */
+alq_value alqi_heap_alloc_hit_asked(struct alqi_domain *d, uintptr_t header,
+                                    enum alq_status status);
 
 /* The same for a custom block: data are zeros. */
 alq_value alqi_heap_alloc_custom(struct alqi_domain *d,

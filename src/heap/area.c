@@ -223,7 +223,9 @@ alqi_heap_area_take(struct alqi_heap_area *area, unsigned size_class,
     alqi_plat_unlock(&area->lock);
     if (pool == NULL)
         return NULL;
-    if (!is_fresh) /* else they are zeros */
+    if (is_fresh) /* of zeros; one call is cheaper than a fault a page */
+        alqi_plat_space_touch(pool, ALQI_HEAP_POOL_BYTES);
+    else
         clear_slots(pool, size_class);
     kind_set(
         area, pool,

@@ -131,19 +131,48 @@ alqi_heap_observed_trigger_set(struct alqi_domain *d, uintptr_t at,
                               : 0;
 }
 
+/* Nothing is asked for, and the words are there, a slice not being due. */
+static inline bool
+alqi_heap_observed_is_undisturbed(const struct alqi_domain *d, size_t words)
+{
+    uintptr_t low = (uintptr_t)d->pub.young_ptr - words * ALQ_WORD_BYTES;
+
+    return (uintptr_t)__atomic_load_n(&d->pub.young_limit, __ATOMIC_RELAXED) !=
+               UINTPTR_MAX &&
+           low >= d->run_start && low >= d->middle &&
+           (d->fence.hooks == NULL || low >= alqi_heap_fenced_address(d));
+}
+
+/* The trigger, as a request's hit_at; it is off afterwards. */
+static inline uint64_t
+alqi_heap_observed_hit_take(struct alqi_domain *d)
+{
+    uint64_t words =
+        ((uintptr_t)d->pub.young_ptr - d->observed.trigger) / ALQ_WORD_BYTES;
+
+    d->observed.trigger = 0;
+    return words + 1;
+}
+
+/* A request is over, and this is the next gap. */
+static inline void
+alqi_heap_observed_hit_end(struct alqi_domain *d, uint64_t gap)
+{
+    d->observed.drawn_for = d->threads.running;
+    alqi_heap_observed_trigger_set(d, (uintptr_t)d->pub.young_ptr, gap);
+    alqi_heap_limit_move(d);
+}
+
 /* Asks the client, who may allocate; the trigger is off afterwards.  Then one
- * of the three below.  A sample's way, so inline. */
+ * of the three below. */
 static inline enum alq_status
 alqi_heap_observed_request(struct alqi_domain *d, const uintptr_t *headers,
                            unsigned n_blocks,
                            const struct alqi_stack_regs *caller)
 {
     const struct alqi_heap_observer *to = &d->heap->observer;
-    uint64_t hit_at =
-        ((uintptr_t)d->pub.young_ptr - d->observed.trigger) / ALQ_WORD_BYTES +
-        1;
+    uint64_t hit_at = alqi_heap_observed_hit_take(d);
 
-    d->observed.trigger = 0;
     if (ALQI_UNLIKELY(to->hooks == NULL))
         return ALQ_OK; /* it has just stopped */
     return to->hooks->request(to->client, d, headers, n_blocks, hit_at, caller);
@@ -164,10 +193,7 @@ alqi_heap_observed_request_done(struct alqi_domain *d, uintptr_t low)
         alqi_heap_observed_request_cancel(d);
         return;
     }
-    d->observed.drawn_for = d->threads.running;
-    alqi_heap_observed_trigger_set(d, (uintptr_t)d->pub.young_ptr,
-                                   to->hooks->request_done(to->client, d, low));
-    alqi_heap_limit_move(d);
+    alqi_heap_observed_hit_end(d, to->hooks->request_done(to->client, d, low));
 }
 
 #endif

@@ -81,8 +81,25 @@ nothing_waits_when_it_is_late(void **state)
     NEAR(scheduled(&s), 0);
 }
 
-/* However the window changes, no work is lost and none is made up. */
-/* Whatever the window changes to (spec statmemprof 8.1, 11). */
+static void
+a_new_window_spreads_what_was_scheduled(void **state)
+{
+    struct alqi_heap_smooth s = {.window = 2};
+    unsigned i;
+
+    (void)state;
+    NEAR(alqi_heap_smooth_open(&s, 0.2, 1, false), 0.1);
+    alqi_heap_smooth_resize(&s, 5);
+    for (i = 1; i < 5; i++)
+        NEAR(alqi_heap_smooth_later(&s, i), 0.02);
+    NEAR(alqi_heap_smooth_later(&s, 5), 0);
+    for (i = 0; i < 5; i++)
+        NEAR(alqi_heap_smooth_open(&s, 0, 1, false), 0.02);
+    NEAR(scheduled(&s), 0);
+}
+
+/* Whatever the window changes to (spec statmemprof 8.1, 11): none is lost, none
+ * made up. */
 static void
 no_work_is_lost(void **state)
 {
@@ -113,6 +130,7 @@ main(void)
         cmocka_unit_test(more_than_three_tenths_wait),
         cmocka_unit_test(a_window_of_seven),
         cmocka_unit_test(nothing_waits_when_it_is_late),
+        cmocka_unit_test(a_new_window_spreads_what_was_scheduled),
         cmocka_unit_test(no_work_is_lost),
     };
 

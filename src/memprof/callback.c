@@ -9,32 +9,30 @@
  *             dealloc_major and release is yet to see its datum. */
 #include "memprof/state.h"
 
+ALQI_COLD void
+alqi_callback_failed(struct alqi_memprof_thread *t, struct alq_profile *p,
+                     int code)
+{
+    alqi_profile_count(&p->callback_failures, 1);
+    if (t->failure == 0)
+        t->failure = code;
+}
+
 static inline __attribute__((always_inline)) void
 begin(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
       enum alqi_callback_kind kind)
 {
-    ALQI_ASSERT(t->mode == ALQI_MEMPROF_INSIDE && t->running == NULL);
     alqi_callback_begins(t);
-    t->running = e;
-    t->running_kind = kind;
-    atomic_signal_fence(memory_order_seq_cst);
-    t->mode = ALQI_MEMPROF_CALLBACK;
-    atomic_signal_fence(memory_order_seq_cst);
+    alqi_callback_enter(t, e, kind);
 }
 
 static inline __attribute__((always_inline)) void
 end(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e, int code)
 {
-    atomic_signal_fence(memory_order_seq_cst);
-    t->mode = ALQI_MEMPROF_INSIDE;
-    atomic_signal_fence(memory_order_seq_cst);
-    t->running = NULL;
+    alqi_callback_leave(t);
     alqi_callback_ends(t);
-    if (ALQI_LIKELY(code >= 0))
-        return;
-    alqi_profile_count(&e->profile->callback_failures, 1);
-    if (t->failure == 0)
-        t->failure = code;
+    if (ALQI_UNLIKELY(code < 0))
+        alqi_callback_failed(t, e->profile, code);
 }
 
 static inline void

@@ -24,7 +24,7 @@ enum {
 #if ALQI_CHECKS >= 3
     BYTES_AN_ENTRY = 1 << 13 /* grows at 8 entries */
 #else
-    BYTES_AN_ENTRY = 16
+    BYTES_AN_ENTRY = 64 /* one free in 64, or fewer, looks in vain */
 #endif
 };
 

@@ -30,15 +30,31 @@ alqi_memprof_filter_slot(const void *block, uintptr_t mask)
     return ((uintptr_t)block >> 4) & mask;
 }
 
+/* In assembler where it is every free's: a compiler loads what is atomic into
+ * registers first: nine instructions in free, not seven. */
 static inline bool
 alqi_memprof_filter_hit(const void *block)
 {
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+    const _Atomic(uint8_t) *bytes = alqi_memprof_filter_bytes;
+    uintptr_t slot = (uintptr_t)block;
+    bool is_zero;
+
+    __asm__ volatile("shr $4, %[slot]\n\t"
+                     "and %[mask], %[slot]\n\t"
+                     "cmpb $0, (%[bytes],%[slot])"
+                     : "=@ccz"(is_zero), [slot] "+&r"(slot)
+                     : [mask] "m"(alqi_memprof_filter_mask), [bytes] "r"(bytes)
+                     : "memory");
+    return !is_zero;
+#else
     uintptr_t mask =
         atomic_load_explicit(&alqi_memprof_filter_mask, memory_order_relaxed);
     uintptr_t slot = alqi_memprof_filter_slot(block, mask);
 
     return atomic_load_explicit(&alqi_memprof_filter_bytes[slot],
                                 memory_order_relaxed) != 0;
+#endif
 }
 
 /* From here on alqi_memprof_filter_hit says yes to every address: the heap

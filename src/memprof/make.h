@@ -55,7 +55,7 @@ alqi_make_capture_slow(struct alqi_memprof_thread *t,
 ALQI_COLD void alqi_make_few_refused(struct alqi_memprof_thread *t);
 
 /* The same, so deep. */
-static inline struct alqi_stack_frames
+static inline __attribute__((always_inline)) struct alqi_stack_frames
 alqi_make_capture_most(struct alqi_memprof_thread *t,
                        const struct alqi_stack_regs *regs, uint32_t most)
 {

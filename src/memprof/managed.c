@@ -108,7 +108,7 @@ tell_all(struct alqi_memprof_thread *t, const struct alqi_stack_frames *stack,
     return true;
 }
 
-static bool
+static inline bool
 was_replaced(const struct alqi_memprof_thread *t,
              const struct alqi_memprof_entry *e)
 {
@@ -198,16 +198,16 @@ is_prompt(struct alqi_memprof_thread *t)
                ALQI_PROFILE_SAMPLING;
 }
 
-static inline int
-request_prompt(struct alqi_memprof_thread *t, uint64_t words, uint64_t hit_at,
-               const struct alqi_stack_regs *regs)
+static inline __attribute__((always_inline)) int
+request_prompt(struct alqi_memprof_thread *t,
+               const struct alqi_memprof_limits *limits, uint64_t words,
+               uint64_t hit_at, const struct alqi_stack_regs *regs)
 {
     const struct alqi_memprof_client *c = &t->armed.client[0];
     const struct alqi_memprof_birth birth = {
         NULL, (words - 1) * ALQI_WORD_BYTES, BIRTH_OF_REQUEST};
     struct alq_profile *p = c->profile;
     struct alqi_profile_cell *cell = c->cell;
-    const struct alqi_memprof_limits *limits;
     struct alqi_stack_frames stack;
     struct alq_allocation a;
     uintptr_t data = 0;
@@ -225,8 +225,8 @@ request_prompt(struct alqi_memprof_thread *t, uint64_t words, uint64_t hit_at,
     a.callstack.n_frames = stack.n;
     a.block = NULL;
     a.age = 0;
-    kept = alqi_callback_bare(t, p->tracker.alloc_minor, p->tracker.arg, &a,
-                              &data);
+    kept = alqi_callback_bare(t, limits, p->tracker.alloc_minor, p->tracker.arg,
+                              &a, &data);
     if (kept > 0) {
         struct alqi_memprof_entry *e = alqi_pool_get(t);
 
@@ -238,11 +238,23 @@ request_prompt(struct alqi_memprof_thread *t, uint64_t words, uint64_t hit_at,
         alqi_profile_count(&p->callback_failures, 1);
         return kept;
     }
-    limits = alqi_memprof_subject_limits(t->domain->subject);
-    if (ALQI_UNLIKELY(limits != NULL) && p == t->armed.loudest)
+    if (limits != NULL && p == t->armed.loudest)
         limits->sampled(t->domain->heap, a.n_samples, 1 / p->law.rate,
                         stack.pcs, stack.n);
     return 0;
+}
+
+static ALQI_NOINLINE int
+request_limited(struct alqi_memprof_thread *t,
+                const struct alqi_memprof_limits *limits, uint32_t words,
+                uint64_t hit_at, const struct alqi_stack_regs *regs)
+{
+    int code;
+
+    alqi_memprof_enter(t);
+    code = request_prompt(t, limits, words, hit_at, regs);
+    alqi_memprof_leave(t, ALQI_MEMPROF_IDLE);
+    return code;
 }
 
 int
@@ -261,61 +273,84 @@ alqi_memprof_request(struct alqi_memprof_thread *thread,
     return code;
 }
 
+static ALQI_NOINLINE int
+request_words(struct alqi_memprof_thread *t, uint32_t words, uint64_t hit_at,
+              const struct alqi_stack_regs *regs)
+{
+    return alqi_memprof_request(t, &words, 1, hit_at, regs);
+}
+
 int
 alqi_memprof_request_one(struct alqi_memprof_thread *thread, uint32_t words,
                          uint64_t hit_at, const struct alqi_stack_regs *regs)
 {
+    const struct alqi_memprof_limits *limits;
     int code;
 
     if (ALQI_UNLIKELY(thread->mode != ALQI_MEMPROF_IDLE || !is_prompt(thread)))
-        return alqi_memprof_request(thread, &words, 1, hit_at, regs);
+        return request_words(thread, words, hit_at, regs);
     ALQI_ASSERT(thread->making == NULL);
+    limits = alqi_memprof_subject_limits(thread->domain->subject);
+    if (ALQI_UNLIKELY(limits != NULL))
+        return request_limited(thread, limits, words, hit_at, regs);
     alqi_memprof_enter(thread);
-    code = request_prompt(thread, words, hit_at, regs);
+    code = request_prompt(thread, NULL, words, hit_at, regs);
     alqi_memprof_leave(thread, ALQI_MEMPROF_IDLE);
     return code;
 }
 
-static ALQI_NOINLINE void
-settle_slow(struct alqi_memprof_thread *t, char *low)
-{
-    alqi_memprof_enter(t);
-    settle_all(t, low);
-    alqi_memprof_leave(t, ALQI_MEMPROF_IDLE);
-}
-
-/* One that kept, and nothing has been started or ended meanwhile. */
+/* None, or one that kept. */
 static inline bool
 is_simple(const struct alqi_memprof_thread *t,
           const struct alqi_memprof_entry *e)
 {
-    return e->chain == NULL &&
-           e->flags == (ALQI_ENTRY_YOUNG | ALQI_ENTRY_DATUM) &&
-           !alqi_thread_is_stale(t) &&
-           alqi_profile_status(e->profile) != ALQI_PROFILE_DISCARDED;
+    return e == NULL ||
+           (e->chain == NULL &&
+            e->flags == (ALQI_ENTRY_YOUNG | ALQI_ENTRY_DATUM) &&
+            !was_replaced(t, e) && /* the thread may have armed anew since */
+            alqi_profile_status(e->profile) != ALQI_PROFILE_DISCARDED);
+}
+
+/* Nothing has been started or ended meanwhile, and nothing is owed. */
+static inline bool
+is_quiet(const struct alqi_memprof_thread *t)
+{
+    return !alqi_thread_is_stale(t) && t->pending.head == NULL &&
+           !atomic_load_explicit(&t->domain->has_pending, memory_order_relaxed);
+}
+
+static ALQI_NOINLINE uint64_t
+done_slow(struct alqi_memprof_thread *t, void *low)
+{
+    struct alqi_memprof_domain *d = t->domain;
+
+    if (t->making != NULL) {
+        alqi_memprof_enter(t);
+        settle_all(t, low);
+        alqi_memprof_leave(t, ALQI_MEMPROF_IDLE);
+    }
+    if (t->pending.head != NULL ||
+        atomic_load_explicit(&d->has_pending, memory_order_relaxed))
+        d->subject->owes(d->heap);
+    return alqi_memprof_gap_words(t);
 }
 
 uint64_t
 alqi_memprof_request_done(struct alqi_memprof_thread *thread, void *low)
 {
     struct alqi_memprof_entry *e = thread->making;
-    struct alqi_memprof_domain *d = thread->domain;
-    uint64_t gap;
+    uint64_t gap = thread->drawn;
 
-    if (ALQI_LIKELY(e != NULL) && is_simple(thread, e)) {
+    if (ALQI_UNLIKELY(gap == 0 || !is_quiet(thread) || !is_simple(thread, e)))
+        return done_slow(thread, low);
+    thread->drawn = 0;
+    if (e != NULL) {
         thread->making = NULL;
         e->birth &= (uint8_t)~ALQI_BIRTH_OFFSET;
         e->block = (char *)low + ((uintptr_t)e->block + 1) * ALQI_WORD_BYTES;
-        alqi_fifo_push(&d->young, e);
-    } else if (e != NULL) {
-        settle_slow(thread, low);
+        alqi_fifo_push(&thread->domain->young, e);
     }
-    if (ALQI_UNLIKELY(
-            thread->pending.head != NULL ||
-            atomic_load_explicit(&d->has_pending, memory_order_relaxed)))
-        d->subject->owes(d->heap);
-    gap = alqi_thread_drawn(thread);
-    return ALQI_LIKELY(gap != 0) ? gap : alqi_memprof_gap_words(thread);
+    return gap;
 }
 
 void

@@ -253,6 +253,82 @@ run_next(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
         alqi_pending_run_due(t);
 }
 
+/* ---- deaths, in one piece -----------------------------------------------
+ *
+ * Most of what a collection leaves: what run_next does with each, where nothing
+ * is to be told to limits.
+ */
+
+static inline bool
+is_only_death(const struct alqi_memprof_entry *e)
+{
+    return is_death(e) &&
+           alqi_profile_status(e->profile) != ALQI_PROFILE_DISCARDED;
+}
+
+/* The callback; false: it has failed, or left something to do first. */
+static inline bool
+run_death(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
+{
+    const struct alq_tracker *tracker = &e->profile->tracker;
+    int (*fn)(void *, uintptr_t) = (e->flags & ALQI_ENTRY_YOUNG)
+                                       ? tracker->dealloc_minor
+                                       : tracker->dealloc_major;
+    int code;
+
+    e->flags &= (uint16_t)~ALQI_ENTRY_DATUM;
+    if (fn == NULL)
+        return true;
+    alqi_callback_enter(t, e, ALQI_CALLBACK_LAST);
+    code = fn(tracker->arg, e->data);
+    alqi_callback_leave(t);
+    if (ALQI_UNLIKELY(code < 0))
+        alqi_callback_failed(t, e->profile, code);
+    return ALQI_LIKELY(code >= 0 && t->due.head == NULL);
+}
+
+/* Those that come first. */
+static void
+run_deaths(struct alqi_memprof_thread *t, struct alqi_memprof_pending *f)
+{
+    /* Nothing arms the thread meanwhile. */
+    const struct alqi_memprof_client *c =
+        t->armed.is_prompt ? &t->armed.client[0] : NULL;
+    struct alqi_memprof_entry *e;
+    bool goes_on = true;
+
+    while (goes_on && (e = f->head) != NULL && is_only_death(e)) {
+        struct alq_profile *p = e->profile;
+
+        alqi_fifo_pop(f);
+        goes_on = run_death(t, e);
+        ALQI_ASSERT(!(e->birth & ALQI_BIRTH_STASH)); /* it had a datum */
+        alqi_pool_put(t, e);
+        if (ALQI_LIKELY(c != NULL && c->profile == p))
+            alqi_cell_leave(p, c->cell);
+        else
+            alqi_client_leave(t, p);
+    }
+}
+
+/* One at least; false: there is none. */
+static bool
+run_some(struct alqi_memprof_thread *t, struct alqi_memprof_pending *f)
+{
+    struct alqi_memprof_entry *e = f->head;
+
+    if (e == NULL)
+        return false;
+    if (alqi_memprof_subject_limits(t->domain->subject) == NULL &&
+        is_only_death(e)) {
+        run_deaths(t, f);
+        alqi_pending_run_due(t);
+    } else {
+        run_next(t, alqi_fifo_pop(f));
+    }
+    return true;
+}
+
 static bool
 owes_alloc(struct alqi_memprof_entry *e)
 {
@@ -333,14 +409,11 @@ owes_any(const struct alqi_memprof_thread *t)
 void
 alqi_pending_run_all(struct alqi_memprof_thread *t)
 {
-    struct alqi_memprof_entry *e;
-
     do {
         steal_left(t);
         steal_deferred(t);
-        while ((e = alqi_fifo_pop(&t->pending)) != NULL ||
-               (e = alqi_fifo_pop(&t->deferred)) != NULL)
-            run_next(t, e);
+        while (run_some(t, &t->pending) || run_some(t, &t->deferred))
+            continue;
         /* Callbacks may have collected: their deaths are owed, too. */
     } while (owes_any(t));
 }
@@ -348,12 +421,10 @@ alqi_pending_run_all(struct alqi_memprof_thread *t)
 void
 alqi_pending_run_prompt(struct alqi_memprof_thread *t)
 {
-    struct alqi_memprof_entry *e;
-
     do {
         steal_left(t);
-        while (t->failure == 0 && (e = alqi_fifo_pop(&t->pending)) != NULL)
-            run_next(t, e);
+        while (t->failure == 0 && run_some(t, &t->pending))
+            continue;
     } while (t->failure == 0 && atomic_load_explicit(&t->domain->has_pending,
                                                      memory_order_relaxed));
 }

@@ -53,7 +53,7 @@ note_minor(struct alqi_memprof_domain *d, struct alqi_memprof_entry *e)
     if (!has_block(e))
         return;
     now = d->subject->minor_forward(d->heap, e->block);
-    if (now == NULL) {
+    if (ALQI_LIKELY(now == NULL)) {
         e->flags |= ALQI_ENTRY_DEAD;
     } else if (now != e->block) { /* else it is old, or pinned */
         e->block = now;
@@ -104,20 +104,48 @@ note_elsewhere(struct alqi_memprof_domain *d, note_fn *note)
     }
 }
 
+/* A FIFO that is only added to, until it is closed: so it has one more at its
+ * head, and no end. */
+struct queue {
+    struct alqi_memprof_entry before;
+    struct alqi_memprof_entry *last;
+};
+
 /* What a collection finds to be owed. */
 struct found {
     const struct alqi_memprof_domain *domain;
-    struct alqi_memprof_pending prompt;
-    struct alqi_memprof_pending deferred;
+    struct queue prompt;
+    struct queue deferred;
 };
 
 static void
+found_begin(struct found *found, const struct alqi_memprof_domain *d)
+{
+    found->domain = d;
+    found->prompt.last = &found->prompt.before;
+    found->deferred.last = &found->deferred.before;
+}
+
+static inline void
 found_add(void *arg, struct alqi_memprof_entry *e)
 {
     struct found *found = arg;
+    struct queue *q =
+        alqi_profile_defers(e->profile) ? &found->deferred : &found->prompt;
 
-    alqi_fifo_push(
-        alqi_profile_defers(e->profile) ? &found->deferred : &found->prompt, e);
+    q->last->next = e;
+    q->last = e;
+}
+
+static struct alqi_memprof_pending
+queue_close(struct queue *q)
+{
+    struct alqi_memprof_pending f = {NULL, NULL};
+
+    q->last->next = NULL;
+    if (q->before.next != NULL)
+        f = (struct alqi_memprof_pending){q->before.next, q->last};
+    return f;
 }
 
 static void
@@ -188,18 +216,22 @@ note_old(struct alqi_memprof_domain *d, struct found *found)
 static void
 owe(struct alqi_memprof_domain *d, struct found *found)
 {
-    if (found->prompt.head == NULL && found->deferred.head == NULL)
+    struct alqi_memprof_pending prompt = queue_close(&found->prompt);
+    struct alqi_memprof_pending deferred = queue_close(&found->deferred);
+
+    if (prompt.head == NULL && deferred.head == NULL)
         return;
     alqi_domain_lock(d);
-    alqi_pending_give_locked(d, &found->prompt, &found->deferred);
+    alqi_pending_give_locked(d, &prompt, &deferred);
     alqi_domain_unlock(d);
 }
 
 void
 alqi_memprof_after_minor(struct alqi_memprof_domain *domain)
 {
-    struct found found = {.domain = domain};
+    struct found found;
 
+    found_begin(&found, domain);
     alqi_orphans_adopt(domain);
     note_elsewhere(domain, note_minor);
     note_young(domain, note_minor, true, &found);
@@ -216,8 +248,9 @@ alqi_memprof_cycle_set(struct alqi_memprof_domain *domain, uint64_t cycle)
 void
 alqi_memprof_after_major(struct alqi_memprof_domain *domain)
 {
-    struct found found = {.domain = domain};
+    struct found found;
 
+    found_begin(&found, domain);
     alqi_memprof_cycle_set(domain, (uint64_t)domain->cycle + 1);
     alqi_orphans_adopt(domain);
     note_elsewhere(domain, note_major);

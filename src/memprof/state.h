@@ -167,6 +167,18 @@ alqi_client_enter(const struct alqi_memprof_client *c)
     return true;
 }
 
+/* And one less. */
+static inline void
+alqi_cell_leave(struct alq_profile *p, struct alqi_profile_cell *cell)
+{
+    uint64_t credit =
+        atomic_load_explicit(&cell->credit, memory_order_relaxed) + 1;
+
+    atomic_store_explicit(&cell->credit, credit, memory_order_relaxed);
+    if (ALQI_UNLIKELY(credit > (uint64_t)2 * ALQI_PROFILE_CREDIT))
+        alqi_profile_repay(p, cell);
+}
+
 /* One entry of the profile is no more. */
 static inline void
 alqi_client_leave(struct alqi_memprof_thread *t, struct alq_profile *p)
@@ -176,11 +188,7 @@ alqi_client_leave(struct alqi_memprof_thread *t, struct alq_profile *p)
 
         if (t->armed.client[i].profile != p || cell == NULL)
             continue;
-        alqi_profile_add(&cell->credit, 1);
-        if (ALQI_UNLIKELY(
-                atomic_load_explicit(&cell->credit, memory_order_relaxed) >
-                (uint64_t)2 * ALQI_PROFILE_CREDIT))
-            alqi_profile_repay(p, cell);
+        alqi_cell_leave(p, cell);
         return;
     }
     alqi_profile_release(p, ALQI_PROFILE_ONE_ENTRY);
@@ -493,17 +501,47 @@ alqi_callback_ends(const struct alqi_memprof_thread *t)
         t->limits->ends(t->domain->heap, t->began);
 }
 
-/* A callback of no entry: what it returns. */
-static inline int
+/* The callback of an entry begins, and has ended: in between `running` names
+ * it, if it has one. */
+static inline __attribute__((always_inline)) void
+alqi_callback_enter(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
+                    enum alqi_callback_kind kind)
+{
+    ALQI_ASSERT(t->mode == ALQI_MEMPROF_INSIDE && t->running == NULL);
+    t->running = e;
+    t->running_kind = kind;
+    atomic_signal_fence(memory_order_seq_cst);
+    t->mode = ALQI_MEMPROF_CALLBACK;
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline __attribute__((always_inline)) void
+alqi_callback_leave(struct alqi_memprof_thread *t)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    t->mode = ALQI_MEMPROF_INSIDE;
+    atomic_signal_fence(memory_order_seq_cst);
+    t->running = NULL;
+}
+
+/* Its code is a failure's: the first one that is not yet told of counts. */
+void alqi_callback_failed(struct alqi_memprof_thread *t, struct alq_profile *p,
+                          int code);
+
+/* A callback of no entry, under these limits: what it returns. */
+static inline __attribute__((always_inline)) int
 alqi_callback_bare(struct alqi_memprof_thread *t,
+                   const struct alqi_memprof_limits *limits,
                    int (*fn)(void *, const struct alq_allocation *,
                              uintptr_t *),
                    void *arg, const struct alq_allocation *a, uintptr_t *data)
 {
+    bool began = false;
     int code;
 
     ALQI_ASSERT(t->mode == ALQI_MEMPROF_INSIDE && t->running == NULL);
-    alqi_callback_begins(t);
+    if (limits != NULL && limits->begins != NULL)
+        began = limits->begins(t->domain->heap);
     atomic_signal_fence(memory_order_seq_cst);
     t->mode = ALQI_MEMPROF_CALLBACK;
     atomic_signal_fence(memory_order_seq_cst);
@@ -511,7 +549,8 @@ alqi_callback_bare(struct alqi_memprof_thread *t,
     atomic_signal_fence(memory_order_seq_cst);
     t->mode = ALQI_MEMPROF_INSIDE;
     atomic_signal_fence(memory_order_seq_cst);
-    alqi_callback_ends(t);
+    if (limits != NULL && limits->ends != NULL)
+        limits->ends(t->domain->heap, began);
     return code;
 }
 

@@ -4,6 +4,8 @@
 
 #include "plat/space.h"
 
+enum { POPULATE_WRITE = 23 }; /* since Linux 5.14: older headers lack it */
+
 static void
 unmap(uintptr_t from, uintptr_t to)
 {
@@ -63,6 +65,15 @@ alqi_plat_space_empty(void *start, size_t bytes)
     int saved = errno;
 
     madvise(start, bytes, MADV_DONTNEED);
+    errno = saved;
+}
+
+void
+alqi_plat_space_touch(void *start, size_t bytes)
+{
+    int saved = errno;
+
+    madvise(start, bytes, POPULATE_WRITE);
     errno = saved;
 }
 

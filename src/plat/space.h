@@ -22,6 +22,9 @@ bool alqi_plat_space_forbid(void *start, size_t bytes);
 /* Gives the memory back; the pages hold zeros from now on. */
 void alqi_plat_space_empty(void *start, size_t bytes);
 
+/* Backs pages that will be written soon at once, where the system can. */
+void alqi_plat_space_touch(void *start, size_t bytes);
+
 /* Asks for huge pages where memory is not used yet; false when the system does
  * not have them. */
 bool alqi_plat_space_huge(void *start, size_t bytes);

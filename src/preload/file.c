@@ -70,7 +70,8 @@ append_number(char *out, size_t capacity, size_t at, unsigned long value)
     return append(out, capacity, at, digits + i, sizeof digits - i);
 }
 
-/* %e is the program's name, %p the pid, %n a number that makes it unique. */
+/* %e is the program's name, %p the pid, %n a number that makes it unique, %%
+ * a percent sign. */
 static bool
 name_expand(char *out, size_t capacity, const char *pattern,
             const char *executable, unsigned attempt)
@@ -96,6 +97,7 @@ name_expand(char *out, size_t capacity, const char *pattern,
             is_unique = true;
             p++;
         } else {
+            p += p[0] == '%' && p[1] == '%';
             at = append(out, capacity, at, p, 1);
         }
     }

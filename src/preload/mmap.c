@@ -7,6 +7,8 @@
  * .inv.once  Memory is not counted twice: the C library's own mappings (of
  *            malloc, of thread stacks) do not pass here, and what the module
  *            of the program's malloc maps is passed over.
+ * .inv.own   What this library maps for itself is not the program's: it is
+ *            neither tried nor counted as dropped.
  *
  * Off, each call is one test and a jump. */
 #include <dlfcn.h>
@@ -27,14 +29,28 @@ map_call(void *at, size_t n, int protection, int flags, int fd, off_t offset)
     return (void *)syscall(SYS_mmap, at, n, protection, flags, fd, offset);
 }
 
+static bool
+is_of_module(const void *caller, void *code)
+{
+    struct dl_find_object module;
+
+    return _dl_find_object(code, &module) == 0 &&
+           caller >= module.dlfo_map_start && caller < module.dlfo_map_end;
+}
+
 /* .inv.once */
 static bool
 is_of_allocator(const void *caller)
 {
-    struct dl_find_object own;
+    return is_of_module(caller, (void *)alqi_preload_real.malloc);
+}
 
-    return _dl_find_object((void *)alqi_preload_real.malloc, &own) == 0 &&
-           caller >= own.dlfo_map_start && caller < own.dlfo_map_end;
+/* .inv.own */
+static bool
+is_tracked(const void *caller)
+{
+    return alqi_preload_config.is_tracking_mmap &&
+           !is_of_module(caller, (void *)is_of_module);
 }
 
 static bool
@@ -46,7 +62,7 @@ is_block(const void *mapped, int flags, const void *caller)
            !is_of_allocator(caller);
 }
 
-/* The profiler maps memory of its own while it records, and handlers may. */
+/* Handlers may map memory, too. */
 static void
 try_mapping(void *mapped, size_t n)
 {
@@ -82,7 +98,7 @@ map_tracked(void *at, size_t n, int protection, int flags, int fd, off_t offset,
 ALQI_EXPORT void *
 mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset)
 {
-    if (!alqi_preload_config.is_tracking_mmap)
+    if (!is_tracked(__builtin_return_address(0)))
         return map_call(at, n, protection, flags, fd, offset);
     return map_tracked(at, n, protection, flags, fd, offset,
                        __builtin_return_address(0));
@@ -91,7 +107,7 @@ mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset)
 ALQI_EXPORT void *
 mmap64(void *at, size_t n, int protection, int flags, int fd, off64_t offset)
 {
-    if (!alqi_preload_config.is_tracking_mmap)
+    if (!is_tracked(__builtin_return_address(0)))
         return map_call(at, n, protection, flags, fd, (off_t)offset);
     return map_tracked(at, n, protection, flags, fd, (off_t)offset,
                        __builtin_return_address(0));
@@ -100,7 +116,8 @@ mmap64(void *at, size_t n, int protection, int flags, int fd, off64_t offset)
 ALQI_EXPORT int
 munmap(void *at, size_t n)
 {
-    untrack_mapping(at);
+    if (is_tracked(__builtin_return_address(0)))
+        untrack_mapping(at);
     return (int)syscall(SYS_munmap, at, n);
 }
 

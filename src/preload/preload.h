@@ -236,7 +236,7 @@ enum alqi_preload_follow {
 };
 
 struct alqi_preload_config {
-    char out[1024];    /* pattern: %e program, %p pid, %n exec number */
+    char out[1024];    /* pattern: %e program, %p pid, %n exec number, %% */
     char control[100]; /* pattern of the socket's name; empty: the standard */
     int signal;        /* that starts and stops; 0: none */
     double rate;       /* samples per word */

@@ -15,6 +15,7 @@
  * User data of an entry: epoch (8 bits), stream (16), ordinal (40).  The epoch
  * counts forks: a child's frees of its parent's blocks are told by it. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -460,13 +461,17 @@ alqi_preload_recorder_is_on(void)
 void
 alqi_preload_recorder_take_over(void)
 {
-    char text[160];
+    char text[200];
     double bytes = ALQI_WORD_BYTES / sampled_rate;
+    uint64_t ms = (alqi_plat_mono_ns_sigsafe() -
+                   alqi_preload_file_header()->start_mono_ns) /
+                  1000000;
 
     snprintf(text, sizeof text,
-             "the exact mode's tables are full (--max-memory): from here "
-             "allocations are sampled, one in %.0f bytes",
-             bytes);
+             "the exact mode's tables are full (--max-memory) after "
+             "%" PRIu64 ".%03u s: from here allocations are sampled, one in "
+             "%.0f bytes",
+             ms / 1000, (unsigned)(ms % 1000), bytes);
     alqi_preload_say(text);
     alqi_preload_recorder_rate(alqi_preload_current(), sampled_rate, NULL);
 }

@@ -141,9 +141,11 @@ alqi_sample_gap_words(struct alqi_sample_rng *rng,
 {
     double words;
 
+    ALQI_DEBUG(law->inv_log1m_rate <= 0.0); /* [spec statmemprof 1.15, 9] */
     if (law->inv_log1m_rate == 0.0)
         return law->rate == 1.0 ? 1 : ALQI_SAMPLE_NEVER_WORDS;
     words = exponential(alqi_sample_uniform(rng)) * -law->inv_log1m_rate;
+    ALQI_DEBUG(words >= 0.0); /* 9: so the gap is 1 or more */
     if (words >= (double)(ALQI_SAMPLE_NEVER_WORDS - 1))
         return ALQI_SAMPLE_NEVER_WORDS;
     return 1 + (uint64_t)words;

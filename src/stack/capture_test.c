@@ -134,6 +134,47 @@ test_replay_equals_fresh_walk(void **state)
     assert_true(n_few > N_RANDOM / 10);
 }
 
+enum { BRANCH_DEPTH = 12, BRANCH_FRAMES = 10, N_BRANCHES = 2000 };
+
+/* Calls itself from as many places as there are ways, all with one frame. */
+static __attribute__((noinline)) unsigned
+branch(uint64_t path, unsigned n_ways, unsigned depth)
+{
+    unsigned way = (unsigned)(path % n_ways), n;
+
+    if (depth == 0) {
+        capture_test_replay(BRANCH_FRAMES);
+        return 1;
+    }
+    if (way == 0)
+        n = branch(path / n_ways, n_ways, depth - 1) + 1;
+    else if (way == 1)
+        n = branch(path / n_ways, n_ways, depth - 1) * 3;
+    else if (way == 2)
+        n = branch(path / n_ways, n_ways, depth - 1) ^ 5;
+    else
+        n = branch(path / n_ways, n_ways, depth - 1) - 7;
+    __asm__ volatile("" : "+r"(n)); /* no tail call */
+    return n;
+}
+
+/* By one layout whose rows differ: as were seen before, or that are new. */
+static void
+test_recursion(void **state)
+{
+    static const unsigned n_ways[] = {1, 2, 4, 2, 3, 1, 2};
+    uint64_t x = SEED;
+
+    (void)state;
+    n_checked = n_few = 0;
+    for (unsigned i = 0; i < sizeof n_ways / sizeof n_ways[0]; i++)
+        for (unsigned j = 0; j < N_BRANCHES; j++) {
+            x = x * 6364136223846793005u + 1442695040888963407u;
+            branch(x >> 33, n_ways[i], BRANCH_DEPTH);
+        }
+    assert_true(n_few > n_checked / 10 * 9);
+}
+
 int
 main(void)
 {
@@ -141,6 +182,7 @@ main(void)
         cmocka_unit_test(test_agrees_with_libgcc),
         cmocka_unit_test(test_starts_at_the_caller),
         cmocka_unit_test(test_replay_equals_fresh_walk),
+        cmocka_unit_test(test_recursion),
     };
 
     return cmocka_run_group_tests(tests, setup, NULL);

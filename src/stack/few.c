@@ -9,13 +9,12 @@ struct spot {
     uintptr_t fp;
 };
 
-enum { WORD = sizeof(uintptr_t), BLOCK = 4, VARIES = 255 };
-
-static inline uintptr_t
-word_at(uintptr_t sp, uint32_t place)
-{
-    return alqi_stack_word(sp + (uintptr_t)place * WORD);
-}
+enum {
+    WORD = sizeof(uintptr_t),
+    BLOCK = ALQI_STACK_FEW_BLOCK,
+    VARIES = 255,
+    SKIPS_MOST = 255
+};
 
 static bool
 is_end(uint32_t rule)
@@ -100,7 +99,7 @@ rows_walk(struct alqi_stack_layout *l, const struct alqi_stack_memo *memo,
 static inline uintptr_t
 return_of(const struct alqi_stack_layout *l, uint32_t at)
 {
-    return alqi_arch_code_address(word_at(l->sp, l->place[at]));
+    return alqi_arch_code_address(alqi_stack_word_at(l->sp, l->place[at]));
 }
 
 static inline uintptr_t
@@ -131,24 +130,6 @@ rows_follow(const struct alqi_stack_layout *l, uint32_t n, uintptr_t *fp)
             *fp = alqi_stack_word(cfa + (uintptr_t)(intptr_t)fp_offset);
     }
     return at;
-}
-
-/* Of the first n rows, of which one is known, the stack has so many, too, or up
- * to three more; n: all of them.  What is behind the last one doubles the first
- * (rows_pad). */
-static inline uint32_t
-rows_equal(const struct alqi_stack_layout *l, uint32_t n)
-{
-    const uint16_t *place = l->place;
-    const uintptr_t *pc = &l->pc[1];
-    uintptr_t sp = l->sp;
-
-    for (uint32_t at = 1; at < n; at += BLOCK, place += BLOCK, pc += BLOCK)
-#pragma GCC unroll 4
-        for (unsigned i = 0; i < BLOCK; i++)
-            if (alqi_arch_code_address(word_at(sp, place[i])) != pc[i])
-                return at;
-    return n;
 }
 
 /* Behind the last row, to whole blocks, there is the first once more. */
@@ -196,7 +177,7 @@ are_alike(struct alqi_stack_layout *l, uint32_t at)
 
 #pragma GCC unroll 2
     for (; at < n; at++) {
-        uintptr_t pc = alqi_arch_code_address(word_at(sp, *place++));
+        uintptr_t pc = alqi_arch_code_address(alqi_stack_word_at(sp, *place++));
         uint64_t word = atomic_load_explicit(
             &alqi_stack_rules.words[alqi_stack_rules_home(pc)],
             memory_order_relaxed);
@@ -207,6 +188,51 @@ are_alike(struct alqi_stack_layout *l, uint32_t at)
         *to++ = pc;
     }
     return strange == 0 && high >> ALQI_STACK_KEY_BITS == 0;
+}
+
+static void
+seen_begin(struct alqi_stack_layout *l)
+{
+    for (uint32_t at = 1; at < n_ruled(l); at++)
+        l->seen[0][at] = l->seen[1][at] = l->pc[at];
+    l->n_skipped = l->skips = 0;
+}
+
+/* Rows from `at` on are alike, and some of them new.  Where more than two come
+ * and go it is not looked here for a while, longer each time. */
+static ALQI_COLD void
+seen_add(struct alqi_stack_layout *l, uint32_t at)
+{
+    for (; at < n_ruled(l); at++) {
+        uintptr_t pc = l->pc[at];
+
+        if (pc == l->seen[0][at] || pc == l->seen[1][at])
+            continue;
+        l->seen[1][at] = l->seen[0][at];
+        l->seen[0][at] = pc;
+    }
+    l->n_skipped = l->skips;
+    l->skips = l->skips < SKIPS_MOST ? l->skips * 2 + 1 : SKIPS_MOST;
+}
+
+/* As are_alike, where each row has been seen with its pc (.inv.seen). */
+static inline bool
+are_seen(struct alqi_stack_layout *l, uint32_t from)
+{
+    uint64_t strange = 0;
+    uintptr_t sp = l->sp;
+    size_t n = n_ruled(l);
+
+#pragma GCC unroll 2
+    for (size_t at = from; at < n; at++) {
+        uintptr_t pc =
+            alqi_arch_code_address(alqi_stack_word_at(sp, l->place[at - 1]));
+        uint64_t a = pc ^ l->seen[0][at], b = pc ^ l->seen[1][at];
+
+        strange |= a < b ? a : b;
+        l->pc[at] = pc;
+    }
+    return strange == 0;
 }
 
 /* Of n rows, one of which is known, how many have the rules they had. */
@@ -294,6 +320,8 @@ layout_serve(struct alqi_stack_layout *l, uint32_t max)
         l->top += ((uintptr_t)l->place[l->n - 2] + 1) * WORD;
     l->varies = 0;
     rows_pad(l);
+    if (l->max != 0)
+        seen_begin(l);
     return (struct alqi_stack_frames){l->pc, l->n};
 }
 
@@ -311,10 +339,11 @@ generation_follow(struct alqi_stack_few *few)
         few->layout[i].n = few->layout[i].max = 0;
 }
 
-static ALQI_NOINLINE struct alqi_stack_frames
-capture_slow(struct alqi_stack_few *few, const struct alqi_stack_memo *memo,
-             const struct alqi_stack_regs *start, uintptr_t skip_lo,
-             uintptr_t skip_hi, uint32_t max_frames)
+struct alqi_stack_frames
+alqi_stack_few_slow(struct alqi_stack_few *few,
+                    const struct alqi_stack_memo *memo,
+                    const struct alqi_stack_regs *start, uintptr_t skip_lo,
+                    uintptr_t skip_hi, uint32_t max_frames)
 {
     const struct alqi_stack_frames none = {NULL, 0};
     struct spot s = {start->pc + !start->is_return, start->sp, start->fp};
@@ -337,7 +366,18 @@ capture_slow(struct alqi_stack_few *few, const struct alqi_stack_memo *memo,
     return layout_serve(l, max_frames);
 }
 
-/* The usual case, but that rows from `at` on are not what they were. */
+/* The layout's pcs are those of the stack, from elsewhere than before. */
+static inline struct alqi_stack_frames
+layout_varied(struct alqi_stack_layout *l)
+{
+    if (l->varies == 0)
+        l->varies = VARIES;
+    else if (ALQI_UNLIKELY(--l->varies == 0))
+        rows_pad(l); /* not kept up meanwhile */
+    return (struct alqi_stack_frames){l->pc, l->n};
+}
+
+/* The usual case, but that rows from `at` on have others than were seen. */
 static ALQI_NOINLINE struct alqi_stack_frames
 capture_alike(struct alqi_stack_few *few, const struct alqi_stack_memo *memo,
               const struct alqi_stack_regs *start, struct alqi_stack_layout *l,
@@ -349,34 +389,23 @@ capture_alike(struct alqi_stack_few *few, const struct alqi_stack_memo *memo,
             l->n = (uint16_t)at;
             l->is_whole = false;
         }
-        return capture_slow(few, memo, start, 0, 0, max_frames);
+        return alqi_stack_few_slow(few, memo, start, 0, 0, max_frames);
     }
-    if (l->varies == 0)
-        l->varies = VARIES;
-    else if (--l->varies == 0)
-        rows_pad(l); /* not kept up meanwhile */
-    return (struct alqi_stack_frames){l->pc, l->n};
+    if (l->n_skipped > 0)
+        l->n_skipped--;
+    else
+        seen_add(l, at);
+    return layout_varied(l);
 }
 
 struct alqi_stack_frames
-alqi_stack_few_capture(struct alqi_stack_few *few,
-                       const struct alqi_stack_memo *memo,
-                       const struct alqi_stack_regs *start, uintptr_t skip_lo,
-                       uintptr_t skip_hi, uint32_t max_frames)
+alqi_stack_few_other(struct alqi_stack_few *few,
+                     const struct alqi_stack_memo *memo,
+                     const struct alqi_stack_regs *start,
+                     struct alqi_stack_layout *l, uint32_t at,
+                     uint32_t max_frames)
 {
-    /* Of the heap's own text there is no layout. */
-    uintptr_t pc = start->pc + !start->is_return, sp = start->sp;
-    struct alqi_stack_layout *l = alqi_stack_layout_of(few, pc, sp);
-    uint32_t same;
-
-    if (ALQI_UNLIKELY(l->pc[0] != pc || l->sp != sp || l->max != max_frames ||
-                      sp < memo->readable_lo || l->top > memo->readable_hi ||
-                      few->generation !=
-                          atomic_load_explicit(&alqi_stack_generation,
-                                               memory_order_acquire)))
-        return capture_slow(few, memo, start, skip_lo, skip_hi, max_frames);
-    same = l->varies == 0 || l->n < 2 ? rows_equal(l, l->n) : 1;
-    if (ALQI_UNLIKELY(same < l->n))
-        return capture_alike(few, memo, start, l, same, max_frames);
-    return (struct alqi_stack_frames){l->pc, l->n};
+    if (ALQI_LIKELY(l->n_skipped == 0 && are_seen(l, at) && row_last_take(l)))
+        return layout_varied(l);
+    return capture_alike(few, memo, start, l, at, max_frames);
 }

@@ -12,15 +12,20 @@
  *              rule that the one there had, and each frame pointer that a CFA
  *              is computed from leads to where it did (.prop.stretch).
  *
+ * .inv.seen    Of a layout that serves captures, both pcs that were seen of a
+ * row have the row's rule.
+ *
  * No memory but [sp, the last return address] is read, which is compared with
  * the memo's readable range (.inv.read). */
 #ifndef ALQI_STACK_FEW_H
 #define ALQI_STACK_FEW_H
 
 #include "stack/capture.h"
+#include "stack/walk.h"
 
 enum {
     ALQI_STACK_FEW_MAX = 69,
+    ALQI_STACK_FEW_BLOCK = 3, /* rows that are compared at a time */
     ALQI_STACK_FEW_LAYOUTS_LOG = 6,
     ALQI_STACK_FEW_LAYOUTS = 1 << ALQI_STACK_FEW_LAYOUTS_LOG
 };
@@ -39,9 +44,12 @@ struct alqi_stack_layout {
     uint16_t place[ALQI_STACK_FEW_MAX + 3];
     uint32_t rule[ALQI_STACK_FEW_MAX];
     uintptr_t pc[ALQI_STACK_FEW_MAX + 3];
+    /* Two pcs that each row had, if it has a rule: a function that calls itself
+     * mostly does so from two places. */
+    uintptr_t seen[2][ALQI_STACK_FEW_MAX];
+    uint32_t n_skipped; /* captures yet that do not look there */
+    uint32_t skips;     /* how many that is after the next stranger */
 };
-
-_Static_assert(sizeof(struct alqi_stack_layout) == 1024, "found by a shift");
 
 /* A thread's, zeroed; with a memo for what may be read. */
 struct alqi_stack_few {
@@ -54,8 +62,12 @@ static inline struct alqi_stack_layout *
 alqi_stack_layout_of(struct alqi_stack_few *few, uintptr_t pc, uintptr_t sp)
 {
     uint32_t hash = (uint32_t)(pc + sp) * 0x9E3779B1u;
+    struct alqi_stack_layout *l =
+        &few->layout[hash >> (32 - ALQI_STACK_FEW_LAYOUTS_LOG)];
 
-    return &few->layout[hash >> (32 - ALQI_STACK_FEW_LAYOUTS_LOG)];
+    /* Its address is computed here, not once more for each field. */
+    __asm__("" : "+r"(l));
+    return l;
 }
 
 struct alqi_stack_frames {
@@ -63,14 +75,72 @@ struct alqi_stack_frames {
     size_t n;
 };
 
+/* ---- few.c -------------------------------------------------------------- */
+
+struct alqi_stack_frames
+alqi_stack_few_slow(struct alqi_stack_few *few,
+                    const struct alqi_stack_memo *memo,
+                    const struct alqi_stack_regs *start, uintptr_t skip_lo,
+                    uintptr_t skip_hi, uint32_t max_frames);
+/* From `at` on the layout's rows are not what they were, or may not be. */
+struct alqi_stack_frames alqi_stack_few_other(
+    struct alqi_stack_few *few, const struct alqi_stack_memo *memo,
+    const struct alqi_stack_regs *start, struct alqi_stack_layout *l,
+    uint32_t at, uint32_t max_frames);
+
+/* ---- a sample's way, so inline ------------------------------------------ */
+
+static inline uintptr_t
+alqi_stack_word_at(uintptr_t sp, uint32_t place)
+{
+    return alqi_stack_word(sp + (uintptr_t)place * sizeof sp);
+}
+
+/* Of its n rows the stack has so many, or up to two more; n: all of them.  What
+ * is behind the last one doubles the first (rows_pad). */
+static inline uint32_t
+alqi_stack_layout_equal(const struct alqi_stack_layout *l, uint32_t n)
+{
+    const uint16_t *place = l->place;
+    const uintptr_t *pc = &l->pc[1], *end = &l->pc[n];
+    uintptr_t sp = l->sp;
+
+    for (; pc < end; place += ALQI_STACK_FEW_BLOCK, pc += ALQI_STACK_FEW_BLOCK)
+#pragma GCC unroll 3
+        for (unsigned i = 0; i < ALQI_STACK_FEW_BLOCK; i++)
+            if (alqi_arch_code_address(alqi_stack_word_at(sp, place[i])) !=
+                pc[i])
+                return (uint32_t)(pc - l->pc);
+    return n;
+}
+
 /* As alqi_stack_capture, but for what it says of the capture before.  pcs NULL:
  * it takes more than this to capture the stack, which is deeper than FEW_MAX
  * and wanted whole, or has other frames than plain ones, or new ones.  The
  * memo's own captures go on as if there had been none. */
-struct alqi_stack_frames
+static inline __attribute__((always_inline)) struct alqi_stack_frames
 alqi_stack_few_capture(struct alqi_stack_few *few,
                        const struct alqi_stack_memo *memo,
                        const struct alqi_stack_regs *start, uintptr_t skip_lo,
-                       uintptr_t skip_hi, uint32_t max_frames);
+                       uintptr_t skip_hi, uint32_t max_frames)
+{
+    /* Of the heap's own text there is no layout. */
+    uintptr_t pc = start->pc + !start->is_return, sp = start->sp;
+    struct alqi_stack_layout *l = alqi_stack_layout_of(few, pc, sp);
+    uint32_t same = 1;
+
+    if (ALQI_UNLIKELY(l->pc[0] != pc || l->sp != sp || l->max != max_frames ||
+                      sp < memo->readable_lo || l->top > memo->readable_hi ||
+                      few->generation !=
+                          atomic_load_explicit(&alqi_stack_generation,
+                                               memory_order_acquire)))
+        return alqi_stack_few_slow(few, memo, start, skip_lo, skip_hi,
+                                   max_frames);
+    if (l->varies == 0)
+        same = alqi_stack_layout_equal(l, l->n);
+    if (same < l->n)
+        return alqi_stack_few_other(few, memo, start, l, same, max_frames);
+    return (struct alqi_stack_frames){l->pc, l->n};
+}
 
 #endif

@@ -33,7 +33,7 @@ enum {
     ALQI_STACK_TRAIL_LOOK = 8,  /* frames that may be looked at unverified */
     ALQI_STACK_TRAIL_LOOKS = 4, /* so many of them are */
     ALQI_STACK_TRAIL_BLOCK = 4, /* words are compared by so many */
-    ALQI_STACK_TRAIL_BEFORES = 4
+    ALQI_STACK_TRAIL_BEFORES = 8
 };
 
 struct alqi_stack_trail {

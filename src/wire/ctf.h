@@ -111,6 +111,9 @@ alqi_ctf_reader_location(const struct alqi_ctf_reader *reader, uint64_t code);
 /* What went wrong, with packet offset and event number; "" if nothing did. */
 const char *alqi_ctf_reader_error(const struct alqi_ctf_reader *reader);
 
+/* At the end of the input: it ends within a packet, or in zeros. */
+bool alqi_ctf_reader_is_cut(const struct alqi_ctf_reader *reader);
+
 /* Bytes consumed up to the end of the last good packet. */
 uint64_t alqi_ctf_reader_offset_bytes(const struct alqi_ctf_reader *reader);
 

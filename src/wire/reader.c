@@ -71,6 +71,7 @@ struct stream {
     struct alqi_cache_stack stack;
     uint64_t last_us;
     uint64_t next_id;
+    uint64_t collected_id; /* last; ALQI_SIDE_LAST: none yet */
 };
 
 struct alqi_ctf_reader {
@@ -271,6 +272,7 @@ stream_get(struct alqi_ctf_reader *r, uint16_t domain)
     }
     alqi_mtf_init(&s->mtf);
     s->domain = domain;
+    s->collected_id = ALQI_SIDE_LAST;
     r->streams[r->n_streams++] = s;
     return s;
 }
@@ -373,6 +375,9 @@ location_read(struct alqi_ctf_reader *r, struct alqi_ctf_event *event)
     }
     event->kind = ALQI_CTF_LOCATION;
     if (got.n_entries == 0 && alqi_side_is(got.code)) {
+        if (got.code == ALQI_SIDE_MOVED_LAST)
+            got.code = ALQI_SIDE_PREFIX | ALQI_SIDE_MOVED |
+                       (r->stream->collected_id & ALQI_SIDE_NUMBER_MASK);
         event->location = got; /* as many as there are events: not kept */
         return 1;
     }
@@ -457,6 +462,8 @@ later_read(struct alqi_ctf_reader *r, enum alqi_ctf_kind kind,
         warn(r, WARN_PROMOTE, "an object not yet allocated is promoted");
     event->kind = kind;
     event->id = r->stream->next_id - 1 - (uint64_t)distance;
+    if (kind == ALQI_CTF_COLLECT)
+        r->stream->collected_id = event->id;
     return 1;
 }
 
@@ -634,6 +641,12 @@ const char *
 alqi_ctf_reader_error(const struct alqi_ctf_reader *reader)
 {
     return reader == NULL ? "no memory" : reader->error;
+}
+
+bool
+alqi_ctf_reader_is_cut(const struct alqi_ctf_reader *reader)
+{
+    return reader != NULL && reader->n_warnings[WARN_TAIL] > 0;
 }
 
 uint64_t

@@ -6,7 +6,9 @@
  *
  *   MOVED   number = id of the block that the next allocation continues:
  *           realloc (or mremap) freed it, which is the last event before, and
- *           made the new one.  No entries.
+ *           made the new one.  No entries.  In the file the number is LAST,
+ *           which stands for the object that was collected last in the stream:
+ *           ids do not compress.  Reader and writer put one for the other.
  *   THREAD  number = thread index: the allocations that follow in the stream
  *           were made by that thread.  No entries.
  *   RATE    number = rate index: the allocations that follow in the stream
@@ -46,6 +48,9 @@
 #define ALQI_SIDE_TEXT ((uint64_t)2 << 56)
 #define ALQI_SIDE_RATE ((uint64_t)3 << 56)
 #define ALQI_SIDE_NUMBER_MASK (((uint64_t)1 << 56) - 1)
+#define ALQI_SIDE_LAST ALQI_SIDE_NUMBER_MASK
+#define ALQI_SIDE_MOVED_LAST                                                   \
+    (ALQI_SIDE_PREFIX | ALQI_SIDE_MOVED | ALQI_SIDE_LAST)
 
 static inline bool
 alqi_side_is(uint64_t code)

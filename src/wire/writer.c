@@ -19,6 +19,7 @@
 
 #include "base/base.h"
 #include "wire/outbox.h"
+#include "wire/side.h"
 #include "wire/verbatim.h"
 
 enum { NO_STACK_CODE = 1, SHORT_FRESH_MAX = 255 };
@@ -32,6 +33,7 @@ struct alqi_ctf_writer {
     uint64_t *last_codes; /* whole, as the caller gave it */
     uint32_t n_last_codes;
     uint32_t last_capacity;
+    uint64_t collected_id; /* last; ALQI_SIDE_LAST: none yet */
     struct alqi_wire_places places;
     struct alqi_mtf mtf;
     struct alqi_cache_writer cache;
@@ -92,6 +94,7 @@ alqi_ctf_writer_open_stream(const struct alqi_ctf_info *info, uint16_t domain,
         return ALQ_ENOMEM;
     w->lookup = lookup;
     w->lookup_arg = lookup_arg;
+    w->collected_id = ALQI_SIDE_LAST;
     alqi_wire_places_init(&w->places, alqi_base_mix((uintptr_t)w), SIZE_MAX);
     alqi_mtf_init(&w->mtf);
     w->box.packet = packet;
@@ -430,13 +433,29 @@ enum alq_status
 alqi_ctf_write_collect(struct alqi_ctf_writer *writer, uint64_t time_us,
                        uint64_t id)
 {
-    return later_put(writer, time_us, ALQI_EVENT_COLLECT, id);
+    enum alq_status status = later_put(writer, time_us, ALQI_EVENT_COLLECT, id);
+
+    if (status == ALQ_OK)
+        writer->collected_id = id;
+    return status;
+}
+
+/* wire/side.h, MOVED */
+static bool
+is_of_collected(const struct alqi_ctf_writer *w,
+                const struct alqi_ctf_location *location)
+{
+    return location->n_entries == 0 &&
+           location->code ==
+               (ALQI_SIDE_PREFIX | ALQI_SIDE_MOVED | w->collected_id);
 }
 
 enum alq_status
 alqi_ctf_write_side(struct alqi_ctf_writer *writer, uint64_t time_us,
                     const struct alqi_ctf_location *location)
 {
+    static const struct alqi_ctf_location moved = {.code =
+                                                       ALQI_SIDE_MOVED_LAST};
     struct alqi_ctf_location unknown;
     enum alq_status status;
 
@@ -444,7 +463,9 @@ alqi_ctf_write_side(struct alqi_ctf_writer *writer, uint64_t time_us,
         return writer->status;
     if (location->code << 1 == 0)
         return ALQ_EINVAL;
-    location = alqi_record_fitting(location, &unknown);
+    location = is_of_collected(writer, location)
+                   ? &moved
+                   : alqi_record_fitting(location, &unknown);
     status = event_begin(writer, time_us, ALQI_EVENT_LOCATION);
     if (status != ALQ_OK)
         return status;

@@ -748,6 +748,75 @@ streams_share_ids(void **state)
     free(bytes.data.bytes);
 }
 
+/* ---- moved blocks ----------------------------------------------------- */
+
+enum { MOVES = 4 };
+
+/* Object i is collected by the stream, then a record says that `moved` did. */
+static void
+move_write(struct alqi_ctf_writer *w, uint64_t i, uint64_t moved)
+{
+    struct alqi_ctf_location side = {.code = ALQI_SIDE_PREFIX |
+                                             ALQI_SIDE_MOVED | moved};
+
+    assert_int_equal(alqi_ctf_write_collect(w, 1000 + i, i), ALQ_OK);
+    assert_int_equal(alqi_ctf_write_side(w, 1000 + i, &side), ALQ_OK);
+}
+
+static size_t
+count_of(const struct golden_bytes *data, uint64_t code)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i + sizeof code <= data->n; i++)
+        n += memcmp(data->bytes + i, &code, sizeof code) == 0;
+    return n;
+}
+
+/* What was collected last is named by no id in the file, by its id outside;
+ * any other by its id; each stream has its own last. */
+static void
+moved_blocks_need_no_id(void **state)
+{
+    const uint64_t moved[MOVES] = {0, 1, 0, 3}, base = ALQI_SIDE_PREFIX;
+    struct alqi_ctf_info info = {
+        .version = 3, .word_bits = 8, .rate = 1, .start_us = 1000};
+    struct golden_source bytes = {{0}, 0};
+    struct alqi_ctf_writer *w[2];
+    struct alqi_ctf_reader *reader;
+    struct alqi_ctf_event e;
+    uint64_t next_id = 0, id, n = 0;
+    const uint64_t code = 9;
+
+    (void)state;
+    info.executable = info.host = info.params = info.context = "";
+    for (uint16_t s = 0; s < 2; s++)
+        assert_int_equal(alqi_ctf_writer_open_stream(&info, s, &next_id,
+                                                     take_packet, &bytes.data,
+                                                     stream_place, NULL, &w[s]),
+                         ALQ_OK);
+    for (uint32_t i = 0; i < MOVES; i++)
+        assert_int_equal(alqi_ctf_write_alloc(w[0], 1000, 1, 1,
+                                              ALQI_CTF_EXTERNAL, &code, 1, &id),
+                         ALQ_OK);
+    for (uint32_t i = 0; i < MOVES; i++) {
+        move_write(w[i % 2], i, moved[i]);
+        assert_int_equal(alqi_ctf_writer_flush(w[i % 2]), ALQ_OK);
+    }
+    for (uint16_t s = 0; s < 2; s++)
+        assert_int_equal(alqi_ctf_writer_close(w[s]), ALQ_OK);
+    assert_int_equal(count_of(&bytes.data, base | ALQI_SIDE_MOVED_LAST), 3);
+    assert_int_equal(count_of(&bytes.data, base | ALQI_SIDE_MOVED), 1);
+    reader = open_source(&bytes);
+    while (alqi_ctf_reader_next(reader, &e) > 0)
+        if (e.kind == ALQI_CTF_LOCATION && alqi_side_is(e.location.code))
+            assert_true(e.location.code == (base | moved[n++]));
+    assert_string_equal(alqi_ctf_reader_error(reader), "");
+    assert_int_equal(n, MOVES);
+    alqi_ctf_reader_drop(reader);
+    free(bytes.data.bytes);
+}
+
 int
 main(void)
 {
@@ -762,6 +831,7 @@ main(void)
         cmocka_unit_test(a_refused_packet_ends_the_trace),
         cmocka_unit_test(long_names),
         cmocka_unit_test(streams_share_ids),
+        cmocka_unit_test(moved_blocks_need_no_id),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,6 +85,30 @@ class Damage(common.Case):
             self.assertEqual(text, common.run("script", path).stdout)
             self.ok("report", out)
 
+    def test_cut_copy(self):
+        """A trace of malloc is made whole: one that is cut has lost what every
+        verb would else show as nothing."""
+        whole = os.path.join(self.dir, "whole.ctf")
+        self.assertEqual(common.run("merge", "-o", whole, self.made(
+            20000, 500, 1e-2)).returncode, 0)
+        with open(whole, "rb") as f:
+            data = f.read()
+        path = self.write("cut.ctf", data[:len(data) // 2])
+        out = os.path.join(self.dir, "out")
+        for verb in (["report"], ["report", "--json"], ["info"], ["script"],
+                     ["export", "--format=csv", "-f", "-o", out],
+                     ["merge", "-f", "-o", out]):
+            result = common.run(*verb, path)
+            self.assertEqual(result.returncode, 3, verb)
+            self.assertIn("cut.ctf is damaged: its end is missing",
+                          result.stderr)
+        self.assertIn('"is_complete": false',
+                      common.run("report", "--json", path).stdout)
+        self.assertEqual(common.run("check", path).returncode, 1)
+        self.assertEqual(
+            common.run("check", "-f", "--repair", out, path).returncode, 1)
+        self.ok("report", out)
+
     def test_flipped_bytes(self):
         """Random damage never ends a verb by a signal, nor without a word."""
         data = common.trace("wordcount-1e-3.v2")
@@ -120,6 +144,17 @@ class Damage(common.Case):
         self.assertEqual(result.returncode, 0)
         with open(out, "rb") as f, open(path, "rb") as g:
             self.assertEqual(f.read(), g.read())
+
+    def test_repair_does_not_empty_what_it_reads(self):
+        path = self.write("t.ctf", common.trace("synth-bytes.v2"))
+        link = os.path.join(self.dir, "link.ctf")
+        os.symlink(path, link)
+        for out in (path, link):
+            result = common.run("check", "-f", "--repair", out, path)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("is the trace to read", result.stderr)
+            with open(path, "rb") as f:
+                self.assertEqual(f.read(), common.trace("synth-bytes.v2"))
 
     def test_hostile_names_do_not_reach_the_terminal(self):
         data = common.trace("wordcount-1e-3.v2")

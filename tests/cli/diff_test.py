@@ -273,6 +273,20 @@ class Diff(common.Case):
         self.assertIn("a trace is damaged: only the part before the damage "
                       "is compared", got["warnings"])
 
+    def test_a_cut_trace_passes_no_build(self):
+        a = self.merged("a.ctf", self.made_as("m.ctf", 20000, 500, 1e-2))
+        with open(a, "rb") as f:
+            data = f.read()
+        cut = self.write("cut", data[:len(data) // 2])
+        self.diff("--allocated", "--fail-over=5%", a, cut, status=3)
+        # ... also between two packets, where no byte is wrong.
+        said = common.run("check", cut).stdout
+        at = int(re.search(r"byte (\d+): the last packet", said)[1])
+        cut = self.write("cut", data[:at])
+        result = self.diff("--allocated", "--fail-over=5%", a, cut, status=3)
+        self.assertIn("cut has no end: it was cut short", result.stderr)
+        self.assertIn("! the trace has no end", self.ok("report", cut))
+
 
 if __name__ == "__main__":
     common.main()

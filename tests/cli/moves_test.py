@@ -111,6 +111,9 @@ class Moves(common.Case):
         for site in got["sites"]:
             if site["function"] == "stepped":
                 self.assertEqual(site["allocated_objects"], 0)
+        self.assertIn("came by realloc", self.ok("report", path))
+        self.assertNotIn("came by realloc",  # of nothing
+                         self.ok("report", "--min-life=1m", path))
         # And the exports that show each block agree.
         for options in ([], ["--min-life=20ms"]):
             dhat = json.loads(self.ok("export", "--format=dhat", "-o", "-",

@@ -171,6 +171,17 @@ class Output(common.Case):
         with open(out) as f:
             self.assertRegex(f.readline(), r"^\S.* \d+$")
 
+    def test_a_trace_is_not_overwritten_by_what_is_made_of_it(self):
+        with open(self.path, "rb") as f:
+            before = f.read()
+        for form in ("csv", "html", "pprof", "sqlite"):
+            result = common.run("export", "-f", "--format=" + form, "-o",
+                                self.path, self.path)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("is the trace to read", result.stderr)
+            with open(self.path, "rb") as f:
+                self.assertEqual(f.read(), before)
+
     def test_output_is_the_same_each_time(self):
         for args in (["report"], ["report", "--json"], ["info"],
                      ["script"]):

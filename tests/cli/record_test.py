@@ -3,6 +3,7 @@ block is known."""
 import glob
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -39,6 +40,56 @@ class Record(common.Case):
         self.assertEqual(churn["allocated_bytes"], 5000 * 64)
         self.assertEqual(churn["live_objects"], 0)
         self.assertGreater(churn["temporary_objects"], 4000)
+
+    def test_each_count_stands_once(self):
+        text = self.ok("script", self.record("--exact"))
+        end, = [line for line in text.splitlines()
+                if "\tend samples=" in line]
+        keys = [word.split("=")[0] for word in end.split("\t")[8].split()]
+        self.assertEqual(sorted(keys), sorted(set(keys)))
+
+    def test_refused_before_the_program_runs(self):
+        """... and nothing is left behind."""
+        for options, status, text in (
+                (("-o", self.dir), 125, "is a directory: name a file"),
+                (("-f", "-o", self.dir), 125, "is a directory: name a file"),
+                (("-o", "-"), 2, "standard output is the program's"),
+                (("--max-memory=64M",), 2, "--max-memory bounds --exact")):
+            result = subprocess.run(
+                [common.BIN, "record", *options, VICTIM], cwd=self.dir,
+                env=common.ENV, capture_output=True, text=True, check=False)
+            self.assertEqual(result.returncode, status, options)
+            self.assertEqual(result.stdout, "")
+            self.assertIn(text, result.stderr)
+            self.assertEqual(os.listdir(self.dir), [])
+
+    def test_nothing_seen(self):
+        """What is said of a process without a block fits its options."""
+        for options, wanted, other in (
+                (("--follow",), "which has its own trace", "--follow"),
+                (("--exact",), "no block: the program allocated nothing",
+                 "interval"),
+                ((), "(--follow records those)", "own trace")):
+            result = common.run("record", *options, "-f", "-o",
+                                os.path.join(self.dir, "t.ctf"), "true")
+            self.assertIn(wanted, result.stderr)
+            self.assertNotIn(other, result.stderr)
+
+    def test_a_copy_of_a_trace_tells_its_bytes(self):
+        path = self.record("--rate=1")
+        copy = os.path.join(self.dir, "copy.ctf")
+        said = self.ok("snapshot", "-o", copy, path)
+        self.assertEqual(self.json(copy)["allocated_bytes"],
+                         self.json(path)["allocated_bytes"])
+        total = re.search(r"allocated +(\S+ \w+)", self.ok("info", path))[1]
+        self.assertIn(" of %s allocated" % total, said)
+
+    def test_a_directory_whose_name_looks_like_a_pattern(self):
+        self.dir = os.path.join(self.dir, "100%e,%p%n%%, %")
+        os.mkdir(self.dir)
+        got = self.json(self.record("--rate=1"))
+        self.assertEqual(self.site(got, "keep_rows")["live_objects"], 300)
+        self.assertEqual(os.listdir(self.dir), ["victim.ctf"])
 
     def test_compressed(self):
         """By its name; further processes' traces, too."""

@@ -144,9 +144,12 @@ class Totals(common.Case):
         text = self.ok("report", path)
         for part in ("7 samples dropped: no room in the file",
                      "3 samples dropped: the profiler was interrupted",
-                     "2 stacks cut at the depth limit", "was killed"):
+                     "2 stacks cut at the depth limit",
+                     "was killed (or: _exit, exec)"):
             self.assertIn(part, text)
         text = self.ok("info", path)
+        for estimate in ("allocated", "live at end", "peak"):
+            self.assertRegex(text, r"(?m)^%s +[\d.]+ \w+ ± " % estimate)
         mind = common.Opinion(self.ok("script", path), 1e-4, 8)
         for index, name in ((0, "main"), (1, "worker")):
             n = sum(b.thread == str(index) for b in mind.blocks)

@@ -60,6 +60,28 @@ class Usage(common.Case):
             self.assertRegex(result.stderr, r"Try 'aliquot .*'\.\n$")
             self.assertFalse(os.path.exists("x.unknown"))
 
+    def test_record_refuses_before_the_program_runs(self):
+        ran = os.path.join(self.dir, "ran")
+        there = self.write("there.ctf", b"precious")
+        pipe = os.path.join(self.dir, "pipe")
+        os.mkfifo(pipe)
+        rows = [
+            (["-o", self.dir], 125, "is a directory"),
+            (["-f", "-o", self.dir + "/"], 125, "is a directory"),
+            (["-o", there], 125, "-f overwrites it"),
+            (["-o", pipe], 125, "-f overwrites it"),
+            (["-o", ran + "/x.ctf"], 125, "No such file"),
+            (["--seed=-1"], 2, "a whole number below 2^64"),
+            (["--seed="], 2, "a whole number below 2^64"),
+        ]
+        for options, status, part in rows:
+            result = common.run("record", *options, "touch", ran,
+                                env={"ALIQUOT_PRELOAD_PATH": common.BIN})
+            self.assertEqual(result.returncode, status, options)
+            self.assertIn(part, result.stderr, options)
+            self.assertFalse(os.path.exists(ran), options)
+        self.assertEqual(sorted(os.listdir(self.dir)), ["pipe", "there.ctf"])
+
     def test_help(self):
         text = self.ok("--help")
         self.assertEqual(text, self.ok("help"))

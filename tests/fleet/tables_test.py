@@ -205,7 +205,7 @@ class Tables(exported.Case):
         with open(path, "rb") as f:
             self.assertEqual(f.read(), before)
         self.refused(3, "file is not a database", "--append",
-                     "--format=sqlite", "-o", trace, trace)
+                     "--format=sqlite", "-o", self.golden("bintree-1e-4.v3"), trace)
         self.ok("export", "-o", self.path("later.sqlite"), trace)
         database = sqlite3.connect(self.path("later.sqlite"))
         database.execute("PRAGMA user_version = 99")

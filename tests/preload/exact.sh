@@ -38,6 +38,12 @@ for threads in 1 2 5 16; do
     contains "churn $threads: info" "$(cat facts)" "nothing was dropped"
 done
 
+# What the library maps for itself is not the program's, and no drop.
+record --mmap -o t.ctf -- "$churn" 5 40000 5
+equal "mappings" "$(of_churn)" "$(cat want)"
+"$aliquot" info t.ctf >facts
+contains "mappings: info" "$(cat facts)" "nothing was dropped"
+
 # Recordings are small: four bytes an event at most, stacks and all (spec
 # malloc-profilers 5b item 7), of a program whose sizes are not random.
 if command -v perl >/dev/null; then
@@ -59,6 +65,7 @@ fi
 # seven standard errors: one false alarm in 4e11 seeds.
 record --max-memory 1M --interval 16K --seed 5 -o t.ctf -- "$deep" 14 60000
 contains "deep: said" "$(cat err)" "sampled, one in 16384 bytes"
+equal "deep: when" "$(grep -cE ' after [0-9]+\.[0-9]{3} s: ' err)" 1
 equal "deep: lines" "$(wc -l <err)" 1
 "$aliquot" report --json t.ctf >report.json
 number() { sed -n "s/^ *\"$1\": \([0-9.]*\),*$/\1/p" report.json | head -n 1; }

@@ -111,6 +111,10 @@ done
 record -- "$build/test/own_malloc"
 equal "own malloc: status" "$status" 0
 contains "own malloc" "$out" "brings its own malloc"
+for verb in report info; do # ... also who reads the trace later
+    contains "own malloc: $verb" "$("$aliquot" $verb t.ctf)" "malloc of its own"
+done
+contains "own malloc: JSON" "$("$aliquot" report --json t.ctf)" '"own_malloc": 1'
 
 # More rights than the user: off, in one line.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
