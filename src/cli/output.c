@@ -9,6 +9,11 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/pack.h"
+#include "cli/unpack.h"
+#include "wire/packet.h"
+#include "wire/raw.h"
+
+enum { MAGIC_BYTES = 8 };
 
 int
 alqi_cli_output_open(struct alqi_cli_output *o, const char *path,
@@ -80,4 +85,33 @@ alqi_cli_output_is(const char *path, const char *other)
 
     return strcmp(path, "-") != 0 && stat(path, &a) == 0 &&
            stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static bool
+begins_as_trace(int fd)
+{
+    struct alqi_cli_unpack *unpack = alqi_cli_unpack_new(fd);
+    uint32_t magic = ALQI_PACKET_MAGIC;
+    char head[MAGIC_BYTES];
+    ptrdiff_t n = 1;
+    size_t at = 0;
+
+    for (; n > 0 && at<sizeof head; at += n> 0 ? (size_t)n : 0)
+        n = alqi_cli_unpack_read(unpack, head + at, sizeof head - at);
+    alqi_cli_unpack_drop(unpack);
+    return at == sizeof head && (memcmp(head, ALQI_RAW_MAGIC, at) == 0 ||
+                                 memcmp(head, &magic, sizeof magic) == 0);
+}
+
+bool
+alqi_cli_output_is_trace(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+    bool is = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+              (st.st_size == 0 || begins_as_trace(fd));
+
+    if (fd >= 0)
+        close(fd);
+    return is;
 }

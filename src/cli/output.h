@@ -28,4 +28,8 @@ bool alqi_cli_output_replace(const char *finished, const char *path);
 /* Whether two names lead to one file that exists. */
 bool alqi_cli_output_is(const char *path, const char *other);
 
+/* Whether a file may go where a trace is to be written by a name that was given
+ * for another tool, too: a trace, a recording, or empty, compressed or not. */
+bool alqi_cli_output_is_trace(const char *path);
+
 #endif

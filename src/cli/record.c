@@ -274,9 +274,15 @@ output_check(const struct alqi_cli_record_run *r)
         alqi_cli_say("record: %s is a directory: name a file in it", r->output);
         return false;
     }
-    if (!r->is_forced)
+    if (alqi_cli_record_may_overwrite(r, r->output))
+        return true;
+    if (r->is_memtrace)
+        alqi_cli_say("record: MEMTRACE=%s: that exists and is no trace; -f "
+                     "overwrites it",
+                     r->output);
+    else
         alqi_cli_say("record: %s exists; -f overwrites it", r->output);
-    return r->is_forced;
+    return false;
 }
 
 /* As the preload's patterns have it, for which % begins something. */
@@ -393,8 +399,8 @@ run_unrecorded(char **argv, const struct alqi_cli_program *p)
 }
 
 /* As the library of that name does where it is linked: the trace's file, which
- * is overwritten, and its rate.  What the command line says wins; then the
- * variables are left to the program.  False: said. */
+ * is overwritten if it is a trace, and its rate.  What the command line says
+ * wins; then the variables are left to the program.  False: said. */
 static bool
 memtrace_honour(struct alqi_cli_record_run *r)
 {
@@ -408,7 +414,7 @@ memtrace_honour(struct alqi_cli_record_run *r)
     if (!r->has_rate && rate == NULL)
         r->rate = MEMTRACE_RATE_DEFAULT;
     r->output = strdup(path);
-    r->is_forced = true;
+    r->is_memtrace = true;
     unsetenv("MEMTRACE");
     unsetenv("MEMTRACE_RATE");
     return r->output != NULL;

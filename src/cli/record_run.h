@@ -33,6 +33,7 @@ struct alqi_cli_record_run {
     uint64_t seed;
     bool has_rate; /* given */
     bool is_forced;
+    bool is_memtrace; /* output is what MEMTRACE names: over traces only */
     bool is_controlled;
     bool is_off;
     bool is_following;

@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "cli/convert.h"
 #include "cli/heap_trace.h"
+#include "cli/output.h"
 #include "cli/pack.h"
 #include "cli/record_limit.h"
 #include "cli/record_traces.h"
@@ -60,13 +61,19 @@ trace_name(const struct alqi_cli_record_run *r, const struct image *image,
     return n > 0 && (size_t)n < capacity;
 }
 
+bool
+alqi_cli_record_may_overwrite(const struct alqi_cli_record_run *r,
+                              const char *path)
+{
+    return r->is_forced || (r->is_memtrace && alqi_cli_output_is_trace(path));
+}
+
 /* The name asked for; of its heap, the one beside it. */
 static int
 main_open(const struct alqi_cli_record_run *r, const struct image *image,
           char *path, size_t capacity)
 {
-    int flags =
-        O_WRONLY | O_CREAT | O_CLOEXEC | (r->is_forced ? O_TRUNC : O_EXCL);
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
 
     errno = ENAMETOOLONG;
     if (image->part[0] == '\0')
@@ -74,6 +81,7 @@ main_open(const struct alqi_cli_record_run *r, const struct image *image,
     else if ((size_t)snprintf(path, capacity, "%s%s%s", r->base, image->part,
                               r->suffix) >= capacity)
         return -1;
+    flags |= alqi_cli_record_may_overwrite(r, path) ? O_TRUNC : O_EXCL;
     return open(path, flags, 0644);
 }
 

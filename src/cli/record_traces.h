@@ -10,6 +10,10 @@
 
 #define ALQI_CLI_RECORDING_SUFFIX ".alqraw"
 
+/* Whether what is at that path, if anything, may be overwritten. */
+bool alqi_cli_record_may_overwrite(const struct alqi_cli_record_run *run,
+                                   const char *path);
+
 /* Of each process that the run has had; the directory goes if it is empty. */
 void alqi_cli_record_traces(struct alqi_cli_record_run *run);
 

@@ -294,14 +294,22 @@ header_fill(struct alqi_raw_header *h, const char *executable, uint32_t flags)
     memcpy(h->magic, ALQI_RAW_MAGIC, sizeof h->magic);
 }
 
+/* Not strerror: this may be in a signal handler. */
+static const char *
+failure(void)
+{
+    if (alqi_preload_config.is_memtrace && errno == EEXIST)
+        return "it exists and is no trace; remove it, or name another file";
+    return strerrordesc_np(errno);
+}
+
 static void
 say_failed(const char *what)
 {
     char text[1500];
 
-    /* Not strerror: this may be in a signal handler. */
     snprintf(file.error, sizeof file.error, "%s %s: %s", what, file.path,
-             strerrordesc_np(errno));
+             failure());
     snprintf(text, sizeof text, "cannot record: %s", file.error);
     alqi_preload_say(text);
 }

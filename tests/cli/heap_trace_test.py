@@ -222,6 +222,19 @@ class Record(Case):
         self.assertEqual(sorted(os.listdir(self.dir)),
                          ["out.ctf", "out.heap.ctf"])
 
+    def test_what_memtrace_names_goes_if_it_is_a_trace(self):
+        """... and so with the heap's trace beside it."""
+        env = {"MEMTRACE": "t.ctf"}
+        for _ in range(2):
+            self.record(env=env)
+            self.assertEqual(sorted(os.listdir(self.dir)),
+                             ["t.ctf", "t.heap.ctf"])
+        self.write("t.heap.ctf", b"precious")
+        self.record(env=env)
+        with open(self.path("t.heap.ctf"), "rb") as f:
+            self.assertEqual(f.read(), b"precious")
+        self.assertEqual(len(os.listdir(self.dir)), 3)
+
     def test_malloc_may_be_traced_too(self):
         path = self.path("m.ctf")
         self.program("malloc", path, code=7)  # there is no preload

@@ -235,7 +235,7 @@ equal "MEMTRACE is read as it is" "$(live m.ctf keep)" "4096 1" # stdout's
 equal "a trace then" "$(head -c 4 m.ctf | od -An -tx1)" " c1 1f fc c1"
 MEMTRACE=m.ctf LD_PRELOAD=$preload "$victim" idle >out 2>err
 equal "a trace is overwritten" "$(head -c 8 m.ctf)" ALIQRAW1
-MEMTRACE=precious LD_PRELOAD=$preload "$victim" idle >/dev/null 2>&1
+MEMTRACE=precious LD_PRELOAD=$preload "$victim" idle >/dev/null 2>err
 equal "what is no trace is not" "$(cat precious)" precious
 equal "children are not traced" "$(MEMTRACE=s.ctf LD_PRELOAD=$preload \
     sh -c env 2>/dev/null | grep -c MEMTRACE)" 0
@@ -248,6 +248,24 @@ equal "off wins" "$(ls o.ctf 2>/dev/null)" ""
 # ---- the law, at changing rates ------------------------------------------------
 
 # The estimate is within 7 standard errors of the truth; it is not, by chance,
+MEMTRACE=r.ctf MEMTRACE_RATE=1 "$aliquot" record -q -- "$victim" keep 100 >out
+equal "record overwrites a trace" $? 7 # as it does
+for packed in '' .zst; do
+    MEMTRACE=p.ctf$packed "$aliquot" record -q -- "$victim" idle >out
+    MEMTRACE=p.ctf$packed "$aliquot" record -q -- "$victim" idle >out
+    equal "record overwrites p.ctf$packed" $? 0
+done
+MEMTRACE=precious "$aliquot" record -q -- sh -c 'echo it ran' >out 2>err
+equal "record: what is no trace is not: status" $? 125
+equal "record: what is no trace is not" "$(cat precious out)" precious
+contains "record: what is no trace: said" "$(cat err)" \
+    "record: MEMTRACE=precious: that exists and is no trace; -f overwrites it"
+MEMTRACE=late "$aliquot" record -q -- sh -c 'echo precious >late' 2>err
+equal "record: made meanwhile" "$(cat late)" precious
+contains "record: made meanwhile" "$(cat err)" "1 recording stays in"
+rm -r aliquot-raw.*
+MEMTRACE=late "$aliquot" record -qf -- true
+equal "record -f: whatever it is" "$(head -c 4 late | od -An -tx1)" " c1 1f fc c1"
 # with a probability below 1e-11.  A change loses at most the gaps under way.
 run control,rate=1e-3,out="$work/law" spin 4
 for rate in 2e-3 1e-4 1e-2 3e-4 5e-3 1e-3; do
