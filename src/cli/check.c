@@ -12,9 +12,11 @@
 #include "base/base.h"
 #include "cli/cli.h"
 #include "cli/input.h"
+#include "cli/notes.h"
 #include "cli/objects.h"
 #include "cli/output.h"
 #include "cli/pack.h"
+#include "cli/remarks.h"
 #include "cli/text.h"
 #include "cli/unpack.h"
 
@@ -46,6 +48,7 @@ struct check {
     bool overwrites;
     struct alqi_cli_input *input;
     struct alqi_cli_objects objects;
+    struct alqi_cli_notes notes;
     uint64_t n_findings;
     uint64_t n_events;
     uint64_t counts[N_NONSENSE];
@@ -121,6 +124,7 @@ check_event(struct check *c, const struct alqi_ctf_event *e)
 
     switch (e->kind) {
     case ALQI_CTF_LOCATION:
+        alqi_cli_notes_take(&c->notes, &e->location);
         break;
     case ALQI_CTF_ALLOC:
         check_alloc(c, e);
@@ -201,15 +205,20 @@ repair(struct check *c)
 static void
 read_all(struct check *c)
 {
+    struct alqi_cli_names *names = alqi_cli_names_new();
     struct alqi_ctf_event event;
     const char *damage;
 
+    alqi_cli_notes_init(&c->notes, names);
     alqi_cli_objects_init(&c->objects);
     while (alqi_cli_input_next(c->input, &event)) {
         c->n_events++;
         check_event(c, &event);
     }
     alqi_cli_objects_free(&c->objects);
+    alqi_cli_end_say(&c->notes, c->input);
+    alqi_cli_notes_free(&c->notes);
+    alqi_cli_names_drop(names);
     damage = alqi_cli_input_damage(c->input);
     if (damage[0] == '\0')
         return;

@@ -353,8 +353,8 @@ side_read(struct alqi_cli_side *side, const struct alqi_cli_side *other,
     rc = alqi_cli_input_finish(side->input);
     if (rc != ALQI_CLI_OK || !alqi_cli_lacks_end(&side->analysis))
         return rc;
-    alqi_cli_say("%s has no end: it was cut short",
-                 alqi_cli_input_name(side->input));
+    if (!side->paths.has_many) /* else which one has been said */
+        alqi_cli_end_say(&side->analysis.notes, side->input);
     return ALQI_CLI_UNREADABLE;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/pack.h"
 #include "cli/page_index.h"
+#include "cli/remarks.h"
 #include "cli/sql.h"
 #include "cli/text.h"
 
@@ -407,6 +408,7 @@ write_out(struct request *r, struct alqi_cli_input *input)
     x->input = input;
     alqi_cli_analysis_run(&x->analysis, input, &r->options);
     rc = alqi_cli_input_finish(input);
+    alqi_cli_end_say(&x->analysis.notes, input);
     program_name(x);
     say_condensed(&blocks);
     if (x->index != NULL)

@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/inputs.h"
 #include "cli/processes.h"
+#include "cli/remarks.h"
 #include "cli/text.h"
 
 enum { TEXT_BYTES = 4096, LABEL = 18, NEVER_COLORED = 2 };
@@ -308,6 +309,8 @@ alqi_cli_info(int argc, char **argv)
         return rc;
     }
     alqi_cli_analysis_run(&a, input, &options);
+    if (!paths.has_many) /* else which one has been said */
+        alqi_cli_end_say(&a.notes, input);
     rc = alqi_cli_input_finish(input);
     if (is_modules_only)
         module_lines(&a, "");

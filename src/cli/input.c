@@ -13,6 +13,8 @@
 #include "cli/cli.h"
 #include "cli/input.h"
 #include "cli/input_raw.h"
+#include "cli/joined.h"
+#include "cli/notes.h"
 #include "cli/unpack.h"
 #include "wire/raw.h"
 
@@ -330,14 +332,15 @@ alqi_cli_input_next(struct alqi_cli_input *in, struct alqi_ctf_event *event)
     return got > 0;
 }
 
-/* A program that is killed leaves its own trace cut, but those of malloc are
- * written afterwards, whole. */
+/* A program that is killed leaves its own trace cut, but those of malloc, and
+ * those made of others, are written afterwards, whole. */
 static bool
 is_cut_copy(const struct alqi_cli_input *in)
 {
+    const char *context = alqi_ctf_reader_info(in->reader)->context;
+
     return alqi_ctf_reader_is_cut(in->reader) &&
-           strstr(alqi_ctf_reader_info(in->reader)->context, "source=malloc") !=
-               NULL;
+           (alqi_cli_is_of_malloc(context) || alqi_cli_is_joined(context));
 }
 
 const char *

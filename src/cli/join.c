@@ -19,6 +19,7 @@
 #include "cli/cli.h"
 #include "cli/join.h"
 #include "cli/join_part.h"
+#include "cli/notes.h"
 
 enum { STREAMS_MAX = 1024 /* reader.c */, BITS_OF_BYTE_TRACE = 8 };
 
@@ -188,14 +189,22 @@ common(const struct join *j, bool is_host)
     return text;
 }
 
+static bool
+are_of_malloc(const struct join *j)
+{
+    for (uint32_t i = 0; i < j->n_heads; i++)
+        if (!alqi_cli_is_of_malloc(j->heads[i].context))
+            return false;
+    return true;
+}
+
 static void
 info_make(struct join *j)
 {
     const struct alqi_cli_join_head *first = &j->heads[0];
 
     snprintf(j->context, sizeof j->context, "aliquot=%s%s merged=%u",
-             ALQI_VERSION,
-             first->word_bits == BITS_OF_BYTE_TRACE ? " source=malloc" : "",
+             ALQI_VERSION, are_of_malloc(j) ? " source=malloc" : "",
              j->n_heads);
     j->info = (struct alqi_ctf_info){
         .version = j->version,

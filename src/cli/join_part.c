@@ -17,6 +17,8 @@
 #include "base/base.h"
 #include "cli/cli.h"
 #include "cli/join_part.h"
+#include "cli/notes.h"
+#include "cli/remarks.h"
 #include "wire/side.h"
 #include "wire/verbatim.h"
 
@@ -298,6 +300,7 @@ take_process(struct alqi_cli_join_part *p, uint64_t us, const char *line)
     char key[48];
     size_t n;
 
+    p->n_announced++;
     get_number(line, "index", &old);
     get_number(line, "pid", &pid);
     get_number(line, "parent", &parent);
@@ -332,6 +335,7 @@ take_end(struct alqi_cli_join_part *p, uint64_t us, const char *line)
 
     if (alqi_side_get(line, "ended", ended, sizeof ended))
         p->is_running = strcmp(ended, "running") == 0;
+    p->n_ended++;
     forward(p, us, line);
 }
 
@@ -574,6 +578,16 @@ gone_put(struct alqi_cli_join_part *p)
     put_line(p, 0, line); /* at the time of its last event */
 }
 
+/* As the trace that is made shows: one of its processes has no end. */
+static void
+end_say(const struct alqi_cli_join_part *p)
+{
+    uint64_t n = p->is_joined && p->n_announced > 0 ? p->n_announced : 1;
+
+    if (alqi_cli_is_of_malloc(p->head->context) && p->n_ended < n)
+        alqi_cli_say(ALQI_CLI_NO_END_TEXT, p->head->path);
+}
+
 void
 alqi_cli_join_part_close(struct alqi_cli_join_part *p, bool is_whole)
 {
@@ -581,6 +595,8 @@ alqi_cli_join_part_close(struct alqi_cli_join_part *p, bool is_whole)
 
     if (is_whole && is_well(p) && !p->is_joined && !p->is_running)
         gone_put(p);
+    if (is_whole && is_well(p) && p->source.status == ALQI_CLI_OK)
+        end_say(p);
     result->n_strange += p->early.n_used;
     if (p->source.status != ALQI_CLI_OK)
         result->status = p->source.status;

@@ -57,6 +57,7 @@ struct alqi_cli_join_part {
     double *rates; /* by old index */
     uint32_t n_rates;
     uint64_t process;
+    uint64_t n_announced, n_ended; /* processes */
     bool is_joined;
     bool is_running; /* when it was recorded, it had not ended */
 };

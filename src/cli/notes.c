@@ -35,6 +35,24 @@ const struct alqi_cli_counter alqi_cli_counters[ALQI_CLI_N_COUNTERS] = {
      true},
 };
 
+bool
+alqi_cli_is_of_malloc(const char *context)
+{
+    return strstr(context, "source=malloc") != NULL;
+}
+
+bool
+alqi_cli_notes_lack_end(const struct alqi_cli_notes *notes, const char *context)
+{
+    if (!alqi_cli_is_of_malloc(context))
+        return false;
+    for (uint32_t i = 0; i < notes->n_processes; i++)
+        if (notes->processes[i].is_seen &&
+            notes->processes[i].ended == ALQI_CLI_NO_NAME)
+            return true;
+    return !notes->has_end;
+}
+
 void
 alqi_cli_notes_init(struct alqi_cli_notes *notes, struct alqi_cli_names *names)
 {

@@ -83,6 +83,15 @@ struct alqi_cli_notes {
     uint32_t cmdline; /* name, words separated by blanks */
 };
 
+/* Whether a trace of that context is of malloc, written by us as a whole: one
+ * without its last record was cut. */
+bool alqi_cli_is_of_malloc(const char *context);
+
+/* Whether the last record of such a trace, or in one made of several that of a
+ * process, has not come. */
+bool alqi_cli_notes_lack_end(const struct alqi_cli_notes *notes,
+                             const char *context);
+
 void alqi_cli_notes_init(struct alqi_cli_notes *notes,
                          struct alqi_cli_names *names);
 void alqi_cli_notes_free(struct alqi_cli_notes *notes);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/cli.h"
 #include "cli/remarks.h"
 #include "cli/text.h"
 
@@ -24,8 +25,20 @@ losses(const struct alqi_cli_notes *n, alqi_cli_remark_fn *take, void *arg)
 bool
 alqi_cli_lacks_end(const struct alqi_cli_analysis *a)
 {
-    return !a->notes.has_end &&
-           strstr(a->info->context, "source=malloc") != NULL;
+    return alqi_cli_notes_lack_end(&a->notes, a->info->context);
+}
+
+bool
+alqi_cli_end_say(const struct alqi_cli_notes *notes,
+                 struct alqi_cli_input *input)
+{
+    struct alqi_ctf_reader *reader = alqi_cli_input_reader(input);
+
+    if (alqi_cli_input_damage(input)[0] != '\0' ||
+        !alqi_cli_notes_lack_end(notes, alqi_ctf_reader_info(reader)->context))
+        return false;
+    alqi_cli_say(ALQI_CLI_NO_END_TEXT, alqi_cli_input_name(input));
+    return true;
 }
 
 void

@@ -15,6 +15,7 @@
 #include "cli/apportion.h"
 #include "cli/cli.h"
 #include "cli/processes.h"
+#include "cli/remarks.h"
 #include "cli/report.h"
 #include "cli/text.h"
 
@@ -131,7 +132,8 @@ recording(const struct alqi_cli_report *r)
 
     json_object_set_new(
         o, "is_complete",
-        json_boolean(alqi_cli_input_damage(r->input)[0] == '\0'));
+        json_boolean(alqi_cli_input_damage(r->input)[0] == '\0' &&
+                     !alqi_cli_lacks_end(a)));
     json_object_set_new(
         o, "warnings",
         json_integer((json_int_t)alqi_cli_input_n_warnings(r->input)));

@@ -67,11 +67,12 @@ class Case(unittest.TestCase):
             f.write(data)
         return path
 
-    def made(self, events, live, *rates):
+    def made(self, events, live, *rates, context=""):
         path = os.path.join(self.dir, "made.ctf")
         with open(path, "wb") as f:
             subprocess.run([MAKE_TRACE, str(events), str(live),
-                            *map(str, rates)], stdout=f, check=True)
+                            *map(str, rates)], stdout=f, check=True,
+                           env={**os.environ, "MAKE_TRACE_CONTEXT": context})
         return path
 
     def ok(self, *args, **more):

@@ -2,6 +2,8 @@
 import glob
 import os
 import random
+import re
+import shutil
 
 import common
 
@@ -108,6 +110,48 @@ class Damage(common.Case):
         self.assertEqual(
             common.run("check", "-f", "--repair", out, path).returncode, 1)
         self.ok("report", out)
+
+    def test_cut_between_packets(self):
+        """No byte is wrong, and each verb says what is missing; in a trace of
+        several, also where only one of them lacks it."""
+        whole = self.made(20000, 500, 1e-2, context="source=malloc")
+        with open(whole, "rb") as f:
+            data = f.read()
+        said = common.run("check", self.write("cut", data[:len(data) // 2]))
+        at = int(re.search(r"byte (\d+): the last packet", said.stdout)[1])
+        os.mkdir(os.path.join(self.dir, "dir"))
+        path = self.write("dir/cut.ctf", data[:at])
+        shutil.copy(whole, os.path.join(self.dir, "dir"))
+        both = os.path.join(self.dir, "both.ctf")
+        out = os.path.join(self.dir, "out")
+        wanted = "aliquot: %s has no end: it was cut short\n"
+        for verb, status in ((["info"], 0), (["info", "--modules"], 0),
+                             (["check"], 0),
+                             (["export", "--format=csv", "-f", "-o", out], 0),
+                             (["diff", whole], 3)):
+            result = common.run(*verb, path)
+            self.assertEqual(result.returncode, status, verb)
+            self.assertEqual(result.stderr, wanted % path, verb)
+            self.ok(*verb, whole)
+        directory = os.path.dirname(path)
+        for verb, status in ((["merge", "-o", both], 0), (["report"], 0),
+                             (["info"], 0), (["diff", whole], 3)):
+            result = common.run(*verb, directory)
+            self.assertEqual(result.returncode, status, verb)
+            self.assertEqual(result.stderr.count("no end"), 1, verb)
+            self.assertIn(wanted % path, result.stderr)
+        for again in both, self.merged_again(both, whole):
+            self.assertEqual(common.run("check", again).stderr, wanted % again)
+            self.assertIn("! the trace has no end", self.ok("report", again))
+            self.assertFalse(self.json(again)["recording"]["is_complete"])
+        self.assertTrue(self.json(whole)["recording"]["is_complete"])
+
+    def merged_again(self, *paths):
+        out = os.path.join(self.dir, "again.ctf")
+        result = common.run("merge", "-f", "-o", out, *paths)
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("%s has no end" % paths[0], result.stderr)
+        return out
 
     def test_flipped_bytes(self):
         """Random damage never ends a verb by a signal, nor without a word."""

@@ -9,9 +9,9 @@ import common
 
 
 class Diff(common.Case):
-    def made_as(self, name, *args):
+    def made_as(self, name, *args, **more):
         path = os.path.join(self.dir, name)
-        os.rename(self.made(*args), path)
+        os.rename(self.made(*args, **more), path)
         return path
 
     def diff(self, *args, status=0):
@@ -274,7 +274,8 @@ class Diff(common.Case):
                       "is compared", got["warnings"])
 
     def test_a_cut_trace_passes_no_build(self):
-        a = self.merged("a.ctf", self.made_as("m.ctf", 20000, 500, 1e-2))
+        a = self.merged("a.ctf", self.made_as("m.ctf", 20000, 500, 1e-2,
+                                              context="source=malloc"))
         with open(a, "rb") as f:
             data = f.read()
         cut = self.write("cut", data[:len(data) // 2])

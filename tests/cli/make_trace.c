@@ -7,6 +7,7 @@
  * the header, for each byte (0.125 means that every block was recorded).  With
  * LATER rates, for each word, allocations change to each in turn and back.
  * With MAKE_TRACE_QUOTES=N in the environment functions' names have N quotes.
+ * With MAKE_TRACE_CONTEXT there the trace has that context.
  * With HOSTILE_NAMES there names are such as might break a format.
  * Everything follows from a fixed seed. */
 #include <inttypes.h>
@@ -193,6 +194,7 @@ int
 main(int argc, char **argv)
 {
     const char *quotes = getenv("MAKE_TRACE_QUOTES");
+    const char *context = getenv("MAKE_TRACE_CONTEXT");
     struct alqi_ctf_info info = {.version = 2,
                                  .word_bits = 8,
                                  .start_us = now_us,
@@ -200,7 +202,7 @@ main(int argc, char **argv)
                                  .executable = "/bin/tree",
                                  .host = "test",
                                  .params = "seed=42",
-                                 .context = ""};
+                                 .context = context != NULL ? context : ""};
     struct alqi_ctf_writer *w;
 
     if (argc < 4) {
