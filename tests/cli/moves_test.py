@@ -156,8 +156,18 @@ class Moves(common.Case):
         names = [line.split()[-1] for line in rows.splitlines()[2:7]]
         self.assertEqual(names,
                          ["large", "small", "small", "last", "cli_mover"])
-        result = common.run("report", "--thread=nobody", path)
-        self.assertIn("no thread has that index or name", result.stderr)
+        for option, said in (
+                ("--thread=nobody", "no thread has that index or name"),
+                ("--thread=77", "no thread has that index or name"),
+                ("--filter=thread=77", "there is no such thread or domain"),
+                ("--filter=domain=7", "there is no such thread or domain")):
+            for more in [], ["--json"]:
+                result = common.run("report", option, *more, path)
+                self.assertEqual((result.returncode, result.stdout), (2, ""))
+                self.assertIn("report: %s: %s" % (option, said), result.stderr)
+        # A thread that is there, but nothing of which passes, is no mistake.
+        got = self.json("--filter=thread=3&size=1..1", path)
+        self.assertEqual(got["allocated_bytes"], 0)
 
     def test_modules(self):
         path = self.record("doubled", EVERY)
