@@ -216,13 +216,12 @@ threads(const struct alqi_cli_analysis *a)
     for (uint32_t i = 0; i < n->threads_capacity; i++) {
         const struct alqi_cli_thread *t = &n->threads[i];
 
-        if (t->is_seen)
-            printf(
-                "  %-6u tid %-8" PRIu64 " %-16s %" PRIu64
-                " sampled blocks, %s\n",
-                i, t->tid, alqi_cli_names_text(a->names, t->name), t->n_allocs,
-                alqi_cli_text_bytes(a->by_thread[i][ALQI_CLI_ALLOCATED].bytes)
-                    .text);
+        if (!t->is_seen)
+            continue;
+        printf("  %-6u tid %-8" PRIu64 " %-16s %" PRIu64 " sampled blocks, ", i,
+               t->tid, alqi_cli_names_text(a->names, t->name), t->n_allocs);
+        estimated_bytes(a, &a->by_thread[i][ALQI_CLI_ALLOCATED]);
+        putchar('\n');
     }
 }
 
@@ -309,9 +308,9 @@ alqi_cli_info(int argc, char **argv)
         return rc;
     }
     alqi_cli_analysis_run(&a, input, &options);
+    rc = alqi_cli_input_finish(input);
     if (!paths.has_many) /* else which one has been said */
         alqi_cli_end_say(&a.notes, input);
-    rc = alqi_cli_input_finish(input);
     if (is_modules_only)
         module_lines(&a, "");
     else
