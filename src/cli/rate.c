@@ -1,18 +1,34 @@
 /* rate.c -- see rate.h */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/base.h"
 #include "cli/cli.h"
 #include "cli/rate.h"
 
+/* Once in a terabyte: who writes more has mistaken the unit. */
+#define INTERVAL_BYTES_MOST 0x1p40
+
+/* What people write: no hexadecimal digits, "inf", "nan", nor blanks. */
+static bool
+number_read(const char *text, double *v, char **end)
+{
+    const char *digits = text + (*text == '-' || *text == '+');
+
+    *v = strtod(text, end);
+    return ((*digits >= '0' && *digits <= '9') || *digits == '.') &&
+           digits[strspn(digits, "0")] != 'x' &&
+           digits[strspn(digits, "0")] != 'X' && *end != text && isfinite(*v);
+}
+
 bool
 alqi_cli_bytes_parse(const char *text, double *bytes)
 {
     char *end;
-    double v = strtod(text, &end);
+    double v;
 
-    if (end == text || !isfinite(v))
+    if (!number_read(text, &v, &end))
         return false;
     switch (*end) {
     case 'G':
@@ -42,9 +58,10 @@ alqi_cli_interval_set(const char *verb, const char *value, double *rate)
 {
     double bytes;
 
-    if (!alqi_cli_bytes_parse(value, &bytes) || bytes < ALQI_WORD_BYTES) {
-        alqi_cli_say("%s: --interval %s: a size from 8 on, such as 64K", verb,
-                     value);
+    if (!alqi_cli_bytes_parse(value, &bytes) || bytes < ALQI_WORD_BYTES ||
+        bytes > INTERVAL_BYTES_MOST) {
+        alqi_cli_say("%s: --interval %s: a size from 8 to 1024G, such as 64K",
+                     verb, value);
         return false;
     }
     *rate = ALQI_WORD_BYTES / bytes;
@@ -52,15 +69,22 @@ alqi_cli_interval_set(const char *verb, const char *value, double *rate)
 }
 
 bool
-alqi_cli_rate_set(const char *verb, const char *value, double *rate)
+alqi_cli_rate_parse(const char *text, double *rate)
 {
     char *end;
-    double v = strtod(value, &end);
+    double v;
 
-    if (*end != '\0' || end == value || !(v > 0 && v <= 1)) {
-        alqi_cli_say("%s: --rate %s: above 0, and 1 at most", verb, value);
+    if (!number_read(text, &v, &end) || *end != '\0' || !(v > 0 && v <= 1))
         return false;
-    }
     *rate = v;
     return true;
+}
+
+bool
+alqi_cli_rate_set(const char *verb, const char *value, double *rate)
+{
+    if (alqi_cli_rate_parse(value, rate))
+        return true;
+    alqi_cli_say("%s: --rate %s: a number above 0, and 1 at most", verb, value);
+    return false;
 }

@@ -7,6 +7,9 @@
 /* "64K", "1.5M": a number and a unit of 1024; false when it is neither. */
 bool alqi_cli_bytes_parse(const char *text, double *bytes);
 
+/* A rate above 0, of 1 at most. */
+bool alqi_cli_rate_parse(const char *text, double *rate);
+
 /* --interval=N[K|M|G] and --rate=R of a verb, as samples per word; false, and
  * said, when the value is refused. */
 bool alqi_cli_interval_set(const char *verb, const char *value, double *rate);

@@ -102,6 +102,7 @@ refuse(const char *option, const char *value, const char *range)
 static bool
 set_number(struct alqi_cli_record_run *r, int id, const char *value)
 {
+    uint64_t n;
     char *end;
     double v;
 
@@ -120,10 +121,10 @@ set_number(struct alqi_cli_record_run *r, int id, const char *value)
         r->has_rate = true;
         return alqi_cli_rate_set("record", value, &r->rate);
     case OPT_DEPTH:
-        v = strtod(value, &end);
-        if (*end != '\0' || !(v >= 1 && v <= ALQI_RAW_FRAMES_MAX))
-            return refuse("depth", value, "a number from 1 to 4096");
-        r->depth = (unsigned)v;
+        if (!alqi_cli_parse_count(value, &n) || n < 1 ||
+            n > ALQI_RAW_FRAMES_MAX)
+            return refuse("depth", value, "a whole number from 1 to 4096");
+        r->depth = (unsigned)n;
         return true;
     default:
         errno = 0;
@@ -408,11 +409,15 @@ memtrace_honour(struct alqi_cli_record_run *r)
 
     if (r->output != NULL || path == NULL || *path == '\0')
         return true;
-    if (!r->has_rate && rate != NULL &&
-        !alqi_cli_rate_set("MEMTRACE_RATE: record", rate, &r->rate))
-        return false;
-    if (!r->has_rate && rate == NULL)
+    if (!r->has_rate)
         r->rate = MEMTRACE_RATE_DEFAULT;
+    if (!r->has_rate && rate != NULL && *rate != '\0' &&
+        !alqi_cli_rate_parse(rate, &r->rate)) {
+        alqi_cli_say("record: MEMTRACE_RATE=%s: a number above 0, and 1 at "
+                     "most",
+                     rate);
+        return false;
+    }
     r->output = strdup(path);
     r->is_memtrace = true;
     unsetenv("MEMTRACE");

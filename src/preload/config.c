@@ -284,9 +284,10 @@ memtrace_read(char **envp)
         variable_remove(at);
     }
     c->rate = MEMTRACE_RATE_DEFAULT;
-    if (rate != NULL && (!number_parse(rate, strlen(rate), &c->rate) ||
-                         !(c->rate >= 0 && c->rate <= 1))) {
-        alqi_preload_say("off: MEMTRACE_RATE is no number from 0 to 1");
+    if (rate != NULL && *rate != '\0' &&
+        (!number_parse(rate, strlen(rate), &c->rate) ||
+         !(c->rate > 0 && c->rate <= 1))) {
+        alqi_preload_say("off: MEMTRACE_RATE is no number above 0 and up to 1");
         return;
     }
     if (strlen(path) >= sizeof c->out) {

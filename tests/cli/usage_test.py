@@ -8,6 +8,10 @@ import common
 
 VERBS = ("record", "report", "view", "info", "script", "export", "serve",
          "push", "check", "gc-trace", "limits", "top", "help")
+BAD_RATES = ("0", "-1", "1.5", "0x1p-3", "0X1", "inf", "nan", "", " 1", "1e-3x",
+             "1K")
+BAD_INTERVALS = ("0", "7", "-8", "1025G", "1e30", "0x100", "inf", "nan", "",
+                 " 64K", "64X", "64KK")
 
 
 class Usage(common.Case):
@@ -73,7 +77,13 @@ class Usage(common.Case):
             (["-o", ran + "/x.ctf"], 125, "No such file"),
             (["--seed=-1"], 2, "a whole number below 2^64"),
             (["--seed="], 2, "a whole number below 2^64"),
+            (["--depth=1.5"], 2, "a whole number from 1 to 4096"),
+            (["--depth=4097"], 2, "a whole number from 1 to 4096"),
         ]
+        rows += [(["--rate=" + bad], 2, "a number above 0, and 1 at most")
+                 for bad in BAD_RATES]
+        rows += [(["--interval=" + bad], 2, "a size from 8 to 1024G")
+                 for bad in BAD_INTERVALS]
         for options, status, part in rows:
             result = common.run("record", *options, "touch", ran,
                                 env={"ALIQUOT_PRELOAD_PATH": common.BIN})
@@ -81,6 +91,29 @@ class Usage(common.Case):
             self.assertIn(part, result.stderr, options)
             self.assertFalse(os.path.exists(ran), options)
         self.assertEqual(sorted(os.listdir(self.dir)), ["pipe", "there.ctf"])
+
+    def test_memtrace_rate_is_a_rate(self):
+        for bad in BAD_RATES:
+            if bad == "":
+                continue  # as if it were not there
+            result = common.run("record", "true", env={
+                "MEMTRACE": os.path.join(self.dir, "t.ctf"),
+                "MEMTRACE_RATE": bad})
+            self.assertEqual(result.returncode, 2, bad)
+            self.assertIn("record: MEMTRACE_RATE=%s: a number above 0" % bad,
+                          result.stderr)
+        self.assertEqual(os.listdir(self.dir), [])
+
+    def test_control_refuses_rates_that_are_none(self):
+        for verb in "start", "rate":
+            for option, values, part in (
+                    ("--rate", BAD_RATES, "a number above 0, and 1 at most"),
+                    ("--interval", BAD_INTERVALS, "a size from 8 to 1024G")):
+                for bad in values:
+                    result = common.run(verb, "-p", "1", option, bad)
+                    self.assertEqual(result.returncode, 2, (verb, bad))
+                    self.assertIn("%s: %s %s: %s" % (verb, option, bad, part),
+                                  result.stderr)
 
     def test_help(self):
         text = self.ok("--help")

@@ -237,6 +237,13 @@ MEMTRACE=m.ctf LD_PRELOAD=$preload "$victim" idle >out 2>err
 equal "a trace is overwritten" "$(head -c 8 m.ctf)" ALIQRAW1
 MEMTRACE=precious LD_PRELOAD=$preload "$victim" idle >/dev/null 2>err
 equal "what is no trace is not" "$(cat precious)" precious
+contains "what is no trace: said" "$(cat err)" "precious: it exists and is no trace"
+for bad in 0 -1 2 x; do
+    MEMTRACE=bad MEMTRACE_RATE=$bad LD_PRELOAD=$preload "$victim" idle \
+        >/dev/null 2>err
+    contains "MEMTRACE_RATE=$bad" "$(cat err)" "off: MEMTRACE_RATE is no number"
+    equal "MEMTRACE_RATE=$bad: no file" "$(ls bad 2>/dev/null)" ""
+done
 equal "children are not traced" "$(MEMTRACE=s.ctf LD_PRELOAD=$preload \
     sh -c env 2>/dev/null | grep -c MEMTRACE)" 0
 MEMTRACE=r.ctf MEMTRACE_RATE=1 "$aliquot" record -q -- "$victim" keep 100 >out
