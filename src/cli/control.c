@@ -130,7 +130,7 @@ alqi_cli_state_print(const struct alqi_cli_target *t, const char *reply)
                rate > 0 ? alqi_cli_text_bytes(ALQI_WORD_BYTES / rate).text
                         : "512 KiB");
     else
-        printf(": %s, %.0f samples, one in %s, in %s\n", state,
+        printf(": %s, %.0f sampled blocks, one in %s, in %s\n", state,
                number(reply, "samples"),
                alqi_cli_text_bytes(ALQI_WORD_BYTES / rate).text, file);
     if (note[0] != '\0')

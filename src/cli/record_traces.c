@@ -179,7 +179,7 @@ say_result(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
     alqi_cli_say(
         "%s (%u): %s %s%s of %s allocated -> %s", base_name(h->executable),
         h->pid, alqi_cli_text_count((double)result->n_allocs).text,
-        is_exact ? "block" : "sample", result->n_allocs == 1 ? "" : "s",
+        is_exact ? "block" : "sampled block", result->n_allocs == 1 ? "" : "s",
         alqi_cli_text_bytes(result->allocated_bytes).text, path);
     if (result->n_allocs == 0 &&
         (atomic_load(&h->flags) & ALQI_RAW_OWN_MALLOC) == 0)
@@ -257,7 +257,7 @@ say_heap(const struct alqi_cli_record_run *r,
                      h->pid, result->n_dropped);
     if (!r->is_quiet)
         alqi_cli_say("%s (%" PRIu64
-                     "), heap: %s sample%s of %s allocated -> %s",
+                     "), heap: %s sampled block%s of %s allocated -> %s",
                      base_name(h->executable), h->pid,
                      alqi_cli_text_count((double)result->n_allocs).text,
                      result->n_allocs == 1 ? "" : "s",

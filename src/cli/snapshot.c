@@ -257,7 +257,7 @@ run_heap(const struct snapshot *s, const char *path)
     name_made = s->output != NULL ? s->output : name;
     return head.version >= 3
                ? trace_make(s, streams_write, path, NULL, name_made)
-               : trace_make(s, heap_write, path, "samples", name_made);
+               : trace_make(s, heap_write, path, "sampled blocks", name_made);
 }
 
 /* True: anything but a trace, which begins as its packets do. */
@@ -291,7 +291,8 @@ run(const struct snapshot *s, const char *path)
     }
     name_make(alqi_cli_recording_header(r)->executable,
               alqi_cli_recording_header(r)->pid, name, sizeof name);
-    rc = trace_make(s, recording_write, r, is_exact(r) ? "blocks" : "samples",
+    rc = trace_make(s, recording_write, r,
+                    is_exact(r) ? "blocks" : "sampled blocks",
                     s->output != NULL ? s->output : name);
     alqi_cli_recording_drop(r);
     return rc;

@@ -3,7 +3,8 @@
  *   aliquot top: server (4711), up 12m, malloc   sampling one in 512 KiB
  *   live 1.42 GiB ± 31 MiB, peak 1.61 GiB at 4m12s, RSS 1.7 GiB
  *   allocated 9.1 GiB ± 70 MiB, 12 MiB/s ± 1.1 MiB/s
- *   18.2 k samples, 17.1 k freed, none dropped; by live, sites by function
+ *   18.2 k sampled blocks, 17.1 k freed, none dropped; by live, sites by
+ * function
  *
  * Columns are left out from the table's right, the least telling ones first,
  * until a name has room. */
@@ -252,7 +253,7 @@ head_samples(const struct alqi_cli_top *top)
     losses_put(p, losses, sizeof losses);
     snprintf(text, sizeof text, "%s %s, %s freed",
              alqi_cli_text_count((double)p->picture.n_allocs).text,
-             is_sampled(p) ? "samples" : "blocks",
+             is_sampled(p) ? "sampled blocks" : "blocks",
              alqi_cli_text_count((double)p->picture.n_frees).text);
     alqi_cli_draw_fit(&top->term, ALQI_CLI_PLAIN, text, &left);
     alqi_cli_draw_fit(&top->term,

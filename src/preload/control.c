@@ -259,8 +259,8 @@ toggle_say(bool ok, const char *said)
     }
     if (!alqi_preload_recorder_is_on()) {
         alqi_side_get(said, "samples", samples, sizeof samples);
-        snprintf(text, sizeof text, "stopped; %s samples so far in %s", samples,
-                 alqi_preload_file_path());
+        snprintf(text, sizeof text, "stopped; %s sampled blocks so far in %s",
+                 samples, alqi_preload_file_path());
     } else {
         snprintf(text, sizeof text, "sampling, recorded to %s",
                  alqi_preload_file_path());

@@ -159,8 +159,8 @@ class Record(Case):
         said = self.record("--interval", "8K", "-o", "out.ctf")
         self.assertEqual(sorted(os.listdir(self.dir)),
                          ["out.ctf", "out.heap.ctf"])
-        self.assertRegex(said, r"heap: \S+ samples of 2[0-9.]+ MiB allocated "
-                         r"-> out\.heap\.ctf")
+        self.assertRegex(said, r"heap: \S+ sampled blocks of 2[0-9.]+ MiB "
+                         r"allocated -> out\.heap\.ctf")
         path = self.path("out.heap.ctf")
         self.is_sound(path)
         text = self.ok("report", path, "--allocated")
@@ -192,7 +192,7 @@ class Record(Case):
     def test_every_block(self):
         said = self.record("--exact", "-o", "out.ctf",
                            program=("language", "drop", "20"))
-        self.assertIn(", heap: 20k samples of ", said)
+        self.assertIn(", heap: 20k sampled blocks of ", said)
         script = self.ok("script", self.path("out.heap.ctf"))
         self.assertEqual(sum("\talloc\t" in line
                              for line in script.splitlines()), 2 * 20 * 500)

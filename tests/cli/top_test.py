@@ -98,7 +98,7 @@ class Batch(Watched):
         self.assertRegex(
             text, r"^top_program \(%d\), up .*, malloc: sampling, one in 8 B\n"
             r"live .*, peak .*, RSS .*\nallocated .*, lately .*/s\n"
-            r"\S+ (samples|blocks), \S+ freed, none dropped; by live"
+            r"\S+ (sampled )?blocks, \S+ freed, none dropped; by live"
             % self.pid)
         self.assertRegex(text, r"\*LIVE .* SITE\n")
         self.assertRegex(text, r"\n *1000 B .* keep_rows .*← load ← ")
@@ -696,7 +696,7 @@ class Heap(common.Case):
                    ALIQUOT_CONTROL="0")
         result = common.run("status", "--heap", "-p", str(self.pid))
         self.assertIn("has no control socket", result.stderr)
-        self.assertIn("samples", self.verb("status"))
+        self.assertIn("sampled blocks", self.verb("status"))
         self.end()
 
 

@@ -56,7 +56,7 @@ contains "thread's name" "$(cat /proc/"$pid"/task/*/comm)" "aliquot"
 contains "snapshot of nothing" \
     "$("$aliquot" snapshot -p "$pid" 2>&1)" "nothing is recorded yet"
 contains "start" "$("$aliquot" start -p "$pid" --rate=1 2>&1)" \
-    "sampling, 0 samples, one in 8 B"
+    "sampling, 0 sampled blocks, one in 8 B"
 touch begin
 appears kept out
 contains "exactly" "$(state)" "sampling, 10"
@@ -248,13 +248,6 @@ equal "children are not traced" "$(MEMTRACE=s.ctf LD_PRELOAD=$preload \
     sh -c env 2>/dev/null | grep -c MEMTRACE)" 0
 MEMTRACE=r.ctf MEMTRACE_RATE=1 "$aliquot" record -q -- "$victim" keep 100 >out
 equal "record honours it" "$(head -c 4 r.ctf | od -An -tx1)" " c1 1f fc c1"
-equal "all of it" "$("$aliquot" report --json r.ctf | grep -c '"is_exact": true')" 1
-ALIQUOT=off MEMTRACE=o.ctf LD_PRELOAD=$preload "$victim" idle >out
-equal "off wins" "$(ls o.ctf 2>/dev/null)" ""
-
-# ---- the law, at changing rates ------------------------------------------------
-
-# The estimate is within 7 standard errors of the truth; it is not, by chance,
 MEMTRACE=r.ctf MEMTRACE_RATE=1 "$aliquot" record -q -- "$victim" keep 100 >out
 equal "record overwrites a trace" $? 7 # as it does
 for packed in '' .zst; do
@@ -273,6 +266,13 @@ contains "record: made meanwhile" "$(cat err)" "1 recording stays in"
 rm -r aliquot-raw.*
 MEMTRACE=late "$aliquot" record -qf -- true
 equal "record -f: whatever it is" "$(head -c 4 late | od -An -tx1)" " c1 1f fc c1"
+equal "all of it" "$("$aliquot" report --json r.ctf | grep -c '"is_exact": true')" 1
+ALIQUOT=off MEMTRACE=o.ctf LD_PRELOAD=$preload "$victim" idle >out
+equal "off wins" "$(ls o.ctf 2>/dev/null)" ""
+
+# ---- the law, at changing rates ------------------------------------------------
+
+# The estimate is within 7 standard errors of the truth; it is not, by chance,
 # with a probability below 1e-11.  A change loses at most the gaps under way.
 run control,rate=1e-3,out="$work/law" spin 4
 for rate in 2e-3 1e-4 1e-2 3e-4 5e-3 1e-3; do
