@@ -16,49 +16,117 @@
 #include "cli/cli.h"
 #include "cli/launch.h"
 
-/* The terminal sends these to the program itself: wait for what it does. */
-static const int ignored[] = {SIGINT, SIGQUIT};
-static const int passed_on[] = {SIGTERM, SIGHUP,  SIGUSR1, SIGUSR2,
-                                SIGCONT, SIGALRM, SIGWINCH};
+enum { LOOK_MS = 100, STOPPING_INTERRUPTS = 2 };
 
-enum { LOOK_MS = 100 };
+static volatile sig_atomic_t child_pid;    /* 0: it has ended; -1: none */
+static volatile sig_atomic_t n_interrupts; /* since it has */
+static const char *_Atomic late_text;
 
-static volatile sig_atomic_t child_pid;
+/* ---- signals --------------------------------------------------------------
+ */
+
+/* Those that would end this process, though they are meant for the program. */
+static bool
+is_passed_on(int signal)
+{
+    switch (signal) {
+    case SIGKILL:
+    case SIGSTOP:
+    case SIGTSTP: /* stops them both */
+    case SIGTTIN:
+    case SIGTTOU:
+    case SIGCHLD:
+    case SIGURG:
+    case SIGPIPE: /* of what this process writes: errors are looked at */
+    case SIGXFSZ:
+    case SIGSEGV: /* of what it does wrong */
+    case SIGBUS:
+    case SIGFPE:
+    case SIGILL:
+    case SIGTRAP:
+    case SIGABRT:
+    case SIGSYS:
+        return false;
+    default:
+        return signal < SIGSYS || signal >= SIGRTMIN;
+    }
+}
+
+/* A key of the terminal has sent it to the program, too. */
+static bool
+is_of_terminal(int signal, const siginfo_t *info)
+{
+    return info->si_code == SI_KERNEL &&
+           (signal == SIGINT || signal == SIGQUIT || signal == SIGWINCH);
+}
+
+/* Who presses ^C again while the traces are written wants no traces. */
+static void
+interrupted_late(int signal)
+{
+    const char *text = late_text;
+    sigset_t one;
+    ssize_t n;
+
+    if ((signal != SIGINT && signal != SIGQUIT) || text == NULL)
+        return;
+    if (++n_interrupts < STOPPING_INTERRUPTS) {
+        n = write(STDERR_FILENO, text, strlen(text));
+        (void)n; /* there is nobody to tell */
+        return;
+    }
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+    raise(signal);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+}
 
 static void
-pass_on(int signal)
+pass_on(int signal, siginfo_t *info, void *context)
 {
     int saved = errno;
 
-    if (child_pid > 0)
+    (void)context;
+    if (child_pid == 0)
+        interrupted_late(signal);
+    else if (child_pid > 0 && !is_of_terminal(signal, info))
         kill((pid_t)child_pid, signal);
     errno = saved;
 }
 
+/* Until the process ends: what comes after the program is no less ours. */
 static void
 signals_set(struct sigaction *before)
 {
+    struct sigaction pass = {.sa_sigaction = pass_on,
+                             .sa_flags = SA_RESTART | SA_SIGINFO};
     struct sigaction ignore = {.sa_handler = SIG_IGN};
-    struct sigaction pass = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
-    size_t n = 0;
+    struct sigaction standard = {.sa_handler = SIG_DFL};
 
-    for (size_t i = 0; i < ALQI_COUNT_OF(ignored); i++)
-        sigaction(ignored[i], &ignore, &before[n++]);
-    for (size_t i = 0; i < ALQI_COUNT_OF(passed_on); i++)
-        sigaction(passed_on[i], &pass, &before[n++]);
+    for (int i = 1; i <= SIGRTMAX; i++)
+        if (is_passed_on(i))
+            sigaction(i, &pass, &before[i]);
+    sigaction(SIGPIPE, &ignore, &before[SIGPIPE]);
+    sigaction(SIGXFSZ, &ignore, &before[SIGXFSZ]);
+    /* Where it is ignored nobody is told how the program ended. */
+    sigaction(SIGCHLD, &standard, &before[SIGCHLD]);
 }
 
 /* The program starts with the dispositions this command was given. */
 static void
 signals_restore(const struct sigaction *before)
 {
-    size_t n = 0;
-
-    for (size_t i = 0; i < ALQI_COUNT_OF(ignored); i++)
-        sigaction(ignored[i], &before[n++], NULL);
-    for (size_t i = 0; i < ALQI_COUNT_OF(passed_on); i++)
-        sigaction(passed_on[i], &before[n++], NULL);
+    for (int i = 1; i <= SIGRTMAX; i++)
+        if (is_passed_on(i))
+            sigaction(i, &before[i], NULL);
+    sigaction(SIGPIPE, &before[SIGPIPE], NULL);
+    sigaction(SIGXFSZ, &before[SIGXFSZ], NULL);
+    sigaction(SIGCHLD, &before[SIGCHLD], NULL);
 }
+
+/* ---- the program -----------------------------------------------------------
+ */
 
 static bool
 environment_set(const struct alqi_cli_launch *launch)
@@ -125,11 +193,15 @@ watch(const struct alqi_cli_launch *launch, pid_t pid)
 static int
 child_wait(const struct alqi_cli_launch *launch, pid_t pid)
 {
-    int status;
+    siginfo_t ended;
+    int status = 0;
 
     if (launch->watched != NULL)
         watch(launch, pid);
-
+    while (waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT) != 0 &&
+           errno == EINTR)
+        continue;
+    child_pid = 0; /* its number may be another's from here on */
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;
     return status;
@@ -139,7 +211,7 @@ bool
 alqi_cli_launch(const struct alqi_cli_launch *launch,
                 struct alqi_cli_launched *out)
 {
-    struct sigaction before[ALQI_COUNT_OF(ignored) + ALQI_COUNT_OF(passed_on)];
+    struct sigaction before[NSIG];
     sigset_t all, mask;
     int fds[2];
 
@@ -149,6 +221,7 @@ alqi_cli_launch(const struct alqi_cli_launch *launch,
         return false;
     }
     fflush(NULL);
+    late_text = launch->late_text;
     sigfillset(&all); /* no signal between fork and the new dispositions */
     sigprocmask(SIG_SETMASK, &all, &mask);
     signals_set(before);
@@ -172,8 +245,6 @@ alqi_cli_launch(const struct alqi_cli_launch *launch,
         out->exec_errno = 0;
     close(fds[0]);
     out->wait_status = child_wait(launch, out->pid);
-    child_pid = 0;
-    signals_restore(before);
     return true;
 }
 

@@ -7,9 +7,11 @@
 #include <sys/types.h>
 
 struct alqi_cli_launch {
-    char *const *argv;    /* of the program */
-    const char *preload;  /* path of libaliquot-preload.so, NULL: none */
-    const char *settings; /* value of ALIQUOT */
+    char *const *argv;     /* of the program */
+    const char *preload;   /* path of libaliquot-preload.so, NULL: none */
+    const char *settings;  /* value of ALIQUOT */
+    const char *late_text; /* said at the first ^C after the program's end; the
+                            * second ends this process.  NULL: neither */
     /* Called with `arg` whenever watch_fd can be read while the program runs.
      * NULL: nothing is watched. */
     void (*watched)(void *arg, pid_t pid);
@@ -23,7 +25,8 @@ struct alqi_cli_launched {
     int exec_errno; /* why the program could not be started; 0 */
 };
 
-/* Starts the program, passes signals on to it, and waits for its end.
+/* Starts the program, passes signals on to it, and waits for its end; after
+ * that signals that end processes are held back, until this one ends.
  * Returns false, with a message said, when no process could be made. */
 bool alqi_cli_launch(const struct alqi_cli_launch *launch,
                      struct alqi_cli_launched *out);

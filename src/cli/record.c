@@ -439,6 +439,15 @@ base_set(struct alqi_cli_record_run *r)
         r->base[n - 4] = '\0';
 }
 
+static void
+late_text_make(struct alqi_cli_record_run *r)
+{
+    snprintf(r->late_text, sizeof r->late_text,
+             "aliquot: the program has ended and its trace is being written; "
+             "another ^C leaves the recording in %s\n",
+             r->directory);
+}
+
 /* -1 to go on, or the status to exit with.  Finer samples for small limits. */
 static int
 limits_check(struct alqi_cli_record_run *r)
@@ -501,12 +510,14 @@ alqi_cli_record(int argc, char **argv)
         !directory_make(&r))
         return EXIT_OURS;
     base_set(&r);
+    late_text_make(&r);
     settings = settings_make(&r, preload);
     if (settings == NULL)
         return EXIT_OURS;
     launch.argv = argv + first;
     launch.preload = preload;
     launch.settings = settings;
+    launch.late_text = r.late_text;
     status = limits_begin(&r, &launch) ? run(&r, &launch) : EXIT_OURS;
     free(settings);
     return status;

@@ -50,7 +50,8 @@ struct alqi_cli_record_run {
     char directory[PATH_MAX]; /* of the raw recordings */
     char base[PATH_MAX];      /* output without .ctf, for further processes */
     const char *suffix;       /* of their traces */
-    pid_t pid;                /* of the program */
+    char late_text[PATH_MAX + 160]; /* launch.h */
+    pid_t pid;                      /* of the program */
     int wait_status;
     struct alqi_symbol_table *symbols;
     unsigned n_traces;

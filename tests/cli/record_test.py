@@ -1,16 +1,32 @@
 """From a program to its report, over recordings of a program whose every
 block is known."""
+import fcntl
 import glob
 import json
 import os
 import re
 import signal
 import subprocess
+import sys
+import termios
 import time
 
 import common
 
 VICTIM = os.environ["VICTIM"]
+
+# Says which signals come, until one of them is USR1.
+COUNTER = """
+import os, signal
+signals = signal.SIGINT, signal.SIGUSR1
+signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+print(os.getpid(), flush=True)
+while True:
+    got = signal.sigwait(signals)
+    print(got.name[3:], flush=True)
+    if got == signal.SIGUSR1:
+        break
+"""
 
 
 class Record(common.Case):
@@ -188,6 +204,75 @@ class Record(common.Case):
         self.assertEqual(said.stderr, "aliquot: wrote %d bytes to %s\n"
                          % (os.path.getsize(trace), trace))
         self.assertEqual(self.ok("script", trace), self.ok("script", raw))
+
+    def begin(self, *args, **more):
+        """A recorder, once the program has printed its first line, which is
+        its number."""
+        recorder = subprocess.Popen(
+            [common.BIN, "record", *args], env=common.ENV, cwd=self.dir,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+        self.addCleanup(recorder.wait)
+        self.addCleanup(recorder.kill)
+        return recorder, int(recorder.stdout.readline())
+
+    def test_a_key_reaches_the_program_once(self):
+        """The terminal sends ^C to them both."""
+        terminal, end = os.openpty()
+        recorder, pid = self.begin(
+            "-q", "-o", "t.ctf", sys.executable, "-c", COUNTER, stdin=end,
+            preexec_fn=lambda: (os.setsid(),
+                                fcntl.ioctl(0, termios.TIOCSCTTY, 0)))
+        for _ in range(3):
+            os.write(terminal, b"\x03")
+            self.assertEqual(recorder.stdout.readline(), b"INT\n")
+        # Behind what else the recorder might have sent.
+        recorder.send_signal(signal.SIGUSR1)
+        self.assertEqual(recorder.stdout.readline(), b"USR1\n")
+        self.assertEqual(recorder.stdout.read(), b"")
+        self.assertEqual(recorder.wait(), 0)
+        self.assertEqual(os.listdir(self.dir), ["t.ctf"])
+        os.close(terminal)
+        os.close(end)
+
+    def test_interrupted_while_the_trace_is_written(self):
+        pipe = os.path.join(self.dir, "pipe")  # which nobody reads
+        os.mkfifo(pipe)
+        recorder, pid = self.begin("--rate=1", "-f", "-o", pipe, "sh", "-c",
+                                   "echo $$")
+        self.addCleanup(recorder.stdout.close)
+        self.addCleanup(recorder.stderr.close)
+        while os.path.exists("/proc/%d" % pid):
+            time.sleep(0.01)
+        for late in signal.SIGTERM, signal.SIGHUP, signal.SIGINT:
+            recorder.send_signal(late)
+        said = recorder.stderr.readline().decode()
+        self.assertIn("the program has ended and its trace is being written",
+                      said)
+        recorder.send_signal(signal.SIGINT)
+        self.assertEqual(recorder.wait(), -signal.SIGINT)
+        raw, = glob.glob(os.path.join(self.dir, "aliquot-raw.*", "*"))
+        self.assertIn(os.path.dirname(raw) + "\n", said)
+        self.assertGreater(self.json(raw)["allocated_bytes"], 0)
+
+    def test_nobody_hears_what_is_said(self):
+        """The trace is written all the same."""
+        ends = os.pipe()
+        os.close(ends[0])
+        status = subprocess.call(
+            [common.BIN, "record", "-o", "t.ctf", "sh", "-c", "exit 3"],
+            stderr=ends[1], cwd=self.dir, env=common.ENV)
+        os.close(ends[1])
+        self.assertEqual(status, 3)
+        self.assertEqual(os.listdir(self.dir), ["t.ctf"])
+        self.ok("check", os.path.join(self.dir, "t.ctf"))
+
+    def test_children_that_nobody_waits_for(self):
+        """How the program ended is told though SIGCHLD was ignored."""
+        result = subprocess.run(
+            [common.BIN, "record", "-q", "-o", "t.ctf", "sh", "-c", "exit 3"],
+            cwd=self.dir, env=common.ENV, restore_signals=False, check=False,
+            preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        self.assertEqual(result.returncode, 3)
 
 
 if __name__ == "__main__":

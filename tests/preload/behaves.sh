@@ -104,6 +104,26 @@ wait "$recorder"
 equal "TERM: exit status" $? 3
 contains "TERM" "$(cat sig.out)" got
 
+# ... as one that somebody sends to the recorder alone, of those that end what
+# they reach; and the trace is there.
+for how in INT:2 QUIT:3 HUP:1 ALRM:14 XCPU:24 RTMIN:34; do
+    set -m # else INT and QUIT are ignored in the background
+    # shellcheck disable=SC2016
+    "$aliquot" record -q -f -o sig.ctf -- sh -c \
+        'ulimit -c 0; echo ready $$; while :; do sleep 0.05; done' \
+        >sig.out 2>sig.err &
+    recorder=$!
+    set +m
+    until grep -q ready sig.out 2>/dev/null; do sleep 0.05; done
+    kill -"${how%:*}" "$recorder"
+    { wait "$recorder"; } 2>/dev/null
+    equal "${how%:*}: exit status" $? $((128 + ${how#*:}))
+    equal "${how%:*}: nothing else is said" "$(cat sig.err)" ""
+    contains "${how%:*}" "$("$aliquot" info sig.ctf)" "killed"
+    equal "${how%:*}: no directory stays" "$(ls -d aliquot-raw.* 2>/dev/null)" ""
+    rm sig.out
+done
+
 # What cannot be run.
 "$aliquot" record -o n.ctf -- no-such-program 2>err
 equal "not found" $? 127
