@@ -221,26 +221,100 @@ complete_options(const struct alqi_cli_verb *verb)
     printf("--help\" ;;\n");
 }
 
+/* Words that the shell takes one more word for. */
+static void
+complete_program(const struct alqi_cli_verb *verb)
+{
+    if (!verb->stops_early)
+        return;
+    printf("    %s) _aliquot_program \"", verb->name);
+    for (const struct alqi_cli_option *o = verb->options; o->name != NULL; o++)
+        if (has_arg(o) == required_argument) {
+            printf("--%s ", o->name);
+            if (o->id < 128)
+                printf("-%c ", o->id);
+        }
+    printf("\" ;;\n");
+}
+
+/* Behind a program's name nothing is ours: what is known of that program, or
+ * files. */
+static const char completion_of_programs[] =
+    "_aliquot_program()\n{\n"
+    "    local word values=\" $1 \"\n"
+    "    at=2\n"
+    "    while [ \"$at\" -lt \"$COMP_CWORD\" ]; do\n"
+    "        word=${COMP_WORDS[at]}\n"
+    "        case $word in\n"
+    "        --) at=$((at + 1)) ended=1; return ;;\n"
+    "        -*) ;;\n"
+    "        *) return ;;\n"
+    "        esac\n"
+    "        if [ \"${COMP_WORDS[at+1]}\" = = ]; then\n"
+    "            at=$((at + 3))\n"
+    "        elif [ \"${values#* \"$word\" }\" != \"$values\" ]; then\n"
+    "            at=$((at + 2))\n"
+    "        else\n"
+    "            at=$((at + 1))\n"
+    "        fi\n"
+    "    done\n}\n"
+    "_aliquot_behind()\n{\n"
+    "    local known\n"
+    "    for known in _comp_command_offset _command_offset; do\n"
+    "        declare -F $known >/dev/null && { $known \"$1\"; return; }\n"
+    "    done\n"
+    "    COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+    "    compopt -o filenames 2>/dev/null\n}\n";
+
+static const char completion_head[] =
+    "# bash completion for aliquot; made by `aliquot help --completion`\n";
+
+static void
+complete_verbs(void)
+{
+    for (size_t i = 0; i < alqi_cli_n_verbs; i++)
+        printf("%s ", alqi_cli_verbs[i].name);
+}
+
+/* Where a verb runs a program: its name, or what stands behind it. */
+static void
+complete_programs(void)
+{
+    printf("    case $verb in\n");
+    for (size_t i = 0; i < alqi_cli_n_verbs; i++)
+        complete_program(&alqi_cli_verbs[i]);
+    printf("    esac\n"
+           "    if [ \"$at\" -gt 0 ] && [ \"$at\" -lt \"$COMP_CWORD\" ]; then\n"
+           "        _aliquot_behind \"$at\"\n"
+           "        return\n"
+           "    fi\n"
+           "    if [ \"$at\" -eq \"$COMP_CWORD\" ] &&\n"
+           "        { [ -n \"$ended\" ] || [ \"${cur#-}\" = \"$cur\" ]; } &&\n"
+           "        [ \"${cur#*/}\" = \"$cur\" ]; then\n"
+           "        COMPREPLY=($(compgen -c -- \"$cur\"))\n"
+           "        return\n"
+           "    fi\n");
+}
+
 /* Readline splits --name=value at '='; the function looks back over it. */
 void
 alqi_cli_complete_bash(void)
 {
-    printf("# bash completion for aliquot; made by "
-           "`aliquot help --completion`\n"
-           "_aliquot()\n{\n"
-           "    local cur prev verb words=\n"
+    printf("%s%s_aliquot()\n{\n"
+           "    local cur prev verb words= at=0 ended=\n"
            "    cur=${COMP_WORDS[COMP_CWORD]}\n"
            "    prev=${COMP_WORDS[COMP_CWORD-1]}\n"
            "    verb=${COMP_WORDS[1]}\n"
            "    COMPREPLY=()\n"
            "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-           "        words=\"");
-    for (size_t i = 0; i < alqi_cli_n_verbs; i++)
-        printf("%s ", alqi_cli_verbs[i].name);
+           "        words=\"",
+           completion_head, completion_of_programs);
+    complete_verbs();
     printf("--help --version\"\n"
            "        COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-           "        return\n    fi\n"
-           "    if [ \"$cur\" = = ]; then\n"
+           "        return\n    fi\n");
+    complete_programs();
+    printf("    if [ \"$cur\" = = ]; then\n"
            "        cur=\n"
            "    elif [ \"$prev\" = = ]; then\n"
            "        prev=${COMP_WORDS[COMP_CWORD-2]}\n    fi\n"
@@ -252,10 +326,9 @@ alqi_cli_complete_bash(void)
     for (size_t i = 0; i < alqi_cli_n_verbs; i++)
         complete_values(&alqi_cli_verbs[i]);
     printf("        help:*) words=\"");
-    for (size_t i = 0; i < alqi_cli_n_verbs; i++)
-        printf("%s ", alqi_cli_verbs[i].name);
-    printf("\" ;;\n");
-    printf("        esac\n    fi\n"
+    complete_verbs();
+    printf("\" ;;\n"
+           "        esac\n    fi\n"
            "    if [ -n \"$words\" ]; then\n"
            "        COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
            "        [ \"${COMPREPLY[0]%%=}\" != \"${COMPREPLY[0]}\" ] &&\n"

@@ -150,9 +150,9 @@ class Usage(common.Case):
                      os.path.join(man, name)], capture_output=True)
                 self.assertEqual(lint.stdout, b"")
 
-    def complete(self, *words):
+    def complete(self, *words, others=""):
         """What bash would offer for the last of the words."""
-        script = "%s\nCOMP_WORDS=(%s)\nCOMP_CWORD=%d\n_aliquot\n%s" % (
+        script = others + "%s\nCOMP_WORDS=(%s)\nCOMP_CWORD=%d\n_aliquot\n%s" % (
             self.ok("help", "--completion"),
             " ".join("'%s'" % w for w in words), len(words) - 1,
             'printf "%s\\n" "${COMPREPLY[@]}"')
@@ -182,6 +182,30 @@ class Usage(common.Case):
             offered = self.complete("aliquot", verb, "--")
             self.assertEqual([o.rstrip("=") for o in offered],
                              ["--" + o for o in self.options(verb)])
+
+    def test_completion_of_what_record_runs(self):
+        self.write("my.ctf", b"")
+        record = "aliquot", "record"
+        for options in ([], ["-q", "--mmap"], ["-o", "x"], ["--output", "x"],
+                        ["--interval", "=", "4K", "-f"], ["--probes", "--"],
+                        ["--probes", "=", "1M"], ["--interval=4K"]):
+            words = [*record, *options]
+            self.assertIn("bash", self.complete(*words, "bas"), words)
+            self.assertEqual(self.complete(*words, "./m"), ["./my.ctf"])
+            self.assertEqual(self.complete(*words, "sh", "m"), ["my.ctf"])
+            self.assertEqual(self.complete(*words, "sh", "--"), [])
+            self.assertEqual(self.complete(*words, "sh", "--group", ""),
+                             ["my.ctf"])
+            for other in "_command_offset", "_comp_command_offset":
+                self.assertEqual(
+                    self.complete(*words, "ls", "-l", "--", others="""
+                        %s() { COMPREPLY=("${COMP_WORDS[$1]}"); }
+                        """ % other), ["ls"])
+        self.assertEqual(self.complete(*record, "-q", "--ex"), ["--exact"])
+        self.assertEqual(self.complete(*record, "-o", "m"), ["my.ctf"])
+        self.assertEqual(self.complete(*record, "--output", "=", "m"),
+                         ["my.ctf"])
+        self.assertEqual(self.complete(*record, "--", "--ex"), [])
 
 
 if __name__ == "__main__":
