@@ -56,7 +56,7 @@ struct alqi_cli_record_run {
     struct alqi_symbol_table *symbols;
     unsigned n_traces;
     unsigned n_left;
-    unsigned n_empty; /* processes without a sample */
+    unsigned n_empty; /* traces without a sample, but the program's first */
     bool has_main;
     bool has_main_heap;
 };

@@ -163,11 +163,12 @@ say_nothing_seen(const struct alqi_cli_record_run *r,
                      elsewhere);
 }
 
+/* Of others than the program's first image only what they have. */
 static void
 say_result(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
-           const struct alqi_cli_convert_result *result, const char *path)
+           const struct alqi_cli_convert_result *result, bool is_main,
+           const char *path)
 {
-    bool is_main = (pid_t)h->pid == r->pid;
     bool is_exact = (atomic_load(&h->flags) & ALQI_RAW_IS_EXACT) != 0;
 
     if (r->is_quiet)
@@ -234,7 +235,7 @@ recording_convert(struct alqi_cli_record_run *r, const char *raw_path)
     if (fclose(out) != 0 && status == ALQ_OK)
         status = ALQ_EIO;
     if (status == ALQ_OK) {
-        say_result(r, h, &result, path);
+        say_result(r, h, &result, image.is_main, path);
         say_drops(h, &result);
         r->n_traces++;
     } else {
@@ -371,8 +372,9 @@ alqi_cli_record_traces(struct alqi_cli_record_run *r)
     alqi_symbol_table_drop(r->symbols);
     alqi_cli_record_limit_close(r);
     if (r->n_empty > 0)
-        alqi_cli_say("%u more process%s without a sample, each with a trace",
-                     r->n_empty, r->n_empty == 1 ? "" : "es");
+        alqi_cli_say("%u more trace%s without a %s", r->n_empty,
+                     r->n_empty == 1 ? "" : "s",
+                     r->is_exact ? "block" : "sample");
     if (r->n_left > 0)
         alqi_cli_say("%u recording%s in %s; 'aliquot report FILE' reads %s",
                      r->n_left, r->n_left == 1 ? " stays" : "s stay",

@@ -91,6 +91,18 @@ class Record(common.Case):
             self.assertIn(wanted, result.stderr)
             self.assertNotIn(other, result.stderr)
 
+    def test_nothing_seen_is_explained_once(self):
+        """... whether the program executes others or makes processes."""
+        for line, more in (("exec env env true", 3), ("true & /bin/true", 2),
+                           ("/bin/true; exit 0", 1)):
+            path = os.path.join(self.dir, "t.ctf")
+            said = common.run("record", "--follow", "--interval=1024G",
+                              "--seed=1", "-f", "-o", path, "sh", "-c",
+                              line).stderr.splitlines()
+            self.assertEqual([" no sample: " in s for s in said],
+                             [False, True, False], said)
+            self.assertIn(" more trace", said[2])
+
     def test_a_copy_of_a_trace_tells_its_bytes(self):
         path = self.record("--rate=1")
         copy = os.path.join(self.dir, "copy.ctf")
