@@ -367,6 +367,37 @@ failing_calls(void **state)
     assert_int_not_equal(alq_alloc_small(d, 1, 0), ALQ_NULL);
 }
 
+/* One that fails is the end of the cycles, and there is no compaction. */
+static void
+a_failing_call_ends_the_collection(void **state)
+{
+    ALQ_FRAME(d, f, values[2]);
+    struct alq_gc_stats s;
+    uint64_t before, compactions;
+    unsigned i;
+
+    (void)state;
+    for (i = 0; i < 2; i++) {
+        f.values[i] = cell(1);
+        assert_int_equal(alq_gc_finalise_last(d, f.values[i], failing_if_odd,
+                                              alq_from_int(1)),
+                         ALQ_OK);
+    }
+    full_major();
+    assert_int_equal(alq_gc_quick_stat(d, &s), ALQ_OK);
+    compactions = s.compactions;
+    for (i = 0; i < 2; i++) {
+        before = cycles();
+        f.values[i] = ALQ_NULL;
+        assert_int_equal(i == 0 ? alq_gc_full_major(d) : alq_gc_compact(d),
+                         ALQ_ECALLBACK);
+        assert_int_equal(cycles(), before + 1);
+    }
+    assert_int_equal(alq_gc_quick_stat(d, &s), ALQ_OK);
+    assert_true(s.compactions == compactions);
+    full_major();
+}
+
 /* B20: a finaliser that collects while the caller holds a young value. */
 static void
 b20_collecting_finaliser(void **state)
@@ -482,7 +513,7 @@ b19_alarm_under_allocation(void **state)
 
 /* Two alarms that collect do not call each other for ever; one may delete
  * itself, or the other. */
-static struct alq_alarm *alarms[3];
+static struct alq_alarm *alarms[4];
 
 static enum alq_status
 collecting_alarm(struct alq_domain *domain, void *arg)
@@ -535,6 +566,96 @@ alarms_that_do_things(void **state)
     assert_int_equal(alq_domain_new(NULL, &d), ALQ_OK);
 }
 
+/* What one collection makes due: finalisers, then alarms as they were created,
+ * also those that were created in a call. */
+static bool has_created;
+
+static enum alq_status
+creating_alarm(struct alq_domain *domain, void *arg)
+{
+    static int four = 4;
+
+    tell("a", *(int *)arg);
+    if (*(int *)arg != 1 || has_created)
+        return ALQ_OK;
+    has_created = true;
+    return alq_gc_create_alarm(domain, creating_alarm, &four, &alarms[3]);
+}
+
+static void
+alarms_come_last_and_in_order(void **state)
+{
+    static const char *const calls[] = {"f1 a1 a2 a3 ", "f2 a1 a2 a3 a4 ",
+                                        "f3 a1 a3 a4 "};
+    static int number[] = {1, 2, 3};
+    ALQ_FRAME(d, f, values[3]);
+    unsigned i, calls_of_5 = 0;
+
+    (void)state;
+    for (i = 0; i < 3; i++) {
+        f.values[i] = cell((intptr_t)i + 1);
+        first(f.values[i], i + 1);
+    }
+    full_major();
+    for (i = 0; i < 3; i++)
+        assert_int_equal(
+            alq_gc_create_alarm(d, creating_alarm, &number[i], &alarms[i]),
+            ALQ_OK);
+    for (i = 0; i < 3; i++) {
+        told[0] = '\0';
+        f.values[i] = ALQ_NULL;
+        assert_int_equal(alq_gc_major(d), ALQ_OK);
+        assert_string_equal(told, calls[i]);
+        if (i == 1)
+            alq_gc_delete_alarm(&alarms[1]);
+    }
+    told[0] = '\0';
+    alq_gc_delete_alarm(&alarms[3]); /* the last one of the list */
+    assert_int_equal(alq_gc_major(d), ALQ_OK);
+    assert_int_equal(
+        alq_gc_create_alarm(d, count_alarm, &calls_of_5, &alarms[1]), ALQ_OK);
+    assert_int_equal(alq_gc_major(d), ALQ_OK);
+    assert_string_equal(told, "a1 a3 a1 a3 ");
+    assert_int_equal(calls_of_5, 1);
+    for (i = 0; i < 4; i++)
+        alq_gc_delete_alarm(&alarms[i]);
+}
+
+/* Alarms that let others begin and collect: cycles that end in one, also while
+ * another runs inside of it, or has, call none. */
+static enum alq_status
+releasing_alarm(struct alq_domain *domain, void *arg)
+{
+    enum alq_status st;
+
+    assert_true(strlen(told) < 100);
+    tell("start", *(int *)arg);
+    alq_gc_finalise_release(domain);
+    st = alq_gc_full_major(domain);
+    tell("end", *(int *)arg);
+    return st;
+}
+
+static void
+alarms_that_release_come_to_an_end(void **state)
+{
+    static int number[] = {1, 2};
+    unsigned i;
+
+    (void)state;
+    for (i = 0; i < 2; i++)
+        assert_int_equal(
+            alq_gc_create_alarm(d, releasing_alarm, &number[i], &alarms[i]),
+            ALQ_OK);
+    assert_int_equal(alq_gc_major(d), ALQ_OK);
+    assert_string_equal(told, "start1 start2 end2 end1 ");
+    assert_int_equal(alq_gc_major(d), ALQ_OK);
+    assert_string_equal(told, "start1 start2 end2 end1 "
+                              "start1 start2 end2 end1 ");
+    for (i = 0; i < 2; i++)
+        alq_gc_delete_alarm(&alarms[i]);
+}
+
 /* No finaliser runs when the domain ends. */
 static void
 no_calls_at_the_end(void **state)
@@ -567,11 +688,14 @@ main(void)
         LIVE(values_with_finalisers),
         LIVE(calls_do_not_nest),
         LIVE(failing_calls),
+        LIVE(a_failing_call_ends_the_collection),
         LIVE(b20_collecting_finaliser),
         LIVE(b21_calls_at_allocations),
         LIVE(x20_an_alarm_each_cycle),
         LIVE(b19_alarm_under_allocation),
         LIVE(alarms_that_do_things),
+        LIVE(alarms_come_last_and_in_order),
+        LIVE(alarms_that_release_come_to_an_end),
         LIVE(no_calls_at_the_end),
     };
 

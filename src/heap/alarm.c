@@ -11,6 +11,7 @@ struct alq_alarm {
     struct alq_alarm *next;
     alq_alarm_fn *fn;
     void *arg;
+    bool is_due;
     atomic_uint held;
 };
 
@@ -22,20 +23,12 @@ let_go(struct alq_alarm *alarm, unsigned who)
 }
 
 static void
-push(struct alq_alarm **list, struct alq_alarm *alarm)
+append(struct alqi_heap_live *l, struct alq_alarm *alarm)
 {
-    alarm->next = *list;
-    *list = alarm;
-}
-
-static struct alq_alarm *
-pop(struct alq_alarm **list)
-{
-    struct alq_alarm *alarm = *list;
-
-    if (alarm != NULL)
-        *list = alarm->next;
-    return alarm;
+    if (l->alarms == NULL)
+        l->alarms_end = &l->alarms;
+    *l->alarms_end = alarm;
+    l->alarms_end = &alarm->next;
 }
 
 struct alq_alarm *
@@ -48,7 +41,7 @@ alqi_heap_alarm_new(struct alqi_domain *d, alq_alarm_fn *fn, void *arg)
     alarm->fn = fn;
     alarm->arg = arg;
     atomic_init(&alarm->held, BY_DOMAIN | BY_PROGRAM);
-    push(&d->live.alarms, alarm);
+    append(&d->live, alarm);
     return alarm;
 }
 
@@ -58,43 +51,62 @@ alqi_heap_alarm_delete(struct alq_alarm *alarm)
     let_go(alarm, BY_PROGRAM);
 }
 
-/* Each list is the other one in reverse: calls are in the order of creation. */
 void
 alqi_heap_alarm_cycle_end(struct alqi_domain *d)
 {
+    struct alqi_heap_live *l = &d->live;
     struct alq_alarm *alarm;
 
-    if (d->live.in_alarm)
+    if (l->in_alarm || l->alarms == NULL)
         return;
-    while ((alarm = pop(&d->live.alarms)) != NULL)
-        push(&d->live.alarms_due, alarm);
-    if (d->live.alarms_due != NULL)
-        alqi_heap_ask(d);
+    for (alarm = l->alarms; alarm != NULL; alarm = alarm->next)
+        alarm->is_due = true;
+    l->alarm_next = &l->alarms;
+    alqi_heap_ask(d);
 }
 
-/* It waits again before it is called: it may delete itself then. */
+/* A call that lets others begin may be around this one. */
 static enum alq_status
-call(struct alqi_domain *d, struct alq_alarm *alarm)
+call(struct alqi_domain *d, const struct alq_alarm *alarm)
 {
+    bool was = d->live.in_alarm;
     enum alq_status st;
 
-    push(&d->live.alarms, alarm);
     d->live.in_alarm = true;
     st = alarm->fn(&d->pub, alarm->arg);
-    d->live.in_alarm = false;
+    d->live.in_alarm = was;
     return st;
 }
 
+/* The program has deleted it. */
+static void
+unlink_next(struct alqi_heap_live *l)
+{
+    struct alq_alarm *alarm = *l->alarm_next;
+
+    *l->alarm_next = alarm->next;
+    if (l->alarms_end == &alarm->next)
+        l->alarms_end = l->alarm_next;
+    let_go(alarm, BY_DOMAIN);
+}
+
+/* The place is behind it before it is called: it may delete itself, collect,
+ * or have others called. */
 bool
 alqi_heap_alarm_call(struct alqi_domain *d, enum alq_status *st)
 {
+    struct alqi_heap_live *l = &d->live;
     struct alq_alarm *alarm;
 
-    while ((alarm = pop(&d->live.alarms_due)) != NULL) {
+    while (l->alarm_next != NULL && (alarm = *l->alarm_next) != NULL) {
         if ((atomic_load(&alarm->held) & BY_PROGRAM) == 0) {
-            let_go(alarm, BY_DOMAIN);
+            unlink_next(l);
             continue;
         }
+        l->alarm_next = &alarm->next;
+        if (!alarm->is_due)
+            continue;
+        alarm->is_due = false;
         *st = call(d, alarm);
         return true;
     }
@@ -106,7 +118,9 @@ alqi_heap_alarm_drop(struct alqi_domain *d)
 {
     struct alq_alarm *alarm;
 
-    while ((alarm = pop(&d->live.alarms)) != NULL ||
-           (alarm = pop(&d->live.alarms_due)) != NULL)
+    d->live.alarm_next = NULL;
+    while ((alarm = d->live.alarms) != NULL) {
+        d->live.alarms = alarm->next;
         let_go(alarm, BY_DOMAIN);
+    }
 }

@@ -1,9 +1,10 @@
 /* alarm.h -- calls at the end of each major cycle         [aliquot/final.h]
  *
- * An alarm waits in `alarms`; a cycle's end puts all of them into `alarms_due`,
- * from where each is taken once.  So several cycles that end before a poll are
- * one call.  Those that end inside an alarm's call are no reason for others:
- * two alarms that collect would call each other for ever. */
+ * Alarms are a list, in the order of creation.  A cycle's end makes all of them
+ * due and sends `alarm_next` back to the first; from there each is called once.
+ * So several cycles that end before a poll are one call.  Those that end inside
+ * an alarm's call are no reason for others: two alarms that collect would call
+ * each other for ever. */
 #ifndef ALQI_HEAP_ALARM_H
 #define ALQI_HEAP_ALARM_H
 

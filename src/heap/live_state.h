@@ -135,8 +135,9 @@ struct alqi_heap_final {
 struct alqi_heap_live {
     struct alqi_heap_weak weak;
     struct alqi_heap_final *finals; /* the first one is the domain's own */
-    struct alq_alarm *alarms;       /* that wait for a cycle's end       */
-    struct alq_alarm *alarms_due;
+    struct alq_alarm *alarms;       /* in the order of creation          */
+    struct alq_alarm **alarms_end;
+    struct alq_alarm **alarm_next; /* is looked at next; NULL: none is due */
     unsigned n_calls; /* on the stack: finalisers and alarms             */
     bool in_alarm;    /* a call of one is running */
     bool running;     /* a call, and no other may begin */
