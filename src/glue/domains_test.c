@@ -575,6 +575,41 @@ a_loop_that_polls_is_stopped(void **state)
     finish(d, child);
 }
 
+static alq_value
+hold_and_poll(struct alq_domain *on, alq_value arg, void *data)
+{
+    ALQ_FRAME(on, f, kept);
+
+    f.kept = tree(on, IS_HARD ? 6 : 16);
+    poll_until(on, arg, data);
+    return arg;
+}
+
+/* What it holds is marked, though it never allocates, nor another one young:
+ * it is asked.  (Else no cycle ends, and nothing is freed.) */
+static void
+a_loop_that_polls_does_its_share(void **state)
+{
+    enum { BLOCKS = 200000 / SLOW, WORDS = 300, A_WHILE = 500 };
+    struct alq_child *child;
+    int i, stop = 0;
+    uint64_t before;
+
+    (void)state;
+    child = spawn(d, hold_and_poll, ALQ_UNIT, &stop);
+    before = cycles(d);
+    for (i = 0; i < BLOCKS && cycles(d) < before + 5; i++) {
+        assert_int_not_equal(alq_alloc(d, WORDS, ALQ_TAG_ABSTRACT), ALQ_NULL);
+        if (i % A_WHILE == 0) { /* the processor may be busy */
+            ALQ_BLOCKING(d, blocks);
+            usleep(1000);
+        }
+    }
+    assert_true(cycles(d) >= before + 5);
+    __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+    finish(d, child);
+}
+
 /* ---- sharing ------------------------------------------------------------ */
 
 static struct alq_global shared;
@@ -819,6 +854,7 @@ main(void)
         TEST(a_blocked_domain_holds_up_nothing),
         TEST(cycles_progress_while_another_blocks),
         TEST(a_loop_that_polls_is_stopped),
+        TEST(a_loop_that_polls_does_its_share),
         TEST(young_blocks_are_handed_to_and_fro),
         TEST(atomic_fields_lose_nothing),
         TEST(tasks_of_a_shared_queue_are_run_once),

@@ -305,6 +305,23 @@ next_slice(struct alqi_domain *d)
     d->middle = at > plan_start(d) + step ? at - step : 0;
 }
 
+/* Domains that have work and run: they may not allocate, so that no slice of
+ * their own ever comes, nor a minor collection. */
+static void
+ask_others(struct alqi_domain *d)
+{
+    struct alqi_heap *heap = d->heap;
+    unsigned i, n = __atomic_load_n(&heap->n_slots, __ATOMIC_ACQUIRE);
+
+    for (i = 0; i < n; i++) {
+        struct alqi_domain *of = heap->domains[i];
+
+        if (of != d && !__atomic_load_n(&of->done, __ATOMIC_RELAXED) &&
+            __atomic_load_n(&of->state, __ATOMIC_RELAXED) == ALQI_HEAP_RUN)
+            alqi_heap_limit_want(of, &of->want_slice);
+    }
+}
+
 void
 alqi_heap_pace_pass_on(struct alqi_domain *d)
 {
@@ -314,6 +331,9 @@ alqi_heap_pace_pass_on(struct alqi_domain *d)
     if (p->debt_words > 0)
         __atomic_fetch_add(&d->heap->pace.passed_words, (uint64_t)p->debt_words,
                            __ATOMIC_RELAXED);
+    if (__atomic_load_n(&d->heap->pace.passed_words, __ATOMIC_RELAXED) >
+        SLICE_WORDS)
+        ask_others(d);
     p->debt_words = 0;
     p->step_bytes = d->plan_bytes / 4;
     next_slice(d);
