@@ -86,6 +86,8 @@ ALQ_API enum alq_status alq_gc_full_major(struct alq_domain *d);
  * Errors   ALQ_EINVAL  d is NULL
  *          ALQ_ESTATE  the calling thread does not run the domain, or the
  *                      process was forked without the threads of the others
+ *          Or the status of a finaliser or alarm that failed (final.h): that
+ *          is the end, as it is for alq_gc_full_major.
  * Threads  The domain's.
  * GC       Collects. */
 ALQ_API enum alq_status alq_gc_compact(struct alq_domain *d);

@@ -110,6 +110,42 @@ the_minor_heap_is_resized(void **state)
     assert_int_equal(n, 0);
 }
 
+/* The words that the program has chosen; 0: it leaves them open. */
+static long
+chosen_words(void)
+{
+    char text[300];
+
+    assert_true(alq_gc_params(d, text, sizeof text) < sizeof text);
+    assert_memory_equal(text, "s=", 2);
+    return strtol(text + 2, NULL, 10);
+}
+
+/* What alq_gc_get has shown chooses nothing, and 0 takes a choice back. */
+static void
+the_choice_is_left_to_the_heap(void **state)
+{
+    struct alq_gc_control c = control();
+
+    (void)state;
+    if (IS_HARD)
+        skip(); /* there it is never open */
+    assert_int_equal(chosen_words(), 0);
+    c.space_overhead = 100;
+    assert_int_equal(alq_gc_set(d, &c), ALQ_OK);
+    assert_int_equal(chosen_words(), 0);
+    c.minor_heap_size = 8192;
+    assert_int_equal(alq_gc_set(d, &c), ALQ_OK);
+    assert_int_equal(chosen_words(), 8192);
+    c = control();
+    assert_int_equal(alq_gc_set(d, &c), ALQ_OK);
+    assert_int_equal(chosen_words(), 8192);
+    c.minor_heap_size = 0;
+    assert_int_equal(alq_gc_set(d, &c), ALQ_OK);
+    assert_int_equal(chosen_words(), 0);
+    assert_int_equal(control().minor_heap_size, 262144);
+}
+
 /* With half as much overhead there are more cycles, and the heap is smaller. */
 static void
 the_overhead_bounds_the_heap(void **state)
@@ -481,6 +517,7 @@ windows_do_not_stop_the_cycles(void **state)
 static void
 much_held_is_born_old(void **state)
 {
+    struct alq_gc_control c = control();
     alq_value young, old;
 
     (void)state;
@@ -490,6 +527,10 @@ much_held_is_born_old(void **state)
     assert_false(alq_is_young(d, old));
     assert_int_equal(alq_wosize(old), 2);
     assert_int_equal(*(uint64_t *)alq_custom_data(old), 0);
+    c.custom_minor_max_size = 1000;
+    assert_int_equal(alq_gc_set(d, &c), ALQ_OK);
+    assert_true(alq_is_young(d, alq_alloc_custom_mem(d, &plain, 8, 1000)));
+    assert_false(alq_is_young(d, alq_alloc_custom_mem(d, &plain, 8, 1001)));
     {
         ALQ_FRAME(d, f, old);
         f.old = alq_alloc_custom_mem(d, &counting, 8, 70001);
@@ -596,6 +637,7 @@ main(void)
         T(the_defaults),
         T(values_are_brought_into_range),
         T(the_minor_heap_is_resized),
+        T(the_choice_is_left_to_the_heap),
         T(the_overhead_bounds_the_heap),
         T(the_heap_grows_by_the_increment),
         T(first_fit_fills_the_lowest_pool),

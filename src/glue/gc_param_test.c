@@ -134,6 +134,30 @@ the_environment_goes_first(void **state)
     assert_true(stat_of().heap_words >= 10 << 20);
 }
 
+static alq_value
+child_of(struct alq_domain *on, alq_value arg, void *data)
+{
+    (void)on;
+    (void)data;
+    return arg;
+}
+
+static void
+d_says_how_many_domains(void **state)
+{
+    struct alq_child *child = NULL;
+
+    (void)state;
+    reopen("d=2");
+    assert_int_equal(
+        alq_domain_spawn(d, child_of, ALQ_UNIT, NULL, NULL, &child), ALQ_OK);
+    assert_int_equal(alq_domain_join(d, child, NULL), ALQ_OK);
+    alq_child_drop(child);
+    reopen("d=1");
+    assert_int_equal(
+        alq_domain_spawn(d, child_of, ALQ_UNIT, NULL, NULL, &child), ALQ_EBUSY);
+}
+
 static void
 bad_settings(void)
 {
@@ -231,13 +255,15 @@ static struct alq_range range;
 static alq_value ranged[1];
 static alq_value *range_top = ranged + 1;
 static struct alq_global global;
+static struct alq_scanner scanner;
 
-static alq_value
-child_of(struct alq_domain *on, alq_value arg, void *data)
+static void
+scan_nothing(void *arg, void (*visit)(void *visit_arg, alq_value *slot),
+             void *visit_arg)
 {
-    (void)on;
-    (void)data;
-    return arg;
+    (void)arg;
+    (void)visit;
+    (void)visit_arg;
 }
 
 static void
@@ -252,7 +278,9 @@ forgetful_program(void)
     alq_root_drop(d, alq_root_new(d, ALQ_UNIT));
     range = (struct alq_range){ranged, &range_top, NULL, NULL};
     global = (struct alq_global){ALQ_UNIT, NULL, NULL};
+    scanner = (struct alq_scanner){scan_nothing, NULL, NULL, NULL};
     assert_int_equal(alq_range_add(d, &range), ALQ_OK);
+    assert_int_equal(alq_scanner_add(d, &scanner), ALQ_OK);
     assert_int_equal(alq_global_add(d, &global), ALQ_OK);
     assert_int_equal(alq_pin(d, alq_alloc(d, 1, 0)), ALQ_OK);
     assert_int_equal(
@@ -274,6 +302,7 @@ w_tells_what_was_forgotten(void **state)
         text,
         "aliquot: warning: domain 0 ends: 2 boxed roots are not dropped\n"
         "aliquot: warning: domain 0 ends: 1 ranges are not removed\n"
+        "aliquot: warning: domain 0 ends: 1 scanners are not removed\n"
         "aliquot: warning: the heap ends: 1 global roots are not removed\n"
         "aliquot: warning: the heap ends: 1 children are not dropped\n"
         "aliquot: warning: the heap ends: 1 blocks are pinned\n");
@@ -397,10 +426,15 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(each_bit_has_its_messages), T(the_environment_goes_first),
-        T(bad_settings_are_told),     T(v_finds_damage),
-        T(the_exit_reports_too),      T(w_tells_what_was_forgotten),
-        T(c_cleans_up_at_exit),       T(huge_pages_fall_back),
+        T(each_bit_has_its_messages),
+        T(the_environment_goes_first),
+        T(d_says_how_many_domains),
+        T(bad_settings_are_told),
+        T(v_finds_damage),
+        T(the_exit_reports_too),
+        T(w_tells_what_was_forgotten),
+        T(c_cleans_up_at_exit),
+        T(huge_pages_fall_back),
     };
 
     unsetenv("ALIQUOTPARAM");
