@@ -2,10 +2,11 @@
  *
  * Exit status: 0, what (exit n) says, 1 for an error in a program, 2 for one in
  * the command. */
+#include <ctype.h>
 #include <errno.h>
+#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "scheme.h"
 
@@ -94,6 +95,10 @@ run_with(struct scheme *s, FILE *file, const char *name, const char *procedure)
         fprintf(stderr, "scheme: too little memory for %s\n", procedure);
         v = FALSE;
     }
+    if (ferror(file)) { /* it looked like the end */
+        fprintf(stderr, "scheme: %s: cannot be read\n", name);
+        v = FALSE;
+    }
     free(s->reader.text);
     fclose(file);
     return v == TRUE;
@@ -134,7 +139,7 @@ number(const char *text, size_t max)
     char *end;
     unsigned long long n = strtoull(text, &end, 10);
 
-    if (*text == '\0' || *end != '\0' || n == 0 || n > max) {
+    if (!isdigit((unsigned char)*text) || *end != '\0' || n == 0 || n > max) {
         fprintf(stderr, "scheme: %s: not a number from 1 to %zu\n", text, max);
         exit(2);
     }
@@ -144,11 +149,13 @@ number(const char *text, size_t max)
 static struct options
 options_read(int argc, char **argv)
 {
+    static const struct option help[] = {{"help", no_argument, NULL, 'h'},
+                                         {NULL, 0, NULL, 0}};
     struct options o = {.config = {.limit_bytes = (size_t)1024 << 20},
                         .domains = 1};
     int c;
 
-    while ((c = getopt(argc, argv, "+d:hm:")) != -1) {
+    while ((c = getopt_long(argc, argv, "+d:hm:", help, NULL)) != -1) {
         if (c == 'd') {
             o.domains = number(optarg, DOMAINS_MAX);
         } else if (c == 'm') {
@@ -159,6 +166,10 @@ options_read(int argc, char **argv)
         }
     }
     o.args = argv + optind;
+    if (o.domains > 1 && o.args[0] == NULL) {
+        fputs("scheme: -d needs a file: a session has one domain\n", stderr);
+        exit(2);
+    }
     return o;
 }
 

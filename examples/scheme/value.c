@@ -244,6 +244,8 @@ PRIM(error, "error", "a*")
 {
     alq_value irritants = list_of(s, args + 1, n - 1);
 
+    if (is_fixnum(args[0])) /* it would be taken for a status */
+        fail(s, args[0], "error: a number is no message");
     throw_to(s, NIL,
              cons(s, TAG_CONDITION, args[0], irritants, from_fixnum(here(s))));
 }

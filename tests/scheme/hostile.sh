@@ -74,6 +74,26 @@ echo "(define s (make-string 100000000)) (string-append s s s)" >t.scm; says 1 '
 echo "(%entry (vector 1 2 (vector 5 5)) 1) (%entry (vector 1 2 (vector)) 1)" >t.scm; says 1 'not a hash table'
 echo "(%exit-drop 5)" >t.scm;               says 1 'error'
 rm t.scm;                                   says 1 'scheme: t.scm: No such file'
+mkdir t.scm;                                says 1 'scheme: t.scm: cannot be read'
+rmdir t.scm
+
+# used STATUS TEXT ARGUMENTS: what the command says of itself
+used() {
+    local status=$1 text=$2 got=0
+    shift 2
+    "$scheme" "$@" <<<'(display 7)' >out 2>&1 || got=$?
+    if [ $got != "$status" ] || ! head -n 1 out | grep -qF -- "$text"; then
+        echo "$*: status $got, not $status with '$text':"
+        head -c 2000 out
+        exit 1
+    fi
+}
+used 0 'usage: scheme' --help
+used 0 'usage: scheme' -h
+used 2 "unrecognized option '--bad'" --bad
+used 2 'not a number from 1 to 100' -d -18446744073709551615
+used 2 '-d needs a file: a session has one domain' -d 2
+used 0 '7' -d 1
 
 # Damaged programs, in a session, which goes on after each error.  The seeds are
 # fixed; each program is core.scm with 20 places changed.  It may loop: what it
