@@ -158,17 +158,21 @@ grow_old(void)
 static void
 interior_of_old(void **state)
 {
-    size_t sizes[] = {8, 40, 1000}, offset;
+    static const size_t sizes[] = {8, 40, 1000};
     volatile uintptr_t words[HIDDEN];
-    unsigned i;
+    unsigned i, k;
 
     (void)state;
-    for (i = 0; i < 3; i++)
-        for (offset = 0; offset <= 8 + sizes[i]; offset += 8 + sizes[i] / 2) {
+    for (i = 0; i < 3; i++) {
+        size_t end = ALQ_WORD_BYTES + sizes[i];
+        size_t offsets[] = {0, 1, 12, end / 2, end - 1, end};
+
+        for (k = 0; k < sizeof offsets / sizeof *offsets; k++) {
             hidden_make(sizes[i]);
             grow_old();
-            held_by(words, offset);
+            held_by(words, offsets[k]);
         }
+    }
 }
 
 /* ---- registers ---------------------------------------------------------- */

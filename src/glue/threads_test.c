@@ -11,7 +11,9 @@
 
 #include <aliquot/aliquot.h>
 
-#include "glue/domains_help.h"
+#include "heap/state.h"
+
+#include "glue/domains_help.h" /* behind it: this has a domain named d */
 
 /* ---- threads of one domain ---------------------------------------------- */
 
@@ -255,15 +257,79 @@ several_domains_do_not_fork(void **state)
     finish(d, child);
 }
 
+/* Attached until `leaves` is set. */
+static bool leaves;
+
+static void *
+stay_away(void *arg)
+{
+    struct alq_thread *thread = NULL;
+
+    (void)arg;
+    CHECK(alq_thread_attach(d, &thread) == ALQ_OK);
+    {
+        ALQ_BLOCKING(d, blocks);
+        while (!__atomic_load_n(&leaves, __ATOMIC_ACQUIRE))
+            usleep(1000);
+    }
+    CHECK(alq_thread_detach(thread) == ALQ_OK);
+    return NULL;
+}
+
+static void
+forks_are_refused(void)
+{
+    int pid = -1;
+
+    assert_int_equal(alq_fork(d, &pid), ALQ_EBUSY);
+    assert_int_equal(pid, -1);
+    pid = fork();
+    if (pid == 0)
+        _exit(try_all());
+    expect_child(pid, 7);
+}
+
+/* One that waits for the domain would be missing, and one that is attached. */
+static void
+several_threads_do_not_fork(void **state)
+{
+    const struct alqi_heap_threads *threads = &alqi_heap_domain(d)->threads;
+    pthread_t thread;
+    int pid;
+
+    (void)state;
+    leaves = false;
+    assert_int_equal(pthread_create(&thread, NULL, stay_away, NULL), 0);
+    while (__atomic_load_n(&threads->waiting, __ATOMIC_RELAXED) == 0)
+        usleep(1000);
+    forks_are_refused();
+    assert_int_equal(alq_thread_yield(d), ALQ_OK);
+    assert_non_null(threads->all->next);
+    forks_are_refused();
+    __atomic_store_n(&leaves, true, __ATOMIC_RELEASE);
+    {
+        ALQ_BLOCKING(d, blocks);
+        pthread_join(thread, NULL);
+    }
+    assert_int_equal(alq_fork(d, &pid), ALQ_OK);
+    if (pid == 0)
+        _exit(alq_gc_minor(d) == ALQ_OK ? 7 : 8);
+    expect_child(pid, 7);
+}
+
 int
 main(void)
 {
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, domains_setup, domains_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(threads_share_a_domain), TEST(yielding_lets_the_other_run),
-        TEST(status_is_a_threads),    TEST(a_domain_survives_its_first_thread),
-        TEST(one_domain_forks),       TEST(several_domains_do_not_fork),
+        TEST(threads_share_a_domain),
+        TEST(yielding_lets_the_other_run),
+        TEST(status_is_a_threads),
+        TEST(a_domain_survives_its_first_thread),
+        TEST(one_domain_forks),
+        TEST(several_domains_do_not_fork),
+        TEST(several_threads_do_not_fork),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
