@@ -57,7 +57,8 @@ typedef enum alq_status alq_finalise_fn(struct alq_domain *d, alq_value v,
  * v        A block; one without fields is refused, and so is a static one:
  *          they never die.
  * with     A value for the call, kept until then: say, a closure.  A pointer of
- *          the program's own goes as alq_from_int((intptr_t)pointer).
+ *          the program's own goes as alq_from_int((intptr_t)pointer).  While it
+ *          is a young block that is held in place (root.h), the call waits.
  *
  * Errors   ALQ_EINVAL  d or fn is NULL, or v is not a block of the heap
  *          ALQ_ENOMEM  no memory to register

@@ -121,6 +121,30 @@ chosen_words(void)
     return strtol(text + 2, NULL, 10);
 }
 
+/* What a wide one has touched goes back when it is narrow. */
+static void
+a_minor_heap_gives_memory_back(void **state)
+{
+    enum { WIDE = 1 << 22, NARROW = 8192 };
+    struct alq_gc_control c = control();
+    uint64_t before;
+    unsigned i;
+
+    (void)state;
+    if (IS_HARD)
+        skip(); /* what it forbids is not touched */
+    c.minor_heap_size = WIDE;
+    assert_int_equal(alq_gc_set(d, &c), ALQ_OK);
+    for (i = 0; i < WIDE / 4; i++)
+        alq_alloc_small(d, 3, ALQ_TAG_ABSTRACT);
+    c.minor_heap_size = NARROW;
+    assert_int_equal(alq_gc_set(d, &c), ALQ_OK);
+    before = counts().returned_bytes;
+    assert_int_equal(alq_gc_major(d), ALQ_OK);
+    assert_int_equal(alq_gc_major_slice(d, 1), ALQ_OK);
+    assert_true(counts().returned_bytes - before > WIDE * 8 / 2);
+}
+
 /* What alq_gc_get has shown chooses nothing, and 0 takes a choice back. */
 static void
 the_choice_is_left_to_the_heap(void **state)
@@ -335,14 +359,19 @@ static void
 a_change_of_policy_collects(void **state)
 {
     struct alq_gc_control c = control();
-    uint64_t before = stat_of().forced_major_collections;
+    struct alq_gc_stats before = stat_of(), after;
 
     (void)state;
     c.allocation_policy = ALQ_GC_BEST_FIT;
     assert_int_equal(alq_gc_set(d, &c), ALQ_OK);
-    assert_true(stat_of().forced_major_collections == before + 1);
+    after = stat_of();
+    assert_true(after.forced_major_collections ==
+                before.forced_major_collections + 1);
+    assert_true(after.major_collections == before.major_collections + 2);
+    assert_true(after.compactions == before.compactions + 1);
     assert_int_equal(alq_gc_set(d, &c), ALQ_OK);
-    assert_true(stat_of().forced_major_collections == before + 1);
+    assert_true(stat_of().forced_major_collections ==
+                before.forced_major_collections + 1);
 }
 
 /* ---- the stack ---------------------------------------------------------- */
@@ -571,12 +600,14 @@ young_blocks_hold_a_bounded_amount(void **state)
     assert_in_range(minors_of(3200, 0, 1), 0, 1);
 }
 
-/* Held memory of old garbage is about what the ratio says. */
+/* Held memory of old garbage is about what the ratio says, whether blocks are
+ * born old or become so. */
+enum { RING = 100, BORN_OLD = 100000, BORN_YOUNG = 60000 };
+
 static double
-garbage_held(intptr_t ratio)
+garbage_held(intptr_t ratio, size_t held)
 {
-    enum { HELD = 100000 };
-    ALQ_FRAME(d, f, table);
+    ALQ_FRAME(d, f, table, ring);
     struct alq_gc_control c = control();
     uint64_t most = 0, live, i;
 
@@ -585,15 +616,17 @@ garbage_held(intptr_t ratio)
     f.table = alq_alloc(d, 4000000, 0); /* 32 MB live */
     assert_int_equal(alq_gc_full_major(d), ALQ_OK);
     n_freed = 0;
+    f.ring = alq_alloc(d, RING, 0);
     for (i = 0; i < 10000; i++) {
-        alq_alloc_custom_mem(d, &counting, 8, HELD);
+        alq_store(d, f.ring, i % RING,
+                  alq_alloc_custom_mem(d, &counting, 8, held));
         live = i + 1 - n_freed;
         if (i > 5000 && live > most)
             most = live;
     }
-    f.table = ALQ_UNIT;
+    f.table = f.ring = ALQ_UNIT;
     assert_int_equal(alq_gc_full_major(d), ALQ_OK);
-    return (double)most * HELD / 32e6;
+    return (double)most * (double)held / 32e6;
 }
 
 static void
@@ -604,8 +637,10 @@ old_garbage_holds_a_bounded_amount(void **state)
     (void)state;
     if (IS_CHECKED)
         return;
-    at_44 = garbage_held(44);
-    at_200 = garbage_held(200);
+    at_44 = garbage_held(44, BORN_YOUNG);
+    assert_true(at_44 > 0.4 && at_44 < 2.5);
+    at_44 = garbage_held(44, BORN_OLD);
+    at_200 = garbage_held(200, BORN_OLD);
     /* 44 percent of 2.2 times what lives is 0.97 of it. */
     assert_true(at_44 > 0.4 && at_44 < 2.0);
     assert_true(at_200 > 2.5 * at_44 && at_200 < 6 * at_44);
@@ -638,6 +673,7 @@ main(void)
         T(values_are_brought_into_range),
         T(the_minor_heap_is_resized),
         T(the_choice_is_left_to_the_heap),
+        T(a_minor_heap_gives_memory_back),
         T(the_overhead_bounds_the_heap),
         T(the_heap_grows_by_the_increment),
         T(first_fit_fills_the_lowest_pool),

@@ -393,15 +393,91 @@ together(void **state)
                              77);
 }
 
+/* ---- finalisers --------------------------------------------------------- */
+
+static unsigned n_called[3];
+
+static enum alq_status
+called_with(struct alq_domain *on, alq_value v, alq_value with)
+{
+    (void)on;
+    if (alq_is_block(v))
+        assert_int_equal(alq_to_int(alq_field(v, 0)), 5);
+    if (alq_is_block(with)) {
+        assert_int_equal(alq_to_int(alq_field(with, 0)), 5);
+        n_called[2]++;
+    } else {
+        n_called[alq_to_int(with)]++;
+    }
+    return ALQ_OK;
+}
+
+static void
+litter_of_one(void)
+{
+    unsigned i;
+
+    for (i = 0; i < LITTER; i++)
+        alq_init_small(alq_alloc_small(d, 1, 0), 0, alq_from_int(6));
+    assert_int_equal(alq_gc_minor(d), ALQ_OK);
+}
+
+/* A pinned young block that has one holds up no others.  What a pinned one is
+ * to be passed to waits for it, and lives. */
+static void
+finalisers(void **state)
+{
+    ALQ_FRAME(d, f, pinned, values[3], kept[50]);
+    unsigned i;
+
+    (void)state;
+    n_called[0] = n_called[1] = n_called[2] = 0;
+    f.pinned = alq_alloc(d, 1, 0);
+    alq_init(d, f.pinned, 0, alq_from_int(5));
+    assert_int_equal(alq_pin(d, f.pinned), ALQ_OK);
+    assert_int_equal(
+        alq_gc_finalise_last(d, f.pinned, called_with, alq_from_int(1)),
+        ALQ_OK);
+    assert_int_equal(alq_gc_finalise(d, f.pinned, called_with, alq_from_int(0)),
+                     ALQ_OK);
+    for (i = 0; i < 3; i++) {
+        f.values[i] = alq_alloc(d, 1, 0);
+        alq_init(d, f.values[i], 0, alq_from_int(5));
+    }
+    assert_int_equal(alq_gc_finalise(d, f.values[2], called_with, f.pinned),
+                     ALQ_OK);
+    assert_int_equal(
+        alq_gc_finalise(d, f.values[0], called_with, alq_from_int(0)), ALQ_OK);
+    assert_int_equal(
+        alq_gc_finalise_last(d, f.values[1], called_with, alq_from_int(1)),
+        ALQ_OK);
+    assert_int_equal(alq_gc_full_major(d), ALQ_OK);
+    for (i = 0; i < 3; i++)
+        f.values[i] = ALQ_UNIT;
+    assert_int_equal(alq_gc_full_major(d), ALQ_OK);
+    assert_int_equal(alq_gc_full_major(d), ALQ_OK);
+    assert_true(n_called[0] == 1 && n_called[1] == 1 && n_called[2] == 0);
+    for (i = 0; i < 50; i++) { /* in places that are free */
+        f.kept[i] = alq_alloc(d, 1, 0);
+        alq_init(d, f.kept[i], 0, alq_from_int(6));
+    }
+    litter_of_one();
+    assert_int_equal(alq_unpin(d, f.pinned), ALQ_OK);
+    f.pinned = ALQ_UNIT;
+    for (i = 0; i < 3; i++)
+        assert_int_equal(alq_gc_full_major(d), ALQ_OK);
+    assert_true(n_called[0] == 2 && n_called[1] == 2 && n_called[2] == 1);
+}
+
 int
 main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(arguments),    TEST(alone),   TEST(held_by_all),
-        TEST(dead_holders), TEST(customs), TEST(weak_references),
-        TEST(domains),      TEST(many),    TEST(compaction),
-        TEST(together),
+        TEST(arguments),    TEST(alone),      TEST(held_by_all),
+        TEST(dead_holders), TEST(customs),    TEST(weak_references),
+        TEST(domains),      TEST(many),       TEST(compaction),
+        TEST(together),     TEST(finalisers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -168,14 +168,23 @@ alqi_heap_final_promote(struct alqi_domain *self, struct alqi_domain *of)
     }
 }
 
-/* From the first on that leads to a pinned young block they stay recent. */
+/* Those that lead to a pinned young block stay recent, behind the others. */
 static void
 settle(struct alqi_domain *d, struct alqi_heap_final_table *table)
 {
-    while (table->n_old < table->n &&
-           !alqi_heap_is_young(d, table->entries[table->n_old].value) &&
-           !alqi_heap_is_young(d, table->entries[table->n_old].with))
+    size_t i;
+
+    for (i = table->n_old; i < table->n; i++) {
+        struct alqi_heap_final_entry entry = table->entries[i], *to;
+
+        if (alqi_heap_is_young(d, entry.value) ||
+            alqi_heap_is_young(d, entry.with))
+            continue;
+        to = &table->entries[table->n_old];
+        memmove(to + 1, to, (i - table->n_old) * sizeof *to);
+        *to = entry;
         table->n_old++;
+    }
 }
 
 /* Without those that are due. */
@@ -232,15 +241,14 @@ alqi_heap_final_after_minor(struct alqi_domain *d)
 /* ---- the cycle ---------------------------------------------------------- */
 
 static void
-entries_visit(struct alqi_heap_final_entry *entries, size_t n, bool values,
+entries_visit(struct alqi_heap_final_entry *entries, size_t n,
               void (*visit)(void *arg, alq_value *slot), void *arg)
 {
     size_t i;
 
     for (i = 0; i < n; i++) {
         visit(arg, &entries[i].with);
-        if (values)
-            visit(arg, &entries[i].value);
+        visit(arg, &entries[i].value);
     }
 }
 
@@ -255,12 +263,12 @@ alqi_heap_final_visit(struct alqi_domain *d,
         for (kind = 0; kind < 2; kind++) {
             const struct alqi_heap_final_table *t = &f->tables[kind];
 
-            entries_visit(t->entries + t->first, t->from - t->first, true,
-                          visit, arg);
-            entries_visit(t->entries + t->to, t->n - t->to, true, visit, arg);
+            entries_visit(t->entries + t->first, t->from - t->first, visit,
+                          arg);
+            entries_visit(t->entries + t->to, t->n - t->to, visit, arg);
         }
         entries_visit(f->todo + f->todo_first, f->todo_end - f->todo_first,
-                      true, visit, arg);
+                      visit, arg);
     }
 }
 
@@ -275,11 +283,11 @@ alqi_heap_final_visit_due(struct alqi_domain *d,
         for (kind = 0; kind < 2; kind++) {
             const struct alqi_heap_final_table *t = &f->tables[kind];
 
-            entries_visit(t->entries + t->n_old, t->n - t->n_old, false, visit,
-                          arg);
+            /* No pass looks at them, so their values live. */
+            entries_visit(t->entries + t->n_old, t->n - t->n_old, visit, arg);
         }
         entries_visit(f->todo + f->todo_first, f->todo_end - f->todo_first,
-                      true, visit, arg);
+                      visit, arg);
     }
 }
 
