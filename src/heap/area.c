@@ -178,6 +178,21 @@ clear_slots(struct alqi_heap_pool *pool, unsigned size_class)
     }
 }
 
+static size_t
+have(const struct alqi_heap_area *area)
+{
+    return area->n_free - area->n_returned;
+}
+
+size_t
+alqi_heap_area_idle(struct alqi_heap_area *area)
+{
+    size_t least = area->n_least;
+
+    area->n_least = have(area);
+    return least;
+}
+
 static struct alqi_heap_pool *
 take_locked(struct alqi_heap_area *area, bool *is_fresh)
 {
@@ -199,6 +214,8 @@ take_locked(struct alqi_heap_area *area, bool *is_fresh)
         __atomic_store_n(&area->n_frontier, area->n_frontier + 1,
                          __ATOMIC_RELAXED);
     }
+    if (have(area) < area->n_least)
+        area->n_least = have(area);
     __atomic_store_n(&area->n_used, area->n_frontier - area->n_free,
                      __ATOMIC_RELAXED);
     return pool;
@@ -250,28 +267,6 @@ alqi_heap_area_give(struct alqi_heap_area *area, struct alqi_heap_pool *pool)
     alqi_plat_unlock(&area->lock);
 }
 
-/* Under the lock, since a pool on its way is neither here nor there. */
-static bool
-return_one(struct alqi_heap_area *area)
-{
-    struct alqi_heap_pool *pool;
-
-    alqi_plat_lock(&area->lock);
-    pool = area->n_surplus > 0 ? area->free : NULL;
-    __atomic_store_n(&area->n_surplus, pool == NULL ? 0 : area->n_surplus - 1,
-                     __ATOMIC_RELAXED);
-    if (pool != NULL) {
-        area->free = pool->next;
-        alqi_plat_space_empty(pool, ALQI_HEAP_POOL_BYTES);
-        area->returned[area->n_returned] =
-            (uint32_t)alqi_heap_area_index(area, (uintptr_t)pool);
-        __atomic_store_n(&area->n_returned, area->n_returned + 1,
-                         __ATOMIC_RELAXED);
-    }
-    alqi_plat_unlock(&area->lock);
-    return pool != NULL;
-}
-
 /* ---- many at once ------------------------------------------------------- */
 
 /* Of a list in the order of addresses: neighbours go back by one call, which
@@ -313,7 +308,7 @@ return_surplus_locked(struct alqi_heap_area *area)
 {
     struct alqi_heap_lists sorted = {0};
     struct alqi_heap_pool *kept, *pool;
-    size_t n = area->n_surplus, there = area->n_free - area->n_returned;
+    size_t n = area->n_surplus, there = have(area);
 
     if (n > there)
         n = there;
@@ -345,12 +340,53 @@ alqi_heap_area_return_surplus(struct alqi_heap_area *area)
     return n;
 }
 
-size_t
-alqi_heap_area_return(struct alqi_heap_area *area, size_t n)
+/* As sweeping goes by addresses, so does the list that it makes, up or down:
+ * the first pools of it that are neighbours, at most n, go back by one call.
+ * Under the lock, since a pool on its way is neither here nor there. */
+static size_t
+return_first_locked(struct alqi_heap_area *area, size_t n_most)
 {
-    size_t i;
+    uintptr_t start = (uintptr_t)area->free, end = start;
+    size_t n;
 
-    for (i = 0; i < n && return_one(area); i++)
-        continue;
-    return i;
+    for (n = 0; n < n_most && area->free != NULL; n++) {
+        uintptr_t at = (uintptr_t)area->free;
+
+        if (at != end && at != start - ALQI_HEAP_POOL_BYTES)
+            break;
+        start = at < start ? at : start;
+        end = at < end ? end : at + ALQI_HEAP_POOL_BYTES;
+        area->returned[area->n_returned + n] =
+            (uint32_t)alqi_heap_area_index(area, at);
+        area->free = area->free->next;
+    }
+    if (n > 0)
+        alqi_plat_space_empty((void *)start, end - start);
+    __atomic_store_n(&area->n_returned, area->n_returned + n, __ATOMIC_RELAXED);
+    return n;
+}
+
+static size_t
+return_some(struct alqi_heap_area *area, size_t n_most)
+{
+    size_t n;
+
+    alqi_plat_lock(&area->lock);
+    if (n_most > area->n_surplus)
+        n_most = area->n_surplus;
+    n = return_first_locked(area, n_most);
+    __atomic_store_n(&area->n_surplus, n == 0 ? 0 : area->n_surplus - n,
+                     __ATOMIC_RELAXED);
+    alqi_plat_unlock(&area->lock);
+    return n;
+}
+
+size_t
+alqi_heap_area_return(struct alqi_heap_area *area, size_t n_most)
+{
+    size_t n = 0, more;
+
+    while (n < n_most && (more = return_some(area, n_most - n)) > 0)
+        n += more;
+    return n;
 }

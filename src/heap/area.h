@@ -38,6 +38,10 @@ size_t alqi_heap_area_return(struct alqi_heap_area *area, size_t n);
 /* The same of all of them, by one, in a stop. */
 size_t alqi_heap_area_return_surplus(struct alqi_heap_area *area);
 
+/* In a stop: as many free pools with memory as there were at any time since it
+ * was last asked. */
+size_t alqi_heap_area_idle(struct alqi_heap_area *area);
+
 /* Pools in use; of a moment. */
 static inline size_t
 alqi_heap_area_used(const struct alqi_heap_area *area)

@@ -228,9 +228,10 @@ alqi_heap_nursery_note(struct alqi_heap *heap)
 uintptr_t
 alqi_heap_nursery_trim(struct alqi_domain *d)
 {
-    uintptr_t bytes = d->run_end - d->slice;
+    uintptr_t bytes = d->widest_bytes;
     uintptr_t unused;
 
+    d->widest_bytes = d->run_end - d->slice;
     if (bytes < BYTES_FIRST)
         bytes = BYTES_FIRST;
     if (ALQI_HEAP_IS_HARD || d->touched_bytes <= bytes ||

@@ -194,6 +194,29 @@ domains_come_and_go(void **state)
     assert_true(r.usual == 256 * KB && r.share > 0.9);
 }
 
+/* What was not touched from one trim to the next. */
+static void
+trimmed_is_what_nobody_needed(void **state)
+{
+    uintptr_t slice = (uintptr_t)alqi_plat_pages_map(32 * MB);
+
+    (void)state;
+    assert_int_not_equal(slice, 0);
+    start(64 * MB);
+    d.slice = slice;
+    d.touched_bytes = d.widest_bytes = 16 * MB;
+    d.run_end = slice + 4 * MB;
+    if (ALQI_CHECKS >= 3) { /* hard: it goes through the whole slice */
+        assert_int_equal(alqi_heap_nursery_trim(&d), 0);
+        return;
+    }
+    assert_int_equal(alqi_heap_nursery_trim(&d), 0);
+    assert_int_equal(alqi_heap_nursery_trim(&d), 12 * MB);
+    assert_int_equal(d.touched_bytes, 4 * MB);
+    assert_int_equal(alqi_heap_nursery_trim(&d), 0);
+    alqi_plat_pages_unmap((void *)slice, 32 * MB);
+}
+
 int
 main(void)
 {
@@ -206,6 +229,7 @@ main(void)
         cmocka_unit_test(it_follows_the_program),
         cmocka_unit_test(a_fixed_size_is_fixed),
         cmocka_unit_test(domains_come_and_go),
+        cmocka_unit_test(trimmed_is_what_nobody_needed),
     };
 
     return cmocka_run_group_tests_name("nursery", tests, NULL, NULL);

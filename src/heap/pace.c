@@ -17,7 +17,7 @@ enum {
     LIVE_LEAST_WORDS = ALQI_HEAP_IS_HARD ? 1 << 10 : 1 << 18,
     SLICE_WORDS = 4096,      /* of work: what a slice is meant to do */
     STEP_BYTES_LEAST = 8192, /* of young allocation between slices   */
-    GIVE_POOLS = 8,          /* back to the system in a slice: some 20 us */
+    GIVE_POOLS = 16,         /* back to the system in a slice: some 20 us */
     DIRECT_SHARE = 5,        /* of the minor heap: asks for a slice  */
     DIRECT_BYTES = 512 << 10 /* of direct allocation are worth a slice's time */
 };
@@ -163,6 +163,16 @@ surplus(const struct alqi_heap *heap)
     return have > keep ? have - keep : 0;
 }
 
+/* Of it, what nobody has needed for a whole cycle: a page that comes again
+ * costs more than one that is kept for a while. */
+static size_t
+idle_surplus(struct alqi_heap *heap)
+{
+    size_t idle = alqi_heap_area_idle(&heap->area), n = surplus(heap);
+
+    return idle < n ? idle : n;
+}
+
 void
 alqi_heap_pace_phase(struct alqi_heap *heap)
 {
@@ -177,7 +187,7 @@ alqi_heap_pace_phase(struct alqi_heap *heap)
         sweep_begins(heap);
         break;
     case ALQI_HEAP_SWEPT:
-        heap->area.n_surplus = surplus(heap) / 2;
+        heap->area.n_surplus = idle_surplus(heap);
         p->rate = 0;
         p->late_at = UINT64_MAX;
         break;
@@ -358,8 +368,10 @@ alqi_heap_pace_open(struct alqi_domain *d)
     uintptr_t most = bytes / STEP_BYTES_LEAST;
     double n;
 
-    if (d->run_end - d->slice > d->touched_bytes)
-        d->touched_bytes = d->run_end - d->slice;
+    if (d->run_end - d->slice > d->widest_bytes)
+        d->widest_bytes = d->run_end - d->slice;
+    if (d->widest_bytes > d->touched_bytes)
+        d->touched_bytes = d->widest_bytes;
     d->remembered.enough = bytes / ALQ_WORD_BYTES;
     overdue_update(d);
     smooth(d);

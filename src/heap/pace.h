@@ -62,9 +62,7 @@ bool alqi_heap_pace_is_due(const struct alqi_domain *d);
 /* In a stop: counts what all have allocated. */
 void alqi_heap_pace_count(struct alqi_heap *heap);
 
-/* Gives back pools of the surplus that the end of sweeping found: half of what
- * there was, since a page that comes again costs more than two that are kept.
- */
+/* Gives back pools of the surplus that the end of sweeping found. */
 void alqi_heap_pace_give_some(struct alqi_domain *d);
 
 /* All that is surplus now; in a stop. */

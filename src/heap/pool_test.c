@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <cmocka.h>
 
 #include "heap/area.h"
@@ -164,6 +165,112 @@ ready_pools_can_be_taken(void **state)
     assert_false(alqi_heap_area_ready(&area, area.major_bytes / 32768));
 }
 
+static void
+idle_pools_are_those_nobody_needed(void **state)
+{
+    struct alqi_heap_pool *pools[10];
+    unsigned i;
+
+    (void)state;
+    for (i = 0; i < 10; i++)
+        pools[i] = alqi_heap_area_take(&area, 3, true);
+    for (i = 0; i < 10; i++)
+        alqi_heap_area_give(&area, pools[i]);
+    assert_int_equal(alqi_heap_area_idle(&area), 0); /* all were needed */
+    assert_int_equal(alqi_heap_area_idle(&area), 10);
+    for (i = 0; i < 4; i++)
+        pools[i] = alqi_heap_area_take(&area, 3, true);
+    while (i-- > 0)
+        alqi_heap_area_give(&area, pools[i]);
+    assert_int_equal(alqi_heap_area_idle(&area), 6);
+    assert_int_equal(alqi_heap_area_idle(&area), 10);
+    for (i = 0; i < 11; i++)
+        assert_non_null(alqi_heap_area_take(&area, 3, true));
+    assert_int_equal(alqi_heap_area_idle(&area), 0);
+}
+
+enum { POOLS = 200 };
+
+static bool
+is_resident(struct alqi_heap_pool *pool)
+{
+    unsigned char page = 0;
+
+    assert_int_equal(mincore(pool, 4096, &page), 0);
+    return page & 1;
+}
+
+/* Gives some of them, in any order or by addresses; the others hold i. */
+static unsigned
+give_some(struct alqi_heap_pool **pools, bool *is_given, unsigned round)
+{
+    unsigned k, n = 0;
+
+    for (k = 0; k < POOLS; k++) {
+        unsigned i = round % 3 == 0 ? k : POOLS - 1 - k;
+
+        if (round % 3 == 2)
+            i = rnd(POOLS);
+        if (is_given[i] || rnd(4) == 0)
+            continue;
+        is_given[i] = true;
+        *alqi_heap_pool_slots(pools[i]) = 0;
+        alqi_heap_area_give(&area, pools[i]);
+        n++;
+    }
+    return n;
+}
+
+static void
+take_again(struct alqi_heap_pool **pools, bool *is_given)
+{
+    unsigned i;
+
+    for (i = 0; i < POOLS; i++) {
+        if (!is_given[i]) {
+            assert_int_equal(*alqi_heap_pool_slots(pools[i]), i + 1);
+            continue;
+        }
+        pools[i] = alqi_heap_area_take(&area, 3, true);
+        assert_int_equal(*alqi_heap_pool_slots(pools[i]), 0);
+        *alqi_heap_pool_slots(pools[i]) = i + 1;
+        is_given[i] = false;
+    }
+    for (i = 0; i < POOLS; i++) /* each is one pool's */
+        assert_int_equal(*alqi_heap_pool_slots(pools[i]), i + 1);
+    assert_int_equal(area.n_frontier, POOLS);
+}
+
+static void
+surplus_goes_back_and_no_more(void **state)
+{
+    struct alqi_heap_pool *pools[POOLS];
+    bool is_given[POOLS] = {false};
+    unsigned round, i, n_given, n, all;
+
+    (void)state;
+    for (i = 0; i < POOLS; i++) {
+        pools[i] = alqi_heap_area_take(&area, 3, true);
+        *alqi_heap_pool_slots(pools[i]) = i + 1;
+    }
+    for (round = 0; round < 60; round++) {
+        n_given = give_some(pools, is_given, round);
+        area.n_surplus = all = rnd(n_given + 1);
+        for (n = 0; area.n_surplus > 0; n += i) {
+            i = (unsigned)alqi_heap_area_return(&area, 16);
+            assert_true(i > 0 && i <= 16);
+        }
+        assert_int_equal(n, all);
+        assert_int_equal(alqi_heap_area_return(&area, 16), 0);
+        assert_int_equal(area.n_returned, all);
+        assert_int_equal(area.n_free, n_given);
+        for (i = 0, n = 0; i < POOLS; i++)
+            n += !is_resident(pools[i]);
+        assert_int_equal(n, all);
+        take_again(pools, is_given);
+    }
+}
+
 int
 main(void)
 {
@@ -173,6 +280,8 @@ main(void)
         T(sweeping_finds_what_is_free),
         T(pools_come_back_clean),
         T(ready_pools_can_be_taken),
+        T(idle_pools_are_those_nobody_needed),
+        T(surplus_goes_back_and_no_more),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

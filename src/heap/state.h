@@ -202,6 +202,7 @@ struct alqi_heap_area {
     uint32_t *returned;          /* free, their memory the system's: indices */
     size_t n_returned;
     size_t n_surplus; /* still to be returned */
+    size_t n_least;   /* free pools with memory, the fewest: area.h */
     size_t n_used;
     size_t n_promised;  /* to minor heaps and who empties them: cycle.c */
     intptr_t increment; /* struct alq_gc_control */
@@ -452,6 +453,7 @@ struct alqi_domain {
     uintptr_t minor_bytes;   /* the most that it may be opened with */
     uintptr_t fixed_bytes;   /* 0: nursery.h chooses               */
     uintptr_t touched_bytes; /* it was as large as that            */
+    uintptr_t widest_bytes;  /* since it was last trimmed          */
     uintptr_t run_start;     /* allocation moves from run_end to run_start */
     uintptr_t run_end;
     uintptr_t plan_bytes;  /* what it was opened for; run_start may be higher */
