@@ -1,6 +1,6 @@
 /* own_profile.c -- a program that watches its own malloc
  *
- *   cc own_profile.c -laliquot -o own_profile
+ *   cc own_profile.c -laliquot -lm -o own_profile
  *   LD_PRELOAD=libaliquot-preload.so ./own_profile
  *
  * It keeps a table of live bytes by allocation size class, fed by the sampled

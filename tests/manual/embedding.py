@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """embedding.py BUILD_DIR -- each snippet of doc/embedding.md is true
 
-A line <!-- file: NAME -->, <!-- run -->, <!-- output --> or <!-- quote: PATH -->
-in front of a block says what it is: a file to write, commands to run beside the
-files with the installed library, what these printed, or lines of a file of ours.
+A line <!-- install -->, <!-- file: NAME -->, <!-- run -->, <!-- output --> or
+<!-- quote: PATH --> in front of a block says what it is: commands that install
+BUILD_DIR under a new HOME and set the environment of the rest, a file to write,
+commands to run beside the files, what these printed, or lines of a file of ours.
 """
 import os
 import re
@@ -13,30 +14,28 @@ import tempfile
 
 root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 text = open(os.path.join(root, "doc/embedding.md")).read()
-block = re.compile(r"^<!-- (file|run|output|quote)(?:: (\S+))? -->\n```\w*\n(.*?)^```$",
-                   re.M | re.S)
+block = re.compile(r"^<!-- (install|file|run|output|quote)(?:: (\S+))? -->\n"
+                   r"```\w*\n(.*?)^```$", re.M | re.S)
 
 
-def installed(build, prefix):
-    subprocess.run(["cmake", "--install", build, "--prefix", prefix], check=True,
-                   stdout=subprocess.DEVNULL)
-    for folder, _, files in os.walk(prefix):
-        if "aliquot.pc" in files:
-            return os.path.dirname(folder)
-    sys.exit("no aliquot.pc under " + prefix)
+def installed(build, home, body):
+    """The environment after the commands of body, but for the build."""
+    body = body.replace("./dev build\n", "").replace("build/rel", build)
+    out = subprocess.run(["bash", "-euc", "{\n" + body + "} >/dev/null\nenv -0"],
+                         cwd=root, check=True, env=dict(os.environ, HOME=home),
+                         text=True, stdout=subprocess.PIPE).stdout
+    return dict(v.split("=", 1) for v in out.split("\0") if v)
 
 
 def main():
-    done = {"file": 0, "run": 0, "output": 0, "quote": 0}
+    done = {"install": 0, "file": 0, "run": 0, "output": 0, "quote": 0}
     with tempfile.TemporaryDirectory() as work:
-        lib = installed(sys.argv[1], os.path.join(work, "prefix"))
-        env = dict(os.environ, PKG_CONFIG_PATH=os.path.join(lib, "pkgconfig"),
-                   LD_LIBRARY_PATH=lib,
-                   CMAKE_PREFIX_PATH=os.path.join(work, "prefix"))
-        printed = None
+        env = printed = None
         for kind, name, body in block.findall(text):
             done[kind] += 1
-            if kind == "file":
+            if kind == "install":
+                env = installed(sys.argv[1], work, body)
+            elif kind == "file":
                 with open(os.path.join(work, name), "w") as out:
                     out.write(body)
             elif kind == "run":
