@@ -46,6 +46,10 @@ def main():
                 sys.exit(f"the page has\n{body}and the program printed\n{printed}")
             elif kind == "quote" and body not in open(os.path.join(root, name)).read():
                 sys.exit(f"{name} does not have\n{body}")
+        for name in re.findall(r"`man (\w+)`", text):
+            page = os.path.join(work, ".local/share/man/man3", name + ".3")
+            if not os.path.exists(page):
+                sys.exit("there is no page " + name + "(3)")
     fences = len(re.findall(r"^```\w*c$|^```c$", text, re.M))
     unmarked = len(re.findall(r"(?<!-->)\n```c\n", text))
     if unmarked or min(done.values()) == 0:
