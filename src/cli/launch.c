@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/pidfd.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -268,6 +269,18 @@ alqi_cli_launch_mirror(int wait_status)
     return 128 + signal; /* a signal that does not kill, after all */
 }
 
+/* The path of this command; in a root without /proc, by how it was called. */
+static void
+self_find(char self[PATH_MAX])
+{
+    ssize_t n = readlink("/proc/self/exe", self, PATH_MAX - 1);
+    const char *called = (const char *)getauxval(AT_EXECFN);
+
+    self[n > 0 ? n : 0] = '\0';
+    if (n <= 0 && called != NULL && realpath(called, self) == NULL)
+        self[0] = '\0';
+}
+
 bool
 alqi_cli_preload_find(char *path, size_t capacity)
 {
@@ -275,10 +288,9 @@ alqi_cli_preload_find(char *path, size_t capacity)
                                          ALQI_INSTALL_PRELOAD_DIR};
     const char *given = getenv("ALIQUOT_PRELOAD_PATH");
     char self[PATH_MAX], try[2 * PATH_MAX], full[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     const char *dir;
 
-    self[n > 0 ? n : 0] = '\0';
+    self_find(self);
     dir = dirname(self);
     for (size_t i = 0; i <= ALQI_COUNT_OF(places); i++) {
         if (i == 0 && given == NULL)

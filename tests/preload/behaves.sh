@@ -131,6 +131,22 @@ contains "not found" "$(cat err)" "no-such-program: not found"
 : >plain && "$aliquot" record -o n.ctf -- ./plain 2>err
 equal "not executable" $? 126
 
+# A root without /proc: called by its path, by a link to it, by PATH.
+hidden=(unshare --mount sh -c 'mount -t tmpfs none /proc && exec "$@"' -)
+if "${hidden[@]}" true 2>/dev/null; then
+    ln -s "$aliquot" link
+    for called in "$aliquot" ./link aliquot; do
+        out=$(PATH=$(dirname "$aliquot"):$PATH "${hidden[@]}" \
+            "$called" record -q -f -o p.ctf -- echo there 2>&1)
+        equal "no /proc: $called" "$out" there
+        equal "no /proc: check" \
+            "$("$aliquot" check p.ctf >/dev/null 2>&1; echo $?)" 0
+        rm -f p.ctf
+    done
+else
+    echo "skipped: no /proc (cannot hide it here)"
+fi
+
 # A place that LD_PRELOAD cannot name.
 mkdir 'a b' && cp "$build/lib/libaliquot-preload.so" 'a b/'
 out=$(ALIQUOT_PRELOAD_PATH='a b/libaliquot-preload.so' \
