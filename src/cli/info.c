@@ -176,8 +176,12 @@ estimates(const struct alqi_cli_analysis *a)
         estimate_line("mapped of it", a, &a->mapped[ALQI_CLI_ALLOCATED]);
     if (a->moves.n_links > 0) {
         label("reallocs");
-        printf("%s in %s blocks, longest chain %" PRIu64 "\n",
-               alqi_cli_text_bytes(a->moves.bytes).text,
+        printf("%s", alqi_cli_text_bytes(a->moves.bytes).text);
+        if (alqi_cli_is_sampled(&a->estimator))
+            printf(
+                " ± %s",
+                alqi_cli_text_bytes(alqi_cli_stderr(a->moves.bytes_var)).text);
+        printf(" in %s blocks, longest chain %" PRIu64 "\n",
                alqi_cli_text_count(a->moves.objects).text, a->moves.longest);
     }
     if (a->rss.n_told > 0) {

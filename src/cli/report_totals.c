@@ -132,14 +132,17 @@ static void
 reallocated(const struct alqi_cli_report *r)
 {
     const struct alqi_cli_moves *m = &r->analysis.moves;
-    char text[256];
+    char text[256], error[64] = "";
 
     if (m->n_links == 0 || r->analysis.options.min_life_us > 0)
         return;
+    if (alqi_cli_is_sampled(&r->analysis.estimator))
+        snprintf(error, sizeof error, " ± %s",
+                 alqi_cli_text_bytes(alqi_cli_stderr(m->bytes_var)).text);
     snprintf(text, sizeof text,
-             "%9s of the above came by realloc, in %s blocks; "
+             "%9s%s of the above came by realloc, in %s blocks; "
              "longest chain %" PRIu64,
-             alqi_cli_text_bytes(m->bytes).text,
+             alqi_cli_text_bytes(m->bytes).text, error,
              alqi_cli_text_count(m->objects).text, m->longest);
     more_line(r, "reallocs", text);
 }

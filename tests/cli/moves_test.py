@@ -91,6 +91,8 @@ class Moves(common.Case):
         self.assertEqual(row.split()[:5], ["400", "KiB", "11", "2", "11"])
         self.assertIn("longest chain 11", text)
         self.assertIn("longest chain 11", self.ok("info", path))
+        self.assertRegex(text, "reallocs +400 KiB of the above")
+        self.assertRegex(self.ok("info", path), "reallocs +400 KiB in 11 ")
 
     def test_a_chain_has_one_life(self):
         """Its blocks are neither temporary nor short-lived because the next
@@ -125,7 +127,11 @@ class Moves(common.Case):
     def test_a_sample_of_links_is_weighed(self):
         """Both ends of a link must be in the sample, so it stands for
         1 / (p * q).  The seed is fixed: this cannot fail by chance."""
-        got = self.json(self.record("many", "--interval=1K", "--seed=3"))
+        path = self.record("many", "--interval=1K", "--seed=3")
+        for verb in ("report", "info"):
+            self.assertRegex(self.ok(verb, path),
+                             r"\breallocs +[0-9.]+ .iB ± [0-9.]+ .iB ", verb)
+        got = self.json(path)
         truth = sum(64 * r for r in range(2, 21)) * 1000
         self.assertLess(got["realloc_sampled_links"], 19000)
         error = got["realloc_bytes_stderr"]
