@@ -234,7 +234,7 @@ class Record(common.Case):
             "-q", "-o", "t.ctf", sys.executable, "-c", COUNTER, stdin=end,
             preexec_fn=lambda: (os.setsid(),
                                 fcntl.ioctl(0, termios.TIOCSCTTY, 0)))
-        for _ in range(3):
+        for _ in range(20):
             os.write(terminal, b"\x03")
             self.assertEqual(recorder.stdout.readline(), b"INT\n")
         # Behind what else the recorder might have sent.
