@@ -228,10 +228,11 @@ alqi_heap_nursery_note(struct alqi_heap *heap)
 uintptr_t
 alqi_heap_nursery_trim(struct alqi_domain *d)
 {
-    uintptr_t bytes = d->widest_bytes;
-    uintptr_t unused;
+    uintptr_t now = d->run_end - d->slice, bytes = d->widest_bytes, unused;
 
-    d->widest_bytes = d->run_end - d->slice;
+    if (d->fixed_bytes != 0) /* it will not be wider again by itself */
+        bytes = now;
+    d->widest_bytes = now;
     if (bytes < BYTES_FIRST)
         bytes = BYTES_FIRST;
     if (ALQI_HEAP_IS_HARD || d->touched_bytes <= bytes ||

@@ -20,7 +20,8 @@ void alqi_heap_nursery_note(struct alqi_heap *heap);
 /* What the domain's is to be opened with. */
 uintptr_t alqi_heap_nursery_bytes(const struct alqi_domain *d);
 
-/* Gives back what lies behind the domain's, if it was larger; the bytes. */
+/* Gives back what lies behind the domain's, if it was larger, but not since
+ * the last time, or is of a fixed size now; the bytes. */
 uintptr_t alqi_heap_nursery_trim(struct alqi_domain *d);
 
 #endif

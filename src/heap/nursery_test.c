@@ -214,6 +214,9 @@ trimmed_is_what_nobody_needed(void **state)
     assert_int_equal(alqi_heap_nursery_trim(&d), 12 * MB);
     assert_int_equal(d.touched_bytes, 4 * MB);
     assert_int_equal(alqi_heap_nursery_trim(&d), 0);
+    d.touched_bytes = d.widest_bytes = 8 * MB;
+    d.fixed_bytes = 4 * MB; /* chosen: it is wider no more */
+    assert_int_equal(alqi_heap_nursery_trim(&d), 4 * MB);
     alqi_plat_pages_unmap((void *)slice, 32 * MB);
 }
 
