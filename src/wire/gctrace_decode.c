@@ -17,7 +17,7 @@ alqi_gctrace_get_header(const uint8_t bytes[ALQI_GCTRACE_HEADER_BYTES],
 
     alqi_wire_in_take(&in, magic, sizeof magic);
     if (memcmp(magic, ALQI_GCTRACE_MAGIC, sizeof magic) != 0)
-        return "it is no recording of a collector";
+        return "it does not begin as one";
     if (alqi_wire_in_u32(&in) != ALQI_GCTRACE_HEADER_BYTES)
         return "its header has a length that this version does not know";
     out->pid = alqi_wire_in_u32(&in);

@@ -224,7 +224,9 @@ class GcTrace(common.Case):
 
     def test_bad_input(self):
         self.bad(b"", "it is empty")
-        self.bad(b"hello, this is none\n" * 10, "is not a readable recording")
+        self.bad(b"hello, this is none\n" * 10,
+                 "is not a readable recording of a collector: it does not begin"
+                 " as one; one is made with ALIQUOT_GC_TRACE=FILE")
         self.bad(MADE[:20], "it ends within its header")
         self.bad(b"ALIQGCT1" + struct.pack("<IIQQ", 33, 1, 2, 3),
                  "a length that this version does not know")
