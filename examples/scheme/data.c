@@ -95,7 +95,7 @@ PRIM(append, "append", "*")
     return n == 0 ? NIL : args[0];
 }
 
-static alq_value
+alq_value
 vector_new(struct scheme *s, int64_t size, const alq_value *from, int step)
 {
     alq_value v;

@@ -103,6 +103,21 @@ read_atom(struct scheme *s, struct reader *r)
     return v != FALSE ? v : intern(s, token, n);
 }
 
+/* Behind a backslash in a string. */
+static int
+read_escape(struct scheme *s, struct reader *r)
+{
+    int c = get(s, r), code = 0, n = 0;
+
+    if (c != 'x')
+        return c == 'n' ? '\n' : c == 't' ? '\t' : c;
+    for (; c = get(s, r), isxdigit(c) && n < 2; n++)
+        code = code * 16 + (isdigit(c) ? c - '0' : tolower(c) - 'a' + 10);
+    if (n == 0 || c != ';')
+        fail(s, ALQ_NULL, "a string's \\x has one or two digits and a ;");
+    return code;
+}
+
 /* Behind the opening quote. */
 static alq_value
 read_string(struct scheme *s, struct reader *r)
@@ -111,10 +126,8 @@ read_string(struct scheme *s, struct reader *r)
     int c;
 
     while (c = get(s, r), c != '"') {
-        if (c == '\\') {
-            c = get(s, r);
-            c = c == 'n' ? '\n' : c == 't' ? '\t' : c;
-        }
+        if (c == '\\')
+            c = read_escape(s, r);
         if (c == EOF)
             fail(s, ALQ_NULL, "the string that begins here has no end");
         push(s, IMMEDIATE(IMM_CHAR, c));
@@ -163,6 +176,27 @@ read_list(struct scheme *s, struct reader *r)
     return f.first;
 }
 
+/* Behind #( */
+static alq_value
+read_vector(struct scheme *s, struct reader *r)
+{
+    alq_value *first = s->run.top, v;
+    unsigned begin = s->line;
+    int c;
+
+    while (c = skip_blank(s, r), c != ')') {
+        if (c == EOF) {
+            s->line = begin;
+            fail(s, ALQ_NULL, "the vector that begins here has no end");
+        }
+        push(s, read_datum(s, r));
+    }
+    get(s, r);
+    v = vector_new(s, s->run.top - first, first, 1);
+    s->run.top = first;
+    return v;
+}
+
 /* 'x and the like: (quote x). */
 static alq_value
 read_quoted(struct scheme *s, struct reader *r, const char *name)
@@ -185,6 +219,12 @@ read_datum(struct scheme *s, struct reader *r)
         fail(s, ALQ_NULL, "the text ends too early");
     if (memchr("()'`,\"", c, 6) != NULL)
         get(s, r);
+    if (c == '#' && r->text[r->at + 1] == '(') {
+        r->at += 2;
+        v = read_vector(s, r);
+        r->depth--;
+        return v;
+    }
     if (c == ')')
         fail(s, ALQ_NULL, "a ) that closes nothing");
     if (c == ',' && peek(s, r) == '@')
@@ -207,6 +247,8 @@ read_form(struct scheme *s)
     alq_value v;
     unsigned line;
 
+    if (r->depth != 0) /* an error: what stands behind it may be anything */
+        r->at = r->n - (r->n > 0 && r->text[r->n - 1] == '\n');
     r->depth = 0;
     if (skip_blank(s, r) == EOF)
         return END_OF_FILE;

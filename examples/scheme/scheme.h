@@ -300,6 +300,8 @@ alq_value cons(struct scheme *s, unsigned tag, alq_value head, alq_value tail,
 #define PAIR(s, head, tail) cons(s, TAG_PAIR, head, tail, ALQ_NULL)
 alq_value list_of(struct scheme *s, const alq_value *items, unsigned n);
 int64_t list_length(alq_value list); /* -1: it is no proper list */
+alq_value vector_new(struct scheme *s, int64_t size, const alq_value *from,
+                     int step);
 uintptr_t vector_index(struct scheme *s, alq_value vector, alq_value i);
 alq_value text(struct scheme *s, const char *chars);
 alq_value string_of(struct scheme *s, const alq_value *chars, size_t n);
