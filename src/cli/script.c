@@ -12,6 +12,7 @@
 #include "cli/input.h"
 #include "cli/names.h"
 #include "cli/notes.h"
+#include "cli/remarks.h"
 #include "wire/dump.h"
 #include "wire/side.h"
 
@@ -164,6 +165,8 @@ run_columns(struct script *s)
            "stack\tmore\n");
     while (!ferror(stdout) && alqi_cli_input_next(s->input, &event))
         print_event(s, &event);
+    if (!ferror(stdout)) /* else the rest was not read */
+        alqi_cli_end_say(&s->notes, s->input);
     alqi_cli_notes_free(&s->notes);
     alqi_cli_estimator_free(&s->estimator);
     alqi_cli_names_drop(s->names);

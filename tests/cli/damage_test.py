@@ -126,6 +126,7 @@ class Damage(common.Case):
         out = os.path.join(self.dir, "out")
         wanted = "aliquot: %s has no end: it was cut short\n"
         for verb, status in ((["info"], 0), (["info", "--modules"], 0),
+                             (["script"], 0), (["script", "--no-stacks"], 0),
                              (["check"], 0),
                              (["export", "--format=csv", "-f", "-o", out], 0),
                              (["diff", whole], 3)):
