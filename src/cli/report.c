@@ -197,54 +197,16 @@ show(struct alqi_cli_report *r)
     alqi_cli_term_stop(&r->term);
 }
 
-static bool
-is_thread(const struct alqi_cli_analysis *a, uint64_t number)
-{
-    return number < a->notes.threads_capacity &&
-           a->notes.threads[number].is_seen;
-}
-
-static bool
-is_domain(const struct alqi_cli_analysis *a, uint64_t number)
-{
-    return number <= a->max_domain;
-}
-
-/* Whether the filter wants such, but none that is there. */
-static bool
-are_missing(const struct alqi_cli_report *r,
-            const struct alqi_view_numbers *wanted,
-            bool (*is_there)(const struct alqi_cli_analysis *a,
-                             uint64_t number))
-{
-    for (uint32_t i = 0; i < wanted->n; i++)
-        if (is_there(&r->analysis, wanted->numbers[i]))
-            return false;
-    return wanted->n > 0;
-}
-
 /* A report of nothing would look like one of a thread that allocates
  * nothing. */
 static bool
-is_what_is_wanted_missing(const struct alqi_cli_report *r)
+is_thread_missing(const struct alqi_cli_report *r)
 {
-    const struct alqi_view_filter *f = &r->filter.filter;
-
-    if (r->analysis_options.thread != NULL &&
-        r->analysis.n_threads_matched == 0) {
-        alqi_cli_say("report: --thread=%s: no thread has that index or name; "
-                     "--threads lists them",
-                     r->analysis_options.thread);
-        return true;
-    }
-    if (r->filter.text == NULL ||
-        r->analysis.totals[ALQI_CLI_ALLOCATED].n_blocks > 0 ||
-        !(are_missing(r, &f->threads, is_thread) ||
-          are_missing(r, &f->domains, is_domain)))
+    if (r->analysis_options.thread == NULL || r->analysis.n_threads_matched > 0)
         return false;
-    alqi_cli_say("report: --filter=%s: there is no such thread or domain; "
-                 "--threads lists the threads",
-                 r->filter.text);
+    alqi_cli_say("report: --thread=%s: no thread has that index or name; "
+                 "--threads lists them",
+                 r->analysis_options.thread);
     return true;
 }
 
@@ -283,7 +245,7 @@ alqi_cli_report(int argc, char **argv)
     alqi_cli_analysis_run(&r.analysis, r.input, &r.analysis_options);
     alqi_cli_filter_end(&r.filter, &r.analysis, r.input, NULL);
     rc = alqi_cli_input_finish(r.input);
-    if (is_what_is_wanted_missing(&r)) {
+    if (is_thread_missing(&r)) {
         rc = rc == ALQI_CLI_OK ? ALQI_CLI_USAGE : rc;
     } else {
         alqi_cli_groups_make(&r.groups, &r.analysis, r.grouping, r.measure);
