@@ -247,8 +247,8 @@ read_form(struct scheme *s)
     alq_value v;
     unsigned line;
 
-    if (r->depth != 0) /* an error: what stands behind it may be anything */
-        r->at = r->n - (r->n > 0 && r->text[r->n - 1] == '\n');
+    if (r->depth != 0 && r->at < r->n) /* what is behind an error */
+        r->at = r->n - (r->text[r->n - 1] == '\n');
     r->depth = 0;
     if (skip_blank(s, r) == EOF)
         return END_OF_FILE;

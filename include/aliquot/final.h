@@ -58,7 +58,8 @@ typedef enum alq_status alq_finalise_fn(struct alq_domain *d, alq_value v,
  *          they never die.
  * with     A value for the call, kept until then: say, a closure.  A pointer of
  *          the program's own goes as alq_from_int((intptr_t)pointer).  While it
- *          is a young block that is held in place (root.h), the call waits.
+ *          is a young block that is held in place (root.h), the call waits;
+ *          not that of alq_gc_finalise_last for a v that dies young.
  *
  * Errors   ALQ_EINVAL  d or fn is NULL, or v is not a block of the heap
  *          ALQ_ENOMEM  no memory to register

@@ -23,8 +23,7 @@ static volatile sig_atomic_t child_pid;    /* 0: it has ended; -1: none */
 static volatile sig_atomic_t n_interrupts; /* since it has */
 static const char *_Atomic late_text;
 
-/* ---- signals --------------------------------------------------------------
- */
+/* ---- signals ------------------------------------------------------------ */
 
 /* Those that would end this process, though they are meant for the program. */
 static bool
@@ -126,8 +125,7 @@ signals_restore(const struct sigaction *before)
     sigaction(SIGCHLD, &before[SIGCHLD], NULL);
 }
 
-/* ---- the program -----------------------------------------------------------
- */
+/* ---- the program -------------------------------------------------------- */
 
 static bool
 environment_set(const struct alqi_cli_launch *launch)
@@ -226,6 +224,8 @@ alqi_cli_launch(const struct alqi_cli_launch *launch,
     sigfillset(&all); /* no signal between fork and the new dispositions */
     sigprocmask(SIG_SETMASK, &all, &mask);
     signals_set(before);
+    if (before[SIGINT].sa_handler == SIG_IGN)
+        late_text = NULL; /* in the background: no ^C is meant for it */
     out->pid = fork();
     if (out->pid == 0) {
         signals_restore(before);

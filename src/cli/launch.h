@@ -26,7 +26,7 @@ struct alqi_cli_launched {
 };
 
 /* Starts the program, passes signals on to it, and waits for its end; after
- * that signals that end processes are held back, until this one ends.
+ * that signals that would end this process are ignored, but for late_text's.
  * Returns false, with a message said, when no process could be made. */
 bool alqi_cli_launch(const struct alqi_cli_launch *launch,
                      struct alqi_cli_launched *out);

@@ -96,8 +96,10 @@ begins_as_trace(int fd)
     ptrdiff_t n = 1;
     size_t at = 0;
 
-    for (; n > 0 && at<sizeof head; at += n> 0 ? (size_t)n : 0)
+    while (n > 0 && at < sizeof head) {
         n = alqi_cli_unpack_read(unpack, head + at, sizeof head - at);
+        at += n > 0 ? (size_t)n : 0;
+    }
     alqi_cli_unpack_drop(unpack);
     return at == sizeof head && (memcmp(head, ALQI_RAW_MAGIC, at) == 0 ||
                                  memcmp(head, &magic, sizeof magic) == 0);

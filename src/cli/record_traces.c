@@ -81,8 +81,10 @@ main_open(const struct alqi_cli_record_run *r, const struct image *image,
     else if ((size_t)snprintf(path, capacity, "%s%s%s", r->base, image->part,
                               r->suffix) >= capacity)
         return -1;
-    flags |= alqi_cli_record_may_overwrite(r, path) ? O_TRUNC : O_EXCL;
-    return open(path, flags, 0644);
+    /* Who still writes the trace that was there keeps it. */
+    if (!r->is_forced && alqi_cli_record_may_overwrite(r, path))
+        unlink(path);
+    return open(path, flags | (r->is_forced ? O_TRUNC : O_EXCL), 0644);
 }
 
 /* Opens the trace of one image; the program's first gets the name asked for,

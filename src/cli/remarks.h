@@ -18,7 +18,8 @@ void alqi_cli_remarks(const struct alqi_cli_analysis *analysis,
  * was cut between two packets. */
 bool alqi_cli_lacks_end(const struct alqi_cli_analysis *analysis);
 
-#define ALQI_CLI_NO_END_TEXT "%s has no end: it was cut short"
+#define ALQI_CLI_NO_END_TEXT                                                   \
+    "%s has no end: it was cut short, or is still being written"
 
 /* The same of what was read, said on stderr if nothing worse was: true. */
 bool alqi_cli_end_say(const struct alqi_cli_notes *notes,

@@ -3,8 +3,7 @@
  *   aliquot top: server (4711), up 12m, malloc   sampling one in 512 KiB
  *   live 1.42 GiB ± 31 MiB, peak 1.61 GiB at 4m12s, RSS 1.7 GiB
  *   allocated 9.1 GiB ± 70 MiB, 12 MiB/s ± 1.1 MiB/s
- *   18.2 k sampled blocks, 17.1 k freed, none dropped; by live, sites by
- * function
+ *   18.2 k sampled blocks, 17.1 k freed, none dropped; by live, by function
  *
  * Columns are left out from the table's right, the least telling ones first,
  * until a name has room. */

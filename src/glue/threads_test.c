@@ -257,6 +257,84 @@ several_domains_do_not_fork(void **state)
     finish(d, child);
 }
 
+/* ---- alarms of which one begins within the other, and ends after it ------ */
+
+static struct {
+    int second_began;
+    int first_ended;
+    int n_calls;
+} alarms;
+
+static void
+await(int *flag)
+{
+    ALQ_BLOCKING(d, blocks);
+
+    while (!__atomic_load_n(flag, __ATOMIC_ACQUIRE))
+        usleep(1000);
+}
+
+static enum alq_status
+ends_first(struct alq_domain *on, void *arg)
+{
+    (void)arg;
+    if (alarms.n_calls++ > 0)
+        return ALQ_OK;
+    alq_gc_finalise_release(on);
+    await(&alarms.second_began);
+    __atomic_store_n(&alarms.first_ended, 1, __ATOMIC_RELEASE);
+    return ALQ_OK;
+}
+
+static enum alq_status
+ends_last(struct alq_domain *on, void *arg)
+{
+    (void)on;
+    (void)arg;
+    __atomic_store_n(&alarms.second_began, 1, __ATOMIC_RELEASE);
+    await(&alarms.first_ended);
+    return ALQ_OK;
+}
+
+static void *
+poll_for_alarm(void *arg)
+{
+    struct alq_thread *thread = NULL;
+
+    (void)arg;
+    CHECK(alq_thread_attach(d, &thread) == ALQ_OK);
+    while (!__atomic_load_n(&alarms.second_began, __ATOMIC_ACQUIRE)) {
+        alq_poll(d);
+        await(&(int){1});
+    }
+    CHECK(alq_thread_detach(thread) == ALQ_OK);
+    return NULL;
+}
+
+static void
+alarms_of_two_threads_are_called_again(void **state)
+{
+    struct alq_alarm *first, *last;
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(alq_gc_create_alarm(d, ends_first, NULL, &first), ALQ_OK);
+    assert_int_equal(alq_gc_create_alarm(d, ends_last, NULL, &last), ALQ_OK);
+    assert_int_equal(pthread_create(&thread, NULL, poll_for_alarm, NULL), 0);
+    assert_int_equal(alq_gc_major(d), ALQ_OK);
+    assert_int_equal(alarms.n_calls, 1);
+    {
+        ALQ_BLOCKING(d, blocks);
+        pthread_join(thread, NULL);
+    }
+    assert_int_equal(alq_gc_major(d), ALQ_OK);
+    assert_int_equal(alarms.n_calls, 2);
+    alq_gc_delete_alarm(&first);
+    alq_gc_delete_alarm(&last);
+}
+
+/* ---- fork beside threads ------------------------------------------------- */
+
 /* Attached until `leaves` is set. */
 static bool leaves;
 
@@ -330,6 +408,7 @@ main(void)
         TEST(one_domain_forks),
         TEST(several_domains_do_not_fork),
         TEST(several_threads_do_not_fork),
+        TEST(alarms_of_two_threads_are_called_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

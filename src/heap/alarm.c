@@ -57,7 +57,7 @@ alqi_heap_alarm_cycle_end(struct alqi_domain *d)
     struct alqi_heap_live *l = &d->live;
     struct alq_alarm *alarm;
 
-    if (l->in_alarm || l->alarms == NULL)
+    if (l->n_in_alarms > 0 || l->alarms == NULL)
         return;
     for (alarm = l->alarms; alarm != NULL; alarm = alarm->next)
         alarm->is_due = true;
@@ -65,16 +65,16 @@ alqi_heap_alarm_cycle_end(struct alqi_domain *d)
     alqi_heap_ask(d);
 }
 
-/* A call that lets others begin may be around this one. */
+/* Calls that let others begin may be around this one, and with several threads
+ * end before it does. */
 static enum alq_status
 call(struct alqi_domain *d, const struct alq_alarm *alarm)
 {
-    bool was = d->live.in_alarm;
     enum alq_status st;
 
-    d->live.in_alarm = true;
+    d->live.n_in_alarms++;
     st = alarm->fn(&d->pub, alarm->arg);
-    d->live.in_alarm = was;
+    d->live.n_in_alarms--;
     return st;
 }
 

@@ -184,6 +184,13 @@ have(const struct alqi_heap_area *area)
     return area->n_free - area->n_returned;
 }
 
+static void
+least_update(struct alqi_heap_area *area)
+{
+    if (have(area) < area->n_least)
+        area->n_least = have(area);
+}
+
 size_t
 alqi_heap_area_idle(struct alqi_heap_area *area)
 {
@@ -214,8 +221,7 @@ take_locked(struct alqi_heap_area *area, bool *is_fresh)
         __atomic_store_n(&area->n_frontier, area->n_frontier + 1,
                          __ATOMIC_RELAXED);
     }
-    if (have(area) < area->n_least)
-        area->n_least = have(area);
+    least_update(area);
     __atomic_store_n(&area->n_used, area->n_frontier - area->n_free,
                      __ATOMIC_RELAXED);
     return pool;
@@ -326,6 +332,7 @@ return_surplus_locked(struct alqi_heap_area *area)
         kept->next = NULL;
     while (pool != NULL)
         pool = return_neighbours(area, pool);
+    least_update(area);
     return n;
 }
 
@@ -363,6 +370,7 @@ return_first_locked(struct alqi_heap_area *area, size_t n_most)
     if (n > 0)
         alqi_plat_space_empty((void *)start, end - start);
     __atomic_store_n(&area->n_returned, area->n_returned + n, __ATOMIC_RELAXED);
+    least_update(area);
     return n;
 }
 

@@ -106,10 +106,11 @@ struct alqi_heap_final_entry {
 
 enum alqi_heap_final_kind { ALQI_HEAP_FINAL_FIRST, ALQI_HEAP_FINAL_LAST };
 
-/* In the order of registration, from `first` on; from n_old on the value may be
- * young.  A pass (final.h) goes down from n_old: it has not come to what is
- * before `from`, and what it leaves is from `to` on; between them is nothing.
- * When none is under way all three are the same. */
+/* In the order of registration, from `first` on, but for what has waited for a
+ * pinned block; from n_old on `value` or `with` may be young.  A pass (final.h)
+ * goes down from n_old: it has not come to what is before `from`, and what it
+ * leaves is from `to` on; between them is nothing. When none is under way all
+ * three are the same. */
 struct alqi_heap_final_table {
     struct alqi_heap_final_entry *entries;
     size_t first;
@@ -138,10 +139,10 @@ struct alqi_heap_live {
     struct alq_alarm *alarms;       /* in the order of creation          */
     struct alq_alarm **alarms_end;
     struct alq_alarm **alarm_next; /* is looked at next; NULL: none is due */
-    unsigned n_calls; /* on the stack: finalisers and alarms             */
-    bool in_alarm;    /* a call of one is running */
-    bool running;     /* a call, and no other may begin */
-    bool want_calls;  /* some are due, and one may begin */
+    unsigned n_calls;     /* on the stack: finalisers and alarms             */
+    unsigned n_in_alarms; /* of them: of alarms */
+    bool running;         /* a call, and no other may begin */
+    bool want_calls;      /* some are due, and one may begin */
 };
 
 /* How far marking has come (live.h). */

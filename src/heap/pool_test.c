@@ -184,6 +184,18 @@ idle_pools_are_those_nobody_needed(void **state)
         alqi_heap_area_give(&area, pools[i]);
     assert_int_equal(alqi_heap_area_idle(&area), 6);
     assert_int_equal(alqi_heap_area_idle(&area), 10);
+    area.n_surplus = 7;
+    while (alqi_heap_area_return(&area, 16) > 0)
+        continue;
+    for (i = 0; i < 5; i++)
+        pools[i] = alqi_heap_area_take(&area, 3, true);
+    while (i-- > 0)
+        alqi_heap_area_give(&area, pools[i]);
+    assert_int_equal(alqi_heap_area_idle(&area), 0);
+    assert_int_equal(alqi_heap_area_idle(&area), 5);
+    area.n_surplus = 2;
+    alqi_heap_area_return_surplus(&area);
+    assert_int_equal(alqi_heap_area_idle(&area), 3);
     for (i = 0; i < 11; i++)
         assert_non_null(alqi_heap_area_take(&area, 3, true));
     assert_int_equal(alqi_heap_area_idle(&area), 0);

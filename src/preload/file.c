@@ -299,7 +299,8 @@ static const char *
 failure(void)
 {
     if (alqi_preload_config.is_memtrace && errno == EEXIST)
-        return "it exists and is no trace; remove it, or name another file";
+        return "it exists and is no trace that can be replaced; remove it, or "
+               "name another file";
     return strerrordesc_np(errno);
 }
 

@@ -124,7 +124,8 @@ class Damage(common.Case):
         shutil.copy(whole, os.path.join(self.dir, "dir"))
         both = os.path.join(self.dir, "both.ctf")
         out = os.path.join(self.dir, "out")
-        wanted = "aliquot: %s has no end: it was cut short\n"
+        wanted = "aliquot: %s has no end: it was cut short, or is still being " \
+            "written\n"
         for verb, status in ((["info"], 0), (["info", "--modules"], 0),
                              (["script"], 0), (["script", "--no-stacks"], 0),
                              (["check"], 0),

@@ -103,17 +103,18 @@ kill -TERM "$recorder"
 wait "$recorder"
 equal "TERM: exit status" $? 3
 contains "TERM" "$(cat sig.out)" got
+rm sig.out
 
 # ... as one that somebody sends to the recorder alone, of those that end what
 # they reach; and the trace is there.
 for how in INT:2 QUIT:3 HUP:1 ALRM:14 XCPU:24 RTMIN:34; do
-    set -m # else INT and QUIT are ignored in the background
+    # INT and QUIT are ignored in the background, HUP under nohup.
     # shellcheck disable=SC2016
-    "$aliquot" record -q -f -o sig.ctf -- sh -c \
+    env --default-signal=INT,QUIT,HUP \
+        "$aliquot" record -q -f -o sig.ctf -- sh -c \
         'ulimit -c 0; echo ready $$; while :; do sleep 0.05; done' \
         >sig.out 2>sig.err &
     recorder=$!
-    set +m
     until grep -q ready sig.out 2>/dev/null; do sleep 0.05; done
     kill -"${how%:*}" "$recorder"
     { wait "$recorder"; } 2>/dev/null
