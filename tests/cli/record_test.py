@@ -93,7 +93,8 @@ class Record(common.Case):
 
     def test_nothing_seen_is_explained_once(self):
         """... whether the program executes others or makes processes."""
-        for line, more in (("exec env env true", 3), ("true & wait; /bin/true", 1),
+        for line, more in (("exec env env true", 3),
+                           ("true & wait; /bin/true", 1),
                            ("/bin/true; exit 0", 1)):
             path = os.path.join(self.dir, "t.ctf")
             said = common.run("record", "--follow", "--interval=1024G",
