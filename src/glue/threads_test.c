@@ -237,21 +237,28 @@ try_all(void)
 }
 
 static void
-several_domains_do_not_fork(void **state)
+forks_are_refused(void)
 {
-    struct gate gate = GATE;
-    struct alq_child *child;
     int pid = -1;
 
-    (void)state;
-    child = spawn(d, through_gate, ALQ_UNIT, &gate);
-    gate_await(&gate, 1);
     assert_int_equal(alq_fork(d, &pid), ALQ_EBUSY);
     assert_int_equal(pid, -1);
     pid = fork();
     if (pid == 0)
         _exit(try_all());
     expect_child(pid, 7);
+}
+
+static void
+several_domains_do_not_fork(void **state)
+{
+    struct gate gate = GATE;
+    struct alq_child *child;
+
+    (void)state;
+    child = spawn(d, through_gate, ALQ_UNIT, &gate);
+    gate_await(&gate, 1);
+    forks_are_refused();
     assert_int_equal(alq_gc_full_major(d), ALQ_OK);
     gate_open(&gate);
     finish(d, child);
@@ -352,19 +359,6 @@ stay_away(void *arg)
     }
     CHECK(alq_thread_detach(thread) == ALQ_OK);
     return NULL;
-}
-
-static void
-forks_are_refused(void)
-{
-    int pid = -1;
-
-    assert_int_equal(alq_fork(d, &pid), ALQ_EBUSY);
-    assert_int_equal(pid, -1);
-    pid = fork();
-    if (pid == 0)
-        _exit(try_all());
-    expect_child(pid, 7);
 }
 
 /* One that waits for the domain would be missing, and one that is attached. */
