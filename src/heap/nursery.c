@@ -10,6 +10,7 @@ enum {
     BYTES_LEAST = 256 << 10,
     BYTES_FIRST = 2 << 20, /* as much is never too much */
     HEAP_SHARE = 4,        /* of the major heap, at the most */
+    STOP_WORDS = 16384,    /* what meeting takes, of each of several domains */
     LONG_WORDS = 1 << 18,  /* half a millisecond: what a try may cost, and what
                               a far better survival is worth */
     WAIT_MAX = 128,
@@ -188,15 +189,23 @@ participants(const struct alqi_heap *heap)
     return heap->crew.n > 1 ? heap->crew.n : 1;
 }
 
+/* As words promoted: nothing for one, which meets nobody. */
+static double
+stop_words(const struct alqi_heap *heap)
+{
+    return heap->crew.n > 1 ? STOP_WORDS : 0;
+}
+
 static void
 note(struct alqi_heap *heap, uint64_t minor, uint64_t promoted)
 {
     struct alqi_heap_nursery *n = &heap->nursery;
     double allocated = (double)(minor - n->minor_words);
-    double pause_words = (double)(promoted - n->promoted_words);
-    double survival = pause_words / allocated;
+    double pauses = ++n->n_collections * participants(heap);
+    double cost_words = (double)(promoted - n->promoted_words) +
+                        pauses * stop_words(heap);
+    double survival = cost_words / allocated, pause_words = cost_words / pauses;
 
-    pause_words /= ++n->n_collections * participants(heap);
     if ((n->n_collections < WINDOW_COLLECTIONS || allocated < WINDOW_WORDS) &&
         !is_hopeless(n, survival))
         return;
