@@ -202,8 +202,8 @@ note(struct alqi_heap *heap, uint64_t minor, uint64_t promoted)
     struct alqi_heap_nursery *n = &heap->nursery;
     double allocated = (double)(minor - n->minor_words);
     double pauses = ++n->n_collections * participants(heap);
-    double cost_words = (double)(promoted - n->promoted_words) +
-                        pauses * stop_words(heap);
+    double cost_words =
+        (double)(promoted - n->promoted_words) + pauses * stop_words(heap);
     double survival = cost_words / allocated, pause_words = cost_words / pauses;
 
     if ((n->n_collections < WINDOW_COLLECTIONS || allocated < WINDOW_WORDS) &&
