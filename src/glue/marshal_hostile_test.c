@@ -91,6 +91,134 @@ what_has_no_form_is_refused(void **state)
     assert_int_equal(alq_marshal_size(d, ALQ_UNIT, NULL, NULL), ALQ_EINVAL);
 }
 
+/* ---- four-byte numbers are too small ------------------------------------ */
+
+static struct alq_custom_size claimed; /* by `wide` */
+
+static enum alq_status
+wide_put(struct alq_marshal_out *out, alq_value block,
+         struct alq_custom_size *size)
+{
+    (void)block;
+    alq_marshal_put_number(out, 5, 1);
+    *size = claimed;
+    return ALQ_OK;
+}
+
+static enum alq_status
+wide_get(struct alq_marshal_in *in, void *data, size_t bytes)
+{
+    (void)bytes;
+    *(uint64_t *)data = alq_marshal_get_number(in, 1);
+    return ALQ_OK;
+}
+
+static const struct alq_custom_ops wide_ops = {
+    .name = "test.wide", .serialise = wide_put, .deserialise = wide_get};
+static const struct alq_custom_ops *const wide_kinds[] = {&wide_ops, NULL};
+
+/* A wide one and a string of n bytes, there and back; the header has so many
+ * bytes. */
+static void
+wide_again(size_t n, unsigned header_bytes)
+{
+    const struct alq_unmarshal_options r = {.kinds = wide_kinds};
+    ALQ_FRAME(d, f, v, back);
+    struct alq_marshal_header h;
+    unsigned char buffer[5000];
+    uint64_t size;
+    size_t used, n_bytes, i;
+    void *memory;
+
+    f.back = alq_alloc_string(d, n);
+    for (i = 0; i < n; i++)
+        alq_string_chars(f.back)[i] = (char)i;
+    f.v = alq_alloc_custom(d, &wide_ops, 8);
+    f.v = pair(f.v, f.back);
+    assert_int_equal(alq_marshal_size(d, f.v, NULL, &size), ALQ_OK);
+    assert_int_equal(alq_marshal_to_memory(d, f.v, NULL, &memory, &n_bytes),
+                     ALQ_OK);
+    assert_int_equal(size, n_bytes);
+    assert_int_equal(alq_marshal_header_read(memory, n_bytes, &h), ALQ_OK);
+    assert_int_equal(h.header_bytes, header_bytes);
+    assert_int_equal(h.header_bytes + h.data_bytes, n_bytes);
+    assert_int_equal(h.objects, 3);
+    assert_int_equal(
+        alq_marshal_to_buffer(d, f.v, NULL, buffer, n_bytes - 1, &used),
+        ALQ_ETOOBIG);
+    assert_int_equal(
+        alq_marshal_to_buffer(d, f.v, NULL, buffer, n_bytes, &used), ALQ_OK);
+    assert_int_equal(used, n_bytes);
+    assert_memory_equal(buffer, memory, n_bytes);
+    free(memory);
+    assert_int_equal(alq_unmarshal(d, buffer, used, &r, NULL, &f.back), ALQ_OK);
+    assert_int_equal(*(uint64_t *)alq_custom_data(alq_field(f.back, 0)), 5);
+    f.v = alq_field(f.v, 1);
+    f.back = alq_field(f.back, 1);
+    assert_int_equal(alq_string_bytes(f.back), n);
+    assert_memory_equal(alq_string_chars(f.back), alq_string_chars(f.v), n);
+}
+
+/* A word more, of those that a reader with 32 bits would need, than the small
+ * header can say: 3 of the pair, the string's, the custom block's other 2. */
+static void
+a_big_header_is_written_when_it_has_to_be(void **state)
+{
+    const struct alq_marshal_options compat = {.flags = ALQ_MARSHAL_COMPAT_32};
+    const uint64_t most = UINT32_MAX - 3 - 2 - 2;
+    ALQ_FRAME(d, f, v);
+    uint64_t size;
+    size_t n;
+
+    (void)state;
+    claimed = (struct alq_custom_size){4 * most, 8};
+    wide_again(3, 20);
+    claimed.bytes_32++;
+    wide_again(3, 32);
+    for (n = 4010; n < 4050; n++) /* what is in memory grows by 12 at last */
+        wide_again(n, 32);
+    f.v = alq_alloc_custom(d, &wide_ops, 8);
+    assert_int_equal(
+        write_status(f.v, &compat, "a custom block is too large for 32 bits"),
+        ALQ_ENOTSUP);
+    claimed.bytes_32 = UINT32_MAX;
+    assert_int_equal(alq_marshal_size(d, f.v, &compat, &size), ALQ_OK);
+    claimed = (struct alq_custom_size){4, (uint64_t)8 * UINT32_MAX};
+    assert_int_equal(
+        write_status(f.v, &compat, "the message is too large for 32 bits"),
+        ALQ_ENOTSUP);
+}
+
+/* 255 copies of a string of 2^24 bytes with its code, and one of n bytes: only
+ * counted. */
+static void
+four_gib_are_too_much(void **state)
+{
+    struct alq_marshal_options options = {.flags = ALQ_MARSHAL_NO_SHARING |
+                                                   ALQ_MARSHAL_COMPAT_32,
+                                          .limit_bytes = UINT64_MAX};
+    enum { COPIES = 255, CODE = 5, BLOCK = 5, ALL = 1 << 24 };
+    ALQ_FRAME(d, f, v, copied, last);
+    uint64_t size;
+    unsigned i;
+
+    (void)state;
+    f.v = alq_alloc(d, COPIES + 1, 0);
+    f.copied = alq_alloc_string(d, ALL - CODE);
+    f.last = alq_alloc_string(d, ALL - CODE - BLOCK - 1);
+    for (i = 0; i < COPIES; i++)
+        alq_store(d, f.v, i, f.copied);
+    alq_store(d, f.v, COPIES, f.last);
+    assert_int_equal(alq_marshal_size(d, f.v, &options, &size), ALQ_OK);
+    assert_int_equal(size, (uint64_t)UINT32_MAX + 20);
+    f.last = alq_alloc_string(d, ALL - CODE - BLOCK);
+    alq_store(d, f.v, COPIES, f.last);
+    assert_int_equal(alq_marshal_size(d, f.v, &options, &size), ALQ_ENOTSUP);
+    options.flags = ALQ_MARSHAL_NO_SHARING;
+    assert_int_equal(alq_marshal_size(d, f.v, &options, &size), ALQ_OK);
+    assert_int_equal(size, (uint64_t)UINT32_MAX + 1 + 32);
+}
+
 /* 2^40 copies of it would be written. */
 static void
 copies_end_at_a_limit(void **state)
@@ -187,6 +315,10 @@ damage_is_named(void **state)
     assert_int_equal(
         STATUS("\xA0\x40", 1, 3, "more fields than there are bytes"),
         ALQ_EFORMAT);
+    assert_int_equal(STATUS("\xA0\xA0\x40\x40", 2, 6, /* one for the outer */
+                            "more fields than there are bytes"),
+                     ALQ_EFORMAT);
+    assert_int_equal(STATUS("\x90\x03\0\0", 1, 2, "cut short"), ALQ_EFORMAT);
     assert_int_equal(STATUS("\x08\xFF\xFF\xFC\0\x40", 1, 0xFFFFFFFF,
                             "more fields than there are bytes"),
                      ALQ_EFORMAT);
@@ -194,6 +326,9 @@ damage_is_named(void **state)
                             0xFFFFFFFF, "more fields than there are bytes"),
                      ALQ_EFORMAT);
     assert_int_equal(STATUS("\x08\0\0\x04\xFC\x40", 1, 2,
+                            "a block of fields with a tag of bytes"),
+                     ALQ_EFORMAT);
+    assert_int_equal(STATUS("\x08\0\0\x04\xFB\x40", 1, 2,
                             "a block of fields with a tag of bytes"),
                      ALQ_EFORMAT);
     assert_int_equal(STATUS("\x08\0\0\x04\xF7\x40", 1, 2, "a closure"),
@@ -205,6 +340,8 @@ damage_is_named(void **state)
     assert_int_equal(
         STATUS("\x17\x20\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0", 1, 2, "cut short"),
         ALQ_EFORMAT);
+    assert_int_equal(STATUS("\x0E\x02\0\0\0\0\0\0\0\0", 1, 1, "cut short"),
+                     ALQ_EFORMAT);
     assert_int_equal(STATUS("\x0E\0", 1, 1, "an empty double array"),
                      ALQ_EFORMAT);
     assert_int_equal(STATUS("\xA0\x04\x01\x04\x02", 1, 3,
@@ -262,6 +399,12 @@ claims_of_customs_are_bounded(void **state)
                      ALQ_ENOMEM);
     assert_int_equal(alq_status_of(d), ALQ_ENOMEM);
     alq_status_clear(d);
+    m = hand_big("\x18test.box\0\xFF\xFF\xFF\xFF"
+                 "\x80\0\0\0\0\0\0\0\x01\x41",
+                 24, 1, UINT64_MAX);
+    assert_int_equal(alq_unmarshal(d, m.bytes, m.n, &options, NULL, &v),
+                     ALQ_EFORMAT);
+    assert_string_equal(fault.text, "a custom block of an impossible size");
 }
 
 /* Reads anything; if it is a message after all, it can be written again. */
@@ -290,6 +433,21 @@ read_and_write(const unsigned char *bytes, size_t n)
                 status == ALQ_ETOOBIG);
 }
 
+/* What a message lacks is not taken from behind it. */
+static void
+is_cut_short(const unsigned char *bytes, size_t n)
+{
+    struct alq_marshal_fault fault = {NULL, 0};
+    const struct alq_unmarshal_options options = {.kinds = kinds,
+                                                  .fault = &fault};
+    alq_value v;
+
+    assert_int_equal(alq_unmarshal(d, bytes, n, &options, NULL, &v),
+                     ALQ_EFORMAT);
+    assert_string_equal(fault.text, "cut short");
+    assert_int_equal(fault.at, n);
+}
+
 static void
 damage_everywhere(alq_value v)
 {
@@ -306,6 +464,7 @@ damage_everywhere(alq_value v)
         memcpy(part, bytes, i);
         read_and_write(part, i);
         free(part);
+        is_cut_short(bytes, i);
         for (bit = 0; bit < 8; bit++) {
             bytes[i] ^= (unsigned char)(1u << bit);
             read_and_write(bytes, n);
@@ -343,6 +502,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(what_has_no_form_is_refused),
+        TEST(a_big_header_is_written_when_it_has_to_be),
+        TEST(four_gib_are_too_much),
         TEST(copies_end_at_a_limit),
         TEST(limits_are_exact),
         TEST(damage_is_named),
