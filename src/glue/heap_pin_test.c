@@ -469,6 +469,101 @@ finalisers(void **state)
     assert_true(n_called[0] == 2 && n_called[1] == 2 && n_called[2] == 1);
 }
 
+/* ---- finalisers of many pinned ones -------------------------------------- */
+
+static uint64_t n_moved_bytes;
+
+void *__real_memmove(void *to, const void *from, size_t n);
+void *__wrap_memmove(void *to, const void *from, size_t n);
+void *__real_memcpy(void *to, const void *from, size_t n);
+void *__wrap_memcpy(void *to, const void *from, size_t n);
+
+void *
+__wrap_memmove(void *to, const void *from, size_t n)
+{
+    n_moved_bytes += n;
+    return __real_memmove(to, from, n);
+}
+
+void *
+__wrap_memcpy(void *to, const void *from, size_t n)
+{
+    n_moved_bytes += n;
+    return __real_memcpy(to, from, n);
+}
+
+static unsigned n_due;
+
+/* Called in this order: those registered later first. */
+static enum alq_status
+due(struct alq_domain *on, alq_value v, alq_value with)
+{
+    (void)on;
+    (void)v;
+    assert_int_equal(alq_to_int(with), MANY - 1 - n_due);
+    n_due++;
+    return ALQ_OK;
+}
+
+static enum alq_status
+not_due(struct alq_domain *on, alq_value v, alq_value with)
+{
+    (void)on;
+    (void)v;
+    (void)with;
+    fail();
+    return ALQ_OK;
+}
+
+static alq_value
+new_cell(void)
+{
+    alq_value v = alq_alloc(d, 1, 0);
+
+    assert_int_not_equal(v, ALQ_NULL);
+    alq_init(d, v, 0, ALQ_UNIT);
+    return v;
+}
+
+/* The finalisers of pinned blocks, which wait, are in no other's way: in each
+ * minor collection an entry is moved once or twice, and keeps its order. */
+static void
+many_wait_for_pinned_ones(void **state)
+{
+    ALQ_FRAME(d, f, pinned, v);
+    enum { ENTRY_BYTES = 24, TIMES = 2 };
+    struct alq_gc_counts before, after;
+    unsigned i;
+
+    (void)state;
+    n_due = 0;
+    f.pinned = alq_alloc(d, MANY, 0);
+    for (i = 0; i < MANY; i++) {
+        f.v = new_cell();
+        alq_store(d, f.pinned, i, f.v);
+        assert_int_equal(alq_pin(d, f.v), ALQ_OK);
+        assert_int_equal(alq_gc_finalise(d, f.v, not_due, ALQ_UNIT), ALQ_OK);
+    }
+    assert_int_equal(alq_gc_minor(d), ALQ_OK);
+    assert_int_equal(alq_gc_counters(d, &before), ALQ_OK);
+    n_moved_bytes = 0;
+    for (i = 0; i < MANY; i++) {
+        f.v = new_cell();
+        assert_int_equal(alq_gc_finalise(d, f.v, due, alq_from_int(i)),
+                         ALQ_OK);
+    }
+    f.v = ALQ_UNIT;
+    assert_int_equal(alq_gc_minor(d), ALQ_OK);
+    assert_int_equal(alq_gc_counters(d, &after), ALQ_OK);
+    assert_in_range(n_moved_bytes, 0,
+                    (after.minor_collections - before.minor_collections) *
+                        TIMES * 2 * MANY * ENTRY_BYTES);
+    assert_int_equal(alq_gc_full_major(d), ALQ_OK);
+    assert_int_equal(n_due, MANY);
+    for (i = 0; i < MANY; i++)
+        assert_int_equal(alq_unpin(d, alq_field(f.pinned, i)), ALQ_OK);
+}
+
 int
 main(void)
 {
@@ -478,6 +573,7 @@ main(void)
         TEST(dead_holders), TEST(customs),    TEST(weak_references),
         TEST(domains),      TEST(many),       TEST(compaction),
         TEST(together),     TEST(finalisers),
+        TEST(many_wait_for_pinned_ones),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

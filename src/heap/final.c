@@ -168,23 +168,29 @@ alqi_heap_final_promote(struct alqi_domain *self, struct alqi_domain *of)
     }
 }
 
-/* Those that lead to a pinned young block stay recent, behind the others. */
+/* Those that lead to a pinned young block stay recent, behind the others; until
+ * these are in their places they stand where their calls would (.inv.place). */
 static void
-settle(struct alqi_domain *d, struct alqi_heap_final_table *table)
+settle(struct alqi_domain *d, const struct alqi_heap_final *f,
+       struct alqi_heap_final_table *table)
 {
-    size_t i;
+    struct alqi_heap_final_entry *aside;
+    size_t i, n = 0;
 
+    if (table->n_old == table->n)
+        return;
+    ALQI_ASSERT(f->todo_size - f->todo_end >= table->n - table->n_old);
+    aside = f->todo + f->todo_end;
     for (i = table->n_old; i < table->n; i++) {
-        struct alqi_heap_final_entry entry = table->entries[i], *to;
+        const struct alqi_heap_final_entry *entry = &table->entries[i];
 
-        if (alqi_heap_is_young(d, entry.value) ||
-            alqi_heap_is_young(d, entry.with))
-            continue;
-        to = &table->entries[table->n_old];
-        memmove(to + 1, to, (i - table->n_old) * sizeof *to);
-        *to = entry;
-        table->n_old++;
+        if (alqi_heap_is_young(d, entry->value) ||
+            alqi_heap_is_young(d, entry->with))
+            aside[n++] = *entry;
+        else
+            table->entries[table->n_old++] = *entry;
     }
+    memcpy(table->entries + table->n_old, aside, n * sizeof *aside);
 }
 
 /* Without those that are due. */
@@ -224,7 +230,7 @@ last_after_minor(struct alqi_domain *d, struct alqi_heap_final *f)
         recent_close(table);
         alqi_heap_ask(d);
     }
-    settle(d, table);
+    settle(d, f, table);
 }
 
 void
@@ -233,7 +239,7 @@ alqi_heap_final_after_minor(struct alqi_domain *d)
     struct alqi_heap_final *f;
 
     for (f = d->live.finals; f != NULL; f = f->next) {
-        settle(d, &f->tables[0]);
+        settle(d, f, &f->tables[0]);
         last_after_minor(d, f);
     }
 }
