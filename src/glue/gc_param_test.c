@@ -248,6 +248,45 @@ the_exit_reports_too(void **state)
     free(text);
 }
 
+static void *
+exits(void *arg)
+{
+    (void)arg;
+    exit(0);
+}
+
+/* By a thread that runs no domain, while the one that does waits. */
+static void
+exits_elsewhere(void)
+{
+    pthread_t thread;
+    pid_t child;
+    int status;
+
+    reopen("v=0x400");
+    alq_gc_full_major(d);
+    child = fork();
+    if (child == 0) {
+        ALQ_BLOCKING(d, blocks);
+
+        pthread_create(&thread, NULL, exits, NULL);
+        pthread_join(thread, NULL);
+        _exit(9);
+    }
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+}
+
+static void
+any_threads_exit_reports(void **state)
+{
+    char *text = said(exits_elsewhere);
+
+    (void)state;
+    assert_non_null(strstr(text, "aliquot: forced_major_collections: 1\n"));
+    free(text);
+}
+
 /* ---- the end ------------------------------------------------------------ */
 
 static struct alq_root *forgotten;
@@ -432,6 +471,7 @@ main(void)
         T(bad_settings_are_told),
         T(v_finds_damage),
         T(the_exit_reports_too),
+        T(any_threads_exit_reports),
         T(w_tells_what_was_forgotten),
         T(c_cleans_up_at_exit),
         T(huge_pages_fall_back),

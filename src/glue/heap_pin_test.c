@@ -549,8 +549,7 @@ many_wait_for_pinned_ones(void **state)
     n_moved_bytes = 0;
     for (i = 0; i < MANY; i++) {
         f.v = new_cell();
-        assert_int_equal(alq_gc_finalise(d, f.v, due, alq_from_int(i)),
-                         ALQ_OK);
+        assert_int_equal(alq_gc_finalise(d, f.v, due, alq_from_int(i)), ALQ_OK);
     }
     f.v = ALQ_UNIT;
     assert_int_equal(alq_gc_minor(d), ALQ_OK);
@@ -572,8 +571,7 @@ main(void)
         TEST(arguments),    TEST(alone),      TEST(held_by_all),
         TEST(dead_holders), TEST(customs),    TEST(weak_references),
         TEST(domains),      TEST(many),       TEST(compaction),
-        TEST(together),     TEST(finalisers),
-        TEST(many_wait_for_pinned_ones),
+        TEST(together),     TEST(finalisers), TEST(many_wait_for_pinned_ones),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
