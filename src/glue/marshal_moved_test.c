@@ -1,23 +1,30 @@
 /* marshal_moved_test.c -- a message's blocks move while it is read
  *
- * The heap is sparse, so that compaction moves much.  In the midst of a long
- * list a custom block asks for one, or leaves so little of the heap's limit
- * that what comes next has to collect, which ends with one. */
+ * Some pools are nearly full, others nearly empty: compaction moves all that
+ * the latter hold.  When a long list has come to one of those, a custom block
+ * in it asks for compaction, or leaves so little of the heap's limit that what
+ * comes next has to collect, which ends with one. */
 #include "heap/bound.h"
+#include "heap/class.h"
 #include "heap/cycle.h"
 #include "heap/limit.h"
+#include "heap/pool.h"
 
 #include "glue/marshal_kit.h"
 
 enum {
     IS_HARD = ALQI_CHECKS >= 3, /* collects at every allocation */
-    CELLS = IS_HARD ? 3000 : 200000,
-    ONE_OF = 10, /* lives on */
-    NODES = 6000,
-    LARGE_BYTES = 300000
+    CELLS = IS_HARD ? 6000 : 100000,
+    BAND = 4000, /* of cells of which many live on, or few */
+    NODES = IS_HARD ? 5000 : 20000,
+    PAIR_WORDS = 3,
+    PIECE = 4096, /* objects in a piece of the table */
+    LARGE_BYTES = 4000
 };
 
 static enum { AT_A_SAFE_POINT, FOR_A_LARGE_BLOCK, FOR_THE_TABLE } when;
+static bool has_acted;
+static unsigned n_read; /* movers */
 
 static enum alq_status
 mover_put(struct alq_marshal_out *out, alq_value block,
@@ -29,13 +36,21 @@ mover_put(struct alq_marshal_out *out, alq_value block,
     return ALQ_OK;
 }
 
-static enum alq_status
-mover_get(struct alq_marshal_in *in, void *to, size_t bytes)
+/* The pool that pairs come from will be emptied. */
+static bool
+is_sparse(const struct alqi_domain *of)
 {
-    struct alqi_domain *of = alqi_heap_domain(d);
+    unsigned c = alqi_heap_class_of(PAIR_WORDS);
+    const struct alqi_heap_run *run = &of->runs[0][c];
 
-    (void)bytes;
-    *(uint64_t *)to = alq_marshal_get_number(in, 1);
+    return run->pool != NULL && alqi_heap_pool_count_free(run->pool) >
+                                    alqi_heap_class_slots(c) / 4 * 3;
+}
+
+static void
+act(struct alqi_domain *of)
+{
+    has_acted = true;
     if (when == AT_A_SAFE_POINT) {
         of->heap->compact.is_due = true;
         alqi_heap_limit_want(of, &of->want_minor);
@@ -44,6 +59,20 @@ mover_get(struct alq_marshal_in *in, void *to, size_t bytes)
             alqi_heap_bytes(of->heap) +
             of->heap->area.n_promised * ALQI_HEAP_POOL_BYTES;
     }
+}
+
+static enum alq_status
+mover_get(struct alq_marshal_in *in, void *to, size_t bytes)
+{
+    struct alqi_domain *of = alqi_heap_domain(d);
+
+    (void)bytes;
+    *(uint64_t *)to = alq_marshal_get_number(in, 1);
+    n_read++;
+    of->heap->limit_bytes = SIZE_MAX;
+    if (!has_acted && is_sparse(of) &&
+        (when != FOR_THE_TABLE || 2 * n_read % PIECE == 0))
+        act(of);
     return ALQ_OK;
 }
 
@@ -54,24 +83,21 @@ static const struct alq_custom_ops mover_ops = {.name = "test.mover",
                                                 .fixed = &mover_size};
 static const struct alq_custom_ops *const movers[] = {&mover_ops, NULL};
 
-/* Nodes: a number, and the rest.  One holds the mover, behind which comes what
- * has to be made: a node, a string, or the first object of another piece of
- * the table. */
+/* Each node has a mover; with large blocks every other one a string. */
 static alq_value
-list_with(size_t mover_at)
+list(void)
 {
     ALQ_FRAME(d, f, v, first);
     size_t i;
 
-    for (f.v = ALQ_UNIT, i = NODES; i-- > 0;) {
-        f.first = alq_from_int((intptr_t)i);
-        if (i == mover_at) {
-            f.first = alq_alloc_custom(d, &mover_ops, 8);
-            *(uint64_t *)alq_custom_data(f.first) = 1;
-        } else if (i == mover_at + 1 && when == FOR_A_LARGE_BLOCK) {
+    for (f.v = ALQ_UNIT, i = 0; i < NODES; i++) {
+        if (when == FOR_A_LARGE_BLOCK) {
             f.first = alq_alloc_string(d, LARGE_BYTES);
-            memset(alq_string_chars(f.first), 'x', LARGE_BYTES);
+            memset(alq_string_chars(f.first), (int)i, LARGE_BYTES);
+            f.v = pair(f.first, f.v);
         }
+        f.first = alq_alloc_custom(d, &mover_ops, 8);
+        *(uint64_t *)alq_custom_data(f.first) = 1;
         f.v = pair(f.first, f.v);
     }
     return f.v;
@@ -81,9 +107,13 @@ list_with(size_t mover_at)
 static void
 make_sparse(alq_value *kept)
 {
+    struct alq_gc_control c;
     alq_value v;
     unsigned i;
 
+    assert_int_equal(alq_gc_get(d, &c), ALQ_OK);
+    c.max_overhead = 1000000; /* not by itself */
+    assert_int_equal(alq_gc_set(d, &c), ALQ_OK);
     *kept = alq_alloc(d, CELLS, 0);
     for (i = 0; i < CELLS; i++) {
         v = pair(alq_from_int(i), ALQ_UNIT); /* may move what is kept */
@@ -91,7 +121,7 @@ make_sparse(alq_value *kept)
     }
     assert_int_equal(alq_gc_minor(d), ALQ_OK);
     for (i = 0; i < CELLS; i++)
-        if (i % ONE_OF != 0)
+        if (i / BAND % 2 == 0 ? i % 5 == 0 : i % 16 != 0)
             alq_store(d, *kept, i, ALQ_UNIT);
     assert_int_equal(alq_gc_full_major(d), ALQ_OK);
 }
@@ -106,7 +136,7 @@ compactions(void)
 }
 
 static void
-read_and_move(size_t mover_at)
+read_and_move(void)
 {
     const struct alq_unmarshal_options options = {.kinds = movers};
     ALQ_FRAME(d, f, v, back, kept);
@@ -115,13 +145,16 @@ read_and_move(size_t mover_at)
     void *bytes;
     size_t n;
 
-    f.v = list_with(mover_at);
+    f.v = list();
     assert_int_equal(alq_marshal_to_memory(d, f.v, NULL, &bytes, &n), ALQ_OK);
     make_sparse(&f.kept);
     before = compactions();
+    n_read = 0;
+    has_acted = false;
     assert_int_equal(alq_unmarshal(d, bytes, n, &options, NULL, &f.back),
                      ALQ_OK);
     heap->limit_bytes = SIZE_MAX;
+    assert_true(has_acted);
     assert_true(compactions() > before);
     is_twin(f.v, f.back);
     free(bytes);
@@ -132,7 +165,7 @@ at_a_safe_point(void **state)
 {
     (void)state;
     when = AT_A_SAFE_POINT;
-    read_and_move(NODES / 2);
+    read_and_move();
 }
 
 static void
@@ -140,16 +173,16 @@ for_a_large_block(void **state)
 {
     (void)state;
     when = FOR_A_LARGE_BLOCK;
-    read_and_move(NODES / 2);
+    read_and_move();
 }
 
-/* The mover is object 4096: the table's first piece is full. */
+/* A piece of the table is full. */
 static void
 for_the_table(void **state)
 {
     (void)state;
     when = FOR_THE_TABLE;
-    read_and_move(4096 - 2);
+    read_and_move();
 }
 
 int
