@@ -530,7 +530,7 @@ new_cell(void)
 static void
 many_wait_for_pinned_ones(void **state)
 {
-    ALQ_FRAME(d, f, pinned, v);
+    ALQ_FRAME(d, f, pinned, others, v);
     enum { ENTRY_BYTES = 24, TIMES = 2 };
     struct alq_gc_counts before, after;
     unsigned i;
@@ -538,6 +538,7 @@ many_wait_for_pinned_ones(void **state)
     (void)state;
     n_due = 0;
     f.pinned = alq_alloc(d, MANY, 0);
+    f.others = alq_alloc(d, MANY, 0);
     for (i = 0; i < MANY; i++) {
         f.v = new_cell();
         alq_store(d, f.pinned, i, f.v);
@@ -549,14 +550,16 @@ many_wait_for_pinned_ones(void **state)
     n_moved_bytes = 0;
     for (i = 0; i < MANY; i++) {
         f.v = new_cell();
+        alq_store(d, f.others, i, f.v);
         assert_int_equal(alq_gc_finalise(d, f.v, due, alq_from_int(i)), ALQ_OK);
     }
-    f.v = ALQ_UNIT;
     assert_int_equal(alq_gc_minor(d), ALQ_OK);
     assert_int_equal(alq_gc_counters(d, &after), ALQ_OK);
     assert_in_range(n_moved_bytes, 0,
                     (after.minor_collections - before.minor_collections) *
                         TIMES * 2 * MANY * ENTRY_BYTES);
+    f.v = f.others = ALQ_UNIT;
+    assert_int_equal(alq_gc_full_major(d), ALQ_OK);
     assert_int_equal(alq_gc_full_major(d), ALQ_OK);
     assert_int_equal(n_due, MANY);
     for (i = 0; i < MANY; i++)

@@ -47,6 +47,13 @@ is_sparse(const struct alqi_domain *of)
                                     alqi_heap_class_slots(c) / 4 * 3;
 }
 
+/* In hard builds that is seldom, and never in a sparse pool. */
+static bool
+is_piece_full(const struct alqi_domain *of)
+{
+    return 2 * n_read % PIECE == 0 && (IS_HARD || is_sparse(of));
+}
+
 static void
 act(struct alqi_domain *of)
 {
@@ -70,8 +77,8 @@ mover_get(struct alq_marshal_in *in, void *to, size_t bytes)
     *(uint64_t *)to = alq_marshal_get_number(in, 1);
     n_read++;
     of->heap->limit_bytes = SIZE_MAX;
-    if (!has_acted && is_sparse(of) &&
-        (when != FOR_THE_TABLE || 2 * n_read % PIECE == 0))
+    if (!has_acted &&
+        (when == FOR_THE_TABLE ? is_piece_full(of) : is_sparse(of)))
         act(of);
     return ALQ_OK;
 }

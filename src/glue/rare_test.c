@@ -92,7 +92,8 @@ a_late_slice_has_more_time(void **state)
     struct alqi_domain *of = alqi_heap_domain(d);
     struct alqi_heap *heap = of->heap;
     const uint64_t late_at = heap->pace.late_at;
-    uint64_t slice_ns, from, to, until, later;
+    uint64_t slice_ns, from, to, until, later, due_ns;
+    double allowed;
 
     (void)state;
     heap->slice_us = 1000 * 1000;
@@ -104,11 +105,13 @@ a_late_slice_has_more_time(void **state)
     of->counts.direct_words += 1u << 20; /* on time, just */
     until = slice_until(&from, &to);
     assert_in_range(until, from + slice_ns, to + slice_ns);
-    later = (uint64_t)(3 * alqi_heap_pace_allowed_words(heap) / 100);
-    of->counts.direct_words += later; /* by 3 % */
+    allowed = alqi_heap_pace_allowed_words(heap);
+    later = (uint64_t)(3 * allowed / 100) + 1;
+    of->counts.direct_words += later; /* by 3 %, or a little more */
+    due_ns = (uint64_t)((1 + 100 * (double)later / allowed) * (double)slice_ns);
+    assert_true(due_ns >= 4 * slice_ns);
     until = slice_until(&from, &to);
-    assert_in_range(until, from + 4 * slice_ns - slice_ns / 1000,
-                    to + 4 * slice_ns);
+    assert_in_range(until, from + due_ns - 1000, to + due_ns + 1000);
     of->counts.direct_words -= later + (1u << 20);
     heap->pace.late_at = late_at;
     of->pace.debt_words = 0;
