@@ -19,7 +19,7 @@ enum {
     NODES = IS_HARD ? 5000 : 20000,
     PAIR_WORDS = 3,
     PIECE = 4096, /* objects in a piece of the table */
-    LARGE_BYTES = 4000
+    LARGE_BYTES = 2100
 };
 
 static enum { AT_A_SAFE_POINT, FOR_A_LARGE_BLOCK, FOR_THE_TABLE } when;
@@ -95,9 +95,9 @@ static alq_value
 list(void)
 {
     ALQ_FRAME(d, f, v, first);
-    size_t i;
+    size_t i, n = when == FOR_A_LARGE_BLOCK ? NODES / 4 : NODES;
 
-    for (f.v = ALQ_UNIT, i = 0; i < NODES; i++) {
+    for (f.v = ALQ_UNIT, i = 0; i < n; i++) {
         if (when == FOR_A_LARGE_BLOCK) {
             f.first = alq_alloc_string(d, LARGE_BYTES);
             memset(alq_string_chars(f.first), (int)i, LARGE_BYTES);
