@@ -64,7 +64,8 @@ typedef alq_value alq_domain_fn(struct alq_domain *d, alq_value arg,
  * Errors   ALQ_EINVAL  d, fn or out is NULL, or config is out of range
  *          ALQ_EBUSY   there are as many domains as domains_max allows
  *          ALQ_ENOMEM  no memory even after a full collection, or the system
- *                      refuses the thread
+ *                      refuses the thread; or the address space that was free
+ *                      when the heap began has no room for more domains
  *          ALQ_ESTATE  the calling thread does not run d
  *          On any error nothing has started and *out is unchanged.
  * Threads  The domain's.

@@ -23,6 +23,10 @@
  * finaliser, a callback of a profile, a signal handler, a masked part, or
  * between alq_foreign_begin and _end.
  *
+ * Afterwards.  When the last frame that was reached has ended, the domain's
+ * status is ALQ_OK again if it was ALQ_ELIMIT: the caller need not clear it.  A
+ * status of another kind that the task has left stays (alq_status_clear).
+ *
  * Rules for a task.  1 Do not ask which limit it was.  2 When a call fails with
  * ALQ_ELIMIT, clean up and return soon.  3 What others see as well is changed
  * between acquire and release (alq_with_resource), undone (alq_undo), or marked
@@ -188,7 +192,8 @@ typedef enum alq_status alq_task_fn(struct alq_domain *d, void *arg);
  * Errors   ALQ_EINVAL   task is NULL, or limits has an unknown policy or flag,
  *                       or a number that is neither ALQ_LIMIT_NONE nor at most
  *                       ALQ_LIMIT_MAX
- *          ALQ_ENOHEAP  d is NULL and the preload is not in the process
+ *          ALQ_ENOHEAP  d is NULL and the preload is not in the process, or is
+ *                       off for good
  *          ALQ_ENOMEM   no memory, or no thread, for what limits need
  *          ALQ_ESTATE   the calling thread does not run d; or d is NULL, and
  *                       this is on_limit, or a callback of a profile

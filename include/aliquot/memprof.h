@@ -204,7 +204,7 @@ ALQ_API struct alq_domain *alq_thread_tree(void);
  *                       managed heap, for the calling thread's state; or the
  *                       thread is ending
  *          ALQ_ENOHEAP  domain is NULL or a thread tree and the preload is not
- *                       in the process
+ *                       in the process, or ALIQUOT has it off for good
  *          ALQ_ESTATE   a managed domain that the calling thread does not run
  *          On any error nothing has started and *out is unchanged.
  * Threads  Any, of a managed heap the domain's; not from a signal handler.

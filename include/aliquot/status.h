@@ -15,12 +15,12 @@ extern "C" {
 enum alq_status {
     ALQ_OK = 0,
     ALQ_EINVAL = 1,    /* an argument is out of its range                 */
-    ALQ_EBUSY = 2,     /* this domain is sampling already; it exists already */
+    ALQ_EBUSY = 2,     /* in use, there already, or as many as may be      */
     ALQ_ENOMEM = 3,    /* no memory, or a heap's limit is reached          */
     ALQ_ENOTRUN = 4,   /* no profile is running                           */
     ALQ_ERUNNING = 5,  /* the profile is not stopped                      */
     ALQ_EGONE = 6,     /* the profile is discarded already                */
-    ALQ_ENOHEAP = 7,   /* no heap to watch: the preload is not loaded     */
+    ALQ_ENOHEAP = 7,   /* the preload is not loaded, or is off            */
     ALQ_ECALLBACK = 8, /* a callback failed; its code is in the domain    */
     ALQ_EIO = 9,       /* the system refused a read, a write or a mapping */
     ALQ_EFORMAT = 10,  /* the input is damaged or not of this format      */

@@ -1,11 +1,14 @@
 /* domains_load_test.c -- C1 and C15 of spec statmemprof 6.3: minor heaps that
- * change their size while domains come and go; a lock-free queue */
+ * change their size while domains come and go; a lock-free queue; and what
+ * little address space does */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -204,6 +207,67 @@ a_lock_free_queue_loses_nothing(void **state)
     alq_global_remove(d, &ends);
 }
 
+/* ---- address space ------------------------------------------------------ */
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { HAS_SHADOW = 1 }; /* which takes more address space than any limit */
+#else
+enum { HAS_SHADOW = 0 };
+#endif
+
+static int is_over; /* atomic */
+
+static alq_value
+stay(struct alq_domain *domain, alq_value arg, void *data)
+{
+    (void)data;
+    while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE))
+        alq_poll(domain);
+    return arg;
+}
+
+static rlim_t
+address_space_bytes(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    unsigned long pages = 0;
+
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lu", &pages), 1);
+    fclose(file);
+    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+/* It is memory that is lacking, not that the program asked for few. */
+static void
+little_address_space_is_no_memory(void **state)
+{
+    struct alq_child *children[128];
+    enum alq_status status = ALQ_OK;
+    struct rlimit was, little;
+    unsigned n = 0;
+
+    (void)state;
+    if (HAS_SHADOW)
+        return;
+    alq_domain_drop(d);
+    assert_int_equal(getrlimit(RLIMIT_AS, &was), 0);
+    little.rlim_cur = address_space_bytes() + ((rlim_t)1 << 30);
+    little.rlim_max = was.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_AS, &little), 0);
+    status = alq_domain_new(NULL, &d);
+    assert_int_equal(setrlimit(RLIMIT_AS, &was), 0);
+    assert_int_equal(status, ALQ_OK);
+    while (n < 128 && (status = alq_domain_spawn(d, stay, ALQ_UNIT, NULL, NULL,
+                                                 &children[n])) == ALQ_OK)
+        n++;
+    __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
+    assert_true(n < 127);
+    while (n > 0)
+        finish(d, children[--n]);
+    assert_int_equal(status, ALQ_ENOMEM);
+}
+
 int
 main(void)
 {
@@ -212,6 +276,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(minor_heaps_are_resized_while_domains_come_and_go),
         TEST(a_lock_free_queue_loses_nothing),
+        TEST(little_address_space_is_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

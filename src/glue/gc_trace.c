@@ -1,8 +1,10 @@
 /* gc_trace.c -- see gc_trace.h
  *
  * Each track has a buffer.  It is written when a pause has ended with half of
- * it filled: by the thread whose pause it was, which holds up nobody else.  An
- * event that does not fit is counted, and the next chunk of its track says so.
+ * it filled, or with its first event a second old, lest much be lost with a
+ * process that is killed: by the thread whose pause it was, which holds up
+ * nobody else.  An event that does not fit is counted, and the next chunk of
+ * its track says so.
  *
  * .inv.file   Only whole chunks are written.  Where a write fails nothing more
  *             is, so a reader finds whole chunks and then part of one at most.
@@ -25,7 +27,8 @@
 
 enum {
     TRACKS = 1 + 128, /* the heap, and domains */
-    NAME_BYTES = 4096
+    NAME_BYTES = 4096,
+    CHUNK_NS = 1000000000 /* how old its first event gets, pauses willing */
 };
 
 struct track {
@@ -182,10 +185,28 @@ track_put_locked(struct recorder *r, struct track *t,
 }
 
 static void
-track_flush(struct recorder *r, struct track *t, size_t from_bytes)
+track_flush(struct recorder *r, struct track *t)
 {
     alqi_plat_lock(&t->lock);
-    if (t->buffer != NULL && (size_t)(t->encoder.at - t->buffer) >= from_bytes)
+    track_write_locked(r, t);
+    alqi_plat_unlock(&t->lock);
+}
+
+static bool
+track_is_due_locked(const struct recorder *r, const struct track *t,
+                    uint64_t now_ns)
+{
+    if (t->buffer == NULL || t->n_events == 0)
+        return false;
+    return (size_t)(t->encoder.at - t->buffer) >= r->buffer_bytes / 2 ||
+           (now_ns > t->start_ns && now_ns - t->start_ns >= CHUNK_NS);
+}
+
+static void
+track_flush_due(struct recorder *r, struct track *t, uint64_t now_ns)
+{
+    alqi_plat_lock(&t->lock);
+    if (track_is_due_locked(r, t, now_ns))
         track_write_locked(r, t);
     alqi_plat_unlock(&t->lock);
 }
@@ -212,8 +233,8 @@ recorder_event(void *arg, const struct alq_event *event)
     }
     if (event->kind != ALQ_EVENT_PAUSE || event->point != ALQ_EVENT_END)
         return;
-    track_flush(r, &r->tracks[n], r->buffer_bytes / 2);
-    track_flush(r, &r->tracks[ALQI_GCTRACE_HEAP], r->buffer_bytes / 2);
+    track_flush_due(r, &r->tracks[n], event->time_ns);
+    track_flush_due(r, &r->tracks[ALQI_GCTRACE_HEAP], event->time_ns);
 }
 
 /* ---- start -------------------------------------------------------------- */
@@ -323,8 +344,8 @@ flush_all(struct recorder *r)
     unsigned i;
 
     for (i = 0; i < TRACKS; i++) {
-        track_flush(r, &r->tracks[i], 0);
-        track_flush(r, &r->tracks[i], 0); /* what was lost at the end */
+        track_flush(r, &r->tracks[i]);
+        track_flush(r, &r->tracks[i]); /* what was lost at the end */
     }
 }
 

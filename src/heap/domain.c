@@ -262,10 +262,11 @@ slot_find(struct alqi_heap *heap, enum alq_status *status)
         if (__atomic_load_n(&heap->domains[i]->state, __ATOMIC_ACQUIRE) ==
             ALQI_HEAP_VACANT)
             return heap->domains[i];
-    *status = ALQ_EBUSY;
-    if (n == heap->domains_max)
-        return NULL;
     *status = ALQ_ENOMEM;
+    if (n == (unsigned)heap->tuning.domains_max)
+        *status = ALQ_EBUSY;
+    if (n == heap->domains_max) /* fewer where address space is short */
+        return NULL;
     d = domain_take();
     if (d == NULL)
         return NULL;
