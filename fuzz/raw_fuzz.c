@@ -42,6 +42,7 @@ check_event(const struct alqi_raw_decoder *d, const struct alqi_raw_event *e)
     case ALQI_RAW_MOVED_OWN:
     case ALQI_RAW_MOVED_OTHER:
     case ALQI_RAW_MAPPED:
+    case ALQI_RAW_REBORN:
         check(false); /* they come as part of an allocation */
         break;
     case ALQI_RAW_ALLOC:

@@ -313,6 +313,7 @@ held_continue(struct alqi_cli_analysis *a, uint64_t id, uint64_t length,
     struct alqi_cli_chain *chain = alqi_cli_chains_take(&a->chains, h->id);
     struct alqi_cli_weight w = alqi_cli_weigh(&a->estimator, a->rate, length);
     struct alqi_cli_block block;
+    double bytes, p;
 
     if (chain == NULL)
         chain = alqi_cli_chain_new(h->life.time_us);
@@ -322,10 +323,13 @@ held_continue(struct alqi_cli_analysis *a, uint64_t id, uint64_t length,
         block = block_from(a, &h->life, &h->weight, h->us);
         alqi_cli_chain_keep(chain, &block);
     }
-    alqi_cli_moves_add(&a->sites[site].moves,
-                       alqi_cli_block_bytes(&a->estimator, h->life.length),
-                       alqi_cli_block_bytes(&a->estimator, length),
-                       1 / (w.objects * h->weight.objects), chain->n_moves);
+    p = 1 / (w.objects * h->weight.objects);
+    bytes = alqi_cli_block_bytes(&a->estimator, length);
+    if (!a->notes.is_reborn)
+        alqi_cli_moves_add(&a->sites[site].moves, bytes, p);
+    alqi_cli_moves_link(&a->sites[site].moves,
+                        alqi_cli_block_bytes(&a->estimator, h->life.length),
+                        bytes, p, chain->n_moves);
     alqi_cli_chains_put(&a->chains, id, chain);
     if (watch_of(a) != NULL)
         watch_of(a)->moved(watch_of(a)->arg, h->id, id);
@@ -366,6 +370,8 @@ take_alloc(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
     if (held_is_continued(a))
         held_continue(a, e->id, length, o->site);
     w = alqi_cli_weigh(&a->estimator, a->rate, length);
+    if (ALQI_UNLIKELY(a->notes.is_reborn))
+        alqi_cli_moves_add(&a->sites[o->site].moves, bytes, 1 / w.objects);
     alqi_cli_sum_add(&a->by_source[e->source], &w, 0, n_samples);
     if (ALQI_UNLIKELY(a->notes.n_processes > 0))
         alqi_cli_shares_born(&a->shares, alqi_cli_notes_process(&a->notes),
@@ -482,7 +488,7 @@ alqi_cli_analysis_take(struct alqi_cli_analysis *a,
         if (!held_is_continued(a))
             held_enter(a);
         take_alloc(a, e, us);
-        a->notes.has_moved = false;
+        a->notes.has_moved = a->notes.is_reborn = false;
         break;
     case ALQI_CTF_PROMOTE:
         take_promote(a, e, us);

@@ -142,16 +142,25 @@ alqi_cli_chain_keep(struct alqi_cli_chain *chain,
 }
 
 void
-alqi_cli_moves_add(struct alqi_cli_moves *m, double old_bytes, double new_bytes,
-                   double p, uint64_t n_moves)
+alqi_cli_moves_add(struct alqi_cli_moves *m, double bytes, double p)
 {
     double variance = (1 - p) / (p * p);
 
-    m->bytes += new_bytes / p;
-    m->bytes_var += new_bytes * new_bytes * variance;
+    m->bytes += bytes / p;
+    m->bytes_var += bytes * bytes * variance;
     m->objects += 1 / p;
     m->objects_var += variance;
+    m->n_blocks++;
+    if (m->longest == 0)
+        m->longest = 1;
+}
+
+void
+alqi_cli_moves_link(struct alqi_cli_moves *m, double old_bytes,
+                    double new_bytes, double p, uint64_t n_moves)
+{
     m->old_bytes += old_bytes / p;
+    m->new_bytes += new_bytes / p;
     m->n_links++;
     if (n_moves > m->longest)
         m->longest = n_moves;
@@ -166,6 +175,8 @@ alqi_cli_moves_join(struct alqi_cli_moves *m,
     m->objects += other->objects;
     m->objects_var += other->objects_var;
     m->old_bytes += other->old_bytes;
+    m->new_bytes += other->new_bytes;
+    m->n_blocks += other->n_blocks;
     m->n_links += other->n_links;
     if (other->longest > m->longest)
         m->longest = other->longest;
@@ -174,5 +185,5 @@ alqi_cli_moves_join(struct alqi_cli_moves *m,
 double
 alqi_cli_moves_growth(const struct alqi_cli_moves *m)
 {
-    return m->old_bytes > 0 ? m->bytes / m->old_bytes : 0;
+    return m->old_bytes > 0 ? m->new_bytes / m->old_bytes : 0;
 }

@@ -75,18 +75,26 @@ void alqi_cli_link_settle(struct alqi_cli_link *link, uint32_t epoch);
 void alqi_cli_chain_keep(struct alqi_cli_chain *chain,
                          const struct alqi_cli_block *block);
 
-/* What realloc brought to a site.  A link is seen when both its blocks are, so
- * each stands for 1 / (p * q) of its kind. */
+/* What realloc brought to a site.  A block that says so itself (wire.md
+ * .inv.reborn) is seen when it is in the sample, and stands for 1 / p of its
+ * kind.  A link is seen when both its blocks are, and stands for 1 / (p * q):
+ * so does the new block of one that does not say so, in traces that know links
+ * alone. */
 struct alqi_cli_moves {
     double bytes, bytes_var; /* of the new blocks */
     double objects, objects_var;
-    double old_bytes; /* of the blocks they were made of */
-    uint64_t n_links; /* sampled ones */
-    uint64_t longest; /* links that one piece of memory had gone through */
+    double old_bytes;  /* of the blocks they were made of, by the links  */
+    double new_bytes;  /* as `bytes`, by the links: the growth is theirs */
+    uint64_t n_blocks; /* sampled ones */
+    uint64_t n_links;  /* sampled ones */
+    uint64_t longest;  /* links that one piece of memory had gone through */
 };
 
-void alqi_cli_moves_add(struct alqi_cli_moves *moves, double old_bytes,
-                        double new_bytes, double p, uint64_t n_moves);
+/* A block that realloc made, seen with probability p. */
+void alqi_cli_moves_add(struct alqi_cli_moves *moves, double bytes, double p);
+/* And what it was made of, seen with it with probability p. */
+void alqi_cli_moves_link(struct alqi_cli_moves *moves, double old_bytes,
+                         double new_bytes, double p, uint64_t n_moves);
 void alqi_cli_moves_join(struct alqi_cli_moves *moves,
                          const struct alqi_cli_moves *other);
 /* New bytes for each old one; 0 when there was nothing to grow. */

@@ -307,20 +307,27 @@ free_write(struct alqi_cli_conversion *c, uint64_t time_ns, uint64_t key,
     return alqi_ctf_write_collect(c->writer, time_us_from(c, time_ns), id);
 }
 
+static enum alq_status
+moved_mark(struct alqi_cli_conversion *c, uint64_t number, uint64_t time_ns)
+{
+    struct alqi_ctf_location location = {
+        .code = ALQI_SIDE_PREFIX | ALQI_SIDE_MOVED | number,
+    };
+
+    return alqi_ctf_write_side(c->writer, time_us_from(c, time_ns), &location);
+}
+
 /* The old block of a realloc goes, and the next allocation continues it. */
 static enum alq_status
 move_write(struct alqi_cli_conversion *c, const struct alqi_raw_event *e)
 {
-    struct alqi_ctf_location location = {0};
     uint64_t freed;
     enum alq_status status = free_write(
         c, e->time_ns, key_of(e->from_stream, e->from_ordinal), &freed);
 
     if (status != ALQ_OK || freed == NO_OBJECT)
         return status;
-    location.code = ALQI_SIDE_PREFIX | ALQI_SIDE_MOVED | freed;
-    return alqi_ctf_write_side(c->writer, time_us_from(c, e->time_ns),
-                               &location);
+    return moved_mark(c, freed, e->time_ns);
 }
 
 /* The frames as codes, outermost first; a mapping has one more, innermost. */
@@ -351,6 +358,8 @@ alloc_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
     if (status == ALQ_OK)
         status =
             rate_switch(c, e->rate > 0 ? e->rate : c->header->rate, e->time_ns);
+    if (status == ALQ_OK && e->is_reborn)
+        status = moved_mark(c, ALQI_SIDE_REBORN, e->time_ns);
     if (status == ALQ_OK && e->is_moved)
         status = move_write(c, e);
     if (status != ALQ_OK)
@@ -410,6 +419,7 @@ event_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
     case ALQI_RAW_MOVED_OWN:
     case ALQI_RAW_MOVED_OTHER:
     case ALQI_RAW_MAPPED:
+    case ALQI_RAW_REBORN:
         break; /* they come as part of an allocation */
     }
     return ALQ_EFORMAT;
@@ -569,11 +579,7 @@ enum alq_status
 alqi_cli_conversion_moved(struct alqi_cli_conversion *c, uint64_t id,
                           uint64_t time_ns)
 {
-    struct alqi_ctf_location location = {
-        .code = ALQI_SIDE_PREFIX | ALQI_SIDE_MOVED | id,
-    };
-
-    return alqi_ctf_write_side(c->writer, time_us_from(c, time_ns), &location);
+    return moved_mark(c, id, time_ns);
 }
 
 enum alq_status

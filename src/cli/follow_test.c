@@ -106,6 +106,7 @@ assert_same(const struct alqi_cli_analysis *a,
     assert_true(a->n_strange == b->n_strange);
     assert_true(a->peak_bytes == b->peak_bytes && a->peak_us == b->peak_us);
     assert_true(a->live_bytes == b->live_bytes);
+    assert_true(a->moves.n_blocks == b->moves.n_blocks);
     assert_true(a->moves.n_links == b->moves.n_links);
     assert_true(a->moves.bytes == b->moves.bytes);
     assert_int_equal(a->n_sites, b->n_sites);
@@ -459,6 +460,7 @@ alloc_put(struct recording *r, struct stream *s)
     uint32_t n_shared = stack_vary(s);
 
     if ((e->rate != r->rate && !alqi_raw_put_rate(e, r->now_ns, r->rate)) ||
+        (rng() % 4 == 0 && !alqi_raw_put_reborn(e, r->now_ns)) ||
         (is_moved &&
          !alqi_raw_put_moved(e, r->now_ns, r->alive[k].stream == s->index,
                              r->alive[k].stream, r->alive[k].ordinal)) ||

@@ -174,7 +174,7 @@ estimates(const struct alqi_cli_analysis *a)
     printf(" at %s\n", alqi_cli_text_duration((double)a->peak_us).text);
     if (a->mapped[ALQI_CLI_ALLOCATED].n_blocks > 0)
         estimate_line("mapped of it", a, &a->mapped[ALQI_CLI_ALLOCATED]);
-    if (a->moves.n_links > 0) {
+    if (a->moves.n_blocks > 0) {
         label("reallocs");
         printf("%s", alqi_cli_text_bytes(a->moves.bytes).text);
         if (alqi_cli_is_sampled(&a->estimator))

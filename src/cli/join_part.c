@@ -33,6 +33,7 @@ struct alqi_cli_join_lane {
     uint64_t thread; /* old, or NO_THREAD | domain */
     uint64_t moved;  /* id, new */
     bool has_moved;
+    bool is_reborn;
     double rate;
 };
 
@@ -365,6 +366,10 @@ static void
 take_moved(struct alqi_cli_join_part *p, struct alqi_cli_join_lane *lane,
            uint64_t old)
 {
+    if (old == ALQI_SIDE_REBORN) {
+        lane->is_reborn = true;
+        return;
+    }
     lane->has_moved = alqi_base_map_get(&p->ids, old, &lane->moved) ||
                       alqi_base_map_get(&p->forgotten, old, &lane->moved);
     if (!lane->has_moved)
@@ -424,9 +429,11 @@ marks_put(struct alqi_cli_join_part *p, struct alqi_cli_join_lane *lane,
     if (thread != p->sink->thread)
         put_mark(p, us, ALQI_SIDE_THREAD, thread);
     p->sink->thread = thread;
+    if (lane->is_reborn)
+        put_mark(p, us, ALQI_SIDE_MOVED, ALQI_SIDE_REBORN);
     if (lane->has_moved)
         put_mark(p, us, ALQI_SIDE_MOVED, lane->moved);
-    lane->has_moved = false;
+    lane->has_moved = lane->is_reborn = false;
 }
 
 static void

@@ -324,6 +324,17 @@ take_text(struct alqi_cli_notes *notes, const char *line)
             kinds[i].take(notes, line);
 }
 
+static void
+take_moved(struct alqi_cli_notes *notes, uint64_t number)
+{
+    if (number == ALQI_SIDE_REBORN) {
+        notes->is_reborn = true;
+        return;
+    }
+    notes->has_moved = true;
+    notes->moved_from = number;
+}
+
 bool
 alqi_cli_notes_take(struct alqi_cli_notes *notes,
                     const struct alqi_ctf_location *location)
@@ -340,8 +351,7 @@ alqi_cli_notes_take(struct alqi_cli_notes *notes,
     } else if (kind == ALQI_SIDE_TEXT && location->n_entries == 1) {
         take_text(notes, location->entries[0].function);
     } else if (kind == ALQI_SIDE_MOVED) {
-        notes->has_moved = true;
-        notes->moved_from = location->code & ALQI_SIDE_NUMBER_MASK;
+        take_moved(notes, location->code & ALQI_SIDE_NUMBER_MASK);
     } else if (kind == ALQI_SIDE_RATE) {
         uint64_t index = location->code & ALQI_SIDE_NUMBER_MASK;
 

@@ -72,6 +72,7 @@ struct alqi_cli_notes {
     uint32_t n_rates;
     double rate_per_word; /* of the allocations that follow; 0: the trace's */
     uint64_t moved_from;  /* block that the next allocation continues */
+    bool is_reborn;       /* realloc makes it; taken back as has_moved is */
     uint64_t rss_bytes;   /* resident, as last told */
     uint64_t n_rss;       /* so often it was told */
     bool has_moved;       /* moved_from is; the reader of it takes it back */

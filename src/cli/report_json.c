@@ -211,13 +211,13 @@ put_moves(json_t *o, const struct alqi_cli_moves *m)
         "realloc_bytes",         "realloc_bytes_stderr",
         "realloc_objects",       "realloc_objects_stderr",
         "realloc_from_bytes",    "realloc_sampled_links",
-        "realloc_longest_chain",
+        "realloc_longest_chain", "realloc_sampled_blocks",
     };
     json_t *values[] = {
         whole(m->bytes),     whole(alqi_cli_stderr(m->bytes_var)),
         whole(m->objects),   whole(alqi_cli_stderr(m->objects_var)),
         whole(m->old_bytes), count(m->n_links),
-        count(m->longest),
+        count(m->longest),   count(m->n_blocks),
     };
 
     put_values(o, keys, values, ALQI_COUNT_OF(values));

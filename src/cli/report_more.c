@@ -157,11 +157,11 @@ alqi_cli_report_reallocs(struct alqi_cli_report *r)
     uint32_t *order = order_new(n, reallocs_compare, r);
     bool is_estimate = alqi_cli_is_sampled(&r->analysis.estimator);
 
-    heading(r, "GROWN BY REALLOC", ", both blocks recorded");
+    heading(r, "GROWN BY REALLOC", "");
     dim(r, is_estimate ? "    bytes     ±  blocks  growth longest  site"
                        : "    bytes  blocks  growth longest  site");
     for (i = 0; i < n && (r->top == 0 || i < r->top); i++) {
-        if (r->groups.groups[order[i]].moves.n_links == 0)
+        if (r->groups.groups[order[i]].moves.n_blocks == 0)
             break;
         realloc_row(r, &r->groups.groups[order[i]]);
     }

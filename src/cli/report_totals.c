@@ -134,7 +134,7 @@ reallocated(const struct alqi_cli_report *r)
     const struct alqi_cli_moves *m = &r->analysis.moves;
     char text[256], error[64] = "";
 
-    if (m->n_links == 0 || r->analysis.options.min_life_us > 0)
+    if (m->n_blocks == 0 || r->analysis.options.min_life_us > 0)
         return;
     if (alqi_cli_is_sampled(&r->analysis.estimator))
         snprintf(error, sizeof error, " ± %s",

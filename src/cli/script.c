@@ -105,7 +105,9 @@ print_alloc(struct script *s, const struct alqi_ctf_event *e)
     putchar('\t');
     if (s->notes.has_moved)
         printf("moved_from=%" PRIu64, s->notes.moved_from);
-    s->notes.has_moved = false;
+    else if (s->notes.is_reborn)
+        fputs("realloc=1", stdout);
+    s->notes.has_moved = s->notes.is_reborn = false;
     putchar('\n');
 }
 

@@ -469,6 +469,31 @@ is_free(const void *block, size_t size)
     return block != NULL && size == 0;
 }
 
+/* As tripped, of a block that realloc made (recorder.c .inv.reborn); handlers
+ * may reallocate meanwhile, too. */
+static ALQI_NOINLINE void *
+tripped_reborn(void *block, size_t size_bytes, uint64_t words)
+{
+    struct alqi_stack_regs caller = alqi_stack_regs_of_caller();
+    const void *outer = alqi_preload_hot.reborn;
+
+    alqi_preload_hot.reborn = block;
+    tripped_by(&caller, block, size_bytes, words);
+    alqi_preload_hot.reborn = outer;
+    return block;
+}
+
+static inline void *
+tried_reborn(void *block, size_t size_bytes)
+{
+    uint64_t words;
+
+    if (block == NULL)
+        return NULL;
+    words = alqi_base_malloc_words(size_bytes);
+    return count_down(words) ? tripped_reborn(block, size_bytes, words) : block;
+}
+
 /* Its words are counted. */
 static ALQI_NOINLINE void *
 realloc_counted(void *block, size_t size)
@@ -482,7 +507,8 @@ realloc_counted(void *block, size_t size)
     left = park();
     p = alqi_preload_real.realloc(block, size);
     alqi_preload_hot.left_words = left;
-    return tripped(p, size, words);
+    return block != NULL ? tripped_reborn(p, size, words)
+                         : tripped(p, size, words);
 }
 
 /* No block, or one that is not tracked. */
@@ -510,11 +536,11 @@ realloc_slow(void *block, size_t size)
     if (ALQI_UNLIKELY(alqi_preload_is_stray_fork()))
         thread = alqi_preload_fork_child_unprepared();
     if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
-        return tried(realloc_exact(block, size), size);
+        return tried_reborn(realloc_exact(block, size), size);
     if (thread == NULL) /* its first call: attached now, it can link */
         thread = alqi_preload_thread_attach();
     if (thread != NULL) {
-        p = tried(realloc_tracked(thread, block, size, &outer), size);
+        p = tried_reborn(realloc_tracked(thread, block, size, &outer), size);
         alqi_preload_recorder_moved(thread, outer);
         return p;
     }
@@ -524,7 +550,7 @@ realloc_slow(void *block, size_t size)
     p = realloc_tracked(thread, block, size, &outer);
     alqi_preload_recorder_moved(thread, outer);
     alqi_preload_orphan_unlock(thread);
-    return tried(p, size);
+    return tried_reborn(p, size);
 }
 
 FAST void *

@@ -73,6 +73,17 @@ try_mapping(void *mapped, size_t n)
     alqi_preload_hot.mapping = outer;
 }
 
+/* As malloc.c's tripped_reborn. */
+static void
+try_remapped(void *mapped, size_t n)
+{
+    const void *outer = alqi_preload_hot.reborn;
+
+    alqi_preload_hot.reborn = mapped;
+    try_mapping(mapped, n);
+    alqi_preload_hot.reborn = outer;
+}
+
 /* Before the call: the address may be another thread's right after it. */
 static void
 untrack_mapping(void *at)
@@ -133,7 +144,7 @@ remap_exact(struct alqi_preload_thread *thread, void *at, size_t old_n,
 
     alqi_preload_exact_moved(moving, p != MAP_FAILED ? p : NULL, new_n);
     if (p != MAP_FAILED)
-        try_mapping(p, new_n);
+        try_remapped(p, new_n);
     errno = saved;
     return p;
 }
@@ -162,7 +173,7 @@ remap_tracked(struct alqi_preload_thread *thread, void *at, size_t old_n,
     outer = alqi_preload_recorder_moving(thread, taken, p);
     alqi_memprof_bury(&thread->memprof, taken);
     alqi_preload_unpark(thread, left);
-    try_mapping(p, new_n);
+    try_remapped(p, new_n);
     alqi_preload_recorder_moved(thread, outer);
     errno = saved;
     return p;

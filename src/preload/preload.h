@@ -59,6 +59,7 @@ struct alqi_preload_hot {
     uint32_t fork_mode;
     int64_t fork_left_words;
     const void *mapping; /* being tried as a block, if that is one */
+    const void *reborn;  /* the same, of one that realloc made */
 };
 
 extern __thread struct alqi_preload_hot alqi_preload_hot

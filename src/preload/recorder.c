@@ -12,6 +12,9 @@
  *              free of the old one is held back until then: when the new one
  *              is recorded, one event frees the old one and links the two.
  *
+ * .inv.reborn  What realloc or mremap made says so itself, whatever became of
+ *              the old block's entry: that it is in the sample is enough.
+ *
  * User data of an entry: epoch (8 bits), stream (16), ordinal (40).  The epoch
  * counts forks: a child's frees of its parent's blocks are told by it. */
 #include <errno.h>
@@ -176,6 +179,8 @@ alloc_put_once(struct alqi_preload_thread *thread,
         (!is_moved(thread, a->block) ||
          alqi_raw_put_moved(e, now_ns, from == s->index, from,
                             data_ordinal(thread->moving.data))) &&
+        (alqi_preload_hot.reborn != a->block ||
+         alqi_raw_put_reborn(e, now_ns)) &&
         (alqi_preload_hot.mapping != a->block ||
          alqi_raw_put_mapped(e, now_ns)) &&
         alqi_raw_put_alloc(e, now_ns, a->size_bytes, a->n_samples,

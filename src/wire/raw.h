@@ -162,6 +162,9 @@ bool alqi_raw_put_moved(struct alqi_raw_encoder *encoder, uint64_t now_ns,
                         bool own_stream, uint32_t stream, uint64_t ordinal);
 bool alqi_raw_put_mapped(struct alqi_raw_encoder *encoder, uint64_t now_ns);
 
+/* The same: it was made by realloc, of whatever block; MOVED says of which. */
+bool alqi_raw_put_reborn(struct alqi_raw_encoder *encoder, uint64_t now_ns);
+
 bool alqi_raw_put_rss(struct alqi_raw_encoder *encoder, uint64_t now_ns,
                       uint64_t rss_bytes);
 
@@ -182,7 +185,8 @@ enum alqi_raw_kind {
     ALQI_RAW_MOVED_OWN = 16,   /* these three come out as part of the ALLOC */
     ALQI_RAW_MOVED_OTHER = 17, /* that follows them */
     ALQI_RAW_MAPPED = 18,
-    ALQI_RAW_RSS = 19
+    ALQI_RAW_RSS = 19,
+    ALQI_RAW_REBORN = 20 /* comes out as part of the ALLOC, too */
 };
 
 struct alqi_raw_event {
@@ -200,7 +204,8 @@ struct alqi_raw_event {
     /* RATE, ALLOC: samples per word; ALLOC: 0 means the header's */
     double rate;
     bool is_mapping;
-    bool is_moved; /* it frees, and continues, the block of the next two */
+    bool is_reborn; /* made by realloc: .inv.reborn of the design note */
+    bool is_moved;  /* it frees, and continues, the block of the next two */
     uint32_t from_stream;
     uint64_t from_ordinal;
     /* RSS */

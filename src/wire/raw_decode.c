@@ -165,6 +165,13 @@ get_mapped(struct alqi_raw_event *event)
 }
 
 static bool
+get_reborn(struct alqi_raw_event *event)
+{
+    event->is_reborn = true;
+    return true;
+}
+
+static bool
 get_module(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
 {
     uint64_t bias;
@@ -204,6 +211,8 @@ get_body(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
         return get_mapped(event);
     case ALQI_RAW_RSS:
         return get(d, &event->rss_bytes);
+    case ALQI_RAW_REBORN:
+        return get_reborn(event);
     }
     return fail(d, "an event is of no known kind");
 }
@@ -231,7 +240,9 @@ next_one(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
 static bool
 is_prefix(const struct alqi_raw_event *event)
 {
-    return event->kind >= ALQI_RAW_MOVED_OWN && event->kind <= ALQI_RAW_MAPPED;
+    return (event->kind >= ALQI_RAW_MOVED_OWN &&
+            event->kind <= ALQI_RAW_MAPPED) ||
+           event->kind == ALQI_RAW_REBORN;
 }
 
 int
@@ -240,7 +251,7 @@ alqi_raw_next(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
     bool has_prefix = false;
     int got;
 
-    event->is_moved = event->is_mapping = false;
+    event->is_moved = event->is_mapping = event->is_reborn = false;
     while ((got = next_one(d, event)) > 0 && is_prefix(event))
         has_prefix = true;
     if (got < 0 || !has_prefix || (got > 0 && event->kind == ALQI_RAW_ALLOC))

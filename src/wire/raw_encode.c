@@ -161,6 +161,15 @@ alqi_raw_put_mapped(struct alqi_raw_encoder *e, uint64_t now_ns)
 }
 
 bool
+alqi_raw_put_reborn(struct alqi_raw_encoder *e, uint64_t now_ns)
+{
+    if (!has_room(e, 1 + VARINT_BYTES_MAX))
+        return false;
+    e->at = put_head(e, e->at, ALQI_RAW_REBORN, now_ns);
+    return true;
+}
+
+bool
 alqi_raw_put_rss(struct alqi_raw_encoder *e, uint64_t now_ns,
                  uint64_t rss_bytes)
 {

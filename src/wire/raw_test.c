@@ -209,17 +209,20 @@ prefixes_come_back(void **state)
     (void)state;
     encoder_open(&e, 50);
     assert_true(alqi_raw_put_moved(&e, 60, true, 7, 8));
+    assert_true(alqi_raw_put_reborn(&e, 60));
     assert_true(alqi_raw_put_mapped(&e, 60));
     assert_true(alqi_raw_put_alloc(&e, 60, 4096, 2, &frame, 1, 0));
     assert_true(alqi_raw_put_rss(&e, 61, (uint64_t)5 << 40));
     assert_true(alqi_raw_put_moved(&e, 70, false, 3, 99));
     assert_true(alqi_raw_put_alloc(&e, 70, 64, 1, &frame, 1, 1));
+    assert_true(alqi_raw_put_reborn(&e, 75));
+    assert_true(alqi_raw_put_alloc(&e, 75, 66, 1, &frame, 1, 1));
     assert_true(alqi_raw_put_alloc(&e, 80, 65, 1, &frame, 1, 1));
     commit(&e);
     assert_true(alqi_raw_decoder_open(&d, chunk, sizeof chunk));
     assert_int_equal(alqi_raw_next(&d, &event), 1);
     assert_int_equal(event.kind, ALQI_RAW_ALLOC);
-    assert_true(event.is_moved && event.is_mapping);
+    assert_true(event.is_moved && event.is_mapping && event.is_reborn);
     assert_int_equal(event.from_stream, 7);
     assert_int_equal(event.from_ordinal, 8);
     assert_int_equal(event.size_bytes, 4096);
@@ -228,11 +231,14 @@ prefixes_come_back(void **state)
     assert_true(event.rss_bytes == (uint64_t)5 << 40 && event.time_ns == 61);
     assert_int_equal(alqi_raw_next(&d, &event), 1);
     assert_int_equal(event.kind, ALQI_RAW_ALLOC);
-    assert_true(event.is_moved && !event.is_mapping);
+    assert_true(event.is_moved && !event.is_mapping && !event.is_reborn);
     assert_int_equal(event.from_stream, 3);
     assert_int_equal(event.from_ordinal, 99);
     assert_int_equal(alqi_raw_next(&d, &event), 1);
-    assert_true(!event.is_moved && !event.is_mapping);
+    assert_true(!event.is_moved && !event.is_mapping && event.is_reborn);
+    assert_int_equal(event.size_bytes, 66);
+    assert_int_equal(alqi_raw_next(&d, &event), 1);
+    assert_true(!event.is_moved && !event.is_mapping && !event.is_reborn);
     assert_int_equal(event.size_bytes, 65);
     assert_int_equal(alqi_raw_next(&d, &event), 0);
 }
@@ -244,12 +250,13 @@ prefix_without_allocation_is_damage(void **state)
     static struct alqi_raw_event event;
 
     (void)state;
-    for (int has_more = 0; has_more < 2; has_more++) {
+    for (int i = 0; i < 4; i++) {
         struct alqi_raw_encoder e = {.next_ordinal = 10};
 
         encoder_open(&e, 50);
-        assert_true(alqi_raw_put_moved(&e, 60, true, 7, 8));
-        if (has_more)
+        assert_true(i < 2 ? alqi_raw_put_moved(&e, 60, true, 7, 8)
+                          : alqi_raw_put_reborn(&e, 60));
+        if (i % 2 == 1)
             assert_true(alqi_raw_put_rss(&e, 61, 4096));
         commit(&e);
         assert_true(alqi_raw_decoder_open(&d, chunk, sizeof chunk));

@@ -9,6 +9,8 @@
  *           made the new one.  No entries.  In the file the number is LAST,
  *           which stands for the object that was collected last in the stream:
  *           ids do not compress.  Reader and writer put one for the other.
+ *           With the number REBORN it says only that realloc made the next
+ *           allocation (wire.md .inv.reborn); MOVED with an id may follow.
  *   THREAD  number = thread index: the allocations that follow in the stream
  *           were made by that thread.  No entries.
  *   RATE    number = rate index: the allocations that follow in the stream
@@ -49,6 +51,7 @@
 #define ALQI_SIDE_RATE ((uint64_t)3 << 56)
 #define ALQI_SIDE_NUMBER_MASK (((uint64_t)1 << 56) - 1)
 #define ALQI_SIDE_LAST ALQI_SIDE_NUMBER_MASK
+#define ALQI_SIDE_REBORN (ALQI_SIDE_NUMBER_MASK - 1)
 #define ALQI_SIDE_MOVED_LAST                                                   \
     (ALQI_SIDE_PREFIX | ALQI_SIDE_MOVED | ALQI_SIDE_LAST)
 

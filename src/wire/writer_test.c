@@ -750,7 +750,7 @@ streams_share_ids(void **state)
 
 /* ---- moved blocks ----------------------------------------------------- */
 
-enum { MOVES = 4 };
+enum { MOVES = 5 };
 
 /* Object i is collected by the stream, then a record says that `moved` did. */
 static void
@@ -774,11 +774,12 @@ count_of(const struct golden_bytes *data, uint64_t code)
 }
 
 /* What was collected last is named by no id in the file, by its id outside;
- * any other by its id; each stream has its own last. */
+ * any other by its id; each stream has its own last.  REBORN is no id. */
 static void
 moved_blocks_need_no_id(void **state)
 {
-    const uint64_t moved[MOVES] = {0, 1, 0, 3}, base = ALQI_SIDE_PREFIX;
+    const uint64_t moved[MOVES] = {0, 1, 0, 3, ALQI_SIDE_REBORN},
+                   base = ALQI_SIDE_PREFIX;
     struct alqi_ctf_info info = {
         .version = 3, .word_bits = 8, .rate = 1, .start_us = 1000};
     struct golden_source bytes = {{0}, 0};
@@ -807,6 +808,8 @@ moved_blocks_need_no_id(void **state)
         assert_int_equal(alqi_ctf_writer_close(w[s]), ALQ_OK);
     assert_int_equal(count_of(&bytes.data, base | ALQI_SIDE_MOVED_LAST), 3);
     assert_int_equal(count_of(&bytes.data, base | ALQI_SIDE_MOVED), 1);
+    assert_int_equal(
+        count_of(&bytes.data, base | ALQI_SIDE_MOVED | ALQI_SIDE_REBORN), 1);
     reader = open_source(&bytes);
     while (alqi_ctf_reader_next(reader, &e) > 0)
         if (e.kind == ALQI_CTF_LOCATION && alqi_side_is(e.location.code))

@@ -8,6 +8,8 @@
  * LATER rates, for each word, allocations change to each in turn and back.
  * With MAKE_TRACE_QUOTES=N in the environment functions' names have N quotes.
  * With MAKE_TRACE_CONTEXT there the trace has that context.
+ * With MAKE_TRACE_MOVES there blocks are by realloc, linked where both are
+ * known; if it is "reborn" they say so themselves, and some others do.
  * With HOSTILE_NAMES there names are such as might break a format.
  * Everything follows from a fixed seed. */
 #include <inttypes.h>
@@ -143,7 +145,8 @@ events(struct alqi_ctf_writer *w, uint64_t n_events, uint64_t n_live,
        unsigned n_rates)
 {
     uint64_t *live = malloc((n_live + 1) * sizeof *live);
-    bool has_moves = getenv("MAKE_TRACE_MOVES") != NULL;
+    const char *moves = getenv("MAKE_TRACE_MOVES");
+    bool is_reborn = moves != NULL && strcmp(moves, "reborn") == 0;
     uint64_t n = 0;
 
     for (uint64_t i = 0; live != NULL && i < n_events; i++) {
@@ -154,13 +157,17 @@ events(struct alqi_ctf_writer *w, uint64_t n_events, uint64_t n_live,
         if (n_rates > 0 && i % 700 == 699)
             number(w, ALQI_SIDE_RATE, i / 700 % (n_rates + 1));
         if (n < n_live && draw(100) < 52) {
+            if (is_reborn && i % 7 == 0)
+                number(w, ALQI_SIDE_MOVED, ALQI_SIDE_REBORN);
             live[n++] = alloc(w);
         } else if (n > 0) {
             uint64_t k = draw(n);
 
             if (alqi_ctf_write_collect(w, now_us, live[k]) != ALQ_OK)
                 exit(1);
-            if (has_moves && i % 5 == 0) {
+            if (moves != NULL && i % 5 == 0) {
+                if (is_reborn)
+                    number(w, ALQI_SIDE_MOVED, ALQI_SIDE_REBORN);
                 number(w, ALQI_SIDE_MOVED, live[k]);
                 live[k] = alloc(w);
             } else {

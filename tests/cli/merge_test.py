@@ -284,6 +284,44 @@ class Merge(common.Case):
         self.assertEqual(n, 0)
         self.sums(self.merged(*paths), paths, ("allocated", "live"))
 
+    def test_blocks_that_realloc_made(self):
+        """Links alone stand for 1 / (p * q); a block that says itself that
+        realloc made it stands for 1 / p.  Merged, each does as before."""
+        self.addCleanup(os.environ.pop, "MAKE_TRACE_MOVES")
+        rate, paths, sums = 1e-4, [], []
+        for kind in "links", "reborn":
+            os.environ["MAKE_TRACE_MOVES"] = kind
+            path = self.made_as(kind + ".ctf", 12000, 300, rate)
+            chance, wanted, n, old = {}, 0, 0, None
+            for line in self.ok("script", "--no-stacks", path).split("\n")[1:]:
+                columns = line.split("\t")
+                if len(columns) > 1 and columns[1] == "free":
+                    old = columns[2]
+                if len(columns) < 2 or columns[1] != "alloc":
+                    continue
+                size = int(columns[3])
+                p = 1 - (1 - 8 * rate) ** ((size + 15) // 8)
+                chance[columns[2]] = p
+                if columns[9] == "":
+                    continue
+                self.assertIn(columns[9], ("realloc=1", "moved_from=" + old))
+                self.assertTrue(kind == "reborn" or columns[9] != "realloc=1")
+                n += 1
+                wanted += size / (p * (chance[old] if kind == "links" else 1))
+            got = self.json(path)
+            self.assertGreater(n, 500)
+            self.assertEqual(got["realloc_sampled_blocks"], n)
+            self.near(got["realloc_bytes"], wanted, kind)
+            self.assertEqual(got["realloc_sampled_links"] == n, kind == "links")
+            paths.append(path)
+            sums.append(got)
+        got = self.json(self.merged(*paths))
+        for key in sums[0]:
+            if key.startswith("realloc_") and "sampled" in key:
+                self.assertEqual(got[key], sums[0][key] + sums[1][key])
+        self.near(got["realloc_bytes"],
+                  sums[0]["realloc_bytes"] + sums[1]["realloc_bytes"], "bytes")
+
     def test_one_bad_file_in_a_directory(self):
         d = os.path.join(self.dir, "d")
         os.mkdir(d)

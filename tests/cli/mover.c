@@ -68,6 +68,17 @@ across(void)
     pthread_join(thread, NULL);
 }
 
+/* 400,000 blocks of 16 bytes that become ones of 48, one after the other. */
+KEPT static void
+small(void)
+{
+    for (int i = 0; i < 400000; i++) {
+        kept = malloc(16);
+        kept = realloc(kept, 48);
+        free(kept);
+    }
+}
+
 /* Blocks grow, and others come and go between. */
 KEPT static void
 many(void)
@@ -172,7 +183,7 @@ main(int argc, char **argv)
         void (*run)(void);
     } cases[] = {{"doubled", doubled}, {"stepped", stepped}, {"across", across},
                  {"many", many},       {"touched", touched}, {"mapped", mapped},
-                 {"threads", threads}};
+                 {"threads", threads}, {"small", small}};
 
     for (size_t i = 0; argc == 2 && i < sizeof cases / sizeof *cases; i++)
         if (strcmp(argv[1], cases[i].name) == 0) {
