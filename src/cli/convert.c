@@ -411,6 +411,9 @@ event_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
     case ALQI_RAW_MOVED_OTHER:
     case ALQI_RAW_MAPPED:
         break; /* they come as part of an allocation */
+    case ALQI_RAW_ALLOC_NAMED:
+    case ALQI_RAW_ALLOC_AGAIN:
+        break; /* as ALLOC */
     }
     return ALQ_EFORMAT;
 }

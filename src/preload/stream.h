@@ -21,6 +21,8 @@ struct alqi_preload_stream {
     uint32_t sequence;
     enum alqi_raw_chunk_kind kind;
     bool has_stack; /* this chunk has an allocation to share with */
+    uint64_t notes; /* of stacks that have a number in this chunk: no other
+                       chunk of the process has such ones */
 };
 
 /* Makes the recording if there is none yet; false: none can be made. */

@@ -77,7 +77,9 @@ trail_take(struct alqi_stack_memo *memo, struct alqi_stack_trail *trail)
     struct alqi_stack_result result = {
         .frames = trail->value,
         .n_frames = trail->n_frames,
-        .n_same_outer = n_same_outer(memo, trail),
+        .n_same_outer = trail->note >= memo->told_from
+                            ? 0
+                            : n_same_outer(memo, trail),
         .note = &trail->note,
     };
 
@@ -170,6 +172,7 @@ alqi_stack_memo_init(struct alqi_stack_memo *memo, uint32_t capacity_frames)
 
     memset(memo, 0, sizeof *memo);
     memo->capacity = (uint32_t)n;
+    memo->told_from = UINT64_MAX;
     memo->pc = (uintptr_t *)(memo + 1);
     memo->ra_at = memo->pc + n + 1;
     memo->link = (struct alqi_stack_link *)(memo->ra_at + n + 1);
