@@ -203,8 +203,8 @@ stack_put(struct alqi_preload_thread *thread, const struct alq_allocation *a,
 }
 
 /* The allocation with what is said before it; all or nothing. */
-static bool
-alloc_put_once(struct alqi_preload_thread *thread,
+static ALQI_NOINLINE bool
+alloc_put_said(struct alqi_preload_thread *thread,
                const struct alq_allocation *a, double rate, uint64_t now_ns,
                uint32_t n_shared)
 {
@@ -223,6 +223,18 @@ alloc_put_once(struct alqi_preload_thread *thread,
         return true;
     *e = before;
     return false;
+}
+
+static inline bool
+alloc_put_once(struct alqi_preload_thread *thread,
+               const struct alq_allocation *a, double rate, uint64_t now_ns,
+               uint32_t n_shared)
+{
+    if (ALQI_LIKELY(thread->stream->encoder.rate == rate &&
+                    thread->moving.block == NULL &&
+                    alqi_preload_hot.mapping == NULL))
+        return stack_put(thread, a, now_ns, n_shared);
+    return alloc_put_said(thread, a, rate, now_ns, n_shared);
 }
 
 static bool

@@ -166,7 +166,8 @@ alqi_preload_stream_announce(struct alqi_preload_thread *thread,
 }
 
 struct alqi_preload_stream *
-alqi_preload_stream_ready(struct alqi_preload_thread *thread, uint64_t now_ns)
+alqi_preload_stream_ready_slow(struct alqi_preload_thread *thread,
+                               uint64_t now_ns)
 {
     if (ALQI_UNLIKELY(thread->stream == NULL)) {
         if (!alqi_preload_stream_file())
