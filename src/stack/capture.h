@@ -29,8 +29,8 @@ struct alqi_stack_memo {
         counted_serial;    /* alqi_stack_counts has the captures up to here, */
     uint32_t n_walks;      /* but not these, which replayed nothing,         */
     uint32_t n_incomplete; /* nor these                                      */
-    uint64_t told_from; /* the user's: n_same_outer is not wanted where the note
-                           is this or above; at first no note is */
+    uint64_t told_from; /* the user's: n_same_outer is not looked for where the
+                           note is this or above; at first no note is */
     bool was_truncated;    /* the capture held */
     uintptr_t *pc;         /* held: the last n_rows of `capacity`, and */
     uintptr_t *ra_at;      /* one more that ends every search; held.h  */
@@ -98,8 +98,8 @@ struct alqi_stack_result {
     uint32_t n_frames;       /* there, innermost first                      */
     uint32_t n_same_outer;   /* outermost frames equal, and in the same place
                                 in the stack, to those of the memo's previous
-                                capture; 0 when either was truncated, or it
-                                is not wanted (memo.told_from)              */
+                                capture; 0 when either was truncated, and it
+                                may be where told_from says so              */
     bool truncated;          /* more frames exist outside                   */
     bool incomplete; /* the walk ended before the thread's first frame      */
     uint64_t *note;  /* NULL, or a place that the same stack has each time it

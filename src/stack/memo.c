@@ -68,6 +68,8 @@ n_same_outer(struct alqi_stack_memo *memo, struct alqi_stack_trail *trail)
         if (ALQI_LIKELY(trail->before[before] == last->id))
             return trail->n_same[before];
     }
+    if (trail->note >= memo->told_from)
+        return 0;
     return alqi_stack_trail_same(memo, trail);
 }
 
@@ -77,9 +79,7 @@ trail_take(struct alqi_stack_memo *memo, struct alqi_stack_trail *trail)
     struct alqi_stack_result result = {
         .frames = trail->value,
         .n_frames = trail->n_frames,
-        .n_same_outer = trail->note >= memo->told_from
-                            ? 0
-                            : n_same_outer(memo, trail),
+        .n_same_outer = n_same_outer(memo, trail),
         .note = &trail->note,
     };
 
