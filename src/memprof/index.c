@@ -257,10 +257,10 @@ alqi_index_put_simple(struct alqi_memprof_entry *e)
     if (ALQI_UNLIKELY(!is_simple(e)))
         return false;
     shard_lock(s);
-    if (ALQI_UNLIKELY(
-            alqi_memprof_filter_may_hold(e->block) ||
-            s->n_entries >= s->n_buckets ||
-            alqi_profile_status(e->profile) == ALQI_PROFILE_DISCARDED)) {
+    if (ALQI_UNLIKELY(alqi_memprof_filter_may_hold(e->block) ||
+                      s->n_entries >= s->n_buckets ||
+                      alqi_profile_status(e->profile) ==
+                          ALQI_PROFILE_DISCARDED)) {
         shard_unlock(s);
         return false;
     }

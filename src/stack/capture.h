@@ -31,9 +31,9 @@ struct alqi_stack_memo {
     uint32_t n_incomplete; /* nor these                                      */
     uint64_t told_from; /* the user's: n_same_outer is not looked for where the
                            note is this or above; at first no note is */
-    bool was_truncated;    /* the capture held */
-    uintptr_t *pc;         /* held: the last n_rows of `capacity`, and */
-    uintptr_t *ra_at;      /* one more that ends every search; held.h  */
+    bool was_truncated; /* the capture held */
+    uintptr_t *pc;      /* held: the last n_rows of `capacity`, and */
+    uintptr_t *ra_at;   /* one more that ends every search; held.h  */
     struct alqi_stack_link *link; /* says what they mean                      */
     struct alqi_stack_check *check;
     struct alqi_stack_frame *fresh;     /* of the walk in progress */

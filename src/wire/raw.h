@@ -11,9 +11,9 @@
  *              frame with another, its header has time and ordinal, and until
  *              it says another rate its allocations are of the header's.
  * .inv.order   Times of one stream never go back.
- * .inv.named   Stacks with a number stand in the same chunk before whoever names
- *              them, and have NAMED_FRAMES frames at most together: a reader
- *              keeps them.
+ * .inv.named   Stacks with a number stand in the same chunk before whoever
+ * names them, and have NAMED_FRAMES frames at most together: a reader keeps
+ * them.
  *
  * Numbers are LEB128 varints, signed ones zigzag.  Everything here is pure;
  * the encoder is async-signal-safe. */
@@ -139,7 +139,7 @@ struct alqi_raw_encoder {
     uint64_t last_ns;
     uintptr_t last_pc;
     uint64_t next_ordinal;
-    double rate; /* of the next allocation, as the chunk says so far */
+    double rate;      /* of the next allocation, as the chunk says so far */
     uint32_t n_named; /* stacks of this chunk that have a number */
     uint32_t n_named_frames;
 };
