@@ -8,7 +8,6 @@
 
 #include "memprof/engine.h"
 #include "memprof/entry.h"
-#include "memprof/filter.h"
 #include "memprof/locks.h"
 
 /* ---- profile.c ---------------------------------------------------------- */
@@ -299,58 +298,6 @@ void alqi_index_count_at(unsigned level);
 void alqi_index_lock_all(void);
 void alqi_index_unlock_all(void);
 void alqi_index_forget(void);
-
-enum {
-    ALQI_FILTER_LEVEL_MIN = 16,
-    ALQI_FILTER_LEVEL_MAX = 24,
-    ALQI_FILTER_LEVEL_STEP = 2,
-    ALQI_FILTER_STICKY = UINT8_MAX
-};
-
-#pragma GCC visibility push(hidden)
-extern _Atomic(uint32_t) alqi_filter_level_now;
-#pragma GCC visibility pop
-
-/* log2 of the filter's bytes now. */
-static inline unsigned
-alqi_filter_level(void)
-{
-    return atomic_load_explicit(&alqi_filter_level_now, memory_order_relaxed);
-}
-
-static inline _Atomic(uint8_t) *
-alqi_filter_byte(const void *block, unsigned level)
-{
-    uintptr_t mask = ((uintptr_t)1 << level) - 1;
-
-    return &alqi_memprof_filter_bytes[alqi_memprof_filter_slot(block, mask)];
-}
-
-/* Both: under the lock of the block's shard, which guards the byte. */
-static inline void
-alqi_filter_count(const void *block, unsigned lo, unsigned hi)
-{
-    for (unsigned level = lo; level <= hi; level += ALQI_FILTER_LEVEL_STEP) {
-        _Atomic(uint8_t) *b = alqi_filter_byte(block, level);
-        uint8_t n = atomic_load_explicit(b, memory_order_relaxed);
-
-        if (n != ALQI_FILTER_STICKY)
-            atomic_store_explicit(b, (uint8_t)(n + 1), memory_order_relaxed);
-    }
-}
-
-static inline void
-alqi_filter_uncount(const void *block, unsigned lo, unsigned hi)
-{
-    for (unsigned level = lo; level <= hi; level += ALQI_FILTER_LEVEL_STEP) {
-        _Atomic(uint8_t) *b = alqi_filter_byte(block, level);
-        uint8_t n = atomic_load_explicit(b, memory_order_relaxed);
-
-        ALQI_ASSERT(n != 0); /* .inv.zero */
-        if (n != ALQI_FILTER_STICKY)
-            atomic_store_explicit(b, (uint8_t)(n - 1), memory_order_relaxed);
-    }
-}
 
 /* Called with no lock held after puts; `in_shard` entries sit in one shard. */
 void alqi_filter_grow_if_full(uint64_t in_shard);
