@@ -45,6 +45,10 @@ check_event(const struct alqi_raw_decoder *d, const struct alqi_raw_event *e)
     case ALQI_RAW_REBORN:
         check(false); /* they come as part of an allocation */
         break;
+    case ALQI_RAW_ALLOC_NAMED:
+    case ALQI_RAW_ALLOC_AGAIN:
+        check(false); /* they come out as ALLOC */
+        break;
     case ALQI_RAW_ALLOC:
     case ALQI_RAW_FREE_OTHER:
     case ALQI_RAW_RSS:

@@ -421,6 +421,9 @@ event_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
     case ALQI_RAW_MAPPED:
     case ALQI_RAW_REBORN:
         break; /* they come as part of an allocation */
+    case ALQI_RAW_ALLOC_NAMED:
+    case ALQI_RAW_ALLOC_AGAIN:
+        break; /* as ALLOC */
     }
     return ALQ_EFORMAT;
 }

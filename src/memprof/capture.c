@@ -130,8 +130,20 @@ struct alqi_stack_frames
 alqi_make_capture(struct alqi_memprof_thread *t,
                   const struct alqi_stack_regs *regs)
 {
+    const struct alqi_memprof_subject *subject = t->domain->subject;
     uint32_t most = 0;
 
+    if (ALQI_LIKELY(t->making->chain == NULL && t->few == NULL &&
+                    t->memo != NULL &&
+                    t->making->profile->callstack_frames != 0 &&
+                    alqi_memprof_subject_walk(subject) == NULL)) {
+        /* One client, of a heap that wants deltas: malloc. */
+        most = t->making->profile->callstack_frames;
+        t->last = alqi_stack_capture(
+            t->memo, regs, subject->skip_lo, subject->skip_hi,
+            most < t->memo->capacity ? most : t->memo->capacity);
+        return (struct alqi_stack_frames){t->last.frames, t->last.n_frames};
+    }
     for (struct alqi_memprof_entry *e = t->making; e != NULL; e = e->chain)
         if (e->profile->callstack_frames > most)
             most = e->profile->callstack_frames;

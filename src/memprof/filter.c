@@ -19,8 +19,6 @@
 #include "memprof/state.h"
 
 enum {
-    LEVEL_STEP = 2,
-    STICKY = UINT8_MAX,
 #if ALQI_CHECKS >= 3
     BYTES_AN_ENTRY = 1 << 13 /* grows at 8 entries */
 #else
@@ -35,22 +33,8 @@ _Atomic(uint8_t) alqi_memprof_filter_bytes[ALQI_FILTER_BYTES_MAX];
 _Atomic(uintptr_t) alqi_memprof_filter_mask = ALQI_FILTER_BYTES_MIN - 1;
 
 static struct alqi_memprof_lock grow_lock;
-static _Atomic(uint32_t) level_now = ALQI_FILTER_LEVEL_MIN;
+_Atomic(uint32_t) alqi_filter_level_now = ALQI_FILTER_LEVEL_MIN;
 static _Atomic(bool) stops_all; /* the mask readers see stays 0 */
-
-static _Atomic(uint8_t) *
-byte_of(const void *block, unsigned level)
-{
-    uintptr_t mask = ((uintptr_t)1 << level) - 1;
-
-    return &alqi_memprof_filter_bytes[alqi_memprof_filter_slot(block, mask)];
-}
-
-unsigned
-alqi_filter_level(void)
-{
-    return atomic_load_explicit(&level_now, memory_order_relaxed);
-}
 
 /* Under the lock. */
 static void
@@ -58,7 +42,7 @@ level_publish(unsigned level)
 {
     uintptr_t mask = ((uintptr_t)1 << level) - 1;
 
-    atomic_store_explicit(&level_now, level, memory_order_release);
+    atomic_store_explicit(&alqi_filter_level_now, level, memory_order_release);
     if (!atomic_load_explicit(&stops_all, memory_order_relaxed))
         atomic_store_explicit(&alqi_memprof_filter_mask, mask,
                               memory_order_release);
@@ -70,7 +54,7 @@ alqi_memprof_filter_stop_all(void)
 {
     alqi_filter_lock();
     atomic_store_explicit(&stops_all, true, memory_order_relaxed);
-    atomic_store_explicit(&alqi_memprof_filter_bytes[0], STICKY,
+    atomic_store_explicit(&alqi_memprof_filter_bytes[0], ALQI_FILTER_STICKY,
                           memory_order_relaxed);
     atomic_store_explicit(&alqi_memprof_filter_mask, 0, memory_order_release);
     alqi_filter_unlock();
@@ -79,34 +63,8 @@ alqi_memprof_filter_stop_all(void)
 bool
 alqi_memprof_filter_may_hold(const void *block)
 {
-    return atomic_load_explicit(byte_of(block, alqi_filter_level()),
+    return atomic_load_explicit(alqi_filter_byte(block, alqi_filter_level()),
                                 memory_order_relaxed) != 0;
-}
-
-/* Both: under the lock of the block's shard, which guards the byte. */
-void
-alqi_filter_count(const void *block, unsigned lo, unsigned hi)
-{
-    for (unsigned level = lo; level <= hi; level += LEVEL_STEP) {
-        _Atomic(uint8_t) *b = byte_of(block, level);
-        uint8_t n = atomic_load_explicit(b, memory_order_relaxed);
-
-        if (n != STICKY)
-            atomic_store_explicit(b, (uint8_t)(n + 1), memory_order_relaxed);
-    }
-}
-
-void
-alqi_filter_uncount(const void *block, unsigned lo, unsigned hi)
-{
-    for (unsigned level = lo; level <= hi; level += LEVEL_STEP) {
-        _Atomic(uint8_t) *b = byte_of(block, level);
-        uint8_t n = atomic_load_explicit(b, memory_order_relaxed);
-
-        ALQI_ASSERT(n != 0); /* .inv.zero */
-        if (n != STICKY)
-            atomic_store_explicit(b, (uint8_t)(n - 1), memory_order_relaxed);
-    }
 }
 
 static ALQI_COLD void
@@ -120,7 +78,7 @@ grow(uint64_t entries)
     level = alqi_filter_level();
     if (level < ALQI_FILTER_LEVEL_MAX &&
         entries * BYTES_AN_ENTRY > (uint64_t)1 << level) {
-        level += LEVEL_STEP;
+        level += ALQI_FILTER_LEVEL_STEP;
         alqi_index_count_at(level);
         level_publish(level);
     }

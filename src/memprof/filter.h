@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/base.h"
+
 enum { ALQI_FILTER_BYTES_MIN = 1 << 16, ALQI_FILTER_BYTES_MAX = 1 << 24 };
 
 /* Hidden: the fast path of free addresses them without a GOT. */
@@ -66,5 +68,59 @@ bool alqi_memprof_filter_may_hold(const void *block);
 /* For addresses that the engine does not track but free must stop at; the
  * engine counts those that it tracks itself. */
 void alqi_memprof_filter_add(const void *block);
+
+/* ---- the engine's ------------------------------------------------------ */
+
+enum {
+    ALQI_FILTER_LEVEL_MIN = 16,
+    ALQI_FILTER_LEVEL_MAX = 24,
+    ALQI_FILTER_LEVEL_STEP = 2,
+    ALQI_FILTER_STICKY = UINT8_MAX
+};
+
+#pragma GCC visibility push(hidden)
+extern _Atomic(uint32_t) alqi_filter_level_now;
+#pragma GCC visibility pop
+
+/* log2 of the filter's bytes now. */
+static inline unsigned
+alqi_filter_level(void)
+{
+    return atomic_load_explicit(&alqi_filter_level_now, memory_order_relaxed);
+}
+
+static inline _Atomic(uint8_t) *
+alqi_filter_byte(const void *block, unsigned level)
+{
+    uintptr_t mask = ((uintptr_t)1 << level) - 1;
+
+    return &alqi_memprof_filter_bytes[alqi_memprof_filter_slot(block, mask)];
+}
+
+/* Both: under the lock of the block's shard, which guards the byte. */
+static inline void
+alqi_filter_count(const void *block, unsigned lo, unsigned hi)
+{
+    for (unsigned level = lo; level <= hi; level += ALQI_FILTER_LEVEL_STEP) {
+        _Atomic(uint8_t) *b = alqi_filter_byte(block, level);
+        uint8_t n = atomic_load_explicit(b, memory_order_relaxed);
+
+        if (n != ALQI_FILTER_STICKY)
+            atomic_store_explicit(b, (uint8_t)(n + 1), memory_order_relaxed);
+    }
+}
+
+static inline void
+alqi_filter_uncount(const void *block, unsigned lo, unsigned hi)
+{
+    for (unsigned level = lo; level <= hi; level += ALQI_FILTER_LEVEL_STEP) {
+        _Atomic(uint8_t) *b = alqi_filter_byte(block, level);
+        uint8_t n = atomic_load_explicit(b, memory_order_relaxed);
+
+        ALQI_ASSERT(n != 0); /* .inv.zero */
+        if (n != ALQI_FILTER_STICKY)
+            atomic_store_explicit(b, (uint8_t)(n - 1), memory_order_relaxed);
+    }
+}
 
 #endif

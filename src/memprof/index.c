@@ -235,6 +235,42 @@ admit_locked(struct alqi_memprof_entry *e, bool *refuse)
     return false;
 }
 
+/* Nothing but to link it is to be done, unless its profile is discarded. */
+static inline bool
+is_simple(const struct alqi_memprof_entry *e)
+{
+    enum {
+        LOOKED_AT = ALQI_ENTRY_TAKEN | ALQI_ENTRY_GONE | ALQI_ENTRY_ALLOC_DUE |
+                    ALQI_ENTRY_RUNNING
+    };
+
+    return e->chain == NULL && (e->flags & LOOKED_AT) == 0;
+}
+
+/* What put does, where nothing is found, refused or full. */
+bool
+alqi_index_put_simple(struct alqi_memprof_entry *e)
+{
+    struct shard *s = shard_of(e->block);
+    uint64_t n_entries;
+
+    if (ALQI_UNLIKELY(!is_simple(e)))
+        return false;
+    shard_lock(s);
+    if (ALQI_UNLIKELY(alqi_memprof_filter_may_hold(e->block) ||
+                      s->n_entries >= s->n_buckets ||
+                      alqi_profile_status(e->profile) ==
+                          ALQI_PROFILE_DISCARDED)) {
+        shard_unlock(s);
+        return false;
+    }
+    link_locked(s, hash_of(e->block), e);
+    n_entries = s->n_entries;
+    shard_unlock(s);
+    alqi_filter_grow_if_full(n_entries);
+    return true;
+}
+
 struct alqi_memprof_entry *
 alqi_index_put(struct alqi_memprof_entry *batch,
                struct alqi_memprof_entry **refused)
@@ -243,7 +279,9 @@ alqi_index_put(struct alqi_memprof_entry *batch,
     struct shard *s = shard_lock(shard_of(batch->block));
     struct alqi_memprof_entry *stale, *e, *next;
 
-    stale = take_locked(s, hash, batch->block, true);
+    stale = alqi_memprof_filter_may_hold(batch->block)
+                ? take_locked(s, hash, batch->block, true)
+                : NULL;
     *refused = NULL;
     for (e = batch; e != NULL; e = next) {
         bool refuse;

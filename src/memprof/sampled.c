@@ -106,7 +106,8 @@ alqi_memprof_sampled(struct alqi_memprof_thread *thread, void *block,
             struct alqi_memprof_entry *batch = thread->making;
 
             thread->making = NULL;
-            index_batch(thread, batch);
+            if (ALQI_UNLIKELY(!alqi_index_put_simple(batch)))
+                index_batch(thread, batch);
         }
     }
     if (gap == 0 || ALQI_UNLIKELY(thread->armed.serial !=
@@ -120,6 +121,15 @@ alqi_memprof_sampled(struct alqi_memprof_thread *thread, void *block,
 /* ---- the block goes ---------------------------------------------------------
  */
 
+/* Most deaths: one client's, that waits for nothing. */
+static inline bool
+is_told_now(const struct alqi_memprof_thread *t,
+            const struct alqi_memprof_entry *dead, uint32_t was)
+{
+    return dead != NULL && dead->chain == NULL && was == ALQI_MEMPROF_IDLE &&
+           t->due.head == NULL && !alqi_profile_defers(dead->profile);
+}
+
 bool
 alqi_memprof_freeing(struct alqi_memprof_thread *thread, void *block)
 {
@@ -131,7 +141,10 @@ alqi_memprof_freeing(struct alqi_memprof_thread *thread, void *block)
     alqi_memprof_enter(thread);
     dead = alqi_index_take_dead(block);
     alqi_entries_leave(dead);
-    alqi_pending_dead_chain(thread, dead);
+    if (ALQI_LIKELY(is_told_now(thread, dead, was)))
+        alqi_callback_dealloc(thread, dead);
+    else
+        alqi_pending_dead_chain(thread, dead);
     alqi_thread_leave(thread, was);
     return true;
 }

@@ -271,6 +271,8 @@ enum alqi_index_next {
  * profile is discarded come back in *refused. */
 struct alqi_memprof_entry *alqi_index_put(struct alqi_memprof_entry *batch,
                                           struct alqi_memprof_entry **refused);
+/* The same of a batch of one; false: it takes more, nothing was done. */
+bool alqi_index_put_simple(struct alqi_memprof_entry *entry);
 /* Takes the block's entries out, dead.  Those whose alloc callback is due or
  * running are only marked: its thread goes on with them. */
 struct alqi_memprof_entry *alqi_index_take_dead(const void *block);
@@ -297,12 +299,6 @@ void alqi_index_lock_all(void);
 void alqi_index_unlock_all(void);
 void alqi_index_forget(void);
 
-enum { ALQI_FILTER_LEVEL_MIN = 16, ALQI_FILTER_LEVEL_MAX = 24 };
-
-/* log2 of the filter's bytes now. */
-unsigned alqi_filter_level(void);
-void alqi_filter_count(const void *block, unsigned lo, unsigned hi);
-void alqi_filter_uncount(const void *block, unsigned lo, unsigned hi);
 /* Called with no lock held after puts; `in_shard` entries sit in one shard. */
 void alqi_filter_grow_if_full(uint64_t in_shard);
 void alqi_filter_lock(void);

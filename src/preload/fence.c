@@ -264,6 +264,7 @@ alqi_preload_fence_set(const struct alqi_preload_fence_hooks *hooks, void *arg,
     }
     if (!is_mine(f, hooks) || is_busy(thread))
         return ALQ_EBUSY;
+    alqi_preload_limits_begin();
     change(thread, hooks, arg, at_words, asks);
     return ALQ_OK;
 }

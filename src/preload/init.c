@@ -48,8 +48,14 @@ static const struct alqi_memprof_limits limits = {
 static struct alqi_memprof_subject subject = {
     .free_late = free_late,
     .triggers_stale = alqi_preload_kick_all,
-    .limits = &limits,
 };
+
+/* From the first fence on: without one a sample asks nobody. */
+void
+alqi_preload_limits_begin(void)
+{
+    __atomic_store_n(&subject.limits, &limits, __ATOMIC_RELEASE);
+}
 
 /* The program itself may define malloc: then ours is never called.  A program
  * that is not position-independent gives malloc the address of a stub of its

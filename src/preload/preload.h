@@ -225,6 +225,9 @@ extern _Atomic(bool) alqi_preload_is_up;
 extern _Atomic(bool) alqi_preload_is_off;
 extern struct alqi_memprof_domain *alqi_preload_domain;
 
+/* From now on fences are told of samples. */
+void alqi_preload_limits_begin(void);
+
 /* One line on stderr, "aliquot: PID: TEXT". */
 void alqi_preload_say(const char *text);
 

@@ -8,6 +8,9 @@
  *
  * .inv.share   A stack shares frames with the previous one only when that one
  *              was the memo's previous capture and stands in the same chunk.
+ * .inv.again   A stack's note, if it is of the stream's chunk, is its number
+ *              there.  Of the thread's captures only those whose notes are of
+ *              a chunk before, or none, tell what they share.
  * .inv.move    A realloc frees the old block before it tries the new one.  The
  *              free of the old one is held back until then: when the new one
  *              is recorded, one event frees the old one and links the two.
@@ -164,9 +167,47 @@ is_moved(const struct alqi_preload_thread *thread, const void *block)
     return thread->moving.is_freed && thread->moving.block == block;
 }
 
-/* The allocation with what is said before it; all or nothing. */
+/* The place for the note of an allocation's stack, or NULL. */
+static uint64_t *
+note_of(const struct alqi_preload_thread *thread,
+        const struct alq_callstack *stack)
+{
+    const struct alqi_memprof_thread *m = &thread->memprof;
+
+    return ALQI_LIKELY(m->last.frames == stack->frames &&
+                       m->last.n_frames == stack->n_frames)
+               ? m->last.note
+               : NULL;
+}
+
+/* By its number, if it has one; else it is given one, if it may have one. */
 static bool
-alloc_put_once(struct alqi_preload_thread *thread,
+stack_put(struct alqi_preload_thread *thread, const struct alq_allocation *a,
+          uint64_t now_ns, uint32_t n_shared)
+{
+    const struct alqi_preload_stream *s = thread->stream;
+    struct alqi_raw_encoder *e = &thread->stream->encoder;
+    const uintptr_t *frames = a->callstack.frames;
+    uint32_t n_frames = (uint32_t)a->callstack.n_frames, number = e->n_named;
+    uint64_t *note = note_of(thread, &a->callstack);
+
+    if (ALQI_LIKELY(note != NULL && *note - s->notes < number))
+        return alqi_raw_put_again(e, now_ns, a->size_bytes, a->n_samples,
+                                  (uint32_t)(*note - s->notes), frames[0]);
+    if (note == NULL || !alqi_raw_may_name(e, n_frames))
+        return alqi_raw_put_alloc(e, now_ns, a->size_bytes, a->n_samples,
+                                  frames, n_frames, n_shared);
+    if (!alqi_raw_put_named(e, now_ns, a->size_bytes, a->n_samples, frames,
+                            n_frames, n_shared))
+        return false;
+    *note = s->notes + number;
+    thread->memprof.memo->told_from = s->notes;
+    return true;
+}
+
+/* The allocation with what is said before it; all or nothing. */
+static ALQI_NOINLINE bool
+alloc_put_said(struct alqi_preload_thread *thread,
                const struct alq_allocation *a, double rate, uint64_t now_ns,
                uint32_t n_shared)
 {
@@ -183,12 +224,22 @@ alloc_put_once(struct alqi_preload_thread *thread,
          alqi_raw_put_reborn(e, now_ns)) &&
         (alqi_preload_hot.mapping != a->block ||
          alqi_raw_put_mapped(e, now_ns)) &&
-        alqi_raw_put_alloc(e, now_ns, a->size_bytes, a->n_samples,
-                           a->callstack.frames, (uint32_t)a->callstack.n_frames,
-                           n_shared))
+        stack_put(thread, a, now_ns, n_shared))
         return true;
     *e = before;
     return false;
+}
+
+static inline bool
+alloc_put_once(struct alqi_preload_thread *thread,
+               const struct alq_allocation *a, double rate, uint64_t now_ns,
+               uint32_t n_shared)
+{
+    if (ALQI_LIKELY(thread->stream->encoder.rate == rate &&
+                    thread->moving.block == NULL &&
+                    alqi_preload_hot.mapping == NULL))
+        return stack_put(thread, a, now_ns, n_shared);
+    return alloc_put_said(thread, a, rate, now_ns, n_shared);
 }
 
 static bool

@@ -107,6 +107,17 @@ give(struct alqi_preload_stream *s)
 
 /* ---- writing ------------------------------------------------------------- */
 
+/* The exact mode's notes are below all of them. */
+static uint64_t
+notes_new(void)
+{
+    static _Atomic(uint64_t) n_chunks;
+
+    _Static_assert(ALQI_RAW_NAMED_MAX <= 1 << 16, "numbers fit");
+    return (uint64_t)1 << 63 |
+           atomic_fetch_add_explicit(&n_chunks, 1, memory_order_relaxed) << 16;
+}
+
 bool
 alqi_preload_stream_turn(struct alqi_preload_stream *s, uint64_t now_ns)
 {
@@ -121,6 +132,8 @@ alqi_preload_stream_turn(struct alqi_preload_stream *s, uint64_t now_ns)
     s->chunk = chunk;
     s->sequence++;
     s->has_stack = false;
+    s->notes = notes_new();
+    e->n_named = e->n_named_frames = 0;
     e->at = (uint8_t *)(chunk + 1);
     e->end = (uint8_t *)chunk + ALQI_RAW_CHUNK_BYTES;
     e->last_ns = now_ns;
@@ -153,7 +166,8 @@ alqi_preload_stream_announce(struct alqi_preload_thread *thread,
 }
 
 struct alqi_preload_stream *
-alqi_preload_stream_ready(struct alqi_preload_thread *thread, uint64_t now_ns)
+alqi_preload_stream_ready_slow(struct alqi_preload_thread *thread,
+                               uint64_t now_ns)
 {
     if (ALQI_UNLIKELY(thread->stream == NULL)) {
         if (!alqi_preload_stream_file())

@@ -21,6 +21,8 @@ struct alqi_preload_stream {
     uint32_t sequence;
     enum alqi_raw_chunk_kind kind;
     bool has_stack; /* this chunk has an allocation to share with */
+    uint64_t notes; /* of stacks that have a number in this chunk: no other
+                       chunk of the process has such ones */
 };
 
 /* Makes the recording if there is none yet; false: none can be made. */
@@ -38,7 +40,18 @@ bool alqi_preload_stream_turn(struct alqi_preload_stream *stream,
 /* The thread's stream with room for an event, its thread announced; NULL when
  * there is no space. */
 struct alqi_preload_stream *
-alqi_preload_stream_ready(struct alqi_preload_thread *thread, uint64_t now_ns);
+alqi_preload_stream_ready_slow(struct alqi_preload_thread *thread,
+                               uint64_t now_ns);
+
+static inline struct alqi_preload_stream *
+alqi_preload_stream_ready(struct alqi_preload_thread *thread, uint64_t now_ns)
+{
+    struct alqi_preload_stream *s = thread->stream;
+
+    return ALQI_LIKELY(s != NULL && s->chunk != NULL && thread->is_announced)
+               ? s
+               : alqi_preload_stream_ready_slow(thread, now_ns);
+}
 
 /* Writes the thread's name when the stream has not got it or another. */
 bool alqi_preload_stream_announce(struct alqi_preload_thread *thread,

@@ -17,7 +17,7 @@ enum { ALQI_STACK_FRAMES_MAX = 4096, ALQI_STACK_SLOTS = 256 };
 /* A thread's memo: its last capture, and others that may come again, kept for
  * verified replay.  The caller
  * provides the memory; alqi_stack_memo_bytes says how much.  Private to the
- * walk but for `serial`. */
+ * walk but for `serial` and `told_from`. */
 struct alqi_stack_memo {
     uint64_t serial; /* captures so far; names the one held */
     uint32_t capacity;
@@ -29,9 +29,11 @@ struct alqi_stack_memo {
         counted_serial;    /* alqi_stack_counts has the captures up to here, */
     uint32_t n_walks;      /* but not these, which replayed nothing,         */
     uint32_t n_incomplete; /* nor these                                      */
-    bool was_truncated;    /* the capture held */
-    uintptr_t *pc;         /* held: the last n_rows of `capacity`, and */
-    uintptr_t *ra_at;      /* one more that ends every search; held.h  */
+    uint64_t told_from; /* the user's: n_same_outer is not looked for where the
+                           note is this or above; at first no note is */
+    bool was_truncated; /* the capture held */
+    uintptr_t *pc;      /* held: the last n_rows of `capacity`, and */
+    uintptr_t *ra_at;   /* one more that ends every search; held.h  */
     struct alqi_stack_link *link; /* says what they mean                      */
     struct alqi_stack_check *check;
     struct alqi_stack_frame *fresh;     /* of the walk in progress */
@@ -96,7 +98,8 @@ struct alqi_stack_result {
     uint32_t n_frames;       /* there, innermost first                      */
     uint32_t n_same_outer;   /* outermost frames equal, and in the same place
                                 in the stack, to those of the memo's previous
-                                capture; 0 when either was truncated        */
+                                capture; 0 when either was truncated, and it
+                                may be where told_from says so              */
     bool truncated;          /* more frames exist outside                   */
     bool incomplete; /* the walk ended before the thread's first frame      */
     uint64_t *note;  /* NULL, or a place that the same stack has each time it

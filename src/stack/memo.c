@@ -68,6 +68,8 @@ n_same_outer(struct alqi_stack_memo *memo, struct alqi_stack_trail *trail)
         if (ALQI_LIKELY(trail->before[before] == last->id))
             return trail->n_same[before];
     }
+    if (trail->note >= memo->told_from)
+        return 0;
     return alqi_stack_trail_same(memo, trail);
 }
 
@@ -170,6 +172,7 @@ alqi_stack_memo_init(struct alqi_stack_memo *memo, uint32_t capacity_frames)
 
     memset(memo, 0, sizeof *memo);
     memo->capacity = (uint32_t)n;
+    memo->told_from = UINT64_MAX;
     memo->pc = (uintptr_t *)(memo + 1);
     memo->ra_at = memo->pc + n + 1;
     memo->link = (struct alqi_stack_link *)(memo->ra_at + n + 1);

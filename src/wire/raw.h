@@ -11,6 +11,9 @@
  *              frame with another, its header has time and ordinal, and until
  *              it says another rate its allocations are of the header's.
  * .inv.order   Times of one stream never go back.
+ * .inv.named   Stacks with a number stand in the same chunk before whoever
+ * names them, and have NAMED_FRAMES frames at most together: a reader keeps
+ * them.
  *
  * Numbers are LEB128 varints, signed ones zigzag.  Everything here is pure;
  * the encoder is async-signal-safe. */
@@ -30,6 +33,8 @@ enum {
     ALQI_RAW_CHUNK_BYTES = 65536,
     ALQI_RAW_CHUNK_HEADER_BYTES = 40,
     ALQI_RAW_FRAMES_MAX = 4096,
+    ALQI_RAW_NAMED_FRAMES = 4096,
+    ALQI_RAW_NAMED_MAX = 512, /* of one chunk */
     ALQI_RAW_TEXT_BYTES_MAX = 4000,
     ALQI_RAW_EVENT_BYTES_MAX = 64 + 10 * ALQI_RAW_FRAMES_MAX
 };
@@ -134,8 +139,18 @@ struct alqi_raw_encoder {
     uint64_t last_ns;
     uintptr_t last_pc;
     uint64_t next_ordinal;
-    double rate; /* of the next allocation, as the chunk says so far */
+    double rate;      /* of the next allocation, as the chunk says so far */
+    uint32_t n_named; /* stacks of this chunk that have a number */
+    uint32_t n_named_frames;
 };
+
+/* Whether a stack of so many frames may have a number (.inv.named). */
+static inline bool
+alqi_raw_may_name(const struct alqi_raw_encoder *encoder, uint32_t n_frames)
+{
+    return encoder->n_named < ALQI_RAW_NAMED_MAX &&
+           n_frames <= ALQI_RAW_NAMED_FRAMES - encoder->n_named_frames;
+}
 
 /* Each returns false, and writes nothing, when the event does not fit. */
 
@@ -148,6 +163,19 @@ bool alqi_raw_put_alloc(struct alqi_raw_encoder *encoder, uint64_t now_ns,
                         uint64_t size_bytes, uint64_t n_samples,
                         const uintptr_t *frames, uint32_t n_frames,
                         uint32_t n_shared);
+
+/* As put_alloc, and the stack, which may have a number, has n_named of before
+ * from now on. */
+bool alqi_raw_put_named(struct alqi_raw_encoder *encoder, uint64_t now_ns,
+                        uint64_t size_bytes, uint64_t n_samples,
+                        const uintptr_t *frames, uint32_t n_frames,
+                        uint32_t n_shared);
+
+/* An allocation whose stack has that number in this chunk; its innermost
+ * frame is `pc`. */
+bool alqi_raw_put_again(struct alqi_raw_encoder *encoder, uint64_t now_ns,
+                        uint64_t size_bytes, uint64_t n_samples,
+                        uint32_t number, uintptr_t pc);
 
 /* The allocations that follow in this chunk were sampled at that rate. */
 bool alqi_raw_put_rate(struct alqi_raw_encoder *encoder, uint64_t now_ns,
@@ -182,6 +210,8 @@ enum alqi_raw_kind {
     ALQI_RAW_FREE_OTHER = 4,
     ALQI_RAW_MODULE = 5,
     ALQI_RAW_RATE = 6,
+    ALQI_RAW_ALLOC_NAMED = 7, /* these two come out as ALLOC */
+    ALQI_RAW_ALLOC_AGAIN = 8,
     ALQI_RAW_MOVED_OWN = 16,   /* these three come out as part of the ALLOC */
     ALQI_RAW_MOVED_OTHER = 17, /* that follows them */
     ALQI_RAW_MAPPED = 18,
@@ -229,7 +259,10 @@ struct alqi_raw_decoder {
     double rate;       /* 0: the header's          */
     uint32_t n_frames; /* of the last allocation */
     uint32_t n_shared;
+    uint32_t n_named;
     uint64_t frames[ALQI_RAW_FRAMES_MAX]; /* outermost first */
+    uint32_t named_end[ALQI_RAW_NAMED_MAX];
+    uint64_t named[ALQI_RAW_NAMED_FRAMES]; /* each behind the one before */
 };
 
 /* False, with *error, when `chunk` is not a chunk.  `used` is bounded by

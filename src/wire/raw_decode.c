@@ -88,12 +88,11 @@ get_thread(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
 }
 
 static bool
-get_alloc(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
+get_stack(struct alqi_raw_decoder *d)
 {
     uint64_t n_shared, n_fresh;
 
-    if (!get(d, &event->size_bytes) || !get(d, &event->n_samples) ||
-        !get(d, &n_shared) || !get(d, &n_fresh))
+    if (!get(d, &n_shared) || !get(d, &n_fresh))
         return false;
     if (n_shared > d->n_frames)
         return fail(d, "a stack shares more frames than there were");
@@ -109,6 +108,62 @@ get_alloc(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
     }
     d->n_shared = (uint32_t)n_shared;
     d->n_frames = (uint32_t)(n_shared + n_fresh);
+    return true;
+}
+
+/* Where the frames of a number begin. */
+static uint32_t
+named_begin(const struct alqi_raw_decoder *d, uint32_t number)
+{
+    return number == 0 ? 0 : d->named_end[number - 1];
+}
+
+/* The stack that has just come has the next number. */
+static bool
+name_stack(struct alqi_raw_decoder *d)
+{
+    uint32_t begin = named_begin(d, d->n_named);
+
+    if (d->n_named == ALQI_RAW_NAMED_MAX ||
+        d->n_frames > ALQI_RAW_NAMED_FRAMES - begin)
+        return fail(d, "a chunk has too many stacks with a number");
+    memcpy(&d->named[begin], d->frames, d->n_frames * sizeof d->frames[0]);
+    d->named_end[d->n_named++] = begin + d->n_frames;
+    return true;
+}
+
+static bool
+get_named(struct alqi_raw_decoder *d)
+{
+    uint32_t number, begin, n, n_shared = 0;
+
+    if (!get_u32(d, &number))
+        return false;
+    if (number >= d->n_named)
+        return fail(d, "an allocation names a stack that there is not");
+    begin = named_begin(d, number);
+    n = d->named_end[number] - begin;
+    while (n_shared < n && n_shared < d->n_frames &&
+           d->frames[n_shared] == d->named[begin + n_shared])
+        n_shared++;
+    memcpy(&d->frames[n_shared], &d->named[begin + n_shared],
+           (n - n_shared) * sizeof d->frames[0]);
+    d->n_shared = n_shared;
+    d->n_frames = n;
+    d->last_pc = n > 0 ? d->frames[n - 1] : 0;
+    return true;
+}
+
+static bool
+get_alloc(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
+{
+    enum alqi_raw_kind kind = event->kind;
+
+    if (!get(d, &event->size_bytes) || !get(d, &event->n_samples) ||
+        !(kind == ALQI_RAW_ALLOC_AGAIN ? get_named(d) : get_stack(d)) ||
+        (kind == ALQI_RAW_ALLOC_NAMED && !name_stack(d)))
+        return false;
+    event->kind = ALQI_RAW_ALLOC;
     event->stream = d->stream;
     event->ordinal = d->next_ordinal++;
     event->rate = d->rate;
@@ -195,6 +250,8 @@ get_body(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
     case ALQI_RAW_THREAD:
         return get_thread(d, event);
     case ALQI_RAW_ALLOC:
+    case ALQI_RAW_ALLOC_NAMED:
+    case ALQI_RAW_ALLOC_AGAIN:
         return get_alloc(d, event);
     case ALQI_RAW_FREE_OWN:
     case ALQI_RAW_FREE_OTHER:
@@ -287,6 +344,7 @@ alqi_raw_decoder_open(struct alqi_raw_decoder *d, const uint8_t *chunk,
     d->rate = 0;
     d->n_frames = 0;
     d->n_shared = 0;
+    d->n_named = 0;
     return true;
 }
 

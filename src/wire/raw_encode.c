@@ -66,11 +66,10 @@ alqi_raw_put_thread(struct alqi_raw_encoder *e, uint64_t now_ns, uint32_t index,
     return true;
 }
 
-bool
-alqi_raw_put_alloc(struct alqi_raw_encoder *e, uint64_t now_ns,
-                   uint64_t size_bytes, uint64_t n_samples,
-                   const uintptr_t *frames, uint32_t n_frames,
-                   uint32_t n_shared)
+static inline bool
+put_stack(struct alqi_raw_encoder *e, enum alqi_raw_kind kind, uint64_t now_ns,
+          uint64_t size_bytes, uint64_t n_samples, const uintptr_t *frames,
+          uint32_t n_frames, uint32_t n_shared)
 {
     uint32_t n_fresh = n_frames - n_shared;
     uintptr_t last_pc = e->last_pc;
@@ -79,7 +78,7 @@ alqi_raw_put_alloc(struct alqi_raw_encoder *e, uint64_t now_ns,
     ALQI_ASSERT(n_shared <= n_frames && n_frames <= ALQI_RAW_FRAMES_MAX);
     if (!has_room(e, 1 + VARINT_BYTES_MAX * ((size_t)n_fresh + 5)))
         return false;
-    at = put_head(e, at, ALQI_RAW_ALLOC, now_ns);
+    at = put_head(e, at, kind, now_ns);
     at = put(at, size_bytes);
     at = put(at, n_samples);
     at = put(at, n_shared);
@@ -91,6 +90,50 @@ alqi_raw_put_alloc(struct alqi_raw_encoder *e, uint64_t now_ns,
     e->last_pc = last_pc;
     e->next_ordinal++;
     e->at = at;
+    return true;
+}
+
+bool
+alqi_raw_put_alloc(struct alqi_raw_encoder *e, uint64_t now_ns,
+                   uint64_t size_bytes, uint64_t n_samples,
+                   const uintptr_t *frames, uint32_t n_frames,
+                   uint32_t n_shared)
+{
+    return put_stack(e, ALQI_RAW_ALLOC, now_ns, size_bytes, n_samples, frames,
+                     n_frames, n_shared);
+}
+
+bool
+alqi_raw_put_named(struct alqi_raw_encoder *e, uint64_t now_ns,
+                   uint64_t size_bytes, uint64_t n_samples,
+                   const uintptr_t *frames, uint32_t n_frames,
+                   uint32_t n_shared)
+{
+    ALQI_ASSERT(alqi_raw_may_name(e, n_frames));
+    if (!put_stack(e, ALQI_RAW_ALLOC_NAMED, now_ns, size_bytes, n_samples,
+                   frames, n_frames, n_shared))
+        return false;
+    e->n_named++;
+    e->n_named_frames += n_frames;
+    return true;
+}
+
+bool
+alqi_raw_put_again(struct alqi_raw_encoder *e, uint64_t now_ns,
+                   uint64_t size_bytes, uint64_t n_samples, uint32_t number,
+                   uintptr_t pc)
+{
+    uint8_t *at = e->at;
+
+    ALQI_ASSERT(number < e->n_named);
+    if (!has_room(e, 1 + 4 * VARINT_BYTES_MAX))
+        return false;
+    at = put_head(e, at, ALQI_RAW_ALLOC_AGAIN, now_ns);
+    at = put(at, size_bytes);
+    at = put(at, n_samples);
+    e->at = put(at, number);
+    e->last_pc = pc;
+    e->next_ordinal++;
     return true;
 }
 

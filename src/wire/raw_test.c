@@ -36,6 +36,7 @@ encoder_open(struct alqi_raw_encoder *e, uint64_t now_ns)
     e->end = chunk + sizeof chunk;
     e->last_ns = now_ns;
     e->last_pc = 0;
+    e->n_named = e->n_named_frames = 0;
 }
 
 static void
@@ -115,6 +116,102 @@ allocations_come_back(void **state)
         assert_int_equal(alqi_raw_next(&d, &event), 0);
     }
     assert_true(n_turns > 10);
+}
+
+static void
+expect_alloc(struct alqi_raw_decoder *d, uint64_t size, const struct stack *s,
+             uint32_t n_shared)
+{
+    static struct alqi_raw_event event;
+
+    assert_int_equal(alqi_raw_next(d, &event), 1);
+    assert_int_equal(event.kind, ALQI_RAW_ALLOC);
+    assert_int_equal(event.size_bytes, size);
+    assert_int_equal(event.n_samples, 2);
+    expect_stack(d, s, n_shared);
+}
+
+static void
+stacks_with_a_number_come_again(void **state)
+{
+    struct alqi_raw_encoder e = {0};
+    static struct alqi_raw_decoder d;
+    static struct alqi_raw_event event;
+    const struct stack a = {{0x41, 0x42, 0x49}, 3}, b = {{0x77, 0x42, 0x49}, 3};
+
+    (void)state;
+    encoder_open(&e, 1);
+    assert_true(alqi_raw_put_named(&e, 1, 10, 2, a.frames, a.n, 0));
+    assert_true(alqi_raw_put_named(&e, 2, 11, 2, b.frames, b.n, 2));
+    assert_true(alqi_raw_put_again(&e, 3, 12, 2, 0, a.frames[0]));
+    assert_true(alqi_raw_put_again(&e, 4, 13, 2, 0, a.frames[0]));
+    assert_true(alqi_raw_put_alloc(&e, 5, 14, 2, b.frames, b.n, 2));
+    assert_true(alqi_raw_put_again(&e, 6, 15, 2, 1, b.frames[0]));
+    assert_true(alqi_raw_put_free(&e, 7, true, 7, 2));
+    commit(&e);
+    assert_true(alqi_raw_decoder_open(&d, chunk, sizeof chunk));
+    expect_alloc(&d, 10, &a, 0);
+    expect_alloc(&d, 11, &b, 2);
+    expect_alloc(&d, 12, &a, 2);
+    expect_alloc(&d, 13, &a, 3);
+    expect_alloc(&d, 14, &b, 2);
+    expect_alloc(&d, 15, &b, 3);
+    assert_int_equal(alqi_raw_next(&d, &event), 1);
+    assert_true(event.kind == ALQI_RAW_FREE_OWN && event.ordinal == 2);
+    assert_int_equal(alqi_raw_next(&d, &event), 0);
+}
+
+/* As many as a chunk may have, and what is beyond is damage. */
+static void
+numbers_are_bounded(void **state)
+{
+    static struct alqi_raw_decoder d;
+    static struct alqi_raw_event event;
+    static uintptr_t frames[ALQI_RAW_FRAMES_MAX];
+
+    (void)state;
+    for (uint32_t n = 2; n < ALQI_RAW_NAMED_FRAMES; n *= 8) {
+        struct alqi_raw_encoder e = {0};
+        uint32_t n_named = 0;
+
+        encoder_open(&e, 1);
+        for (; alqi_raw_may_name(&e, n); n_named++)
+            assert_true(alqi_raw_put_named(&e, 1, 8, 2, frames, n,
+                                           n_named == 0 ? 0 : n));
+        assert_true(n_named == ALQI_RAW_NAMED_MAX ||
+                    (n_named + 1) * n > ALQI_RAW_NAMED_FRAMES);
+        commit(&e);
+        assert_true(alqi_raw_decoder_open(&d, chunk, sizeof chunk));
+        for (uint32_t i = 0; i < n_named; i++)
+            assert_int_equal(alqi_raw_next(&d, &event), 1);
+        assert_int_equal(alqi_raw_next(&d, &event), 0);
+        e.n_named = e.n_named_frames = 0; /* a writer that has lost count */
+        assert_true(alqi_raw_put_named(&e, 2, 8, 2, frames, n, n));
+        commit(&e);
+        d.end = e.at;
+        assert_int_equal(alqi_raw_next(&d, &event), -1);
+        assert_non_null(d.error);
+    }
+}
+
+static void
+number_that_there_is_not_is_damage(void **state)
+{
+    struct alqi_raw_encoder e = {0};
+    static struct alqi_raw_decoder d;
+    static struct alqi_raw_event event;
+    const uintptr_t frame = 0x1234;
+
+    (void)state;
+    encoder_open(&e, 1);
+    assert_true(alqi_raw_put_named(&e, 1, 8, 1, &frame, 1, 0));
+    e.n_named = 2;
+    assert_true(alqi_raw_put_again(&e, 2, 8, 1, 1, frame));
+    commit(&e);
+    assert_true(alqi_raw_decoder_open(&d, chunk, sizeof chunk));
+    assert_int_equal(alqi_raw_next(&d, &event), 1);
+    assert_int_equal(alqi_raw_next(&d, &event), -1);
+    assert_non_null(d.error);
 }
 
 static void
@@ -309,6 +406,9 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allocations_come_back),
+        cmocka_unit_test(stacks_with_a_number_come_again),
+        cmocka_unit_test(numbers_are_bounded),
+        cmocka_unit_test(number_that_there_is_not_is_damage),
         cmocka_unit_test(other_events_come_back),
         cmocka_unit_test(rates_hold_for_a_chunk),
         cmocka_unit_test(prefixes_come_back),
