@@ -237,6 +237,7 @@ alloc_put_once(struct alqi_preload_thread *thread,
 {
     if (ALQI_LIKELY(thread->stream->encoder.rate == rate &&
                     thread->moving.block == NULL &&
+                    alqi_preload_hot.reborn == NULL &&
                     alqi_preload_hot.mapping == NULL))
         return stack_put(thread, a, now_ns, n_shared);
     return alloc_put_said(thread, a, rate, now_ns, n_shared);
