@@ -128,8 +128,9 @@ alq_listener_remove(struct alq_domain *d, const struct alq_listener *listener);
 /* With ALIQUOT_GC_TRACE=file in the environment a recording begins with the
  * process's first heap; "%p" in the name is the process's number.  What then
  * goes wrong is said on stderr, and the program runs on.  Events of a domain
- * are kept in a buffer and written behind a pause, when that is half full or a
- * second has passed since its first event; those that find it full are counted.
+ * are kept in a buffer and written behind a pause of its own, when that is half
+ * full or a second has passed since its first event, and when it ends; those
+ * that find it full are counted.
  * A buffer has 4096 words, or as e in ALIQUOTPARAM says.  What is in buffers is
  * lost with a process that is killed, the rest is not. */
 

@@ -339,7 +339,7 @@ damage_is_told(void **state)
 
 /* ---- a recording that grows ---------------------------------------------- */
 
-enum { STREAMS = 3, ALIVE = 4000, DEPTH = 6 };
+enum { STREAMS = 3, ALIVE = 4000, DEPTH = 6, NAMED = 100 };
 
 struct stream {
     uint32_t index, sequence;
@@ -347,6 +347,10 @@ struct stream {
     struct alqi_raw_encoder encoder;
     uintptr_t frames[DEPTH];
     uint32_t n_frames; /* of the chunk's last allocation */
+    struct {
+        uintptr_t frames[DEPTH];
+        uint32_t n_frames;
+    } named[NAMED]; /* by their numbers in the chunk */
     bool is_announced;
 };
 
@@ -424,6 +428,7 @@ chunk_new(struct recording *r, struct stream *s)
     s->encoder.last_ns = r->now_ns;
     s->encoder.last_pc = 0;
     s->encoder.rate = r->header->rate;
+    s->encoder.n_named = s->encoder.n_named_frames = 0;
 }
 
 static void
@@ -450,6 +455,33 @@ stack_vary(struct stream *s)
     return n_shared;
 }
 
+/* An allocation with a stack of its own, which may get a number, or with one
+ * that has one. */
+static bool
+stack_put(struct recording *r, struct stream *s)
+{
+    struct alqi_raw_encoder *e = &s->encoder;
+    uint64_t size_bytes = 100 + rng() % 5000;
+    uint32_t n_shared, number = e->n_named;
+
+    if (number > 0 && rng() % 3 == 0) {
+        number = (uint32_t)(rng() % number);
+        s->n_frames = s->named[number].n_frames;
+        memcpy(s->frames, s->named[number].frames, sizeof s->frames);
+        return alqi_raw_put_again(e, r->now_ns, size_bytes, 1, number,
+                                  s->n_frames > 0 ? s->frames[0] : 0);
+    }
+    n_shared = stack_vary(s);
+    if (number == NAMED || rng() % 3 != 0)
+        return alqi_raw_put_alloc(e, r->now_ns, size_bytes, 1, s->frames,
+                                  s->n_frames, n_shared);
+    assert_true(alqi_raw_may_name(e, s->n_frames));
+    s->named[number].n_frames = s->n_frames;
+    memcpy(s->named[number].frames, s->frames, sizeof s->frames);
+    return alqi_raw_put_named(e, r->now_ns, size_bytes, 1, s->frames,
+                              s->n_frames, n_shared);
+}
+
 static bool
 alloc_put(struct recording *r, struct stream *s)
 {
@@ -457,15 +489,13 @@ alloc_put(struct recording *r, struct stream *s)
     uint64_t ordinal = e->next_ordinal;
     bool is_moved = r->n_alive > 0 && rng() % 8 == 0;
     size_t k = is_moved ? rng() % r->n_alive : 0;
-    uint32_t n_shared = stack_vary(s);
 
     if ((e->rate != r->rate && !alqi_raw_put_rate(e, r->now_ns, r->rate)) ||
         (rng() % 4 == 0 && !alqi_raw_put_reborn(e, r->now_ns)) ||
         (is_moved &&
          !alqi_raw_put_moved(e, r->now_ns, r->alive[k].stream == s->index,
                              r->alive[k].stream, r->alive[k].ordinal)) ||
-        !alqi_raw_put_alloc(e, r->now_ns, 100 + rng() % 5000, 1, s->frames,
-                            s->n_frames, n_shared))
+        !stack_put(r, s))
         return false;
     if (is_moved)
         r->alive[k] = r->alive[--r->n_alive];

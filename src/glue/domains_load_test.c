@@ -245,6 +245,7 @@ little_address_space_is_no_memory(void **state)
     struct alq_child *children[128];
     enum alq_status status = ALQ_OK;
     struct rlimit was, little;
+    struct alq_gc_stats before, after;
     unsigned n = 0;
 
     (void)state;
@@ -261,8 +262,14 @@ little_address_space_is_no_memory(void **state)
     while (n < 128 && (status = alq_domain_spawn(d, stay, ALQ_UNIT, NULL, NULL,
                                                  &children[n])) == ALQ_OK)
         n++;
-    __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
     assert_true(n < 127);
+    assert_int_equal(alq_gc_quick_stat(d, &before), ALQ_OK);
+    assert_int_equal(
+        alq_domain_spawn(d, stay, ALQ_UNIT, NULL, NULL, &children[n]), status);
+    assert_int_equal(alq_gc_quick_stat(d, &after), ALQ_OK);
+    assert_true(after.major_collections ==
+                before.major_collections); /* it would bring nothing */
+    __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
     while (n > 0)
         finish(d, children[--n]);
     assert_int_equal(status, ALQ_ENOMEM);

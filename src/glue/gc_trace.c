@@ -3,8 +3,8 @@
  * Each track has a buffer.  It is written when a pause has ended with half of
  * it filled, or with its first event a second old, lest much be lost with a
  * process that is killed: by the thread whose pause it was, which holds up
- * nobody else.  An event that does not fit is counted, and the next chunk of
- * its track says so.
+ * nobody else; and when its domain ends.  An event that does not fit is
+ * counted, and the next chunk of its track says so.
  *
  * .inv.file   Only whole chunks are written.  Where a write fails nothing more
  *             is, so a reader finds whole chunks and then part of one at most.
@@ -231,6 +231,8 @@ recorder_event(void *arg, const struct alq_event *event)
         heap_gone(r);
         return;
     }
+    if (event->kind == ALQ_EVENT_DOMAIN_END)
+        track_flush(r, &r->tracks[n]);
     if (event->kind != ALQ_EVENT_PAUSE || event->point != ALQ_EVENT_END)
         return;
     track_flush_due(r, &r->tracks[n], event->time_ns);

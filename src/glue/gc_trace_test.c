@@ -276,6 +276,34 @@ what_is_a_second_old_is_written(void **state)
     assert_int_equal(alq_gc_trace_stop(domain, NULL), ALQ_OK);
 }
 
+static alq_value
+collect_once(struct alq_domain *d, alq_value arg, void *data)
+{
+    (void)data;
+    assert_int_equal(alq_gc_minor(d), ALQ_OK);
+    return arg;
+}
+
+/* Nobody would come to it any more. */
+static void
+what_a_domain_did_is_written_at_its_end(void **state)
+{
+    const char *path = path_of("domain");
+    struct alq_child *child;
+    struct stat st;
+
+    (void)state;
+    assert_int_equal(alq_gc_trace_start(domain, path), ALQ_OK);
+    assert_int_equal(
+        alq_domain_spawn(domain, collect_once, ALQ_UNIT, NULL, NULL, &child),
+        ALQ_OK);
+    assert_int_equal(alq_domain_join(domain, child, NULL), ALQ_OK);
+    alq_child_drop(child);
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(st.st_size > ALQI_GCTRACE_HEADER_BYTES);
+    assert_int_equal(alq_gc_trace_stop(domain, NULL), ALQ_OK);
+}
+
 /* e in ALIQUOTPARAM: half a buffer is written, of 4 KiB or 64; or what is a
  * second old.  *took_ns: the time from the first event on, and more. */
 static off_t
@@ -324,6 +352,7 @@ main(void)
         TEST(a_child_leaves_the_file_alone),
         TEST(the_end_of_the_heap_ends_it),
         TEST(what_is_a_second_old_is_written),
+        TEST(what_a_domain_did_is_written_at_its_end),
         cmocka_unit_test(e_is_the_size_of_buffers),
     };
     int failed;
@@ -333,7 +362,7 @@ main(void)
     failed = cmocka_run_group_tests(tests, NULL, NULL);
     path_of("all"), path_of("lost"), path_of("other"), path_of("third");
     path_of("full"), path_of("fork"), path_of("end"), path_of("e"),
-        path_of("old");
+        path_of("old"), path_of("domain");
     rmdir(dir);
     return failed;
 }

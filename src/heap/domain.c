@@ -251,17 +251,35 @@ minor_size(struct alqi_domain *d, const struct alq_domain_config *c)
         d->fixed_bytes != 0 ? d->fixed_bytes : ALQI_HEAP_MINOR_BYTES_MAX;
 }
 
-/* The first vacant slot, else a new one; NULL: no memory, or *status. */
 static struct alqi_domain *
-slot_find(struct alqi_heap *heap, enum alq_status *status)
+slot_vacant(const struct alqi_heap *heap)
 {
-    struct alqi_domain *d;
-    unsigned i, n = heap->n_slots;
+    unsigned i, n = __atomic_load_n(&heap->n_slots, __ATOMIC_ACQUIRE);
 
     for (i = 0; i < n; i++)
         if (__atomic_load_n(&heap->domains[i]->state, __ATOMIC_ACQUIRE) ==
             ALQI_HEAP_VACANT)
             return heap->domains[i];
+    return NULL;
+}
+
+bool
+alqi_heap_domain_has_slot(const struct alqi_heap *heap)
+{
+    return __atomic_load_n(&heap->n_slots, __ATOMIC_ACQUIRE) <
+               heap->domains_max ||
+           slot_vacant(heap) != NULL;
+}
+
+/* The first vacant slot, else a new one; NULL: no memory, or *status. */
+static struct alqi_domain *
+slot_find(struct alqi_heap *heap, enum alq_status *status)
+{
+    struct alqi_domain *d = slot_vacant(heap);
+    unsigned n = heap->n_slots;
+
+    if (d != NULL)
+        return d;
     *status = ALQ_ENOMEM;
     if (n == (unsigned)heap->tuning.domains_max)
         *status = ALQ_EBUSY;

@@ -21,6 +21,9 @@ enum alq_status alqi_heap_domain_start(const struct alq_domain_config *c,
                                        struct alqi_domain *by,
                                        struct alqi_domain **out);
 
+/* Whether the heap has a slot for one more, as far as others leave it. */
+bool alqi_heap_domain_has_slot(const struct alqi_heap *heap);
+
 /* Of the one that the calling thread runs, its only thread. */
 void alqi_heap_domain_end(struct alqi_domain *d);
 

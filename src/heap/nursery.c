@@ -88,6 +88,13 @@ give_up(struct alqi_heap_nursery *n)
         n->wait_max *= 2;
 }
 
+/* As long as is never too long: waiting is no shorter in smaller ones. */
+static double
+short_words(const struct alqi_heap_nursery *n)
+{
+    return PAUSE_WORDS + STOP_WORDS * (double)n->n_met / (double)n->n_pauses;
+}
+
 /* Double or more, so that as many words as now survive make no long pause. */
 static uintptr_t
 further_bytes(const struct alqi_heap_nursery *n, uintptr_t most)
@@ -108,7 +115,7 @@ static void
 choose(struct alqi_heap *heap)
 {
     struct alqi_heap_nursery *n = &heap->nursery;
-    bool is_long = n->pause_words > PAUSE_WORDS;
+    bool is_long = n->pause_words > short_words(n);
     uintptr_t most = most_bytes(heap);
     if (is_long && !n->tried_half && n->bytes / 2 >= BYTES_LEAST)
         try_size(n, n->bytes / 2);
@@ -127,7 +134,7 @@ is_worth_it(const struct alqi_heap_nursery *n, double survival,
     return (survival <= n->survival * FAR_BETTER &&
             pause_words <= LONG_WORDS) ||
            (survival <= n->survival * BETTER &&
-            (pause_words <= PAUSE_WORDS ||
+            (pause_words <= short_words(n) ||
              pause_words <= n->pause_words * AS_LONG));
 }
 
@@ -178,22 +185,18 @@ static void
 window_begin(struct alqi_heap_nursery *n, uint64_t minor, uint64_t promoted)
 {
     n->n_collections = 0;
+    n->n_pauses = n->n_met = 0;
     n->minor_words = minor;
     n->promoted_words = promoted;
 }
 
-/* They promote at the same time. */
-static double
-participants(const struct alqi_heap *heap)
+/* They promote at the same time, and have waited for each other. */
+static void
+window_count(struct alqi_heap_nursery *n, unsigned participants)
 {
-    return heap->crew.n > 1 ? heap->crew.n : 1;
-}
-
-/* As words promoted: nothing for one, which meets nobody. */
-static double
-stop_words(const struct alqi_heap *heap)
-{
-    return heap->crew.n > 1 ? STOP_WORDS : 0;
+    n->n_collections++;
+    n->n_pauses += participants > 1 ? participants : 1;
+    n->n_met += participants > 1 ? participants : 0;
 }
 
 static void
@@ -201,11 +204,12 @@ note(struct alqi_heap *heap, uint64_t minor, uint64_t promoted)
 {
     struct alqi_heap_nursery *n = &heap->nursery;
     double allocated = (double)(minor - n->minor_words);
-    double pauses = ++n->n_collections * participants(heap);
-    double cost_words =
-        (double)(promoted - n->promoted_words) + pauses * stop_words(heap);
-    double survival = cost_words / allocated, pause_words = cost_words / pauses;
+    double promotion = (double)(promoted - n->promoted_words);
+    double survival, pause_words;
 
+    window_count(n, heap->crew.n);
+    survival = (promotion + (double)(n->n_met * STOP_WORDS)) / allocated;
+    pause_words = survival * allocated / (double)n->n_pauses;
     if ((n->n_collections < WINDOW_COLLECTIONS || allocated < WINDOW_WORDS) &&
         !is_hopeless(n, survival))
         return;

@@ -69,14 +69,14 @@ thread_start(struct alq_child *child)
     return ok;
 }
 
-/* Once more when memory that is short was collected. */
+/* Once more when memory that is short was collected; slots are not. */
 static enum alq_status
 domain_start(const struct alq_domain_config *config, struct alqi_domain *by,
              struct alqi_domain **out)
 {
     enum alq_status status = alqi_heap_domain_start(config, by, out);
 
-    if (status != ALQ_ENOMEM)
+    if (status != ALQ_ENOMEM || !alqi_heap_domain_has_slot(by->heap))
         return status;
     alqi_heap_collect_all(by);
     return alqi_heap_domain_start(config, by, out);

@@ -12,8 +12,8 @@
  *              it says another rate its allocations are of the header's.
  * .inv.order   Times of one stream never go back.
  * .inv.named   Stacks with a number stand in the same chunk before whoever
- * names them, and have NAMED_FRAMES frames at most together: a reader keeps
- * them.
+ *              names them, and have NAMED_FRAMES frames at most together: a
+ *              reader keeps them.
  *
  * Numbers are LEB128 varints, signed ones zigzag.  Everything here is pure;
  * the encoder is async-signal-safe. */
