@@ -10,7 +10,6 @@ enum {
     BYTES_LEAST = 256 << 10,
     BYTES_FIRST = 2 << 20, /* as much is never too much */
     HEAP_SHARE = 4,        /* of the major heap, at the most */
-    STOP_WORDS = 16384,    /* what meeting takes, of each of several domains */
     LONG_WORDS = 1 << 18,  /* half a millisecond: what a try may cost, and what
                               a far better survival is worth */
     WAIT_MAX = 128,
@@ -88,13 +87,6 @@ give_up(struct alqi_heap_nursery *n)
         n->wait_max *= 2;
 }
 
-/* As long as is never too long: waiting is no shorter in smaller ones. */
-static double
-short_words(const struct alqi_heap_nursery *n)
-{
-    return PAUSE_WORDS + STOP_WORDS * (double)n->n_met / (double)n->n_pauses;
-}
-
 /* Double or more, so that as many words as now survive make no long pause. */
 static uintptr_t
 further_bytes(const struct alqi_heap_nursery *n, uintptr_t most)
@@ -115,7 +107,7 @@ static void
 choose(struct alqi_heap *heap)
 {
     struct alqi_heap_nursery *n = &heap->nursery;
-    bool is_long = n->pause_words > short_words(n);
+    bool is_long = n->pause_words > PAUSE_WORDS;
     uintptr_t most = most_bytes(heap);
     if (is_long && !n->tried_half && n->bytes / 2 >= BYTES_LEAST)
         try_size(n, n->bytes / 2);
@@ -134,7 +126,7 @@ is_worth_it(const struct alqi_heap_nursery *n, double survival,
     return (survival <= n->survival * FAR_BETTER &&
             pause_words <= LONG_WORDS) ||
            (survival <= n->survival * BETTER &&
-            (pause_words <= short_words(n) ||
+            (pause_words <= PAUSE_WORDS ||
              pause_words <= n->pause_words * AS_LONG));
 }
 
@@ -185,18 +177,15 @@ static void
 window_begin(struct alqi_heap_nursery *n, uint64_t minor, uint64_t promoted)
 {
     n->n_collections = 0;
-    n->n_pauses = n->n_met = 0;
     n->minor_words = minor;
     n->promoted_words = promoted;
 }
 
-/* They promote at the same time, and have waited for each other. */
-static void
-window_count(struct alqi_heap_nursery *n, unsigned participants)
+/* They promote at the same time. */
+static double
+participants(const struct alqi_heap *heap)
 {
-    n->n_collections++;
-    n->n_pauses += participants > 1 ? participants : 1;
-    n->n_met += participants > 1 ? participants : 0;
+    return heap->crew.n > 1 ? heap->crew.n : 1;
 }
 
 static void
@@ -204,12 +193,10 @@ note(struct alqi_heap *heap, uint64_t minor, uint64_t promoted)
 {
     struct alqi_heap_nursery *n = &heap->nursery;
     double allocated = (double)(minor - n->minor_words);
-    double promotion = (double)(promoted - n->promoted_words);
-    double survival, pause_words;
+    double pause_words = (double)(promoted - n->promoted_words);
+    double survival = pause_words / allocated;
 
-    window_count(n, heap->crew.n);
-    survival = (promotion + (double)(n->n_met * STOP_WORDS)) / allocated;
-    pause_words = survival * allocated / (double)n->n_pauses;
+    pause_words /= ++n->n_collections * participants(heap);
     if ((n->n_collections < WINDOW_COLLECTIONS || allocated < WINDOW_WORDS) &&
         !is_hopeless(n, survival))
         return;

@@ -266,10 +266,8 @@ struct alqi_heap_nursery {
     unsigned n_collections;
     uint64_t minor_words; /* the counts when it began */
     uint64_t promoted_words;
-    uint64_t n_pauses; /* collections, of each that promoted in them       */
-    uint64_t n_met;    /* those of them where there were others to wait for */
 
-    /* Of the settled size; what waiting costs counts as words, too. */
+    /* Of the settled size. */
     double survival;    /* promoted words of an allocated one */
     double pause_words; /* promoted in a collection           */
 
