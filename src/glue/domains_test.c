@@ -174,19 +174,21 @@ waste(size_t words)
         assert_int_not_equal(alq_alloc_small(d, 7, ALQ_TAG_ABSTRACT), ALQ_NULL);
 }
 
-/* All are collected together: not before what they have together is used, nor
- * later. */
+/* All are collected together, as anybody may read the global: not before what
+ * they have together is used, nor later. */
 static void
 a_minor_heap_takes_what_others_leave(void **state)
 {
     struct gate gate = GATE;
     struct alq_child *child = spawn(d, through_gate, ALQ_UNIT, &gate);
+    struct alq_global global = {.value = ALQ_UNIT};
     struct alq_gc_control control;
     uint64_t n;
     int i;
 
     (void)state;
     gate_await(&gate, 1);
+    assert_int_equal(alq_global_add(d, &global), ALQ_OK);
     for (i = 0; i < 3; i++) {
         assert_int_equal(alq_gc_minor(d), ALQ_OK);
         assert_int_equal(alq_gc_get(d, &control), ALQ_OK);
@@ -198,6 +200,7 @@ a_minor_heap_takes_what_others_leave(void **state)
         waste((size_t)control.minor_heap_size / 4);
         assert_true(minors(d) == n + 1 || IS_HARD);
     }
+    alq_global_remove(d, &global);
     gate_open(&gate);
     finish(d, child);
 }

@@ -10,6 +10,7 @@
 #include "heap/limit.h"
 #include "heap/nursery.h"
 #include "heap/observed.h"
+#include "heap/private.h"
 #include "heap/quota.h"
 #include "heap/remember.h"
 #include "heap/stop.h"
@@ -22,12 +23,21 @@ alqi_heap_fail(struct alqi_domain *d, enum alq_status why)
     return ALQ_NULL;
 }
 
+/* By itself, if that will do.  Each by turns where rare things are forced. */
+static void
+collect_minor(struct alqi_domain *d)
+{
+    if ((ALQI_HEAP_IS_HARD && d->counts.slices % 2 != 0) ||
+        !alqi_heap_private_try(d))
+        alqi_heap_minor(d);
+}
+
 static void
 collect_if_asked(struct alqi_domain *d)
 {
     alqi_heap_stop_settle(d);
     if (alqi_heap_limit_take(&d->want_minor) || ALQI_HEAP_IS_HARD)
-        alqi_heap_minor(d);
+        collect_minor(d);
     if (alqi_heap_limit_take(&d->want_slice) || ALQI_HEAP_IS_HARD)
         alqi_heap_slice(d, 0);
     alqi_heap_stop_settle(d);
@@ -83,7 +93,9 @@ make_room(struct alqi_domain *d, size_t words)
     while (!has_room(d, words) && alqi_heap_quota_take(d))
         continue;
     if (!has_room(d, words) && !d->is_crowded)
-        alqi_heap_minor(d);
+        collect_minor(d);
+    if (!has_room(d, words) && !d->is_crowded)
+        alqi_heap_minor(d); /* memory is short: all of them, and more */
     alqi_heap_entry_end(d);
     return has_room(d, words);
 }

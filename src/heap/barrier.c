@@ -1,6 +1,7 @@
 #include "heap/barrier.h"
 #include "heap/mark.h"
 #include "heap/remember.h"
+#include "heap/shown.h"
 
 /* A field that holds a young value is remembered already, and that value needs
  * no darkening: what is promoted while marking is marked.  The inline part has
@@ -18,7 +19,7 @@ alqi_heap_store(struct alqi_domain *d, alqi_heap_word *field, alq_value v)
 }
 
 /* What is lost is darkened afterwards: no phase ends before the next safe
- * point. */
+ * point.  But v must not be seen before it is shown. */
 bool
 alqi_heap_compare_exchange(struct alqi_domain *d, alq_value block, uintptr_t i,
                            alq_value *expected, alq_value v)
@@ -26,6 +27,8 @@ alqi_heap_compare_exchange(struct alqi_domain *d, alq_value block, uintptr_t i,
     alqi_heap_word *field = (alqi_heap_word *)block + i;
     alqi_heap_word old = *expected;
 
+    if (!alqi_heap_is_young(d, block) && alqi_heap_is_young(d, v))
+        alqi_heap_show(d->heap);
     if (!__atomic_compare_exchange_n(field, &old, v, false, __ATOMIC_SEQ_CST,
                                      __ATOMIC_SEQ_CST)) {
         *expected = old;

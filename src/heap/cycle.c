@@ -18,6 +18,7 @@
 #include "heap/pin.h"
 #include "heap/quota.h"
 #include "heap/root.h"
+#include "heap/shown.h"
 #include "heap/spare.h"
 #include "heap/say.h"
 #include "heap/stat.h"
@@ -121,7 +122,8 @@ around_kept(struct alqi_domain *d, uintptr_t bytes)
 }
 
 /* A participant's pools are promised once for the heap, and once with each
- * minor heap but the last: the more there are, the more may empty them. */
+ * minor heap but the last: the more there are, the more may empty them.  With
+ * each, where a domain empties its own at any time. */
 static void
 promise(struct alqi_domain *d, uintptr_t bytes, unsigned n)
 {
@@ -129,7 +131,9 @@ promise(struct alqi_domain *d, uintptr_t bytes, unsigned n)
     size_t pools = alqi_heap_minor_need(bytes);
 
     d->is_helper =
-        n > 1 && is_ready(d, (pools + WORKER) * n, d->heap->wanted_bytes);
+        (n > 1 || alqi_heap_is_private_usual(d->heap)) &&
+        is_ready(d, (pools + WORKER) * n,
+                 __atomic_load_n(&d->heap->wanted_bytes, __ATOMIC_RELAXED));
     d->promised_pools = d->is_helper ? pools + WORKER : pools;
     __atomic_add_fetch(&d->heap->area.n_promised, d->promised_pools,
                        __ATOMIC_SEQ_CST);
@@ -155,8 +159,8 @@ close_minor(struct alqi_domain *d)
     d->is_helper = false;
 }
 
-bool
-alqi_heap_open_minor(struct alqi_domain *d, unsigned n)
+static bool
+open_minor_locked(struct alqi_domain *d, unsigned n)
 {
     uintptr_t bytes, wanted;
 
@@ -176,6 +180,25 @@ alqi_heap_open_minor(struct alqi_domain *d, unsigned n)
     }
     alqi_heap_minor_begin(d, bytes);
     return true;
+}
+
+/* Two that look at the same time must not be promised the same memory. */
+bool
+alqi_heap_open_minor(struct alqi_domain *d, unsigned n)
+{
+    bool is_open;
+
+    alqi_plat_lock(&d->heap->room_lock);
+    is_open = open_minor_locked(d, n);
+    alqi_plat_unlock(&d->heap->room_lock);
+    return is_open;
+}
+
+void
+alqi_heap_reopen_minor(struct alqi_domain *d)
+{
+    close_minor(d);
+    alqi_heap_open_minor(d, 1);
 }
 
 void
@@ -486,6 +509,7 @@ finish_last(struct alqi_domain *self)
     struct alqi_heap *heap = self->heap;
 
     alqi_heap_keep_end(self);
+    alqi_heap_shown_reset_stw(heap);
     alqi_heap_event_minor_end(heap);
     alqi_heap_verify(self, ALQI_HEAP_VERIFY_ANY);
     alqi_heap_nursery_note(self->heap);

@@ -84,7 +84,7 @@ heap_new(const struct alq_domain_config *c)
     heap->phase = ALQI_HEAP_SWEPT; /* there is nothing */
     heap->area.n_promised = ALQI_HEAP_WORKER_POOLS;
     if (configure(heap, c)) {
-        alqi_heap_nursery_start(heap, MINOR_WORDS * ALQ_WORD_BYTES);
+        alqi_heap_nursery_start(&heap->nursery, MINOR_WORDS * ALQ_WORD_BYTES);
         alqi_heap_stat_begin(heap);
         return heap;
     }
@@ -324,6 +324,7 @@ domain_open(struct alqi_domain *d, const struct alq_domain_config *c,
     d->pub.young_base = heap->area.young_base;
     d->pub.young_bytes = heap->area.young_bytes;
     minor_size(d, c);
+    alqi_heap_nursery_start(&d->nursery, MINOR_WORDS * ALQ_WORD_BYTES);
     d->id = ++last_id;
     alqi_heap_summon_begin(d);
     alqi_heap_barrier_phase(d);

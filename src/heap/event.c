@@ -166,6 +166,23 @@ alqi_heap_event_minor_end(struct alqi_heap *heap)
         sums_of(heap).promoted_words - heap->listeners.promoted_before, 0);
 }
 
+uint64_t
+alqi_heap_event_private_begin(struct alqi_domain *d)
+{
+    alqi_heap_event_begin(
+        d, ALQ_EVENT_MINOR,
+        (d->run_end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES, 0);
+    return d->counts.promoted_words - d->slack_words;
+}
+
+void
+alqi_heap_event_private_end(struct alqi_domain *d, uint64_t promoted_before)
+{
+    alqi_heap_event_end(
+        d, ALQ_EVENT_MINOR,
+        d->counts.promoted_words - d->slack_words - promoted_before, 0);
+}
+
 void
 alqi_heap_event_heap_end(struct alqi_heap *heap)
 {

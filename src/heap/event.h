@@ -88,6 +88,10 @@ void alqi_heap_event_live_begin(struct alqi_heap *heap);
 void alqi_heap_event_live_end(struct alqi_heap *heap, uint64_t n_emptied);
 void alqi_heap_event_minor_begin(struct alqi_domain *leader);
 void alqi_heap_event_minor_end(struct alqi_heap *heap);
+/* By a domain alone; what the first one returns is for the second. */
+uint64_t alqi_heap_event_private_begin(struct alqi_domain *d);
+void alqi_heap_event_private_end(struct alqi_domain *d,
+                                 uint64_t promoted_before);
 
 /* A domain ends: its pauses become the heap's.  The heap ends. */
 void alqi_heap_watch_end(struct alqi_domain *d);

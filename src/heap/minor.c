@@ -128,6 +128,22 @@ promote_lost(struct alqi_domain *self)
     alqi_heap_sweep_blocks(self, promote_fields);
 }
 
+void
+alqi_heap_minor_alone(struct alqi_domain *d)
+{
+    size_t pending_size = d->pending_size;
+
+    ALQI_ASSERT(d->remembered.n == 0 && !d->remembered.lost);
+    alqi_heap_limit_take(&d->want_minor);
+    d->pending_size = d->minor_bytes / sizeof *d->pending; /* hard: not one */
+    d->is_private = true;
+    alqi_heap_roots_visit(d, true, promote_root, d);
+    alqi_heap_promote_drain(d);
+    d->is_private = false;
+    d->pending_size = pending_size;
+    alqi_heap_minor_finish(d, d);
+}
+
 static void
 poison(uintptr_t from, uintptr_t to)
 {

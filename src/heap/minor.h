@@ -28,6 +28,9 @@ void alqi_heap_minor_prepare(struct alqi_domain *self, unsigned participants);
  * `self`.  NULL: the roots that are the heap's own. */
 void alqi_heap_minor_share(struct alqi_domain *self, struct alqi_domain *of);
 
+/* All of it by the domain, for itself: private.h.  Out of stops. */
+void alqi_heap_minor_alone(struct alqi_domain *d);
+
 /* Promotes what that leads to, until no participant has anything left. */
 void alqi_heap_minor_drain(struct alqi_domain *self);
 

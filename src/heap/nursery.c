@@ -1,6 +1,7 @@
 #include "heap/area.h"
 #include "heap/nursery.h"
 #include "heap/pin.h"
+#include "heap/shown.h"
 #include "plat/space.h"
 
 enum {
@@ -27,9 +28,9 @@ enum {
 #define AS_LONG 1.5
 
 void
-alqi_heap_nursery_start(struct alqi_heap *heap, uintptr_t bytes)
+alqi_heap_nursery_start(struct alqi_heap_nursery *n, uintptr_t bytes)
 {
-    heap->nursery = (struct alqi_heap_nursery){
+    *n = (struct alqi_heap_nursery){
         .bytes = bytes,
         .wait_max = 1,
         .up = 1,
@@ -39,15 +40,19 @@ alqi_heap_nursery_start(struct alqi_heap *heap, uintptr_t bytes)
 uintptr_t
 alqi_heap_nursery_bytes(const struct alqi_domain *d)
 {
-    return d->fixed_bytes != 0 ? d->fixed_bytes : d->heap->nursery.bytes;
+    if (d->fixed_bytes != 0)
+        return d->fixed_bytes;
+    return alqi_heap_is_private_usual(d->heap) ? d->nursery.bytes
+                                               : d->heap->nursery.bytes;
 }
 
 /* Of one domain: all together have a share of the major heap. */
 static uintptr_t
 most_bytes(const struct alqi_heap *heap)
 {
+    unsigned n = __atomic_load_n(&heap->n_slots, __ATOMIC_RELAXED);
     uintptr_t share = alqi_heap_area_used(&heap->area) * ALQI_HEAP_POOL_BYTES /
-                      HEAP_SHARE / (heap->n_slots == 0 ? 1 : heap->n_slots);
+                      HEAP_SHARE / (n == 0 ? 1 : n);
 
     if (share < BYTES_FIRST)
         share = BYTES_FIRST;
@@ -104,9 +109,8 @@ further_bytes(const struct alqi_heap_nursery *n, uintptr_t most)
 
 /* Half for shorter pauses, more for fewer words promoted, by turns. */
 static void
-choose(struct alqi_heap *heap)
+choose(const struct alqi_heap *heap, struct alqi_heap_nursery *n)
 {
-    struct alqi_heap_nursery *n = &heap->nursery;
     bool is_long = n->pause_words > PAUSE_WORDS;
     uintptr_t most = most_bytes(heap);
     if (is_long && !n->tried_half && n->bytes / 2 >= BYTES_LEAST)
@@ -131,9 +135,9 @@ is_worth_it(const struct alqi_heap_nursery *n, double survival,
 }
 
 static void
-judge(struct alqi_heap *heap, double survival, double pause_words)
+judge(const struct alqi_heap *heap, struct alqi_heap_nursery *n,
+      double survival, double pause_words)
 {
-    struct alqi_heap_nursery *n = &heap->nursery;
     bool was_half = n->bytes < n->settled;
 
     if (!is_worth_it(n, survival, pause_words)) {
@@ -142,13 +146,13 @@ judge(struct alqi_heap *heap, double survival, double pause_words)
     }
     settle(n, survival, pause_words);
     n->tried_half = !was_half; /* go on the same way */
-    choose(heap);
+    choose(heap, n);
 }
 
 static void
-look_again(struct alqi_heap *heap, double survival, double pause_words)
+look_again(const struct alqi_heap *heap, struct alqi_heap_nursery *n,
+           double survival, double pause_words)
 {
-    struct alqi_heap_nursery *n = &heap->nursery;
     double change = survival - n->survival;
 
     if (change > CHANGED * n->survival + MATTERS ||
@@ -161,7 +165,7 @@ look_again(struct alqi_heap *heap, double survival, double pause_words)
     else if (n->wait > 0)
         n->wait--;
     else
-        choose(heap);
+        choose(heap, n);
 }
 
 /* A try from afar that shows no promise ends with its first collection. */
@@ -172,39 +176,51 @@ is_hopeless(const struct alqi_heap_nursery *n, double survival)
            survival > n->survival * BETTER;
 }
 
-/* The counts of all, and how the window began. */
 static void
-window_begin(struct alqi_heap_nursery *n, uint64_t minor, uint64_t promoted)
+window_begin(struct alqi_heap_nursery *n)
 {
     n->n_collections = 0;
-    n->minor_words = minor;
-    n->promoted_words = promoted;
+    n->minor_words = n->promoted_words = 0;
+    n->pauses_words = 0;
 }
 
-/* They promote at the same time. */
-static double
-participants(const struct alqi_heap *heap)
-{
-    return heap->crew.n > 1 ? heap->crew.n : 1;
-}
-
+/* So many participants promote at the same time. */
 static void
-note(struct alqi_heap *heap, uint64_t minor, uint64_t promoted)
+note(const struct alqi_heap *heap, struct alqi_heap_nursery *n, uint64_t minor,
+     uint64_t promoted, unsigned participants)
 {
-    struct alqi_heap_nursery *n = &heap->nursery;
-    double allocated = (double)(minor - n->minor_words);
-    double pause_words = (double)(promoted - n->promoted_words);
-    double survival = pause_words / allocated;
+    double survival, pause_words;
 
-    pause_words /= ++n->n_collections * participants(heap);
-    if ((n->n_collections < WINDOW_COLLECTIONS || allocated < WINDOW_WORDS) &&
+    if (minor == 0)
+        return;
+    n->minor_words += minor;
+    n->promoted_words += promoted;
+    n->pauses_words += (double)promoted / participants;
+    survival = (double)n->promoted_words / (double)n->minor_words;
+    pause_words = n->pauses_words / ++n->n_collections;
+    if ((n->n_collections < WINDOW_COLLECTIONS ||
+         n->minor_words < WINDOW_WORDS) &&
         !is_hopeless(n, survival))
         return;
     if (n->settled != 0)
-        judge(heap, survival, pause_words);
+        judge(heap, n, survival, pause_words);
     else
-        look_again(heap, survival, pause_words);
-    window_begin(n, minor, promoted);
+        look_again(heap, n, survival, pause_words);
+    window_begin(n);
+}
+
+/* What the domain has allocated and promoted since it was last noted; not if
+ * the program has chosen its size, nor of another that had the slot before. */
+static void
+add_own(struct alqi_domain *d, uint64_t *minor, uint64_t *promoted)
+{
+    if (d->fixed_bytes == 0 && d->counts.minor_words >= d->noted_words &&
+        d->counts.promoted_words >= d->noted_promoted_words) {
+        *minor += d->counts.minor_words - d->noted_words;
+        *promoted += d->counts.promoted_words - d->noted_promoted_words;
+    }
+    d->noted_words = d->counts.minor_words;
+    d->noted_promoted_words = d->counts.promoted_words;
 }
 
 void
@@ -213,16 +229,24 @@ alqi_heap_nursery_note(struct alqi_heap *heap)
     uint64_t minor = 0, promoted = 0;
     unsigned i;
 
+    if (alqi_heap_is_private_usual(heap)) {
+        for (i = 0; i < heap->n_slots; i++)
+            alqi_heap_nursery_note_own(heap->domains[i]);
+        return;
+    }
     for (i = 0; i < heap->n_slots; i++)
-        if (heap->domains[i]->fixed_bytes == 0) {
-            minor += heap->domains[i]->counts.minor_words;
-            promoted += heap->domains[i]->counts.promoted_words;
-        }
-    if (minor < heap->nursery.minor_words ||
-        promoted < heap->nursery.promoted_words) /* domains came and went */
-        window_begin(&heap->nursery, minor, promoted);
-    else if (minor > heap->nursery.minor_words)
-        note(heap, minor, promoted);
+        add_own(heap->domains[i], &minor, &promoted);
+    note(heap, &heap->nursery, minor, promoted,
+         heap->crew.n > 1 ? heap->crew.n : 1);
+}
+
+void
+alqi_heap_nursery_note_own(struct alqi_domain *d)
+{
+    uint64_t minor = 0, promoted = 0;
+
+    add_own(d, &minor, &promoted);
+    note(d->heap, &d->nursery, minor, promoted, 1);
 }
 
 uintptr_t

@@ -5,17 +5,21 @@
  * where they do not.  Which is the case changes between programs and within
  * one, so sizes are tried, a window of collections each: half for shorter
  * pauses, double and far more for fewer words promoted.  All domains whose
- * programs leave the choice have the same, as they are collected together. */
+ * programs leave the choice have the same while they are collected together,
+ * and each its own while it is collected alone (private.h). */
 #ifndef ALQI_HEAP_NURSERY_H
 #define ALQI_HEAP_NURSERY_H
 
 #include "heap/state.h"
 
 /* The size to begin with. */
-void alqi_heap_nursery_start(struct alqi_heap *heap, uintptr_t bytes);
+void alqi_heap_nursery_start(struct alqi_heap_nursery *n, uintptr_t bytes);
 
 /* In a stop, after a minor collection, before minor heaps are opened again. */
 void alqi_heap_nursery_note(struct alqi_heap *heap);
+
+/* At any time, after one by the domain alone, likewise. */
+void alqi_heap_nursery_note_own(struct alqi_domain *d);
 
 /* What the domain's is to be opened with. */
 uintptr_t alqi_heap_nursery_bytes(const struct alqi_domain *d);

@@ -23,7 +23,7 @@ start(uintptr_t heap_bytes)
     heap.domains[0] = &d;
     heap.n_slots = 1;
     heap.area.n_used = heap_bytes / ALQI_HEAP_POOL_BYTES;
-    alqi_heap_nursery_start(&heap, 2 * MB);
+    alqi_heap_nursery_start(&heap.nursery, 2 * MB);
 }
 
 /* Bytes that survive when so many were allocated. */
@@ -186,6 +186,7 @@ domains_come_and_go(void **state)
     start(400 * (uintptr_t)MB);
     memset(&other, 0, sizeof other);
     other.heap = &heap;
+    heap.is_shared = true;
     other.counts.minor_words = other.counts.promoted_words = 1 << 30;
     heap.domains[heap.n_slots++] = &other;
     run(always_the_same_share, 10);

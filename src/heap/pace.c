@@ -67,7 +67,8 @@ cycle_words(const struct alqi_heap *heap)
 static uint64_t
 allocated_by_all(const struct alqi_domain *d)
 {
-    return d->heap->pace.counted_words + allocated(d) - d->pace.counted_words;
+    return __atomic_load_n(&d->heap->pace.counted_words, __ATOMIC_RELAXED) +
+           allocated(d) - d->pace.counted_words;
 }
 
 bool
@@ -90,6 +91,17 @@ alqi_heap_pace_count(struct alqi_heap *heap)
     heap->pace.heap_words =
         heap->told.counts.promoted_words + heap->told.counts.direct_words;
     heap->pace.counted_words = heap->pace.heap_words + heap->told.cost_words;
+}
+
+/* So that the others know of it. */
+void
+alqi_heap_pace_count_own(struct alqi_domain *d)
+{
+    uint64_t now = allocated(d);
+
+    __atomic_fetch_add(&d->heap->pace.counted_words,
+                       now - d->pace.counted_words, __ATOMIC_RELAXED);
+    d->pace.counted_words = now;
 }
 
 static void

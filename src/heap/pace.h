@@ -61,6 +61,8 @@ bool alqi_heap_pace_is_due(const struct alqi_domain *d);
 
 /* In a stop: counts what all have allocated. */
 void alqi_heap_pace_count(struct alqi_heap *heap);
+/* At any time: what the domain has. */
+void alqi_heap_pace_count_own(struct alqi_domain *d);
 
 /* Gives back pools of the surplus that the end of sweeping found. */
 void alqi_heap_pace_give_some(struct alqi_domain *d);

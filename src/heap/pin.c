@@ -2,6 +2,7 @@
 
 #include "heap/pin.h"
 #include "heap/remember.h"
+#include "heap/shown.h"
 
 enum { SIZE_FIRST = ALQI_HEAP_IS_HARD ? 1 : 64 };
 
@@ -130,6 +131,8 @@ alqi_heap_pin(struct alqi_domain *d, alq_value block)
     struct alqi_heap_pins *p = &d->heap->pins;
     bool is_pinned;
 
+    if (alqi_heap_is_young(d, block))
+        alqi_heap_show(d->heap); /* from the next collection on it is kept */
     alqi_plat_lock(&p->lock);
     is_pinned = pin_locked(p, block);
     alqi_plat_unlock(&p->lock);

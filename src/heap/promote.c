@@ -92,13 +92,20 @@ struct view {
 static inline __attribute__((always_inline)) struct view
 view_of(struct alqi_domain *d, bool crew)
 {
-    return (struct view){d,
-                         d->pub.young_base,
-                         d->pub.young_bytes >> 1,
-                         d->alloc_colour,
-                         crew,
-                         false,
-                         NULL};
+    return (struct view){
+        d,
+        d->is_private ? d->slice : d->pub.young_base,
+        (d->is_private ? ALQI_HEAP_MINOR_BYTES_MAX : d->pub.young_bytes) >> 1,
+        d->alloc_colour,
+        crew,
+        false,
+        NULL};
+}
+
+static inline bool
+has_crew(const struct alqi_domain *d)
+{
+    return !d->is_private && alqi_heap_crew_is_shared(&d->heap->crew);
 }
 
 static inline alqi_heap_word *
@@ -123,6 +130,14 @@ moved(alqi_heap_word *from, alqi_heap_word *to)
     return (alq_value)(to + 1);
 }
 
+/* Behind its fields: others may read the pool meanwhile, in a private
+ * collection (rescan in mark.c). */
+static inline void
+publish(alqi_heap_word *to, uintptr_t header)
+{
+    __atomic_store_n(to, header, __ATOMIC_RELEASE);
+}
+
 static inline alqi_heap_word *
 copy_words(struct alqi_domain *d, const alqi_heap_word *from, uintptr_t header)
 {
@@ -132,8 +147,8 @@ copy_words(struct alqi_domain *d, const alqi_heap_word *from, uintptr_t header)
                                   !alqi_heap_is_scannable(header));
 
     d->slack_words += alqi_heap_class_words[c] - (n + 1);
-    to[0] = header | d->alloc_colour;
     memcpy(to + 1, from, n * sizeof *from);
+    publish(to, header | d->alloc_colour);
     return to;
 }
 
@@ -145,9 +160,9 @@ copy_few(struct alqi_domain *d, const alqi_heap_word *from, uintptr_t header)
     alqi_heap_word *to =
         run_take(d, (unsigned)n, n + 1, !alqi_heap_is_scannable(header));
 
-    to[0] = header | d->alloc_colour;
     for (i = 0; i < n; i++)
         to[i + 1] = from[i];
+    publish(to, header | d->alloc_colour);
     return to;
 }
 
@@ -165,9 +180,9 @@ copy_fixed(struct view w, alqi_heap_word *from, uintptr_t header, size_t words,
     alqi_heap_word *to = run_take(w.d, (unsigned)words - 1, words, no_scan);
     size_t i;
 
-    to[0] = header | w.colour;
     for (i = 1; i < words; i++)
         to[i] = from[i - 1];
+    publish(to, header | w.colour);
     return moved(from, to);
 }
 
@@ -369,6 +384,9 @@ promote_alone(struct view w, alqi_heap_word *slot)
 
     if (is_young(w, v))
         *slot = new_place(w, (alqi_heap_word *)v);
+    else
+        ALQI_ASSERT(!w.d->is_private || !alq_is_block(v) ||
+                    !alqi_heap_is_young(w.d, v)); /* .inv.private */
 }
 
 static inline __attribute__((always_inline)) void
@@ -383,7 +401,7 @@ promote_slot(struct view w, alqi_heap_word *slot)
 void
 alqi_heap_promote(struct alqi_domain *self, alq_value *slot)
 {
-    if (alqi_heap_crew_is_shared(&self->heap->crew)) {
+    if (has_crew(self)) {
         alqi_heap_own_answer(self);
         promote_in_crew(view_of(self, true), (alqi_heap_word *)slot);
     } else {
@@ -432,12 +450,10 @@ void
 alqi_heap_promote_each(struct alqi_domain *self, alqi_heap_word **slots,
                        size_t n)
 {
-    struct alqi_heap_crew *crew = &self->heap->crew;
-
     if (n == 0)
         return; /* slots may be NULL */
-    if (alqi_heap_crew_is_shared(crew)) {
-        n = offer(crew, slots, n);
+    if (has_crew(self)) {
+        n = offer(&self->heap->crew, slots, n);
         promote_each(view_of(self, true), slots, slots + n);
     } else {
         promote_each(view_of(self, false), slots, slots + n);
@@ -566,7 +582,7 @@ drain_all(struct alqi_domain *self)
 {
     bool pins = alqi_heap_pin_is_active(self->heap);
 
-    if (alqi_heap_crew_is_shared(&self->heap->crew))
+    if (has_crew(self))
         (pins ? drain_in_crew_with_pins : drain_in_crew)(self);
     else
         (pins ? drain_alone_with_pins : drain_alone)(self);
@@ -590,6 +606,8 @@ alqi_heap_promote_drain(struct alqi_domain *self)
         n_max = ALQI_HEAP_CREW_GET_MAX;
     do {
         drain_all(self);
+        if (self->is_private)
+            break;
         self->n_pending = alqi_heap_crew_get(crew, self->pending, n_max);
     } while (self->n_pending > 0);
     for (c = 0; c < ALQI_HEAP_CLASSES; c++) {

@@ -16,13 +16,14 @@ piece_bytes(uintptr_t bytes)
     return piece > ALQI_HEAP_CHUNK_BYTES ? piece : ALQI_HEAP_CHUNK_BYTES;
 }
 
-/* A size that the program has chosen stays what it is; around kept blocks there
- * is no order. */
+/* Not where each is collected alone (private.h).  A size that the program has
+ * chosen stays what it is; around kept blocks there is no order. */
 static bool
 is_shared(const struct alqi_domain *d)
 {
-    return !ALQI_HEAP_IS_HARD && d->fixed_bytes == 0 && d->heap->n_slots > 1 &&
-           !alqi_heap_pin_has_kept(d->heap);
+    return !ALQI_HEAP_IS_HARD && d->fixed_bytes == 0 &&
+           __atomic_load_n(&d->heap->n_slots, __ATOMIC_RELAXED) > 1 &&
+           d->heap->is_shared && !alqi_heap_pin_has_kept(d->heap);
 }
 
 uintptr_t
@@ -32,10 +33,12 @@ alqi_heap_quota_open(struct alqi_domain *d, uintptr_t bytes)
 
     d->plan_bytes = bytes;
     d->reach_bytes = bytes;
+    d->has_quota = false;
     if (!is_shared(d) || bytes <= piece)
         return bytes;
     if (bytes * REACH <= d->minor_bytes)
         d->reach_bytes = bytes * REACH;
+    d->has_quota = true;
     __atomic_add_fetch(&d->heap->young_left, bytes - piece, __ATOMIC_RELAXED);
     return piece;
 }

@@ -3,6 +3,7 @@
 #include "heap/limit.h"
 #include "heap/remember.h"
 #include "heap/say.h"
+#include "heap/shown.h"
 
 enum { SIZE_FIRST = ALQI_HEAP_IS_HARD ? 1 : 1024 };
 
@@ -43,6 +44,7 @@ alqi_heap_remember(struct alqi_domain *d, alqi_heap_word *field)
 {
     struct alqi_heap_remembered *r = &d->remembered;
 
+    alqi_heap_show(d->heap);
     alqi_heap_remember_in(d, r, field);
     /* As many words as the minor heap: rather collect that. */
     if (ALQI_UNLIKELY(r->n >= r->enough)) {

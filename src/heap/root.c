@@ -2,6 +2,7 @@
 #include "heap/observed.h"
 #include "heap/pin.h"
 #include "heap/root.h"
+#include "heap/shown.h"
 #include "plat/plat.h"
 
 _Static_assert(sizeof(struct alqi_heap_boxes) == 4096, "a page of boxed roots");
@@ -101,6 +102,7 @@ static struct alqi_plat_lock common_lock;
 void
 alqi_heap_global_add(struct alqi_heap *heap, struct alq_global *global)
 {
+    alqi_heap_show(heap); /* anybody may read it, whatever is in it */
     alqi_plat_lock(&common_lock);
     ALQI_HEAP_LIST_ADD(heap->globals, global);
     alqi_plat_unlock(&common_lock);

@@ -4,6 +4,7 @@
 #include "heap/cycle.h"
 #include "heap/domain.h"
 #include "heap/root.h"
+#include "heap/shown.h"
 #include "heap/spawn.h"
 #include "heap/thread.h"
 #include "plat/wait.h"
@@ -26,6 +27,14 @@ child_free(struct alq_child *child)
     free(child);
 }
 
+/* The heap's own root: a young value there is no longer its domain's alone. */
+static void
+letter_write(struct alqi_domain *d, struct alq_child *child, alq_value v)
+{
+    alqi_heap_show(d->heap);
+    child->letter.value = v;
+}
+
 /* ---- the child's thread ------------------------------------------------- */
 
 static void *
@@ -44,7 +53,7 @@ run(void *arg)
         alqi_heap_thread_enter(&d->threads.first);
     }
     d->pub.frames = NULL; /* its own are gone, however it left them */
-    child->letter.value = v;
+    letter_write(d, child, v);
     alqi_heap_thread_wait_alone(d);
     alqi_heap_domain_end(d);
     if (__atomic_exchange_n(&child->state, OVER, __ATOMIC_SEQ_CST) == DROPPED)
@@ -107,7 +116,7 @@ alqi_heap_spawn(struct alqi_domain *by, alq_domain_fn *fn, alq_value arg,
         return ALQ_ENOMEM;
     child->fn = fn;
     child->data = data;
-    child->letter.value = arg;
+    letter_write(by, child, arg);
     alqi_heap_letter_add(by->heap, &child->letter);
     status = domain_start(config, by, &child->domain);
     if (status != ALQ_OK)

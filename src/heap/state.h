@@ -244,7 +244,7 @@ struct alqi_heap_pace {     /* a domain's */
 };
 
 struct alqi_heap_pace_common {
-    uint64_t counted_words; /* allocated by all, as counted last    */
+    uint64_t counted_words; /* allocated by all, as counted last; atomic */
     uint64_t heap_words;    /* likewise, but for what customs hold  */
     uint64_t heap_before;   /* heap_words when marking began        */
     uint64_t live_words;    /* as the last marking found, about     */
@@ -264,8 +264,9 @@ struct alqi_heap_nursery {
 
     /* This window. */
     unsigned n_collections;
-    uint64_t minor_words; /* the counts when it began */
+    uint64_t minor_words;
     uint64_t promoted_words;
+    double pauses_words; /* likewise, by those who shared the work: each's */
 
     /* Of the settled size. */
     double survival;    /* promoted words of an allocated one */
@@ -308,11 +309,15 @@ struct alqi_heap {
     uintptr_t young_left; /* quota.h; atomic                               */
     size_t promised_left; /* pools, to minor heaps of domains that ended   */
     bool has_young;       /* some minor heap is not empty               */
-    uint64_t n_minors;    /* collections, of all domains together       */
-    unsigned n_users;     /* domains, and those about to start: domain.c */
-    bool has_begun;       /* its first domain is there; atomic             */
-    bool is_lost;  /* a forked process without the threads: all calls fail */
-    uint32_t todo; /* domains that are not `done` with the phase's work */
+    uint64_t n_minors;    /* collections of all domains together        */
+    uint64_t n_private;   /* by a domain alone; atomic: private.h       */
+    bool shown;           /* atomic: .inv.private                       */
+    bool is_shared;       /* young memory, as it looks: shown.h, quota.h */
+    struct alqi_plat_lock room_lock; /* who opens a minor heap          */
+    unsigned n_users; /* domains, and those about to start: domain.c */
+    bool has_begun;   /* its first domain is there; atomic             */
+    bool is_lost;     /* a forked process without the threads: all calls fail */
+    uint32_t todo;    /* domains that are not `done` with the phase's work */
     struct alqi_heap_orphan *orphans;
     struct alqi_heap_sums ended; /* counts of those adopted */
     struct alqi_heap_sums told;  /* of all, in the last stop */
@@ -339,7 +344,7 @@ struct alqi_heap {
     enum alqi_heap_phase phase;
     struct alqi_heap_live_common live;
     struct alqi_heap_pace_common pace;
-    struct alqi_heap_nursery nursery;
+    struct alqi_heap_nursery nursery; /* of those collected together */
     struct alqi_heap_pins pins;
     struct alqi_heap_stacks stacks;
     struct alqi_heap_tuning tuning;
@@ -449,19 +454,24 @@ struct alqi_domain {
     struct alqi_heap_orphan *orphan; /* for its end: made at its start */
 
     /* minor */
-    uintptr_t slice;         /* of the minor part */
-    uintptr_t minor_bytes;   /* the most that it may be opened with */
-    uintptr_t fixed_bytes;   /* 0: nursery.h chooses               */
-    uintptr_t touched_bytes; /* it was as large as that            */
-    uintptr_t widest_bytes;  /* since it was last trimmed          */
-    uintptr_t run_start;     /* allocation moves from run_end to run_start */
+    uintptr_t slice;                  /* of the minor part */
+    uintptr_t minor_bytes;            /* the most that it may be opened with */
+    uintptr_t fixed_bytes;            /* 0: nursery.h chooses               */
+    uintptr_t touched_bytes;          /* it was as large as that            */
+    uintptr_t widest_bytes;           /* since it was last trimmed          */
+    struct alqi_heap_nursery nursery; /* while it is collected alone */
+    uint64_t noted_words;             /* allocated, as nursery.h has heard */
+    uint64_t noted_promoted_words;
+    uintptr_t run_start; /* allocation moves from run_end to run_start */
     uintptr_t run_end;
     uintptr_t plan_bytes;  /* what it was opened for; run_start may be higher */
     uintptr_t reach_bytes; /* or lower: quota.h                               */
+    bool has_quota;        /* it began as a piece                             */
     uintptr_t middle;      /* a slice is due below it; 0 when it was done */
     uintptr_t alloc_colour;
     size_t promised_pools;   /* for what is young; 0: closed */
     bool is_helper;          /* so many that one more may take part */
+    bool is_private;         /* collects alone, now: private.h      */
     bool is_crowded;         /* closed for lack of room between kept blocks  */
     uintptr_t crowded_words; /* small blocks made old since             */
     uintptr_t hit_from; /* bits of this slice's young words that are set: */

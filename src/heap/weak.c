@@ -3,6 +3,7 @@
 
 #include "heap/ephe_wait.h"
 #include "heap/promote.h"
+#include "heap/shown.h"
 #include "heap/weak.h"
 
 /* Of cleaning: old blocks by their kind, then young arrays. */
@@ -121,6 +122,7 @@ alqi_heap_weak_remember(struct alqi_domain *d, alq_value block, uintptr_t field)
 {
     struct alqi_heap_weak *w = &d->live.weak;
 
+    alqi_heap_show(d->heap);
     if (w->n_fields == w->fields_size && (w->fields_lost || !fields_grow(w)))
         w->fields_lost = true;
     else

@@ -1,0 +1,76 @@
+#include "heap/cycle.h"
+#include "heap/event.h"
+#include "heap/limit.h"
+#include "heap/live.h"
+#include "heap/minor.h"
+#include "heap/nursery.h"
+#include "heap/pace.h"
+#include "heap/private.h"
+#include "heap/say.h"
+#include "heap/shown.h"
+#include "heap/spare.h"
+
+/* Of this domain: those whose death is told, another size. */
+static bool
+has_stop_work(const struct alqi_domain *d)
+{
+    return alqi_heap_shown_has_stop_work(d->heap) ||
+           alqi_heap_live_is_recent(d) || d->is_size_asked ||
+           __atomic_load_n(&d->heap->is_remember_lost, __ATOMIC_RELAXED);
+}
+
+/* Sweeping ends in the next stop for a minor collection; marking, and
+ * compaction, begin when nothing at all is young. */
+static bool
+is_phase_next(const struct alqi_domain *d)
+{
+    const struct alqi_heap *heap = d->heap;
+
+    switch (heap->phase) {
+    case ALQI_HEAP_SWEEP:
+        return alqi_heap_spare_is_over(heap);
+    case ALQI_HEAP_SWEPT:
+        return heap->compact.is_due || alqi_heap_pace_is_due(d);
+    default:
+        return false;
+    }
+}
+
+/* .inv.room: the pools of one who empties a minor heap were promised to it. */
+static bool
+is_allowed(const struct alqi_domain *d)
+{
+    return __atomic_load_n(&d->heap->n_slots, __ATOMIC_RELAXED) > 1 &&
+           d->is_helper && !d->has_quota && !alqi_heap_limit_is_stop_asked(d) &&
+           !has_stop_work(d) && !is_phase_next(d) &&
+           !alqi_heap_is_shown(d->heap);
+}
+
+static void
+collect(struct alqi_domain *d)
+{
+    uint64_t promoted = alqi_heap_event_private_begin(d);
+
+    alqi_heap_minor_alone(d);
+    alqi_heap_event_private_end(d, promoted);
+    __atomic_fetch_add(&d->heap->n_private, 1, __ATOMIC_RELAXED);
+    alqi_heap_nursery_note_own(d);
+    alqi_heap_pace_count_own(d);
+    alqi_heap_reopen_minor(d);
+}
+
+bool
+alqi_heap_private_try(struct alqi_domain *d)
+{
+    if (!is_allowed(d))
+        return false;
+    alqi_heap_entry_begin(d);
+    collect(d);
+    ALQI_HEAP_SAY(d->heap, ALQ_GC_SAY_MINOR,
+                  "minor collection of domain %u alone: %ju words allocated by "
+                  "it, %ju promoted since it began",
+                  d->slot, (uintmax_t)d->counts.minor_words,
+                  (uintmax_t)(d->counts.promoted_words - d->slack_words));
+    alqi_heap_entry_end(d);
+    return true;
+}

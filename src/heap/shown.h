@@ -1,0 +1,47 @@
+/* shown.h -- whether domains know young blocks of others [doc/design/heap.md]
+ *
+ * .inv.private  While `shown` is not set no domain has a reference to a young
+ *               block of another one, and nothing but a domain's own roots and
+ *               young blocks leads to its young blocks.
+ *
+ * What would show a young block to others sets it before it does so.  Then
+ * minor heaps are emptied together, in a stop; at the end of that nothing is
+ * young, and it is taken back (tests/models/private.pml). */
+#ifndef ALQI_HEAP_SHOWN_H
+#define ALQI_HEAP_SHOWN_H
+
+#include "heap/state.h"
+
+/* Before a young value gets to where another domain may find it: who finds it
+ * there, by a store that releases, finds this, too. */
+static inline void
+alqi_heap_show(struct alqi_heap *heap)
+{
+    if (!__atomic_load_n(&heap->shown, __ATOMIC_RELAXED))
+        __atomic_store_n(&heap->shown, true, __ATOMIC_RELAXED);
+}
+
+/* The fence: what the caller has read of others' stores was shown before. */
+static inline bool
+alqi_heap_is_shown(const struct alqi_heap *heap)
+{
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return __atomic_load_n(&heap->shown, __ATOMIC_RELAXED);
+}
+
+/* What is done in stops alone: blocks that stay, a client that is told. */
+bool alqi_heap_shown_has_stop_work(const struct alqi_heap *heap);
+
+/* In a stop, nothing is young. */
+void alqi_heap_shown_reset_stw(struct alqi_heap *heap);
+
+/* Whether minor heaps are opened for collections by each domain alone: if the
+ * last one of all found nothing that was shown. */
+static inline bool
+alqi_heap_is_private_usual(const struct alqi_heap *heap)
+{
+    return __atomic_load_n(&heap->n_slots, __ATOMIC_RELAXED) > 1 &&
+           !heap->is_shared;
+}
+
+#endif
