@@ -39,15 +39,4 @@ void alqi_heap_compact(struct alqi_domain *d);
 /* Memory is short: all of that, with two cycles. */
 void alqi_heap_collect_all(struct alqi_domain *d);
 
-/* Opens the empty minor heap, as wide as it can be emptied for sure
- * (.inv.room): pools for that are promised to it until it is closed.  It is one
- * of n that are to have as much.  false: memory is short, or, if it is_crowded,
- * blocks that stay leave no room for it. */
-bool alqi_heap_open_minor(struct alqi_domain *d, unsigned n);
-/* Out of stops, by who runs the domain: the one that was emptied. */
-void alqi_heap_reopen_minor(struct alqi_domain *d);
-/* The domain ends, nothing in it is young: what was promised stays so until the
- * next collection if others have taken of it (.inv.quota). */
-void alqi_heap_leave_minor(struct alqi_domain *d);
-
 #endif

@@ -18,6 +18,7 @@
 #include "heap/minor.h"
 #include "heap/nursery.h"
 #include "heap/observed.h"
+#include "heap/open.h"
 #include "heap/orphan.h"
 #include "heap/pin.h"
 #include "heap/remember.h"

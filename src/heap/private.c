@@ -1,21 +1,39 @@
-#include "heap/cycle.h"
 #include "heap/event.h"
 #include "heap/limit.h"
 #include "heap/live.h"
 #include "heap/minor.h"
 #include "heap/nursery.h"
+#include "heap/open.h"
 #include "heap/pace.h"
+#include "heap/pin.h"
 #include "heap/private.h"
 #include "heap/say.h"
 #include "heap/shown.h"
 #include "heap/spare.h"
+#include "heap/stack.h"
+
+/* What is done in stops alone: blocks that stay, a client that is told. */
+static bool
+all_have_stop_work(const struct alqi_heap *heap)
+{
+    return alqi_heap_pin_has_kept(heap) || alqi_heap_stack_is_any(heap) ||
+           heap->observer.hooks != NULL;
+}
+
+/* A global may be written by anybody at any time, as long as it is there. */
+void
+alqi_heap_private_again_stw(struct alqi_heap *heap)
+{
+    heap->is_shared = heap->shown || all_have_stop_work(heap);
+    __atomic_store_n(&heap->shown, heap->globals != NULL, __ATOMIC_RELAXED);
+}
 
 /* Of this domain: those whose death is told, another size. */
 static bool
 has_stop_work(const struct alqi_domain *d)
 {
-    return alqi_heap_shown_has_stop_work(d->heap) ||
-           alqi_heap_live_is_recent(d) || d->is_size_asked ||
+    return all_have_stop_work(d->heap) || alqi_heap_live_is_recent(d) ||
+           d->is_size_asked ||
            __atomic_load_n(&d->heap->is_remember_lost, __ATOMIC_RELAXED);
 }
 

@@ -12,4 +12,7 @@
  * runs it, at a safe point. */
 bool alqi_heap_private_try(struct alqi_domain *d);
 
+/* In a stop, nothing is young: whether it was shown is asked anew. */
+void alqi_heap_private_again_stw(struct alqi_heap *heap);
+
 #endif

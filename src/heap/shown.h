@@ -25,15 +25,11 @@ alqi_heap_show(struct alqi_heap *heap)
 static inline bool
 alqi_heap_is_shown(const struct alqi_heap *heap)
 {
+#ifndef __SANITIZE_THREAD__ /* which knows no fences */
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
+#endif
     return __atomic_load_n(&heap->shown, __ATOMIC_RELAXED);
 }
-
-/* What is done in stops alone: blocks that stay, a client that is told. */
-bool alqi_heap_shown_has_stop_work(const struct alqi_heap *heap);
-
-/* In a stop, nothing is young. */
-void alqi_heap_shown_reset_stw(struct alqi_heap *heap);
 
 /* Whether minor heaps are opened for collections by each domain alone: if the
  * last one of all found nothing that was shown. */
