@@ -131,6 +131,16 @@ turn_is(struct play *p, int turn)
     __atomic_store_n(&p->turn, turn, __ATOMIC_RELEASE);
 }
 
+/* Two: the first one may find something shown, and then opens minor heaps for
+ * the next one of all. */
+static void
+be_private(void)
+{
+    assert_int_equal(alq_gc_minor(d), ALQ_OK);
+    assert_int_equal(alq_gc_minor(d), ALQ_OK);
+    assert_false(heap_of(d)->shown);
+}
+
 /* ---- nobody is stopped -------------------------------------------------- */
 
 /* Polls until it is told to be deaf, then hears nothing until it is told so. */
@@ -166,9 +176,7 @@ who_shows_nothing_stops_nobody(void **state)
         skip();
     child = spawn(d, be_deaf, ALQ_UNIT, &p);
     turn_await(d, &p, 1);
-    for (i = 0; i < 2; i++) /* the first one finds the argument shown */
-        assert_int_equal(alq_gc_minor(d), ALQ_OK);
-    assert_false(heap_of(d)->shown);
+    be_private();
     turn_is(&p, 2);
     turn_await(d, &p, 3);
     before = n_private(d);
@@ -349,8 +357,7 @@ shown_one_way(const struct way *way)
     f.board = board_for_ways();
     child = spawn(d, show_it, f.board, &p);
     turn_await(d, &p, -2);
-    assert_int_equal(alq_gc_minor(d), ALQ_OK);
-    assert_false(heap_of(d)->shown);
+    be_private();
     if (way->show == show_in_young) {
         f.v = node(d, 9, ALQ_UNIT);
         alq_store(d, f.board, 4, f.v);
@@ -380,6 +387,59 @@ what_is_shown_is_collected_with_all(void **state)
     for (k = 0; k < 3; k++)
         for (i = 0; i < sizeof ways / sizeof *ways; i++)
             shown_one_way(&ways[i]);
+}
+
+/* ---- arguments and results ---------------------------------------------- */
+
+static alq_value
+be_quick(struct alq_domain *on, alq_value arg, void *data)
+{
+    (void)data;
+    (void)arg;
+    return tree(on, 6);
+}
+
+/* Neither is anywhere else for a while. */
+static alq_value
+keep_it(struct alq_domain *on, alq_value arg, void *data)
+{
+    struct play *p = data;
+    ALQ_FRAME(on, f, arg, own);
+
+    f.arg = arg;
+    f.own = node(on, 6, f.arg);
+    turn_is(p, 1);
+    turn_await(on, p, 2);
+    check(f.own, 3);
+    CHECK(alq_field(alq_field(f.own, LINKS), NUMBER) == alq_from_int(5));
+    return node(on, 4, f.own);
+}
+
+static void
+arguments_and_results_are_shown(void **state)
+{
+    struct play p = {0};
+    struct alq_child *child;
+    ALQ_FRAME(d, f, v);
+    int i;
+
+    (void)state;
+    finish(d, spawn(d, be_quick, ALQ_UNIT, NULL)); /* there are several slots */
+    for (i = 0; i < (IS_HARD ? 3 : 30); i++) {
+        p.turn = 0;
+        be_private();
+        f.v = node(d, 5, ALQ_UNIT);
+        child = spawn(d, keep_it, f.v, &p);
+        if (i % 2 == 0)
+            turn_await(d, &p, 1);
+        waste(d);
+        turn_await(d, &p, 1);
+        turn_is(&p, 2);
+        waste(d);
+        f.v = finish(d, child);
+        check(f.v, 4);
+        assert_int_equal(alq_field(f.v, NUMBER), alq_from_int(4));
+    }
 }
 
 /* ---- pins --------------------------------------------------------------- */
@@ -413,7 +473,7 @@ what_is_pinned_stays(void **state)
 
     (void)state;
     turn_await(d, &p, 1);
-    assert_int_equal(alq_gc_minor(d), ALQ_OK);
+    be_private();
     turn_is(&p, 2);
     turn_await(d, &p, 3);
     finish(d, child);
@@ -532,14 +592,6 @@ at_random(void **state)
 /* ---- they come and go --------------------------------------------------- */
 
 static alq_value
-be_quick(struct alq_domain *on, alq_value arg, void *data)
-{
-    (void)data;
-    (void)arg;
-    return tree(on, 6);
-}
-
-static alq_value
 come_and_go(struct alq_domain *on, alq_value arg, void *data)
 {
     ALQ_FRAME(on, f, mine);
@@ -579,6 +631,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(who_shows_nothing_stops_nobody),
         TEST(what_is_shown_is_collected_with_all),
+        TEST(arguments_and_results_are_shown),
         TEST(what_is_pinned_stays),
         TEST(at_random),
         TEST(domains_come_and_go),
