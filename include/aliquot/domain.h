@@ -8,16 +8,19 @@
  * Passing.  A value is passed in a field of a block (alq_store), as argument
  * or result (alq_domain_spawn, alq_domain_join), or in a global root.  A
  * pointer in malloc memory that another domain reads is no root: use those.
+ * Frames, ranges, boxed roots and scanners are a domain's, and read and written
+ * by it alone: as long as it has passed no young block in one of these ways, it
+ * collects its minor heap by itself, and moves its blocks while others run.
  *
  * Order.  alq_store releases: who reads the new value by alq_field finds the
  * block as it was when it was stored.  Beyond that domains order what they do
  * as threads do, by locks or by the atomic calls below.
  *
- * Blocking.  A collection waits for each domain to allocate, poll or block.  A
- * call that may take long and does not touch the heap (read, poll, sleep, a
- * lock of the program's own) stands between alq_blocking_begin and _end: no
- * collection waits for it, and others do the domain's share.  A lock that a
- * domain may hold while it allocates must be waited for in this way. */
+ * Blocking.  A collection of all waits for each domain to allocate, poll or
+ * block.  A call that may take long and does not touch the heap (read, poll,
+ * sleep, a lock of the program's own) stands between alq_blocking_begin and
+ * _end: no collection waits for it, and others do the domain's share.  A lock
+ * that a domain may hold while it allocates must be waited for in this way. */
 #ifndef ALIQUOT_DOMAIN_H
 #define ALIQUOT_DOMAIN_H
 

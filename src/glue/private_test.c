@@ -141,6 +141,15 @@ be_private(void)
     assert_false(heap_of(d)->shown);
 }
 
+/* Turn 1, then polls until it is 4. */
+static alq_value
+poll_till_4(struct alq_domain *on, alq_value arg, void *data)
+{
+    turn_is(data, 1);
+    turn_await(on, data, 4);
+    return arg;
+}
+
 /* ---- nobody is stopped -------------------------------------------------- */
 
 /* Polls until it is told to be deaf, then hears nothing until it is told so. */
@@ -227,6 +236,15 @@ show_global(struct alq_domain *on, struct play *p, alq_value board, alq_value v)
     (void)board;
     p->global.value = v;
     CHECK(alq_global_add(on, &p->global) == ALQ_OK);
+}
+
+static void
+write_global(struct alq_domain *on, struct play *p, alq_value board,
+             alq_value v)
+{
+    (void)on;
+    (void)board;
+    p->global.value = v;
 }
 
 static alq_value
@@ -387,6 +405,124 @@ what_is_shown_is_collected_with_all(void **state)
     for (k = 0; k < 3; k++)
         for (i = 0; i < sizeof ways / sizeof *ways; i++)
             shown_one_way(&ways[i]);
+}
+
+/* It is there before, during and after: any domain may write it. */
+static void
+a_global_is_shown_as_long_as_it_is_there(void **state)
+{
+    static const struct way way = {"", write_global, take_global};
+    struct play p = {.way = &way};
+    ALQ_FRAME(d, f, v, own);
+    struct alq_child *child;
+    int i;
+
+    (void)state;
+    p.global.value = ALQ_UNIT;
+    assert_int_equal(alq_global_add(d, &p.global), ALQ_OK);
+    child = spawn(d, show_it, ALQ_UNIT, &p);
+    turn_await(d, &p, -2);
+    for (i = 0; i < 3; i++)
+        assert_int_equal(alq_gc_minor(d), ALQ_OK);
+    turn_is(&p, -1);
+    turn_await(d, &p, 1);
+    f.v = p.global.value;
+    p.global.value = ALQ_UNIT;
+    f.own = node(d, 8, f.v);
+    turn_is(&p, 2);
+    waste(d);
+    turn_await(d, &p, 3);
+    check(f.own, 3);
+    assert_int_equal(alq_field(f.v, LINKS + 1), alq_from_int(42));
+    turn_is(&p, 4);
+    finish(d, child);
+    alq_global_remove(d, &p.global);
+}
+
+/* ---- what is done in stops ---------------------------------------------- */
+
+static int n_told;
+
+static enum alq_status
+tell(struct alq_domain *on, alq_value v, alq_value with)
+{
+    (void)on;
+    (void)v;
+    (void)with;
+    n_told++;
+    return ALQ_OK;
+}
+
+/* Beside a domain that polls: deaths are told, weak references follow. */
+static void
+recent_ones_are_looked_after(void **state)
+{
+    struct play p = {0};
+    struct alq_child *child = spawn(d, poll_till_4, ALQ_UNIT, &p);
+    ALQ_FRAME(d, f, weak, v);
+
+    (void)state;
+    turn_await(d, &p, 1);
+    be_private();
+    n_told = 0;
+    f.v = node(d, 1, ALQ_UNIT);
+    assert_int_equal(alq_gc_finalise_last(d, f.v, tell, ALQ_UNIT), ALQ_OK);
+    f.v = ALQ_UNIT;
+    waste(d);
+    alq_poll(d);
+    assert_int_equal(n_told, 1);
+    be_private();
+    f.weak = alq_weak_create(d, 2);
+    f.v = node(d, 2, ALQ_UNIT);
+    assert_int_equal(alq_weak_set(d, f.weak, 0, f.v), ALQ_OK);
+    waste(d);
+    assert_int_equal(alq_weak_get(d, f.weak, 0), f.v);
+    turn_is(&p, 4);
+    finish(d, child);
+}
+
+/* ---- cycles ------------------------------------------------------------- */
+
+enum { RING = 32768, TURNS = IS_HARD ? 200 : 3000000 };
+
+/* A ring of nodes that are replaced; young ones are never in old ones. */
+static alq_value
+turn_over(struct alq_domain *on, alq_value arg, void *data)
+{
+    ALQ_FRAME(on, f, list);
+    int i;
+
+    (void)arg;
+    (void)data;
+    f.list = ALQ_UNIT;
+    for (i = 0; i < TURNS; i++)
+        f.list = node(on, i, i % RING == 0 ? ALQ_UNIT : f.list);
+    check(f.list, 100);
+    return ALQ_UNIT;
+}
+
+/* Each promotes what would fill the heap of a cycle many times over. */
+static void
+cycles_go_on(void **state)
+{
+    struct alq_domain_config config = {.minor_words = 8192};
+    struct alq_child *children[2];
+    struct alq_gc_stats stats;
+    uint64_t before;
+    int i;
+
+    (void)state;
+    before = n_private(d);
+    for (i = 0; i < 2; i++)
+        assert_int_equal(alq_domain_spawn(d, turn_over, ALQ_UNIT, NULL, &config,
+                                          &children[i]),
+                         ALQ_OK);
+    turn_over(d, ALQ_UNIT, NULL);
+    for (i = 0; i < 2; i++)
+        finish(d, children[i]);
+    assert_int_equal(alq_gc_quick_stat(d, &stats), ALQ_OK);
+    assert_true(IS_HARD || n_private(d) > before + 500);
+    assert_true(IS_HARD || stats.major_collections >= 5);
 }
 
 /* ---- arguments and results ---------------------------------------------- */
@@ -631,6 +767,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(who_shows_nothing_stops_nobody),
         TEST(what_is_shown_is_collected_with_all),
+        TEST(a_global_is_shown_as_long_as_it_is_there),
+        TEST(recent_ones_are_looked_after),
+        TEST(cycles_go_on),
         TEST(arguments_and_results_are_shown),
         TEST(what_is_pinned_stays),
         TEST(at_random),

@@ -5,10 +5,10 @@
  *             while a status stands within limit and reserve.  So a collection
  *             does not pass it either.
  *
- * Outside of stops several may take memory at once.  A large block and a domain
- * that starts are counted first, then looked at, and given up if that is too
- * much; of pools each who looks leaves one for each of the others, which may
- * have looked just before. */
+ * Outside of stops several may take memory at once.  A large block and a minor
+ * heap that is opened are counted first, then looked at, and given up if that
+ * is too much; of pools each who looks leaves one for each of the others, which
+ * may have looked just before. */
 #ifndef ALQI_HEAP_BOUND_H
 #define ALQI_HEAP_BOUND_H
 

@@ -21,16 +21,25 @@ reserve_pools(const struct alqi_domain *d)
                : 0;
 }
 
+/* Out of a stop other domains take memory meanwhile, a pool each: direct.c. */
+static size_t
+others_pools(const struct alqi_domain *d)
+{
+    uint32_t state = __atomic_load_n(&d->state, __ATOMIC_RELAXED);
+
+    return state == ALQI_HEAP_STARTING || state == ALQI_HEAP_RUN
+               ? __atomic_load_n(&d->heap->n_slots, __ATOMIC_RELAXED)
+               : 0;
+}
+
 /* Memory for so many pools beside what is promised, and the reserve unless it
- * is being used; of the limit `more_bytes` are left.  Others take memory only
- * while a domain starts: bound.h. */
+ * is being used; of the limit `more_bytes` are left. */
 static bool
 is_ready(struct alqi_domain *d, size_t pools, size_t more_bytes)
 {
     struct alqi_heap *heap = d->heap;
 
-    if (__atomic_load_n(&d->state, __ATOMIC_RELAXED) == ALQI_HEAP_STARTING)
-        more_bytes += (size_t)heap->n_slots * ALQI_HEAP_POOL_BYTES;
+    pools += others_pools(d);
     return alqi_heap_is_within(d, pools * ALQI_HEAP_POOL_BYTES + more_bytes) &&
            alqi_heap_area_ready(
                &heap->area,

@@ -78,6 +78,12 @@ alqi_heap_pace_is_due(const struct alqi_domain *d)
            MARK_AT * alqi_heap_pace_allowed_words(d->heap);
 }
 
+bool
+alqi_heap_pace_is_late(const struct alqi_domain *d)
+{
+    return allocated_by_all(d) > d->heap->pace.late_at;
+}
+
 /* ---- all domains, in a stop --------------------------------------------- */
 
 void
@@ -299,7 +305,7 @@ smooth(struct alqi_domain *d)
     struct alqi_heap_pace *p = &d->pace;
     unsigned window = (unsigned)d->heap->tuning.control.window_size;
     double cycle = cycle_words(d->heap), asked = asked_words(d), now;
-    bool is_late = allocated_by_all(d) > d->heap->pace.late_at;
+    bool is_late = alqi_heap_pace_is_late(d);
 
     if (p->smooth.window != window)
         alqi_heap_smooth_resize(&p->smooth, window);
@@ -421,7 +427,7 @@ due_ns(const struct alqi_domain *d)
     double slices =
         1 + (double)d->direct_since_slice * ALQ_WORD_BYTES / DIRECT_BYTES;
 
-    if (allocated_by_all(d) > p->late_at)
+    if (alqi_heap_pace_is_late(d))
         slices += 100 * (double)(allocated_by_all(d) - p->late_at) /
                   alqi_heap_pace_allowed_words(d->heap);
     return (uint64_t)(slices * 1000 * d->heap->slice_us);

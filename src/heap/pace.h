@@ -59,6 +59,9 @@ void alqi_heap_pace_direct(struct alqi_domain *d, uint64_t words);
 /* Whether it is time to mark, once all is swept. */
 bool alqi_heap_pace_is_due(const struct alqi_domain *d);
 
+/* Whether the phase should be over. */
+bool alqi_heap_pace_is_late(const struct alqi_domain *d);
+
 /* In a stop: counts what all have allocated. */
 void alqi_heap_pace_count(struct alqi_heap *heap);
 /* At any time: what the domain has. */

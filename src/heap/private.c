@@ -38,7 +38,8 @@ has_stop_work(const struct alqi_domain *d)
 }
 
 /* Sweeping ends in the next stop for a minor collection; marking, and
- * compaction, begin when nothing at all is young. */
+ * compaction, begin when nothing at all is young.  And who has no work of a
+ * phase that is late waits for those that do, which may not even run. */
 static bool
 is_phase_next(const struct alqi_domain *d)
 {
@@ -46,12 +47,13 @@ is_phase_next(const struct alqi_domain *d)
 
     switch (heap->phase) {
     case ALQI_HEAP_SWEEP:
-        return alqi_heap_spare_is_over(heap);
+        return alqi_heap_spare_is_over(heap) || alqi_heap_pace_is_late(d);
     case ALQI_HEAP_SWEPT:
         return heap->compact.is_due || alqi_heap_pace_is_due(d);
-    default:
-        return false;
+    case ALQI_HEAP_MARK:
+        return alqi_heap_pace_is_late(d);
     }
+    return false;
 }
 
 /* .inv.room: the pools of one who empties a minor heap were promised to it. */
