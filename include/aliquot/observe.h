@@ -22,7 +22,8 @@ extern "C" {
 
 /* What happens, and the numbers that come with its beginning | its end.  Words
  * count headers.  The first group lies in the pauses of a domain and nests; a
- * minor collection is of the domain that asked for it, whatever took part.  The
+ * minor collection is of the domain that asked for it, whatever took part, and
+ * lies in a stop unless that domain collected alone.  The
  * second is the heap's own and may last over many pauses, also nested.  The
  * third are moments; with the heap's end its listeners are forgotten. */
 enum alq_event_kind {
