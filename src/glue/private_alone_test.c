@@ -1,4 +1,4 @@
-/* private_test.c -- minor collections by a domain alone, and what ends them
+/* private_alone_test.c -- minor collections by a domain alone, and what ends them
  *
  * A node says what it is: field 0 a number, field 1 its hash, then two links.
  * The board is an old block that all domains see. */
@@ -776,5 +776,5 @@ main(void)
         TEST(domains_come_and_go),
     };
 
-    return cmocka_run_group_tests_name("private", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("private_alone", tests, NULL, NULL);
 }
