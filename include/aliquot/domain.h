@@ -5,8 +5,9 @@
  *
  * Three rules come with that, beside those of heap.h.
  *
- * Passing.  A value is passed in a field of a block (alq_store), as argument
- * or result (alq_domain_spawn, alq_domain_join), or in a global root.  A
+ * Passing.  A value is passed in a field of a block (alq_store), also of a weak
+ * array or an ephemeron, as argument or result (alq_domain_spawn,
+ * alq_domain_join), in a global root, or as the address of a pinned block.  A
  * pointer in malloc memory that another domain reads is no root: use those.
  * Frames, ranges, boxed roots and scanners are a domain's, and read and written
  * by it alone: as long as it has passed no young block in one of these ways, it

@@ -23,7 +23,7 @@ extern "C" {
 
 /* ---- collecting --------------------------------------------------------- */
 
-/* alq_gc_minor -- a minor collection: no block is young afterwards
+/* alq_gc_minor -- a minor collection of all domains: what was young is old
  *
  * Errors   ALQ_EINVAL  d is NULL
  *          ALQ_ESTATE  the calling thread does not run the domain, or the
@@ -150,7 +150,8 @@ ALQ_API uint64_t alq_gc_allocated_bytes(const struct alq_domain *d);
  *
  * Returns  The words that fit in before the next minor collection, if nothing
  *          else asks for one and other domains allocate nothing: those whose
- *          size is left open share what is young; 0 if d is NULL.
+ *          size is left open share what is young, unless each collects alone;
+ *          0 if d is NULL.
  * Threads  The domain's.
  * GC       No effect. */
 ALQ_API size_t alq_gc_get_minor_free(const struct alq_domain *d);
@@ -198,8 +199,8 @@ ALQ_API enum alq_status alq_gc_stat(struct alq_domain *d,
 /* alq_gc_quick_stat -- struct alq_gc_stats without a look at the blocks
  *
  * live_words, live_blocks, free_words, free_blocks, largest_free, fragments
- * are 0.  What other domains have allocated is counted up to the last stop,
- * that is their last minor collection.
+ * are 0.  What other domains have allocated is counted up to the last stop; a
+ * minor collection by one of them alone is none.
  *
  * Errors   ALQ_EINVAL  d or out is NULL
  *          ALQ_ESTATE  the calling thread does not run the domain, or the
