@@ -375,7 +375,8 @@ overdue_update(struct alqi_domain *d)
     double left = p->debt_words - (double)(worked(d) - p->seen_work);
 
     p->overdue_words = left > 0 ? left : 0;
-    if (left > SLICE_WORDS || d->heap->area.n_surplus > 0)
+    if (left > SLICE_WORDS ||
+        __atomic_load_n(&d->heap->area.n_surplus, __ATOMIC_RELAXED) > 0)
         __atomic_store_n(&d->want_slice, true, __ATOMIC_RELAXED);
 }
 
