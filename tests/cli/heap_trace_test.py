@@ -266,4 +266,4 @@ class Record(Case):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    common.main()
