@@ -202,7 +202,8 @@ collect_for(struct alqi_domain *d, uintptr_t header)
     size_t *wanted = &d->heap->wanted_bytes;
     size_t bytes = (alqi_heap_words(header) + ALQI_HEAP_LARGE_LINK_WORDS) *
                        ALQ_WORD_BYTES +
-                   d->heap->n_slots * ALQI_HEAP_POOL_BYTES; /* direct.c */
+                   __atomic_load_n(&d->heap->n_slots, __ATOMIC_RELAXED) *
+                       ALQI_HEAP_POOL_BYTES; /* direct.c */
 
     __atomic_add_fetch(wanted, bytes, __ATOMIC_RELAXED);
     alqi_heap_collect_all(d);

@@ -31,15 +31,9 @@ enum {
 /* With ALQ_EVENT_MAJOR. */
 enum { BY_A_CALL, SHORT_OF_MEMORY };
 
-static bool
-is_there(const struct alqi_domain *d)
-{
-    return __atomic_load_n(&d->state, __ATOMIC_RELAXED) != ALQI_HEAP_VACANT;
-}
-
 #define EACH_DOMAIN(heap, of, i)                                               \
     for (i = 0; i < (heap)->n_slots; i++)                                      \
-        if (of = (heap)->domains[i], is_there(of))
+        if (of = (heap)->domains[i], alqi_heap_is_there(of))
 
 /* ---- in a stop ---------------------------------------------------------- */
 
@@ -227,7 +221,7 @@ rotate(struct alqi_domain *self)
     ALQI_HEAP_SAY(heap, ALQ_GC_SAY_CYCLE,
                   "major cycle %ju ends: %ju words live, about",
                   (uintmax_t)heap->n_cycles, (uintmax_t)heap->pace.live_words);
-    heap->n_cycles++;
+    alqi_heap_tick(&heap->n_cycles);
     alqi_heap_compact_note_cycle(heap);
     if (heap->cycles_wanted > 0)
         heap->cycles_wanted--;
@@ -364,7 +358,7 @@ promote_last(struct alqi_domain *self)
     unsigned i;
 
     alqi_heap_open_close_all(self->heap);
-    self->heap->n_minors++;
+    alqi_heap_tick(&self->heap->n_minors);
     EACH_DOMAIN(self->heap, of, i)
     if (alqi_heap_live_is_recent(of))
         return &after_step;

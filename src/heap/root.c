@@ -163,6 +163,23 @@ alqi_heap_roots_visit_common(struct alqi_heap *heap, alqi_heap_visit_fn *visit,
     alqi_heap_pin_visit(heap, visit, arg);
 }
 
+/* A thread without a domain may drop a child meanwhile. */
+void
+alqi_heap_roots_count_common(const struct alqi_heap *heap, size_t *n_globals,
+                             size_t *n_letters)
+{
+    const struct alq_global *global;
+    const struct alqi_heap_letter *letter;
+
+    *n_globals = *n_letters = 0;
+    alqi_plat_lock(&common_lock);
+    for (global = heap->globals; global != NULL; global = global->next)
+        ++*n_globals;
+    for (letter = heap->letters; letter != NULL; letter = letter->next)
+        ++*n_letters;
+    alqi_plat_unlock(&common_lock);
+}
+
 /* ---- a domain's --------------------------------------------------------- */
 
 static void

@@ -529,6 +529,21 @@ alqi_heap_domain(struct alq_domain *d)
     return (struct alqi_domain *)d;
 }
 
+/* Whether the slot has a domain.  In a stop, too, a state may change: from
+ * TAKEN to WANTED, by a thread that comes back. */
+static inline bool
+alqi_heap_is_there(const struct alqi_domain *d)
+{
+    return __atomic_load_n(&d->state, __ATOMIC_RELAXED) != ALQI_HEAP_VACANT;
+}
+
+/* One more, in a stop; who has no domain may read the number at any time. */
+static inline void
+alqi_heap_tick(uint64_t *n)
+{
+    __atomic_store_n(n, *n + 1, __ATOMIC_RELAXED);
+}
+
 /* Marking looks at headers and fields while others mark or store.  That a
  * block's words are read after the pointer to it follows from the address;
  * acquire costs nothing on x86, and says so to the thread sanitizer. */

@@ -37,7 +37,7 @@ young_value(struct alqi_domain *d, alq_value v)
     HOLDS(slot < d->heap->n_slots);
     of = d->heap->domains[slot];
     if (!alqi_heap_pin_is_kept(d->heap, v)) {
-        HOLDS(of->state != ALQI_HEAP_VACANT);
+        HOLDS(alqi_heap_is_there(of));
         HOLDS(v > (uintptr_t)of->pub.young_ptr && v < of->run_end);
     }
     HOLDS(alqi_heap_header(v) != 0);
@@ -226,7 +226,7 @@ remembered_read(struct alqi_domain *d)
 {
     size_t i;
 
-    if (d->state == ALQI_HEAP_VACANT)
+    if (!alqi_heap_is_there(d))
         return true;
     for (i = 0; i < d->remembered.n; i++)
         if (!alqi_base_map_put(&remembered, (uintptr_t)d->remembered.fields[i],
@@ -273,7 +273,7 @@ alqi_heap_verify_slow(struct alqi_domain *d, enum alqi_heap_verify_what what)
     check_listed = true;
     alqi_heap_roots_visit_common(heap, root, d);
     for (i = 0; i < heap->n_slots; i++)
-        if (heap->domains[i]->state != ALQI_HEAP_VACANT) {
+        if (alqi_heap_is_there(heap->domains[i])) {
             alqi_heap_roots_visit(heap->domains[i], false, root, d);
             alqi_heap_final_visit(heap->domains[i], root, d);
             alqi_heap_weak_each(heap->domains[i], weak_block);
