@@ -418,6 +418,10 @@ alqi_heap_domain_end(struct alqi_domain *d)
     alqi_heap_mark_drop(d);
     alqi_heap_leave_minor(d);
     alqi_heap_minor_drop(d);
+    if (alqi_heap_is_quiet(d)) {
+        d->pub.store_max = UINTPTR_MAX;
+        alqi_heap_limit_raise(d);
+    }
     alqi_heap_stop_vacate(d);
     heap_leave(heap);
 }

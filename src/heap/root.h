@@ -31,6 +31,8 @@ struct alq_root *alqi_heap_root_new(struct alqi_domain *d, alq_value v);
 void alqi_heap_root_set(struct alqi_domain *d, struct alq_root *root,
                         alq_value v);
 void alqi_heap_root_drop(struct alqi_domain *d, struct alq_root *root);
+/* Where the library checks: it is the domain's, and was not dropped. */
+bool alqi_heap_root_is_used(const struct alqi_domain *d, struct alq_root *root);
 /* Globals and letters are the heap's.  Any thread: a letter may outlive the
  * heap, and its thread the domain. */
 void alqi_heap_global_add(struct alqi_heap *heap, struct alq_global *global);

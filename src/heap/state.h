@@ -376,12 +376,16 @@ struct alqi_heap_orphan {
     struct alqi_heap_final *finals;
 };
 
-enum { ALQI_HEAP_BOXES = 510 };
+enum { ALQI_HEAP_BOXES = ALQI_CHECKS >= 1 ? 501 : 510 };
 
 /* A page of boxed roots; a free one holds the next free one's address + 1. */
 struct alqi_heap_boxes {
     struct alqi_heap_boxes *next;
     uintptr_t may_be_young;
+#if ALQI_CHECKS >= 1
+    const struct alqi_heap_roots *owner;
+    uint64_t used[8]; /* a bit for each root that is not free */
+#endif
     struct alq_root roots[ALQI_HEAP_BOXES];
 };
 
@@ -535,6 +539,14 @@ static inline bool
 alqi_heap_is_there(const struct alqi_domain *d)
 {
     return __atomic_load_n(&d->state, __ATOMIC_RELAXED) != ALQI_HEAP_VACANT;
+}
+
+/* No thread runs the domain, and the program is to be told if one uses it:
+ * .inv.quiet (glue/rule.h). */
+static inline bool
+alqi_heap_is_quiet(const struct alqi_domain *d)
+{
+    return ALQI_CHECKS >= 1 && d->threads.running == NULL;
 }
 
 /* One more, in a stop; who has no domain may read the number at any time. */
