@@ -19,7 +19,12 @@
 
 #include "base/base.h"
 
-enum { IS_CHECKED = ALQI_CHECKS >= 1, ASKS = ALQ_CHECKS };
+enum {
+    IS_CHECKED = ALQI_CHECKS >= 1,
+    IS_HARD = ALQI_CHECKS >= 3, /* each allocation takes its slow part, which
+                                   has a status for its arguments */
+    ASKS = ALQ_CHECKS
+};
 
 static struct alq_domain *volatile d; /* no compiler knows that it is NULL */
 static volatile uintptr_t wild;       /* what no compiler knows */
@@ -399,9 +404,10 @@ static const struct rule rules[] = {
     {roots_added_unattached, "alq_root_new", "does not run", "attach", 0},
     {range_unattached, "alq_range_add", "does not run", "attach", 0},
     {global_unattached, "alq_global_add", "does not run", "attach", 0},
-    {no_fields, "alq_alloc_small", "1 to 256 fields", "alq_alloc", 0},
-    {too_many_fields, "alq_alloc_small", "1 to 256 fields", "alq_alloc", 0},
-    {a_tag_of_256, "alq_alloc_small", "at most 255", "in a field", 0},
+    {no_fields, "alq_alloc_small", "1 to 256 fields", "alq_alloc", IS_HARD},
+    {too_many_fields, "alq_alloc_small", "1 to 256 fields", "alq_alloc",
+     IS_HARD},
+    {a_tag_of_256, "alq_alloc_small", "at most 255", "in a field", IS_HARD},
     {several_of_none, "alq_alloc_several", "1 to 256", "alq_alloc", 1},
 };
 

@@ -322,6 +322,9 @@ give_share(struct alqi_domain *self, struct alqi_domain *of)
         return;
     while ((pool = of->emptied) != NULL) {
         of->emptied = pool->next;
+        if (ALQI_CHECKS >= 2)
+            alqi_heap_pool_spoil_all(
+                pool, alqi_heap_area_class(&of->heap->area, (uintptr_t)pool));
         alqi_heap_area_give(&of->heap->area, pool);
     }
     of->counts.compactions++;

@@ -17,6 +17,7 @@
 #include "heap/private.h"
 #include "heap/root.h"
 #include "heap/spare.h"
+#include "heap/stale.h"
 #include "heap/say.h"
 #include "heap/stop.h"
 #include "heap/sweep.h"
@@ -503,6 +504,7 @@ alqi_heap_minor(struct alqi_domain *d)
             break; /* another's was this domain's, too */
     reopen(d);
     alqi_heap_entry_end(d);
+    alqi_heap_stale(d, true);
 }
 
 void
@@ -514,6 +516,7 @@ alqi_heap_major(struct alqi_domain *d)
     stop(d, &cycle_work, BY_A_CALL);
     reopen(d);
     alqi_heap_entry_end(d);
+    alqi_heap_stale(d, true);
 }
 
 void
@@ -525,6 +528,7 @@ alqi_heap_major_swept(struct alqi_domain *d)
     stop(d, &swept_work, BY_A_CALL);
     reopen(d);
     alqi_heap_entry_end(d);
+    alqi_heap_stale(d, true);
 }
 
 void
@@ -536,6 +540,7 @@ alqi_heap_compact(struct alqi_domain *d)
     stop(d, &compact_work, BY_A_CALL);
     reopen(d);
     alqi_heap_entry_end(d);
+    alqi_heap_stale(d, true);
 }
 
 void
@@ -546,6 +551,7 @@ alqi_heap_collect_all(struct alqi_domain *d)
     alqi_heap_entry_begin(d);
     collect_all(d);
     alqi_heap_entry_end(d);
+    alqi_heap_stale(d, true);
 }
 
 /* ---- slices ------------------------------------------------------------- */

@@ -181,6 +181,18 @@ alqi_heap_letters_end(struct alqi_heap *heap)
 }
 
 void
+alqi_heap_roots_visit_globals(struct alqi_heap *heap, alqi_heap_visit_fn *visit,
+                              void *arg)
+{
+    struct alq_global *global;
+
+    alqi_plat_lock(&common_lock);
+    for (global = heap->globals; global != NULL; global = global->next)
+        visit(arg, &global->value);
+    alqi_plat_unlock(&common_lock);
+}
+
+void
 alqi_heap_roots_visit_common(struct alqi_heap *heap, alqi_heap_visit_fn *visit,
                              void *arg)
 {

@@ -17,6 +17,9 @@ typedef void alqi_heap_visit_fn(void *arg, alq_value *slot);
  * to and from domains, what is pinned and what pinned young blocks hold. */
 void alqi_heap_roots_visit_common(struct alqi_heap *heap,
                                   alqi_heap_visit_fn *visit, void *arg);
+/* Globals alone. */
+void alqi_heap_roots_visit_globals(struct alqi_heap *heap,
+                                   alqi_heap_visit_fn *visit, void *arg);
 /* How many globals and letters there are. */
 void alqi_heap_roots_count_common(const struct alqi_heap *heap,
                                   size_t *n_globals, size_t *n_letters);

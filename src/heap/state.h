@@ -37,6 +37,9 @@ enum {
     ALQI_HEAP_RING = 128 /* blocks whose headers are on their way */
 };
 
+/* What is written over blocks that are gone. */
+#define ALQI_HEAP_SPOILT ((alqi_heap_word)0xD7D7D7D7D7D7D7D6)
+
 #define ALQI_HEAP_MINOR_BYTES_MAX ((uintptr_t)32 << 20)
 
 /* Forces rare events: hard builds. */
@@ -480,6 +483,7 @@ struct alqi_domain {
     uintptr_t crowded_words; /* small blocks made old since             */
     uintptr_t hit_from; /* bits of this slice's young words that are set: */
     uintptr_t hit_to;   /* indices, stack.h; 0: none                    */
+    uint64_t n_points;  /* hard: calls that may collect, so far */
     bool forces_mark;   /* its slice begins to mark, due or not */
     uint64_t dirty;     /* classes of scannable runs with scan < next */
     struct alqi_heap_run runs[2][ALQI_HEAP_CLASSES]; /* [1]: no_scan */

@@ -6,6 +6,7 @@
 #include "heap/list.h"
 #include "heap/observed.h"
 #include "heap/stack.h"
+#include "heap/stale.h"
 #include "heap/stop.h"
 #include "heap/thread.h"
 #include "plat/wait.h"
@@ -124,6 +125,7 @@ alqi_heap_thread_enter(struct alq_thread *thread)
         alqi_heap_stop_come_back(d);
     frames_in(d, thread);
     alqi_heap_fenced_enter(d);
+    alqi_heap_stale(d, true);
 }
 
 struct alq_thread *
