@@ -634,7 +634,7 @@ held_pools_stay(void **state)
     ALQ_FRAME(d, f, cells[HELD]);
     struct alqi_heap *heap = alqi_heap_domain(d)->heap;
     const struct alqi_heap_area *area = &heap->area;
-    alq_value before[HELD];
+    static alq_value before[HELD];
     unsigned moved = 0, i;
 
     (void)state;
