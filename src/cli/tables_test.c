@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/test_seed.h"
 #include "cli/groups.h"
 #include "cli/names.h"
 #include "cli/objects.h"
@@ -29,7 +30,7 @@ objects_agree_with_an_array(void **state)
     static bool alive[IDS];
     struct alqi_cli_objects o;
     struct alqi_cli_life life;
-    uint64_t seed = 7;
+    uint64_t seed = 7 + alqi_base_test_seed();
     size_t n = 0;
     size_t n_most = 0;
     size_t at = 0;
