@@ -93,7 +93,7 @@ static void *
 boot_malloc(size_t size)
 {
     return alqi_preload_real_begin() ? alqi_preload_real.malloc(size)
-                         : boot_alloc(BOOT_ALIGN, size);
+                                     : boot_alloc(BOOT_ALIGN, size);
 }
 
 static void *
@@ -114,14 +114,15 @@ static void *
 boot_memalign(size_t align, size_t size)
 {
     return alqi_preload_real_begin() ? alqi_preload_real.memalign(align, size)
-                         : boot_alloc(align, size);
+                                     : boot_alloc(align, size);
 }
 
 static void *
 boot_aligned_alloc(size_t align, size_t size)
 {
-    return alqi_preload_real_begin() ? alqi_preload_real.aligned_alloc(align, size)
-                         : boot_alloc(align, size);
+    return alqi_preload_real_begin()
+               ? alqi_preload_real.aligned_alloc(align, size)
+               : boot_alloc(align, size);
 }
 
 static int
@@ -171,14 +172,17 @@ boot_valloc(size_t size)
 static void *
 boot_pvalloc(size_t size)
 {
-    return alqi_preload_real_begin() ? alqi_preload_real.pvalloc(size)
-                         : boot_alloc(4096, (size + 4095) & ~(size_t)4095);
+    return alqi_preload_real_begin()
+               ? alqi_preload_real.pvalloc(size)
+               : boot_alloc(4096, (size + 4095) & ~(size_t)4095);
 }
 
 static size_t
 boot_usable_size(void *block)
 {
-    return alqi_preload_real_begin() ? alqi_preload_real.malloc_usable_size(block) : 0;
+    return alqi_preload_real_begin()
+               ? alqi_preload_real.malloc_usable_size(block)
+               : 0;
 }
 
 static int

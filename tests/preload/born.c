@@ -3,6 +3,7 @@
  *
  *   born                prints blocks and bytes that born_block made
  *   born environment    how many variables of the profiler are left
+ *   born ended          and what a thread allocates in its last destructors
  *
  * LIBRARY: the library that it links, whose constructor runs before that of a
  * library that is preloaded, and with -z initfirst before the C library's. */
@@ -69,8 +70,8 @@ born_first(void)
     born_some();
 }
 
-__attribute__((section(".preinit_array"), used)) static void (*const first[])(
-    void) = {born_first};
+__attribute__((section(".preinit_array"),
+               used)) static void (*const first[])(void) = {born_first};
 
 static int
 of_profiler(void)
@@ -83,15 +84,43 @@ of_profiler(void)
     return n;
 }
 
+static pthread_key_t key;
+
+/* As often as the system runs destructors: the profiler's is not the last. */
+static void
+on_end(void *arg)
+{
+    free(born_block(77));
+    pthread_setspecific(key, arg);
+}
+
+static void *
+end_late(void *arg)
+{
+    pthread_setspecific(key, arg);
+    return NULL;
+}
+
+static void
+thread_run(void)
+{
+    pthread_t thread;
+
+    if (pthread_key_create(&key, on_end) == 0 &&
+        pthread_create(&thread, NULL, end_late, &key) == 0)
+        pthread_join(thread, NULL);
+}
+
 int
 main(int argc, char **argv)
 {
-    (void)argv;
     born_some();
-    if (argc > 1) {
+    if (argc > 1 && strcmp(argv[1], "environment") == 0) {
         printf("%d\n", of_profiler());
         return 0;
     }
+    if (argc > 1)
+        thread_run();
     /* The destructor's are to come. */
     printf("%lu %lu\n", born_blocks + 8, born_bytes + 8 * 1000 + 28);
     return 0;
