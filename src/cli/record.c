@@ -34,6 +34,8 @@ enum {
 #define INTERVAL_BYTES_DEFAULT (512.0 * 1024)
 #define MAX_MEMORY_BYTES_DEFAULT (256.0 * 1024 * 1024)
 #define MAX_MEMORY_LEAST (1024.0 * 1024)
+#define RESERVE_LEAST (1024.0 * 1024)
+#define RESERVE_MOST 0x1p40
 #define MEMTRACE_RATE_DEFAULT 1e-6
 #define PROBES_INTERVAL_MOST 0x1p60
 
@@ -48,6 +50,7 @@ enum {
     OPT_TIME_STEP,
     OPT_EXACT,
     OPT_MAX_MEMORY,
+    OPT_RESERVE,
     OPT_PROBES,
     OPT_LIMIT_LIVE,
     OPT_LIMIT_ALLOC,
@@ -66,6 +69,8 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
     {OPT_EXACT, "exact", NULL, NULL, "record every block, not a sample"},
     {OPT_MAX_MEMORY, "max-memory", "N[K|M|G]", NULL,
      "of --exact's tables, before sampling; default 256M"},
+    {OPT_RESERVE, "reserve", "N[K|M|G]", NULL,
+     "map so much at the start, for programs that forbid it later"},
     {OPT_DEPTH, "depth", "N", NULL, "frames kept per stack; default 256"},
     {OPT_FOLLOW, "follow", NULL, NULL,
      "record exec'd programs, too, one trace a process"},
@@ -116,6 +121,12 @@ set_number(struct alqi_cli_record_run *r, int id, const char *value)
             return refuse("max-memory", value, "0, or a size from 1M on");
         r->max_memory_bytes = v;
         r->has_max_memory = true;
+        return true;
+    case OPT_RESERVE:
+        if (!alqi_cli_bytes_parse(value, &v) ||
+            !(v >= RESERVE_LEAST && v <= RESERVE_MOST))
+            return refuse("reserve", value, "a size from 1M to 1024G");
+        r->reserve_bytes = v;
         return true;
     case OPT_RATE:
         r->has_rate = true;
@@ -314,13 +325,15 @@ settings_make(const struct alqi_cli_record_run *r, const char *preload)
         strcpy(probes, "probes,");
     n = asprintf(&text,
                  "%s%s%srate=%.17g,depth=%u,seed=%" PRIu64
-                 ",follow=%d,mmap=%d,rss=%d,exact=%d,max_memory=%.0f,heap=1"
+                 ",follow=%d,mmap=%d,rss=%d,exact=%d,max_memory=%.0f,"
+                 "reserve=%.0f,heap=1"
                  "%s,preload=%s,out=%s/"
                  "%%e.%%p.%%n" ALQI_CLI_RECORDING_SUFFIX,
                  r->is_off ? "off," : "", r->is_controlled ? "control," : "",
                  probes, r->rate, r->depth, r->seed, r->is_following,
                  r->is_mapping, !r->has_no_rss, r->is_exact,
-                 r->max_memory_bytes, limits, preload, directory);
+                 r->max_memory_bytes, r->reserve_bytes, limits, preload,
+                 directory);
 
     return n < 0 ? NULL : text;
 }

@@ -115,6 +115,11 @@ trace_create(struct alqi_cli_record_run *r, const struct image *image,
     return alqi_cli_pack_fdopen(fd, path);
 }
 
+/* No more than was mapped before could be had. */
+#define CONFINED_TEXT                                                          \
+    "; the program forbids itself system calls, and --reserve=N maps more "    \
+    "before"
+
 static void
 say_drops(const struct alqi_raw_header *h,
           const struct alqi_cli_convert_result *result)
@@ -131,11 +136,14 @@ say_drops(const struct alqi_raw_header *h,
                               "inside a signal handler"},
     };
 
+    bool is_confined = (atomic_load(&h->flags) & ALQI_RAW_CONFINED) != 0;
+
     for (size_t i = 0; i < ALQI_COUNT_OF(reasons); i++) {
         uint64_t n = atomic_load(&h->counters[reasons[i].counter]);
 
         if (n > 0)
-            alqi_cli_say("%u: %" PRIu64 " %s", h->pid, n, reasons[i].text);
+            alqi_cli_say("%u: %" PRIu64 " %s%s", h->pid, n, reasons[i].text,
+                         is_confined && i <= 1 ? CONFINED_TEXT : "");
     }
     if (result->n_damaged_chunks > 0)
         alqi_cli_say("%u: %" PRIu64 " damaged parts of the recording left out",

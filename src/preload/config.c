@@ -6,6 +6,8 @@
  *   depth=N         frames kept                    seed=N  0: from the system
  *   exact=0|1       every block; rate is what takes over when its tables have
  *   max_memory=BYTES                                0: no cap
+ *   reserve=BYTES   of the recording, and of memory: mapped at the start, and
+ *                   nothing after it; see confine.c
  *   follow=0|1      exec'd programs are recorded   mmap=0|1
  *   rss=0|1         resident memory over time; 1 unless given
  *   off             nothing, until it is started; without control and signal
@@ -182,6 +184,8 @@ pair_apply(const char *key, size_t n_key, const char *text, size_t n)
         c->is_exact = v != 0;
     else if (is_key(key, n_key, "max_memory") && v >= 0)
         c->max_memory_bytes = (uint64_t)v;
+    else if (is_key(key, n_key, "reserve") && v >= 0 && v <= LIMIT_BYTES_MOST)
+        c->reserve_bytes = (size_t)v;
     else if (is_key(key, n_key, "follow"))
         c->follow = v != 0 ? ALQI_PRELOAD_FOLLOW : ALQI_PRELOAD_LEAVE;
     else if (is_key(key, n_key, "mmap"))

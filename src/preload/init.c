@@ -20,12 +20,19 @@ _Atomic(bool) alqi_preload_is_up;
 _Atomic(bool) alqi_preload_is_off;
 struct alqi_memprof_domain *alqi_preload_domain;
 
+static int
+own_pid(void)
+{
+    return alqi_plat_confinement_sigsafe() == ALQI_PLAT_FREE
+               ? getpid()
+               : (int)alqi_preload_file_header()->pid;
+}
+
 void
 alqi_preload_say(const char *text)
 {
     char line[1600];
-    int n =
-        snprintf(line, sizeof line, "aliquot: %d: %s\n", (int)getpid(), text);
+    int n = snprintf(line, sizeof line, "aliquot: %d: %s\n", own_pid(), text);
 
     if (n > 0)
         alqi_plat_say_sigsafe(line, (size_t)n < sizeof line ? (size_t)n
@@ -177,6 +184,12 @@ start(int argc, char **argv, char **envp)
         switch_off();
         return;
     }
+    if (alqi_preload_config.reserve_bytes != 0 &&
+        !alqi_plat_pages_reserve(alqi_preload_config.reserve_bytes, true)) {
+        alqi_preload_say("off: no memory to reserve");
+        switch_off();
+        return;
+    }
     if (!engine_start()) {
         alqi_preload_say("off: no memory for the profiler's tables");
         switch_off();
@@ -194,5 +207,7 @@ start(int argc, char **argv, char **envp)
     alqi_preload_signal_install();
     if (alqi_preload_config.has_control)
         alqi_preload_serve();
+    if (alqi_preload_config.reserve_bytes != 0)
+        alqi_preload_confine(ALQI_PLAT_FEW_CALLS);
     errno = saved;
 }

@@ -58,7 +58,8 @@ enum alqi_raw_flag {
     ALQI_RAW_FORKED = 1,     /* begins at a fork: earlier blocks are unknown */
     ALQI_RAW_OWN_MALLOC = 2, /* the program brings its own malloc            */
     ALQI_RAW_EXITED = 4,     /* exit handlers ran                            */
-    ALQI_RAW_IS_EXACT = 8    /* every block, not a sample: wire/exact.h      */
+    ALQI_RAW_IS_EXACT = 8,   /* every block, not a sample: wire/exact.h      */
+    ALQI_RAW_CONFINED = 16   /* system calls were forbidden: no more space   */
 };
 
 enum alqi_raw_limit_kind {
