@@ -228,26 +228,23 @@ static int
 program_refuse(const char *name, const struct alqi_cli_program *p)
 {
     const char *file = p->interpreter[0] ? p->interpreter : p->path;
+    const char *why = "the profiler is built for this machine's 64-bit "
+                      "programs with glibc only";
 
-    switch (p->kind) {
-    case ALQI_PROGRAM_NOT_FOUND:
+    if (!p->is_found) {
         alqi_cli_say("record: %s: not found", name);
         return EXIT_NOT_FOUND;
-    case ALQI_PROGRAM_NOT_EXEC:
+    }
+    if (!p->is_executable) {
         alqi_cli_say("record: %s: not an executable file", p->path);
         return EXIT_NOT_EXECUTABLE;
-    case ALQI_PROGRAM_STATIC:
-        alqi_cli_say("record: %s is statically linked: there is no dynamic "
-                     "linker to load the profiler, so nothing would be "
-                     "recorded; relink it dynamically",
-                     file);
-        return EXIT_OURS;
-    default:
-        alqi_cli_say("record: %s is %s: the profiler is built for this "
-                     "machine's 64-bit programs only",
-                     file, p->what);
-        return EXIT_OURS;
     }
+    if (p->kind == ALQI_PLAT_PROGRAM_STATIC)
+        why = "there is no dynamic linker to load the profiler, so nothing "
+              "would be recorded; relink it dynamically";
+    alqi_cli_say("record: %s is %s: %s", file, alqi_plat_program_text(p->kind),
+                 why);
+    return EXIT_OURS;
 }
 
 static bool
@@ -326,7 +323,7 @@ settings_make(const struct alqi_cli_record_run *r, const char *preload)
     n = asprintf(&text,
                  "%s%s%srate=%.17g,depth=%u,seed=%" PRIu64
                  ",follow=%d,mmap=%d,rss=%d,exact=%d,max_memory=%.0f,"
-                 "reserve=%.0f,heap=1"
+                 "reserve=%.0f,notes=1,heap=1"
                  "%s,preload=%s,out=%s/"
                  "%%e.%%p.%%n" ALQI_CLI_RECORDING_SUFFIX,
                  r->is_off ? "off," : "", r->is_controlled ? "control," : "",
@@ -404,7 +401,7 @@ run_unrecorded(char **argv, const struct alqi_cli_program *p)
 
     alqi_cli_say("record: off: %s is %s, and the dynamic linker loads no "
                  "profiler into such a program",
-                 p->path, p->what);
+                 p->path, alqi_plat_program_text(p->kind));
     if (!alqi_cli_launch(&launch, &launched))
         return EXIT_OURS;
     if (launched.exec_errno != 0)
@@ -501,9 +498,9 @@ alqi_cli_record(int argc, char **argv)
     if (first >= argc)
         return alqi_cli_usage("record", "record: no program to run");
     alqi_cli_program_inspect(argv[first], &program);
-    if (program.kind == ALQI_PROGRAM_PRIVILEGED)
+    if (program.kind == ALQI_PLAT_PROGRAM_PRIVILEGED)
         return run_unrecorded(argv + first, &program);
-    if (program.kind != ALQI_PROGRAM_OK)
+    if (!program.is_executable || program.kind != ALQI_PLAT_PROGRAM_OK)
         return program_refuse(argv[first], &program);
     if (r.is_off && r.is_exact)
         return alqi_cli_usage("record", "record: --exact begins with the "

@@ -58,7 +58,7 @@ struct alqi_cli_record_run {
     unsigned n_traces;
     unsigned n_left;
     unsigned n_empty; /* traces without a sample, but the program's first */
-    bool has_main;
+    uint64_t main_ns; /* start of the last image of the program's process */
     bool has_main_heap;
 };
 

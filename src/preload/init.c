@@ -11,6 +11,7 @@
 #include "memprof/probes.h"
 #include "preload/control.h"
 #include "preload/exact.h"
+#include "preload/exec.h"
 #include "preload/fence.h"
 #include "preload/file.h"
 #include "preload/limit.h"
@@ -195,6 +196,7 @@ start(int argc, char **argv, char **envp)
         switch_off();
         return;
     }
+    alqi_preload_exec_start();
     alqi_preload_fork_install();
     alqi_preload_threads_start();
     atomic_store_explicit(&alqi_preload_is_up, true, memory_order_release);

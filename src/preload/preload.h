@@ -359,6 +359,7 @@ void alqi_preload_recorder_fork_child(void);
 /* The recording's counters, or a page of nobody's while there is no file. */
 void alqi_preload_count(enum alqi_raw_counter counter, uint64_t n);
 void alqi_preload_flag(enum alqi_raw_flag flag);
+void alqi_preload_unflag(enum alqi_raw_flag flag);
 
 #pragma GCC visibility pop
 
