@@ -163,11 +163,12 @@ alqi_preload_heap_name(char *out, size_t capacity)
 
 /* ---- the descriptor ------------------------------------------------------ */
 
-/* As high as the limit allows, out of the way of programs that expect 3. */
+/* Out of the way of programs that expect 3; not so high that the table of
+ * descriptors grows. */
 int
 alqi_preload_fd_move_up(int fd)
 {
-    static const int floors[] = {1000, 230, 100, 20};
+    static const int floors[] = {230, 100, 20};
 
     for (size_t i = 0; i < ALQI_COUNT_OF(floors); i++) {
         int high = fcntl(fd, F_DUPFD_CLOEXEC, floors[i]);
