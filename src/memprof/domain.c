@@ -141,8 +141,7 @@ loudest_of(const struct alqi_memprof_armed *armed)
     for (unsigned i = 0; i < armed->n_clients; i++) {
         const struct alq_profile *p = armed->client[i].profile;
 
-        if (p->slot > ALQI_MEMPROF_SLOT_LIVE &&
-            !(p->flags & ALQI_MEMPROF_OF_LIMITS) &&
+        if (p->slot > ALQI_MEMPROF_SLOT_LIVE && !alqi_profile_is_of_limits(p) &&
             (loudest == NULL || p->law.rate > loudest->law.rate))
             loudest = p;
     }

@@ -39,8 +39,10 @@ enum alqi_memprof_slot {
     ALQI_MEMPROF_SLOT_TREE = ALQI_MEMPROF_SLOTS /* none: the thread's own */
 };
 
-/* In a config's flags, beside those of memprof.h: the profile is of limits, as
- * one in the first two slots. */
+/* In a config's flags, beside those of memprof.h: the profile is of limits on
+ * tasks.  Its callbacks run nothing of the program: of blocks that wait for a
+ * poll otherwise it is told at once, and what it is owed can be run apart
+ * (alqi_memprof_limits_settle). */
 enum { ALQI_MEMPROF_OF_LIMITS = 1 << 16 };
 
 enum alqi_memprof_mode {
