@@ -216,14 +216,31 @@ task_drop(struct alqi_limit_thread *t)
 /* ---- frames that were left ------------------------------------------------
  */
 
+struct alqi_glue_call {
+    struct alqi_glue_guard guard; /* first */
+    struct alqi_glue_task *k;
+    alq_task_fn *task;
+    void *arg;
+};
+
+static void call_left(struct alqi_glue_guard *guard);
+
+/* .inv.call  That stack may be another function's by now. */
+__attribute__((no_sanitize("address", "thread"))) static bool
+is_called(const struct alqi_glue_task *k)
+{
+    return k->call->k == k && k->call->guard.left == call_left;
+}
+
 /* .inv.at  On other stacks nobody knows. */
 static bool
 is_left(const struct alqi_glue_task *k, uintptr_t here)
 {
     uintptr_t start, end;
 
-    return ALQI_UNLIKELY(k->at <= here) &&
-           alqi_plat_stack_bounds(&start, &end) && k->at >= start;
+    if (ALQI_LIKELY(k->at > here))
+        return !is_called(k);
+    return alqi_plat_stack_bounds(&start, &end) && k->at >= start;
 }
 
 /* A clean-up that is registered since a frame stands is not older than that. */
@@ -247,17 +264,10 @@ alqi_glue_task_drop_left(struct alqi_limit_thread *t)
     drop_left_at(t, (uintptr_t)__builtin_frame_address(0));
 }
 
-struct call {
-    struct alqi_glue_guard guard; /* first */
-    struct alqi_glue_task *k;
-    alq_task_fn *task;
-    void *arg;
-};
-
 static void
 call_left(struct alqi_glue_guard *guard)
 {
-    struct alqi_glue_task *k = ((struct call *)guard)->k;
+    struct alqi_glue_task *k = ((struct alqi_glue_call *)guard)->k;
     struct alqi_limit_thread *t = k->f.thread;
     bool is_last;
 
@@ -271,7 +281,7 @@ call_left(struct alqi_glue_guard *guard)
 static ALQI_GLUE_LEAVABLE enum alq_status
 call(void *arg)
 {
-    const struct call *c = arg;
+    const struct alqi_glue_call *c = arg;
     struct alqi_glue_task *k = c->k;
 
     return (k->f.flags & ALQ_LIMIT_UNWINDS) != 0
@@ -284,15 +294,18 @@ call(void *arg)
 
 /* The frame is open: at last it is not. */
 static ALQI_GLUE_LEAVABLE enum alq_status
-run_open(struct alqi_glue_task *k, enum alq_status status, alq_task_fn *task,
-         void *arg, struct alq_outcome *out)
+run_open(struct alqi_glue_call *c, enum alq_status status,
+         struct alq_outcome *out)
 {
-    struct call c = {{call_left}, k, task, arg};
+    struct alqi_glue_task *k = c->k;
     bool is_reached;
 
+    k->other = others(k->domain);
+    if (k->other != NULL)
+        k->other_foreign = k->other->foreign++;
     place(k->domain, k->f.thread);
     if (status == ALQ_OK)
-        status = alqi_glue_guarded(call, &c, &c.guard);
+        status = alqi_glue_guarded(call, c, &c->guard);
     is_reached = alqi_limit_close(&k->f, status, out);
     task_end(k);
     return is_reached ? ALQ_ELIMIT : status;
@@ -303,21 +316,19 @@ run(struct alq_domain *d, struct alqi_limit_thread *t,
     const struct alq_limits *limits, alq_task_fn *task, void *arg,
     struct alq_outcome *out)
 {
-    struct alqi_glue_task *k = task_new(d, t);
-    enum alq_status status = k != NULL ? ready(d, t, limits) : ALQ_ENOMEM;
+    struct alqi_glue_call c = {{call_left}, task_new(d, t), task, arg};
+    enum alq_status status = c.k != NULL ? ready(d, t, limits) : ALQ_ENOMEM;
 
-    if (status == ALQ_OK)
-        status = alqi_limit_open(t, &k->f, limits, out != NULL);
-    if (status != ALQ_OK && status != ALQ_ELIMIT) {
-        if (k != NULL)
-            task_free(k);
-        return status; /* the frame is not open */
+    if (status == ALQ_OK) {
+        c.k->at = (uintptr_t)__builtin_frame_address(0);
+        c.k->call = &c;
+        status = alqi_limit_open(t, &c.k->f, limits, out != NULL);
     }
-    k->at = (uintptr_t)__builtin_frame_address(0);
-    k->other = others(d);
-    if (k->other != NULL)
-        k->other_foreign = k->other->foreign++;
-    return run_open(k, status, task, arg, out);
+    if (status == ALQ_OK || status == ALQ_ELIMIT)
+        return run_open(&c, status, out);
+    if (c.k != NULL)
+        task_free(c.k);
+    return status; /* the frame is not open */
 }
 
 static ALQI_GLUE_LEAVABLE enum alq_status

@@ -3,13 +3,15 @@
  * Frames are not on the stack: a task that is left by an exception or a longjmp
  * of the program's leaves its frame whole.
  *
- *     open --task returns, or its limits leave it--> closed
- *       \--exception, pthread_exit: guard----------> dropped, at once
- *       `--longjmp: next look at frames-------------> dropped, then
+ *   open --task returns, or its limits leave it--> closed
+ *     |----exception, pthread_exit: guard--------> dropped, at once
+ *     `----longjmp: next look at frames----------> dropped, then
  *
- * .inv.at   `at` is where the stack of alq_limit_run begins.  Of frames on the
- *           thread's own stack those that lie below the one that looks, or
- * where it is, were left: stacks grow down. */
+ * .inv.at    `at` is where the stack of alq_limit_run begins.  Of frames on the
+ *            thread's own stack those that lie below the one that looks, or
+ *            where it is, were left: stacks grow down.
+ * .inv.call  What alq_limit_run has put there stands there as long as it runs:
+ *            where it does not the frame was left, and others were called. */
 #ifndef ALQI_GLUE_TASK_H
 #define ALQI_GLUE_TASK_H
 
@@ -19,6 +21,7 @@ struct alqi_glue_task {
     struct alqi_limit_frame f; /* first: limit's pointer is ours */
     struct alq_domain *domain; /* NULL: malloc's                 */
     uintptr_t at;
+    const struct alqi_glue_call *call; /* on that stack */
     /* The thread's limits of the other kind, and what stood there. */
     struct alqi_limit_thread *other;
     uint32_t other_foreign;

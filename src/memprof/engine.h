@@ -26,11 +26,10 @@
 #include "stack/capture.h"
 #include "stack/few.h"
 
-/* In the order in which callbacks of one block are called: a sample that stops
- * a task is no one else's. */
+/* In the order in which callbacks of one block are called. */
 enum alqi_memprof_slot {
-    ALQI_MEMPROF_SLOT_LIMIT,
-    ALQI_MEMPROF_SLOT_LIVE, /* of limits, too: what is tracked for them */
+    ALQI_MEMPROF_SLOT_COUNT, /* of what is alive in the process         */
+    ALQI_MEMPROF_SLOT_LIVE,  /* of tasks with a limit on what they have */
     ALQI_MEMPROF_SLOT_USER,
     ALQI_MEMPROF_SLOT_RECORDER,
     ALQI_MEMPROF_SLOT_PROBES,
