@@ -205,10 +205,10 @@ typedef enum alq_status alq_task_fn(struct alq_domain *d, void *arg);
  * out      May be NULL.  Nothing in it is to be freed.
  *
  * Returns  ALQ_ELIMIT if a limit of this frame was reached when the task
- *          returned, whatever that returned: all are looked at then, the size of
- *          the heap if the task has allocated.  A token that is set already
- *          means that the task is not called.  Otherwise what the task returned; that may be ALQ_ELIMIT,
- *          with the cause ALQ_LIMIT_NOT, when it is an outer limit that was
+ *          returned, whatever that returned: all are looked at then, the size
+ * of the heap if the task has allocated.  A token that is set already means
+ * that the task is not called.  Otherwise what the task returned; that may be
+ * ALQ_ELIMIT, with the cause ALQ_LIMIT_NOT, when it is an outer limit that was
  *          reached.
  * Errors   ALQ_EINVAL   task is NULL, or limits has an unknown policy or flag,
  *                       or a number that is neither ALQ_LIMIT_NONE nor at most
@@ -220,8 +220,8 @@ typedef enum alq_status alq_task_fn(struct alq_domain *d, void *arg);
  *                       this is on_limit, or a callback of a profile
  *          In these cases the task is not called, and out is not written.
  * Threads  The domain's.
- * GC       What the task does; by heap_bytes and live_words it may collect, too.
- * Source   spec memprof-limits 1.1, 1.4, 4.3; seed 000. */
+ * GC       What the task does; by heap_bytes and live_words it may collect,
+ * too. Source   spec memprof-limits 1.1, 1.4, 4.3; seed 000. */
 ALQ_API ALQ_MUSTUSE enum alq_status
 alq_limit_run(struct alq_domain *d, const struct alq_limits *limits,
               alq_task_fn *task, void *arg, struct alq_outcome *out);
