@@ -117,6 +117,14 @@ struct alqi_stack_result alqi_stack_capture(struct alqi_stack_memo *memo,
                                             uintptr_t skip_hi,
                                             uint32_t max_frames);
 
+/* The same of a stack that is deeper than the memo: into the caller's memory.
+ * Nothing is kept or replayed, so it takes a step for each frame. */
+struct alqi_stack_result
+alqi_stack_capture_deep(struct alqi_stack_memo *memo,
+                        const struct alqi_stack_regs *start, uintptr_t skip_lo,
+                        uintptr_t skip_hi, uintptr_t *frames,
+                        uint32_t max_frames);
+
 /* Where frame i of the memo's first and only capture ends: the stack pointer
  * after its return. */
 uintptr_t alqi_stack_frame_end(const struct alqi_stack_memo *memo, uint32_t i);
