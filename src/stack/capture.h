@@ -12,7 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ALQI_STACK_FRAMES_MAX = 4096, ALQI_STACK_SLOTS = 256 };
+enum {
+    ALQI_STACK_FRAMES_MAX = 4096,
+    ALQI_STACK_SLOTS = 256,
+    ALQI_STACK_CALLS_LOG = 5
+};
 
 /* A thread's memo: its last capture, and others that may come again, kept for
  * verified replay.  The caller
@@ -40,6 +44,9 @@ struct alqi_stack_memo {
     struct alqi_stack_room *rooms;      /* bulky, so not on the stack */
     struct alqi_stack_trails *trails;   /* captures that come again */
     uint16_t at_slot[ALQI_STACK_SLOTS]; /* rows by ra_at */
+    /* Return addresses outside of all tables that were behind a call: read
+     * once, since asking whether code can be read takes a system call. */
+    uintptr_t behind_call[1 << ALQI_STACK_CALLS_LOG];
 };
 
 size_t alqi_stack_memo_bytes(uint32_t capacity_frames);
