@@ -1,6 +1,7 @@
 /* gc_control_test.c -- the Gc module: control, stack, smoothing, memory outside
  */
 #include "glue/gc_test.h"
+#include "base/skip.h"
 
 static const struct alq_custom_ops plain = {"plain", NULL};
 
@@ -132,7 +133,7 @@ a_minor_heap_gives_memory_back(void **state)
 
     (void)state;
     if (IS_HARD)
-        skip(); /* what it forbids is not touched */
+        ALQI_SKIP("a hard build touches what it forbids");
     c.minor_heap_size = WIDE;
     assert_int_equal(alq_gc_set(d, &c), ALQ_OK);
     for (i = 0; i < WIDE / 4; i++)
@@ -153,7 +154,7 @@ the_choice_is_left_to_the_heap(void **state)
 
     (void)state;
     if (IS_HARD)
-        skip(); /* there it is never open */
+        ALQI_SKIP("a hard build never leaves it open");
     assert_int_equal(chosen_words(), 0);
     c.space_overhead = 100;
     assert_int_equal(alq_gc_set(d, &c), ALQ_OK);

@@ -17,6 +17,7 @@
 
 #include "glue/domains_help.h"
 #include "glue/private_help.h"
+#include "base/skip.h"
 
 enum {
     ROUNDS = IS_HARD ? 2 : 12, /* of each way to show */
@@ -671,8 +672,7 @@ skip_if_hard(void)
 {
     if (!IS_HARD)
         return;
-    print_message("any safe point of a hard build may stop all\n");
-    skip();
+    ALQI_SKIP("a safe point of a hard build may stop all");
 }
 
 static void
