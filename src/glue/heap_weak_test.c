@@ -227,7 +227,6 @@ bad_arguments(void **state)
     assert_int_equal(alq_ephe_blit_data(d, f.ephe, f.weak), ALQ_EINVAL);
     assert_int_equal(alq_weak_set(d, ALQ_NULL, 0, ALQ_UNIT), ALQ_EINVAL);
     assert_int_equal(alq_weak_set(NULL, f.weak, 0, ALQ_UNIT), ALQ_EINVAL);
-    assert_int_equal(alq_weak_get(NULL, f.weak, 0), ALQ_NULL);
     assert_int_equal(alq_weak_length(f.ephe) + alq_ephe_length(f.weak) +
                          alq_weak_length(alq_from_int(3)),
                      0);

@@ -31,10 +31,8 @@ enum { RUNS = 6, STEPS = 20000 };
 enum { RUNS = 10, STEPS = 100000 };
 #elif defined(__SANITIZE_THREAD__)
 enum { RUNS = 10, STEPS = 25000 };
-#elif ALQI_CHECKS == 1
-enum { RUNS = 25, STEPS = 80000 };
 #else
-enum { RUNS = 25, STEPS = 400000 }; /* ten million */
+enum { RUNS = 25, STEPS = 80000 }; /* two million */
 #endif
 
 enum { SLOTS = 24, SHARED = 16 };
