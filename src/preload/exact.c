@@ -402,6 +402,8 @@ free_of_stranger(const void *block)
         alqi_preload_exact_free(block);
         return;
     }
+    if (alqi_preload_hot.left_words > ALQI_PARKED / 2)
+        return; /* the server's: its blocks are not the program's */
     thread = alqi_preload_orphan_lock();
     if (thread != NULL)
         free_record(thread, block);

@@ -81,10 +81,12 @@ struct alqi_preload_real {
     int (*dlclose)(void *);
 };
 
-/* Filled with functions that resolve and forward until real_resolve ran. */
+/* Filled with functions that begin, and forward. */
 extern struct alqi_preload_real alqi_preload_real;
 
-void alqi_preload_real_resolve(void);
+/* Finds the allocator, then begins the recording (init.c); false when that was
+ * done, or is under way. */
+bool alqi_preload_real_begin(void);
 /* Whether the block is of the boot arena: never freed, not the allocator's. */
 bool alqi_preload_is_boot(const void *block);
 size_t alqi_preload_boot_size(const void *block);
@@ -218,6 +220,10 @@ struct alqi_preload_thread *alqi_preload_fork_child_unprepared(void);
 void alqi_preload_fork_install(void);
 
 /* ---- start-up (init.c) --------------------------------------------------- */
+
+/* Brings the profiler up.  The calling thread is parked, and the only one that
+ * has come this far. */
+void alqi_preload_begin(void);
 
 /* False until the process is far enough to sample. */
 extern _Atomic(bool) alqi_preload_is_up;

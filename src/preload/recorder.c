@@ -511,6 +511,8 @@ alqi_preload_recorder_stop(struct alqi_preload_thread *thread)
     enum alq_status status = alqi_memprof_stop(
         alqi_preload_domain, &thread->memprof, ALQI_MEMPROF_SLOT_RECORDER);
 
+    if (status == ALQ_OK)
+        alqi_preload_flag(ALQI_RAW_PAUSED);
     alqi_preload_recorder_drops();
     return status;
 }

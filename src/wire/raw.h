@@ -51,6 +51,7 @@ enum alqi_raw_counter {
     ALQI_RAW_TRUNCATED,        /* stacks cut at the depth limit           */
     ALQI_RAW_INHERITED_FREES,  /* frees of blocks from before the fork    */
     ALQI_RAW_DEEPBIND_DROPPED, /* dlopen calls that lost RTLD_DEEPBIND    */
+    ALQI_RAW_AFTER_END,        /* blocks of ended threads, not recorded   */
     ALQI_RAW_COUNTERS = 16
 };
 
@@ -59,8 +60,10 @@ enum alqi_raw_flag {
     ALQI_RAW_OWN_MALLOC = 2, /* the program brings its own malloc            */
     ALQI_RAW_EXITED = 4,     /* exit handlers ran                            */
     ALQI_RAW_IS_EXACT = 8,   /* every block, not a sample: wire/exact.h      */
-    ALQI_RAW_CONFINED = 16,  /* system calls were forbidden: no more space   */
-    ALQI_RAW_EXECUTED = 32   /* the process went on as another program       */
+    ALQI_RAW_LATE = 16,      /* begun in a process that had begun before     */
+    ALQI_RAW_PAUSED = 32,    /* it was stopped, if only for a while          */
+    ALQI_RAW_CONFINED = 64,  /* system calls were forbidden: no more space   */
+    ALQI_RAW_EXECUTED = 128  /* the process went on as another program       */
 };
 
 enum alqi_raw_limit_kind {

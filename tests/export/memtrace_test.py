@@ -52,7 +52,7 @@ class Memtrace(exported.Case):
         n = 0
         for name in ("wordcount-1e-3.v2", "bigarr-1e-2.v3", "synth-bytes.v2",
                      "leakcache-1e-3.v3"):
-            golden = re.search(r"(\d+) samples of ([\d.]+) (\wB|B)",
+            golden = re.search(r"(\d+) samples of +([\d.]+) (\wB|B)",
                                common.report(name + ".hotspots"))
             path = self.golden(name)
             blocks, _ = allocations(path, self)
