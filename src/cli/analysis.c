@@ -726,6 +726,7 @@ alqi_cli_analysis_run(struct alqi_cli_analysis *a, struct alqi_cli_input *input,
     struct alqi_ctf_event event;
 
     alqi_cli_analysis_begin(a, alqi_cli_input_reader(input), options);
+    a->input = input;
     while (alqi_cli_input_next(input, &event))
         alqi_cli_analysis_take(a, &event);
     held_enter(a);

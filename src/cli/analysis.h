@@ -84,6 +84,7 @@ struct alqi_cli_held {
 struct alqi_cli_analysis {
     struct alqi_cli_analysis_options options;
     struct alqi_ctf_reader *reader;
+    struct alqi_cli_input *input; /* NULL: taken event by event */
     const struct alqi_ctf_info *info;
     struct alqi_cli_estimator estimator;
     uint16_t rate; /* of the allocations that follow */

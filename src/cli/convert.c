@@ -186,8 +186,9 @@ side_end(struct alqi_cli_conversion *c, uint64_t time_ns, const char *ended)
         {ALQI_RAW_TRUNCATED, "stacks_truncated"},
         {ALQI_RAW_INHERITED_FREES, "inherited_frees"},
         {ALQI_RAW_DEEPBIND_DROPPED, "deepbind_dropped"},
+        {ALQI_RAW_AFTER_END, "after_end"},
     };
-    const struct alqi_raw_header *h = c->header;
+    uint32_t flags = atomic_load(&c->header->flags);
     char line[SIDE_LINE_BYTES];
     size_t n = alqi_side_put(line, sizeof line, 0, NULL, "end");
 
@@ -197,9 +198,11 @@ side_end(struct alqi_cli_conversion *c, uint64_t time_ns, const char *ended)
     n = put_number(line, n, "damaged_chunks", n_damaged(c), false);
     n = put_number(line, n, "unseen_frees", c->result->n_unseen_frees, false);
     n = put_number(line, n, "unknown_frees", c->result->n_unknown_frees, false);
-    n = put_number(line, n, "own_malloc",
-                   (atomic_load(&h->flags) & ALQI_RAW_OWN_MALLOC) != 0, false);
-    n = put_number(line, n, "flags", atomic_load(&h->flags), false);
+    n = put_number(line, n, "own_malloc", (flags & ALQI_RAW_OWN_MALLOC) != 0,
+                   false);
+    n = put_number(line, n, "late_starts", (flags & ALQI_RAW_LATE) != 0, false);
+    n = put_number(line, n, "pauses", (flags & ALQI_RAW_PAUSED) != 0, false);
+    n = put_number(line, n, "flags", flags, false);
     alqi_side_put(line, sizeof line, n, "ended", ended);
     return side_text(c, time_ns, line);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/diff.h"
+#include "cli/remarks.h"
 #include "cli/report.h"
 #include "cli/text.h"
 
@@ -52,9 +53,7 @@ side(const struct alqi_cli_side *s)
     put(o, "samples", json_integer((json_int_t)a->n_samples));
     put(o, "sampled_blocks", json_integer((json_int_t)a->n_allocs));
     put(o, "interval_bytes", whole(a->estimator.interval_bytes));
-    put(o, "is_exact",
-        json_boolean(a->estimator.has_rate &&
-                     !alqi_cli_is_sampled(&a->estimator)));
+    put(o, "is_exact", json_boolean(alqi_cli_is_exact(a)));
     return o;
 }
 

@@ -7,6 +7,7 @@
 #include "cli/codes.h"
 #include "cli/diff.h"
 #include "cli/draw.h"
+#include "cli/remarks.h"
 #include "cli/text.h"
 
 enum {
@@ -31,8 +32,10 @@ sampling(const struct alqi_cli_side *s, char *out, size_t capacity)
 
     if (!e->has_rate)
         snprintf(out, capacity, "of unknown rate");
-    else if (!alqi_cli_is_sampled(e))
+    else if (alqi_cli_is_exact(&s->analysis))
         snprintf(out, capacity, "every block recorded");
+    else if (!alqi_cli_is_sampled(e))
+        alqi_cli_remark_rate(&s->analysis, out, capacity);
     else
         snprintf(out, capacity, "one for each %s",
                  alqi_cli_text_bytes(e->interval_bytes).text);
@@ -43,7 +46,7 @@ side(const struct alqi_cli_diff *d, const struct alqi_cli_side *s,
      const char *letter)
 {
     const struct alqi_cli_analysis *a = &s->analysis;
-    char text[TITLE_BYTES], rate[64];
+    char text[TITLE_BYTES], rate[300];
     int left = d->term.width - 3;
 
     alqi_cli_diff_command(s, text, sizeof text);
@@ -109,8 +112,9 @@ relative(const struct alqi_cli_diff *d, const struct alqi_cli_change *c)
     alqi_cli_draw_right(&d->term, text, RELATIVE);
 }
 
+/* No figure is an estimate; yet blocks may be missing (remarks.h). */
 static bool
-is_exact(const struct alqi_cli_diff *d)
+is_counted(const struct alqi_cli_diff *d)
 {
     return !alqi_cli_is_sampled(&d->a.analysis.estimator) &&
            !alqi_cli_is_sampled(&d->b.analysis.estimator);
@@ -122,7 +126,7 @@ doubt(const struct alqi_cli_diff *d, const struct alqi_cli_change *c)
 {
     char text[32] = "";
 
-    if (is_exact(d))
+    if (is_counted(d))
         return;
     if (isfinite(c->sigmas))
         snprintf(text, sizeof text, "%.1f", rounded(c->sigmas));
@@ -138,7 +142,7 @@ doubt(const struct alqi_cli_diff *d, const struct alqi_cli_change *c)
 static void
 error(const struct alqi_cli_diff *d, const struct alqi_cli_change *c)
 {
-    if (!is_exact(d))
+    if (!is_counted(d))
         alqi_cli_draw_right(
             &d->term, alqi_cli_text_bytes(alqi_cli_stderr(c->variance)).text,
             ERROR);
@@ -157,7 +161,7 @@ figures_columns(const struct alqi_cli_diff *d)
 {
     int n = CHANGE + 2 * SIZE + RELATIVE;
 
-    return is_exact(d) ? n : n + ERROR + SIGMAS + CHANCE;
+    return is_counted(d) ? n : n + ERROR + SIGMAS + CHANCE;
 }
 
 static void
@@ -177,12 +181,12 @@ head(const struct alqi_cli_diff *d)
 
     fputs(alqi_cli_style(term, ALQI_CLI_DIM), term->out);
     alqi_cli_draw_right(term, "change", CHANGE);
-    if (!is_exact(d))
+    if (!is_counted(d))
         alqi_cli_draw_right(term, "±", ERROR);
     alqi_cli_draw_right(term, "A", SIZE);
     alqi_cli_draw_right(term, "B", SIZE);
     alqi_cli_draw_right(term, "of A", RELATIVE);
-    if (!is_exact(d)) {
+    if (!is_counted(d)) {
         alqi_cli_draw_right(term, "sigma", SIGMAS);
         alqi_cli_draw_right(term, "p", CHANCE);
     }
@@ -303,11 +307,12 @@ legend(const struct alqi_cli_diff *d, uint32_t n_sure, uint32_t n_same)
     uint32_t n = d->comparison.n_pairs;
 
     fputs(alqi_cli_style(term, ALQI_CLI_DIM), term->out);
-    if (is_exact(d))
-        fprintf(term->out,
-                "%u of %u sites changed; every block was recorded: "
-                "figures are exact\n",
-                n - n_same, n);
+    if (is_counted(d))
+        fprintf(term->out, "%u of %u sites changed; %s\n", n - n_same, n,
+                alqi_cli_is_exact(&d->a.analysis) &&
+                        alqi_cli_is_exact(&d->b.analysis)
+                    ? "every block was recorded: figures are exact"
+                    : "blocks are missing: see above");
     else
         fprintf(term->out,
                 "%u of %u sites changed by more than sampling explains: p at "

@@ -245,7 +245,9 @@ totals_head(const struct alqi_cli_summary *s)
             "<th scope=col class=n>bytes%s"
             "<th scope=col class=n>blocks%s<td></thead>\n<tbody>\n",
             is_sampled ? "Estimates; ± is one standard error."
-                       : "Every block was counted.",
+            : alqi_cli_is_exact(&s->export->analysis)
+                ? "Every block was counted."
+                : "Every block that was recorded was counted.",
             is_sampled ? "<th scope=col class=n>±" : "",
             is_sampled ? "<th scope=col class=n>±" : "");
 }

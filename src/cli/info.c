@@ -97,11 +97,14 @@ static void
 counts(const struct alqi_cli_analysis *a)
 {
     label("sampling");
-    if (!a->estimator.has_rate)
+    if (!a->estimator.has_rate) {
         printf("unknown: the header says %g\n", a->info->rate);
-    else if (!alqi_cli_is_sampled(&a->estimator))
-        printf("every block\n");
-    else
+    } else if (!alqi_cli_is_sampled(&a->estimator)) {
+        char text[512];
+
+        alqi_cli_remark_rate(a, text, sizeof text);
+        printf("%s\n", text);
+    } else
         printf("%g samples for each %s, one for each %s\n", a->info->rate,
                a->estimator.is_bytes ? "byte" : "word",
                alqi_cli_text_bytes(a->estimator.interval_bytes).text);
@@ -261,16 +264,17 @@ losses(const struct alqi_cli_analysis *a)
 {
     const struct alqi_cli_notes *n = &a->notes;
 
-    bool is_1st = true;
+    bool is_1st = true, has_loss = false;
 
     for (size_t i = 0; i < ALQI_CLI_N_COUNTERS; i++)
         if (n->counts[i] > 0) {
             label(is_1st ? "noted" : "");
             printf("%" PRIu64 " %s\n", n->counts[i], alqi_cli_counters[i].text);
             is_1st = false;
+            has_loss = has_loss || alqi_cli_counters[i].is_loss;
         }
-    if (is_1st && n->has_end) {
-        label("noted");
+    if (!has_loss && n->has_end) {
+        label(is_1st ? "noted" : "");
         printf("nothing was dropped\n");
     }
     if (a->n_strange > 0) {

@@ -44,12 +44,13 @@ struct alqi_cli_module_note {
 };
 
 /* What a recording counts beside its events. */
-enum { ALQI_CLI_N_COUNTERS = 13 };
+enum { ALQI_CLI_N_COUNTERS = 16 };
 
 struct alqi_cli_counter {
     const char *key; /* in the end record, and in JSON */
     const char *text;
-    bool is_loss; /* figures are less true for it: the report says so */
+    bool is_loss; /* figures are less true for it: the report says so   */
+    bool is_hole; /* a block, or a block's end, is not in the recording */
 };
 
 extern const struct alqi_cli_counter alqi_cli_counters[ALQI_CLI_N_COUNTERS];

@@ -196,7 +196,7 @@ head_print(const struct reached *r)
 
     printf("limit     %s of %s\n", alqi_cli_text_bytes(r->bytes).text,
            kind_text(r->kind));
-    printf("program   %s (%u)\n", h->executable, h->pid);
+    printf("program   %s (%u)\n", alqi_cli_shown(h->executable).text, h->pid);
     command_print(h);
     printf("reached   after %s: %s alive, %s allocated%s%s\n",
            alqi_cli_text_duration(after_us(r)).text,

@@ -72,20 +72,67 @@ alqi_cli_remarks(const struct alqi_cli_analysis *a, const char *damage,
                   "figures");
 }
 
+static bool
+is_estimate(const struct alqi_cli_estimator *e)
+{
+    return !e->has_rate || alqi_cli_is_sampled(e);
+}
+
+/* One that is not known to be whole. */
+static const char *
+cut(const struct alqi_cli_analysis *a)
+{
+    if (a->input != NULL && alqi_cli_input_damage(a->input)[0] != '\0')
+        return "the trace is damaged";
+    if (alqi_cli_lacks_end(a))
+        return "the trace has no end";
+    if (strstr(a->info->context, "forked=1") != NULL)
+        return "blocks from before the fork are unknown";
+    return NULL;
+}
+
+bool
+alqi_cli_flaw(const struct alqi_cli_analysis *a, char *out, size_t capacity)
+{
+    const char *why = cut(a);
+
+    if (is_estimate(&a->estimator))
+        return false;
+    if (why != NULL) {
+        snprintf(out, capacity, "%s", why);
+        return true;
+    }
+    for (size_t i = 0; i < ALQI_CLI_N_COUNTERS; i++)
+        if (a->notes.counts[i] > 0 && alqi_cli_counters[i].is_hole) {
+            snprintf(out, capacity, "%" PRIu64 " %s", a->notes.counts[i],
+                     alqi_cli_counters[i].text);
+            return true;
+        }
+    if (a->n_strange > 0)
+        snprintf(out, capacity, "%" PRIu64 " events make no sense",
+                 a->n_strange);
+    return a->n_strange > 0;
+}
+
+bool
+alqi_cli_is_exact(const struct alqi_cli_analysis *a)
+{
+    char why[REMARK_BYTES];
+
+    return !is_estimate(&a->estimator) && !alqi_cli_flaw(a, why, sizeof why);
+}
+
 void
-alqi_cli_remark_sampling(const struct alqi_cli_analysis *a, char *out,
-                         size_t capacity)
+alqi_cli_remark_rate(const struct alqi_cli_analysis *a, char *out,
+                     size_t capacity)
 {
     const struct alqi_cli_estimator *e = &a->estimator;
-    int n =
-        snprintf(out, capacity, "%" PRIu64 " sample%s in %" PRIu64 " block%s, ",
-                 a->n_samples, a->n_samples == 1 ? "" : "s", a->n_allocs,
-                 a->n_allocs == 1 ? "" : "s");
+    char why[REMARK_BYTES];
 
-    out += n;
-    capacity -= (size_t)n;
     if (!e->has_rate)
         snprintf(out, capacity, "of unknown rate: counted as they are");
+    else if (alqi_cli_flaw(a, why, sizeof why))
+        snprintf(out, capacity, "every block but those missing: %s", why);
     else if (!alqi_cli_is_sampled(e))
         snprintf(out, capacity, "every block recorded: figures are exact");
     else if (e->n_rates > 1)
@@ -95,4 +142,16 @@ alqi_cli_remark_sampling(const struct alqi_cli_analysis *a, char *out,
     else
         snprintf(out, capacity, "one for each %s",
                  alqi_cli_text_bytes(e->interval_bytes).text);
+}
+
+void
+alqi_cli_remark_sampling(const struct alqi_cli_analysis *a, char *out,
+                         size_t capacity)
+{
+    int n =
+        snprintf(out, capacity, "%" PRIu64 " sample%s in %" PRIu64 " block%s, ",
+                 a->n_samples, a->n_samples == 1 ? "" : "s", a->n_allocs,
+                 a->n_allocs == 1 ? "" : "s");
+
+    alqi_cli_remark_rate(a, out + n, capacity - (size_t)n);
 }

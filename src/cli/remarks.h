@@ -25,7 +25,19 @@ bool alqi_cli_lacks_end(const struct alqi_cli_analysis *analysis);
 bool alqi_cli_end_say(const struct alqi_cli_notes *notes,
                       struct alqi_cli_input *input);
 
-/* How many samples there are, and how they were taken. */
+/* Why not every block is in the figures of a trace that was to have every one:
+ * what was dropped, lost, before the start or after the end.  False when
+ * figures are exact, or estimates. */
+bool alqi_cli_flaw(const struct alqi_cli_analysis *analysis, char *out,
+                   size_t capacity);
+/* Every block was recorded, and nothing of it is missing. */
+bool alqi_cli_is_exact(const struct alqi_cli_analysis *analysis);
+
+/* How the samples were taken: "every block recorded: ..." or "one for each
+ * ...". */
+void alqi_cli_remark_rate(const struct alqi_cli_analysis *analysis, char *out,
+                          size_t capacity);
+/* The same, and how many there are. */
 void alqi_cli_remark_sampling(const struct alqi_cli_analysis *analysis,
                               char *out, size_t capacity);
 

@@ -139,9 +139,7 @@ recording(const struct alqi_cli_report *r)
         json_integer((json_int_t)alqi_cli_input_n_warnings(r->input)));
     json_object_set_new(o, "strange_events",
                         json_integer((json_int_t)a->n_strange));
-    json_object_set_new(o, "is_exact",
-                        json_boolean(a->estimator.has_rate &&
-                                     !alqi_cli_is_sampled(&a->estimator)));
+    json_object_set_new(o, "is_exact", json_boolean(alqi_cli_is_exact(a)));
     json_object_set_new(o, "samples_per_word", json_real(a->info->rate));
     json_object_set_new(o, "word_bits", json_integer(a->info->word_bits));
     json_object_set_new(o, "interval_bytes",

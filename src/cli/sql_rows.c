@@ -10,6 +10,7 @@
 #include "base/base.h"
 #include "cli/cli.h"
 #include "cli/export.h"
+#include "cli/remarks.h"
 #include "cli/sql.h"
 #include "cli/text.h"
 
@@ -299,8 +300,7 @@ trace_put(struct writer *w, const char *day)
         {.number = start_us + (int64_t)a->end_us},
         {.number = start_us + (int64_t)a->peak_us},
         {.real = a->estimator.has_rate ? a->estimator.interval_bytes : 0},
-        {.number =
-             a->estimator.has_rate && !alqi_cli_is_sampled(&a->estimator)},
+        {.number = alqi_cli_is_exact(a)},
         {.text = text_of(w, a->notes.ended)},
         {.number = (int64_t)dropped(&a->notes)},
         {.number = (int64_t)a->n_allocs},

@@ -504,6 +504,17 @@ warnings_put(struct alqi_cli_view_indexer *x, uint64_t n)
 }
 
 static void
+flaw_put(struct alqi_cli_view_indexer *x)
+{
+    char why[512], text[600];
+
+    if (!alqi_cli_flaw(x->a, why, sizeof why))
+        return;
+    snprintf(text, sizeof text, "every block but those missing: %s", why);
+    note_put(x, text);
+}
+
+static void
 resident_put(struct alqi_cli_view_indexer *x)
 {
     for (uint32_t i = 0; i < x->looks.n_resident; i++)
@@ -534,8 +545,7 @@ meta_of(struct alqi_cli_view_indexer *x, const char *name, const char *damage)
         .least_lambda = a->estimator.least_lambda,
         .interval_bytes = a->estimator.interval_bytes,
         .word_bits = a->info->word_bits,
-        .is_exact = a->estimator.has_rate &&
-                    !alqi_cli_is_sampled(&a->estimator) && x->share >= 1,
+        .is_exact = alqi_cli_is_exact(a) && x->share >= 1,
         .n_left_out = x->n_met - alqi_view_build_rows(x->build),
         .is_in_order = !x->is_out_of_order,
     };
@@ -624,6 +634,7 @@ alqi_cli_view_indexer_finish(struct alqi_cli_view_indexer *x,
     threads_put(x);
     resident_put(x);
     alqi_cli_remarks(x->a, damage, note_put, x);
+    flaw_put(x);
     warnings_put(x, alqi_cli_input_n_warnings(input));
     meta = meta_of(x, name, damage);
     return alqi_view_build_finish(x->build, &meta, key);

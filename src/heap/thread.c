@@ -1,21 +1,46 @@
 #include <stdlib.h>
 
+#include "heap/barrier.h"
 #include "heap/fenced.h"
+#include "heap/limit.h"
 #include "heap/list.h"
 #include "heap/observed.h"
 #include "heap/stack.h"
+#include "heap/stale.h"
 #include "heap/stop.h"
 #include "heap/thread.h"
 #include "plat/wait.h"
 
-static __thread struct alqi_domain *runs
+__thread struct alqi_domain *alqi_heap_thread_current;
+
+#if ALQI_CHECKS >= 1
+static __thread const struct alqi_domain *left
     __attribute__((tls_model("initial-exec")));
 
-struct alqi_domain *
-alqi_heap_thread_domain(void)
+bool
+alqi_heap_thread_is_blocking(const struct alqi_domain *d)
 {
-    return runs;
+    return left == d;
 }
+
+/* .inv.quiet of glue/rule.h: `running` is set, or is NULL. */
+static void
+quiet_changed(struct alqi_domain *d)
+{
+    left = d->threads.running == NULL ? d : NULL;
+    alqi_heap_barrier_phase(d);
+    alqi_heap_limit_reset(d);
+}
+#else
+bool
+alqi_heap_thread_is_blocking(const struct alqi_domain *d)
+{
+    (void)d;
+    return false;
+}
+
+#define quiet_changed(d) ((void)(d))
+#endif
 
 /* ---- whose turn it is --------------------------------------------------- */
 
@@ -65,7 +90,8 @@ frames_in(struct alqi_domain *d, struct alq_thread *thread)
     d->pub.frames = thread->frames;
     d->pub.status = thread->status;
     thread->frames = NULL;
-    runs = d;
+    alqi_heap_thread_current = d;
+    quiet_changed(d);
     alqi_heap_observed_switch(d);
 }
 
@@ -76,7 +102,8 @@ frames_out(struct alqi_domain *d, struct alq_thread *thread)
     thread->frames = d->pub.frames;
     thread->status = d->pub.status;
     d->pub.frames = NULL;
-    runs = NULL;
+    alqi_heap_thread_current = NULL;
+    quiet_changed(d);
 }
 
 void
@@ -91,6 +118,8 @@ alqi_heap_thread_enter(struct alq_thread *thread)
         alqi_heap_stop_come_back(d);
     frames_in(d, thread);
     alqi_heap_fenced_enter(d);
+    alqi_heap_stale_back(thread);
+    alqi_heap_stale(d, true);
 }
 
 struct alq_thread *
@@ -100,6 +129,7 @@ alqi_heap_thread_leave(struct alqi_domain *d)
 
     alqi_heap_fenced_leave(d);
     frames_out(d, thread);
+    alqi_heap_stale_leave(thread);
     if (thread->stack != NULL)
         alqi_heap_stack_leave(thread);
     if (!is_waited_for(&d->threads))
@@ -204,5 +234,6 @@ alqi_heap_thread_end(struct alqi_domain *d)
 {
     ALQI_HEAP_LIST_REMOVE(d->threads.running);
     thread_free(d, d->threads.running);
-    runs = NULL;
+    d->threads.running = NULL;
+    alqi_heap_thread_current = NULL;
 }

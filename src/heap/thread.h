@@ -12,7 +12,14 @@
 #include "heap/state.h"
 
 /* The domain that the calling thread runs; NULL: none. */
-struct alqi_domain *alqi_heap_thread_domain(void);
+extern __thread struct alqi_domain *alqi_heap_thread_current
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+static inline struct alqi_domain *
+alqi_heap_thread_domain(void)
+{
+    return alqi_heap_thread_current;
+}
 
 static inline bool
 alqi_heap_thread_runs(const struct alq_domain *d)
@@ -20,6 +27,9 @@ alqi_heap_thread_runs(const struct alq_domain *d)
     return d != NULL &&
            alqi_heap_thread_domain() == (const struct alqi_domain *)d;
 }
+
+/* Whether it has given the domain up and will have it again: for messages. */
+bool alqi_heap_thread_is_blocking(const struct alqi_domain *d);
 
 /* The calling thread is one of the domain's from now on, and runs it when the
  * call returns; NULL: no memory. */

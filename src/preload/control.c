@@ -139,8 +139,11 @@ exact_refuse(char *said)
 static bool
 recorder_begin(struct quiet *q, double rate, const char *out, char *said)
 {
+    bool had_file = alqi_preload_stream_has_file();
     enum alq_status status = alqi_preload_recorder_rate(q->orphan, rate, out);
 
+    if (status == ALQ_OK && !had_file)
+        alqi_preload_flag(ALQI_RAW_LATE);
     if (status == ALQ_OK) {
         state_say(said);
         return true;

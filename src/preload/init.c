@@ -1,4 +1,10 @@
-/* init.c -- bringing the profiler up, once, when libc is ready */
+/* init.c -- bringing the profiler up, once, at the first call of malloc
+ *
+ * .inv.first  Nothing of the program has come past the allocator before begin
+ *             returns.  It runs once, on the process's first thread, parked
+ *             (real.c); what it allocates is no trial.
+ * .inv.late   The constructor does what can wait and must not run inside
+ *             somebody's malloc: the server's thread, the signal. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -11,6 +17,7 @@
 #include "memprof/probes.h"
 #include "preload/control.h"
 #include "preload/exact.h"
+#include "preload/exec.h"
 #include "preload/fence.h"
 #include "preload/file.h"
 #include "preload/limit.h"
@@ -20,12 +27,19 @@ _Atomic(bool) alqi_preload_is_up;
 _Atomic(bool) alqi_preload_is_off;
 struct alqi_memprof_domain *alqi_preload_domain;
 
+static int
+own_pid(void)
+{
+    return alqi_plat_confinement_sigsafe() == ALQI_PLAT_FREE
+               ? getpid()
+               : (int)alqi_preload_file_header()->pid;
+}
+
 void
 alqi_preload_say(const char *text)
 {
     char line[1600];
-    int n =
-        snprintf(line, sizeof line, "aliquot: %d: %s\n", (int)getpid(), text);
+    int n = snprintf(line, sizeof line, "aliquot: %d: %s\n", own_pid(), text);
 
     if (n > 0)
         alqi_plat_say_sigsafe(line, (size_t)n < sizeof line ? (size_t)n
@@ -111,9 +125,13 @@ memtrace_say(void)
         alqi_preload_say(text);
 }
 
-static void
+/* A destructor, no handler of atexit: it would take one of the places in the
+ * program's table, and a table that is full allocates. */
+__attribute__((destructor)) static void
 on_exit_mark(void)
 {
+    if (!alqi_preload_config.is_on && !is_startable())
+        return;
     alqi_preload_look_last();
     alqi_preload_recorder_drops();
     alqi_preload_flag(ALQI_RAW_EXITED);
@@ -132,17 +150,21 @@ engine_start(void)
     return alqi_preload_domain != NULL;
 }
 
+/* The orphan's state does what needs one: the thread attaches at its first
+ * allocation, as any thread does. */
 static void
 recording_start(void)
 {
     bool is_hopeless = is_bypassed();
+    struct alqi_preload_thread *orphan = alqi_preload_orphan_lock();
 
-    if (alqi_preload_thread_attach() == NULL) {
+    if (orphan == NULL) {
         alqi_preload_say("off: no memory for the profiler's tables");
         return;
     }
     alqi_preload_limit_start(); /* first: the recorder's seed is the last */
     alqi_preload_recorder_start();
+    alqi_preload_orphan_unlock(orphan);
     if (is_hopeless)
         alqi_preload_flag(ALQI_RAW_OWN_MALLOC);
     if (alqi_preload_config.is_memtrace)
@@ -154,26 +176,42 @@ static void
 switch_off(void)
 {
     atomic_store_explicit(&alqi_preload_is_off, true, memory_order_relaxed);
-    alqi_preload_hot.left_words = ALQI_PARKED;
 }
 
-__attribute__((constructor)) static void
-start(int argc, char **argv, char **envp)
+/* The libc's constructor sets environ; functions of .preinit_array, and a
+ * library that asks to be the first, come before.  The same array lies where
+ * the system put it: argc, argv, NULL, envp. */
+static char **
+environment(void)
 {
+    extern void *__libc_stack_end;
+    char **argv = (char **)__libc_stack_end + 1;
+
+    if (environ != NULL)
+        return environ;
+    return argv + *(const long *)__libc_stack_end + 1;
+}
+
+void
+alqi_preload_begin(void)
+{
+    const struct alqi_preload_config *c = &alqi_preload_config;
     int saved = errno;
 
-    (void)argc;
-    (void)argv;
-    alqi_preload_real_resolve();
     if (getauxval(AT_SECURE) != 0) {
         alqi_preload_say("off: the program runs with more rights than its "
                          "user");
         switch_off();
         return;
     }
-    alqi_preload_config_read(envp);
-    if (alqi_preload_config.is_off && !is_startable() &&
-        !alqi_preload_config.has_probes) {
+    alqi_preload_config_read(environment());
+    if (c->is_off && !is_startable() && !c->has_probes) {
+        switch_off();
+        return;
+    }
+    if (alqi_preload_config.reserve_bytes != 0 &&
+        !alqi_plat_pages_reserve(alqi_preload_config.reserve_bytes, true)) {
+        alqi_preload_say("off: no memory to reserve");
         switch_off();
         return;
     }
@@ -182,17 +220,29 @@ start(int argc, char **argv, char **envp)
         switch_off();
         return;
     }
+    alqi_preload_exec_start();
     alqi_preload_fork_install();
     alqi_preload_threads_start();
     atomic_store_explicit(&alqi_preload_is_up, true, memory_order_release);
-    if (alqi_preload_config.has_probes)
+    if (c->has_probes)
         probes_start();
-    if (alqi_preload_config.is_on)
+    if (c->is_on)
         recording_start();
-    if (alqi_preload_config.is_on || is_startable())
-        atexit(on_exit_mark);
-    alqi_preload_signal_install();
-    if (alqi_preload_config.has_control)
-        alqi_preload_serve();
+    errno = saved;
+}
+
+__attribute__((constructor)) static void
+start(void)
+{
+    int saved = errno;
+
+    alqi_preload_real_begin();
+    if (atomic_load_explicit(&alqi_preload_is_up, memory_order_relaxed)) {
+        alqi_preload_signal_install();
+        if (alqi_preload_config.has_control)
+            alqi_preload_serve();
+        if (alqi_preload_config.reserve_bytes != 0)
+            alqi_preload_confine(ALQI_PLAT_FEW_CALLS);
+    }
     errno = saved;
 }

@@ -105,6 +105,26 @@ tripped_fenced(struct alqi_preload_thread *thread, void *block,
         alqi_preload_rest(thread, thread->engine_left_words, false);
 }
 
+/* A thread that has ended allocates: another library's destructor comes after
+ * ours.  In the exact mode the orphan's state writes it; else it is counted. */
+static ALQI_NOINLINE void
+tripped_ended(void *block, size_t size_bytes,
+              const struct alqi_stack_regs *caller)
+{
+    struct alqi_preload_thread *orphan = NULL;
+    int saved = errno;
+
+    if (alqi_preload_exact_is(ALQI_PRELOAD_EXACT_ALL))
+        orphan = alqi_preload_orphan_lock();
+    if (orphan != NULL)
+        alqi_preload_exact_alloc(orphan, block, size_bytes, caller);
+    else if (alqi_preload_recorder_is_on())
+        alqi_preload_count(ALQI_RAW_AFTER_END, 1);
+    alqi_preload_orphan_unlock(orphan);
+    alqi_preload_hot.left_words = 0;
+    errno = saved;
+}
+
 /* The countdown passed zero in this allocation of `words`. */
 static inline void *
 tripped_by(const struct alqi_stack_regs *caller, void *block, size_t size_bytes,
@@ -142,6 +162,8 @@ tripped_by(const struct alqi_stack_regs *caller, void *block, size_t size_bytes,
             thread = alqi_preload_thread_attach();
         else
             alqi_preload_rearm(thread);
+        if (thread == NULL && hot->is_ended)
+            tripped_ended(block, size_bytes, caller);
         if (thread == NULL || !count_down(words))
             return block;
         left = hot->left_words;

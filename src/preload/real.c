@@ -1,7 +1,12 @@
 /* real.c -- the allocator that was there before us
  *
- * Until its entry points are known, calls are served from a small arena that
- * is never freed: dlsym itself may allocate.  Each block of the arena is added
+ * The first call of the family in the process, or the library's constructor if
+ * none came before it, finds the allocator and begins the recording: the
+ * constructors of the libraries that the program links run before ours, and
+ * what they allocate counts (doc/design/preload.md, Start).
+ *
+ * Meanwhile calls are served from a small arena that is never freed: dlsym
+ * itself may allocate.  Each block of the arena is added
  * to the pointer filter, so that free() finds it on its slow path and the fast
  * path needs no range test.
  *
@@ -23,7 +28,7 @@ static struct {
     _Alignas(4096) char bytes[BOOT_BYTES];
 } boot;
 
-static _Atomic(int) resolving;
+static _Atomic(int) has_begun;
 
 bool
 alqi_preload_is_boot(const void *block)
@@ -67,21 +72,28 @@ fail_room:
 
 /* ---- stand-ins until the real functions are known ------------------------ */
 
-static bool
-resolve_now(void)
+static void resolve(void);
+
+bool
+alqi_preload_real_begin(void)
 {
-    /* Only the thread that resolves can come here again, from dlsym. */
-    if (atomic_exchange(&resolving, 1) != 0)
+    int64_t left = alqi_preload_hot.left_words;
+
+    /* Only the thread that begins can come here again (.inv.first). */
+    if (atomic_exchange(&has_begun, 1) != 0)
         return false;
-    alqi_preload_real_resolve();
+    alqi_preload_hot.left_words = ALQI_PARKED; /* nothing here is a trial */
+    resolve();
+    alqi_preload_begin();
+    alqi_preload_hot.left_words = left;
     return true;
 }
 
 static void *
 boot_malloc(size_t size)
 {
-    return resolve_now() ? alqi_preload_real.malloc(size)
-                         : boot_alloc(BOOT_ALIGN, size);
+    return alqi_preload_real_begin() ? alqi_preload_real.malloc(size)
+                                     : boot_alloc(BOOT_ALIGN, size);
 }
 
 static void *
@@ -89,7 +101,7 @@ boot_calloc(size_t n, size_t size)
 {
     size_t bytes;
 
-    if (resolve_now())
+    if (alqi_preload_real_begin())
         return alqi_preload_real.calloc(n, size);
     if (__builtin_mul_overflow(n, size, &bytes)) {
         errno = ENOMEM;
@@ -101,15 +113,16 @@ boot_calloc(size_t n, size_t size)
 static void *
 boot_memalign(size_t align, size_t size)
 {
-    return resolve_now() ? alqi_preload_real.memalign(align, size)
-                         : boot_alloc(align, size);
+    return alqi_preload_real_begin() ? alqi_preload_real.memalign(align, size)
+                                     : boot_alloc(align, size);
 }
 
 static void *
 boot_aligned_alloc(size_t align, size_t size)
 {
-    return resolve_now() ? alqi_preload_real.aligned_alloc(align, size)
-                         : boot_alloc(align, size);
+    return alqi_preload_real_begin()
+               ? alqi_preload_real.aligned_alloc(align, size)
+               : boot_alloc(align, size);
 }
 
 static int
@@ -117,7 +130,7 @@ boot_posix_memalign(void **out, size_t align, size_t size)
 {
     void *p;
 
-    if (resolve_now())
+    if (alqi_preload_real_begin())
         return alqi_preload_real.posix_memalign(out, align, size);
     p = boot_alloc(align, size);
     if (p == NULL)
@@ -131,7 +144,7 @@ boot_realloc(void *block, size_t size)
 {
     void *p;
 
-    if (resolve_now())
+    if (alqi_preload_real_begin())
         return alqi_preload_real.realloc(block, size);
     p = boot_alloc(BOOT_ALIGN, size);
     if (p != NULL && block != NULL) {
@@ -146,7 +159,7 @@ static void
 boot_free(void *block)
 {
     /* A block of the arena never comes here: the filter caught it. */
-    if (block != NULL && resolve_now())
+    if (block != NULL && alqi_preload_real_begin())
         alqi_preload_real.free(block);
 }
 
@@ -159,20 +172,23 @@ boot_valloc(size_t size)
 static void *
 boot_pvalloc(size_t size)
 {
-    return resolve_now() ? alqi_preload_real.pvalloc(size)
-                         : boot_alloc(4096, (size + 4095) & ~(size_t)4095);
+    return alqi_preload_real_begin()
+               ? alqi_preload_real.pvalloc(size)
+               : boot_alloc(4096, (size + 4095) & ~(size_t)4095);
 }
 
 static size_t
 boot_usable_size(void *block)
 {
-    return resolve_now() ? alqi_preload_real.malloc_usable_size(block) : 0;
+    return alqi_preload_real_begin()
+               ? alqi_preload_real.malloc_usable_size(block)
+               : 0;
 }
 
 static int
 boot_dlclose(void *handle)
 {
-    return resolve_now() ? alqi_preload_real.dlclose(handle) : -1;
+    return alqi_preload_real_begin() ? alqi_preload_real.dlclose(handle) : -1;
 }
 
 struct alqi_preload_real alqi_preload_real = {
@@ -213,12 +229,11 @@ next_or(const char *name, void *otherwise)
     return p != NULL ? p : otherwise;
 }
 
-void
-alqi_preload_real_resolve(void)
+static void
+resolve(void)
 {
     struct alqi_preload_real r;
 
-    atomic_store(&resolving, 1);
     *(void **)&r.malloc = next_or("malloc", NULL);
     *(void **)&r.calloc = next_or("calloc", NULL);
     *(void **)&r.realloc = next_or("realloc", NULL);

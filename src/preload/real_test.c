@@ -29,6 +29,21 @@ alqi_preload_say(const char *text)
     fail_msg("%s", text);
 }
 
+static int n_begun;
+
+__thread struct alqi_preload_hot alqi_preload_hot
+    __attribute__((tls_model("initial-exec")));
+
+/* With the allocator known and the thread parked. */
+void
+alqi_preload_begin(void)
+{
+    n_begun++;
+    assert_int_equal(n_early, 5);
+    assert_int_equal(alqi_preload_hot.left_words, ALQI_PARKED);
+    free(alqi_preload_real.malloc(1));
+}
+
 static void
 allocate_early(void)
 {
@@ -63,8 +78,12 @@ first_calls_are_served(void **state)
     void *p;
 
     (void)state;
-    p = alqi_preload_real.malloc(10); /* looks the allocator up */
-    assert_int_equal(n_early, 5);
+    alqi_preload_hot.left_words = -2;
+    p = alqi_preload_real.malloc(10); /* looks the allocator up, and begins */
+    assert_int_equal(n_begun, 1);
+    assert_int_equal(alqi_preload_hot.left_words, -2);
+    assert_false(alqi_preload_real_begin());
+    assert_int_equal(n_begun, 1);
     assert_non_null(p);
     assert_false(alqi_preload_is_boot(p));
     for (int i = 0; i < n_early; i++) {

@@ -60,6 +60,13 @@ alqi_preload_flag(enum alqi_raw_flag flag)
                              memory_order_relaxed);
 }
 
+void
+alqi_preload_unflag(enum alqi_raw_flag flag)
+{
+    atomic_fetch_and_explicit(&alqi_preload_file_header()->flags,
+                              ~(uint32_t)flag, memory_order_relaxed);
+}
+
 /* ---- what the engine dropped ----------------------------------------------
  */
 
@@ -504,6 +511,8 @@ alqi_preload_recorder_stop(struct alqi_preload_thread *thread)
     enum alq_status status = alqi_memprof_stop(
         alqi_preload_domain, &thread->memprof, ALQI_MEMPROF_SLOT_RECORDER);
 
+    if (status == ALQ_OK)
+        alqi_preload_flag(ALQI_RAW_PAUSED);
     alqi_preload_recorder_drops();
     return status;
 }

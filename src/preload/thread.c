@@ -371,9 +371,9 @@ alqi_preload_thread_attach(void)
         hot->left_words = 0; /* .inv.alone; ask again */
         return NULL;
     }
-    hot->left_words = ALQI_PARKED;
     if (hot->is_ended)
-        return NULL;
+        return NULL; /* as it is: 0, or PARKED where it is the server's */
+    hot->left_words = ALQI_PARKED;
     if (!atomic_load_explicit(&alqi_preload_is_up, memory_order_acquire)) {
         if (!atomic_load_explicit(&alqi_preload_is_off, memory_order_relaxed))
             hot->left_words = 0; /* ask again at the next allocation */
@@ -415,7 +415,6 @@ thread_end(struct alqi_preload_thread *thread)
     alqi_plat_lock(&threads.lock);
     list_remove_locked(thread);
     alqi_plat_unlock(&threads.lock);
-    hot->left_words = ALQI_PARKED; /* a kick may have come before the lock */
     alqi_memprof_thread_end(&thread->memprof);
     alqi_preload_recorder_thread_end(thread);
     alqi_preload_exact_thread_end(thread);
@@ -425,6 +424,7 @@ thread_end(struct alqi_preload_thread *thread)
     threads.pool = thread;
     is_last = threads.list == NULL;
     alqi_plat_unlock(&threads.lock);
+    hot->left_words = 0; /* each trips, to be told (malloc.c) */
     hot->is_orphan_held = false;
     if (is_last)
         alqi_preload_serve_wake();
