@@ -162,8 +162,8 @@ recording_start(void)
         alqi_preload_say("off: no memory for the profiler's tables");
         return;
     }
+    alqi_preload_limit_start(); /* first: the recorder's seed is the last */
     alqi_preload_recorder_start();
-    alqi_preload_limit_start();
     alqi_preload_orphan_unlock(orphan);
     if (is_hopeless)
         alqi_preload_flag(ALQI_RAW_OWN_MALLOC);
