@@ -24,7 +24,12 @@
 
 #pragma weak _dl_find_object
 
-enum { MODULES_MAX = 2048, SEGMENTS_MAX = 32, PROBE_BYTES = 4096 };
+enum {
+    MODULES_MAX = 2048,
+    SEGMENTS_MAX = 32,
+    PROBE_BYTES = 4096,
+    ENTRY_BYTES = 64 /* that no entry's code is longer than */
+};
 
 static struct {
     uint32_t n;
@@ -300,6 +305,16 @@ place_from_linker(uintptr_t address, struct alqi_stack_place *out)
         out->n_phdr = (uint32_t)getauxval(AT_PHNUM);
     }
     return true;
+}
+
+bool
+alqi_stack_module_is_entry(uintptr_t address)
+{
+    const ElfW(Ehdr) *linker = (const ElfW(Ehdr) *)getauxval(AT_BASE);
+
+    return address - getauxval(AT_ENTRY) < ENTRY_BYTES ||
+           (linker != NULL &&
+            address - ((uintptr_t)linker + linker->e_entry) < ENTRY_BYTES);
 }
 
 bool

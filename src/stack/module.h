@@ -36,6 +36,10 @@ struct alqi_stack_known {
 bool alqi_stack_module_place(uintptr_t address, bool is_locked,
                              struct alqi_stack_place *out);
 
+/* Whether the kernel enters the process by the code there, the linker's or the
+ * program's: what is called by no one. */
+bool alqi_stack_module_is_entry(uintptr_t address);
+
 /* Reads a module's unwind sections; false: none that can be used. */
 bool alqi_stack_module_sections(const struct alqi_stack_place *place,
                                 struct alqi_stack_sections *out);

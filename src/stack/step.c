@@ -7,7 +7,11 @@
  *              if it is aligned, lies outside of sp, and the word behind it is
  *              a return address: into code that has information, behind a call
  *              instruction, or from code made at run time into the same.  A
- *              chain's last frame pointer is 0. */
+ *              chain's last frame pointer is 0.
+ * .inv.entry   The linker's entry, from which constructors of libraries are
+ *              called, has no information; it sets the frame pointer to 0, as
+ *              the ABI asks of the deepest frame.  Elsewhere 0 says nothing:
+ *              code without tables may use the register for anything. */
 #include "stack/expr.h"
 #include "stack/module.h"
 #include "stack/walk.h"
@@ -246,6 +250,10 @@ alqi_stack_step_unknown(struct alqi_stack_walk *w,
             return lost(w, frame);
         frame->ra_at = cfa;
         return alqi_stack_walk_return(w, cfa, fp, ra);
+    }
+    if (fp == 0 && alqi_stack_module_is_entry(w->key)) {
+        frame->ra_at = w->sp;
+        return ALQI_STACK_DONE;
     }
     if (!is_on_a_stack(w) || !alqi_stack_peek(w->memo, w->fp + 8, 8, &ra) ||
         !alqi_stack_peek(w->memo, w->fp, 8, &fp))

@@ -19,6 +19,8 @@ for program in born born_initfirst; do
         "$aliquot" record -q -f "$how" -o t.ctf -- "$build/test/$program" >want
         equal "$program $how: status" $? 0
         equal "$program $how" "$(of_born)" "$(cat want)"
+        contains "$program $how: stacks to the linker's entry" \
+            "$("$aliquot" info t.ctf)" "nothing was dropped"
     done
 
     # Nothing else breaks where nothing is recorded.
