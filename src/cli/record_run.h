@@ -56,7 +56,8 @@ struct alqi_cli_record_run {
     struct alqi_symbol_table *symbols;
     unsigned n_traces;
     unsigned n_left;
-    unsigned n_empty; /* traces without a sample, but the program's first */
+    unsigned n_explained; /* without a trace, for a reason that was said */
+    unsigned n_empty;     /* traces without a sample, but the program's first */
     bool has_main;
     bool has_main_heap;
 };

@@ -185,6 +185,7 @@ fd_ready(void)
         return false;
     if (!fd_is_ours(fd)) {
         close(fd);
+        errno = ENOENT; /* what stands there is another file */
         return false;
     }
     file.fd = alqi_preload_fd_move_up(fd);
@@ -201,25 +202,49 @@ is_over_limit(off_t size)
            limit.rlim_cur != RLIM_INFINITY && (rlim_t)size > limit.rlim_cur;
 }
 
-/* .inv.blocks; and never a SIGXFSZ. */
-static int
+static bool
+range_write(const void *bytes, size_t n_bytes, off_t at)
+{
+    const char *p = bytes;
+
+    while (n_bytes > 0) {
+        ssize_t n = pwrite(file.fd, p, n_bytes, at);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n == 0)
+            errno = ENOSPC;
+        if (n <= 0)
+            return false;
+        p += n;
+        at += n;
+        n_bytes -= (size_t)n;
+    }
+    return true;
+}
+
+/* .inv.blocks; and never a SIGXFSZ.  False: errno says why. */
+static bool
 blocks_reserve(off_t offset, off_t n_bytes)
 {
     static const char zeros[4096];
+    int status;
 
-    if (is_over_limit(offset + n_bytes))
-        return EFBIG;
-    if (fallocate(file.fd, 0, offset, n_bytes) == 0)
-        return 0;
-    if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
-        return errno;
-    for (off_t at = 0; at < n_bytes; at += (off_t)sizeof zeros) {
-        ssize_t n = pwrite(file.fd, zeros, sizeof zeros, offset + at);
-
-        if (n != (ssize_t)sizeof zeros)
-            return n < 0 ? errno : ENOSPC;
+    if (is_over_limit(offset + n_bytes)) {
+        errno = EFBIG;
+        return false;
     }
-    return 0;
+    do
+        status = fallocate(file.fd, 0, offset, n_bytes);
+    while (status != 0 && errno == EINTR);
+    if (status == 0)
+        return true;
+    if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
+        return false;
+    for (off_t at = 0; at < n_bytes; at += (off_t)sizeof zeros)
+        if (!range_write(zeros, sizeof zeros, offset + at))
+            return false;
+    return true;
 }
 
 static void *
@@ -227,7 +252,7 @@ range_map(off_t offset, size_t n_bytes)
 {
     void *p;
 
-    if (!fd_ready() || blocks_reserve(offset, (off_t)n_bytes) != 0)
+    if (!fd_ready() || !blocks_reserve(offset, (off_t)n_bytes))
         return NULL;
     p = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd,
              offset);
@@ -301,17 +326,20 @@ failure(void)
     if (alqi_preload_config.is_memtrace && errno == EEXIST)
         return "it exists and is no trace that can be replaced; remove it, or "
                "name another file";
+    if (errno == EFBIG)
+        return "the limit on the size of files is reached (ulimit -f)";
     return strerrordesc_np(errno);
 }
 
+/* errno says why. */
 static void
-say_failed(const char *what)
+say_failed(const char *result, const char *what)
 {
     char text[1500];
 
     snprintf(file.error, sizeof file.error, "%s %s: %s", what, file.path,
              failure());
-    snprintf(text, sizeof text, "cannot record: %s", file.error);
+    snprintf(text, sizeof text, "%s: %s", result, file.error);
     alqi_preload_say(text);
 }
 
@@ -375,6 +403,18 @@ file_open_new(const char *executable)
     return false;
 }
 
+/* Who records learns by a name that this process has said why it left nothing:
+ * a name needs no room. */
+static void
+file_give_up(void)
+{
+    char name[sizeof file.path + sizeof ALQI_RAW_SAID_SUFFIX];
+
+    snprintf(name, sizeof name, "%s" ALQI_RAW_SAID_SUFFIX, file.path);
+    if (!alqi_preload_config.is_recorded || rename(file.path, name) != 0)
+        unlink(file.path);
+}
+
 bool
 alqi_preload_file_create(uint32_t flags)
 {
@@ -388,7 +428,7 @@ alqi_preload_file_create(uint32_t flags)
     n = readlink("/proc/self/exe", executable, sizeof executable - 1);
     executable[n > 0 ? n : 0] = '\0';
     if (!file_open_new(executable) || fstat(file.fd, &st) != 0) {
-        say_failed("creating");
+        say_failed("cannot record", "creating");
         return false;
     }
     file.device = st.st_dev;
@@ -396,9 +436,9 @@ alqi_preload_file_create(uint32_t flags)
     file.fd = alqi_preload_fd_move_up(file.fd);
     header = range_map(0, ALQI_RAW_HEADER_BYTES);
     if (header == NULL) {
-        say_failed("mapping");
+        say_failed("cannot record", "making room in");
         close(file.fd);
-        unlink(file.path);
+        file_give_up();
         file.fd = -1;
         return false;
     }
@@ -429,7 +469,9 @@ chunk_failed_locked(uint64_t now_ns)
     file.retry_after_ns = now_ns + RETRY_NS;
     if (!file.has_said_full) {
         file.has_said_full = true;
-        say_failed("samples are dropped while there is no room in");
+        say_failed(alqi_preload_config.is_exact ? "blocks are dropped for now"
+                                                : "samples are dropped for now",
+                   "making room in");
     }
 }
 
@@ -478,7 +520,7 @@ place_take(uint64_t now_ns)
     if (file.header != NULL && now_ns >= file.retry_after_ns) {
         n = atomic_load_explicit(&file.header->n_chunks, memory_order_relaxed);
         at = ALQI_RAW_HEADER_BYTES + (off_t)n * ALQI_RAW_CHUNK_BYTES;
-        errno = EFBIG;
+        errno = EFBIG; /* unless the descriptor says otherwise */
         if (is_over_limit(at + ALQI_RAW_CHUNK_BYTES) || !fd_ready()) {
             chunk_failed_locked(now_ns);
             at = -1;
@@ -489,25 +531,6 @@ place_take(uint64_t now_ns)
     }
     alqi_plat_unlock(&file.lock);
     return at;
-}
-
-static bool
-range_write(const void *bytes, size_t n_bytes, off_t at)
-{
-    const char *p = bytes;
-
-    while (n_bytes > 0) {
-        ssize_t n = pwrite(file.fd, p, n_bytes, at);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        p += n;
-        at += n;
-        n_bytes -= (size_t)n;
-    }
-    return true;
 }
 
 /* A page fault in a shared mapping costs far more than a page of a write: what

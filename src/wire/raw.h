@@ -71,6 +71,10 @@ enum alqi_raw_limit_kind {
 
 enum { ALQI_RAW_LIMITS = 2 };
 
+/* Added to the name of a recording that could not be begun, when its process
+ * has said why; beside those that were. */
+#define ALQI_RAW_SAID_SUFFIX ".said"
+
 /* Where a recorded process tells of it, one line each: the recording's name.  A
  * named pipe in the recording's directory. */
 #define ALQI_RAW_LIMIT_PIPE "limits"
