@@ -57,6 +57,7 @@ says "ended" "every block recorded: figures are exact"
 "$aliquot" record -q -f --rate 1 -o t.ctf -- "$build/test/born" ended >want
 says "ended, sampled" "every block but those missing: 1 blocks of threads that"
 
+# shellcheck disable=SC2016
 "$aliquot" record -q -f --exact --follow -o t.%p.ctf -- \
     bash -c '(: $((1 + 1)); x=$(echo 1)); :' >want
 n_whole=0
