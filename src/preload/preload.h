@@ -310,6 +310,8 @@ enum alq_status alqi_preload_recorder_rate(struct alqi_preload_thread *thread,
 /* No more samples; frees of those there are go on being recorded. */
 enum alq_status alqi_preload_recorder_stop(struct alqi_preload_thread *thread);
 bool alqi_preload_recorder_is_on(void);
+/* Every block is to be recorded: a single one that is not is told. */
+bool alqi_preload_recorder_has_all(void);
 /* The thread ends: what it had not filled goes to the next thread. */
 void alqi_preload_recorder_thread_end(struct alqi_preload_thread *thread);
 /* A realloc moves the block whose entries are taken to `block`, which need not
