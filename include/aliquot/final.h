@@ -55,13 +55,15 @@ typedef enum alq_status alq_finalise_fn(struct alq_domain *d, alq_value v,
  * to v are still full in the call.
  *
  * v        A block; one without fields is refused, and so is a static one:
- *          they never die.
+ *          they never die.  So are, as in OCaml, a double (ALQ_TAG_DOUBLE) and
+ *          a block of the tags 244, 246 and 250, those of OCaml's lazy values:
+ *          a runtime may copy the one and replace the others.
  * with     A value for the call, kept until then: say, a closure.  A pointer of
  *          the program's own goes as alq_from_int((intptr_t)pointer).  While it
  *          is a young block that is held in place (root.h), the call waits;
  *          not that of alq_gc_finalise_last for a v that dies young.
  *
- * Errors   ALQ_EINVAL  d or fn is NULL, or v is not a block of the heap
+ * Errors   ALQ_EINVAL  d or fn is NULL, or v is none of these blocks
  *          ALQ_ENOMEM  no memory to register
  * Threads  The domain's.
  * GC       Does not collect. */
@@ -78,7 +80,7 @@ ALQ_API ALQ_MUSTUSE enum alq_status alq_gc_finalise(struct alq_domain *d,
  * v        As for alq_gc_finalise.
  * with     As for alq_gc_finalise.
  *
- * Errors   ALQ_EINVAL  d or fn is NULL, or v is not a block of the heap
+ * Errors   ALQ_EINVAL  d or fn is NULL, or v is none of these blocks
  *          ALQ_ENOMEM  no memory to register
  * Threads  The domain's.
  * GC       Does not collect. */

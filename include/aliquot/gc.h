@@ -166,7 +166,7 @@ struct alq_gc_stats {
     uint64_t major_words;       /* promoted, or allocated there directly    */
     uint64_t minor_collections; /* of all domains at once, and of one alone */
     uint64_t major_collections; /* cycles completed                         */
-    uint64_t heap_words;        /* pools ready for use, and large blocks    */
+    uint64_t heap_words;        /* pools that have memory, large blocks     */
     uint64_t heap_chunks;       /* so many pools and large blocks           */
     uint64_t live_words;        /* blocks not known to be dead              */
     uint64_t live_blocks;

@@ -20,6 +20,14 @@
  *
  * Polls.  A loop that neither allocates nor ends soon calls alq_poll.
  *
+ * A program that breaks a rule which nothing reports (it allocates or stores on
+ * a thread that does not run the domain, in a blocking section, after
+ * alq_domain_drop, or with NULL; a size or tag out of range that is no
+ * constant; alq_root_drop twice) is stopped by the `chk` build of the library,
+ * with a line that names the call and the rule, wherever the library is
+ * entered.  Compiled with ALQ_CHECKS defined as 1, with whatever build of the
+ * library, the calls that are inline look each time, too.
+ *
  * The `hard` build of the library moves every young block at each call that may
  * collect and forbids access to the old places: there a forgotten root faults.
  *
@@ -58,6 +66,31 @@ struct alq_domain {
     enum alq_status status;
     int is_interrupted; /* limit.h */
 };
+
+/* ---- checks ------------------------------------------------------------- */
+
+#ifndef ALQ_CHECKS
+#define ALQ_CHECKS 0
+#endif
+
+/* alq_check_domain -- stops the program unless the calling thread runs d
+ *
+ * For ALQ_CHECKS; a runtime may call it where it is entered.
+ *
+ * function  What the line names: "aliquot: FUNCTION: RULE; what to do".
+ *
+ * Threads  Any.
+ * GC       No effect. */
+ALQ_API void alq_check_domain(const struct alq_domain *d, const char *function);
+
+/* alq_check_small -- and unless a small block may have that size and tag
+ *
+ * function  As for alq_check_domain.
+ *
+ * Threads  Any.
+ * GC       No effect. */
+ALQ_API void alq_check_small(const struct alq_domain *d, uintptr_t wosize,
+                             unsigned tag, const char *function);
 
 /* ---- domains ------------------------------------------------------------ */
 
@@ -168,8 +201,11 @@ alq_is_below_limit(struct alq_domain *d, uintptr_t low)
 static inline alq_value
 alq_alloc_small(struct alq_domain *d, uintptr_t wosize, unsigned tag)
 {
-    uintptr_t low = (uintptr_t)d->young_ptr - (wosize + 1) * ALQ_WORD_BYTES;
+    uintptr_t low;
 
+    if (ALQ_CHECKS)
+        alq_check_small(d, wosize, tag, "alq_alloc_small");
+    low = (uintptr_t)d->young_ptr - (wosize + 1) * ALQ_WORD_BYTES;
     /* A constant that is out of range is refused; the test is gone when it is
      * compiled. */
     if (__builtin_constant_p(wosize) && wosize - 1 >= ALQ_SMALL_WOSIZE_MAX)
@@ -210,8 +246,12 @@ alq_alloc_several(struct alq_domain *d, unsigned n_blocks,
     uintptr_t words = 0, low, at;
     unsigned i;
 
-    for (i = 0; i < n_blocks; i++)
+    for (i = 0; i < n_blocks; i++) {
+        if (ALQ_CHECKS)
+            alq_check_small(d, headers[i] >> ALQ_WOSIZE_SHIFT,
+                            headers[i] & 0x3FF, "alq_alloc_several");
         words += (headers[i] >> ALQ_WOSIZE_SHIFT) + 1;
+    }
     low = (uintptr_t)d->young_ptr - words * ALQ_WORD_BYTES;
     /* Of constant headers the first test is gone when it is compiled. */
     if (__builtin_expect(
@@ -331,6 +371,8 @@ ALQ_API void alq_poll_slow(struct alq_domain *d);
 static inline void
 alq_poll(struct alq_domain *d)
 {
+    if (ALQ_CHECKS)
+        alq_check_domain(d, "alq_poll");
     if (__builtin_expect(alq_is_below_limit(d, (uintptr_t)d->young_ptr), 0))
         alq_poll_slow(d);
 }
@@ -373,6 +415,8 @@ alq_store(struct alq_domain *d, alq_value block, uintptr_t i, alq_value v)
 {
     alq_value *field = (alq_value *)block + i;
 
+    if (ALQ_CHECKS)
+        alq_check_domain(d, "alq_store");
     if (block - d->young_base >= d->young_bytes &&
         alq_young_offset(d, v) <= d->store_max &&
         !alq_is_young(d, __atomic_load_n(field, __ATOMIC_RELAXED)))
@@ -388,6 +432,8 @@ alq_init(struct alq_domain *d, alq_value block, uintptr_t i, alq_value v)
 {
     alq_value *field = (alq_value *)block + i;
 
+    if (ALQ_CHECKS)
+        alq_check_domain(d, "alq_init");
     if (block - d->young_base >= d->young_bytes && alq_is_young(d, v))
         alq_init_slow(d, field, v);
     else

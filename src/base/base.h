@@ -22,6 +22,10 @@ enum { ALQI_WORD_BYTES = 8 };
 
 /* Prints "aliquot: FILE:LINE: EXPR" with write(2) only and aborts. */
 _Noreturn void alqi_base_fail(const char *file, int line, const char *expr);
+/* The same of a program that breaks a rule: "aliquot: FUNCTION: RULE; ADVICE".
+ */
+_Noreturn void alqi_base_misuse(const char *function, const char *rule,
+                                const char *advice);
 
 /* ALQI_CHECKS: 0 rel, 1 chk, 2 dbg, 3 hard; set by the build. */
 #ifndef ALQI_CHECKS

@@ -31,3 +31,16 @@ alqi_base_fail(const char *file, int line, const char *expr)
     say("\n");
     abort();
 }
+
+void
+alqi_base_misuse(const char *function, const char *rule, const char *advice)
+{
+    say("aliquot: ");
+    say(function);
+    say(": ");
+    say(rule);
+    say("; ");
+    say(advice);
+    say("\n");
+    abort();
+}

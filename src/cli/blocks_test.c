@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/test_seed.h"
 #include "cli/blocks.h"
 
 enum { N_SITES = 3, N_MAX = 1000, EPOCH = 7, SPAN_US = 50000 };
@@ -66,7 +67,7 @@ sums_survive(void **state)
     struct alqi_cli_blocks b;
     struct sums wanted = {0};
     struct sums got;
-    uint64_t seed = 1;
+    uint64_t seed = 1 + alqi_base_test_seed();
 
     (void)state;
     alqi_cli_blocks_init(&b, N_MAX);
@@ -91,7 +92,7 @@ static void
 few_blocks_stay_as_they_are(void **state)
 {
     struct alqi_cli_blocks b;
-    uint64_t seed = 1;
+    uint64_t seed = 1 + alqi_base_test_seed();
 
     (void)state;
     alqi_cli_blocks_init(&b, N_MAX);
@@ -135,7 +136,7 @@ events_are_in_order(void **state)
     struct alqi_cli_blocks b;
     struct alqi_cli_block_event *events;
     bool is_alive[N_MAX] = {false};
-    uint64_t seed = 5;
+    uint64_t seed = 5 + alqi_base_test_seed();
     uint32_t n;
     uint32_t n_births = 0;
     uint32_t n_at_one_time = 0;

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/test_seed.h"
 #include "cli/cli.h"
 #include "cli/follow.h"
 #include "cli/input.h"
@@ -632,5 +633,6 @@ main(void)
         cmocka_unit_test(a_finer_rate_changes_no_estimate),
     };
 
+    rng_state += alqi_base_test_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

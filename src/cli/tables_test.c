@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/test_seed.h"
 #include "cli/groups.h"
 #include "cli/names.h"
 #include "cli/objects.h"
@@ -29,7 +30,7 @@ objects_agree_with_an_array(void **state)
     static bool alive[IDS];
     struct alqi_cli_objects o;
     struct alqi_cli_life life;
-    uint64_t seed = 7;
+    uint64_t seed = 7 + alqi_base_test_seed();
     size_t n = 0;
     size_t n_most = 0;
     size_t at = 0;
@@ -156,6 +157,24 @@ wrappers_are_only_wrappers(void **state)
     assert_true(alqi_cli_is_wrapper("std::_Vector_base<int, "
                                     "std::allocator<int> >::_M_allocate"));
     assert_false(alqi_cli_is_wrapper("mine::_M_allocate"));
+    assert_true(alqi_cli_is_wrapper("alq_alloc_small"));
+    assert_true(alqi_cli_is_wrapper("alq_alloc_double"));
+    assert_false(alqi_cli_is_wrapper("alq_limit_run"));
+    assert_true(alqi_cli_is_wrapper("<alloc::alloc::Global>::alloc_impl"));
+    assert_true(alqi_cli_is_wrapper(
+        "<alloc::alloc::Global as core::alloc::Allocator>::allocate"));
+    assert_true(
+        alqi_cli_is_wrapper("alloc::alloc::Global::alloc_impl_runtime"));
+    assert_true(alqi_cli_is_wrapper(
+        "<u8 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem"));
+    assert_true(alqi_cli_is_wrapper("<T as core::convert::Into<U>>::into"));
+    assert_true(alqi_cli_is_wrapper(
+        "<mine::Counting as core::alloc::global::GlobalAlloc>::alloc"));
+    assert_false(
+        alqi_cli_is_wrapper("<mine::Tree as core::clone::Clone>::clone"));
+    assert_false(alqi_cli_is_wrapper("mine::core::make"));
+    assert_false(alqi_cli_is_wrapper("core::Engine::load(int)"));
+    assert_false(alqi_cli_is_wrapper("core::Engine::size() const"));
     assert_false(alqi_cli_is_wrapper("pool_get"));
     alqi_cli_wrappers_add("pool_get,arena_get");
     assert_true(alqi_cli_is_wrapper("pool_get"));

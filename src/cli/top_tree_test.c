@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/test_seed.h"
 #include "cli/top_tree.h"
 
 enum { EVENTS = 4000, ALIVE = EVENTS, FUNCTIONS = 6, DEPTH = 7 };
@@ -330,5 +331,6 @@ main(void)
         cmocka_unit_test(rows_open_and_close),
     };
 
+    rng_state += alqi_base_test_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

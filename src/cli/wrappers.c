@@ -117,8 +117,25 @@ static const char *const whole[] = {
 };
 
 static const char *const prefixes[] = {
-    "operator new", "__rust_alloc",   "__rust_realloc",   "__rdl_",
-    "__rg_",        "alloc::alloc::", "alloc::raw_vec::",
+    "operator new", "alq_alloc_", /* our own inline functions */
+    "__rust_alloc", "__rust_realloc", "__rdl_", "__rg_",
+};
+
+/* Rust: crates that only hold, hand on or pass through what a program asks for
+ * (its library's collections; core, which has no allocator). */
+static const char *const rust[] = {
+    "alloc::",
+    "core::",
+    "hashbrown::",
+    "std::alloc::",
+    "std::collections::",
+    "std::sys::alloc::",
+};
+
+/* Traits of these that have functions of no one else's. */
+static const char *const rust_traits[] = {
+    "alloc::",
+    "core::alloc::",
 };
 
 static const char *const *more; /* of --skip */
@@ -134,20 +151,46 @@ is_any(const char *const *names, size_t n, const char *function)
 }
 
 static bool
-has_prefix(const char *function)
+has_prefix(const char *const *prefix, size_t n, const char *function)
 {
-    for (size_t i = 0; i < ALQI_COUNT_OF(prefixes); i++)
-        if (strncmp(function, prefixes[i], strlen(prefixes[i])) == 0)
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(function, prefix[i], strlen(prefix[i])) == 0)
             return true;
     return false;
+}
+
+/* "alloc::alloc::Global::alloc_impl", "<alloc::alloc::Global>::alloc_impl",
+ * "<u8 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem", "<T as
+ * core::convert::Into<U>>::into": of any type, so not of the program's.  What
+ * ends in parameters is C++, which has other namespaces of these names. */
+static bool
+is_of_rust(const char *function)
+{
+    size_t n = strlen(function);
+    const char *trait, *type = function;
+
+    if (n == 0 || function[n - 1] == ')' || strstr(function, ") const") != NULL)
+        return false;
+    while (*type == '<' || *type == '&' || *type == '[')
+        type++;
+    if (has_prefix(rust, ALQI_COUNT_OF(rust), type))
+        return true;
+    trait = function[0] == '<' ? strstr(function, " as ") : NULL;
+    if (trait == NULL)
+        return false;
+    trait += strlen(" as ");
+    return has_prefix(rust_traits, ALQI_COUNT_OF(rust_traits), trait) ||
+           (strncmp(trait, "core::", strlen("core::")) == 0 &&
+            strstr(function, "::") >= trait);
 }
 
 bool
 alqi_cli_is_wrapper(const char *function)
 {
     return is_any(whole, ALQI_COUNT_OF(whole), function) ||
-           is_any(more, n_more, function) || has_prefix(function) ||
-           alqi_cli_cxxname_is_internal(function);
+           is_any(more, n_more, function) ||
+           has_prefix(prefixes, ALQI_COUNT_OF(prefixes), function) ||
+           is_of_rust(function) || alqi_cli_cxxname_is_internal(function);
 }
 
 void

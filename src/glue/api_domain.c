@@ -2,6 +2,7 @@
 #include <aliquot/domain.h>
 
 #include "glue/profiler.h"
+#include "glue/rule.h"
 #include "heap/alloc.h"
 #include "heap/barrier.h"
 #include "heap/domain.h"
@@ -169,6 +170,7 @@ alq_field_exchange(struct alq_domain *d, alq_value block, uintptr_t i,
 {
     alq_value old;
 
+    ALQI_RULE_RUN(d);
     if (!is_field(d, block, i))
         return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL);
     old = alq_field_acquire(block, i);
@@ -181,6 +183,7 @@ int
 alq_field_compare_exchange(struct alq_domain *d, alq_value block, uintptr_t i,
                            alq_value *expected, alq_value v)
 {
+    ALQI_RULE_RUN(d);
     if (expected == NULL || !is_field(d, block, i))
         return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL) != ALQ_NULL;
     return alqi_heap_compare_exchange(alqi_heap_domain(d), block, i, expected,

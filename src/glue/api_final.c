@@ -5,14 +5,33 @@
 #include "heap/calls.h"
 #include "heap/final.h"
 
+/* OCaml's tags of a suspension that is forced, is not yet, and was. */
+enum { TAG_FORCING = 244, TAG_LAZY = 246, TAG_FORWARD = 250 };
+
+/* It never dies, or may stand elsewhere, too, as another block or unboxed. */
+static bool
+is_refused(alq_value v)
+{
+    if ((alq_header(v) & ALQI_HEAP_COLOUR_MASK) == ALQI_HEAP_COLOUR_STATIC)
+        return true;
+    switch (alq_tag(v)) {
+    case ALQ_TAG_DOUBLE:
+    case TAG_FORCING:
+    case TAG_LAZY:
+    case TAG_FORWARD:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static enum alq_status
 finalise(struct alq_domain *d, enum alqi_heap_final_kind kind, alq_value v,
          alq_finalise_fn *fn, alq_value with)
 {
     struct alqi_heap_final_entry entry = {v, with, fn};
 
-    if (d == NULL || fn == NULL || !alq_is_block(v) ||
-        (alq_header(v) & ALQI_HEAP_COLOUR_MASK) == ALQI_HEAP_COLOUR_STATIC)
+    if (d == NULL || fn == NULL || !alq_is_block(v) || is_refused(v))
         return ALQ_EINVAL;
     return alqi_heap_final_add(alqi_heap_domain(d), kind, &entry) ? ALQ_OK
                                                                   : ALQ_ENOMEM;

@@ -274,5 +274,8 @@ alq_gc_get_credit(const struct alq_domain *d)
 uint64_t
 alq_gc_huge_fallback_count(const struct alq_domain *d)
 {
-    return d == NULL ? 0 : domain_of(d)->heap->area.n_huge_fallbacks;
+    return d == NULL
+               ? 0
+               : __atomic_load_n(&domain_of(d)->heap->area.n_huge_fallbacks,
+                                 __ATOMIC_RELAXED);
 }

@@ -7,6 +7,7 @@
 #include "glue/control.h"
 #include "glue/gc_trace.h"
 #include "glue/profiler.h"
+#include "glue/rule.h"
 #include "glue/trace.h"
 #include "heap/alloc.h"
 #include "heap/barrier.h"
@@ -90,6 +91,7 @@ small_hit(struct alqi_domain *d, uintptr_t header)
 alq_value
 alq_alloc_small_slow(struct alq_domain *d, uintptr_t header)
 {
+    ALQI_RULE_RUN(d);
     if (d == NULL || !is_small(header))
         return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL);
     if (alqi_heap_observed_is_hit(alqi_heap_domain(d), alqi_heap_words(header)))
@@ -121,6 +123,7 @@ alq_alloc_several_slow(struct alq_domain *d, unsigned n_blocks,
     uintptr_t words = 0, at;
     unsigned i;
 
+    ALQI_RULE_RUN(d);
     if (d == NULL || headers == NULL || out == NULL)
         return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL) != ALQ_NULL;
     for (i = 0; i < n_blocks && is_small(headers[i]); i++)
@@ -144,9 +147,10 @@ alq_alloc_several_slow(struct alq_domain *d, unsigned n_blocks,
 void
 alq_poll_slow(struct alq_domain *d)
 {
-    enum alq_status st =
-        d == NULL ? ALQ_OK : alqi_heap_poll(alqi_heap_domain(d));
+    enum alq_status st;
 
+    ALQI_RULE_RUN(d);
+    st = d == NULL ? ALQ_OK : alqi_heap_poll(alqi_heap_domain(d));
     if (st != ALQ_OK)
         alqi_heap_fail(alqi_heap_domain(d), st);
 }
@@ -169,6 +173,7 @@ alq_alloc(struct alq_domain *d, uintptr_t wosize, unsigned tag)
     alq_value block, with;
     uintptr_t i;
 
+    ALQI_RULE_RUN(d);
     if (d == NULL || tag >= ALQ_TAG_CUSTOM)
         return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL);
     if (wosize == 0)
@@ -184,8 +189,10 @@ alq_alloc(struct alq_domain *d, uintptr_t wosize, unsigned tag)
 alq_value
 alq_alloc_string(struct alq_domain *d, size_t bytes)
 {
-    alq_value string = alloc(d, alq_string_wosize(bytes), ALQ_TAG_STRING);
+    alq_value string;
 
+    ALQI_RULE_RUN(d);
+    string = alloc(d, alq_string_wosize(bytes), ALQ_TAG_STRING);
     if (string != ALQ_NULL)
         alq_string_seal(string, bytes);
     return string;
@@ -196,6 +203,7 @@ alq_string_copy(struct alq_domain *d, const char *chars, size_t bytes)
 {
     alq_value string;
 
+    ALQI_RULE_RUN(d);
     if (chars == NULL && bytes > 0)
         return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL);
     string = alq_alloc_string(d, bytes);
@@ -207,6 +215,7 @@ alq_string_copy(struct alq_domain *d, const char *chars, size_t bytes)
 alq_value
 alq_alloc_double_array(struct alq_domain *d, uintptr_t n)
 {
+    ALQI_RULE_RUN(d);
     return alq_alloc(d, n, ALQ_TAG_DOUBLE_ARRAY);
 }
 
@@ -226,6 +235,7 @@ alq_value
 alq_alloc_custom(struct alq_domain *d, const struct alq_custom_ops *ops,
                  size_t bytes)
 {
+    ALQI_RULE_RUN(d);
     return alloc_custom(d, ops, bytes, (struct alqi_heap_held){0});
 }
 
@@ -233,6 +243,7 @@ alq_value
 alq_alloc_custom_mem(struct alq_domain *d, const struct alq_custom_ops *ops,
                      size_t bytes, size_t outside_bytes)
 {
+    ALQI_RULE_RUN(d);
     if (d == NULL)
         return ALQ_NULL;
     return alloc_custom(
@@ -244,6 +255,7 @@ alq_value
 alq_alloc_custom_ratio(struct alq_domain *d, const struct alq_custom_ops *ops,
                        size_t bytes, size_t held, size_t most)
 {
+    ALQI_RULE_RUN(d);
     if (d == NULL || most == 0)
         return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL);
     return alloc_custom(
@@ -255,6 +267,7 @@ alq_alloc_custom_ratio(struct alq_domain *d, const struct alq_custom_ops *ops,
 void
 alq_store_slow(struct alq_domain *d, alq_value *field, alq_value v)
 {
+    ALQI_RULE_RUN(d);
     alqi_heap_store(alqi_heap_domain(d), field, v);
 }
 
@@ -262,5 +275,6 @@ alq_store_slow(struct alq_domain *d, alq_value *field, alq_value v)
 void
 alq_init_slow(struct alq_domain *d, alq_value *field, alq_value v)
 {
+    ALQI_RULE_RUN(d);
     alqi_heap_store(alqi_heap_domain(d), field, v);
 }

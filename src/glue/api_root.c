@@ -1,6 +1,7 @@
 /* api_root.c -- <aliquot/root.h>: arguments checked, then down */
 #include <aliquot/root.h>
 
+#include "glue/rule.h"
 #include "heap/cycle.h"
 #include "heap/event.h"
 #include "heap/list.h"
@@ -20,6 +21,7 @@ is_lost(const struct alq_domain *d)
 enum alq_status
 alq_range_add(struct alq_domain *d, struct alq_range *range)
 {
+    ALQI_RULE_RUN_UNLESS_NULL(d);
     if (d == NULL || range == NULL || range->base == NULL || range->top == NULL)
         return ALQ_EINVAL;
     ALQI_HEAP_LIST_ADD(alqi_heap_domain(d)->roots.ranges, range);
@@ -37,6 +39,7 @@ alq_range_remove(struct alq_domain *d, struct alq_range *range)
 enum alq_status
 alq_global_add(struct alq_domain *d, struct alq_global *global)
 {
+    ALQI_RULE_RUN_UNLESS_NULL(d);
     if (d == NULL || global == NULL)
         return ALQ_EINVAL;
     if (is_lost(d))
@@ -55,6 +58,7 @@ alq_global_remove(struct alq_domain *d, struct alq_global *global)
 enum alq_status
 alq_scanner_add(struct alq_domain *d, struct alq_scanner *scanner)
 {
+    ALQI_RULE_RUN_UNLESS_NULL(d);
     if (d == NULL || scanner == NULL || scanner->scan == NULL)
         return ALQ_EINVAL;
     ALQI_HEAP_LIST_ADD(alqi_heap_domain(d)->roots.scanners, scanner);
@@ -69,23 +73,48 @@ alq_scanner_remove(struct alq_domain *d, struct alq_scanner *scanner)
         ALQI_HEAP_LIST_REMOVE(scanner);
 }
 
+/* Before it is written: a free one holds the way to the next free one. */
+static inline void
+rule_root(const struct alq_domain *d, struct alq_root *root,
+          const char *function)
+{
+#if ALQI_CHECKS >= 1
+    alqi_glue_rule_run(d, function);
+    if (!alqi_heap_root_is_used((const struct alqi_domain *)d, root))
+        alqi_base_misuse(function,
+                         "the root was dropped, or is another domain's",
+                         "drop each root once, and use it only before that");
+#else
+    (void)d;
+    (void)root;
+    (void)function;
+#endif
+}
+
 struct alq_root *
 alq_root_new(struct alq_domain *d, alq_value v)
 {
+    ALQI_RULE_RUN(d);
     return d == NULL ? NULL : alqi_heap_root_new(alqi_heap_domain(d), v);
 }
 
 void
 alq_root_set(struct alq_domain *d, struct alq_root *root, alq_value v)
 {
-    if (d != NULL && root != NULL)
+    if (root == NULL)
+        return;
+    rule_root(d, root, __func__);
+    if (d != NULL)
         alqi_heap_root_set(alqi_heap_domain(d), root, v);
 }
 
 void
 alq_root_drop(struct alq_domain *d, struct alq_root *root)
 {
-    if (d != NULL && root != NULL)
+    if (root == NULL)
+        return;
+    rule_root(d, root, __func__);
+    if (d != NULL)
         alqi_heap_root_drop(alqi_heap_domain(d), root);
 }
 

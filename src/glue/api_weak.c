@@ -1,6 +1,7 @@
 /* api_weak.c -- <aliquot/weak.h>: arguments checked, then down */
 #include <aliquot/weak.h>
 
+#include "glue/rule.h"
 #include "heap/alloc.h"
 #include "heap/weakref.h"
 
@@ -107,6 +108,7 @@ blit_keys(struct alq_domain *d, enum alqi_heap_weak_kind kind, alq_value from,
 alq_value
 alq_weak_create(struct alq_domain *d, size_t n)
 {
+    ALQI_RULE_RUN(d);
     return create(d, WEAK, n);
 }
 
@@ -119,24 +121,28 @@ alq_weak_length(alq_value weak)
 enum alq_status
 alq_weak_set(struct alq_domain *d, alq_value weak, size_t i, alq_value v)
 {
+    ALQI_RULE_RUN_UNLESS_NULL(d);
     return fill_keys(d, WEAK, weak, i, 1, v);
 }
 
 alq_value
 alq_weak_get(struct alq_domain *d, alq_value weak, size_t i)
 {
+    ALQI_RULE_RUN(d);
     return get_key(d, WEAK, weak, i);
 }
 
 alq_value
 alq_weak_get_copy(struct alq_domain *d, alq_value weak, size_t i)
 {
+    ALQI_RULE_RUN(d);
     return get_key_copy(d, WEAK, weak, i);
 }
 
 int
 alq_weak_check(struct alq_domain *d, alq_value weak, size_t i)
 {
+    ALQI_RULE_RUN(d);
     return check_key(d, WEAK, weak, i);
 }
 
@@ -144,6 +150,7 @@ enum alq_status
 alq_weak_fill(struct alq_domain *d, alq_value weak, size_t i, size_t n,
               alq_value v)
 {
+    ALQI_RULE_RUN_UNLESS_NULL(d);
     return fill_keys(d, WEAK, weak, i, n, v);
 }
 
@@ -151,6 +158,7 @@ enum alq_status
 alq_weak_blit(struct alq_domain *d, alq_value from, size_t from_i, alq_value to,
               size_t to_i, size_t n)
 {
+    ALQI_RULE_RUN_UNLESS_NULL(d);
     return blit_keys(d, WEAK, from, from_i, to, to_i, n);
 }
 
@@ -159,6 +167,7 @@ alq_weak_blit(struct alq_domain *d, alq_value from, size_t from_i, alq_value to,
 alq_value
 alq_ephe_create(struct alq_domain *d, size_t n_keys)
 {
+    ALQI_RULE_RUN(d);
     return n_keys == 0 ? refuse(d) : create(d, EPHE, n_keys);
 }
 
@@ -169,6 +178,7 @@ alq_ephe_make(struct alq_domain *d, size_t n_keys, const alq_value *keys,
     alq_value ephe;
     size_t i;
 
+    ALQI_RULE_RUN(d);
     if (d == NULL || keys == NULL)
         return refuse(d);
     {
@@ -190,6 +200,7 @@ alq_ephe_query(struct alq_domain *d, alq_value ephe, size_t n_keys,
 {
     size_t i;
 
+    ALQI_RULE_RUN(d);
     if (!is_ephe(d, ephe) || keys == NULL)
         return refuse(d);
     if (n_keys != length(ephe, EPHE))
@@ -209,30 +220,35 @@ alq_ephe_length(alq_value ephe)
 enum alq_status
 alq_ephe_set_key(struct alq_domain *d, alq_value ephe, size_t i, alq_value v)
 {
+    ALQI_RULE_RUN_UNLESS_NULL(d);
     return fill_keys(d, EPHE, ephe, i, 1, v);
 }
 
 enum alq_status
 alq_ephe_unset_key(struct alq_domain *d, alq_value ephe, size_t i)
 {
+    ALQI_RULE_RUN_UNLESS_NULL(d);
     return fill_keys(d, EPHE, ephe, i, 1, ALQ_NULL);
 }
 
 alq_value
 alq_ephe_get_key(struct alq_domain *d, alq_value ephe, size_t i)
 {
+    ALQI_RULE_RUN(d);
     return get_key(d, EPHE, ephe, i);
 }
 
 alq_value
 alq_ephe_get_key_copy(struct alq_domain *d, alq_value ephe, size_t i)
 {
+    ALQI_RULE_RUN(d);
     return get_key_copy(d, EPHE, ephe, i);
 }
 
 int
 alq_ephe_check_key(struct alq_domain *d, alq_value ephe, size_t i)
 {
+    ALQI_RULE_RUN(d);
     return check_key(d, EPHE, ephe, i);
 }
 
@@ -240,12 +256,14 @@ enum alq_status
 alq_ephe_blit_key(struct alq_domain *d, alq_value from, size_t from_i,
                   alq_value to, size_t to_i, size_t n)
 {
+    ALQI_RULE_RUN_UNLESS_NULL(d);
     return blit_keys(d, EPHE, from, from_i, to, to_i, n);
 }
 
 enum alq_status
 alq_ephe_set_data(struct alq_domain *d, alq_value ephe, alq_value v)
 {
+    ALQI_RULE_RUN_UNLESS_NULL(d);
     if (!is_ephe(d, ephe))
         return ALQ_EINVAL;
     alqi_heap_weak_set(alqi_heap_domain(d), ephe, EPHE, ALQI_HEAP_EPHE_DATA, v);
@@ -255,12 +273,14 @@ alq_ephe_set_data(struct alq_domain *d, alq_value ephe, alq_value v)
 enum alq_status
 alq_ephe_unset_data(struct alq_domain *d, alq_value ephe)
 {
+    ALQI_RULE_RUN_UNLESS_NULL(d);
     return alq_ephe_set_data(d, ephe, ALQ_NULL);
 }
 
 alq_value
 alq_ephe_get_data(struct alq_domain *d, alq_value ephe)
 {
+    ALQI_RULE_RUN(d);
     if (!is_ephe(d, ephe))
         return refuse(d);
     return alqi_heap_weak_get(alqi_heap_domain(d), ephe, EPHE,
@@ -270,6 +290,7 @@ alq_ephe_get_data(struct alq_domain *d, alq_value ephe)
 alq_value
 alq_ephe_get_data_copy(struct alq_domain *d, alq_value ephe)
 {
+    ALQI_RULE_RUN(d);
     if (!is_ephe(d, ephe))
         return refuse(d);
     return alqi_heap_weak_get_copy(alqi_heap_domain(d), ephe, EPHE,
@@ -279,6 +300,7 @@ alq_ephe_get_data_copy(struct alq_domain *d, alq_value ephe)
 int
 alq_ephe_check_data(struct alq_domain *d, alq_value ephe)
 {
+    ALQI_RULE_RUN(d);
     if (!is_ephe(d, ephe))
         return refuse(d) != ALQ_NULL;
     return alqi_heap_weak_check(alqi_heap_domain(d), ephe, EPHE,
@@ -288,6 +310,7 @@ alq_ephe_check_data(struct alq_domain *d, alq_value ephe)
 enum alq_status
 alq_ephe_blit_data(struct alq_domain *d, alq_value from, alq_value to)
 {
+    ALQI_RULE_RUN_UNLESS_NULL(d);
     if (!is_ephe(d, from) || !is_ephe(d, to))
         return ALQ_EINVAL;
     return alq_ephe_set_data(d, to, alq_ephe_get_data(d, from));

@@ -17,6 +17,7 @@
 
 #include <aliquot/aliquot.h>
 
+#include "base/test_seed.h"
 #include "glue/domains_help.h"
 
 enum {
@@ -360,8 +361,7 @@ await_the_end(void)
 static void
 domains_come_and_go(void **state)
 {
-    const char *given = getenv("ALQ_TEST_SEED");
-    uint64_t seed = given == NULL ? 20261122 : strtoull(given, NULL, 10);
+    uint64_t seed = 20261122 + alqi_base_test_seed();
     unsigned i;
 
     (void)state;

@@ -131,7 +131,14 @@ the_environment_goes_first(void **state)
     assert_int_equal(alq_gc_params(d, again, sizeof again), strlen(text));
     assert_string_equal(again, text);
     reopen("h=10M");
-    assert_true(stat_of().heap_words >= 10 << 20);
+    {
+        ALQ_FRAME(d, f, old);
+
+        f.old = alq_alloc(d, 2, 0);
+        assert_int_equal(alq_gc_minor(d), ALQ_OK);
+        assert_true(ready_words(f.old) >= 10 << 20);
+        assert_true(stat_of().heap_words < 1 << 20); /* most has no memory */
+    }
 }
 
 static alq_value

@@ -317,6 +317,43 @@ the_top_is_kept(void **state)
     assert_true(low.top_heap_words == high.top_heap_words);
 }
 
+static uint64_t
+resident_bytes(void)
+{
+    unsigned long all, resident = 0;
+    FILE *statm = fopen("/proc/self/statm", "re");
+
+    assert_non_null(statm);
+    assert_int_equal(fscanf(statm, "%lu %lu", &all, &resident), 2);
+    fclose(statm);
+    return (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* What is counted is there: the whole process has more. */
+static void
+memory_that_is_the_systems_is_not_counted(void **state)
+{
+    struct alq_gc_stats s;
+
+    (void)state;
+    reopen("s=4M"); /* pools for all of that are promised */
+    ALQ_FRAME(d, f, list);
+    f.list = ALQ_UNIT;
+    grow_list(&f.list, IS_HARD ? 2000 : 2000000);
+    s = stat_of();
+    assert_true(s.heap_words * 8 <= resident_bytes());
+    f.list = ALQ_UNIT;
+    assert_int_equal(alq_gc_compact(d), ALQ_OK);
+    s = stat_of();
+    assert_true(s.heap_words * 8 <= resident_bytes());
+    assert_true(s.heap_words == s.heap_chunks * POOL_WORDS); /* none is large */
+    assert_true(s.heap_words <= 100 * POOL_WORDS);           /* nothing lives */
+    grow_list(&f.list, 1000);
+    assert_int_equal(alq_gc_compact(d), ALQ_OK);
+    s = stat_of();
+    assert_true(s.live_words >= 3000 && s.heap_words * 8 <= resident_bytes());
+}
+
 static size_t
 deep_stack(unsigned n)
 {
@@ -422,6 +459,62 @@ ended_domains_are_counted(void **state)
                 own + (uint64_t)CHILDREN * CHILD_WORDS);
 }
 
+static int
+no_row(void *arg, const struct alq_census_row *row)
+{
+    (void)arg;
+    (void)row;
+    return 1;
+}
+
+/* Away and back, all the time, with something to collect. */
+static alq_value
+comes_and_goes(struct alq_domain *on, alq_value arg, void *data)
+{
+    ALQ_FRAME(on, f, arg, kept);
+
+    f.arg = arg;
+    while (!__atomic_load_n((bool *)data, __ATOMIC_RELAXED)) {
+        f.kept = alq_alloc(on, 3, 0);
+        f.kept = alq_alloc(on, 300, 0);
+        {
+            ALQ_BLOCKING(on, blocks);
+        }
+    }
+    return f.arg;
+}
+
+/* Who looks reads nothing that they write; the thread sanitizer knows. */
+static void
+stat_beside_domains_that_come_and_go(void **state)
+{
+    enum { CHILDREN = 3 };
+    struct alq_child *children[CHILDREN];
+    struct alq_gc_stats s;
+    bool is_over = false;
+    unsigned i;
+
+    (void)state;
+    for (i = 0; i < CHILDREN; i++)
+        assert_int_equal(alq_domain_spawn(d, comes_and_goes, ALQ_UNIT, &is_over,
+                                          NULL, &children[i]),
+                         ALQ_OK);
+    for (i = 0; i < (IS_HARD ? 50 : 500); i++) {
+        stat_of();
+        assert_int_equal(alq_gc_quick_stat(d, &s), ALQ_OK);
+        assert_int_equal(alq_gc_huge_fallback_count(d), 0);
+        assert_int_equal(alq_census_take(d, no_row, NULL), ALQ_OK);
+        alq_alloc(d, 1000, 0);
+        if (i % 10 == 0)
+            assert_int_equal(alq_gc_full_major(d), ALQ_OK);
+    }
+    __atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
+    for (i = 0; i < CHILDREN; i++) {
+        assert_int_equal(alq_domain_join(d, children[i], NULL), ALQ_OK);
+        alq_child_drop(children[i]);
+    }
+}
+
 /* ---- print_stat --------------------------------------------------------- */
 
 static void
@@ -472,14 +565,24 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(bad_arguments_give_a_status),      T(a_ratio_of_nothing_is_refused),
-        T(every_allocation_is_counted),      T(minor_words_counts_exactly),
-        T(promoted_words_are_exact),         T(minor_free_is_in_words),
-        T(stat_counts_what_lives),           T(stat_at_any_moment),
-        T(quick_stat_leaves_out_the_blocks), T(collections_are_counted),
-        T(large_blocks_alone_are_collected), T(the_top_is_kept),
-        T(stack_size_is_the_threads),        T(ended_domains_are_counted),
-        T(the_top_is_one_moments),           T(print_stat_has_its_shape),
+        T(bad_arguments_give_a_status),
+        T(a_ratio_of_nothing_is_refused),
+        T(every_allocation_is_counted),
+        T(minor_words_counts_exactly),
+        T(promoted_words_are_exact),
+        T(minor_free_is_in_words),
+        T(stat_counts_what_lives),
+        T(stat_at_any_moment),
+        T(quick_stat_leaves_out_the_blocks),
+        T(collections_are_counted),
+        T(large_blocks_alone_are_collected),
+        T(the_top_is_kept),
+        T(stack_size_is_the_threads),
+        T(ended_domains_are_counted),
+        T(the_top_is_one_moments),
+        T(print_stat_has_its_shape),
+        T(memory_that_is_the_systems_is_not_counted),
+        T(stat_beside_domains_that_come_and_go),
     };
 
     unsetenv("ALIQUOTPARAM");

@@ -96,4 +96,24 @@ grow_list(alq_value *list, unsigned n)
     }
 }
 
+/* Words of the major heap that may be accessed, as the system sees it: of the
+ * mapping that an old block lies in. */
+static inline uint64_t
+ready_words(alq_value old)
+{
+    unsigned long from, to;
+    uint64_t words = 0;
+    char line[512];
+    FILE *maps = fopen("/proc/self/maps", "re");
+
+    assert_non_null(maps);
+    while (words == 0 && fgets(line, sizeof line, maps) != NULL)
+        if (sscanf(line, "%lx-%lx rw", &from, &to) == 2 && old >= from &&
+            old < to)
+            words = (to - from) / 8;
+    fclose(maps);
+    assert_true(words > 0);
+    return words;
+}
+
 #endif

@@ -10,6 +10,7 @@
 
 #include <aliquot/aliquot.h>
 
+#include "base/test_seed.h"
 #include "glue/domains_help.h"
 
 #if ALQI_CHECKS >= 3
@@ -99,7 +100,7 @@ sisyphus(struct alq_domain *on, unsigned seed)
 static alq_value
 other_domain(struct alq_domain *on, alq_value arg, void *data)
 {
-    struct tally t = sisyphus(on, 2);
+    struct tally t = sisyphus(on, 2 + (unsigned)alqi_base_test_seed());
 
     (void)arg;
     (void)data;
@@ -117,7 +118,7 @@ sisyphus_32(void **state)
     assert_int_equal(
         alq_domain_spawn(d, other_domain, ALQ_UNIT, NULL, NULL, &child),
         ALQ_OK);
-    t = sisyphus(d, 1);
+    t = sisyphus(d, 1 + (unsigned)alqi_base_test_seed());
     assert_int_equal(alq_domain_join(d, child, &result), ALQ_OK);
     alq_child_drop(child);
     assert_int_equal(alq_to_int(result), 1);

@@ -69,6 +69,36 @@ order_of_finalisers(void **state)
     }
 }
 
+static enum alq_status
+fn_ok(struct alq_domain *on, alq_value v, alq_value with)
+{
+    (void)on;
+    (void)v;
+    (void)with;
+    return ALQ_OK;
+}
+
+/* As OCaml's finalise: its documentation says so of floats and lazy values. */
+static void
+doubles_and_lazy_values_are_refused(void **state)
+{
+    static const unsigned tags[] = {244, 246, 250, ALQ_TAG_DOUBLE};
+    unsigned tag, i;
+
+    (void)state;
+    for (tag = 0; tag < ALQ_TAG_CUSTOM; tag++) {
+        alq_value v = alq_alloc(d, 1, tag);
+        enum alq_status expected = ALQ_OK;
+
+        for (i = 0; i < ALQI_COUNT_OF(tags); i++)
+            if (tag == tags[i])
+                expected = ALQ_EINVAL;
+        assert_int_equal(alq_gc_finalise(d, v, fn_ok, ALQ_UNIT), expected);
+        assert_int_equal(alq_gc_finalise_last(d, v, fn_ok, ALQ_UNIT), expected);
+    }
+    full_major();
+}
+
 /* B7, of one domain: a young value's last kind runs at the minor collection. */
 static void
 b7_young_finalise_last(void **state)
@@ -679,6 +709,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         LIVE(order_of_finalisers),
+        LIVE(doubles_and_lazy_values_are_refused),
         LIVE(b7_young_finalise_last),
         LIVE(b6_many_arrays),
         LIVE(b9_promoted_and_used),

@@ -19,6 +19,7 @@
 #include <aliquot/root.h>
 
 #include "base/base.h"
+#include "base/test_seed.h"
 
 enum {
     SLOTS = 48, /* of each kind of root */
@@ -530,7 +531,7 @@ run(const struct alq_domain_config *config, uint64_t run_seed, unsigned steps)
     struct alq_gc_counts counts;
     unsigned i;
 
-    seed = run_seed;
+    seed = run_seed + alqi_base_test_seed();
     start(config);
     {
         ALQ_FRAME(d, f, slots[SLOTS]);

@@ -21,6 +21,7 @@
 #include <aliquot/root.h>
 
 #include "base/base.h"
+#include "base/test_seed.h"
 
 #if defined(__SANITIZE_THREAD__)
 enum { SLOW = 20 };
@@ -508,7 +509,9 @@ run(unsigned n, uint64_t seed)
     table_make(d);
     for (i = 0; i < n; i++)
         workers[i] =
-            (struct worker){.d = d, .seed = seed * 1000 + i, .n_all = n};
+            (struct worker){.d = d,
+                            .seed = (seed + alqi_base_test_seed()) * 1000 + i,
+                            .n_all = n};
     threads_run(workers, n);
     table_check();
     if (n_wrong > 0)

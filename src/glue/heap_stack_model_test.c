@@ -19,6 +19,7 @@
 #include <aliquot/aliquot.h>
 
 #include "base/base.h"
+#include "base/test_seed.h"
 
 #if ALQI_CHECKS >= 2 || defined(__SANITIZE_THREAD__)
 #define IS_SLOW true
@@ -425,10 +426,11 @@ run(uint64_t seed, unsigned n_domains, unsigned n_threads)
     customs_live = 0;
     assert_int_equal(alq_domain_new(&config, &d), ALQ_OK);
     for (i = 0; i < n_domains + n_threads; i++)
-        workers[i] = (struct worker){.d = d,
-                                     .seed = seed * 100 + i,
-                                     .is_precise = i % 3 == 2,
-                                     .attaches = i >= n_domains};
+        workers[i] =
+            (struct worker){.d = d,
+                            .seed = (seed + alqi_base_test_seed()) * 100 + i,
+                            .is_precise = i % 3 == 2,
+                            .attaches = i >= n_domains};
     for (i = 1; i < n_domains; i++)
         assert_int_equal(alq_domain_spawn(d, domain_work, ALQ_UNIT, &workers[i],
                                           NULL, &child[i]),

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/test_seed.h"
 #include "glue/live_help.h"
 
 /* ---- weak arrays -------------------------------------------------------- */
@@ -226,7 +227,6 @@ bad_arguments(void **state)
     assert_int_equal(alq_ephe_blit_data(d, f.ephe, f.weak), ALQ_EINVAL);
     assert_int_equal(alq_weak_set(d, ALQ_NULL, 0, ALQ_UNIT), ALQ_EINVAL);
     assert_int_equal(alq_weak_set(NULL, f.weak, 0, ALQ_UNIT), ALQ_EINVAL);
-    assert_int_equal(alq_weak_get(NULL, f.weak, 0), ALQ_NULL);
     assert_int_equal(alq_weak_length(f.ephe) + alq_ephe_length(f.weak) +
                          alq_weak_length(alq_from_int(3)),
                      0);
@@ -266,7 +266,7 @@ b10_weak_lifetime(void **state)
         erased[SIZE]; /* 0: held; else the cycle it was dropped in */
     ALQ_FRAME(d, f, held, weak);
     uint64_t start, n_seen = 0, n_gone = 0;
-    uint32_t seed = 7;
+    uint32_t seed = 7 + (uint32_t)alqi_base_test_seed();
     size_t i;
 
     (void)state;
@@ -605,7 +605,7 @@ b3_formulas(void **state)
         ALQ_FRAME(d, f, list, weak, variables[VARIABLES], result);
         bool is_true;
 
-        formula_seed = round;
+        formula_seed = round + (uint32_t)alqi_base_test_seed();
         truth = rnd(1 << VARIABLES);
         f.weak = alq_weak_create(d, 1);
         f.list = ALQ_UNIT;

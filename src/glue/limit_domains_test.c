@@ -7,6 +7,7 @@
 #include "glue/memprof_kit.h"
 
 #include "glue/limit_kit.h"
+#include "base/skip.h"
 
 /* ---- a token for many ---------------------------------------------------- */
 
@@ -363,7 +364,7 @@ each_sees_its_own_samples_27(void **state)
 
     (void)state;
     if (IS_HARD)
-        skip();
+        ALQI_SKIP("a hard build collects at every safe point");
     of_b = spawn(d, on_duty, ALQ_UNIT, &b);
     c.rate = 1.0 / A_INTERVAL;
     c.callstack_frames = 0;

@@ -6,6 +6,7 @@
 #include "glue/profiler.h"
 
 #include "glue/limit_kit.h" /* behind it: this has a domain named d */
+#include "base/skip.h"
 
 enum { BLOCK_WORDS = 101 };
 
@@ -244,7 +245,7 @@ monitor_recovers_31(void **state)
 
     (void)state;
     if (IS_HARD)
-        skip();
+        ALQI_SKIP("a hard build collects at every safe point");
     for (int cycle = 0; cycle < reps(100, 2, 0); cycle++) {
         uint64_t limit = (uint64_t)(IS_SLOW      ? 16
                                     : cycle == 0 ? 1024
@@ -308,7 +309,7 @@ heap_limit_compacts(void **state)
 
     (void)state;
     if (IS_HARD)
-        skip();
+        ALQI_SKIP("a hard build collects at every safe point");
     l.heap_bytes = 30000000;
     assert_int_equal(alq_limit_run(d, &l, scatter, NULL, &out), ALQ_OK);
     assert_true(out.heap_bytes > l.heap_bytes / 2);
@@ -353,7 +354,7 @@ memory_out_of_the_heap_counts(void **state)
 
     (void)state;
     if (IS_HARD)
-        skip();
+        ALQI_SKIP("a hard build collects at every safe point");
     assert_int_equal(alq_limit_run(d, &l, hold_outside, &made, &out),
                      ALQ_ELIMIT);
     assert_int_equal(out.cause, ALQ_LIMIT_LIVE);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "glue/limit_kit.h"
+#include "base/skip.h"
 
 enum { S = ALQ_LIMIT_INTERVAL_WORDS };
 
@@ -69,7 +70,7 @@ estimate_is_unbiased_7(void **state)
 
     (void)state;
     if (reps(0, 1, 1))
-        skip();
+        ALQI_SKIP("a hard build is too slow for a law of large numbers");
     for (int i = 0; i < RUNS; i++) {
         struct alq_outcome out;
 
@@ -186,7 +187,7 @@ where_it_stops_is_negative_binomial_6(void **state)
 
     (void)state;
     if (reps(0, 1, 1))
-        skip();
+        ALQI_SKIP("a hard build is too slow for a law of large numbers");
     for (int i = 0; i < RUNS; i++) {
         made[i] = stopped_at(100000);
         sum += (double)((made[i] + 1) * PAIR_WORDS);
@@ -292,7 +293,7 @@ same_seed_same_block_34(void **state)
 
     (void)state;
     if (IS_HARD)
-        skip();
+        ALQI_SKIP("a hard build is too slow for a law of large numbers");
     for (int run = 0; run < 2; run++) {
         assert_int_equal(alq_domain_drop(d), ALQ_OK);
         assert_int_equal(alq_domain_new(NULL, &d), ALQ_OK);

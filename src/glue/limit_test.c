@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "glue/limit_kit.h"
+#include "base/skip.h"
 
 /* In hard each allocation collects. */
 #if ALQI_CHECKS >= 3
@@ -205,7 +206,7 @@ mean_of_where_it_stops_6(void **state)
 
     (void)state;
     if (TASKS == 1)
-        skip();
+        ALQI_SKIP("a hard build is too slow for a law of large numbers");
     for (int i = 0; i < TASKS; i++) {
         struct alq_limits l = ALQ_LIMITS_NONE;
         struct alloc a = {UINT64_MAX, 2, 0};
@@ -251,7 +252,7 @@ token_from_a_handler_17(void **state)
 
     (void)state;
 #ifdef __SANITIZE_THREAD__
-    skip(); /* it keeps signals back from a loop that calls nothing of libc's */
+    ALQI_SKIP("ThreadSanitizer keeps signals back");
 #endif
     token = l.token = alq_token_new();
     signal(SIGALRM, on_alarm);
@@ -355,7 +356,7 @@ garbage_does_not_count_live_words_do(void **state)
 
     (void)state;
     if (ALQI_CHECKS >= 3)
-        skip();
+        ALQI_SKIP("a hard build collects at every safe point");
     l.heap_bytes = 64 << 20;
     assert_int_equal(alq_limit_run(d, &l, churn, &a, &out), ALQ_OK);
     for (int i = 0; i < 5; i++) { /* 31: the monitor goes on */

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "glue/limit_kit.h"
+#include "base/skip.h"
 
 enum { MS = 1000000 };
 
@@ -96,7 +97,7 @@ open_deadline_is_a_child_s_as_well(void **state)
 {
     (void)state;
 #ifdef __SANITIZE_THREAD__
-    skip(); /* it cannot start threads after such a fork */
+    ALQI_SKIP("ThreadSanitizer starts no threads after such a fork");
 #endif
     goes_on_in_a_child(limit_time(100 * MS, ALQ_LIMIT_NONE), ALQ_LIMIT_TIME);
 }
@@ -106,7 +107,7 @@ processor_time_goes_on_in_a_child(void **state)
 {
     (void)state;
 #ifdef __SANITIZE_THREAD__
-    skip();
+    ALQI_SKIP("ThreadSanitizer starts no threads after such a fork");
 #endif
     goes_on_in_a_child(limit_time(ALQ_LIMIT_NONE, 100 * MS), ALQ_LIMIT_CPU);
 }

@@ -2,6 +2,7 @@
  * not the task's; numbers are the scenarios of spec memprof-limits 5 */
 #include <stdlib.h>
 
+#include "base/test_seed.h"
 #include "glue/limit_kit.h"
 
 /* ---- masks ----------------------------------------------------------------
@@ -276,7 +277,7 @@ static void
 bombarded_resources_21(void **state)
 {
     struct ledger ledger = {0};
-    unsigned seed = 21;
+    unsigned seed = 21 + (unsigned)alqi_base_test_seed();
     uint64_t n_stopped = 0;
 
     (void)state;

@@ -11,6 +11,7 @@
 
 #include <aliquot/aliquot.h>
 
+#include "base/test_seed.h"
 #include "heap/cycle.h"
 
 #include "glue/domains_help.h"
@@ -437,7 +438,7 @@ static void
 b14_races_of_places(void **state)
 {
     ALQ_FRAME(d, f, shared, v);
-    uint64_t seed = 0;
+    uint64_t seed = alqi_base_test_seed();
     unsigned i;
 
     (void)state;

@@ -11,6 +11,7 @@
 
 #include <aliquot/aliquot.h>
 
+#include "base/test_seed.h"
 #include "glue/domains_help.h"
 #include "glue/live_graph.h"
 
@@ -82,7 +83,8 @@ live(struct alq_domain *on, alq_value arg, void *data)
     const struct life *life = data;
 
     (void)arg;
-    graph_enter(on, life->place, life->seed, life->by_itself);
+    graph_enter(on, life->place, life->seed + alqi_base_test_seed(),
+                life->by_itself);
     steps(LIFE_STEPS);
     graph_leave();
     CHECK(alq_status_of(on) == ALQ_OK);
@@ -99,7 +101,7 @@ in_several(unsigned n, uint64_t seed)
 
     graph_reset(n);
     assert_int_equal(alq_domain_new(&config, &d), ALQ_OK);
-    graph_enter(d, 0, seed, false);
+    graph_enter(d, 0, seed + alqi_base_test_seed(), false);
     for (life = 0; life < LIVES; life++) {
         for (i = 1; i < n; i++) {
             lives[i] = (struct life){i, seed + 100 * life + 10 * i, i == 2};

@@ -73,12 +73,16 @@ below(uint64_t n)
     return cleaner.random % n;
 }
 
+/* Below the public calls, which a thread may use with its own domain alone. */
 static void
-set(struct alq_domain *on, alq_value ephe)
+set(struct alqi_domain *on, alq_value ephe)
 {
-    CHECK(alq_ephe_set_key(on, ephe, 0, cleaner.key) == ALQ_OK);
-    CHECK(alq_ephe_set_data(on, ephe, alq_from_int(DATA)) == ALQ_OK);
-    CHECK(alq_ephe_get_data(on, ephe) == alq_from_int(DATA));
+    alqi_heap_weak_set(on, ephe, ALQI_HEAP_EPHE,
+                       alqi_heap_weak_keys(ALQI_HEAP_EPHE), cleaner.key);
+    alqi_heap_weak_set(on, ephe, ALQI_HEAP_EPHE, ALQI_HEAP_EPHE_DATA,
+                       alq_from_int(DATA));
+    CHECK(alqi_heap_weak_get(on, ephe, ALQI_HEAP_EPHE, ALQI_HEAP_EPHE_DATA) ==
+          alq_from_int(DATA));
     cleaner.n_set++;
 }
 
@@ -109,7 +113,7 @@ set_now(void)
         ALQI_HEAP_WEAK_EMPTYING)
         cleaner.n_met++;
     else
-        set(&cleaner.setter->pub, ephe);
+        set(cleaner.setter, ephe);
 }
 
 static void
@@ -158,7 +162,7 @@ clean(struct alqi_domain *self)
 static void
 set_meanwhile(struct alq_domain *on)
 {
-    set(on, alq_field(cleaner.ephes, below(EPHES)));
+    set(alqi_heap_domain(on), alq_field(cleaner.ephes, below(EPHES)));
 }
 #endif
 

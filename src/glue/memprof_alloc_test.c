@@ -5,6 +5,7 @@
  * each (memprof_kit.h). */
 #include <math.h>
 
+#include "base/test_seed.h"
 #include "glue/memprof_kit.h"
 
 /* Builds that check much, or are slow, do less. */
@@ -361,15 +362,14 @@ sizes_have_their_shares(void **state)
     for (unsigned i = LESS > 20; i < 2; i++) {
         double rate = rates[i];
         struct alq_profile *profile = begin(d, &probe, rate);
-        uint64_t seed = 1, n = LESS > 20 ? 100000 : LESS > 1 ? 700000 : 5000000;
+        uint64_t n = LESS > 20 ? 100000 : LESS > 1 ? 700000 : 5000000;
+        uint64_t seed = 1 + alqi_base_test_seed();
 
         memset(made, 0, sizeof made);
         memset(&by_size, 0, sizeof by_size);
         for (uint64_t k = 0; k < n; k++) {
-            unsigned wosize;
+            unsigned wosize = 1 + (seed = alqi_base_mix(seed + 1)) % SIZES;
 
-            seed = alqi_base_mix(seed + 1);
-            wosize = 1 + (unsigned)(seed % SIZES);
             CHECK(block(d, wosize) != ALQ_NULL);
             made[wosize]++;
         }

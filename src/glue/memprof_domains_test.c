@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "base/test_seed.h"
 #include "glue/memprof_kit.h"
 
 #if ALQI_CHECKS >= 3
@@ -683,7 +684,7 @@ allocate_meanwhile(struct alq_domain *on, alq_value arg, void *data)
 static void
 x15_stopped_at_any_moment(void **state)
 {
-    uint64_t seed = SEED;
+    uint64_t seed = SEED + alqi_base_test_seed();
 
     (void)state;
     pairs = message(d, 5, &pairs_bytes);

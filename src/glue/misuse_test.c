@@ -69,6 +69,7 @@ static void
 what_a_child_leaves_open_is_closed(void **state)
 {
     ALQ_FRAME(d, f, kept);
+    alq_value v;
     int i;
 
     (void)state;
@@ -76,8 +77,8 @@ what_a_child_leaves_open_is_closed(void **state)
     for (i = 0; i < 20; i++) {
         assert_int_equal(finish(d, spawn(d, leave_it_open, f.kept, NULL)),
                          ALQ_NULL);
-        assert_int_equal(finish(d, spawn(d, leave_a_frame, f.kept, NULL)),
-                         f.kept);
+        v = finish(d, spawn(d, leave_a_frame, f.kept, NULL));
+        assert_int_equal(v, f.kept); /* which the call may have moved */
         burn(d, ALQ_UNIT, NULL);
     }
     assert_int_equal(tree_size(f.kept), 31);

@@ -16,6 +16,7 @@
 
 #include <aliquot/aliquot.h>
 
+#include "base/test_seed.h"
 #include "heap/observe.h"
 #include "heap/state.h"
 
@@ -463,7 +464,7 @@ setup(void **state)
 
     (void)state;
     memset(parts, 0, sizeof parts);
-    parts[0].seed = 7;
+    parts[0].seed = 7 + alqi_base_test_seed();
     if (alq_domain_new(&config, &domain) != ALQ_OK)
         return 1;
     parts[0].d = alqi_heap_domain(domain);
@@ -526,7 +527,7 @@ so_it_is_in_several_domains(void **state)
     (void)state;
     memset(g, 0, sizeof g);
     for (i = 1; i < DOMAINS; i++) {
-        g[i].seed = parts[i].seed = i * 1000;
+        g[i].seed = parts[i].seed = i * 1000 + alqi_base_test_seed();
         assert_int_equal(pthread_create(&threads[i], NULL, run_domain, &g[i]),
                          0);
     }
@@ -786,7 +787,7 @@ a_child_has_a_parent(void **state)
     struct alq_child *child;
 
     (void)state;
-    parts[1].seed = 1;
+    parts[1].seed = 1 + alqi_base_test_seed();
     parts[1].refuses_start = true;
     assert_int_equal(
         alq_domain_spawn(domain, no_work, ALQ_UNIT, NULL, NULL, &child),

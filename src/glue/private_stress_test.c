@@ -21,6 +21,7 @@
 
 #include <aliquot/aliquot.h>
 
+#include "base/test_seed.h"
 #include "glue/domains_help.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -493,8 +494,7 @@ one_run(uint64_t seed, unsigned n_others)
 static void
 domains_share_seldom_or_often(void **state)
 {
-    const char *given = getenv("ALQ_TEST_SEED");
-    uint64_t seed = given == NULL ? 20261123 : strtoull(given, NULL, 10);
+    uint64_t seed = 20261123 + alqi_base_test_seed();
     unsigned i;
 
     (void)state;

@@ -11,6 +11,7 @@
 
 #include <aliquot/aliquot.h>
 
+#include "base/test_seed.h"
 #include "glue/domains_help.h"
 
 static uint64_t seed;
@@ -124,7 +125,7 @@ b4_terms_and_memos(void **state)
     int round, n, i, n_live = 0;
 
     (void)state;
-    seed = 4;
+    seed = 4 + alqi_base_test_seed();
     for (round = 0; round < 3; round++) {
         f.terms = alq_weak_create(d, TERMS);
         f.memos = alq_alloc(d, TERMS, 0);
@@ -272,7 +273,7 @@ change_globals(struct alq_domain *on, alq_value arg, void *data)
 
     (void)data;
     CHECK(g != NULL);
-    g->seed = (uint64_t)arg;
+    g->seed = (uint64_t)arg + alqi_base_test_seed();
     for (i = 0; i < CHANGES; i++) {
         global_change(on, g);
         if (i % (CHANGES / 16) == 0)

@@ -103,7 +103,7 @@ ask_huge(struct alqi_heap_area *area, void *start, size_t bytes)
         return true;
     if (area->force_huge)
         return false;
-    area->n_huge_fallbacks++;
+    __atomic_fetch_add(&area->n_huge_fallbacks, 1, __ATOMIC_RELAXED);
     return true;
 }
 
@@ -120,8 +120,7 @@ commit(struct alqi_heap_area *area, size_t n)
         alqi_plat_space_forbid(start, bytes);
         return false;
     }
-    __atomic_store_n(&area->n_committed, area->n_committed + n,
-                     __ATOMIC_RELAXED); /* read without the lock, too */
+    area->n_committed += n;
     return true;
 }
 

@@ -49,12 +49,13 @@ alqi_heap_area_used(const struct alqi_heap_area *area)
     return __atomic_load_n(&area->n_used, __ATOMIC_RELAXED);
 }
 
-/* Pools that can be accessed and are not returned; of a moment. */
+/* Pools that have memory: used once, and not returned since; of a moment.
+ * Those behind the frontier may be accessed, and have none yet. */
 static inline size_t
 alqi_heap_area_backed(const struct alqi_heap_area *area)
 {
     size_t n_returned = __atomic_load_n(&area->n_returned, __ATOMIC_RELAXED);
-    size_t n = __atomic_load_n(&area->n_committed, __ATOMIC_RELAXED);
+    size_t n = __atomic_load_n(&area->n_frontier, __ATOMIC_RELAXED);
 
     return n > n_returned ? n - n_returned : 0;
 }

@@ -48,7 +48,7 @@ alqi_heap_barrier_phase(struct alqi_domain *d)
 {
     d->alloc_colour =
         d->heap->phase == ALQI_HEAP_MARK ? d->heap->marked : d->heap->unmarked;
-    d->pub.store_max = d->heap->phase == ALQI_HEAP_MARK
+    d->pub.store_max = d->heap->phase == ALQI_HEAP_MARK || alqi_heap_is_quiet(d)
                            ? UINTPTR_MAX
                            : d->pub.young_bytes / 2 - 1;
 }

@@ -175,8 +175,7 @@ count_all(struct alqi_domain *self)
     unsigned i;
 
     for (i = 0; i < heap->n_slots; i++)
-        if (__atomic_load_n(&heap->domains[i]->state, __ATOMIC_RELAXED) !=
-            ALQI_HEAP_VACANT)
+        if (alqi_heap_is_there(heap->domains[i]))
             count_young(heap->domains[i]);
     count_kept(heap);
     alqi_heap_sweep_blocks(self, count_major);

@@ -322,16 +322,13 @@ give_share(struct alqi_domain *self, struct alqi_domain *of)
         return;
     while ((pool = of->emptied) != NULL) {
         of->emptied = pool->next;
+        if (ALQI_CHECKS >= 2)
+            alqi_heap_pool_spoil_all(
+                pool, alqi_heap_area_class(&of->heap->area, (uintptr_t)pool));
         alqi_heap_area_give(&of->heap->area, pool);
     }
     of->counts.compactions++;
     of->counts.compacted_words += of->compact_moved_words;
-}
-
-static bool
-is_there(const struct alqi_domain *d)
-{
-    return __atomic_load_n(&d->state, __ATOMIC_RELAXED) != ALQI_HEAP_VACANT;
 }
 
 static uint64_t
@@ -341,7 +338,7 @@ moved_words(const struct alqi_heap *heap)
     unsigned i;
 
     for (i = 0; i < heap->n_slots; i++)
-        if (is_there(heap->domains[i]))
+        if (alqi_heap_is_there(heap->domains[i]))
             words += heap->domains[i]->compact_moved_words;
     return words;
 }
@@ -358,7 +355,7 @@ give_last(struct alqi_domain *self)
         alqi_heap_pace_give_unpromised(self);
     else
         alqi_heap_pace_give_later(heap); /* no program waits for it */
-    heap->n_compactions++;
+    alqi_heap_tick(&heap->n_compactions);
     alqi_heap_verify(self, ALQI_HEAP_VERIFY_ANY);
     ALQI_HEAP_SAY(heap, ALQ_GC_SAY_COMPACT,
                   "compaction %" PRIu64 ": %zu of %zu pools emptied, %" PRIu64
@@ -437,7 +434,7 @@ free_words(const struct alqi_heap *heap)
     unsigned i;
 
     for (i = 0; i < heap->n_slots; i++)
-        if (is_there(heap->domains[i]))
+        if (alqi_heap_is_there(heap->domains[i]))
             found += heap->domains[i]->found_words;
     return found > taken ? found - taken : 0;
 }

@@ -2,6 +2,7 @@
 #include "heap/control.h"
 #include "heap/cycle.h"
 #include "heap/nursery.h"
+#include "heap/pace.h"
 #include "heap/param.h"
 #include "heap/say.h"
 #include "heap/stop.h"
@@ -109,10 +110,14 @@ apply(struct alqi_domain *leader)
 {
     struct alqi_heap_tuning *t = &leader->heap->tuning;
     struct alqi_heap_tuning *asked = leader->stop_arg;
+    unsigned i;
 
     changes_say(asked->control.verbose, &t->control, &asked->control);
     *t = *asked;
     tell(leader->heap);
+    for (i = 0; i < leader->heap->n_slots; i++)
+        if (alqi_heap_is_there(leader->heap->domains[i]))
+            alqi_heap_pace_window(leader->heap->domains[i]);
 }
 
 static const struct alqi_heap_stop_work *

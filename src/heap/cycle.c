@@ -17,6 +17,7 @@
 #include "heap/private.h"
 #include "heap/root.h"
 #include "heap/spare.h"
+#include "heap/stale.h"
 #include "heap/say.h"
 #include "heap/stop.h"
 #include "heap/sweep.h"
@@ -31,15 +32,9 @@ enum {
 /* With ALQ_EVENT_MAJOR. */
 enum { BY_A_CALL, SHORT_OF_MEMORY };
 
-static bool
-is_there(const struct alqi_domain *d)
-{
-    return __atomic_load_n(&d->state, __ATOMIC_RELAXED) != ALQI_HEAP_VACANT;
-}
-
 #define EACH_DOMAIN(heap, of, i)                                               \
     for (i = 0; i < (heap)->n_slots; i++)                                      \
-        if (of = (heap)->domains[i], is_there(of))
+        if (of = (heap)->domains[i], alqi_heap_is_there(of))
 
 /* ---- in a stop ---------------------------------------------------------- */
 
@@ -227,7 +222,7 @@ rotate(struct alqi_domain *self)
     ALQI_HEAP_SAY(heap, ALQ_GC_SAY_CYCLE,
                   "major cycle %ju ends: %ju words live, about",
                   (uintmax_t)heap->n_cycles, (uintmax_t)heap->pace.live_words);
-    heap->n_cycles++;
+    alqi_heap_tick(&heap->n_cycles);
     alqi_heap_compact_note_cycle(heap);
     if (heap->cycles_wanted > 0)
         heap->cycles_wanted--;
@@ -364,7 +359,7 @@ promote_last(struct alqi_domain *self)
     unsigned i;
 
     alqi_heap_open_close_all(self->heap);
-    self->heap->n_minors++;
+    alqi_heap_tick(&self->heap->n_minors);
     EACH_DOMAIN(self->heap, of, i)
     if (alqi_heap_live_is_recent(of))
         return &after_step;
@@ -509,6 +504,7 @@ alqi_heap_minor(struct alqi_domain *d)
             break; /* another's was this domain's, too */
     reopen(d);
     alqi_heap_entry_end(d);
+    alqi_heap_stale(d, true);
 }
 
 void
@@ -520,6 +516,7 @@ alqi_heap_major(struct alqi_domain *d)
     stop(d, &cycle_work, BY_A_CALL);
     reopen(d);
     alqi_heap_entry_end(d);
+    alqi_heap_stale(d, true);
 }
 
 void
@@ -531,6 +528,7 @@ alqi_heap_major_swept(struct alqi_domain *d)
     stop(d, &swept_work, BY_A_CALL);
     reopen(d);
     alqi_heap_entry_end(d);
+    alqi_heap_stale(d, true);
 }
 
 void
@@ -542,6 +540,7 @@ alqi_heap_compact(struct alqi_domain *d)
     stop(d, &compact_work, BY_A_CALL);
     reopen(d);
     alqi_heap_entry_end(d);
+    alqi_heap_stale(d, true);
 }
 
 void
@@ -552,6 +551,7 @@ alqi_heap_collect_all(struct alqi_domain *d)
     alqi_heap_entry_begin(d);
     collect_all(d);
     alqi_heap_entry_end(d);
+    alqi_heap_stale(d, true);
 }
 
 /* ---- slices ------------------------------------------------------------- */

@@ -418,6 +418,10 @@ alqi_heap_domain_end(struct alqi_domain *d)
     alqi_heap_mark_drop(d);
     alqi_heap_leave_minor(d);
     alqi_heap_minor_drop(d);
+    if (alqi_heap_is_quiet(d)) {
+        d->pub.store_max = UINTPTR_MAX;
+        alqi_heap_limit_raise(d);
+    }
     alqi_heap_stop_vacate(d);
     heap_leave(heap);
 }
@@ -523,6 +527,17 @@ alqi_heap_domain_fork(struct alqi_domain *d, int *pid)
 
 /* ---- the process exits -------------------------------------------------- */
 
+static bool
+is_alone_now(const struct alqi_domain *d)
+{
+    bool is;
+
+    alqi_plat_lock(&lock); /* a domain may be about to start */
+    is = is_alone(d);
+    alqi_plat_unlock(&lock);
+    return is;
+}
+
 /* c=1 in ALIQUOTPARAM: custom blocks are finalised, memory is given back. */
 __attribute__((destructor)) static void
 clean_up(void)
@@ -530,6 +545,7 @@ clean_up(void)
     struct alqi_domain *d = alqi_heap_thread_domain();
 
     if (d != NULL && d->heap->tuning.cleans_up != 0 && !d->heap->is_lost &&
-        is_alone(d) && d->live.n_calls == 0 && !alqi_heap_event_is_inside(d))
+        is_alone_now(d) && d->live.n_calls == 0 &&
+        !alqi_heap_event_is_inside(d))
         alqi_heap_domain_end(d);
 }

@@ -103,7 +103,7 @@ sums_of(const struct alqi_heap *heap)
     for (i = 0; i < heap->n_slots; i++) {
         const struct alqi_domain *d = heap->domains[i];
 
-        if (__atomic_load_n(&d->state, __ATOMIC_RELAXED) == ALQI_HEAP_VACANT)
+        if (!alqi_heap_is_there(d))
             continue;
         sums.marked_words += d->counts.marked_words;
         sums.promoted_words += d->counts.promoted_words - d->slack_words;

@@ -55,16 +55,11 @@ alqi_heap_leftover_domain(const struct alqi_domain *d)
 void
 alqi_heap_leftover_heap(const struct alqi_heap *heap)
 {
-    const struct alq_global *global;
-    const struct alqi_heap_letter *letter;
-    size_t n_globals = 0, n_letters = 0;
+    size_t n_globals, n_letters;
 
     if (!is_wanted(heap))
         return;
-    for (global = heap->globals; global != NULL; global = global->next)
-        n_globals++;
-    for (letter = heap->letters; letter != NULL; letter = letter->next)
-        n_letters++;
+    alqi_heap_roots_count_common(heap, &n_globals, &n_letters);
     say("the heap", n_globals, "global roots are not removed");
     say("the heap", n_letters, "children are not dropped");
     say("the heap", heap->pins.n, "blocks are pinned");

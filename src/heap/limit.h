@@ -71,7 +71,7 @@ alqi_heap_limit_reset(struct alqi_domain *d)
           __atomic_load_n(&d->want_notice, __ATOMIC_SEQ_CST))) ||
         alqi_heap_limit_is_stop_asked(d) || d->heap->is_lost ||
         __atomic_load_n(&d->want_answer, __ATOMIC_SEQ_CST) ||
-        d->live.want_calls || ALQI_HEAP_IS_HARD)
+        d->live.want_calls || ALQI_HEAP_IS_HARD || alqi_heap_is_quiet(d))
         alqi_heap_limit_raise(d);
 }
 

@@ -241,7 +241,8 @@ rescan(struct alqi_domain *d)
         rescan_large(d);
         return true;
     }
-    while (d->rescan_pool < area->n_frontier) {
+    while (d->rescan_pool <
+           __atomic_load_n(&area->n_frontier, __ATOMIC_RELAXED)) {
         size_t i = d->rescan_pool++;
 
         if (!alqi_heap_area_rescan_take(area, i))

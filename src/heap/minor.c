@@ -148,7 +148,7 @@ static void
 poison(uintptr_t from, uintptr_t to)
 {
     for (; from < to; from += ALQ_WORD_BYTES)
-        *(alqi_heap_word *)from = (alqi_heap_word)0xD7D7D7D7D7D7D7D6;
+        *(alqi_heap_word *)from = ALQI_HEAP_SPOILT;
 }
 
 /* What is left of the blocks that have moved must not be read again. */

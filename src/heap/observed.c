@@ -96,18 +96,12 @@ struct start {
     enum alq_status status;
 };
 
-static bool
-is_there(const struct alqi_domain *d)
-{
-    return __atomic_load_n(&d->state, __ATOMIC_RELAXED) != ALQI_HEAP_VACANT;
-}
-
 /* Of the first n slots; false: the client has no memory for one of them. */
 static bool
 tell_of_domains(struct alqi_heap *heap, unsigned *n)
 {
     for (*n = 0; *n < heap->n_slots; ++*n)
-        if (is_there(heap->domains[*n]) &&
+        if (alqi_heap_is_there(heap->domains[*n]) &&
             !alqi_heap_observed_domain_start(heap->domains[*n], NULL))
             return false;
     return true;
@@ -129,7 +123,7 @@ start_begin(struct alqi_domain *leader)
         return;
     s->status = ALQ_ENOMEM;
     while (n-- > 0)
-        if (is_there(heap->domains[n]))
+        if (alqi_heap_is_there(heap->domains[n]))
             alqi_heap_observed_domain_end(heap->domains[n]);
     heap->observer = (struct alqi_heap_observer){NULL, NULL};
 }

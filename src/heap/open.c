@@ -192,8 +192,7 @@ alqi_heap_open_close_all(struct alqi_heap *heap)
     unsigned i;
 
     for (i = 0; i < heap->n_slots; i++)
-        if (__atomic_load_n(&heap->domains[i]->state, __ATOMIC_RELAXED) !=
-            ALQI_HEAP_VACANT)
+        if (alqi_heap_is_there(heap->domains[i]))
             close_minor(heap->domains[i]);
     __atomic_sub_fetch(
         &heap->area.n_promised,

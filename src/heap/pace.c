@@ -297,18 +297,25 @@ debt_update(struct alqi_domain *d)
             &d->heap->pace.passed_words, 0, __ATOMIC_RELAXED);
 }
 
+void
+alqi_heap_pace_window(struct alqi_domain *d)
+{
+    unsigned window = (unsigned)d->heap->tuning.control.window_size;
+
+    if (d->pace.smooth.window != window)
+        alqi_heap_smooth_resize(&d->pace.smooth, window);
+}
+
 /* Part of what promotion asks for may wait for later minor heaps; not when the
  * phase is late. */
 static void
 smooth(struct alqi_domain *d)
 {
     struct alqi_heap_pace *p = &d->pace;
-    unsigned window = (unsigned)d->heap->tuning.control.window_size;
     double cycle = cycle_words(d->heap), asked = asked_words(d), now;
     bool is_late = alqi_heap_pace_is_late(d);
 
-    if (p->smooth.window != window)
-        alqi_heap_smooth_resize(&p->smooth, window);
+    alqi_heap_pace_window(d);
     now = alqi_heap_smooth_open(&p->smooth, asked / cycle, p->used_share,
                                 is_late);
     p->debt_words += now * cycle - asked;

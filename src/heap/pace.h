@@ -46,6 +46,8 @@ size_t alqi_heap_pace_advance(struct alqi_domain *d, size_t n_words);
 
 /* Shares of a cycle's work: what is due now (0) or some minor heaps later, and
  * what was done in advance. */
+/* The window that control asks for, which what waits is spread over anew. */
+void alqi_heap_pace_window(struct alqi_domain *d);
 double alqi_heap_pace_bucket(const struct alqi_domain *d, unsigned i);
 double alqi_heap_pace_credit(const struct alqi_domain *d);
 

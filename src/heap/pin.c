@@ -151,6 +151,29 @@ alqi_heap_unpin(struct alqi_domain *d, alq_value block)
     return was_pinned ? ALQ_OK : ALQ_EINVAL;
 }
 
+bool
+alqi_heap_pin_is_any(struct alqi_heap *heap)
+{
+    bool is;
+
+    alqi_plat_lock(&heap->pins.lock);
+    is = heap->pins.n > 0;
+    alqi_plat_unlock(&heap->pins.lock);
+    return is;
+}
+
+bool
+alqi_heap_pin_is_pinned(struct alqi_heap *heap, alq_value block)
+{
+    uint64_t unused;
+    bool is;
+
+    alqi_plat_lock(&heap->pins.lock);
+    is = alqi_base_map_get(&heap->pins.index, block, &unused);
+    alqi_plat_unlock(&heap->pins.lock);
+    return is;
+}
+
 /* ---- kept blocks, by address -------------------------------------------- */
 
 /* The first one from the address on. */

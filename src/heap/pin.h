@@ -79,6 +79,10 @@ struct alqi_heap_kept *alqi_heap_pin_among(struct alqi_heap_kept *kept,
 void alqi_heap_pin_words(struct alqi_heap *heap,
                          void (*visit)(struct alqi_heap *heap, uintptr_t word));
 
+/* Out of stops: something is pinned; the block is. */
+bool alqi_heap_pin_is_any(struct alqi_heap *heap);
+bool alqi_heap_pin_is_pinned(struct alqi_heap *heap, alq_value block);
+
 bool alqi_heap_pin_is_kept(const struct alqi_heap *heap, alq_value v);
 
 static inline bool

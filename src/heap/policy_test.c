@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/test_seed.h"
 #include "heap/policy.h"
 
 enum { POOLS = 1000 };
@@ -24,7 +25,7 @@ static void
 sorts(enum alq_gc_policy policy, unsigned n)
 {
     struct alqi_heap_lists lists = {.disordered = true};
-    uint64_t seed = n;
+    uint64_t seed = n + alqi_base_test_seed();
     unsigned i;
 
     for (i = 0; i < n; i++) { /* each one once: 7 is no divisor of 1000 */

@@ -64,6 +64,17 @@ alqi_heap_pool_count_free(const struct alqi_heap_pool *pool)
 
 /* ---- sweeping ------------------------------------------------------------ */
 
+void
+alqi_heap_pool_spoil_all(struct alqi_heap_pool *pool, unsigned size_class)
+{
+    alqi_heap_word *slot = alqi_heap_pool_slots(pool);
+    size_t words = alqi_heap_class_words[size_class];
+    unsigned i;
+
+    for (i = 0; i < alqi_heap_class_slots(size_class); i++)
+        alqi_heap_pool_spoil(slot + i * words, words);
+}
+
 static inline bool
 is_live(uintptr_t header, uintptr_t garbage)
 {
@@ -81,6 +92,7 @@ free_some(alqi_heap_word *slot, const alqi_heap_word *end, size_t words,
         if (*slot != 0) {
             alqi_heap_finalise((alq_value)(slot + 1), *slot);
             *slot = 0;
+            alqi_heap_pool_spoil(slot, words);
         }
         slot += words;
         n++;

@@ -29,4 +29,17 @@ alqi_heap_pool_slots(struct alqi_heap_pool *pool)
     return (alqi_heap_word *)pool + ALQI_HEAP_POOL_HEAD_WORDS;
 }
 
+/* What a slot held must not be read again: words that no block has and that are
+ * no addresses.  Its header is 0. */
+static inline void
+alqi_heap_pool_spoil(alqi_heap_word *slot, size_t words)
+{
+    size_t i;
+
+    for (i = 1; ALQI_CHECKS >= 2 && i < words; i++)
+        slot[i] = ALQI_HEAP_SPOILT;
+}
+/* Of a pool whose slots all are free and in no span. */
+void alqi_heap_pool_spoil_all(struct alqi_heap_pool *pool, unsigned size_class);
+
 #endif

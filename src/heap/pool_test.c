@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <cmocka.h>
 
+#include "base/test_seed.h"
 #include "heap/area.h"
 #include "heap/class.h"
 #include "heap/pool.h"
@@ -296,5 +297,6 @@ main(void)
         T(surplus_goes_back_and_no_more),
     };
 
+    seed += alqi_base_test_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

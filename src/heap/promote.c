@@ -138,14 +138,32 @@ publish(alqi_heap_word *to, uintptr_t header)
     __atomic_store_n(to, header, __ATOMIC_RELEASE);
 }
 
+/* Where allocation is compiled without checks, sizes and tags that are no
+ * constants are not looked at before. */
+static inline void
+check_header(uintptr_t header)
+{
+    if (ALQI_CHECKS == 0)
+        return;
+    if (ALQI_UNLIKELY((header >> ALQ_WOSIZE_SHIFT) - 1 >= ALQ_SMALL_WOSIZE_MAX))
+        alqi_base_misuse("alq_alloc_small", "a small block has 1 to 256 fields",
+                         "use alq_alloc for other sizes");
+    if (ALQI_UNLIKELY((header & ALQI_HEAP_COLOUR_MASK) != 0))
+        alqi_base_misuse("alq_alloc_small", "a tag is at most 255",
+                         "keep what is more in a field");
+}
+
 static inline alqi_heap_word *
 copy_words(struct alqi_domain *d, const alqi_heap_word *from, uintptr_t header)
 {
     size_t n = header >> ALQ_WOSIZE_SHIFT;
-    unsigned c = alqi_heap_class_of(n + 1);
-    alqi_heap_word *to = run_take(d, c, alqi_heap_class_words[c],
-                                  !alqi_heap_is_scannable(header));
+    unsigned c;
+    alqi_heap_word *to;
 
+    check_header(header);
+    c = alqi_heap_class_of(n + 1);
+    to = run_take(d, c, alqi_heap_class_words[c],
+                  !alqi_heap_is_scannable(header));
     d->slack_words += alqi_heap_class_words[c] - (n + 1);
     memcpy(to + 1, from, n * sizeof *from);
     publish(to, header | d->alloc_colour);
@@ -180,6 +198,7 @@ copy_fixed(struct view w, alqi_heap_word *from, uintptr_t header, size_t words,
     alqi_heap_word *to = run_take(w.d, (unsigned)words - 1, words, no_scan);
     size_t i;
 
+    check_header(header);
     for (i = 1; i < words; i++)
         to[i] = from[i - 1];
     publish(to, header | w.colour);

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/test_seed.h"
 #include "heap/area.h"
 #include "heap/class.h"
 #include "heap/domain.h"
@@ -374,7 +375,7 @@ static void
 one_is_enough(void **state)
 {
     (void)state;
-    seed = 1;
+    seed = 1 + alqi_base_test_seed();
     round_of(1, 1); /* gives nearly all to the bag, and gets it back */
     round_of(1, 4096);
 }
@@ -388,7 +389,7 @@ two_share_the_work(void **state)
 
     (void)state;
     for (i = 0; i < ROUNDS; i++) {
-        seed = 100 + i;
+        seed = 100 + i + alqi_base_test_seed();
         strangers = some_strangers[i % 4];
         round_of(2, i % 3 ? 4096 : 1 + i);
     }
@@ -401,7 +402,7 @@ many_share_the_work(void **state)
 
     (void)state;
     for (i = 0; i < ROUNDS; i++) {
-        seed = 1000 + i;
+        seed = 1000 + i + alqi_base_test_seed();
         strangers = some_strangers[i % 4];
         round_of(2 + i % (PARTS_MAX - 1), 1 + i % 7);
     }

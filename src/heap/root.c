@@ -15,11 +15,43 @@ page_of(struct alq_root *root)
 
 /* ---- boxed roots -------------------------------------------------------- */
 
+#if ALQI_CHECKS >= 1
+static size_t
+index_of(struct alq_root *root)
+{
+    return (size_t)(root - page_of(root)->roots);
+}
+
+bool
+alqi_heap_root_is_used(const struct alqi_domain *d, struct alq_root *root)
+{
+    const struct alqi_heap_boxes *page = page_of(root);
+    size_t i = index_of(root);
+
+    return page->owner == &d->roots && i < ALQI_HEAP_BOXES &&
+           (page->used[i / 64] >> i % 64 & 1) != 0;
+}
+
+static void
+use_set(struct alqi_heap_roots *roots, struct alq_root *root, bool is_used)
+{
+    struct alqi_heap_boxes *page = page_of(root);
+    size_t i = index_of(root);
+    uint64_t bit = (uint64_t)1 << i % 64;
+
+    page->owner = roots;
+    page->used[i / 64] = (page->used[i / 64] & ~bit) | (is_used ? bit : 0);
+}
+#else
+#define use_set(roots, root, is_used) ((void)0)
+#endif
+
 static void
 box_free(struct alqi_heap_roots *roots, struct alq_root *root)
 {
     root->value = roots->free_box; /* an odd word, an integer to visitors */
     roots->free_box = (uintptr_t)root + 1;
+    use_set(roots, root, false);
 }
 
 static bool
@@ -47,6 +79,7 @@ alqi_heap_root_new(struct alqi_domain *d, alq_value v)
         return NULL;
     root = (struct alq_root *)(roots->free_box - 1);
     roots->free_box = root->value;
+    use_set(roots, root, true);
     alqi_heap_root_set(d, root, v);
     return root;
 }
@@ -148,6 +181,18 @@ alqi_heap_letters_end(struct alqi_heap *heap)
 }
 
 void
+alqi_heap_roots_visit_globals(struct alqi_heap *heap, alqi_heap_visit_fn *visit,
+                              void *arg)
+{
+    struct alq_global *global;
+
+    alqi_plat_lock(&common_lock);
+    for (global = heap->globals; global != NULL; global = global->next)
+        visit(arg, &global->value);
+    alqi_plat_unlock(&common_lock);
+}
+
+void
 alqi_heap_roots_visit_common(struct alqi_heap *heap, alqi_heap_visit_fn *visit,
                              void *arg)
 {
@@ -161,6 +206,23 @@ alqi_heap_roots_visit_common(struct alqi_heap *heap, alqi_heap_visit_fn *visit,
         visit(arg, &letter->value);
     alqi_plat_unlock(&common_lock);
     alqi_heap_pin_visit(heap, visit, arg);
+}
+
+/* A thread without a domain may drop a child meanwhile. */
+void
+alqi_heap_roots_count_common(const struct alqi_heap *heap, size_t *n_globals,
+                             size_t *n_letters)
+{
+    const struct alq_global *global;
+    const struct alqi_heap_letter *letter;
+
+    *n_globals = *n_letters = 0;
+    alqi_plat_lock(&common_lock);
+    for (global = heap->globals; global != NULL; global = global->next)
+        ++*n_globals;
+    for (letter = heap->letters; letter != NULL; letter = letter->next)
+        ++*n_letters;
+    alqi_plat_unlock(&common_lock);
 }
 
 /* ---- a domain's --------------------------------------------------------- */

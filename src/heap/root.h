@@ -17,6 +17,12 @@ typedef void alqi_heap_visit_fn(void *arg, alq_value *slot);
  * to and from domains, what is pinned and what pinned young blocks hold. */
 void alqi_heap_roots_visit_common(struct alqi_heap *heap,
                                   alqi_heap_visit_fn *visit, void *arg);
+/* Globals alone. */
+void alqi_heap_roots_visit_globals(struct alqi_heap *heap,
+                                   alqi_heap_visit_fn *visit, void *arg);
+/* How many globals and letters there are. */
+void alqi_heap_roots_count_common(const struct alqi_heap *heap,
+                                  size_t *n_globals, size_t *n_letters);
 
 /* Shows each slot of a domain.  `young_only`: boxed roots that hold no young
  * value may be left out; then none holds a young one when the call returns
@@ -28,6 +34,8 @@ struct alq_root *alqi_heap_root_new(struct alqi_domain *d, alq_value v);
 void alqi_heap_root_set(struct alqi_domain *d, struct alq_root *root,
                         alq_value v);
 void alqi_heap_root_drop(struct alqi_domain *d, struct alq_root *root);
+/* Where the library checks: it is the domain's, and was not dropped. */
+bool alqi_heap_root_is_used(const struct alqi_domain *d, struct alq_root *root);
 /* Globals and letters are the heap's.  Any thread: a letter may outlive the
  * heap, and its thread the domain. */
 void alqi_heap_global_add(struct alqi_heap *heap, struct alq_global *global);

@@ -1,6 +1,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "heap/alloc.h"
 #include "heap/cycle.h"
 #include "heap/domain.h"
 #include "heap/root.h"
@@ -50,6 +51,7 @@ run(void *arg)
     v = child->fn(&d->pub, v, child->data);
     if (alqi_heap_thread_domain() != d) { /* it left a blocking section open */
         v = ALQ_NULL;                     /* which may have moved it */
+        d->threads.first.frames = NULL;   /* gone, as below */
         alqi_heap_thread_enter(&d->threads.first);
     }
     d->pub.frames = NULL; /* its own are gone, however it left them */
@@ -118,6 +120,8 @@ alqi_heap_spawn(struct alqi_domain *by, alq_domain_fn *fn, alq_value arg,
     child->data = data;
     letter_write(by, child, arg);
     alqi_heap_letter_add(by->heap, &child->letter);
+    if (ALQI_HEAP_IS_HARD)
+        alqi_heap_collect_asked(by);
     status = domain_start(config, by, &child->domain);
     if (status != ALQ_OK)
         goto fail_start;

@@ -68,6 +68,12 @@ alqi_heap_stat_words(struct alqi_heap *heap)
     return words;
 }
 
+static uint64_t
+number(const uint64_t *n)
+{
+    return __atomic_load_n(n, __ATOMIC_RELAXED);
+}
+
 static struct alq_gc_stats
 stat_of(struct alqi_heap *heap, struct alq_gc_counts c)
 {
@@ -75,12 +81,11 @@ stat_of(struct alqi_heap *heap, struct alq_gc_counts c)
         .minor_words = c.minor_words,
         .promoted_words = c.promoted_words,
         .major_words = c.major_words,
-        .minor_collections = heap->n_minors + __atomic_load_n(&heap->n_private,
-                                                              __ATOMIC_RELAXED),
-        .major_collections = heap->n_cycles,
+        .minor_collections = number(&heap->n_minors) + number(&heap->n_private),
+        .major_collections = number(&heap->n_cycles),
         .heap_words = alqi_heap_stat_words(heap),
         .heap_chunks = alqi_heap_area_backed(&heap->area) + n_large(heap),
-        .compactions = heap->n_compactions,
+        .compactions = number(&heap->n_compactions),
         .forced_major_collections = c.forced_majors,
     };
 
@@ -171,7 +176,7 @@ look(struct alqi_domain *leader)
     for (i = 0; i < heap->n_slots; i++) {
         struct alqi_domain *d = heap->domains[i];
 
-        if (d != leader && d->state != ALQI_HEAP_VACANT)
+        if (d != leader && alqi_heap_is_there(d))
             s->minor_words += open_words(d);
         large(leader, s, d->large);
         large(leader, s, d->large_unswept);
@@ -302,7 +307,10 @@ at_exit(void)
     if (heap == NULL || !alive_take(heap))
         return;
     if (d == NULL) {
-        report(heap, counts_of(heap->told));
+        struct alqi_heap_sums told;
+
+        alqi_heap_sums_copy(&told, &heap->told);
+        report(heap, counts_of(told));
         return;
     }
     counts = counts_of(alqi_heap_sums_all(d));

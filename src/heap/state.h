@@ -37,6 +37,9 @@ enum {
     ALQI_HEAP_RING = 128 /* blocks whose headers are on their way */
 };
 
+/* What is written over blocks that are gone. */
+#define ALQI_HEAP_SPOILT ((alqi_heap_word)0xD7D7D7D7D7D7D7D6)
+
 #define ALQI_HEAP_MINOR_BYTES_MAX ((uintptr_t)32 << 20)
 
 /* Forces rare events: hard builds. */
@@ -376,12 +379,16 @@ struct alqi_heap_orphan {
     struct alqi_heap_final *finals;
 };
 
-enum { ALQI_HEAP_BOXES = 510 };
+enum { ALQI_HEAP_BOXES = ALQI_CHECKS >= 1 ? 501 : 510 };
 
 /* A page of boxed roots; a free one holds the next free one's address + 1. */
 struct alqi_heap_boxes {
     struct alqi_heap_boxes *next;
     uintptr_t may_be_young;
+#if ALQI_CHECKS >= 1
+    const struct alqi_heap_roots *owner;
+    uint64_t used[8]; /* a bit for each root that is not free */
+#endif
     struct alq_root roots[ALQI_HEAP_BOXES];
 };
 
@@ -476,6 +483,7 @@ struct alqi_domain {
     uintptr_t crowded_words; /* small blocks made old since             */
     uintptr_t hit_from; /* bits of this slice's young words that are set: */
     uintptr_t hit_to;   /* indices, stack.h; 0: none                    */
+    uint64_t n_points;  /* hard: calls that may collect, so far */
     bool forces_mark;   /* its slice begins to mark, due or not */
     uint64_t dirty;     /* classes of scannable runs with scan < next */
     struct alqi_heap_run runs[2][ALQI_HEAP_CLASSES]; /* [1]: no_scan */
@@ -527,6 +535,29 @@ static inline struct alqi_domain *
 alqi_heap_domain(struct alq_domain *d)
 {
     return (struct alqi_domain *)d;
+}
+
+/* Whether the slot has a domain.  In a stop, too, a state may change: from
+ * TAKEN to WANTED, by a thread that comes back. */
+static inline bool
+alqi_heap_is_there(const struct alqi_domain *d)
+{
+    return __atomic_load_n(&d->state, __ATOMIC_RELAXED) != ALQI_HEAP_VACANT;
+}
+
+/* No thread runs the domain, and the program is to be told if one uses it:
+ * .inv.quiet (glue/rule.h). */
+static inline bool
+alqi_heap_is_quiet(const struct alqi_domain *d)
+{
+    return ALQI_CHECKS >= 1 && d->threads.running == NULL;
+}
+
+/* One more, in a stop; who has no domain may read the number at any time. */
+static inline void
+alqi_heap_tick(uint64_t *n)
+{
+    __atomic_store_n(n, *n + 1, __ATOMIC_RELAXED);
 }
 
 /* Marking looks at headers and fields while others mark or store.  That a

@@ -28,6 +28,21 @@ alqi_heap_sums_add(struct alqi_heap_sums *to, const struct alqi_heap_sums *add)
         a[i] += b[i];
 }
 
+/* Word by word: when the process exits, a thread without a domain reads what a
+ * stop may write. */
+static inline void
+alqi_heap_sums_copy(struct alqi_heap_sums *to,
+                    const struct alqi_heap_sums *from)
+{
+    uint64_t *a = (uint64_t *)to;
+    const uint64_t *b = (const uint64_t *)from;
+    size_t i;
+
+    for (i = 0; i < sizeof *to / sizeof *a; i++)
+        __atomic_store_n(&a[i], __atomic_load_n(&b[i], __ATOMIC_RELAXED),
+                         __ATOMIC_RELAXED);
+}
+
 static inline void
 alqi_heap_sums_take(struct alqi_heap_sums *from,
                     const struct alqi_heap_sums *take)
@@ -44,17 +59,18 @@ alqi_heap_sums_take(struct alqi_heap_sums *from,
 static inline void
 alqi_heap_sums_tell(struct alqi_heap *heap)
 {
+    struct alqi_heap_sums told = heap->ended;
     unsigned i;
 
-    heap->told = heap->ended;
     for (i = 0; i < heap->n_slots; i++) {
         struct alqi_domain *d = heap->domains[i];
 
-        if (__atomic_load_n(&d->state, __ATOMIC_RELAXED) == ALQI_HEAP_VACANT)
+        if (!alqi_heap_is_there(d))
             continue;
         d->told = alqi_heap_sums_of(d);
-        alqi_heap_sums_add(&heap->told, &d->told);
+        alqi_heap_sums_add(&told, &d->told);
     }
+    alqi_heap_sums_copy(&heap->told, &told);
 }
 
 /* By the thread that runs d. */

@@ -1,9 +1,12 @@
 #include <stdlib.h>
 
+#include "heap/barrier.h"
 #include "heap/fenced.h"
+#include "heap/limit.h"
 #include "heap/list.h"
 #include "heap/observed.h"
 #include "heap/stack.h"
+#include "heap/stale.h"
 #include "heap/stop.h"
 #include "heap/thread.h"
 #include "plat/wait.h"
@@ -16,6 +19,35 @@ alqi_heap_thread_domain(void)
 {
     return runs;
 }
+
+#if ALQI_CHECKS >= 1
+static __thread const struct alqi_domain *left
+    __attribute__((tls_model("initial-exec")));
+
+bool
+alqi_heap_thread_is_blocking(const struct alqi_domain *d)
+{
+    return left == d;
+}
+
+/* .inv.quiet of glue/rule.h: `running` is set, or is NULL. */
+static void
+quiet_changed(struct alqi_domain *d)
+{
+    left = d->threads.running == NULL ? d : NULL;
+    alqi_heap_barrier_phase(d);
+    alqi_heap_limit_reset(d);
+}
+#else
+bool
+alqi_heap_thread_is_blocking(const struct alqi_domain *d)
+{
+    (void)d;
+    return false;
+}
+
+#define quiet_changed(d) ((void)(d))
+#endif
 
 /* ---- whose turn it is --------------------------------------------------- */
 
@@ -66,6 +98,7 @@ frames_in(struct alqi_domain *d, struct alq_thread *thread)
     d->pub.status = thread->status;
     thread->frames = NULL;
     runs = d;
+    quiet_changed(d);
     alqi_heap_observed_switch(d);
 }
 
@@ -77,6 +110,7 @@ frames_out(struct alqi_domain *d, struct alq_thread *thread)
     thread->status = d->pub.status;
     d->pub.frames = NULL;
     runs = NULL;
+    quiet_changed(d);
 }
 
 void
@@ -91,6 +125,7 @@ alqi_heap_thread_enter(struct alq_thread *thread)
         alqi_heap_stop_come_back(d);
     frames_in(d, thread);
     alqi_heap_fenced_enter(d);
+    alqi_heap_stale(d, true);
 }
 
 struct alq_thread *
@@ -204,5 +239,6 @@ alqi_heap_thread_end(struct alqi_domain *d)
 {
     ALQI_HEAP_LIST_REMOVE(d->threads.running);
     thread_free(d, d->threads.running);
+    d->threads.running = NULL;
     runs = NULL;
 }

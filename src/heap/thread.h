@@ -21,6 +21,9 @@ alqi_heap_thread_runs(const struct alq_domain *d)
            alqi_heap_thread_domain() == (const struct alqi_domain *)d;
 }
 
+/* Whether it has given the domain up and will have it again: for messages. */
+bool alqi_heap_thread_is_blocking(const struct alqi_domain *d);
+
 /* The calling thread is one of the domain's from now on, and runs it when the
  * call returns; NULL: no memory. */
 struct alq_thread *alqi_heap_thread_add(struct alqi_domain *d);

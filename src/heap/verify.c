@@ -6,6 +6,7 @@
 #include "heap/pin.h"
 #include "heap/pool.h"
 #include "heap/root.h"
+#include "heap/stat.h"
 #include "heap/sweep.h"
 #include "heap/verify.h"
 #include "heap/weak.h"
@@ -13,6 +14,8 @@
 /* The name of what does not hold, for whoever reads the message. */
 #define HOLDS(e)                                                               \
     (ALQI_LIKELY(e) ? (void)0 : alqi_base_fail(__FILE__, __LINE__, #e))
+
+enum { CREDIT_WORDS = 1024 };
 
 static struct alqi_base_map remembered; /* in a stop: used by one at a time */
 static struct alqi_base_map listed;     /* weak blocks */
@@ -37,7 +40,7 @@ young_value(struct alqi_domain *d, alq_value v)
     HOLDS(slot < d->heap->n_slots);
     of = d->heap->domains[slot];
     if (!alqi_heap_pin_is_kept(d->heap, v)) {
-        HOLDS(of->state != ALQI_HEAP_VACANT);
+        HOLDS(alqi_heap_is_there(of));
         HOLDS(v > (uintptr_t)of->pub.young_ptr && v < of->run_end);
     }
     HOLDS(alqi_heap_header(v) != 0);
@@ -226,7 +229,7 @@ remembered_read(struct alqi_domain *d)
 {
     size_t i;
 
-    if (d->state == ALQI_HEAP_VACANT)
+    if (!alqi_heap_is_there(d))
         return true;
     for (i = 0; i < d->remembered.n; i++)
         if (!alqi_base_map_put(&remembered, (uintptr_t)d->remembered.fields[i],
@@ -256,14 +259,16 @@ kept_read(const struct alqi_heap_remembered *r)
 void
 alqi_heap_verify_slow(struct alqi_domain *d, enum alqi_heap_verify_what what)
 {
-    static unsigned turn;
+    static uint64_t credit_words;
     struct alqi_heap *heap = d->heap;
     unsigned i;
 
-    /* Hard builds collect all the time. */
-    if (ALQI_HEAP_IS_HARD && what != ALQI_HEAP_VERIFY_MARKED &&
-        turn++ % 61 != 0)
+    /* Hard builds collect all the time: so much of a heap for each collection.
+     * By what it has, small ones each time, large ones after many. */
+    credit_words += CREDIT_WORDS;
+    if (ALQI_HEAP_IS_HARD && credit_words < alqi_heap_stat_words(heap))
         return;
+    credit_words = 0;
     check_remembered =
         what == ALQI_HEAP_VERIFY_REMEMBERED && kept_read(&heap->pins.fields);
     for (i = 0; i < heap->n_slots; i++)
@@ -273,7 +278,7 @@ alqi_heap_verify_slow(struct alqi_domain *d, enum alqi_heap_verify_what what)
     check_listed = true;
     alqi_heap_roots_visit_common(heap, root, d);
     for (i = 0; i < heap->n_slots; i++)
-        if (heap->domains[i]->state != ALQI_HEAP_VACANT) {
+        if (alqi_heap_is_there(heap->domains[i])) {
             alqi_heap_roots_visit(heap->domains[i], false, root, d);
             alqi_heap_final_visit(heap->domains[i], root, d);
             alqi_heap_weak_each(heap->domains[i], weak_block);

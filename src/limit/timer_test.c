@@ -13,6 +13,7 @@
 #include "base/base.h"
 #include "limit/limit.h"
 #include "plat/plat.h"
+#include "base/skip.h"
 
 enum { TASKS = 1000, SPREAD_NS = 50000000, WAIT_NS = 1000000000 };
 
@@ -179,7 +180,7 @@ forked_child_has_a_timer_of_its_own(void **state)
 
     (void)state;
 #ifdef __SANITIZE_THREAD__
-    skip(); /* it cannot start threads after such a fork */
+    ALQI_SKIP("ThreadSanitizer starts no threads after such a fork");
 #endif
     pid = fork();
     assert_true(pid >= 0);

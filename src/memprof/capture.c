@@ -77,7 +77,10 @@ alqi_make_few_refused(struct alqi_memprof_thread *t)
 }
 
 /* Of a capture that begins in the heap's own text, which would hide what has
- * come before: what is the heap's comes off afterwards. */
+ * come before: what is the heap's comes off afterwards.
+ *
+ * .inv.lead  Each round wants more than the one before, up to the memo's
+ *            capacity; the round that has wanted that is the last. */
 static struct alqi_stack_result
 capture_from_inside(struct alqi_memprof_thread *t,
                     const struct alqi_stack_regs *regs, uint32_t most)
@@ -91,7 +94,7 @@ capture_from_inside(struct alqi_memprof_thread *t,
         r = alqi_stack_capture(t->memo, regs, 0, 0, want);
         for (own = 0; own < r.n_frames && is_own(subject, r.frames[own] - 1);)
             own++;
-        if (!r.truncated || r.n_frames - own >= most ||
+        if (!r.truncated || r.n_frames - own >= most || want == capacity ||
             own + OWN_FRAMES >= capacity)
             break;
     }

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/test_seed.h"
 #include "memprof/mock_heap.h"
 
 enum { SEEDS = 40, OPS = 3000, PROFILES = 200, TOKENS = 1 << 18 };
@@ -482,7 +483,7 @@ each_event_fits_the_state_table(void **state)
 {
     (void)state;
     for (uint64_t run = 1; run <= SEEDS; run++) {
-        seed = run << 32;
+        seed = (run << 32) + alqi_base_test_seed();
         n_profiles = 0;
         n_tokens = 0;
         n_requests = 0;

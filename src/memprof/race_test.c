@@ -14,6 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/test_seed.h"
 #include "memprof/filter.h"
 #include "memprof/ledger.h"
 
@@ -121,7 +122,7 @@ block_op(struct fake_thread *f, void **own, uint64_t r)
 static void *
 work(void *arg)
 {
-    uint64_t seed = (uintptr_t)arg;
+    uint64_t seed = (uintptr_t)arg + alqi_base_test_seed();
     struct fake_thread *f = calloc(1, sizeof *f);
     void *own[OWN_BLOCKS] = {0};
 
@@ -220,7 +221,7 @@ count_dealloc(void *arg, uintptr_t data)
 static void *
 produce(void *arg)
 {
-    uint64_t seed = (uintptr_t)arg;
+    uint64_t seed = (uintptr_t)arg + alqi_base_test_seed();
     struct fake_thread *f = calloc(1, sizeof *f);
 
     fake_thread_open(f, &heap, seed);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "base/test_seed.h"
 #include "memprof/ledger.h"
 
 enum {
@@ -177,7 +178,7 @@ run_roots(void)
     for (uintptr_t i = 0; i < ROOTS; i++) {
         struct life *root = calloc(1, sizeof *root);
 
-        root->seed = i + 1;
+        root->seed = i + 1 + alqi_base_test_seed();
         assert_int_equal(pthread_create(&id[i], NULL, live, root), 0);
     }
     for (unsigned i = 0; i < ROOTS; i++)

@@ -13,4 +13,9 @@ enum { ALQI_PLAT_REGISTERS = 20 };
 uintptr_t alqi_plat_registers(uintptr_t registers[ALQI_PLAT_REGISTERS])
     __attribute__((visibility("hidden")));
 
+/* Calls fn(arg, sp): what the caller's callers hold stands at sp or at a higher
+ * address, the registers too, and is theirs again as fn leaves it. */
+void alqi_plat_registers_lend(void (*fn)(void *arg, uintptr_t sp), void *arg)
+    __attribute__((visibility("hidden")));
+
 #endif

@@ -25,6 +25,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/test_seed.h"
 #include "sample/sample.h"
 
 static const double FALSE_ALARM = 1e-11;
@@ -160,7 +161,7 @@ gaps_accepted(gap_fn *gap, double rate, uint64_t seed, uint64_t n)
     struct cells c;
     uint64_t edge[CELLS_MAX], total = 0;
 
-    alqi_sample_seed(&rng, seed);
+    alqi_sample_seed(&rng, seed + alqi_base_test_seed());
     assert_true(alqi_sample_law_set(&law, rate));
     gap_cells(&c, edge, rate, n);
     for (uint64_t i = 0; i < n; i++) {
@@ -283,7 +284,7 @@ counts_accepted(count_fn *count, double rate, uint64_t words, uint64_t seed,
     struct cells c;
     uint64_t edge[CELLS_MAX], hits = 0;
 
-    alqi_sample_seed(&rng, seed);
+    alqi_sample_seed(&rng, seed + alqi_base_test_seed());
     assert_true(alqi_sample_law_set(&law, rate));
     count_cells(&c, edge, words, rate, n);
     for (uint64_t i = 0; i < n; i++) {
@@ -346,7 +347,7 @@ block_counts_of_a_stream_follow_the_law(void **state)
             struct alqi_sample_rng rng;
             struct alqi_sample_law law;
 
-            alqi_sample_seed(&rng, i + j);
+            alqi_sample_seed(&rng, i + j + alqi_base_test_seed());
             assert_true(alqi_sample_law_set(&law, rates[i]));
             stream.left = alqi_sample_gap_words(&rng, &law);
             assert_true(counts_accepted(count_by_stream, rates[i],

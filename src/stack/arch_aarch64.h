@@ -20,6 +20,7 @@ enum {
     ALQI_ARCH_RA_IS_PUSHED = 0,
     ALQI_ARCH_SIGRETURN_BYTES = 8,
     ALQI_ARCH_SIGRETURN_CALL = 4, /* where its system call begins */
+    ALQI_ARCH_CALL_BYTES = 4,
     ALQI_ARCH_SIGINFO_BYTES = 128
 };
 
@@ -89,6 +90,16 @@ alqi_arch_is_sigreturn(const uint8_t *code)
         0x68, 0x11, 0x80, 0xD2, 0x01, 0x00, 0x00, 0xD4};
 
     return memcmp(code, want, sizeof want) == 0;
+}
+
+/* bl; blr, with a signed address or without. */
+static inline bool
+alqi_arch_is_call(const uint8_t *end)
+{
+    uint32_t code;
+
+    memcpy(&code, end - sizeof code, sizeof code);
+    return code >> 26 == 0x25 || (code & 0xFEFFF000) == 0xD63F0000;
 }
 
 static inline int

@@ -17,7 +17,8 @@ enum {
     ALQI_ARCH_RA = 16,
     ALQI_ARCH_RA_IS_PUSHED = 1,
     ALQI_ARCH_SIGRETURN_BYTES = 9,
-    ALQI_ARCH_SIGRETURN_CALL = 7 /* where its system call begins */
+    ALQI_ARCH_SIGRETURN_CALL = 7, /* where its system call begins */
+    ALQI_ARCH_CALL_BYTES = 7      /* of the longest call, but for prefixes */
 };
 
 static inline uintptr_t
@@ -68,6 +69,27 @@ alqi_arch_is_sigreturn(const uint8_t *code)
         0x48, 0xC7, 0xC0, 0x0F, 0x00, 0x00, 0x00, 0x0F, 0x05};
 
     return memcmp(code, want, sizeof want) == 0;
+}
+
+/* Whether the ALQI_ARCH_CALL_BYTES bytes before `end` end in a call: by an
+ * offset, or (FF /2) of a register or of memory. */
+static inline bool
+alqi_arch_is_call(const uint8_t *end)
+{
+    if (end[-5] == 0xE8)
+        return true;
+    for (int n = 2; n <= ALQI_ARCH_CALL_BYTES; n++) {
+        unsigned mod = end[1 - n] >> 6, rm = end[1 - n] & 7;
+        bool has_sib = mod != 3 && rm == 4;
+        unsigned base = has_sib && n > 2 ? end[2 - n] & 7 : rm;
+        int n_bytes = 2 + has_sib + (mod == 1);
+
+        if (mod == 2 || (mod == 0 && base == 5))
+            n_bytes += 4;
+        if (end[-n] == 0xFF && (end[1 - n] >> 3 & 7) == 2 && n == n_bytes)
+            return true;
+    }
+    return false;
 }
 
 /* Offset from the trampoline's stack pointer; negative when not saved. */

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/test_seed.h"
 #include "stack/capture.h"
 #include "stack/capture_test.h"
 #include "stack/few.h"
@@ -120,7 +121,7 @@ test_starts_at_the_caller(void **state)
 static void
 test_replay_equals_fresh_walk(void **state)
 {
-    uint64_t x = SEED;
+    uint64_t x = SEED + alqi_base_test_seed();
 
     (void)state;
     n_checked = n_replayed = n_truncated = n_few = 0;
@@ -163,7 +164,7 @@ static void
 test_recursion(void **state)
 {
     static const unsigned n_ways[] = {1, 2, 4, 2, 3, 1, 2};
-    uint64_t x = SEED;
+    uint64_t x = SEED + alqi_base_test_seed();
 
     (void)state;
     n_checked = n_few = 0;

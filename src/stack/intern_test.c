@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/test_seed.h"
 #include "stack/intern.h"
 
 enum { DEPTH = 40, STACKS = 6000, THREADS = 4, DEEP = 70000 };
@@ -185,5 +186,6 @@ main(void)
         cmocka_unit_test(threads_agree_on_numbers),
     };
 
+    seed += alqi_base_test_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

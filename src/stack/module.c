@@ -3,13 +3,20 @@
  * The table is sorted by start; ranges in it never overlap: a new module
  * drives out those whose place it has taken.
  *
- * .inv.extent  See doc/design/stack.md.  The header's own pages are asked for
- *              before they are read; segments come from the headers that the
- *              linker has mapped the file by. */
+ * .inv.extent   See doc/design/stack.md.  The header's own pages are asked for
+ *               before they are read; segments come from the headers that the
+ *               linker has mapped the file by.
+ * .inv.headers  The program's own headers are where the kernel says (AT_PHDR):
+ *               with holes between its segments the linker names only the one
+ *               asked for, and the ELF header may lie in none.  A library is
+ *               mapped in one piece that begins with its ELF header; its
+ *               program headers must say that they are mapped where that
+ *               header leads. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "base/base.h"
 #include "plat/plat.h"
@@ -17,7 +24,7 @@
 
 #pragma weak _dl_find_object
 
-enum { MODULES_MAX = 2048, SEGMENTS_MAX = 8, PROBE_BYTES = 4096 };
+enum { MODULES_MAX = 2048, SEGMENTS_MAX = 32, PROBE_BYTES = 4096 };
 
 static struct {
     uint32_t n;
@@ -26,7 +33,8 @@ static struct {
     struct alqi_stack_known known[MODULES_MAX];
 } modules;
 
-/* Program headers and the segments a reader may touch. */
+/* Program headers and the segments a reader may touch.  bias is that of the
+ * link map. */
 struct image {
     const ElfW(Phdr) * phdr;
     uint32_t n_phdr;
@@ -47,24 +55,44 @@ is_readable_range(uintptr_t at, size_t n)
 }
 
 static void
-image_segments(const struct alqi_stack_place *place, struct image *im)
+image_segments(uintptr_t start, uintptr_t end, struct image *im)
 {
     im->n_segments = 0;
     for (uint32_t i = 0; i < im->n_phdr; i++) {
         const ElfW(Phdr) *p = &im->phdr[i];
-        uintptr_t lo = place->bias + p->p_vaddr;
+        uintptr_t lo = im->bias + p->p_vaddr;
 
-        if (p->p_type != PT_LOAD || (p->p_flags & PF_R) == 0 ||
-            lo < place->start || lo > place->end ||
-            p->p_memsz > place->end - lo || im->n_segments == SEGMENTS_MAX)
+        if (p->p_type != PT_LOAD || (p->p_flags & PF_R) == 0 || lo < start ||
+            lo > end || p->p_memsz > end - lo || im->n_segments == SEGMENTS_MAX)
             continue;
         im->segments[im->n_segments].lo = (const uint8_t *)lo;
         im->segments[im->n_segments++].hi = (const uint8_t *)lo + p->p_memsz;
     }
 }
 
+/* Whether the headers say of themselves that they are mapped where they were
+ * found: `offset` in the file. */
 static bool
-image_read(const struct alqi_stack_place *place, struct image *im)
+is_mapped_by_itself(const struct image *im, uint64_t offset)
+{
+    uint64_t n_bytes = im->n_phdr * sizeof(ElfW(Phdr));
+
+    for (uint32_t i = 0; i < im->n_phdr; i++) {
+        const ElfW(Phdr) *p = &im->phdr[i];
+
+        if (p->p_type == PT_LOAD && (p->p_flags & PF_R) != 0 &&
+            offset >= p->p_offset && n_bytes <= p->p_filesz &&
+            offset - p->p_offset <= p->p_filesz - n_bytes)
+            return im->bias + p->p_vaddr + (offset - p->p_offset) ==
+                   (uintptr_t)im->phdr;
+    }
+    return false;
+}
+
+/* Of a library, which the linker maps in one piece: its first page has the
+ * ELF header. */
+static bool
+image_read_library(const struct alqi_stack_place *place, struct image *im)
 {
     const ElfW(Ehdr) *eh = (const ElfW(Ehdr) *)place->start;
     size_t room = place->end - place->start;
@@ -79,22 +107,41 @@ image_read(const struct alqi_stack_place *place, struct image *im)
         return false;
     im->phdr = (const ElfW(Phdr) *)(place->start + eh->e_phoff);
     im->n_phdr = eh->e_phnum;
+    return is_mapped_by_itself(im, eh->e_phoff);
+}
+
+/* .inv.headers */
+static bool
+image_read(const struct alqi_stack_place *place, struct image *im)
+{
     im->bias = place->bias;
-    image_segments(place, im);
+    if (place->phdr != NULL) {
+        im->phdr = place->phdr;
+        im->n_phdr = place->n_phdr;
+        image_segments(0, UINTPTR_MAX, im);
+        return true;
+    }
+    if (!image_read_library(place, im))
+        return false;
+    image_segments(place->start, place->end, im);
     return true;
 }
 
-/* The build-id among the notes in [b.at, b.end), or NULL. */
+/* The build-id among the notes in [b.at, b.end), or NULL.  Their parts begin
+ * at multiples of 4, whatever the segment's alignment: the one kind that wants
+ * 8 (GNU_PROPERTY) is a multiple of that long, and linkers put both kinds into
+ * one segment. */
 static const uint8_t *
-notes_build_id(struct alqi_stack_bytes b, unsigned align, uint32_t *n_bytes)
+notes_build_id(struct alqi_stack_bytes b, uint32_t *n_bytes)
 {
+    enum { NOTE_MASK = 3 };
+
     while (alqi_stack_bytes_left(&b) >= sizeof(ElfW(Nhdr))) {
         uint32_t n_name = (uint32_t)alqi_stack_bytes_uint(&b, 4);
         uint32_t n_desc = (uint32_t)alqi_stack_bytes_uint(&b, 4);
         uint32_t type = (uint32_t)alqi_stack_bytes_uint(&b, 4);
-        uint64_t mask = align - 1;
-        const uint8_t *name =
-            alqi_stack_bytes_take(&b, (n_name + mask) & ~mask);
+        const uint8_t *name = alqi_stack_bytes_take(
+            &b, ((uint64_t)n_name + NOTE_MASK) & ~(uint64_t)NOTE_MASK);
         const uint8_t *desc = alqi_stack_bytes_take(&b, n_desc);
 
         if (b.is_bad)
@@ -104,7 +151,7 @@ notes_build_id(struct alqi_stack_bytes b, unsigned align, uint32_t *n_bytes)
             *n_bytes = n_desc;
             return desc;
         }
-        alqi_stack_bytes_take(&b, -(uint64_t)n_desc & mask);
+        alqi_stack_bytes_take(&b, -(uint64_t)n_desc & NOTE_MASK);
     }
     return NULL;
 }
@@ -124,8 +171,7 @@ image_build_id(const struct image *im, uint32_t *n_bytes)
             if (at < e->lo || at > e->hi || p->p_memsz > (size_t)(e->hi - at))
                 continue;
             id = notes_build_id(
-                (struct alqi_stack_bytes){at, at + p->p_memsz, false},
-                p->p_align == 8 ? 8 : 4, n_bytes);
+                (struct alqi_stack_bytes){at, at + p->p_memsz, false}, n_bytes);
             if (id != NULL)
                 return id;
         }
@@ -200,7 +246,7 @@ is_same_place(const struct alqi_stack_place *a,
               const struct alqi_stack_place *b)
 {
     return a->start == b->start && a->end == b->end && a->bias == b->bias &&
-           a->path == b->path && a->hdr == b->hdr;
+           a->path == b->path && a->hdr == b->hdr && a->phdr == b->phdr;
 }
 
 const struct alqi_stack_known *
@@ -247,6 +293,12 @@ place_from_linker(uintptr_t address, struct alqi_stack_place *out)
     out->hdr = found.dlfo_eh_frame;
     if (out->path == NULL)
         out->path = "";
+    out->phdr = NULL;
+    out->n_phdr = 0;
+    if (found.dlfo_link_map->l_prev == NULL && out->path[0] == '\0') {
+        out->phdr = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+        out->n_phdr = (uint32_t)getauxval(AT_PHNUM);
+    }
     return true;
 }
 
@@ -267,33 +319,35 @@ alqi_stack_module_place(uintptr_t address, bool is_locked,
     return true;
 }
 
+/* One place, or with holes between segments one for each of code. */
 static int
 each_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
     void (**fn)(const struct alqi_stack_place *) = arg;
     struct alqi_stack_place place = {
-        .start = UINTPTR_MAX,
         .bias = info->dlpi_addr,
         .path = info->dlpi_name == NULL ? "" : info->dlpi_name,
+        .phdr = info->dlpi_phdr,
+        .n_phdr = info->dlpi_phnum,
     };
 
     (void)size;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME)
+            place.hdr =
+                (const uint8_t *)info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
         uintptr_t lo = info->dlpi_addr + p->p_vaddr;
 
-        if (p->p_type == PT_GNU_EH_FRAME)
-            place.hdr = (const uint8_t *)lo;
-        if (p->p_type != PT_LOAD)
+        if (p->p_type != PT_LOAD || (p->p_flags & PF_X) == 0 ||
+            lo - place.start < place.end - place.start)
             continue;
-        if (lo < place.start)
-            place.start = lo & ~(uintptr_t)(PROBE_BYTES - 1);
-        if (lo + p->p_memsz > place.end)
-            place.end = lo + p->p_memsz;
+        place.start = lo & ~(uintptr_t)(PROBE_BYTES - 1);
+        place.end = lo + p->p_memsz;
+        if (_dl_find_object == NULL || place_from_linker(lo, &place))
+            (*fn)(&place);
     }
-    if (place.start < place.end &&
-        (_dl_find_object == NULL || place_from_linker(place.start, &place)))
-        (*fn)(&place);
     return 0;
 }
 

@@ -6,19 +6,23 @@
 #ifndef ALQI_STACK_MODULE_H
 #define ALQI_STACK_MODULE_H
 
+#include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "stack/capture.h"
 #include "stack/ehframe.h"
 
-/* What the linker says. */
+/* What the linker says: of a module in one piece its extent, of a main program
+ * with holes between its segments that of one segment. */
 struct alqi_stack_place {
     uintptr_t start;
     uintptr_t end;
     uintptr_t bias;
     const char *path;
-    const uint8_t *hdr; /* .eh_frame_hdr or NULL */
+    const uint8_t *hdr;      /* .eh_frame_hdr or NULL */
+    const ElfW(Phdr) * phdr; /* of the program itself; else NULL */
+    uint32_t n_phdr;
 };
 
 struct alqi_stack_known {

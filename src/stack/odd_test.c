@@ -356,8 +356,12 @@ static const uint8_t made_code[] = {
     0x5D, 0xC3,                   /* pop %rbp; ret */
     0x55, 0x48, 0x89, 0xE5,       /* the second: the same, but it */
     0xE8, 0xEF, 0xFF, 0xFF, 0xFF, /* calls the first */
-    0x5D, 0xC3};
-enum { SECOND = 8 };
+    0x5D, 0xC3,
+    /* the third: its record has an address that is behind no call */
+    0x55, 0x48, 0x8D, 0x05, 0x00, 0x00, 0x00, 0x00, /* lea 0(%rip), %rax */
+    0x50, 0x55, 0x48, 0x89, 0xE5, /* push %rax; push %rbp; mov %rsp, %rbp */
+    0xFF, 0xD7, 0x58, 0x58, 0x5D, 0xC3};
+enum { SECOND = 8, THIRD = 19 };
 
 static __attribute__((noinline)) void
 call_made(const uint8_t *code)
@@ -385,7 +389,12 @@ test_code_without_information(void **state)
         assert_int_equal(last.frames[1], (uintptr_t)code + 6);
         assert_true(last.frames[2] > (uintptr_t)call_made &&
                     last.frames[2] < (uintptr_t)call_made + 64);
-        call_made(code + SECOND); /* two in a row: a guess upon a guess */
+        call_made(code + SECOND); /* two in a row: behind a call each */
+        assert_false(last.incomplete);
+        assert_int_equal(last.n_frames, n_outer + 4);
+        assert_int_equal(last.frames[1], (uintptr_t)code + 6);
+        assert_int_equal(last.frames[2], (uintptr_t)code + SECOND + 9);
+        call_made(code + THIRD);
         assert_true(last.incomplete);
         assert_int_equal(last.n_frames, 2);
     }

@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "base/test_seed.h"
 #include "stack/capture.h"
 #include "stack/few.h"
 #include "stack/trail.h"
@@ -548,7 +549,7 @@ setup(void **state)
     /* the first two touch, the third has a gap before it */
     for (unsigned i = 0; i < N_STACKS; i++)
         stacks[i] = p + (i + i / 2) * STACK_BYTES;
-    random_state = SEED;
+    random_state = SEED + alqi_base_test_seed();
     return p == MAP_FAILED ||
            mprotect(stacks[0], STACK_BYTES, PROT_READ | PROT_WRITE) != 0;
 }

@@ -2,9 +2,21 @@
  *
  * .inv.grow    The CFA grows from frame to frame.  A signal frame and a CFA
  *              that an expression computes may leave for another stack; that
- *              is counted, so that no walk is endless. */
+ *              is counted, so that no walk is endless.
+ * .inv.chain   From code without information the frame pointer is followed
+ *              if it is aligned, lies outside of sp, and the word behind it is
+ *              a return address: into code that has information, behind a call
+ *              instruction, or from code made at run time into the same.  A
+ *              chain's last frame pointer is 0. */
 #include "stack/expr.h"
+#include "stack/module.h"
 #include "stack/walk.h"
+
+enum {
+    FAR_BYTES = 1 << 20,  /* that no frame is long */
+    MADE_BYTES = 1 << 28, /* that code made by one program lies within */
+    FP_ALIGN = sizeof(uintptr_t)
+};
 
 static enum alqi_stack_outcome
 lost(const struct alqi_stack_walk *w, struct alqi_stack_frame *frame)
@@ -160,25 +172,86 @@ null_call(struct alqi_stack_walk *w, uint64_t *cfa, uint64_t *ra)
     return register_known(w, ALQI_ARCH_RA, ra);
 }
 
+/* Whether a call has left this return address: what lies before it is one. */
+static bool
+is_after_call(const struct alqi_stack_walk *w, uintptr_t ra)
+{
+    uint64_t code;
+
+    return ra >= ALQI_STACK_NULL_PAGE &&
+           alqi_stack_peek(w->memo, ra - ALQI_ARCH_CALL_BYTES,
+                           ALQI_ARCH_CALL_BYTES, &code) &&
+           alqi_arch_is_call((const uint8_t *)&code + ALQI_ARCH_CALL_BYTES);
+}
+
+static bool
+is_of_module(uintptr_t at)
+{
+    struct alqi_stack_place place;
+
+    return alqi_stack_module_place(at, false, &place);
+}
+
+/* The frame pointer may lie inside of sp in code that has gone to another
+ * stack: the code of a module (Go's, for C), and far from here. */
+static bool
+is_on_a_stack(struct alqi_stack_walk *w)
+{
+    if (w->fp % FP_ALIGN != 0)
+        return false;
+    if (w->fp >= w->sp)
+        return true;
+    return w->fp + FAR_BYTES < w->memo->readable_lo &&
+           ++w->n_switches <= ALQI_STACK_SWITCHES_MAX && is_of_module(w->key);
+}
+
+/* Code made at run time puts return addresses by jumps, too (the interpreter
+ * of HotSpot does): into itself, and the chain grows. */
+static bool
+is_made_nearby(const struct alqi_stack_walk *w, uintptr_t ra, uintptr_t fp)
+{
+    uint64_t code;
+
+    return fp > w->fp && fp - w->fp < FAR_BYTES &&
+           ra - w->key + MADE_BYTES < 2 * MADE_BYTES && !is_of_module(w->key) &&
+           !is_of_module(ra) && alqi_stack_peek(w->memo, ra, 1, &code);
+}
+
+static bool
+has_rule(struct alqi_stack_walk *w, uintptr_t ra)
+{
+    return ra >= ALQI_STACK_NULL_PAGE &&
+           alqi_stack_walk_rule(w, ra - 1)->kind != ALQI_STACK_KIND_NONE;
+}
+
 /* Code without information, generated at run time perhaps: one step along
- * the frame pointer, if it leads to code that has information. */
+ * the frame pointer.  It must lead to code that has information, or to the
+ * instruction behind a call (.inv.chain). */
 enum alqi_stack_outcome
 alqi_stack_step_unknown(struct alqi_stack_walk *w,
                         struct alqi_stack_frame *frame)
 {
     uint64_t cfa, ra, fp = w->fp;
 
-    if (!null_call(w, &cfa, &ra)) {
-        if (w->fp < w->sp || w->fp % sizeof w->fp != 0 ||
-            !alqi_stack_peek(w->memo, w->fp + 8, 8, &ra) ||
-            !alqi_stack_peek(w->memo, w->fp, 8, &fp))
+    if (null_call(w, &cfa, &ra)) {
+        ra = alqi_arch_code_address(ra);
+        if (!has_rule(w, ra))
             return lost(w, frame);
-        cfa = w->fp + 16;
+        frame->ra_at = cfa;
+        return alqi_stack_walk_return(w, cfa, fp, ra);
     }
-    ra = alqi_arch_code_address(ra);
-    if (ra < ALQI_STACK_NULL_PAGE ||
-        alqi_stack_walk_rule(w, ra - 1)->kind == ALQI_STACK_KIND_NONE)
+    if (!is_on_a_stack(w) || !alqi_stack_peek(w->memo, w->fp + 8, 8, &ra) ||
+        !alqi_stack_peek(w->memo, w->fp, 8, &fp))
         return lost(w, frame);
+    cfa = w->fp + 16;
+    ra = alqi_arch_code_address(ra);
+    if (!has_rule(w, ra) && !is_after_call(w, ra) &&
+        !is_made_nearby(w, ra, fp)) {
+        if (fp != 0)
+            return lost(w, frame);
+        frame->ra_at = w->sp;
+        return ALQI_STACK_DONE; /* the chain's end, as the ABI marks it */
+    }
     frame->ra_at = cfa;
     return alqi_stack_walk_return(w, cfa, fp, ra);
 }

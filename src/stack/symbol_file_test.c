@@ -19,6 +19,7 @@
 #include "stack/symbol.h"
 #include "stack/symbol_elf.h"
 #include "stack/symbol_names.h"
+#include "base/skip.h"
 
 static char dir[PATH_MAX / 2];
 static uint8_t plain_id[ALQI_SYMBOL_ID_BYTES_MAX];
@@ -384,8 +385,7 @@ shared_debug_file(void **state)
 
     (void)state;
     if (system("dwz --version >/dev/null 2>&1") != 0) {
-        print_message("no dwz\n");
-        skip();
+        ALQI_SKIP("no dwz");
     }
     run("cp whole twin && cp whole dwzed && dwz -m shared dwzed twin");
     s = look("dwzed", NULL, 0);

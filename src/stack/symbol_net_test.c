@@ -22,6 +22,7 @@
 #include "stack/symbol.h"
 #include "stack/symbol_elf.h"
 #include "stack/symbol_net.h"
+#include "base/skip.h"
 
 static char dir[PATH_MAX / 4];
 
@@ -194,8 +195,7 @@ server_has_it(void **state)
 
     (void)state;
     if (access("/usr/bin/debuginfod", X_OK) != 0) {
-        print_message("no /usr/bin/debuginfod\n");
-        skip();
+        ALQI_SKIP("no /usr/bin/debuginfod");
     }
     pid = server_start(&port);
     urls_set(port);
@@ -216,8 +216,7 @@ silent_server(void **state)
 
     (void)state;
     if (!has_client()) {
-        print_message("no libdebuginfod\n");
-        skip();
+        ALQI_SKIP("no libdebuginfod");
     }
     urls_set(port);
     alqi_symbol_net_init(&net, true);

@@ -35,6 +35,7 @@
 #include "stack/symbol.h"
 #include "stack/symbol_elf.h"
 #include "stack/symbol_names.h"
+#include "base/skip.h"
 
 enum { FRAMES_MAX = 64, TEXT_BYTES = 4096 };
 
@@ -318,8 +319,7 @@ agrees(void **state)
     char path[PATH_MAX];
 
     if (!fixture_path(path, *state)) {
-        print_message("no compiler for it when the tests were configured\n");
-        skip();
+        ALQI_SKIP("no compiler for the fixture");
     }
     program_check(path);
 }
@@ -341,7 +341,7 @@ two_alike(const char *one, const char *other)
 
     for (k = 0; k < 2; k++) {
         if (!fixture_path(path, name[k]))
-            skip();
+            ALQI_SKIP("no compiler for the fixture");
         module[k] = alqi_symbol_module_open(table, path, NULL, 0);
         assert_true(lo == 0 || hi > lo);
         text_find(path, &lo, &hi);

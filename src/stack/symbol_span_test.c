@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/test_seed.h"
 #include "stack/symbol_span.h"
 
 static uint64_t random_state = 1;
@@ -117,5 +118,6 @@ main(void)
         cmocka_unit_test(extremes),
     };
 
+    random_state += alqi_base_test_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

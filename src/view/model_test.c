@@ -12,6 +12,7 @@
 #include <jansson.h>
 
 #include "base/base.h"
+#include "base/test_seed.h"
 #include "view/answer.h"
 #include "view/model.h"
 
@@ -617,8 +618,8 @@ models_run(uint64_t first_seed, uint32_t n_models, uint32_t n_blocks,
     struct model_filter f, g;
 
     for (uint64_t seed = first_seed; seed < first_seed + n_models; seed++) {
-        model_make(&model, seed, n_blocks);
-        model_make(&other, seed + 1000, n_blocks / 2);
+        model_make(&model, seed + alqi_base_test_seed(), n_blocks);
+        model_make(&other, seed + 1000 + alqi_base_test_seed(), n_blocks / 2);
         set_open(true);
         all_are_right(&everything);
         for (uint32_t i = 0; i < n_filters; i++) {

@@ -13,6 +13,7 @@
 #include "base/base.h"
 #include "wire/golden.h"
 #include "wire/side.h"
+#include "base/skip.h"
 
 struct names {
     unsigned long n_infos;
@@ -24,7 +25,6 @@ is_missing(void)
 {
     if (system("command -v babeltrace2 >/dev/null 2>&1") == 0)
         return false;
-    print_message("skipped: babeltrace2 is not installed\n");
     return true;
 }
 
@@ -128,7 +128,7 @@ golden_traces(void **state)
 
     (void)state;
     if (is_missing())
-        skip();
+        ALQI_SKIP("no babeltrace2");
     for (size_t i = 0; i < ALQI_COUNT_OF(traces); i++) {
         struct golden_bytes trace =
             golden_trace(GOLDEN_DIR "/traces", traces[i].name);
@@ -197,7 +197,7 @@ our_traces(void **state)
 {
     (void)state;
     if (is_missing())
-        skip();
+        ALQI_SKIP("no babeltrace2");
     for (uint16_t version = 2; version <= 3; version++) {
         struct alqi_ctf_info info = {
             .version = version,

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/test_seed.h"
 #include "wire/exact.h"
 
 enum { CHUNK = ALQI_RAW_CHUNK_BYTES, EVENTS = 20000 };
@@ -119,7 +120,7 @@ round_trip(uint64_t a_seed, bool is_timed, bool is_fine)
     size_t n = 0, i = 0;
     int rc;
 
-    seed = a_seed;
+    seed = a_seed + alqi_base_test_seed();
     alqi_exact_begin(&encoder, h, CHUNK, is_timed);
     while (n < EVENTS && event_random(&wanted[n], ticks, is_fine)) {
         wanted[n++].ticks = ticks >> ALQI_EXACT_TICK_SHIFT;
@@ -167,7 +168,7 @@ test_damage(void **state)
     (void)state;
     for (uint64_t s = 1; s <= 200; s++) {
         round_trip(s % 4 + 1, s & 1, s & 2);
-        seed = s;
+        seed = s + alqi_base_test_seed();
         for (int k = 0; k < 50; k++)
             bytes[sizeof(struct alqi_raw_chunk_header) + next() % 5000] =
                 (uint8_t)next();

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/test_seed.h"
 #include "wire/gctrace.h"
 
 enum { N = 2000 };
@@ -188,5 +189,6 @@ main(void)
         cmocka_unit_test(bad_events_are_refused),
     };
 
+    seed += alqi_base_test_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

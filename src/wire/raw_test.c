@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/test_seed.h"
 #include "wire/raw.h"
 
 enum { DEPTH = 40, EVENTS = 20000, HOSTILE_ROUNDS = 20000 };
@@ -416,5 +417,6 @@ main(void)
         cmocka_unit_test(damage_is_an_error),
     };
 
+    rng_state += alqi_base_test_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

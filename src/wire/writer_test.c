@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/test_seed.h"
 #include "wire/cache.h"
 #include "wire/golden.h"
 #include "wire/packet.h"
@@ -424,7 +425,7 @@ static void
 random_runs(void **state)
 {
     (void)state;
-    random_state = 1;
+    random_state = 1 + alqi_base_test_seed();
     run_once(2);
     run_once(3);
 }

@@ -189,5 +189,14 @@ class Opinion:
         }
 
 
+class Result(unittest.TextTestResult):
+    """Says why a test is skipped: devtools/test-summary lists these lines."""
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        print("skipped: %s: %s" % (test.id(), reason), flush=True)
+
+
 def main():
-    unittest.main(module=sys.modules["__main__"], verbosity=1)
+    unittest.main(module=sys.modules["__main__"], verbosity=1,
+                  testRunner=unittest.TextTestRunner(resultclass=Result))

@@ -889,4 +889,4 @@ class Screen(Watched):
 
 
 if __name__ == "__main__":
-    common.unittest.main()
+    common.main()

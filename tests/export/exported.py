@@ -47,6 +47,13 @@ class Case(common.Case):
             yield "recorded, every block", self.recorded("--rate=1")
             yield "recorded, exact", self.recorded("--exact")
 
+    def small(self):
+        """Those of traces() but for three large ones, each like others."""
+        for name, path in self.traces():
+            if name.split("-")[0] not in ("leakcache", "upstream",
+                                          "wordcount"):
+                yield name, path
+
     def export(self, path, *options):
         """The bytes of an export; nothing is said on the way."""
         return self.ok("export", "-o", "-", *options, path, text=False)

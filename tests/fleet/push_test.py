@@ -61,7 +61,7 @@ class Push(exported.Case):
     # ---- what is sent
 
     def test_totals_are_those_of_the_report(self):
-        for name, path in self.traces():
+        for name, path in self.small():
             got = self.json(path)
             wanted = {t: got[k] for t, k in KEYS.items() if got[k] != 0}
             for engine in ENGINES:
@@ -126,7 +126,7 @@ class Push(exported.Case):
                 prefix + "_space")
 
     def test_otlp(self):
-        for name, path in self.traces():
+        for name, path in self.small():
             with self.subTest(name):
                 c = Collector(self)
                 result = self.push("otlp", c.url, "--label=deployment.env=x",

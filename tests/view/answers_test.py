@@ -1,5 +1,6 @@
 """The viewer's answers: beside an opinion from the script's columns, beside
 the report of the same blocks, and beside the real tools."""
+import os
 import random
 import re
 
@@ -27,7 +28,8 @@ PRESETS = {
 
 def filters(opinion, seed, n):
     """Filters at random, of what the trace has."""
-    rng = random.Random(seed)
+    rng = random.Random(
+        seed + int(os.environ.get("ALQ_TEST_SEED", 0)))
     end = opinion.end
     # A colon of the script may have been a semicolon.
     names = sorted({f[0] for r in opinion.rows for f in r.stack

@@ -1,41 +1,45 @@
-# Joins the tests of several build trees into one CTest tree, build/all, so
+# Joins the tests of several build trees into one CTest tree, build/rest, so
 # that one run, with one closing line, speaks for all of them.  A test's name
-# gets its preset in front: rel:wire/codec.
+# gets its preset in front: dbg:wire/codec.
 #
-#   cmake -P devtools/all-tests.cmake
+#   cmake -P devtools/test-tree.cmake
 #
-# Which tests run where, by label:
-#   unit      everywhere
-#   check     look at sources and libraries: rel
-#   model     verify protocols on paper: rel
-#   preload   replace malloc, as ASan and TSan do: not with them
-#   system    run whole programs: rel and dbg; those of the preload everywhere
-#             that a preload is
-# Preset fuzz runs the fuzz targets alone.
+# The gate has run the static checks and the unit tests of chk, and rel has run
+# all it has (dev, verb_test).  What is left runs here, by label:
+#   unit      in each preset
+#   preload   the preload's own: replace malloc, as ASan and TSan do; not with
+#             them
+#   recorded  the command line on recordings: dbg and clang, the other compiler
+#   system    other whole programs: dbg
+# Static checks and models do not depend on the preset.  Preset fuzz runs the
+# fuzz targets alone.
 cmake_minimum_required(VERSION 3.25)
 
 set(build ${CMAKE_CURRENT_LIST_DIR}/../build)
 file(REAL_PATH ${build} build)
-set(presets rel chk dbg hard asan tsan clang fuzz)
-# Sets `out` to whether a test with these labels runs in the preset.
+set(presets chk dbg hard asan tsan clang fuzz)
+set(presets_preload chk dbg hard clang)
+set(presets_recorded dbg clang)
+set(presets_system dbg)
+set(presets_unit dbg hard asan tsan clang)
+
+# Sets `out` to whether a test with these labels runs in the preset.  The first
+# label of the list that the test has decides.
 function(wanted out preset name labels)
-    set(is TRUE)
+    set(is FALSE)
     if(preset STREQUAL fuzz)
-        if(NOT name MATCHES "^fuzz/")
-            set(is FALSE)
+        if(name MATCHES "^fuzz/")
+            set(is TRUE)
         endif()
-    elseif("check" IN_LIST labels OR "model" IN_LIST labels)
-        if(NOT preset STREQUAL rel)
-            set(is FALSE)
-        endif()
-    elseif("preload" IN_LIST labels)
-        if(preset MATCHES "san$")
-            set(is FALSE)
-        endif()
-    elseif("system" IN_LIST labels)
-        if(NOT preset MATCHES "^(rel|dbg)$")
-            set(is FALSE)
-        endif()
+    else()
+        foreach(label check model preload recorded system unit)
+            if(label IN_LIST labels)
+                if(preset IN_LIST presets_${label})
+                    set(is TRUE)
+                endif()
+                break()
+            endif()
+        endforeach()
     endif()
     set(${out} ${is} PARENT_SCOPE)
 endfunction()
@@ -107,7 +111,7 @@ function(add_one preset test)
     string(APPEND text ")\nset_tests_properties([=[${preset}:${name}]=] "
         "PROPERTIES")
 
-    file(APPEND ${build}/all/CTestTestfile.cmake
+    file(APPEND ${build}/rest/CTestTestfile.cmake
         "${text}${property_text})\n")
 endfunction()
 
@@ -133,7 +137,7 @@ function(properties preset test)
     set(property_text "${text}" PARENT_SCOPE)
 endfunction()
 
-file(REMOVE ${build}/all/CTestTestfile.cmake)
+file(REMOVE ${build}/rest/CTestTestfile.cmake)
 foreach(preset ${presets})
     add_tree(${preset})
 endforeach()
