@@ -177,7 +177,7 @@ parked_look(void)
 
     if (ALQI_UNLIKELY(left != ALQI_PARKED && left > ALQI_PARKED / 2) &&
         alqi_preload_recorder_has_all())
-        alqi_preload_count(ALQI_RAW_DROPPED_NESTED, 1);
+        alqi_preload_count(ALQI_RAW_WITHIN, 1);
 }
 
 void

@@ -52,6 +52,9 @@ enum alqi_raw_counter {
     ALQI_RAW_INHERITED_FREES,  /* frees of blocks from before the fork    */
     ALQI_RAW_DEEPBIND_DROPPED, /* dlopen calls that lost RTLD_DEEPBIND    */
     ALQI_RAW_AFTER_END,        /* blocks of ended threads, not recorded   */
+    ALQI_RAW_WITHIN,           /* so often one or more were allocated in a
+                                  callback, or by a handler that came in the
+                                  profiler's way; of whole recordings alone */
     ALQI_RAW_COUNTERS = 16
 };
 
