@@ -65,7 +65,7 @@ for how in --exact --rate=1; do
         says "handler $how" "every block recorded: figures are exact"
     else
         says "handler $how" "every block but those missing: "
-        equal "handler $how: why" "$("$aliquot" info t.ctf | grep '^noted' |
+        equal "handler $how: why" "$("$aliquot" info t.ctf | grep '^sampling' |
             grep -c 'the profiler was interrupted\|within the profiler')" 1
     fi
 done
