@@ -127,7 +127,7 @@ struct alq_domain_config {
  * Errors   ALQ_EINVAL  a member of config is out of range, or out is NULL
  *          ALQ_EBUSY   the calling thread runs a domain already, or there are
  *                      domains_max
- *          ALQ_ENOMEM  no memory, or fewer than 64 MiB of address space; with
+ *          ALQ_ENOMEM  no memory, or fewer than 192 MiB of address space; with
  *                      little address space, also too many domains
  *          ALQ_ESTATE  a forked process without the threads of its domains
  *          On any error *out is unchanged.

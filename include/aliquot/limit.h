@@ -23,6 +23,19 @@
  * finaliser, a callback of a profile, a signal handler, a masked part, or
  * between alq_foreign_begin and _end.
  *
+ * Each task pays for what it allocates itself, before its frame closes: the
+ * close looks at every limit once more.
+ *
+ * Leaving.  A task returns, or its limits leave it.  What leaves it otherwise
+ * closes its frame, and those within it, without an outcome: an exception of
+ * C++, or the end of the thread, at once; resources (alq_with_resource) are
+ * released then, and clean-ups that C functions have pushed are forgotten.  A
+ * longjmp of the program's tells nobody: releases do not run, and the frame is
+ * closed when the thread next runs a task, or asks for something, from a
+ * function that is called where the task was, or further out; until then its
+ * limits are in force.  Unwinders other than those of GCC and LLVM are such
+ * longjmps.
+ *
  * Afterwards.  When the last frame that was reached has ended, the domain's
  * status is ALQ_OK again if it was ALQ_ELIMIT: the caller need not clear it.  A
  * status of another kind that the task has left stays (alq_status_clear).
@@ -87,9 +100,13 @@ enum {
 /* Initialise it with ALQ_LIMITS_NONE, then set what is wanted. */
 struct alq_limits {
     uint64_t words;          /* allocated, headers counted, exactly; 0 allows
-                                none                                          */
+                                none.  Each call that allocates asks before it
+                                has taken anything: alq_unmarshal for all that
+                                the message says it makes                     */
     uint64_t sampled_words;  /* the same by samples, as the planner below has
-                                it; 0 ends the task at the first sample       */
+                                it, and words that custom blocks hold outside
+                                of the heap; 0 ends the task at the first
+                                sample.  The block that has it is not made    */
     uint64_t live_words;     /* that it allocated and that are not dead: see
                                 below                                         */
     uint64_t heap_bytes;     /* of the major heap, of all domains together, as
@@ -102,11 +119,14 @@ struct alq_limits {
     enum alq_limit_policy policy;
     uint64_t grace_words; /* for ALQ_LIMIT_GRACE                             */
     unsigned flags;
-    uint64_t seed; /* of what is left to chance from here on, samples and
-                      the gaps of ALQ_LIMIT_NEXT_SAMPLE: a program of one
-                      domain, whose profiles, if any, have seeds as well,
-                      stops at the same blocks when it runs again.  0: it
-                      goes on from the last one, or the system's */
+    uint64_t seed; /* of what is left to chance from here on.  By sampled
+                      words and the gaps of ALQ_LIMIT_NEXT_SAMPLE a task
+                      that allocates the same stops at the same block, also
+                      in one process, whatever was before and whatever
+                      profiles run.  Where live words are sampled depends on
+                      collections, too: a program of one domain without
+                      profiles stops at the same block when it runs again.
+                      0: it goes on from the last one, or the system's */
     /* NULL, or asked each time that a call would fail because of this frame, in
      * that call, masked: ALQ_OK lets it be, and the next time is as `policy`
      * says; anything else, and it fails.  The frame is reached all the same. */
@@ -160,8 +180,9 @@ struct alq_outcome {
     enum alq_status task;       /* what the task returned; ALQ_ELIMIT if it
                                    did not run or was left                   */
     uint64_t words;             /* allocated by the task, exactly            */
-    uint64_t sampled_words;     /* the same as samples have it; 0 without a
-                                   limit of that kind                        */
+    uint64_t sampled_words;     /* the same as samples have it, the block that
+                                   was refused included; 0 without a limit of
+                                   that kind                                 */
     uint64_t live_words;        /* at the end, not yet found dead; likewise  */
     uint64_t heap_bytes;        /* at the end                                */
     uint64_t time_ns;
@@ -183,11 +204,11 @@ typedef enum alq_status alq_task_fn(struct alq_domain *d, void *arg);
  * limits   Copied.  NULL: none.
  * out      May be NULL.  Nothing in it is to be freed.
  *
- * Returns  ALQ_ELIMIT if a limit of this frame was reached before the task
- *          returned, whatever that returned; a token that was set by then
- *          counts, and one that is set already means that the task is not
- *          called.  Otherwise what the task returned; that may be ALQ_ELIMIT,
- *          with the cause ALQ_LIMIT_NOT, when it is an outer limit that was
+ * Returns  ALQ_ELIMIT if a limit of this frame was reached when the task
+ *          returned, whatever that returned: all are looked at then, the size
+ * of the heap if the task has allocated.  A token that is set already means
+ * that the task is not called.  Otherwise what the task returned; that may be
+ * ALQ_ELIMIT, with the cause ALQ_LIMIT_NOT, when it is an outer limit that was
  *          reached.
  * Errors   ALQ_EINVAL   task is NULL, or limits has an unknown policy or flag,
  *                       or a number that is neither ALQ_LIMIT_NONE nor at most
@@ -199,8 +220,8 @@ typedef enum alq_status alq_task_fn(struct alq_domain *d, void *arg);
  *                       this is on_limit, or a callback of a profile
  *          In these cases the task is not called, and out is not written.
  * Threads  The domain's.
- * GC       What the task does.
- * Source   spec memprof-limits 1.1, 1.4, 4.3; seed 000. */
+ * GC       What the task does; by heap_bytes and live_words it may collect,
+ * too. Source   spec memprof-limits 1.1, 1.4, 4.3; seed 000. */
 ALQ_API ALQ_MUSTUSE enum alq_status
 alq_limit_run(struct alq_domain *d, const struct alq_limits *limits,
               alq_task_fn *task, void *arg, struct alq_outcome *out);
@@ -343,7 +364,7 @@ ALQ_API void alq_foreign_end(struct alq_domain *d);
 /* alq_with_resource -- acquire, masked; scope, as before; release, masked
  *
  * release runs once if acquire has returned ALQ_OK, whatever scope does, also
- * when the scope is left by unwinding.
+ * when the scope is left by unwinding, or by an exception of C++.
  *
  * Returns  What acquire returned, if that is not ALQ_OK, or what scope did.
  * Errors   ALQ_EINVAL  acquire, scope or release is NULL

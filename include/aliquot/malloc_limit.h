@@ -10,7 +10,8 @@
  * all of its new size.
  *
  * sampled_words: the same by samples, one of ALQ_LIMIT_INTERVAL_WORDS words;
- * the request that has the last one fails.
+ * the request that has the last one fails.  One that fails for another limit is
+ * not counted.
  *
  * live_words: what the task has allocated and nobody has freed, by samples.
  *
@@ -42,8 +43,8 @@
  * returns NULL, and the task is left at its next own request or
  * alq_malloc_poll.
  *
- * A task returns, or is left by its limits: not by pthread_exit, an exception
- * or a longjmp of its own. */
+ * What else leaves a task, an exception, pthread_exit or a longjmp of its own,
+ * ends its frame as limit.h has it. */
 #ifndef ALIQUOT_MALLOC_LIMIT_H
 #define ALIQUOT_MALLOC_LIMIT_H
 

@@ -193,6 +193,9 @@ struct alq_unmarshal_options {
  *          ALQ_ETOOBIG  a limit of the options is passed
  *          ALQ_ENOMEM   no memory, or the heap's limit; it stays in the domain,
  *                       too, as with any allocation
+ *          ALQ_ELIMIT   a limit of the task that reads it (limit.h), which is
+ *                       asked for heap_words before anything is made, or, of
+ *                       alq_unmarshal_read, read behind the header; likewise
  *          and what the deserialise of a custom block returned.
  *          Blocks made until then are garbage.
  * Threads  The domain's.

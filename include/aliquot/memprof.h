@@ -133,7 +133,7 @@ enum { ALQ_MEMPROF_BESIDE_MAX = 8 };
 struct alq_memprof_config {
     double rate;             /* samples per word, 0 <= rate <= 1          */
     size_t callstack_frames; /* innermost kept; 0 none; SIZE_MAX no limit
-                                (of program counters: 4096)          */
+                                (of malloc: the preload's `depth`)   */
     uint64_t seed;           /* 0: from the system                        */
     uint64_t max_entries;    /* blocks tracked at once; 0: no cap         */
     unsigned flags;          /* ALQ_MEMPROF_*                             */

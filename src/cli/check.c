@@ -196,7 +196,7 @@ repair(struct check *c)
         return rc;
     fprintf(stderr, "aliquot: wrote %" PRIu64 " bytes%s to %s\n", n,
             alqi_cli_pack_is_meant(c->repair) ? ", compressed," : "",
-            c->repair);
+            alqi_cli_shown(c->repair).text);
     return -1;
 }
 
@@ -262,11 +262,11 @@ alqi_cli_check(int argc, char **argv)
     read_all(&c);
     if (c.n_findings == 0)
         printf("%s: %" PRIu64 " events, no findings\n",
-               alqi_cli_input_name(c.input), c.n_events);
+               alqi_cli_shown(alqi_cli_input_name(c.input)).text, c.n_events);
     else
         printf("%s: %" PRIu64 " events, %" PRIu64 " finding%s\n",
-               alqi_cli_input_name(c.input), c.n_events, c.n_findings,
-               c.n_findings == 1 ? "" : "s");
+               alqi_cli_shown(alqi_cli_input_name(c.input)).text, c.n_events,
+               c.n_findings, c.n_findings == 1 ? "" : "s");
     if (c.repair != NULL)
         rc = repair(&c);
     alqi_cli_input_drop(c.input);

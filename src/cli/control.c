@@ -107,7 +107,7 @@ who_print(const struct alqi_cli_target *t)
     if (t->pid != 0)
         printf("%d", (int)t->pid);
     else
-        printf("%s", t->control);
+        printf("%s", alqi_cli_shown(t->control).text);
 }
 
 void
@@ -124,17 +124,18 @@ alqi_cli_state_print(const struct alqi_cli_target *t, const char *reply)
         printf(": samples one in %s from where it next allocates\n",
                alqi_cli_text_bytes(ALQI_WORD_BYTES / rate).text);
     else if (strcmp(state, "exact") == 0)
-        printf(": every block is recorded to %s\n", file);
+        printf(": every block is recorded to %s\n", alqi_cli_shown(file).text);
     else if (strcmp(state, "off") == 0)
         printf(": off, nothing is recorded; a start samples one in %s\n",
                rate > 0 ? alqi_cli_text_bytes(ALQI_WORD_BYTES / rate).text
                         : "512 KiB");
     else
-        printf(": %s, %.0f sampled blocks, one in %s, in %s\n", state,
-               number(reply, "samples"),
-               alqi_cli_text_bytes(ALQI_WORD_BYTES / rate).text, file);
+        printf(": %s, %.0f sampled blocks, one in %s, in %s\n",
+               alqi_cli_shown(state).text, number(reply, "samples"),
+               alqi_cli_text_bytes(ALQI_WORD_BYTES / rate).text,
+               alqi_cli_shown(file).text);
     if (note[0] != '\0')
-        printf("the last start failed: %s\n", note);
+        printf("the last start failed: %s\n", alqi_cli_shown(note).text);
     losses_print(reply);
 }
 

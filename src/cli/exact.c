@@ -35,7 +35,6 @@ struct chunk_ref {
     uint32_t kind;
     uint32_t stream;
     uint32_t sequence;
-    uint32_t used_bytes;
     const uint8_t *bytes;
 };
 
@@ -98,28 +97,7 @@ chunk_order(const void *a, const void *b)
 
     if (x->stream != y->stream)
         return x->stream < y->stream ? -1 : 1;
-    if (x->sequence != y->sequence)
-        return x->sequence < y->sequence ? -1 : 1;
-    return x->used_bytes > y->used_bytes ? -1 : x->used_bytes < y->used_bytes;
-}
-
-static bool
-is_twin(const struct chunk_ref *a, const struct chunk_ref *b)
-{
-    return a->stream == b->stream && a->sequence == b->sequence;
-}
-
-/* A writer that was killed may have left its last chunk twice, one of them
- * emptied to begin anew: the fuller one counts. */
-static void
-chunks_once(struct alqi_cli_exact *x)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < x->n_chunks; i++)
-        if (n == 0 || !is_twin(&x->chunks[n - 1], &x->chunks[i]))
-            x->chunks[n++] = x->chunks[i];
-    x->n_chunks = n;
+    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
 }
 
 static bool
@@ -141,10 +119,9 @@ chunks_index(struct alqi_cli_exact *x)
         if (h.magic == ALQI_RAW_CHUNK_MAGIC &&
             (h.kind == ALQI_RAW_EXACT || h.kind == ALQI_RAW_NODES))
             x->chunks[x->n_chunks++] =
-                (struct chunk_ref){h.kind, h.stream, h.sequence, h.used, at};
+                (struct chunk_ref){h.kind, h.stream, h.sequence, at};
     }
     qsort(x->chunks, x->n_chunks, sizeof *x->chunks, chunk_order);
-    chunks_once(x);
     return true;
 }
 

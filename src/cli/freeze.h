@@ -1,18 +1,22 @@
 /* freeze.h -- a recording that is being written, held still
  *
- * A thread in the exact mode fills one chunk again and again, and writes each
- * filling to a place of its own (preload/file.h).  Read while that goes on,
- * the chunk would change under the reader. */
+ * An exact recording names blocks by address: what one stream says is read
+ * right only beside what the others said until then. */
 #ifndef ALQI_CLI_FREEZE_H
 #define ALQI_CLI_FREEZE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-/* Maps the file: each exact stream as it was at one moment of the call, and
- * no stream that began after.  NULL, with errno, when it cannot; *n_bytes is
- * the file's size, no less than before the call. */
+/* Maps the file: each exact stream as it was at one moment of the call.  NULL,
+ * with errno, when it cannot; *n_bytes is alqi_cli_recorded_bytes, no less than
+ * before the call. */
 uint8_t *alqi_cli_freeze(int fd, size_t *n_bytes);
+
+/* A file's bytes up to the end of the last chunk that its header counts: behind
+ * it are holes, which on a full disk may not even be read.  -1, with errno. */
+off_t alqi_cli_recorded_bytes(int fd);
 
 #endif

@@ -202,7 +202,7 @@ print_head(struct summary *s, struct alqi_cli_gc_events *events,
         totals->last_ns > h->mono_ns ? totals->last_ns : h->mono_ns;
 
     fprintf(s->out, "recording    %s: process %" PRIu32 ", %s from %s on\n",
-            alqi_cli_gc_name(events), h->pid,
+            alqi_cli_shown(alqi_cli_gc_name(events)).text, h->pid,
             duration(end_ns - h->mono_ns).text,
             alqi_cli_text_time(h->wall_ns / 1000).text);
     fprintf(s->out, "events       %s",

@@ -21,7 +21,9 @@ ended_word(const struct alqi_cli_recording *recording)
 
     if (alqi_cli_recording_is_live(recording))
         return "running";
-    return (atomic_load(&h->flags) & ALQI_RAW_EXITED) != 0 ? "exit" : "killed";
+    return (atomic_load(&h->flags) & (ALQI_RAW_EXITED | ALQI_RAW_EXECUTED)) != 0
+               ? "exit"
+               : "killed";
 }
 
 static bool

@@ -34,6 +34,8 @@ enum {
 #define INTERVAL_BYTES_DEFAULT (512.0 * 1024)
 #define MAX_MEMORY_BYTES_DEFAULT (256.0 * 1024 * 1024)
 #define MAX_MEMORY_LEAST (1024.0 * 1024)
+#define RESERVE_LEAST (1024.0 * 1024)
+#define RESERVE_MOST 0x1p40
 #define MEMTRACE_RATE_DEFAULT 1e-6
 #define PROBES_INTERVAL_MOST 0x1p60
 
@@ -48,6 +50,7 @@ enum {
     OPT_TIME_STEP,
     OPT_EXACT,
     OPT_MAX_MEMORY,
+    OPT_RESERVE,
     OPT_PROBES,
     OPT_LIMIT_LIVE,
     OPT_LIMIT_ALLOC,
@@ -66,6 +69,8 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
     {OPT_EXACT, "exact", NULL, NULL, "record every block, not a sample"},
     {OPT_MAX_MEMORY, "max-memory", "N[K|M|G]", NULL,
      "of --exact's tables, before sampling; default 256M"},
+    {OPT_RESERVE, "reserve", "N[K|M|G]", NULL,
+     "map so much at the start, and nothing later"},
     {OPT_DEPTH, "depth", "N", NULL, "frames kept per stack; default 256"},
     {OPT_FOLLOW, "follow", NULL, NULL,
      "record exec'd programs, too, one trace a process"},
@@ -116,6 +121,12 @@ set_number(struct alqi_cli_record_run *r, int id, const char *value)
             return refuse("max-memory", value, "0, or a size from 1M on");
         r->max_memory_bytes = v;
         r->has_max_memory = true;
+        return true;
+    case OPT_RESERVE:
+        if (!alqi_cli_bytes_parse(value, &v) ||
+            !(v >= RESERVE_LEAST && v <= RESERVE_MOST))
+            return refuse("reserve", value, "a size from 1M to 1024G");
+        r->reserve_bytes = v;
         return true;
     case OPT_RATE:
         r->has_rate = true;
@@ -217,26 +228,23 @@ static int
 program_refuse(const char *name, const struct alqi_cli_program *p)
 {
     const char *file = p->interpreter[0] ? p->interpreter : p->path;
+    const char *why = "the profiler is built for this machine's 64-bit "
+                      "programs with glibc only";
 
-    switch (p->kind) {
-    case ALQI_PROGRAM_NOT_FOUND:
+    if (!p->is_found) {
         alqi_cli_say("record: %s: not found", name);
         return EXIT_NOT_FOUND;
-    case ALQI_PROGRAM_NOT_EXEC:
+    }
+    if (!p->is_executable) {
         alqi_cli_say("record: %s: not an executable file", p->path);
         return EXIT_NOT_EXECUTABLE;
-    case ALQI_PROGRAM_STATIC:
-        alqi_cli_say("record: %s is statically linked: there is no dynamic "
-                     "linker to load the profiler, so nothing would be "
-                     "recorded; relink it dynamically",
-                     file);
-        return EXIT_OURS;
-    default:
-        alqi_cli_say("record: %s is %s: the profiler is built for this "
-                     "machine's 64-bit programs only",
-                     file, p->what);
-        return EXIT_OURS;
     }
+    if (p->kind == ALQI_PLAT_PROGRAM_STATIC)
+        why = "there is no dynamic linker to load the profiler, so nothing "
+              "would be recorded; relink it dynamically";
+    alqi_cli_say("record: %s is %s: %s", file, alqi_plat_program_text(p->kind),
+                 why);
+    return EXIT_OURS;
 }
 
 static bool
@@ -314,13 +322,15 @@ settings_make(const struct alqi_cli_record_run *r, const char *preload)
         strcpy(probes, "probes,");
     n = asprintf(&text,
                  "%s%s%srate=%.17g,depth=%u,seed=%" PRIu64
-                 ",follow=%d,mmap=%d,rss=%d,exact=%d,max_memory=%.0f,heap=1"
+                 ",follow=%d,mmap=%d,rss=%d,exact=%d,max_memory=%.0f,"
+                 "reserve=%.0f,notes=1,heap=1"
                  "%s,preload=%s,out=%s/"
                  "%%e.%%p.%%n" ALQI_CLI_RECORDING_SUFFIX,
                  r->is_off ? "off," : "", r->is_controlled ? "control," : "",
                  probes, r->rate, r->depth, r->seed, r->is_following,
                  r->is_mapping, !r->has_no_rss, r->is_exact,
-                 r->max_memory_bytes, limits, preload, directory);
+                 r->max_memory_bytes, r->reserve_bytes, limits, preload,
+                 directory);
 
     return n < 0 ? NULL : text;
 }
@@ -396,7 +406,7 @@ run_unrecorded(char **argv, const struct alqi_cli_program *p)
 
     alqi_cli_say("record: off: %s is %s, and the dynamic linker loads no "
                  "profiler into such a program",
-                 p->path, p->what);
+                 p->path, alqi_plat_program_text(p->kind));
     if (!alqi_cli_launch(&launch, &launched))
         return EXIT_OURS;
     if (launched.exec_errno != 0)
@@ -493,9 +503,9 @@ alqi_cli_record(int argc, char **argv)
     if (first >= argc)
         return alqi_cli_usage("record", "record: no program to run");
     alqi_cli_program_inspect(argv[first], &program);
-    if (program.kind == ALQI_PROGRAM_PRIVILEGED)
+    if (program.kind == ALQI_PLAT_PROGRAM_PRIVILEGED)
         return run_unrecorded(argv + first, &program);
-    if (program.kind != ALQI_PROGRAM_OK)
+    if (!program.is_executable || program.kind != ALQI_PLAT_PROGRAM_OK)
         return program_refuse(argv[first], &program);
     if (r.is_off && r.is_exact)
         return alqi_cli_usage("record", "record: --exact begins with the "

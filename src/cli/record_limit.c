@@ -196,7 +196,7 @@ head_print(const struct reached *r)
 
     printf("limit     %s of %s\n", alqi_cli_text_bytes(r->bytes).text,
            kind_text(r->kind));
-    printf("program   %s (%u)\n", h->executable, h->pid);
+    printf("program   %s (%u)\n", alqi_cli_shown(h->executable).text, h->pid);
     command_print(h);
     printf("reached   after %s: %s alive, %s allocated%s%s\n",
            alqi_cli_text_duration(after_us(r)).text,
@@ -209,8 +209,12 @@ head_print(const struct reached *r)
                : "");
     if (r->signal == 0)
         printf("then      it went on\n\n");
+    else if (r->signal == SIGKILL)
+        printf("then      it was sent SIGKILL\n\n");
     else
-        printf("then      it was sent SIG%s\n\n", sigabbrev_np(r->signal));
+        printf("then      SIG%s is sent to it, if it still runs when this is "
+               "there\n\n",
+               sigabbrev_np(r->signal));
 }
 
 /* In a process of its own, where standard output is the file.  What was alive
@@ -303,14 +307,17 @@ report_make(const struct alqi_cli_record_run *run, const struct reached *r,
 
 static void
 say(const struct alqi_cli_record_run *run, const struct reached *r,
-    const char *path)
+    bool is_sent, const char *path)
 {
-    char then[60] = "";
+    char then[80] = "";
 
     if (run->is_quiet)
         return;
     if (r->signal == SIGKILL)
         strcpy(then, "; killed");
+    else if (r->signal != 0 && !is_sent)
+        snprintf(then, sizeof then, "; it had ended before SIG%s was sent",
+                 sigabbrev_np(r->signal));
     else if (r->signal != 0)
         snprintf(then, sizeof then, "; sent SIG%s", sigabbrev_np(r->signal));
     alqi_cli_say("%s (%u): %s %s after %s, the limit is %s%s%s%s",
@@ -370,15 +377,16 @@ tell(struct alqi_cli_record_run *run, struct alqi_cli_recording *recording,
     char file[PATH_MAX + 64] = "";
     bool *has_main = &run->limits.has_main[r->kind];
     bool is_main = !*has_main && (pid_t)r->header->pid == run->pid;
+    bool is_sent;
 
     *has_main = *has_main || is_main;
     settle(r->at_ns);
     if (!report_make(run, r, is_main, path, file, sizeof file))
         file[0] = '\0';
-    if (r->signal != 0 && r->signal != SIGKILL &&
-        alqi_cli_recording_is_live(recording))
-        kill((pid_t)r->header->pid, r->signal);
-    say(run, r, file);
+    is_sent = r->signal != 0 && r->signal != SIGKILL &&
+              alqi_cli_recording_is_live(recording) &&
+              kill((pid_t)r->header->pid, r->signal) == 0;
+    say(run, r, is_sent, file);
 }
 
 void

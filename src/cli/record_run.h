@@ -46,6 +46,7 @@ struct alqi_cli_record_run {
     bool has_probes;
     double probes_interval_bytes; /* 0: the preload's own */
     double max_memory_bytes;
+    double reserve_bytes;
     struct alqi_cli_record_limits limits;
     char directory[PATH_MAX]; /* of the raw recordings */
     char base[PATH_MAX];      /* output without .ctf, for further processes */
@@ -58,7 +59,7 @@ struct alqi_cli_record_run {
     unsigned n_left;
     unsigned n_explained; /* without a trace, for a reason that was said */
     unsigned n_empty;     /* traces without a sample, but the program's first */
-    bool has_main;
+    uint64_t main_ns;     /* start of the last image of the program's process */
     bool has_main_heap;
 };
 

@@ -20,6 +20,9 @@
 #include "cli/record_limit.h"
 #include "cli/record_traces.h"
 #include "cli/text.h"
+#include "plat/program.h"
+
+enum { UNRECORDED_SAID = 10 };
 
 #define HEAP_SUFFIX ALQI_CLI_RECORDING_SUFFIX ".heap" /* its trace */
 
@@ -36,7 +39,7 @@ struct image {
     const char *executable;
     uint32_t pid;
     const char *part; /* ".heap" or "" */
-    bool is_main;     /* the program's first */
+    bool is_main;     /* what the program was last */
 };
 
 /* The name of the trace of an image that none was asked for: of the first of
@@ -83,8 +86,8 @@ main_open(const struct alqi_cli_record_run *r, const struct image *image,
     return open(path, flags | (r->is_forced ? O_TRUNC : O_EXCL), 0644);
 }
 
-/* Opens the trace of one image; the program's first gets the name asked for,
- * and only that may overwrite. */
+/* Opens the trace of one image; what the program was last gets the name asked
+ * for, and only that may overwrite. */
 static FILE *
 trace_create(struct alqi_cli_record_run *r, const struct image *image,
              char *path, size_t capacity)
@@ -123,12 +126,16 @@ trace_finish(struct alqi_cli_trace_out *out, enum alq_status status,
 
     if (fclose(out->file) != 0 && why == NULL)
         why = strerror(errno);
-    if (why != NULL)
+    if (why != NULL && is_wanted)
         alqi_cli_say("record: writing %s: %s", path, why);
     if ((why != NULL || !is_wanted) && is_file)
         unlink(path);
-    return why == NULL;
+    return why == NULL || !is_wanted;
 }
+/* No more than was mapped before could be had. */
+#define CONFINED_TEXT                                                          \
+    "; the program forbids itself system calls, and --reserve=N maps more "    \
+    "before"
 
 static void
 say_drops(const struct alqi_raw_header *h,
@@ -146,11 +153,14 @@ say_drops(const struct alqi_raw_header *h,
                               "inside a signal handler"},
     };
 
+    bool is_confined = (atomic_load(&h->flags) & ALQI_RAW_CONFINED) != 0;
+
     for (size_t i = 0; i < ALQI_COUNT_OF(reasons); i++) {
         uint64_t n = atomic_load(&h->counters[reasons[i].counter]);
 
         if (n > 0)
-            alqi_cli_say("%u: %" PRIu64 " %s", h->pid, n, reasons[i].text);
+            alqi_cli_say("%u: %" PRIu64 " %s%s", h->pid, n, reasons[i].text,
+                         is_confined && i <= 1 ? CONFINED_TEXT : "");
     }
     if (result->n_damaged_chunks > 0)
         alqi_cli_say("%u: %" PRIu64 " damaged parts of the recording left out",
@@ -228,6 +238,8 @@ is_all_dropped(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
 static const char *
 ended_word(const struct alqi_cli_record_run *r, const struct alqi_raw_header *h)
 {
+    if ((atomic_load(&h->flags) & ALQI_RAW_EXECUTED) != 0)
+        return "exit";
     if ((pid_t)h->pid == r->pid)
         return WIFSIGNALED(r->wait_status) ? "killed" : "exit";
     return (atomic_load(&h->flags) & ALQI_RAW_EXITED) != 0 ? "exit" : "killed";
@@ -296,16 +308,18 @@ recording_convert(struct alqi_cli_record_run *r, const char *raw_path)
     }
     image.executable = h->executable;
     image.pid = h->pid;
-    image.is_main = (pid_t)h->pid == r->pid && !r->has_main;
+    image.is_main = (pid_t)h->pid == r->pid && h->start_mono_ns == r->main_ns;
     out.file = trace_create(r, &image, path, sizeof path);
     if (out.file == NULL) {
         alqi_cli_recording_drop(recording);
         return false;
     }
-    r->has_main = r->has_main || image.is_main;
     status = alqi_cli_convert(recording, ended_word(r, h), r->time_step_us,
                               r->symbols, alqi_cli_trace_put, &out, &result);
-    is_wanted = status != ALQ_OK || !is_all_dropped(r, h, &result);
+    is_wanted = status != ALQ_OK ||
+                (!is_all_dropped(r, h, &result) &&
+                 !(result.n_allocs == 0 && !image.is_main &&
+                   (pid_t)h->pid == r->pid)); /* it only executed the next */
     ok = trace_finish(&out, status, path, is_wanted);
     if (ok && is_wanted) {
         say_result(r, h, &result, image.is_main, path);
@@ -417,19 +431,18 @@ is_said_name(const struct dirent *entry)
     return ends_with(entry->d_name, ALQI_RAW_SAID_SUFFIX);
 }
 
-static bool
-said_take(struct alqi_cli_record_run *r, const char *path)
+static void
+said_visit(struct alqi_cli_record_run *r, const char *path)
 {
-    (void)path;
+    unlink(path);
     r->n_explained++;
-    return true;
 }
 
 /* False: the directory cannot be read. */
 static bool
-convert_each(struct alqi_cli_record_run *r,
-             int (*is_one)(const struct dirent *entry),
-             bool (*convert)(struct alqi_cli_record_run *r, const char *path))
+each_visit(struct alqi_cli_record_run *r,
+           int (*is_one)(const struct dirent *entry),
+           void (*visit)(struct alqi_cli_record_run *r, const char *path))
 {
     struct dirent **names;
     int n = scandir(r->directory, &names, is_one, by_name);
@@ -440,27 +453,113 @@ convert_each(struct alqi_cli_record_run *r,
         char path[PATH_MAX + 300];
 
         snprintf(path, sizeof path, "%s/%s", r->directory, names[i]->d_name);
-        if (r->symbols != NULL && convert(r, path))
-            unlink(path);
-        else
-            r->n_left++;
+        visit(r, path);
         free(names[i]);
     }
     free(names);
     return true;
 }
 
+static void
+went_or_left(struct alqi_cli_record_run *r, const char *path, bool is_converted)
+{
+    if (is_converted)
+        unlink(path);
+    else
+        r->n_left++;
+}
+
+static void
+recording_visit(struct alqi_cli_record_run *r, const char *path)
+{
+    went_or_left(r, path, r->symbols != NULL && recording_convert(r, path));
+}
+
+static void
+heap_visit(struct alqi_cli_record_run *r, const char *path)
+{
+    went_or_left(r, path, r->symbols != NULL && heap_convert(r, path));
+}
+
+/* The last image of the process that was started. */
+static void
+main_find(struct alqi_cli_record_run *r, const char *path)
+{
+    char error[200];
+    struct alqi_cli_recording *recording =
+        alqi_cli_recording_open(path, error, sizeof error);
+    const struct alqi_raw_header *h;
+
+    if (recording == NULL)
+        return;
+    h = alqi_cli_recording_header(recording);
+    if ((pid_t)h->pid == r->pid && h->start_mono_ns > r->main_ns)
+        r->main_ns = h->start_mono_ns;
+    alqi_cli_recording_drop(recording);
+}
+
+/* ---- what is not recorded ------------------------------------------------ */
+
+struct unrecorded {
+    char said[UNRECORDED_SAID][PATH_MAX];
+    unsigned n_said, n_more;
+};
+
+/* Each once; those beyond the first ten are counted. */
+static void
+unrecorded_take(struct unrecorded *u, char *line)
+{
+    unsigned kind;
+    int at;
+
+    line[strcspn(line, "\n")] = '\0';
+    if (sscanf(line, "%u %n", &kind, &at) != 1 ||
+        kind > ALQI_PLAT_PROGRAM_PRIVILEGED)
+        return;
+    for (unsigned i = 0; i < u->n_said; i++)
+        if (strcmp(u->said[i], line) == 0)
+            return;
+    if (u->n_said == UNRECORDED_SAID) {
+        u->n_more++;
+        return;
+    }
+    snprintf(u->said[u->n_said++], PATH_MAX, "%s", line);
+    alqi_cli_say("%s is %s: it ran unrecorded", line + at,
+                 alqi_plat_program_text((enum alqi_plat_program)kind));
+}
+
+static void
+unrecorded_say(const struct alqi_cli_record_run *r)
+{
+    char path[PATH_MAX + 20], line[PATH_MAX];
+    static struct unrecorded u;
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/" ALQI_RAW_UNRECORDED, r->directory);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return;
+    while (fgets(line, sizeof line, file) != NULL)
+        unrecorded_take(&u, line);
+    if (u.n_more > 0)
+        alqi_cli_say("%u more programs ran unrecorded", u.n_more);
+    fclose(file);
+    unlink(path);
+}
+
 void
 alqi_cli_record_traces(struct alqi_cli_record_run *r)
 {
     r->symbols = alqi_symbol_table_new(true);
-    if (!convert_each(r, is_recording_name, recording_convert) ||
-        !convert_each(r, is_heap_name, heap_convert) ||
-        !convert_each(r, is_said_name, said_take)) {
+    if (!each_visit(r, is_recording_name, main_find)) {
         alqi_cli_say("record: %s and what was recorded in it: %s", r->directory,
                      strerror(errno));
         r->n_explained++;
     }
+    unrecorded_say(r);
+    each_visit(r, is_recording_name, recording_visit);
+    each_visit(r, is_heap_name, heap_visit);
+    each_visit(r, is_said_name, said_visit);
     alqi_symbol_table_drop(r->symbols);
     alqi_cli_record_limit_close(r);
     if (r->n_empty > 0)

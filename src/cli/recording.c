@@ -95,27 +95,29 @@ alqi_cli_recording_open(const char *path, char *error, size_t error_bytes)
 {
     struct alqi_cli_recording *r = calloc(1, sizeof *r);
     const char *why = "there is no memory";
-    struct stat st;
+    off_t size_bytes = -1;
     void *map;
     int fd = -1;
 
     if (r == NULL)
         goto fail;
     fd = r->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) != 0) {
+    if (fd >= 0)
+        size_bytes = alqi_cli_recorded_bytes(fd);
+    if (size_bytes < 0) {
         why = strerror(errno);
         goto fail;
     }
     why = "it is shorter than a recording's header";
-    if (st.st_size < ALQI_RAW_HEADER_BYTES)
+    if (size_bytes < ALQI_RAW_HEADER_BYTES)
         goto fail;
-    map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    map = mmap(NULL, (size_t)size_bytes, PROT_READ, MAP_SHARED, fd, 0);
     if (map == MAP_FAILED) {
         why = strerror(errno);
         goto fail;
     }
     r->bytes = map;
-    r->n_bytes = (size_t)st.st_size;
+    r->n_bytes = (size_t)size_bytes;
     r->until_ns = r->moment_ns = until_ns;
     memcpy(&r->header, map, sizeof r->header);
     if (!header_check(r, &why))
@@ -165,19 +167,19 @@ header_renew(struct alqi_cli_recording *r)
 static bool
 map_grow(struct alqi_cli_recording *r)
 {
-    struct stat st;
+    off_t size_bytes = alqi_cli_recorded_bytes(r->fd);
     void *map;
 
-    if (fstat(r->fd, &st) != 0)
+    if (size_bytes < 0)
         return false;
-    if ((size_t)st.st_size <= r->n_bytes)
+    if ((size_t)size_bytes <= r->n_bytes)
         return true;
-    map = mremap((void *)r->bytes, r->n_bytes, (size_t)st.st_size,
+    map = mremap((void *)r->bytes, r->n_bytes, (size_t)size_bytes,
                  MREMAP_MAYMOVE);
     if (map == MAP_FAILED)
         return false;
     r->bytes = map;
-    r->n_bytes = (size_t)st.st_size;
+    r->n_bytes = (size_t)size_bytes;
     return true;
 }
 

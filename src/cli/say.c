@@ -1,9 +1,10 @@
-/* say.c -- messages on stderr */
+/* say.c -- messages on stderr, which name what others wrote: cleaned */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/cli.h"
+#include "cli/text.h"
 
 /* NULL: stderr. */
 static char *heard;
@@ -12,13 +13,17 @@ static size_t n_heard;
 static void
 say_line(const char *format, va_list args)
 {
+    char *text = NULL;
+
     if (heard != NULL) {
         vsnprintf(heard, n_heard, format, args);
         return;
     }
     fflush(stdout);
     fputs("aliquot: ", stderr);
-    vfprintf(stderr, format, args);
+    if (vasprintf(&text, format, args) >= 0)
+        alqi_cli_put_clean(stderr, text);
+    free(text);
     fputc('\n', stderr);
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/estimate.h"
@@ -13,6 +14,7 @@
 #include "cli/names.h"
 #include "cli/notes.h"
 #include "cli/remarks.h"
+#include "cli/text.h"
 #include "wire/dump.h"
 #include "wire/side.h"
 
@@ -180,14 +182,26 @@ put(void *arg, const char *text, size_t n)
     return fwrite(text, 1, n, arg) == n;
 }
 
+/* As the dump tool writes it, byte by byte; but a terminal would obey some. */
 static void
 run_memtrace(struct script *s)
 {
+    bool is_terminal = isatty(STDOUT_FILENO) == 1;
     struct alqi_ctf_event event;
 
-    while (alqi_cli_input_next(s->input, &event))
-        if (!alqi_ctf_dump_event(s->reader, &event, put, stdout))
+    while (alqi_cli_input_next(s->input, &event)) {
+        char *text = NULL;
+        size_t n;
+        FILE *line = is_terminal ? open_memstream(&text, &n) : NULL;
+        bool ok = alqi_ctf_dump_event(s->reader, &event, put,
+                                      line != NULL ? line : stdout);
+
+        if (line != NULL && fclose(line) == 0)
+            alqi_cli_put_clean(stdout, text);
+        free(text);
+        if (!ok)
             break;
+    }
 }
 
 int

@@ -188,9 +188,10 @@ trace_make(const struct snapshot *s, write_fn *write, const void *arg,
     if (ok && what != NULL)
         printf("%s %s of %s allocated -> %s\n",
                alqi_cli_text_count((double)result.n_allocs).text, what,
-               alqi_cli_text_bytes(result.allocated_bytes).text, name);
+               alqi_cli_text_bytes(result.allocated_bytes).text,
+               alqi_cli_shown(name).text);
     else if (ok)
-        printf("copied -> %s\n", name);
+        printf("copied -> %s\n", alqi_cli_shown(name).text);
     return ok ? ALQI_CLI_OK : ALQI_CLI_UNREADABLE;
 }
 

@@ -186,7 +186,30 @@ alqi_cli_parse_words(const char *text, uint64_t *words)
     return true;
 }
 
-/* Bytes of the well-formed UTF-8 sequence at s, 0 if there is none. */
+/* Characters that are not seen and change how others are: controls, surrogates,
+ * and all of Unicode 15's format characters (Cf) and separators of lines, to
+ * which belongs what turns the direction of writing. */
+static bool
+is_obeyed(uint32_t c)
+{
+    static const uint32_t ranges[][2] = {
+        {0x80, 0x9F},       {0xAD, 0xAD},       {0x600, 0x605},
+        {0x61C, 0x61C},     {0x6DD, 0x6DD},     {0x70F, 0x70F},
+        {0x890, 0x891},     {0x8E2, 0x8E2},     {0x180E, 0x180E},
+        {0x200B, 0x200F},   {0x2028, 0x202E},   {0x2060, 0x206F},
+        {0xD800, 0xDFFF},   {0xFEFF, 0xFEFF},   {0xFFF9, 0xFFFB},
+        {0x110BD, 0x110BD}, {0x110CD, 0x110CD}, {0x13430, 0x1343F},
+        {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF},
+    };
+
+    for (size_t i = 0; i < ALQI_COUNT_OF(ranges); i++)
+        if (c >= ranges[i][0] && c <= ranges[i][1])
+            return true;
+    return false;
+}
+
+/* Bytes of the well-formed UTF-8 sequence at s, 0 if there is none, or it may
+ * not be shown. */
 static size_t
 sequence_bytes(const unsigned char *s)
 {
@@ -206,9 +229,7 @@ sequence_bytes(const unsigned char *s)
     }
     if ((n == 3 && c < 0x800) || (n == 4 && c < 0x10000) || c > 0x10FFFF)
         return 0;
-    if (c < 0xA0 || (c >= 0xD800 && c < 0xE000)) /* C1 controls, surrogates */
-        return 0;
-    return n;
+    return is_obeyed(c) ? 0 : n;
 }
 
 size_t
@@ -233,6 +254,37 @@ alqi_cli_clean(char *out, size_t capacity, const char *text)
     }
     out[used] = '\0';
     return used;
+}
+
+struct alqi_cli_shown
+alqi_cli_shown(const char *text)
+{
+    struct alqi_cli_shown shown;
+
+    alqi_cli_clean(shown.text, sizeof shown.text, text);
+    return shown;
+}
+
+void
+alqi_cli_put_clean(FILE *out, const char *text)
+{
+    while (*text != '\0') {
+        char clean[1024];
+        size_t n = strcspn(text, "\n"), whole = 0;
+
+        /* Of a line longer than the room, as many sequences as fit. */
+        while (whole < n && whole < sizeof clean - 8) {
+            size_t k = sequence_bytes((const unsigned char *)text + whole);
+
+            whole += k == 0 ? 1 : k;
+        }
+        memcpy(clean, text, whole);
+        clean[whole] = '\0';
+        text += whole;
+        fputs(alqi_cli_shown(clean).text, out);
+        if (*text == '\n')
+            fputc(*text++, out);
+    }
 }
 
 size_t

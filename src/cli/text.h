@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct alqi_cli_text {
     char text[40];
@@ -29,9 +30,20 @@ bool alqi_cli_parse_count(const char *text, uint64_t *count);
 bool alqi_cli_parse_words(const char *text, uint64_t *words);
 
 /* Copies text from a trace so that it is safe to print and valid UTF-8:
- * control characters and broken sequences become '?'.  out is NUL-terminated
+ * control and format characters and broken sequences become '?', one for each
+ * byte.  out is NUL-terminated
  * and at most capacity bytes; returns its length. */
 size_t alqi_cli_clean(char *out, size_t capacity, const char *text);
+
+/* The same for printf: a path, or what a process says; its first 1,200 bytes.
+ */
+struct alqi_cli_shown {
+    char text[1200];
+};
+struct alqi_cli_shown alqi_cli_shown(const char *text);
+
+/* Writes text of more lines than one so. */
+void alqi_cli_put_clean(FILE *out, const char *text);
 
 /* Columns of a UTF-8 text, one a code point. */
 size_t alqi_cli_columns(const char *text);

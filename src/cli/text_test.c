@@ -83,10 +83,12 @@ hostile_text_becomes_printable_utf8(void **state)
     static const struct {
         const char *in, *out;
     } rows[] = {
-        {"plain", "plain"},       {"naïve → ok 𝄞", "naïve → ok 𝄞"},
-        {"\033[2Jx\n", "?[2Jx?"}, {"\xFF\xC0\x80z", "???z"},
-        {"\xE2\x82", "??"},       {"\xC2\x85", "??"},
-        {"\xED\xA0\x80", "???"},  {"\xF4\x90\x80\x80", "????"},
+        {"plain", "plain"},          {"naïve → ok 𝄞", "naïve → ok 𝄞"},
+        {"\033[2Jx\n", "?[2Jx?"},    {"\xFF\xC0\x80z", "???z"},
+        {"\xE2\x82", "??"},          {"\xC2\x85", "??"},
+        {"\xED\xA0\x80", "???"},     {"\xF4\x90\x80\x80", "????"},
+        {"a\u202Eb", "a???b"},       {"\u202A\u2066x\u2069", "??????x???"},
+        {"\u00ADx\uFEFF", "??x???"}, {"\U000E0041", "????"},
     };
     char out[64];
 

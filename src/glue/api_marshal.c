@@ -189,6 +189,19 @@ decode(struct alq_domain *d, const void *data,
     return status == ALQ_OK ? ALQ_OK : fault(o, status, why.text, why.at);
 }
 
+/* A message that its task may not have is not begun. */
+static enum alq_status
+ask(struct alq_domain *d, const struct alq_marshal_header *h,
+    const struct alq_unmarshal_options *o)
+{
+    enum alq_status status = alqi_heap_alloc_may(
+        alqi_heap_domain(d), alqi_marshal_words_asked(h, o));
+
+    return status == ALQ_OK
+               ? ALQ_OK
+               : fault(o, status, "the task may not allocate so much", 0);
+}
+
 enum alq_status
 alq_unmarshal(struct alq_domain *d, const void *bytes, size_t n,
               const struct alq_unmarshal_options *options, size_t *used,
@@ -207,6 +220,9 @@ alq_unmarshal(struct alq_domain *d, const void *bytes, size_t n,
         return status;
     if (h.data_bytes > n - h.header_bytes)
         return fault(options, ALQ_EFORMAT, "cut short", n);
+    status = ask(d, &h, options);
+    if (status != ALQ_OK)
+        return status;
     status = decode(d, (const char *)bytes + h.header_bytes, &h, options, out);
     if (status == ALQ_OK && used != NULL)
         *used = h.header_bytes + (size_t)h.data_bytes;
@@ -289,6 +305,8 @@ alq_unmarshal_read(struct alq_domain *d, alq_unmarshal_read_fn *read, void *arg,
     if (d == NULL || read == NULL || out == NULL)
         return ALQ_EINVAL;
     status = reader_header(&r, &h);
+    if (status == ALQ_OK)
+        status = ask(d, &h, r.options);
     if (status != ALQ_OK)
         return status;
     status = reader_data(&r, h.data_bytes, &data);

@@ -1,13 +1,17 @@
 /* api_task.c -- <aliquot/limit.h>: tasks, masks, clean-ups */
+#include <pthread.h>
 #include <setjmp.h>
+#include <stdlib.h>
 
 #include <aliquot/limit.h>
 
 #include "base/base.h"
 #include "glue/limiter.h"
 #include "glue/malloc_limiter.h"
+#include "glue/task.h"
 #include "heap/domain.h"
 #include "heap/thread.h"
+#include "plat/stack.h"
 
 static struct alqi_limit_thread *
 limits_of_malloc(void)
@@ -47,18 +51,6 @@ place(const struct alq_domain *d, struct alqi_limit_thread *t)
         alqi_glue_malloc_limiter_place((struct alqi_glue_malloc_limiter *)t);
 }
 
-static enum alq_status
-finish(struct alq_domain *d, struct alqi_limit_frame *f, enum alq_status status,
-       struct alq_outcome *out)
-{
-    struct alqi_limit_thread *t = f->thread;
-    bool is_reached = alqi_limit_close(f, status, out);
-
-    place(d, t);
-    forget_status(d, t);
-    return is_reached ? ALQ_ELIMIT : status;
-}
-
 /* Of its own, so that nothing of its caller's is in registers when the task is
  * left. */
 static ALQI_NOINLINE ALQI_GLUE_LEAVABLE enum alq_status
@@ -79,37 +71,14 @@ call_unwinding(struct alq_domain *d, struct alqi_limit_frame *f,
     return status;
 }
 
-/* What limits need that are not exact. */
+/* What a limit needs that is the process's. */
 static enum alq_status
-ready(struct alq_domain *d, struct alqi_limit_thread *t,
+ready(const struct alq_domain *d, struct alqi_limit_thread *t,
       const struct alq_limits *limits)
 {
-    if (d == NULL)
-        return alqi_glue_malloc_limiter_ready(
-            (struct alqi_glue_malloc_limiter *)t, limits);
-    if (limits != NULL && limits->sampled_words != ALQ_LIMIT_NONE)
-        return alqi_glue_limiter_sample(alqi_heap_domain(d), limits->seed);
-    return ALQ_OK;
-}
-
-static ALQI_GLUE_LEAVABLE enum alq_status
-run(struct alq_domain *d, struct alqi_limit_thread *t,
-    const struct alq_limits *limits, alq_task_fn *task, void *arg,
-    struct alq_outcome *out)
-{
-    struct alqi_limit_frame f;
-    enum alq_status status = ready(d, t, limits);
-
-    if (status == ALQ_OK)
-        status = alqi_limit_open(t, &f, limits, out != NULL);
-    if (status != ALQ_OK && status != ALQ_ELIMIT)
-        return status; /* the frame is not open */
-    place(d, t);
-    if (status == ALQ_OK)
-        status = (f.flags & ALQ_LIMIT_UNWINDS) != 0
-                     ? call_unwinding(d, &f, task, arg)
-                     : task(d, arg);
-    return finish(d, &f, status, out);
+    return d == NULL ? alqi_glue_malloc_limiter_ready(
+                           (struct alqi_glue_malloc_limiter *)t, limits)
+                     : ALQ_OK;
 }
 
 /* The limits of the other kind of heap on this thread, whose frames must not be
@@ -126,39 +95,277 @@ others(const struct alq_domain *d)
     return l != NULL ? &l->t : NULL;
 }
 
-static ALQI_GLUE_LEAVABLE enum alq_status
-run_guarded(struct alq_domain *d, struct alqi_limit_thread *t,
-            const struct alq_limits *limits, alq_task_fn *task, void *arg,
-            struct alq_outcome *out)
-{
-    struct alqi_limit_thread *o = others(d);
-    uint32_t was = o != NULL ? o->foreign : 0;
-    enum alq_status status;
+/* ---- frames -------------------------------------------------------------- */
 
-    if (o != NULL)
-        o->foreign = was + 1;
-    status = run(d, t, limits, task, arg, out);
-    if (o != NULL)
-        o->foreign = was;
-    return status;
+/* What a thread that has run tasks keeps for the next ones, till it ends. */
+struct own {
+    struct alqi_glue_malloc_limiter malloc;
+    struct alqi_glue_limiter heap;
+    struct alqi_glue_task firsts[2]; /* the outermost frame of each */
+};
+
+static _Thread_local struct own *own __attribute__((tls_model("initial-exec")));
+
+static struct {
+    pthread_once_t once;
+    pthread_key_t key;
+    bool has_key;
+} threads = {.once = PTHREAD_ONCE_INIT};
+
+static void task_drop(struct alqi_limit_thread *t);
+
+/* Also of a thread that has ended within a task. */
+static void
+own_free(void *arg)
+{
+    struct own *o = arg;
+
+    while (o->malloc.t.innermost != NULL)
+        task_drop(&o->malloc.t);
+    while (o->heap.t.innermost != NULL &&
+           alqi_heap_thread_domain() == o->heap.d)
+        task_drop(&o->heap.t);
+    own = NULL;
+    free(o);
+}
+
+static void
+key_make(void)
+{
+    threads.has_key = pthread_key_create(&threads.key, own_free) == 0;
+}
+
+/* False: no memory. */
+static bool
+own_make(void)
+{
+    if (ALQI_LIKELY(own != NULL))
+        return true;
+    pthread_once(&threads.once, key_make);
+    if (!threads.has_key)
+        return false;
+    own = calloc(1, sizeof *own);
+    if (own == NULL || pthread_setspecific(threads.key, own) == 0)
+        return own != NULL;
+    free(own);
+    own = NULL;
+    return false;
+}
+
+/* What is asked of malloc here is no task's.  NULL: no memory. */
+static struct alqi_glue_task *
+task_new(struct alq_domain *d, const struct alqi_limit_thread *t)
+{
+    bool is_first = t->innermost == NULL, was;
+    struct alqi_glue_task *k = &own->firsts[d != NULL];
+
+    if (!is_first) {
+        was = alqi_glue_malloc_limiter_hold();
+        k = malloc(sizeof *k);
+        alqi_glue_malloc_limiter_release(was);
+    }
+    if (k == NULL)
+        return NULL;
+    k->domain = d;
+    k->is_first = is_first;
+    return k;
+}
+
+static void
+task_free(struct alqi_glue_task *k)
+{
+    bool was;
+
+    if (k->is_first)
+        return;
+    was = alqi_glue_malloc_limiter_hold();
+    free(k);
+    alqi_glue_malloc_limiter_release(was);
+}
+
+/* The frame is closed.  The last one takes the fence down. */
+static void
+task_end(struct alqi_glue_task *k)
+{
+    struct alqi_limit_thread *t = k->f.thread;
+    struct alq_domain *d = k->domain;
+
+    if (k->other != NULL)
+        k->other->foreign = k->other_foreign;
+    task_free(k);
+    place(d, t);
+    forget_status(d, t);
+    if (t->innermost != NULL)
+        return;
+    if (d == NULL)
+        alqi_glue_malloc_limiter_end((struct alqi_glue_malloc_limiter *)t);
+    else
+        alqi_glue_limiter_end((struct alqi_glue_limiter *)t);
+}
+
+static void
+task_drop(struct alqi_limit_thread *t)
+{
+    struct alqi_glue_task *k = (struct alqi_glue_task *)t->innermost;
+
+    t->cleanups = k->f.cleanups; /* what was registered since is gone */
+    alqi_limit_drop(&k->f);
+    task_end(k);
+}
+
+/* ---- frames that were left ------------------------------------------------
+ */
+
+struct alqi_glue_call {
+    struct alqi_glue_guard guard; /* first */
+    struct alqi_glue_task *k;
+    alq_task_fn *task;
+    void *arg;
+};
+
+static void call_left(struct alqi_glue_guard *guard);
+
+/* .inv.call  That stack may be another function's by now. */
+__attribute__((no_sanitize("address", "thread"))) static bool
+is_called(const struct alqi_glue_task *k)
+{
+    return k->call->k == k && k->call->guard.left == call_left;
+}
+
+/* .inv.at  On other stacks nobody knows. */
+static bool
+is_left(const struct alqi_glue_task *k, uintptr_t here)
+{
+    uintptr_t start, end;
+
+    if (ALQI_LIKELY(k->at > here))
+        return !is_called(k);
+    return alqi_plat_stack_bounds(&start, &end) && k->at >= start;
+}
+
+/* A clean-up that is registered since a frame stands is not older than that. */
+static void
+drop_left_at(struct alqi_limit_thread *t, uintptr_t here)
+{
+    if (t->innermost == NULL ||
+        !is_left((const struct alqi_glue_task *)t->innermost, here))
+        return;
+    do
+        task_drop(t);
+    while (t->innermost != NULL &&
+           is_left((const struct alqi_glue_task *)t->innermost, here));
+    if ((uintptr_t)t->cleanups <= here)
+        t->cleanups = t->innermost != NULL ? t->innermost->cleanups : NULL;
+}
+
+void
+alqi_glue_task_drop_left(struct alqi_limit_thread *t)
+{
+    drop_left_at(t, (uintptr_t)__builtin_frame_address(0));
+}
+
+static void
+call_left(struct alqi_glue_guard *guard)
+{
+    struct alqi_glue_task *k = ((struct alqi_glue_call *)guard)->k;
+    struct alqi_limit_thread *t = k->f.thread;
+    bool is_last;
+
+    t->subject->cut(t->heap, k->f.mark);
+    do {
+        is_last = t->innermost == &k->f;
+        task_drop(t);
+    } while (!is_last);
+}
+
+static ALQI_GLUE_LEAVABLE enum alq_status
+call(void *arg)
+{
+    const struct alqi_glue_call *c = arg;
+    struct alqi_glue_task *k = c->k;
+
+    return (k->f.flags & ALQ_LIMIT_UNWINDS) != 0
+               ? call_unwinding(k->domain, &k->f, c->task, c->arg)
+               : c->task(k->domain, c->arg);
+}
+
+/* ---- running --------------------------------------------------------------
+ */
+
+/* The frame is open: at last it is not. */
+static ALQI_GLUE_LEAVABLE enum alq_status
+run_open(struct alqi_glue_call *c, enum alq_status status,
+         struct alq_outcome *out)
+{
+    struct alqi_glue_task *k = c->k;
+    bool is_reached;
+
+    k->other = others(k->domain);
+    if (k->other != NULL)
+        k->other_foreign = k->other->foreign++;
+    place(k->domain, k->f.thread);
+    if (status == ALQ_OK)
+        status = alqi_glue_guarded(call, c, &c->guard);
+    is_reached = alqi_limit_close(&k->f, status, out);
+    task_end(k);
+    return is_reached ? ALQ_ELIMIT : status;
+}
+
+static ALQI_NOINLINE ALQI_GLUE_LEAVABLE enum alq_status
+run(struct alq_domain *d, struct alqi_limit_thread *t,
+    const struct alq_limits *limits, alq_task_fn *task, void *arg,
+    struct alq_outcome *out)
+{
+    struct alqi_glue_call c = {{call_left}, task_new(d, t), task, arg};
+    enum alq_status status = c.k != NULL ? ready(d, t, limits) : ALQ_ENOMEM;
+
+    if (status == ALQ_OK) {
+        c.k->at = (uintptr_t)__builtin_frame_address(0);
+        c.k->call = &c;
+        status = alqi_limit_open(t, &c.k->f, limits, out != NULL);
+    }
+    if (status == ALQ_OK || status == ALQ_ELIMIT)
+        return run_open(&c, status, out);
+    if (c.k != NULL)
+        task_free(c.k);
+    return status; /* the frame is not open */
 }
 
 static ALQI_GLUE_LEAVABLE enum alq_status
 run_malloc(const struct alq_limits *limits, alq_task_fn *task, void *arg,
            struct alq_outcome *out)
 {
-    struct alqi_glue_malloc_limiter l, *open = alqi_glue_malloc_limiter_of();
-    enum alq_status status;
+    struct alqi_glue_malloc_limiter *l = alqi_glue_malloc_limiter_of();
+    enum alq_status status = ALQ_OK;
 
-    if (open != NULL && !alqi_glue_malloc_limiter_opens(open))
+    if (l != NULL && !alqi_glue_malloc_limiter_opens(l))
         return ALQ_ESTATE;
-    if (open != NULL)
-        return run_guarded(NULL, &open->t, limits, task, arg, out);
-    status = alqi_glue_malloc_limiter_start(&l);
+    if (l == NULL) {
+        l = &own->malloc;
+        status = alqi_glue_malloc_limiter_start(l);
+    }
     if (status != ALQ_OK)
         return status;
-    status = run_guarded(NULL, &l.t, limits, task, arg, out);
-    alqi_glue_malloc_limiter_end(&l);
+    status = run(NULL, &l->t, limits, task, arg, out);
+    if (l->t.innermost == NULL)
+        alqi_glue_malloc_limiter_end(l);
+    return status;
+}
+
+static ALQI_GLUE_LEAVABLE enum alq_status
+run_heap(struct alq_domain *d, const struct alq_limits *limits,
+         alq_task_fn *task, void *arg, struct alq_outcome *out)
+{
+    struct alqi_glue_limiter *l = alqi_glue_limiter_of(alqi_heap_domain(d));
+    enum alq_status status;
+
+    if (l == NULL) {
+        l = &own->heap;
+        alqi_glue_limiter_start(l, alqi_heap_domain(d));
+    }
+    status = run(d, &l->t, limits, task, arg, out);
+    if (l->t.innermost == NULL)
+        alqi_glue_limiter_end(l);
     return status;
 }
 
@@ -166,23 +373,22 @@ ALQI_GLUE_LEAVABLE enum alq_status
 alq_limit_run(struct alq_domain *d, const struct alq_limits *limits,
               alq_task_fn *task, void *arg, struct alq_outcome *out)
 {
-    struct alqi_limit_thread *t;
-    struct alqi_glue_limiter l;
-    enum alq_status status;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    struct alqi_limit_thread *t = limits_of_malloc();
 
     if (task == NULL || !alqi_limit_is_right(limits))
         return ALQ_EINVAL;
-    if (d == NULL)
-        return run_malloc(limits, task, arg, out);
-    if (alqi_heap_thread_domain() != alqi_heap_domain(d))
+    if (ALQI_UNLIKELY(t != NULL))
+        drop_left_at(t, here);
+    if (d != NULL && alqi_heap_thread_domain() != alqi_heap_domain(d))
         return ALQ_ESTATE;
-    t = limits_of(d);
-    if (t != NULL)
-        return run_guarded(d, t, limits, task, arg, out);
-    alqi_glue_limiter_start(&l, alqi_heap_domain(d));
-    status = run_guarded(d, &l.t, limits, task, arg, out);
-    alqi_glue_limiter_end(&l);
-    return status;
+    t = d != NULL ? limits_of(d) : others(d);
+    if (ALQI_UNLIKELY(t != NULL))
+        drop_left_at(t, here);
+    if (!own_make())
+        return ALQ_ENOMEM;
+    return d == NULL ? run_malloc(limits, task, arg, out)
+                     : run_heap(d, limits, task, arg, out);
 }
 
 ALQI_GLUE_LEAVABLE enum alq_status
@@ -287,7 +493,12 @@ alq_cleanup_pop(struct alq_domain *d, struct alq_cleanup *c, int runs)
         alqi_limit_unmask(t, was);
 }
 
+/* A resource, while its scope runs. */
 struct releasing {
+    struct alqi_glue_guard guard; /* first */
+    struct alq_cleanup cleanup;
+    struct alq_domain *domain;
+    alq_task_fn *scope;
     void (*release)(struct alq_domain *d, void *arg);
     void *arg;
 };
@@ -300,13 +511,36 @@ release_it(struct alq_domain *d, void *arg)
     r->release(d, r->arg);
 }
 
+/* What was registered within the scope is gone with it. */
+static void
+scope_left(struct alqi_glue_guard *guard)
+{
+    struct releasing *r = (struct releasing *)guard;
+    struct alqi_limit_thread *t = limits_of(r->domain);
+
+    if (t != NULL)
+        t->cleanups = &r->cleanup;
+    alq_cleanup_pop(r->domain, &r->cleanup, 1);
+}
+
+static ALQI_GLUE_LEAVABLE enum alq_status
+scope_call(void *arg)
+{
+    const struct releasing *r = arg;
+
+    return r->scope(r->domain, r->arg);
+}
+
 ALQI_GLUE_LEAVABLE enum alq_status
 alq_with_resource(struct alq_domain *d, alq_task_fn *acquire,
                   alq_task_fn *scope,
                   void (*release)(struct alq_domain *d, void *arg), void *arg)
 {
-    struct releasing r = {release, arg};
-    struct alq_cleanup c;
+    struct releasing r = {.guard = {scope_left},
+                          .domain = d,
+                          .scope = scope,
+                          .release = release,
+                          .arg = arg};
     enum alq_status status;
     int was;
 
@@ -315,11 +549,11 @@ alq_with_resource(struct alq_domain *d, alq_task_fn *acquire,
     was = alq_mask_begin(d);
     status = acquire(d, arg);
     if (status == ALQ_OK)
-        alq_cleanup_push(d, &c, release_it, &r);
+        alq_cleanup_push(d, &r.cleanup, release_it, &r);
     alq_mask_end(d, was);
     if (status != ALQ_OK)
         return status;
-    status = scope(d, arg);
-    alq_cleanup_pop(d, &c, 1);
+    status = alqi_glue_guarded(scope_call, &r, &r.guard);
+    alq_cleanup_pop(d, &r.cleanup, 1);
     return status;
 }

@@ -55,10 +55,12 @@ on_release(void *arg, uintptr_t data)
 /* ---- tasks -------------------------------------------------------------- */
 
 static enum alq_status
-sample(struct alqi_domain *d, uint64_t interval_words)
+sample(struct alqi_domain *d, uint64_t interval_words, uint64_t seed)
 {
-    const struct alq_memprof_config config = {1.0 / (double)interval_words, 0,
-                                              0, 0, 0};
+    const struct alq_memprof_config config = {.rate =
+                                                  1.0 / (double)interval_words,
+                                              .seed = seed,
+                                              .flags = ALQI_MEMPROF_OF_LIMITS};
     const struct alq_tracker tracker = {
         .alloc_minor = on_alloc,
         .alloc_major = on_alloc,
@@ -74,20 +76,31 @@ sample(struct alqi_domain *d, uint64_t interval_words)
 }
 
 enum alq_status
-alqi_glue_charger_begin(struct alqi_domain *d, uint64_t interval_words)
+alqi_glue_charger_begin(struct alqi_domain *d, uint64_t interval_words,
+                        uint64_t seed)
 {
     enum alq_status status = ALQ_OK;
+    bool is_first = charged[d->slot].n_tasks == 0;
 
-    if (charged[d->slot].n_tasks == 0 ||
-        charged[d->slot].interval_words > interval_words)
-        status = sample(d, interval_words);
-    else
+    if (!is_first && charged[d->slot].interval_words < interval_words)
         interval_words = charged[d->slot].interval_words;
+    if (is_first || seed != 0 ||
+        charged[d->slot].interval_words > interval_words)
+        status = sample(d, interval_words, seed);
     if (status != ALQ_OK)
         return status;
     charged[d->slot].interval_words = interval_words;
     charged[d->slot].n_tasks++;
     return ALQ_OK;
+}
+
+void
+alqi_glue_charger_settle(struct alqi_domain *d)
+{
+    struct alqi_glue_profiled *t = alqi_glue_profiled_running(d);
+
+    if (t != NULL)
+        alqi_memprof_limits_settle(&t->engine);
 }
 
 void

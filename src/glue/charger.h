@@ -8,9 +8,12 @@
 #include "heap/state.h"
 
 /* One task more in the domain that the calling thread runs, and one less.
- * ALQ_ENOMEM. */
+ * `seed`: not 0, sampling begins anew.  ALQ_ENOMEM. */
 enum alq_status alqi_glue_charger_begin(struct alqi_domain *d,
-                                        uint64_t interval_words);
+                                        uint64_t interval_words, uint64_t seed);
 void alqi_glue_charger_end(struct alqi_domain *d);
+
+/* What collections have found dead is off the accounts. */
+void alqi_glue_charger_settle(struct alqi_domain *d);
 
 #endif

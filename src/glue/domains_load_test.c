@@ -275,6 +275,44 @@ little_address_space_is_no_memory(void **state)
     assert_int_equal(status, ALQ_ENOMEM);
 }
 
+/* With all that limits need. */
+static enum alq_status
+limited(struct alq_domain *on, void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 20000 / SLOW; i++)
+        if (alq_alloc(on, 100, 0) == ALQ_NULL)
+            return alq_status_of(on);
+    return ALQ_OK;
+}
+
+/* What the header says is enough, and so is whatever is more. */
+static void
+address_space_that_is_enough_is_enough(void **state)
+{
+    static const rlim_t mib[] = {192, 224, 256, 300, 340, 370, 420, 600, 700};
+    struct alq_limits l = ALQ_LIMITS_NONE;
+    struct rlimit was, little;
+
+    (void)state;
+    if (HAS_SHADOW)
+        skip();
+    l.words = l.sampled_words = l.live_words = 100000000;
+    l.time_ns = (uint64_t)3600 * 1000000000;
+    assert_int_equal(alq_domain_drop(d), ALQ_OK);
+    assert_int_equal(getrlimit(RLIMIT_AS, &was), 0);
+    for (size_t i = 0; i < ALQI_COUNT_OF(mib); i++) {
+        little = was;
+        little.rlim_cur = address_space_bytes() + (mib[i] << 20);
+        assert_int_equal(setrlimit(RLIMIT_AS, &little), 0);
+        assert_int_equal(alq_domain_new(NULL, &d), ALQ_OK);
+        assert_int_equal(alq_limit_run(d, &l, limited, NULL, NULL), ALQ_OK);
+        assert_int_equal(alq_domain_drop(d), ALQ_OK);
+        assert_int_equal(setrlimit(RLIMIT_AS, &was), 0);
+    }
+    assert_int_equal(alq_domain_new(NULL, &d), ALQ_OK);
+}
+
 int
 main(void)
 {
@@ -284,6 +322,7 @@ main(void)
         TEST(minor_heaps_are_resized_while_domains_come_and_go),
         TEST(a_lock_free_queue_loses_nothing),
         TEST(little_address_space_is_no_memory),
+        TEST(address_space_that_is_enough_is_enough),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,7 +97,8 @@ precise_program(struct alq_domain *self, alq_value arg, void *data)
     for (i = 0; i < ROUNDS; i++) {
         uintptr_t before;
 
-        f.list = pair(self, alq_from_int(i), alq_field_acquire(f.shared, 1));
+        f.list = pair(self, alq_from_int(i), ALQ_UNIT);
+        alq_store(self, f.list, 1, alq_field_acquire(f.shared, 1));
         alq_store(self, f.shared, 0, f.list);
         before = ~f.list;
         assert_int_equal(alq_gc_minor(self), ALQ_OK);
@@ -221,10 +222,11 @@ threads(void **state)
 static alq_value
 ends(struct alq_domain *self, alq_value arg, void *data)
 {
-    alq_value v = pair(self, arg, ALQ_UNIT);
+    alq_value v;
 
     (void)data;
     assert_int_equal(alq_thread_conservative(self, NULL), ALQ_OK);
+    v = pair(self, arg, ALQ_UNIT);
     assert_int_equal(alq_to_int(alq_field(arg, 0)), 12);
     return pair(self, v, arg);
 }

@@ -9,10 +9,9 @@
 
 /* ---- blocks that are born in the major heap ------------------------------ */
 
-/* Under a limit by samples a block is made whatever its size is, and noticed
- * then; an exact limit refuses it. */
+/* As under an exact limit. */
 static void
-huge_block_is_noticed_when_it_is_there_30(void **state)
+huge_block_is_refused_before_it_is_there_30(void **state)
 {
     struct alq_limits l = limit_sampled(100000);
     struct alloc a = {2, 1000000, 0};
@@ -22,8 +21,9 @@ huge_block_is_noticed_when_it_is_there_30(void **state)
     assert_int_equal(alq_limit_run(d, &l, make_blocks, &a, &out), ALQ_ELIMIT);
     assert_int_equal(out.cause, ALQ_LIMIT_SAMPLED);
     assert_int_equal(out.task, ALQ_ELIMIT); /* and not by a callback's code */
-    assert_int_equal(a.made, 1);
-    assert_int_equal(out.words, 1000001);
+    assert_int_equal(a.made, 0);
+    assert_int_equal(out.words, 0);
+    assert_true(out.sampled_words >= 100000);
     assert_int_equal(alq_memprof_code(d), 0);
 }
 
@@ -274,24 +274,31 @@ sample_that_stops_a_task_is_no_one_else_s_26(void **state)
     end(p);
 }
 
-/* Of one rate, and in one trigger's stream, both have the same samples: fuel,
- * which asks at each of them, takes none away. */
+/* What the limit has sampled it has sampled beside a profile, too; and each has
+ * all of its samples: fuel, which asks at each of them, takes none away. */
 static void
 each_has_all_of_its_samples_26(void **state)
 {
     struct alq_limits l = limit_sampled(ALQ_LIMIT_MAX);
-    struct alloc a = {(uint64_t)reps(10000000, 100000, 300), 2, 0};
-    struct alq_outcome out;
+    struct alloc a = {(uint64_t)reps(10000000, 1000000, 300), 2, 0};
+    struct alq_outcome alone, out;
     struct alq_profile *p;
     uint64_t told = 0;
 
     (void)state;
+    l.seed = 26;
+    assert_int_equal(alq_limit_run(d, &l, make_pairs, &a, &alone), ALQ_OK);
     l.polls = ALQ_LIMIT_MAX;
     p = counting(1.0 / ALQ_LIMIT_INTERVAL_WORDS, &told);
     assert_int_equal(alq_limit_run(d, &l, make_pairs, &a, &out), ALQ_OK);
-    assert_int_equal(out.sampled_words, told * ALQ_LIMIT_INTERVAL_WORDS);
-    assert_true(IS_HARD || told > 0); /* but in e^-30 of all runs */
     end(p);
+    assert_int_equal(out.words, alone.words);
+    assert_int_equal(out.sampled_words, alone.sampled_words);
+    if (!IS_HARD) {
+        check_binomial(told, out.words, 1.0 / ALQ_LIMIT_INTERVAL_WORDS);
+        check_binomial(out.sampled_words / ALQ_LIMIT_INTERVAL_WORDS, out.words,
+                       1.0 / ALQ_LIMIT_INTERVAL_WORDS);
+    }
 }
 
 /* ---- what is discarded ----------------------------------------------------
@@ -453,7 +460,7 @@ main(void)
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, domains_setup, domains_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(huge_block_is_noticed_when_it_is_there_30),
+        TEST(huge_block_is_refused_before_it_is_there_30),
         TEST(outcome_tells_who_ate_the_memory),
         TEST(sites_of_inner_tasks_are_the_outer_one_s_too),
         TEST(samples_stand_for_whole_intervals_2),

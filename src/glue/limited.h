@@ -1,7 +1,7 @@
 /* limited.h -- a thread of the heap that has limits
  *
- * The state of its limits stands in its outermost alq_limit_run; the heap has
- * it as the argument of the thread's fence. */
+ * The state of its limits is the thread's; the heap has it as the argument of
+ * the thread's fence while a frame is open. */
 #ifndef ALQI_GLUE_LIMITED_H
 #define ALQI_GLUE_LIMITED_H
 
@@ -13,8 +13,6 @@ struct alqi_glue_limiter {
     struct alqi_domain *d;
     uint64_t offset; /* thread's words = the domain's position + this, modulo */
     uint64_t words;  /* of the thread, while it does not run the domain       */
-    bool
-        is_requesting; /* callbacks run in an allocation that they may refuse */
 };
 
 /* Of the thread that runs d; NULL: no frame is open. */

@@ -9,6 +9,7 @@
 #include "glue/charger.h"
 #include "glue/limiter.h"
 #include "glue/profiler.h"
+#include "glue/task.h"
 #include "heap/alloc.h"
 #include "heap/bound.h"
 #include "heap/cycle.h"
@@ -36,12 +37,14 @@ heap_bytes(void *heap)
 }
 
 /* Finalisers that it finds wait for the next poll, and so do the callbacks of
- * what is dead, before the fence is passed. */
+ * profiles, but for what is on accounts. */
 static void
 collect(void *heap, enum alqi_limit_collection what)
 {
     struct alqi_glue_limiter *l = heap;
 
+    if (l->d->heap->is_lost)
+        return;
     if (what == ALQI_LIMIT_YOUNG) {
         alqi_heap_minor(l->d);
     } else if (what == ALQI_LIMIT_ALL) {
@@ -50,6 +53,7 @@ collect(void *heap, enum alqi_limit_collection what)
     } else {
         alqi_heap_collect_all(l->d);
     }
+    alqi_glue_charger_settle(l->d);
 }
 
 static void changed(void *heap);
@@ -91,11 +95,11 @@ leaves(void *heap, const struct alqi_limit_frame *to)
 }
 
 static enum alq_status
-charge_begin(void *heap, uint64_t interval_words)
+charge_begin(void *heap, uint64_t interval_words, uint64_t seed)
 {
     const struct alqi_glue_limiter *l = heap;
 
-    return alqi_glue_charger_begin(l->d, interval_words);
+    return alqi_glue_charger_begin(l->d, interval_words, seed);
 }
 
 static void
@@ -117,6 +121,7 @@ static const struct alqi_limit_subject subject = {
     .mark = mark,
     .cut = cut,
     .leaves = leaves,
+    .sample_rate = 1.0 / ALQ_LIMIT_INTERVAL_WORDS,
 };
 
 /* ---- the fence ---------------------------------------------------------- */
@@ -126,17 +131,34 @@ permit(void *arg, uint64_t n)
 {
     struct alqi_glue_limiter *l = arg;
 
+    alqi_glue_task_drop_left(&l->t);
     if (alqi_glue_profiled_is_inside(l->d))
         return ALQ_OK; /* of a callback, not of the task */
     return alqi_limit_permit(&l->t, n);
 }
 
+static enum alq_status
+outside(void *arg, uint64_t n)
+{
+    struct alqi_glue_limiter *l = arg;
+
+    alqi_glue_task_drop_left(&l->t);
+    if (alqi_glue_profiled_is_inside(l->d))
+        return ALQ_OK;
+    return alqi_limit_outside(&l->t, n);
+}
+
+/* Not in a callback, where nothing is taken off accounts. */
 static void
 notice(void *arg)
 {
     struct alqi_glue_limiter *l = arg;
 
-    alqi_limit_notice(&l->t);
+    alqi_glue_task_drop_left(&l->t);
+    if (alqi_glue_profiled_is_inside(l->d))
+        alqi_heap_fence_wake_sigsafe(l->d);
+    else
+        alqi_limit_notice(&l->t);
 }
 
 static void
@@ -158,8 +180,8 @@ leave(void *arg)
     l->d->pub.is_interrupted = 0; /* the next thread is another */
 }
 
-static const struct alqi_heap_fence_hooks hooks = {permit, notice, enter,
-                                                   leave};
+static const struct alqi_heap_fence_hooks hooks = {permit, outside, notice,
+                                                   enter, leave};
 
 /* The thread's trigger as a position of its domain; and what the program looks
  * at. */
@@ -177,47 +199,6 @@ changed(void *heap)
 
 /* ---- of a thread -------------------------------------------------------- */
 
-enum alq_status
-alqi_glue_limiter_permit(struct alqi_domain *d, uint64_t n)
-{
-    return d->fence.hooks != NULL ? permit(d->fence.arg, n) : ALQ_OK;
-}
-
-/* ---- samples ------------------------------------------------------------ */
-
-/* The thread in whose name a callback runs is the one that sampled, or, for
- * what the heap itself allocated, one of its domain. */
-static int
-count_sample(void *arg, const struct alq_allocation *alloc, uintptr_t *data)
-{
-    struct alqi_domain *d = alqi_heap_thread_domain();
-    struct alqi_glue_limiter *l = d != NULL ? alqi_glue_limiter_of(d) : NULL;
-
-    (void)arg;
-    (void)data;
-    if (l == NULL)
-        return ALQ_TRACK_DROP;
-    alqi_limit_sampled(&l->t, alloc->n_samples, ALQ_LIMIT_INTERVAL_WORDS);
-    /* At a poll the fence will ask, which has just gone up. */
-    return l->is_requesting && alqi_limit_refuses(&l->t)
-               ? ALQI_GLUE_LIMITER_CODE
-               : ALQ_TRACK_DROP;
-}
-
-enum alq_status
-alqi_glue_limiter_sample(struct alqi_domain *d, uint64_t seed)
-{
-    static const struct alq_tracker tracker = {.alloc_minor = count_sample,
-                                               .alloc_major = count_sample};
-    const struct alq_memprof_config config = {1.0 / ALQ_LIMIT_INTERVAL_WORDS, 0,
-                                              seed, 0, 0};
-
-    return seed == 0 && alqi_glue_profiler_samples(d, ALQI_MEMPROF_SLOT_LIMIT)
-               ? ALQ_OK
-               : alqi_glue_profiler_sample(d, ALQI_MEMPROF_SLOT_LIMIT, &config,
-                                           &tracker);
-}
-
 /* Who sets tokens, and the profiler, know of limits from the first frame on. */
 static void
 tell_others(void)
@@ -233,10 +214,11 @@ tell_others(void)
 void
 alqi_glue_limiter_start(struct alqi_glue_limiter *l, struct alqi_domain *d)
 {
+    if (l->t.subject == NULL)
+        alqi_limit_thread_init(&l->t, &subject, l);
     l->d = d;
     l->offset = 0;
-    l->is_requesting = false;
-    alqi_limit_thread_init(&l->t, &subject, l, &d->pub);
+    l->t.domain = &d->pub;
     tell_others();
     alqi_heap_fence_set(d, &hooks, l, ALQ_LIMIT_NONE, false);
 }

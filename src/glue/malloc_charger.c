@@ -45,11 +45,12 @@ rest(struct alqi_glue_malloc_limiter *l)
 }
 
 static enum alq_status
-sample(struct alqi_glue_malloc_limiter *l, uint64_t interval_words)
+sample(struct alqi_glue_malloc_limiter *l, uint64_t interval_words,
+       uint64_t seed)
 {
     const struct alq_memprof_config config = {
         .rate = 1.0 / (double)interval_words,
-        .seed = l->seed,
+        .seed = seed,
         .flags = ALQ_MEMPROF_BESIDE | ALQI_MEMPROF_OF_LIMITS,
     };
     const struct alq_tracker tracker = {
@@ -70,13 +71,17 @@ sample(struct alqi_glue_malloc_limiter *l, uint64_t interval_words)
 }
 
 enum alq_status
-alqi_glue_malloc_charge_begin(void *limiter, uint64_t interval_words)
+alqi_glue_malloc_charge_begin(void *limiter, uint64_t interval_words,
+                              uint64_t seed)
 {
     struct alqi_glue_malloc_limiter *l = limiter;
     enum alq_status status = ALQ_OK;
+    bool is_first = l->n_charging == 0;
 
-    if (l->n_charging == 0 || interval_words < l->charge_interval_words)
-        status = sample(l, interval_words);
+    if (!is_first && l->charge_interval_words < interval_words)
+        interval_words = l->charge_interval_words;
+    if (is_first || seed != 0 || interval_words < l->charge_interval_words)
+        status = sample(l, interval_words, seed);
     l->n_charging += status == ALQ_OK;
     return status;
 }

@@ -1,18 +1,17 @@
 /* malloc_limiter.c -- see malloc_limiter.h: malloc as limit's subject, and
  * limit as the hooks of the preload's fence
  *
- * .inv.place   The fence stands at the nearest of: the limit that is exact, the
- *              word before the next sampled one, and, while a limit is open
- *              that nothing announces (token, time, what is alive), so many
- *              words from here that nobody waits for long. */
+ * .inv.place   The fence stands at the nearest of: the trigger, and, while a
+ *              limit is open that nothing announces (token, time, what is
+ *              alive), so many words from here that nobody waits for long. */
 #include <stdatomic.h>
 
 #include "base/base.h"
 #include "glue/malloc_limiter.h"
 #include "glue/profiler.h"
-#include "plat/plat.h"
+#include "glue/task.h"
 
-enum { LOOK_WORDS = 2048, HITS_WALKED = 16 };
+enum { LOOK_WORDS = 2048 };
 
 static const struct alqi_preload_fence_hooks hooks;
 
@@ -32,48 +31,14 @@ looks(const struct alqi_limit_thread *t)
     return false;
 }
 
-static struct alqi_sample_law
-law(void)
-{
-    struct alqi_sample_law l;
-
-    alqi_sample_law_set(&l, 1.0 / ALQ_LIMIT_INTERVAL_WORDS);
-    return l;
-}
-
 void
 alqi_glue_malloc_limiter_place(struct alqi_glue_malloc_limiter *l)
 {
-    const struct alqi_sample_law every = law();
     uint64_t now = l->api->fence_words(), at = l->t.trigger_words;
 
-    if (l->t.counts_samples && l->sampled == 0)
-        l->sampled = now + alqi_sample_gap_words(&l->rng, &every);
-    else if (!l->t.counts_samples)
-        l->sampled = 0;
-    if (l->sampled != 0 && l->sampled - 1 < at)
-        at = l->sampled - 1;
     if (looks(&l->t) && now + LOOK_WORDS < at)
         at = now + LOOK_WORDS;
     (void)l->api->fence_set(&hooks, l, at, l->t.watches || l->is_woken);
-}
-
-/* How many of the next words are sampled. */
-static uint64_t
-hits(struct alqi_glue_malloc_limiter *l, uint64_t words)
-{
-    const struct alqi_sample_law every = law();
-    uint64_t end = l->api->fence_words() + words, n = 0;
-
-    while (l->sampled <= end && n < HITS_WALKED) {
-        l->sampled += alqi_sample_gap_words(&l->rng, &every);
-        n++;
-    }
-    if (l->sampled > end)
-        return n;
-    n += 1 + alqi_sample_binomial(&l->rng, &every, end - l->sampled);
-    l->sampled = end + alqi_sample_gap_words(&l->rng, &every);
-    return n;
 }
 
 static enum alq_status
@@ -81,14 +46,9 @@ permit(void *arg, uint64_t words)
 {
     struct alqi_glue_malloc_limiter *l = arg;
     enum alq_status status;
-    uint64_t n;
 
     l->is_woken = false;
-    if (l->t.counts_samples && words > 0) {
-        n = hits(l, words);
-        if (n > 0)
-            alqi_limit_sampled(&l->t, n, ALQ_LIMIT_INTERVAL_WORDS);
-    }
+    alqi_glue_task_drop_left(&l->t);
     l->is_asked = true;
     status = alqi_limit_permit(&l->t, words);
     l->is_asked = false;
@@ -189,6 +149,7 @@ static const struct alqi_limit_subject subject = {
     .cut = cut,
     .leaves = leaves,
     .looks_often = true,
+    .sample_rate = 1.0 / ALQ_LIMIT_INTERVAL_WORDS,
 };
 
 /* ---- of a thread -------------------------------------------------------- */
@@ -233,13 +194,14 @@ alqi_glue_malloc_limiter_start(struct alqi_glue_malloc_limiter *l)
 {
     enum alq_status status;
 
-    *l = (struct alqi_glue_malloc_limiter){.api = alqi_glue_preload()};
+    l->api = alqi_glue_preload();
     if (l->api == NULL)
         return ALQ_ENOHEAP;
     atomic_store_explicit(&used, l->api, memory_order_relaxed);
     alqi_glue_profiler_limits();
-    alqi_sample_seed(&l->rng, alqi_plat_entropy());
-    alqi_limit_thread_init(&l->t, &subject, l, NULL);
+    if (l->t.subject == NULL)
+        alqi_limit_thread_init(&l->t, &subject, l);
+    l->is_woken = l->is_asked = false;
     status = l->api->fence_set(&hooks, l, ALQ_LIMIT_NONE, false);
     return status == ALQ_EBUSY ? ALQ_ESTATE : status;
 }
@@ -260,11 +222,6 @@ enum alq_status
 alqi_glue_malloc_limiter_ready(struct alqi_glue_malloc_limiter *l,
                                const struct alq_limits *limits)
 {
-    if (limits != NULL && limits->seed != 0) {
-        l->seed = limits->seed;
-        l->sampled = 0;
-        alqi_sample_seed(&l->rng, l->seed);
-    }
     if (limits == NULL || limits->heap_bytes == ALQ_LIMIT_NONE)
         return ALQ_OK;
     return l->api->live_start(1.0 / ALQ_LIMIT_INTERVAL_WORDS);

@@ -568,6 +568,14 @@ the_trigger_is_exact(void **state)
             assert_int_not_equal(alq_alloc_small(domain, wosize, 252),
                                  ALQ_NULL);
             p->n = 0; /* it has no number */
+            if (ALQI_HEAP_IS_HARD && p->n_minor != n_minor) { /* before it, or
+                                                       behind its request */
+                bool was_hit = p->n_requests > n;
+
+                left = was_hit ? gaps[k] : gaps[k] - (wosize + 1);
+                n_hits += was_hit;
+                continue;
+            }
             if (p->n_minor != n_minor)
                 left = gaps[k]; /* drawn anew before it */
             is_hit = left <= wosize + 1;

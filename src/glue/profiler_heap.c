@@ -162,21 +162,6 @@ gap_words(void *client, struct alqi_domain *d)
 
 /* ---- allocation --------------------------------------------------------- */
 
-/* A callback said no, or a limit. */
-static ALQI_COLD enum alq_status
-request_failed(struct alqi_domain *d, struct alqi_glue_profiled *t,
-               const uintptr_t *headers, unsigned n_blocks, int code)
-{
-    uint64_t words = 0;
-
-    for (unsigned i = 0; i < n_blocks; i++)
-        words += alqi_heap_words(headers[i]);
-    if (code == ALQI_GLUE_LIMITER_CODE)
-        return alqi_glue_limiter_permit(d, words);
-    t->code = code;
-    return ALQ_ECALLBACK;
-}
-
 /* Of several blocks, or from where the program's own frames are not known. */
 static int
 request_slow(struct alqi_glue_profiled *t, const uintptr_t *headers,
@@ -193,24 +178,27 @@ request_slow(struct alqi_glue_profiled *t, const uintptr_t *headers,
                                 caller != NULL ? caller : &regs);
 }
 
+/* Of callbacks: 0, or the code of the one that has failed. */
+static enum alq_status
+answer(struct alqi_glue_profiled *t, int code)
+{
+    if (ALQI_LIKELY(code == 0))
+        return ALQ_OK;
+    t->code = code;
+    return ALQ_ECALLBACK;
+}
+
 static enum alq_status
 request(void *client, struct alqi_domain *d, const uintptr_t *headers,
         unsigned n_blocks, uint64_t hit_at,
         const struct alqi_stack_regs *caller)
 {
     struct alqi_glue_profiled *t = alqi_glue_profiled_running(d);
-    struct alqi_glue_limiter *limiter = alqi_glue_limiter_of(d);
-    int code;
 
     (void)client;
     if (t == NULL)
         return ALQ_OK; /* drawn for a thread that has ended */
-    if (limiter != NULL)
-        limiter->is_requesting = true;
-    code = request_slow(t, headers, n_blocks, hit_at, caller);
-    if (limiter != NULL)
-        limiter->is_requesting = false;
-    return code == 0 ? ALQ_OK : request_failed(d, t, headers, n_blocks, code);
+    return answer(t, request_slow(t, headers, n_blocks, hit_at, caller));
 }
 
 static uint64_t
@@ -223,35 +211,12 @@ request_done(void *client, struct alqi_domain *d, uintptr_t low)
     return alqi_memprof_request_done(&t->engine, (void *)low);
 }
 
-static ALQI_NOINLINE int
-request_limited(struct alqi_memprof_thread *t,
-                struct alqi_glue_limiter *limiter, uint32_t words,
-                uint64_t hit_at, const struct alqi_stack_regs *caller)
-{
-    int code;
-
-    limiter->is_requesting = true;
-    code = alqi_memprof_request_one(t, words, hit_at, caller);
-    limiter->is_requesting = false;
-    return code;
-}
-
-/* Callbacks have failed, or done what leaves no room. */
-static ALQI_COLD alq_value
-hit_asked(struct alqi_domain *d, struct alqi_glue_profiled *t, uintptr_t header,
-          int code)
-{
-    return alqi_heap_alloc_hit_asked(
-        d, header, code == 0 ? ALQ_OK : request_failed(d, t, &header, 1, code));
-}
-
 /* A sample's way, in one piece. */
 static alq_value
 hit(void *client, struct alqi_domain *d, uintptr_t header,
     const struct alqi_stack_regs *caller)
 {
     struct alqi_glue_profiled *t = alqi_glue_profiled_running(d);
-    struct alqi_glue_limiter *limiter = alqi_glue_limiter_of(d);
     size_t words = alqi_heap_words(header);
     uint64_t hit_at;
     uintptr_t low;
@@ -261,15 +226,11 @@ hit(void *client, struct alqi_domain *d, uintptr_t header,
     if (ALQI_UNLIKELY(t == NULL))
         return alqi_heap_alloc_hit_any(d, header, caller);
     hit_at = alqi_heap_observed_hit_take(d);
-    if (ALQI_LIKELY(limiter == NULL))
-        code = alqi_memprof_request_one(&t->engine, (uint32_t)words, hit_at,
-                                        caller);
-    else
-        code = request_limited(&t->engine, limiter, (uint32_t)words, hit_at,
-                               caller);
+    code =
+        alqi_memprof_request_one(&t->engine, (uint32_t)words, hit_at, caller);
     if (ALQI_UNLIKELY(code != 0 ||
                       !alqi_heap_observed_is_undisturbed(d, words)))
-        return hit_asked(d, t, header, code);
+        return alqi_heap_alloc_hit_asked(d, header, answer(t, code));
     low = (uintptr_t)d->pub.young_ptr - words * ALQ_WORD_BYTES;
     d->pub.young_ptr = (char *)low;
     alqi_heap_observed_hit_end(

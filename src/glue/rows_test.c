@@ -48,7 +48,7 @@ live_from(int n)
 }
 
 static alq_value
-term_new(alq_value terms, int n)
+term_new(const alq_value *terms, int n)
 {
     alq_value term = alq_alloc_small(d, 3, 0);
 
@@ -57,11 +57,11 @@ term_new(alq_value terms, int n)
     alq_init_small(term, 1,
                    model[n].left == NONE
                        ? ALQ_UNIT
-                       : alq_weak_get(d, terms, (size_t)model[n].left));
+                       : alq_weak_get(d, *terms, (size_t)model[n].left));
     alq_init_small(term, 2,
                    model[n].right == NONE
                        ? ALQ_UNIT
-                       : alq_weak_get(d, terms, (size_t)model[n].right));
+                       : alq_weak_get(d, *terms, (size_t)model[n].right));
     return term;
 }
 
@@ -78,7 +78,7 @@ terms_make(alq_value *terms, alq_value *memos, alq_value *all)
         model[n].right = n < 20 ? NONE : (int)rnd((uint64_t)n);
         model[n].mirror = NONE;
         model[n].is_live = false;
-        v = term_new(*terms, n);
+        v = term_new(terms, n);
         alq_store(d, *all, (uintptr_t)n, v);
         assert_int_equal(alq_weak_set(d, *terms, (size_t)n, v), ALQ_OK);
     }

@@ -85,6 +85,17 @@ calls_and_pass(struct alqi_domain *d, uint64_t words)
 }
 
 enum alq_status
+alqi_heap_alloc_may(struct alqi_domain *d, uint64_t words)
+{
+    enum alq_status st =
+        d->heap->is_lost ? ALQ_ESTATE : calls_and_pass(d, words);
+
+    if (st != ALQ_OK)
+        (void)alqi_heap_fail(d, st);
+    return st;
+}
+
+enum alq_status
 alqi_heap_poll(struct alqi_domain *d)
 {
     if (d->heap->is_lost)
@@ -265,22 +276,18 @@ alloc_told(struct alqi_domain *d, uintptr_t header)
 {
     alq_value block = alqi_heap_alloc_direct(d, header);
 
-    if (block != ALQ_NULL)
-        alqi_heap_observed_direct(d, block, header);
+    if (block == ALQ_NULL)
+        return block;
+    alqi_heap_fenced_nears(d);
+    alqi_heap_observed_direct(d, block, header);
     return block;
 }
 
 static alq_value
 alloc_old(struct alqi_domain *d, uintptr_t header)
 {
-    enum alq_status st;
-
-    if (d->heap->is_lost)
-        return alqi_heap_fail(d, ALQ_ESTATE);
-    alqi_heap_fenced_grows(d);
-    st = calls_and_pass(d, alqi_heap_words(header));
-    if (st != ALQ_OK)
-        return alqi_heap_fail(d, st);
+    if (alqi_heap_alloc_may(d, alqi_heap_words(header)) != ALQ_OK)
+        return ALQ_NULL;
     return alloc_told(d, header);
 }
 
@@ -296,10 +303,8 @@ alq_value
 alqi_heap_alloc_crowded(struct alqi_domain *d, uintptr_t header)
 {
     size_t i, n = header >> ALQ_WOSIZE_SHIFT;
-    alq_value block;
+    alq_value block = alloc_told(d, header);
 
-    alqi_heap_fenced_grows(d);
-    block = alloc_told(d, header);
     if (block == ALQ_NULL)
         return block;
     for (i = 0; i < n && alqi_heap_is_scannable(header); i++) {
@@ -382,9 +387,12 @@ alqi_heap_alloc_custom(struct alqi_domain *d, const struct alq_custom_ops *ops,
                        size_t wosize, struct alqi_heap_held held)
 {
     uintptr_t header = ALQ_HEADER(wosize, ALQ_TAG_CUSTOM);
-    alq_value block =
-        held.is_old ? alloc_old(d, header) : alqi_heap_alloc(d, header);
+    enum alq_status st = alqi_heap_fenced_outside(d, held.bytes);
+    alq_value block;
 
+    if (st != ALQ_OK)
+        return alqi_heap_fail(d, st);
+    block = held.is_old ? alloc_old(d, header) : alqi_heap_alloc(d, header);
     if (block == ALQ_NULL)
         return block;
     ((alqi_heap_word *)block)[0] = (uintptr_t)ops;

@@ -23,6 +23,11 @@ uintptr_t alqi_heap_room(struct alqi_domain *d, const uintptr_t *headers,
 /* The same, and the client hears nothing of it. */
 uintptr_t alqi_heap_room_unseen(struct alqi_domain *d, size_t words);
 
+/* Whether the program may have so many words, which are then made by calls that
+ * do not ask: _room_unseen, _alloc_direct.  Does what is asked for before; may
+ * not return. */
+enum alq_status alqi_heap_alloc_may(struct alqi_domain *d, uint64_t words);
+
 /* After that: a small block in the major heap whose fields may be set as if it
  * were young: they are ALQ_UNIT, and remembered.  ALQ_NULL and a status. */
 alq_value alqi_heap_alloc_crowded(struct alqi_domain *d, uintptr_t header);

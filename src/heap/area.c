@@ -7,6 +7,10 @@
 #define MAJOR_BYTES_MOST ((uintptr_t)256 << 30)
 #define MAJOR_BYTES_LEAST ((uintptr_t)64 << 20)
 
+/* Tables of a domain (remembered fields, pending promotions), and a little for
+ * all others. */
+#define SPARE_BYTES (2 * ALQI_HEAP_MINOR_BYTES_MAX + ((uintptr_t)16 << 20))
+
 enum {
     COMMIT_POOLS = 32, /* 1 MiB: a call to the system costs as much as
                           touching it */
@@ -36,6 +40,7 @@ alqi_heap_area_slices(const struct alqi_heap_area *area)
     return (unsigned)(area->young_bytes / ALQI_HEAP_MINOR_BYTES_MAX);
 }
 
+/* As much as there is, but for what the first domain needs besides. */
 static bool
 reserve(struct alqi_heap_area *area)
 {
@@ -43,10 +48,12 @@ reserve(struct alqi_heap_area *area)
     void *start;
 
     for (; major >= MAJOR_BYTES_LEAST; major /= 2) {
-        start = alqi_plat_space_reserve(minor_part(major) + major,
+        start = alqi_plat_space_reserve(minor_part(major) + major + SPARE_BYTES,
                                         HUGE_POOLS * ALQI_HEAP_POOL_BYTES);
         if (start == NULL)
             continue;
+        alqi_plat_space_release((char *)start + minor_part(major) + major,
+                                SPARE_BYTES);
         area->young_base = (uintptr_t)start;
         area->young_bytes = minor_part(major);
         area->major_base = area->young_base + area->young_bytes;

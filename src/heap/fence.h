@@ -9,8 +9,8 @@
  *         +---------------+-----------------+----------------------+
  *
  * .inv.fence  While it is up no block is allocated beyond at_words, and with
- *             `asks` none at all, but permit has said ALQ_OK to it; blocks of a
- *             message that is read are not asked for.
+ *             `asks` none at all, but permit has said ALQ_OK to it; a message
+ *             is asked for as a whole, before anything of it is made.
  *
  * The fence is that of the thread that runs the domain: it puts it up in
  * `enter`. */
@@ -29,9 +29,11 @@ struct alqi_heap_fence_hooks {
      * but for those of finalisers and alarms, which are called before: other
      * than ALQ_OK, it fails with that.  May collect; may not return. */
     enum alq_status (*permit)(void *arg, uint64_t words);
+    /* Before a block that holds so many words outside of the heap; likewise. */
+    enum alq_status (*outside)(void *arg, uint64_t words);
     /* At the next slow allocation or poll after alqi_heap_fence_wake_sigsafe,
-     * after each minor collection, and before each block that is born in the
-     * major heap; may collect. */
+     * after each minor collection, and after what is born in the major heap;
+     * may collect. */
     void (*notice)(void *arg);
     /* The thread has begun to run the domain, and is about to give it up. */
     void (*enter)(void *arg);

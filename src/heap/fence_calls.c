@@ -45,6 +45,22 @@ alqi_heap_fence_wake_sigsafe(struct alqi_domain *d)
     alqi_heap_limit_want(d, &d->want_notice);
 }
 
+void
+alqi_heap_fenced_nears_slow(struct alqi_domain *d)
+{
+    alqi_heap_fenced_grows(d);
+    alqi_heap_limit_reset(d);
+}
+
+enum alq_status
+alqi_heap_fenced_outside_slow(struct alqi_domain *d, size_t bytes)
+{
+    if (d->threads.running->fence_held > 0)
+        return ALQ_OK;
+    return d->fence.hooks->outside(
+        d->fence.arg, bytes / ALQ_WORD_BYTES + (bytes % ALQ_WORD_BYTES != 0));
+}
+
 enum alq_status
 alqi_heap_fenced_pass_slow(struct alqi_domain *d, uint64_t words)
 {

@@ -36,12 +36,36 @@ alqi_heap_fenced_pass(struct alqi_domain *d, uint64_t words)
                : alqi_heap_fenced_pass_slow(d, words);
 }
 
-/* The major heap has grown, or may have: notice is called soon. */
+enum alq_status alqi_heap_fenced_outside_slow(struct alqi_domain *d,
+                                              size_t bytes);
+
+/* Before a block that holds so much outside of the heap. */
+static inline enum alq_status
+alqi_heap_fenced_outside(struct alqi_domain *d, size_t bytes)
+{
+    return ALQI_LIKELY(d->fence.hooks == NULL) || bytes == 0
+               ? ALQ_OK
+               : alqi_heap_fenced_outside_slow(d, bytes);
+}
+
+/* The major heap has grown, or may have: notice is called soon.  The limit is
+ * reset after this. */
 static inline void
 alqi_heap_fenced_grows(struct alqi_domain *d)
 {
     if (ALQI_UNLIKELY(d->fence.hooks != NULL))
         __atomic_store_n(&d->want_notice, true, __ATOMIC_RELAXED);
+}
+
+void alqi_heap_fenced_nears_slow(struct alqi_domain *d);
+
+/* Words were allocated that young_ptr does not tell of: in the minor heap the
+ * fence is as much nearer. */
+static inline void
+alqi_heap_fenced_nears(struct alqi_domain *d)
+{
+    if (ALQI_UNLIKELY(d->fence.hooks != NULL))
+        alqi_heap_fenced_nears_slow(d);
 }
 
 static inline void

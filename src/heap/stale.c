@@ -6,12 +6,13 @@
 #include "heap/class.h"
 #include "heap/pin.h"
 #include "heap/root.h"
+#include "heap/thread.h"
 #include "plat/registers.h"
 #include "plat/stack.h"
 
 #define STALE ((uintptr_t)0x5A1E << 48)
 
-enum { NEAR = 16 << 10, SLOTS_MOST = 4096 };
+enum { NEAR = 4 << 10, SLOTS_MOST = 4096 };
 
 /* A root that stands in the words that are looked at. */
 struct slot {
@@ -159,18 +160,16 @@ struct request {
     bool all;
 };
 
+/* Not on a stack that is read, nor with the thread's variables, for which many
+ * stacks are too small. */
+static struct look look;
+static struct alqi_plat_lock look_lock;
+
 static void
-look_at(void *arg, uintptr_t sp)
+look_locked(const struct request *request, uintptr_t sp, uintptr_t end)
 {
-    static __thread struct look look; /* not on the stack that is read */
-    const struct request *request = arg;
-    uintptr_t start, end;
     size_t i;
 
-    if (!alqi_plat_stack_bounds(&start, &end))
-        return;
-    if ((uintptr_t)&look > sp && (uintptr_t)&look < end)
-        end = (uintptr_t)&look; /* variables of the thread are behind it */
     look.d = request->d;
     look.from = sp;
     look.end = end;
@@ -183,6 +182,41 @@ look_at(void *arg, uintptr_t sp)
     words_change(&look);
     for (i = 0; i < look.n; i++)
         *look.slots[i].at = look.slots[i].value;
+}
+
+static __thread uintptr_t blocks_at; /* 0: in no other domain */
+
+ALQI_NOINLINE void
+alqi_heap_stale_leave(struct alq_thread *thread)
+{
+    thread->stack_end = blocks_at;
+    thread->has_left = true;
+    blocks_at = (uintptr_t)__builtin_frame_address(0);
+}
+
+void
+alqi_heap_stale_back(struct alq_thread *thread)
+{
+    if (!thread->has_left)
+        return;
+    thread->has_left = false;
+    blocks_at = thread->stack_end;
+}
+
+static void
+look_at(void *arg, uintptr_t sp)
+{
+    uintptr_t start, end, own = (uintptr_t)&alqi_heap_thread_current;
+
+    if (!alqi_plat_stack_bounds(&start, &end))
+        return;
+    if (own > sp && own < end)
+        end = own; /* the thread's variables are there */
+    if (blocks_at > sp && blocks_at < end)
+        end = blocks_at;
+    alqi_plat_lock(&look_lock);
+    look_locked(arg, sp, end);
+    alqi_plat_unlock(&look_lock);
 }
 
 void

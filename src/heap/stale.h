@@ -26,7 +26,15 @@
 #if ALQI_CHECKS >= 3
 /* The calling thread runs the domain; `all`: its whole stack. */
 void alqi_heap_stale(struct alqi_domain *d, bool all);
+
+/* A thread that blocks in one domain may run another one: from here up its
+ * stack has roots of the first. */
+void alqi_heap_stale_leave(struct alq_thread *thread);
+void alqi_heap_stale_back(struct alq_thread *thread);
 #else
+#define alqi_heap_stale_leave(thread) ((void)(thread))
+#define alqi_heap_stale_back(thread) ((void)(thread))
+
 static inline void
 alqi_heap_stale(struct alqi_domain *d, bool all)
 {

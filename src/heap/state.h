@@ -410,8 +410,11 @@ struct alq_thread {
     uint32_t fence_held;           /* within so many of the heap's calls */
     struct alq_thread *next;       /* the domain's                     */
     struct alq_thread **link;
-    void *observer;  /* observe.h: the client's own state of it */
-    uint32_t blocks; /* atomic: it has begun a section, and not ended it */
+    void *observer;      /* observe.h: the client's own state of it */
+    uint32_t blocks;     /* atomic: it has begun a section, and not ended it */
+    uintptr_t stack_end; /* stale.h: where the thread that it is may look up to
+                            when it has come back                            */
+    bool has_left;
 };
 
 /* thread.h: one at a time runs the domain. */

@@ -11,14 +11,7 @@
 #include "heap/thread.h"
 #include "plat/wait.h"
 
-static __thread struct alqi_domain *runs
-    __attribute__((tls_model("initial-exec")));
-
-struct alqi_domain *
-alqi_heap_thread_domain(void)
-{
-    return runs;
-}
+__thread struct alqi_domain *alqi_heap_thread_current;
 
 #if ALQI_CHECKS >= 1
 static __thread const struct alqi_domain *left
@@ -97,7 +90,7 @@ frames_in(struct alqi_domain *d, struct alq_thread *thread)
     d->pub.frames = thread->frames;
     d->pub.status = thread->status;
     thread->frames = NULL;
-    runs = d;
+    alqi_heap_thread_current = d;
     quiet_changed(d);
     alqi_heap_observed_switch(d);
 }
@@ -109,7 +102,7 @@ frames_out(struct alqi_domain *d, struct alq_thread *thread)
     thread->frames = d->pub.frames;
     thread->status = d->pub.status;
     d->pub.frames = NULL;
-    runs = NULL;
+    alqi_heap_thread_current = NULL;
     quiet_changed(d);
 }
 
@@ -125,6 +118,7 @@ alqi_heap_thread_enter(struct alq_thread *thread)
         alqi_heap_stop_come_back(d);
     frames_in(d, thread);
     alqi_heap_fenced_enter(d);
+    alqi_heap_stale_back(thread);
     alqi_heap_stale(d, true);
 }
 
@@ -135,6 +129,7 @@ alqi_heap_thread_leave(struct alqi_domain *d)
 
     alqi_heap_fenced_leave(d);
     frames_out(d, thread);
+    alqi_heap_stale_leave(thread);
     if (thread->stack != NULL)
         alqi_heap_stack_leave(thread);
     if (!is_waited_for(&d->threads))
@@ -240,5 +235,5 @@ alqi_heap_thread_end(struct alqi_domain *d)
     ALQI_HEAP_LIST_REMOVE(d->threads.running);
     thread_free(d, d->threads.running);
     d->threads.running = NULL;
-    runs = NULL;
+    alqi_heap_thread_current = NULL;
 }

@@ -12,7 +12,14 @@
 #include "heap/state.h"
 
 /* The domain that the calling thread runs; NULL: none. */
-struct alqi_domain *alqi_heap_thread_domain(void);
+extern __thread struct alqi_domain *alqi_heap_thread_current
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+static inline struct alqi_domain *
+alqi_heap_thread_domain(void)
+{
+    return alqi_heap_thread_current;
+}
 
 static inline bool
 alqi_heap_thread_runs(const struct alq_domain *d)

@@ -15,7 +15,7 @@
 #define HOLDS(e)                                                               \
     (ALQI_LIKELY(e) ? (void)0 : alqi_base_fail(__FILE__, __LINE__, #e))
 
-enum { CREDIT_WORDS = 1024 };
+enum { CREDIT_WORDS = 512 };
 
 static struct alqi_base_map remembered; /* in a stop: used by one at a time */
 static struct alqi_base_map listed;     /* weak blocks */

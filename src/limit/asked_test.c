@@ -74,7 +74,7 @@ start(void **state)
     (void)state;
     memset(&h, 0, sizeof h);
     memset(&h.t, 0xa5, sizeof h.t); /* where it stands something was */
-    alqi_limit_thread_init(&h.t, &subject, &h, NULL);
+    alqi_limit_thread_init(&h.t, &subject, &h);
     return 0;
 }
 

@@ -1,7 +1,6 @@
 /* deliver.c -- see limit.h: what follows when a frame is reached */
 #include "base/base.h"
 #include "limit/inside.h"
-#include "plat/plat.h"
 
 /* ---- what the heap looks at --------------------------------------------- */
 
@@ -20,12 +19,6 @@ delivering(const struct alqi_limit_thread *t)
     return f;
 }
 
-bool
-alqi_limit_refuses(const struct alqi_limit_thread *t)
-{
-    return delivering(t) != NULL && t->quiet_until <= alqi_limit_words_now(t);
-}
-
 void
 alqi_limit_settle(struct alqi_limit_thread *t)
 {
@@ -41,6 +34,8 @@ alqi_limit_settle(struct alqi_limit_thread *t)
             trigger = f->end_words;
         counts_polls |= f->has_polls;
     }
+    if (t->counts_samples && t->sampled_at - 1 < trigger)
+        trigger = t->sampled_at - 1;
     if (delivers && t->quiet_until < trigger)
         trigger = t->quiet_until;
     watches =
@@ -52,13 +47,6 @@ alqi_limit_settle(struct alqi_limit_thread *t)
     t->watches = watches;
     t->is_interrupted = t->n_reached > 0;
     t->subject->changed(t->heap);
-}
-
-void
-alqi_limit_seed(struct alqi_limit_thread *t, uint64_t with)
-{
-    alqi_sample_seed(&t->rng, with);
-    t->is_seeded = true;
 }
 
 /* ---- delivery ----------------------------------------------------------- */
@@ -73,10 +61,8 @@ gap_words(struct alqi_limit_thread *t, const struct alqi_limit_frame *f)
     case ALQ_LIMIT_GRACE:
         return f->grace_words;
     case ALQ_LIMIT_NEXT_SAMPLE:
-        if (!t->is_seeded)
-            alqi_limit_seed(t, alqi_plat_entropy());
         alqi_sample_law_set(&law, 1.0 / ALQ_LIMIT_INTERVAL_WORDS);
-        return alqi_sample_gap_words(&t->rng, &law);
+        return alqi_sample_gap_words(alqi_limit_rng(t), &law);
     default:
         return 0;
     }
@@ -101,7 +87,7 @@ static void
 close_inner(struct alqi_limit_thread *t, const struct alqi_limit_frame *to)
 {
     while (t->innermost != to)
-        alqi_limit_close(t->innermost, ALQ_ELIMIT, NULL);
+        alqi_limit_drop(t->innermost);
 }
 
 static void
@@ -132,8 +118,8 @@ is_excused(struct alqi_limit_thread *t, const struct alqi_limit_frame *f)
     return status == ALQ_OK;
 }
 
-static enum alq_status
-deliver(struct alqi_limit_thread *t, uint64_t words)
+enum alq_status
+alqi_limit_deliver(struct alqi_limit_thread *t, uint64_t words)
 {
     const struct alqi_limit_frame *f = delivering(t);
     uint64_t now, gap;
@@ -156,6 +142,7 @@ deliver(struct alqi_limit_thread *t, uint64_t words)
 enum alq_status
 alqi_limit_permit(struct alqi_limit_thread *t, uint64_t words)
 {
+    enum alq_status status;
     uint64_t now;
 
     if (t->innermost == NULL)
@@ -169,7 +156,8 @@ alqi_limit_permit(struct alqi_limit_thread *t, uint64_t words)
                 (now >= f->end_words || words > f->end_words - now))
                 alqi_limit_reach(f, ALQ_LIMIT_WORDS);
     alqi_limit_settle(t);
-    return deliver(t, words);
+    status = alqi_limit_deliver(t, words);
+    return status == ALQ_OK ? alqi_limit_samples_pay(t, words) : status;
 }
 
 void

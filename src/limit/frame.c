@@ -5,12 +5,11 @@
 
 void
 alqi_limit_thread_init(struct alqi_limit_thread *t,
-                       const struct alqi_limit_subject *subject, void *heap,
-                       struct alq_domain *domain)
+                       const struct alqi_limit_subject *subject, void *heap)
 {
     t->subject = subject;
     t->heap = heap;
-    t->domain = domain;
+    t->domain = NULL;
     t->innermost = NULL;
     t->cleanups = NULL;
     t->masked = 0;
@@ -22,8 +21,8 @@ alqi_limit_thread_init(struct alqi_limit_thread *t,
     t->trigger_words = NONE;
     t->watches = false;
     t->is_interrupted = false;
-    t->counts_samples = false;
-    t->is_seeded = false; /* until then nobody reads rng */
+    t->counts_samples = false; /* until then nobody reads sampled_at */
+    t->is_seeded = false;      /* nor rng */
 }
 
 static inline bool
@@ -84,6 +83,7 @@ begin(struct alqi_limit_frame *f, struct alqi_limit_thread *t,
         .start_sampled = t->sampled_words,
         .end_sampled = alqi_limit_end_of(t->sampled_words, l->sampled_words,
                                          outer->end_sampled),
+        .reached_sampled = 0,
         .end_polls = alqi_limit_end_of(t->polls, l->polls, outer->end_polls),
         .start_ns = ns,
         .end_ns = alqi_limit_end_of(ns, l->time_ns, NONE),
@@ -92,10 +92,10 @@ begin(struct alqi_limit_frame *f, struct alqi_limit_thread *t,
         .has_words = l->words != NONE,
         .has_sampled = l->sampled_words != NONE,
         .has_polls = l->polls != NONE,
+        .outer_counts = t->counts_samples,
         .has_live = l->live_words != NONE,
         .live_words = l->live_words,
         .account = NULL,
-        .n_live_collected = 0,
         .live_judged_at = 0,
         .heap_tight_until = 0,
         .tells = tells || around->tells,
@@ -127,7 +127,7 @@ set_alarm(struct alqi_limit_frame *f)
 
 /* False: no memory. */
 static bool
-open_account(struct alqi_limit_frame *f)
+open_account(struct alqi_limit_frame *f, uint64_t seed)
 {
     struct alqi_limit_thread *t = f->thread;
     struct alqi_limit_account *outer =
@@ -141,7 +141,7 @@ open_account(struct alqi_limit_frame *f)
     if (f->account == NULL)
         return false;
     if (t->subject->charge_begin(
-            t->heap, alqi_limit_live_interval(f->live_words)) == ALQ_OK)
+            t->heap, alqi_limit_live_interval(f->live_words), seed) == ALQ_OK)
         return true;
     alqi_limit_account_drop(f->account);
     return false;
@@ -161,16 +161,17 @@ alqi_limit_open(struct alqi_limit_thread *t, struct alqi_limit_frame *f,
 {
     static const struct alq_limits none = ALQ_LIMITS_NONE;
 
-    begin(f, t, limits != NULL ? limits : &none, tells);
-    if (!open_account(f))
+    limits = limits != NULL ? limits : &none;
+    begin(f, t, limits, tells);
+    if (!open_account(f, limits->seed))
         goto fail_account;
     if (!set_alarm(f))
         goto fail_alarm;
-    if (limits != NULL && limits->seed != 0)
+    if (limits->seed != 0)
         alqi_limit_seed(t, limits->seed);
+    alqi_limit_samples_count(t, f->has_sampled || f->outer_counts);
     t->innermost = f;
     t->masked = 0;
-    t->counts_samples = f->end_sampled != NONE;
     if (f->token != NULL && alq_token_is_set(f->token))
         alqi_limit_reach(f, ALQ_LIMIT_TOKEN);
     if (f->heap_bytes != NONE) /* the heap may be over it already */
@@ -207,7 +208,8 @@ tell(const struct alqi_limit_frame *f, enum alq_status task,
         .cause = f->cause,
         .task = task,
         .words = alqi_limit_words_now(t) - f->start_words,
-        .sampled_words = t->sampled_words - f->start_sampled,
+        .sampled_words = alqi_limit_most(t->sampled_words, f->reached_sampled) -
+                         f->start_sampled,
         .live_words = f->has_live ? alqi_limit_account_words(f->account) : 0,
         .heap_bytes = t->subject->heap_bytes(t->heap),
         .time_ns = alqi_plat_mono_ns_sigsafe() - f->start_ns,
@@ -217,29 +219,37 @@ tell(const struct alqi_limit_frame *f, enum alq_status task,
     alqi_limit_sites_tell(&f->sites, out);
 }
 
-bool
-alqi_limit_close(struct alqi_limit_frame *f, enum alq_status task,
-                 struct alq_outcome *out)
+void
+alqi_limit_drop(struct alqi_limit_frame *f)
 {
     struct alqi_limit_thread *t = f->thread;
-    bool is_reached;
 
     ALQI_ASSERT(t->innermost == f);
     alqi_limit_timer_remove(f);
-    if (f->token != NULL && alq_token_is_set(f->token))
-        alqi_limit_reach(f, ALQ_LIMIT_TOKEN);
-    is_reached = f->cause != ALQ_LIMIT_NOT;
-    if (out != NULL)
-        tell(f, task, out);
     close_sites(f);
-    t->n_reached -= is_reached;
+    t->n_reached -= f->cause != ALQ_LIMIT_NOT;
     t->innermost = f->outer;
-    t->counts_samples = f->outer != NULL && f->outer->end_sampled != NONE;
+    alqi_limit_samples_count(t, f->outer_counts);
     t->masked = f->masked;
     t->foreign = f->foreign;
     t->quiet_until = 0;
     close_account(f);
     alq_token_drop(f->token);
     alqi_limit_settle(t);
+}
+
+bool
+alqi_limit_close(struct alqi_limit_frame *f, enum alq_status task,
+                 struct alq_outcome *out)
+{
+    bool is_reached;
+
+    if (alqi_limit_words_now(f->thread) == f->start_words)
+        f->heap_bytes = NONE; /* it is not this task that has filled it */
+    alqi_limit_notice(f->thread);
+    is_reached = f->cause != ALQ_LIMIT_NOT;
+    if (out != NULL)
+        tell(f, task, out);
+    alqi_limit_drop(f);
     return is_reached;
 }

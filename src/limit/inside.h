@@ -21,16 +21,39 @@ alqi_limit_end_of(uint64_t start, uint64_t own, uint64_t outer_end)
     return end < outer_end ? end : outer_end;
 }
 
+static inline uint64_t
+alqi_limit_most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* ---- notice.c ----------------------------------------------------------- */
 
 void alqi_limit_reach(struct alqi_limit_frame *f, enum alq_limit_cause cause);
+
+/* ---- samples.c ---------------------------------------------------------- */
+
+/* Whether samples of the thread's words count from here on. */
+void alqi_limit_samples_count(struct alqi_limit_thread *t, bool counts);
+
+/* How many words up to `end` are sampled; then the next one is beyond. */
+uint64_t alqi_limit_samples_until(struct alqi_limit_thread *t, uint64_t end);
+
+/* May it allocate so many words, as far as samples go? */
+enum alq_status alqi_limit_samples_pay(struct alqi_limit_thread *t,
+                                       uint64_t words);
 
 /* ---- deliver.c ---------------------------------------------------------- */
 
 /* Follows from frames, mask and quiet_until; tells the heap if it changed. */
 void alqi_limit_settle(struct alqi_limit_thread *t);
 
-/* Of gaps between failures. */
+/* ALQ_ELIMIT, if a call that allocates `words` is to fail; may leave. */
+enum alq_status alqi_limit_deliver(struct alqi_limit_thread *t, uint64_t words);
+
+/* What is left to chance begins anew. */
 void alqi_limit_seed(struct alqi_limit_thread *t, uint64_t with);
+/* The same from the system, if it has not begun. */
+struct alqi_sample_rng *alqi_limit_rng(struct alqi_limit_thread *t);
 
 #endif

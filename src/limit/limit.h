@@ -5,8 +5,9 @@
  *
  *   alqi_limit_permit       before it allocates over the trigger, and at each
  *                           poll or slow allocation while `watches`
- *   alqi_limit_sampled      when the thread's sampler has hit
- *   alqi_limit_notice       after a wake, and when a blocking section has ended
+ *   alqi_limit_outside      before a block that holds memory outside of the
+ * heap alqi_limit_notice       after a wake, and when a blocking section has
+ * ended
  *
  * Only the thread touches its state (.inv.own of the heap), but for `wakes`. */
 #ifndef ALQI_LIMIT_LIMIT_H
@@ -35,14 +36,16 @@ enum alqi_limit_collection {
 struct alqi_limit_subject {
     uint64_t (*words)(void *heap); /* the thread has allocated so far */
     uint64_t (*heap_bytes)(void *heap);
-    /* As far as that may run nothing of the program: what it finds dead is
-     * taken off accounts before the next alqi_limit_notice. */
+    /* Runs nothing of the program; what it finds dead is off the accounts when
+     * it returns. */
     void (*collect)(void *heap, enum alqi_limit_collection what);
     /* From now on, at least one in so many words is sampled and tracked for
-     * the thread, and told by _charge; ALQ_ENOMEM.  And no longer. */
-    enum alq_status (*charge_begin)(void *heap, uint64_t interval_words);
+     * the thread, and told by _charge at once, from that seed on if it is not
+     * 0; ALQ_ENOMEM.  And no longer. */
+    enum alq_status (*charge_begin)(void *heap, uint64_t interval_words,
+                                    uint64_t seed);
     void (*charge_end)(void *heap);
-    /* trigger_words, watches, is_interrupted or counts_samples have changed. */
+    /* trigger_words, watches or is_interrupted have changed. */
     void (*changed)(void *heap);
     void (*wake_sigsafe)(void *heap); /* any thread: notice soon */
     /* Before a longjmp: roots as they were when the frame was opened. */
@@ -53,6 +56,8 @@ struct alqi_limit_subject {
     bool (*leaves)(void *heap, const struct alqi_limit_frame *to);
     /* The heap asks so often that nobody need wake it: no timer. */
     bool looks_often;
+    /* The chance of a word to be sampled: 1 / ALQ_LIMIT_INTERVAL_WORDS. */
+    double sample_rate;
 };
 
 struct alqi_limit_frame {
@@ -69,19 +74,19 @@ struct alqi_limit_frame {
     uint64_t heap_bytes;
     /* Positions of the thread's counters (.inv.nest). */
     uint64_t start_words, end_words;
-    uint64_t start_sampled, end_sampled;
+    uint64_t start_sampled, end_sampled, reached_sampled;
     uint64_t end_polls;
     uint64_t start_ns, end_ns;
     uint64_t start_cpu_ns, end_cpu_ns;
     /* Limits of its own; the other ends are those of frames around it. */
     bool has_words, has_sampled, has_polls;
+    bool outer_counts; /* samples counted before */
     bool has_live;
     uint64_t live_words;
     struct alqi_limit_account *account; /* its own or an outer one's, or NULL */
-    unsigned n_live_collected;          /* since it was over: what was tried */
     uint64_t live_judged_at;            /* words: not before */
-    uint64_t heap_tight_until;          /* words: until then it is not collected
-                                           once more */
+    uint64_t heap_tight_until; /* words: until then it is not collected once
+                                  more */
     bool tells; /* there is an outcome, or a frame around it that tells */
     struct alqi_limit_sites sites;
     uint32_t alarm;   /* its place in the timer's heap, 0: none */
@@ -113,13 +118,14 @@ struct alqi_limit_thread {
     bool watches;           /* it must ask each time          */
     bool is_interrupted;    /* some frame is reached          */
     bool counts_samples;
-    struct alqi_sample_rng rng; /* for ALQ_LIMIT_NEXT_SAMPLE */
+    uint64_t sampled_at; /* position of the next sampled word, if it counts */
+    struct alqi_sample_rng rng; /* of samples, and for ALQ_LIMIT_NEXT_SAMPLE */
     bool is_seeded;
 };
 
 void alqi_limit_thread_init(struct alqi_limit_thread *t,
                             const struct alqi_limit_subject *subject,
-                            void *heap, struct alq_domain *domain);
+                            void *heap);
 
 /* ---- frames ------------------------------------------------------------- */
 
@@ -131,21 +137,27 @@ bool alqi_limit_is_right(const struct alq_limits *limits);
 enum alq_status alqi_limit_open(struct alqi_limit_thread *t,
                                 struct alqi_limit_frame *f,
                                 const struct alq_limits *limits, bool tells);
-/* Whether the frame was reached; out is NULL unless it tells. */
+/* Whether the frame was reached, by the last look at all of its limits; out is
+ * NULL unless it tells. */
 bool alqi_limit_close(struct alqi_limit_frame *f, enum alq_status task,
                       struct alq_outcome *out);
+
+/* The innermost frame, whose task was left: it is closed, whatever has reached
+ * it. */
+void alqi_limit_drop(struct alqi_limit_frame *f);
 
 /* ---- what the heap asks ------------------------------------------------- */
 
 /* May the thread allocate `words` more (0: a poll)?  May leave by longjmp. */
 enum alq_status alqi_limit_permit(struct alqi_limit_thread *t, uint64_t words);
 
+/* May it allocate a block that holds so many words outside of the heap, which
+ * are sampled but not among its own?  As _permit. */
+enum alq_status alqi_limit_outside(struct alqi_limit_thread *t, uint64_t words);
+
 /* n samples were taken, of interval_words each. */
 void alqi_limit_sampled(struct alqi_limit_thread *t, uint64_t n,
                         uint64_t interval_words);
-
-/* Whether an allocation would be refused now. */
-bool alqi_limit_refuses(const struct alqi_limit_thread *t);
 
 /* A profile has sampled so many words, which stand for `words`. */
 void alqi_limit_told(struct alqi_limit_thread *t, const uintptr_t *frames,

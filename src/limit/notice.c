@@ -55,28 +55,25 @@ has_too_much(const struct alqi_limit_frame *f)
     return words > 0 && words >= f->live_words;
 }
 
-/* What is dead has been taken off as far as it was found. */
+/* Over it, and still so when what is dead was taken off. */
 static bool
 is_live_over(struct alqi_limit_frame *f)
 {
-    static const enum alqi_limit_collection tries[] = {ALQI_LIMIT_YOUNG,
-                                                       ALQI_LIMIT_ALL};
     struct alqi_limit_thread *t = f->thread;
 
-    if (!f->has_live || alqi_limit_words_now(t) < f->live_judged_at)
+    if (!f->has_live || alqi_limit_words_now(t) < f->live_judged_at ||
+        !has_too_much(f))
         return false;
-    if (!has_too_much(f)) {
-        if (f->n_live_collected == ALQI_COUNT_OF(tries))
-            f->live_judged_at = alqi_limit_end_of(
-                alqi_limit_words_now(t), f->live_words / JUDGED_SHARE, NONE);
-        f->n_live_collected = 0;
-        return false;
-    }
-    if ((f->flags & ALQ_LIMIT_GARBAGE_COUNTS) != 0 ||
-        f->n_live_collected == ALQI_COUNT_OF(tries))
+    if ((f->flags & ALQ_LIMIT_GARBAGE_COUNTS) != 0)
         return true;
-    t->subject->collect(t->heap, tries[f->n_live_collected++]);
-    t->subject->wake_sigsafe(t->heap); /* when it was taken off */
+    t->subject->collect(t->heap, ALQI_LIMIT_YOUNG);
+    if (!has_too_much(f))
+        return false;
+    t->subject->collect(t->heap, ALQI_LIMIT_ALL);
+    if (has_too_much(f))
+        return true;
+    f->live_judged_at = alqi_limit_end_of(alqi_limit_words_now(t),
+                                          f->live_words / JUDGED_SHARE, NONE);
     return false;
 }
 
@@ -114,42 +111,38 @@ notice_time(struct alqi_limit_frame *f)
         alarm_again(f, now, cpu);
 }
 
-void
-alqi_limit_notice(struct alqi_limit_thread *t)
+static void
+look(struct alqi_limit_frame *f)
 {
-    for (struct alqi_limit_frame *f = t->innermost; f != NULL; f = f->outer) {
-        if (f->cause != ALQ_LIMIT_NOT)
-            continue;
-        if (f->token != NULL && alq_token_is_set(f->token))
-            alqi_limit_reach(f, ALQ_LIMIT_TOKEN);
-        else if (f->has_words && alqi_limit_words_now(t) > f->end_words)
-            alqi_limit_reach(f, ALQ_LIMIT_WORDS);
-        else if (f->has_polls && t->polls > f->end_polls)
-            alqi_limit_reach(f, ALQ_LIMIT_POLLS);
-        else if (is_heap_over(f))
-            alqi_limit_reach(f, ALQ_LIMIT_HEAP);
-        else if (is_live_over(f))
-            alqi_limit_reach(f, ALQ_LIMIT_LIVE);
-        else
-            notice_time(f);
-    }
-    alqi_limit_settle(t);
+    const struct alqi_limit_thread *t = f->thread;
+
+    if (f->cause != ALQ_LIMIT_NOT)
+        return;
+    if (f->token != NULL && alq_token_is_set(f->token))
+        alqi_limit_reach(f, ALQ_LIMIT_TOKEN);
+    else if (f->has_words && alqi_limit_words_now(t) > f->end_words)
+        alqi_limit_reach(f, ALQ_LIMIT_WORDS);
+    else if (f->has_polls && t->polls > f->end_polls)
+        alqi_limit_reach(f, ALQ_LIMIT_POLLS);
+    else if (is_heap_over(f))
+        alqi_limit_reach(f, ALQ_LIMIT_HEAP);
+    else if (is_live_over(f))
+        alqi_limit_reach(f, ALQ_LIMIT_LIVE);
+    else
+        notice_time(f);
 }
 
 void
-alqi_limit_sampled(struct alqi_limit_thread *t, uint64_t n,
-                   uint64_t interval_words)
+alqi_limit_notice(struct alqi_limit_thread *t)
 {
-    uint64_t words;
+    uint64_t n = 0;
 
-    if (!t->counts_samples)
-        return;
-    words = n < NONE / interval_words ? n * interval_words : NONE;
-    t->sampled_words =
-        words < NONE - t->sampled_words ? t->sampled_words + words : NONE;
+    if (t->counts_samples)
+        n = alqi_limit_samples_until(t, alqi_limit_words_now(t));
+    if (n > 0)
+        alqi_limit_sampled(t, n, ALQ_LIMIT_INTERVAL_WORDS);
     for (struct alqi_limit_frame *f = t->innermost; f != NULL; f = f->outer)
-        if (f->has_sampled && t->sampled_words >= f->end_sampled)
-            alqi_limit_reach(f, ALQ_LIMIT_SAMPLED);
+        look(f);
     alqi_limit_settle(t);
 }
 

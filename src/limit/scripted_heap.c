@@ -34,9 +34,10 @@ heap_collect(void *heap, enum alqi_limit_collection what)
 }
 
 static enum alq_status
-charge_begin(void *heap, uint64_t interval_words)
+charge_begin(void *heap, uint64_t interval_words, uint64_t seed)
 {
     (void)heap;
+    (void)seed;
     h.interval = interval_words;
     h.n_charging++;
     return ALQ_OK;
@@ -93,7 +94,7 @@ start(void **state)
     (void)state;
     memset(&h, 0, sizeof h);
     memset(&h.t, 0xa5, sizeof h.t); /* where it stands something was */
-    alqi_limit_thread_init(&h.t, &subject, &h, NULL);
+    alqi_limit_thread_init(&h.t, &subject, &h);
     alqi_limit_wake_all_sigsafe = wake_all;
     return 0;
 }

@@ -82,7 +82,7 @@ open_all(uint64_t base_ns)
 
         task->n_woken = 0;
         task->woken_ns = 0;
-        alqi_limit_thread_init(&task->t, &subject, task, NULL);
+        alqi_limit_thread_init(&task->t, &subject, task);
         l.time_ns = base_ns + (uint64_t)rand() % SPREAD_NS;
         assert_int_equal(alqi_limit_open(&task->t, &task->f, &l, true), ALQ_OK);
     }
@@ -110,7 +110,7 @@ thousand_deadlines_one_thread_33(void **state)
     unsigned before;
 
     (void)state;
-    alqi_limit_thread_init(&tasks[0].t, &subject, &tasks[0], NULL);
+    alqi_limit_thread_init(&tasks[0].t, &subject, &tasks[0]);
     l.time_ns = (uint64_t)3600 * WAIT_NS;
     assert_int_equal(alqi_limit_open(&tasks[0].t, &tasks[0].f, &l, true),
                      ALQ_OK);

@@ -3,6 +3,7 @@
 
 #include "heap/alloc.h"
 #include "heap/direct.h"
+#include "heap/fenced.h"
 #include "heap/observed.h"
 #include "marshal/decode.h"
 #include "marshal/kinds.h"
@@ -83,19 +84,34 @@ or_none(uint64_t limit)
 }
 
 static uint64_t
-words_max(const struct decoder *c)
-{
-    uint64_t limit = c->options->limit_heap_words;
-
-    if (limit == 0)
-        limit = WORDS_A_BYTE * c->header->data_bytes + WORDS_MORE;
-    return limit < ALQ_WOSIZE_MAX ? limit : ALQ_WOSIZE_MAX;
-}
-
-static uint64_t
 least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
+}
+
+static uint64_t
+words_max(const struct alq_marshal_header *h,
+          const struct alq_unmarshal_options *options)
+{
+    uint64_t limit = options->limit_heap_words;
+
+    if (limit == 0)
+        limit = WORDS_A_BYTE * h->data_bytes + WORDS_MORE;
+    return least(limit, ALQ_WOSIZE_MAX);
+}
+
+static bool
+is_small(const struct alq_marshal_header *h)
+{
+    return h->heap_words <= ALQI_MARSHAL_SMALL_WORDS;
+}
+
+uint64_t
+alqi_marshal_words_asked(const struct alq_marshal_header *h,
+                         const struct alq_unmarshal_options *options)
+{
+    return is_small(h) ? h->heap_words
+                       : least(h->heap_words, words_max(h, options));
 }
 
 /* After collecting: blocks may have moved. */
@@ -125,7 +141,9 @@ safe_point(struct decoder *c)
 static ALQI_COLD bool
 refuse(struct decoder *c, uint64_t words)
 {
-    uint64_t made = least(c->header->heap_words, words_max(c)) - c->words_left;
+    uint64_t made =
+        least(c->header->heap_words, words_max(c->header, c->options)) -
+        c->words_left;
     uint64_t objects = c->header->objects;
 
     if (words > c->header->heap_words - made)
@@ -607,12 +625,12 @@ young_close(struct decoder *c)
 }
 
 static bool
-young_open(struct decoder *c, bool is_small)
+young_open(struct decoder *c, bool is_young)
 {
     uintptr_t words = c->header->heap_words;
 
     c->young = c->young_end = 0;
-    if (!is_small || words == 0)
+    if (!is_young || words == 0)
         return true;
     c->young = alqi_heap_room_unseen(c->d, words);
     if (c->young == ALQI_HEAP_ROOM_CROWDED) { /* it is made old */
@@ -625,7 +643,7 @@ young_open(struct decoder *c, bool is_small)
 }
 
 static void
-decode(struct decoder *c, const unsigned char *data, bool is_small,
+decode(struct decoder *c, const unsigned char *data, bool is_young,
        alq_value *root, alq_value *table_root)
 {
     uint64_t n = c->header->data_bytes;
@@ -634,7 +652,8 @@ decode(struct decoder *c, const unsigned char *data, bool is_small,
     c->again = false;
     c->root = root;
     c->owed = 1;
-    c->words_left = least(c->header->heap_words, words_max(c));
+    c->words_left =
+        least(c->header->heap_words, words_max(c->header, c->options));
     c->objects_max =
         least(or_none(c->header->objects), or_none(c->options->limit_objects));
     c->depth_max = or_none(c->options->limit_depth);
@@ -642,9 +661,9 @@ decode(struct decoder *c, const unsigned char *data, bool is_small,
     c->stack = c->first;
     c->n_stack = 0;
     c->stack_size = STARTED_FIRST;
-    alqi_marshal_table_open(&c->table, is_small, table_root);
+    alqi_marshal_table_open(&c->table, is_young, table_root);
     fields_find(c);
-    if (young_open(c, is_small)) {
+    if (young_open(c, is_young)) {
         all_read(c);
         young_close(c);
     }
@@ -667,10 +686,10 @@ alqi_marshal_decode(struct alqi_domain *d, const unsigned char *data,
     c.header = h;
     c.status = ALQ_OK;
     c.text = NULL;
-    decode(&c, data, h->heap_words <= ALQI_MARSHAL_SMALL_WORDS, &f.value,
-           &f.table);
+    decode(&c, data, is_small(h), &f.value, &f.table);
     if (c.again)
         decode(&c, data, false, &f.value, &f.table);
+    alqi_heap_fenced_nears(d);
     *out = c.status == ALQ_OK ? f.value : ALQ_NULL;
     *fault = (struct alq_marshal_fault){c.text, h->header_bytes +
                                                     (uint64_t)(c.in.at - data)};

@@ -16,6 +16,10 @@
 #include "heap/state.h"
 #include "marshal/in.h"
 
+/* Words that a message with this header may make, and takes at the most. */
+uint64_t alqi_marshal_words_asked(const struct alq_marshal_header *h,
+                                  const struct alq_unmarshal_options *options);
+
 /* Reads the data behind a header, which is h; the limits hold, and 0 is none.
  * out is not read.  Failing: *out is ALQ_NULL, *fault says why. */
 enum alq_status alqi_marshal_decode(struct alqi_domain *d,

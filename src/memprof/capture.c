@@ -1,7 +1,11 @@
 /* capture.c -- the call stack of what is being made
  *
  * .inv.walk  A stack is the machine's, or, where the subject has a walk that
- *            says so, that of the heap's program; never both. */
+ *            says so, that of the heap's program; never both.
+ *
+ * A heap's stacks have all their frames: where they are more than the memo
+ * keeps they are walked again, at 8 bytes and some 10 ns a frame.  Of malloc
+ * the memo's frames are all (its capacity is the depth that the user set). */
 #include "memprof/make.h"
 
 enum { WALKED_FRAMES_FIRST = 4096 / sizeof(uintptr_t) };
@@ -111,22 +115,45 @@ capture_from_inside(struct alqi_memprof_thread *t,
     return r;
 }
 
+/* Of a stack that is deeper than the memo, all that is wanted; or, without
+ * memory, what the memo has. */
+static ALQI_NOINLINE void
+capture_deep(struct alqi_memprof_thread *t, const struct alqi_stack_regs *regs,
+             uint32_t most)
+{
+    const struct alqi_memprof_subject *subject = t->domain->subject;
+    size_t room;
+
+    while (t->walked_frames <= t->memo->capacity)
+        if (!walked_grow(t, most))
+            return;
+    do {
+        room = t->walked_frames < most ? t->walked_frames : most;
+        t->last = alqi_stack_capture_deep(t->memo, regs, subject->skip_lo,
+                                          subject->skip_hi, t->walked,
+                                          (uint32_t)room);
+    } while (t->last.truncated && walked_grow(t, most));
+}
+
 static void
 capture_any(struct alqi_memprof_thread *t, const struct alqi_stack_regs *regs,
             uint32_t most)
 {
     const struct alqi_memprof_subject *subject = t->domain->subject;
+    uint32_t kept = most;
 
     t->last.n_frames = 0;
     if (t->memo == NULL)
         return;
-    if (most > t->memo->capacity)
-        most = t->memo->capacity;
+    if (kept > t->memo->capacity)
+        kept = t->memo->capacity;
     if (t->few != NULL && is_own(subject, regs->pc - regs->is_return))
-        t->last = capture_from_inside(t, regs, most);
+        t->last = capture_from_inside(t, regs, kept);
     else
         t->last = alqi_stack_capture(t->memo, regs, subject->skip_lo,
-                                     subject->skip_hi, most);
+                                     subject->skip_hi, kept);
+    if (t->few != NULL && t->last.truncated && kept < most)
+        capture_deep(t, regs, most);
 }
 
 struct alqi_stack_frames

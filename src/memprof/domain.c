@@ -141,8 +141,7 @@ loudest_of(const struct alqi_memprof_armed *armed)
     for (unsigned i = 0; i < armed->n_clients; i++) {
         const struct alq_profile *p = armed->client[i].profile;
 
-        if (p->slot > ALQI_MEMPROF_SLOT_LIVE &&
-            !(p->flags & ALQI_MEMPROF_OF_LIMITS) &&
+        if (p->slot > ALQI_MEMPROF_SLOT_LIVE && !alqi_profile_is_of_limits(p) &&
             (loudest == NULL || p->law.rate > loudest->law.rate))
             loudest = p;
     }
@@ -190,6 +189,23 @@ arm_locked(const struct alqi_memprof_domain *d, struct alqi_memprof_thread *t)
     armed->is_prompt = armed->is_plain && is_prompt(&armed->client[0]);
 }
 
+/* The client that rules the draws by its seed: the one that is alone, or beside
+ * a count of what is alive, which has one seed as well as another.  With others
+ * there none must: starting the same seed again and again would replay the
+ * others' draws.  NULL: none does. */
+static const struct alqi_memprof_client *
+only_client(const struct alqi_memprof_armed *armed)
+{
+    const struct alqi_memprof_client *c = armed->client;
+    unsigned n = armed->n_clients;
+
+    if (n > 1 && c->profile->slot == ALQI_MEMPROF_SLOT_COUNT) {
+        c++;
+        n--;
+    }
+    return n == 1 ? c : NULL;
+}
+
 void
 alqi_domain_arm(struct alqi_memprof_domain *d, struct alqi_memprof_thread *t)
 {
@@ -198,13 +214,9 @@ alqi_domain_arm(struct alqi_memprof_domain *d, struct alqi_memprof_thread *t)
 
     alqi_domain_lock(d);
     arm_locked(d, t);
-    /* A client that is alone rules the draws by its seed.  With others there,
-     * it must not: starting the same seed again and again would replay the
-     * others' draws. */
-    if (t->armed.n_clients == 1) {
-        only = &t->armed.client[0];
+    only = only_client(&t->armed);
+    if (only != NULL)
         seed = only->profile->seed;
-    }
     alqi_domain_unlock(d);
     t->residual = t->drawn = 0; /* to be drawn by the new law */
     if (only != NULL && only->id != t->seeded_by) {

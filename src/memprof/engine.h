@@ -26,11 +26,10 @@
 #include "stack/capture.h"
 #include "stack/few.h"
 
-/* In the order in which callbacks of one block are called: a sample that stops
- * a task is no one else's. */
+/* In the order in which callbacks of one block are called. */
 enum alqi_memprof_slot {
-    ALQI_MEMPROF_SLOT_LIMIT,
-    ALQI_MEMPROF_SLOT_LIVE, /* of limits, too: what is tracked for them */
+    ALQI_MEMPROF_SLOT_COUNT, /* of what is alive in the process         */
+    ALQI_MEMPROF_SLOT_LIVE,  /* of tasks with a limit on what they have */
     ALQI_MEMPROF_SLOT_USER,
     ALQI_MEMPROF_SLOT_RECORDER,
     ALQI_MEMPROF_SLOT_PROBES,
@@ -39,8 +38,10 @@ enum alqi_memprof_slot {
     ALQI_MEMPROF_SLOT_TREE = ALQI_MEMPROF_SLOTS /* none: the thread's own */
 };
 
-/* In a config's flags, beside those of memprof.h: the profile is of limits, as
- * one in the first two slots. */
+/* In a config's flags, beside those of memprof.h: the profile is of limits on
+ * tasks.  Its callbacks run nothing of the program: of blocks that wait for a
+ * poll otherwise it is told at once, and what it is owed can be run apart
+ * (alqi_memprof_limits_settle). */
 enum { ALQI_MEMPROF_OF_LIMITS = 1 << 16 };
 
 enum alqi_memprof_mode {

@@ -365,6 +365,19 @@ alqi_memprof_request_cancel(struct alqi_memprof_thread *thread)
 
 /* ---- blocks of the runtime ---------------------------------------------- */
 
+/* Limits hear of a block at once, and of a stack never: they run nothing of the
+ * program, and the task that has allocated it is to pay. */
+static void
+tell_limits(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
+{
+    if (alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_NEW, NULL, 0, &e->data)) {
+        e->flags |= ALQI_ENTRY_DATUM;
+        alqi_scan_place(t->domain, e);
+    } else {
+        alqi_entry_free(t, e);
+    }
+}
+
 static void
 make_block(struct alqi_memprof_thread *t, const struct alqi_memprof_block *b,
            uint64_t k, const struct alqi_stack_regs *regs)
@@ -386,7 +399,9 @@ make_block(struct alqi_memprof_thread *t, const struct alqi_memprof_block *b,
     for (; e != NULL; e = next) {
         next = e->chain;
         e->chain = NULL;
-        if (alqi_make_deferred(t, e, &stack))
+        if (alqi_profile_is_of_limits(e->profile))
+            tell_limits(t, e);
+        else if (alqi_make_deferred(t, e, &stack))
             alqi_pending_push(t, e);
         else
             alqi_entry_free(t, e);
@@ -413,7 +428,7 @@ alqi_memprof_block_slow(struct alqi_memprof_thread *thread,
                         const struct alqi_memprof_block *b,
                         const struct alqi_stack_regs *regs)
 {
-    uint64_t k = 0;
+    uint64_t k;
 
     /* Words of a suspended thread are no trials (S12). */
     if (thread->mode != ALQI_MEMPROF_IDLE || b->words_tried == 0)
@@ -421,11 +436,12 @@ alqi_memprof_block_slow(struct alqi_memprof_thread *thread,
     alqi_memprof_enter(thread);
     if (thread->residual == 0 || alqi_thread_is_stale(thread))
         thread->residual = alqi_thread_draw(thread);
-    for (; thread->residual <= b->words_tried; k++)
-        thread->residual +=
-            alqi_sample_gap_words(&thread->rng, &thread->armed.law);
-    thread->residual -= b->words_tried;
-    if (k != 0)
+    if (thread->residual > b->words_tried) {
+        thread->residual -= b->words_tried;
+    } else {
+        k = alqi_thread_hits(thread, b->words_tried - thread->residual,
+                             &thread->residual);
         make_block(thread, b, k, regs);
+    }
     alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
 }

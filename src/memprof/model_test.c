@@ -285,7 +285,7 @@ try_start(bool values)
     c.max_entries = rnd(8) == 0 ? 20 : 0;
     if (alqi_memprof_start(now->t.domain, &now->t,
                            rnd(4) ? ALQI_MEMPROF_SLOT_USER
-                                  : ALQI_MEMPROF_SLOT_LIMIT,
+                                  : ALQI_MEMPROF_SLOT_COUNT,
                            &c, &t, &j->p) != ALQ_OK)
         return;
     n_profiles++;
@@ -298,7 +298,7 @@ try_stop(void)
 {
     (void)alqi_memprof_stop(now->t.domain, &now->t,
                             rnd(2) ? ALQI_MEMPROF_SLOT_USER
-                                   : ALQI_MEMPROF_SLOT_LIMIT);
+                                   : ALQI_MEMPROF_SLOT_COUNT);
 }
 
 static void

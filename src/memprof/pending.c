@@ -419,6 +419,22 @@ alqi_pending_run_all(struct alqi_memprof_thread *t)
 }
 
 void
+alqi_pending_run_limits(struct alqi_memprof_thread *t)
+{
+    struct alqi_memprof_pending left = {NULL, NULL};
+    struct alqi_memprof_entry *e;
+
+    steal_left(t);
+    while ((e = alqi_fifo_pop(&t->pending)) != NULL) {
+        if (alqi_profile_is_of_limits(e->profile))
+            alqi_scan_turn(t, e);
+        else
+            alqi_fifo_push(&left, e);
+    }
+    t->pending = left;
+}
+
+void
 alqi_pending_run_prompt(struct alqi_memprof_thread *t)
 {
     do {

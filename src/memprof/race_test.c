@@ -53,7 +53,7 @@ try_start(struct fake_thread *f, uint64_t r)
     t = ledger_tracker(l);
     if (alqi_memprof_start(heap.domain, &f->t,
                            r & 2048 ? ALQI_MEMPROF_SLOT_USER
-                                    : ALQI_MEMPROF_SLOT_LIMIT,
+                                    : ALQI_MEMPROF_SLOT_COUNT,
                            &c, &t, &l->profile) == ALQ_OK)
         atomic_store(&l->is_open, true);
 }
@@ -72,7 +72,7 @@ control(struct fake_thread *f, uint64_t r)
     case 1:
         (void)alqi_memprof_stop(heap.domain, &f->t,
                                 r & 256 ? ALQI_MEMPROF_SLOT_USER
-                                        : ALQI_MEMPROF_SLOT_LIMIT);
+                                        : ALQI_MEMPROF_SLOT_COUNT);
         break;
     case 2:
         if (n > 0 && atomic_load(&l->is_open))
@@ -169,7 +169,7 @@ finish(struct fake_thread *f)
             fake_free(f, b);
     }
     (void)alqi_memprof_stop(heap.domain, &f->t, ALQI_MEMPROF_SLOT_USER);
-    (void)alqi_memprof_stop(heap.domain, &f->t, ALQI_MEMPROF_SLOT_LIMIT);
+    (void)alqi_memprof_stop(heap.domain, &f->t, ALQI_MEMPROF_SLOT_COUNT);
     (void)alqi_memprof_flush(&f->t, NULL);
 }
 

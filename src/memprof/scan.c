@@ -511,6 +511,16 @@ alqi_memprof_poll(struct alqi_memprof_thread *thread, int *code)
     return ALQ_ECALLBACK;
 }
 
+void
+alqi_memprof_limits_settle(struct alqi_memprof_thread *thread)
+{
+    if (thread->mode != ALQI_MEMPROF_IDLE)
+        return;
+    alqi_memprof_enter(thread);
+    alqi_pending_run_limits(thread);
+    alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
+}
+
 int
 alqi_memprof_each_of(struct alqi_memprof_domain *domain,
                      const struct alq_profile *profile,

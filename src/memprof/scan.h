@@ -112,6 +112,10 @@ bool alqi_memprof_domain_owes(const struct alqi_memprof_domain *domain);
 enum alq_status alqi_memprof_poll(struct alqi_memprof_thread *thread,
                                   int *code);
 
+/* Runs what is owed to profiles of limits, which run nothing of the program;
+ * the rest is pending still. */
+void alqi_memprof_limits_settle(struct alqi_memprof_thread *thread);
+
 /* The blocks of a profile that the domain tracks, while all of its threads
  * stand still and nothing is being collected; not 0: what `visit` returned. */
 int alqi_memprof_each_of(struct alqi_memprof_domain *domain,

@@ -112,6 +112,12 @@ alqi_profile_defers(const struct alq_profile *p)
     return p->flags & ALQ_MEMPROF_DEFER;
 }
 
+static inline bool
+alqi_profile_is_of_limits(const struct alq_profile *p)
+{
+    return (p->flags & ALQI_MEMPROF_OF_LIMITS) != 0;
+}
+
 static inline uint64_t
 alqi_profile_entries(const struct alq_profile *p)
 {
@@ -615,6 +621,7 @@ void alqi_pending_run_allocs(struct alqi_memprof_thread *t);
 void alqi_pending_run_all(struct alqi_memprof_thread *t);
 /* A scanned heap's: what waits for no flush, until a callback fails. */
 void alqi_pending_run_prompt(struct alqi_memprof_thread *t);
+void alqi_pending_run_limits(struct alqi_memprof_thread *t);
 /* A scanned heap's entry owes this thread's callback. */
 void alqi_pending_push(struct alqi_memprof_thread *t,
                        struct alqi_memprof_entry *e);

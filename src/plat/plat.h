@@ -23,17 +23,38 @@ void *alqi_plat_pages_map_wiped_on_fork(size_t bytes);
 uint64_t alqi_plat_mono_ns_sigsafe(void);
 uint64_t alqi_plat_wall_ns_sigsafe(void);
 
+/* Maps so many bytes from which pages_map gives from now on; they do not come
+ * back.  When they are used up, pages_map gives NULL if is_final, else it maps
+ * again.  False: no memory, or called before; nothing has changed. */
+bool alqi_plat_pages_reserve(size_t bytes, bool is_final);
+
+/* Which system calls the process may still make (seccomp), as its owner says:
+ * FEW are those of malloc, futex and write; NONE none at all. */
+enum alqi_plat_confinement {
+    ALQI_PLAT_FREE,
+    ALQI_PLAT_FEW_CALLS,
+    ALQI_PLAT_NO_CALLS
+};
+void alqi_plat_confine(enum alqi_plat_confinement how);
+enum alqi_plat_confinement alqi_plat_confinement_sigsafe(void);
+
+/* Writes to the page without changing it, by the kernel: false where the
+ * program's own write would be a SIGSEGV or, as on a full disk, a SIGBUS. */
+bool alqi_plat_page_touch_sigsafe(void *page);
+
 /* 64 bits from the system's generator; never fails (falls back on clocks). */
 uint64_t alqi_plat_entropy(void);
 
-/* Kernel thread id of the caller. */
+/* Kernel thread id of the caller; 0 in a confined process. */
 uint32_t alqi_plat_tid_sigsafe(void);
 
-/* Whether the 8 bytes at `address` can be read, without touching them. */
+/* Whether the aligned 8 bytes at `address` can be read, without touching them;
+ * false where no system call may be made. */
 bool alqi_plat_is_readable_sigsafe(uintptr_t address);
 
 /* Returns after every other thread of the process has executed a full memory
- * barrier; false where the system cannot do that. */
+ * barrier; false where the system cannot do that, or the process is confined.
+ */
 bool alqi_plat_barrier_all(void);
 
 /* write(2) of all of it, retrying: 0, or errno.  What the write would raise

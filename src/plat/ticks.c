@@ -16,9 +16,20 @@ alqi_plat_ticks_start(void)
     alqi_plat_has_ticks =
         __get_cpuid(LEAF_POWER, &a, &b, &c, &d) != 0 && (d & INVARIANT_TSC);
 }
+
+void
+alqi_plat_ticks_stop(void)
+{
+    alqi_plat_has_ticks = false;
+}
 #else
 void
 alqi_plat_ticks_start(void)
+{
+}
+
+void
+alqi_plat_ticks_stop(void)
 {
 }
 #endif

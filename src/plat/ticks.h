@@ -13,6 +13,8 @@
 
 /* Looks, once, whether there is such a clock; before the first ticks. */
 void alqi_plat_ticks_start(void);
+/* Where reading it may be a fault from now on: then time stands still. */
+void alqi_plat_ticks_stop(void);
 
 #if defined(__x86_64__)
 #pragma GCC visibility push(hidden)

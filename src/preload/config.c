@@ -6,6 +6,8 @@
  *   depth=N         frames kept                    seed=N  0: from the system
  *   exact=0|1       every block; rate is what takes over when its tables have
  *   max_memory=BYTES                                0: no cap
+ *   reserve=BYTES   of the recording, and of memory: mapped at the start, and
+ *                   nothing after it; see confine.c
  *   follow=0|1      exec'd programs are recorded   mmap=0|1
  *   rss=0|1         resident memory over time; 1 unless given
  *   off             nothing, until it is started; without control and signal
@@ -16,6 +18,8 @@
  *   limit_live=BYTES, limit_alloc=BYTES   when more is alive, or was allocated,
  *   on_limit=report|kill|SIGNAL           that is said, or the signal sent
  *   limit_notify=0|1                      through a pipe beside the recording
+ *   notes=0|1       programs that cannot be recorded are noted beside the
+ *                   recording
  *   preload=PATH    the LD_PRELOAD entry to take out again
  *   out=PATTERN     the rest of the text, commas included
  *
@@ -26,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "preload/exec.h"
 #include "preload/preload.h"
 
 enum { DEPTH_FRAMES_DEFAULT = 256 };
@@ -41,6 +46,33 @@ struct alqi_preload_config alqi_preload_config = {
 };
 
 static char own_path[1024]; /* our entry in LD_PRELOAD */
+static char passed[4096];   /* the variable, for what is executed */
+static char notes[1100];
+static bool is_kept, has_notes;
+
+bool
+alqi_preload_config_is_kept(void)
+{
+    return is_kept;
+}
+
+char *
+alqi_preload_config_passed(void)
+{
+    return passed;
+}
+
+const char *
+alqi_preload_config_own_entry(void)
+{
+    return own_path;
+}
+
+const char *
+alqi_preload_config_notes(void)
+{
+    return notes;
+}
 
 static void
 warn(const char *what, const char *key, size_t n)
@@ -183,8 +215,12 @@ pair_apply(const char *key, size_t n_key, const char *text, size_t n)
         c->is_exact = v != 0;
     else if (is_key(key, n_key, "max_memory") && v >= 0)
         c->max_memory_bytes = (uint64_t)v;
+    else if (is_key(key, n_key, "reserve") && v >= 0 && v <= LIMIT_BYTES_MOST)
+        c->reserve_bytes = (size_t)v;
     else if (is_key(key, n_key, "follow"))
         c->follow = v != 0 ? ALQI_PRELOAD_FOLLOW : ALQI_PRELOAD_LEAVE;
+    else if (is_key(key, n_key, "notes"))
+        has_notes = v != 0;
     else if (is_key(key, n_key, "mmap"))
         c->is_tracking_mmap = v != 0;
     else if (is_key(key, n_key, "heap"))
@@ -235,18 +271,20 @@ variable_find(char **envp, const char *name)
     return NULL;
 }
 
-/* In place: main()'s third argument and environ are one array. */
+/* In place: main()'s third argument and environ are one array.  The text goes,
+ * too: /proc shows it. */
 static void
 variable_remove(char **at)
 {
+    memset(*at, 0, strlen(*at));
     do
         at[0] = at[1];
     while (*at++ != NULL);
 }
 
 /* Takes our entry, and the separator behind or before it, out of the list. */
-static void
-preload_entry_remove(char **envp)
+void
+alqi_preload_config_entry_remove(char **envp)
 {
     char **at = variable_find(envp, "LD_PRELOAD");
     size_t n = strlen(own_path);
@@ -262,32 +300,21 @@ preload_entry_remove(char **envp)
         n++;
     else if (p > list)
         p--, n++;
-    memmove(p, p + n, strlen(p + n) + 1);
+    memmove(p, p + n, strlen(p + n));
+    memset(p + strlen(p) - n, 0, n);
     if (*list == '\0')
         variable_remove(at);
 }
 
-/* Once for the process, as memtrace: its children are not traced. */
+/* Of MEMTRACE and MEMTRACE_RATE, which may be "". */
 static void
-memtrace_read(char **envp)
+memtrace_settle(const char *path, const char *rate)
 {
     struct alqi_preload_config *c = &alqi_preload_config;
-    char **at = variable_find(envp, "MEMTRACE");
-    const char *path = at != NULL ? *at + strlen("MEMTRACE=") : "";
-    const char *rate = NULL;
 
-    if (*path == '\0')
-        return;
-    variable_remove(at);
-    at = variable_find(envp, "MEMTRACE_RATE");
-    if (at != NULL) {
-        rate = *at + strlen("MEMTRACE_RATE=");
-        variable_remove(at);
-    }
     c->rate = MEMTRACE_RATE_DEFAULT;
-    if (rate != NULL && *rate != '\0' &&
-        (!number_parse(rate, strlen(rate), &c->rate) ||
-         !(c->rate > 0 && c->rate <= 1))) {
+    if (*rate != '\0' && (!number_parse(rate, strlen(rate), &c->rate) ||
+                          !(c->rate > 0 && c->rate <= 1))) {
         alqi_preload_say("off: MEMTRACE_RATE is no number above 0 and up to 1");
         return;
     }
@@ -297,6 +324,23 @@ memtrace_read(char **envp)
     }
     strcpy(c->out, path);
     c->is_memtrace = c->is_on = true;
+}
+
+/* Once for the process, as memtrace: its children are not traced. */
+static void
+memtrace_read(char **envp)
+{
+    char **at = variable_find(envp, "MEMTRACE"), **rate;
+
+    if (at == NULL || (*at)[strlen("MEMTRACE=")] == '\0')
+        return;
+    rate = variable_find(envp, "MEMTRACE_RATE");
+    memtrace_settle(*at + strlen("MEMTRACE="),
+                    rate != NULL ? *rate + strlen("MEMTRACE_RATE=") : "");
+    variable_remove(at);
+    rate = variable_find(envp, "MEMTRACE_RATE");
+    if (rate != NULL)
+        variable_remove(rate);
 }
 
 /* Off, but not for good, or here for its probes. */
@@ -325,6 +369,20 @@ probes_settle(void)
         c->probes_rate = c->is_exact && c->is_on ? 1 : RATE_DEFAULT;
 }
 
+/* A variable too long for that is the program's that is executed, no more. */
+static void
+passed_keep(const char *variable)
+{
+    const char *out = alqi_preload_config.out, *slash = strrchr(out, '/');
+
+    if (strlen(variable) < sizeof passed)
+        strcpy(passed, variable);
+    if (has_notes && slash != NULL &&
+        memchr(out, '%', (size_t)(slash - out)) == NULL)
+        snprintf(notes, sizeof notes, "%.*s/" ALQI_RAW_UNRECORDED,
+                 (int)(slash - out), out);
+}
+
 void
 alqi_preload_config_read(char **envp)
 {
@@ -347,9 +405,12 @@ alqi_preload_config_read(char **envp)
         alqi_preload_say("ALIQUOT: nothing is recorded: it lacks out=FILE");
     if (at == NULL || c->is_memtrace)
         return;
+    passed_keep(*at);
     if (c->follow == ALQI_PRELOAD_LEAVE ||
         (c->follow == ALQI_PRELOAD_UNSAID && !is_for_all())) {
         variable_remove(at);
-        preload_entry_remove(envp);
+        alqi_preload_config_entry_remove(envp);
+    } else {
+        is_kept = true;
     }
 }

@@ -13,7 +13,6 @@
  *             forgetting modules forgets the notes, a fork ends the epoch. */
 #include <errno.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "memprof/filter.h"
 #include "plat/ticks.h"
@@ -66,17 +65,24 @@ part_map(void)
                                    sizeof(uint64_t));
 }
 
+void
+alqi_preload_exact_confine(void)
+{
+    if (atomic_load(&exact.is_barriered))
+        return;
+    atomic_store(&exact.is_timed, true);
+    alqi_plat_barrier_all();
+    atomic_store(&exact.is_barriered, true);
+}
+
 /* A stream of the present recording. */
 static void
 part_open(struct alqi_preload_exact *x)
 {
     uint32_t n = atomic_fetch_add(&exact.n_streams, 1);
 
-    if (n > 0 && !atomic_load(&exact.is_barriered)) { /* .inv.timed */
-        atomic_store(&exact.is_timed, true);
-        alqi_plat_barrier_all();
-        atomic_store(&exact.is_barriered, true);
-    }
+    if (n > 0) /* .inv.timed */
+        alqi_preload_exact_confine();
     x->chunk = NULL;
     x->sequence = 0;
     x->stream = STREAM_FIRST + n;
@@ -90,35 +96,20 @@ part_open(struct alqi_preload_exact *x)
             ALQI_RAW_IS_EXACT); /* a forked child's has none yet */
 }
 
-/* What stands in the chunk is in the file a second time: it may begin anew. */
-static void
-chunk_reset(struct alqi_raw_chunk_header *chunk, uint32_t sequence,
-            uint64_t now_ns, uint64_t first_ordinal)
-{
-    atomic_store_explicit(&chunk->used, 0, memory_order_release);
-    atomic_thread_fence(memory_order_release); /* for a reader of the file */
-    chunk->sequence = sequence;
-    chunk->start_ns = now_ns;
-    chunk->first_ordinal = first_ordinal;
-    atomic_thread_fence(memory_order_release);
-}
-
 static ALQI_COLD bool
 turn(struct alqi_preload_exact *x)
 {
     uint64_t now_ns = alqi_plat_mono_ns_sigsafe();
     uint64_t ticks = alqi_plat_ticks_sigsafe();
-    uint64_t first = ticks >> ALQI_EXACT_TICK_SHIFT;
+    struct alqi_raw_chunk_header *chunk;
 
-    if (x->chunk == NULL)
-        x->chunk = alqi_preload_file_chunk_new(ALQI_RAW_EXACT, x->stream,
-                                               x->sequence, now_ns, first);
-    else if (alqi_preload_file_chunk_copy(x->chunk, now_ns))
-        chunk_reset(x->chunk, x->sequence, now_ns, first);
-    else
+    chunk = alqi_preload_file_chunk_new(ALQI_RAW_EXACT, x->stream, x->sequence,
+                                        now_ns, ticks >> ALQI_EXACT_TICK_SHIFT);
+    if (chunk == NULL)
         return false;
-    if (x->chunk == NULL)
-        return false;
+    if (x->chunk != NULL)
+        alqi_preload_file_chunk_done(x->chunk);
+    x->chunk = chunk;
     x->sequence++;
     x->clock_at_ticks = ticks + x->clock_step_ticks;
     alqi_exact_begin(&x->encoder, x->chunk, ALQI_RAW_CHUNK_BYTES,
@@ -134,19 +125,6 @@ commit(struct alqi_preload_exact *x)
 
     atomic_store_explicit(&x->chunk->used, (uint32_t)used,
                           memory_order_release);
-}
-
-/* Looks at the thread's name; true when it is another than the time before. */
-static bool
-name_has_changed(struct alqi_preload_exact *x)
-{
-    char name[17] = "";
-
-    prctl(PR_GET_NAME, name);
-    if (strcmp(name, x->name) == 0)
-        return false;
-    memcpy(x->name, name, sizeof name);
-    return true;
 }
 
 static void
@@ -182,7 +160,7 @@ ready_slow(struct alqi_preload_thread *thread)
     if (x->chunk == NULL && !turn(x))
         return NULL;
     if (!x->is_announced) {
-        name_has_changed(x);
+        (void)alqi_preload_look_name(x->name);
         announce(thread, x);
     }
     return x->is_announced ? x : NULL;
@@ -215,7 +193,7 @@ put_between(struct alqi_preload_thread *thread, uint64_t ticks)
     rss_bytes = alqi_preload_look_rss(now_ns);
     if (rss_bytes != 0)
         alqi_exact_put_control(&x->encoder, ALQI_EXACT_RSS, rss_bytes);
-    if (name_has_changed(x))
+    if (alqi_preload_look_name(x->name))
         alqi_exact_put_thread(&x->encoder, ticks, thread->index, thread->tid,
                               x->name);
     if (x->clock_step_ticks < CLOCK_LAST_TICKS)
@@ -524,7 +502,7 @@ alqi_preload_exact_thread_end(struct alqi_preload_thread *thread)
 
     if (x == NULL || x->epoch != exact.epoch || !x->is_announced)
         return;
-    if (name_has_changed(x))
+    if (alqi_preload_look_name(x->name))
         announce(thread, x);
     x->is_announced = false;
     x->serial = 0;

@@ -65,4 +65,8 @@ void alqi_preload_exact_fork_child(void);
 
 #pragma GCC visibility pop
 
+/* Streams write ticks from now on, as with several threads: a thread that is
+ * born when no barrier can be had finds that done. */
+void alqi_preload_exact_confine(void);
+
 #endif

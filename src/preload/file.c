@@ -1,3 +1,13 @@
+/* file.c -- see file.h
+ *
+ *   header | chunk chunk ... chunk | ... | to `size_bytes`: holes yet
+ *            ^next                 ^end: one page more is mapped, of the window
+ *            '------ window -------'     that comes after, which is made of it
+ *
+ * The file is made longer than it is, by holes, and a window of it is mapped at
+ * a time.  A mapping can be made to reach further without the file: so there
+ * is a descriptor while the file is created, and while it is made longer still,
+ * by its name. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,19 +21,27 @@
 #include "preload/file.h"
 #include "preload/preload.h"
 
-enum { NAME_TRIES = 100, RETRY_NS = 1000000000 };
+enum {
+    NAME_TRIES = 100,
+    RETRY_NS = 1000000000,
+    PAGE_BYTES = 4096,
+    WINDOW_BYTES = 64 * ALQI_RAW_CHUNK_BYTES,
+    SIZE_FIRST_BYTES = 64 << 20 /* twice as much each time */
+};
 
 static struct {
-    struct alqi_plat_lock lock; /* of growth: offset, size, descriptor */
+    struct alqi_plat_lock lock; /* of growth */
     struct alqi_raw_header *header;
-    int fd;
+    char *next; /* of the window: where the next chunk begins */
+    char *end;
+    off_t size_bytes;
     dev_t device;
     ino_t inode;
     uint64_t retry_after_ns;
     bool has_said_full;
     char path[1200];
     char error[1400]; /* the last that was said */
-} file = {.fd = -1};
+} file;
 
 static struct alqi_raw_header nobodys;
 
@@ -145,11 +163,12 @@ alqi_preload_heap_name(char *out, size_t capacity)
 
 /* ---- the descriptor ------------------------------------------------------ */
 
-/* As high as the limit allows, out of the way of programs that expect 3. */
+/* Out of the way of programs that expect 3; not so high that the table of
+ * descriptors grows. */
 int
 alqi_preload_fd_move_up(int fd)
 {
-    static const int floors[] = {1000, 230, 100, 20};
+    static const int floors[] = {230, 100, 20};
 
     for (size_t i = 0; i < ALQI_COUNT_OF(floors); i++) {
         int high = fcntl(fd, F_DUPFD_CLOEXEC, floors[i]);
@@ -162,101 +181,112 @@ alqi_preload_fd_move_up(int fd)
     return fd;
 }
 
-static bool
-fd_is_ours(int fd)
+/* To go on would raise SIGXFSZ. */
+static off_t
+limit_bytes(void)
 {
-    struct stat st;
+    struct rlimit limit;
 
-    return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == file.device &&
-           st.st_ino == file.inode;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 ||
+        limit.rlim_cur > (rlim_t)INT64_MAX)
+        return INT64_MAX;
+    return (off_t)limit.rlim_cur;
+}
+
+/* Makes the file `wanted` bytes long, or, if that is too much for where it is,
+ * less, but `least`. */
+static bool
+file_lengthen(int fd, off_t least, off_t wanted)
+{
+    off_t most = limit_bytes();
+
+    if (most < least) {
+        errno = EFBIG;
+        return false;
+    }
+    if (wanted > most)
+        wanted = most;
+    while (ftruncate(fd, wanted) != 0) {
+        if (wanted <= least)
+            return false;
+        wanted = wanted / 2 > least ? wanted / 2 : least;
+    }
+    file.size_bytes = wanted;
+    return true;
 }
 
 /* .inv.mine */
 static bool
-fd_ready(void)
+file_reach(off_t least)
 {
-    int fd;
+    int fd = open(file.path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW), error;
+    struct stat st;
+    bool ok;
 
-    if (fd_is_ours(file.fd))
-        return true;
-    file.fd = -1;
-    fd = open(file.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return false;
-    if (!fd_is_ours(fd)) {
-        close(fd);
-        errno = ENOENT; /* what stands there is another file */
+    errno = ESTALE;
+    ok = fstat(fd, &st) == 0 && st.st_dev == file.device &&
+         st.st_ino == file.inode && file_lengthen(fd, least, 2 * least);
+    error = errno;
+    close(fd);
+    errno = error;
+    return ok;
+}
+
+/* ---- the window ---------------------------------------------------------- */
+
+static off_t
+chunk_offset(uint32_t n)
+{
+    return ALQI_RAW_HEADER_BYTES + (off_t)n * ALQI_RAW_CHUNK_BYTES;
+}
+
+/* Maps the next chunks, some `bytes` of them, in the place of the window. */
+static bool
+window_move(off_t offset, size_t bytes)
+{
+    size_t left = (size_t)(file.end - file.next) + PAGE_BYTES;
+    char *p;
+
+    if (offset + (off_t)bytes > file.size_bytes &&
+        !file_reach(offset + (off_t)bytes))
         return false;
-    }
-    file.fd = alqi_preload_fd_move_up(fd);
+    p = mremap(file.next, 0, bytes + PAGE_BYTES, MREMAP_MAYMOVE);
+    if (p == MAP_FAILED)
+        return false;
+    munmap(file.next, left);
+    file.next = p;
+    file.end = p + bytes;
     return true;
 }
 
-/* To go on would raise SIGXFSZ. */
+/* .inv.blocks */
 static bool
-is_over_limit(off_t size)
+blocks_take(char *at, size_t n_bytes)
 {
-    struct rlimit limit;
-
-    return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-           limit.rlim_cur != RLIM_INFINITY && (rlim_t)size > limit.rlim_cur;
-}
-
-static bool
-range_write(const void *bytes, size_t n_bytes, off_t at)
-{
-    const char *p = bytes;
-
-    while (n_bytes > 0) {
-        ssize_t n = pwrite(file.fd, p, n_bytes, at);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n == 0)
+    for (size_t i = 0; i < n_bytes; i += PAGE_BYTES)
+        if (!alqi_plat_page_touch_sigsafe(at + i)) {
             errno = ENOSPC;
-        if (n <= 0)
             return false;
-        p += n;
-        at += n;
-        n_bytes -= (size_t)n;
-    }
+        }
     return true;
 }
 
-/* .inv.blocks; and never a SIGXFSZ.  False: errno says why. */
-static bool
-blocks_reserve(off_t offset, off_t n_bytes)
+bool
+alqi_preload_file_reserve(size_t bytes)
 {
-    static const char zeros[4096];
-    int status;
+    uint32_t n;
+    bool ok = false;
 
-    if (is_over_limit(offset + n_bytes)) {
-        errno = EFBIG;
-        return false;
+    bytes = (bytes / ALQI_RAW_CHUNK_BYTES + 1) * ALQI_RAW_CHUNK_BYTES;
+    alqi_plat_lock(&file.lock);
+    if (file.header != NULL) {
+        n = atomic_load_explicit(&file.header->n_chunks, memory_order_relaxed);
+        ok = window_move(chunk_offset(n), bytes);
     }
-    do
-        status = fallocate(file.fd, 0, offset, n_bytes);
-    while (status != 0 && errno == EINTR);
-    if (status == 0)
-        return true;
-    if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
-        return false;
-    for (off_t at = 0; at < n_bytes; at += (off_t)sizeof zeros)
-        if (!range_write(zeros, sizeof zeros, offset + at))
-            return false;
-    return true;
-}
-
-static void *
-range_map(off_t offset, size_t n_bytes)
-{
-    void *p;
-
-    if (!fd_ready() || !blocks_reserve(offset, (off_t)n_bytes))
-        return NULL;
-    p = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd,
-             offset);
-    return p == MAP_FAILED ? NULL : p;
+    alqi_plat_unlock(&file.lock);
+    return ok;
 }
 
 /* ---- header -------------------------------------------------------------- */
@@ -365,8 +395,15 @@ trace_remove(const char *path)
     close(fd);
 }
 
+static int
+file_open(void)
+{
+    return open(file.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                0600);
+}
+
 /* The path is the one given, no pattern. */
-static bool
+static int
 file_open_memtrace(void)
 {
     size_t at = 0;
@@ -378,28 +415,62 @@ file_open_memtrace(void)
     append(file.path, sizeof file.path, at, alqi_preload_config.out,
            strlen(alqi_preload_config.out));
     trace_remove(file.path);
-    file.fd = open(file.path,
-                   O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    return file.fd >= 0;
+    return file_open();
 }
 
-static bool
+static int
 file_open_new(const char *executable)
 {
+    int fd = -1;
+
     if (alqi_preload_config.is_memtrace)
         return file_open_memtrace();
     for (unsigned attempt = 0; attempt < NAME_TRIES; attempt++) {
         if (!name_expand(file.path, sizeof file.path, alqi_preload_config.out,
                          executable, attempt)) {
             errno = ENAMETOOLONG;
-            return false;
+            return -1;
         }
-        file.fd =
-            open(file.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                 0600);
-        if (file.fd >= 0 || errno != EEXIST)
-            return file.fd >= 0;
+        fd = file_open();
+        if (fd >= 0 || errno != EEXIST)
+            break;
     }
+    return fd;
+}
+
+/* The header, and the first window, which may be small; of either the next
+ * page, too.  False: errno says why. */
+static bool
+file_map(int fd)
+{
+    size_t bytes = alqi_preload_config.reserve_bytes;
+    off_t least = chunk_offset(1) + (off_t)bytes;
+    struct stat st;
+    char *p;
+
+    if (fstat(fd, &st) != 0 ||
+        !file_lengthen(fd, least,
+                       least > SIZE_FIRST_BYTES ? least : SIZE_FIRST_BYTES))
+        return false;
+    file.device = st.st_dev;
+    file.inode = st.st_ino;
+    if (bytes < WINDOW_BYTES)
+        bytes = WINDOW_BYTES;
+    if (bytes > (size_t)(file.size_bytes - ALQI_RAW_HEADER_BYTES))
+        bytes = (size_t)(file.size_bytes - ALQI_RAW_HEADER_BYTES);
+    bytes -= bytes % ALQI_RAW_CHUNK_BYTES;
+    p = mmap(NULL, ALQI_RAW_HEADER_BYTES + bytes + PAGE_BYTES,
+             PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (p == MAP_FAILED)
+        return false;
+    file.next = p + ALQI_RAW_HEADER_BYTES;
+    file.end = file.next + bytes;
+    if (blocks_take(p, ALQI_RAW_HEADER_BYTES)) {
+        file.header = (void *)p;
+        return true;
+    }
+    munmap(p, ALQI_RAW_HEADER_BYTES + bytes + PAGE_BYTES);
+    errno = ENOSPC;
     return false;
 }
 
@@ -419,31 +490,31 @@ bool
 alqi_preload_file_create(uint32_t flags)
 {
     char executable[1024] = "";
-    struct alqi_raw_header *header;
-    struct stat st;
     ssize_t n;
+    bool ok;
+    int fd, error;
 
+    if (alqi_plat_confinement_sigsafe() != ALQI_PLAT_FREE)
+        return false; /* a child that was forked then */
     if (alqi_preload_config.is_memtrace && (flags & ALQI_RAW_FORKED) != 0)
         return false; /* as memtrace: one process, one trace */
     n = readlink("/proc/self/exe", executable, sizeof executable - 1);
     executable[n > 0 ? n : 0] = '\0';
-    if (!file_open_new(executable) || fstat(file.fd, &st) != 0) {
+    fd = file_open_new(executable);
+    if (fd < 0) {
         say_failed("cannot record", "creating");
         return false;
     }
-    file.device = st.st_dev;
-    file.inode = st.st_ino;
-    file.fd = alqi_preload_fd_move_up(file.fd);
-    header = range_map(0, ALQI_RAW_HEADER_BYTES);
-    if (header == NULL) {
+    ok = file_map(fd);
+    error = errno;
+    close(fd);
+    if (!ok) {
+        errno = error;
         say_failed("cannot record", "making room in");
-        close(file.fd);
         file_give_up();
-        file.fd = -1;
         return false;
     }
-    header_fill(header, executable, flags);
-    file.header = header;
+    header_fill(file.header, executable, flags);
     file.retry_after_ns = 0;
     file.has_said_full = false;
     return true;
@@ -452,12 +523,11 @@ alqi_preload_file_create(uint32_t flags)
 void
 alqi_preload_file_leave(void)
 {
-    if (file.header != NULL)
+    if (file.header != NULL) {
         munmap(file.header, ALQI_RAW_HEADER_BYTES);
-    if (fd_is_ours(file.fd))
-        close(file.fd);
+        munmap(file.next, (size_t)(file.end - file.next) + PAGE_BYTES);
+    }
     file.header = NULL;
-    file.fd = -1;
     atomic_store_explicit(&file.lock.state, 0, memory_order_relaxed);
 }
 
@@ -475,6 +545,15 @@ chunk_failed_locked(uint64_t now_ns)
     }
 }
 
+/* What a confined process has mapped before is all there is. */
+static bool
+window_more(off_t offset)
+{
+    errno = ENOSPC;
+    return alqi_plat_confinement_sigsafe() == ALQI_PLAT_FREE &&
+           window_move(offset, WINDOW_BYTES);
+}
+
 struct alqi_raw_chunk_header *
 alqi_preload_file_chunk_new(enum alqi_raw_chunk_kind kind, uint32_t stream,
                             uint32_t sequence, uint64_t now_ns,
@@ -490,12 +569,13 @@ alqi_preload_file_chunk_new(enum alqi_raw_chunk_kind kind, uint32_t stream,
     if (now_ns < file.retry_after_ns)
         goto out;
     n = atomic_load_explicit(&file.header->n_chunks, memory_order_relaxed);
-    chunk = range_map(ALQI_RAW_HEADER_BYTES + (off_t)n * ALQI_RAW_CHUNK_BYTES,
-                      ALQI_RAW_CHUNK_BYTES);
-    if (chunk == NULL) {
+    if ((file.next == file.end && !window_more(chunk_offset(n))) ||
+        !blocks_take(file.next, ALQI_RAW_CHUNK_BYTES)) {
         chunk_failed_locked(now_ns);
         goto out;
     }
+    chunk = (void *)file.next;
+    file.next += ALQI_RAW_CHUNK_BYTES;
     chunk->kind = kind;
     chunk->stream = stream;
     chunk->sequence = sequence;
@@ -509,58 +589,14 @@ out:
     return chunk;
 }
 
-/* A place behind all others, or -1. */
-static off_t
-place_take(uint64_t now_ns)
-{
-    off_t at = -1;
-    uint32_t n;
-
-    alqi_plat_lock(&file.lock);
-    if (file.header != NULL && now_ns >= file.retry_after_ns) {
-        n = atomic_load_explicit(&file.header->n_chunks, memory_order_relaxed);
-        at = ALQI_RAW_HEADER_BYTES + (off_t)n * ALQI_RAW_CHUNK_BYTES;
-        errno = EFBIG; /* unless the descriptor says otherwise */
-        if (is_over_limit(at + ALQI_RAW_CHUNK_BYTES) || !fd_ready()) {
-            chunk_failed_locked(now_ns);
-            at = -1;
-        } else {
-            atomic_store_explicit(&file.header->n_chunks, n + 1,
-                                  memory_order_release);
-        }
-    }
-    alqi_plat_unlock(&file.lock);
-    return at;
-}
-
-/* A page fault in a shared mapping costs far more than a page of a write: what
- * fills chunks fast has one mapping, written out when it is full.  The header
- * goes last: without it there is no chunk. */
-bool
-alqi_preload_file_chunk_copy(const struct alqi_raw_chunk_header *chunk,
-                             uint64_t now_ns)
-{
-    int saved = errno;
-    off_t at = place_take(now_ns);
-    bool ok = at >= 0 &&
-              range_write(chunk + 1, ALQI_RAW_CHUNK_BYTES - sizeof *chunk,
-                          at + (off_t)sizeof *chunk) &&
-              range_write(chunk, sizeof *chunk, at);
-
-    if (at >= 0 && !ok) {
-        alqi_plat_lock(&file.lock);
-        chunk_failed_locked(now_ns);
-        alqi_plat_unlock(&file.lock);
-    }
-    errno = saved;
-    return ok;
-}
-
 void
 alqi_preload_file_chunk_done(struct alqi_raw_chunk_header *chunk)
 {
     int saved = errno;
 
+    if (alqi_plat_confinement_sigsafe() != ALQI_PLAT_FREE ||
+        alqi_preload_config.reserve_bytes != 0)
+        return; /* munmap may be forbidden */
     munmap(chunk, ALQI_RAW_CHUNK_BYTES);
     errno = saved;
 }

@@ -1,9 +1,14 @@
-/* file.h -- the recording's file: one shared mapping, grown chunk by chunk
+/* file.h -- the recording's file: a shared mapping, grown window by window
  *
- * .inv.blocks  A chunk's blocks are allocated on disk before it is mapped: a
- *              full disk is an error code here, never a SIGBUS later.
- * .inv.mine    The descriptor is used only after its device and inode are seen
- *              to be the recording's: a program may close or replace any. */
+ * .inv.blocks  Each page of a chunk is written to by the kernel before the
+ *              recorder does (page_touch): a full disk is an error code here,
+ *              never a SIGBUS later.
+ * .inv.mine    No descriptor outlives the call that made it.  A file that is
+ *              opened by name is changed only after its device and inode are
+ *              seen to be the recording's.
+ * .inv.few     Where the process is confined (plat.h), or memory is reserved,
+ *              a chunk takes no system call but futex; where there may be none
+ *              at all, there is no new chunk. */
 #ifndef ALQI_PRELOAD_FILE_H
 #define ALQI_PRELOAD_FILE_H
 
@@ -34,16 +39,14 @@ bool alqi_preload_heap_name(char *out, size_t capacity);
 /* The same file at a number out of the program's way. */
 int alqi_preload_fd_move_up(int fd);
 
+/* Maps so many bytes of the recording, for chunks to come; false: no room. */
+bool alqi_preload_file_reserve(size_t bytes);
+
 /* A fresh chunk, or NULL: no space, or asked again too soon after that. */
 struct alqi_raw_chunk_header *
 alqi_preload_file_chunk_new(enum alqi_raw_chunk_kind kind, uint32_t stream,
                             uint32_t sequence, uint64_t now_ns,
                             uint64_t first_ordinal);
-/* Copies a full chunk to a place of its own in the file, so that it may begin
- * anew where it is; false: no space, as above.  A reader that finds a chunk
- * twice, by stream and sequence, takes one. */
-bool alqi_preload_file_chunk_copy(const struct alqi_raw_chunk_header *chunk,
-                                  uint64_t now_ns);
 void alqi_preload_file_chunk_done(struct alqi_raw_chunk_header *chunk);
 
 /* In a forked child: the file is the parent's. */

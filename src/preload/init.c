@@ -17,6 +17,7 @@
 #include "memprof/probes.h"
 #include "preload/control.h"
 #include "preload/exact.h"
+#include "preload/exec.h"
 #include "preload/fence.h"
 #include "preload/file.h"
 #include "preload/limit.h"
@@ -26,12 +27,19 @@ _Atomic(bool) alqi_preload_is_up;
 _Atomic(bool) alqi_preload_is_off;
 struct alqi_memprof_domain *alqi_preload_domain;
 
+static int
+own_pid(void)
+{
+    return alqi_plat_confinement_sigsafe() == ALQI_PLAT_FREE
+               ? getpid()
+               : (int)alqi_preload_file_header()->pid;
+}
+
 void
 alqi_preload_say(const char *text)
 {
     char line[1600];
-    int n =
-        snprintf(line, sizeof line, "aliquot: %d: %s\n", (int)getpid(), text);
+    int n = snprintf(line, sizeof line, "aliquot: %d: %s\n", own_pid(), text);
 
     if (n > 0)
         alqi_plat_say_sigsafe(line, (size_t)n < sizeof line ? (size_t)n
@@ -154,8 +162,8 @@ recording_start(void)
         alqi_preload_say("off: no memory for the profiler's tables");
         return;
     }
+    alqi_preload_limit_start(); /* first: the recorder's seed is the last */
     alqi_preload_recorder_start();
-    alqi_preload_limit_start();
     alqi_preload_orphan_unlock(orphan);
     if (is_hopeless)
         alqi_preload_flag(ALQI_RAW_OWN_MALLOC);
@@ -201,6 +209,12 @@ alqi_preload_begin(void)
         switch_off();
         return;
     }
+    if (c->reserve_bytes != 0 &&
+        !alqi_plat_pages_reserve(c->reserve_bytes, true)) {
+        alqi_preload_say("off: no memory to reserve");
+        switch_off();
+        return;
+    }
     if (!engine_start()) {
         alqi_preload_say("off: no memory for the profiler's tables");
         switch_off();
@@ -223,9 +237,12 @@ start(void)
 
     alqi_preload_real_begin();
     if (atomic_load_explicit(&alqi_preload_is_up, memory_order_relaxed)) {
+        alqi_preload_exec_start();
         alqi_preload_signal_install();
         if (alqi_preload_config.has_control)
             alqi_preload_serve();
+        if (alqi_preload_config.reserve_bytes != 0)
+            alqi_preload_confine(ALQI_PLAT_FEW_CALLS);
     }
     errno = saved;
 }

@@ -43,7 +43,9 @@ tell_recorder(void)
     long fd, put;
     int n;
 
-    if (!alqi_preload_config.has_limit_notify || !pipe_name(name, sizeof name))
+    if (!alqi_preload_config.has_limit_notify ||
+        alqi_plat_confinement_sigsafe() != ALQI_PLAT_FREE ||
+        !pipe_name(name, sizeof name))
         return false;
     n = snprintf(line, sizeof line, "%s\n", slash + 1);
     if (n < 0 || (size_t)n >= sizeof line)

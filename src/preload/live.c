@@ -119,7 +119,7 @@ alqi_preload_live_start(struct alqi_preload_thread *thread, double rate)
     if (rate_from(atomic_load(&live.rate_bits)) >= rate)
         return ALQ_OK;
     status = alqi_memprof_start(alqi_preload_domain, &thread->memprof,
-                                ALQI_MEMPROF_SLOT_LIMIT, &config, &tracker,
+                                ALQI_MEMPROF_SLOT_COUNT, &config, &tracker,
                                 &profile);
     if (status != ALQ_OK)
         return status;

@@ -4,7 +4,9 @@
  * so an idle program is left alone, and no thread of ours is needed. */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,6 +19,26 @@ enum {
 };
 
 static _Atomic(uint64_t) rss_due_ns;
+
+static bool
+may_look(void)
+{
+    return alqi_plat_confinement_sigsafe() == ALQI_PLAT_FREE;
+}
+
+bool
+alqi_preload_look_name(char name[17])
+{
+    char now[17] = "";
+
+    if (!may_look())
+        return false;
+    prctl(PR_GET_NAME, now);
+    if (strcmp(now, name) == 0)
+        return false;
+    strcpy(name, now);
+    return true;
+}
 
 /* The number at *at, which moves behind it and the blank that follows. */
 static uint64_t
@@ -68,7 +90,7 @@ alqi_preload_look_rss(uint64_t now_ns)
 {
     uint64_t due_ns = atomic_load_explicit(&rss_due_ns, memory_order_relaxed);
 
-    if (now_ns < due_ns || alqi_preload_config.has_no_rss ||
+    if (now_ns < due_ns || alqi_preload_config.has_no_rss || !may_look() ||
         !atomic_compare_exchange_strong_explicit(
             &rss_due_ns, &due_ns, now_ns + gap_ns(now_ns), memory_order_relaxed,
             memory_order_relaxed))

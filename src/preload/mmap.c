@@ -193,7 +193,7 @@ mremap(void *at, size_t old_n, size_t new_n, int flags, ...)
         va_end(more);
         untrack_mapping(target);
     }
-    if (!alqi_preload_config.is_tracking_mmap || thread == NULL ||
+    if (!is_tracked(__builtin_return_address(0)) || thread == NULL ||
         !alqi_memprof_filter_hit(at))
         return (void *)syscall(SYS_mremap, at, old_n, new_n, flags, target);
     if (ALQI_UNLIKELY(alqi_preload_is_stray_fork()))

@@ -139,7 +139,7 @@ struct alqi_preload_thread {
     bool is_announced;        /* the stream knows this thread            */
     uint64_t memo_serial;     /* of the last stack written to the stream */
     uint64_t look_ns;         /* when to look at name and memory again   */
-    char name[16];            /* as announced                            */
+    char name[17];            /* as announced                            */
     struct alqi_preload_moving moving;
 };
 
@@ -260,7 +260,8 @@ struct alqi_preload_config {
     bool is_tracking_mmap;
     bool is_tracing_heap; /* a managed heap's trace, beside the recording */
     bool is_exact;
-    bool is_recorded; /* by `aliquot record`, which looks after its files */
+    bool is_recorded;     /* by `aliquot record`, which looks after its files */
+    size_t reserve_bytes; /* mapped at the start, of file and memory; or 0 */
     uint64_t max_memory_bytes; /* of the exact mode's tables; 0: no cap */
     bool has_no_rss;           /* resident memory is not to be read */
     bool has_probes;
@@ -294,8 +295,15 @@ alqi_preload_pending_look(void)
 extern _Atomic(bool) alqi_preload_serve_owed;
 void alqi_preload_serve_late(void);
 void alqi_preload_serve_fork_child(void);
+/* Returns when there is no server, and makes none from then on. */
+void alqi_preload_serve_stop(void);
 /* The last attached thread has ended: is the server alone now? */
 void alqi_preload_serve_wake(void);
+
+/* ---- a confined program (confine.c) -------------------------------------- */
+
+/* From now on the recorder makes only the system calls that `how` allows. */
+void alqi_preload_confine(enum alqi_plat_confinement how);
 
 /* ---- the recorder (recorder.c) --------------------------------- */
 
@@ -333,6 +341,9 @@ void alqi_preload_recorder_take_over(void);
 
 /* ---- what changes slowly (look.c) ---------------------------------------- */
 
+/* The calling thread's name, unless the process is confined: then, or when it
+ * is *name already, false. */
+bool alqi_preload_look_name(char name[17]);
 /* The thread's stream is ready, and no handler can write into it.  errno is
  * preserved. */
 void alqi_preload_look_slow(struct alqi_preload_thread *thread,
@@ -357,6 +368,7 @@ void alqi_preload_recorder_fork_child(void);
 /* The recording's counters, or a page of nobody's while there is no file. */
 void alqi_preload_count(enum alqi_raw_counter counter, uint64_t n);
 void alqi_preload_flag(enum alqi_raw_flag flag);
+void alqi_preload_unflag(enum alqi_raw_flag flag);
 
 #pragma GCC visibility pop
 

@@ -60,6 +60,13 @@ alqi_preload_flag(enum alqi_raw_flag flag)
                              memory_order_relaxed);
 }
 
+void
+alqi_preload_unflag(enum alqi_raw_flag flag)
+{
+    atomic_fetch_and_explicit(&alqi_preload_file_header()->flags,
+                              ~(uint32_t)flag, memory_order_relaxed);
+}
+
 /* ---- what the engine dropped ----------------------------------------------
  */
 

@@ -31,6 +31,9 @@ enum { CLIENT_MS = 2000, LONELY_MS = 1000, STACK_BYTES = 256 * 1024 };
 _Atomic(bool) alqi_preload_serve_owed;
 
 static struct alqi_plat_door door = ALQI_PLAT_DOOR_SHUT;
+static pthread_t server;
+static _Atomic(bool) has_server; /* that nobody has joined */
+static _Atomic(bool) is_stopping;
 
 /* ---- the socket ---------------------------------------------------------- */
 
@@ -147,6 +150,8 @@ serve(void *arg)
 
         if (is_lonely && !alqi_plat_has_others())
             exit(0);
+        if (atomic_load(&is_stopping))
+            return NULL;
         if (!alqi_plat_door_is_ours(&door) && !door_open())
             return NULL;
         serve_next(is_lonely ? LONELY_MS : -1);
@@ -159,11 +164,9 @@ thread_create(pthread_attr_t *attr)
 {
     static int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *),
                          void *);
-    pthread_t thread;
-
     if (create == NULL)
         *(void **)&create = dlsym(RTLD_NEXT, "pthread_create");
-    return create != NULL ? create(&thread, attr, serve, NULL) : ENOSYS;
+    return create != NULL ? create(&server, attr, serve, NULL) : ENOSYS;
 }
 
 static bool
@@ -176,13 +179,11 @@ thread_make(void)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &mask);
     pthread_attr_init(&attr);
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, STACK_BYTES);
     error = thread_create(&attr);
     if (error == EINVAL) { /* large thread-local data: the usual size, then */
         pthread_attr_destroy(&attr);
         pthread_attr_init(&attr);
-        pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
         error = thread_create(&attr);
     }
     pthread_attr_destroy(&attr);
@@ -207,7 +208,8 @@ alqi_preload_serve(void)
     /* What libc allocates for a thread is no trial. */
     hot->left_words = ALQI_PARKED;
     if (door_name() && door_open()) {
-        if (!thread_make()) {
+        atomic_store(&has_server, thread_make());
+        if (!atomic_load(&has_server)) {
             failed("cannot make a thread for");
             alqi_plat_door_remove(&door);
         } else if (door.address.sun_path[0] != '\0') {
@@ -223,6 +225,7 @@ alqi_preload_serve_fork_child(void)
 {
     if (!alqi_preload_config.has_control)
         return;
+    atomic_store(&has_server, false);
     alqi_plat_door_leave(&door); /* the parent's: it goes on there */
     atomic_store(&alqi_preload_serve_owed, true);
 }
@@ -230,6 +233,18 @@ alqi_preload_serve_fork_child(void)
 void
 alqi_preload_serve_late(void)
 {
-    if (atomic_exchange(&alqi_preload_serve_owed, false))
+    if (atomic_exchange(&alqi_preload_serve_owed, false) &&
+        !atomic_load(&is_stopping))
         alqi_preload_serve();
+}
+
+void
+alqi_preload_serve_stop(void)
+{
+    atomic_store(&is_stopping, true);
+    if (!atomic_exchange(&has_server, false))
+        return;
+    alqi_plat_door_knock(&door);
+    pthread_join(server, NULL);
+    alqi_plat_door_remove(&door);
 }

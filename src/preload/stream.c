@@ -1,7 +1,6 @@
 /* stream.c -- see stream.h */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "preload/file.h"
 #include "preload/stream.h"
@@ -147,20 +146,17 @@ alqi_preload_stream_announce(struct alqi_preload_thread *thread,
                              uint64_t now_ns)
 {
     struct alqi_preload_stream *s = thread->stream;
-    char name[sizeof thread->name + 1] = "";
+    bool is_new = alqi_preload_look_name(thread->name);
 
-    prctl(PR_GET_NAME, name);
-    if (thread->is_announced &&
-        memcmp(name, thread->name, sizeof thread->name) == 0)
+    if (thread->is_announced && !is_new)
         return true;
     if (!alqi_raw_put_thread(&s->encoder, now_ns, thread->index, thread->tid,
-                             name) &&
+                             thread->name) &&
         (!alqi_preload_stream_turn(s, now_ns) ||
          !alqi_raw_put_thread(&s->encoder, now_ns, thread->index, thread->tid,
-                              name)))
+                              thread->name)))
         return false;
     alqi_preload_stream_commit(s);
-    memcpy(thread->name, name, sizeof thread->name);
     thread->is_announced = true;
     return true;
 }

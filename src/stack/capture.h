@@ -12,7 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ALQI_STACK_FRAMES_MAX = 4096, ALQI_STACK_SLOTS = 256 };
+enum {
+    ALQI_STACK_FRAMES_MAX = 4096,
+    ALQI_STACK_SLOTS = 256,
+    ALQI_STACK_CALLS_LOG = 5
+};
 
 /* A thread's memo: its last capture, and others that may come again, kept for
  * verified replay.  The caller
@@ -40,6 +44,9 @@ struct alqi_stack_memo {
     struct alqi_stack_room *rooms;      /* bulky, so not on the stack */
     struct alqi_stack_trails *trails;   /* captures that come again */
     uint16_t at_slot[ALQI_STACK_SLOTS]; /* rows by ra_at */
+    /* Return addresses outside of all tables that were behind a call: read
+     * once, since asking whether code can be read takes a system call. */
+    uintptr_t behind_call[1 << ALQI_STACK_CALLS_LOG];
 };
 
 size_t alqi_stack_memo_bytes(uint32_t capacity_frames);
@@ -116,6 +123,14 @@ struct alqi_stack_result alqi_stack_capture(struct alqi_stack_memo *memo,
                                             uintptr_t skip_lo,
                                             uintptr_t skip_hi,
                                             uint32_t max_frames);
+
+/* The same of a stack that is deeper than the memo: into the caller's memory.
+ * Nothing is kept or replayed, so it takes a step for each frame. */
+struct alqi_stack_result
+alqi_stack_capture_deep(struct alqi_stack_memo *memo,
+                        const struct alqi_stack_regs *start, uintptr_t skip_lo,
+                        uintptr_t skip_hi, uintptr_t *frames,
+                        uint32_t max_frames);
 
 /* Where frame i of the memo's first and only capture ends: the stack pointer
  * after its return. */

@@ -28,6 +28,7 @@ static struct alqi_stack_memo *memo;
 static struct alqi_stack_result last;
 static void *theirs[CAPACITY];
 static int n_theirs;
+static uint64_t n_deep, n_deep_wrong; /* captures that went around the memo */
 
 /* Frames from 1 on are equal, but for those a signal has stopped. */
 static bool
@@ -59,12 +60,28 @@ check_last(unsigned n_interrupted)
     fail();
 }
 
+/* That is a walk of its own, which finds the same. */
+static void
+compare_deep(const struct alqi_stack_regs *here)
+{
+    static uintptr_t frames[CAPACITY];
+    struct alqi_stack_result r =
+        alqi_stack_capture_deep(memo, here, 0, 0, frames, CAPACITY);
+
+    n_deep++;
+    n_deep_wrong +=
+        r.n_frames != last.n_frames || r.truncated != last.truncated ||
+        r.incomplete != last.incomplete ||
+        memcmp(r.frames, last.frames, r.n_frames * sizeof frames[0]) != 0;
+}
+
 static __attribute__((noinline)) void
 capture_both(void)
 {
     struct alqi_stack_regs here = alqi_stack_regs_here();
 
     last = alqi_stack_capture(memo, &here, 0, 0, CAPACITY);
+    compare_deep(&here);
     n_theirs = capture_test_referee(theirs, CAPACITY);
 }
 
@@ -357,9 +374,10 @@ static const uint8_t made_code[] = {
     0x55, 0x48, 0x89, 0xE5,       /* the second: the same, but it */
     0xE8, 0xEF, 0xFF, 0xFF, 0xFF, /* calls the first */
     0x5D, 0xC3,
-    /* the third: its record has an address that is behind no call */
+    /* the third: its record has an address that is behind no call, and a
+     * frame pointer that does not grow */
     0x55, 0x48, 0x8D, 0x05, 0x00, 0x00, 0x00, 0x00, /* lea 0(%rip), %rax */
-    0x50, 0x55, 0x48, 0x89, 0xE5, /* push %rax; push %rbp; mov %rsp, %rbp */
+    0x50, 0x6A, 0x01, 0x48, 0x89, 0xE5, /* push %rax; push $1; mov %rsp,%rbp */
     0xFF, 0xD7, 0x58, 0x58, 0x5D, 0xC3};
 enum { SECOND = 8, THIRD = 19 };
 
@@ -481,6 +499,15 @@ test_same_outer(void **state)
     assert_int_equal(last.n_same_outer, last.n_frames);
 }
 
+/* Of all stacks above. */
+static void
+test_without_the_memo(void **state)
+{
+    (void)state;
+    assert_true(n_deep > 100);
+    assert_int_equal(n_deep_wrong, 0);
+}
+
 int
 main(void)
 {
@@ -502,6 +529,7 @@ main(void)
 #endif
         cmocka_unit_test(test_recursion_beyond_the_capacity),
         cmocka_unit_test(test_same_outer),
+        cmocka_unit_test(test_without_the_memo),
     };
 
     return cmocka_run_group_tests(tests, setup, NULL);

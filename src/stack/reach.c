@@ -67,7 +67,7 @@ alqi_stack_peek(const struct alqi_stack_memo *memo, uintptr_t at,
     uint64_t word[2];
 
     if (hi < lo || !is_readable_word(memo, lo) ||
-        (hi != lo && !is_readable_word(memo, hi)))
+        (hi / PAGE_BYTES != lo / PAGE_BYTES && !is_readable_word(memo, hi)))
         return false;
     word[0] = alqi_stack_word(lo);
     word[1] = hi == lo ? 0 : alqi_stack_word(hi);

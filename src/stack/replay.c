@@ -319,18 +319,7 @@ replay_begin(struct replay *r, struct alqi_stack_memo *memo,
 {
     struct alqi_stack_walk *w = &r->walk;
 
-    w->memo = memo;
-    w->key = start->pc - start->is_return;
-    w->sp = start->sp;
-    w->fp = start->fp;
-    w->saved_at = 0;
-    w->is_exact = !start->is_return;
-    w->n_switches = 0;
-    w->tracked_reg = ALQI_STACK_NO_REG;
-    w->has_tracked = false;
-    w->room = memo->rooms;
-    w->generation =
-        atomic_load_explicit(&alqi_stack_generation, memory_order_acquire);
+    alqi_stack_walk_begin(w, memo, start);
     if (memo->generation != w->generation) {
         memo->generation = w->generation;
         memo->n_rows = 0;

@@ -176,12 +176,19 @@ null_call(struct alqi_stack_walk *w, uint64_t *cfa, uint64_t *ra)
 static bool
 is_after_call(const struct alqi_stack_walk *w, uintptr_t ra)
 {
+    uintptr_t *known =
+        &w->memo->behind_call[alqi_base_mix(ra) >> (64 - ALQI_STACK_CALLS_LOG)];
     uint64_t code;
 
-    return ra >= ALQI_STACK_NULL_PAGE &&
-           alqi_stack_peek(w->memo, ra - ALQI_ARCH_CALL_BYTES,
-                           ALQI_ARCH_CALL_BYTES, &code) &&
-           alqi_arch_is_call((const uint8_t *)&code + ALQI_ARCH_CALL_BYTES);
+    if (*known == ra)
+        return ra != 0;
+    if (ra < ALQI_STACK_NULL_PAGE ||
+        !alqi_stack_peek(w->memo, ra - ALQI_ARCH_CALL_BYTES,
+                         ALQI_ARCH_CALL_BYTES, &code) ||
+        !alqi_arch_is_call((const uint8_t *)&code + ALQI_ARCH_CALL_BYTES))
+        return false;
+    *known = ra;
+    return true;
 }
 
 static bool
@@ -245,7 +252,7 @@ alqi_stack_step_unknown(struct alqi_stack_walk *w,
         return lost(w, frame);
     cfa = w->fp + 16;
     ra = alqi_arch_code_address(ra);
-    if (!has_rule(w, ra) && !is_after_call(w, ra) &&
+    if (!is_after_call(w, ra) && !has_rule(w, ra) &&
         !is_made_nearby(w, ra, fp)) {
         if (fp != 0)
             return lost(w, frame);

@@ -140,6 +140,25 @@ alqi_stack_walk_rule(struct alqi_stack_walk *w, uintptr_t key)
     return alqi_stack_rules_decode(key, w->generation, w->room);
 }
 
+/* Stands at the first frame. */
+static inline void
+alqi_stack_walk_begin(struct alqi_stack_walk *w, struct alqi_stack_memo *memo,
+                      const struct alqi_stack_regs *start)
+{
+    w->memo = memo;
+    w->key = start->pc - start->is_return;
+    w->sp = start->sp;
+    w->fp = start->fp;
+    w->saved_at = 0;
+    w->is_exact = !start->is_return;
+    w->n_switches = 0;
+    w->tracked_reg = ALQI_STACK_NO_REG;
+    w->has_tracked = false;
+    w->room = memo->rooms;
+    w->generation =
+        atomic_load_explicit(&alqi_stack_generation, memory_order_acquire);
+}
+
 /* Goes to the caller at return address `ra`. */
 static inline enum alqi_stack_outcome
 alqi_stack_walk_return(struct alqi_stack_walk *w, uintptr_t cfa, uintptr_t fp,

@@ -64,7 +64,9 @@ enum alqi_raw_flag {
     ALQI_RAW_EXITED = 4,     /* exit handlers ran                            */
     ALQI_RAW_IS_EXACT = 8,   /* every block, not a sample: wire/exact.h      */
     ALQI_RAW_LATE = 16,      /* begun in a process that had begun before     */
-    ALQI_RAW_PAUSED = 32     /* it was stopped, if only for a while          */
+    ALQI_RAW_PAUSED = 32,    /* it was stopped, if only for a while          */
+    ALQI_RAW_CONFINED = 64,  /* system calls were forbidden: no more space   */
+    ALQI_RAW_EXECUTED = 128  /* the process went on as another program       */
 };
 
 enum alqi_raw_limit_kind {
@@ -81,6 +83,10 @@ enum { ALQI_RAW_LIMITS = 2 };
 /* Where a recorded process tells of it, one line each: the recording's name.  A
  * named pipe in the recording's directory. */
 #define ALQI_RAW_LIMIT_PIPE "limits"
+
+/* Where it notes the programs that it executed and that cannot be recorded, one
+ * line each: enum alqi_plat_program, and the path.  In the same directory. */
+#define ALQI_RAW_UNRECORDED "unrecorded"
 
 /* A limit on the process that was reached. */
 struct alqi_raw_limit {

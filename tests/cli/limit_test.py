@@ -130,13 +130,43 @@ class Limit(common.Case):
                              what=("hands", "10000"))
         self.assertEqual(result.stdout, "signals 1\nkept 10000\n")
         self.assertIn("; sent SIGUSR1 -> ", result.stderr)
-        self.assertIn("it was sent SIGUSR1", self.report())
+        self.assertIn("SIGUSR1 is sent to it, if it still runs",
+                      self.report())
         # The report is there before the signal comes; 10 is its number.
         self.record("-f", "--limit-live=4M", "--on-limit=signal=10",
                     what=("hands", "10000"))
         self.record("-f", "--limit-live=4M", "--on-limit=signal",
                     what=("hands", "10000"), rc=-signal.SIGTERM)
-        self.assertIn("it was sent SIGTERM", self.report())
+        self.assertIn("SIGTERM is sent to it, if it still runs",
+                      self.report())
+
+    def test_signal_for_who_has_ended(self):
+        """What is said is what has happened, whoever was first."""
+        for n in range(4196, 4300, 20):
+            run = subprocess.run(
+                [common.BIN, "record", "-f", "--limit-live=4M", "--exact",
+                 "--on-limit=signal", "-o", os.path.join(self.dir, "t.ctf"),
+                 "--", LEAKER, "leak", str(n)], capture_output=True, text=True,
+                cwd=self.dir, env=common.ENV, timeout=300, check=False)
+            was_sent = run.returncode == -signal.SIGTERM
+            self.assertIn("; sent SIGTERM" if was_sent else
+                          "; it had ended before SIGTERM was sent", run.stderr)
+
+    def test_seed(self):
+        """A limit that is not reached takes no part in the samples."""
+        path = os.path.join(self.dir, "s.ctf")
+        seen = []
+        for options in [[], [], ["--limit-live=1G"],
+                        ["--limit-alloc=1G", "--limit-live=1G"]]:
+            self.record("-f", "--interval=16K", "--seed=7", *options,
+                        out="s.ctf", what=("leak", "8000"))
+            rows = [line.split("\t")
+                    for line in self.ok("script", path).splitlines()]
+            seen.append([(row[2], row[3], row[4]) for row in rows
+                         if row[1] == "alloc"])
+        self.assertGreater(len(seen[0]), 500)
+        for other in seen[1:]:
+            self.assertEqual(other, seen[0])
 
     def test_allocated(self):
         result = self.record("--limit-alloc=40M", "--limit-live=1G",

@@ -11,6 +11,7 @@
  * With MAKE_TRACE_MOVES there blocks are by realloc, linked where both are
  * known; if it is "reborn" they say so themselves, and some others do.
  * With HOSTILE_NAMES there names are such as might break a format.
+ * With HOSTILE_TEXTS every text has what a terminal would obey.
  * Everything follows from a fixed seed. */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -68,6 +69,26 @@ static const char *const hostile_names[] = {
     "%s%n%d",
 };
 
+/* Bytes and characters that move the cursor, or turn the writing round. */
+#define HOSTILE                                                                \
+    "\033[2J\033]0;t\a\b\r\xc2\x9b" /* controls, C1 */                         \
+    "\xe2\x80\xae\xe2\x81\xa6"      /* U+202E, U+2066 */                       \
+    "\xc2\xad\xe2\x80\x8b\xef\xbb\xbf\xf3\xa0\x81\x81\xe2\x80\xa8"
+
+/* The text, with all of that. */
+static const char *
+hostile(const char *plain)
+{
+    static char texts[16][300];
+    static unsigned n;
+    char *out = texts[n++ % ALQI_COUNT_OF(texts)];
+
+    if (getenv("HOSTILE_TEXTS") == NULL)
+        return plain;
+    snprintf(out, sizeof texts[0], "%s" HOSTILE "x", plain);
+    return out;
+}
+
 /* Codes are MODULE_START + 16 * (level * FANOUT + choice) + 8. */
 static void
 lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
@@ -85,8 +106,8 @@ lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
                  hostile_names[k % ALQI_COUNT_OF(hostile_names)]);
     for (int i = 0; i < 2; i++)
         entries[i] = (struct alqi_ctf_entry){
-            .file = "/src/tree.c",
-            .function = functions[i],
+            .file = hostile("/src/tree.c"),
+            .function = hostile(functions[i]),
             .line = (int)(10 * k) + i + 1,
         };
     out->code = code;
@@ -107,7 +128,10 @@ text(struct alqi_ctf_writer *w, const char *const *words)
     };
 
     for (size_t i = 1; words[i] != NULL; i += 2)
-        n = alqi_side_put(line, sizeof line, n, words[i], words[i + 1]);
+        n = alqi_side_put(line, sizeof line, n, words[i],
+                          strchr("acnp", words[i][0]) != NULL
+                              ? hostile(words[i + 1])
+                              : words[i + 1]);
     if (alqi_ctf_write_side(w, now_us, &location) != ALQ_OK)
         exit(1);
 }
@@ -207,10 +231,11 @@ main(int argc, char **argv)
                                  .word_bits = 8,
                                  .start_us = now_us,
                                  .pid = 4711,
-                                 .executable = "/bin/tree",
-                                 .host = "test",
-                                 .params = "seed=42",
-                                 .context = context != NULL ? context : ""};
+                                 .executable = hostile("/bin/tree"),
+                                 .host = hostile("test"),
+                                 .params = hostile("seed=42"),
+                                 .context =
+                                     hostile(context != NULL ? context : "")};
     struct alqi_ctf_writer *w;
     bool is_whole;
 

@@ -26,10 +26,14 @@ equal "no memory: status" "$status" 0
 [ "${how[0]}" = --exact ] || # which has no table of blocks
     contains "no memory" "$out" "samples dropped: no memory"
 
-# File size limit: no SIGXFSZ, drops are counted and said.
-record -- "$hazard" fsize
+# File size limit: no SIGXFSZ, drops are counted and said.  One that the
+# program sets itself is of files it makes: the recording is there.
+record -- bash -c "ulimit -f 200; exec $hazard churn"
 equal "RLIMIT_FSIZE: status" "$status" 0
 contains "RLIMIT_FSIZE" "$out" "no room in"
+record -- "$hazard" fsize
+equal "RLIMIT_FSIZE, its own: status" "$status" 0
+equal "RLIMIT_FSIZE, its own: said" "$(printf '%s' "$out" | grep -c dropped)" 0
 
 # A full disk.
 if mkdir small && mount -t tmpfs -o size=600k tmpfs small 2>/dev/null; then

@@ -1,0 +1,153 @@
+/* samples.c -- see limit.h: words of a task that are sampled
+ *
+ * .inv.own     Each word that a thread allocates while samples count is sampled
+ *              by the same chance, by its position alone: neither collections
+ *              nor profiles have a part in it, so a seed replays a task.
+ * .inv.asked   The block that has a sampled word is asked for before it is
+ *              there.  Words that could not be asked for (of finalisers, of
+ *              callbacks) are looked at when the thread next asks.
+ * .inv.had     Samples of what is refused reach frames, whose outcomes have
+ * them, but are not counted: nobody pays for what he has not got. */
+#include "base/base.h"
+#include "limit/inside.h"
+#include "plat/plat.h"
+
+static struct alqi_sample_law
+law(const struct alqi_limit_thread *t)
+{
+    struct alqi_sample_law l;
+
+    alqi_sample_law_set(&l, t->subject->sample_rate);
+    return l;
+}
+
+/* The position of the next sampled word, if those up to `at` are known. */
+static uint64_t
+next_after(struct alqi_limit_thread *t, uint64_t at)
+{
+    const struct alqi_sample_law l = law(t);
+
+    return alqi_limit_end_of(at, alqi_sample_gap_words(alqi_limit_rng(t), &l),
+                             NONE);
+}
+
+void
+alqi_limit_samples_count(struct alqi_limit_thread *t, bool counts)
+{
+    if (counts && !t->counts_samples)
+        t->sampled_at = next_after(t, alqi_limit_words_now(t));
+    t->counts_samples = counts;
+}
+
+struct alqi_sample_rng *
+alqi_limit_rng(struct alqi_limit_thread *t)
+{
+    if (!t->is_seeded)
+        alqi_limit_seed(t, alqi_plat_entropy());
+    return &t->rng;
+}
+
+void
+alqi_limit_seed(struct alqi_limit_thread *t, uint64_t with)
+{
+    alqi_sample_seed(&t->rng, with);
+    t->is_seeded = true;
+    if (t->counts_samples)
+        t->sampled_at = next_after(t, alqi_limit_words_now(t));
+}
+
+uint64_t
+alqi_limit_samples_until(struct alqi_limit_thread *t, uint64_t end)
+{
+    struct alqi_sample_law l;
+    uint64_t n;
+
+    if (t->sampled_at > end)
+        return 0;
+    l = law(t);
+    n = 1 + alqi_sample_binomial(alqi_limit_rng(t), &l, end - t->sampled_at);
+    t->sampled_at = next_after(t, end);
+    return n;
+}
+
+/* ---- what they reach ----------------------------------------------------- */
+
+static uint64_t
+sum_with(const struct alqi_limit_thread *t, uint64_t n, uint64_t interval_words)
+{
+    uint64_t words = n < NONE / interval_words ? n * interval_words : NONE;
+
+    return words < NONE - t->sampled_words ? t->sampled_words + words : NONE;
+}
+
+static void
+reach_all(struct alqi_limit_thread *t, uint64_t sampled_words)
+{
+    for (struct alqi_limit_frame *f = t->innermost; f != NULL; f = f->outer)
+        if (f->has_sampled && f->cause == ALQ_LIMIT_NOT &&
+            sampled_words >= f->end_sampled) {
+            f->reached_sampled = sampled_words;
+            alqi_limit_reach(f, ALQ_LIMIT_SAMPLED);
+        }
+    alqi_limit_settle(t);
+}
+
+void
+alqi_limit_sampled(struct alqi_limit_thread *t, uint64_t n,
+                   uint64_t interval_words)
+{
+    if (!t->counts_samples)
+        return;
+    t->sampled_words = sum_with(t, n, interval_words);
+    reach_all(t, t->sampled_words);
+}
+
+/* Of a block that is asked for.  A task that was to fail before has been asked
+ * about already. */
+static enum alq_status
+pay(struct alqi_limit_thread *t, uint64_t n, uint64_t words)
+{
+    uint64_t sum = sum_with(t, n, ALQ_LIMIT_INTERVAL_WORDS);
+    uint32_t n_reached = t->n_reached;
+    enum alq_status status;
+
+    reach_all(t, sum);
+    status = t->n_reached > n_reached ? alqi_limit_deliver(t, words) : ALQ_OK;
+    if (status == ALQ_OK)
+        t->sampled_words = sum_with(t, n, ALQ_LIMIT_INTERVAL_WORDS);
+    return status;
+}
+
+/* Whatever on_limit allocates, and if the task is left, the next sampled word
+ * is where it is if the block is not made. */
+enum alq_status
+alqi_limit_samples_pay(struct alqi_limit_thread *t, uint64_t words)
+{
+    uint64_t now = alqi_limit_words_now(t), n;
+    enum alq_status status;
+
+    if (!t->counts_samples || words == 0)
+        return ALQ_OK;
+    n = alqi_limit_samples_until(t, now + words);
+    if (n == 0)
+        return ALQ_OK;
+    t->sampled_at -= words;
+    status = pay(t, n, words);
+    if (status == ALQ_OK)
+        t->sampled_at += words;
+    alqi_limit_settle(t);
+    return status;
+}
+
+enum alq_status
+alqi_limit_outside(struct alqi_limit_thread *t, uint64_t words)
+{
+    struct alqi_sample_law l;
+    uint64_t n;
+
+    if (!t->counts_samples)
+        return ALQ_OK;
+    l = law(t);
+    n = alqi_sample_binomial(alqi_limit_rng(t), &l, words);
+    return n > 0 ? pay(t, n, 0) : ALQ_OK;
+}

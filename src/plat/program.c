@@ -1,0 +1,138 @@
+/* program.c -- see program.h */
+#include <elf.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "plat/program.h"
+
+enum { SCRIPT_DEPTH_MAX = 4, HEAD_BYTES = 1024, SEGMENTS_MAX = 512 };
+
+static bool
+is_privileged(const char *path, int fd)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) != 0)
+        return false;
+    return ((st.st_mode & S_ISUID) != 0 && st.st_uid != getuid()) ||
+           ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
+            st.st_gid != getgid()) ||
+           (getuid() != 0 &&
+            getxattr(path, "security.capability", NULL, 0) > 0);
+}
+
+/* By its name: of the dynamic linkers that are not glibc's. */
+static bool
+is_of_another_libc(const char *linker)
+{
+    static const char *const others[] = {"ld-musl", "ld-uClibc", "ld64-uClibc",
+                                         "linker64"};
+    const char *slash = strrchr(linker, '/');
+    const char *name = slash != NULL ? slash + 1 : linker;
+
+    for (size_t i = 0; i < ALQI_COUNT_OF(others); i++)
+        if (strncmp(name, others[i], strlen(others[i])) == 0)
+            return true;
+    return false;
+}
+
+static enum alqi_plat_program
+linker_look(int fd, const Elf64_Ehdr *eh)
+{
+    char linker[256];
+    Elf64_Phdr ph;
+    ssize_t n;
+
+    for (unsigned i = 0; i < eh->e_phnum && i < SEGMENTS_MAX; i++) {
+        off_t at = (off_t)(eh->e_phoff + i * (uint64_t)eh->e_phentsize);
+
+        if (pread(fd, &ph, sizeof ph, at) != (ssize_t)sizeof ph)
+            return ALQI_PLAT_PROGRAM_STATIC;
+        if (ph.p_type != PT_INTERP)
+            continue;
+        n = pread(fd, linker, sizeof linker - 1, (off_t)ph.p_offset);
+        linker[n > 0 ? n : 0] = '\0';
+        return is_of_another_libc(linker) ? ALQI_PLAT_PROGRAM_LIBC
+                                          : ALQI_PLAT_PROGRAM_OK;
+    }
+    return ALQI_PLAT_PROGRAM_STATIC;
+}
+
+static enum alqi_plat_program
+elf_look(const char *path, int fd, const char *head, size_t n)
+{
+#if defined(__x86_64__)
+    const unsigned machine = EM_X86_64;
+#elif defined(__aarch64__)
+    const unsigned machine = EM_AARCH64;
+#endif
+    Elf64_Ehdr eh;
+
+    if (is_privileged(path, fd))
+        return ALQI_PLAT_PROGRAM_PRIVILEGED;
+    if (n < sizeof eh || head[EI_CLASS] != ELFCLASS64)
+        return ALQI_PLAT_PROGRAM_WIDTH;
+    memcpy(&eh, head, sizeof eh);
+    return eh.e_machine != machine ? ALQI_PLAT_PROGRAM_MACHINE
+                                   : linker_look(fd, &eh);
+}
+
+/* The path behind "#!". */
+static void
+shebang_parse(const char *head, char file[ALQI_PLAT_PROGRAM_PATH])
+{
+    const char *p = head + 2 + strspn(head + 2, " \t");
+    size_t n = strcspn(p, " \t\n");
+
+    if (n >= ALQI_PLAT_PROGRAM_PATH)
+        n = ALQI_PLAT_PROGRAM_PATH - 1;
+    memcpy(file, p, n);
+    file[n] = '\0';
+}
+
+enum alqi_plat_program
+alqi_plat_program_look(const char *path, char file[ALQI_PLAT_PROGRAM_PATH])
+{
+    enum alqi_plat_program program = ALQI_PLAT_PROGRAM_OK;
+    char head[HEAD_BYTES + 1];
+
+    file[0] = '\0';
+    for (unsigned depth = 0; depth <= SCRIPT_DEPTH_MAX; depth++) {
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        ssize_t n;
+
+        if (fd < 0)
+            return ALQI_PLAT_PROGRAM_OK; /* exec decides */
+        n = read(fd, head, HEAD_BYTES);
+        head[n > 0 ? n : 0] = '\0';
+        if (n >= SELFMAG && memcmp(head, ELFMAG, SELFMAG) == 0)
+            program = elf_look(path, fd, head, (size_t)n);
+        close(fd);
+        if (n < 2 || memcmp(head, "#!", 2) != 0)
+            return program;
+        shebang_parse(head, file);
+        path = file;
+    }
+    return program;
+}
+
+const char *
+alqi_plat_program_text(enum alqi_plat_program program)
+{
+    static const char *const text[] = {
+        [ALQI_PLAT_PROGRAM_OK] = "ordinary",
+        [ALQI_PLAT_PROGRAM_STATIC] = "statically linked",
+        [ALQI_PLAT_PROGRAM_WIDTH] = "a 32-bit program",
+        [ALQI_PLAT_PROGRAM_MACHINE] = "a program for another machine",
+        [ALQI_PLAT_PROGRAM_LIBC] = "linked with another C library",
+        [ALQI_PLAT_PROGRAM_PRIVILEGED] =
+            "set-user-ID, set-group-ID or given capabilities"};
+
+    return text[program];
+}
