@@ -187,6 +187,7 @@ side_end(struct alqi_cli_conversion *c, uint64_t time_ns, const char *ended)
         {ALQI_RAW_INHERITED_FREES, "inherited_frees"},
         {ALQI_RAW_DEEPBIND_DROPPED, "deepbind_dropped"},
         {ALQI_RAW_AFTER_END, "after_end"},
+        {ALQI_RAW_WITHIN, "within"},
     };
     uint32_t flags = atomic_load(&c->header->flags);
     char line[SIDE_LINE_BYTES];

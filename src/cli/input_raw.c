@@ -12,12 +12,7 @@
 #include "cli/cli.h"
 #include "cli/convert.h"
 #include "cli/input_raw.h"
-
-static bool
-packet_write(void *arg, const void *bytes, size_t n)
-{
-    return fwrite(bytes, 1, n, arg) == n;
-}
+#include "cli/output.h"
 
 static const char *
 ended_word(const struct alqi_cli_recording *recording)
@@ -36,18 +31,18 @@ convert(const char *path, const struct alqi_cli_recording *recording, FILE *out)
 {
     struct alqi_symbol_table *symbols = alqi_symbol_table_new(true);
     struct alqi_cli_convert_result result;
+    struct alqi_cli_trace_out trace = {.file = out};
     enum alq_status st = ALQ_ENOMEM;
+    const char *why;
 
     if (symbols != NULL)
         st = alqi_cli_convert(recording, ended_word(recording), 0, symbols,
-                              packet_write, out, &result);
+                              alqi_cli_trace_put, &trace, &result);
     alqi_symbol_table_drop(symbols);
-    if (st == ALQ_OK && fflush(out) == 0)
-        return true;
-    alqi_cli_say("cannot convert the recording %s: %s", path,
-                 st == ALQ_OK || st == ALQ_EIO ? strerror(errno)
-                                               : alq_status_text(st));
-    return false;
+    why = alqi_cli_trace_failure(&trace, st);
+    if (why != NULL)
+        alqi_cli_say("cannot convert the recording %s: %s", path, why);
+    return why == NULL;
 }
 
 int

@@ -8,32 +8,26 @@
 #include "cli/inputs.h"
 #include "cli/join.h"
 
-static bool
-packet_write(void *arg, const void *bytes, size_t n)
-{
-    return fwrite(bytes, 1, n, arg) == n;
-}
-
 /* Joins into an unnamed file; *fd is at its start. */
 static int
 joined_make(const struct alqi_cli_paths *paths,
             struct alqi_cli_join_result *result, int *fd)
 {
-    FILE *out = tmpfile();
+    struct alqi_cli_trace_out out = {.file = tmpfile()};
     int rc = ALQI_CLI_UNREADABLE;
 
     *fd = -1;
-    if (out == NULL) {
+    if (out.file == NULL) {
         alqi_cli_say("cannot make a temporary file: %s", strerror(errno));
         return rc;
     }
-    rc = alqi_cli_join(paths, 2, packet_write, out, result);
-    if (rc < 0 && (fflush(out) != 0 || (*fd = dup(fileno(out))) < 0 ||
+    rc = alqi_cli_join(paths, 2, &out, result);
+    if (rc < 0 && (fflush(out.file) != 0 || (*fd = dup(fileno(out.file))) < 0 ||
                    lseek(*fd, 0, SEEK_SET) != 0)) {
         alqi_cli_say("cannot write a temporary file: %s", strerror(errno));
         rc = ALQI_CLI_UNREADABLE;
     }
-    fclose(out);
+    fclose(out.file);
     return rc;
 }
 

@@ -40,8 +40,7 @@ struct join {
     struct alqi_ctf_info info;
     char context[200];
     uint64_t next_id; /* format 3: shared by the streams */
-    alqi_ctf_packet_fn *packet;
-    void *packet_arg;
+    struct alqi_cli_trace_out *out;
     struct alqi_cli_join_whole whole;
     struct alqi_cli_join_sink sink; /* of format 2 */
 };
@@ -231,8 +230,9 @@ sink_open(struct join *j, struct alqi_cli_join_sink *sink, uint16_t domain)
     *sink = (struct alqi_cli_join_sink){.thread = UINT64_MAX,
                                         .rate = j->whole.rate};
     j->whole.status = alqi_ctf_writer_open_stream(
-        &j->info, domain, j->version >= 3 ? &j->next_id : NULL, j->packet,
-        j->packet_arg, alqi_cli_recode_lookup, j->whole.recode, &sink->writer);
+        &j->info, domain, j->version >= 3 ? &j->next_id : NULL,
+        alqi_cli_trace_put, j->out, alqi_cli_recode_lookup, j->whole.recode,
+        &sink->writer);
 }
 
 static void
@@ -400,7 +400,7 @@ run(struct join *j)
     sink_close(j, &j->sink);
     if (rc < 0 && j->whole.status != ALQ_OK) {
         alqi_cli_say("cannot write the merged trace: %s",
-                     alq_status_text(j->whole.status));
+                     alqi_cli_trace_failure(j->out, j->whole.status));
         rc = ALQI_CLI_UNREADABLE;
     }
     return rc;
@@ -436,7 +436,7 @@ join_free(struct join *j)
 
 int
 alqi_cli_join(const struct alqi_cli_paths *paths, uint16_t version,
-              alqi_ctf_packet_fn *packet, void *packet_arg,
+              struct alqi_cli_trace_out *out,
               struct alqi_cli_join_result *result)
 {
     struct join j;
@@ -445,8 +445,7 @@ alqi_cli_join(const struct alqi_cli_paths *paths, uint16_t version,
     memset(&j, 0, sizeof j);
     memset(result, 0, sizeof *result);
     j.version = version;
-    j.packet = packet;
-    j.packet_arg = packet_arg;
+    j.out = out;
     j.whole.result = result;
     files_allow();
     rc = heads_read(&j, paths);

@@ -9,14 +9,14 @@
 #include <stdint.h>
 
 #include "cli/joined.h"
+#include "cli/output.h"
 #include "cli/paths.h"
-#include "wire/ctf.h"
 
 /* version: 2 for one stream, 3 for a stream for each old trace.  The order of
  * the paths does not matter.  Returns -1 to go on, or the exit status; the
  * reason has been said. */
 int alqi_cli_join(const struct alqi_cli_paths *paths, uint16_t version,
-                  alqi_ctf_packet_fn *packet, void *packet_arg,
+                  struct alqi_cli_trace_out *out,
                   struct alqi_cli_join_result *result);
 
 #endif

@@ -95,6 +95,16 @@ pass_on(int signal, siginfo_t *info, void *context)
     errno = saved;
 }
 
+static struct sigaction xfsz_before = {.sa_handler = SIG_DFL};
+
+void
+alqi_cli_launch_ignore_xfsz(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+    sigaction(SIGXFSZ, &ignore, &xfsz_before);
+}
+
 /* Until the process ends: what comes after the program is no less ours. */
 static void
 signals_set(struct sigaction *before)
@@ -108,7 +118,7 @@ signals_set(struct sigaction *before)
         if (is_passed_on(i))
             sigaction(i, &pass, &before[i]);
     sigaction(SIGPIPE, &ignore, &before[SIGPIPE]);
-    sigaction(SIGXFSZ, &ignore, &before[SIGXFSZ]);
+    before[SIGXFSZ] = xfsz_before;
     /* Where it is ignored nobody is told how the program ended. */
     sigaction(SIGCHLD, &standard, &before[SIGCHLD]);
 }

@@ -31,6 +31,10 @@ struct alqi_cli_launched {
 bool alqi_cli_launch(const struct alqi_cli_launch *launch,
                      struct alqi_cli_launched *out);
 
+/* From here on a file that may not grow is an error to be told, not the end of
+ * this process; programs that it starts have the signal as it was. */
+void alqi_cli_launch_ignore_xfsz(void);
+
 /* Ends this process the way the program ended: same status, same signal. */
 int alqi_cli_launch_mirror(int wait_status);
 

@@ -9,6 +9,7 @@
 #include <aliquot/status.h>
 
 #include "cli/cli.h"
+#include "cli/launch.h"
 
 static int
 output_close(int rc)
@@ -54,5 +55,6 @@ run(int argc, char **argv)
 int
 main(int argc, char **argv)
 {
+    alqi_cli_launch_ignore_xfsz();
     return output_close(run(argc, argv));
 }

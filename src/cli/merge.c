@@ -39,12 +39,6 @@ set(void *arg, int id, const char *value)
     return true;
 }
 
-static bool
-packet_write(void *arg, const void *bytes, size_t n)
-{
-    return fwrite(bytes, 1, n, arg) == n;
-}
-
 /* OUT would be emptied before it is read. */
 static bool
 is_output_read(const struct request *r, const struct alqi_cli_paths *paths)
@@ -59,6 +53,7 @@ static int
 merge(const struct request *r, const struct alqi_cli_paths *paths)
 {
     struct alqi_cli_join_result result;
+    struct alqi_cli_trace_out trace = {0};
     struct alqi_cli_output out;
     int rc;
 
@@ -70,7 +65,8 @@ merge(const struct request *r, const struct alqi_cli_paths *paths)
     rc = alqi_cli_output_open(&out, r->path, r->overwrites);
     if (rc >= 0)
         return rc;
-    rc = alqi_cli_join(paths, r->version, packet_write, out.file, &result);
+    trace.file = out.file;
+    rc = alqi_cli_join(paths, r->version, &trace, &result);
     if (rc >= 0) {
         alqi_cli_output_abandon(&out);
         return rc;

@@ -42,6 +42,8 @@ const struct alqi_cli_counter alqi_cli_counters[ALQI_CLI_N_COUNTERS] = {
     {"pauses", "process whose recording was stopped meanwhile", false, true},
     {"after_end", "blocks of threads that had ended, not recorded", false,
      true},
+    {"within", "allocations within the profiler (callbacks, handlers), or more",
+     false, true},
 };
 
 bool

@@ -44,7 +44,7 @@ struct alqi_cli_module_note {
 };
 
 /* What a recording counts beside its events. */
-enum { ALQI_CLI_N_COUNTERS = 16 };
+enum { ALQI_CLI_N_COUNTERS = 17 };
 
 struct alqi_cli_counter {
     const char *key; /* in the end record, and in JSON */

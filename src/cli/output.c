@@ -15,6 +15,34 @@
 
 enum { MAGIC_BYTES = 8 };
 
+/* ---- traces -------------------------------------------------------------- */
+
+bool
+alqi_cli_trace_put(void *trace_out, const void *bytes, size_t n)
+{
+    struct alqi_cli_trace_out *out = trace_out;
+
+    errno = 0;
+    if (fwrite(bytes, 1, n, out->file) == n)
+        return true;
+    if (out->error == 0)
+        out->error = errno != 0 ? errno : EIO;
+    return false;
+}
+
+const char *
+alqi_cli_trace_failure(struct alqi_cli_trace_out *out, enum alq_status status)
+{
+    errno = 0;
+    if (fflush(out->file) != 0 && out->error == 0)
+        out->error = errno != 0 ? errno : EIO;
+    if (out->error != 0)
+        return strerror(out->error);
+    return status != ALQ_OK ? alq_status_text(status) : NULL;
+}
+
+/* ---- other files --------------------------------------------------------- */
+
 int
 alqi_cli_output_open(struct alqi_cli_output *o, const char *path,
                      bool overwrites)
@@ -47,11 +75,13 @@ alqi_cli_output_close(struct alqi_cli_output *o)
 
     if (o->file == stdout)
         return ALQI_CLI_OK; /* main looks after it */
+    errno = 0;
     if (fclose(o->file) != 0)
         bad = true;
     if (!bad)
         return ALQI_CLI_OK;
-    alqi_cli_say("cannot write %s: %s", o->path, strerror(errno));
+    alqi_cli_say("cannot write %s: %s", o->path,
+                 errno != 0 ? strerror(errno) : "a write failed");
     if (o->is_file)
         unlink(o->path);
     return ALQI_CLI_UNREADABLE;

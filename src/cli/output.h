@@ -5,6 +5,22 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include <aliquot/status.h>
+
+/* A trace on its way to a file, with the first error of a write: a later call
+ * may have changed errno, or had no reason to set it. */
+struct alqi_cli_trace_out {
+    FILE *file;
+    int error; /* 0: none */
+};
+
+/* The packet function (ctf.h) of one. */
+bool alqi_cli_trace_put(void *trace_out, const void *bytes, size_t n);
+/* Why it was not all written, where who wrote it says `status`; NULL: it was.
+ */
+const char *alqi_cli_trace_failure(struct alqi_cli_trace_out *out,
+                                   enum alq_status status);
+
 struct alqi_cli_output {
     const char *path; /* "-" is standard output */
     FILE *file;

@@ -1,4 +1,5 @@
 /* proc.c -- see proc.h */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,17 @@
 #include "cli/text.h"
 
 /* Of /proc/PID/stat, behind the name: field 3 is number 0. */
-enum { FIELD_STATE = 0, FIELD_PARENT = 1, FIELD_START = 19, FIELD_RSS = 21 };
+enum {
+    FIELD_STATE = 0,
+    FIELD_PARENT = 1,
+    FIELD_FLAGS = 6,
+    FIELD_START = 19,
+    FIELD_RSS = 21,
+    FIELD_PENDING = 28,
+    N_FIELDS
+};
+
+enum { FLAG_EXITING = 4 }; /* of the kernel: PF_EXITING */
 
 static bool
 stat_read(pid_t pid, char *text, size_t n_text)
@@ -57,7 +68,7 @@ bool
 alqi_cli_proc_read(pid_t pid, struct alqi_cli_proc *out)
 {
     char text[1024], *p;
-    uint64_t fields[FIELD_RSS + 1] = {0};
+    uint64_t fields[N_FIELDS] = {0};
 
     memset(out, 0, sizeof *out);
     if (!stat_read(pid, text, sizeof text))
@@ -67,7 +78,7 @@ alqi_cli_proc_read(pid_t pid, struct alqi_cli_proc *out)
         return false;
     p += 2;
     out->state = *p;
-    for (int i = 0; i <= FIELD_RSS && p != NULL; i++) {
+    for (int i = 0; i < N_FIELDS && p != NULL; i++) {
         fields[i] = strtoull(p, NULL, 10);
         p = strchr(p, ' ');
         p = p != NULL ? p + 1 : NULL;
@@ -77,7 +88,10 @@ alqi_cli_proc_read(pid_t pid, struct alqi_cli_proc *out)
     out->start_ticks = fields[FIELD_START];
     out->age_us = age_us(out->start_ticks);
     out->rss_bytes = fields[FIELD_RSS] * (uint64_t)sysconf(_SC_PAGESIZE);
-    return out->state != 'Z' && out->state != 'X';
+    /* One that is killed takes its time: it runs no more of its program. */
+    return out->state != 'Z' && out->state != 'X' &&
+           (fields[FIELD_FLAGS] & FLAG_EXITING) == 0 &&
+           (fields[FIELD_PENDING] >> (SIGKILL - 1) & 1) == 0;
 }
 
 bool

@@ -16,7 +16,8 @@ struct alqi_cli_proc {
     char command[64]; /* the kernel's short name, cleaned */
 };
 
-/* False: there is none, or it has ended and only its parent has not looked. */
+/* False: there is none, or it has ended and only its parent has not looked, or
+ * it is ending: it has been killed. */
 bool alqi_cli_proc_read(pid_t pid, struct alqi_cli_proc *out);
 
 /* False: there is no process. */

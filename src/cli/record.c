@@ -385,10 +385,15 @@ run(struct alqi_cli_record_run *r, struct alqi_cli_launch *launch)
     if (r->n_traces == 0 && r->n_left == 0 && r->is_off)
         alqi_cli_say("record: %s was never started, so there is no trace",
                      launch->argv[0]);
-    else if (r->n_traces == 0 && r->n_left == 0)
-        alqi_cli_say("record: %s left no recording: the preload was not "
-                     "loaded into it, or it could not write to %s",
-                     launch->argv[0], r->directory);
+    else if (r->n_traces + r->n_left + r->n_explained == 0 &&
+             WIFSIGNALED(r->wait_status))
+        alqi_cli_say("record: %s was killed before its recording began",
+                     launch->argv[0]);
+    else if (r->n_traces + r->n_left + r->n_explained == 0)
+        alqi_cli_say("record: %s left no recording: it could make none, and "
+                     "has said why, or the dynamic linker did not load the "
+                     "profiler into it",
+                     launch->argv[0]);
     return alqi_cli_launch_mirror(r->wait_status);
 }
 

@@ -57,8 +57,9 @@ struct alqi_cli_record_run {
     struct alqi_symbol_table *symbols;
     unsigned n_traces;
     unsigned n_left;
-    unsigned n_empty; /* traces without a sample, but the program's first */
-    uint64_t main_ns; /* start of the last image of the program's process */
+    unsigned n_explained; /* without a trace, for a reason that was said */
+    unsigned n_empty;     /* traces without a sample, but the program's first */
+    uint64_t main_ns;     /* start of the last image of the program's process */
     bool has_main_heap;
 };
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "cli/heap_trace.h"
 #include "cli/output.h"
 #include "cli/pack.h"
+#include "cli/proc.h"
 #include "cli/record_limit.h"
 #include "cli/record_traces.h"
 #include "cli/text.h"
@@ -23,12 +25,6 @@
 enum { UNRECORDED_SAID = 10 };
 
 #define HEAP_SUFFIX ALQI_CLI_RECORDING_SUFFIX ".heap" /* its trace */
-
-static bool
-packet_write(void *arg, const void *bytes, size_t n)
-{
-    return fwrite(bytes, 1, n, arg) == n;
-}
 
 static const char *
 base_name(const char *path)
@@ -118,6 +114,24 @@ trace_create(struct alqi_cli_record_run *r, const struct image *image,
     return alqi_cli_pack_fdopen(fd, path);
 }
 
+/* Closes it; of one that is not whole, or not `wanted`, nothing is left. False:
+ * it was not written, which is said. */
+static bool
+trace_finish(struct alqi_cli_trace_out *out, enum alq_status status,
+             const char *path, bool is_wanted)
+{
+    const char *why = alqi_cli_trace_failure(out, status);
+    struct stat st;
+    bool is_file = fstat(fileno(out->file), &st) == 0 && S_ISREG(st.st_mode);
+
+    if (fclose(out->file) != 0 && why == NULL)
+        why = strerror(errno);
+    if (why != NULL && is_wanted)
+        alqi_cli_say("record: writing %s: %s", path, why);
+    if ((why != NULL || !is_wanted) && is_file)
+        unlink(path);
+    return why == NULL || !is_wanted;
+}
 /* No more than was mapped before could be had. */
 #define CONFINED_TEXT                                                          \
     "; the program forbids itself system calls, and --reserve=N maps more "    \
@@ -162,7 +176,10 @@ say_nothing_seen(const struct alqi_cli_record_run *r,
             ? "or in a program that it executed, which has its own trace"
             : "or in a program that a child executed (--follow records those)";
 
-    if (is_exact)
+    if ((pid_t)h->pid == r->pid && WIFSIGNALED(r->wait_status))
+        alqi_cli_say("%u: no %s: the program was killed before its first",
+                     h->pid, is_exact ? "block" : "sample");
+    else if (is_exact)
         alqi_cli_say("%u: no block: the program allocated nothing, or not "
                      "through malloc, %s",
                      h->pid, elsewhere);
@@ -200,6 +217,24 @@ say_result(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
         say_nothing_seen(r, h, is_exact);
 }
 
+/* All that it would have was dropped: it is no trace of anything. */
+static bool
+is_all_dropped(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
+               const struct alqi_cli_convert_result *result)
+{
+    uint64_t n = atomic_load(&h->counters[ALQI_RAW_DROPPED_SPACE]);
+
+    if (result->n_allocs > 0 || n == 0)
+        return false;
+    r->n_explained++;
+    alqi_cli_say("record: %s (%u) left no trace: %" PRIu64
+                 " %s%s dropped, for there was no room in %s",
+                 base_name(h->executable), h->pid, n,
+                 r->is_exact ? "block" : "sample", n == 1 ? "" : "s",
+                 r->directory);
+    return true;
+}
+
 static const char *
 ended_word(const struct alqi_cli_record_run *r, const struct alqi_raw_header *h)
 {
@@ -208,6 +243,38 @@ ended_word(const struct alqi_cli_record_run *r, const struct alqi_raw_header *h)
     if ((pid_t)h->pid == r->pid)
         return WIFSIGNALED(r->wait_status) ? "killed" : "exit";
     return (atomic_load(&h->flags) & ALQI_RAW_EXITED) != 0 ? "exit" : "killed";
+}
+
+/* The number of the process in "PROGRAM.PID.N.alqraw", as settings have it. */
+static pid_t
+pid_of_name(const char *path)
+{
+    const char *end = path + strlen(path) - strlen(ALQI_CLI_RECORDING_SUFFIX);
+    unsigned n_dots = 0;
+
+    while (end > path && n_dots < 2)
+        n_dots += *--end == '.';
+    return (pid_t)strtol(end + 1, NULL, 10);
+}
+
+/* One without a header.  True: it may go. */
+static bool
+unbegun_say(struct alqi_cli_record_run *r, const char *path)
+{
+    pid_t pid = pid_of_name(path);
+    struct alqi_cli_proc proc;
+
+    if (pid != r->pid && alqi_cli_proc_read(pid, &proc)) {
+        alqi_cli_say("record: process %d runs on and begins its recording now, "
+                     "%s",
+                     (int)pid, path);
+        return false;
+    }
+    r->n_explained++;
+    alqi_cli_say("record: process %d was killed as its recording began: "
+                 "nothing of it is recorded",
+                 (int)pid);
+    return true;
 }
 
 /* True when the recording became a trace and may go. */
@@ -219,9 +286,12 @@ recording_convert(struct alqi_cli_record_run *r, const char *raw_path)
     const struct alqi_raw_header *h;
     char error[200], path[PATH_MAX];
     struct image image = {.part = ""};
+    struct alqi_cli_trace_out out = {0};
     enum alq_status status;
-    FILE *out;
+    bool is_wanted, ok;
 
+    if (alqi_cli_recording_is_unbegun(raw_path))
+        return unbegun_say(r, raw_path);
     alqi_cli_record_limit_look(r, raw_path);
     recording = alqi_cli_recording_open(raw_path, error, sizeof error);
     if (recording == NULL) {
@@ -239,27 +309,25 @@ recording_convert(struct alqi_cli_record_run *r, const char *raw_path)
     image.executable = h->executable;
     image.pid = h->pid;
     image.is_main = (pid_t)h->pid == r->pid && h->start_mono_ns == r->main_ns;
-    out = trace_create(r, &image, path, sizeof path);
-    if (out == NULL) {
+    out.file = trace_create(r, &image, path, sizeof path);
+    if (out.file == NULL) {
         alqi_cli_recording_drop(recording);
         return false;
     }
     status = alqi_cli_convert(recording, ended_word(r, h), r->time_step_us,
-                              r->symbols, packet_write, out, &result);
-    if (fclose(out) != 0 && status == ALQ_OK)
-        status = ALQ_EIO;
-    if (status == ALQ_OK && result.n_allocs == 0 && !image.is_main &&
-        (pid_t)h->pid == r->pid) {
-        unlink(path); /* it only executed what came next */
-    } else if (status == ALQ_OK) {
+                              r->symbols, alqi_cli_trace_put, &out, &result);
+    is_wanted = status != ALQ_OK ||
+                (!is_all_dropped(r, h, &result) &&
+                 !(result.n_allocs == 0 && !image.is_main &&
+                   (pid_t)h->pid == r->pid)); /* it only executed the next */
+    ok = trace_finish(&out, status, path, is_wanted);
+    if (ok && is_wanted) {
         say_result(r, h, &result, image.is_main, path);
         say_drops(h, &result);
         r->n_traces++;
-    } else {
-        alqi_cli_say("record: writing %s: %s", path, alq_status_text(status));
     }
     alqi_cli_recording_drop(recording);
-    return status == ALQ_OK;
+    return ok;
 }
 
 /* ---- managed heaps ------------------------------------------------------- */
@@ -292,22 +360,20 @@ heap_write(struct alqi_cli_record_run *r, const char *from,
     struct image image = {h->executable, (uint32_t)h->pid, ".heap",
                           is_main && !r->has_main_heap};
     struct alqi_cli_heap_result result;
+    struct alqi_cli_trace_out out = {0};
     enum alq_status status;
     char path[PATH_MAX];
-    FILE *out = trace_create(r, &image, path, sizeof path);
 
-    if (out == NULL)
+    out.file = trace_create(r, &image, path, sizeof path);
+    if (out.file == NULL)
         return false;
     r->has_main_heap = r->has_main_heap || image.is_main;
-    status = alqi_cli_heap_trace_write(from, ended, r->symbols, packet_write,
-                                       out, &result);
-    if (fclose(out) != 0 && status == ALQ_OK)
-        status = ALQ_EIO;
-    if (status == ALQ_OK)
-        say_heap(r, h, &result, path);
-    else
-        alqi_cli_say("record: writing %s: %s", path, alq_status_text(status));
-    return status == ALQ_OK;
+    status = alqi_cli_heap_trace_write(from, ended, r->symbols,
+                                       alqi_cli_trace_put, &out, &result);
+    if (!trace_finish(&out, status, path, true))
+        return false;
+    say_heap(r, h, &result, path);
+    return true;
 }
 
 /* True when it became one that lasts and may go. */
@@ -358,7 +424,22 @@ is_heap_name(const struct dirent *entry)
     return ends_with(entry->d_name, HEAP_SUFFIX);
 }
 
+/* Its process has said why it is none. */
+static int
+is_said_name(const struct dirent *entry)
+{
+    return ends_with(entry->d_name, ALQI_RAW_SAID_SUFFIX);
+}
+
 static void
+said_visit(struct alqi_cli_record_run *r, const char *path)
+{
+    unlink(path);
+    r->n_explained++;
+}
+
+/* False: the directory cannot be read. */
+static bool
 each_visit(struct alqi_cli_record_run *r,
            int (*is_one)(const struct dirent *entry),
            void (*visit)(struct alqi_cli_record_run *r, const char *path))
@@ -366,6 +447,8 @@ each_visit(struct alqi_cli_record_run *r,
     struct dirent **names;
     int n = scandir(r->directory, &names, is_one, by_name);
 
+    if (n < 0)
+        return false;
     for (int i = 0; i < n; i++) {
         char path[PATH_MAX + 300];
 
@@ -373,8 +456,8 @@ each_visit(struct alqi_cli_record_run *r,
         visit(r, path);
         free(names[i]);
     }
-    if (n >= 0)
-        free(names);
+    free(names);
+    return true;
 }
 
 static void
@@ -468,10 +551,15 @@ void
 alqi_cli_record_traces(struct alqi_cli_record_run *r)
 {
     r->symbols = alqi_symbol_table_new(true);
-    each_visit(r, is_recording_name, main_find);
+    if (!each_visit(r, is_recording_name, main_find)) {
+        alqi_cli_say("record: %s and what was recorded in it: %s", r->directory,
+                     strerror(errno));
+        r->n_explained++;
+    }
     unrecorded_say(r);
     each_visit(r, is_recording_name, recording_visit);
     each_visit(r, is_heap_name, heap_visit);
+    each_visit(r, is_said_name, said_visit);
     alqi_symbol_table_drop(r->symbols);
     alqi_cli_record_limit_close(r);
     if (r->n_empty > 0)
@@ -483,7 +571,7 @@ alqi_cli_record_traces(struct alqi_cli_record_run *r)
                      r->n_left, r->n_left == 1 ? " stays" : "s stay",
                      r->directory,
                      r->n_left == 1 ? "it as it is" : "them as they are");
-    else if (rmdir(r->directory) != 0)
+    else if (rmdir(r->directory) != 0 && errno != ENOENT)
         alqi_cli_say("record: cannot remove %s: %s", r->directory,
                      strerror(errno));
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,6 +25,23 @@ struct alqi_cli_recording {
     int fd;
     pid_t pid; /* the writer's, as it is known here */
 };
+
+bool
+alqi_cli_recording_is_unbegun(const char *path)
+{
+    static const char unfinished[sizeof((struct alqi_raw_header *)0)->magic];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char magic[sizeof unfinished];
+    struct stat st;
+    bool is = fd >= 0 && fstat(fd, &st) == 0 &&
+              (st.st_size < ALQI_RAW_HEADER_BYTES ||
+               (pread(fd, magic, sizeof magic, 0) == sizeof magic &&
+                memcmp(magic, unfinished, sizeof magic) == 0));
+
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
 
 static bool
 header_check(const struct alqi_cli_recording *r, const char **why)

@@ -14,6 +14,9 @@ struct alqi_cli_recording; /* an open raw file */
 /* NULL when path is not a readable recording; then error says why. */
 struct alqi_cli_recording *
 alqi_cli_recording_open(const char *path, char *error, size_t error_bytes);
+/* A file whose header was never finished: its process ended, or was killed, as
+ * it began it, or is beginning it now. */
+bool alqi_cli_recording_is_unbegun(const char *path);
 /* What is opened from now on is read up to that time of CLOCK_MONOTONIC. */
 void alqi_cli_recordings_until(uint64_t ns);
 void alqi_cli_recording_drop(struct alqi_cli_recording *recording);

@@ -76,23 +76,15 @@ recording_ask(const struct snapshot *s, char *path, size_t n)
     return -1;
 }
 
-static bool
-packet_write(void *arg, const void *bytes, size_t n)
-{
-    return fwrite(bytes, 1, n, arg) == n;
-}
-
 /* All of the trace; false after a message. */
 static bool
-is_written(FILE *out, enum alq_status status)
+is_written(struct alqi_cli_trace_out *out, enum alq_status status)
 {
-    if (status == ALQ_OK && fflush(out) == 0)
-        return true;
-    alqi_cli_say("snapshot: cannot write the trace: %s",
-                 status == ALQ_OK || status == ALQ_EIO
-                     ? strerror(errno)
-                     : alq_status_text(status));
-    return false;
+    const char *why = alqi_cli_trace_failure(out, status);
+
+    if (why != NULL)
+        alqi_cli_say("snapshot: cannot write the trace: %s", why);
+    return why == NULL;
 }
 
 static const char *
@@ -107,17 +99,18 @@ ended_word(const struct alqi_cli_recording *r)
 }
 
 static bool
-trace_write(const struct alqi_cli_recording *r, FILE *out,
+trace_write(const struct alqi_cli_recording *r, FILE *file,
             struct alqi_cli_convert_result *result)
 {
+    struct alqi_cli_trace_out out = {.file = file};
     struct alqi_symbol_table *symbols = alqi_symbol_table_new(true);
     enum alq_status status = ALQ_ENOMEM;
 
     if (symbols != NULL)
-        status = alqi_cli_convert(r, ended_word(r), 0, symbols, packet_write,
-                                  out, result);
+        status = alqi_cli_convert(r, ended_word(r), 0, symbols,
+                                  alqi_cli_trace_put, &out, result);
     alqi_symbol_table_drop(symbols);
-    return is_written(out, status);
+    return is_written(&out, status);
 }
 
 static void
@@ -186,8 +179,10 @@ trace_make(const struct snapshot *s, write_fn *write, const void *arg,
     fchmod(fd, 0666 & ~mask);
     out = fdopen(fd, "w");
     ok = out != NULL && write(arg, out, &result);
-    if (out != NULL && fclose(out) != 0)
+    if (out != NULL && fclose(out) != 0 && ok) {
+        alqi_cli_say("snapshot: cannot write the trace: %s", strerror(errno));
         ok = false;
+    }
     ok = ok && trace_place(s, temporary, name);
     unlink(temporary);
     if (ok && what != NULL)
@@ -224,9 +219,10 @@ streams_write(const void *arg, FILE *out,
 
 /* The trace of a managed heap, which its process writes itself. */
 static bool
-heap_write(const void *arg, FILE *out, struct alqi_cli_convert_result *result)
+heap_write(const void *arg, FILE *file, struct alqi_cli_convert_result *result)
 {
     const char *path = arg;
+    struct alqi_cli_trace_out out = {.file = file};
     struct alqi_symbol_table *symbols = alqi_symbol_table_new(true);
     struct alqi_cli_heap_result heap;
     enum alq_status status = ALQ_ENOMEM;
@@ -234,13 +230,13 @@ heap_write(const void *arg, FILE *out, struct alqi_cli_convert_result *result)
     if (symbols != NULL)
         status = alqi_cli_heap_trace_write(
             path, alqi_cli_heap_trace_is_live(path) ? "running" : "killed",
-            symbols, packet_write, out, &heap);
+            symbols, alqi_cli_trace_put, &out, &heap);
     alqi_symbol_table_drop(symbols);
     *result = (struct alqi_cli_convert_result){
         .n_allocs = heap.n_allocs,
         .allocated_bytes = heap.allocated_bytes,
     };
-    return is_written(out, status);
+    return is_written(&out, status);
 }
 
 static int

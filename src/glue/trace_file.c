@@ -1,10 +1,7 @@
 /* trace_file.c -- see trace_file.h */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "glue/trace_file.h"
@@ -59,48 +56,6 @@ alqi_glue_trace_file_is_childs(const struct alqi_glue_trace_file *f)
     return (f->mark != NULL ? (pid_t)*f->mark : getpid()) != f->pid;
 }
 
-/* 0, or errno. */
-static int
-write_all(int fd, const char *bytes, size_t n)
-{
-    while (n > 0) {
-        ssize_t k = write(fd, bytes, n);
-
-        if (k >= 0) {
-            bytes += k;
-            n -= (size_t)k;
-        } else if (errno != EINTR) {
-            return errno;
-        }
-    }
-    return 0;
-}
-
-/* .inv.quiet: a signal that the write has raised is taken off again. */
-static int
-write_quietly(int fd, const char *bytes, size_t n)
-{
-    static const struct timespec at_once;
-    sigset_t ours, before, pending;
-    int error;
-
-    sigemptyset(&ours);
-    sigaddset(&ours, SIGPIPE);
-    sigaddset(&ours, SIGXFSZ);
-    sigpending(&pending);
-    if (sigismember(&pending, SIGPIPE))
-        sigdelset(&ours, SIGPIPE);
-    if (sigismember(&pending, SIGXFSZ))
-        sigdelset(&ours, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &ours, &before);
-    error = write_all(fd, bytes, n);
-    if (error == EPIPE || error == EFBIG)
-        while (sigtimedwait(&ours, NULL, &at_once) < 0 && errno == EINTR)
-            continue;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
-}
-
 bool
 alqi_glue_trace_file_write(struct alqi_glue_trace_file *f, const void *bytes,
                            size_t n)
@@ -109,7 +64,7 @@ alqi_glue_trace_file_write(struct alqi_glue_trace_file *f, const void *bytes,
 
     if (f->failed_errno != 0 || alqi_glue_trace_file_is_childs(f))
         return false;
-    f->failed_errno = write_quietly(f->fd, bytes, n);
+    f->failed_errno = alqi_plat_write_sigsafe(f->fd, bytes, n); /* .inv.quiet */
     if (f->failed_errno == 0)
         f->n_bytes += n;
     else if (f->is_regular)

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -16,6 +17,7 @@
 enum {
     MEMBARRIER_PRIVATE_EXPEDITED = 1 << 3,
     MEMBARRIER_REGISTER_PRIVATE_EXPEDITED = 1 << 4,
+    KERNEL_SIGSET_BYTES = 8,
     SPINS_BEFORE_YIELD = 128,
     PAGE_BYTES = 4096,
     CONFINED_WAIT_NS = 50000
@@ -255,23 +257,62 @@ alqi_plat_barrier_all(void)
     return ok;
 }
 
+/* The libc's are cancellation points. */
+static int
+write_all(int fd, const char *bytes, size_t n_bytes)
+{
+    while (n_bytes > 0) {
+        long n = syscall(SYS_write, fd, bytes, n_bytes);
+
+        if (n >= 0) {
+            bytes += n;
+            n_bytes -= (size_t)n;
+        } else if (errno != EINTR) {
+            return errno;
+        }
+    }
+    return 0;
+}
+
+/* A signal that the write has raised is taken off again; one that was pending
+ * before stays. */
+int
+alqi_plat_write_sigsafe(int fd, const void *bytes, size_t n_bytes)
+{
+    static const struct timespec at_once;
+    int saved = errno, error;
+    sigset_t ours, before, pending;
+
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGPIPE);
+    sigaddset(&ours, SIGXFSZ);
+    sigpending(&pending);
+    if (sigismember(&pending, SIGPIPE))
+        sigdelset(&ours, SIGPIPE);
+    if (sigismember(&pending, SIGXFSZ))
+        sigdelset(&ours, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &ours, &before);
+    error = write_all(fd, bytes, n_bytes);
+    if (error == EPIPE || error == EFBIG)
+        while (syscall(SYS_rt_sigtimedwait, &ours, NULL, &at_once,
+                       KERNEL_SIGSET_BYTES) < 0 &&
+               errno == EINTR)
+            continue;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = saved;
+    return error;
+}
+
 void
 alqi_plat_say_sigsafe(const char *text, size_t n_bytes)
 {
     int saved = errno;
+    enum alqi_plat_confinement now = alqi_plat_confinement_sigsafe();
 
-    if (alqi_plat_confinement_sigsafe() == ALQI_PLAT_NO_CALLS)
-        return;
-    while (n_bytes > 0) {
-        ssize_t n = write(STDERR_FILENO, text, n_bytes);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        text += n;
-        n_bytes -= (size_t)n;
-    }
+    if (now == ALQI_PLAT_FREE)
+        (void)alqi_plat_write_sigsafe(STDERR_FILENO, text, n_bytes);
+    else if (now != ALQI_PLAT_NO_CALLS) /* nothing but a write */
+        (void)write_all(STDERR_FILENO, text, n_bytes);
     errno = saved;
 }
 

@@ -57,7 +57,11 @@ bool alqi_plat_is_readable_sigsafe(uintptr_t address);
  */
 bool alqi_plat_barrier_all(void);
 
-/* write(2) of all of `text` to stderr, retrying; errno is preserved. */
+/* write(2) of all of it, retrying: 0, or errno.  What the write would raise
+ * where nothing can be written, SIGPIPE or SIGXFSZ, is never delivered. */
+int alqi_plat_write_sigsafe(int fd, const void *bytes, size_t n_bytes);
+
+/* The same of `text` to stderr; errno is preserved. */
 void alqi_plat_say_sigsafe(const char *text, size_t n_bytes);
 
 /* One turn of waiting for what another thread is about to do: a pause, and now

@@ -184,6 +184,7 @@ pair_apply(const char *key, size_t n_key, const char *text, size_t n)
     if (is_key(key, n_key, "preload")) {
         if (n < sizeof own_path)
             memcpy(own_path, text, n);
+        c->is_recorded = true;
         return n < sizeof own_path;
     }
     if (is_key(key, n_key, "seed")) {

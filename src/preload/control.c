@@ -102,7 +102,7 @@ state_say(char *said)
     size_t n;
 
     alqi_preload_recorder_drops();
-    if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
+    if (alqi_preload_exact_is(ALQI_PRELOAD_EXACT_ALL))
         state = "exact";
     else if (alqi_preload_recorder_is_on())
         state = "sampling";
@@ -131,8 +131,11 @@ exact_refuse(char *said)
     if (alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
         return false;
     snprintf(said, ALQI_PRELOAD_SAID_BYTES,
-             "this process records every block (exact mode); that cannot be "
-             "switched");
+             alqi_preload_exact_is(ALQI_PRELOAD_EXACT_ALL)
+                 ? "this process records every block (exact mode); that cannot "
+                   "be switched"
+                 : "this process began in the exact mode, whose tables are "
+                   "full; that cannot be switched");
     return true;
 }
 

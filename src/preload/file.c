@@ -356,17 +356,20 @@ failure(void)
     if (alqi_preload_config.is_memtrace && errno == EEXIST)
         return "it exists and is no trace that can be replaced; remove it, or "
                "name another file";
+    if (errno == EFBIG)
+        return "the limit on the size of files is reached (ulimit -f)";
     return strerrordesc_np(errno);
 }
 
+/* errno says why. */
 static void
-say_failed(const char *what)
+say_failed(const char *result, const char *what)
 {
     char text[1500];
 
     snprintf(file.error, sizeof file.error, "%s %s: %s", what, file.path,
              failure());
-    snprintf(text, sizeof text, "cannot record: %s", file.error);
+    snprintf(text, sizeof text, "%s: %s", result, file.error);
     alqi_preload_say(text);
 }
 
@@ -471,6 +474,18 @@ file_map(int fd)
     return false;
 }
 
+/* Who records learns by a name that this process has said why it left nothing:
+ * a name needs no room. */
+static void
+file_give_up(void)
+{
+    char name[sizeof file.path + sizeof ALQI_RAW_SAID_SUFFIX];
+
+    snprintf(name, sizeof name, "%s" ALQI_RAW_SAID_SUFFIX, file.path);
+    if (!alqi_preload_config.is_recorded || rename(file.path, name) != 0)
+        unlink(file.path);
+}
+
 bool
 alqi_preload_file_create(uint32_t flags)
 {
@@ -487,7 +502,7 @@ alqi_preload_file_create(uint32_t flags)
     executable[n > 0 ? n : 0] = '\0';
     fd = file_open_new(executable);
     if (fd < 0) {
-        say_failed("creating");
+        say_failed("cannot record", "creating");
         return false;
     }
     ok = file_map(fd);
@@ -495,8 +510,8 @@ alqi_preload_file_create(uint32_t flags)
     close(fd);
     if (!ok) {
         errno = error;
-        say_failed("no room in");
-        unlink(file.path);
+        say_failed("cannot record", "making room in");
+        file_give_up();
         return false;
     }
     header_fill(file.header, executable, flags);
@@ -524,7 +539,9 @@ chunk_failed_locked(uint64_t now_ns)
     file.retry_after_ns = now_ns + RETRY_NS;
     if (!file.has_said_full) {
         file.has_said_full = true;
-        say_failed("samples are dropped while there is no room in");
+        say_failed(alqi_preload_config.is_exact ? "blocks are dropped for now"
+                                                : "samples are dropped for now",
+                   "making room in");
     }
 }
 

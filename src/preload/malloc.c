@@ -441,6 +441,9 @@ realloc_tracked(struct alqi_preload_thread *thread, void *block, size_t size,
 
     taken = alqi_memprof_take(&thread->memprof, block, &ok);
     p = alqi_preload_real.realloc(block, size);
+    if (thread->hot !=
+        NULL) /* what the allocator asked of us is no block more */
+        alqi_preload_hot.left_words = ALQI_PARKED;
     saved = errno;
     *outer = alqi_preload_recorder_moving(thread, taken, p);
     /* realloc(p, 0) frees p and returns NULL; with any other size NULL means
@@ -469,6 +472,8 @@ realloc_exact(void *block, size_t size)
         taken = alqi_memprof_take(&thread->memprof, block, &ok);
     moving = alqi_preload_exact_moves(thread, block);
     p = alqi_preload_real.realloc(block, size);
+    if (thread != NULL) /* what the allocator asked of us is no block more */
+        alqi_preload_hot.left_words = ALQI_PARKED;
     alqi_preload_exact_moved(moving, p, size);
     if (taken != NULL) {
         int saved = errno;

@@ -260,6 +260,7 @@ struct alqi_preload_config {
     bool is_tracking_mmap;
     bool is_tracing_heap; /* a managed heap's trace, beside the recording */
     bool is_exact;
+    bool is_recorded;     /* by `aliquot record`, which looks after its files */
     size_t reserve_bytes; /* mapped at the start, of file and memory; or 0 */
     uint64_t max_memory_bytes; /* of the exact mode's tables; 0: no cap */
     bool has_no_rss;           /* resident memory is not to be read */
@@ -317,6 +318,8 @@ enum alq_status alqi_preload_recorder_rate(struct alqi_preload_thread *thread,
 /* No more samples; frees of those there are go on being recorded. */
 enum alq_status alqi_preload_recorder_stop(struct alqi_preload_thread *thread);
 bool alqi_preload_recorder_is_on(void);
+/* Every block is to be recorded: a single one that is not is told. */
+bool alqi_preload_recorder_has_all(void);
 /* The thread ends: what it had not filled goes to the next thread. */
 void alqi_preload_recorder_thread_end(struct alqi_preload_thread *thread);
 /* A realloc moves the block whose entries are taken to `block`, which need not

@@ -524,6 +524,13 @@ alqi_preload_recorder_is_on(void)
                                     ALQI_MEMPROF_SLOT_RECORDER);
 }
 
+bool
+alqi_preload_recorder_has_all(void)
+{
+    return alqi_preload_exact_is(ALQI_PRELOAD_EXACT_ALL) ||
+           (alqi_preload_config.rate >= 1 && alqi_preload_recorder_is_on());
+}
+
 void
 alqi_preload_recorder_take_over(void)
 {

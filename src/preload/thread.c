@@ -168,9 +168,22 @@ generation_now(void)
     return atomic_load_explicit(&threads.generation, memory_order_acquire);
 }
 
+/* A handler or a callback has allocated while the countdown was parked: once,
+ * or more often. */
+static inline void
+parked_look(void)
+{
+    int64_t left = alqi_preload_hot.left_words;
+
+    if (ALQI_UNLIKELY(left != ALQI_PARKED && left > ALQI_PARKED / 2) &&
+        alqi_preload_recorder_has_all())
+        alqi_preload_count(ALQI_RAW_WITHIN, 1);
+}
+
 void
 alqi_preload_arm(struct alqi_preload_thread *thread, uint64_t gap_words)
 {
+    parked_look();
     left_store(thread, left_from_gap(gap_words));
     atomic_signal_fence(memory_order_seq_cst);
     if (ALQI_UNLIKELY(generation_now() != thread->seen_generation))
@@ -252,6 +265,7 @@ alqi_preload_unpark(struct alqi_preload_thread *thread, int64_t left)
 {
     if (thread->hot == NULL)
         return;
+    parked_look();
     alqi_preload_hot.left_words = left;
     atomic_signal_fence(memory_order_seq_cst);
     if (ALQI_UNLIKELY(generation_now() != thread->seen_generation ||

@@ -52,6 +52,9 @@ enum alqi_raw_counter {
     ALQI_RAW_INHERITED_FREES,  /* frees of blocks from before the fork    */
     ALQI_RAW_DEEPBIND_DROPPED, /* dlopen calls that lost RTLD_DEEPBIND    */
     ALQI_RAW_AFTER_END,        /* blocks of ended threads, not recorded   */
+    ALQI_RAW_WITHIN,           /* so often one or more were allocated in a
+                                  callback, or by a handler that came in the
+                                  profiler's way; of whole recordings alone */
     ALQI_RAW_COUNTERS = 16
 };
 
@@ -72,6 +75,10 @@ enum alqi_raw_limit_kind {
 };
 
 enum { ALQI_RAW_LIMITS = 2 };
+
+/* Added to the name of a recording that could not be begun, when its process
+ * has said why; beside those that were. */
+#define ALQI_RAW_SAID_SUFFIX ".said"
 
 /* Where a recorded process tells of it, one line each: the recording's name.  A
  * named pipe in the recording's directory. */

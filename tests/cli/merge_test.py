@@ -61,7 +61,7 @@ class Merge(common.Case):
             self.assertEqual(len(got["processes"]), 3)
             self.assertEqual(got["threads"], sum(s["threads"]
                                                  for s in singles))
-            self.assertEqual(got["recording"]["dropped_space"], 3 * 7)
+            self.assertEqual(got["recording"]["dropped_space"], 2 * 7)
             by_key = lambda s: s["allocated_bytes"]
             for process, single in zip(
                     sorted(got["processes"], key=by_key),

@@ -4,13 +4,17 @@
  *   born                prints blocks and bytes that born_block made
  *   born environment    how many variables of the profiler are left
  *   born ended          and what a thread allocates in its last destructors
+ *   born handler        and what a signal's handler allocates, at any moment:
+ * for an allocator that allows that (safe_malloc.c)
  *
  * LIBRARY: the library that it links, whose constructor runs before that of a
  * library that is preloaded, and with -z initfirst before the C library's. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 extern unsigned long born_blocks, born_bytes;
@@ -111,6 +115,40 @@ thread_run(void)
         pthread_join(thread, NULL);
 }
 
+static unsigned long n_ticks;
+
+void *born_block_of_handler(void);
+
+void *
+born_block_of_handler(void)
+{
+    n_ticks++;
+    return malloc(55);
+}
+
+static void
+on_tick(int signal)
+{
+    (void)signal;
+    free(born_block_of_handler());
+}
+
+static void
+tick(void)
+{
+    struct itimerval every = {{0, 100}, {0, 100}};
+    struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
+
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &every, NULL);
+    for (int i = 0; i < 300000; i++)
+        free(born_block(100));
+    every.it_value.tv_usec = 0;
+    setitimer(ITIMER_REAL, &every, NULL);
+    born_blocks += n_ticks;
+    born_bytes += 55 * n_ticks;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -119,8 +157,10 @@ main(int argc, char **argv)
         printf("%d\n", of_profiler());
         return 0;
     }
-    if (argc > 1)
+    if (argc > 1 && strcmp(argv[1], "ended") == 0)
         thread_run();
+    else if (argc > 1)
+        tick();
     /* The destructor's are to come. */
     printf("%lu %lu\n", born_blocks + 8, born_bytes + 8 * 1000 + 28);
     return 0;

@@ -59,6 +59,20 @@ says "ended" "every block recorded: figures are exact"
 "$aliquot" record -q -f --rate 1 -o t.ctf -- "$build/test/born" ended >want
 says "ended, sampled" "every block but those missing: 1 blocks of threads that"
 
+# Handlers that allocate: where one came in the profiler's way, it is said.
+for how in --exact --rate=1; do
+    LD_PRELOAD=$build/test/libsafe_malloc.so "$aliquot" record -q -f "$how" \
+        -o t.ctf -- "$build/test/born" handler >want 2>err
+    if [ "$(of_born)" = "$(cat want)" ]; then
+        says "handler $how" "every block recorded: figures are exact"
+    else
+        says "handler $how" "every block but those missing: "
+        equal "handler $how: why" "$("$aliquot" info t.ctf | grep '^sampling' |
+            grep -c 'the profiler was interrupted\|within the profiler')" 1
+    fi
+done
+
+# shellcheck disable=SC2016
 "$aliquot" record -q -f --exact --follow -o t.%p.ctf -- \
     bash -c '(: $((1 + 1)); x=$(echo 1)); :' >want
 n_whole=0

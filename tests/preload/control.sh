@@ -92,6 +92,17 @@ contains "exact is not switched" "$("$aliquot" stop -p "$pid" 2>&1)" \
     "exact mode); that cannot be switched"
 over
 
+# Its tables are full: it samples, and says so.
+ALIQUOT=exact=1,max_memory=1048576,control,out=$work/over LD_PRELOAD=$preload \
+    "$build/test/deep" 14 2000000000 2>err &
+pid=$!
+until grep -q "tables are full" err; do sleep 0.05; done
+contains "exact no more" "$(state)" ": sampling, "
+contains "exact no more: not switched" "$("$aliquot" stop -p "$pid" 2>&1)" \
+    "began in the exact mode"
+kill "$pid"
+wait "$pid" 2>/dev/null
+
 # ---- who does not answer ---------------------------------------------------
 
 contains "gone" "$(state)" "there is no process $pid"

@@ -212,7 +212,7 @@ def main():
     parser.add_argument("command", nargs="*")
     args = parser.parse_args()
     if shutil.which("valgrind") is None:
-        print("no valgrind here")
+        print("skipped: heap_usage: valgrind is not installed")
         return 77
     aliquot = os.path.join(os.path.abspath(args.build), "bin", "aliquot")
     commands = args.command
