@@ -578,14 +578,34 @@ a_loop_that_polls_is_stopped(void **state)
     finish(d, child);
 }
 
+struct polling {
+    int stop;
+    unsigned n_polls;
+};
+
 static alq_value
 hold_and_poll(struct alq_domain *on, alq_value arg, void *data)
 {
     ALQ_FRAME(on, f, kept);
+    struct polling *p = data;
 
     f.kept = tree(on, IS_HARD ? 6 : 16);
-    poll_until(on, arg, data);
+    while (!__atomic_load_n(&p->stop, __ATOMIC_RELAXED)) {
+        alq_poll(on);
+        __atomic_fetch_add(&p->n_polls, 1, __ATOMIC_RELAXED);
+    }
     return arg;
+}
+
+/* However busy the processor is: twice, so that one began meanwhile. */
+static void
+await_polls(const struct polling *p)
+{
+    unsigned n = __atomic_load_n(&p->n_polls, __ATOMIC_RELAXED);
+    ALQ_BLOCKING(d, blocks);
+
+    while (__atomic_load_n(&p->n_polls, __ATOMIC_RELAXED) - n < 2)
+        usleep(100);
 }
 
 /* What it holds is marked, though it never allocates, nor another one young:
@@ -595,21 +615,20 @@ a_loop_that_polls_does_its_share(void **state)
 {
     enum { BLOCKS = 200000 / SLOW, WORDS = 300, A_WHILE = 500 };
     struct alq_child *child;
-    int i, stop = 0;
+    struct polling polling = {0};
     uint64_t before;
+    int i;
 
     (void)state;
-    child = spawn(d, hold_and_poll, ALQ_UNIT, &stop);
+    child = spawn(d, hold_and_poll, ALQ_UNIT, &polling);
     before = cycles(d);
     for (i = 0; i < BLOCKS && cycles(d) < before + 5; i++) {
         assert_int_not_equal(alq_alloc(d, WORDS, ALQ_TAG_ABSTRACT), ALQ_NULL);
-        if (i % A_WHILE == 0) { /* the processor may be busy */
-            ALQ_BLOCKING(d, blocks);
-            usleep(1000);
-        }
+        if (i % A_WHILE == 0)
+            await_polls(&polling);
     }
     assert_true(cycles(d) >= before + 5);
-    __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&polling.stop, 1, __ATOMIC_RELAXED);
     finish(d, child);
 }
 

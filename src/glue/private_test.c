@@ -22,7 +22,7 @@
 enum {
     ROUNDS = IS_HARD ? 2 : 12, /* of each way to show */
     MINOR_WORDS = 8192,
-    GIVE_UP_S = 10
+    GIVE_UP_S = 600
 };
 
 /* Marking would ask for a stop: with this it is never due. */

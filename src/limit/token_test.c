@@ -126,7 +126,7 @@ descriptor_and_set_race(void **state)
         assert_int_equal(
             pthread_create(&thread, NULL, set_it, alq_token_keep(token)), 0);
         p.fd = alq_token_fd(token);
-        assert_int_equal(poll(&p, 1, 60000), 1);
+        assert_int_equal(poll(&p, 1, 600000), 1);
         assert_int_equal(pthread_join(thread, NULL), 0);
         alq_token_drop(token);
     }

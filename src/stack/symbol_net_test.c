@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -34,6 +35,8 @@ run(const char *command)
     snprintf(text, sizeof text, "cd '%s' && %s", dir, command);
     assert_int_equal(system(text), 0);
 }
+
+enum { PATIENCE_S = 600 };
 
 static int64_t
 now_ms(void)
@@ -144,7 +147,7 @@ server_start(int *port)
               number, "-F", served, (char *)NULL);
         _exit(127);
     }
-    for (i = 0; i < 100 && !accepts(*port); i++)
+    for (i = 0; i < PATIENCE_S * 20 && !accepts(*port); i++)
         usleep(50000);
     return pid;
 }
@@ -165,7 +168,7 @@ frames_from_server(char *note, size_t note_bytes)
     lo = elf->text_lo;
     hi = elf->text_hi;
     alqi_symbol_elf_drop(elf);
-    for (i = 0; i < 50 && best == 0; i++) {
+    for (i = 0; i < PATIENCE_S * 10 && best == 0; i++) {
         struct alqi_symbol_table *table = alqi_symbol_table_new(true);
         struct alqi_symbol_module *m =
             alqi_symbol_module_open(table, path, NULL, 0);
@@ -212,6 +215,7 @@ silent_server(void **state)
     struct alqi_symbol_net net;
     uint8_t id[20] = {9, 8, 7};
     int port, fd = listen_somewhere(&port);
+    struct pollfd p = {.fd = fd, .events = POLLIN};
     int64_t start_ms;
 
     (void)state;
@@ -219,15 +223,17 @@ silent_server(void **state)
         ALQI_SKIP("no libdebuginfod");
     }
     urls_set(port);
+    setenv("DEBUGINFOD_TIMEOUT", "86400", 1); /* the client's own */
     alqi_symbol_net_init(&net, true);
     net.limit_ms = 300;
     start_ms = now_ms();
     assert_int_equal(alqi_symbol_net_fetch(&net, id, sizeof id), -1);
-    assert_in_range(now_ms() - start_ms, 300, 5000);
+    assert_true(now_ms() - start_ms >= 300);
     assert_true(net.has_given_up);
-    start_ms = now_ms();
+    while (poll(&p, 1, 0) == 1)
+        close(accept(fd, NULL, NULL));
     assert_int_equal(alqi_symbol_net_fetch(&net, id, sizeof id), -1);
-    assert_in_range(now_ms() - start_ms, 0, 100);
+    assert_int_equal(poll(&p, 1, 0), 0); /* nobody was asked */
     alqi_symbol_net_drop(&net);
     close(fd);
 }

@@ -17,6 +17,9 @@ MAKE_TRACE = os.environ["MAKE_TRACE"]
 SOURCE = os.environ["SOURCE_DIR"]
 GOLDEN = os.path.join(SOURCE, "tests", "golden")
 
+# However slow the machine is: whoever waits longer than that waits for nothing.
+PATIENCE_S = 900
+
 ENV = {k: v for k, v in os.environ.items()
        if k not in ("COLUMNS", "NO_COLOR", "PAGER", "LESS")}
 
@@ -24,7 +27,7 @@ ENV = {k: v for k, v in os.environ.items()
 def run(*args, env=None, stdin=None, text=True):
     """Runs the command; the result has returncode, stdout and stderr."""
     result = subprocess.run([BIN, *args], capture_output=True, input=stdin,
-                            env={**ENV, **(env or {})}, timeout=120)
+                            env={**ENV, **(env or {})}, timeout=PATIENCE_S)
     if text:
         result.stdout = result.stdout.decode()
     result.stderr = result.stderr.decode()

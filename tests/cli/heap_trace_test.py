@@ -17,7 +17,7 @@ BYTES = 2 * 1000 * 500 * 24
 class Case(common.Case):
     def program(self, *args, env=None, code=0):
         """Runs it in the test's directory; what it said on stderr."""
-        result = subprocess.run([PROGRAM, *args], cwd=self.dir, timeout=120,
+        result = subprocess.run([PROGRAM, *args], cwd=self.dir, timeout=common.PATIENCE_S,
                                 env={**common.ENV, **(env or {})},
                                 capture_output=True)
         self.assertEqual(result.returncode, code, result.stderr)
@@ -128,7 +128,7 @@ class Ends(Case):
     def test_no_room_later(self):
         command = f'ulimit -f 40; exec "{PROGRAM}" language exit 3000'
         result = subprocess.run(
-            ["bash", "-c", command], capture_output=True, timeout=120,
+            ["bash", "-c", command], capture_output=True, timeout=common.PATIENCE_S,
             env={**common.ENV, "MEMTRACE": self.path("t.ctf"),
                  "MEMTRACE_RATE": "1e-2"})
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -151,7 +151,7 @@ class Record(Case):
         result = subprocess.run(
             [common.BIN, "record", *args, PROGRAM, *program], cwd=self.dir,
             env={**common.ENV, **(env or {})}, capture_output=True,
-            timeout=120)
+            timeout=common.PATIENCE_S)
         self.assertEqual(result.returncode, code, result.stderr)
         return result.stderr.decode()
 
@@ -246,7 +246,7 @@ class Record(Case):
         self.program("malloc", path, code=7)  # there is no preload
         preload = os.path.join(os.path.dirname(common.BIN), "..", "lib",
                                "libaliquot-preload.so")
-        result = subprocess.run([PROGRAM, "malloc", path], timeout=120,
+        result = subprocess.run([PROGRAM, "malloc", path], timeout=common.PATIENCE_S,
                                 capture_output=True, cwd=self.dir,
                                 env={**common.ENV, "LD_PRELOAD": preload,
                                      "ALIQUOT": "control"})

@@ -106,7 +106,7 @@ hands(long n)
 {
     signal(SIGUSR1, on_signal);
     leak(n);
-    for (int i = 0; i < 1000 && n_signals == 0; i++)
+    for (int i = 0; i < 45000 && n_signals == 0; i++)
         usleep(20000);
     printf("signals %d\n", (int)n_signals);
 }

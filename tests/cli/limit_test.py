@@ -21,7 +21,7 @@ class Limit(common.Case):
         program = what if os.path.isabs(what[0]) else (LEAKER, *what)
         result = subprocess.run(
             [common.BIN, "record", *options, *args, "--", *program],
-            capture_output=True, cwd=self.dir, env=common.ENV, timeout=300,
+            capture_output=True, cwd=self.dir, env=common.ENV, timeout=common.PATIENCE_S,
             text=True)
         self.assertEqual(result.returncode, rc, result.stderr)
         return result
@@ -286,7 +286,7 @@ class Limit(common.Case):
         """Under the preload, with nobody who records."""
         out = os.path.join(self.dir, "%p.alqraw")
         result = subprocess.run(
-            [LEAKER, *what], capture_output=True, timeout=300, text=True,
+            [LEAKER, *what], capture_output=True, timeout=common.PATIENCE_S, text=True,
             env={**common.ENV, "LD_PRELOAD": PRELOAD,
                  "ALIQUOT": "interval=4096," + settings + ",out=" + out})
         self.assertEqual(result.returncode, rc, result.stderr)

@@ -20,7 +20,7 @@ def in_terminal(args, env, columns=90):
                                env=environment)
     os.close(child)
     text = b""
-    end = time.monotonic() + 60
+    end = time.monotonic() + common.PATIENCE_S
     while time.monotonic() < end:
         if not select.select([parent], [], [], 1)[0]:
             continue

@@ -206,7 +206,7 @@ class Record(common.Case):
         finally:
             recorder.kill()
             recorder.communicate()
-        end = time.monotonic() + 20  # a killed process takes a moment to go
+        end = time.monotonic() + common.PATIENCE_S  # a killed process takes a moment to go
         while self.json(raw)["recording"]["ended"] == "running":
             self.assertLess(time.monotonic(), end)
             time.sleep(0.02)

@@ -15,7 +15,7 @@ import common
 
 PROGRAM = os.environ["TOP_PROGRAM"]
 HEAP = os.environ["TOP_HEAP"]
-PATIENCE_S = 60
+PATIENCE_S = common.PATIENCE_S
 ROW = 1000
 TMUX = shutil.which("tmux")
 
@@ -255,7 +255,7 @@ class Batch(Watched):
         self.assertIsNone(first.poll())
 
     def test_who_cannot_be_watched(self):
-        idle = subprocess.Popen(["sleep", "100"])
+        idle = subprocess.Popen(["sleep", "10000"])
         self.addCleanup(idle.wait)
         self.addCleanup(idle.kill)
         rows = [
@@ -729,6 +729,14 @@ class Screen(Watched):
             time.sleep(0.05)
         self.fail("%r never came:\n%s" % (pattern, screen))
 
+    def still(self):
+        """A screen that nobody is drawing."""
+        before, now = None, self.seen()
+        while before != now:
+            time.sleep(0.5)
+            before, now = now, self.seen()
+        return now
+
     def press(self, *keys):
         self.tmux("send-keys", *keys)
 
@@ -810,10 +818,10 @@ class Screen(Watched):
         self.sees(r"keep_rows")
         self.press("p")
         self.sees(r"\[paused\]")
-        before = self.seen()
+        before = self.still()
         self.tell("keep 100")
         time.sleep(1)
-        self.assertEqual(self.seen(), before)
+        self.assertEqual(self.still(), before)
         self.press("p")
         self.sees(r"98\.6 KiB")
         for name in ("", ".1"):

@@ -23,7 +23,7 @@ class Case(common.Case):
         path = os.path.join(self.dir, "victim.ctf")
         subprocess.run([common.BIN, "record", "-f", "-o", path, *options,
                         VICTIM], check=True, capture_output=True,
-                       env=common.ENV, timeout=120)
+                       env=common.ENV, timeout=common.PATIENCE_S)
         return path
 
     def joined(self, *paths):

@@ -17,7 +17,7 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DIR = os.environ["JUDGES_DIR"]
-READY_SECONDS = 60
+READY_SECONDS = 900
 
 
 def skip(judge, reason):
@@ -35,7 +35,7 @@ def program(name):
 
 
 def run(*args, **more):
-    return subprocess.run(args, capture_output=True, timeout=300, **more)
+    return subprocess.run(args, capture_output=True, timeout=READY_SECONDS, **more)
 
 
 def npm_install():

@@ -38,7 +38,7 @@ class Pprof(exported.Case):
 
     def judge(self, *args, **environment):
         result = subprocess.run(
-            args, capture_output=True, text=True, timeout=300,
+            args, capture_output=True, text=True, timeout=common.PATIENCE_S,
             env={**common.ENV, "HOME": self.dir,
                  "PPROF_TMPDIR": self.dir, **environment})
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -1,6 +1,7 @@
 """A server that stands for an engine: it keeps what it is sent and answers as
 it is told to."""
 import http.server
+import math
 import threading
 import time
 
@@ -15,8 +16,8 @@ class Request:
 
 class Collector:
     """answers: one a request, the last for all that follow: a status, or
-    (status, {header: value}, body), or a number of seconds to wait before
-    nothing is said, or None to hang up at once."""
+    (status, {header: value}, body), or math.inf to say nothing, or None to
+    hang up at once."""
 
     def __init__(self, case, *answers):
         self.answers = list(answers) or [200]
@@ -31,8 +32,9 @@ class Collector:
                 outer.requests.append(Request(self, body))
                 answer = outer.answers.pop(0) if len(outer.answers) > 1 \
                     else outer.answers[0]
-                if answer is None or isinstance(answer, float):
-                    outer.over.wait(answer or 0)
+                if answer is None or answer == math.inf:
+                    if answer is not None:
+                        outer.over.wait()
                     self.close_connection = True
                     return
                 status, headers, text = answer if isinstance(

@@ -26,7 +26,7 @@ class Written(exported.Case):
         if mode == "malloc":
             env["LD_PRELOAD"] = PRELOAD
         out = subprocess.run([PROGRAM, mode, str(rate), self.dir], env=env,
-                             check=True, stdout=subprocess.PIPE, timeout=300)
+                             check=True, stdout=subprocess.PIPE, timeout=common.PATIENCE_S)
         small, large, rounds, kept = map(int, out.stdout.split())
         self.small, self.large, self.rounds, self.kept = (small, large,
                                                           rounds, kept)
@@ -124,7 +124,7 @@ class Written(exported.Case):
             [GO, "tool", "pprof", "-top", "-sample_index=" + sample_type,
              "-unit=bytes", "-nodefraction=0",
              os.path.join(self.dir, name + ".pb.gz")],
-            capture_output=True, text=True, timeout=300,
+            capture_output=True, text=True, timeout=common.PATIENCE_S,
             env={**common.ENV, "HOME": self.dir, "PPROF_TMPDIR": self.dir})
         self.assertEqual(out.returncode, 0, out.stderr)
         return {n: int(v) for v, n in re.findall(

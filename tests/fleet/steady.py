@@ -12,7 +12,7 @@ import exported  # noqa: E402
 from exported import common  # noqa: E402
 
 STEADY = os.environ.get("STEADY")
-PATIENCE_S = 120
+PATIENCE_S = common.PATIENCE_S
 
 
 class Background:

@@ -421,7 +421,7 @@ class Tables(exported.Case):
         """A real server's answers are those of SQLite."""
         cluster = os.path.join(EXAMPLES, "cluster")
         where = self.path("cluster")
-        env = {**common.ENV, "PATIENCE_S": "300"}
+        env = {**common.ENV, "PATIENCE_S": str(common.PATIENCE_S)}
         port = free_ports(6)
 
         def stop():
@@ -459,7 +459,7 @@ class Tables(exported.Case):
     def ask(self, url, query):
         request = urllib.request.Request(url, data=query.encode())
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(request, timeout=300) as answer:
+        with opener.open(request, timeout=common.PATIENCE_S) as answer:
             lines = answer.read().decode().split("\n")[:-1]
         return [list(map(tables_file.unescaped, line.split("\t")))
                 for line in lines]

@@ -44,6 +44,20 @@ status_of() {
     echo $?
 }
 
+# await WHAT COMMAND...: until the command succeeds, for a quarter of an hour of
+# whatever the machine does; then a failure and status 1
+await() {
+    local what=$1 end=$((SECONDS + 900))
+    shift
+    until "$@"; do
+        if [ "$SECONDS" -gt "$end" ]; then
+            fail "$what: waited for too long"
+            return 1
+        fi
+        sleep 0.02
+    done
+}
+
 # live TRACE [PATTERN]: "BYTES BLOCKS" of what was never freed and has PATTERN
 # in its stack
 live() {

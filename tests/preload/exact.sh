@@ -108,21 +108,24 @@ done
 # Read while it is written: what is there has no gap, however often the chunk
 # in use begins anew meanwhile.
 ALIQUOT=exact=1,out=$work/live LD_PRELOAD=$build/lib/libaliquot-preload.so \
-    "$build/test/seq" 4 &
+    "$build/test/seq" &
 writer=$!
-until [ -s live ]; do sleep 0.05; done
-for reading in 1 2 3 4; do
-    sleep 0.2
-    got=$("$aliquot" script live | awk -F '\t' '
+read_live() { # sets got: gaps, and whether there was much; true: it says all
+    got=$("$aliquot" script live 2>/dev/null | awk -F '\t' '
         $2 == "alloc" && $9 ~ /main@/ {
             gaps += before && $4 != before % 1000 + 1
             before = $4
             n++
         }
         END { print gaps + 0, (n > 10000) }')
+    [ "$got" != "0 0" ]
+}
+for reading in 1 2 3 4; do
+    await "live, reading $reading" read_live
     equal "live, reading $reading" "$got" "0 1"
 done
+touch stop
 wait "$writer"
-rm live
+rm live stop
 
 finish

@@ -339,7 +339,7 @@ linger(void)
         keep_one(1000);
     printf("lingering\n");
     fflush(stdout);
-    sleep(60);
+    sleep(10000); /* it is ended */
     return 0;
 }
 

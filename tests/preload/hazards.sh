@@ -73,7 +73,7 @@ equal "rawunmap: the parent" "$(live t.ctf 'rawunmap')" "100000 1"
 rm -f t.*.ctf
 
 # Fork handlers of a library that was there before the profiler.
-out=$(LD_PRELOAD=$build/test/libearly.so timeout 120 "$aliquot" record -q -f \
+out=$(LD_PRELOAD=$build/test/libearly.so timeout 900 "$aliquot" record -q -f \
     -o t.ctf "${how[@]}" -- "$hazard" forkhandlers 2>&1)
 equal "fork handlers: status" $? 0
 equal "fork handlers" "$(live t.ctf 'keep_one')" "100000 200"

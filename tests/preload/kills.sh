@@ -12,6 +12,11 @@ cd "$work" || exit 1
 RANDOM=${ALQ_TEST_SEED:-7}
 n_events=0
 
+# Each moment is when so many bytes were recorded.
+has_recorded() { # BYTES
+    [ "$(stat -c %s raw 2>/dev/null || echo 0)" -ge "$1" ]
+}
+
 start() { # THREADS
     rm -f raw
     # shellcheck disable=SC2016
@@ -20,7 +25,7 @@ start() { # THREADS
         "$build/test/churn" "$1" 100000000 "$RANDOM" >/dev/null 2>&1 &
     pid=$!
     disown
-    sleep "0.$((100 + RANDOM % 300))"
+    await "a recording" has_recorded $((1000000 + RANDOM * 64))
 }
 
 for i in $(seq 24); do

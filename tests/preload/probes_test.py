@@ -103,7 +103,7 @@ class Case(unittest.TestCase):
         path = os.path.join(self.work, "events")
         done = subprocess.run([LISTENER, LIBRARY, path, PROBED, *args],
                               env=environment(aliquot), capture_output=True,
-                              text=True, timeout=300)
+                              text=True, timeout=900)
         if done.returncode == 77:
             self.skipTest(done.stderr.strip())
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -330,7 +330,7 @@ END { clear(@live); }
         super().setUp()
 
     def wait_for(self, what, good):
-        end = time.monotonic() + 60
+        end = time.monotonic() + 900
         while not good():
             self.assertLess(time.monotonic(), end, what)
             time.sleep(0.02)

@@ -15,12 +15,9 @@ serve() {
     : >"$work/out" # the last server's port goes before this one begins
     "$@" >"$work/out" 2>"$work/err" &
     pid=$!
-    for _ in {1..200}; do
-        port=$(sed -n 's,^listening on http://127.0.0.1:,,p' "$work/out")
-        [ -z "$port" ] || break
-        sleep 0.05
-    done
-    timeout 120 "$client" "$port" 5 400 7 >"$work/judged" 2>&1
+    await "$what: a port" grep -q '^listening on .*' "$work/out"
+    port=$(sed -n 's,^listening on http://127.0.0.1:,,p' "$work/out")
+    timeout 900 "$client" "$port" 5 400 7 >"$work/judged" 2>&1
     judged=$?
     equal "$what: the judge says $(tail -n 1 "$work/judged")" "$judged" 0
     [ "$judged" = 0 ] || kill "$pid" 2>/dev/null

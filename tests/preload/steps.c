@@ -20,7 +20,7 @@
 
 #if defined(__x86_64__)
 
-enum { TRAP_FLAG = 0x100, FORK_EVERY = 61, HUNG_SECONDS = 300 };
+enum { TRAP_FLAG = 0x100, FORK_EVERY = 61, HUNG_SECONDS = 3600 };
 
 static volatile sig_atomic_t is_stepping, is_forking, n_failed;
 static volatile unsigned n_steps;

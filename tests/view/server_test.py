@@ -208,7 +208,7 @@ class Serving(view.Case):
         self.assertEqual(server.stop(), (0, ""))
         server = self.server("--idle=1", self.path)
         server.ask("info")
-        server.process.wait(timeout=120)
+        server.process.wait(timeout=common.PATIENCE_S)
         status, said = server.stop()
         self.assertEqual(status, 0)
         self.assertIn("nobody asked for 1 s", said)
@@ -266,7 +266,7 @@ class Serving(view.Case):
         result = common.subprocess.run(
             [victim], env={**common.ENV, "LD_PRELOAD": os.environ["PRELOAD"],
                            "ALIQUOT": "interval=4096,out=%s" % raw},
-            capture_output=True, timeout=120)
+            capture_output=True, timeout=common.PATIENCE_S)
         self.assertEqual(result.returncode, 0, result.stderr)
         with view.Server(raw) as server:
             trace, = server.ask("info")["traces"]

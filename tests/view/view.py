@@ -42,7 +42,7 @@ class Server:
         """Ends it, and returns (status, what it said)."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        said = self.process.communicate(timeout=600)[1]
+        said = self.process.communicate(timeout=common.PATIENCE_S)[1]
         return self.process.returncode, said
 
     def get(self, path, headers=None, method="GET"):
@@ -50,7 +50,7 @@ class Server:
         request = urllib.request.Request(self.url + path, method=method,
                                          headers=headers or {})
         try:
-            with urllib.request.urlopen(request, timeout=600) as reply:
+            with urllib.request.urlopen(request, timeout=common.PATIENCE_S) as reply:
                 return reply.status, reply.headers, reply.read()
         except urllib.error.HTTPError as error:
             return error.code, error.headers, error.read()

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /* Where the machine is loaded a browser takes its time. */
-export const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? 120_000);
+export const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? 900_000);
 const SKIP = 77;
 
 const env = (name) => {
