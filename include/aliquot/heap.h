@@ -28,8 +28,11 @@
  * entered.  Compiled with ALQ_CHECKS defined as 1, with whatever build of the
  * library, the calls that are inline look each time, too.
  *
- * The `hard` build of the library moves every young block at each call that may
- * collect and forbids access to the old places: there a forgotten root faults.
+ * In the `hard` build of the library a forgotten root faults: each call that
+ * may collect changes every word of the thread's stack and registers that leads
+ * into a block and is no root (near by each time, all of it in every
+ * collection); it collects at the first calls, then at some; young blocks move,
+ * and their old places may not be accessed; what is freed is overwritten.
  *
  * An allocation that fails returns ALQ_NULL and leaves the reason in the
  * domain, where it stays until alq_status_clear: a program may allocate a great

@@ -220,8 +220,8 @@ typedef enum alq_status alq_task_fn(struct alq_domain *d, void *arg);
  *                       this is on_limit, or a callback of a profile
  *          In these cases the task is not called, and out is not written.
  * Threads  The domain's.
- * GC       What the task does; by heap_bytes and live_words it may collect,
- * too. Source   spec memprof-limits 1.1, 1.4, 4.3; seed 000. */
+ * GC       What the task does; with heap_bytes or live_words it may collect.
+ * Source   spec memprof-limits 1.1, 1.4, 4.3; seed 000. */
 ALQ_API ALQ_MUSTUSE enum alq_status
 alq_limit_run(struct alq_domain *d, const struct alq_limits *limits,
               alq_task_fn *task, void *arg, struct alq_outcome *out);

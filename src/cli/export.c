@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "cli/cli.h"
 #include "cli/export.h"
+#include "cli/export_memtrace.h"
 #include "cli/output.h"
 #include "cli/pack.h"
 #include "cli/page_index.h"
@@ -15,7 +16,7 @@
 
 #define FORMAT_CHOICES                                                         \
     "folded csv pprof speedscope firefox dhat massif callgrind html "          \
-    "html-summary sqlite"
+    "html-summary sqlite memtrace"
 
 enum {
     ID_FORMAT = 256,
@@ -64,6 +65,7 @@ static const struct alqi_cli_export_format formats[] = {
     {"html", ".html", alqi_cli_export_page, false, true},
     {"html-summary", ".summary.html", alqi_cli_export_html, false, false},
     {"sqlite", ".sqlite", NULL, false, false}, /* rows: sql.h */
+    {"memtrace", ".memtrace.ctf", NULL, false, false, alqi_cli_export_memtrace},
 };
 
 static const struct alqi_cli_export_format clickhouse = {.name = "clickhouse"};
@@ -279,7 +281,7 @@ set(void *arg, int id, const char *value)
 static bool
 is_rows(const struct request *r)
 {
-    return r->format->write == NULL;
+    return r->format->write == NULL && r->format->rewrite == NULL;
 }
 
 /* Rows are added where SQLite can write them: to a file, in its place. */
@@ -386,6 +388,24 @@ write_file(struct request *r)
 }
 
 static int
+rewrite(struct request *r, struct alqi_cli_input *input)
+{
+    struct alqi_cli_output out;
+    int rc = alqi_cli_output_open(&out, r->path, r->overwrites), rc_close;
+
+    if (rc >= 0)
+        return rc;
+    rc = r->format->rewrite(input, out.file);
+    if (rc != ALQI_CLI_OK) {
+        alqi_cli_output_abandon(&out);
+        return rc;
+    }
+    rc = alqi_cli_input_finish(input);
+    rc_close = alqi_cli_output_close(&out);
+    return rc_close != ALQI_CLI_OK ? rc_close : rc;
+}
+
+static int
 write_out(struct request *r, struct alqi_cli_input *input)
 {
     struct alqi_cli_export *x = &r->export;
@@ -448,7 +468,8 @@ alqi_cli_export(int argc, char **argv)
     if (rc < 0)
         rc = alqi_cli_input_open(path, NULL, NULL, &input);
     if (rc < 0) {
-        rc = write_out(&r, input);
+        rc = r.format->rewrite != NULL ? rewrite(&r, input)
+                                       : write_out(&r, input);
         alqi_cli_input_drop(input);
     }
     alqi_cli_web_headers_free(&r.sql.headers);

@@ -71,6 +71,8 @@ struct alqi_cli_export_format {
     void (*write)(struct alqi_cli_export *export, FILE *out);
     bool needs_blocks; /* analysis.options.blocks is there */
     bool needs_index;  /* index is */
+    /* Instead of write: events to events, without an analysis. */
+    int (*rewrite)(struct alqi_cli_input *input, FILE *out);
 };
 
 void alqi_cli_export_folded(struct alqi_cli_export *export, FILE *out);

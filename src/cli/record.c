@@ -70,7 +70,7 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
     {OPT_MAX_MEMORY, "max-memory", "N[K|M|G]", NULL,
      "of --exact's tables, before sampling; default 256M"},
     {OPT_RESERVE, "reserve", "N[K|M|G]", NULL,
-     "map so much at the start, for programs that forbid it later"},
+     "map so much at the start, and nothing later"},
     {OPT_DEPTH, "depth", "N", NULL, "frames kept per stack; default 256"},
     {OPT_FOLLOW, "follow", NULL, NULL,
      "record exec'd programs, too, one trace a process"},

@@ -160,7 +160,7 @@ say_nothing_seen(const struct alqi_cli_record_run *r,
     const char *elsewhere =
         r->is_following
             ? "or in a program that it executed, which has its own trace"
-            : "or in a program that it executed (--follow records those)";
+            : "or in a program that a child executed (--follow records those)";
 
     if (is_exact)
         alqi_cli_say("%u: no block: the program allocated nothing, or not "

@@ -102,6 +102,7 @@ struct own {
     struct alqi_glue_malloc_limiter malloc;
     struct alqi_glue_limiter heap;
     struct alqi_glue_task firsts[2]; /* the outermost frame of each */
+    struct alqi_glue_task *spare;    /* of those within             */
 };
 
 static _Thread_local struct own *own __attribute__((tls_model("initial-exec")));
@@ -119,12 +120,17 @@ static void
 own_free(void *arg)
 {
     struct own *o = arg;
+    struct alqi_glue_task *k;
 
     while (o->malloc.t.innermost != NULL)
         task_drop(&o->malloc.t);
     while (o->heap.t.innermost != NULL &&
            alqi_heap_thread_domain() == o->heap.d)
         task_drop(&o->heap.t);
+    while ((k = o->spare) != NULL) {
+        o->spare = k->next;
+        free(k);
+    }
     own = NULL;
     free(o);
 }
@@ -153,17 +159,27 @@ own_make(void)
 }
 
 /* What is asked of malloc here is no task's.  NULL: no memory. */
+static ALQI_NOINLINE struct alqi_glue_task *
+task_more(void)
+{
+    bool was = alqi_glue_malloc_limiter_hold();
+    struct alqi_glue_task *k = malloc(sizeof *k);
+
+    alqi_glue_malloc_limiter_release(was);
+    return k;
+}
+
+/* NULL: no memory. */
 static struct alqi_glue_task *
 task_new(struct alq_domain *d, const struct alqi_limit_thread *t)
 {
-    bool is_first = t->innermost == NULL, was;
-    struct alqi_glue_task *k = &own->firsts[d != NULL];
+    bool is_first = t->innermost == NULL;
+    struct alqi_glue_task *k = is_first ? &own->firsts[d != NULL] : own->spare;
 
-    if (!is_first) {
-        was = alqi_glue_malloc_limiter_hold();
-        k = malloc(sizeof *k);
-        alqi_glue_malloc_limiter_release(was);
-    }
+    if (k == NULL)
+        k = task_more();
+    else if (!is_first)
+        own->spare = k->next;
     if (k == NULL)
         return NULL;
     k->domain = d;
@@ -174,13 +190,10 @@ task_new(struct alq_domain *d, const struct alqi_limit_thread *t)
 static void
 task_free(struct alqi_glue_task *k)
 {
-    bool was;
-
     if (k->is_first)
         return;
-    was = alqi_glue_malloc_limiter_hold();
-    free(k);
-    alqi_glue_malloc_limiter_release(was);
+    k->next = own->spare;
+    own->spare = k;
 }
 
 /* The frame is closed.  The last one takes the fence down. */

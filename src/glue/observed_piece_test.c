@@ -124,6 +124,10 @@ block_check(uint64_t *left)
 
     assert_int_not_equal(alq_alloc_small(domain, words - 1, 252), ALQ_NULL);
     has_grown = n_minor == minor && d->run_start != start;
+    if (ALQI_HEAP_IS_HARD && n_minor != minor) { /* also behind the request */
+        *left = n_requests > requests ? gap : gap - words;
+        return false;
+    }
     if (n_minor != minor)
         *left = gap;
     else if (has_grown && *left > room)

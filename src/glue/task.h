@@ -25,7 +25,8 @@ struct alqi_glue_task {
     /* The thread's limits of the other kind, and what stood there. */
     struct alqi_limit_thread *other;
     uint32_t other_foreign;
-    bool is_first; /* of its kind: it is the thread's own */
+    bool is_first;               /* of its kind: it is the thread's own */
+    struct alqi_glue_task *next; /* of spare ones */
 };
 
 /* Drops frames that the calling thread has left. */

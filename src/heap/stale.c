@@ -6,7 +6,6 @@
 #include "heap/class.h"
 #include "heap/pin.h"
 #include "heap/root.h"
-#include "heap/thread.h"
 #include "plat/registers.h"
 #include "plat/stack.h"
 

@@ -14,7 +14,9 @@
  *
  * .inv.stale  Behind such a call no word of the stack's NEAR bytes leads to a
  *             block that may move but roots; none of the whole stack behind a
- *             call that collects (point.h).
+ *             call that collects (is_forced in alloc.c).
+ *
+ * A program that keeps an address as a number keeps its complement.
  *
  * The library's own frames are among them: it keeps the same rule.  A thread
  * that is conservative is left alone. */

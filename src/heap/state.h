@@ -534,6 +534,10 @@ struct alqi_domain {
     void *stop_arg;             /* of a stop that it leads */
 };
 
+/* The one that the calling thread runs; thread.h reads it. */
+extern __thread struct alqi_domain *alqi_heap_thread_current
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 static inline struct alqi_domain *
 alqi_heap_domain(struct alq_domain *d)
 {

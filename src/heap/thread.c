@@ -13,7 +13,6 @@
 
 __thread struct alqi_domain *alqi_heap_thread_current;
 
-#if ALQI_CHECKS >= 1
 static __thread const struct alqi_domain *left
     __attribute__((tls_model("initial-exec")));
 
@@ -23,24 +22,16 @@ alqi_heap_thread_is_blocking(const struct alqi_domain *d)
     return left == d;
 }
 
-/* .inv.quiet of glue/rule.h: `running` is set, or is NULL. */
+/* `running` is set, or is NULL: .inv.quiet of glue/rule.h. */
 static void
 quiet_changed(struct alqi_domain *d)
 {
     left = d->threads.running == NULL ? d : NULL;
+    if (ALQI_CHECKS == 0)
+        return;
     alqi_heap_barrier_phase(d);
     alqi_heap_limit_reset(d);
 }
-#else
-bool
-alqi_heap_thread_is_blocking(const struct alqi_domain *d)
-{
-    (void)d;
-    return false;
-}
-
-#define quiet_changed(d) ((void)(d))
-#endif
 
 /* ---- whose turn it is --------------------------------------------------- */
 

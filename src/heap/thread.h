@@ -12,9 +12,6 @@
 #include "heap/state.h"
 
 /* The domain that the calling thread runs; NULL: none. */
-extern __thread struct alqi_domain *alqi_heap_thread_current
-    __attribute__((tls_model("initial-exec"), visibility("hidden")));
-
 static inline struct alqi_domain *
 alqi_heap_thread_domain(void)
 {

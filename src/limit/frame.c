@@ -246,7 +246,7 @@ alqi_limit_close(struct alqi_limit_frame *f, enum alq_status task,
 
     if (alqi_limit_words_now(f->thread) == f->start_words)
         f->heap_bytes = NONE; /* it is not this task that has filled it */
-    alqi_limit_notice(f->thread);
+    alqi_limit_look(f->thread);
     is_reached = f->cause != ALQ_LIMIT_NOT;
     if (out != NULL)
         tell(f, task, out);

@@ -31,6 +31,9 @@ alqi_limit_most(uint64_t a, uint64_t b)
 
 void alqi_limit_reach(struct alqi_limit_frame *f, enum alq_limit_cause cause);
 
+/* As alqi_limit_notice; alqi_limit_settle is to follow. */
+void alqi_limit_look(struct alqi_limit_thread *t);
+
 /* ---- samples.c ---------------------------------------------------------- */
 
 /* Whether samples of the thread's words count from here on. */

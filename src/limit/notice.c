@@ -133,7 +133,7 @@ look(struct alqi_limit_frame *f)
 }
 
 void
-alqi_limit_notice(struct alqi_limit_thread *t)
+alqi_limit_look(struct alqi_limit_thread *t)
 {
     uint64_t n = 0;
 
@@ -143,6 +143,12 @@ alqi_limit_notice(struct alqi_limit_thread *t)
         alqi_limit_sampled(t, n, ALQ_LIMIT_INTERVAL_WORDS);
     for (struct alqi_limit_frame *f = t->innermost; f != NULL; f = f->outer)
         look(f);
+}
+
+void
+alqi_limit_notice(struct alqi_limit_thread *t)
+{
+    alqi_limit_look(t);
     alqi_limit_settle(t);
 }
 

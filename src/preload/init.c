@@ -209,8 +209,8 @@ alqi_preload_begin(void)
         switch_off();
         return;
     }
-    if (alqi_preload_config.reserve_bytes != 0 &&
-        !alqi_plat_pages_reserve(alqi_preload_config.reserve_bytes, true)) {
+    if (c->reserve_bytes != 0 &&
+        !alqi_plat_pages_reserve(c->reserve_bytes, true)) {
         alqi_preload_say("off: no memory to reserve");
         switch_off();
         return;
@@ -220,7 +220,6 @@ alqi_preload_begin(void)
         switch_off();
         return;
     }
-    alqi_preload_exec_start();
     alqi_preload_fork_install();
     alqi_preload_threads_start();
     atomic_store_explicit(&alqi_preload_is_up, true, memory_order_release);
@@ -238,6 +237,7 @@ start(void)
 
     alqi_preload_real_begin();
     if (atomic_load_explicit(&alqi_preload_is_up, memory_order_relaxed)) {
+        alqi_preload_exec_start();
         alqi_preload_signal_install();
         if (alqi_preload_config.has_control)
             alqi_preload_serve();

@@ -58,9 +58,8 @@ class Hostile(common.Case):
             self.see("diff", *options, self.a, self.b, wanted=0)
 
     def test_other_verbs(self):
-        for verb in (["info"], ["info", "--json"], ["script"],
-                     ["script", "--format=memtrace"], ["check"],
-                     ["gc-trace"], ["gc-trace", "--summary"], ["limits"]):
+        for verb in (["info"], ["script"],
+                     ["script", "--format=memtrace"], ["check"]):
             self.see(*verb, self.a)
 
     def test_exports_to_the_terminal(self):

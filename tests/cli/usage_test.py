@@ -175,7 +175,7 @@ class Usage(common.Case):
             self.complete("aliquot", "export", "--format", "="),
             ["folded", "csv", "pprof", "speedscope", "firefox",
              "dhat", "massif", "callgrind", "html", "html-summary",
-             "sqlite"])
+             "sqlite", "memtrace"])
         self.assertEqual(self.complete("aliquot", "report", "m"), ["my.ctf"])
         self.assertEqual(self.complete("aliquot", "help", "in"), ["info"])
         for verb in VERBS:

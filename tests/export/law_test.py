@@ -156,6 +156,9 @@ def sqlite(export):
     return tables_file.totals(tables_file.of_bytes(export()))
 
 
+# Right on average only: memtrace_test.py.
+BY_CHANCE = ("memtrace",)
+
 FORMATS = {
     "folded": folded,
     "csv": csv_rows,
@@ -183,7 +186,7 @@ class Law(exported.Case):
         return re.search(r"one of:? (.*)", result.stderr).group(1).split()
 
     def test_every_format_has_a_row(self):
-        self.assertEqual(sorted(self.known_formats()), sorted(FORMATS))
+        self.assertEqual(sorted(self.known_formats()), sorted([*FORMATS, *BY_CHANCE]))
 
     def hold(self, wanted, export):
         for name, totals in FORMATS.items():

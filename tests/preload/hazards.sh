@@ -55,6 +55,7 @@ equal "hijack: recorded" "$(live t.ctf 'keep_one')" "3000000 3000"
 contains "hijack: its file" "$out" "file intact"
 
 # Forks that run no handler.
+rm -f t.*.ctf # of what became the programs above
 record -- "$hazard" rawfork
 equal "_Fork: status" "$status" 0
 equal "_Fork: the parent" "$(live t.ctf 'keep_one')" "200000 2"

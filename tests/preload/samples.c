@@ -262,6 +262,67 @@ live_words(void)
     part("live words");
 }
 
+/* ---- who pays -------------------------------------------------------------
+ */
+
+static void *heavy_block;
+
+/* One block, and nothing after it. */
+static enum alq_status
+heavy(struct alq_domain *d, void *arg)
+{
+    (void)d;
+    heavy_block = malloc(*(size_t *)arg);
+    return heavy_block != NULL ? ALQ_OK : ALQ_ELIMIT;
+}
+
+static enum alq_status
+light(struct alq_domain *d, void *arg)
+{
+    void *volatile p = malloc(100);
+
+    (void)d;
+    (void)arg;
+    free(p);
+    return p != NULL ? ALQ_OK : ALQ_ELIMIT;
+}
+
+/* One of ten takes 10 times its limit, none of the others pays.  That a heavy
+ * one has too few samples: e^-200. */
+static void
+serve(const struct alq_limits *l, enum alq_limit_cause cause)
+{
+    size_t bytes = 16000000;
+    struct alq_outcome out;
+
+    for (int i = 0; i < 200; i++) {
+        int is_heavy = i % 10 == 3;
+
+        heavy_block = NULL;
+        CHECK(alq_limit_run(NULL, l, is_heavy ? heavy : light, &bytes, &out) ==
+              (is_heavy ? ALQ_ELIMIT : ALQ_OK));
+        CHECK(out.cause == (is_heavy ? cause : ALQ_LIMIT_NOT));
+        free(heavy_block);
+    }
+}
+
+static void
+pays(void)
+{
+    struct alq_limits l = ALQ_LIMITS_NONE;
+
+    l.live_words = 200000;
+    serve(&l, ALQ_LIMIT_LIVE);
+    l = (struct alq_limits)ALQ_LIMITS_NONE;
+    l.sampled_words = 200000;
+    serve(&l, ALQ_LIMIT_SAMPLED);
+    l = (struct alq_limits)ALQ_LIMITS_NONE;
+    CHECK(alq_malloc_live_bytes(&l.heap_bytes) == ALQ_OK);
+    l.heap_bytes += 8000000;
+    serve(&l, ALQ_LIMIT_HEAP);
+    part("pays");
+}
+
 /* ---- sites --------------------------------------------------------------- */
 
 static __attribute__((noinline)) void
@@ -336,6 +397,7 @@ samples_parts(void)
     by_samples();
     alive();
     live_words();
+    pays();
     sites();
     seeded();
 }

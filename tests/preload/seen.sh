@@ -59,9 +59,4 @@ sees limit --limit-live=1G
 sees control --control
 sees off --off
 
-# As few descriptors as there may be.
-out=$( (ulimit -n 8 && "$aliquot" record -f -q -o t.ctf --rate=1 -- \
-    bash -c 'ulimit -n 4; exec cat /proc/self/status') 2>&1 | grep -c FDSize)
-equal "few descriptors" "$out" 1
-
 finish
