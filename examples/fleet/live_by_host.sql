@@ -13,7 +13,7 @@ FROM
         trace_id,
         sumIf(bytes, free_us = 0) AS live,
         sumIf(bytes_var, free_us = 0) AS live_var,
-        sumIf(bytes, is_at_peak = 1) AS peak
+        sum(peak_bytes) AS peak
     FROM samples
     GROUP BY trace_id
 )

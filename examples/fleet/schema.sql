@@ -44,6 +44,10 @@ CREATE TABLE IF NOT EXISTS samples (
     bytes Float64,
     bytes_var Float64,
     is_at_peak UInt8,
+    peak_objects Float64,
+    peak_objects_var Float64,
+    peak_bytes Float64,
+    peak_bytes_var Float64,
     stack_id UInt64,
     site_id UInt64
 ) ENGINE = MergeTree() PARTITION BY toYYYYMM(day) ORDER BY (release, site_id, trace_id, alloc_us);

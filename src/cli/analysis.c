@@ -2,28 +2,29 @@
  *
  * A block is entered into the sums when it dies or the trace ends, because
  * only then its lifetime is known.  Being alive at the peak needs no look at
- * other blocks either: every new maximum of live bytes begins an epoch, and a
- * block was alive at the last maximum when it was born before that epoch began
- * and dies in it or later.
+ * other blocks either: every new moment that may be the peak (view/peak.h)
+ * begins an epoch, and a block was alive at the last moment of a colour when it
+ * was born before that epoch began and dies in it or later.
  *
  * While the trace is read, a site's sums are not yet measures: each block that
- * died is in exactly one of four, told by two bits (BRIEF, AT_PEAK), so that a
- * free costs one addition.  What the measures are is put together at the end.
+ * died is in exactly one (LONG, BRIEF), so that a free costs one addition, and
+ * beside it in those of the colours that count it at their last moment.  What
+ * the measures are is put together at the end.
  *
- * .inv.epoch  site.sums[AT_PEAK...] hold the blocks that were alive at maximum
- *             number site.epoch and have died since.  When the site is next
- *             touched in a later epoch they are as any others.
- * .inv.last   What blocks and sites keep of an epoch only differs from the
- *             present one or not: when its bits are used up, the present one
- *             becomes 1 and all others 0.
+ * .inv.epoch  site.at_peak.sums[k] holds the blocks of colour k that were alive
+ *             when epoch number site.at_peak.epochs[k] began and have died
+ *             since.  When it is next touched after a later moment of that
+ *             colour they are forgotten.
+ * .inv.last   What blocks and sites keep of an epoch is only compared with the
+ *             last one of each colour: when its bits are used up, each number
+ *             becomes that of the colours whose last epoch is not later.
  * .inv.held   The block that was freed last waits: it is entered, or becomes
  *             part of a chain, before anything else is counted.
  *
  * While the trace is read each thread has sites of its own.
  *
  * Live bytes are a running sum of doubles; it is set to zero whenever no
- * block is alive, and no figure but the peak's time and height comes from
- * it. */
+ * block is alive, and only the drawn path comes from it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,9 +34,10 @@
 
 enum { NO_DOMAIN = UINT16_MAX + 1 };
 
-enum { BRIEF = 1, AT_PEAK = 2, PARTS = 4 };
+/* What a site's sums are while the trace is read. */
+enum { LONG, BRIEF, LEFT, PARTS };
 
-_Static_assert(PARTS == (int)ALQI_CLI_N_MEASURES, "they share their place");
+_Static_assert(PARTS <= (int)ALQI_CLI_N_MEASURES, "they share their place");
 
 #if ALQI_CHECKS >= 3
 enum { EPOCH_MAX = 5 }; /* .inv.last */
@@ -108,39 +110,35 @@ site_of(struct alqi_cli_analysis *a, uint32_t node, uint16_t thread,
     return a->site_of_node[node] - 1;
 }
 
-/* The blocks that were alive at an earlier maximum count as any others. */
-static void
-site_forget_peak(struct alqi_cli_site *site, uint32_t epoch)
+/* .inv.last */
+static uint32_t
+epochs_not_after(const struct alqi_cli_analysis *a, uint32_t epoch)
 {
-    for (int part = 0; part < AT_PEAK; part++) {
-        struct alqi_cli_sum *s = &site->sums[part | AT_PEAK];
+    uint32_t n = 0;
 
-        if (s->n_blocks == 0)
-            continue;
-        alqi_cli_sum_join(&site->sums[part], s);
-        memset(s, 0, sizeof *s);
-    }
-    site->epoch = epoch;
+    for (int k = 0; k < ALQI_VIEW_COLOURS; k++)
+        n += a->epochs[k] <= epoch;
+    return n;
 }
 
-/* .inv.last */
 static ALQI_COLD void
 epochs_renumber(struct alqi_cli_analysis *a)
 {
+    uint32_t fresh[ALQI_VIEW_COLOURS];
     struct alqi_cli_object *o;
     uint64_t id;
     size_t at = 0;
 
+    for (int k = 0; k < ALQI_VIEW_COLOURS; k++)
+        fresh[k] = epochs_not_after(a, a->epochs[k]);
     while ((o = alqi_cli_objects_next(&a->objects, &at, &id)) != NULL)
-        o->epoch = o->epoch == a->kept_epoch;
-    for (uint32_t i = 0; i < a->n_sites; i++) {
-        if (a->sites[i].epoch != a->kept_epoch)
-            site_forget_peak(&a->sites[i], 0);
-        else
-            a->sites[i].epoch = 1;
-    }
-    alqi_cli_chains_renumber(&a->chains, a->kept_epoch);
-    a->kept_epoch = 1;
+        o->epoch = epochs_not_after(a, o->epoch) &
+                   ((UINT32_C(1) << ALQI_CLI_EPOCH_BITS) - 1);
+    for (uint32_t i = 0; i < a->n_sites; i++)
+        alqi_cli_at_peak_renumber(&a->sites[i].at_peak, a->epochs, fresh);
+    alqi_cli_chains_renumber(&a->chains, a->epochs, fresh);
+    memcpy(a->epochs, fresh, sizeof fresh);
+    a->kept_epoch = ALQI_VIEW_COLOURS;
 }
 
 /* ---- events ---------------------------------------------------------- */
@@ -168,53 +166,116 @@ watch_of(const struct alqi_cli_analysis *a)
     return a->options.watch;
 }
 
-static void
-live_raise(struct alqi_cli_analysis *a, uint64_t us, double bytes)
+/* The colours that count a block at their last moment, if it is alive. */
+static inline unsigned
+at_peak_of(struct alqi_cli_analysis *a, uint64_t id,
+           const struct alqi_cli_life *b)
 {
-    double before = a->live_bytes;
+    unsigned colours = 0;
 
-    a->live_bytes += bytes;
-    alqi_cli_timeline_note(&a->timeline, us, before, a->live_bytes);
-    if (a->live_bytes <= a->peak_bytes)
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        if (b->epoch < a->epochs[k])
+            colours |= 1u << k;
+    if (colours != 0)
+        colours &= alqi_cli_colours(&a->estimator, b->rate, b->length, id);
+    return colours;
+}
+
+/* Something is about to change what is live, or the trace ends: what was live
+ * since the last event may be the peak. */
+static void
+moment(struct alqi_cli_analysis *a, uint64_t us)
+{
+    unsigned better = alqi_view_peak_moment(&a->peak, us);
+
+    if (ALQI_LIKELY(better == 0))
         return;
-    a->peak_bytes = a->live_bytes;
-    a->peak_us = us;
-    alqi_cli_rss_peak(&a->rss);
-    if (ALQI_UNLIKELY(watch_of(a) != NULL))
-        watch_of(a)->peak(watch_of(a)->arg);
-    a->epoch++;
     if (ALQI_UNLIKELY(a->kept_epoch == EPOCH_MAX))
         epochs_renumber(a);
     a->kept_epoch++;
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
+        if ((better >> k & 1) == 0)
+            continue;
+        a->epochs[k] = a->kept_epoch;
+        a->moments[k]++;
+        alqi_cli_rss_peak(&a->rss, k, a->peak.paths[k].us);
+    }
+    a->held.at_peak &= ~better;
+    if (ALQI_UNLIKELY(watch_of(a) != NULL))
+        watch_of(a)->peak(watch_of(a)->arg, better);
+}
+
+static void
+live_raise(struct alqi_cli_analysis *a, uint64_t us, uint64_t id,
+           uint64_t length, double bytes)
+{
+    double before = a->live_bytes;
+    struct alqi_cli_weight w =
+        alqi_cli_weigh_colour(&a->estimator, a->rate, length);
+
+    a->live_bytes += bytes;
+    alqi_cli_timeline_note(&a->timeline, us, before, a->live_bytes);
+    if (a->live_bytes > a->most_bytes)
+        a->most_bytes = a->live_bytes;
+    alqi_view_peak_born(&a->peak, us,
+                        alqi_cli_colours(&a->estimator, a->rate, length, id),
+                        w.bytes, alqi_cli_colour_bytes(&a->estimator, a->rate));
 }
 
 static struct alqi_cli_block
-block_from(const struct alqi_cli_analysis *a, const struct alqi_cli_life *b,
-           const struct alqi_cli_weight *w, uint64_t died_us)
+block_from(struct alqi_cli_analysis *a, const struct alqi_cli_life *b,
+           const struct alqi_cli_weight *w, uint64_t died_us, unsigned at_peak)
 {
-    return (struct alqi_cli_block){
+    struct alqi_cli_block block = {
         .born_us = b->time_us,
         .died_us = died_us > b->time_us ? died_us : b->time_us,
-        .epoch = b->epoch != a->kept_epoch ? a->epoch : 0,
         .bytes = w->bytes,
         .objects = w->objects,
+        .colour_bytes =
+            alqi_cli_weigh_colour(&a->estimator, b->rate, b->length).bytes /
+            ALQI_VIEW_COLOURS,
         .site = b->site,
         .thread = b->thread,
     };
+
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        block.moments[k] = (at_peak >> k & 1) != 0 ? a->moments[k] : 0;
+    return block;
 }
 
 /* The block, after those of its chain that went before it. */
 static ALQI_NOINLINE void
 block_tell(struct alqi_cli_analysis *a, const struct alqi_cli_chain *chain,
-           const struct alqi_cli_life *b, const struct alqi_cli_weight *w,
-           uint64_t died_us, bool is_left)
+           const struct alqi_cli_block *block)
 {
-    struct alqi_cli_block block = block_from(a, b, w, died_us);
-
-    block.is_left = is_left;
     for (size_t i = 0; chain != NULL && i < chain->n_blocks; i++)
-        alqi_cli_blocks_take(a->options.blocks, &chain->blocks[i], a->epoch);
-    alqi_cli_blocks_take(a->options.blocks, &block, a->epoch);
+        alqi_cli_blocks_take(a->options.blocks, &chain->blocks[i], a->moments);
+    alqi_cli_blocks_take(a->options.blocks, block, a->moments);
+}
+
+/* Counts a block that is gone at the last moments of these colours. */
+static ALQI_NOINLINE void
+at_peak_enter(struct alqi_cli_analysis *a, struct alqi_cli_at_peak *at,
+              uint64_t id, const struct alqi_cli_life *b, double life_us,
+              unsigned colours)
+{
+    struct alqi_cli_weight w =
+        alqi_cli_weigh_colour(&a->estimator, b->rate, b->length);
+    unsigned first = alqi_view_first_colour(
+        alqi_cli_colours(&a->estimator, b->rate, b->length, id));
+
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
+        struct alqi_cli_sum *sum;
+
+        if ((colours >> k & 1) == 0)
+            continue;
+        sum = alqi_cli_at_peak_of(at, k, a->epochs[k]);
+        alqi_cli_sum_add(sum, &w, life_us, b->n_samples);
+        if (first != 1u << k) { /* it counts as one */
+            sum->n_blocks--;
+            sum->n_samples -= b->n_samples;
+        }
+    }
 }
 
 static double
@@ -233,53 +294,46 @@ sum_join(struct alqi_cli_sum *to, struct alqi_cli_sum from, double life_us)
     alqi_cli_sum_join(to, &from);
 }
 
-static inline struct alqi_cli_site *
-site_present(struct alqi_cli_analysis *a, uint32_t number)
-{
-    struct alqi_cli_site *site = &a->sites[number];
-
-    if (site->epoch != a->kept_epoch)
-        site_forget_peak(site, a->kept_epoch);
-    return site;
-}
-
 /* The blocks that a chain has left behind had the life of the whole. */
 static ALQI_NOINLINE void
-links_enter(struct alqi_cli_analysis *a, struct alqi_cli_chain *chain,
+links_enter(struct alqi_cli_analysis *a, const struct alqi_cli_chain *chain,
             double life_us, unsigned part)
 {
     for (struct alqi_cli_link *l = chain->links; l != NULL; l = l->next) {
-        struct alqi_cli_site *site = site_present(a, l->site);
+        struct alqi_cli_site *site = &a->sites[l->site];
 
-        alqi_cli_link_settle(l, a->kept_epoch);
-        sum_join(&site->sums[part], l->rest, life_us);
-        sum_join(&site->sums[part | AT_PEAK], l->at_peak, life_us);
+        sum_join(&site->sums[part], l->all, life_us);
+        for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+            if (l->at_peak.epochs[k] == a->epochs[k])
+                sum_join(alqi_cli_at_peak_of(&site->at_peak, k, a->epochs[k]),
+                         l->at_peak.sums[k], life_us);
     }
 }
 
 /* Enters a block that died. */
 static inline void
-life_enter(struct alqi_cli_analysis *a, uint64_t id,
-           const struct alqi_cli_life *b, const struct alqi_cli_weight *w,
-           uint64_t us)
+held_end(struct alqi_cli_analysis *a, const struct alqi_cli_held *h)
 {
+    const struct alqi_cli_life *b = &h->life;
+    uint64_t id = h->id, us = h->us;
     struct alqi_cli_chain *chain = alqi_cli_chains_take(&a->chains, id);
     struct alqi_cli_site *site = &a->sites[b->site];
     double life_us = life_of(b, chain, us);
-    unsigned part = life_us < a->options.temporary_us ? BRIEF : 0;
+    unsigned part = life_us < a->options.temporary_us ? BRIEF : LONG;
+    struct alqi_cli_block block;
 
     if (ALQI_UNLIKELY(chain != NULL && watch_of(a) != NULL))
         watch_of(a)->chain(watch_of(a)->arg, id, life_us);
     if (life_us >= a->options.min_life_us) {
-        if (ALQI_UNLIKELY(a->options.blocks != NULL))
-            block_tell(a, chain, b, w, us, false);
+        if (ALQI_UNLIKELY(a->options.blocks != NULL)) {
+            block = block_from(a, b, &h->weight, us, h->at_peak);
+            block_tell(a, chain, &block);
+        }
         if (ALQI_UNLIKELY(chain != NULL))
             links_enter(a, chain, life_us, part);
-        if (b->epoch != a->kept_epoch) {
-            part |= AT_PEAK;
-            site = site_present(a, b->site);
-        }
-        alqi_cli_sum_add(&site->sums[part], w, life_us, b->n_samples);
+        if (h->at_peak != 0)
+            at_peak_enter(a, &site->at_peak, id, b, life_us, h->at_peak);
+        alqi_cli_sum_add(&site->sums[part], &h->weight, life_us, b->n_samples);
     }
     if (ALQI_UNLIKELY(chain != NULL))
         alqi_cli_chain_free(chain);
@@ -294,7 +348,7 @@ held_enter(struct alqi_cli_analysis *a)
     if (!h->is_held)
         return;
     h->is_held = false;
-    life_enter(a, h->id, &h->life, &h->weight, h->us);
+    held_end(a, h);
 }
 
 static inline bool
@@ -313,14 +367,17 @@ held_continue(struct alqi_cli_analysis *a, uint64_t id, uint64_t length,
     struct alqi_cli_chain *chain = alqi_cli_chains_take(&a->chains, h->id);
     struct alqi_cli_weight w = alqi_cli_weigh(&a->estimator, a->rate, length);
     struct alqi_cli_block block;
+    struct alqi_cli_link *link;
     double bytes, p;
 
     if (chain == NULL)
         chain = alqi_cli_chain_new(h->life.time_us);
-    alqi_cli_chain_leave(chain, h->life.site, &h->weight, h->life.n_samples,
-                         a->kept_epoch, h->life.epoch != a->kept_epoch);
+    link = alqi_cli_chain_leave(chain, h->life.site, &h->weight,
+                                h->life.n_samples);
+    if (h->at_peak != 0)
+        at_peak_enter(a, &link->at_peak, h->id, &h->life, 0, h->at_peak);
     if (a->options.blocks != NULL) {
-        block = block_from(a, &h->life, &h->weight, h->us);
+        block = block_from(a, &h->life, &h->weight, h->us, h->at_peak);
         alqi_cli_chain_keep(chain, &block);
     }
     p = 1 / (w.objects * h->weight.objects);
@@ -373,10 +430,20 @@ take_alloc(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
     if (ALQI_UNLIKELY(a->notes.is_reborn))
         alqi_cli_moves_add(&a->sites[o->site].moves, bytes, 1 / w.objects);
     alqi_cli_sum_add(&a->by_source[e->source], &w, 0, n_samples);
+    live_raise(a, us, e->id, length, w.bytes);
     if (ALQI_UNLIKELY(a->notes.n_processes > 0))
-        alqi_cli_shares_born(&a->shares, alqi_cli_notes_process(&a->notes),
-                             e->id, &w, n_samples, e->time_us);
-    live_raise(a, us, w.bytes);
+        alqi_cli_shares_born(
+            &a->shares, alqi_cli_notes_process(&a->notes), e->id,
+            &(struct alqi_cli_shared){
+                .weight = w,
+                .colour_bytes =
+                    alqi_cli_weigh_colour(&a->estimator, a->rate, length).bytes,
+                .sample_bytes = alqi_cli_colour_bytes(&a->estimator, a->rate),
+                .colours =
+                    alqi_cli_colours(&a->estimator, a->rate, length, e->id),
+                .n_samples = n_samples,
+                .time_us = e->time_us,
+            });
 }
 
 static void
@@ -406,7 +473,8 @@ take_free(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
 {
     struct alqi_cli_life life;
     struct alqi_cli_weight w;
-    double before = a->live_bytes;
+    double before = a->live_bytes, bytes;
+    unsigned colours;
 
     a->n_frees++;
     if (!alqi_cli_objects_take(&a->objects, e->id, &life)) {
@@ -414,11 +482,16 @@ take_free(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
         return;
     }
     w = alqi_cli_weigh(&a->estimator, life.rate, life.length);
-    a->held = (struct alqi_cli_held){true, e->id, us, life, w};
+    a->held = (struct alqi_cli_held){true, e->id, us,
+                                     life, w,     at_peak_of(a, e->id, &life)};
+    colours = alqi_cli_colours(&a->estimator, life.rate, life.length, e->id);
+    bytes = alqi_cli_weigh_colour(&a->estimator, life.rate, life.length).bytes;
+    alqi_view_peak_died(&a->peak, us, colours, bytes);
     if (ALQI_UNLIKELY(watch_of(a) != NULL))
         watch_of(a)->died(watch_of(a)->arg, e->id, us, life.time_us);
     if (ALQI_UNLIKELY(a->notes.n_processes > 0))
-        alqi_cli_shares_died(&a->shares, e->id, &w, e->time_us);
+        alqi_cli_shares_died(&a->shares, e->id, w.bytes, bytes, colours,
+                             e->time_us);
     a->live_bytes = a->objects.n_alive == 0 ? 0 : before - w.bytes;
     alqi_cli_timeline_note(&a->timeline, us, before, a->live_bytes);
 }
@@ -429,10 +502,15 @@ static void
 process_end(struct alqi_cli_analysis *a, uint64_t us)
 {
     double before = a->live_bytes;
+    const struct alqi_cli_share *share;
 
     held_enter(a);
-    a->live_bytes -=
-        alqi_cli_shares_gone(&a->shares, a->notes.gone - 1, a->epoch, us);
+    moment(a, us);
+    share = alqi_cli_shares_gone(&a->shares, a->notes.gone - 1, a->moments, us);
+    if (share != NULL) {
+        a->live_bytes -= share->now_bytes;
+        alqi_view_peak_gone(&a->peak, us, &share->peak);
+    }
     if (a->live_bytes < 0) /* rounding */
         a->live_bytes = 0;
     if (watch_of(a) != NULL)
@@ -446,7 +524,7 @@ take_rss(struct alqi_cli_analysis *a, uint64_t us)
 {
     a->n_rss = a->notes.n_rss;
     alqi_cli_rss_take(&a->rss, &a->timeline, us, (double)a->notes.rss_bytes,
-                      a->live_bytes, a->peak_us);
+                      a->live_bytes);
     if (a->options.blocks != NULL)
         alqi_cli_blocks_take_resident(a->options.blocks, us,
                                       a->notes.rss_bytes);
@@ -485,6 +563,7 @@ alqi_cli_analysis_take(struct alqi_cli_analysis *a,
             process_end(a, us);
         break;
     case ALQI_CTF_ALLOC:
+        moment(a, us);
         if (!held_is_continued(a))
             held_enter(a);
         take_alloc(a, e, us);
@@ -495,6 +574,7 @@ alqi_cli_analysis_take(struct alqi_cli_analysis *a,
         break;
     case ALQI_CTF_COLLECT:
         held_enter(a);
+        moment(a, us);
         take_free(a, e, us);
         break;
     }
@@ -504,52 +584,33 @@ alqi_cli_analysis_take(struct alqi_cli_analysis *a,
 
 /* From parts to measures. */
 static void
-site_finish(struct alqi_cli_site *site, uint32_t epoch)
+site_finish(struct alqi_cli_analysis *a, struct alqi_cli_site *site)
 {
     struct alqi_cli_sum measures[ALQI_CLI_N_MEASURES];
     const struct alqi_cli_sum *parts = site->sums;
 
-    if (site->epoch != epoch)
-        site_forget_peak(site, epoch);
     memset(measures, 0, sizeof measures);
-    for (int part = 0; part < PARTS; part++) {
+    for (int part = 0; part < PARTS; part++)
         alqi_cli_sum_join(&measures[ALQI_CLI_ALLOCATED], &parts[part]);
-        if ((part & BRIEF) != 0)
-            alqi_cli_sum_join(&measures[ALQI_CLI_TEMPORARY], &parts[part]);
-        if ((part & AT_PEAK) != 0)
-            alqi_cli_sum_join(&measures[ALQI_CLI_PEAK], &parts[part]);
-    }
+    measures[ALQI_CLI_TEMPORARY] = parts[BRIEF];
+    measures[ALQI_CLI_LIVE] = parts[LEFT];
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        alqi_cli_sum_join(&measures[ALQI_CLI_PEAK],
+                          alqi_cli_at_peak_of(&site->at_peak, k, a->epochs[k]));
+    alqi_cli_sum_of_colours(&measures[ALQI_CLI_PEAK]);
     memcpy(site->sums, measures, sizeof measures);
-}
-
-/* As links_enter, when sums are measures already. */
-static void
-links_finish(struct alqi_cli_analysis *a, const struct alqi_cli_chain *chain,
-             double life_us)
-{
-    for (struct alqi_cli_link *l = chain->links; l != NULL; l = l->next) {
-        struct alqi_cli_sum *sums = a->sites[l->site].sums;
-
-        alqi_cli_link_settle(l, a->kept_epoch);
-        sum_join(&sums[ALQI_CLI_ALLOCATED], l->rest, life_us);
-        sum_join(&sums[ALQI_CLI_ALLOCATED], l->at_peak, life_us);
-        sum_join(&sums[ALQI_CLI_PEAK], l->at_peak, life_us);
-    }
 }
 
 /* The block was never freed. */
 static void
 left_tell(const struct alqi_cli_analysis *a, uint64_t id,
           const struct alqi_cli_life *b, const struct alqi_cli_chain *chain,
-          const struct alqi_cli_share *gone)
+          const struct alqi_cli_share *gone, unsigned at_peak)
 {
     const struct alqi_cli_watch *watch = watch_of(a);
     uint64_t us = gone != NULL ? gone->gone_us : a->end_us;
-    enum alqi_cli_left how = ALQI_CLI_LEFT_STAYS;
+    struct alqi_cli_left how = {gone == NULL, at_peak};
 
-    if (gone != NULL)
-        how = gone->gone_epoch == a->epoch ? ALQI_CLI_LEFT_AFTER_PEAK
-                                           : ALQI_CLI_LEFT_BEFORE_PEAK;
     watch->left(watch->arg, id, life_of(b, NULL, us), how);
     if (chain != NULL)
         watch->chain(watch->arg, id, life_of(b, chain, us));
@@ -565,6 +626,8 @@ object_finish(struct alqi_cli_analysis *a, uint64_t id,
     const struct alqi_cli_share *gone = NULL;
     struct alqi_cli_life b;
     struct alqi_cli_weight w;
+    struct alqi_cli_block block;
+    unsigned at_peak;
     double life_us;
 
     alqi_cli_objects_read(&a->objects, id, o, &b);
@@ -574,24 +637,28 @@ object_finish(struct alqi_cli_analysis *a, uint64_t id,
         if (!a->is_picture)
             alqi_cli_shares_left(&a->shares, id, &w, b.n_samples);
     }
+    at_peak = at_peak_of(a, id, &b);
+    if (gone != NULL)
+        at_peak &= alqi_cli_share_at_peak(gone, a->moments);
     if (watch_of(a) != NULL)
-        left_tell(a, id, &b, chain, gone);
-    if (gone != NULL && gone->gone_epoch != a->epoch)
-        b.epoch = a->kept_epoch; /* was not there at the last maximum */
+        left_tell(a, id, &b, chain, gone, at_peak);
     life_us = life_of(&b, chain, gone != NULL ? gone->gone_us : a->end_us);
     if (life_us < a->options.min_life_us)
         return;
-    if (a->options.blocks != NULL)
-        block_tell(a, chain, &b, &w,
-                   gone != NULL && gone->gone_us < a->end_us ? gone->gone_us
-                                                             : ALQI_CLI_ALIVE,
-                   true);
+    if (a->options.blocks != NULL) {
+        block = block_from(a, &b, &w,
+                           gone != NULL && gone->gone_us < a->end_us
+                               ? gone->gone_us
+                               : ALQI_CLI_ALIVE,
+                           at_peak);
+        block.is_left = true;
+        block_tell(a, chain, &block);
+    }
     if (chain != NULL)
-        links_finish(a, chain, life_us);
-    alqi_cli_sum_add(&sums[ALQI_CLI_ALLOCATED], &w, life_us, b.n_samples);
-    alqi_cli_sum_add(&sums[ALQI_CLI_LIVE], &w, life_us, b.n_samples);
-    if (b.epoch != a->kept_epoch)
-        alqi_cli_sum_add(&sums[ALQI_CLI_PEAK], &w, life_us, b.n_samples);
+        links_enter(a, chain, life_us, LONG);
+    alqi_cli_sum_add(&sums[LEFT], &w, life_us, b.n_samples);
+    if (at_peak != 0)
+        at_peak_enter(a, &a->sites[o->site].at_peak, id, &b, life_us, at_peak);
 }
 
 bool
@@ -691,10 +758,11 @@ measures_make(struct alqi_cli_analysis *a)
     uint64_t id;
     size_t at = 0;
 
-    for (uint32_t i = 0; i < a->n_sites; i++)
-        site_finish(&a->sites[i], a->kept_epoch);
+    moment(a, a->end_us);
     while ((o = alqi_cli_objects_next(&a->objects, &at, &id)) != NULL)
         object_finish(a, id, o);
+    for (uint32_t i = 0; i < a->n_sites; i++)
+        site_finish(a, &a->sites[i]);
     threads_sum(a);
     sites_merge(a);
     alqi_cli_analysis_total(a);
@@ -751,6 +819,8 @@ alqi_cli_analysis_picture(struct alqi_cli_analysis *a,
                           struct alqi_cli_analysis *out)
 {
     held_enter(a);
+    if (a->kept_epoch == EPOCH_MAX) /* both have the objects */
+        epochs_renumber(a);
     *out = *a;
     out->is_picture = true;
     out->sites = copy(a->sites, a->n_sites, a->n_sites, sizeof *a->sites);

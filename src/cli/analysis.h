@@ -15,6 +15,7 @@
 #include "cli/shares.h"
 #include "cli/stacks.h"
 #include "cli/timeline.h"
+#include "view/peak.h"
 
 enum alqi_cli_measure {
     ALQI_CLI_ALLOCATED, /* all blocks */
@@ -29,18 +30,17 @@ enum { ALQI_CLI_N_SOURCES = 3 };
 /* Blocks of one call stack; while the trace is read, of one thread. */
 struct alqi_cli_site {
     uint32_t node;
-    uint32_t epoch; /* of sums, while the trace is read */
     uint16_t thread;
     bool is_mapping; /* not malloc's: mmap's (wire/side.h) */
     struct alqi_cli_moves moves;
     struct alqi_cli_sum sums[ALQI_CLI_N_MEASURES];
+    struct alqi_cli_at_peak at_peak; /* while the trace is read */
 };
 
 /* How a block that was never freed went. */
-enum alqi_cli_left {
-    ALQI_CLI_LEFT_STAYS,      /* is there when the trace ends */
-    ALQI_CLI_LEFT_AFTER_PEAK, /* its process ended, after the peak ... */
-    ALQI_CLI_LEFT_BEFORE_PEAK /* ... or before it */
+struct alqi_cli_left {
+    bool stays;       /* is there when the trace ends; else its process ended */
+    unsigned at_peak; /* colours that count it there */
 };
 
 /* Looks on while the trace is read: each call is made when its event is met.
@@ -57,9 +57,11 @@ struct alqi_cli_watch {
     /* a block, which died last or stays, and those it was made of, had it */
     void (*chain)(void *arg, uint64_t id, double life_us);
     void (*left)(void *arg, uint64_t id, double life_us,
-                 enum alqi_cli_left how);
+                 struct alqi_cli_left how);
     void (*gone)(void *arg, uint32_t process, uint64_t us);
-    void (*peak)(void *arg); /* by the block that was born last */
+    /* What is live before the event that is told next is the best moment so
+     * far for these colours; at the end of the trace there is none. */
+    void (*peak)(void *arg, unsigned colours);
     void (*resident)(void *arg, uint64_t us, uint64_t bytes);
 };
 
@@ -79,6 +81,7 @@ struct alqi_cli_held {
     uint64_t us; /* when it was freed */
     struct alqi_cli_life life;
     struct alqi_cli_weight weight;
+    unsigned at_peak; /* colours that count it at their last moment */
 };
 
 struct alqi_cli_analysis {
@@ -112,11 +115,13 @@ struct alqi_cli_analysis {
     struct alqi_cli_sum promoted;
     struct alqi_cli_timeline timeline;
     double live_bytes; /* now, while the trace is read */
-    double peak_bytes;
-    uint64_t epoch;           /* new peaks so far */
-    uint32_t kept_epoch;      /* see analysis.c */
-    uint32_t path_domain;     /* of the stack that stacks.path holds */
-    uint64_t peak_us, end_us; /* since the start of the trace */
+    double most_bytes; /* of the timeline: no estimate of the peak */
+    struct alqi_view_peak peak;
+    uint64_t moments[ALQI_VIEW_COLOURS]; /* so many so far */
+    uint32_t epochs[ALQI_VIEW_COLOURS];  /* of the last, see analysis.c */
+    uint32_t kept_epoch;                 /* see analysis.c */
+    uint32_t path_domain; /* of the stack that stacks.path holds */
+    uint64_t end_us;      /* since the start of the trace */
     double largest_bytes;
     uint64_t n_allocs, n_promotes, n_frees;
     uint64_t n_strange; /* events about blocks that are not there */
@@ -124,6 +129,20 @@ struct alqi_cli_analysis {
     uint16_t max_domain;
     bool is_picture; /* shares all but its figures with what it is of */
 };
+
+/* When the peak was: the first and the last of the moments at which a colour is
+ * counted (view/peak.h); the same where all agree. */
+static inline uint64_t
+alqi_cli_peak_us(const struct alqi_cli_analysis *analysis)
+{
+    return alqi_view_peak_us(&analysis->peak, false);
+}
+
+static inline uint64_t
+alqi_cli_peak_last_us(const struct alqi_cli_analysis *analysis)
+{
+    return alqi_view_peak_us(&analysis->peak, true);
+}
 
 /* Whether options.thread means this one. */
 bool alqi_cli_is_thread(const struct alqi_cli_analysis *analysis,

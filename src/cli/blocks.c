@@ -53,7 +53,9 @@ compare(const void *left, const void *right)
         c = order(a->thread, b->thread);
     if (c == 0)
         c = order(a->is_left, b->is_left);
-    return c != 0 ? c : order(a->epoch, b->epoch);
+    for (int k = 0; c == 0 && k < ALQI_VIEW_COLOURS; k++)
+        c = order(a->moments[k], b->moments[k]);
+    return c;
 }
 
 static void
@@ -68,6 +70,7 @@ merge(struct alqi_cli_blocks *b)
         if (compare(x, &b->blocks[i]) == 0) {
             x->bytes += b->blocks[i].bytes;
             x->objects += b->blocks[i].objects;
+            x->colour_bytes += b->blocks[i].colour_bytes;
         } else {
             b->blocks[++kept] = b->blocks[i];
         }
@@ -77,15 +80,16 @@ merge(struct alqi_cli_blocks *b)
 
 /* Makes room: half of what may be kept, or as much as can be had. */
 static void
-condense(struct alqi_cli_blocks *b, uint64_t epoch)
+condense(struct alqi_cli_blocks *b, const uint64_t *moments)
 {
     while (b->n_blocks > b->n_max / 2 && b->step_us < (uint64_t)1
                                                           << STEP_LOG_MAX) {
         b->step_us *= 2;
         for (uint32_t i = 0; i < b->n_blocks; i++) {
             round_down(&b->blocks[i], b->step_us);
-            if (b->blocks[i].epoch != epoch)
-                b->blocks[i].epoch = 0;
+            for (int k = 0; k < ALQI_VIEW_COLOURS; k++)
+                if (b->blocks[i].moments[k] != moments[k])
+                    b->blocks[i].moments[k] = 0;
         }
         merge(b);
     }
@@ -93,10 +97,11 @@ condense(struct alqi_cli_blocks *b, uint64_t epoch)
 
 void
 alqi_cli_blocks_take(struct alqi_cli_blocks *b,
-                     const struct alqi_cli_block *block, uint64_t epoch)
+                     const struct alqi_cli_block *block,
+                     const uint64_t *moments)
 {
     if (b->n_blocks >= b->n_max)
-        condense(b, epoch);
+        condense(b, moments);
     if (b->n_blocks == b->capacity) {
         b->capacity = b->capacity == 0 ? CAPACITY_FIRST : 2 * b->capacity;
         b->blocks = alqi_cli_realloc(b->blocks, b->capacity, sizeof *b->blocks);

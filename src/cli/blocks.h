@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "view/peak.h"
+
 enum { ALQI_CLI_BLOCKS_MAX = 750000, ALQI_CLI_RESIDENT_MAX = 16384 };
 
 #define ALQI_CLI_ALIVE UINT64_MAX
@@ -19,8 +21,10 @@ struct alqi_cli_block {
     uint64_t born_us;
     uint64_t died_us; /* or its process ended; ALQI_CLI_ALIVE: it is there when
                          the trace ends */
-    uint64_t epoch;   /* the last maximum it was alive at; 0: none */
+    /* The last moment of each colour at which it was counted; 0: none. */
+    uint64_t moments[ALQI_VIEW_COLOURS];
     double bytes, objects;
+    double colour_bytes; /* what it adds to the peak for each colour */
     uint32_t site;
     uint16_t thread; /* or domain, where threads are not known */
     bool is_left;    /* never freed: the report's "live" */
@@ -45,9 +49,24 @@ struct alqi_cli_blocks {
 void alqi_cli_blocks_init(struct alqi_cli_blocks *blocks, uint32_t n_max);
 void alqi_cli_blocks_free(struct alqi_cli_blocks *blocks);
 
-/* epoch: the present one; blocks of earlier epochs were not at the peak. */
+/* moments: the present ones, by colour; blocks of earlier ones were not at the
+ * peak. */
 void alqi_cli_blocks_take(struct alqi_cli_blocks *blocks,
-                          const struct alqi_cli_block *block, uint64_t epoch);
+                          const struct alqi_cli_block *block,
+                          const uint64_t *moments);
+
+/* What it has of the peak, when these moments are the last. */
+static inline double
+alqi_cli_block_peak_bytes(const struct alqi_cli_block *block,
+                          const uint64_t *moments)
+{
+    double bytes = 0;
+
+    for (int k = 0; k < ALQI_VIEW_COLOURS; k++)
+        if (moments[k] > 0 && block->moments[k] == moments[k])
+            bytes += block->colour_bytes;
+    return bytes;
+}
 
 /* At most ALQI_CLI_RESIDENT_MAX are kept: when there are more, every other. */
 void alqi_cli_blocks_take_resident(struct alqi_cli_blocks *blocks, uint64_t us,

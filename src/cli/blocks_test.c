@@ -13,8 +13,20 @@
 
 enum { N_SITES = 3, N_MAX = 1000, EPOCH = 7, SPAN_US = 50000 };
 
+static const uint64_t present[ALQI_VIEW_COLOURS] = {EPOCH, EPOCH + 1, 3};
+
+/* Of bits at random: the present one of that colour, an earlier one, or none.
+ */
+static uint64_t
+moment_of(uint64_t bits, int colour)
+{
+    return (bits & 1) != 0   ? present[colour]
+           : (bits & 2) != 0 ? present[colour] - 1
+                             : 0;
+}
+
 /* What must not change: sums by site of all blocks, of those that are alive at
- * the end, of those of the present epoch. */
+ * the end, what they have of the peak. */
 struct sums {
     double all[N_SITES], alive[N_SITES], peak[N_SITES], objects[N_SITES];
 };
@@ -26,8 +38,7 @@ sums_add(struct sums *s, const struct alqi_cli_block *b)
     s->objects[b->site] += b->objects;
     if (b->is_left)
         s->alive[b->site] += b->bytes;
-    if (b->epoch == EPOCH)
-        s->peak[b->site] += b->bytes;
+    s->peak[b->site] += alqi_cli_block_peak_bytes(b, present);
 }
 
 /* Bytes are whole, so that sums do not depend on their order. */
@@ -40,9 +51,9 @@ draw(uint64_t *seed)
     return (struct alqi_cli_block){
         .born_us = born,
         .died_us = r >> 60 == 0 ? ALQI_CLI_ALIVE : born + (r >> 20) % 1000,
-        .epoch = r >> 58 & 1   ? EPOCH
-                 : r >> 57 & 1 ? EPOCH - 1
-                               : 0,
+        .moments = {moment_of(r >> 58, 0), moment_of(r >> 56, 1),
+                    moment_of(r >> 54, 2)},
+        .colour_bytes = (double)(r >> 24 & 4095),
         .bytes = (double)(r >> 32 & 4095),
         .objects = 1,
         .site = (uint32_t)(r >> 8) % N_SITES,
@@ -75,7 +86,7 @@ sums_survive(void **state)
         struct alqi_cli_block x = draw(&seed);
 
         sums_add(&wanted, &x);
-        alqi_cli_blocks_take(&b, &x, EPOCH);
+        alqi_cli_blocks_take(&b, &x, present);
         assert_true(b.n_blocks <= N_MAX);
     }
     got = sums_of(&b);
@@ -99,7 +110,7 @@ few_blocks_stay_as_they_are(void **state)
     for (int i = 0; i < N_MAX; i++) {
         struct alqi_cli_block x = draw(&seed);
 
-        alqi_cli_blocks_take(&b, &x, EPOCH);
+        alqi_cli_blocks_take(&b, &x, present);
         assert_true(b.blocks[i].born_us == x.born_us &&
                     b.blocks[i].died_us == x.died_us);
     }
@@ -122,7 +133,7 @@ what_cannot_be_joined_is_kept(void **state)
                                    .objects = 1,
                                    .site = i};
 
-        alqi_cli_blocks_take(&b, &x, EPOCH);
+        alqi_cli_blocks_take(&b, &x, present);
     }
     assert_true(b.n_blocks == 100);
     alqi_cli_blocks_free(&b);
@@ -146,7 +157,7 @@ events_are_in_order(void **state)
     for (int i = 0; i < 3 * N_MAX; i++) {
         struct alqi_cli_block x = draw(&seed);
 
-        alqi_cli_blocks_take(&b, &x, EPOCH);
+        alqi_cli_blocks_take(&b, &x, present);
     }
     events = alqi_cli_blocks_events(&b, &n);
     for (uint32_t i = 0; i < n; i++) {

@@ -37,7 +37,18 @@ alqi_cli_chains_put(struct alqi_cli_chains *chains, uint64_t block,
 }
 
 void
-alqi_cli_chains_renumber(struct alqi_cli_chains *chains, uint32_t epoch)
+alqi_cli_at_peak_renumber(struct alqi_cli_at_peak *at, const uint32_t *epochs,
+                          const uint32_t *fresh)
+{
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
+        alqi_cli_at_peak_of(at, k, epochs[k]);
+        at->epochs[k] = fresh[k];
+    }
+}
+
+void
+alqi_cli_chains_renumber(struct alqi_cli_chains *chains, const uint32_t *epochs,
+                         const uint32_t *fresh)
 {
     uint64_t block, value;
     size_t at = 0;
@@ -45,12 +56,8 @@ alqi_cli_chains_renumber(struct alqi_cli_chains *chains, uint32_t epoch)
     while (alqi_base_map_next(&chains->by_block, &at, &block, &value)) {
         struct alqi_cli_chain *chain = (void *)(uintptr_t)value;
 
-        for (struct alqi_cli_link *l = chain->links; l != NULL; l = l->next) {
-            bool is_present = l->epoch == epoch;
-
-            alqi_cli_link_settle(l, epoch);
-            l->epoch = is_present;
-        }
+        for (struct alqi_cli_link *l = chain->links; l != NULL; l = l->next)
+            alqi_cli_at_peak_renumber(&l->at_peak, epochs, fresh);
     }
 }
 
@@ -89,16 +96,6 @@ alqi_cli_chain_free(struct alqi_cli_chain *chain)
     free(chain);
 }
 
-void
-alqi_cli_link_settle(struct alqi_cli_link *link, uint32_t epoch)
-{
-    if (link->epoch == epoch)
-        return;
-    link->epoch = epoch;
-    alqi_cli_sum_join(&link->rest, &link->at_peak);
-    memset(&link->at_peak, 0, sizeof link->at_peak);
-}
-
 static struct alqi_cli_link *
 link_of(struct alqi_cli_chain *chain, uint32_t site)
 {
@@ -115,17 +112,15 @@ link_of(struct alqi_cli_chain *chain, uint32_t site)
     return link;
 }
 
-void
+struct alqi_cli_link *
 alqi_cli_chain_leave(struct alqi_cli_chain *chain, uint32_t site,
-                     const struct alqi_cli_weight *weight, uint64_t n_samples,
-                     uint32_t epoch, bool at_peak)
+                     const struct alqi_cli_weight *weight, uint64_t n_samples)
 {
     struct alqi_cli_link *link = link_of(chain, site);
 
     chain->n_moves++;
-    alqi_cli_link_settle(link, epoch);
-    alqi_cli_sum_add(at_peak ? &link->at_peak : &link->rest, weight, 0,
-                     n_samples);
+    alqi_cli_sum_add(&link->all, weight, 0, n_samples);
+    return link;
 }
 
 void

@@ -10,18 +10,27 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/base.h"
 #include "base/map.h"
 #include "cli/blocks.h"
 #include "cli/estimate.h"
+#include "view/peak.h"
+
+/* What died and was there at the moment of each colour, see analysis.c
+ * .inv.epoch; as the colours see it. */
+struct alqi_cli_at_peak {
+    uint32_t epochs[ALQI_VIEW_COLOURS];
+    struct alqi_cli_sum sums[ALQI_VIEW_COLOURS];
+};
 
 /* Blocks of one site that a chain has left behind. */
 struct alqi_cli_link {
     struct alqi_cli_link *next;
     uint32_t site;
-    uint32_t epoch; /* as site.epoch, see analysis.c .inv.epoch */
-    struct alqi_cli_sum rest, at_peak;
+    struct alqi_cli_sum all;
+    struct alqi_cli_at_peak at_peak;
 };
 
 struct alqi_cli_chain {
@@ -55,21 +64,36 @@ alqi_cli_chains_find(const struct alqi_cli_chains *chains, uint64_t block);
 
 void alqi_cli_chains_put(struct alqi_cli_chains *chains, uint64_t block,
                          struct alqi_cli_chain *chain);
-/* analysis.c .inv.last: `epoch` becomes 1, all others 0. */
-void alqi_cli_chains_renumber(struct alqi_cli_chains *chains, uint32_t epoch);
+/* analysis.c .inv.last */
+void alqi_cli_chains_renumber(struct alqi_cli_chains *chains,
+                              const uint32_t *epochs, const uint32_t *fresh);
 void alqi_cli_chains_free(struct alqi_cli_chains *chains);
 
 struct alqi_cli_chain *alqi_cli_chain_new(uint64_t born_us);
 void alqi_cli_chain_free(struct alqi_cli_chain *chain);
 
-/* A block of the chain has gone; at_peak: it was alive at maximum `epoch`,
- * which is the last one. */
-void alqi_cli_chain_leave(struct alqi_cli_chain *chain, uint32_t site,
-                          const struct alqi_cli_weight *weight,
-                          uint64_t n_samples, uint32_t epoch, bool at_peak);
+/* A block of the chain has gone, which had that site; its link. */
+struct alqi_cli_link *alqi_cli_chain_leave(struct alqi_cli_chain *chain,
+                                           uint32_t site,
+                                           const struct alqi_cli_weight *weight,
+                                           uint64_t n_samples);
 
-/* Blocks that were alive at an earlier maximum count as any others. */
-void alqi_cli_link_settle(struct alqi_cli_link *link, uint32_t epoch);
+/* The colour's sum of the last moment, which has that epoch; those of earlier
+ * moments are forgotten. */
+static inline struct alqi_cli_sum *
+alqi_cli_at_peak_of(struct alqi_cli_at_peak *at, unsigned colour,
+                    uint32_t epoch)
+{
+    if (at->epochs[colour] != epoch) {
+        memset(&at->sums[colour], 0, sizeof at->sums[colour]);
+        at->epochs[colour] = epoch;
+    }
+    return &at->sums[colour];
+}
+
+/* analysis.c .inv.last: of each colour, `epochs` become `fresh`. */
+void alqi_cli_at_peak_renumber(struct alqi_cli_at_peak *at,
+                               const uint32_t *epochs, const uint32_t *fresh);
 
 /* Keeps a block that went until the chain's life is known. */
 void alqi_cli_chain_keep(struct alqi_cli_chain *chain,

@@ -152,7 +152,7 @@ pair_add(struct alqi_cli_comparison *c, const struct alqi_cli_group *a,
     const struct alqi_cli_sum *y = b != NULL ? &b->sums[c->measure] : NULL;
     struct alqi_cli_pair *pair = &c->pairs[c->n_pairs];
 
-    if ((x == NULL || x->n_blocks == 0) && (y == NULL || y->n_blocks == 0))
+    if ((x == NULL || x->objects == 0) && (y == NULL || y->objects == 0))
         return;
     pair->a = a;
     pair->b = b;

@@ -128,9 +128,9 @@ put_place(json_t *o, const struct alqi_cli_diff *d,
 static const char *
 state(const struct alqi_cli_change *c)
 {
-    if (c->a.n_blocks == 0)
+    if (c->a.objects == 0)
         return "new";
-    if (c->b.n_blocks == 0)
+    if (c->b.objects == 0)
         return "gone";
     return c->bytes == 0 ? "same" : "changed";
 }

@@ -99,9 +99,9 @@ relative(const struct alqi_cli_diff *d, const struct alqi_cli_change *c)
     double percent = c->a.bytes > 0 ? rounded(100 * c->bytes / c->a.bytes) : 0;
     char text[32];
 
-    if (c->a.n_blocks == 0)
-        snprintf(text, sizeof text, c->b.n_blocks == 0 ? "" : "new");
-    else if (c->b.n_blocks == 0)
+    if (c->a.objects == 0)
+        snprintf(text, sizeof text, c->b.objects == 0 ? "" : "new");
+    else if (c->b.objects == 0)
         snprintf(text, sizeof text, "gone");
     else if (c->bytes == 0)
         snprintf(text, sizeof text, "same");

@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "cli/cli.h"
 #include "cli/estimate.h"
+#include "view/peak.h"
 
 enum { BITS_OF_BYTE_TRACE = 8 };
 
@@ -42,6 +43,7 @@ alqi_cli_estimator_init(struct alqi_cli_estimator *e,
     if (e->lambda > 1)
         e->lambda = 1;
     e->interval_bytes = e->word_bytes / e->lambda;
+    e->colour_seed = alqi_view_colour_seed(info->start_us, info->pid);
     rate_add(e, e->lambda);
 }
 
@@ -97,15 +99,19 @@ probability(struct alqi_cli_rate *rate, uint64_t words)
     return p;
 }
 
-/* significance.h, .def.variance, without the sum; p is its chance here. */
+/* Of the trace to compare with. */
 static double
-null_variance(const struct alqi_cli_estimator *e, uint64_t words, double bytes,
-              double p)
+other_probability(const struct alqi_cli_estimator *e, uint64_t words)
 {
-    double q = e->other_lambda < 1
-                   ? -expm1((double)words * log1p(-e->other_lambda))
-                   : 1;
+    return e->other_lambda < 1 ? -expm1((double)words * log1p(-e->other_lambda))
+                               : 1;
+}
 
+/* significance.h, .def.variance, without the sum; p is its chance here, q
+ * there. */
+static double
+null_variance(double bytes, double p, double q)
+{
     return bytes * bytes * ((1 - p) / p + (1 - q) / q) / (p + q);
 }
 
@@ -120,23 +126,62 @@ alqi_cli_odds(struct alqi_cli_estimator *e, uint16_t rate, uint64_t length)
     };
 }
 
-struct alqi_cli_weight
-alqi_cli_weigh_sampled(struct alqi_cli_estimator *e, uint16_t rate,
-                       uint64_t length)
+/* q: as of null_variance, or 0. */
+static struct alqi_cli_weight
+weigh(double bytes, double p, double q)
 {
-    double bytes = alqi_cli_block_bytes(e, length);
-    struct alqi_cli_odds odds = alqi_cli_odds(e, rate, length);
-    double p = odds.p;
     struct alqi_cli_weight w;
 
     w.objects = 1 / p;
     w.objects_var = (1 - p) / (p * p);
     w.bytes = bytes * w.objects;
     w.bytes_var = bytes * bytes * w.objects_var;
-    w.block_bytes = bytes;
-    w.null_var =
-        e->other_lambda > 0 ? null_variance(e, odds.words, bytes, p) : 0;
+    w.seen_bytes = w.block_bytes = bytes;
+    w.null_var = q > 0 ? null_variance(bytes, p, q) : 0;
     return w;
+}
+
+struct alqi_cli_weight
+alqi_cli_weigh_sampled(struct alqi_cli_estimator *e, uint16_t rate,
+                       uint64_t length)
+{
+    struct alqi_cli_odds odds = alqi_cli_odds(e, rate, length);
+
+    return weigh(alqi_cli_block_bytes(e, length), odds.p,
+                 e->other_lambda > 0 ? other_probability(e, odds.words) : 0);
+}
+
+struct alqi_cli_weight
+alqi_cli_weigh_colour(struct alqi_cli_estimator *e, uint16_t rate,
+                      uint64_t length)
+{
+    struct alqi_cli_odds odds = alqi_cli_odds(e, rate, length);
+    double q = 0;
+
+    if (e->rates[rate].lambda >= 1 && e->other_lambda == 0)
+        return alqi_cli_weigh(e, rate, length);
+    if (e->other_lambda > 0)
+        q = alqi_view_colour_chance(other_probability(e, odds.words));
+    return weigh(alqi_cli_block_bytes(e, length),
+                 alqi_view_colour_chance(odds.p), q);
+}
+
+unsigned
+alqi_cli_colours(struct alqi_cli_estimator *e, uint16_t rate, uint64_t length,
+                 uint64_t id)
+{
+    if (e->rates[rate].lambda >= 1)
+        return ALQI_VIEW_ALL_COLOURS;
+    return alqi_view_colours(e->colour_seed, id,
+                             alqi_cli_odds(e, rate, length).p);
+}
+
+double
+alqi_cli_colour_bytes(const struct alqi_cli_estimator *e, uint16_t rate)
+{
+    double lambda = e->rates[rate].lambda;
+
+    return lambda >= 1 ? 0 : e->word_bytes / alqi_view_colour_chance(lambda);
 }
 
 void
@@ -146,6 +191,8 @@ alqi_cli_sum_join(struct alqi_cli_sum *s, const struct alqi_cli_sum *other)
     s->bytes_var += other->bytes_var;
     s->objects += other->objects;
     s->objects_var += other->objects_var;
+    s->seen_bytes += other->seen_bytes;
+    s->seen_objects += other->seen_objects;
     s->life_us += other->life_us;
     s->null_var += other->null_var;
     if (other->largest_bytes > s->largest_bytes)
@@ -154,10 +201,46 @@ alqi_cli_sum_join(struct alqi_cli_sum *s, const struct alqi_cli_sum *other)
     s->n_samples += other->n_samples;
 }
 
+void
+alqi_cli_sum_of_colours(struct alqi_cli_sum *s)
+{
+    const double n = ALQI_VIEW_COLOURS;
+
+    s->bytes /= n;
+    s->bytes_var /= n * n;
+    s->objects /= n;
+    s->objects_var /= n * n;
+    s->seen_bytes /= n;
+    s->seen_objects /= n;
+    s->life_us /= n;
+    s->null_var /= n * n;
+}
+
 double
 alqi_cli_stderr(double variance)
 {
     return variance > 0 ? sqrt(variance) : 0;
+}
+
+struct alqi_view_interval
+alqi_cli_bytes_interval(const struct alqi_cli_estimator *e,
+                        const struct alqi_cli_sum *s)
+{
+    double weight = e->least_lambda < 1 ? e->word_bytes / e->least_lambda : 0;
+
+    return alqi_view_interval(s->bytes, s->bytes_var, s->seen_bytes, weight);
+}
+
+struct alqi_view_interval
+alqi_cli_objects_interval(const struct alqi_cli_estimator *e,
+                          const struct alqi_cli_sum *s)
+{
+    double weight = e->least_lambda < 1
+                        ? alqi_view_least_weight(e->least_lambda, e->is_bytes)
+                        : 0;
+
+    return alqi_view_interval(s->objects, s->objects_var, s->seen_objects,
+                              weight);
 }
 
 double

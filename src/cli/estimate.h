@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "view/interval.h"
 #include "wire/ctf.h"
 
 enum { ALQI_CLI_P_CACHED = 2048, ALQI_CLI_RATES_MAX = 65535 };
@@ -28,6 +29,7 @@ struct alqi_cli_estimator {
     double lambda;         /* the trace's own rate, the largest */
     double interval_bytes; /* at that rate */
     double least_lambda;   /* of any rate that was used */
+    uint64_t colour_seed;  /* view/peak.h */
     double other_lambda;   /* of a trace to compare with; 0: there is none */
     bool has_rate;         /* false: the header's rate is not in (0, 1] */
     bool is_bytes;         /* lengths are bytes (a malloc trace) */
@@ -41,7 +43,8 @@ struct alqi_cli_estimator {
 struct alqi_cli_weight {
     double bytes, bytes_var;
     double objects, objects_var;
-    double block_bytes; /* its own; 0 where nothing is sampled */
+    double seen_bytes;  /* its own: they are certain */
+    double block_bytes; /* the same; 0 where nothing is sampled */
     double null_var;    /* significance.h; 0 without other_lambda */
 };
 
@@ -49,6 +52,7 @@ struct alqi_cli_weight {
 struct alqi_cli_sum {
     double bytes, bytes_var;
     double objects, objects_var;
+    double seen_bytes, seen_objects; /* of both, what is certain */
     double life_us;       /* lifetimes, each weighted as objects are */
     double largest_bytes; /* of one block; where some were left out only */
     double null_var;      /* significance.h */
@@ -95,6 +99,17 @@ struct alqi_cli_weight
 alqi_cli_weigh_sampled(struct alqi_cli_estimator *estimator, uint16_t rate,
                        uint64_t length);
 
+/* The same of a colour that sees it (view/peak.h). */
+struct alqi_cli_weight
+alqi_cli_weigh_colour(struct alqi_cli_estimator *estimator, uint16_t rate,
+                      uint64_t length);
+/* The colours of the block with that number. */
+unsigned alqi_cli_colours(struct alqi_cli_estimator *estimator, uint16_t rate,
+                          uint64_t length, uint64_t id);
+/* Bytes that a small block stands for in one colour; 0 without sampling. */
+double alqi_cli_colour_bytes(const struct alqi_cli_estimator *estimator,
+                             uint16_t rate);
+
 static inline struct alqi_cli_weight
 alqi_cli_weigh(struct alqi_cli_estimator *estimator, uint16_t rate,
                uint64_t length)
@@ -103,6 +118,7 @@ alqi_cli_weigh(struct alqi_cli_estimator *estimator, uint16_t rate,
         return (struct alqi_cli_weight){
             .bytes = alqi_cli_block_bytes(estimator, length),
             .objects = 1,
+            .seen_bytes = alqi_cli_block_bytes(estimator, length),
         };
     return alqi_cli_weigh_sampled(estimator, rate, length);
 }
@@ -116,6 +132,8 @@ alqi_cli_sum_add(struct alqi_cli_sum *sum, const struct alqi_cli_weight *weight,
     sum->bytes_var += weight->bytes_var;
     sum->objects += weight->objects;
     sum->objects_var += weight->objects_var;
+    sum->seen_bytes += weight->seen_bytes;
+    sum->seen_objects += 1;
     sum->life_us += life_us * weight->objects;
     sum->null_var += weight->null_var;
     if (weight->block_bytes > sum->largest_bytes)
@@ -126,9 +144,18 @@ alqi_cli_sum_add(struct alqi_cli_sum *sum, const struct alqi_cli_weight *weight,
 
 void alqi_cli_sum_join(struct alqi_cli_sum *sum,
                        const struct alqi_cli_sum *other);
+/* From what its colours stand for to their mean. */
+void alqi_cli_sum_of_colours(struct alqi_cli_sum *sum);
 
 /* One standard error. */
 double alqi_cli_stderr(double variance);
+/* Where the truth is (view/interval.h). */
+struct alqi_view_interval
+alqi_cli_bytes_interval(const struct alqi_cli_estimator *estimator,
+                        const struct alqi_cli_sum *sum);
+struct alqi_view_interval
+alqi_cli_objects_interval(const struct alqi_cli_estimator *estimator,
+                          const struct alqi_cli_sum *sum);
 /* Mean lifetime of the objects in a sum; 0 of none. */
 double alqi_cli_mean_life_us(const struct alqi_cli_sum *sum);
 

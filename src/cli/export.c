@@ -117,7 +117,6 @@ struct request {
     struct alqi_cli_analysis_options options;
     const struct alqi_cli_export_format *format;
     struct alqi_cli_sql_options sql;
-    struct alqi_cli_sql_peak peak;
     const char *path;
     bool overwrites;
 };
@@ -370,7 +369,7 @@ write_rows(struct request *r)
 
     r->sql.path = r->path;
     r->sql.is_forced = r->overwrites;
-    rc = alqi_cli_sql_export(&r->export, &r->options, &r->sql, r->peak.peak_at);
+    rc = alqi_cli_sql_export(&r->export, &r->options, &r->sql);
     return rc < 0 ? ALQI_CLI_OK : rc;
 }
 
@@ -420,10 +419,6 @@ write_out(struct request *r, struct alqi_cli_input *input)
         x->index = alqi_cli_page_index_new(&x->analysis, &r->options);
         if (x->index == NULL)
             return ALQI_CLI_UNREADABLE;
-    }
-    if (is_rows(r)) {
-        alqi_cli_sql_peak_init(&r->peak);
-        r->options.watch = &r->peak.watch;
     }
     x->input = input;
     alqi_cli_analysis_run(&x->analysis, input, &r->options);

@@ -1,8 +1,8 @@
 /* export_blocks.h -- blocks with whole numbers of bytes
  *
- * What exporters need that draw the course of time: the bytes of all blocks,
- * of those live at the end and of those alive at the peak sum to the rounded
- * totals of the report, all three at once. */
+ * What exporters need that draw the course of time: the bytes of all blocks and
+ * of those live at the end sum to the rounded totals of the report, both at
+ * once, and so does what each block has of the peak (view/peak.h). */
 #ifndef ALQI_CLI_EXPORT_BLOCKS_H
 #define ALQI_CLI_EXPORT_BLOCKS_H
 
@@ -11,8 +11,8 @@
 struct alqi_cli_whole_blocks {
     const struct alqi_cli_block *blocks; /* the analysis has them */
     uint32_t n_blocks;
-    int64_t *bytes; /* by block */
-    bool *is_peak;  /* by block: alive at the peak */
+    int64_t *bytes;         /* by block */
+    int64_t *peak_bytes_of; /* by block: of the peak */
     int64_t allocated_bytes, live_bytes, peak_bytes;
 };
 

@@ -146,7 +146,7 @@ head_put(const struct alqi_cli_export *x, FILE *out)
     fprintf(out,
             ",\"pid\":%" PRIu64 ",\"tg\":%" PRIu64 ",\"te\":%" PRIu64
             ",\n\"pps\":[",
-            a->info->pid, a->peak_us, a->end_us);
+            a->info->pid, alqi_cli_peak_us(a), a->end_us);
 }
 
 void

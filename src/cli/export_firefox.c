@@ -41,23 +41,26 @@ point_put(struct counter *c, uint64_t us, int64_t bytes)
 }
 
 /* What is live over time, in steps: the last value of each that differs from
- * the one before, and the peak where it was.  No other value exceeds it. */
+ * the one before.  Of samples it is drawn as they have it, since the peak is an
+ * estimate of its own (view/peak.h); else the peak stands where it was, and no
+ * other value exceeds it. */
 static void
 points_put(const struct alqi_cli_firefox *f, bool is_counts)
 {
     const struct alqi_cli_analysis *a = &f->export->analysis;
     struct counter c = {f->out, is_counts, 0, 0};
     uint64_t step_us = a->end_us / COUNTER_STEPS + 1;
-    int64_t peak = f->whole.peak_bytes;
+    bool has_peak = alqi_cli_is_sampled(&a->estimator);
+    int64_t peak = has_peak ? INT64_MAX : f->whole.peak_bytes;
+    uint64_t peak_us = alqi_cli_peak_us(a);
     int64_t bytes = 0;
-    bool has_peak = false;
 
     point_put(&c, 0, 0);
     for (uint32_t i = 0; i < f->n_events; i++) {
         const struct alqi_cli_block_event *e = &f->events[i];
 
-        if (!has_peak && e->us > a->peak_us) {
-            point_put(&c, a->peak_us, peak);
+        if (!has_peak && e->us > peak_us) {
+            point_put(&c, peak_us, peak);
             has_peak = true;
         }
         bytes += ALQI_CLI_IS_BIRTH(e) ? f->whole.bytes[e->block]
@@ -67,7 +70,7 @@ points_put(const struct alqi_cli_firefox *f, bool is_counts)
             point_put(&c, e->us, bytes < peak ? bytes : peak);
     }
     if (!has_peak)
-        point_put(&c, a->peak_us, peak);
+        point_put(&c, peak_us, peak);
     point_put(&c, a->end_us, bytes < peak ? bytes : peak);
     if (!is_counts)
         fprintf(f->out, "],\"length\":%" PRIu64, c.n_put);

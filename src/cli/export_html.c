@@ -268,7 +268,7 @@ totals(const struct alqi_cli_summary *s)
             alqi_cli_text_bytes(all->bytes * 1e6 / (double)a->end_us).text);
     total(s, ALQI_CLI_ALLOCATED, "allocated", text);
     snprintf(text, sizeof text, "after %s",
-             alqi_cli_text_duration((double)a->peak_us).text);
+             alqi_cli_text_duration((double)alqi_cli_peak_us(a)).text);
     total(s, ALQI_CLI_PEAK, "peak", text);
     total(s, ALQI_CLI_LIVE, "live at the end",
           strcmp(ended, "running") == 0 ? "still in use" : "never freed");

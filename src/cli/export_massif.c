@@ -220,10 +220,12 @@ snapshot_counted(struct massif *m, bool is_peak)
 
     memset(by_stack, 0, m->stacks.n_stacks * sizeof *by_stack);
     for (uint32_t i = 0; i < w->n_blocks; i++)
-        if (is_peak ? w->is_peak[i] : w->blocks[i].is_left)
-            by_stack[m->stacks.stack_of_site[w->blocks[i].site]] += w->bytes[i];
+        if (is_peak || w->blocks[i].is_left)
+            by_stack[m->stacks.stack_of_site[w->blocks[i].site]] +=
+                is_peak ? w->peak_bytes_of[i] : w->bytes[i];
     if (is_peak)
-        snapshot_put(m, m->export->analysis.peak_us, w->peak_bytes, "peak");
+        snapshot_put(m, alqi_cli_peak_us(&m->export->analysis), w->peak_bytes,
+                     "peak");
     else
         snapshot_put(m, m->export->analysis.end_us, w->live_bytes, "detailed");
     tree_fill(m, by_stack);
@@ -272,13 +274,14 @@ snapshots_put(struct massif *m)
     struct alqi_cli_block_event *events =
         alqi_cli_blocks_events(a->options.blocks, &n);
     bool has_peak = m->whole.peak_bytes == 0; /* none to show */
+    uint64_t peak_us = alqi_cli_peak_us(a);
     unsigned step = 0;
 
     for (uint32_t i = 0; i < n; i++) {
         const struct alqi_cli_block_event *e = &events[i];
         int64_t more = ALQI_CLI_IS_BIRTH(e) ? m->whole.bytes[e->block] : 0;
 
-        if (!has_peak && e->us > a->peak_us) {
+        if (!has_peak && e->us > peak_us) {
             snapshot_counted(m, true);
             has_peak = true;
         }

@@ -4,19 +4,20 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/export.h"
 #include "cli/sql.h"
 #include "plat/plat.h"
 
 int
 alqi_cli_sql_export(struct alqi_cli_export *export,
                     const struct alqi_cli_analysis_options *options,
-                    const struct alqi_cli_sql_options *sql, uint64_t peak_at)
+                    const struct alqi_cli_sql_options *sql)
 {
     struct alqi_cli_sql_rows rows = {
         .export = export,
         .options = options,
         .sql = sql,
-        .peak_at = peak_at,
+        .moments = export->analysis.moments,
         .fingerprint = alqi_cli_sql_fingerprint(export),
     };
 

@@ -59,27 +59,34 @@ struct sifter {
     struct alqi_view_rows rows;
 };
 
-/* What one row stands for. */
+/* What one row stands for, at the peak or elsewhere. */
 static struct alqi_cli_sum
-row_sum(const struct sifter *s, uint32_t block, uint32_t i)
+row_sum(const struct sifter *s, uint32_t block, uint32_t i, bool is_peak)
 {
     const struct alqi_view_rows *r = &s->rows;
     const struct alqi_view_class *c = &s->x.classes[r->class_[i]];
-    const struct alqi_view_weight *w = &s->x.weights[r->class_[i]];
+    struct alqi_view_stand stand = {s->x.weights[r->class_[i]], 1,
+                                    r->samples[i]};
+    const struct alqi_view_weight *w = &stand.weight;
     bool is_on_both =
         s->has_other &&
         alqi_view_scan_passes(&s->other, block * ALQI_VIEW_BLOCK_ROWS + i);
 
+    if (is_peak)
+        stand = alqi_view_stand_at_peak(&s->x, r->class_[i], r->flags[i],
+                                        r->samples[i]);
     return (struct alqi_cli_sum){
         .bytes = w->bytes,
         .bytes_var = w->bytes_var,
         .objects = w->objects,
         .objects_var = w->objects_var,
+        .seen_bytes = w->seen_bytes,
+        .seen_objects = w->seen_objects,
         .life_us = (double)r->life[i] * w->objects,
         .largest_bytes = c->p < 1 && !is_on_both ? (double)c->size_bytes : 0,
         .null_var = is_on_both ? 0 : w->bytes_var,
-        .n_blocks = 1,
-        .n_samples = r->samples[i],
+        .n_blocks = stand.n,
+        .n_samples = stand.n_samples,
     };
 }
 
@@ -87,7 +94,6 @@ static void
 row_enter(struct sifter *s, uint32_t block, uint32_t i)
 {
     const struct alqi_view_rows *r = &s->rows;
-    struct alqi_cli_sum sum = row_sum(s, block, i);
     uint32_t node = alqi_cli_view_indexer_node(s->filter->indexer, r->stack[i]);
     struct alqi_cli_site *site = &s->a->sites[s->a->site_of_node[node] - 1];
     uint32_t thread = s->x.origins[r->origin[i]].thread;
@@ -101,8 +107,13 @@ row_enter(struct sifter *s, uint32_t block, uint32_t i)
     };
 
     for (int m = 0; m < ALQI_CLI_N_MEASURES; m++) {
+        struct alqi_cli_sum sum;
+
         if (!is_in[m])
             continue;
+        sum = row_sum(s, block, i,
+                      m == ALQI_CLI_PEAK ||
+                          s->filter->filter.live_kind == ALQI_VIEW_LIVE_PEAK);
         alqi_cli_sum_join(&site->sums[m], &sum);
         if (thread < s->a->notes.threads_capacity)
             alqi_cli_sum_join(&s->a->by_thread[thread][m], &sum);

@@ -105,7 +105,8 @@ assert_same(const struct alqi_cli_analysis *a,
     assert_true(a->n_allocs == b->n_allocs && a->n_frees == b->n_frees);
     assert_true(a->n_promotes == b->n_promotes);
     assert_true(a->n_strange == b->n_strange);
-    assert_true(a->peak_bytes == b->peak_bytes && a->peak_us == b->peak_us);
+    assert_true(a->most_bytes == b->most_bytes &&
+                alqi_cli_peak_us(a) == alqi_cli_peak_us(b));
     assert_true(a->live_bytes == b->live_bytes);
     assert_true(a->moves.n_blocks == b->moves.n_blocks);
     assert_true(a->moves.n_links == b->moves.n_links);

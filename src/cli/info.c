@@ -174,7 +174,8 @@ estimates(const struct alqi_cli_analysis *a)
     putchar('\n');
     label("peak");
     estimated_bytes(a, &a->totals[ALQI_CLI_PEAK]);
-    printf(" at %s\n", alqi_cli_text_duration((double)a->peak_us).text);
+    printf(" at %s\n",
+           alqi_cli_text_duration((double)alqi_cli_peak_us(a)).text);
     if (a->mapped[ALQI_CLI_ALLOCATED].n_blocks > 0)
         estimate_line("mapped of it", a, &a->mapped[ALQI_CLI_ALLOCATED]);
     if (a->moves.n_blocks > 0) {
@@ -193,8 +194,8 @@ estimates(const struct alqi_cli_analysis *a)
                " time%s\n",
                alqi_cli_text_bytes(a->rss.peak_bytes).text,
                alqi_cli_text_duration((double)a->rss.peak_us).text,
-               alqi_cli_text_bytes(a->rss.at_peak_bytes).text, a->rss.n_told,
-               a->rss.n_told == 1 ? "" : "s");
+               alqi_cli_text_bytes(alqi_cli_rss_at_peak(&a->rss)).text,
+               a->rss.n_told, a->rss.n_told == 1 ? "" : "s");
     }
 }
 

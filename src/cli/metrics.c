@@ -84,7 +84,8 @@ estimates(struct alqi_cli_metrics *m, const struct alqi_cli_analysis *a,
          "Standard error of aliquot_live_objects.",
          alqi_cli_stderr(live->objects_var));
     real(out, "aliquot_peak_live_bytes", "gauge",
-         "Most bytes that were live at any time, an estimate.", a->peak_bytes);
+         "Most bytes that were live at any time, an estimate.",
+         a->totals[ALQI_CLI_PEAK].bytes);
 }
 
 /* The counters whose keys begin so, or, of "", those of no other family. */

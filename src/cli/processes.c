@@ -102,7 +102,8 @@ row(const struct alqi_cli_term *term, const struct alqi_cli_analysis *a,
     else
         fprintf(term->out, "%8s", "");
     alqi_cli_draw_right(term, alqi_cli_text_bytes(s->allocated.bytes).text, 10);
-    alqi_cli_draw_right(term, alqi_cli_text_bytes(s->peak_bytes).text, 10);
+    alqi_cli_draw_right(
+        term, alqi_cli_text_bytes(alqi_cli_share_peak_bytes(s)).text, 10);
     alqi_cli_draw_right(term, alqi_cli_text_bytes(s->live.bytes).text, 10);
     alqi_cli_draw_right(
         term, alqi_cli_text_count((double)s->allocated.n_samples).text, 9);

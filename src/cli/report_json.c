@@ -19,7 +19,7 @@
 #include "cli/report.h"
 #include "cli/text.h"
 
-enum { SCHEMA = 1, SUM_KEYS = 7, TEXT_BYTES = 4096 };
+enum { SCHEMA = 1, SUM_KEYS = 11, TEXT_BYTES = 4096 };
 
 static json_t *
 whole(double x)
@@ -35,8 +35,9 @@ count(uint64_t n)
 
 #define KEYS_OF(prefix)                                                        \
     {                                                                          \
-        prefix "_bytes", prefix "_bytes_stderr", prefix "_objects",            \
-            prefix "_objects_stderr", prefix "_samples",                       \
+        prefix "_bytes", prefix "_bytes_stderr", prefix "_bytes_low",          \
+            prefix "_bytes_high", prefix "_objects", prefix "_objects_stderr", \
+            prefix "_objects_low", prefix "_objects_high", prefix "_samples",  \
             prefix "_sampled_blocks", prefix "_average_life_us"                \
     }
 
@@ -65,11 +66,15 @@ put_values(json_t *object, const char *const *keys, json_t *const *values,
 
 static void
 put_counts(json_t *object, const char *const *keys,
-           const struct alqi_cli_sum *s)
+           const struct alqi_cli_estimator *e, const struct alqi_cli_sum *s)
 {
+    struct alqi_view_interval bytes = alqi_cli_bytes_interval(e, s);
+    struct alqi_view_interval objects = alqi_cli_objects_interval(e, s);
     json_t *values[] = {
         whole(s->bytes),     whole(alqi_cli_stderr(s->bytes_var)),
+        whole(bytes.low),    whole(bytes.high),
         whole(s->objects),   whole(alqi_cli_stderr(s->objects_var)),
+        whole(objects.low),  whole(objects.high),
         count(s->n_samples), count(s->n_blocks),
     };
 
@@ -77,19 +82,21 @@ put_counts(json_t *object, const char *const *keys,
 }
 
 static void
-put_sum(json_t *object, const char *const *keys, const struct alqi_cli_sum *s)
+put_sum(json_t *object, const char *const *keys,
+        const struct alqi_cli_estimator *e, const struct alqi_cli_sum *s)
 {
     json_t *life_us = whole(alqi_cli_mean_life_us(s));
 
-    put_counts(object, keys, s);
+    put_counts(object, keys, e, s);
     put_values(object, keys + SUM_KEYS - 1, &life_us, 1);
 }
 
 static void
-put_sums(json_t *object, const struct alqi_cli_sum *sums)
+put_sums(json_t *object, const struct alqi_cli_estimator *e,
+         const struct alqi_cli_sum *sums)
 {
     for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
-        put_sum(object, measure_keys[m], &sums[m]);
+        put_sum(object, measure_keys[m], e, &sums[m]);
 }
 
 static json_t *
@@ -172,9 +179,11 @@ process(const struct alqi_cli_report *r, uint32_t number)
     json_object_set_new(o, "ended", name(r, p->ended));
     json_object_set_new(o, "start_us", json_integer((json_int_t)p->start_us));
     json_object_set_new(o, "duration_us", json_integer((json_int_t)ran_us));
-    put_counts(o, measure_keys[ALQI_CLI_ALLOCATED], &s->allocated);
-    put_counts(o, measure_keys[ALQI_CLI_LIVE], &s->live);
-    json_object_set_new(o, "peak_bytes", whole(s->peak_bytes));
+    put_counts(o, measure_keys[ALQI_CLI_ALLOCATED], &r->analysis.estimator,
+               &s->allocated);
+    put_counts(o, measure_keys[ALQI_CLI_LIVE], &r->analysis.estimator,
+               &s->live);
+    json_object_set_new(o, "peak_bytes", whole(alqi_cli_share_peak_bytes(s)));
     return o;
 }
 
@@ -231,7 +240,7 @@ stack(struct alqi_cli_report *r, const struct alqi_cli_site *site,
     uint32_t n =
         alqi_cli_stack_frames(&r->analysis, site->node, frames, capacity);
 
-    put_sums(o, site->sums);
+    put_sums(o, &r->analysis.estimator, site->sums);
     while (n-- > 0) {
         json_t *f = json_object();
 
@@ -257,7 +266,7 @@ site_head(struct alqi_cli_report *r, const struct alqi_cli_group *g)
         f.file = ALQI_CLI_NO_NAME;
     put_frame(r, o, &f);
     json_object_set_new(o, "is_mapping", json_boolean(g->is_mapping));
-    put_sums(o, g->sums);
+    put_sums(o, &r->analysis.estimator, g->sums);
     put_moves(o, &g->moves);
     return o;
 }
@@ -337,7 +346,7 @@ threads(const struct alqi_cli_report *r)
         json_object_set_new(o, "index", json_integer(i));
         json_object_set_new(o, "tid", json_integer((json_int_t)t->tid));
         json_object_set_new(o, "name", name(r, t->name));
-        put_sums(o, a->by_thread[i]);
+        put_sums(o, &a->estimator, a->by_thread[i]);
         json_array_append_new(list, o);
     }
     return list;
@@ -383,7 +392,8 @@ put_rss(json_t *o, const struct alqi_cli_analysis *a)
     json_object_set_new(o, "rss_peak_bytes", whole(rss->peak_bytes));
     json_object_set_new(o, "rss_peak_time_us",
                         json_integer((json_int_t)rss->peak_us));
-    json_object_set_new(o, "rss_at_peak_bytes", whole(rss->at_peak_bytes));
+    json_object_set_new(o, "rss_at_peak_bytes",
+                        whole(alqi_cli_rss_at_peak(rss)));
 }
 
 /* rss_bytes is null in steps without a look. */
@@ -498,12 +508,14 @@ alqi_cli_report_json(struct alqi_cli_report *r)
     if (a->notes.n_processes > 0)
         json_object_set_new(o, "processes", processes(r));
     put_run(o, r);
-    put_sums(o, a->totals);
-    put_sum(o, leaked, &a->totals[ALQI_CLI_LIVE]);
+    put_sums(o, &a->estimator, a->totals);
+    put_sum(o, leaked, &a->estimator, &a->totals[ALQI_CLI_LIVE]);
     json_object_set_new(o, "peak_time_us",
-                        json_integer((json_int_t)a->peak_us));
+                        json_integer((json_int_t)alqi_cli_peak_us(a)));
+    json_object_set_new(o, "peak_last_time_us",
+                        json_integer((json_int_t)alqi_cli_peak_last_us(a)));
     for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
-        put_sum(o, mapped_keys[m], &a->mapped[m]);
+        put_sum(o, mapped_keys[m], &a->estimator, &a->mapped[m]);
     put_moves(o, &a->moves);
     put_rss(o, a);
     json_object_set_new(o, "timeline", timeline(&a->timeline));

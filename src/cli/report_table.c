@@ -1,5 +1,6 @@
 /* report_table.c -- the table of top sites */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "cli/report.h"
 #include "cli/text.h"
 
-enum { NAME_BYTES = 512, HOT_PERCENT = 20, WARM_PERCENT = 5 };
+enum { ERROR = 10, NAME_BYTES = 512, HOT_PERCENT = 20, WARM_PERCENT = 5 };
 
 static const char *
 heading(const struct alqi_cli_report *r)
@@ -46,7 +47,7 @@ head(const struct alqi_cli_report *r)
     fprintf(term->out, "%s%s%s by %s\n%s%8s", bold, heading(r), plain,
             grouping_name(r->grouping), dim, "bytes");
     if (alqi_cli_is_sampled(&r->analysis.estimator))
-        alqi_cli_draw_right(term, "±", 6);
+        alqi_cli_draw_right(term, "±", ERROR);
     fprintf(term->out, "%7s%7s%9s", "share", "blocks",
             r->is_leaks ? "avg age" : "avg life");
     if (r->is_leaks)
@@ -60,6 +61,21 @@ share_style(double share)
     if (share * 100 >= HOT_PERCENT)
         return ALQI_CLI_HOT;
     return share * 100 >= WARM_PERCENT ? ALQI_CLI_WARM : ALQI_CLI_PLAIN;
+}
+
+/* One standard error, or how far the range goes, in percent of the bytes. */
+static void
+error_text(const struct alqi_cli_estimator *e, const struct alqi_cli_sum *s,
+           char *text, size_t room)
+{
+    struct alqi_view_interval x = alqi_cli_bytes_interval(e, s);
+    double percent = s->bytes > 0 ? 100 / s->bytes : 0;
+
+    if (s->n_blocks < ALQI_VIEW_FEW)
+        snprintf(text, room, "-%.0f+%.0f%%", percent * (s->bytes - x.low),
+                 fmin(percent * (x.high - s->bytes), 9999));
+    else
+        snprintf(text, room, "%.0f%%", percent * alqi_cli_stderr(s->bytes_var));
 }
 
 /* Figures of a row; returns the columns they took. */
@@ -76,11 +92,9 @@ figures(const struct alqi_cli_report *r, const struct alqi_cli_group *g)
     if (alqi_cli_is_sampled(&r->analysis.estimator)) {
         char text[32];
 
-        snprintf(text, sizeof text, "%.0f%%",
-                 s->bytes > 0 ? 100 * alqi_cli_stderr(s->bytes_var) / s->bytes
-                              : 0);
-        alqi_cli_draw_right(term, text, 6);
-        used += 6;
+        error_text(&r->analysis.estimator, s, text, sizeof text);
+        alqi_cli_draw_right(term, text, ERROR);
+        used += ERROR;
     }
     fputs(alqi_cli_style(term, share_style(share)), term->out);
     alqi_cli_draw_right(term, alqi_cli_text_percent(share).text, 7);
@@ -157,7 +171,7 @@ rest(const struct alqi_cli_report *r, uint32_t from)
     uint32_t n = 0;
 
     for (uint32_t i = from; i < r->groups.n_groups; i++)
-        if (r->groups.groups[i].sums[r->measure].n_blocks > 0) {
+        if (r->groups.groups[i].sums[r->measure].objects > 0) {
             alqi_cli_sum_join(&sum, &r->groups.groups[i].sums[r->measure]);
             n++;
         }
@@ -166,7 +180,7 @@ rest(const struct alqi_cli_report *r, uint32_t from)
     fprintf(r->term.out, "%s", alqi_cli_style(&r->term, ALQI_CLI_DIM));
     alqi_cli_draw_right(&r->term, alqi_cli_text_bytes(sum.bytes).text, 8);
     fprintf(r->term.out, "%*s%7s  in %u more %s%s (--top=0 shows all)%s\n",
-            alqi_cli_is_sampled(&r->analysis.estimator) ? 6 : 0, "",
+            alqi_cli_is_sampled(&r->analysis.estimator) ? ERROR : 0, "",
             alqi_cli_text_percent(total > 0 ? sum.bytes / total : 0).text, n,
             grouping_name(r->grouping), n == 1 ? "" : "s",
             alqi_cli_style(&r->term, ALQI_CLI_PLAIN));
@@ -181,7 +195,7 @@ alqi_cli_report_table(struct alqi_cli_report *r)
     for (; i < r->groups.n_groups && (r->top == 0 || i < r->top); i++) {
         const struct alqi_cli_group *g = &r->groups.groups[i];
 
-        if (g->sums[r->measure].n_blocks == 0)
+        if (g->sums[r->measure].objects == 0)
             break;
         int used = figures(r, g);
         fputs("  ", r->term.out);

@@ -55,7 +55,52 @@ circumstances(const struct alqi_cli_report *r)
     alqi_cli_remark_sampling(a, text, sizeof text);
     fprintf(out, "\n%s\n", text);
     if (a->estimator.has_rate && alqi_cli_is_sampled(&a->estimator))
-        fprintf(out, "± is one standard error\n");
+        fprintf(out,
+                "± is one standard error; [a, b] and -a+b%% hold the truth "
+                "with 95%%\n");
+}
+
+/* Of no sample at all the range's end is all there is to say. */
+static void
+bytes_error(const struct alqi_cli_estimator *e, const struct alqi_cli_sum *s,
+            char *text, size_t room)
+{
+    struct alqi_view_interval x = alqi_cli_bytes_interval(e, s);
+
+    if (s->objects == 0)
+        snprintf(text, room, "at most %s", alqi_cli_text_bytes(x.high).text);
+    else if (s->n_blocks < ALQI_VIEW_FEW)
+        snprintf(text, room, "[%s, %s]", alqi_cli_text_bytes(x.low).text,
+                 alqi_cli_text_bytes(x.high).text);
+    else
+        snprintf(text, room, "± %s",
+                 alqi_cli_text_bytes(alqi_cli_stderr(s->bytes_var)).text);
+}
+
+static void
+objects_error(const struct alqi_cli_estimator *e, const struct alqi_cli_sum *s,
+              char *text, size_t room)
+{
+    struct alqi_view_interval x = alqi_cli_objects_interval(e, s);
+
+    if (s->objects == 0)
+        text[0] = '\0';
+    else if (s->n_blocks < ALQI_VIEW_FEW)
+        snprintf(text, room, " [%s, %s]", alqi_cli_text_count(x.low).text,
+                 alqi_cli_text_count(x.high).text);
+    else
+        snprintf(
+            text, room, " ±%s",
+            alqi_cli_text_percent(alqi_cli_stderr(s->objects_var) / s->objects)
+                .text);
+}
+
+static int
+pad(const char *text, int columns)
+{
+    int used = (int)alqi_cli_columns(text);
+
+    return text[0] != '\0' && used < columns ? columns - used : 0;
 }
 
 static void
@@ -63,18 +108,37 @@ total_line(const struct alqi_cli_report *r, const char *label,
            const struct alqi_cli_sum *s, const char *remark)
 {
     const struct alqi_cli_term *term = &r->term;
-    char error[64] = "";
+    char bytes[128] = "", objects[128] = "";
+    bool is_too_few =
+        alqi_cli_is_sampled(&r->analysis.estimator) && s->objects == 0;
 
-    if (alqi_cli_is_sampled(&r->analysis.estimator))
-        snprintf(error, sizeof error, "± %s",
-                 alqi_cli_text_bytes(alqi_cli_stderr(s->bytes_var)).text);
+    if (alqi_cli_is_sampled(&r->analysis.estimator)) {
+        bytes_error(&r->analysis.estimator, s, bytes, sizeof bytes);
+        objects_error(&r->analysis.estimator, s, objects, sizeof objects);
+    }
     fprintf(term->out, "  %-*s%s", LABEL, label,
             alqi_cli_style(term, ALQI_CLI_BOLD));
     alqi_cli_draw_right(term, alqi_cli_text_bytes(s->bytes).text, 9);
-    fprintf(term->out, "%s %s%*s", alqi_cli_style(term, ALQI_CLI_PLAIN), error,
-            (int)(10 - alqi_cli_columns(error)), "");
+    fprintf(term->out, "%s %s%*s", alqi_cli_style(term, ALQI_CLI_PLAIN), bytes,
+            pad(bytes, 10), "");
     alqi_cli_draw_right(term, alqi_cli_text_count(s->objects).text, 7);
-    fprintf(term->out, " blocks  %s\n", remark);
+    fprintf(term->out, "%s%*s blocks  %s\n", objects, pad(objects, 6), "",
+            is_too_few ? "too few samples" : remark);
+}
+
+/* Its moments, where they read differently. */
+static void
+peak_when(const struct alqi_cli_analysis *a, char *text, size_t room)
+{
+    struct alqi_cli_text first =
+        alqi_cli_text_duration((double)alqi_cli_peak_us(a));
+    struct alqi_cli_text last =
+        alqi_cli_text_duration((double)alqi_cli_peak_last_us(a));
+
+    if (strcmp(first.text, last.text) == 0)
+        snprintf(text, room, "at %s", first.text);
+    else
+        snprintf(text, room, "at %s to %s", first.text, last.text);
 }
 
 static void
@@ -91,12 +155,11 @@ totals(const struct alqi_cli_report *r)
             remark, sizeof remark, "%s/s",
             alqi_cli_text_bytes(all->bytes * 1e6 / (double)a->end_us).text);
     total_line(r, "allocated", all, remark);
-    snprintf(remark, sizeof remark, "at %s",
-             alqi_cli_text_duration((double)a->peak_us).text);
+    peak_when(a, remark, sizeof remark);
     total_line(r, "peak", &a->totals[ALQI_CLI_PEAK], remark);
     total_line(r, "live at end", &a->totals[ALQI_CLI_LIVE],
                strcmp(ended, "running") == 0 ? "still in use" : "never freed");
-    snprintf(remark, sizeof remark, "%s of it, freed within %s",
+    snprintf(remark, sizeof remark, "%s freed within %s",
              alqi_cli_text_percent(
                  all->bytes > 0 ? temporary->bytes / all->bytes : 0)
                  .text,
@@ -156,13 +219,14 @@ resident(const struct alqi_cli_report *r)
 
     if (a->rss.n_told == 0)
         return;
-    if (a->peak_bytes > 0)
+    if (a->totals[ALQI_CLI_PEAK].bytes > 0)
         snprintf(times, sizeof times, ", %.3g times its bytes",
-                 a->rss.at_peak_bytes / a->peak_bytes);
+                 alqi_cli_rss_at_peak(&a->rss) /
+                     a->totals[ALQI_CLI_PEAK].bytes);
     snprintf(text, sizeof text, "%9s at most, at %s; %s at the heap's peak%s",
              alqi_cli_text_bytes(a->rss.peak_bytes).text,
              alqi_cli_text_duration((double)a->rss.peak_us).text,
-             alqi_cli_text_bytes(a->rss.at_peak_bytes).text, times);
+             alqi_cli_text_bytes(alqi_cli_rss_at_peak(&a->rss)).text, times);
     more_line(r, "resident", text);
 }
 
@@ -205,7 +269,7 @@ spark(const struct alqi_cli_report *r)
     double values[SPARK_MOST];
     unsigned n = SPARK_MOST;
 
-    if (t->n < 2 || r->analysis.peak_bytes <= 0)
+    if (t->n < 2 || r->analysis.most_bytes <= 0)
         return;
     while ((int)n > r->term.width - 40 && n > 16)
         n--;
@@ -213,7 +277,7 @@ spark(const struct alqi_cli_report *r)
         n = t->n;
     steps_fold(t, t->live, values, n);
     fprintf(r->term.out, "  %-*s", LABEL, "over time");
-    alqi_cli_draw_spark(&r->term, values, n, r->analysis.peak_bytes);
+    alqi_cli_draw_spark(&r->term, values, n, r->analysis.most_bytes);
     fprintf(r->term.out, "  0 to %s\n",
             alqi_cli_text_duration((double)r->analysis.end_us).text);
     resident_spark(r, values, n);

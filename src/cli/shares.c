@@ -1,7 +1,7 @@
 /* shares.c -- see shares.h
  *
  * A process's live bytes are a running sum of doubles, zero whenever nothing
- * of it is alive; only its peak comes from them. */
+ * of it is alive. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,8 +32,7 @@ share_at(struct alqi_cli_shares *s, uint32_t process)
 
 void
 alqi_cli_shares_born(struct alqi_cli_shares *s, uint32_t process, uint64_t id,
-                     const struct alqi_cli_weight *w, uint64_t n_samples,
-                     uint64_t time_us)
+                     const struct alqi_cli_shared *b)
 {
     struct alqi_cli_share *share = share_at(s, process);
 
@@ -43,18 +42,19 @@ alqi_cli_shares_born(struct alqi_cli_shares *s, uint32_t process, uint64_t id,
         exit(ALQI_CLI_UNREADABLE);
     }
     if (share->allocated.n_blocks == 0)
-        share->first_us = time_us;
-    share->last_us = time_us;
-    alqi_cli_sum_add(&share->allocated, w, 0, n_samples);
+        share->first_us = b->time_us;
+    share->last_us = b->time_us;
+    alqi_cli_sum_add(&share->allocated, &b->weight, 0, b->n_samples);
     share->n_now++;
-    share->now_bytes += w->bytes;
-    if (share->now_bytes > share->peak_bytes)
-        share->peak_bytes = share->now_bytes;
+    share->now_bytes += b->weight.bytes;
+    alqi_view_peak_moment(&share->peak, b->time_us);
+    alqi_view_peak_born(&share->peak, b->time_us, b->colours, b->colour_bytes,
+                        b->sample_bytes);
 }
 
 void
-alqi_cli_shares_died(struct alqi_cli_shares *s, uint64_t id,
-                     const struct alqi_cli_weight *w, uint64_t time_us)
+alqi_cli_shares_died(struct alqi_cli_shares *s, uint64_t id, double bytes,
+                     double colour_bytes, unsigned colours, uint64_t time_us)
 {
     struct alqi_cli_share *share;
     uint64_t process;
@@ -64,21 +64,45 @@ alqi_cli_shares_died(struct alqi_cli_shares *s, uint64_t id,
     share = &s->shares[process];
     share->last_us = time_us;
     share->n_now--;
-    share->now_bytes = share->n_now == 0 ? 0 : share->now_bytes - w->bytes;
+    share->now_bytes = share->n_now == 0 ? 0 : share->now_bytes - bytes;
+    alqi_view_peak_moment(&share->peak, time_us);
+    alqi_view_peak_died(&share->peak, time_us, colours, colour_bytes);
 }
 
-double
+const struct alqi_cli_share *
 alqi_cli_shares_gone(struct alqi_cli_shares *s, uint32_t process,
-                     uint64_t epoch, uint64_t us)
+                     const uint64_t *moments, uint64_t us)
 {
     struct alqi_cli_share *share = share_at(s, process);
 
     if (share->is_gone)
-        return 0;
+        return NULL;
     share->is_gone = true;
-    share->gone_epoch = epoch;
     share->gone_us = us;
-    return share->now_bytes;
+    memcpy(share->gone_moments, moments, sizeof share->gone_moments);
+    return share;
+}
+
+unsigned
+alqi_cli_share_at_peak(const struct alqi_cli_share *share,
+                       const uint64_t *moments)
+{
+    unsigned colours = 0;
+
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        if (!share->is_gone || share->gone_moments[k] == moments[k])
+            colours |= 1u << k;
+    return colours;
+}
+
+/* Its last span lasts until the process has ended. */
+double
+alqi_cli_share_peak_bytes(const struct alqi_cli_share *share)
+{
+    struct alqi_view_peak peak = share->peak;
+
+    alqi_view_peak_moment(&peak, UINT64_MAX);
+    return alqi_view_peak_bytes(&peak);
 }
 
 const struct alqi_cli_share *

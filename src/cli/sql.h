@@ -13,7 +13,7 @@
 
 struct alqi_cli_export;
 
-enum { ALQI_CLI_SQL_SCHEMA = 1 }; /* raised when a column's meaning changes */
+enum { ALQI_CLI_SQL_SCHEMA = 2 }; /* raised when a column's meaning changes */
 
 enum alqi_cli_table {
     ALQI_CLI_FUNCTIONS,
@@ -85,21 +85,12 @@ struct alqi_cli_sql_options {
     double timeout_us;
 };
 
-/* How many blocks had been born when the most bytes were live. */
-struct alqi_cli_sql_peak {
-    struct alqi_cli_watch watch; /* for the analysis's options */
-    uint64_t n_born;
-    uint64_t peak_at;
-};
-
-void alqi_cli_sql_peak_init(struct alqi_cli_sql_peak *peak);
-
 struct alqi_cli_sql_rows {
-    struct alqi_cli_export *export; /* analysed with peak's watch */
+    struct alqi_cli_export *export;
     const struct alqi_cli_analysis_options *options;
     const struct alqi_cli_sql_options *sql;
-    uint64_t peak_at;
-    uint64_t fingerprint; /* of the trace: 63 bits */
+    const uint64_t *moments; /* of the peak: so many, by colour */
+    uint64_t fingerprint;    /* of the trace: 63 bits */
     uint64_t trace_id;
 };
 
@@ -124,8 +115,7 @@ int alqi_cli_sql_samples_put(const struct alqi_cli_sql_rows *rows,
 /* By the options' path or url; -1 or the exit status, said. */
 int alqi_cli_sql_export(struct alqi_cli_export *export,
                         const struct alqi_cli_analysis_options *options,
-                        const struct alqi_cli_sql_options *sql,
-                        uint64_t peak_at);
+                        const struct alqi_cli_sql_options *sql);
 int alqi_cli_sql_sqlite(struct alqi_cli_sql_rows *rows);
 int alqi_cli_sql_clickhouse(struct alqi_cli_sql_rows *rows);
 

@@ -298,7 +298,7 @@ trace_put(struct writer *w, const char *day)
         {.number = (int64_t)a->info->pid},
         {.number = start_us},
         {.number = start_us + (int64_t)a->end_us},
-        {.number = start_us + (int64_t)a->peak_us},
+        {.number = start_us + (int64_t)alqi_cli_peak_us(a)},
         {.real = a->estimator.has_rate ? a->estimator.interval_bytes : 0},
         {.number = alqi_cli_is_exact(a)},
         {.text = text_of(w, a->notes.ended)},

@@ -23,14 +23,13 @@ static const double LIFE_US_MAX = (double)(UINT64_C(1) << 62);
 /* A block that has no row yet; number 0 is no block. */
 struct block {
     uint64_t born_us, died_us, promoted_us;
-    uint64_t number;  /* of its birth */
-    uint64_t n_after; /* births before its death */
+    unsigned colours; /* that may count it at the peak */
     uint64_t size_bytes, n_samples;
-    struct alqi_cli_weight weight;
+    struct alqi_cli_weight weight, colour_weight;
     uint32_t node;
     uint32_t older; /* the block it was made of, or the next that is free */
     uint16_t thread;
-    bool is_mapping, is_dead, is_before_peak;
+    bool is_mapping, is_dead;
     enum alqi_ctf_source source;
 };
 
@@ -45,7 +44,7 @@ struct writer {
     uint32_t n_blocks, capacity, first_free;
     uint32_t held; /* died last: it may go on in the next */
     uint64_t held_id;
-    uint64_t n_born;
+    uint64_t moments[ALQI_VIEW_COLOURS]; /* so many were met */
     bool is_over;
 };
 
@@ -99,18 +98,12 @@ source_name(const struct writer *w, const struct block *b)
                                          : "external";
 }
 
-static bool
-is_at_peak(const struct writer *w, const struct block *b)
-{
-    return !b->is_before_peak && b->number <= w->rows->peak_at &&
-           (!b->is_dead || b->n_after >= w->rows->peak_at);
-}
-
 static void
 row_put(struct writer *w, const struct block *b, double life_us)
 {
     const struct alqi_cli_sql_stacks *s = w->stacks;
     int64_t start_us = (int64_t)w->a.info->start_us;
+    double n_peak = __builtin_popcount(b->colours);
     union alqi_cli_cell cells[] = {
         {.number = (int64_t)w->rows->trace_id},
         {.text = w->day},
@@ -128,7 +121,11 @@ row_put(struct writer *w, const struct block *b, double life_us)
         {.real = b->weight.objects_var},
         {.real = b->weight.bytes},
         {.real = b->weight.bytes_var},
-        {.number = is_at_peak(w, b)},
+        {.number = n_peak > 0},
+        {.real = n_peak * b->colour_weight.objects},
+        {.real = n_peak * b->colour_weight.objects_var},
+        {.real = n_peak * b->colour_weight.bytes},
+        {.real = n_peak * b->colour_weight.bytes_var},
         {.number = (int64_t)s->stack_ids[b->node]},
         {.number = (int64_t)s->site_ids[b->node]},
     };
@@ -167,6 +164,30 @@ held_end(struct writer *w)
 
 /* ---- looking on ------------------------------------------------------ */
 
+/* The colours whose last moment has been met. */
+static unsigned
+moments_past(const struct writer *w)
+{
+    unsigned colours = 0;
+
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        if (w->moments[k] >= w->rows->moments[k])
+            colours |= 1u << k;
+    return colours;
+}
+
+/* Of the mean of the colours. */
+static void
+colour_part(struct alqi_cli_weight *w)
+{
+    const double n = ALQI_VIEW_COLOURS;
+
+    w->objects /= n;
+    w->objects_var /= n * n;
+    w->bytes /= n;
+    w->bytes_var /= n * n;
+}
+
 static void
 born(void *arg, const struct alqi_ctf_event *e, uint64_t us, uint32_t node,
      uint16_t thread)
@@ -177,10 +198,14 @@ born(void *arg, const struct alqi_ctf_event *e, uint64_t us, uint32_t node,
     struct block *b = &w->blocks[number];
 
     b->born_us = us;
-    b->number = ++w->n_born;
+    b->colours = alqi_cli_colours(&w->a.estimator, w->a.rate, length, e->id) &
+                 ~moments_past(w);
     b->n_samples = e->n_samples > 0 ? (uint64_t)e->n_samples : 0;
     b->size_bytes = (uint64_t)alqi_cli_block_bytes(&w->a.estimator, length);
     b->weight = alqi_cli_weigh(&w->a.estimator, w->a.rate, length);
+    b->colour_weight =
+        alqi_cli_weigh_colour(&w->a.estimator, w->a.rate, length);
+    colour_part(&b->colour_weight);
     b->node = node;
     b->thread = thread;
     b->source = e->source;
@@ -216,7 +241,7 @@ died(void *arg, uint64_t id, uint64_t us, uint64_t born_us)
     w->held_id = id;
     w->blocks[b].is_dead = true;
     w->blocks[b].died_us = us;
-    w->blocks[b].n_after = w->n_born;
+    w->blocks[b].colours &= moments_past(w);
 }
 
 static void
@@ -250,14 +275,14 @@ chain(void *arg, uint64_t id, double life_us)
 
 /* One of a chain is told with the chain. */
 static void
-left(void *arg, uint64_t id, double life_us, enum alqi_cli_left how)
+left(void *arg, uint64_t id, double life_us, struct alqi_cli_left how)
 {
     struct writer *w = arg;
     uint32_t b = block_find(w, id);
 
     if (b == NONE)
         return;
-    w->blocks[b].is_before_peak = how == ALQI_CLI_LEFT_BEFORE_PEAK;
+    w->blocks[b].colours = how.at_peak;
     if (w->blocks[b].older == NONE)
         row_put(w, &w->blocks[b], life_us);
 }
@@ -279,81 +304,12 @@ resident(void *arg, uint64_t us, uint64_t bytes)
 }
 
 static void
-peak(void *arg)
+peak(void *arg, unsigned colours)
 {
-    (void)arg;
-}
+    struct writer *w = arg;
 
-/* ---- the first time -------------------------------------------------- */
-
-static void
-peak_born(void *arg, const struct alqi_ctf_event *e, uint64_t us, uint32_t node,
-          uint16_t thread)
-{
-    struct alqi_cli_sql_peak *p = arg;
-
-    (void)e;
-    (void)us;
-    (void)node;
-    (void)thread;
-    p->n_born++;
-}
-
-static void
-peak_noted(void *arg)
-{
-    struct alqi_cli_sql_peak *p = arg;
-
-    p->peak_at = p->n_born;
-}
-
-static void
-event_pass(void *arg, uint64_t id, uint64_t us, uint64_t born_us)
-{
-    (void)arg;
-    (void)id;
-    (void)us;
-    (void)born_us;
-}
-
-static void
-move_pass(void *arg, uint64_t from, uint64_t to)
-{
-    (void)arg;
-    (void)from;
-    (void)to;
-}
-
-static void
-chain_pass(void *arg, uint64_t id, double life_us)
-{
-    (void)arg;
-    (void)id;
-    (void)life_us;
-}
-
-static void
-left_pass(void *arg, uint64_t id, double life_us, enum alqi_cli_left how)
-{
-    (void)how;
-    chain_pass(arg, id, life_us);
-}
-
-void
-alqi_cli_sql_peak_init(struct alqi_cli_sql_peak *p)
-{
-    *p = (struct alqi_cli_sql_peak){
-        .watch = {.arg = p,
-                  .born = peak_born,
-                  .promoted = event_pass,
-                  .died = event_pass,
-                  .moved = move_pass,
-                  .chain = chain_pass,
-                  .left = left_pass,
-                  .gone = gone,
-                  .peak = peak_noted,
-                  .resident = resident},
-    };
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        w->moments[k] += colours >> k & 1;
 }
 
 /* ---- the whole ------------------------------------------------------- */

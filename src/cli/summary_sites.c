@@ -197,7 +197,7 @@ put_rest(const struct table *t, uint32_t from)
     for (uint32_t i = from; i < t->groups.n_groups; i++) {
         const struct alqi_cli_group *g = &t->groups.groups[i];
 
-        if (g->sums[t->measure].n_blocks == 0)
+        if (g->sums[t->measure].objects == 0)
             continue;
         for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
             alqi_cli_sum_join(&sums[m], &g->sums[m]);
@@ -221,7 +221,7 @@ put_rows(struct table *t)
     while (n < t->summary->n_rows && n < t->groups.n_groups) {
         const struct alqi_cli_group *g = &t->groups.groups[n];
 
-        if (g->sums[t->measure].n_blocks == 0)
+        if (g->sums[t->measure].objects == 0)
             break;
         fputs("<tr>", t->summary->out);
         put_sums(t, g->sums, t->bytes[n], t->objects[n]);
@@ -240,7 +240,7 @@ put_table(const struct alqi_cli_summary *s, enum alqi_cli_measure measure,
     const struct alqi_cli_sum *total = &s->export->analysis.totals[measure];
 
     fprintf(s->out, "<section id=%s><h2 id=h-%s>%s</h2>\n", id, id, title);
-    if (total->n_blocks == 0) {
+    if (total->objects == 0) {
         fputs("<p>Nothing.</p></section>\n", s->out);
         return;
     }
@@ -270,7 +270,7 @@ alqi_cli_summary_sites(const struct alqi_cli_summary *s)
 
     snprintf(text, sizeof text,
              "What was alive when the most bytes were, after %s.",
-             alqi_cli_text_duration((double)a->peak_us).text);
+             alqi_cli_text_duration((double)alqi_cli_peak_us(a)).text);
     put_table(s, ALQI_CLI_PEAK, "peak", "Sites at the peak", text);
     put_table(s, ALQI_CLI_LIVE, "leaks",
               is_running ? "Sites of what is still in use"

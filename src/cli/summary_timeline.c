@@ -46,7 +46,7 @@ area(const struct alqi_cli_analysis *a, double top, FILE *out)
 static void
 drawing(const struct alqi_cli_analysis *a, double top, FILE *out)
 {
-    double x = x_of(a, (double)a->peak_us);
+    double x = x_of(a, (double)alqi_cli_peak_us(a));
 
     fprintf(out,
             "<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=none role=img "
@@ -87,15 +87,15 @@ alqi_cli_summary_timeline(const struct alqi_cli_summary *s)
     FILE *out = s->out;
 
     fputs("<section id=time><h2 id=over-time>Live bytes over time</h2>\n", out);
-    if (a->timeline.n < 2 || a->peak_bytes <= 0 || a->end_us == 0) {
+    if (a->timeline.n < 2 || a->most_bytes <= 0 || a->end_us == 0) {
         fputs("<p>Too short to draw.</p></section>\n", out);
         return;
     }
     fprintf(out,
             "<figure><figcaption class=dim>Of all blocks. Peak: %s after %s "
             "(the upright line).</figcaption>\n<div class=plot>",
-            alqi_cli_text_bytes(a->peak_bytes).text,
-            alqi_cli_text_duration((double)a->peak_us).text);
-    labels(a, axis_top(a->peak_bytes), out);
+            alqi_cli_text_bytes(a->totals[ALQI_CLI_PEAK].bytes).text,
+            alqi_cli_text_duration((double)alqi_cli_peak_us(a)).text);
+    labels(a, axis_top(a->most_bytes), out);
     fputs("</div></figure></section>\n", out);
 }

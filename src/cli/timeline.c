@@ -62,16 +62,29 @@ between(const struct alqi_cli_rss *r, uint64_t us, double bytes,
                                (double)(us - r->last_us);
 }
 
+double
+alqi_cli_rss_at_peak(const struct alqi_cli_rss *r)
+{
+    double bytes = 0;
+
+    for (int k = 0; k < ALQI_VIEW_COLOURS; k++)
+        bytes += r->moments[k].bytes;
+    return bytes / ALQI_VIEW_COLOURS;
+}
+
 void
 alqi_cli_rss_take(struct alqi_cli_rss *r, struct alqi_cli_timeline *t,
-                  uint64_t us, double rss_bytes, double live_bytes,
-                  uint64_t heap_peak_us)
+                  uint64_t us, double rss_bytes, double live_bytes)
 {
     double *step;
 
-    if (r->is_peak_since)
-        r->at_peak_bytes = between(r, us, rss_bytes, heap_peak_us);
-    r->is_peak_since = false;
+    for (int k = 0; k < ALQI_VIEW_COLOURS; k++) {
+        struct alqi_cli_rss_moment *m = &r->moments[k];
+
+        if (m->is_since)
+            m->bytes = between(r, us, rss_bytes, m->us);
+        m->is_since = false;
+    }
     r->n_told++;
     r->last_bytes = rss_bytes;
     r->last_us = us;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "view/peak.h"
 
 enum { ALQI_CLI_TIMELINE = 512 };
 
@@ -37,23 +38,30 @@ alqi_cli_timeline_note(struct alqi_cli_timeline *t, uint64_t us, double before,
 /* Resident memory as the trace tells it. */
 struct alqi_cli_rss {
     uint64_t n_told;
-    double last_bytes, peak_bytes, at_peak_bytes; /* the heap's peak */
+    double last_bytes, peak_bytes;
     uint64_t last_us, peak_us;
-    bool is_peak_since; /* the heap's peak came after the last look */
+    /* At the moments of the heap's peak. */
+    struct alqi_cli_rss_moment {
+        double bytes;
+        uint64_t us;
+        bool is_since; /* it came after the last look */
+    } moments[ALQI_VIEW_COLOURS];
 };
 
-/* The heap has a new peak. */
+/* The heap's peak has a new moment for that colour. */
 static inline void
-alqi_cli_rss_peak(struct alqi_cli_rss *r)
+alqi_cli_rss_peak(struct alqi_cli_rss *r, unsigned colour, uint64_t us)
 {
-    r->at_peak_bytes = r->last_bytes;
-    r->is_peak_since = true;
+    r->moments[colour] = (struct alqi_cli_rss_moment){
+        r->last_bytes, us, r->n_told == 0 || us > r->last_us};
 }
 
-/* It was looked at; the heap's last peak was at heap_peak_us. */
+/* The mean of what was resident at the moments of the heap's peak. */
+double alqi_cli_rss_at_peak(const struct alqi_cli_rss *rss);
+
+/* It was looked at. */
 void alqi_cli_rss_take(struct alqi_cli_rss *rss,
                        struct alqi_cli_timeline *timeline, uint64_t us,
-                       double rss_bytes, double live_bytes,
-                       uint64_t heap_peak_us);
+                       double rss_bytes, double live_bytes);
 
 #endif

@@ -176,8 +176,8 @@ head_live(const struct alqi_cli_top *top)
         error_put(p, live->bytes_var, "", error, sizeof error);
         snprintf(text, sizeof text, "live %s%s, peak %s at %s",
                  alqi_cli_text_bytes(live->bytes).text, error,
-                 alqi_cli_text_bytes(a->peak_bytes).text,
-                 alqi_cli_text_duration((double)a->peak_us).text);
+                 alqi_cli_text_bytes(a->totals[ALQI_CLI_PEAK].bytes).text,
+                 alqi_cli_text_duration((double)alqi_cli_peak_us(a)).text);
     }
     n = strlen(text);
     if (p->heap_bytes > 0)

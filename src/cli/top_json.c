@@ -106,8 +106,8 @@ alqi_cli_top_json(const struct alqi_cli_top *top,
     put_process(o, p);
     if (p->has_picture) {
         put_figures(o, p, &top->tree.nodes[0].figures);
-        put(o, "heap_peak_bytes", p->picture.peak_bytes);
-        put_count(o, "heap_peak_us", p->picture.peak_us);
+        put(o, "heap_peak_bytes", p->picture.totals[ALQI_CLI_PEAK].bytes);
+        put_count(o, "heap_peak_us", alqi_cli_peak_us(&p->picture));
         put_count(o, "recorded_us", p->picture.end_us);
     }
     for (uint32_t i = 0; i < n_rows; i++)

@@ -163,8 +163,11 @@ class_find(struct alqi_cli_view_indexer *x, uint64_t length)
         c.size_bytes = UINT64_MAX;
     c.words = odds.words;
     c.p = odds.p * x->share;
+    c.colour_p = alqi_view_colour_chance(odds.p) * x->share;
     if (c.p < P_LEAST)
         c.p = P_LEAST;
+    if (c.colour_p < P_LEAST)
+        c.colour_p = P_LEAST;
     if (number == NULL)
         return alqi_view_build_class(x->build, &c);
     *number = alqi_view_build_class(x->build, &c);
@@ -234,6 +237,8 @@ born(void *arg, const struct alqi_ctf_event *e, uint64_t us, uint32_t node,
         .stack = stack_find(
             x, node, x->a->estimator.is_bytes && e->source == ALQI_CTF_MAJOR),
         .origin = origin_find(x, e, thread),
+        .colours =
+            alqi_cli_colours(&x->a->estimator, x->a->rate, length, e->id),
     };
     row_set(x, e->id, alqi_view_build_birth(x->build, &row));
 }
@@ -296,19 +301,14 @@ chain(void *arg, uint64_t id, double life_us)
 }
 
 static void
-left(void *arg, uint64_t id, double life_us, enum alqi_cli_left how)
+left(void *arg, uint64_t id, double life_us, struct alqi_cli_left how)
 {
-    static const enum alqi_view_left ways[] = {
-        [ALQI_CLI_LEFT_STAYS] = ALQI_VIEW_LEFT_STAYS,
-        [ALQI_CLI_LEFT_AFTER_PEAK] = ALQI_VIEW_LEFT_AFTER_PEAK,
-        [ALQI_CLI_LEFT_BEFORE_PEAK] = ALQI_VIEW_LEFT_BEFORE_PEAK,
-    };
     struct alqi_cli_view_indexer *x = arg;
 
     x->died_id = id; /* for its chain */
     x->died_row = row_find(x, id);
     alqi_view_build_left(x->build, row_built(x->died_row), (uint64_t)life_us,
-                         ways[how]);
+                         how.stays, how.at_peak);
 }
 
 static void
@@ -329,11 +329,11 @@ resident(void *arg, uint64_t us, uint64_t bytes)
 }
 
 static void
-peak(void *arg)
+peak(void *arg, unsigned colours)
 {
     struct alqi_cli_view_indexer *x = arg;
 
-    alqi_view_build_peak(x->build);
+    alqi_view_build_peak(x->build, colours);
 }
 
 /* ---- names --------------------------------------------------------------- */
@@ -538,12 +538,14 @@ meta_of(struct alqi_cli_view_indexer *x, const char *name, const char *damage)
         .pid = a->info->pid,
         .start_us = a->info->start_us,
         .end_us = a->end_us,
-        .peak_us = a->peak_us,
-        .peak_bytes = a->peak_bytes,
+        .peak_us = {a->peak.paths[0].us, a->peak.paths[1].us,
+                    a->peak.paths[2].us},
+        .peak_bytes = a->totals[ALQI_CLI_PEAK].bytes,
         .rate = a->info->rate,
         .lambda = a->estimator.lambda,
         .least_lambda = a->estimator.least_lambda,
         .interval_bytes = a->estimator.interval_bytes,
+        .share = x->share,
         .word_bits = a->info->word_bits,
         .is_exact = alqi_cli_is_exact(a) && x->share >= 1,
         .n_left_out = x->n_met - alqi_view_build_rows(x->build),

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "view/ask.h"
+#include "view/interval.h"
 
 bool
 alqi_view_refuse(struct alqi_view_ask *ask, int status, const char *format, ...)
@@ -58,20 +59,39 @@ standard_error(double variance)
     return variance > 0 ? sqrt(variance) : 0;
 }
 
+/* [low, high]: of 95 %. */
+static void
+put_range(struct alqi_view_json *out, const char *key,
+          const struct alqi_view_interval *range)
+{
+    alqi_view_json_key(out, key);
+    alqi_view_json_open(out, '[');
+    alqi_view_json_whole(out, range->low);
+    alqi_view_json_whole(out, range->high);
+    alqi_view_json_close(out, ']');
+}
+
 void
 alqi_view_put_sum(struct alqi_view_json *out, const char *key,
                   const struct alqi_view_sum *s)
 {
+    struct alqi_view_interval bytes = alqi_view_interval(
+        s->bytes, s->bytes_var, s->seen_bytes, s->most_bytes);
+    struct alqi_view_interval blocks = alqi_view_interval(
+        s->objects, s->objects_var, s->seen_objects, s->most_objects);
+
     alqi_view_json_key(out, key);
     alqi_view_json_open(out, '{');
     alqi_view_json_key(out, "bytes");
     alqi_view_json_whole(out, s->bytes);
     alqi_view_json_key(out, "bytes_se");
     alqi_view_json_whole(out, standard_error(s->bytes_var));
+    put_range(out, "bytes_range", &bytes);
     alqi_view_json_key(out, "blocks");
     alqi_view_json_whole(out, s->objects);
     alqi_view_json_key(out, "blocks_se");
     alqi_view_json_whole(out, standard_error(s->objects_var));
+    put_range(out, "blocks_range", &blocks);
     alqi_view_json_key_int(out, "n", (int64_t)s->n);
     alqi_view_json_key_int(out, "samples", (int64_t)s->n_samples);
     alqi_view_json_close(out, '}');

@@ -61,6 +61,8 @@ bool alqi_view_look(struct alqi_view_ask *ask,
 
 void alqi_view_put_sum(struct alqi_view_json *out, const char *key,
                        const struct alqi_view_sum *sum);
+void alqi_view_put_peak_us(struct alqi_view_json *out,
+                           const struct alqi_view_index *index);
 /* What was cut. */
 void alqi_view_put_rest(struct alqi_view_json *out, uint64_t n_rows,
                         const struct alqi_view_sum *sum);

@@ -10,7 +10,7 @@
 #include "view/build.h"
 #include "view/table.h"
 
-enum { DATA_ALIGN = 16, NOT_AT_PEAK = 16 /* beside the flags of a row */ };
+enum { DATA_ALIGN = 16 };
 
 /* Of the rows of one block, what is known at their end only. */
 struct ends {
@@ -31,8 +31,10 @@ struct alqi_view_build {
     uint64_t fresh[ALQI_VIEW_N_COLUMNS][ALQI_VIEW_BLOCK_ROWS];
     uint32_t n_rows;
     uint64_t n_births; /* of the run that is not written yet */
-    size_t peak_event_bytes;
-    uint32_t peak_rows;
+    struct {
+        size_t event_bytes;
+        uint32_t rows;
+    } peaks[ALQI_VIEW_COLOURS];
 };
 
 static const size_t each_bytes[ALQI_VIEW_N_SECTIONS] = {
@@ -270,7 +272,7 @@ ends_put(struct alqi_view_build *b, uint32_t block)
     if (n > ALQI_VIEW_BLOCK_ROWS)
         n = ALQI_VIEW_BLOCK_ROWS;
     for (uint32_t i = 0; i < n; i++)
-        flags[i] = e->flags[i] & ~(uint64_t)NOT_AT_PEAK;
+        flags[i] = e->flags[i];
     column_put(b, block, ALQI_VIEW_LIFE, e->lives, n);
     column_put(b, block, ALQI_VIEW_FLAGS, flags, n);
     column_put(b, block, ALQI_VIEW_PROMOTED,
@@ -339,6 +341,9 @@ alqi_view_build_birth(struct alqi_view_build *b,
     b->fresh[ALQI_VIEW_STACK][i] = row->stack;
     b->fresh[ALQI_VIEW_ORIGIN][i] = row->origin;
     b->fresh[ALQI_VIEW_SAMPLES][i] = row->n_samples;
+    ends_of(b, b->n_rows / ALQI_VIEW_BLOCK_ROWS)->flags[i] =
+        (uint8_t)(row->colours | (unsigned)__builtin_ctz(row->colours | 8)
+                                     << ALQI_VIEW_FIRST_SHIFT);
     b->n_births++;
     b->n_rows++;
     if (b->n_rows % ALQI_VIEW_BLOCK_ROWS == 0)
@@ -388,17 +393,17 @@ alqi_view_build_promote(struct alqi_view_build *b, uint32_t row,
 
 void
 alqi_view_build_left(struct alqi_view_build *b, uint32_t row, uint64_t life_us,
-                     enum alqi_view_left how)
+                     bool stays, unsigned at_peak)
 {
     struct ends *e = row_at(b, row);
 
     if (e == NULL)
         return;
     e->lives[row % ALQI_VIEW_BLOCK_ROWS] = life_us;
+    e->flags[row % ALQI_VIEW_BLOCK_ROWS] &=
+        (uint8_t)(~ALQI_VIEW_PEAK | (int)at_peak);
     e->flags[row % ALQI_VIEW_BLOCK_ROWS] |=
-        (uint8_t)(ALQI_VIEW_LEFT |
-                  (how == ALQI_VIEW_LEFT_STAYS ? ALQI_VIEW_STAYS : 0) |
-                  (how == ALQI_VIEW_LEFT_BEFORE_PEAK ? NOT_AT_PEAK : 0));
+        (uint8_t)(ALQI_VIEW_LEFT | (stays ? ALQI_VIEW_STAYS : 0));
 }
 
 void
@@ -422,10 +427,15 @@ alqi_view_build_gone(struct alqi_view_build *b, uint32_t process, uint64_t us)
 }
 
 void
-alqi_view_build_peak(struct alqi_view_build *b)
+alqi_view_build_peak(struct alqi_view_build *b, unsigned colours)
 {
-    b->peak_event_bytes = b->sections[ALQI_VIEW_S_EVENTS].n;
-    b->peak_rows = b->n_rows;
+    births_end(b);
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
+        if ((colours >> k & 1) == 0)
+            continue;
+        b->peaks[k].event_bytes = b->sections[ALQI_VIEW_S_EVENTS].n;
+        b->peaks[k].rows = b->n_rows;
+    }
 }
 
 /* ---- the end ------------------------------------------------------------- */
@@ -438,25 +448,21 @@ by_row(const void *left, const void *right)
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
-/* Rows up to the peak are there unless an event up to it ended them, or their
- * process. */
+/* The colours of a row count it unless it was born after their moment, or an
+ * event up to it ended it; what went with its process was told so. */
 static void
-peak_mark(struct alqi_view_build *b)
+peak_mark(struct alqi_view_build *b, unsigned k)
 {
     struct alqi_view_index x = {
         .events = b->sections[ALQI_VIEW_S_EVENTS].rows,
-        .n_event_bytes = b->peak_event_bytes,
+        .n_event_bytes = b->peaks[k].event_bytes,
     };
     struct alqi_view_event e;
     uint64_t n = 0;
     size_t at = 0;
 
-    for (uint32_t i = 0; i < b->peak_rows; i++) {
-        uint8_t *flags = &row_at(b, i)->flags[i % ALQI_VIEW_BLOCK_ROWS];
-
-        if ((*flags & NOT_AT_PEAK) == 0)
-            *flags |= ALQI_VIEW_PEAK;
-    }
+    for (uint32_t i = b->peaks[k].rows; i < b->n_rows; i++)
+        row_at(b, i)->flags[i % ALQI_VIEW_BLOCK_ROWS] &= (uint8_t) ~(1u << k);
     while (alqi_view_event_next(&x, &at, &e)) {
         if (e.kind == ALQI_VIEW_E_BIRTHS)
             n += e.number;
@@ -464,7 +470,7 @@ peak_mark(struct alqi_view_build *b)
             uint32_t row = (uint32_t)(n - e.number);
 
             row_at(b, row)->flags[row % ALQI_VIEW_BLOCK_ROWS] &=
-                (uint8_t)~ALQI_VIEW_PEAK;
+                (uint8_t) ~(1u << k);
         }
     }
 }
@@ -502,7 +508,8 @@ alqi_view_build_finish(struct alqi_view_build *b,
         return b->error;
     if (chains->n > 0)
         qsort(chains->rows, chains->n, chains->each_bytes, by_row);
-    peak_mark(b);
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        peak_mark(b, k);
     for (uint32_t i = 0; i < b->ends.n; i++)
         ends_put(b, i);
     sections_put(b);

@@ -46,6 +46,7 @@ struct alqi_view_row {
     uint64_t born_us;
     uint64_t n_samples;
     uint32_t class_, stack, origin;
+    unsigned colours; /* peak.h */
 };
 
 /* So many were born. */
@@ -57,23 +58,20 @@ void alqi_view_build_free(struct alqi_view_build *build, uint32_t row,
                           uint64_t life_us);
 void alqi_view_build_promote(struct alqi_view_build *build, uint32_t row,
                              uint64_t after_us);
-enum alqi_view_left {
-    ALQI_VIEW_LEFT_STAYS,       /* until the trace's end */
-    ALQI_VIEW_LEFT_AFTER_PEAK,  /* went with its process, after the peak */
-    ALQI_VIEW_LEFT_BEFORE_PEAK, /* or before it */
-};
 
-/* Never freed, and it was there for so long. */
+/* Never freed, and it was there for so long: until the trace's end, or it went
+ * with its process.  These colours count it at the peak. */
 void alqi_view_build_left(struct alqi_view_build *build, uint32_t row,
-                          uint64_t life_us, enum alqi_view_left how);
+                          uint64_t life_us, bool stays, unsigned at_peak);
 /* The row's life is that of a chain of realloc. */
 void alqi_view_build_chain(struct alqi_view_build *build, uint32_t row,
                            uint64_t life_us);
 /* A process ended, and all that it held went. */
 void alqi_view_build_gone(struct alqi_view_build *build, uint32_t process,
                           uint64_t us);
-/* More bytes than ever before are live, by the birth told last. */
-void alqi_view_build_peak(struct alqi_view_build *build);
+/* What is live now, before the next event, is the peak so far for these
+ * colours. */
+void alqi_view_build_peak(struct alqi_view_build *build, unsigned colours);
 
 /* ---- the end ------------------------------------------------------------- */
 

@@ -72,7 +72,7 @@ side_enter(struct table *t, const struct alqi_view_side *side, bool is_b)
             &side->x->nodes[side->shape->site_of_stack[i]];
         struct row *row;
 
-        if (side->scan->stacks[i].n == 0)
+        if (side->scan->stacks[i].objects == 0)
             continue;
         row = row_at(
             t, is_b ? t->sides->both.of_b[node->function] : node->function,

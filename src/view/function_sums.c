@@ -13,7 +13,7 @@ alqi_view_sums_self(const struct alqi_view_index *x,
     struct alqi_view_sum *sums = calloc(x->n_functions, sizeof *sums);
 
     for (uint32_t i = 0; sums != NULL && i < x->n_stacks; i++)
-        if (scan->stacks[i].n > 0)
+        if (scan->stacks[i].objects > 0)
             alqi_view_sum_join(
                 &sums[x->nodes[shape->site_of_stack[i]].function],
                 &scan->stacks[i]);
@@ -71,7 +71,7 @@ alqi_view_sums_list(const struct alqi_view_index *x,
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < x->n_functions; i++)
-        if (sums[i].n > 0)
+        if (sums[i].objects > 0)
             list[n++] = (struct alqi_view_named){i, sums[i]};
     alqi_view_sort(list, n, sizeof *list, by_value, &by);
     return n;
@@ -88,10 +88,10 @@ node_sums(const struct alqi_view_index *x, const struct alqi_view_scan *scan)
     if (sums == NULL)
         return NULL;
     for (uint32_t i = 0; i < x->n_stacks; i++)
-        if (scan->stacks[i].n > 0)
+        if (scan->stacks[i].objects > 0)
             alqi_view_sum_join(&sums[x->stacks[i].node], &scan->stacks[i]);
     for (uint32_t i = x->n_nodes; i-- > 1;)
-        if (sums[i].n > 0)
+        if (sums[i].objects > 0)
             alqi_view_sum_join(&sums[x->nodes[i].parent], &sums[i]);
     return sums;
 }
@@ -139,7 +139,7 @@ alqi_view_lines_make(struct alqi_view_lines *l, const struct alqi_view_index *x,
                              ? x->functions[node->function].file == file
                              : node->function == function;
 
-        if (is_wanted && sums[i].n > 0 &&
+        if (is_wanted && sums[i].objects > 0 &&
             shape->fold_of_node[i] != shape->fold_of_node[node->parent])
             l->rows[l->n++] = (struct alqi_view_line){node->line, sums[i]};
     }

@@ -51,21 +51,22 @@ bin_of(const uint64_t *edges, uint32_t n, uint64_t v)
 
 static void
 block_enter(struct heat *h, const struct alqi_view_index *x,
-            const uint8_t *size_of_class)
+            const struct alqi_view_scan *scan, const uint8_t *size_of_class)
 {
     const struct alqi_view_rows *r = &h->rows;
 
     for (uint32_t i = 0; i < r->n; i++) {
-        const struct alqi_view_weight *w = &x->weights[r->class_[i]];
+        struct alqi_view_stand stand;
         struct alqi_view_sum *cell;
 
         if (r->passes[i] == 0)
             continue;
         cell = &h->cells[size_of_class[r->class_[i]]]
                         [bin_of(h->lives, h->n_lives, r->life[i])];
-        cell->bytes += w->bytes;
-        cell->objects += w->objects;
-        cell->n++;
+        stand = alqi_view_stand(x, scan, r, i);
+        cell->bytes += stand.weight.bytes;
+        cell->objects += stand.weight.objects;
+        cell->n += stand.n;
     }
 }
 
@@ -80,7 +81,7 @@ cells_fill(struct heat *h, const struct alqi_view_index *x,
             (uint8_t)bin_of(h->sizes, h->n_sizes, x->classes[i].size_bytes);
     for (uint32_t b = 0; size_of_class != NULL && b < x->n_blocks; b++)
         if (alqi_view_rows_read(&h->rows, x, scan, b))
-            block_enter(h, x, size_of_class);
+            block_enter(h, x, scan, size_of_class);
     free(size_of_class);
     return size_of_class != NULL;
 }
@@ -91,7 +92,7 @@ has_any(const struct heat *h, uint32_t size, uint32_t life, bool is_size)
     uint32_t n = is_size ? h->n_lives : h->n_sizes;
 
     for (uint32_t i = 0; i < n; i++)
-        if (h->cells[is_size ? size : i][is_size ? i : life].n > 0)
+        if (h->cells[is_size ? size : i][is_size ? i : life].objects > 0)
             return true;
     return false;
 }

@@ -108,7 +108,7 @@ piece_sum(const struct finder *f, struct piece *piece)
 
     memset(&piece->sum, 0, sizeof piece->sum);
     for (uint32_t i = 1; i < shape->n_folds; i++)
-        if (shape->folds[i].function == last && f->down.all[i].n > 0 &&
+        if (shape->folds[i].function == last && f->down.all[i].objects > 0 &&
             has_piece(shape, i, piece))
             alqi_view_sum_join(&piece->sum, &f->down.all[i]);
 }
@@ -125,7 +125,7 @@ pieces_find(struct finder *f)
     f->heavy = HEAVY * value(f, &f->in.scan->total);
     is_found = f->pieces != NULL && alqi_view_tree_make(&f->down, &f->in) &&
                alqi_view_tree_make(&f->up, &up);
-    if (is_found && f->in.scan->total.n > 0)
+    if (is_found && f->in.scan->total.objects > 0)
         is_found = ends_find(f, &f->down, false) && ends_find(f, &f->up, true);
     for (uint32_t i = 0; is_found && i < f->n; i++)
         piece_sum(f, &f->pieces[i]);

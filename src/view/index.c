@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "view/index.h"
+#include "view/interval.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "numbers are read where they lie");
@@ -154,7 +155,8 @@ tables_check(const struct alqi_view_index *x)
         if (x->stacks[i].node >= x->n_nodes)
             return false;
     for (uint32_t i = 0; i < x->n_classes; i++)
-        if (!(x->classes[i].p >= P_LEAST && x->classes[i].p <= 1))
+        if (!(x->classes[i].p >= P_LEAST && x->classes[i].p <= 1) ||
+            !(x->classes[i].colour_p >= P_LEAST && x->classes[i].colour_p <= 1))
             return false;
     for (uint32_t i = 0; i < x->n_origins; i++)
         if (x->origins[i].process >= PROCESSES_MAX)
@@ -165,21 +167,52 @@ tables_check(const struct alqi_view_index *x)
     return x->nodes[0].parent == 0 && x->nodes[0].function < x->n_functions;
 }
 
+/* One of n samplings of a block, each with that chance. */
+static struct alqi_view_weight
+weight_of(double bytes, double p, double n)
+{
+    struct alqi_view_weight w = {
+        .objects = 1 / p / n,
+        .objects_var = (1 - p) / (p * p) / (n * n),
+    };
+
+    w.bytes = bytes * w.objects;
+    w.bytes_var = bytes * bytes * w.objects_var;
+    w.seen_bytes = bytes / n;
+    w.seen_objects = 1 / n;
+    return w;
+}
+
+/* With a share of the rows, as if the rate had been that much less. */
+static void
+weights_largest(struct alqi_view_index *x)
+{
+    const struct alqi_view_meta *m = x->meta;
+    double lambda = m->least_lambda * m->share;
+    bool is_malloc = m->word_bits == 8;
+
+    if (!(lambda > 0 && lambda < 1))
+        return;
+    x->most_bytes = (is_malloc ? 8 : m->word_bits / 8) / lambda;
+    x->most_objects = alqi_view_least_weight(lambda, is_malloc);
+}
+
 static bool
 weights_make(struct alqi_view_index *x)
 {
     x->weights = calloc((size_t)x->n_classes + 1, sizeof *x->weights);
-    if (x->weights == NULL)
+    x->colour_weights =
+        calloc((size_t)x->n_classes + 1, sizeof *x->colour_weights);
+    if (x->weights == NULL || x->colour_weights == NULL)
         return false;
     for (uint32_t i = 0; i < x->n_classes; i++) {
-        double p = x->classes[i].p, bytes = (double)x->classes[i].size_bytes;
-        struct alqi_view_weight *w = &x->weights[i];
+        const struct alqi_view_class *c = &x->classes[i];
+        double bytes = (double)c->size_bytes;
 
-        w->objects = 1 / p;
-        w->objects_var = (1 - p) / (p * p);
-        w->bytes = bytes * w->objects;
-        w->bytes_var = bytes * bytes * w->objects_var;
+        x->weights[i] = weight_of(bytes, c->p, 1);
+        x->colour_weights[i] = weight_of(bytes, c->colour_p, ALQI_VIEW_COLOURS);
     }
+    weights_largest(x);
     return true;
 }
 
@@ -207,7 +240,8 @@ void
 alqi_view_index_close(struct alqi_view_index *x)
 {
     free(x->weights);
-    x->weights = NULL;
+    free(x->colour_weights);
+    x->weights = x->colour_weights = NULL;
 }
 
 const char *

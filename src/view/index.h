@@ -19,8 +19,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "view/peak.h"
+
 enum {
-    ALQI_VIEW_VERSION = 1,
+    ALQI_VIEW_VERSION = 2,
     ALQI_VIEW_BLOCK_ROWS = 1024,
     ALQI_VIEW_KEY_BYTES = 40,
     ALQI_VIEW_ROWS_MAX = 0x7FFFFFFF,
@@ -42,11 +44,14 @@ enum alqi_view_column {
 };
 
 enum alqi_view_flag {
-    ALQI_VIEW_PEAK = 1,  /* was there when the most bytes were */
-    ALQI_VIEW_LEFT = 2,  /* never freed */
-    ALQI_VIEW_STAYS = 4, /* is there when the trace ends */
-    ALQI_VIEW_CHAIN = 8  /* realloc's: its life is that of its chain */
+    ALQI_VIEW_PEAK = 7,   /* a bit for each colour that counts it at the peak */
+    ALQI_VIEW_FIRST = 24, /* its first colour, by number (peak.h) */
+    ALQI_VIEW_LEFT = 32,  /* never freed */
+    ALQI_VIEW_STAYS = 64, /* is there when the trace ends */
+    ALQI_VIEW_CHAIN = 128 /* realloc's: its life is that of its chain */
 };
+
+enum { ALQI_VIEW_FIRST_SHIFT = 3 };
 
 enum alqi_view_source {
     ALQI_VIEW_MINOR = 0,
@@ -61,6 +66,7 @@ struct alqi_view_class {
     uint64_t size_bytes; /* of one block, header included */
     uint64_t words;      /* tried for a sample */
     double p;            /* from 1e-30 to 1 */
+    double colour_p;     /* that one colour has it, the same range */
 };
 
 struct alqi_view_origin {
@@ -118,11 +124,12 @@ struct alqi_view_meta {
     uint64_t pid;
     uint64_t start_us; /* since 1970 */
     uint64_t end_us;
-    uint64_t peak_us;
-    double peak_bytes;
+    uint64_t peak_us[ALQI_VIEW_COLOURS]; /* moments, by colour */
+    double peak_bytes;                   /* the estimate */
     double rate; /* samples for each word of the trace */
     double lambda, least_lambda;
     double interval_bytes;
+    double share; /* of the rows of the trace that stand here */
     uint32_t word_bits;
     uint32_t is_exact;
     uint32_t is_in_order; /* no event is earlier than the one before */
@@ -185,6 +192,7 @@ struct alqi_view_event {
 struct alqi_view_weight {
     double bytes, bytes_var;
     double objects, objects_var;
+    double seen_bytes, seen_objects; /* what is certain of both */
 };
 
 struct alqi_view_index {
@@ -218,7 +226,11 @@ struct alqi_view_index {
     const uint64_t *text_at; /* [n_texts + 1] */
     uint32_t n_texts;
     const char *texts;
-    struct alqi_view_weight *weights; /* by class; made when it is opened */
+    /* By class; made when it is opened. */
+    struct alqi_view_weight *weights;
+    struct alqi_view_weight *colour_weights; /* of the peak, by one colour */
+    /* The largest that an unseen sample may have (interval.h). */
+    double most_bytes, most_objects;
 };
 
 /* NULL, or what is wrong with it.  The bytes stay the caller's, 8-aligned, and

@@ -71,6 +71,22 @@ put_texts(struct alqi_view_json *out, const struct alqi_view_index *x)
     alqi_view_json_key_text(out, "damage", alqi_view_text(x, m->damage));
 }
 
+/* The first and the last of its moments. */
+void
+alqi_view_put_peak_us(struct alqi_view_json *out,
+                      const struct alqi_view_index *x)
+{
+    const uint64_t *us = x->meta->peak_us;
+    uint64_t first_us = us[0], last_us = us[0];
+
+    for (int k = 1; k < ALQI_VIEW_COLOURS; k++) {
+        first_us = us[k] < first_us ? us[k] : first_us;
+        last_us = us[k] > last_us ? us[k] : last_us;
+    }
+    alqi_view_json_key_int(out, "peak_us", (int64_t)first_us);
+    alqi_view_json_key_int(out, "peak_last_us", (int64_t)last_us);
+}
+
 static void
 put_numbers(struct alqi_view_json *out, const struct alqi_view_index *x)
 {
@@ -85,7 +101,7 @@ put_numbers(struct alqi_view_json *out, const struct alqi_view_index *x)
     alqi_view_json_whole(out, m->interval_bytes);
     alqi_view_json_key(out, "is_exact");
     alqi_view_json_bool(out, m->is_exact != 0);
-    alqi_view_json_key_int(out, "peak_us", (int64_t)m->peak_us);
+    alqi_view_put_peak_us(out, x);
     alqi_view_json_key(out, "peak_bytes");
     alqi_view_json_whole(out, m->peak_bytes);
     alqi_view_json_key_int(out, "n_rows", x->n_rows);

@@ -1,4 +1,5 @@
 /* model.c -- see model.h */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,7 @@ birth(struct model *m, uint64_t us)
                                       : 8 * model_draw(m, N_CLASSES),
         .samples = 1 + model_draw(m, 300),
         .p = model_draw(m, 3) == 0 ? 1 : 1.0 / (double)(1 + model_draw(m, 9)),
+        .colours = 1 + (unsigned)model_draw(m, ALQI_VIEW_ALL_COLOURS),
         .stack = (uint32_t)model_draw(m, MODEL_STACKS),
         .thread = (uint32_t)model_draw(m, 4),
         .domain = (uint32_t)model_draw(m, 2),
@@ -109,31 +111,33 @@ process_end(struct model *m, uint32_t process, uint64_t us)
     }
 }
 
+/* Where the moments are does not matter here: some event is drawn for each
+ * colour, and what is there before it counts.  How they are chosen is asked in
+ * peak_test.c. */
 static void
-peak_find(struct model *m)
+moments_make(struct model *m)
 {
-    double now = 0;
     bool there[MODEL_BLOCKS] = {false};
 
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        m->moments[k] =
+            m->n_events / 4 + (uint32_t)model_draw(m, m->n_events / 2 + 1);
     for (uint32_t i = 0; i < m->n_events; i++) {
         const struct model_event *e = &m->events[i];
-        const struct model_block *b = &m->blocks[e->number];
 
-        for (uint32_t k = 0; e->kind == 'g' && k < m->n_blocks; k++)
-            if (there[k] && m->blocks[k].process == e->number) {
-                now -= (double)m->blocks[k].size / m->blocks[k].p;
-                there[k] = false;
-            }
-        if (e->kind == 'b' || e->kind == 'f') {
-            now += (e->kind == 'b' ? 1 : -1) * ((double)b->size / b->p);
-            there[e->number] = e->kind == 'b';
+        for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
+            if (m->moments[k] != i)
+                continue;
+            m->peak_us[k] = i > 0 ? m->events[i - 1].us : 0;
+            for (uint32_t j = 0; j < m->n_blocks; j++)
+                if (there[j])
+                    m->blocks[j].at_peak |= m->blocks[j].colours & 1u << k;
         }
-        if (now <= m->peak_bytes || e->kind != 'b')
-            continue;
-        m->peak_bytes = now;
-        m->peak_us = e->us;
-        for (uint32_t k = 0; k < m->n_blocks; k++)
-            m->blocks[k].at_peak = there[k];
+        for (uint32_t k = 0; e->kind == 'g' && k < m->n_blocks; k++)
+            if (m->blocks[k].process == e->number)
+                there[k] = false;
+        if (e->kind == 'b' || e->kind == 'f')
+            there[e->number] = e->kind == 'b';
     }
 }
 
@@ -178,7 +182,7 @@ model_make(struct model *m, uint64_t seed, uint32_t n_blocks)
     }
     if (n_blocks > 0)
         m->end_us += 7; /* the trace goes on */
-    peak_find(m);
+    moments_make(m);
     lives_set(m);
 }
 
@@ -248,7 +252,8 @@ stacks_put(struct alqi_view_build *build, const struct model *m)
 static void
 birth_put(struct alqi_view_build *build, const struct model_block *b)
 {
-    struct alqi_view_class c = {b->size, b->size / 8 + 1, b->p};
+    struct alqi_view_class c = {b->size, b->size / 8 + 1, b->p,
+                                1 - cbrt(1 - b->p)};
     struct alqi_view_origin o = {b->thread, b->process, b->domain, b->source};
     struct alqi_view_row row = {
         .born_us = b->born,
@@ -256,6 +261,7 @@ birth_put(struct alqi_view_build *build, const struct model_block *b)
         .class_ = alqi_view_build_class(build, &c),
         .stack = b->stack,
         .origin = alqi_view_build_origin(build, &o),
+        .colours = b->colours,
     };
 
     alqi_view_build_birth(build, &row);
@@ -264,33 +270,21 @@ birth_put(struct alqi_view_build *build, const struct model_block *b)
 static void
 events_put(struct alqi_view_build *build, const struct model *m)
 {
-    double now = 0, most = 0;
-    bool there[MODEL_BLOCKS] = {false};
-
     for (uint32_t i = 0; i < m->n_events; i++) {
         const struct model_event *e = &m->events[i];
         const struct model_block *b = &m->blocks[e->number];
 
+        for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+            if (m->moments[k] == i)
+                alqi_view_build_peak(build, 1u << k);
         if (e->kind == 'b') {
             birth_put(build, b);
-            now += (double)b->size / b->p;
-            there[e->number] = true;
-            if (now > most)
-                alqi_view_build_peak(build);
-            most = now > most ? now : most;
         } else if (e->kind == 'f') {
             alqi_view_build_free(build, e->number, b->end - b->born);
-            now -= (double)b->size / b->p;
-            there[e->number] = false;
         } else if (e->kind == 'p') {
             alqi_view_build_promote(build, e->number, b->promoted - b->born);
         } else {
             alqi_view_build_gone(build, e->number, e->us);
-            for (uint32_t k = 0; k < m->n_blocks; k++)
-                if (there[k] && m->blocks[k].process == e->number) {
-                    there[k] = false;
-                    now -= (double)m->blocks[k].size / m->blocks[k].p;
-                }
         }
     }
 }
@@ -303,10 +297,7 @@ ends_put(struct alqi_view_build *build, const struct model *m)
         uint64_t own = (b->stays ? m->end_us : b->end) - b->born;
 
         if (!b->is_freed)
-            alqi_view_build_left(build, i, own,
-                                 b->stays     ? ALQI_VIEW_LEFT_STAYS
-                                 : b->at_peak ? ALQI_VIEW_LEFT_AFTER_PEAK
-                                              : ALQI_VIEW_LEFT_BEFORE_PEAK);
+            alqi_view_build_left(build, i, own, b->stays, b->at_peak);
         if (b->life != own)
             alqi_view_build_chain(build, i, b->life);
     }
@@ -320,8 +311,8 @@ model_index(const struct model *m, size_t *n_bytes)
     struct alqi_view_build *build = alqi_view_build_new(put, &bytes);
     struct alqi_view_meta meta = {
         .end_us = m->end_us,
-        .peak_us = m->peak_us,
-        .peak_bytes = m->peak_bytes,
+        .peak_us = {m->peak_us[0], m->peak_us[1], m->peak_us[2]},
+        .share = 1,
         .lambda = 0.1,
         .is_in_order = m->is_in_order,
     };
@@ -547,8 +538,10 @@ seen(const struct model *m, const struct model_filter *f,
         out->born = block->promoted;
     }
     out->life = (out->stays ? m->end_us : out->end) - out->born;
-    out->at_peak = block->at_peak && out->born <= m->peak_us &&
-                   (out->stays || out->end > m->peak_us);
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        if (out->born > m->peak_us[k] ||
+            (!out->stays && out->end <= m->peak_us[k]))
+            out->at_peak &= ~(1u << k);
     return true;
 }
 
@@ -576,7 +569,7 @@ model_passes(const struct model *m, const struct model_filter *f,
         (!is_in(&f->freed, ended) || (!f->freed.has_least && !b.is_freed)))
         return false;
     return is_in(&f->alloc, b.born) && is_in(&f->size, b.size) &&
-           is_in(&f->life, b.life) && (!f->live_peak || b.at_peak) &&
+           is_in(&f->life, b.life) && (!f->live_peak || b.at_peak != 0) &&
            (!f->live_end || !b.is_freed) && (!f->never || !b.is_freed) &&
            is_listed(f->threads, f->n_threads, b.thread) &&
            is_listed(f->domains, f->n_domains, b.domain);
@@ -588,15 +581,23 @@ model_add(struct model_sum *s, const struct model_block *block,
 {
     struct model_block b;
     double size = (double)block->size, p = block->p;
+    double n = 1, of = 1;
+    bool is_one = true;
 
     seen(m, f, block, &b);
-    s->bytes += size / p;
-    s->bytes_var += size * size * (1 - p) / p / p;
-    s->blocks += 1 / p;
-    s->blocks_var += (1 - p) / p / p;
-    s->life += (double)b.life / p;
-    s->n++;
-    s->samples += block->samples;
+    if (f->live_peak) {
+        n = __builtin_popcount(b.at_peak);
+        of = ALQI_VIEW_COLOURS;
+        p = 1 - cbrt(1 - p);
+        is_one = (b.at_peak & alqi_view_first_colour(b.colours)) != 0;
+    }
+    s->bytes += n * size / p / of;
+    s->bytes_var += n * size * size * (1 - p) / p / p / of / of;
+    s->blocks += n / p / of;
+    s->blocks_var += n * (1 - p) / p / p / of / of;
+    s->life += n * (double)b.life / p / of;
+    s->n += is_one;
+    s->samples += is_one ? block->samples : 0;
 }
 
 struct model_sum

@@ -28,10 +28,10 @@ struct model_stack {
 };
 
 struct model_block {
-    uint64_t born, end, life; /* life: of its chain */
-    uint64_t promoted;        /* UINT64_MAX: never */
-    bool is_freed, stays;     /* neither: its process ended */
-    bool at_peak;
+    uint64_t born, end, life;  /* life: of its chain */
+    uint64_t promoted;         /* UINT64_MAX: never */
+    bool is_freed, stays;      /* neither: its process ended */
+    unsigned colours, at_peak; /* bits; those that count it there */
     uint64_t size, samples;
     double p;
     uint32_t stack, thread, domain, source, process;
@@ -49,8 +49,8 @@ struct model {
     uint32_t n_blocks;
     struct model_event events[MODEL_EVENTS];
     uint32_t n_events;
-    uint64_t end_us, peak_us;
-    double peak_bytes;
+    uint64_t end_us, peak_us[ALQI_VIEW_COLOURS];
+    uint32_t moments[ALQI_VIEW_COLOURS]; /* before so many events */
     bool is_in_order;
     uint64_t seed;
 };

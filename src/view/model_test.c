@@ -315,7 +315,7 @@ functions_are_right(const struct model_filter *f)
         n++;
     }
     for (uint32_t k = 0; k < MODEL_FUNCTIONS; k++)
-        n -= all[k].n > 0;
+        n -= all[k].blocks > 0;
     assert_int_equal(n, 0);
     json_decref(answer);
 }
@@ -334,7 +334,7 @@ side_is(const json_t *list, const struct model_sum *sums, const char *what)
         n++;
     }
     for (uint32_t k = 0; k < MODEL_FUNCTIONS; k++)
-        n -= sums[k].n > 0;
+        n -= sums[k].blocks > 0;
     assert_int_equal(n, 0);
 }
 
@@ -533,7 +533,7 @@ diff_is_right(const struct model_filter *a, const struct model_filter *b, int t)
 {
     const struct model *of_b = t == 0 ? &model : &other;
     struct model_sum sums[2][MODEL_FUNCTIONS][2] = {{{{0}}}};
-    double apart[MODEL_FUNCTIONS][2] = {{0}};
+    struct model_sum apart[MODEL_FUNCTIONS][2] = {{{0}}};
     char more[QUERY_BYTES];
     size_t used, i;
     json_t *answer, *row;
@@ -547,8 +547,7 @@ diff_is_right(const struct model_filter *a, const struct model_filter *b, int t)
             continue;
         model_add(&sums[0][site][is_mapping], x, &model, a);
         if (t == 0 && !model_passes(&model, b, x))
-            apart[site][is_mapping] +=
-                (double)x->size * (double)x->size * (1 - x->p) / x->p / x->p;
+            model_add(&apart[site][is_mapping], x, &model, a);
     }
     for (uint32_t k = 0; k < of_b->n_blocks; k++) {
         const struct model_block *x = &of_b->blocks[k];
@@ -559,8 +558,7 @@ diff_is_right(const struct model_filter *a, const struct model_filter *b, int t)
             continue;
         model_add(&sums[1][site][is_mapping], x, of_b, b);
         if (t == 0 && !model_passes(&model, a, x))
-            apart[site][is_mapping] +=
-                (double)x->size * (double)x->size * (1 - x->p) / x->p / x->p;
+            model_add(&apart[site][is_mapping], x, of_b, b);
     }
     used = (size_t)snprintf(more, sizeof more, "b.t=%d&", t);
     model_filter_text(b, "b.", more + used, sizeof more - used);
@@ -578,13 +576,14 @@ diff_is_right(const struct model_filter *a, const struct model_filter *b, int t)
         sum_is(json_object_get(row, "b"), y, "b");
         near(number(row, "delta_bytes"), y->bytes - x->bytes, "delta");
         if (t == 0)
-            near(number(row, "delta_se"), sqrt(apart[id][is_mapping]), "se");
+            near(number(row, "delta_se"), sqrt(apart[id][is_mapping].bytes_var),
+                 "se");
         memset(x, 0, sizeof *x);
         memset(y, 0, sizeof *y);
     }
     for (i = 0; i < MODEL_FUNCTIONS * 2; i++)
-        assert_true(sums[0][i / 2][i % 2].n == 0 &&
-                    sums[1][i / 2][i % 2].n == 0);
+        assert_true(sums[0][i / 2][i % 2].blocks == 0 &&
+                    sums[1][i / 2][i % 2].blocks == 0);
     json_decref(answer);
     answer = ask("difftree", a, more);
     assert_true(json_array_size(json_object_get(answer, "nodes")) > 0);

@@ -183,8 +183,9 @@ promoted_cut(struct alqi_view_rows *r, const struct alqi_view_meta *meta,
         r->born[i] = promoted_us;
     end_us = r->end[i] == UINT64_MAX ? meta->end_us : r->end[i];
     r->life[i] = end_us > r->born[i] ? end_us - r->born[i] : 0;
-    if (r->born[i] > meta->peak_us || r->end[i] <= meta->peak_us)
-        r->flags[i] &= ~(uint64_t)ALQI_VIEW_PEAK;
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        if (r->born[i] > meta->peak_us[k] || r->end[i] <= meta->peak_us[k])
+            r->flags[i] &= ~(UINT64_C(1) << k);
 }
 
 /* Times as they are without a heap that is left out. */
@@ -317,19 +318,24 @@ rows_sum(struct scanner *s, uint32_t block)
     uint64_t *bits = &s->out->bits[(size_t)block * ALQI_VIEW_BLOCK_ROWS / 64];
 
     for (uint32_t i = 0; i < r->n; i++) {
-        const struct alqi_view_weight *w = &s->x->weights[r->class_[i]];
         struct alqi_view_sum *sum = &s->out->stacks[r->stack[i]];
+        struct alqi_view_stand stand;
 
         if (r->passes[i] == 0)
             continue;
         bits[i / 64] |= (uint64_t)1 << i % 64;
-        sum->bytes += w->bytes;
-        sum->bytes_var += w->bytes_var;
-        sum->objects += w->objects;
-        sum->objects_var += w->objects_var;
-        sum->life_us += (double)r->life[i] * w->objects;
-        sum->n++;
-        sum->n_samples += r->samples[i];
+        stand = alqi_view_stand(s->x, s->out, r, i);
+        sum->bytes += stand.weight.bytes;
+        sum->bytes_var += stand.weight.bytes_var;
+        sum->objects += stand.weight.objects;
+        sum->objects_var += stand.weight.objects_var;
+        sum->most_bytes = s->x->most_bytes;
+        sum->most_objects = s->x->most_objects;
+        sum->seen_bytes += stand.weight.seen_bytes;
+        sum->seen_objects += stand.weight.seen_objects;
+        sum->life_us += (double)r->life[i] * stand.weight.objects;
+        sum->n += stand.n;
+        sum->n_samples += stand.n_samples;
     }
 }
 
@@ -343,6 +349,8 @@ blocks_scan(struct scanner *s)
         rows_cut(s);
         rows_sum(s, b);
     }
+    s->out->total.most_bytes = s->x->most_bytes;
+    s->out->total.most_objects = s->x->most_objects;
     for (uint32_t i = 0; i < s->x->n_stacks; i++)
         alqi_view_sum_join(&s->out->total, &s->out->stacks[i]);
 }

@@ -44,6 +44,44 @@ struct alqi_view_rows {
     uint8_t passes[ALQI_VIEW_BLOCK_ROWS];
 };
 
+/* What a row stands for where the filter is that of the scan. */
+struct alqi_view_stand {
+    struct alqi_view_weight weight;
+    uint64_t n, n_samples; /* it counts as one sampled block, or 0 */
+};
+
+static inline struct alqi_view_stand
+alqi_view_stand_at_peak(const struct alqi_view_index *x, uint32_t class_,
+                        uint64_t flags, uint64_t n_samples)
+{
+    struct alqi_view_weight w = x->colour_weights[class_];
+    unsigned first =
+        (unsigned)(flags & ALQI_VIEW_FIRST) >> ALQI_VIEW_FIRST_SHIFT;
+    double n = __builtin_popcountll(flags & ALQI_VIEW_PEAK);
+    /* Where rows were left out, all colours of a row stay or go together. */
+    double together = n * (n - 1) * (1 - x->meta->share);
+    bool is_counted = (flags >> first & 1) != 0;
+
+    w.bytes_var = n * w.bytes_var + together * w.bytes * w.bytes;
+    w.objects_var = n * w.objects_var + together * w.objects * w.objects;
+    w.bytes *= n;
+    w.objects *= n;
+    w.seen_bytes *= n;
+    w.seen_objects *= n;
+    return (struct alqi_view_stand){w, is_counted, is_counted ? n_samples : 0};
+}
+
+static inline struct alqi_view_stand
+alqi_view_stand(const struct alqi_view_index *x,
+                const struct alqi_view_scan *scan,
+                const struct alqi_view_rows *r, uint32_t i)
+{
+    if (scan->filter.live_kind == ALQI_VIEW_LIVE_PEAK)
+        return alqi_view_stand_at_peak(x, r->class_[i], r->flags[i],
+                                       r->samples[i]);
+    return (struct alqi_view_stand){x->weights[r->class_[i]], 1, r->samples[i]};
+}
+
 /* Reads a block of an index for those who go through what passed; passes is
  * from the bits of the scan.  False when none does, and nothing was read. */
 bool alqi_view_rows_read(struct alqi_view_rows *rows,

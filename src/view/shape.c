@@ -212,7 +212,7 @@ alqi_view_shape_sum(const struct alqi_view_shape *shape,
 {
     memset(self, 0, shape->n_folds * sizeof *self);
     for (uint32_t i = 0; i < x->n_stacks; i++)
-        if (scan->stacks[i].n > 0)
+        if (scan->stacks[i].objects > 0)
             alqi_view_sum_join(&self[shape->fold_of_node[x->stacks[i].node]],
                                &scan->stacks[i]);
     memcpy(all, self, shape->n_folds * sizeof *all);

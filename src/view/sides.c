@@ -61,12 +61,15 @@ alqi_view_sides_free(struct alqi_view_sides *s)
 /* What one sampled block of a class adds when the other side is sampled at
  * other_lambda; 0: it is the same recording. */
 static struct alqi_view_apart
-class_apart(const struct alqi_view_index *x, uint32_t c, double other_lambda)
+class_apart(const struct alqi_view_index *x, uint32_t c, double other_lambda,
+            bool is_colour)
 {
     const struct alqi_view_class *k = &x->classes[c];
-    double p = k->p, q = p, bytes = (double)k->size_bytes;
-    struct alqi_view_apart a = {.own_var = x->weights[c].bytes_var,
-                                .largest_bytes = bytes};
+    double p = is_colour ? k->colour_p : k->p, q = p;
+    double bytes = (double)k->size_bytes;
+    struct alqi_view_apart a = {.largest_bytes = bytes};
+
+    a.own_var = (is_colour ? x->colour_weights : x->weights)[c].bytes_var;
 
     if (other_lambda == 0) {
         a.null_var = a.own_var;
@@ -74,8 +77,23 @@ class_apart(const struct alqi_view_index *x, uint32_t c, double other_lambda)
         return a;
     }
     q = other_lambda < 1 ? -expm1((double)k->words * log1p(-other_lambda)) : 1;
+    if (is_colour) {
+        q = alqi_view_colour_chance(q);
+        bytes /= ALQI_VIEW_COLOURS;
+    }
     a.null_var = bytes * bytes * ((1 - p) / p + (1 - q) / q) / (p + q);
     return a;
+}
+
+/* At the peak it adds so much for each colour that counts it. */
+static void
+row_apart(struct alqi_view_side *s, const struct alqi_view_rows *r, uint32_t i,
+          bool is_colour, const struct alqi_view_apart *of_class)
+{
+    int n = is_colour ? __builtin_popcountll(r->flags[i] & ALQI_VIEW_PEAK) : 1;
+
+    while (n-- > 0)
+        alqi_view_apart_join(&s->apart[r->stack[i]], &of_class[r->class_[i]]);
 }
 
 /* other: the rows of the same trace that pass the other side, or NULL. */
@@ -87,10 +105,11 @@ side_apart(struct alqi_view_side *s, const struct alqi_view_scan *other,
     struct alqi_view_apart *of_class =
         malloc(((size_t)x->n_classes + 1) * sizeof *of_class);
     struct alqi_view_rows *r = malloc(sizeof *r);
+    bool is_colour = s->scan->filter.live_kind == ALQI_VIEW_LIVE_PEAK;
 
     s->apart = calloc((size_t)x->n_stacks + 1, sizeof *s->apart);
     for (uint32_t c = 0; of_class != NULL && c < x->n_classes; c++)
-        of_class[c] = class_apart(x, c, other_lambda);
+        of_class[c] = class_apart(x, c, other_lambda, is_colour);
     for (uint32_t b = 0;
          of_class != NULL && r != NULL && s->apart != NULL && b < x->n_blocks;
          b++) {
@@ -100,8 +119,7 @@ side_apart(struct alqi_view_side *s, const struct alqi_view_scan *other,
             if (r->passes[i] &&
                 (other == NULL ||
                  !alqi_view_scan_passes(other, b * ALQI_VIEW_BLOCK_ROWS + i)))
-                alqi_view_apart_join(&s->apart[r->stack[i]],
-                                     &of_class[r->class_[i]]);
+                row_apart(s, r, i, is_colour, of_class);
     }
     free(of_class);
     free(r);

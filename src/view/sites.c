@@ -74,7 +74,7 @@ stack_enter(struct alqi_view_sites *s, uint32_t row, const struct key *key,
 {
     struct alqi_view_site *site = &s->rows[row];
 
-    if (site->sum.n == 0 || sum->bytes > site->heaviest_bytes) {
+    if (site->sum.objects == 0 || sum->bytes > site->heaviest_bytes) {
         site->heaviest_bytes = sum->bytes;
         site->function = node->function;
         site->line = key->line;
@@ -104,7 +104,7 @@ alqi_view_sites_make(struct alqi_view_sites *s, const struct alqi_view_index *x,
         const struct alqi_view_node *node = &x->nodes[shape->site_of_stack[i]];
         struct key key = key_of(x, node, grouping);
 
-        if (scan->stacks[i].n == 0)
+        if (scan->stacks[i].objects == 0)
             continue;
         key.is_mapping = x->stacks[i].is_mapping != 0;
         stack_enter(s, row_at(s, keys, slots, n_slots, &key), &key, node,

@@ -11,6 +11,8 @@
 struct alqi_view_sum {
     double bytes, bytes_var;
     double objects, objects_var;
+    double seen_bytes, seen_objects; /* of both, what is certain */
+    double most_bytes, most_objects; /* of an unseen sample (interval.h) */
     double life_us; /* lifetimes, each weighted as objects are */
     uint64_t n;     /* sampled blocks */
     uint64_t n_samples;
@@ -23,6 +25,12 @@ alqi_view_sum_join(struct alqi_view_sum *to, const struct alqi_view_sum *from)
     to->bytes_var += from->bytes_var;
     to->objects += from->objects;
     to->objects_var += from->objects_var;
+    to->seen_bytes += from->seen_bytes;
+    to->seen_objects += from->seen_objects;
+    if (from->most_bytes > to->most_bytes)
+        to->most_bytes = from->most_bytes;
+    if (from->most_objects > to->most_objects)
+        to->most_objects = from->most_objects;
     to->life_us += from->life_us;
     to->n += from->n;
     to->n_samples += from->n_samples;

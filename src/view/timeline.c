@@ -365,7 +365,7 @@ alqi_view_timeline(struct alqi_view_ask *ask)
     scan = alqi_view_scan_of(ask->trace, &ask->filter);
     if (scan == NULL || !all_make(ask->trace, n))
         return alqi_view_give_up(ask);
-    if (scan->total.n < ask->x->n_rows ||
+    if (scan->total.n < ask->x->n_rows || /* passes, or is not counted */
         scan->filter.heap != ALQI_VIEW_HEAP_ALL) {
         if (!points_make(&part, ask->x, scan, n))
             return alqi_view_give_up(ask);
@@ -376,7 +376,7 @@ alqi_view_timeline(struct alqi_view_ask *ask)
     put_levels(ask->out, "part",
                part.bytes != NULL ? &part : &ask->trace->levels);
     put_resident(ask->out, ask->x, &ask->trace->levels);
-    alqi_view_json_key_int(ask->out, "peak_us", (int64_t)ask->x->meta->peak_us);
+    alqi_view_put_peak_us(ask->out, ask->x);
     alqi_view_put_sum(ask->out, "total", &scan->total);
     free(part.bytes);
     return true;

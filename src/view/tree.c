@@ -292,7 +292,7 @@ items_begin(struct climb *c, const struct alqi_view_sum *self,
     for (uint32_t i = 0; i < c->in->shape->n_folds; i++) {
         uint32_t at = has_focus ? above_focus(c->in, i) : i;
 
-        if (at == NO_NODE || c->sums[i].n == 0)
+        if (at == NO_NODE || c->sums[i].objects == 0)
             continue;
         c->items[n++] = (struct item){at, i};
         alqi_view_sum_join(&c->tree->all[0], &c->sums[i]);

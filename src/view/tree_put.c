@@ -39,7 +39,8 @@ value_of(const struct putter *p, uint32_t node)
 static bool
 is_empty(const struct alqi_view_tree *t, uint32_t node)
 {
-    return t->all[node].n == 0 && (t->b_all == NULL || t->b_all[node].n == 0);
+    return t->all[node].objects == 0 &&
+           (t->b_all == NULL || t->b_all[node].objects == 0);
 }
 
 static size_t

@@ -92,13 +92,63 @@ class Case(unittest.TestCase):
 
 
 Block = collections.namedtuple(
-    "Block", "born died bytes samples source thread stack later")
+    "Block", "born died bytes samples source thread stack later id")
+
+COLOURS = 3
+U64 = (1 << 64) - 1
+COLOUR_STEP = 0x636F6C6F75727321
+
+
+def mix(x):
+    """The finaliser of SplitMix64."""
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & U64
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & U64
+    return x ^ x >> 31
+
+
+def colour_seed(program):
+    """Of what `report --json` says of a trace's program."""
+    return mix(mix(program["start_us"]) ^ program["pid"])
+
+
+def colours_of(seed, ident, p):
+    """The colours of a block that is seen with chance p: src/view/peak.h."""
+    if p >= 1:
+        return set(range(COLOURS))
+    found, hashed = set(), mix(ident ^ seed)
+    for k in range(COLOURS):
+        chance = colour_chance(p)
+        if not found:
+            chance /= -math.expm1(math.log1p(-p) * (COLOURS - k) / COLOURS)
+        if (hashed >> 11) / 2 ** 53 < chance:
+            found.add(k)
+        hashed = mix(hashed + COLOUR_STEP & U64)
+    return found or {COLOURS - 1}
+
+
+def colour_chance(p):
+    return 1.0 if p >= 1 else -math.expm1(math.log1p(-p) / COLOURS)
+
+
+class Path:
+    """What chooses the moment at which another colour is counted."""
+
+    def __init__(self):
+        self.most = self.near_from = 0.0
+        self.is_own = self.is_near = False
+        self.span = None
+        self.us, self.alive = 0, set()
+
+
+# A block at the peak: the colours that count it, of those it has.
+Counted = collections.namedtuple("Counted", "block counted colours")
 
 
 class Opinion:
     """Totals of a trace recomputed the slow way from its script."""
 
-    def __init__(self, script, rate, word_bits):
+    def __init__(self, script, rate, word_bits, program):
+        self.seed = colour_seed(program)
         self.blocks = []
         self.promoted = set()
         self.end = 0
@@ -115,7 +165,7 @@ class Opinion:
                 alive[ident] = len(self.blocks)
                 self.order.append((1, len(self.blocks)))
                 self.blocks.append([int(time), None, int(size), int(samples),
-                                    source, thread, stack, later])
+                                    source, thread, stack, later, int(ident)])
             elif event == "free":
                 number = alive.pop(ident)
                 self.order.append((-1, number))
@@ -140,20 +190,77 @@ class Opinion:
         return max(0, (self.end if block.died is None else block.died)
                    - block.born)
 
-    def peak(self):
-        """Numbers of the blocks alive at the first highest moment."""
-        now, best, best_at, time = 0.0, 0.0, -1, 0
-        n = 0
+    def colours(self, number):
+        block = self.blocks[number]
+        return colours_of(self.seed, block.id, self.p(block))
+
+    def moments(self):
+        """For each colour the moment at which it is counted, and the numbers
+        of all blocks alive then."""
+        paths = [Path() for _ in range(COLOURS)]
+        alive, at_us = set(), 0
+        now, n, has = [0.0] * COLOURS, [0] * COLOURS, [False] * COLOURS
+        # Blocks alive are copied only where a span is the last of its path.
+        found = [(0, 0)] * COLOURS
+
+        def look(us, events):
+            for k, path in enumerate(paths):
+                span = max(0, us - at_us)
+                if path.is_near and (path.span is None or span > path.span):
+                    path.span = span
+                    found[k] = (at_us, events)
+
         for i, (sign, number) in enumerate(self.order):
             block = self.blocks[number]
-            n += sign
-            now = now + sign * block.bytes / self.p(block) if n else 0.0
-            if now > best:
-                best, best_at, time = now, i, block.born
-        alive = set()
-        for sign, number in self.order[:best_at + 1]:
-            (alive.add if sign > 0 else alive.remove)(number)
-        return time, alive
+            us = block.born if sign > 0 else block.died
+            look(us, i)
+            p = self.p(block)
+            rate = block.later or self.rate
+            sample = 0 if rate >= 1 else (
+                8 if self.word_bits == 8 else self.word_bits // 8
+            ) / colour_chance(rate)
+            mine = self.colours(number)
+            for c in mine:
+                n[c] += sign
+                now[c] += sign * block.bytes / colour_chance(p)
+                if n[c] == 0 or now[c] < 0:
+                    now[c] = 0.0
+                has[c] = True
+            for k, path in enumerate(paths):
+                chooser = (k + 1) % COLOURS
+                if path.is_own and chooser not in mine:
+                    continue
+                if sign > 0 and not path.is_own and has[chooser]:
+                    path.is_own = True
+                    path.most = path.near_from = 0.0
+                level = now[chooser] if path.is_own else sum(now)
+                if sign < 0:
+                    path.is_near = path.is_near and level >= path.near_from
+                elif level > path.most or sample > 0 and \
+                        level >= path.most - sample / 2:
+                    path.most = max(path.most, level)
+                    path.near_from = path.most - sample / 2
+                    path.is_near, path.span = True, None
+            at_us = us
+        look(self.end, len(self.order))
+        out = []
+        for us, events in found:
+            alive = set()
+            for sign, number in self.order[:events]:
+                (alive.add if sign > 0 else alive.remove)(number)
+            out.append((us, alive))
+        return out
+
+    def peak(self):
+        """When it was first, and of each block there the colours that count
+        it."""
+        at_peak = collections.defaultdict(set)
+        moments = self.moments()
+        for k, (_, alive) in enumerate(moments):
+            for number in alive:
+                if k in self.colours(number):
+                    at_peak[number].add(k)
+        return min(us for us, _ in moments), at_peak
 
     def measures(self, temporary_us=1000, min_life_us=0):
         """For each measure, the blocks in it."""
@@ -163,7 +270,8 @@ class Opinion:
         return time, {
             "allocated": [b for _, b in keep],
             "live": [b for _, b in keep if b.died is None],
-            "peak": [b for i, b in keep if i in at_peak],
+            "peak": [Counted(b, at_peak[i], self.colours(i))
+                     for i, b in keep if i in at_peak],
             "temporary": [b for _, b in keep if b.died is not None
                           and self.life(b) < temporary_us],
         }
@@ -172,14 +280,19 @@ class Opinion:
         out = dict.fromkeys(("bytes", "bytes_var", "objects", "objects_var",
                              "samples", "sampled_blocks", "life"), 0)
         for b in blocks:
-            p = self.p(b)
-            out["bytes"] += b.bytes / p
-            out["bytes_var"] += b.bytes ** 2 * (1 - p) / p ** 2
-            out["objects"] += 1 / p
-            out["objects_var"] += (1 - p) / p ** 2
-            out["samples"] += b.samples
-            out["sampled_blocks"] += 1
-            out["life"] += self.life(b) / p
+            n, of, is_one = 1, 1, True
+            if isinstance(b, Counted):
+                b, counted, colours = b
+                n, of = len(counted), COLOURS
+                is_one = min(colours) in counted
+            p = self.p(b) if of == 1 else colour_chance(self.p(b))
+            out["bytes"] += n * b.bytes / p / of
+            out["bytes_var"] += n * b.bytes ** 2 * (1 - p) / p ** 2 / of ** 2
+            out["objects"] += n / p / of
+            out["objects_var"] += n * (1 - p) / p ** 2 / of ** 2
+            out["samples"] += b.samples * is_one
+            out["sampled_blocks"] += is_one
+            out["life"] += n * self.life(b) / p / of
         return {
             "bytes": out["bytes"],
             "bytes_stderr": math.sqrt(out["bytes_var"]),

@@ -66,12 +66,19 @@ class Merge(common.Case):
             for process, single in zip(
                     sorted(got["processes"], key=by_key),
                     sorted(singles, key=by_key)):
-                for key in ("allocated_bytes", "live_bytes", "peak_bytes",
+                for key in ("allocated_bytes", "live_bytes",
                             "allocated_bytes_stderr", "live_objects"):
                     self.near(process[key], single[key], key)
+                self.peaks(process, single, single["peak_bytes_stderr"])
                 self.assertEqual(process["command"],
                                  single["program"]["command"])
                 self.assertEqual(process["ended"], "killed")
+
+    def peaks(self, a, b, stderr):
+        """Blocks have other numbers, and so other colours: both are estimates
+        of one figure."""
+        self.assertAlmostEqual(a["peak_bytes"], b["peak_bytes"],
+                               delta=6 * stderr)
 
     def test_order_changes_nothing(self):
         a, b, c = self.three()
@@ -102,14 +109,14 @@ class Merge(common.Case):
         wanted = self.json("--stacks=0", self.merged(a, b, c))
         inner = self.merged(a, c, name="inner")
         got = self.json("--stacks=0", self.merged(inner, b, name="outer"))
-        for measure in ("allocated", "live", "peak", "temporary"):
+        for measure in ("allocated", "live", "temporary"):
             for count in COUNTS + ("samples", "bytes_stderr"):
                 key = "%s_%s" % (measure, count)
                 self.near(got[key], wanted[key], key)
-        pick = lambda o: sorted((p["allocated_bytes"], p["peak_bytes"],
-                                 p["command"]) for p in o["processes"])
+        self.peaks(got, wanted, wanted["peak_bytes_stderr"])
+        pick = lambda o: sorted((p["allocated_bytes"], p["command"])
+                                for p in o["processes"])
         self.assertEqual(pick(got), pick(wanted))
-        self.assertEqual(got["peak_time_us"], wanted["peak_time_us"])
 
     def test_peak_of_all_together(self):
         """Against a slow count over the scripts; what a process held when it

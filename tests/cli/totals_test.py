@@ -11,7 +11,8 @@ class Totals(common.Case):
         got = self.json("--allocated", "--stacks=0", *options, path)
         info = got["recording"]
         mind = common.Opinion(self.ok("script", path),
-                              info["samples_per_word"], info["word_bits"])
+                              info["samples_per_word"], info["word_bits"],
+                              got["program"])
         time, measures = mind.measures(min_life_us=min_life_us)
         self.assertEqual(got["peak_time_us"], time)
         self.assertEqual(got["duration_us"], mind.end)
@@ -26,7 +27,8 @@ class Totals(common.Case):
         wanted = {}
         for measure, blocks in measures.items():
             for block in blocks:
-                wanted.setdefault(block.stack, {}).setdefault(
+                stack = getattr(block, "block", block).stack
+                wanted.setdefault(stack, {}).setdefault(
                     measure, []).append(block)
         seen = {}
         for site in got["sites"]:
@@ -42,7 +44,8 @@ class Totals(common.Case):
                                  + stack[measure + "_sampled_blocks"])
         for text, by_measure in wanted.items():
             for measure, blocks in by_measure.items():
-                self.assertEqual(seen.pop((text, measure)), len(blocks), text)
+                self.assertEqual(seen.pop((text, measure)),
+                                 mind.sums(blocks)["sampled_blocks"], text)
         self.assertFalse([k for k, v in seen.items() if v != 0])
 
     def test_golden(self):
@@ -79,7 +82,8 @@ class Totals(common.Case):
         self.assertTrue(got["recording"]["is_exact"])
         for measure, blocks in measures.items():
             self.assertEqual(got[measure + "_bytes"],
-                             sum(b.bytes for b in blocks))
+                             sum(getattr(b, "block", b).bytes
+                                 for b in blocks))
             self.assertEqual(got[measure + "_bytes_stderr"], 0)
             self.assertEqual(got[measure + "_objects"], len(blocks))
             self.assertEqual(got[measure + "_objects_stderr"], 0)
@@ -87,7 +91,8 @@ class Totals(common.Case):
     def test_temporary(self):
         path = self.made(20000, 50, 1e-4)
         got = self.json("--temporary=400us", path)
-        mind = common.Opinion(self.ok("script", path), 1e-4, 8)
+        mind = common.Opinion(self.ok("script", path), 1e-4, 8,
+                              got["program"])
         wanted = mind.measures(temporary_us=400)[1]["temporary"]
         self.assertGreater(len(wanted), 100)
         self.assertEqual(got["temporary_sampled_blocks"], len(wanted))
@@ -150,7 +155,8 @@ class Totals(common.Case):
         text = self.ok("info", path)
         for estimate in ("allocated", "live at end", "peak"):
             self.assertRegex(text, r"(?m)^%s +[\d.]+ \w+ ± " % estimate)
-        mind = common.Opinion(self.ok("script", path), 1e-4, 8)
+        mind = common.Opinion(self.ok("script", path), 1e-4, 8,
+                              got["program"])
         for index, name in ((0, "main"), (1, "worker")):
             n = sum(b.thread == str(index) for b in mind.blocks)
             self.assertRegex(text, r"%d +tid %d +%s +%d sampled" % (

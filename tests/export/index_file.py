@@ -7,7 +7,8 @@ SECTIONS = ("meta", "data", "slices", "events", "chains", "classes", "origins",
             "text_at", "texts")
 COLUMNS = ("born", "life", "class", "stack", "origin", "samples", "flags",
            "promoted")
-PEAK, LEFT = 1, 2  # bits of flags
+PEAK, LEFT = 7, 32  # bits of flags; the peak has one for each colour
+COLOURS = 3
 FOOT_BYTES = 16 * len(SECTIONS) + 8 + 40 + 4 + 4 + 8
 
 
@@ -34,7 +35,7 @@ def read(index):
         at, n_bytes = struct.unpack_from("<QQ", foot, 16 * i)
         part[name] = index[at:at + n_bytes]
     n_rows, = struct.unpack_from("<Q", foot, 16 * len(SECTIONS))
-    classes = list(struct.iter_unpack("<QQd", part["classes"]))
+    classes = list(struct.iter_unpack("<QQdd", part["classes"]))
     slices = list(struct.iter_unpack("<QQQ", part["slices"]))
     rows = []
     for first in range(0, n_rows, BLOCK_ROWS):
@@ -44,9 +45,14 @@ def read(index):
                  for number, name in enumerate(COLUMNS)}
         for i in range(n):
             row = {name: numbers[i] for name, numbers in block.items()}
-            size_bytes, _, p = classes[row["class"]]
+            size_bytes, _, p, colour_p = classes[row["class"]]
+            n = bin(row["flags"] & PEAK).count("1") / COLOURS
             row["objects"] = 1 / p
             row["bytes"] = size_bytes / p
+            row["peak_objects"] = n / colour_p
+            row["peak_bytes"] = n * size_bytes / colour_p
+            row["peak_samples"] = row["samples"] if row["flags"] >> (
+                row["flags"] >> 3 & 3) & 1 else 0
             rows.append(row)
     for number, life_us in struct.iter_unpack("<QQ", part["chains"]):
         rows[number]["life"] = life_us

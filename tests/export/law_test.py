@@ -11,7 +11,6 @@ unit is coarser than one byte gives its key as (total, unit), and the report's
 figure is divided by the unit and rounded."""
 import csv
 import io
-import itertools
 import json
 import math
 import re
@@ -81,8 +80,6 @@ def firefox(export):
         for weight in thread["nativeAllocations"]["weight"]:
             totals["live_bytes"] += weight
             totals["allocated_bytes"] += max(weight, 0)
-    counts = profile["counters"][0]["sampleGroups"][0]["samples"]["count"]
-    totals["peak_bytes"] = max(itertools.accumulate(counts))
     return totals
 
 
@@ -145,10 +142,11 @@ def html(export):
     rows = [row for row in index_file.read(page_file.carried(page, "index"))
             if row["life"] >= least_us]
     return {"%s_%s" % (measure, unit): round(math.fsum(
-                row[unit] for row in rows if row["flags"] & flags == flags))
-            for measure, flags in (("allocated", 0),
-                                   ("peak", index_file.PEAK),
-                                   ("live", index_file.LEFT))
+                row[part + unit] for row in rows
+                if flags == 0 or row["flags"] & flags))
+            for measure, flags, part in (("allocated", 0, ""),
+                                         ("peak", index_file.PEAK, "peak_"),
+                                         ("live", index_file.LEFT, ""))
             for unit in ("bytes", "objects", "samples")}
 
 

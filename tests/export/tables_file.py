@@ -90,8 +90,12 @@ def totals(tables):
     found = {}
     for measure, is_of in IS_OF.items():
         rows = [row for row in tables["samples"] if is_of(row)]
-        for key, column in (("bytes", "bytes"), ("objects", "objects"),
+        of_peak = "peak_" if measure == "peak" else ""
+        for key, column in (("bytes", of_peak + "bytes"),
+                            ("objects", of_peak + "objects"),
                             ("samples", "sampled_words")):
+            if of_peak and key == "samples":
+                continue  # a block with several colours counts for one
             found["%s_%s" % (measure, key)] = math.floor(
                 math.fsum(row[column] for row in rows) + 0.5)
     return found

@@ -86,8 +86,8 @@ class Tables(exported.Case):
                 start = row["start_us"]
                 is_bytes = name == "synth-bytes.v3"
                 wanted = collections.Counter()
-                for b in common.Opinion(self.ok("script", path), 1.0,
-                                        64).blocks:
+                for b in common.Opinion(self.ok("script", path), 1.0, 64,
+                                        {"start_us": 0, "pid": 0}).blocks:
                     source = b.source
                     if is_bytes and source == "external":
                         source = "malloc"
@@ -118,7 +118,7 @@ class Tables(exported.Case):
                            "--day=2026-01-31", path)["traces"]
         self.assertEqual(
             [row[k] for k in ("release", "service", "day", "host", "schema")],
-            ["2.1", "words", "2026-01-31", "golden", 1])
+            ["2.1", "words", "2026-01-31", "golden", 2])
         row, = self.tables(path)["traces"]
         self.assertEqual(
             [row[k] for k in ("release", "service", "day")],

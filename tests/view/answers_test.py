@@ -84,10 +84,10 @@ class Answers(view.Case):
         sites = server.ask("sites", query)
         self.assertEqual(sum(r["sum"]["n"] for r in sites["rows"])
                          + sites["rest"]["sum"]["n"], wanted["n"], query)
-        self.check_functions(server, opinion, query, rows)
-        self.check_tree(server, opinion, query, rows)
+        self.check_functions(server, opinion, query, rows, f)
+        self.check_tree(server, opinion, query, rows, f)
 
-    def check_functions(self, server, opinion, query, rows):
+    def check_functions(self, server, opinion, query, rows, filter_):
         got = server.ask("functions", query)
         wanted = {}
         for row in rows:
@@ -98,10 +98,10 @@ class Answers(view.Case):
         for row in got["rows"]:
             f = got["functions"][row["function"]]
             self.sum_is(row["all"],
-                        opinion.total({}, wanted[view.in_script(f)]),
+                        opinion.total(filter_, wanted[view.in_script(f)]),
                         (query, f))
 
-    def check_tree(self, server, opinion, query, rows):
+    def check_tree(self, server, opinion, query, rows, filter_):
         """Each path of the tree has what the stacks that begin so have."""
         got = server.ask("tree", query + ("&" if query else "") + "min=0.02")
         paths = [()]
@@ -112,10 +112,12 @@ class Answers(view.Case):
                 f = got["functions"][function]
                 paths.append(paths[parent] + (view.in_script(f),))
             here = [r for s, r in stacks if s[:len(paths[i])] == paths[i]]
-            self.assertEqual(n, len(here), (query, paths[i]))
-            self.near(all_, sum(r.size / r.p for r in here), query)
-            self.near(own, sum(r.size / r.p for s, r in stacks
-                               if s == paths[i]), query)
+            wanted = opinion.total(filter_, here)
+            self.assertEqual(n, wanted["n"], (query, paths[i]))
+            self.near(all_, wanted["bytes"], query)
+            self.near(own, opinion.total(
+                filter_, [r for s, r in stacks if s == paths[i]])["bytes"],
+                query)
 
     def check_traces(self, name, path, n):
         opinion = self.opinion(path)

@@ -75,7 +75,7 @@ def query(**keys):
 
 Row = collections.namedtuple(
     "Row", "number born end promoted size samples source thread domain stack"
-           " p life chain_life at_peak")
+           " p life chain_life at_peak colours")
 
 
 def frames_of(text):
@@ -101,8 +101,8 @@ def in_script(function):
 class Opinion(common.Opinion):
     """Rows with all that filters ask for, of a trace of one process."""
 
-    def __init__(self, script, rate, word_bits):
-        super().__init__(script, rate, word_bits)
+    def __init__(self, script, rate, word_bits, program):
+        super().__init__(script, rate, word_bits, program)
         promoted, moved, alive, domains = {}, {}, {}, []
         threads = {}
         last_free, n = None, 0
@@ -120,13 +120,14 @@ class Opinion(common.Opinion):
                 last_free = alive.pop(ident)
             elif event == "promote":
                 promoted[alive[ident]] = int(time)
-        self.peak_us, at_peak = self.peak()
+        self.peaks_us = [us for us, _ in self.moments()]
+        _, at_peak = self.peak()
         chain = self.chain_lives(moved)
         self.rows = [
             Row(i, b.born, b.died, promoted.get(i), b.bytes, b.samples,
                 b.source, threads[i], domains[i], frames_of(b.stack),
                 self.p(b), self.life(b), chain.get(i, self.life(b)),
-                i in at_peak)
+                at_peak.get(i, set()), self.colours(i))
             for i, b in enumerate(self.blocks)]
 
     def chain_lives(self, moved):
@@ -165,13 +166,17 @@ class Opinion(common.Opinion):
             end = row.promoted
         else:
             born = row.promoted
-        at_peak = row.at_peak and born <= self.peak_us and \
-            (end is None or end > self.peak_us)
+        at_peak = {k for k in row.at_peak if born <= self.peaks_us[k] and
+                   (end is None or end > self.peaks_us[k])}
         life = max(0, (self.end if end is None else end) - born)
         return born, end, life, at_peak
 
+    @staticmethod
+    def heaps(f):
+        return f.get("heap", "minor,major,malloc").split(",")
+
     def passes(self, row, f):
-        span = self.span(row, f.get("heap", "minor,major,malloc").split(","))
+        span = self.span(row, self.heaps(f))
         if span is None:
             return False
         born, end, life, at_peak = span
@@ -215,12 +220,17 @@ class Opinion(common.Opinion):
         for r in self.rows if rows is None else rows:
             if rows is None and not self.passes(r, f):
                 continue
-            out["bytes"] += r.size / r.p
-            out["bytes_se"] += r.size ** 2 * (1 - r.p) / r.p ** 2
-            out["blocks"] += 1 / r.p
-            out["blocks_se"] += (1 - r.p) / r.p ** 2
-            out["n"] += 1
-            out["samples"] += r.samples
+            p, n, of, is_one = r.p, 1, 1, True
+            if f.get("live") == "peak":
+                at_peak = self.span(r, self.heaps(f))[3]
+                p, n, of = common.colour_chance(p), len(at_peak), common.COLOURS
+                is_one = min(r.colours) in at_peak
+            out["bytes"] += n * r.size / p / of
+            out["bytes_se"] += n * r.size ** 2 * (1 - p) / p ** 2 / of ** 2
+            out["blocks"] += n / p / of
+            out["blocks_se"] += n * (1 - p) / p ** 2 / of ** 2
+            out["n"] += is_one
+            out["samples"] += r.samples * is_one
         for key in ("bytes_se", "blocks_se"):
             out[key] = math.sqrt(out[key])
         return out
@@ -260,9 +270,10 @@ class Case(common.Case):
         return path
 
     def opinion(self, path):
-        head = self.json("--top=1", "--stacks=1", path)["recording"]
+        got = self.json("--top=1", "--stacks=1", path)
+        head = got["recording"]
         return Opinion(self.ok("script", path), head["samples_per_word"],
-                       head["word_bits"])
+                       head["word_bits"], got["program"])
 
     def sum_is(self, got, wanted, what):
         for key in ("n", "samples"):

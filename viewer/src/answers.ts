@@ -3,8 +3,10 @@
 export interface Sum {
     bytes: number;
     bytes_se: number;
+    bytes_range: [number, number]; /* the truth is there with 95 % */
     blocks: number;
     blocks_se: number;
+    blocks_range: [number, number];
     n: number; /* sampled blocks */
     samples: number;
 }
@@ -41,6 +43,7 @@ export interface TraceInfo {
     interval_bytes: number;
     is_exact: boolean;
     peak_us: number;
+    peak_last_us: number; /* of its moments */
     peak_bytes: number;
     n_rows: number;
     n_left_out: number; /* of the trace's sampled blocks, by chance */
@@ -63,6 +66,7 @@ export interface Timeline {
     part: number[];
     rss: (number | null)[];
     peak_us: number;
+    peak_last_us: number; /* of its moments */
     total: Sum;
 }
 

@@ -47,14 +47,41 @@ export function Share(props: { part: number; of: number; most?: number }) {
     </td>;
 }
 
+/* With fewer sampled blocks an error is told as a range (view/interval.h). */
+const FEW = 20;
+
+function range(s: Sum, by: By): [number, number] {
+    return by === "blocks" ? s.blocks_range : s.bytes_range;
+}
+
 const plusMinus = (x: number, by: By) =>
     x > 0 ? ` ± ${valueText(x, by)}` : "";
+
+/* How far off an estimate may be. */
+function errorText(s: Sum, by: By): string {
+    const [low, high] = range(s, by);
+    if (s.n >= FEW || high <= low)
+        return plusMinus(error(s, by), by);
+    if (total(s, by) <= 0)
+        return ` (too few samples: at most ${valueText(high, by)})`;
+    return ` [${valueText(low, by)}, ${valueText(high, by)}]`;
+}
+
+function ErrorCell(props: { sum: Sum; by: By }) {
+    const { sum, by } = props;
+    const [low, high] = range(sum, by);
+    if (sum.n >= FEW || high <= low)
+        return <Cell x={error(sum, by)} by={by} dim />;
+    return <td class="n dim" title="the truth is there with 95 %">
+        {`${valueText(low, by)} – ${valueText(high, by)}`}
+    </td>;
+}
 
 /* A sum in words; the sampled blocks behind it are always said. */
 export function sumText(s: Sum, isExact: boolean): string {
     const counted = isExact ? "" : `, from ${countText(s.n)} sampled`;
-    return `${bytesText(s.bytes)}${plusMinus(s.bytes_se, "bytes")} in ` +
-        `${countText(s.blocks)}${plusMinus(s.blocks_se, "blocks")} blocks` +
+    return `${bytesText(s.bytes)}${errorText(s, "bytes")} in ` +
+        `${countText(s.blocks)}${errorText(s, "blocks")} blocks` +
         counted;
 }
 
@@ -63,9 +90,9 @@ export function SumLine(props: { sum: Sum; label?: string; exact: boolean }) {
     return <span class="sum">
         {props.label && <span class="dim">{props.label} </span>}
         <b data-total={sum.bytes}>{bytesText(sum.bytes)}</b>
-        <span class="dim">{plusMinus(sum.bytes_se, "bytes")} in </span>
+        <span class="dim">{errorText(sum, "bytes")} in </span>
         <b>{countText(sum.blocks)}</b>
-        <span class="dim">{plusMinus(sum.blocks_se, "blocks")} blocks
+        <span class="dim">{errorText(sum, "blocks")} blocks
             {props.exact ? ", every block counted"
                 : <>, from <b>{countText(sum.n)}</b> sampled</>}</span>
     </span>;
@@ -98,7 +125,7 @@ export function SumCells(props: { sum: Sum; whole: Sum; exact: boolean;
     return <>
         <Cell x={total(sum, by)} by={by} />
         {!props.exact && by !== "samples" &&
-            <Cell x={error(sum, by)} by={by} dim />}
+            <ErrorCell sum={sum} by={by} />}
         <Share part={total(sum, by)} of={total(props.whole, by)}
             most={props.most ?? total(props.whole, by)} />
         {by === "blocks" ? <Cell x={sum.bytes} by="bytes" />

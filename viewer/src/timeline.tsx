@@ -28,7 +28,8 @@ interface Band {
 }
 
 /* What the filter says about time, in microseconds. */
-function bandsOf(params: Params, peak_us: number, end_us: number): Band[] {
+function bandsOf(params: Params, trace: TraceInfo): Band[] {
+    const { peak_us, end_us } = trace;
     const bands: Band[] = [];
     for (const [key] of MEANINGS) {
         const text = one(params, key);
@@ -40,7 +41,8 @@ function bandsOf(params: Params, peak_us: number, end_us: number): Band[] {
         if (range)
             bands.push({ key, from: range.from ?? 0, to: range.to ?? end_us });
         else if (moment !== undefined)
-            bands.push({ key, from: moment, to: moment });
+            bands.push({ key, from: moment,
+                         to: text === "peak" ? trace.peak_last_us : moment });
     }
     return bands;
 }
@@ -245,7 +247,7 @@ export function TimelinePanel(props: { params: Params; trace: TraceInfo }) {
     const [at, setAt] = useState<number | null>(null);
     const [keys, setKeys] = useState<{ at: number; from: number }>();
     const bands = useMemo(() => {
-        const list = bandsOf(params, trace.peak_us, end_us);
+        const list = bandsOf(params, trace);
         return t && keys && keys.from !== keys.at
             ? [...list, { key: meaning,
                           from: fromUs(t, Math.min(keys.from, keys.at)),

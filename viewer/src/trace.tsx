@@ -14,7 +14,9 @@ function facts(t: TraceInfo): [string, string][] {
         ["Process", t.pid > 0 ? String(t.pid) : ""],
         ["Started", t.start_us > 0 ? clockText(t.start_us) : ""],
         ["Ran", durationText(t.end_us)],
-        ["Peak", `${bytesText(t.peak_bytes)} after ${durationText(t.peak_us)}`],
+        ["Peak", `${bytesText(t.peak_bytes)} after ${durationText(t.peak_us)}` +
+            (t.peak_last_us > t.peak_us ?
+                ` to ${durationText(t.peak_last_us)}` : "")],
         ["Sampling", sampling],
         ["Sampled blocks", t.n_left_out === 0 ? countText(t.n_rows)
             : `${t.n_rows} of ${t.n_rows + t.n_left_out}, drawn by chance to ` +

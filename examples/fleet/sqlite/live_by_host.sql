@@ -3,7 +3,7 @@ WITH sums AS (
     SELECT trace_id,
         total(bytes) FILTER (WHERE free_us = 0) AS live,
         total(bytes_var) FILTER (WHERE free_us = 0) AS live_var,
-        total(bytes) FILTER (WHERE is_at_peak = 1) AS peak
+        total(peak_bytes) AS peak
     FROM samples GROUP BY trace_id
 )
 SELECT

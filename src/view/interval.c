@@ -1,0 +1,120 @@
+/* interval.c -- see interval.h */
+#include "view/interval.h"
+
+enum { STEPS = 100, TERMS = 3000 };
+
+static const double TAIL = 0.025;
+static const double LESS = 0.2; /* .def.fifth */
+static const double SHAPE_LARGE = 400;
+
+/* log(gamma(x)): wasm's libm has lgamma, which writes to signgam. */
+static double
+log_gamma(double x)
+{
+    static const double c[] = {1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680,
+                               1.0 / 1188};
+    double shift = 0, sum = 0, power;
+
+    for (; x < 12; x++)
+        shift += log(x);
+    power = 1 / x;
+    for (int i = 0; i < 5; i++, power /= x * x)
+        sum += c[i] * power;
+    return (x - 0.5) * log(x) - x + 0.918938533204672742 + sum - shift;
+}
+
+/* The share below x: by the series, or by the continued fraction of the rest
+ * (Lentz). */
+static double
+gamma_below(double a, double x)
+{
+    double front = exp(a * log(x) - x - log_gamma(a));
+
+    if (x < a + 1) {
+        double term = 1 / a, sum = term;
+
+        for (int i = 1; i < TERMS && term > sum * 1e-16; i++) {
+            term *= x / (a + i);
+            sum += term;
+        }
+        return front * sum;
+    }
+    double b = x + 1 - a, c = 1e300, d = 1 / b, h = d;
+
+    for (int i = 1; i < TERMS; i++) {
+        double an = -i * (i - a), step;
+
+        b += 2;
+        d = 1 / (an * d + b);
+        c = b + an / c;
+        step = c * d;
+        h *= step;
+        if (fabs(step - 1) < 1e-15)
+            break;
+    }
+    return 1 - front * h;
+}
+
+/* Wilson and Hilferty: the cube root is almost normal; z is of TAIL. */
+static double
+by_cube_root(double shape, double p)
+{
+    double z = p < 0.5 ? -1.959963984540054 : 1.959963984540054;
+    double root = 1 - 1 / (9 * shape) + z / (3 * sqrt(shape));
+
+    return root > 0 ? shape * root * root * root : 0;
+}
+
+double
+alqi_view_gamma_quantile(double shape, double p)
+{
+    double low = 0, high = 2 * shape + 40;
+
+    if (!(shape > 0))
+        return 0;
+    if (shape > SHAPE_LARGE && (p == TAIL || p == 1 - TAIL))
+        return by_cube_root(shape, p);
+    high = shape + 40 * sqrt(shape) + 40;
+    for (int i = 0; i < STEPS && high - low > 1e-14 * high; i++) {
+        double middle = low + (high - low) / 2;
+
+        if (gamma_below(shape, middle) < p)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The end of a sum with that mean and variance. */
+static double
+end_of(double mean, double variance, double p)
+{
+    if (!(mean > 0 && variance > 0))
+        return mean > 0 ? mean : 0;
+    return variance / mean *
+           alqi_view_gamma_quantile(mean * mean / variance, p);
+}
+
+struct alqi_view_interval
+alqi_view_interval(double estimate, double variance, double seen, double weight)
+{
+    struct alqi_view_interval out = {estimate, estimate};
+    double unseen = estimate - seen, mean_weight;
+    const double more = 1 - LESS;
+
+    if (!(weight > 0))
+        return out;
+    if (!(unseen > 0 && variance > 0)) /* rounding */
+        unseen = variance = 0;
+    mean_weight = unseen > 0 ? variance / unseen : 0;
+    if (weight < mean_weight)
+        weight = mean_weight;
+    out.low = end_of(unseen + LESS * mean_weight,
+                     variance + LESS * mean_weight * mean_weight, TAIL);
+    out.high = end_of(unseen + more * weight, variance + more * weight * weight,
+                      1 - TAIL);
+    out.low = estimate - unseen + (out.low < unseen ? out.low : unseen);
+    out.high += estimate - unseen;
+    return out;
+}

@@ -1,0 +1,141 @@
+/* interval_test.c -- quantiles against published ones; coverage by exact sums
+ *
+ * The coverage of Poisson counts is a sum over counts: nothing is drawn, so
+ * nothing can fail by chance. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "view/interval.h"
+
+static void
+near(double got, double wanted, double part)
+{
+    if (!(fabs(got - wanted) <= part * wanted)) {
+        print_message("%.12g is not %.12g\n", got, wanted);
+        fail();
+    }
+}
+
+/* Chi-square quantiles over two, of tables. */
+static void
+quantiles_are_those_of_tables(void **state)
+{
+    static const struct {
+        double df, low, high; /* of 2.5 and 97.5 % */
+    } rows[] = {
+        {1, 0.000982069, 5.023886}, {2, 0.05063562, 7.377759},
+        {3, 0.2157953, 9.348404},   {5, 0.8312116, 12.83250},
+        {10, 3.246973, 20.48318},   {20, 9.590777, 34.16961},
+        {40, 24.43304, 59.34171},   {100, 74.22193, 129.5612},
+        {700, 628.5772, 775.2114},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        near(2 * alqi_view_gamma_quantile(rows[i].df / 2, 0.025), rows[i].low,
+             1e-5);
+        near(2 * alqi_view_gamma_quantile(rows[i].df / 2, 0.975), rows[i].high,
+             1e-5);
+    }
+}
+
+/* Of one shape, both ways that a quantile is found. */
+static void
+large_shapes_continue_small_ones(void **state)
+{
+    (void)state;
+    for (int up = 0; up < 2; up++) {
+        double p = up ? 0.975 : 0.025;
+
+        near(alqi_view_gamma_quantile(400.001, p),
+             alqi_view_gamma_quantile(399.999, p), 1e-5);
+        near(alqi_view_gamma_quantile(1e6, p),
+             1e6 + (up ? 1.959964 : -1.959964) * 1e3, 1e-5);
+    }
+}
+
+/* Of k samples that each stand for w. */
+static bool
+covers(double mean, int k, double w)
+{
+    struct alqi_view_interval x = alqi_view_interval(k * w, k * w * w, 0, w);
+
+    return x.low <= mean * w && mean * w <= x.high;
+}
+
+static double
+coverage(double mean)
+{
+    double p = exp(-mean), sum = 0;
+
+    for (int k = 0; k < 400; k++) {
+        if (k > 0)
+            p *= mean / k;
+        if (p > 1e-12 && covers(mean, k, 524288))
+            sum += p;
+    }
+    return sum;
+}
+
+static void
+poisson_counts_are_covered(void **state)
+{
+    (void)state;
+    for (double mean = 1; mean < 60; mean += 0.13) {
+        double c = coverage(mean);
+
+        if (c < 0.94 || (mean >= 10 && c > 0.97)) {
+            print_message("%g expected: %g\n", mean, c);
+            fail();
+        }
+    }
+}
+
+/* The exact interval's ends are gamma quantiles of k and k + 1. */
+static void
+it_is_no_wider_than_the_exact_one(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 100; k++) {
+        struct alqi_view_interval x = alqi_view_interval(k, k, 0, 1);
+
+        assert_true(x.high - x.low <= alqi_view_gamma_quantile(k + 1, 0.975) -
+                                          alqi_view_gamma_quantile(k, 0.025) +
+                                          1e-9);
+        assert_true(x.low <= k && k <= x.high);
+    }
+}
+
+/* What was seen is certain; without sampling all is. */
+static void
+the_certain_part_is_in_both_ends(void **state)
+{
+    struct alqi_view_interval x = alqi_view_interval(150, 400, 100, 20);
+    struct alqi_view_interval rest = alqi_view_interval(50, 400, 0, 20);
+
+    (void)state;
+    near(x.low, 100 + rest.low, 1e-12);
+    near(x.high, 100 + rest.high, 1e-12);
+    x = alqi_view_interval(1e9, 0, 1e9, 0);
+    assert_true(x.low == 1e9 && x.high == 1e9);
+    x = alqi_view_interval(0, 0, 0, 100);
+    assert_true(x.low == 0 && x.high > 300 && x.high < 369);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quantiles_are_those_of_tables),
+        cmocka_unit_test(large_shapes_continue_small_ones),
+        cmocka_unit_test(poisson_counts_are_covered),
+        cmocka_unit_test(it_is_no_wider_than_the_exact_one),
+        cmocka_unit_test(the_certain_part_is_in_both_ends),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,168 @@
+/* peak.c -- see peak.h */
+#include <math.h>
+
+#include "base/base.h"
+#include "view/peak.h"
+
+static const uint64_t STEP = 0x636F6C6F75727321;
+
+double
+alqi_view_colour_chance(double p)
+{
+    return p >= 1 ? 1 : -expm1(log1p(-p) / ALQI_VIEW_COLOURS);
+}
+
+/* In turn: given that the block is seen in some colour from here on, the chance
+ * of this one is c over that of any; after the first, c. */
+unsigned
+alqi_view_colours_slow(uint64_t seed, uint64_t id, double p)
+{
+    double c = alqi_view_colour_chance(p);
+    uint64_t hash = alqi_base_mix(id ^ seed);
+    unsigned colours = 0;
+
+    for (int k = 0; k < ALQI_VIEW_COLOURS; k++) {
+        double left = p >= 1 ? 1
+                             : -expm1(log1p(-p) * (ALQI_VIEW_COLOURS - k) /
+                                      ALQI_VIEW_COLOURS);
+        double chance = colours != 0 ? c : c / left;
+
+        if (ldexp((double)(hash >> 11), -53) < chance)
+            colours |= 1u << k;
+        hash = alqi_base_mix(hash + STEP);
+    }
+    /* In the last turn c / left is 1, but for rounding. */
+    return colours != 0 ? colours : 1u << (ALQI_VIEW_COLOURS - 1);
+}
+
+/* The colour whose path chooses for colour k. */
+static unsigned
+chooser(unsigned k)
+{
+    return (k + 1) % ALQI_VIEW_COLOURS;
+}
+
+static double
+level(const struct alqi_view_peak *peak, unsigned k)
+{
+    return peak->paths[k].is_own ? peak->now[chooser(k)]
+                                 : peak->now[0] + peak->now[1] + peak->now[2];
+}
+
+unsigned
+alqi_view_peak_moment(struct alqi_view_peak *peak, uint64_t us)
+{
+    uint64_t span_us = us > peak->last_us ? us - peak->last_us : 0;
+    unsigned better = 0;
+
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
+        struct alqi_view_peak_path *path = &peak->paths[k];
+
+        if (!path->is_near || (path->has_span && span_us <= path->span_us))
+            continue;
+        path->has_span = true;
+        path->span_us = span_us;
+        path->us = peak->last_us;
+        path->bytes = peak->now[k];
+        better |= 1u << k;
+    }
+    return better;
+}
+
+/* A birth has changed the path. */
+static void
+path_rise(struct alqi_view_peak *peak, unsigned k, double sample_bytes)
+{
+    struct alqi_view_peak_path *path = &peak->paths[k];
+    double now;
+
+    if (!path->is_own && peak->has_block[chooser(k)]) {
+        path->is_own = true;
+        path->most = path->near_bytes = 0;
+    }
+    now = level(peak, k);
+    if (now > path->most)
+        path->most = now;
+    else if (sample_bytes == 0 || now < path->most - sample_bytes / 2)
+        return;
+    path->near_bytes = path->most - sample_bytes / 2;
+    path->is_near = true;
+    path->has_span = false;
+}
+
+void
+alqi_view_peak_born(struct alqi_view_peak *peak, uint64_t us, unsigned colours,
+                    double bytes, double sample_bytes)
+{
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
+        if ((colours >> k & 1) == 0)
+            continue;
+        peak->now[k] += bytes;
+        peak->n_now[k]++;
+        peak->has_block[k] = true;
+    }
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        if (!peak->paths[k].is_own || (colours >> chooser(k) & 1) != 0)
+            path_rise(peak, k, sample_bytes);
+    peak->last_us = us;
+}
+
+static void
+paths_fall(struct alqi_view_peak *peak, uint64_t us)
+{
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
+        if (peak->n_now[k] == 0) /* no rounding lasts */
+            peak->now[k] = 0;
+        if (peak->now[k] < 0)
+            peak->now[k] = 0;
+    }
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        if (level(peak, k) < peak->paths[k].near_bytes)
+            peak->paths[k].is_near = false;
+    peak->last_us = us;
+}
+
+void
+alqi_view_peak_died(struct alqi_view_peak *peak, uint64_t us, unsigned colours,
+                    double bytes)
+{
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
+        if ((colours >> k & 1) == 0)
+            continue;
+        peak->now[k] -= bytes;
+        peak->n_now[k]--;
+    }
+    paths_fall(peak, us);
+}
+
+void
+alqi_view_peak_gone(struct alqi_view_peak *peak, uint64_t us,
+                    const struct alqi_view_peak *part)
+{
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
+        peak->now[k] -= part->now[k];
+        peak->n_now[k] -= part->n_now[k];
+    }
+    paths_fall(peak, us);
+}
+
+double
+alqi_view_peak_bytes(const struct alqi_view_peak *peak)
+{
+    double bytes = 0;
+
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        bytes += peak->paths[k].bytes;
+    return bytes / ALQI_VIEW_COLOURS;
+}
+
+uint64_t
+alqi_view_peak_us(const struct alqi_view_peak *peak, bool is_last)
+{
+    uint64_t us = peak->paths[0].us;
+
+    for (unsigned k = 1; k < ALQI_VIEW_COLOURS; k++)
+        if (is_last == (peak->paths[k].us > us))
+            us = peak->paths[k].us;
+    return us;
+}

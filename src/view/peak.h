@@ -1,0 +1,100 @@
+/* peak.h -- the most bytes that were live, from samples, without bias
+ *
+ * The highest point of a sampled path lies above the highest of the true one:
+ * samples that happen to be many choose the moment, and are counted there.  So
+ * each sampled block gets colours, and what one colour says of a moment is not
+ * what chose it (doc/design/sampling.md, .def.cycle).
+ *
+ * .def.colours  A block seen with chance p is seen in each of three colours
+ *               with chance 1 - (1 - p)^(1/3), one independent of the other, as
+ *               if each were a sampling of its own at a third of the rate.  The
+ *               coins are a hash of the block's number in the trace and of when
+ *               and by whom the trace was begun: with the number alone the n-th
+ *               block of all traces would have one colour, and in one trace the
+ *               colours would not be independent.  A block
+ *               that is surely seen has all three.
+ * .def.cycle    Path k follows the live bytes of colour k + 1 and chooses the
+ *               moment at which colour k is counted; the estimate is the mean
+ *               of the three.  No two colours choose for each other: with two
+ *               the terms would hang together, and the variance would be up to
+ *               1.36 times the sum of the squares, as where rounds of equal
+ *               height follow each other.
+ * .def.near     A path is near its height from a birth that brings it to within
+ *               half a sample of the most it ever had until it falls below
+ *               that.  The moment is the longest span of time without an event
+ *               since the last such birth.  Without sampling: from a birth that
+ *               brings more than ever before.
+ * .def.borrow   A colour that has had no block yet tells nothing: its path
+ *               follows all three. */
+#ifndef ALQI_VIEW_PEAK_H
+#define ALQI_VIEW_PEAK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+enum { ALQI_VIEW_COLOURS = 3, ALQI_VIEW_ALL_COLOURS = 7 };
+
+/* The chance of each colour of a block that is seen with chance p. */
+double alqi_view_colour_chance(double p);
+/* Of a trace that begins so. */
+static inline uint64_t
+alqi_view_colour_seed(uint64_t start_us, uint64_t pid)
+{
+    return alqi_base_mix(alqi_base_mix(start_us) ^ pid);
+}
+
+/* Bits: the colours in which the block is seen. */
+unsigned alqi_view_colours_slow(uint64_t seed, uint64_t id, double p);
+
+static inline unsigned
+alqi_view_colours(uint64_t seed, uint64_t id, double p)
+{
+    return p >= 1 ? ALQI_VIEW_ALL_COLOURS : alqi_view_colours_slow(seed, id, p);
+}
+
+/* The colour by which a block counts as one: its first. */
+static inline unsigned
+alqi_view_first_colour(unsigned colours)
+{
+    return colours & (0u - colours);
+}
+
+struct alqi_view_peak_path {
+    double most;
+    double near_bytes; /* it is near its height from here on */
+    uint64_t span_us;  /* the longest, since it came near */
+    uint64_t us;       /* the moment: when its span begins */
+    double bytes;      /* that colour k had then */
+    bool is_own;       /* .def.borrow: false while it borrows */
+    bool is_near, has_span;
+};
+
+/* All zeros before the first event. */
+struct alqi_view_peak {
+    double now[ALQI_VIEW_COLOURS]; /* bytes, by colour */
+    uint64_t n_now[ALQI_VIEW_COLOURS];
+    bool has_block[ALQI_VIEW_COLOURS];
+    struct alqi_view_peak_path paths[ALQI_VIEW_COLOURS];
+    uint64_t last_us; /* of the last event */
+};
+
+/* To be called before each event, and at the end.  Bits: the colours for which
+ * what was live until now is the best moment so far. */
+unsigned alqi_view_peak_moment(struct alqi_view_peak *peak, uint64_t us);
+/* bytes: what the block stands for in one colour; sample_bytes: what a small
+ * one stands for, 0 without sampling. */
+void alqi_view_peak_born(struct alqi_view_peak *peak, uint64_t us,
+                         unsigned colours, double bytes, double sample_bytes);
+void alqi_view_peak_died(struct alqi_view_peak *peak, uint64_t us,
+                         unsigned colours, double bytes);
+/* All of `part` went at once. */
+void alqi_view_peak_gone(struct alqi_view_peak *peak, uint64_t us,
+                         const struct alqi_view_peak *part);
+/* The first of the moments, or the last. */
+uint64_t alqi_view_peak_us(const struct alqi_view_peak *peak, bool is_last);
+/* The estimate of the most bytes. */
+double alqi_view_peak_bytes(const struct alqi_view_peak *peak);
+
+#endif
