@@ -620,7 +620,8 @@ measure(const struct workload *w, uint64_t seeds, bool is_check)
 
 SITE(0)
 SITE(1)
-SITE(2) SITE(3) SITE(4) SITE(5)
+SITE(2)
+SITE(3) SITE(4) SITE(5)
 
     static void *(*const sites[SITES])(uint64_t) = {site0, site1, site2,
                                                     site3, site4, site5};
