@@ -616,15 +616,18 @@ measure(const struct workload *w, uint64_t seeds, bool is_check)
         void *volatile block = malloc(size_bytes);                             \
                                                                                \
         return block;                                                          \
-    }
+    }                                                                          \
+    _Static_assert(n < SITES, "it is called")
 
-SITE(0)
-SITE(1)
-SITE(2)
-SITE(3) SITE(4) SITE(5)
+SITE(0);
+SITE(1);
+SITE(2);
+SITE(3);
+SITE(4);
+SITE(5);
 
-    static void *(*const sites[SITES])(uint64_t) = {site0, site1, site2,
-                                                    site3, site4, site5};
+static void *(*const sites[SITES])(uint64_t) = {site0, site1, site2,
+                                                site3, site4, site5};
 static void *replayed[BLOCKS_MAX];
 
 static int
