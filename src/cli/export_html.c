@@ -26,27 +26,13 @@ enum {
 
 /* ---- text ------------------------------------------------------------ */
 
-/* U+202A to U+202E and U+2066 to U+2069 turn around what stands after them,
- * so that a name could pose as another. */
-static bool
-is_bidi_control(const unsigned char *c)
-{
-    return c[0] == 0xE2 && ((c[1] == 0x80 && c[2] >= 0xAA && c[2] <= 0xAE) ||
-                            (c[1] == 0x81 && c[2] >= 0xA6 && c[2] <= 0xA9));
-}
-
 void
 alqi_cli_summary_text(FILE *out, const char *text, size_t columns)
 {
     bool is_cut = alqi_cli_columns(text) > columns;
     size_t n = alqi_cli_prefix_bytes(text, is_cut ? columns - 1 : columns);
 
-    for (size_t i = 0; i < n; i++) {
-        if (is_bidi_control((const unsigned char *)text + i)) {
-            fputc('?', out);
-            i += 2;
-            continue;
-        }
+    for (size_t i = 0; i < n; i++)
         switch (text[i]) {
         case '&':
             fputs("&amp;", out);
@@ -66,7 +52,6 @@ alqi_cli_summary_text(FILE *out, const char *text, size_t columns)
         default:
             fputc(text[i], out);
         }
-    }
     fputs(is_cut ? "…" : "", out);
 }
 

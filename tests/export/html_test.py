@@ -162,7 +162,7 @@ class Html(exported.Case):
             data = data.replace(old, new)
         path = self.write("<hr>.ctf", data)
         for options, parts in (
-                ((), ("<script>x</scr", "</td><img src=", "ab?cdefghijk",
+                ((), ("<script>x</scr", "</td><img src=", "ab???cdefghijk",
                       "' onload='x' '", "on=1:", "<b>&'\"/<>", "<hr>.ctf")),
                 (("--group=file",), ("\"><svg/on=1",)),
                 (("--group=module",), ("<style>*{x:url(h",))):

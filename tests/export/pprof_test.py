@@ -310,8 +310,11 @@ class Pprof(exported.Case):
         parts = collections.Counter()
         for site in got["sites"]:
             for s in site["stacks"]:
-                wanted[s["frames"][0]["function"]] += s[key]
-                parts[s["frames"][0]["function"]] += 1
+                # An address without a symbol: the tool names its module.
+                name = re.sub(r"^(.*)\+0x[0-9a-f]+$", r"[\1]",
+                              s["frames"][0]["function"])
+                wanted[name] += s[key]
+                parts[name] += 1
         text = self.judge(GO, "tool", "pprof", "-symbolize=none", "-top",
                           "-sample_index=" + sample_type, "-unit=bytes",
                           "-nodecount=1000000", "-nodefraction=0",
