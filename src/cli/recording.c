@@ -26,10 +26,12 @@ struct alqi_cli_recording {
     pid_t pid; /* the writer's, as it is known here */
 };
 
+/* The magic is written when the rest of the header is. */
+static const char unfinished[sizeof((struct alqi_raw_header *)0)->magic];
+
 bool
 alqi_cli_recording_is_unbegun(const char *path)
 {
-    static const char unfinished[sizeof((struct alqi_raw_header *)0)->magic];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     char magic[sizeof unfinished];
     struct stat st;
@@ -49,7 +51,10 @@ header_check(const struct alqi_cli_recording *r, const char **why)
     const struct alqi_raw_header *h = &r->header;
 
     *why = NULL;
-    if (memcmp(h->magic, ALQI_RAW_MAGIC, sizeof h->magic) != 0)
+    if (memcmp(h->magic, unfinished, sizeof unfinished) == 0)
+        *why = "it was never begun: its process was killed before its first "
+               "block, or is not there yet";
+    else if (memcmp(h->magic, ALQI_RAW_MAGIC, sizeof h->magic) != 0)
         *why = "it is not a recording";
     else if (h->header_bytes != ALQI_RAW_HEADER_BYTES ||
              h->chunk_bytes != ALQI_RAW_CHUNK_BYTES)

@@ -180,7 +180,7 @@ head_live(const struct alqi_cli_top *top)
                  alqi_cli_text_duration((double)alqi_cli_peak_us(a)).text);
     }
     n = strlen(text);
-    if (p->heap_bytes > 0)
+    if (p->is_heap)
         n += (size_t)snprintf(text + n, sizeof text - n, ", heap %s",
                               alqi_cli_text_bytes((double)p->heap_bytes).text);
     if (p->proc.rss_bytes > 0)

@@ -86,7 +86,7 @@ put_process(json_t *o, const struct alqi_cli_top_part *p)
     put_text(o, "recording", p->path);
     put_count(o, "age_us", p->proc.age_us);
     put_count(o, "rss_bytes", p->proc.rss_bytes);
-    if (p->heap_bytes > 0)
+    if (p->is_heap)
         put_count(o, "heap_bytes", p->heap_bytes);
     if (p->rate > 0)
         put(o, "interval_bytes", ALQI_WORD_BYTES / p->rate);

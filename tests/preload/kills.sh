@@ -12,9 +12,9 @@ cd "$work" || exit 1
 RANDOM=${ALQ_TEST_SEED:-7}
 n_events=0
 
-# Each moment is when so many bytes were recorded.
+# Each moment is when so many bytes were recorded: the file is longer, by holes.
 has_recorded() { # BYTES
-    [ "$(stat -c %s raw 2>/dev/null || echo 0)" -ge "$1" ]
+    [ $((512 * $(stat -c %b raw 2>/dev/null || echo 0))) -ge "$1" ]
 }
 
 start() { # THREADS
