@@ -1,26 +1,89 @@
 /* export_blocks.c -- see export_blocks.h */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/apportion.h"
 #include "cli/cli.h"
 #include "cli/export_blocks.h"
 
-/* Of the blocks that are left at the end, or of the others. */
+/* Blocks in the order of their processes: those of process p are
+ * order[first[p]] to order[first[p + 1] - 1]. */
+struct grouped {
+    uint32_t *order, *first;
+    double *sums; /* bytes, by process */
+    uint32_t n_processes;
+};
+
+static uint32_t
+process_of(const struct alqi_cli_analysis *a, const struct alqi_cli_block *b)
+{
+    const struct alqi_cli_notes *notes = &a->notes;
+    const struct alqi_cli_thread *t =
+        b->thread < notes->threads_capacity ? &notes->threads[b->thread] : NULL;
+
+    return t != NULL && t->is_seen && t->process < notes->n_processes
+               ? t->process
+               : 0;
+}
+
 static void
-class_apportion(struct alqi_cli_whole_blocks *w, bool is_left, int64_t total)
+group(struct grouped *g, const struct alqi_cli_whole_blocks *w,
+      const struct alqi_cli_analysis *a, bool is_left)
+{
+    g->n_processes = a->notes.n_processes > 0 ? a->notes.n_processes : 1;
+    g->order = alqi_cli_realloc(NULL, w->n_blocks, sizeof *g->order);
+    g->first = alqi_cli_realloc(NULL, g->n_processes + 2, sizeof *g->first);
+    g->sums = alqi_cli_realloc(NULL, g->n_processes, sizeof *g->sums);
+    memset(g->first, 0, (g->n_processes + 2) * sizeof *g->first);
+    memset(g->sums, 0, g->n_processes * sizeof *g->sums);
+    for (uint32_t i = 0; i < w->n_blocks; i++)
+        if (w->blocks[i].is_left == is_left) {
+            uint32_t p = process_of(a, &w->blocks[i]);
+
+            g->first[p + 2]++;
+            g->sums[p] += w->blocks[i].bytes;
+        }
+    for (uint32_t p = 0; p < g->n_processes; p++)
+        g->first[p + 2] += g->first[p + 1];
+    /* first[p + 1] goes from where p begins to where it ends. */
+    for (uint32_t i = 0; i < w->n_blocks; i++)
+        if (w->blocks[i].is_left == is_left)
+            g->order[g->first[process_of(a, &w->blocks[i]) + 1]++] = i;
+}
+
+static void
+grouped_free(struct grouped *g)
+{
+    free(g->order);
+    free(g->first);
+    free(g->sums);
+}
+
+/* Of the blocks that are left at the end, or of the others: among the processes
+ * first, so that the sum of each is right too. */
+static void
+class_apportion(struct alqi_cli_whole_blocks *w,
+                const struct alqi_cli_analysis *a, bool is_left, int64_t total)
 {
     double *parts = alqi_cli_realloc(NULL, w->n_blocks, sizeof *parts);
     int64_t *bytes = alqi_cli_realloc(NULL, w->n_blocks, sizeof *bytes);
-    uint32_t n = 0;
+    struct grouped g;
+    int64_t *totals;
 
-    for (uint32_t i = 0; i < w->n_blocks; i++)
-        if (w->blocks[i].is_left == is_left)
-            parts[n++] = w->blocks[i].bytes;
-    alqi_cli_apportion(bytes, parts, n, total);
-    n = 0;
-    for (uint32_t i = 0; i < w->n_blocks; i++)
-        if (w->blocks[i].is_left == is_left)
-            w->bytes[i] = bytes[n++];
+    group(&g, w, a, is_left);
+    totals = alqi_cli_realloc(NULL, g.n_processes, sizeof *totals);
+    alqi_cli_apportion(totals, g.sums, g.n_processes, total);
+    for (uint32_t p = 0; p < g.n_processes; p++) {
+        uint32_t from = g.first[p], n = g.first[p + 1] - from;
+
+        for (uint32_t i = 0; i < n; i++)
+            parts[i] = w->blocks[g.order[from + i]].bytes;
+        alqi_cli_apportion(bytes, parts, n, totals[p]);
+        for (uint32_t i = 0; i < n; i++)
+            w->bytes[g.order[from + i]] = bytes[i];
+    }
+    free(totals);
+    grouped_free(&g);
     free(parts);
     free(bytes);
 }
@@ -50,8 +113,8 @@ alqi_cli_whole_blocks_make(struct alqi_cli_whole_blocks *w,
     w->allocated_bytes = alqi_cli_whole(a->totals[ALQI_CLI_ALLOCATED].bytes);
     w->live_bytes = alqi_cli_whole(a->totals[ALQI_CLI_LIVE].bytes);
     w->peak_bytes = alqi_cli_whole(a->totals[ALQI_CLI_PEAK].bytes);
-    class_apportion(w, true, w->live_bytes);
-    class_apportion(w, false, w->allocated_bytes - w->live_bytes);
+    class_apportion(w, a, true, w->live_bytes);
+    class_apportion(w, a, false, w->allocated_bytes - w->live_bytes);
     peak_apportion(w, a->moments);
 }
 

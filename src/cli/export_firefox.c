@@ -40,10 +40,37 @@ point_put(struct counter *c, uint64_t us, int64_t bytes)
     c->put_bytes = bytes;
 }
 
+static int64_t
+change(const struct alqi_cli_firefox *f, uint32_t i)
+{
+    const struct alqi_cli_block_event *e = &f->events[i];
+    int64_t bytes = f->whole.bytes[e->block];
+
+    return ALQI_CLI_IS_BIRTH(e) ? bytes : -bytes;
+}
+
+/* The first event that brings the path to its highest. */
+static uint32_t
+highest(const struct alqi_cli_firefox *f, int64_t *most)
+{
+    int64_t bytes = 0;
+    uint32_t at = UINT32_MAX;
+
+    *most = 0;
+    for (uint32_t i = 0; i < f->n_events; i++) {
+        bytes += change(f, i);
+        if (bytes > *most) {
+            *most = bytes;
+            at = i;
+        }
+    }
+    return at;
+}
+
 /* What is live over time, in steps: the last value of each that differs from
- * the one before.  Of samples it is drawn as they have it, since the peak is an
- * estimate of its own (view/peak.h); else the peak stands where it was, and no
- * other value exceeds it. */
+ * the one before, and the highest.  Of samples it is drawn as they have it,
+ * since the peak is an estimate of its own (view/peak.h); else the peak stands
+ * where it was, and no other value exceeds it. */
 static void
 points_put(const struct alqi_cli_firefox *f, bool is_counts)
 {
@@ -51,23 +78,24 @@ points_put(const struct alqi_cli_firefox *f, bool is_counts)
     struct counter c = {f->out, is_counts, 0, 0};
     uint64_t step_us = a->end_us / COUNTER_STEPS + 1;
     bool has_peak = alqi_cli_is_sampled(&a->estimator);
-    int64_t peak = has_peak ? INT64_MAX : f->whole.peak_bytes;
     uint64_t peak_us = alqi_cli_peak_us(a);
-    int64_t bytes = 0;
+    int64_t peak, bytes = 0;
+    uint32_t at = highest(f, &peak);
 
+    if (!has_peak)
+        peak = f->whole.peak_bytes;
     point_put(&c, 0, 0);
     for (uint32_t i = 0; i < f->n_events; i++) {
-        const struct alqi_cli_block_event *e = &f->events[i];
+        uint64_t us = f->events[i].us;
 
-        if (!has_peak && e->us > peak_us) {
+        if (!has_peak && us > peak_us) {
             point_put(&c, peak_us, peak);
             has_peak = true;
         }
-        bytes += ALQI_CLI_IS_BIRTH(e) ? f->whole.bytes[e->block]
-                                      : -f->whole.bytes[e->block];
-        if (i + 1 == f->n_events ||
-            f->events[i + 1].us / step_us != e->us / step_us)
-            point_put(&c, e->us, bytes < peak ? bytes : peak);
+        bytes += change(f, i);
+        if (i == at || i + 1 == f->n_events ||
+            f->events[i + 1].us / step_us != us / step_us)
+            point_put(&c, us, bytes < peak ? bytes : peak);
     }
     if (!has_peak)
         point_put(&c, peak_us, peak);
