@@ -9,7 +9,13 @@
 #include "cli/report.h"
 #include "cli/text.h"
 
-enum { TITLE_MAX = 4096, SAMPLING_MAX = 256, SPARK_MOST = 64, LABEL = 12 };
+enum {
+    TITLE_MAX = 4096,
+    SAMPLING_MAX = 256,
+    SPARK_MOST = 64,
+    LABEL = 12,
+    COLUMNS = 80
+};
 
 static void
 title(const struct alqi_cli_report *r)
@@ -103,12 +109,34 @@ pad(const char *text, int columns)
     return text[0] != '\0' && used < columns ? columns - used : 0;
 }
 
+/* Columns of the text when padded. */
+static int
+reach(const char *text, int columns)
+{
+    return (int)alqi_cli_columns(text) + pad(text, columns);
+}
+
+/* Ends a line of which so many columns are used; below, where it is too long.
+ */
+static void
+remark_put(const struct alqi_cli_term *term, int used, const char *between,
+           const char *remark)
+{
+    int columns = used + 2 + (int)alqi_cli_columns(remark);
+
+    if (columns > COLUMNS || columns > term->width)
+        fprintf(term->out, "\n  %*s%s\n", LABEL, "", remark);
+    else
+        fprintf(term->out, "%s%s\n", between, remark);
+}
+
 static void
 total_line(const struct alqi_cli_report *r, const char *label,
            const struct alqi_cli_sum *s, const char *remark)
 {
     const struct alqi_cli_term *term = &r->term;
     char bytes[128] = "", objects[128] = "";
+    int used;
     bool is_too_few =
         alqi_cli_is_sampled(&r->analysis.estimator) && s->objects == 0;
 
@@ -122,8 +150,11 @@ total_line(const struct alqi_cli_report *r, const char *label,
     fprintf(term->out, "%s %s%*s", alqi_cli_style(term, ALQI_CLI_PLAIN), bytes,
             pad(bytes, 10), "");
     alqi_cli_draw_right(term, alqi_cli_text_count(s->objects).text, 7);
-    fprintf(term->out, "%s%*s blocks  %s\n", objects, pad(objects, 6), "",
-            is_too_few ? "too few samples" : remark);
+    fprintf(term->out, "%s%*s blocks", objects, pad(objects, 6), "");
+    if (is_too_few)
+        remark = "too few samples";
+    used = 2 + LABEL + 9 + 1 + reach(bytes, 10) + 7 + reach(objects, 6) + 7;
+    remark_put(term, used, "  ", remark);
 }
 
 /* Its moments, where they read differently. */
@@ -174,6 +205,16 @@ more_line(const struct alqi_cli_report *r, const char *label, const char *text)
     fprintf(r->term.out, "  %-*s%s\n", LABEL, label, text);
 }
 
+/* The second part is below where the line would be too long. */
+static void
+two_part_line(const struct alqi_cli_report *r, const char *label,
+              const char *first, const char *second)
+{
+    fprintf(r->term.out, "  %-*s%s", LABEL, label, first);
+    remark_put(&r->term, 2 + LABEL + (int)alqi_cli_columns(first), "; ",
+               second);
+}
+
 static void
 mapped(const struct alqi_cli_report *r)
 {
@@ -195,7 +236,7 @@ static void
 reallocated(const struct alqi_cli_report *r)
 {
     const struct alqi_cli_moves *m = &r->analysis.moves;
-    char text[256], error[64] = "";
+    char text[256], chain[64], error[64] = "";
 
     if (m->n_blocks == 0 || r->analysis.options.min_life_us > 0)
         return;
@@ -203,11 +244,11 @@ reallocated(const struct alqi_cli_report *r)
         snprintf(error, sizeof error, " ± %s",
                  alqi_cli_text_bytes(alqi_cli_stderr(m->bytes_var)).text);
     snprintf(text, sizeof text,
-             "%9s%s of the above came by realloc, in %s blocks; "
-             "longest chain %" PRIu64,
+             "%9s%s of the above came by realloc, in %s blocks",
              alqi_cli_text_bytes(m->bytes).text, error,
-             alqi_cli_text_count(m->objects).text, m->longest);
-    more_line(r, "reallocs", text);
+             alqi_cli_text_count(m->objects).text);
+    snprintf(chain, sizeof chain, "longest chain %" PRIu64, m->longest);
+    two_part_line(r, "reallocs", text, chain);
 }
 
 /* Beside live bytes it tells what the allocator keeps or cannot use. */
@@ -215,7 +256,7 @@ static void
 resident(const struct alqi_cli_report *r)
 {
     const struct alqi_cli_analysis *a = &r->analysis;
-    char text[256], times[64] = "";
+    char text[256], peak[128], times[64] = "";
 
     if (a->rss.n_told == 0)
         return;
@@ -223,11 +264,12 @@ resident(const struct alqi_cli_report *r)
         snprintf(times, sizeof times, ", %.3g times its bytes",
                  alqi_cli_rss_at_peak(&a->rss) /
                      a->totals[ALQI_CLI_PEAK].bytes);
-    snprintf(text, sizeof text, "%9s at most, at %s; %s at the heap's peak%s",
+    snprintf(text, sizeof text, "%9s at most, at %s",
              alqi_cli_text_bytes(a->rss.peak_bytes).text,
-             alqi_cli_text_duration((double)a->rss.peak_us).text,
+             alqi_cli_text_duration((double)a->rss.peak_us).text);
+    snprintf(peak, sizeof peak, "%s at the heap's peak%s",
              alqi_cli_text_bytes(alqi_cli_rss_at_peak(&a->rss)).text, times);
-    more_line(r, "resident", text);
+    two_part_line(r, "resident", text, peak);
 }
 
 /* In each of n parts of the time the most of the steps; 0 is not told, and

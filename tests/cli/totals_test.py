@@ -1,6 +1,7 @@
 """The report's figures against a recomputation from the script's columns."""
 import csv
 import io
+import re
 
 import common
 
@@ -110,6 +111,17 @@ class Totals(common.Case):
         self.assertEqual(names, {"tree", "libdeep.so.1"})
         got = self.json("-g", "file", path)
         self.assertEqual([s["file"] for s in got["sites"]], ["/src/tree.c"])
+
+    def test_intervals_fit_in_80_columns(self):
+        """Of few samples an error is an interval, and what is said beside it
+        goes below."""
+        text = self.ok("report", self.made(12, 12, 1e-4),
+                       env={"COLUMNS": "80"})
+        self.assertEqual(len(re.findall(r"\[[\d.]+ .*?, .*?\] blocks", text)),
+                         4, text)
+        self.assertRegex(text, r"(?m)^ {14}[\d.]+% freed within 1 ms$")
+        for line in text.splitlines():
+            self.assertLessEqual(len(line), 80, line)
 
     def test_order_follows_the_measure(self):
         path = self.made(20000, 500, 1e-4)
