@@ -1,5 +1,5 @@
-/* seq.c -- allocates 1, 2, ... 1000 bytes, over and over, until ./stop is there
- */
+/* seq.c -- allocates 1, 2, ... 1000 bytes, over and over, until ./stop is there;
+ * slowly, so that a reader keeps up */
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 int
 main(void)
 {
-    const struct timespec a_while = {.tv_nsec = 500000};
+    const struct timespec a_while = {.tv_nsec = 10000000};
 
     do {
         for (size_t i = 1; i <= 1000; i++)
