@@ -6,7 +6,8 @@
 #
 # The gate has run the static checks and the unit tests of chk, and rel has run
 # all it has (dev, verb_test).  What is left runs here, by label:
-#   unit      in each preset
+#   unit      in each preset; those of the pure parts, which have no threads,
+#             not in tsan
 #   preload   the preload's own: replace malloc, as ASan and TSan do; not with
 #             them
 #   recorded  the command line on recordings: dbg and clang, the other compiler
@@ -31,6 +32,8 @@ function(wanted out preset name labels)
         if(name MATCHES "^fuzz/")
             set(is TRUE)
         endif()
+    elseif(preset STREQUAL tsan AND name MATCHES "^(sample|view|wire)/")
+        # pure: see src/LAYERS and HACKING.md
     else()
         foreach(label check model preload recorded system unit)
             if(label IN_LIST labels)
