@@ -77,8 +77,12 @@ export async function serve(...args) {
         child.on("exit", (code) =>
             reject(new Error(`aliquot view ended with ${code}`)));
     });
+    // Of a test that fails, it does not keep the program alive.
+    child.unref();
+    child.stdout.unref();
     const stop = () => new Promise((resolve) => {
         servers.delete(child);
+        child.ref();
         child.on("exit", resolve);
         child.kill();
     });

@@ -404,8 +404,9 @@ test("names that would be markup are text, long ones are cut", async () => {
         assert.equal(await page.locator("h1 *:not(bdi)").count(), 0);
         if (view === "sites") {
             const text = await page.locator("main").innerText();
+            // A format character: a question mark for each byte.
             for (const name of names)
-                assert.ok(text.includes(name.replace("\u202e", "\ufffd")), name);
+                assert.ok(text.includes(name.replace("\u202e", "???")), name);
             assert.ok(text.includes("very_very_"));
             assert.ok(!text.includes(long), "cut");
         }
