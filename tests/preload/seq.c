@@ -1,5 +1,5 @@
-/* seq.c -- allocates 1, 2, ... 1000 bytes, over and over, until ./stop is there;
- * slowly, so that a reader keeps up */
+/* seq.c -- allocates 1, 2, ... 1000 bytes, over and over, until ./stop is
+ * there; slowly, so that a reader keeps up */
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
