@@ -196,6 +196,12 @@ task_free(struct alqi_glue_task *k)
     own->spare = k;
 }
 
+void
+alqi_glue_task_left(struct alqi_limit_frame *f)
+{
+    task_free((struct alqi_glue_task *)f);
+}
+
 /* The frame is closed.  The last one takes the fence down. */
 static void
 task_end(struct alqi_glue_task *k)

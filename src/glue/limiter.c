@@ -120,6 +120,7 @@ static const struct alqi_limit_subject subject = {
     .wake_sigsafe = wake_sigsafe,
     .mark = mark,
     .cut = cut,
+    .left = alqi_glue_task_left,
     .leaves = leaves,
     .sample_rate = 1.0 / ALQ_LIMIT_INTERVAL_WORDS,
 };

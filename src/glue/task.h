@@ -31,6 +31,8 @@ struct alqi_glue_task {
 
 /* Drops frames that the calling thread has left. */
 void alqi_glue_task_drop_left(struct alqi_limit_thread *t);
+/* A subject's `left`: the frame of a task within another serves again. */
+void alqi_glue_task_left(struct alqi_limit_frame *f);
 
 /* ---- guard.c, guard.S ---------------------------------------------------- */
 

@@ -86,8 +86,13 @@ unwinds(const struct alqi_limit_thread *t, const struct alqi_limit_frame *to)
 static void
 close_inner(struct alqi_limit_thread *t, const struct alqi_limit_frame *to)
 {
-    while (t->innermost != to)
-        alqi_limit_drop(t->innermost);
+    struct alqi_limit_frame *f;
+
+    while ((f = t->innermost) != to) {
+        alqi_limit_drop(f);
+        if (t->subject->left != NULL)
+            t->subject->left(f);
+    }
 }
 
 static void

@@ -54,6 +54,9 @@ struct alqi_limit_subject {
     /* Whether what was called since that frame was opened may be left by
      * longjmp: then it is, after clean-ups.  NULL: it may. */
     bool (*leaves)(void *heap, const struct alqi_limit_frame *to);
+    /* The frame was left so, and is closed: its memory may serve again.  NULL:
+     * nobody waits for it. */
+    void (*left)(struct alqi_limit_frame *f);
     /* The heap asks so often that nobody need wake it: no timer. */
     bool looks_often;
     /* The chance of a word to be sampled: 1 / ALQ_LIMIT_INTERVAL_WORDS. */
