@@ -11,7 +11,8 @@
 #include "heap/thread.h"
 #include "plat/wait.h"
 
-__thread struct alqi_domain *alqi_heap_thread_current;
+__thread struct alqi_domain *alqi_heap_thread_current
+    __attribute__((tls_model("initial-exec")));
 
 static __thread const struct alqi_domain *left
     __attribute__((tls_model("initial-exec")));

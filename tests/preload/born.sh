@@ -78,7 +78,7 @@ done
 n_whole=0
 for child in t.*.ctf; do
     cp "$child" t.ctf
-    if "$aliquot" info t.ctf | grep -q 'forked=1'; then
+    if "$aliquot" info t.ctf | grep 'forked=1' >/dev/null; then
         says "fork" "every block but those missing: blocks from before the fork"
     else
         says "no fork" "every block recorded: figures are exact"

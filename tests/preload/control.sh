@@ -49,7 +49,7 @@ has_sampled() { # N
 }
 
 report_has() { # TRACE WORD
-    "$aliquot" report "$1" 2>/dev/null | grep -q "$2"
+    "$aliquot" report "$1" 2>/dev/null | grep "$2" >/dev/null
 }
 
 has_lines() { # N WORD FILE

@@ -18,7 +18,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 
 ldconfig=$(PATH=$PATH:/sbin:/usr/sbin command -v ldconfig)
-if ! "$ldconfig" -p | grep -q 'libunwind\.so\.8'; then
+if ! "$ldconfig" -p | grep 'libunwind\.so\.8' >/dev/null; then
     echo "skipped: libunwind.so.8 is not installed"
     exit 77
 fi
