@@ -32,7 +32,7 @@ function(wanted out preset name labels)
         if(name MATCHES "^fuzz/")
             set(is TRUE)
         endif()
-    elseif(preset STREQUAL tsan AND name MATCHES "^(sample|view|wire)/")
+    elseif(preset STREQUAL tsan AND name MATCHES "^(fuzz|sample|view|wire)/")
         # pure: see src/LAYERS and HACKING.md
     else()
         foreach(label check model preload recorded system unit)
