@@ -184,8 +184,7 @@ look_locked(const struct request *request, uintptr_t sp, uintptr_t end)
 }
 
 /* 0: in no other domain. */
-static __thread uintptr_t blocks_at
-    __attribute__((tls_model("initial-exec")));
+static __thread uintptr_t blocks_at __attribute__((tls_model("initial-exec")));
 
 ALQI_NOINLINE void
 alqi_heap_stale_leave(struct alq_thread *thread)
