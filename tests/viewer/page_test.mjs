@@ -248,7 +248,7 @@ test("search marks boxes, and says how much they are", async () => {
     const { page, done } = await at("#view=flame&live=peak");
     await page.keyboard.press("/");
     await page.keyboard.type("Typecore");
-    await page.locator(".found").waitFor();
+    await page.locator(".found", { hasText: "Typecore" }).waitFor();
     await settled(page);
     const found = await page.locator(".found").innerText();
     assert.match(found, /^Typecore .*matched, [0-9.]+%/);
