@@ -9,7 +9,7 @@
 #   unit      in each preset; those of the pure parts, which have no threads,
 #             not in tsan
 #   preload   the preload's own: replace malloc, as ASan and TSan do; not with
-#             them
+#             them; the longest, preload/steps, not in dbg: hard checks as much
 #   recorded  the command line on recordings: dbg and clang, the other compiler
 #   system    other whole programs: dbg
 # Static checks and models do not depend on the preset.  Preset fuzz runs the
@@ -34,6 +34,7 @@ function(wanted out preset name labels)
         endif()
     elseif(preset STREQUAL tsan AND name MATCHES "^(fuzz|sample|view|wire)/")
         # pure: see src/LAYERS and HACKING.md
+    elseif(preset STREQUAL dbg AND name MATCHES "^preload/steps")
     else()
         foreach(label check model preload recorded system unit)
             if(label IN_LIST labels)
