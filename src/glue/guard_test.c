@@ -13,9 +13,7 @@
 #include "base/test_seed.h"
 #include "glue/domains_help.h"
 
-#if ALQI_CHECKS >= 3
-enum { ROUNDS = 200 };
-#elif defined __SANITIZE_THREAD__
+#if defined __SANITIZE_THREAD__
 enum { ROUNDS = 1000 };
 #else
 enum { ROUNDS = 10000 };
