@@ -263,10 +263,12 @@ alqi_heap_verify_slow(struct alqi_domain *d, enum alqi_heap_verify_what what)
     struct alqi_heap *heap = d->heap;
     unsigned i;
 
-    /* Hard builds collect all the time: so much of a heap for each collection.
-     * By what it has, small ones each time, large ones after many. */
+    /* Hard builds collect all the time: so much of a heap for each collection,
+     * unless each was asked for (V=1).  By what it has, small ones each time,
+     * large ones after many. */
     credit_words += CREDIT_WORDS;
-    if (ALQI_HEAP_IS_HARD && credit_words < alqi_heap_stat_words(heap))
+    if (ALQI_HEAP_IS_HARD && heap->tuning.verify == 0 &&
+        credit_words < alqi_heap_stat_words(heap))
         return;
     credit_words = 0;
     check_remembered =
