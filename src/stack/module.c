@@ -184,7 +184,8 @@ image_build_id(const struct image *im, uint32_t *n_bytes)
     return NULL;
 }
 
-bool
+/* Out of line: its image must not stand on the stack beside report_locked's. */
+ALQI_NOINLINE bool
 alqi_stack_module_sections(const struct alqi_stack_place *place,
                            struct alqi_stack_sections *out)
 {
