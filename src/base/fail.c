@@ -1,3 +1,7 @@
+/* fail.c -- what a failed check says, and the end of the program
+ *
+ * Nothing here allocates or takes a lock: the check may have failed inside the
+ * allocator, or in a signal handler. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

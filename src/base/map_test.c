@@ -1,3 +1,4 @@
+/* map_test.c -- a map does what an array of keys and values does */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>

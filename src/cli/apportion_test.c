@@ -1,3 +1,6 @@
+/* apportion_test.c -- whole parts sum to the whole, each within one of its
+ * share
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* blocks_test.c -- blocks that are joined to be fewer keep the sums */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* estimate_test.c -- weights and errors of sampled blocks, against their law */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

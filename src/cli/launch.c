@@ -1,3 +1,12 @@
+/* launch.c -- see launch.h: a program that is run, and mirrored
+ *
+ *   starting --exec succeeds--> running --it ends--> ended: late ^C counted
+ *       `-----exec fails------> its errno comes by a pipe that exec closes
+ *
+ * While the program runs, signals that would end this process are passed on to
+ * it.  After its end they are ignored while its trace is made; the second ^C
+ * ends this process (late_text).  The handlers read and write only what is
+ * sig_atomic_t or atomic here. */
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>

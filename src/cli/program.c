@@ -1,3 +1,5 @@
+/* program.c -- see program.h: the file is looked for as execvp does, and its
+ * headers are read; nothing of it runs */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* tables_test.c -- the analysis's tables of objects, stacks, texts, wrappers */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* text_test.c -- numbers, times and names as a terminal shows them */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* top_tree_test.c -- the tree of `top` has what its picture has, open or not */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

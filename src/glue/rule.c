@@ -1,3 +1,7 @@
+/* rule.c -- see rule.h: which rule was broken, and what to do
+ *
+ * Comes to the first reason that holds: no domain, one that has ended, a
+ * blocking section, another domain's thread, an unattached thread. */
 #include <aliquot/heap.h>
 
 #include "glue/rule.h"

@@ -1,3 +1,10 @@
+/* alloc.c -- see alloc.h: allocation when the minor heap has no room at once
+ *
+ * The limit of the minor heap is its end, or a request of the collector, the
+ * sampler, a limit or a signal (heap.md).  The slow way serves what was
+ * requested, collects if room is still wanting, and tries again; sampled
+ * blocks, and blocks that go to the major heap directly, have ways of their
+ * own.  Each returns the block, or ALQ_NULL with the reason on the domain. */
 #include <string.h>
 
 #include "heap/alloc.h"
