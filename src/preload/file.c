@@ -163,8 +163,8 @@ alqi_preload_heap_name(char *out, size_t capacity)
 
 /* ---- the descriptor ------------------------------------------------------ */
 
-/* Out of the way of programs that expect 3; not so high that the table of
- * descriptors grows. */
+/* Out of the way of programs that expect 3, and of the 63 and 255 of shells;
+ * the kernel's table of descriptors grows from 64 to 256 places. */
 int
 alqi_preload_fd_move_up(int fd)
 {
