@@ -7,13 +7,19 @@ function complain(where, rule, text)
     bad = 1
 }
 
-# The part of src/PART/file, "" for files outside src/.
+# The part of src/PART/file and of tests/kits/PART/file, "" for other files.
 function part_of(path,    piece)
 {
-    if (path !~ /^src\/[^\/]+\//)
+    if (sub(/^tests\/kits\//, "src/", path) == 0 && path !~ /^src\/[^\/]+\//)
         return ""
     split(path, piece, "/")
     return piece[2]
+}
+
+# A test, or what tests share: they alone may include "kits/PART/file.h".
+function is_of_tests(path)
+{
+    return path ~ /_test\.c$/ || path ~ /^tests\/kits\//
 }
 
 function exists(path,    line, result)
@@ -114,16 +120,24 @@ FNR == 1 {
 }
 
 # One #include "target" of a file in src/.
-function inside(here, target,    to)
+function inside(here, target,    to, root)
 {
     to = target
+    root = "src/"
+    if (sub(/^kits\//, "", to)) {
+        if (!is_of_tests(FILENAME)) {
+            complain(here, "kit", "only NAME_test.c may include " target)
+            return
+        }
+        root = "tests/"
+    }
     sub(/\/.*/, "", to)
     if (target !~ /^[a-z0-9_]+\/[a-zA-Z0-9_.\/-]+$/ || target ~ /\.\./) {
         complain(here, "path", "\"" target "\" is not \"folder/file.h\"")
         return
     }
-    if (!exists("src/" target)) {
-        complain(here, "path", "no src/" target)
+    if (!exists(root target)) {
+        complain(here, "path", "no " root target)
         return
     }
     if (to != part && !((part, to) in allowed)) {
@@ -133,8 +147,8 @@ function inside(here, target,    to)
     }
     if (to == part) {
         if (FILENAME ~ /\.h$/)
-            edge("header", FILENAME, "src/" target, here)
-        if (FILENAME !~ /_test\.c$/ &&
+            edge("header", FILENAME, root target, here)
+        if (!is_of_tests(FILENAME) &&
             module_of(FILENAME) != module_of(target))
             edge("module", module_of(FILENAME), module_of(target), here)
     }

@@ -9,7 +9,7 @@
 
 #include "base/base.h"
 #include "wire/cache.h"
-#include "wire/golden.h"
+#include "kits/wire/golden.h"
 #include "wire/packet.h"
 
 /* Sanitizers keep freed blocks: peaks mean nothing there. */

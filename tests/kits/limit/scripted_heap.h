@@ -1,8 +1,8 @@
 /* scripted_heap.h -- a heap that is what a test says it is
  *
  * One for the process; each test of scripted_run begins with a fresh one. */
-#ifndef ALQI_LIMIT_SCRIPTED_HEAP_H
-#define ALQI_LIMIT_SCRIPTED_HEAP_H
+#ifndef ALQ_KITS_SCRIPTED_HEAP_H
+#define ALQ_KITS_SCRIPTED_HEAP_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* golden.h -- for tests: files, their xz form, and SHA-256 */
-#ifndef ALQI_WIRE_GOLDEN_H
-#define ALQI_WIRE_GOLDEN_H
+#ifndef ALQ_KITS_GOLDEN_H
+#define ALQ_KITS_GOLDEN_H
 
 #include <stdbool.h>
 #include <stddef.h>

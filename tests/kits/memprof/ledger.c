@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "memprof/ledger.h"
+#include "kits/memprof/ledger.h"
 
 enum { UNUSED, ISSUED, HANDED_IN };
 

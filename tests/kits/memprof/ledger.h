@@ -3,10 +3,10 @@
  * Each datum is the number of a ticket of its profile.  A ticket is issued by
  * an alloc callback that keeps, and must be handed in once, to dealloc or
  * release.  Any number of threads at once. */
-#ifndef ALQI_MEMPROF_LEDGER_H
-#define ALQI_MEMPROF_LEDGER_H
+#ifndef ALQ_KITS_LEDGER_H
+#define ALQ_KITS_LEDGER_H
 
-#include "memprof/fake_heap.h"
+#include "kits/memprof/fake_heap.h"
 
 enum { LEDGER_TICKETS = 1 << 15 };
 

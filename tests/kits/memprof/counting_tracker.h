@@ -1,12 +1,12 @@
-/* seen.h -- for tests: a tracker that counts, one heap, one thread
+/* counting_tracker.h -- a tracker that counts its calls: one heap, one thread
  *
  * The datum is the number of the alloc callback, from 1. */
-#ifndef ALQI_MEMPROF_SEEN_H
-#define ALQI_MEMPROF_SEEN_H
+#ifndef ALQ_KITS_COUNTING_TRACKER_H
+#define ALQ_KITS_COUNTING_TRACKER_H
 
-#include "memprof/fake_heap.h"
+#include "kits/memprof/fake_heap.h"
 
-struct seen {
+struct counted {
     _Atomic(uint64_t) allocs, deallocs, releases, minors;
     _Atomic(uint64_t) samples, words, bytes;
     int alloc_code, dealloc_code; /* 1 keep, 0 drop, below 0 fail */
@@ -17,12 +17,12 @@ struct seen {
     uint64_t nested;
 };
 
-extern struct seen seen;
+extern struct counted counted;
 extern struct fake_heap heap;
 extern struct fake_thread self;
-extern const struct alq_tracker seen_tracker;
+extern const struct alq_tracker counting_tracker;
 
-int seen_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data);
+int counting_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data);
 
 struct alq_memprof_config at_rate(double rate);
 struct alq_profile *begin_with(const struct alq_memprof_config *config);

@@ -1,7 +1,7 @@
 /* scripted_heap.c -- see scripted_heap.h */
 #include <string.h>
 
-#include "limit/scripted_heap.h"
+#include "kits/limit/scripted_heap.h"
 
 struct scripted h;
 

@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 #include "view/build.h"
-#include "view/model.h"
+#include "kits/view/model.h"
 
 /* Number 0 is the empty stack's. */
 const char *const model_names[MODEL_FUNCTIONS] = {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "wire/golden.h"
+#include "kits/wire/golden.h"
 
 void
 golden_append(struct golden_bytes *b, const void *bytes, size_t n)

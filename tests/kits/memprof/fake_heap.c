@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "memprof/fake_heap.h"
+#include "kits/memprof/fake_heap.h"
 #include "memprof/filter.h"
 
 struct alqi_stack_result

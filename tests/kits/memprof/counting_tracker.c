@@ -5,16 +5,16 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "memprof/seen.h"
+#include "kits/memprof/counting_tracker.h"
 
-struct seen seen;
+struct counted counted;
 struct fake_heap heap;
 struct fake_thread self;
 
 int
-seen_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
+counting_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
 {
-    struct seen *s = arg;
+    struct counted *s = arg;
 
     atomic_fetch_add(&s->samples, a->n_samples);
     atomic_fetch_add(&s->words, a->size_words + 1);
@@ -33,14 +33,14 @@ on_minor(void *arg, const struct alq_allocation *a, uintptr_t *data)
 {
     (void)a;
     (void)data;
-    atomic_fetch_add(&((struct seen *)arg)->minors, 1);
+    atomic_fetch_add(&((struct counted *)arg)->minors, 1);
     return ALQ_TRACK_KEEP;
 }
 
 static int
 on_dealloc(void *arg, uintptr_t data)
 {
-    struct seen *s = arg;
+    struct counted *s = arg;
 
     assert_true(data != 0 && data <= s->allocs);
     atomic_fetch_add(&s->deallocs, 1);
@@ -51,26 +51,26 @@ static int
 on_dealloc_minor(void *arg, uintptr_t data)
 {
     (void)data;
-    atomic_fetch_add(&((struct seen *)arg)->minors, 1);
+    atomic_fetch_add(&((struct counted *)arg)->minors, 1);
     return 0;
 }
 
 static void
 on_release(void *arg, uintptr_t data)
 {
-    struct seen *s = arg;
+    struct counted *s = arg;
 
     assert_true(data != 0 && data <= s->allocs);
     atomic_fetch_add(&s->releases, 1);
 }
 
-const struct alq_tracker seen_tracker = {
+const struct alq_tracker counting_tracker = {
     .alloc_minor = on_minor,
-    .alloc_major = seen_alloc,
+    .alloc_major = counting_alloc,
     .dealloc_minor = on_dealloc_minor,
     .dealloc_major = on_dealloc,
     .release = on_release,
-    .arg = &seen,
+    .arg = &counted,
 };
 
 struct alq_memprof_config
@@ -88,7 +88,7 @@ begin_with(const struct alq_memprof_config *config)
 {
     struct alq_profile *p = NULL;
 
-    assert_int_equal(fake_start(&self, config, &seen_tracker, &p), ALQ_OK);
+    assert_int_equal(fake_start(&self, config, &counting_tracker, &p), ALQ_OK);
     assert_non_null(p);
     return p;
 }
@@ -105,9 +105,9 @@ int
 open_all(void **state)
 {
     (void)state;
-    memset(&seen, 0, sizeof seen);
-    seen.alloc_code = ALQ_TRACK_KEEP;
-    seen.f = &self;
+    memset(&counted, 0, sizeof counted);
+    counted.alloc_code = ALQ_TRACK_KEEP;
+    counted.f = &self;
     fake_heap_open(&heap);
     fake_thread_open(&self, &heap, 1);
     return 0;

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memprof/mock_heap.h"
+#include "kits/memprof/mock_heap.h"
 
 #define YOUNG_BASE ((uintptr_t)1 << 32)
 #define YOUNG_STRIDE ((uintptr_t)1 << 24)
