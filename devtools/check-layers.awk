@@ -7,13 +7,15 @@ function complain(where, rule, text)
     bad = 1
 }
 
-# The part of src/PART/file and of tests/kits/PART/file, "" for other files.
-function part_of(path,    piece)
+# The part of src/PART/file and of tests/kits/PART/file, "" for other files;
+# PART/ROOM where a folder of a part has files of its own.
+function part_of(path)
 {
     if (sub(/^tests\/kits\//, "src/", path) == 0 && path !~ /^src\/[^\/]+\//)
         return ""
-    split(path, piece, "/")
-    return piece[2]
+    sub(/^src\//, "", path)
+    sub(/\/[^\/]*$/, "", path)
+    return path
 }
 
 # A test, or what tests share: they alone may include "kits/PART/file.h".
@@ -131,7 +133,7 @@ function inside(here, target,    to, root)
         }
         root = "tests/"
     }
-    sub(/\/.*/, "", to)
+    to = part_of("src/" to)
     if (target !~ /^[a-z0-9_]+\/[a-zA-Z0-9_.\/-]+$/ || target ~ /\.\./) {
         complain(here, "path", "\"" target "\" is not \"folder/file.h\"")
         return
