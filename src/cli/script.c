@@ -15,7 +15,7 @@
 #include "cli/notes.h"
 #include "cli/remarks.h"
 #include "cli/text.h"
-#include "wire/dump.h"
+#include "wire/ctf_dump.h"
 #include "wire/side.h"
 
 enum { ID_FORMAT = 256, ID_NO_STACKS };
