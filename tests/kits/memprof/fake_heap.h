@@ -24,7 +24,7 @@ struct fake_thread {
     uint64_t armed_serial; /* of heap->stale_serial            */
     uint64_t words;        /* all words allocated while IDLE   */
     void *in_hand;         /* the block being announced        */
-    struct alqi_stack_memo *memo;
+    struct alqi_stack_cache *memo;
     uintptr_t frames[FAKE_CAPACITY];
 };
 

@@ -11,7 +11,7 @@ struct mock_heap mock;
 bool (*mock_walk)(uintptr_t *frames, size_t max_frames, size_t *n_frames);
 
 struct alqi_stack_result
-alqi_stack_capture(struct alqi_stack_memo *memo,
+alqi_stack_capture(struct alqi_stack_cache *memo,
                    const struct alqi_stack_regs *start, uintptr_t skip_lo,
                    uintptr_t skip_hi, uint32_t max_frames)
 {
