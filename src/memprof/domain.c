@@ -10,20 +10,20 @@
 #include "memprof/state.h"
 
 static struct {
-    struct alqi_memprof_lock lock;
+    struct alqi_plat_lock lock;
     struct alqi_memprof_domain *first;
-} domains;
+} domains = {.lock = ALQI_PLAT_LOCK(MEMPROF_DOMAINS)};
 
 void
 alqi_domain_lock(struct alqi_memprof_domain *d)
 {
-    alqi_memprof_lock(&d->lock, ALQI_RANK_DOMAIN);
+    alqi_plat_lock(&d->lock);
 }
 
 void
 alqi_domain_unlock(struct alqi_memprof_domain *d)
 {
-    alqi_memprof_unlock(&d->lock, ALQI_RANK_DOMAIN);
+    alqi_plat_unlock(&d->lock);
 }
 
 /* The list lock keeps domains from coming and going; their own locks are taken
@@ -31,17 +31,17 @@ alqi_domain_unlock(struct alqi_memprof_domain *d)
 void
 alqi_domains_lock_all(void)
 {
-    alqi_memprof_lock(&domains.lock, ALQI_RANK_DOMAINS);
+    alqi_plat_lock(&domains.lock);
     for (struct alqi_memprof_domain *d = domains.first; d; d = d->next)
-        alqi_plat_lock(&d->lock.plat);
+        alqi_plat_lock_group(&d->lock);
 }
 
 void
 alqi_domains_unlock_all(void)
 {
     for (struct alqi_memprof_domain *d = domains.first; d; d = d->next)
-        alqi_plat_unlock(&d->lock.plat);
-    alqi_memprof_unlock(&domains.lock, ALQI_RANK_DOMAINS);
+        alqi_plat_unlock(&d->lock);
+    alqi_plat_unlock(&domains.lock);
 }
 
 static void
@@ -67,11 +67,11 @@ forget_thread(struct alqi_memprof_thread *t)
 void
 alqi_domains_forget(struct alqi_memprof_thread *self)
 {
-    domains.lock = (struct alqi_memprof_lock){{0}};
+    alqi_plat_lock_break(&domains.lock);
     for (struct alqi_memprof_domain *d = domains.first; d; d = d->next) {
         struct alqi_memprof_thread *t = d->threads, *next;
 
-        d->lock = (struct alqi_memprof_lock){{0}};
+        alqi_plat_lock_break(&d->lock);
         d->pending = (struct alqi_memprof_pending){NULL, NULL};
         d->deferred = (struct alqi_memprof_pending){NULL, NULL};
         d->threads = NULL;
@@ -263,31 +263,32 @@ alqi_memprof_domain_new(const struct alqi_memprof_subject *subject, void *heap,
 
     if (d == NULL)
         return NULL;
+    alqi_plat_lock_init(&d->lock, ALQI_RANK_MEMPROF_DOMAIN);
     d->subject = subject;
     d->heap = heap;
     d->serial = 1; /* a fresh thread's is 0 */
     if (parent != NULL)
         inherit(d, parent);
-    alqi_memprof_lock(&domains.lock, ALQI_RANK_DOMAINS);
+    alqi_plat_lock(&domains.lock);
     d->next = domains.first;
     if (d->next != NULL)
         d->next->prev = d;
     domains.first = d;
-    alqi_memprof_unlock(&domains.lock, ALQI_RANK_DOMAINS);
+    alqi_plat_unlock(&domains.lock);
     return d;
 }
 
 static void
 unlist(struct alqi_memprof_domain *d)
 {
-    alqi_memprof_lock(&domains.lock, ALQI_RANK_DOMAINS);
+    alqi_plat_lock(&domains.lock);
     if (d->next != NULL)
         d->next->prev = d->prev;
     if (d->prev != NULL)
         d->prev->next = d->next;
     else
         domains.first = d->next;
-    alqi_memprof_unlock(&domains.lock, ALQI_RANK_DOMAINS);
+    alqi_plat_unlock(&domains.lock);
 }
 
 void

@@ -59,7 +59,7 @@ keep_in_hand(struct alqi_memprof_thread *t)
 void
 alqi_memprof_fork_child_unprepared(struct alqi_memprof_thread *thread)
 {
-    alqi_memprof_rank_forget();
+    alqi_base_rank_forget_sigsafe();
     alqi_domains_forget(thread);
     alqi_orphans_forget();
     alqi_filter_forget();

@@ -34,7 +34,7 @@ enum {
 _Static_assert((ALQI_INDEX_SHARDS & (ALQI_INDEX_SHARDS - 1)) == 0, "a mask");
 
 struct shard {
-    struct alqi_memprof_lock lock;
+    struct alqi_plat_lock lock;
     uint32_t level;     /* of the filter; see filter.c           */
     uint64_t n_buckets; /* 0: the static ones, not yet looked at */
     uint64_t n_entries;
@@ -42,18 +42,13 @@ struct shard {
     struct alqi_memprof_entry *first[FIRST_BUCKETS];
 } __attribute__((aligned(64)));
 
-static struct shard shards[ALQI_INDEX_SHARDS];
+static struct shard shards[ALQI_INDEX_SHARDS] = {
+    [0 ... ALQI_INDEX_SHARDS - 1] = {.lock = ALQI_PLAT_LOCK(MEMPROF_SHARD)}};
 
 static inline uint64_t
 hash_of(const void *block)
 {
     return alqi_base_mix((uintptr_t)block);
-}
-
-static inline unsigned
-rank_of(const struct shard *s)
-{
-    return ALQI_RANK_SHARD + (unsigned)(s - shards);
 }
 
 static inline struct shard *
@@ -63,9 +58,8 @@ shard_of(const void *block)
 }
 
 static inline struct shard *
-shard_lock(struct shard *s)
+shard_ready_locked(struct shard *s)
 {
-    alqi_memprof_lock(&s->lock, rank_of(s));
     if (ALQI_UNLIKELY(s->n_buckets == 0)) {
         s->buckets = s->first;
         s->n_buckets = FIRST_BUCKETS;
@@ -73,10 +67,17 @@ shard_lock(struct shard *s)
     return s;
 }
 
+static inline struct shard *
+shard_lock(struct shard *s)
+{
+    alqi_plat_lock(&s->lock);
+    return shard_ready_locked(s);
+}
+
 static inline void
 shard_unlock(struct shard *s)
 {
-    alqi_memprof_unlock(&s->lock, rank_of(s));
+    alqi_plat_unlock(&s->lock);
 }
 
 static inline struct alqi_memprof_entry **
@@ -142,7 +143,7 @@ shard_grow(struct shard *s, uint64_t from)
     fresh = alqi_plat_pages_map(n * sizeof(fresh[0]));
     if (fresh == NULL)
         return;
-    alqi_memprof_lock(&s->lock, rank_of(s));
+    alqi_plat_lock(&s->lock);
     if (s->n_buckets == from) {
         old = s->buckets;
         rehash_locked(s, fresh, n);
@@ -487,8 +488,10 @@ alqi_memprof_filter_add(const void *block)
 void
 alqi_index_lock_all(void)
 {
-    for (uint64_t i = 0; i < ALQI_INDEX_SHARDS; i++)
-        shard_lock(&shards[i]);
+    for (uint64_t i = 0; i < ALQI_INDEX_SHARDS; i++) {
+        alqi_plat_lock_group(&shards[i].lock);
+        shard_ready_locked(&shards[i]);
+    }
 }
 
 void
@@ -503,5 +506,6 @@ alqi_index_forget(void)
 {
     /* A table may have been caught halfway through growing: start anew. */
     for (unsigned i = 0; i < ALQI_INDEX_SHARDS; i++)
-        shards[i] = (struct shard){.level = shards[i].level};
+        shards[i] = (struct shard){.lock = ALQI_PLAT_LOCK(MEMPROF_SHARD),
+                                   .level = shards[i].level};
 }

@@ -5,13 +5,13 @@
 #include "memprof/state.h"
 
 static struct {
-    struct alqi_memprof_lock lock;
+    struct alqi_plat_lock lock;
     struct alqi_memprof_pending pending;
     struct alqi_memprof_pending deferred;
     struct alqi_memprof_pending young;
     struct alqi_memprof_old old;
     _Atomic(bool) any;
-} orphans;
+} orphans = {.lock = ALQI_PLAT_LOCK(MEMPROF_ORPHANS)};
 
 void
 alqi_orphans_add(struct alqi_memprof_domain *d)
@@ -19,13 +19,13 @@ alqi_orphans_add(struct alqi_memprof_domain *d)
     if (d->pending.head == NULL && d->deferred.head == NULL &&
         d->young.head == NULL && d->old.head == NULL)
         return;
-    alqi_memprof_lock(&orphans.lock, ALQI_RANK_ORPHANS);
+    alqi_plat_lock(&orphans.lock);
     alqi_fifo_append(&orphans.pending, &d->pending);
     alqi_fifo_append(&orphans.deferred, &d->deferred);
     alqi_fifo_append(&orphans.young, &d->young);
     alqi_old_append(&orphans.old, &d->old);
     atomic_store_explicit(&orphans.any, true, memory_order_relaxed);
-    alqi_memprof_unlock(&orphans.lock, ALQI_RANK_ORPHANS);
+    alqi_plat_unlock(&orphans.lock);
 }
 
 void
@@ -36,7 +36,7 @@ alqi_orphans_adopt(struct alqi_memprof_domain *d)
     if (!atomic_load_explicit(&orphans.any, memory_order_relaxed) ||
         d->is_apart)
         return;
-    alqi_memprof_lock(&orphans.lock, ALQI_RANK_ORPHANS);
+    alqi_plat_lock(&orphans.lock);
     pending = orphans.pending;
     deferred = orphans.deferred;
     orphans.pending = (struct alqi_memprof_pending){NULL, NULL};
@@ -45,7 +45,7 @@ alqi_orphans_adopt(struct alqi_memprof_domain *d)
     alqi_old_append(&d->old, &orphans.old);
     d->n_discards = UINT64_MAX; /* of theirs, who knows which were met */
     atomic_store_explicit(&orphans.any, false, memory_order_relaxed);
-    alqi_memprof_unlock(&orphans.lock, ALQI_RANK_ORPHANS);
+    alqi_plat_unlock(&orphans.lock);
     if (pending.head == NULL && deferred.head == NULL)
         return;
     alqi_domain_lock(d);
@@ -56,19 +56,19 @@ alqi_orphans_adopt(struct alqi_memprof_domain *d)
 void
 alqi_orphans_lock(void)
 {
-    alqi_memprof_lock(&orphans.lock, ALQI_RANK_ORPHANS);
+    alqi_plat_lock(&orphans.lock);
 }
 
 void
 alqi_orphans_unlock(void)
 {
-    alqi_memprof_unlock(&orphans.lock, ALQI_RANK_ORPHANS);
+    alqi_plat_unlock(&orphans.lock);
 }
 
 void
 alqi_orphans_forget(void)
 {
-    orphans.lock = (struct alqi_memprof_lock){{0}};
+    alqi_plat_lock_break(&orphans.lock);
     orphans.pending = (struct alqi_memprof_pending){NULL, NULL};
     orphans.deferred = (struct alqi_memprof_pending){NULL, NULL};
     orphans.young = (struct alqi_memprof_pending){NULL, NULL};

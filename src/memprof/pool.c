@@ -24,10 +24,10 @@ struct slab {
 };
 
 static struct {
-    struct alqi_memprof_lock lock;
+    struct alqi_plat_lock lock;
     struct alqi_pool_node *batches;
     struct slab *slabs;
-} pool;
+} pool = {.lock = ALQI_PLAT_LOCK(MEMPROF_POOL)};
 
 static struct alqi_pool_node *
 node_at(char *first, uint32_t i)
@@ -38,19 +38,19 @@ node_at(char *first, uint32_t i)
 void
 alqi_pool_lock(void)
 {
-    alqi_memprof_lock(&pool.lock, ALQI_RANK_POOL);
+    alqi_plat_lock(&pool.lock);
 }
 
 void
 alqi_pool_unlock(void)
 {
-    alqi_memprof_unlock(&pool.lock, ALQI_RANK_POOL);
+    alqi_plat_unlock(&pool.lock);
 }
 
 void
 alqi_pool_forget(void)
 {
-    pool.lock = (struct alqi_memprof_lock){{0}};
+    alqi_plat_lock_break(&pool.lock);
     pool.batches = NULL;
     pool.slabs = NULL;
 }

@@ -17,13 +17,13 @@ enum { SLAB_BYTES = 1 << 14 };
 const char alqi_memprof_engine = 0;
 
 static struct {
-    struct alqi_memprof_lock lock;
+    struct alqi_plat_lock lock;
     struct alq_profile *free;
     struct profile_slab *slabs;
     uint64_t n_made;
     _Atomic(bool) have_values;
     _Atomic(uint64_t) n_discards;
-} profiles;
+} profiles = {.lock = ALQI_PLAT_LOCK(MEMPROF_PROFILES)};
 
 struct profile_slab {
     struct profile_slab *next;
@@ -38,13 +38,13 @@ enum {
 void
 alqi_profiles_lock(void)
 {
-    alqi_memprof_lock(&profiles.lock, ALQI_RANK_PROFILES);
+    alqi_plat_lock(&profiles.lock);
 }
 
 void
 alqi_profiles_unlock(void)
 {
-    alqi_memprof_unlock(&profiles.lock, ALQI_RANK_PROFILES);
+    alqi_plat_unlock(&profiles.lock);
 }
 
 static bool
@@ -325,7 +325,7 @@ forget_entries(struct alq_profile *p, const struct alqi_memprof_thread *self)
 void
 alqi_profiles_forget_entries(const struct alqi_memprof_thread *self)
 {
-    profiles.lock = (struct alqi_memprof_lock){{0}};
+    alqi_plat_lock_break(&profiles.lock);
     for (struct profile_slab *s = profiles.slabs; s != NULL; s = s->next)
         for (unsigned i = 0; i < PER_SLAB; i++)
             forget_entries(&s->profile[i], self);

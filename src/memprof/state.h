@@ -8,7 +8,6 @@
 
 #include "memprof/engine.h"
 #include "memprof/entry.h"
-#include "memprof/locks.h"
 
 /* ---- profile.c ---------------------------------------------------------- */
 
@@ -341,7 +340,7 @@ struct alqi_memprof_old {
 struct alqi_memprof_domain {
     const struct alqi_memprof_subject *subject;
     void *heap;
-    struct alqi_memprof_lock lock;
+    struct alqi_plat_lock lock;
     _Atomic(uint64_t) serial; /* from 1; a change makes threads re-arm */
     _Atomic(struct alq_profile *) slot[ALQI_MEMPROF_SLOTS];
     struct alqi_memprof_thread *threads;

@@ -42,12 +42,12 @@ static struct {
     uint32_t n_threads_ever;
     uint32_t last_mark;
     _Atomic(uint32_t) generation;
-} threads;
+} threads = {.lock = ALQI_PLAT_LOCK(PRELOAD_THREADS)};
 
 static struct {
     struct alqi_plat_lock lock;
     struct alqi_preload_thread *state; /* made on first use */
-} orphan;
+} orphan = {.lock = ALQI_PLAT_LOCK(PRELOAD_ORPHAN)};
 
 static pthread_key_t exit_key;
 static bool has_exit_key;
@@ -580,6 +580,6 @@ alqi_preload_threads_fork_child(bool is_prepared)
     }
     if (orphan.state != NULL)
         orphan.state->stream = NULL;
-    atomic_store_explicit(&threads.lock.state, 0, memory_order_relaxed);
-    atomic_store_explicit(&orphan.lock.state, 0, memory_order_relaxed);
+    alqi_plat_lock_break(&threads.lock);
+    alqi_plat_lock_break(&orphan.lock);
 }
