@@ -19,7 +19,7 @@ static const struct alqi_stack_regs no_regs;
 
 /* The engine is linked without a stack: no client here asks for one. */
 struct alqi_stack_result
-alqi_stack_capture(struct alqi_stack_memo *memo,
+alqi_stack_capture(struct alqi_stack_cache *memo,
                    const struct alqi_stack_regs *start, uintptr_t skip_lo,
                    uintptr_t skip_hi, uint32_t max_frames)
 {

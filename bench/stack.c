@@ -7,7 +7,7 @@
  * cost is measured in the same round and subtracted.  Medians of ROUNDS.
  *
  *   replay   alqi_stack_capture as it is used
- *   walk     the same with its memo forgotten before each capture
+ *   walk     the same with its cache forgotten before each capture
  *   peers    unw_backtrace of libunwind, backtrace() of glibc
  *
  * --tsv prints rows: program metric ours peer peer_value ratio */
@@ -25,7 +25,7 @@
 
 enum { FRAMES = 256, ROUNDS = 15, N_METHODS = 5 };
 
-static struct alqi_stack_memo *memo;
+static struct alqi_stack_cache *cache;
 static uintptr_t frames[FRAMES];
 static int (*unwind_backtrace)(void **, int);
 static int (*capture_by)(void);
@@ -42,7 +42,7 @@ by_replay(void)
 {
     struct alqi_stack_regs here = alqi_stack_regs_here();
 
-    return (int)alqi_stack_capture(memo, &here, 0, 0, FRAMES).n_frames;
+    return (int)alqi_stack_capture(cache, &here, 0, 0, FRAMES).n_frames;
 }
 
 static __attribute__((noinline)) int
@@ -50,8 +50,8 @@ by_walk(void)
 {
     struct alqi_stack_regs here = alqi_stack_regs_here();
 
-    memo->generation = 0; /* no rule was ever of this one */
-    return (int)alqi_stack_capture(memo, &here, 0, 0, FRAMES).n_frames;
+    cache->generation = 0; /* no rule was ever of this one */
+    return (int)alqi_stack_capture(cache, &here, 0, 0, FRAMES).n_frames;
 }
 
 static int
@@ -179,10 +179,10 @@ main(int argc, char **argv)
             (int (*)(void **, int))dlsym(unwind, "unw_backtrace");
     if (unwind_backtrace == NULL)
         return fprintf(stderr, "stack: no libunwind.so.8 to compare with\n"), 1;
-    memo = malloc(alqi_stack_memo_bytes(FRAMES));
-    if (memo == NULL)
+    cache = malloc(alqi_stack_cache_bytes(FRAMES));
+    if (cache == NULL)
         return 1;
-    alqi_stack_memo_init(memo, FRAMES);
+    alqi_stack_cache_init(cache, FRAMES);
     if (is_tsv)
         printf("program\tmetric\tours\tpeer\tpeer_value\tratio\n");
     measure(15, rounds, is_tsv); /* about 20 frames with those around */

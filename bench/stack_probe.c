@@ -23,7 +23,7 @@ __attribute__((visibility("default"))) void *malloc(size_t bytes);
 
 static __thread IE long left;
 static __thread IE bool is_inside;
-static __thread IE struct alqi_stack_memo *memo;
+static __thread IE struct alqi_stack_cache *cache;
 static __thread IE uintptr_t frames[FRAMES];
 static long every;
 static bool is_walk, is_ready;
@@ -49,9 +49,9 @@ capture_once(void)
     if (unwind_backtrace != NULL)
         return unwind_backtrace((void **)frames, FRAMES);
     if (is_walk)
-        memo->generation = 0;
+        cache->generation = 0;
     here = alqi_stack_regs_here();
-    return (int)alqi_stack_capture(memo, &here, 0, 0, FRAMES).n_frames;
+    return (int)alqi_stack_capture(cache, &here, 0, 0, FRAMES).n_frames;
 }
 
 static __attribute__((noinline)) void
@@ -64,9 +64,9 @@ sample(void)
     if (!is_ready || is_inside)
         return;
     is_inside = true;
-    if (memo == NULL) {
-        memo = alqi_plat_pages_map(alqi_stack_memo_bytes(FRAMES));
-        alqi_stack_memo_init(memo, FRAMES);
+    if (cache == NULL) {
+        cache = alqi_plat_pages_map(alqi_stack_cache_bytes(FRAMES));
+        alqi_stack_cache_init(cache, FRAMES);
     }
     t = ticks();
     n = capture_once();

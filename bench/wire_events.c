@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "base/base.h"
-#include "wire/dump.h"
+#include "wire/ctf_dump.h"
 
 enum { FRAMES_MIN = 6, FRAMES_MAX = 12 };
 

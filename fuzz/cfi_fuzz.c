@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stack/expr.h"
-#include "stack/rules.h"
+#include "stack/dwarf_expr.h"
+#include "stack/unwind_rules.h"
 
 enum { N_KEYS = 24, STRIDE = 5, REGISTERS_MAX = 17 };
 
@@ -39,7 +39,8 @@ some_memory(void *arg, uintptr_t address, unsigned n_bytes, uint64_t *out)
 }
 
 static void
-check_cell(const struct alqi_stack_complex *c, const struct alqi_stack_cell *k)
+check_cell(const struct alqi_stack_complex *c,
+           const struct alqi_stack_reg_rule *k)
 {
     struct alqi_stack_expr_env env = {NULL, some_register, some_memory};
     uint64_t initial = 16, out = 0;
@@ -54,19 +55,19 @@ check_cell(const struct alqi_stack_complex *c, const struct alqi_stack_cell *k)
 static void
 check_unwind(const struct alqi_stack_unwind *u)
 {
-    struct alqi_stack_room room;
+    struct alqi_stack_scratch scratch;
 
-    memset(&room, 0, sizeof room);
-    alqi_stack_rule_of(u, &room);
-    switch (room.rule.kind) {
+    memset(&scratch, 0, sizeof scratch);
+    alqi_stack_rule_of(u, &scratch);
+    switch (scratch.rule.kind) {
     case ALQI_STACK_KIND_COMPLEX:
-        check_cell(&room.complex, &room.complex.cfa);
-        check_cell(&room.complex, &room.complex.fp);
-        check_cell(&room.complex, &room.complex.ra);
+        check_cell(&scratch.complex, &scratch.complex.cfa);
+        check_cell(&scratch.complex, &scratch.complex.fp);
+        check_cell(&scratch.complex, &scratch.complex.ra);
         break;
     case ALQI_STACK_KIND_REGISTER:
-        check(room.rule.cfa_reg == ALQI_ARCH_SP ||
-              room.rule.cfa_reg == ALQI_ARCH_FP);
+        check(scratch.rule.cfa_reg == ALQI_ARCH_SP ||
+              scratch.rule.cfa_reg == ALQI_ARCH_FP);
         break;
     case ALQI_STACK_KIND_NONE:
     case ALQI_STACK_KIND_END:

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "wire/dump.h"
+#include "wire/ctf_dump.h"
 
 enum { TEXT_BYTES_MAX = 1 << 20, DOMAINS_WATCHED = 16 };
 

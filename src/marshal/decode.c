@@ -7,16 +7,16 @@
 #include "heap/observed.h"
 #include "marshal/decode.h"
 #include "marshal/kinds.h"
-#include "marshal/table.h"
+#include "marshal/objects.h"
 
-enum { STARTED_FIRST = 64, WORDS_A_BYTE = 4, WORDS_MORE = 1024 };
+enum { OPEN_FIRST = 64, WORDS_A_BYTE = 4, WORDS_MORE = 1024 };
 
 #define ROOT                                                                   \
     UINT64_MAX /* the number of what is no object: its field is root           \
                 */
 
 /* A block whose fields are being read. */
-struct started {
+struct open_block {
     uint64_t object;
     uint64_t next;
     uint64_t n;
@@ -31,22 +31,22 @@ struct decoder {
     const char *text;
 
     alq_value *root;     /* where the value goes */
-    uint64_t owed;       /* values that must follow, at the least a byte each */
+    uint64_t values_due; /* values that must follow, at the least a byte each */
     uint64_t words_left; /* that may be made */
     uint64_t objects_max;
     uint64_t depth_max;
     uintptr_t young; /* where the next small block goes; 0: not small */
     uintptr_t young_end;
     bool again; /* not small after all */
-    struct alqi_marshal_table table;
+    struct alqi_marshal_objects objects;
 
-    struct started now; /* the innermost */
+    struct open_block now; /* the innermost */
     alqi_heap_word *fields;
     uint64_t n_fields; /* of the block that was made last */
-    struct started *stack;
+    struct open_block *stack;
     size_t n_stack;
     size_t stack_size;
-    struct started first[STARTED_FIRST];
+    struct open_block first[OPEN_FIRST];
 };
 
 /* ---- failing ------------------------------------------------------------ */
@@ -120,8 +120,8 @@ fields_find(struct decoder *c)
 {
     c->fields = c->now.object == ROOT
                     ? (alqi_heap_word *)c->root
-                    : (alqi_heap_word *)alqi_marshal_table_get(&c->table,
-                                                               c->now.object);
+                    : (alqi_heap_word *)alqi_marshal_objects_get(&c->objects,
+                                                                 c->now.object);
 }
 
 /* Collections go on, if they have to. */
@@ -148,7 +148,7 @@ refuse(struct decoder *c, uint64_t words)
 
     if (words > c->header->heap_words - made)
         damaged(c, "more words than the header says");
-    else if (objects != 0 && c->table.n >= objects)
+    else if (objects != 0 && c->objects.n >= objects)
         damaged(c, "more objects than the header says");
     else if (words > c->words_left)
         fail(c, ALQ_ETOOBIG, "limit_heap_words is passed");
@@ -160,7 +160,8 @@ refuse(struct decoder *c, uint64_t words)
 static inline bool
 may_make(struct decoder *c, uint64_t words)
 {
-    return ALQI_LIKELY(words <= c->words_left && c->table.n < c->objects_max) ||
+    return ALQI_LIKELY(words <= c->words_left &&
+                       c->objects.n < c->objects_max) ||
            refuse(c, words);
 }
 
@@ -188,7 +189,7 @@ table_grow(struct decoder *c)
     uint64_t n_max =
         c->header->objects != 0 ? c->header->objects : c->header->data_bytes;
 
-    if (!alqi_marshal_table_grow(&c->table, c->d, n_max))
+    if (!alqi_marshal_objects_grow(&c->objects, c->d, n_max))
         return no_memory(c) != ALQ_NULL;
     fields_find(c);
     return true;
@@ -224,7 +225,7 @@ old_make(struct decoder *c, uintptr_t header)
     alqi_heap_word *place;
 
     safe_point(c);
-    if (ALQI_UNLIKELY(c->table.n == c->table.n_ready) && !table_grow(c))
+    if (ALQI_UNLIKELY(c->objects.n == c->objects.n_ready) && !table_grow(c))
         return ALQ_NULL;
     place = alqi_heap_direct_place(c->d, alqi_heap_words(header), no_scan);
     if (ALQI_UNLIKELY(place == NULL))
@@ -248,7 +249,7 @@ make(struct decoder *c, uintptr_t header, bool is_old)
     if (block == ALQ_NULL)
         return block;
     c->words_left -= words;
-    alqi_marshal_table_put(&c->table, block);
+    alqi_marshal_objects_put(&c->objects, block);
     alqi_heap_observed_unmarshal(c->d, block, header);
     return block;
 }
@@ -267,7 +268,7 @@ block_make(struct decoder *c, uint64_t wosize, unsigned tag)
         return fail(c, ALQ_ENOTSUP, "a closure");
     if (tag >= ALQ_TAG_NO_SCAN)
         return damaged(c, "a block of fields with a tag of bytes");
-    if (wosize > left || c->owed > left - wosize)
+    if (wosize > left || c->values_due > left - wosize)
         return damaged(c, "more fields than there are bytes");
     block = make(c, ALQ_HEADER(wosize, tag), false);
     if (block == ALQ_NULL)
@@ -411,9 +412,9 @@ shared(struct decoder *c, uint64_t back)
         return ALQ_NULL;
     if (c->header->objects == 0)
         return damaged(c, "a shared object in a message without sharing");
-    if (back == 0 || back > c->table.n)
+    if (back == 0 || back > c->objects.n)
         return damaged(c, "a shared object that there is not");
-    return alqi_marshal_table_get(&c->table, c->table.n - back);
+    return alqi_marshal_objects_get(&c->objects, c->objects.n - back);
 }
 
 static alq_value
@@ -493,7 +494,7 @@ value_read(struct decoder *c)
     alq_value v;
 
     c->n_fields = 0;
-    c->owed--;
+    c->values_due--;
     if (code >= ALQI_MARSHAL_SMALL_INT && code < ALQI_MARSHAL_SMALL_BLOCK)
         return alq_from_int(code - ALQI_MARSHAL_SMALL_INT);
     if (c->in.is_short)
@@ -515,7 +516,7 @@ static ALQI_NOINLINE bool
 stack_grow(struct decoder *c)
 {
     size_t size = 2 * c->stack_size;
-    struct started *stack =
+    struct open_block *stack =
         realloc(c->stack == c->first ? NULL : c->stack, size * sizeof *stack);
 
     if (stack == NULL)
@@ -539,9 +540,9 @@ start(struct decoder *c, alq_value block)
             return false;
         c->stack[c->n_stack++] = c->now;
     }
-    c->now = (struct started){c->table.n - 1, 0, c->n_fields};
+    c->now = (struct open_block){c->objects.n - 1, 0, c->n_fields};
     c->fields = (alqi_heap_word *)block;
-    c->owed += c->n_fields;
+    c->values_due += c->n_fields;
     return true;
 }
 
@@ -583,7 +584,7 @@ integers_read(struct decoder *c)
         }
         __atomic_store_n(&c->fields[i], v, __ATOMIC_RELEASE);
     }
-    c->owed -= i - c->now.next;
+    c->values_due -= i - c->now.next;
     c->now.next = i;
     c->in.at = at;
 }
@@ -651,23 +652,23 @@ decode(struct decoder *c, const unsigned char *data, bool is_young,
     c->in = (struct alq_marshal_in){data, data + n, false};
     c->again = false;
     c->root = root;
-    c->owed = 1;
+    c->values_due = 1;
     c->words_left =
         least(c->header->heap_words, words_max(c->header, c->options));
     c->objects_max =
         least(or_none(c->header->objects), or_none(c->options->limit_objects));
     c->depth_max = or_none(c->options->limit_depth);
-    c->now = (struct started){ROOT, 0, 1};
+    c->now = (struct open_block){ROOT, 0, 1};
     c->stack = c->first;
     c->n_stack = 0;
-    c->stack_size = STARTED_FIRST;
-    alqi_marshal_table_open(&c->table, is_young, table_root);
+    c->stack_size = OPEN_FIRST;
+    alqi_marshal_objects_open(&c->objects, is_young, table_root);
     fields_find(c);
     if (young_open(c, is_young)) {
         all_read(c);
         young_close(c);
     }
-    alqi_marshal_table_close(&c->table);
+    alqi_marshal_objects_close(&c->objects);
     if (c->stack != c->first)
         free(c->stack);
 }

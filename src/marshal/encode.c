@@ -3,9 +3,9 @@
 
 #include "heap/state.h"
 #include "marshal/encode.h"
-#include "marshal/seen.h"
+#include "marshal/visited.h"
 
-enum { SPANS_FIRST = 64 };
+enum { RANGES_FIRST = 64 };
 
 /* What a reader with words of 32 bits holds. */
 enum {
@@ -15,7 +15,7 @@ enum {
     DOUBLES_MAX_32 = WOSIZE_MAX_32 / 2
 };
 
-struct span {
+struct field_range {
     const alqi_heap_word *next;
     const alqi_heap_word *end;
 };
@@ -25,11 +25,11 @@ struct encoder {
     unsigned flags;
     uint64_t depth_max;
     struct alqi_marshal_sizes sizes;
-    struct alqi_marshal_seen seen;
-    struct span *stack; /* `first`, or from malloc */
+    struct alqi_marshal_visited visited;
+    struct field_range *stack; /* `first`, or from malloc */
     size_t n_stack;
     size_t stack_size;
-    struct span first[SPANS_FIRST];
+    struct field_range first[RANGES_FIRST];
 };
 
 /* ---- small things ------------------------------------------------------- */
@@ -208,7 +208,7 @@ static ALQI_NOINLINE bool
 stack_grow(struct encoder *e)
 {
     size_t size = 2 * e->stack_size;
-    struct span *stack =
+    struct field_range *stack =
         realloc(e->stack == e->first ? NULL : e->stack, size * sizeof *stack);
 
     if (stack == NULL)
@@ -227,7 +227,7 @@ push(struct encoder *e, const alqi_heap_word *next, const alqi_heap_word *end)
         return fail(e, ALQ_ETOOBIG, "limit_depth is passed");
     if (e->n_stack == e->stack_size && !stack_grow(e))
         return false;
-    e->stack[e->n_stack++] = (struct span){next, end};
+    e->stack[e->n_stack++] = (struct field_range){next, end};
     return true;
 }
 
@@ -262,16 +262,16 @@ fields_put(struct encoder *e, alq_value v, uint64_t wosize, unsigned tag)
 
 /* Whether the block was met before; then it is written. */
 static bool
-is_seen(struct encoder *e, alq_value v)
+is_visited(struct encoder *e, alq_value v)
 {
     uint64_t back;
 
     if ((e->flags & ALQ_MARSHAL_NO_SHARING) != 0)
         return false;
-    switch (alqi_marshal_seen_note(&e->seen, v, &back)) {
+    switch (alqi_marshal_visited_add(&e->visited, v, &back)) {
     case ALQI_MARSHAL_NEW:
         return false;
-    case ALQI_MARSHAL_SEEN:
+    case ALQI_MARSHAL_VISITED:
         shared_put(e, back);
         return true;
     case ALQI_MARSHAL_NO_MEMORY:
@@ -290,7 +290,7 @@ block_put(struct encoder *e, alq_value v)
 
     if (wosize == 0)
         return header_put(e, 0, tag);
-    if (is_seen(e, v))
+    if (is_visited(e, v))
         return e->out->status == ALQ_OK;
     switch (tag) {
     case ALQ_TAG_ABSTRACT:
@@ -324,10 +324,10 @@ all_put(struct encoder *e, alq_value v)
     bool is_put = value_put(e, v);
 
     while (is_put && e->n_stack > 0) {
-        struct span *span = &e->stack[e->n_stack - 1];
+        struct field_range *range = &e->stack[e->n_stack - 1];
 
-        v = __atomic_load_n(span->next++, ALQI_HEAP_DEPENDS);
-        if (span->next == span->end)
+        v = __atomic_load_n(range->next++, ALQI_HEAP_DEPENDS);
+        if (range->next == range->end)
             e->n_stack--; /* so a list does not pile up */
         is_put = value_put(e, v);
     }
@@ -343,14 +343,14 @@ alqi_marshal_encode_nogc(alq_value v, const struct alq_marshal_options *options,
     e.flags = options->flags;
     e.depth_max = options->limit_depth == 0 ? UINT64_MAX : options->limit_depth;
     e.sizes = (struct alqi_marshal_sizes){0};
-    alqi_marshal_seen_open(&e.seen);
+    alqi_marshal_visited_open(&e.visited);
     e.stack = e.first;
     e.n_stack = 0;
-    e.stack_size = SPANS_FIRST;
+    e.stack_size = RANGES_FIRST;
     if (out->status == ALQ_OK)
         all_put(&e, v);
-    e.sizes.objects = e.seen.n;
-    alqi_marshal_seen_close(&e.seen);
+    e.sizes.objects = e.visited.n;
+    alqi_marshal_visited_close(&e.visited);
     if (e.stack != e.first)
         free(e.stack);
     e.sizes.data_bytes = alqi_marshal_out_total(out) - ALQ_MARSHAL_HEADER_BYTES;

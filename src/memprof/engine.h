@@ -24,7 +24,7 @@
 #include "plat/plat.h"
 #include "sample/sample.h"
 #include "stack/capture.h"
-#include "stack/few.h"
+#include "stack/capture_layout.h"
 
 /* In the order in which callbacks of one block are called. */
 enum alqi_memprof_slot {
@@ -116,9 +116,9 @@ struct alqi_memprof_thread {
     volatile uint32_t mode;
     uint32_t n_late; /* frees that came while INSIDE */
     struct alqi_sample_rng rng;
-    struct alqi_stack_memo *memo;
-    struct alqi_stack_few *few;    /* the heap's; NULL: deltas are wanted */
-    struct alqi_stack_result last; /* of the capture memo->serial names */
+    struct alqi_stack_cache *memo;
+    struct alqi_stack_layouts *few; /* the heap's; NULL: deltas are wanted */
+    struct alqi_stack_result last;  /* of the capture memo->serial names */
     struct alqi_memprof_armed armed;
     struct alqi_memprof_trees trees;      /* changed under the domain's lock */
     struct alqi_memprof_pending pending;  /* wait for a flush, or, scanned, a
@@ -161,7 +161,7 @@ void alqi_memprof_domain_end(struct alqi_memprof_domain *domain);
 /* `frames` has memo->capacity words; seed 0 draws one from the system. */
 void alqi_memprof_thread_init(struct alqi_memprof_thread *thread,
                               struct alqi_memprof_domain *domain,
-                              struct alqi_stack_memo *memo, uintptr_t *frames,
+                              struct alqi_stack_cache *memo, uintptr_t *frames,
                               uint64_t seed);
 /* Alloc callbacks that never ran are dropped, the rest goes to the domain.
  * Legal within a callback that ends its thread, and in a forked child for a

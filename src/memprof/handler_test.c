@@ -38,7 +38,7 @@ static uint64_t freed_late;
 static volatile unsigned handler_at;
 
 struct alqi_stack_result
-alqi_stack_capture(struct alqi_stack_memo *memo,
+alqi_stack_capture(struct alqi_stack_cache *memo,
                    const struct alqi_stack_regs *start, uintptr_t skip_lo,
                    uintptr_t skip_hi, uint32_t max_frames)
 {

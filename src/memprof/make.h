@@ -64,7 +64,7 @@ alqi_make_capture_most(struct alqi_memprof_thread *t,
     ALQI_ASSERT(t->mode == ALQI_MEMPROF_INSIDE); /* it samples nothing now */
     if (ALQI_LIKELY(most != 0 && t->n_refused == 0 && t->few != NULL &&
                     alqi_memprof_subject_walk(subject) == NULL)) {
-        struct alqi_stack_frames few = alqi_stack_few_capture(
+        struct alqi_stack_frames few = alqi_stack_layout_capture(
             t->few, t->memo, regs, subject->skip_lo, subject->skip_hi, most);
 
         if (ALQI_LIKELY(few.pcs != NULL))

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "base/test_seed.h"
-#include "memprof/mock_heap.h"
+#include "kits/memprof/mock_heap.h"
 
 enum { SEEDS = 40, OPS = 3000, PROFILES = 200, TOKENS = 1 << 18 };
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "memprof/mock_heap.h"
+#include "kits/memprof/mock_heap.h"
 
 enum { LOG = 1 << 16 };
 

@@ -130,7 +130,7 @@ alqi_memprof_gap_words(struct alqi_memprof_thread *thread)
 void
 alqi_memprof_thread_init(struct alqi_memprof_thread *thread,
                          struct alqi_memprof_domain *domain,
-                         struct alqi_stack_memo *memo, uintptr_t *frames,
+                         struct alqi_stack_cache *memo, uintptr_t *frames,
                          uint64_t seed)
 {
     memset(thread, 0, sizeof *thread);

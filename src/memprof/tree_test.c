@@ -15,12 +15,12 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "memprof/seen.h"
+#include "kits/memprof/counting_tracker.h"
 
 enum { CHILDREN = 3, SEEN = 12 };
 
 static struct fake_thread child[CHILDREN];
-static struct seen by[SEEN]; /* what each profile's callbacks saw */
+static struct counted by[SEEN]; /* what each profile's callbacks saw */
 
 static int
 open_tree(void **state)
@@ -34,7 +34,7 @@ open_tree(void **state)
 static struct alq_tracker
 tracker_of(unsigned i)
 {
-    struct alq_tracker t = seen_tracker;
+    struct alq_tracker t = counting_tracker;
 
     t.arg = &by[i];
     return t;
@@ -349,7 +349,7 @@ alloc_that_nests(void *arg, const struct alq_allocation *a, uintptr_t *data)
 {
     if (started_inside == NULL)
         started_inside = tree(&self, 1, 1.0, ALQ_MEMPROF_BESIDE);
-    return seen_alloc(arg, a, data);
+    return counting_alloc(arg, a, data);
 }
 
 static void
@@ -400,7 +400,7 @@ stop_runs_what_the_caller_owes(void **state) /* P3 */
 /* ---- the law ------------------------------------------------------------ */
 
 static void
-check_law(const struct seen *s, double words, double rate)
+check_law(const struct counted *s, double words, double rate)
 {
     double sd = sqrt(words * rate * (1 - rate));
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "memprof/mock_heap.h"
+#include "kits/memprof/mock_heap.h"
 
 enum { DEEP = 300000 };
 

@@ -208,7 +208,7 @@ stack_put(struct alqi_preload_thread *thread, const struct alq_allocation *a,
                             n_frames, n_shared))
         return false;
     *note = s->notes + number;
-    thread->memprof.memo->told_from = s->notes;
+    thread->memprof.memo->same_below = s->notes;
     return true;
 }
 

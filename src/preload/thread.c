@@ -67,7 +67,7 @@ static struct alqi_preload_thread *
 state_map(void)
 {
     size_t head = (sizeof(struct alqi_preload_thread) + 63) & ~(size_t)63;
-    size_t memo = (alqi_stack_memo_bytes(depth_frames()) + 63) & ~(size_t)63;
+    size_t memo = (alqi_stack_cache_bytes(depth_frames()) + 63) & ~(size_t)63;
     char *p =
         alqi_plat_pages_map(head + memo + depth_frames() * sizeof(uintptr_t));
     struct alqi_preload_thread *thread = (void *)p;
@@ -82,10 +82,10 @@ state_map(void)
 static void
 state_open(struct alqi_preload_thread *thread)
 {
-    struct alqi_stack_memo *memo = thread->memprof.memo;
+    struct alqi_stack_cache *memo = thread->memprof.memo;
     uintptr_t *frames = thread->memprof.frames;
 
-    alqi_stack_memo_init(memo, depth_frames());
+    alqi_stack_cache_init(memo, depth_frames());
     memset(&thread->memprof, 0, sizeof thread->memprof);
     alqi_memprof_thread_init(&thread->memprof, alqi_preload_domain, memo,
                              frames, 0);

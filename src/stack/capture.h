@@ -18,11 +18,11 @@ enum {
     ALQI_STACK_CALLS_LOG = 5
 };
 
-/* A thread's memo: its last capture, and others that may come again, kept for
+/* A thread's cache: its last capture, and others that may come again, kept for
  * verified replay.  The caller
- * provides the memory; alqi_stack_memo_bytes says how much.  Private to the
- * walk but for `serial` and `told_from`. */
-struct alqi_stack_memo {
+ * provides the memory; alqi_stack_cache_bytes says how much.  Private to the
+ * walk but for `serial` and `same_below`. */
+struct alqi_stack_cache {
     uint64_t serial; /* captures so far; names the one held */
     uint32_t capacity;
     uint32_t n_rows;
@@ -33,25 +33,25 @@ struct alqi_stack_memo {
         counted_serial;    /* alqi_stack_counts has the captures up to here, */
     uint32_t n_walks;      /* but not these, which replayed nothing,         */
     uint32_t n_incomplete; /* nor these                                      */
-    uint64_t told_from; /* the user's: n_same_outer is not looked for where the
+    uint64_t same_below; /* the user's: n_same_outer is not looked for where the
                            note is this or above; at first no note is */
-    bool was_truncated; /* the capture held */
-    uintptr_t *pc;      /* held: the last n_rows of `capacity`, and */
-    uintptr_t *ra_at;   /* one more that ends every search; held.h  */
+    bool was_truncated;  /* the capture held */
+    uintptr_t *pc;       /* held: the last n_rows of `capacity`, and */
+    uintptr_t *ra_at;    /* one more that ends every search; capture_rows.h  */
     struct alqi_stack_link *link; /* says what they mean                      */
     struct alqi_stack_check *check;
-    struct alqi_stack_frame *fresh;     /* of the walk in progress */
-    struct alqi_stack_room *rooms;      /* bulky, so not on the stack */
-    struct alqi_stack_trails *trails;   /* captures that come again */
-    uint16_t at_slot[ALQI_STACK_SLOTS]; /* rows by ra_at */
+    struct alqi_stack_frame *fresh;       /* of the walk in progress */
+    struct alqi_stack_scratch *scratch;   /* bulky, so not on the stack */
+    struct alqi_stack_cached_set *stacks; /* captures that come again */
+    uint16_t at_slot[ALQI_STACK_SLOTS];   /* rows by ra_at */
     /* Return addresses outside of all tables that were behind a call: read
      * once, since asking whether code can be read takes a system call. */
     uintptr_t behind_call[1 << ALQI_STACK_CALLS_LOG];
 };
 
-size_t alqi_stack_memo_bytes(uint32_t capacity_frames);
-void alqi_stack_memo_init(struct alqi_stack_memo *memo,
-                          uint32_t capacity_frames);
+size_t alqi_stack_cache_bytes(uint32_t capacity_frames);
+void alqi_stack_cache_init(struct alqi_stack_cache *cache,
+                           uint32_t capacity_frames);
 
 /* Where to start: the registers at one instruction. */
 struct alqi_stack_regs {
@@ -101,12 +101,12 @@ alqi_stack_regs_of_caller(void)
 }
 
 struct alqi_stack_result {
-    const uintptr_t *frames; /* the memo's: until its next capture          */
+    const uintptr_t *frames; /* the cache's: until its next capture          */
     uint32_t n_frames;       /* there, innermost first                      */
     uint32_t n_same_outer;   /* outermost frames equal, and in the same place
-                                in the stack, to those of the memo's previous
+                                in the stack, to those of the cache's previous
                                 capture; 0 when either was truncated, and it
-                                may be where told_from says so              */
+                                may be where same_below says so              */
     bool truncated;          /* more frames exist outside                   */
     bool incomplete; /* the walk ended before the thread's first frame      */
     uint64_t *note;  /* NULL, or a place that the same stack has each time it
@@ -115,26 +115,27 @@ struct alqi_stack_result {
 
 /* Unwinds from *start, max_frames at most.  Leading frames that lie in
  * [skip_lo, skip_hi) -- the profiler's own text -- are left out.  max_frames
- * is cut to the memo's capacity.  A caller's frame is a return address;
+ * is cut to the cache's capacity.  A caller's frame is a return address;
  * a frame interrupted by a signal is reported one past the interrupted
  * instruction's address, so that every consumer may subtract 1. */
-struct alqi_stack_result alqi_stack_capture(struct alqi_stack_memo *memo,
+struct alqi_stack_result alqi_stack_capture(struct alqi_stack_cache *cache,
                                             const struct alqi_stack_regs *start,
                                             uintptr_t skip_lo,
                                             uintptr_t skip_hi,
                                             uint32_t max_frames);
 
-/* The same of a stack that is deeper than the memo: into the caller's memory.
+/* The same of a stack that is deeper than the cache: into the caller's memory.
  * Nothing is kept or replayed, so it takes a step for each frame. */
 struct alqi_stack_result
-alqi_stack_capture_deep(struct alqi_stack_memo *memo,
+alqi_stack_capture_deep(struct alqi_stack_cache *cache,
                         const struct alqi_stack_regs *start, uintptr_t skip_lo,
                         uintptr_t skip_hi, uintptr_t *frames,
                         uint32_t max_frames);
 
-/* Where frame i of the memo's first and only capture ends: the stack pointer
+/* Where frame i of the cache's first and only capture ends: the stack pointer
  * after its return. */
-uintptr_t alqi_stack_frame_end(const struct alqi_stack_memo *memo, uint32_t i);
+uintptr_t alqi_stack_frame_cfa_at(const struct alqi_stack_cache *cache,
+                                  uint32_t i);
 
 /* A module as the dynamic linker has it. */
 struct alqi_stack_module {
@@ -155,7 +156,7 @@ void alqi_stack_on_module(alqi_stack_module_fn *fn, void *arg);
 
 /* Meets every module that is mapped now (walks the linker's list; not from
  * malloc or a signal handler). */
-void alqi_stack_meet_all_modules(void);
+void alqi_stack_report_all_modules(void);
 
 /* Forgets every decoded rule and every module: call after dlclose. */
 void alqi_stack_forget(void);
@@ -170,7 +171,7 @@ struct alqi_stack_counts {
     uint64_t incomplete;
 };
 
-/* May lack the latest captures of each memo, 63 at most. */
+/* May lack the latest captures of each cache, 63 at most. */
 void alqi_stack_counts(struct alqi_stack_counts *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* capture_test.c -- captures against libgcc's unwinder, and replay against
- * walks that start without a memo */
+ * walks that start without a cache */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -10,15 +10,15 @@
 #include "base/test_seed.h"
 #include "stack/capture.h"
 #include "stack/capture_test.h"
-#include "stack/few.h"
+#include "stack/capture_layout.h"
 
 enum { SEED = 0x5EED, N_RANDOM = 100000, CAPACITY = 64 };
 
 static capture_test_tree *const trees[4] = {
     capture_test_tree_o0, capture_test_tree_o2, capture_test_tree_o3,
     capture_test_tree_fp};
-static struct alqi_stack_memo *memo, *fresh;
-static struct alqi_stack_few few;
+static struct alqi_stack_cache *cache, *fresh;
+static struct alqi_stack_layouts few;
 static uint64_t n_checked, n_replayed, n_truncated, n_few;
 
 /* The reported frame of the innermost function is one past an address in it;
@@ -28,7 +28,7 @@ capture_test_agree(uint32_t max)
 {
     void *theirs[CAPACITY + 1];
     struct alqi_stack_regs here = alqi_stack_regs_here();
-    struct alqi_stack_result r = alqi_stack_capture(memo, &here, 0, 0, max);
+    struct alqi_stack_result r = alqi_stack_capture(cache, &here, 0, 0, max);
     int n = capture_test_referee(theirs, CAPACITY + 1);
 
     assert_true(r.n_frames > 1);
@@ -39,7 +39,7 @@ capture_test_agree(uint32_t max)
     n_checked++;
 }
 
-/* With a memo, without, and by a layout: all that a result says must be equal.
+/* With a cache, without, and by a layout: all that a result says must be equal.
  */
 __attribute__((noinline)) void
 capture_test_replay(uint32_t max)
@@ -48,15 +48,15 @@ capture_test_replay(uint32_t max)
     struct alqi_stack_result r, f;
     struct alqi_stack_frames by;
 
-    r = alqi_stack_capture(memo, &here, 0, 0, max);
-    alqi_stack_memo_init(fresh, CAPACITY);
+    r = alqi_stack_capture(cache, &here, 0, 0, max);
+    alqi_stack_cache_init(fresh, CAPACITY);
     f = alqi_stack_capture(fresh, &here, 0, 0, max);
     assert_int_equal(r.n_frames, f.n_frames);
     assert_int_equal(r.truncated, f.truncated);
     assert_int_equal(r.incomplete, f.incomplete);
     assert_memory_equal(r.frames, f.frames, r.n_frames * sizeof f.frames[0]);
     assert_int_equal(f.n_same_outer, 0);
-    by = alqi_stack_few_capture(&few, memo, &here, 0, 0, max);
+    by = alqi_stack_layout_capture(&few, cache, &here, 0, 0, max);
     if (by.pcs != NULL) {
         assert_int_equal(by.n, f.n_frames);
         assert_false(f.incomplete);
@@ -76,9 +76,9 @@ capture_test_caller(uint32_t max)
     struct alqi_stack_regs here = alqi_stack_regs_here();
     struct alqi_stack_result r, c;
 
-    alqi_stack_memo_init(memo, CAPACITY);
-    alqi_stack_memo_init(fresh, CAPACITY);
-    r = alqi_stack_capture(memo, &here, 0, 0, max);
+    alqi_stack_cache_init(cache, CAPACITY);
+    alqi_stack_cache_init(fresh, CAPACITY);
+    r = alqi_stack_capture(cache, &here, 0, 0, max);
     c = alqi_stack_capture(fresh, &caller, 0, 0, max);
     assert_false(c.incomplete);
     assert_int_equal(c.n_frames, r.n_frames - caller.is_return);
@@ -91,10 +91,10 @@ static int
 setup(void **state)
 {
     (void)state;
-    memo = malloc(alqi_stack_memo_bytes(CAPACITY));
-    fresh = malloc(alqi_stack_memo_bytes(CAPACITY));
-    alqi_stack_memo_init(memo, CAPACITY);
-    return memo == NULL || fresh == NULL;
+    cache = malloc(alqi_stack_cache_bytes(CAPACITY));
+    fresh = malloc(alqi_stack_cache_bytes(CAPACITY));
+    alqi_stack_cache_init(cache, CAPACITY);
+    return cache == NULL || fresh == NULL;
 }
 
 static void

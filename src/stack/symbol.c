@@ -17,7 +17,7 @@
 #include "stack/symbol_arena.h"
 #include "stack/symbol_dwarf.h"
 #include "stack/symbol_find.h"
-#include "stack/symbol_names.h"
+#include "stack/symbol_elf_names.h"
 
 struct answer {
     uint64_t address;
@@ -36,15 +36,15 @@ struct alqi_symbol_module {
     struct alqi_symbol_names names;
     struct alqi_symbol_dwarf *dwarf; /* NULL: none */
     struct answer *answers;
-    size_t count, room; /* room: 0 or a power of two */
+    size_t count, capacity; /* capacity: 0 or a power of two */
 };
 
 struct alqi_symbol_table {
     struct alqi_symbol_module *modules;
     struct alqi_symbol_arena arena;
     struct alqi_symbol_demangler demangler;
-    struct alqi_symbol_places places;
-    struct alqi_symbol_place scratch[ALQI_SYMBOL_DEPTH_MAX];
+    struct alqi_symbol_search locations;
+    struct alqi_symbol_location scratch[ALQI_SYMBOL_DEPTH_MAX];
     struct alqi_symbol_module lost; /* stands in when memory is out */
 };
 
@@ -62,10 +62,10 @@ alqi_symbol_table_new(bool allow_network)
     table->lost.table = table;
     table->lost.path = table->lost.name = "[out of memory]";
     table->lost.is_loaded = true;
-    table->places.debug_dirs = alqi_symbol_arena_printf(
+    table->locations.debug_dirs = alqi_symbol_arena_printf(
         &table->arena, "%s%s/usr/lib/debug", dirs != NULL ? dirs : "",
         dirs != NULL ? ":" : "");
-    alqi_symbol_net_init(&table->places.net, allow_network);
+    alqi_symbol_debuginfod_init(&table->locations.server, allow_network);
     return table;
 }
 
@@ -88,7 +88,7 @@ alqi_symbol_table_drop(struct alqi_symbol_table *table)
         return;
     for (m = table->modules; m != NULL; m = m->next)
         module_drop(m);
-    alqi_symbol_net_drop(&table->places.net);
+    alqi_symbol_debuginfod_drop(&table->locations.server);
     alqi_symbol_demangler_drop(&table->demangler);
     alqi_symbol_arena_drop(&table->arena);
     free(table);
@@ -133,7 +133,7 @@ alqi_symbol_module_open(struct alqi_symbol_table *table, const char *path,
     m = module_new(table, path, build_id, build_id_bytes);
     if (m == NULL)
         return &table->lost;
-    alqi_symbol_files_find(&m->files, &table->places, &table->arena, m->path,
+    alqi_symbol_files_find(&m->files, &table->locations, &table->arena, m->path,
                            m->build_id, m->build_id_bytes);
     m->next = table->modules;
     table->modules = m;
@@ -174,34 +174,34 @@ module_load(struct alqi_symbol_module *m)
 }
 
 static struct answer *
-answer_slot(struct answer *answers, size_t room, uint64_t address)
+answer_slot(struct answer *answers, size_t capacity, uint64_t address)
 {
-    size_t i = alqi_base_mix(address) & (room - 1);
+    size_t i = alqi_base_mix(address) & (capacity - 1);
 
     while (answers[i].frames != NULL && answers[i].address != address)
-        i = (i + 1) & (room - 1);
+        i = (i + 1) & (capacity - 1);
     return &answers[i];
 }
 
-/* False when there is no room for one more. */
+/* False when there is no capacity for one more. */
 static bool
 answers_grow(struct alqi_symbol_module *m)
 {
-    size_t room = m->room != 0 ? 2 * m->room : 64, i;
+    size_t capacity = m->capacity != 0 ? 2 * m->capacity : 64, i;
     struct answer *big;
 
-    if (2 * (m->count + 1) <= m->room)
+    if (2 * (m->count + 1) <= m->capacity)
         return true;
-    big = calloc(room, sizeof *big);
+    big = calloc(capacity, sizeof *big);
     if (big == NULL)
-        return m->count + 1 < m->room;
-    for (i = 0; i < m->room; i++) {
+        return m->count + 1 < m->capacity;
+    for (i = 0; i < m->capacity; i++) {
         if (m->answers[i].frames != NULL)
-            *answer_slot(big, room, m->answers[i].address) = m->answers[i];
+            *answer_slot(big, capacity, m->answers[i].address) = m->answers[i];
     }
     free(m->answers);
     m->answers = big;
-    m->room = room;
+    m->capacity = capacity;
     return true;
 }
 
@@ -216,7 +216,7 @@ clear_name(struct alqi_symbol_module *m, const char *raw)
  * without namespace and parameters (g++ for copies of local templates). */
 static const char *
 outermost_name(struct alqi_symbol_module *m, uint64_t address,
-               const struct alqi_symbol_place *p)
+               const struct alqi_symbol_location *p)
 {
     const char *raw = NULL;
 
@@ -237,7 +237,7 @@ frames_make(struct alqi_symbol_module *m, uint64_t address,
             const struct alqi_symbol_frame **out)
 {
     struct alqi_symbol_table *table = m->table;
-    struct alqi_symbol_place *p = table->scratch;
+    struct alqi_symbol_location *p = table->scratch;
     struct alqi_symbol_frame *f;
     size_t count = 0, i;
 
@@ -274,7 +274,7 @@ alqi_symbol_resolve(struct alqi_symbol_module *module, uint64_t address,
 
     module_load(module);
     if (answers_grow(module)) {
-        slot = answer_slot(module->answers, module->room, address);
+        slot = answer_slot(module->answers, module->capacity, address);
         if (slot->frames != NULL) {
             *frames = slot->frames;
             return slot->count;

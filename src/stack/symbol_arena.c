@@ -18,23 +18,23 @@ void *
 alqi_symbol_arena_take(struct alqi_symbol_arena *arena, size_t bytes)
 {
     struct alqi_symbol_chunk *chunk;
-    size_t room_bytes = CHUNK_BYTES;
+    size_t capacity_bytes = CHUNK_BYTES;
     void *at;
 
     if (bytes > SIZE_MAX / 2)
         return NULL;
     bytes = (bytes + ALIGN_BYTES - 1) & ~(size_t)(ALIGN_BYTES - 1);
     if (arena->chunks == NULL ||
-        bytes > arena->room_bytes - arena->used_bytes) {
-        if (bytes > room_bytes)
-            room_bytes = bytes;
-        chunk = malloc(sizeof *chunk + room_bytes);
+        bytes > arena->capacity_bytes - arena->used_bytes) {
+        if (bytes > capacity_bytes)
+            capacity_bytes = bytes;
+        chunk = malloc(sizeof *chunk + capacity_bytes);
         if (chunk == NULL)
             return NULL;
         chunk->next = arena->chunks;
         arena->chunks = chunk;
         arena->used_bytes = 0;
-        arena->room_bytes = room_bytes;
+        arena->capacity_bytes = capacity_bytes;
     }
     at = (char *)arena->chunks->bytes + arena->used_bytes;
     arena->used_bytes += bytes;
@@ -85,5 +85,5 @@ alqi_symbol_arena_drop(struct alqi_symbol_arena *arena)
         next = arena->chunks->next;
         free(arena->chunks);
     }
-    arena->used_bytes = arena->room_bytes = 0;
+    arena->used_bytes = arena->capacity_bytes = 0;
 }

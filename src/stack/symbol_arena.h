@@ -12,7 +12,7 @@ struct alqi_symbol_chunk;
 
 struct alqi_symbol_arena {
     struct alqi_symbol_chunk *chunks;
-    size_t used_bytes, room_bytes; /* of the newest chunk */
+    size_t used_bytes, capacity_bytes; /* of the newest chunk */
 };
 
 void *alqi_symbol_arena_take(struct alqi_symbol_arena *arena, size_t bytes);

@@ -6,7 +6,7 @@
  * demangler holds anything but stack at that moment.  libiberty's own limit
  * on recursion also refuses any name over 1024 bytes, which templates reach;
  * it is lifted up to NAME_BYTES, where the stack needed is still small. */
-#include "stack/symbol_names.h"
+#include "stack/symbol_elf_names.h"
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>
@@ -75,27 +75,27 @@ demangle(struct alqi_symbol_arena *arena, const char *raw)
 static size_t
 slot_of(const struct alqi_symbol_demangler *d, const char *raw)
 {
-    size_t i = alqi_base_mix((uintptr_t)raw) & (d->room - 1);
+    size_t i = alqi_base_mix((uintptr_t)raw) & (d->capacity - 1);
 
     while (d->raw[i] != NULL && d->raw[i] != raw)
-        i = (i + 1) & (d->room - 1);
+        i = (i + 1) & (d->capacity - 1);
     return i;
 }
 
 static bool
 demangler_grow(struct alqi_symbol_demangler *d)
 {
-    struct alqi_symbol_demangler big = {.room =
-                                            d->room != 0 ? 2 * d->room : 256};
+    struct alqi_symbol_demangler big = {
+        .capacity = d->capacity != 0 ? 2 * d->capacity : 256};
     size_t i, k;
 
-    big.raw = calloc(big.room, sizeof *big.raw);
-    big.clear = calloc(big.room, sizeof *big.clear);
+    big.raw = calloc(big.capacity, sizeof *big.raw);
+    big.clear = calloc(big.capacity, sizeof *big.clear);
     if (big.raw == NULL || big.clear == NULL) {
         alqi_symbol_demangler_drop(&big);
         return false;
     }
-    for (i = 0; i < d->room; i++) {
+    for (i = 0; i < d->capacity; i++) {
         if (d->raw[i] == NULL)
             continue;
         k = slot_of(&big, d->raw[i]);
@@ -116,7 +116,7 @@ alqi_symbol_demangle(struct alqi_symbol_demangler *d,
 
     if (raw[0] != '_' || (raw[1] != 'Z' && raw[1] != 'R'))
         return raw;
-    if (2 * (d->count + 1) > d->room && !demangler_grow(d))
+    if (2 * (d->count + 1) > d->capacity && !demangler_grow(d))
         return raw;
     i = slot_of(d, raw);
     if (d->raw[i] == NULL) {

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "stack/symbol_image.h"
-#include "stack/symbol_unit.h"
+#include "stack/symbol_elf_image.h"
+#include "stack/symbol_dwarf_unit.h"
 
 /* One frame for a function and one for each call around it. */
 _Static_assert((int)ALQI_SYMBOL_DEPTH_MAX >= (int)ALQI_SYMBOL_LEVELS_MAX,
@@ -34,11 +34,11 @@ struct opened {
 struct alqi_symbol_dwarf {
     struct opened main, shared;
     struct alqi_symbol_arena *arena;
-    struct alqi_symbol_bytes line, line_str, str; /* sections */
+    struct alqi_stack_bytes line, line_str, str; /* sections */
     size_t rows_count; /* of the line tables read so far */
     uint64_t text_lo, text_hi;
     struct alqi_symbol_unit *units;
-    size_t count, room;
+    size_t count, capacity;
     struct alqi_symbol_map map; /* address to unit */
 };
 
@@ -73,16 +73,17 @@ static bool
 unit_add(struct alqi_symbol_dwarf *d, const Dwarf_Die *die)
 {
     struct alqi_symbol_unit *grown;
-    size_t room;
+    size_t capacity;
 
-    if (d->count == d->room) {
-        room = d->room != 0 ? 2 * d->room : 64;
-        grown =
-            room > UNITS_MAX ? NULL : realloc(d->units, room * sizeof *grown);
+    if (d->count == d->capacity) {
+        capacity = d->capacity != 0 ? 2 * d->capacity : 64;
+        grown = capacity > UNITS_MAX
+                    ? NULL
+                    : realloc(d->units, capacity * sizeof *grown);
         if (grown == NULL)
             return false;
         d->units = grown;
-        d->room = room;
+        d->capacity = capacity;
     }
     memset(&d->units[d->count], 0, sizeof d->units[0]);
     d->units[d->count].die = *die;
@@ -109,7 +110,7 @@ units_list(struct alqi_symbol_dwarf *d)
 }
 
 static void
-lines_meet(struct alqi_symbol_dwarf *d, struct alqi_symbol_unit *u)
+lines_load(struct alqi_symbol_dwarf *d, struct alqi_symbol_unit *u)
 {
     struct alqi_symbol_line_input input = {.line = d->line,
                                            .line_str = d->line_str,
@@ -138,26 +139,26 @@ lines_meet(struct alqi_symbol_dwarf *d, struct alqi_symbol_unit *u)
 /* A unit that does not say where its code is: old producers, and the units of
  * link-time optimisation, which have none.  The line table knows. */
 static void
-lines_add(struct alqi_symbol_dwarf *d, struct alqi_symbol_spans *spans,
+lines_add(struct alqi_symbol_dwarf *d, struct alqi_symbol_ranges *ranges,
           size_t unit)
 {
     struct alqi_symbol_unit *u = &d->units[unit];
-    struct alqi_symbol_span span = {.id = (uint32_t)unit};
+    struct alqi_symbol_range range = {.id = (uint32_t)unit};
     size_t i;
 
-    lines_meet(d, u);
+    lines_load(d, u);
     for (i = 0; u->lines != NULL && i + 1 < u->lines->map.count; i++) {
-        span.lo = u->lines->map.start[i];
-        span.hi = u->lines->map.start[i + 1];
+        range.lo = u->lines->map.start[i];
+        range.hi = u->lines->map.start[i + 1];
         if (u->lines->map.id[i] != ALQI_SYMBOL_NO_ID)
-            alqi_symbol_spans_add(spans, &span);
+            alqi_symbol_ranges_add(ranges, &range);
     }
 }
 
 static void
 units_map(struct alqi_symbol_dwarf *d)
 {
-    struct alqi_symbol_spans spans = {.limit = (size_t)1 << 24};
+    struct alqi_symbol_ranges ranges = {.limit = (size_t)1 << 24};
     Dwarf_Die *die;
     size_t i;
 
@@ -165,13 +166,13 @@ units_map(struct alqi_symbol_dwarf *d)
         die = &d->units[i].die;
         if (dwarf_hasattr(die, DW_AT_ranges) ||
             dwarf_hasattr(die, DW_AT_high_pc))
-            alqi_symbol_unit_ranges(&spans, die, d->text_lo, d->text_hi, 0,
+            alqi_symbol_unit_ranges(&ranges, die, d->text_lo, d->text_hi, 0,
                                     (uint32_t)i);
         else
-            lines_add(d, &spans, i);
+            lines_add(d, &ranges, i);
     }
-    alqi_symbol_map_make(&d->map, &spans);
-    alqi_symbol_spans_drop(&spans);
+    alqi_symbol_map_make(&d->map, &ranges);
+    alqi_symbol_ranges_drop(&ranges);
 }
 
 struct alqi_symbol_dwarf *
@@ -234,7 +235,7 @@ text_of(Dwarf_Die *die, unsigned name)
 /* The mangled name if one of the DIEs it was made from has it: only that is
  * unique and has namespaces and parameters. */
 static void
-name_find(Dwarf_Die die, struct alqi_symbol_place *place)
+name_find(Dwarf_Die die, struct alqi_symbol_location *location)
 {
     static const unsigned origins[] = {DW_AT_abstract_origin,
                                        DW_AT_specification};
@@ -248,12 +249,12 @@ name_find(Dwarf_Die die, struct alqi_symbol_place *place)
         if (linkage == NULL)
             linkage = text_of(&die, DW_AT_MIPS_linkage_name);
         if (linkage != NULL) {
-            place->function = linkage;
-            place->is_linkage_name = true;
+            location->function = linkage;
+            location->is_linkage_name = true;
             return;
         }
-        if (place->function == NULL)
-            place->function = text_of(&die, DW_AT_name);
+        if (location->function == NULL)
+            location->function = text_of(&die, DW_AT_name);
         for (k = 0; k < ALQI_COUNT_OF(origins); k++) {
             if (dwarf_attr(&die, origins[k], &attr) != NULL &&
                 dwarf_formref_die(&attr, &next) != NULL)
@@ -279,35 +280,35 @@ number_of(Dwarf_Die *die, unsigned name)
 
 static void
 line_find(struct alqi_symbol_dwarf *d, struct alqi_symbol_unit *u,
-          uint64_t address, struct alqi_symbol_place *place)
+          uint64_t address, struct alqi_symbol_location *location)
 {
     const struct alqi_symbol_row *row;
 
     row = u->lines != NULL ? alqi_symbol_lines_find(u->lines, address) : NULL;
     if (row == NULL)
         return;
-    place->file = alqi_symbol_lines_path(u->lines, d->arena, row->file);
-    place->line = row->line;
-    place->column = row->column;
+    location->file = alqi_symbol_lines_path(u->lines, d->arena, row->file);
+    location->line = row->line;
+    location->column = row->column;
 }
 
 /* Where the inlined call `die` stands in the function around it. */
 static void
 call_find(struct alqi_symbol_dwarf *d, struct alqi_symbol_unit *u,
-          Dwarf_Die *die, struct alqi_symbol_place *place)
+          Dwarf_Die *die, struct alqi_symbol_location *location)
 {
     uint32_t file = number_of(die, DW_AT_call_file);
 
-    place->line = number_of(die, DW_AT_call_line);
-    place->column = number_of(die, DW_AT_call_column);
+    location->line = number_of(die, DW_AT_call_line);
+    location->column = number_of(die, DW_AT_call_column);
     if (u->lines != NULL)
-        place->file = alqi_symbol_lines_path(u->lines, d->arena, file);
+        location->file = alqi_symbol_lines_path(u->lines, d->arena, file);
 }
 
 /* Innermost first; the caller turns it round. */
 static size_t
 chain_find(struct alqi_symbol_dwarf *d, struct alqi_symbol_unit *u,
-           uint32_t node, struct alqi_symbol_place *places)
+           uint32_t node, struct alqi_symbol_location *locations)
 {
     Dwarf *dwarf = dwarf_cu_getdwarf(u->full_die.cu);
     size_t n = 0;
@@ -317,10 +318,10 @@ chain_find(struct alqi_symbol_dwarf *d, struct alqi_symbol_unit *u,
         ALQI_ASSERT(node < u->count);
         if (dwarf_die_addr_die(dwarf, u->nodes[node].die, &die) == NULL)
             return n > 0 ? n : 1;
-        name_find(die, &places[n++]);
+        name_find(die, &locations[n++]);
         if (!u->nodes[node].is_inlined || n == ALQI_SYMBOL_DEPTH_MAX)
             return n;
-        call_find(d, u, &die, &places[n]);
+        call_find(d, u, &die, &locations[n]);
         node = u->nodes[node].parent;
         if (node == ALQI_SYMBOL_NO_NODE)
             return n + 1; /* an inlined call outside any function */
@@ -330,28 +331,28 @@ chain_find(struct alqi_symbol_dwarf *d, struct alqi_symbol_unit *u,
 size_t
 alqi_symbol_dwarf_find(
     struct alqi_symbol_dwarf *d, uint64_t address,
-    struct alqi_symbol_place places[static ALQI_SYMBOL_DEPTH_MAX])
+    struct alqi_symbol_location locations[static ALQI_SYMBOL_DEPTH_MAX])
 {
     uint32_t id = alqi_symbol_map_find(&d->map, address);
     struct alqi_symbol_unit *u;
-    struct alqi_symbol_place swap;
+    struct alqi_symbol_location swap;
     size_t n = 1, i;
 
     if (id == ALQI_SYMBOL_NO_ID)
         return 0;
-    memset(places, 0, ALQI_SYMBOL_DEPTH_MAX * sizeof places[0]);
+    memset(locations, 0, ALQI_SYMBOL_DEPTH_MAX * sizeof locations[0]);
     u = &d->units[id];
     unit_complete(u);
     alqi_symbol_unit_index(u, d->text_lo, d->text_hi);
-    lines_meet(d, u);
-    line_find(d, u, address, &places[0]);
+    lines_load(d, u);
+    line_find(d, u, address, &locations[0]);
     id = alqi_symbol_map_find(&u->map, address);
     if (id != ALQI_SYMBOL_NO_ID)
-        n = chain_find(d, u, id, places);
+        n = chain_find(d, u, id, locations);
     for (i = 0; i < n / 2; i++) {
-        swap = places[i];
-        places[i] = places[n - 1 - i];
-        places[n - 1 - i] = swap;
+        swap = locations[i];
+        locations[i] = locations[n - 1 - i];
+        locations[n - 1 - i] = swap;
     }
     return n;
 }

@@ -11,7 +11,7 @@ enum { ALQI_SYMBOL_DEPTH_MAX = 200 };
 
 struct alqi_symbol_dwarf;
 
-struct alqi_symbol_place {
+struct alqi_symbol_location {
     const char *function; /* NULL when unknown                          */
     bool is_linkage_name; /* else the name in the source, unqualified   */
     const char *file;     /* NULL when unknown                          */
@@ -23,11 +23,11 @@ struct alqi_symbol_dwarf *
 alqi_symbol_dwarf_open(const struct alqi_symbol_files *files,
                        struct alqi_symbol_arena *arena);
 
-/* Fills `places` outermost first and returns how many; 0 when no unit holds
+/* Fills `locations` outermost first and returns how many; 0 when no unit holds
  * the address.  Texts live as long as `dwarf` and the arena. */
 size_t alqi_symbol_dwarf_find(
     struct alqi_symbol_dwarf *dwarf, uint64_t address,
-    struct alqi_symbol_place places[static ALQI_SYMBOL_DEPTH_MAX]);
+    struct alqi_symbol_location locations[static ALQI_SYMBOL_DEPTH_MAX]);
 void alqi_symbol_dwarf_drop(struct alqi_symbol_dwarf *dwarf);
 
 #endif

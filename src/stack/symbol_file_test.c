@@ -18,7 +18,7 @@
 #include "base/base.h"
 #include "stack/symbol.h"
 #include "stack/symbol_elf.h"
-#include "stack/symbol_names.h"
+#include "stack/symbol_elf_names.h"
 #include "base/skip.h"
 
 static char dir[PATH_MAX / 2];
@@ -449,18 +449,19 @@ same_module_same_answer(void **state)
 static void
 network_needs_both(void **state)
 {
-    struct alqi_symbol_net net;
+    struct alqi_symbol_debuginfod net;
 
     (void)state;
     unsetenv("DEBUGINFOD_URLS");
-    alqi_symbol_net_init(&net, true);
+    alqi_symbol_debuginfod_init(&net, true);
     assert_false(net.is_allowed);
     setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1", 1);
-    alqi_symbol_net_init(&net, false);
+    alqi_symbol_debuginfod_init(&net, false);
     assert_false(net.is_allowed);
-    assert_int_equal(alqi_symbol_net_fetch(&net, plain_id, plain_id_bytes), -1);
+    assert_int_equal(
+        alqi_symbol_debuginfod_fetch(&net, plain_id, plain_id_bytes), -1);
     assert_null(net.library); /* not even loaded */
-    alqi_symbol_net_init(&net, true);
+    alqi_symbol_debuginfod_init(&net, true);
     assert_true(net.is_allowed);
     unsetenv("DEBUGINFOD_URLS");
 }

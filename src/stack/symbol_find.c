@@ -2,7 +2,7 @@
  *
  * The build-id decides: a file found under the recorded path is used only if
  * it has the recorded id, and so is every candidate for its debug file.  In
- * order: DIR/.build-id/xx/yyy.debug for each debug directory, the places gdb
+ * order: DIR/.build-id/xx/yyy.debug for each debug directory, the search gdb
  * looks for a .gnu_debuglink, debuginfod if allowed.
  *
  * Whatever is missing ends up in one line of text for the report. */
@@ -14,11 +14,11 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "stack/symbol_image.h"
+#include "stack/symbol_elf_image.h"
 
 struct search {
     struct alqi_symbol_files *files;
-    struct alqi_symbol_places *places;
+    struct alqi_symbol_search *search;
     struct alqi_symbol_arena *arena;
     const char *path;
     const uint8_t *build_id; /* expected; may be the program's own */
@@ -32,7 +32,7 @@ each_dir(struct search *s,
          bool (*visit)(struct search *, const char *dir, const void *arg),
          const void *arg)
 {
-    const char *at = s->places->debug_dirs;
+    const char *at = s->search->debug_dirs;
     char dir[PATH_MAX];
     size_t bytes;
 
@@ -169,7 +169,7 @@ static bool
 elf_fetch(struct search *s, struct alqi_symbol_elf **elf, const uint8_t *id,
           size_t bytes)
 {
-    int fd = alqi_symbol_net_fetch(&s->places->net, id, bytes);
+    int fd = alqi_symbol_debuginfod_fetch(&s->search->server, id, bytes);
 
     if (fd < 0 || alqi_symbol_elf_map(elf, fd) != NULL)
         return false;
@@ -294,7 +294,7 @@ note_write(struct search *s, const char *wrong, bool has_shared)
                 (dwarf != NULL && dwarf->is_damaged)
             ? "the file is damaged: what lies outside it is ignored"
             : NULL;
-    const char *late = s->places->net.has_given_up
+    const char *late = s->search->server.has_given_up
                            ? "debuginfod did not answer in time"
                            : NULL;
     const char *parts[6] = {wrong, damage, cost, late, shared, NULL};
@@ -320,12 +320,12 @@ note_write(struct search *s, const char *wrong, bool has_shared)
 
 void
 alqi_symbol_files_find(struct alqi_symbol_files *files,
-                       struct alqi_symbol_places *places,
+                       struct alqi_symbol_search *search,
                        struct alqi_symbol_arena *arena, const char *path,
                        const uint8_t *build_id, size_t build_id_bytes)
 {
     struct search s = {.files = files,
-                       .places = places,
+                       .search = search,
                        .arena = arena,
                        .path = path,
                        .build_id = build_id,

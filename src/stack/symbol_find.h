@@ -4,12 +4,12 @@
 
 #include "stack/symbol_arena.h"
 #include "stack/symbol_elf.h"
-#include "stack/symbol_net.h"
+#include "stack/symbol_debuginfod.h"
 
 /* Where debug files are looked for. */
-struct alqi_symbol_places {
+struct alqi_symbol_search {
     const char *debug_dirs; /* colon-separated; "/usr/lib/debug" is last */
-    struct alqi_symbol_net net;
+    struct alqi_symbol_debuginfod server;
 };
 
 struct alqi_symbol_files {
@@ -24,7 +24,7 @@ struct alqi_symbol_elf *
 alqi_symbol_files_dwarf(const struct alqi_symbol_files *files);
 
 void alqi_symbol_files_find(struct alqi_symbol_files *files,
-                            struct alqi_symbol_places *places,
+                            struct alqi_symbol_search *search,
                             struct alqi_symbol_arena *arena, const char *path,
                             const uint8_t *build_id, size_t build_id_bytes);
 void alqi_symbol_files_drop(struct alqi_symbol_files *files);

@@ -34,7 +34,7 @@
 
 #include "stack/symbol.h"
 #include "stack/symbol_elf.h"
-#include "stack/symbol_names.h"
+#include "stack/symbol_elf_names.h"
 #include "base/skip.h"
 
 enum { FRAMES_MAX = 64, TEXT_BYTES = 4096 };

@@ -8,7 +8,7 @@
 
 #include "base/base.h"
 #include "wire/bytes.h"
-#include "wire/mtf.h"
+#include "wire/ctf_mtf.h"
 #include "wire/packet.h"
 
 static void

@@ -28,9 +28,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "stack/encoded.h"
-#include "stack/module.h"
-#include "stack/rules.h"
+#include "stack/dwarf_encoded.h"
+#include "stack/elf_module.h"
+#include "stack/unwind_rules.h"
 #include "stack/symbol_elf.h"
 
 enum {
@@ -180,11 +180,11 @@ headers_in_memory(const struct file *f)
 }
 
 static void
-place_make(const struct file *f, struct alqi_stack_place *place)
+place_make(const struct file *f, struct alqi_stack_mapping *place)
 {
     const Elf64_Phdr *hdr = header_of(f, PT_GNU_EH_FRAME);
 
-    *place = (struct alqi_stack_place){
+    *place = (struct alqi_stack_mapping){
         .start = (uintptr_t)f->map,
         .end = (uintptr_t)f->map + f->map_bytes,
         .bias = f->bias,
@@ -222,7 +222,7 @@ static bool
 has_rule(const struct file *f, uintptr_t at)
 {
     struct alqi_stack_unwind u;
-    struct alqi_stack_room room;
+    struct alqi_stack_scratch room;
 
     if (!alqi_stack_ehframe_find(&f->sections, at, ALQI_STACK_NO_REG, &u))
         return false;
@@ -482,7 +482,7 @@ is_debug_file(const struct file *f)
 static const char *
 entries_find(struct file *f, uintptr_t code_hi)
 {
-    struct alqi_stack_place place;
+    struct alqi_stack_mapping place;
 
     place_make(f, &place);
     if (place.hdr == NULL)

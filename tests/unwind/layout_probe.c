@@ -62,13 +62,13 @@ static __attribute__((noinline)) void
 capture(void)
 {
     struct alqi_stack_regs here = alqi_stack_regs_of_caller();
-    struct alqi_stack_memo *memo =
-        alqi_plat_pages_map(alqi_stack_memo_bytes(FRAMES));
+    struct alqi_stack_cache *cache =
+        alqi_plat_pages_map(alqi_stack_cache_bytes(FRAMES));
     struct alqi_stack_result r;
 
     alqi_stack_on_module(on_module, NULL);
-    alqi_stack_memo_init(memo, FRAMES);
-    r = alqi_stack_capture(memo, &here, 0, 0, FRAMES);
+    alqi_stack_cache_init(cache, FRAMES);
+    r = alqi_stack_capture(cache, &here, 0, 0, FRAMES);
     print(&r);
 }
 

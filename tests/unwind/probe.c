@@ -55,7 +55,7 @@ struct trace {
 /* All a capture needs, off the stack of the program. */
 struct scratch {
     struct trace ours, theirs, gcc;
-    struct alqi_stack_memo *memo, *fresh;
+    struct alqi_stack_cache *cache, *fresh;
     uint64_t n;
 };
 
@@ -129,7 +129,7 @@ capture(struct scratch *s)
 {
     struct alqi_stack_regs here = alqi_stack_regs_here();
     struct alqi_stack_result r =
-        alqi_stack_capture(s->memo, &here, 0, 0, FRAMES);
+        alqi_stack_capture(s->cache, &here, 0, 0, FRAMES);
 
     s->ours.n = r.n_frames;
     memcpy(s->ours.pc, r.frames, r.n_frames * sizeof s->ours.pc[0]);
@@ -138,7 +138,7 @@ capture(struct scratch *s)
     if (s->ours.n != s->theirs.n || !is_same_prefix(&s->ours, &s->theirs))
         gcc_backtrace(gcc_frame, &s->gcc);
     if (s->n++ % FRESH_EVERY == 0) {
-        alqi_stack_memo_init(s->fresh, FRAMES);
+        alqi_stack_cache_init(s->fresh, FRAMES);
         r = alqi_stack_capture(s->fresh, &here, 0, 0, FRAMES);
         if (r.n_frames != s->ours.n ||
             memcmp(r.frames, s->ours.pc, r.n_frames * sizeof r.frames[0]))
@@ -153,11 +153,11 @@ static struct scratch *
 scratch_make(void)
 {
     struct scratch *s = alqi_plat_pages_map(sizeof *s);
-    size_t bytes = alqi_stack_memo_bytes(FRAMES);
+    size_t bytes = alqi_stack_cache_bytes(FRAMES);
 
-    s->memo = alqi_plat_pages_map(bytes);
+    s->cache = alqi_plat_pages_map(bytes);
     s->fresh = alqi_plat_pages_map(bytes);
-    alqi_stack_memo_init(s->memo, FRAMES);
+    alqi_stack_cache_init(s->cache, FRAMES);
     return s;
 }
 

@@ -20,7 +20,7 @@
 #include "cli/read/notes.h"
 #include "cli/read/ending.h"
 #include "wire/side.h"
-#include "wire/verbatim.h"
+#include "wire/ctf_verbatim.h"
 
 enum { FREED_KEPT = 4096, RATES_MAX = 4096 };
 

@@ -12,7 +12,7 @@
 #include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/merge/recode.h"
-#include "wire/places.h"
+#include "wire/ctf_locations.h"
 #include "wire/side.h"
 
 enum {
@@ -45,8 +45,8 @@ struct module {
 };
 
 struct alqi_cli_recode {
-    struct alqi_wire_places places; /* of new codes */
-    struct alqi_base_map loose;     /* hash of what it expands to -> new code */
+    struct alqi_wire_locations places; /* of new codes */
+    struct alqi_base_map loose; /* hash of what it expands to -> new code */
     uint64_t n_loose;
     struct module *modules;
     uint32_t n_modules;
@@ -60,7 +60,7 @@ alqi_cli_recode_new(void)
     struct alqi_cli_recode *r = alqi_cli_realloc(NULL, 1, sizeof *r);
 
     memset(r, 0, sizeof *r);
-    alqi_wire_places_init(&r->places, alqi_base_mix((uintptr_t)r), SIZE_MAX);
+    alqi_wire_locations_init(&r->places, alqi_base_mix((uintptr_t)r), SIZE_MAX);
     r->range_next = RANGE_FIRST;
     return r;
 }
@@ -70,7 +70,7 @@ alqi_cli_recode_drop(struct alqi_cli_recode *r)
 {
     if (r == NULL)
         return;
-    alqi_wire_places_drop(&r->places);
+    alqi_wire_locations_drop(&r->places);
     alqi_base_map_clear(&r->loose);
     free(r->modules);
     free(r);
@@ -98,7 +98,7 @@ need(bool is_there)
 static const char *
 intern(struct alqi_cli_recode *r, const char *text)
 {
-    const char *name = alqi_wire_places_name(&r->places, text);
+    const char *name = alqi_wire_locations_name(&r->places, text);
 
     need(name != NULL);
     return name;
@@ -290,12 +290,12 @@ place_take(struct alqi_cli_recode *r, struct alqi_ctf_location *place,
            uint64_t code)
 {
     const struct alqi_ctf_location *known =
-        alqi_wire_places_find(&r->places, code);
+        alqi_wire_locations_find(&r->places, code);
 
     place->code = code;
     if (known != NULL)
-        return alqi_wire_places_equal(known, place);
-    need(alqi_wire_places_add(&r->places, place) != NULL);
+        return alqi_wire_locations_equal(known, place);
+    need(alqi_wire_locations_add(&r->places, place) != NULL);
     return true;
 }
 
@@ -383,7 +383,7 @@ alqi_cli_recode_lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
 {
     struct alqi_cli_recode *r = arg;
     const struct alqi_ctf_location *known =
-        alqi_wire_places_find(&r->places, code);
+        alqi_wire_locations_find(&r->places, code);
 
     if (known != NULL)
         *out = *known;

@@ -15,7 +15,7 @@
 #include "cli/read/notes.h"
 #include "cli/read/ending.h"
 #include "cli/tool/text.h"
-#include "wire/dump.h"
+#include "wire/ctf_dump.h"
 #include "wire/side.h"
 
 enum { ID_FORMAT = 256, ID_NO_STACKS };

@@ -87,7 +87,7 @@ is_of_task(const struct alqi_limit_frame *f, const struct alqi_limit_frame *to,
 static bool
 may_leave_from(const struct alqi_glue_malloc_limiter *l,
                const struct alqi_limit_frame *to,
-               const struct alqi_stack_memo *memo,
+               const struct alqi_stack_cache *memo,
                const struct alqi_stack_result *stack, uint32_t n)
 {
     const struct range own = own_text();
@@ -95,7 +95,7 @@ may_leave_from(const struct alqi_glue_malloc_limiter *l,
     for (; n < stack->n_frames; n++) {
         uintptr_t pc = stack->frames[n] - 1;
 
-        if (alqi_stack_frame_end(memo, n) > (uintptr_t)to->leave)
+        if (alqi_stack_frame_cfa_at(memo, n) > (uintptr_t)to->leave)
             return is_leavable(pc);
         if (!is_leavable(pc) &&
             (is_in(&own, pc) || !is_of_task(l->t.innermost, to, pc)))
@@ -106,7 +106,7 @@ may_leave_from(const struct alqi_glue_malloc_limiter *l,
 
 static bool
 may_leave(const struct alqi_glue_malloc_limiter *l,
-          const struct alqi_limit_frame *to, struct alqi_stack_memo *memo)
+          const struct alqi_limit_frame *to, struct alqi_stack_cache *memo)
 {
     const struct alqi_stack_regs here = alqi_stack_regs_here();
     const struct range own = own_text();
@@ -126,8 +126,8 @@ bool
 alqi_glue_malloc_may_leave(const struct alqi_glue_malloc_limiter *l,
                            const struct alqi_limit_frame *to)
 {
-    size_t n_bytes = alqi_stack_memo_bytes(FRAMES_MAX);
-    struct alqi_stack_memo *memo;
+    size_t n_bytes = alqi_stack_cache_bytes(FRAMES_MAX);
+    struct alqi_stack_cache *memo;
     bool may;
 
     if ((uintptr_t)&n_bytes > (uintptr_t)to->leave)
@@ -135,7 +135,7 @@ alqi_glue_malloc_may_leave(const struct alqi_glue_malloc_limiter *l,
     memo = alqi_plat_pages_map(n_bytes);
     if (memo == NULL)
         return false;
-    alqi_stack_memo_init(memo, FRAMES_MAX);
+    alqi_stack_cache_init(memo, FRAMES_MAX);
     may = may_leave(l, to, memo);
     alqi_plat_pages_unmap(memo, n_bytes);
     return may;

@@ -18,19 +18,19 @@ struct alqi_glue_profiled *
 alqi_glue_profiled_new(struct alqi_memprof_domain *domain, bool captures)
 {
     size_t head = round_up(sizeof(struct alqi_glue_profiled));
-    size_t memo = captures ? round_up(alqi_stack_memo_bytes(FRAMES_MAX)) : 0;
-    size_t few = captures ? round_up(sizeof(struct alqi_stack_few)) : 0;
+    size_t memo = captures ? round_up(alqi_stack_cache_bytes(FRAMES_MAX)) : 0;
+    size_t few = captures ? round_up(sizeof(struct alqi_stack_layouts)) : 0;
     size_t bytes = head + memo + few + FRAMES_MAX * sizeof(uintptr_t);
     char *pages = alqi_plat_pages_map(bytes);
     struct alqi_glue_profiled *t = (void *)pages;
-    struct alqi_stack_memo *m = NULL;
+    struct alqi_stack_cache *m = NULL;
 
     if (t == NULL)
         return NULL;
     t->bytes = bytes;
     if (captures) {
         m = (void *)(pages + head);
-        alqi_stack_memo_init(m, FRAMES_MAX);
+        alqi_stack_cache_init(m, FRAMES_MAX);
     }
     alqi_memprof_thread_init(&t->engine, domain, m,
                              (uintptr_t *)(void *)(pages + head + memo + few),

@@ -9,7 +9,7 @@
 
 #include "base/base.h"
 #include "glue/tracing/trace_names.h"
-#include "wire/record.h"
+#include "wire/ctf_record.h"
 
 enum {
     ADDRESS_BITS = 47,
@@ -24,8 +24,8 @@ void
 alqi_glue_trace_names_init(struct alqi_glue_trace_names *names)
 {
     memset(names, 0, sizeof *names);
-    alqi_wire_places_init(&names->places, alqi_base_mix((uintptr_t)names),
-                          SIZE_MAX);
+    alqi_wire_locations_init(&names->places, alqi_base_mix((uintptr_t)names),
+                             SIZE_MAX);
 }
 
 void
@@ -33,7 +33,7 @@ alqi_glue_trace_names_free(struct alqi_glue_trace_names *names)
 {
     alqi_base_map_clear(&names->native);
     alqi_base_map_clear(&names->other);
-    alqi_wire_places_drop(&names->places);
+    alqi_wire_locations_drop(&names->places);
 }
 
 /* The text, or, if it is longer than n bytes, its beginning and its end. */
@@ -48,7 +48,7 @@ name_keep(struct alqi_glue_trace_names *names, const char *text, size_t n)
         text = "";
     all = strlen(text);
     if (all <= n)
-        return alqi_wire_places_name(&names->places, text);
+        return alqi_wire_locations_name(&names->places, text);
     head = n / 2;
     tail = n - head - strlen(dots);
     while (head > 0 && ((unsigned char)text[head] & 0xC0) == 0x80)
@@ -57,7 +57,7 @@ name_keep(struct alqi_glue_trace_names *names, const char *text, size_t n)
         tail--;
     snprintf(cut, sizeof cut, "%.*s%s%s", (int)head, text, dots,
              text + all - tail);
-    return alqi_wire_places_name(&names->places, cut);
+    return alqi_wire_locations_name(&names->places, cut);
 }
 
 static int32_t
@@ -87,7 +87,7 @@ place_add(struct alqi_glue_trace_names *names, uint64_t code,
     struct alqi_ctf_location place = {.code = code, .entries = entries};
     size_t room;
 
-    if (alqi_wire_places_find(&names->places, code) != NULL)
+    if (alqi_wire_locations_find(&names->places, code) != NULL)
         return true;                  /* the map had no memory, the last time */
     if (n > ALQI_COUNT_OF(entries)) { /* the outermost ones say least */
         locations += n - ALQI_COUNT_OF(entries);
@@ -105,7 +105,7 @@ place_add(struct alqi_glue_trace_names *names, uint64_t code,
         if (!entry_fill(names, &entries[i], &locations[i], room))
             return false;
     place.n_entries = (uint32_t)n;
-    return alqi_wire_places_add(&names->places, &place) != NULL;
+    return alqi_wire_locations_add(&names->places, &place) != NULL;
 }
 
 static uint64_t
@@ -142,7 +142,7 @@ alqi_glue_trace_names_lookup(void *arg, uint64_t code,
 {
     const struct alqi_glue_trace_names *names = arg;
     const struct alqi_ctf_location *place =
-        alqi_wire_places_find(&names->places, code);
+        alqi_wire_locations_find(&names->places, code);
 
     if (!ALQI_NEVER(place == NULL)) /* .inv.once */
         *out = *place;

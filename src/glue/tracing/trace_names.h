@@ -13,13 +13,13 @@
 #include <aliquot/callstack.h>
 
 #include "base/map.h"
-#include "wire/places.h"
+#include "wire/ctf_locations.h"
 
 struct alqi_glue_trace_names {
     struct alqi_base_map native; /* frame -> code */
     struct alqi_base_map other;
     uint64_t n_others;
-    struct alqi_wire_places places;
+    struct alqi_wire_locations places;
 };
 
 void alqi_glue_trace_names_init(struct alqi_glue_trace_names *names);

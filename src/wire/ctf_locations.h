@@ -1,0 +1,57 @@
+/* ctf_locations.h -- what codes expand to: interned names, and locations by
+ * code
+ *
+ * Names are interned so that equal texts are equal pointers: comparing two
+ * records, or a record with a move-to-front table, compares pointers.
+ * Locations are found by their code's low 63 bits, which is what the
+ * format's readers can tell apart.
+ *
+ * .inv.place   The location of a code never changes once added, nor moves.
+ * .inv.intern  Two names of one table are the same pointer iff equal texts.
+ *
+ * Both tables hash with a seed, so that codes and names chosen by somebody
+ * else do not pile up in one chain.  Cost: one probe a look-up, memory in
+ * proportion to what is distinct, with a ceiling. */
+#ifndef ALQI_WIRE_CTF_LOCATIONS_H
+#define ALQI_WIRE_CTF_LOCATIONS_H
+
+#include "wire/ctf_arena.h"
+#include "wire/ctf.h"
+
+struct alqi_wire_name;
+
+struct alqi_wire_locations {
+    struct alqi_wire_arena arena;
+    uint64_t seed;
+    struct alqi_wire_name **names; /* open addressing, by hash */
+    size_t n_names;
+    size_t names_capacity; /* 0 or a power of 2 */
+    const struct alqi_ctf_location **codes;
+    size_t n_codes;
+    size_t codes_capacity;
+};
+
+void alqi_wire_locations_init(struct alqi_wire_locations *locations,
+                              uint64_t seed, size_t limit_bytes);
+void alqi_wire_locations_drop(struct alqi_wire_locations *locations);
+
+/* The interned text; NULL without memory. */
+const char *alqi_wire_locations_name(struct alqi_wire_locations *locations,
+                                     const char *text);
+
+/* NULL when the code was never added. */
+const struct alqi_ctf_location *
+alqi_wire_locations_find(const struct alqi_wire_locations *locations,
+                         uint64_t code);
+
+/* Copies *location, whose names are interned already and whose code is new;
+ * NULL without memory. */
+const struct alqi_ctf_location *
+alqi_wire_locations_add(struct alqi_wire_locations *locations,
+                        const struct alqi_ctf_location *location);
+
+/* Of two locations with interned names. */
+bool alqi_wire_locations_equal(const struct alqi_ctf_location *a,
+                               const struct alqi_ctf_location *b);
+
+#endif
