@@ -16,8 +16,8 @@ void
 alqi_wire_locations_init(struct alqi_wire_locations *locations, uint64_t seed,
                          size_t limit_bytes)
 {
-    *locations = (struct alqi_wire_locations){.seed = seed};
-    alqi_wire_arena_init(&locations->arena, limit_bytes);
+    *locations = (struct alqi_wire_locations){
+        .arena = {.limit_bytes = limit_bytes}, .seed = seed};
 }
 
 void
@@ -25,7 +25,7 @@ alqi_wire_locations_drop(struct alqi_wire_locations *locations)
 {
     free(locations->names);
     free(locations->codes);
-    alqi_wire_arena_drop(&locations->arena);
+    alqi_base_arena_drop(&locations->arena);
     *locations = (struct alqi_wire_locations){0};
 }
 
@@ -56,7 +56,7 @@ static void *
 table_grown(struct alqi_wire_locations *locations, size_t capacity,
             size_t *grown)
 {
-    struct alqi_wire_arena *arena = &locations->arena;
+    struct alqi_base_arena *arena = &locations->arena;
     size_t n = capacity == 0 ? CAPACITY_MIN : capacity * 2;
     size_t more_bytes = (n - capacity) * sizeof(void *);
     void *table;
@@ -118,7 +118,7 @@ alqi_wire_locations_name(struct alqi_wire_locations *locations,
         if (name->hash == hash && strcmp(name->text, text) == 0)
             return name->text;
 
-    name = alqi_wire_arena_take(&locations->arena, sizeof *name + n_bytes + 1);
+    name = alqi_base_arena_take(&locations->arena, sizeof *name + n_bytes + 1);
     if (name == NULL)
         return NULL;
     name->hash = hash;
@@ -186,7 +186,7 @@ alqi_wire_locations_add(struct alqi_wire_locations *locations,
     if (!codes_grow(locations))
         return NULL;
     copy =
-        alqi_wire_arena_take(&locations->arena, sizeof *copy + entries_bytes);
+        alqi_base_arena_take(&locations->arena, sizeof *copy + entries_bytes);
     if (copy == NULL)
         return NULL;
     copy->code = location->code;

@@ -15,13 +15,13 @@
 #ifndef ALQI_WIRE_CTF_LOCATIONS_H
 #define ALQI_WIRE_CTF_LOCATIONS_H
 
-#include "wire/ctf_arena.h"
+#include "base/arena.h"
 #include "wire/ctf.h"
 
 struct alqi_wire_name;
 
 struct alqi_wire_locations {
-    struct alqi_wire_arena arena;
+    struct alqi_base_arena arena;
     uint64_t seed;
     struct alqi_wire_name **names; /* open addressing, by hash */
     size_t n_names;
