@@ -390,11 +390,10 @@ run(struct alqi_cli_record_run *r, struct alqi_cli_launch *launch)
         alqi_cli_say("record: %s was killed before its recording began",
                      launch->argv[0]);
     else if (r->n_traces + r->n_left + r->n_explained == 0)
-        alqi_cli_say(
-            "record: %s left no recording: it could not create one and "
-            "has said why, or the dynamic linker did not load the "
-            "profiler into it",
-            launch->argv[0]);
+        alqi_cli_say("record: %s left no recording: it could not create one "
+                     "(its message says why), or the dynamic linker did not "
+                     "load the profiler",
+                     launch->argv[0]);
     return alqi_cli_launch_mirror(r->wait_status);
 }
 
