@@ -229,7 +229,7 @@ class Diff(common.Case):
         self.assertIn("one for each 97.7 KiB", text)
         self.assertRegex(text, r"(?m)^allocated +[+-][\d.]+ [KM]iB")
         self.assertRegex(text, r"\d+ more \(--top=0 shows all\)")
-        self.assertIn("corrected for their number (Holm)", text)
+        self.assertIn("corrected for the number of sites", text)
         self.assertIn("! recording lost something", text)
         words = self.write("w", common.trace("bintree-1e-3.v2"))
         text = self.ok("diff", a, words)
