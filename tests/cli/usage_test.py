@@ -18,9 +18,10 @@ class Usage(common.Case):
     def test_mistakes_name_what_is_wrong(self):
         path = self.write("t.ctf", common.trace("synth-bytes.v2"))
         rows = [
-            (["bogus"], "no verb 'bogus'"),
-            (["--bogus", "report"], "no option '--bogus' before a verb"),
-            (["help", "bogus"], "no verb 'bogus'"),
+            (["bogus"], "no command 'bogus'"),
+            (["./bogus"], "to record a program: aliquot record ./bogus"),
+            (["--bogus", "report"], "no option '--bogus' before a command"),
+            (["help", "bogus"], "no command 'bogus'"),
             (["report"], "which trace?"),
             (["script", path, "other"], "'other' is too many"),
             (["report", "--bogus", path], "no option '--bogus'"),

@@ -11,7 +11,7 @@ import exported
 import pprof_file as profile
 from exported import common
 
-PROTO = os.path.join(common.SOURCE, "src", "cli", "export")
+PROTO = os.path.join(common.SOURCE, "tests", "export")
 GO_PPROF = "/usr/share/gocode/src/github.com/google/pprof"
 TYPES = [("alloc_objects", "count"), ("alloc_space", "bytes"),
          ("inuse_objects", "count"), ("inuse_space", "bytes")]

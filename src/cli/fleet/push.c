@@ -58,21 +58,21 @@ static const struct alqi_cli_push_engine engines[] = {
 };
 
 const struct alqi_cli_option alqi_cli_push_options[] = {
-    {ID_TO, "to", "ENGINE=URL", NULL,
-     "where to: pyroscope=URL, parca=URL or otlp=URL"},
+    {ID_TO, "to", "ENGINE=URL", NULL, "pyroscope=URL, parca=URL or otlp=URL"},
     {ID_NAME, "name", "SERVICE", NULL,
      "the service's name; default: the program's"},
-    {ID_LABEL, "label", "NAME=VALUE", NULL, "a label; may be given often"},
+    {ID_LABEL, "label", "NAME=VALUE", NULL, "add a label; may be repeated"},
     {ID_EVERY, "every", "T", NULL,
-     "again each T, as 15s, until the program ends"},
+     "send each T, as 15s, until the program ends"},
     {ID_HEADER, "header", "TEXT|@FILE", NULL,
      "a header of requests, 'Name: value', or a file of them"},
-    {ID_TIMEOUT, "timeout", "T", NULL, "of one request; default 10s"},
-    {ID_RETRIES, "retries", "N", NULL, "of each window; default 5"},
+    {ID_TIMEOUT, "timeout", "T", NULL, "time for one request; default 10s"},
+    {ID_RETRIES, "retries", "N", NULL,
+     "how often a profile is sent again; default 5"},
     {ID_MAX_STACKS, "max-stacks", "N", NULL,
-     "fold the tail (default 16000; 0: keep all)"},
+     "merge the rest (default 16000; 0: keep all)"},
     {ID_MAX_BYTES, "max-bytes", "N", NULL,
-     "fold more above this size (default 4194304; 0: any)"},
+     "merge more if larger (default 4194304; 0: never)"},
     {0},
 };
 

@@ -115,8 +115,8 @@ alqi_cli_recorded(const char *verb, pid_t pid, char *path, size_t n)
         return -1;
     }
     if (maps == NULL || errno == EACCES || errno == EPERM) {
-        alqi_cli_say("%s: process %d may not be looked into: that takes its "
-                     "own user, or root",
+        alqi_cli_say("%s: what process %d has mapped cannot be read: run this "
+                     "as its user, or as root",
                      verb, (int)pid);
         if (maps != NULL)
             fclose(maps);

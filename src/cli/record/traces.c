@@ -184,8 +184,9 @@ say_nothing_seen(const struct alqi_cli_record_run *r,
                      "through malloc, %s",
                      h->pid, elsewhere);
     else
-        alqi_cli_say("%u: no sample: the program allocated little (the mean "
-                     "interval is %s), or not through malloc, %s",
+        alqi_cli_say("%u: no sample: the program allocated little for a mean "
+                     "interval of %s (try a smaller --interval, or --exact), "
+                     "or not through malloc, %s",
                      h->pid,
                      h->rate > 0
                          ? alqi_cli_text_bytes(ALQI_WORD_BYTES / h->rate).text

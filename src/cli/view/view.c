@@ -26,12 +26,12 @@ enum {
 };
 
 const struct alqi_cli_option alqi_cli_view_options[] = {
-    {ID_PORT, "port", "N", NULL, "listen there (default: any free port)"},
+    {ID_PORT, "port", "N", NULL, "port to listen on; default: any free port"},
     {ID_NO_OPEN, "no-open", NULL, NULL, "print the address, start no browser"},
     {ID_IDLE, "idle", "S", NULL,
-     "end after S seconds without a request (3600; 0: never)"},
+     "exit after S idle seconds; default 3600, 0: never"},
     {ID_NO_INDEX, "no-index", NULL, NULL,
-     "leave no index beside the trace, and use none"},
+     "neither use nor write an index beside the trace"},
     {0, NULL, NULL, NULL, NULL},
 };
 
