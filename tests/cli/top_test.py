@@ -281,7 +281,7 @@ class Batch(Watched):
         for args, part in ((["-p", str(self.pid)], "root's: only that user"),
                            (["--control=@aliquot.%d" % self.pid],
                             "only the process's own user and root"),
-                           ([], "nothing runs that can be watched")):
+                           ([], "no running process can be watched")):
             result = subprocess.run(as_other + args, capture_output=True,
                                     cwd="/", timeout=PATIENCE_S)
             self.assertEqual(result.returncode, 1, result.stderr)

@@ -37,7 +37,7 @@ class Usage(common.Case):
             (["report", "--filter=live=5..3", path], "upside down"),
             (["report", "--filter=hide=f", path], "for the viewer"),
             (["report", "--filter=life=1..", "--min-life=1s", path],
-             "--filter does not go with"),
+             "--filter cannot be used with"),
             (["diff", "--at=5", path], "--at=5: write two moments"),
             (["diff", "--at=5ms,end", path, path], "name one"),
             (["diff", "--at=5ms,end", "--peak", path], "leave out --peak"),

@@ -225,7 +225,7 @@ class Pprof(exported.Case):
         result = common.run("export", "-o", "-", "--format=pprof",
                             "--max-stacks=20", path, text=False)
         self.assertEqual(result.returncode, 0)
-        self.assertIn("%d of %d stacks are folded into [other], which has "
+        self.assertIn("%d of %d stacks are merged into [other], which has "
                       % (n - 19, n), result.stderr)
         p = profile.read(result.stdout)
         self.assertEqual(profile.faults(p), [])

@@ -404,7 +404,7 @@ static int
 two_operands(int argc, char **argv, int first)
 {
     if (first + 2 > argc)
-        return alqi_cli_usage("diff", "diff: which two? Name two traces, or "
+        return alqi_cli_usage("diff", "diff: name two traces, or "
                                       "directories of traces");
     if (first + 2 < argc)
         return alqi_cli_usage("diff", "diff: two at a time; '%s' is too many",

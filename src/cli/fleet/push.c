@@ -345,7 +345,7 @@ body_make(struct push *p, const struct alqi_cli_push_window *w,
         if (!p->has_said_folding)
             alqi_cli_say(
                 "push: a profile of %s is above --max-bytes: stacks "
-                "are folded into [other]",
+                "are merged into [other]",
                 alqi_cli_text_bytes((double)body->n_profile_bytes).text);
         p->has_said_folding = true;
         body_free(body);

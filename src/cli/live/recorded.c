@@ -141,8 +141,8 @@ alqi_cli_recorded_operand(const char *verb, const char *operand, pid_t *pid,
     errno = 0;
     number = strtol(operand, &end, 10);
     if (errno != 0 || number <= 0 || number > 1 << 30)
-        return alqi_cli_usage(verb, "%s: %s is no process's number", verb,
-                              operand);
+        return alqi_cli_usage(verb, "%s: %s is not the number of a process",
+                              verb, operand);
     *pid = (pid_t)number;
     return alqi_cli_recorded(verb, *pid, path, n);
 }

@@ -131,7 +131,7 @@ trace_place(const struct snapshot *s, const char *temporary, const char *name)
                      : link(temporary, name) == 0)
         return true;
     if (errno == EEXIST)
-        alqi_cli_say(s->is_forced ? "snapshot: %s is no file, and stays"
+        alqi_cli_say(s->is_forced ? "snapshot: %s is not a regular file"
                                   : "snapshot: %s exists; -f overwrites it",
                      name);
     else

@@ -329,7 +329,7 @@ parts_find(struct command *c)
     int rc = -1;
 
     if (n == 0 && c->target.pid == 0) {
-        alqi_cli_say("top: nothing runs that can be watched: start a program "
+        alqi_cli_say("top: no running process can be watched: start a program "
                      "with 'aliquot record --control', or name a recording");
         rc = ALQI_CLI_FINDING;
     } else if (c->is_batch && c->target.pid == 0 && !is_of_one(found, n)) {

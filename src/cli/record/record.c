@@ -390,9 +390,9 @@ run(struct alqi_cli_record_run *r, struct alqi_cli_launch *launch)
         alqi_cli_say("record: %s was killed before its recording began",
                      launch->argv[0]);
     else if (r->n_traces + r->n_left + r->n_explained == 0)
-        alqi_cli_say("record: %s left no recording: it could make none, and "
-                     "has said why, or the dynamic linker did not load the "
-                     "profiler into it",
+        alqi_cli_say("record: %s left no recording: it could not create one "
+                     "(its message says why), or the dynamic linker did not "
+                     "load the profiler",
                      launch->argv[0]);
     return alqi_cli_launch_mirror(r->wait_status);
 }
@@ -511,7 +511,7 @@ alqi_cli_record(int argc, char **argv)
         return alqi_cli_usage("record", "record: --exact begins with the "
                                         "program, --off later: choose one");
     if (r.has_max_memory && !r.is_exact)
-        return alqi_cli_usage("record", "record: --max-memory bounds --exact: "
+        return alqi_cli_usage("record", "record: --max-memory is for --exact: "
                                         "give that, too");
     if (r.output != NULL && strcmp(r.output, "-") == 0)
         return alqi_cli_usage("record", "record: standard output is the "

@@ -390,7 +390,7 @@ heap_convert(struct alqi_cli_record_run *r, const char *path)
     }
     if (alqi_cli_heap_trace_is_live(path)) {
         alqi_cli_say("%s (%" PRIu64 ") runs on and its heap is traced to %s, "
-                     "which every verb reads as it stands",
+                     "which every command reads as it is",
                      base_name(head.executable), head.pid, path);
         return false;
     }

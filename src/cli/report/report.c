@@ -227,7 +227,7 @@ alqi_cli_report(int argc, char **argv)
     if (rc < 0 && r.filter.text != NULL &&
         (r.analysis_options.thread != NULL ||
          r.analysis_options.min_life_us > 0))
-        rc = alqi_cli_usage("report", "report: --filter does not go with "
+        rc = alqi_cli_usage("report", "report: --filter cannot be used with "
                                       "--thread and --min-life: write "
                                       "thread=N and life=N..");
     if (rc < 0)

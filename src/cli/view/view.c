@@ -157,7 +157,7 @@ serve(struct view *v)
         (getenv("DISPLAY") != NULL || getenv("WAYLAND_DISPLAY") != NULL))
         browser_open(alqi_cli_http_url(http));
     if (alqi_cli_http_wait(http) == ALQI_CLI_HTTP_IDLE)
-        alqi_cli_say("view: nobody asked for %llu s: the end",
+        alqi_cli_say("view: no request for %llu s: the server ends",
                      (unsigned long long)v->idle_s);
     alqi_cli_http_drop(http);
     return ALQI_CLI_OK;
