@@ -17,7 +17,7 @@
 
 #include "base/base.h"
 #include "base/map.h"
-#include "cli/codes.h"
+#include "cli/convert/codes.h"
 
 enum { LINE_BYTES = 8192, FRAMES_MAX = 1024, NOTE_US = 10000 };
 #define START_US UINT64_C(1700000000000000)

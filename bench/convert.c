@@ -11,8 +11,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "cli/convert.h"
-#include "cli/pack.h"
+#include "cli/convert/convert.h"
+#include "cli/tool/pack.h"
 
 static bool
 put(void *arg, const void *bytes, size_t n)

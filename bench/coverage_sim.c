@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "cli/analysis.h"
+#include "cli/analysis/analysis.h"
 #include "sample/sample.h"
 #include "view/interval.h"
 #include "wire/ctf.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "cli/view_open.h"
+#include "cli/view/open.h"
 #include "view/answer.h"
 
 static const char *const pictures[] = {"timeline", "tree", "sites"};

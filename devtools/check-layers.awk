@@ -7,13 +7,15 @@ function complain(where, rule, text)
     bad = 1
 }
 
-# The part of src/PART/file, "" for files outside src/.
-function part_of(path,    piece)
+# The part of src/PART/file, "" for files outside src/; PART/ROOM where a folder
+# of a part has files of its own.
+function part_of(path)
 {
     if (path !~ /^src\/[^\/]+\//)
         return ""
-    split(path, piece, "/")
-    return piece[2]
+    sub(/^src\//, "", path)
+    sub(/\/[^\/]*$/, "", path)
+    return path
 }
 
 function exists(path,    line, result)
@@ -116,8 +118,7 @@ FNR == 1 {
 # One #include "target" of a file in src/.
 function inside(here, target,    to)
 {
-    to = target
-    sub(/\/.*/, "", to)
+    to = part_of("src/" target)
     if (target !~ /^[a-z0-9_]+\/[a-zA-Z0-9_.\/-]+$/ || target ~ /\.\./) {
         complain(here, "path", "\"" target "\" is not \"folder/file.h\"")
         return

@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cli/convert.h"
-#include "cli/exact.h"
+#include "cli/convert/convert.h"
+#include "cli/convert/exact.h"
 
 enum { CHUNKS_MAX = 16, HEAD_BYTES = 7 };
 

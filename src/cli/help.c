@@ -1,7 +1,7 @@
 /* help.c -- aliquot help [VERB] */
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/tool/cli.h"
 
 enum { ID_COMPLETION = 256 };
 

@@ -8,8 +8,8 @@
 
 #include <aliquot/status.h>
 
-#include "cli/cli.h"
-#include "cli/launch.h"
+#include "cli/tool/cli.h"
+#include "cli/tool/launch.h"
 
 static int
 output_close(int rc)

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "cli/cli.h"
+#include "cli/tool/cli.h"
 
 const struct alqi_cli_verb alqi_cli_verbs[] = {
     {"record", "run a program and leave a trace of each of its processes",

@@ -222,7 +222,8 @@ struct alqi_heap_tuning {
     intptr_t verify;      /* at the end of each cycle */
     intptr_t cleans_up;   /* when the process exits   */
     intptr_t warns;       /* leftover.h               */
-    intptr_t record_log2; /* words of a recording's buffer: glue/gc_trace.c */
+    intptr_t record_log2; /* words of a recording's buffer:
+                             glue/tracing/gc_trace.c */
     bool has_minor_words; /* ALIQUOTPARAM says them */
 };
 
@@ -553,7 +554,7 @@ alqi_heap_is_there(const struct alqi_domain *d)
 }
 
 /* No thread runs the domain, and the program is to be told if one uses it:
- * .inv.quiet (glue/rule.h). */
+ * .inv.quiet (glue/api/rule.h). */
 static inline bool
 alqi_heap_is_quiet(const struct alqi_domain *d)
 {

@@ -23,7 +23,7 @@ alqi_heap_thread_is_blocking(const struct alqi_domain *d)
     return left == d;
 }
 
-/* `running` is set, or is NULL: .inv.quiet of glue/rule.h. */
+/* `running` is set, or is NULL: .inv.quiet of glue/api/rule.h. */
 static void
 quiet_changed(struct alqi_domain *d)
 {

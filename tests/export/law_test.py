@@ -6,7 +6,7 @@ and returns {key: total} for every key of `report --json` that the format
 carries, each summed up from the file itself; then add its row to FORMATS.  A
 format that `aliquot export` knows and FORMATS does not fails the test.
 Totals are compared as integers, with no tolerance: a writer that rounds shares
-its total out with alqi_cli_apportion (src/cli/apportion.h).  A format whose
+its total out with alqi_cli_apportion (src/cli/analysis/apportion.h).  A format whose
 unit is coarser than one byte gives its key as (total, unit), and the report's
 figure is divided by the unit and rounded."""
 import csv

@@ -1,0 +1,891 @@
+/* analysis.c -- see analysis.h
+ *
+ * A block is entered into the sums when it dies or the trace ends, because
+ * only then its lifetime is known.  Being alive at the peak needs no look at
+ * other blocks either: every new moment that may be the peak (view/peak.h)
+ * begins an epoch, and a block was alive at the last moment of a colour when it
+ * was born before that epoch began and dies in it or later.
+ *
+ * While the trace is read, a site's sums are not yet measures: each block that
+ * died is in exactly one (LONG, BRIEF), so that a free costs one addition, and
+ * beside it in those of the colours that count it at their last moment.  What
+ * the measures are is put together at the end.
+ *
+ * .inv.epoch  site.at_peak.sums[k] holds the blocks of colour k that were alive
+ *             when epoch number site.at_peak.epochs[k] began and have died
+ *             since.  When it is next touched after a later moment of that
+ *             colour they are forgotten.
+ * .inv.last   What blocks and sites keep of an epoch is only compared with the
+ *             last one of each colour: when its bits are used up, each number
+ *             becomes that of the colours whose last epoch is not later.
+ * .inv.held   The block that was freed last waits: it is entered, or becomes
+ *             part of a chain, before anything else is counted.
+ *
+ * While the trace is read each thread has sites of its own.
+ *
+ * Live bytes are a running sum of doubles; it is set to zero whenever no
+ * block is alive, and only the drawn path comes from it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/analysis/analysis.h"
+#include "cli/tool/cli.h"
+
+enum { NO_DOMAIN = UINT16_MAX + 1 };
+
+/* What a site's sums are while the trace is read. */
+enum { LONG, BRIEF, LEFT, PARTS };
+
+_Static_assert(PARTS <= (int)ALQI_CLI_N_MEASURES, "they share their place");
+
+#if ALQI_CHECKS >= 3
+enum { EPOCH_MAX = 5 }; /* .inv.last */
+#else
+enum { EPOCH_MAX = (int)((UINT32_C(1) << ALQI_CLI_EPOCH_BITS) - 1) };
+#endif
+
+/* ---- sites ----------------------------------------------------------- */
+
+static uint32_t
+site_new(struct alqi_cli_analysis *a, uint32_t node, uint16_t thread,
+         bool is_mapping)
+{
+    struct alqi_cli_site *site;
+
+    if (a->n_sites == a->sites_capacity) {
+        a->sites_capacity = a->sites_capacity == 0 ? 64 : 2 * a->sites_capacity;
+        a->sites =
+            alqi_cli_realloc(a->sites, a->sites_capacity, sizeof *a->sites);
+    }
+    site = &a->sites[a->n_sites];
+    memset(site, 0, sizeof *site);
+    site->node = node;
+    site->thread = thread;
+    site->is_mapping = is_mapping;
+    return ++a->n_sites;
+}
+
+/* The site of another thread than the node met last.  A mapping's stack has a
+ * frame that no other has. */
+static ALQI_NOINLINE void
+site_find(struct alqi_cli_analysis *a, uint32_t node, uint16_t thread,
+          bool is_mapping)
+{
+    uint64_t key = (uint64_t)thread << 32 | node, number;
+
+    if (!alqi_base_map_get(&a->site_of_pair, key, &number)) {
+        number = site_new(a, node, thread, is_mapping);
+        if (!alqi_base_map_put(&a->site_of_pair, key, number)) {
+            alqi_cli_say("out of memory for %u sites", a->n_sites);
+            exit(ALQI_CLI_UNREADABLE);
+        }
+    }
+    a->site_of_node[node] = (uint32_t)number;
+}
+
+static ALQI_NOINLINE void
+site_of_node_grow(struct alqi_cli_analysis *a)
+{
+    uint32_t n = a->stacks.nodes_capacity;
+
+    a->site_of_node =
+        alqi_cli_realloc(a->site_of_node, n, sizeof *a->site_of_node);
+    memset(a->site_of_node + a->n_site_of_node, 0,
+           (n - a->n_site_of_node) * sizeof *a->site_of_node);
+    a->n_site_of_node = n;
+}
+
+static inline uint32_t
+site_of(struct alqi_cli_analysis *a, uint32_t node, uint16_t thread,
+        bool is_mapping)
+{
+    uint32_t number;
+
+    if (ALQI_UNLIKELY(node >= a->n_site_of_node))
+        site_of_node_grow(a);
+    number = a->site_of_node[node];
+    if (ALQI_UNLIKELY(number == 0 || a->sites[number - 1].thread != thread))
+        site_find(a, node, thread, is_mapping);
+    return a->site_of_node[node] - 1;
+}
+
+/* .inv.last */
+static uint32_t
+epochs_not_after(const struct alqi_cli_analysis *a, uint32_t epoch)
+{
+    uint32_t n = 0;
+
+    for (int k = 0; k < ALQI_VIEW_COLOURS; k++)
+        n += a->epochs[k] <= epoch;
+    return n;
+}
+
+static ALQI_COLD void
+epochs_renumber(struct alqi_cli_analysis *a)
+{
+    uint32_t fresh[ALQI_VIEW_COLOURS];
+    struct alqi_cli_object *o;
+    uint64_t id;
+    size_t at = 0;
+
+    for (int k = 0; k < ALQI_VIEW_COLOURS; k++)
+        fresh[k] = epochs_not_after(a, a->epochs[k]);
+    while ((o = alqi_cli_objects_next(&a->objects, &at, &id)) != NULL)
+        o->epoch = epochs_not_after(a, o->epoch) &
+                   ((UINT32_C(1) << ALQI_CLI_EPOCH_BITS) - 1);
+    for (uint32_t i = 0; i < a->n_sites; i++)
+        alqi_cli_at_peak_renumber(&a->sites[i].at_peak, a->epochs, fresh);
+    alqi_cli_chains_renumber(&a->chains, a->epochs, fresh);
+    memcpy(a->epochs, fresh, sizeof fresh);
+    a->kept_epoch = ALQI_VIEW_COLOURS;
+}
+
+/* ---- events ---------------------------------------------------------- */
+
+static uint32_t
+site_from(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
+          uint16_t thread)
+{
+    uint64_t n_same = e->domain == a->path_domain ? e->n_shared : 0;
+
+    a->path_domain = e->domain;
+    if (n_same > e->n_codes)
+        n_same = e->n_codes; /* a stack cut short stays as it was */
+    return site_of(a,
+                   alqi_cli_stacks_next(&a->stacks, e->codes, e->n_codes,
+                                        (uint32_t)n_same),
+                   thread,
+                   a->estimator.is_bytes && e->source == ALQI_CTF_MAJOR);
+}
+
+/* The one who looks on; NULL: nobody does. */
+static inline const struct alqi_cli_watch *
+watch_of(const struct alqi_cli_analysis *a)
+{
+    return a->options.watch;
+}
+
+/* The colours that count a block at their last moment, if it is alive. */
+static inline unsigned
+at_peak_of(struct alqi_cli_analysis *a, uint64_t id,
+           const struct alqi_cli_life *b)
+{
+    unsigned colours = 0;
+
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        if (b->epoch < a->epochs[k])
+            colours |= 1u << k;
+    if (colours != 0)
+        colours &= alqi_cli_colours(&a->estimator, b->rate, b->length, id);
+    return colours;
+}
+
+/* Something is about to change what is live, or the trace ends: what was live
+ * since the last event may be the peak. */
+static void
+moment(struct alqi_cli_analysis *a, uint64_t us)
+{
+    unsigned better = alqi_view_peak_moment(&a->peak, us);
+
+    if (ALQI_LIKELY(better == 0))
+        return;
+    if (ALQI_UNLIKELY(a->kept_epoch == EPOCH_MAX))
+        epochs_renumber(a);
+    a->kept_epoch++;
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
+        if ((better >> k & 1) == 0)
+            continue;
+        a->epochs[k] = a->kept_epoch;
+        a->moments[k]++;
+        alqi_cli_rss_peak(&a->rss, k, a->peak.paths[k].us);
+    }
+    a->held.at_peak &= ~better;
+    if (ALQI_UNLIKELY(watch_of(a) != NULL))
+        watch_of(a)->peak(watch_of(a)->arg, better);
+}
+
+static void
+live_raise(struct alqi_cli_analysis *a, uint64_t us, uint64_t id,
+           uint64_t length, double bytes)
+{
+    double before = a->live_bytes;
+    struct alqi_cli_weight w =
+        alqi_cli_weigh_colour(&a->estimator, a->rate, length);
+
+    a->live_bytes += bytes;
+    alqi_cli_timeline_note(&a->timeline, us, before, a->live_bytes);
+    if (a->live_bytes > a->most_bytes)
+        a->most_bytes = a->live_bytes;
+    alqi_view_peak_born(&a->peak, us,
+                        alqi_cli_colours(&a->estimator, a->rate, length, id),
+                        w.bytes, alqi_cli_colour_bytes(&a->estimator, a->rate));
+}
+
+static struct alqi_cli_block
+block_from(struct alqi_cli_analysis *a, const struct alqi_cli_life *b,
+           const struct alqi_cli_weight *w, uint64_t died_us, unsigned at_peak)
+{
+    struct alqi_cli_block block = {
+        .born_us = b->time_us,
+        .died_us = died_us > b->time_us ? died_us : b->time_us,
+        .bytes = w->bytes,
+        .objects = w->objects,
+        .colour_bytes =
+            alqi_cli_weigh_colour(&a->estimator, b->rate, b->length).bytes /
+            ALQI_VIEW_COLOURS,
+        .site = b->site,
+        .thread = b->thread,
+    };
+
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        block.moments[k] = (at_peak >> k & 1) != 0 ? a->moments[k] : 0;
+    return block;
+}
+
+/* The block, after those of its chain that went before it. */
+static ALQI_NOINLINE void
+block_tell(struct alqi_cli_analysis *a, const struct alqi_cli_chain *chain,
+           const struct alqi_cli_block *block)
+{
+    for (size_t i = 0; chain != NULL && i < chain->n_blocks; i++)
+        alqi_cli_blocks_take(a->options.blocks, &chain->blocks[i], a->moments);
+    alqi_cli_blocks_take(a->options.blocks, block, a->moments);
+}
+
+/* Counts a block that is gone at the last moments of these colours. */
+static ALQI_NOINLINE void
+at_peak_enter(struct alqi_cli_analysis *a, struct alqi_cli_at_peak *at,
+              uint64_t id, const struct alqi_cli_life *b, double life_us,
+              unsigned colours)
+{
+    struct alqi_cli_weight w =
+        alqi_cli_weigh_colour(&a->estimator, b->rate, b->length);
+    unsigned first = alqi_view_first_colour(
+        alqi_cli_colours(&a->estimator, b->rate, b->length, id));
+
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
+        struct alqi_cli_sum *sum;
+
+        if ((colours >> k & 1) == 0)
+            continue;
+        sum = alqi_cli_at_peak_of(at, k, a->epochs[k]);
+        alqi_cli_sum_add(sum, &w, life_us, b->n_samples);
+        if (first != 1u << k) { /* it counts as one */
+            sum->n_blocks--;
+            sum->n_samples -= b->n_samples;
+        }
+    }
+}
+
+static double
+life_of(const struct alqi_cli_life *b, const struct alqi_cli_chain *chain,
+        uint64_t us)
+{
+    uint64_t born_us = chain != NULL ? chain->born_us : b->time_us;
+
+    return us > born_us ? (double)(us - born_us) : 0;
+}
+
+static void
+sum_join(struct alqi_cli_sum *to, struct alqi_cli_sum from, double life_us)
+{
+    from.life_us = from.objects * life_us;
+    alqi_cli_sum_join(to, &from);
+}
+
+/* The blocks that a chain has left behind had the life of the whole. */
+static ALQI_NOINLINE void
+links_enter(struct alqi_cli_analysis *a, const struct alqi_cli_chain *chain,
+            double life_us, unsigned part)
+{
+    for (struct alqi_cli_link *l = chain->links; l != NULL; l = l->next) {
+        struct alqi_cli_site *site = &a->sites[l->site];
+
+        sum_join(&site->sums[part], l->all, life_us);
+        for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+            if (l->at_peak.epochs[k] == a->epochs[k])
+                sum_join(alqi_cli_at_peak_of(&site->at_peak, k, a->epochs[k]),
+                         l->at_peak.sums[k], life_us);
+    }
+}
+
+/* Enters a block that died. */
+static inline void
+held_end(struct alqi_cli_analysis *a, const struct alqi_cli_held *h)
+{
+    const struct alqi_cli_life *b = &h->life;
+    uint64_t id = h->id, us = h->us;
+    struct alqi_cli_chain *chain = alqi_cli_chains_take(&a->chains, id);
+    struct alqi_cli_site *site = &a->sites[b->site];
+    double life_us = life_of(b, chain, us);
+    unsigned part = life_us < a->options.temporary_us ? BRIEF : LONG;
+    struct alqi_cli_block block;
+
+    if (ALQI_UNLIKELY(chain != NULL && watch_of(a) != NULL))
+        watch_of(a)->chain(watch_of(a)->arg, id, life_us);
+    if (life_us >= a->options.min_life_us) {
+        if (ALQI_UNLIKELY(a->options.blocks != NULL)) {
+            block = block_from(a, b, &h->weight, us, h->at_peak);
+            block_tell(a, chain, &block);
+        }
+        if (ALQI_UNLIKELY(chain != NULL))
+            links_enter(a, chain, life_us, part);
+        if (h->at_peak != 0)
+            at_peak_enter(a, &site->at_peak, id, b, life_us, h->at_peak);
+        alqi_cli_sum_add(&site->sums[part], &h->weight, life_us, b->n_samples);
+    }
+    if (ALQI_UNLIKELY(chain != NULL))
+        alqi_cli_chain_free(chain);
+}
+
+/* The block that was freed last has no next life. */
+static inline void
+held_enter(struct alqi_cli_analysis *a)
+{
+    struct alqi_cli_held *h = &a->held;
+
+    if (!h->is_held)
+        return;
+    h->is_held = false;
+    held_end(a, h);
+}
+
+static inline bool
+held_is_continued(const struct alqi_cli_analysis *a)
+{
+    return ALQI_UNLIKELY(a->notes.has_moved) && a->held.is_held &&
+           a->held.id == a->notes.moved_from;
+}
+
+/* The new block continues the one that was freed last: they have one life. */
+static ALQI_NOINLINE void
+held_continue(struct alqi_cli_analysis *a, uint64_t id, uint64_t length,
+              uint32_t site)
+{
+    const struct alqi_cli_held *h = &a->held;
+    struct alqi_cli_chain *chain = alqi_cli_chains_take(&a->chains, h->id);
+    struct alqi_cli_weight w = alqi_cli_weigh(&a->estimator, a->rate, length);
+    struct alqi_cli_block block;
+    struct alqi_cli_link *link;
+    double bytes, p;
+
+    if (chain == NULL)
+        chain = alqi_cli_chain_new(h->life.time_us);
+    link = alqi_cli_chain_leave(chain, h->life.site, &h->weight,
+                                h->life.n_samples);
+    if (h->at_peak != 0)
+        at_peak_enter(a, &link->at_peak, h->id, &h->life, 0, h->at_peak);
+    if (a->options.blocks != NULL) {
+        block = block_from(a, &h->life, &h->weight, h->us, h->at_peak);
+        alqi_cli_chain_keep(chain, &block);
+    }
+    p = 1 / (w.objects * h->weight.objects);
+    bytes = alqi_cli_block_bytes(&a->estimator, length);
+    if (!a->notes.is_reborn)
+        alqi_cli_moves_add(&a->sites[site].moves, bytes, p);
+    alqi_cli_moves_link(&a->sites[site].moves,
+                        alqi_cli_block_bytes(&a->estimator, h->life.length),
+                        bytes, p, chain->n_moves);
+    alqi_cli_chains_put(&a->chains, id, chain);
+    if (watch_of(a) != NULL)
+        watch_of(a)->moved(watch_of(a)->arg, h->id, id);
+    a->held.is_held = false;
+}
+
+static void
+take_alloc(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
+           uint64_t us)
+{
+    uint64_t length = e->length > 0 ? (uint64_t)e->length : 0;
+    uint64_t n_samples = e->n_samples > 0 ? (uint64_t)e->n_samples : 0;
+    struct alqi_cli_object *o =
+        alqi_cli_objects_add(&a->objects, e->id, length, n_samples);
+    struct alqi_cli_weight w;
+    double bytes = alqi_cli_block_bytes(&a->estimator, length);
+
+    a->n_allocs++;
+    a->n_samples += n_samples;
+    alqi_cli_notes_count(&a->notes);
+    if (bytes > a->largest_bytes)
+        a->largest_bytes = bytes;
+    if (o == NULL || e->length < 0) {
+        a->n_strange++;
+        if (o == NULL) {
+            a->path_domain = NO_DOMAIN;
+            return;
+        }
+    }
+    o->time_us = us;
+    o->epoch = a->kept_epoch;
+    o->rate = a->rate;
+    o->thread = a->notes.has_thread ? (uint16_t)a->notes.thread_at : e->domain;
+    o->site = site_from(a, e, o->thread);
+    if (ALQI_UNLIKELY(watch_of(a) != NULL))
+        watch_of(a)->born(watch_of(a)->arg, e, us, a->sites[o->site].node,
+                          o->thread);
+    if (held_is_continued(a))
+        held_continue(a, e->id, length, o->site);
+    w = alqi_cli_weigh(&a->estimator, a->rate, length);
+    if (ALQI_UNLIKELY(a->notes.is_reborn))
+        alqi_cli_moves_add(&a->sites[o->site].moves, bytes, 1 / w.objects);
+    alqi_cli_sum_add(&a->by_source[e->source], &w, 0, n_samples);
+    live_raise(a, us, e->id, length, w.bytes);
+    if (ALQI_UNLIKELY(a->notes.n_processes > 0))
+        alqi_cli_shares_born(
+            &a->shares, alqi_cli_notes_process(&a->notes), e->id,
+            &(struct alqi_cli_shared){
+                .weight = w,
+                .colour_bytes =
+                    alqi_cli_weigh_colour(&a->estimator, a->rate, length).bytes,
+                .sample_bytes = alqi_cli_colour_bytes(&a->estimator, a->rate),
+                .colours =
+                    alqi_cli_colours(&a->estimator, a->rate, length, e->id),
+                .n_samples = n_samples,
+                .time_us = e->time_us,
+            });
+}
+
+static void
+take_promote(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
+             uint64_t us)
+{
+    struct alqi_cli_object *o = alqi_cli_objects_find(&a->objects, e->id);
+    struct alqi_cli_life life;
+    struct alqi_cli_weight w;
+
+    a->n_promotes++;
+    if (o == NULL || o->is_promoted) {
+        a->n_strange++;
+        return;
+    }
+    o->is_promoted = true;
+    if (ALQI_UNLIKELY(watch_of(a) != NULL))
+        watch_of(a)->promoted(watch_of(a)->arg, e->id, us, o->time_us);
+    alqi_cli_objects_read(&a->objects, e->id, o, &life);
+    w = alqi_cli_weigh(&a->estimator, life.rate, life.length);
+    alqi_cli_sum_add(&a->promoted, &w, 0, life.n_samples);
+}
+
+static void
+take_free(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
+          uint64_t us)
+{
+    struct alqi_cli_life life;
+    struct alqi_cli_weight w;
+    double before = a->live_bytes, bytes;
+    unsigned colours;
+
+    a->n_frees++;
+    if (!alqi_cli_objects_take(&a->objects, e->id, &life)) {
+        a->n_strange++;
+        return;
+    }
+    w = alqi_cli_weigh(&a->estimator, life.rate, life.length);
+    a->held = (struct alqi_cli_held){true, e->id, us,
+                                     life, w,     at_peak_of(a, e->id, &life)};
+    colours = alqi_cli_colours(&a->estimator, life.rate, life.length, e->id);
+    bytes = alqi_cli_weigh_colour(&a->estimator, life.rate, life.length).bytes;
+    alqi_view_peak_died(&a->peak, us, colours, bytes);
+    if (ALQI_UNLIKELY(watch_of(a) != NULL))
+        watch_of(a)->died(watch_of(a)->arg, e->id, us, life.time_us);
+    if (ALQI_UNLIKELY(a->notes.n_processes > 0))
+        alqi_cli_shares_died(&a->shares, e->id, w.bytes, bytes, colours,
+                             e->time_us);
+    a->live_bytes = a->objects.n_alive == 0 ? 0 : before - w.bytes;
+    alqi_cli_timeline_note(&a->timeline, us, before, a->live_bytes);
+}
+
+/* What a process held when it ended is never freed, and yet no longer there:
+ * neither live bytes nor a later peak count it. */
+static void
+process_end(struct alqi_cli_analysis *a, uint64_t us)
+{
+    double before = a->live_bytes;
+    const struct alqi_cli_share *share;
+
+    held_enter(a);
+    moment(a, us);
+    share = alqi_cli_shares_gone(&a->shares, a->notes.gone - 1, a->moments, us);
+    if (share != NULL) {
+        a->live_bytes -= share->now_bytes;
+        alqi_view_peak_gone(&a->peak, us, &share->peak);
+    }
+    if (a->live_bytes < 0) /* rounding */
+        a->live_bytes = 0;
+    if (watch_of(a) != NULL)
+        watch_of(a)->gone(watch_of(a)->arg, a->notes.gone - 1, us);
+    a->notes.gone = 0;
+    alqi_cli_timeline_note(&a->timeline, us, before, a->live_bytes);
+}
+
+static void
+take_rss(struct alqi_cli_analysis *a, uint64_t us)
+{
+    a->n_rss = a->notes.n_rss;
+    alqi_cli_rss_take(&a->rss, &a->timeline, us, (double)a->notes.rss_bytes,
+                      a->live_bytes);
+    if (a->options.blocks != NULL)
+        alqi_cli_blocks_take_resident(a->options.blocks, us,
+                                      a->notes.rss_bytes);
+    if (watch_of(a) != NULL)
+        watch_of(a)->resident(watch_of(a)->arg, us, a->notes.rss_bytes);
+}
+
+static void
+stream_switch(struct alqi_cli_analysis *a, uint16_t domain)
+{
+    alqi_cli_notes_stream(&a->notes, domain);
+    a->rate = alqi_cli_estimator_rate(&a->estimator, a->notes.rate_per_word);
+}
+
+void
+alqi_cli_analysis_take(struct alqi_cli_analysis *a,
+                       const struct alqi_ctf_event *e)
+{
+    uint64_t us =
+        e->time_us > a->info->start_us ? e->time_us - a->info->start_us : 0;
+
+    if (us > a->end_us)
+        a->end_us = us;
+    if (e->domain > a->max_domain)
+        a->max_domain = e->domain;
+    if (e->domain != a->notes.domain)
+        stream_switch(a, e->domain);
+    switch (e->kind) {
+    case ALQI_CTF_LOCATION:
+        if (alqi_cli_notes_take(&a->notes, &e->location))
+            a->rate =
+                alqi_cli_estimator_rate(&a->estimator, a->notes.rate_per_word);
+        if (a->notes.n_rss != a->n_rss)
+            take_rss(a, us);
+        if (a->notes.gone != 0)
+            process_end(a, us);
+        break;
+    case ALQI_CTF_ALLOC:
+        moment(a, us);
+        if (!held_is_continued(a))
+            held_enter(a);
+        take_alloc(a, e, us);
+        a->notes.has_moved = a->notes.is_reborn = false;
+        break;
+    case ALQI_CTF_PROMOTE:
+        take_promote(a, e, us);
+        break;
+    case ALQI_CTF_COLLECT:
+        held_enter(a);
+        moment(a, us);
+        take_free(a, e, us);
+        break;
+    }
+}
+
+/* ---- the pass -------------------------------------------------------- */
+
+/* From parts to measures. */
+static void
+site_finish(struct alqi_cli_analysis *a, struct alqi_cli_site *site)
+{
+    struct alqi_cli_sum measures[ALQI_CLI_N_MEASURES];
+    const struct alqi_cli_sum *parts = site->sums;
+
+    memset(measures, 0, sizeof measures);
+    for (int part = 0; part < PARTS; part++)
+        alqi_cli_sum_join(&measures[ALQI_CLI_ALLOCATED], &parts[part]);
+    measures[ALQI_CLI_TEMPORARY] = parts[BRIEF];
+    measures[ALQI_CLI_LIVE] = parts[LEFT];
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        alqi_cli_sum_join(&measures[ALQI_CLI_PEAK],
+                          alqi_cli_at_peak_of(&site->at_peak, k, a->epochs[k]));
+    alqi_cli_sum_of_colours(&measures[ALQI_CLI_PEAK]);
+    memcpy(site->sums, measures, sizeof measures);
+}
+
+/* The block was never freed. */
+static void
+left_tell(const struct alqi_cli_analysis *a, uint64_t id,
+          const struct alqi_cli_life *b, const struct alqi_cli_chain *chain,
+          const struct alqi_cli_share *gone, unsigned at_peak)
+{
+    const struct alqi_cli_watch *watch = watch_of(a);
+    uint64_t us = gone != NULL ? gone->gone_us : a->end_us;
+    struct alqi_cli_left how = {gone == NULL, at_peak};
+
+    watch->left(watch->arg, id, life_of(b, NULL, us), how);
+    if (chain != NULL)
+        watch->chain(watch->arg, id, life_of(b, chain, us));
+}
+
+/* Enters a block that was never freed; its process may have ended. */
+static void
+object_finish(struct alqi_cli_analysis *a, uint64_t id,
+              const struct alqi_cli_object *o)
+{
+    struct alqi_cli_sum *sums = a->sites[o->site].sums;
+    const struct alqi_cli_chain *chain = alqi_cli_chains_find(&a->chains, id);
+    const struct alqi_cli_share *gone = NULL;
+    struct alqi_cli_life b;
+    struct alqi_cli_weight w;
+    struct alqi_cli_block block;
+    unsigned at_peak;
+    double life_us;
+
+    alqi_cli_objects_read(&a->objects, id, o, &b);
+    w = alqi_cli_weigh(&a->estimator, b.rate, b.length);
+    if (a->notes.n_processes > 0) {
+        gone = alqi_cli_shares_gone_of(&a->shares, id);
+        if (!a->is_picture)
+            alqi_cli_shares_left(&a->shares, id, &w, b.n_samples);
+    }
+    at_peak = at_peak_of(a, id, &b);
+    if (gone != NULL)
+        at_peak &= alqi_cli_share_at_peak(gone, a->moments);
+    if (watch_of(a) != NULL)
+        left_tell(a, id, &b, chain, gone, at_peak);
+    life_us = life_of(&b, chain, gone != NULL ? gone->gone_us : a->end_us);
+    if (life_us < a->options.min_life_us)
+        return;
+    if (a->options.blocks != NULL) {
+        block = block_from(a, &b, &w,
+                           gone != NULL && gone->gone_us < a->end_us
+                               ? gone->gone_us
+                               : ALQI_CLI_ALIVE,
+                           at_peak);
+        block.is_left = true;
+        block_tell(a, chain, &block);
+    }
+    if (chain != NULL)
+        links_enter(a, chain, life_us, LONG);
+    alqi_cli_sum_add(&sums[LEFT], &w, life_us, b.n_samples);
+    if (at_peak != 0)
+        at_peak_enter(a, &a->sites[o->site].at_peak, id, &b, life_us, at_peak);
+}
+
+bool
+alqi_cli_is_thread(const struct alqi_cli_analysis *a, uint32_t thread)
+{
+    const char *wanted = a->options.thread;
+    char *end;
+    unsigned long index = strtoul(wanted, &end, 10);
+
+    if (end != wanted && *end == '\0')
+        return index == thread;
+    return strcmp(alqi_cli_names_text(a->names, a->notes.threads[thread].name),
+                  wanted) == 0;
+}
+
+/* What each thread has allocated; what others than the wanted one have, is
+ * forgotten then. */
+static void
+threads_sum(struct alqi_cli_analysis *a)
+{
+    uint32_t n = a->notes.threads_capacity;
+
+    a->by_thread = alqi_cli_realloc(NULL, n, sizeof *a->by_thread);
+    memset(a->by_thread, 0, n * sizeof *a->by_thread);
+    for (uint32_t i = 0; i < a->n_sites; i++) {
+        struct alqi_cli_site *site = &a->sites[i];
+
+        for (int m = 0; site->thread < n && m < ALQI_CLI_N_MEASURES; m++)
+            alqi_cli_sum_join(&a->by_thread[site->thread][m], &site->sums[m]);
+        if (a->options.thread == NULL ||
+            (site->thread < n && alqi_cli_is_thread(a, site->thread)))
+            continue;
+        memset(site->sums, 0, sizeof site->sums);
+        memset(&site->moves, 0, sizeof site->moves);
+    }
+    for (uint32_t i = 0; a->options.thread != NULL && i < n; i++)
+        a->n_threads_matched +=
+            a->notes.threads[i].is_seen && alqi_cli_is_thread(a, i);
+}
+
+static void
+site_join(struct alqi_cli_site *to, const struct alqi_cli_site *from)
+{
+    for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
+        alqi_cli_sum_join(&to->sums[m], &from->sums[m]);
+    alqi_cli_moves_join(&to->moves, &from->moves);
+}
+
+/* One site for each stack, in order of first appearance. */
+static void
+sites_merge(struct alqi_cli_analysis *a)
+{
+    struct alqi_cli_blocks *blocks = a->options.blocks;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; blocks != NULL && i < blocks->n_blocks; i++)
+        blocks->blocks[i].site = a->sites[blocks->blocks[i].site].node;
+    for (uint32_t i = 0; i < a->n_sites; i++)
+        a->site_of_node[a->sites[i].node] = 0;
+    for (uint32_t i = 0; i < a->n_sites; i++) {
+        uint32_t *number = &a->site_of_node[a->sites[i].node];
+
+        if (*number != 0) {
+            site_join(&a->sites[*number - 1], &a->sites[i]);
+            continue;
+        }
+        a->sites[n] = a->sites[i];
+        *number = ++n;
+    }
+    a->n_sites = n;
+    for (uint32_t i = 0; blocks != NULL && i < blocks->n_blocks; i++)
+        blocks->blocks[i].site = a->site_of_node[blocks->blocks[i].site] - 1;
+}
+
+void
+alqi_cli_analysis_total(struct alqi_cli_analysis *a)
+{
+    memset(a->totals, 0, sizeof a->totals);
+    memset(a->mapped, 0, sizeof a->mapped);
+    memset(&a->moves, 0, sizeof a->moves);
+    for (uint32_t i = 0; i < a->n_sites; i++) {
+        const struct alqi_cli_site *site = &a->sites[i];
+
+        for (int m = 0; m < ALQI_CLI_N_MEASURES; m++) {
+            alqi_cli_sum_join(&a->totals[m], &site->sums[m]);
+            if (site->is_mapping)
+                alqi_cli_sum_join(&a->mapped[m], &site->sums[m]);
+        }
+        alqi_cli_moves_join(&a->moves, &site->moves);
+    }
+}
+
+static void
+measures_make(struct alqi_cli_analysis *a)
+{
+    const struct alqi_cli_object *o;
+    uint64_t id;
+    size_t at = 0;
+
+    moment(a, a->end_us);
+    while ((o = alqi_cli_objects_next(&a->objects, &at, &id)) != NULL)
+        object_finish(a, id, o);
+    for (uint32_t i = 0; i < a->n_sites; i++)
+        site_finish(a, &a->sites[i]);
+    threads_sum(a);
+    sites_merge(a);
+    alqi_cli_analysis_total(a);
+}
+
+void
+alqi_cli_analysis_begin(struct alqi_cli_analysis *a,
+                        struct alqi_ctf_reader *reader,
+                        const struct alqi_cli_analysis_options *options)
+{
+    memset(a, 0, sizeof *a);
+    a->options = *options;
+    a->reader = reader;
+    a->info = alqi_ctf_reader_info(a->reader);
+    a->path_domain = NO_DOMAIN;
+    alqi_cli_timeline_init(&a->timeline);
+    a->names = alqi_cli_names_new();
+    alqi_cli_estimator_init(&a->estimator, a->info);
+    a->estimator.other_lambda = options->other_lambda;
+    alqi_cli_notes_init(&a->notes, a->names);
+    alqi_cli_stacks_init(&a->stacks);
+    alqi_cli_objects_init(&a->objects);
+}
+
+void
+alqi_cli_analysis_run(struct alqi_cli_analysis *a, struct alqi_cli_input *input,
+                      const struct alqi_cli_analysis_options *options)
+{
+    struct alqi_ctf_event event;
+
+    alqi_cli_analysis_begin(a, alqi_cli_input_reader(input), options);
+    a->input = input;
+    while (alqi_cli_input_next(input, &event))
+        alqi_cli_analysis_take(a, &event);
+    held_enter(a);
+    measures_make(a);
+    alqi_cli_timeline_note(&a->timeline, a->end_us, a->live_bytes, 0);
+}
+
+/* ---- pictures -------------------------------------------------------- */
+
+static void *
+copy(const void *array, uint32_t n, uint32_t capacity, size_t each_bytes)
+{
+    void *same = alqi_cli_realloc(NULL, capacity, each_bytes);
+
+    if (n > 0)
+        memcpy(same, array, n * each_bytes);
+    return same;
+}
+
+void
+alqi_cli_analysis_picture(struct alqi_cli_analysis *a,
+                          struct alqi_cli_analysis *out)
+{
+    held_enter(a);
+    if (a->kept_epoch == EPOCH_MAX) /* both have the objects */
+        epochs_renumber(a);
+    *out = *a;
+    out->is_picture = true;
+    out->sites = copy(a->sites, a->n_sites, a->n_sites, sizeof *a->sites);
+    out->sites_capacity = a->n_sites;
+    out->site_of_node = copy(a->site_of_node, a->n_site_of_node,
+                             a->n_site_of_node, sizeof *a->site_of_node);
+    measures_make(out);
+}
+
+void
+alqi_cli_analysis_picture_free(struct alqi_cli_analysis *picture)
+{
+    free(picture->sites);
+    free(picture->site_of_node);
+    free(picture->by_thread);
+}
+
+void
+alqi_cli_analysis_free(struct alqi_cli_analysis *a)
+{
+    free(a->sites);
+    free(a->site_of_node);
+    free(a->by_thread);
+    alqi_base_map_clear(&a->site_of_pair);
+    alqi_cli_chains_free(&a->chains);
+    alqi_cli_objects_free(&a->objects);
+    alqi_cli_shares_free(&a->shares);
+    alqi_cli_stacks_free(&a->stacks);
+    alqi_cli_notes_free(&a->notes);
+    alqi_cli_estimator_free(&a->estimator);
+    alqi_cli_names_drop(a->names);
+}
+
+/* ---- stacks as frames ------------------------------------------------ */
+
+static void
+frames_room(struct alqi_cli_frame **frames, uint32_t *capacity, uint32_t n)
+{
+    if (n <= *capacity)
+        return;
+    *capacity = 2 * n;
+    *frames = alqi_cli_realloc(*frames, *capacity, sizeof **frames);
+}
+
+uint32_t
+alqi_cli_stack_frames(struct alqi_cli_analysis *a, uint32_t node,
+                      struct alqi_cli_frame **frames, uint32_t *capacity)
+{
+    uint32_t n = 0;
+
+    /* Innermost first, as the trie leads; turned around at the end. */
+    for (; node != 0; node = a->stacks.nodes[node].parent) {
+        uint32_t k;
+        const struct alqi_cli_frame *x = alqi_cli_names_frames(
+            a->names, a->reader, a->stacks.nodes[node].code, &k);
+
+        frames_room(frames, capacity, n + k);
+        for (uint32_t i = k; i-- > 0;)
+            (*frames)[n++] = x[i];
+    }
+    for (uint32_t i = 0; i < n / 2; i++) {
+        struct alqi_cli_frame swap = (*frames)[i];
+
+        (*frames)[i] = (*frames)[n - 1 - i];
+        (*frames)[n - 1 - i] = swap;
+    }
+    return n;
+}

@@ -1,0 +1,250 @@
+/* estimate.c -- see estimate.h */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/tool/cli.h"
+#include "cli/analysis/estimate.h"
+#include "view/peak.h"
+
+enum { BITS_OF_BYTE_TRACE = 8 };
+
+static uint16_t
+rate_add(struct alqi_cli_estimator *e, double lambda)
+{
+    struct alqi_cli_rate *rate;
+
+    if (e->n_rates == e->rates_capacity) {
+        e->rates_capacity = e->rates_capacity == 0 ? 1 : 2 * e->rates_capacity;
+        e->rates =
+            alqi_cli_realloc(e->rates, e->rates_capacity, sizeof *e->rates);
+    }
+    rate = &e->rates[e->n_rates];
+    rate->lambda = lambda;
+    rate->log_miss = lambda < 1 ? log1p(-lambda) : -HUGE_VAL;
+    rate->p = NULL;
+    if (e->n_rates == 0 || lambda < e->least_lambda)
+        e->least_lambda = lambda;
+    return (uint16_t)e->n_rates++;
+}
+
+void
+alqi_cli_estimator_init(struct alqi_cli_estimator *e,
+                        const struct alqi_ctf_info *info)
+{
+    memset(e, 0, sizeof *e);
+    e->is_bytes = info->word_bits == BITS_OF_BYTE_TRACE;
+    e->word_bytes = e->is_bytes ? ALQI_WORD_BYTES : info->word_bits / 8u;
+    e->has_rate = info->rate > 0 && info->rate <= 1;
+    e->lambda = e->has_rate ? info->rate : 1;
+    if (e->is_bytes)
+        e->lambda *= ALQI_WORD_BYTES;
+    if (e->lambda > 1)
+        e->lambda = 1;
+    e->interval_bytes = e->word_bytes / e->lambda;
+    e->colour_seed = alqi_view_colour_seed(info->start_us, info->pid);
+    rate_add(e, e->lambda);
+}
+
+void
+alqi_cli_estimator_free(struct alqi_cli_estimator *e)
+{
+    for (uint32_t i = 0; i < e->n_rates; i++)
+        free(e->rates[i].p);
+    free(e->rates);
+    memset(e, 0, sizeof *e);
+}
+
+/* The converter names each rate once, so a search by the last ones first ends
+ * soon. */
+uint16_t
+alqi_cli_estimator_rate(struct alqi_cli_estimator *e, double per_word)
+{
+    if (!(per_word > 0 && per_word <= 1))
+        return 0;
+    for (uint32_t i = e->n_rates; i-- > 0;)
+        if (e->rates[i].lambda == per_word)
+            return (uint16_t)i;
+    if (e->n_rates < ALQI_CLI_RATES_MAX)
+        return rate_add(e, per_word);
+    if (!e->has_said_too_many)
+        alqi_cli_say("the trace has more than %d rates: blocks of further "
+                     "ones are weighed by the trace's own",
+                     ALQI_CLI_RATES_MAX);
+    e->has_said_too_many = true;
+    return 0;
+}
+
+static uint64_t
+words_tried(const struct alqi_cli_estimator *e, uint64_t length)
+{
+    return e->is_bytes ? alqi_base_malloc_words(length) : length + 1;
+}
+
+static double
+probability(struct alqi_cli_rate *rate, uint64_t words)
+{
+    double p;
+
+    if (words >= ALQI_CLI_P_CACHED)
+        return -expm1((double)words * rate->log_miss);
+    if (rate->p == NULL) {
+        rate->p = alqi_cli_realloc(NULL, ALQI_CLI_P_CACHED, sizeof *rate->p);
+        memset(rate->p, 0, ALQI_CLI_P_CACHED * sizeof *rate->p);
+    }
+    p = rate->p[words];
+    if (p == 0)
+        p = rate->p[words] = -expm1((double)words * rate->log_miss);
+    return p;
+}
+
+/* Of the trace to compare with. */
+static double
+other_probability(const struct alqi_cli_estimator *e, uint64_t words)
+{
+    return e->other_lambda < 1 ? -expm1((double)words * log1p(-e->other_lambda))
+                               : 1;
+}
+
+/* significance.h, .def.variance, without the sum; p is its chance here, q
+ * there. */
+static double
+null_variance(double bytes, double p, double q)
+{
+    return bytes * bytes * ((1 - p) / p + (1 - q) / q) / (p + q);
+}
+
+struct alqi_cli_odds
+alqi_cli_odds(struct alqi_cli_estimator *e, uint16_t rate, uint64_t length)
+{
+    uint64_t words = words_tried(e, length);
+
+    return (struct alqi_cli_odds){
+        words,
+        e->rates[rate].lambda < 1 ? probability(&e->rates[rate], words) : 1,
+    };
+}
+
+/* q: as of null_variance, or 0. */
+static struct alqi_cli_weight
+weigh(double bytes, double p, double q)
+{
+    struct alqi_cli_weight w;
+
+    w.objects = 1 / p;
+    w.objects_var = (1 - p) / (p * p);
+    w.bytes = bytes * w.objects;
+    w.bytes_var = bytes * bytes * w.objects_var;
+    w.seen_bytes = w.block_bytes = bytes;
+    w.null_var = q > 0 ? null_variance(bytes, p, q) : 0;
+    return w;
+}
+
+struct alqi_cli_weight
+alqi_cli_weigh_sampled(struct alqi_cli_estimator *e, uint16_t rate,
+                       uint64_t length)
+{
+    struct alqi_cli_odds odds = alqi_cli_odds(e, rate, length);
+
+    return weigh(alqi_cli_block_bytes(e, length), odds.p,
+                 e->other_lambda > 0 ? other_probability(e, odds.words) : 0);
+}
+
+struct alqi_cli_weight
+alqi_cli_weigh_colour(struct alqi_cli_estimator *e, uint16_t rate,
+                      uint64_t length)
+{
+    struct alqi_cli_odds odds = alqi_cli_odds(e, rate, length);
+    double q = 0;
+
+    if (e->rates[rate].lambda >= 1 && e->other_lambda == 0)
+        return alqi_cli_weigh(e, rate, length);
+    if (e->other_lambda > 0)
+        q = alqi_view_colour_chance(other_probability(e, odds.words));
+    return weigh(alqi_cli_block_bytes(e, length),
+                 alqi_view_colour_chance(odds.p), q);
+}
+
+unsigned
+alqi_cli_colours(struct alqi_cli_estimator *e, uint16_t rate, uint64_t length,
+                 uint64_t id)
+{
+    if (e->rates[rate].lambda >= 1)
+        return ALQI_VIEW_ALL_COLOURS;
+    return alqi_view_colours(e->colour_seed, id,
+                             alqi_cli_odds(e, rate, length).p);
+}
+
+double
+alqi_cli_colour_bytes(const struct alqi_cli_estimator *e, uint16_t rate)
+{
+    double lambda = e->rates[rate].lambda;
+
+    return lambda >= 1 ? 0 : e->word_bytes / alqi_view_colour_chance(lambda);
+}
+
+void
+alqi_cli_sum_join(struct alqi_cli_sum *s, const struct alqi_cli_sum *other)
+{
+    s->bytes += other->bytes;
+    s->bytes_var += other->bytes_var;
+    s->objects += other->objects;
+    s->objects_var += other->objects_var;
+    s->seen_bytes += other->seen_bytes;
+    s->seen_objects += other->seen_objects;
+    s->life_us += other->life_us;
+    s->null_var += other->null_var;
+    if (other->largest_bytes > s->largest_bytes)
+        s->largest_bytes = other->largest_bytes;
+    s->n_blocks += other->n_blocks;
+    s->n_samples += other->n_samples;
+}
+
+void
+alqi_cli_sum_of_colours(struct alqi_cli_sum *s)
+{
+    const double n = ALQI_VIEW_COLOURS;
+
+    s->bytes /= n;
+    s->bytes_var /= n * n;
+    s->objects /= n;
+    s->objects_var /= n * n;
+    s->seen_bytes /= n;
+    s->seen_objects /= n;
+    s->life_us /= n;
+    s->null_var /= n * n;
+}
+
+double
+alqi_cli_stderr(double variance)
+{
+    return variance > 0 ? sqrt(variance) : 0;
+}
+
+struct alqi_view_interval
+alqi_cli_bytes_interval(const struct alqi_cli_estimator *e,
+                        const struct alqi_cli_sum *s)
+{
+    double weight = e->least_lambda < 1 ? e->word_bytes / e->least_lambda : 0;
+
+    return alqi_view_interval(s->bytes, s->bytes_var, s->seen_bytes, weight);
+}
+
+struct alqi_view_interval
+alqi_cli_objects_interval(const struct alqi_cli_estimator *e,
+                          const struct alqi_cli_sum *s)
+{
+    double weight = e->least_lambda < 1
+                        ? alqi_view_least_weight(e->least_lambda, e->is_bytes)
+                        : 0;
+
+    return alqi_view_interval(s->objects, s->objects_var, s->seen_objects,
+                              weight);
+}
+
+double
+alqi_cli_mean_life_us(const struct alqi_cli_sum *s)
+{
+    return s->objects > 0 ? s->life_us / s->objects : 0;
+}

@@ -1,0 +1,217 @@
+/* filter.c -- see filter.h */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "cli/tool/cli.h"
+#include "cli/analysis/filter.h"
+#include "cli/analysis/view_index.h"
+#include "view/scan.h"
+#include "view/timeline.h"
+
+static _Noreturn void
+give_up(const char *why)
+{
+    alqi_cli_say("the filter cannot be used: %s", why);
+    exit(ALQI_CLI_UNREADABLE);
+}
+
+bool
+alqi_cli_filter_take(struct alqi_cli_filter *f, const char *verb,
+                     const char *option, const char *text)
+{
+    f->text = text;
+    if (alqi_view_query_parse(&f->query, text) &&
+        alqi_view_filter_take(&f->filter, &f->query, "", 1))
+        alqi_view_query_done(&f->query);
+    if (f->filter.hide.n > 0 || f->filter.by != ALQI_VIEW_BY_BYTES)
+        alqi_view_query_fail(&f->query, "hide and by are for the viewer");
+    if (f->query.error[0] == '\0')
+        return true;
+    alqi_cli_usage(verb, "%s: --%s: %s", verb, option, f->query.error);
+    alqi_view_query_free(&f->query);
+    return false;
+}
+
+void
+alqi_cli_filter_begin(struct alqi_cli_filter *f,
+                      struct alqi_cli_analysis *analysis,
+                      struct alqi_cli_analysis_options *options)
+{
+    if (f->text == NULL)
+        return;
+    f->file = tmpfile();
+    if (f->file == NULL)
+        give_up(strerror(errno));
+    f->indexer = alqi_cli_view_indexer_new(analysis, f->file, &f->watch);
+    options->watch = &f->watch;
+}
+
+/* ---- sums ---------------------------------------------------------------- */
+
+struct sifter {
+    struct alqi_cli_filter *filter;
+    struct alqi_cli_analysis *a;
+    struct alqi_view_index x;
+    struct alqi_view_scan scan, other;
+    bool has_other;
+    struct alqi_view_rows rows;
+};
+
+/* What one row stands for, at the peak or elsewhere. */
+static struct alqi_cli_sum
+row_sum(const struct sifter *s, uint32_t block, uint32_t i, bool is_peak)
+{
+    const struct alqi_view_rows *r = &s->rows;
+    const struct alqi_view_class *c = &s->x.classes[r->class_[i]];
+    struct alqi_view_stand stand = {s->x.weights[r->class_[i]], 1,
+                                    r->samples[i]};
+    const struct alqi_view_weight *w = &stand.weight;
+    bool is_on_both =
+        s->has_other &&
+        alqi_view_scan_passes(&s->other, block * ALQI_VIEW_BLOCK_ROWS + i);
+
+    if (is_peak)
+        stand = alqi_view_stand_at_peak(&s->x, r->class_[i], r->flags[i],
+                                        r->samples[i]);
+    return (struct alqi_cli_sum){
+        .bytes = w->bytes,
+        .bytes_var = w->bytes_var,
+        .objects = w->objects,
+        .objects_var = w->objects_var,
+        .seen_bytes = w->seen_bytes,
+        .seen_objects = w->seen_objects,
+        .life_us = (double)r->life[i] * w->objects,
+        .largest_bytes = c->p < 1 && !is_on_both ? (double)c->size_bytes : 0,
+        .null_var = is_on_both ? 0 : w->bytes_var,
+        .n_blocks = stand.n,
+        .n_samples = stand.n_samples,
+    };
+}
+
+static void
+row_enter(struct sifter *s, uint32_t block, uint32_t i)
+{
+    const struct alqi_view_rows *r = &s->rows;
+    uint32_t node = alqi_cli_view_indexer_node(s->filter->indexer, r->stack[i]);
+    struct alqi_cli_site *site = &s->a->sites[s->a->site_of_node[node] - 1];
+    uint32_t thread = s->x.origins[r->origin[i]].thread;
+    bool is_left = (r->flags[i] & ALQI_VIEW_LEFT) != 0;
+    bool is_in[ALQI_CLI_N_MEASURES] = {
+        [ALQI_CLI_ALLOCATED] = true,
+        [ALQI_CLI_LIVE] = is_left,
+        [ALQI_CLI_PEAK] = (r->flags[i] & ALQI_VIEW_PEAK) != 0,
+        [ALQI_CLI_TEMPORARY] =
+            !is_left && (double)r->life[i] < s->a->options.temporary_us,
+    };
+
+    for (int m = 0; m < ALQI_CLI_N_MEASURES; m++) {
+        struct alqi_cli_sum sum;
+
+        if (!is_in[m])
+            continue;
+        sum = row_sum(s, block, i,
+                      m == ALQI_CLI_PEAK ||
+                          s->filter->filter.live_kind == ALQI_VIEW_LIVE_PEAK);
+        alqi_cli_sum_join(&site->sums[m], &sum);
+        if (thread < s->a->notes.threads_capacity)
+            alqi_cli_sum_join(&s->a->by_thread[thread][m], &sum);
+    }
+}
+
+static void
+sums_replace(struct sifter *s)
+{
+    struct alqi_cli_analysis *a = s->a;
+
+    for (uint32_t i = 0; i < a->n_sites; i++)
+        memset(a->sites[i].sums, 0, sizeof a->sites[i].sums);
+    if (a->notes.threads_capacity > 0)
+        memset(a->by_thread, 0,
+               a->notes.threads_capacity * sizeof *a->by_thread);
+    for (uint32_t b = 0; b < s->x.n_blocks; b++) {
+        if (!alqi_view_rows_read(&s->rows, &s->x, &s->scan, b))
+            continue;
+        for (uint32_t i = 0; i < s->rows.n; i++)
+            if (s->rows.passes[i] != 0)
+                row_enter(s, b, i);
+    }
+    for (uint32_t i = 0; i < a->n_sites; i++) /* not known of single blocks */
+        memset(&a->sites[i].moves, 0, sizeof a->sites[i].moves);
+    alqi_cli_analysis_total(a);
+}
+
+static bool
+timeline_replace(struct sifter *s)
+{
+    struct alqi_cli_timeline *t = &s->a->timeline;
+    struct alqi_view_levels levels;
+
+    if (t->n == 0)
+        return true;
+    if (!alqi_view_levels_make(&levels, &s->x, &s->scan, t->step_us, t->n))
+        return false;
+    memcpy(t->live, levels.bytes, t->n * sizeof *t->live);
+    free(levels.bytes);
+    return true;
+}
+
+static void
+sift(struct sifter *s, const struct alqi_cli_filter *other)
+{
+    if (!alqi_view_scan_run(&s->scan, &s->x, &s->filter->filter) ||
+        (other != NULL &&
+         !alqi_view_scan_run(&s->other, &s->x, &other->filter)))
+        give_up("there is no memory");
+    s->has_other = other != NULL;
+    sums_replace(s);
+    if (!timeline_replace(s))
+        give_up("there is no memory");
+    alqi_view_scan_free(&s->scan);
+    alqi_view_scan_free(&s->other);
+}
+
+void
+alqi_cli_filter_end(struct alqi_cli_filter *f, struct alqi_cli_analysis *a,
+                    struct alqi_cli_input *input,
+                    const struct alqi_cli_filter *other)
+{
+    static const unsigned char key[ALQI_VIEW_KEY_BYTES];
+    struct sifter *s;
+    const char *error;
+    void *bytes;
+    long n;
+
+    if (f->text == NULL)
+        return;
+    s = alqi_cli_realloc(NULL, 1, sizeof *s);
+    memset(s, 0, sizeof *s);
+    s->filter = f;
+    s->a = a;
+    error = alqi_cli_view_indexer_finish(f->indexer, input, "", key);
+    if (error != NULL || fflush(f->file) != 0 || (n = ftell(f->file)) < 0)
+        give_up(error != NULL ? error : strerror(errno));
+    bytes = mmap(NULL, (size_t)n, PROT_READ, MAP_PRIVATE, fileno(f->file), 0);
+    if (bytes == MAP_FAILED)
+        give_up(strerror(errno));
+    error = alqi_view_index_open(&s->x, bytes, (size_t)n);
+    if (error != NULL)
+        give_up(error);
+    sift(s, other);
+    alqi_view_index_close(&s->x);
+    munmap(bytes, (size_t)n);
+    free(s);
+}
+
+void
+alqi_cli_filter_free(struct alqi_cli_filter *f)
+{
+    if (f->indexer != NULL)
+        alqi_cli_view_indexer_drop(f->indexer);
+    if (f->file != NULL)
+        fclose(f->file);
+    alqi_view_query_free(&f->query);
+    f->indexer = NULL;
+    f->file = NULL;
+}

@@ -1,0 +1,44 @@
+/* groups.h -- sites put together by function, line, file or module
+ *
+ * A site is named after its innermost frame that is no allocation wrapper. */
+#ifndef ALQI_CLI_ANALYSIS_GROUPS_H
+#define ALQI_CLI_ANALYSIS_GROUPS_H
+
+#include "cli/analysis/analysis.h"
+
+#define ALQI_CLI_GROUPING_CHOICES "function line file module"
+
+enum alqi_cli_grouping {
+    ALQI_CLI_BY_FUNCTION,
+    ALQI_CLI_BY_LINE,
+    ALQI_CLI_BY_FILE,
+    ALQI_CLI_BY_MODULE
+};
+
+struct alqi_cli_group {
+    struct alqi_cli_frame frame; /* of its heaviest site; what the grouping
+                                    does not tell apart varies inside it */
+    struct alqi_cli_sum sums[ALQI_CLI_N_MEASURES];
+    struct alqi_cli_moves moves;
+    bool is_mapping;   /* not malloc's: they stand apart */
+    uint32_t heaviest; /* site */
+    uint32_t n_sites;
+};
+
+struct alqi_cli_groups {
+    struct alqi_cli_group *groups; /* by the measure's bytes, largest first */
+    uint32_t n_groups;
+    uint32_t *group_of_site; /* index into groups */
+};
+
+void alqi_cli_groups_make(struct alqi_cli_groups *groups,
+                          struct alqi_cli_analysis *analysis,
+                          enum alqi_cli_grouping grouping,
+                          enum alqi_cli_measure measure);
+void alqi_cli_groups_free(struct alqi_cli_groups *groups);
+
+/* Index of the frame that names a stack; n_frames >= 1. */
+uint32_t alqi_cli_naming_frame(const struct alqi_cli_frame *frames,
+                               uint32_t n_frames);
+
+#endif

@@ -1,0 +1,87 @@
+/* moment.c -- see moment.h */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/tool/cli.h"
+#include "cli/analysis/moment.h"
+
+struct hash {
+    uint64_t key, check;
+};
+
+/* From the innermost frame on, as the trie leads. */
+static struct hash
+hash_of(const struct alqi_cli_analysis *a, const struct alqi_cli_site *site)
+{
+    const struct alqi_cli_node *nodes = a->stacks.nodes;
+    struct hash h = {site->is_mapping, ~(uint64_t)site->is_mapping};
+
+    for (uint32_t node = site->node; node != 0; node = nodes[node].parent) {
+        h.key = alqi_base_mix(h.key + nodes[node].code + 1);
+        h.check = alqi_base_mix((h.check ^ nodes[node].code) +
+                                UINT64_C(0x9E3779B97F4A7C15));
+    }
+    return h;
+}
+
+static struct alqi_cli_moment_row *
+row_at(struct alqi_cli_moment *m, struct hash h)
+{
+    uint64_t number;
+
+    /* Two stacks of one key: the second has the next one. */
+    for (; alqi_base_map_get(&m->row_of_hash, h.key, &number); h.key++)
+        if (m->rows[number].check == h.check)
+            return &m->rows[number];
+    if (!alqi_base_map_put(&m->row_of_hash, h.key, m->n_rows)) {
+        alqi_cli_say("out of memory for %u stacks", m->n_rows);
+        exit(ALQI_CLI_UNREADABLE);
+    }
+    m->rows = alqi_cli_grow(m->rows, m->n_rows, sizeof *m->rows);
+    m->rows[m->n_rows] = (struct alqi_cli_moment_row){.check = h.check};
+    return &m->rows[m->n_rows++];
+}
+
+void
+alqi_cli_moment_take(struct alqi_cli_moment *m,
+                     const struct alqi_cli_analysis *a, uint64_t wall_ns)
+{
+    alqi_cli_moment_free(m);
+    m->wall_ns = wall_ns;
+    for (uint32_t i = 0; i < a->n_sites; i++) {
+        const struct alqi_cli_site *site = &a->sites[i];
+        struct alqi_cli_moment_row *row;
+
+        if (site->sums[ALQI_CLI_ALLOCATED].n_blocks == 0)
+            continue;
+        row = row_at(m, hash_of(a, site));
+        row->values[0] += site->sums[ALQI_CLI_ALLOCATED].objects;
+        row->values[1] += site->sums[ALQI_CLI_ALLOCATED].bytes;
+        row->values[2] += site->sums[ALQI_CLI_LIVE].objects;
+        row->values[3] += site->sums[ALQI_CLI_LIVE].bytes;
+    }
+}
+
+void
+alqi_cli_moment_free(struct alqi_cli_moment *m)
+{
+    alqi_base_map_clear(&m->row_of_hash);
+    free(m->rows);
+    memset(m, 0, sizeof *m);
+}
+
+const double *
+alqi_cli_moment_values(const struct alqi_cli_moment *m,
+                       const struct alqi_cli_analysis *a,
+                       const struct alqi_cli_site *site)
+{
+    static const double nothing[ALQI_CLI_MOMENT_VALUES];
+    struct hash h = hash_of(a, site);
+    uint64_t number;
+
+    for (; alqi_base_map_get(&m->row_of_hash, h.key, &number); h.key++)
+        if (m->rows[number].check == h.check)
+            return m->rows[number].values;
+    return nothing;
+}

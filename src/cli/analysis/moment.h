@@ -1,0 +1,39 @@
+/* moment.h -- what each call stack had when a trace was read
+ *
+ * Where the same trace is read again its call stacks may get other numbers:
+ * they are told apart by the codes of their frames, which stay (codes.h), and
+ * whose hash of 128 bits stands for them. */
+#ifndef ALQI_CLI_ANALYSIS_MOMENT_H
+#define ALQI_CLI_ANALYSIS_MOMENT_H
+
+#include "base/map.h"
+#include "cli/analysis/analysis.h"
+
+enum { ALQI_CLI_MOMENT_VALUES = 4 };
+
+struct alqi_cli_moment_row {
+    uint64_t check; /* the hash's other half */
+    /* alloc_objects, alloc_space, inuse_objects, inuse_space */
+    double values[ALQI_CLI_MOMENT_VALUES];
+};
+
+/* All zeros is the moment before anything was allocated. */
+struct alqi_cli_moment {
+    struct alqi_base_map row_of_hash;
+    struct alqi_cli_moment_row *rows;
+    uint32_t n_rows;
+    uint64_t wall_ns; /* when it was taken */
+};
+
+/* What the trace had, in place of what the moment was. */
+void alqi_cli_moment_take(struct alqi_cli_moment *moment,
+                          const struct alqi_cli_analysis *analysis,
+                          uint64_t wall_ns);
+void alqi_cli_moment_free(struct alqi_cli_moment *moment);
+
+/* The values of a site's stack then; all 0 if it was not there. */
+const double *alqi_cli_moment_values(const struct alqi_cli_moment *moment,
+                                     const struct alqi_cli_analysis *analysis,
+                                     const struct alqi_cli_site *site);
+
+#endif

@@ -1,0 +1,144 @@
+/* remarks.c -- see remarks.h */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/tool/cli.h"
+#include "cli/analysis/remarks.h"
+#include "cli/tool/text.h"
+
+enum { FEW_BLOCKS = 30, REMARK_BYTES = 512 };
+
+static void
+losses(const struct alqi_cli_notes *n, alqi_cli_remark_fn *take, void *arg)
+{
+    char text[REMARK_BYTES];
+
+    for (size_t i = 0; i < ALQI_CLI_N_COUNTERS; i++)
+        if (n->counts[i] > 0 && alqi_cli_counters[i].is_loss) {
+            snprintf(text, sizeof text, "%" PRIu64 " %s", n->counts[i],
+                     alqi_cli_counters[i].text);
+            take(arg, text);
+        }
+}
+
+bool
+alqi_cli_lacks_end(const struct alqi_cli_analysis *a)
+{
+    return alqi_cli_notes_lack_end(&a->notes, a->info->context);
+}
+
+void
+alqi_cli_remarks(const struct alqi_cli_analysis *a, const char *damage,
+                 alqi_cli_remark_fn *take, void *arg)
+{
+    char text[REMARK_BYTES];
+
+    if (damage[0] != '\0')
+        take(arg, "the trace is damaged: only the part before the damage is "
+                  "counted");
+    else if (alqi_cli_lacks_end(a))
+        take(arg, "the trace has no end: it was cut short, and more followed");
+    losses(&a->notes, take, arg);
+    if (strcmp(alqi_cli_names_text(a->names, a->notes.ended), "killed") == 0)
+        take(arg, a->notes.n_processes == 0
+                      ? "the program was killed (or: _exit, exec); the trace "
+                        "holds all up to then"
+                      : "a process was killed (or: _exit, exec); its trace "
+                        "holds all up to then");
+    if (a->n_strange > 0) {
+        snprintf(text, sizeof text,
+                 "%" PRIu64 " events make no sense and were left out; "
+                 "'aliquot check' tells more",
+                 a->n_strange);
+        take(arg, text);
+    }
+    if (a->n_allocs > 0 && a->n_allocs < FEW_BLOCKS &&
+        alqi_cli_is_sampled(&a->estimator))
+        take(arg, "few samples: record with a smaller --interval for firmer "
+                  "figures");
+}
+
+static bool
+is_estimate(const struct alqi_cli_estimator *e)
+{
+    return !e->has_rate || alqi_cli_is_sampled(e);
+}
+
+/* One that is not known to be whole. */
+static const char *
+cut(const struct alqi_cli_analysis *a)
+{
+    if (a->input != NULL && alqi_cli_input_damage(a->input)[0] != '\0')
+        return "the trace is damaged";
+    if (alqi_cli_lacks_end(a))
+        return "the trace has no end";
+    if (strstr(a->info->context, "forked=1") != NULL)
+        return "blocks from before the fork are unknown";
+    return NULL;
+}
+
+bool
+alqi_cli_flaw(const struct alqi_cli_analysis *a, char *out, size_t capacity)
+{
+    const char *why = cut(a);
+
+    if (is_estimate(&a->estimator))
+        return false;
+    if (why != NULL) {
+        snprintf(out, capacity, "%s", why);
+        return true;
+    }
+    for (size_t i = 0; i < ALQI_CLI_N_COUNTERS; i++)
+        if (a->notes.counts[i] > 0 && alqi_cli_counters[i].is_hole) {
+            snprintf(out, capacity, "%" PRIu64 " %s", a->notes.counts[i],
+                     alqi_cli_counters[i].text);
+            return true;
+        }
+    if (a->n_strange > 0)
+        snprintf(out, capacity, "%" PRIu64 " events make no sense",
+                 a->n_strange);
+    return a->n_strange > 0;
+}
+
+bool
+alqi_cli_is_exact(const struct alqi_cli_analysis *a)
+{
+    char why[REMARK_BYTES];
+
+    return !is_estimate(&a->estimator) && !alqi_cli_flaw(a, why, sizeof why);
+}
+
+void
+alqi_cli_remark_rate(const struct alqi_cli_analysis *a, char *out,
+                     size_t capacity)
+{
+    const struct alqi_cli_estimator *e = &a->estimator;
+    char why[REMARK_BYTES];
+
+    if (!e->has_rate)
+        snprintf(out, capacity, "of unknown rate: counted as they are");
+    else if (alqi_cli_flaw(a, why, sizeof why))
+        snprintf(out, capacity, "every block but those missing: %s", why);
+    else if (!alqi_cli_is_sampled(e))
+        snprintf(out, capacity, "every block recorded: figures are exact");
+    else if (e->n_rates > 1)
+        snprintf(out, capacity, "at %u rates, one for each %s to %s",
+                 e->n_rates, alqi_cli_text_bytes(e->interval_bytes).text,
+                 alqi_cli_text_bytes(e->word_bytes / e->least_lambda).text);
+    else
+        snprintf(out, capacity, "one for each %s",
+                 alqi_cli_text_bytes(e->interval_bytes).text);
+}
+
+void
+alqi_cli_remark_sampling(const struct alqi_cli_analysis *a, char *out,
+                         size_t capacity)
+{
+    int n =
+        snprintf(out, capacity, "%" PRIu64 " sample%s in %" PRIu64 " block%s, ",
+                 a->n_samples, a->n_samples == 1 ? "" : "s", a->n_allocs,
+                 a->n_allocs == 1 ? "" : "s");
+
+    alqi_cli_remark_rate(a, out + n, capacity - (size_t)n);
+}

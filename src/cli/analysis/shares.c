@@ -1,0 +1,126 @@
+/* shares.c -- see shares.h
+ *
+ * A process's live bytes are a running sum of doubles, zero whenever nothing
+ * of it is alive. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/tool/cli.h"
+#include "cli/analysis/shares.h"
+
+void
+alqi_cli_shares_free(struct alqi_cli_shares *s)
+{
+    free(s->shares);
+    alqi_base_map_clear(&s->process_of);
+    memset(s, 0, sizeof *s);
+}
+
+static struct alqi_cli_share *
+share_at(struct alqi_cli_shares *s, uint32_t process)
+{
+    if (process >= s->n_shares) {
+        uint32_t n = 2 * process + 8;
+
+        s->shares = alqi_cli_realloc(s->shares, n, sizeof *s->shares);
+        memset(s->shares + s->n_shares, 0,
+               (n - s->n_shares) * sizeof *s->shares);
+        s->n_shares = n;
+    }
+    return &s->shares[process];
+}
+
+void
+alqi_cli_shares_born(struct alqi_cli_shares *s, uint32_t process, uint64_t id,
+                     const struct alqi_cli_shared *b)
+{
+    struct alqi_cli_share *share = share_at(s, process);
+
+    if (!alqi_base_map_put(&s->process_of, id, process)) {
+        alqi_cli_say("out of memory for the blocks of %zu allocations",
+                     s->process_of.n_used);
+        exit(ALQI_CLI_UNREADABLE);
+    }
+    if (share->allocated.n_blocks == 0)
+        share->first_us = b->time_us;
+    share->last_us = b->time_us;
+    alqi_cli_sum_add(&share->allocated, &b->weight, 0, b->n_samples);
+    share->n_now++;
+    share->now_bytes += b->weight.bytes;
+    alqi_view_peak_moment(&share->peak, b->time_us);
+    alqi_view_peak_born(&share->peak, b->time_us, b->colours, b->colour_bytes,
+                        b->sample_bytes);
+}
+
+void
+alqi_cli_shares_died(struct alqi_cli_shares *s, uint64_t id, double bytes,
+                     double colour_bytes, unsigned colours, uint64_t time_us)
+{
+    struct alqi_cli_share *share;
+    uint64_t process;
+
+    if (!alqi_base_map_take(&s->process_of, id, &process))
+        return;
+    share = &s->shares[process];
+    share->last_us = time_us;
+    share->n_now--;
+    share->now_bytes = share->n_now == 0 ? 0 : share->now_bytes - bytes;
+    alqi_view_peak_moment(&share->peak, time_us);
+    alqi_view_peak_died(&share->peak, time_us, colours, colour_bytes);
+}
+
+const struct alqi_cli_share *
+alqi_cli_shares_gone(struct alqi_cli_shares *s, uint32_t process,
+                     const uint64_t *moments, uint64_t us)
+{
+    struct alqi_cli_share *share = share_at(s, process);
+
+    if (share->is_gone)
+        return NULL;
+    share->is_gone = true;
+    share->gone_us = us;
+    memcpy(share->gone_moments, moments, sizeof share->gone_moments);
+    return share;
+}
+
+unsigned
+alqi_cli_share_at_peak(const struct alqi_cli_share *share,
+                       const uint64_t *moments)
+{
+    unsigned colours = 0;
+
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        if (!share->is_gone || share->gone_moments[k] == moments[k])
+            colours |= 1u << k;
+    return colours;
+}
+
+/* Its last span lasts until the process has ended. */
+double
+alqi_cli_share_peak_bytes(const struct alqi_cli_share *share)
+{
+    struct alqi_view_peak peak = share->peak;
+
+    alqi_view_peak_moment(&peak, UINT64_MAX);
+    return alqi_view_peak_bytes(&peak);
+}
+
+const struct alqi_cli_share *
+alqi_cli_shares_gone_of(const struct alqi_cli_shares *s, uint64_t id)
+{
+    uint64_t process;
+
+    if (!alqi_base_map_get(&s->process_of, id, &process))
+        return NULL;
+    return s->shares[process].is_gone ? &s->shares[process] : NULL;
+}
+
+void
+alqi_cli_shares_left(struct alqi_cli_shares *s, uint64_t id,
+                     const struct alqi_cli_weight *w, uint64_t n_samples)
+{
+    uint64_t process;
+
+    if (alqi_base_map_get(&s->process_of, id, &process))
+        alqi_cli_sum_add(&s->shares[process].live, w, 0, n_samples);
+}

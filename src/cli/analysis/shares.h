@@ -1,0 +1,64 @@
+/* shares.h -- what each process of a trace made of several allocated
+ *
+ * A trace of one process costs nothing here. */
+#ifndef ALQI_CLI_ANALYSIS_SHARES_H
+#define ALQI_CLI_ANALYSIS_SHARES_H
+
+#include "base/map.h"
+#include "cli/analysis/estimate.h"
+#include "view/peak.h"
+
+struct alqi_cli_share {
+    struct alqi_cli_sum allocated, live; /* of all blocks; live at the end */
+    double now_bytes;
+    struct alqi_view_peak peak; /* of this process alone */
+    uint64_t n_now;             /* sampled blocks alive now */
+    uint64_t first_us, last_us; /* of its events, since 1970 */
+    bool is_gone;               /* it ended, what it held with it ... */
+    uint64_t gone_us;           /* ... at this time of the trace ... */
+    uint64_t gone_moments[ALQI_VIEW_COLOURS]; /* ... when there were so many */
+};
+
+/* A block that is born. */
+struct alqi_cli_shared {
+    struct alqi_cli_weight weight;
+    double colour_bytes, sample_bytes; /* view/peak.h */
+    unsigned colours;
+    uint64_t n_samples, time_us;
+};
+
+struct alqi_cli_shares {
+    struct alqi_cli_share *shares; /* by number of the process */
+    uint32_t n_shares;
+    struct alqi_base_map process_of; /* by id, of blocks alive */
+};
+
+void alqi_cli_shares_free(struct alqi_cli_shares *shares);
+
+void alqi_cli_shares_born(struct alqi_cli_shares *shares, uint32_t process,
+                          uint64_t id, const struct alqi_cli_shared *block);
+/* Its bytes, also as the colours see them. */
+void alqi_cli_shares_died(struct alqi_cli_shares *shares, uint64_t id,
+                          double bytes, double colour_bytes, unsigned colours,
+                          uint64_t time_us);
+/* The process ended, after so many moments of each colour.  Returns its share,
+ * with what it held; NULL: it had ended. */
+const struct alqi_cli_share *
+alqi_cli_shares_gone(struct alqi_cli_shares *shares, uint32_t process,
+                     const uint64_t *moments, uint64_t us);
+/* The colours for which it was there at the last moment. */
+unsigned alqi_cli_share_at_peak(const struct alqi_cli_share *share,
+                                const uint64_t *moments);
+/* The estimate of the most bytes that it had live. */
+double alqi_cli_share_peak_bytes(const struct alqi_cli_share *share);
+
+/* The process of a block that is alive, if it ended; else NULL. */
+const struct alqi_cli_share *
+alqi_cli_shares_gone_of(const struct alqi_cli_shares *shares, uint64_t id);
+
+/* The block is alive at the end of the trace. */
+void alqi_cli_shares_left(struct alqi_cli_shares *shares, uint64_t id,
+                          const struct alqi_cli_weight *weight,
+                          uint64_t n_samples);
+
+#endif

@@ -1,0 +1,53 @@
+/* stacks.h -- call stacks as nodes of a trie of (parent, code)
+ *
+ * .inv.root    Node 0 is the empty stack.
+ * .inv.parent  A node's parent has a smaller number. */
+#ifndef ALQI_CLI_ANALYSIS_STACKS_H
+#define ALQI_CLI_ANALYSIS_STACKS_H
+
+#include <stdint.h>
+
+struct alqi_cli_node {
+    uint64_t code;
+    uint32_t parent;
+    uint32_t depth;
+};
+
+/* A child looked up lately. */
+struct alqi_cli_child {
+    uint64_t code;
+    uint32_t parent, node; /* 0: none */
+};
+
+enum { ALQI_CLI_RECENT = 65536 };
+
+struct alqi_cli_stacks {
+    struct alqi_cli_node *nodes;
+    uint32_t n_nodes, nodes_capacity;
+    uint32_t *slots; /* node number; 0 is free */
+    uint32_t n_slots;
+    /* The stack added last, outermost first: its codes and their nodes. */
+    uint64_t *path_codes;
+    uint32_t *path;
+    uint32_t n_path, path_capacity;
+    struct alqi_cli_child *recent; /* [ALQI_CLI_RECENT], by parent and code */
+};
+
+void alqi_cli_stacks_init(struct alqi_cli_stacks *stacks);
+void alqi_cli_stacks_free(struct alqi_cli_stacks *stacks);
+
+/* The node of a stack, outermost code first.  Costs one look-up for each
+ * frame that differs from the stack of the call before. */
+uint32_t alqi_cli_stacks_add(struct alqi_cli_stacks *stacks,
+                             const uint64_t *codes, uint32_t n_codes);
+
+/* As add, when frames [0, n_same) are known to be those of the call before. */
+uint32_t alqi_cli_stacks_next(struct alqi_cli_stacks *stacks,
+                              const uint64_t *codes, uint32_t n_codes,
+                              uint32_t n_same);
+
+/* Writes the codes of node, outermost first; room for its depth. */
+void alqi_cli_stacks_codes(const struct alqi_cli_stacks *stacks, uint32_t node,
+                           uint64_t *codes);
+
+#endif

@@ -1,0 +1,98 @@
+/* timeline.c -- see timeline.h
+ *
+ * When the steps are used up, two become one. */
+#include <string.h>
+
+#include "cli/analysis/timeline.h"
+
+enum { FIRST_STEP_US = 16 };
+
+void
+alqi_cli_timeline_init(struct alqi_cli_timeline *t)
+{
+    memset(t, 0, sizeof *t);
+    t->step_us = FIRST_STEP_US;
+}
+
+static double
+most(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static void
+halve(struct alqi_cli_timeline *t)
+{
+    for (uint32_t i = 0; i < ALQI_CLI_TIMELINE / 2; i++) {
+        uint32_t k = 2 * i + 1 < t->n ? 2 * i + 1 : 2 * i;
+
+        t->live[i] = most(t->live[2 * i], t->live[k]);
+        t->rss[i] = most(t->rss[2 * i], t->rss[k]);
+    }
+    memset(&t->rss[ALQI_CLI_TIMELINE / 2], 0, sizeof t->rss / 2);
+    t->n = (t->n + 1) / 2;
+    t->step_us *= 2;
+}
+
+void
+alqi_cli_timeline_seek(struct alqi_cli_timeline *t, uint64_t us, double before)
+{
+    uint32_t i;
+
+    while (us / t->step_us >= ALQI_CLI_TIMELINE)
+        halve(t);
+    i = (uint32_t)(us / t->step_us);
+    while (t->n <= i)
+        t->live[t->n++] = before;
+    t->last = &t->live[i];
+    t->first_us = i * t->step_us;
+    t->end_us = t->first_us + t->step_us;
+}
+
+/* Between the looks before and after the heap's peak, as if it had grown
+ * evenly. */
+static double
+between(const struct alqi_cli_rss *r, uint64_t us, double bytes,
+        uint64_t heap_peak_us)
+{
+    if (r->n_told == 0 || us <= r->last_us)
+        return bytes;
+    return r->last_bytes + (bytes - r->last_bytes) *
+                               (double)(heap_peak_us - r->last_us) /
+                               (double)(us - r->last_us);
+}
+
+double
+alqi_cli_rss_at_peak(const struct alqi_cli_rss *r)
+{
+    double bytes = 0;
+
+    for (int k = 0; k < ALQI_VIEW_COLOURS; k++)
+        bytes += r->moments[k].bytes;
+    return bytes / ALQI_VIEW_COLOURS;
+}
+
+void
+alqi_cli_rss_take(struct alqi_cli_rss *r, struct alqi_cli_timeline *t,
+                  uint64_t us, double rss_bytes, double live_bytes)
+{
+    double *step;
+
+    for (int k = 0; k < ALQI_VIEW_COLOURS; k++) {
+        struct alqi_cli_rss_moment *m = &r->moments[k];
+
+        if (m->is_since)
+            m->bytes = between(r, us, rss_bytes, m->us);
+        m->is_since = false;
+    }
+    r->n_told++;
+    r->last_bytes = rss_bytes;
+    r->last_us = us;
+    if (rss_bytes > r->peak_bytes) {
+        r->peak_bytes = rss_bytes;
+        r->peak_us = us;
+    }
+    alqi_cli_timeline_note(t, us, live_bytes, live_bytes);
+    step = &t->rss[us / t->step_us];
+    *step = most(*step, rss_bytes);
+}

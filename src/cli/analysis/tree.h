@@ -1,0 +1,43 @@
+/* tree.h -- sites as a tree of functions, from the program down or up
+ *
+ * Recursion is folded: a function stands once on a path, at its place nearest
+ * the root.  A node's sum includes its children's. */
+#ifndef ALQI_CLI_ANALYSIS_TREE_H
+#define ALQI_CLI_ANALYSIS_TREE_H
+
+#include "cli/analysis/analysis.h"
+
+#define ALQI_CLI_TREE_CHOICES "top-down bottom-up none"
+
+enum alqi_cli_tree_kind {
+    ALQI_CLI_TOP_DOWN,
+    ALQI_CLI_BOTTOM_UP,
+    ALQI_CLI_NO_TREE
+};
+
+struct alqi_cli_tree_node {
+    struct alqi_cli_frame frame;
+    double bytes;
+    uint32_t parent;
+    uint32_t first_child, next; /* 0: none; children largest first */
+};
+
+/* Node 0 is the root: everything. */
+struct alqi_cli_tree {
+    struct alqi_cli_tree_node *nodes;
+    uint32_t n_nodes, capacity;
+    uint32_t *slots;
+    uint32_t n_slots;
+};
+
+void alqi_cli_tree_make(struct alqi_cli_tree *tree,
+                        struct alqi_cli_analysis *analysis,
+                        enum alqi_cli_tree_kind kind,
+                        enum alqi_cli_measure measure);
+void alqi_cli_tree_free(struct alqi_cli_tree *tree);
+
+/* Drops all but the first appearance of each function; returns how many frames
+ * are left. */
+uint32_t alqi_cli_fold_recursion(struct alqi_cli_frame *frames, uint32_t n);
+
+#endif

@@ -1,0 +1,670 @@
+/* view_index.c -- see view_index.h
+ *
+ * Rows are numbered as blocks are born, and so are the blocks of most traces:
+ * only those whose number is another one are looked up.
+ *
+ * A trace may be thinned: a block is then taken or not by its id, the same ones
+ * each time.  What is not taken has no row; where it links a chain of realloc,
+ * it has a ghost's number instead. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "cli/analysis/analysis.h"
+#include "cli/tool/cli.h"
+#include "cli/convert/codes.h"
+#include "cli/analysis/remarks.h"
+#include "cli/analysis/view_index.h"
+#include "view/build.h"
+
+enum {
+    NO_ROW = UINT32_MAX, /* ghosts have numbers beyond */
+    LENGTH_BITS = 48     /* lengths beyond share no class */
+};
+
+/* Of the hash that says which blocks a thinned index has. */
+static const uint64_t THIN_SEED = 0x7468696E6E656421;
+static const double P_LEAST = 1e-30; /* view/index.h */
+
+struct alqi_cli_view_indexer {
+    struct alqi_cli_analysis *a;
+    struct alqi_view_build *build;
+
+    uint64_t first_id; /* of row 0 */
+    bool has_first;
+    struct alqi_base_map row_of_id; /* where it is not the next */
+    struct alqi_base_map older_row; /* row -> row it was made of */
+    uint64_t died_id;
+    uint64_t died_row;
+
+    double share;         /* of blocks that are taken */
+    uint64_t taken_below; /* of hashes; 0: all are taken */
+    uint64_t n_met, n_ghosts;
+
+    struct alqi_base_map class_of;  /* length, rate */
+    struct alqi_base_map origin_of; /* process, thread, domain, source */
+    uint32_t *stack_of_node;        /* + 1 */
+    uint32_t n_stack_of_node;
+    struct alqi_view_stack *stacks; /* nodes of the analysis */
+    uint32_t n_stacks;
+    uint64_t last_us;
+    bool is_out_of_order;
+    struct alqi_cli_blocks looks; /* at resident memory; no blocks */
+
+    uint32_t *text_of_name; /* + 1 */
+    uint32_t n_text_of_name;
+    struct alqi_base_map file_pairs, function_of; /* name, file, module */
+    struct alqi_base_map node_pairs, node_of;     /* parent, function, line */
+    uint32_t n_pairs;
+};
+
+static _Noreturn void
+no_memory(void)
+{
+    alqi_cli_say("out of memory for the index");
+    exit(ALQI_CLI_UNREADABLE);
+}
+
+static uint64_t *
+map_at(struct alqi_base_map *map, uint64_t key, bool *is_new)
+{
+    uint64_t *value = alqi_base_map_at(map, key, is_new);
+
+    if (value == NULL)
+        no_memory();
+    return value;
+}
+
+/* ---- rows ---------------------------------------------------------------- */
+
+static bool
+is_taken(const struct alqi_cli_view_indexer *x, uint64_t id)
+{
+    return x->taken_below == 0 ||
+           alqi_base_mix(id + THIN_SEED) < x->taken_below;
+}
+
+/* NO_ROW and beyond: it has none. */
+static uint64_t
+row_find(const struct alqi_cli_view_indexer *x, uint64_t id)
+{
+    uint64_t row;
+
+    if (x->row_of_id.n_used > 0 && alqi_base_map_get(&x->row_of_id, id, &row))
+        return row;
+    return x->taken_below == 0 && id - x->first_id < NO_ROW ? id - x->first_id
+                                                            : NO_ROW;
+}
+
+static uint32_t
+row_built(uint64_t row)
+{
+    return row < NO_ROW ? (uint32_t)row : NO_ROW;
+}
+
+static void
+row_set(struct alqi_cli_view_indexer *x, uint64_t id, uint32_t row)
+{
+    uint64_t old;
+
+    if (!x->has_first) {
+        x->has_first = true;
+        x->first_id = id;
+    }
+    if (id - x->first_id != row || x->taken_below != 0) {
+        if (!alqi_base_map_put(&x->row_of_id, id, row))
+            no_memory();
+    } else if (x->row_of_id.n_used > 0) {
+        alqi_base_map_take(&x->row_of_id, id, &old);
+    }
+}
+
+/* Also forgets it. */
+static uint64_t
+row_take(struct alqi_cli_view_indexer *x, uint64_t id)
+{
+    uint64_t row = row_find(x, id);
+    uint64_t old;
+
+    if (x->row_of_id.n_used > 0)
+        alqi_base_map_take(&x->row_of_id, id, &old);
+    return row;
+}
+
+static void
+time_note(struct alqi_cli_view_indexer *x, uint64_t us)
+{
+    x->is_out_of_order |= us < x->last_us;
+    x->last_us = us;
+}
+
+static uint32_t
+class_find(struct alqi_cli_view_indexer *x, uint64_t length)
+{
+    struct alqi_cli_estimator *e = &x->a->estimator;
+    uint16_t rate = x->a->rate;
+    struct alqi_view_class c;
+    struct alqi_cli_odds odds;
+    uint64_t *number = NULL; /* lengths that no key holds have none */
+    bool is_new = true;
+
+    if (length >> LENGTH_BITS == 0) {
+        number = map_at(&x->class_of, length | (uint64_t)rate << LENGTH_BITS,
+                        &is_new);
+        if (!is_new)
+            return (uint32_t)*number;
+    }
+    odds = alqi_cli_odds(e, rate, length);
+    c.size_bytes = e->is_bytes ? length : (length + 1) * e->word_bytes;
+    if (!e->is_bytes && length >= UINT64_MAX / e->word_bytes)
+        c.size_bytes = UINT64_MAX;
+    c.words = odds.words;
+    c.p = odds.p * x->share;
+    c.colour_p = alqi_view_colour_chance(odds.p) * x->share;
+    if (c.p < P_LEAST)
+        c.p = P_LEAST;
+    if (c.colour_p < P_LEAST)
+        c.colour_p = P_LEAST;
+    if (number == NULL)
+        return alqi_view_build_class(x->build, &c);
+    *number = alqi_view_build_class(x->build, &c);
+    return (uint32_t)*number;
+}
+
+static uint32_t
+origin_find(struct alqi_cli_view_indexer *x, const struct alqi_ctf_event *e,
+            uint16_t thread)
+{
+    struct alqi_view_origin o = {
+        .thread = thread,
+        .process = x->a->notes.n_processes > 0
+                       ? alqi_cli_notes_process(&x->a->notes)
+                       : 0,
+        .domain = e->domain,
+        .source = e->source,
+    };
+    uint64_t key = (uint64_t)o.process << 36 | (uint64_t)o.thread << 20 |
+                   (uint64_t)o.domain << 4 | o.source;
+    bool is_new;
+    uint64_t *number = map_at(&x->origin_of, key, &is_new);
+
+    if (is_new)
+        *number = alqi_view_build_origin(x->build, &o);
+    return (uint32_t)*number;
+}
+
+static uint32_t
+stack_find(struct alqi_cli_view_indexer *x, uint32_t node, bool is_mapping)
+{
+    if (node >= x->n_stack_of_node) {
+        uint32_t n = 2 * node + 1024;
+
+        x->stack_of_node =
+            alqi_cli_realloc(x->stack_of_node, n, sizeof *x->stack_of_node);
+        memset(x->stack_of_node + x->n_stack_of_node, 0,
+               (n - x->n_stack_of_node) * sizeof *x->stack_of_node);
+        x->n_stack_of_node = n;
+    }
+    if (x->stack_of_node[node] == 0) {
+        x->stacks = alqi_cli_grow(x->stacks, x->n_stacks, sizeof *x->stacks);
+        x->stacks[x->n_stacks++] = (struct alqi_view_stack){node, is_mapping};
+        x->stack_of_node[node] = x->n_stacks;
+    }
+    return x->stack_of_node[node] - 1;
+}
+
+/* ---- looking on ---------------------------------------------------------- */
+
+static void
+born(void *arg, const struct alqi_ctf_event *e, uint64_t us, uint32_t node,
+     uint16_t thread)
+{
+    struct alqi_cli_view_indexer *x = arg;
+    uint64_t length = e->length > 0 ? (uint64_t)e->length : 0;
+    struct alqi_view_row row;
+
+    time_note(x, us);
+    x->n_met++;
+    if (!is_taken(x, e->id))
+        return;
+    row = (struct alqi_view_row){
+        .born_us = us,
+        .n_samples = e->n_samples > 0 ? (uint64_t)e->n_samples : 0,
+        .class_ = class_find(x, length),
+        .stack = stack_find(
+            x, node, x->a->estimator.is_bytes && e->source == ALQI_CTF_MAJOR),
+        .origin = origin_find(x, e, thread),
+        .colours =
+            alqi_cli_colours(&x->a->estimator, x->a->rate, length, e->id),
+    };
+    row_set(x, e->id, alqi_view_build_birth(x->build, &row));
+}
+
+static void
+promoted(void *arg, uint64_t id, uint64_t us, uint64_t born_us)
+{
+    struct alqi_cli_view_indexer *x = arg;
+
+    time_note(x, us);
+    alqi_view_build_promote(x->build, row_built(row_find(x, id)),
+                            us > born_us ? us - born_us : 0);
+}
+
+static void
+died(void *arg, uint64_t id, uint64_t us, uint64_t born_us)
+{
+    struct alqi_cli_view_indexer *x = arg;
+
+    time_note(x, us);
+    x->died_id = id;
+    x->died_row = row_take(x, id);
+    alqi_view_build_free(x->build, row_built(x->died_row),
+                         us > born_us ? us - born_us : 0);
+}
+
+static void
+moved(void *arg, uint64_t from, uint64_t to)
+{
+    struct alqi_cli_view_indexer *x = arg;
+    uint64_t row = row_find(x, to);
+
+    (void)from; /* died last */
+    if (x->died_row == NO_ROW)
+        return;
+    if (row == NO_ROW) {
+        row = NO_ROW + ++x->n_ghosts;
+        if (!alqi_base_map_put(&x->row_of_id, to, row))
+            no_memory();
+    }
+    if (!alqi_base_map_put(&x->older_row, row, x->died_row))
+        no_memory();
+}
+
+static void
+chain(void *arg, uint64_t id, double life_us)
+{
+    struct alqi_cli_view_indexer *x = arg;
+    uint64_t row = id == x->died_id ? x->died_row : row_find(x, id);
+    uint64_t older;
+
+    for (;;) {
+        bool has_older = alqi_base_map_take(&x->older_row, row, &older);
+
+        alqi_view_build_chain(x->build, row_built(row), (uint64_t)life_us);
+        if (!has_older)
+            return;
+        row = older;
+    }
+}
+
+static void
+left(void *arg, uint64_t id, double life_us, struct alqi_cli_left how)
+{
+    struct alqi_cli_view_indexer *x = arg;
+
+    x->died_id = id; /* for its chain */
+    x->died_row = row_find(x, id);
+    alqi_view_build_left(x->build, row_built(x->died_row), (uint64_t)life_us,
+                         how.stays, how.at_peak);
+}
+
+static void
+gone(void *arg, uint32_t process, uint64_t us)
+{
+    struct alqi_cli_view_indexer *x = arg;
+
+    time_note(x, us);
+    alqi_view_build_gone(x->build, process, us);
+}
+
+static void
+resident(void *arg, uint64_t us, uint64_t bytes)
+{
+    struct alqi_cli_view_indexer *x = arg;
+
+    alqi_cli_blocks_take_resident(&x->looks, us, bytes);
+}
+
+static void
+peak(void *arg, unsigned colours)
+{
+    struct alqi_cli_view_indexer *x = arg;
+
+    alqi_view_build_peak(x->build, colours);
+}
+
+/* ---- names --------------------------------------------------------------- */
+
+static uint32_t
+text_of(struct alqi_cli_view_indexer *x, uint32_t name)
+{
+    if (name >= x->n_text_of_name) {
+        uint32_t n = 2 * name + 1024;
+
+        x->text_of_name =
+            alqi_cli_realloc(x->text_of_name, n, sizeof *x->text_of_name);
+        memset(x->text_of_name + x->n_text_of_name, 0,
+               (n - x->n_text_of_name) * sizeof *x->text_of_name);
+        x->n_text_of_name = n;
+    }
+    if (x->text_of_name[name] == 0)
+        x->text_of_name[name] =
+            alqi_view_build_text(x->build,
+                                 alqi_cli_names_text(x->a->names, name)) +
+            1;
+    return x->text_of_name[name] - 1;
+}
+
+static uint32_t
+text_new(struct alqi_cli_view_indexer *x, const char *text)
+{
+    return text_of(x, alqi_cli_names_intern(x->a->names, text));
+}
+
+/* The number of a pair of numbers. */
+static uint32_t
+pair_find(struct alqi_cli_view_indexer *x, struct alqi_base_map *map,
+          uint32_t a, uint32_t b)
+{
+    bool is_new;
+    uint64_t *number = map_at(map, (uint64_t)a << 32 | b, &is_new);
+
+    if (is_new)
+        *number = x->n_pairs++;
+    return (uint32_t)*number;
+}
+
+static uint32_t
+function_find(struct alqi_cli_view_indexer *x, const struct alqi_cli_frame *f)
+{
+    uint32_t pair = pair_find(x, &x->file_pairs, f->function, f->file);
+    struct alqi_view_function function;
+    bool is_new;
+    uint64_t *number =
+        map_at(&x->function_of, (uint64_t)pair << 32 | f->module, &is_new);
+
+    if (!is_new)
+        return (uint32_t)*number;
+    function = (struct alqi_view_function){
+        .name = text_of(x, f->function),
+        .file = text_of(x, f->file),
+        .module = text_of(x, f->module),
+        .flags = (f->is_wrapper ? ALQI_VIEW_WRAPPER : 0u) |
+                 (f->is_nameless ? ALQI_VIEW_NAMELESS : 0u),
+    };
+    *number = alqi_view_build_function(x->build, &function);
+    return (uint32_t)*number;
+}
+
+/* Two addresses of one line are one node. */
+static uint32_t
+node_find(struct alqi_cli_view_indexer *x, uint32_t parent,
+          const struct alqi_cli_frame *f)
+{
+    struct alqi_view_node node = {parent, function_find(x, f), f->line};
+    uint32_t pair = pair_find(x, &x->node_pairs, parent, node.function);
+    bool is_new;
+    uint64_t *number = map_at(
+        &x->node_of, (uint64_t)pair << 32 | (uint32_t)node.line, &is_new);
+
+    if (is_new)
+        *number = alqi_view_build_node(x->build, &node);
+    return (uint32_t)*number;
+}
+
+/* Which nodes some stack has. */
+static bool *
+nodes_used(const struct alqi_cli_view_indexer *x, uint32_t n)
+{
+    bool *is_used = alqi_cli_realloc(NULL, (size_t)n + 1, sizeof *is_used);
+
+    memset(is_used, 0, n * sizeof *is_used);
+    for (uint32_t i = 0; i < x->n_stacks; i++)
+        is_used[x->stacks[i].node] = true;
+    for (uint32_t i = n; i-- > 1;)
+        if (is_used[i])
+            is_used[x->a->stacks.nodes[i].parent] = true;
+    return is_used;
+}
+
+/* The analysis has a node for each address, the index for each frame. */
+static void
+stacks_put(struct alqi_cli_view_indexer *x)
+{
+    struct alqi_cli_frame none = {0};
+    uint32_t n = x->a->stacks.n_nodes;
+    uint32_t *nodes = alqi_cli_realloc(NULL, (size_t)n + 1, sizeof *nodes);
+    bool *is_used = nodes_used(x, n);
+
+    none.function = alqi_cli_names_intern(x->a->names, "[no stack]");
+    none.module = none.function;
+    function_find(x, &none); /* number 0, that of the empty stack */
+    nodes[0] = 0;
+    for (uint32_t i = 1; i < n; i++) {
+        const struct alqi_cli_node *node = &x->a->stacks.nodes[i];
+        const struct alqi_cli_frame *frames;
+        uint32_t k;
+
+        if (!is_used[i])
+            continue;
+        frames =
+            alqi_cli_names_frames(x->a->names, x->a->reader, node->code, &k);
+        nodes[i] = nodes[node->parent];
+        for (uint32_t f = 0; f < k; f++)
+            nodes[i] = node_find(x, nodes[i], &frames[f]);
+    }
+    for (uint32_t i = 0; i < x->n_stacks; i++) {
+        struct alqi_view_stack stack = x->stacks[i];
+
+        stack.node = nodes[stack.node];
+        alqi_view_build_stack(x->build, &stack);
+    }
+    free(is_used);
+    free(nodes);
+}
+
+static void
+threads_put(struct alqi_cli_view_indexer *x)
+{
+    const struct alqi_cli_notes *notes = &x->a->notes;
+
+    for (uint32_t i = 0; i < notes->threads_capacity; i++)
+        if (notes->threads[i].is_seen)
+            alqi_view_build_thread(
+                x->build, &(struct alqi_view_thread){
+                              .index = i,
+                              .name = text_of(x, notes->threads[i].name),
+                              .tid = notes->threads[i].tid,
+                          });
+}
+
+static void
+note_put(void *arg, const char *text)
+{
+    struct alqi_cli_view_indexer *x = arg;
+
+    alqi_view_build_note(x->build, text_new(x, text));
+}
+
+/* They were printed when the index was made, perhaps long ago. */
+static void
+warnings_put(struct alqi_cli_view_indexer *x, uint64_t n)
+{
+    char text[128];
+
+    if (n == 0)
+        return;
+    snprintf(text, sizeof text,
+             "%" PRIu64 " %s of the reader; 'aliquot check' tells more", n,
+             n == 1 ? "warning" : "warnings");
+    note_put(x, text);
+}
+
+static void
+flaw_put(struct alqi_cli_view_indexer *x)
+{
+    char why[512], text[600];
+
+    if (!alqi_cli_flaw(x->a, why, sizeof why))
+        return;
+    snprintf(text, sizeof text, "every block but those missing: %s", why);
+    note_put(x, text);
+}
+
+static void
+resident_put(struct alqi_cli_view_indexer *x)
+{
+    for (uint32_t i = 0; i < x->looks.n_resident; i++)
+        alqi_view_build_resident(x->build, x->looks.resident[i].us,
+                                 x->looks.resident[i].bytes);
+}
+
+static struct alqi_view_meta
+meta_of(struct alqi_cli_view_indexer *x, const char *name, const char *damage)
+{
+    const struct alqi_cli_analysis *a = x->a;
+
+    return (struct alqi_view_meta){
+        .name = text_new(x, name),
+        .program = text_new(x, a->info->executable),
+        .command = text_of(x, a->notes.cmdline),
+        .host = text_new(x, a->info->host),
+        .context = text_new(x, a->info->context),
+        .ended = text_of(x, a->notes.ended),
+        .damage = text_new(x, damage),
+        .pid = a->info->pid,
+        .start_us = a->info->start_us,
+        .end_us = a->end_us,
+        .peak_us = {a->peak.paths[0].us, a->peak.paths[1].us,
+                    a->peak.paths[2].us},
+        .peak_bytes = a->totals[ALQI_CLI_PEAK].bytes,
+        .rate = a->info->rate,
+        .lambda = a->estimator.lambda,
+        .least_lambda = a->estimator.least_lambda,
+        .interval_bytes = a->estimator.interval_bytes,
+        .share = x->share,
+        .word_bits = a->info->word_bits,
+        .is_exact = alqi_cli_is_exact(a) && x->share >= 1,
+        .n_left_out = x->n_met - alqi_view_build_rows(x->build),
+        .is_in_order = !x->is_out_of_order,
+    };
+}
+
+/* ---- the whole ----------------------------------------------------------- */
+
+static bool
+put(void *arg, const void *bytes, size_t n)
+{
+    return fwrite(bytes, 1, n, arg) == n;
+}
+
+struct alqi_cli_view_indexer *
+alqi_cli_view_indexer_new(struct alqi_cli_analysis *analysis, FILE *out,
+                          struct alqi_cli_watch *watch)
+{
+    struct alqi_cli_view_indexer *x = alqi_cli_realloc(NULL, 1, sizeof *x);
+
+    memset(x, 0, sizeof *x);
+    x->a = analysis;
+    x->share = 1;
+    alqi_cli_blocks_init(&x->looks, 0);
+    x->build = alqi_view_build_new(put, out);
+    if (x->build == NULL)
+        no_memory();
+    *watch = (struct alqi_cli_watch){
+        .arg = x,
+        .born = born,
+        .promoted = promoted,
+        .died = died,
+        .moved = moved,
+        .chain = chain,
+        .left = left,
+        .gone = gone,
+        .peak = peak,
+        .resident = resident,
+    };
+    return x;
+}
+
+void
+alqi_cli_view_indexer_thin(struct alqi_cli_view_indexer *x, double share)
+{
+    if (share >= 1)
+        return;
+    x->share = share;
+    x->taken_below = (uint64_t)ldexp(share, 64);
+}
+
+uint64_t
+alqi_cli_view_indexer_met(const struct alqi_cli_view_indexer *x)
+{
+    return x->n_met;
+}
+
+void
+alqi_cli_view_indexer_drop(struct alqi_cli_view_indexer *x)
+{
+    alqi_view_build_drop(x->build);
+    alqi_cli_blocks_free(&x->looks);
+    alqi_base_map_clear(&x->row_of_id);
+    alqi_base_map_clear(&x->older_row);
+    alqi_base_map_clear(&x->class_of);
+    alqi_base_map_clear(&x->origin_of);
+    alqi_base_map_clear(&x->file_pairs);
+    alqi_base_map_clear(&x->function_of);
+    alqi_base_map_clear(&x->node_pairs);
+    alqi_base_map_clear(&x->node_of);
+    free(x->stack_of_node);
+    free(x->stacks);
+    free(x->text_of_name);
+    free(x);
+}
+
+const char *
+alqi_cli_view_indexer_finish(struct alqi_cli_view_indexer *x,
+                             struct alqi_cli_input *input, const char *name,
+                             const unsigned char *key)
+{
+    const char *damage = alqi_cli_input_damage(input);
+    struct alqi_view_meta meta;
+
+    text_of(x, ALQI_CLI_NO_NAME);
+    stacks_put(x);
+    threads_put(x);
+    resident_put(x);
+    alqi_cli_remarks(x->a, damage, note_put, x);
+    flaw_put(x);
+    warnings_put(x, alqi_cli_input_n_warnings(input));
+    meta = meta_of(x, name, damage);
+    return alqi_view_build_finish(x->build, &meta, key);
+}
+
+uint32_t
+alqi_cli_view_indexer_node(const struct alqi_cli_view_indexer *x,
+                           uint32_t stack)
+{
+    return x->stacks[stack].node;
+}
+
+const char *
+alqi_cli_view_index_write(struct alqi_cli_input *input, const char *name,
+                          const unsigned char *key, FILE *out)
+{
+    struct alqi_cli_analysis *a = alqi_cli_realloc(NULL, 1, sizeof *a);
+    struct alqi_cli_watch watch;
+    struct alqi_cli_view_indexer *x = alqi_cli_view_indexer_new(a, out, &watch);
+    struct alqi_cli_analysis_options options = {.watch = &watch};
+    const char *error;
+
+    alqi_cli_analysis_run(a, input, &options);
+    error = alqi_cli_view_indexer_finish(x, input, name, key);
+    alqi_cli_view_indexer_drop(x);
+    alqi_cli_analysis_free(a);
+    free(a);
+    if (error == NULL && fflush(out) != 0)
+        error = "the index cannot be written";
+    return error;
+}

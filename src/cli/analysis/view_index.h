@@ -1,0 +1,42 @@
+/* view_index.h -- an index (view/index.h) made of a trace */
+#ifndef ALQI_CLI_ANALYSIS_VIEW_INDEX_H
+#define ALQI_CLI_ANALYSIS_VIEW_INDEX_H
+
+#include <stdio.h>
+
+#include "cli/read/input.h"
+#include "view/index.h"
+
+/* Reads the input to its end and writes its index to out.  name is shown for
+ * the trace, key tells it from others.  NULL, or what went wrong. */
+const char *alqi_cli_view_index_write(struct alqi_cli_input *input,
+                                      const char *name,
+                                      const unsigned char *key, FILE *out);
+
+/* ---- for those who read it themselves -------------------------------- */
+
+struct alqi_cli_analysis;
+struct alqi_cli_watch;
+struct alqi_cli_view_indexer;
+
+/* The indexer looks on while analysis reads: its options get `watch`. */
+struct alqi_cli_view_indexer *
+alqi_cli_view_indexer_new(struct alqi_cli_analysis *analysis, FILE *out,
+                          struct alqi_cli_watch *watch);
+/* To be called before anything is read: each block is taken with this chance
+ * alone, and stands for as many more. */
+void alqi_cli_view_indexer_thin(struct alqi_cli_view_indexer *indexer,
+                                double share);
+/* Blocks that were met so far, taken or not. */
+uint64_t alqi_cli_view_indexer_met(const struct alqi_cli_view_indexer *indexer);
+/* When all is read; NULL, or what went wrong. */
+const char *alqi_cli_view_indexer_finish(struct alqi_cli_view_indexer *indexer,
+                                         struct alqi_cli_input *input,
+                                         const char *name,
+                                         const unsigned char *key);
+/* The node in the analysis of a stack of the index. */
+uint32_t alqi_cli_view_indexer_node(const struct alqi_cli_view_indexer *indexer,
+                                    uint32_t stack);
+void alqi_cli_view_indexer_drop(struct alqi_cli_view_indexer *indexer);
+
+#endif

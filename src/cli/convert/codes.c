@@ -1,0 +1,286 @@
+/* codes.c -- see codes.h */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "cli/convert/codes.h"
+#include "cli/tool/cxxname.h"
+
+enum {
+    ADDRESS_BITS = 47,
+    REUSE_MAX = (1 << 13) - 1,
+    ENTRIES_MAX = 255,
+    RECORD_BYTES_MAX = 4096, /* of a location in a trace */
+    RECORD_HEAD_BYTES = 9,
+    ENTRY_HEAD_BYTES = 8, /* with the NULs of its two names */
+    NAME_BYTES_MAX = 400,
+    LONG_NAME_COLUMNS = 80
+};
+
+/* A shortened name; lookup's texts live as long as the codes. */
+struct kept {
+    struct kept *next;
+    char text[];
+};
+
+#define CODE_NO_MODULE ((uint64_t)1 << 61)
+
+struct alqi_cli_codes {
+    struct alqi_symbol_table *symbols;
+    const char *executable;
+    struct alqi_cli_module **modules;
+    size_t n_modules;
+    struct alqi_base_map code_home; /* code -> module id */
+    struct alqi_ctf_entry entries[ENTRIES_MAX];
+    char unknown[64];
+    struct kept *kept;
+};
+
+struct alqi_cli_codes *
+alqi_cli_codes_new(struct alqi_symbol_table *symbols, const char *executable)
+{
+    struct alqi_cli_codes *c = calloc(1, sizeof *c);
+
+    if (c == NULL)
+        return NULL;
+    c->symbols = symbols;
+    c->executable = executable;
+    return c;
+}
+
+void
+alqi_cli_codes_drop(struct alqi_cli_codes *c)
+{
+    if (c == NULL)
+        return;
+    for (size_t i = 0; i < c->n_modules; i++) {
+        free(c->modules[i]->path);
+        free(c->modules[i]);
+    }
+    free(c->modules);
+    while (c->kept != NULL) {
+        struct kept *next = c->kept->next;
+
+        free(c->kept);
+        c->kept = next;
+    }
+    alqi_base_map_clear(&c->code_home);
+    free(c);
+}
+
+static bool
+module_is(const struct alqi_cli_module *m, const struct alqi_raw_event *e,
+          const char *path)
+{
+    return m->start == e->start && m->end == e->end &&
+           strcmp(m->path, path) == 0 && m->n_id_bytes == e->build_id_bytes &&
+           memcmp(m->id_bytes, e->build_id, e->build_id_bytes) == 0;
+}
+
+/* How many modules lay over the place before; -1 when this very one is the
+ * latest there. */
+static int
+reuse_count(const struct alqi_cli_codes *c, const struct alqi_raw_event *e,
+            const char *path)
+{
+    int reuse = 0;
+
+    for (size_t i = c->n_modules; i-- > 0;) {
+        const struct alqi_cli_module *m = c->modules[i];
+
+        if (m->end <= e->start || e->end <= m->start)
+            continue;
+        if (reuse == 0 && module_is(m, e, path))
+            return -1;
+        if ((int)m->reuse >= reuse)
+            reuse = m->reuse < REUSE_MAX ? (int)m->reuse + 1 : REUSE_MAX;
+    }
+    return reuse;
+}
+
+static struct alqi_cli_module *
+module_new(struct alqi_cli_codes *c, const struct alqi_raw_event *e,
+           const char *path)
+{
+    struct alqi_cli_module *m = calloc(1, sizeof *m);
+
+    if (m == NULL)
+        return NULL;
+    m->path = strdup(path);
+    if (m->path == NULL) {
+        free(m);
+        return NULL;
+    }
+    m->start = e->start;
+    m->end = e->end;
+    m->bias = e->bias;
+    m->id = (uint32_t)c->n_modules;
+    m->n_id_bytes = e->build_id_bytes;
+    memcpy(m->id_bytes, e->build_id, e->build_id_bytes);
+    for (uint32_t i = 0; i < e->build_id_bytes; i++)
+        snprintf(m->build_id + 2 * i, 3, "%02x", e->build_id[i]);
+    m->symbols = alqi_symbol_module_open(c->symbols, m->path, m->id_bytes,
+                                         m->n_id_bytes);
+    return m;
+}
+
+bool
+alqi_cli_codes_module(struct alqi_cli_codes *c, const struct alqi_raw_event *e,
+                      const struct alqi_cli_module **out)
+{
+    const char *path = e->path[0] != '\0' ? e->path : c->executable;
+    int reuse = reuse_count(c, e, path);
+    struct alqi_cli_module **more, *m;
+
+    *out = NULL;
+    if (reuse < 0)
+        return true;
+    more = realloc(c->modules, (c->n_modules + 1) * sizeof *more);
+    if (more == NULL)
+        return false;
+    c->modules = more;
+    m = module_new(c, e, path);
+    if (m == NULL)
+        return false;
+    m->reuse = (uint32_t)reuse;
+    more[c->n_modules++] = m;
+    *out = m;
+    return true;
+}
+
+const struct alqi_cli_module *
+alqi_cli_codes_module_at(const struct alqi_cli_codes *c, uint32_t id)
+{
+    return id < c->n_modules ? c->modules[id] : NULL;
+}
+
+/* The latest module over the address; the newest ones are asked first, which
+ * is what "latest" means.  Return addresses may be one past the end. */
+static const struct alqi_cli_module *
+module_at(const struct alqi_cli_codes *c, uint64_t pc)
+{
+    for (size_t i = c->n_modules; i-- > 0;)
+        if (pc - 1 - c->modules[i]->start <
+            c->modules[i]->end - c->modules[i]->start)
+            return c->modules[i];
+    return NULL;
+}
+
+/* .inv.code */
+uint64_t
+alqi_cli_codes_from(struct alqi_cli_codes *c, uint64_t pc)
+{
+    const struct alqi_cli_module *m = module_at(c, pc);
+    uint64_t address = pc & (((uint64_t)1 << ADDRESS_BITS) - 1);
+    uint64_t code, home;
+
+    if (m == NULL)
+        return CODE_NO_MODULE | address;
+    code = address | (uint64_t)m->reuse << ADDRESS_BITS;
+    if (!alqi_base_map_get(&c->code_home, code, &home) &&
+        !alqi_base_map_put(&c->code_home, code, m->id))
+        return 0;
+    return code != 0 ? code : CODE_NO_MODULE;
+}
+
+static void
+lookup_unknown(struct alqi_cli_codes *c, uint64_t code,
+               struct alqi_ctf_location *out)
+{
+    uint64_t address = code & (((uint64_t)1 << ADDRESS_BITS) - 1);
+
+    snprintf(c->unknown, sizeof c->unknown, "[unknown]+0x%" PRIx64, address);
+    c->entries[0] =
+        (struct alqi_ctf_entry){.file = "[unknown]", .function = c->unknown};
+    *out = (struct alqi_ctf_location){code, 1, c->entries};
+}
+
+static size_t
+record_bytes(const struct alqi_ctf_entry *entries, size_t n)
+{
+    size_t bytes = RECORD_HEAD_BYTES;
+
+    for (size_t i = 0; i < n; i++)
+        bytes += ENTRY_HEAD_BYTES + strlen(entries[i].file) +
+                 strlen(entries[i].function);
+    return bytes;
+}
+
+/* The short form of a name, or the name itself when there is no memory. */
+static const char *
+shorten(struct alqi_cli_codes *c, const char *function)
+{
+    char text[NAME_BYTES_MAX];
+    struct kept *kept;
+
+    alqi_cli_cxxname_shorten(text, sizeof text, function, LONG_NAME_COLUMNS);
+    kept = malloc(sizeof *kept + strlen(text) + 1);
+    if (kept == NULL)
+        return function;
+    strcpy(kept->text, text);
+    kept->next = c->kept;
+    c->kept = kept;
+    return kept->text;
+}
+
+/* A record that is too long would be written as an unknown place.  Deeply
+ * inlined C++ reaches that: names lose their arguments then, and if that is
+ * not enough, callers between the outermost function and the site go. */
+static size_t
+entries_fit(struct alqi_cli_codes *c, size_t n)
+{
+    size_t n_dropped = 0;
+
+    if (record_bytes(c->entries, n) <= RECORD_BYTES_MAX)
+        return n;
+    for (size_t i = 0; i < n; i++)
+        c->entries[i].function = shorten(c, c->entries[i].function);
+    while (1 + n_dropped < n &&
+           record_bytes(c->entries, 1) +
+                   record_bytes(c->entries + 1 + n_dropped, n - 1 - n_dropped) >
+               RECORD_BYTES_MAX)
+        n_dropped++;
+    memmove(c->entries + 1, c->entries + 1 + n_dropped,
+            (n - 1 - n_dropped) * sizeof *c->entries);
+    return n - n_dropped;
+}
+
+void
+alqi_cli_codes_lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
+{
+    struct alqi_cli_codes *c = arg;
+    const struct alqi_symbol_frame *frames;
+    const struct alqi_cli_module *m;
+    uint64_t home, address;
+    size_t n;
+
+    if (code == ALQI_CLI_CODE_MAPPING) {
+        c->entries[0] = (struct alqi_ctf_entry){
+            .file = "", .function = ALQI_CLI_MAPPING_NAME};
+        *out = (struct alqi_ctf_location){code, 1, c->entries};
+        return;
+    }
+    if (!alqi_base_map_get(&c->code_home, code, &home)) {
+        lookup_unknown(c, code, out);
+        return;
+    }
+    m = c->modules[home];
+    address = code & (((uint64_t)1 << ADDRESS_BITS) - 1);
+    n = alqi_symbol_resolve(m->symbols, address - 1 - m->bias, &frames);
+    if (n > ENTRIES_MAX) { /* the outermost ones say least */
+        frames += n - ENTRIES_MAX;
+        n = ENTRIES_MAX;
+    }
+    for (size_t i = 0; i < n; i++)
+        c->entries[i] = (struct alqi_ctf_entry){
+            .file = frames[i].file,
+            .function = frames[i].function,
+            .line = (int32_t)frames[i].line,
+            .start_column = (int32_t)frames[i].column,
+            .end_column = (int32_t)frames[i].column,
+        };
+    n = entries_fit(c, n);
+    *out = (struct alqi_ctf_location){code, (uint32_t)n, c->entries};
+}

@@ -1,0 +1,55 @@
+/* codes.h -- addresses to location codes, and codes to names
+ *
+ * .inv.code  A location code means one address of one loaded module for the
+ *            whole trace: address + reuse << 47, where reuse counts the
+ *            modules that lay over that address before. */
+#ifndef ALQI_CLI_CONVERT_CODES_H
+#define ALQI_CLI_CONVERT_CODES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "stack/symbol.h"
+#include "wire/ctf.h"
+#include "wire/raw.h"
+
+struct alqi_cli_module {
+    uint64_t start, end, bias;
+    uint32_t reuse;
+    uint32_t id;
+    char *path;
+    char build_id[2 * 64 + 1]; /* hexadecimal */
+    uint8_t id_bytes[64];
+    uint32_t n_id_bytes;
+    struct alqi_symbol_module *symbols;
+};
+
+struct alqi_cli_codes;
+
+/* The innermost frame of a mapping's stack, "[mmap]": no address is this. */
+#define ALQI_CLI_CODE_MAPPING ((uint64_t)2)
+#define ALQI_CLI_MAPPING_NAME "[mmap]"
+
+/* NULL when there is no memory.  `executable` names the main program. */
+struct alqi_cli_codes *alqi_cli_codes_new(struct alqi_symbol_table *symbols,
+                                          const char *executable);
+void alqi_cli_codes_drop(struct alqi_cli_codes *codes);
+
+/* A module is there from now on.  *out is the new one, or NULL when it is the
+ * latest at its place already; false when there is no memory. */
+bool alqi_cli_codes_module(struct alqi_cli_codes *codes,
+                           const struct alqi_raw_event *event,
+                           const struct alqi_cli_module **out);
+
+/* The module with this id, in order of arrival; NULL behind the last. */
+const struct alqi_cli_module *
+alqi_cli_codes_module_at(const struct alqi_cli_codes *codes, uint32_t id);
+
+/* The code of a return address now; 0 when there is no memory. */
+uint64_t alqi_cli_codes_from(struct alqi_cli_codes *codes, uint64_t pc);
+
+/* As alqi_ctf_lookup_fn; arg is the codes. */
+void alqi_cli_codes_lookup(void *arg, uint64_t code,
+                           struct alqi_ctf_location *out);
+
+#endif

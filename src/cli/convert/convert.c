@@ -1,0 +1,684 @@
+/* convert.c -- see convert.h */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/map.h"
+#include "cli/convert/codes.h"
+#include "cli/convert/conversion.h"
+#include "cli/convert/convert.h"
+#include "wire/side.h"
+
+enum { SIDE_LINE_BYTES = 4000 };
+
+static const uint64_t NO_OBJECT = UINT64_MAX;
+
+/* ---- side records -------------------------------------------------------- */
+
+static ALQI_NOINLINE uint64_t
+time_us_divide(const struct alqi_cli_conversion *c, uint64_t mono_ns)
+{
+    const struct alqi_raw_header *h = c->header;
+    uint64_t since_ns =
+        mono_ns > h->start_mono_ns ? mono_ns - h->start_mono_ns : 0;
+
+    return h->start_wall_ns / 1000 +
+           since_ns / 1000 / c->time_step_us * c->time_step_us;
+}
+
+/* Many events have one time. */
+static uint64_t
+time_us_from(struct alqi_cli_conversion *c, uint64_t mono_ns)
+{
+    if (mono_ns != c->last_ns) {
+        c->last_ns = mono_ns;
+        c->last_us = time_us_divide(c, mono_ns);
+    }
+    return c->last_us;
+}
+
+static enum alq_status
+side_text(struct alqi_cli_conversion *c, uint64_t time_ns, const char *line)
+{
+    struct alqi_ctf_entry entry = {.file = "aliquot", .function = line};
+    struct alqi_ctf_location location = {
+        .code = ALQI_SIDE_PREFIX | ALQI_SIDE_TEXT | c->n_texts++,
+        .n_entries = 1,
+        .entries = &entry,
+    };
+
+    return alqi_ctf_write_side(c->writer, time_us_from(c, time_ns), &location);
+}
+
+static size_t
+put_number(char *line, size_t n, const char *key, uint64_t value, bool is_hex)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, is_hex ? "%" PRIx64 : "%" PRIu64, value);
+    return alqi_side_put(line, SIDE_LINE_BYTES, n, key, text);
+}
+
+static enum alq_status
+side_thread(struct alqi_cli_conversion *c, const struct alqi_raw_event *e)
+{
+    char line[SIDE_LINE_BYTES];
+    size_t n = alqi_side_put(line, sizeof line, 0, NULL, "thread");
+
+    n = put_number(line, n, "index", e->thread_index, false);
+    n = put_number(line, n, "tid", e->tid, false);
+    alqi_side_put(line, sizeof line, n, "name", e->name);
+    return side_text(c, e->time_ns, line);
+}
+
+static enum alq_status
+side_rss(struct alqi_cli_conversion *c, const struct alqi_raw_event *e)
+{
+    char line[SIDE_LINE_BYTES];
+    size_t n = alqi_side_put(line, sizeof line, 0, NULL, "rss");
+
+    put_number(line, n, "bytes", e->rss_bytes, false);
+    return side_text(c, e->time_ns, line);
+}
+
+static enum alq_status
+side_module(struct alqi_cli_conversion *c, uint64_t time_ns,
+            const struct alqi_cli_module *m)
+{
+    char line[SIDE_LINE_BYTES];
+    size_t n = alqi_side_put(line, sizeof line, 0, NULL, "module");
+
+    n = put_number(line, n, "id", m->id, false);
+    n = put_number(line, n, "start", m->start, true);
+    n = put_number(line, n, "end", m->end, true);
+    n = put_number(line, n, "bias", m->bias, true);
+    n = put_number(line, n, "reuse", m->reuse, false);
+    n = alqi_side_put(line, sizeof line, n, "build_id", m->build_id);
+    alqi_side_put(line, sizeof line, n, "path", m->path);
+    return side_text(c, time_ns, line);
+}
+
+/* What is missing of the modules' symbols; known when all are resolved. */
+static enum alq_status
+side_symbols(struct alqi_cli_conversion *c, uint64_t time_ns)
+{
+    enum alq_status status = ALQ_OK;
+    const struct alqi_cli_module *m;
+
+    for (uint32_t id = 0; status == ALQ_OK; id++) {
+        char line[SIDE_LINE_BYTES];
+        const char *note;
+        size_t n;
+
+        m = alqi_cli_codes_module_at(c->codes, id);
+        if (m == NULL)
+            break;
+        note = alqi_symbol_module_note(m->symbols);
+        if (note == NULL)
+            continue;
+        n = alqi_side_put(line, sizeof line, 0, NULL, "symbols");
+        n = put_number(line, n, "id", m->id, false);
+        alqi_side_put(line, sizeof line, n, "note", note);
+        status = side_text(c, time_ns, line);
+    }
+    return status;
+}
+
+static enum alq_status
+side_cmdline(struct alqi_cli_conversion *c)
+{
+    const struct alqi_raw_header *h = c->header;
+    size_t n_bytes = h->n_cmdline_bytes, at = 0;
+    char line[SIDE_LINE_BYTES], key[16];
+    size_t n = alqi_side_put(line, sizeof line, 0, NULL, "cmdline");
+
+    if (n_bytes > sizeof h->cmdline)
+        n_bytes = sizeof h->cmdline;
+    for (unsigned i = 0; at < n_bytes; i++) {
+        char word[ALQI_RAW_TEXT_BYTES_MAX + 1];
+        size_t len = strnlen(h->cmdline + at, n_bytes - at);
+
+        memcpy(word, h->cmdline + at, len);
+        word[len] = '\0';
+        snprintf(key, sizeof key, "arg%u", i);
+        n = alqi_side_put(line, sizeof line, n, key, word);
+        at += len + 1;
+    }
+    return side_text(c, h->start_mono_ns, line);
+}
+
+/* The exact mode has no time to count what stands in the recording. */
+static uint64_t
+count_at_end(const struct alqi_cli_conversion *c, enum alqi_raw_counter counter)
+{
+    if (c->exact != NULL && counter == ALQI_RAW_SAMPLES)
+        return c->result->n_allocs;
+    if (c->exact != NULL && counter == ALQI_RAW_FREES)
+        return c->result->n_frees;
+    return atomic_load(&c->header->counters[counter]);
+}
+
+static uint64_t
+n_damaged(const struct alqi_cli_conversion *c)
+{
+    return alqi_cli_merge_n_damaged(c->merge) +
+           alqi_cli_exact_writer_n_damaged(c->exact);
+}
+
+static enum alq_status
+side_end(struct alqi_cli_conversion *c, uint64_t time_ns, const char *ended)
+{
+    static const struct {
+        enum alqi_raw_counter counter;
+        const char *key;
+    } fields[] = {
+        {ALQI_RAW_SAMPLES, "samples"},
+        {ALQI_RAW_FREES, "frees"},
+        {ALQI_RAW_DROPPED_NESTED, "dropped_nested"},
+        {ALQI_RAW_DROPPED_NOMEM, "dropped_nomem"},
+        {ALQI_RAW_DROPPED_SPACE, "dropped_space"},
+        {ALQI_RAW_DROPPED_CAP, "dropped_cap"},
+        {ALQI_RAW_LOST_FREES, "lost_frees"},
+        {ALQI_RAW_INCOMPLETE, "stacks_incomplete"},
+        {ALQI_RAW_TRUNCATED, "stacks_truncated"},
+        {ALQI_RAW_INHERITED_FREES, "inherited_frees"},
+        {ALQI_RAW_DEEPBIND_DROPPED, "deepbind_dropped"},
+        {ALQI_RAW_AFTER_END, "after_end"},
+        {ALQI_RAW_WITHIN, "within"},
+    };
+    uint32_t flags = atomic_load(&c->header->flags);
+    char line[SIDE_LINE_BYTES];
+    size_t n = alqi_side_put(line, sizeof line, 0, NULL, "end");
+
+    for (size_t i = 0; i < ALQI_COUNT_OF(fields); i++)
+        n = put_number(line, n, fields[i].key,
+                       count_at_end(c, fields[i].counter), false);
+    n = put_number(line, n, "damaged_chunks", n_damaged(c), false);
+    n = put_number(line, n, "unseen_frees", c->result->n_unseen_frees, false);
+    n = put_number(line, n, "unknown_frees", c->result->n_unknown_frees, false);
+    n = put_number(line, n, "own_malloc", (flags & ALQI_RAW_OWN_MALLOC) != 0,
+                   false);
+    n = put_number(line, n, "late_starts", (flags & ALQI_RAW_LATE) != 0, false);
+    n = put_number(line, n, "pauses", (flags & ALQI_RAW_PAUSED) != 0, false);
+    n = put_number(line, n, "flags", flags, false);
+    alqi_side_put(line, sizeof line, n, "ended", ended);
+    return side_text(c, time_ns, line);
+}
+
+/* ---- events -------------------------------------------------------------- */
+
+static uint64_t
+key_of(uint32_t stream, uint64_t ordinal)
+{
+    return (uint64_t)stream << 40 ^ ordinal;
+}
+
+/* The allocations that follow are another thread's. */
+static enum alq_status
+thread_switch(struct alqi_cli_conversion *c, int64_t thread, uint64_t time_ns)
+{
+    struct alqi_ctf_location location = {
+        .code = ALQI_SIDE_PREFIX | ALQI_SIDE_THREAD | (uint64_t)thread,
+    };
+
+    if (thread == c->thread || thread == ALQI_CLI_NO_THREAD)
+        return ALQ_OK;
+    c->thread = thread;
+    return alqi_ctf_write_side(c->writer, time_us_from(c, time_ns), &location);
+}
+
+/* The index of a rate; a new one is announced. */
+static enum alq_status
+rate_index(struct alqi_cli_conversion *c, double rate, uint64_t time_ns,
+           uint64_t *index)
+{
+    char line[SIDE_LINE_BYTES], value[32];
+    uint64_t bits;
+    size_t n;
+
+    memcpy(&bits, &rate, sizeof bits);
+    if (alqi_base_map_get(&c->rates, bits, index))
+        return ALQ_OK;
+    *index = c->rates.n_used;
+    if (!alqi_base_map_put(&c->rates, bits, *index))
+        return ALQ_ENOMEM;
+    n = alqi_side_put(line, sizeof line, 0, NULL, "rate");
+    n = put_number(line, n, "index", *index, false);
+    snprintf(value, sizeof value, "%.17g", rate);
+    alqi_side_put(line, sizeof line, n, "per_word", value);
+    return side_text(c, time_ns, line);
+}
+
+/* The allocations that follow were sampled at another rate. */
+static enum alq_status
+rate_switch(struct alqi_cli_conversion *c, double rate, uint64_t time_ns)
+{
+    struct alqi_ctf_location location = {0};
+    enum alq_status status;
+    uint64_t index;
+
+    if (rate == c->rate)
+        return ALQ_OK;
+    status = rate_index(c, rate, time_ns, &index);
+    if (status != ALQ_OK)
+        return status;
+    c->rate = rate;
+    location.code = ALQI_SIDE_PREFIX | ALQI_SIDE_RATE | index;
+    return alqi_ctf_write_side(c->writer, time_us_from(c, time_ns), &location);
+}
+
+/* wire/side.h RATE: for tools that know one rate. */
+static uint64_t
+samples_scaled(const struct alqi_cli_conversion *c, uint64_t n_samples)
+{
+    double scaled = (double)n_samples * (c->most_rate / c->rate);
+
+    if (c->rate == c->most_rate || !(scaled < 0x1p53))
+        return n_samples;
+    return scaled < 1 ? 1 : (uint64_t)(scaled + 0.5);
+}
+
+static void
+estimate_add(struct alqi_cli_conversion *c, uint64_t size_bytes)
+{
+    double rate = c->rate;
+    double words = (double)alqi_base_malloc_words(size_bytes);
+    double p = rate < 1 ? -expm1(words * log1p(-rate)) : 1;
+
+    if (p > 0)
+        c->result->allocated_bytes += (double)size_bytes / p;
+}
+
+/* *freed is the object that was freed, or NO_OBJECT. */
+static enum alq_status
+free_write(struct alqi_cli_conversion *c, uint64_t time_ns, uint64_t key,
+           uint64_t *freed)
+{
+    uint64_t id;
+
+    *freed = NO_OBJECT;
+    if (!alqi_base_map_take(&c->live, key, &id)) {
+        /* A free can be seen before its allocation only when clocks tie, or
+         * when the allocation's chunk is damaged. */
+        c->result->n_orphan_frees++;
+        return alqi_base_map_put(&c->early, key, 1) ? ALQ_OK : ALQ_ENOMEM;
+    }
+    *freed = id;
+    c->result->n_frees++;
+    return alqi_ctf_write_collect(c->writer, time_us_from(c, time_ns), id);
+}
+
+static enum alq_status
+moved_mark(struct alqi_cli_conversion *c, uint64_t number, uint64_t time_ns)
+{
+    struct alqi_ctf_location location = {
+        .code = ALQI_SIDE_PREFIX | ALQI_SIDE_MOVED | number,
+    };
+
+    return alqi_ctf_write_side(c->writer, time_us_from(c, time_ns), &location);
+}
+
+/* The old block of a realloc goes, and the next allocation continues it. */
+static enum alq_status
+move_write(struct alqi_cli_conversion *c, const struct alqi_raw_event *e)
+{
+    uint64_t freed;
+    enum alq_status status = free_write(
+        c, e->time_ns, key_of(e->from_stream, e->from_ordinal), &freed);
+
+    if (status != ALQ_OK || freed == NO_OBJECT)
+        return status;
+    return moved_mark(c, freed, e->time_ns);
+}
+
+/* The frames as codes, outermost first; a mapping has one more, innermost. */
+static bool
+stack_fill(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m,
+           uint32_t *n_codes)
+{
+    for (uint32_t i = 0; i < m->n_frames; i++) {
+        c->stack[i] = alqi_cli_codes_from(c->codes, m->frames[i]);
+        if (c->stack[i] == 0)
+            return false;
+    }
+    *n_codes = m->n_frames;
+    if (m->event->is_mapping)
+        c->stack[(*n_codes)++] = ALQI_CLI_CODE_MAPPING;
+    return true;
+}
+
+static enum alq_status
+alloc_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
+{
+    const struct alqi_raw_event *e = m->event;
+    uint64_t key = key_of(e->stream, e->ordinal);
+    uint64_t time_us = time_us_from(c, e->time_ns), id, freed;
+    enum alq_status status = thread_switch(c, m->thread, e->time_ns);
+    uint32_t n_codes;
+
+    if (status == ALQ_OK)
+        status =
+            rate_switch(c, e->rate > 0 ? e->rate : c->header->rate, e->time_ns);
+    if (status == ALQ_OK && e->is_reborn)
+        status = moved_mark(c, ALQI_SIDE_REBORN, e->time_ns);
+    if (status == ALQ_OK && e->is_moved)
+        status = move_write(c, e);
+    if (status != ALQ_OK)
+        return status;
+    if (!stack_fill(c, m, &n_codes))
+        return ALQ_ENOMEM;
+    c->is_last_exact = false;
+    status = alqi_ctf_write_alloc(
+        c->writer, time_us, e->size_bytes, samples_scaled(c, e->n_samples),
+        e->is_mapping ? ALQI_CTF_MAJOR : ALQI_CTF_EXTERNAL, c->stack, n_codes,
+        &id);
+    if (status != ALQ_OK)
+        return status;
+    c->result->n_allocs++;
+    estimate_add(c, e->size_bytes);
+    if (alqi_base_map_take(&c->early, key, &freed)) {
+        c->result->n_orphan_frees--;
+        c->result->n_frees++;
+        return alqi_ctf_write_collect(c->writer, time_us, id);
+    }
+    return alqi_base_map_put(&c->live, key, id) ? ALQ_OK : ALQ_ENOMEM;
+}
+
+static enum alq_status
+module_write(struct alqi_cli_conversion *c, const struct alqi_raw_event *e)
+{
+    const struct alqi_cli_module *module;
+
+    if (c->exact != NULL && alqi_cli_exact_knows_module(c->exact))
+        return ALQ_OK;
+    c->n_modules += c->exact == NULL;
+    if (!alqi_cli_codes_module(c->codes, e, &module))
+        return ALQ_ENOMEM;
+    return module != NULL ? side_module(c, e->time_ns, module) : ALQ_OK;
+}
+
+static enum alq_status
+event_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
+{
+    uint64_t freed;
+
+    switch (m->event->kind) {
+    case ALQI_RAW_THREAD:
+        return side_thread(c, m->event);
+    case ALQI_RAW_ALLOC:
+        return alloc_write(c, m);
+    case ALQI_RAW_FREE_OWN:
+    case ALQI_RAW_FREE_OTHER:
+        return free_write(c, m->event->time_ns,
+                          key_of(m->event->stream, m->event->ordinal), &freed);
+    case ALQI_RAW_MODULE:
+        return module_write(c, m->event);
+    case ALQI_RAW_RATE: /* each allocation tells its own */
+        return ALQ_OK;
+    case ALQI_RAW_RSS:
+        return side_rss(c, m->event);
+    case ALQI_RAW_MOVED_OWN:
+    case ALQI_RAW_MOVED_OTHER:
+    case ALQI_RAW_MAPPED:
+    case ALQI_RAW_REBORN:
+        break; /* they come as part of an allocation */
+    case ALQI_RAW_ALLOC_NAMED:
+    case ALQI_RAW_ALLOC_AGAIN:
+        break; /* as ALLOC */
+    }
+    return ALQ_EFORMAT;
+}
+
+/* What the exact part has up to a time, or, UINT64_MAX, all of it. */
+static enum alq_status
+exact_take(struct alqi_cli_conversion *c, uint64_t until_ns, uint64_t *n_left)
+{
+    return c->exact != NULL
+               ? alqi_cli_exact_write(c, until_ns, n_left, &c->last_event_ns)
+               : ALQ_OK;
+}
+
+/* The event of the streams that was merged last. */
+static enum alq_status
+merged_take(struct alqi_cli_conversion *c, uint64_t *n_left)
+{
+    enum alq_status status;
+
+    if (c->last_event_ns < c->merged.event->time_ns)
+        c->last_event_ns = c->merged.event->time_ns;
+    status = exact_take(c, c->last_event_ns, n_left);
+    if (status != ALQ_OK || *n_left == 0)
+        return status;
+    --*n_left;
+    c->has_merged = false;
+    return event_write(c, &c->merged);
+}
+
+enum alq_status
+alqi_cli_conversion_step(struct alqi_cli_conversion *c, uint64_t n_most,
+                         bool *is_more)
+{
+    enum alq_status status = ALQ_OK;
+    uint64_t n_left = n_most;
+
+    while (status == ALQ_OK && n_left > 0) {
+        if (!c->has_merged)
+            c->has_merged = alqi_cli_merge_next(c->merge, &c->merged);
+        if (!c->has_merged)
+            break;
+        status = merged_take(c, &n_left);
+    }
+    if (status == ALQ_OK && n_left > 0)
+        status = exact_take(c, UINT64_MAX, &n_left);
+    *is_more = n_left == 0;
+    c->result->n_damaged_chunks = n_damaged(c);
+    return status;
+}
+
+enum alq_status
+alqi_cli_conversion_flush(struct alqi_cli_conversion *c)
+{
+    return alqi_ctf_writer_flush(c->writer);
+}
+
+enum alq_status
+alqi_cli_conversion_more(struct alqi_cli_conversion *c)
+{
+    if (!alqi_cli_merge_more(c->merge))
+        return ALQ_ENOMEM;
+    return c->exact != NULL ? alqi_cli_exact_writer_more(c)
+                            : alqi_cli_exact_writer_open(c, c->recording);
+}
+
+double
+alqi_cli_conversion_progress(const struct alqi_cli_conversion *c)
+{
+    return alqi_cli_merge_progress(c->merge);
+}
+
+enum alq_status
+alqi_cli_conversion_end(struct alqi_cli_conversion *c, const char *ended)
+{
+    enum alq_status status = ALQ_OK;
+
+    if (c->exact != NULL)
+        status = alqi_cli_exact_end(c, c->last_event_ns);
+    if (status == ALQ_OK) /* names are asked for when their packet is closed */
+        status = alqi_ctf_writer_flush(c->writer);
+    if (status == ALQ_OK)
+        status = side_symbols(c, c->last_event_ns);
+    return status == ALQ_OK ? side_end(c, c->last_event_ns, ended) : status;
+}
+
+static enum alq_status
+writer_open(struct alqi_cli_conversion *c, alqi_ctf_packet_fn *packet,
+            void *packet_arg)
+{
+    const struct alqi_raw_header *h = c->header;
+    char context[200], params[100];
+    struct alqi_ctf_info info = {
+        .version = 2,
+        .word_bits = 8,
+        .rate = c->most_rate / ALQI_WORD_BYTES,
+        .start_us = h->start_wall_ns / 1000,
+        .pid = h->pid,
+        .executable = h->executable,
+        .host = h->host,
+        .params = params,
+        .context = context,
+    };
+
+    snprintf(params, sizeof params, "rate=%.17g,depth=%u,seed=%" PRIu64,
+             h->rate, h->depth_frames, h->seed);
+    snprintf(context, sizeof context,
+             "aliquot=%s source=malloc header_words=1 parent=%u%s",
+             ALQI_VERSION, h->parent_pid,
+             atomic_load(&h->flags) & ALQI_RAW_FORKED ? " forked=1" : "");
+    return alqi_ctf_writer_open(&info, packet, packet_arg,
+                                alqi_cli_codes_lookup, c->codes, &c->writer);
+}
+
+/* ---- for the exact part ---------------------------------------------------
+ */
+
+uint64_t
+alqi_cli_conversion_time_us(struct alqi_cli_conversion *c, uint64_t mono_ns)
+{
+    return time_us_from(c, mono_ns);
+}
+
+enum alq_status
+alqi_cli_conversion_thread(struct alqi_cli_conversion *c, uint32_t index,
+                           uint32_t tid, const char *name, uint64_t time_ns)
+{
+    struct alqi_raw_event e = {
+        .thread_index = index,
+        .tid = tid,
+        .time_ns = time_ns,
+    };
+
+    snprintf(e.name, sizeof e.name, "%s", name);
+    return side_thread(c, &e);
+}
+
+enum alq_status
+alqi_cli_conversion_rss(struct alqi_cli_conversion *c, uint64_t bytes,
+                        uint64_t time_ns)
+{
+    struct alqi_raw_event e = {.rss_bytes = bytes, .time_ns = time_ns};
+
+    return side_rss(c, &e);
+}
+
+enum alq_status
+alqi_cli_conversion_switch(struct alqi_cli_conversion *c, int64_t thread,
+                           double rate, uint64_t time_ns)
+{
+    enum alq_status status = thread_switch(c, thread, time_ns);
+
+    return status == ALQ_OK ? rate_switch(c, rate, time_ns) : status;
+}
+
+enum alq_status
+alqi_cli_conversion_moved(struct alqi_cli_conversion *c, uint64_t id,
+                          uint64_t time_ns)
+{
+    return moved_mark(c, id, time_ns);
+}
+
+enum alq_status
+alqi_cli_conversion_module(struct alqi_cli_conversion *c,
+                           const struct alqi_raw_event *e)
+{
+    const struct alqi_cli_module *module;
+
+    if (!alqi_cli_codes_module(c->codes, e, &module))
+        return ALQ_ENOMEM;
+    return module != NULL ? side_module(c, e->time_ns, module) : ALQ_OK;
+}
+
+enum alq_status
+alqi_cli_conversion_close(struct alqi_cli_conversion *c)
+{
+    enum alq_status status = ALQ_OK;
+
+    if (c == NULL)
+        return ALQ_OK;
+    if (c->writer != NULL)
+        status = alqi_ctf_writer_close(c->writer);
+    alqi_cli_merge_drop(c->merge);
+    alqi_cli_codes_drop(c->codes);
+    alqi_base_map_clear(&c->live);
+    alqi_base_map_clear(&c->early);
+    alqi_base_map_clear(&c->rates);
+    alqi_cli_exact_writer_drop(c->exact);
+    free(c);
+    return status;
+}
+
+enum alq_status
+alqi_cli_conversion_open(const struct alqi_cli_recording *recording,
+                         uint64_t time_step_us,
+                         struct alqi_symbol_table *symbols,
+                         alqi_ctf_packet_fn *packet, void *packet_arg,
+                         struct alqi_cli_convert_result *result,
+                         struct alqi_cli_conversion **out)
+{
+    struct alqi_cli_conversion *c = calloc(1, sizeof *c);
+    enum alq_status status = ALQ_ENOMEM;
+
+    *out = NULL;
+    *result = (struct alqi_cli_convert_result){0};
+    if (c == NULL)
+        return ALQ_ENOMEM;
+    c->header = alqi_cli_recording_header(recording);
+    c->recording = recording;
+    c->result = result;
+    c->time_step_us = time_step_us > 1 ? time_step_us : 1;
+    c->last_us = time_us_divide(c, c->last_ns);
+    c->last_event_ns = c->header->start_mono_ns;
+    c->thread = ALQI_CLI_NO_THREAD;
+    c->most_rate = c->rate = alqi_cli_recording_most_rate(recording);
+    c->merge = alqi_cli_merge_open(recording);
+    c->codes = alqi_cli_codes_new(symbols, c->header->executable);
+    if (c->merge == NULL || c->codes == NULL)
+        goto fail;
+    status = alqi_cli_exact_writer_open(c, recording);
+    if (status == ALQ_OK)
+        status = writer_open(c, packet, packet_arg);
+    if (status == ALQ_OK)
+        status = side_cmdline(c);
+    if (status != ALQ_OK)
+        goto fail;
+    *out = c;
+    return ALQ_OK;
+
+fail:
+    (void)alqi_cli_conversion_close(c);
+    return status;
+}
+
+enum alq_status
+alqi_cli_convert(const struct alqi_cli_recording *recording, const char *ended,
+                 uint64_t time_step_us, struct alqi_symbol_table *symbols,
+                 alqi_ctf_packet_fn *packet, void *packet_arg,
+                 struct alqi_cli_convert_result *result)
+{
+    struct alqi_cli_conversion *c;
+    bool is_more;
+    enum alq_status closed,
+        status = alqi_cli_conversion_open(recording, time_step_us, symbols,
+                                          packet, packet_arg, result, &c);
+
+    if (status != ALQ_OK)
+        return status;
+    status = alqi_cli_conversion_step(c, UINT64_MAX, &is_more);
+    if (status == ALQ_OK)
+        status = alqi_cli_conversion_end(c, ended);
+    result->n_damaged_chunks = n_damaged(c);
+    closed = alqi_cli_conversion_close(c);
+    return status == ALQ_OK ? closed : status;
+}

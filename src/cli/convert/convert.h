@@ -1,0 +1,69 @@
+/* convert.h -- a raw recording into a memtrace trace   [doc/design/preload.md]
+ *
+ * Streams are merged by time; addresses get location codes by module and
+ * moment, so that a reused address is a new code; names come from the modules'
+ * symbols.  Reads a recording that is still growing up to what is there. */
+#ifndef ALQI_CLI_CONVERT_CONVERT_H
+#define ALQI_CLI_CONVERT_CONVERT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/convert/recording.h"
+#include "stack/symbol.h"
+#include "wire/ctf.h"
+
+struct alqi_cli_convert_result {
+    uint64_t n_allocs;
+    uint64_t n_frees;
+    double allocated_bytes;    /* estimate */
+    uint64_t n_damaged_chunks; /* passed over from the damage on */
+    uint64_t n_orphan_frees;   /* of allocations that are not there */
+    /* of an exact recording: */
+    uint64_t n_unseen_frees;  /* told by the next block at the address */
+    uint64_t n_unknown_frees; /* of blocks from before, or not recorded */
+};
+
+/* The recording, at once.  `ended` is the word for the end record: exit, killed
+ * or running.  Times are rounded down to multiples of time_step_us since the
+ * start; 0 and 1: as they are. Errors   ALQ_EIO      packet() refused
+ *          ALQ_ENOMEM */
+enum alq_status alqi_cli_convert(const struct alqi_cli_recording *recording,
+                                 const char *ended, uint64_t time_step_us,
+                                 struct alqi_symbol_table *symbols,
+                                 alqi_ctf_packet_fn *packet, void *packet_arg,
+                                 struct alqi_cli_convert_result *result);
+
+/* The same in steps, of a recording that may go on:
+ *
+ *   open --> step until there is no more --> end --> close
+ *             ^          | the recording has grown: more
+ *             +----------+
+ *
+ * Each may fail as alqi_cli_convert does; then only close is left. */
+struct alqi_cli_conversion;
+
+enum alq_status alqi_cli_conversion_open(
+    const struct alqi_cli_recording *recording, uint64_t time_step_us,
+    struct alqi_symbol_table *symbols, alqi_ctf_packet_fn *packet,
+    void *packet_arg, struct alqi_cli_convert_result *result,
+    struct alqi_cli_conversion **out);
+/* At most so many events of streams. */
+enum alq_status alqi_cli_conversion_step(struct alqi_cli_conversion *conversion,
+                                         uint64_t n_most, bool *is_more);
+/* What has been taken so far is in packets that were handed out. */
+enum alq_status
+alqi_cli_conversion_flush(struct alqi_cli_conversion *conversion);
+enum alq_status
+alqi_cli_conversion_more(struct alqi_cli_conversion *conversion);
+/* How much of the recording, as far as it is known, has been taken: 0 to 1. */
+double
+alqi_cli_conversion_progress(const struct alqi_cli_conversion *conversion);
+enum alq_status alqi_cli_conversion_end(struct alqi_cli_conversion *conversion,
+                                        const char *ended);
+/* NULL is allowed. */
+enum alq_status
+alqi_cli_conversion_close(struct alqi_cli_conversion *conversion);
+
+#endif

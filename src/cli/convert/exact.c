@@ -1,0 +1,725 @@
+/* exact.c -- see exact.h
+ *
+ * .inv.ticks (wire/exact.h) makes the order of ticks an order of what happened;
+ * at one tick frees go first, for an address is freed before it is given out
+ * again.
+ *
+ * A recording that grows is read up to a moment, and on from there when it has
+ * been frozen anew (freeze.h): a chunk then lies elsewhere, but has the bytes
+ * that it had, and more.
+ *
+ * .inv.held   What is held back holds back all that comes after it: the address
+ * of a free may have been given out again.
+ *
+ * .inv.bound  Between two of alqi_cli_exact_more nothing of the recording
+ * moves; over one, streams know their places by sequence and offset. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/map.h"
+#include "cli/convert/exact.h"
+
+static const uint64_t NS_MAX = (uint64_t)1 << 62; /* later is not meant */
+static const uint64_t HOLD_NS = 10000000;         /* a realloc takes less */
+
+enum {
+    TICK_NS_UNKNOWN = 6, /* of a recording too short to tell */
+    /* Events decoded before they are asked for, a power of two: one to see
+     * whether a free was undone, the others so that a caller can fetch what it
+     * keeps of their addresses (ahead_address). */
+    AHEAD = 16
+};
+
+struct chunk_ref {
+    uint32_t kind;
+    uint32_t stream;
+    uint32_t sequence;
+    const uint8_t *bytes;
+};
+
+struct stream {
+    uint32_t id;                   /* of the recording     */
+    const struct chunk_ref *chunk; /* the next one to open */
+    const struct chunk_ref *last;  /* behind its last one  */
+    const uint8_t *open;           /* the one before; NULL: none yet */
+    uint32_t open_sequence;
+    bool is_damaged;                 /* and not to be read on */
+    bool is_waiting;                 /* it has no next event  */
+    bool is_held;                    /* but one of which the end is to come */
+    struct alqi_cli_exact_event out; /* handed out, or to be */
+    uint32_t n_taken;                /* of those decoded     */
+    uint32_t n_decoded;
+    uint64_t last_ticks;                    /* decoded */
+    struct alqi_exact_event decoded[AHEAD]; /* the last ones, in a ring */
+    struct alqi_exact_decoder decoder;
+};
+
+/* From here on nodes are of the recording's first n_modules modules. */
+struct epoch {
+    uint32_t first_node;
+    uint64_t n_modules;
+};
+
+struct alqi_cli_exact {
+    const struct alqi_cli_recording *recording;
+    struct chunk_ref *chunks;
+    size_t n_chunks;
+    struct stream **streams;
+    uint32_t n_streams, streams_capacity;
+    struct alqi_base_map of_id; /* -> index in streams */
+    struct stream **heap;
+    size_t n_heap;
+    bool is_started;
+    uint64_t n_damaged, n_damaged_nodes;
+    /* nodes, by number */
+    struct alqi_cli_exact_node *nodes;
+    uint32_t n_nodes, nodes_capacity;
+    struct epoch *epochs;
+    uint32_t n_epochs, epochs_capacity;
+    /* ns = ns_0 + (ticks - ticks_0) * tick_ns */
+    uint64_t ticks_0, ns_0;
+    double tick_ns;
+    uint64_t last_ticks, last_ns; /* of the event handed out last */
+    uint64_t moment_ns; /* the recording's: what comes after is left out */
+    uint64_t held_ns;   /* nor is anything from here on, .inv.held */
+    bool is_growing;    /* that may change */
+    bool is_over;
+};
+
+/* ---- chunks ----------------------------------------------------------------
+ */
+
+static int
+chunk_order(const void *a, const void *b)
+{
+    const struct chunk_ref *x = a, *y = b;
+
+    if (x->stream != y->stream)
+        return x->stream < y->stream ? -1 : 1;
+    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+}
+
+static bool
+chunks_index(struct alqi_cli_exact *x)
+{
+    size_t n_bytes, n;
+    const uint8_t *bytes = alqi_cli_recording_bytes(x->recording, &n_bytes);
+
+    n = (n_bytes - ALQI_RAW_HEADER_BYTES) / ALQI_RAW_CHUNK_BYTES;
+    x->chunks = calloc(n + 1, sizeof *x->chunks);
+    if (x->chunks == NULL)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t *at =
+            bytes + ALQI_RAW_HEADER_BYTES + i * ALQI_RAW_CHUNK_BYTES;
+        struct alqi_raw_chunk_header h;
+
+        memcpy(&h, at, sizeof h);
+        if (h.magic == ALQI_RAW_CHUNK_MAGIC &&
+            (h.kind == ALQI_RAW_EXACT || h.kind == ALQI_RAW_NODES))
+            x->chunks[x->n_chunks++] =
+                (struct chunk_ref){h.kind, h.stream, h.sequence, at};
+    }
+    qsort(x->chunks, x->n_chunks, sizeof *x->chunks, chunk_order);
+    return true;
+}
+
+/* ---- nodes -----------------------------------------------------------------
+ */
+
+/* No node takes less than two bytes of the file. */
+static uint64_t
+n_nodes_max(const struct alqi_cli_exact *x)
+{
+    size_t n_bytes;
+
+    alqi_cli_recording_bytes(x->recording, &n_bytes);
+    return n_bytes / 2;
+}
+
+static bool
+node_add(struct alqi_cli_exact *x, uint32_t id, uint32_t parent, uint64_t pc)
+{
+    if (id >= x->nodes_capacity) {
+        uint64_t capacity = x->nodes_capacity != 0 ? x->nodes_capacity : 4096;
+        struct alqi_cli_exact_node *nodes;
+
+        while (capacity <= id)
+            capacity *= 2;
+        nodes = realloc(x->nodes, capacity * sizeof *nodes);
+        if (nodes == NULL)
+            return false;
+        x->nodes = nodes;
+        x->nodes_capacity = (uint32_t)capacity;
+    }
+    /* Numbers that a damaged chunk took with it have no parent: themselves. */
+    for (; x->n_nodes < id; x->n_nodes++)
+        x->nodes[x->n_nodes] =
+            (struct alqi_cli_exact_node){.parent = x->n_nodes};
+    if (id == x->n_nodes)
+        x->n_nodes++;
+    x->nodes[id] = (struct alqi_cli_exact_node){.pc = pc, .parent = parent};
+    return true;
+}
+
+/* Parents come before their children. */
+static void
+nodes_count_frames(struct alqi_cli_exact *x)
+{
+    for (uint32_t id = 1; id < x->n_nodes; id++) {
+        struct alqi_cli_exact_node *node = &x->nodes[id];
+        uint32_t above = x->nodes[node->parent].n_frames;
+
+        ALQI_ASSERT(node->parent <= id);
+        if (node->parent == id)
+            continue;
+        node->n_frames =
+            above < ALQI_RAW_FRAMES_MAX ? above + 1 : ALQI_RAW_FRAMES_MAX;
+    }
+}
+
+static bool
+epoch_add(struct alqi_cli_exact *x, uint32_t first_node, uint64_t n_modules)
+{
+    if (x->n_epochs > 0 && x->epochs[x->n_epochs - 1].n_modules == n_modules)
+        return true;
+    if (x->n_epochs == x->epochs_capacity) {
+        uint32_t capacity = x->epochs_capacity * 2 + 16;
+        struct epoch *epochs = realloc(x->epochs, capacity * sizeof *epochs);
+
+        if (epochs == NULL)
+            return false;
+        x->epochs = epochs;
+        x->epochs_capacity = capacity;
+    }
+    x->epochs[x->n_epochs++] = (struct epoch){first_node, n_modules};
+    return true;
+}
+
+/* False: no memory. */
+static bool
+node_chunk_read(struct alqi_cli_exact *x, const uint8_t *bytes)
+{
+    uint64_t id_max = n_nodes_max(x), pc;
+    struct alqi_exact_node_decoder d;
+    uint32_t id, parent;
+    int got;
+
+    if (!alqi_exact_node_decoder_open(&d, bytes, ALQI_RAW_CHUNK_BYTES)) {
+        x->n_damaged_nodes++;
+        return true;
+    }
+    while ((got = alqi_exact_node_next(&d, &id, &parent, &pc)) > 0) {
+        if (id > id_max) { /* a number of nodes that cannot be */
+            x->n_damaged_nodes++;
+            return true;
+        }
+        if (!node_add(x, id, parent, pc) || !epoch_add(x, id, d.n_modules))
+            return false;
+    }
+    x->n_damaged_nodes += got < 0;
+    return true;
+}
+
+/* All of them: those that were read before are the same. */
+static bool
+nodes_read(struct alqi_cli_exact *x)
+{
+    x->n_damaged_nodes = 0;
+    x->n_epochs = 0;
+    for (size_t i = 0; i < x->n_chunks; i++)
+        if (x->chunks[i].kind == ALQI_RAW_NODES &&
+            !node_chunk_read(x, x->chunks[i].bytes))
+            return false;
+    nodes_count_frames(x);
+    return true;
+}
+
+const struct alqi_cli_exact_node *
+alqi_cli_exact_nodes(const struct alqi_cli_exact *x)
+{
+    return x->nodes;
+}
+
+uint32_t
+alqi_cli_exact_n_nodes(const struct alqi_cli_exact *x)
+{
+    return x->n_nodes;
+}
+
+uint64_t
+alqi_cli_exact_modules_before(const struct alqi_cli_exact *x, uint32_t node)
+{
+    uint32_t lo = 0, hi = x->n_epochs;
+
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+
+        if (x->epochs[mid].first_node <= node)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo > 0 ? x->epochs[lo - 1].n_modules : 0;
+}
+
+/* ---- streams ---------------------------------------------------------------
+ */
+
+/* The next event of the chunk; one that cannot be is damage, and passed over.
+ */
+static bool
+chunk_next(struct alqi_cli_exact *x, struct stream *s,
+           struct alqi_exact_event *out)
+{
+    int got;
+
+    while ((got = alqi_exact_next(&s->decoder, out)) > 0) {
+        if (out->kind != ALQI_EXACT_ALLOC ||
+            alqi_cli_recording_is_size(out->size_bytes))
+            return true;
+        x->n_damaged++;
+    }
+    x->n_damaged += got < 0;
+    s->is_damaged |= got < 0;
+    return false;
+}
+
+/* A chunk may say that it begins before the last one ended; time is held. */
+static bool
+decode(struct alqi_cli_exact *x, struct stream *s, struct alqi_exact_event *out)
+{
+    while (s->is_damaged || !chunk_next(x, s, out)) {
+        if (s->chunk == s->last)
+            return false;
+        s->open = s->chunk->bytes;
+        s->open_sequence = s->chunk->sequence;
+        s->is_damaged = !alqi_exact_decoder_open(&s->decoder, s->chunk->bytes,
+                                                 ALQI_RAW_CHUNK_BYTES);
+        x->n_damaged += s->is_damaged;
+        s->chunk++;
+    }
+    if (ALQI_UNLIKELY(out->ticks < s->last_ticks))
+        out->ticks = s->last_ticks;
+    s->last_ticks = out->ticks;
+    return true;
+}
+
+/* Fills what is empty of the ring; the event handed out stays. */
+static void
+decode_ahead(struct alqi_cli_exact *x, struct stream *s)
+{
+    while (s->n_decoded - s->n_taken < AHEAD - 1 &&
+           decode(x, s, &s->decoded[s->n_decoded % AHEAD]))
+        s->n_decoded++;
+}
+
+/* What stands behind a free tells whether it was one. */
+static bool
+free_is_undone(struct stream *s)
+{
+    unsigned kind = ALQI_EXACT_CONTROLS;
+
+    if (s->n_taken != s->n_decoded)
+        kind = s->decoded[s->n_taken % AHEAD].kind;
+    s->out.is_moved = kind == ALQI_EXACT_MOVED;
+    s->n_taken += s->out.is_moved || kind == ALQI_EXACT_UNDO;
+    return kind == ALQI_EXACT_UNDO;
+}
+
+/* Takes the event's prefixes and tells whether it is an event of its own. */
+static bool
+event_take(struct stream *s)
+{
+    switch (s->out.event->kind) {
+    case ALQI_EXACT_SAMPLES:
+        s->out.n_samples = s->out.event->value;
+        return false;
+    case ALQI_EXACT_MAPPING:
+        s->out.is_mapping = true;
+        return false;
+    case ALQI_EXACT_TIME:
+    case ALQI_EXACT_CLOCK:
+    case ALQI_EXACT_MOVED: /* of a free that damage took */
+    case ALQI_EXACT_UNDO:
+        return false;
+    case ALQI_EXACT_FREE:
+        if (!free_is_undone(s))
+            return true;
+        s->out.is_mapping = false;
+        return false;
+    default:
+        return true;
+    }
+}
+
+static uint64_t
+ns_from(const struct alqi_cli_exact *x, uint64_t ticks)
+{
+    double ahead;
+    uint64_t ns;
+
+    if (ticks <= x->ticks_0)
+        return x->ns_0;
+    ahead = (double)(ticks - x->ticks_0) * x->tick_ns;
+    if (!(ahead < (double)(NS_MAX - x->ns_0)))
+        return NS_MAX;
+    ns = x->ns_0 + (uint64_t)ahead;
+    return ns < NS_MAX ? ns : NS_MAX;
+}
+
+/* A free that was written last, and just now, may be undone by what is written
+ * next. */
+static bool
+is_open_ended(const struct alqi_cli_exact *x, const struct stream *s)
+{
+    const struct alqi_exact_event *e = &s->decoded[s->n_taken % AHEAD];
+
+    return x->is_growing && s->n_taken + 1 == s->n_decoded &&
+           e->kind == ALQI_EXACT_FREE &&
+           ns_from(x, e->ticks) + HOLD_NS > x->moment_ns;
+}
+
+static void
+hold(struct alqi_cli_exact *x, const struct stream *s)
+{
+    uint64_t ns = ns_from(x, s->decoded[s->n_taken % AHEAD].ticks);
+
+    if (ns < x->held_ns)
+        x->held_ns = ns;
+}
+
+/* Finds s->out.event; false at the stream's end. */
+static bool
+stream_next(struct alqi_cli_exact *x, struct stream *s)
+{
+    if (!s->is_held) {
+        s->out.n_samples = 0;
+        s->out.is_mapping = false;
+        s->out.is_moved = false;
+    }
+    s->is_held = false;
+    for (;;) {
+        decode_ahead(x, s);
+        s->is_held = is_open_ended(x, s);
+        if (s->is_held)
+            hold(x, s);
+        if (s->n_taken == s->n_decoded || s->is_held)
+            return false;
+        s->out.event = &s->decoded[s->n_taken++ % AHEAD];
+        if (event_take(s))
+            return true;
+    }
+}
+
+/* ---- the heap --------------------------------------------------------------
+ */
+
+static bool
+comes_before(const struct stream *a, const struct stream *b)
+{
+    if (a->out.event->ticks != b->out.event->ticks)
+        return a->out.event->ticks < b->out.event->ticks;
+    return a->out.event->kind == ALQI_EXACT_FREE &&
+           b->out.event->kind != ALQI_EXACT_FREE;
+}
+
+static void
+heap_sift_down(struct alqi_cli_exact *x, size_t i)
+{
+    for (;;) {
+        size_t least = i, left = 2 * i + 1;
+        struct stream *held = x->heap[i];
+
+        for (size_t k = left; k < left + 2 && k < x->n_heap; k++)
+            if (comes_before(x->heap[k], x->heap[least]))
+                least = k;
+        if (least == i)
+            return;
+        x->heap[i] = x->heap[least];
+        x->heap[least] = held;
+        i = least;
+    }
+}
+
+/* The stream of a chunk; NULL: no memory. */
+static struct stream *
+stream_of(struct alqi_cli_exact *x, uint32_t id)
+{
+    struct stream *s;
+    uint64_t index;
+
+    if (alqi_base_map_get(&x->of_id, id, &index))
+        return x->streams[index];
+    if (x->n_streams == x->streams_capacity) {
+        uint32_t capacity = 2 * x->streams_capacity + 16;
+        struct stream **grown =
+            realloc(x->streams, capacity * sizeof(struct stream *));
+
+        if (grown == NULL)
+            return NULL;
+        x->streams = grown;
+        x->streams_capacity = capacity;
+    }
+    s = calloc(1, sizeof *s);
+    if (s == NULL || !alqi_base_map_put(&x->of_id, id, x->n_streams)) {
+        free(s);
+        return NULL;
+    }
+    s->id = id;
+    s->is_waiting = true;
+    s->out.stream = x->n_streams;
+    x->streams[x->n_streams++] = s;
+    return s;
+}
+
+/* .inv.bound: the stream's chunks are these from now on. */
+static void
+stream_bind(struct stream *s, const struct chunk_ref *first,
+            const struct chunk_ref *end, size_t offset)
+{
+    s->chunk = first;
+    s->last = end;
+    if (s->open == NULL)
+        return;
+    while (s->chunk != end && s->chunk->sequence < s->open_sequence)
+        s->chunk++;
+    if (s->chunk == end || s->chunk->sequence != s->open_sequence) {
+        s->is_damaged = true; /* it is not there any more */
+        return;
+    }
+    s->open = s->chunk->bytes;
+    s->chunk++;
+    if (!s->is_damaged)
+        alqi_exact_decoder_more(&s->decoder, s->open, ALQI_RAW_CHUNK_BYTES,
+                                offset);
+}
+
+static bool
+streams_bind(struct alqi_cli_exact *x)
+{
+    for (size_t i = 0, k; i < x->n_chunks; i = k) {
+        struct stream *s;
+
+        for (k = i; k < x->n_chunks; k++)
+            if (x->chunks[k].stream != x->chunks[i].stream)
+                break;
+        if (x->chunks[i].kind != ALQI_RAW_EXACT)
+            continue;
+        s = stream_of(x, x->chunks[i].stream);
+        if (s == NULL)
+            return false;
+        stream_bind(s, &x->chunks[i], &x->chunks[k],
+                    s->open != NULL ? (size_t)(s->decoder.at - s->open) : 0);
+    }
+    return true;
+}
+
+/* Those that have a next event again. */
+static bool
+streams_wake(struct alqi_cli_exact *x)
+{
+    struct stream **heap =
+        realloc(x->heap, (x->n_streams + 1) * sizeof(struct stream *));
+
+    if (heap == NULL)
+        return false;
+    x->heap = heap;
+    for (uint32_t i = 0; i < x->n_streams; i++) {
+        struct stream *s = x->streams[i];
+
+        if (!s->is_waiting)
+            continue;
+        s->is_waiting = !stream_next(x, s);
+        if (!s->is_waiting)
+            x->heap[x->n_heap++] = s;
+    }
+    for (size_t i = x->n_heap / 2; i-- > 0;)
+        heap_sift_down(x, i);
+    return true;
+}
+
+/* ---- time ------------------------------------------------------------------
+ */
+
+struct pairs {
+    uint64_t ticks_0, ns_0, ticks_1, ns_1;
+    bool has_any;
+};
+
+static void
+pair_add(struct pairs *p, uint64_t ticks, uint64_t ns)
+{
+    if (!p->has_any || ticks < p->ticks_0) {
+        p->ticks_0 = ticks;
+        p->ns_0 = ns;
+    }
+    if (!p->has_any || ticks > p->ticks_1) {
+        p->ticks_1 = ticks;
+        p->ns_1 = ns;
+    }
+    p->has_any = true;
+}
+
+/* The first and the last pair of a recording are as far apart as it is long:
+ * what each was late by is nothing to that. */
+static bool
+clock_read(struct alqi_cli_exact *x)
+{
+    struct alqi_exact_decoder *d = calloc(1, sizeof *d);
+    struct alqi_exact_event event;
+    struct pairs p = {0};
+
+    if (d == NULL)
+        return false;
+    for (size_t i = 0; i < x->n_chunks; i++) {
+        struct alqi_raw_chunk_header h;
+        bool is_last = i + 1 == x->n_chunks ||
+                       x->chunks[i + 1].stream != x->chunks[i].stream;
+
+        if (x->chunks[i].kind != ALQI_RAW_EXACT)
+            continue;
+        memcpy(&h, x->chunks[i].bytes, sizeof h);
+        if (h.used == 0) /* its pair may be half another's */
+            continue;
+        pair_add(&p, h.first_ordinal, h.start_ns);
+        if (is_last && alqi_exact_decoder_open(d, x->chunks[i].bytes,
+                                               ALQI_RAW_CHUNK_BYTES))
+            while (alqi_exact_next(d, &event) > 0)
+                if (event.kind == ALQI_EXACT_CLOCK)
+                    pair_add(&p, event.ticks, event.value);
+    }
+    free(d);
+    x->ticks_0 = p.ticks_0;
+    x->ns_0 = p.ns_0 < NS_MAX ? p.ns_0 : NS_MAX;
+    x->tick_ns =
+        p.ticks_1 > p.ticks_0 && p.ns_1 > p.ns_0
+            ? (double)(p.ns_1 - p.ns_0) / (double)(p.ticks_1 - p.ticks_0)
+            : TICK_NS_UNKNOWN;
+    if (x->last_ticks == 0)
+        x->last_ns = p.ns_0;
+    return true;
+}
+
+/* ---- all of it -------------------------------------------------------------
+ */
+
+/* What the recording has now. */
+static bool
+look(struct alqi_cli_exact *x)
+{
+    x->moment_ns = alqi_cli_recording_moment_ns(x->recording);
+    x->held_ns = UINT64_MAX;
+    x->is_growing = x->moment_ns != UINT64_MAX;
+    x->n_chunks = 0;
+    return chunks_index(x) && nodes_read(x) && clock_read(x) &&
+           streams_bind(x) && streams_wake(x);
+}
+
+struct alqi_cli_exact *
+alqi_cli_exact_open(const struct alqi_cli_recording *recording, bool *no_memory)
+{
+    struct alqi_cli_exact *x = calloc(1, sizeof *x);
+
+    *no_memory = x == NULL;
+    if (x == NULL)
+        return NULL;
+    x->recording = recording;
+    *no_memory = !look(x);
+    if (*no_memory || x->n_chunks == 0) {
+        alqi_cli_exact_drop(x);
+        return NULL;
+    }
+    return x;
+}
+
+bool
+alqi_cli_exact_more(struct alqi_cli_exact *x)
+{
+    ALQI_ASSERT(x->n_heap == 0 || x->is_over);
+    x->is_started = false; /* the top of the heap was not handed out */
+    x->is_over = false;
+    free(x->chunks);
+    x->chunks = NULL;
+    return look(x);
+}
+
+void
+alqi_cli_exact_drop(struct alqi_cli_exact *x)
+{
+    if (x == NULL)
+        return;
+    for (uint32_t i = 0; i < x->n_streams; i++)
+        free(x->streams[i]);
+    alqi_base_map_clear(&x->of_id);
+    free(x->streams);
+    free(x->heap);
+    free(x->chunks);
+    free(x->nodes);
+    free(x->epochs);
+    free(x);
+}
+
+/* Moves on from the event that was handed out last. */
+static void
+advance(struct alqi_cli_exact *x)
+{
+    struct stream *s;
+
+    if (!x->is_started || x->n_heap == 0)
+        return;
+    x->is_started = false;
+    s = x->heap[0];
+    s->is_waiting = !stream_next(x, s);
+    if (s->is_waiting)
+        x->heap[0] = x->heap[--x->n_heap];
+    if (x->n_heap > 1)
+        heap_sift_down(x, 0);
+}
+
+uint64_t
+alqi_cli_exact_time_ns(struct alqi_cli_exact *x)
+{
+    advance(x);
+    return x->n_heap > 0 && !x->is_over
+               ? ns_from(x, x->heap[0]->out.event->ticks)
+               : UINT64_MAX;
+}
+
+const struct alqi_cli_exact_event *
+alqi_cli_exact_next(struct alqi_cli_exact *x)
+{
+    struct stream *s;
+
+    advance(x);
+    if (x->n_heap == 0 || x->is_over)
+        return NULL;
+    s = x->heap[0];
+    x->is_started = true;
+    if (s->out.event->ticks != x->last_ticks) { /* many have the same */
+        x->last_ticks = s->out.event->ticks;
+        x->last_ns = ns_from(x, x->last_ticks);
+    }
+    if (ALQI_UNLIKELY(x->last_ns > x->moment_ns || x->last_ns >= x->held_ns)) {
+        x->is_over = true;
+        return NULL;
+    }
+    s->out.time_ns = x->last_ns;
+    s->out.ahead_address = s->n_decoded != s->n_taken
+                               ? s->decoded[(s->n_decoded - 1) % AHEAD].address
+                               : 0;
+    return &s->out;
+}
+
+uint32_t
+alqi_cli_exact_n_streams(const struct alqi_cli_exact *x)
+{
+    return x->n_streams;
+}
+
+uint64_t
+alqi_cli_exact_n_damaged(const struct alqi_cli_exact *x)
+{
+    return x->n_damaged + x->n_damaged_nodes;
+}

@@ -1,0 +1,63 @@
+/* exact.h -- the exact part of a recording: all threads' events in one order
+ *
+ * What wire/exact.h writes down thread by thread and by address comes out here
+ * in the order of ticks, frees that were undone left out.  Which block a free
+ * means is for the caller to find out. */
+#ifndef ALQI_CLI_CONVERT_EXACT_H
+#define ALQI_CLI_CONVERT_EXACT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/convert/recording.h"
+#include "wire/exact.h"
+
+struct alqi_cli_exact;
+
+/* NULL: the recording has no such part, or there is no memory (*no_memory). */
+struct alqi_cli_exact *
+alqi_cli_exact_open(const struct alqi_cli_recording *recording,
+                    bool *no_memory);
+void alqi_cli_exact_drop(struct alqi_cli_exact *exact);
+
+/* After _next has returned NULL, and the recording has grown (recording.h): it
+ * goes on.  Nodes may be elsewhere, and more; streams more.  False: there is no
+ * memory. */
+bool alqi_cli_exact_more(struct alqi_cli_exact *exact);
+
+struct alqi_cli_exact_event {
+    const struct alqi_exact_event *event; /* ALLOC FREE THREAD RSS RATE ... */
+    uint64_t time_ns;                     /* CLOCK_MONOTONIC                */
+    uint64_t ahead_address; /* of an event of the stream a little later, or 0 */
+    uint32_t stream;        /* from 0, dense                                */
+    bool is_moved;   /* FREE: its block lives on in the stream's next ALLOC */
+    bool is_mapping; /* ALLOC, FREE: of a mapping, not a block              */
+    uint64_t n_samples; /* ALLOC: 0 for all of its words                    */
+};
+
+/* The next event; NULL at the end.  Valid until the next call. */
+const struct alqi_cli_exact_event *
+alqi_cli_exact_next(struct alqi_cli_exact *exact);
+/* The time of what _next will return; UINT64_MAX at the end. */
+uint64_t alqi_cli_exact_time_ns(struct alqi_cli_exact *exact);
+
+/* A stack: a call at pc from the stack `parent`. */
+struct alqi_cli_exact_node {
+    uint64_t pc;
+    uint32_t parent;
+    uint32_t n_frames; /* from the outermost to this one, at most
+                        * ALQI_RAW_FRAMES_MAX; 0 when the node is not in the
+                        * recording (0 is not: it is the empty stack) */
+};
+
+/* Nodes 0 to n_nodes - 1. */
+const struct alqi_cli_exact_node *
+alqi_cli_exact_nodes(const struct alqi_cli_exact *exact);
+uint32_t alqi_cli_exact_n_nodes(const struct alqi_cli_exact *exact);
+/* Module events that must be known before the node's pc is looked up. */
+uint64_t alqi_cli_exact_modules_before(const struct alqi_cli_exact *exact,
+                                       uint32_t node);
+uint32_t alqi_cli_exact_n_streams(const struct alqi_cli_exact *exact);
+uint64_t alqi_cli_exact_n_damaged(const struct alqi_cli_exact *exact);
+
+#endif

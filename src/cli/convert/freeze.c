@@ -1,0 +1,73 @@
+/* freeze.c -- see freeze.h
+ *
+ * .inv.first  A stream's next chunk is made behind all that are there, and when
+ *             the one before it has its last event.
+ * .inv.whole  So where `used` is read from the last chunk to the first, each
+ *             chunk is whole if a later one of its stream was seen. */
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/convert/freeze.h"
+#include "wire/raw.h"
+
+/* The store makes the page the caller's own; what the writer adds behind the
+ * bytes that `used` covers changes nothing. */
+static void
+chunk_hold(struct alqi_raw_chunk_header *chunk)
+{
+    uint32_t used = atomic_load_explicit(&chunk->used, memory_order_acquire);
+
+    atomic_store_explicit(&chunk->used, used, memory_order_relaxed);
+}
+
+/* .inv.whole */
+static void
+chunks_hold(uint8_t *bytes, size_t n_bytes)
+{
+    size_t n = n_bytes < ALQI_RAW_HEADER_BYTES
+                   ? 0
+                   : (n_bytes - ALQI_RAW_HEADER_BYTES) / ALQI_RAW_CHUNK_BYTES;
+
+    while (n-- > 0) {
+        struct alqi_raw_chunk_header *chunk =
+            (void *)(bytes + ALQI_RAW_HEADER_BYTES + n * ALQI_RAW_CHUNK_BYTES);
+
+        if (chunk->magic == ALQI_RAW_CHUNK_MAGIC &&
+            chunk->kind == ALQI_RAW_EXACT)
+            chunk_hold(chunk);
+    }
+}
+
+off_t
+alqi_cli_recorded_bytes(int fd)
+{
+    struct alqi_raw_header h;
+    struct stat st;
+    off_t end;
+
+    if (fstat(fd, &st) != 0)
+        return -1;
+    if (pread(fd, &h, sizeof h, 0) != (ssize_t)sizeof h)
+        return st.st_size;
+    end = ALQI_RAW_HEADER_BYTES +
+          (off_t)atomic_load(&h.n_chunks) * ALQI_RAW_CHUNK_BYTES;
+    return end < st.st_size ? end : st.st_size;
+}
+
+uint8_t *
+alqi_cli_freeze(int fd, size_t *n_bytes)
+{
+    off_t size_bytes = alqi_cli_recorded_bytes(fd);
+    void *p;
+
+    if (size_bytes < 0)
+        return NULL;
+    *n_bytes = (size_t)size_bytes;
+    p = mmap(NULL, *n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    chunks_hold(p, *n_bytes);
+    return p;
+}

@@ -1,0 +1,403 @@
+/* heap_trace.c -- see heap_trace.h */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "cli/tool/cli.h"
+#include "cli/convert/codes.h"
+#include "cli/convert/heap_trace.h"
+#include "wire/side.h"
+
+enum { LINE_BYTES = 4096, ADDRESS_BITS = 47, RATES_MOST = 65535 };
+
+struct alqi_cli_heap_rewriting {
+    struct alqi_ctf_reader *reader;
+    struct alqi_ctf_writer *writer;
+    struct alqi_cli_codes *codes;
+    struct alqi_raw_event module; /* large */
+    uint64_t last_us;
+    double lambda; /* samples per word of 8 bytes, of the next allocation */
+    double *rates; /* by number */
+    uint32_t n_rates;
+    bool has_end;
+    bool is_bytes; /* a trace of malloc, where lengths are bytes */
+    struct alqi_cli_heap_result *result;
+};
+
+static ptrdiff_t
+read_bytes(void *arg, void *bytes, size_t n)
+{
+    size_t k = fread(bytes, 1, n, arg);
+
+    return k == 0 && ferror((FILE *)arg) ? -1 : (ptrdiff_t)k;
+}
+
+/* A process that was killed leaves its last packet cut. */
+static void
+warned(void *arg, uint64_t offset_bytes, const char *text)
+{
+    (void)arg;
+    (void)offset_bytes;
+    (void)text;
+}
+
+/* ---- the head ----------------------------------------------------------- */
+
+bool
+alqi_cli_heap_trace_head(const char *path, struct alqi_cli_heap_head *head,
+                         char *error, size_t error_bytes)
+{
+    struct alqi_ctf_reader *reader = NULL;
+    FILE *in = fopen(path, "rb");
+    enum alq_status status;
+
+    if (in == NULL) {
+        snprintf(error, error_bytes, "it cannot be opened");
+        return false;
+    }
+    status = alqi_ctf_reader_open(read_bytes, in, warned, NULL, &reader);
+    if (status == ALQ_OK) {
+        const struct alqi_ctf_info *info = alqi_ctf_reader_info(reader);
+
+        head->pid = info->pid;
+        head->version = info->version;
+        snprintf(head->executable, sizeof head->executable, "%s",
+                 info->executable);
+    } else {
+        snprintf(error, error_bytes, "%s",
+                 reader != NULL ? alqi_ctf_reader_error(reader)
+                                : alq_status_text(status));
+    }
+    alqi_ctf_reader_drop(reader);
+    fclose(in);
+    return status == ALQ_OK;
+}
+
+bool
+alqi_cli_heap_trace_is_live(const char *path)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    bool is_live;
+
+    if (fd < 0)
+        return false;
+    is_live = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    close(fd);
+    return is_live;
+}
+
+/* ---- side records ------------------------------------------------------- */
+
+static uint64_t
+hex(const char *line, const char *key)
+{
+    char value[32];
+
+    return alqi_side_get(line, key, value, sizeof value)
+               ? strtoull(value, NULL, 16)
+               : 0;
+}
+
+/* The bytes that the digits stand for. */
+static uint32_t
+bytes_from_hex(const char *text, uint8_t *bytes, size_t capacity)
+{
+    uint32_t n = 0;
+    unsigned value;
+
+    for (; n < capacity && sscanf(text, "%2x", &value) == 1 && text[1] != '\0';
+         text += 2)
+        bytes[n++] = (uint8_t)value;
+    return n;
+}
+
+static enum alq_status
+module_take(struct alqi_cli_heap_rewriting *w, const char *line)
+{
+    struct alqi_raw_event *e = &w->module;
+    const struct alqi_cli_module *module;
+    char id[2 * sizeof e->build_id + 1] = "";
+
+    memset(e, 0, sizeof *e);
+    e->kind = ALQI_RAW_MODULE;
+    e->start = hex(line, "start");
+    e->end = hex(line, "end");
+    e->bias = hex(line, "bias");
+    alqi_side_get(line, "path", e->path, sizeof e->path);
+    alqi_side_get(line, "build_id", id, sizeof id);
+    e->build_id_bytes = bytes_from_hex(id, e->build_id, sizeof e->build_id);
+    return alqi_cli_codes_module(w->codes, e, &module) ? ALQ_OK : ALQ_ENOMEM;
+}
+
+static enum alq_status
+rate_take(struct alqi_cli_heap_rewriting *w, const char *line)
+{
+    char value[40];
+    uint64_t i = UINT64_MAX;
+    double *grown;
+
+    if (alqi_side_get(line, "index", value, sizeof value))
+        i = strtoull(value, NULL, 10);
+    if (i >= RATES_MOST ||
+        !alqi_side_get(line, "per_word", value, sizeof value))
+        return ALQ_OK;
+    if (i >= w->n_rates) {
+        grown = reallocarray(w->rates, i + 1, sizeof *grown);
+        if (grown == NULL)
+            return ALQ_ENOMEM;
+        for (; w->n_rates <= i; w->n_rates++)
+            grown[w->n_rates] = w->lambda;
+        w->rates = grown;
+    }
+    w->rates[i] = strtod(value, NULL);
+    return ALQ_OK;
+}
+
+/* The allocations that follow are of a rate. */
+static void
+rate_switch(struct alqi_cli_heap_rewriting *w, uint64_t code)
+{
+    uint64_t i = code & ALQI_SIDE_NUMBER_MASK;
+
+    if ((code & ALQI_SIDE_KIND_MASK) == ALQI_SIDE_RATE && i < w->n_rates)
+        w->lambda = w->rates[i];
+}
+
+static enum alq_status
+side_take(struct alqi_cli_heap_rewriting *w, const struct alqi_ctf_event *e)
+{
+    const struct alqi_ctf_location *l = &e->location;
+    enum alq_status status = ALQ_OK;
+    char word[16], value[32];
+
+    if (l->n_entries > 0 &&
+        alqi_side_get(l->entries[0].function, NULL, word, sizeof word)) {
+        const char *line = l->entries[0].function;
+
+        if (strcmp(word, "module") == 0)
+            status = module_take(w, line);
+        if (strcmp(word, "rate") == 0)
+            status = rate_take(w, line);
+        if (strcmp(word, "end") == 0) {
+            w->has_end = true;
+            if (alqi_side_get(line, "dropped_space", value, sizeof value))
+                w->result->n_dropped = strtoull(value, NULL, 10);
+        }
+    }
+    rate_switch(w, l->code);
+    return status == ALQ_OK ? alqi_ctf_write_side(w->writer, e->time_us, l)
+                            : status;
+}
+
+/* For a trace that was not ended by its process. */
+static enum alq_status
+end_write(struct alqi_cli_heap_rewriting *w, const char *ended)
+{
+    char line[LINE_BYTES], text[32];
+    size_t n = alqi_side_put(line, sizeof line, 0, NULL, "end");
+    struct alqi_ctf_entry entry = {.file = "aliquot", .function = line};
+    struct alqi_ctf_location location = {
+        .code = ALQI_SIDE_PREFIX | ALQI_SIDE_TEXT | ALQI_SIDE_NUMBER_MASK,
+        .n_entries = 1,
+        .entries = &entry,
+    };
+
+    snprintf(text, sizeof text, "%" PRIu64, w->result->n_allocs);
+    n = alqi_side_put(line, sizeof line, n, "samples", text);
+    alqi_side_put(line, sizeof line, n, "ended", ended);
+    return alqi_ctf_write_side(w->writer, w->last_us, &location);
+}
+
+/* ---- events ------------------------------------------------------------- */
+
+/* The reader's names, but for addresses in modules that symbols are found of.
+ */
+static void
+lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
+{
+    struct alqi_cli_heap_rewriting *w = arg;
+    const struct alqi_ctf_location *given =
+        alqi_ctf_reader_location(w->reader, code);
+    bool is_address = code >> ADDRESS_BITS == 0;
+
+    if (is_address && alqi_cli_codes_from(w->codes, code) == code) {
+        alqi_cli_codes_lookup(w->codes, code, out);
+        /* module+offset: what the process knew is no less */
+        if (out->n_entries > 0 &&
+            strstr(out->entries[0].function, "+0x") == NULL)
+            return;
+    }
+    if (given != NULL)
+        *out = *given;
+}
+
+static void
+estimate_add(struct alqi_cli_heap_rewriting *w, const struct alqi_ctf_event *e)
+{
+    double length = (double)e->length;
+    double words = w->is_bytes
+                       ? (double)alqi_base_malloc_words((uint64_t)e->length)
+                       : length + 1;
+    double bytes = w->is_bytes ? length : words * ALQI_WORD_BYTES;
+    double p = w->lambda < 1 ? -expm1(words * log1p(-w->lambda)) : 1;
+
+    if (p > 0)
+        w->result->allocated_bytes += bytes / p;
+}
+
+static enum alq_status
+alloc_take(struct alqi_cli_heap_rewriting *w, const struct alqi_ctf_event *e)
+{
+    uint64_t id;
+
+    w->result->n_allocs++;
+    estimate_add(w, e);
+    return alqi_ctf_write_alloc(w->writer, e->time_us, (uint64_t)e->length,
+                                (uint64_t)e->n_samples, e->source, e->codes,
+                                e->n_codes, &id);
+}
+
+static enum alq_status
+event_take(struct alqi_cli_heap_rewriting *w, const struct alqi_ctf_event *e)
+{
+    w->last_us = e->time_us;
+    switch (e->kind) {
+    case ALQI_CTF_LOCATION:
+        return alqi_side_is(e->location.code) ? side_take(w, e) : ALQ_OK;
+    case ALQI_CTF_ALLOC:
+        return alloc_take(w, e);
+    case ALQI_CTF_PROMOTE:
+        w->result->n_promotes++;
+        return alqi_ctf_write_promote(w->writer, e->time_us, e->id);
+    case ALQI_CTF_COLLECT:
+        return alqi_ctf_write_collect(w->writer, e->time_us, e->id);
+    }
+    return ALQ_EFORMAT;
+}
+
+/* ---- in steps ----------------------------------------------------------- */
+
+enum alq_status
+alqi_cli_heap_rewriting_open(alqi_ctf_read_fn *read, void *read_arg,
+                             struct alqi_symbol_table *symbols,
+                             alqi_ctf_packet_fn *packet, void *packet_arg,
+                             struct alqi_cli_heap_result *result,
+                             struct alqi_cli_heap_rewriting **out)
+{
+    struct alqi_cli_heap_rewriting *w = calloc(1, sizeof *w);
+    const struct alqi_ctf_info *info;
+    enum alq_status status;
+
+    *out = NULL;
+    *result = (struct alqi_cli_heap_result){0};
+    if (w == NULL)
+        return ALQ_ENOMEM;
+    w->result = result;
+    status = alqi_ctf_reader_open(read, read_arg, warned, NULL, &w->reader);
+    if (status != ALQ_OK)
+        goto fail;
+    info = alqi_ctf_reader_info(w->reader);
+    w->is_bytes = info->word_bits == 8;
+    w->lambda = w->is_bytes ? info->rate * ALQI_WORD_BYTES : info->rate;
+    w->last_us = info->start_us;
+    status = ALQ_ENOMEM;
+    w->codes = alqi_cli_codes_new(symbols, info->executable);
+    if (w->codes != NULL)
+        status = alqi_ctf_writer_open(info, packet, packet_arg, lookup, w,
+                                      &w->writer);
+    if (status != ALQ_OK)
+        goto fail;
+    *out = w;
+    return ALQ_OK;
+
+fail:
+    (void)alqi_cli_heap_rewriting_close(w);
+    return status;
+}
+
+enum alq_status
+alqi_cli_heap_rewriting_step(struct alqi_cli_heap_rewriting *w, uint64_t n_most,
+                             bool *is_more)
+{
+    enum alq_status status = ALQ_OK;
+    struct alqi_ctf_event e;
+    int got = 1;
+
+    for (uint64_t i = 0; status == ALQ_OK && i < n_most; i++) {
+        got = alqi_ctf_reader_next(w->reader, &e);
+        if (got <= 0)
+            break;
+        status = event_take(w, &e);
+    }
+    *is_more = got > 0;
+    w->result->is_cut = !w->has_end;
+    return status;
+}
+
+enum alq_status
+alqi_cli_heap_rewriting_flush(struct alqi_cli_heap_rewriting *w)
+{
+    return alqi_ctf_writer_flush(w->writer);
+}
+
+const char *
+alqi_cli_heap_rewriting_damage(const struct alqi_cli_heap_rewriting *w)
+{
+    return alqi_ctf_reader_error(w->reader);
+}
+
+enum alq_status
+alqi_cli_heap_rewriting_end(struct alqi_cli_heap_rewriting *w,
+                            const char *ended)
+{
+    return w->has_end ? ALQ_OK : end_write(w, ended);
+}
+
+enum alq_status
+alqi_cli_heap_rewriting_close(struct alqi_cli_heap_rewriting *w)
+{
+    enum alq_status status = ALQ_OK;
+
+    if (w == NULL)
+        return ALQ_OK;
+    if (w->writer != NULL)
+        status = alqi_ctf_writer_close(w->writer);
+    alqi_ctf_reader_drop(w->reader);
+    alqi_cli_codes_drop(w->codes);
+    free(w->rates);
+    free(w);
+    return status;
+}
+
+/* ---- at once ------------------------------------------------------------ */
+
+enum alq_status
+alqi_cli_heap_trace_write(const char *path, const char *ended,
+                          struct alqi_symbol_table *symbols,
+                          alqi_ctf_packet_fn *packet, void *packet_arg,
+                          struct alqi_cli_heap_result *result)
+{
+    struct alqi_cli_heap_rewriting *w;
+    FILE *in = fopen(path, "rb");
+    enum alq_status status, closed;
+    bool is_more;
+
+    *result = (struct alqi_cli_heap_result){0};
+    if (in == NULL)
+        return ALQ_EIO;
+    status = alqi_cli_heap_rewriting_open(read_bytes, in, symbols, packet,
+                                          packet_arg, result, &w);
+    if (status == ALQ_OK)
+        status = alqi_cli_heap_rewriting_step(w, UINT64_MAX, &is_more);
+    if (status == ALQ_OK)
+        status = alqi_cli_heap_rewriting_end(w, ended);
+    closed = alqi_cli_heap_rewriting_close(w);
+    fclose(in);
+    return status == ALQ_OK ? closed : status;
+}

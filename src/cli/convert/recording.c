@@ -1,0 +1,245 @@
+/* recording.c -- see recording.h: the file and its header */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "cli/convert/freeze.h"
+#include "cli/tool/proc.h"
+#include "cli/convert/recording.h"
+
+/* ---- the recording ------------------------------------------------------- */
+
+struct alqi_cli_recording {
+    const uint8_t *bytes;
+    size_t n_bytes;
+    struct alqi_raw_header header;
+    uint64_t until_ns;  /* as it was opened; 0: all of it */
+    uint64_t moment_ns; /* of what is read now; 0: all of it */
+    int fd;
+    pid_t pid; /* the writer's, as it is known here */
+};
+
+/* The magic is written when the rest of the header is. */
+static const char unfinished[sizeof((struct alqi_raw_header *)0)->magic];
+
+bool
+alqi_cli_recording_is_unbegun(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char magic[sizeof unfinished];
+    struct stat st;
+    bool is = fd >= 0 && fstat(fd, &st) == 0 &&
+              (st.st_size < ALQI_RAW_HEADER_BYTES ||
+               (pread(fd, magic, sizeof magic, 0) == sizeof magic &&
+                memcmp(magic, unfinished, sizeof magic) == 0));
+
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
+static bool
+header_check(const struct alqi_cli_recording *r, const char **why)
+{
+    const struct alqi_raw_header *h = &r->header;
+
+    *why = NULL;
+    if (memcmp(h->magic, unfinished, sizeof unfinished) == 0)
+        *why = "it was never begun: its process was killed before its first "
+               "block, or is not there yet";
+    else if (memcmp(h->magic, ALQI_RAW_MAGIC, sizeof h->magic) != 0)
+        *why = "it is not a recording";
+    else if (h->header_bytes != ALQI_RAW_HEADER_BYTES ||
+             h->chunk_bytes != ALQI_RAW_CHUNK_BYTES)
+        *why = "it was made by another version of aliquot";
+    else if (!(h->rate >= 0 && h->rate <= 1))
+        *why = "its sampling rate is out of range";
+    return *why == NULL;
+}
+
+static uint64_t until_ns; /* of those opened from now on; 0: all of it */
+
+void
+alqi_cli_recordings_until(uint64_t ns)
+{
+    until_ns = ns;
+}
+
+/* What is written while it is read is read as it is now: each stream a little
+ * later than the one before it, so all of them only up to before the first.
+ * Ticks are known as nanoseconds to less than the margin. */
+static bool
+freeze(struct alqi_cli_recording *r, int fd)
+{
+    enum { MARGIN_NS = 200000 };
+    struct timespec now;
+    uint64_t moment_ns;
+
+    r->moment_ns = r->until_ns;
+    if (alqi_cli_recording_is_live_as(r, r->pid)) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        moment_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec -
+                    MARGIN_NS;
+        if (r->moment_ns == 0 || moment_ns < r->moment_ns)
+            r->moment_ns = moment_ns;
+    }
+    munmap((void *)r->bytes, r->n_bytes);
+    r->bytes = alqi_cli_freeze(fd, &r->n_bytes);
+    return r->bytes != NULL;
+}
+
+struct alqi_cli_recording *
+alqi_cli_recording_open(const char *path, char *error, size_t error_bytes)
+{
+    struct alqi_cli_recording *r = calloc(1, sizeof *r);
+    const char *why = "there is no memory";
+    off_t size_bytes = -1;
+    void *map;
+    int fd = -1;
+
+    if (r == NULL)
+        goto fail;
+    fd = r->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0)
+        size_bytes = alqi_cli_recorded_bytes(fd);
+    if (size_bytes < 0) {
+        why = strerror(errno);
+        goto fail;
+    }
+    why = "it is shorter than a recording's header";
+    if (size_bytes < ALQI_RAW_HEADER_BYTES)
+        goto fail;
+    map = mmap(NULL, (size_t)size_bytes, PROT_READ, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED) {
+        why = strerror(errno);
+        goto fail;
+    }
+    r->bytes = map;
+    r->n_bytes = (size_t)size_bytes;
+    r->until_ns = r->moment_ns = until_ns;
+    memcpy(&r->header, map, sizeof r->header);
+    if (!header_check(r, &why))
+        goto fail;
+    r->header.executable[sizeof r->header.executable - 1] = '\0';
+    r->header.host[sizeof r->header.host - 1] = '\0';
+    r->pid = (pid_t)r->header.pid;
+    /* Whether it goes on or not: it may have gone on since it was mapped. */
+    if ((r->header.flags & ALQI_RAW_IS_EXACT) != 0 && !freeze(r, fd)) {
+        why = strerror(errno);
+        goto fail;
+    }
+    return r;
+
+fail:
+    snprintf(error, error_bytes, "%s", why);
+    alqi_cli_recording_drop(r);
+    return NULL;
+}
+
+void
+alqi_cli_recording_drop(struct alqi_cli_recording *r)
+{
+    if (r == NULL)
+        return;
+    if (r->bytes != NULL)
+        munmap((void *)r->bytes, r->n_bytes);
+    if (r->fd >= 0)
+        close(r->fd);
+    free(r);
+}
+
+/* What its writer changes of a header. */
+static void
+header_renew(struct alqi_cli_recording *r)
+{
+    struct alqi_raw_header *h = &r->header;
+    struct alqi_raw_header now;
+
+    memcpy(&now, r->bytes, sizeof now);
+    h->flags = now.flags;
+    h->most_rate_bits = now.most_rate_bits;
+    for (unsigned i = 0; i < ALQI_RAW_COUNTERS; i++)
+        h->counters[i] = now.counters[i];
+}
+
+static bool
+map_grow(struct alqi_cli_recording *r)
+{
+    off_t size_bytes = alqi_cli_recorded_bytes(r->fd);
+    void *map;
+
+    if (size_bytes < 0)
+        return false;
+    if ((size_t)size_bytes <= r->n_bytes)
+        return true;
+    map = mremap((void *)r->bytes, r->n_bytes, (size_t)size_bytes,
+                 MREMAP_MAYMOVE);
+    if (map == MAP_FAILED)
+        return false;
+    r->bytes = map;
+    r->n_bytes = (size_t)size_bytes;
+    return true;
+}
+
+bool
+alqi_cli_recording_grow(struct alqi_cli_recording *r, pid_t pid)
+{
+    bool is_exact = (r->header.flags & ALQI_RAW_IS_EXACT) != 0;
+
+    r->pid = pid;
+    if (is_exact ? !freeze(r, r->fd) : !map_grow(r))
+        return false;
+    header_renew(r);
+    return true;
+}
+
+const struct alqi_raw_header *
+alqi_cli_recording_header(const struct alqi_cli_recording *r)
+{
+    return &r->header;
+}
+
+double
+alqi_cli_recording_most_rate(const struct alqi_cli_recording *r)
+{
+    uint64_t bits = atomic_load(&r->header.most_rate_bits);
+    double most;
+
+    memcpy(&most, &bits, sizeof most);
+    return most > r->header.rate && most <= 1 ? most : r->header.rate;
+}
+
+const uint8_t *
+alqi_cli_recording_bytes(const struct alqi_cli_recording *r, size_t *n_bytes)
+{
+    *n_bytes = r->n_bytes;
+    return r->bytes;
+}
+
+uint64_t
+alqi_cli_recording_moment_ns(const struct alqi_cli_recording *r)
+{
+    return r->moment_ns != 0 ? r->moment_ns : UINT64_MAX;
+}
+
+bool
+alqi_cli_recording_is_live_as(const struct alqi_cli_recording *r, pid_t pid)
+{
+    struct alqi_cli_proc proc;
+
+    return alqi_cli_proc_read(pid, &proc) &&
+           proc.start_ticks == r->header.process_start_ticks;
+}
+
+bool
+alqi_cli_recording_is_live(const struct alqi_cli_recording *r)
+{
+    return alqi_cli_recording_is_live_as(r, (pid_t)r->header.pid);
+}

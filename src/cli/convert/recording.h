@@ -1,0 +1,82 @@
+/* recording.h -- a raw recording, read: its header, its events in one order */
+#ifndef ALQI_CLI_CONVERT_RECORDING_H
+#define ALQI_CLI_CONVERT_RECORDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "wire/raw.h"
+
+struct alqi_cli_recording; /* an open raw file */
+
+/* NULL when path is not a readable recording; then error says why. */
+struct alqi_cli_recording *
+alqi_cli_recording_open(const char *path, char *error, size_t error_bytes);
+/* A file whose header was never finished: its process ended, or was killed, as
+ * it began it, or is beginning it now. */
+bool alqi_cli_recording_is_unbegun(const char *path);
+/* What is opened from now on is read up to that time of CLOCK_MONOTONIC. */
+void alqi_cli_recordings_until(uint64_t ns);
+void alqi_cli_recording_drop(struct alqi_cli_recording *recording);
+/* One that goes on is read as far as it is when it is opened, and from here on
+ * as far as it is now: header and bytes, which may lie elsewhere then.  pid:
+ * the writer's, as it is known here.  False: errno. */
+bool alqi_cli_recording_grow(struct alqi_cli_recording *recording, pid_t pid);
+const struct alqi_raw_header *
+alqi_cli_recording_header(const struct alqi_cli_recording *recording);
+/* The largest rate of any allocation in it, samples per word. */
+double alqi_cli_recording_most_rate(const struct alqi_cli_recording *recording);
+/* Whether the process that writes it is there still. */
+bool alqi_cli_recording_is_live(const struct alqi_cli_recording *recording);
+/* The same where its number is another here (containers). */
+bool alqi_cli_recording_is_live_as(const struct alqi_cli_recording *recording,
+                                   pid_t pid);
+
+/* Whether a block may have so many bytes; else its record is damage. */
+static inline bool
+alqi_cli_recording_is_size(uint64_t size_bytes)
+{
+    return size_bytes < (uint64_t)1 << 60;
+}
+
+/* The file as it is mapped. */
+const uint8_t *
+alqi_cli_recording_bytes(const struct alqi_cli_recording *recording,
+                         size_t *n_bytes);
+
+/* What comes after that time, on CLOCK_MONOTONIC, is left out: of an exact one
+ * that goes on because its streams are whole up to then, and see _until.
+ * UINT64_MAX: nothing is. */
+uint64_t
+alqi_cli_recording_moment_ns(const struct alqi_cli_recording *recording);
+
+enum { ALQI_CLI_NO_THREAD = -1 };
+
+/* One event; everything stays valid until the next one is asked for. */
+struct alqi_cli_merged {
+    const struct alqi_raw_event *event;
+    const uint64_t *frames; /* of an allocation, outermost first */
+    uint32_t n_frames;
+    int64_t thread; /* that made it, or ALQI_CLI_NO_THREAD */
+};
+
+/* All streams, merged by time; at one time, modules first. */
+struct alqi_cli_merge;
+
+/* NULL when there is no memory. */
+struct alqi_cli_merge *
+alqi_cli_merge_open(const struct alqi_cli_recording *recording);
+void alqi_cli_merge_drop(struct alqi_cli_merge *merge);
+bool alqi_cli_merge_next(struct alqi_cli_merge *merge,
+                         struct alqi_cli_merged *out);
+/* After the end: goes on with what the recording has got since.  False when
+ * there is no memory. */
+bool alqi_cli_merge_more(struct alqi_cli_merge *merge);
+/* Chunks that were damaged, so far: what came before the damage was read. */
+uint64_t alqi_cli_merge_n_damaged(const struct alqi_cli_merge *merge);
+/* How much of what is known of it has been merged: 0 to 1, about. */
+double alqi_cli_merge_progress(const struct alqi_cli_merge *merge);
+
+#endif

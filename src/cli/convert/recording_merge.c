@@ -1,0 +1,392 @@
+/* recording_merge.c -- a recording's events: all streams in one order
+ *
+ * A stream whose events are used up waits: when the recording has grown since,
+ * it may have more.
+ *
+ * .inv.merge  Events leave in order of time; a module is announced before any
+ *             stack that has its addresses: its record is older, and ties go
+ *             to the modules' stream.  What a recording has got since the
+ *             merge came to its end is merged the same way, by itself.
+ * .inv.final  A chunk whose stream has another one behind it does not change
+ *             any more. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/map.h"
+#include "cli/convert/recording.h"
+
+struct stream {
+    uint64_t *chunks; /* offsets, in order */
+    size_t n_chunks, capacity;
+    size_t next; /* the next one to open; the one before it is open */
+    struct alqi_raw_decoder decoder;
+    struct alqi_raw_event event; /* the next one */
+    int64_t thread;
+    bool is_modules;
+    bool is_waiting;
+    bool is_damaged; /* the chunk that is open: not to be read on */
+};
+
+struct chunk_ref {
+    uint32_t stream;
+    uint32_t sequence;
+    uint32_t kind;
+    uint64_t offset;
+};
+
+struct alqi_cli_merge {
+    const struct alqi_cli_recording *recording;
+    const uint8_t *bytes; /* where decoders point into */
+    size_t n_seen;        /* places for chunks that were looked at ... */
+    size_t *unused;       /* ... but for these, in which there was none */
+    size_t n_unused, unused_capacity;
+    struct alqi_base_map of_stream; /* number -> index in streams */
+    struct stream **streams;
+    size_t n_streams, streams_capacity;
+    struct stream **heap; /* by time of the next event */
+    size_t n_heap;
+    bool is_started; /* the top of the heap was handed out */
+    uint64_t n_damaged;
+    size_t n_chunks, n_opened;
+};
+
+/* ---- what there is ------------------------------------------------------- */
+
+static bool
+grow(void *array, size_t n, size_t *capacity, size_t each_bytes)
+{
+    size_t wanted = *capacity == 0 ? 16 : 2 * *capacity;
+    void *grown;
+
+    if (n < *capacity)
+        return true;
+    grown = reallocarray(*(void **)array, wanted, each_bytes);
+    if (grown == NULL)
+        return false;
+    *(void **)array = grown;
+    *capacity = wanted;
+    return true;
+}
+
+static int
+chunk_order(const void *a, const void *b)
+{
+    const struct chunk_ref *x = a, *y = b;
+
+    if (x->stream != y->stream)
+        return x->stream < y->stream ? -1 : 1;
+    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+}
+
+/* False: nothing there yet, or nothing that is for us; *is_unused: not yet. */
+static bool
+chunk_look(struct alqi_cli_merge *m, size_t place, struct chunk_ref *out,
+           bool *is_unused)
+{
+    uint64_t offset =
+        ALQI_RAW_HEADER_BYTES + (uint64_t)place * ALQI_RAW_CHUNK_BYTES;
+    struct alqi_raw_chunk_header h;
+
+    memcpy(&h, m->bytes + offset, sizeof h);
+    *is_unused = h.magic == 0;
+    if (h.magic != 0 && h.magic != ALQI_RAW_CHUNK_MAGIC)
+        m->n_damaged++;
+    if (h.magic != ALQI_RAW_CHUNK_MAGIC || h.kind == ALQI_RAW_EXACT ||
+        h.kind == ALQI_RAW_NODES)
+        return false; /* exact.c */
+    *out = (struct chunk_ref){h.stream, h.sequence, h.kind, offset};
+    return true;
+}
+
+/* The places to look at: those that were empty, and those that are new. */
+static size_t
+places_take(struct alqi_cli_merge *m, size_t **out)
+{
+    size_t n_bytes, n_places, n = m->n_unused;
+    size_t *places;
+
+    (void)alqi_cli_recording_bytes(m->recording, &n_bytes);
+    n_places = (n_bytes - ALQI_RAW_HEADER_BYTES) / ALQI_RAW_CHUNK_BYTES;
+    places = calloc(n + (n_places - m->n_seen) + 1, sizeof *places);
+    *out = places;
+    if (places == NULL)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        places[i] = m->unused[i];
+    for (; m->n_seen < n_places; m->n_seen++)
+        places[n++] = m->n_seen;
+    m->n_unused = 0;
+    return n;
+}
+
+static struct stream *
+stream_of(struct alqi_cli_merge *m, const struct chunk_ref *c)
+{
+    struct stream *s;
+    uint64_t index;
+
+    if (alqi_base_map_get(&m->of_stream, c->stream, &index))
+        return m->streams[index];
+    s = calloc(1, sizeof *s);
+    if (s == NULL ||
+        !grow(&m->streams, m->n_streams, &m->streams_capacity,
+              sizeof *m->streams) ||
+        !alqi_base_map_put(&m->of_stream, c->stream, m->n_streams)) {
+        free(s);
+        return NULL;
+    }
+    s->is_modules = c->kind == ALQI_RAW_MODULES;
+    s->thread = ALQI_CLI_NO_THREAD;
+    s->is_waiting = true;
+    m->streams[m->n_streams++] = s;
+    return s;
+}
+
+static bool
+chunks_add(struct alqi_cli_merge *m, struct chunk_ref *chunks, size_t n)
+{
+    qsort(chunks, n, sizeof *chunks, chunk_order);
+    for (size_t i = 0; i < n; i++) {
+        struct stream *s = stream_of(m, &chunks[i]);
+
+        if (s == NULL ||
+            !grow(&s->chunks, s->n_chunks, &s->capacity, sizeof *s->chunks))
+            return false;
+        s->chunks[s->n_chunks++] = chunks[i].offset;
+        m->n_chunks++;
+    }
+    return true;
+}
+
+static bool
+chunks_index(struct alqi_cli_merge *m)
+{
+    size_t *places, n_places = places_take(m, &places), n = 0;
+    struct chunk_ref *chunks = calloc(n_places + 1, sizeof *chunks);
+    bool ok = places != NULL && chunks != NULL, is_unused;
+
+    for (size_t i = 0; ok && i < n_places; i++) {
+        if (chunk_look(m, places[i], &chunks[n], &is_unused))
+            n++;
+        else if (is_unused)
+            ok = grow(&m->unused, m->n_unused, &m->unused_capacity,
+                      sizeof *m->unused) &&
+                 (m->unused[m->n_unused++] = places[i], true);
+    }
+    ok = ok && chunks_add(m, chunks, n);
+    free(chunks);
+    free(places);
+    return ok;
+}
+
+/* ---- streams ------------------------------------------------------------- */
+
+static bool
+is_possible(const struct alqi_raw_event *e)
+{
+    return e->kind != ALQI_RAW_ALLOC ||
+           (alqi_cli_recording_is_size(e->size_bytes) && e->n_samples > 0 &&
+            e->n_samples <= e->size_bytes / ALQI_WORD_BYTES + 2);
+}
+
+/* Fills s->event; false at the end of the stream.  A damaged chunk is left at
+ * the damage: the next one stands alone (wire/raw.h .inv.alone). */
+static bool
+stream_next(struct alqi_cli_merge *m, struct stream *s)
+{
+    for (;;) {
+        int got = s->is_damaged ? 0 : alqi_raw_next(&s->decoder, &s->event);
+
+        if (got > 0 && is_possible(&s->event)) {
+            if (s->event.kind == ALQI_RAW_THREAD)
+                s->thread = s->event.thread_index;
+            return true;
+        }
+        if (got != 0)
+            m->n_damaged++;
+        if (got > 0)
+            continue;
+        s->is_damaged |= got < 0;
+        if (s->next == s->n_chunks)
+            return false;
+        s->is_damaged = !alqi_raw_decoder_open(
+            &s->decoder, m->bytes + s->chunks[s->next++], ALQI_RAW_CHUNK_BYTES);
+        m->n_damaged += s->is_damaged;
+        m->n_opened++;
+    }
+}
+
+/* The chunk that is open may have got more (.inv.final: the next ones are known
+ * before it is looked at). */
+static void
+stream_more(struct alqi_cli_merge *m, struct stream *s)
+{
+    if (s->next > 0 && !s->is_damaged)
+        alqi_raw_decoder_more(&s->decoder, m->bytes + s->chunks[s->next - 1],
+                              ALQI_RAW_CHUNK_BYTES);
+}
+
+/* The recording lies elsewhere now. */
+static void
+streams_rebase(struct alqi_cli_merge *m, const uint8_t *bytes)
+{
+    for (size_t i = 0; i < m->n_streams; i++) {
+        struct alqi_raw_decoder *d = &m->streams[i]->decoder;
+
+        if (m->streams[i]->next == 0 || m->streams[i]->is_damaged)
+            continue;
+        d->at = bytes + (d->at - m->bytes);
+        d->end = bytes + (d->end - m->bytes);
+    }
+    m->bytes = bytes;
+}
+
+/* ---- the heap ------------------------------------------------------------ */
+
+static bool
+comes_before(const struct stream *a, const struct stream *b)
+{
+    if (a->event.time_ns != b->event.time_ns)
+        return a->event.time_ns < b->event.time_ns;
+    return a->is_modules && !b->is_modules;
+}
+
+static void
+heap_sift_down(struct alqi_cli_merge *m, size_t i)
+{
+    for (;;) {
+        size_t least = i, left = 2 * i + 1;
+        struct stream *held = m->heap[i];
+
+        for (size_t k = left; k < left + 2 && k < m->n_heap; k++)
+            if (comes_before(m->heap[k], m->heap[least]))
+                least = k;
+        if (least == i)
+            return;
+        m->heap[i] = m->heap[least];
+        m->heap[least] = held;
+        i = least;
+    }
+}
+
+/* Those that have a next event again. */
+static bool
+streams_wake(struct alqi_cli_merge *m)
+{
+    struct stream **heap =
+        reallocarray(m->heap, m->n_streams + 1, sizeof *heap);
+
+    if (heap == NULL)
+        return false;
+    m->heap = heap;
+    for (size_t i = 0; i < m->n_streams; i++) {
+        struct stream *s = m->streams[i];
+
+        if (!s->is_waiting)
+            continue;
+        stream_more(m, s);
+        s->is_waiting = !stream_next(m, s);
+        if (!s->is_waiting)
+            m->heap[m->n_heap++] = s;
+    }
+    for (size_t i = m->n_heap / 2; i-- > 0;)
+        heap_sift_down(m, i);
+    return true;
+}
+
+/* ---- the merge ----------------------------------------------------------- */
+
+struct alqi_cli_merge *
+alqi_cli_merge_open(const struct alqi_cli_recording *recording)
+{
+    struct alqi_cli_merge *m = calloc(1, sizeof *m);
+    size_t n_bytes;
+
+    if (m == NULL)
+        return NULL;
+    m->recording = recording;
+    m->bytes = alqi_cli_recording_bytes(recording, &n_bytes);
+    if (!alqi_cli_merge_more(m)) {
+        alqi_cli_merge_drop(m);
+        return NULL;
+    }
+    return m;
+}
+
+void
+alqi_cli_merge_drop(struct alqi_cli_merge *m)
+{
+    if (m == NULL)
+        return;
+    for (size_t i = 0; i < m->n_streams; i++) {
+        free(m->streams[i]->chunks);
+        free(m->streams[i]);
+    }
+    alqi_base_map_clear(&m->of_stream);
+    free(m->streams);
+    free(m->unused);
+    free(m->heap);
+    free(m);
+}
+
+bool
+alqi_cli_merge_more(struct alqi_cli_merge *m)
+{
+    size_t n_bytes;
+    const uint8_t *bytes = alqi_cli_recording_bytes(m->recording, &n_bytes);
+
+    ALQI_ASSERT(m->n_heap == 0);
+    m->is_started = false;
+    if (bytes != m->bytes)
+        streams_rebase(m, bytes);
+    return chunks_index(m) && streams_wake(m);
+}
+
+/* Moves on from the event that was handed out last. */
+static void
+merge_advance(struct alqi_cli_merge *m)
+{
+    struct stream *s = m->heap[0];
+
+    if (!m->is_started) {
+        m->is_started = true;
+        return;
+    }
+    s->is_waiting = !stream_next(m, s);
+    if (s->is_waiting)
+        m->heap[0] = m->heap[--m->n_heap];
+    if (m->n_heap > 0)
+        heap_sift_down(m, 0);
+}
+
+bool
+alqi_cli_merge_next(struct alqi_cli_merge *m, struct alqi_cli_merged *out)
+{
+    struct stream *s;
+
+    if (m->n_heap > 0)
+        merge_advance(m);
+    if (m->n_heap == 0)
+        return false;
+    s = m->heap[0];
+    if (s->event.time_ns > alqi_cli_recording_moment_ns(m->recording))
+        return false;
+    out->event = &s->event;
+    out->frames = s->decoder.frames;
+    out->n_frames = s->decoder.n_frames;
+    out->thread = s->thread;
+    return true;
+}
+
+uint64_t
+alqi_cli_merge_n_damaged(const struct alqi_cli_merge *m)
+{
+    return m->n_damaged;
+}
+
+double
+alqi_cli_merge_progress(const struct alqi_cli_merge *m)
+{
+    return m->n_chunks > 0 ? (double)m->n_opened / (double)m->n_chunks : 1;
+}

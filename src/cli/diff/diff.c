@@ -1,0 +1,457 @@
+/* diff.c -- aliquot diff A B: what changed, and is it more than chance */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/tool/cli.h"
+#include "cli/diff/diff.h"
+#include "cli/merge/inputs.h"
+#include "cli/report/processes.h"
+#include "cli/tool/rate.h"
+#include "cli/analysis/remarks.h"
+#include "cli/report/report.h"
+#include "view/significance.h"
+#include "cli/tool/text.h"
+
+enum {
+    ID_LIVE = 256,
+    ID_PEAK,
+    ID_ALLOCATED,
+    ID_LEAKS,
+    ID_SKIP,
+    ID_MIN_SIGMA,
+    ID_FAIL_OVER,
+    ID_AT,
+    ID_JSON,
+    ID_COLOR,
+    ID_NO_PAGER,
+    TOP_DEFAULT = 20
+};
+
+static const double MIN_SIGMA_DEFAULT = 3;
+static const double TEMPORARY_US = 1000;
+
+const struct alqi_cli_option alqi_cli_diff_options[] = {
+    {ID_PEAK, "peak", NULL, NULL,
+     "what was alive when the most memory was (default)"},
+    {ID_LIVE, "live", NULL, NULL, "what is alive when the trace ends"},
+    {ID_LEAKS, "leaks", NULL, NULL, "what was never freed; the same blocks"},
+    {ID_ALLOCATED, "allocated", NULL, NULL, "all that was allocated"},
+    {ID_AT, "at", "T,T", NULL,
+     "what is live at two moments of one recording: 10ms, 1.5s, peak, end"},
+    {'g', "group", "BY", ALQI_CLI_GROUPING_CHOICES,
+     "function (default), line, file or module"},
+    {'n', "top", "N", NULL, "rows of the table (default 20; 0: all)"},
+    {ID_SKIP, "skip", "F[,F]...", NULL,
+     "do not name sites after these functions, either"},
+    {ID_MIN_SIGMA, "min-sigma", "S", NULL,
+     "show only changes more than chance; S (3) says how much more"},
+    {ID_FAIL_OVER, "fail-over", "P%|N[KMG]", NULL,
+     "exit with 1 if the total or a site grew by more, and not by chance"},
+    {ID_JSON, "json", NULL, NULL, "raw numbers as one JSON object"},
+    {ID_COLOR, "color", "WHEN", ALQI_CLI_COLOR_CHOICES,
+     "auto (default), always or never"},
+    {ID_NO_PAGER, "no-pager", NULL, NULL, "do not start $PAGER"},
+    {0, NULL, NULL, NULL, NULL},
+};
+
+/* ---- options ------------------------------------------------------------- */
+
+static bool
+set_min_sigma(struct alqi_cli_diff *d, const char *value)
+{
+    char *end;
+
+    d->min_sigma = strtod(value, &end);
+    d->hides_chance = true;
+    if (end != value && *end == '\0' && d->min_sigma >= 0 && d->min_sigma <= 30)
+        return true;
+    alqi_cli_usage("diff", "diff: --min-sigma=%s: write a number from 0 to 30",
+                   value);
+    return false;
+}
+
+static bool
+set_limit(struct alqi_cli_diff *d, const char *value)
+{
+    char *end;
+    double percent = strtod(value, &end);
+
+    d->limit.text = value;
+    if (end != value && strcmp(end, "%") == 0 && percent >= 0 &&
+        isfinite(percent)) {
+        d->limit.share = percent / 100;
+        return true;
+    }
+    if (alqi_cli_bytes_parse(value, &d->limit.bytes) && d->limit.bytes >= 0)
+        return true;
+    alqi_cli_usage("diff",
+                   "diff: --fail-over=%s: write a percentage, as 5%%, or a "
+                   "size, as 200K",
+                   value);
+    return false;
+}
+
+/* Makes the filter of a side of a moment. */
+static bool
+set_moment(struct alqi_cli_side *side, char *text, char *query, size_t n)
+{
+    double us;
+
+    side->at = text;
+    if (strcmp(text, "peak") == 0 || strcmp(text, "end") == 0)
+        snprintf(query, n, "live=%s", text);
+    else if (alqi_cli_parse_duration(text, &us) && us >= 0 && us < 9e18)
+        snprintf(query, n, "live=%.0f", floor(us));
+    else
+        return false;
+    return alqi_cli_filter_take(&side->filter, "diff", "at", query);
+}
+
+static bool
+set_moments(struct alqi_cli_diff *d, const char *value)
+{
+    static char queries[2][64];
+    char *comma;
+
+    snprintf(d->at_text, sizeof d->at_text, "%s", value);
+    comma = strchr(d->at_text, ',');
+    if (comma != NULL) {
+        *comma = '\0';
+        if (set_moment(&d->a, d->at_text, queries[0], sizeof queries[0]) &&
+            set_moment(&d->b, comma + 1, queries[1], sizeof queries[1]))
+            return true;
+    }
+    alqi_cli_usage("diff",
+                   "diff: --at=%s: write two moments, as 10ms,1.5s or "
+                   "peak,end",
+                   value);
+    return false;
+}
+
+static bool
+set(void *arg, int id, const char *value)
+{
+    struct alqi_cli_diff *d = arg;
+
+    d->has_measure = d->has_measure || (id >= ID_LIVE && id <= ID_LEAKS);
+    switch (id) {
+    case ID_LIVE:
+    case ID_LEAKS:
+        d->measure = ALQI_CLI_LIVE;
+        break;
+    case ID_PEAK:
+        d->measure = ALQI_CLI_PEAK;
+        break;
+    case ID_ALLOCATED:
+        d->measure = ALQI_CLI_ALLOCATED;
+        break;
+    case 'g':
+        d->grouping = (enum alqi_cli_grouping)alqi_cli_choice(
+            ALQI_CLI_GROUPING_CHOICES, value);
+        break;
+    case 'n':
+        d->has_top = true;
+        if (alqi_cli_parse_count(value, &d->top))
+            break;
+        alqi_cli_usage("diff", "diff: --top=%s: write a whole number", value);
+        return false;
+    case ID_SKIP:
+        alqi_cli_wrappers_add(value);
+        break;
+    case ID_MIN_SIGMA:
+        return set_min_sigma(d, value);
+    case ID_FAIL_OVER:
+        return set_limit(d, value);
+    case ID_AT:
+        return set_moments(d, value);
+    case ID_JSON:
+        d->is_json = true;
+        break;
+    case ID_COLOR:
+        d->color = alqi_cli_choice(ALQI_CLI_COLOR_CHOICES, value);
+        break;
+    case ID_NO_PAGER:
+        d->has_no_pager = true;
+        break;
+    }
+    return true;
+}
+
+/* ---- what both outputs say ----------------------------------------------- */
+
+/* As S standard errors of a normal distribution, two-sided. */
+double
+alqi_cli_diff_level(const struct alqi_cli_diff *d)
+{
+    return erfc(d->min_sigma / sqrt(2));
+}
+
+void
+alqi_cli_diff_command(const struct alqi_cli_side *side, char *out,
+                      size_t capacity)
+{
+    const struct alqi_cli_analysis *a = &side->analysis;
+    uint32_t *order;
+    uint32_t n;
+
+    if (a->notes.n_processes == 0 && a->notes.cmdline != ALQI_CLI_NO_NAME) {
+        snprintf(out, capacity, "%s",
+                 alqi_cli_names_text(a->names, a->notes.cmdline));
+        return;
+    }
+    if (a->notes.n_processes == 0) {
+        alqi_cli_clean(out, capacity, a->info->executable);
+        return;
+    }
+    n = alqi_cli_processes_order(a, false, &order);
+    snprintf(out, capacity, "%u processes: %s", n,
+             n == 0 ? ""
+                    : alqi_cli_names_text(
+                          a->names, alqi_cli_process_command(a, order[0])));
+    free(order);
+}
+
+static bool
+is_other_command(const struct alqi_cli_diff *d)
+{
+    char a[4096], b[4096];
+
+    alqi_cli_diff_command(&d->a, a, sizeof a);
+    alqi_cli_diff_command(&d->b, b, sizeof b);
+    return strcmp(a, b) != 0;
+}
+
+static bool
+is_other_program(const struct alqi_cli_diff *d)
+{
+    return strcmp(d->a.analysis.info->executable,
+                  d->b.analysis.info->executable) != 0;
+}
+
+static bool
+is_any_damaged(const struct alqi_cli_diff *d)
+{
+    return alqi_cli_input_damage(d->a.input)[0] != '\0' ||
+           alqi_cli_input_damage(d->b.input)[0] != '\0' ||
+           alqi_cli_lacks_end(&d->a.analysis) ||
+           alqi_cli_lacks_end(&d->b.analysis);
+}
+
+static bool
+is_rate_unknown(const struct alqi_cli_diff *d)
+{
+    return !d->a.analysis.estimator.has_rate ||
+           !d->b.analysis.estimator.has_rate;
+}
+
+static bool
+has_loss(const struct alqi_cli_side *side)
+{
+    const struct alqi_cli_analysis *a = &side->analysis;
+
+    for (size_t i = 0; i < ALQI_CLI_N_COUNTERS; i++)
+        if (alqi_cli_counters[i].is_loss && a->notes.counts[i] > 0)
+            return true;
+    return a->n_strange > 0;
+}
+
+static bool
+has_any_loss(const struct alqi_cli_diff *d)
+{
+    return has_loss(&d->a) || has_loss(&d->b);
+}
+
+static bool
+is_other_ending(const struct alqi_cli_diff *d)
+{
+    return strcmp(alqi_cli_names_text(d->a.analysis.names,
+                                      d->a.analysis.notes.ended),
+                  alqi_cli_names_text(d->b.analysis.names,
+                                      d->b.analysis.notes.ended)) != 0;
+}
+
+const char *
+alqi_cli_diff_warning(const struct alqi_cli_diff *d, unsigned *at)
+{
+    static const struct {
+        bool (*is_so)(const struct alqi_cli_diff *diff);
+        const char *text;
+    } all[] = {
+        {is_other_program, "the programs differ"},
+        {is_other_command, "the command lines differ"},
+        {is_other_ending, "one ended by itself, the other did not"},
+        {is_any_damaged, "a trace is damaged: only the part before the damage "
+                         "is compared"},
+        {is_rate_unknown, "a trace tells no sampling rate: its blocks are "
+                          "counted as they are"},
+        {has_any_loss, "recording lost something; 'aliquot info' says what"},
+    };
+
+    while (*at < ALQI_COUNT_OF(all)) {
+        unsigned i = (*at)++;
+
+        if (all[i].is_so(d))
+            return all[i].text;
+    }
+    return NULL;
+}
+
+/* ---- running ------------------------------------------------------------- */
+
+static double
+lambda_of(struct alqi_cli_input *input)
+{
+    struct alqi_cli_estimator e;
+    double lambda;
+
+    alqi_cli_estimator_init(&e,
+                            alqi_ctf_reader_info(alqi_cli_input_reader(input)));
+    lambda = e.lambda;
+    alqi_cli_estimator_free(&e);
+    return lambda;
+}
+
+static int
+side_open(struct alqi_cli_side *side, const char *operand)
+{
+    int rc = alqi_cli_paths_add(&side->paths, operand);
+
+    side->path = operand;
+    if (rc < 0)
+        rc = alqi_cli_inputs_open(&side->paths, &side->input);
+    if (rc >= 0)
+        alqi_cli_paths_free(&side->paths);
+    return rc;
+}
+
+static void
+side_close(struct alqi_cli_side *side)
+{
+    alqi_cli_filter_free(&side->filter);
+    alqi_cli_analysis_free(&side->analysis);
+    alqi_cli_input_drop(side->input);
+    alqi_cli_paths_free(&side->paths);
+}
+
+static int
+side_read(struct alqi_cli_side *side, const struct alqi_cli_side *other,
+          double other_lambda)
+{
+    struct alqi_cli_analysis_options options = {
+        .temporary_us = TEMPORARY_US,
+        .other_lambda = other_lambda,
+    };
+    int rc;
+
+    alqi_cli_filter_begin(&side->filter, &side->analysis, &options);
+    alqi_cli_analysis_run(&side->analysis, side->input, &options);
+    alqi_cli_filter_end(&side->filter, &side->analysis, side->input,
+                        &other->filter);
+    rc = alqi_cli_input_finish(side->input);
+    if (rc != ALQI_CLI_OK || !alqi_cli_lacks_end(&side->analysis))
+        return rc;
+    if (!side->paths.has_many) /* else which one has been said */
+        alqi_cli_end_say(&side->analysis.notes, side->input);
+    return ALQI_CLI_UNREADABLE;
+}
+
+static int
+run(struct alqi_cli_diff *d)
+{
+    double a = lambda_of(d->a.input), b = lambda_of(d->b.input);
+    int rc = side_read(&d->a, &d->b, b);
+    int rc_b = side_read(&d->b, &d->a, a);
+    int rc_limit;
+
+    alqi_cli_compare(&d->comparison, &d->a, &d->b, d->grouping, d->measure,
+                     alqi_cli_diff_is_one_run(d));
+    if (d->is_json) {
+        alqi_cli_diff_json(d);
+    } else {
+        alqi_cli_term_start(&d->term, d->color, !d->has_no_pager);
+        alqi_cli_diff_table(d);
+        alqi_cli_term_stop(&d->term);
+    }
+    rc_limit = alqi_cli_limit_say(d);
+    alqi_cli_comparison_free(&d->comparison);
+    side_close(&d->a);
+    side_close(&d->b);
+    if (rc != ALQI_CLI_OK || rc_b != ALQI_CLI_OK)
+        return rc != ALQI_CLI_OK ? rc : rc_b;
+    return rc_limit;
+}
+
+/* Two moments are of one recording, which is read twice. */
+static int
+one_operand(const struct alqi_cli_diff *d, int argc, char **argv, int first)
+{
+    if (d->has_measure)
+        return alqi_cli_usage("diff", "diff: --at compares what is live then: "
+                                      "leave out --peak, --live, --allocated");
+    if (first + 1 != argc)
+        return alqi_cli_usage("diff", "diff: --at compares two moments of one "
+                                      "recording: name one");
+    if (strcmp(argv[first], "-") == 0)
+        return alqi_cli_usage("diff", "diff: --at reads the recording twice, "
+                                      "and standard input cannot be");
+    return -1;
+}
+
+static int
+two_operands(int argc, char **argv, int first)
+{
+    if (first + 2 > argc)
+        return alqi_cli_usage("diff", "diff: which two? Name two traces, or "
+                                      "directories of traces");
+    if (first + 2 < argc)
+        return alqi_cli_usage("diff", "diff: two at a time; '%s' is too many",
+                              argv[first + 2]);
+    if (strcmp(argv[first], "-") == 0 && strcmp(argv[first + 1], "-") == 0)
+        return alqi_cli_usage("diff",
+                              "diff: standard input can be one of the two");
+    return -1;
+}
+
+static void
+filters_free(struct alqi_cli_diff *d)
+{
+    alqi_cli_filter_free(&d->a.filter);
+    alqi_cli_filter_free(&d->b.filter);
+}
+
+int
+alqi_cli_diff(int argc, char **argv)
+{
+    struct alqi_cli_diff d;
+    int first;
+    int rc;
+
+    memset(&d, 0, sizeof d);
+    d.measure = ALQI_CLI_PEAK;
+    d.top = TOP_DEFAULT;
+    d.min_sigma = MIN_SIGMA_DEFAULT;
+    rc = alqi_cli_parse("diff", argc, argv, set, &d, &first);
+    if (rc < 0)
+        rc = alqi_cli_diff_is_one_run(&d) ? one_operand(&d, argc, argv, first)
+                                          : two_operands(argc, argv, first);
+    if (rc < 0)
+        rc = side_open(&d.a, argv[first]);
+    if (rc >= 0) {
+        filters_free(&d);
+        return rc;
+    }
+    if (alqi_cli_diff_is_one_run(&d))
+        d.measure = ALQI_CLI_ALLOCATED; /* all that the filters leave */
+    rc =
+        side_open(&d.b, argv[alqi_cli_diff_is_one_run(&d) ? first : first + 1]);
+    if (rc >= 0) {
+        alqi_cli_input_drop(d.a.input);
+        alqi_cli_paths_free(&d.a.paths);
+        filters_free(&d);
+        return rc;
+    }
+    return run(&d);
+}

@@ -1,0 +1,325 @@
+/* callgrind.c -- Callgrind's profile format, for kcachegrind
+ *
+ * The cost of a stack is the self cost of its innermost function, and of each
+ * call that leads to a function for the first time, from the outermost on.  So
+ * every call is one that really was there, and the calls to a function sum to
+ * the cost of the stacks that it is in, counted once also where it recurses:
+ * that sum is what readers of the format take for its inclusive cost.  Calls
+ * to a function that is active already stand there with no cost.  A function
+ * "[root]" calls the outermost ones, lest one that recurses be called by
+ * nothing but such calls. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/tool/cli.h"
+#include "cli/export/export.h"
+#include "cli/export/stacks.h"
+
+enum {
+    ALLOC_BYTES,
+    ALLOC_BLOCKS,
+    LIVE_BYTES,
+    LIVE_BLOCKS,
+    PEAK_BYTES,
+    N_EVENTS,
+    SLOTS_FIRST = 1024,
+    NONE = UINT32_MAX
+};
+
+/* Readers end the header at the line "events". */
+static const char events_lines[] =
+    "event: AllocBytes : Bytes allocated\n"
+    "event: AllocBlocks : Blocks allocated\n"
+    "event: LiveBytes : Bytes live at the end\n"
+    "event: LiveBlocks : Blocks live at the end\n"
+    "event: PeakBytes : Bytes live at the peak\n"
+    "events: AllocBytes AllocBlocks LiveBytes LiveBlocks PeakBytes\n";
+
+/* A line of a function, or a call that it makes there. */
+struct arc {
+    uint32_t caller, callee; /* functions; callee NONE: self cost */
+    int32_t line;
+    int64_t cost[N_EVENTS];
+};
+
+struct graph {
+    const struct alqi_cli_export *export;
+    struct alqi_cli_export_stacks stacks;
+    int64_t *costs[N_EVENTS]; /* by stack */
+    struct arc *arcs;
+    uint32_t n_arcs, capacity;
+    uint32_t *slots; /* arc + 1; 0 is free; at most half in use */
+};
+
+/* ---- arcs ------------------------------------------------------------- */
+
+static uint32_t *
+slot_find(const struct graph *g, uint32_t caller, uint32_t callee, int32_t line)
+{
+    uint32_t mask = 2 * g->capacity - 1;
+    uint32_t i = (uint32_t)alqi_base_mix(((uint64_t)caller << 32 | callee) ^
+                                         alqi_base_mix((uint32_t)line)) &
+                 mask;
+
+    for (; g->slots[i] != 0; i = (i + 1) & mask) {
+        const struct arc *arc = &g->arcs[g->slots[i] - 1];
+
+        if (arc->caller == caller && arc->callee == callee && arc->line == line)
+            break;
+    }
+    return &g->slots[i];
+}
+
+static void
+grow(struct graph *g)
+{
+    g->capacity = g->capacity == 0 ? SLOTS_FIRST : 2 * g->capacity;
+    g->arcs = alqi_cli_realloc(g->arcs, g->capacity, sizeof *g->arcs);
+    free(g->slots);
+    g->slots =
+        alqi_cli_realloc(NULL, 2 * (size_t)g->capacity, sizeof *g->slots);
+    memset(g->slots, 0, 2 * (size_t)g->capacity * sizeof *g->slots);
+    for (uint32_t i = 0; i < g->n_arcs; i++)
+        *slot_find(g, g->arcs[i].caller, g->arcs[i].callee, g->arcs[i].line) =
+            i + 1;
+}
+
+static struct arc *
+arc_of(struct graph *g, uint32_t caller, uint32_t callee, int32_t line)
+{
+    uint32_t *slot;
+
+    if (g->n_arcs == g->capacity)
+        grow(g);
+    slot = slot_find(g, caller, callee, line);
+    if (*slot == 0) {
+        struct arc *arc = &g->arcs[g->n_arcs];
+
+        memset(arc, 0, sizeof *arc);
+        arc->caller = caller;
+        arc->callee = callee;
+        arc->line = line;
+        *slot = ++g->n_arcs;
+    }
+    return &g->arcs[*slot - 1];
+}
+
+static void
+arc_enter(struct graph *g, uint32_t caller, uint32_t callee, int32_t line,
+          uint32_t stack, bool has_cost)
+{
+    struct arc *arc = arc_of(g, caller, callee, line);
+
+    for (int e = 0; e < N_EVENTS && has_cost; e++)
+        arc->cost[e] += g->costs[e][stack];
+}
+
+/* seen[function]: the last stack, plus one, that it was found in. */
+static void
+stack_enter(struct graph *g, uint32_t stack, uint32_t *frames, uint32_t *seen)
+{
+    uint32_t n = alqi_cli_export_stack_frames(&g->stacks, stack, frames);
+    uint32_t caller = g->stacks.n_functions; /* the root */
+    int32_t line = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t function = g->stacks.function_of_frame[frames[i]];
+
+        arc_enter(g, caller, function, line, stack,
+                  seen[function] != stack + 1);
+        seen[function] = stack + 1;
+        caller = function;
+        line = g->stacks.frames[frames[i]].frame.line;
+    }
+    arc_enter(g, caller, NONE, line, stack, true);
+}
+
+static int
+compare_arcs(const void *left, const void *right)
+{
+    const struct arc *a = left;
+    const struct arc *b = right;
+
+    if (a->caller != b->caller)
+        return a->caller < b->caller ? -1 : 1;
+    if ((a->callee == NONE) != (b->callee == NONE))
+        return a->callee == NONE ? -1 : 1;
+    if (a->line != b->line)
+        return a->line < b->line ? -1 : 1;
+    return a->callee < b->callee ? -1 : a->callee > b->callee;
+}
+
+static void
+arcs_make(struct graph *g)
+{
+    uint32_t *frames =
+        alqi_cli_realloc(NULL, g->stacks.deepest, sizeof *frames);
+    uint32_t *seen =
+        alqi_cli_realloc(NULL, g->stacks.n_functions, sizeof *seen);
+
+    memset(seen, 0, g->stacks.n_functions * sizeof *seen);
+    grow(g);
+    for (uint32_t i = 0; i < g->stacks.n_stacks; i++)
+        stack_enter(g, i, frames, seen);
+    qsort(g->arcs, g->n_arcs, sizeof *g->arcs, compare_arcs);
+    free(frames);
+    free(seen);
+}
+
+/* ---- writing ---------------------------------------------------------- */
+
+/* Each kind of name is numbered for itself. */
+struct writer {
+    const struct graph *graph;
+    FILE *out;
+    bool *is_object_known, *is_file_known; /* by number of the text */
+    bool *is_function_known;
+};
+
+static bool *
+flags_make(uint32_t n)
+{
+    bool *flags = alqi_cli_realloc(NULL, n, sizeof *flags);
+
+    memset(flags, 0, n * sizeof *flags);
+    return flags;
+}
+
+static void
+writer_make(struct writer *w, const struct graph *g, FILE *out)
+{
+    uint32_t n_texts = g->stacks.n_texts;
+
+    w->graph = g;
+    w->out = out;
+    w->is_object_known = flags_make(n_texts);
+    w->is_file_known = flags_make(n_texts);
+    w->is_function_known = flags_make(g->stacks.n_functions + 1);
+}
+
+static void
+writer_free(struct writer *w)
+{
+    free(w->is_object_known);
+    free(w->is_file_known);
+    free(w->is_function_known);
+}
+
+/* A name stands once, with the number that stands for it from then on. */
+static void
+name_put(const struct writer *w, const char *key, bool *is_known,
+         uint32_t number, const char *text)
+{
+    bool is_blank = text[strspn(text, " ")] == '\0';
+
+    fprintf(w->out, "%s=(%" PRIu32 ")", key, number + 1);
+    if (!*is_known)
+        fprintf(w->out, " %s", is_blank ? "???" : text);
+    *is_known = true;
+    fputc('\n', w->out);
+}
+
+static void
+function_put(const struct writer *w, bool is_callee, uint32_t function)
+{
+    const struct graph *g = w->graph;
+    const struct alqi_cli_names *names = g->export->analysis.names;
+    bool is_root = function == g->stacks.n_functions;
+    struct alqi_cli_frame root = {0};
+    uint32_t file;
+    const struct alqi_cli_frame *f =
+        is_root
+            ? &root
+            : &g->stacks.frames[g->stacks.frame_of_function[function]].frame;
+
+    file = alqi_cli_export_source(f);
+    name_put(w, is_callee ? "cob" : "ob", &w->is_object_known[f->module],
+             f->module, alqi_cli_names_text(names, f->module));
+    name_put(w, is_callee ? "cfi" : "fl", &w->is_file_known[file], file,
+             alqi_cli_names_text(names, file));
+    name_put(w, is_callee ? "cfn" : "fn", &w->is_function_known[function],
+             function,
+             is_root ? "[root]" : alqi_cli_names_text(names, f->function));
+}
+
+static void
+costs_put(const struct writer *w, const int64_t *cost)
+{
+    for (int e = 0; e < N_EVENTS; e++)
+        fprintf(w->out, " %" PRId64, cost[e]);
+    fputc('\n', w->out);
+}
+
+static void
+arc_put(const struct writer *w, const struct arc *arc)
+{
+    if (arc->callee != NONE) {
+        function_put(w, true, arc->callee);
+        fprintf(w->out, "calls=%" PRId64 " 0\n",
+                arc->cost[ALLOC_BLOCKS] > 0 ? arc->cost[ALLOC_BLOCKS] : 1);
+    }
+    fprintf(w->out, "%d", arc->line > 0 ? arc->line : 0);
+    costs_put(w, arc->cost);
+}
+
+static void
+graph_put(const struct graph *g, FILE *out)
+{
+    struct writer w;
+    int64_t totals[N_EVENTS] = {0};
+
+    writer_make(&w, g, out);
+    for (uint32_t i = 0; i < g->n_arcs; i++) {
+        if (i == 0 || g->arcs[i].caller != g->arcs[i - 1].caller) {
+            fputc('\n', out);
+            function_put(&w, false, g->arcs[i].caller);
+        }
+        arc_put(&w, &g->arcs[i]);
+    }
+    for (uint32_t i = 0; i < g->stacks.n_stacks; i++)
+        for (int e = 0; e < N_EVENTS; e++)
+            totals[e] += g->costs[e][i];
+    fputs("\ntotals:", out);
+    costs_put(&w, totals);
+    writer_free(&w);
+}
+
+static void
+head_put(const struct alqi_cli_export *x, FILE *out)
+{
+    fprintf(out,
+            "# callgrind format\nversion: 1\ncreator: aliquot " ALQI_VERSION
+            "\npid: %" PRIu64 "\ncmd: %s\npart: 1\npositions: line\n%s",
+            x->analysis.info->pid, x->program, events_lines);
+}
+
+void
+alqi_cli_export_callgrind(struct alqi_cli_export *x, FILE *out)
+{
+    struct alqi_cli_analysis *a = &x->analysis;
+    struct graph g;
+
+    memset(&g, 0, sizeof g);
+    g.export = x;
+    alqi_cli_export_stacks_make(&g.stacks, a);
+    g.costs[ALLOC_BYTES] =
+        alqi_cli_export_stack_bytes(&g.stacks, a, ALQI_CLI_ALLOCATED);
+    g.costs[ALLOC_BLOCKS] =
+        alqi_cli_export_stack_objects(&g.stacks, a, ALQI_CLI_ALLOCATED);
+    g.costs[LIVE_BYTES] =
+        alqi_cli_export_stack_bytes(&g.stacks, a, ALQI_CLI_LIVE);
+    g.costs[LIVE_BLOCKS] =
+        alqi_cli_export_stack_objects(&g.stacks, a, ALQI_CLI_LIVE);
+    g.costs[PEAK_BYTES] =
+        alqi_cli_export_stack_bytes(&g.stacks, a, ALQI_CLI_PEAK);
+    arcs_make(&g);
+    head_put(x, out);
+    graph_put(&g, out);
+    for (int e = 0; e < N_EVENTS; e++)
+        free(g.costs[e]);
+    free(g.arcs);
+    free(g.slots);
+    alqi_cli_export_stacks_free(&g.stacks);
+}

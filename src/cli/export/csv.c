@@ -1,0 +1,116 @@
+/* csv.c -- sites as comma-separated values (RFC 4180), one a row
+ *
+ * The columns are documented in aliquot-export(1).  Bytes and objects are
+ * apportioned, so that a column's sum is the total of `report --json`. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "cli/analysis/apportion.h"
+#include "cli/tool/cli.h"
+#include "cli/export/export.h"
+#include "cli/report/report.h"
+
+static void
+put_text(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (; *text != '\0'; text++) {
+        if (*text == '"')
+            fputc('"', out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+static void
+put_header(FILE *out)
+{
+    fputs("function,file,line,module", out);
+    for (int m = 0; m < ALQI_CLI_N_MEASURES; m++) {
+        const char *name = alqi_cli_measure_name((enum alqi_cli_measure)m);
+
+        fprintf(out,
+                ",%s_bytes,%s_bytes_stderr,%s_objects,%s_objects_stderr,"
+                "%s_samples,%s_average_life_us",
+                name, name, name, name, name, name);
+    }
+    fputc('\n', out);
+}
+
+/* Whole numbers of one measure, by group. */
+struct column {
+    int64_t *bytes, *objects;
+};
+
+static struct column
+column_make(const struct alqi_cli_export *x,
+            const struct alqi_cli_groups *groups, int measure)
+{
+    const struct alqi_cli_sum *total = &x->analysis.totals[measure];
+    uint32_t n = groups->n_groups;
+    double *parts = alqi_cli_realloc(NULL, n, sizeof *parts);
+    struct column c;
+
+    c.bytes = alqi_cli_realloc(NULL, n, sizeof *c.bytes);
+    c.objects = alqi_cli_realloc(NULL, n, sizeof *c.objects);
+    for (uint32_t i = 0; i < n; i++)
+        parts[i] = groups->groups[i].sums[measure].bytes;
+    alqi_cli_apportion(c.bytes, parts, n, alqi_cli_whole(total->bytes));
+    for (uint32_t i = 0; i < n; i++)
+        parts[i] = groups->groups[i].sums[measure].objects;
+    alqi_cli_apportion(c.objects, parts, n, alqi_cli_whole(total->objects));
+    free(parts);
+    return c;
+}
+
+static void
+put_sum(FILE *out, const struct alqi_cli_sum *s, int64_t bytes, int64_t objects)
+{
+    fprintf(out, ",%" PRId64 ",%.0f,%" PRId64 ",%.0f,%" PRIu64 ",%.0f", bytes,
+            alqi_cli_stderr(s->bytes_var), objects,
+            alqi_cli_stderr(s->objects_var), s->n_samples,
+            alqi_cli_mean_life_us(s));
+}
+
+static void
+put_names(const struct alqi_cli_export *x, const struct alqi_cli_group *g,
+          FILE *out)
+{
+    const struct alqi_cli_names *names = x->analysis.names;
+    enum alqi_cli_grouping by = x->grouping;
+
+    put_text(out, by >= ALQI_CLI_BY_FILE
+                      ? ""
+                      : alqi_cli_names_text(names, g->frame.function));
+    fputc(',', out);
+    put_text(out, by == ALQI_CLI_BY_MODULE
+                      ? ""
+                      : alqi_cli_names_text(names, g->frame.file));
+    fprintf(out, ",%d,", by == ALQI_CLI_BY_LINE ? g->frame.line : 0);
+    put_text(out, alqi_cli_names_text(names, g->frame.module));
+}
+
+void
+alqi_cli_export_csv(struct alqi_cli_export *export, FILE *out)
+{
+    struct alqi_cli_groups groups;
+    struct column columns[ALQI_CLI_N_MEASURES];
+
+    alqi_cli_groups_make(&groups, &export->analysis, export->grouping,
+                         export->measure);
+    for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
+        columns[m] = column_make(export, &groups, m);
+    put_header(out);
+    for (uint32_t i = 0; i < groups.n_groups; i++) {
+        put_names(export, &groups.groups[i], out);
+        for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
+            put_sum(out, &groups.groups[i].sums[m], columns[m].bytes[i],
+                    columns[m].objects[i]);
+        fputc('\n', out);
+    }
+    for (int m = 0; m < ALQI_CLI_N_MEASURES; m++) {
+        free(columns[m].bytes);
+        free(columns[m].objects);
+    }
+    alqi_cli_groups_free(&groups);
+}

@@ -1,0 +1,29 @@
+/* databases.c -- export to databases: which one, and what is told with a trace
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/tool/cli.h"
+#include "cli/export/export.h"
+#include "cli/export/sql.h"
+#include "plat/plat.h"
+
+int
+alqi_cli_sql_export(struct alqi_cli_export *export,
+                    const struct alqi_cli_analysis_options *options,
+                    const struct alqi_cli_sql_options *sql)
+{
+    struct alqi_cli_sql_rows rows = {
+        .export = export,
+        .options = options,
+        .sql = sql,
+        .moments = export->analysis.moments,
+        .fingerprint = alqi_cli_sql_fingerprint(export),
+    };
+
+    do
+        rows.trace_id = alqi_plat_entropy() >> 1;
+    while (rows.trace_id == 0);
+    return sql->url != NULL ? alqi_cli_sql_clickhouse(&rows)
+                            : alqi_cli_sql_sqlite(&rows);
+}

@@ -1,0 +1,472 @@
+/* export.c -- aliquot export: options and the table of formats */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/base.h"
+#include "cli/tool/cli.h"
+#include "cli/export/export.h"
+#include "cli/export/memtrace.h"
+#include "cli/tool/output.h"
+#include "cli/tool/pack.h"
+#include "cli/export/page_index.h"
+#include "cli/analysis/remarks.h"
+#include "cli/export/sql.h"
+#include "cli/tool/text.h"
+
+#define FORMAT_CHOICES                                                         \
+    "folded csv pprof speedscope firefox dhat massif callgrind html "          \
+    "html-summary sqlite memtrace"
+
+enum {
+    ID_FORMAT = 256,
+    ID_LIVE,
+    ID_PEAK,
+    ID_ALLOCATED,
+    ID_LEAKS,
+    ID_MIN_LIFE,
+    ID_SKIP,
+    ID_WEIGHT,
+    ID_TIME_UNIT,
+    ID_FOLD,
+    ID_MAX_STACKS,
+    ID_MAX_SAMPLES,
+    ID_TO,
+    ID_APPEND,
+    ID_CREATE,
+    ID_RELEASE,
+    ID_SERVICE,
+    ID_DAY,
+    ID_HEADER,
+    ID_TIMEOUT
+};
+
+static const double TEMPORARY_US = 1000;
+
+static const double CLICKHOUSE_US = 60e6;
+
+/* Of --format=html: some 5 MiB. */
+static const uint64_t MAX_SAMPLES = 300000;
+
+/* What most mail servers take in one piece, with room for the coding. */
+static const double LARGE_BYTES = 10 << 20;
+
+/* In the order of FORMAT_CHOICES. */
+static const struct alqi_cli_export_format formats[] = {
+    {"folded", ".folded", alqi_cli_export_folded, false, false},
+    {"csv", ".csv", alqi_cli_export_csv, false, false},
+    {"pprof", ".pb.gz", alqi_cli_export_pprof, false, false},
+    {"speedscope", ".speedscope.json", alqi_cli_export_speedscope, false,
+     false},
+    {"firefox", ".firefox.json", alqi_cli_export_firefox, true, false},
+    {"dhat", ".dhat.json", alqi_cli_export_dhat, true, false},
+    {"massif", ".massif", alqi_cli_export_massif, true, false},
+    {"callgrind", ".callgrind", alqi_cli_export_callgrind, false, false},
+    {"html", ".html", alqi_cli_export_page, false, true},
+    {"html-summary", ".summary.html", alqi_cli_export_html, false, false},
+    {"sqlite", ".sqlite", NULL, false, false}, /* rows: sql.h */
+    {"memtrace", ".memtrace.ctf", NULL, false, false, alqi_cli_export_memtrace},
+};
+
+static const struct alqi_cli_export_format clickhouse = {.name = "clickhouse"};
+
+const struct alqi_cli_option alqi_cli_export_options[] = {
+    {ID_FORMAT, "format", "F", FORMAT_CHOICES,
+     "the format; else by the suffix of OUT"},
+    {'o', "output", "OUT", NULL, "file to write; '-' is standard output"},
+    {'f', "force", NULL, NULL, "overwrite OUT"},
+    {ID_TO, "to", "clickhouse=URL", NULL, "instead of OUT: rows to ClickHouse"},
+    {ID_ALLOCATED, "allocated", NULL, NULL,
+     "weigh by all that was allocated (default)"},
+    {ID_PEAK, "peak", NULL, NULL, "by what was alive at the peak"},
+    {ID_LIVE, "live", NULL, NULL, "by what is alive when the trace ends"},
+    {ID_LEAKS, "leaks", NULL, NULL, "the same: by what was never freed"},
+    {ID_WEIGHT, "weight", "W", ALQI_CLI_WEIGHT_CHOICES,
+     "folded: bytes (default), objects or samples"},
+    {ID_FOLD, "fold-recursion", NULL, NULL,
+     "folded: each function once in a stack"},
+    {'g', "group", "BY", ALQI_CLI_GROUPING_CHOICES,
+     "csv, html: function (default), line, file or module"},
+    {ID_MAX_STACKS, "max-stacks", "N", NULL,
+     "pprof: fold the tail (default 16000; 0: keep all)"},
+    {ID_MAX_SAMPLES, "max-samples", "N", NULL,
+     "html: N blocks by chance (default 300000; 0: all)"},
+    {ID_SKIP, "skip", "F[,F]...", NULL,
+     "do not name sites after these functions, either"},
+    {ID_TIME_UNIT, "time-unit", "U", ALQI_CLI_TIME_UNIT_CHOICES,
+     "massif: ms (default), or B: bytes allocated so far"},
+    {ID_MIN_LIFE, "min-life", "T", NULL,
+     "only blocks that lived at least T, as 10ms, 1.5s, 2h"},
+    {ID_RELEASE, "release", "TEXT", NULL,
+     "sqlite, clickhouse: of what release the program is"},
+    {ID_SERVICE, "service", "TEXT", NULL,
+     "the same: what it is of; default: the program's name"},
+    {ID_DAY, "day", "YYYY-MM-DD", NULL,
+     "the same: its day; default: that of its start, UTC"},
+    {ID_APPEND, "append", NULL, NULL, "sqlite: add the trace to OUT"},
+    {ID_CREATE, "create", NULL, NULL,
+     "clickhouse: make tables that are not there"},
+    {ID_HEADER, "header", "TEXT|@FILE", NULL,
+     "clickhouse: a header, 'Name: value', or a file of them"},
+    {ID_TIMEOUT, "timeout", "T", NULL, "clickhouse: of a request; default 1m"},
+    {0, NULL, NULL, NULL, NULL},
+};
+
+struct request {
+    struct alqi_cli_export export;
+    struct alqi_cli_analysis_options options;
+    const struct alqi_cli_export_format *format;
+    struct alqi_cli_sql_options sql;
+    const char *path;
+    bool overwrites;
+};
+
+static bool
+set_min_life(struct request *r, const char *value)
+{
+    if (alqi_cli_parse_duration(value, &r->options.min_life_us))
+        return true;
+    alqi_cli_usage(
+        "export",
+        "export: --min-life=%s: write a number and a unit: ns us ms s m h",
+        value);
+    return false;
+}
+
+static bool
+set_max_stacks(struct request *r, const char *value)
+{
+    uint64_t n;
+
+    if (alqi_cli_parse_count(value, &n) && n <= UINT32_MAX) {
+        r->export.max_stacks = (uint32_t)n;
+        return true;
+    }
+    alqi_cli_usage("export", "export: --max-stacks=%s: write a whole number",
+                   value);
+    return false;
+}
+
+static bool
+set_max_samples(struct request *r, const char *value)
+{
+    if (alqi_cli_parse_count(value, &r->export.max_samples))
+        return true;
+    alqi_cli_usage("export", "export: --max-samples=%s: write a whole number",
+                   value);
+    return false;
+}
+
+/* "2026-11-22", of a month that has such a day. */
+static bool
+is_day(const char *text)
+{
+    struct tm tm = {0}, same;
+    char again[16];
+    time_t s;
+
+    if (strlen(text) != 10 || strptime(text, "%Y-%m-%d", &tm) != text + 10)
+        return false;
+    s = timegm(&tm);
+    return gmtime_r(&s, &same) != NULL &&
+           strftime(again, sizeof again, "%Y-%m-%d", &same) == 10 &&
+           strcmp(again, text) == 0 && tm.tm_year >= 70 && tm.tm_year < 206;
+}
+
+static bool
+set_sql(struct request *r, int id, const char *value)
+{
+    static const char to[] = "clickhouse=";
+
+    if (id == ID_HEADER)
+        return alqi_cli_web_header_add(&r->sql.headers, "export", value);
+    if (id == ID_TIMEOUT &&
+        (!alqi_cli_parse_duration(value, &r->sql.timeout_us) ||
+         r->sql.timeout_us < 1000)) {
+        alqi_cli_usage("export",
+                       "export: --timeout=%s: write a number and a "
+                       "unit: ms s m h",
+                       value);
+        return false;
+    }
+    if (id == ID_DAY && !is_day(value)) {
+        alqi_cli_usage("export", "export: --day=%s: write YYYY-MM-DD", value);
+        return false;
+    }
+    if (id == ID_DAY)
+        r->sql.day = value;
+    if (id != ID_TO)
+        return true;
+    r->sql.url = value + strlen(to);
+    if (strncmp(value, to, strlen(to)) == 0 && alqi_cli_web_is_url(r->sql.url))
+        return true;
+    alqi_cli_usage("export",
+                   "export: --to=%s: write clickhouse=http://HOST:8123", value);
+    return false;
+}
+
+static bool
+set_measure(struct request *r, enum alqi_cli_measure measure)
+{
+    r->export.measure = measure;
+    r->export.has_measure = true;
+    return true;
+}
+
+static bool
+set(void *arg, int id, const char *value)
+{
+    struct request *r = arg;
+
+    switch (id) {
+    case ID_FORMAT:
+        r->format = &formats[alqi_cli_choice(FORMAT_CHOICES, value)];
+        break;
+    case 'o':
+        r->path = value;
+        break;
+    case 'f':
+        r->overwrites = true;
+        break;
+    case ID_LIVE:
+    case ID_LEAKS:
+        return set_measure(r, ALQI_CLI_LIVE);
+    case ID_PEAK:
+        return set_measure(r, ALQI_CLI_PEAK);
+    case ID_ALLOCATED:
+        return set_measure(r, ALQI_CLI_ALLOCATED);
+    case ID_WEIGHT:
+        r->export.weight = (enum alqi_cli_weight_kind)alqi_cli_choice(
+            ALQI_CLI_WEIGHT_CHOICES, value);
+        break;
+    case ID_TIME_UNIT:
+        r->export.time_unit = (enum alqi_cli_time_unit)alqi_cli_choice(
+            ALQI_CLI_TIME_UNIT_CHOICES, value);
+        break;
+    case ID_FOLD:
+        r->export.folds_recursion = true;
+        break;
+    case 'g':
+        r->export.grouping = (enum alqi_cli_grouping)alqi_cli_choice(
+            ALQI_CLI_GROUPING_CHOICES, value);
+        break;
+    case ID_SKIP:
+        alqi_cli_wrappers_add(value);
+        break;
+    case ID_MAX_STACKS:
+        return set_max_stacks(r, value);
+    case ID_MAX_SAMPLES:
+        return set_max_samples(r, value);
+    case ID_MIN_LIFE:
+        return set_min_life(r, value);
+    case ID_RELEASE:
+        r->sql.release = value;
+        break;
+    case ID_SERVICE:
+        r->sql.service = value;
+        break;
+    case ID_APPEND:
+        r->sql.appends = true;
+        break;
+    case ID_CREATE:
+        r->sql.creates = true;
+        break;
+    default:
+        return set_sql(r, id, value);
+    }
+    return true;
+}
+
+static bool
+is_rows(const struct request *r)
+{
+    return r->format->write == NULL && r->format->rewrite == NULL;
+}
+
+/* Rows are added where SQLite can write them: to a file, in its place. */
+static int
+append_check(const struct request *r)
+{
+    if (!r->sql.appends)
+        return -1;
+    if (r->sql.url == NULL && is_rows(r) && strcmp(r->path, "-") != 0 &&
+        !alqi_cli_pack_is_meant(r->path))
+        return -1;
+    return alqi_cli_usage("export", "export: --append adds to a file of "
+                                    "SQLite that is not compressed: write "
+                                    "-o FILE.sqlite");
+}
+
+static int
+format_find(struct request *r)
+{
+    if (r->sql.url != NULL) {
+        if (r->path != NULL || r->format != NULL)
+            return alqi_cli_usage("export", "export: --to stands in place of "
+                                            "-o and --format");
+        r->format = &clickhouse;
+        return append_check(r);
+    }
+    if (r->path == NULL)
+        return alqi_cli_usage("export",
+                              "export: where to? Write -o FILE, or -o -");
+    for (size_t i = ALQI_COUNT_OF(formats); r->format == NULL && i-- > 0;) {
+        size_t n = alqi_cli_pack_stem(r->path);
+        size_t k = strlen(formats[i].suffix);
+
+        if (n > k && strncmp(r->path + n - k, formats[i].suffix, k) == 0)
+            r->format = &formats[i];
+    }
+    if (r->format == NULL)
+        return alqi_cli_usage("export",
+                              "export: which format? Write --format=F; "
+                              "F is one of: %s",
+                              FORMAT_CHOICES);
+    return append_check(r);
+}
+
+/* As the report's title. */
+static void
+program_name(struct alqi_cli_export *x)
+{
+    const struct alqi_cli_analysis *a = &x->analysis;
+
+    if (a->notes.cmdline != ALQI_CLI_NO_NAME)
+        snprintf(x->program, sizeof x->program, "%s",
+                 alqi_cli_names_text(a->names, a->notes.cmdline));
+    else
+        alqi_cli_clean(x->program, sizeof x->program, a->info->executable);
+    if (x->program[0] == '\0')
+        strcpy(x->program, "[unnamed program]");
+}
+
+static void
+say_condensed(const struct alqi_cli_blocks *b)
+{
+    if (b->step_us > 1)
+        alqi_cli_say("export: %" PRIu64 " sampled blocks are shown as %" PRIu32
+                     ", with times in steps of %s; sums stay exact",
+                     b->n_taken, b->n_blocks,
+                     alqi_cli_text_duration((double)b->step_us).text);
+}
+
+/* Where a mail would not take it. */
+static void
+say_large(const struct request *r, FILE *file)
+{
+    off_t n = r->format->needs_index ? ftello(file) : 0;
+
+    if ((double)n > LARGE_BYTES)
+        alqi_cli_say("export: the page has %s: --max-samples=N makes it "
+                     "smaller",
+                     alqi_cli_text_bytes((double)n).text);
+}
+
+static int
+write_rows(struct request *r)
+{
+    int rc;
+
+    r->sql.path = r->path;
+    r->sql.is_forced = r->overwrites;
+    rc = alqi_cli_sql_export(&r->export, &r->options, &r->sql);
+    return rc < 0 ? ALQI_CLI_OK : rc;
+}
+
+static int
+write_file(struct request *r)
+{
+    struct alqi_cli_output out;
+    int rc = alqi_cli_output_open(&out, r->path, r->overwrites);
+
+    if (rc >= 0)
+        return rc;
+    r->format->write(&r->export, out.file);
+    say_large(r, out.file);
+    return alqi_cli_output_close(&out);
+}
+
+static int
+rewrite(struct request *r, struct alqi_cli_input *input)
+{
+    struct alqi_cli_output out;
+    int rc = alqi_cli_output_open(&out, r->path, r->overwrites), rc_close;
+
+    if (rc >= 0)
+        return rc;
+    rc = r->format->rewrite(input, out.file);
+    if (rc != ALQI_CLI_OK) {
+        alqi_cli_output_abandon(&out);
+        return rc;
+    }
+    rc = alqi_cli_input_finish(input);
+    rc_close = alqi_cli_output_close(&out);
+    return rc_close != ALQI_CLI_OK ? rc_close : rc;
+}
+
+static int
+write_out(struct request *r, struct alqi_cli_input *input)
+{
+    struct alqi_cli_export *x = &r->export;
+    struct alqi_cli_blocks blocks;
+    int rc;
+    int rc_write = -1;
+
+    alqi_cli_blocks_init(&blocks, ALQI_CLI_BLOCKS_MAX);
+    if (r->format->needs_blocks)
+        r->options.blocks = &blocks;
+    if (r->format->needs_index) {
+        x->index = alqi_cli_page_index_new(&x->analysis, &r->options);
+        if (x->index == NULL)
+            return ALQI_CLI_UNREADABLE;
+    }
+    x->input = input;
+    alqi_cli_analysis_run(&x->analysis, input, &r->options);
+    rc = alqi_cli_input_finish(input);
+    alqi_cli_end_say(&x->analysis.notes, input);
+    program_name(x);
+    say_condensed(&blocks);
+    if (x->index != NULL)
+        rc_write = alqi_cli_page_index_finish(x->index, input, x->max_samples);
+    if (rc_write < 0)
+        rc_write = is_rows(r) ? write_rows(r) : write_file(r);
+    alqi_cli_page_index_drop(x->index);
+    alqi_cli_analysis_free(&x->analysis);
+    alqi_cli_blocks_free(&blocks);
+    return rc_write != ALQI_CLI_OK ? rc_write : rc;
+}
+
+int
+alqi_cli_export(int argc, char **argv)
+{
+    struct request r;
+    struct alqi_cli_input *input;
+    const char *path;
+    int first;
+    int rc;
+
+    memset(&r, 0, sizeof r);
+    r.options.temporary_us = TEMPORARY_US;
+    r.export.max_stacks = ALQI_CLI_PPROF_STACKS;
+    r.export.max_samples = MAX_SAMPLES;
+    r.sql.timeout_us = CLICKHOUSE_US;
+    rc = alqi_cli_parse("export", argc, argv, set, &r, &first);
+    if (rc < 0)
+        rc = alqi_cli_one_operand("export", argc, argv, first, &path);
+    if (rc < 0)
+        rc = format_find(&r);
+    if (rc < 0 && r.path != NULL && alqi_cli_output_is(r.path, path))
+        rc = alqi_cli_usage("export",
+                            "export: %s is the trace to read; write to "
+                            "another file",
+                            r.path);
+    if (rc < 0)
+        rc = alqi_cli_input_open(path, NULL, NULL, &input);
+    if (rc < 0) {
+        rc = r.format->rewrite != NULL ? rewrite(&r, input)
+                                       : write_out(&r, input);
+        alqi_cli_input_drop(input);
+    }
+    alqi_cli_web_headers_free(&r.sql.headers);
+    return rc;
+}

@@ -1,0 +1,137 @@
+/* page_index.c -- see page_index.h */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/tool/cli.h"
+#include "cli/export/page_index.h"
+#include "cli/analysis/view_index.h"
+
+struct alqi_cli_page_index {
+    FILE *file;
+    struct alqi_cli_watch watch;
+    struct alqi_cli_view_indexer *indexer;
+};
+
+static FILE *
+file_new(void)
+{
+    FILE *file = tmpfile();
+
+    if (file == NULL)
+        alqi_cli_say("cannot make a file for the page's data: %s",
+                     strerror(errno));
+    return file;
+}
+
+struct alqi_cli_page_index *
+alqi_cli_page_index_new(struct alqi_cli_analysis *analysis,
+                        struct alqi_cli_analysis_options *options)
+{
+    struct alqi_cli_page_index *p;
+    FILE *file = file_new();
+
+    if (file == NULL)
+        return NULL;
+    p = alqi_cli_realloc(NULL, 1, sizeof *p);
+    p->file = file;
+    p->indexer = alqi_cli_view_indexer_new(analysis, file, &p->watch);
+    options->watch = &p->watch;
+    return p;
+}
+
+FILE *
+alqi_cli_page_index_file(const struct alqi_cli_page_index *p)
+{
+    rewind(p->file);
+    return p->file;
+}
+
+void
+alqi_cli_page_index_drop(struct alqi_cli_page_index *p)
+{
+    if (p == NULL)
+        return;
+    alqi_cli_view_indexer_drop(p->indexer);
+    fclose(p->file);
+    free(p);
+}
+
+/* The trace's name is that of its file. */
+static int
+finish(struct alqi_cli_page_index *p, struct alqi_cli_input *input)
+{
+    static const unsigned char no_key[ALQI_VIEW_KEY_BYTES];
+    const char *path = alqi_cli_input_name(input);
+    const char *slash = strrchr(path, '/');
+    const char *error = alqi_cli_view_indexer_finish(
+        p->indexer, input, slash != NULL ? slash + 1 : path, no_key);
+
+    if (error == NULL && fflush(p->file) != 0)
+        error = strerror(errno);
+    if (error == NULL)
+        return -1;
+    alqi_cli_say("%s: the page's data cannot be made: %s", path, error);
+    return ALQI_CLI_UNREADABLE;
+}
+
+/* ---- once more, thinned -------------------------------------------------- */
+
+static void
+be_quiet(void *arg, uint64_t offset_bytes, const char *text)
+{
+    (void)arg;
+    (void)offset_bytes;
+    (void)text; /* it was said the first time */
+}
+
+static int
+read_thinned(struct alqi_cli_page_index *p, struct alqi_cli_input *input,
+             double share)
+{
+    struct alqi_cli_analysis *a = alqi_cli_realloc(NULL, 1, sizeof *a);
+    struct alqi_cli_analysis_options options = {.watch = &p->watch};
+    FILE *file = file_new();
+    int rc = ALQI_CLI_UNREADABLE;
+
+    alqi_cli_view_indexer_drop(p->indexer);
+    p->indexer =
+        alqi_cli_view_indexer_new(a, file != NULL ? file : p->file, &p->watch);
+    if (file != NULL) {
+        fclose(p->file);
+        p->file = file;
+        alqi_cli_view_indexer_thin(p->indexer, share);
+        alqi_cli_analysis_run(a, input, &options);
+        rc = finish(p, input);
+        alqi_cli_analysis_free(a);
+    }
+    free(a);
+    return rc;
+}
+
+int
+alqi_cli_page_index_finish(struct alqi_cli_page_index *p,
+                           struct alqi_cli_input *input, uint64_t max_rows)
+{
+    uint64_t n = alqi_cli_view_indexer_met(p->indexer);
+    struct alqi_cli_input *again;
+    int fd, rc;
+
+    if (max_rows == 0 || n <= max_rows)
+        return finish(p, input);
+    fd = alqi_cli_input_again(input);
+    if (fd < 0) {
+        alqi_cli_say("%s cannot be read twice, as a page of some of its blocks "
+                     "needs: write --max-samples=0, or export from a file",
+                     alqi_cli_input_name(input));
+        return ALQI_CLI_UNREADABLE;
+    }
+    rc = alqi_cli_input_open_fd(fd, alqi_cli_input_name(input), ALQI_CLI_OK,
+                                &again);
+    if (rc >= 0)
+        return rc;
+    alqi_cli_input_warn(again, be_quiet, NULL);
+    rc = read_thinned(p, again, (double)max_rows / (double)n);
+    alqi_cli_input_drop(again);
+    return rc;
+}

@@ -1,0 +1,320 @@
+/* stacks.c -- see stacks.h */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/analysis/apportion.h"
+#include "cli/tool/cli.h"
+#include "cli/export/stacks.h"
+
+enum { FRAMES_FIRST = 256 };
+
+static bool
+is_same(const struct alqi_cli_frame *a, const struct alqi_cli_frame *b)
+{
+    return a->function == b->function && a->file == b->file &&
+           a->line == b->line && a->module == b->module;
+}
+
+static uint32_t *
+slot_find(const struct alqi_cli_export_stacks *s,
+          const struct alqi_cli_frame *f)
+{
+    uint32_t mask = s->n_slots - 1;
+    uint64_t hash = alqi_base_mix(
+        ((uint64_t)f->function << 32 | f->file) ^
+        alqi_base_mix((uint64_t)f->module << 32 | (uint32_t)f->line));
+    uint32_t i = (uint32_t)hash & mask;
+
+    for (;; i = (i + 1) & mask)
+        if (s->slots[i] == 0 || is_same(&s->frames[s->slots[i] - 1].frame, f))
+            return &s->slots[i];
+}
+
+static void
+grow(struct alqi_cli_export_stacks *s)
+{
+    s->frames_capacity =
+        s->frames_capacity == 0 ? FRAMES_FIRST : 2 * s->frames_capacity;
+    s->frames =
+        alqi_cli_realloc(s->frames, s->frames_capacity, sizeof *s->frames);
+    free(s->slots);
+    s->n_slots = 2 * s->frames_capacity;
+    s->slots = alqi_cli_realloc(NULL, s->n_slots, sizeof *s->slots);
+    memset(s->slots, 0, s->n_slots * sizeof *s->slots);
+    for (uint32_t i = 0; i < s->n_frames; i++)
+        *slot_find(s, &s->frames[i].frame) = i + 1;
+}
+
+static uint32_t
+frame_add(struct alqi_cli_export_stacks *s, const struct alqi_cli_frame *f,
+          uint64_t code)
+{
+    uint32_t *slot;
+
+    if (s->n_frames == s->frames_capacity)
+        grow(s);
+    slot = slot_find(s, f);
+    if (*slot == 0) {
+        s->frames[s->n_frames] = (struct alqi_cli_export_frame){*f, code};
+        *slot = ++s->n_frames;
+    }
+    return *slot - 1;
+}
+
+/* Frame numbers + 1 of one stack, outermost first. */
+struct path {
+    uint64_t *numbers;
+    uint32_t n, capacity;
+};
+
+static void
+path_add(struct path *p, uint32_t frame)
+{
+    if (p->n == p->capacity) {
+        p->capacity = p->capacity == 0 ? 64 : 2 * p->capacity;
+        p->numbers =
+            alqi_cli_realloc(p->numbers, p->capacity, sizeof *p->numbers);
+    }
+    p->numbers[p->n++] = frame + 1;
+}
+
+static void
+path_turn_around(struct path *p)
+{
+    for (uint32_t i = 0; i < p->n / 2; i++) {
+        uint64_t swap = p->numbers[i];
+
+        p->numbers[i] = p->numbers[p->n - 1 - i];
+        p->numbers[p->n - 1 - i] = swap;
+    }
+}
+
+static void
+path_of(struct alqi_cli_export_stacks *s, struct alqi_cli_analysis *a,
+        uint32_t node, struct path *p)
+{
+    p->n = 0;
+    for (; node != 0; node = a->stacks.nodes[node].parent) {
+        uint64_t code = a->stacks.nodes[node].code;
+        uint32_t k;
+        const struct alqi_cli_frame *x =
+            alqi_cli_names_frames(a->names, a->reader, code, &k);
+
+        while (k-- > 0)
+            path_add(p, frame_add(s, &x[k], code));
+    }
+    if (p->n == 0) {
+        struct alqi_cli_frame none = {
+            .function = alqi_cli_names_intern(a->names, "[no stack]")};
+
+        none.module = none.function;
+        path_add(p, frame_add(s, &none, 0));
+    }
+    path_turn_around(p);
+}
+
+/* ---- functions ------------------------------------------------------- */
+
+static int
+compare_functions(const void *left, const void *right, void *arg)
+{
+    const struct alqi_cli_export_frame *frames = arg;
+    const struct alqi_cli_frame *a = &frames[*(const uint32_t *)left].frame;
+    const struct alqi_cli_frame *b = &frames[*(const uint32_t *)right].frame;
+
+    if (a->function != b->function)
+        return a->function < b->function ? -1 : 1;
+    if (a->file != b->file)
+        return a->file < b->file ? -1 : 1;
+    return a->module < b->module ? -1 : a->module > b->module;
+}
+
+static int
+compare_frames(const void *left, const void *right, void *arg)
+{
+    uint32_t a = *(const uint32_t *)left;
+    uint32_t b = *(const uint32_t *)right;
+    int c = compare_functions(left, right, arg);
+
+    return c != 0 ? c : a < b ? -1 : a > b;
+}
+
+static void
+functions_make(struct alqi_cli_export_stacks *s)
+{
+    uint32_t n = s->n_frames;
+    uint32_t *order = alqi_cli_realloc(NULL, n, sizeof *order);
+
+    s->function_of_frame =
+        alqi_cli_realloc(NULL, n, sizeof *s->function_of_frame);
+    s->frame_of_function =
+        alqi_cli_realloc(NULL, n, sizeof *s->frame_of_function);
+    for (uint32_t i = 0; i < n; i++)
+        order[i] = i;
+    qsort_r(order, n, sizeof *order, compare_frames, s->frames);
+    for (uint32_t i = 0; i < n; i++) {
+        if (i == 0 ||
+            compare_functions(&order[i - 1], &order[i], s->frames) != 0)
+            s->frame_of_function[s->n_functions++] = order[i];
+        s->function_of_frame[order[i]] = s->n_functions - 1;
+    }
+    free(order);
+}
+
+static void
+texts_count(struct alqi_cli_export_stacks *s)
+{
+    s->n_texts = 1;
+    for (uint32_t i = 0; i < s->n_frames; i++) {
+        const struct alqi_cli_frame *f = &s->frames[i].frame;
+        const uint32_t texts[] = {f->function, f->file, f->module};
+
+        for (int k = 0; k < 3; k++)
+            if (texts[k] >= s->n_texts)
+                s->n_texts = texts[k] + 1;
+    }
+}
+
+/* ---- stacks ---------------------------------------------------------- */
+
+/* Stacks by their node, while they are found. */
+struct finder {
+    uint32_t *stack_of_node; /* number + 1; 0: none */
+    uint32_t n_nodes;
+};
+
+static uint32_t
+stack_of(struct alqi_cli_export_stacks *s, struct finder *f, uint32_t node)
+{
+    if (node >= f->n_nodes) {
+        uint32_t n = s->trie.nodes_capacity;
+
+        f->stack_of_node =
+            alqi_cli_realloc(f->stack_of_node, n, sizeof *f->stack_of_node);
+        memset(f->stack_of_node + f->n_nodes, 0,
+               (n - f->n_nodes) * sizeof *f->stack_of_node);
+        f->n_nodes = n;
+    }
+    if (f->stack_of_node[node] == 0) {
+        memset(&s->stacks[s->n_stacks], 0, sizeof *s->stacks);
+        s->stacks[s->n_stacks].node = node;
+        f->stack_of_node[node] = ++s->n_stacks;
+    }
+    return f->stack_of_node[node] - 1;
+}
+
+void
+alqi_cli_export_stacks_make(struct alqi_cli_export_stacks *s,
+                            struct alqi_cli_analysis *a)
+{
+    struct path path = {NULL, 0, 0};
+    struct finder finder = {NULL, 0};
+
+    memset(s, 0, sizeof *s);
+    grow(s);
+    alqi_cli_stacks_init(&s->trie);
+    s->stacks = alqi_cli_realloc(NULL, a->n_sites, sizeof *s->stacks);
+    s->stack_of_site =
+        alqi_cli_realloc(NULL, a->n_sites, sizeof *s->stack_of_site);
+    for (uint32_t i = 0; i < a->n_sites; i++) {
+        uint32_t stack;
+
+        path_of(s, a, a->sites[i].node, &path);
+        if (path.n > s->deepest)
+            s->deepest = path.n;
+        stack = stack_of(s, &finder,
+                         alqi_cli_stacks_add(&s->trie, path.numbers, path.n));
+        s->stack_of_site[i] = stack;
+        for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
+            alqi_cli_sum_join(&s->stacks[stack].sums[m], &a->sites[i].sums[m]);
+    }
+    functions_make(s);
+    texts_count(s);
+    free(path.numbers);
+    free(finder.stack_of_node);
+}
+
+void
+alqi_cli_export_stacks_free(struct alqi_cli_export_stacks *s)
+{
+    free(s->frames);
+    free(s->slots);
+    free(s->function_of_frame);
+    free(s->frame_of_function);
+    alqi_cli_stacks_free(&s->trie);
+    free(s->stacks);
+    free(s->stack_of_site);
+}
+
+uint32_t
+alqi_cli_export_stack_frames(const struct alqi_cli_export_stacks *s,
+                             uint32_t stack, uint32_t *frames)
+{
+    uint32_t node = s->stacks[stack].node;
+    uint32_t n = s->trie.nodes[node].depth;
+
+    for (uint32_t i = n; i-- > 0; node = s->trie.nodes[node].parent)
+        frames[i] = (uint32_t)s->trie.nodes[node].code - 1;
+    return n;
+}
+
+void
+alqi_cli_export_frame_text(char *out, size_t capacity,
+                           const struct alqi_cli_names *names,
+                           const struct alqi_cli_export_frame *frame)
+{
+    const struct alqi_cli_frame *f = &frame->frame;
+    const char *function = alqi_cli_names_text(names, f->function);
+    uint64_t address = alqi_cli_export_address(frame);
+
+    if (f->file != ALQI_CLI_NO_NAME && f->line > 0)
+        snprintf(out, capacity, "0x%" PRIX64 ": %s (%s:%d)", address, function,
+                 alqi_cli_names_text(names, f->file), f->line);
+    else
+        snprintf(out, capacity, "0x%" PRIX64 ": %s (in %s)", address, function,
+                 alqi_cli_names_text(
+                     names, f->file != ALQI_CLI_NO_NAME ? f->file : f->module));
+}
+
+/* ---- integers -------------------------------------------------------- */
+
+/* offset: of a double in struct alqi_cli_sum. */
+static int64_t *
+integers(const struct alqi_cli_export_stacks *s,
+         const struct alqi_cli_sum *total, enum alqi_cli_measure measure,
+         size_t offset)
+{
+    double *parts = alqi_cli_realloc(NULL, s->n_stacks, sizeof *parts);
+    int64_t *out = alqi_cli_realloc(NULL, s->n_stacks, sizeof *out);
+    double all;
+
+    for (uint32_t i = 0; i < s->n_stacks; i++)
+        memcpy(&parts[i], (const char *)&s->stacks[i].sums[measure] + offset,
+               sizeof parts[i]);
+    memcpy(&all, (const char *)total + offset, sizeof all);
+    alqi_cli_apportion(out, parts, s->n_stacks, alqi_cli_whole(all));
+    free(parts);
+    return out;
+}
+
+int64_t *
+alqi_cli_export_stack_bytes(const struct alqi_cli_export_stacks *s,
+                            const struct alqi_cli_analysis *a,
+                            enum alqi_cli_measure measure)
+{
+    return integers(s, &a->totals[measure], measure,
+                    offsetof(struct alqi_cli_sum, bytes));
+}
+
+int64_t *
+alqi_cli_export_stack_objects(const struct alqi_cli_export_stacks *s,
+                              const struct alqi_cli_analysis *a,
+                              enum alqi_cli_measure measure)
+{
+    return integers(s, &a->totals[measure], measure,
+                    offsetof(struct alqi_cli_sum, objects));
+}

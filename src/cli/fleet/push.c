@@ -1,0 +1,607 @@
+/* push.c -- aliquot push: profiles of a trace, or of a program while it runs,
+ * to an engine that stores them
+ *
+ * .inv.once   A window ends where the next one begins.  It is the past when the
+ *             engine has taken it; until then it is part of the next one, so
+ *             that what could not be sent in time is sent later.
+ * .inv.least  An answer that was lost may mean a window that arrived: it is
+ *             sent again, at least once. */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/tool/cli.h"
+#include "cli/fleet/push.h"
+#include "cli/live/recorded.h"
+#include "cli/tool/text.h"
+#include "plat/plat.h"
+
+enum {
+    ID_TO = 256,
+    ID_LABEL,
+    ID_NAME,
+    ID_EVERY,
+    ID_HEADER,
+    ID_TIMEOUT,
+    ID_RETRIES,
+    ID_MAX_STACKS,
+    ID_MAX_BYTES,
+    NS_PER_US = 1000,
+    RETRIES_MOST = 1000,
+    WAIT_FIRST_MS = 500,
+    WAIT_MOST_MS = 60000,
+    LOOK_MS = 500,
+    STACKS_LEAST = 100,
+    LABEL_BYTES = 1024
+};
+
+static const double TIMEOUT_US = 10e6;
+static const double EVERY_LEAST_US = 1e6;
+static const uint64_t BYTES_MOST = 4 << 20;
+
+static const struct alqi_cli_push_engine engines[] = {
+    {"pyroscope", "/ingest", "application/octet-stream", false,
+     alqi_cli_push_pyroscope, NULL},
+    {"parca", "/api/profiles/writeraw", "application/json", false,
+     alqi_cli_push_parca, NULL},
+    {"otlp", "/v1development/profiles", "application/x-protobuf", true,
+     alqi_cli_push_otlp, alqi_cli_push_otlp_objection},
+};
+
+const struct alqi_cli_option alqi_cli_push_options[] = {
+    {ID_TO, "to", "ENGINE=URL", NULL,
+     "where to: pyroscope=URL, parca=URL or otlp=URL"},
+    {ID_NAME, "name", "SERVICE", NULL,
+     "the service's name; default: the program's"},
+    {ID_LABEL, "label", "NAME=VALUE", NULL, "a label; may be given often"},
+    {ID_EVERY, "every", "T", NULL,
+     "again each T, as 15s, until the program ends"},
+    {ID_HEADER, "header", "TEXT|@FILE", NULL,
+     "a header of requests, 'Name: value', or a file of them"},
+    {ID_TIMEOUT, "timeout", "T", NULL, "of one request; default 10s"},
+    {ID_RETRIES, "retries", "N", NULL, "of each window; default 5"},
+    {ID_MAX_STACKS, "max-stacks", "N", NULL,
+     "fold the tail (default 16000; 0: keep all)"},
+    {ID_MAX_BYTES, "max-bytes", "N", NULL,
+     "fold more above this size (default 4194304; 0: any)"},
+    {0},
+};
+
+struct push {
+    const struct alqi_cli_push_engine *engine;
+    const char *base;
+    char *url;    /* the engine's */
+    char *public; /* what of it may be printed */
+    const char *name;
+    struct alqi_cli_push_label labels[ALQI_CLI_LABELS_MOST];
+    uint32_t n_labels;
+    struct alqi_cli_web_headers headers;
+    double every_us; /* 0: once */
+    double timeout_us;
+    uint64_t n_retries;
+    uint64_t max_stacks, max_bytes;
+    struct alqi_cli_web *web;
+    struct alqi_cli_reading reading;
+    struct alqi_cli_moment sent;
+    pid_t pid;
+    sigset_t signals;
+    bool is_ending;   /* by a signal */
+    bool is_followed; /* pushed again and again */
+    bool has_said_folding;
+    uint64_t n_pushed, n_repeated, n_late;
+};
+
+/* ---- options --------------------------------------------------------- */
+
+static bool
+to_set(struct push *p, const char *value)
+{
+    size_t n = strcspn(value, "=");
+
+    for (size_t i = 0; i < ALQI_COUNT_OF(engines); i++)
+        if (strlen(engines[i].name) == n &&
+            memcmp(engines[i].name, value, n) == 0)
+            p->engine = &engines[i];
+    if (p->engine == NULL || value[n] != '=') {
+        alqi_cli_usage("push",
+                       "push: --to=%s: write pyroscope=URL, parca=URL "
+                       "or otlp=URL",
+                       value);
+        return false;
+    }
+    p->base = value + n + 1;
+    if (alqi_cli_web_is_url(p->base))
+        return true;
+    alqi_cli_usage("push",
+                   "push: --to=%s: an address begins with http:// or "
+                   "https://",
+                   value);
+    return false;
+}
+
+static bool
+label_set(struct push *p, const char *value)
+{
+    size_t n = strcspn(value, "=");
+    struct alqi_cli_push_label *l = &p->labels[p->n_labels];
+
+    if (p->n_labels == ALQI_CLI_LABELS_MOST) {
+        alqi_cli_usage("push", "push: --label: at most %d",
+                       ALQI_CLI_LABELS_MOST);
+        return false;
+    }
+    if (n == 0 || value[n] == '\0' || strlen(value) > LABEL_BYTES) {
+        alqi_cli_usage("push", "push: --label=%.60s: write NAME=VALUE", value);
+        return false;
+    }
+    l->name = alqi_cli_realloc(NULL, strlen(value) + 1, 1);
+    strcpy(l->name, value);
+    l->name[n] = '\0';
+    l->value = l->name + n + 1;
+    p->n_labels++;
+    return true;
+}
+
+static bool
+duration_set(const char *option, const char *value, double least_us, double *us)
+{
+    if (alqi_cli_parse_duration(value, us) && *us >= least_us && *us <= 1e12)
+        return true;
+    alqi_cli_usage("push",
+                   "push: --%s=%s: write a number and a unit: ms s m "
+                   "h, %s at least",
+                   option, value, alqi_cli_text_duration(least_us).text);
+    return false;
+}
+
+static bool
+count_set(const char *option, const char *value, uint64_t most, uint64_t *n)
+{
+    if (alqi_cli_parse_count(value, n) && *n <= most)
+        return true;
+    alqi_cli_usage("push", "push: --%s=%s: write a whole number", option,
+                   value);
+    return false;
+}
+
+static bool
+set(void *arg, int id, const char *value)
+{
+    struct push *p = arg;
+
+    switch (id) {
+    case ID_TO:
+        return to_set(p, value);
+    case ID_NAME:
+        p->name = value;
+        return true;
+    case ID_LABEL:
+        return label_set(p, value);
+    case ID_EVERY:
+        return duration_set("every", value, EVERY_LEAST_US, &p->every_us);
+    case ID_HEADER:
+        return alqi_cli_web_header_add(&p->headers, "push", value);
+    case ID_TIMEOUT:
+        return duration_set("timeout", value, 1000, &p->timeout_us);
+    case ID_RETRIES:
+        return count_set("retries", value, RETRIES_MOST, &p->n_retries);
+    case ID_MAX_STACKS:
+        return count_set("max-stacks", value, UINT32_MAX, &p->max_stacks);
+    default:
+        return count_set("max-bytes", value, INT64_MAX, &p->max_bytes);
+    }
+}
+
+/* What all three engines take; Pyroscope reads a value up to ',' or '}'. */
+static const char *
+label_fault(const struct push *p, const struct alqi_cli_push_label *l)
+{
+    const char *c = l->name;
+    char clean[LABEL_BYTES + 1];
+
+    if (!isalpha((unsigned char)*c) && *c != '_')
+        return "its name begins with a letter or '_'";
+    for (; *c != '\0'; c++)
+        if (!isalnum((unsigned char)*c) && *c != '_' &&
+            (*c != '.' || !p->engine->has_dots))
+            return "its name has letters, digits and '_' alone";
+    if (strncmp(l->name, "__", 2) == 0)
+        return "names that begin with '__' are the engine's own";
+    if (strcmp(l->name, "service_name") == 0 ||
+        strcmp(l->name, "service.name") == 0 || strcmp(l->name, "job") == 0)
+        return "--name says it";
+    alqi_cli_clean(clean, sizeof clean, l->value);
+    if (strcmp(clean, l->value) != 0)
+        return "its value is not plain text";
+    if (!p->engine->has_dots && strpbrk(l->value, "{},=\"") != NULL)
+        return "its value may not have any of {},=\"";
+    for (const struct alqi_cli_push_label *o = p->labels; o < l; o++)
+        if (strcmp(o->name, l->name) == 0)
+            return "it is given twice";
+    return NULL;
+}
+
+static int
+labels_check(const struct push *p)
+{
+    for (uint32_t i = 0; i < p->n_labels; i++) {
+        const char *fault = label_fault(p, &p->labels[i]);
+
+        if (fault != NULL)
+            return alqi_cli_usage("push", "push: --label=%s=%.60s: %s",
+                                  p->labels[i].name, p->labels[i].value, fault);
+    }
+    return -1;
+}
+
+/* The program's name, of what engines take in one. */
+static const char *
+service_name(const struct push *p)
+{
+    static char name[ALQI_CLI_NAME_BYTES];
+    const char *path = p->reading.export.analysis.info->executable;
+    const char *slash = strrchr(path, '/');
+
+    snprintf(name, sizeof name, "%s",
+             p->name != NULL ? p->name
+             : slash != NULL ? slash + 1
+                             : path);
+    for (char *c = name; *c != '\0'; c++)
+        if (!isalnum((unsigned char)*c) && strchr("._-/", *c) == NULL)
+            *c = '_';
+    return name[0] != '\0' ? name : "unnamed";
+}
+
+/* ---- waiting --------------------------------------------------------- */
+
+/* SIGINT and SIGTERM end the pushing between two requests. */
+static void
+signals_block(struct push *p)
+{
+    sigemptyset(&p->signals);
+    sigaddset(&p->signals, SIGINT);
+    sigaddset(&p->signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &p->signals, NULL);
+}
+
+/* Waits so long, or until a signal says that it is the end. */
+static void
+rest(struct push *p, uint64_t wait_ms)
+{
+    struct timespec t = {.tv_sec = (time_t)(wait_ms / 1000),
+                         .tv_nsec = (long)(wait_ms % 1000) * 1000000};
+
+    if (!p->is_ending && sigtimedwait(&p->signals, NULL, &t) > 0)
+        p->is_ending = true;
+}
+
+static bool
+has_ended(const struct push *p)
+{
+    return p->pid != 0 && kill(p->pid, 0) != 0 && errno == ESRCH;
+}
+
+/* Until that moment, or what ends the pushing; true: it goes on. */
+static bool
+rest_until(struct push *p, uint64_t mono_ns)
+{
+    for (;;) {
+        uint64_t now_ns = alqi_plat_mono_ns_sigsafe();
+        uint64_t left_ms = now_ns < mono_ns ? (mono_ns - now_ns) / 1000000 : 0;
+
+        if (p->is_ending || has_ended(p))
+            return false;
+        if (left_ms == 0)
+            return true;
+        rest(p, left_ms < LOOK_MS ? left_ms : LOOK_MS);
+    }
+}
+
+/* ---- one window ------------------------------------------------------ */
+
+static void
+body_free(struct alqi_cli_push_body *body)
+{
+    free(body->bytes);
+    free(body->query);
+    memset(body, 0, sizeof *body);
+}
+
+/* As many as would fit if all were of one size, and less; half at most. */
+static uint32_t
+fewer(const struct push *p, const struct alqi_cli_push_body *body)
+{
+    double share = 0.9 * (double)p->max_bytes / (double)body->n_profile_bytes;
+    uint32_t most = (uint32_t)(body->most_stacks * (share < 0.5 ? share : 0.5));
+
+    return most > STACKS_LEAST ? most : STACKS_LEAST;
+}
+
+/* What is too large is made again with fewer stacks, down to some. */
+static bool
+body_make(struct push *p, const struct alqi_cli_push_window *w,
+          struct alqi_cli_push_body *body)
+{
+    uint32_t most = (uint32_t)p->max_stacks;
+    bool is_any;
+
+    for (;;) {
+        w->export->max_stacks = most;
+        memset(body, 0, sizeof *body);
+        is_any = p->engine->make(w, body);
+        if (p->max_bytes == 0 || body->n_profile_bytes <= p->max_bytes ||
+            body->most_stacks <= STACKS_LEAST)
+            return is_any;
+        most = fewer(p, body);
+        if (!p->has_said_folding)
+            alqi_cli_say(
+                "push: a profile of %s is above --max-bytes: stacks "
+                "are folded into [other]",
+                alqi_cli_text_bytes((double)body->n_profile_bytes).text);
+        p->has_said_folding = true;
+        body_free(body);
+    }
+}
+
+static bool
+is_worth_repeating(const struct alqi_cli_web_answer *a)
+{
+    return a->status == 0 || a->status == 408 || a->status == 429 ||
+           a->status == 500 || a->status == 502 || a->status == 503 ||
+           a->status == 504;
+}
+
+/* Longer each time, and not the same for all of a fleet. */
+static uint64_t
+wait_ms(uint64_t round, const struct alqi_cli_web_answer *a)
+{
+    double ms = WAIT_FIRST_MS * exp2((double)(round < 16 ? round : 16));
+    double share = (double)(alqi_plat_entropy() >> 11) * 0x1p-53;
+
+    ms *= 0.5 + share;
+    if (ms < 1000.0 * a->retry_after_s)
+        ms = 1000.0 * a->retry_after_s;
+    return (uint64_t)(ms < WAIT_MOST_MS ? ms : WAIT_MOST_MS);
+}
+
+static void
+say_answer(const struct push *p, struct alqi_cli_web_answer *a,
+           const char *what)
+{
+    if (a->status == 0)
+        alqi_cli_say("push: %s: %s; %s", p->public, a->error, what);
+    else
+        alqi_cli_say("push: %s answers %u%s%s; %s", p->public, a->status,
+                     a->n_text > 0 ? ": " : "", alqi_cli_web_line(a), what);
+}
+
+enum sent { SENT, LATER, REFUSED };
+
+static enum sent
+body_send(struct push *p, const struct alqi_cli_push_body *body)
+{
+    struct alqi_cli_web_request request = {
+        .type = p->engine->type, .body = body->bytes, .n_bytes = body->n_bytes};
+    struct alqi_cli_web_answer answer;
+    enum sent sent = LATER;
+    char *url = NULL;
+
+    if (asprintf(&url, "%s%s", p->url, body->query != NULL ? body->query : "") <
+        0)
+        return REFUSED;
+    request.url = url;
+    for (uint64_t round = 0; sent == LATER; round++) {
+        alqi_cli_web_post(p->web, &request, &answer);
+        if (answer.status >= 200 && answer.status < 300) {
+            const char *objection = p->engine->objection != NULL
+                                        ? p->engine->objection(&answer)
+                                        : NULL;
+
+            if (objection != NULL)
+                alqi_cli_say("push: %s: %s", p->public, objection);
+            sent = SENT;
+        } else if (!is_worth_repeating(&answer)) {
+            say_answer(p, &answer, "it is not sent again");
+            sent = REFUSED;
+        } else if (round == p->n_retries || p->is_ending) {
+            say_answer(p, &answer,
+                       p->is_followed ? "the next profile has it, too"
+                                      : "given up");
+            break;
+        } else {
+            p->n_repeated++;
+            rest(p, wait_ms(round, &answer));
+        }
+    }
+    free(url);
+    return sent;
+}
+
+static struct alqi_cli_push_window
+window_of(struct push *p)
+{
+    struct alqi_cli_export *x = &p->reading.export;
+    const struct alqi_cli_analysis *a = &x->analysis;
+    uint64_t from_ns =
+        p->sent.wall_ns != 0 ? p->sent.wall_ns : a->info->start_us * NS_PER_US;
+    uint64_t until_ns = alqi_cli_reading_taken_ns(&p->reading);
+
+    if (until_ns <= from_ns) /* the program has ended, and done nothing since */
+        until_ns = from_ns + NS_PER_US;
+    x->measure = ALQI_CLI_LIVE;
+    x->has_measure = true;
+    x->part = (struct alqi_cli_export_part){
+        .since = &p->sent,
+        .taken_ns = until_ns,
+        .is_quiet = true,
+    };
+    return (struct alqi_cli_push_window){
+        .service = service_name(p),
+        .labels = p->labels,
+        .n_labels = p->n_labels,
+        .from_ns = from_ns,
+        .until_ns = until_ns,
+        .export = x,
+    };
+}
+
+/* What is new since the last window, or whatever is not sent yet. */
+static int
+window_push(struct push *p)
+{
+    struct alqi_cli_push_window w;
+    struct alqi_cli_push_body body;
+    enum sent sent;
+    int rc = alqi_cli_reading_update(&p->reading);
+
+    if (rc >= 0)
+        return rc;
+    w = window_of(p);
+    sent = body_make(p, &w, &body) ? body_send(p, &body) : SENT;
+    p->n_pushed += sent == SENT && body.n_stacks > 0;
+    p->n_late += sent == LATER;
+    body_free(&body);
+    if (sent == SENT)
+        alqi_cli_moment_take(&p->sent, &p->reading.export.analysis, w.until_ns);
+    if (sent == REFUSED)
+        return ALQI_CLI_FINDING;
+    return sent == SENT || p->is_followed ? -1 : ALQI_CLI_FINDING;
+}
+
+/* ---- the verb -------------------------------------------------------- */
+
+/* -1: the end has come, in one way or another. */
+static int
+follow(struct push *p)
+{
+    uint64_t every_ns = (uint64_t)(p->every_us * NS_PER_US);
+    uint64_t next_ns = alqi_plat_mono_ns_sigsafe() + every_ns;
+    int rc = -1;
+
+    while (rc < 0 && rest_until(p, next_ns)) {
+        uint64_t now_ns = alqi_plat_mono_ns_sigsafe();
+
+        next_ns += every_ns;
+        if (next_ns < now_ns) /* one window took longer than it is */
+            next_ns = now_ns + every_ns;
+        rc = window_push(p);
+    }
+    if (rc >= 0)
+        return rc;
+    p->is_followed = false; /* there is no next one */
+    return window_push(p);
+}
+
+static int
+push_all(struct push *p)
+{
+    int rc;
+
+    p->is_followed = p->every_us > 0;
+    rc = window_push(p);
+    if (rc < 0 && p->is_followed && !p->reading.is_growing)
+        rc = alqi_cli_usage("push",
+                            "push: --every: nothing is being recorded "
+                            "to %s",
+                            p->reading.path);
+    if (rc < 0 && p->is_followed)
+        rc = follow(p);
+    if (rc > ALQI_CLI_FINDING && p->n_pushed == 0)
+        return rc;
+    printf("%" PRIu64 " profile%s sent to %s", p->n_pushed,
+           p->n_pushed == 1 ? "" : "s", p->public);
+    if (p->n_repeated > 0)
+        printf("; %" PRIu64 " requests repeated", p->n_repeated);
+    if (p->n_late > 0 && p->every_us > 0)
+        printf("; %" PRIu64 " times it could not be sent in time", p->n_late);
+    putchar('\n');
+    return rc < 0 ? ALQI_CLI_OK : rc;
+}
+
+static int
+run(struct push *p, const char *path)
+{
+    int rc;
+
+    p->web = alqi_cli_web_open("push", p->timeout_us, &p->headers);
+    if (p->web == NULL)
+        return ALQI_CLI_UNREADABLE;
+    p->url = alqi_cli_web_join(p->base, p->engine->path);
+    p->public = alqi_cli_web_public(p->url);
+    alqi_cli_reading_init(&p->reading, path, p->pid);
+    signals_block(p);
+    rc = push_all(p);
+    alqi_cli_reading_free(&p->reading);
+    alqi_cli_moment_free(&p->sent);
+    alqi_cli_web_drop(p->web);
+    free(p->url);
+    free(p->public);
+    return rc;
+}
+
+/* -1 to go on with all that is asked for. */
+static int
+arguments_check(const struct push *p, int argc, char **argv, int first)
+{
+    if (p->engine == NULL)
+        return alqi_cli_usage("push", "push: where to? Write --to=ENGINE=URL");
+    if (first >= argc)
+        return alqi_cli_usage("push", "push: of what? Name a process by its "
+                                      "number, or a trace");
+    if (first + 1 < argc)
+        return alqi_cli_usage("push", "push: one at a time; '%s' is too many",
+                              argv[first + 1]);
+    return labels_check(p);
+}
+
+/* The recording of a process goes when that ends; what it has last is told all
+ * the same.  It is left open. */
+static int
+file_hold(const struct push *p, char *path, size_t n)
+{
+    int fd = p->pid != 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+    if (p->pid == 0)
+        return -1;
+    if (fd < 0) {
+        alqi_cli_say("push: cannot open %s: %s", path, strerror(errno));
+        return ALQI_CLI_UNREADABLE;
+    }
+    snprintf(path, n, "/proc/self/fd/%d", fd);
+    return -1;
+}
+
+int
+alqi_cli_push(int argc, char **argv)
+{
+    struct push p = {.timeout_us = TIMEOUT_US,
+                     .n_retries = 5,
+                     .max_stacks = ALQI_CLI_PPROF_STACKS,
+                     .max_bytes = BYTES_MOST};
+    char path[PATH_MAX + 64];
+    int first;
+    int rc = alqi_cli_parse("push", argc, argv, set, &p, &first);
+
+    if (rc < 0)
+        rc = arguments_check(&p, argc, argv, first);
+    if (rc < 0)
+        rc = alqi_cli_recorded_operand("push", argv[first], &p.pid, path,
+                                       sizeof path);
+    if (rc < 0)
+        rc = file_hold(&p, path, sizeof path);
+    if (rc < 0)
+        rc = run(&p, path);
+    for (uint32_t i = 0; i < p.n_labels; i++)
+        free(p.labels[i].name);
+    alqi_cli_web_headers_free(&p.headers);
+    return rc;
+}

@@ -1,0 +1,195 @@
+/* reading.c -- see reading.h */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/tool/cli.h"
+#include "cli/fleet/reading.h"
+#include "plat/plat.h"
+
+enum { NS_PER_US = 1000, BUDGET_US = 1000000 };
+
+static const double TEMPORARY_US = 1000;
+
+void
+alqi_cli_reading_init(struct alqi_cli_reading *r, const char *path, pid_t pid)
+{
+    memset(r, 0, sizeof *r);
+    r->path = path;
+    r->pid = pid;
+    r->export.max_stacks = ALQI_CLI_PPROF_STACKS;
+}
+
+/* What was read, but for what is read on. */
+static void
+picture_free(struct alqi_cli_reading *r)
+{
+    if (!r->is_there)
+        return;
+    r->is_there = false;
+    if (r->export.input == NULL) {
+        alqi_cli_analysis_picture_free(&r->export.analysis);
+        return;
+    }
+    alqi_cli_analysis_free(&r->export.analysis);
+    alqi_cli_input_drop(r->export.input);
+    r->export.input = NULL;
+}
+
+void
+alqi_cli_reading_free(struct alqi_cli_reading *r)
+{
+    picture_free(r);
+    alqi_cli_follow_drop(r->follow);
+    r->follow = NULL;
+}
+
+/* ---- reading on ---------------------------------------------------------- */
+
+static void
+read_on(struct alqi_cli_reading *r)
+{
+    enum alqi_cli_follow_state state;
+
+    r->wall_ns = alqi_plat_wall_ns_sigsafe();
+    picture_free(r);
+    do
+        state = alqi_cli_follow_read(r->follow, BUDGET_US);
+    while (state == ALQI_CLI_FOLLOW_BEHIND);
+    alqi_cli_analysis_picture(alqi_cli_follow_analysis(r->follow),
+                              &r->export.analysis);
+    r->export.damage = alqi_cli_follow_damage(r->follow);
+    r->is_growing = state == ALQI_CLI_FOLLOW_LEVEL;
+    r->is_there = true;
+}
+
+/* ---- reading once -------------------------------------------------------- */
+
+/* The remarks of a profile tell of damage. */
+static void
+warning_ignore(void *arg, uint64_t offset_bytes, const char *text)
+{
+    (void)arg;
+    (void)offset_bytes;
+    (void)text;
+}
+
+static int
+read_once(struct alqi_cli_reading *r)
+{
+    struct alqi_cli_analysis_options options = {.temporary_us = TEMPORARY_US};
+    struct alqi_cli_input *input;
+    int rc = alqi_cli_input_open(r->path, warning_ignore, NULL, &input);
+
+    if (rc >= 0)
+        return rc;
+    picture_free(r);
+    r->wall_ns = alqi_plat_wall_ns_sigsafe();
+    r->is_growing = false;
+    r->export.input = input;
+    alqi_cli_analysis_run(&r->export.analysis, input, &options);
+    r->is_there = true;
+    return -1;
+}
+
+/* Whether another file is there now; a name that is gone means the file that
+ * was there. */
+static bool
+is_another(struct alqi_cli_reading *r)
+{
+    struct stat st;
+    uint64_t changed_ns;
+    bool is_same;
+
+    if (strcmp(r->path, "-") == 0 || stat(r->path, &st) != 0)
+        return !r->is_there;
+    changed_ns =
+        (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+    is_same = r->is_there && r->n_bytes == (uint64_t)st.st_size &&
+              r->changed_ns == changed_ns && r->inode == st.st_ino;
+    r->n_bytes = (uint64_t)st.st_size;
+    r->changed_ns = changed_ns;
+    r->inode = st.st_ino;
+    return !is_same;
+}
+
+/* What cannot be followed, or is not there, read_once() has a word for. */
+static int
+read_anew(struct alqi_cli_reading *r)
+{
+    struct alqi_cli_follow *follow = NULL;
+    char why[300];
+
+    if (strcmp(r->path, "-") != 0)
+        follow = alqi_cli_follow_open(r->path, r->pid, why, sizeof why);
+    if (follow == NULL && r->follow == NULL)
+        return read_once(r);
+    if (follow != NULL) {
+        alqi_cli_reading_free(r);
+        r->follow = follow;
+    }
+    read_on(r);
+    return -1;
+}
+
+int
+alqi_cli_reading_update(struct alqi_cli_reading *r)
+{
+    uint64_t begun_ns = alqi_plat_mono_ns_sigsafe();
+    int rc = -1;
+
+    if (r->is_there && r->is_growing)
+        read_on(r);
+    else if (is_another(r))
+        rc = read_anew(r);
+    else
+        return -1;
+    r->took_ns = alqi_plat_mono_ns_sigsafe() - begun_ns;
+    return rc;
+}
+
+uint64_t
+alqi_cli_reading_taken_ns(const struct alqi_cli_reading *r)
+{
+    const struct alqi_cli_analysis *a = &r->export.analysis;
+
+    return r->is_growing ? r->wall_ns
+                         : (a->info->start_us + a->end_us) * NS_PER_US;
+}
+
+const char *
+alqi_cli_reading_damage(const struct alqi_cli_reading *r)
+{
+    return r->export.input != NULL ? alqi_cli_input_damage(r->export.input)
+                                   : r->export.damage;
+}
+
+/* ---- profiles ------------------------------------------------------------ */
+
+void *
+alqi_cli_reading_pprof(struct alqi_cli_reading *r,
+                       enum alqi_cli_measure measure,
+                       const struct alqi_cli_moment *since, bool is_window,
+                       size_t *n_bytes)
+{
+    struct alqi_cli_export *x = &r->export;
+    char *bytes = NULL;
+    FILE *out = open_memstream(&bytes, n_bytes);
+
+    if (out == NULL) {
+        alqi_cli_say("out of memory for a profile");
+        exit(ALQI_CLI_UNREADABLE);
+    }
+    x->measure = measure;
+    x->has_measure = true;
+    x->part = (struct alqi_cli_export_part){
+        .since = since,
+        .is_window = is_window,
+        .taken_ns = alqi_cli_reading_taken_ns(r),
+        .is_quiet = true,
+    };
+    alqi_cli_export_pprof(x, out);
+    fclose(out);
+    return bytes;
+}

@@ -1,0 +1,357 @@
+/* serve.c -- aliquot serve: profiles and metrics of a recorded program, asked
+ * for by HTTP
+ *
+ * Go's paths, so that what scrapes Go programs scrapes any.  Each connection
+ * has a thread; the trace is read, and answers are made, by one at a time. */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/tool/cli.h"
+#include "cli/tool/http.h"
+#include "cli/fleet/metrics.h"
+#include "cli/fleet/reading.h"
+#include "cli/live/recorded.h"
+#include "cli/tool/text.h"
+
+enum {
+    ID_PORT = 256,
+    ID_TOKEN,
+    SECONDS_MOST = 3600,
+    READERS = 16,
+    READER_BYTES = 64,
+    WATCH_MS = 500
+};
+
+const struct alqi_cli_option alqi_cli_serve_options[] = {
+    {ID_PORT, "port", "N", NULL, "the port; default 0: any that is free"},
+    {ID_TOKEN, "token", NULL, NULL,
+     "a random word in the address: nobody guesses it"},
+    {0},
+};
+
+/* Whoever asks for delta_heap has a moment of his own. */
+struct reader {
+    char name[READER_BYTES];
+    struct alqi_cli_moment moment;
+};
+
+struct serve {
+    struct alqi_cli_http_config config;
+    pthread_mutex_t turn; /* of all that follows */
+    struct alqi_cli_reading reading;
+    struct alqi_cli_metrics metrics;
+    struct reader readers[READERS];
+    unsigned n_readers;
+};
+
+/* ---- answers ------------------------------------------------------------- */
+
+/* What pprof asks for places without a name: all names that can be found are in
+ * the profile.  It looks itself for the others, and would stop at a 404. */
+static const char symbol_page[] = "num_symbols: 0";
+
+static const char index_page[] =
+    "/debug/pprof/heap        all call stacks: allocated since recording "
+    "began, in use now\n"
+    "/debug/pprof/allocs      the same; shows what was allocated first\n"
+    "        ?seconds=N       what changes within N seconds from now\n"
+    "/debug/pprof/delta_heap  allocated since the last time, in use now\n"
+    "        ?reader=NAME     since NAME's last time\n"
+    "/metrics                 for Prometheus\n";
+
+/* The trace as it is, in turn; false when the answer is that it cannot be
+ * read. */
+static bool
+read_trace(struct serve *s, struct alqi_cli_http_answer *answer)
+{
+    if (alqi_cli_reading_update(&s->reading) < 0)
+        return true;
+    alqi_cli_http_say(answer, 503,
+                      "%s cannot be read now; the server's "
+                      "standard error has the reason",
+                      s->reading.path);
+    return false;
+}
+
+static void
+pprof_give(struct serve *s, enum alqi_cli_measure measure,
+           const struct alqi_cli_moment *since, bool is_window,
+           struct alqi_cli_http_answer *answer)
+{
+    answer->body = alqi_cli_reading_pprof(&s->reading, measure, since,
+                                          is_window, &answer->n_bytes);
+    answer->status = 200;
+    answer->type = "application/octet-stream";
+    answer->save_as = "profile.pb.gz";
+}
+
+/* False: it is given, and is no number of seconds. */
+static bool
+seconds_of(const struct alqi_cli_http_request *request, uint64_t *seconds)
+{
+    const char *text = alqi_cli_http_value(request, "seconds");
+
+    *seconds = 0;
+    return text == NULL ||
+           (alqi_cli_parse_count(text, seconds) && *seconds <= SECONDS_MOST);
+}
+
+/* What changes from now on; nobody else waits meanwhile. */
+static void
+window_give(struct serve *s, const struct alqi_cli_http_request *request,
+            enum alqi_cli_measure measure, uint64_t seconds,
+            struct alqi_cli_http_answer *answer)
+{
+    struct alqi_cli_moment then = {0};
+    bool is_read = read_trace(s, answer);
+
+    if (!is_read)
+        return;
+    alqi_cli_moment_take(&then, &s->reading.export.analysis,
+                         alqi_cli_reading_taken_ns(&s->reading));
+    pthread_mutex_unlock(&s->turn);
+    is_read = alqi_cli_http_pause(request, (unsigned)seconds * 1000);
+    pthread_mutex_lock(&s->turn);
+    if (!is_read)
+        alqi_cli_http_say(answer, 503, "the server has ended");
+    else if (read_trace(s, answer))
+        pprof_give(s, measure, &then, true, answer);
+    alqi_cli_moment_free(&then);
+}
+
+static void
+profile_answer(struct serve *s, const struct alqi_cli_http_request *request,
+               enum alqi_cli_measure measure,
+               struct alqi_cli_http_answer *answer)
+{
+    const char *debug = alqi_cli_http_value(request, "debug");
+    uint64_t seconds;
+
+    if (debug != NULL && strcmp(debug, "0") != 0)
+        alqi_cli_http_say(answer, 400,
+                          "debug=%.20s: text is not given; go "
+                          "tool pprof makes it of the profile",
+                          debug);
+    else if (!seconds_of(request, &seconds))
+        alqi_cli_http_say(answer, 400, "seconds: a whole number, to %d",
+                          SECONDS_MOST);
+    else if (seconds > 0)
+        window_give(s, request, measure, seconds, answer);
+    else if (read_trace(s, answer))
+        pprof_give(s, measure, NULL, false, answer);
+}
+
+/* NULL: there are too many. */
+static struct reader *
+reader_of(struct serve *s, const char *name)
+{
+    struct reader *r;
+
+    for (unsigned i = 0; i < s->n_readers; i++)
+        if (strcmp(s->readers[i].name, name) == 0)
+            return &s->readers[i];
+    if (s->n_readers == READERS)
+        return NULL;
+    r = &s->readers[s->n_readers++];
+    strcpy(r->name, name);
+    return r;
+}
+
+static void
+delta_answer(struct serve *s, const struct alqi_cli_http_request *request,
+             struct alqi_cli_http_answer *answer)
+{
+    const char *name = alqi_cli_http_value(request, "reader");
+    struct reader *reader;
+
+    if (name == NULL)
+        name = "";
+    if (strlen(name) >= READER_BYTES) {
+        alqi_cli_http_say(answer, 400, "reader: a name of at most %d bytes",
+                          READER_BYTES - 1);
+        return;
+    }
+    reader = reader_of(s, name);
+    if (reader == NULL) {
+        alqi_cli_http_say(answer, 429, "there are %d readers already", READERS);
+        return;
+    }
+    if (!read_trace(s, answer))
+        return;
+    pprof_give(s, ALQI_CLI_LIVE, &reader->moment, false, answer);
+    alqi_cli_moment_take(&reader->moment, &s->reading.export.analysis,
+                         alqi_cli_reading_taken_ns(&s->reading));
+}
+
+static void
+metrics_answer(struct serve *s, struct alqi_cli_http_answer *answer)
+{
+    char *text = NULL;
+    FILE *out;
+
+    if (!read_trace(s, answer))
+        return;
+    out = open_memstream(&text, &answer->n_bytes);
+    if (out == NULL)
+        return;
+    alqi_cli_metrics_write(&s->metrics, &s->reading, out);
+    fclose(out);
+    answer->status = 200;
+    answer->type = "text/plain; version=0.0.4; charset=utf-8";
+    answer->body = text;
+}
+
+static void
+answer_in_turn(struct serve *s, const struct alqi_cli_http_request *request,
+               struct alqi_cli_http_answer *answer)
+{
+    if (strcmp(request->path, "/debug/pprof/symbol") == 0)
+        alqi_cli_http_say(answer, 200, "%s", symbol_page);
+    else if (request->is_post)
+        alqi_cli_http_say(answer, 405, "GET only");
+    else if (strcmp(request->path, "/debug/pprof/heap") == 0)
+        profile_answer(s, request, ALQI_CLI_LIVE, answer);
+    else if (strcmp(request->path, "/debug/pprof/allocs") == 0)
+        profile_answer(s, request, ALQI_CLI_ALLOCATED, answer);
+    else if (strcmp(request->path, "/debug/pprof/delta_heap") == 0)
+        delta_answer(s, request, answer);
+    else if (strcmp(request->path, "/metrics") == 0)
+        metrics_answer(s, answer);
+    else if (strcmp(request->path, "/") == 0 ||
+             strcmp(request->path, "/debug/pprof/") == 0)
+        alqi_cli_http_say(answer, 200, "%s", index_page);
+    else
+        alqi_cli_http_say(answer, 404, "there is no %.200s; there are:\n%s",
+                          request->path, index_page);
+}
+
+static void
+answer(void *arg, const struct alqi_cli_http_request *request,
+       struct alqi_cli_http_answer *out)
+{
+    struct serve *s = arg;
+
+    pthread_mutex_lock(&s->turn);
+    answer_in_turn(s, request, out);
+    pthread_mutex_unlock(&s->turn);
+}
+
+/* ---- the verb ------------------------------------------------------------ */
+
+static bool
+set(void *arg, int id, const char *value)
+{
+    struct alqi_cli_http_config *c = arg;
+    uint64_t port;
+
+    if (id == ID_TOKEN) {
+        c->has_token = true;
+        return true;
+    }
+    if (alqi_cli_parse_count(value, &port) && port <= UINT16_MAX) {
+        c->port = (uint16_t)port;
+        return true;
+    }
+    alqi_cli_usage("serve", "serve: --port=%s: a number from 0 to 65535",
+                   value);
+    return false;
+}
+
+struct watch {
+    struct alqi_cli_http *http;
+    pid_t pid;
+    _Atomic(int) is_over;
+    _Atomic(int) has_seen_end;
+};
+
+/* Ends the server when the process does. */
+static void *
+watch_run(void *arg)
+{
+    struct watch *w = arg;
+    struct timespec pause = {.tv_nsec = WATCH_MS * 1000000L};
+
+    while (!w->is_over) {
+        if (kill(w->pid, 0) != 0 && errno == ESRCH) {
+            w->has_seen_end = 1;
+            alqi_cli_http_stop(w->http);
+            break;
+        }
+        nanosleep(&pause, NULL);
+    }
+    return NULL;
+}
+
+static void
+wait_for_end(struct alqi_cli_http *http, pid_t pid)
+{
+    struct watch w = {.http = http, .pid = pid};
+    pthread_t thread;
+    bool is_watched =
+        pid != 0 && pthread_create(&thread, NULL, watch_run, &w) == 0;
+
+    alqi_cli_http_wait(http);
+    w.is_over = 1;
+    if (is_watched)
+        pthread_join(thread, NULL);
+    if (w.has_seen_end)
+        alqi_cli_say("serve: process %d has ended", (int)pid);
+}
+
+static int
+serve(struct serve *s, pid_t pid)
+{
+    struct alqi_cli_http *http;
+    int rc = alqi_cli_reading_update(&s->reading);
+
+    if (rc >= 0)
+        return rc;
+    http = alqi_cli_http_open(&s->config);
+    if (http == NULL)
+        return ALQI_CLI_UNREADABLE;
+    printf("%s\n", alqi_cli_http_url(http));
+    fflush(stdout);
+    wait_for_end(http, pid);
+    alqi_cli_http_drop(http);
+    return ALQI_CLI_OK;
+}
+
+int
+alqi_cli_serve(int argc, char **argv)
+{
+    struct serve s = {
+        .config = {.verb = "serve", .is_parallel = true, .takes_post = true},
+        .turn = PTHREAD_MUTEX_INITIALIZER};
+    char path[PATH_MAX + 64];
+    pid_t pid;
+    int first;
+    int rc = alqi_cli_parse("serve", argc, argv, set, &s.config, &first);
+
+    if (rc >= 0)
+        return rc;
+    if (first >= argc)
+        return alqi_cli_usage("serve", "serve: of what? Name a process by its "
+                                       "number, or a trace");
+    if (first + 1 < argc)
+        return alqi_cli_usage("serve", "serve: one at a time; '%s' is too many",
+                              argv[first + 1]);
+    rc = alqi_cli_recorded_operand("serve", argv[first], &pid, path,
+                                   sizeof path);
+    if (rc >= 0)
+        return rc;
+    alqi_cli_reading_init(&s.reading, path, pid);
+    s.config.answer = answer;
+    s.config.arg = &s;
+    rc = serve(&s, pid);
+    alqi_cli_reading_free(&s.reading);
+    for (unsigned i = 0; i < s.n_readers; i++)
+        alqi_cli_moment_free(&s.readers[i].moment);
+    return rc;
+}

@@ -1,0 +1,74 @@
+/* gc_trace.c -- aliquot gc-trace: what a collector did, to look at */
+#include <stdbool.h>
+#include <string.h>
+
+#include "cli/tool/cli.h"
+#include "cli/gc/gc_trace.h"
+#include "cli/tool/output.h"
+
+enum { ID_SUMMARY = 256 };
+
+const struct alqi_cli_option alqi_cli_gc_trace_options[] = {
+    {'o', "output", "OUT", NULL, "write to OUT instead of standard output"},
+    {'f', "force", NULL, NULL, "overwrite OUT"},
+    {ID_SUMMARY, "summary", NULL, NULL,
+     "a text with pauses and totals instead of JSON"},
+    {0, NULL, NULL, NULL, NULL},
+};
+
+struct gc_trace {
+    const char *out;
+    bool overwrites;
+    bool is_summary;
+};
+
+static bool
+set(void *arg, int id, const char *value)
+{
+    struct gc_trace *g = arg;
+
+    if (id == 'o')
+        g->out = value;
+    else if (id == 'f')
+        g->overwrites = true;
+    else
+        g->is_summary = true;
+    return true;
+}
+
+static int
+write_all(const struct gc_trace *g, struct alqi_cli_gc_events *events)
+{
+    struct alqi_cli_output out;
+    int status = alqi_cli_output_open(&out, g->out, g->overwrites), closed;
+
+    if (status >= 0)
+        return status;
+    status = g->is_summary ? alqi_cli_gc_summary(events, out.file)
+                           : alqi_cli_gc_json(events, out.file);
+    closed = alqi_cli_output_close(&out);
+    return closed != ALQI_CLI_OK ? closed : status;
+}
+
+int
+alqi_cli_gc_trace(int argc, char **argv)
+{
+    struct gc_trace g = {"-", false, false};
+    struct alqi_cli_gc_events *events;
+    const char *path;
+    int first, status;
+
+    status = alqi_cli_parse("gc-trace", argc, argv, set, &g, &first);
+    if (status < 0)
+        status = alqi_cli_one_operand("gc-trace", argc, argv, first, &path);
+    if (status < 0 && alqi_cli_output_is(path, g.out))
+        return alqi_cli_usage("gc-trace",
+                              "gc-trace: %s is the recording itself", path);
+    if (status < 0)
+        status = alqi_cli_gc_open(path, &events);
+    if (status >= 0)
+        return status;
+    status = write_all(&g, events);
+    alqi_cli_gc_drop(events);
+    return status;
+}

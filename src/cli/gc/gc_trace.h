@@ -1,0 +1,16 @@
+/* gc_trace.h -- what aliquot gc-trace writes */
+#ifndef ALQI_CLI_GC_GC_TRACE_H
+#define ALQI_CLI_GC_GC_TRACE_H
+
+#include <stdio.h>
+
+#include "cli/gc/events.h"
+
+/* Both return as alqi_cli_gc_read. */
+
+/* Trace Event Format, as Perfetto and chrome://tracing read it. */
+int alqi_cli_gc_json(struct alqi_cli_gc_events *events, FILE *out);
+/* For people. */
+int alqi_cli_gc_summary(struct alqi_cli_gc_events *events, FILE *out);
+
+#endif

@@ -1,0 +1,284 @@
+/* ask.c -- see control.h
+ *
+ * Whoever listens at a process's name may be another: the kernel tells who it
+ * is, and nothing is sent to, or believed of, anyone else. */
+#include <errno.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "cli/tool/cli.h"
+#include "cli/live/control.h"
+#include "cli/tool/proc.h"
+#include "cli/tool/text.h"
+#include "wire/request.h"
+#include "wire/side.h"
+
+enum { ANSWER_MS = 10000, TRIES = 5, RETRY_US = 50000, ID_CONTROL = 128 };
+
+#define GREETING ALQI_REQUEST_GREETING " "
+
+bool
+alqi_cli_target_set(struct alqi_cli_target *t, int id, const char *value)
+{
+    char *end;
+    long pid;
+
+    if (id == ID_CONTROL) {
+        t->control = value;
+        return true;
+    }
+    if (id == ALQI_CLI_ID_HEAP) {
+        t->is_heap = true;
+        return true;
+    }
+    pid = strtol(value, &end, 10);
+    if (*end != '\0' || end == value || pid <= 0 || pid > 1 << 30) {
+        alqi_cli_say("%s: --pid %s: a process number", t->verb, value);
+        return false;
+    }
+    t->pid = (pid_t)pid;
+    return true;
+}
+
+void
+alqi_cli_path_here(pid_t pid, const char *file, char *path, size_t n)
+{
+    snprintf(path, n, "%s", file);
+    if (access(path, R_OK) != 0 && pid != 0)
+        snprintf(path, n, "/proc/%d/root%s", (int)pid, file);
+}
+
+/* ---- why it does not answer ---------------------------------------------- */
+
+static bool
+has_mapped(pid_t pid, const char *name, bool *is_known)
+{
+    char path[64], line[5000];
+    bool found = false;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    f = fopen(path, "re");
+    *is_known = f != NULL;
+    while (f != NULL && !found && fgets(line, sizeof line, f) != NULL)
+        found = strstr(line, name) != NULL;
+    if (f != NULL)
+        fclose(f);
+    return found;
+}
+
+static const char *
+user_name(uid_t uid)
+{
+    static char number[24];
+    const struct passwd *user = getpwuid(uid);
+
+    snprintf(number, sizeof number, "user %u", (unsigned)uid);
+    return user != NULL ? user->pw_name : number;
+}
+
+static int
+say_silent(const struct alqi_cli_target *t)
+{
+    bool is_known;
+
+    if (t->pid == 0) {
+        alqi_cli_say("%s: nobody answers at %s: %s", t->verb, t->control,
+                     strerror(errno));
+        return ALQI_CLI_FINDING;
+    }
+    if (has_mapped(t->pid, "/libaliquot.so", &is_known) || t->is_heap)
+        alqi_cli_say("%s: the heap of process %d has no control socket: start "
+                     "it with ALIQUOT_CONTROL=1, or with 'aliquot record "
+                     "--control'",
+                     t->verb, (int)t->pid);
+    else if (has_mapped(t->pid, "/libaliquot-preload.so", &is_known))
+        alqi_cli_say("%s: process %d has no control socket: start it with "
+                     "'aliquot record --control', or with ALIQUOT=off,control "
+                     "beside LD_PRELOAD",
+                     t->verb, (int)t->pid);
+    else if (is_known)
+        alqi_cli_say("%s: process %d runs without the profiler: start it "
+                     "with 'aliquot record --control', or with "
+                     "LD_PRELOAD=libaliquot-preload.so ALIQUOT=off,control",
+                     t->verb, (int)t->pid);
+    else
+        alqi_cli_say("%s: process %d has no control socket, and may not be "
+                     "looked into",
+                     t->verb, (int)t->pid);
+    return ALQI_CLI_FINDING;
+}
+
+/* -1 to go on. */
+static int
+target_check(const struct alqi_cli_target *t)
+{
+    uid_t uid;
+
+    if (t->pid == 0)
+        return t->control != NULL
+                   ? -1
+                   : alqi_cli_usage(t->verb, "%s: which process? Give -p PID",
+                                    t->verb);
+    if (!alqi_cli_proc_owner(t->pid, &uid)) {
+        alqi_cli_say("%s: there is no process %d", t->verb, (int)t->pid);
+        return ALQI_CLI_FINDING;
+    }
+    if (geteuid() == 0 || geteuid() == uid)
+        return -1;
+    alqi_cli_say("%s: process %d is %s's: only that user and root may control "
+                 "it",
+                 t->verb, (int)t->pid, user_name(uid));
+    return ALQI_CLI_FINDING;
+}
+
+/* ---- the connection ------------------------------------------------------ */
+
+static bool
+address_make(const struct alqi_cli_target *t, struct sockaddr_un *a,
+             socklen_t *n)
+{
+    size_t bytes;
+
+    memset(a, 0, sizeof *a);
+    a->sun_family = AF_UNIX;
+    if (t->control == NULL)
+        snprintf(a->sun_path, sizeof a->sun_path,
+                 t->is_heap ? ALQI_REQUEST_NAME_HEAP : ALQI_REQUEST_NAME,
+                 (int)t->pid);
+    else if (strlen(t->control) < sizeof a->sun_path)
+        strcpy(a->sun_path, t->control);
+    bytes = strlen(a->sun_path);
+    if (bytes == 0) {
+        alqi_cli_say("%s: --control: a path, or '@' and a name, of at most "
+                     "107 bytes",
+                     t->verb);
+        return false;
+    }
+    *n = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + bytes);
+    if (a->sun_path[0] == '@')
+        a->sun_path[0] = '\0';
+    return true;
+}
+
+/* The listener is the process itself, or of a user we trust as much. */
+static bool
+peer_check(const struct alqi_cli_target *t, int fd)
+{
+    struct ucred peer;
+    socklen_t n = sizeof peer;
+    uid_t uid = geteuid();
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) != 0)
+        return false;
+    if (t->pid != 0)
+        alqi_cli_proc_owner(t->pid, &uid);
+    if ((t->pid == 0 || peer.pid == t->pid) &&
+        (peer.uid == uid || peer.uid == 0 || (t->pid == 0 && uid == 0)))
+        return true;
+    alqi_cli_say("%s: process %d of %s listens in its place; nothing was sent",
+                 t->verb, (int)peer.pid, user_name(peer.uid));
+    return false;
+}
+
+static bool
+exchange(int fd, const char *request, int answer_ms, char *reply)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    size_t n = 0;
+
+    /* Who is refused may be told before the request is sent. */
+    dprintf(fd, GREETING "%s\n", request);
+    while (n < ALQI_CLI_REPLY_BYTES - 1 && poll(&p, 1, answer_ms) > 0) {
+        ssize_t got = read(fd, reply + n, ALQI_CLI_REPLY_BYTES - 1 - n);
+        char *end;
+
+        if (got <= 0)
+            return false;
+        n += (size_t)got;
+        reply[n] = '\0';
+        end = strchr(reply, '\n');
+        if (end != NULL) {
+            *end = '\0';
+            return true;
+        }
+    }
+    errno = ETIMEDOUT;
+    return false;
+}
+
+/* -1 with a reply, -2 to try again, or the exit status. */
+static int
+attempt(const struct alqi_cli_target *t, const char *request, char *reply)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_un address;
+    int rc = -2;
+    socklen_t n;
+
+    if (fd >= 0 && !address_make(t, &address, &n))
+        rc = ALQI_CLI_USAGE;
+    else if (fd >= 0 && connect(fd, (void *)&address, n) == 0) {
+        if (!peer_check(t, fd))
+            rc = ALQI_CLI_FINDING;
+        else if (exchange(fd, request,
+                          t->answer_ms > 0 ? t->answer_ms : ANSWER_MS, reply))
+            rc = -1;
+    }
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+/* malloc's socket; if there is none, the managed heap's. */
+static int
+attempt_any(const struct alqi_cli_target *t, const char *request, char *reply)
+{
+    struct alqi_cli_target heap = *t;
+    int rc = attempt(t, request, reply);
+
+    if (rc != -2 || t->pid == 0 || t->control != NULL || t->is_heap)
+        return rc;
+    heap.is_heap = true;
+    return attempt(&heap, request, reply);
+}
+
+int
+alqi_cli_ask(const struct alqi_cli_target *t, const char *request,
+             char reply[ALQI_CLI_REPLY_BYTES])
+{
+    char text[ALQI_CLI_REPLY_BYTES];
+    int rc = target_check(t);
+
+    if (rc >= 0)
+        return rc;
+    signal(SIGPIPE, SIG_IGN);
+    rc = attempt_any(t, request, reply);
+    for (int i = 1; i < TRIES && rc == -2; i++) {
+        usleep(RETRY_US); /* its socket may be about to be made anew */
+        rc = attempt_any(t, request, reply);
+    }
+    if (rc == -2)
+        return say_silent(t);
+    if (rc >= 0)
+        return rc;
+    if (strncmp(reply, GREETING "ok ", strlen(GREETING "ok ")) == 0) {
+        memmove(reply, reply + strlen(GREETING),
+                strlen(reply + strlen(GREETING)) + 1);
+        return -1;
+    }
+    if (!alqi_side_get(reply, "text", text, sizeof text))
+        snprintf(text, sizeof text,
+                 "it answers what this command does not "
+                 "understand");
+    alqi_cli_say("%s: %s", t->verb, text);
+    return ALQI_CLI_FINDING;
+}

@@ -1,0 +1,237 @@
+/* control.c -- aliquot start, stop, rate, status: a running process */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "cli/tool/cli.h"
+#include "cli/live/control.h"
+#include "cli/tool/rate.h"
+#include "cli/tool/text.h"
+#include "wire/side.h"
+
+enum { ID_CONTROL = 128, ID_INTERVAL, ID_RATE, PATH_BYTES = 4096 };
+
+#define TARGET_ROWS                                                            \
+    {'p', "pid", "PID", NULL, "the process"},                                  \
+        {ID_CONTROL, "control", "NAME", NULL,                                  \
+         "its control socket, when ALIQUOT names one"},                        \
+    {                                                                          \
+        ALQI_CLI_ID_HEAP, "heap", NULL, NULL,                                  \
+            "its managed heap, where malloc can be asked, too"                 \
+    }
+#define RATE_ROWS                                                              \
+    {ID_INTERVAL, "interval", "N[K|M|G]", NULL, "mean bytes between samples"}, \
+    {                                                                          \
+        ID_RATE, "rate", "R", NULL,                                            \
+            "instead: samples per word, above 0 and up to 1"                   \
+    }
+
+const struct alqi_cli_option alqi_cli_start_options[] = {
+    TARGET_ROWS,
+    RATE_ROWS,
+    {'o', "output", "FILE", NULL,
+     "the recording; default aliquot.PROGRAM.PID.alqraw"},
+    {0},
+};
+
+const struct alqi_cli_option alqi_cli_stop_options[] = {TARGET_ROWS, {0}};
+
+const struct alqi_cli_option alqi_cli_status_options[] = {TARGET_ROWS, {0}};
+
+const struct alqi_cli_option alqi_cli_rate_options[] = {
+    TARGET_ROWS,
+    RATE_ROWS,
+    {0},
+};
+
+struct control {
+    struct alqi_cli_target target;
+    double rate; /* 0: not given */
+    const char *output;
+};
+
+static bool
+set(void *arg, int id, const char *value)
+{
+    struct control *c = arg;
+
+    switch (id) {
+    case ID_INTERVAL:
+        return alqi_cli_interval_set(c->target.verb, value, &c->rate);
+    case ID_RATE:
+        return alqi_cli_rate_set(c->target.verb, value, &c->rate);
+    case 'o':
+        c->output = value;
+        return true;
+    default:
+        return alqi_cli_target_set(&c->target, id, value);
+    }
+}
+
+/* ---- what is printed -------------------------------------------------------
+ */
+
+static double
+number(const char *reply, const char *key)
+{
+    char value[64];
+
+    return alqi_side_get(reply, key, value, sizeof value) ? strtod(value, NULL)
+                                                          : 0;
+}
+
+static void
+losses_print(const char *reply)
+{
+    static const struct {
+        const char *key, *text;
+    } losses[] = {
+        {"dropped_nested", "samples dropped: the profiler was interrupted"},
+        {"dropped_nomem", "samples dropped: no memory for its tables"},
+        {"dropped_space", "samples dropped: no room in the file"},
+        {"dropped_cap", "samples dropped: too many blocks at once"},
+        {"lost_frees", "frees lost: their blocks count as never freed"},
+    };
+
+    for (size_t i = 0; i < ALQI_COUNT_OF(losses); i++)
+        if (number(reply, losses[i].key) > 0)
+            printf("%.0f %s\n", number(reply, losses[i].key), losses[i].text);
+}
+
+static void
+who_print(const struct alqi_cli_target *t)
+{
+    if (t->pid != 0)
+        printf("%d", (int)t->pid);
+    else
+        printf("%s", alqi_cli_shown(t->control).text);
+}
+
+void
+alqi_cli_state_print(const struct alqi_cli_target *t, const char *reply)
+{
+    char state[32] = "?", file[PATH_BYTES] = "", note[500] = "";
+    double rate = number(reply, "rate");
+
+    alqi_side_get(reply, "state", state, sizeof state);
+    alqi_side_get(reply, "file", file, sizeof file);
+    alqi_side_get(reply, "note", note, sizeof note);
+    who_print(t);
+    if (strcmp(state, "starting") == 0)
+        printf(": samples one in %s from where it next allocates\n",
+               alqi_cli_text_bytes(ALQI_WORD_BYTES / rate).text);
+    else if (strcmp(state, "exact") == 0)
+        printf(": every block is recorded to %s\n", alqi_cli_shown(file).text);
+    else if (strcmp(state, "off") == 0)
+        printf(": off, nothing is recorded; a start samples one in %s\n",
+               rate > 0 ? alqi_cli_text_bytes(ALQI_WORD_BYTES / rate).text
+                        : "512 KiB");
+    else
+        printf(": %s, %.0f sampled blocks, one in %s, in %s\n",
+               alqi_cli_shown(state).text, number(reply, "samples"),
+               alqi_cli_text_bytes(ALQI_WORD_BYTES / rate).text,
+               alqi_cli_shown(file).text);
+    if (note[0] != '\0')
+        printf("the last start failed: %s\n", alqi_cli_shown(note).text);
+    losses_print(reply);
+}
+
+/* ---- requests --------------------------------------------------------------
+ */
+
+/* Relative to where the user stands, not to where the process does. */
+static bool
+output_put(const char *verb, const char *output, char *request, size_t capacity,
+           size_t n)
+{
+    char path[PATH_BYTES] = "", full[2 * PATH_BYTES];
+
+    if (output[0] != '/' && getcwd(path, sizeof path) == NULL)
+        path[0] = '\0';
+    snprintf(full, sizeof full, "%s%s%s", path, path[0] != '\0' ? "/" : "",
+             output);
+    if (strlen(full) < 1024 &&
+        alqi_side_put(request, capacity, n, "out", full) > n)
+        return true;
+    alqi_cli_say("%s: -o %s: too long a path", verb, output);
+    return false;
+}
+
+int
+alqi_cli_command(const struct alqi_cli_target *t, const char *command,
+                 double rate, const char *output,
+                 char reply[ALQI_CLI_REPLY_BYTES])
+{
+    char request[4000], value[40];
+    size_t n = alqi_side_put(request, sizeof request, 0, NULL, command);
+
+    if (rate > 0) {
+        snprintf(value, sizeof value, "%.17g", rate);
+        n = alqi_side_put(request, sizeof request, n, "rate", value);
+    }
+    if (output != NULL &&
+        !output_put(t->verb, output, request, sizeof request, n))
+        return ALQI_CLI_USAGE;
+    return alqi_cli_ask(t, request, reply);
+}
+
+static int
+ask(struct control *c, const char *command)
+{
+    char reply[ALQI_CLI_REPLY_BYTES];
+    int rc = alqi_cli_command(&c->target, command, c->rate, c->output, reply);
+
+    if (rc >= 0)
+        return rc;
+    alqi_cli_state_print(&c->target, reply);
+    return ALQI_CLI_OK;
+}
+
+static int
+run(const char *verb, int argc, char **argv)
+{
+    struct control c = {.target = {.verb = verb}, .rate = -1};
+    int first;
+    int rc = alqi_cli_parse(verb, argc, argv, set, &c, &first);
+
+    if (rc >= 0)
+        return rc;
+    if (first < argc)
+        return alqi_cli_usage(verb,
+                              "%s: '%s' is too many; processes are named "
+                              "by -p",
+                              verb, argv[first]);
+    if (c.rate == 0)
+        return alqi_cli_usage(verb, "%s: rate 0 samples nothing: use stop",
+                              verb);
+    if (strcmp(verb, "rate") == 0 && c.rate < 0)
+        return alqi_cli_usage(verb, "rate: which? Give --interval or --rate");
+    return ask(&c, verb);
+}
+
+int
+alqi_cli_start(int argc, char **argv)
+{
+    return run("start", argc, argv);
+}
+
+int
+alqi_cli_stop(int argc, char **argv)
+{
+    return run("stop", argc, argv);
+}
+
+int
+alqi_cli_rate(int argc, char **argv)
+{
+    return run("rate", argc, argv);
+}
+
+int
+alqi_cli_status(int argc, char **argv)
+{
+    return run("status", argc, argv);
+}

@@ -1,0 +1,47 @@
+/* control.h -- a running process, asked by its control socket
+ *                                                    [src/preload/serve.c] */
+#ifndef ALQI_CLI_LIVE_CONTROL_H
+#define ALQI_CLI_LIVE_CONTROL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum {
+    ALQI_CLI_REPLY_BYTES = 16384,
+    ALQI_CLI_ID_HEAP = 250 /* of the option --heap, as 128 of --control */
+};
+
+struct alqi_cli_target {
+    const char *verb;
+    pid_t pid;           /* 0: not given                     */
+    const char *control; /* the socket's name; NULL: by pid  */
+    bool is_heap;        /* by pid, the managed heap's       */
+    int answer_ms;       /* waits so long; 0: some seconds   */
+};
+
+/* -p, --control and --heap of a verb; false, and said, when the value is
+ * refused. */
+bool alqi_cli_target_set(struct alqi_cli_target *target, int id,
+                         const char *value);
+
+/* Sends "command [key=value]..." (see wire/side.h) and leaves "ok key=..." in
+ * reply.  -1 to go on, or the exit status; the reason is said. */
+int alqi_cli_ask(const struct alqi_cli_target *target, const char *request,
+                 char reply[ALQI_CLI_REPLY_BYTES]);
+
+/* The same of a command with what it may be given: rate 0 and output NULL are
+ * not.  output is a path as the user means it. */
+int alqi_cli_command(const struct alqi_cli_target *target, const char *command,
+                     double rate, const char *output,
+                     char reply[ALQI_CLI_REPLY_BYTES]);
+
+/* The path of a file as its process has it may be another here (containers):
+ * as it is reached, in path. */
+void alqi_cli_path_here(pid_t pid, const char *file, char *path, size_t n);
+
+/* One line for people of such a reply. */
+void alqi_cli_state_print(const struct alqi_cli_target *target,
+                          const char *reply);
+
+#endif

@@ -1,0 +1,317 @@
+/* snapshot.c -- aliquot snapshot: a recording so far, as a finished trace
+ *
+ * The recording stays and goes on.  The trace appears under its name when it
+ * is whole, so it may take the recording's own place. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "cli/tool/cli.h"
+#include "cli/live/control.h"
+#include "cli/convert/convert.h"
+#include "cli/convert/heap_trace.h"
+#include "cli/tool/output.h"
+#include "cli/convert/recording.h"
+#include "cli/tool/text.h"
+#include "wire/ctf_packet.h"
+#include "wire/side.h"
+
+enum { ID_CONTROL = 128 };
+
+const struct alqi_cli_option alqi_cli_snapshot_options[] = {
+    {'p', "pid", "PID", NULL, "the process whose recording is meant"},
+    {ID_CONTROL, "control", "NAME", NULL,
+     "its control socket, when ALIQUOT names one"},
+    {ALQI_CLI_ID_HEAP, "heap", NULL, NULL,
+     "its managed heap, where malloc can be asked, too"},
+    {'o', "output", "FILE", NULL, "the trace; default aliquot.PROGRAM.PID.ctf"},
+    {'f', "force", NULL, NULL, "overwrite FILE if it exists"},
+    {0},
+};
+
+struct snapshot {
+    struct alqi_cli_target target;
+    const char *output;
+    bool is_forced;
+};
+
+static bool
+set(void *arg, int id, const char *value)
+{
+    struct snapshot *s = arg;
+
+    if (id == 'o')
+        s->output = value;
+    else if (id == 'f')
+        s->is_forced = true;
+    else
+        return alqi_cli_target_set(&s->target, id, value);
+    return true;
+}
+
+/* -1 to go on with the path of the process's recording. */
+static int
+recording_ask(const struct snapshot *s, char *path, size_t n)
+{
+    char reply[ALQI_CLI_REPLY_BYTES], file[PATH_MAX] = "";
+    int rc = alqi_cli_ask(&s->target, "snapshot", reply);
+
+    if (rc >= 0)
+        return rc;
+    alqi_side_get(reply, "file", file, sizeof file);
+    if (file[0] == '\0') {
+        alqi_cli_say("snapshot: nothing is recorded yet; 'aliquot start -p "
+                     "%d' begins",
+                     (int)s->target.pid);
+        return ALQI_CLI_FINDING;
+    }
+    alqi_cli_path_here(s->target.pid, file, path, n);
+    return -1;
+}
+
+/* All of the trace; false after a message. */
+static bool
+is_written(struct alqi_cli_trace_out *out, enum alq_status status)
+{
+    const char *why = alqi_cli_trace_failure(out, status);
+
+    if (why != NULL)
+        alqi_cli_say("snapshot: cannot write the trace: %s", why);
+    return why == NULL;
+}
+
+static const char *
+ended_word(const struct alqi_cli_recording *r)
+{
+    if (alqi_cli_recording_is_live(r))
+        return "running";
+    return (atomic_load(&alqi_cli_recording_header(r)->flags) &
+            ALQI_RAW_EXITED) != 0
+               ? "exit"
+               : "killed";
+}
+
+static bool
+trace_write(const struct alqi_cli_recording *r, FILE *file,
+            struct alqi_cli_convert_result *result)
+{
+    struct alqi_cli_trace_out out = {.file = file};
+    struct alqi_symbol_table *symbols = alqi_symbol_table_new(true);
+    enum alq_status status = ALQ_ENOMEM;
+
+    if (symbols != NULL)
+        status = alqi_cli_convert(r, ended_word(r), 0, symbols,
+                                  alqi_cli_trace_put, &out, result);
+    alqi_symbol_table_drop(symbols);
+    return is_written(&out, status);
+}
+
+static void
+name_make(const char *executable, uint64_t pid, char *name, size_t n)
+{
+    const char *slash = strrchr(executable, '/');
+
+    snprintf(name, n, "aliquot.%s.%" PRIu64 ".ctf",
+             slash != NULL ? slash + 1 : "program", pid);
+}
+
+/* Writes beside the name, then moves: a link fails where a file is, a rename
+ * takes its place. */
+static bool
+trace_place(const struct snapshot *s, const char *temporary, const char *name)
+{
+    if (s->is_forced ? alqi_cli_output_replace(temporary, name)
+                     : link(temporary, name) == 0)
+        return true;
+    if (errno == EEXIST)
+        alqi_cli_say(s->is_forced ? "snapshot: %s is no file, and stays"
+                                  : "snapshot: %s exists; -f overwrites it",
+                     name);
+    else
+        alqi_cli_say("snapshot: cannot create %s: %s", name, strerror(errno));
+    return false;
+}
+
+static bool
+is_exact(const struct alqi_cli_recording *r)
+{
+    const struct alqi_raw_header *h = alqi_cli_recording_header(r);
+
+    return (atomic_load(&h->flags) & ALQI_RAW_IS_EXACT) != 0;
+}
+
+/* Writes it to out, and what it is of to result. */
+typedef bool write_fn(const void *arg, FILE *out,
+                      struct alqi_cli_convert_result *result);
+
+static bool
+recording_write(const void *arg, FILE *out,
+                struct alqi_cli_convert_result *result)
+{
+    return trace_write(arg, out, result);
+}
+
+static int
+trace_make(const struct snapshot *s, write_fn *write, const void *arg,
+           const char *what, const char *name)
+{
+    struct alqi_cli_convert_result result;
+    char temporary[PATH_MAX + 16];
+    mode_t mask = umask(0);
+    bool ok = false;
+    FILE *out;
+    int fd;
+
+    umask(mask);
+    snprintf(temporary, sizeof temporary, "%s.XXXXXX", name);
+    fd = mkostemp(temporary, O_CLOEXEC);
+    if (fd < 0) {
+        alqi_cli_say("snapshot: cannot create %s: %s", name, strerror(errno));
+        return ALQI_CLI_UNREADABLE;
+    }
+    fchmod(fd, 0666 & ~mask);
+    out = fdopen(fd, "w");
+    ok = out != NULL && write(arg, out, &result);
+    if (out != NULL && fclose(out) != 0 && ok) {
+        alqi_cli_say("snapshot: cannot write the trace: %s", strerror(errno));
+        ok = false;
+    }
+    ok = ok && trace_place(s, temporary, name);
+    unlink(temporary);
+    if (ok && what != NULL)
+        printf("%s %s of %s allocated -> %s\n",
+               alqi_cli_text_count((double)result.n_allocs).text, what,
+               alqi_cli_text_bytes(result.allocated_bytes).text,
+               alqi_cli_shown(name).text);
+    else if (ok)
+        printf("copied -> %s\n", alqi_cli_shown(name).text);
+    return ok ? ALQI_CLI_OK : ALQI_CLI_UNREADABLE;
+}
+
+/* Of several streams: as it is.  Readers pass over what is cut of the last
+ * packet. */
+static bool
+streams_write(const void *arg, FILE *out,
+              struct alqi_cli_convert_result *result)
+{
+    FILE *in = fopen(arg, "re");
+    char bytes[65536];
+    size_t n;
+    bool ok = in != NULL;
+
+    *result = (struct alqi_cli_convert_result){0};
+    while (ok && (n = fread(bytes, 1, sizeof bytes, in)) > 0)
+        ok = fwrite(bytes, 1, n, out) == n;
+    ok = ok && ferror(in) == 0 && fflush(out) == 0;
+    if (!ok)
+        alqi_cli_say("snapshot: cannot copy the trace: %s", strerror(errno));
+    if (in != NULL)
+        fclose(in);
+    return ok;
+}
+
+/* The trace of a managed heap, which its process writes itself. */
+static bool
+heap_write(const void *arg, FILE *file, struct alqi_cli_convert_result *result)
+{
+    const char *path = arg;
+    struct alqi_cli_trace_out out = {.file = file};
+    struct alqi_symbol_table *symbols = alqi_symbol_table_new(true);
+    struct alqi_cli_heap_result heap;
+    enum alq_status status = ALQ_ENOMEM;
+
+    if (symbols != NULL)
+        status = alqi_cli_heap_trace_write(
+            path, alqi_cli_heap_trace_is_live(path) ? "running" : "killed",
+            symbols, alqi_cli_trace_put, &out, &heap);
+    alqi_symbol_table_drop(symbols);
+    *result = (struct alqi_cli_convert_result){
+        .n_allocs = heap.n_allocs,
+        .allocated_bytes = heap.allocated_bytes,
+    };
+    return is_written(&out, status);
+}
+
+static int
+run_heap(const struct snapshot *s, const char *path)
+{
+    struct alqi_cli_heap_head head;
+    char name[PATH_MAX], why[256];
+    const char *name_made;
+
+    if (!alqi_cli_heap_trace_head(path, &head, why, sizeof why)) {
+        alqi_cli_say("snapshot: %s: %s", path, why);
+        return ALQI_CLI_UNREADABLE;
+    }
+    name_make(head.executable, head.pid, name, sizeof name);
+    name_made = s->output != NULL ? s->output : name;
+    return head.version >= 3
+               ? trace_make(s, streams_write, path, NULL, name_made)
+               : trace_make(s, heap_write, path, "sampled blocks", name_made);
+}
+
+/* True: anything but a trace, which begins as its packets do. */
+static bool
+is_recording(const char *path)
+{
+    uint8_t magic[8] = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd >= 0 ? pread(fd, magic, sizeof magic, 0) : 0;
+    uint32_t packet = ALQI_PACKET_MAGIC;
+
+    if (fd >= 0)
+        close(fd);
+    return n < (ssize_t)sizeof packet ||
+           memcmp(magic, &packet, sizeof packet) != 0;
+}
+
+static int
+run(const struct snapshot *s, const char *path)
+{
+    struct alqi_cli_recording *r;
+    char name[PATH_MAX], why[256];
+    int rc;
+
+    if (!is_recording(path))
+        return run_heap(s, path);
+    r = alqi_cli_recording_open(path, why, sizeof why);
+    if (r == NULL) {
+        alqi_cli_say("snapshot: %s: %s", path, why);
+        return ALQI_CLI_UNREADABLE;
+    }
+    name_make(alqi_cli_recording_header(r)->executable,
+              alqi_cli_recording_header(r)->pid, name, sizeof name);
+    rc = trace_make(s, recording_write, r,
+                    is_exact(r) ? "blocks" : "sampled blocks",
+                    s->output != NULL ? s->output : name);
+    alqi_cli_recording_drop(r);
+    return rc;
+}
+
+int
+alqi_cli_snapshot(int argc, char **argv)
+{
+    struct snapshot s = {.target = {.verb = "snapshot"}};
+    char path[PATH_MAX + 64];
+    bool has_target;
+    int first;
+    int rc = alqi_cli_parse("snapshot", argc, argv, set, &s, &first);
+
+    if (rc >= 0)
+        return rc;
+    has_target = s.target.pid != 0 || s.target.control != NULL;
+    if (argc - first + has_target != 1)
+        return alqi_cli_usage("snapshot",
+                              "snapshot: of what? Give -p PID or a recording");
+    if (!has_target)
+        return run(&s, argv[first]);
+    rc = recording_ask(&s, path, sizeof path);
+    return rc >= 0 ? rc : run(&s, path);
+}

@@ -1,0 +1,425 @@
+/* top.c -- aliquot top: where the memory of a running program goes, now
+ *
+ * In a terminal a screen; else, and with --batch, pictures one after the other
+ * as text or JSON. */
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "cli/tool/cli.h"
+#include "cli/live/recorded.h"
+#include "cli/tool/text.h"
+#include "cli/live/top.h"
+
+enum {
+    ID_CONTROL = 128,
+    ID_SORT,
+    ID_GROUP,
+    ID_CALLS,
+    ID_FILTER,
+    ID_ROWS,
+    ID_JSON,
+    ID_COLOR
+};
+
+enum { ROWS_DEFAULT = 30, UNBOUNDED_US = 1 << 30 };
+
+#define DELAY_US_DEFAULT 2e6
+#define DELAY_US_LEAST 1e5
+#define DELAY_US_MOST 86400e6
+#define WINDOW_US                                                              \
+    UINT64_C(10000000) /* what "lately" means, at least a delay                \
+                        */
+
+const struct alqi_cli_option alqi_cli_top_options[] = {
+    {'p', "pid", "PID", NULL, "the process, or one that has started it"},
+    {ID_CONTROL, "control", "NAME", NULL,
+     "its control socket, when ALIQUOT names one"},
+    {'d', "delay", "T", NULL, "between pictures, as 500ms; default 2s"},
+    {'b', "batch", NULL, NULL, "print pictures, one after the other"},
+    {'n', "iterations", "N", NULL,
+     "so many; default until it ends, without -b one"},
+    {ID_JSON, "json", NULL, NULL, "print each as one line of JSON"},
+    {ID_SORT, "sort", "KEY", ALQI_CLI_TOP_SORT_CHOICES,
+     "what is first; default live"},
+    {ID_GROUP, "group", "BY", ALQI_CLI_GROUPING_CHOICES,
+     "what makes one site; default function"},
+    {ID_CALLS, "calls", NULL, NULL, "calls from the program down, not sites"},
+    {ID_FILTER, "filter", "TEXT", NULL,
+     "stacks with TEXT in a function, file or module"},
+    {ID_ROWS, "rows", "N", NULL, "of a printed table; 0 all, default 30"},
+    {'o', "output", "FILE", NULL, "the recording, when s begins one"},
+    {ID_COLOR, "color", "WHEN", ALQI_CLI_COLOR_CHOICES, "of printed tables"},
+    {0},
+};
+
+struct command {
+    struct alqi_cli_top top;
+    struct alqi_cli_target target; /* as it was asked for */
+    const char *file;              /* instead             */
+    bool is_batch, is_json;
+    uint64_t n_pictures; /* 0: until the process ends */
+    bool has_n_pictures;
+    uint64_t n_rows; /* 0: all */
+    int color;
+};
+
+/* ---- options ------------------------------------------------------------- */
+
+static bool
+delay_set(struct command *c, const char *value)
+{
+    char *end;
+    double us = strtod(value, &end) * 1e6; /* seconds, as with top(1) */
+
+    if (end == value || *end != '\0')
+        us = alqi_cli_parse_duration(value, &us) ? us : 0;
+    if (us >= DELAY_US_LEAST && us <= DELAY_US_MOST) {
+        c->top.delay_us = (uint64_t)us;
+        return true;
+    }
+    alqi_cli_usage("top", "top: --delay %s: a time from 100ms to a day", value);
+    return false;
+}
+
+static bool
+number_set(const char *option, const char *value, uint64_t *out)
+{
+    if (alqi_cli_parse_count(value, out))
+        return true;
+    alqi_cli_usage("top", "top: --%s %s: a whole number", option, value);
+    return false;
+}
+
+static bool
+filter_set(struct command *c, const char *value)
+{
+    if (strlen(value) < sizeof c->top.filter) {
+        alqi_cli_clean(c->top.filter, sizeof c->top.filter, value);
+        return true;
+    }
+    alqi_cli_usage("top", "top: --filter: at most %zu bytes",
+                   sizeof c->top.filter - 1);
+    return false;
+}
+
+static bool
+set(void *arg, int id, const char *value)
+{
+    struct command *c = arg;
+
+    switch (id) {
+    case 'd':
+        return delay_set(c, value);
+    case 'b':
+        c->is_batch = true;
+        return true;
+    case 'n':
+        c->has_n_pictures = true;
+        return number_set("iterations", value, &c->n_pictures);
+    case 'o':
+        c->top.output = value;
+        return true;
+    case ID_JSON:
+        c->is_json = true;
+        return true;
+    case ID_SORT:
+        c->top.sort = (enum alqi_cli_top_sort)alqi_cli_choice(
+            ALQI_CLI_TOP_SORT_CHOICES, value);
+        return true;
+    case ID_GROUP:
+        c->top.grouping = (enum alqi_cli_grouping)alqi_cli_choice(
+            ALQI_CLI_GROUPING_CHOICES, value);
+        return true;
+    case ID_CALLS:
+        c->top.view = ALQI_CLI_TOP_CALLS;
+        return true;
+    case ID_FILTER:
+        return filter_set(c, value);
+    case ID_ROWS:
+        return number_set("rows", value, &c->n_rows);
+    case ID_COLOR:
+        c->color = alqi_cli_choice(ALQI_CLI_COLOR_CHOICES, value);
+        return true;
+    default:
+        return alqi_cli_target_set(&c->target, id, value);
+    }
+}
+
+/* ---- the tree ------------------------------------------------------------ */
+
+struct alqi_cli_top_part *
+alqi_cli_top_now(const struct alqi_cli_top *top)
+{
+    return &top->parts[top->at];
+}
+
+void
+alqi_cli_top_tree_forget(struct alqi_cli_top *top)
+{
+    if (top->has_tree)
+        alqi_cli_top_tree_free(&top->tree);
+    top->has_tree = false;
+}
+
+void
+alqi_cli_top_tree_renew(struct alqi_cli_top *top)
+{
+    struct alqi_cli_top_part *p = alqi_cli_top_now(top);
+    struct alqi_cli_top_recent recent = {p->recent, p->recent_var, p->n_recent};
+
+    if (top->has_tree &&
+        (top->tree.view != top->view || top->tree.grouping != top->grouping ||
+         top->tree_generation != p->generation))
+        alqi_cli_top_tree_forget(top);
+    if (!top->has_tree)
+        alqi_cli_top_tree_init(&top->tree, top->view, top->grouping);
+    top->has_tree = true;
+    top->tree_generation = p->generation;
+    if (p->has_picture)
+        alqi_cli_top_tree_take(&top->tree, &p->picture, &recent, top->filter);
+}
+
+/* ---- printed pictures ---------------------------------------------------- */
+
+static void
+more_print(const struct command *c, uint32_t n)
+{
+    fprintf(c->top.term.out, "%s  %u more (--rows=0 shows all)%s\n",
+            alqi_cli_style(&c->top.term, ALQI_CLI_DIM), n,
+            alqi_cli_style(&c->top.term, ALQI_CLI_PLAIN));
+}
+
+static void
+text_print(const struct command *c, const struct alqi_cli_top_row *rows,
+           uint32_t n_shown, uint32_t n_rows)
+{
+    alqi_cli_top_draw_head(&c->top);
+    fputc('\n', c->top.term.out);
+    if (n_rows > 0)
+        alqi_cli_top_draw_titles(&c->top);
+    else
+        alqi_cli_top_draw_nothing(&c->top);
+    for (uint32_t i = 0; i < n_shown; i++)
+        alqi_cli_top_draw_row(&c->top, &rows[i]);
+    if (n_shown < n_rows)
+        more_print(c, n_rows - n_shown);
+    fputc('\n', c->top.term.out);
+}
+
+static void
+part_print(struct command *c)
+{
+    struct alqi_cli_top *top = &c->top;
+    struct alqi_cli_top_row *rows = NULL;
+    uint32_t capacity = 0, n, n_shown;
+
+    alqi_cli_top_tree_forget(top); /* parts take turns */
+    alqi_cli_top_tree_renew(top);
+    n = alqi_cli_top_rows(&top->tree, top->sort, &rows, &capacity);
+    n_shown = c->n_rows > 0 && n > c->n_rows ? (uint32_t)c->n_rows : n;
+    if (c->is_json)
+        alqi_cli_top_json(top, rows, n_shown);
+    else
+        text_print(c, rows, n_shown, n);
+    free(rows);
+}
+
+/* False: it has ended, and this was the last of it. */
+static bool
+part_picture(struct command *c)
+{
+    struct alqi_cli_top *top = &c->top;
+    struct alqi_cli_top_part *p = alqi_cli_top_now(top);
+
+    alqi_cli_top_part_ask(p);
+    while (alqi_cli_top_part_read(p, UNBOUNDED_US))
+        continue;
+    alqi_cli_top_part_look(p, top->delay_us > WINDOW_US ? top->delay_us
+                                                        : WINDOW_US);
+    if (p->is_gone && p->reading != ALQI_CLI_FOLLOW_OVER && p->follow != NULL)
+        return true; /* it ended while it was looked at: once more */
+    part_print(c);
+    if (p->has_control) /* it may begin another trace */
+        return !p->is_gone;
+    return p->reading != ALQI_CLI_FOLLOW_OVER;
+}
+
+static int
+batch(struct command *c)
+{
+    struct alqi_cli_top *top = &c->top;
+
+    alqi_cli_term_start(&top->term, c->color, false);
+    for (uint64_t i = 0; c->n_pictures == 0 || i < c->n_pictures; i++) {
+        bool goes_on = false;
+
+        if (i > 0)
+            usleep((useconds_t)top->delay_us);
+        for (top->at = 0; top->at < top->n_parts; top->at++)
+            goes_on |= part_picture(c);
+        fflush(top->term.out);
+        if (!goes_on || ferror(top->term.out))
+            break;
+    }
+    alqi_cli_term_stop(&top->term);
+    return ALQI_CLI_OK;
+}
+
+/* ---- what is watched ----------------------------------------------------- */
+
+static struct alqi_cli_top_part *
+part_add(struct alqi_cli_top *top)
+{
+    top->parts =
+        alqi_cli_realloc(top->parts, top->n_parts + 1, sizeof *top->parts);
+    return &top->parts[top->n_parts++];
+}
+
+static void
+list_say(const struct alqi_cli_top_found *found, uint32_t n)
+{
+    alqi_cli_say("top: several can be watched; which one? Give -p PID:");
+    for (uint32_t i = 0; i < n; i++) {
+        struct alqi_cli_proc proc;
+
+        if ((i > 0 && found[i].pid == found[i - 1].pid) ||
+            !alqi_cli_proc_read(found[i].pid, &proc))
+            continue;
+        fprintf(stderr, "  %d  %s\n", (int)found[i].pid, proc.command);
+    }
+}
+
+static bool
+is_of_one(const struct alqi_cli_top_found *found, uint32_t n)
+{
+    return n > 0 && found[0].pid == found[n - 1].pid;
+}
+
+/* It cannot be asked: what it records to may be found all the same; else the
+ * question is asked, to be told why not. */
+static void
+part_find(struct command *c)
+{
+    struct alqi_cli_top_part *p = part_add(&c->top);
+    char said[ALQI_CLI_TOP_TEXT_BYTES], path[sizeof p->path];
+    int rc;
+
+    alqi_cli_say_into(said, sizeof said);
+    rc = alqi_cli_recorded("top", c->target.pid, path, sizeof path);
+    alqi_cli_say_into(NULL, 0);
+    if (rc >= 0) {
+        alqi_cli_top_part_init(p, c->target.pid, NULL, false);
+        return;
+    }
+    alqi_cli_top_part_init_file(p, path);
+    p->pid = c->target.pid;
+}
+
+/* -1 to go on, or the status to exit with. */
+static int
+parts_find(struct command *c)
+{
+    struct alqi_cli_top_found *found;
+    uint32_t n = alqi_cli_top_list(c->target.pid, &found);
+    int rc = -1;
+
+    if (n == 0 && c->target.pid == 0) {
+        alqi_cli_say("top: nothing runs that can be watched: start a program "
+                     "with 'aliquot record --control', or name a recording");
+        rc = ALQI_CLI_FINDING;
+    } else if (c->is_batch && c->target.pid == 0 && !is_of_one(found, n)) {
+        list_say(found, n);
+        rc = ALQI_CLI_USAGE;
+    }
+    for (uint32_t i = 0; rc < 0 && i < n; i++)
+        alqi_cli_top_part_init(part_add(&c->top), found[i].pid, NULL,
+                               found[i].is_heap);
+    if (rc < 0 && n == 0)
+        part_find(c);
+    free(found);
+    return rc;
+}
+
+static int
+parts_make(struct command *c)
+{
+    if (c->file != NULL) {
+        alqi_cli_top_part_init_file(part_add(&c->top), c->file);
+        return -1;
+    }
+    if (c->target.control == NULL)
+        return parts_find(c);
+    alqi_cli_top_part_init(part_add(&c->top), c->target.pid, c->target.control,
+                           false);
+    return -1;
+}
+
+/* Whoever cannot be watched at all is said at once. */
+static int
+first_look(struct command *c)
+{
+    const struct alqi_cli_top_part *p = alqi_cli_top_now(&c->top);
+
+    alqi_cli_top_part_ask(alqi_cli_top_now(&c->top));
+    if (p->follow != NULL || p->is_answering)
+        return -1;
+    if (p->trouble[0] != '\0')
+        alqi_cli_say("top: %s", p->trouble);
+    else
+        alqi_cli_say("top: there is no process %d", (int)p->pid);
+    return c->file != NULL ? ALQI_CLI_UNREADABLE : ALQI_CLI_FINDING;
+}
+
+static void
+free_all(struct command *c)
+{
+    alqi_cli_top_tree_forget(&c->top);
+    for (uint32_t i = 0; i < c->top.n_parts; i++)
+        alqi_cli_top_part_free(&c->top.parts[i]);
+    free(c->top.parts);
+}
+
+static int
+operands_take(struct command *c, int argc, char **argv, int first)
+{
+    bool has_target = c->target.pid != 0 || c->target.control != NULL;
+
+    if (argc - first > 1 || (argc > first && has_target))
+        return alqi_cli_usage("top", "top: one process, or one recording");
+    c->file = argc > first ? argv[first] : NULL;
+    if (!c->is_batch && (c->is_json || isatty(STDOUT_FILENO) == 0 ||
+                         isatty(STDIN_FILENO) == 0)) {
+        c->is_batch = true;
+        if (!c->has_n_pictures)
+            c->n_pictures = 1;
+    }
+    if (c->has_n_pictures)
+        c->is_batch = true;
+    return -1;
+}
+
+int
+alqi_cli_top(int argc, char **argv)
+{
+    static struct command c = {
+        .target = {.verb = "top"},
+        .n_rows = ROWS_DEFAULT,
+        .top = {.delay_us = (uint64_t)DELAY_US_DEFAULT},
+    };
+    int first, rc = alqi_cli_parse("top", argc, argv, set, &c, &first);
+
+    if (rc >= 0)
+        return rc;
+    rc = operands_take(&c, argc, argv, first);
+    if (rc < 0)
+        rc = parts_make(&c);
+    if (rc < 0)
+        rc = first_look(&c);
+    if (rc < 0)
+        rc = c.is_batch ? batch(&c) : alqi_cli_top_screen(&c.top);
+    free_all(&c);
+    return rc;
+}

@@ -1,0 +1,480 @@
+/* top_draw.c -- the lines of `aliquot top`
+ *
+ *   aliquot top: server (4711), up 12m, malloc   sampling one in 512 KiB
+ *   live 1.42 GiB ± 31 MiB, peak 1.61 GiB at 4m12s, RSS 1.7 GiB
+ *   allocated 9.1 GiB ± 70 MiB, 12 MiB/s ± 1.1 MiB/s
+ *   18.2 k sampled blocks, 17.1 k freed, none dropped; by live, by function
+ *
+ * Columns are left out from the table's right, the least telling ones first,
+ * until a name has room. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/tool/cli.h"
+#include "cli/convert/codes.h"
+#include "cli/report/draw.h"
+#include "cli/tool/rate.h"
+#include "cli/tool/text.h"
+#include "cli/live/top.h"
+
+enum {
+    NAME_BYTES = 512,
+    NAME_COLUMNS = 32,
+    HOT_PERCENT = 20,
+    WARM_PERCENT = 5
+};
+
+#define US_A_SECOND 1e6
+
+static bool
+is_sampled(const struct alqi_cli_top_part *p)
+{
+    return !p->has_picture || alqi_cli_is_sampled(&p->picture.estimator);
+}
+
+/* ---- columns ------------------------------------------------------------- */
+
+enum column {
+    COLUMN_LIVE,
+    COLUMN_LIVE_ERROR,
+    COLUMN_SHARE,
+    COLUMN_COUNT,
+    COLUMN_RATE,
+    COLUMN_RATE_ERROR,
+    COLUMN_PEAK,
+    COLUMN_ALLOCATED,
+    COLUMN_SAMPLES,
+    COLUMNS
+};
+
+static const struct {
+    const char *title;
+    int columns;
+    int need; /* 0: always there; else the larger, the sooner it is left out */
+    int sort; /* the key that it is sorted by; -1: none */
+} column_list[COLUMNS] = {
+    [COLUMN_LIVE] = {"LIVE", 10, 0, ALQI_CLI_TOP_BY_LIVE},
+    [COLUMN_LIVE_ERROR] = {"±", 6, 0, -1},
+    [COLUMN_SHARE] = {"SHARE", 7, 3, -1},
+    [COLUMN_COUNT] = {"BLOCKS", 8, 2, ALQI_CLI_TOP_BY_COUNT},
+    [COLUMN_RATE] = {"RATE/S", 10, 0, ALQI_CLI_TOP_BY_RATE},
+    [COLUMN_RATE_ERROR] = {"±", 6, 4, -1},
+    [COLUMN_PEAK] = {"PEAK", 10, 1, ALQI_CLI_TOP_BY_PEAK},
+    [COLUMN_ALLOCATED] = {"ALLOCATED", 11, 5, ALQI_CLI_TOP_BY_ALLOCATED},
+    [COLUMN_SAMPLES] = {"SAMPLES", 8, 2, -1},
+};
+
+/* What the sorting needs stays. */
+static bool
+is_shown(const struct alqi_cli_top *top, enum column c)
+{
+    int left = top->term.width - NAME_COLUMNS, need = column_list[c].need;
+
+    if ((c == COLUMN_LIVE_ERROR || c == COLUMN_RATE_ERROR) &&
+        !is_sampled(alqi_cli_top_now(top)))
+        return false;
+    if (need == 0 || column_list[c].sort == (int)top->sort)
+        return true;
+    for (int k = 0; k < COLUMNS; k++)
+        if (column_list[k].need <= need ||
+            column_list[k].sort == (int)top->sort)
+            left -= column_list[k].columns;
+    return left >= 0;
+}
+
+/* ---- the head ------------------------------------------------------------ */
+
+static struct alqi_cli_text
+error_text(double variance)
+{
+    return alqi_cli_text_bytes(alqi_cli_stderr(variance));
+}
+
+static void
+what_is_done(const struct alqi_cli_top_part *p, char *text, size_t n_text)
+{
+    double interval = p->rate > 0 ? ALQI_WORD_BYTES / p->rate : 0;
+
+    if (p->is_gone)
+        snprintf(text, n_text, "ended");
+    else if (strcmp(p->state, "exact") == 0)
+        snprintf(text, n_text, "every block is recorded");
+    else if (p->state[0] != '\0' && interval > 0)
+        snprintf(text, n_text, "%s, one in %s", p->state,
+                 alqi_cli_text_bytes(interval).text);
+    else if (p->state[0] != '\0')
+        snprintf(text, n_text, "%s", p->state);
+    else if (p->follow != NULL)
+        snprintf(text, n_text, "%s",
+                 p->reading == ALQI_CLI_FOLLOW_OVER ? "ended" : "recording");
+}
+
+static enum alqi_cli_style
+state_style(const struct alqi_cli_top_part *p)
+{
+    return p->is_gone || p->trouble[0] != '\0' ||
+                   (p->state[0] != '\0' && strcmp(p->state, "sampling") != 0 &&
+                    strcmp(p->state, "exact") != 0)
+               ? ALQI_CLI_WARN
+               : ALQI_CLI_BOLD;
+}
+
+static void
+head_program(const struct alqi_cli_top *top)
+{
+    const struct alqi_cli_top_part *p = alqi_cli_top_now(top);
+    int left = top->term.width;
+    char text[400], state[100] = "";
+
+    snprintf(text, sizeof text, "%s",
+             p->command[0] != '\0' ? p->command : "[unnamed program]");
+    alqi_cli_draw_fit(&top->term, ALQI_CLI_BOLD, text, &left);
+    if (p->pid != 0) {
+        snprintf(text, sizeof text, " (%d)", (int)p->pid);
+        alqi_cli_draw_fit(&top->term, ALQI_CLI_PLAIN, text, &left);
+    }
+    if (p->proc.age_us > 0) {
+        snprintf(text, sizeof text, ", up %s",
+                 alqi_cli_text_duration((double)p->proc.age_us).text);
+        alqi_cli_draw_fit(&top->term, ALQI_CLI_PLAIN, text, &left);
+    }
+    alqi_cli_draw_fit(&top->term, ALQI_CLI_PLAIN,
+                      p->is_heap ? ", managed heap: " : ", malloc: ", &left);
+    what_is_done(p, state, sizeof state);
+    alqi_cli_draw_fit(&top->term, state_style(p), state, &left);
+    if (top->is_paused)
+        alqi_cli_draw_fit(&top->term, ALQI_CLI_WARN, "  [paused]", &left);
+    if (top->n_parts > 1) {
+        snprintf(text, sizeof text, "  %u of %u", top->at + 1, top->n_parts);
+        alqi_cli_draw_fit(&top->term, ALQI_CLI_DIM, text, &left);
+    }
+    fputc('\n', top->term.out);
+}
+
+/* " ± x", where something is estimated. */
+static void
+error_put(const struct alqi_cli_top_part *p, double variance, const char *unit,
+          char *text, size_t n_text)
+{
+    text[0] = '\0';
+    if (is_sampled(p))
+        snprintf(text, n_text, " ± %s%s", error_text(variance).text, unit);
+}
+
+static void
+head_live(const struct alqi_cli_top *top)
+{
+    const struct alqi_cli_top_part *p = alqi_cli_top_now(top);
+    const struct alqi_cli_analysis *a = &p->picture;
+    const struct alqi_cli_sum *live = &a->totals[ALQI_CLI_LIVE];
+    int left = top->term.width;
+    char text[400] = "live -", error[64];
+    size_t n;
+
+    if (p->has_picture) {
+        error_put(p, live->bytes_var, "", error, sizeof error);
+        snprintf(text, sizeof text, "live %s%s, peak %s at %s",
+                 alqi_cli_text_bytes(live->bytes).text, error,
+                 alqi_cli_text_bytes(a->totals[ALQI_CLI_PEAK].bytes).text,
+                 alqi_cli_text_duration((double)alqi_cli_peak_us(a)).text);
+    }
+    n = strlen(text);
+    if (p->is_heap)
+        n += (size_t)snprintf(text + n, sizeof text - n, ", heap %s",
+                              alqi_cli_text_bytes((double)p->heap_bytes).text);
+    if (p->proc.rss_bytes > 0)
+        snprintf(text + n, sizeof text - n, ", RSS %s",
+                 alqi_cli_text_bytes((double)p->proc.rss_bytes).text);
+    alqi_cli_draw_fit(&top->term, ALQI_CLI_PLAIN, text, &left);
+    fputc('\n', top->term.out);
+}
+
+static void
+head_allocated(const struct alqi_cli_top *top)
+{
+    const struct alqi_cli_top_part *p = alqi_cli_top_now(top);
+    const struct alqi_cli_sum *all = &p->picture.totals[ALQI_CLI_ALLOCATED];
+    double s = (double)p->recent_us / US_A_SECOND;
+    int left = top->term.width;
+    char text[400] = "allocated -", error[64];
+
+    if (p->has_picture) {
+        error_put(p, all->bytes_var, "", error, sizeof error);
+        snprintf(text, sizeof text, "allocated %s%s",
+                 alqi_cli_text_bytes(all->bytes).text, error);
+    }
+    if (p->has_picture && s > 0) {
+        size_t n = strlen(text);
+
+        error_put(p, p->recent_all_var / (s * s), "/s", error, sizeof error);
+        snprintf(text + n, sizeof text - n, ", lately %s/s%s",
+                 alqi_cli_text_bytes(p->recent_all / s).text, error);
+    }
+    alqi_cli_draw_fit(&top->term, ALQI_CLI_PLAIN, text, &left);
+    fputc('\n', top->term.out);
+}
+
+static void
+losses_put(const struct alqi_cli_top_part *p, char *text, size_t n_text)
+{
+    size_t n = 0;
+
+    text[0] = '\0';
+    if (p->counts.n_dropped > 0)
+        n = (size_t)snprintf(
+            text, n_text, ", %s samples DROPPED",
+            alqi_cli_text_count((double)p->counts.n_dropped).text);
+    if (p->counts.n_lost > 0)
+        n += (size_t)snprintf(
+            text + n, n_text - n, ", %s frees LOST",
+            alqi_cli_text_count((double)p->counts.n_lost).text);
+    if (n == 0)
+        snprintf(text, n_text, ", none dropped");
+}
+
+static void
+head_samples(const struct alqi_cli_top *top)
+{
+    static const char *const groupings[] = {"function", "line", "file",
+                                            "module"};
+    static const char *const sorts[] = {"live", "rate", "allocated", "peak",
+                                        "count"};
+    const struct alqi_cli_top_part *p = alqi_cli_top_now(top);
+    int left = top->term.width;
+    char text[400], losses[200];
+
+    if (p->trouble[0] != '\0') {
+        alqi_cli_draw_fit(&top->term, ALQI_CLI_WARN, p->trouble, &left);
+        fputc('\n', top->term.out);
+        return;
+    }
+    losses_put(p, losses, sizeof losses);
+    snprintf(text, sizeof text, "%s %s, %s freed",
+             alqi_cli_text_count((double)p->picture.n_allocs).text,
+             is_sampled(p) ? "sampled blocks" : "blocks",
+             alqi_cli_text_count((double)p->picture.n_frees).text);
+    alqi_cli_draw_fit(&top->term, ALQI_CLI_PLAIN, text, &left);
+    alqi_cli_draw_fit(&top->term,
+                      p->counts.n_dropped + p->counts.n_lost > 0
+                          ? ALQI_CLI_WARN
+                          : ALQI_CLI_PLAIN,
+                      losses, &left);
+    snprintf(text, sizeof text, "; by %s, %s", sorts[top->sort],
+             top->view == ALQI_CLI_TOP_CALLS ? "calls from the program down"
+                                             : groupings[top->grouping]);
+    alqi_cli_draw_fit(&top->term, ALQI_CLI_DIM, text, &left);
+    if (top->filter[0] != '\0') {
+        snprintf(text, sizeof text, "; filter: %s", top->filter);
+        alqi_cli_draw_fit(&top->term, ALQI_CLI_WARN, text, &left);
+    }
+    fputc('\n', top->term.out);
+}
+
+void
+alqi_cli_top_draw_head(const struct alqi_cli_top *top)
+{
+    head_program(top);
+    head_live(top);
+    head_allocated(top);
+    head_samples(top);
+}
+
+/* ---- the table ----------------------------------------------------------- */
+
+void
+alqi_cli_top_draw_titles(const struct alqi_cli_top *top)
+{
+    const struct alqi_cli_term *term = &top->term;
+
+    for (int c = 0; c < COLUMNS; c++) {
+        bool is_key = column_list[c].sort == (int)top->sort;
+        char title[32];
+
+        if (!is_shown(top, (enum column)c))
+            continue;
+        snprintf(title, sizeof title, "%s%s", is_key ? "*" : "",
+                 column_list[c].title);
+        fputs(alqi_cli_style(term, is_key ? ALQI_CLI_BOLD : ALQI_CLI_DIM),
+              term->out);
+        alqi_cli_draw_right(term, title, column_list[c].columns);
+        fputs(alqi_cli_style(term, ALQI_CLI_PLAIN), term->out);
+    }
+    fprintf(term->out, "  %s%s%s\n", alqi_cli_style(term, ALQI_CLI_DIM),
+            top->view == ALQI_CLI_TOP_CALLS ? "CALL" : "SITE",
+            alqi_cli_style(term, ALQI_CLI_PLAIN));
+}
+
+static struct alqi_cli_text
+percent(double part, double all)
+{
+    struct alqi_cli_text t;
+
+    snprintf(t.text, sizeof t.text, "%.0f%%", all > 0 ? 100 * part / all : 0);
+    return t;
+}
+
+static const struct alqi_cli_text unknown = {"-"};
+
+static struct alqi_cli_text
+figure_text(const struct alqi_cli_top *top,
+            const struct alqi_cli_top_figures *f, enum column c)
+{
+    const struct alqi_cli_top_part *p = alqi_cli_top_now(top);
+    double s = (double)p->recent_us / US_A_SECOND;
+    double all = p->picture.totals[ALQI_CLI_LIVE].bytes;
+
+    switch (c) {
+    case COLUMN_LIVE:
+        return alqi_cli_text_bytes(f->live);
+    case COLUMN_LIVE_ERROR:
+        return percent(alqi_cli_stderr(f->live_var), f->live);
+    case COLUMN_SHARE:
+        return alqi_cli_text_percent(all > 0 ? f->live / all : 0);
+    case COLUMN_COUNT:
+        return alqi_cli_text_count(f->count);
+    case COLUMN_RATE:
+        return s > 0 ? alqi_cli_text_bytes(f->recent / s) : unknown;
+    case COLUMN_RATE_ERROR:
+        return s > 0 ? percent(alqi_cli_stderr(f->recent_var), f->recent)
+                     : unknown;
+    case COLUMN_PEAK:
+        return alqi_cli_text_bytes(f->peak);
+    case COLUMN_ALLOCATED:
+        return alqi_cli_text_bytes(f->allocated);
+    default:
+        return alqi_cli_text_count((double)f->n_sampled);
+    }
+}
+
+/* Of what is sorted by. */
+static enum alqi_cli_style
+share_style(const struct alqi_cli_top *top,
+            const struct alqi_cli_top_figures *f, enum column c)
+{
+    double all, percents;
+
+    if (column_list[c].sort != (int)top->sort)
+        return ALQI_CLI_PLAIN;
+    all = alqi_cli_top_figure(&top->tree.nodes[0].figures, top->sort);
+    percents = all > 0 ? 100 * alqi_cli_top_figure(f, top->sort) / all : 0;
+    if (percents >= HOT_PERCENT)
+        return ALQI_CLI_HOT;
+    return percents >= WARM_PERCENT ? ALQI_CLI_WARM : ALQI_CLI_PLAIN;
+}
+
+static int
+figures_draw(const struct alqi_cli_top *top,
+             const struct alqi_cli_top_figures *f)
+{
+    const struct alqi_cli_term *term = &top->term;
+    int used = 0;
+
+    for (int i = 0; i < COLUMNS; i++) {
+        enum column c = (enum column)i;
+        enum alqi_cli_style style = share_style(top, f, c);
+
+        if (!is_shown(top, c))
+            continue;
+        if (style != ALQI_CLI_PLAIN)
+            fputs(alqi_cli_style(term, style), term->out);
+        alqi_cli_draw_right(term, figure_text(top, f, c).text,
+                            column_list[c].columns);
+        if (style != ALQI_CLI_PLAIN)
+            fputs(alqi_cli_style(term, ALQI_CLI_PLAIN), term->out);
+        used += column_list[c].columns;
+    }
+    return used;
+}
+
+static void
+node_name(const struct alqi_cli_top *top, uint32_t node, char *text, size_t n)
+{
+    const struct alqi_cli_names *names = alqi_cli_top_now(top)->picture.names;
+    const struct alqi_cli_frame *f = &top->tree.nodes[node].frame;
+    uint32_t name = f->function;
+
+    if (name == ALQI_CLI_NO_NAME)
+        name = f->file != ALQI_CLI_NO_NAME ? f->file : f->module;
+    alqi_cli_draw_name(text, n, alqi_cli_names_text(names, name));
+}
+
+/* Which way it goes on, where it is closed: by whom, or to whom. */
+static void
+chain_draw(const struct alqi_cli_top *top, uint32_t node, int *left)
+{
+    const char *arrow = top->view == ALQI_CLI_TOP_CALLS ? " → " : " ← ";
+    char text[NAME_BYTES];
+
+    if (alqi_cli_top_is_open(&top->tree, node))
+        return;
+    while (*left > 6 &&
+           (node = alqi_cli_top_heaviest(&top->tree, node, top->sort)) != 0) {
+        node_name(top, node, text, sizeof text);
+        alqi_cli_draw_fit(&top->term, ALQI_CLI_DIM, arrow, left);
+        alqi_cli_draw_fit(&top->term, ALQI_CLI_DIM, text, left);
+    }
+}
+
+static void
+site_draw(const struct alqi_cli_top *top, const struct alqi_cli_top_row *row,
+          int left)
+{
+    const struct alqi_cli_top_part *p = alqi_cli_top_now(top);
+    const struct alqi_cli_top_node *n = &top->tree.nodes[row->node];
+    char text[NAME_BYTES];
+    int indent = 2 * (int)row->depth;
+
+    if (indent > left / 2)
+        indent = left / 2;
+    snprintf(text, sizeof text, "%*s%s ", indent, "",
+             n->first_child == 0                           ? " "
+             : alqi_cli_top_is_open(&top->tree, row->node) ? "-"
+                                                           : "+");
+    alqi_cli_draw_fit(&top->term, ALQI_CLI_DIM, text, &left);
+    if (n->is_mapping)
+        alqi_cli_draw_fit(&top->term, ALQI_CLI_PLAIN, ALQI_CLI_MAPPING_NAME " ",
+                          &left);
+    node_name(top, row->node, text, sizeof text);
+    alqi_cli_draw_fit(&top->term,
+                      row->depth == 0 ? ALQI_CLI_BOLD : ALQI_CLI_PLAIN, text,
+                      &left);
+    alqi_cli_draw_place(text, sizeof text, p->picture.names, &n->frame);
+    if (n->frame.function != ALQI_CLI_NO_NAME && text[0] != '\0' && left > 4) {
+        alqi_cli_draw_fit(&top->term, ALQI_CLI_PLAIN, "  ", &left);
+        alqi_cli_draw_fit(&top->term, ALQI_CLI_PLAIN, text, &left);
+    }
+    chain_draw(top, row->node, &left);
+    fputc('\n', top->term.out);
+}
+
+void
+alqi_cli_top_draw_row(const struct alqi_cli_top *top,
+                      const struct alqi_cli_top_row *row)
+{
+    int used = figures_draw(top, &top->tree.nodes[row->node].figures);
+
+    fputs("  ", top->term.out);
+    site_draw(top, row, top->term.width - used - 2);
+}
+
+void
+alqi_cli_top_draw_nothing(const struct alqi_cli_top *top)
+{
+    const struct alqi_cli_top_part *p = alqi_cli_top_now(top);
+    const char *text = "no samples yet";
+    int left = top->term.width;
+
+    if (top->filter[0] != '\0')
+        text = "no stack has what the filter asks for";
+    else if (p->follow != NULL && p->picture.n_allocs > 0)
+        text = "nothing to sort by: all figures of this column are 0";
+    else if (p->follow == NULL && p->is_gone)
+        text = "it has ended, and nothing was recorded";
+    else if (p->follow == NULL)
+        text = "nothing is recorded yet: s, or 'aliquot start', begins";
+    fputs("  ", top->term.out);
+    left -= 2;
+    alqi_cli_draw_fit(&top->term, ALQI_CLI_PLAIN, text, &left);
+    fputc('\n', top->term.out);
+}

@@ -1,0 +1,119 @@
+/* top_json.c -- a picture as one line of JSON, as aliquot-top(1) tells
+ *
+ * Quantities are integers with their unit in the key, as in the report's. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/analysis/apportion.h"
+#include "cli/tool/cli.h"
+#include "cli/live/top.h"
+
+enum { SCHEMA = 1 };
+
+#define US_A_SECOND 1e6
+
+static void
+put(json_t *object, const char *key, double value)
+{
+    json_object_set_new_nocheck(object, key,
+                                json_integer(alqi_cli_whole(value)));
+}
+
+static void
+put_count(json_t *object, const char *key, uint64_t value)
+{
+    json_object_set_new_nocheck(object, key, json_integer((json_int_t)value));
+}
+
+/* NULL for what is not known. */
+static void
+put_text(json_t *object, const char *key, const char *text)
+{
+    json_t *value = text[0] != '\0' ? json_string(text) : NULL;
+
+    json_object_set_new_nocheck(object, key,
+                                value != NULL ? value : json_null());
+}
+
+static void
+put_figures(json_t *o, const struct alqi_cli_top_part *p,
+            const struct alqi_cli_top_figures *f)
+{
+    double s = (double)p->recent_us / US_A_SECOND;
+
+    put(o, "live_bytes", f->live);
+    put(o, "live_bytes_stderr", alqi_cli_stderr(f->live_var));
+    put(o, "live_objects", f->count);
+    put_count(o, "live_sampled_blocks", f->n_live);
+    put(o, "peak_bytes", f->peak);
+    put(o, "allocated_bytes", f->allocated);
+    put(o, "allocated_bytes_stderr", alqi_cli_stderr(f->allocated_var));
+    put_count(o, "sampled_blocks", f->n_sampled);
+    put(o, "allocated_bytes_per_s", s > 0 ? f->recent / s : 0);
+    put(o, "allocated_bytes_per_s_stderr",
+        s > 0 ? alqi_cli_stderr(f->recent_var) / s : 0);
+}
+
+static json_t *
+row_make(const struct alqi_cli_top *top, const struct alqi_cli_top_row *row)
+{
+    const struct alqi_cli_top_part *p = alqi_cli_top_now(top);
+    const struct alqi_cli_top_node *n = &top->tree.nodes[row->node];
+    const struct alqi_cli_names *names = p->picture.names;
+    json_t *o = json_object();
+
+    put_text(o, "function", alqi_cli_names_text(names, n->frame.function));
+    put_text(o, "file", alqi_cli_names_text(names, n->frame.file));
+    if (n->frame.line > 0)
+        put_count(o, "line", (uint64_t)n->frame.line);
+    put_text(o, "module", alqi_cli_names_text(names, n->frame.module));
+    json_object_set_new_nocheck(o, "is_mapping", json_boolean(n->is_mapping));
+    put_count(o, "depth", row->depth);
+    put_figures(o, p, &n->figures);
+    return o;
+}
+
+static void
+put_process(json_t *o, const struct alqi_cli_top_part *p)
+{
+    put_count(o, "pid", p->pid > 0 ? (uint64_t)p->pid : 0);
+    put_text(o, "program", p->command);
+    put_text(o, "heap", p->is_heap ? "managed" : "malloc");
+    put_text(o, "state", p->is_gone ? "ended" : p->state);
+    put_text(o, "trouble", p->trouble);
+    put_text(o, "recording", p->path);
+    put_count(o, "age_us", p->proc.age_us);
+    put_count(o, "rss_bytes", p->proc.rss_bytes);
+    if (p->is_heap)
+        put_count(o, "heap_bytes", p->heap_bytes);
+    if (p->rate > 0)
+        put(o, "interval_bytes", ALQI_WORD_BYTES / p->rate);
+    put_count(o, "dropped_samples", p->counts.n_dropped);
+    put_count(o, "lost_frees", p->counts.n_lost);
+    put_count(o, "window_us", p->recent_us);
+}
+
+void
+alqi_cli_top_json(const struct alqi_cli_top *top,
+                  const struct alqi_cli_top_row *rows, uint32_t n_rows)
+{
+    const struct alqi_cli_top_part *p = alqi_cli_top_now(top);
+    json_t *o = json_object(), *sites = json_array();
+
+    put_count(o, "schema", SCHEMA);
+    put_process(o, p);
+    if (p->has_picture) {
+        put_figures(o, p, &top->tree.nodes[0].figures);
+        put(o, "heap_peak_bytes", p->picture.totals[ALQI_CLI_PEAK].bytes);
+        put_count(o, "heap_peak_us", alqi_cli_peak_us(&p->picture));
+        put_count(o, "recorded_us", p->picture.end_us);
+    }
+    for (uint32_t i = 0; i < n_rows; i++)
+        json_array_append_new(sites, row_make(top, &rows[i]));
+    json_object_set_new_nocheck(o, "sites", sites);
+    json_dumpf(o, stdout, JSON_COMPACT);
+    fputc('\n', stdout);
+    json_decref(o);
+}

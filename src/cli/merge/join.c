@@ -1,0 +1,463 @@
+/* join.c -- see join.h
+ *
+ * A trace is opened when the merging comes to its start and closed after its
+ * last event, so that a directory of a thousand short processes needs no more
+ * than those that ran at the same time.
+ *
+ * .inv.order  Traces are taken in the order of (start, pid, path), and events
+ *             of one time in the order of their traces: how the operands were
+ *             given changes nothing.
+ * .inv.start  A trace is open when the next event is not before its start. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "base/base.h"
+#include "cli/tool/cli.h"
+#include "cli/merge/join.h"
+#include "cli/merge/join_part.h"
+#include "cli/read/notes.h"
+
+enum { STREAMS_MAX = 1024 /* reader.c */, BITS_OF_BYTE_TRACE = 8 };
+
+struct part {
+    struct alqi_cli_join_part part;
+    struct alqi_cli_join_sink sink; /* of format 3 */
+    uint64_t next_us;
+    uint32_t number; /* of its head */
+};
+
+struct join {
+    struct alqi_cli_join_head *heads;
+    uint32_t n_heads;
+    uint32_t n_opened;
+    struct part **heap; /* open parts; the first is the next */
+    uint32_t n_open;
+    uint16_t version;
+    struct alqi_ctf_info info;
+    char context[200];
+    uint64_t next_id; /* format 3: shared by the streams */
+    struct alqi_cli_trace_out *out;
+    struct alqi_cli_join_whole whole;
+    struct alqi_cli_join_sink sink; /* of format 2 */
+};
+
+/* ---- heads --------------------------------------------------------------- */
+
+static char *
+copy_text(const char *text)
+{
+    char *copy = alqi_cli_realloc(NULL, strlen(text) + 1, 1);
+
+    return strcpy(copy, text);
+}
+
+static bool
+is_regular(const char *path)
+{
+    struct stat st;
+
+    if (strcmp(path, "-") != 0 && (stat(path, &st) != 0 || S_ISREG(st.st_mode)))
+        return true; /* or what opening it says */
+    alqi_cli_say("%s is no regular file: several traces are read more than "
+                 "once; write it to a file first",
+                 strcmp(path, "-") == 0 ? "standard input" : path);
+    return false;
+}
+
+/* Samples for each word that was tried: a malloc trace counts bytes and tries
+ * words. */
+static double
+rate_tried(const struct alqi_ctf_info *info)
+{
+    if (info->word_bits != BITS_OF_BYTE_TRACE || !(info->rate > 0))
+        return info->rate;
+    return info->rate < 1.0 / ALQI_WORD_BYTES ? info->rate * ALQI_WORD_BYTES
+                                              : 1;
+}
+
+static bool
+is_usable(const struct join *j, const struct alqi_cli_join_head *h)
+{
+    const struct alqi_cli_join_head *first = &j->heads[0];
+
+    if (!(h->rate > 0 && h->rate <= 1)) {
+        alqi_cli_say("%s: a sampling rate of %g cannot be put together with "
+                     "others",
+                     h->path, h->rate);
+        return false;
+    }
+    if (h->word_bits != first->word_bits) {
+        alqi_cli_say("%s counts in words of %u bits, %s in words of %u: they "
+                     "cannot be put together",
+                     first->path, first->word_bits, h->path, h->word_bits);
+        return false;
+    }
+    return true;
+}
+
+static int
+head_read(struct join *j, const struct alqi_cli_path *path)
+{
+    struct alqi_cli_join_head *h = &j->heads[j->n_heads];
+    const struct alqi_ctf_info *info;
+    struct alqi_cli_input *input;
+    int rc;
+
+    if (!is_regular(path->path))
+        return ALQI_CLI_UNREADABLE;
+    rc = alqi_cli_input_open(path->path, NULL, NULL, &input);
+    if (rc >= 0 && path->is_listed) {
+        j->whole.result->status = rc; /* said; the others are good */
+        return -1;
+    }
+    if (rc >= 0)
+        return rc;
+    info = alqi_ctf_reader_info(alqi_cli_input_reader(input));
+    if (path->is_listed && alqi_cli_is_joined(info->context)) {
+        alqi_cli_say("%s was merged from others and is left out; name it "
+                     "itself to read it",
+                     path->path);
+        alqi_cli_input_drop(input);
+        return -1;
+    }
+    *h = (struct alqi_cli_join_head){
+        .path = path->path,
+        .executable = copy_text(info->executable),
+        .host = copy_text(info->host),
+        .context = copy_text(info->context),
+        .start_us = info->start_us,
+        .pid = info->pid,
+        .rate = rate_tried(info),
+        .word_bits = info->word_bits,
+    };
+    alqi_cli_input_drop(input);
+    j->n_heads++;
+    return is_usable(j, h) ? -1 : ALQI_CLI_UNREADABLE;
+}
+
+/* .inv.order */
+static int
+compare_heads(const void *left, const void *right)
+{
+    const struct alqi_cli_join_head *a = left, *b = right;
+
+    if (a->start_us != b->start_us)
+        return a->start_us < b->start_us ? -1 : 1;
+    if (a->pid != b->pid)
+        return a->pid < b->pid ? -1 : 1;
+    return strcmp(a->path, b->path);
+}
+
+static int
+heads_read(struct join *j, const struct alqi_cli_paths *paths)
+{
+    int rc = -1;
+
+    j->heads = alqi_cli_realloc(NULL, paths->n_paths, sizeof *j->heads);
+    for (uint32_t i = 0; rc < 0 && i < paths->n_paths; i++)
+        rc = head_read(j, &paths->paths[i]);
+    if (rc < 0 && j->n_heads == 0) {
+        alqi_cli_say("there is nothing to put together");
+        rc = ALQI_CLI_UNREADABLE;
+    }
+    if (rc < 0 && j->version >= 3 && j->n_heads > STREAMS_MAX) {
+        alqi_cli_say("format 3 holds %d traces, not %u; write format 2",
+                     STREAMS_MAX, j->n_heads);
+        rc = ALQI_CLI_USAGE;
+    }
+    qsort(j->heads, j->n_heads, sizeof *j->heads, compare_heads);
+    return rc;
+}
+
+/* ---- the new trace ------------------------------------------------------- */
+
+/* The text of all heads, or "" when they differ. */
+static const char *
+common(const struct join *j, bool is_host)
+{
+    const char *text = is_host ? j->heads[0].host : j->heads[0].executable;
+
+    for (uint32_t i = 1; i < j->n_heads; i++)
+        if (strcmp(text, is_host ? j->heads[i].host : j->heads[i].executable) !=
+            0)
+            return "";
+    return text;
+}
+
+static bool
+are_of_malloc(const struct join *j)
+{
+    for (uint32_t i = 0; i < j->n_heads; i++)
+        if (!alqi_cli_is_of_malloc(j->heads[i].context))
+            return false;
+    return true;
+}
+
+static void
+info_make(struct join *j)
+{
+    const struct alqi_cli_join_head *first = &j->heads[0];
+
+    snprintf(j->context, sizeof j->context, "aliquot=%s%s merged=%u",
+             ALQI_VERSION, are_of_malloc(j) ? " source=malloc" : "",
+             j->n_heads);
+    j->info = (struct alqi_ctf_info){
+        .version = j->version,
+        .word_bits = first->word_bits,
+        .start_us = first->start_us,
+        .pid = first->pid,
+        .executable = common(j, false),
+        .host = common(j, true),
+        .params = "",
+        .context = j->context,
+    };
+    for (uint32_t i = 0; i < j->n_heads; i++)
+        if (j->heads[i].rate > j->whole.rate)
+            j->whole.rate = j->heads[i].rate;
+    j->info.rate = j->whole.rate;
+    if (first->word_bits == BITS_OF_BYTE_TRACE)
+        j->info.rate /= ALQI_WORD_BYTES;
+}
+
+/* The first stream writes the head of the trace. */
+static void
+sink_open(struct join *j, struct alqi_cli_join_sink *sink, uint16_t domain)
+{
+    *sink = (struct alqi_cli_join_sink){.thread = UINT64_MAX,
+                                        .rate = j->whole.rate};
+    j->whole.status = alqi_ctf_writer_open_stream(
+        &j->info, domain, j->version >= 3 ? &j->next_id : NULL,
+        alqi_cli_trace_put, j->out, alqi_cli_recode_lookup, j->whole.recode,
+        &sink->writer);
+}
+
+static void
+sink_close(struct join *j, struct alqi_cli_join_sink *sink)
+{
+    enum alq_status status;
+
+    alqi_base_map_clear(&sink->rates);
+    if (sink->writer == NULL)
+        return;
+    status = alqi_ctf_writer_close(sink->writer);
+    sink->writer = NULL;
+    if (j->whole.status == ALQ_OK)
+        j->whole.status = status;
+}
+
+/* ---- open parts, the earliest first -------------------------------------- */
+
+static bool
+is_before(const struct part *a, const struct part *b)
+{
+    return a->next_us != b->next_us ? a->next_us < b->next_us
+                                    : a->number < b->number;
+}
+
+static void
+swap(struct part **a, struct part **b)
+{
+    struct part *kept = *a;
+
+    *a = *b;
+    *b = kept;
+}
+
+static void
+sink_down(struct join *j)
+{
+    for (uint32_t i = 0;;) {
+        uint32_t least = i;
+
+        for (uint32_t k = 2 * i + 1; k <= 2 * i + 2; k++)
+            if (k < j->n_open && is_before(j->heap[k], j->heap[least]))
+                least = k;
+        if (least == i)
+            return;
+        swap(&j->heap[i], &j->heap[least]);
+        i = least;
+    }
+}
+
+static void
+rise(struct join *j, uint32_t i)
+{
+    for (; i > 0 && is_before(j->heap[i], j->heap[(i - 1) / 2]);
+         i = (i - 1) / 2)
+        swap(&j->heap[i], &j->heap[(i - 1) / 2]);
+}
+
+static void
+part_close(struct join *j, struct part *p, bool is_whole)
+{
+    alqi_cli_join_part_close(&p->part, is_whole);
+    if (j->version >= 3)
+        sink_close(j, &p->sink);
+    free(p);
+}
+
+static int
+part_open(struct join *j)
+{
+    const struct alqi_cli_join_head *head = &j->heads[j->n_opened];
+    struct part *p = alqi_cli_realloc(NULL, 1, sizeof *p);
+    struct alqi_cli_lane *lane;
+    int rc;
+
+    memset(p, 0, sizeof *p);
+    p->number = j->n_opened++;
+    if (j->version >= 3)
+        sink_open(j, &p->sink, (uint16_t)p->number);
+    if (j->whole.status != ALQ_OK) {
+        free(p);
+        return -1;
+    }
+    rc = alqi_cli_join_part_open(&p->part, head, &j->whole,
+                                 j->version >= 3 ? &p->sink : &j->sink);
+    lane = rc < 0 ? alqi_cli_source_first(&p->part.source) : NULL;
+    if (lane == NULL) {
+        part_close(j, p, rc < 0);
+        return rc;
+    }
+    p->next_us = lane->event.time_us;
+    j->heap[j->n_open] = p;
+    rise(j, j->n_open++);
+    return -1;
+}
+
+/* .inv.start */
+static int
+parts_open(struct join *j)
+{
+    int rc = -1;
+
+    while (rc < 0 && j->n_opened < j->n_heads && j->whole.status == ALQ_OK &&
+           (j->n_open == 0 ||
+            j->heads[j->n_opened].start_us <= j->heap[0]->next_us))
+        rc = part_open(j);
+    return rc;
+}
+
+static void
+step(struct join *j)
+{
+    struct part *p = j->heap[0];
+    struct alqi_cli_source *s = &p->part.source;
+    struct alqi_cli_lane *lane = alqi_cli_source_first(s);
+
+    do {
+        const struct alqi_cli_input *input = lane->input;
+
+        alqi_cli_join_part_take(&p->part, lane);
+        alqi_cli_source_step(s, lane);
+        if (s->n_lanes == 0 || lane->input != input)
+            break; /* the lane has ended */
+    } while (alqi_cli_join_part_is_within(&p->part, lane));
+    lane = alqi_cli_source_first(s);
+    if (lane != NULL) {
+        p->next_us = lane->event.time_us;
+    } else {
+        j->heap[0] = j->heap[--j->n_open];
+        part_close(j, p, true);
+    }
+    sink_down(j);
+}
+
+/* ---- all ----------------------------------------------------------------- */
+
+/* Traces that overlap are open at the same time. */
+static void
+files_allow(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int
+run(struct join *j)
+{
+    int rc = -1;
+
+    if (j->version < 3)
+        sink_open(j, &j->sink, 0);
+    while (rc < 0 && j->whole.status == ALQ_OK) {
+        rc = parts_open(j);
+        if (rc < 0 && j->n_open == 0)
+            break;
+        if (rc < 0 && j->whole.status == ALQ_OK)
+            step(j);
+    }
+    while (j->n_open > 0)
+        part_close(j, j->heap[--j->n_open], false);
+    sink_close(j, &j->sink);
+    if (rc < 0 && j->whole.status != ALQ_OK) {
+        alqi_cli_say("cannot write the merged trace: %s",
+                     alqi_cli_trace_failure(j->out, j->whole.status));
+        rc = ALQI_CLI_UNREADABLE;
+    }
+    return rc;
+}
+
+static void
+result_say(const struct alqi_cli_join_result *r)
+{
+    if (r->n_strange > 0)
+        alqi_cli_say("%" PRIu64 " events make no sense and were left out; "
+                     "'aliquot check' tells more",
+                     r->n_strange);
+    if (r->n_unlinked > 0)
+        alqi_cli_say("%" PRIu64 " chains of realloc were cut: the blocks "
+                     "before were freed long ago",
+                     r->n_unlinked);
+}
+
+static void
+join_free(struct join *j)
+{
+    for (uint32_t i = 0; i < j->n_heads; i++) {
+        free(j->heads[i].executable);
+        free(j->heads[i].host);
+        free(j->heads[i].context);
+    }
+    free(j->heads);
+    free(j->heap);
+    alqi_cli_recode_drop(j->whole.recode);
+    alqi_base_map_clear(&j->whole.rates);
+    free(j->whole.stack);
+}
+
+int
+alqi_cli_join(const struct alqi_cli_paths *paths, uint16_t version,
+              struct alqi_cli_trace_out *out,
+              struct alqi_cli_join_result *result)
+{
+    struct join j;
+    int rc;
+
+    memset(&j, 0, sizeof j);
+    memset(result, 0, sizeof *result);
+    j.version = version;
+    j.out = out;
+    j.whole.result = result;
+    files_allow();
+    rc = heads_read(&j, paths);
+    if (rc < 0) {
+        j.heap = alqi_cli_realloc(NULL, j.n_heads, sizeof(struct part *));
+        j.whole.recode = alqi_cli_recode_new();
+        info_make(&j);
+        rc = run(&j);
+    }
+    result->n_traces = j.n_heads;
+    join_free(&j);
+    if (rc < 0)
+        result_say(result);
+    return rc;
+}

@@ -1,0 +1,620 @@
+/* join_part.c -- see join_part.h
+ *
+ * .inv.before  A thread's, a rate's and a moved block's record stand directly
+ *              before the allocation that they are about, so that nothing of
+ *              another trace comes between.
+ * .inv.chain   The free that a MOVED record is about, and the allocation that
+ *              goes on with the block, stay neighbours: readers tell chains of
+ *              realloc by that.
+ * .inv.rate    An allocation says n_samples * (new rate / its trace's rate):
+ *              samples of the trace's rate, as the format has it. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/tool/cli.h"
+#include "cli/merge/join_part.h"
+#include "cli/read/notes.h"
+#include "cli/read/ending.h"
+#include "wire/side.h"
+#include "wire/ctf_verbatim.h"
+
+enum { FREED_KEPT = 4096, RATES_MAX = 4096 };
+
+/* In `threads`: allocations of a stream that names no thread. */
+#define NO_THREAD (UINT64_C(1) << 60)
+
+/* What a stream of the old trace told last. */
+struct alqi_cli_join_lane {
+    uint16_t domain;
+    uint64_t thread; /* old, or NO_THREAD | domain */
+    uint64_t moved;  /* id, new */
+    bool has_moved;
+    bool is_reborn;
+    double rate;
+};
+
+/* ---- writing ------------------------------------------------------------- */
+
+static bool
+is_well(const struct alqi_cli_join_part *p)
+{
+    return p->whole->status == ALQ_OK;
+}
+
+static void
+note_status(struct alqi_cli_join_part *p, enum alq_status status)
+{
+    if (is_well(p))
+        p->whole->status = status;
+}
+
+static void
+need(struct alqi_cli_join_part *p, bool is_there)
+{
+    if (!is_there)
+        note_status(p, ALQ_ENOMEM);
+}
+
+static void
+put_mark(struct alqi_cli_join_part *p, uint64_t us, uint64_t kind,
+         uint64_t number)
+{
+    struct alqi_ctf_location place = {.code = ALQI_SIDE_PREFIX | kind | number};
+
+    note_status(p, alqi_ctf_write_side(p->sink->writer, us, &place));
+}
+
+static void
+put_line(struct alqi_cli_join_part *p, uint64_t us, const char *line)
+{
+    struct alqi_ctf_entry entry = {.file = "aliquot", .function = line};
+    struct alqi_ctf_location place = {
+        .code = ALQI_SIDE_PREFIX | ALQI_SIDE_TEXT | p->whole->n_texts++,
+        .n_entries = 1,
+        .entries = &entry,
+    };
+
+    note_status(p, alqi_ctf_write_side(p->sink->writer, us, &place));
+}
+
+static size_t
+put_number(char *line, size_t n, const char *key, uint64_t value)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    return alqi_side_put(line, ALQI_CLI_JOIN_LINE_BYTES, n, key, text);
+}
+
+static size_t
+put_text(char *line, size_t n, const char *key, const char *text)
+{
+    return alqi_side_put(line, ALQI_CLI_JOIN_LINE_BYTES, n, key, text);
+}
+
+static bool
+get_number(const char *line, const char *key, uint64_t *out)
+{
+    char text[32];
+
+    if (!alqi_side_get(line, key, text, sizeof text))
+        return false;
+    *out = strtoull(text, NULL, 10);
+    return true;
+}
+
+/* ---- processes and threads ----------------------------------------------- */
+
+static uint64_t
+parent_of(const char *context)
+{
+    const char *key = strstr(context, " parent=");
+
+    return key != NULL ? strtoull(key + strlen(" parent="), NULL, 10) : 0;
+}
+
+static void
+process_announce(struct alqi_cli_join_part *p)
+{
+    const struct alqi_cli_join_head *h = p->head;
+    char line[ALQI_CLI_JOIN_LINE_BYTES];
+    size_t n = put_text(line, 0, NULL, "process");
+
+    p->process = p->whole->n_processes++;
+    n = put_number(line, n, "index", p->process);
+    n = put_number(line, n, "pid", h->pid);
+    n = put_number(line, n, "parent", parent_of(h->context));
+    n = put_number(line, n, "start_us", h->start_us);
+    n = put_text(line, n, "host", h->host);
+    put_text(line, n, "program", h->executable);
+    put_line(p, h->start_us, line);
+}
+
+/* The new number of the process that a line of the old trace is about. */
+static uint64_t
+process_of_line(struct alqi_cli_join_part *p, const char *line)
+{
+    uint64_t old, new = p->process;
+
+    if (!p->is_joined || !get_number(line, "process", &old))
+        return p->process;
+    if (!alqi_base_map_get(&p->processes, old, &new)) {
+        new = p->whole->n_processes++;
+        need(p, alqi_base_map_put(&p->processes, old, new));
+    }
+    return new;
+}
+
+static uint64_t
+thread_number(struct alqi_cli_join_part *p, uint64_t old, bool *is_new)
+{
+    uint64_t new = 0;
+
+    *is_new = !alqi_base_map_get(&p->threads, old, &new);
+    if (*is_new) {
+        new = p->whole->n_threads++;
+        need(p, alqi_base_map_put(&p->threads, old, new));
+    }
+    return new;
+}
+
+static void
+thread_announce(struct alqi_cli_join_part *p, uint64_t us, uint64_t index,
+                uint64_t tid, const char *name, uint64_t process)
+{
+    char line[ALQI_CLI_JOIN_LINE_BYTES];
+    size_t n = put_text(line, 0, NULL, "thread");
+
+    n = put_number(line, n, "index", index);
+    n = put_number(line, n, "tid", tid);
+    n = put_number(line, n, "process", process);
+    put_text(line, n, "name", name);
+    put_line(p, us, line);
+}
+
+static void
+take_thread(struct alqi_cli_join_part *p, uint64_t us, const char *line)
+{
+    char name[256] = "";
+    uint64_t old = 0, tid = 0;
+    bool is_new;
+
+    get_number(line, "index", &old);
+    get_number(line, "tid", &tid);
+    alqi_side_get(line, "name", name, sizeof name);
+    thread_announce(p, us, thread_number(p, old, &is_new), tid, name,
+                    process_of_line(p, line));
+}
+
+/* The new number of the thread that allocates, announced if it never was. */
+static uint64_t
+thread_of(struct alqi_cli_join_part *p, uint64_t us,
+          const struct alqi_cli_join_lane *lane)
+{
+    bool is_new;
+    uint64_t new = thread_number(p, lane->thread, &is_new);
+    char name[32] = "";
+
+    if (!is_new)
+        return new;
+    if (lane->thread >= NO_THREAD && p->source.has_streams)
+        snprintf(name, sizeof name, "domain %u", lane->domain);
+    thread_announce(p, us, new, p->head->pid, name, p->process);
+    return new;
+}
+
+/* ---- rates --------------------------------------------------------------- */
+
+/* rate index= per_word= */
+static void
+take_rate(struct alqi_cli_join_part *p, const char *line)
+{
+    char text[64];
+    uint64_t index;
+
+    if (!get_number(line, "index", &index) || index >= RATES_MAX ||
+        !alqi_side_get(line, "per_word", text, sizeof text))
+        return;
+    while (p->n_rates <= index) {
+        if ((p->n_rates & (p->n_rates - 1)) == 0)
+            p->rates = alqi_cli_realloc(
+                p->rates, p->n_rates == 0 ? 1 : 2 * (size_t)p->n_rates,
+                sizeof *p->rates);
+        p->rates[p->n_rates++] = p->head->rate;
+    }
+    p->rates[index] = strtod(text, NULL);
+    if (!(p->rates[index] > 0 && p->rates[index] <= p->head->rate))
+        p->rates[index] = p->head->rate;
+}
+
+/* The new index of a rate; a stream that does not know it yet is told. */
+static uint64_t
+rate_index(struct alqi_cli_join_part *p, uint64_t us, double rate)
+{
+    char line[ALQI_CLI_JOIN_LINE_BYTES], text[64];
+    uint64_t bits, index, is_known;
+    size_t n;
+
+    memcpy(&bits, &rate, sizeof bits);
+    if (!alqi_base_map_get(&p->whole->rates, bits, &index)) {
+        index = p->whole->rates.n_used;
+        need(p, alqi_base_map_put(&p->whole->rates, bits, index));
+    }
+    if (alqi_base_map_get(&p->sink->rates, bits, &is_known))
+        return index;
+    need(p, alqi_base_map_put(&p->sink->rates, bits, 1));
+    snprintf(text, sizeof text, "%.17g", rate);
+    n = put_text(line, 0, NULL, "rate");
+    n = put_number(line, n, "index", index);
+    put_text(line, n, "per_word", text);
+    put_line(p, us, line);
+    return index;
+}
+
+static void
+rate_switch(struct alqi_cli_join_part *p, uint64_t us, double rate)
+{
+    if (rate == p->sink->rate)
+        return;
+    p->sink->rate = rate;
+    put_mark(p, us, ALQI_SIDE_RATE, rate_index(p, us, rate));
+}
+
+/* ---- side records -------------------------------------------------------- */
+
+/* The line with the number of its process, cut at a blank when too long. */
+static void
+forward(struct alqi_cli_join_part *p, uint64_t us, const char *line)
+{
+    char out[ALQI_CLI_JOIN_LINE_BYTES];
+    size_t n = strcspn(line, " ");
+    size_t used;
+
+    if (n >= sizeof out / 2)
+        return;
+    memcpy(out, line, n);
+    out[n] = '\0';
+    used = put_number(out, n, "process", process_of_line(p, line));
+    for (line += n; *line == ' '; line += n) {
+        n = 1 + strcspn(line + 1, " ");
+        if (strncmp(line, " process=", strlen(" process=")) == 0)
+            continue;
+        if (n >= sizeof out - used)
+            break;
+        memcpy(out + used, line, n);
+        used += n;
+        out[used] = '\0';
+    }
+    put_line(p, us, out);
+}
+
+/* A process of a trace that was joined before. */
+static void
+take_process(struct alqi_cli_join_part *p, uint64_t us, const char *line)
+{
+    char out[ALQI_CLI_JOIN_LINE_BYTES], program[2048] = "", host[512] = "";
+    uint64_t old = 0, pid = 0, parent = 0, start_us = 0, new;
+    char key[48];
+    size_t n;
+
+    p->n_announced++;
+    get_number(line, "index", &old);
+    get_number(line, "pid", &pid);
+    get_number(line, "parent", &parent);
+    get_number(line, "start_us", &start_us);
+    alqi_side_get(line, "program", program, sizeof program);
+    alqi_side_get(line, "host", host, sizeof host);
+    snprintf(key, sizeof key, "process process=%" PRIu64, old);
+    new = process_of_line(p, key);
+    n = put_text(out, 0, NULL, "process");
+    n = put_number(out, n, "index", new);
+    n = put_number(out, n, "pid", pid);
+    n = put_number(out, n, "parent", parent);
+    n = put_number(out, n, "start_us", start_us);
+    n = put_text(out, n, "host", host);
+    put_text(out, n, "program", program);
+    put_line(p, us, out);
+}
+
+static void
+recode_lines(struct alqi_cli_join_part *p, uint64_t us)
+{
+    char line[ALQI_CLI_JOIN_LINE_BYTES];
+
+    while (alqi_cli_recode_line(p->whole->recode, line, sizeof line))
+        put_line(p, us, line);
+}
+
+static void
+take_end(struct alqi_cli_join_part *p, uint64_t us, const char *line)
+{
+    char ended[32];
+
+    if (alqi_side_get(line, "ended", ended, sizeof ended))
+        p->is_running = strcmp(ended, "running") == 0;
+    p->n_ended++;
+    forward(p, us, line);
+}
+
+static void
+take_line(struct alqi_cli_join_part *p, uint64_t us, const char *line)
+{
+    size_t n = strcspn(line, " ");
+
+    if (n == strlen("thread") && memcmp(line, "thread", n) == 0)
+        take_thread(p, us, line);
+    else if (n == strlen("module") && memcmp(line, "module", n) == 0)
+        alqi_cli_recode_module(p->whole->recode, &p->codes, line);
+    else if (n == strlen("symbols") && memcmp(line, "symbols", n) == 0)
+        alqi_cli_recode_symbols(p->whole->recode, &p->codes, line);
+    else if (n == strlen("rate") && memcmp(line, "rate", n) == 0)
+        take_rate(p, line);
+    else if (n == strlen("end") && memcmp(line, "end", n) == 0)
+        take_end(p, us, line);
+    else if (n == strlen("process") && memcmp(line, "process", n) == 0)
+        take_process(p, us, line);
+    else
+        forward(p, us, line);
+    recode_lines(p, us);
+}
+
+static void
+take_moved(struct alqi_cli_join_part *p, struct alqi_cli_join_lane *lane,
+           uint64_t old)
+{
+    if (old == ALQI_SIDE_REBORN) {
+        lane->is_reborn = true;
+        return;
+    }
+    lane->has_moved = alqi_base_map_get(&p->ids, old, &lane->moved) ||
+                      alqi_base_map_get(&p->forgotten, old, &lane->moved);
+    if (!lane->has_moved)
+        p->whole->result->n_unlinked++;
+}
+
+static void
+take_location(struct alqi_cli_join_part *p, struct alqi_cli_join_lane *lane,
+              uint64_t us, const struct alqi_ctf_location *place)
+{
+    uint64_t number = place->code & ALQI_SIDE_NUMBER_MASK;
+
+    if (!alqi_side_is(place->code))
+        return;
+    switch (place->code & ALQI_SIDE_KIND_MASK) {
+    case ALQI_SIDE_MOVED:
+        take_moved(p, lane, number);
+        break;
+    case ALQI_SIDE_THREAD:
+        lane->thread = number;
+        break;
+    case ALQI_SIDE_RATE:
+        lane->rate = number < p->n_rates ? p->rates[number] : p->head->rate;
+        break;
+    case ALQI_SIDE_TEXT:
+        if (place->n_entries == 1)
+            take_line(p, us, place->entries[0].function);
+        break;
+    }
+}
+
+/* ---- events -------------------------------------------------------------- */
+
+static void
+stack_recode(struct alqi_cli_join_part *p, const struct alqi_ctf_event *e)
+{
+    struct alqi_cli_join_whole *w = p->whole;
+
+    if (e->n_codes > w->stack_capacity) {
+        w->stack_capacity = 2 * e->n_codes;
+        w->stack =
+            alqi_cli_realloc(w->stack, w->stack_capacity, sizeof *w->stack);
+    }
+    for (uint32_t i = 0; i < e->n_codes; i++)
+        w->stack[i] = alqi_cli_recode_code(w->recode, &p->codes, e->codes[i]);
+}
+
+/* .inv.before */
+static void
+marks_put(struct alqi_cli_join_part *p, struct alqi_cli_join_lane *lane,
+          uint64_t us)
+{
+    uint64_t thread = thread_of(p, us, lane);
+
+    recode_lines(p, us);
+    rate_switch(p, us, lane->rate);
+    if (thread != p->sink->thread)
+        put_mark(p, us, ALQI_SIDE_THREAD, thread);
+    p->sink->thread = thread;
+    if (lane->is_reborn)
+        put_mark(p, us, ALQI_SIDE_MOVED, ALQI_SIDE_REBORN);
+    if (lane->has_moved)
+        put_mark(p, us, ALQI_SIDE_MOVED, lane->moved);
+    lane->has_moved = lane->is_reborn = false;
+}
+
+static void
+take_alloc(struct alqi_cli_join_part *p, struct alqi_cli_join_lane *lane,
+           const struct alqi_ctf_event *e)
+{
+    uint64_t length = e->length > 0 ? (uint64_t)e->length : 0;
+    double n_samples = e->n_samples > 0 ? (double)e->n_samples : 0;
+    uint64_t new, us = e->time_us;
+
+    bool is_known = alqi_base_map_get(&p->ids, e->id, &new);
+
+    if (is_known || e->length < 0)
+        p->whole->result->n_strange++;
+    if (is_known)
+        return;
+    stack_recode(p, e);
+    marks_put(p, lane, us);
+    if (!is_well(p))
+        return;
+    n_samples *= p->whole->rate / p->head->rate; /* .inv.rate */
+    note_status(p, alqi_ctf_write_alloc_verbatim(
+                       p->sink->writer, us, length,
+                       n_samples < 0x1p53 ? (uint64_t)llround(n_samples)
+                                          : (uint64_t)1 << 53,
+                       e->source, p->whole->stack, e->n_codes, &new));
+    if (!is_well(p))
+        return;
+    p->whole->result->n_allocs++;
+    need(p, alqi_base_map_put(&p->ids, e->id, new));
+    if (alqi_base_map_take(&p->early, e->id, &us)) {
+        alqi_base_map_take(&p->ids, e->id, &new);
+        note_status(p, alqi_ctf_write_collect(p->sink->writer, us, new));
+    }
+}
+
+/* A block that was freed may still be named as the one that realloc moved. */
+static void
+freed_keep(struct alqi_cli_join_part *p, uint64_t old, uint64_t new)
+{
+    uint64_t *slot = &p->freed[p->n_freed % FREED_KEPT];
+    uint64_t value;
+
+    if (p->n_freed >= FREED_KEPT)
+        alqi_base_map_take(&p->forgotten, *slot, &value);
+    *slot = old;
+    p->n_freed++;
+    need(p, alqi_base_map_put(&p->forgotten, old, new));
+}
+
+static void
+take_later(struct alqi_cli_join_part *p, const struct alqi_ctf_event *e)
+{
+    uint64_t new;
+
+    if (!alqi_base_map_get(&p->ids, e->id, &new)) {
+        if (p->source.has_streams && e->kind == ALQI_CTF_COLLECT)
+            need(p, alqi_base_map_put(&p->early, e->id, e->time_us));
+        else
+            p->whole->result->n_strange++;
+        return;
+    }
+    if (e->kind == ALQI_CTF_PROMOTE) {
+        note_status(p,
+                    alqi_ctf_write_promote(p->sink->writer, e->time_us, new));
+        return;
+    }
+    alqi_base_map_take(&p->ids, e->id, &new);
+    freed_keep(p, e->id, new);
+    note_status(p, alqi_ctf_write_collect(p->sink->writer, e->time_us, new));
+}
+
+static struct alqi_cli_join_lane *
+lane_of(struct alqi_cli_join_part *p, uint16_t domain)
+{
+    struct alqi_cli_join_lane *lane;
+
+    for (uint32_t i = 0; i < p->n_lanes; i++)
+        if (p->lanes[i].domain == domain)
+            return &p->lanes[i];
+    p->lanes = alqi_cli_realloc(p->lanes, p->n_lanes + 1, sizeof *p->lanes);
+    lane = &p->lanes[p->n_lanes++];
+    *lane = (struct alqi_cli_join_lane){
+        .domain = domain, .thread = NO_THREAD | domain, .rate = p->head->rate};
+    return lane;
+}
+
+void
+alqi_cli_join_part_take(struct alqi_cli_join_part *p,
+                        struct alqi_cli_lane *from)
+{
+    struct alqi_cli_join_lane *lane = lane_of(p, from->event.domain);
+    const struct alqi_ctf_event *e = &from->event;
+
+    p->codes.reader = alqi_cli_input_reader(from->input);
+    if (e->kind == ALQI_CTF_LOCATION)
+        take_location(p, lane, e->time_us, &e->location);
+    else if (e->kind == ALQI_CTF_ALLOC)
+        take_alloc(p, lane, e);
+    else
+        take_later(p, e);
+}
+
+/* .inv.chain: free, MOVED, marks, allocation. */
+bool
+alqi_cli_join_part_is_within(struct alqi_cli_join_part *p,
+                             const struct alqi_cli_lane *lane)
+{
+    const struct alqi_ctf_event *e = &lane->event;
+
+    if (lane_of(p, e->domain)->has_moved)
+        return true;
+    return e->kind == ALQI_CTF_LOCATION && alqi_side_is(e->location.code) &&
+           (e->location.code & ALQI_SIDE_KIND_MASK) == ALQI_SIDE_MOVED;
+}
+
+/* ---- opening and closing ------------------------------------------------- */
+
+int
+alqi_cli_join_part_open(struct alqi_cli_join_part *p,
+                        const struct alqi_cli_join_head *head,
+                        struct alqi_cli_join_whole *whole,
+                        struct alqi_cli_join_sink *sink)
+{
+    int rc;
+
+    memset(p, 0, sizeof *p);
+    p->head = head;
+    p->whole = whole;
+    p->sink = sink;
+    p->is_joined = alqi_cli_is_joined(head->context);
+    rc = alqi_cli_source_open(&p->source, head->path);
+    if (rc >= 0)
+        return rc;
+    p->freed = alqi_cli_realloc(NULL, FREED_KEPT, sizeof *p->freed);
+    if (!p->is_joined)
+        process_announce(p);
+    return -1;
+}
+
+/* What the process still held went with it. */
+static void
+gone_put(struct alqi_cli_join_part *p)
+{
+    char line[ALQI_CLI_JOIN_LINE_BYTES];
+    size_t n = put_text(line, 0, NULL, "gone");
+
+    put_number(line, n, "process", p->process);
+    put_line(p, 0, line); /* at the time of its last event */
+}
+
+/* As the trace that is made shows: one of its processes has no end. */
+static void
+end_say(const struct alqi_cli_join_part *p)
+{
+    uint64_t n = p->is_joined && p->n_announced > 0 ? p->n_announced : 1;
+
+    if (alqi_cli_is_of_malloc(p->head->context) && p->n_ended < n)
+        alqi_cli_say(ALQI_CLI_NO_END_TEXT, p->head->path);
+}
+
+void
+alqi_cli_join_part_close(struct alqi_cli_join_part *p, bool is_whole)
+{
+    struct alqi_cli_join_result *result = p->whole->result;
+
+    if (is_whole && is_well(p) && !p->is_joined && !p->is_running)
+        gone_put(p);
+    if (is_whole && is_well(p) && p->source.status == ALQI_CLI_OK)
+        end_say(p);
+    result->n_strange += p->early.n_used;
+    if (p->source.status != ALQI_CLI_OK)
+        result->status = p->source.status;
+    alqi_cli_source_close(&p->source);
+    alqi_cli_recode_from_free(&p->codes);
+    alqi_base_map_clear(&p->ids);
+    alqi_base_map_clear(&p->early);
+    alqi_base_map_clear(&p->threads);
+    alqi_base_map_clear(&p->processes);
+    alqi_base_map_clear(&p->forgotten);
+    free(p->freed);
+    free(p->lanes);
+    free(p->rates);
+}

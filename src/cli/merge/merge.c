@@ -1,0 +1,99 @@
+/* merge.c -- aliquot merge -o OUT: one trace from several */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/tool/cli.h"
+#include "cli/merge/join.h"
+#include "cli/tool/output.h"
+
+enum { ID_FORMAT = 256 };
+
+#define FORMAT_CHOICES "2 3"
+
+const struct alqi_cli_option alqi_cli_merge_options[] = {
+    {'o', "output", "OUT", NULL, "write the merged trace to OUT; - is stdout"},
+    {'f', "force", NULL, NULL, "overwrite OUT"},
+    {ID_FORMAT, "format", "N", FORMAT_CHOICES,
+     "2 (default): one stream that every memtrace tool opens; 3: a stream a "
+     "trace"},
+    {0, NULL, NULL, NULL, NULL},
+};
+
+struct request {
+    const char *path;
+    bool overwrites;
+    uint16_t version;
+};
+
+static bool
+set(void *arg, int id, const char *value)
+{
+    struct request *r = arg;
+
+    if (id == 'o')
+        r->path = value;
+    else if (id == 'f')
+        r->overwrites = true;
+    else
+        r->version = (uint16_t)(2 + alqi_cli_choice(FORMAT_CHOICES, value));
+    return true;
+}
+
+/* OUT would be emptied before it is read. */
+static bool
+is_output_read(const struct request *r, const struct alqi_cli_paths *paths)
+{
+    for (uint32_t i = 0; i < paths->n_paths; i++)
+        if (alqi_cli_output_is(r->path, paths->paths[i].path))
+            return true;
+    return false;
+}
+
+static int
+merge(const struct request *r, const struct alqi_cli_paths *paths)
+{
+    struct alqi_cli_join_result result;
+    struct alqi_cli_trace_out trace = {0};
+    struct alqi_cli_output out;
+    int rc;
+
+    if (is_output_read(r, paths))
+        return alqi_cli_usage("merge",
+                              "merge: %s is among the traces to read; write "
+                              "to another file",
+                              r->path);
+    rc = alqi_cli_output_open(&out, r->path, r->overwrites);
+    if (rc >= 0)
+        return rc;
+    trace.file = out.file;
+    rc = alqi_cli_join(paths, r->version, &trace, &result);
+    if (rc >= 0) {
+        alqi_cli_output_abandon(&out);
+        return rc;
+    }
+    rc = alqi_cli_output_close(&out);
+    if (rc != ALQI_CLI_OK)
+        return rc;
+    alqi_cli_say("%u traces, %" PRIu64 " sampled blocks -> %s", result.n_traces,
+                 result.n_allocs, r->path);
+    return result.status;
+}
+
+int
+alqi_cli_merge(int argc, char **argv)
+{
+    struct request r = {.version = 2};
+    struct alqi_cli_paths paths;
+    int first;
+    int rc = alqi_cli_parse("merge", argc, argv, set, &r, &first);
+
+    if (rc < 0 && r.path == NULL)
+        rc = alqi_cli_usage("merge", "merge: where to? Write -o OUT, or -o -");
+    if (rc < 0)
+        rc = alqi_cli_paths_from(&paths, "merge", argc, argv, first);
+    if (rc >= 0)
+        return rc;
+    rc = merge(&r, &paths);
+    alqi_cli_paths_free(&paths);
+    return rc;
+}

@@ -1,0 +1,390 @@
+/* recode.c -- see recode.h
+ *
+ * A module is the same when path, build-id, size and link address are.  Should
+ * a place of it nevertheless expand differently (one process had the debug
+ * information, another had not), a twin of the module with a range of its own
+ * takes the second meaning. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/tool/cli.h"
+#include "cli/merge/recode.h"
+#include "wire/ctf_locations.h"
+#include "wire/side.h"
+
+enum {
+    VALUE_MAX = 4096,
+    CODE_REUSE_SHIFT = 47, /* notes.c */
+    PAGE_BYTES = 4096,
+    TWINS_MAX = 16,
+    NO_MODULE = -1
+};
+
+#define RANGE_FIRST UINT64_C(0x10000)
+#define RANGE_END (UINT64_C(1) << CODE_REUSE_SHIFT)
+#define LOOSE_FIRST (UINT64_C(1) << 60)
+
+struct alqi_cli_recode_range {
+    uint64_t start, end; /* codes (start, end] */
+    int32_t module;
+};
+
+/* Of the new trace. */
+struct module {
+    const char *path;     /* interned */
+    const char *build_id; /* interned */
+    const char *note;     /* interned, or NULL: what its symbols lack */
+    uint64_t n_bytes;
+    uint64_t link_address; /* of its start */
+    uint64_t start;
+    int32_t twin; /* a later module of the same key, or NO_MODULE */
+    bool is_told, is_note_told;
+};
+
+struct alqi_cli_recode {
+    struct alqi_wire_locations places; /* of new codes */
+    struct alqi_base_map loose; /* hash of what it expands to -> new code */
+    uint64_t n_loose;
+    struct module *modules;
+    uint32_t n_modules;
+    uint32_t n_told, n_notes; /* modules told; notes not yet told */
+    uint64_t range_next;
+};
+
+struct alqi_cli_recode *
+alqi_cli_recode_new(void)
+{
+    struct alqi_cli_recode *r = alqi_cli_realloc(NULL, 1, sizeof *r);
+
+    memset(r, 0, sizeof *r);
+    alqi_wire_locations_init(&r->places, alqi_base_mix((uintptr_t)r), SIZE_MAX);
+    r->range_next = RANGE_FIRST;
+    return r;
+}
+
+void
+alqi_cli_recode_drop(struct alqi_cli_recode *r)
+{
+    if (r == NULL)
+        return;
+    alqi_wire_locations_drop(&r->places);
+    alqi_base_map_clear(&r->loose);
+    free(r->modules);
+    free(r);
+}
+
+void
+alqi_cli_recode_from_free(struct alqi_cli_recode_from *from)
+{
+    alqi_base_map_clear(&from->codes);
+    free(from->ranges);
+    memset(from, 0, sizeof *from);
+}
+
+/* ---- running out of memory ----------------------------------------------- */
+
+static void
+need(bool is_there)
+{
+    if (is_there)
+        return;
+    alqi_cli_say("out of memory for the locations of the merged trace");
+    exit(ALQI_CLI_UNREADABLE);
+}
+
+static const char *
+intern(struct alqi_cli_recode *r, const char *text)
+{
+    const char *name = alqi_wire_locations_name(&r->places, text);
+
+    need(name != NULL);
+    return name;
+}
+
+/* ---- modules ------------------------------------------------------------- */
+
+static uint64_t
+number(const char *line, const char *key, int base)
+{
+    char value[32];
+
+    if (!alqi_side_get(line, key, value, sizeof value))
+        return 0;
+    return strtoull(value, NULL, base);
+}
+
+static const char *
+text(struct alqi_cli_recode *r, const char *line, const char *key)
+{
+    char value[VALUE_MAX];
+
+    if (!alqi_side_get(line, key, value, sizeof value))
+        value[0] = '\0';
+    return intern(r, value);
+}
+
+static bool
+is_same(const struct module *a, const struct module *b)
+{
+    return a->path == b->path && a->build_id == b->build_id &&
+           a->n_bytes == b->n_bytes && a->link_address == b->link_address;
+}
+
+/* NO_MODULE when there is no range left for it. */
+static int32_t
+module_add(struct alqi_cli_recode *r, const struct module *like)
+{
+    uint64_t n_bytes = (like->n_bytes | (PAGE_BYTES - 1)) + 1 + PAGE_BYTES;
+    struct module *m;
+
+    if (like->n_bytes >= RANGE_END || n_bytes > RANGE_END - r->range_next)
+        return NO_MODULE;
+    r->modules = alqi_cli_grow(r->modules, r->n_modules, sizeof *r->modules);
+    m = &r->modules[r->n_modules];
+    *m = *like;
+    m->start = r->range_next;
+    m->twin = NO_MODULE;
+    m->is_told = false;
+    m->note = NULL;
+    r->range_next += n_bytes;
+    return (int32_t)r->n_modules++;
+}
+
+static int32_t
+module_find(struct alqi_cli_recode *r, const struct module *like)
+{
+    for (uint32_t i = 0; i < r->n_modules; i++)
+        if (is_same(&r->modules[i], like))
+            return (int32_t)i;
+    return module_add(r, like);
+}
+
+void
+alqi_cli_recode_module(struct alqi_cli_recode *r,
+                       struct alqi_cli_recode_from *from, const char *line)
+{
+    uint64_t reuse = number(line, "reuse", 10) << CODE_REUSE_SHIFT;
+    uint64_t start = number(line, "start", 16);
+    uint64_t end = number(line, "end", 16);
+    struct alqi_cli_recode_range *range;
+    struct module like = {
+        .path = text(r, line, "path"),
+        .build_id = text(r, line, "build_id"),
+        .n_bytes = end - start,
+        .link_address = start - number(line, "bias", 16),
+    };
+
+    from->ranges =
+        alqi_cli_grow(from->ranges, from->n_ranges, sizeof *from->ranges);
+    range = &from->ranges[from->n_ranges++];
+    range->start = start | reuse;
+    range->end = end | reuse;
+    range->module = end > start ? module_find(r, &like) : NO_MODULE;
+}
+
+void
+alqi_cli_recode_symbols(struct alqi_cli_recode *r,
+                        struct alqi_cli_recode_from *from, const char *line)
+{
+    uint64_t id = number(line, "id", 10);
+    struct module *m;
+
+    if (id >= from->n_ranges || from->ranges[id].module == NO_MODULE)
+        return;
+    m = &r->modules[from->ranges[id].module];
+    if (m->note != NULL)
+        return;
+    m->note = text(r, line, "note");
+    m->is_note_told = false;
+    r->n_notes++;
+}
+
+static void
+put_number(char *line, size_t capacity, size_t *n, const char *key,
+           uint64_t value, bool is_hex)
+{
+    char digits[32];
+
+    snprintf(digits, sizeof digits, is_hex ? "%" PRIx64 : "%" PRIu64, value);
+    *n = alqi_side_put(line, capacity, *n, key, digits);
+}
+
+static void
+line_module(char *line, size_t capacity, const struct module *m, uint32_t id)
+{
+    size_t n = alqi_side_put(line, capacity, 0, NULL, "module");
+
+    put_number(line, capacity, &n, "id", id, false);
+    put_number(line, capacity, &n, "start", m->start, true);
+    put_number(line, capacity, &n, "end", m->start + m->n_bytes, true);
+    put_number(line, capacity, &n, "bias", m->start - m->link_address, true);
+    put_number(line, capacity, &n, "reuse", 0, false);
+    n = alqi_side_put(line, capacity, n, "build_id", m->build_id);
+    alqi_side_put(line, capacity, n, "path", m->path);
+}
+
+static bool
+line_note(struct alqi_cli_recode *r, char *line, size_t capacity)
+{
+    for (uint32_t i = 0; i < r->n_told; i++) {
+        struct module *m = &r->modules[i];
+        size_t n;
+
+        if (m->note == NULL || m->is_note_told)
+            continue;
+        m->is_note_told = true;
+        r->n_notes--;
+        n = alqi_side_put(line, capacity, 0, NULL, "symbols");
+        put_number(line, capacity, &n, "id", i, false);
+        alqi_side_put(line, capacity, n, "note", m->note);
+        return true;
+    }
+    return false;
+}
+
+bool
+alqi_cli_recode_line(struct alqi_cli_recode *r, char *line, size_t capacity)
+{
+    if (r->n_told < r->n_modules) {
+        line_module(line, capacity, &r->modules[r->n_told], r->n_told);
+        r->n_told++;
+        return true;
+    }
+    return r->n_notes > 0 && line_note(r, line, capacity);
+}
+
+/* ---- codes --------------------------------------------------------------- */
+
+/* What an old code expands to, its names interned here. */
+static void
+place_copy(struct alqi_cli_recode *r, const struct alqi_ctf_reader *reader,
+           uint64_t code, struct alqi_ctf_entry *entries,
+           struct alqi_ctf_location *out)
+{
+    const struct alqi_ctf_location *old =
+        alqi_ctf_reader_location(reader, code);
+    char address[32];
+
+    out->entries = entries;
+    if (old == NULL || old->n_entries == 0) { /* as names.c shows it */
+        snprintf(address, sizeof address, "0x%" PRIx64, code);
+        entries[0] =
+            (struct alqi_ctf_entry){intern(r, ""), intern(r, address), 0, 0, 0};
+        out->n_entries = 1;
+        return;
+    }
+    out->n_entries = old->n_entries;
+    for (uint32_t i = 0; i < old->n_entries; i++) {
+        entries[i] = old->entries[i];
+        entries[i].file = intern(r, entries[i].file);
+        entries[i].function = intern(r, entries[i].function);
+    }
+}
+
+/* True when the new code means *place from now on, or did already. */
+static bool
+place_take(struct alqi_cli_recode *r, struct alqi_ctf_location *place,
+           uint64_t code)
+{
+    const struct alqi_ctf_location *known =
+        alqi_wire_locations_find(&r->places, code);
+
+    place->code = code;
+    if (known != NULL)
+        return alqi_wire_locations_equal(known, place);
+    need(alqi_wire_locations_add(&r->places, place) != NULL);
+    return true;
+}
+
+/* The code at offset in the module or one of its twins; 0: there is none. */
+static uint64_t
+code_in_module(struct alqi_cli_recode *r, int32_t module, uint64_t offset,
+               struct alqi_ctf_location *place)
+{
+    for (int n = 0; n < TWINS_MAX; n++) {
+        if (place_take(r, place, r->modules[module].start + offset))
+            return place->code;
+        if (r->modules[module].twin == NO_MODULE) {
+            int32_t twin = module_add(r, &r->modules[module]);
+
+            if (twin == NO_MODULE)
+                return 0;
+            r->modules[module].twin = twin;
+        }
+        module = r->modules[module].twin;
+    }
+    return 0;
+}
+
+static uint64_t
+place_hash(const struct alqi_ctf_location *place)
+{
+    uint64_t h = place->n_entries;
+
+    for (uint32_t i = 0; i < place->n_entries; i++) {
+        const struct alqi_ctf_entry *e = &place->entries[i];
+
+        /* Interned names are equal exactly when their addresses are. */
+        h = alqi_base_mix(h ^ (uintptr_t)e->file);
+        h = alqi_base_mix(h ^ (uintptr_t)e->function);
+        h = alqi_base_mix(h ^ ((uint64_t)(uint32_t)e->line << 32 |
+                               (uint32_t)e->start_column << 12 |
+                               (uint32_t)e->end_column));
+    }
+    return h;
+}
+
+static uint64_t
+code_loose(struct alqi_cli_recode *r, struct alqi_ctf_location *place)
+{
+    uint64_t hash = place_hash(place);
+    uint64_t code;
+
+    for (; alqi_base_map_get(&r->loose, hash, &code); hash++)
+        if (place_take(r, place, code))
+            return code;
+    code = LOOSE_FIRST + r->n_loose++;
+    place_take(r, place, code);
+    need(alqi_base_map_put(&r->loose, hash, code));
+    return code;
+}
+
+uint64_t
+alqi_cli_recode_code(struct alqi_cli_recode *r,
+                     struct alqi_cli_recode_from *from, uint64_t code)
+{
+    struct alqi_ctf_entry entries[UINT8_MAX];
+    struct alqi_ctf_location place;
+    uint64_t new = 0;
+
+    if (alqi_base_map_get(&from->codes, code, &new))
+        return new;
+    place_copy(r, from->reader, code, entries, &place);
+    for (uint32_t i = from->n_ranges; i-- > 0;) {
+        const struct alqi_cli_recode_range *range = &from->ranges[i];
+
+        if (code <= range->start || code > range->end)
+            continue;
+        if (range->module != NO_MODULE)
+            new = code_in_module(r, range->module, code - range->start, &place);
+        break;
+    }
+    if (new == 0)
+        new = code_loose(r, &place);
+    need(alqi_base_map_put(&from->codes, code, new));
+    return new;
+}
+
+void
+alqi_cli_recode_lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
+{
+    struct alqi_cli_recode *r = arg;
+    const struct alqi_ctf_location *known =
+        alqi_wire_locations_find(&r->places, code);
+
+    if (known != NULL)
+        *out = *known;
+}

@@ -1,0 +1,388 @@
+/* input.c -- see input.h
+ *
+ * Bytes go through one big buffer.  While a large file is read and stderr is
+ * a terminal, a line there tells how far, ten times a second at most. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/tool/cli.h"
+#include "cli/read/input.h"
+#include "cli/read/input_raw.h"
+#include "cli/read/joined.h"
+#include "cli/read/notes.h"
+#include "cli/tool/unpack.h"
+#include "wire/raw.h"
+
+enum {
+    BUFFER_BYTES = 256 * 1024,
+    PROGRESS_FROM_BYTES = 8 * 1024 * 1024,
+    PROGRESS_EVERY_MS = 100,
+    WARNINGS_SHOWN = 10,
+    MAGIC_BYTES = 8
+};
+
+struct alqi_cli_input {
+    const char *path;
+    int fd;
+    int read_errno;
+    struct alqi_cli_unpack *unpack;
+    uint64_t size_bytes; /* 0 when it cannot be known */
+    uint64_t read_bytes; /* from fd so far            */
+    size_t used, filled; /* of buffer                 */
+    bool shows_progress;
+    uint64_t shown_ms;
+    bool said_damage;
+    int status; /* of the files that this is made from */
+    uint64_t n_warnings;
+    alqi_ctf_warn_fn *warn;
+    void *warn_arg;
+    struct alqi_ctf_reader *reader;
+    unsigned char buffer[BUFFER_BYTES];
+};
+
+bool
+alqi_cli_input_is_raw(const void *bytes, size_t n)
+{
+    return n >= MAGIC_BYTES && memcmp(bytes, ALQI_RAW_MAGIC, MAGIC_BYTES) == 0;
+}
+
+static uint64_t
+now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void
+progress_clear(struct alqi_cli_input *in)
+{
+    if (in->shown_ms != 0)
+        fputs("\r\033[K", stderr);
+    in->shown_ms = 0;
+}
+
+static void
+progress_show(struct alqi_cli_input *in)
+{
+    uint64_t now;
+
+    if (!in->shows_progress || in->read_bytes < PROGRESS_FROM_BYTES)
+        return;
+    now = now_ms();
+    if (now - in->shown_ms < PROGRESS_EVERY_MS)
+        return;
+    in->shown_ms = now;
+    if (in->size_bytes != 0)
+        fprintf(stderr, "\r\033[Kreading %.40s  %3.0f %%", in->path,
+                100.0 * (double)in->read_bytes / (double)in->size_bytes);
+    else
+        fprintf(stderr, "\r\033[Kreading  %.0f MiB",
+                (double)in->read_bytes / 1048576.0);
+}
+
+static bool
+buffer_fill(struct alqi_cli_input *in)
+{
+    ptrdiff_t n = alqi_cli_unpack_read(in->unpack, in->buffer, BUFFER_BYTES);
+
+    if (n < 0) {
+        in->read_errno = errno;
+        return false;
+    }
+    in->used = 0;
+    in->filled = (size_t)n;
+    in->read_bytes = alqi_cli_unpack_file_bytes(in->unpack);
+    progress_show(in);
+    return true;
+}
+
+static ptrdiff_t
+input_read(void *arg, void *bytes, size_t n)
+{
+    struct alqi_cli_input *in = arg;
+    size_t left;
+
+    if (in->read_errno != 0 || (in->used == in->filled && !buffer_fill(in)))
+        return -1;
+    left = in->filled - in->used;
+    if (n > left)
+        n = left;
+    memcpy(bytes, in->buffer + in->used, n);
+    in->used += n;
+    return (ptrdiff_t)n;
+}
+
+static void
+input_warn(void *arg, uint64_t offset_bytes, const char *text)
+{
+    struct alqi_cli_input *in = arg;
+
+    in->n_warnings++;
+    if (in->warn != NULL) {
+        in->warn(in->warn_arg, offset_bytes, text);
+        return;
+    }
+    progress_clear(in);
+    if (in->n_warnings <= WARNINGS_SHOWN)
+        alqi_cli_say("%s: at byte %llu: %s", in->path,
+                     (unsigned long long)offset_bytes, text);
+    else if (in->n_warnings == WARNINGS_SHOWN + 1)
+        alqi_cli_say("%s: more warnings; 'aliquot check' lists them all",
+                     in->path);
+}
+
+static int
+file_open(struct alqi_cli_input *in)
+{
+    int rc = alqi_cli_unpack_file(
+        &in->path,
+        "name a trace in it, or make one of all with 'aliquot merge'", &in->fd,
+        &in->size_bytes);
+
+    in->shows_progress = isatty(STDERR_FILENO) != 0;
+    return rc;
+}
+
+/* What the first bytes look like, for people who named the wrong file. */
+static const char *
+guess(const struct alqi_cli_input *in)
+{
+    static const struct {
+        const char *magic;
+        size_t n;
+        const char *text;
+    } kinds[] = {
+        {"\xFD"
+         "7zXZ",
+         5, "it is compressed: xzcat FILE | aliquot ... -"},
+        {"\x1F\x8B", 2, "it is compressed twice: zcat FILE | aliquot ... -"},
+        {"\x28\xB5\x2F\xFD", 4,
+         "it is compressed twice: zstdcat FILE | aliquot ... -"},
+        {"\x7F"
+         "ELF",
+         4, "it is a program; record it first: aliquot record PROGRAM"},
+    };
+
+    if (in->filled == 0 && alqi_cli_unpack_damage(in->unpack)[0] == '\0')
+        return "it is empty";
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (in->filled >= kinds[i].n &&
+            memcmp(in->buffer, kinds[i].magic, kinds[i].n) == 0)
+            return kinds[i].text;
+    return NULL;
+}
+
+/* Reads the first bytes; a raw recording is replaced by the trace it makes. */
+static int
+begin(struct alqi_cli_input *in)
+{
+    bool is_stdin = in->fd == STDIN_FILENO;
+    const char *other;
+    int fd;
+
+    if (!buffer_fill(in))
+        return -1; /* the reader meets the error again */
+    other = guess(in);
+    if (other != NULL) {
+        alqi_cli_say("%s is not a trace; %s", in->path, other);
+        return ALQI_CLI_UNREADABLE;
+    }
+    if (!alqi_cli_input_is_raw(in->buffer, in->filled))
+        return -1;
+    if (alqi_cli_unpack_is_packed(in->unpack)) {
+        alqi_cli_say("%s is a recording that somebody compressed; unpack it "
+                     "first",
+                     in->path);
+        return ALQI_CLI_UNREADABLE;
+    }
+    fd = alqi_cli_input_raw_open(is_stdin ? "/dev/stdin" : in->path);
+    if (fd < 0)
+        return ALQI_CLI_UNREADABLE;
+    if (!is_stdin)
+        close(in->fd);
+    in->fd = fd;
+    alqi_cli_unpack_drop(in->unpack);
+    in->unpack = alqi_cli_unpack_new(fd);
+    in->size_bytes = 0;
+    in->read_bytes = 0;
+    in->used = in->filled = 0;
+    return -1;
+}
+
+int
+alqi_cli_input_again(struct alqi_cli_input *in)
+{
+    int fd = fcntl(in->fd, F_DUPFD_CLOEXEC, 0);
+
+    if (fd < 0 || lseek(fd, 0, SEEK_SET) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static int
+open_failed(struct alqi_cli_input *in, enum alq_status st)
+{
+    const char *why = alqi_cli_unpack_damage(in->unpack);
+
+    if (why[0] == '\0' && in->reader != NULL)
+        why = alqi_ctf_reader_error(in->reader);
+    if (in->read_errno != 0)
+        alqi_cli_say("cannot read %s: %s", in->path, strerror(in->read_errno));
+    else
+        alqi_cli_say("%s is not a readable trace: %s", in->path,
+                     why[0] != '\0' ? why : alq_status_text(st));
+    return ALQI_CLI_UNREADABLE;
+}
+
+static int
+begin_reading(struct alqi_cli_input *in)
+{
+    enum alq_status st =
+        alqi_ctf_reader_open(input_read, in, input_warn, in, &in->reader);
+
+    return st == ALQ_OK ? -1 : open_failed(in, st);
+}
+
+int
+alqi_cli_input_open(const char *path, alqi_ctf_warn_fn *warn, void *warn_arg,
+                    struct alqi_cli_input **out)
+{
+    struct alqi_cli_input *in = alqi_cli_realloc(NULL, 1, sizeof *in);
+    int rc;
+
+    memset(in, 0, offsetof(struct alqi_cli_input, buffer));
+    in->path = path;
+    in->warn = warn;
+    in->warn_arg = warn_arg;
+    rc = file_open(in);
+    if (rc < 0) {
+        in->unpack = alqi_cli_unpack_new(in->fd);
+        rc = begin(in);
+    }
+    if (rc < 0)
+        rc = begin_reading(in);
+    if (rc < 0)
+        *out = in;
+    else
+        alqi_cli_input_drop(in);
+    return rc;
+}
+
+int
+alqi_cli_input_open_fd(int fd, const char *name, int status,
+                       struct alqi_cli_input **out)
+{
+    struct alqi_cli_input *in = alqi_cli_realloc(NULL, 1, sizeof *in);
+    int rc;
+
+    memset(in, 0, offsetof(struct alqi_cli_input, buffer));
+    in->path = name;
+    in->fd = fd;
+    in->unpack = alqi_cli_unpack_new(fd);
+    in->status = status;
+    rc = begin_reading(in);
+    if (rc < 0)
+        *out = in;
+    else
+        alqi_cli_input_drop(in);
+    return rc;
+}
+
+void
+alqi_cli_input_drop(struct alqi_cli_input *in)
+{
+    if (in == NULL)
+        return;
+    progress_clear(in);
+    if (in->reader != NULL)
+        alqi_ctf_reader_drop(in->reader);
+    alqi_cli_unpack_drop(in->unpack);
+    if (in->fd > STDERR_FILENO)
+        close(in->fd);
+    free(in);
+}
+
+const char *
+alqi_cli_input_name(const struct alqi_cli_input *in)
+{
+    return in->path;
+}
+
+struct alqi_ctf_reader *
+alqi_cli_input_reader(struct alqi_cli_input *in)
+{
+    return in->reader;
+}
+
+bool
+alqi_cli_input_next(struct alqi_cli_input *in, struct alqi_ctf_event *event)
+{
+    int got = alqi_ctf_reader_next(in->reader, event);
+
+    if (got <= 0)
+        progress_clear(in);
+    return got > 0;
+}
+
+/* A program that is killed leaves its own trace cut, but those of malloc, and
+ * those made of others, are written afterwards, whole. */
+static bool
+is_cut_copy(const struct alqi_cli_input *in)
+{
+    const char *context = alqi_ctf_reader_info(in->reader)->context;
+
+    return alqi_ctf_reader_is_cut(in->reader) &&
+           (alqi_cli_is_of_malloc(context) || alqi_cli_is_joined(context));
+}
+
+const char *
+alqi_cli_input_damage(const struct alqi_cli_input *in)
+{
+    const char *error = alqi_ctf_reader_error(in->reader);
+
+    if (in->read_errno != 0)
+        return strerror(in->read_errno);
+    if (alqi_cli_unpack_damage(in->unpack)[0] != '\0')
+        return alqi_cli_unpack_damage(in->unpack);
+    if (error[0] == '\0' && is_cut_copy(in))
+        return "its end is missing";
+    return error;
+}
+
+void
+alqi_cli_input_warn(struct alqi_cli_input *in, alqi_ctf_warn_fn *warn,
+                    void *warn_arg)
+{
+    in->warn = warn;
+    in->warn_arg = warn_arg;
+}
+
+uint64_t
+alqi_cli_input_n_warnings(const struct alqi_cli_input *in)
+{
+    return in->n_warnings;
+}
+
+int
+alqi_cli_input_finish(struct alqi_cli_input *in)
+{
+    const char *damage = alqi_cli_input_damage(in);
+
+    if (damage[0] == '\0')
+        return in->status;
+    if (!in->said_damage)
+        alqi_cli_say("%s is damaged: %s\n"
+                     "aliquot: what is shown stops there; "
+                     "'aliquot check' tells more",
+                     in->path, damage);
+    in->said_damage = true;
+    return ALQI_CLI_UNREADABLE;
+}

@@ -1,0 +1,70 @@
+/* input_raw.c -- see input_raw.h
+ *
+ * Recordings stay raw when `aliquot record` is interrupted or the program
+ * outlives it.  One that is still growing is read up to what is there. */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/tool/cli.h"
+#include "cli/convert/convert.h"
+#include "cli/read/input_raw.h"
+#include "cli/tool/output.h"
+
+static const char *
+ended_word(const struct alqi_cli_recording *recording)
+{
+    const struct alqi_raw_header *h = alqi_cli_recording_header(recording);
+
+    if (alqi_cli_recording_is_live(recording))
+        return "running";
+    return (atomic_load(&h->flags) & (ALQI_RAW_EXITED | ALQI_RAW_EXECUTED)) != 0
+               ? "exit"
+               : "killed";
+}
+
+static bool
+convert(const char *path, const struct alqi_cli_recording *recording, FILE *out)
+{
+    struct alqi_symbol_table *symbols = alqi_symbol_table_new(true);
+    struct alqi_cli_convert_result result;
+    struct alqi_cli_trace_out trace = {.file = out};
+    enum alq_status st = ALQ_ENOMEM;
+    const char *why;
+
+    if (symbols != NULL)
+        st = alqi_cli_convert(recording, ended_word(recording), 0, symbols,
+                              alqi_cli_trace_put, &trace, &result);
+    alqi_symbol_table_drop(symbols);
+    why = alqi_cli_trace_failure(&trace, st);
+    if (why != NULL)
+        alqi_cli_say("cannot convert the recording %s: %s", path, why);
+    return why == NULL;
+}
+
+int
+alqi_cli_input_raw_open(const char *path)
+{
+    struct alqi_cli_recording *recording;
+    char why[256];
+    FILE *out = tmpfile();
+    int fd = -1;
+
+    if (out == NULL) {
+        alqi_cli_say("cannot make a temporary file: %s", strerror(errno));
+        return -1;
+    }
+    recording = alqi_cli_recording_open(path, why, sizeof why);
+    if (recording == NULL)
+        alqi_cli_say("cannot read the recording %s: %s", path, why);
+    else if (convert(path, recording, out))
+        fd = dup(fileno(out));
+    alqi_cli_recording_drop(recording);
+    fclose(out);
+    if (fd >= 0)
+        lseek(fd, 0, SEEK_SET);
+    return fd;
+}

@@ -1,0 +1,345 @@
+/* objects.c -- see objects.h
+ *
+ * Numbers are given out in order, most blocks die young, and those born
+ * together often die together.  So objects stand in rows of 64 neighbours.
+ * The rows in which blocks are being born stand open, each object at its
+ * place; a row that makes room for a newer one keeps its survivors, packed,
+ * and is found through a hash table from then on.
+ *
+ *   open --a newer row needs its place--> old, packed
+ *     ^      (without survivors: gone)      |  | the last object dies: gone
+ *     +---- an object is born into it ------+
+ *
+ * .inv.one    A row is open or old, never both.
+ * .inv.room   alive is a part of kept; objects[] has a place for each bit of
+ *             kept, in order.  When half of them are dead it is packed anew.
+ * .inv.load   At most half of the slots of old rows are in use.
+ * .inv.probe  From a row's home slot to its slot no slot is free. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/tool/cli.h"
+#include "cli/read/objects.h"
+
+enum { SLOTS_FIRST = 256, ROW_BITS = 6 };
+
+_Static_assert(1 << ROW_BITS == ALQI_CLI_ROW, "a bit for each neighbour");
+
+/* ---- places ---------------------------------------------------------- */
+
+static inline struct alqi_cli_young_row *
+young_at(const struct alqi_cli_objects *o, uint64_t number)
+{
+    return &o->young[number % ALQI_CLI_YOUNG_ROWS];
+}
+
+static inline uint64_t
+bit_of(uint64_t id)
+{
+    return UINT64_C(1) << (id % ALQI_CLI_ROW);
+}
+
+static inline size_t
+home(const struct alqi_cli_objects *o, uint64_t number)
+{
+    return alqi_base_mix(number) & (o->n_old_slots - 1);
+}
+
+/* The row's slot, or the free one where it belongs. */
+static inline struct alqi_cli_old_row *
+old_find(const struct alqi_cli_objects *o, uint64_t number)
+{
+    size_t i = home(o, number);
+
+    while (o->old[i].objects != NULL && o->old[i].number != number)
+        i = (i + 1) & (o->n_old_slots - 1);
+    return &o->old[i];
+}
+
+static inline struct alqi_cli_object *
+old_object(const struct alqi_cli_old_row *row, uint64_t bit)
+{
+    return &row->objects[__builtin_popcountll(row->kept & (bit - 1))];
+}
+
+static void
+old_slots_new(struct alqi_cli_objects *o, size_t n)
+{
+    o->old = alqi_cli_realloc(NULL, n, sizeof *o->old);
+    memset(o->old, 0, n * sizeof *o->old);
+    o->n_old_slots = n;
+}
+
+static void
+old_grow(struct alqi_cli_objects *o)
+{
+    struct alqi_cli_old_row *rows = o->old;
+    size_t n = o->n_old_slots;
+
+    old_slots_new(o, 2 * n);
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].objects != NULL)
+            *old_find(o, rows[i].number) = rows[i];
+    free(rows);
+}
+
+/* Frees a row's slot; later members of the run move up (.inv.probe). */
+static void
+old_drop(struct alqi_cli_objects *o, struct alqi_cli_old_row *row)
+{
+    size_t mask = o->n_old_slots - 1;
+    size_t hole = (size_t)(row - o->old);
+
+    free(row->objects);
+    for (size_t i = (hole + 1) & mask; o->old[i].objects != NULL;
+         i = (i + 1) & mask) {
+        size_t from_home = (i - home(o, o->old[i].number)) & mask;
+
+        if (from_home < ((i - hole) & mask))
+            continue;
+        o->old[hole] = o->old[i];
+        hole = i;
+    }
+    o->old[hole].objects = NULL;
+    o->n_old--;
+}
+
+/* ---- from open to old and back --------------------------------------- */
+
+static void
+row_close(struct alqi_cli_objects *o, const struct alqi_cli_young_row *row)
+{
+    size_t n = (size_t)__builtin_popcountll(row->alive);
+    struct alqi_cli_old_row *old;
+    struct alqi_cli_object *to;
+
+    if (2 * (o->n_old + 1) > o->n_old_slots)
+        old_grow(o);
+    old = old_find(o, row->number);
+    old->number = row->number;
+    old->alive = old->kept = row->alive;
+    old->objects = to = alqi_cli_realloc(NULL, n, sizeof *to);
+    for (uint64_t left = row->alive; left != 0; left &= left - 1)
+        *to++ = row->objects[__builtin_ctzll(left)];
+    o->n_old++;
+}
+
+static ALQI_NOINLINE void
+row_open(struct alqi_cli_objects *o, struct alqi_cli_young_row *row,
+         uint64_t number)
+{
+    struct alqi_cli_old_row *old;
+
+    if (row->alive != 0)
+        row_close(o, row);
+    row->number = number;
+    row->alive = 0;
+    old = old_find(o, number);
+    if (old->objects == NULL)
+        return;
+    row->alive = old->alive;
+    for (uint64_t left = row->alive; left != 0; left &= left - 1)
+        row->objects[__builtin_ctzll(left)] =
+            *old_object(old, left & (0 - left));
+    old_drop(o, old);
+}
+
+/* .inv.room */
+static void
+old_pack(struct alqi_cli_old_row *row)
+{
+    size_t n = (size_t)__builtin_popcountll(row->alive);
+    struct alqi_cli_object *to = row->objects;
+
+    for (uint64_t left = row->alive; left != 0; left &= left - 1)
+        *to++ = *old_object(row, left & (0 - left));
+    row->kept = row->alive;
+    row->objects = alqi_cli_realloc(row->objects, n, sizeof *to);
+}
+
+/* ---- numbers of more than a few bits --------------------------------- */
+
+/* A number below wide, or wide and an entry in the map. */
+static inline uint32_t
+narrow(struct alqi_base_map *map, uint64_t id, uint64_t value, uint32_t wide)
+{
+    if (ALQI_LIKELY(value < wide))
+        return (uint32_t)value;
+    if (!alqi_base_map_put(map, id, value))
+        alqi_cli_realloc(NULL, SIZE_MAX, 1); /* says so and ends */
+    return wide;
+}
+
+static inline uint64_t
+widen(const struct alqi_base_map *map, uint64_t id, uint32_t low, uint32_t wide)
+{
+    uint64_t value = low;
+
+    if (ALQI_UNLIKELY(low == wide))
+        alqi_base_map_get(map, id, &value);
+    return value;
+}
+
+static ALQI_COLD void
+wide_forget(struct alqi_cli_objects *o, uint64_t id)
+{
+    uint64_t value;
+
+    alqi_base_map_take(&o->wide_lengths, id, &value);
+    alqi_base_map_take(&o->wide_samples, id, &value);
+}
+
+/* ---- the interface --------------------------------------------------- */
+
+void
+alqi_cli_objects_init(struct alqi_cli_objects *o)
+{
+    memset(o, 0, sizeof *o);
+    o->young = alqi_cli_realloc(NULL, ALQI_CLI_YOUNG_ROWS, sizeof *o->young);
+    for (uint64_t i = 0; i < ALQI_CLI_YOUNG_ROWS; i++) {
+        o->young[i].number = i;
+        o->young[i].alive = 0;
+    }
+    old_slots_new(o, SLOTS_FIRST);
+}
+
+void
+alqi_cli_objects_free(struct alqi_cli_objects *o)
+{
+    for (size_t i = 0; i < o->n_old_slots; i++)
+        free(o->old[i].objects);
+    free(o->old);
+    free(o->young);
+    alqi_base_map_clear(&o->wide_lengths);
+    alqi_base_map_clear(&o->wide_samples);
+}
+
+struct alqi_cli_object *
+alqi_cli_objects_add(struct alqi_cli_objects *o, uint64_t id, uint64_t length,
+                     uint64_t n_samples)
+{
+    uint64_t number = id / ALQI_CLI_ROW;
+    struct alqi_cli_young_row *row = young_at(o, number);
+    struct alqi_cli_object *object = &row->objects[id % ALQI_CLI_ROW];
+
+    if (ALQI_UNLIKELY(row->number != number))
+        row_open(o, row, number);
+    if (ALQI_UNLIKELY((row->alive & bit_of(id)) != 0))
+        return NULL;
+    row->alive |= bit_of(id);
+    o->n_alive++;
+    *object = (struct alqi_cli_object){
+        .length_low = narrow(&o->wide_lengths, id, length, UINT32_MAX),
+        .n_samples_low = narrow(&o->wide_samples, id, n_samples, UINT32_MAX),
+    };
+    return object;
+}
+
+struct alqi_cli_object *
+alqi_cli_objects_find(const struct alqi_cli_objects *o, uint64_t id)
+{
+    uint64_t number = id / ALQI_CLI_ROW;
+    struct alqi_cli_young_row *row = young_at(o, number);
+    const struct alqi_cli_old_row *old;
+
+    if (row->number == number)
+        return (row->alive & bit_of(id)) != 0 ? &row->objects[id % ALQI_CLI_ROW]
+                                              : NULL;
+    old = old_find(o, number);
+    if (old->objects == NULL || (old->alive & bit_of(id)) == 0)
+        return NULL;
+    return old_object(old, bit_of(id));
+}
+
+static inline void
+read_object(const struct alqi_cli_objects *o, uint64_t id,
+            const struct alqi_cli_object *object, struct alqi_cli_life *life)
+{
+    life->time_us = object->time_us;
+    life->length = widen(&o->wide_lengths, id, object->length_low, UINT32_MAX);
+    life->n_samples =
+        widen(&o->wide_samples, id, object->n_samples_low, UINT32_MAX);
+    life->site = object->site;
+    life->epoch = object->epoch;
+    life->rate = object->rate;
+    life->thread = object->thread;
+}
+
+void
+alqi_cli_objects_read(const struct alqi_cli_objects *o, uint64_t id,
+                      const struct alqi_cli_object *object,
+                      struct alqi_cli_life *life)
+{
+    read_object(o, id, object, life);
+}
+
+static bool
+old_take(struct alqi_cli_objects *o, uint64_t id, struct alqi_cli_life *life)
+{
+    struct alqi_cli_old_row *row = old_find(o, id / ALQI_CLI_ROW);
+
+    if (row->objects == NULL || (row->alive & bit_of(id)) == 0)
+        return false;
+    read_object(o, id, old_object(row, bit_of(id)), life);
+    row->alive &= ~bit_of(id);
+    if (row->alive == 0)
+        old_drop(o, row);
+    else if (2 * __builtin_popcountll(row->alive) <=
+             __builtin_popcountll(row->kept))
+        old_pack(row);
+    return true;
+}
+
+static inline bool
+young_take(const struct alqi_cli_objects *o, struct alqi_cli_young_row *row,
+           uint64_t id, struct alqi_cli_life *life)
+{
+    if ((row->alive & bit_of(id)) == 0)
+        return false;
+    read_object(o, id, &row->objects[id % ALQI_CLI_ROW], life);
+    row->alive &= ~bit_of(id);
+    return true;
+}
+
+bool
+alqi_cli_objects_take(struct alqi_cli_objects *o, uint64_t id,
+                      struct alqi_cli_life *life)
+{
+    uint64_t number = id / ALQI_CLI_ROW;
+    struct alqi_cli_young_row *row = young_at(o, number);
+    bool is_there = row->number == number ? young_take(o, row, id, life)
+                                          : old_take(o, id, life);
+
+    if (!is_there)
+        return false;
+    o->n_alive--;
+    if (ALQI_UNLIKELY(life->length >= UINT32_MAX ||
+                      life->n_samples >= UINT32_MAX))
+        wide_forget(o, id);
+    return true;
+}
+
+/* *at counts the places of the open rows, then those of the old ones. */
+struct alqi_cli_object *
+alqi_cli_objects_next(const struct alqi_cli_objects *o, size_t *at,
+                      uint64_t *id)
+{
+    while (*at < (ALQI_CLI_YOUNG_ROWS + o->n_old_slots) * ALQI_CLI_ROW) {
+        size_t row = *at / ALQI_CLI_ROW;
+        uint64_t bit = bit_of((*at)++);
+        bool is_young = row < ALQI_CLI_YOUNG_ROWS;
+        const struct alqi_cli_old_row *old =
+            is_young ? NULL : &o->old[row - ALQI_CLI_YOUNG_ROWS];
+        uint64_t number = is_young ? o->young[row].number : old->number;
+
+        if (is_young && (o->young[row].alive & bit) == 0)
+            continue;
+        if (!is_young && (old->objects == NULL || (old->alive & bit) == 0))
+            continue;
+        *id = number * ALQI_CLI_ROW + (uint64_t)__builtin_ctzll(bit);
+        return is_young ? &o->young[row].objects[__builtin_ctzll(bit)]
+                        : old_object(old, bit);
+    }
+    return NULL;
+}

@@ -1,0 +1,493 @@
+/* limit.c -- see limit.h */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "cli/tool/cli.h"
+#include "cli/tool/rate.h"
+#include "cli/record/limit.h"
+#include "cli/convert/recording.h"
+#include "cli/tool/text.h"
+
+#define LIMIT_LEAST_BYTES 4096.0
+#define LIMIT_MOST_BYTES 0x1p60
+#define INTERVAL_LEAST_BYTES 4096.0
+#define INTERVAL_MOST_BYTES (512.0 * 1024)
+
+enum { SAMPLES_AT_LIMIT = 1024, SETTLE_NS = 1000000 };
+
+/* ---- options ------------------------------------------------------------- */
+
+static const char *
+option_of(enum alqi_raw_limit_kind kind)
+{
+    return kind == ALQI_RAW_LIMIT_LIVE ? "limit-live" : "limit-alloc";
+}
+
+bool
+alqi_cli_record_limit_set(struct alqi_cli_record_limits *limits,
+                          enum alqi_raw_limit_kind kind, const char *value)
+{
+    if (alqi_cli_bytes_parse(value, &limits->bytes[kind]) &&
+        limits->bytes[kind] >= LIMIT_LEAST_BYTES &&
+        limits->bytes[kind] <= LIMIT_MOST_BYTES)
+        return true;
+    alqi_cli_say("record: --%s %s: a size from 4K on, such as 512M",
+                 option_of(kind), value);
+    return false;
+}
+
+/* As the preload reads it. */
+static int
+signal_parse(const char *text)
+{
+    char *end;
+    long number = strtol(text, &end, 10);
+
+    if (strncmp(text, "SIG", 3) == 0)
+        text += 3;
+    for (int i = 1; i <= SIGRTMAX; i++) {
+        const char *name = sigabbrev_np(i);
+
+        if ((*end == '\0' && number == i) ||
+            (name != NULL && strcmp(name, text) == 0))
+            return i;
+    }
+    return 0;
+}
+
+bool
+alqi_cli_record_limit_action_set(struct alqi_cli_record_limits *limits,
+                                 const char *value)
+{
+    limits->has_action = true;
+    limits->signal = 0;
+    if (strcmp(value, "report") == 0)
+        return true;
+    if (strcmp(value, "kill") == 0)
+        limits->signal = SIGKILL;
+    else if (strcmp(value, "signal") == 0)
+        limits->signal = SIGTERM;
+    else if (strncmp(value, "signal=", 7) == 0)
+        limits->signal = signal_parse(value + 7);
+    if (limits->signal != 0)
+        return true;
+    alqi_cli_say("record: --on-limit %s: choose one of: report, signal, "
+                 "signal=NAME, kill",
+                 value);
+    return false;
+}
+
+bool
+alqi_cli_record_limit_is_set(const struct alqi_cli_record_limits *limits)
+{
+    return limits->bytes[ALQI_RAW_LIMIT_LIVE] > 0 ||
+           limits->bytes[ALQI_RAW_LIMIT_ALLOC] > 0;
+}
+
+double
+alqi_cli_record_limit_interval_bytes(
+    const struct alqi_cli_record_limits *limits)
+{
+    double interval = INTERVAL_MOST_BYTES;
+
+    for (unsigned kind = 0; kind < ALQI_RAW_LIMITS; kind++) {
+        double enough = limits->bytes[kind] / SAMPLES_AT_LIMIT;
+
+        if (limits->bytes[kind] > 0 && enough < interval)
+            interval = enough;
+    }
+    return interval > INTERVAL_LEAST_BYTES ? interval : INTERVAL_LEAST_BYTES;
+}
+
+void
+alqi_cli_record_limit_settings(const struct alqi_cli_record_limits *limits,
+                               char *out, size_t capacity)
+{
+    char action[20] = "report";
+
+    out[0] = '\0';
+    if (!alqi_cli_record_limit_is_set(limits))
+        return;
+    if (limits->signal == SIGKILL)
+        strcpy(action, "kill");
+    else if (limits->signal != 0)
+        snprintf(action, sizeof action, "%d", limits->signal);
+    for (unsigned kind = 0; kind < ALQI_RAW_LIMITS; kind++)
+        if (limits->bytes[kind] > 0) {
+            size_t n = strlen(out);
+
+            snprintf(out + n, capacity - n, ",%s=%.0f",
+                     kind == ALQI_RAW_LIMIT_LIVE ? "limit_live" : "limit_alloc",
+                     limits->bytes[kind]);
+        }
+    snprintf(out + strlen(out), capacity - strlen(out),
+             ",on_limit=%s,limit_notify=1", action);
+}
+
+/* ---- what is reported ---------------------------------------------------- */
+
+struct reached {
+    const struct alqi_raw_header *header;
+    enum alqi_raw_limit_kind kind;
+    uint64_t at_ns, live_bytes, alloc_bytes;
+    double bytes;
+    int signal;
+};
+
+static const char *
+kind_text(enum alqi_raw_limit_kind kind)
+{
+    return kind == ALQI_RAW_LIMIT_LIVE ? "live bytes" : "allocated bytes";
+}
+
+static double
+reached_bytes(const struct reached *r)
+{
+    return (double)(r->kind == ALQI_RAW_LIMIT_LIVE ? r->live_bytes
+                                                   : r->alloc_bytes);
+}
+
+static double
+after_us(const struct reached *r)
+{
+    return (double)(r->at_ns - r->header->start_mono_ns) / 1000;
+}
+
+static const char *
+program_name(const struct alqi_raw_header *h)
+{
+    const char *slash = strrchr(h->executable, '/');
+
+    return slash != NULL ? slash + 1 : h->executable;
+}
+
+static void
+command_print(const struct alqi_raw_header *h)
+{
+    char text[1024];
+    size_t n = h->n_cmdline_bytes < sizeof h->cmdline ? h->n_cmdline_bytes
+                                                      : sizeof h->cmdline;
+
+    printf("command  ");
+    for (size_t at = 0; at < n; at += strnlen(h->cmdline + at, n - at) + 1) {
+        char word[1024];
+
+        snprintf(word, sizeof word, "%.*s", (int)(n - at), h->cmdline + at);
+        alqi_cli_clean(text, sizeof text, word);
+        printf(" %s", text);
+    }
+    printf("\n");
+}
+
+static void
+head_print(const struct reached *r)
+{
+    const struct alqi_raw_header *h = r->header;
+    bool is_exact = (atomic_load(&h->flags) & ALQI_RAW_IS_EXACT) != 0;
+
+    printf("limit     %s of %s\n", alqi_cli_text_bytes(r->bytes).text,
+           kind_text(r->kind));
+    printf("program   %s (%u)\n", alqi_cli_shown(h->executable).text, h->pid);
+    command_print(h);
+    printf("reached   after %s: %s alive, %s allocated%s%s\n",
+           alqi_cli_text_duration(after_us(r)).text,
+           alqi_cli_text_bytes((double)r->live_bytes).text,
+           alqi_cli_text_bytes((double)r->alloc_bytes).text,
+           is_exact ? "" : " (estimated)",
+           (atomic_load(&h->flags) & ALQI_RAW_FORKED) != 0
+               ? "; what is alive counts what it had from the process it was "
+                 "forked from"
+               : "");
+    if (r->signal == 0)
+        printf("then      it went on\n\n");
+    else if (r->signal == SIGKILL)
+        printf("then      it was sent SIGKILL\n\n");
+    else
+        printf("then      SIG%s is sent to it, if it still runs when this is "
+               "there\n\n",
+               sigabbrev_np(r->signal));
+}
+
+/* In a process of its own, where standard output is the file.  What was alive
+ * is "alive at the end" of a recording that is read up to that moment. */
+static _Noreturn void
+report_print(const struct reached *r, const char *path)
+{
+    char *argv[] = {
+        (char *)"report",
+        (char *)(r->kind == ALQI_RAW_LIMIT_LIVE ? "--live" : "--allocated"),
+        (char *)"--no-pager",
+        (char *)"--color=never",
+        (char *)"--",
+        (char *)path,
+        NULL};
+    int rc;
+
+    head_print(r);
+    fflush(stdout);
+    alqi_cli_recordings_until(r->at_ns);
+    rc = alqi_cli_report(ALQI_COUNT_OF(argv) - 1, argv);
+    fflush(stdout);
+    _exit(rc);
+}
+
+/* ---- the report's file --------------------------------------------------- */
+
+static const char *
+suffix_of(enum alqi_raw_limit_kind kind)
+{
+    return kind == ALQI_RAW_LIMIT_LIVE ? ".limit-live.txt" : ".limit-alloc.txt";
+}
+
+static int
+file_open(const struct alqi_cli_record_run *run, const struct reached *r,
+          bool is_main, char *path, size_t capacity)
+{
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
+    int fd = -1;
+
+    if (is_main && run->output != NULL) {
+        snprintf(path, capacity, "%s%s", run->base, suffix_of(r->kind));
+        fd = open(path, flags | (run->is_forced ? O_TRUNC : O_EXCL), 0666);
+    }
+    for (unsigned attempt = 0; fd < 0 && attempt < 1000; attempt++) {
+        char number[16] = "";
+        int n;
+
+        if (attempt > 0)
+            snprintf(number, sizeof number, ".%u", attempt);
+        n = snprintf(path, capacity, "%s.%s.%u%s%s", run->base,
+                     program_name(r->header), r->header->pid, number,
+                     suffix_of(r->kind));
+        errno = ENAMETOOLONG;
+        if (n > 0 && (size_t)n < capacity)
+            fd = open(path, flags | O_EXCL, 0666);
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    if (fd < 0)
+        alqi_cli_say("record: cannot create %s: %s", path, strerror(errno));
+    return fd;
+}
+
+/* False: there is none, and that was said. */
+static bool
+report_make(const struct alqi_cli_record_run *run, const struct reached *r,
+            bool is_main, const char *recording, char *path, size_t capacity)
+{
+    int fd = file_open(run, r, is_main, path, capacity);
+    int status = -1;
+    pid_t child;
+
+    if (fd < 0)
+        return false;
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        dup2(fd, STDOUT_FILENO);
+        report_print(r, recording);
+    }
+    close(fd);
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) <= 1)
+        return true;
+    alqi_cli_say("record: %s is not complete", path);
+    return true;
+}
+
+static void
+say(const struct alqi_cli_record_run *run, const struct reached *r,
+    bool is_sent, const char *path)
+{
+    char then[80] = "";
+
+    if (run->is_quiet)
+        return;
+    if (r->signal == SIGKILL)
+        strcpy(then, "; killed");
+    else if (r->signal != 0 && !is_sent)
+        snprintf(then, sizeof then, "; it had ended before SIG%s was sent",
+                 sigabbrev_np(r->signal));
+    else if (r->signal != 0)
+        snprintf(then, sizeof then, "; sent SIG%s", sigabbrev_np(r->signal));
+    alqi_cli_say("%s (%u): %s %s after %s, the limit is %s%s%s%s",
+                 program_name(r->header), r->header->pid,
+                 alqi_cli_text_bytes(reached_bytes(r)).text,
+                 r->kind == ALQI_RAW_LIMIT_LIVE ? "alive" : "allocated",
+                 alqi_cli_text_duration(after_us(r)).text,
+                 alqi_cli_text_bytes(r->bytes).text, then,
+                 path[0] != '\0' ? " -> " : "", path);
+}
+
+/* ---- telling ------------------------------------------------------------- */
+
+static const char *
+base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* Whether this is the first time. */
+static bool
+is_first(struct alqi_cli_record_limits *limits, const char *path,
+         enum alqi_raw_limit_kind kind)
+{
+    struct alqi_cli_record_told *t;
+
+    for (size_t i = 0; i < limits->n_told; i++)
+        if (limits->told[i].kind == kind &&
+            strcmp(limits->told[i].name, base_name(path)) == 0)
+            return false;
+    limits->told = alqi_cli_realloc(limits->told, limits->n_told + 1,
+                                    sizeof *limits->told);
+    t = &limits->told[limits->n_told++];
+    snprintf(t->name, sizeof t->name, "%s", base_name(path));
+    t->kind = kind;
+    return true;
+}
+
+/* What is written next to the moment may not be there yet. */
+static void
+settle(uint64_t at_ns)
+{
+    struct timespec now, rest = {0, SETTLE_NS};
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if ((uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec <
+        at_ns + SETTLE_NS)
+        nanosleep(&rest, NULL);
+}
+
+static void
+tell(struct alqi_cli_record_run *run, struct alqi_cli_recording *recording,
+     const char *path, struct reached *r)
+{
+    char file[PATH_MAX + 64] = "";
+    bool *has_main = &run->limits.has_main[r->kind];
+    bool is_main = !*has_main && (pid_t)r->header->pid == run->pid;
+    bool is_sent;
+
+    *has_main = *has_main || is_main;
+    settle(r->at_ns);
+    if (!report_make(run, r, is_main, path, file, sizeof file))
+        file[0] = '\0';
+    is_sent = r->signal != 0 && r->signal != SIGKILL &&
+              alqi_cli_recording_is_live(recording) &&
+              kill((pid_t)r->header->pid, r->signal) == 0;
+    say(run, r, is_sent, file);
+}
+
+void
+alqi_cli_record_limit_look(struct alqi_cli_record_run *run, const char *path)
+{
+    struct alqi_cli_recording *recording;
+    const struct alqi_raw_header *h;
+    char error[200];
+
+    if (!alqi_cli_record_limit_is_set(&run->limits))
+        return;
+    recording = alqi_cli_recording_open(path, error, sizeof error);
+    if (recording == NULL)
+        return; /* which is said when it is to become a trace */
+    h = alqi_cli_recording_header(recording);
+    for (unsigned kind = 0; kind < ALQI_RAW_LIMITS; kind++) {
+        const struct alqi_raw_limit *l = &h->limits[kind];
+        struct reached r = {.header = h,
+                            .kind = (enum alqi_raw_limit_kind)kind,
+                            .at_ns = atomic_load(&l->at_ns),
+                            .live_bytes = l->live_bytes,
+                            .alloc_bytes = l->alloc_bytes,
+                            .bytes = (double)l->bytes,
+                            .signal = run->limits.signal};
+
+        if (r.at_ns != 0 && is_first(&run->limits, path, r.kind))
+            tell(run, recording, path, &r);
+    }
+    alqi_cli_recording_drop(recording);
+}
+
+/* ---- the pipe ------------------------------------------------------------ */
+
+static void
+pipe_path(const struct alqi_cli_record_run *run, char *path, size_t capacity)
+{
+    snprintf(path, capacity, "%s/" ALQI_RAW_LIMIT_PIPE, run->directory);
+}
+
+/* To write as well, so that it is never at its end. */
+bool
+alqi_cli_record_limit_open(struct alqi_cli_record_run *run)
+{
+    char path[PATH_MAX + 16];
+
+    pipe_path(run, path, sizeof path);
+    run->limits.pipe = -1;
+    if (mkfifo(path, 0600) == 0)
+        run->limits.pipe = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (run->limits.pipe < 0)
+        alqi_cli_say("record: cannot make a pipe in %s: %s", run->directory,
+                     strerror(errno));
+    return run->limits.pipe >= 0;
+}
+
+/* A line is the name of a recording in the directory. */
+static void
+line_take(struct alqi_cli_record_run *run, const char *name)
+{
+    char path[PATH_MAX + 600];
+
+    if (name[0] == '\0' || strchr(name, '/') != NULL)
+        return;
+    snprintf(path, sizeof path, "%s/%s", run->directory, name);
+    alqi_cli_record_limit_look(run, path);
+}
+
+void
+alqi_cli_record_limit_heard(void *arg, pid_t pid)
+{
+    struct alqi_cli_record_run *run = arg;
+    struct alqi_cli_record_limits *l = &run->limits;
+    char *end;
+    ssize_t n;
+
+    run->pid = pid;
+    while ((n = read(l->pipe, l->line + l->n_line,
+                     sizeof l->line - 1 - l->n_line)) > 0) {
+        l->n_line += (size_t)n;
+        l->line[l->n_line] = '\0';
+        while ((end = strchr(l->line, '\n')) != NULL) {
+            *end = '\0';
+            line_take(run, l->line);
+            l->n_line -= (size_t)(end + 1 - l->line);
+            memmove(l->line, end + 1, l->n_line + 1);
+        }
+        if (l->n_line == sizeof l->line - 1)
+            l->n_line = 0; /* nothing of ours */
+    }
+}
+
+void
+alqi_cli_record_limit_close(struct alqi_cli_record_run *run)
+{
+    char path[PATH_MAX + 16];
+
+    if (!alqi_cli_record_limit_is_set(&run->limits))
+        return;
+    pipe_path(run, path, sizeof path);
+    unlink(path);
+    if (run->limits.pipe >= 0)
+        close(run->limits.pipe);
+    free(run->limits.told);
+}

@@ -1,0 +1,539 @@
+/* record.c -- aliquot record: run a program, leave a trace of each process
+ *
+ * The preload writes raw recordings into a directory of this run, made beside
+ * the output; when the program has ended, each becomes a trace and the
+ * directory goes.  What cannot become one stays, and is named. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "cli/tool/cli.h"
+#include "cli/tool/launch.h"
+#include "cli/tool/pack.h"
+#include "cli/tool/program.h"
+#include "cli/tool/rate.h"
+#include "cli/record/limit.h"
+#include "cli/record/traces.h"
+#include "cli/tool/text.h"
+#include "wire/raw.h"
+
+enum {
+    EXIT_OURS = 125,
+    EXIT_NOT_EXECUTABLE = 126,
+    EXIT_NOT_FOUND = 127,
+    DEPTH_DEFAULT = 256
+};
+
+#define INTERVAL_BYTES_DEFAULT (512.0 * 1024)
+#define MAX_MEMORY_BYTES_DEFAULT (256.0 * 1024 * 1024)
+#define MAX_MEMORY_LEAST (1024.0 * 1024)
+#define RESERVE_LEAST (1024.0 * 1024)
+#define RESERVE_MOST 0x1p40
+#define MEMTRACE_RATE_DEFAULT 1e-6
+#define PROBES_INTERVAL_MOST 0x1p60
+
+enum {
+    OPT_RATE = 128,
+    OPT_INTERVAL,
+    OPT_DEPTH,
+    OPT_FOLLOW,
+    OPT_SEED,
+    OPT_MMAP,
+    OPT_NO_RSS,
+    OPT_TIME_STEP,
+    OPT_EXACT,
+    OPT_MAX_MEMORY,
+    OPT_RESERVE,
+    OPT_PROBES,
+    OPT_LIMIT_LIVE,
+    OPT_LIMIT_ALLOC,
+    OPT_ON_LIMIT,
+    OPT_CONTROL,
+    OPT_OFF
+};
+
+const struct alqi_cli_option alqi_cli_record_options[] = {
+    {'o', "output", "FILE", NULL, "the trace; default aliquot.PROGRAM.PID.ctf"},
+    {'f', "force", NULL, NULL, "overwrite FILE if it exists"},
+    {OPT_INTERVAL, "interval", "N[K|M|G]", NULL,
+     "mean bytes between samples; default 512K"},
+    {OPT_RATE, "rate", "R", NULL,
+     "instead: samples per word, 0 to 1 (1: every block)"},
+    {OPT_EXACT, "exact", NULL, NULL, "record every block, not a sample"},
+    {OPT_MAX_MEMORY, "max-memory", "N[K|M|G]", NULL,
+     "of --exact's tables, before sampling; default 256M"},
+    {OPT_RESERVE, "reserve", "N[K|M|G]", NULL,
+     "map so much at the start, and nothing later"},
+    {OPT_DEPTH, "depth", "N", NULL, "frames kept per stack; default 256"},
+    {OPT_FOLLOW, "follow", NULL, NULL,
+     "record exec'd programs, too, one trace a process"},
+    {OPT_MMAP, "mmap", NULL, NULL, "record mappings made by mmap, too"},
+    {OPT_TIME_STEP, "time-step", "T", NULL,
+     "round times to T, such as 10ms: compresses better"},
+    {OPT_NO_RSS, "no-rss", NULL, NULL,
+     "do not look at resident memory now and then"},
+    {OPT_PROBES, "probes", "[=N[K|M|G]]", NULL,
+     "fire USDT probes, too, one in N bytes; default 512K"},
+    {OPT_LIMIT_LIVE, "limit-live", "N[K|M|G]", NULL,
+     "a report when a process has more than that alive"},
+    {OPT_LIMIT_ALLOC, "limit-alloc", "N[K|M|G]", NULL,
+     "the same when it has allocated more than that"},
+    {OPT_ON_LIMIT, "on-limit", "WHAT", NULL,
+     "then report (default), signal[=NAME] (TERM) or kill it"},
+    {OPT_CONTROL, "control", NULL, NULL,
+     "let aliquot start, stop, rate, status ... reach it"},
+    {OPT_OFF, "off", NULL, NULL, "do not sample before an 'aliquot start'"},
+    {OPT_SEED, "seed", "N", NULL, "of the sampling; default: random"},
+    {'q', "quiet", NULL, NULL, "say nothing but errors"},
+    {0},
+};
+
+/* ---- options ------------------------------------------------------------- */
+
+static bool
+refuse(const char *option, const char *value, const char *range)
+{
+    alqi_cli_say("record: --%s %s: %s", option, value, range);
+    return false;
+}
+
+static bool
+set_number(struct alqi_cli_record_run *r, int id, const char *value)
+{
+    uint64_t n;
+    char *end;
+    double v;
+
+    switch (id) {
+    case OPT_INTERVAL:
+        r->has_rate = true;
+        return alqi_cli_interval_set("record", value, &r->rate);
+    case OPT_MAX_MEMORY:
+        if (!alqi_cli_bytes_parse(value, &v) ||
+            !(v == 0 || v >= MAX_MEMORY_LEAST))
+            return refuse("max-memory", value, "0, or a size from 1M on");
+        r->max_memory_bytes = v;
+        r->has_max_memory = true;
+        return true;
+    case OPT_RESERVE:
+        if (!alqi_cli_bytes_parse(value, &v) ||
+            !(v >= RESERVE_LEAST && v <= RESERVE_MOST))
+            return refuse("reserve", value, "a size from 1M to 1024G");
+        r->reserve_bytes = v;
+        return true;
+    case OPT_RATE:
+        r->has_rate = true;
+        return alqi_cli_rate_set("record", value, &r->rate);
+    case OPT_DEPTH:
+        if (!alqi_cli_parse_count(value, &n) || n < 1 ||
+            n > ALQI_RAW_FRAMES_MAX)
+            return refuse("depth", value, "a whole number from 1 to 4096");
+        r->depth = (unsigned)n;
+        return true;
+    default:
+        errno = 0;
+        r->seed = strtoull(value, &end, 0);
+        if (value[0] < '0' || value[0] > '9' || *end != '\0' || errno != 0)
+            return refuse("seed", value, "a whole number below 2^64");
+        return true;
+    }
+}
+
+static bool
+set_time_step(struct alqi_cli_record_run *r, const char *value)
+{
+    double us;
+
+    if (!alqi_cli_parse_duration(value, &us) || !(us >= 1 && us <= 1e9))
+        return refuse("time-step", value, "a time from 1us on, such as 10ms");
+    r->time_step_us = (uint64_t)us;
+    return true;
+}
+
+/* Without a value the preload's own interval, which depends on the mode. */
+static bool
+set_probes(struct alqi_cli_record_run *r, const char *value)
+{
+    double bytes = 0;
+
+    if (value != NULL &&
+        (!alqi_cli_bytes_parse(value, &bytes) ||
+         !(bytes >= ALQI_WORD_BYTES && bytes <= PROBES_INTERVAL_MOST)))
+        return refuse("probes", value, "a size from 8 on, such as 64K");
+    r->has_probes = true;
+    r->probes_interval_bytes = bytes;
+    return true;
+}
+
+static bool
+set_option(void *arg, int id, const char *value)
+{
+    struct alqi_cli_record_run *r = arg;
+
+    switch (id) {
+    case 'o':
+        r->output = value;
+        return true;
+    case 'f':
+        r->is_forced = true;
+        return true;
+    case 'q':
+        r->is_quiet = true;
+        return true;
+    case OPT_FOLLOW:
+        r->is_following = true;
+        return true;
+    case OPT_OFF:
+        r->is_off = true;
+        __attribute__((fallthrough));
+    case OPT_CONTROL:
+        r->is_controlled = true;
+        return true;
+    case OPT_MMAP:
+        r->is_mapping = true;
+        return true;
+    case OPT_TIME_STEP:
+        return set_time_step(r, value);
+    case OPT_PROBES:
+        return set_probes(r, value);
+    case OPT_LIMIT_LIVE:
+        return alqi_cli_record_limit_set(&r->limits, ALQI_RAW_LIMIT_LIVE,
+                                         value);
+    case OPT_LIMIT_ALLOC:
+        return alqi_cli_record_limit_set(&r->limits, ALQI_RAW_LIMIT_ALLOC,
+                                         value);
+    case OPT_ON_LIMIT:
+        return alqi_cli_record_limit_action_set(&r->limits, value);
+    case OPT_NO_RSS:
+        r->has_no_rss = true;
+        return true;
+    case OPT_EXACT:
+        r->is_exact = true;
+        return true;
+    default:
+        return set_number(r, id, value);
+    }
+}
+
+/* ---- before the start ---------------------------------------------------- */
+
+static int
+program_refuse(const char *name, const struct alqi_cli_program *p)
+{
+    const char *file = p->interpreter[0] ? p->interpreter : p->path;
+    const char *why = "the profiler is built for this machine's 64-bit "
+                      "programs with glibc only";
+
+    if (!p->is_found) {
+        alqi_cli_say("record: %s: not found", name);
+        return EXIT_NOT_FOUND;
+    }
+    if (!p->is_executable) {
+        alqi_cli_say("record: %s: not an executable file", p->path);
+        return EXIT_NOT_EXECUTABLE;
+    }
+    if (p->kind == ALQI_PLAT_PROGRAM_STATIC)
+        why = "there is no dynamic linker to load the profiler, so nothing "
+              "would be recorded; relink it dynamically";
+    alqi_cli_say("record: %s is %s: %s", file, alqi_plat_program_text(p->kind),
+                 why);
+    return EXIT_OURS;
+}
+
+static bool
+directory_make(struct alqi_cli_record_run *r)
+{
+    char parent[PATH_MAX], full[PATH_MAX];
+    const char *output = r->output != NULL ? r->output : "aliquot";
+    const char *slash = strrchr(output, '/');
+
+    snprintf(parent, sizeof parent, "%.*s",
+             slash != NULL ? (int)(slash - output + (slash == output)) : 1,
+             slash != NULL ? output : ".");
+    if (realpath(parent, full) == NULL) {
+        alqi_cli_say("record: %s: %s", parent, strerror(errno));
+        return false;
+    }
+    if (snprintf(r->directory, sizeof r->directory, "%s/aliquot-raw.XXXXXX",
+                 full) >= (int)sizeof r->directory ||
+        mkdtemp(r->directory) == NULL) {
+        alqi_cli_say("record: cannot make a directory in %s: %s", full,
+                     strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+/* What can be known of the name before the program has run for hours. */
+static bool
+output_check(const struct alqi_cli_record_run *r)
+{
+    struct stat st;
+
+    if (r->output == NULL || lstat(r->output, &st) != 0)
+        return true;
+    if (stat(r->output, &st) == 0 && S_ISDIR(st.st_mode)) {
+        alqi_cli_say("record: %s is a directory: name a file in it", r->output);
+        return false;
+    }
+    if (alqi_cli_record_may_overwrite(r, r->output))
+        return true;
+    if (r->is_memtrace)
+        alqi_cli_say("record: MEMTRACE=%s: that exists and is no trace; -f "
+                     "overwrites it",
+                     r->output);
+    else
+        alqi_cli_say("record: %s exists; -f overwrites it", r->output);
+    return false;
+}
+
+/* As the preload's patterns have it, for which % begins something. */
+static void
+pattern_from(char *pattern, const char *path)
+{
+    for (; *path != '\0'; path++) {
+        if (*path == '%')
+            *pattern++ = '%';
+        *pattern++ = *path;
+    }
+    *pattern = '\0';
+}
+
+static char *
+settings_make(const struct alqi_cli_record_run *r, const char *preload)
+{
+    char *text, probes[40] = "", limits[160];
+    char directory[2 * sizeof r->directory];
+    int n;
+
+    pattern_from(directory, r->directory);
+    alqi_cli_record_limit_settings(&r->limits, limits, sizeof limits);
+    if (r->probes_interval_bytes > 0)
+        snprintf(probes, sizeof probes, "probes=%.17g,",
+                 r->probes_interval_bytes);
+    else if (r->has_probes)
+        strcpy(probes, "probes,");
+    n = asprintf(&text,
+                 "%s%s%srate=%.17g,depth=%u,seed=%" PRIu64
+                 ",follow=%d,mmap=%d,rss=%d,exact=%d,max_memory=%.0f,"
+                 "reserve=%.0f,notes=1,heap=1"
+                 "%s,preload=%s,out=%s/"
+                 "%%e.%%p.%%n" ALQI_CLI_RECORDING_SUFFIX,
+                 r->is_off ? "off," : "", r->is_controlled ? "control," : "",
+                 probes, r->rate, r->depth, r->seed, r->is_following,
+                 r->is_mapping, !r->has_no_rss, r->is_exact,
+                 r->max_memory_bytes, r->reserve_bytes, limits, preload,
+                 directory);
+
+    return n < 0 ? NULL : text;
+}
+/* ---- the verb ------------------------------------------------------------ */
+
+static int
+exec_failed(const char *name, int error)
+{
+    alqi_cli_say("record: cannot run %s: %s", name, strerror(error));
+    return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+static void
+directory_remove(struct alqi_cli_record_run *r)
+{
+    alqi_cli_record_limit_close(r);
+    rmdir(r->directory);
+}
+
+/* What is said by a limit of the program is done while it runs. */
+static bool
+limits_begin(struct alqi_cli_record_run *r, struct alqi_cli_launch *launch)
+{
+    if (!alqi_cli_record_limit_is_set(&r->limits))
+        return true;
+    if (!alqi_cli_record_limit_open(r)) {
+        directory_remove(r);
+        return false;
+    }
+    launch->watched = alqi_cli_record_limit_heard;
+    launch->arg = r;
+    launch->watch_fd = r->limits.pipe;
+    return true;
+}
+
+static int
+run(struct alqi_cli_record_run *r, struct alqi_cli_launch *launch)
+{
+    struct alqi_cli_launched launched;
+
+    if (!alqi_cli_launch(launch, &launched)) {
+        directory_remove(r);
+        return EXIT_OURS;
+    }
+    if (launched.exec_errno != 0) {
+        directory_remove(r);
+        return exec_failed(launch->argv[0], launched.exec_errno);
+    }
+    r->pid = launched.pid;
+    r->wait_status = launched.wait_status;
+    alqi_cli_record_traces(r);
+    if (r->n_traces == 0 && r->n_left == 0 && r->is_off)
+        alqi_cli_say("record: %s was never started, so there is no trace",
+                     launch->argv[0]);
+    else if (r->n_traces + r->n_left + r->n_explained == 0 &&
+             WIFSIGNALED(r->wait_status))
+        alqi_cli_say("record: %s was killed before its recording began",
+                     launch->argv[0]);
+    else if (r->n_traces + r->n_left + r->n_explained == 0)
+        alqi_cli_say("record: %s left no recording: it could make none, and "
+                     "has said why, or the dynamic linker did not load the "
+                     "profiler into it",
+                     launch->argv[0]);
+    return alqi_cli_launch_mirror(r->wait_status);
+}
+
+/* A program that the dynamic linker will not let us into runs all the same. */
+static int
+run_unrecorded(char **argv, const struct alqi_cli_program *p)
+{
+    struct alqi_cli_launch launch = {.argv = argv};
+    struct alqi_cli_launched launched;
+
+    alqi_cli_say("record: off: %s is %s, and the dynamic linker loads no "
+                 "profiler into such a program",
+                 p->path, alqi_plat_program_text(p->kind));
+    if (!alqi_cli_launch(&launch, &launched))
+        return EXIT_OURS;
+    if (launched.exec_errno != 0)
+        return exec_failed(argv[0], launched.exec_errno);
+    return alqi_cli_launch_mirror(launched.wait_status);
+}
+
+/* As the library of that name does where it is linked: the trace's file, which
+ * is overwritten if it is a trace, and its rate.  What the command line says
+ * wins; then the variables are left to the program.  False: said. */
+static bool
+memtrace_honour(struct alqi_cli_record_run *r)
+{
+    const char *path = getenv("MEMTRACE"), *rate = getenv("MEMTRACE_RATE");
+
+    if (r->output != NULL || path == NULL || *path == '\0')
+        return true;
+    if (!r->has_rate)
+        r->rate = MEMTRACE_RATE_DEFAULT;
+    if (!r->has_rate && rate != NULL && *rate != '\0' &&
+        !alqi_cli_rate_parse(rate, &r->rate)) {
+        alqi_cli_say("record: MEMTRACE_RATE=%s: a number above 0, and 1 at "
+                     "most",
+                     rate);
+        return false;
+    }
+    r->output = strdup(path);
+    r->is_memtrace = true;
+    unsetenv("MEMTRACE");
+    unsetenv("MEMTRACE_RATE");
+    return r->output != NULL;
+}
+
+static void
+base_set(struct alqi_cli_record_run *r)
+{
+    size_t n;
+
+    snprintf(r->base, sizeof r->base, "%s",
+             r->output != NULL ? r->output : "aliquot");
+    n = alqi_cli_pack_stem(r->base);
+    r->suffix = r->base[n] == '\0' ? ".ctf" : ".ctf.zst";
+    r->base[n] = '\0';
+    if (n > 4 && strcmp(r->base + n - 4, ".ctf") == 0)
+        r->base[n - 4] = '\0';
+}
+
+static void
+late_text_make(struct alqi_cli_record_run *r)
+{
+    snprintf(r->late_text, sizeof r->late_text,
+             "aliquot: the program has ended and its trace is being written; "
+             "another ^C leaves the recording in %s\n",
+             r->directory);
+}
+
+/* -1 to go on, or the status to exit with.  Finer samples for small limits. */
+static int
+limits_check(struct alqi_cli_record_run *r)
+{
+    if (!alqi_cli_record_limit_is_set(&r->limits))
+        return r->limits.has_action
+                   ? alqi_cli_usage("record",
+                                    "record: --on-limit of what? Give "
+                                    "--limit-live or --limit-alloc")
+                   : -1;
+    if (r->is_off)
+        return alqi_cli_usage("record", "record: limits count from the start, "
+                                        "--off begins later: choose one");
+    if (!r->has_rate && !r->is_exact) {
+        r->has_rate = true;
+        r->rate =
+            ALQI_WORD_BYTES / alqi_cli_record_limit_interval_bytes(&r->limits);
+    }
+    return -1;
+}
+
+int
+alqi_cli_record(int argc, char **argv)
+{
+    static struct alqi_cli_record_run r = {
+        .rate = ALQI_WORD_BYTES / INTERVAL_BYTES_DEFAULT,
+        .max_memory_bytes = MAX_MEMORY_BYTES_DEFAULT,
+        .depth = DEPTH_DEFAULT};
+    static struct alqi_cli_program program;
+    struct alqi_cli_launch launch = {0};
+    char preload[PATH_MAX];
+    char *settings;
+    int first, status;
+
+    status = alqi_cli_parse("record", argc, argv, set_option, &r, &first);
+    if (status >= 0)
+        return status;
+    if (first >= argc)
+        return alqi_cli_usage("record", "record: no program to run");
+    alqi_cli_program_inspect(argv[first], &program);
+    if (program.kind == ALQI_PLAT_PROGRAM_PRIVILEGED)
+        return run_unrecorded(argv + first, &program);
+    if (!program.is_executable || program.kind != ALQI_PLAT_PROGRAM_OK)
+        return program_refuse(argv[first], &program);
+    if (r.is_off && r.is_exact)
+        return alqi_cli_usage("record", "record: --exact begins with the "
+                                        "program, --off later: choose one");
+    if (r.has_max_memory && !r.is_exact)
+        return alqi_cli_usage("record", "record: --max-memory bounds --exact: "
+                                        "give that, too");
+    if (r.output != NULL && strcmp(r.output, "-") == 0)
+        return alqi_cli_usage("record", "record: standard output is the "
+                                        "program's: name a file");
+    status = limits_check(&r);
+    if (status >= 0)
+        return status;
+    if (!memtrace_honour(&r))
+        return ALQI_CLI_USAGE;
+    if (!output_check(&r) || !alqi_cli_preload_find(preload, sizeof preload) ||
+        !directory_make(&r))
+        return EXIT_OURS;
+    base_set(&r);
+    late_text_make(&r);
+    settings = settings_make(&r, preload);
+    if (settings == NULL)
+        return EXIT_OURS;
+    launch.argv = argv + first;
+    launch.preload = preload;
+    launch.settings = settings;
+    launch.late_text = r.late_text;
+    status = limits_begin(&r, &launch) ? run(&r, &launch) : EXIT_OURS;
+    free(settings);
+    return status;
+}

@@ -1,0 +1,577 @@
+/* traces.c -- see traces.h */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "cli/tool/cli.h"
+#include "cli/convert/convert.h"
+#include "cli/convert/heap_trace.h"
+#include "cli/tool/output.h"
+#include "cli/tool/pack.h"
+#include "cli/tool/proc.h"
+#include "cli/record/limit.h"
+#include "cli/record/traces.h"
+#include "cli/tool/text.h"
+#include "plat/program.h"
+
+enum { UNRECORDED_SAID = 10 };
+
+#define HEAP_SUFFIX ALQI_CLI_RECORDING_SUFFIX ".heap" /* its trace */
+
+static const char *
+base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+/* An image of the program's, or of another that it ran: whose trace. */
+struct image {
+    const char *executable;
+    uint32_t pid;
+    const char *part; /* ".heap" or "" */
+    bool is_main;     /* what the program was last */
+};
+
+/* The name of the trace of an image that none was asked for: of the first of
+ * its program and process, or of the attempt-th after it.  False: too long. */
+static bool
+trace_name(const struct alqi_cli_record_run *r, const struct image *image,
+           unsigned attempt, char *path, size_t capacity)
+{
+    const char *exe =
+        image->executable[0] ? base_name(image->executable) : "program";
+    char number[16] = "";
+    int n;
+
+    if (attempt > 0)
+        snprintf(number, sizeof number, ".%u", attempt);
+    n = snprintf(path, capacity, "%s.%s.%u%s%s%s", r->base, exe, image->pid,
+                 number, image->part, r->suffix);
+    return n > 0 && (size_t)n < capacity;
+}
+
+bool
+alqi_cli_record_may_overwrite(const struct alqi_cli_record_run *r,
+                              const char *path)
+{
+    return r->is_forced || (r->is_memtrace && alqi_cli_output_is_trace(path));
+}
+
+/* The name asked for; of its heap, the one beside it. */
+static int
+main_open(const struct alqi_cli_record_run *r, const struct image *image,
+          char *path, size_t capacity)
+{
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
+
+    errno = ENAMETOOLONG;
+    if (image->part[0] == '\0')
+        snprintf(path, capacity, "%s", r->output);
+    else if ((size_t)snprintf(path, capacity, "%s%s%s", r->base, image->part,
+                              r->suffix) >= capacity)
+        return -1;
+    /* Who still writes the trace that was there keeps it. */
+    if (!r->is_forced && alqi_cli_record_may_overwrite(r, path))
+        unlink(path);
+    return open(path, flags | (r->is_forced ? O_TRUNC : O_EXCL), 0644);
+}
+
+/* Opens the trace of one image; what the program was last gets the name asked
+ * for, and only that may overwrite. */
+static FILE *
+trace_create(struct alqi_cli_record_run *r, const struct image *image,
+             char *path, size_t capacity)
+{
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL;
+    int fd = -1;
+
+    if (image->is_main && r->output != NULL)
+        fd = main_open(r, image, path, capacity);
+    for (unsigned attempt = 0;
+         fd < 0 && attempt < 1000 &&
+         !(image->is_main && r->output != NULL && image->part[0] == '\0');
+         attempt++) {
+        errno = ENAMETOOLONG;
+        if (trace_name(r, image, attempt, path, capacity))
+            fd = open(path, flags, 0644);
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    if (fd < 0) {
+        alqi_cli_say("record: cannot create %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    return alqi_cli_pack_fdopen(fd, path);
+}
+
+/* Closes it; of one that is not whole, or not `wanted`, nothing is left. False:
+ * it was not written, which is said. */
+static bool
+trace_finish(struct alqi_cli_trace_out *out, enum alq_status status,
+             const char *path, bool is_wanted)
+{
+    const char *why = alqi_cli_trace_failure(out, status);
+    struct stat st;
+    bool is_file = fstat(fileno(out->file), &st) == 0 && S_ISREG(st.st_mode);
+
+    if (fclose(out->file) != 0 && why == NULL)
+        why = strerror(errno);
+    if (why != NULL && is_wanted)
+        alqi_cli_say("record: writing %s: %s", path, why);
+    if ((why != NULL || !is_wanted) && is_file)
+        unlink(path);
+    return why == NULL || !is_wanted;
+}
+/* No more than was mapped before could be had. */
+#define CONFINED_TEXT                                                          \
+    "; the program forbids itself system calls, and --reserve=N maps more "    \
+    "before"
+
+static void
+say_drops(const struct alqi_raw_header *h,
+          const struct alqi_cli_convert_result *result)
+{
+    static const struct {
+        enum alqi_raw_counter counter;
+        const char *text;
+    } reasons[] = {
+        {ALQI_RAW_DROPPED_SPACE, "samples dropped: no room in the file"},
+        {ALQI_RAW_DROPPED_NOMEM, "samples dropped: no memory"},
+        {ALQI_RAW_DROPPED_NESTED, "samples dropped: inside a signal handler"},
+        {ALQI_RAW_DROPPED_CAP, "samples dropped: too many tracked blocks"},
+        {ALQI_RAW_LOST_FREES, "frees not recorded: no room in the file, or "
+                              "inside a signal handler"},
+    };
+
+    bool is_confined = (atomic_load(&h->flags) & ALQI_RAW_CONFINED) != 0;
+
+    for (size_t i = 0; i < ALQI_COUNT_OF(reasons); i++) {
+        uint64_t n = atomic_load(&h->counters[reasons[i].counter]);
+
+        if (n > 0)
+            alqi_cli_say("%u: %" PRIu64 " %s%s", h->pid, n, reasons[i].text,
+                         is_confined && i <= 1 ? CONFINED_TEXT : "");
+    }
+    if (result->n_damaged_chunks > 0)
+        alqi_cli_say("%u: %" PRIu64 " damaged parts of the recording left out",
+                     h->pid, result->n_damaged_chunks);
+}
+
+static void
+say_nothing_seen(const struct alqi_cli_record_run *r,
+                 const struct alqi_raw_header *h, bool is_exact)
+{
+    const char *elsewhere =
+        r->is_following
+            ? "or in a program that it executed, which has its own trace"
+            : "or in a program that a child executed (--follow records those)";
+
+    if ((pid_t)h->pid == r->pid && WIFSIGNALED(r->wait_status))
+        alqi_cli_say("%u: no %s: the program was killed before its first",
+                     h->pid, is_exact ? "block" : "sample");
+    else if (is_exact)
+        alqi_cli_say("%u: no block: the program allocated nothing, or not "
+                     "through malloc, %s",
+                     h->pid, elsewhere);
+    else
+        alqi_cli_say("%u: no sample: the program allocated little (the mean "
+                     "interval is %s), or not through malloc, %s",
+                     h->pid,
+                     h->rate > 0
+                         ? alqi_cli_text_bytes(ALQI_WORD_BYTES / h->rate).text
+                         : "infinite",
+                     elsewhere);
+}
+
+/* Of others than the program's first image only what they have. */
+static void
+say_result(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
+           const struct alqi_cli_convert_result *result, bool is_main,
+           const char *path)
+{
+    bool is_exact = (atomic_load(&h->flags) & ALQI_RAW_IS_EXACT) != 0;
+
+    if (r->is_quiet)
+        return;
+    if (result->n_allocs == 0 && !is_main) {
+        r->n_empty++;
+        return;
+    }
+    alqi_cli_say(
+        "%s (%u): %s %s%s of %s allocated -> %s", base_name(h->executable),
+        h->pid, alqi_cli_text_count((double)result->n_allocs).text,
+        is_exact ? "block" : "sampled block", result->n_allocs == 1 ? "" : "s",
+        alqi_cli_text_bytes(result->allocated_bytes).text, path);
+    if (result->n_allocs == 0 &&
+        (atomic_load(&h->flags) & ALQI_RAW_OWN_MALLOC) == 0)
+        say_nothing_seen(r, h, is_exact);
+}
+
+/* All that it would have was dropped: it is no trace of anything. */
+static bool
+is_all_dropped(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
+               const struct alqi_cli_convert_result *result)
+{
+    uint64_t n = atomic_load(&h->counters[ALQI_RAW_DROPPED_SPACE]);
+
+    if (result->n_allocs > 0 || n == 0)
+        return false;
+    r->n_explained++;
+    alqi_cli_say("record: %s (%u) left no trace: %" PRIu64
+                 " %s%s dropped, for there was no room in %s",
+                 base_name(h->executable), h->pid, n,
+                 r->is_exact ? "block" : "sample", n == 1 ? "" : "s",
+                 r->directory);
+    return true;
+}
+
+static const char *
+ended_word(const struct alqi_cli_record_run *r, const struct alqi_raw_header *h)
+{
+    if ((atomic_load(&h->flags) & ALQI_RAW_EXECUTED) != 0)
+        return "exit";
+    if ((pid_t)h->pid == r->pid)
+        return WIFSIGNALED(r->wait_status) ? "killed" : "exit";
+    return (atomic_load(&h->flags) & ALQI_RAW_EXITED) != 0 ? "exit" : "killed";
+}
+
+/* The number of the process in "PROGRAM.PID.N.alqraw", as settings have it. */
+static pid_t
+pid_of_name(const char *path)
+{
+    const char *end = path + strlen(path) - strlen(ALQI_CLI_RECORDING_SUFFIX);
+    unsigned n_dots = 0;
+
+    while (end > path && n_dots < 2)
+        n_dots += *--end == '.';
+    return (pid_t)strtol(end + 1, NULL, 10);
+}
+
+/* One without a header.  True: it may go. */
+static bool
+unbegun_say(struct alqi_cli_record_run *r, const char *path)
+{
+    pid_t pid = pid_of_name(path);
+    struct alqi_cli_proc proc;
+
+    if (pid != r->pid && alqi_cli_proc_read(pid, &proc)) {
+        alqi_cli_say("record: process %d runs on and begins its recording now, "
+                     "%s",
+                     (int)pid, path);
+        return false;
+    }
+    r->n_explained++;
+    alqi_cli_say("record: process %d was killed as its recording began: "
+                 "nothing of it is recorded",
+                 (int)pid);
+    return true;
+}
+
+/* True when the recording became a trace and may go. */
+static bool
+recording_convert(struct alqi_cli_record_run *r, const char *raw_path)
+{
+    struct alqi_cli_convert_result result;
+    struct alqi_cli_recording *recording;
+    const struct alqi_raw_header *h;
+    char error[200], path[PATH_MAX];
+    struct image image = {.part = ""};
+    struct alqi_cli_trace_out out = {0};
+    enum alq_status status;
+    bool is_wanted, ok;
+
+    if (alqi_cli_recording_is_unbegun(raw_path))
+        return unbegun_say(r, raw_path);
+    alqi_cli_record_limit_look(r, raw_path);
+    recording = alqi_cli_recording_open(raw_path, error, sizeof error);
+    if (recording == NULL) {
+        alqi_cli_say("record: %s: %s", raw_path, error);
+        return false;
+    }
+    h = alqi_cli_recording_header(recording);
+    if (alqi_cli_recording_is_live(recording)) {
+        alqi_cli_say("%s (%u) runs on and is recorded to %s, which every "
+                     "verb reads as it stands",
+                     base_name(h->executable), h->pid, raw_path);
+        alqi_cli_recording_drop(recording);
+        return false;
+    }
+    image.executable = h->executable;
+    image.pid = h->pid;
+    image.is_main = (pid_t)h->pid == r->pid && h->start_mono_ns == r->main_ns;
+    out.file = trace_create(r, &image, path, sizeof path);
+    if (out.file == NULL) {
+        alqi_cli_recording_drop(recording);
+        return false;
+    }
+    status = alqi_cli_convert(recording, ended_word(r, h), r->time_step_us,
+                              r->symbols, alqi_cli_trace_put, &out, &result);
+    is_wanted = status != ALQ_OK ||
+                (!is_all_dropped(r, h, &result) &&
+                 !(result.n_allocs == 0 && !image.is_main &&
+                   (pid_t)h->pid == r->pid)); /* it only executed the next */
+    ok = trace_finish(&out, status, path, is_wanted);
+    if (ok && is_wanted) {
+        say_result(r, h, &result, image.is_main, path);
+        say_drops(h, &result);
+        r->n_traces++;
+    }
+    alqi_cli_recording_drop(recording);
+    return ok;
+}
+
+/* ---- managed heaps ------------------------------------------------------- */
+
+static void
+say_heap(const struct alqi_cli_record_run *r,
+         const struct alqi_cli_heap_head *h,
+         const struct alqi_cli_heap_result *result, const char *path)
+{
+    if (result->n_dropped > 0)
+        alqi_cli_say("%" PRIu64 ": %" PRIu64 " events of the heap dropped: no "
+                     "room in the file, or no memory",
+                     h->pid, result->n_dropped);
+    if (!r->is_quiet)
+        alqi_cli_say("%s (%" PRIu64
+                     "), heap: %s sampled block%s of %s allocated -> %s",
+                     base_name(h->executable), h->pid,
+                     alqi_cli_text_count((double)result->n_allocs).text,
+                     result->n_allocs == 1 ? "" : "s",
+                     alqi_cli_text_bytes(result->allocated_bytes).text, path);
+}
+
+static bool
+heap_write(struct alqi_cli_record_run *r, const char *from,
+           const struct alqi_cli_heap_head *h)
+{
+    bool is_main = (pid_t)h->pid == r->pid;
+    const char *ended =
+        is_main && !WIFSIGNALED(r->wait_status) ? "exit" : "killed";
+    struct image image = {h->executable, (uint32_t)h->pid, ".heap",
+                          is_main && !r->has_main_heap};
+    struct alqi_cli_heap_result result;
+    struct alqi_cli_trace_out out = {0};
+    enum alq_status status;
+    char path[PATH_MAX];
+
+    out.file = trace_create(r, &image, path, sizeof path);
+    if (out.file == NULL)
+        return false;
+    r->has_main_heap = r->has_main_heap || image.is_main;
+    status = alqi_cli_heap_trace_write(from, ended, r->symbols,
+                                       alqi_cli_trace_put, &out, &result);
+    if (!trace_finish(&out, status, path, true))
+        return false;
+    say_heap(r, h, &result, path);
+    return true;
+}
+
+/* True when it became one that lasts and may go. */
+static bool
+heap_convert(struct alqi_cli_record_run *r, const char *path)
+{
+    struct alqi_cli_heap_head head;
+    char error[200];
+
+    if (!alqi_cli_heap_trace_head(path, &head, error, sizeof error)) {
+        alqi_cli_say("record: %s: %s", path, error);
+        return false;
+    }
+    if (alqi_cli_heap_trace_is_live(path)) {
+        alqi_cli_say("%s (%" PRIu64 ") runs on and its heap is traced to %s, "
+                     "which every verb reads as it stands",
+                     base_name(head.executable), head.pid, path);
+        return false;
+    }
+    return heap_write(r, path, &head);
+}
+
+/* ---- all of them --------------------------------------------------------- */
+
+static int
+by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strverscmp((*a)->d_name, (*b)->d_name);
+}
+
+static bool
+ends_with(const char *name, const char *suffix)
+{
+    size_t n = strlen(name), k = strlen(suffix);
+
+    return n > k && strcmp(name + n - k, suffix) == 0;
+}
+
+static int
+is_recording_name(const struct dirent *entry)
+{
+    return ends_with(entry->d_name, ALQI_CLI_RECORDING_SUFFIX);
+}
+
+static int
+is_heap_name(const struct dirent *entry)
+{
+    return ends_with(entry->d_name, HEAP_SUFFIX);
+}
+
+/* Its process has said why it is none. */
+static int
+is_said_name(const struct dirent *entry)
+{
+    return ends_with(entry->d_name, ALQI_RAW_SAID_SUFFIX);
+}
+
+static void
+said_visit(struct alqi_cli_record_run *r, const char *path)
+{
+    unlink(path);
+    r->n_explained++;
+}
+
+/* False: the directory cannot be read. */
+static bool
+each_visit(struct alqi_cli_record_run *r,
+           int (*is_one)(const struct dirent *entry),
+           void (*visit)(struct alqi_cli_record_run *r, const char *path))
+{
+    struct dirent **names;
+    int n = scandir(r->directory, &names, is_one, by_name);
+
+    if (n < 0)
+        return false;
+    for (int i = 0; i < n; i++) {
+        char path[PATH_MAX + 300];
+
+        snprintf(path, sizeof path, "%s/%s", r->directory, names[i]->d_name);
+        visit(r, path);
+        free(names[i]);
+    }
+    free(names);
+    return true;
+}
+
+static void
+went_or_left(struct alqi_cli_record_run *r, const char *path, bool is_converted)
+{
+    if (is_converted)
+        unlink(path);
+    else
+        r->n_left++;
+}
+
+static void
+recording_visit(struct alqi_cli_record_run *r, const char *path)
+{
+    went_or_left(r, path, r->symbols != NULL && recording_convert(r, path));
+}
+
+static void
+heap_visit(struct alqi_cli_record_run *r, const char *path)
+{
+    went_or_left(r, path, r->symbols != NULL && heap_convert(r, path));
+}
+
+/* The last image of the process that was started. */
+static void
+main_find(struct alqi_cli_record_run *r, const char *path)
+{
+    char error[200];
+    struct alqi_cli_recording *recording =
+        alqi_cli_recording_open(path, error, sizeof error);
+    const struct alqi_raw_header *h;
+
+    if (recording == NULL)
+        return;
+    h = alqi_cli_recording_header(recording);
+    if ((pid_t)h->pid == r->pid && h->start_mono_ns > r->main_ns)
+        r->main_ns = h->start_mono_ns;
+    alqi_cli_recording_drop(recording);
+}
+
+/* ---- what is not recorded ------------------------------------------------ */
+
+struct unrecorded {
+    char said[UNRECORDED_SAID][PATH_MAX];
+    unsigned n_said, n_more;
+};
+
+/* Each once; those beyond the first ten are counted. */
+static void
+unrecorded_take(struct unrecorded *u, char *line)
+{
+    unsigned kind;
+    int at;
+
+    line[strcspn(line, "\n")] = '\0';
+    if (sscanf(line, "%u %n", &kind, &at) != 1 ||
+        kind > ALQI_PLAT_PROGRAM_PRIVILEGED)
+        return;
+    for (unsigned i = 0; i < u->n_said; i++)
+        if (strcmp(u->said[i], line) == 0)
+            return;
+    if (u->n_said == UNRECORDED_SAID) {
+        u->n_more++;
+        return;
+    }
+    snprintf(u->said[u->n_said++], PATH_MAX, "%s", line);
+    alqi_cli_say("%s is %s: it ran unrecorded", line + at,
+                 alqi_plat_program_text((enum alqi_plat_program)kind));
+}
+
+static void
+unrecorded_say(const struct alqi_cli_record_run *r)
+{
+    char path[PATH_MAX + 20], line[PATH_MAX];
+    static struct unrecorded u;
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/" ALQI_RAW_UNRECORDED, r->directory);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return;
+    while (fgets(line, sizeof line, file) != NULL)
+        unrecorded_take(&u, line);
+    if (u.n_more > 0)
+        alqi_cli_say("%u more programs ran unrecorded", u.n_more);
+    fclose(file);
+    unlink(path);
+}
+
+void
+alqi_cli_record_traces(struct alqi_cli_record_run *r)
+{
+    r->symbols = alqi_symbol_table_new(true);
+    if (!each_visit(r, is_recording_name, main_find)) {
+        alqi_cli_say("record: %s and what was recorded in it: %s", r->directory,
+                     strerror(errno));
+        r->n_explained++;
+    }
+    unrecorded_say(r);
+    each_visit(r, is_recording_name, recording_visit);
+    each_visit(r, is_heap_name, heap_visit);
+    each_visit(r, is_said_name, said_visit);
+    alqi_symbol_table_drop(r->symbols);
+    alqi_cli_record_limit_close(r);
+    if (r->n_empty > 0)
+        alqi_cli_say("%u more trace%s without a %s", r->n_empty,
+                     r->n_empty == 1 ? "" : "s",
+                     r->is_exact ? "block" : "sample");
+    if (r->n_left > 0)
+        alqi_cli_say("%u recording%s in %s; 'aliquot report FILE' reads %s",
+                     r->n_left, r->n_left == 1 ? " stays" : "s stay",
+                     r->directory,
+                     r->n_left == 1 ? "it as it is" : "them as they are");
+    else if (rmdir(r->directory) != 0 && errno != ENOENT)
+        alqi_cli_say("record: cannot remove %s: %s", r->directory,
+                     strerror(errno));
+}

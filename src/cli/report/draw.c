@@ -1,0 +1,106 @@
+/* draw.c -- see draw.h */
+#include <stdbool.h>
+#include <string.h>
+
+#include "cli/tool/cxxname.h"
+#include "cli/report/draw.h"
+#include "cli/tool/text.h"
+
+enum { LONG_NAME_COLUMNS = 40 };
+
+void
+alqi_cli_draw_right(const struct alqi_cli_term *term, const char *text,
+                    int columns)
+{
+    int n = (int)alqi_cli_columns(text);
+
+    fprintf(term->out, "%*s%s", n < columns ? columns - n : 0, "", text);
+}
+
+void
+alqi_cli_draw_fit(const struct alqi_cli_term *term, enum alqi_cli_style style,
+                  const char *text, int *left)
+{
+    int n = (int)alqi_cli_columns(text);
+    const char *begin =
+        style == ALQI_CLI_PLAIN ? "" : alqi_cli_style(term, style);
+    const char *end =
+        begin[0] != '\0' ? alqi_cli_style(term, ALQI_CLI_PLAIN) : "";
+
+    if (*left <= 0)
+        return;
+    if (n <= *left) {
+        fprintf(term->out, "%s%s%s", begin, text, end);
+        *left -= n;
+        return;
+    }
+    fprintf(term->out, "%s%.*s…%s", begin,
+            (int)alqi_cli_prefix_bytes(text, (size_t)*left - 1), text, end);
+    *left = 0;
+}
+
+void
+alqi_cli_draw_name(char *out, size_t capacity, const char *function)
+{
+    alqi_cli_cxxname_shorten(out, capacity, function, LONG_NAME_COLUMNS);
+}
+
+void
+alqi_cli_draw_group(char *out, size_t capacity,
+                    const struct alqi_cli_names *names,
+                    const struct alqi_cli_group *group,
+                    enum alqi_cli_grouping grouping)
+{
+    const struct alqi_cli_frame *f = &group->frame;
+    uint32_t text = f->module;
+
+    if (grouping <= ALQI_CLI_BY_LINE) {
+        alqi_cli_draw_name(out, capacity,
+                           alqi_cli_names_text(names, f->function));
+        return;
+    }
+    if (grouping == ALQI_CLI_BY_FILE && f->file != ALQI_CLI_NO_NAME)
+        text = f->file;
+    snprintf(out, capacity, "%s", alqi_cli_names_text(names, text));
+}
+
+static const char *
+base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+void
+alqi_cli_draw_place(char *out, size_t capacity,
+                    const struct alqi_cli_names *names,
+                    const struct alqi_cli_frame *frame)
+{
+    const char *file = base_name(alqi_cli_names_text(names, frame->file));
+    const char *function = alqi_cli_names_text(names, frame->function);
+
+    out[0] = '\0';
+    if (file[0] == '\0')
+        return;
+    if (frame->line > 0)
+        snprintf(out, capacity, "%s:%d", file, frame->line);
+    else if (strncmp(function, file, strlen(file)) != 0)
+        snprintf(out, capacity, "%s", file);
+}
+
+void
+alqi_cli_draw_spark(const struct alqi_cli_term *term, const double *values,
+                    unsigned n, double highest)
+{
+    static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+
+    for (unsigned i = 0; i < n; i++) {
+        double share = highest > 0 ? values[i] / highest : 0;
+        int k = (int)(share * 8);
+
+        if (k > 7)
+            k = 7;
+        fputs(share > 0 ? bars[k < 0 ? 0 : k] : " ", term->out);
+    }
+}

@@ -1,0 +1,39 @@
+/* draw.h -- lines of fixed width, and names short enough to read */
+#ifndef ALQI_CLI_REPORT_DRAW_H
+#define ALQI_CLI_REPORT_DRAW_H
+
+#include <stddef.h>
+
+#include "cli/analysis/groups.h"
+#include "cli/read/names.h"
+#include "cli/tool/term.h"
+
+/* Right-aligned in `columns` columns. */
+void alqi_cli_draw_right(const struct alqi_cli_term *term, const char *text,
+                         int columns);
+
+/* Prints text in at most *left columns, with an ellipsis when it is cut, and
+ * takes them from *left. */
+void alqi_cli_draw_fit(const struct alqi_cli_term *term,
+                       enum alqi_cli_style style, const char *text, int *left);
+
+/* A function's name without return type and parameters; template arguments of
+ * long names are shortened to <...>. */
+void alqi_cli_draw_name(char *out, size_t capacity, const char *function);
+
+/* The words by which a group is known. */
+void alqi_cli_draw_group(char *out, size_t capacity,
+                         const struct alqi_cli_names *names,
+                         const struct alqi_cli_group *group,
+                         enum alqi_cli_grouping grouping);
+
+/* "file.c:12", "file.c", or "" when it would tell nothing new. */
+void alqi_cli_draw_place(char *out, size_t capacity,
+                         const struct alqi_cli_names *names,
+                         const struct alqi_cli_frame *frame);
+
+/* Eight heights of blocks; values[i] / highest. */
+void alqi_cli_draw_spark(const struct alqi_cli_term *term, const double *values,
+                         unsigned n, double highest);
+
+#endif

@@ -1,0 +1,331 @@
+/* info.c -- aliquot info: what a trace holds, without the stacks */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/analysis/analysis.h"
+#include "cli/tool/cli.h"
+#include "cli/merge/inputs.h"
+#include "cli/report/processes.h"
+#include "cli/analysis/remarks.h"
+#include "cli/tool/text.h"
+
+enum { TEXT_BYTES = 4096, LABEL = 18, NEVER_COLORED = 2 };
+
+enum { ID_MODULES = 256 };
+
+const struct alqi_cli_option alqi_cli_info_options[] = {
+    {ID_MODULES, "modules", NULL, NULL, "only the modules, one a line"},
+    {0, NULL, NULL, NULL, NULL},
+};
+
+static bool
+set(void *arg, int id, const char *value)
+{
+    bool *is_modules_only = arg;
+
+    (void)value;
+    if (id == ID_MODULES)
+        *is_modules_only = true;
+    return true;
+}
+
+static void
+label(const char *text)
+{
+    printf("%-*s", LABEL, text);
+}
+
+/* A line with a text from the trace; none when the text is empty. */
+static void
+text_line(const char *name, const char *text)
+{
+    char clean[TEXT_BYTES];
+
+    if (text[0] == '\0')
+        return;
+    alqi_cli_clean(clean, sizeof clean, text);
+    label(name);
+    printf("%s\n", clean);
+}
+
+static void
+program(const struct alqi_cli_analysis *a, const char *path)
+{
+    const struct alqi_ctf_info *info = a->info;
+
+    text_line("trace", path);
+    text_line("program", info->executable);
+    text_line("command", alqi_cli_names_text(a->names, a->notes.cmdline));
+    text_line("host", info->host);
+    if (a->notes.n_processes == 0) {
+        label("pid");
+        printf("%" PRIu64 "\n", info->pid);
+    }
+    text_line("context", info->context);
+    text_line("parameters", info->params);
+    label("start");
+    printf("%s\n", alqi_cli_text_time(info->start_us).text);
+    label("duration");
+    printf("%s (%" PRIu64 " µs)\n",
+           alqi_cli_text_duration((double)a->end_us).text, a->end_us);
+    text_line("ended", alqi_cli_names_text(a->names, a->notes.ended));
+    label("format");
+    printf("memtrace version %u, %s\n", info->version,
+           a->estimator.is_bytes ? "lengths in bytes" : "lengths in words");
+}
+
+static void
+later_rates(const struct alqi_cli_estimator *e)
+{
+    enum { SHOWN = 6 };
+
+    for (uint32_t i = 1; i < e->n_rates && i <= SHOWN; i++) {
+        label("");
+        printf("later one for each %s\n",
+               alqi_cli_text_bytes(e->word_bytes / e->rates[i].lambda).text);
+    }
+    if (e->n_rates <= SHOWN + 1)
+        return;
+    label("");
+    printf("and %u rates more, the least one for each %s\n",
+           e->n_rates - SHOWN - 1,
+           alqi_cli_text_bytes(e->word_bytes / e->least_lambda).text);
+}
+
+static void
+counts(const struct alqi_cli_analysis *a)
+{
+    label("sampling");
+    if (!a->estimator.has_rate) {
+        printf("unknown: the header says %g\n", a->info->rate);
+    } else if (!alqi_cli_is_sampled(&a->estimator)) {
+        char text[512];
+
+        alqi_cli_remark_rate(a, text, sizeof text);
+        printf("%s\n", text);
+    } else
+        printf("%g samples for each %s, one for each %s\n", a->info->rate,
+               a->estimator.is_bytes ? "byte" : "word",
+               alqi_cli_text_bytes(a->estimator.interval_bytes).text);
+    later_rates(&a->estimator);
+    label("samples");
+    printf("%" PRIu64 " in %" PRIu64 " blocks\n", a->n_samples, a->n_allocs);
+    label("events");
+    printf("%" PRIu64 " allocations, %" PRIu64 " promotions, %" PRIu64
+           " frees\n",
+           a->n_allocs, a->n_promotes, a->n_frees);
+    label("call stacks");
+    printf("%u\n", a->n_sites);
+    label("largest block");
+    printf("%s (%.0f bytes)\n", alqi_cli_text_bytes(a->largest_bytes).text,
+           a->largest_bytes);
+}
+
+static void
+estimated_bytes(const struct alqi_cli_analysis *a, const struct alqi_cli_sum *s)
+{
+    printf("%s", alqi_cli_text_bytes(s->bytes).text);
+    if (alqi_cli_is_sampled(&a->estimator))
+        printf(" ± %s",
+               alqi_cli_text_bytes(alqi_cli_stderr(s->bytes_var)).text);
+}
+
+static void
+estimate_line(const char *name, const struct alqi_cli_analysis *a,
+              const struct alqi_cli_sum *s)
+{
+    label(name);
+    estimated_bytes(a, s);
+    printf(" in %s blocks", alqi_cli_text_count(s->objects).text);
+    if (a->end_us > 0)
+        printf(", %s/s",
+               alqi_cli_text_bytes(s->bytes * 1e6 / (double)a->end_us).text);
+    putchar('\n');
+}
+
+/* Shares by samples, as each sample stands for the same number of words. */
+static void
+managed(const struct alqi_cli_analysis *a)
+{
+    const struct alqi_cli_sum *minor = &a->by_source[ALQI_CTF_MINOR];
+
+    estimate_line("minor heap", a, minor);
+    estimate_line("major heap", a, &a->by_source[ALQI_CTF_MAJOR]);
+    estimate_line("external", a, &a->by_source[ALQI_CTF_EXTERNAL]);
+    label("promoted");
+    if (minor->n_samples == 0)
+        printf("nothing was allocated in the minor heap\n");
+    else
+        printf("%s of the minor heap's samples\n",
+               alqi_cli_text_percent((double)a->promoted.n_samples /
+                                     (double)minor->n_samples)
+                   .text);
+}
+
+static void
+estimates(const struct alqi_cli_analysis *a)
+{
+    estimate_line("allocated", a, &a->totals[ALQI_CLI_ALLOCATED]);
+    if (!a->estimator.is_bytes)
+        managed(a);
+    label("live at end");
+    estimated_bytes(a, &a->totals[ALQI_CLI_LIVE]);
+    putchar('\n');
+    label("peak");
+    estimated_bytes(a, &a->totals[ALQI_CLI_PEAK]);
+    printf(" at %s\n",
+           alqi_cli_text_duration((double)alqi_cli_peak_us(a)).text);
+    if (a->mapped[ALQI_CLI_ALLOCATED].n_blocks > 0)
+        estimate_line("mapped of it", a, &a->mapped[ALQI_CLI_ALLOCATED]);
+    if (a->moves.n_blocks > 0) {
+        label("reallocs");
+        printf("%s", alqi_cli_text_bytes(a->moves.bytes).text);
+        if (alqi_cli_is_sampled(&a->estimator))
+            printf(
+                " ± %s",
+                alqi_cli_text_bytes(alqi_cli_stderr(a->moves.bytes_var)).text);
+        printf(" in %s blocks, longest chain %" PRIu64 "\n",
+               alqi_cli_text_count(a->moves.objects).text, a->moves.longest);
+    }
+    if (a->rss.n_told > 0) {
+        label("resident");
+        printf("%s at most, at %s; %s at the peak; looked at %" PRIu64
+               " time%s\n",
+               alqi_cli_text_bytes(a->rss.peak_bytes).text,
+               alqi_cli_text_duration((double)a->rss.peak_us).text,
+               alqi_cli_text_bytes(alqi_cli_rss_at_peak(&a->rss)).text,
+               a->rss.n_told, a->rss.n_told == 1 ? "" : "s");
+    }
+}
+
+static void
+processes(const struct alqi_cli_analysis *a)
+{
+    struct alqi_cli_term term;
+
+    if (a->notes.n_processes == 0)
+        return;
+    putchar('\n');
+    alqi_cli_term_start(&term, NEVER_COLORED, false);
+    alqi_cli_processes_table(&term, a, false, 0);
+    alqi_cli_term_stop(&term);
+}
+
+static void
+threads(const struct alqi_cli_analysis *a)
+{
+    const struct alqi_cli_notes *n = &a->notes;
+
+    if (n->n_threads == 0)
+        return;
+    label("threads");
+    printf("%u\n", n->n_threads);
+    for (uint32_t i = 0; i < n->threads_capacity; i++) {
+        const struct alqi_cli_thread *t = &n->threads[i];
+
+        if (!t->is_seen)
+            continue;
+        printf("  %-6u tid %-8" PRIu64 " %-16s %" PRIu64 " sampled blocks, ", i,
+               t->tid, alqi_cli_names_text(a->names, t->name), t->n_allocs);
+        estimated_bytes(a, &a->by_thread[i][ALQI_CLI_ALLOCATED]);
+        putchar('\n');
+    }
+}
+
+static void
+module_lines(const struct alqi_cli_analysis *a, const char *indent)
+{
+    const struct alqi_cli_notes *n = &a->notes;
+
+    for (uint32_t i = 0; i < n->n_modules; i++) {
+        const struct alqi_cli_module_note *m = &n->modules[i];
+        const char *id = alqi_cli_names_text(a->names, m->build_id);
+
+        printf("%s%016" PRIx64 "-%016" PRIx64 " %-40s %s\n", indent, m->start,
+               m->end, id[0] != '\0' ? id : "[no build-id]",
+               alqi_cli_names_text(a->names, m->path));
+        if (m->is_bare && indent[0] != '\0')
+            printf("    %s\n", alqi_cli_names_text(a->names, m->missing));
+    }
+}
+
+static void
+modules(const struct alqi_cli_analysis *a)
+{
+    if (a->notes.n_modules == 0)
+        return;
+    label("modules");
+    printf("%u\n", a->notes.n_modules);
+    module_lines(a, "  ");
+}
+
+static void
+losses(const struct alqi_cli_analysis *a)
+{
+    const struct alqi_cli_notes *n = &a->notes;
+
+    bool is_1st = true, has_loss = false;
+
+    for (size_t i = 0; i < ALQI_CLI_N_COUNTERS; i++)
+        if (n->counts[i] > 0) {
+            label(is_1st ? "noted" : "");
+            printf("%" PRIu64 " %s\n", n->counts[i], alqi_cli_counters[i].text);
+            is_1st = false;
+            has_loss = has_loss || alqi_cli_counters[i].is_loss;
+        }
+    if (!has_loss && n->has_end) {
+        label(is_1st ? "noted" : "");
+        printf("nothing was dropped\n");
+    }
+    if (a->n_strange > 0) {
+        label("strange events");
+        printf("%" PRIu64 " ('aliquot check' tells more)\n", a->n_strange);
+    }
+}
+
+static void
+show(const struct alqi_cli_analysis *a, const char *path)
+{
+    program(a, path);
+    counts(a);
+    estimates(a);
+    losses(a);
+    processes(a);
+    threads(a);
+    modules(a);
+}
+
+int
+alqi_cli_info(int argc, char **argv)
+{
+    const struct alqi_cli_analysis_options options = {0};
+    bool is_modules_only = false;
+    struct alqi_cli_input *input;
+    struct alqi_cli_analysis a;
+    struct alqi_cli_paths paths;
+    int first;
+    int rc = alqi_cli_parse("info", argc, argv, set, &is_modules_only, &first);
+
+    if (rc < 0)
+        rc = alqi_cli_paths_from(&paths, "info", argc, argv, first);
+    if (rc >= 0)
+        return rc;
+    rc = alqi_cli_inputs_open(&paths, &input);
+    if (rc >= 0) {
+        alqi_cli_paths_free(&paths);
+        return rc;
+    }
+    alqi_cli_analysis_run(&a, input, &options);
+    rc = alqi_cli_input_finish(input);
+    if (!paths.has_many) /* else which one has been said */
+        alqi_cli_end_say(&a.notes, input);
+    if (is_modules_only)
+        module_lines(&a, "");
+    else
+        show(&a, alqi_cli_input_name(input));
+    alqi_cli_analysis_free(&a);
+    alqi_cli_input_drop(input);
+    alqi_cli_paths_free(&paths);
+    return rc;
+}

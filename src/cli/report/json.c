@@ -1,0 +1,526 @@
+/* json.c -- the report as one JSON object, documented in
+ * aliquot-report(1)
+ *
+ * The object is put together whole but for its sites: they go out one by one,
+ * since a compiler's recording has a hundred thousand call stacks.
+ *
+ * Every quantity is an integer with its unit in the key; a standard error
+ * stands beside each estimate.  A change of meaning raises "schema". */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/analysis/apportion.h"
+#include "cli/tool/cli.h"
+#include "cli/report/processes.h"
+#include "cli/analysis/remarks.h"
+#include "cli/report/report.h"
+#include "cli/tool/text.h"
+
+enum { SCHEMA = 1, SUM_KEYS = 11, TEXT_BYTES = 4096 };
+
+static json_t *
+whole(double x)
+{
+    return json_integer(alqi_cli_whole(x));
+}
+
+static json_t *
+count(uint64_t n)
+{
+    return json_integer((json_int_t)n);
+}
+
+#define KEYS_OF(prefix)                                                        \
+    {                                                                          \
+        prefix "_bytes", prefix "_bytes_stderr", prefix "_bytes_low",          \
+            prefix "_bytes_high", prefix "_objects", prefix "_objects_stderr", \
+            prefix "_objects_low", prefix "_objects_high", prefix "_samples",  \
+            prefix "_sampled_blocks", prefix "_average_life_us"                \
+    }
+
+static const char *const measure_keys[ALQI_CLI_N_MEASURES][SUM_KEYS] = {
+    [ALQI_CLI_ALLOCATED] = KEYS_OF("allocated"),
+    [ALQI_CLI_LIVE] = KEYS_OF("live"),
+    [ALQI_CLI_PEAK] = KEYS_OF("peak"),
+    [ALQI_CLI_TEMPORARY] = KEYS_OF("temporary"),
+};
+
+static const char *const mapped_keys[ALQI_CLI_N_MEASURES][SUM_KEYS] = {
+    [ALQI_CLI_ALLOCATED] = KEYS_OF("mapped_allocated"),
+    [ALQI_CLI_LIVE] = KEYS_OF("mapped_live"),
+    [ALQI_CLI_PEAK] = KEYS_OF("mapped_peak"),
+    [ALQI_CLI_TEMPORARY] = KEYS_OF("mapped_temporary"),
+};
+
+/* Keys are ours and need no check of their letters. */
+static void
+put_values(json_t *object, const char *const *keys, json_t *const *values,
+           int n)
+{
+    for (int i = 0; i < n; i++)
+        json_object_set_new_nocheck(object, keys[i], values[i]);
+}
+
+static void
+put_counts(json_t *object, const char *const *keys,
+           const struct alqi_cli_estimator *e, const struct alqi_cli_sum *s)
+{
+    struct alqi_view_interval bytes = alqi_cli_bytes_interval(e, s);
+    struct alqi_view_interval objects = alqi_cli_objects_interval(e, s);
+    json_t *values[] = {
+        whole(s->bytes),     whole(alqi_cli_stderr(s->bytes_var)),
+        whole(bytes.low),    whole(bytes.high),
+        whole(s->objects),   whole(alqi_cli_stderr(s->objects_var)),
+        whole(objects.low),  whole(objects.high),
+        count(s->n_samples), count(s->n_blocks),
+    };
+
+    put_values(object, keys, values, ALQI_COUNT_OF(values));
+}
+
+static void
+put_sum(json_t *object, const char *const *keys,
+        const struct alqi_cli_estimator *e, const struct alqi_cli_sum *s)
+{
+    json_t *life_us = whole(alqi_cli_mean_life_us(s));
+
+    put_counts(object, keys, e, s);
+    put_values(object, keys + SUM_KEYS - 1, &life_us, 1);
+}
+
+static void
+put_sums(json_t *object, const struct alqi_cli_estimator *e,
+         const struct alqi_cli_sum *sums)
+{
+    for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
+        put_sum(object, measure_keys[m], e, &sums[m]);
+}
+
+static json_t *
+clean(const char *text)
+{
+    char out[TEXT_BYTES];
+
+    alqi_cli_clean(out, sizeof out, text);
+    return json_string(out);
+}
+
+static json_t *
+name(const struct alqi_cli_report *r, uint32_t number)
+{
+    return json_string(alqi_cli_names_text(r->analysis.names, number));
+}
+
+static json_t *
+program(const struct alqi_cli_report *r)
+{
+    const struct alqi_ctf_info *info = r->analysis.info;
+    json_t *o = json_object();
+
+    json_object_set_new(o, "executable", clean(info->executable));
+    json_object_set_new(o, "command", name(r, r->analysis.notes.cmdline));
+    json_object_set_new(o, "pid", json_integer((json_int_t)info->pid));
+    json_object_set_new(o, "host", clean(info->host));
+    json_object_set_new(o, "context", clean(info->context));
+    json_object_set_new(o, "start_us",
+                        json_integer((json_int_t)info->start_us));
+    return o;
+}
+
+static json_t *
+recording(const struct alqi_cli_report *r)
+{
+    const struct alqi_cli_analysis *a = &r->analysis;
+    const struct alqi_cli_notes *n = &a->notes;
+    json_t *o = json_object();
+
+    json_object_set_new(
+        o, "is_complete",
+        json_boolean(alqi_cli_input_damage(r->input)[0] == '\0' &&
+                     !alqi_cli_lacks_end(a)));
+    json_object_set_new(
+        o, "warnings",
+        json_integer((json_int_t)alqi_cli_input_n_warnings(r->input)));
+    json_object_set_new(o, "strange_events",
+                        json_integer((json_int_t)a->n_strange));
+    json_object_set_new(o, "is_exact", json_boolean(alqi_cli_is_exact(a)));
+    json_object_set_new(o, "samples_per_word", json_real(a->info->rate));
+    json_object_set_new(o, "word_bits", json_integer(a->info->word_bits));
+    json_object_set_new(o, "interval_bytes",
+                        whole(a->estimator.interval_bytes));
+    json_object_set_new(o, "rates", json_integer(a->estimator.n_rates));
+    json_object_set_new(
+        o, "largest_interval_bytes",
+        whole(a->estimator.word_bytes / a->estimator.least_lambda));
+    json_object_set_new(o, "ended", name(r, n->ended));
+    for (size_t i = 0; i < ALQI_CLI_N_COUNTERS; i++)
+        json_object_set_new(o, alqi_cli_counters[i].key,
+                            json_integer((json_int_t)n->counts[i]));
+    return o;
+}
+
+static json_t *
+process(const struct alqi_cli_report *r, uint32_t number)
+{
+    const struct alqi_cli_process *p = &r->analysis.notes.processes[number];
+    const struct alqi_cli_share *s =
+        alqi_cli_process_share(&r->analysis, number);
+    uint64_t ran_us = s->last_us > p->start_us ? s->last_us - p->start_us : 0;
+    json_t *o = json_object();
+
+    json_object_set_new(o, "pid", json_integer((json_int_t)p->pid));
+    json_object_set_new(o, "parent", json_integer((json_int_t)p->parent));
+    json_object_set_new(o, "executable", name(r, p->program));
+    json_object_set_new(o, "command", name(r, p->cmdline));
+    json_object_set_new(o, "host", name(r, p->host));
+    json_object_set_new(o, "ended", name(r, p->ended));
+    json_object_set_new(o, "start_us", json_integer((json_int_t)p->start_us));
+    json_object_set_new(o, "duration_us", json_integer((json_int_t)ran_us));
+    put_counts(o, measure_keys[ALQI_CLI_ALLOCATED], &r->analysis.estimator,
+               &s->allocated);
+    put_counts(o, measure_keys[ALQI_CLI_LIVE], &r->analysis.estimator,
+               &s->live);
+    json_object_set_new(o, "peak_bytes", whole(alqi_cli_share_peak_bytes(s)));
+    return o;
+}
+
+/* By start. */
+static json_t *
+processes(const struct alqi_cli_report *r)
+{
+    json_t *list = json_array();
+    uint32_t *order;
+    uint32_t n = alqi_cli_processes_order(&r->analysis, false, &order);
+
+    for (uint32_t i = 0; i < n; i++)
+        json_array_append_new(list, process(r, order[i]));
+    free(order);
+    return list;
+}
+
+static void
+put_frame(const struct alqi_cli_report *r, json_t *o,
+          const struct alqi_cli_frame *f)
+{
+    json_object_set_new(o, "function", name(r, f->function));
+    json_object_set_new(o, "file", name(r, f->file));
+    json_object_set_new(o, "line", json_integer(f->line));
+    json_object_set_new(o, "module", name(r, f->module));
+}
+
+static void
+put_moves(json_t *o, const struct alqi_cli_moves *m)
+{
+    static const char *const keys[] = {
+        "realloc_bytes",         "realloc_bytes_stderr",
+        "realloc_objects",       "realloc_objects_stderr",
+        "realloc_from_bytes",    "realloc_sampled_links",
+        "realloc_longest_chain", "realloc_sampled_blocks",
+    };
+    json_t *values[] = {
+        whole(m->bytes),     whole(alqi_cli_stderr(m->bytes_var)),
+        whole(m->objects),   whole(alqi_cli_stderr(m->objects_var)),
+        whole(m->old_bytes), count(m->n_links),
+        count(m->longest),   count(m->n_blocks),
+    };
+
+    put_values(o, keys, values, ALQI_COUNT_OF(values));
+}
+
+/* Innermost frame first. */
+static json_t *
+stack(struct alqi_cli_report *r, const struct alqi_cli_site *site,
+      struct alqi_cli_frame **frames, uint32_t *capacity)
+{
+    json_t *o = json_object();
+    json_t *list = json_array();
+    uint32_t n =
+        alqi_cli_stack_frames(&r->analysis, site->node, frames, capacity);
+
+    put_sums(o, &r->analysis.estimator, site->sums);
+    while (n-- > 0) {
+        json_t *f = json_object();
+
+        put_frame(r, f, &(*frames)[n]);
+        json_array_append_new(list, f);
+    }
+    json_object_set_new(o, "frames", list);
+    return o;
+}
+
+/* What a group has in common. */
+static json_t *
+site_head(struct alqi_cli_report *r, const struct alqi_cli_group *g)
+{
+    struct alqi_cli_frame f = g->frame;
+    json_t *o = json_object();
+
+    if (r->grouping != ALQI_CLI_BY_LINE)
+        f.line = 0;
+    if (r->grouping >= ALQI_CLI_BY_FILE)
+        f.function = ALQI_CLI_NO_NAME;
+    if (r->grouping == ALQI_CLI_BY_MODULE)
+        f.file = ALQI_CLI_NO_NAME;
+    put_frame(r, o, &f);
+    json_object_set_new(o, "is_mapping", json_boolean(g->is_mapping));
+    put_sums(o, &r->analysis.estimator, g->sums);
+    put_moves(o, &g->moves);
+    return o;
+}
+
+/* By group, the heaviest first. */
+static int
+compare(const void *left, const void *right, void *arg)
+{
+    const struct alqi_cli_report *r = arg;
+    uint32_t a = *(const uint32_t *)left;
+    uint32_t b = *(const uint32_t *)right;
+    uint32_t g = r->groups.group_of_site[a];
+    uint32_t h = r->groups.group_of_site[b];
+    double x = r->analysis.sites[a].sums[r->measure].bytes;
+    double y = r->analysis.sites[b].sums[r->measure].bytes;
+
+    if (g != h)
+        return g < h ? -1 : 1;
+    if (x != y)
+        return x > y ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+/* The group's stacks, from order[0] on. */
+static json_t *
+stacks(struct alqi_cli_report *r, const uint32_t *order, uint32_t n_sites)
+{
+    struct alqi_cli_frame *frames = NULL;
+    uint32_t capacity = 0;
+    json_t *list = json_array();
+
+    if (r->n_stacks != 0 && r->n_stacks < n_sites)
+        n_sites = (uint32_t)r->n_stacks;
+    for (uint32_t i = 0; i < n_sites; i++)
+        json_array_append_new(
+            list, stack(r, &r->analysis.sites[order[i]], &frames, &capacity));
+    free(frames);
+    return list;
+}
+
+static void
+put_run(json_t *o, const struct alqi_cli_report *r)
+{
+    static const char *const groupings[] = {"function", "line", "file",
+                                            "module"};
+    const struct alqi_cli_analysis *a = &r->analysis;
+
+    json_object_set_new(o, "duration_us", json_integer((json_int_t)a->end_us));
+    json_object_set_new(o, "threads", json_integer(a->notes.n_threads));
+    json_object_set_new(o, "samples", json_integer((json_int_t)a->n_samples));
+    json_object_set_new(o, "sampled_blocks",
+                        json_integer((json_int_t)a->n_allocs));
+    json_object_set_new(o, "sampled_frees",
+                        json_integer((json_int_t)a->n_frees));
+    json_object_set_new(o, "measure",
+                        json_string(alqi_cli_measure_name(r->measure)));
+    json_object_set_new(o, "group", json_string(groupings[r->grouping]));
+    if (r->filter.text != NULL)
+        json_object_set_new(o, "filter", clean(r->filter.text));
+    json_object_set_new(o, "min_life_us", whole(a->options.min_life_us));
+    json_object_set_new(o, "temporary_us", whole(a->options.temporary_us));
+}
+
+static json_t *
+threads(const struct alqi_cli_report *r)
+{
+    const struct alqi_cli_analysis *a = &r->analysis;
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < a->notes.threads_capacity; i++) {
+        const struct alqi_cli_thread *t = &a->notes.threads[i];
+        json_t *o;
+
+        if (!t->is_seen)
+            continue;
+        o = json_object();
+        json_object_set_new(o, "index", json_integer(i));
+        json_object_set_new(o, "tid", json_integer((json_int_t)t->tid));
+        json_object_set_new(o, "name", name(r, t->name));
+        put_sums(o, &a->estimator, a->by_thread[i]);
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static json_t *
+hexadecimal(uint64_t value)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "0x%" PRIx64, value);
+    return json_string(text);
+}
+
+static json_t *
+modules(const struct alqi_cli_report *r)
+{
+    const struct alqi_cli_notes *n = &r->analysis.notes;
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < n->n_modules; i++) {
+        const struct alqi_cli_module_note *m = &n->modules[i];
+        json_t *o = json_object();
+
+        json_object_set_new(o, "start", hexadecimal(m->start));
+        json_object_set_new(o, "end", hexadecimal(m->end));
+        json_object_set_new(o, "bias", hexadecimal(m->bias));
+        json_object_set_new(o, "build_id", name(r, m->build_id));
+        json_object_set_new(o, "path", name(r, m->path));
+        json_object_set_new(o, "symbols_lack",
+                            m->is_bare ? name(r, m->missing) : json_string(""));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static void
+put_rss(json_t *o, const struct alqi_cli_analysis *a)
+{
+    const struct alqi_cli_rss *rss = &a->rss;
+
+    json_object_set_new(o, "rss_looks", json_integer((json_int_t)rss->n_told));
+    json_object_set_new(o, "rss_peak_bytes", whole(rss->peak_bytes));
+    json_object_set_new(o, "rss_peak_time_us",
+                        json_integer((json_int_t)rss->peak_us));
+    json_object_set_new(o, "rss_at_peak_bytes",
+                        whole(alqi_cli_rss_at_peak(rss)));
+}
+
+/* rss_bytes is null in steps without a look. */
+static json_t *
+timeline(const struct alqi_cli_timeline *t)
+{
+    json_t *o = json_object(), *live = json_array(), *rss = json_array();
+
+    for (uint32_t i = 0; i < t->n; i++) {
+        json_array_append_new(live, whole(t->live[i]));
+        json_array_append_new(rss,
+                              t->rss[i] > 0 ? whole(t->rss[i]) : json_null());
+    }
+    json_object_set_new(o, "step_us", json_integer((json_int_t)t->step_us));
+    json_object_set_new(o, "live_bytes", live);
+    json_object_set_new(o, "rss_bytes", rss);
+    return o;
+}
+
+/* ---- writing --------------------------------------------------------- */
+
+/* An object as text; ends the command without memory. */
+static char *
+text_of(const json_t *object)
+{
+    char *text = json_dumps(object, JSON_INDENT(1));
+
+    if (text != NULL)
+        return text;
+    alqi_cli_say("out of memory for the report");
+    exit(ALQI_CLI_UNREADABLE);
+}
+
+/* With two blanks more at the front of each line but the first. */
+static void
+write_deeper(const json_t *object)
+{
+    char *text = text_of(object);
+    const char *at = text;
+    const char *end;
+
+    for (; (end = strchr(at, '\n')) != NULL; at = end + 1) {
+        fwrite_unlocked(at, 1, (size_t)(end + 1 - at), stdout);
+        fwrite_unlocked("  ", 1, 2, stdout);
+    }
+    fputs(at, stdout);
+    free(text);
+}
+
+static json_t *
+site(struct alqi_cli_report *r, const struct alqi_cli_group *g,
+     const uint32_t *order)
+{
+    json_t *o = site_head(r, g);
+
+    json_object_set_new(o, "n_stacks", json_integer(g->n_sites));
+    json_object_set_new(o, "stacks", stacks(r, order, g->n_sites));
+    return o;
+}
+
+static void
+write_sites(struct alqi_cli_report *r)
+{
+    uint32_t n = r->groups.n_groups;
+    uint32_t *order =
+        alqi_cli_realloc(NULL, r->analysis.n_sites, sizeof *order);
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < r->analysis.n_sites; i++)
+        order[i] = i;
+    qsort_r(order, r->analysis.n_sites, sizeof *order, compare, r);
+    if (r->has_top && r->top != 0 && r->top < n)
+        n = (uint32_t)r->top;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct alqi_cli_group *g = &r->groups.groups[i];
+        json_t *o = site(r, g, order + at);
+
+        fputs(i == 0 ? "\n  " : ",\n  ", stdout);
+        write_deeper(o);
+        json_decref(o);
+        at += g->n_sites;
+    }
+    if (n > 0)
+        fputs("\n ", stdout);
+    free(order);
+}
+
+/* The object without the brace that ends it, then the sites. */
+static void
+write_all(struct alqi_cli_report *r, json_t *object)
+{
+    char *head = text_of(object);
+
+    head[strlen(head) - strlen("\n}")] = '\0';
+    fputs(head, stdout);
+    free(head);
+    fputs(",\n \"sites\": [", stdout);
+    write_sites(r);
+    fputs("]\n}\n", stdout);
+}
+
+void
+alqi_cli_report_json(struct alqi_cli_report *r)
+{
+    static const char *const leaked[] = KEYS_OF("leaked");
+    const struct alqi_cli_analysis *a = &r->analysis;
+    json_t *o = json_object();
+
+    json_object_set_new(o, "schema", json_integer(SCHEMA));
+    json_object_set_new(o, "program", program(r));
+    json_object_set_new(o, "recording", recording(r));
+    if (a->notes.n_processes > 0)
+        json_object_set_new(o, "processes", processes(r));
+    put_run(o, r);
+    put_sums(o, &a->estimator, a->totals);
+    put_sum(o, leaked, &a->estimator, &a->totals[ALQI_CLI_LIVE]);
+    json_object_set_new(o, "peak_time_us",
+                        json_integer((json_int_t)alqi_cli_peak_us(a)));
+    json_object_set_new(o, "peak_last_time_us",
+                        json_integer((json_int_t)alqi_cli_peak_last_us(a)));
+    for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
+        put_sum(o, mapped_keys[m], &a->estimator, &a->mapped[m]);
+    put_moves(o, &a->moves);
+    put_rss(o, a);
+    json_object_set_new(o, "timeline", timeline(&a->timeline));
+    json_object_set_new(o, "thread_list", threads(r));
+    json_object_set_new(o, "modules", modules(r));
+    write_all(r, o);
+    json_decref(o);
+}

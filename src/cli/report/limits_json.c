@@ -1,0 +1,60 @@
+/* limits_json.c -- the advice as one JSON object, documented in
+ * aliquot-limits(1); a change of meaning raises "schema" */
+#include <jansson.h>
+
+#include "cli/tool/cli.h"
+#include "cli/report/limits.h"
+#include "limit/plan.h"
+
+enum { SCHEMA = 1 };
+
+static json_t *
+count(uint64_t n)
+{
+    return json_integer(n < INT64_MAX ? (json_int_t)n : INT64_MAX);
+}
+
+static json_t *
+row_of(const struct alqi_cli_limits *l, double probability)
+{
+    uint64_t limit =
+        l->has_limit
+            ? l->limit_words
+            : alqi_limit_for(l->task_words, l->interval_words, probability);
+    struct alqi_cli_limits_row row =
+        alqi_cli_limits_row(limit, l->interval_words, probability);
+    json_t *o = json_object();
+
+    json_object_set_new(o, "probability", json_real(probability));
+    json_object_set_new(o, "limit_words", count(row.limit_words));
+    json_object_set_new(o, "safe_words", count(row.safe_words));
+    json_object_set_new(o, "stop_words", count(row.stop_words));
+    if (l->has_task)
+        json_object_set_new(
+            o, "reached",
+            json_real(alqi_limit_reached(l->task_words, row.limit_words,
+                                         l->interval_words)));
+    return o;
+}
+
+void
+alqi_cli_limits_json(const struct alqi_cli_limits *l, FILE *out)
+{
+    json_t *o = json_object();
+    json_t *rows = json_array();
+
+    json_object_set_new(o, "schema", json_integer(SCHEMA));
+    json_object_set_new(o, "interval_words", count(l->interval_words));
+    if (l->has_task)
+        json_object_set_new(o, "task_words", count(l->task_words));
+    json_object_set_new(
+        o, "samples",
+        count(alqi_limit_samples(l->limit_words, l->interval_words)));
+    json_object_set_new(o, "advice", row_of(l, l->probability));
+    for (int i = 0; i < ALQI_CLI_LIMITS_TARGETS; i++)
+        json_array_append_new(rows, row_of(l, alqi_cli_limits_targets[i]));
+    json_object_set_new(o, "table", rows);
+    json_dumpf(o, out, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+    putc('\n', out);
+    json_decref(o);
+}

@@ -1,0 +1,172 @@
+/* more.c -- tables that are asked for: threads, sites of realloc */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/tool/cli.h"
+#include "cli/report/draw.h"
+#include "cli/report/report.h"
+#include "cli/tool/text.h"
+
+enum { NAME_BYTES = 512 };
+
+static void
+heading(const struct alqi_cli_report *r, const char *bold, const char *rest)
+{
+    fprintf(r->term.out, "%s%s%s%s\n", alqi_cli_style(&r->term, ALQI_CLI_BOLD),
+            bold, alqi_cli_style(&r->term, ALQI_CLI_PLAIN), rest);
+}
+
+static void
+dim(const struct alqi_cli_report *r, const char *text)
+{
+    fprintf(r->term.out, "%s%s%s\n", alqi_cli_style(&r->term, ALQI_CLI_DIM),
+            text, alqi_cli_style(&r->term, ALQI_CLI_PLAIN));
+}
+
+/* Indexes 0..n in the order of compare(). */
+static uint32_t *
+order_new(uint32_t n, int (*compare)(const void *, const void *, void *),
+          struct alqi_cli_report *r)
+{
+    uint32_t *order = alqi_cli_realloc(NULL, n, sizeof *order);
+
+    for (uint32_t i = 0; i < n; i++)
+        order[i] = i;
+    qsort_r(order, n, sizeof *order, compare, r);
+    return order;
+}
+
+static int
+by_bytes(double x, double y, uint32_t a, uint32_t b)
+{
+    if (x != y)
+        return x > y ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+/* ---- threads --------------------------------------------------------- */
+
+static int
+threads_compare(const void *left, const void *right, void *arg)
+{
+    const struct alqi_cli_report *r = arg;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    const struct alqi_cli_analysis *s = &r->analysis;
+
+    return by_bytes(s->by_thread[a][r->measure].bytes,
+                    s->by_thread[b][r->measure].bytes, a, b);
+}
+
+static void
+thread_row(const struct alqi_cli_report *r, uint32_t index, double all_at_peak)
+{
+    const struct alqi_cli_analysis *a = &r->analysis;
+    const struct alqi_cli_sum *s = a->by_thread[index];
+    const struct alqi_cli_thread *t = &a->notes.threads[index];
+    const struct alqi_cli_term *term = &r->term;
+    double peak = s[ALQI_CLI_PEAK].bytes;
+
+    alqi_cli_draw_right(
+        term, alqi_cli_text_bytes(s[ALQI_CLI_ALLOCATED].bytes).text, 9);
+    alqi_cli_draw_right(
+        term, alqi_cli_text_count(s[ALQI_CLI_ALLOCATED].objects).text, 8);
+    alqi_cli_draw_right(term, alqi_cli_text_bytes(peak).text, 10);
+    alqi_cli_draw_right(
+        term,
+        alqi_cli_text_percent(all_at_peak > 0 ? peak / all_at_peak : 0).text,
+        7);
+    alqi_cli_draw_right(term, alqi_cli_text_bytes(s[ALQI_CLI_LIVE].bytes).text,
+                        10);
+    fprintf(term->out, "%7u%9" PRIu64 "  %s\n", index, t->tid,
+            alqi_cli_names_text(a->names, t->name));
+}
+
+void
+alqi_cli_report_threads(struct alqi_cli_report *r)
+{
+    const struct alqi_cli_analysis *a = &r->analysis;
+    uint32_t n = a->notes.threads_capacity, shown = 0, left = 0;
+    uint32_t *order = order_new(n, threads_compare, r);
+    double all_at_peak = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        all_at_peak += a->by_thread[i][ALQI_CLI_PEAK].bytes;
+    heading(r, "THREADS", ", by the blocks they allocated");
+    dim(r,
+        "allocated  blocks   at peak  share    at end  index      tid  name");
+    for (uint32_t i = 0; i < n; i++) {
+        if (!a->notes.threads[order[i]].is_seen)
+            continue;
+        if (r->top != 0 && shown == r->top) {
+            left++;
+            continue;
+        }
+        thread_row(r, order[i], all_at_peak);
+        shown++;
+    }
+    if (shown == 0)
+        fprintf(r->term.out, "   the trace tells no threads\n");
+    if (left > 0)
+        fprintf(r->term.out, "   %u more (--top=0 shows all)\n", left);
+    fputc('\n', r->term.out);
+    free(order);
+}
+
+/* ---- sites of realloc ------------------------------------------------ */
+
+static int
+reallocs_compare(const void *left, const void *right, void *arg)
+{
+    const struct alqi_cli_report *r = arg;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+    return by_bytes(r->groups.groups[a].moves.bytes,
+                    r->groups.groups[b].moves.bytes, a, b);
+}
+
+static void
+realloc_row(struct alqi_cli_report *r, const struct alqi_cli_group *g)
+{
+    const struct alqi_cli_term *term = &r->term;
+    const struct alqi_cli_moves *m = &g->moves;
+    char text[32];
+    int used = 9 + 8 + 8 + 8;
+
+    alqi_cli_draw_right(term, alqi_cli_text_bytes(m->bytes).text, 9);
+    if (alqi_cli_is_sampled(&r->analysis.estimator)) {
+        snprintf(text, sizeof text, "%.0f%%",
+                 m->bytes > 0 ? 100 * alqi_cli_stderr(m->bytes_var) / m->bytes
+                              : 0);
+        alqi_cli_draw_right(term, text, 6);
+        used += 6;
+    }
+    alqi_cli_draw_right(term, alqi_cli_text_count(m->objects).text, 8);
+    snprintf(text, sizeof text, "%.3g", alqi_cli_moves_growth(m));
+    alqi_cli_draw_right(term, m->old_bytes > 0 ? text : "-", 8);
+    snprintf(text, sizeof text, "%" PRIu64, m->longest);
+    alqi_cli_draw_right(term, text, 8);
+    fputs("  ", term->out);
+    alqi_cli_report_site(r, g, term->width - used - 2);
+}
+
+void
+alqi_cli_report_reallocs(struct alqi_cli_report *r)
+{
+    uint32_t n = r->groups.n_groups, i;
+    uint32_t *order = order_new(n, reallocs_compare, r);
+    bool is_estimate = alqi_cli_is_sampled(&r->analysis.estimator);
+
+    heading(r, "GROWN BY REALLOC", "");
+    dim(r, is_estimate ? "    bytes     ±  blocks  growth longest  site"
+                       : "    bytes  blocks  growth longest  site");
+    for (i = 0; i < n && (r->top == 0 || i < r->top); i++) {
+        if (r->groups.groups[order[i]].moves.n_blocks == 0)
+            break;
+        realloc_row(r, &r->groups.groups[order[i]]);
+    }
+    if (i == 0)
+        fprintf(r->term.out, "   nothing\n");
+    fputc('\n', r->term.out);
+    free(order);
+}

@@ -1,0 +1,48 @@
+/* report.h -- the parts of `aliquot report` */
+#ifndef ALQI_CLI_REPORT_REPORT_H
+#define ALQI_CLI_REPORT_REPORT_H
+
+#include "cli/analysis/analysis.h"
+#include "cli/analysis/filter.h"
+#include "cli/analysis/groups.h"
+#include "cli/tool/term.h"
+#include "cli/analysis/tree.h"
+
+struct alqi_cli_report {
+    struct alqi_cli_analysis_options analysis_options;
+    struct alqi_cli_filter filter;
+    enum alqi_cli_measure measure;
+    bool is_leaks; /* LIVE, said as what was never freed */
+    enum alqi_cli_grouping grouping;
+    enum alqi_cli_tree_kind tree;
+    double min_share; /* of the tree's branches; 0: choose */
+    uint64_t top;     /* rows; 0: all */
+    bool has_top;
+    uint64_t n_stacks; /* of each site in JSON; 0: all */
+    bool is_json;
+    bool has_threads;  /* the table of them is asked for */
+    bool has_reallocs; /* the table of realloc's sites is */
+    int color;
+    bool has_no_pager;
+
+    struct alqi_cli_input *input;
+    struct alqi_cli_analysis analysis;
+    struct alqi_cli_groups groups;
+    struct alqi_cli_term term;
+};
+
+/* "live", "peak" ... as in the options and in JSON keys. */
+const char *alqi_cli_measure_name(enum alqi_cli_measure measure);
+
+void alqi_cli_report_totals(struct alqi_cli_report *report);
+void alqi_cli_report_table(struct alqi_cli_report *report);
+/* The name, place and callers of a group, cut to `left` columns, and a newline;
+ * the end of a row. */
+void alqi_cli_report_site(struct alqi_cli_report *report,
+                          const struct alqi_cli_group *group, int left);
+void alqi_cli_report_threads(struct alqi_cli_report *report);
+void alqi_cli_report_reallocs(struct alqi_cli_report *report);
+void alqi_cli_report_tree(struct alqi_cli_report *report);
+void alqi_cli_report_json(struct alqi_cli_report *report);
+
+#endif

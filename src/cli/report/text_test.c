@@ -1,0 +1,162 @@
+/* text_test.c -- numbers, times and names as a terminal shows them */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/base.h"
+#include "cli/report/draw.h"
+#include "cli/tool/text.h"
+
+static void
+sizes_have_three_digits(void **state)
+{
+    static const struct {
+        double bytes;
+        const char *text;
+    } rows[] = {
+        {0, "0 B"},
+        {1, "1 B"},
+        {1023, "1023 B"},
+        {1023.6, "1.00 KiB"},
+        {1024, "1 KiB"},
+        {1536, "1.50 KiB"},
+        {10.04 * 1024, "10.0 KiB"},
+        {99.96 * 1024, "100 KiB"},
+        {1023.6 * 1024, "1.00 MiB"},
+        {1048576.0 * 1048576, "1 TiB"},
+        {9.3e18, "8.07 EiB"},
+        {1e22, "8674 EiB"},
+        {-5, "0 B"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ALQI_COUNT_OF(rows); i++)
+        assert_string_equal(alqi_cli_text_bytes(rows[i].bytes).text,
+                            rows[i].text);
+}
+
+static void
+counts_and_durations_are_short(void **state)
+{
+    (void)state;
+    assert_string_equal(alqi_cli_text_count(9999).text, "9999");
+    assert_string_equal(alqi_cli_text_count(10000).text, "10k");
+    assert_string_equal(alqi_cli_text_count(12345).text, "12.3k");
+    assert_string_equal(alqi_cli_text_count(999600).text, "1.00M");
+    assert_string_equal(alqi_cli_text_duration(0).text, "0 µs");
+    assert_string_equal(alqi_cli_text_duration(1000).text, "1 ms");
+    assert_string_equal(alqi_cli_text_duration(1234).text, "1.23 ms");
+    assert_string_equal(alqi_cli_text_duration(59.94e6).text, "59.9 s");
+    assert_string_equal(alqi_cli_text_duration(59.96e6).text, "1m00s");
+    assert_string_equal(alqi_cli_text_duration(190e6).text, "3m10s");
+    assert_string_equal(alqi_cli_text_duration(7500e6).text, "2h05m");
+    assert_string_equal(alqi_cli_text_duration(86400e6).text, "1d00h");
+    assert_string_equal(alqi_cli_text_time(1700000000000000).text,
+                        "2023-11-14 22:13:20 UTC");
+}
+
+static void
+durations_are_read_with_their_unit(void **state)
+{
+    double us = -1;
+
+    (void)state;
+    assert_true(alqi_cli_parse_duration("1.5s", &us));
+    assert_true(us == 1.5e6);
+    assert_true(alqi_cli_parse_duration("250ns", &us));
+    assert_true(us == 0.25);
+    assert_true(alqi_cli_parse_duration("2h", &us));
+    assert_true(us == 7200e6);
+    assert_false(alqi_cli_parse_duration("10", &us));
+    assert_false(alqi_cli_parse_duration("ms", &us));
+    assert_false(alqi_cli_parse_duration("-1s", &us));
+    assert_false(alqi_cli_parse_duration("nan s", &us));
+    assert_false(alqi_cli_parse_duration("1 s", &us));
+}
+
+static void
+hostile_text_becomes_printable_utf8(void **state)
+{
+    static const struct {
+        const char *in, *out;
+    } rows[] = {
+        {"plain", "plain"},          {"naïve → ok 𝄞", "naïve → ok 𝄞"},
+        {"\033[2Jx\n", "?[2Jx?"},    {"\xFF\xC0\x80z", "???z"},
+        {"\xE2\x82", "??"},          {"\xC2\x85", "??"},
+        {"\xED\xA0\x80", "???"},     {"\xF4\x90\x80\x80", "????"},
+        {"a\u202Eb", "a???b"},       {"\u202A\u2066x\u2069", "??????x???"},
+        {"\u00ADx\uFEFF", "??x???"}, {"\U000E0041", "????"},
+    };
+    char out[64];
+
+    (void)state;
+    for (size_t i = 0; i < ALQI_COUNT_OF(rows); i++) {
+        assert_int_equal(alqi_cli_clean(out, sizeof out, rows[i].in),
+                         strlen(rows[i].out));
+        assert_string_equal(out, rows[i].out);
+    }
+    assert_int_equal(alqi_cli_clean(out, 4, "ab→"), 2);
+    assert_int_equal(alqi_cli_columns("a→b"), 3);
+    assert_int_equal(alqi_cli_prefix_bytes("a→b", 2), 4);
+}
+
+static void
+names_lose_what_nobody_reads(void **state)
+{
+    static const struct {
+        const char *in, *out;
+    } rows[] = {
+        {"main", "main"},
+        {"load(char const*, int)", "load"},
+        {"ns::C::get(int) const", "ns::C::get"},
+        {"C::operator()(int)", "C::operator()"},
+        {"C::operator()", "C::operator()"},
+        {"Format.make_padding.(fun)", "Format.make_padding.(fun)"},
+        {"f(void (*)(int))", "f"},
+        {"std::map<int, int>::at(int)", "std::map<int, int>::at"},
+        {"std::vector<std::pair<int, std::string>, std::allocator<int> >::"
+         "push_back(int&&)",
+         "std::vector<…>::push_back"},
+        {"std::ostream& std::operator<< <std::char_traits<char> >(int)",
+         "std::operator<< <…>"},
+        {"void f<int>(int)", "f<int>"},
+        {"(anonymous namespace)::g(int)", "(anonymous namespace)::g"},
+        {"main::{lambda(int, int)#1}::operator()(int) const",
+         "main::{lambda(int, int)#1}::operator()"},
+        {"C::operator unsigned long() const", "C::operator unsigned long"},
+        {"operator new(unsigned long)", "operator new"},
+        {"h(int) [clone .cold]", "h"},
+        {"<alloc::vec::Vec<T> as core::iter::Extend>::extend",
+         "<alloc::vec::Vec<…> as core::iter::Extend>::extend"},
+        {"libstdc++.so.6.0.30+0xabcd", "libstdc++.so.6.0.30+0xabcd"},
+        {")", ")"},
+        {"", ""},
+    };
+    char out[256];
+
+    (void)state;
+    for (size_t i = 0; i < ALQI_COUNT_OF(rows); i++) {
+        alqi_cli_draw_name(out, sizeof out, rows[i].in);
+        assert_string_equal(out, rows[i].out);
+    }
+    alqi_cli_draw_name(out, 12, "a_very_long_name_that_does_not_fit");
+    assert_true(strlen(out) < 12);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_have_three_digits),
+        cmocka_unit_test(counts_and_durations_are_short),
+        cmocka_unit_test(durations_are_read_with_their_unit),
+        cmocka_unit_test(hostile_text_becomes_printable_utf8),
+        cmocka_unit_test(names_lose_what_nobody_reads),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,522 @@
+/* http.c -- see http.h
+ *
+ * libmicrohttpd parses and sends; here is who may ask.
+ *
+ * .inv.loopback  The socket is bound to 127.0.0.1 before libmicrohttpd sees it.
+ * .inv.own       The handler runs only for a request whose Host is the
+ *                server's, whose Origin is too if it has one, and whose path
+ *                begins with the token if there is one.
+ * .inv.quiet     An answer tells a browser to keep it from other sites, from
+ *                its cache, and from the next page's Referer, which would
+ *                carry the token. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "cli/tool/cli.h"
+#include "cli/tool/http.h"
+#include "plat/plat.h"
+
+enum {
+    TOKEN_BYTES = 16,
+    CONNECTIONS = 32,
+    POST_BYTES = 1 << 20,
+    REQUEST_BYTES = 64 << 10, /* of a connection: its line, headers, answer's
+                               * headers                                     */
+    SILENT_S = 60,
+    BACKLOG = 16,
+    TICK_MS = 500
+};
+
+#define NO_LOADS                                                               \
+    "default-src 'none'; base-uri 'none'; form-action 'none'; "                \
+    "frame-ancestors 'none'"
+
+struct alqi_cli_http {
+    struct alqi_cli_http_config config;
+    struct MHD_Daemon *daemon;
+    int stop_fd; /* readable when the server ends */
+    uint16_t port;
+    char token[2 * TOKEN_BYTES + 1];
+    char url[64 + 2 * TOKEN_BYTES];
+    sigset_t signals;
+    _Atomic uint64_t last_ns; /* end of the last request */
+    _Atomic unsigned n_open;  /* requests being answered */
+};
+
+/* A request's line as it was sent, and what becomes of it. */
+struct exchange {
+    bool is_admitted;
+    size_t n_posted;
+    char target[];
+};
+
+/* ---- who may ask --------------------------------------------------------- */
+
+static const char *
+header_of(struct MHD_Connection *c, const char *name)
+{
+    return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+}
+
+/* HOST or HOST:PORT is this server's; a name other than localhost may have been
+ * made to point here by whoever owns it. */
+static bool
+is_own_authority(const struct alqi_cli_http *http, const char *text)
+{
+    static const char *const hosts[] = {"127.0.0.1", "localhost"};
+    char own[32];
+
+    for (size_t i = 0; i < ALQI_COUNT_OF(hosts); i++) {
+        snprintf(own, sizeof own, "%s:%u", hosts[i], http->port);
+        if (strcmp(text, own) == 0 ||
+            (http->port == 80 && strcmp(text, hosts[i]) == 0))
+            return true;
+    }
+    return false;
+}
+
+static bool
+is_own_origin(const struct alqi_cli_http *http, const char *text)
+{
+    static const char scheme[] = "http://";
+
+    return strncmp(text, scheme, strlen(scheme)) == 0 &&
+           is_own_authority(http, text + strlen(scheme));
+}
+
+/* The path behind "/TOKEN", or NULL.  Takes as long for a wrong token as for a
+ * right one. */
+static const char *
+token_skip(const struct alqi_cli_http *http, const char *path)
+{
+    size_t n = strlen(http->token);
+    unsigned char wrong = 0;
+
+    if (!http->config.has_token)
+        return path;
+    if (strlen(path) < n + 2 || path[0] != '/' || path[n + 1] != '/')
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        wrong |= (unsigned char)(path[i + 1] ^ http->token[i]);
+    return wrong == 0 ? path + n + 1 : NULL;
+}
+
+static bool
+is_method(const struct alqi_cli_http *http, const char *method)
+{
+    return strcmp(method, MHD_HTTP_METHOD_GET) == 0 ||
+           (http->config.takes_post &&
+            strcmp(method, MHD_HTTP_METHOD_POST) == 0);
+}
+
+/* True when the request may be answered; else the answer is the refusal. */
+static bool
+admit(const struct alqi_cli_http *http, struct MHD_Connection *c,
+      const char *method, const char *url, const char **path,
+      struct alqi_cli_http_answer *answer)
+{
+    const char *host = header_of(c, MHD_HTTP_HEADER_HOST);
+    const char *origin = header_of(c, MHD_HTTP_HEADER_ORIGIN);
+
+    *path = token_skip(http, url);
+    if (host == NULL || !is_own_authority(http, host))
+        alqi_cli_http_say(answer, 403, "this server answers as 127.0.0.1:%u",
+                          http->port);
+    else if (origin != NULL && !is_own_origin(http, origin))
+        alqi_cli_http_say(answer, 403, "pages of other sites may not ask");
+    else if (!is_method(http, method))
+        alqi_cli_http_say(answer, 405, "GET only");
+    else if (*path == NULL)
+        alqi_cli_http_say(answer, 404,
+                          "not here: the address that was printed is longer");
+    else
+        return true;
+    return false;
+}
+
+/* ---- an answer ----------------------------------------------------------- */
+
+void
+alqi_cli_http_say(struct alqi_cli_http_answer *answer, unsigned status,
+                  const char *format, ...)
+{
+    va_list args;
+    char *text;
+    int n;
+
+    va_start(args, format);
+    n = vasprintf(&text, format, args);
+    va_end(args);
+    memset(answer, 0, sizeof *answer);
+    answer->status = status;
+    if (n < 0)
+        return;
+    answer->body = alqi_cli_realloc(text, (size_t)n + 2, 1);
+    memcpy((char *)answer->body + n, "\n", 2);
+    answer->n_bytes = (size_t)n + 1;
+}
+
+static void
+headers_add(struct MHD_Response *r, const struct alqi_cli_http_answer *a,
+            bool takes_post)
+{
+    char text[300];
+
+    MHD_add_response_header(r, "Content-Type",
+                            a->type != NULL ? a->type
+                                            : "text/plain; charset=utf-8");
+    MHD_add_response_header(r, "Content-Security-Policy",
+                            a->policy != NULL ? a->policy : NO_LOADS);
+    MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(r, "Cross-Origin-Resource-Policy", "same-origin");
+    MHD_add_response_header(r, "Cross-Origin-Opener-Policy", "same-origin");
+    MHD_add_response_header(r, "Referrer-Policy", "no-referrer");
+    MHD_add_response_header(r, "Cache-Control", "no-store");
+    if (a->status == 405)
+        MHD_add_response_header(r, "Allow", takes_post ? "GET, POST" : "GET");
+    if (a->encoding != NULL)
+        MHD_add_response_header(r, "Content-Encoding", a->encoding);
+    if (a->save_as != NULL) {
+        snprintf(text, sizeof text, "attachment; filename=\"%s\"", a->save_as);
+        MHD_add_response_header(r, "Content-Disposition", text);
+    }
+    if (a->retry_after_s != 0) {
+        snprintf(text, sizeof text, "%u", a->retry_after_s);
+        MHD_add_response_header(r, "Retry-After", text);
+    }
+}
+
+static enum MHD_Result
+answer_send(const struct alqi_cli_http *http, struct MHD_Connection *c,
+            struct alqi_cli_http_answer *a)
+{
+    struct MHD_Response *r;
+    enum MHD_Result result;
+
+    if (a->status == 0)
+        alqi_cli_http_say(a, 404, "not here");
+    r = MHD_create_response_from_buffer(a->n_bytes, a->body,
+                                        a->is_static ? MHD_RESPMEM_PERSISTENT
+                                                     : MHD_RESPMEM_MUST_FREE);
+    if (r == NULL) {
+        if (!a->is_static)
+            free(a->body);
+        return MHD_NO;
+    }
+    headers_add(r, a, http->config.takes_post);
+    result = MHD_queue_response(c, a->status, r);
+    MHD_destroy_response(r);
+    return result;
+}
+
+/* libmicrohttpd decodes paths in place and keeps no query as it was sent. */
+static void *
+request_begins(void *arg, const char *target, struct MHD_Connection *c)
+{
+    struct alqi_cli_http *http = arg;
+    struct exchange *x = malloc(sizeof *x + strlen(target) + 1);
+
+    (void)c;
+    if (x == NULL)
+        return NULL; /* the request is refused */
+    *x = (struct exchange){0};
+    strcpy(x->target, target);
+    atomic_fetch_add(&http->n_open, 1);
+    return x;
+}
+
+static void
+request_ends(void *arg, struct MHD_Connection *c, void **context,
+             enum MHD_RequestTerminationCode why)
+{
+    struct alqi_cli_http *http = arg;
+
+    (void)c;
+    (void)why;
+    if (*context == NULL)
+        return;
+    free(*context);
+    *context = NULL;
+    atomic_store(&http->last_ns, alqi_plat_mono_ns_sigsafe());
+    atomic_fetch_sub(&http->n_open, 1);
+}
+
+/* What is posted comes in pieces, after a call without any, and before the one
+ * that is to be answered.  True: there is more to come. */
+static bool
+post_take(struct exchange *x, bool is_first, size_t *n_upload,
+          struct alqi_cli_http_answer *answer)
+{
+    size_t n = *n_upload;
+
+    if (is_first)
+        return true;
+    *n_upload = 0;
+    x->n_posted += n;
+    if (n != 0 && x->n_posted <= POST_BYTES)
+        return true;
+    if (x->n_posted > POST_BYTES)
+        alqi_cli_http_say(answer, 413, "at most %d bytes", POST_BYTES);
+    return false;
+}
+
+static enum MHD_Result
+request_answer(void *arg, struct MHD_Connection *c, const char *url,
+               const char *method, const char *version, const char *upload,
+               size_t *n_upload, void **context)
+{
+    struct alqi_cli_http *http = arg;
+    struct exchange *x = *context;
+    struct alqi_cli_http_answer answer = {0};
+    struct alqi_cli_http_request request = {.http = http, .connection = c};
+    const char *mark;
+    bool is_first;
+
+    (void)version;
+    (void)upload;
+    if (x == NULL)
+        return MHD_NO;
+    is_first = !x->is_admitted;
+    if (!admit(http, c, method, url, &request.path, &answer))
+        return answer_send(http, c, &answer);
+    x->is_admitted = true;
+    mark = strchr(x->target, '?');
+    request.query = mark != NULL ? mark + 1 : "";
+    request.is_post = strcmp(method, MHD_HTTP_METHOD_POST) == 0;
+    if (request.is_post && post_take(x, is_first, n_upload, &answer))
+        return MHD_YES;
+    if (answer.status == 0)
+        http->config.answer(http->config.arg, &request, &answer);
+    return answer_send(http, c, &answer);
+}
+
+/* ---- the server ---------------------------------------------------------- */
+
+static void
+daemon_says(void *arg, const char *format, va_list args)
+{
+    const struct alqi_cli_http *http = arg;
+    char text[512];
+
+    vsnprintf(text, sizeof text, format, args);
+    text[strcspn(text, "\n")] = '\0';
+    alqi_cli_say("%s: %s", http->config.verb, text);
+}
+
+static int
+socket_listen(struct alqi_cli_http *http)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_port = htons(http->config.port),
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof a;
+    int on = 1, fd;
+
+    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        goto fail_socket;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(fd, (struct sockaddr *)&a, sizeof a) != 0 ||
+        listen(fd, BACKLOG) != 0 ||
+        getsockname(fd, (struct sockaddr *)&a, &n) != 0)
+        goto fail_bind;
+    http->port = ntohs(a.sin_port);
+    return fd;
+
+fail_bind:
+    if (errno == EADDRINUSE)
+        alqi_cli_say("%s: port %u is taken; choose another, or let --port be "
+                     "0",
+                     http->config.verb, http->config.port);
+    else
+        alqi_cli_say("%s: cannot listen on 127.0.0.1, port %u: %s",
+                     http->config.verb, http->config.port, strerror(errno));
+    close(fd);
+    return -1;
+fail_socket:
+    alqi_cli_say("%s: no socket: %s", http->config.verb, strerror(errno));
+    return -1;
+}
+
+static bool
+token_make(struct alqi_cli_http *http)
+{
+    unsigned char random[TOKEN_BYTES];
+
+    if (!http->config.has_token)
+        return true;
+    if (getrandom(random, sizeof random, 0) != sizeof random) {
+        alqi_cli_say("%s: no random numbers: %s", http->config.verb,
+                     strerror(errno));
+        return false;
+    }
+    for (size_t i = 0; i < TOKEN_BYTES; i++)
+        snprintf(http->token + 2 * i, 3, "%02x", random[i]);
+    return true;
+}
+
+/* The server's threads must not take the signals that wait() is for.  One that
+ * is ignored, as in a shell's background, stays so. */
+static void
+signals_block(struct alqi_cli_http *http)
+{
+    static const int ends[] = {SIGINT, SIGTERM};
+    struct sigaction now;
+
+    sigemptyset(&http->signals);
+    for (size_t i = 0; i < ALQI_COUNT_OF(ends); i++)
+        if (sigaction(ends[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaddset(&http->signals, ends[i]);
+    pthread_sigmask(SIG_BLOCK, &http->signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static bool
+daemon_start(struct alqi_cli_http *http, int fd)
+{
+    unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO |
+                     MHD_USE_ERROR_LOG | MHD_USE_ITC;
+
+    if (http->config.is_parallel)
+        flags |= MHD_USE_THREAD_PER_CONNECTION;
+    http->daemon = MHD_start_daemon(
+        flags, 0, NULL, NULL, request_answer, http, MHD_OPTION_EXTERNAL_LOGGER,
+        daemon_says, http, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_URI_LOG_CALLBACK, request_begins, http,
+        MHD_OPTION_NOTIFY_COMPLETED, request_ends, http,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENT_S,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_BYTES,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    if (http->daemon == NULL) {
+        alqi_cli_say("%s: the server does not start: %s", http->config.verb,
+                     errno != 0 ? strerror(errno) : "no thread");
+        return false;
+    }
+    return true;
+}
+
+struct alqi_cli_http *
+alqi_cli_http_open(const struct alqi_cli_http_config *config)
+{
+    struct alqi_cli_http *http = alqi_cli_realloc(NULL, 1, sizeof *http);
+    int fd;
+
+    memset(http, 0, sizeof *http);
+    http->config = *config;
+    http->last_ns = alqi_plat_mono_ns_sigsafe();
+    if (!token_make(http))
+        goto fail_token;
+    http->stop_fd = eventfd(0, EFD_CLOEXEC);
+    if (http->stop_fd < 0)
+        goto fail_eventfd;
+    fd = socket_listen(http);
+    if (fd < 0)
+        goto fail_listen;
+    snprintf(http->url, sizeof http->url, "http://127.0.0.1:%u/%s%s",
+             http->port, http->token, config->has_token ? "/" : "");
+    signals_block(http);
+    if (!daemon_start(http, fd))
+        goto fail_start;
+    return http;
+
+fail_start:
+    close(fd);
+fail_listen:
+    close(http->stop_fd);
+fail_eventfd:
+fail_token:
+    free(http);
+    return NULL;
+}
+
+const char *
+alqi_cli_http_url(const struct alqi_cli_http *http)
+{
+    return http->url;
+}
+
+void
+alqi_cli_http_stop(struct alqi_cli_http *http)
+{
+    uint64_t one = 1;
+
+    if (write(http->stop_fd, &one, sizeof one) != sizeof one)
+        alqi_cli_say("%s: cannot stop: %s", http->config.verb, strerror(errno));
+}
+
+static bool
+is_stopping(const struct alqi_cli_http *http, int wait_ms)
+{
+    struct pollfd p = {.fd = http->stop_fd, .events = POLLIN};
+
+    return poll(&p, 1, wait_ms) > 0;
+}
+
+static bool
+is_idle(const struct alqi_cli_http *http)
+{
+    uint64_t last_ns = atomic_load(&http->last_ns);
+
+    return http->config.idle_s != 0 && atomic_load(&http->n_open) == 0 &&
+           alqi_plat_mono_ns_sigsafe() - last_ns >
+               http->config.idle_s * UINT64_C(1000000000);
+}
+
+enum alqi_cli_http_end
+alqi_cli_http_wait(struct alqi_cli_http *http)
+{
+    static const struct timespec tick = {.tv_nsec = TICK_MS * 1000000L};
+
+    for (;;) {
+        if (sigtimedwait(&http->signals, NULL, &tick) > 0)
+            return ALQI_CLI_HTTP_SIGNAL;
+        if (is_stopping(http, 0))
+            return ALQI_CLI_HTTP_STOPPED;
+        if (is_idle(http))
+            return ALQI_CLI_HTTP_IDLE;
+    }
+}
+
+void
+alqi_cli_http_drop(struct alqi_cli_http *http)
+{
+    if (http == NULL)
+        return;
+    alqi_cli_http_stop(http);
+    MHD_stop_daemon(http->daemon); /* closes the socket, too */
+    close(http->stop_fd);
+    free(http);
+}
+
+/* ---- for handlers -------------------------------------------------------- */
+
+const char *
+alqi_cli_http_value(const struct alqi_cli_http_request *request,
+                    const char *key)
+{
+    return MHD_lookup_connection_value(request->connection,
+                                       MHD_GET_ARGUMENT_KIND, key);
+}
+
+bool
+alqi_cli_http_pause(const struct alqi_cli_http_request *request,
+                    unsigned wait_ms)
+{
+    return !is_stopping(request->http, (int)wait_ms);
+}

@@ -1,0 +1,341 @@
+/* options.c -- option tables: parsing, help, completion */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/tool/cli.h"
+
+enum { OPTIONS_MAX = 48, ID_HELP = 'h' };
+
+static const struct alqi_cli_option help_row = {ID_HELP, "help", NULL, NULL,
+                                                "print this help"};
+
+/* What getopt_long wants, made from a table. */
+struct tables {
+    char letters[2 * OPTIONS_MAX + 4];
+    struct option longs[OPTIONS_MAX + 2];
+};
+
+/* What a row's option wants, as getopt has it. */
+static int
+has_arg(const struct alqi_cli_option *row)
+{
+    if (row->value == NULL)
+        return no_argument;
+    return row->value[0] == '[' ? optional_argument : required_argument;
+}
+
+static void
+tables_add(struct tables *tables, size_t i, const struct alqi_cli_option *row)
+{
+    struct option *o = &tables->longs[i];
+    size_t n = strlen(tables->letters);
+
+    o->name = row->name;
+    o->has_arg = has_arg(row);
+    o->val = row->id;
+    if (row->id >= 128)
+        return;
+    tables->letters[n++] = (char)row->id;
+    if (row->value != NULL)
+        tables->letters[n++] = ':';
+    tables->letters[n] = '\0';
+}
+
+static void
+tables_make(struct tables *tables, const struct alqi_cli_verb *verb)
+{
+    size_t i = 0;
+
+    memset(tables, 0, sizeof *tables);
+    strcpy(tables->letters, verb->stops_early ? "+:" : ":");
+    for (; verb->options[i].name != NULL && i < OPTIONS_MAX; i++)
+        tables_add(tables, i, &verb->options[i]);
+    tables_add(tables, i, &help_row);
+}
+
+int
+alqi_cli_choice(const char *choices, const char *value)
+{
+    size_t n = strlen(value);
+    int i = 0;
+
+    for (const char *c = choices; *c != '\0'; i++) {
+        size_t word = strcspn(c, " ");
+
+        if (word == n && memcmp(c, value, n) == 0)
+            return i;
+        c += word;
+        c += strspn(c, " ");
+    }
+    return -1;
+}
+
+static const struct alqi_cli_option *
+row_find(const struct alqi_cli_verb *verb, int id)
+{
+    for (const struct alqi_cli_option *o = verb->options; o->name != NULL; o++)
+        if (o->id == id)
+            return o;
+    return NULL;
+}
+
+static int
+refuse(const struct alqi_cli_verb *verb, int code, char **argv)
+{
+    const struct alqi_cli_option *row = row_find(verb, optopt);
+
+    if (code == ':' && row != NULL)
+        return alqi_cli_usage(verb->name, "%s: --%s needs a value: %s",
+                              verb->name, row->name, row->value);
+    if (row != NULL && row->value == NULL)
+        return alqi_cli_usage(verb->name, "%s: --%s takes no value", verb->name,
+                              row->name);
+    if (optopt > 0 && optopt < 128)
+        return alqi_cli_usage(verb->name, "%s: there is no option '-%c'",
+                              verb->name, optopt);
+    return alqi_cli_usage(verb->name, "%s: there is no option '%s'", verb->name,
+                          argv[optind - 1]);
+}
+
+int
+alqi_cli_parse(const char *name, int argc, char **argv, alqi_cli_option_fn *set,
+               void *arg, int *first)
+{
+    const struct alqi_cli_verb *verb = alqi_cli_verb_find(name);
+    struct tables tables;
+    int id;
+
+    tables_make(&tables, verb);
+    optind = 0;
+    opterr = 0;
+    while ((id = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) !=
+           -1) {
+        const struct alqi_cli_option *row;
+
+        if (id == '?' || id == ':')
+            return refuse(verb, id, argv);
+        if (id == ID_HELP) {
+            alqi_cli_help_verb(verb);
+            return ALQI_CLI_OK;
+        }
+        row = row_find(verb, id);
+        if (row->choices != NULL && alqi_cli_choice(row->choices, optarg) < 0)
+            return alqi_cli_usage(name, "%s: --%s=%s: choose one of: %s", name,
+                                  row->name, optarg, row->choices);
+        if (!set(arg, id, optarg))
+            return ALQI_CLI_USAGE;
+    }
+    *first = optind;
+    return -1;
+}
+
+int
+alqi_cli_one_operand(const char *verb, int argc, char **argv, int first,
+                     const char **out)
+{
+    if (first >= argc)
+        return alqi_cli_usage(
+            verb, "%s: which trace? Name a file, or '-' for standard input",
+            verb);
+    if (first + 1 < argc)
+        return alqi_cli_usage(verb, "%s: one trace at a time; '%s' is too many",
+                              verb, argv[first + 1]);
+    *out = argv[first];
+    return -1;
+}
+
+/* ---- help ------------------------------------------------------------ */
+
+static size_t
+left_text(char *out, size_t capacity, const struct alqi_cli_option *row)
+{
+    char letter[8] = "    ";
+    int n;
+
+    if (row->id < 128)
+        snprintf(letter, sizeof letter, "-%c, ", row->id);
+    n = snprintf(out, capacity, "  %s--%s%s%s", letter, row->name,
+                 has_arg(row) == required_argument ? "=" : "",
+                 row->value != NULL ? row->value : "");
+    return (size_t)n;
+}
+
+static void
+help_row_print(const struct alqi_cli_option *row, size_t column)
+{
+    char left[96];
+    size_t n = left_text(left, sizeof left, row);
+
+    if (n + 2 > column)
+        printf("%s\n%*s%s\n", left, (int)column, "", row->help);
+    else
+        printf("%-*s%s\n", (int)column, left, row->help);
+}
+
+void
+alqi_cli_help_verb(const struct alqi_cli_verb *verb)
+{
+    enum { HELP_COLUMN = 26 };
+
+    printf("Usage: aliquot %s%s %s\n%s.\n\n", verb->name,
+           verb->options[0].name != NULL ? " [OPTION]..." : "", verb->operands,
+           verb->summary);
+    for (const struct alqi_cli_option *o = verb->options; o->name != NULL; o++)
+        help_row_print(o, HELP_COLUMN);
+    help_row_print(&help_row, HELP_COLUMN);
+    printf("\nMore: man aliquot-%s\n", verb->name);
+}
+
+void
+alqi_cli_help_all(void)
+{
+    printf("Usage: aliquot VERB [OPTION]... [FILE]\n"
+           "A statistical memory profiler: who allocates, what stays.\n\n");
+    for (size_t i = 0; i < alqi_cli_n_verbs; i++)
+        printf("  %-10s%s\n", alqi_cli_verbs[i].name,
+               alqi_cli_verbs[i].summary);
+    printf("\n  aliquot help VERB    options of one verb\n"
+           "  aliquot --version    version of this command\n"
+           "\nMore: man aliquot\n");
+}
+
+/* ---- completion ------------------------------------------------------ */
+
+static void
+complete_values(const struct alqi_cli_verb *verb)
+{
+    for (const struct alqi_cli_option *o = verb->options; o->name != NULL; o++)
+        if (o->choices != NULL)
+            printf("        %s:--%s) words=\"%s\" ;;\n", verb->name, o->name,
+                   o->choices);
+}
+
+static void
+complete_options(const struct alqi_cli_verb *verb)
+{
+    printf("        %s) words=\"", verb->name);
+    for (const struct alqi_cli_option *o = verb->options; o->name != NULL; o++)
+        printf("--%s%s ", o->name, has_arg(o) == required_argument ? "=" : "");
+    printf("--help\" ;;\n");
+}
+
+/* Words that the shell takes one more word for. */
+static void
+complete_program(const struct alqi_cli_verb *verb)
+{
+    if (!verb->stops_early)
+        return;
+    printf("    %s) _aliquot_program \"", verb->name);
+    for (const struct alqi_cli_option *o = verb->options; o->name != NULL; o++)
+        if (has_arg(o) == required_argument) {
+            printf("--%s ", o->name);
+            if (o->id < 128)
+                printf("-%c ", o->id);
+        }
+    printf("\" ;;\n");
+}
+
+/* Behind a program's name nothing is ours: what is known of that program, or
+ * files. */
+static const char completion_of_programs[] =
+    "_aliquot_program()\n{\n"
+    "    local word values=\" $1 \"\n"
+    "    at=2\n"
+    "    while [ \"$at\" -lt \"$COMP_CWORD\" ]; do\n"
+    "        word=${COMP_WORDS[at]}\n"
+    "        case $word in\n"
+    "        --) at=$((at + 1)) ended=1; return ;;\n"
+    "        -*) ;;\n"
+    "        *) return ;;\n"
+    "        esac\n"
+    "        if [ \"${COMP_WORDS[at+1]}\" = = ]; then\n"
+    "            at=$((at + 3))\n"
+    "        elif [ \"${values#* \"$word\" }\" != \"$values\" ]; then\n"
+    "            at=$((at + 2))\n"
+    "        else\n"
+    "            at=$((at + 1))\n"
+    "        fi\n"
+    "    done\n}\n"
+    "_aliquot_behind()\n{\n"
+    "    local known\n"
+    "    for known in _comp_command_offset _command_offset; do\n"
+    "        declare -F $known >/dev/null && { $known \"$1\"; return; }\n"
+    "    done\n"
+    "    COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+    "    compopt -o filenames 2>/dev/null\n}\n";
+
+static const char completion_head[] =
+    "# bash completion for aliquot; made by `aliquot help --completion`\n";
+
+static void
+complete_verbs(void)
+{
+    for (size_t i = 0; i < alqi_cli_n_verbs; i++)
+        printf("%s ", alqi_cli_verbs[i].name);
+}
+
+/* Where a verb runs a program: its name, or what stands behind it. */
+static void
+complete_programs(void)
+{
+    printf("    case $verb in\n");
+    for (size_t i = 0; i < alqi_cli_n_verbs; i++)
+        complete_program(&alqi_cli_verbs[i]);
+    printf("    esac\n"
+           "    if [ \"$at\" -gt 0 ] && [ \"$at\" -lt \"$COMP_CWORD\" ]; then\n"
+           "        _aliquot_behind \"$at\"\n"
+           "        return\n"
+           "    fi\n"
+           "    if [ \"$at\" -eq \"$COMP_CWORD\" ] &&\n"
+           "        { [ -n \"$ended\" ] || [ \"${cur#-}\" = \"$cur\" ]; } &&\n"
+           "        [ \"${cur#*/}\" = \"$cur\" ]; then\n"
+           "        COMPREPLY=($(compgen -c -- \"$cur\"))\n"
+           "        return\n"
+           "    fi\n");
+}
+
+/* Readline splits --name=value at '='; the function looks back over it. */
+void
+alqi_cli_complete_bash(void)
+{
+    printf("%s%s_aliquot()\n{\n"
+           "    local cur prev verb words= at=0 ended=\n"
+           "    cur=${COMP_WORDS[COMP_CWORD]}\n"
+           "    prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+           "    verb=${COMP_WORDS[1]}\n"
+           "    COMPREPLY=()\n"
+           "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+           "        words=\"",
+           completion_head, completion_of_programs);
+    complete_verbs();
+    printf("--help --version\"\n"
+           "        COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+           "        return\n    fi\n");
+    complete_programs();
+    printf("    if [ \"$cur\" = = ]; then\n"
+           "        cur=\n"
+           "    elif [ \"$prev\" = = ]; then\n"
+           "        prev=${COMP_WORDS[COMP_CWORD-2]}\n    fi\n"
+           "    if [ \"${cur#-}\" != \"$cur\" ]; then\n"
+           "        case $verb in\n");
+    for (size_t i = 0; i < alqi_cli_n_verbs; i++)
+        complete_options(&alqi_cli_verbs[i]);
+    printf("        esac\n    else\n        case $verb:$prev in\n");
+    for (size_t i = 0; i < alqi_cli_n_verbs; i++)
+        complete_values(&alqi_cli_verbs[i]);
+    printf("        help:*) words=\"");
+    complete_verbs();
+    printf("\" ;;\n"
+           "        esac\n    fi\n"
+           "    if [ -n \"$words\" ]; then\n"
+           "        COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+           "        [ \"${COMPREPLY[0]%%=}\" != \"${COMPREPLY[0]}\" ] &&\n"
+           "            compopt -o nospace 2>/dev/null\n"
+           "    else\n"
+           "        COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+           "        compopt -o filenames 2>/dev/null\n"
+           "    fi\n}\n"
+           "complete -F _aliquot aliquot\n");
+}

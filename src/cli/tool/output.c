@@ -1,0 +1,149 @@
+/* output.c -- see output.h */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/tool/cli.h"
+#include "cli/tool/output.h"
+#include "cli/tool/pack.h"
+#include "cli/tool/unpack.h"
+#include "wire/ctf_packet.h"
+#include "wire/raw.h"
+
+enum { MAGIC_BYTES = 8 };
+
+/* ---- traces -------------------------------------------------------------- */
+
+bool
+alqi_cli_trace_put(void *trace_out, const void *bytes, size_t n)
+{
+    struct alqi_cli_trace_out *out = trace_out;
+
+    errno = 0;
+    if (fwrite(bytes, 1, n, out->file) == n)
+        return true;
+    if (out->error == 0)
+        out->error = errno != 0 ? errno : EIO;
+    return false;
+}
+
+const char *
+alqi_cli_trace_failure(struct alqi_cli_trace_out *out, enum alq_status status)
+{
+    errno = 0;
+    if (fflush(out->file) != 0 && out->error == 0)
+        out->error = errno != 0 ? errno : EIO;
+    if (out->error != 0)
+        return strerror(out->error);
+    return status != ALQ_OK ? alq_status_text(status) : NULL;
+}
+
+/* ---- other files --------------------------------------------------------- */
+
+int
+alqi_cli_output_open(struct alqi_cli_output *o, const char *path,
+                     bool overwrites)
+{
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
+    struct stat st;
+    int fd;
+
+    o->path = path;
+    o->file = stdout;
+    if (strcmp(path, "-") == 0)
+        return -1;
+    fd = open(path, flags | (overwrites ? O_TRUNC : O_EXCL), 0666);
+    if (fd < 0 && errno == EEXIST) {
+        alqi_cli_say("%s exists; -f overwrites it", path);
+        return ALQI_CLI_USAGE;
+    }
+    if (fd < 0 || (o->file = alqi_cli_pack_fdopen(fd, path)) == NULL) {
+        alqi_cli_say("cannot create %s: %s", path, strerror(errno));
+        return ALQI_CLI_UNREADABLE;
+    }
+    o->is_file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    return -1;
+}
+
+int
+alqi_cli_output_close(struct alqi_cli_output *o)
+{
+    bool bad = ferror(o->file) != 0;
+
+    if (o->file == stdout)
+        return ALQI_CLI_OK; /* main looks after it */
+    errno = 0;
+    if (fclose(o->file) != 0)
+        bad = true;
+    if (!bad)
+        return ALQI_CLI_OK;
+    alqi_cli_say("cannot write %s: %s", o->path,
+                 errno != 0 ? strerror(errno) : "a write failed");
+    if (o->is_file)
+        unlink(o->path);
+    return ALQI_CLI_UNREADABLE;
+}
+
+void
+alqi_cli_output_abandon(struct alqi_cli_output *o)
+{
+    if (o->file == stdout)
+        return;
+    fclose(o->file);
+    if (o->is_file)
+        unlink(o->path);
+}
+
+bool
+alqi_cli_output_replace(const char *finished, const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
+        return rename(finished, path) == 0;
+    errno = EEXIST;
+    return false;
+}
+
+bool
+alqi_cli_output_is(const char *path, const char *other)
+{
+    struct stat a, b;
+
+    return strcmp(path, "-") != 0 && stat(path, &a) == 0 &&
+           stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static bool
+begins_as_trace(int fd)
+{
+    struct alqi_cli_unpack *unpack = alqi_cli_unpack_new(fd);
+    uint32_t magic = ALQI_PACKET_MAGIC;
+    char head[MAGIC_BYTES];
+    ptrdiff_t n = 1;
+    size_t at = 0;
+
+    while (n > 0 && at < sizeof head) {
+        n = alqi_cli_unpack_read(unpack, head + at, sizeof head - at);
+        at += n > 0 ? (size_t)n : 0;
+    }
+    alqi_cli_unpack_drop(unpack);
+    return at == sizeof head && (memcmp(head, ALQI_RAW_MAGIC, at) == 0 ||
+                                 memcmp(head, &magic, sizeof magic) == 0);
+}
+
+bool
+alqi_cli_output_is_trace(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+    bool is = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+              (st.st_size == 0 || begins_as_trace(fd));
+
+    if (fd >= 0)
+        close(fd);
+    return is;
+}

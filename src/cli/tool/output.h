@@ -1,0 +1,51 @@
+/* output.h -- files that verbs write: never over an existing one unasked */
+#ifndef ALQI_CLI_TOOL_OUTPUT_H
+#define ALQI_CLI_TOOL_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <aliquot/status.h>
+
+/* A trace on its way to a file, with the first error of a write: a later call
+ * may have changed errno, or had no reason to set it. */
+struct alqi_cli_trace_out {
+    FILE *file;
+    int error; /* 0: none */
+};
+
+/* The packet function (ctf.h) of one. */
+bool alqi_cli_trace_put(void *trace_out, const void *bytes, size_t n);
+/* Why it was not all written, where who wrote it says `status`; NULL: it was.
+ */
+const char *alqi_cli_trace_failure(struct alqi_cli_trace_out *out,
+                                   enum alq_status status);
+
+struct alqi_cli_output {
+    const char *path; /* "-" is standard output */
+    FILE *file;
+    bool is_file; /* a regular one, no device or pipe */
+};
+
+/* A name that ends in ".zst" is written compressed.  -1 to go on, or the exit
+ * status; the reason has been said. */
+int alqi_cli_output_open(struct alqi_cli_output *output, const char *path,
+                         bool overwrites);
+/* ALQI_CLI_OK when all was written, else said, and a half-written file is
+ * removed. */
+int alqi_cli_output_close(struct alqi_cli_output *output);
+/* Closes it and removes the file: there is nothing to write after all. */
+void alqi_cli_output_abandon(struct alqi_cli_output *output);
+
+/* A file that is finished takes the place of what is at `path`, if that is a
+ * file or nothing.  False: errno, which is EEXIST for a device or a pipe. */
+bool alqi_cli_output_replace(const char *finished, const char *path);
+
+/* Whether two names lead to one file that exists. */
+bool alqi_cli_output_is(const char *path, const char *other);
+
+/* Whether a file may go where a trace is to be written by a name that was given
+ * for another tool, too: a trace, a recording, or empty, compressed or not. */
+bool alqi_cli_output_is_trace(const char *path);
+
+#endif

@@ -1,0 +1,26 @@
+/* page.h -- the viewer's page as it was built (viewer/dist), in the program */
+#ifndef ALQI_CLI_TOOL_PAGE_H
+#define ALQI_CLI_TOOL_PAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct alqi_cli_page_file {
+    const char *type; /* of HTTP's Content-Type */
+    const char *bytes;
+    size_t n_bytes;
+};
+
+/* The file of a name, "" being index.html; false: there is none. */
+bool alqi_cli_page_find(const char *name, struct alqi_cli_page_file *file);
+
+/* ---- for a page in one file ---------------------------------------------- */
+
+extern const char alqi_cli_page_script[], alqi_cli_page_style[]; /* texts */
+/* SHA-256 in base64, for a policy. */
+extern const char alqi_cli_page_script_hash[], alqi_cli_page_style_hash[];
+
+/* The engine, as WebAssembly. */
+const char *alqi_cli_page_engine(size_t *n_bytes);
+
+#endif

@@ -1,0 +1,108 @@
+/* proc.c -- see proc.h */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/tool/proc.h"
+#include "cli/tool/text.h"
+
+/* Of /proc/PID/stat, behind the name: field 3 is number 0. */
+enum {
+    FIELD_STATE = 0,
+    FIELD_PARENT = 1,
+    FIELD_FLAGS = 6,
+    FIELD_START = 19,
+    FIELD_RSS = 21,
+    FIELD_PENDING = 28,
+    N_FIELDS
+};
+
+enum { FLAG_EXITING = 4 }; /* of the kernel: PF_EXITING */
+
+static bool
+stat_read(pid_t pid, char *text, size_t n_text)
+{
+    char path[64];
+    size_t n = 0;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    f = fopen(path, "re");
+    if (f == NULL)
+        return false;
+    n = fread(text, 1, n_text - 1, f);
+    fclose(f);
+    text[n] = '\0';
+    return n > 0;
+}
+
+static uint64_t
+age_us(uint64_t start_ticks)
+{
+    struct timespec now;
+    double start_us = (double)start_ticks * 1e6 / (double)sysconf(_SC_CLK_TCK);
+    double now_us;
+
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    now_us = (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
+    return now_us > start_us ? (uint64_t)(now_us - start_us) : 0;
+}
+
+static void
+command_read(char *text, struct alqi_cli_proc *out)
+{
+    char *open = strchr(text, '('), *close = strrchr(text, ')');
+
+    out->command[0] = '\0';
+    if (open == NULL || close == NULL || close < open)
+        return;
+    *close = '\0';
+    alqi_cli_clean(out->command, sizeof out->command, open + 1);
+}
+
+bool
+alqi_cli_proc_read(pid_t pid, struct alqi_cli_proc *out)
+{
+    char text[1024], *p;
+    uint64_t fields[N_FIELDS] = {0};
+
+    memset(out, 0, sizeof *out);
+    if (!stat_read(pid, text, sizeof text))
+        return false;
+    p = strrchr(text, ')');
+    if (p == NULL || p[1] == '\0')
+        return false;
+    p += 2;
+    out->state = *p;
+    for (int i = 0; i < N_FIELDS && p != NULL; i++) {
+        fields[i] = strtoull(p, NULL, 10);
+        p = strchr(p, ' ');
+        p = p != NULL ? p + 1 : NULL;
+    }
+    command_read(text, out);
+    out->parent = (pid_t)fields[FIELD_PARENT];
+    out->start_ticks = fields[FIELD_START];
+    out->age_us = age_us(out->start_ticks);
+    out->rss_bytes = fields[FIELD_RSS] * (uint64_t)sysconf(_SC_PAGESIZE);
+    /* One that is killed takes its time: it runs no more of its program. */
+    return out->state != 'Z' && out->state != 'X' &&
+           (fields[FIELD_FLAGS] & FLAG_EXITING) == 0 &&
+           (fields[FIELD_PENDING] >> (SIGKILL - 1) & 1) == 0;
+}
+
+bool
+alqi_cli_proc_owner(pid_t pid, uid_t *uid)
+{
+    char path[64];
+    struct stat st;
+
+    snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    if (stat(path, &st) != 0)
+        return false;
+    *uid = st.st_uid;
+    return true;
+}

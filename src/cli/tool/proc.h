@@ -1,0 +1,26 @@
+/* proc.h -- a running process, as the kernel tells of it */
+#ifndef ALQI_CLI_TOOL_PROC_H
+#define ALQI_CLI_TOOL_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct alqi_cli_proc {
+    pid_t parent;
+    char state;           /* as in ps: 'R', 'S', 'T', 'Z' ... */
+    uint64_t start_ticks; /* since boot: tells a reused number apart */
+    uint64_t age_us;
+    uint64_t rss_bytes;
+    char command[64]; /* the kernel's short name, cleaned */
+};
+
+/* False: there is none, or it has ended and only its parent has not looked, or
+ * it is ending: it has been killed. */
+bool alqi_cli_proc_read(pid_t pid, struct alqi_cli_proc *out);
+
+/* False: there is no process. */
+bool alqi_cli_proc_owner(pid_t pid, uid_t *uid);
+
+#endif

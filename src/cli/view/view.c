@@ -1,0 +1,213 @@
+/* view.c -- aliquot view: a page about traces, served to this machine alone */
+#include <pthread.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "cli/tool/cli.h"
+#include "cli/tool/http.h"
+#include "cli/tool/page.h"
+#include "cli/tool/text.h"
+#include "cli/view/open.h"
+#include "cli/view/source.h"
+#include "view/answer.h"
+
+enum {
+    ID_PORT = 256,
+    ID_NO_OPEN,
+    ID_IDLE,
+    ID_NO_INDEX,
+    PORT_MAX = 65535,
+    IDLE_DEFAULT_S = 3600,
+    IDLE_MAX_S = 1000000
+};
+
+const struct alqi_cli_option alqi_cli_view_options[] = {
+    {ID_PORT, "port", "N", NULL, "listen there (default: any free port)"},
+    {ID_NO_OPEN, "no-open", NULL, NULL, "print the address, start no browser"},
+    {ID_IDLE, "idle", "S", NULL,
+     "end after S seconds without a request (3600; 0: never)"},
+    {ID_NO_INDEX, "no-index", NULL, NULL,
+     "leave no index beside the trace, and use none"},
+    {0, NULL, NULL, NULL, NULL},
+};
+
+struct view {
+    uint64_t port, idle_s;
+    bool is_quiet; /* starts no browser */
+    bool has_no_index;
+    struct alqi_cli_view_file *files;
+    uint32_t n_files;
+    struct alqi_view_set *set;
+    struct alqi_cli_view_source source;
+};
+
+static bool
+set_number(uint64_t *number, const char *name, const char *value, uint64_t most)
+{
+    if (alqi_cli_parse_count(value, number) && *number <= most)
+        return true;
+    alqi_cli_usage("view", "view: --%s=%s: write a whole number up to %llu",
+                   name, value, (unsigned long long)most);
+    return false;
+}
+
+static bool
+set(void *arg, int id, const char *value)
+{
+    struct view *v = arg;
+
+    switch (id) {
+    case ID_PORT:
+        return set_number(&v->port, "port", value, PORT_MAX);
+    case ID_IDLE:
+        return set_number(&v->idle_s, "idle", value, IDLE_MAX_S);
+    case ID_NO_OPEN:
+        v->is_quiet = true;
+        break;
+    case ID_NO_INDEX:
+        v->has_no_index = true;
+        break;
+    }
+    return true;
+}
+
+/* ---- answers ------------------------------------------------------------- */
+
+static void
+answer_api(struct view *v, const char *name, const char *query,
+           struct alqi_cli_http_answer *out)
+{
+    struct alqi_view_json json = {0};
+
+    out->status = (unsigned)alqi_view_answer(v->set, name, query, &json);
+    out->type = "application/json";
+    out->body = json.text;
+    out->n_bytes = json.n;
+}
+
+static void
+answer_page(const char *name, struct alqi_cli_http_answer *out)
+{
+    static const char policy[] =
+        "default-src 'none'; script-src 'self'; style-src 'self'; "
+        "img-src data:; connect-src 'self'; base-uri 'none'; "
+        "form-action 'none'; frame-ancestors 'none'";
+    struct alqi_cli_page_file file;
+
+    if (!alqi_cli_page_find(name, &file))
+        return;
+    out->status = 200;
+    out->type = file.type;
+    out->policy = policy;
+    out->body = (void *)(uintptr_t)file.bytes;
+    out->n_bytes = file.n_bytes;
+    out->is_static = true;
+}
+
+static void
+answer(void *arg, const struct alqi_cli_http_request *request,
+       struct alqi_cli_http_answer *out)
+{
+    static const char api[] = "/api/";
+
+    if (strncmp(request->path, api, sizeof api - 1) == 0)
+        answer_api(arg, request->path + sizeof api - 1, request->query, out);
+    else
+        answer_page(request->path + 1, out);
+}
+
+/* ---- the verb ------------------------------------------------------------ */
+
+static void
+browser_open(const char *url)
+{
+    extern char **environ;
+    char program[] = "xdg-open";
+    char *argv[] = {program, strdup(url), NULL};
+    pid_t pid;
+
+    if (argv[1] != NULL &&
+        posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ) != 0)
+        alqi_cli_say("no browser was started: there is no xdg-open");
+    free(argv[1]);
+}
+
+static int
+serve(struct view *v)
+{
+    struct alqi_cli_http_config config = {
+        .verb = "view",
+        .port = (uint16_t)v->port,
+        .has_token = true,
+        .idle_s = (unsigned)v->idle_s,
+        .answer = answer,
+        .arg = v,
+    };
+    struct alqi_cli_http *http = alqi_cli_http_open(&config);
+
+    if (http == NULL)
+        return ALQI_CLI_UNREADABLE;
+    printf("%s\n", alqi_cli_http_url(http));
+    fflush(stdout);
+    if (!v->is_quiet &&
+        (getenv("DISPLAY") != NULL || getenv("WAYLAND_DISPLAY") != NULL))
+        browser_open(alqi_cli_http_url(http));
+    if (alqi_cli_http_wait(http) == ALQI_CLI_HTTP_IDLE)
+        alqi_cli_say("view: nobody asked for %llu s: the end",
+                     (unsigned long long)v->idle_s);
+    alqi_cli_http_drop(http);
+    return ALQI_CLI_OK;
+}
+
+static int
+files_open(struct view *v, int argc, char **argv, int first)
+{
+    if (first == argc)
+        return alqi_cli_usage("view", "view: which trace?");
+    if (argc - first > ALQI_VIEW_TRACES_MAX)
+        return alqi_cli_usage("view", "view: more than %d traces",
+                              ALQI_VIEW_TRACES_MAX);
+    v->files = alqi_cli_realloc(NULL, (size_t)(argc - first), sizeof *v->files);
+    v->set = alqi_view_set_new();
+    if (v->set != NULL)
+        alqi_view_set_lines(v->set, alqi_cli_view_lines, &v->source);
+    for (int i = first; i < argc; i++) {
+        struct alqi_cli_view_file *file = &v->files[v->n_files];
+        const char *error = "there is no memory for it";
+        int rc = alqi_cli_view_open(file, argv[i], !v->has_no_index);
+
+        if (rc >= 0)
+            return rc;
+        v->n_files++;
+        if (v->set != NULL)
+            error = alqi_view_set_add(v->set, file->bytes, file->n_bytes);
+        if (error == NULL)
+            continue;
+        alqi_cli_say("the index of %s cannot be used: %s", argv[i], error);
+        return ALQI_CLI_UNREADABLE;
+    }
+    return -1;
+}
+
+int
+alqi_cli_view(int argc, char **argv)
+{
+    struct view v = {.idle_s = IDLE_DEFAULT_S};
+    int first;
+    int rc = alqi_cli_parse("view", argc, argv, set, &v, &first);
+
+    if (rc < 0)
+        rc = files_open(&v, argc, argv, first);
+    if (rc < 0)
+        rc = serve(&v);
+    alqi_view_set_drop(v.set);
+    for (uint32_t i = 0; i < v.n_files; i++)
+        alqi_cli_view_close(&v.files[i]);
+    free(v.files);
+    free(v.source.text);
+    return rc;
+}

@@ -1,0 +1,86 @@
+/* final.c -- <aliquot/final.h>: arguments checked, then down */
+#include <aliquot/final.h>
+
+#include "heap/alarm.h"
+#include "heap/calls.h"
+#include "heap/final.h"
+
+/* OCaml's tags of a suspension that is forced, is not yet, and was. */
+enum { TAG_FORCING = 244, TAG_LAZY = 246, TAG_FORWARD = 250 };
+
+/* It never dies, or may stand elsewhere, too, as another block or unboxed. */
+static bool
+is_refused(alq_value v)
+{
+    if ((alq_header(v) & ALQI_HEAP_COLOUR_MASK) == ALQI_HEAP_COLOUR_STATIC)
+        return true;
+    switch (alq_tag(v)) {
+    case ALQ_TAG_DOUBLE:
+    case TAG_FORCING:
+    case TAG_LAZY:
+    case TAG_FORWARD:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static enum alq_status
+finalise(struct alq_domain *d, enum alqi_heap_final_kind kind, alq_value v,
+         alq_finalise_fn *fn, alq_value with)
+{
+    struct alqi_heap_final_entry entry = {v, with, fn};
+
+    if (d == NULL || fn == NULL || !alq_is_block(v) || is_refused(v))
+        return ALQ_EINVAL;
+    return alqi_heap_final_add(alqi_heap_domain(d), kind, &entry) ? ALQ_OK
+                                                                  : ALQ_ENOMEM;
+}
+
+enum alq_status
+alq_gc_finalise(struct alq_domain *d, alq_value v, alq_finalise_fn *fn,
+                alq_value with)
+{
+    return finalise(d, ALQI_HEAP_FINAL_FIRST, v, fn, with);
+}
+
+enum alq_status
+alq_gc_finalise_last(struct alq_domain *d, alq_value v, alq_finalise_fn *fn,
+                     alq_value with)
+{
+    return finalise(d, ALQI_HEAP_FINAL_LAST, v, fn, with);
+}
+
+void
+alq_gc_finalise_release(struct alq_domain *d)
+{
+    if (d != NULL)
+        alqi_heap_calls_release(alqi_heap_domain(d));
+}
+
+enum alq_status
+alq_gc_create_alarm(struct alq_domain *d, alq_alarm_fn *fn, void *arg,
+                    struct alq_alarm **out)
+{
+    struct alq_alarm *alarm;
+
+    if (d == NULL || fn == NULL || out == NULL)
+        return ALQ_EINVAL;
+    alarm = alqi_heap_alarm_new(alqi_heap_domain(d), fn, arg);
+    if (alarm == NULL)
+        return ALQ_ENOMEM;
+    *out = alarm;
+    return ALQ_OK;
+}
+
+void
+alq_gc_delete_alarm(struct alq_alarm **alarm)
+{
+    struct alq_alarm *was;
+
+    if (alarm == NULL)
+        return;
+    was = __atomic_exchange_n(alarm, NULL, __ATOMIC_ACQ_REL);
+    if (was != NULL)
+        alqi_heap_alarm_delete(was);
+}

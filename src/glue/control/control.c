@@ -1,0 +1,523 @@
+/* control.c -- what is asked of the managed heap, and who does it
+ *
+ *                server's thread             a domain's thread
+ *    NONE --start, rate: posts--> POSTED --its next allocation--> TAKEN
+ *      ^                             | stop: taken back            |
+ *      +-----------------------------+                             | done
+ *      +--- server: answers; or, later, note ------ DONE <---------+
+ *
+ * .inv.job    One job at a time; the server's thread posts, a domain takes.
+ * .inv.wait   The server waits for ANSWER_MS at most, and holds nothing then.
+ * .inv.lock   `lock` is held for a few stores, and within it nothing of the
+ *             heap's, the trace's or the program's is called.
+ * .inv.all    A trace that was begun or resumed from outside samples every
+ *             domain: each joins when it answers, and is asked whenever it
+ *             begins. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <aliquot/gc.h>
+
+#include "base/base.h"
+#include "glue/control/control.h"
+#include "glue/join/malloc_limiter.h"
+#include "glue/join/profiler.h"
+#include "glue/tracing/trace.h"
+#include "heap/summon.h"
+#include "plat/plat.h"
+#include "wire/side.h"
+
+#define RATE_DEFAULT (ALQ_WORD_BYTES / (512.0 * 1024))
+#define OUT_DEFAULT "aliquot.%e.%p.heap.ctf"
+
+enum {
+    ANSWER_MS = 1500,
+    STEP_MS = 2,
+    NAMES_MOST = 1000, /* of traces, one after the other */
+    NOTE_BYTES = 400
+};
+
+enum job_state { NONE, POSTED, TAKEN, DONE };
+
+struct job {
+    bool begins; /* a trace, if there is none */
+    double rate; /* 0: as before, or the default */
+    char out[ALQI_REQUEST_OUT_BYTES];
+};
+
+static struct {
+    struct alqi_plat_lock lock;
+    enum job_state state;
+    struct job job;
+    bool has_failed;
+    char why[NOTE_BYTES];
+    char note[NOTE_BYTES]; /* of a job that nobody waited for */
+    double next_rate;      /* of a start that gives none; 0: as before */
+    char place[ALQI_TRACING_PATH_BYTES];
+    uint64_t heap_bytes, minor_collections, major_collections;
+    _Atomic(bool) is_hurried;
+} control;
+
+/* ---- names --------------------------------------------------------------- */
+
+/* A link that leads nowhere, too: what it is for is not ours. */
+static bool
+is_there(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 || errno != ENOENT;
+}
+
+/* Relative to the working directory of now: it may change, and who asks stands
+ * elsewhere. */
+static bool
+absolute(const char *name, char *path, size_t n)
+{
+    char here[ALQI_TRACING_PATH_BYTES] = "";
+    int k;
+
+    if (name[0] != '/' && getcwd(here, sizeof here) == NULL)
+        return false;
+    k = snprintf(path, n, "%s%s%s", here, here[0] != '\0' ? "/" : "", name);
+    return k > 0 && (size_t)k < n;
+}
+
+/* The standard name, with a number before its end where it is taken. */
+static bool
+name_find(const char *pattern, char *path, size_t n)
+{
+    char first[ALQI_TRACING_PATH_BYTES], name[ALQI_TRACING_PATH_BYTES + 16];
+    size_t stem;
+
+    if (!alqi_glue_trace_name(pattern, program_invocation_short_name, first,
+                              sizeof first))
+        return false;
+    stem = strlen(first) - strlen(".ctf");
+    snprintf(name, sizeof name, "%s", first);
+    for (unsigned i = 1; i < NAMES_MOST && is_there(name); i++)
+        snprintf(name, sizeof name, "%.*s.%u.ctf", (int)stem, first, i);
+    return absolute(name, path, n);
+}
+
+static bool
+path_make(const struct job *job, char *path, size_t n)
+{
+    char name[ALQI_TRACING_PATH_BYTES];
+
+    if (job->out[0] != '\0')
+        return alqi_glue_trace_name(job->out, program_invocation_short_name,
+                                    name, sizeof name) &&
+               absolute(name, path, n);
+    if (control.place[0] != '\0' && !is_there(control.place))
+        return absolute(control.place, path, n);
+    return name_find(OUT_DEFAULT, path, n);
+}
+
+/* ---- the job, by a domain's thread ----------------------------------------
+ */
+
+static const char *
+trace_begin(struct alq_domain *d, const struct job *job)
+{
+    static char path[ALQI_TRACING_PATH_BYTES]; /* .inv.job */
+    struct alq_trace_config config = {
+        .path = path,
+        .rate = job->rate > 0 ? job->rate : RATE_DEFAULT,
+    };
+    enum alq_status status;
+
+    if (!job->begins)
+        return "the trace has ended";
+    if (!path_make(job, path, sizeof path))
+        return "the trace's name is too long";
+    if (is_there(path))
+        return "there is a file of the trace's name already";
+    errno = 0;
+    status = alq_trace_start_with(d, &config);
+    if (status == ALQ_OK)
+        alqi_glue_trace_widen();
+    return status == ALQ_OK ? NULL : alqi_glue_trace_why(status, errno);
+}
+
+/* NULL, or why not.  *is_busy: it is to be tried again. */
+static const char *
+job_do(struct alq_domain *d, const struct job *job, bool *is_busy)
+{
+    static struct alqi_glue_trace_look look; /* .inv.job */
+    enum alq_status status;
+
+    *is_busy = false;
+    if (!alqi_glue_trace_look(&look))
+        return trace_begin(d, job);
+    if (look.is_malloc)
+        return "the trace under way is of malloc, not of the managed heap";
+    if (job->out[0] != '\0')
+        return "there is a trace already, and a start goes on with it";
+    status = alqi_glue_trace_resume(d, job->rate, is_busy);
+    if (status == ALQ_ENOTRUN)
+        *is_busy = true; /* it has ended since we looked */
+    return status == ALQ_OK ? NULL : alq_status_text(status);
+}
+
+static bool
+job_take(struct job *job)
+{
+    bool is_taken;
+
+    alqi_plat_lock(&control.lock);
+    is_taken = control.state == POSTED;
+    if (is_taken) {
+        control.state = TAKEN;
+        *job = control.job;
+    }
+    alqi_plat_unlock(&control.lock);
+    return is_taken;
+}
+
+static void
+job_done(const char *why)
+{
+    alqi_plat_lock(&control.lock);
+    control.state = DONE;
+    control.has_failed = why != NULL;
+    snprintf(control.why, sizeof control.why, "%s", why != NULL ? why : "");
+    alqi_plat_unlock(&control.lock);
+}
+
+static void
+job_put_back(void)
+{
+    alqi_plat_lock(&control.lock);
+    control.state = POSTED;
+    alqi_plat_unlock(&control.lock);
+}
+
+/* True: there was one, and it is done. */
+static bool
+job_serve(struct alqi_domain *d)
+{
+    struct job job;
+    const char *why;
+    bool is_busy;
+
+    if (!job_take(&job))
+        return false;
+    why = job_do(&d->pub, &job, &is_busy);
+    if (is_busy) {
+        job_put_back();
+        return false;
+    }
+    job_done(why);
+    return true;
+}
+
+static void
+counters_take(struct alq_domain *d)
+{
+    struct alq_gc_stats stats;
+
+    if (alq_gc_quick_stat(d, &stats) != ALQ_OK)
+        return;
+    alqi_plat_lock(&control.lock);
+    control.heap_bytes = stats.heap_words * ALQ_WORD_BYTES;
+    control.minor_collections = stats.minor_collections;
+    control.major_collections = stats.major_collections;
+    alqi_plat_unlock(&control.lock);
+}
+
+static void
+answer(struct alqi_domain *d)
+{
+    alqi_glue_control_serve_owed();
+    counters_take(&d->pub);
+    if (job_serve(d)) {
+        alqi_heap_summon_all_sigsafe(); /* .inv.all */
+    } else if (!alqi_glue_trace_join(&d->pub)) {
+        alqi_heap_summon_sigsafe(d);
+    }
+}
+
+void
+alqi_glue_control_answer(struct alqi_domain *d)
+{
+    bool was;
+
+    if (alqi_glue_profiled_is_inside(d)) {
+        alqi_heap_summon_sigsafe(d); /* when it is out of its callback */
+        return;
+    }
+    /* A task of malloc's may be left where it allocates. */
+    was = alqi_glue_malloc_limiter_hold();
+    answer(d);
+    alqi_glue_malloc_limiter_release(was);
+}
+
+/* ---- the job, by the server's thread ---------------------------------------
+ */
+
+static void
+step_wait(void)
+{
+    const struct timespec step = {.tv_nsec = STEP_MS * 1000000};
+
+    nanosleep(&step, NULL);
+}
+
+static bool
+is_late(uint64_t since_ns)
+{
+    return atomic_load(&control.is_hurried) ||
+           alqi_plat_mono_ns_sigsafe() - since_ns >
+               (uint64_t)ANSWER_MS * 1000000;
+}
+
+/* The outcome of a job that is done, once; false: it is not. */
+static bool
+outcome_take(bool *has_failed, char *why, size_t n)
+{
+    bool is_done;
+
+    alqi_plat_lock(&control.lock);
+    is_done = control.state == DONE;
+    if (is_done) {
+        control.state = NONE;
+        *has_failed = control.has_failed;
+        snprintf(why, n, "%s", control.why);
+    }
+    alqi_plat_unlock(&control.lock);
+    return is_done;
+}
+
+/* A job that nobody waited for. */
+static void
+note_take(void)
+{
+    char why[NOTE_BYTES];
+    bool has_failed;
+
+    if (outcome_take(&has_failed, why, sizeof why) && has_failed)
+        memcpy(control.note, why, sizeof control.note);
+}
+
+static void
+job_post(const struct alqi_request *r)
+{
+    note_take();
+    control.note[0] = '\0';
+    alqi_plat_lock(&control.lock);
+    if (control.state != TAKEN) {
+        control.job.begins = r->command == ALQI_REQUEST_START;
+        control.job.rate = r->rate > 0 ? r->rate : control.next_rate;
+        control.next_rate = 0;
+        memcpy(control.job.out, r->out, sizeof control.job.out);
+        control.state = POSTED;
+    }
+    alqi_plat_unlock(&control.lock);
+    alqi_heap_summon_all_sigsafe();
+}
+
+/* False, and why: it failed. */
+static bool
+job_post_and_wait(const struct alqi_request *r, char *why)
+{
+    uint64_t since_ns = alqi_plat_mono_ns_sigsafe();
+    bool has_failed = false;
+
+    job_post(r);
+    while (!outcome_take(&has_failed, why, NOTE_BYTES) && !is_late(since_ns))
+        step_wait();
+    return !has_failed;
+}
+
+static bool
+job_is_waiting(double *rate)
+{
+    bool is_waiting;
+
+    alqi_plat_lock(&control.lock);
+    is_waiting = control.state == POSTED || control.state == TAKEN;
+    if (is_waiting && control.job.rate > 0)
+        *rate = control.job.rate;
+    alqi_plat_unlock(&control.lock);
+    return is_waiting;
+}
+
+static void
+job_cancel(void)
+{
+    alqi_plat_lock(&control.lock);
+    if (control.state == POSTED)
+        control.state = NONE;
+    alqi_plat_unlock(&control.lock);
+}
+
+/* ---- what is said ---------------------------------------------------------
+ */
+
+static size_t
+put(char *said, size_t n, const char *key, const char *value)
+{
+    return alqi_side_put(said, ALQI_GLUE_SAID_BYTES, n, key, value);
+}
+
+static size_t
+put_count(char *said, size_t n, const char *key, uint64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    return put(said, n, key, text);
+}
+
+static const char *
+state_word(const struct alqi_glue_trace_look *look, bool is_traced,
+           bool is_waiting)
+{
+    if (is_waiting && !(is_traced && look->is_sampling))
+        return "starting";
+    if (!is_traced)
+        return "off";
+    return look->is_sampling ? "sampling" : "stopped";
+}
+
+static size_t
+put_counters(char *said, size_t n)
+{
+    alqi_plat_lock(&control.lock);
+    n = put_count(said, n, "heap_bytes", control.heap_bytes);
+    n = put_count(said, n, "minor_collections", control.minor_collections);
+    n = put_count(said, n, "major_collections", control.major_collections);
+    alqi_plat_unlock(&control.lock);
+    return n;
+}
+
+static void
+state_say(char *said)
+{
+    static struct alqi_glue_trace_look look; /* the server's alone */
+    bool is_traced = alqi_glue_trace_look(&look) && !look.is_malloc;
+    double rate = is_traced && (look.is_sampling || control.next_rate <= 0)
+                      ? look.rate
+                      : control.next_rate;
+    bool is_waiting = job_is_waiting(&rate);
+    char text[40];
+    size_t n;
+
+    note_take();
+    said[0] = '\0';
+    n = put(said, 0, "state", state_word(&look, is_traced, is_waiting));
+    snprintf(text, sizeof text, "%.17g", rate > 0 ? rate : RATE_DEFAULT);
+    n = put(said, n, "rate", text);
+    n = put_counters(said, n);
+    if (control.note[0] != '\0')
+        n = put(said, n, "note", control.note);
+    if (!is_traced)
+        return;
+    n = put_count(said, n, "samples", look.counts.allocations);
+    n = put_count(said, n, "frees", look.counts.collections);
+    n = put_count(said, n, "dropped_nested", look.sampled.dropped_nested);
+    n = put_count(said, n, "dropped_nomem", look.sampled.dropped_nomem);
+    n = put_count(said, n, "dropped_space", look.counts.dropped);
+    n = put_count(said, n, "dropped_cap", look.sampled.dropped_cap);
+    put(said, n, "file", look.path);
+}
+
+/* ---- requests -------------------------------------------------------------
+ */
+
+/* A domain may be changing the trace's profiles: for a moment. */
+static bool
+pause_trace(char *said)
+{
+    uint64_t since_ns = alqi_plat_mono_ns_sigsafe();
+    enum alq_status status;
+
+    job_cancel();
+    while ((status = alqi_glue_trace_pause()) == ALQ_EBUSY &&
+           !is_late(since_ns))
+        step_wait();
+    if (status == ALQ_OK || status == ALQ_ENOTRUN)
+        return true;
+    snprintf(said, ALQI_GLUE_SAID_BYTES,
+             "the trace is being changed at this moment; ask again");
+    return false;
+}
+
+static bool
+rate_change(const struct alqi_request *r, char *said)
+{
+    static struct alqi_glue_trace_look look; /* the server's alone */
+
+    if (alqi_glue_trace_look(&look) && look.is_sampling)
+        return job_post_and_wait(r, said);
+    control.next_rate = r->rate;
+    return true;
+}
+
+bool
+alqi_glue_control_obey(const struct alqi_request *r, char *said)
+{
+    bool is_so = true;
+
+    switch (r->command) {
+    case ALQI_REQUEST_START:
+        is_so = job_post_and_wait(r, said);
+        break;
+    case ALQI_REQUEST_RATE:
+        is_so = rate_change(r, said);
+        break;
+    case ALQI_REQUEST_STOP:
+        is_so = pause_trace(said);
+        break;
+    case ALQI_REQUEST_SNAPSHOT:
+        (void)alq_trace_flush();
+        alqi_heap_summon_all_sigsafe();
+        break;
+    case ALQI_REQUEST_STATUS:
+        alqi_heap_summon_all_sigsafe(); /* for the counters of the next */
+        break;
+    }
+    if (is_so)
+        state_say(said);
+    return is_so;
+}
+
+void
+alqi_glue_control_hurry(bool is_over)
+{
+    atomic_store(&control.is_hurried, is_over);
+}
+
+void
+alqi_glue_control_place(const char *path)
+{
+    snprintf(control.place, sizeof control.place, "%s", path);
+}
+
+/* ---- fork -----------------------------------------------------------------
+ */
+
+void
+alqi_glue_control_before_fork(void)
+{
+    alqi_plat_lock(&control.lock);
+}
+
+void
+alqi_glue_control_after_fork(bool is_child)
+{
+    if (is_child) {
+        control.state = NONE;
+        control.note[0] = '\0';
+        control.place[0] = '\0'; /* the parent's */
+        atomic_store(&control.is_hurried, false);
+    }
+    alqi_plat_unlock(&control.lock);
+}

@@ -1,0 +1,231 @@
+/* limiter.c -- see limiter.h: the heap as limit's subject, and limit as the
+ * hooks of the heap's fence
+ *
+ * .inv.words  A thread's words are those that its domain allocated while the
+ *             thread ran it: `offset` changes when it begins to. */
+#include <aliquot/gc.h>
+
+#include "base/base.h"
+#include "glue/join/charger.h"
+#include "glue/join/limiter.h"
+#include "glue/join/profiler.h"
+#include "glue/join/task.h"
+#include "heap/alloc.h"
+#include "heap/bound.h"
+#include "heap/cycle.h"
+#include "heap/fence.h"
+#include "heap/observe.h"
+#include "heap/thread.h"
+#include "plat/plat.h"
+
+/* ---- the subject -------------------------------------------------------- */
+
+static uint64_t
+words(void *heap)
+{
+    const struct alqi_glue_limiter *l = heap;
+
+    return alqi_heap_fence_position(l->d) + l->offset;
+}
+
+static uint64_t
+heap_bytes(void *heap)
+{
+    const struct alqi_glue_limiter *l = heap;
+
+    return alqi_heap_bytes(l->d->heap);
+}
+
+/* Finalisers that it finds wait for the next poll, and so do the callbacks of
+ * profiles, but for what is on accounts. */
+static void
+collect(void *heap, enum alqi_limit_collection what)
+{
+    struct alqi_glue_limiter *l = heap;
+
+    if (l->d->heap->is_lost)
+        return;
+    if (what == ALQI_LIMIT_YOUNG) {
+        alqi_heap_minor(l->d);
+    } else if (what == ALQI_LIMIT_ALL) {
+        alqi_heap_major(l->d); /* of what died while it marked, the next one */
+        alqi_heap_major(l->d);
+    } else {
+        alqi_heap_collect_all(l->d);
+    }
+    alqi_glue_charger_settle(l->d);
+}
+
+static void changed(void *heap);
+
+static void
+wake_sigsafe(void *heap)
+{
+    struct alqi_glue_limiter *l = heap;
+
+    alqi_heap_fence_wake_sigsafe(l->d);
+}
+
+static void *
+mark(void *heap)
+{
+    const struct alqi_glue_limiter *l = heap;
+
+    return l->d->pub.frames;
+}
+
+static void
+cut(void *heap, void *frames)
+{
+    struct alqi_glue_limiter *l = heap;
+
+    l->d->pub.frames = frames;
+    alqi_heap_observe_redraw_sigsafe(l->d); /* it may be left in a request */
+}
+
+/* As after a failure: clean-ups have the heap's reserve. */
+static bool
+leaves(void *heap, const struct alqi_limit_frame *to)
+{
+    struct alqi_glue_limiter *l = heap;
+
+    (void)to;
+    (void)alqi_heap_fail(l->d, ALQ_ELIMIT);
+    return true;
+}
+
+static enum alq_status
+charge_begin(void *heap, uint64_t interval_words, uint64_t seed)
+{
+    const struct alqi_glue_limiter *l = heap;
+
+    return alqi_glue_charger_begin(l->d, interval_words, seed);
+}
+
+static void
+charge_end(void *heap)
+{
+    const struct alqi_glue_limiter *l = heap;
+
+    alqi_glue_charger_end(l->d);
+}
+
+static const struct alqi_limit_subject subject = {
+    .words = words,
+    .heap_bytes = heap_bytes,
+    .collect = collect,
+    .charge_begin = charge_begin,
+    .charge_end = charge_end,
+    .changed = changed,
+    .wake_sigsafe = wake_sigsafe,
+    .mark = mark,
+    .cut = cut,
+    .left = alqi_glue_task_left,
+    .leaves = leaves,
+    .sample_rate = 1.0 / ALQ_LIMIT_INTERVAL_WORDS,
+};
+
+/* ---- the fence ---------------------------------------------------------- */
+
+static enum alq_status
+permit(void *arg, uint64_t n)
+{
+    struct alqi_glue_limiter *l = arg;
+
+    alqi_glue_task_drop_left(&l->t);
+    if (alqi_glue_profiled_is_inside(l->d))
+        return ALQ_OK; /* of a callback, not of the task */
+    return alqi_limit_permit(&l->t, n);
+}
+
+static enum alq_status
+outside(void *arg, uint64_t n)
+{
+    struct alqi_glue_limiter *l = arg;
+
+    alqi_glue_task_drop_left(&l->t);
+    if (alqi_glue_profiled_is_inside(l->d))
+        return ALQ_OK;
+    return alqi_limit_outside(&l->t, n);
+}
+
+/* Not in a callback, where nothing is taken off accounts. */
+static void
+notice(void *arg)
+{
+    struct alqi_glue_limiter *l = arg;
+
+    alqi_glue_task_drop_left(&l->t);
+    if (alqi_glue_profiled_is_inside(l->d))
+        alqi_heap_fence_wake_sigsafe(l->d);
+    else
+        alqi_limit_notice(&l->t);
+}
+
+static void
+enter(void *arg)
+{
+    struct alqi_glue_limiter *l = arg;
+
+    l->offset = l->words - alqi_heap_fence_position(l->d);
+    changed(l);
+    alqi_heap_fence_wake_sigsafe(l->d); /* much may have happened meanwhile */
+}
+
+static void
+leave(void *arg)
+{
+    struct alqi_glue_limiter *l = arg;
+
+    l->words = words(l);
+    l->d->pub.is_interrupted = 0; /* the next thread is another */
+}
+
+static const struct alqi_heap_fence_hooks hooks = {permit, outside, notice,
+                                                   enter, leave};
+
+/* The thread's trigger as a position of its domain; and what the program looks
+ * at. */
+static void
+changed(void *heap)
+{
+    struct alqi_glue_limiter *l = heap;
+    uint64_t at = l->t.trigger_words;
+
+    if (at != ALQ_LIMIT_NONE)
+        at -= l->offset;
+    alqi_heap_fence_set(l->d, &hooks, l, at, l->t.watches);
+    l->d->pub.is_interrupted = l->t.is_interrupted;
+}
+
+/* ---- of a thread -------------------------------------------------------- */
+
+/* Who sets tokens, and the profiler, know of limits from the first frame on. */
+static void
+tell_others(void)
+{
+    if (ALQI_LIKELY(__atomic_load_n(&alqi_limit_wake_all_sigsafe,
+                                    __ATOMIC_SEQ_CST) != NULL))
+        return;
+    alqi_glue_profiler_limits();
+    __atomic_store_n(&alqi_limit_wake_all_sigsafe,
+                     alqi_heap_fence_wake_all_sigsafe, __ATOMIC_SEQ_CST);
+}
+
+void
+alqi_glue_limiter_start(struct alqi_glue_limiter *l, struct alqi_domain *d)
+{
+    if (l->t.subject == NULL)
+        alqi_limit_thread_init(&l->t, &subject, l);
+    l->d = d;
+    l->offset = 0;
+    l->t.domain = &d->pub;
+    tell_others();
+    alqi_heap_fence_set(d, &hooks, l, ALQ_LIMIT_NONE, false);
+}
+
+void
+alqi_glue_limiter_end(struct alqi_glue_limiter *l)
+{
+    alqi_heap_fence_set(l->d, NULL, NULL, ALQ_LIMIT_NONE, false);
+}

@@ -1,0 +1,229 @@
+/* malloc_limiter.c -- see malloc_limiter.h: malloc as limit's subject, and
+ * limit as the hooks of the preload's fence
+ *
+ * .inv.place   The fence stands at the nearest of: the trigger, and, while a
+ *              limit is open that nothing announces (token, time, what is
+ *              alive), so many words from here that nobody waits for long. */
+#include <stdatomic.h>
+
+#include "base/base.h"
+#include "glue/join/malloc_limiter.h"
+#include "glue/join/profiler.h"
+#include "glue/join/task.h"
+
+enum { LOOK_WORDS = 2048 };
+
+static const struct alqi_preload_fence_hooks hooks;
+
+/* ---- the fence ---------------------------------------------------------- */
+
+static bool
+looks(const struct alqi_limit_thread *t)
+{
+    const struct alqi_limit_frame *f = t->innermost;
+
+    for (; f != NULL; f = f->outer)
+        if (f->cause == ALQ_LIMIT_NOT &&
+            (f->token != NULL || f->end_ns != ALQ_LIMIT_NONE ||
+             f->end_cpu_ns != ALQ_LIMIT_NONE ||
+             f->heap_bytes != ALQ_LIMIT_NONE))
+            return true;
+    return false;
+}
+
+void
+alqi_glue_malloc_limiter_place(struct alqi_glue_malloc_limiter *l)
+{
+    uint64_t now = l->api->fence_words(), at = l->t.trigger_words;
+
+    if (looks(&l->t) && now + LOOK_WORDS < at)
+        at = now + LOOK_WORDS;
+    (void)l->api->fence_set(&hooks, l, at, l->t.watches || l->is_woken);
+}
+
+static enum alq_status
+permit(void *arg, uint64_t words)
+{
+    struct alqi_glue_malloc_limiter *l = arg;
+    enum alq_status status;
+
+    l->is_woken = false;
+    alqi_glue_task_drop_left(&l->t);
+    l->is_asked = true;
+    status = alqi_limit_permit(&l->t, words);
+    l->is_asked = false;
+    alqi_glue_malloc_limiter_place(l);
+    return status;
+}
+
+/* Where the task allocates, by whatever profile runs. */
+static void
+sampled(void *arg, uint64_t n_samples, double interval_words,
+        const uintptr_t *frames, size_t n_frames)
+{
+    struct alqi_glue_malloc_limiter *l = arg;
+
+    alqi_limit_told(&l->t, frames, n_frames, n_samples,
+                    (double)n_samples * interval_words);
+}
+
+static const struct alqi_preload_fence_hooks hooks = {permit, sampled};
+
+/* ---- the subject -------------------------------------------------------- */
+
+static uint64_t
+words(void *heap)
+{
+    const struct alqi_glue_malloc_limiter *l = heap;
+
+    return l->api->fence_words();
+}
+
+static uint64_t
+heap_bytes(void *heap)
+{
+    const struct alqi_glue_malloc_limiter *l = heap;
+
+    return l->api->live_bytes();
+}
+
+/* Nothing to collect: what is dead was freed. */
+static void
+collect(void *heap, enum alqi_limit_collection what)
+{
+    (void)heap;
+    (void)what;
+}
+
+static void
+changed(void *heap)
+{
+    alqi_glue_malloc_limiter_place(heap);
+}
+
+/* By the thread itself: there is no timer. */
+static void
+wake(void *heap)
+{
+    struct alqi_glue_malloc_limiter *l = heap;
+
+    l->is_woken = true;
+    alqi_glue_malloc_limiter_place(l);
+}
+
+static void *
+mark(void *heap)
+{
+    (void)heap;
+    return NULL;
+}
+
+static void
+cut(void *heap, void *none)
+{
+    (void)heap;
+    (void)none;
+}
+
+static bool
+leaves(void *heap, const struct alqi_limit_frame *to)
+{
+    struct alqi_glue_malloc_limiter *l = heap;
+
+    if (!alqi_glue_malloc_may_leave(l, to))
+        return false;
+    l->is_asked = false;
+    l->api->fence_leaves();
+    return true;
+}
+
+static const struct alqi_limit_subject subject = {
+    .words = words,
+    .heap_bytes = heap_bytes,
+    .collect = collect,
+    .charge_begin = alqi_glue_malloc_charge_begin,
+    .charge_end = alqi_glue_malloc_charge_end,
+    .changed = changed,
+    .wake_sigsafe = wake,
+    .mark = mark,
+    .cut = cut,
+    .left = alqi_glue_task_left,
+    .leaves = leaves,
+    .looks_often = true,
+    .sample_rate = 1.0 / ALQ_LIMIT_INTERVAL_WORDS,
+};
+
+/* ---- of a thread -------------------------------------------------------- */
+
+/* Once a thread has had limits: heaps ask without looking for a preload. */
+static _Atomic(const struct alqi_preload_api *) used;
+
+struct alqi_glue_malloc_limiter *
+alqi_glue_malloc_limiter_of(void)
+{
+    const struct alqi_preload_api *api =
+        atomic_load_explicit(&used, memory_order_relaxed);
+
+    return api != NULL ? api->fence_arg(&hooks) : NULL;
+}
+
+bool
+alqi_glue_malloc_limiter_hold(void)
+{
+    struct alqi_glue_malloc_limiter *l = alqi_glue_malloc_limiter_of();
+    bool was = l == NULL || l->is_asked || l->api->fence_hold();
+
+    if (!was)
+        l->is_asked = true;
+    return was;
+}
+
+void
+alqi_glue_malloc_limiter_release(bool was)
+{
+    struct alqi_glue_malloc_limiter *l =
+        was ? NULL : alqi_glue_malloc_limiter_of();
+
+    if (l == NULL)
+        return;
+    l->is_asked = false;
+    l->api->fence_release(was);
+}
+
+enum alq_status
+alqi_glue_malloc_limiter_start(struct alqi_glue_malloc_limiter *l)
+{
+    enum alq_status status;
+
+    l->api = alqi_glue_preload();
+    if (l->api == NULL)
+        return ALQ_ENOHEAP;
+    atomic_store_explicit(&used, l->api, memory_order_relaxed);
+    alqi_glue_profiler_limits();
+    if (l->t.subject == NULL)
+        alqi_limit_thread_init(&l->t, &subject, l);
+    l->is_woken = l->is_asked = false;
+    status = l->api->fence_set(&hooks, l, ALQ_LIMIT_NONE, false);
+    return status == ALQ_EBUSY ? ALQ_ESTATE : status;
+}
+
+void
+alqi_glue_malloc_limiter_end(struct alqi_glue_malloc_limiter *l)
+{
+    (void)l->api->fence_set(NULL, NULL, 0, false);
+}
+
+bool
+alqi_glue_malloc_limiter_opens(const struct alqi_glue_malloc_limiter *l)
+{
+    return !l->is_asked && !l->api->fence_is_busy();
+}
+
+enum alq_status
+alqi_glue_malloc_limiter_ready(struct alqi_glue_malloc_limiter *l,
+                               const struct alq_limits *limits)
+{
+    if (limits == NULL || limits->heap_bytes == ALQ_LIMIT_NONE)
+        return ALQ_OK;
+    return l->api->live_start(1.0 / ALQ_LIMIT_INTERVAL_WORDS);
+}

@@ -1,0 +1,371 @@
+/* native.c -- see native.h */
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "glue/join/native.h"
+#include "plat/plat.h"
+
+enum { SYMBOL_BYTES_MAX = 256 << 20, MODULES_MAX = 4096 };
+
+struct module {
+    struct alqi_glue_module pub;
+    bool is_read;     /* its symbols, if it has any */
+    ElfW(Sym) * syms; /* functions alone */
+    size_t n_syms;
+    char *texts; /* ends with 0 */
+    size_t n_texts;
+};
+
+static struct alqi_plat_lock lock; /* of what follows */
+static struct module *modules[MODULES_MAX];
+static unsigned n_modules;
+
+/* ---- symbols ------------------------------------------------------------ */
+
+static bool
+read_at(int fd, void *bytes, size_t n, uint64_t at)
+{
+    char *to = bytes;
+
+    while (n > 0) {
+        ssize_t k = pread(fd, to, n, (off_t)at);
+
+        if (k <= 0)
+            return false;
+        to += k;
+        at += (uint64_t)k;
+        n -= (size_t)k;
+    }
+    return true;
+}
+
+/* A section's bytes and one 0 more, in the file's order; NULL: none. */
+static char *
+section_read(int fd, const ElfW(Shdr) * s)
+{
+    char *bytes;
+
+    if (s->sh_type == SHT_NOBITS || s->sh_size > SYMBOL_BYTES_MAX)
+        return NULL;
+    bytes = malloc(s->sh_size + 1);
+    if (bytes == NULL || !read_at(fd, bytes, s->sh_size, s->sh_offset)) {
+        free(bytes);
+        return NULL;
+    }
+    bytes[s->sh_size] = '\0';
+    return bytes;
+}
+
+static bool
+is_function(const ElfW(Sym) * s, size_t n_texts)
+{
+    unsigned type = s->st_info & 15;
+
+    return (type == STT_FUNC || type == STT_GNU_IFUNC) && s->st_value != 0 &&
+           s->st_shndx != SHN_UNDEF && s->st_name != 0 && s->st_name < n_texts;
+}
+
+/* Keeps the functions of a symbol table and the texts that it names. */
+static void
+table_read(struct module *m, int fd, const ElfW(Shdr) * table,
+           const ElfW(Shdr) * texts)
+{
+    ElfW(Sym) *syms = (void *)section_read(fd, table);
+    char *names = syms != NULL ? section_read(fd, texts) : NULL;
+    size_t n = (size_t)table->sh_size / sizeof *syms, kept = 0;
+
+    if (names == NULL) {
+        free(syms);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (is_function(&syms[i], texts->sh_size))
+            syms[kept++] = syms[i];
+    m->syms = syms;
+    m->n_syms = kept;
+    m->texts = names;
+    m->n_texts = texts->sh_size;
+}
+
+static void
+sections_read(struct module *m, int fd)
+{
+    ElfW(Ehdr) head;
+    ElfW(Shdr) * sections;
+    const ElfW(Shdr) *best = NULL;
+
+    if (!read_at(fd, &head, sizeof head, 0) ||
+        memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+        head.e_ident[EI_CLASS] != ELFCLASS64 ||
+        head.e_shentsize != sizeof *sections)
+        return;
+    sections = calloc((size_t)head.e_shnum + 1, sizeof *sections);
+    if (sections != NULL &&
+        read_at(fd, sections, head.e_shnum * sizeof *sections, head.e_shoff))
+        for (unsigned i = 0; i < head.e_shnum; i++) {
+            const ElfW(Shdr) *s = &sections[i];
+
+            if (s->sh_entsize == sizeof(ElfW(Sym)) &&
+                s->sh_link < head.e_shnum &&
+                (s->sh_type == SHT_SYMTAB ||
+                 (s->sh_type == SHT_DYNSYM && best == NULL)))
+                best = s;
+        }
+    if (best != NULL)
+        table_read(m, fd, best, &sections[best->sh_link]);
+    free(sections);
+}
+
+static void
+symbols_read_locked(struct module *m)
+{
+    int fd;
+
+    m->is_read = true;
+    fd = open(m->pub.path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return; /* such as the vdso */
+    sections_read(m, fd);
+    close(fd);
+}
+
+static const char *
+symbol_find(const struct module *m, uintptr_t at)
+{
+    const ElfW(Sym) *best = NULL;
+
+    for (size_t i = 0; i < m->n_syms; i++) {
+        const ElfW(Sym) *s = &m->syms[i];
+
+        if (at - s->st_value < (s->st_size != 0 ? s->st_size : 1) &&
+            (best == NULL || s->st_value > best->st_value))
+            best = s;
+    }
+    return best != NULL ? m->texts + best->st_name : NULL;
+}
+
+/* ---- modules ------------------------------------------------------------ */
+
+struct found {
+    uintptr_t start, end, bias;
+    uintptr_t text_start, text_end;
+    uint64_t text_offset;
+    const char *path;
+    const uint8_t *build_id;
+    size_t build_id_bytes;
+};
+
+/* The build-id among the notes of a segment, which is mapped. */
+static void
+note_find(struct found *f, const uint8_t *at, size_t n)
+{
+    while (n >= sizeof(ElfW(Nhdr))) {
+        const ElfW(Nhdr) *note = (const void *)at;
+        size_t name = ((size_t)note->n_namesz + 3) & ~(size_t)3;
+        size_t text = ((size_t)note->n_descsz + 3) & ~(size_t)3;
+
+        if (name > n || text > n || sizeof *note + name + text > n)
+            return;
+        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
+            memcmp(note + 1, "GNU", 4) == 0) {
+            f->build_id = at + sizeof *note + name;
+            f->build_id_bytes = note->n_descsz;
+            return;
+        }
+        at += sizeof *note + name + text;
+        n -= sizeof *note + name + text;
+    }
+}
+
+static const char *
+copy_text(const char *text)
+{
+    const char *copy = strdup(text);
+
+    return copy != NULL ? copy : "";
+}
+
+static const char *
+module_path(const char *path)
+{
+    char text[PATH_MAX];
+    ssize_t n;
+
+    if (path[0] != '\0')
+        return copy_text(path);
+    n = readlink("/proc/self/exe", text, sizeof text - 1);
+    text[n > 0 ? n : 0] = '\0';
+    return copy_text(text);
+}
+
+static bool
+is_known_locked(const struct found *f)
+{
+    for (unsigned i = n_modules; i-- > 0;) {
+        const struct alqi_glue_module *m = &modules[i]->pub;
+
+        if (m->start == f->start && m->end == f->end)
+            return f->path[0] == '\0' || strcmp(m->path, f->path) == 0;
+    }
+    return false;
+}
+
+static void
+module_add_locked(const struct found *f)
+{
+    struct module *m;
+    uint8_t *id;
+
+    if (n_modules == MODULES_MAX || is_known_locked(f))
+        return;
+    m = calloc(1, sizeof *m + f->build_id_bytes);
+    if (m == NULL)
+        return;
+    id = (uint8_t *)(m + 1);
+    if (f->build_id_bytes > 0)
+        memcpy(id, f->build_id, f->build_id_bytes);
+    m->pub = (struct alqi_glue_module){
+        .start = f->start,
+        .end = f->end,
+        .bias = f->bias,
+        .text_start = f->text_start,
+        .text_end = f->text_end,
+        .text_offset = f->text_offset,
+        .path = module_path(f->path),
+        .build_id = id,
+        .build_id_bytes = f->build_id_bytes,
+        .number = n_modules,
+    };
+    m->pub.name = strrchr(m->pub.path, '/');
+    m->pub.name = m->pub.name != NULL ? m->pub.name + 1 : m->pub.path;
+    modules[n_modules++] = m;
+}
+
+/* From the page on that the first executable segment begins in, as the kernel
+ * maps it. */
+static void
+text_grow(struct found *f, const ElfW(Phdr) * p)
+{
+    uintptr_t at = f->bias + p->p_vaddr, page = (uintptr_t)getpagesize();
+
+    if ((p->p_flags & PF_X) == 0)
+        return;
+    if (f->text_end == 0) {
+        f->text_start = at & ~(page - 1);
+        f->text_offset = p->p_offset & ~(uint64_t)(page - 1);
+    }
+    if (at + p->p_memsz > f->text_end)
+        f->text_end = at + p->p_memsz;
+}
+
+static int
+module_met(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct found f = {.start = UINTPTR_MAX, .bias = info->dlpi_addr};
+
+    (void)size;
+    (void)arg;
+    f.path = info->dlpi_name != NULL ? info->dlpi_name : "";
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uintptr_t at = info->dlpi_addr + p->p_vaddr;
+
+        if (p->p_type == PT_NOTE && f.build_id == NULL)
+            note_find(&f, (const uint8_t *)at, p->p_filesz);
+        if (p->p_type != PT_LOAD)
+            continue;
+        if (at < f.start)
+            f.start = at;
+        if (at + p->p_memsz > f.end)
+            f.end = at + p->p_memsz;
+        text_grow(&f, p);
+    }
+    if (f.start < f.end) {
+        alqi_plat_lock(&lock);
+        module_add_locked(&f);
+        alqi_plat_unlock(&lock);
+    }
+    return 0;
+}
+
+/* The linker's own lock is taken before ours, never the other way round. */
+void
+alqi_glue_native_meet(void)
+{
+    dl_iterate_phdr(module_met, NULL);
+}
+
+const struct alqi_glue_module *
+alqi_glue_native_module(unsigned number)
+{
+    const struct alqi_glue_module *m = NULL;
+
+    alqi_plat_lock(&lock);
+    if (number < n_modules)
+        m = &modules[number]->pub;
+    alqi_plat_unlock(&lock);
+    return m;
+}
+
+/* The latest over the address. */
+static struct module *
+module_at_locked(uintptr_t at)
+{
+    for (unsigned i = n_modules; i-- > 0;)
+        if (at - modules[i]->pub.start <
+            modules[i]->pub.end - modules[i]->pub.start)
+            return modules[i];
+    return NULL;
+}
+
+/* ---- names -------------------------------------------------------------- */
+
+static struct module *
+module_find(uintptr_t at)
+{
+    struct module *m;
+
+    alqi_plat_lock(&lock);
+    m = module_at_locked(at);
+    alqi_plat_unlock(&lock);
+    return m;
+}
+
+const struct alqi_glue_module *
+alqi_glue_native_module_at(uintptr_t pc)
+{
+    const struct module *m = module_find(pc - 1);
+
+    return m != NULL ? &m->pub : NULL;
+}
+
+const char *
+alqi_glue_native_name(uintptr_t pc, const struct alqi_glue_module **module,
+                      uintptr_t *offset)
+{
+    uintptr_t at = pc - 1; /* a return address may be one past its function */
+    struct module *m = module_find(at);
+    const char *name;
+
+    if (m == NULL) {
+        alqi_glue_native_meet();
+        m = module_find(at);
+    }
+    *module = m != NULL ? &m->pub : NULL;
+    *offset = m != NULL ? at - m->pub.bias : at;
+    if (m == NULL)
+        return NULL;
+    alqi_plat_lock(&lock);
+    if (!m->is_read)
+        symbols_read_locked(m);
+    alqi_plat_unlock(&lock);
+    name = symbol_find(m, *offset);
+    return name;
+}

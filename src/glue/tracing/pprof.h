@@ -1,0 +1,78 @@
+/* pprof.h -- what alq_pprof_start counts: sums of each call stack
+ *                                                        [doc/design/fleet.md]
+ *
+ *   callbacks of a profile --> rows, one a call stack --> alq_pprof_write
+ *
+ * .inv.lock   Rows, names and their maps are under the lock.  Within it nothing
+ *             of the program's is called, and the writer takes it for a chunk
+ *             of rows or one name at a time.
+ * .inv.child  In a forked child the lock may be held by a thread that is not
+ *             there: the process's number is looked at before it.
+ * .inv.over   A callback that another thread has begun may come after the last
+ *             use: the struct stays until the process ends, without its tables,
+ *             and says that it is over.
+ * .inv.same   A block's death takes off exactly what its birth put on: sums are
+ *             whole numbers, and its datum has its row and its size. */
+#ifndef ALQI_GLUE_TRACING_PPROF_H
+#define ALQI_GLUE_TRACING_PPROF_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include <aliquot/pprof.h>
+
+#include "base/map.h"
+#include "glue/tracing/trace_names.h"
+#include "plat/plat.h"
+#include "stack/intern.h"
+
+enum {
+    ALQI_PPROF_NO_STACK = 0, /* rows: allocated without one, ... */
+    ALQI_PPROF_OTHER = 1,    /* ... by stacks that are not told apart */
+    ALQI_PPROF_FIRST = 2,
+    ALQI_PPROF_OBJECT_BITS = 16, /* objects are counted in 2^-16, ... */
+    ALQI_PPROF_BYTE_BITS = 8,    /* ... bytes in 2^-8 */
+    ALQI_PPROF_CHUNK = 1024      /* rows */
+};
+
+struct alqi_pprof_sums {
+    uint64_t alloc_objects;
+    uint64_t alloc_bytes;
+    uint64_t freed_objects;
+    uint64_t freed_bytes;
+};
+
+struct alqi_pprof_row {
+    struct alqi_pprof_sums sums;
+    uint32_t stack; /* of stacks[is_native] */
+    bool is_native; /* its frames are return addresses */
+};
+
+struct alq_pprof {
+    struct alqi_plat_lock lock;
+    bool is_over;
+    bool is_malloc;
+    pid_t pid;
+    double rate;
+    double log_miss;
+    uint64_t start_mono_ns;
+    struct alq_profile *profile;
+    uint32_t n_rows;
+    uint32_t max_rows;
+    struct alqi_pprof_row **chunks;
+    struct alqi_base_map row_of_stack; /* stack * 2 + is_native -> row */
+    struct alqi_stack_table *stacks[2];
+    struct alqi_glue_trace_names names; /* of frames that are no addresses */
+    struct alq_pprof *older;
+};
+
+static inline struct alqi_pprof_row *
+alqi_pprof_row_locked(const struct alq_pprof *p, uint32_t row)
+{
+    return &p->chunks[row / ALQI_PPROF_CHUNK][row % ALQI_PPROF_CHUNK];
+}
+
+/* Whether this process is the one that has started it. */
+bool alqi_pprof_is_here(const struct alq_pprof *p);
+
+#endif

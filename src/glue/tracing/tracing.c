@@ -1,0 +1,328 @@
+/* tracing.c -- see tracing.h */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "glue/tracing/trace_side.h"
+#include "glue/tracing/tracing.h"
+
+enum { NS_PER_US = 1000 };
+
+#define FLUSH_NS UINT64_C(1000000000)
+
+void
+alqi_tracing_say(const char *format, ...)
+{
+    char text[ALQI_TRACING_PATH_BYTES + 300];
+    va_list args;
+    int n = snprintf(text, sizeof text, "aliquot: "), k;
+
+    va_start(args, format);
+    k = vsnprintf(text + n, sizeof text - (size_t)n, format, args);
+    va_end(args);
+    if (k > 0)
+        n += (size_t)k < sizeof text - (size_t)n
+                 ? k
+                 : (int)(sizeof text - (size_t)n) - 1;
+    alqi_plat_say_sigsafe(text, (size_t)n);
+}
+
+/* ---- time --------------------------------------------------------------- */
+
+uint64_t
+alqi_tracing_time_us(const struct alqi_tracing *t, uint64_t mono_ns)
+{
+    return t->info.start_us + (mono_ns - t->start_mono_ns) / NS_PER_US;
+}
+
+static bool
+is_old(const struct alqi_tracing_stream *s, uint64_t now_ns)
+{
+    return s->n_open > 0 && now_ns - s->open_ns >= FLUSH_NS;
+}
+
+/* ---- failures ----------------------------------------------------------- */
+
+/* Says why, once; what has been put so far and can be written is. */
+static void
+fail_locked(struct alqi_tracing *t, enum alq_status status)
+{
+    int error = t->file.failed_errno;
+    bool is_childs = alqi_glue_trace_file_is_childs(&t->file);
+
+    if (atomic_load(&t->is_over))
+        return;
+    if (!is_childs)
+        alqi_tracing_say("cannot write %s: %s; the trace ends here\n", t->path,
+                         error != 0 ? strerror(error)
+                                    : alq_status_text(status));
+    alqi_tracing_close_locked(t);
+}
+
+void
+alqi_tracing_settle_locked(struct alqi_tracing_stream *s,
+                           enum alq_status status, uint64_t now_ns)
+{
+    struct alqi_tracing *t = s->tracing;
+
+    if (s->has_written && status != ALQ_EIO)
+        s->n_open = 0;
+    s->has_written = false;
+    if (status != ALQ_OK) {
+        t->counts.dropped++;
+        fail_locked(t, status);
+        return;
+    }
+    if (s->n_open++ == 0)
+        s->open_ns = now_ns;
+    else if (is_old(s, now_ns))
+        (void)alqi_tracing_flush_locked(t);
+}
+
+/* ---- streams ------------------------------------------------------------ */
+
+static bool
+packet_write(void *arg, const void *bytes, size_t n)
+{
+    struct alqi_tracing_stream *s = arg;
+
+    s->has_written = true;
+    return alqi_glue_trace_file_write(&s->tracing->file, bytes, n);
+}
+
+enum alq_status
+alqi_tracing_stream_open(struct alqi_tracing *t, unsigned number)
+{
+    struct alqi_tracing_stream *s = calloc(1, sizeof *s);
+    enum alq_status status;
+
+    if (s == NULL)
+        return ALQ_ENOMEM;
+    s->tracing = t;
+    s->thread = UINT64_MAX;
+    status = alqi_ctf_writer_open_stream(
+        &t->info, (uint16_t)number, t->format >= 3 ? &t->next_id : NULL,
+        packet_write, s, alqi_glue_trace_names_lookup, &t->names, &s->writer);
+    if (status != ALQ_OK) {
+        free(s);
+        return status;
+    }
+    s->has_written = false;
+    t->streams[number] = s;
+    return ALQ_OK;
+}
+
+/* The last event of the file has the greatest time: the stream that had the
+ * latest event is written last. */
+static struct alqi_tracing_stream *
+oldest_take_locked(struct alqi_tracing *t)
+{
+    struct alqi_tracing_stream **best = NULL, *s;
+
+    for (unsigned i = 0; i < ALQI_TRACING_STREAMS_MAX; i++)
+        if (t->streams[i] != NULL &&
+            (best == NULL || t->streams[i]->last_us < (*best)->last_us))
+            best = &t->streams[i];
+    if (best == NULL)
+        return NULL;
+    s = *best;
+    *best = NULL;
+    return s;
+}
+
+static void
+stream_close_locked(struct alqi_tracing *t, struct alqi_tracing_stream *s)
+{
+    if (alqi_ctf_writer_flush(s->writer) == ALQ_EIO)
+        t->counts.dropped += s->n_open;
+    (void)alqi_ctf_writer_close(s->writer);
+    free(s->last);
+    free(s);
+}
+
+int
+alqi_tracing_flush_locked(struct alqi_tracing *t)
+{
+    for (unsigned i = 0; i < ALQI_TRACING_STREAMS_MAX; i++) {
+        struct alqi_tracing_stream *s = t->streams[i];
+        enum alq_status status;
+
+        if (s == NULL || s->n_open == 0)
+            continue;
+        status = alqi_ctf_writer_flush(s->writer);
+        s->has_written = false;
+        if (status != ALQ_OK) {
+            fail_locked(t, status);
+            break;
+        }
+        s->n_open = 0;
+    }
+    return t->file.failed_errno;
+}
+
+void
+alqi_tracing_flush_old(struct alqi_tracing *t)
+{
+    uint64_t now_ns;
+    bool is_due = false;
+
+    if (atomic_load_explicit(&t->is_over, memory_order_acquire) ||
+        alqi_glue_trace_file_is_childs(&t->file) ||
+        !alqi_plat_lock_try(&t->lock))
+        return;
+    now_ns = alqi_plat_mono_ns_sigsafe();
+    for (unsigned i = 0; i < ALQI_TRACING_STREAMS_MAX; i++)
+        is_due |= t->streams[i] != NULL && is_old(t->streams[i], now_ns);
+    if (is_due)
+        alqi_tracing_flush_locked(t);
+    alqi_plat_unlock(&t->lock);
+}
+
+unsigned
+alqi_tracing_rate_locked(struct alqi_tracing *t, double rate)
+{
+    unsigned i = 0;
+
+    while (i < t->n_rates && (t->rates[i] < rate || t->rates[i] > rate))
+        i++;
+    if (i == ALQI_TRACING_RATES_MAX)
+        return i - 1;
+    t->rates[i] = rate;
+    if (i == t->n_rates)
+        t->n_rates++;
+    return i;
+}
+
+/* ---- opening and closing ------------------------------------------------ */
+
+static enum alq_status
+head_write(struct alqi_tracing *t)
+{
+    struct alqi_tracing_stream *s = t->streams[0];
+    struct alqi_glue_trace_side side = {s->writer, &t->n_texts,
+                                        t->info.start_us};
+    enum alq_status status = alqi_glue_trace_side_cmdline(&side);
+
+    return status == ALQ_OK ? alqi_ctf_writer_flush(s->writer) : status;
+}
+
+static enum alq_status
+streams_begin(struct alqi_tracing *t, const struct alq_trace_config *config)
+{
+    char executable[1024] = "", host[256] = "", params[200], context[400];
+    ssize_t n = readlink("/proc/self/exe", executable, sizeof executable - 1);
+    enum alq_status status;
+
+    executable[n > 0 ? n : 0] = '\0';
+    (void)gethostname(host, sizeof host - 1);
+    n = snprintf(params, sizeof params, "rate=%.17g", config->rate);
+    if (config->callstack_frames != SIZE_MAX)
+        snprintf(params + n, sizeof params - (size_t)n, ",depth=%zu",
+                 config->callstack_frames);
+    snprintf(context, sizeof context,
+             "aliquot=%s source=%s header_words=1%s%.*s", ALQI_VERSION,
+             t->is_malloc ? "malloc" : "heap",
+             config->context != NULL ? " " : "", 300,
+             config->context != NULL ? config->context : "");
+    t->info = (struct alqi_ctf_info){
+        .version = (uint16_t)t->format,
+        .word_bits = t->is_malloc ? 8 : 64,
+        .rate = t->is_malloc ? config->rate / ALQI_WORD_BYTES : config->rate,
+        .start_us = alqi_plat_wall_ns_sigsafe() / NS_PER_US,
+        .pid = (uint64_t)getpid(),
+        .executable = executable,
+        .host = host,
+        .params = params,
+        .context = context,
+    };
+    t->rates[0] = config->rate;
+    t->n_rates = 1;
+    t->start_mono_ns = alqi_plat_mono_ns_sigsafe();
+    status = alqi_tracing_stream_open(t, 0);
+    /* Further streams write none of the texts, but look how long they are. */
+    t->info.executable = t->info.host = t->info.params = t->info.context = "";
+    return status == ALQ_OK ? head_write(t) : status;
+}
+
+/* The working directory of now; "" if it cannot be told. */
+static void
+full_path_make(struct alqi_tracing *t)
+{
+    char here[ALQI_TRACING_PATH_BYTES] = "";
+    size_t n;
+
+    if (t->path[0] != '/' && getcwd(here, sizeof here) == NULL)
+        return;
+    n = strlen(here);
+    if (n + 1 + strlen(t->path) >= sizeof t->full_path)
+        return;
+    memcpy(t->full_path, here, n);
+    if (n > 0)
+        t->full_path[n++] = '/';
+    strcpy(t->full_path + n, t->path);
+}
+
+int
+alqi_tracing_open(struct alqi_tracing *t, const struct alq_trace_config *config,
+                  bool is_malloc)
+{
+    size_t n = strlen(config->path);
+    enum alq_status status;
+    int error;
+
+    if (n >= sizeof t->path)
+        return ENAMETOOLONG;
+    memcpy(t->path, config->path, n + 1);
+    full_path_make(t);
+    t->is_malloc = is_malloc;
+    t->format = config->format >= 3 ? 3 : 2;
+    error = alqi_glue_trace_file_open(&t->file, config->path);
+    if (error != 0)
+        return error;
+    alqi_glue_trace_names_init(&t->names);
+    status = streams_begin(t, config);
+    if (status == ALQ_OK)
+        return 0;
+    error = t->file.failed_errno != 0 ? t->file.failed_errno : ENOMEM;
+    t->file.failed_errno = error; /* it has been told of: not to be said */
+    alqi_tracing_close_locked(t);
+    return error;
+}
+
+static void
+end_write_locked(struct alqi_tracing *t)
+{
+    struct alqi_tracing_stream *s = t->streams[0];
+    struct alqi_glue_trace_side side;
+
+    if (s == NULL)
+        return;
+    side = (struct alqi_glue_trace_side){
+        s->writer, &t->n_texts,
+        alqi_tracing_time_us(t, alqi_plat_mono_ns_sigsafe())};
+    s->last_us = side.time_us;
+    (void)alqi_glue_trace_side_end(&side, &t->counts, &t->sampled);
+}
+
+int
+alqi_tracing_close_locked(struct alqi_tracing *t)
+{
+    struct alqi_tracing_stream *s;
+    int error;
+
+    if (atomic_exchange(&t->is_over, true))
+        return t->file.failed_errno;
+    if (t->file.failed_errno == 0)
+        end_write_locked(t);
+    while ((s = oldest_take_locked(t)) != NULL)
+        stream_close_locked(t, s);
+    error = alqi_glue_trace_file_close(&t->file);
+    t->counts.bytes = t->file.n_bytes;
+    alqi_glue_trace_names_free(&t->names);
+    alqi_base_map_clear(&t->threads);
+    return error;
+}
