@@ -97,7 +97,7 @@ struct push {
     bool is_ending;   /* by a signal */
     bool is_followed; /* pushed again and again */
     bool has_said_folding;
-    uint64_t n_pushed, n_repeated, n_late;
+    uint64_t n_pushed, n_repeated, n_delayed;
 };
 
 /* ---- options --------------------------------------------------------- */
@@ -468,7 +468,7 @@ window_push(struct push *p)
     w = window_of(p);
     sent = body_make(p, &w, &body) ? body_send(p, &body) : SENT;
     p->n_pushed += sent == SENT && body.n_stacks > 0;
-    p->n_late += sent == LATER;
+    p->n_delayed += sent == LATER;
     body_free(&body);
     if (sent == SENT)
         alqi_cli_moment_take(&p->sent, &p->reading.export.analysis, w.until_ns);
@@ -521,8 +521,9 @@ push_all(struct push *p)
            p->n_pushed == 1 ? "" : "s", p->public);
     if (p->n_repeated > 0)
         printf("; %" PRIu64 " requests repeated", p->n_repeated);
-    if (p->n_late > 0 && p->every_us > 0)
-        printf("; %" PRIu64 " times it could not be sent in time", p->n_late);
+    if (p->n_delayed > 0 && p->every_us > 0)
+        printf("; %" PRIu64 " times it could not be sent in time",
+               p->n_delayed);
     putchar('\n');
     return rc < 0 ? ALQI_CLI_OK : rc;
 }
