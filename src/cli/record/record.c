@@ -261,7 +261,7 @@ directory_make(struct alqi_cli_record_run *r)
         alqi_cli_say("record: %s: %s", parent, strerror(errno));
         return false;
     }
-    if (snprintf(r->directory, sizeof r->directory, "%s/aliquot-raw.XXXXXX",
+    if (snprintf(r->directory, sizeof r->directory, "%s/.aliquot-raw.XXXXXX",
                  full) >= (int)sizeof r->directory ||
         mkdtemp(r->directory) == NULL) {
         alqi_cli_say("record: cannot make a directory in %s: %s", full,
