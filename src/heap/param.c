@@ -3,18 +3,20 @@
 #include <string.h>
 
 #include "heap/param.h"
-#include "heap/say.h"
-#include "heap/smooth.h"
+#include "heap/log.h"
+#include "heap/major_smooth.h"
 
 #define K ((intptr_t)1 << 10)
 #define M ((intptr_t)1 << 20)
 /* Hard: so many collections, one a chunk, an old place stays forbidden. */
 #define MINOR_LEAST (ALQI_HEAP_IS_HARD ? 256 * K : 4 * K)
-#define MINOR_FIRST (ALQI_HEAP_IS_HARD ? 256 * K : 0) /* nursery.h chooses */
-#define ANY ((intptr_t)1 << 48) /* more words than there are addresses */
+#define MINOR_FIRST                                                            \
+    (ALQI_HEAP_IS_HARD ? 256 * K : 0) /* minor_size.h chooses                  \
+                                       */
+#define ANY ((intptr_t)1 << 48)       /* more words than there are addresses */
 
 struct row {
-    char letter;
+    char transfer_root;
     uint16_t at; /* in struct alqi_heap_tuning */
     intptr_t first;
     intptr_t least;
@@ -87,12 +89,12 @@ alqi_heap_param_limit(struct alqi_heap_tuning *t)
 /* ---- reading ------------------------------------------------------------ */
 
 static const struct row *
-find(char letter)
+find(char transfer_root)
 {
     size_t i;
 
     for (i = 0; i < ALQI_COUNT_OF(rows); i++)
-        if (rows[i].letter == letter)
+        if (rows[i].transfer_root == transfer_root)
             return &rows[i];
     return NULL;
 }
@@ -172,11 +174,11 @@ setting_read(struct alqi_heap_tuning *t, const char *at, const char *end,
     }
     if (end - at > 1 && (at[1] != '=' || !number(at + 2, end, &v))) {
         warn(at, (size_t)(end - at),
-             "not letter=number, with k, M or G behind it; ignored");
+             "not transfer_root=number, with k, M or G behind it; ignored");
         return;
     }
     *value_of(t, row) = limited(row, v);
-    t->has_minor_words |= row->letter == 's';
+    t->has_minor_words |= row->transfer_root == 's';
     if (limited(row, v) != v) {
         snprintf(why, sizeof why, "out of range, %jd is used",
                  (intmax_t)limited(row, v));
@@ -201,7 +203,7 @@ alqi_heap_param_read(struct alqi_heap_tuning *t, const char *text,
 static void
 warn_aloud(const char *setting, size_t n, const char *why)
 {
-    alqi_heap_say_slow("ALIQUOTPARAM: '%.*s': %s", (int)(n < 100 ? n : 100),
+    alqi_heap_log_slow("ALIQUOTPARAM: '%.*s': %s", (int)(n < 100 ? n : 100),
                        setting, why);
 }
 
@@ -225,7 +227,7 @@ alqi_heap_param_write(const struct alqi_heap_tuning *t, char *text, size_t size)
     for (i = 0; i < ALQI_COUNT_OF(rows); i++)
         n += (size_t)snprintf(n < size ? text + n : NULL,
                               n < size ? size - n : 0, "%s%c=%jd",
-                              i == 0 ? "" : ",", rows[i].letter,
+                              i == 0 ? "" : ",", rows[i].transfer_root,
                               (intmax_t)*value_of(&copy, &rows[i]));
     return n;
 }

@@ -184,13 +184,13 @@ each_word(void *client, struct alqi_domain *of)
 
 static enum alq_status
 hear_request(void *client, struct alqi_domain *of, const uintptr_t *headers,
-             unsigned n_blocks, uint64_t hit_at,
+             unsigned n_blocks, uint64_t sample_at,
              const struct alqi_stack_regs *caller)
 {
     (void)of;
     (void)headers;
     (void)n_blocks;
-    (void)hit_at;
+    (void)sample_at;
     (void)caller;
     ((struct client *)client)->others++;
     return ALQ_OK;

@@ -47,7 +47,7 @@ struct part {
     uint64_t gap; /* fixed; 0: by chance, of some 40 words */
     uintptr_t pending[PENDING];
     unsigned n_pending;
-    uint64_t hit_at;        /* of the last request */
+    uint64_t sample_at;     /* of the last request */
     enum alq_status answer; /* to the next one     */
     bool is_inside;         /* a hook that may allocate */
     bool allocates;         /* in a request */
@@ -111,7 +111,7 @@ fill(struct part *p)
 
 static enum alq_status
 request(void *client, struct alqi_domain *d, const uintptr_t *headers,
-        unsigned n_blocks, uint64_t hit_at,
+        unsigned n_blocks, uint64_t sample_at,
         const struct alqi_stack_regs *caller)
 {
     struct part *p = part_of(d);
@@ -121,18 +121,18 @@ request(void *client, struct alqi_domain *d, const uintptr_t *headers,
     (void)client;
     (void)caller;
     p->n_requests++;
-    p->hit_at = hit_at;
+    p->sample_at = sample_at;
     if (p->answer != ALQ_OK)
         return p->answer;
     for (i = 0; i < n_blocks; i++)
         total += alqi_heap_words(headers[i]);
-    MUST(hit_at >= 1 && hit_at <= total && p->n_pending == 0);
+    MUST(sample_at >= 1 && sample_at <= total && p->n_pending == 0);
     for (i = 0; i < n_blocks; i++) {
         bool is_hit = false;
 
         end += alqi_heap_words(headers[i]);
-        for (; hit_at <= end; is_hit = true)
-            hit_at += draw(p);
+        for (; sample_at <= end; is_hit = true)
+            sample_at += draw(p);
         if (is_hit)
             p->pending[p->n_pending++] = total - end;
     }
@@ -581,7 +581,7 @@ the_trigger_is_exact(void **state)
             is_hit = left <= wosize + 1;
             assert_int_equal(p->n_requests - n, is_hit);
             if (is_hit)
-                assert_true(p->hit_at == left);
+                assert_true(p->sample_at == left);
             left = is_hit ? gaps[k] : left - (wosize + 1);
             n_hits += is_hit;
         }
