@@ -16,7 +16,7 @@
 #define ANY ((intptr_t)1 << 48)       /* more words than there are addresses */
 
 struct row {
-    char transfer_root;
+    char letter;
     uint16_t at; /* in struct alqi_heap_tuning */
     intptr_t first;
     intptr_t least;
@@ -89,12 +89,12 @@ alqi_heap_param_limit(struct alqi_heap_tuning *t)
 /* ---- reading ------------------------------------------------------------ */
 
 static const struct row *
-find(char transfer_root)
+find(char letter)
 {
     size_t i;
 
     for (i = 0; i < ALQI_COUNT_OF(rows); i++)
-        if (rows[i].transfer_root == transfer_root)
+        if (rows[i].letter == letter)
             return &rows[i];
     return NULL;
 }
@@ -174,11 +174,11 @@ setting_read(struct alqi_heap_tuning *t, const char *at, const char *end,
     }
     if (end - at > 1 && (at[1] != '=' || !number(at + 2, end, &v))) {
         warn(at, (size_t)(end - at),
-             "not transfer_root=number, with k, M or G behind it; ignored");
+             "not letter=number, with k, M or G behind it; ignored");
         return;
     }
     *value_of(t, row) = limited(row, v);
-    t->has_minor_words |= row->transfer_root == 's';
+    t->has_minor_words |= row->letter == 's';
     if (limited(row, v) != v) {
         snprintf(why, sizeof why, "out of range, %jd is used",
                  (intmax_t)limited(row, v));
@@ -227,7 +227,7 @@ alqi_heap_param_write(const struct alqi_heap_tuning *t, char *text, size_t size)
     for (i = 0; i < ALQI_COUNT_OF(rows); i++)
         n += (size_t)snprintf(n < size ? text + n : NULL,
                               n < size ? size - n : 0, "%s%c=%jd",
-                              i == 0 ? "" : ",", rows[i].transfer_root,
+                              i == 0 ? "" : ",", rows[i].letter,
                               (intmax_t)*value_of(&copy, &rows[i]));
     return n;
 }

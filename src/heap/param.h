@@ -1,6 +1,6 @@
 /* param.h -- the heap's parameters: their ranges, and as text (ALIQUOTPARAM)
  *
- *   transfer_root[=number[k|M|G]],...      transfer_roots as in OCAMLRUNPARAM:
+ *   letter[=number[k|M|G]],...      letters as in OCAMLRUNPARAM:
  * aliquot-gc(7)
  */
 #ifndef ALQI_HEAP_PARAM_H

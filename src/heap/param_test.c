@@ -155,7 +155,7 @@ values_out_of_range_are_brought_in_and_told(void **state)
 }
 
 static void
-transfer_roots_of_others(void **state)
+letters_of_others(void **state)
 {
     struct alqi_heap_tuning t = read_text("b,p,R,t=3,o=99");
 
@@ -200,7 +200,7 @@ main(void)
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(numbers),
         cmocka_unit_test(values_out_of_range_are_brought_in_and_told),
-        cmocka_unit_test(transfer_roots_of_others),
+        cmocka_unit_test(letters_of_others),
         cmocka_unit_test(random_text_does_no_harm),
     };
 
