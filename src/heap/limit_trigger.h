@@ -9,7 +9,7 @@
  *         |  not unasked  |      free       |     allocated        |
  *         +---------------+-----------------+----------------------+
  *
- * .inv.fence  While it is up no block is allocated beyond at_words, and
+ * .inv.limit_trigger  While it is up no block is allocated beyond at_words, and
  * with `asks` none at all, but permit has said ALQ_OK to it; a message is asked
  * for as a whole, before anything of it is made.
  *

@@ -151,32 +151,31 @@ alqi_heap_global_remove(struct alq_global *global)
 
 void
 alqi_heap_transfer_root_add(struct alqi_heap *heap,
-                            struct alqi_heap_transfer_root *transfer_root)
+                            struct alqi_heap_transfer_root *root)
 {
     alqi_plat_lock(&common_lock);
-    ALQI_HEAP_LIST_ADD(heap->transfer_roots, transfer_root);
+    ALQI_HEAP_LIST_ADD(heap->transfer_roots, root);
     alqi_plat_unlock(&common_lock);
 }
 
 void
-alqi_heap_transfer_root_remove(struct alqi_heap_transfer_root *transfer_root)
+alqi_heap_transfer_root_remove(struct alqi_heap_transfer_root *root)
 {
     alqi_plat_lock(&common_lock);
-    if (transfer_root->link != NULL)
-        ALQI_HEAP_LIST_REMOVE(transfer_root);
+    if (root->link != NULL)
+        ALQI_HEAP_LIST_REMOVE(root);
     alqi_plat_unlock(&common_lock);
 }
 
 void
 alqi_heap_transfer_roots_end(struct alqi_heap *heap)
 {
-    struct alqi_heap_transfer_root *transfer_root;
+    struct alqi_heap_transfer_root *root;
 
     alqi_plat_lock(&common_lock);
-    for (transfer_root = heap->transfer_roots; transfer_root != NULL;
-         transfer_root = transfer_root->next) {
-        transfer_root->value = ALQ_NULL;
-        transfer_root->link = NULL;
+    for (root = heap->transfer_roots; root != NULL; root = root->next) {
+        root->value = ALQ_NULL;
+        root->link = NULL;
     }
     heap->transfer_roots = NULL;
     alqi_plat_unlock(&common_lock);
@@ -199,14 +198,13 @@ alqi_heap_roots_visit_common(struct alqi_heap *heap, alqi_heap_visit_fn *visit,
                              void *arg)
 {
     struct alq_global *global;
-    struct alqi_heap_transfer_root *transfer_root;
+    struct alqi_heap_transfer_root *root;
 
     alqi_plat_lock(&common_lock);
     for (global = heap->globals; global != NULL; global = global->next)
         visit(arg, &global->value);
-    for (transfer_root = heap->transfer_roots; transfer_root != NULL;
-         transfer_root = transfer_root->next)
-        visit(arg, &transfer_root->value);
+    for (root = heap->transfer_roots; root != NULL; root = root->next)
+        visit(arg, &root->value);
     alqi_plat_unlock(&common_lock);
     alqi_heap_pin_visit(heap, visit, arg);
 }
@@ -217,14 +215,13 @@ alqi_heap_roots_count_common(const struct alqi_heap *heap, size_t *n_globals,
                              size_t *n_transfer_roots)
 {
     const struct alq_global *global;
-    const struct alqi_heap_transfer_root *transfer_root;
+    const struct alqi_heap_transfer_root *root;
 
     *n_globals = *n_transfer_roots = 0;
     alqi_plat_lock(&common_lock);
     for (global = heap->globals; global != NULL; global = global->next)
         ++*n_globals;
-    for (transfer_root = heap->transfer_roots; transfer_root != NULL;
-         transfer_root = transfer_root->next)
+    for (root = heap->transfer_roots; root != NULL; root = root->next)
         ++*n_transfer_roots;
     alqi_plat_unlock(&common_lock);
 }

@@ -41,9 +41,8 @@ bool alqi_heap_root_is_used(const struct alqi_domain *d, struct alq_root *root);
 void alqi_heap_global_add(struct alqi_heap *heap, struct alq_global *global);
 void alqi_heap_global_remove(struct alq_global *global);
 void alqi_heap_transfer_root_add(struct alqi_heap *heap,
-                                 struct alqi_heap_transfer_root *transfer_root);
-void
-alqi_heap_transfer_root_remove(struct alqi_heap_transfer_root *transfer_root);
+                                 struct alqi_heap_transfer_root *root);
+void alqi_heap_transfer_root_remove(struct alqi_heap_transfer_root *root);
 /* The heap ends: transfer_roots that are left hold ALQ_NULL. */
 void alqi_heap_transfer_roots_end(struct alqi_heap *heap);
 
