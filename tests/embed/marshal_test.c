@@ -236,7 +236,7 @@ hear_unmarshal(void *client, struct alqi_domain *of, alq_value block,
     alqi_heap_observe_wake_sigsafe(of);
 }
 
-static const struct alqi_heap_hooks hooks = {.gap_words = each_word,
+static const struct alqi_heap_hooks hooks = {.skip_words = each_word,
                                              .request = hear_request,
                                              .request_done = hear_done,
                                              .direct = hear_direct,

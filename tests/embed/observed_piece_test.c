@@ -23,7 +23,7 @@ static struct alqi_domain *d;
 static uint64_t gap = 1, n_requests, last_sample_at, n_minor, seed;
 
 static uint64_t
-gap_words(void *client, struct alqi_domain *of)
+skip_words(void *client, struct alqi_domain *of)
 {
     (void)client;
     return of == d ? gap : UINT64_MAX;
@@ -48,7 +48,7 @@ static uint64_t
 request_done(void *client, struct alqi_domain *of, uintptr_t low)
 {
     (void)low;
-    return gap_words(client, of);
+    return skip_words(client, of);
 }
 
 static void
@@ -66,7 +66,7 @@ after_minor(void *client, struct alqi_domain *of)
 }
 
 static const struct alqi_heap_hooks hooks = {
-    .gap_words = gap_words,
+    .skip_words = skip_words,
     .request = request,
     .request_done = request_done,
     .request_cancel = request_cancel,

@@ -83,7 +83,7 @@ draw(struct part *p)
 }
 
 static uint64_t
-gap_words(void *client, struct alqi_domain *d)
+skip_words(void *client, struct alqi_domain *d)
 {
     MUST(client == parts);
     return part_of(d)->is_inside ? UINT64_MAX : draw(part_of(d));
@@ -156,7 +156,7 @@ request_done(void *client, struct alqi_domain *d, uintptr_t low)
     while (p->n_pending > 0)
         track(p, low + (p->pending[--p->n_pending] + 1) * ALQ_WORD_BYTES,
               YOUNG);
-    return gap_words(client, d);
+    return skip_words(client, d);
 }
 
 static void
@@ -326,7 +326,7 @@ heap_end(void *client)
 }
 
 static const struct alqi_heap_hooks hooks = {
-    .gap_words = gap_words,
+    .skip_words = skip_words,
     .request = request,
     .request_done = request_done,
     .request_cancel = request_cancel,

@@ -65,8 +65,8 @@ heap_sampled(void *heap, uint64_t n_samples, double interval_words,
     struct alqi_glue_limiter *l = alqi_glue_limiter_of(heap);
 
     if (ALQI_UNLIKELY(l != NULL))
-        alqi_limit_told(&l->t, frames, n_frames, n_samples,
-                        (double)n_samples * interval_words);
+        alqi_limit_profile_sampled(&l->t, frames, n_frames, n_samples,
+                                   (double)n_samples * interval_words);
 }
 
 /* What a callback asks of malloc is not the task's whose allocation it is. */
@@ -95,7 +95,7 @@ static struct alqi_memprof_subject subject = {
     .is_young = is_young,
     .minor_forward = minor_forward,
     .is_marked = is_marked,
-    .owes = owes,
+    .request_poll = owes,
     .triggers_stale = triggers_stale,
 };
 
@@ -149,7 +149,7 @@ wake_if_owed(struct alqi_domain *d, const struct alqi_glue_profiled *t)
 /* Whenever a thread may have come out of a callback, or begun to run the
  * domain, a trigger is drawn. */
 static uint64_t
-gap_words(void *client, struct alqi_domain *d)
+skip_words(void *client, struct alqi_domain *d)
 {
     struct alqi_glue_profiled *t = sampled(d);
 
@@ -157,7 +157,7 @@ gap_words(void *client, struct alqi_domain *d)
     if (t == NULL)
         return UINT64_MAX;
     wake_if_owed(d, t);
-    return alqi_memprof_gap_words(&t->engine);
+    return alqi_memprof_skip_words(&t->engine);
 }
 
 /* ---- allocation --------------------------------------------------------- */
@@ -207,7 +207,7 @@ request_done(void *client, struct alqi_domain *d, uintptr_t low)
     struct alqi_glue_profiled *t = alqi_glue_profiled_running(d);
 
     if (ALQI_UNLIKELY(t == NULL))
-        return gap_words(client, d);
+        return skip_words(client, d);
     return alqi_memprof_request_done(&t->engine, (void *)low);
 }
 
@@ -331,7 +331,7 @@ after(struct alqi_domain *d, void (*note)(struct alqi_memprof_domain *))
     if (domain == NULL)
         return;
     note(domain);
-    if (alqi_memprof_domain_owes(domain))
+    if (alqi_memprof_domain_has_pending(domain))
         alqi_heap_observe_wake_sigsafe(d);
 }
 
@@ -487,7 +487,7 @@ heap_end(void *client)
 }
 
 static const struct alqi_heap_hooks hooks = {
-    .gap_words = gap_words,
+    .skip_words = skip_words,
     .request = request,
     .request_done = request_done,
     .sample = sample,
