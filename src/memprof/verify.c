@@ -12,7 +12,7 @@
  *   6      a block of a list is in the heap
  *
  * 9 and 11 are asserted where they arise, sample/ and managed.c; 8 in
- * heap/limit.h; 10 and 12 in make.h and managed.c; 14 in domain.c and
+ * heap/alloc_limit.h; 10 and 12 in make.h and managed.c; 14 in domain.c and
  * glue/join/profiler_heap.c; 13 need not hold here (spec 1.15). */
 #include "memprof/scan.h"
 #include "memprof/state.h"
