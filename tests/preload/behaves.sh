@@ -136,6 +136,9 @@ rm -r listed
 "$aliquot" record -o n.ctf -- no-such-program 2>err
 equal "not found" $? 127
 contains "not found" "$(cat err)" "no-such-program: not found"
+cp /bin/true here && "$aliquot" record -o n.ctf -- here 2>err
+equal "of this directory" $? 127
+contains "of this directory" "$(cat err)" "write ./here"
 : >plain && "$aliquot" record -o n.ctf -- ./plain 2>err
 equal "not executable" $? 126
 

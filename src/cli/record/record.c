@@ -232,7 +232,12 @@ program_refuse(const char *name, const struct alqi_cli_program *p)
                       "programs with glibc only";
 
     if (!p->is_found) {
-        alqi_cli_say("record: %s: not found", name);
+        if (strchr(name, '/') == NULL && access(name, X_OK) == 0)
+            alqi_cli_say("record: %s: not found in PATH; for the file of this "
+                         "directory write ./%s",
+                         name, name);
+        else
+            alqi_cli_say("record: %s: not found", name);
         return EXIT_NOT_FOUND;
     }
     if (!p->is_executable) {
