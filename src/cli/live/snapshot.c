@@ -20,7 +20,7 @@
 #include "cli/tool/output.h"
 #include "cli/convert/recording.h"
 #include "cli/tool/text.h"
-#include "wire/packet.h"
+#include "wire/ctf_packet.h"
 #include "wire/side.h"
 
 enum { ID_CONTROL = 128 };

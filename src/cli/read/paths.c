@@ -12,7 +12,7 @@
 #include "cli/read/input.h"
 #include "cli/read/paths.h"
 #include "cli/tool/unpack.h"
-#include "wire/packet.h"
+#include "wire/ctf_packet.h"
 
 static void
 add(struct alqi_cli_paths *p, const char *path, bool is_listed)
