@@ -13,10 +13,10 @@ draw_from(struct alqi_domain *d, uintptr_t at)
 {
     const struct alqi_heap_observer *to = &d->heap->observer;
 
-    if (ALQI_LIKELY(to->hooks == NULL) || to->hooks->gap_words == NULL)
+    if (ALQI_LIKELY(to->hooks == NULL) || to->hooks->skip_words == NULL)
         return;
     d->observed.drawn_for = d->threads.running;
-    alqi_heap_observed_trigger_set(d, at, to->hooks->gap_words(to->client, d));
+    alqi_heap_observed_trigger_set(d, at, to->hooks->skip_words(to->client, d));
 }
 
 void

@@ -143,7 +143,7 @@ alqi_heap_observed_is_undisturbed(const struct alqi_domain *d, size_t words)
            (d->fence.hooks == NULL || low >= alqi_heap_fenced_address(d));
 }
 
-/* The trigger, as a request's hit_at; it is off afterwards. */
+/* The trigger, as a request's sample_at; it is off afterwards. */
 static inline uint64_t
 alqi_heap_observed_hit_take(struct alqi_domain *d)
 {
@@ -171,11 +171,12 @@ alqi_heap_observed_request(struct alqi_domain *d, const uintptr_t *headers,
                            const struct alqi_stack_regs *caller)
 {
     const struct alqi_heap_observer *to = &d->heap->observer;
-    uint64_t hit_at = alqi_heap_observed_hit_take(d);
+    uint64_t sample_at = alqi_heap_observed_hit_take(d);
 
     if (ALQI_UNLIKELY(to->hooks == NULL))
         return ALQ_OK; /* it has just stopped */
-    return to->hooks->request(to->client, d, headers, n_blocks, hit_at, caller);
+    return to->hooks->request(to->client, d, headers, n_blocks, sample_at,
+                              caller);
 }
 
 /* Its answer was another than ALQ_OK. */

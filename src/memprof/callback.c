@@ -183,9 +183,9 @@ abandon_running(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
                 enum alqi_callback_kind kind)
 {
     switch (kind) {
-    case ALQI_CALLBACK_ALLOC_NEW: /* on `making`, which goes as a whole */
+    case ALQI_CALLBACK_ALLOC_NEW: /* on `new_entries`, which goes as a whole */
         return;
-    case ALQI_CALLBACK_ALLOC_OWED:
+    case ALQI_CALLBACK_ALLOC_DEFERRED:
         if ((e->birth & ALQI_BIRTH_SCANNED) ||
             alqi_index_alloc_ran(e, false, 0) == ALQI_NEXT_FREE)
             alqi_entry_free(t, e);
@@ -207,8 +207,8 @@ alqi_callback_abandon(struct alqi_memprof_thread *t)
     t->running = NULL;
     if (e != NULL)
         abandon_running(t, e, t->running_kind);
-    while ((e = t->making) != NULL) {
-        t->making = e->chain;
+    while ((e = t->new_entries) != NULL) {
+        t->new_entries = e->chain;
         if (e->flags & ALQI_ENTRY_ALLOC_DUE)
             continue; /* on `pending`, too */
         /* Its block never reached anyone: what was kept is dead. */

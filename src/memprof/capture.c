@@ -3,9 +3,9 @@
  * .inv.walk  A stack is the machine's, or, where the subject has a walk that
  *            says so, that of the heap's program; never both.
  *
- * A heap's stacks have all their frames: where they are more than the memo
+ * A heap's stacks have all their frames: where they are more than the cache
  * keeps they are walked again, at 8 bytes and some 10 ns a frame.  Of malloc
- * the memo's frames are all (its capacity is the depth that the user set). */
+ * the cache's frames are all (its capacity is the depth that the user set). */
 #include "memprof/make.h"
 
 enum { WALKED_FRAMES_FIRST = 4096 / sizeof(uintptr_t) };
@@ -74,7 +74,7 @@ enum {
 };
 
 void
-alqi_make_few_refused(struct alqi_memprof_thread *t)
+alqi_make_layout_refused(struct alqi_memprof_thread *t)
 {
     t->n_refused = t->refused;
     t->refused = t->refused < REFUSED_MOST ? t->refused * 2 + 1 : REFUSED_MOST;
@@ -83,19 +83,19 @@ alqi_make_few_refused(struct alqi_memprof_thread *t)
 /* Of a capture that begins in the heap's own text, which would hide what has
  * come before: what is the heap's comes off afterwards.
  *
- * .inv.lead  Each round wants more than the one before, up to the memo's
+ * .inv.lead  Each round wants more than the one before, up to the cache's
  *            capacity; the round that has wanted that is the last. */
 static struct alqi_stack_result
 capture_from_inside(struct alqi_memprof_thread *t,
                     const struct alqi_stack_regs *regs, uint32_t most)
 {
     const struct alqi_memprof_subject *subject = t->domain->subject;
-    uint32_t lead = OWN_FRAMES, capacity = t->memo->capacity, want, own;
+    uint32_t lead = OWN_FRAMES, capacity = t->cache->capacity, want, own;
     struct alqi_stack_result r;
 
     for (;; lead = own + OWN_FRAMES) {
         want = most < capacity - lead ? most + lead : capacity;
-        r = alqi_stack_capture(t->memo, regs, 0, 0, want);
+        r = alqi_stack_capture(t->cache, regs, 0, 0, want);
         for (own = 0; own < r.n_frames && is_own(subject, r.frames[own] - 1);)
             own++;
         if (!r.truncated || r.n_frames - own >= most || want == capacity ||
@@ -115,8 +115,8 @@ capture_from_inside(struct alqi_memprof_thread *t,
     return r;
 }
 
-/* Of a stack that is deeper than the memo, all that is wanted; or, without
- * memory, what the memo has. */
+/* Of a stack that is deeper than the cache, all that is wanted; or, without
+ * memory, what the cache has. */
 static ALQI_NOINLINE void
 capture_deep(struct alqi_memprof_thread *t, const struct alqi_stack_regs *regs,
              uint32_t most)
@@ -124,12 +124,12 @@ capture_deep(struct alqi_memprof_thread *t, const struct alqi_stack_regs *regs,
     const struct alqi_memprof_subject *subject = t->domain->subject;
     size_t room;
 
-    while (t->walked_frames <= t->memo->capacity)
+    while (t->walked_frames <= t->cache->capacity)
         if (!walked_grow(t, most))
             return;
     do {
         room = t->walked_frames < most ? t->walked_frames : most;
-        t->last = alqi_stack_capture_deep(t->memo, regs, subject->skip_lo,
+        t->last = alqi_stack_capture_deep(t->cache, regs, subject->skip_lo,
                                           subject->skip_hi, t->walked,
                                           (uint32_t)room);
     } while (t->last.truncated && walked_grow(t, most));
@@ -143,16 +143,16 @@ capture_any(struct alqi_memprof_thread *t, const struct alqi_stack_regs *regs,
     uint32_t kept = most;
 
     t->last.n_frames = 0;
-    if (t->memo == NULL)
+    if (t->cache == NULL)
         return;
-    if (kept > t->memo->capacity)
-        kept = t->memo->capacity;
-    if (t->few != NULL && is_own(subject, regs->pc - regs->is_return))
+    if (kept > t->cache->capacity)
+        kept = t->cache->capacity;
+    if (t->layouts != NULL && is_own(subject, regs->pc - regs->is_return))
         t->last = capture_from_inside(t, regs, kept);
     else
-        t->last = alqi_stack_capture(t->memo, regs, subject->skip_lo,
+        t->last = alqi_stack_capture(t->cache, regs, subject->skip_lo,
                                      subject->skip_hi, kept);
-    if (t->few != NULL && t->last.truncated && kept < most)
+    if (t->layouts != NULL && t->last.truncated && kept < most)
         capture_deep(t, regs, most);
 }
 
@@ -163,18 +163,18 @@ alqi_make_capture(struct alqi_memprof_thread *t,
     const struct alqi_memprof_subject *subject = t->domain->subject;
     uint32_t most = 0;
 
-    if (ALQI_LIKELY(t->making->chain == NULL && t->few == NULL &&
-                    t->memo != NULL &&
-                    t->making->profile->callstack_frames != 0 &&
+    if (ALQI_LIKELY(t->new_entries->chain == NULL && t->layouts == NULL &&
+                    t->cache != NULL &&
+                    t->new_entries->profile->callstack_frames != 0 &&
                     alqi_memprof_subject_walk(subject) == NULL)) {
         /* One client, of a heap that wants deltas: malloc. */
-        most = t->making->profile->callstack_frames;
+        most = t->new_entries->profile->callstack_frames;
         t->last = alqi_stack_capture(
-            t->memo, regs, subject->skip_lo, subject->skip_hi,
-            most < t->memo->capacity ? most : t->memo->capacity);
+            t->cache, regs, subject->skip_lo, subject->skip_hi,
+            most < t->cache->capacity ? most : t->cache->capacity);
         return (struct alqi_stack_frames){t->last.frames, t->last.n_frames};
     }
-    for (struct alqi_memprof_entry *e = t->making; e != NULL; e = e->chain)
+    for (struct alqi_memprof_entry *e = t->new_entries; e != NULL; e = e->chain)
         if (e->profile->callstack_frames > most)
             most = e->profile->callstack_frames;
     return alqi_make_capture_most(t, regs, most);
@@ -200,6 +200,6 @@ alqi_memprof_capture(struct alqi_memprof_thread *thread,
 {
     const struct alqi_memprof_subject *subject = thread->domain->subject;
 
-    return alqi_stack_capture(thread->memo, regs, subject->skip_lo,
-                              subject->skip_hi, thread->memo->capacity);
+    return alqi_stack_capture(thread->cache, regs, subject->skip_lo,
+                              subject->skip_hi, thread->cache->capacity);
 }

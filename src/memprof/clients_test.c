@@ -19,7 +19,8 @@
 /* ---- clients ------------------------------------------------------------ */
 
 static void
-two_clients_each_get_their_own_law(void **state) /* DESIGN decision 10 */
+two_clients_each_get_their_own_distribution(
+    void **state) /* DESIGN decision 10 */
 {
     static struct counted other;
     struct alq_tracker t = counting_tracker;
@@ -45,7 +46,7 @@ two_clients_each_get_their_own_law(void **state) /* DESIGN decision 10 */
     assert_true(fabs((double)other.samples - words * 0.02) < 8 * sd);
     assert_int_equal(counted.allocs, counted.deallocs);
     assert_int_equal(other.allocs, other.deallocs);
-    /* the faster one stops: the other's law goes on at its own rate */
+    /* the faster one stops: the other's dist goes on at its own rate */
     assert_int_equal(fake_stop(&self), ALQ_OK);
     other.samples = 0;
     self.words = 0;
@@ -108,7 +109,7 @@ alloc_that_stops_the_recorder(void *arg, const struct alq_allocation *a,
 }
 
 static void
-a_client_stopped_by_another_is_not_told(void **state)
+a_client_stopped_by_another_is_not_notified(void **state)
 {
     static struct counted other;
     struct alq_tracker t = counting_tracker, u = counting_tracker;
@@ -446,9 +447,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(two_clients_each_get_their_own_law),
+        TEST(two_clients_each_get_their_own_distribution),
         TEST(churning_a_client_does_not_bias_another),
-        TEST(a_client_stopped_by_another_is_not_told),
+        TEST(a_client_stopped_by_another_is_not_notified),
         TEST(a_callback_may_end_its_thread),
         TEST(deferred_callbacks_wait_for_flush),
         TEST(stop_runs_the_callers_alloc_callbacks),

@@ -81,7 +81,7 @@ alqi_memprof_start_hooked(struct alqi_memprof_domain *domain,
                           struct alq_profile **out)
 {
     const struct alq_memprof_config standard = ALQ_MEMPROF_CONFIG_DEFAULT;
-    struct alqi_sample_law law;
+    struct alqi_sample_dist dist;
     struct alq_profile *p;
     enum alq_status st = ALQ_OK;
     uint32_t was = ALQI_MEMPROF_IDLE;
@@ -89,13 +89,13 @@ alqi_memprof_start_hooked(struct alqi_memprof_domain *domain,
     if (config == NULL)
         config = &standard;
     if (tracker == NULL || out == NULL ||
-        !alqi_sample_law_set(&law, config->rate))
+        !alqi_sample_dist_set(&dist, config->rate))
         return ALQ_EINVAL;
     if (thread != NULL && thread->mode == ALQI_MEMPROF_INSIDE)
         return ALQ_EINVAL; /* from a signal handler */
     if (thread != NULL)
         was = alqi_memprof_enter(thread);
-    p = alqi_profile_new(config, tracker, &law, hooks, slot);
+    p = alqi_profile_new(config, tracker, &dist, hooks, slot);
     if (p == NULL) {
         st = ALQ_ENOMEM;
     } else if (!claim(domain, thread, p)) {
@@ -169,7 +169,7 @@ slot_stop_of(struct alqi_memprof_domain *d, struct alq_profile *p)
 
 /* The alloc callbacks that the thread owes; true when one failed. */
 static bool
-owed_fail(struct alqi_memprof_thread *t)
+due_allocs_fail(struct alqi_memprof_thread *t)
 {
     int before = t->failure;
     bool failed;
@@ -194,7 +194,7 @@ stop(struct alqi_memprof_domain *d, struct alqi_memprof_thread *t,
     if (was == ALQI_MEMPROF_INSIDE)
         return ALQ_EINVAL; /* from a signal handler */
     alqi_memprof_enter(t);
-    failed = was == ALQI_MEMPROF_IDLE && owed_fail(t);
+    failed = was == ALQI_MEMPROF_IDLE && due_allocs_fail(t);
     if (slot == ALQI_MEMPROF_SLOT_TREE)
         st = alqi_tree_stop(t, p);
     else

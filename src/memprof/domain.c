@@ -1,10 +1,11 @@
-/* domain.c -- what a domain and its threads sample for: slots, law
+/* domain.c -- what a domain and its threads sample for: slots, dist
  *
  * Slots change under the domain's lock, which also bumps `serial`.  A thread
- * compares serials when it draws a gap, and copies the slots when they differ
- * (armed).  Hits are thinned against the armed law, since that is the law the
- * gap was drawn by; a profile that came later is not armed and gets nothing of
- * a gap that was not its own (.inv.armed, doc/design/memprof.md). */
+ * compares serials when it draws a skip, and copies the slots when they differ
+ * (armed).  Hits are thinned against the armed dist, since that is the dist the
+ * skip was next_skip by; a profile that came later is not armed and gets
+ * nothing of a skip that was not its own (.inv.armed, doc/design/memprof.md).
+ */
 #include <string.h>
 
 #include "memprof/state.h"
@@ -45,35 +46,35 @@ alqi_domains_unlock_all(void)
 }
 
 static void
-forget_thread(struct alqi_memprof_thread *t)
+thread_fork_reset(struct alqi_memprof_thread *t)
 {
-    struct alqi_memprof_pending none = {NULL, NULL};
+    struct alqi_entry_fifo none = {NULL, NULL};
 
     t->pending = none;
     t->deferred = none;
     t->due = none;
-    t->making = NULL;
+    t->new_entries = NULL;
     t->running = NULL;
     t->free_entries = NULL;
     t->n_free_entries = 0;
-    t->n_late = 0;
+    t->n_delayed = 0;
     t->mode = ALQI_MEMPROF_IDLE;
     t->is_listed = false;
     t->armed.serial = t->armed.n_clients = 0;
-    t->armed.is_plain = t->armed.is_prompt = false;
-    alqi_tree_forget(t);
+    t->armed.is_single = t->armed.is_immediate = false;
+    alqi_tree_fork_reset(t);
 }
 
 void
-alqi_domains_forget(struct alqi_memprof_thread *self)
+alqi_domains_fork_reset(struct alqi_memprof_thread *self)
 {
     alqi_plat_lock_break(&domains.lock);
     for (struct alqi_memprof_domain *d = domains.first; d; d = d->next) {
         struct alqi_memprof_thread *t = d->threads, *next;
 
         alqi_plat_lock_break(&d->lock);
-        d->pending = (struct alqi_memprof_pending){NULL, NULL};
-        d->deferred = (struct alqi_memprof_pending){NULL, NULL};
+        d->pending = (struct alqi_entry_fifo){NULL, NULL};
+        d->deferred = (struct alqi_entry_fifo){NULL, NULL};
         d->threads = NULL;
         for (; t != NULL; t = next) {
             next = t->next_in_domain;
@@ -81,7 +82,7 @@ alqi_domains_forget(struct alqi_memprof_thread *self)
             if (t == self)
                 d->threads = t;
             else
-                forget_thread(t);
+                thread_fork_reset(t);
         }
     }
 }
@@ -114,7 +115,7 @@ alqi_clients_leave(struct alqi_memprof_thread *t)
             alqi_profile_cell_leave(armed->client[i].profile,
                                     armed->client[i].cell);
     armed->n_clients = 0;
-    armed->is_plain = armed->is_prompt = false;
+    armed->is_single = armed->is_immediate = false;
 }
 
 static void
@@ -128,30 +129,30 @@ client_add(struct alqi_memprof_thread *t, struct alq_profile *p)
     armed->n_clients++;
     c->profile = p;
     c->id = atomic_load_explicit(&p->id, memory_order_relaxed);
-    c->thin = p->law;
+    c->thin = p->dist;
     c->gate = p->hooks != NULL ? p->hooks->gate : NULL;
     c->cell = alqi_profile_cell_take(p, t);
 }
 
 static const struct alq_profile *
-loudest_of(const struct alqi_memprof_armed *armed)
+highest_rate_of(const struct alqi_memprof_armed *armed)
 {
-    const struct alq_profile *loudest = NULL;
+    const struct alq_profile *highest_rate = NULL;
 
     for (unsigned i = 0; i < armed->n_clients; i++) {
         const struct alq_profile *p = armed->client[i].profile;
 
         if (p->slot > ALQI_MEMPROF_SLOT_LIVE && !alqi_profile_is_of_limits(p) &&
-            (loudest == NULL || p->law.rate > loudest->law.rate))
-            loudest = p;
+            (highest_rate == NULL || p->dist.rate > highest_rate->dist.rate))
+            highest_rate = p;
     }
-    return loudest;
+    return highest_rate;
 }
 
 /* Its alloc callback runs at once, and its data need not be found while it
  * does. */
 static bool
-is_prompt(const struct alqi_memprof_client *c)
+is_immediate(const struct alqi_memprof_client *c)
 {
     const struct alq_profile *p = c->profile;
 
@@ -175,18 +176,18 @@ arm_locked(const struct alqi_memprof_domain *d, struct alqi_memprof_thread *t)
     for (unsigned i = 0; i < armed->n_clients; i++)
         if (armed->client[i].thin.rate > most)
             most = armed->client[i].thin.rate;
-    armed->loudest = loudest_of(armed);
-    alqi_sample_law_set(&armed->law, most);
+    armed->highest_rate = highest_rate_of(armed);
+    alqi_sample_dist_set(&armed->dist, most);
     for (unsigned i = 0; i < armed->n_clients; i++) {
-        struct alqi_sample_law *thin = &armed->client[i].thin;
+        struct alqi_sample_dist *thin = &armed->client[i].thin;
 
-        alqi_sample_law_set(thin, most > 0 ? thin->rate / most : 0);
+        alqi_sample_dist_set(thin, most > 0 ? thin->rate / most : 0);
     }
-    armed->hits_all = armed->law.rate == 1.0;
-    armed->is_plain = armed->n_clients == 1 &&
-                      armed->client[0].thin.rate == 1.0 &&
-                      armed->client[0].gate == NULL;
-    armed->is_prompt = armed->is_plain && is_prompt(&armed->client[0]);
+    armed->samples_every_word = armed->dist.rate == 1.0;
+    armed->is_single = armed->n_clients == 1 &&
+                       armed->client[0].thin.rate == 1.0 &&
+                       armed->client[0].gate == NULL;
+    armed->is_immediate = armed->is_single && is_immediate(&armed->client[0]);
 }
 
 /* The client that rules the draws by its seed: the one that is alone, or beside
@@ -218,7 +219,7 @@ alqi_domain_arm(struct alqi_memprof_domain *d, struct alqi_memprof_thread *t)
     if (only != NULL)
         seed = only->profile->seed;
     alqi_domain_unlock(d);
-    t->residual = t->drawn = 0; /* to be drawn by the new law */
+    t->residual = t->next_skip = 0; /* to be next_skip by the new dist */
     if (only != NULL && only->id != t->seeded_by) {
         t->seeded_by = only->id;
         alqi_sample_seed(&t->rng, seed + alqi_base_mix(d->path + t->ordinal));

@@ -109,9 +109,9 @@ alqi_filter_unlock(void)
 }
 
 void
-alqi_filter_forget(void)
+alqi_filter_fork_reset(void)
 {
-    /* The counts stay: some are of addresses that no index knows, and what is
+    /* The counts stay: some are of addresses that no index before, and what is
      * too much costs a look into the index. */
     alqi_plat_lock_break(&grow_lock);
 }

@@ -52,7 +52,7 @@ keep_in_hand(struct alqi_memprof_thread *t)
 
     if (e != NULL && t->running_kind != ALQI_CALLBACK_ALLOC_NEW)
         atomic_fetch_add(&e->profile->refs, ALQI_PROFILE_ONE_ENTRY);
-    for (e = t->making; e != NULL; e = e->chain)
+    for (e = t->new_entries; e != NULL; e = e->chain)
         atomic_fetch_add(&e->profile->refs, ALQI_PROFILE_ONE_ENTRY);
 }
 
@@ -60,16 +60,16 @@ void
 alqi_memprof_fork_child_unprepared(struct alqi_memprof_thread *thread)
 {
     alqi_base_rank_forget_sigsafe();
-    alqi_domains_forget(thread);
-    alqi_orphans_forget();
-    alqi_filter_forget();
-    alqi_index_forget();
-    alqi_pool_forget();
-    alqi_profiles_forget_entries(thread);
+    alqi_domains_fork_reset(thread);
+    alqi_orphans_fork_reset();
+    alqi_filter_fork_reset();
+    alqi_index_fork_reset();
+    alqi_pool_fork_reset();
+    alqi_profiles_fork_reset(thread);
     if (thread == NULL)
         return;
-    thread->pending = (struct alqi_memprof_pending){NULL, NULL};
-    thread->deferred = (struct alqi_memprof_pending){NULL, NULL};
-    thread->due = (struct alqi_memprof_pending){NULL, NULL};
+    thread->pending = (struct alqi_entry_fifo){NULL, NULL};
+    thread->deferred = (struct alqi_entry_fifo){NULL, NULL};
+    thread->due = (struct alqi_entry_fifo){NULL, NULL};
     keep_in_hand(thread);
 }

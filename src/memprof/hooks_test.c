@@ -42,7 +42,7 @@ on_dealloc(void *arg, uintptr_t data)
 }
 
 static void
-on_leaves(void *arg, const void *block)
+on_freeing(void *arg, const void *block)
 {
     if (arg != &counted)
         return;
@@ -51,7 +51,7 @@ on_leaves(void *arg, const void *block)
 }
 
 static void
-on_stays(void *arg, const void *block, uint64_t size_bytes)
+on_free_undone(void *arg, const void *block, uint64_t size_bytes)
 {
     assert_ptr_equal(arg, &counted);
     assert_ptr_equal(block, leaving);
@@ -61,8 +61,8 @@ on_stays(void *arg, const void *block, uint64_t size_bytes)
 
 static const struct alqi_memprof_hooks hooks = {
     .gate = &gate,
-    .leaves = on_leaves,
-    .stays = on_stays,
+    .freeing = on_freeing,
+    .free_undone = on_free_undone,
 };
 
 static struct alq_profile *
@@ -172,7 +172,7 @@ who_died_untold_leaves_before_the_next_comes(void **state)
 
 /* A free that came INSIDE waits; the block leaves before it is freed. */
 static void
-a_late_free_is_told_before_it_is_done(void **state)
+a_delayed_free_is_told_before_it_is_done(void **state)
 {
     struct alq_profile *p = begin_hooked(1.0, &counted);
     void *block;
@@ -184,9 +184,9 @@ a_late_free_is_told_before_it_is_done(void **state)
     was = alqi_memprof_enter(&self.t);
     fake_free(&self, block);
     assert_string_equal(came, "a");
-    assert_int_equal(heap.late_freed, 0);
+    assert_int_equal(heap.delayed_freed, 0);
     alqi_memprof_leave(&self.t, was);
-    assert_int_equal(heap.late_freed, 1);
+    assert_int_equal(heap.delayed_freed, 1);
     assert_string_equal(came, "ald");
     end_hooked(p);
 }
@@ -194,7 +194,7 @@ a_late_free_is_told_before_it_is_done(void **state)
 /* 8 standard errors of a binomial: below 2e-15, and below 1e-11 with the skew
  * that 20,000 expected hits leave. */
 static void
-a_gate_beside_another_client_keeps_both_laws(void **state)
+a_gate_beside_another_client_keeps_both_distribution(void **state)
 {
     static struct counted other;
     struct alq_profile *p = begin(0.05), *q;
@@ -233,8 +233,8 @@ main(void)
         TEST(what_was_met_at_a_shut_gate_stays_unknown),
         TEST(a_block_leaves_before_its_realloc),
         TEST(who_died_untold_leaves_before_the_next_comes),
-        TEST(a_late_free_is_told_before_it_is_done),
-        TEST(a_gate_beside_another_client_keeps_both_laws),
+        TEST(a_delayed_free_is_told_before_it_is_done),
+        TEST(a_gate_beside_another_client_keeps_both_distribution),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

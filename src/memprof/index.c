@@ -176,7 +176,7 @@ link_locked(struct shard *s, uint64_t hash, struct alqi_memprof_entry *e)
 
 /* Unlinks the block's entries; those that nobody else holds come back. */
 static struct alqi_memprof_entry *
-take_locked(struct shard *s, uint64_t hash, const void *block, bool dead)
+remove_locked(struct shard *s, uint64_t hash, const void *block, bool dead)
 {
     struct alqi_memprof_entry **at = bucket_of(s, hash), *e, *out = NULL;
 
@@ -187,7 +187,7 @@ take_locked(struct shard *s, uint64_t hash, const void *block, bool dead)
         }
         *at = e->chain;
         uncount_locked(s, e);
-        e->flags |= dead ? ALQI_ENTRY_DEAD : ALQI_ENTRY_TAKEN;
+        e->flags |= dead ? ALQI_ENTRY_DEAD : ALQI_ENTRY_IN_REALLOC;
         if (dead && (e->flags & (ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_RUNNING)))
             continue; /* .inv.two: its thread sees DEAD */
         e->chain = out;
@@ -197,22 +197,22 @@ take_locked(struct shard *s, uint64_t hash, const void *block, bool dead)
 }
 
 struct alqi_memprof_entry *
-alqi_index_take_dead(const void *block)
+alqi_index_remove_dead(const void *block)
 {
     uint64_t hash = hash_of(block);
     struct shard *s = shard_lock(shard_of(block));
-    struct alqi_memprof_entry *out = take_locked(s, hash, block, true);
+    struct alqi_memprof_entry *out = remove_locked(s, hash, block, true);
 
     shard_unlock(s);
     return out;
 }
 
 struct alqi_memprof_entry *
-alqi_index_take(const void *block)
+alqi_index_remove_for_realloc(const void *block)
 {
     uint64_t hash = hash_of(block);
     struct shard *s = shard_lock(shard_of(block));
-    struct alqi_memprof_entry *out = take_locked(s, hash, block, false);
+    struct alqi_memprof_entry *out = remove_locked(s, hash, block, false);
 
     shard_unlock(s);
     return out;
@@ -225,7 +225,7 @@ admit_locked(struct alqi_memprof_entry *e, bool *refuse)
 {
     bool held = e->flags & (ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_RUNNING);
 
-    e->flags &= (uint16_t)~ALQI_ENTRY_TAKEN;
+    e->flags &= (uint16_t)~ALQI_ENTRY_IN_REALLOC;
     *refuse = true;
     if (e->flags & ALQI_ENTRY_GONE)
         return false;
@@ -241,8 +241,8 @@ static inline bool
 is_simple(const struct alqi_memprof_entry *e)
 {
     enum {
-        LOOKED_AT = ALQI_ENTRY_TAKEN | ALQI_ENTRY_GONE | ALQI_ENTRY_ALLOC_DUE |
-                    ALQI_ENTRY_RUNNING
+        LOOKED_AT = ALQI_ENTRY_IN_REALLOC | ALQI_ENTRY_GONE |
+                    ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_RUNNING
     };
 
     return e->chain == NULL && (e->flags & LOOKED_AT) == 0;
@@ -281,7 +281,7 @@ alqi_index_put(struct alqi_memprof_entry *batch,
     struct alqi_memprof_entry *stale, *e, *next;
 
     stale = alqi_memprof_filter_may_hold(batch->block)
-                ? take_locked(s, hash, batch->block, true)
+                ? remove_locked(s, hash, batch->block, true)
                 : NULL;
     *refused = NULL;
     for (e = batch; e != NULL; e = next) {
@@ -305,12 +305,12 @@ alqi_index_put(struct alqi_memprof_entry *batch,
 }
 
 enum alqi_index_next
-alqi_index_bury(struct alqi_memprof_entry *e)
+alqi_index_realloc_done(struct alqi_memprof_entry *e)
 {
     struct shard *s = shard_lock(shard_of(e->block));
     enum alqi_index_next next = ALQI_NEXT_DEAD;
 
-    e->flags &= (uint16_t)~ALQI_ENTRY_TAKEN;
+    e->flags &= (uint16_t)~ALQI_ENTRY_IN_REALLOC;
     e->flags |= ALQI_ENTRY_DEAD;
     if (e->flags & ALQI_ENTRY_GONE)
         next = ALQI_NEXT_FREE;
@@ -327,7 +327,7 @@ static enum alqi_index_next
 end_locked(struct shard *s, uint64_t hash, struct alqi_memprof_entry *e)
 {
     e->flags &= (uint16_t) ~(ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_RUNNING);
-    if (e->flags & ALQI_ENTRY_TAKEN) {
+    if (e->flags & ALQI_ENTRY_IN_REALLOC) {
         e->flags |= ALQI_ENTRY_GONE; /* .inv.two */
         return ALQI_NEXT_LEFT;
     }
@@ -337,17 +337,17 @@ end_locked(struct shard *s, uint64_t hash, struct alqi_memprof_entry *e)
 }
 
 bool
-alqi_index_owes_alloc(struct alqi_memprof_entry *e)
+alqi_index_alloc_is_due(struct alqi_memprof_entry *e)
 {
     struct shard *s = shard_lock(shard_of(e->block));
-    bool owes = e->flags & ALQI_ENTRY_ALLOC_DUE;
+    bool is_due = e->flags & ALQI_ENTRY_ALLOC_DUE;
 
     shard_unlock(s);
-    return owes;
+    return is_due;
 }
 
 enum alqi_index_next
-alqi_index_turn(struct alqi_memprof_entry *e)
+alqi_index_begin_deferred(struct alqi_memprof_entry *e)
 {
     uint64_t hash = hash_of(e->block);
     struct shard *s = shard_lock(shard_of(e->block));
@@ -378,7 +378,7 @@ alqi_index_alloc_ran(struct alqi_memprof_entry *e, bool keep, uintptr_t data)
         e->data = data;
         e->flags |= ALQI_ENTRY_DATUM;
     }
-    if ((e->flags & ALQI_ENTRY_GONE) && !(e->flags & ALQI_ENTRY_TAKEN))
+    if ((e->flags & ALQI_ENTRY_GONE) && !(e->flags & ALQI_ENTRY_IN_REALLOC))
         next = ALQI_NEXT_FREE;
     else if (!keep)
         next = end_locked(s, hash, e);
@@ -389,7 +389,7 @@ alqi_index_alloc_ran(struct alqi_memprof_entry *e, bool keep, uintptr_t data)
 }
 
 enum alqi_index_next
-alqi_index_give_up(struct alqi_memprof_entry *e)
+alqi_index_cancel_deferred(struct alqi_memprof_entry *e)
 {
     uint64_t hash = hash_of(e->block);
     struct shard *s = shard_lock(shard_of(e->block));
@@ -502,7 +502,7 @@ alqi_index_unlock_all(void)
 }
 
 void
-alqi_index_forget(void)
+alqi_index_fork_reset(void)
 {
     /* A table may have been caught halfway through growing: start anew. */
     for (unsigned i = 0; i < ALQI_INDEX_SHARDS; i++)

@@ -58,7 +58,7 @@ share(struct alqi_memprof_thread *t, const struct alqi_memprof_client *c,
       uint64_t k, bool stale)
 {
     if (ALQI_UNLIKELY(stale) && !samples_still(t, c->profile))
-        return 0; /* replaced or stopped since the gap was drawn */
+        return 0; /* replaced or stopped since the skip was next_skip */
     if (ALQI_LIKELY(c->thin.rate == 1.0))
         return k;
     return alqi_sample_binomial(&t->rng, &c->thin, k);
@@ -70,7 +70,7 @@ alqi_make_for_all(struct alqi_memprof_thread *t,
 {
     bool stale = atomic_load_explicit(&t->domain->serial,
                                       memory_order_relaxed) != t->armed.serial;
-    struct alqi_memprof_entry **at = &t->making;
+    struct alqi_memprof_entry **at = &t->new_entries;
 
     while (*at != NULL)
         at = &(*at)->chain;
@@ -86,7 +86,7 @@ alqi_make_for_all(struct alqi_memprof_thread *t,
     }
     if (ALQI_UNLIKELY(t->dropped_nested != 0))
         count_nested(t);
-    return t->making != NULL;
+    return t->new_entries != NULL;
 }
 
 bool
@@ -104,19 +104,19 @@ alqi_make_deferred(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
 }
 
 void
-alqi_make_tell_heap(const struct alqi_memprof_thread *t,
-                    const struct alqi_stack_frames *stack)
+alqi_make_notify_heap(const struct alqi_memprof_thread *t,
+                      const struct alqi_stack_frames *stack)
 {
     const struct alqi_memprof_limits *limits =
         alqi_memprof_subject_limits(t->domain->subject);
 
     if (limits == NULL)
         return;
-    for (const struct alqi_memprof_entry *e = t->making; e; e = e->chain) {
+    for (const struct alqi_memprof_entry *e = t->new_entries; e; e = e->chain) {
         const struct alq_profile *p = e->profile;
 
-        if (p == t->armed.loudest)
-            limits->sampled(t->domain->heap, e->n_samples, 1 / p->law.rate,
+        if (p == t->armed.highest_rate)
+            limits->sampled(t->domain->heap, e->n_samples, 1 / p->dist.rate,
                             stack->pcs, alqi_make_n_frames(p, stack));
     }
 }

@@ -1,8 +1,8 @@
 /* make.h -- from k hits of one block to an entry for each client
  *
- * The clients thin the hits by the law their thread was armed with
- * (.inv.armed); who has any gets an entry, on the thread's `making`, in the
- * order of the slots, thread trees last.  One capture serves all of them.
+ * The clients thin the hits by the dist their thread was armed with
+ * (.inv.armed); who has any gets an entry, on the thread's `new_entries`, in
+ * the order of the slots, thread trees last.  One capture serves all of them.
  *
  * Inline, since it is where a sample's instructions go. */
 #ifndef ALQI_MEMPROF_MAKE_H
@@ -34,9 +34,9 @@ alqi_make_n_frames(const struct alq_profile *p,
     return stack->n < p->callstack_frames ? stack->n : p->callstack_frames;
 }
 
-/* The heap's own look at what `making` has sampled (limits.sampled). */
-void alqi_make_tell_heap(const struct alqi_memprof_thread *t,
-                         const struct alqi_stack_frames *stack);
+/* The heap's own look at what `new_entries` has sampled (limits.sampled). */
+void alqi_make_notify_heap(const struct alqi_memprof_thread *t,
+                           const struct alqi_stack_frames *stack);
 /* Stashes the stack and marks the callback due; false: no memory. */
 bool alqi_make_deferred(struct alqi_memprof_thread *t,
                         struct alqi_memprof_entry *e,
@@ -44,7 +44,7 @@ bool alqi_make_deferred(struct alqi_memprof_thread *t,
 
 /* ---- capture.c ---------------------------------------------------------- */
 
-/* The stack, as deep as any of `making` wants it. */
+/* The stack, as deep as any of `new_entries` wants it. */
 struct alqi_stack_frames alqi_make_capture(struct alqi_memprof_thread *t,
                                            const struct alqi_stack_regs *regs);
 /* In any way but by a layout. */
@@ -52,7 +52,7 @@ struct alqi_stack_frames
 alqi_make_capture_slow(struct alqi_memprof_thread *t,
                        const struct alqi_stack_regs *regs, uint32_t most);
 /* That is not tried again for a while, longer each time. */
-ALQI_COLD void alqi_make_few_refused(struct alqi_memprof_thread *t);
+ALQI_COLD void alqi_make_layout_refused(struct alqi_memprof_thread *t);
 
 /* The same, so deep. */
 static inline __attribute__((always_inline)) struct alqi_stack_frames
@@ -62,14 +62,15 @@ alqi_make_capture_most(struct alqi_memprof_thread *t,
     const struct alqi_memprof_subject *subject = t->domain->subject;
 
     ALQI_ASSERT(t->mode == ALQI_MEMPROF_INSIDE); /* it samples nothing now */
-    if (ALQI_LIKELY(most != 0 && t->n_refused == 0 && t->few != NULL &&
+    if (ALQI_LIKELY(most != 0 && t->n_refused == 0 && t->layouts != NULL &&
                     alqi_memprof_subject_walk(subject) == NULL)) {
-        struct alqi_stack_frames few = alqi_stack_layout_capture(
-            t->few, t->memo, regs, subject->skip_lo, subject->skip_hi, most);
+        struct alqi_stack_frames layouts =
+            alqi_stack_layout_capture(t->layouts, t->cache, regs,
+                                      subject->skip_lo, subject->skip_hi, most);
 
-        if (ALQI_LIKELY(few.pcs != NULL))
-            return few;
-        alqi_make_few_refused(t);
+        if (ALQI_LIKELY(layouts.pcs != NULL))
+            return layouts;
+        alqi_make_layout_refused(t);
     } else if (t->n_refused > 0) {
         t->n_refused--;
     }
@@ -126,19 +127,20 @@ alqi_make_one(struct alqi_memprof_thread *t,
 
 /* ---- all of them -------------------------------------------------------- */
 
-/* Adds an entry to `making` for each client that has any of the k hits; false
- * when nothing is being made. */
+/* Adds an entry to `new_entries` for each client that has any of the k hits;
+ * false when nothing is being made. */
 static inline __attribute__((always_inline)) bool
 alqi_make(struct alqi_memprof_thread *t, const struct alqi_memprof_birth *birth,
           uint64_t k)
 {
     if (ALQI_UNLIKELY(
-            !t->armed.is_plain || t->making != NULL || t->dropped_nested != 0 ||
+            !t->armed.is_single || t->new_entries != NULL ||
+            t->dropped_nested != 0 ||
             t->armed.serial !=
                 atomic_load_explicit(&t->domain->serial, memory_order_relaxed)))
         return alqi_make_for_all(t, birth, k);
-    t->making = alqi_make_one(t, &t->armed.client[0], k, birth);
-    return t->making != NULL;
+    t->new_entries = alqi_make_one(t, &t->armed.client[0], k, birth);
+    return t->new_entries != NULL;
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* model_test.c -- a scanned heap driven at random, each event judged
  *
- * The judge knows what became of each object (mock_heap.h), and holds a token
+ * The judge before what became of each object (mock_heap.h), and holds a token
  * for each block a callback has kept.  It checks, at every event, the state
  * table of spec statmemprof 2.1: alloc, promote, dealloc at most once and in
  * order; promote only of what was promoted, dealloc only of what is dead, the

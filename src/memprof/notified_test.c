@@ -309,7 +309,8 @@ alloc_that_allocates(void *arg, const struct alq_allocation *a, uintptr_t *data)
     struct counted *s = arg;
     void *inner = fake_malloc(s->f, 1000); /* not sampled: [A4] */
 
-    assert_int_equal(alqi_memprof_gap_words(&s->f->t), ALQI_SAMPLE_NEVER_WORDS);
+    assert_int_equal(alqi_memprof_skip_words(&s->f->t),
+                     ALQI_SAMPLE_NEVER_WORDS);
     fake_free(s->f, inner);
     if (s->to_free != NULL) {
         void *b = s->to_free;
@@ -434,7 +435,7 @@ static void
 frees_out_of_a_handler_wait(void **state)
 {
     struct alq_profile *p = begin(1.0);
-    void *block[ALQI_MEMPROF_LATE_FREES + 3];
+    void *block[ALQI_MEMPROF_DELAYED_FREES + 3];
 
     (void)state;
     for (unsigned i = 0; i < ALQI_COUNT_OF(block); i++)
@@ -442,13 +443,13 @@ frees_out_of_a_handler_wait(void **state)
     self.t.mode = ALQI_MEMPROF_INSIDE; /* a handler interrupts the engine */
     for (unsigned i = 0; i < ALQI_COUNT_OF(block); i++)
         fake_free(&self, block[i]);
-    assert_int_equal(self.t.n_late, ALQI_MEMPROF_LATE_FREES);
+    assert_int_equal(self.t.n_delayed, ALQI_MEMPROF_DELAYED_FREES);
     assert_int_equal(self.t.dropped_nested, 3); /* freed, and stale now */
     self.t.mode = ALQI_MEMPROF_IDLE;
     assert_int_equal(counted.deallocs, 0);
-    alqi_memprof_gap_words(&self.t); /* any visit of the engine */
-    assert_int_equal(counted.deallocs, ALQI_MEMPROF_LATE_FREES);
-    assert_int_equal(heap.late_freed, ALQI_MEMPROF_LATE_FREES);
+    alqi_memprof_skip_words(&self.t); /* any visit of the engine */
+    assert_int_equal(counted.deallocs, ALQI_MEMPROF_DELAYED_FREES);
+    assert_int_equal(heap.delayed_freed, ALQI_MEMPROF_DELAYED_FREES);
     /* the stale ones die when their addresses come again, or are released */
     assert_int_equal(fake_stop(&self), ALQ_OK);
     assert_int_equal(alqi_memprof_discard(&self.t, p), ALQ_OK);
@@ -464,7 +465,7 @@ a_stale_entry_dies_when_its_address_comes_again(void **state)
     char place[64];
 
     (void)state;
-    assert_int_equal(alqi_memprof_gap_words(&self.t), 1);
+    assert_int_equal(alqi_memprof_skip_words(&self.t), 1);
     alqi_memprof_sampled(&self.t, place, 64, 0, &regs);
     alqi_memprof_sampled(&self.t, place, 64, 0, &regs);
     assert_int_equal(counted.allocs, 2);
@@ -504,13 +505,13 @@ put_back_after_a_discard_releases(void **state)
     bool ok;
 
     (void)state;
-    taken = alqi_memprof_take(&self.t, a, &ok);
+    taken = alqi_memprof_realloc_begin(&self.t, a, &ok);
     assert_true(ok);
     assert_non_null(taken);
     assert_int_equal(fake_stop(&self), ALQ_OK);
     assert_int_equal(alqi_memprof_discard(&self.t, p), ALQ_OK);
     assert_int_equal(counted.releases, 0);
-    alqi_memprof_put_back(&self.t, taken);
+    alqi_memprof_realloc_failed(&self.t, taken);
     assert_int_equal(counted.releases, 1);
     fake_free(&self, a);
     assert_int_equal(counted.deallocs, 0);

@@ -6,9 +6,9 @@
 
 static struct {
     struct alqi_plat_lock lock;
-    struct alqi_memprof_pending pending;
-    struct alqi_memprof_pending deferred;
-    struct alqi_memprof_pending young;
+    struct alqi_entry_fifo pending;
+    struct alqi_entry_fifo deferred;
+    struct alqi_entry_fifo young;
     struct alqi_memprof_old old;
     _Atomic(bool) any;
 } orphans = {.lock = ALQI_PLAT_LOCK(MEMPROF_ORPHANS)};
@@ -31,19 +31,19 @@ alqi_orphans_add(struct alqi_memprof_domain *d)
 void
 alqi_orphans_adopt(struct alqi_memprof_domain *d)
 {
-    struct alqi_memprof_pending pending, deferred;
+    struct alqi_entry_fifo pending, deferred;
 
     if (!atomic_load_explicit(&orphans.any, memory_order_relaxed) ||
-        d->is_apart)
+        d->heap_ended)
         return;
     alqi_plat_lock(&orphans.lock);
     pending = orphans.pending;
     deferred = orphans.deferred;
-    orphans.pending = (struct alqi_memprof_pending){NULL, NULL};
-    orphans.deferred = (struct alqi_memprof_pending){NULL, NULL};
+    orphans.pending = (struct alqi_entry_fifo){NULL, NULL};
+    orphans.deferred = (struct alqi_entry_fifo){NULL, NULL};
     alqi_fifo_append(&d->young, &orphans.young);
     alqi_old_append(&d->old, &orphans.old);
-    d->n_discards = UINT64_MAX; /* of theirs, who knows which were met */
+    d->n_discards = UINT64_MAX; /* of theirs, who before which were met */
     atomic_store_explicit(&orphans.any, false, memory_order_relaxed);
     alqi_plat_unlock(&orphans.lock);
     if (pending.head == NULL && deferred.head == NULL)
@@ -66,12 +66,12 @@ alqi_orphans_unlock(void)
 }
 
 void
-alqi_orphans_forget(void)
+alqi_orphans_fork_reset(void)
 {
     alqi_plat_lock_break(&orphans.lock);
-    orphans.pending = (struct alqi_memprof_pending){NULL, NULL};
-    orphans.deferred = (struct alqi_memprof_pending){NULL, NULL};
-    orphans.young = (struct alqi_memprof_pending){NULL, NULL};
+    orphans.pending = (struct alqi_entry_fifo){NULL, NULL};
+    orphans.deferred = (struct alqi_entry_fifo){NULL, NULL};
+    orphans.young = (struct alqi_entry_fifo){NULL, NULL};
     orphans.old = (struct alqi_memprof_old){0};
     orphans.any = false;
 }

@@ -48,7 +48,7 @@ alqi_pool_unlock(void)
 }
 
 void
-alqi_pool_forget(void)
+alqi_pool_fork_reset(void)
 {
     alqi_plat_lock_break(&pool.lock);
     pool.batches = NULL;

@@ -23,7 +23,7 @@ SEMAPHORE(otel_memory_free_semaphore);
 static struct {
     struct alqi_memprof_domain *domain; /* NULL before the start */
     struct alq_profile *profile;
-    struct alqi_sample_law law;
+    struct alqi_sample_dist dist;
     uintptr_t epoch; /* forks since the start that had blocks to forget */
 } probes;
 
@@ -64,7 +64,7 @@ alloc_fire(const void *block, uint64_t size_bytes)
     uint64_t words = alqi_base_malloc_words(size_bytes);
 
     fire_alloc(block, size_bytes,
-               alqi_sample_weight(&probes.law, words, size_bytes));
+               alqi_sample_weight(&probes.dist, words, size_bytes));
 }
 
 /* ---- what the engine tells ----------------------------------------------- */
@@ -80,14 +80,14 @@ on_alloc(void *epoch, const struct alq_allocation *a, uintptr_t *data)
 }
 
 static void
-on_leaves(void *epoch, const void *block)
+on_freeing(void *epoch, const void *block)
 {
     if ((uintptr_t)epoch == probes.epoch) /* .inv.pair */
         fire_free(block);
 }
 
 static void
-on_stays(void *epoch, const void *block, uint64_t size_bytes)
+on_free_undone(void *epoch, const void *block, uint64_t size_bytes)
 {
     if ((uintptr_t)epoch == probes.epoch)
         alloc_fire(block, size_bytes);
@@ -100,14 +100,14 @@ profile_start(uint64_t seed)
 {
     static const struct alqi_memprof_hooks hooks = {
         .gate = &otel_memory_alloc_semaphore,
-        .leaves = on_leaves,
-        .stays = on_stays,
+        .freeing = on_freeing,
+        .free_undone = on_free_undone,
     };
     const struct alq_tracker tracker = {
         .alloc_major = on_alloc,
         .arg = (void *)probes.epoch,
     };
-    const struct alq_memprof_config config = {.rate = probes.law.rate,
+    const struct alq_memprof_config config = {.rate = probes.dist.rate,
                                               .seed = seed};
     struct alq_profile *old = probes.profile;
     enum alq_status status =
@@ -123,7 +123,7 @@ enum alq_status
 alqi_probes_start(struct alqi_memprof_domain *domain, double rate,
                   uint64_t seed)
 {
-    if (!alqi_sample_law_set(&probes.law, rate))
+    if (!alqi_sample_dist_set(&probes.dist, rate))
         return ALQ_EINVAL;
     probes.domain = domain;
     return profile_start(seed);

@@ -28,7 +28,7 @@ alqi_probes_start(struct alqi_memprof_domain *domain, double rate,
                   uint64_t seed);
 
 /* In a forked child, after alqi_memprof_fork_child: the ends of the parent's
- * blocks are the parent's to tell. */
+ * blocks are the parent's to run_alloc. */
 void alqi_probes_fork_child(void);
 
 #endif

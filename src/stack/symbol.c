@@ -13,16 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
-#include "stack/symbol_arena.h"
+#include "base/arena.h"
+#include "base/map.h"
 #include "stack/symbol_dwarf.h"
 #include "stack/symbol_find.h"
 #include "stack/symbol_elf_names.h"
 
+/* The frames of an address that was resolved, in the table's arena. */
 struct answer {
-    uint64_t address;
-    const struct alqi_symbol_frame *frames; /* NULL: free slot */
     size_t count;
+    struct alqi_symbol_frame frames[];
 };
 
 struct alqi_symbol_module {
@@ -35,15 +35,14 @@ struct alqi_symbol_module {
     bool is_loaded;
     struct alqi_symbol_names names;
     struct alqi_symbol_dwarf *dwarf; /* NULL: none */
-    struct answer *answers;
-    size_t count, capacity; /* capacity: 0 or a power of two */
+    struct alqi_base_map answers;    /* address to struct answer * */
 };
 
 struct alqi_symbol_table {
     struct alqi_symbol_module *modules;
-    struct alqi_symbol_arena arena;
+    struct alqi_base_arena arena;
     struct alqi_symbol_demangler demangler;
-    struct alqi_symbol_search locations;
+    struct alqi_symbol_search search;
     struct alqi_symbol_location scratch[ALQI_SYMBOL_DEPTH_MAX];
     struct alqi_symbol_module lost; /* stands in when memory is out */
 };
@@ -62,10 +61,10 @@ alqi_symbol_table_new(bool allow_network)
     table->lost.table = table;
     table->lost.path = table->lost.name = "[out of memory]";
     table->lost.is_loaded = true;
-    table->locations.debug_dirs = alqi_symbol_arena_printf(
+    table->search.debug_dirs = alqi_base_arena_printf(
         &table->arena, "%s%s/usr/lib/debug", dirs != NULL ? dirs : "",
         dirs != NULL ? ":" : "");
-    alqi_symbol_debuginfod_init(&table->locations.server, allow_network);
+    alqi_symbol_debuginfod_init(&table->search.server, allow_network);
     return table;
 }
 
@@ -76,7 +75,7 @@ module_drop(struct alqi_symbol_module *m)
         alqi_symbol_dwarf_drop(m->dwarf);
     alqi_symbol_names_drop(&m->names);
     alqi_symbol_files_drop(&m->files);
-    free(m->answers);
+    alqi_base_map_clear(&m->answers);
 }
 
 void
@@ -88,9 +87,9 @@ alqi_symbol_table_drop(struct alqi_symbol_table *table)
         return;
     for (m = table->modules; m != NULL; m = m->next)
         module_drop(m);
-    alqi_symbol_debuginfod_drop(&table->locations.server);
+    alqi_symbol_debuginfod_drop(&table->search.server);
     alqi_symbol_demangler_drop(&table->demangler);
-    alqi_symbol_arena_drop(&table->arena);
+    alqi_base_arena_drop(&table->arena);
     free(table);
 }
 
@@ -99,15 +98,15 @@ module_new(struct alqi_symbol_table *table, const char *path,
            const uint8_t *build_id, size_t build_id_bytes)
 {
     struct alqi_symbol_module *m =
-        alqi_symbol_arena_take(&table->arena, sizeof *m);
+        alqi_base_arena_take(&table->arena, sizeof *m);
     const char *slash;
 
     if (m == NULL)
         return NULL;
     memset(m, 0, sizeof *m);
     m->table = table;
-    m->path = alqi_symbol_arena_text(&table->arena, path, strlen(path));
-    m->build_id = (const uint8_t *)alqi_symbol_arena_text(
+    m->path = alqi_base_arena_text(&table->arena, path, strlen(path));
+    m->build_id = (const uint8_t *)alqi_base_arena_text(
         &table->arena, build_id_bytes > 0 ? (const char *)build_id : "",
         build_id_bytes);
     m->build_id_bytes = build_id_bytes;
@@ -133,7 +132,7 @@ alqi_symbol_module_open(struct alqi_symbol_table *table, const char *path,
     m = module_new(table, path, build_id, build_id_bytes);
     if (m == NULL)
         return &table->lost;
-    alqi_symbol_files_find(&m->files, &table->locations, &table->arena, m->path,
+    alqi_symbol_files_find(&m->files, &table->search, &table->arena, m->path,
                            m->build_id, m->build_id_bytes);
     m->next = table->modules;
     table->modules = m;
@@ -155,7 +154,7 @@ damage_note(struct alqi_symbol_module *m)
     if (elf == NULL || m->files.note != NULL ||
         (m->dwarf != NULL && !elf->is_damaged))
         return;
-    m->files.note = alqi_symbol_arena_printf(
+    m->files.note = alqi_base_arena_printf(
         &m->table->arena,
         "%s: its debug sections are damaged: source lines and inlined calls "
         "are missing",
@@ -173,40 +172,8 @@ module_load(struct alqi_symbol_module *m)
     damage_note(m);
 }
 
-static struct answer *
-answer_slot(struct answer *answers, size_t capacity, uint64_t address)
-{
-    size_t i = alqi_base_mix(address) & (capacity - 1);
-
-    while (answers[i].frames != NULL && answers[i].address != address)
-        i = (i + 1) & (capacity - 1);
-    return &answers[i];
-}
-
-/* False when there is no capacity for one more. */
-static bool
-answers_grow(struct alqi_symbol_module *m)
-{
-    size_t capacity = m->capacity != 0 ? 2 * m->capacity : 64, i;
-    struct answer *big;
-
-    if (2 * (m->count + 1) <= m->capacity)
-        return true;
-    big = calloc(capacity, sizeof *big);
-    if (big == NULL)
-        return m->count + 1 < m->capacity;
-    for (i = 0; i < m->capacity; i++) {
-        if (m->answers[i].frames != NULL)
-            *answer_slot(big, capacity, m->answers[i].address) = m->answers[i];
-    }
-    free(m->answers);
-    m->answers = big;
-    m->capacity = capacity;
-    return true;
-}
-
 static const char *
-clear_name(struct alqi_symbol_module *m, const char *raw)
+demangled(struct alqi_symbol_module *m, const char *raw)
 {
     return alqi_symbol_demangle(&m->table->demangler, &m->table->arena, raw);
 }
@@ -221,24 +188,24 @@ outermost_name(struct alqi_symbol_module *m, uint64_t address,
     const char *raw = NULL;
 
     if (p->is_linkage_name)
-        return clear_name(m, p->function);
+        return demangled(m, p->function);
     raw = alqi_symbol_names_find(&m->names, address);
-    if (raw != NULL && (p->function == NULL || raw != clear_name(m, raw)))
-        return clear_name(m, raw);
+    if (raw != NULL && (p->function == NULL || raw != demangled(m, raw)))
+        return demangled(m, raw);
     if (p->function != NULL)
         return p->function;
-    raw = alqi_symbol_arena_printf(&m->table->arena, "%s+0x%llx", m->name,
-                                   (unsigned long long)address);
+    raw = alqi_base_arena_printf(&m->table->arena, "%s+0x%llx", m->name,
+                                 (unsigned long long)address);
     return raw != NULL ? raw : m->name;
 }
 
-static size_t
-frames_make(struct alqi_symbol_module *m, uint64_t address,
-            const struct alqi_symbol_frame **out)
+static const struct answer *
+answer_make(struct alqi_symbol_module *m, uint64_t address)
 {
     struct alqi_symbol_table *table = m->table;
     struct alqi_symbol_location *p = table->scratch;
     struct alqi_symbol_frame *f;
+    struct answer *answer;
     size_t count = 0, i;
 
     if (m->dwarf != NULL)
@@ -247,49 +214,45 @@ frames_make(struct alqi_symbol_module *m, uint64_t address,
         memset(p, 0, sizeof *p);
         count = 1;
     }
-    f = alqi_symbol_arena_take(&table->arena, count * sizeof *f);
-    if (f == NULL)
-        return 0;
+    answer =
+        alqi_base_arena_take(&table->arena, sizeof *answer + count * sizeof *f);
+    if (answer == NULL)
+        return NULL;
+    answer->count = count;
+    f = answer->frames;
     for (i = 0; i < count; i++) {
         if (i == 0)
             f[i].function = outermost_name(m, address, &p[i]);
         else if (p[i].function != NULL)
-            f[i].function = clear_name(m, p[i].function);
+            f[i].function = demangled(m, p[i].function);
         else
             f[i].function = "[inlined]";
         f[i].file = p[i].file != NULL ? p[i].file : m->name;
         f[i].line = p[i].file != NULL ? p[i].line : 0;
         f[i].column = p[i].file != NULL ? p[i].column : 0;
     }
-    *out = f;
-    return count;
+    return answer;
 }
 
 size_t
 alqi_symbol_resolve(struct alqi_symbol_module *module, uint64_t address,
                     const struct alqi_symbol_frame **frames)
 {
-    struct answer *slot = NULL;
-    size_t count;
+    const struct answer *answer;
+    uint64_t known;
 
     module_load(module);
-    if (answers_grow(module)) {
-        slot = answer_slot(module->answers, module->capacity, address);
-        if (slot->frames != NULL) {
-            *frames = slot->frames;
-            return slot->count;
+    if (alqi_base_map_get(&module->answers, address, &known)) {
+        answer = (const struct answer *)(uintptr_t)known;
+    } else {
+        answer = answer_make(module, address);
+        if (answer == NULL) {
+            *frames = &frame_lost;
+            return 1;
         }
+        /* without memory it is made again next time */
+        alqi_base_map_put(&module->answers, address, (uintptr_t)answer);
     }
-    count = frames_make(module, address, frames);
-    if (count == 0) {
-        *frames = &frame_lost;
-        return 1;
-    }
-    if (slot != NULL) {
-        slot->address = address;
-        slot->frames = *frames;
-        slot->count = count;
-        module->count++;
-    }
-    return count;
+    *frames = answer->frames;
+    return answer->count;
 }

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
-
 enum { SHORT_BYTES = 1000, NAME_BYTES = 4096, OUTPUT_BYTES = 1 << 16 };
 
 struct output {
@@ -50,14 +48,12 @@ demangle_into(struct output *o, const char *raw, int limit)
 }
 
 static const char *
-demangle(struct alqi_symbol_arena *arena, const char *raw)
+demangle(struct alqi_base_arena *arena, const char *raw)
 {
     struct output *o;
     size_t raw_bytes;
     const char *clear = NULL;
 
-    if (raw[0] != '_' || (raw[1] != 'Z' && raw[1] != 'R'))
-        return raw;
     raw_bytes = strnlen(raw, NAME_BYTES + 1);
     if (raw_bytes > NAME_BYTES)
         return raw;
@@ -67,70 +63,30 @@ demangle(struct alqi_symbol_arena *arena, const char *raw)
     if (demangle_into(o, raw,
                       raw_bytes > SHORT_BYTES ? DMGL_NO_RECURSE_LIMIT : 0) &&
         o->bytes > 0)
-        clear = alqi_symbol_arena_text(arena, o->text, o->bytes);
+        clear = alqi_base_arena_text(arena, o->text, o->bytes);
     free(o);
     return clear != NULL ? clear : raw;
 }
 
-static size_t
-slot_of(const struct alqi_symbol_demangler *d, const char *raw)
-{
-    size_t i = alqi_base_mix((uintptr_t)raw) & (d->capacity - 1);
-
-    while (d->raw[i] != NULL && d->raw[i] != raw)
-        i = (i + 1) & (d->capacity - 1);
-    return i;
-}
-
-static bool
-demangler_grow(struct alqi_symbol_demangler *d)
-{
-    struct alqi_symbol_demangler big = {
-        .capacity = d->capacity != 0 ? 2 * d->capacity : 256};
-    size_t i, k;
-
-    big.raw = calloc(big.capacity, sizeof *big.raw);
-    big.clear = calloc(big.capacity, sizeof *big.clear);
-    if (big.raw == NULL || big.clear == NULL) {
-        alqi_symbol_demangler_drop(&big);
-        return false;
-    }
-    for (i = 0; i < d->capacity; i++) {
-        if (d->raw[i] == NULL)
-            continue;
-        k = slot_of(&big, d->raw[i]);
-        big.raw[k] = d->raw[i];
-        big.clear[k] = d->clear[i];
-    }
-    big.count = d->count;
-    alqi_symbol_demangler_drop(d);
-    *d = big;
-    return true;
-}
-
 const char *
 alqi_symbol_demangle(struct alqi_symbol_demangler *d,
-                     struct alqi_symbol_arena *arena, const char *raw)
+                     struct alqi_base_arena *arena, const char *raw)
 {
-    size_t i;
+    uint64_t *demangled;
+    bool is_new;
 
     if (raw[0] != '_' || (raw[1] != 'Z' && raw[1] != 'R'))
         return raw;
-    if (2 * (d->count + 1) > d->capacity && !demangler_grow(d))
+    demangled = alqi_base_map_at(&d->by_raw, (uintptr_t)raw, &is_new);
+    if (demangled == NULL)
         return raw;
-    i = slot_of(d, raw);
-    if (d->raw[i] == NULL) {
-        d->raw[i] = raw;
-        d->clear[i] = demangle(arena, raw);
-        d->count++;
-    }
-    return d->clear[i];
+    if (is_new)
+        *demangled = (uintptr_t)demangle(arena, raw);
+    return (const char *)(uintptr_t)*demangled;
 }
 
 void
 alqi_symbol_demangler_drop(struct alqi_symbol_demangler *d)
 {
-    free(d->raw);
-    free(d->clear);
-    memset(d, 0, sizeof *d);
+    alqi_base_map_clear(&d->by_raw);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "stack/symbol_array.h"
 #include "stack/symbol_elf_image.h"
 #include "stack/symbol_dwarf_unit.h"
 
@@ -33,7 +34,7 @@ struct opened {
 
 struct alqi_symbol_dwarf {
     struct opened main, shared;
-    struct alqi_symbol_arena *arena;
+    struct alqi_base_arena *arena;
     struct alqi_stack_bytes line, line_str, str; /* sections */
     size_t rows_count; /* of the line tables read so far */
     uint64_t text_lo, text_hi;
@@ -72,19 +73,8 @@ opened_make(struct opened *o, struct alqi_symbol_elf *elf)
 static bool
 unit_add(struct alqi_symbol_dwarf *d, const Dwarf_Die *die)
 {
-    struct alqi_symbol_unit *grown;
-    size_t capacity;
-
-    if (d->count == d->capacity) {
-        capacity = d->capacity != 0 ? 2 * d->capacity : 64;
-        grown = capacity > UNITS_MAX
-                    ? NULL
-                    : realloc(d->units, capacity * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        d->units = grown;
-        d->capacity = capacity;
-    }
+    if (!ALQI_SYMBOL_ARRAY_FIT(d->units, d->count, d->capacity, UNITS_MAX))
+        return false;
     memset(&d->units[d->count], 0, sizeof d->units[0]);
     d->units[d->count].die = *die;
     d->units[d->count].full_die = *die;
@@ -177,7 +167,7 @@ units_map(struct alqi_symbol_dwarf *d)
 
 struct alqi_symbol_dwarf *
 alqi_symbol_dwarf_open(const struct alqi_symbol_files *files,
-                       struct alqi_symbol_arena *arena)
+                       struct alqi_base_arena *arena)
 {
     struct alqi_symbol_elf *elf = alqi_symbol_files_dwarf(files);
     struct alqi_symbol_dwarf *d;

@@ -21,7 +21,7 @@ struct alqi_symbol_location {
 /* NULL when the files have no DWARF that can be read. */
 struct alqi_symbol_dwarf *
 alqi_symbol_dwarf_open(const struct alqi_symbol_files *files,
-                       struct alqi_symbol_arena *arena);
+                       struct alqi_base_arena *arena);
 
 /* Fills `locations` outermost first and returns how many; 0 when no unit holds
  * the address.  Texts live as long as `dwarf` and the arena. */

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/base.h"
+#include "stack/symbol_array.h"
 
 enum { FORMATS_MAX = 16, OPCODES_MAX = 256, PATH_BYTES = 4096 };
 
@@ -181,15 +182,8 @@ static bool
 file_add(struct alqi_symbol_lines *l, size_t *capacity, const char *name,
          uint64_t dir)
 {
-    struct alqi_symbol_file *grown;
-
-    if (l->files_count == *capacity) {
-        *capacity = *capacity != 0 ? 2 * *capacity : 32;
-        grown = realloc(l->files, *capacity * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        l->files = grown;
-    }
+    if (!ALQI_SYMBOL_ARRAY_FIT(l->files, l->files_count, *capacity, SIZE_MAX))
+        return false;
     l->files[l->files_count].name = name;
     l->files[l->files_count].dir =
         dir < UINT32_MAX ? (uint32_t)dir : UINT32_MAX;
@@ -294,8 +288,6 @@ sequence_end(struct program *p, uint64_t hi)
     struct alqi_symbol_lines *l = p->lines;
     struct alqi_symbol_range range = {.hi = hi,
                                       .id = (uint32_t)l->sequences_count};
-    struct alqi_symbol_sequence *grown;
-    size_t capacity;
 
     if (p->first == l->rows_count)
         return;
@@ -305,37 +297,15 @@ sequence_end(struct program *p, uint64_t hi)
         l->rows_count = p->first;
         return;
     }
-    if (l->sequences_count == l->sequences_capacity) {
-        capacity = l->sequences_capacity != 0 ? 2 * l->sequences_capacity : 8;
-        grown = realloc(l->sequences, capacity * sizeof *grown);
-        if (grown == NULL)
-            return;
-        l->sequences = grown;
-        l->sequences_capacity = capacity;
-    }
+    if (!ALQI_SYMBOL_ARRAY_FIT(l->sequences, l->sequences_count,
+                               l->sequences_capacity, SIZE_MAX))
+        return;
     l->sequences[l->sequences_count].first = (uint32_t)p->first;
     l->sequences[l->sequences_count].count =
         (uint32_t)(l->rows_count - p->first);
     l->sequences_count++;
     alqi_symbol_ranges_add(&p->ranges, &range);
     p->first = l->rows_count;
-}
-
-static bool
-rows_grow(struct program *p)
-{
-    struct alqi_symbol_lines *l = p->lines;
-    size_t capacity = l->rows_capacity != 0 ? 2 * l->rows_capacity : 512;
-    struct alqi_symbol_row *grown;
-
-    if (capacity > p->input->rows_max)
-        return false;
-    grown = realloc(l->rows, capacity * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    l->rows = grown;
-    l->rows_capacity = capacity;
-    return true;
 }
 
 static bool
@@ -362,7 +332,8 @@ row_add(struct program *p)
                  row.column == last->column)
             return true;
     }
-    if (l->rows_count == l->rows_capacity && !rows_grow(p))
+    if (!ALQI_SYMBOL_ARRAY_FIT(l->rows, l->rows_count, l->rows_capacity,
+                               p->input->rows_max))
         return false;
     l->rows[l->rows_count++] = row;
     return true;
@@ -564,7 +535,7 @@ path_append(char *path, size_t n, const char *more)
 
 const char *
 alqi_symbol_lines_path(struct alqi_symbol_lines *lines,
-                       struct alqi_symbol_arena *arena, uint32_t file)
+                       struct alqi_base_arena *arena, uint32_t file)
 {
     struct alqi_symbol_file *f;
     char path[PATH_BYTES];
@@ -580,7 +551,7 @@ alqi_symbol_lines_path(struct alqi_symbol_lines *lines,
     if (f->dir < lines->dirs_count)
         n = path_append(path, n, lines->dirs[f->dir]);
     n = path_append(path, n, f->name);
-    f->path = alqi_symbol_arena_text(arena, path, n);
+    f->path = alqi_base_arena_text(arena, path, n);
     return f->path;
 }
 

@@ -6,7 +6,7 @@
 #ifndef ALQI_STACK_SYMBOL_DWARF_LINES_H
 #define ALQI_STACK_SYMBOL_DWARF_LINES_H
 
-#include "stack/symbol_arena.h"
+#include "base/arena.h"
 #include "stack/dwarf_bytes.h"
 #include "stack/symbol_ranges.h"
 
@@ -54,7 +54,7 @@ const struct alqi_symbol_row *
 alqi_symbol_lines_find(const struct alqi_symbol_lines *lines, uint64_t address);
 /* NULL when there is no such file. */
 const char *alqi_symbol_lines_path(struct alqi_symbol_lines *lines,
-                                   struct alqi_symbol_arena *arena,
+                                   struct alqi_base_arena *arena,
                                    uint32_t file);
 void alqi_symbol_lines_drop(struct alqi_symbol_lines *lines);
 

@@ -13,6 +13,8 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "stack/symbol_array.h"
+
 enum { VARIABLE = UINT32_MAX, CODES_MAX = 1 << 20, FORMS_MAX = 1 << 24 };
 
 struct alqi_symbol_abbrev {
@@ -153,19 +155,9 @@ form_skip(struct alqi_symbol_scan *s, unsigned form)
 static bool
 form_add(struct alqi_symbol_scan *s, unsigned form)
 {
-    uint16_t *grown;
-    size_t capacity;
-
-    if (s->forms_count == s->forms_capacity) {
-        capacity = s->forms_capacity != 0 ? 2 * s->forms_capacity : 1024;
-        grown = capacity > FORMS_MAX
-                    ? NULL
-                    : realloc(s->forms, capacity * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        s->forms = grown;
-        s->forms_capacity = capacity;
-    }
+    if (!ALQI_SYMBOL_ARRAY_FIT(s->forms, s->forms_count, s->forms_capacity,
+                               FORMS_MAX))
+        return false;
     s->forms[s->forms_count++] = form <= UINT16_MAX ? (uint16_t)form : 0;
     return true;
 }
@@ -202,7 +194,6 @@ abbrevs_grow(struct alqi_symbol_scan *s, uint64_t code)
 {
     size_t capacity = s->codes_count != 0 ? s->codes_count : 128;
     uint32_t *codes;
-    void *abbrevs;
 
     if (code >= CODES_MAX)
         return false;
@@ -217,15 +208,8 @@ abbrevs_grow(struct alqi_symbol_scan *s, uint64_t code)
         s->codes = codes;
         s->codes_count = capacity;
     }
-    if (s->abbrevs_count == s->abbrevs_capacity) {
-        capacity = s->abbrevs_capacity != 0 ? 2 * s->abbrevs_capacity : 64;
-        abbrevs = realloc(s->abbrevs, capacity * sizeof *s->abbrevs);
-        if (abbrevs == NULL)
-            return false;
-        s->abbrevs = abbrevs;
-        s->abbrevs_capacity = capacity;
-    }
-    return true;
+    return ALQI_SYMBOL_ARRAY_FIT(s->abbrevs, s->abbrevs_count,
+                                 s->abbrevs_capacity, SIZE_MAX);
 }
 
 /* Learns an abbreviation from the first DIE that uses it. */

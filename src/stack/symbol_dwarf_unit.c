@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "stack/symbol_array.h"
 #include "stack/symbol_dwarf_scan.h"
 
 enum {
@@ -57,21 +58,6 @@ struct walk {
     uint32_t inside[LEVELS_MAX];
 };
 
-static bool
-nodes_grow(struct alqi_symbol_unit *u)
-{
-    size_t capacity = u->capacity != 0 ? 2 * u->capacity : 64;
-    struct alqi_symbol_node *grown =
-        capacity > NODES_MAX ? NULL
-                             : realloc(u->nodes, capacity * sizeof *grown);
-
-    if (grown == NULL)
-        return false;
-    u->nodes = grown;
-    u->capacity = capacity;
-    return true;
-}
-
 /* The node that holds the DIE's children. */
 static uint32_t
 node_add(struct walk *w, uint32_t parent)
@@ -86,7 +72,7 @@ node_add(struct walk *w, uint32_t parent)
     if (!w->scan.has_code || /* a declaration, or what copies are made of */
         dwarf_die_addr_die(dwarf_cu_getdwarf(u->full_die.cu), at, &die) ==
             NULL ||
-        (u->count == u->capacity && !nodes_grow(u)))
+        !ALQI_SYMBOL_ARRAY_FIT(u->nodes, u->count, u->capacity, NODES_MAX))
         return outside;
     alqi_symbol_unit_ranges(&w->ranges, &die, w->text_lo, w->text_hi,
                             w->scan.depth, (uint32_t)u->count);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stack/symbol_array.h"
 #include "stack/symbol_elf_image.h"
 
 enum { SYMBOLS_MAX = 1 << 24 };
@@ -34,19 +35,9 @@ struct list {
 static void
 list_add(struct list *list, const struct entry *e)
 {
-    size_t capacity;
-    struct entry *grown;
-
-    if (list->count == list->capacity) {
-        capacity = list->capacity != 0 ? 2 * list->capacity : 1024;
-        grown = capacity > SYMBOLS_MAX
-                    ? NULL
-                    : realloc(list->at, capacity * sizeof *grown);
-        if (grown == NULL)
-            return;
-        list->at = grown;
-        list->capacity = capacity;
-    }
+    if (!ALQI_SYMBOL_ARRAY_FIT(list->at, list->count, list->capacity,
+                               SYMBOLS_MAX))
+        return;
     list->at[list->count] = *e;
     list->at[list->count].order = (uint32_t)list->count;
     list->count++;
@@ -142,7 +133,7 @@ table_read(struct list *list, const struct alqi_symbol_elf *elf,
  * .plt.sec (x86-64 with IBT) that section has the slots and no header. */
 static void
 plt_read(struct list *list, const struct alqi_symbol_elf *elf,
-         struct alqi_symbol_arena *arena)
+         struct alqi_base_arena *arena)
 {
     enum { SLOT_BYTES = 16 };
     const struct alqi_symbol_section *plt, *rela, *syms;
@@ -175,7 +166,7 @@ plt_read(struct list *list, const struct alqi_symbol_elf *elf,
             continue;
         e.lo = plt->address + first + i * SLOT_BYTES;
         e.hi = e.lo + SLOT_BYTES;
-        e.name = alqi_symbol_arena_printf(arena, "%s@plt", name);
+        e.name = alqi_base_arena_printf(arena, "%s@plt", name);
         if (e.name != NULL && e.lo >= elf->text_lo && e.hi <= elf->text_hi)
             list_add(list, &e);
     }
@@ -265,7 +256,7 @@ mini_read(struct alqi_symbol_names *names, const struct alqi_symbol_elf *elf)
 void
 alqi_symbol_names_load(struct alqi_symbol_names *names,
                        const struct alqi_symbol_files *files,
-                       struct alqi_symbol_arena *arena)
+                       struct alqi_base_arena *arena)
 {
     const struct alqi_symbol_elf *program = files->program;
     struct list list = {0};

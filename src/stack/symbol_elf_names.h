@@ -2,7 +2,8 @@
 #ifndef ALQI_STACK_SYMBOL_ELF_NAMES_H
 #define ALQI_STACK_SYMBOL_ELF_NAMES_H
 
-#include "stack/symbol_arena.h"
+#include "base/arena.h"
+#include "base/map.h"
 #include "stack/symbol_elf.h"
 #include "stack/symbol_find.h"
 #include "stack/symbol_ranges.h"
@@ -17,21 +18,20 @@ struct alqi_symbol_names {
 /* Never fails; what cannot be read is left out. */
 void alqi_symbol_names_load(struct alqi_symbol_names *names,
                             const struct alqi_symbol_files *files,
-                            struct alqi_symbol_arena *arena);
+                            struct alqi_base_arena *arena);
 const char *alqi_symbol_names_find(const struct alqi_symbol_names *names,
                                    uint64_t address);
 void alqi_symbol_names_drop(struct alqi_symbol_names *names);
 
-/* Raw names to demangled ones, each demangled once.  Keyed by the address of
- * the raw text, which must stay where it is. */
+/* Raw names to demangled ones, each demangled once. */
 struct alqi_symbol_demangler {
-    const char **raw, **clear;
-    size_t count, capacity; /* capacity: 0 or a power of two */
+    struct alqi_base_map by_raw; /* address of the raw text, which must stay
+                                    where it is, to the demangled text */
 };
 
 /* The name itself when it is not mangled, or not understood. */
 const char *alqi_symbol_demangle(struct alqi_symbol_demangler *demangler,
-                                 struct alqi_symbol_arena *arena,
+                                 struct alqi_base_arena *arena,
                                  const char *raw);
 void alqi_symbol_demangler_drop(struct alqi_symbol_demangler *demangler);
 

@@ -482,7 +482,7 @@ names_are_demangled(void **state)
         {"_R", "_R"},
     };
     struct alqi_symbol_demangler d = {0};
-    struct alqi_symbol_arena arena = {0};
+    struct alqi_base_arena arena = {0};
     size_t i;
 
     (void)state;
@@ -493,7 +493,7 @@ names_are_demangled(void **state)
                          alqi_symbol_demangle(&d, &arena, names[i][0]));
     }
     alqi_symbol_demangler_drop(&d);
-    alqi_symbol_arena_drop(&arena);
+    alqi_base_arena_drop(&arena);
 }
 
 /* Each parameter refers to a pair of the one before: 2^n characters. */
@@ -501,7 +501,7 @@ static void
 exploding_name_is_left_alone(void **state)
 {
     struct alqi_symbol_demangler d = {0};
-    struct alqi_symbol_arena arena = {0};
+    struct alqi_base_arena arena = {0};
     char name[4096] = "_Z1f1AIiiE";
     size_t n = strlen(name);
     unsigned i;
@@ -516,7 +516,7 @@ exploding_name_is_left_alone(void **state)
     }
     assert_string_equal(alqi_symbol_demangle(&d, &arena, name), name);
     alqi_symbol_demangler_drop(&d);
-    alqi_symbol_arena_drop(&arena);
+    alqi_base_arena_drop(&arena);
 }
 
 int

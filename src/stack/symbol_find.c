@@ -19,7 +19,7 @@
 struct search {
     struct alqi_symbol_files *files;
     struct alqi_symbol_search *search;
-    struct alqi_symbol_arena *arena;
+    struct alqi_base_arena *arena;
     const char *path;
     const uint8_t *build_id; /* expected; may be the program's own */
     size_t build_id_bytes;
@@ -314,14 +314,14 @@ note_write(struct search *s, const char *wrong, bool has_shared)
     }
     if (n == 0)
         return;
-    s->files->note = alqi_symbol_arena_printf(s->arena, "%s%s%s", s->path,
-                                              wrong == NULL ? ":" : "", text);
+    s->files->note = alqi_base_arena_printf(s->arena, "%s%s%s", s->path,
+                                            wrong == NULL ? ":" : "", text);
 }
 
 void
 alqi_symbol_files_find(struct alqi_symbol_files *files,
                        struct alqi_symbol_search *search,
-                       struct alqi_symbol_arena *arena, const char *path,
+                       struct alqi_base_arena *arena, const char *path,
                        const uint8_t *build_id, size_t build_id_bytes)
 {
     struct search s = {.files = files,

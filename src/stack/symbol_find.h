@@ -2,7 +2,7 @@
 #ifndef ALQI_STACK_SYMBOL_FIND_H
 #define ALQI_STACK_SYMBOL_FIND_H
 
-#include "stack/symbol_arena.h"
+#include "base/arena.h"
 #include "stack/symbol_elf.h"
 #include "stack/symbol_debuginfod.h"
 
@@ -25,7 +25,7 @@ alqi_symbol_files_dwarf(const struct alqi_symbol_files *files);
 
 void alqi_symbol_files_find(struct alqi_symbol_files *files,
                             struct alqi_symbol_search *search,
-                            struct alqi_symbol_arena *arena, const char *path,
+                            struct alqi_base_arena *arena, const char *path,
                             const uint8_t *build_id, size_t build_id_bytes);
 void alqi_symbol_files_drop(struct alqi_symbol_files *files);
 

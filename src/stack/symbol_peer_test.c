@@ -116,7 +116,7 @@ stem(char *out, const char *name)
 static struct alqi_symbol_names names;
 static struct alqi_symbol_files named; /* what `names` points into */
 static struct alqi_symbol_demangler demangler;
-static struct alqi_symbol_arena arena;
+static struct alqi_base_arena arena;
 
 static bool
 is_elf_symbol(uint64_t address, const char *function)
@@ -267,7 +267,7 @@ names_drop(void)
 {
     alqi_symbol_names_drop(&names);
     alqi_symbol_files_drop(&named);
-    alqi_symbol_arena_drop(&arena);
+    alqi_base_arena_drop(&arena);
 }
 
 static void

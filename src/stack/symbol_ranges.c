@@ -12,26 +12,17 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "stack/symbol_array.h"
 
 bool
 alqi_symbol_ranges_add(struct alqi_symbol_ranges *ranges,
                        const struct alqi_symbol_range *range)
 {
-    struct alqi_symbol_range *grown;
-    size_t capacity;
-
     if (range->lo >= range->hi)
         return true;
-    if (ranges->count == ranges->capacity) {
-        if (ranges->count >= ranges->limit)
-            return false;
-        capacity = ranges->capacity != 0 ? 2 * ranges->capacity : 64;
-        grown = realloc(ranges->at, capacity * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        ranges->at = grown;
-        ranges->capacity = capacity;
-    }
+    if (!ALQI_SYMBOL_ARRAY_FIT(ranges->at, ranges->count, ranges->capacity,
+                               ranges->limit))
+        return false;
     ranges->at[ranges->count++] = *range;
     return true;
 }

@@ -9,7 +9,7 @@
 #include "base/base.h"
 #include "wire/bytes.h"
 #include "wire/ctf_mtf.h"
-#include "wire/packet.h"
+#include "wire/ctf_packet.h"
 
 static void
 vint_borders(void **state)

@@ -11,7 +11,7 @@
 #include "base/base.h"
 #include "wire/ctf_stacks.h"
 #include "kits/wire/golden.h"
-#include "wire/packet.h"
+#include "wire/ctf_packet.h"
 
 /* Sanitizers keep freed blocks: peaks mean nothing there. */
 #ifndef __has_feature

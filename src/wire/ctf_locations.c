@@ -1,14 +1,19 @@
-/* ctf_locations.c -- see locations.h */
+/* ctf_locations.c -- interned names, and locations by code
+ *
+ * Both are maps of base/map, whose keys are hashed with the seed already: two
+ * names of one hash are chained, a code's hash is its own.
+ *
+ * .inv.counted  A map is grown only by as much as the arena's limit leaves, and
+ *               is counted there: the ceiling holds for all together. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "wire/ctf_locations.h"
 
-enum { CAPACITY_MIN = 256 };
-
-struct alqi_wire_name {
-    uint64_t hash;
+/* A name, and the next one with the same hash. */
+struct name {
+    struct name *next;
     char text[];
 };
 
@@ -16,17 +21,16 @@ void
 alqi_wire_locations_init(struct alqi_wire_locations *locations, uint64_t seed,
                          size_t limit_bytes)
 {
-    *locations = (struct alqi_wire_locations){.seed = seed};
-    alqi_wire_arena_init(&locations->arena, limit_bytes);
+    *locations = (struct alqi_wire_locations){
+        .arena = {.limit_bytes = limit_bytes}, .seed = seed};
 }
 
 void
 alqi_wire_locations_drop(struct alqi_wire_locations *locations)
 {
-    free(locations->names);
-    free(locations->codes);
-    alqi_wire_arena_drop(&locations->arena);
-    *locations = (struct alqi_wire_locations){0};
+    alqi_base_map_clear(&locations->names);
+    alqi_base_map_clear(&locations->codes);
+    alqi_base_arena_drop(&locations->arena);
 }
 
 static uint64_t
@@ -45,61 +49,33 @@ text_hash(uint64_t seed, const char *text, size_t n_bytes)
     return alqi_base_mix(h ^ word);
 }
 
-static uint64_t
-code_hash(uint64_t seed, uint64_t code)
+/* The map grows when half of its slots are used. */
+static size_t
+growth_bytes(const struct alqi_base_map *map)
 {
-    return alqi_base_mix(seed ^ (code << 1));
+    enum { FIRST = 64 };
+
+    if (2 * (map->n_used + 1) <= map->n_slots)
+        return 0;
+    return (map->n_slots != 0 ? map->n_slots : FIRST) * sizeof *map->slots;
 }
 
-/* A table twice the size, counted against the ceiling; NULL if refused. */
-static void *
-table_grown(struct alqi_wire_locations *locations, size_t capacity,
-            size_t *grown)
+/* As alqi_base_map_at, within the ceiling (.inv.counted). */
+static uint64_t *
+map_at(struct alqi_wire_locations *locations, struct alqi_base_map *map,
+       uint64_t key, bool *is_new)
 {
-    struct alqi_wire_arena *arena = &locations->arena;
-    size_t n = capacity == 0 ? CAPACITY_MIN : capacity * 2;
-    size_t more_bytes = (n - capacity) * sizeof(void *);
-    void *table;
+    struct alqi_base_arena *arena = &locations->arena;
+    size_t more_bytes = growth_bytes(map);
+    uint64_t *at;
 
-    if (more_bytes > arena->limit_bytes - arena->n_bytes)
+    if (arena->limit_bytes != 0 &&
+        more_bytes > arena->limit_bytes - arena->n_bytes)
         return NULL;
-    table = calloc(n, sizeof(void *));
-    if (table == NULL)
-        return NULL;
-    arena->n_bytes += more_bytes;
-    *grown = n;
-    return table;
-}
-
-static void
-names_place(struct alqi_wire_name **table, size_t capacity,
-            struct alqi_wire_name *name)
-{
-    size_t i = name->hash & (capacity - 1);
-
-    while (table[i] != NULL)
-        i = (i + 1) & (capacity - 1);
-    table[i] = name;
-}
-
-static bool
-names_grow(struct alqi_wire_locations *locations)
-{
-    size_t n = 0;
-    struct alqi_wire_name **grown;
-
-    if (locations->n_names < locations->names_capacity / 2)
-        return true;
-    grown = table_grown(locations, locations->names_capacity, &n);
-    if (grown == NULL)
-        return false;
-    for (size_t i = 0; i < locations->names_capacity; i++)
-        if (locations->names[i] != NULL)
-            names_place(grown, n, locations->names[i]);
-    free(locations->names);
-    locations->names = grown;
-    locations->names_capacity = n;
-    return true;
+    at = alqi_base_map_at(map, key, is_new);
+    if (at != NULL)
+        arena->n_bytes += more_bytes;
+    return at;
 }
 
 const char *
@@ -108,72 +84,40 @@ alqi_wire_locations_name(struct alqi_wire_locations *locations,
 {
     size_t n_bytes = strlen(text);
     uint64_t hash = text_hash(locations->seed, text, n_bytes);
-    struct alqi_wire_name *name;
+    bool is_new;
+    uint64_t *first = map_at(locations, &locations->names, hash, &is_new);
+    struct name *name;
 
-    if (!names_grow(locations))
+    if (first == NULL)
         return NULL;
-    for (size_t i = hash & (locations->names_capacity - 1);
-         (name = locations->names[i]) != NULL;
-         i = (i + 1) & (locations->names_capacity - 1))
-        if (name->hash == hash && strcmp(name->text, text) == 0)
+    for (name = (struct name *)(uintptr_t)*first; name != NULL;
+         name = name->next)
+        if (strcmp(name->text, text) == 0)
             return name->text;
-
-    name = alqi_wire_arena_take(&locations->arena, sizeof *name + n_bytes + 1);
+    name = alqi_base_arena_take(&locations->arena, sizeof *name + n_bytes + 1);
     if (name == NULL)
         return NULL;
-    name->hash = hash;
+    name->next = (struct name *)(uintptr_t)*first;
     memcpy(name->text, text, n_bytes + 1);
-    names_place(locations->names, locations->names_capacity, name);
-    locations->n_names++;
+    *first = (uintptr_t)name;
     return name->text;
 }
 
-static void
-codes_place(const struct alqi_wire_locations *locations,
-            const struct alqi_ctf_location **table, size_t capacity,
-            const struct alqi_ctf_location *location)
+/* Readers of the format tell codes apart by their low 63 bits. */
+static uint64_t
+code_key(const struct alqi_wire_locations *locations, uint64_t code)
 {
-    size_t i = code_hash(locations->seed, location->code) & (capacity - 1);
-
-    while (table[i] != NULL)
-        i = (i + 1) & (capacity - 1);
-    table[i] = location;
-}
-
-static bool
-codes_grow(struct alqi_wire_locations *locations)
-{
-    size_t n = 0;
-    const struct alqi_ctf_location **grown;
-
-    if (locations->n_codes < locations->codes_capacity / 2)
-        return true;
-    grown = table_grown(locations, locations->codes_capacity, &n);
-    if (grown == NULL)
-        return false;
-    for (size_t i = 0; i < locations->codes_capacity; i++)
-        if (locations->codes[i] != NULL)
-            codes_place(locations, grown, n, locations->codes[i]);
-    free(locations->codes);
-    locations->codes = grown;
-    locations->codes_capacity = n;
-    return true;
+    return locations->seed ^ code << 1;
 }
 
 const struct alqi_ctf_location *
 alqi_wire_locations_find(const struct alqi_wire_locations *locations,
                          uint64_t code)
 {
-    size_t mask = locations->codes_capacity - 1;
-    const struct alqi_ctf_location *location;
+    uint64_t location = 0;
 
-    if (locations->n_codes == 0)
-        return NULL;
-    for (size_t i = code_hash(locations->seed, code) & mask;
-         (location = locations->codes[i]) != NULL; i = (i + 1) & mask)
-        if ((location->code << 1) == (code << 1))
-            return location;
-    return NULL;
+    alqi_base_map_get(&locations->codes, code_key(locations, code), &location);
+    return (const struct alqi_ctf_location *)(uintptr_t)location;
 }
 
 const struct alqi_ctf_location *
@@ -182,20 +126,23 @@ alqi_wire_locations_add(struct alqi_wire_locations *locations,
 {
     size_t entries_bytes = location->n_entries * sizeof location->entries[0];
     struct alqi_ctf_location *copy;
+    uint64_t *at;
+    bool is_new;
 
-    if (!codes_grow(locations))
-        return NULL;
     copy =
-        alqi_wire_arena_take(&locations->arena, sizeof *copy + entries_bytes);
+        alqi_base_arena_take(&locations->arena, sizeof *copy + entries_bytes);
     if (copy == NULL)
+        return NULL;
+    at = map_at(locations, &locations->codes,
+                code_key(locations, location->code), &is_new);
+    if (at == NULL)
         return NULL;
     copy->code = location->code;
     copy->n_entries = location->n_entries;
     copy->entries = (struct alqi_ctf_entry *)(copy + 1);
     if (entries_bytes != 0)
         memcpy(copy + 1, location->entries, entries_bytes);
-    codes_place(locations, locations->codes, locations->codes_capacity, copy);
-    locations->n_codes++;
+    *at = (uintptr_t)copy;
     return copy;
 }
 

@@ -15,20 +15,15 @@
 #ifndef ALQI_WIRE_CTF_LOCATIONS_H
 #define ALQI_WIRE_CTF_LOCATIONS_H
 
-#include "wire/ctf_arena.h"
+#include "base/arena.h"
+#include "base/map.h"
 #include "wire/ctf.h"
 
-struct alqi_wire_name;
-
 struct alqi_wire_locations {
-    struct alqi_wire_arena arena;
+    struct alqi_base_arena arena; /* the tables are counted in it, too       */
     uint64_t seed;
-    struct alqi_wire_name **names; /* open addressing, by hash */
-    size_t n_names;
-    size_t names_capacity; /* 0 or a power of 2 */
-    const struct alqi_ctf_location **codes;
-    size_t n_codes;
-    size_t codes_capacity;
+    struct alqi_base_map names; /* seeded hash to the first struct name      */
+    struct alqi_base_map codes; /* seeded low 63 bits to the location        */
 };
 
 void alqi_wire_locations_init(struct alqi_wire_locations *locations,

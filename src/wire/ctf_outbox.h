@@ -21,7 +21,7 @@
 #define ALQI_WIRE_CTF_OUTBOX_H
 
 #include "wire/ctf_stacks.h"
-#include "wire/packet.h"
+#include "wire/ctf_packet.h"
 #include "wire/ctf_record.h"
 
 struct alqi_outbox {

@@ -25,7 +25,7 @@
 
 #include "base/base.h"
 #include "wire/ctf_stacks.h"
-#include "wire/packet.h"
+#include "wire/ctf_packet.h"
 #include "wire/ctf_record.h"
 #include "wire/side.h"
 

@@ -11,7 +11,7 @@
 #include "base/test_seed.h"
 #include "wire/ctf_stacks.h"
 #include "kits/wire/golden.h"
-#include "wire/packet.h"
+#include "wire/ctf_packet.h"
 #include "wire/side.h"
 #include "wire/ctf_verbatim.h"
 

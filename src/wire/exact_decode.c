@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "wire/exact.h"
+#include "wire/varint.h"
 
 static int
 fail(struct alqi_exact_decoder *d, const char *why)
@@ -17,18 +18,7 @@ fail(struct alqi_exact_decoder *d, const char *why)
 static bool
 get(const uint8_t **at, const uint8_t *end, uint64_t *value)
 {
-    uint64_t v = 0;
-
-    for (unsigned shift = 0; shift < 64 && *at != end; shift += 7) {
-        uint8_t byte = *(*at)++;
-
-        v |= (uint64_t)(byte & 0x7F) << shift;
-        if ((byte & 0x80) == 0) {
-            *value = v;
-            return true;
-        }
-    }
-    return false;
+    return alqi_wire_varint_get(at, end, value) == ALQI_WIRE_VARINT_OK;
 }
 
 static inline bool
@@ -41,16 +31,10 @@ get_number(struct alqi_exact_decoder *d, uint64_t *value)
     return get(&d->at, d->end, value);
 }
 
-static inline int64_t
-unzigzag(uint64_t v)
-{
-    return (int64_t)((v >> 1) ^ (0 - (v & 1)));
-}
-
 static inline uint64_t
 address_from(const struct alqi_exact_state *s, uint64_t from, uint64_t v)
 {
-    return (from + ((uint64_t)unzigzag(v) << s->shift)) &
+    return (from + ((uint64_t)alqi_wire_unzigzag(v) << s->shift)) &
            (((uint64_t)1 << 48) - 1);
 }
 
@@ -155,7 +139,8 @@ get_new(struct alqi_exact_decoder *d, struct alqi_exact_event *event)
     if (!get_ticks(d) || !get_number(d, &node) ||
         !get_number(d, &event->size_bytes) || !get_number(d, &v))
         return false;
-    s->last_node = (uint32_t)(s->last_node + (uint64_t)unzigzag(node));
+    s->last_node =
+        (uint32_t)(s->last_node + (uint64_t)alqi_wire_unzigzag(node));
     event->node = s->last_node;
     event->address = address_from(s, s->last_address, v);
     return true;
@@ -369,7 +354,7 @@ alqi_exact_node_next(struct alqi_exact_node_decoder *d, uint32_t *id,
     } while (distance == 0);
     *id = d->next_id++;
     *parent = *id - (uint32_t)distance;
-    d->last_pc += (uint64_t)unzigzag(delta);
+    d->last_pc += (uint64_t)alqi_wire_unzigzag(delta);
     *pc = d->last_pc;
     return 1;
 }

@@ -37,7 +37,7 @@ alqi_exact_put_new(struct alqi_exact_state *s, uint8_t *at, uint64_t delta,
     *at++ = ALQI_EXACT_HEAD_NODE;
     at = alqi_exact_put_ticks(s, at, delta);
     at = alqi_exact_put_number(
-        at, alqi_exact_zigzag((int64_t)node - (int64_t)s->last_node));
+        at, alqi_wire_zigzag((int64_t)node - (int64_t)s->last_node));
     at = alqi_exact_put_number(at, size_bytes);
     s->last_node = node;
     return alqi_exact_put_number(
@@ -132,9 +132,8 @@ alqi_exact_put_node(struct alqi_exact_node_encoder *e, uint32_t id,
 {
     if ((size_t)(e->end - e->at) < NODE_BYTES_MAX)
         return false;
-    e->at =
-        alqi_exact_put_number(alqi_exact_put_number(e->at, id - parent),
-                              alqi_exact_zigzag((int64_t)(pc - e->last_pc)));
+    e->at = alqi_exact_put_number(alqi_exact_put_number(e->at, id - parent),
+                                  alqi_wire_zigzag((int64_t)(pc - e->last_pc)));
     e->last_pc = pc;
     return true;
 }

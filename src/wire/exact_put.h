@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "wire/exact.h"
+#include "wire/varint.h"
 
 enum {
     ALQI_EXACT_HEAD_PREDICTED = 0x80,
@@ -44,18 +45,7 @@ alqi_exact_put_number(uint8_t *at, uint64_t value)
         memcpy(at, &bytes, sizeof bytes);
         return at + n;
     }
-    while (value >= 0x80) {
-        *at++ = (uint8_t)(value | 0x80);
-        value >>= 7;
-    }
-    *at++ = (uint8_t)value;
-    return at;
-}
-
-static inline uint64_t
-alqi_exact_zigzag(int64_t value)
-{
-    return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
+    return alqi_wire_varint_put(at, value);
 }
 
 /* Between two addresses of 48 bits, in granules. */
@@ -63,7 +53,7 @@ static inline uint64_t
 alqi_exact_granules(const struct alqi_exact_state *s, uint64_t from,
                     uint64_t to)
 {
-    return alqi_exact_zigzag((int64_t)((to - from) << 16) >> 16 >> s->shift);
+    return alqi_wire_zigzag((int64_t)((to - from) << 16) >> 16 >> s->shift);
 }
 
 static inline bool

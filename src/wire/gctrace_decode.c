@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "wire/bytes.h"
 #include "wire/gctrace.h"
+#include "wire/varint.h"
 
 const char *
 alqi_gctrace_get_header(const uint8_t bytes[ALQI_GCTRACE_HEADER_BYTES],
@@ -56,22 +57,13 @@ fail(struct alqi_gctrace_decoder *d, const char *why)
 static bool
 get(struct alqi_gctrace_decoder *d, uint64_t *value)
 {
-    uint64_t v = 0;
-    unsigned shift;
-
-    for (shift = 0; shift < 64; shift += 7) {
-        uint8_t byte;
-
-        if (d->at == d->end)
-            return fail(d, "an event runs over the end of its chunk");
-        byte = *d->at++;
-        if (shift == 63 && byte > 1)
-            break;
-        v |= (uint64_t)(byte & 0x7F) << shift;
-        if ((byte & 0x80) == 0) {
-            *value = v;
-            return true;
-        }
+    switch (alqi_wire_varint_get(&d->at, d->end, value)) {
+    case ALQI_WIRE_VARINT_OK:
+        return true;
+    case ALQI_WIRE_VARINT_CUT:
+        return fail(d, "an event runs over the end of its chunk");
+    case ALQI_WIRE_VARINT_WIDE:
+        break;
     }
     return fail(d, "a number has more than 64 bits");
 }

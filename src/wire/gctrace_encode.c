@@ -2,6 +2,7 @@
 #include "base/base.h"
 #include "wire/bytes.h"
 #include "wire/gctrace.h"
+#include "wire/varint.h"
 
 void
 alqi_gctrace_put_header(uint8_t bytes[ALQI_GCTRACE_HEADER_BYTES],
@@ -33,17 +34,6 @@ alqi_gctrace_put_chunk(uint8_t bytes[ALQI_GCTRACE_CHUNK_HEADER_BYTES],
     ALQI_ASSERT(!out.bad && out.at == out.end);
 }
 
-static uint8_t *
-put(uint8_t *at, uint64_t value)
-{
-    while (value >= 0x80) {
-        *at++ = (uint8_t)(value | 0x80);
-        value >>= 7;
-    }
-    *at++ = (uint8_t)value;
-    return at;
-}
-
 static unsigned
 values_of(const struct alqi_gctrace_event *event)
 {
@@ -67,13 +57,13 @@ alqi_gctrace_put_event(struct alqi_gctrace_encoder *e,
     *at++ = (uint8_t)(event->point | n << 2);
     /* .inv.order: a clock that seems to go back is held. */
     if (event->time_ns > e->last_ns) {
-        at = put(at, event->time_ns - e->last_ns);
+        at = alqi_wire_varint_put(at, event->time_ns - e->last_ns);
         e->last_ns = event->time_ns;
     } else {
-        at = put(at, 0);
+        at = alqi_wire_varint_put(at, 0);
     }
     for (i = 0; i < n; i++)
-        at = put(at, event->values[i]);
+        at = alqi_wire_varint_put(at, event->values[i]);
     e->at = at;
     return true;
 }

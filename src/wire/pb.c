@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "wire/pb.h"
+#include "wire/varint.h"
 
-enum { VARINT = 0, FIXED64 = 1, LENGTH = 2, VARINT_BYTES_MAX = 10 };
+enum { VARINT = 0, FIXED64 = 1, LENGTH = 2 };
 
 void
 alqi_pb_free(struct alqi_pb *pb)
@@ -36,22 +37,12 @@ room(struct alqi_pb *pb, size_t n)
     return true;
 }
 
-static size_t
-varint_put(uint8_t *at, uint64_t value)
-{
-    size_t n = 0;
-
-    for (; value >= 0x80; value >>= 7)
-        at[n++] = (uint8_t)(value | 0x80);
-    at[n++] = (uint8_t)value;
-    return n;
-}
-
 void
 alqi_pb_varint(struct alqi_pb *pb, uint64_t value)
 {
-    if (room(pb, VARINT_BYTES_MAX))
-        pb->n += varint_put(pb->bytes + pb->n, value);
+    if (room(pb, ALQI_WIRE_VARINT_BYTES_MAX))
+        pb->n = (size_t)(alqi_wire_varint_put(pb->bytes + pb->n, value) -
+                         pb->bytes);
 }
 
 static void
@@ -144,12 +135,12 @@ alqi_pb_begin(struct alqi_pb *pb, unsigned field)
 void
 alqi_pb_end(struct alqi_pb *pb, size_t mark)
 {
-    uint8_t length[VARINT_BYTES_MAX];
+    uint8_t length[ALQI_WIRE_VARINT_BYTES_MAX];
     size_t n;
 
     if (pb->is_short)
         return;
-    n = varint_put(length, pb->n - mark);
+    n = (size_t)(alqi_wire_varint_put(length, pb->n - mark) - length);
     if (!room(pb, n))
         return;
     memmove(pb->bytes + mark + n, pb->bytes + mark, pb->n - mark);

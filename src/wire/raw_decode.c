@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "wire/raw.h"
+#include "wire/varint.h"
 
 static bool
 fail(struct alqi_raw_decoder *d, const char *why)
@@ -17,19 +18,13 @@ fail(struct alqi_raw_decoder *d, const char *why)
 static bool
 get(struct alqi_raw_decoder *d, uint64_t *value)
 {
-    uint64_t v = 0;
-
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        uint8_t byte;
-
-        if (d->at == d->end)
-            return fail(d, "an event runs over the end of its chunk");
-        byte = *d->at++;
-        v |= (uint64_t)(byte & 0x7F) << shift;
-        if ((byte & 0x80) == 0) {
-            *value = v;
-            return true;
-        }
+    switch (alqi_wire_varint_get(&d->at, d->end, value)) {
+    case ALQI_WIRE_VARINT_OK:
+        return true;
+    case ALQI_WIRE_VARINT_CUT:
+        return fail(d, "an event runs over the end of its chunk");
+    case ALQI_WIRE_VARINT_WIDE:
+        break;
     }
     return fail(d, "a number has more than 64 bits");
 }
@@ -45,12 +40,6 @@ get_u32(struct alqi_raw_decoder *d, uint32_t *value)
         return fail(d, "a number has more than 32 bits");
     *value = (uint32_t)wide;
     return true;
-}
-
-static uint64_t
-unzigzag(uint64_t v)
-{
-    return (v >> 1) ^ (0 - (v & 1));
 }
 
 /* Length-prefixed bytes into out[0..capacity). */
@@ -103,7 +92,7 @@ get_stack(struct alqi_raw_decoder *d)
 
         if (!get(d, &delta))
             return false;
-        d->last_pc += unzigzag(delta);
+        d->last_pc += (uint64_t)alqi_wire_unzigzag(delta);
         d->frames[n_shared + i] = d->last_pc;
     }
     d->n_shared = (uint32_t)n_shared;
@@ -213,20 +202,6 @@ get_moved(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
 }
 
 static bool
-get_mapped(struct alqi_raw_event *event)
-{
-    event->is_mapping = true;
-    return true;
-}
-
-static bool
-get_reborn(struct alqi_raw_event *event)
-{
-    event->is_reborn = true;
-    return true;
-}
-
-static bool
 get_module(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
 {
     uint64_t bias;
@@ -236,7 +211,7 @@ get_module(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
         !get_text(d, event->path, sizeof event->path) ||
         !get_bytes(d, event->build_id, sizeof event->build_id, &n))
         return false;
-    event->bias = unzigzag(bias);
+    event->bias = (uint64_t)alqi_wire_unzigzag(bias);
     event->build_id_bytes = (uint32_t)n;
     if (event->end < event->start)
         return fail(d, "a module ends before it starts");
@@ -265,11 +240,13 @@ get_body(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
     case ALQI_RAW_MOVED_OTHER:
         return get_moved(d, event);
     case ALQI_RAW_MAPPED:
-        return get_mapped(event);
+        event->is_mapping = true;
+        return true;
     case ALQI_RAW_RSS:
         return get(d, &event->rss_bytes);
     case ALQI_RAW_REBORN:
-        return get_reborn(event);
+        event->is_reborn = true;
+        return true;
     }
     return fail(d, "an event is of no known kind");
 }

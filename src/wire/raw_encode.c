@@ -3,30 +3,12 @@
 
 #include "base/base.h"
 #include "wire/raw.h"
-
-enum { VARINT_BYTES_MAX = 10 };
-
-static uint8_t *
-put(uint8_t *at, uint64_t value)
-{
-    while (value >= 0x80) {
-        *at++ = (uint8_t)(value | 0x80);
-        value >>= 7;
-    }
-    *at++ = (uint8_t)value;
-    return at;
-}
-
-static uint64_t
-zigzag(int64_t value)
-{
-    return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
-}
+#include "wire/varint.h"
 
 static uint8_t *
 put_bytes(uint8_t *at, const void *bytes, size_t n)
 {
-    at = put(at, n);
+    at = alqi_wire_varint_put(at, n);
     if (n > 0)
         memcpy(at, bytes, n);
     return at + n;
@@ -41,7 +23,7 @@ put_head(struct alqi_raw_encoder *e, uint8_t *at, enum alqi_raw_kind kind,
 
     *at++ = (uint8_t)kind;
     e->last_ns += delta_ns;
-    return put(at, delta_ns);
+    return alqi_wire_varint_put(at, delta_ns);
 }
 
 static bool
@@ -57,11 +39,11 @@ alqi_raw_put_thread(struct alqi_raw_encoder *e, uint64_t now_ns, uint32_t index,
     size_t n = strnlen(name, sizeof((struct alqi_raw_event *)0)->name - 1);
     uint8_t *at = e->at;
 
-    if (!has_room(e, 1 + 4 * VARINT_BYTES_MAX + n))
+    if (!has_room(e, 1 + 4 * ALQI_WIRE_VARINT_BYTES_MAX + n))
         return false;
     at = put_head(e, at, ALQI_RAW_THREAD, now_ns);
-    at = put(at, index);
-    at = put(at, tid);
+    at = alqi_wire_varint_put(at, index);
+    at = alqi_wire_varint_put(at, tid);
     e->at = put_bytes(at, name, n);
     return true;
 }
@@ -76,15 +58,16 @@ put_stack(struct alqi_raw_encoder *e, enum alqi_raw_kind kind, uint64_t now_ns,
     uint8_t *at = e->at;
 
     ALQI_ASSERT(n_shared <= n_frames && n_frames <= ALQI_RAW_FRAMES_MAX);
-    if (!has_room(e, 1 + VARINT_BYTES_MAX * ((size_t)n_fresh + 5)))
+    if (!has_room(e, 1 + ALQI_WIRE_VARINT_BYTES_MAX * ((size_t)n_fresh + 5)))
         return false;
     at = put_head(e, at, kind, now_ns);
-    at = put(at, size_bytes);
-    at = put(at, n_samples);
-    at = put(at, n_shared);
-    at = put(at, n_fresh);
+    at = alqi_wire_varint_put(at, size_bytes);
+    at = alqi_wire_varint_put(at, n_samples);
+    at = alqi_wire_varint_put(at, n_shared);
+    at = alqi_wire_varint_put(at, n_fresh);
     for (uint32_t i = n_fresh; i-- > 0;) {
-        at = put(at, zigzag((int64_t)(frames[i] - last_pc)));
+        at = alqi_wire_varint_put(
+            at, alqi_wire_zigzag((int64_t)(frames[i] - last_pc)));
         last_pc = frames[i];
     }
     e->last_pc = last_pc;
@@ -126,12 +109,12 @@ alqi_raw_put_again(struct alqi_raw_encoder *e, uint64_t now_ns,
     uint8_t *at = e->at;
 
     ALQI_ASSERT(number < e->n_named);
-    if (!has_room(e, 1 + 4 * VARINT_BYTES_MAX))
+    if (!has_room(e, 1 + 4 * ALQI_WIRE_VARINT_BYTES_MAX))
         return false;
     at = put_head(e, at, ALQI_RAW_ALLOC_AGAIN, now_ns);
-    at = put(at, size_bytes);
-    at = put(at, n_samples);
-    e->at = put(at, number);
+    at = alqi_wire_varint_put(at, size_bytes);
+    at = alqi_wire_varint_put(at, n_samples);
+    e->at = alqi_wire_varint_put(at, number);
     e->last_pc = pc;
     e->next_ordinal++;
     return true;
@@ -144,7 +127,7 @@ alqi_raw_put_rate(struct alqi_raw_encoder *e, uint64_t now_ns, double rate)
     uint8_t *at = e->at;
     uint64_t bits;
 
-    if (!has_room(e, 1 + VARINT_BYTES_MAX + sizeof bits))
+    if (!has_room(e, 1 + ALQI_WIRE_VARINT_BYTES_MAX + sizeof bits))
         return false;
     at = put_head(e, at, ALQI_RAW_RATE, now_ns);
     memcpy(&bits, &rate, sizeof bits);
@@ -164,15 +147,15 @@ put_reference(struct alqi_raw_encoder *e, uint64_t now_ns,
 {
     uint8_t *at = e->at;
 
-    if (!has_room(e, 1 + 3 * VARINT_BYTES_MAX))
+    if (!has_room(e, 1 + 3 * ALQI_WIRE_VARINT_BYTES_MAX))
         return false;
     if (own_stream) {
         at = put_head(e, at, own, now_ns);
-        at = put(at, e->next_ordinal - 1 - ordinal);
+        at = alqi_wire_varint_put(at, e->next_ordinal - 1 - ordinal);
     } else {
         at = put_head(e, at, own + 1, now_ns);
-        at = put(at, stream);
-        at = put(at, ordinal);
+        at = alqi_wire_varint_put(at, stream);
+        at = alqi_wire_varint_put(at, ordinal);
     }
     e->at = at;
     return true;
@@ -197,7 +180,7 @@ alqi_raw_put_moved(struct alqi_raw_encoder *e, uint64_t now_ns, bool own_stream,
 bool
 alqi_raw_put_mapped(struct alqi_raw_encoder *e, uint64_t now_ns)
 {
-    if (!has_room(e, 1 + VARINT_BYTES_MAX))
+    if (!has_room(e, 1 + ALQI_WIRE_VARINT_BYTES_MAX))
         return false;
     e->at = put_head(e, e->at, ALQI_RAW_MAPPED, now_ns);
     return true;
@@ -206,7 +189,7 @@ alqi_raw_put_mapped(struct alqi_raw_encoder *e, uint64_t now_ns)
 bool
 alqi_raw_put_reborn(struct alqi_raw_encoder *e, uint64_t now_ns)
 {
-    if (!has_room(e, 1 + VARINT_BYTES_MAX))
+    if (!has_room(e, 1 + ALQI_WIRE_VARINT_BYTES_MAX))
         return false;
     e->at = put_head(e, e->at, ALQI_RAW_REBORN, now_ns);
     return true;
@@ -218,10 +201,10 @@ alqi_raw_put_rss(struct alqi_raw_encoder *e, uint64_t now_ns,
 {
     uint8_t *at = e->at;
 
-    if (!has_room(e, 1 + 2 * VARINT_BYTES_MAX))
+    if (!has_room(e, 1 + 2 * ALQI_WIRE_VARINT_BYTES_MAX))
         return false;
     at = put_head(e, at, ALQI_RAW_RSS, now_ns);
-    e->at = put(at, rss_bytes);
+    e->at = alqi_wire_varint_put(at, rss_bytes);
     return true;
 }
 
@@ -235,12 +218,12 @@ alqi_raw_put_module(struct alqi_raw_encoder *e, uint64_t now_ns, uint64_t start,
 
     if (build_id_bytes > sizeof((struct alqi_raw_event *)0)->build_id)
         build_id_bytes = 0;
-    if (!has_room(e, 1 + 6 * VARINT_BYTES_MAX + n + build_id_bytes))
+    if (!has_room(e, 1 + 6 * ALQI_WIRE_VARINT_BYTES_MAX + n + build_id_bytes))
         return false;
     at = put_head(e, at, ALQI_RAW_MODULE, now_ns);
-    at = put(at, start);
-    at = put(at, end);
-    at = put(at, zigzag((int64_t)bias));
+    at = alqi_wire_varint_put(at, start);
+    at = alqi_wire_varint_put(at, end);
+    at = alqi_wire_varint_put(at, alqi_wire_zigzag((int64_t)bias));
     at = put_bytes(at, path, n);
     e->at = put_bytes(at, build_id, build_id_bytes);
     return true;

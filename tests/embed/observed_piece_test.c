@@ -23,7 +23,7 @@ static struct alqi_domain *d;
 static uint64_t gap = 1, n_requests, last_hit_at, n_minor, seed;
 
 static uint64_t
-gap_words(void *client, struct alqi_domain *of)
+skip_words(void *client, struct alqi_domain *of)
 {
     (void)client;
     return of == d ? gap : UINT64_MAX;
@@ -31,7 +31,7 @@ gap_words(void *client, struct alqi_domain *of)
 
 static enum alq_status
 request(void *client, struct alqi_domain *of, const uintptr_t *headers,
-        unsigned n_blocks, uint64_t hit_at,
+        unsigned n_blocks, uint64_t sample_at,
         const struct alqi_stack_regs *caller)
 {
     (void)client;
@@ -40,7 +40,7 @@ request(void *client, struct alqi_domain *of, const uintptr_t *headers,
     (void)n_blocks;
     (void)caller;
     n_requests++;
-    last_hit_at = hit_at;
+    last_hit_at = sample_at;
     return ALQ_OK;
 }
 
@@ -48,7 +48,7 @@ static uint64_t
 request_done(void *client, struct alqi_domain *of, uintptr_t low)
 {
     (void)low;
-    return gap_words(client, of);
+    return skip_words(client, of);
 }
 
 static void
@@ -66,7 +66,7 @@ after_minor(void *client, struct alqi_domain *of)
 }
 
 static const struct alqi_heap_hooks hooks = {
-    .gap_words = gap_words,
+    .skip_words = skip_words,
     .request = request,
     .request_done = request_done,
     .request_cancel = request_cancel,

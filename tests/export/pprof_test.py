@@ -11,7 +11,7 @@ import exported
 import pprof_file as profile
 from exported import common
 
-PROTO = os.path.join(common.SOURCE, "src", "cli", "export")
+PROTO = os.path.join(common.SOURCE, "tests", "export")
 GO_PPROF = "/usr/share/gocode/src/github.com/google/pprof"
 TYPES = [("alloc_objects", "count"), ("alloc_space", "bytes"),
          ("inuse_objects", "count"), ("inuse_space", "bytes")]
@@ -225,7 +225,7 @@ class Pprof(exported.Case):
         result = common.run("export", "-o", "-", "--format=pprof",
                             "--max-stacks=20", path, text=False)
         self.assertEqual(result.returncode, 0)
-        self.assertIn("%d of %d stacks are folded into [other], which has "
+        self.assertIn("%d of %d stacks are merged into [other], which has "
                       % (n - 19, n), result.stderr)
         p = profile.read(result.stdout)
         self.assertEqual(profile.faults(p), [])

@@ -1,4 +1,6 @@
-/* pprof.c -- pprof's profile.proto, gzip-compressed */
+/* pprof.c -- pprof's profile.proto, gzip-compressed
+ *
+ * Fields are written in the order of their numbers. */
 #include <stdlib.h>
 #include <zlib.h>
 
@@ -6,6 +8,7 @@
 #include "cli/export/export.h"
 #include "cli/export/pprof_profile.h"
 #include "cli/tool/text.h"
+#include "wire/pb_profile.h"
 
 enum {
     GZIP = 16, /* added to the window bits: gzip's header, not zlib's */
@@ -14,68 +17,143 @@ enum {
 
 static const uint64_t ENGINE_BYTES_MOST = 4 << 20;
 
-/* protobuf-c appends to it what becomes the file. */
-struct gzip {
-    ProtobufCBuffer base;
-    z_stream z;
-    FILE *out;
-};
+/* ---- the message ----------------------------------------------------- */
 
 static void
-gzip_push(struct gzip *g, int flush)
+sample_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p,
+           const struct alqi_cli_pprof_sample *s)
+{
+    size_t mark = alqi_pb_begin(pb, ALQI_PB_PROFILE_SAMPLE);
+
+    alqi_pb_uints(pb, ALQI_PB_SAMPLE_LOCATION, s->locations, s->n_locations);
+    alqi_pb_ints(pb, ALQI_PB_SAMPLE_VALUE, s->values, p->n_types);
+    if (s->has_mean)
+        alqi_pb_label(pb, (uint64_t)p->mean_unit, s->mean_bytes,
+                      (uint64_t)p->mean_unit);
+    alqi_pb_end(pb, mark);
+}
+
+static void
+mapping_put(struct alqi_pb *pb, uint64_t id,
+            const struct alqi_cli_pprof_mapping *m)
+{
+    struct alqi_pb_mapping message = {
+        .id = id,
+        .start = m->start,
+        .limit = m->limit,
+        .file = (uint64_t)m->file,
+        .build_id = (uint64_t)m->build_id,
+        .has_functions = m->has_functions,
+        .has_files = m->has_files,
+        .has_lines = m->has_lines,
+    };
+
+    alqi_pb_mapping(pb, &message);
+}
+
+static void
+location_put(struct alqi_pb *pb, uint64_t id,
+             const struct alqi_cli_pprof_tables *t)
+{
+    const struct alqi_cli_pprof_location *l = &t->locations[id - 1];
+    size_t mark = alqi_pb_location(pb, id, l->mapping, l->address);
+
+    for (uint32_t i = l->first_line; i < l->first_line + l->n_lines; i++)
+        alqi_pb_line(pb, t->lines[i].function, (uint64_t)t->lines[i].line);
+    alqi_pb_end(pb, mark);
+}
+
+static void
+tables_put(struct alqi_pb *pb, const struct alqi_cli_pprof_tables *t)
+{
+    for (uint32_t i = 0; i < t->n_mappings; i++)
+        mapping_put(pb, i + 1, &t->mappings[i]);
+    for (uint32_t i = 0; i < t->n_locations; i++)
+        location_put(pb, i + 1, t);
+    for (uint32_t i = 0; i < t->n_functions; i++)
+        alqi_pb_function(pb, i + 1, (uint64_t)t->functions[i].name,
+                         (uint64_t)t->functions[i].file);
+    for (uint32_t i = 0; i < t->n_strings; i++)
+        alqi_pb_text(pb, ALQI_PB_PROFILE_STRING, alqi_cli_pprof_text(t, i));
+}
+
+static void
+profile_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
+{
+    for (unsigned t = 0; t < p->n_types; t++)
+        alqi_pb_value_type(pb, ALQI_PB_PROFILE_SAMPLE_TYPE,
+                           (uint64_t)p->types[t].type,
+                           (uint64_t)p->types[t].unit);
+    for (uint32_t i = 0; i < p->n_samples; i++)
+        sample_put(pb, p, &p->samples[i]);
+    tables_put(pb, &p->tables);
+    alqi_pb_int(pb, ALQI_PB_PROFILE_TIME_NS, p->time_ns);
+    alqi_pb_int(pb, ALQI_PB_PROFILE_DURATION_NS, p->duration_ns);
+    alqi_pb_value_type(pb, ALQI_PB_PROFILE_PERIOD_TYPE,
+                       (uint64_t)p->period_type.type,
+                       (uint64_t)p->period_type.unit);
+    alqi_pb_int(pb, ALQI_PB_PROFILE_PERIOD, p->period);
+    alqi_pb_ints(pb, ALQI_PB_PROFILE_COMMENT, p->comments, p->n_comments);
+    alqi_pb_int(pb, ALQI_PB_PROFILE_DEFAULT_TYPE, p->default_type);
+}
+
+/* ---- the file -------------------------------------------------------- */
+
+/* False: no memory for the compressor. */
+static bool
+gzip_put(const struct alqi_pb *pb, FILE *out)
 {
     static uint8_t chunk[CHUNK_BYTES];
+    z_stream z = {0};
+    size_t n = 0;
+    int status = Z_OK;
 
-    do {
-        g->z.next_out = chunk;
-        g->z.avail_out = sizeof chunk;
-        deflate(&g->z, flush);
-        fwrite(chunk, 1, sizeof chunk - g->z.avail_out, g->out);
-    } while (g->z.avail_out == 0);
-}
-
-static void
-gzip_append(ProtobufCBuffer *buffer, size_t n, const uint8_t *bytes)
-{
-    struct gzip *g = (struct gzip *)buffer;
-
-    while (n > 0) {
-        g->z.next_in = (uint8_t *)bytes;
-        g->z.avail_in = n < CHUNK_BYTES ? (uInt)n : CHUNK_BYTES;
-        bytes += g->z.avail_in;
-        n -= g->z.avail_in;
-        gzip_push(g, Z_NO_FLUSH);
+    if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + GZIP,
+                     MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
+        return false;
+    while (status != Z_STREAM_END) {
+        if (z.avail_in == 0) {
+            z.next_in = pb->bytes + n;
+            z.avail_in =
+                pb->n - n < CHUNK_BYTES ? (uInt)(pb->n - n) : CHUNK_BYTES;
+            n += z.avail_in;
+        }
+        z.next_out = chunk;
+        z.avail_out = sizeof chunk;
+        status = deflate(&z, n == pb->n ? Z_FINISH : Z_NO_FLUSH);
+        fwrite(chunk, 1, sizeof chunk - z.avail_out, out);
     }
+    deflateEnd(&z);
+    return true;
 }
 
-void
+uint64_t
 alqi_cli_pprof_write(const struct alqi_cli_pprof *p, FILE *out)
 {
-    struct gzip g = {.base = {gzip_append}, .out = out};
+    struct alqi_pb pb = {0};
+    uint64_t n;
 
-    if (deflateInit2(&g.z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + GZIP,
-                     MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK) {
-        alqi_cli_say("out of memory to compress the profile");
+    profile_put(&pb, alqi_cli_pprof_message(p));
+    if (pb.is_short || !gzip_put(&pb, out)) {
+        alqi_cli_say("out of memory to write the profile");
         exit(ALQI_CLI_UNREADABLE);
     }
-    protobuf_c_message_pack_to_buffer(&alqi_cli_pprof_message(p)->base,
-                                      &g.base);
-    gzip_push(&g, Z_FINISH);
-    deflateEnd(&g.z);
+    n = pb.n;
+    alqi_pb_free(&pb);
+    return n;
 }
 
 static void
-limits_say(const struct alqi_cli_pprof *p)
+limits_say(const struct alqi_cli_pprof *p, uint64_t bytes)
 {
-    const Pprof__Profile *message = alqi_cli_pprof_message(p);
-    uint64_t bytes = pprof__profile__get_packed_size(message);
+    uint32_t n_samples = alqi_cli_pprof_message(p)->n_samples;
     double share;
     uint32_t n_folded = alqi_cli_pprof_folded(p, &share);
 
     if (n_folded > 0)
-        alqi_cli_say("%u of %u stacks are folded into [other], which has %s of "
+        alqi_cli_say("%u of %u stacks are merged into [other], which has %s of "
                      "what was allocated; --max-stacks=0 keeps all",
-                     n_folded, (uint32_t)message->n_sample - 1 + n_folded,
+                     n_folded, n_samples - 1 + n_folded,
                      alqi_cli_text_percent(share).text);
     if (bytes > ENGINE_BYTES_MOST)
         alqi_cli_say("the profile is %s before compression: pprof reads it, "
@@ -88,9 +166,9 @@ void
 alqi_cli_export_pprof(struct alqi_cli_export *export, FILE *out)
 {
     struct alqi_cli_pprof *p = alqi_cli_pprof_new(export);
+    uint64_t bytes = alqi_cli_pprof_write(p, out);
 
     if (!export->part.is_quiet)
-        limits_say(p);
-    alqi_cli_pprof_write(p, out);
+        limits_say(p, bytes);
     alqi_cli_pprof_drop(p);
 }

@@ -21,7 +21,7 @@
 #include "cli/analysis/remarks.h"
 
 enum {
-    VALUES = 4,
+    VALUES = ALQI_CLI_PPROF_VALUES,
     NS_PER_US = 1000,
     COMMENTS_MOST = 8 + ALQI_CLI_N_COUNTERS,
     COMMENT_BYTES = 4608
@@ -43,13 +43,11 @@ struct row {
     const struct alqi_cli_site *site; /* NULL: the tail */
     double share;
     double values[VALUES];
-    Pprof__Sample sample;
-    Pprof__Label label;
 };
 
 struct alqi_cli_pprof {
     struct alqi_cli_export *export;
-    struct alqi_cli_pprof_tables tables;
+    struct alqi_cli_pprof_profile message;
     struct row *rows;
     uint32_t n_rows;
     uint32_t n_folded; /* stacks in the tail */
@@ -58,13 +56,7 @@ struct alqi_cli_pprof {
     unsigned n_types;
     int64_t *values;        /* of all samples */
     uint64_t *location_ids; /* of all samples */
-    Pprof__Sample **samples;
-    Pprof__Label **labels;
     int64_t comments[COMMENTS_MOST];
-    size_t n_comments;
-    Pprof__Profile message;
-    Pprof__ValueType type[VALUES], period;
-    Pprof__ValueType *type_at[VALUES];
 };
 
 /* ---- values ---------------------------------------------------------- */
@@ -250,65 +242,61 @@ n_locations(const struct alqi_cli_pprof *p, const struct row *r)
     return depth > 0 ? depth : 1; /* a stand-in */
 }
 
-/* Innermost first, as the trie leads. */
+/* Fills n ids, innermost first, as the trie leads. */
 static void
-sample_locate(struct alqi_cli_pprof *p, struct row *r, uint64_t *ids)
+sample_locate(struct alqi_cli_pprof *p, const struct row *r, uint64_t *ids)
 {
     const struct alqi_cli_node *nodes = p->export->analysis.stacks.nodes;
     uint32_t node = r->site != NULL ? r->site->node : 0;
 
-    r->sample.n_location_id = n_locations(p, r);
-    r->sample.location_id = ids;
     if (r->site == NULL)
-        *ids = alqi_cli_pprof_stand_in(&p->tables, "[other]");
+        *ids = alqi_cli_pprof_stand_in(&p->message.tables, "[other]");
     else if (node == 0)
-        *ids = alqi_cli_pprof_stand_in(&p->tables, "[no stack]");
+        *ids = alqi_cli_pprof_stand_in(&p->message.tables, "[no stack]");
     for (; node != 0; node = nodes[node].parent)
-        *ids++ = alqi_cli_pprof_location(&p->tables, nodes[node].code);
+        *ids++ = alqi_cli_pprof_location(&p->message.tables, nodes[node].code);
 }
 
 /* The mean size of the blocks, where Go has the size: one label a stack, or
  * sizes would multiply the stacks. */
 static void
-sample_label(struct alqi_cli_pprof *p, struct row *r, Pprof__Label **at)
+sample_label(struct alqi_cli_pprof *p, const struct row *r,
+             struct alqi_cli_pprof_sample *sample)
 {
     const struct alqi_cli_sum *s;
-    double mean;
 
     if (r->site == NULL)
         return;
     s = &r->site->sums[ALQI_CLI_ALLOCATED];
-    mean = s->objects > 0 ? s->bytes / s->objects : 0;
-    pprof__label__init(&r->label);
-    r->label.key = alqi_cli_pprof_string(&p->tables, "bytes");
-    r->label.num = alqi_cli_whole(mean);
-    r->label.num_unit = r->label.key;
-    *at = &r->label;
-    r->sample.n_label = 1;
-    r->sample.label = at;
+    p->message.mean_unit = alqi_cli_pprof_string(&p->message.tables, "bytes");
+    sample->has_mean = true;
+    sample->mean_bytes =
+        alqi_cli_whole(s->objects > 0 ? s->bytes / s->objects : 0);
 }
 
 static void
 samples_make(struct alqi_cli_pprof *p)
 {
+    struct alqi_cli_pprof_profile *out = &p->message;
     size_t n = 0;
 
     for (uint32_t i = 0; i < p->n_rows; i++)
         n += n_locations(p, &p->rows[i]);
     p->location_ids = alqi_cli_realloc(NULL, n, sizeof *p->location_ids);
-    p->samples = alqi_cli_realloc(NULL, p->n_rows, sizeof(void *));
-    p->labels = alqi_cli_realloc(NULL, p->n_rows, sizeof(void *));
+    out->samples = alqi_cli_realloc(NULL, p->n_rows, sizeof *out->samples);
+    out->n_samples = p->n_rows;
     n = 0;
     for (uint32_t i = 0; i < p->n_rows; i++) {
-        struct row *r = &p->rows[i];
+        struct alqi_cli_pprof_sample *sample = &out->samples[i];
 
-        pprof__sample__init(&r->sample);
-        sample_locate(p, r, p->location_ids + n);
-        sample_label(p, r, &p->labels[i]);
-        r->sample.n_value = p->n_types;
-        r->sample.value = p->values + (size_t)i * p->n_types;
-        p->samples[i] = &r->sample;
-        n += r->sample.n_location_id;
+        *sample = (struct alqi_cli_pprof_sample){
+            .locations = p->location_ids + n,
+            .n_locations = n_locations(p, &p->rows[i]),
+            .values = p->values + (size_t)i * p->n_types,
+        };
+        sample_locate(p, &p->rows[i], p->location_ids + n);
+        sample_label(p, &p->rows[i], sample);
+        n += sample->n_locations;
     }
 }
 
@@ -323,7 +311,8 @@ comment(struct alqi_cli_pprof *p, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    p->comments[p->n_comments++] = alqi_cli_pprof_string(&p->tables, text);
+    p->comments[p->message.n_comments++] =
+        alqi_cli_pprof_string(&p->message.tables, text);
 }
 
 static void
@@ -356,13 +345,14 @@ comments_make(struct alqi_cli_pprof *p)
                      remark, p);
 }
 
-static void
-type_fill(struct alqi_cli_pprof *p, Pprof__ValueType *type, const char *name,
-          const char *unit)
+static struct alqi_cli_pprof_type
+type_make(struct alqi_cli_pprof *p, const char *name, const char *unit)
 {
-    pprof__value_type__init(type);
-    type->type = alqi_cli_pprof_string(&p->tables, name);
-    type->unit = alqi_cli_pprof_string(&p->tables, unit);
+    struct alqi_cli_pprof_type type;
+
+    type.type = alqi_cli_pprof_string(&p->message.tables, name);
+    type.unit = alqi_cli_pprof_string(&p->message.tables, unit);
+    return type;
 }
 
 /* To engines a duration says that values are differences. */
@@ -380,26 +370,26 @@ duration_ns(const struct alqi_cli_export *x)
 }
 
 static void
-head_fill(struct alqi_cli_pprof *p, Pprof__Profile *out)
+head_fill(struct alqi_cli_pprof *p)
 {
+    struct alqi_cli_pprof_profile *out = &p->message;
     const struct alqi_cli_export *x = p->export;
     const struct alqi_cli_analysis *a = &x->analysis;
     bool is_alloc = (x->has_measure && x->measure == ALQI_CLI_ALLOCATED) ||
                     x->part.types == ALQI_CLI_PPROF_ALLOCATED;
 
-    out->time_nanos = (int64_t)(a->info->start_us * NS_PER_US);
-    out->duration_nanos = (int64_t)(a->end_us * NS_PER_US);
+    out->time_ns = (int64_t)(a->info->start_us * NS_PER_US);
+    out->duration_ns = (int64_t)(a->end_us * NS_PER_US);
     if (x->part.taken_ns != 0) {
-        out->time_nanos = (int64_t)x->part.taken_ns;
-        out->duration_nanos = duration_ns(x);
+        out->time_ns = (int64_t)x->part.taken_ns;
+        out->duration_ns = duration_ns(x);
     }
     out->period =
         a->estimator.has_rate ? alqi_cli_whole(a->estimator.interval_bytes) : 0;
-    out->default_sample_type = alqi_cli_pprof_string(
-        &p->tables, is_alloc ? "alloc_space" : "inuse_space");
+    out->default_type = alqi_cli_pprof_string(
+        &p->message.tables, is_alloc ? "alloc_space" : "inuse_space");
     comments_make(p);
-    out->n_comment = p->n_comments;
-    out->comment = p->comments;
+    out->comments = p->comments;
 }
 
 /* ---- the whole ------------------------------------------------------- */
@@ -408,29 +398,22 @@ struct alqi_cli_pprof *
 alqi_cli_pprof_new(struct alqi_cli_export *export)
 {
     struct alqi_cli_pprof *p = alqi_cli_realloc(NULL, 1, sizeof *p);
-    Pprof__Profile *out = &p->message;
+    struct alqi_cli_pprof_profile *out = &p->message;
 
     memset(p, 0, sizeof *p);
     p->export = export;
     types_choose(p);
-    alqi_cli_pprof_tables_init(&p->tables, &export->analysis);
+    alqi_cli_pprof_tables_init(&out->tables, &export->analysis);
     rows_make(p);
     values_make(p);
-    pprof__profile__init(out);
-    for (unsigned t = 0; t < p->n_types; t++) {
-        type_fill(p, &p->type[t], kinds[p->types[t]].type,
-                  kinds[p->types[t]].unit);
-        p->type_at[t] = &p->type[t];
-    }
-    type_fill(p, &p->period, "space", "bytes");
-    out->n_sample_type = p->n_types;
-    out->sample_type = p->type_at;
-    out->period_type = &p->period;
-    head_fill(p, out);
+    for (unsigned t = 0; t < p->n_types; t++)
+        out->types[t] =
+            type_make(p, kinds[p->types[t]].type, kinds[p->types[t]].unit);
+    out->n_types = p->n_types;
+    out->period_type = type_make(p, "space", "bytes");
+    head_fill(p);
     samples_make(p);
-    out->n_sample = p->n_rows;
-    out->sample = p->samples;
-    alqi_cli_pprof_tables_put(&p->tables, out);
+    alqi_cli_pprof_tables_finish(&out->tables);
     return p;
 }
 
@@ -439,16 +422,15 @@ alqi_cli_pprof_drop(struct alqi_cli_pprof *p)
 {
     if (p == NULL)
         return;
-    alqi_cli_pprof_tables_free(&p->tables);
+    alqi_cli_pprof_tables_free(&p->message.tables);
     free(p->rows);
     free(p->values);
     free(p->location_ids);
-    free(p->samples);
-    free(p->labels);
+    free(p->message.samples);
     free(p);
 }
 
-const Pprof__Profile *
+const struct alqi_cli_pprof_profile *
 alqi_cli_pprof_message(const struct alqi_cli_pprof *p)
 {
     return &p->message;

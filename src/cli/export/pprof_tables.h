@@ -14,25 +14,50 @@
 #ifndef ALQI_CLI_EXPORT_PPROF_TABLES_H
 #define ALQI_CLI_EXPORT_PPROF_TABLES_H
 
-#include <pprof.pb-c.h>
-
 #include "base/map.h"
 #include "cli/analysis/analysis.h"
 
+struct alqi_cli_pprof_function {
+    int64_t name; /* string */
+    int64_t file; /* string */
+};
+
+struct alqi_cli_pprof_mapping {
+    uint64_t start; /* address where the file's first byte lies */
+    uint64_t limit;
+    int64_t file;     /* string */
+    int64_t build_id; /* string, hexadecimal */
+    bool has_functions;
+    bool has_files;
+    bool has_lines; /* and inlined calls */
+};
+
+struct alqi_cli_pprof_line {
+    uint64_t function; /* identifier */
+    int64_t line;
+};
+
+struct alqi_cli_pprof_location {
+    uint64_t mapping;    /* identifier; 0: none */
+    uint64_t address;    /* 0: none             */
+    uint32_t first_line; /* of `lines`, the innermost inlined call first */
+    uint32_t n_lines;
+    uint8_t claims; /* enum of pprof_tables.c: what all its lines have */
+};
+
+/* An identifier is an entry's index + 1. */
 struct alqi_cli_pprof_tables {
     struct alqi_cli_analysis *analysis;
     uint32_t *strings; /* names, by string */
-    Pprof__Function *functions;
-    Pprof__Location *locations; /* n_line is set, line not yet */
-    uint8_t *claims;            /* of each location, see mappings_claim */
-    Pprof__Line *lines;         /* of all locations, in their order */
-    Pprof__Mapping *mappings;
+    struct alqi_cli_pprof_function *functions;
+    struct alqi_cli_pprof_location *locations;
+    struct alqi_cli_pprof_line *lines; /* of all locations, in their order */
+    struct alqi_cli_pprof_mapping *mappings;
     uint32_t n_strings, n_functions, n_locations, n_lines, n_mappings;
     struct alqi_base_map string_of_name;
     struct alqi_base_map function_of_names;
     struct alqi_base_map location_of_code;
     struct alqi_base_map mapping_of_module;
-    void *pointers[5]; /* of the profile's repeated fields */
 };
 
 void alqi_cli_pprof_tables_init(struct alqi_cli_pprof_tables *tables,
@@ -49,8 +74,11 @@ uint64_t alqi_cli_pprof_location(struct alqi_cli_pprof_tables *tables,
 uint64_t alqi_cli_pprof_stand_in(struct alqi_cli_pprof_tables *tables,
                                  const char *name);
 
-/* Points the profile at the tables, which must not grow from then on. */
-void alqi_cli_pprof_tables_put(struct alqi_cli_pprof_tables *tables,
-                               Pprof__Profile *profile);
+const char *alqi_cli_pprof_text(const struct alqi_cli_pprof_tables *tables,
+                                int64_t string);
+
+/* Says of each mapping what all of its locations have; when the last one is
+ * there. */
+void alqi_cli_pprof_tables_finish(struct alqi_cli_pprof_tables *tables);
 
 #endif

@@ -38,7 +38,6 @@ enum {
     DICTIONARY_STACKS = 7,
     MAPPING_START = 1,
     MAPPING_LIMIT = 2,
-    MAPPING_OFFSET = 3,
     MAPPING_FILE = 4,
     MAPPING_ATTRIBUTES = 5,
     LOCATION_MAPPING = 1,
@@ -78,62 +77,62 @@ empty_put(struct alqi_pb *pb, unsigned field)
 }
 
 static void
-functions_put(struct alqi_pb *pb, const Pprof__Profile *p)
+functions_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
 {
     empty_put(pb, DICTIONARY_FUNCTIONS);
-    for (size_t i = 0; i < p->n_function; i++) {
-        const Pprof__Function *f = p->function[i];
+    for (uint32_t i = 0; i < p->tables.n_functions; i++) {
+        const struct alqi_cli_pprof_function *f = &p->tables.functions[i];
         size_t mark = alqi_pb_begin(pb, DICTIONARY_FUNCTIONS);
 
         alqi_pb_int(pb, FUNCTION_NAME, f->name);
-        alqi_pb_int(pb, FUNCTION_SYSTEM_NAME, f->system_name);
-        alqi_pb_int(pb, FUNCTION_FILE, f->filename);
+        alqi_pb_int(pb, FUNCTION_SYSTEM_NAME, f->name);
+        alqi_pb_int(pb, FUNCTION_FILE, f->file);
         alqi_pb_end(pb, mark);
     }
 }
 
 static void
-lines_put(struct alqi_pb *pb, const Pprof__Location *l)
+lines_put(struct alqi_pb *pb, const struct alqi_cli_pprof_tables *t,
+          const struct alqi_cli_pprof_location *l)
 {
-    for (size_t i = 0; i < l->n_line; i++) {
+    for (uint32_t i = l->first_line; i < l->first_line + l->n_lines; i++) {
         size_t mark = alqi_pb_begin(pb, LOCATION_LINES);
 
-        alqi_pb_uint(pb, LINE_FUNCTION, l->line[i]->function_id);
-        alqi_pb_int(pb, LINE_LINE, l->line[i]->line);
+        alqi_pb_uint(pb, LINE_FUNCTION, t->lines[i].function);
+        alqi_pb_int(pb, LINE_LINE, t->lines[i].line);
         alqi_pb_end(pb, mark);
     }
 }
 
 static void
-locations_put(struct alqi_pb *pb, const Pprof__Profile *p)
+locations_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
 {
     empty_put(pb, DICTIONARY_LOCATIONS);
-    for (size_t i = 0; i < p->n_location; i++) {
-        const Pprof__Location *l = p->location[i];
+    for (uint32_t i = 0; i < p->tables.n_locations; i++) {
+        const struct alqi_cli_pprof_location *l = &p->tables.locations[i];
         size_t mark = alqi_pb_begin(pb, DICTIONARY_LOCATIONS);
 
-        alqi_pb_uint(pb, LOCATION_MAPPING, l->mapping_id);
+        alqi_pb_uint(pb, LOCATION_MAPPING, l->mapping);
         alqi_pb_uint(pb, LOCATION_ADDRESS, l->address);
-        lines_put(pb, l);
+        lines_put(pb, &p->tables, l);
         alqi_pb_end(pb, mark);
     }
 }
 
 /* The attributes are build-ids, one of each mapping that has one. */
 static void
-mappings_put(struct alqi_pb *pb, const Pprof__Profile *p)
+mappings_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
 {
     uint64_t n_attributes = 0;
 
     empty_put(pb, DICTIONARY_MAPPINGS);
-    for (size_t i = 0; i < p->n_mapping; i++) {
-        const Pprof__Mapping *m = p->mapping[i];
+    for (uint32_t i = 0; i < p->tables.n_mappings; i++) {
+        const struct alqi_cli_pprof_mapping *m = &p->tables.mappings[i];
         size_t mark = alqi_pb_begin(pb, DICTIONARY_MAPPINGS);
 
-        alqi_pb_uint(pb, MAPPING_START, m->memory_start);
-        alqi_pb_uint(pb, MAPPING_LIMIT, m->memory_limit);
-        alqi_pb_uint(pb, MAPPING_OFFSET, m->file_offset);
-        alqi_pb_int(pb, MAPPING_FILE, m->filename);
+        alqi_pb_uint(pb, MAPPING_START, m->start);
+        alqi_pb_uint(pb, MAPPING_LIMIT, m->limit);
+        alqi_pb_int(pb, MAPPING_FILE, m->file);
         if (m->build_id != 0) {
             n_attributes++;
             alqi_pb_uints(pb, MAPPING_ATTRIBUTES, &n_attributes, 1);
@@ -143,18 +142,19 @@ mappings_put(struct alqi_pb *pb, const Pprof__Profile *p)
 }
 
 static void
-attributes_put(struct alqi_pb *pb, const Pprof__Profile *p)
+attributes_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
 {
     empty_put(pb, DICTIONARY_ATTRIBUTES);
-    for (size_t i = 0; i < p->n_mapping; i++) {
+    for (uint32_t i = 0; i < p->tables.n_mappings; i++) {
+        int64_t build_id = p->tables.mappings[i].build_id;
         size_t mark, value;
 
-        if (p->mapping[i]->build_id == 0)
+        if (build_id == 0)
             continue;
         mark = alqi_pb_begin(pb, DICTIONARY_ATTRIBUTES);
-        alqi_pb_uint(pb, ATTRIBUTE_KEY, p->n_string_table); /* the last one */
+        alqi_pb_uint(pb, ATTRIBUTE_KEY, p->tables.n_strings); /* the last one */
         value = alqi_pb_begin(pb, ATTRIBUTE_VALUE);
-        alqi_pb_text(pb, ANY_STRING, p->string_table[p->mapping[i]->build_id]);
+        alqi_pb_text(pb, ANY_STRING, alqi_cli_pprof_text(&p->tables, build_id));
         alqi_pb_end(pb, value);
         alqi_pb_end(pb, mark);
     }
@@ -162,20 +162,20 @@ attributes_put(struct alqi_pb *pb, const Pprof__Profile *p)
 
 /* A sample's stack has its number, from 1 on. */
 static void
-stacks_put(struct alqi_pb *pb, const Pprof__Profile *p)
+stacks_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
 {
     empty_put(pb, DICTIONARY_STACKS);
-    for (size_t i = 0; i < p->n_sample; i++) {
+    for (uint32_t i = 0; i < p->n_samples; i++) {
         size_t mark = alqi_pb_begin(pb, DICTIONARY_STACKS);
 
-        alqi_pb_uints(pb, STACK_LOCATIONS, p->sample[i]->location_id,
-                      p->sample[i]->n_location_id);
+        alqi_pb_uints(pb, STACK_LOCATIONS, p->samples[i].locations,
+                      p->samples[i].n_locations);
         alqi_pb_end(pb, mark);
     }
 }
 
 static void
-dictionary_put(struct alqi_pb *pb, const Pprof__Profile *p)
+dictionary_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
 {
     size_t mark = alqi_pb_begin(pb, REQUEST_DICTIONARY);
 
@@ -183,8 +183,9 @@ dictionary_put(struct alqi_pb *pb, const Pprof__Profile *p)
     locations_put(pb, p);
     functions_put(pb, p);
     empty_put(pb, DICTIONARY_LINKS);
-    for (size_t i = 0; i < p->n_string_table; i++)
-        alqi_pb_text(pb, DICTIONARY_STRINGS, p->string_table[i]);
+    for (uint32_t i = 0; i < p->tables.n_strings; i++)
+        alqi_pb_text(pb, DICTIONARY_STRINGS,
+                     alqi_cli_pprof_text(&p->tables, i));
     alqi_pb_text(pb, DICTIONARY_STRINGS, build_id_key);
     attributes_put(pb, p);
     stacks_put(pb, p);
@@ -194,7 +195,8 @@ dictionary_put(struct alqi_pb *pb, const Pprof__Profile *p)
 /* ---- profiles -------------------------------------------------------- */
 
 static void
-type_put(struct alqi_pb *pb, unsigned field, const Pprof__ValueType *type)
+type_put(struct alqi_pb *pb, unsigned field,
+         const struct alqi_cli_pprof_type *type)
 {
     size_t mark = alqi_pb_begin(pb, field);
 
@@ -204,18 +206,19 @@ type_put(struct alqi_pb *pb, unsigned field, const Pprof__ValueType *type)
 }
 
 static size_t
-samples_put(struct alqi_pb *pb, const Pprof__Profile *p, size_t type)
+samples_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p,
+            size_t type)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < p->n_sample; i++) {
+    for (uint32_t i = 0; i < p->n_samples; i++) {
         size_t mark;
 
-        if (p->sample[i]->value[type] == 0)
+        if (p->samples[i].values[type] == 0)
             continue;
         mark = alqi_pb_begin(pb, PROFILE_SAMPLES);
         alqi_pb_uint(pb, SAMPLE_STACK, i + 1);
-        alqi_pb_ints(pb, SAMPLE_VALUES, &p->sample[i]->value[type], 1);
+        alqi_pb_ints(pb, SAMPLE_VALUES, &p->samples[i].values[type], 1);
         alqi_pb_end(pb, mark);
         n++;
     }
@@ -225,14 +228,15 @@ samples_put(struct alqi_pb *pb, const Pprof__Profile *p, size_t type)
 /* What is in use is of the window's end, and has no duration. */
 static void
 profile_put(struct alqi_pb *pb, const struct alqi_cli_push_window *w,
-            const Pprof__Profile *p, size_t type)
+            const struct alqi_cli_pprof_profile *p, size_t type)
 {
-    bool is_in_use = strncmp(p->string_table[p->sample_type[type]->type],
-                             "inuse", strlen("inuse")) == 0;
+    bool is_in_use =
+        strncmp(alqi_cli_pprof_text(&p->tables, p->types[type].type), "inuse",
+                strlen("inuse")) == 0;
     size_t before = pb->n, mark = alqi_pb_begin(pb, SCOPE_PROFILES_PROFILES);
     unsigned char id[ID_BYTES];
 
-    type_put(pb, PROFILE_TYPE, p->sample_type[type]);
+    type_put(pb, PROFILE_TYPE, &p->types[type]);
     if (samples_put(pb, p, type) == 0) { /* of nothing: refused by engines */
         pb->n = before;
         return;
@@ -240,7 +244,7 @@ profile_put(struct alqi_pb *pb, const struct alqi_cli_push_window *w,
     alqi_pb_fixed64(pb, PROFILE_TIME, is_in_use ? w->until_ns : w->from_ns);
     alqi_pb_uint(pb, PROFILE_DURATION,
                  is_in_use ? 0 : w->until_ns - w->from_ns);
-    type_put(pb, PROFILE_PERIOD_TYPE, p->period_type);
+    type_put(pb, PROFILE_PERIOD_TYPE, &p->period_type);
     alqi_pb_int(pb, PROFILE_PERIOD, p->period);
     if (getrandom(id, sizeof id, 0) == (ssize_t)sizeof id)
         alqi_pb_bytes(pb, PROFILE_ID, id, sizeof id);
@@ -298,7 +302,7 @@ resource_put(struct alqi_pb *pb, const struct alqi_cli_push_window *w)
 
 static void
 request_put(struct alqi_pb *pb, const struct alqi_cli_push_window *w,
-            const Pprof__Profile *p)
+            const struct alqi_cli_pprof_profile *p)
 {
     size_t resource = alqi_pb_begin(pb, REQUEST_RESOURCE_PROFILES);
     size_t scope_profiles, scope;
@@ -309,7 +313,7 @@ request_put(struct alqi_pb *pb, const struct alqi_cli_push_window *w,
     alqi_pb_text(pb, SCOPE_NAME, "aliquot");
     alqi_pb_text(pb, SCOPE_VERSION, ALQI_VERSION);
     alqi_pb_end(pb, scope);
-    for (size_t t = 0; t < p->n_sample_type; t++)
+    for (size_t t = 0; t < p->n_types; t++)
         profile_put(pb, w, p, t);
     alqi_pb_end(pb, scope_profiles);
     alqi_pb_end(pb, resource);
@@ -326,7 +330,7 @@ alqi_cli_push_otlp(const struct alqi_cli_push_window *w,
     w->export->part.types = ALQI_CLI_PPROF_ALL;
     pprof = alqi_cli_pprof_new(w->export);
     request_put(&pb, w, alqi_cli_pprof_message(pprof));
-    body->n_stacks = (uint32_t)alqi_cli_pprof_message(pprof)->n_sample;
+    body->n_stacks = alqi_cli_pprof_message(pprof)->n_samples;
     body->most_stacks = body->n_stacks;
     alqi_cli_pprof_drop(pprof);
     if (pb.is_short) {

@@ -12,7 +12,7 @@
 #include "cli/export/pprof_profile.h"
 #include "cli/fleet/push.h"
 
-enum { NS_PER_S = 1000000000, GZIP_TAIL_BYTES = 4 };
+enum { NS_PER_S = 1000000000 };
 
 /* ---- a profile ------------------------------------------------------- */
 
@@ -20,18 +20,6 @@ struct profile {
     char *bytes;
     size_t n;
 };
-
-/* The size that gzip's trailer tells. */
-static size_t
-unpacked_bytes(const struct profile *p)
-{
-    const unsigned char *at = (const unsigned char *)p->bytes + p->n;
-    size_t n = 0;
-
-    for (int i = 0; p->n > GZIP_TAIL_BYTES && i < GZIP_TAIL_BYTES; i++)
-        n = n << 8 | *--at;
-    return n;
-}
 
 static struct profile
 profile_make(const struct alqi_cli_push_window *w,
@@ -48,14 +36,13 @@ profile_make(const struct alqi_cli_push_window *w,
     }
     w->export->part.types = types;
     pprof = alqi_cli_pprof_new(w->export);
-    n_stacks = (uint32_t)alqi_cli_pprof_message(pprof)->n_sample;
+    n_stacks = alqi_cli_pprof_message(pprof)->n_samples;
     body->n_stacks += n_stacks;
     if (n_stacks > body->most_stacks)
         body->most_stacks = n_stacks;
-    alqi_cli_pprof_write(pprof, out);
+    body->n_profile_bytes += alqi_cli_pprof_write(pprof, out);
     alqi_cli_pprof_drop(pprof);
     fclose(out);
-    body->n_profile_bytes += unpacked_bytes(&p);
     return p;
 }
 

@@ -25,7 +25,7 @@
 #include "cli/convert/heap_trace.h"
 #include "cli/read/input.h"
 #include "cli/tool/proc.h"
-#include "wire/packet.h"
+#include "wire/ctf_packet.h"
 
 enum {
     STEP_EVENTS = 4096,

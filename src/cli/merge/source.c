@@ -7,7 +7,7 @@
 #include "cli/tool/cli.h"
 #include "cli/merge/source.h"
 #include "cli/tool/unpack.h"
-#include "wire/packet.h"
+#include "wire/ctf_packet.h"
 
 enum { DOMAINS = 65536 };
 

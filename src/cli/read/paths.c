@@ -12,7 +12,7 @@
 #include "cli/read/input.h"
 #include "cli/read/paths.h"
 #include "cli/tool/unpack.h"
-#include "wire/packet.h"
+#include "wire/ctf_packet.h"
 
 static void
 add(struct alqi_cli_paths *p, const char *path, bool is_listed)
@@ -88,7 +88,7 @@ add_directory(struct alqi_cli_paths *p, const char *directory)
     free(entries);
     if (p->n_paths > n_before)
         return -1;
-    alqi_cli_say("no trace lies in the directory %s", directory);
+    alqi_cli_say("there is no trace in the directory %s", directory);
     return ALQI_CLI_UNREADABLE;
 }
 

@@ -10,7 +10,7 @@
 #include "cli/tool/output.h"
 #include "cli/tool/pack.h"
 #include "cli/tool/unpack.h"
-#include "wire/packet.h"
+#include "wire/ctf_packet.h"
 #include "wire/raw.h"
 
 enum { MAGIC_BYTES = 8 };

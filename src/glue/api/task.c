@@ -290,7 +290,7 @@ call_left(struct alqi_glue_guard *guard)
     struct alqi_limit_thread *t = k->f.thread;
     bool is_last;
 
-    t->subject->cut(t->heap, k->f.mark);
+    t->subject->root_restore(t->heap, k->f.mark);
     do {
         is_last = t->innermost == &k->f;
         task_drop(t);

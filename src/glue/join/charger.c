@@ -100,7 +100,7 @@ alqi_glue_charger_settle(struct alqi_domain *d)
     struct alqi_glue_profiled *t = alqi_glue_profiled_running(d);
 
     if (t != NULL)
-        alqi_memprof_limits_settle(&t->engine);
+        alqi_memprof_limits_run(&t->engine);
 }
 
 void

@@ -116,12 +116,12 @@ static const struct alqi_limit_subject subject = {
     .collect = collect,
     .charge_begin = charge_begin,
     .charge_end = charge_end,
-    .changed = changed,
+    .trigger_changed = changed,
     .wake_sigsafe = wake_sigsafe,
-    .mark = mark,
-    .cut = cut,
-    .left = alqi_glue_task_left,
-    .leaves = leaves,
+    .root_mark = mark,
+    .root_restore = cut,
+    .unwound = alqi_glue_task_left,
+    .may_unwind = leaves,
     .sample_rate = 1.0 / ALQ_LIMIT_INTERVAL_WORDS,
 };
 
@@ -159,7 +159,7 @@ notice(void *arg)
     if (alqi_glue_profiled_is_inside(l->d))
         alqi_heap_fence_wake_sigsafe(l->d);
     else
-        alqi_limit_notice(&l->t);
+        alqi_limit_check(&l->t);
 }
 
 static void
@@ -194,7 +194,7 @@ changed(void *heap)
 
     if (at != ALQ_LIMIT_NONE)
         at -= l->offset;
-    alqi_heap_fence_set(l->d, &hooks, l, at, l->t.watches);
+    alqi_heap_fence_set(l->d, &hooks, l, at, l->t.asks_each_time);
     l->d->pub.is_interrupted = l->t.is_interrupted;
 }
 

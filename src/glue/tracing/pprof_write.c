@@ -12,43 +12,7 @@
 #include "glue/join/native.h"
 #include "glue/tracing/pprof.h"
 #include "glue/tracing/pprof_out.h"
-#include "wire/pb.h"
-
-/* Fields of the messages, by number. */
-enum {
-    PROFILE_SAMPLE_TYPE = 1,
-    PROFILE_SAMPLE = 2,
-    PROFILE_MAPPING = 3,
-    PROFILE_LOCATION = 4,
-    PROFILE_FUNCTION = 5,
-    PROFILE_STRING = 6,
-    PROFILE_TIME_NS = 9,
-    PROFILE_DURATION_NS = 10,
-    PROFILE_PERIOD_TYPE = 11,
-    PROFILE_PERIOD = 12,
-    PROFILE_COMMENT = 13,
-    PROFILE_DEFAULT_TYPE = 14,
-    TYPE_TYPE = 1,
-    TYPE_UNIT = 2,
-    SAMPLE_LOCATION = 1,
-    SAMPLE_VALUE = 2,
-    MAPPING_ID = 1,
-    MAPPING_START = 2,
-    MAPPING_LIMIT = 3,
-    MAPPING_OFFSET = 4,
-    MAPPING_FILE = 5,
-    MAPPING_BUILD_ID = 6,
-    LOCATION_ID = 1,
-    LOCATION_MAPPING = 2,
-    LOCATION_ADDRESS = 3,
-    LOCATION_LINE = 4,
-    LINE_FUNCTION = 1,
-    LINE_LINE = 2,
-    FUNCTION_ID = 1,
-    FUNCTION_NAME = 2,
-    FUNCTION_SYSTEM_NAME = 3,
-    FUNCTION_FILE = 4
-};
+#include "wire/pb_profile.h"
 
 enum { VALUES = 4, FLUSH_BYTES = 32768, BUILD_ID_BYTES_MOST = 64 };
 
@@ -216,7 +180,7 @@ entry_of(struct writer *w, struct alqi_base_map *map, uint64_t key)
 static uint64_t
 string_put(struct writer *w, const char *text)
 {
-    alqi_pb_text(&w->pb, PROFILE_STRING, text);
+    alqi_pb_text(&w->pb, ALQI_PB_PROFILE_STRING, text);
     return w->n_strings++;
 }
 
@@ -238,17 +202,11 @@ static uint64_t
 function_of(struct writer *w, uint64_t name, uint64_t file)
 {
     uint64_t *id = entry_of(w, &w->functions, name << 32 | file);
-    size_t mark;
 
     if (*id != 0)
         return *id;
     *id = ++w->n_functions;
-    mark = alqi_pb_begin(&w->pb, PROFILE_FUNCTION);
-    alqi_pb_uint(&w->pb, FUNCTION_ID, *id);
-    alqi_pb_uint(&w->pb, FUNCTION_NAME, name);
-    alqi_pb_uint(&w->pb, FUNCTION_SYSTEM_NAME, name);
-    alqi_pb_uint(&w->pb, FUNCTION_FILE, file);
-    alqi_pb_end(&w->pb, mark);
+    alqi_pb_function(&w->pb, *id, name, file);
     return *id;
 }
 
@@ -268,36 +226,22 @@ static uint64_t
 mapping_of(struct writer *w, const struct alqi_glue_module *m)
 {
     uint64_t *id = entry_of(w, &w->mappings, m->number);
-    uint64_t file, build_id;
-    size_t mark;
+    struct alqi_pb_mapping message = {
+        .start = m->text_start,
+        .limit = m->text_end,
+        .offset = m->text_offset,
+    };
 
     if (*id != 0)
         return *id;
-    *id = ++w->n_mappings;
-    file = string_put(w, m->path);
-    build_id = build_id_put(w, m);
-    mark = alqi_pb_begin(&w->pb, PROFILE_MAPPING);
-    alqi_pb_uint(&w->pb, MAPPING_ID, *id);
-    alqi_pb_uint(&w->pb, MAPPING_START, m->text_start);
-    alqi_pb_uint(&w->pb, MAPPING_LIMIT, m->text_end);
-    alqi_pb_uint(&w->pb, MAPPING_OFFSET, m->text_offset);
-    alqi_pb_uint(&w->pb, MAPPING_FILE, file);
-    alqi_pb_uint(&w->pb, MAPPING_BUILD_ID, build_id);
-    alqi_pb_end(&w->pb, mark);
+    message.id = *id = ++w->n_mappings;
+    message.file = string_put(w, m->path);
+    message.build_id = build_id_put(w, m);
+    alqi_pb_mapping(&w->pb, &message);
     return *id;
 }
 
 /* ---- locations ---------------------------------------------------------- */
-
-static void
-line_put(struct writer *w, uint64_t function, uint64_t line)
-{
-    size_t mark = alqi_pb_begin(&w->pb, LOCATION_LINE);
-
-    alqi_pb_uint(&w->pb, LINE_FUNCTION, function);
-    alqi_pb_uint(&w->pb, LINE_LINE, line);
-    alqi_pb_end(&w->pb, mark);
-}
 
 /* A return address less one lies in the call. */
 static void
@@ -307,12 +251,8 @@ native_put(struct writer *w, uint64_t id, uintptr_t frame)
     bool is_text =
         m != NULL && frame - 1 >= m->text_start && frame - 1 < m->text_end;
     uint64_t mapping = is_text ? mapping_of(w, m) : 0;
-    size_t mark = alqi_pb_begin(&w->pb, PROFILE_LOCATION);
 
-    alqi_pb_uint(&w->pb, LOCATION_ID, id);
-    alqi_pb_uint(&w->pb, LOCATION_MAPPING, mapping);
-    alqi_pb_uint(&w->pb, LOCATION_ADDRESS, frame - 1);
-    alqi_pb_end(&w->pb, mark);
+    alqi_pb_end(&w->pb, alqi_pb_location(&w->pb, id, mapping, frame - 1));
 }
 
 /* What a frame of a stack source is called; it stays where it is. */
@@ -345,10 +285,9 @@ named_put(struct writer *w, uint64_t id, const struct alqi_ctf_entry *entries,
     for (uint32_t i = 0; i < n; i++)
         functions[i] = function_of(w, string_of(w, entries[i].function),
                                    string_of(w, entries[i].file));
-    mark = alqi_pb_begin(&w->pb, PROFILE_LOCATION);
-    alqi_pb_uint(&w->pb, LOCATION_ID, id);
+    mark = alqi_pb_location(&w->pb, id, 0, 0);
     for (uint32_t i = n; i-- > 0;)
-        line_put(w, functions[i], (uint64_t)entries[i].line);
+        alqi_pb_line(&w->pb, functions[i], (uint64_t)entries[i].line);
     alqi_pb_end(&w->pb, mark);
     free(functions);
 }
@@ -359,10 +298,9 @@ stand_in(struct writer *w, const char *name)
 {
     uint64_t function = function_of(w, string_put(w, name), S_EMPTY);
     uint64_t id = ++w->n_locations;
-    size_t mark = alqi_pb_begin(&w->pb, PROFILE_LOCATION);
+    size_t mark = alqi_pb_location(&w->pb, id, 0, 0);
 
-    alqi_pb_uint(&w->pb, LOCATION_ID, id);
-    line_put(w, function, 0);
+    alqi_pb_line(&w->pb, function, 0);
     alqi_pb_end(&w->pb, mark);
     return id;
 }
@@ -443,9 +381,9 @@ sample_put(struct writer *w, uint32_t row, const int64_t values[VALUES])
     if ((values[0] | values[1] | values[2] | values[3]) == 0)
         return;
     n = stack_locate(w, row);
-    mark = alqi_pb_begin(&w->pb, PROFILE_SAMPLE);
-    alqi_pb_uints(&w->pb, SAMPLE_LOCATION, w->ids, n);
-    alqi_pb_ints(&w->pb, SAMPLE_VALUE, values, VALUES);
+    mark = alqi_pb_begin(&w->pb, ALQI_PB_PROFILE_SAMPLE);
+    alqi_pb_uints(&w->pb, ALQI_PB_SAMPLE_LOCATION, w->ids, n);
+    alqi_pb_ints(&w->pb, ALQI_PB_SAMPLE_VALUE, values, VALUES);
     alqi_pb_end(&w->pb, mark);
     flush(w, FLUSH_BYTES);
 }
@@ -470,21 +408,11 @@ samples_put(struct writer *w, enum alq_pprof_kind kind,
 /* ---- the head ----------------------------------------------------------- */
 
 static void
-type_put(struct writer *w, unsigned field, uint64_t type, uint64_t unit)
-{
-    size_t mark = alqi_pb_begin(&w->pb, field);
-
-    alqi_pb_uint(&w->pb, TYPE_TYPE, type);
-    alqi_pb_uint(&w->pb, TYPE_UNIT, unit);
-    alqi_pb_end(&w->pb, mark);
-}
-
-static void
 comment_put(struct writer *w, const char *text)
 {
     uint64_t index = string_put(w, text);
 
-    alqi_pb_uints(&w->pb, PROFILE_COMMENT, &index, 1);
+    alqi_pb_uints(&w->pb, ALQI_PB_PROFILE_COMMENT, &index, 1);
 }
 
 static void
@@ -524,18 +452,22 @@ head_put(struct writer *w, enum alq_pprof_kind kind,
 
     for (unsigned i = 0; i < ALQI_COUNT_OF(strings); i++)
         string_put(w, strings[i]);
-    type_put(w, PROFILE_SAMPLE_TYPE, S_ALLOC_OBJECTS, S_COUNT);
-    type_put(w, PROFILE_SAMPLE_TYPE, S_ALLOC_SPACE, S_BYTES);
-    type_put(w, PROFILE_SAMPLE_TYPE, S_INUSE_OBJECTS, S_COUNT);
-    type_put(w, PROFILE_SAMPLE_TYPE, S_INUSE_SPACE, S_BYTES);
-    type_put(w, PROFILE_PERIOD_TYPE, S_SPACE, S_BYTES);
-    alqi_pb_uint(&w->pb, PROFILE_PERIOD,
+    alqi_pb_value_type(&w->pb, ALQI_PB_PROFILE_SAMPLE_TYPE, S_ALLOC_OBJECTS,
+                       S_COUNT);
+    alqi_pb_value_type(&w->pb, ALQI_PB_PROFILE_SAMPLE_TYPE, S_ALLOC_SPACE,
+                       S_BYTES);
+    alqi_pb_value_type(&w->pb, ALQI_PB_PROFILE_SAMPLE_TYPE, S_INUSE_OBJECTS,
+                       S_COUNT);
+    alqi_pb_value_type(&w->pb, ALQI_PB_PROFILE_SAMPLE_TYPE, S_INUSE_SPACE,
+                       S_BYTES);
+    alqi_pb_value_type(&w->pb, ALQI_PB_PROFILE_PERIOD_TYPE, S_SPACE, S_BYTES);
+    alqi_pb_uint(&w->pb, ALQI_PB_PROFILE_PERIOD,
                  (uint64_t)(ALQI_WORD_BYTES / w->pprof->rate + 0.5));
-    alqi_pb_uint(&w->pb, PROFILE_TIME_NS, alqi_plat_wall_ns_sigsafe());
+    alqi_pb_uint(&w->pb, ALQI_PB_PROFILE_TIME_NS, alqi_plat_wall_ns_sigsafe());
     if (since != NULL) /* a duration says that values are differences */
-        alqi_pb_uint(&w->pb, PROFILE_DURATION_NS,
+        alqi_pb_uint(&w->pb, ALQI_PB_PROFILE_DURATION_NS,
                      now->mono_ns - since->mono_ns);
-    alqi_pb_uint(&w->pb, PROFILE_DEFAULT_TYPE,
+    alqi_pb_uint(&w->pb, ALQI_PB_PROFILE_DEFAULT_TYPE,
                  kind == ALQ_PPROF_ALLOCS ? S_ALLOC_SPACE : S_INUSE_SPACE);
     comments_put(w, now);
     if (program != NULL) /* the first mapping is the program's */

@@ -104,7 +104,8 @@ enum alq_status
 ask(uint64_t words)
 {
     if (__atomic_exchange_n(&h.is_woken, false, __ATOMIC_SEQ_CST) ||
-        h.t.watches || (words > 0 && h.words + words > h.t.trigger_words)) {
+        h.t.asks_each_time ||
+        (words > 0 && h.words + words > h.t.trigger_words)) {
         h.n_asked++;
         return alqi_limit_permit(&h.t, words);
     }

@@ -4,7 +4,7 @@
 #include "memprof/filter.h"
 
 struct alqi_stack_result
-alqi_stack_capture(struct alqi_stack_cache *memo,
+alqi_stack_capture(struct alqi_stack_cache *cache,
                    const struct alqi_stack_regs *start, uintptr_t skip_lo,
                    uintptr_t skip_hi, uint32_t max_frames)
 {
@@ -15,7 +15,7 @@ alqi_stack_capture(struct alqi_stack_cache *memo,
     (void)start;
     (void)skip_lo;
     (void)skip_hi;
-    memo->serial++;
+    cache->serial++;
     for (uint32_t i = 0; i < n; i++)
         frames[i] = FAKE_FRAME + i;
     r.n_frames = n;
@@ -24,11 +24,11 @@ alqi_stack_capture(struct alqi_stack_cache *memo,
 }
 
 static void
-free_late(void *heap, void *block)
+free_delayed(void *heap, void *block)
 {
     struct fake_heap *h = heap;
 
-    atomic_fetch_add(&h->late_freed, 1);
+    atomic_fetch_add(&h->delayed_freed, 1);
     free(block);
 }
 
@@ -41,7 +41,7 @@ triggers_stale(void *heap)
 }
 
 static const struct alqi_memprof_subject subject = {
-    .free_late = free_late,
+    .free_delayed = free_delayed,
     .triggers_stale = triggers_stale,
 };
 
@@ -49,7 +49,7 @@ bool
 fake_heap_try_open(struct fake_heap *h)
 {
     h->stale_serial = 1;
-    h->late_freed = 0;
+    h->delayed_freed = 0;
     h->domain = alqi_memprof_domain_new(&subject, h, NULL);
     return h->domain != NULL;
 }
@@ -75,16 +75,16 @@ fake_thread_open(struct fake_thread *f, struct fake_heap *h, uint64_t seed)
     f->in_hand = NULL;
     f->left = 0;
     f->armed_serial = 0;
-    f->memo = calloc(1, sizeof *f->memo);
-    f->memo->capacity = FAKE_CAPACITY;
-    alqi_memprof_thread_init(&f->t, h->domain, f->memo, f->frames, seed);
+    f->cache = calloc(1, sizeof *f->cache);
+    f->cache->capacity = FAKE_CAPACITY;
+    alqi_memprof_thread_init(&f->t, h->domain, f->cache, f->frames, seed);
 }
 
 void
 fake_thread_close(struct fake_thread *f)
 {
     alqi_memprof_thread_end(&f->t);
-    free(f->memo);
+    free(f->cache);
 }
 
 static void
@@ -95,7 +95,7 @@ rearm(struct fake_thread *f)
     if (serial == f->armed_serial || f->t.mode != ALQI_MEMPROF_IDLE)
         return;
     f->armed_serial = serial;
-    f->left = alqi_memprof_gap_words(&f->t);
+    f->left = alqi_memprof_skip_words(&f->t);
 }
 
 static void
@@ -145,15 +145,15 @@ fake_realloc(struct fake_thread *f, void *block, size_t bytes, bool fail)
     void *fresh;
 
     if (alqi_memprof_filter_hit(block))
-        taken = alqi_memprof_take(&f->t, block, &ok);
+        taken = alqi_memprof_realloc_begin(&f->t, block, &ok);
     fresh = fail ? NULL : realloc(block, bytes);
     if (!ok)
         return fresh;
     if (fresh == NULL) {
-        alqi_memprof_put_back(&f->t, taken);
+        alqi_memprof_realloc_failed(&f->t, taken);
         return NULL;
     }
-    alqi_memprof_bury(&f->t, taken);
+    alqi_memprof_realloc_done(&f->t, taken);
     note_alloc(f, fresh, bytes);
     return fresh;
 }

@@ -14,7 +14,7 @@ enum { FAKE_DEPTH = 40, FAKE_CAPACITY = 64 };
 struct fake_heap {
     struct alqi_memprof_domain *domain;
     _Atomic(uint64_t) stale_serial;
-    _Atomic(uint64_t) late_freed;
+    _Atomic(uint64_t) delayed_freed;
 };
 
 struct fake_thread {
@@ -24,7 +24,7 @@ struct fake_thread {
     uint64_t armed_serial; /* of heap->stale_serial            */
     uint64_t words;        /* all words allocated while IDLE   */
     void *in_hand;         /* the block being announced        */
-    struct alqi_stack_cache *memo;
+    struct alqi_stack_cache *cache;
     uintptr_t frames[FAKE_CAPACITY];
 };
 

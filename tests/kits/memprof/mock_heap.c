@@ -11,7 +11,7 @@ struct mock_heap mock;
 bool (*mock_walk)(uintptr_t *frames, size_t max_frames, size_t *n_frames);
 
 struct alqi_stack_result
-alqi_stack_capture(struct alqi_stack_cache *memo,
+alqi_stack_capture(struct alqi_stack_cache *cache,
                    const struct alqi_stack_regs *start, uintptr_t skip_lo,
                    uintptr_t skip_hi, uint32_t max_frames)
 {
@@ -21,7 +21,7 @@ alqi_stack_capture(struct alqi_stack_cache *memo,
     (void)start;
     (void)skip_lo;
     (void)skip_hi;
-    memo->serial++;
+    cache->serial++;
     r.n_frames = max_frames < 20 ? max_frames : 20;
     for (uint32_t i = 0; i < r.n_frames; i++)
         frames[i] = 0x1000 + i;
@@ -96,7 +96,7 @@ triggers_stale(void *heap)
 }
 
 static void
-owes(void *heap)
+request_poll(void *heap)
 {
     (void)heap; /* tests poll when they want to */
 }
@@ -112,7 +112,7 @@ static const struct alqi_memprof_subject subject = {
     .is_young = is_young,
     .minor_forward = minor_forward,
     .is_marked = is_marked,
-    .owes = owes,
+    .request_poll = request_poll,
     .triggers_stale = triggers_stale,
     .walk = walk,
 };
@@ -166,9 +166,9 @@ mock_thread_open(unsigned i, unsigned domain, uint64_t seed)
     memset(t, 0, sizeof *t);
     t->open = true;
     t->domain = domain;
-    t->memo = calloc(1, sizeof *t->memo);
-    t->memo->capacity = MOCK_CAPACITY;
-    alqi_memprof_thread_init(&t->t, mock.domain[domain].d, t->memo, t->frames,
+    t->cache = calloc(1, sizeof *t->cache);
+    t->cache->capacity = MOCK_CAPACITY;
+    alqi_memprof_thread_init(&t->t, mock.domain[domain].d, t->cache, t->frames,
                              seed);
 }
 
@@ -178,7 +178,7 @@ mock_thread_close(unsigned i)
     struct mock_thread *t = &mock.thread[i];
 
     alqi_memprof_thread_end(&t->t);
-    free(t->memo);
+    free(t->cache);
     t->open = false;
 }
 
@@ -249,7 +249,7 @@ rearm(struct mock_thread *t)
     if (t->left != 0 && t->serial == mock.serial)
         return;
     t->serial = mock.serial;
-    t->left = alqi_memprof_gap_words(&t->t);
+    t->left = alqi_memprof_skip_words(&t->t);
 }
 
 /* Whether the trigger is among the next `words`; *at: which of them. */

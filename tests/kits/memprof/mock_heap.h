@@ -38,7 +38,7 @@ struct mock_thread {
     uint64_t left; /* until the trigger; 0 draw                 */
     uint64_t serial;
     uint64_t words; /* words tried                               */
-    struct alqi_stack_cache *memo;
+    struct alqi_stack_cache *cache;
     uintptr_t frames[MOCK_CAPACITY];
 };
 

@@ -1,5 +1,5 @@
-/* packet.c -- see packet.h */
-#include "wire/packet.h"
+/* ctf_packet.c -- see ctf_packet.h */
+#include "wire/ctf_packet.h"
 
 const char *
 alqi_packet_read(struct alqi_wire_in *in, struct alqi_packet *packet)

@@ -1,7 +1,8 @@
-/* packet.h -- packet headers and the first packet    [spec memtrace 3, 4 and 5]
+/* ctf_packet.h -- packet headers and the first packet    [spec memtrace 3, 4
+ * and 5]
  */
-#ifndef ALQI_WIRE_PACKET_H
-#define ALQI_WIRE_PACKET_H
+#ifndef ALQI_WIRE_CTF_PACKET_H
+#define ALQI_WIRE_CTF_PACKET_H
 
 #include "wire/bytes.h"
 #include "wire/ctf.h"

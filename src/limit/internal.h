@@ -1,6 +1,6 @@
 /* inside.h -- what the files of limits share with each other */
-#ifndef ALQI_LIMIT_INSIDE_H
-#define ALQI_LIMIT_INSIDE_H
+#ifndef ALQI_LIMIT_INTERNAL_H
+#define ALQI_LIMIT_INTERNAL_H
 
 #include "limit/limit.h"
 
@@ -29,10 +29,11 @@ alqi_limit_most(uint64_t a, uint64_t b)
 
 /* ---- notice.c ----------------------------------------------------------- */
 
-void alqi_limit_reach(struct alqi_limit_frame *f, enum alq_limit_cause cause);
+void alqi_limit_frame_reach(struct alqi_limit_frame *f,
+                            enum alq_limit_cause cause);
 
-/* As alqi_limit_notice; alqi_limit_settle is to follow. */
-void alqi_limit_look(struct alqi_limit_thread *t);
+/* As alqi_limit_check; alqi_limit_update_trigger is to follow. */
+void alqi_limit_check_frames(struct alqi_limit_thread *t);
 
 /* ---- samples.c ---------------------------------------------------------- */
 
@@ -43,13 +44,13 @@ void alqi_limit_samples_count(struct alqi_limit_thread *t, bool counts);
 uint64_t alqi_limit_samples_until(struct alqi_limit_thread *t, uint64_t end);
 
 /* May it allocate so many words, as far as samples go? */
-enum alq_status alqi_limit_samples_pay(struct alqi_limit_thread *t,
-                                       uint64_t words);
+enum alq_status alqi_limit_samples_charge(struct alqi_limit_thread *t,
+                                          uint64_t words);
 
 /* ---- deliver.c ---------------------------------------------------------- */
 
 /* Follows from frames, mask and quiet_until; tells the heap if it changed. */
-void alqi_limit_settle(struct alqi_limit_thread *t);
+void alqi_limit_update_trigger(struct alqi_limit_thread *t);
 
 /* ALQ_ELIMIT, if a call that allocates `words` is to fail; may leave. */
 enum alq_status alqi_limit_deliver(struct alqi_limit_thread *t, uint64_t words);

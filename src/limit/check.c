@@ -1,15 +1,15 @@
 /* notice.c -- see limit.h: what reaches a frame */
 #include "base/base.h"
-#include "limit/inside.h"
+#include "limit/internal.h"
 #include "plat/plat.h"
 
 /* Between full collections on its account a task allocates this part of what it
  * is allowed: of its live words, or of the heap, when the last one has left
  * less than that. */
-enum { JUDGED_SHARE = 8, TIGHT_SHARE = 16 };
+enum { RECHECK_SHARE = 8, SHRINK_SHARE = 16 };
 
 void
-alqi_limit_reach(struct alqi_limit_frame *f, enum alq_limit_cause cause)
+alqi_limit_frame_reach(struct alqi_limit_frame *f, enum alq_limit_cause cause)
 {
     if (f->cause != ALQ_LIMIT_NOT)
         return;
@@ -22,12 +22,12 @@ static void
 shrink(struct alqi_limit_frame *f)
 {
     struct alqi_limit_thread *t = f->thread;
-    uint64_t part = f->heap_bytes / TIGHT_SHARE;
+    uint64_t part = f->heap_bytes / SHRINK_SHARE;
 
     t->subject->collect(t->heap, ALQI_LIMIT_SHRINK);
     if (t->subject->heap_bytes(t->heap) > f->heap_bytes - part)
-        f->heap_tight_until = alqi_limit_end_of(alqi_limit_words_now(t),
-                                                part / sizeof(uintptr_t), NONE);
+        f->no_shrink_until = alqi_limit_end_of(alqi_limit_words_now(t),
+                                               part / sizeof(uintptr_t), NONE);
 }
 
 /* Over its size, and still so when garbage has gone. */
@@ -40,7 +40,7 @@ is_heap_over(struct alqi_limit_frame *f)
         t->subject->heap_bytes(t->heap) <= f->heap_bytes)
         return false;
     if ((f->flags & ALQ_LIMIT_GARBAGE_COUNTS) != 0 ||
-        alqi_limit_words_now(t) < f->heap_tight_until)
+        alqi_limit_words_now(t) < f->no_shrink_until)
         return true;
     shrink(f);
     return t->subject->heap_bytes(t->heap) > f->heap_bytes;
@@ -61,7 +61,7 @@ is_live_over(struct alqi_limit_frame *f)
 {
     struct alqi_limit_thread *t = f->thread;
 
-    if (!f->has_live || alqi_limit_words_now(t) < f->live_judged_at ||
+    if (!f->has_live || alqi_limit_words_now(t) < f->live_check_at ||
         !has_too_much(f))
         return false;
     if ((f->flags & ALQ_LIMIT_GARBAGE_COUNTS) != 0)
@@ -72,8 +72,8 @@ is_live_over(struct alqi_limit_frame *f)
     t->subject->collect(t->heap, ALQI_LIMIT_ALL);
     if (has_too_much(f))
         return true;
-    f->live_judged_at = alqi_limit_end_of(alqi_limit_words_now(t),
-                                          f->live_words / JUDGED_SHARE, NONE);
+    f->live_check_at = alqi_limit_end_of(alqi_limit_words_now(t),
+                                         f->live_words / RECHECK_SHARE, NONE);
     return false;
 }
 
@@ -91,7 +91,7 @@ alarm_again(struct alqi_limit_frame *f, uint64_t now, uint64_t cpu)
 }
 
 static void
-notice_time(struct alqi_limit_frame *f)
+check_time(struct alqi_limit_frame *f)
 {
     uint64_t now, cpu;
 
@@ -99,41 +99,41 @@ notice_time(struct alqi_limit_frame *f)
         return;
     now = alqi_plat_mono_ns_sigsafe();
     if (now >= f->end_ns)
-        alqi_limit_reach(f, ALQ_LIMIT_TIME);
+        alqi_limit_frame_reach(f, ALQ_LIMIT_TIME);
     else
         alqi_limit_timer_renew(f);
     if (f->end_cpu_ns == NONE)
         return;
     cpu = alqi_limit_cpu_ns();
     if (cpu >= f->end_cpu_ns)
-        alqi_limit_reach(f, ALQ_LIMIT_CPU);
+        alqi_limit_frame_reach(f, ALQ_LIMIT_CPU);
     else if (now >= f->alarm_ns)
         alarm_again(f, now, cpu);
 }
 
 static void
-look(struct alqi_limit_frame *f)
+check_frame(struct alqi_limit_frame *f)
 {
     const struct alqi_limit_thread *t = f->thread;
 
     if (f->cause != ALQ_LIMIT_NOT)
         return;
     if (f->token != NULL && alq_token_is_set(f->token))
-        alqi_limit_reach(f, ALQ_LIMIT_TOKEN);
+        alqi_limit_frame_reach(f, ALQ_LIMIT_TOKEN);
     else if (f->has_words && alqi_limit_words_now(t) > f->end_words)
-        alqi_limit_reach(f, ALQ_LIMIT_WORDS);
+        alqi_limit_frame_reach(f, ALQ_LIMIT_WORDS);
     else if (f->has_polls && t->polls > f->end_polls)
-        alqi_limit_reach(f, ALQ_LIMIT_POLLS);
+        alqi_limit_frame_reach(f, ALQ_LIMIT_POLLS);
     else if (is_heap_over(f))
-        alqi_limit_reach(f, ALQ_LIMIT_HEAP);
+        alqi_limit_frame_reach(f, ALQ_LIMIT_HEAP);
     else if (is_live_over(f))
-        alqi_limit_reach(f, ALQ_LIMIT_LIVE);
+        alqi_limit_frame_reach(f, ALQ_LIMIT_LIVE);
     else
-        notice_time(f);
+        check_time(f);
 }
 
 void
-alqi_limit_look(struct alqi_limit_thread *t)
+alqi_limit_check_frames(struct alqi_limit_thread *t)
 {
     uint64_t n = 0;
 
@@ -142,14 +142,14 @@ alqi_limit_look(struct alqi_limit_thread *t)
     if (n > 0)
         alqi_limit_sampled(t, n, ALQ_LIMIT_INTERVAL_WORDS);
     for (struct alqi_limit_frame *f = t->innermost; f != NULL; f = f->outer)
-        look(f);
+        check_frame(f);
 }
 
 void
-alqi_limit_notice(struct alqi_limit_thread *t)
+alqi_limit_check(struct alqi_limit_thread *t)
 {
-    alqi_limit_look(t);
-    alqi_limit_settle(t);
+    alqi_limit_check_frames(t);
+    alqi_limit_update_trigger(t);
 }
 
 struct alqi_limit_charge *
@@ -167,11 +167,11 @@ alqi_limit_charge(struct alqi_limit_thread *t, uint64_t words)
 }
 
 void
-alqi_limit_told(struct alqi_limit_thread *t, const uintptr_t *frames,
-                size_t n_frames, uint64_t samples, double words)
+alqi_limit_profile_sampled(struct alqi_limit_thread *t, const uintptr_t *frames,
+                           size_t n_frames, uint64_t samples, double words)
 {
     struct alqi_limit_frame *f = t->innermost;
 
-    if (f != NULL && f->tells)
+    if (f != NULL && f->reports)
         alqi_limit_sites_add(&f->sites, frames, n_frames, samples, words);
 }
