@@ -6,8 +6,8 @@
  * (.inv.cached, .prop.cached).
  *
  *      value[0 .. n_frames)   pcs, innermost first: what the result shows
- *      offset i               the word there was the return address value[i +
- * 1] the last n_checks      saved frame pointers that a CFA depends on
+ *      offset i               the word there was return address value[i + 1]
+ *      the last n_checks      saved frame pointers that a CFA depends on
  *
  * Only a capture of plain rows out to the thread's first frame is kept, and
  * only when it seems to come a second time.

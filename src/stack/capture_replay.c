@@ -4,11 +4,11 @@
  *
  *      fresh[0 .. n_fresh)  then  kept rows [run_lo .. run_hi)
  *
- *   no run    run_lo == run_hi: each frame is stepped over and is fresh, unless
- * a kept row lies where it does; then a run starts there run       its outer
- * neighbours are verified and join; a row whose pc alone has changed is
- * amended; any other mismatch flushes the run, its rows become fresh, and the
- * walk goes on without one
+ *   no run   run_lo == run_hi: each frame is stepped over and is fresh; where a
+ *            kept row lies where the frame does, a run starts there
+ *   run      its outer neighbours are verified and join; a row whose pc alone
+ *            has changed is amended; at any other mismatch the run is flushed:
+ *            its rows become fresh, and the walk goes on without one
  *
  * A row is looked for by a table of 256 slots over return addresses; a row
  * that lost its slot is found again from its outer neighbour (run_start).

@@ -1,20 +1,19 @@
-/* ctf_writer.c -- events to packets               [spec memtrace 6 to 8, 10 and
- * 13]
+/* ctf_writer.c -- events to packets           [spec memtrace 6 to 8, 10 and 13]
  *
  * One stream; several of a trace share only their ids.  Writes the same bytes
  * as the real writer for the same events, and nothing that any real reader
- * refuses:
+ * refuses.
  *
- * .inv.time      Times never go back: a late event gets the last one's time.
- * .inv.frame     No stack is empty: [no stack] stands in.
- * .inv.announce  A code's location record precedes its first use.
- * .inv.ids       Ids count from 0 without gaps in a stream that is alone, and
- *                in chunks otherwise; promotions and collections name an id
- *                given out before.
+ *   open --event--> open --close--> closed: freed
+ *            \--callback or memory fails--> failed: `status` stays, nothing
+ *                                           is written any more
  *
- * Held: one packet, the records waiting for it, the cache, the last stack,
- * and each distinct location once, because a code that fell out of the cache
- * is announced again.  Nothing grows with the number of events. */
+ * Held: one packet, the records waiting for it, the cache, the last stack, and
+ * each distinct location once, because a code that fell out of the cache is
+ * announced again.  Nothing grows with the number of events.
+ *
+ * Keeps .inv.late, .inv.frame, .inv.ids, .inv.once, .inv.whole and .inv.plain;
+ * .inv.before with the builder. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -26,12 +25,13 @@
 enum { NO_STACK_CODE = 1, SHORT_FRESH_MAX = 255 };
 #define NUMBER_MAX ((UINT64_C(1) << 62) - 1)
 
+/* A stream's writer; its caller serialises the calls. */
 struct alqi_ctf_writer {
     enum alq_status status; /* the first failure; nothing is written after */
     alqi_ctf_lookup_fn *lookup;
     void *lookup_arg;
-    uint8_t *event_start; /* in the open packet */
-    uint64_t *last_codes; /* whole, as the caller gave it */
+    uint8_t *event_start; /* in the open packet: an event is taken back to it */
+    uint64_t *last_codes; /* the last stack, whole, outermost first */
     uint32_t n_last_codes;
     uint32_t last_capacity;
     uint64_t collected_id; /* last; ALQI_SIDE_LAST: none yet */
@@ -43,6 +43,7 @@ struct alqi_ctf_writer {
 
 /* ---- opening and closing --------------------------------------------- */
 
+/* Whether the trace's description can be written. */
 static bool
 info_fits(const struct alqi_ctf_info *info)
 {
