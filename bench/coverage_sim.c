@@ -339,7 +339,7 @@ block_at(uint64_t word)
 }
 
 static uint32_t
-sample(const struct alqi_sample_law *law)
+sample(const struct alqi_sample_dist *law)
 {
     uint64_t at = 0;
     uint32_t n = 0;
@@ -347,7 +347,7 @@ sample(const struct alqi_sample_law *law)
     for (;;) {
         uint32_t i;
 
-        at += alqi_sample_gap_words(&rng, law);
+        at += alqi_sample_skip_words(&rng, law);
         i = block_at(at);
         if (i == n_blocks)
             return n;
@@ -358,7 +358,7 @@ sample(const struct alqi_sample_law *law)
 }
 
 static void
-record(const struct alqi_sample_law *law, uint64_t seed)
+record(const struct alqi_sample_dist *law, uint64_t seed)
 {
     struct alqi_ctf_info info = {
         .version = 3,
@@ -580,10 +580,10 @@ measure(const struct workload *w, uint64_t seeds, bool is_check)
     truth_find();
     for (int rate = 0; rate < RATES - 2 * is_check; rate++) {
         struct tally tallies[FIGURES] = {{0}};
-        struct alqi_sample_law law;
+        struct alqi_sample_dist law;
         double words = (double)words_up_to[n_blocks - 1];
 
-        if (!alqi_sample_law_set(&law, expected[rate] / words))
+        if (!alqi_sample_dist_set(&law, expected[rate] / words))
             abort();
         for (uint64_t seed = 1; seed <= seeds; seed++) {
             struct figure figures[FIGURES];

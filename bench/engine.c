@@ -107,7 +107,7 @@ run(struct alqi_memprof_thread *t, bool tsv, uint64_t live)
         missed[r] = (now_ns() - at) / BATCH;
         at = now_ns();
         for (uint64_t i = 0; i < BATCH; i++)
-            sink += alqi_memprof_gap_words(t);
+            sink += alqi_memprof_skip_words(t);
         gap[r] = (now_ns() - at) / BATCH;
     }
     report(tsv, "sampled", live, sampled);
@@ -139,7 +139,7 @@ main(int argc, char **argv)
     if (alqi_memprof_start(domain, &thread, ALQI_MEMPROF_SLOT_USER, &config,
                            &tracker, &profile) != ALQ_OK)
         return 1;
-    alqi_memprof_gap_words(&thread);
+    alqi_memprof_skip_words(&thread);
     run(&thread, tsv, 0);
     run(&thread, tsv, 3000);
     run(&thread, tsv, 300000);

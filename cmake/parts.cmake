@@ -2,7 +2,11 @@
 #
 # alq_part(NAME SOURCES... [DEPENDS parts...] [LIBS external targets...])
 # alq_test(NAME SOURCES... DEPENDS parts... [LIBS ...] [LABELS ...])
-#     a cmocka program beside the file it tests; CTest name part/NAME
+#     a cmocka program beside the file it tests; CTest name part/NAME.  What
+#     several tests share (heaps that are simulated, trackers that count) is in
+#     ${ALQ_KITS}/PART, and included as "kits/PART/x.h".
+
+set(ALQ_KITS ${CMAKE_SOURCE_DIR}/tests/kits)
 
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
@@ -61,6 +65,7 @@ function(alq_test name)
     get_filename_component(part ${CMAKE_CURRENT_SOURCE_DIR} NAME)
     set(exe ${part}_${name})
     add_executable(${exe} ${P_UNPARSED_ARGUMENTS})
+    target_include_directories(${exe} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
     foreach(d ${P_DEPENDS})
         target_link_libraries(${exe} PRIVATE alq_${d})
     endforeach()

@@ -7,15 +7,21 @@ function complain(where, rule, text)
     bad = 1
 }
 
-# The part of src/PART/file, "" for files outside src/; PART/ROOM where a folder
-# of a part has files of its own.
+# The part of src/PART/file and of tests/kits/PART/file, "" for other files;
+# PART/ROOM where a folder of a part has files of its own.
 function part_of(path)
 {
-    if (path !~ /^src\/[^\/]+\//)
+    if (sub(/^tests\/kits\//, "src/", path) == 0 && path !~ /^src\/[^\/]+\//)
         return ""
     sub(/^src\//, "", path)
     sub(/\/[^\/]*$/, "", path)
     return path
+}
+
+# A test, or what tests share: they alone may include "kits/PART/file.h".
+function is_of_tests(path)
+{
+    return path ~ /_test\.c$/ || path ~ /^tests\/kits\//
 }
 
 function exists(path,    line, result)
@@ -116,15 +122,24 @@ FNR == 1 {
 }
 
 # One #include "target" of a file in src/.
-function inside(here, target,    to)
+function inside(here, target,    to, root)
 {
-    to = part_of("src/" target)
+    to = target
+    root = "src/"
+    if (sub(/^kits\//, "", to)) {
+        if (!is_of_tests(FILENAME)) {
+            complain(here, "kit", "only NAME_test.c may include " target)
+            return
+        }
+        root = "tests/"
+    }
+    to = part_of("src/" to)
     if (target !~ /^[a-z0-9_]+\/[a-zA-Z0-9_.\/-]+$/ || target ~ /\.\./) {
         complain(here, "path", "\"" target "\" is not \"folder/file.h\"")
         return
     }
-    if (!exists("src/" target)) {
-        complain(here, "path", "no src/" target)
+    if (!exists(root target)) {
+        complain(here, "path", "no " root target)
         return
     }
     if (to != part && !((part, to) in allowed)) {
@@ -134,8 +149,8 @@ function inside(here, target,    to)
     }
     if (to == part) {
         if (FILENAME ~ /\.h$/)
-            edge("header", FILENAME, "src/" target, here)
-        if (FILENAME !~ /_test\.c$/ &&
+            edge("header", FILENAME, root target, here)
+        if (!is_of_tests(FILENAME) &&
             module_of(FILENAME) != module_of(target))
             edge("module", module_of(FILENAME), module_of(target), here)
     }

@@ -195,7 +195,8 @@ ALQ_API enum alq_status alq_thread_yield(struct alq_domain *d);
 static inline alq_value
 alq_field_acquire(alq_value block, uintptr_t i)
 {
-    return __atomic_load_n((const alq_value *)block + i, __ATOMIC_ACQUIRE);
+    return ALQ_VALUE(__atomic_load_n((const uintptr_t *)alq_bits(block) + i,
+                                     __ATOMIC_ACQUIRE));
 }
 
 /* alq_field_exchange -- overwrites field i of a block, sequentially consistent
@@ -223,8 +224,9 @@ ALQ_API int alq_field_compare_exchange(struct alq_domain *d, alq_value block,
 static inline intptr_t
 alq_field_fetch_add(alq_value block, uintptr_t i, intptr_t n)
 {
-    return alq_to_int(__atomic_fetch_add((alq_value *)block + i,
-                                         (alq_value)n << 1, __ATOMIC_SEQ_CST));
+    return (intptr_t)__atomic_fetch_add((uintptr_t *)alq_bits(block) + i,
+                                        (uintptr_t)n << 1, __ATOMIC_SEQ_CST) >>
+           1;
 }
 
 /* ---- fork --------------------------------------------------------------- */

@@ -217,7 +217,7 @@ alq_alloc_small(struct alq_domain *d, uintptr_t wosize, unsigned tag)
         return alq_alloc_small_slow(d, ALQ_HEADER(wosize, tag));
     d->young_ptr = (char *)low;
     *(uintptr_t *)low = ALQ_HEADER(wosize, tag);
-    return (alq_value)(low + ALQ_WORD_BYTES);
+    return ALQ_VALUE(low + ALQ_WORD_BYTES);
 }
 
 /* Writes field i of a block that alq_alloc_small or _several has just made.
@@ -226,7 +226,8 @@ alq_alloc_small(struct alq_domain *d, uintptr_t wosize, unsigned tag)
 static inline void
 alq_init_small(alq_value block, uintptr_t i, alq_value v)
 {
-    __atomic_store_n((alq_value *)block + i, v, __ATOMIC_RELAXED);
+    __atomic_store_n((uintptr_t *)alq_bits(block) + i, alq_bits(v),
+                     __ATOMIC_RELAXED);
 }
 
 /* alq_alloc_several_slow -- the slow part of alq_alloc_several
@@ -265,7 +266,7 @@ alq_alloc_several(struct alq_domain *d, unsigned n_blocks,
     for (i = 0; i < n_blocks; i++) {
         at -= ((headers[i] >> ALQ_WOSIZE_SHIFT) + 1) * ALQ_WORD_BYTES;
         *(uintptr_t *)at = headers[i];
-        out[i] = (alq_value)(at + ALQ_WORD_BYTES);
+        out[i] = ALQ_VALUE(at + ALQ_WORD_BYTES);
     }
     return 1;
 }
@@ -314,7 +315,7 @@ alq_alloc_double(struct alq_domain *d, double x)
 {
     alq_value block = alq_alloc_small(d, 1, ALQ_TAG_DOUBLE);
 
-    if (block != ALQ_NULL)
+    if (!alq_is_null(block))
         alq_double_set(block, 0, x);
     return block;
 }
@@ -387,7 +388,7 @@ alq_poll(struct alq_domain *d)
 static inline uintptr_t
 alq_young_offset(const struct alq_domain *d, alq_value v)
 {
-    uintptr_t offset = v - d->young_base;
+    uintptr_t offset = alq_bits(v) - d->young_base;
 
     return (offset >> 1) | (offset << 63);
 }
@@ -416,16 +417,17 @@ ALQ_API void alq_init_slow(struct alq_domain *d, alq_value *field, alq_value v);
 static inline void
 alq_store(struct alq_domain *d, alq_value block, uintptr_t i, alq_value v)
 {
-    alq_value *field = (alq_value *)block + i;
+    alq_value *field = alq_fields(block) + i;
 
     if (ALQ_CHECKS)
         alq_check_domain(d, "alq_store");
-    if (block - d->young_base >= d->young_bytes &&
+    if (alq_bits(block) - d->young_base >= d->young_bytes &&
         alq_young_offset(d, v) <= d->store_max &&
-        !alq_is_young(d, __atomic_load_n(field, __ATOMIC_RELAXED)))
+        !alq_is_young(d, ALQ_VALUE(__atomic_load_n((uintptr_t *)field,
+                                                   __ATOMIC_RELAXED))))
         alq_store_slow(d, field, v);
     else
-        __atomic_store_n(field, v, __ATOMIC_RELEASE);
+        __atomic_store_n((uintptr_t *)field, alq_bits(v), __ATOMIC_RELEASE);
 }
 
 /* Writes field i of a new block for the first time, or over ALQ_UNIT from
@@ -433,14 +435,14 @@ alq_store(struct alq_domain *d, alq_value block, uintptr_t i, alq_value v)
 static inline void
 alq_init(struct alq_domain *d, alq_value block, uintptr_t i, alq_value v)
 {
-    alq_value *field = (alq_value *)block + i;
+    alq_value *field = alq_fields(block) + i;
 
     if (ALQ_CHECKS)
         alq_check_domain(d, "alq_init");
-    if (block - d->young_base >= d->young_bytes && alq_is_young(d, v))
+    if (alq_bits(block) - d->young_base >= d->young_bytes && alq_is_young(d, v))
         alq_init_slow(d, field, v);
     else
-        __atomic_store_n(field, v, __ATOMIC_RELEASE);
+        __atomic_store_n((uintptr_t *)field, alq_bits(v), __ATOMIC_RELEASE);
 }
 
 #ifdef __cplusplus

@@ -30,13 +30,67 @@
 extern "C" {
 #endif
 
+/* A value is a bare word, which C converts to an integer without a word.  If
+ * ALQ_STRICT_VALUES is defined it is a struct of one word, and a value in the
+ * place of an integer or of a size is an error.  Both are passed alike: one
+ * library serves both, and a program may compile some of its files strictly.
+ *
+ * ALQ_VALUE   a value of the bits of one
+ * alq_bits    the bits of a value */
+#ifdef ALQ_STRICT_VALUES
+typedef struct alq_value {
+    uintptr_t bits;
+} alq_value;
+
+#ifdef __cplusplus
+#define ALQ_VALUE(word) (alq_value{(uintptr_t)(word)})
+#else
+#define ALQ_VALUE(word) ((alq_value){(uintptr_t)(word)})
+#endif
+
+static inline uintptr_t
+alq_bits(alq_value v)
+{
+    return v.bits;
+}
+#else
 typedef uintptr_t alq_value;
 
+#define ALQ_VALUE(word) ((alq_value)(word))
+
+static inline uintptr_t
+alq_bits(alq_value v)
+{
+    return v;
+}
+#endif
+
 /* No value: what a failed allocation returns.  Roots and fields may hold it. */
-#define ALQ_NULL ((alq_value)0)
+#define ALQ_NULL ALQ_VALUE(0)
 
 /* The integer 0, also false, the empty list, the unit. */
-#define ALQ_UNIT ((alq_value)1)
+#define ALQ_UNIT ALQ_VALUE(1)
+
+static inline int
+alq_is_null(alq_value v)
+{
+    return alq_bits(v) == 0;
+}
+
+/* Whether both are the same integer, the same block, or both ALQ_NULL. */
+static inline int
+alq_is_same(alq_value a, alq_value b)
+{
+    return alq_bits(a) == alq_bits(b);
+}
+
+/* Where the fields of a block are.  The collector reads and moves them: write
+ * them by alq_store, alq_init or alq_init_small alone (heap.h). */
+static inline alq_value *
+alq_fields(alq_value block)
+{
+    return (alq_value *)alq_bits(block);
+}
 
 enum {
     ALQ_WORD_BYTES = 8,
@@ -67,27 +121,27 @@ enum {
 static inline int
 alq_is_int(alq_value v)
 {
-    return (int)(v & 1);
+    return (int)(alq_bits(v) & 1);
 }
 
 /* Neither an integer nor ALQ_NULL. */
 static inline int
 alq_is_block(alq_value v)
 {
-    return (v & 1) == 0 && v != ALQ_NULL;
+    return !alq_is_int(v) && !alq_is_null(v);
 }
 
 /* Of n the low 63 bits are kept. */
 static inline alq_value
 alq_from_int(intptr_t n)
 {
-    return ((alq_value)n << 1) | 1;
+    return ALQ_VALUE(((uintptr_t)n << 1) | 1);
 }
 
 static inline intptr_t
 alq_to_int(alq_value v)
 {
-    return (intptr_t)v >> 1;
+    return (intptr_t)alq_bits(v) >> 1;
 }
 
 /* ---- blocks ------------------------------------------------------------- */
@@ -96,7 +150,8 @@ static inline uintptr_t
 alq_header(alq_value block)
 {
     /* Another domain may be marking the block. */
-    return __atomic_load_n((const uintptr_t *)block - 1, __ATOMIC_RELAXED);
+    return __atomic_load_n((const uintptr_t *)alq_bits(block) - 1,
+                           __ATOMIC_RELAXED);
 }
 
 static inline uintptr_t
@@ -121,7 +176,7 @@ alq_has_tag(alq_value v, unsigned tag)
 static inline alq_value
 alq_field(alq_value block, uintptr_t i)
 {
-    return ((const alq_value *)block)[i];
+    return alq_fields(block)[i];
 }
 
 /* ---- bytes -------------------------------------------------------------- */
@@ -140,13 +195,13 @@ alq_string_bytes(alq_value string)
 {
     size_t last = alq_wosize(string) * ALQ_WORD_BYTES - 1;
 
-    return last - ((const unsigned char *)string)[last];
+    return last - ((const unsigned char *)alq_bits(string))[last];
 }
 
 static inline char *
 alq_string_chars(alq_value string)
 {
-    return (char *)string;
+    return (char *)alq_bits(string);
 }
 
 /* Marks the end of a new string, whose bytes are not written yet. */
@@ -156,7 +211,8 @@ alq_string_seal(alq_value string, size_t bytes)
     uintptr_t words = alq_string_wosize(bytes);
     uintptr_t left_over = words * ALQ_WORD_BYTES - 1 - bytes;
 
-    ((uintptr_t *)string)[words - 1] = left_over << 56; /* little-endian */
+    ((uintptr_t *)alq_bits(string))[words - 1] = left_over
+                                                 << 56; /* little-endian */
 }
 
 /* ---- doubles ------------------------------------------------------------ */
@@ -167,14 +223,14 @@ alq_double(alq_value block, uintptr_t i)
 {
     double d;
 
-    memcpy(&d, (const char *)block + i * sizeof d, sizeof d);
+    memcpy(&d, (const char *)alq_bits(block) + i * sizeof d, sizeof d);
     return d;
 }
 
 static inline void
 alq_double_set(alq_value block, uintptr_t i, double d)
 {
-    memcpy((char *)block + i * sizeof d, &d, sizeof d);
+    memcpy((char *)alq_bits(block) + i * sizeof d, &d, sizeof d);
 }
 
 /* ---- custom blocks ------------------------------------------------------ */
@@ -215,13 +271,13 @@ struct alq_custom_ops {
 static inline const struct alq_custom_ops *
 alq_custom_ops_of(alq_value block)
 {
-    return (const struct alq_custom_ops *)alq_field(block, 0);
+    return (const struct alq_custom_ops *)alq_bits(alq_field(block, 0));
 }
 
 static inline void *
 alq_custom_data(alq_value block)
 {
-    return (char *)block + ALQ_WORD_BYTES;
+    return (char *)alq_bits(block) + ALQ_WORD_BYTES;
 }
 
 #ifdef __cplusplus

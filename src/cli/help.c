@@ -42,7 +42,7 @@ alqi_cli_help(int argc, char **argv)
     }
     verb = alqi_cli_verb_find(argv[first]);
     if (verb == NULL)
-        return alqi_cli_usage(NULL, "there is no verb '%s'", argv[first]);
+        return alqi_cli_usage(NULL, "there is no command '%s'", argv[first]);
     alqi_cli_help_verb(verb);
     return ALQI_CLI_OK;
 }

@@ -47,9 +47,14 @@ run(int argc, char **argv)
     if (verb != NULL)
         return verb->run(argc - 1, argv + 1);
     if (argv[1][0] == '-')
-        return alqi_cli_usage(NULL, "there is no option '%s' before a verb",
+        return alqi_cli_usage(NULL, "there is no option '%s' before a command",
                               argv[1]);
-    return alqi_cli_usage(NULL, "there is no verb '%s'", argv[1]);
+    if (strchr(argv[1], '/') != NULL)
+        return alqi_cli_usage(NULL,
+                              "there is no command '%s'; to record a program: "
+                              "aliquot record %s",
+                              argv[1], argv[1]);
+    return alqi_cli_usage(NULL, "there is no command '%s'", argv[1]);
 }
 
 int

@@ -6,7 +6,7 @@
  * since the trigger is one more lower bound of the word that allocation
  * compares with.
  *
- *      run_start        trigger          young_ptr              run_end
+ *      young_start        trigger          young_ptr              young_end
  *         |      free      |  free          |     allocated        |
  *         +----------------+----------------+----------------------+
  *                           [sampled word]   <- allocation moves down
@@ -19,14 +19,14 @@
  *
  * Who calls what, when:
  *
- *   gap_words       a trigger is due: after each minor collection, a request
+ *   skip_words       a trigger is due: after each minor collection, a request
  *                   that came to nothing, a start, and alqi_heap_observe_redraw
  *   request         an allocation that runs over the trigger, room made, before
  *                   its memory exists: may allocate, collect, run callbacks.
  *                   Then one of
  *   request_done      its memory is there, headers and fields are not written
  *   request_cancel    there is no memory after all
- *   hit             in place of these three: one block, whose caller is known,
+ *   sample          in place of these three: one block, whose caller is known,
  *                   while nothing else is due
  *   direct          a block was born in the major heap; fields are not written
  *   unmarshal       a block of a message, young or not; fields are not written.
@@ -38,7 +38,7 @@
  *                   allocation, poll or end of an explicit collection, before
  *                   finalisers: may allocate, collect, run callbacks.  Other
  *                   than ALQ_OK: the call that polls fails with this status
- *                   (In request and poll gap_words may be asked; UINT64_MAX
+ *                   (In request and poll skip_words may be asked; UINT64_MAX
  *                   keeps their own allocations out.  After them it is asked
  *                   once more.)
  *
@@ -65,7 +65,7 @@
  * Hooks are called with their domain, by the thread that holds it (.inv.own),
  * those of the second group within a collection: they must not call the heap
  * but for the questions below.  Any of them may be NULL, but request,
- * request_done and request_cancel only together with gap_words. */
+ * request_done and request_cancel only together with skip_words. */
 #ifndef ALQI_HEAP_OBSERVE_H
 #define ALQI_HEAP_OBSERVE_H
 
@@ -83,26 +83,26 @@ typedef void alqi_heap_observe_visit_fn(void *arg, alq_value *slot);
 struct alqi_heap_hooks {
     /* Words from here up to the next sampled one, which counts, at least 1;
      * UINT64_MAX: none. */
-    uint64_t (*gap_words)(void *client, struct alqi_domain *d);
-    /* Blocks in program order, the first one at the highest address.  `hit_at`
-     * counts words in that order, from 1, up to the sampled one.  `caller`:
-     * where the program's own frames begin; NULL: that is not known.  Other
-     * than ALQ_OK: the allocation fails with this status; neither _done nor
-     * _cancel is due. */
+    uint64_t (*skip_words)(void *client, struct alqi_domain *d);
+    /* Blocks in program order, the first one at the highest address.
+     * `sample_at` counts words in that order, from 1, up to the sampled one.
+     * `caller`: where the program's own frames begin; NULL: that is not known.
+     * Other than ALQ_OK: the allocation fails with this status; neither _done
+     * nor _cancel is due. */
     enum alq_status (*request)(void *client, struct alqi_domain *d,
                                const uintptr_t *headers, unsigned n_blocks,
-                               uint64_t hit_at,
+                               uint64_t sample_at,
                                const struct alqi_stack_regs *caller);
-    /* `low`: where the last block's header will be.  Returns what gap_words
+    /* `low`: where the last block's header will be.  Returns what skip_words
      * would. */
     uint64_t (*request_done)(void *client, struct alqi_domain *d,
                              uintptr_t low);
     /* May be NULL.  A sample's usual way as one call: all of request and what
      * follows, for one block whose caller is known, while nothing else is due.
-     * By the pieces of observed.h, or alqi_heap_alloc_hit_any; returns what
-     * that would. */
-    alq_value (*hit)(void *client, struct alqi_domain *d, uintptr_t header,
-                     const struct alqi_stack_regs *caller);
+     * By the pieces of observe_calls.h, or alqi_heap_alloc_sample_any; returns
+     * what that would. */
+    alq_value (*sample)(void *client, struct alqi_domain *d, uintptr_t header,
+                        const struct alqi_stack_regs *caller);
     void (*request_cancel)(void *client, struct alqi_domain *d);
     void (*direct)(void *client, struct alqi_domain *d, alq_value block,
                    uintptr_t header);

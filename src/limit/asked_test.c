@@ -1,5 +1,5 @@
 /* asked_test.c -- who has a say before a call fails: the program (on_limit, its
- * grace), and the heap (leaves, looks_often) */
+ * grace), and the heap (leaves, polls_often) */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,10 +62,10 @@ heap_cut(void *heap, void *mark)
 static const struct alqi_limit_subject subject = {
     .words = heap_words,
     .heap_bytes = heap_bytes,
-    .changed = heap_changed,
+    .trigger_changed = heap_changed,
     .wake_sigsafe = heap_wake,
-    .mark = heap_mark,
-    .cut = heap_cut,
+    .root_mark = heap_mark,
+    .root_restore = heap_cut,
 };
 
 static int
@@ -84,7 +84,7 @@ allocate(uint64_t words)
 {
     enum alq_status status = ALQ_OK;
 
-    if (h.t.watches || h.words + words > h.t.trigger_words)
+    if (h.t.asks_each_time || h.words + words > h.t.trigger_words)
         status = alqi_limit_permit(&h.t, words);
     if (status == ALQ_OK)
         h.words += words;
@@ -94,7 +94,7 @@ allocate(uint64_t words)
 static enum alq_status
 poll_now(void)
 {
-    return h.t.watches ? alqi_limit_permit(&h.t, 0) : ALQ_OK;
+    return h.t.asks_each_time ? alqi_limit_permit(&h.t, 0) : ALQ_OK;
 }
 
 static struct alqi_limit_frame
@@ -250,7 +250,7 @@ heap_may_keep_a_task_from_being_left(void **state)
     jmp_buf leave;
 
     (void)state;
-    careful.leaves = leaves;
+    careful.may_unwind = leaves;
     h.t.subject = &careful;
     may_leave = false;
     open_words(&f, 10);
@@ -265,20 +265,20 @@ heap_may_keep_a_task_from_being_left(void **state)
 }
 
 static void
-heap_that_looks_often_has_no_timer(void **state)
+heap_that_polls_often_has_no_timer(void **state)
 {
     static struct alqi_limit_frame f;
     struct alqi_limit_subject often = subject;
     struct alq_limits l = ALQ_LIMITS_NONE;
 
     (void)state;
-    often.looks_often = true;
+    often.polls_often = true;
     h.t.subject = &often;
     l.time_ns = 0;
     l.cpu_ns = 1000000000;
     assert_int_equal(alqi_limit_open(&h.t, &f, &l, true), ALQ_OK);
     assert_int_equal(f.alarm, 0);
-    alqi_limit_notice(&h.t);
+    alqi_limit_check(&h.t);
     assert_int_equal(f.cause, ALQ_LIMIT_TIME);
     assert_int_equal(poll_now(), ALQ_ELIMIT);
     assert_true(alqi_limit_close(&f, ALQ_ELIMIT, NULL));
@@ -296,7 +296,7 @@ main(void)
         cmocka_unit_test_setup(grace_is_not_for_a_frame_that_is_reached_in_it,
                                start),
         cmocka_unit_test_setup(heap_may_keep_a_task_from_being_left, start),
-        cmocka_unit_test_setup(heap_that_looks_often_has_no_timer, start),
+        cmocka_unit_test_setup(heap_that_polls_often_has_no_timer, start),
     };
 
     return cmocka_run_group_tests_name("asked", tests, NULL, NULL);

@@ -21,7 +21,7 @@ static const double LN_2PI = 1.837877066409345483560659472811;
 static const double NEGLIGIBLE = 1e-18;
 static const double MANY = 2000; /* terms: as many are integrated */
 
-struct law {
+struct binomial {
     double n;
     double k;        /* the edge: the tail's first term */
     double miss;     /* n - k, exact */
@@ -70,7 +70,7 @@ deviance(double x, double m)
 
 /* ln P[X = k + by]. */
 static double
-log_term(const struct law *w, double by)
+log_term(const struct binomial *w, double by)
 {
     double k = w->k + by;
     double miss = w->miss - by;
@@ -84,10 +84,10 @@ log_term(const struct law *w, double by)
            (LN_2PI + log(k) + log(miss / w->n)) / 2;
 }
 
-static struct law
-law_of(uint64_t n, uint64_t k, uint64_t interval)
+static struct binomial
+binomial_of(uint64_t n, uint64_t k, uint64_t interval)
 {
-    struct law w = {
+    struct binomial w = {
         .n = (double)n,
         .k = (double)k,
         .miss = (double)(n - k),
@@ -105,7 +105,7 @@ law_of(uint64_t n, uint64_t k, uint64_t interval)
 
 /* P[X = k + by + step] / P[X = k + by]; step is 1 or -1. */
 static double
-ratio(const struct law *w, double by, int step)
+ratio(const struct binomial *w, double by, int step)
 {
     double k = w->k + by;
     double miss = w->miss - by;
@@ -116,7 +116,7 @@ ratio(const struct law *w, double by, int step)
 
 /* The sum of the tail's terms by that of its edge. */
 static double
-summed(const struct law *w, int step)
+summed(const struct binomial *w, int step)
 {
     double term = 1;
     double sum = 1;
@@ -132,7 +132,7 @@ summed(const struct law *w, int step)
 }
 
 static double
-panel(const struct law *w, double from, double width, int step)
+panel(const struct binomial *w, double from, double width, int step)
 {
     static const double x[GAUSS_POINTS / 2] = {
         0.1834346424956498, 0.5255324099163290, 0.7966664774136267,
@@ -152,7 +152,7 @@ panel(const struct law *w, double from, double width, int step)
 }
 
 static double
-integrated(const struct law *w, int step)
+integrated(const struct binomial *w, int step)
 {
     double width = w->sigma / 4;
     double slope = log(ratio(w, 0, step));
@@ -172,7 +172,7 @@ integrated(const struct law *w, int step)
 }
 
 static double
-log_tail(const struct law *w, int step)
+log_tail(const struct binomial *w, int step)
 {
     bool is_smooth = w->sigma > MANY && 1 - ratio(w, 0, step) < 1 / MANY;
 
@@ -191,7 +191,7 @@ log_rest(double x)
 double
 alqi_limit_log_reached(uint64_t n, uint64_t k, uint64_t interval)
 {
-    struct law w;
+    struct binomial w;
 
     if (k == 0)
         return 0;
@@ -199,7 +199,7 @@ alqi_limit_log_reached(uint64_t n, uint64_t k, uint64_t interval)
         return -(double)INFINITY;
     if (interval == 1)
         return 0;
-    w = law_of(n, k, interval);
+    w = binomial_of(n, k, interval);
     if (w.k < w.mean)
         return log_rest(alqi_limit_log_missed(n, k, interval));
     return log_tail(&w, 1);
@@ -208,7 +208,7 @@ alqi_limit_log_reached(uint64_t n, uint64_t k, uint64_t interval)
 double
 alqi_limit_log_missed(uint64_t n, uint64_t k, uint64_t interval)
 {
-    struct law w;
+    struct binomial w;
 
     if (k == 0)
         return -(double)INFINITY;
@@ -216,7 +216,7 @@ alqi_limit_log_missed(uint64_t n, uint64_t k, uint64_t interval)
         return 0;
     if (interval == 1)
         return -(double)INFINITY;
-    w = law_of(n, k - 1, interval);
+    w = binomial_of(n, k - 1, interval);
     if (w.k >= w.mean)
         return log_rest(alqi_limit_log_reached(n, k, interval));
     return log_tail(&w, -1);

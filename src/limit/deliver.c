@@ -1,6 +1,6 @@
 /* deliver.c -- see limit.h: what follows when a frame is reached */
 #include "base/base.h"
-#include "limit/inside.h"
+#include "limit/internal.h"
 
 /* ---- what the heap looks at --------------------------------------------- */
 
@@ -20,12 +20,12 @@ delivering(const struct alqi_limit_thread *t)
 }
 
 void
-alqi_limit_settle(struct alqi_limit_thread *t)
+alqi_limit_update_trigger(struct alqi_limit_thread *t)
 {
     const struct alqi_limit_frame *f = t->innermost;
     uint64_t trigger = NONE;
     bool counts_polls = false, delivers = delivering(t) != NULL;
-    bool watches;
+    bool asks_each_time;
 
     for (; f != NULL; f = f->outer) {
         if (f->cause != ALQ_LIMIT_NOT)
@@ -38,31 +38,31 @@ alqi_limit_settle(struct alqi_limit_thread *t)
         trigger = t->sampled_at - 1;
     if (delivers && t->quiet_until < trigger)
         trigger = t->quiet_until;
-    watches =
+    asks_each_time =
         counts_polls || (delivers && t->quiet_until <= alqi_limit_words_now(t));
-    if (trigger == t->trigger_words && watches == t->watches &&
+    if (trigger == t->trigger_words && asks_each_time == t->asks_each_time &&
         t->is_interrupted == (t->n_reached > 0))
         return;
     t->trigger_words = trigger;
-    t->watches = watches;
+    t->asks_each_time = asks_each_time;
     t->is_interrupted = t->n_reached > 0;
-    t->subject->changed(t->heap);
+    t->subject->trigger_changed(t->heap);
 }
 
 /* ---- delivery ----------------------------------------------------------- */
 
 /* Words until the next delivery after this one. */
 static uint64_t
-gap_words(struct alqi_limit_thread *t, const struct alqi_limit_frame *f)
+quiet_words(struct alqi_limit_thread *t, const struct alqi_limit_frame *f)
 {
-    struct alqi_sample_law law;
+    struct alqi_sample_dist dist;
 
     switch (f->policy) {
     case ALQ_LIMIT_GRACE:
         return f->grace_words;
     case ALQ_LIMIT_NEXT_SAMPLE:
-        alqi_sample_law_set(&law, 1.0 / ALQ_LIMIT_INTERVAL_WORDS);
-        return alqi_sample_gap_words(alqi_limit_rng(t), &law);
+        alqi_sample_dist_set(&dist, 1.0 / ALQ_LIMIT_INTERVAL_WORDS);
+        return alqi_sample_skip_words(alqi_limit_rng(t), &dist);
     default:
         return 0;
     }
@@ -79,8 +79,8 @@ unwinds(const struct alqi_limit_thread *t, const struct alqi_limit_frame *to)
     for (; f != to; f = f->outer)
         if (f->leave == NULL)
             return false;
-    return to->leave != NULL &&
-           (t->subject->leaves == NULL || t->subject->leaves(t->heap, to));
+    return to->leave != NULL && (t->subject->may_unwind == NULL ||
+                                 t->subject->may_unwind(t->heap, to));
 }
 
 static void
@@ -90,8 +90,8 @@ close_inner(struct alqi_limit_thread *t, const struct alqi_limit_frame *to)
 
     while ((f = t->innermost) != to) {
         alqi_limit_drop(f);
-        if (t->subject->left != NULL)
-            t->subject->left(f);
+        if (t->subject->unwound != NULL)
+            t->subject->unwound(f);
     }
 }
 
@@ -100,7 +100,7 @@ unwind(struct alqi_limit_thread *t, const struct alqi_limit_frame *to)
 {
     alqi_limit_cleanup(t, to->cleanups);
     close_inner(t, to);
-    t->subject->cut(t->heap, to->mark);
+    t->subject->root_restore(t->heap, to->mark);
     t->masked = to->masked;
     t->foreign = to->foreign;
     longjmp(*to->leave, 1);
@@ -119,7 +119,7 @@ is_excused(struct alqi_limit_thread *t, const struct alqi_limit_frame *f)
     was = alqi_limit_mask(t);
     status = f->on_limit(t->domain, f->on_limit_arg, f->cause);
     t->masked = was;
-    alqi_limit_settle(t);
+    alqi_limit_update_trigger(t);
     return status == ALQ_OK;
 }
 
@@ -127,16 +127,16 @@ enum alq_status
 alqi_limit_deliver(struct alqi_limit_thread *t, uint64_t words)
 {
     const struct alqi_limit_frame *f = delivering(t);
-    uint64_t now, gap;
+    uint64_t now, quiet;
 
     if (f == NULL)
         return ALQ_OK;
     now = alqi_limit_words_now(t);
     if (t->quiet_until > 0 && now + words <= t->quiet_until)
         return ALQ_OK;
-    gap = gap_words(t, f);
-    t->quiet_until = gap == 0 ? 0 : gap < NONE - now ? now + gap : NONE;
-    alqi_limit_settle(t);
+    quiet = quiet_words(t, f);
+    t->quiet_until = quiet == 0 ? 0 : quiet < NONE - now ? now + quiet : NONE;
+    alqi_limit_update_trigger(t);
     if (is_excused(t, f))
         return ALQ_OK;
     if (unwinds(t, f))
@@ -153,16 +153,16 @@ alqi_limit_permit(struct alqi_limit_thread *t, uint64_t words)
     if (t->innermost == NULL)
         return ALQ_OK;
     t->polls++;
-    alqi_limit_notice(t);
+    alqi_limit_check(t);
     now = alqi_limit_words_now(t);
     if (words > 0 && t->masked == 0)
         for (struct alqi_limit_frame *f = t->innermost; f != NULL; f = f->outer)
             if (f->has_words &&
                 (now >= f->end_words || words > f->end_words - now))
-                alqi_limit_reach(f, ALQ_LIMIT_WORDS);
-    alqi_limit_settle(t);
+                alqi_limit_frame_reach(f, ALQ_LIMIT_WORDS);
+    alqi_limit_update_trigger(t);
     status = alqi_limit_deliver(t, words);
-    return status == ALQ_OK ? alqi_limit_samples_pay(t, words) : status;
+    return status == ALQ_OK ? alqi_limit_samples_charge(t, words) : status;
 }
 
 void

@@ -1,6 +1,6 @@
 /* frame.c -- see limit.h: frames are opened and closed */
 #include "base/base.h"
-#include "limit/inside.h"
+#include "limit/internal.h"
 #include "plat/plat.h"
 
 void
@@ -19,7 +19,7 @@ alqi_limit_thread_init(struct alqi_limit_thread *t,
     t->polls = 0;
     t->quiet_until = 0;
     t->trigger_words = NONE;
-    t->watches = false;
+    t->asks_each_time = false;
     t->is_interrupted = false;
     t->counts_samples = false; /* until then nobody reads sampled_at */
     t->is_seeded = false;      /* nor rng */
@@ -54,7 +54,7 @@ alqi_limit_is_right(const struct alq_limits *limits)
  */
 static void
 begin(struct alqi_limit_frame *f, struct alqi_limit_thread *t,
-      const struct alq_limits *l, bool tells)
+      const struct alq_limits *l, bool reports)
 {
     static const struct alqi_limit_frame none = {
         .end_words = NONE, .end_sampled = NONE, .end_polls = NONE};
@@ -62,7 +62,7 @@ begin(struct alqi_limit_frame *f, struct alqi_limit_thread *t,
         t->innermost != NULL ? t->innermost : &none;
     /* Of a masked task's end nothing in the mask is to know (4.3.7). */
     const struct alqi_limit_frame *outer = t->masked == 0 ? around : &none;
-    bool is_timed = tells || l->time_ns != NONE || l->cpu_ns != NONE;
+    bool is_timed = reports || l->time_ns != NONE || l->cpu_ns != NONE;
     uint64_t words = alqi_limit_words_now(t);
     uint64_t ns = is_timed ? alqi_plat_mono_ns_sigsafe() : 0;
     uint64_t cpu_ns = l->cpu_ns != NONE ? alqi_limit_cpu_ns() : 0;
@@ -96,9 +96,9 @@ begin(struct alqi_limit_frame *f, struct alqi_limit_thread *t,
         .has_live = l->live_words != NONE,
         .live_words = l->live_words,
         .account = NULL,
-        .live_judged_at = 0,
-        .heap_tight_until = 0,
-        .tells = tells || around->tells,
+        .live_check_at = 0,
+        .no_shrink_until = 0,
+        .reports = reports || around->reports,
         .sites = {.samples = 0, .words = 0, .slots = NULL, .n = 0, .size = 0},
         .alarm = 0,
         .n_forks = 0,
@@ -106,7 +106,7 @@ begin(struct alqi_limit_frame *f, struct alqi_limit_thread *t,
         .cleanups = t->cleanups,
         .masked = t->masked,
         .foreign = t->foreign,
-        .mark = t->subject->mark(t->heap),
+        .mark = t->subject->root_mark(t->heap),
         .leave = NULL,
         .task = 0,
     };
@@ -119,7 +119,7 @@ set_alarm(struct alqi_limit_frame *f)
     uint64_t cpu =
         f->end_cpu_ns == NONE ? NONE : f->end_cpu_ns - f->start_cpu_ns;
 
-    if (f->thread->subject->looks_often)
+    if (f->thread->subject->polls_often)
         return true;
     f->alarm_ns = alqi_limit_end_of(f->start_ns, cpu, f->end_ns);
     return f->alarm_ns == NONE || alqi_limit_timer_add(f);
@@ -157,12 +157,12 @@ close_account(struct alqi_limit_frame *f)
 
 enum alq_status
 alqi_limit_open(struct alqi_limit_thread *t, struct alqi_limit_frame *f,
-                const struct alq_limits *limits, bool tells)
+                const struct alq_limits *limits, bool reports)
 {
     static const struct alq_limits none = ALQ_LIMITS_NONE;
 
     limits = limits != NULL ? limits : &none;
-    begin(f, t, limits, tells);
+    begin(f, t, limits, reports);
     if (!open_account(f, limits->seed))
         goto fail_account;
     if (!set_alarm(f))
@@ -173,10 +173,10 @@ alqi_limit_open(struct alqi_limit_thread *t, struct alqi_limit_frame *f,
     t->innermost = f;
     t->masked = 0;
     if (f->token != NULL && alq_token_is_set(f->token))
-        alqi_limit_reach(f, ALQ_LIMIT_TOKEN);
+        alqi_limit_frame_reach(f, ALQ_LIMIT_TOKEN);
     if (f->heap_bytes != NONE) /* the heap may be over it already */
         t->subject->wake_sigsafe(t->heap);
-    alqi_limit_settle(t);
+    alqi_limit_update_trigger(t);
     return f->cause == ALQ_LIMIT_NOT ? ALQ_OK : ALQ_ELIMIT;
 
 fail_alarm:
@@ -192,15 +192,15 @@ close_sites(struct alqi_limit_frame *f)
 {
     if (f->sites.samples == 0)
         return;
-    if (f->outer != NULL && f->outer->tells)
+    if (f->outer != NULL && f->outer->reports)
         alqi_limit_sites_move(&f->outer->sites, &f->sites);
     else
         alqi_limit_sites_drop(&f->sites);
 }
 
 static void
-tell(const struct alqi_limit_frame *f, enum alq_status task,
-     struct alq_outcome *out)
+fill_outcome(const struct alqi_limit_frame *f, enum alq_status task,
+             struct alq_outcome *out)
 {
     const struct alqi_limit_thread *t = f->thread;
 
@@ -216,7 +216,7 @@ tell(const struct alqi_limit_frame *f, enum alq_status task,
         .cpu_ns =
             f->end_cpu_ns != NONE ? alqi_limit_cpu_ns() - f->start_cpu_ns : 0,
     };
-    alqi_limit_sites_tell(&f->sites, out);
+    alqi_limit_sites_report(&f->sites, out);
 }
 
 void
@@ -235,7 +235,7 @@ alqi_limit_drop(struct alqi_limit_frame *f)
     t->quiet_until = 0;
     close_account(f);
     alq_token_drop(f->token);
-    alqi_limit_settle(t);
+    alqi_limit_update_trigger(t);
 }
 
 bool
@@ -246,10 +246,10 @@ alqi_limit_close(struct alqi_limit_frame *f, enum alq_status task,
 
     if (alqi_limit_words_now(f->thread) == f->start_words)
         f->heap_bytes = NONE; /* it is not this task that has filled it */
-    alqi_limit_look(f->thread);
+    alqi_limit_check_frames(f->thread);
     is_reached = f->cause != ALQ_LIMIT_NOT;
     if (out != NULL)
-        tell(f, task, out);
+        fill_outcome(f, task, out);
     alqi_limit_drop(f);
     return is_reached;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "limit/scripted_heap.h"
+#include "kits/limit/scripted_heap.h"
 
 /* ---- words -------------------------------------------------------------- */
 

@@ -4,9 +4,9 @@
  * A heap gives each of its threads a struct alqi_limit_thread, and asks
  *
  *   alqi_limit_permit       before it allocates over the trigger, and at each
- *                           poll or slow allocation while `watches`
+ *                           poll or slow allocation while `asks_each_time`
  *   alqi_limit_outside      before a block that holds memory outside of the
- * heap alqi_limit_notice       after a wake, and when a blocking section has
+ * heap alqi_limit_check       after a wake, and when a blocking section has
  * ended
  *
  * Only the thread touches its state (.inv.own of the heap), but for `wakes`. */
@@ -45,20 +45,20 @@ struct alqi_limit_subject {
     enum alq_status (*charge_begin)(void *heap, uint64_t interval_words,
                                     uint64_t seed);
     void (*charge_end)(void *heap);
-    /* trigger_words, watches or is_interrupted have changed. */
-    void (*changed)(void *heap);
+    /* trigger_words, asks_each_time or is_interrupted have changed. */
+    void (*trigger_changed)(void *heap);
     void (*wake_sigsafe)(void *heap); /* any thread: notice soon */
     /* Before a longjmp: roots as they were when the frame was opened. */
-    void *(*mark)(void *heap);
-    void (*cut)(void *heap, void *mark);
+    void *(*root_mark)(void *heap);
+    void (*root_restore)(void *heap, void *mark);
     /* Whether what was called since that frame was opened may be left by
      * longjmp: then it is, after clean-ups.  NULL: it may. */
-    bool (*leaves)(void *heap, const struct alqi_limit_frame *to);
+    bool (*may_unwind)(void *heap, const struct alqi_limit_frame *to);
     /* The frame was left so, and is closed: its memory may serve again.  NULL:
      * nobody waits for it. */
-    void (*left)(struct alqi_limit_frame *f);
+    void (*unwound)(struct alqi_limit_frame *f);
     /* The heap asks so often that nobody need wake it: no timer. */
-    bool looks_often;
+    bool polls_often;
     /* The chance of a word to be sampled: 1 / ALQ_LIMIT_INTERVAL_WORDS. */
     double sample_rate;
 };
@@ -87,10 +87,10 @@ struct alqi_limit_frame {
     bool has_live;
     uint64_t live_words;
     struct alqi_limit_account *account; /* its own or an outer one's, or NULL */
-    uint64_t live_judged_at;            /* words: not before */
-    uint64_t heap_tight_until; /* words: until then it is not collected once
+    uint64_t live_check_at;             /* words: not before */
+    uint64_t no_shrink_until; /* words: until then it is not collected once
                                   more */
-    bool tells; /* there is an outcome, or a frame around it that tells */
+    bool reports; /* there is an outcome, or a frame around it that reports */
     struct alqi_limit_sites sites;
     uint32_t alarm;   /* its place in the timer's heap, 0: none */
     uint32_t n_forks; /* when it was put in there */
@@ -118,7 +118,7 @@ struct alqi_limit_thread {
     uint64_t quiet_until; /* words: no delivery before      */
     /* What the heap looks at; the rest follows from the frames. */
     uint64_t trigger_words; /* position from which it must ask, or NONE */
-    bool watches;           /* it must ask each time          */
+    bool asks_each_time;    /* it must ask each time          */
     bool is_interrupted;    /* some frame is reached          */
     bool counts_samples;
     uint64_t sampled_at; /* position of the next sampled word, if it counts */
@@ -135,13 +135,13 @@ void alqi_limit_thread_init(struct alqi_limit_thread *t,
 bool alqi_limit_is_right(const struct alq_limits *limits);
 
 /* ALQ_ELIMIT: the frame is open, but the task must not be called, as its token
- * is set already.  ALQ_ENOMEM: no timer; the frame is not open.  `tells`: its
+ * is set already.  ALQ_ENOMEM: no timer; the frame is not open.  `reports`: its
  * close will be given an outcome. */
 enum alq_status alqi_limit_open(struct alqi_limit_thread *t,
                                 struct alqi_limit_frame *f,
-                                const struct alq_limits *limits, bool tells);
+                                const struct alq_limits *limits, bool reports);
 /* Whether the frame was reached, by the last look at all of its limits; out is
- * NULL unless it tells. */
+ * NULL unless it reports. */
 bool alqi_limit_close(struct alqi_limit_frame *f, enum alq_status task,
                       struct alq_outcome *out);
 
@@ -163,8 +163,9 @@ void alqi_limit_sampled(struct alqi_limit_thread *t, uint64_t n,
                         uint64_t interval_words);
 
 /* A profile has sampled so many words, which stand for `words`. */
-void alqi_limit_told(struct alqi_limit_thread *t, const uintptr_t *frames,
-                     size_t n_frames, uint64_t samples, double words);
+void alqi_limit_profile_sampled(struct alqi_limit_thread *t,
+                                const uintptr_t *frames, size_t n_frames,
+                                uint64_t samples, double words);
 
 /* A block was sampled that stands for so many words, and is tracked: until it
  * is dead it has the charge that is returned, which is not the thread's.  NULL:
@@ -173,7 +174,7 @@ struct alqi_limit_charge *alqi_limit_charge(struct alqi_limit_thread *t,
                                             uint64_t words);
 
 /* Something may be reached that no allocation of the thread reaches. */
-void alqi_limit_notice(struct alqi_limit_thread *t);
+void alqi_limit_check(struct alqi_limit_thread *t);
 
 /* ---- masks -------------------------------------------------------------- */
 

@@ -9,26 +9,26 @@
  * .inv.had     Samples of what is refused reach frames, whose outcomes have
  * them, but are not counted: nobody pays for what he has not got. */
 #include "base/base.h"
-#include "limit/inside.h"
+#include "limit/internal.h"
 #include "plat/plat.h"
 
-static struct alqi_sample_law
-law(const struct alqi_limit_thread *t)
+static struct alqi_sample_dist
+sample_dist(const struct alqi_limit_thread *t)
 {
-    struct alqi_sample_law l;
+    struct alqi_sample_dist dist;
 
-    alqi_sample_law_set(&l, t->subject->sample_rate);
-    return l;
+    alqi_sample_dist_set(&dist, t->subject->sample_rate);
+    return dist;
 }
 
 /* The position of the next sampled word, if those up to `at` are known. */
 static uint64_t
 next_after(struct alqi_limit_thread *t, uint64_t at)
 {
-    const struct alqi_sample_law l = law(t);
+    const struct alqi_sample_dist dist = sample_dist(t);
 
-    return alqi_limit_end_of(at, alqi_sample_gap_words(alqi_limit_rng(t), &l),
-                             NONE);
+    return alqi_limit_end_of(
+        at, alqi_sample_skip_words(alqi_limit_rng(t), &dist), NONE);
 }
 
 void
@@ -59,13 +59,13 @@ alqi_limit_seed(struct alqi_limit_thread *t, uint64_t with)
 uint64_t
 alqi_limit_samples_until(struct alqi_limit_thread *t, uint64_t end)
 {
-    struct alqi_sample_law l;
+    struct alqi_sample_dist dist;
     uint64_t n;
 
     if (t->sampled_at > end)
         return 0;
-    l = law(t);
-    n = 1 + alqi_sample_binomial(alqi_limit_rng(t), &l, end - t->sampled_at);
+    dist = sample_dist(t);
+    n = 1 + alqi_sample_binomial(alqi_limit_rng(t), &dist, end - t->sampled_at);
     t->sampled_at = next_after(t, end);
     return n;
 }
@@ -87,9 +87,9 @@ reach_all(struct alqi_limit_thread *t, uint64_t sampled_words)
         if (f->has_sampled && f->cause == ALQ_LIMIT_NOT &&
             sampled_words >= f->end_sampled) {
             f->reached_sampled = sampled_words;
-            alqi_limit_reach(f, ALQ_LIMIT_SAMPLED);
+            alqi_limit_frame_reach(f, ALQ_LIMIT_SAMPLED);
         }
-    alqi_limit_settle(t);
+    alqi_limit_update_trigger(t);
 }
 
 void
@@ -121,7 +121,7 @@ pay(struct alqi_limit_thread *t, uint64_t n, uint64_t words)
 /* Whatever on_limit allocates, and if the task is left, the next sampled word
  * is where it is if the block is not made. */
 enum alq_status
-alqi_limit_samples_pay(struct alqi_limit_thread *t, uint64_t words)
+alqi_limit_samples_charge(struct alqi_limit_thread *t, uint64_t words)
 {
     uint64_t now = alqi_limit_words_now(t), n;
     enum alq_status status;
@@ -135,19 +135,19 @@ alqi_limit_samples_pay(struct alqi_limit_thread *t, uint64_t words)
     status = pay(t, n, words);
     if (status == ALQ_OK)
         t->sampled_at += words;
-    alqi_limit_settle(t);
+    alqi_limit_update_trigger(t);
     return status;
 }
 
 enum alq_status
 alqi_limit_outside(struct alqi_limit_thread *t, uint64_t words)
 {
-    struct alqi_sample_law l;
+    struct alqi_sample_dist dist;
     uint64_t n;
 
     if (!t->counts_samples)
         return ALQ_OK;
-    l = law(t);
-    n = alqi_sample_binomial(alqi_limit_rng(t), &l, words);
+    dist = sample_dist(t);
+    n = alqi_sample_binomial(alqi_limit_rng(t), &dist, words);
     return n > 0 ? pay(t, n, 0) : ALQ_OK;
 }

@@ -156,7 +156,7 @@ alqi_limit_sites_drop(struct alqi_limit_sites *s)
 /* ---- telling ------------------------------------------------------------ */
 
 static struct alq_limit_site
-told(const struct alqi_limit_site *site)
+outcome_site(const struct alqi_limit_site *site)
 {
     struct alq_limit_site out = {.n_frames = site->n_frames,
                                  .samples = site->samples,
@@ -170,7 +170,7 @@ told(const struct alqi_limit_site *site)
 static void
 insert(struct alq_outcome *out, const struct alqi_limit_site *site)
 {
-    struct alq_limit_site now = told(site);
+    struct alq_limit_site now = outcome_site(site);
     unsigned at = out->n_sites;
 
     if (at == ALQ_LIMIT_SITES_MAX) {
@@ -186,7 +186,8 @@ insert(struct alq_outcome *out, const struct alqi_limit_site *site)
 }
 
 void
-alqi_limit_sites_tell(const struct alqi_limit_sites *s, struct alq_outcome *out)
+alqi_limit_sites_report(const struct alqi_limit_sites *s,
+                        struct alq_outcome *out)
 {
     out->site_samples = s->samples;
     out->site_words = (uint64_t)(s->words + 0.5);

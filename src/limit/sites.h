@@ -33,7 +33,7 @@ void alqi_limit_sites_move(struct alqi_limit_sites *to,
 void alqi_limit_sites_drop(struct alqi_limit_sites *s);
 
 /* The members of *out that tell sites. */
-void alqi_limit_sites_tell(const struct alqi_limit_sites *s,
-                           struct alq_outcome *out);
+void alqi_limit_sites_report(const struct alqi_limit_sites *s,
+                             struct alq_outcome *out);
 
 #endif

@@ -44,7 +44,7 @@ static void
 empty_is_told_as_none(void **state)
 {
     (void)state;
-    alqi_limit_sites_tell(&s, &out);
+    alqi_limit_sites_report(&s, &out);
     assert_int_equal(out.n_sites, 0);
     assert_int_equal(out.site_samples, 0);
     assert_int_equal(out.site_words, 0);
@@ -57,7 +57,7 @@ most_words_first(void **state)
     for (uintptr_t site = 1; site <= 20; site++)
         for (uintptr_t n = 0; n < site; n++)
             add(site * 7 % 23, 5, 1 + site * 7 % 23 / 10);
-    alqi_limit_sites_tell(&s, &out);
+    alqi_limit_sites_report(&s, &out);
     assert_int_equal(out.n_sites, ALQ_LIMIT_SITES_MAX);
     for (unsigned i = 1; i < out.n_sites; i++)
         assert_true(out.sites[i - 1].words >= out.sites[i].words);
@@ -79,7 +79,7 @@ stacks_differ_by_their_innermost_frames(void **state)
     }
     alqi_limit_sites_add(&s, frames, 0, 3, 3 * INTERVAL); /* no stack */
     alqi_limit_sites_add(&s, frames, 1, 2, 2 * INTERVAL);
-    alqi_limit_sites_tell(&s, &out);
+    alqi_limit_sites_report(&s, &out);
     assert_int_equal(out.n_sites, 3);
     assert_int_equal(out.sites[0].samples, 50);
     assert_int_equal(out.sites[0].n_frames, ALQ_LIMIT_SITE_FRAMES);
@@ -105,7 +105,7 @@ few_among_many_are_kept(void **state)
         }
         assert_true(s.n <= ALQI_LIMIT_SITES_MAX);
     }
-    alqi_limit_sites_tell(&s, &out);
+    alqi_limit_sites_report(&s, &out);
     for (unsigned i = 0; i < 3; i++) {
         assert_in_range(out.sites[i].frames[0], 1, 3);
         assert_in_range(out.sites[i].samples, 2 * each, 2 * each + 2);
@@ -129,7 +129,7 @@ moved_sites_are_added_up(void **state)
     alqi_limit_sites_move(&s, &other);
     assert_null(other.slots);
     assert_int_equal(other.samples, 0);
-    alqi_limit_sites_tell(&s, &out);
+    alqi_limit_sites_report(&s, &out);
     assert_int_equal(out.site_samples, 2 * 5050);
     assert_int_equal(out.sites[0].frames[0], 99);
     assert_int_equal(out.sites[0].samples, 198);

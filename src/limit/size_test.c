@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "limit/scripted_heap.h"
+#include "kits/limit/scripted_heap.h"
 
 /* ---- heap --------------------------------------------------------------- */
 

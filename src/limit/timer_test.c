@@ -64,10 +64,10 @@ wake(void *heap)
 static const struct alqi_limit_subject subject = {
     .words = no_words,
     .heap_bytes = no_words,
-    .changed = nothing,
+    .trigger_changed = nothing,
     .wake_sigsafe = wake,
-    .mark = no_mark,
-    .cut = no_cut,
+    .root_mark = no_mark,
+    .root_restore = no_cut,
 };
 
 static struct task tasks[TASKS];
@@ -130,7 +130,7 @@ thousand_deadlines_one_thread_33(void **state)
 
         assert_true(tasks[i].woken_ns >= tasks[i].f.end_ns);
         assert_int_equal(tasks[i].n_woken, 1);
-        alqi_limit_notice(&tasks[i].t);
+        alqi_limit_check(&tasks[i].t);
         assert_true(alqi_limit_close(&tasks[i].f, ALQ_OK, &out));
         assert_int_equal(out.cause, ALQ_LIMIT_TIME);
     }

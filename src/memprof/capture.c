@@ -1,16 +1,27 @@
-/* capture.c -- the call stack of what is being made
+/* capture.c -- captures the call stack of a sampled block
  *
- * .inv.walk  A stack is the machine's, or, where the subject has a walk that
- *            says so, that of the heap's program; never both.
+ * One capture serves all clients of a block, as deep as the deepest wants it.
+ * The ways, in this order:
  *
- * A heap's stacks have all their frames: where they are more than the memo
- * keeps they are walked again, at 8 bytes and some 10 ns a frame.  Of malloc
- * the memo's frames are all (its capacity is the depth that the user set). */
+ *   walk     the subject's own: frames of the program that the heap runs
+ *   layout   a managed heap's fast capture (stack/capture_layout.h, in make.h)
+ *   cache    the unwinder with the thread's capture cache
+ *   deep     the unwinder again, for a stack deeper than the cache's capacity
+ *
+ * A managed heap gets all frames: each deep frame costs 8 bytes and some 10 ns.
+ * For malloc the cache's capacity is the depth that the user asked for.
+ *
+ * Keeps .inv.walk; defines
+ *
+ * .inv.lead  Each round of capture_from_inside wants more frames than the one
+ *            before, up to the cache's capacity; the round that wanted the
+ *            capacity is the last. */
 #include "memprof/make.h"
 
 enum { WALKED_FRAMES_FIRST = 4096 / sizeof(uintptr_t) };
 
-/* Twice the room for a walk; false: it is enough, or there is no more. */
+/* Doubles `walked`; false: it has `most` frames already, or there is no
+ * memory. */
 static bool
 walked_grow(struct alqi_memprof_thread *t, size_t most)
 {
@@ -39,7 +50,7 @@ alqi_make_walked_free(struct alqi_memprof_thread *t)
     t->walked_frames = 0;
 }
 
-/* As the heap's program wants it told; false: it does not say. */
+/* Asks the subject's walk; false: the walk has no answer. */
 static ALQI_NOINLINE bool
 walk(struct alqi_memprof_thread *t, alqi_memprof_walk_fn *walk_fn, size_t most)
 {
@@ -69,33 +80,31 @@ is_own(const struct alqi_memprof_subject *s, uintptr_t pc)
 }
 
 enum {
-    OWN_FRAMES = 16,   /* of the heap, inside those of the program */
-    REFUSED_MOST = 255 /* captures that are not tried by a layout */
+    OWN_FRAMES = 16,   /* the heap's own, expected above the program's */
+    REFUSED_MOST = 255 /* captures without a try by layout */
 };
 
 void
-alqi_make_few_refused(struct alqi_memprof_thread *t)
+alqi_make_layout_refused(struct alqi_memprof_thread *t)
 {
     t->n_refused = t->refused;
     t->refused = t->refused < REFUSED_MOST ? t->refused * 2 + 1 : REFUSED_MOST;
 }
 
-/* Of a capture that begins in the heap's own text, which would hide what has
- * come before: what is the heap's comes off afterwards.
- *
- * .inv.lead  Each round wants more than the one before, up to the memo's
- *            capacity; the round that has wanted that is the last. */
+/* Captures from a pc in the heap's own text.  Passing skip_lo, skip_hi would
+ * drop the frames that the cache compares, so the heap's frames come off
+ * afterwards. */
 static struct alqi_stack_result
 capture_from_inside(struct alqi_memprof_thread *t,
                     const struct alqi_stack_regs *regs, uint32_t most)
 {
     const struct alqi_memprof_subject *subject = t->domain->subject;
-    uint32_t lead = OWN_FRAMES, capacity = t->memo->capacity, want, own;
+    uint32_t lead = OWN_FRAMES, capacity = t->cache->capacity, want, own;
     struct alqi_stack_result r;
 
     for (;; lead = own + OWN_FRAMES) {
         want = most < capacity - lead ? most + lead : capacity;
-        r = alqi_stack_capture(t->memo, regs, 0, 0, want);
+        r = alqi_stack_capture(t->cache, regs, 0, 0, want);
         for (own = 0; own < r.n_frames && is_own(subject, r.frames[own] - 1);)
             own++;
         if (!r.truncated || r.n_frames - own >= most || want == capacity ||
@@ -105,7 +114,7 @@ capture_from_inside(struct alqi_memprof_thread *t,
     r.frames += own;
     r.n_frames -= own;
     if (r.n_same_outer > r.n_frames)
-        r.n_same_outer = r.n_frames; /* what came off was the same, too */
+        r.n_same_outer = r.n_frames; /* some of them came off */
     if (r.n_frames > most) {
         r.n_frames = most;
         r.truncated = true;
@@ -115,8 +124,8 @@ capture_from_inside(struct alqi_memprof_thread *t,
     return r;
 }
 
-/* Of a stack that is deeper than the memo, all that is wanted; or, without
- * memory, what the memo has. */
+/* Captures up to `most` frames of a stack that is deeper than the cache;
+ * without memory `last` stays what the cache has. */
 static ALQI_NOINLINE void
 capture_deep(struct alqi_memprof_thread *t, const struct alqi_stack_regs *regs,
              uint32_t most)
@@ -124,12 +133,12 @@ capture_deep(struct alqi_memprof_thread *t, const struct alqi_stack_regs *regs,
     const struct alqi_memprof_subject *subject = t->domain->subject;
     size_t room;
 
-    while (t->walked_frames <= t->memo->capacity)
+    while (t->walked_frames <= t->cache->capacity)
         if (!walked_grow(t, most))
             return;
     do {
         room = t->walked_frames < most ? t->walked_frames : most;
-        t->last = alqi_stack_capture_deep(t->memo, regs, subject->skip_lo,
+        t->last = alqi_stack_capture_deep(t->cache, regs, subject->skip_lo,
                                           subject->skip_hi, t->walked,
                                           (uint32_t)room);
     } while (t->last.truncated && walked_grow(t, most));
@@ -143,16 +152,16 @@ capture_any(struct alqi_memprof_thread *t, const struct alqi_stack_regs *regs,
     uint32_t kept = most;
 
     t->last.n_frames = 0;
-    if (t->memo == NULL)
+    if (t->cache == NULL)
         return;
-    if (kept > t->memo->capacity)
-        kept = t->memo->capacity;
-    if (t->few != NULL && is_own(subject, regs->pc - regs->is_return))
+    if (kept > t->cache->capacity)
+        kept = t->cache->capacity;
+    if (t->layouts != NULL && is_own(subject, regs->pc - regs->is_return))
         t->last = capture_from_inside(t, regs, kept);
     else
-        t->last = alqi_stack_capture(t->memo, regs, subject->skip_lo,
+        t->last = alqi_stack_capture(t->cache, regs, subject->skip_lo,
                                      subject->skip_hi, kept);
-    if (t->few != NULL && t->last.truncated && kept < most)
+    if (t->layouts != NULL && t->last.truncated && kept < most)
         capture_deep(t, regs, most);
 }
 
@@ -163,18 +172,19 @@ alqi_make_capture(struct alqi_memprof_thread *t,
     const struct alqi_memprof_subject *subject = t->domain->subject;
     uint32_t most = 0;
 
-    if (ALQI_LIKELY(t->making->chain == NULL && t->few == NULL &&
-                    t->memo != NULL &&
-                    t->making->profile->callstack_frames != 0 &&
+    if (ALQI_LIKELY(t->new_entries->chain == NULL && t->layouts == NULL &&
+                    t->cache != NULL &&
+                    t->new_entries->profile->callstack_frames != 0 &&
                     alqi_memprof_subject_walk(subject) == NULL)) {
-        /* One client, of a heap that wants deltas: malloc. */
-        most = t->making->profile->callstack_frames;
+        /* The usual sample of malloc: one client, which records stacks as
+         * deltas. */
+        most = t->new_entries->profile->callstack_frames;
         t->last = alqi_stack_capture(
-            t->memo, regs, subject->skip_lo, subject->skip_hi,
-            most < t->memo->capacity ? most : t->memo->capacity);
+            t->cache, regs, subject->skip_lo, subject->skip_hi,
+            most < t->cache->capacity ? most : t->cache->capacity);
         return (struct alqi_stack_frames){t->last.frames, t->last.n_frames};
     }
-    for (struct alqi_memprof_entry *e = t->making; e != NULL; e = e->chain)
+    for (struct alqi_memprof_entry *e = t->new_entries; e != NULL; e = e->chain)
         if (e->profile->callstack_frames > most)
             most = e->profile->callstack_frames;
     return alqi_make_capture_most(t, regs, most);
@@ -200,6 +210,6 @@ alqi_memprof_capture(struct alqi_memprof_thread *thread,
 {
     const struct alqi_memprof_subject *subject = thread->domain->subject;
 
-    return alqi_stack_capture(thread->memo, regs, subject->skip_lo,
-                              subject->skip_hi, thread->memo->capacity);
+    return alqi_stack_capture(thread->cache, regs, subject->skip_lo,
+                              subject->skip_hi, thread->cache->capacity);
 }

@@ -14,15 +14,16 @@
 #include <cmocka.h>
 
 #include "memprof/filter.h"
-#include "memprof/seen.h"
+#include "kits/memprof/counting_tracker.h"
 
 /* ---- clients ------------------------------------------------------------ */
 
 static void
-two_clients_each_get_their_own_law(void **state) /* DESIGN decision 10 */
+two_clients_each_get_their_own_distribution(
+    void **state) /* DESIGN decision 10 */
 {
-    static struct seen other;
-    struct alq_tracker t = seen_tracker;
+    static struct counted other;
+    struct alq_tracker t = counting_tracker;
     struct alq_memprof_config c = at_rate(0.02);
     struct alq_profile *p, *q;
     double words, sd;
@@ -40,12 +41,12 @@ two_clients_each_get_their_own_law(void **state) /* DESIGN decision 10 */
         fake_free(&self, fake_malloc(&self, i % 512));
     words = (double)self.words;
     sd = sqrt(words * 0.05 * 0.95);
-    assert_true(fabs((double)seen.samples - words * 0.05) < 8 * sd);
+    assert_true(fabs((double)counted.samples - words * 0.05) < 8 * sd);
     sd = sqrt(words * 0.02 * 0.98);
     assert_true(fabs((double)other.samples - words * 0.02) < 8 * sd);
-    assert_int_equal(seen.allocs, seen.deallocs);
+    assert_int_equal(counted.allocs, counted.deallocs);
     assert_int_equal(other.allocs, other.deallocs);
-    /* the faster one stops: the other's law goes on at its own rate */
+    /* the faster one stops: the other's dist goes on at its own rate */
     assert_int_equal(fake_stop(&self), ALQ_OK);
     other.samples = 0;
     self.words = 0;
@@ -64,8 +65,8 @@ two_clients_each_get_their_own_law(void **state) /* DESIGN decision 10 */
 static void
 churning_a_client_does_not_bias_another(void **state)
 {
-    static struct seen other;
-    struct alq_tracker t = seen_tracker;
+    static struct counted other;
+    struct alq_tracker t = counting_tracker;
     struct alq_memprof_config c = at_rate(0.02);
     struct alq_profile *q;
     double words, sd;
@@ -104,14 +105,14 @@ alloc_that_stops_the_recorder(void *arg, const struct alq_allocation *a,
     assert_int_equal(
         alqi_memprof_stop(heap.domain, &self.t, ALQI_MEMPROF_SLOT_RECORDER),
         ALQ_OK);
-    return seen_alloc(arg, a, data);
+    return counting_alloc(arg, a, data);
 }
 
 static void
-a_client_stopped_by_another_is_not_told(void **state)
+a_client_stopped_by_another_is_not_notified(void **state)
 {
-    static struct seen other;
-    struct alq_tracker t = seen_tracker, u = seen_tracker;
+    static struct counted other;
+    struct alq_tracker t = counting_tracker, u = counting_tracker;
     struct alq_memprof_config c = at_rate(1.0);
     struct alq_profile *p, *q;
     void *a;
@@ -126,10 +127,10 @@ a_client_stopped_by_another_is_not_told(void **state)
                                         ALQI_MEMPROF_SLOT_RECORDER, &c, &u, &q),
                      ALQ_OK);
     a = fake_malloc(&self, 10);
-    assert_int_equal(seen.allocs, 1);
+    assert_int_equal(counted.allocs, 1);
     assert_int_equal(other.allocs, 0);
     fake_free(&self, a);
-    assert_int_equal(seen.deallocs, 1);
+    assert_int_equal(counted.deallocs, 1);
     assert_int_equal(other.deallocs, 0);
     assert_int_equal(fake_stop(&self), ALQ_OK);
     alqi_memprof_profile_drop(p);
@@ -173,7 +174,7 @@ exiting_thread(void *arg)
 static void
 a_callback_may_end_its_thread(void **state) /* [A23] */
 {
-    struct alq_tracker t = seen_tracker;
+    struct alq_tracker t = counting_tracker;
     struct alq_memprof_config c = at_rate(1.0);
     struct alq_memprof_counts n;
     struct alq_profile *p;
@@ -209,16 +210,16 @@ deferred_callbacks_wait_for_flush(void **state) /* [A19], [X7] */
 
     (void)state;
     fake_free(&self, a); /* before its alloc callback: E6 */
-    assert_int_equal(seen.allocs + seen.deallocs, 0);
+    assert_int_equal(counted.allocs + counted.deallocs, 0);
     assert_int_equal(alqi_memprof_flush(&self.t, NULL), ALQ_OK);
-    assert_int_equal(seen.allocs, 2);
-    assert_int_equal(seen.deallocs, 1);
-    assert_int_equal(seen.n_frames, FAKE_DEPTH);
-    assert_int_equal(seen.last_frame, FAKE_FRAME + FAKE_DEPTH - 1);
+    assert_int_equal(counted.allocs, 2);
+    assert_int_equal(counted.deallocs, 1);
+    assert_int_equal(counted.n_frames, FAKE_DEPTH);
+    assert_int_equal(counted.last_frame, FAKE_FRAME + FAKE_DEPTH - 1);
     fake_free(&self, b);
-    assert_int_equal(seen.deallocs, 1);
+    assert_int_equal(counted.deallocs, 1);
     assert_int_equal(alqi_memprof_flush(&self.t, NULL), ALQ_OK);
-    assert_int_equal(seen.deallocs, 2);
+    assert_int_equal(counted.deallocs, 2);
     assert_int_equal(fake_stop(&self), ALQ_OK);
     alqi_memprof_profile_drop(p);
 }
@@ -232,15 +233,15 @@ stop_runs_the_callers_alloc_callbacks(void **state) /* P3, [X6] */
 
     (void)state;
     assert_int_equal(fake_stop(&self), ALQ_OK);
-    assert_int_equal(seen.allocs, 1);
+    assert_int_equal(counted.allocs, 1);
     fake_free(&self, a);
     assert_int_equal(alqi_memprof_flush(&self.t, NULL), ALQ_OK);
-    assert_int_equal(seen.deallocs, 1);
+    assert_int_equal(counted.deallocs, 1);
     alqi_memprof_profile_drop(p);
 
     p = begin_deferred();
     a = fake_malloc(&self, 10);
-    seen.alloc_code = -5;
+    counted.alloc_code = -5;
     assert_int_equal(fake_stop(&self), ALQ_ECALLBACK);
     assert_false(alqi_memprof_is_sampling(heap.domain, ALQI_MEMPROF_SLOT_USER));
     assert_int_equal(fake_stop(&self), ALQ_ENOTRUN);
@@ -248,7 +249,7 @@ stop_runs_the_callers_alloc_callbacks(void **state) /* P3, [X6] */
     assert_int_equal(code, -5);
     fake_free(&self, a);
     assert_int_equal(alqi_memprof_flush(&self.t, NULL), ALQ_OK);
-    assert_int_equal(seen.deallocs, 1);
+    assert_int_equal(counted.deallocs, 1);
     alqi_memprof_profile_drop(p);
 }
 
@@ -279,14 +280,14 @@ an_ending_thread_hands_over(void **state) /* T2, T3 */
     (void)state;
     assert_int_equal(pthread_create(&id, NULL, thread_that_owes, out), 0);
     assert_int_equal(pthread_join(id, NULL), 0);
-    assert_int_equal(seen.allocs, 1);
-    assert_int_equal(seen.deallocs, 0);
+    assert_int_equal(counted.allocs, 1);
+    assert_int_equal(counted.deallocs, 0);
     assert_int_equal(alqi_memprof_flush(&self.t, NULL), ALQ_OK);
-    assert_int_equal(seen.deallocs, 1);
+    assert_int_equal(counted.deallocs, 1);
     fake_free(&self, out[1]);
     assert_int_equal(alqi_memprof_flush(&self.t, NULL), ALQ_OK);
-    assert_int_equal(seen.allocs, 1);
-    assert_int_equal(seen.deallocs, 1);
+    assert_int_equal(counted.allocs, 1);
+    assert_int_equal(counted.deallocs, 1);
     alqi_memprof_counts(p, &n);
     assert_int_equal(n.live_entries, 0);
     assert_int_equal(fake_stop(&self), ALQ_OK);
@@ -302,13 +303,13 @@ check_child(bool prepared, void *block)
 
     if (prepared)
         fake_free(&self, block); /* tracked in the child, too */
-    if (seen.deallocs != (prepared ? 1 : 0))
+    if (counted.deallocs != (prepared ? 1 : 0))
         _exit(1);
     b = fake_malloc(&self, 10);
-    if (seen.allocs != 2)
+    if (counted.allocs != 2)
         _exit(2);
     fake_free(&self, b);
-    if (seen.deallocs != (prepared ? 2 : 1))
+    if (counted.deallocs != (prepared ? 2 : 1))
         _exit(3);
     if (fake_stop(&self) != ALQ_OK)
         _exit(4);
@@ -346,7 +347,7 @@ fork_with(bool prepared)
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
     fake_free(&self, block);
-    assert_int_equal(seen.deallocs, 1);
+    assert_int_equal(counted.deallocs, 1);
     assert_int_equal(fake_stop(&self), ALQ_OK);
     alqi_memprof_profile_drop(p);
 }
@@ -400,7 +401,7 @@ child_of_two_threads(struct alq_profile *p, void *block)
     fake_free(&self, block);
     if (alqi_memprof_flush(&self.t, NULL) != ALQ_OK)
         _exit(2);
-    if (seen.allocs != 1 || seen.deallocs != 1)
+    if (counted.allocs != 1 || counted.deallocs != 1)
         _exit(3);
     _exit(0);
 }
@@ -432,11 +433,11 @@ a_child_ends_threads_that_are_not_there(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
     pthread_barrier_wait(&barrier);
     assert_int_equal(pthread_join(id, NULL), 0);
-    assert_int_equal(seen.allocs, 1);
+    assert_int_equal(counted.allocs, 1);
     fake_free(&self, out[0]);
     assert_int_equal(fake_stop(&self), ALQ_OK);
     assert_int_equal(alqi_memprof_flush(&self.t, NULL), ALQ_OK);
-    assert_int_equal(seen.deallocs, 1);
+    assert_int_equal(counted.deallocs, 1);
     alqi_memprof_profile_drop(p);
 }
 
@@ -446,9 +447,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(two_clients_each_get_their_own_law),
+        TEST(two_clients_each_get_their_own_distribution),
         TEST(churning_a_client_does_not_bias_another),
-        TEST(a_client_stopped_by_another_is_not_told),
+        TEST(a_client_stopped_by_another_is_not_notified),
         TEST(a_callback_may_end_its_thread),
         TEST(deferred_callbacks_wait_for_flush),
         TEST(stop_runs_the_callers_alloc_callbacks),

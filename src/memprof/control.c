@@ -1,7 +1,13 @@
-/* control.c -- start, stop, discard, flush, each
+/* control.c -- start, join, stop, discard, flush and each
  *
- * A start ends in a claim: of a slot of the domain, or of the calling thread's
- * own place (tree.c). */
+ * A start makes a profile and claims a place for it: a slot of the domain, or
+ * the calling thread's own set (tree.c).  A stop changes the status, by one
+ * compare-and-swap, and empties the place; a discard then takes the profile's
+ * entries out of the index and the lists.  Each call fails with ALQ_EINVAL in a
+ * signal handler that interrupted the engine (mode INSIDE).
+ *
+ * Keeps .inv.own, .inv.attached; .prop.stop, .prop.discard
+ * (doc/design/memprof.md). */
 #include "memprof/state.h"
 
 static void
@@ -20,7 +26,8 @@ is_slot_sampling_locked(const struct alqi_memprof_domain *d, unsigned slot)
     return p != NULL && alqi_profile_status(p) == ALQI_PROFILE_SAMPLING;
 }
 
-/* SLOTS: all of them are sampling. */
+/* Returns a free slot for ALQ_MEMPROF_BESIDE; ALQI_MEMPROF_SLOTS: all are
+ * sampling. */
 static unsigned
 slot_beside_locked(const struct alqi_memprof_domain *d)
 {
@@ -31,8 +38,8 @@ slot_beside_locked(const struct alqi_memprof_domain *d)
     return slot;
 }
 
-/* Puts p into its slot, or one beside it; false when that is sampling and may
- * not be taken over. */
+/* Puts p into its slot, or into a free one beside it.  False: the slot is
+ * sampling, and p has ALQ_MEMPROF_STRICT or all slots beside are taken. */
 static bool
 slot_claim(struct alqi_memprof_domain *d, struct alq_profile *p)
 {
@@ -81,7 +88,7 @@ alqi_memprof_start_hooked(struct alqi_memprof_domain *domain,
                           struct alq_profile **out)
 {
     const struct alq_memprof_config standard = ALQ_MEMPROF_CONFIG_DEFAULT;
-    struct alqi_sample_law law;
+    struct alqi_sample_dist dist;
     struct alq_profile *p;
     enum alq_status st = ALQ_OK;
     uint32_t was = ALQI_MEMPROF_IDLE;
@@ -89,13 +96,13 @@ alqi_memprof_start_hooked(struct alqi_memprof_domain *domain,
     if (config == NULL)
         config = &standard;
     if (tracker == NULL || out == NULL ||
-        !alqi_sample_law_set(&law, config->rate))
+        !alqi_sample_dist_set(&dist, config->rate))
         return ALQ_EINVAL;
     if (thread != NULL && thread->mode == ALQI_MEMPROF_INSIDE)
         return ALQ_EINVAL; /* from a signal handler */
     if (thread != NULL)
         was = alqi_memprof_enter(thread);
-    p = alqi_profile_new(config, tracker, &law, hooks, slot);
+    p = alqi_profile_new(config, tracker, &dist, hooks, slot);
     if (p == NULL) {
         st = ALQ_ENOMEM;
     } else if (!claim(domain, thread, p)) {
@@ -137,7 +144,8 @@ alqi_memprof_join(struct alqi_memprof_domain *domain,
     return st;
 }
 
-/* SAMPLING -> STOPPED for everyone who shares it, and out of this slot. */
+/* Stops the profile in the slot for every domain and thread that has it, and
+ * empties the slot. */
 static enum alq_status
 slot_stop(struct alqi_memprof_domain *d, unsigned slot)
 {
@@ -154,7 +162,7 @@ slot_stop(struct alqi_memprof_domain *d, unsigned slot)
     return st;
 }
 
-/* As slot_stop, for a profile that may be in that slot no longer. */
+/* As slot_stop, for a profile whose slot may hold another one by now. */
 static enum alq_status
 slot_stop_of(struct alqi_memprof_domain *d, struct alq_profile *p)
 {
@@ -167,9 +175,9 @@ slot_stop_of(struct alqi_memprof_domain *d, struct alq_profile *p)
     return ALQ_OK;
 }
 
-/* The alloc callbacks that the thread owes; true when one failed. */
+/* Runs the thread's deferred alloc callbacks; true: one failed. */
 static bool
-owed_fail(struct alqi_memprof_thread *t)
+due_allocs_fail(struct alqi_memprof_thread *t)
 {
     int before = t->failure;
     bool failed;
@@ -194,7 +202,7 @@ stop(struct alqi_memprof_domain *d, struct alqi_memprof_thread *t,
     if (was == ALQI_MEMPROF_INSIDE)
         return ALQ_EINVAL; /* from a signal handler */
     alqi_memprof_enter(t);
-    failed = was == ALQI_MEMPROF_IDLE && owed_fail(t);
+    failed = was == ALQI_MEMPROF_IDLE && due_allocs_fail(t);
     if (slot == ALQI_MEMPROF_SLOT_TREE)
         st = alqi_tree_stop(t, p);
     else
@@ -241,7 +249,7 @@ alqi_memprof_discard(struct alqi_memprof_thread *thread,
     if (thread == NULL)
         return ALQ_OK;
     was = alqi_memprof_enter(thread);
-    /* Inside a callback the releases wait until it has ended. */
+    /* Within a callback the releases wait on `due` until it has ended. */
     alqi_pending_release_chain(thread, alqi_index_sweep(profile));
     alqi_pending_release_chain(thread,
                                alqi_scan_sweep(thread->domain, profile));

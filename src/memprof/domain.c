@@ -1,79 +1,85 @@
-/* domain.c -- what a domain and its threads sample for: slots, law
+/* domain.c -- client slots, the sampling distribution, arming of threads
  *
- * Slots change under the domain's lock, which also bumps `serial`.  A thread
- * compares serials when it draws a gap, and copies the slots when they differ
- * (armed).  Hits are thinned against the armed law, since that is the law the
- * gap was drawn by; a profile that came later is not armed and gets nothing of
- * a gap that was not its own (.inv.armed, doc/design/memprof.md). */
+ * The slots change under the domain's lock, and each change bumps `serial`.
+ * When a thread draws a skip it compares serials; if they differ it *arms*: it
+ * copies the slots and its thread trees into `armed`, and sets the trigger's
+ * distribution to the highest of their rates.  Samples are thinned against the
+ * armed distribution, because the skip was drawn from it; a profile that
+ * started later is not armed and gets none of them.
+ *
+ *     serial changes --next draw--> arm: clients, distribution, seed --> draw
+ *
+ * Keeps .inv.armed, .inv.attached; .inv.rank for the domains' locks, which fork
+ * takes as one group (doc/design/memprof.md). */
 #include <string.h>
 
 #include "memprof/state.h"
 
 static struct {
-    struct alqi_memprof_lock lock;
+    struct alqi_plat_lock lock;
     struct alqi_memprof_domain *first;
-} domains;
+} domains = {.lock = ALQI_PLAT_LOCK(MEMPROF_DOMAINS)};
 
 void
 alqi_domain_lock(struct alqi_memprof_domain *d)
 {
-    alqi_memprof_lock(&d->lock, ALQI_RANK_DOMAIN);
+    alqi_plat_lock(&d->lock);
 }
 
 void
 alqi_domain_unlock(struct alqi_memprof_domain *d)
 {
-    alqi_memprof_unlock(&d->lock, ALQI_RANK_DOMAIN);
+    alqi_plat_unlock(&d->lock);
 }
 
-/* The list lock keeps domains from coming and going; their own locks are taken
- * one at a time by everyone else, so fork may hold them all. */
+/* The list's lock keeps domains from being created and ended.  All other code
+ * takes one domain's lock at a time, so fork may take them all. */
 void
 alqi_domains_lock_all(void)
 {
-    alqi_memprof_lock(&domains.lock, ALQI_RANK_DOMAINS);
+    alqi_plat_lock(&domains.lock);
     for (struct alqi_memprof_domain *d = domains.first; d; d = d->next)
-        alqi_plat_lock(&d->lock.plat);
+        alqi_plat_lock_group(&d->lock);
 }
 
 void
 alqi_domains_unlock_all(void)
 {
     for (struct alqi_memprof_domain *d = domains.first; d; d = d->next)
-        alqi_plat_unlock(&d->lock.plat);
-    alqi_memprof_unlock(&domains.lock, ALQI_RANK_DOMAINS);
+        alqi_plat_unlock(&d->lock);
+    alqi_plat_unlock(&domains.lock);
 }
 
 static void
-forget_thread(struct alqi_memprof_thread *t)
+thread_fork_reset(struct alqi_memprof_thread *t)
 {
-    struct alqi_memprof_pending none = {NULL, NULL};
+    struct alqi_entry_fifo none = {NULL, NULL};
 
     t->pending = none;
     t->deferred = none;
     t->due = none;
-    t->making = NULL;
+    t->new_entries = NULL;
     t->running = NULL;
     t->free_entries = NULL;
     t->n_free_entries = 0;
-    t->n_late = 0;
+    t->n_delayed = 0;
     t->mode = ALQI_MEMPROF_IDLE;
     t->is_listed = false;
     t->armed.serial = t->armed.n_clients = 0;
-    t->armed.is_plain = t->armed.is_prompt = false;
-    alqi_tree_forget(t);
+    t->armed.is_single = t->armed.is_immediate = false;
+    alqi_tree_fork_reset(t);
 }
 
 void
-alqi_domains_forget(struct alqi_memprof_thread *self)
+alqi_domains_fork_reset(struct alqi_memprof_thread *self)
 {
-    domains.lock = (struct alqi_memprof_lock){{0}};
+    alqi_plat_lock_break(&domains.lock);
     for (struct alqi_memprof_domain *d = domains.first; d; d = d->next) {
         struct alqi_memprof_thread *t = d->threads, *next;
 
-        d->lock = (struct alqi_memprof_lock){{0}};
-        d->pending = (struct alqi_memprof_pending){NULL, NULL};
-        d->deferred = (struct alqi_memprof_pending){NULL, NULL};
+        alqi_plat_lock_break(&d->lock);
+        d->pending = (struct alqi_entry_fifo){NULL, NULL};
+        d->deferred = (struct alqi_entry_fifo){NULL, NULL};
         d->threads = NULL;
         for (; t != NULL; t = next) {
             next = t->next_in_domain;
@@ -81,7 +87,7 @@ alqi_domains_forget(struct alqi_memprof_thread *self)
             if (t == self)
                 d->threads = t;
             else
-                forget_thread(t);
+                thread_fork_reset(t);
         }
     }
 }
@@ -114,7 +120,7 @@ alqi_clients_leave(struct alqi_memprof_thread *t)
             alqi_profile_cell_leave(armed->client[i].profile,
                                     armed->client[i].cell);
     armed->n_clients = 0;
-    armed->is_plain = armed->is_prompt = false;
+    armed->is_single = armed->is_immediate = false;
 }
 
 static void
@@ -128,30 +134,30 @@ client_add(struct alqi_memprof_thread *t, struct alq_profile *p)
     armed->n_clients++;
     c->profile = p;
     c->id = atomic_load_explicit(&p->id, memory_order_relaxed);
-    c->thin = p->law;
+    c->thin = p->dist;
     c->gate = p->hooks != NULL ? p->hooks->gate : NULL;
     c->cell = alqi_profile_cell_take(p, t);
 }
 
 static const struct alq_profile *
-loudest_of(const struct alqi_memprof_armed *armed)
+highest_rate_of(const struct alqi_memprof_armed *armed)
 {
-    const struct alq_profile *loudest = NULL;
+    const struct alq_profile *highest_rate = NULL;
 
     for (unsigned i = 0; i < armed->n_clients; i++) {
         const struct alq_profile *p = armed->client[i].profile;
 
         if (p->slot > ALQI_MEMPROF_SLOT_LIVE && !alqi_profile_is_of_limits(p) &&
-            (loudest == NULL || p->law.rate > loudest->law.rate))
-            loudest = p;
+            (highest_rate == NULL || p->dist.rate > highest_rate->dist.rate))
+            highest_rate = p;
     }
-    return loudest;
+    return highest_rate;
 }
 
-/* Its alloc callback runs at once, and its data need not be found while it
- * does. */
+/* Whether the client's alloc callback may run before there is an entry: it does
+ * not defer, and its data are not roots. */
 static bool
-is_prompt(const struct alqi_memprof_client *c)
+is_immediate(const struct alqi_memprof_client *c)
 {
     const struct alq_profile *p = c->profile;
 
@@ -175,24 +181,24 @@ arm_locked(const struct alqi_memprof_domain *d, struct alqi_memprof_thread *t)
     for (unsigned i = 0; i < armed->n_clients; i++)
         if (armed->client[i].thin.rate > most)
             most = armed->client[i].thin.rate;
-    armed->loudest = loudest_of(armed);
-    alqi_sample_law_set(&armed->law, most);
+    armed->highest_rate = highest_rate_of(armed);
+    alqi_sample_dist_set(&armed->dist, most);
     for (unsigned i = 0; i < armed->n_clients; i++) {
-        struct alqi_sample_law *thin = &armed->client[i].thin;
+        struct alqi_sample_dist *thin = &armed->client[i].thin;
 
-        alqi_sample_law_set(thin, most > 0 ? thin->rate / most : 0);
+        alqi_sample_dist_set(thin, most > 0 ? thin->rate / most : 0);
     }
-    armed->hits_all = armed->law.rate == 1.0;
-    armed->is_plain = armed->n_clients == 1 &&
-                      armed->client[0].thin.rate == 1.0 &&
-                      armed->client[0].gate == NULL;
-    armed->is_prompt = armed->is_plain && is_prompt(&armed->client[0]);
+    armed->samples_every_word = armed->dist.rate == 1.0;
+    armed->is_single = armed->n_clients == 1 &&
+                       armed->client[0].thin.rate == 1.0 &&
+                       armed->client[0].gate == NULL;
+    armed->is_immediate = armed->is_single && is_immediate(&armed->client[0]);
 }
 
-/* The client that rules the draws by its seed: the one that is alone, or beside
- * a count of what is alive, which has one seed as well as another.  With others
- * there none must: starting the same seed again and again would replay the
- * others' draws.  NULL: none does. */
+/* Returns the client whose seed decides the draws: one that is alone, or alone
+ * beside a count of live bytes, for which any seed is as good.  NULL: none;
+ * with several clients, starting one with the same seed again and again would
+ * replay the draws of the others. */
 static const struct alqi_memprof_client *
 only_client(const struct alqi_memprof_armed *armed)
 {
@@ -218,7 +224,7 @@ alqi_domain_arm(struct alqi_memprof_domain *d, struct alqi_memprof_thread *t)
     if (only != NULL)
         seed = only->profile->seed;
     alqi_domain_unlock(d);
-    t->residual = t->drawn = 0; /* to be drawn by the new law */
+    t->residual = t->next_skip = 0; /* of the old distribution */
     if (only != NULL && only->id != t->seeded_by) {
         t->seeded_by = only->id;
         alqi_sample_seed(&t->rng, seed + alqi_base_mix(d->path + t->ordinal));
@@ -229,7 +235,8 @@ bool
 alqi_memprof_is_sampling(const struct alqi_memprof_domain *domain,
                          enum alqi_memprof_slot slot)
 {
-    /* The profile may be dropped meanwhile; its memory stays (.inv.stable). */
+    /* The profile may be dropped here; its memory stays mapped
+     * (.inv.stable). */
     struct alq_profile *p =
         atomic_load_explicit(&domain->slot[slot], memory_order_acquire);
 
@@ -263,31 +270,32 @@ alqi_memprof_domain_new(const struct alqi_memprof_subject *subject, void *heap,
 
     if (d == NULL)
         return NULL;
+    alqi_plat_lock_init(&d->lock, ALQI_RANK_MEMPROF_DOMAIN);
     d->subject = subject;
     d->heap = heap;
-    d->serial = 1; /* a fresh thread's is 0 */
+    d->serial = 1; /* a new thread's is 0, so it arms first */
     if (parent != NULL)
         inherit(d, parent);
-    alqi_memprof_lock(&domains.lock, ALQI_RANK_DOMAINS);
+    alqi_plat_lock(&domains.lock);
     d->next = domains.first;
     if (d->next != NULL)
         d->next->prev = d;
     domains.first = d;
-    alqi_memprof_unlock(&domains.lock, ALQI_RANK_DOMAINS);
+    alqi_plat_unlock(&domains.lock);
     return d;
 }
 
 static void
 unlist(struct alqi_memprof_domain *d)
 {
-    alqi_memprof_lock(&domains.lock, ALQI_RANK_DOMAINS);
+    alqi_plat_lock(&domains.lock);
     if (d->next != NULL)
         d->next->prev = d->prev;
     if (d->prev != NULL)
         d->prev->next = d->next;
     else
         domains.first = d->next;
-    alqi_memprof_unlock(&domains.lock, ALQI_RANK_DOMAINS);
+    alqi_plat_unlock(&domains.lock);
 }
 
 void

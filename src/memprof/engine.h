@@ -5,7 +5,7 @@
  * heap, in an index by address.  What a block's entry may go through is the
  * table of spec statmemprof 2.1.
  *
- * A domain has a few client slots: one for the user's profile
+ * A domain has a layouts client slots: one for the user's profile
  * (alq_memprof_start), some for those beside it and some for profiles of our
  * own (the recorder, the probes, the limits).  A thread may have profiles
  * of its own, which the threads it creates take over (tree.c).  A thread
@@ -41,7 +41,7 @@ enum alqi_memprof_slot {
 /* In a config's flags, beside those of memprof.h: the profile is of limits on
  * tasks.  Its callbacks run nothing of the program: of blocks that wait for a
  * poll otherwise it is told at once, and what it is owed can be run apart
- * (alqi_memprof_limits_settle). */
+ * (alqi_memprof_limits_run). */
 enum { ALQI_MEMPROF_OF_LIMITS = 1 << 16 };
 
 enum alqi_memprof_mode {
@@ -65,14 +65,14 @@ struct alqi_memprof_entry;
 struct alqi_pool_node;
 struct alqi_profile_cell;
 
-struct alqi_memprof_pending { /* FIFO of entries that owe callbacks */
+struct alqi_entry_fifo { /* FIFO of entries that give_found callbacks */
     struct alqi_memprof_entry *head;
     struct alqi_memprof_entry *tail;
 };
 
 enum alqi_callback_kind {
-    ALQI_CALLBACK_ALLOC_NEW,  /* of an entry nobody else knows     */
-    ALQI_CALLBACK_ALLOC_OWED, /* of a deferred one                 */
+    ALQI_CALLBACK_ALLOC_NEW,      /* of an entry nobody else before     */
+    ALQI_CALLBACK_ALLOC_DEFERRED, /* of a deferred one                 */
     ALQI_CALLBACK_PROMOTE,
     ALQI_CALLBACK_LAST /* dealloc, release: its entry is out */
 };
@@ -85,28 +85,28 @@ struct alqi_memprof_trees {
     struct alq_profile *profile[ALQI_MEMPROF_TREES_MAX];
 };
 
-/* What sampled the thread when it last drew a gap: hits are thinned against
- * the law they were drawn by, whatever has started since. */
+/* What sampled the thread when it last drew a skip: hits are thinned against
+ * the dist they were next_skip by, whatever has started since. */
 struct alqi_memprof_armed {
-    uint64_t serial;            /* of the domain's slots; 0 stale */
-    struct alqi_sample_law law; /* of the trigger: the largest rate */
+    uint64_t serial;              /* of the domain's slots; 0 stale */
+    struct alqi_sample_dist dist; /* of the trigger: the largest rate */
     uint32_t n_clients;
-    bool hits_all;  /* the rate is 1                                    */
-    bool is_plain;  /* one client, which takes all hits and has no gate */
-    bool is_prompt; /* and whose request_plain (managed.c) is enough    */
+    bool samples_every_word; /* the rate is 1 */
+    bool is_single;    /* one client, which takes all hits and has no gate */
+    bool is_immediate; /* and whose request_immediate (managed.c) is enough */
     /* Of them, the one with the highest rate that is not the limits', the first
      * of several; NULL: none. */
-    const struct alq_profile *loudest;
+    const struct alq_profile *highest_rate;
     struct alqi_memprof_client {
         struct alq_profile *profile;
-        uint64_t id;                         /* the profile's                 */
-        struct alqi_profile_cell *cell;      /* there; may be NULL            */
-        struct alqi_sample_law thin;         /* profile's rate / law's rate   */
+        uint64_t id;                    /* the profile's                 */
+        struct alqi_profile_cell *cell; /* there; may be NULL            */
+        struct alqi_sample_dist thin;   /* profile's rate / dist's rate   */
         const volatile unsigned short *gate; /* its hooks'; may be NULL */
     } client[ALQI_MEMPROF_SLOTS + ALQI_MEMPROF_TREES_MAX];
 };
 
-enum { ALQI_MEMPROF_LATE_FREES = 64 };
+enum { ALQI_MEMPROF_DELAYED_FREES = 64 };
 
 /* Engine's state of one thread.  The heap provides the memory (zeroed, then
  * _thread_init); only the owning thread touches it, except where said. */
@@ -114,27 +114,28 @@ struct alqi_memprof_thread {
     struct alqi_memprof_domain *domain;
     /* Written by the owner, read by its own signal handlers. */
     volatile uint32_t mode;
-    uint32_t n_late; /* frees that came while INSIDE */
+    uint32_t n_delayed; /* frees that came while INSIDE */
     struct alqi_sample_rng rng;
-    struct alqi_stack_cache *memo;
-    struct alqi_stack_layouts *few; /* the heap's; NULL: deltas are wanted */
-    struct alqi_stack_result last;  /* of the capture memo->serial names */
+    struct alqi_stack_cache *cache;
+    struct alqi_stack_layouts
+        *layouts;                  /* the heap's; NULL: deltas are wanted */
+    struct alqi_stack_result last; /* of the capture cache->serial names */
     struct alqi_memprof_armed armed;
-    struct alqi_memprof_trees trees;      /* changed under the domain's lock */
-    struct alqi_memprof_pending pending;  /* wait for a flush, or, scanned, a
+    struct alqi_memprof_trees trees; /* changed under the domain's lock */
+    struct alqi_entry_fifo pending;  /* wait for a flush, or, scanned, a
                                              poll                          */
-    struct alqi_memprof_pending deferred; /* scanned: wait for a flush    */
-    struct alqi_memprof_pending due;      /* run when this callback ends  */
-    struct alqi_memprof_entry *making;    /* sampled, not yet handed over  */
-    struct alqi_memprof_entry *running;   /* whose callback runs           */
-    struct alqi_pool_node *free_entries;  /* the thread's node cache       */
+    struct alqi_entry_fifo deferred; /* scanned: wait for a flush    */
+    struct alqi_entry_fifo due;      /* run when this callback ends  */
+    struct alqi_memprof_entry *new_entries; /* sampled, not yet handed over  */
+    struct alqi_memprof_entry *running;     /* whose callback runs           */
+    struct alqi_pool_node *free_entries;    /* the thread's node cache       */
     uint32_t n_free_entries;
-    uint32_t n_refused; /* captures yet that few is not asked for */
+    uint32_t n_refused; /* captures yet that layouts is not asked for */
     uint32_t refused;   /* how many that is after the next refusal */
     uint32_t ordinal;   /* of the domain's threads, from 0    */
     bool is_listed;     /* on the domain's list               */
     uint64_t residual;  /* scanned: untripped words left      */
-    uint64_t drawn;     /* scanned: a gap not used yet; 0     */
+    uint64_t next_skip; /* scanned: a skip not used yet; 0     */
     uint64_t seeded_by; /* id of the profile that seeded rng */
     enum alqi_callback_kind running_kind;
     const struct alqi_memprof_limits *limits; /* when a callback began */
@@ -146,7 +147,7 @@ struct alqi_memprof_thread {
     uintptr_t *frames; /* of a stash, while its callback runs: scratch */
     uintptr_t *walked; /* the subject's walk: grows to the deepest stack */
     size_t walked_frames;
-    void *late[ALQI_MEMPROF_LATE_FREES];
+    void *delayed[ALQI_MEMPROF_DELAYED_FREES];
 };
 
 /* ---- domains and threads ------------------------------------------------ */
@@ -158,10 +159,10 @@ alqi_memprof_domain_new(const struct alqi_memprof_subject *subject, void *heap,
 /* Orphans what is still tracked; the last domain of a profile stops it. */
 void alqi_memprof_domain_end(struct alqi_memprof_domain *domain);
 
-/* `frames` has memo->capacity words; seed 0 draws one from the system. */
+/* `frames` has cache->capacity words; seed 0 draws one from the system. */
 void alqi_memprof_thread_init(struct alqi_memprof_thread *thread,
                               struct alqi_memprof_domain *domain,
-                              struct alqi_stack_cache *memo, uintptr_t *frames,
+                              struct alqi_stack_cache *cache, uintptr_t *frames,
                               uint64_t seed);
 /* Alloc callbacks that never ran are dropped, the rest goes to the domain.
  * Legal within a callback that ends its thread, and in a forked child for a
@@ -172,36 +173,37 @@ void alqi_memprof_thread_end(struct alqi_memprof_thread *thread);
 
 /* Words up to and including the next sampled one; NEVER when nothing samples,
  * or the thread is not IDLE. */
-uint64_t alqi_memprof_gap_words(struct alqi_memprof_thread *thread);
+uint64_t alqi_memprof_skip_words(struct alqi_memprof_thread *thread);
 
 /* ---- a notified heap (malloc) ------------------------------------------- */
 
 /* One word of a new block was sampled; `words_after` of its words come after
  * that one.  Counts the block's samples, captures the stack, runs or queues
- * the alloc callbacks.  The thread must be IDLE.  Returns the next gap. */
+ * the alloc callbacks.  The thread must be IDLE.  Returns the next skip. */
 uint64_t alqi_memprof_sampled(struct alqi_memprof_thread *thread, void *block,
                               uint64_t size_bytes, uint64_t words_after,
                               const struct alqi_stack_regs *regs);
 
 /* The block is about to be freed and may be tracked (the filter hit).
  * Returns false when the caller must not free it now: the engine does, later,
- * through free_late.  Callbacks run before it returns, or when the callback
+ * through free_delayed.  Callbacks run before it returns, or when the callback
  * that is running now ends. */
 bool alqi_memprof_freeing(struct alqi_memprof_thread *thread, void *block);
 
 /* realloc in three steps: take the block's entries out, then either bury them
  * (the old block is gone) or put them back (realloc failed).  *ok is false
  * when nothing may be taken now (INSIDE): forward the call untracked. */
-struct alqi_memprof_entry *alqi_memprof_take(struct alqi_memprof_thread *thread,
-                                             void *block, bool *ok);
-void alqi_memprof_bury(struct alqi_memprof_thread *thread,
-                       struct alqi_memprof_entry *taken);
-void alqi_memprof_put_back(struct alqi_memprof_thread *thread,
-                           struct alqi_memprof_entry *taken);
+struct alqi_memprof_entry *
+alqi_memprof_realloc_begin(struct alqi_memprof_thread *thread, void *block,
+                           bool *ok);
+void alqi_memprof_realloc_done(struct alqi_memprof_thread *thread,
+                               struct alqi_memprof_entry *taken);
+void alqi_memprof_realloc_failed(struct alqi_memprof_thread *thread,
+                                 struct alqi_memprof_entry *taken);
 /* The user data of the taken entry whose profile has this callback, if any. */
-bool alqi_memprof_taken_data(const struct alqi_memprof_entry *taken,
-                             int (*dealloc_major)(void *arg, uintptr_t data),
-                             uintptr_t *data);
+bool alqi_memprof_realloc_data(const struct alqi_memprof_entry *taken,
+                               int (*dealloc_major)(void *arg, uintptr_t data),
+                               uintptr_t *data);
 
 /* ---- a heap's own recording ----------------------------------------------
  *
@@ -228,7 +230,7 @@ alqi_memprof_leave(struct alqi_memprof_thread *thread, uint32_t was)
         atomic_signal_fence(memory_order_seq_cst);
         thread->mode = was;
         atomic_signal_fence(memory_order_seq_cst);
-        if (ALQI_LIKELY(__atomic_load_n(&thread->n_late, __ATOMIC_RELAXED) ==
+        if (ALQI_LIKELY(__atomic_load_n(&thread->n_delayed, __ATOMIC_RELAXED) ==
                         0))
             return;
         thread->mode = ALQI_MEMPROF_INSIDE;
@@ -237,7 +239,7 @@ alqi_memprof_leave(struct alqi_memprof_thread *thread, uint32_t was)
     alqi_memprof_leave_slow(thread, was);
 }
 
-/* The stack by the thread's memo; the thread is INSIDE. */
+/* The stack by the thread's cache; the thread is INSIDE. */
 struct alqi_stack_result
 alqi_memprof_capture(struct alqi_memprof_thread *thread,
                      const struct alqi_stack_regs *regs);
@@ -259,9 +261,9 @@ struct alqi_memprof_hooks {
     const volatile unsigned short *gate;
     /* A tracked block is about to be freed, or to be moved by a realloc.
      * Unlike its dealloc callback this comes while its address is its own. */
-    void (*leaves)(void *arg, const void *block);
+    void (*freeing)(void *arg, const void *block);
     /* The realloc has failed: it is where it was. */
-    void (*stays)(void *arg, const void *block, uint64_t size_bytes);
+    void (*free_undone)(void *arg, const void *block, uint64_t size_bytes);
 };
 
 /* As _start; the hooks are not copied, and `arg` is the tracker's. */
@@ -302,7 +304,8 @@ void alqi_memprof_profile_drop(struct alq_profile *profile);
 /* ---- thread trees ------------------------------------------------------- */
 
 /* A start by SLOT_TREE changes what the calling thread samples for, and does
- * not tell the heap (triggers_stale): the thread must draw its gap again. */
+ * not run_alloc the heap (triggers_stale): the thread must draw its skip again.
+ */
 
 bool alqi_memprof_tree_is_sampling(const struct alqi_memprof_thread *thread);
 /* What a thread that `creator`, the caller, is about to create takes over; it
@@ -310,7 +313,7 @@ bool alqi_memprof_tree_is_sampling(const struct alqi_memprof_thread *thread);
  * lock; the creator must not be in a handler that came INSIDE. */
 bool alqi_memprof_trees_copy(const struct alqi_memprof_thread *creator,
                              struct alqi_memprof_trees *out);
-/* The created thread, which must then draw its gap. */
+/* The created thread, which must then draw its skip. */
 void alqi_memprof_trees_adopt(struct alqi_memprof_thread *thread,
                               struct alqi_memprof_trees *trees);
 /* No thread came of it, or, is_lost, one that cannot be covered: counted as

@@ -24,14 +24,14 @@
 #include <aliquot/memprof.h>
 
 enum {
-    ALQI_ENTRY_YOUNG = 1 << 1,     /* owes promote if MOVED              */
-    ALQI_ENTRY_ALLOC_DUE = 1 << 3, /* its alloc callback has not begun   */
-    ALQI_ENTRY_RUNNING = 1 << 4,   /* a callback runs; its thread ends it */
-    ALQI_ENTRY_MOVED = 1 << 5,     /* promoted, promote not yet run      */
-    ALQI_ENTRY_DEAD = 1 << 6,      /* the block is gone                  */
-    ALQI_ENTRY_GONE = 1 << 7,      /* deleted; the node's holder frees it */
-    ALQI_ENTRY_TAKEN = 1 << 8,     /* held by a realloc                  */
-    ALQI_ENTRY_INDEXED = 1 << 9,   /* in the index by address            */
+    ALQI_ENTRY_YOUNG = 1 << 1,      /* owes promote if MOVED              */
+    ALQI_ENTRY_ALLOC_DUE = 1 << 3,  /* its alloc callback has not begun   */
+    ALQI_ENTRY_RUNNING = 1 << 4,    /* a callback runs; its thread ends it */
+    ALQI_ENTRY_MOVED = 1 << 5,      /* promoted, promote not yet run      */
+    ALQI_ENTRY_DEAD = 1 << 6,       /* the block is gone                  */
+    ALQI_ENTRY_GONE = 1 << 7,       /* deleted; the node's holder frees it */
+    ALQI_ENTRY_IN_REALLOC = 1 << 8, /* held by a realloc                  */
+    ALQI_ENTRY_INDEXED = 1 << 9,    /* in the index by address            */
     ALQI_ENTRY_PROMOTE_RAN = 1 << 10,
     ALQI_ENTRY_DATUM = 1 << 11 /* `data` holds a datum someone must see */
 };

@@ -32,7 +32,7 @@ _Static_assert(ALQI_FILTER_BYTES_MAX == 1 << ALQI_FILTER_LEVEL_MAX, "levels");
 _Atomic(uint8_t) alqi_memprof_filter_bytes[ALQI_FILTER_BYTES_MAX];
 _Atomic(uintptr_t) alqi_memprof_filter_mask = ALQI_FILTER_BYTES_MIN - 1;
 
-static struct alqi_memprof_lock grow_lock;
+static struct alqi_plat_lock grow_lock = ALQI_PLAT_LOCK(MEMPROF_FILTER);
 _Atomic(uint32_t) alqi_filter_level_now = ALQI_FILTER_LEVEL_MIN;
 static _Atomic(bool) stops_all; /* the mask readers see stays 0 */
 
@@ -73,7 +73,7 @@ grow(uint64_t entries)
     unsigned level;
 
     /* Whoever holds it is growing; the next put looks again. */
-    if (!alqi_memprof_lock_try(&grow_lock, ALQI_RANK_FILTER_GROW))
+    if (!alqi_plat_lock_try(&grow_lock))
         return;
     level = alqi_filter_level();
     if (level < ALQI_FILTER_LEVEL_MAX &&
@@ -82,7 +82,7 @@ grow(uint64_t entries)
         alqi_index_count_at(level);
         level_publish(level);
     }
-    alqi_memprof_unlock(&grow_lock, ALQI_RANK_FILTER_GROW);
+    alqi_plat_unlock(&grow_lock);
 }
 
 void
@@ -99,19 +99,19 @@ alqi_filter_grow_if_full(uint64_t in_shard)
 void
 alqi_filter_lock(void)
 {
-    alqi_memprof_lock(&grow_lock, ALQI_RANK_FILTER_GROW);
+    alqi_plat_lock(&grow_lock);
 }
 
 void
 alqi_filter_unlock(void)
 {
-    alqi_memprof_unlock(&grow_lock, ALQI_RANK_FILTER_GROW);
+    alqi_plat_unlock(&grow_lock);
 }
 
 void
-alqi_filter_forget(void)
+alqi_filter_fork_reset(void)
 {
-    /* The counts stay: some are of addresses that no index knows, and what is
+    /* The counts stay: some are of addresses that no index before, and what is
      * too much costs a look into the index. */
-    grow_lock = (struct alqi_memprof_lock){{0}};
+    alqi_plat_lock_break(&grow_lock);
 }

@@ -23,9 +23,9 @@ extern _Atomic(uintptr_t) alqi_memprof_filter_mask;
 #pragma GCC visibility pop
 
 /* Neighbouring blocks fall on neighbouring bytes, so the filter's hot part
- * follows the program's.  Large blocks, which lie at page boundaries, share few
- * bytes and are often looked up in vain: next to their munmap that is nothing,
- * and free of small ones is three instructions shorter. */
+ * follows the program's.  Large blocks, which lie at page boundaries, share
+ * layouts bytes and are often looked up in vain: next to their munmap that is
+ * nothing, and free of small ones is three instructions shorter. */
 static inline uintptr_t
 alqi_memprof_filter_slot(const void *block, uintptr_t mask)
 {

@@ -28,7 +28,7 @@ enum {
 
 static struct alqi_memprof_thread thread;
 static struct alqi_memprof_domain *domain;
-static volatile sig_atomic_t signals, nested, late;
+static volatile sig_atomic_t signals, nested, delayed;
 static _Atomic(bool) done;
 static pthread_t target;
 static volatile uint8_t data_state[1 << 22];
@@ -38,13 +38,13 @@ static uint64_t freed_late;
 static volatile unsigned handler_at;
 
 struct alqi_stack_result
-alqi_stack_capture(struct alqi_stack_cache *memo,
+alqi_stack_capture(struct alqi_stack_cache *cache,
                    const struct alqi_stack_regs *start, uintptr_t skip_lo,
                    uintptr_t skip_hi, uint32_t max_frames)
 {
     struct alqi_stack_result r = {0};
 
-    (void)memo;
+    (void)cache;
     (void)start;
     (void)skip_lo;
     (void)skip_hi;
@@ -96,7 +96,7 @@ on_release(void *arg, uintptr_t data)
 }
 
 static void
-free_late(void *heap, void *block)
+free_delayed(void *heap, void *block)
 {
     (void)heap;
     freed_late += block != NULL;
@@ -115,7 +115,7 @@ free_block(unsigned i)
 {
     if (alqi_memprof_filter_hit(block_at(i)) &&
         !alqi_memprof_freeing(&thread, block_at(i)))
-        late++;
+        delayed++;
 }
 
 static void
@@ -159,7 +159,8 @@ churn(void)
 static void
 handlers_lose_and_double_nothing(void **state)
 {
-    static const struct alqi_memprof_subject subject = {.free_late = free_late};
+    static const struct alqi_memprof_subject subject = {.free_delayed =
+                                                            free_delayed};
     const struct alq_tracker t = {.alloc_major = on_alloc,
                                   .dealloc_major = on_dealloc,
                                   .release = on_release};
@@ -176,7 +177,7 @@ handlers_lose_and_double_nothing(void **state)
     alqi_memprof_thread_init(&thread, domain, NULL, NULL, 1);
     assert_int_equal(alqi_memprof_start(domain, &thread, 0, &c, &t, &p),
                      ALQ_OK);
-    assert_int_equal(alqi_memprof_gap_words(&thread), 1);
+    assert_int_equal(alqi_memprof_skip_words(&thread), 1);
     target = pthread_self();
     assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
     assert_int_equal(pthread_create(&sender, NULL, send_signals, NULL), 0);
@@ -185,9 +186,9 @@ handlers_lose_and_double_nothing(void **state)
     assert_int_equal(pthread_join(sender, NULL), 0);
     for (unsigned i = 0; i < HANDLER_BLOCKS; i++)
         free_block(BLOCKS + i);
-    assert_int_equal(thread.n_late, 0);
-    assert_int_equal(freed_late, late);
-    alqi_memprof_gap_words(&thread);
+    assert_int_equal(thread.n_delayed, 0);
+    assert_int_equal(freed_late, delayed);
+    alqi_memprof_skip_words(&thread);
     alqi_memprof_counts(p, &n);
     assert_int_equal(n.live_entries, 0);
     assert_int_equal(n_wrong, 0);
@@ -199,8 +200,8 @@ handlers_lose_and_double_nothing(void **state)
     alqi_memprof_profile_drop(p);
     alqi_memprof_thread_end(&thread);
     alqi_memprof_domain_end(domain);
-    print_message("%d signals, %d of them inside, %d late frees\n",
-                  (int)signals, (int)nested, (int)late);
+    print_message("%d signals, %d of them inside, %d delayed frees\n",
+                  (int)signals, (int)nested, (int)delayed);
 }
 
 int

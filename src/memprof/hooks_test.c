@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "memprof/filter.h"
-#include "memprof/seen.h"
+#include "kits/memprof/counting_tracker.h"
 
 static volatile unsigned short gate;
 
@@ -31,29 +31,29 @@ static int
 on_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
 {
     note('a');
-    return seen_alloc(arg, a, data);
+    return counting_alloc(arg, a, data);
 }
 
 static int
 on_dealloc(void *arg, uintptr_t data)
 {
     note('d');
-    return seen_tracker.dealloc_major(arg, data);
+    return counting_tracker.dealloc_major(arg, data);
 }
 
 static void
-on_leaves(void *arg, const void *block)
+on_freeing(void *arg, const void *block)
 {
-    if (arg != &seen)
+    if (arg != &counted)
         return;
     leaving = block;
     note('l');
 }
 
 static void
-on_stays(void *arg, const void *block, uint64_t size_bytes)
+on_free_undone(void *arg, const void *block, uint64_t size_bytes)
 {
-    assert_ptr_equal(arg, &seen);
+    assert_ptr_equal(arg, &counted);
     assert_ptr_equal(block, leaving);
     staying_bytes = size_bytes;
     note('s');
@@ -61,19 +61,19 @@ on_stays(void *arg, const void *block, uint64_t size_bytes)
 
 static const struct alqi_memprof_hooks hooks = {
     .gate = &gate,
-    .leaves = on_leaves,
-    .stays = on_stays,
+    .freeing = on_freeing,
+    .free_undone = on_free_undone,
 };
 
 static struct alq_profile *
-begin_hooked(double rate, struct seen *to)
+begin_hooked(double rate, struct counted *to)
 {
     struct alq_memprof_config c = at_rate(rate);
-    struct alq_tracker t = seen_tracker;
+    struct alq_tracker t = counting_tracker;
     struct alq_profile *p = NULL;
 
     t.arg = to;
-    if (to == &seen) {
+    if (to == &counted) {
         t.alloc_major = on_alloc;
         t.dealloc_major = on_dealloc;
     }
@@ -98,7 +98,7 @@ end_hooked(struct alq_profile *p)
 static void
 a_shut_gate_leaves_nothing_behind(void **state)
 {
-    struct alq_profile *p = begin_hooked(1.0, &seen);
+    struct alq_profile *p = begin_hooked(1.0, &counted);
     struct alq_memprof_counts c;
     void *block;
 
@@ -116,7 +116,7 @@ a_shut_gate_leaves_nothing_behind(void **state)
 static void
 what_was_met_at_a_shut_gate_stays_unknown(void **state)
 {
-    struct alq_profile *p = begin_hooked(1.0, &seen);
+    struct alq_profile *p = begin_hooked(1.0, &counted);
     void *before, *within;
 
     (void)state;
@@ -136,7 +136,7 @@ what_was_met_at_a_shut_gate_stays_unknown(void **state)
 static void
 a_block_leaves_before_its_realloc(void **state)
 {
-    struct alq_profile *p = begin_hooked(1.0, &seen);
+    struct alq_profile *p = begin_hooked(1.0, &counted);
     void *block;
 
     (void)state;
@@ -157,7 +157,7 @@ static void
 who_died_untold_leaves_before_the_next_comes(void **state)
 {
     const struct alqi_stack_regs regs = {1, 2, 3, false};
-    struct alq_profile *p = begin_hooked(1.0, &seen);
+    struct alq_profile *p = begin_hooked(1.0, &counted);
     void *block;
 
     (void)state;
@@ -172,9 +172,9 @@ who_died_untold_leaves_before_the_next_comes(void **state)
 
 /* A free that came INSIDE waits; the block leaves before it is freed. */
 static void
-a_late_free_is_told_before_it_is_done(void **state)
+a_delayed_free_is_told_before_it_is_done(void **state)
 {
-    struct alq_profile *p = begin_hooked(1.0, &seen);
+    struct alq_profile *p = begin_hooked(1.0, &counted);
     void *block;
     uint32_t was;
 
@@ -184,9 +184,9 @@ a_late_free_is_told_before_it_is_done(void **state)
     was = alqi_memprof_enter(&self.t);
     fake_free(&self, block);
     assert_string_equal(came, "a");
-    assert_int_equal(heap.late_freed, 0);
+    assert_int_equal(heap.delayed_freed, 0);
     alqi_memprof_leave(&self.t, was);
-    assert_int_equal(heap.late_freed, 1);
+    assert_int_equal(heap.delayed_freed, 1);
     assert_string_equal(came, "ald");
     end_hooked(p);
 }
@@ -194,9 +194,9 @@ a_late_free_is_told_before_it_is_done(void **state)
 /* 8 standard errors of a binomial: below 2e-15, and below 1e-11 with the skew
  * that 20,000 expected hits leave. */
 static void
-a_gate_beside_another_client_keeps_both_laws(void **state)
+a_gate_beside_another_client_keeps_both_distribution(void **state)
 {
-    static struct seen other;
+    static struct counted other;
     struct alq_profile *p = begin(0.05), *q;
     double words, sd;
 
@@ -211,7 +211,7 @@ a_gate_beside_another_client_keeps_both_laws(void **state)
     words = (double)self.words;
     assert_int_equal(other.allocs, 0);
     sd = sqrt(words * 0.05 * 0.95);
-    assert_true(fabs((double)seen.samples - words * 0.05) < 8 * sd);
+    assert_true(fabs((double)counted.samples - words * 0.05) < 8 * sd);
     self.words = 0;
     gate = 1;
     for (unsigned i = 0; i < 200000; i++)
@@ -233,8 +233,8 @@ main(void)
         TEST(what_was_met_at_a_shut_gate_stays_unknown),
         TEST(a_block_leaves_before_its_realloc),
         TEST(who_died_untold_leaves_before_the_next_comes),
-        TEST(a_late_free_is_told_before_it_is_done),
-        TEST(a_gate_beside_another_client_keeps_both_laws),
+        TEST(a_delayed_free_is_told_before_it_is_done),
+        TEST(a_gate_beside_another_client_keeps_both_distribution),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,7 @@ enum {
 _Static_assert((ALQI_INDEX_SHARDS & (ALQI_INDEX_SHARDS - 1)) == 0, "a mask");
 
 struct shard {
-    struct alqi_memprof_lock lock;
+    struct alqi_plat_lock lock;
     uint32_t level;     /* of the filter; see filter.c           */
     uint64_t n_buckets; /* 0: the static ones, not yet looked at */
     uint64_t n_entries;
@@ -42,18 +42,13 @@ struct shard {
     struct alqi_memprof_entry *first[FIRST_BUCKETS];
 } __attribute__((aligned(64)));
 
-static struct shard shards[ALQI_INDEX_SHARDS];
+static struct shard shards[ALQI_INDEX_SHARDS] = {
+    [0 ... ALQI_INDEX_SHARDS - 1] = {.lock = ALQI_PLAT_LOCK(MEMPROF_SHARD)}};
 
 static inline uint64_t
 hash_of(const void *block)
 {
     return alqi_base_mix((uintptr_t)block);
-}
-
-static inline unsigned
-rank_of(const struct shard *s)
-{
-    return ALQI_RANK_SHARD + (unsigned)(s - shards);
 }
 
 static inline struct shard *
@@ -63,9 +58,8 @@ shard_of(const void *block)
 }
 
 static inline struct shard *
-shard_lock(struct shard *s)
+shard_ready_locked(struct shard *s)
 {
-    alqi_memprof_lock(&s->lock, rank_of(s));
     if (ALQI_UNLIKELY(s->n_buckets == 0)) {
         s->buckets = s->first;
         s->n_buckets = FIRST_BUCKETS;
@@ -73,10 +67,17 @@ shard_lock(struct shard *s)
     return s;
 }
 
+static inline struct shard *
+shard_lock(struct shard *s)
+{
+    alqi_plat_lock(&s->lock);
+    return shard_ready_locked(s);
+}
+
 static inline void
 shard_unlock(struct shard *s)
 {
-    alqi_memprof_unlock(&s->lock, rank_of(s));
+    alqi_plat_unlock(&s->lock);
 }
 
 static inline struct alqi_memprof_entry **
@@ -142,7 +143,7 @@ shard_grow(struct shard *s, uint64_t from)
     fresh = alqi_plat_pages_map(n * sizeof(fresh[0]));
     if (fresh == NULL)
         return;
-    alqi_memprof_lock(&s->lock, rank_of(s));
+    alqi_plat_lock(&s->lock);
     if (s->n_buckets == from) {
         old = s->buckets;
         rehash_locked(s, fresh, n);
@@ -175,7 +176,7 @@ link_locked(struct shard *s, uint64_t hash, struct alqi_memprof_entry *e)
 
 /* Unlinks the block's entries; those that nobody else holds come back. */
 static struct alqi_memprof_entry *
-take_locked(struct shard *s, uint64_t hash, const void *block, bool dead)
+remove_locked(struct shard *s, uint64_t hash, const void *block, bool dead)
 {
     struct alqi_memprof_entry **at = bucket_of(s, hash), *e, *out = NULL;
 
@@ -186,7 +187,7 @@ take_locked(struct shard *s, uint64_t hash, const void *block, bool dead)
         }
         *at = e->chain;
         uncount_locked(s, e);
-        e->flags |= dead ? ALQI_ENTRY_DEAD : ALQI_ENTRY_TAKEN;
+        e->flags |= dead ? ALQI_ENTRY_DEAD : ALQI_ENTRY_IN_REALLOC;
         if (dead && (e->flags & (ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_RUNNING)))
             continue; /* .inv.two: its thread sees DEAD */
         e->chain = out;
@@ -196,22 +197,22 @@ take_locked(struct shard *s, uint64_t hash, const void *block, bool dead)
 }
 
 struct alqi_memprof_entry *
-alqi_index_take_dead(const void *block)
+alqi_index_remove_dead(const void *block)
 {
     uint64_t hash = hash_of(block);
     struct shard *s = shard_lock(shard_of(block));
-    struct alqi_memprof_entry *out = take_locked(s, hash, block, true);
+    struct alqi_memprof_entry *out = remove_locked(s, hash, block, true);
 
     shard_unlock(s);
     return out;
 }
 
 struct alqi_memprof_entry *
-alqi_index_take(const void *block)
+alqi_index_remove_for_realloc(const void *block)
 {
     uint64_t hash = hash_of(block);
     struct shard *s = shard_lock(shard_of(block));
-    struct alqi_memprof_entry *out = take_locked(s, hash, block, false);
+    struct alqi_memprof_entry *out = remove_locked(s, hash, block, false);
 
     shard_unlock(s);
     return out;
@@ -224,7 +225,7 @@ admit_locked(struct alqi_memprof_entry *e, bool *refuse)
 {
     bool held = e->flags & (ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_RUNNING);
 
-    e->flags &= (uint16_t)~ALQI_ENTRY_TAKEN;
+    e->flags &= (uint16_t)~ALQI_ENTRY_IN_REALLOC;
     *refuse = true;
     if (e->flags & ALQI_ENTRY_GONE)
         return false;
@@ -240,8 +241,8 @@ static inline bool
 is_simple(const struct alqi_memprof_entry *e)
 {
     enum {
-        LOOKED_AT = ALQI_ENTRY_TAKEN | ALQI_ENTRY_GONE | ALQI_ENTRY_ALLOC_DUE |
-                    ALQI_ENTRY_RUNNING
+        LOOKED_AT = ALQI_ENTRY_IN_REALLOC | ALQI_ENTRY_GONE |
+                    ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_RUNNING
     };
 
     return e->chain == NULL && (e->flags & LOOKED_AT) == 0;
@@ -280,7 +281,7 @@ alqi_index_put(struct alqi_memprof_entry *batch,
     struct alqi_memprof_entry *stale, *e, *next;
 
     stale = alqi_memprof_filter_may_hold(batch->block)
-                ? take_locked(s, hash, batch->block, true)
+                ? remove_locked(s, hash, batch->block, true)
                 : NULL;
     *refused = NULL;
     for (e = batch; e != NULL; e = next) {
@@ -304,12 +305,12 @@ alqi_index_put(struct alqi_memprof_entry *batch,
 }
 
 enum alqi_index_next
-alqi_index_bury(struct alqi_memprof_entry *e)
+alqi_index_realloc_done(struct alqi_memprof_entry *e)
 {
     struct shard *s = shard_lock(shard_of(e->block));
     enum alqi_index_next next = ALQI_NEXT_DEAD;
 
-    e->flags &= (uint16_t)~ALQI_ENTRY_TAKEN;
+    e->flags &= (uint16_t)~ALQI_ENTRY_IN_REALLOC;
     e->flags |= ALQI_ENTRY_DEAD;
     if (e->flags & ALQI_ENTRY_GONE)
         next = ALQI_NEXT_FREE;
@@ -326,7 +327,7 @@ static enum alqi_index_next
 end_locked(struct shard *s, uint64_t hash, struct alqi_memprof_entry *e)
 {
     e->flags &= (uint16_t) ~(ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_RUNNING);
-    if (e->flags & ALQI_ENTRY_TAKEN) {
+    if (e->flags & ALQI_ENTRY_IN_REALLOC) {
         e->flags |= ALQI_ENTRY_GONE; /* .inv.two */
         return ALQI_NEXT_LEFT;
     }
@@ -336,17 +337,17 @@ end_locked(struct shard *s, uint64_t hash, struct alqi_memprof_entry *e)
 }
 
 bool
-alqi_index_owes_alloc(struct alqi_memprof_entry *e)
+alqi_index_alloc_is_due(struct alqi_memprof_entry *e)
 {
     struct shard *s = shard_lock(shard_of(e->block));
-    bool owes = e->flags & ALQI_ENTRY_ALLOC_DUE;
+    bool is_due = e->flags & ALQI_ENTRY_ALLOC_DUE;
 
     shard_unlock(s);
-    return owes;
+    return is_due;
 }
 
 enum alqi_index_next
-alqi_index_turn(struct alqi_memprof_entry *e)
+alqi_index_begin_deferred(struct alqi_memprof_entry *e)
 {
     uint64_t hash = hash_of(e->block);
     struct shard *s = shard_lock(shard_of(e->block));
@@ -377,7 +378,7 @@ alqi_index_alloc_ran(struct alqi_memprof_entry *e, bool keep, uintptr_t data)
         e->data = data;
         e->flags |= ALQI_ENTRY_DATUM;
     }
-    if ((e->flags & ALQI_ENTRY_GONE) && !(e->flags & ALQI_ENTRY_TAKEN))
+    if ((e->flags & ALQI_ENTRY_GONE) && !(e->flags & ALQI_ENTRY_IN_REALLOC))
         next = ALQI_NEXT_FREE;
     else if (!keep)
         next = end_locked(s, hash, e);
@@ -388,7 +389,7 @@ alqi_index_alloc_ran(struct alqi_memprof_entry *e, bool keep, uintptr_t data)
 }
 
 enum alqi_index_next
-alqi_index_give_up(struct alqi_memprof_entry *e)
+alqi_index_cancel_deferred(struct alqi_memprof_entry *e)
 {
     uint64_t hash = hash_of(e->block);
     struct shard *s = shard_lock(shard_of(e->block));
@@ -487,8 +488,10 @@ alqi_memprof_filter_add(const void *block)
 void
 alqi_index_lock_all(void)
 {
-    for (uint64_t i = 0; i < ALQI_INDEX_SHARDS; i++)
-        shard_lock(&shards[i]);
+    for (uint64_t i = 0; i < ALQI_INDEX_SHARDS; i++) {
+        alqi_plat_lock_group(&shards[i].lock);
+        shard_ready_locked(&shards[i]);
+    }
 }
 
 void
@@ -499,9 +502,10 @@ alqi_index_unlock_all(void)
 }
 
 void
-alqi_index_forget(void)
+alqi_index_fork_reset(void)
 {
     /* A table may have been caught halfway through growing: start anew. */
     for (unsigned i = 0; i < ALQI_INDEX_SHARDS; i++)
-        shards[i] = (struct shard){.level = shards[i].level};
+        shards[i] = (struct shard){.lock = ALQI_PLAT_LOCK(MEMPROF_SHARD),
+                                   .level = shards[i].level};
 }

@@ -2,8 +2,8 @@
  *
  * A managed request is sampled as a whole: one walk of the draws decides every
  * sub-block (S6), then the alloc callbacks run in program order, and only then
- * does the heap make the memory.  Until that the entries are on `making`, with
- * offsets for addresses.
+ * does the heap make the memory.  Until that the entries are on `new_entries`,
+ * with offsets for addresses.
  *
  * .inv.bracket  A sub-block whose alloc callback has kept either becomes a
  *               block or gives a dealloc_minor: when a later callback fails,
@@ -15,19 +15,19 @@
 
 /* ---- requests ----------------------------------------------------------- */
 
-/* How many of the words up to `end` are hit, of which hit_at is the first;
+/* How many of the words up to `end` are hit, of which sample_at is the first;
  * then that is the one behind them. */
 static inline uint64_t
-hits_until(struct alqi_memprof_thread *t, uint64_t end, uint64_t *hit_at)
+samples_until(struct alqi_memprof_thread *t, uint64_t end, uint64_t *sample_at)
 {
     uint64_t k = 0;
 
-    if (t->armed.hits_all && *hit_at <= end) {
-        k = end + 1 - *hit_at;
-        *hit_at = end + 1;
+    if (t->armed.samples_every_word && *sample_at <= end) {
+        k = end + 1 - *sample_at;
+        *sample_at = end + 1;
     }
-    for (; *hit_at <= end; k++)
-        *hit_at += alqi_sample_gap_words(&t->rng, &t->armed.law);
+    for (; *sample_at <= end; k++)
+        *sample_at += alqi_sample_skip_words(&t->rng, &t->armed.dist);
     return k;
 }
 
@@ -52,25 +52,26 @@ make_sub(struct alqi_memprof_thread *t, uint64_t words, uint64_t below,
 
 static ALQI_NOINLINE void
 make_subs(struct alqi_memprof_thread *t, const uint32_t *sub_words,
-          unsigned n_subs, uint64_t hit_at)
+          unsigned n_subs, uint64_t sample_at)
 {
     uint64_t total = 0, end = 0;
 
     for (unsigned i = 0; i < n_subs; i++)
         total += sub_words[i];
-    ALQI_ASSERT(hit_at >= 1 && hit_at <= total);
+    ALQI_ASSERT(sample_at >= 1 && sample_at <= total);
     for (unsigned i = 0; i < n_subs; i++) {
         end += sub_words[i];
-        make_sub(t, sub_words[i], total - end, hits_until(t, end, &hit_at));
+        make_sub(t, sub_words[i], total - end,
+                 samples_until(t, end, &sample_at));
     }
-    ALQI_ASSERT(end == total && hit_at > total);
-    t->drawn = hit_at - end; /* no draw is wasted */
+    ALQI_ASSERT(end == total && sample_at > total);
+    t->next_skip = sample_at - end; /* no draw is wasted */
 }
 
 /* False: the callback failed.  An entry that is to go is marked GONE. */
 static bool
-tell(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
-     const struct alqi_stack_frames *stack, int *code)
+run_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
+          const struct alqi_stack_frames *stack, int *code)
 {
     struct alq_profile *p = e->profile;
     int before = t->failure;
@@ -99,11 +100,11 @@ tell(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
 }
 
 static bool
-tell_all(struct alqi_memprof_thread *t, const struct alqi_stack_frames *stack,
-         int *code)
+run_allocs(struct alqi_memprof_thread *t, const struct alqi_stack_frames *stack,
+           int *code)
 {
-    for (struct alqi_memprof_entry *e = t->making; e != NULL; e = e->chain)
-        if (!tell(t, e, stack, code))
+    for (struct alqi_memprof_entry *e = t->new_entries; e != NULL; e = e->chain)
+        if (!run_alloc(t, e, stack, code))
             return false;
     return true;
 }
@@ -124,7 +125,7 @@ was_replaced(const struct alqi_memprof_thread *t,
 /* Ends an entry of a request, or hands it over: `low` is NULL when there will
  * be no block. */
 static void
-settle(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e, char *low)
+finish(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e, char *low)
 {
     bool dead = low == NULL || was_replaced(t, e);
     uintptr_t header = (uintptr_t)e->block;
@@ -149,34 +150,34 @@ settle(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e, char *low)
 }
 
 static void
-settle_all(struct alqi_memprof_thread *t, char *low)
+finish_all(struct alqi_memprof_thread *t, char *low)
 {
     struct alqi_memprof_entry *e;
 
-    while ((e = t->making) != NULL) {
-        t->making = e->chain;
+    while ((e = t->new_entries) != NULL) {
+        t->new_entries = e->chain;
         e->chain = NULL;
-        settle(t, e, low);
+        finish(t, e, low);
     }
 }
 
 /* 0, or the code of the callback that failed. */
 static int
 request_any(struct alqi_memprof_thread *t, const uint32_t *sub_words,
-            unsigned n_subs, uint64_t hit_at,
+            unsigned n_subs, uint64_t sample_at,
             const struct alqi_stack_regs *regs)
 {
     struct alqi_stack_frames stack;
     int code = 0;
 
-    make_subs(t, sub_words, n_subs, hit_at);
-    if (t->making == NULL)
+    make_subs(t, sub_words, n_subs, sample_at);
+    if (t->new_entries == NULL)
         return 0;
     stack = alqi_make_capture(t, regs);
-    if (tell_all(t, &stack, &code))
-        alqi_make_tell_heap(t, &stack);
+    if (run_allocs(t, &stack, &code))
+        alqi_make_notify_heap(t, &stack);
     else
-        settle_all(t, NULL);
+        finish_all(t, NULL);
     return code;
 }
 
@@ -188,9 +189,9 @@ request_any(struct alqi_memprof_thread *t, const uint32_t *sub_words,
 
 /* Each client and each word as in alqi_make, and a node at hand. */
 static inline bool
-is_prompt(struct alqi_memprof_thread *t)
+is_immediate(struct alqi_memprof_thread *t)
 {
-    return t->armed.is_prompt &&
+    return t->armed.is_immediate &&
            (t->free_entries != NULL || alqi_pool_fill(t)) &&
            t->armed.serial ==
                atomic_load_explicit(&t->domain->serial, memory_order_relaxed) &&
@@ -199,9 +200,9 @@ is_prompt(struct alqi_memprof_thread *t)
 }
 
 static inline __attribute__((always_inline)) int
-request_prompt(struct alqi_memprof_thread *t,
-               const struct alqi_memprof_limits *limits, uint64_t words,
-               uint64_t hit_at, const struct alqi_stack_regs *regs)
+request_immediate(struct alqi_memprof_thread *t,
+                  const struct alqi_memprof_limits *limits, uint64_t words,
+                  uint64_t sample_at, const struct alqi_stack_regs *regs)
 {
     const struct alqi_memprof_client *c = &t->armed.client[0];
     const struct alqi_memprof_birth birth = {
@@ -213,8 +214,8 @@ request_prompt(struct alqi_memprof_thread *t,
     uintptr_t data = 0;
     int kept;
 
-    a.n_samples = hits_until(t, words, &hit_at);
-    t->drawn = hit_at - words;
+    a.n_samples = samples_until(t, words, &sample_at);
+    t->next_skip = sample_at - words;
     alqi_profile_add(&cell->sampled_blocks, 1);
     alqi_profile_add(&cell->sampled_words, a.n_samples);
     stack = alqi_make_capture_most(t, regs, p->callstack_frames);
@@ -233,13 +234,13 @@ request_prompt(struct alqi_memprof_thread *t,
         ALQI_ASSERT(e != NULL); /* callbacks take no nodes */
         alqi_entry_fill(t, e, p, a.n_samples, &birth, ALQI_ENTRY_DATUM, data);
         alqi_cell_enter(p, cell);
-        t->making = e;
+        t->new_entries = e;
     } else if (ALQI_UNLIKELY(kept < 0)) {
         alqi_profile_count(&p->callback_failures, 1);
         return kept;
     }
-    if (limits != NULL && p == t->armed.loudest)
-        limits->sampled(t->domain->heap, a.n_samples, 1 / p->law.rate,
+    if (limits != NULL && p == t->armed.highest_rate)
+        limits->sampled(t->domain->heap, a.n_samples, 1 / p->dist.rate,
                         stack.pcs, stack.n);
     return 0;
 }
@@ -247,12 +248,12 @@ request_prompt(struct alqi_memprof_thread *t,
 static ALQI_NOINLINE int
 request_limited(struct alqi_memprof_thread *t,
                 const struct alqi_memprof_limits *limits, uint32_t words,
-                uint64_t hit_at, const struct alqi_stack_regs *regs)
+                uint64_t sample_at, const struct alqi_stack_regs *regs)
 {
     int code;
 
     alqi_memprof_enter(t);
-    code = request_prompt(t, limits, words, hit_at, regs);
+    code = request_immediate(t, limits, words, sample_at, regs);
     alqi_memprof_leave(t, ALQI_MEMPROF_IDLE);
     return code;
 }
@@ -260,41 +261,42 @@ request_limited(struct alqi_memprof_thread *t,
 int
 alqi_memprof_request(struct alqi_memprof_thread *thread,
                      const uint32_t *sub_words, unsigned n_subs,
-                     uint64_t hit_at, const struct alqi_stack_regs *regs)
+                     uint64_t sample_at, const struct alqi_stack_regs *regs)
 {
     int code;
 
     if (thread->mode != ALQI_MEMPROF_IDLE)
         return 0; /* suspended: a trigger that was left armed */
-    ALQI_ASSERT(thread->making == NULL);
+    ALQI_ASSERT(thread->new_entries == NULL);
     alqi_memprof_enter(thread);
-    code = request_any(thread, sub_words, n_subs, hit_at, regs);
+    code = request_any(thread, sub_words, n_subs, sample_at, regs);
     alqi_memprof_leave(thread, ALQI_MEMPROF_IDLE);
     return code;
 }
 
 static ALQI_NOINLINE int
-request_words(struct alqi_memprof_thread *t, uint32_t words, uint64_t hit_at,
+request_words(struct alqi_memprof_thread *t, uint32_t words, uint64_t sample_at,
               const struct alqi_stack_regs *regs)
 {
-    return alqi_memprof_request(t, &words, 1, hit_at, regs);
+    return alqi_memprof_request(t, &words, 1, sample_at, regs);
 }
 
 int
 alqi_memprof_request_one(struct alqi_memprof_thread *thread, uint32_t words,
-                         uint64_t hit_at, const struct alqi_stack_regs *regs)
+                         uint64_t sample_at, const struct alqi_stack_regs *regs)
 {
     const struct alqi_memprof_limits *limits;
     int code;
 
-    if (ALQI_UNLIKELY(thread->mode != ALQI_MEMPROF_IDLE || !is_prompt(thread)))
-        return request_words(thread, words, hit_at, regs);
-    ALQI_ASSERT(thread->making == NULL);
+    if (ALQI_UNLIKELY(thread->mode != ALQI_MEMPROF_IDLE ||
+                      !is_immediate(thread)))
+        return request_words(thread, words, sample_at, regs);
+    ALQI_ASSERT(thread->new_entries == NULL);
     limits = alqi_memprof_subject_limits(thread->domain->subject);
     if (ALQI_UNLIKELY(limits != NULL))
-        return request_limited(thread, limits, words, hit_at, regs);
+        return request_limited(thread, limits, words, sample_at, regs);
     alqi_memprof_enter(thread);
-    code = request_prompt(thread, NULL, words, hit_at, regs);
+    code = request_immediate(thread, NULL, words, sample_at, regs);
     alqi_memprof_leave(thread, ALQI_MEMPROF_IDLE);
     return code;
 }
@@ -324,42 +326,42 @@ done_slow(struct alqi_memprof_thread *t, void *low)
 {
     struct alqi_memprof_domain *d = t->domain;
 
-    if (t->making != NULL) {
+    if (t->new_entries != NULL) {
         alqi_memprof_enter(t);
-        settle_all(t, low);
+        finish_all(t, low);
         alqi_memprof_leave(t, ALQI_MEMPROF_IDLE);
     }
     if (t->pending.head != NULL ||
         atomic_load_explicit(&d->has_pending, memory_order_relaxed))
-        d->subject->owes(d->heap);
-    return alqi_memprof_gap_words(t);
+        d->subject->request_poll(d->heap);
+    return alqi_memprof_skip_words(t);
 }
 
 uint64_t
 alqi_memprof_request_done(struct alqi_memprof_thread *thread, void *low)
 {
-    struct alqi_memprof_entry *e = thread->making;
-    uint64_t gap = thread->drawn;
+    struct alqi_memprof_entry *e = thread->new_entries;
+    uint64_t skip = thread->next_skip;
 
-    if (ALQI_UNLIKELY(gap == 0 || !is_quiet(thread) || !is_simple(thread, e)))
+    if (ALQI_UNLIKELY(skip == 0 || !is_quiet(thread) || !is_simple(thread, e)))
         return done_slow(thread, low);
-    thread->drawn = 0;
+    thread->next_skip = 0;
     if (e != NULL) {
-        thread->making = NULL;
+        thread->new_entries = NULL;
         e->birth &= (uint8_t)~ALQI_BIRTH_OFFSET;
         e->block = (char *)low + ((uintptr_t)e->block + 1) * ALQI_WORD_BYTES;
         alqi_fifo_push(&thread->domain->young, e);
     }
-    return gap;
+    return skip;
 }
 
 void
 alqi_memprof_request_cancel(struct alqi_memprof_thread *thread)
 {
-    if (thread->making == NULL)
+    if (thread->new_entries == NULL)
         return;
     alqi_memprof_enter(thread);
-    settle_all(thread, NULL);
+    finish_all(thread, NULL);
     alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
 }
 
@@ -368,7 +370,7 @@ alqi_memprof_request_cancel(struct alqi_memprof_thread *thread)
 /* Limits hear of a block at once, and of a stack never: they run nothing of the
  * program, and the task that has allocated it is to pay. */
 static void
-tell_limits(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
+run_limits_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
 {
     if (alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_NEW, NULL, 0, &e->data)) {
         e->flags |= ALQI_ENTRY_DATUM;
@@ -389,18 +391,18 @@ make_block(struct alqi_memprof_thread *t, const struct alqi_memprof_block *b,
     struct alqi_memprof_entry *e, *next;
     struct alqi_stack_frames stack;
 
-    ALQI_ASSERT(t->making == NULL);
+    ALQI_ASSERT(t->new_entries == NULL);
     if (!alqi_make(t, &birth, k))
         return;
     stack = alqi_make_capture(t, regs);
-    alqi_make_tell_heap(t, &stack);
-    e = t->making;
-    t->making = NULL;
+    alqi_make_notify_heap(t, &stack);
+    e = t->new_entries;
+    t->new_entries = NULL;
     for (; e != NULL; e = next) {
         next = e->chain;
         e->chain = NULL;
         if (alqi_profile_is_of_limits(e->profile))
-            tell_limits(t, e);
+            run_limits_alloc(t, e);
         else if (alqi_make_deferred(t, e, &stack))
             alqi_pending_push(t, e);
         else
@@ -413,12 +415,12 @@ alqi_memprof_small(struct alqi_memprof_thread *thread,
                    const struct alqi_memprof_block *b, uint64_t words_after,
                    const struct alqi_stack_regs *regs)
 {
-    uint64_t k, gap; /* the heap draws the next gap itself */
+    uint64_t k, skip; /* the heap draws the next skip itself */
 
     if (thread->mode != ALQI_MEMPROF_IDLE)
         return;
     alqi_memprof_enter(thread);
-    k = alqi_thread_hits(thread, words_after, &gap);
+    k = alqi_thread_samples(thread, words_after, &skip);
     make_block(thread, b, k, regs);
     alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
 }
@@ -435,12 +437,12 @@ alqi_memprof_block_slow(struct alqi_memprof_thread *thread,
         return;
     alqi_memprof_enter(thread);
     if (thread->residual == 0 || alqi_thread_is_stale(thread))
-        thread->residual = alqi_thread_draw(thread);
+        thread->residual = alqi_thread_draw_skip(thread);
     if (thread->residual > b->words_tried) {
         thread->residual -= b->words_tried;
     } else {
-        k = alqi_thread_hits(thread, b->words_tried - thread->residual,
-                             &thread->residual);
+        k = alqi_thread_samples(thread, b->words_tried - thread->residual,
+                                &thread->residual);
         make_block(thread, b, k, regs);
     }
     alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);

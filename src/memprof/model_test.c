@@ -1,6 +1,6 @@
 /* model_test.c -- a scanned heap driven at random, each event judged
  *
- * The judge knows what became of each object (mock_heap.h), and holds a token
+ * The judge before what became of each object (mock_heap.h), and holds a token
  * for each block a callback has kept.  It checks, at every event, the state
  * table of spec statmemprof 2.1: alloc, promote, dealloc at most once and in
  * order; promote only of what was promoted, dealloc only of what is dead, the
@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "base/test_seed.h"
-#include "memprof/mock_heap.h"
+#include "kits/memprof/mock_heap.h"
 
 enum { SEEDS = 40, OPS = 3000, PROFILES = 200, TOKENS = 1 << 18 };
 

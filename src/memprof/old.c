@@ -1,7 +1,7 @@
 /* old.c -- entries whose blocks are old: what a pause at a cycle's end looks at
  *
  * There may be millions, and each look takes two lines of memory: the entry's
- * and its block's header.  So each entry knows the one ALQI_OLD_AHEAD further
+ * and its block's header.  So each entry before the one ALQI_OLD_AHEAD further
  * on, whose header is asked for, and by that one the next, whose line is.
  *
  * .inv.ahead  `ahead` is NULL or an entry of the same list, further out; the
@@ -23,12 +23,12 @@ window_push(struct alqi_memprof_old *l, struct alqi_memprof_entry *e)
 
 /* The same, for who may not be known to the one that is to know it. */
 static inline void
-window_tell(struct alqi_memprof_old *l, struct alqi_memprof_entry *e)
+window_link(struct alqi_memprof_old *l, struct alqi_memprof_entry *e)
 {
-    struct alqi_memprof_entry *knows = l->window[l->n % WINDOW];
+    struct alqi_memprof_entry *before = l->window[l->n % WINDOW];
 
-    if (knows != NULL)
-        knows->ahead = e;
+    if (before != NULL)
+        before->ahead = e;
     window_push(l, e);
 }
 
@@ -41,7 +41,7 @@ alqi_old_add(struct alqi_memprof_old *l, struct alqi_memprof_entry *e)
     else
         l->head = e;
     l->tail = e;
-    window_tell(l, e);
+    window_link(l, e);
 }
 
 void
@@ -96,12 +96,12 @@ window_end(struct alqi_memprof_old *l)
             l->window[i]->ahead = NULL;
 }
 
-typedef void went_fn(void *arg, struct alqi_memprof_entry *e);
-typedef bool leaves_fn(const void *arg, const struct alqi_memprof_entry *e);
+typedef void removed_fn(void *arg, struct alqi_memprof_entry *e);
+typedef bool picks_fn(const void *arg, const struct alqi_memprof_entry *e);
 
 static inline __attribute__((always_inline)) void
-look(struct alqi_memprof_old *l, leaves_fn *leaves, const void *leaves_arg,
-     went_fn *went, void *arg)
+look(struct alqi_memprof_old *l, picks_fn *picks, const void *picks_arg,
+     removed_fn *removed, void *arg)
 {
     struct alqi_memprof_entry **at = &l->head, *e, *last = NULL;
     bool any = false;
@@ -110,14 +110,14 @@ look(struct alqi_memprof_old *l, leaves_fn *leaves, const void *leaves_arg,
     memset(l->window, 0, sizeof l->window);
     while ((e = *at) != NULL) {
         fetch_ahead(e);
-        if (ALQI_UNLIKELY(leaves(leaves_arg, e))) {
+        if (ALQI_UNLIKELY(picks(picks_arg, e))) {
             *at = e->next;
             any = true;
-            went(arg, e);
+            removed(arg, e);
             continue;
         }
         if (ALQI_UNLIKELY(any))
-            window_tell(l, e);
+            window_link(l, e);
         else
             window_push(l, e);
         at = &e->next;
@@ -150,20 +150,22 @@ is_of(const void *profile, const struct alqi_memprof_entry *e)
 }
 
 void
-alqi_old_take_dead(struct alqi_memprof_domain *d, went_fn *went, void *arg)
+alqi_old_remove_dead(struct alqi_memprof_domain *d, removed_fn *removed,
+                     void *arg)
 {
-    look(&d->old, is_dead, d, went, arg);
+    look(&d->old, is_dead, d, removed, arg);
 }
 
 void
-alqi_old_take_ended(struct alqi_memprof_domain *d, went_fn *went, void *arg)
+alqi_old_remove_ended(struct alqi_memprof_domain *d, removed_fn *removed,
+                      void *arg)
 {
-    look(&d->old, is_dead_or_discarded, d, went, arg);
+    look(&d->old, is_dead_or_discarded, d, removed, arg);
 }
 
 void
-alqi_old_take_of(struct alqi_memprof_old *l, const struct alq_profile *p,
-                 went_fn *went, void *arg)
+alqi_old_remove_of(struct alqi_memprof_old *l, const struct alq_profile *p,
+                   removed_fn *removed, void *arg)
 {
-    look(l, is_of, p, went, arg);
+    look(l, is_of, p, removed, arg);
 }

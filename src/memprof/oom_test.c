@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "memprof/fake_heap.h"
+#include "kits/memprof/fake_heap.h"
 #include "memprof/filter.h"
 
 enum { BLOCKS = 6000, TRIES_MAX = 400 };

@@ -1,17 +1,22 @@
-/* orphan.c -- what ended domains leave behind
+/* orphan.c -- entries whose domain has ended
  *
- * One lock, whole lists: an ending domain adds all it has, the next domain that
- * looks takes all there is (.inv.whole), so no list is ever walked by two. */
+ * An ending domain appends its four lists under one lock; the next domain that
+ * scans, collects or polls takes all of them over.
+ *
+ *     ending domain's lists --add--> orphans --adopt--> another's lists
+ *
+ * Keeps .inv.owner: lists change hands whole and under the lock, so no two
+ * threads ever walk one (doc/design/memprof.md). */
 #include "memprof/state.h"
 
 static struct {
-    struct alqi_memprof_lock lock;
-    struct alqi_memprof_pending pending;
-    struct alqi_memprof_pending deferred;
-    struct alqi_memprof_pending young;
+    struct alqi_plat_lock lock;
+    struct alqi_entry_fifo pending;
+    struct alqi_entry_fifo deferred;
+    struct alqi_entry_fifo young;
     struct alqi_memprof_old old;
     _Atomic(bool) any;
-} orphans;
+} orphans = {.lock = ALQI_PLAT_LOCK(MEMPROF_ORPHANS)};
 
 void
 alqi_orphans_add(struct alqi_memprof_domain *d)
@@ -19,33 +24,33 @@ alqi_orphans_add(struct alqi_memprof_domain *d)
     if (d->pending.head == NULL && d->deferred.head == NULL &&
         d->young.head == NULL && d->old.head == NULL)
         return;
-    alqi_memprof_lock(&orphans.lock, ALQI_RANK_ORPHANS);
+    alqi_plat_lock(&orphans.lock);
     alqi_fifo_append(&orphans.pending, &d->pending);
     alqi_fifo_append(&orphans.deferred, &d->deferred);
     alqi_fifo_append(&orphans.young, &d->young);
     alqi_old_append(&orphans.old, &d->old);
     atomic_store_explicit(&orphans.any, true, memory_order_relaxed);
-    alqi_memprof_unlock(&orphans.lock, ALQI_RANK_ORPHANS);
+    alqi_plat_unlock(&orphans.lock);
 }
 
 void
 alqi_orphans_adopt(struct alqi_memprof_domain *d)
 {
-    struct alqi_memprof_pending pending, deferred;
+    struct alqi_entry_fifo pending, deferred;
 
     if (!atomic_load_explicit(&orphans.any, memory_order_relaxed) ||
-        d->is_apart)
+        d->heap_ended)
         return;
-    alqi_memprof_lock(&orphans.lock, ALQI_RANK_ORPHANS);
+    alqi_plat_lock(&orphans.lock);
     pending = orphans.pending;
     deferred = orphans.deferred;
-    orphans.pending = (struct alqi_memprof_pending){NULL, NULL};
-    orphans.deferred = (struct alqi_memprof_pending){NULL, NULL};
+    orphans.pending = (struct alqi_entry_fifo){NULL, NULL};
+    orphans.deferred = (struct alqi_entry_fifo){NULL, NULL};
     alqi_fifo_append(&d->young, &orphans.young);
     alqi_old_append(&d->old, &orphans.old);
-    d->n_discards = UINT64_MAX; /* of theirs, who knows which were met */
+    d->n_discards = UINT64_MAX; /* some may be of profiles discarded earlier */
     atomic_store_explicit(&orphans.any, false, memory_order_relaxed);
-    alqi_memprof_unlock(&orphans.lock, ALQI_RANK_ORPHANS);
+    alqi_plat_unlock(&orphans.lock);
     if (pending.head == NULL && deferred.head == NULL)
         return;
     alqi_domain_lock(d);
@@ -56,22 +61,22 @@ alqi_orphans_adopt(struct alqi_memprof_domain *d)
 void
 alqi_orphans_lock(void)
 {
-    alqi_memprof_lock(&orphans.lock, ALQI_RANK_ORPHANS);
+    alqi_plat_lock(&orphans.lock);
 }
 
 void
 alqi_orphans_unlock(void)
 {
-    alqi_memprof_unlock(&orphans.lock, ALQI_RANK_ORPHANS);
+    alqi_plat_unlock(&orphans.lock);
 }
 
 void
-alqi_orphans_forget(void)
+alqi_orphans_fork_reset(void)
 {
-    orphans.lock = (struct alqi_memprof_lock){{0}};
-    orphans.pending = (struct alqi_memprof_pending){NULL, NULL};
-    orphans.deferred = (struct alqi_memprof_pending){NULL, NULL};
-    orphans.young = (struct alqi_memprof_pending){NULL, NULL};
+    alqi_plat_lock_break(&orphans.lock);
+    orphans.pending = (struct alqi_entry_fifo){NULL, NULL};
+    orphans.deferred = (struct alqi_entry_fifo){NULL, NULL};
+    orphans.young = (struct alqi_entry_fifo){NULL, NULL};
     orphans.old = (struct alqi_memprof_old){0};
     orphans.any = false;
 }

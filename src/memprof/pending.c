@@ -11,8 +11,7 @@
 #include "memprof/state.h"
 
 void
-alqi_fifo_append(struct alqi_memprof_pending *to,
-                 struct alqi_memprof_pending *from)
+alqi_fifo_append(struct alqi_entry_fifo *to, struct alqi_entry_fifo *from)
 {
     if (from->head == NULL)
         return;
@@ -21,7 +20,7 @@ alqi_fifo_append(struct alqi_memprof_pending *to,
     else
         to->head = from->head;
     to->tail = from->tail;
-    *from = (struct alqi_memprof_pending){NULL, NULL};
+    *from = (struct alqi_entry_fifo){NULL, NULL};
 }
 
 void
@@ -39,8 +38,8 @@ alqi_pending_push(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
 
 void
 alqi_pending_give_locked(struct alqi_memprof_domain *d,
-                         struct alqi_memprof_pending *prompt,
-                         struct alqi_memprof_pending *deferred)
+                         struct alqi_entry_fifo *prompt,
+                         struct alqi_entry_fifo *deferred)
 {
     if (prompt->head != NULL)
         atomic_store_explicit(&d->has_pending, true, memory_order_relaxed);
@@ -153,7 +152,7 @@ const uintptr_t *
 alqi_stash_take(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
                 size_t *n_frames)
 {
-    size_t n = stash_count(e), capacity = t->memo ? t->memo->capacity : 0;
+    size_t n = stash_count(e), capacity = t->cache ? t->cache->capacity : 0;
     const struct alqi_memprof_stash *s = stash_first(e);
     uintptr_t *frames = t->frames;
 
@@ -175,8 +174,8 @@ alqi_stash_take(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
 }
 
 void
-alqi_stash_told(struct alqi_memprof_thread *t, const uintptr_t *frames,
-                size_t n_frames)
+alqi_stash_release(struct alqi_memprof_thread *t, const uintptr_t *frames,
+                   size_t n_frames)
 {
     if (ALQI_UNLIKELY(frames != t->frames))
         alqi_plat_pages_unmap((void *)(uintptr_t)frames,
@@ -213,18 +212,18 @@ run_one(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
     bool keep;
 
     if (e->birth & ALQI_BIRTH_SCANNED) {
-        alqi_scan_turn(t, e);
+        alqi_scan_run(t, e);
         return;
     }
-    next = alqi_index_turn(e);
+    next = alqi_index_begin_deferred(e);
     if (next != ALQI_NEXT_RUN) {
         finish(t, e, next);
         return;
     }
     frames = alqi_stash_take(t, e, &n_frames);
-    keep = alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_OWED, frames, n_frames,
-                               &data);
-    alqi_stash_told(t, frames, n_frames);
+    keep = alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_DEFERRED, frames,
+                               n_frames, &data);
+    alqi_stash_release(t, frames, n_frames);
     finish(t, e, alqi_index_alloc_ran(e, keep, data));
 }
 
@@ -289,11 +288,11 @@ run_death(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
 
 /* Those that come first. */
 static void
-run_deaths(struct alqi_memprof_thread *t, struct alqi_memprof_pending *f)
+run_deaths(struct alqi_memprof_thread *t, struct alqi_entry_fifo *f)
 {
     /* Nothing arms the thread meanwhile. */
     const struct alqi_memprof_client *c =
-        t->armed.is_prompt ? &t->armed.client[0] : NULL;
+        t->armed.is_immediate ? &t->armed.client[0] : NULL;
     struct alqi_memprof_entry *e;
     bool goes_on = true;
 
@@ -313,7 +312,7 @@ run_deaths(struct alqi_memprof_thread *t, struct alqi_memprof_pending *f)
 
 /* One at least; false: there is none. */
 static bool
-run_some(struct alqi_memprof_thread *t, struct alqi_memprof_pending *f)
+run_some(struct alqi_memprof_thread *t, struct alqi_entry_fifo *f)
 {
     struct alqi_memprof_entry *e = f->head;
 
@@ -330,16 +329,16 @@ run_some(struct alqi_memprof_thread *t, struct alqi_memprof_pending *f)
 }
 
 static bool
-owes_alloc(struct alqi_memprof_entry *e)
+alloc_is_due(struct alqi_memprof_entry *e)
 {
     if (e->birth & ALQI_BIRTH_SCANNED)
         return e->flags & ALQI_ENTRY_ALLOC_DUE;
-    return alqi_index_owes_alloc(e);
+    return alqi_index_alloc_is_due(e);
 }
 
 /* Once round: the FIFO stays whole, should a callback end the thread. */
 static void
-run_allocs(struct alqi_memprof_thread *t, struct alqi_memprof_pending *f)
+run_allocs(struct alqi_memprof_thread *t, struct alqi_entry_fifo *f)
 {
     struct alqi_memprof_entry *last = f->tail, *e;
     bool at_end = last == NULL;
@@ -347,7 +346,7 @@ run_allocs(struct alqi_memprof_thread *t, struct alqi_memprof_pending *f)
     while (!at_end) {
         e = alqi_fifo_pop(f);
         at_end = e == last;
-        if (owes_alloc(e))
+        if (alloc_is_due(e))
             run_one(t, e);
         else
             alqi_fifo_push(f, e);
@@ -363,7 +362,7 @@ alqi_pending_run_allocs(struct alqi_memprof_thread *t)
 }
 
 static void
-put_first(struct alqi_memprof_pending *f, struct alqi_memprof_pending *first)
+put_first(struct alqi_entry_fifo *f, struct alqi_entry_fifo *first)
 {
     alqi_fifo_append(first, f);
     *f = *first;
@@ -374,14 +373,14 @@ static void
 steal_left(struct alqi_memprof_thread *t)
 {
     struct alqi_memprof_domain *d = t->domain;
-    struct alqi_memprof_pending left;
+    struct alqi_entry_fifo left;
 
     alqi_orphans_adopt(d);
     if (!atomic_load_explicit(&d->has_pending, memory_order_relaxed))
         return;
     alqi_domain_lock(d);
     left = d->pending;
-    d->pending = (struct alqi_memprof_pending){NULL, NULL};
+    d->pending = (struct alqi_entry_fifo){NULL, NULL};
     atomic_store_explicit(&d->has_pending, false, memory_order_relaxed);
     alqi_domain_unlock(d);
     put_first(&t->pending, &left);
@@ -391,16 +390,16 @@ steal_left(struct alqi_memprof_thread *t)
 static void
 steal_deferred(struct alqi_memprof_thread *t)
 {
-    struct alqi_memprof_pending left = t->domain->deferred;
+    struct alqi_entry_fifo left = t->domain->deferred;
 
     if (left.head == NULL)
         return;
-    t->domain->deferred = (struct alqi_memprof_pending){NULL, NULL};
+    t->domain->deferred = (struct alqi_entry_fifo){NULL, NULL};
     put_first(&t->deferred, &left);
 }
 
 static bool
-owes_any(const struct alqi_memprof_thread *t)
+has_more(const struct alqi_memprof_thread *t)
 {
     return t->deferred.head != NULL || t->domain->deferred.head != NULL ||
            atomic_load_explicit(&t->domain->has_pending, memory_order_relaxed);
@@ -415,19 +414,19 @@ alqi_pending_run_all(struct alqi_memprof_thread *t)
         while (run_some(t, &t->pending) || run_some(t, &t->deferred))
             continue;
         /* Callbacks may have collected: their deaths are owed, too. */
-    } while (owes_any(t));
+    } while (has_more(t));
 }
 
 void
 alqi_pending_run_limits(struct alqi_memprof_thread *t)
 {
-    struct alqi_memprof_pending left = {NULL, NULL};
+    struct alqi_entry_fifo left = {NULL, NULL};
     struct alqi_memprof_entry *e;
 
     steal_left(t);
     while ((e = alqi_fifo_pop(&t->pending)) != NULL) {
         if (alqi_profile_is_of_limits(e->profile))
-            alqi_scan_turn(t, e);
+            alqi_scan_run(t, e);
         else
             alqi_fifo_push(&left, e);
     }
@@ -435,7 +434,7 @@ alqi_pending_run_limits(struct alqi_memprof_thread *t)
 }
 
 void
-alqi_pending_run_prompt(struct alqi_memprof_thread *t)
+alqi_pending_run_polled(struct alqi_memprof_thread *t)
 {
     do {
         steal_left(t);
@@ -448,7 +447,7 @@ alqi_pending_run_prompt(struct alqi_memprof_thread *t)
 void
 alqi_pending_hand_over(struct alqi_memprof_thread *t)
 {
-    struct alqi_memprof_pending dead = {NULL, NULL}, deferred = {NULL, NULL};
+    struct alqi_entry_fifo dead = {NULL, NULL}, deferred = {NULL, NULL};
     struct alqi_memprof_domain *d = t->domain;
     struct alqi_memprof_entry *e;
 
@@ -460,7 +459,7 @@ alqi_pending_hand_over(struct alqi_memprof_thread *t)
             next = (e->flags & ALQI_ENTRY_ALLOC_DUE) ? ALQI_NEXT_FREE
                                                      : ALQI_NEXT_DEAD;
         else
-            next = alqi_index_give_up(e);
+            next = alqi_index_cancel_deferred(e);
         if (next != ALQI_NEXT_DEAD)
             finish(t, e, next);
         else if ((e->birth & ALQI_BIRTH_SCANNED) &&

@@ -1,10 +1,11 @@
-/* probes.c -- see probes.h
+/* probes.c -- fires the probes of probes.h
  *
- * The notes are made by the header of SystemTap, which is assembly alone: no
- * library, no call.  A probe is a nop that a tracer replaces.
+ * SystemTap's header writes ELF notes and a nop for each probe, which a tracer
+ * replaces; it needs no library and makes no call.
  *
- * In a forked child blocks of the parent are still tracked: they belong to a
- * profile whose argument is another epoch. */
+ * A forked child still tracks blocks of the parent.  Their entries belong to a
+ * profile whose argument is an older epoch, so the child does not fire their
+ * ends (.inv.pair).  Keeps .inv.fire and .inv.args, too. */
 #define _SDT_HAS_SEMAPHORES 1
 #define STAP_SDT_ARG_CONSTRAINT r
 #include <sys/sdt.h>
@@ -12,8 +13,9 @@
 #include "memprof/probes.h"
 #include "memprof/state.h"
 
-/* Tracers find them by the notes, and count themselves in.  Static: the names,
- * which the header wants, may be a program's own, too. */
+/* Tracers find the semaphores by the notes, and count themselves in.  The
+ * names, which the header prescribes, are static: a program may have its
+ * own. */
 #define SEMAPHORE(name)                                                        \
     static volatile unsigned short name                                        \
         __attribute__((section(".probes"), used))
@@ -23,13 +25,14 @@ SEMAPHORE(otel_memory_free_semaphore);
 static struct {
     struct alqi_memprof_domain *domain; /* NULL before the start */
     struct alq_profile *profile;
-    struct alqi_sample_law law;
-    uintptr_t epoch; /* forks since the start that had blocks to forget */
+    struct alqi_sample_dist dist;
+    /* Forks so far that inherited tracked blocks; a profile's argument. */
+    uintptr_t epoch;
 } probes;
 
 /* ---- firing -------------------------------------------------------------- */
 
-/* .inv.place: there are tracers that read the registers of a call. */
+/* There are tracers that read the argument registers (.inv.args). */
 #if defined __x86_64__
 #define FIRST __asm__("rdi")
 #define SECOND __asm__("rsi")
@@ -64,30 +67,30 @@ alloc_fire(const void *block, uint64_t size_bytes)
     uint64_t words = alqi_base_malloc_words(size_bytes);
 
     fire_alloc(block, size_bytes,
-               alqi_sample_weight(&probes.law, words, size_bytes));
+               alqi_sample_weight(&probes.dist, words, size_bytes));
 }
 
-/* ---- what the engine tells ----------------------------------------------- */
+/* ---- callbacks and hooks ------------------------------------------------- */
 
 static int
 on_alloc(void *epoch, const struct alq_allocation *a, uintptr_t *data)
 {
     (void)data;
-    if ((uintptr_t)epoch != probes.epoch) /* _fork_child had no memory */
+    if ((uintptr_t)epoch != probes.epoch) /* the new profile had no memory */
         return ALQ_TRACK_DROP;
     alloc_fire(a->block, a->size_bytes);
     return ALQ_TRACK_KEEP;
 }
 
 static void
-on_leaves(void *epoch, const void *block)
+on_freeing(void *epoch, const void *block)
 {
     if ((uintptr_t)epoch == probes.epoch) /* .inv.pair */
         fire_free(block);
 }
 
 static void
-on_stays(void *epoch, const void *block, uint64_t size_bytes)
+on_free_undone(void *epoch, const void *block, uint64_t size_bytes)
 {
     if ((uintptr_t)epoch == probes.epoch)
         alloc_fire(block, size_bytes);
@@ -100,14 +103,14 @@ profile_start(uint64_t seed)
 {
     static const struct alqi_memprof_hooks hooks = {
         .gate = &otel_memory_alloc_semaphore,
-        .leaves = on_leaves,
-        .stays = on_stays,
+        .freeing = on_freeing,
+        .free_undone = on_free_undone,
     };
     const struct alq_tracker tracker = {
         .alloc_major = on_alloc,
         .arg = (void *)probes.epoch,
     };
-    const struct alq_memprof_config config = {.rate = probes.law.rate,
+    const struct alq_memprof_config config = {.rate = probes.dist.rate,
                                               .seed = seed};
     struct alq_profile *old = probes.profile;
     enum alq_status status =
@@ -123,13 +126,13 @@ enum alq_status
 alqi_probes_start(struct alqi_memprof_domain *domain, double rate,
                   uint64_t seed)
 {
-    if (!alqi_sample_law_set(&probes.law, rate))
+    if (!alqi_sample_dist_set(&probes.dist, rate))
         return ALQ_EINVAL;
     probes.domain = domain;
     return profile_start(seed);
 }
 
-/* Without tracked blocks the profile goes on: nobody has listened. */
+/* Without tracked blocks the profile goes on: no tracer listened. */
 void
 alqi_probes_fork_child(void)
 {
@@ -139,5 +142,5 @@ alqi_probes_fork_child(void)
                       ALQI_PROFILE_ENTRIES) == 0)
         return;
     probes.epoch++;
-    (void)!profile_start(0); /* or this process fires no more */
+    (void)!profile_start(0); /* on failure the child fires nothing */
 }

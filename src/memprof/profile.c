@@ -17,13 +17,13 @@ enum { SLAB_BYTES = 1 << 14 };
 const char alqi_memprof_engine = 0;
 
 static struct {
-    struct alqi_memprof_lock lock;
+    struct alqi_plat_lock lock;
     struct alq_profile *free;
     struct profile_slab *slabs;
     uint64_t n_made;
     _Atomic(bool) have_values;
     _Atomic(uint64_t) n_discards;
-} profiles;
+} profiles = {.lock = ALQI_PLAT_LOCK(MEMPROF_PROFILES)};
 
 struct profile_slab {
     struct profile_slab *next;
@@ -38,13 +38,13 @@ enum {
 void
 alqi_profiles_lock(void)
 {
-    alqi_memprof_lock(&profiles.lock, ALQI_RANK_PROFILES);
+    alqi_plat_lock(&profiles.lock);
 }
 
 void
 alqi_profiles_unlock(void)
 {
-    alqi_memprof_unlock(&profiles.lock, ALQI_RANK_PROFILES);
+    alqi_plat_unlock(&profiles.lock);
 }
 
 static bool
@@ -89,7 +89,7 @@ zero(_Atomic(uint64_t) *counter)
 struct alq_profile *
 alqi_profile_new(const struct alq_memprof_config *config,
                  const struct alq_tracker *tracker,
-                 const struct alqi_sample_law *law,
+                 const struct alqi_sample_dist *dist,
                  const struct alqi_memprof_hooks *hooks, unsigned slot)
 {
     struct alq_profile *p = pool_get();
@@ -101,7 +101,7 @@ alqi_profile_new(const struct alq_memprof_config *config,
         p = pool_get();
     }
     p->engine = &alqi_memprof_engine;
-    p->law = *law;
+    p->dist = *dist;
     p->tracker = *tracker;
     if (tracker->flags & ALQ_TRACKER_VALUES)
         atomic_store_explicit(&profiles.have_values, true,
@@ -307,7 +307,7 @@ alqi_profile_detach_lost(struct alq_profile *p)
 }
 
 static void
-forget_entries(struct alq_profile *p, const struct alqi_memprof_thread *self)
+fork_reset(struct alq_profile *p, const struct alqi_memprof_thread *self)
 {
     atomic_fetch_and_explicit(&p->refs, ~ALQI_PROFILE_ENTRIES,
                               memory_order_relaxed);
@@ -323,12 +323,12 @@ forget_entries(struct alq_profile *p, const struct alqi_memprof_thread *self)
 }
 
 void
-alqi_profiles_forget_entries(const struct alqi_memprof_thread *self)
+alqi_profiles_fork_reset(const struct alqi_memprof_thread *self)
 {
-    profiles.lock = (struct alqi_memprof_lock){{0}};
+    alqi_plat_lock_break(&profiles.lock);
     for (struct profile_slab *s = profiles.slabs; s != NULL; s = s->next)
         for (unsigned i = 0; i < PER_SLAB; i++)
-            forget_entries(&s->profile[i], self);
+            fork_reset(&s->profile[i], self);
 }
 
 /* ---- what its users ask of it ----------------------------------------------

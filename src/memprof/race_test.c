@@ -16,7 +16,7 @@
 
 #include "base/test_seed.h"
 #include "memprof/filter.h"
-#include "memprof/ledger.h"
+#include "kits/memprof/ledger.h"
 
 enum { THREADS = 4, OPS = 300000, CELLS = 64, PROFILES = 512, OWN_BLOCKS = 32 };
 

@@ -1,18 +1,26 @@
 /* sampled.c -- a notified heap's blocks: sampled, freed, reallocated
  *
- * One sampled word gives k hits, the clients thin them, one capture serves all
- * who want a stack.  The entries of a new block are private to the thread (on
- * `making`) until their alloc callbacks have run or been queued; then all go
- * into the index in one step, before malloc returns the block (.inv.before:
- * no other thread can free a block that is not yet indexed). */
+ * One sampled word gives k samples of its block; the clients thin them, one
+ * capture serves all clients.  The new block's entries are private to the
+ * thread, on `new_entries`, until their alloc callbacks have run or are queued;
+ * then all entries enter the index in one step, before malloc returns the
+ * block.
+ *
+ *     sampled:  samples -> new_entries -> alloc callbacks -> index
+ *     freeing:  index -> dealloc callback, or a FIFO
+ *     realloc:  begin: index -> chain; done: chain -> dead;
+ *               failed: chain -> index
+ *
+ * Keeps .inv.before, .inv.nest, .inv.once; .prop.short
+ * (doc/design/memprof.md). */
 #include "memprof/filter.h"
 #include "memprof/make.h"
 #include "memprof/state.h"
 
-/* Queues the alloc callback, or runs it.  False: the entry is to go. */
+/* Runs the alloc callback, or queues it.  False: the entry is to be freed. */
 static bool
-tell(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
-     const struct alqi_stack_frames *stack)
+run_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
+          const struct alqi_stack_frames *stack)
 {
     struct alq_profile *p = e->profile;
     uintptr_t data;
@@ -23,7 +31,7 @@ tell(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
         alqi_fifo_push(&t->pending, e);
         return true;
     }
-    /* An earlier client's callback may have stopped this one. */
+    /* The callback of an earlier client may have stopped this profile. */
     if (alqi_profile_status(p) != ALQI_PROFILE_SAMPLING)
         return false;
     if (!alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_NEW, stack->pcs,
@@ -35,12 +43,12 @@ tell(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
 }
 
 static void
-tell_all(struct alqi_memprof_thread *t, const struct alqi_stack_frames *stack)
+run_allocs(struct alqi_memprof_thread *t, const struct alqi_stack_frames *stack)
 {
-    struct alqi_memprof_entry **at = &t->making, *e;
+    struct alqi_memprof_entry **at = &t->new_entries, *e;
 
     while ((e = *at) != NULL) {
-        if (tell(t, e, stack)) {
+        if (run_alloc(t, e, stack)) {
             at = &e->chain;
         } else {
             *at = e->chain;
@@ -49,7 +57,8 @@ tell_all(struct alqi_memprof_thread *t, const struct alqi_stack_frames *stack)
     }
 }
 
-/* Hands a batch to the index and ends what it gives back. */
+/* Puts a batch into the index, and ends the entries that the index gives
+ * back. */
 static void
 index_batch(struct alqi_memprof_thread *t, struct alqi_memprof_entry *batch)
 {
@@ -68,14 +77,15 @@ index_batch(struct alqi_memprof_thread *t, struct alqi_memprof_entry *batch)
     }
 }
 
-/* What is still tracked at the new block's address died untold (a free that a
- * handler could not tell), and is told of before the new block is. */
+/* An entry that is still tracked at the new block's address is stale: the
+ * earlier block was freed by a signal handler whose free could not be recorded.
+ * Its dealloc callback runs before the new block's alloc callback. */
 static void
-bury_untold(struct alqi_memprof_thread *t, const void *block)
+end_stale(struct alqi_memprof_thread *t, const void *block)
 {
-    struct alqi_memprof_entry *dead = alqi_index_take_dead(block);
+    struct alqi_memprof_entry *dead = alqi_index_remove_dead(block);
 
-    alqi_entries_leave(dead);
+    alqi_entries_notify_freeing(dead);
     alqi_pending_dead_chain(t, dead);
 }
 
@@ -86,45 +96,45 @@ alqi_memprof_sampled(struct alqi_memprof_thread *thread, void *block,
 {
     const struct alqi_memprof_birth birth = {
         block, size_bytes, ALQ_SOURCE_MALLOC << ALQI_BIRTH_SOURCE_SHIFT};
-    uint64_t k, gap;
+    uint64_t k, skip;
 
     if (ALQI_UNLIKELY(thread->mode != ALQI_MEMPROF_IDLE)) {
         thread->dropped_nested++;
         return ALQI_SAMPLE_NEVER_WORDS;
     }
     alqi_memprof_enter(thread);
-    k = alqi_thread_hits(thread, words_after, &gap);
+    k = alqi_thread_samples(thread, words_after, &skip);
     if (alqi_make(thread, &birth, k)) {
         struct alqi_stack_frames stack;
 
         if (ALQI_UNLIKELY(alqi_memprof_filter_may_hold(block)))
-            bury_untold(thread, block);
+            end_stale(thread, block);
         stack = alqi_make_capture(thread, regs);
-        alqi_make_tell_heap(thread, &stack);
-        tell_all(thread, &stack);
-        if (thread->making != NULL) {
-            struct alqi_memprof_entry *batch = thread->making;
+        alqi_make_notify_heap(thread, &stack);
+        run_allocs(thread, &stack);
+        if (thread->new_entries != NULL) {
+            struct alqi_memprof_entry *batch = thread->new_entries;
 
-            thread->making = NULL;
+            thread->new_entries = NULL;
             if (ALQI_UNLIKELY(!alqi_index_put_simple(batch)))
                 index_batch(thread, batch);
         }
     }
-    if (gap == 0 || ALQI_UNLIKELY(thread->armed.serial !=
-                                  atomic_load_explicit(&thread->domain->serial,
-                                                       memory_order_acquire)))
-        gap = alqi_thread_draw(thread);
+    if (skip == 0 || ALQI_UNLIKELY(thread->armed.serial !=
+                                   atomic_load_explicit(&thread->domain->serial,
+                                                        memory_order_acquire)))
+        skip = alqi_thread_draw_skip(thread);
     alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
-    return gap;
+    return skip;
 }
 
 /* ---- the block goes ---------------------------------------------------------
  */
 
-/* Most deaths: one client's, that waits for nothing. */
+/* The usual free: one client, nothing queued, no deferral. */
 static inline bool
-is_told_now(const struct alqi_memprof_thread *t,
-            const struct alqi_memprof_entry *dead, uint32_t was)
+runs_now(const struct alqi_memprof_thread *t,
+         const struct alqi_memprof_entry *dead, uint32_t was)
 {
     return dead != NULL && dead->chain == NULL && was == ALQI_MEMPROF_IDLE &&
            t->due.head == NULL && !alqi_profile_defers(dead->profile);
@@ -137,11 +147,11 @@ alqi_memprof_freeing(struct alqi_memprof_thread *thread, void *block)
     uint32_t was = thread->mode;
 
     if (ALQI_UNLIKELY(was == ALQI_MEMPROF_INSIDE))
-        return alqi_thread_late_push(thread, block);
+        return alqi_thread_delay_free(thread, block);
     alqi_memprof_enter(thread);
-    dead = alqi_index_take_dead(block);
-    alqi_entries_leave(dead);
-    if (ALQI_LIKELY(is_told_now(thread, dead, was)))
+    dead = alqi_index_remove_dead(block);
+    alqi_entries_notify_freeing(dead);
+    if (ALQI_LIKELY(runs_now(thread, dead, was)))
         alqi_callback_dealloc(thread, dead);
     else
         alqi_pending_dead_chain(thread, dead);
@@ -150,7 +160,8 @@ alqi_memprof_freeing(struct alqi_memprof_thread *thread, void *block)
 }
 
 struct alqi_memprof_entry *
-alqi_memprof_take(struct alqi_memprof_thread *thread, void *block, bool *ok)
+alqi_memprof_realloc_begin(struct alqi_memprof_thread *thread, void *block,
+                           bool *ok)
 {
     struct alqi_memprof_entry *taken;
     uint32_t was = thread->mode;
@@ -159,15 +170,15 @@ alqi_memprof_take(struct alqi_memprof_thread *thread, void *block, bool *ok)
     if (!*ok)
         return NULL;
     alqi_memprof_enter(thread);
-    taken = alqi_index_take(block);
-    alqi_entries_leave(taken);
+    taken = alqi_index_remove_for_realloc(block);
+    alqi_entries_notify_freeing(taken);
     alqi_thread_leave(thread, was);
     return taken;
 }
 
 void
-alqi_memprof_bury(struct alqi_memprof_thread *thread,
-                  struct alqi_memprof_entry *taken)
+alqi_memprof_realloc_done(struct alqi_memprof_thread *thread,
+                          struct alqi_memprof_entry *taken)
 {
     uint32_t was;
 
@@ -177,7 +188,7 @@ alqi_memprof_bury(struct alqi_memprof_thread *thread,
     while (taken != NULL) {
         struct alqi_memprof_entry *next = taken->chain;
 
-        switch (alqi_index_bury(taken)) {
+        switch (alqi_index_realloc_done(taken)) {
         case ALQI_NEXT_DEAD:
             alqi_pending_dead(thread, taken);
             break;
@@ -195,35 +206,35 @@ alqi_memprof_bury(struct alqi_memprof_thread *thread,
 }
 
 static void
-entries_stay(const struct alqi_memprof_entry *chain)
+entries_notify_undone(const struct alqi_memprof_entry *chain)
 {
     for (; chain != NULL; chain = chain->chain) {
         const struct alq_profile *p = chain->profile;
 
         if (p->hooks != NULL)
-            p->hooks->stays(p->tracker.arg, chain->block,
-                            alqi_entry_size_bytes(chain));
+            p->hooks->free_undone(p->tracker.arg, chain->block,
+                                  alqi_entry_size_bytes(chain));
     }
 }
 
 void
-alqi_memprof_put_back(struct alqi_memprof_thread *thread,
-                      struct alqi_memprof_entry *taken)
+alqi_memprof_realloc_failed(struct alqi_memprof_thread *thread,
+                            struct alqi_memprof_entry *taken)
 {
     uint32_t was;
 
     if (taken == NULL)
         return;
     was = alqi_memprof_enter(thread);
-    entries_stay(taken);
+    entries_notify_undone(taken);
     index_batch(thread, taken);
     alqi_thread_leave(thread, was);
 }
 
 bool
-alqi_memprof_taken_data(const struct alqi_memprof_entry *taken,
-                        int (*dealloc_major)(void *arg, uintptr_t data),
-                        uintptr_t *data)
+alqi_memprof_realloc_data(const struct alqi_memprof_entry *taken,
+                          int (*dealloc_major)(void *arg, uintptr_t data),
+                          uintptr_t *data)
 {
     for (; taken != NULL; taken = taken->chain)
         if (taken->profile->tracker.dealloc_major == dealloc_major &&

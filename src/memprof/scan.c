@@ -5,18 +5,19 @@
  *   young    its block or its datum may lie in a minor heap
  *   old      neither does
  *   pending  the domain's FIFO, or a thread's: a callback is due
- *   making   an allocation under way: no memory yet
+ *   new_entries   an allocation under way: no memory yet
  *   running  in the hands of the thread whose callback runs
  *
  * A collection visits all five and only notes what happened (MOVED, DEAD, the
- * new address); entries that then owe a callback go to the domain's FIFO.
+ * new address); entries that then give_found a callback go to the domain's
+ * FIFO.
  *
  * .inv.note    No callback and no release runs within a collection.
  * .inv.young   After a minor collection no entry's block is young, but of
  *              allocations made since.
- * .inv.late    An entry whose alloc callback is due notes moves and death like
- *              any other; the callback still runs, promote and dealloc follow
- *              in the same turn (E6). */
+ * .inv.delayed    An entry whose alloc callback is due notes moves and death
+ * like any other; the callback still runs, promote and dealloc follow in the
+ * same turn (E6). */
 #include "memprof/scan.h"
 #include "memprof/state.h"
 
@@ -78,7 +79,7 @@ is_of_discarded(const struct alqi_memprof_entry *e)
 typedef void note_fn(struct alqi_memprof_domain *, struct alqi_memprof_entry *);
 
 static void
-note_fifo(struct alqi_memprof_domain *d, const struct alqi_memprof_pending *f,
+note_fifo(struct alqi_memprof_domain *d, const struct alqi_entry_fifo *f,
           note_fn *note)
 {
     for (struct alqi_memprof_entry *e = f->head; e != NULL; e = e->next)
@@ -99,7 +100,7 @@ note_elsewhere(struct alqi_memprof_domain *d, note_fn *note)
         if (t->running != NULL && t->running_kind != ALQI_CALLBACK_LAST &&
             t->running_kind != ALQI_CALLBACK_ALLOC_NEW)
             note(d, t->running);
-        for (struct alqi_memprof_entry *e = t->making; e; e = e->chain)
+        for (struct alqi_memprof_entry *e = t->new_entries; e; e = e->chain)
             note(d, e);
     }
 }
@@ -137,14 +138,14 @@ found_add(void *arg, struct alqi_memprof_entry *e)
     q->last = e;
 }
 
-static struct alqi_memprof_pending
+static struct alqi_entry_fifo
 queue_close(struct queue *q)
 {
-    struct alqi_memprof_pending f = {NULL, NULL};
+    struct alqi_entry_fifo f = {NULL, NULL};
 
     q->last->next = NULL;
     if (q->before.next != NULL)
-        f = (struct alqi_memprof_pending){q->before.next, q->last};
+        f = (struct alqi_entry_fifo){q->before.next, q->last};
     return f;
 }
 
@@ -184,7 +185,7 @@ note_young(struct alqi_memprof_domain *d, note_fn *note, bool is_minor,
 {
     struct alqi_memprof_entry *e = d->young.head, *next;
 
-    d->young = (struct alqi_memprof_pending){NULL, NULL};
+    d->young = (struct alqi_entry_fifo){NULL, NULL};
     for (; e != NULL; e = next) {
         next = e->next;
         if (ALQI_LIKELY(next != NULL))
@@ -206,18 +207,18 @@ note_old(struct alqi_memprof_domain *d, struct found *found)
     uint64_t n_discards = alqi_profiles_discards();
 
     if (n_discards == d->n_discards) {
-        alqi_old_take_dead(d, found_dead, found);
+        alqi_old_remove_dead(d, found_dead, found);
         return;
     }
     d->n_discards = n_discards;
-    alqi_old_take_ended(d, found_ended, found);
+    alqi_old_remove_ended(d, found_ended, found);
 }
 
 static void
-owe(struct alqi_memprof_domain *d, struct found *found)
+give_found(struct alqi_memprof_domain *d, struct found *found)
 {
-    struct alqi_memprof_pending prompt = queue_close(&found->prompt);
-    struct alqi_memprof_pending deferred = queue_close(&found->deferred);
+    struct alqi_entry_fifo prompt = queue_close(&found->prompt);
+    struct alqi_entry_fifo deferred = queue_close(&found->deferred);
 
     if (prompt.head == NULL && deferred.head == NULL)
         return;
@@ -235,7 +236,7 @@ alqi_memprof_after_minor(struct alqi_memprof_domain *domain)
     alqi_orphans_adopt(domain);
     note_elsewhere(domain, note_minor);
     note_young(domain, note_minor, true, &found);
-    owe(domain, &found);
+    give_found(domain, &found);
     alqi_scan_verify(domain);
 }
 
@@ -256,7 +257,7 @@ alqi_memprof_after_major(struct alqi_memprof_domain *domain)
     note_elsewhere(domain, note_major);
     note_young(domain, note_major, false, &found);
     note_old(domain, &found);
-    owe(domain, &found);
+    give_found(domain, &found);
     alqi_scan_verify(domain);
 }
 
@@ -293,7 +294,7 @@ visit_thread(const struct visit *v, struct alqi_memprof_thread *t)
     visit_list(v, t->pending.head);
     visit_list(v, t->deferred.head);
     visit_list(v, t->due.head);
-    for (struct alqi_memprof_entry *e = t->making; e != NULL; e = e->chain)
+    for (struct alqi_memprof_entry *e = t->new_entries; e != NULL; e = e->chain)
         visit_one(v, e, e == t->running);
     if (t->running != NULL && t->running_kind != ALQI_CALLBACK_LAST &&
         t->running_kind != ALQI_CALLBACK_ALLOC_NEW)
@@ -351,8 +352,8 @@ alqi_scan_sweep(struct alqi_memprof_domain *d, const struct alq_profile *p)
 
     if (d->subject->is_young == NULL)
         return NULL; /* a notified heap, whose threads may all be here */
-    alqi_old_take_of(&d->old, p, chain_add, &out);
-    d->young = (struct alqi_memprof_pending){NULL, NULL};
+    alqi_old_remove_of(&d->old, p, chain_add, &out);
+    d->young = (struct alqi_entry_fifo){NULL, NULL};
     for (; e != NULL; e = next) {
         next = e->next;
         if (e->profile == p)
@@ -415,7 +416,7 @@ alqi_scan_each(struct alqi_memprof_domain *d, const struct alq_profile *p,
 
 /* False: it is over. */
 static bool
-turn_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
+run_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
 {
     const uintptr_t *frames;
     size_t n_frames;
@@ -428,9 +429,9 @@ turn_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
     }
     frames = alqi_stash_take(t, e, &n_frames);
     e->data = 0;
-    keep = alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_OWED, frames, n_frames,
-                               &e->data);
-    alqi_stash_told(t, frames, n_frames);
+    keep = alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_DEFERRED, frames,
+                               n_frames, &e->data);
+    alqi_stash_release(t, frames, n_frames);
     if (!keep) {
         alqi_entry_free(t, e);
         return false;
@@ -440,7 +441,7 @@ turn_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
 }
 
 static bool
-turn_promote(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
+run_promote(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
 {
     bool keep = alqi_callback_promote(t, e);
 
@@ -458,15 +459,15 @@ is_discarded(const struct alqi_memprof_entry *e)
 }
 
 void
-alqi_scan_turn(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
+alqi_scan_run(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
 {
-    if ((e->flags & ALQI_ENTRY_ALLOC_DUE) && !turn_alloc(t, e))
+    if ((e->flags & ALQI_ENTRY_ALLOC_DUE) && !run_alloc(t, e))
         return;
     if (is_discarded(e)) {
         alqi_entry_release(t, e);
         return;
     }
-    if ((e->flags & ALQI_ENTRY_MOVED) && !turn_promote(t, e))
+    if ((e->flags & ALQI_ENTRY_MOVED) && !run_promote(t, e))
         return;
     if (is_discarded(e))
         alqi_entry_release(t, e);
@@ -482,11 +483,11 @@ bool
 alqi_memprof_has_pending(const struct alqi_memprof_thread *thread)
 {
     return thread->pending.head != NULL ||
-           alqi_memprof_domain_owes(thread->domain);
+           alqi_memprof_domain_has_pending(thread->domain);
 }
 
 bool
-alqi_memprof_domain_owes(const struct alqi_memprof_domain *domain)
+alqi_memprof_domain_has_pending(const struct alqi_memprof_domain *domain)
 {
     return atomic_load_explicit(&domain->has_pending, memory_order_relaxed);
 }
@@ -500,7 +501,7 @@ alqi_memprof_poll(struct alqi_memprof_thread *thread, int *code)
         return ALQ_OK;
     alqi_memprof_enter(thread);
     thread->failure = 0;
-    alqi_pending_run_prompt(thread);
+    alqi_pending_run_polled(thread);
     alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
     failure = thread->failure;
     thread->failure = before; /* a flush tells of that */
@@ -512,7 +513,7 @@ alqi_memprof_poll(struct alqi_memprof_thread *thread, int *code)
 }
 
 void
-alqi_memprof_limits_settle(struct alqi_memprof_thread *thread)
+alqi_memprof_limits_run(struct alqi_memprof_thread *thread)
 {
     if (thread->mode != ALQI_MEMPROF_IDLE)
         return;
@@ -540,7 +541,7 @@ alqi_memprof_heap_end(struct alqi_memprof_thread *thread)
     struct alqi_memprof_entry *e;
 
     alqi_memprof_enter(thread);
-    d->is_apart = true; /* what comes now is another heap's */
+    d->heap_ended = true; /* what comes now is another heap's */
     alqi_pending_run_all(thread);
     while ((e = alqi_fifo_pop(&d->young)) != NULL ||
            (e = alqi_old_pop(&d->old)) != NULL)

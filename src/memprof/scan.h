@@ -14,8 +14,9 @@
  *   compaction                  _blocks
  *   poll                        _has_pending, _poll
  *
- * A domain's young-collection trigger is drawn by alqi_memprof_gap_words, anew
- * after each of these that says so, and whenever subject.triggers_stale. */
+ * A domain's young-collection trigger is next_skip by alqi_memprof_skip_words,
+ * anew after each of these that says so, and whenever subject.triggers_stale.
+ */
 #ifndef ALQI_MEMPROF_SCAN_H
 #define ALQI_MEMPROF_SCAN_H
 
@@ -24,9 +25,9 @@
 /* ---- allocation --------------------------------------------------------- */
 
 /* A managed request: sub-blocks in program order, the first at the highest
- * address, each with its header; `hit_at` counts words in that order up to and
- * including the one that the trigger is on, from 1.  Runs the alloc callbacks
- * now, before there is memory.
+ * address, each with its header; `sample_at` counts words in that order up to
+ * and including the one that the trigger is on, from 1.  Runs the alloc
+ * callbacks now, before there is memory.
  *
  * 0: the heap makes room (it may collect), then calls _request_done, or
  * _request_cancel when it cannot.  Else the code of a callback that failed; no
@@ -34,13 +35,14 @@
  * after that, and after _cancel. */
 int alqi_memprof_request(struct alqi_memprof_thread *thread,
                          const uint32_t *sub_words, unsigned n_subs,
-                         uint64_t hit_at, const struct alqi_stack_regs *regs);
+                         uint64_t sample_at,
+                         const struct alqi_stack_regs *regs);
 /* The same for one block. */
 int alqi_memprof_request_one(struct alqi_memprof_thread *thread, uint32_t words,
-                             uint64_t hit_at,
+                             uint64_t sample_at,
                              const struct alqi_stack_regs *regs);
 /* `low` is the lowest header of the request.  Returns what
- * alqi_memprof_gap_words would; subject.owes is told if need be. */
+ * alqi_memprof_skip_words would; subject.request_poll is told if need be. */
 uint64_t alqi_memprof_request_done(struct alqi_memprof_thread *thread,
                                    void *low);
 void alqi_memprof_request_cancel(struct alqi_memprof_thread *thread);
@@ -104,17 +106,18 @@ void alqi_memprof_blocks(struct alqi_memprof_domain *domain,
 
 /* Something waits for a poll. */
 bool alqi_memprof_has_pending(const struct alqi_memprof_thread *thread);
-bool alqi_memprof_domain_owes(const struct alqi_memprof_domain *domain);
+bool alqi_memprof_domain_has_pending(const struct alqi_memprof_domain *domain);
 
-/* Runs what the domain and this thread owe and does not wait for a flush, until
- * a callback fails: ALQ_ECALLBACK, with *code, and the rest is pending still.
+/* Runs what the domain and this thread give_found and does not wait for a
+ * flush, until a callback fails: ALQ_ECALLBACK, with *code, and the rest is
+ * pending still.
  */
 enum alq_status alqi_memprof_poll(struct alqi_memprof_thread *thread,
                                   int *code);
 
 /* Runs what is owed to profiles of limits, which run nothing of the program;
  * the rest is pending still. */
-void alqi_memprof_limits_settle(struct alqi_memprof_thread *thread);
+void alqi_memprof_limits_run(struct alqi_memprof_thread *thread);
 
 /* The blocks of a profile that the domain tracks, while all of its threads
  * stand still and nothing is being collected; not 0: what `visit` returned. */

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "memprof/mock_heap.h"
+#include "kits/memprof/mock_heap.h"
 
 enum { LOG = 1 << 16 };
 
@@ -260,7 +260,7 @@ suspended_words_are_no_trials(void **state) /* N2, S12 */
 }
 
 static void
-a_new_law_begins_at_once(void **state) /* S5 */
+a_new_distribution_begins_at_once(void **state) /* S5 */
 {
     struct alq_profile *p = begin_on(main_thread, 1e-9), *q;
 
@@ -276,7 +276,7 @@ a_new_law_begins_at_once(void **state) /* S5 */
 }
 
 static void
-a_replaced_profile_gets_nothing_of_an_old_gap(void **state) /* .inv.armed */
+a_replaced_profile_gets_nothing_of_an_old_skip(void **state) /* .inv.armed */
 {
     const struct alqi_stack_regs regs = {0, 0, 0, false};
     struct alqi_memprof_block b = {0};
@@ -338,7 +338,7 @@ no_room_gives_every_kept_block_a_death(void **state)
     const struct alqi_stack_regs regs = {0, 0, 0, false};
 
     (void)state;
-    alqi_memprof_gap_words(&main_thread->t);
+    alqi_memprof_skip_words(&main_thread->t);
     assert_int_equal(alqi_memprof_request(&main_thread->t, seven, 7, 1, &regs),
                      0);
     alqi_memprof_request_cancel(&main_thread->t);
@@ -718,8 +718,8 @@ main(void)
         TEST(rate_one_is_exact),
         TEST(samples_are_binomial),
         TEST(suspended_words_are_no_trials),
-        TEST(a_new_law_begins_at_once),
-        TEST(a_replaced_profile_gets_nothing_of_an_old_gap),
+        TEST(a_new_distribution_begins_at_once),
+        TEST(a_replaced_profile_gets_nothing_of_an_old_skip),
         TEST(a_failure_ends_the_whole_request),
         TEST(no_room_gives_every_kept_block_a_death),
         TEST(stop_in_a_callback_drops_the_rest),

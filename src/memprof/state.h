@@ -8,7 +8,6 @@
 
 #include "memprof/engine.h"
 #include "memprof/entry.h"
-#include "memprof/locks.h"
 
 /* ---- profile.c ---------------------------------------------------------- */
 
@@ -19,7 +18,7 @@ enum alqi_profile_status {
 };
 
 /* References: each live entry counts 1, every other holder ONE_HOLDER, in one
- * word, so that making an entry costs one atomic operation. */
+ * word, so that new_entries an entry costs one atomic operation. */
 #define ALQI_PROFILE_ONE_ENTRY ((uint64_t)1)
 #define ALQI_PROFILE_ONE_HOLDER ((uint64_t)1 << 40)
 #define ALQI_PROFILE_ENTRIES (ALQI_PROFILE_ONE_HOLDER - 1)
@@ -42,7 +41,7 @@ enum {
 struct alq_profile {
     const void *engine; /* first: engine.h */
     /* Constant while referenced. */
-    struct alqi_sample_law law;
+    struct alqi_sample_dist dist;
     struct alq_tracker tracker;
     const struct alqi_memprof_hooks *hooks; /* may be NULL */
     _Atomic(uint64_t) id;                   /* unique in the process, never 0 */
@@ -69,7 +68,7 @@ struct alq_profile {
 
 struct alq_profile *alqi_profile_new(const struct alq_memprof_config *config,
                                      const struct alq_tracker *tracker,
-                                     const struct alqi_sample_law *law,
+                                     const struct alqi_sample_dist *dist,
                                      const struct alqi_memprof_hooks *hooks,
                                      unsigned slot);
 void alqi_profile_hold(struct alq_profile *p);
@@ -98,7 +97,7 @@ bool alqi_profile_stop(struct alq_profile *p);
 void alqi_profiles_lock(void);
 void alqi_profiles_unlock(void);
 /* An unprepared fork: entries are forgotten, and who is not `self`. */
-void alqi_profiles_forget_entries(const struct alqi_memprof_thread *self);
+void alqi_profiles_fork_reset(const struct alqi_memprof_thread *self);
 /* Profiles that were discarded, ever. */
 uint64_t alqi_profiles_discards(void);
 void alqi_profiles_note_discard(void);
@@ -256,7 +255,7 @@ alqi_pool_put(struct alqi_memprof_thread *t, void *node)
 void alqi_pool_drain(struct alqi_memprof_thread *t);
 void alqi_pool_lock(void);
 void alqi_pool_unlock(void);
-void alqi_pool_forget(void);
+void alqi_pool_fork_reset(void);
 
 /* ---- index.c, filter.c (notified heaps) --------------------------------- */
 
@@ -281,18 +280,18 @@ struct alqi_memprof_entry *alqi_index_put(struct alqi_memprof_entry *batch,
 bool alqi_index_put_simple(struct alqi_memprof_entry *entry);
 /* Takes the block's entries out, dead.  Those whose alloc callback is due or
  * running are only marked: its thread goes on with them. */
-struct alqi_memprof_entry *alqi_index_take_dead(const void *block);
+struct alqi_memprof_entry *alqi_index_remove_dead(const void *block);
 /* For a realloc: all come back, TAKEN, alive; then _put or _bury. */
-struct alqi_memprof_entry *alqi_index_take(const void *block);
-enum alqi_index_next alqi_index_bury(struct alqi_memprof_entry *e);
-bool alqi_index_owes_alloc(struct alqi_memprof_entry *e);
+struct alqi_memprof_entry *alqi_index_remove_for_realloc(const void *block);
+enum alqi_index_next alqi_index_realloc_done(struct alqi_memprof_entry *e);
+bool alqi_index_alloc_is_due(struct alqi_memprof_entry *e);
 /* The turn of an entry on a FIFO: RUN, DEAD, FREE or LEFT. */
-enum alqi_index_next alqi_index_turn(struct alqi_memprof_entry *e);
+enum alqi_index_next alqi_index_begin_deferred(struct alqi_memprof_entry *e);
 /* The alloc callback of an indexed entry has run: KEEP, DEAD, FREE or LEFT. */
 enum alqi_index_next alqi_index_alloc_ran(struct alqi_memprof_entry *e,
                                           bool keep, uintptr_t data);
 /* Its alloc callback will never run: FREE, DEAD (had run) or LEFT. */
-enum alqi_index_next alqi_index_give_up(struct alqi_memprof_entry *e);
+enum alqi_index_next alqi_index_cancel_deferred(struct alqi_memprof_entry *e);
 /* Takes out every entry of a discarded profile. */
 struct alqi_memprof_entry *alqi_index_sweep(const struct alq_profile *p);
 int alqi_index_each(const struct alq_profile *p,
@@ -303,24 +302,24 @@ int alqi_index_each(const struct alq_profile *p,
 void alqi_index_count_at(unsigned level);
 void alqi_index_lock_all(void);
 void alqi_index_unlock_all(void);
-void alqi_index_forget(void);
+void alqi_index_fork_reset(void);
 
 /* Called with no lock held after puts; `in_shard` entries sit in one shard. */
 void alqi_filter_grow_if_full(uint64_t in_shard);
 void alqi_filter_lock(void);
 void alqi_filter_unlock(void);
-void alqi_filter_forget(void);
+void alqi_filter_fork_reset(void);
 
 /* For each of a chain that has just been taken out of the index, by whom the
  * block is to be freed or moved. */
 static inline void
-alqi_entries_leave(const struct alqi_memprof_entry *chain)
+alqi_entries_notify_freeing(const struct alqi_memprof_entry *chain)
 {
     for (; chain != NULL; chain = chain->chain) {
         const struct alq_profile *p = chain->profile;
 
         if (p->hooks != NULL)
-            p->hooks->leaves(p->tracker.arg, chain->block);
+            p->hooks->freeing(p->tracker.arg, chain->block);
     }
 }
 
@@ -341,19 +340,19 @@ struct alqi_memprof_old {
 struct alqi_memprof_domain {
     const struct alqi_memprof_subject *subject;
     void *heap;
-    struct alqi_memprof_lock lock;
+    struct alqi_plat_lock lock;
     _Atomic(uint64_t) serial; /* from 1; a change makes threads re-arm */
     _Atomic(struct alq_profile *) slot[ALQI_MEMPROF_SLOTS];
     struct alqi_memprof_thread *threads;
     uint32_t n_threads_ever;
     /* Callbacks owed by threads that ended; anyone who flushes runs them.  In
      * a scanned heap also what collections have found, for polls. */
-    struct alqi_memprof_pending pending;
-    struct alqi_memprof_pending deferred; /* scanned: for flushes alone */
+    struct alqi_entry_fifo pending;
+    struct alqi_entry_fifo deferred; /* scanned: for flushes alone */
     _Atomic(bool) has_pending;
     uint64_t path; /* which domain of its family: of its threads' seeds */
     uint64_t n_children;
-    bool is_apart;       /* of a heap that has ended: adopts nothing any more */
+    bool heap_ended;     /* of a heap that has ended: adopts nothing any more */
     uint32_t cycle;      /* the heap's major cycle, of ALQI_CYCLE_MASK */
     uint64_t n_discards; /* those that `old` was last looked through for */
     struct alqi_memprof_domain *next;
@@ -361,7 +360,7 @@ struct alqi_memprof_domain {
 
     /* Scanned heaps only; touched by the domain's running thread, or by the
      * collector on its behalf while it is stopped. */
-    struct alqi_memprof_pending young; /* block or datum may be young */
+    struct alqi_entry_fifo young; /* block or datum may be young */
     struct alqi_memprof_old old;
 };
 
@@ -370,7 +369,7 @@ void alqi_domain_unlock(struct alqi_memprof_domain *d);
 void alqi_domains_lock_all(void);
 void alqi_domains_unlock_all(void);
 /* An unprepared fork: opens every lock, forgets every thread but `self`. */
-void alqi_domains_forget(struct alqi_memprof_thread *self);
+void alqi_domains_fork_reset(struct alqi_memprof_thread *self);
 /* Copies what samples the thread into it (alqi_memprof_thread.armed). */
 void alqi_domain_arm(struct alqi_memprof_domain *d,
                      struct alqi_memprof_thread *t);
@@ -392,11 +391,11 @@ bool alqi_tree_has(const struct alqi_memprof_thread *t,
 /* Lets go of those that are stopped. */
 void alqi_tree_prune_locked(struct alqi_memprof_thread *t);
 void alqi_tree_leave_all(struct alqi_memprof_thread *t);
-void alqi_tree_forget(struct alqi_memprof_thread *t);
+void alqi_tree_fork_reset(struct alqi_memprof_thread *t);
 
 /* ---- thread.c ----------------------------------------------------------- */
 
-/* Back from alqi_memprof_enter; handles late frees and runs what is due. */
+/* Back from alqi_memprof_enter; handles delayed frees and runs what is due. */
 void alqi_thread_leave(struct alqi_memprof_thread *t, uint32_t was);
 /* What samples it has changed since it was armed. */
 static inline bool
@@ -406,32 +405,31 @@ alqi_thread_is_stale(const struct alqi_memprof_thread *t)
            t->armed.serial;
 }
 
-/* The gap that was drawn already, which is as good as any other; 0: none was,
- * or for something else. */
+/* The skip that was next_skip already, which is as good as any other; 0: none
+ * was, or for something else. */
 static inline uint64_t
-alqi_thread_drawn(struct alqi_memprof_thread *t)
+alqi_thread_take_skip(struct alqi_memprof_thread *t)
 {
-    uint64_t gap = t->drawn;
+    uint64_t skip = t->next_skip;
 
-    t->drawn = 0;
-    return ALQI_LIKELY(!alqi_thread_is_stale(t)) ? gap : 0;
+    t->next_skip = 0;
+    return ALQI_LIKELY(!alqi_thread_is_stale(t)) ? skip : 0;
 }
 
-/* Draws the next gap, after re-arming when the slots have changed. */
-uint64_t alqi_thread_draw(struct alqi_memprof_thread *t);
+/* Draws the next skip, after re-arming when the slots have changed. */
+uint64_t alqi_thread_draw_skip(struct alqi_memprof_thread *t);
 
 /* Hits among a tripped block's words, of which `words_after` come after the
- * one that tripped; *gap: from the block's end to the next hit, 0 when that is
- * yet to be drawn. */
-uint64_t alqi_thread_hits(struct alqi_memprof_thread *t, uint64_t words_after,
-                          uint64_t *gap);
+ * one that tripped; *skip: from the block's end to the next hit, 0 when that is
+ * yet to be next_skip. */
+uint64_t alqi_thread_samples(struct alqi_memprof_thread *t,
+                             uint64_t words_after, uint64_t *skip);
 /* In a handler that interrupted the engine: false, the block waits. */
-bool alqi_thread_late_push(struct alqi_memprof_thread *t, void *block);
+bool alqi_thread_delay_free(struct alqi_memprof_thread *t, void *block);
 /* ---- scan.c ------------------------------------------------------------- */
 
 /* The turn of a scanned heap's entry on a FIFO. */
-void alqi_scan_turn(struct alqi_memprof_thread *t,
-                    struct alqi_memprof_entry *e);
+void alqi_scan_run(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e);
 /* To the list where its block and datum belong. */
 void alqi_scan_place(struct alqi_memprof_domain *d,
                      struct alqi_memprof_entry *e);
@@ -455,17 +453,20 @@ void alqi_old_append(struct alqi_memprof_old *to,
                      struct alqi_memprof_old *from);
 struct alqi_memprof_entry *alqi_old_pop(struct alqi_memprof_old *l);
 /* Each entry whose block is unmarked leaves, and is told. */
-void alqi_old_take_dead(struct alqi_memprof_domain *d,
-                        void (*went)(void *arg, struct alqi_memprof_entry *e),
-                        void *arg);
+void alqi_old_remove_dead(struct alqi_memprof_domain *d,
+                          void (*removed)(void *arg,
+                                          struct alqi_memprof_entry *e),
+                          void *arg);
 /* The same, and those of profiles that are discarded. */
-void alqi_old_take_ended(struct alqi_memprof_domain *d,
-                         void (*went)(void *arg, struct alqi_memprof_entry *e),
-                         void *arg);
+void alqi_old_remove_ended(struct alqi_memprof_domain *d,
+                           void (*removed)(void *arg,
+                                           struct alqi_memprof_entry *e),
+                           void *arg);
 /* Those of this profile. */
-void alqi_old_take_of(struct alqi_memprof_old *l, const struct alq_profile *p,
-                      void (*went)(void *arg, struct alqi_memprof_entry *e),
-                      void *arg);
+void alqi_old_remove_of(struct alqi_memprof_old *l, const struct alq_profile *p,
+                        void (*removed)(void *arg,
+                                        struct alqi_memprof_entry *e),
+                        void *arg);
 
 /* ---- verify.c ----------------------------------------------------------- */
 
@@ -573,13 +574,13 @@ void alqi_orphans_add(struct alqi_memprof_domain *d);
 void alqi_orphans_adopt(struct alqi_memprof_domain *d);
 void alqi_orphans_lock(void);
 void alqi_orphans_unlock(void);
-void alqi_orphans_forget(void);
+void alqi_orphans_fork_reset(void);
 
 /* ---- pending.c -------------------------------------------------------------
  */
 
 static inline void
-alqi_fifo_push(struct alqi_memprof_pending *f, struct alqi_memprof_entry *e)
+alqi_fifo_push(struct alqi_entry_fifo *f, struct alqi_memprof_entry *e)
 {
     e->next = NULL;
     if (f->tail != NULL)
@@ -590,7 +591,7 @@ alqi_fifo_push(struct alqi_memprof_pending *f, struct alqi_memprof_entry *e)
 }
 
 static inline struct alqi_memprof_entry *
-alqi_fifo_pop(struct alqi_memprof_pending *f)
+alqi_fifo_pop(struct alqi_entry_fifo *f)
 {
     struct alqi_memprof_entry *e = f->head;
 
@@ -602,8 +603,7 @@ alqi_fifo_pop(struct alqi_memprof_pending *f)
     return e;
 }
 
-void alqi_fifo_append(struct alqi_memprof_pending *to,
-                      struct alqi_memprof_pending *from);
+void alqi_fifo_append(struct alqi_entry_fifo *to, struct alqi_entry_fifo *from);
 /* The entry is dead and nobody else's: its last callback is due, now or, under
  * ALQ_MEMPROF_DEFER, at a flush. */
 void alqi_pending_dead(struct alqi_memprof_thread *t,
@@ -620,15 +620,15 @@ void alqi_pending_run_due(struct alqi_memprof_thread *t);
 void alqi_pending_run_allocs(struct alqi_memprof_thread *t);
 void alqi_pending_run_all(struct alqi_memprof_thread *t);
 /* A scanned heap's: what waits for no flush, until a callback fails. */
-void alqi_pending_run_prompt(struct alqi_memprof_thread *t);
+void alqi_pending_run_polled(struct alqi_memprof_thread *t);
 void alqi_pending_run_limits(struct alqi_memprof_thread *t);
 /* A scanned heap's entry owes this thread's callback. */
 void alqi_pending_push(struct alqi_memprof_thread *t,
                        struct alqi_memprof_entry *e);
 /* Owed by the domain, whose lock is held. */
 void alqi_pending_give_locked(struct alqi_memprof_domain *d,
-                              struct alqi_memprof_pending *prompt,
-                              struct alqi_memprof_pending *deferred);
+                              struct alqi_entry_fifo *prompt,
+                              struct alqi_entry_fifo *deferred);
 /* Copies a stack into nodes; false: no memory. */
 bool alqi_stash_make(struct alqi_memprof_thread *t,
                      struct alqi_memprof_entry *e, const uintptr_t *frames,
@@ -638,8 +638,8 @@ bool alqi_stash_make(struct alqi_memprof_thread *t,
 const uintptr_t *alqi_stash_take(struct alqi_memprof_thread *t,
                                  struct alqi_memprof_entry *e,
                                  size_t *n_frames);
-void alqi_stash_told(struct alqi_memprof_thread *t, const uintptr_t *frames,
-                     size_t n_frames);
+void alqi_stash_release(struct alqi_memprof_thread *t, const uintptr_t *frames,
+                        size_t n_frames);
 void alqi_stash_free(struct alqi_memprof_thread *t,
                      struct alqi_memprof_entry *e);
 /* Everything the thread owes, at its end. */

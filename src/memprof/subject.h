@@ -1,6 +1,6 @@
 /* subject.h -- what the engine needs to know of the heap it watches
  *
- * The engine never knows which heap that is.  Two kinds of heap exist:
+ * The engine never before which heap that is.  Two kinds of heap exist:
  *
  *   scanned   The heap has domains, each run by one thread at a time, and
  *             collections.  The engine keeps each domain's entries and the
@@ -25,7 +25,7 @@ typedef bool alqi_memprof_walk_fn(void *heap, uintptr_t *frames,
 
 /* What a subject whose tasks have limits is told besides. */
 struct alqi_memprof_limits {
-    /* A block was sampled for the loudest profile that is not of limits
+    /* A block was sampled for the highest_rate profile that is not of limits
      * (engine.h): so many of its words, each of which stands for
      * interval_words.  Called INSIDE, where the block is allocated; of a
      * scanned heap's requests when the alloc callbacks have run. */
@@ -51,17 +51,17 @@ struct alqi_memprof_subject {
 
     /* The calling thread owes callbacks, or its domain does, and did not when a
      * poll was last asked for: see to one. */
-    void (*owes)(void *heap);
+    void (*request_poll)(void *heap);
 
     /* ---- notified heaps; NULL in a scanned one ---- */
 
     /* Frees a block whose free() came while the engine could not take it. */
-    void (*free_late)(void *heap, void *block);
+    void (*free_delayed)(void *heap, void *block);
 
     /* ---- both ---- */
 
     /* A profile of the domain began or ended: make every thread of the domain
-     * redraw its trigger soon (alqi_memprof_gap_words).  May be NULL. */
+     * redraw its trigger soon (alqi_memprof_skip_words).  May be NULL. */
     void (*triggers_stale)(void *heap);
 
     /* May be NULL, and be set later on (atomic). */

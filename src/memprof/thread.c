@@ -1,4 +1,4 @@
-/* thread.c -- a thread's modes, its gaps, and frees that came too early
+/* thread.c -- a thread's modes, its skips, and frees that came too early
  *
  *            enter                     callback begins
  *     IDLE ---------> INSIDE -----------------------------> CALLBACK
@@ -8,54 +8,55 @@
  * A signal handler may interrupt any of them and call malloc or free:
  *   IDLE, CALLBACK  no lock is held and nothing is half done: it is served.
  *   INSIDE          its malloc is not sampled; its free of a tracked block
- *                   waits in late[], unfreed, until `leave`.
- * .inv.late  Only the thread and its own handlers touch late[] and n_late, and
- *            a handler runs to its end before the thread goes on: a push is a
- *            plain store, a drain ends by compare-and-swap. */
+ *                   waits in delayed[], unfreed, until `leave`.
+ * .inv.delayed  Only the thread and its own handlers touch delayed[] and
+ * n_delayed, and a handler runs to its end before the thread goes on: a push is
+ * a plain store, a drain ends by compare-and-swap. */
 #include <string.h>
 
 #include "memprof/make.h"
 #include "memprof/state.h"
 
-enum { HITS_WALKED = 16 }; /* expected; more are one binomial draw */
+enum { SKIPS_MAX = 16 }; /* expected; more are one binomial draw */
 
 static struct alqi_memprof_entry *
-late_free(struct alqi_memprof_thread *t, void *block)
+delayed_free(struct alqi_memprof_thread *t, void *block)
 {
-    struct alqi_memprof_entry *dead = alqi_index_take_dead(block);
+    struct alqi_memprof_entry *dead = alqi_index_remove_dead(block);
 
-    alqi_entries_leave(dead);
-    t->domain->subject->free_late(t->domain->heap, block);
+    alqi_entries_notify_freeing(dead);
+    t->domain->subject->free_delayed(t->domain->heap, block);
     return dead;
 }
 
 static ALQI_COLD void
-late_drain(struct alqi_memprof_thread *t)
+delayed_drain(struct alqi_memprof_thread *t)
 {
-    uint32_t done = 0, n = __atomic_load_n(&t->n_late, __ATOMIC_RELAXED);
+    uint32_t done = 0, n = __atomic_load_n(&t->n_delayed, __ATOMIC_RELAXED);
 
     do {
         while (done < n)
-            alqi_pending_dead_chain(t, late_free(t, t->late[done++]));
+            alqi_pending_dead_chain(t, delayed_free(t, t->delayed[done++]));
         /* Fails when a handler has pushed more since. */
-    } while (!__atomic_compare_exchange_n(&t->n_late, &n, 0, false,
+    } while (!__atomic_compare_exchange_n(&t->n_delayed, &n, 0, false,
                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
 /* Called in a handler that interrupted the engine on its own thread. */
 bool
-alqi_thread_late_push(struct alqi_memprof_thread *t, void *block)
+alqi_thread_delay_free(struct alqi_memprof_thread *t, void *block)
 {
-    uint32_t n = t->n_late;
+    uint32_t n = t->n_delayed;
 
-    if (n == ALQI_MEMPROF_LATE_FREES) {
-        /* Freed untold: its entry is stale until the address comes again. */
+    if (n == ALQI_MEMPROF_DELAYED_FREES) {
+        /* Freed unreported: its entry is stale until the address comes again.
+         */
         t->dropped_nested++;
         return true;
     }
-    t->late[n] = block;
+    t->delayed[n] = block;
     atomic_signal_fence(memory_order_seq_cst);
-    t->n_late = n + 1;
+    t->n_delayed = n + 1;
     return false;
 }
 
@@ -63,8 +64,8 @@ void
 alqi_thread_leave(struct alqi_memprof_thread *t, uint32_t was)
 {
     for (;;) {
-        if (ALQI_UNLIKELY(t->n_late != 0))
-            late_drain(t);
+        if (ALQI_UNLIKELY(t->n_delayed != 0))
+            delayed_drain(t);
         if (was == ALQI_MEMPROF_IDLE && ALQI_UNLIKELY(t->due.head != NULL)) {
             alqi_pending_run_due(t);
             continue;
@@ -72,7 +73,7 @@ alqi_thread_leave(struct alqi_memprof_thread *t, uint32_t was)
         atomic_signal_fence(memory_order_seq_cst);
         t->mode = was;
         atomic_signal_fence(memory_order_seq_cst);
-        if (ALQI_LIKELY(t->n_late == 0))
+        if (ALQI_LIKELY(t->n_delayed == 0))
             return;
         t->mode = ALQI_MEMPROF_INSIDE;
         atomic_signal_fence(memory_order_seq_cst);
@@ -80,49 +81,49 @@ alqi_thread_leave(struct alqi_memprof_thread *t, uint32_t was)
 }
 
 uint64_t
-alqi_thread_draw(struct alqi_memprof_thread *t)
+alqi_thread_draw_skip(struct alqi_memprof_thread *t)
 {
     if (ALQI_UNLIKELY(alqi_thread_is_stale(t)))
         alqi_domain_arm(t->domain, t);
-    return alqi_sample_gap_words(&t->rng, &t->armed.law);
+    return alqi_sample_skip_words(&t->rng, &t->armed.dist);
 }
 
 uint64_t
-alqi_thread_hits(struct alqi_memprof_thread *t, uint64_t words_after,
-                 uint64_t *gap)
+alqi_thread_samples(struct alqi_memprof_thread *t, uint64_t words_after,
+                    uint64_t *skip)
 {
-    const struct alqi_sample_law *law = &t->armed.law;
+    const struct alqi_sample_dist *dist = &t->armed.dist;
     uint64_t k = 1, g;
 
-    *gap = 1;
-    if (law->rate == 1.0)
+    *skip = 1;
+    if (dist->rate == 1.0)
         return 1 + words_after;
-    *gap = 0;
-    if ((double)words_after * law->rate > HITS_WALKED)
-        return 1 + alqi_sample_binomial(&t->rng, law, words_after);
-    /* The gap that leaves the block is the next one: no draw is wasted. */
-    while ((g = alqi_sample_gap_words(&t->rng, law)) <= words_after) {
+    *skip = 0;
+    if ((double)words_after * dist->rate > SKIPS_MAX)
+        return 1 + alqi_sample_binomial(&t->rng, dist, words_after);
+    /* The skip that leaves the block is the next one: no draw is wasted. */
+    while ((g = alqi_sample_skip_words(&t->rng, dist)) <= words_after) {
         words_after -= g;
         k++;
     }
-    *gap = g - words_after;
+    *skip = g - words_after;
     return k;
 }
 
 uint64_t
-alqi_memprof_gap_words(struct alqi_memprof_thread *thread)
+alqi_memprof_skip_words(struct alqi_memprof_thread *thread)
 {
-    uint64_t gap;
+    uint64_t skip;
 
     if (thread->mode != ALQI_MEMPROF_IDLE)
         return ALQI_SAMPLE_NEVER_WORDS;
-    gap = alqi_thread_drawn(thread);
-    if (ALQI_LIKELY(gap != 0))
-        return gap;
+    skip = alqi_thread_take_skip(thread);
+    if (ALQI_LIKELY(skip != 0))
+        return skip;
     alqi_memprof_enter(thread);
-    gap = alqi_thread_draw(thread);
+    skip = alqi_thread_draw_skip(thread);
     alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
-    return gap;
+    return skip;
 }
 
 /* ---- beginning and end -------------------------------------------------- */
@@ -130,13 +131,13 @@ alqi_memprof_gap_words(struct alqi_memprof_thread *thread)
 void
 alqi_memprof_thread_init(struct alqi_memprof_thread *thread,
                          struct alqi_memprof_domain *domain,
-                         struct alqi_stack_cache *memo, uintptr_t *frames,
+                         struct alqi_stack_cache *cache, uintptr_t *frames,
                          uint64_t seed)
 {
     memset(thread, 0, sizeof *thread);
     thread->mode = ALQI_MEMPROF_INSIDE;
     thread->domain = domain;
-    thread->memo = memo;
+    thread->cache = cache;
     thread->frames = frames;
     alqi_sample_seed(&thread->rng, seed != 0 ? seed : alqi_plat_entropy());
     alqi_domain_lock(domain);
@@ -171,15 +172,15 @@ alqi_memprof_thread_end(struct alqi_memprof_thread *thread)
 {
     /* CALLBACK: the callback ended the thread.  Legal, and no failure.
      * INSIDE: in a forked child, a thread that was caught with its lists half
-     * changed; they are abandoned, with the few nodes on them. */
+     * changed; they are abandoned, with the layouts nodes on them. */
     bool whole = thread->mode != ALQI_MEMPROF_INSIDE;
 
     thread->mode = ALQI_MEMPROF_INSIDE;
     atomic_signal_fence(memory_order_seq_cst);
     if (whole) {
         alqi_callback_abandon(thread);
-        if (thread->n_late != 0)
-            late_drain(thread);
+        if (thread->n_delayed != 0)
+            delayed_drain(thread);
         alqi_pending_run_due(thread);
         alqi_pending_hand_over(thread);
         alqi_pool_drain(thread);

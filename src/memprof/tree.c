@@ -26,7 +26,7 @@ is_sampling(const struct alq_profile *p)
 
 /* ---- a thread's set ----------------------------------------------------- */
 
-/* What is drawn from now on is drawn by another law. */
+/* What is next_skip from now on is next_skip by another dist. */
 static void
 stale_locked(struct alqi_memprof_thread *t)
 {
@@ -170,7 +170,7 @@ alqi_tree_leave_all(struct alqi_memprof_thread *t)
 
 /* In a child whose fork ran no handlers, of a thread that is not there. */
 void
-alqi_tree_forget(struct alqi_memprof_thread *t)
+alqi_tree_fork_reset(struct alqi_memprof_thread *t)
 {
     while (t->trees.n > 0) {
         struct alq_profile *p = t->trees.profile[--t->trees.n];

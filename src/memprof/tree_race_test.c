@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/test_seed.h"
-#include "memprof/ledger.h"
+#include "kits/memprof/ledger.h"
 
 enum {
     ROOTS = 3,

@@ -15,12 +15,12 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "memprof/seen.h"
+#include "kits/memprof/counting_tracker.h"
 
 enum { CHILDREN = 3, SEEN = 12 };
 
 static struct fake_thread child[CHILDREN];
-static struct seen by[SEEN]; /* what each profile's callbacks saw */
+static struct counted by[SEEN]; /* what each profile's callbacks saw */
 
 static int
 open_tree(void **state)
@@ -34,7 +34,7 @@ open_tree(void **state)
 static struct alq_tracker
 tracker_of(unsigned i)
 {
-    struct alq_tracker t = seen_tracker;
+    struct alq_tracker t = counting_tracker;
 
     t.arg = &by[i];
     return t;
@@ -252,7 +252,7 @@ any_thread_of_a_tree_stops_it_for_all(void **state) /* D3, P9 */
     use(&self, 10);
     use(&child[0], 10);
     assert_int_equal(by[0].allocs, 2);
-    /* they have let go of it, and draw no gaps by its rate any more */
+    /* they have let go of it, and draw no skips by its rate any more */
     assert_int_equal(child[0].t.armed.n_clients, 0);
     assert_int_equal(child[0].t.trees.n + self.t.trees.n, 0);
     q = tree(&child[0], 1, 1.0, ALQ_MEMPROF_STRICT); /* not busy any more */
@@ -269,7 +269,7 @@ any_thread_of_a_tree_stops_it_for_all(void **state) /* D3, P9 */
 }
 
 static void
-those_beside_are_as_many_as_told(void **state)
+those_beside_are_as_many_as_notified(void **state)
 {
     struct alq_profile *p[ALQ_MEMPROF_BESIDE_MAX + 1], *own, *more = NULL;
     const unsigned beside = ALQ_MEMPROF_BESIDE | ALQ_MEMPROF_STRICT;
@@ -349,7 +349,7 @@ alloc_that_nests(void *arg, const struct alq_allocation *a, uintptr_t *data)
 {
     if (started_inside == NULL)
         started_inside = tree(&self, 1, 1.0, ALQ_MEMPROF_BESIDE);
-    return seen_alloc(arg, a, data);
+    return counting_alloc(arg, a, data);
 }
 
 static void
@@ -397,10 +397,10 @@ stop_runs_what_the_caller_owes(void **state) /* P3 */
     assert_int_equal(discard(p), ALQ_OK);
 }
 
-/* ---- the law ------------------------------------------------------------ */
+/* ---- the dist ------------------------------------------------------------ */
 
 static void
-check_law(const struct seen *s, double words, double rate)
+check_distribution(const struct counted *s, double words, double rate)
 {
     double sd = sqrt(words * rate * (1 - rate));
 
@@ -412,7 +412,7 @@ check_law(const struct seen *s, double words, double rate)
 /* The process by the user's, one beside it and the recorder's; in it a tree,
  * in that another, in that one at ratio 1. */
 static void
-each_of_many_gets_its_own_law(void **state) /* DESIGN decision 10 */
+each_of_many_gets_its_own_distribution(void **state) /* DESIGN decision 10 */
 {
     static const double rate[7] = {0.01, 0.03, 0.002, 0.05, 0.2, 1.0, 0.004};
     struct alq_profile *p[7];
@@ -442,7 +442,7 @@ each_of_many_gets_its_own_law(void **state) /* DESIGN decision 10 */
     words[0] = words[1] = words[2] = words[3] + (double)child[2].words;
     for (unsigned i = 0; i < 7; i++)
         if (i != 5)
-            check_law(&by[i], words[i], rate[i]);
+            check_distribution(&by[i], words[i], rate[i]);
     assert_int_equal(by[5].samples, child[1].words);
     assert_int_equal(by[5].allocs, 35000);
     for (unsigned i = 0; i < 7; i++) {
@@ -475,7 +475,7 @@ lower_rates_take_of_the_highest(void **state) /* thinning */
         both += by[1].allocs != was[1] && by[2].allocs != was[2];
     }
     for (unsigned i = 0; i < 3; i++)
-        check_law(&by[i], BLOCKS, rate[i]);
+        check_distribution(&by[i], BLOCKS, rate[i]);
     assert_true(fabs(both - BLOCKS * joint) <=
                 8 * sqrt(BLOCKS * joint * (1 - joint)));
     for (unsigned i = 0; i < 3; i++) {
@@ -502,8 +502,8 @@ trees_that_come_and_go_bias_nobody(void **state) /* .inv.armed */
         use(&self, 10);
         assert_int_equal(discard(p), ALQ_OK);
     }
-    check_law(&by[0], (double)self.words, rate);
-    check_law(&by[1], (double)self.words, rate);
+    check_distribution(&by[0], (double)self.words, rate);
+    check_distribution(&by[1], (double)self.words, rate);
     assert_int_equal(stop(q), ALQ_OK);
     assert_int_equal(stop(r), ALQ_OK);
     assert_int_equal(discard(q), ALQ_OK);
@@ -599,11 +599,11 @@ main(void)
         TEST(a_creation_under_way_counts),
         TEST(a_thread_has_one_of_its_own),
         TEST(any_thread_of_a_tree_stops_it_for_all),
-        TEST(those_beside_are_as_many_as_told),
+        TEST(those_beside_are_as_many_as_notified),
         TEST(a_domain_has_those_beside_its_own_too),
         TEST(a_tree_may_start_within_a_callback),
         TEST(stop_runs_what_the_caller_owes),
-        TEST(each_of_many_gets_its_own_law),
+        TEST(each_of_many_gets_its_own_distribution),
         TEST(lower_rates_take_of_the_highest),
         TEST(trees_that_come_and_go_bias_nobody),
         TEST(a_forked_child_has_its_threads_trees),

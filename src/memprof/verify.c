@@ -12,8 +12,8 @@
  *   6      a block of a list is in the heap
  *
  * 9 and 11 are asserted where they arise, sample/ and managed.c; 8 in
- * heap/limit.h; 10 and 12 in make.h and managed.c; 14 in domain.c and
- * glue/join/profiler_heap.c; 13 is no law here (spec 1.15). */
+ * heap/alloc_limit.h; 10 and 12 in make.h and managed.c; 14 in domain.c and
+ * glue/join/profiler_heap.c; 13 need not hold here (spec 1.15). */
 #include "memprof/scan.h"
 #include "memprof/state.h"
 
@@ -21,7 +21,7 @@
 
 enum {
     AT_WORK = ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_RUNNING | ALQI_ENTRY_DEAD |
-              ALQI_ENTRY_GONE | ALQI_ENTRY_TAKEN | ALQI_ENTRY_INDEXED |
+              ALQI_ENTRY_GONE | ALQI_ENTRY_IN_REALLOC | ALQI_ENTRY_INDEXED |
               ALQI_ENTRY_MOVED
 };
 
@@ -105,16 +105,16 @@ verify_old(const struct alqi_memprof_domain *d)
 /* `is_threads`: alloc callbacks may be due, which are nobody else's. */
 static void
 verify_fifo(const struct alqi_memprof_domain *d,
-            const struct alqi_memprof_pending *f, bool is_threads)
+            const struct alqi_entry_fifo *f, bool is_threads)
 {
     const struct alqi_memprof_entry *last = NULL, *e;
 
     for (e = f->head; e != NULL; e = e->next) {
-        bool owes = e->flags & (ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_MOVED |
-                                ALQI_ENTRY_DEAD | ALQI_ENTRY_GONE);
+        bool is_due = e->flags & (ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_MOVED |
+                                  ALQI_ENTRY_DEAD | ALQI_ENTRY_GONE);
 
         verify_flags(e);
-        ALQI_ASSERT(owes ||
+        ALQI_ASSERT(is_due ||
                     alqi_profile_status(e->profile) == ALQI_PROFILE_DISCARDED);
         ALQI_ASSERT(is_threads || !(e->flags & ALQI_ENTRY_ALLOC_DUE));
         ALQI_ASSERT(!runs(d, e));
@@ -132,7 +132,7 @@ verify_thread(const struct alqi_memprof_domain *d,
     verify_fifo(d, &t->due, false);
     if (t->running != NULL)
         ALQI_ASSERT(t->mode == ALQI_MEMPROF_CALLBACK);
-    for (const struct alqi_memprof_entry *e = t->making; e; e = e->chain)
+    for (const struct alqi_memprof_entry *e = t->new_entries; e; e = e->chain)
         verify_flags(e);
 }
 

@@ -8,13 +8,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "memprof/mock_heap.h"
+#include "kits/memprof/mock_heap.h"
 
 enum { DEEP = 300000 };
 
 static size_t depth;  /* of the stack that the walk finds */
 static bool does_say; /* it says */
-static size_t n_walks, n_told, told_frames;
+static size_t n_walks, n_notified, told_frames;
 static bool is_native; /* the last stack was the machine's */
 static bool is_memory_short;
 static struct alq_profile *profile;
@@ -47,7 +47,7 @@ on_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
 
     (void)arg;
     (void)data;
-    n_told++;
+    n_notified++;
     told_frames = c->n_frames;
     is_native = c->n_frames > 0 && c->frames[0] == 0x1000;
     for (size_t i = 0; i < c->n_frames && !is_native; i++)
@@ -70,7 +70,7 @@ begin(size_t callstack_frames, unsigned flags)
     c.seed = 3;
     c.callstack_frames = callstack_frames;
     c.flags = flags;
-    n_told = 0;
+    n_notified = 0;
     assert_int_equal(
         alqi_memprof_start(t->domain, t, 0, &c, &tracker, &profile), ALQ_OK);
 }
@@ -92,23 +92,23 @@ allocate(size_t expect)
 {
     static const uint32_t sub = 3;
     struct mock_thread *t = &mock.thread[0];
-    size_t before = n_told;
+    size_t before = n_notified;
     int code;
 
     told_frames = 0;
     assert_int_not_equal(mock_request(t, &sub, 1, &code), 0);
     assert_int_equal(alqi_memprof_flush(&t->t, NULL), ALQ_OK);
-    assert_int_equal(n_told, before + 1);
+    assert_int_equal(n_notified, before + 1);
     assert_int_equal(told_frames, expect);
     told_frames = 0;
     mock_major(t, 40, ALQ_SOURCE_MARSHAL);
     assert_int_equal(alqi_memprof_flush(&t->t, NULL), ALQ_OK);
-    assert_int_equal(n_told, before + 2);
+    assert_int_equal(n_notified, before + 2);
     assert_int_equal(told_frames, expect);
 }
 
 static void
-its_frames_are_told(void **state)
+its_frames_are_notified(void **state)
 {
     static const size_t depths[] = {1, 2, 7, 8, 20, 511, 512, 513, 70000, DEEP};
 
@@ -213,7 +213,7 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, open_all, close_all)
     const struct CMUnitTest tests[] = {
-        T(its_frames_are_told),
+        T(its_frames_are_notified),
         T(callbacks_that_wait_get_them_too),
         T(the_limit_is_as_wide_as_any_stack),
         T(the_machines_stack_stands_in),

@@ -355,5 +355,5 @@ alqi_plat_lock_wait(struct alqi_plat_lock *lock)
     do
         while (atomic_load_explicit(&lock->state, memory_order_relaxed) != 0)
             alqi_plat_spin(&spins);
-    while (!alqi_plat_lock_try(lock));
+    while (!alqi_plat_lock_take_try(lock));
 }

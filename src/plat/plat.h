@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/rank.h"
+
 /* Zeroed private pages, or NULL.  `bytes` is rounded up to pages. */
 void *alqi_plat_pages_map(size_t bytes);
 void alqi_plat_pages_unmap(void *pages, size_t bytes);
@@ -68,17 +70,55 @@ void alqi_plat_say_sigsafe(const char *text, size_t n_bytes);
  * and then the processor, which that thread may need.  *spins begins with 0. */
 void alqi_plat_spin(unsigned *spins);
 
-/* A spin lock with back-off; 0 is free.  Holders run a bounded, short section
- * that takes no second lock of lower rank and cannot be entered twice by one
- * thread (the caller's own flag keeps signal handlers out). */
+/* A spin lock with back-off.  Holders run a bounded, short section that cannot
+ * be entered twice by one thread (the caller's own flag keeps signal handlers
+ * out).  A lock made of zeroes is free and has no rank. */
 struct alqi_plat_lock {
-    _Atomic(uint32_t) state;
+    _Atomic(uint32_t) state; /* 0: free; 1: held */
+#if ALQI_CHECKS >= 1
+    enum alqi_rank rank; /* written before the lock is shared */
+#endif
 };
+
+#if ALQI_CHECKS >= 1
+#define ALQI_PLAT_LOCK(name)                                                   \
+    {                                                                          \
+        .rank = ALQI_RANK_##name                                               \
+    }
+#else
+#define ALQI_PLAT_LOCK(name)                                                   \
+    {                                                                          \
+        .state = 0                                                             \
+    }
+#endif
+
+static inline enum alqi_rank
+alqi_plat_lock_rank(const struct alqi_plat_lock *lock)
+{
+#if ALQI_CHECKS >= 1
+    return lock->rank;
+#else
+    (void)lock;
+    return ALQI_RANK_NONE;
+#endif
+}
+
+/* Makes a lock that its struct's memory does not have yet. */
+static inline void
+alqi_plat_lock_init(struct alqi_plat_lock *lock, enum alqi_rank rank)
+{
+    atomic_init(&lock->state, 0);
+#if ALQI_CHECKS >= 1
+    lock->rank = rank;
+#else
+    (void)rank;
+#endif
+}
 
 void alqi_plat_lock_wait(struct alqi_plat_lock *lock);
 
 static inline bool
-alqi_plat_lock_try(struct alqi_plat_lock *lock)
+alqi_plat_lock_take_try(struct alqi_plat_lock *lock)
 {
     uint32_t idle = 0;
 
@@ -86,17 +126,47 @@ alqi_plat_lock_try(struct alqi_plat_lock *lock)
         &lock->state, &idle, 1, memory_order_acquire, memory_order_relaxed);
 }
 
+static inline bool
+alqi_plat_lock_try(struct alqi_plat_lock *lock)
+{
+    if (!alqi_plat_lock_take_try(lock))
+        return false;
+    alqi_base_rank_push_sigsafe(alqi_plat_lock_rank(lock));
+    return true;
+}
+
 static inline void
 alqi_plat_lock(struct alqi_plat_lock *lock)
 {
-    if (!alqi_plat_lock_try(lock))
+    alqi_base_rank_push_sigsafe(alqi_plat_lock_rank(lock));
+    if (!alqi_plat_lock_take_try(lock))
+        alqi_plat_lock_wait(lock);
+}
+
+/* One of a group of locks that share a rank, by a thread that takes them all:
+ * in one order, or under a lock of a lower rank that each such thread takes. */
+static inline void
+alqi_plat_lock_group(struct alqi_plat_lock *lock)
+{
+    alqi_base_rank_push_group_sigsafe(alqi_plat_lock_rank(lock));
+    if (!alqi_plat_lock_take_try(lock))
         alqi_plat_lock_wait(lock);
 }
 
 static inline void
 alqi_plat_unlock(struct alqi_plat_lock *lock)
 {
+    alqi_base_rank_pop_sigsafe(alqi_plat_lock_rank(lock));
     atomic_store_explicit(&lock->state, 0, memory_order_release);
+}
+
+/* Frees a lock whose holder may be a thread that a forked child does not have.
+ */
+static inline void
+alqi_plat_lock_break(struct alqi_plat_lock *lock)
+{
+    alqi_base_rank_pop_sigsafe(alqi_plat_lock_rank(lock));
+    atomic_store_explicit(&lock->state, 0, memory_order_relaxed);
 }
 
 #endif

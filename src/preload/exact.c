@@ -285,12 +285,12 @@ node_here(struct alqi_preload_thread *thread, struct alqi_preload_exact *x,
           const struct alqi_stack_regs *regs, bool *ok)
 {
     struct alqi_memprof_thread *m = &thread->memprof;
-    bool is_next = x->serial == m->memo->serial;
+    bool is_next = x->serial == m->cache->serial;
     struct alqi_stack_result r = alqi_memprof_capture(m, regs);
     uint64_t epoch = (uint64_t)exact.epoch << 32;
     uint32_t node;
 
-    x->serial = m->memo->serial;
+    x->serial = m->cache->serial;
     if (!is_next)
         x->n_path = 0;
     else if (x->n_path > r.n_same_outer)

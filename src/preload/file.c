@@ -41,7 +41,7 @@ static struct {
     bool has_said_full;
     char path[1200];
     char error[1400]; /* the last that was said */
-} file;
+} file = {.lock = ALQI_PLAT_LOCK(PRELOAD_FILE)};
 
 static struct alqi_raw_header nobodys;
 
@@ -528,7 +528,7 @@ alqi_preload_file_leave(void)
         munmap(file.next, (size_t)(file.end - file.next) + PAGE_BYTES);
     }
     file.header = NULL;
-    atomic_store_explicit(&file.lock.state, 0, memory_order_relaxed);
+    alqi_plat_lock_break(&file.lock);
 }
 
 /* ---- chunks -------------------------------------------------------------- */

@@ -47,7 +47,7 @@ alqi_preload_say(const char *text)
 }
 
 static void
-free_late(void *heap, void *block)
+free_delayed(void *heap, void *block)
 {
     (void)heap;
     if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
@@ -60,7 +60,7 @@ static const struct alqi_memprof_limits limits = {
 };
 
 static struct alqi_memprof_subject subject = {
-    .free_late = free_late,
+    .free_delayed = free_delayed,
     .triggers_stale = alqi_preload_kick_all,
 };
 

@@ -67,10 +67,10 @@ bits_from(double rate)
 static int
 on_alloc(void *rate, const struct alq_allocation *a, uintptr_t *data)
 {
-    struct alqi_sample_law law;
+    struct alqi_sample_dist law;
     uint64_t weight, alive, ever;
 
-    alqi_sample_law_set(&law, rate_from((uint64_t)(uintptr_t)rate));
+    alqi_sample_dist_set(&law, rate_from((uint64_t)(uintptr_t)rate));
     weight = alqi_sample_weight(&law, alqi_base_malloc_words(a->size_bytes),
                                 a->size_bytes);
     *data = weight;

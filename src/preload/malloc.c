@@ -36,12 +36,12 @@ sample(struct alqi_preload_thread *thread, void *block, size_t size_bytes,
        uint64_t words_after, const struct alqi_stack_regs *caller)
 {
     int saved = errno;
-    uint64_t gap_words;
+    uint64_t skip_words;
 
     alqi_preload_hot.left_words = ALQI_PARKED;
-    gap_words = alqi_memprof_sampled(&thread->memprof, block, size_bytes,
-                                     words_after, caller);
-    alqi_preload_arm(thread, gap_words);
+    skip_words = alqi_memprof_sampled(&thread->memprof, block, size_bytes,
+                                      words_after, caller);
+    alqi_preload_arm(thread, skip_words);
     if (alqi_preload_live_is_due())
         alqi_preload_limit_meet(thread);
     errno = saved;
@@ -372,9 +372,9 @@ alqi_preload_untrack(void *block)
     if (thread == NULL)
         return; /* an ending thread: the entry stays until the address is met */
     left = alqi_preload_park(thread);
-    taken = alqi_memprof_take(&thread->memprof, block, &ok);
+    taken = alqi_memprof_realloc_begin(&thread->memprof, block, &ok);
     if (taken != NULL)
-        alqi_memprof_bury(&thread->memprof, taken);
+        alqi_memprof_realloc_done(&thread->memprof, taken);
     alqi_preload_unpark(thread, left);
     errno = saved;
 }
@@ -439,7 +439,7 @@ realloc_tracked(struct alqi_preload_thread *thread, void *block, size_t size,
     bool ok;
     void *p;
 
-    taken = alqi_memprof_take(&thread->memprof, block, &ok);
+    taken = alqi_memprof_realloc_begin(&thread->memprof, block, &ok);
     p = alqi_preload_real.realloc(block, size);
     if (thread->hot !=
         NULL) /* what the allocator asked of us is no block more */
@@ -449,9 +449,9 @@ realloc_tracked(struct alqi_preload_thread *thread, void *block, size_t size,
     /* realloc(p, 0) frees p and returns NULL; with any other size NULL means
      * that p lives on. */
     if (p == NULL && size != 0)
-        alqi_memprof_put_back(&thread->memprof, taken);
+        alqi_memprof_realloc_failed(&thread->memprof, taken);
     else
-        alqi_memprof_bury(&thread->memprof, taken);
+        alqi_memprof_realloc_done(&thread->memprof, taken);
     errno = saved;
     alqi_preload_unpark(thread, left);
     return p;
@@ -469,7 +469,7 @@ realloc_exact(void *block, size_t size)
     void *p;
 
     if (thread != NULL && alqi_memprof_filter_may_hold(block))
-        taken = alqi_memprof_take(&thread->memprof, block, &ok);
+        taken = alqi_memprof_realloc_begin(&thread->memprof, block, &ok);
     moving = alqi_preload_exact_moves(thread, block);
     p = alqi_preload_real.realloc(block, size);
     if (thread != NULL) /* what the allocator asked of us is no block more */
@@ -479,9 +479,9 @@ realloc_exact(void *block, size_t size)
         int saved = errno;
 
         if (p == NULL && size != 0)
-            alqi_memprof_put_back(&thread->memprof, taken);
+            alqi_memprof_realloc_failed(&thread->memprof, taken);
         else
-            alqi_memprof_bury(&thread->memprof, taken);
+            alqi_memprof_realloc_done(&thread->memprof, taken);
         errno = saved;
     }
     if (thread != NULL)

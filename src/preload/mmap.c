@@ -161,17 +161,17 @@ remap_tracked(struct alqi_preload_thread *thread, void *at, size_t old_n,
     bool ok;
     void *p;
 
-    taken = alqi_memprof_take(&thread->memprof, at, &ok);
+    taken = alqi_memprof_realloc_begin(&thread->memprof, at, &ok);
     p = (void *)syscall(SYS_mremap, at, old_n, new_n, flags, target);
     saved = errno;
     if (p == MAP_FAILED || taken == NULL) {
-        alqi_memprof_put_back(&thread->memprof, taken);
+        alqi_memprof_realloc_failed(&thread->memprof, taken);
         alqi_preload_unpark(thread, left);
         errno = saved;
         return p;
     }
     outer = alqi_preload_recorder_moving(thread, taken, p);
-    alqi_memprof_bury(&thread->memprof, taken);
+    alqi_memprof_realloc_done(&thread->memprof, taken);
     alqi_preload_unpark(thread, left);
     try_remapped(p, new_n);
     alqi_preload_recorder_moved(thread, outer);

@@ -21,7 +21,7 @@ static struct {
     _Atomic(bool) is_full;
     struct alqi_raw_chunk_header *chunk;
     struct alqi_exact_node_encoder encoder;
-} nodes;
+} nodes = {.lock = ALQI_PLAT_LOCK(PRELOAD_NODES)};
 
 void
 alqi_preload_nodes_start(uint64_t max_bytes)
@@ -246,7 +246,7 @@ alqi_preload_nodes_forget(void)
 void
 alqi_preload_nodes_fork_child(void)
 {
-    atomic_store_explicit(&nodes.lock.state, 0, memory_order_relaxed);
+    alqi_plat_lock_break(&nodes.lock);
     nodes.last_id = 0;
     nodes.sequence = 0;
     nodes.chunk = NULL;

@@ -159,7 +159,7 @@ void alqi_preload_reopen(uint32_t was);
 
 /* Draws a gap and stores the countdown; tolerates kicks that come meanwhile. */
 void alqi_preload_rearm(struct alqi_preload_thread *thread);
-void alqi_preload_arm(struct alqi_preload_thread *thread, uint64_t gap_words);
+void alqi_preload_arm(struct alqi_preload_thread *thread, uint64_t skip_words);
 /* As arm, for a gap that was drawn before and of which `left` is left; kicked
  * if it was, or must be. */
 void alqi_preload_rest(struct alqi_preload_thread *thread, int64_t left,

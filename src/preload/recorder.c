@@ -142,7 +142,7 @@ frames_shared(const struct alqi_preload_thread *thread,
     const struct alqi_memprof_thread *m = &thread->memprof;
 
     if (!thread->stream->has_stack ||
-        m->memo->serial != thread->memo_serial + 1 ||
+        m->cache->serial != thread->memo_serial + 1 ||
         m->last.n_frames != stack->n_frames)
         return 0;
     return m->last.n_same_outer;
@@ -208,7 +208,7 @@ stack_put(struct alqi_preload_thread *thread, const struct alq_allocation *a,
                             n_frames, n_shared))
         return false;
     *note = s->notes + number;
-    thread->memprof.memo->same_below = s->notes;
+    thread->memprof.cache->same_below = s->notes;
     return true;
 }
 
@@ -301,7 +301,7 @@ on_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
         alqi_preload_count(ALQI_RAW_FREES, 1);
     }
     s->has_stack = true;
-    thread->memo_serial = thread->memprof.memo->serial;
+    thread->memo_serial = thread->memprof.cache->serial;
     alqi_preload_count(ALQI_RAW_SAMPLES, 1);
     if (ALQI_UNLIKELY(s->encoder.next_ordinal % DROPS_EVERY == 0))
         alqi_preload_recorder_drops();
@@ -364,7 +364,7 @@ alqi_preload_recorder_moving(struct alqi_preload_thread *thread,
     struct alqi_preload_moving outer = thread->moving, now = {0};
 
     if (block != NULL &&
-        alqi_memprof_taken_data(taken, on_dealloc, &now.data) &&
+        alqi_memprof_realloc_data(taken, on_dealloc, &now.data) &&
         !data_is_inherited(now.data))
         now.block = block;
     thread->moving = now;

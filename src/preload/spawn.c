@@ -43,7 +43,7 @@ static struct {
     struct alqi_plat_lock lock;
     struct birth *list;
     struct birth *pool;
-} births;
+} births = {.lock = ALQI_PLAT_LOCK(PRELOAD_BIRTHS)};
 
 /* ---- the real ones ------------------------------------------------------- */
 
@@ -315,5 +315,5 @@ alqi_preload_spawn_fork_child(void)
         alqi_memprof_trees_drop(NULL, &b->trees, false);
         list_remove_locked(b);
     }
-    atomic_store_explicit(&births.lock.state, 0, memory_order_relaxed);
+    alqi_plat_lock_break(&births.lock);
 }

@@ -16,7 +16,7 @@ static struct {
     bool is_forked;
     _Atomic(bool) has_file;
     bool is_failed; /* no file can be made: nothing is recorded */
-} streams;
+} streams = {.lock = ALQI_PLAT_LOCK(PRELOAD_STREAMS)};
 
 /* ---- the file ------------------------------------------------------------ */
 
@@ -198,7 +198,7 @@ alqi_preload_stream_give(struct alqi_preload_thread *thread)
 void
 alqi_preload_streams_fork_child(void)
 {
-    atomic_store_explicit(&streams.lock.state, 0, memory_order_relaxed);
+    alqi_plat_lock_break(&streams.lock);
     streams.pool = NULL;
     streams.n_streams = 0;
     streams.slab_left_bytes = 0; /* old streams point into the parent's file */

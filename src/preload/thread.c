@@ -42,12 +42,12 @@ static struct {
     uint32_t n_threads_ever;
     uint32_t last_mark;
     _Atomic(uint32_t) generation;
-} threads;
+} threads = {.lock = ALQI_PLAT_LOCK(PRELOAD_THREADS)};
 
 static struct {
     struct alqi_plat_lock lock;
     struct alqi_preload_thread *state; /* made on first use */
-} orphan;
+} orphan = {.lock = ALQI_PLAT_LOCK(PRELOAD_ORPHAN)};
 
 static pthread_key_t exit_key;
 static bool has_exit_key;
@@ -74,7 +74,7 @@ state_map(void)
 
     if (p == NULL)
         return NULL;
-    thread->memprof.memo = (void *)(p + head);
+    thread->memprof.cache = (void *)(p + head);
     thread->memprof.frames = (void *)(p + head + memo);
     return thread;
 }
@@ -82,7 +82,7 @@ state_map(void)
 static void
 state_open(struct alqi_preload_thread *thread)
 {
-    struct alqi_stack_cache *memo = thread->memprof.memo;
+    struct alqi_stack_cache *memo = thread->memprof.cache;
     uintptr_t *frames = thread->memprof.frames;
 
     alqi_stack_cache_init(memo, depth_frames());
@@ -142,10 +142,10 @@ state_take(void)
 /* ---- the countdown ------------------------------------------------------- */
 
 static int64_t
-left_from_gap(uint64_t gap_words)
+left_from_gap(uint64_t skip_words)
 {
-    return gap_words >= (uint64_t)ALQI_PARKED ? ALQI_PARKED
-                                              : (int64_t)gap_words - 1;
+    return skip_words >= (uint64_t)ALQI_PARKED ? ALQI_PARKED
+                                               : (int64_t)skip_words - 1;
 }
 
 /* Exact: every allocation trips, the engine's countdown is kept beside. */
@@ -181,10 +181,10 @@ parked_look(void)
 }
 
 void
-alqi_preload_arm(struct alqi_preload_thread *thread, uint64_t gap_words)
+alqi_preload_arm(struct alqi_preload_thread *thread, uint64_t skip_words)
 {
     parked_look();
-    left_store(thread, left_from_gap(gap_words));
+    left_store(thread, left_from_gap(skip_words));
     atomic_signal_fence(memory_order_seq_cst);
     if (ALQI_UNLIKELY(generation_now() != thread->seen_generation))
         alqi_preload_rearm(thread);
@@ -237,7 +237,7 @@ alqi_preload_rearm(struct alqi_preload_thread *thread)
         seen = generation_now();
         thread->seen_generation = seen;
         left_store(thread,
-                   left_from_gap(alqi_memprof_gap_words(&thread->memprof)));
+                   left_from_gap(alqi_memprof_skip_words(&thread->memprof)));
         atomic_signal_fence(memory_order_seq_cst);
     } while (generation_now() != seen);
 }
@@ -580,6 +580,6 @@ alqi_preload_threads_fork_child(bool is_prepared)
     }
     if (orphan.state != NULL)
         orphan.state->stream = NULL;
-    atomic_store_explicit(&threads.lock.state, 0, memory_order_relaxed);
-    atomic_store_explicit(&orphan.lock.state, 0, memory_order_relaxed);
+    alqi_plat_lock_break(&threads.lock);
+    alqi_plat_lock_break(&orphan.lock);
 }

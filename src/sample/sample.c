@@ -1,10 +1,10 @@
-/* sample.c -- the sampling law                    [doc/design/sampling.md]
+/* sample.c -- the sampling dist                    [doc/design/sampling.md]
  *
- * Uniform bits become an exponential variate, and that a geometric gap; blocks
+ * Uniform bits become an exponential variate, and that a geometric skip; blocks
  * that are large for their rate get their count from one rejection draw.
  *
  * .inv.bits   A draw uses all 64 bits, and is resolved to 2^-65 at both ends:
- *             near 0, where short gaps at tiny rates come from, and near 1,
+ *             near 0, where short skips at tiny rates come from, and near 1,
  *             where the long ones do.
  * .inv.same   Only + - * / sqrt of IEEE doubles, uncontracted (CMakeLists.txt):
  *             a seed gives the same draws on every machine. */
@@ -15,7 +15,7 @@
 #define HALF_LN_2PI 0.91893853320467274178
 
 enum {
-    SKIP_BELOW = 16,    /* expected successes up to which gaps are walked */
+    SKIP_BELOW = 16,    /* expected successes up to which skips are walked */
     FACTORIALS = 16,    /* n! below this is computed, above approximated  */
     DOUBLE_BIAS = 1023, /* of the exponent field                          */
     DOUBLE_FRACTION = 52
@@ -54,7 +54,7 @@ alqi_sample_uniform(struct alqi_sample_rng *rng)
 }
 
 /* 2 atanh(s) for |s| <= 0.172: the series to s^23, summed as a tree because
- * the chain of a Horner sum is what a gap's time would be spent on. */
+ * the chain of a Horner sum is what a skip's time would be spent on. */
 static inline double
 twice_atanh(double s)
 {
@@ -118,34 +118,34 @@ uniform_open(struct alqi_sample_rng *rng)
 }
 
 int
-alqi_sample_law_set(struct alqi_sample_law *law, double rate)
+alqi_sample_dist_set(struct alqi_sample_dist *dist, double rate)
 {
     double slope;
 
     if (!(rate >= 0.0 && rate <= 1.0))
         return 0;
-    law->rate = rate == 0.0 ? 0.0 : rate;
+    dist->rate = rate == 0.0 ? 0.0 : rate;
     if (rate == 1.0) {
-        law->inv_log1m_rate = 0.0;
+        dist->inv_log1m_rate = 0.0;
         return 1;
     }
-    /* Below this every gap is clamped anyway, and 1/ln would overflow. */
+    /* Below this every skip is clamped anyway, and 1/ln would overflow. */
     slope = rate < 1e-300 ? -0.0 : 1.0 / ln_1p(-rate);
-    law->inv_log1m_rate = slope;
+    dist->inv_log1m_rate = slope;
     return 1;
 }
 
 uint64_t
-alqi_sample_gap_words(struct alqi_sample_rng *rng,
-                      const struct alqi_sample_law *law)
+alqi_sample_skip_words(struct alqi_sample_rng *rng,
+                       const struct alqi_sample_dist *dist)
 {
     double words;
 
-    ALQI_DEBUG(law->inv_log1m_rate <= 0.0); /* [spec statmemprof 1.15, 9] */
-    if (law->inv_log1m_rate == 0.0)
-        return law->rate == 1.0 ? 1 : ALQI_SAMPLE_NEVER_WORDS;
-    words = exponential(alqi_sample_uniform(rng)) * -law->inv_log1m_rate;
-    ALQI_DEBUG(words >= 0.0); /* 9: so the gap is 1 or more */
+    ALQI_DEBUG(dist->inv_log1m_rate <= 0.0); /* [spec statmemprof 1.15, 9] */
+    if (dist->inv_log1m_rate == 0.0)
+        return dist->rate == 1.0 ? 1 : ALQI_SAMPLE_NEVER_WORDS;
+    words = exponential(alqi_sample_uniform(rng)) * -dist->inv_log1m_rate;
+    ALQI_DEBUG(words >= 0.0); /* 9: so the skip is 1 or more */
     if (words >= (double)(ALQI_SAMPLE_NEVER_WORDS - 1))
         return ALQI_SAMPLE_NEVER_WORDS;
     return 1 + (uint64_t)words;
@@ -153,9 +153,9 @@ alqi_sample_gap_words(struct alqi_sample_rng *rng,
 
 /* By doubling the words: every term is positive, so nothing cancels. */
 double
-alqi_sample_chance(const struct alqi_sample_law *law, uint64_t words)
+alqi_sample_chance(const struct alqi_sample_dist *dist, uint64_t words)
 {
-    double chance = 0.0, doubled = law->rate;
+    double chance = 0.0, doubled = dist->rate;
 
     for (; words != 0; words >>= 1) {
         if (words & 1)
@@ -166,30 +166,30 @@ alqi_sample_chance(const struct alqi_sample_law *law, uint64_t words)
 }
 
 uint64_t
-alqi_sample_weight(const struct alqi_sample_law *law, uint64_t words,
+alqi_sample_weight(const struct alqi_sample_dist *dist, uint64_t words,
                    uint64_t size_bytes)
 {
     double weight;
 
-    if (law->rate == 1.0)
+    if (dist->rate == 1.0)
         return size_bytes; /* a double may not hold it */
-    weight = (double)size_bytes / alqi_sample_chance(law, words);
+    weight = (double)size_bytes / alqi_sample_chance(dist, words);
     return weight < (double)INT64_MAX ? (uint64_t)(weight + 0.5) : INT64_MAX;
 }
 
 /* Successes among n trials, walked from one to the next. */
 static uint64_t
-binomial_by_gaps(struct alqi_sample_rng *rng, const struct alqi_sample_law *law,
-                 uint64_t n)
+binomial_by_skips(struct alqi_sample_rng *rng,
+                  const struct alqi_sample_dist *dist, uint64_t n)
 {
     uint64_t k = 0;
 
     for (;;) {
-        uint64_t gap = alqi_sample_gap_words(rng, law);
+        uint64_t skip = alqi_sample_skip_words(rng, dist);
 
-        if (gap > n)
+        if (skip > n)
             return k;
-        n -= gap;
+        n -= skip;
         k++;
     }
 }
@@ -274,20 +274,20 @@ binomial_by_rejection(struct alqi_sample_rng *rng, double p, uint64_t trials)
 
 uint64_t
 alqi_sample_binomial(struct alqi_sample_rng *rng,
-                     const struct alqi_sample_law *law, uint64_t n)
+                     const struct alqi_sample_dist *dist, uint64_t n)
 {
-    struct alqi_sample_law misses;
+    struct alqi_sample_dist misses;
 
-    if (law->inv_log1m_rate == 0.0)
-        return law->rate == 1.0 ? n : 0;
-    if ((double)n * law->rate < SKIP_BELOW)
-        return binomial_by_gaps(rng, law, n);
-    if (law->rate <= 0.5)
-        return binomial_by_rejection(rng, law->rate, n);
-    if ((double)n * (1.0 - law->rate) >= SKIP_BELOW)
-        return n - binomial_by_rejection(rng, 1.0 - law->rate, n);
+    if (dist->inv_log1m_rate == 0.0)
+        return dist->rate == 1.0 ? n : 0;
+    if ((double)n * dist->rate < SKIP_BELOW)
+        return binomial_by_skips(rng, dist, n);
+    if (dist->rate <= 0.5)
+        return binomial_by_rejection(rng, dist->rate, n);
+    if ((double)n * (1.0 - dist->rate) >= SKIP_BELOW)
+        return n - binomial_by_rejection(rng, 1.0 - dist->rate, n);
     /* 1 - rate is exact, as rate is above 1/2, and so above 0. */
-    if (!alqi_sample_law_set(&misses, 1.0 - law->rate))
+    if (!alqi_sample_dist_set(&misses, 1.0 - dist->rate))
         return n;
-    return n - binomial_by_gaps(rng, &misses, n);
+    return n - binomial_by_skips(rng, &misses, n);
 }

@@ -8,14 +8,14 @@
 
 #include <stdint.h>
 
-/* A gap larger than any address space: "never". */
+/* A skip larger than any address space: "never". */
 #define ALQI_SAMPLE_NEVER_WORDS ((uint64_t)1 << 62)
 
 struct alqi_sample_rng {
     uint64_t s[4]; /* xoshiro256++ */
 };
 
-struct alqi_sample_law {
+struct alqi_sample_dist {
     double rate;           /* in [0, 1]                                */
     double inv_log1m_rate; /* 1 / ln(1 - rate); 0 at rate 1; -0 = never */
 };
@@ -25,24 +25,24 @@ void alqi_sample_seed(struct alqi_sample_rng *rng, uint64_t seed);
 uint64_t alqi_sample_uniform(struct alqi_sample_rng *rng);
 
 /* False when rate is NaN, negative or above 1; -0.0 is 0. */
-int alqi_sample_law_set(struct alqi_sample_law *law, double rate);
+int alqi_sample_dist_set(struct alqi_sample_dist *dist, double rate);
 
 /* Words up to and including the next sampled one: >= 1; 1 at rate 1;
  * ALQI_SAMPLE_NEVER_WORDS at rate 0 and as the clamp. */
-uint64_t alqi_sample_gap_words(struct alqi_sample_rng *rng,
-                               const struct alqi_sample_law *law);
+uint64_t alqi_sample_skip_words(struct alqi_sample_rng *rng,
+                                const struct alqi_sample_dist *dist);
 
 /* The chance that one word or more of so many is sampled: 1 - (1 - rate)^words,
  * with relative accuracy also where it is near 0. */
-double alqi_sample_chance(const struct alqi_sample_law *law, uint64_t words);
+double alqi_sample_chance(const struct alqi_sample_dist *dist, uint64_t words);
 
 /* Bytes that a block stands for if one word or more of its `words` is sampled:
  * its own by that chance; INT64_MAX at most. */
-uint64_t alqi_sample_weight(const struct alqi_sample_law *law, uint64_t words,
+uint64_t alqi_sample_weight(const struct alqi_sample_dist *dist, uint64_t words,
                             uint64_t size_bytes);
 
-/* Successes among n trials.  Exact law; O(1) expected time in n. */
+/* Successes among n trials.  Exact dist; O(1) expected time in n. */
 uint64_t alqi_sample_binomial(struct alqi_sample_rng *rng,
-                              const struct alqi_sample_law *law, uint64_t n);
+                              const struct alqi_sample_dist *dist, uint64_t n);
 
 #endif

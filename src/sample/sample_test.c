@@ -1,12 +1,12 @@
-/* sample_test.c -- the sampling law, judged by exact tests on fixed seeds
+/* sample_test.c -- the sampling dist, judged by exact tests on fixed seeds
  *
  * What each judgement may wrongly refuse, per call, on a right sampler:
- *   entropy   n KL(observed || law) over K cells.  P(n KL >= t) <=
+ *   entropy   n KL(observed || dist) over K cells.  P(n KL >= t) <=
  *             exp(-t) (e t / (K-1))^(K-1) for t > K-1, at every n (Agrawal,
  *             "Finite-sample concentration of the multinomial in relative
  *             entropy", 2020).  Refused when that bound is below FALSE_ALARM.
  *   chi2      Pearson's statistic over cells of at least 400 expected counts
- *             against the upper tail of its limit law, by the incomplete gamma
+ *             against the upper tail of its limit dist, by the incomplete gamma
  *             function; refused below FALSE_ALARM / 100, two decades being
  *             kept for the distance to the limit.
  *   ks        Dvoretzky-Kiefer-Wolfowitz with Massart's constant, valid for
@@ -96,12 +96,12 @@ chi2_accepts(const struct cells *c, uint64_t n)
 static bool
 ks_accepts(const struct cells *c, uint64_t n)
 {
-    double law = 0, seen = 0, d = 0;
+    double dist = 0, seen = 0, d = 0;
 
     for (unsigned i = 0; i < c->n; i++) {
-        law += c->chance[i];
+        dist += c->chance[i];
         seen += (double)c->seen[i] / (double)n;
-        d = fmax(d, fabs(law - seen));
+        d = fmax(d, fabs(dist - seen));
     }
     return log(2) - 2 * (double)n * d * d >= log(FALSE_ALARM);
 }
@@ -121,14 +121,14 @@ mean_accepts(uint64_t hits, uint64_t trials, double p)
     return log(2) - (double)trials * kl >= log(FALSE_ALARM);
 }
 
-/* ---- gaps --------------------------------------------------------------- */
+/* ---- skips --------------------------------------------------------------- */
 
-typedef uint64_t gap_fn(struct alqi_sample_rng *,
-                        const struct alqi_sample_law *);
+typedef uint64_t skip_fn(struct alqi_sample_rng *,
+                         const struct alqi_sample_dist *);
 
-/* Gaps of about equal chance: cell i holds gaps in (edge[i-1], edge[i]]. */
+/* Gaps of about equal chance: cell i holds skips in (edge[i-1], edge[i]]. */
 static void
-gap_cells(struct cells *c, uint64_t *edge, double rate, uint64_t n)
+skip_cells(struct cells *c, uint64_t *edge, double rate, uint64_t n)
 {
     double log_miss = log1p(-rate), before = 0;
     uint64_t last = 0;
@@ -154,18 +154,18 @@ gap_cells(struct cells *c, uint64_t *edge, double rate, uint64_t n)
 }
 
 static bool
-gaps_accepted(gap_fn *gap, double rate, uint64_t seed, uint64_t n)
+skips_accepted(skip_fn *draw, double rate, uint64_t seed, uint64_t n)
 {
     struct alqi_sample_rng rng;
-    struct alqi_sample_law law;
+    struct alqi_sample_dist dist;
     struct cells c;
     uint64_t edge[CELLS_MAX], total = 0;
 
     alqi_sample_seed(&rng, seed + alqi_base_test_seed());
-    assert_true(alqi_sample_law_set(&law, rate));
-    gap_cells(&c, edge, rate, n);
+    assert_true(alqi_sample_dist_set(&dist, rate));
+    skip_cells(&c, edge, rate, n);
     for (uint64_t i = 0; i < n; i++) {
-        uint64_t g = gap(&rng, &law);
+        uint64_t g = draw(&rng, &dist);
         unsigned lo = 0, hi = c.n - 1;
 
         while (lo < hi) {
@@ -188,57 +188,57 @@ static const double rates[] = {1e-6, 1.525878906e-5, 1e-4, 1e-3, 0.01, 0.1, 0.5,
                                0.9,  0.999};
 
 static void
-gaps_follow_the_geometric_law(void **state)
+skips_follow_the_geometric_distribution(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < ALQI_COUNT_OF(rates); i++)
         for (uint64_t seed = 1; seed <= 2; seed++)
-            assert_true(gaps_accepted(alqi_sample_gap_words, rates[i],
-                                      seed * 77 + i, 500000));
+            assert_true(skips_accepted(alqi_sample_skip_words, rates[i],
+                                       seed * 77 + i, 500000));
 }
 
 /* Forgetting that the sampled word counts itself. */
 static uint64_t
-biased_gap_off_by_one(struct alqi_sample_rng *rng,
-                      const struct alqi_sample_law *law)
+biased_skip_off_by_one(struct alqi_sample_rng *rng,
+                       const struct alqi_sample_dist *dist)
 {
-    return 1 + alqi_sample_gap_words(rng, law);
+    return 1 + alqi_sample_skip_words(rng, dist);
 }
 
-/* Clamping long gaps, as a sampler of malloc once did. */
+/* Clamping long skips, as a sampler of malloc once did. */
 static uint64_t
-biased_gap_clamped(struct alqi_sample_rng *rng,
-                   const struct alqi_sample_law *law)
+biased_skip_clamped(struct alqi_sample_rng *rng,
+                    const struct alqi_sample_dist *dist)
 {
-    uint64_t g = alqi_sample_gap_words(rng, law);
-    uint64_t most = (uint64_t)(3.0 / law->rate);
+    uint64_t g = alqi_sample_skip_words(rng, dist);
+    uint64_t most = (uint64_t)(3.0 / dist->rate);
 
     return g > most ? most : g;
 }
 
-/* 24 bits of uniform: the long gaps are missing, the short ones coarse. */
+/* 24 bits of uniform: the long skips are missing, the short ones coarse. */
 static uint64_t
-biased_gap_few_bits(struct alqi_sample_rng *rng,
-                    const struct alqi_sample_law *law)
+biased_skip_few_bits(struct alqi_sample_rng *rng,
+                     const struct alqi_sample_dist *dist)
 {
     double u = ((double)(alqi_sample_uniform(rng) >> 54) + 0.5) / 1024;
 
-    return 1 + (uint64_t)(log(u) * law->inv_log1m_rate);
+    return 1 + (uint64_t)(log(u) * dist->inv_log1m_rate);
 }
 
 static void
-flawed_gaps_are_refused(void **state)
+flawed_skips_are_refused(void **state)
 {
     (void)state;
-    assert_false(gaps_accepted(biased_gap_off_by_one, 0.01, 1, 500000));
-    assert_false(gaps_accepted(biased_gap_clamped, 1e-4, 1, 500000));
-    assert_false(gaps_accepted(biased_gap_few_bits, 1e-4, 1, 500000));
+    assert_false(skips_accepted(biased_skip_off_by_one, 0.01, 1, 500000));
+    assert_false(skips_accepted(biased_skip_clamped, 1e-4, 1, 500000));
+    assert_false(skips_accepted(biased_skip_few_bits, 1e-4, 1, 500000));
 }
 
 /* ---- counts ------------------------------------------------------------- */
 
 typedef uint64_t count_fn(struct alqi_sample_rng *,
-                          const struct alqi_sample_law *, uint64_t n);
+                          const struct alqi_sample_dist *, uint64_t n);
 
 static double
 binomial_chance(double k, double n, double p)
@@ -280,15 +280,15 @@ counts_accepted(count_fn *count, double rate, uint64_t words, uint64_t seed,
                 uint64_t n)
 {
     struct alqi_sample_rng rng;
-    struct alqi_sample_law law;
+    struct alqi_sample_dist dist;
     struct cells c;
     uint64_t edge[CELLS_MAX], hits = 0;
 
     alqi_sample_seed(&rng, seed + alqi_base_test_seed());
-    assert_true(alqi_sample_law_set(&law, rate));
+    assert_true(alqi_sample_dist_set(&dist, rate));
     count_cells(&c, edge, words, rate, n);
     for (uint64_t i = 0; i < n; i++) {
-        uint64_t k = count(&rng, &law, words);
+        uint64_t k = count(&rng, &dist, words);
         unsigned at = 0;
 
         while (k > edge[at])
@@ -310,8 +310,8 @@ static struct {
 } stream;
 
 static uint64_t
-count_by_stream(struct alqi_sample_rng *rng, const struct alqi_sample_law *law,
-                uint64_t words)
+count_by_stream(struct alqi_sample_rng *rng,
+                const struct alqi_sample_dist *dist, uint64_t words)
 {
     uint64_t k;
 
@@ -319,8 +319,8 @@ count_by_stream(struct alqi_sample_rng *rng, const struct alqi_sample_law *law,
         stream.left -= words;
         return 0;
     }
-    k = 1 + alqi_sample_binomial(rng, law, words - stream.left);
-    stream.left = alqi_sample_gap_words(rng, law);
+    k = 1 + alqi_sample_binomial(rng, dist, words - stream.left);
+    stream.left = alqi_sample_skip_words(rng, dist);
     return k;
 }
 
@@ -328,7 +328,7 @@ static const uint64_t block_words[] = {1,   2,    3,     10,     33,
                                        250, 1000, 10000, 100000, 1000000};
 
 static void
-counts_follow_the_binomial_law(void **state)
+counts_follow_the_binomial_distribution(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < ALQI_COUNT_OF(rates); i++)
@@ -339,17 +339,17 @@ counts_follow_the_binomial_law(void **state)
 }
 
 static void
-block_counts_of_a_stream_follow_the_law(void **state)
+block_counts_of_a_stream_follow_the_distribution(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < ALQI_COUNT_OF(rates); i++)
         for (unsigned j = 0; j < ALQI_COUNT_OF(block_words); j++) {
             struct alqi_sample_rng rng;
-            struct alqi_sample_law law;
+            struct alqi_sample_dist dist;
 
             alqi_sample_seed(&rng, i + j + alqi_base_test_seed());
-            assert_true(alqi_sample_law_set(&law, rates[i]));
-            stream.left = alqi_sample_gap_words(&rng, &law);
+            assert_true(alqi_sample_dist_set(&dist, rates[i]));
+            stream.left = alqi_sample_skip_words(&rng, &dist);
             assert_true(counts_accepted(count_by_stream, rates[i],
                                         block_words[j], 7000 + i * 100 + j,
                                         40000));
@@ -359,7 +359,7 @@ block_counts_of_a_stream_follow_the_law(void **state)
 /* The rejection draw where its squeeze, tail and mirror all matter, with
  * enough draws to see an error of a percent in any cell. */
 static void
-large_counts_follow_the_law(void **state)
+large_counts_follow_the_distribution(void **state)
 {
     (void)state;
     assert_true(counts_accepted(alqi_sample_binomial, 0.5, 32, 11, 2000000));
@@ -374,10 +374,10 @@ static void
 counts_of_huge_blocks_have_the_right_mean_and_spread(void **state)
 {
     /* lgamma is too coarse here; by Chernoff on the sum, and on the number
-     * beyond one standard deviation (0.3173 of a normal law; the law's own
+     * beyond one standard deviation (0.3173 of a normal dist; the dist's own
      * distance to it is below 1e-4 at this mean). */
     struct alqi_sample_rng rng;
-    struct alqi_sample_law law;
+    struct alqi_sample_dist dist;
     const uint64_t n = (uint64_t)1 << 40, draws = 200000;
     const double rate = 1e-4, mean = (double)n * rate, sd = sqrt(mean);
     uint64_t beyond = 0;
@@ -385,9 +385,9 @@ counts_of_huge_blocks_have_the_right_mean_and_spread(void **state)
 
     (void)state;
     alqi_sample_seed(&rng, 99);
-    assert_true(alqi_sample_law_set(&law, rate));
+    assert_true(alqi_sample_dist_set(&dist, rate));
     for (uint64_t i = 0; i < draws; i++) {
-        double k = (double)alqi_sample_binomial(&rng, &law, n);
+        double k = (double)alqi_sample_binomial(&rng, &dist, n);
 
         sum += (k - mean) / sd;
         beyond += fabs(k - mean) > sd * sqrt(1 - rate);
@@ -401,15 +401,15 @@ counts_of_huge_blocks_have_the_right_mean_and_spread(void **state)
 
 static uint64_t
 biased_count_no_header(struct alqi_sample_rng *rng,
-                       const struct alqi_sample_law *law, uint64_t words)
+                       const struct alqi_sample_dist *dist, uint64_t words)
 {
-    return alqi_sample_binomial(rng, law, words - 1);
+    return alqi_sample_binomial(rng, dist, words - 1);
 }
 
 /* All of a block's words tried again after a hit, instead of those below. */
 static uint64_t
 biased_count_retries(struct alqi_sample_rng *rng,
-                     const struct alqi_sample_law *law, uint64_t words)
+                     const struct alqi_sample_dist *dist, uint64_t words)
 {
     uint64_t k;
 
@@ -417,22 +417,22 @@ biased_count_retries(struct alqi_sample_rng *rng,
         stream.left -= words;
         return 0;
     }
-    k = 1 + alqi_sample_binomial(rng, law, words - 1);
-    stream.left = alqi_sample_gap_words(rng, law);
+    k = 1 + alqi_sample_binomial(rng, dist, words - 1);
+    stream.left = alqi_sample_skip_words(rng, dist);
     return k;
 }
 
 /* A normal variate in place of the binomial one. */
 static uint64_t
 biased_count_normal(struct alqi_sample_rng *rng,
-                    const struct alqi_sample_law *law, uint64_t words)
+                    const struct alqi_sample_dist *dist, uint64_t words)
 {
     double u = ((double)(alqi_sample_uniform(rng) >> 11) + 0.5) / 0x1p53;
     double w = (double)(alqi_sample_uniform(rng) >> 11) / 0x1p53;
-    double mean = (double)words * law->rate;
+    double mean = (double)words * dist->rate;
     double z = sqrt(-2 * log(u)) * cos(6.283185307179586 * w);
 
-    return (uint64_t)fmax(0, mean + z * sqrt(mean * (1 - law->rate)) + 0.5);
+    return (uint64_t)fmax(0, mean + z * sqrt(mean * (1 - dist->rate)) + 0.5);
 }
 
 static void
@@ -450,30 +450,30 @@ static void
 rate_one_is_exact(void **state)
 {
     struct alqi_sample_rng rng;
-    struct alqi_sample_law law;
+    struct alqi_sample_dist dist;
 
     (void)state;
     alqi_sample_seed(&rng, 5);
-    assert_true(alqi_sample_law_set(&law, 1.0));
+    assert_true(alqi_sample_dist_set(&dist, 1.0));
     for (uint64_t n = 0; n < 10000; n++) {
-        assert_int_equal(alqi_sample_gap_words(&rng, &law), 1);
-        assert_int_equal(alqi_sample_binomial(&rng, &law, n), n);
+        assert_int_equal(alqi_sample_skip_words(&rng, &dist), 1);
+        assert_int_equal(alqi_sample_binomial(&rng, &dist, n), n);
     }
-    assert_int_equal(alqi_sample_binomial(&rng, &law, UINT64_MAX), UINT64_MAX);
+    assert_int_equal(alqi_sample_binomial(&rng, &dist, UINT64_MAX), UINT64_MAX);
 }
 
 static void
 never_is_never(double rate)
 {
     struct alqi_sample_rng rng;
-    struct alqi_sample_law law;
+    struct alqi_sample_dist dist;
 
     alqi_sample_seed(&rng, 5);
-    assert_true(alqi_sample_law_set(&law, rate));
+    assert_true(alqi_sample_dist_set(&dist, rate));
     for (uint64_t n = 0; n < 10000; n++) {
-        assert_int_equal(alqi_sample_gap_words(&rng, &law),
+        assert_int_equal(alqi_sample_skip_words(&rng, &dist),
                          ALQI_SAMPLE_NEVER_WORDS);
-        assert_int_equal(alqi_sample_binomial(&rng, &law, n << 40), 0);
+        assert_int_equal(alqi_sample_binomial(&rng, &dist, n << 40), 0);
     }
 }
 
@@ -492,23 +492,23 @@ rate_zero_and_tiny_rates_never_sample(void **state)
 static void
 the_rate_just_below_one(void **state)
 {
-    /* A miss has chance 2^-53 a word: none may show in 1e5 gaps (chance of
+    /* A miss has chance 2^-53 a word: none may show in 1e5 skips (chance of
      * one: 1.2e-11, on a fixed seed), yet the rate is not 1. */
     struct alqi_sample_rng rng;
-    struct alqi_sample_law law;
+    struct alqi_sample_dist dist;
 
     (void)state;
     alqi_sample_seed(&rng, 6);
-    assert_true(alqi_sample_law_set(&law, 1.0 - 0x1p-53));
-    assert_true(law.inv_log1m_rate < 0);
+    assert_true(alqi_sample_dist_set(&dist, 1.0 - 0x1p-53));
+    assert_true(dist.inv_log1m_rate < 0);
     for (unsigned i = 0; i < 50000; i++) {
-        assert_int_equal(alqi_sample_gap_words(&rng, &law), 1);
-        assert_int_equal(alqi_sample_binomial(&rng, &law, 1000), 1000);
+        assert_int_equal(alqi_sample_skip_words(&rng, &dist), 1);
+        assert_int_equal(alqi_sample_binomial(&rng, &dist, 1000), 1000);
     }
     /* 2^60 trials: 2^7 misses expected; beyond 12 sd below 1e-11. */
     for (unsigned i = 0; i < 1000; i++) {
         uint64_t n = (uint64_t)1 << 60;
-        uint64_t misses = n - alqi_sample_binomial(&rng, &law, n);
+        uint64_t misses = n - alqi_sample_binomial(&rng, &dist, n);
 
         assert_in_range(misses, 1, 128 + 12 * 12);
     }
@@ -520,49 +520,49 @@ rates_out_of_range_are_refused(void **state)
     const double nan = (double)NAN, inf = (double)INFINITY;
     const double bad[] = {nan,  -nan,   inf, -inf,         -5e-324,
                           -0.1, 1.0001, 2.0, 1.0 + 0x1p-52};
-    struct alqi_sample_law law = {0.25, -3.5};
+    struct alqi_sample_dist dist = {0.25, -3.5};
 
     (void)state;
     for (unsigned i = 0; i < ALQI_COUNT_OF(bad); i++) {
-        assert_false(alqi_sample_law_set(&law, bad[i]));
-        assert_true(law.rate == 0.25); /* nothing changed */
+        assert_false(alqi_sample_dist_set(&dist, bad[i]));
+        assert_true(dist.rate == 0.25); /* nothing changed */
     }
-    assert_true(alqi_sample_law_set(&law, -0.0));
-    assert_true(!signbit(law.rate));
+    assert_true(alqi_sample_dist_set(&dist, -0.0));
+    assert_true(!signbit(dist.rate));
 }
 
 static void
-the_law_agrees_with_libm(void **state)
+the_distribution_agrees_with_libm(void **state)
 {
-    struct alqi_sample_law law;
+    struct alqi_sample_dist dist;
 
     (void)state;
     for (double rate = 1e-290; rate < 1; rate *= 1.37) {
         double want = (double)(1 / log1pl(-(long double)rate));
 
-        assert_true(alqi_sample_law_set(&law, rate));
-        assert_true(fabs(law.inv_log1m_rate / want - 1) < 2e-15);
+        assert_true(alqi_sample_dist_set(&dist, rate));
+        assert_true(fabs(dist.inv_log1m_rate / want - 1) < 2e-15);
     }
 }
 
 static void
-a_gap_is_the_uniform_seen_through_libm(void **state)
+a_skip_is_the_uniform_seen_through_libm(void **state)
 {
     /* The same bits through long double logarithms: equal but where the exact
      * value lies within 1e-13 of an integer. */
     struct alqi_sample_rng a, b;
-    struct alqi_sample_law law;
+    struct alqi_sample_dist dist;
 
     (void)state;
     for (unsigned i = 0; i < ALQI_COUNT_OF(rates); i++) {
         alqi_sample_seed(&a, i);
         b = a;
-        assert_true(alqi_sample_law_set(&law, rates[i]));
+        assert_true(alqi_sample_dist_set(&dist, rates[i]));
         for (unsigned j = 0; j < 20000; j++) {
             long double u = (long double)alqi_sample_uniform(&b) + 0.5L;
             long double x =
                 log1pl(-u / 0x1p64L) / log1pl(-(long double)rates[i]);
-            uint64_t g = alqi_sample_gap_words(&a, &law);
+            uint64_t g = alqi_sample_skip_words(&a, &dist);
 
             if (fabsl(x - roundl(x)) > 1e-13L * (1 + x))
                 assert_int_equal(g, 1 + (uint64_t)x);
@@ -575,15 +575,15 @@ same_seed_same_draws(void **state)
 {
     /* Values kept from the first release: a trace's seed stays meaningful. */
     struct alqi_sample_rng rng;
-    struct alqi_sample_law law;
+    struct alqi_sample_dist dist;
     uint64_t hash = 0;
 
     (void)state;
     alqi_sample_seed(&rng, 42);
-    assert_true(alqi_sample_law_set(&law, 0.001));
+    assert_true(alqi_sample_dist_set(&dist, 0.001));
     for (unsigned i = 0; i < 100000; i++) {
-        hash = alqi_base_mix(hash ^ alqi_sample_gap_words(&rng, &law));
-        hash = alqi_base_mix(hash ^ alqi_sample_binomial(&rng, &law, 50000));
+        hash = alqi_base_mix(hash ^ alqi_sample_skip_words(&rng, &dist));
+        hash = alqi_base_mix(hash ^ alqi_sample_binomial(&rng, &dist, 50000));
     }
     assert_int_equal(hash, 0x967a3f47222c83efu);
 }
@@ -609,25 +609,26 @@ the_chance_of_a_block_is_that_of_libm(void **state)
 {
     static const double some[] = {1e-18, 1e-9, 8 / 524288.0, 1e-3,
                                   0.25,  0.5,  0.9,          1 - 1e-9};
-    struct alqi_sample_law law;
+    struct alqi_sample_dist dist;
 
     (void)state;
     for (unsigned i = 0; i < sizeof some / sizeof some[0]; i++) {
-        assert_true(alqi_sample_law_set(&law, some[i]));
+        assert_true(alqi_sample_dist_set(&dist, some[i]));
         for (uint64_t words = 1; words < (uint64_t)1 << 61;
              words += words / 3 + 1) {
             double p = -expm1((double)words * log1p(-some[i]));
 
-            assert_true(fabs(alqi_sample_chance(&law, words) - p) <= 1e-13 * p);
+            assert_true(fabs(alqi_sample_chance(&dist, words) - p) <=
+                        1e-13 * p);
         }
-        assert_true(alqi_sample_chance(&law, 0) == 0.0);
-        assert_true(alqi_sample_chance(&law, 1) == law.rate);
+        assert_true(alqi_sample_chance(&dist, 0) == 0.0);
+        assert_true(alqi_sample_chance(&dist, 1) == dist.rate);
     }
-    assert_true(alqi_sample_law_set(&law, 1.0));
-    assert_true(alqi_sample_chance(&law, 1) == 1.0);
-    assert_true(alqi_sample_chance(&law, 12345) == 1.0);
-    assert_true(alqi_sample_law_set(&law, 0.0));
-    assert_true(alqi_sample_chance(&law, 12345) == 0.0);
+    assert_true(alqi_sample_dist_set(&dist, 1.0));
+    assert_true(alqi_sample_chance(&dist, 1) == 1.0);
+    assert_true(alqi_sample_chance(&dist, 12345) == 1.0);
+    assert_true(alqi_sample_dist_set(&dist, 0.0));
+    assert_true(alqi_sample_chance(&dist, 12345) == 0.0);
 }
 
 static void
@@ -646,14 +647,14 @@ main(void)
         cmocka_unit_test(rate_zero_and_tiny_rates_never_sample),
         cmocka_unit_test(the_rate_just_below_one),
         cmocka_unit_test(rates_out_of_range_are_refused),
-        cmocka_unit_test(the_law_agrees_with_libm),
-        cmocka_unit_test(a_gap_is_the_uniform_seen_through_libm),
+        cmocka_unit_test(the_distribution_agrees_with_libm),
+        cmocka_unit_test(a_skip_is_the_uniform_seen_through_libm),
         cmocka_unit_test(the_chance_of_a_block_is_that_of_libm),
-        cmocka_unit_test(gaps_follow_the_geometric_law),
-        cmocka_unit_test(flawed_gaps_are_refused),
-        cmocka_unit_test(counts_follow_the_binomial_law),
-        cmocka_unit_test(block_counts_of_a_stream_follow_the_law),
-        cmocka_unit_test(large_counts_follow_the_law),
+        cmocka_unit_test(skips_follow_the_geometric_distribution),
+        cmocka_unit_test(flawed_skips_are_refused),
+        cmocka_unit_test(counts_follow_the_binomial_distribution),
+        cmocka_unit_test(block_counts_of_a_stream_follow_the_distribution),
+        cmocka_unit_test(large_counts_follow_the_distribution),
         cmocka_unit_test(counts_of_huge_blocks_have_the_right_mean_and_spread),
         cmocka_unit_test(flawed_counts_are_refused),
         cmocka_unit_test(same_seed_same_draws),

@@ -14,7 +14,7 @@
 #include "base/base.h"
 #include "base/test_seed.h"
 #include "view/answer.h"
-#include "view/model.h"
+#include "kits/view/model.h"
 
 enum { QUERY_BYTES = 4096, FOLD_PATHS = 64 };
 

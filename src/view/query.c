@@ -191,7 +191,7 @@ alqi_view_query_done(struct alqi_view_query *q)
 {
     for (uint32_t i = 0; i < q->n_pairs; i++)
         if (!q->pairs[i].is_used)
-            alqi_view_query_fail(q, "%.*s: no such key", SHOWN,
-                                 q->pairs[i].key);
+            alqi_view_query_fail(q, "%.*s: no such key; see aliquot-view(1)",
+                                 SHOWN, q->pairs[i].key);
     return q->error[0] == '\0';
 }

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
-#include "wire/golden.h"
+#include "kits/wire/golden.h"
 #include "wire/side.h"
 #include "base/skip.h"
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "wire/ctf_dump.h"
-#include "wire/golden.h"
+#include "kits/wire/golden.h"
 
 enum { TRACES = 26 };
 

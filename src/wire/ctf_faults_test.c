@@ -12,7 +12,7 @@
 
 #include "base/base.h"
 #include "wire/ctf_dump.h"
-#include "wire/golden.h"
+#include "kits/wire/golden.h"
 
 #define FAULTS GOLDEN_DIR "/faults"
 

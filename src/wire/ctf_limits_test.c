@@ -10,7 +10,7 @@
 
 #include "base/base.h"
 #include "wire/ctf_stacks.h"
-#include "wire/golden.h"
+#include "kits/wire/golden.h"
 #include "wire/ctf_packet.h"
 
 /* Sanitizers keep freed blocks: peaks mean nothing there. */

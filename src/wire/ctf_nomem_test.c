@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "wire/golden.h"
+#include "kits/wire/golden.h"
 #include "wire/side.h"
 
 void *__real_malloc(size_t n);

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
-#include "wire/golden.h"
+#include "kits/wire/golden.h"
 #include "wire/side.h"
 
 enum { EVENTS = 1000000, WARM_EVENTS = 400000, GROWTH_KIB_MAX = 1024 };

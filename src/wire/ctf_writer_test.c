@@ -10,7 +10,7 @@
 #include "base/base.h"
 #include "base/test_seed.h"
 #include "wire/ctf_stacks.h"
-#include "wire/golden.h"
+#include "kits/wire/golden.h"
 #include "wire/ctf_packet.h"
 #include "wire/side.h"
 #include "wire/ctf_verbatim.h"

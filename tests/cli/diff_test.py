@@ -229,7 +229,7 @@ class Diff(common.Case):
         self.assertIn("one for each 97.7 KiB", text)
         self.assertRegex(text, r"(?m)^allocated +[+-][\d.]+ [KM]iB")
         self.assertRegex(text, r"\d+ more \(--top=0 shows all\)")
-        self.assertIn("corrected for their number (Holm)", text)
+        self.assertIn("corrected for the number of sites", text)
         self.assertIn("! recording lost something", text)
         words = self.write("w", common.trace("bintree-1e-3.v2"))
         text = self.ok("diff", a, words)
@@ -251,7 +251,7 @@ class Diff(common.Case):
     def test_mistakes(self):
         a = self.made_as("a.ctf", 100, 10, 1e-4)
         for args, status, text in (
-                ((a,), 2, "which two?"), ((a, a, "b"), 2, "'b' is too many"),
+                ((a,), 2, "name two traces"), ((a, a, "b"), 2, "'b' is too many"),
                 (("--fail-over=many", a, a), 2, "write a percentage"),
                 (("--fail-over=-1K", a, a), 2, "write a percentage"),
                 (("--fail-over=-5%", a, a), 2, "write a percentage"),

@@ -237,7 +237,7 @@ class Merge(common.Case):
         for args, status, text in (
                 (("-o", out, a, words), 3, "words of 8 bits"),
                 (("-o", out, a, "-"), 3, "standard input is no regular"),
-                (("-o", out, empty), 3, "no trace lies in the directory"),
+                (("-o", out, empty), 3, "there is no trace in the directory"),
                 (("-o", out, a, "/nowhere"), 3, "cannot open /nowhere"),
                 (("-f", "-o", a, a), 2, "among the traces to read"),
                 (("-o", a, words), 2, "exists; -f overwrites it"),

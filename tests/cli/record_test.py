@@ -70,7 +70,7 @@ class Record(common.Case):
                 (("-o", self.dir), 125, "is a directory: name a file"),
                 (("-f", "-o", self.dir), 125, "is a directory: name a file"),
                 (("-o", "-"), 2, "standard output is the program's"),
-                (("--max-memory=64M",), 2, "--max-memory bounds --exact")):
+                (("--max-memory=64M",), 2, "--max-memory is for --exact")):
             result = subprocess.run(
                 [common.BIN, "record", *options, VICTIM], cwd=self.dir,
                 env=common.ENV, capture_output=True, text=True, check=False)

@@ -261,7 +261,7 @@ class Batch(Watched):
         rows = [
             (["-p", str(idle.pid)], 1, "runs without the profiler"),
             (["-p", "99999999"], 1, "there is no process 99999999"),
-            (["--control=@nobody.there"], 1, "nobody answers at @nobody"),
+            (["--control=@nobody.there"], 1, "no answer from the control socket @nobody"),
             (["/nowhere/at/all"], 3, "cannot read /nowhere/at/all: No such"),
             ([PROGRAM], 3, "not a readable trace"),
         ]
@@ -281,7 +281,7 @@ class Batch(Watched):
         for args, part in ((["-p", str(self.pid)], "root's: only that user"),
                            (["--control=@aliquot.%d" % self.pid],
                             "only the process's own user and root"),
-                           ([], "nothing runs that can be watched")):
+                           ([], "no running process can be watched")):
             result = subprocess.run(as_other + args, capture_output=True,
                                     cwd="/", timeout=PATIENCE_S)
             self.assertEqual(result.returncode, 1, result.stderr)

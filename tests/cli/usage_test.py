@@ -18,9 +18,10 @@ class Usage(common.Case):
     def test_mistakes_name_what_is_wrong(self):
         path = self.write("t.ctf", common.trace("synth-bytes.v2"))
         rows = [
-            (["bogus"], "no verb 'bogus'"),
-            (["--bogus", "report"], "no option '--bogus' before a verb"),
-            (["help", "bogus"], "no verb 'bogus'"),
+            (["bogus"], "no command 'bogus'"),
+            (["./bogus"], "to record a program: aliquot record ./bogus"),
+            (["--bogus", "report"], "no option '--bogus' before a command"),
+            (["help", "bogus"], "no command 'bogus'"),
             (["report"], "which trace?"),
             (["script", path, "other"], "'other' is too many"),
             (["report", "--bogus", path], "no option '--bogus'"),
@@ -36,7 +37,7 @@ class Usage(common.Case):
             (["report", "--filter=live=5..3", path], "upside down"),
             (["report", "--filter=hide=f", path], "for the viewer"),
             (["report", "--filter=life=1..", "--min-life=1s", path],
-             "--filter does not go with"),
+             "--filter cannot be used with"),
             (["diff", "--at=5", path], "--at=5: write two moments"),
             (["diff", "--at=5ms,end", path, path], "name one"),
             (["diff", "--at=5ms,end", "--peak", path], "leave out --peak"),

@@ -184,13 +184,13 @@ each_word(void *client, struct alqi_domain *of)
 
 static enum alq_status
 hear_request(void *client, struct alqi_domain *of, const uintptr_t *headers,
-             unsigned n_blocks, uint64_t hit_at,
+             unsigned n_blocks, uint64_t sample_at,
              const struct alqi_stack_regs *caller)
 {
     (void)of;
     (void)headers;
     (void)n_blocks;
-    (void)hit_at;
+    (void)sample_at;
     (void)caller;
     ((struct client *)client)->others++;
     return ALQ_OK;
@@ -236,7 +236,7 @@ hear_unmarshal(void *client, struct alqi_domain *of, alq_value block,
     alqi_heap_observe_wake_sigsafe(of);
 }
 
-static const struct alqi_heap_hooks hooks = {.gap_words = each_word,
+static const struct alqi_heap_hooks hooks = {.skip_words = each_word,
                                              .request = hear_request,
                                              .request_done = hear_done,
                                              .direct = hear_direct,

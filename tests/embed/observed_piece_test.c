@@ -1,8 +1,8 @@
 /* observed_piece_test.c -- the trigger where minor heaps begin as a piece
  *
- * Of several domains each may take more of what is young (heap/quota.h): the
- * law is asked for each piece, and what it says counts from the first word that
- * it has not been asked for. */
+ * Of several domains each may take more of what is young (heap/minor_quota.h):
+ * the law is asked for each piece, and what it says counts from the first word
+ * that it has not been asked for. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,10 +20,10 @@ enum { BLOCKS = ALQI_HEAP_IS_HARD ? 500 : 40000 };
 
 static struct alq_domain *domain;
 static struct alqi_domain *d;
-static uint64_t gap = 1, n_requests, last_hit_at, n_minor, seed;
+static uint64_t gap = 1, n_requests, last_sample_at, n_minor, seed;
 
 static uint64_t
-gap_words(void *client, struct alqi_domain *of)
+skip_words(void *client, struct alqi_domain *of)
 {
     (void)client;
     return of == d ? gap : UINT64_MAX;
@@ -31,7 +31,7 @@ gap_words(void *client, struct alqi_domain *of)
 
 static enum alq_status
 request(void *client, struct alqi_domain *of, const uintptr_t *headers,
-        unsigned n_blocks, uint64_t hit_at,
+        unsigned n_blocks, uint64_t sample_at,
         const struct alqi_stack_regs *caller)
 {
     (void)client;
@@ -40,7 +40,7 @@ request(void *client, struct alqi_domain *of, const uintptr_t *headers,
     (void)n_blocks;
     (void)caller;
     n_requests++;
-    last_hit_at = hit_at;
+    last_sample_at = sample_at;
     return ALQ_OK;
 }
 
@@ -48,7 +48,7 @@ static uint64_t
 request_done(void *client, struct alqi_domain *of, uintptr_t low)
 {
     (void)low;
-    return gap_words(client, of);
+    return skip_words(client, of);
 }
 
 static void
@@ -66,7 +66,7 @@ after_minor(void *client, struct alqi_domain *of)
 }
 
 static const struct alqi_heap_hooks hooks = {
-    .gap_words = gap_words,
+    .skip_words = skip_words,
     .request = request,
     .request_done = request_done,
     .request_cancel = request_cancel,
@@ -118,12 +118,12 @@ block_check(uint64_t *left)
 {
     uint64_t words = 2 + (seed = alqi_base_mix(seed + 1)) % 30;
     uint64_t requests = n_requests, minor = n_minor;
-    uintptr_t start = d->run_start;
+    uintptr_t start = d->young_start;
     uint64_t room = ((uintptr_t)domain->young_ptr - start) / ALQ_WORD_BYTES;
     bool is_hit, has_grown;
 
     assert_int_not_equal(alq_alloc_small(domain, words - 1, 252), ALQ_NULL);
-    has_grown = n_minor == minor && d->run_start != start;
+    has_grown = n_minor == minor && d->young_start != start;
     if (ALQI_HEAP_IS_HARD && n_minor != minor) { /* also behind the request */
         *left = n_requests > requests ? gap : gap - words;
         return false;
@@ -135,7 +135,7 @@ block_check(uint64_t *left)
     is_hit = *left <= words;
     assert_int_equal(n_requests - requests, is_hit);
     if (is_hit)
-        assert_true(last_hit_at == *left);
+        assert_true(last_sample_at == *left);
     *left = is_hit ? gap : *left - words;
     return has_grown;
 }

@@ -47,7 +47,7 @@ struct part {
     uint64_t gap; /* fixed; 0: by chance, of some 40 words */
     uintptr_t pending[PENDING];
     unsigned n_pending;
-    uint64_t hit_at;        /* of the last request */
+    uint64_t sample_at;     /* of the last request */
     enum alq_status answer; /* to the next one     */
     bool is_inside;         /* a hook that may allocate */
     bool allocates;         /* in a request */
@@ -83,7 +83,7 @@ draw(struct part *p)
 }
 
 static uint64_t
-gap_words(void *client, struct alqi_domain *d)
+skip_words(void *client, struct alqi_domain *d)
 {
     MUST(client == parts);
     return part_of(d)->is_inside ? UINT64_MAX : draw(part_of(d));
@@ -111,7 +111,7 @@ fill(struct part *p)
 
 static enum alq_status
 request(void *client, struct alqi_domain *d, const uintptr_t *headers,
-        unsigned n_blocks, uint64_t hit_at,
+        unsigned n_blocks, uint64_t sample_at,
         const struct alqi_stack_regs *caller)
 {
     struct part *p = part_of(d);
@@ -121,18 +121,18 @@ request(void *client, struct alqi_domain *d, const uintptr_t *headers,
     (void)client;
     (void)caller;
     p->n_requests++;
-    p->hit_at = hit_at;
+    p->sample_at = sample_at;
     if (p->answer != ALQ_OK)
         return p->answer;
     for (i = 0; i < n_blocks; i++)
         total += alqi_heap_words(headers[i]);
-    MUST(hit_at >= 1 && hit_at <= total && p->n_pending == 0);
+    MUST(sample_at >= 1 && sample_at <= total && p->n_pending == 0);
     for (i = 0; i < n_blocks; i++) {
         bool is_hit = false;
 
         end += alqi_heap_words(headers[i]);
-        for (; hit_at <= end; is_hit = true)
-            hit_at += draw(p);
+        for (; sample_at <= end; is_hit = true)
+            sample_at += draw(p);
         if (is_hit)
             p->pending[p->n_pending++] = total - end;
     }
@@ -156,7 +156,7 @@ request_done(void *client, struct alqi_domain *d, uintptr_t low)
     while (p->n_pending > 0)
         track(p, low + (p->pending[--p->n_pending] + 1) * ALQ_WORD_BYTES,
               YOUNG);
-    return gap_words(client, d);
+    return skip_words(client, d);
 }
 
 static void
@@ -326,7 +326,7 @@ heap_end(void *client)
 }
 
 static const struct alqi_heap_hooks hooks = {
-    .gap_words = gap_words,
+    .skip_words = skip_words,
     .request = request,
     .request_done = request_done,
     .request_cancel = request_cancel,
@@ -581,7 +581,7 @@ the_trigger_is_exact(void **state)
             is_hit = left <= wosize + 1;
             assert_int_equal(p->n_requests - n, is_hit);
             if (is_hit)
-                assert_true(p->hit_at == left);
+                assert_true(p->sample_at == left);
             left = is_hit ? gaps[k] : left - (wosize + 1);
             n_hits += is_hit;
         }

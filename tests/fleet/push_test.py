@@ -218,7 +218,7 @@ class Push(exported.Case):
             result = self.push(engine, c.url, "--max-stacks=0",
                                "--max-bytes=400000", path)
             self.assertEqual(result.returncode, 0)
-            self.assertIn("above --max-bytes: stacks are folded",
+            self.assertIn("above --max-bytes: stacks are merged",
                           result.stderr)
             sums = self.sums_of(engine, c.requests[0])
             self.assertEqual(sums["alloc_space"], got["allocated_bytes"])

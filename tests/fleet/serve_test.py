@@ -157,7 +157,7 @@ class Serve(exported.Case):
                 (2, "of what?"),
                 (2, "'other' is too many", path, "other"),
                 (2, "from 0 to 65535", "--port=70000", path),
-                (2, "no process's number", "99999999999999999999"),
+                (2, "not the number of a process", "99999999999999999999"),
                 (3, "cannot open", os.path.join(self.dir, "none")),
                 (3, "not a trace", common.BIN),
                 (1, "there is no process", "1073741823"),

@@ -187,7 +187,7 @@ class Tables(exported.Case):
     def test_a_pipe_stays(self):
         pipe = self.path("x.sqlite")
         os.mkfifo(pipe)
-        self.refused(2, "is no file, and stays", "-f", "-o", pipe,
+        self.refused(2, "is not a regular file", "-f", "-o", pipe,
                      self.golden("synth-deep.v3"))
         self.assertTrue(stat.S_ISFIFO(os.stat(pipe).st_mode))
 

@@ -54,7 +54,7 @@ proctype owner()
     mtype next = NONE;
     bool keep;
 
-    /* alqi_index_turn, or alqi_index_give_up when the thread ends */
+    /* alqi_index_begin_deferred, or alqi_index_cancel_deferred when the thread ends */
     atomic {
         touch();
         if
@@ -104,7 +104,7 @@ proctype program()
 
     do
     :: reallocs > 0 ->
-        /* alqi_index_take */
+        /* alqi_index_remove_for_realloc */
         reallocs--;
         mine = 0;
         atomic {
@@ -117,7 +117,7 @@ proctype program()
         :: !mine -> break /* not tracked (any more) */
         :: mine ->
             if
-            :: /* alqi_index_bury: the block is gone */
+            :: /* alqi_index_realloc_done: the block is gone */
                 mine = 0;
                 atomic {
                     touch();
@@ -160,7 +160,7 @@ proctype program()
     :: goto over /* the program keeps the block */
     :: break
     od;
-    /* alqi_index_take_dead */
+    /* alqi_index_remove_dead */
     mine = 0;
     atomic {
         if

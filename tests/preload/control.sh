@@ -74,7 +74,7 @@ contains "-o is for the first start" \
 equal "snapshot" "$("$aliquot" snapshot -p "$pid" -o a.ctf >/dev/null; echo $?)" 0
 mkfifo pipe
 contains "a pipe stays" \
-    "$("$aliquot" snapshot -f -p "$pid" -o pipe 2>&1)" "is no file, and stays"
+    "$("$aliquot" snapshot -f -p "$pid" -o pipe 2>&1)" "is not a regular file"
 equal "and is one" "$(stat -c %F pipe)" fifo
 contains "snapshot is no overwriting" \
     "$("$aliquot" snapshot -p "$pid" -o a.ctf 2>&1)" "-f overwrites"

@@ -211,7 +211,7 @@ class Serving(view.Case):
         server.process.wait(timeout=common.PATIENCE_S)
         status, said = server.stop()
         self.assertEqual(status, 0)
-        self.assertIn("nobody asked for 1 s", said)
+        self.assertIn("no request for 1 s", said)
 
     def test_a_port_of_ones_choice(self):
         with socket.socket() as s:

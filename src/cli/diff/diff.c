@@ -35,21 +35,21 @@ static const double TEMPORARY_US = 1000;
 
 const struct alqi_cli_option alqi_cli_diff_options[] = {
     {ID_PEAK, "peak", NULL, NULL,
-     "what was alive when the most memory was (default)"},
-    {ID_LIVE, "live", NULL, NULL, "what is alive when the trace ends"},
-    {ID_LEAKS, "leaks", NULL, NULL, "what was never freed; the same blocks"},
-    {ID_ALLOCATED, "allocated", NULL, NULL, "all that was allocated"},
+     "blocks live when the most bytes were (default)"},
+    {ID_LIVE, "live", NULL, NULL, "blocks live when the trace ends"},
+    {ID_LEAKS, "leaks", NULL, NULL, "blocks never freed; the same"},
+    {ID_ALLOCATED, "allocated", NULL, NULL, "all blocks, freed or not"},
     {ID_AT, "at", "T,T", NULL,
-     "what is live at two moments of one recording: 10ms, 1.5s, peak, end"},
+     "two moments of one trace: 10ms, 1.5s, peak, end"},
     {'g', "group", "BY", ALQI_CLI_GROUPING_CHOICES,
      "function (default), line, file or module"},
     {'n', "top", "N", NULL, "rows of the table (default 20; 0: all)"},
     {ID_SKIP, "skip", "F[,F]...", NULL,
-     "do not name sites after these functions, either"},
+     "treat these functions as allocation wrappers"},
     {ID_MIN_SIGMA, "min-sigma", "S", NULL,
-     "show only changes more than chance; S (3) says how much more"},
+     "show only changes of S standard errors or more"},
     {ID_FAIL_OVER, "fail-over", "P%|N[KMG]", NULL,
-     "exit with 1 if the total or a site grew by more, and not by chance"},
+     "exit with 1 if a site grew by more, beyond chance"},
     {ID_JSON, "json", NULL, NULL, "raw numbers as one JSON object"},
     {ID_COLOR, "color", "WHEN", ALQI_CLI_COLOR_CHOICES,
      "auto (default), always or never"},
@@ -404,7 +404,7 @@ static int
 two_operands(int argc, char **argv, int first)
 {
     if (first + 2 > argc)
-        return alqi_cli_usage("diff", "diff: which two? Name two traces, or "
+        return alqi_cli_usage("diff", "diff: name two traces, or "
                                       "directories of traces");
     if (first + 2 < argc)
         return alqi_cli_usage("diff", "diff: two at a time; '%s' is too many",

@@ -316,8 +316,8 @@ legend(const struct alqi_cli_diff *d, uint32_t n_sure, uint32_t n_same)
     else
         fprintf(term->out,
                 "%u of %u sites changed by more than sampling explains: p at "
-                "most %.2g, that is %g sigma.\n± is one standard error; p, for "
-                "sites, is corrected for their number (Holm)\n",
+                "most %.2g, that is %g sigma.\n± is one standard error; p of "
+                "sites is corrected for the number of sites (Holm)\n",
                 n_sure, n, alqi_cli_diff_level(d), d->min_sigma);
     fputs(alqi_cli_style(term, ALQI_CLI_PLAIN), term->out);
 }

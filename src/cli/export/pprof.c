@@ -151,7 +151,7 @@ limits_say(const struct alqi_cli_pprof *p, uint64_t bytes)
     uint32_t n_folded = alqi_cli_pprof_folded(p, &share);
 
     if (n_folded > 0)
-        alqi_cli_say("%u of %u stacks are folded into [other], which has %s of "
+        alqi_cli_say("%u of %u stacks are merged into [other], which has %s of "
                      "what was allocated; --max-stacks=0 keeps all",
                      n_folded, n_samples - 1 + n_folded,
                      alqi_cli_text_percent(share).text);

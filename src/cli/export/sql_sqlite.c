@@ -270,7 +270,7 @@ file_place(const char *temporary, const char *path, bool is_forced)
         return exists(path);
     if (errno == EEXIST) {
         alqi_cli_say(
-            "export: %s is no file, and stays: use -o - to write to it", path);
+            "export: %s is not a regular file: use -o - to write to it", path);
         return ALQI_CLI_USAGE;
     }
     alqi_cli_say("export: cannot create %s: %s", path, strerror(errno));

@@ -58,21 +58,21 @@ static const struct alqi_cli_push_engine engines[] = {
 };
 
 const struct alqi_cli_option alqi_cli_push_options[] = {
-    {ID_TO, "to", "ENGINE=URL", NULL,
-     "where to: pyroscope=URL, parca=URL or otlp=URL"},
+    {ID_TO, "to", "ENGINE=URL", NULL, "pyroscope=URL, parca=URL or otlp=URL"},
     {ID_NAME, "name", "SERVICE", NULL,
      "the service's name; default: the program's"},
-    {ID_LABEL, "label", "NAME=VALUE", NULL, "a label; may be given often"},
+    {ID_LABEL, "label", "NAME=VALUE", NULL, "add a label; may be repeated"},
     {ID_EVERY, "every", "T", NULL,
-     "again each T, as 15s, until the program ends"},
+     "send each T, as 15s, until the program ends"},
     {ID_HEADER, "header", "TEXT|@FILE", NULL,
      "a header of requests, 'Name: value', or a file of them"},
-    {ID_TIMEOUT, "timeout", "T", NULL, "of one request; default 10s"},
-    {ID_RETRIES, "retries", "N", NULL, "of each window; default 5"},
+    {ID_TIMEOUT, "timeout", "T", NULL, "time for one request; default 10s"},
+    {ID_RETRIES, "retries", "N", NULL,
+     "how often a profile is sent again; default 5"},
     {ID_MAX_STACKS, "max-stacks", "N", NULL,
-     "fold the tail (default 16000; 0: keep all)"},
+     "merge the rest (default 16000; 0: keep all)"},
     {ID_MAX_BYTES, "max-bytes", "N", NULL,
-     "fold more above this size (default 4194304; 0: any)"},
+     "merge more if larger (default 4194304; 0: never)"},
     {0},
 };
 
@@ -97,7 +97,7 @@ struct push {
     bool is_ending;   /* by a signal */
     bool is_followed; /* pushed again and again */
     bool has_said_folding;
-    uint64_t n_pushed, n_repeated, n_late;
+    uint64_t n_pushed, n_repeated, n_delayed;
 };
 
 /* ---- options --------------------------------------------------------- */
@@ -345,7 +345,7 @@ body_make(struct push *p, const struct alqi_cli_push_window *w,
         if (!p->has_said_folding)
             alqi_cli_say(
                 "push: a profile of %s is above --max-bytes: stacks "
-                "are folded into [other]",
+                "are merged into [other]",
                 alqi_cli_text_bytes((double)body->n_profile_bytes).text);
         p->has_said_folding = true;
         body_free(body);
@@ -468,7 +468,7 @@ window_push(struct push *p)
     w = window_of(p);
     sent = body_make(p, &w, &body) ? body_send(p, &body) : SENT;
     p->n_pushed += sent == SENT && body.n_stacks > 0;
-    p->n_late += sent == LATER;
+    p->n_delayed += sent == LATER;
     body_free(&body);
     if (sent == SENT)
         alqi_cli_moment_take(&p->sent, &p->reading.export.analysis, w.until_ns);
@@ -521,8 +521,9 @@ push_all(struct push *p)
            p->n_pushed == 1 ? "" : "s", p->public);
     if (p->n_repeated > 0)
         printf("; %" PRIu64 " requests repeated", p->n_repeated);
-    if (p->n_late > 0 && p->every_us > 0)
-        printf("; %" PRIu64 " times it could not be sent in time", p->n_late);
+    if (p->n_delayed > 0 && p->every_us > 0)
+        printf("; %" PRIu64 " times it could not be sent in time",
+               p->n_delayed);
     putchar('\n');
     return rc < 0 ? ALQI_CLI_OK : rc;
 }

@@ -30,9 +30,9 @@ enum {
 };
 
 const struct alqi_cli_option alqi_cli_serve_options[] = {
-    {ID_PORT, "port", "N", NULL, "the port; default 0: any that is free"},
+    {ID_PORT, "port", "N", NULL, "port to listen on; default: any free port"},
     {ID_TOKEN, "token", NULL, NULL,
-     "a random word in the address: nobody guesses it"},
+     "put a random word into the address, as a password"},
     {0},
 };
 

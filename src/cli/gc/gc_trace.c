@@ -12,7 +12,7 @@ const struct alqi_cli_option alqi_cli_gc_trace_options[] = {
     {'o', "output", "OUT", NULL, "write to OUT instead of standard output"},
     {'f', "force", NULL, NULL, "overwrite OUT"},
     {ID_SUMMARY, "summary", NULL, NULL,
-     "a text with pauses and totals instead of JSON"},
+     "text with pauses and totals instead of JSON"},
     {0, NULL, NULL, NULL, NULL},
 };
 

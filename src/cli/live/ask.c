@@ -41,7 +41,8 @@ alqi_cli_target_set(struct alqi_cli_target *t, int id, const char *value)
     }
     pid = strtol(value, &end, 10);
     if (*end != '\0' || end == value || pid <= 0 || pid > 1 << 30) {
-        alqi_cli_say("%s: --pid %s: a process number", t->verb, value);
+        alqi_cli_say("%s: --pid %s: write the number of a process", t->verb,
+                     value);
         return false;
     }
     t->pid = (pid_t)pid;
@@ -91,8 +92,8 @@ say_silent(const struct alqi_cli_target *t)
     bool is_known;
 
     if (t->pid == 0) {
-        alqi_cli_say("%s: nobody answers at %s: %s", t->verb, t->control,
-                     strerror(errno));
+        alqi_cli_say("%s: no answer from the control socket %s: %s", t->verb,
+                     t->control, strerror(errno));
         return ALQI_CLI_FINDING;
     }
     if (has_mapped(t->pid, "/libaliquot.so", &is_known) || t->is_heap)
@@ -111,8 +112,8 @@ say_silent(const struct alqi_cli_target *t)
                      "LD_PRELOAD=libaliquot-preload.so ALIQUOT=off,control",
                      t->verb, (int)t->pid);
     else
-        alqi_cli_say("%s: process %d has no control socket, and may not be "
-                     "looked into",
+        alqi_cli_say("%s: process %d has no control socket, and this user may "
+                     "not read what it has mapped",
                      t->verb, (int)t->pid);
     return ALQI_CLI_FINDING;
 }

@@ -17,10 +17,10 @@ enum { ID_CONTROL = 128, ID_INTERVAL, ID_RATE, PATH_BYTES = 4096 };
 #define TARGET_ROWS                                                            \
     {'p', "pid", "PID", NULL, "the process"},                                  \
         {ID_CONTROL, "control", "NAME", NULL,                                  \
-         "its control socket, when ALIQUOT names one"},                        \
+         "its control socket, if ALIQUOT sets the name"},                      \
     {                                                                          \
         ALQI_CLI_ID_HEAP, "heap", NULL, NULL,                                  \
-            "its managed heap, where malloc can be asked, too"                 \
+            "its managed heap instead of its malloc"                           \
     }
 #define RATE_ROWS                                                              \
     {ID_INTERVAL, "interval", "N[K|M|G]", NULL, "mean bytes between samples"}, \

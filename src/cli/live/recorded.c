@@ -115,8 +115,8 @@ alqi_cli_recorded(const char *verb, pid_t pid, char *path, size_t n)
         return -1;
     }
     if (maps == NULL || errno == EACCES || errno == EPERM) {
-        alqi_cli_say("%s: process %d may not be looked into: that takes its "
-                     "own user, or root",
+        alqi_cli_say("%s: what process %d has mapped cannot be read: run this "
+                     "as its user, or as root",
                      verb, (int)pid);
         if (maps != NULL)
             fclose(maps);
@@ -141,8 +141,8 @@ alqi_cli_recorded_operand(const char *verb, const char *operand, pid_t *pid,
     errno = 0;
     number = strtol(operand, &end, 10);
     if (errno != 0 || number <= 0 || number > 1 << 30)
-        return alqi_cli_usage(verb, "%s: %s is no process's number", verb,
-                              operand);
+        return alqi_cli_usage(verb, "%s: %s is not the number of a process",
+                              verb, operand);
     *pid = (pid_t)number;
     return alqi_cli_recorded(verb, *pid, path, n);
 }

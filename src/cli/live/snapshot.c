@@ -26,11 +26,11 @@
 enum { ID_CONTROL = 128 };
 
 const struct alqi_cli_option alqi_cli_snapshot_options[] = {
-    {'p', "pid", "PID", NULL, "the process whose recording is meant"},
+    {'p', "pid", "PID", NULL, "the process"},
     {ID_CONTROL, "control", "NAME", NULL,
-     "its control socket, when ALIQUOT names one"},
+     "its control socket, if ALIQUOT sets the name"},
     {ALQI_CLI_ID_HEAP, "heap", NULL, NULL,
-     "its managed heap, where malloc can be asked, too"},
+     "its managed heap instead of its malloc"},
     {'o', "output", "FILE", NULL, "the trace; default aliquot.PROGRAM.PID.ctf"},
     {'f', "force", NULL, NULL, "overwrite FILE if it exists"},
     {0},
@@ -131,7 +131,7 @@ trace_place(const struct snapshot *s, const char *temporary, const char *name)
                      : link(temporary, name) == 0)
         return true;
     if (errno == EEXIST)
-        alqi_cli_say(s->is_forced ? "snapshot: %s is no file, and stays"
+        alqi_cli_say(s->is_forced ? "snapshot: %s is not a regular file"
                                   : "snapshot: %s exists; -f overwrites it",
                      name);
     else

@@ -34,24 +34,26 @@ enum { ROWS_DEFAULT = 30, UNBOUNDED_US = 1 << 30 };
                         */
 
 const struct alqi_cli_option alqi_cli_top_options[] = {
-    {'p', "pid", "PID", NULL, "the process, or one that has started it"},
+    {'p', "pid", "PID", NULL, "the process, or its parent"},
     {ID_CONTROL, "control", "NAME", NULL,
-     "its control socket, when ALIQUOT names one"},
-    {'d', "delay", "T", NULL, "between pictures, as 500ms; default 2s"},
-    {'b', "batch", NULL, NULL, "print pictures, one after the other"},
+     "its control socket, if ALIQUOT sets the name"},
+    {'d', "delay", "T", NULL, "time between updates, as 500ms; default 2s"},
+    {'b', "batch", NULL, NULL, "print updates as text, without a screen"},
     {'n', "iterations", "N", NULL,
-     "so many; default until it ends, without -b one"},
-    {ID_JSON, "json", NULL, NULL, "print each as one line of JSON"},
+     "updates; default: until it ends, without -b one"},
+    {ID_JSON, "json", NULL, NULL, "print each update as one line of JSON"},
     {ID_SORT, "sort", "KEY", ALQI_CLI_TOP_SORT_CHOICES,
-     "what is first; default live"},
+     "column to sort by; default live"},
     {ID_GROUP, "group", "BY", ALQI_CLI_GROUPING_CHOICES,
-     "what makes one site; default function"},
-    {ID_CALLS, "calls", NULL, NULL, "calls from the program down, not sites"},
+     "grouping of sites; default function"},
+    {ID_CALLS, "calls", NULL, NULL, "show the tree of calls instead of sites"},
     {ID_FILTER, "filter", "TEXT", NULL,
-     "stacks with TEXT in a function, file or module"},
-    {ID_ROWS, "rows", "N", NULL, "of a printed table; 0 all, default 30"},
-    {'o', "output", "FILE", NULL, "the recording, when s begins one"},
-    {ID_COLOR, "color", "WHEN", ALQI_CLI_COLOR_CHOICES, "of printed tables"},
+     "only stacks with TEXT in a function, file, module"},
+    {ID_ROWS, "rows", "N", NULL, "rows of a printed table; default 30, 0: all"},
+    {'o', "output", "FILE", NULL,
+     "file to record to when the key s starts sampling"},
+    {ID_COLOR, "color", "WHEN", ALQI_CLI_COLOR_CHOICES,
+     "colours of printed tables"},
     {0},
 };
 
@@ -327,7 +329,7 @@ parts_find(struct command *c)
     int rc = -1;
 
     if (n == 0 && c->target.pid == 0) {
-        alqi_cli_say("top: nothing runs that can be watched: start a program "
+        alqi_cli_say("top: no running process can be watched: start a program "
                      "with 'aliquot record --control', or name a recording");
         rc = ALQI_CLI_FINDING;
     } else if (c->is_batch && c->target.pid == 0 && !is_of_one(found, n)) {

@@ -85,14 +85,14 @@ is_usable(const struct join *j, const struct alqi_cli_join_head *h)
     const struct alqi_cli_join_head *first = &j->heads[0];
 
     if (!(h->rate > 0 && h->rate <= 1)) {
-        alqi_cli_say("%s: a sampling rate of %g cannot be put together with "
+        alqi_cli_say("%s: a sampling rate of %g cannot be merged with "
                      "others",
                      h->path, h->rate);
         return false;
     }
     if (h->word_bits != first->word_bits) {
         alqi_cli_say("%s counts in words of %u bits, %s in words of %u: they "
-                     "cannot be put together",
+                     "cannot be merged",
                      first->path, first->word_bits, h->path, h->word_bits);
         return false;
     }
@@ -161,7 +161,7 @@ heads_read(struct join *j, const struct alqi_cli_paths *paths)
     for (uint32_t i = 0; rc < 0 && i < paths->n_paths; i++)
         rc = head_read(j, &paths->paths[i]);
     if (rc < 0 && j->n_heads == 0) {
-        alqi_cli_say("there is nothing to put together");
+        alqi_cli_say("there is nothing to merge");
         rc = ALQI_CLI_UNREADABLE;
     }
     if (rc < 0 && j->version >= 3 && j->n_heads > STREAMS_MAX) {

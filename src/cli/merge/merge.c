@@ -11,11 +11,10 @@ enum { ID_FORMAT = 256 };
 #define FORMAT_CHOICES "2 3"
 
 const struct alqi_cli_option alqi_cli_merge_options[] = {
-    {'o', "output", "OUT", NULL, "write the merged trace to OUT; - is stdout"},
+    {'o', "output", "OUT", NULL, "file to write; '-' is standard output"},
     {'f', "force", NULL, NULL, "overwrite OUT"},
     {ID_FORMAT, "format", "N", FORMAT_CHOICES,
-     "2 (default): one stream that every memtrace tool opens; 3: a stream a "
-     "trace"},
+     "2 (default): for all memtrace tools; 3: streams"},
     {0, NULL, NULL, NULL, NULL},
 };
 

@@ -168,6 +168,7 @@ guess(const struct alqi_cli_input *in)
         {"\x7F"
          "ELF",
          4, "it is a program; record it first: aliquot record PROGRAM"},
+        {"v 1", 3, "it seems to be heaptrack's, which aliquot does not read"},
     };
 
     if (in->filled == 0 && alqi_cli_unpack_damage(in->unpack)[0] == '\0')
@@ -197,7 +198,7 @@ begin(struct alqi_cli_input *in)
     if (!alqi_cli_input_is_raw(in->buffer, in->filled))
         return -1;
     if (alqi_cli_unpack_is_packed(in->unpack)) {
-        alqi_cli_say("%s is a recording that somebody compressed; unpack it "
+        alqi_cli_say("%s is a raw recording that was compressed; unpack it "
                      "first",
                      in->path);
         return ALQI_CLI_UNREADABLE;

@@ -88,7 +88,7 @@ add_directory(struct alqi_cli_paths *p, const char *directory)
     free(entries);
     if (p->n_paths > n_before)
         return -1;
-    alqi_cli_say("no trace lies in the directory %s", directory);
+    alqi_cli_say("there is no trace in the directory %s", directory);
     return ALQI_CLI_UNREADABLE;
 }
 

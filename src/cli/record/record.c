@@ -63,35 +63,35 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
     {'o', "output", "FILE", NULL, "the trace; default aliquot.PROGRAM.PID.ctf"},
     {'f', "force", NULL, NULL, "overwrite FILE if it exists"},
     {OPT_INTERVAL, "interval", "N[K|M|G]", NULL,
-     "mean bytes between samples; default 512K"},
+     "mean bytes between two samples; default 512K"},
     {OPT_RATE, "rate", "R", NULL,
-     "instead: samples per word, 0 to 1 (1: every block)"},
-    {OPT_EXACT, "exact", NULL, NULL, "record every block, not a sample"},
+     "instead: samples per 8-byte word, up to 1 (all)"},
+    {OPT_EXACT, "exact", NULL, NULL, "record every block instead of a sample"},
     {OPT_MAX_MEMORY, "max-memory", "N[K|M|G]", NULL,
-     "of --exact's tables, before sampling; default 256M"},
+     "memory for --exact; beyond it sample; default 256M"},
     {OPT_RESERVE, "reserve", "N[K|M|G]", NULL,
-     "map so much at the start, and nothing later"},
-    {OPT_DEPTH, "depth", "N", NULL, "frames kept per stack; default 256"},
+     "map N bytes at the start, for system-call filters"},
+    {OPT_DEPTH, "depth", "N", NULL, "frames of a call stack; default 256"},
     {OPT_FOLLOW, "follow", NULL, NULL,
-     "record exec'd programs, too, one trace a process"},
-    {OPT_MMAP, "mmap", NULL, NULL, "record mappings made by mmap, too"},
+     "also record programs that are executed in children"},
+    {OPT_MMAP, "mmap", NULL, NULL, "also record memory mapped with mmap"},
     {OPT_TIME_STEP, "time-step", "T", NULL,
-     "round times to T, such as 10ms: compresses better"},
-    {OPT_NO_RSS, "no-rss", NULL, NULL,
-     "do not look at resident memory now and then"},
+     "round times to T, such as 10ms; compresses better"},
+    {OPT_NO_RSS, "no-rss", NULL, NULL, "do not record resident memory"},
     {OPT_PROBES, "probes", "[=N[K|M|G]]", NULL,
-     "fire USDT probes, too, one in N bytes; default 512K"},
+     "also fire USDT probes, one in N bytes; default 512K"},
     {OPT_LIMIT_LIVE, "limit-live", "N[K|M|G]", NULL,
-     "a report when a process has more than that alive"},
+     "write a report when more than N bytes are in use"},
     {OPT_LIMIT_ALLOC, "limit-alloc", "N[K|M|G]", NULL,
-     "the same when it has allocated more than that"},
+     "the same when more than N bytes were allocated"},
     {OPT_ON_LIMIT, "on-limit", "WHAT", NULL,
-     "then report (default), signal[=NAME] (TERM) or kill it"},
+     "at a limit also: signal[=NAME] or kill the process"},
     {OPT_CONTROL, "control", NULL, NULL,
-     "let aliquot start, stop, rate, status ... reach it"},
-    {OPT_OFF, "off", NULL, NULL, "do not sample before an 'aliquot start'"},
-    {OPT_SEED, "seed", "N", NULL, "of the sampling; default: random"},
-    {'q', "quiet", NULL, NULL, "say nothing but errors"},
+     "let 'aliquot start', 'stop', 'top' ... reach it"},
+    {OPT_OFF, "off", NULL, NULL,
+     "do not sample until 'aliquot start' is called"},
+    {OPT_SEED, "seed", "N", NULL, "seed of the sampling; default: random"},
+    {'q', "quiet", NULL, NULL, "print nothing but errors"},
     {0},
 };
 
@@ -390,9 +390,9 @@ run(struct alqi_cli_record_run *r, struct alqi_cli_launch *launch)
         alqi_cli_say("record: %s was killed before its recording began",
                      launch->argv[0]);
     else if (r->n_traces + r->n_left + r->n_explained == 0)
-        alqi_cli_say("record: %s left no recording: it could make none, and "
-                     "has said why, or the dynamic linker did not load the "
-                     "profiler into it",
+        alqi_cli_say("record: %s left no recording: it could not create one "
+                     "(its message says why), or the dynamic linker did not "
+                     "load the profiler",
                      launch->argv[0]);
     return alqi_cli_launch_mirror(r->wait_status);
 }
@@ -511,7 +511,7 @@ alqi_cli_record(int argc, char **argv)
         return alqi_cli_usage("record", "record: --exact begins with the "
                                         "program, --off later: choose one");
     if (r.has_max_memory && !r.is_exact)
-        return alqi_cli_usage("record", "record: --max-memory bounds --exact: "
+        return alqi_cli_usage("record", "record: --max-memory is for --exact: "
                                         "give that, too");
     if (r.output != NULL && strcmp(r.output, "-") == 0)
         return alqi_cli_usage("record", "record: standard output is the "

@@ -184,8 +184,9 @@ say_nothing_seen(const struct alqi_cli_record_run *r,
                      "through malloc, %s",
                      h->pid, elsewhere);
     else
-        alqi_cli_say("%u: no sample: the program allocated little (the mean "
-                     "interval is %s), or not through malloc, %s",
+        alqi_cli_say("%u: no sample: the program allocated little for a mean "
+                     "interval of %s (try a smaller --interval, or --exact), "
+                     "or not through malloc, %s",
                      h->pid,
                      h->rate > 0
                          ? alqi_cli_text_bytes(ALQI_WORD_BYTES / h->rate).text
@@ -389,7 +390,7 @@ heap_convert(struct alqi_cli_record_run *r, const char *path)
     }
     if (alqi_cli_heap_trace_is_live(path)) {
         alqi_cli_say("%s (%" PRIu64 ") runs on and its heap is traced to %s, "
-                     "which every verb reads as it stands",
+                     "which every command reads as it is",
                      base_name(head.executable), head.pid, path);
         return false;
     }

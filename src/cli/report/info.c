@@ -15,7 +15,7 @@ enum { TEXT_BYTES = 4096, LABEL = 18, NEVER_COLORED = 2 };
 enum { ID_MODULES = 256 };
 
 const struct alqi_cli_option alqi_cli_info_options[] = {
-    {ID_MODULES, "modules", NULL, NULL, "only the modules, one a line"},
+    {ID_MODULES, "modules", NULL, NULL, "print only the modules, one a line"},
     {0, NULL, NULL, NULL, NULL},
 };
 

@@ -29,14 +29,14 @@ const char *const alqi_cli_limits_chances[] = {"1e-9", "4e-15", "1e-50"};
 
 const struct alqi_cli_option alqi_cli_limits_options[] = {
     {ID_TASK, "task", "WORDS", NULL,
-     "what the task allocates, in words: 20kw, 1.5Mw, 300"},
+     "words that the task allocates: 20kw, 1.5Mw, 300"},
     {ID_SAFE, "safe", "P", NULL,
-     "chance that it is stopped all the same (4e-15)"},
-    {ID_LIMIT, "limit", "WORDS", NULL, "tell what this limit promises"},
+     "accepted chance of a wrong stop; default 4e-15"},
+    {ID_LIMIT, "limit", "WORDS", NULL, "show what this limit guarantees"},
     {ID_INTERVAL, "interval", "WORDS", NULL,
-     "words a sample, in the mean (10kw)"},
+     "mean words between two samples; default 10kw"},
     {ID_PLOT, "plot", "OUT.svg", NULL, "draw how accurate limits are"},
-    {ID_JSON, "json", NULL, NULL, "one JSON object instead of a text"},
+    {ID_JSON, "json", NULL, NULL, "one JSON object instead of text"},
     {'f', "force", NULL, NULL, "overwrite OUT.svg"},
     {0, NULL, NULL, NULL, NULL},
 };

@@ -34,27 +34,27 @@ static const double TEMPORARY_DEFAULT_US = 1000;
 
 const struct alqi_cli_option alqi_cli_report_options[] = {
     {ID_PEAK, "peak", NULL, NULL,
-     "what was alive when the most memory was (default)"},
-    {ID_LIVE, "live", NULL, NULL, "what is alive when the trace ends"},
+     "blocks live when the most bytes were (default)"},
+    {ID_LIVE, "live", NULL, NULL, "blocks live when the trace ends"},
     {ID_LEAKS, "leaks", NULL, NULL,
-     "what was never freed, and how much of a site's blocks"},
-    {ID_ALLOCATED, "allocated", NULL, NULL, "all that was allocated"},
+     "the same, with the share that each site keeps"},
+    {ID_ALLOCATED, "allocated", NULL, NULL, "all blocks, freed or not"},
     {'g', "group", "BY", ALQI_CLI_GROUPING_CHOICES,
      "function (default), line, file or module"},
     {'n', "top", "N", NULL, "rows of each table (default 20; 0: all)"},
     {ID_SKIP, "skip", "F[,F]...", NULL,
-     "do not name sites after these functions, either"},
+     "treat these functions as allocation wrappers"},
     {ID_MIN_LIFE, "min-life", "T", NULL,
-     "only blocks that lived at least T, as 10ms, 1.5s, 2h"},
+     "only blocks that lived at least T: 10ms, 1.5s, 2h"},
     {ID_TEMPORARY, "temporary", "T", NULL,
      "a block freed within T is temporary (default 1ms)"},
     {ID_THREAD, "thread", "T", NULL,
-     "only what the thread of that index or name allocated"},
+     "only blocks allocated by that thread (index or name)"},
     {ID_FILTER, "filter", "QUERY", NULL,
-     "only blocks that pass this filter of aliquot view"},
-    {ID_THREADS, "threads", NULL, NULL, "a table of the threads, too"},
+     "only blocks that pass; see aliquot-view(1)"},
+    {ID_THREADS, "threads", NULL, NULL, "also a table of threads"},
     {ID_REALLOCS, "reallocs", NULL, NULL,
-     "a table of the sites that grow blocks by realloc, too"},
+     "also a table of sites that grow blocks by realloc"},
     {ID_TREE, "tree", "KIND", ALQI_CLI_TREE_CHOICES,
      "top-down (default), bottom-up or none"},
     {ID_MIN_SHARE, "min-share", "P", NULL,
@@ -227,7 +227,7 @@ alqi_cli_report(int argc, char **argv)
     if (rc < 0 && r.filter.text != NULL &&
         (r.analysis_options.thread != NULL ||
          r.analysis_options.min_life_us > 0))
-        rc = alqi_cli_usage("report", "report: --filter does not go with "
+        rc = alqi_cli_usage("report", "report: --filter cannot be used with "
                                       "--thread and --min-life: write "
                                       "thread=N and life=N..");
     if (rc < 0)

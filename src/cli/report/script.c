@@ -26,7 +26,7 @@ enum format { COLUMNS, MEMTRACE };
 
 const struct alqi_cli_option alqi_cli_script_options[] = {
     {ID_FORMAT, "format", "F", FORMAT_CHOICES,
-     "columns (default), or memtrace as its dump tool"},
+     "columns (default) or memtrace, as its dump tool"},
     {ID_NO_STACKS, "no-stacks", NULL, NULL, "leave the column of stacks empty"},
     {0, NULL, NULL, NULL, NULL},
 };

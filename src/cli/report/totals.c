@@ -61,9 +61,8 @@ circumstances(const struct alqi_cli_report *r)
     alqi_cli_remark_sampling(a, text, sizeof text);
     fprintf(out, "\n%s\n", text);
     if (a->estimator.has_rate && alqi_cli_is_sampled(&a->estimator))
-        fprintf(out,
-                "± is one standard error; [a, b] and -a+b%% hold the truth "
-                "with 95%%\n");
+        fprintf(out, "± is one standard error; [a, b] and -a+b%% are 95%% "
+                     "intervals\n");
 }
 
 /* Of no sample at all the range's end is all there is to say. */

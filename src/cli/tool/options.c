@@ -179,9 +179,9 @@ alqi_cli_help_verb(const struct alqi_cli_verb *verb)
 {
     enum { HELP_COLUMN = 26 };
 
-    printf("Usage: aliquot %s%s %s\n%s.\n\n", verb->name,
-           verb->options[0].name != NULL ? " [OPTION]..." : "", verb->operands,
-           verb->summary);
+    printf("Usage: aliquot %s%s%s%s\n%s.\n\n", verb->name,
+           verb->options[0].name != NULL ? " [OPTION]..." : "",
+           verb->operands[0] != '\0' ? " " : "", verb->operands, verb->summary);
     for (const struct alqi_cli_option *o = verb->options; o->name != NULL; o++)
         help_row_print(o, HELP_COLUMN);
     help_row_print(&help_row, HELP_COLUMN);
@@ -191,13 +191,17 @@ alqi_cli_help_verb(const struct alqi_cli_verb *verb)
 void
 alqi_cli_help_all(void)
 {
-    printf("Usage: aliquot VERB [OPTION]... [FILE]\n"
-           "A statistical memory profiler: who allocates, what stays.\n\n");
+    printf("Usage: aliquot COMMAND [OPTION]... [FILE]\n"
+           "Show which functions of a program allocate memory, and what "
+           "stays in use.\n\n");
     for (size_t i = 0; i < alqi_cli_n_verbs; i++)
         printf("  %-10s%s\n", alqi_cli_verbs[i].name,
                alqi_cli_verbs[i].summary);
-    printf("\n  aliquot help VERB    options of one verb\n"
-           "  aliquot --version    version of this command\n"
+    printf("\n  aliquot help COMMAND    options of one command\n"
+           "  aliquot --version       version of aliquot\n"
+           "\nTo begin:\n"
+           "  aliquot record -o prog.ctf ./prog its arguments\n"
+           "  aliquot report prog.ctf\n"
            "\nMore: man aliquot\n");
 }
 

@@ -82,7 +82,7 @@ alqi_cli_web_open(const char *verb, double timeout_us,
     if (!library_load(&web->curl) ||
         c->global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK ||
         (web->handle = c->easy_init()) == NULL) {
-        alqi_cli_say("%s: libcurl is not there: install libcurl4", verb);
+        alqi_cli_say("%s: libcurl was not found: install libcurl4", verb);
         free(web);
         return NULL;
     }

@@ -26,12 +26,12 @@ enum {
 };
 
 const struct alqi_cli_option alqi_cli_view_options[] = {
-    {ID_PORT, "port", "N", NULL, "listen there (default: any free port)"},
+    {ID_PORT, "port", "N", NULL, "port to listen on; default: any free port"},
     {ID_NO_OPEN, "no-open", NULL, NULL, "print the address, start no browser"},
     {ID_IDLE, "idle", "S", NULL,
-     "end after S seconds without a request (3600; 0: never)"},
+     "exit after S idle seconds; default 3600, 0: never"},
     {ID_NO_INDEX, "no-index", NULL, NULL,
-     "leave no index beside the trace, and use none"},
+     "neither use nor write an index beside the trace"},
     {0, NULL, NULL, NULL, NULL},
 };
 
@@ -157,7 +157,7 @@ serve(struct view *v)
         (getenv("DISPLAY") != NULL || getenv("WAYLAND_DISPLAY") != NULL))
         browser_open(alqi_cli_http_url(http));
     if (alqi_cli_http_wait(http) == ALQI_CLI_HTTP_IDLE)
-        alqi_cli_say("view: nobody asked for %llu s: the end",
+        alqi_cli_say("view: no request for %llu s: the server ends",
                      (unsigned long long)v->idle_s);
     alqi_cli_http_drop(http);
     return ALQI_CLI_OK;

@@ -10,7 +10,7 @@
 #include "glue/join/malloc_limiter.h"
 #include "glue/join/task.h"
 #include "heap/domain.h"
-#include "heap/thread.h"
+#include "heap/domain_thread.h"
 #include "plat/stack.h"
 
 static struct alqi_limit_thread *
@@ -290,7 +290,7 @@ call_left(struct alqi_glue_guard *guard)
     struct alqi_limit_thread *t = k->f.thread;
     bool is_last;
 
-    t->subject->cut(t->heap, k->f.mark);
+    t->subject->root_restore(t->heap, k->f.mark);
     do {
         is_last = t->innermost == &k->f;
         task_drop(t);

@@ -6,7 +6,7 @@
 #include "glue/join/charger.h"
 #include "glue/join/limited.h"
 #include "glue/join/profiler.h"
-#include "heap/thread.h"
+#include "heap/domain_thread.h"
 
 /* Of a domain, by its slot; touched by the thread that runs it. */
 static struct {
@@ -100,7 +100,7 @@ alqi_glue_charger_settle(struct alqi_domain *d)
     struct alqi_glue_profiled *t = alqi_glue_profiled_running(d);
 
     if (t != NULL)
-        alqi_memprof_limits_settle(&t->engine);
+        alqi_memprof_limits_run(&t->engine);
 }
 
 void

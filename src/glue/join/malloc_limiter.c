@@ -38,7 +38,7 @@ alqi_glue_malloc_limiter_place(struct alqi_glue_malloc_limiter *l)
 
     if (looks(&l->t) && now + LOOK_WORDS < at)
         at = now + LOOK_WORDS;
-    (void)l->api->fence_set(&hooks, l, at, l->t.watches || l->is_woken);
+    (void)l->api->fence_set(&hooks, l, at, l->t.asks_each_time || l->is_woken);
 }
 
 static enum alq_status
@@ -63,8 +63,8 @@ sampled(void *arg, uint64_t n_samples, double interval_words,
 {
     struct alqi_glue_malloc_limiter *l = arg;
 
-    alqi_limit_told(&l->t, frames, n_frames, n_samples,
-                    (double)n_samples * interval_words);
+    alqi_limit_profile_sampled(&l->t, frames, n_frames, n_samples,
+                               (double)n_samples * interval_words);
 }
 
 static const struct alqi_preload_fence_hooks hooks = {permit, sampled};
@@ -143,13 +143,13 @@ static const struct alqi_limit_subject subject = {
     .collect = collect,
     .charge_begin = alqi_glue_malloc_charge_begin,
     .charge_end = alqi_glue_malloc_charge_end,
-    .changed = changed,
+    .trigger_changed = changed,
     .wake_sigsafe = wake,
-    .mark = mark,
-    .cut = cut,
-    .left = alqi_glue_task_left,
-    .leaves = leaves,
-    .looks_often = true,
+    .root_mark = mark,
+    .root_restore = cut,
+    .unwound = alqi_glue_task_left,
+    .may_unwind = leaves,
+    .polls_often = true,
     .sample_rate = 1.0 / ALQ_LIMIT_INTERVAL_WORDS,
 };
 

@@ -12,7 +12,7 @@
 #include "glue/join/malloc_limiter.h"
 #include "glue/join/profiler.h"
 #include "heap/alloc.h"
-#include "heap/observed.h"
+#include "heap/observe_calls.h"
 #include "plat/plat.h"
 
 /* Registers of the caller, where its stack begins. */
@@ -65,8 +65,8 @@ heap_sampled(void *heap, uint64_t n_samples, double interval_words,
     struct alqi_glue_limiter *l = alqi_glue_limiter_of(heap);
 
     if (ALQI_UNLIKELY(l != NULL))
-        alqi_limit_told(&l->t, frames, n_frames, n_samples,
-                        (double)n_samples * interval_words);
+        alqi_limit_profile_sampled(&l->t, frames, n_frames, n_samples,
+                                   (double)n_samples * interval_words);
 }
 
 /* What a callback asks of malloc is not the task's whose allocation it is. */
@@ -95,7 +95,7 @@ static struct alqi_memprof_subject subject = {
     .is_young = is_young,
     .minor_forward = minor_forward,
     .is_marked = is_marked,
-    .owes = owes,
+    .request_poll = owes,
     .triggers_stale = triggers_stale,
 };
 
@@ -149,7 +149,7 @@ wake_if_owed(struct alqi_domain *d, const struct alqi_glue_profiled *t)
 /* Whenever a thread may have come out of a callback, or begun to run the
  * domain, a trigger is drawn. */
 static uint64_t
-gap_words(void *client, struct alqi_domain *d)
+skip_words(void *client, struct alqi_domain *d)
 {
     struct alqi_glue_profiled *t = sampled(d);
 
@@ -157,7 +157,7 @@ gap_words(void *client, struct alqi_domain *d)
     if (t == NULL)
         return UINT64_MAX;
     wake_if_owed(d, t);
-    return alqi_memprof_gap_words(&t->engine);
+    return alqi_memprof_skip_words(&t->engine);
 }
 
 /* ---- allocation --------------------------------------------------------- */
@@ -165,7 +165,7 @@ gap_words(void *client, struct alqi_domain *d)
 /* Of several blocks, or from where the program's own frames are not known. */
 static int
 request_slow(struct alqi_glue_profiled *t, const uintptr_t *headers,
-             unsigned n_blocks, uint64_t hit_at,
+             unsigned n_blocks, uint64_t sample_at,
              const struct alqi_stack_regs *caller)
 {
     uint32_t words[ALQI_HEAP_CLASS_WORDS_MAX / 2 + 1];
@@ -174,7 +174,7 @@ request_slow(struct alqi_glue_profiled *t, const uintptr_t *headers,
     ALQI_ASSERT(n_blocks <= ALQI_COUNT_OF(words));
     for (unsigned i = 0; i < n_blocks; i++)
         words[i] = (uint32_t)alqi_heap_words(headers[i]);
-    return alqi_memprof_request(&t->engine, words, n_blocks, hit_at,
+    return alqi_memprof_request(&t->engine, words, n_blocks, sample_at,
                                 caller != NULL ? caller : &regs);
 }
 
@@ -190,7 +190,7 @@ answer(struct alqi_glue_profiled *t, int code)
 
 static enum alq_status
 request(void *client, struct alqi_domain *d, const uintptr_t *headers,
-        unsigned n_blocks, uint64_t hit_at,
+        unsigned n_blocks, uint64_t sample_at,
         const struct alqi_stack_regs *caller)
 {
     struct alqi_glue_profiled *t = alqi_glue_profiled_running(d);
@@ -198,7 +198,7 @@ request(void *client, struct alqi_domain *d, const uintptr_t *headers,
     (void)client;
     if (t == NULL)
         return ALQ_OK; /* drawn for a thread that has ended */
-    return answer(t, request_slow(t, headers, n_blocks, hit_at, caller));
+    return answer(t, request_slow(t, headers, n_blocks, sample_at, caller));
 }
 
 static uint64_t
@@ -207,33 +207,33 @@ request_done(void *client, struct alqi_domain *d, uintptr_t low)
     struct alqi_glue_profiled *t = alqi_glue_profiled_running(d);
 
     if (ALQI_UNLIKELY(t == NULL))
-        return gap_words(client, d);
+        return skip_words(client, d);
     return alqi_memprof_request_done(&t->engine, (void *)low);
 }
 
 /* A sample's way, in one piece. */
 static alq_value
-hit(void *client, struct alqi_domain *d, uintptr_t header,
-    const struct alqi_stack_regs *caller)
+sample(void *client, struct alqi_domain *d, uintptr_t header,
+       const struct alqi_stack_regs *caller)
 {
     struct alqi_glue_profiled *t = alqi_glue_profiled_running(d);
     size_t words = alqi_heap_words(header);
-    uint64_t hit_at;
+    uint64_t sample_at;
     uintptr_t low;
     int code;
 
     (void)client;
     if (ALQI_UNLIKELY(t == NULL))
-        return alqi_heap_alloc_hit_any(d, header, caller);
-    hit_at = alqi_heap_observed_hit_take(d);
-    code =
-        alqi_memprof_request_one(&t->engine, (uint32_t)words, hit_at, caller);
+        return alqi_heap_alloc_sample_any(d, header, caller);
+    sample_at = alqi_heap_observed_sample_take(d);
+    code = alqi_memprof_request_one(&t->engine, (uint32_t)words, sample_at,
+                                    caller);
     if (ALQI_UNLIKELY(code != 0 ||
                       !alqi_heap_observed_is_undisturbed(d, words)))
-        return alqi_heap_alloc_hit_asked(d, header, answer(t, code));
+        return alqi_heap_alloc_sample_asked(d, header, answer(t, code));
     low = (uintptr_t)d->pub.young_ptr - words * ALQ_WORD_BYTES;
     d->pub.young_ptr = (char *)low;
-    alqi_heap_observed_hit_end(
+    alqi_heap_observed_sample_end(
         d, alqi_memprof_request_done(&t->engine, (void *)low));
     *(alqi_heap_word *)low = header;
     return (alq_value)(low + ALQ_WORD_BYTES);
@@ -331,7 +331,7 @@ after(struct alqi_domain *d, void (*note)(struct alqi_memprof_domain *))
     if (domain == NULL)
         return;
     note(domain);
-    if (alqi_memprof_domain_owes(domain))
+    if (alqi_memprof_domain_has_pending(domain))
         alqi_heap_observe_wake_sigsafe(d);
 }
 
@@ -487,10 +487,10 @@ heap_end(void *client)
 }
 
 static const struct alqi_heap_hooks hooks = {
-    .gap_words = gap_words,
+    .skip_words = skip_words,
     .request = request,
     .request_done = request_done,
-    .hit = hit,
+    .sample = sample,
     .request_cancel = request_cancel,
     .direct = direct,
     .unmarshal = unmarshal,

@@ -36,7 +36,7 @@ alqi_glue_profiled_new(struct alqi_memprof_domain *domain, bool captures)
                              (uintptr_t *)(void *)(pages + head + memo + few),
                              0);
     if (captures)
-        t->engine.few = (void *)(pages + head + memo);
+        t->engine.layouts = (void *)(pages + head + memo);
     return t;
 }
 

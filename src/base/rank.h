@@ -1,0 +1,89 @@
+/* rank.h -- the one table of locks and the order in which they nest
+ *
+ * A row is a lock or a group of equal locks: the rank's name and the lock.
+ * Rows stand in the order of nesting: a thread that holds a lock takes locks of
+ * later rows only (.inv.rank).  Two locks of one row are never held together,
+ * but by a thread that takes the whole group, as fork does.
+ *
+ * A lock gets its rank where the lock is made (ALQI_PLAT_LOCK, plat/plat.h).
+ * From chk on each thread records the ranks that it holds, and a lock taken out
+ * of order ends the program with the names of both rows.  The check comes
+ * before the wait, so a wrong order is found without the deadlock. */
+#ifndef ALQI_BASE_RANK_H
+#define ALQI_BASE_RANK_H
+
+#include "base/base.h"
+
+#define ALQI_RANKS(X)                                                          \
+    X(NONE, "a lock without a rank, which is not checked")                     \
+    /* preload */                                                              \
+    X(PRELOAD_BIRTHS, "spawn.c births: threads that are about to begin")       \
+    X(PRELOAD_ORPHAN, "thread.c orphan: the state of threads without one")     \
+    X(PRELOAD_THREADS, "thread.c threads: the list and the pool of states")    \
+    X(PRELOAD_NODES, "nodes.c nodes: the table of call stacks, exact mode")    \
+    X(PRELOAD_STREAMS, "stream.c streams: the pool; making the file")          \
+    X(PRELOAD_FILE, "file.c file: growth of the recording")                    \
+    /* memprof */                                                              \
+    X(MEMPROF_DOMAINS, "domain.c domains: the list")                           \
+    X(MEMPROF_DOMAIN, "state.h alqi_memprof_domain: slots, threads, queues")   \
+    X(MEMPROF_PROFILES, "profile.c profiles: the pool")                        \
+    X(MEMPROF_ORPHANS, "orphan.c orphans: entries of ended domains")           \
+    X(MEMPROF_FILTER, "filter.c grow_lock: the filter's size")                 \
+    X(MEMPROF_SHARD, "index.c shards: one shard of the index")                 \
+    X(MEMPROF_POOL, "pool.c pool: nodes")
+
+#define ALQI_RANK_ROW(name, text) ALQI_RANK_##name,
+enum alqi_rank { ALQI_RANKS(ALQI_RANK_ROW) ALQI_RANK_LIMIT };
+#undef ALQI_RANK_ROW
+
+#if ALQI_CHECKS >= 1
+
+/* The calling thread is about to take a lock of this rank.  Checks .inv.rank.
+ */
+void alqi_base_rank_push_sigsafe(enum alqi_rank rank);
+/* The same of a thread that takes each lock of a group. */
+void alqi_base_rank_push_group_sigsafe(enum alqi_rank rank);
+/* The calling thread has given the lock back.  A rank that the thread does not
+ * hold is no error: a forked child frees what its parent's threads held. */
+void alqi_base_rank_pop_sigsafe(enum alqi_rank rank);
+/* In a child that forked inside of our locks: the thread holds none. */
+void alqi_base_rank_forget_sigsafe(void);
+/* Whether the calling thread holds a lock of this rank; for assertions, true
+ * where nothing is recorded. */
+bool alqi_base_rank_is_held_sigsafe(enum alqi_rank rank);
+
+#else
+
+static inline void
+alqi_base_rank_push_sigsafe(enum alqi_rank rank)
+{
+    (void)rank;
+}
+
+static inline void
+alqi_base_rank_push_group_sigsafe(enum alqi_rank rank)
+{
+    (void)rank;
+}
+
+static inline void
+alqi_base_rank_pop_sigsafe(enum alqi_rank rank)
+{
+    (void)rank;
+}
+
+static inline void
+alqi_base_rank_forget_sigsafe(void)
+{
+}
+
+static inline bool
+alqi_base_rank_is_held_sigsafe(enum alqi_rank rank)
+{
+    (void)rank;
+    return true;
+}
+
+#endif
+
+#endif

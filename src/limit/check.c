@@ -1,0 +1,177 @@
+/* notice.c -- see limit.h: what reaches a frame */
+#include "base/base.h"
+#include "limit/internal.h"
+#include "plat/plat.h"
+
+/* Between full collections on its account a task allocates this part of what it
+ * is allowed: of its live words, or of the heap, when the last one has left
+ * less than that. */
+enum { RECHECK_SHARE = 8, SHRINK_SHARE = 16 };
+
+void
+alqi_limit_frame_reach(struct alqi_limit_frame *f, enum alq_limit_cause cause)
+{
+    if (f->cause != ALQ_LIMIT_NOT)
+        return;
+    f->cause = cause;
+    f->thread->n_reached++;
+    f->thread->quiet_until = 0; /* of another frame, or not for this one */
+}
+
+static void
+shrink(struct alqi_limit_frame *f)
+{
+    struct alqi_limit_thread *t = f->thread;
+    uint64_t part = f->heap_bytes / SHRINK_SHARE;
+
+    t->subject->collect(t->heap, ALQI_LIMIT_SHRINK);
+    if (t->subject->heap_bytes(t->heap) > f->heap_bytes - part)
+        f->no_shrink_until = alqi_limit_end_of(alqi_limit_words_now(t),
+                                               part / sizeof(uintptr_t), NONE);
+}
+
+/* Over its size, and still so when garbage has gone. */
+static bool
+is_heap_over(struct alqi_limit_frame *f)
+{
+    struct alqi_limit_thread *t = f->thread;
+
+    if (f->heap_bytes == NONE ||
+        t->subject->heap_bytes(t->heap) <= f->heap_bytes)
+        return false;
+    if ((f->flags & ALQ_LIMIT_GARBAGE_COUNTS) != 0 ||
+        alqi_limit_words_now(t) < f->no_shrink_until)
+        return true;
+    shrink(f);
+    return t->subject->heap_bytes(t->heap) > f->heap_bytes;
+}
+
+/* As samples: at the first one, if the limit is 0. */
+static bool
+has_too_much(const struct alqi_limit_frame *f)
+{
+    uint64_t words = alqi_limit_account_words(f->account);
+
+    return words > 0 && words >= f->live_words;
+}
+
+/* Over it, and still so when what is dead was taken off. */
+static bool
+is_live_over(struct alqi_limit_frame *f)
+{
+    struct alqi_limit_thread *t = f->thread;
+
+    if (!f->has_live || alqi_limit_words_now(t) < f->live_check_at ||
+        !has_too_much(f))
+        return false;
+    if ((f->flags & ALQ_LIMIT_GARBAGE_COUNTS) != 0)
+        return true;
+    t->subject->collect(t->heap, ALQI_LIMIT_YOUNG);
+    if (!has_too_much(f))
+        return false;
+    t->subject->collect(t->heap, ALQI_LIMIT_ALL);
+    if (has_too_much(f))
+        return true;
+    f->live_check_at = alqi_limit_end_of(alqi_limit_words_now(t),
+                                         f->live_words / RECHECK_SHARE, NONE);
+    return false;
+}
+
+/* The processor time that is left takes that much time at least. */
+static void
+alarm_again(struct alqi_limit_frame *f, uint64_t now, uint64_t cpu)
+{
+    if (f->end_cpu_ns == NONE || f->cause != ALQ_LIMIT_NOT)
+        return;
+    alqi_limit_timer_remove(f);
+    f->alarm_ns = now + (f->end_cpu_ns - cpu);
+    if (f->end_ns < f->alarm_ns)
+        f->alarm_ns = f->end_ns;
+    alqi_limit_timer_add(f);
+}
+
+static void
+check_time(struct alqi_limit_frame *f)
+{
+    uint64_t now, cpu;
+
+    if (f->end_ns == NONE && f->end_cpu_ns == NONE)
+        return;
+    now = alqi_plat_mono_ns_sigsafe();
+    if (now >= f->end_ns)
+        alqi_limit_frame_reach(f, ALQ_LIMIT_TIME);
+    else
+        alqi_limit_timer_renew(f);
+    if (f->end_cpu_ns == NONE)
+        return;
+    cpu = alqi_limit_cpu_ns();
+    if (cpu >= f->end_cpu_ns)
+        alqi_limit_frame_reach(f, ALQ_LIMIT_CPU);
+    else if (now >= f->alarm_ns)
+        alarm_again(f, now, cpu);
+}
+
+static void
+check_frame(struct alqi_limit_frame *f)
+{
+    const struct alqi_limit_thread *t = f->thread;
+
+    if (f->cause != ALQ_LIMIT_NOT)
+        return;
+    if (f->token != NULL && alq_token_is_set(f->token))
+        alqi_limit_frame_reach(f, ALQ_LIMIT_TOKEN);
+    else if (f->has_words && alqi_limit_words_now(t) > f->end_words)
+        alqi_limit_frame_reach(f, ALQ_LIMIT_WORDS);
+    else if (f->has_polls && t->polls > f->end_polls)
+        alqi_limit_frame_reach(f, ALQ_LIMIT_POLLS);
+    else if (is_heap_over(f))
+        alqi_limit_frame_reach(f, ALQ_LIMIT_HEAP);
+    else if (is_live_over(f))
+        alqi_limit_frame_reach(f, ALQ_LIMIT_LIVE);
+    else
+        check_time(f);
+}
+
+void
+alqi_limit_check_frames(struct alqi_limit_thread *t)
+{
+    uint64_t n = 0;
+
+    if (t->counts_samples)
+        n = alqi_limit_samples_until(t, alqi_limit_words_now(t));
+    if (n > 0)
+        alqi_limit_sampled(t, n, ALQ_LIMIT_INTERVAL_WORDS);
+    for (struct alqi_limit_frame *f = t->innermost; f != NULL; f = f->outer)
+        check_frame(f);
+}
+
+void
+alqi_limit_check(struct alqi_limit_thread *t)
+{
+    alqi_limit_check_frames(t);
+    alqi_limit_update_trigger(t);
+}
+
+struct alqi_limit_charge *
+alqi_limit_charge(struct alqi_limit_thread *t, uint64_t words)
+{
+    struct alqi_limit_frame *f = t->innermost;
+    struct alqi_limit_charge *c = NULL;
+
+    if (f != NULL && f->account != NULL)
+        c = alqi_limit_charge_new(f->account, words);
+    for (; f != NULL; f = f->outer)
+        if (f->has_live && f->cause == ALQ_LIMIT_NOT && has_too_much(f))
+            t->subject->wake_sigsafe(t->heap);
+    return c;
+}
+
+void
+alqi_limit_profile_sampled(struct alqi_limit_thread *t, const uintptr_t *frames,
+                           size_t n_frames, uint64_t samples, double words)
+{
+    struct alqi_limit_frame *f = t->innermost;
+
+    if (f != NULL && f->reports)
+        alqi_limit_sites_add(&f->sites, frames, n_frames, samples, words);
+}

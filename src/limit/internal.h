@@ -1,0 +1,63 @@
+/* inside.h -- what the files of limits share with each other */
+#ifndef ALQI_LIMIT_INTERNAL_H
+#define ALQI_LIMIT_INTERNAL_H
+
+#include "limit/limit.h"
+
+#define NONE ALQ_LIMIT_NONE
+
+static inline uint64_t
+alqi_limit_words_now(const struct alqi_limit_thread *t)
+{
+    return t->subject->words(t->heap);
+}
+
+/* .inv.nest: never beyond the frame around it, and without overflow. */
+static inline uint64_t
+alqi_limit_end_of(uint64_t start, uint64_t own, uint64_t outer_end)
+{
+    uint64_t end = own < NONE - start ? start + own : NONE;
+
+    return end < outer_end ? end : outer_end;
+}
+
+static inline uint64_t
+alqi_limit_most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- notice.c ----------------------------------------------------------- */
+
+void alqi_limit_frame_reach(struct alqi_limit_frame *f,
+                            enum alq_limit_cause cause);
+
+/* As alqi_limit_check; alqi_limit_update_trigger is to follow. */
+void alqi_limit_check_frames(struct alqi_limit_thread *t);
+
+/* ---- samples.c ---------------------------------------------------------- */
+
+/* Whether samples of the thread's words count from here on. */
+void alqi_limit_samples_count(struct alqi_limit_thread *t, bool counts);
+
+/* How many words up to `end` are sampled; then the next one is beyond. */
+uint64_t alqi_limit_samples_until(struct alqi_limit_thread *t, uint64_t end);
+
+/* May it allocate so many words, as far as samples go? */
+enum alq_status alqi_limit_samples_charge(struct alqi_limit_thread *t,
+                                          uint64_t words);
+
+/* ---- deliver.c ---------------------------------------------------------- */
+
+/* Follows from frames, mask and quiet_until; tells the heap if it changed. */
+void alqi_limit_update_trigger(struct alqi_limit_thread *t);
+
+/* ALQ_ELIMIT, if a call that allocates `words` is to fail; may leave. */
+enum alq_status alqi_limit_deliver(struct alqi_limit_thread *t, uint64_t words);
+
+/* What is left to chance begins anew. */
+void alqi_limit_seed(struct alqi_limit_thread *t, uint64_t with);
+/* The same from the system, if it has not begun. */
+struct alqi_sample_rng *alqi_limit_rng(struct alqi_limit_thread *t);
+
+#endif
