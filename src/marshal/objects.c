@@ -1,3 +1,8 @@
+/* objects.c -- the objects of a message that is being read
+ *
+ * A list of heap blocks of ALQI_MARSHAL_CHUNK objects each, the newest a root;
+ * an array outside the heap leads to the chunks.  Growing may collect.  Keeps
+ * .inv.table and, with ALQ_UNIT in each free field, .inv.whole. */
 #include <stdlib.h>
 
 #include "heap/alloc.h"

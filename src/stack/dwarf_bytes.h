@@ -1,7 +1,8 @@
 /* dwarf_bytes.h -- a bounded cursor over bytes nobody vouches for
  *
- * A read past the end yields 0 and marks the cursor bad; the mark stays, so a
- * reader may check once after a group of reads.  Little-endian machines. */
+ * A read past the end yields 0, NULL or "" and marks the cursor bad; the mark
+ * stays, so a reader may check once after a group of reads.  Little-endian
+ * machines. */
 #ifndef ALQI_STACK_DWARF_BYTES_H
 #define ALQI_STACK_DWARF_BYTES_H
 
@@ -11,9 +12,9 @@
 #include <string.h>
 
 struct alqi_stack_bytes {
-    const uint8_t *at;
-    const uint8_t *end;
-    bool is_bad;
+    const uint8_t *at;  /* the next byte; never beyond end */
+    const uint8_t *end; /* fixed: nothing from here on is read */
+    bool is_bad;        /* a read went past the end, or a user says damage */
 };
 
 static inline size_t
@@ -55,6 +56,7 @@ alqi_stack_bytes_uint(struct alqi_stack_bytes *b, unsigned n)
     return v;
 }
 
+/* Of n bytes, 8 at most, its sign extended. */
 static inline int64_t
 alqi_stack_bytes_int(struct alqi_stack_bytes *b, unsigned n)
 {

@@ -2,7 +2,7 @@
  *
  * Numbers are those of DWARF 5, section 2.5.  CFI may not use operations that
  * need a compilation unit, an object or a call; they are refused.  Bounded in
- * stack (16 words) and in steps (a loop in a damaged file ends). */
+ * stack (16 words) and in steps: a loop in a damaged file ends. */
 #include "stack/dwarf_bytes.h"
 #include "stack/dwarf_expr.h"
 
@@ -59,11 +59,12 @@ enum {
     OP_NOP = 0x96
 };
 
+/* One evaluation.  code.is_bad: what was asked for is not there. */
 struct machine {
     const struct alqi_stack_expr_env *env;
-    const uint8_t *start;
-    struct alqi_stack_bytes code;
-    unsigned n;
+    const uint8_t *start;         /* jumps stay behind it */
+    struct alqi_stack_bytes code; /* from the next operation on */
+    unsigned n;                   /* words on the stack */
     uint64_t stack[STACK_MAX];
 };
 
@@ -86,6 +87,7 @@ pop(struct machine *m)
     return m->stack[--m->n];
 }
 
+/* Pushes a copy of the word `depth` below the top. */
 static void
 push_nth(struct machine *m, unsigned depth)
 {
@@ -95,6 +97,7 @@ push_nth(struct machine *m, unsigned depth)
         push(m, m->stack[m->n - 1 - depth]);
 }
 
+/* Pushes n_bytes of memory at the address on top. */
 static void
 push_read(struct machine *m, unsigned n_bytes)
 {
@@ -106,6 +109,7 @@ push_read(struct machine *m, unsigned n_bytes)
     push(m, v);
 }
 
+/* Pushes a register plus the offset that follows. */
 static void
 push_register(struct machine *m, uint64_t reg)
 {
@@ -117,6 +121,7 @@ push_register(struct machine *m, uint64_t reg)
     push(m, v + (uint64_t)offset);
 }
 
+/* A relative jump inside the expression. */
 static void
 jump(struct machine *m, bool is_taken)
 {

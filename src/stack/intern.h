@@ -1,8 +1,8 @@
 /* intern.h -- call stacks as numbers: a tree in one table
  *
- * A node is a frame and its caller's node; a stack is the node of its innermost
- * frame.  So stacks share what they have in common from the outermost frame on,
- * and equal stacks are one number.
+ * A node is a frame and its caller's node; a stack is the node of its
+ * innermost frame.  So stacks share what they have in common from the
+ * outermost frame on, and equal stacks are one number.
  *
  * A node is found by the hash of the whole path to it: a known stack is one
  * look-up, and then one comparison for each frame, which makes it exact.

@@ -1,9 +1,9 @@
 /* symbol_ranges.c -- many overlapping address ranges to one sorted map
  *
  * A sweep from low to high addresses keeps the open ranges in a heap ordered
- * by rank.  Ranges that have ended are taken out only when they reach the
- * top; each step opens one range or ends one, so n ranges give at most 2n
- * pieces in O(n log n), nested, crossing or hostile alike.
+ * by rank.  Ranges that have ended are taken out only when they reach the top;
+ * each step opens one range or ends one, so n ranges give at most 2n pieces in
+ * O(n log n), nested, crossing or hostile alike (.def.map).
  *
  * .inv.pieces  start[] ascends strictly; neighbours differ in id. */
 #include "stack/symbol_ranges.h"

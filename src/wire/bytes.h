@@ -1,4 +1,4 @@
-/* bytes.h -- cursors over the format's primitive encodings   [spec memtrace 2]
+/* bytes.h -- cursors over the format's primitive encodings [spec memtrace 2]
  *
  * Both cursors are sticky: a read past the end yields 0 and sets `bad`, a
  * write past the end is left out and sets `bad`.  So a record is decoded or

@@ -1,13 +1,15 @@
-/* ctf_dump.c -- see ctf_dump.h
+/* ctf_dump.c -- events as the text of memtrace's dump tool
  *
  * Lines of deep stacks are long and traces have millions of them, so numbers
- * are formatted here and handed over in pieces of a few KiB. */
+ * are formatted here and handed over in pieces of a few KiB.  When the taker
+ * says stop, the line is formatted to its end and thrown away. */
 #include <string.h>
 
 #include "wire/ctf_dump.h"
 
 enum { PIECE_BYTES = 8192, NUMBER_BYTES = 20 };
 
+/* A line in the making; `piece` is handed over when it is full. */
 struct line {
     alqi_ctf_text_fn *put;
     void *put_arg;

@@ -1,7 +1,8 @@
-/* exact_decode.c -- see exact.h
+/* exact_decode.c -- chunks of exact mode, read back
  *
  * The bytes may come from anywhere: every number is bounded before it is used,
- * and nothing is allocated. */
+ * and nothing is allocated.  The decoder keeps the encoder's state step by
+ * step (alqi_exact_learn); a damaged event ends the chunk. */
 #include <string.h>
 
 #include "base/base.h"
@@ -31,6 +32,7 @@ get_number(struct alqi_exact_decoder *d, uint64_t *value)
     return get(&d->at, d->end, value);
 }
 
+/* The address that lies v granules, zigzag, from another; 48 bits. */
 static inline uint64_t
 address_from(const struct alqi_exact_state *s, uint64_t from, uint64_t v)
 {
@@ -84,6 +86,7 @@ get_free(struct alqi_exact_decoder *d, struct alqi_exact_event *event,
     return true;
 }
 
+/* What follows the head of an allocation by a stack that a slot has. */
 static bool
 get_known(struct alqi_exact_decoder *d, struct alqi_exact_event *event,
           uint32_t slot, bool is_same, uint64_t v, bool has_more)
@@ -130,6 +133,7 @@ get_slot(struct alqi_exact_decoder *d, struct alqi_exact_event *event,
     return true;
 }
 
+/* An allocation by a stack that no slot has. */
 static bool
 get_new(struct alqi_exact_decoder *d, struct alqi_exact_event *event)
 {
@@ -257,6 +261,8 @@ alqi_exact_next(struct alqi_exact_decoder *d, struct alqi_exact_event *event)
     return 0;
 }
 
+/* The events of a chunk of that kind; false, with *error: the bytes are none.
+ */
 static bool
 chunk_open(const uint8_t *chunk, size_t n_bytes, enum alqi_raw_chunk_kind kind,
            struct alqi_raw_chunk_header *h, const uint8_t **at,

@@ -1,7 +1,8 @@
 /* gctrace_decode.c -- the collector's events, read back
  *
  * The bytes may come from anywhere: every number is bounded before it is used,
- * and nothing is allocated. */
+ * and nothing is allocated.  Damage stays: the decoder gives nothing more of
+ * the chunk. */
 #include <string.h>
 
 #include "base/base.h"
