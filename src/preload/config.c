@@ -315,11 +315,12 @@ memtrace_settle(const char *path, const char *rate)
     c->rate = MEMTRACE_RATE_DEFAULT;
     if (*rate != '\0' && (!number_parse(rate, strlen(rate), &c->rate) ||
                           !(c->rate > 0 && c->rate <= 1))) {
-        alqi_preload_say("off: MEMTRACE_RATE is no number above 0 and up to 1");
+        alqi_preload_say(
+            "not recording: MEMTRACE_RATE is not a number above 0, 1 at most");
         return;
     }
     if (strlen(path) >= sizeof c->out) {
-        alqi_preload_say("off: MEMTRACE is too long a path");
+        alqi_preload_say("not recording: the path in MEMTRACE is too long");
         return;
     }
     strcpy(c->out, path);

@@ -409,9 +409,10 @@ run_unrecorded(char **argv, const struct alqi_cli_program *p)
     struct alqi_cli_launch launch = {.argv = argv};
     struct alqi_cli_launched launched;
 
-    alqi_cli_say("record: off: %s is %s, and the dynamic linker loads no "
-                 "profiler into such a program",
-                 p->path, alqi_plat_program_text(p->kind));
+    alqi_cli_say(
+        "record: not recording: %s is %s, and the dynamic linker loads no "
+        "profiler into such a program",
+        p->path, alqi_plat_program_text(p->kind));
     if (!alqi_cli_launch(&launch, &launched))
         return EXIT_OURS;
     if (launched.exec_errno != 0)
