@@ -315,12 +315,11 @@ memtrace_settle(const char *path, const char *rate)
     c->rate = MEMTRACE_RATE_DEFAULT;
     if (*rate != '\0' && (!number_parse(rate, strlen(rate), &c->rate) ||
                           !(c->rate > 0 && c->rate <= 1))) {
-        alqi_preload_say(
-            "not recording: MEMTRACE_RATE is not a number above 0, 1 at most");
+        alqi_preload_say("off: MEMTRACE_RATE is no number above 0 and up to 1");
         return;
     }
     if (strlen(path) >= sizeof c->out) {
-        alqi_preload_say("not recording: the path in MEMTRACE is too long");
+        alqi_preload_say("off: MEMTRACE is too long a path");
         return;
     }
     strcpy(c->out, path);
