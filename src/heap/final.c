@@ -450,7 +450,7 @@ alqi_heap_final_is_recent(const struct alqi_domain *d)
 void
 alqi_heap_final_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
-    if (d->heap->phase == ALQI_HEAP_MARK)
+    if (d->heap->cycle.phase == ALQI_HEAP_MARK)
         alqi_heap_final_pass(d, SIZE_MAX);
     o->finals = d->weak_phase.finals;
     d->weak_phase.finals = NULL;

@@ -12,7 +12,8 @@ alqi_heap_bytes(const struct alqi_heap *heap)
 static uint64_t
 limit_of(const struct alqi_domain *d)
 {
-    uint64_t limit = d->heap->limit_bytes, reserve = d->heap->reserve_bytes;
+    uint64_t limit = d->heap->bound.limit_bytes,
+             reserve = d->heap->bound.reserve_bytes;
 
     if (d->pub.status == ALQ_OK)
         return limit;
@@ -25,7 +26,7 @@ alqi_heap_is_within(const struct alqi_domain *d, size_t bytes)
     const struct alqi_heap *heap = d->heap;
     uint64_t limit = limit_of(d), taken;
 
-    if (heap->limit_bytes == SIZE_MAX)
+    if (heap->bound.limit_bytes == SIZE_MAX)
         return true;
     taken = alqi_heap_bytes(heap) +
             __atomic_load_n(&heap->area.n_promised, __ATOMIC_SEQ_CST) *

@@ -19,7 +19,7 @@ is_placed(const struct alqi_domain *d)
     bool is_up = d->limit_trigger.hooks != NULL;
 
     if (is_up && (d->limit_trigger.asks ||
-                  __atomic_load_n(&d->want_notice, __ATOMIC_SEQ_CST)))
+                  __atomic_load_n(&d->requests.want_notice, __ATOMIC_SEQ_CST)))
         return limit == UINTPTR_MAX;
     return limit == alqi_heap_alloc_limit_of(d);
 }
@@ -42,7 +42,7 @@ alqi_heap_limit_trigger_set(struct alqi_domain *d,
 void
 alqi_heap_limit_trigger_wake_sigsafe(struct alqi_domain *d)
 {
-    alqi_heap_alloc_limit_request(d, &d->want_notice);
+    alqi_heap_alloc_limit_request(d, &d->requests.want_notice);
 }
 
 void
@@ -69,7 +69,7 @@ alqi_heap_limit_trigger_check_slow(struct alqi_domain *d, uint64_t words)
 
     if (d->threads.running->limit_trigger_held > 0)
         return ALQ_OK;
-    if (alqi_heap_alloc_limit_take(&d->want_notice)) {
+    if (alqi_heap_alloc_limit_take(&d->requests.want_notice)) {
         hooks->notice(d->limit_trigger.arg);
         hooks = d->limit_trigger.hooks;
     }

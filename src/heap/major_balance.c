@@ -13,13 +13,13 @@ enum {
 bool
 alqi_heap_balance_open(struct alqi_heap *heap)
 {
-    return alqi_heap_queue_ready(&heap->shared_work, RANGES_MAX);
+    return alqi_heap_queue_ready(&heap->balance.queue, RANGES_MAX);
 }
 
 void
 alqi_heap_balance_close(struct alqi_heap *heap)
 {
-    alqi_heap_queue_close(&heap->shared_work);
+    alqi_heap_queue_close(&heap->balance.queue);
 }
 
 /* Half of the only range, when that is a long array. */
@@ -32,7 +32,7 @@ give_half(struct alqi_domain *d)
     struct alqi_heap_range given = {range->start + half, range->end};
 
     if (half >= SPLIT_BYTES / 2 &&
-        alqi_heap_queue_put(&d->heap->shared_work, &given, 1) == 1)
+        alqi_heap_queue_put(&d->heap->balance.queue, &given, 1) == 1)
         range->end = given.start;
 }
 
@@ -44,7 +44,7 @@ give_oldest(struct alqi_domain *d)
     struct alqi_heap_marker *m = &d->marker;
     size_t n = m->n / 2 < GIVE_MOST ? m->n / 2 : GIVE_MOST;
 
-    n = alqi_heap_queue_put(&d->heap->shared_work, m->stack, n);
+    n = alqi_heap_queue_put(&d->heap->balance.queue, m->stack, n);
     m->n -= n;
     memcpy(m->stack, m->stack + m->n, n * sizeof *m->stack);
 }
@@ -52,7 +52,7 @@ give_oldest(struct alqi_domain *d)
 void
 alqi_heap_balance_give_slow(struct alqi_domain *d)
 {
-    if (alqi_heap_queue_n(&d->heap->shared_work) >= RANGES_ENOUGH)
+    if (alqi_heap_queue_n(&d->heap->balance.queue) >= RANGES_ENOUGH)
         return;
     if (d->marker.n == 1)
         give_half(d);
@@ -66,7 +66,7 @@ alqi_heap_balance_take(struct alqi_domain *d)
     struct alqi_heap_marker *m = &d->marker;
 
     ALQI_ASSERT(m->n == 0 && m->size > 0);
-    m->n = alqi_heap_queue_take(&d->heap->shared_work, m->stack,
+    m->n = alqi_heap_queue_take(&d->heap->balance.queue, m->stack,
                                 m->size < TAKE_MOST ? m->size : TAKE_MOST);
     return m->n > 0;
 }

@@ -21,14 +21,14 @@ void alqi_heap_balance_close(struct alqi_heap *heap);
 static inline bool
 alqi_heap_balance_is_there(const struct alqi_heap *heap)
 {
-    return alqi_heap_queue_n(&heap->shared_work) > 0;
+    return alqi_heap_queue_n(&heap->balance.queue) > 0;
 }
 
 /* In a stop the truth. */
 static inline bool
 alqi_heap_balance_is_over(const struct alqi_heap *heap)
 {
-    return __atomic_load_n(&heap->todo, __ATOMIC_SEQ_CST) == 0 &&
+    return __atomic_load_n(&heap->cycle.n_busy, __ATOMIC_SEQ_CST) == 0 &&
            !alqi_heap_balance_is_there(heap);
 }
 
@@ -38,8 +38,9 @@ void alqi_heap_balance_give_slow(struct alqi_domain *d);
 static inline bool
 alqi_heap_balance_is_asked(const struct alqi_heap *heap)
 {
-    return ALQI_UNLIKELY(__atomic_load_n(&heap->todo, __ATOMIC_RELAXED) <
-                         heap->n_working);
+    return ALQI_UNLIKELY(
+        __atomic_load_n(&heap->cycle.n_busy, __ATOMIC_RELAXED) <
+        heap->balance.n_working);
 }
 
 static inline void

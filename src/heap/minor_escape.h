@@ -18,8 +18,8 @@
 static inline void
 alqi_heap_escape(struct alqi_heap *heap)
 {
-    if (!__atomic_load_n(&heap->has_escaped, __ATOMIC_RELAXED))
-        __atomic_store_n(&heap->has_escaped, true, __ATOMIC_RELAXED);
+    if (!__atomic_load_n(&heap->young.has_escaped, __ATOMIC_RELAXED))
+        __atomic_store_n(&heap->young.has_escaped, true, __ATOMIC_RELAXED);
 }
 
 /* The fence: what the caller has read of others' stores was escaped before. */
@@ -29,7 +29,7 @@ alqi_heap_has_escaped(const struct alqi_heap *heap)
 #ifndef __SANITIZE_THREAD__ /* which knows no fences */
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
 #endif
-    return __atomic_load_n(&heap->has_escaped, __ATOMIC_RELAXED);
+    return __atomic_load_n(&heap->young.has_escaped, __ATOMIC_RELAXED);
 }
 
 /* Whether minor heaps are opened for collections by each domain alone: if the
@@ -38,7 +38,7 @@ static inline bool
 alqi_heap_minor_local_is_usual(const struct alqi_heap *heap)
 {
     return __atomic_load_n(&heap->n_slots, __ATOMIC_RELAXED) > 1 &&
-           !heap->is_shared;
+           !heap->young.is_shared;
 }
 
 #endif

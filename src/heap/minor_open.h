@@ -21,7 +21,7 @@ void alqi_heap_open_close_all(struct alqi_heap *heap);
 static inline bool
 alqi_heap_open_is_closed(const struct alqi_domain *d)
 {
-    return d->promised_pools == 0;
+    return d->young.promised_pools == 0;
 }
 
 #endif

@@ -25,8 +25,8 @@ void alqi_heap_own_claim(struct alqi_domain *self, struct alqi_domain *of);
 static inline void
 alqi_heap_own_next(struct alqi_domain *self, const struct alqi_domain *of)
 {
-    self->own_base = of->slice;
-    self->own_bytes = of->minor_bytes;
+    self->own.base = of->sizes.base;
+    self->own.bytes = of->sizes.max_bytes;
 }
 
 /* The caller, between two blocks, has nothing left, or is asked. */
@@ -36,7 +36,7 @@ void alqi_heap_own_share(struct alqi_domain *self);
 static inline void
 alqi_heap_own_poll(struct alqi_domain *self)
 {
-    if (ALQI_UNLIKELY(__atomic_load_n(&self->is_called, __ATOMIC_RELAXED)))
+    if (ALQI_UNLIKELY(__atomic_load_n(&self->own.is_called, __ATOMIC_RELAXED)))
         alqi_heap_own_share(self);
 }
 
@@ -47,7 +47,7 @@ bool alqi_heap_own_is_mine(struct alqi_domain *self, struct alqi_domain *of);
 static inline bool
 alqi_heap_own_is_shared(const struct alqi_domain *of)
 {
-    return __atomic_load_n(&of->copier, __ATOMIC_ACQUIRE) ==
+    return __atomic_load_n(&of->own.copier, __ATOMIC_ACQUIRE) ==
            ALQI_HEAP_OWN_SHARED;
 }
 

@@ -26,7 +26,7 @@ void
 alqi_heap_remember_lose(struct alqi_domain *d, struct alqi_heap_remembered *r)
 {
     r->lost = true;
-    __atomic_store_n(&d->heap->is_remember_lost, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&d->heap->young.is_remember_lost, true, __ATOMIC_RELAXED);
 }
 
 void
@@ -48,7 +48,7 @@ alqi_heap_remember(struct alqi_domain *d, alqi_heap_word *field)
     alqi_heap_remember_in(d, r, field);
     /* As many words as the minor heap: rather collect that. */
     if (ALQI_UNLIKELY(r->n >= r->enough)) {
-        alqi_heap_alloc_limit_request(d, &d->want_minor);
+        alqi_heap_alloc_limit_request(d, &d->requests.want_minor);
     }
 }
 

@@ -257,7 +257,8 @@ alqi_heap_pin_room(const struct alqi_domain *d, uintptr_t bytes,
                    uintptr_t *start)
 {
     const uintptr_t mask = ALQI_HEAP_CHUNK_BYTES - 1;
-    uintptr_t at = d->slice, end = d->slice + d->minor_bytes, best = 0;
+    uintptr_t at = d->sizes.base, end = d->sizes.base + d->sizes.max_bytes,
+              best = 0;
     struct alqi_heap_pins *p = &d->heap->pins;
     struct alqi_heap_range retained;
     size_t i;

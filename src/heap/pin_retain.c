@@ -140,7 +140,7 @@ alqi_heap_pin_retain_begin(struct alqi_domain *leader)
     struct alqi_heap *heap = leader->heap;
     struct alqi_heap_pins *p = &heap->pins;
 
-    if (heap->has_young)
+    if (heap->young.is_any)
         alqi_heap_ambiguous_young(leader, next_add);
     pinned_stay(leader);
     if (p->n_next == 0 && p->n_retained == 0)
@@ -260,7 +260,7 @@ alqi_heap_pin_retain_end(struct alqi_domain *self)
 static bool
 is_dead(const struct alqi_heap *heap, uintptr_t header)
 {
-    return (header & ALQI_HEAP_COLOUR_MASK) == heap->unmarked;
+    return (header & ALQI_HEAP_COLOUR_MASK) == heap->cycle.unmarked;
 }
 
 static uintptr_t
@@ -317,7 +317,7 @@ alqi_heap_pin_retain_after_marking(struct alqi_heap *heap)
         return;
     leave_pools(heap, r);
     for (i = 0; i < heap->n_slots && r->n > 0; i++)
-        for (large = heap->domains[i]->large; large != NULL;
+        for (large = heap->domains[i]->large.all; large != NULL;
              large = large->next)
             if (is_dead(heap, large->header))
                 leave_large(r, large);

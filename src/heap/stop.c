@@ -221,7 +221,7 @@ serve(struct alqi_domain *d)
 void
 alqi_heap_stop_poll(struct alqi_domain *d)
 {
-    while (!d->heap->is_lost) {
+    while (!d->heap->life.is_lost) {
         alqi_heap_alloc_limit_reset(d);
         if (!alqi_heap_alloc_limit_is_stop_asked(d))
             return;

@@ -13,7 +13,7 @@ alqi_heap_handshake_set(alqi_heap_handshake_fn *answer)
 void
 alqi_heap_handshake_request_sigsafe(struct alqi_domain *d)
 {
-    alqi_heap_alloc_limit_request(d, &d->want_handshake);
+    alqi_heap_alloc_limit_request(d, &d->requests.want_handshake);
 }
 
 void
@@ -21,7 +21,7 @@ alqi_heap_handshake_begin(struct alqi_domain *d)
 {
     /* Somebody may ask all at this moment: that is not taken back. */
     if (__atomic_load_n(&answer_of_all, __ATOMIC_SEQ_CST) != NULL)
-        __atomic_store_n(&d->want_handshake, true, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&d->requests.want_handshake, true, __ATOMIC_SEQ_CST);
 }
 
 void
@@ -29,7 +29,7 @@ alqi_heap_handshake_serve(struct alqi_domain *d)
 {
     alqi_heap_handshake_fn *answer;
 
-    if (ALQI_LIKELY(!alqi_heap_alloc_limit_take(&d->want_handshake)))
+    if (ALQI_LIKELY(!alqi_heap_alloc_limit_take(&d->requests.want_handshake)))
         return;
     answer = __atomic_load_n(&answer_of_all, __ATOMIC_SEQ_CST);
     if (answer != NULL)

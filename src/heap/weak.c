@@ -266,7 +266,7 @@ alqi_heap_weak_after_minor(struct alqi_domain *d, bool is_cleaning)
                           w->fields[i].field);
     }
     if (lost) {
-        d->counts.remember_losses++;
+        d->sums.counts.remember_losses++;
         old_each(d, ALQI_HEAP_WEAK, block_after_minor);
         old_each(d, ALQI_HEAP_EPHE, block_after_minor);
     }

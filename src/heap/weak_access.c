@@ -27,7 +27,7 @@ alqi_heap_weak_new(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
 static void
 use(struct alqi_domain *d, alq_value v)
 {
-    if (d->heap->phase == ALQI_HEAP_MARK)
+    if (d->heap->cycle.phase == ALQI_HEAP_MARK)
         alqi_heap_ephe_darken(d, v);
 }
 

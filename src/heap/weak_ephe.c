@@ -58,7 +58,7 @@ static inline struct sight
 sight_of(const struct alqi_domain *d)
 {
     return (struct sight){d->pub.young_base, d->pub.young_bytes,
-                          d->heap->unmarked, d->heap->marked};
+                          d->heap->cycle.unmarked, d->heap->cycle.marked};
 }
 
 static inline bool

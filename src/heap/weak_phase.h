@@ -26,7 +26,7 @@
 static inline bool
 alqi_heap_weak_phase_is_cleaning(const struct alqi_domain *d)
 {
-    return d->heap->phase == ALQI_HEAP_MARK &&
+    return d->heap->cycle.phase == ALQI_HEAP_MARK &&
            d->heap->weak_phase.step >= ALQI_HEAP_WEAK_PHASE_CLEAN;
 }
 
