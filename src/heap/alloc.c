@@ -1,10 +1,16 @@
-/* alloc.c -- see alloc.h: allocation when the minor heap has no room at once
+/* alloc.c -- allocation when the minor heap has no room at once
  *
- * The limit of the minor heap is its end, or a request of the collector, the
- * sampler, a limit or a signal (heap.md).  The slow way serves what was
- * requested, collects if room is still wanting, and tries again; sampled
- * blocks, and blocks that go to the major heap directly, have ways of their
- * own.  Each returns the block, or ALQ_NULL with the reason on the domain. */
+ * The limit of the minor heap is its end, or a request of the collector,
+ * the sampler, a limit trigger or a signal.  The slow way undoes, serves
+ * what was requested, collects if room is still wanting, and tries again.
+ * Sampled blocks, and blocks that are born old, have ways of their own.
+ * Each returns the block, or ALQ_NULL with the reason in the domain's
+ * status.
+ *
+ * Keeps .inv.limit: Requests are taken before they are served.
+ * Keeps .inv.trigger: A sampled word is not allocated without the client's
+ *   request.
+ * Keeps .inv.limit_trigger: No block passes the trigger without a permit. */
 #include <string.h>
 
 #include "heap/alloc.h"

@@ -1,3 +1,14 @@
+/* alloc_direct.c -- blocks that are born in the major heap
+ *
+ * A small block takes the next slot of the domain's local allocation buffer
+ * of its class, or a slot of another swept pool; a large one comes from
+ * malloc.  The buffer's scan pointer moves along: such a block is not grey
+ * (promotion does not scan it).
+ *
+ * Keeps .inv.room: A pool is taken only if promotion and the reserve still
+ *   have theirs.
+ * Keeps .inv.snapshot: The block gets the colour of new blocks, so marking
+ *   does not lose it. */
 #include "heap/pool_area.h"
 #include "heap/limit_heap.h"
 #include "heap/pool_class.h"

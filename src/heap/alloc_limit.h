@@ -1,8 +1,9 @@
-/* alloc_limit.h -- the word that allocation compares with [doc/design/heap.md]
+/* alloc_limit.h -- young_limit, the word that allocation compares with
+ *                                                         [doc/design/heap.md]
  *
- * .inv.limit  Anybody may store all ones; only who holds the domain anything
- *             else, here, and then looks for requests: none is lost
- *             (tests/models/limit.pml). */
+ * .inv.limit  Any thread may store all ones at any time.  The domain's holder
+ *             alone stores other values, here, and then looks for requests, so
+ *             no request is lost (tests/models/limit.pml). */
 #ifndef ALQI_HEAP_LIMIT_H
 #define ALQI_HEAP_LIMIT_H
 

@@ -1,3 +1,10 @@
+/* custom.c -- young custom blocks, and what memory outside of the heap
+ * costs
+ *
+ * States of a young block with a finaliser or a cost: in the table, then,
+ * at the end of a minor collection, promoted (charged) or dead (finalised).
+ * A pinned one goes to the table of pin.h instead.  A charge is counted in
+ * words of the major heap, and the pace takes it for allocation. */
 #include <stdlib.h>
 
 #include "heap/custom.h"

@@ -1,3 +1,15 @@
+/* domain.c -- domains and the heap: beginning, end, fork
+ *
+ * Slot:  VACANT -> STARTING -> RUNNING or BLOCKING -> ... -> ENDING -> VACANT
+ * Heap:  made for its first user, dropped behind its last one.
+ *
+ * The structs of domains outlive their heap and are used again, as any
+ * thread may raise the limit of a domain at any time.
+ *
+ * Keeps .inv.users: The heap lives while it has users; `life` is under the
+ *   lock here.
+ * Keeps .inv.handed: A domain that ends empties its minor heap, then leaves
+ *   its tables to an adopter (domain_orphan.c). */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,12 @@
+/* domain_orphan.c -- what a domain that ends leaves, and its adoption
+ *
+ * The ending domain pushes one orphan, which was allocated at its start, so
+ * ending needs no memory.  The leader of the next stop takes all orphans
+ * and joins their tables to its own.
+ *
+ * Keeps .inv.handed: In a stop each table has one owner.
+ * Keeps .inv.todo: An orphan with work counts in n_busy until its work is
+ *   adopted. */
 #include <stdlib.h>
 
 #include "heap/pool_class.h"

@@ -1,3 +1,13 @@
+/* event.c -- events, pauses, and the listeners that hear of them
+ *
+ * Events of a domain nest; the outermost one is a pause, counted in a
+ * histogram of the domain.  A listener is in a slot: free, in use, or
+ * cleared and still running in another thread, which removal waits for.
+ *
+ * Keeps .inv.slot: A listener runs only between ++running and --running of its
+ *   slot.
+ * Keeps .inv.pause: Two readings of the clock a pause, one more for each event
+ *   heard. */
 #include <sched.h>
 #include <string.h>
 

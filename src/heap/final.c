@@ -1,3 +1,11 @@
+/* final.c -- finalisers: registered, found dead, due, called
+ *
+ * Tables are gone through downwards, in place: what stays moves up to `to`,
+ * what was found dead goes to the queue `todo`.  finalise and finalise_last
+ * have a table each; the steps are those of the weak phase (weak_phase.h).
+ *
+ * Keeps .inv.place: `todo` has room for all that the tables hold, so finding a
+ *   dead value needs no memory. */
 #include <stdlib.h>
 #include <string.h>
 

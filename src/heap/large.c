@@ -1,3 +1,12 @@
+/* large.c -- blocks too large for a pool: malloc, index, sweeping
+ *
+ * A block is in one list of its domain, `all` or `unswept`; sweeping frees
+ * it or moves it over.  The index finds the block around any word, for
+ * ambiguous references.
+ *
+ * Keeps .inv.order: Of blocks of 2^k to 2^(k+1) bytes at most one begins in a
+ *   piece of 2^k bytes, so (k, piece) is a key. At most three keys of an order
+ *   can lead to the block around a word. */
 #include <stdlib.h>
 
 #include "heap/large.h"

@@ -1,3 +1,11 @@
+/* limit_heap.c -- the hard limit of the heap
+ *
+ * A large block and a minor heap are counted first, then compared, and
+ * given up if the limit is passed.  A look for a pool leaves one pool for
+ * each other domain.  So domains that take memory at once never pass it
+ * together.
+ *
+ * Keeps .inv.bound: Bytes in use and promised are within the limit. */
 #include "heap/pool_area.h"
 #include "heap/limit_heap.h"
 #include "heap/large.h"

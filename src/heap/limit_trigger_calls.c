@@ -1,4 +1,11 @@
-/* limit_trigger_calls.c -- see limit_trigger.h */
+/* limit_trigger_calls.c -- the slow side of the limit trigger
+ *
+ * States: down (no hooks), up at a position, asking each time.  It is up
+ * only while the thread that set it runs the domain.
+ *
+ * Keeps .inv.limit_trigger: No block passes the position unless permit
+ *   returned ALQ_OK.
+ * Keeps .inv.limit: A wake-up sets want_notice, then raises the limit. */
 #include "heap/limit_trigger_check.h"
 #include "heap/alloc_limit.h"
 

@@ -1,3 +1,12 @@
+/* major_balance.c -- load balancing in marking and sweeping
+ *
+ * While some domain is done and another is not, the latter gives part of
+ * its work to a queue of the heap, at the begin of a step: half of a long
+ * mark stack, or pools to sweep.  A domain without work takes from the
+ * queue before it is done.
+ *
+ * Keeps .inv.todo: The phase is over only when a stop finds n_busy = 0 and the
+ *   queue empty. */
 #include <string.h>
 
 #include "heap/major_balance.h"

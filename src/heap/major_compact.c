@@ -1,3 +1,12 @@
+/* major_compact.c -- compaction, in a stop, at the phase SWEPT
+ *
+ * Steps:  MOVE (empty the emptiest pools) -> UPDATE (correct each pointer) ->
+ * GIVE (emptied pools become free).  A share is one domain's pools.
+ *
+ * Keeps .inv.places: Pools that stay have a free slot for each block that
+ *   moves; they are chosen before the first block moves.
+ * Keeps .inv.stop: No program runs, so a block may be in neither place for a
+ *   moment. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,3 +1,16 @@
+/* major_cycle.c -- the major cycle as a state machine, and the stops that
+ * drive it
+ *
+ * SWEEP -> SWEPT -> MARK -> SWEEP.  A stop has a goal (enum goal); `choose`
+ * names its next step until the goal is reached.  Slices run between stops,
+ * by the holder of a domain, for itself and then for BLOCKING domains that
+ * it takes.
+ *
+ * Keeps .inv.snapshot: Marking begins with nothing young, and darkens all
+ *   roots.
+ * Keeps .inv.phase: When cleaning begins all that is reachable is marked.
+ * Keeps .inv.todo: A phase ends in a stop that finds no work.
+ * Keeps .inv.own: A slice touches another domain only when it has taken it. */
 #include "heap/final_alarm.h"
 #include "heap/root_ambiguous.h"
 #include "heap/write_barrier.h"

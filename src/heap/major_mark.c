@@ -1,3 +1,14 @@
+/* major_mark.c -- marks what is reachable, on a mark stack a domain
+ *
+ * A block is white, then marked and in the prefetch queue or on the stack,
+ * then its fields are scanned.  The stack has ranges of fields.  When it is
+ * full, the block is marked all the same, and its pool, or the large block,
+ * is noted for mark stack overflow recovery, which reads all marked blocks
+ * there again.
+ *
+ * Keeps .inv.snapshot: All that was reachable when marking began gets marked.
+ * Keeps .inv.todo: The domain is not `done` before a push
+ *   (tests/models/mark.pml). */
 #include <stdlib.h>
 
 #include "heap/pool_area.h"

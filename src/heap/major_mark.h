@@ -1,10 +1,9 @@
-/* major_mark.h -- which blocks of the major heap are reachable
+/* major_mark.h -- marking the major heap
  *
- * .inv.snapshot  Whatever was reachable when marking began is marked when it
- *                ends: roots are darkened at its start, with nothing young
- *                but pinned blocks, which are roots, and each value that a
- *                field of the major heap loses (write_barrier.h).
- */
+ * .inv.snapshot  What was reachable when marking began is marked when it ends:
+ *                roots are darkened at its start, with nothing young but
+ *                pinned blocks, which are roots, and so is each value that a
+ *                field of the major heap loses (write_barrier.h). */
 #ifndef ALQI_HEAP_MARK_H
 #define ALQI_HEAP_MARK_H
 

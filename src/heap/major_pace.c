@@ -1,3 +1,13 @@
+/* major_pace.c -- the pace of the major collector
+ *
+ * Allocation makes debt, in words of work; marking, sweeping and the work
+ * of the weak phase pay it.  A debt that falls due is spread over slices of
+ * the minor heap that opens next (major_smooth.h).  It also says when
+ * marking begins, when a cycle is late, and how many free pools go back to
+ * the system.
+ *
+ * Keeps .inv.pace: A slice is cut by time, but the cut grows once the cycle is
+ *   late, so the heap is bounded. */
 #include "heap/pool_area.h"
 #include "heap/alloc_limit.h"
 #include "heap/minor_size.h"

@@ -1,3 +1,11 @@
+/* major_sweep.c -- sweeps pools and large blocks, and refills allocation
+ * buffers
+ *
+ * A pool is unswept, then avail or full, or free and given back to the
+ * area.  Promotion that needs a buffer sweeps pools of that class first, so
+ * that garbage of the last cycle is used again before a fresh pool is.
+ *
+ * Keeps .inv.own: Lists are those of the domain whose holder calls. */
 #include "heap/pool_area.h"
 #include "heap/pool_class.h"
 #include "heap/large.h"

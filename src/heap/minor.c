@@ -1,3 +1,13 @@
+/* minor.c -- a minor collection's steps, and a domain's memory for it
+ *
+ * prepare (one) -> share (each root set and remembered set) -> drain (each
+ * worker) -> finish (each domain): the heap is empty and closed, and
+ * minor_open.c opens it.
+ *
+ * Keeps .inv.remember: The remembered set, or if it is lost the whole major
+ *   heap, has each field that holds a young value.
+ * Keeps .inv.room: There is memory to promote all that is young.
+ * Keeps .inv.queue: The work queue has a place for each young block. */
 #include "heap/pool_class.h"
 #include "heap/custom.h"
 #include "heap/alloc_limit.h"

@@ -1,13 +1,16 @@
-/* minor_escape.h -- whether domains know young blocks of others
+/* minor_escape.h -- whether young blocks have escaped
  * [doc/design/heap.md]
  *
- * .inv.private  While `escaped` is not set no domain has a reference to a young
- *               block of another one, and nothing but a domain's own roots and
- *               young blocks leads to its young blocks.
+ * A young block has escaped when a domain may reach it that did not allocate
+ * it.
  *
- * What would show a young block to others sets it before it does so.  Then
+ * .inv.private  While has_escaped is not set no domain has a reference to a
+ *               young block of another one, and only a domain's own roots and
+ *               young blocks lead to its young blocks.
+ *
+ * A store that lets a young block escape sets has_escaped before it.  Then
  * minor heaps are emptied together, in a stop; at the end of that nothing is
- * young, and it is taken back (tests/models/minor_local.pml). */
+ * young, and the stop takes has_escaped back (tests/models/minor_local.pml). */
 #ifndef ALQI_HEAP_SHOWN_H
 #define ALQI_HEAP_SHOWN_H
 

@@ -1,3 +1,12 @@
+/* minor_local.c -- a minor collection by one domain alone, while the others
+ * run
+ *
+ * Possible while no young block has escaped; the domain stays RUNNING, so a
+ * stop waits for it.  At the end of a stop, where nothing is young, the
+ * flag is taken back (tests/models/minor_local.pml).
+ *
+ * Keeps .inv.private: While has_escaped is not set no other domain reaches a
+ *   young block of this one. */
 #include "heap/event.h"
 #include "heap/alloc_limit.h"
 #include "heap/weak_phase.h"

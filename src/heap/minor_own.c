@@ -1,3 +1,9 @@
+/* minor_own.c -- who copies out of a minor heap
+ *
+ * FREE -> OWNED -> SHARED, or FREE -> SHARED, by compare and swap of `copier`;
+ * FREE again when the collection ends (tests/models/minor_own.pml).
+ *
+ * Keeps .inv.owned: Of an OWNED minor heap only its owner looks at headers. */
 #include "heap/minor_own.h"
 
 enum { FREE = 0 };

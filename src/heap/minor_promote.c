@@ -1,3 +1,15 @@
+/* minor_promote.c -- copies young blocks to the major heap
+ *
+ * Header of a young block:  live -> (IN_PROGRESS ->) 0, its field 0 then is
+ * the new address.  Copies go to local allocation buffers, a class each,
+ * and are scanned there (Cheney); full buffers that are not scanned wait on
+ * the grey stack, half of which goes to the work queue when another worker
+ * is idle.  Each loop is compiled twice, for one worker and for several.
+ *
+ * Keeps .inv.claim: A header goes live -> IN_PROGRESS -> 0 once.
+ * Keeps .inv.owned: Without claims only the owner's blocks are copied.
+ * Keeps .inv.queue: A full grey stack overflows into the queue, which has
+ *   room. */
 #include <string.h>
 
 #include "heap/pool_area.h"

@@ -1,3 +1,10 @@
+/* minor_quota.c -- young memory that domains have in common
+ *
+ * A minor heap opens with a piece; what is left of all is a number of the
+ * heap that a domain takes further pieces of, by compare and swap.
+ *
+ * Keeps .inv.quota: Open and left bytes together are what memory was promised
+ *   for. */
 #include "heap/alloc_limit.h"
 #include "heap/observe_calls.h"
 #include "heap/pin.h"

@@ -1,3 +1,10 @@
+/* minor_remember.c -- the remembered set: a growing array of fields
+ *
+ * empty -> has fields -> (more than `enough`: a minor collection is
+ * requested) -> emptied by the collection; or `lost`, when it cannot grow.
+ *
+ * Keeps .inv.remember: Each major field that holds a young value is in a set,
+ *   or that set is lost. */
 #include <stdlib.h>
 
 #include "heap/alloc_limit.h"

@@ -1,3 +1,10 @@
+/* minor_size.c -- chooses the size of minor heaps by trial
+ *
+ * settled -> trial of another size, a window of collections long -> settled on
+ * the better one; a failed trial doubles the time until the next.  Better is:
+ * fewer words promoted, or, where that makes no difference, shorter pauses.
+ *
+ * A size that the program has chosen (fixed_bytes) is not touched. */
 #include "heap/pool_area.h"
 #include "heap/minor_size.h"
 #include "heap/pin.h"

@@ -1,3 +1,9 @@
+/* param_control.c -- struct alq_gc_control: reading and changing what is in
+ * force
+ *
+ * A change is made in a stop, so a running domain reads the values without
+ * synchronisation.  The size of a minor heap is a domain's, the rest the
+ * heap's. */
 #include "heap/pool_area.h"
 #include "heap/param_control.h"
 #include "heap/major_cycle.h"

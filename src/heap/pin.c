@@ -1,3 +1,11 @@
+/* pin.c -- pins, and the young blocks that they retain
+ *
+ * A block is pinned (has an entry), and if it is young when its minor heap
+ * is emptied, retained: in place, in the table `retained`.
+ *
+ * Keeps .inv.retained: Major fields that hold retained blocks are in `fields`.
+ * Keeps .inv.stay: There is memory for each block that may have to stay,
+ *   before it has to: an entry for each pin and each ambiguous word. */
 #include <stdlib.h>
 
 #include "heap/pin.h"

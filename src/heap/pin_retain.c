@@ -1,3 +1,12 @@
+/* pin_retain.c -- retained blocks, while minor heaps are emptied
+ *
+ * begin: each gets header 0 and field 0 its own address, so it looks moved
+ * to where it is.  end: header and field come back, and the table is what
+ * stays.  Without memory to promote them blocks stay that are not pinned
+ * any more.
+ *
+ * Keeps .inv.retained: `fields` is made anew from what the workers found.
+ * Keeps .inv.room: Nothing is promoted for which there is no memory. */
 #include <stdlib.h>
 
 #include "heap/root_ambiguous.h"

@@ -1,3 +1,11 @@
+/* root.c -- the roots of a domain and of the heap
+ *
+ * Frames, ranges, boxed roots and scanners are a domain's; globals and
+ * transfer roots are the heap's, under the lock here.  A page of boxed
+ * roots is visited in minor collections only if it may hold a young value.
+ *
+ * Keeps .inv.own: A domain's roots are read by its holder.
+ * Keeps .inv.private: What is reachable from a global has escaped. */
 #include "heap/list.h"
 #include "heap/observe_calls.h"
 #include "heap/pin.h"

@@ -1,3 +1,11 @@
+/* root_ambiguous.c -- words that may be references, of conservative threads
+ *
+ * Minor collection: the young words that such words point to are noted as
+ * bits, in address order; each block with a bit is retained.  Marking: the
+ * block is darkened.  Compaction: its pool is held.
+ *
+ * Keeps .inv.frozen: The words are those of when the thread last ran its
+ *   domain. */
 #include <string.h>
 
 #include "heap/root_ambiguous.h"

@@ -1,3 +1,10 @@
+/* root_stale.c -- hard builds: references that are no roots become useless
+ *
+ * Behind a call that may collect, the registers and the near part of the
+ * stack are read; a word that leads to a block that may move, and is no
+ * root, gets bits that no address has.
+ *
+ * Keeps .inv.stale: Behind such a call no such word is left. */
 #include "heap/root_stale.h"
 
 #if ALQI_CHECKS >= 3

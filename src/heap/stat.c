@@ -1,3 +1,9 @@
+/* stat.c -- struct alq_gc_stats, and the size of the heap
+ *
+ * Quick: counters of the caller, and of the others as of the last stop.
+ * Full: a stop in which each domain's blocks are walked.
+ *
+ * Keeps .inv.words: heap_words = live + free + fragments. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,3 +1,10 @@
+/* stat_census.c -- counts the blocks of the heap by tag, operations and
+ * size
+ *
+ * One stop with one step: a share is a domain's pools, large blocks and
+ * young blocks.  The rows are told when the world runs again.
+ *
+ * Keeps .inv.census: What is counted is all that a walk finds but garbage. */
 #include <stdlib.h>
 #include <string.h>
 

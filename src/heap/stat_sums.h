@@ -1,7 +1,7 @@
 /* stat_sums.h -- counters of all domains together
  *
- * A domain's own counters are up to date; those of the others, and of domains
- * that ended, are those of the last stop, when all were told. */
+ * A domain's own counters are up to date.  Those of other domains, and of
+ * domains that ended, are those of the last stop, which publishes them. */
 #ifndef ALQI_HEAP_SUMS_H
 #define ALQI_HEAP_SUMS_H
 

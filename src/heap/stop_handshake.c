@@ -1,4 +1,9 @@
-/* stop_handshake.c -- see stop_handshake.h */
+/* stop_handshake.c -- requests of a handshake, served by a domain's thread
+ *
+ * idle -> requested (any thread, or a handler) -> served at the next poll.
+ *
+ * Keeps .inv.limit: The flag is set, then the limit raised; the owner lowers
+ *   the limit, then looks at the flag. */
 #include "heap/alloc_limit.h"
 #include "heap/stop_handshake.h"
 

@@ -1,3 +1,11 @@
+/* verify.c -- walks the heap and stops the program at what cannot be
+ *
+ * In a stop, by one thread: all domains.  It changes nothing.
+ *
+ * Keeps .inv.remember: It looks for each major field with a young value in the
+ *   sets.
+ * Keeps .inv.listed: It looks for each weak block in the lists.
+ * Keeps .inv.phase: When MARK ends, marked blocks lead to marked ones only. */
 #include "heap/pool_area.h"
 #include "heap/pool_class.h"
 #include "heap/final.h"

@@ -1,3 +1,12 @@
+/* weak_access.c -- what programs do with weak arrays and ephemerons
+ *
+ * A value that is read while marking goes on is darkened: the snapshot does
+ * not know of this load.  While cleaning goes on a dead key reads as empty,
+ * and the reader empties it.
+ *
+ * Keeps .inv.snapshot: No white value gets into a program's hands.
+ * Keeps .inv.emptying: A program that has seen the keys knows nobody to empty.
+ */
 #include <string.h>
 
 #include "heap/alloc.h"

@@ -1,3 +1,12 @@
+/* weak_ephe.c -- passes over the ephemerons that wait for their keys
+ *
+ * A pass goes through the list, one way and then the other, and marks the
+ * data of those whose keys are marked, with all they lead to; a pass that
+ * marks nothing ends the round.  From the third pass on it notes who waits
+ * for what (weak_ephe_wait.c).
+ *
+ * Keeps .inv.phase: When passes end, data of ephemerons with marked keys are
+ *   marked. */
 #include "heap/weak_ephe.h"
 #include "heap/weak_ephe_wait.h"
 #include "heap/major_mark.h"

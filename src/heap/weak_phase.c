@@ -1,3 +1,10 @@
+/* weak_phase.c -- the steps that end a marking
+ *
+ * MARK -> EPHE -> FIND -> RESURRECT -> AGAIN -> CLEAN -> DONE.  The step
+ * changes in a stop, when no domain has work; its work is done in slices.
+ *
+ * Keeps .inv.phase: Nothing unmarked is reachable but through weak references
+ *   when CLEAN begins. */
 #include "heap/final_alarm.h"
 #include "heap/weak_ephe.h"
 #include "heap/event.h"

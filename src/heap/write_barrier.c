@@ -1,3 +1,13 @@
+/* write_barrier.c -- the slow parts of stores into old blocks
+ *
+ * Deletion: while marking, the value that a field loses is darkened.
+ * Creation: a field that gets a young value is remembered, and the value
+ * has escaped.
+ *
+ * Keeps .inv.snapshot: A white value that a field loses is darkened first.
+ * Keeps .inv.remember: The field is in the set before it holds the young
+ *   value.
+ * Keeps .inv.private: The value has escaped before the store. */
 #include "heap/write_barrier.h"
 #include "heap/major_mark.h"
 #include "heap/minor_remember.h"
