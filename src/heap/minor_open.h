@@ -1,4 +1,8 @@
-/* minor_open.h -- memory for minor heaps [doc/design/heap.md] */
+/* minor_open.h -- memory for minor heaps [doc/design/heap.md]
+ *
+ * .inv.room  Pools to promote all that open minor heaps may hold, and a buffer
+ *            of each class for each worker, can be accessed before a block is
+ *            allocated there.  So promotion does not fail. */
 #ifndef ALQI_HEAP_OPEN_H
 #define ALQI_HEAP_OPEN_H
 

@@ -14,7 +14,14 @@
  *                in `fields`: remembered sets are empty after a collection.
  *
  * Pins are the heap's: they outlive the domain that made them, as retained
- * blocks outlive the domain in whose slice they lie. */
+ * blocks outlive the domain in whose slice they lie.
+ *
+ * .inv.stay  An entry is ready for each block that may have to stay: room is
+ *            made for a pin, and for each word of a conservative stack.
+ * .inv.fragmented  Where retained blocks leave too little room a minor heap is
+ *                  closed and is_fragmented: that is no lack of memory.  Small
+ *                  blocks are born old, their fields remembered, until a
+ *                  collection finds more room. */
 #ifndef ALQI_HEAP_PIN_H
 #define ALQI_HEAP_PIN_H
 
