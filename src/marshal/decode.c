@@ -85,7 +85,7 @@ damaged(struct decoder *c, const char *text)
 static alq_value
 no_memory(struct decoder *c)
 {
-    if (c->d->heap->is_lost)
+    if (c->d->heap->life.is_lost)
         return fail(c, ALQ_ESTATE, "a forked process without its threads");
     return fail(c, ALQ_ENOMEM, "no memory in the heap");
 }
