@@ -30,10 +30,10 @@ typedef bool alqi_memprof_walk_fn(void *heap, uintptr_t *frames,
 
 /* The calls that limits on tasks want. */
 struct alqi_memprof_limits {
-    /* A block was sampled for the highest_rate profile that is not of limits
-     * (engine.h): so many of its words, each of which stands for
-     * interval_words.  Called INSIDE, where the block is allocated; of a
-     * scanned heap's requests when the alloc callbacks have run. */
+    /* A block was sampled for the profile with the highest rate that does not
+     * belong to limits (engine.h): n_samples words, each of which stands for
+     * interval_words.  Called INSIDE, where the block is allocated; for a
+     * scanned heap's requests after the alloc callbacks. */
     void (*sampled)(void *heap, uint64_t n_samples, double interval_words,
                     const uintptr_t *frames, size_t n_frames);
 
