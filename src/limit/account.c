@@ -1,4 +1,12 @@
-/* account.c -- see account.h */
+/* account.c -- accounts and charges (account.h)
+ *
+ *     account: new --charges, inner accounts--> dropped by its frame --the last
+ *              reference goes--> freed
+ *     charge:  new (the block is sampled) --end (it is dead)--> freed
+ *
+ * Words and references are atomic: any thread may end a charge.
+ *
+ * Keeps .inv.account. */
 #include <stdlib.h>
 
 #include "base/base.h"
