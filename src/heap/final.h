@@ -2,16 +2,15 @@
  *
  * A finaliser is registered, due, and then called:
  *
- *   first   its value died: at the end of marking it is kept, with all that it
- *           leads to, and becomes the call's argument
- *   last    its value died for good: found after that, or, of a young value, by
- *           the minor collection
+ *   first   its value died: at the end of marking it is retained, with all that
+ * it leads to, and becomes the call's argument last    its value died for good:
+ * found after that, or, of a young value, by the minor collection
  *
  * Of those found together the last registered is called first, and what was
  * found earlier comes earlier (`todo`).
  *
  * While the heap is marked passes go through the tables, in slices, one in each
- * of these steps (live.h):
+ * of these steps (weak_phase.h):
  *
  *   MARK    what comes `with` the calls is darkened
  *   FIND    of the first kind those are noted whose value is not marked

@@ -117,7 +117,7 @@ alqi_heap_large_new(struct alqi_domain *d, uintptr_t header)
     large->header = header | d->alloc_colour;
     d->large = large;
     __atomic_add_fetch(&d->heap->large_bytes, bytes_of(header),
-                       __ATOMIC_SEQ_CST); /* bound.h */
+                       __ATOMIC_SEQ_CST); /* limit_heap.h */
     __atomic_add_fetch(&d->heap->n_large, 1, __ATOMIC_RELAXED);
     return alqi_heap_large_block(large);
 }
@@ -151,26 +151,26 @@ alqi_heap_large_undo(struct alqi_domain *d)
 /* ---- to be read again --------------------------------------------------- */
 
 void
-alqi_heap_large_rescan_add(struct alqi_heap *heap,
-                           struct alqi_heap_large *large)
+alqi_heap_large_overflow_add(struct alqi_heap *heap,
+                             struct alqi_heap_large *large)
 {
     if (__atomic_exchange_n(&large->rescan, 1, __ATOMIC_SEQ_CST) != 0)
         return;
     alqi_plat_lock(&heap->large_lock);
-    large->rescan_next = heap->large_rescan;
-    heap->large_rescan = large;
+    large->overflow_next = heap->large_overflowed;
+    heap->large_overflowed = large;
     alqi_plat_unlock(&heap->large_lock);
 }
 
 struct alqi_heap_large *
-alqi_heap_large_rescan_take(struct alqi_heap *heap)
+alqi_heap_large_overflow_take(struct alqi_heap *heap)
 {
     struct alqi_heap_large *large;
 
     alqi_plat_lock(&heap->large_lock);
-    large = heap->large_rescan;
+    large = heap->large_overflowed;
     if (large != NULL)
-        heap->large_rescan = large->rescan_next;
+        heap->large_overflowed = large->overflow_next;
     alqi_plat_unlock(&heap->large_lock);
     if (large != NULL) /* before its fields are read */
         __atomic_store_n(&large->rescan, 0, __ATOMIC_SEQ_CST);

@@ -14,9 +14,9 @@ size_t alqi_heap_large_sweep_one(struct alqi_domain *d);
 
 /* Marked blocks whose fields are to be read again: a stack, and each is in it
  * at most once.  Any domain. */
-void alqi_heap_large_rescan_add(struct alqi_heap *heap,
-                                struct alqi_heap_large *large);
-struct alqi_heap_large *alqi_heap_large_rescan_take(struct alqi_heap *heap);
+void alqi_heap_large_overflow_add(struct alqi_heap *heap,
+                                  struct alqi_heap_large *large);
+struct alqi_heap_large *alqi_heap_large_overflow_take(struct alqi_heap *heap);
 
 /* Finalises and frees all. */
 void alqi_heap_large_drop(struct alqi_domain *d);

@@ -1,15 +1,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "heap/area.h"
-#include "heap/class.h"
+#include "heap/pool_area.h"
+#include "heap/pool_class.h"
 #include "heap/large.h"
 #include "heap/pool.h"
-#include "heap/say.h"
+#include "heap/log.h"
 #include "heap/stat.h"
 #include "heap/stop.h"
-#include "heap/sums.h"
-#include "heap/thread.h"
+#include "heap/stat_sums.h"
+#include "heap/domain_thread.h"
 #include "plat/stack.h"
 
 /* ---- counters ----------------------------------------------------------- */
@@ -17,7 +17,7 @@
 static uint64_t
 open_words(const struct alqi_domain *d)
 {
-    return (d->run_end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES;
+    return (d->young_end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES;
 }
 
 static struct alq_gc_counts
@@ -58,7 +58,7 @@ alqi_heap_stat_words(struct alqi_heap *heap)
     while (words > top)
         if (__atomic_compare_exchange_n(&heap->top_words, &top, words, true,
                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-            ALQI_HEAP_SAY(heap, ALQ_GC_SAY_GROW,
+            ALQI_HEAP_LOG(heap, ALQ_GC_LOG_GROW,
                           "the heap grows from %" PRIu64 " to %" PRIu64
                           " words (%" PRIu64 " pools, %" PRIu64
                           " large blocks)",
@@ -81,7 +81,8 @@ stat_of(struct alqi_heap *heap, struct alq_gc_counts c)
         .minor_words = c.minor_words,
         .promoted_words = c.promoted_words,
         .major_words = c.major_words,
-        .minor_collections = number(&heap->n_minors) + number(&heap->n_private),
+        .minor_collections =
+            number(&heap->n_minors) + number(&heap->n_local_minors),
         .major_collections = number(&heap->n_cycles),
         .heap_words = alqi_heap_stat_words(heap),
         .heap_chunks = alqi_heap_area_backed(&heap->area) + n_large(heap),
@@ -166,7 +167,7 @@ look(struct alqi_domain *leader)
     struct alqi_heap *heap = leader->heap;
     size_t i;
 
-    alqi_heap_sums_tell(heap);
+    alqi_heap_sums_publish(heap);
     alqi_heap_stat_quick(leader, s);
     for (i = 0; i < heap->area.n_frontier; i++)
         pool(leader, s, i);
@@ -266,19 +267,19 @@ report(struct alqi_heap *heap, struct alq_gc_counts counts)
 {
     struct alq_gc_stats s = stat_of(heap, counts);
 
-    if ((heap->tuning.control.verbose & ALQ_GC_SAY_AT_EXIT) == 0)
+    if ((heap->tuning.control.verbose & ALQ_GC_LOG_AT_EXIT) == 0)
         return;
-    alqi_heap_say_slow("allocated_words: %" PRIu64,
+    alqi_heap_log_slow("allocated_words: %" PRIu64,
                        s.minor_words + s.major_words - s.promoted_words);
-    alqi_heap_say_slow("minor_words: %" PRIu64, s.minor_words);
-    alqi_heap_say_slow("promoted_words: %" PRIu64, s.promoted_words);
-    alqi_heap_say_slow("major_words: %" PRIu64, s.major_words);
-    alqi_heap_say_slow("minor_collections: %" PRIu64, s.minor_collections);
-    alqi_heap_say_slow("major_collections: %" PRIu64, s.major_collections);
-    alqi_heap_say_slow("forced_major_collections: %" PRIu64,
+    alqi_heap_log_slow("minor_words: %" PRIu64, s.minor_words);
+    alqi_heap_log_slow("promoted_words: %" PRIu64, s.promoted_words);
+    alqi_heap_log_slow("major_words: %" PRIu64, s.major_words);
+    alqi_heap_log_slow("minor_collections: %" PRIu64, s.minor_collections);
+    alqi_heap_log_slow("major_collections: %" PRIu64, s.major_collections);
+    alqi_heap_log_slow("forced_major_collections: %" PRIu64,
                        s.forced_major_collections);
-    alqi_heap_say_slow("heap_words: %" PRIu64, s.heap_words);
-    alqi_heap_say_slow("top_heap_words: %" PRIu64, s.top_heap_words);
+    alqi_heap_log_slow("heap_words: %" PRIu64, s.heap_words);
+    alqi_heap_log_slow("top_heap_words: %" PRIu64, s.top_heap_words);
 }
 
 /* The next heap may have begun already.  Whoever takes it reports it. */
@@ -309,7 +310,7 @@ at_exit(void)
     if (d == NULL) {
         struct alqi_heap_sums told;
 
-        alqi_heap_sums_copy(&told, &heap->told);
+        alqi_heap_sums_copy(&told, &heap->sums_at_stop);
         report(heap, counts_of(told));
         return;
     }

@@ -10,13 +10,13 @@
 
 #include "base/base.h"
 #include "base/map.h"
-#include "heap/live_state.h"
-#include "heap/bag.h"
-#include "heap/crew.h"
-#include "heap/fence.h"
+#include "heap/weak_state.h"
+#include "heap/work_queue.h"
+#include "heap/minor_workers.h"
+#include "heap/limit_trigger.h"
 #include "heap/observe.h"
-#include "heap/smooth.h"
-#include "heap/watch.h"
+#include "heap/major_smooth.h"
+#include "heap/event_state.h"
 #include "plat/plat.h"
 
 /* The heap's own reads and writes of blocks, whatever the program keeps in
@@ -38,7 +38,7 @@ enum {
 };
 
 /* What is written over blocks that are gone. */
-#define ALQI_HEAP_SPOILT ((alqi_heap_word)0xD7D7D7D7D7D7D7D6)
+#define ALQI_HEAP_POISON ((alqi_heap_word)0xD7D7D7D7D7D7D7D6)
 
 #define ALQI_HEAP_MINOR_BYTES_MAX ((uintptr_t)32 << 20)
 
@@ -49,11 +49,11 @@ enum {
 #define ALQI_HEAP_COLOUR_STATIC ALQI_HEAP_COLOUR_MASK
 
 /* A pool: slots of one size, those in use with their header first.  A free slot
- * has header 0.  Free neighbours make a span; its second word says where the
- * next span begins and how many slots this one has. */
+ * has header 0.  Free neighbours make a range; its second word says where the
+ * next range begins and how many slots this one has. */
 struct alqi_heap_pool {
     struct alqi_heap_pool *next; /* in one list, or none */
-    uint32_t first_span;         /* in words from the pool's start; 0: none */
+    uint32_t first_range;        /* in words from the pool's start; 0: none */
     uint32_t n_free;             /* slots, when last swept                  */
     uintptr_t cleared;           /* of a free pool: class + 1 whose slots have
                                   * header 0                                */
@@ -64,14 +64,14 @@ enum { ALQI_HEAP_LARGE_LINK_WORDS = 3 };
 
 struct alqi_heap_large {
     struct alqi_heap_large *next;
-    struct alqi_heap_large *rescan_next;
+    struct alqi_heap_large *overflow_next;
     uintptr_t rescan; /* marked, but not its fields: it is in a list */
     uintptr_t header;
     alqi_heap_word fields[];
 };
 
-/* Where promotion puts the next blocks of a class: a span of its pool. */
-struct alqi_heap_run {
+/* Where promotion puts the next blocks of a class: a range of its pool. */
+struct alqi_heap_lab {
     uintptr_t next;
     uintptr_t end;
     uintptr_t scan;    /* behind it, fields may point to young blocks */
@@ -85,13 +85,13 @@ struct alqi_heap_lists {
     struct alqi_heap_pool *full;
     struct alqi_heap_pool *unswept; /* were avail or open */
     struct alqi_heap_pool *unswept_full;
-    bool disordered; /* avail has pools that policy.h has not seen */
+    bool disordered; /* avail has pools that pool_policy.h has not seen */
 };
 
 struct alqi_heap_orphan;
 
 struct alqi_heap_marker {
-    struct alqi_heap_span *stack;
+    struct alqi_heap_range *stack;
     size_t n;
     size_t size;
     size_t size_max;
@@ -99,9 +99,9 @@ struct alqi_heap_marker {
     unsigned ring_first;
     unsigned ring_n;
     struct alqi_heap_orphan *inherited; /* stacks of domains that ended */
-    bool overflowed; /* some pool or large block has its rescan bit */
-    bool rescanning; /* these are being read */
-    bool is_free;    /* its own thread did its share; that alone looks */
+    bool overflowed;    /* some pool or large block has its rescan bit */
+    bool is_recovering; /* these are being read */
+    bool is_free;       /* its own thread did its share; that alone looks */
 };
 
 struct alqi_heap_remembered {
@@ -119,7 +119,7 @@ struct alqi_heap_pin {
 };
 
 /* A young block that stays where it is. */
-struct alqi_heap_kept {
+struct alqi_heap_retained {
     alq_value block;
     uintptr_t header;     /* what stood there, during a collection  */
     alqi_heap_word first; /* likewise                              */
@@ -133,21 +133,23 @@ struct alqi_heap_pins {
     struct alqi_heap_pin *entries;
     size_t n;
     size_t size;
-    struct alqi_heap_kept *kept; /* in the order of addresses */
-    size_t n_kept;
-    struct alqi_heap_kept *next; /* as this collection leaves them */
+    struct alqi_heap_retained *retained; /* in the order of addresses */
+    size_t n_retained;
+    struct alqi_heap_retained *next; /* as this collection leaves them */
     size_t n_next;
-    size_t kept_size;     /* of both */
-    size_t n_stack_words; /* room for what so many lead to: stack.h */
+    size_t retained_size; /* of both */
+    size_t n_stack_words; /* room for what so many lead to: root_stack.h */
     struct alqi_heap_remembered fields;
     bool is_collecting;
 };
 
-/* stack.h: of threads that are scanned conservatively. */
+/* root_stack.h: of threads that are scanned conservatively. */
 struct alqi_heap_stacks {
-    uint32_t n;      /* threads; atomic, changes under the pins' lock    */
-    uint64_t *hits;  /* a bit for each young word; NULL: there was none  */
-    uint64_t n_hits; /* words that led to a minor heap, in this collection */
+    uint32_t n; /* threads; atomic, changes under the pins' lock    */
+    uint64_t
+        *ambiguous_bits; /* a bit for each young word; NULL: there was none  */
+    uint64_t
+        n_ambiguous; /* words that led to a minor heap, in this collection */
 };
 
 enum alqi_heap_phase {
@@ -157,15 +159,15 @@ enum alqi_heap_phase {
 };
 
 /* Of a domain: who may touch its collector's data (.inv.own). */
-enum alqi_heap_holder {
-    ALQI_HEAP_VACANT,   /* there is no domain                          */
-    ALQI_HEAP_STARTING, /* who holds the lock of stops sets it up      */
-    ALQI_HEAP_RUN,      /* the thread that runs it, no other           */
-    ALQI_HEAP_HERE,     /* in a stop: who claimed its share            */
-    ALQI_HEAP_AWAY,     /* nobody                                      */
-    ALQI_HEAP_TAKEN,    /* who took it, or in a stop, as HERE          */
-    ALQI_HEAP_WANTED,   /* as TAKEN; its thread sleeps until it is RUN */
-    ALQI_HEAP_ENDING    /* its thread, which hands everything over     */
+enum alqi_heap_domain_state {
+    ALQI_HEAP_VACANT,      /* there is no domain                          */
+    ALQI_HEAP_STARTING,    /* who holds the lock of stops sets it up      */
+    ALQI_HEAP_RUNNING,     /* the thread that runs it, no other           */
+    ALQI_HEAP_PARKED,      /* in a stop: who claimed its share            */
+    ALQI_HEAP_BLOCKING,    /* nobody                                      */
+    ALQI_HEAP_HELD,        /* who took it, or in a stop, as PARKED          */
+    ALQI_HEAP_HELD_WANTED, /* as HELD; its thread sleeps until it is RUNNING */
+    ALQI_HEAP_ENDING       /* its thread, which hands everything over     */
 };
 
 struct alqi_heap_stop_work;
@@ -197,7 +199,7 @@ struct alqi_heap_area {
     uintptr_t young_bytes;
     uintptr_t major_base;
     uintptr_t major_bytes;
-    uint8_t *kinds;              /* a byte a pool: area.h */
+    uint8_t *kinds;              /* a byte a pool: pool_area.h */
     size_t n_frontier;           /* pools that were ever used        */
     size_t n_committed;          /* pools that may be accessed       */
     struct alqi_heap_pool *free; /* of those below the frontier */
@@ -205,9 +207,9 @@ struct alqi_heap_area {
     uint32_t *returned;          /* free, their memory the system's: indices */
     size_t n_returned;
     size_t n_surplus; /* still to be returned */
-    size_t n_least;   /* free pools with memory, the fewest: area.h */
+    size_t n_least;   /* free pools with memory, the fewest: pool_area.h */
     size_t n_used;
-    size_t n_promised;  /* to minor heaps and who empties them: cycle.c */
+    size_t n_promised;  /* to minor heaps and who empties them: major_cycle.c */
     intptr_t increment; /* struct alq_gc_control */
     bool force_huge;    /* H=1 */
     uint64_t n_huge_fallbacks;
@@ -221,7 +223,7 @@ struct alqi_heap_tuning {
     intptr_t force_huge;
     intptr_t verify;      /* at the end of each cycle */
     intptr_t cleans_up;   /* when the process exits   */
-    intptr_t warns;       /* leftover.h               */
+    intptr_t warns;       /* leak_report.h               */
     intptr_t record_log2; /* words of a recording's buffer:
                              glue/tracing/gc_trace.c */
     bool has_minor_words; /* ALIQUOTPARAM says them */
@@ -235,7 +237,7 @@ struct alqi_heap_sums {
     uint64_t live_words;
 };
 
-/* pace.h; all in words, of work or of allocation. */
+/* major_pace.h; all in words, of work or of allocation. */
 struct alqi_heap_pace {     /* a domain's */
     uint64_t counted_words; /* its allocation, as counted last      */
     uint64_t paid_words;    /* words allocated whose work is in debt */
@@ -254,15 +256,15 @@ struct alqi_heap_pace_common {
     uint64_t live_words;    /* as the last marking found, about     */
     uint64_t marking_began; /* words allocated until then           */
     uint64_t marked_before; /* words marked until then              */
-    uint64_t weak_words;    /* of work, in the last marking: live.h */
+    uint64_t weak_words;    /* of work, in the last marking: weak_phase.h */
     uint64_t weak_before;   /* likewise, until it began             */
     uint64_t late_at;       /* words allocated: the phase is late   */
     double rate;            /* work for each allocated word         */
     uint64_t passed_words;  /* debts of those without work; atomic */
 };
 
-/* nursery.h: the size of minor heaps. */
-struct alqi_heap_nursery {
+/* minor_size.h: the size of minor heaps. */
+struct alqi_heap_minor_size {
     uintptr_t bytes;   /* what minor heaps are opened with */
     uintptr_t settled; /* while another size is tried: the one before; or 0 */
 
@@ -282,7 +284,7 @@ struct alqi_heap_nursery {
     unsigned up; /* how far up the next try is: one doubling, or several */
 };
 
-/* compact.h */
+/* major_compact.h */
 struct alqi_heap_compact {
     bool is_asked;           /* by who leads this stop                   */
     bool is_due;             /* sweeping has left more than max_overhead */
@@ -307,48 +309,49 @@ struct alqi_heap {
     struct alqi_domain *domains[ALQI_HEAP_DOMAINS_MAX]; /* until it ends */
     unsigned n_slots;       /* of them, those that were ever used */
     unsigned domains_max;   /* refused beyond that                */
-    unsigned goal;          /* of the stop that runs: cycle.c           */
+    unsigned goal;          /* of the stop that runs: major_cycle.c           */
     unsigned cycles_wanted; /* before it ends                           */
     bool is_mark_forced;
-    uintptr_t young_left; /* quota.h; atomic                               */
-    size_t promised_left; /* pools, to minor heaps of domains that ended   */
-    bool has_young;       /* some minor heap is not empty               */
-    uint64_t n_minors;    /* collections of all domains together        */
-    uint64_t n_private;   /* by a domain alone; atomic: private.h       */
-    bool shown;           /* atomic: .inv.private                       */
-    bool is_shared;       /* young memory, as it looks: shown.h, quota.h */
+    uintptr_t young_left;    /* minor_quota.h; atomic    */
+    size_t promised_left;    /* pools, to minor heaps of domains that ended   */
+    bool has_young;          /* some minor heap is not empty               */
+    uint64_t n_minors;       /* collections of all domains together        */
+    uint64_t n_local_minors; /* by a domain alone; atomic: minor_local.h */
+    bool has_escaped;        /* atomic: .inv.private                       */
+    bool is_shared; /* young memory, as it looks: minor_escape.h, minor_quota.h
+                     */
     struct alqi_plat_lock room_lock; /* who opens a minor heap          */
     unsigned n_users; /* domains, and those about to start: domain.c */
     bool has_begun;   /* its first domain is there; atomic             */
     bool is_lost;     /* a forked process without the threads: all calls fail */
     uint32_t todo;    /* domains that are not `done` with the phase's work */
     struct alqi_heap_orphan *orphans;
-    struct alqi_heap_sums ended; /* counts of those adopted */
-    struct alqi_heap_sums told;  /* of all, in the last stop */
+    struct alqi_heap_sums ended;        /* counts of those adopted */
+    struct alqi_heap_sums sums_at_stop; /* of all, in the last stop */
     uint64_t n_cycles;
     uint64_t n_compactions;
     struct alqi_heap_compact compact;
-    uint64_t top_words;         /* the most that it had: stat.h */
-    struct alqi_heap_crew crew; /* of the minor collection */
-    struct alqi_heap_bag spare; /* work of the phase: spare.h */
-    unsigned n_working;         /* domains, when it began; 0: it has none */
-    bool is_remember_lost;      /* somebody's set; atomic  */
+    uint64_t top_words;                 /* the most that it had: stat.h */
+    struct alqi_heap_workers workers;   /* of the minor collection */
+    struct alqi_heap_queue shared_work; /* work of the phase: major_balance.h */
+    unsigned n_working;    /* domains, when it began; 0: it has none */
+    bool is_remember_lost; /* somebody's set; atomic  */
 
     struct alqi_plat_lock large_lock;
     struct alqi_heap_large_index large_index;
     uintptr_t large_bytes;
     uintptr_t n_large;
-    struct alqi_heap_large *large_rescan; /* to be read again */
+    struct alqi_heap_large *large_overflowed; /* to be read again */
 
     struct alq_global *globals; /* root.c has the lock of these */
-    struct alqi_heap_letter *letters;
+    struct alqi_heap_transfer_root *transfer_roots;
     uintptr_t marked; /* colours, in place */
     uintptr_t unmarked;
     uintptr_t garbage;
     enum alqi_heap_phase phase;
-    struct alqi_heap_live_common live;
+    struct alqi_heap_weak_phase_common weak_phase;
     struct alqi_heap_pace_common pace;
-    struct alqi_heap_nursery nursery; /* of those collected together */
+    struct alqi_heap_minor_size minor_size; /* of those collected together */
     struct alqi_heap_pins pins;
     struct alqi_heap_stacks stacks;
     struct alqi_heap_tuning tuning;
@@ -368,7 +371,7 @@ struct alqi_heap_orphan {
     struct alqi_heap_lists lists[2][ALQI_HEAP_CLASSES];
     struct alqi_heap_large *large;
     struct alqi_heap_large *large_unswept;
-    struct alqi_heap_span *stack; /* of its marker */
+    struct alqi_heap_range *stack; /* of its marker */
     size_t n_stack;
     size_t stack_size;
     struct alqi_heap_orphan *inherited; /* by that domain */
@@ -376,7 +379,7 @@ struct alqi_heap_orphan {
     bool done; /* else it counts in `todo` */
     struct alqi_heap_sums sums;
     struct alqi_heap_weak_list weak[ALQI_HEAP_WEAK_KINDS];
-    bool weak_fields_lost; /* some hold kept blocks */
+    bool weak_fields_lost; /* some hold retained blocks */
     struct alqi_heap_final *finals;
 };
 
@@ -405,20 +408,21 @@ struct alq_thread {
     struct alqi_domain *domain;
     struct alq_frame *frames; /* while it does not run the domain */
     enum alq_status status;   /* likewise                         */
-    const struct alqi_heap_fence_hooks *fence; /* NULL: it has none   */
-    void *fence_arg;
+    const struct alqi_heap_limit_trigger_hooks
+        *limit_trigger; /* NULL: it has none   */
+    void *limit_trigger_arg;
     struct alqi_heap_stack *stack; /* NULL: it has precise roots alone */
-    uint32_t fence_held;           /* within so many of the heap's calls */
+    uint32_t limit_trigger_held;   /* within so many of the heap's calls */
     struct alq_thread *next;       /* the domain's                     */
     struct alq_thread **link;
     void *observer;      /* observe.h: the client's own state of it */
     uint32_t blocks;     /* atomic: it has begun a section, and not ended it */
-    uintptr_t stack_end; /* stale.h: where the thread that it is may look up to
-                            when it has come back                            */
+    uintptr_t stack_end; /* root_stale.h: where the thread that it is may look
+                            up to when it has come back */
     bool has_left;
 };
 
-/* thread.h: one at a time runs the domain. */
+/* domain_thread.h: one at a time runs the domain. */
 struct alqi_heap_threads {
     uint32_t held;    /* the domain has a thread that runs it; a futex */
     uint32_t waiting; /* threads that want it                          */
@@ -450,51 +454,54 @@ struct alqi_domain {
     uint64_t id;
 
     /* what others write, too */
-    uint32_t state;   /* enum alqi_heap_holder; a futex   */
+    uint32_t state;   /* enum alqi_heap_domain_state; a futex   */
     uint32_t claimed; /* its share, in a step of a stop   */
     bool want_minor;  /* posted, then the limit is raised */
     bool want_slice;
-    bool want_notice; /* likewise: fence.h */
-    bool want_answer; /* likewise: summon.h */
-    bool is_used;     /* by a heap, or free for the next one: domain.c */
+    bool want_notice;    /* likewise: limit_trigger.h */
+    bool want_handshake; /* likewise: stop_handshake.h */
+    bool is_used;        /* by a heap, or free for the next one: domain.c */
     struct alqi_domain *next_ever;
     bool done; /* with its work of this phase; the holder's; others look */
-    struct alqi_heap_watch watch;
+    struct alqi_heap_event_state events;
 
     struct alqi_heap_threads threads;
     struct alqi_heap_orphan *orphan; /* for its end: made at its start */
 
     /* minor */
-    uintptr_t slice;                  /* of the minor part */
-    uintptr_t minor_bytes;            /* the most that it may be opened with */
-    uintptr_t fixed_bytes;            /* 0: nursery.h chooses               */
-    uintptr_t touched_bytes;          /* it was as large as that            */
-    uintptr_t widest_bytes;           /* since it was last trimmed          */
-    struct alqi_heap_nursery nursery; /* while it is collected alone */
-    uint64_t noted_words;             /* allocated, as nursery.h has heard */
+    uintptr_t slice;         /* of the minor part */
+    uintptr_t minor_bytes;   /* the most that it may be opened with */
+    uintptr_t fixed_bytes;   /* 0: minor_size.h chooses               */
+    uintptr_t touched_bytes; /* it was as large as that            */
+    uintptr_t widest_bytes;  /* since it was last trimmed          */
+    struct alqi_heap_minor_size minor_size; /* while it is collected alone */
+    uint64_t noted_words; /* allocated, as minor_size.h has heard */
     uint64_t noted_promoted_words;
-    uintptr_t run_start; /* allocation moves from run_end to run_start */
-    uintptr_t run_end;
-    uintptr_t plan_bytes;  /* what it was opened for; run_start may be higher */
-    uintptr_t reach_bytes; /* or lower: quota.h                               */
+    uintptr_t young_start; /* allocation moves from young_end to young_start */
+    uintptr_t young_end;
+    uintptr_t
+        plan_bytes; /* what it was opened for; young_start may be higher */
+    uintptr_t reach_bytes; /* or lower: minor_quota.h */
     bool has_quota;        /* it began as a piece                             */
     uintptr_t middle;      /* a slice is due below it; 0 when it was done */
     uintptr_t alloc_colour;
-    size_t promised_pools;   /* for what is young; 0: closed */
-    bool is_helper;          /* so many that one more may take part */
-    bool is_private;         /* collects alone, now: private.h      */
-    bool is_crowded;         /* closed for lack of room between kept blocks  */
-    uintptr_t crowded_words; /* small blocks made old since             */
-    uintptr_t hit_from; /* bits of this slice's young words that are set: */
-    uintptr_t hit_to;   /* indices, stack.h; 0: none                    */
-    uint64_t n_points;  /* hard: calls that may collect, so far */
-    bool forces_mark;   /* its slice begins to mark, due or not */
-    uint64_t dirty;     /* classes of scannable runs with scan < next */
-    struct alqi_heap_run runs[2][ALQI_HEAP_CLASSES]; /* [1]: no_scan */
-    struct alqi_heap_span *pending; /* filled spans not scanned yet */
-    size_t n_pending;
-    size_t pending_size;
-    uint32_t copier;    /* own.h: who may copy out of this minor heap; atomic */
+    size_t promised_pools; /* for what is young; 0: closed */
+    bool is_helper;        /* so many that one more may take part */
+    bool is_local;         /* collects alone, now: minor_local.h      */
+    bool is_fragmented; /* closed for lack of room between retained blocks  */
+    uintptr_t fragmented_words; /* small blocks made old since             */
+    uintptr_t
+        ambiguous_from;     /* bits of this slice's young words that are set: */
+    uintptr_t ambiguous_to; /* indices, root_stack.h; 0: none */
+    uint64_t n_points;      /* hard: calls that may collect, so far */
+    bool forces_mark;       /* its slice begins to mark, due or not */
+    uint64_t dirty;         /* classes of scannable runs with scan < next */
+    struct alqi_heap_lab labs[2][ALQI_HEAP_CLASSES]; /* [1]: no_scan */
+    struct alqi_heap_range *grey; /* filled ranges not scanned yet */
+    size_t n_grey;
+    size_t grey_size;
+    uint32_t
+        copier; /* minor_own.h: who may copy out of this minor heap; atomic */
     bool is_called;     /* somebody waits until it shares; atomic             */
     bool owns;          /* a minor heap that is not shared                    */
     uintptr_t own_base; /* of those, the one at hand                          */
@@ -502,9 +509,9 @@ struct alqi_domain {
     struct alqi_heap_remembered remembered;
     struct alqi_heap_remembered stays; /* pin.h: in a collection */
     struct alqi_heap_customs customs;
-    uintptr_t shown_bytes; /* of the minor heap, by alq_gc_get         */
-    uintptr_t asked_bytes; /* another fixed_bytes, at the next stop,   */
-    bool is_size_asked;    /* if this is set                           */
+    uintptr_t reported_bytes; /* of the minor heap, by alq_gc_get         */
+    uintptr_t asked_bytes;    /* another fixed_bytes, at the next stop,   */
+    bool is_size_asked;       /* if this is set                           */
 
     /* major */
     struct alqi_heap_lists lists[2][ALQI_HEAP_CLASSES];
@@ -513,13 +520,13 @@ struct alqi_domain {
     struct alqi_heap_large *large;
     struct alqi_heap_large *large_unswept;
     struct alqi_heap_marker marker;
-    size_t rescan_pool;   /* where looking for rescan bits goes on */
+    size_t recovery_pool; /* where looking for rescan bits goes on */
     uint64_t found_words; /* free in pools that this cycle has swept    */
     struct alqi_heap_pool *emptied; /* these two in a compaction alone */
     uint64_t compact_moved_words;
 
     struct alqi_heap_roots roots;
-    struct alqi_heap_live live;
+    struct alqi_heap_weak_phase weak_phase;
 
     struct alqi_heap_pace pace;
     uint64_t direct_since_slice;
@@ -527,15 +534,16 @@ struct alqi_domain {
 
     struct alq_gc_counts counts;
     struct alqi_heap_observed observed;
-    struct alqi_heap_fence fence;
+    struct alqi_heap_limit_trigger limit_trigger;
     uint64_t slack_words; /* by which slots exceed their promoted blocks */
     uint64_t cost_words;  /* of memory that custom blocks hold: custom.h */
-    uint64_t live_words;  /* of work, beside marking: live.h */
-    struct alqi_heap_sums told; /* counts as they were in the last stop */
-    void *stop_arg;             /* of a stop that it leads */
+    uint64_t live_words;  /* of work, beside marking: weak_phase.h */
+    struct alqi_heap_sums
+        sums_at_stop; /* counts as they were in the last stop */
+    void *stop_arg;   /* of a stop that it leads */
 };
 
-/* The one that the calling thread runs; thread.h reads it. */
+/* The one that the calling thread runs; domain_thread.h reads it. */
 extern __thread struct alqi_domain *alqi_heap_thread_current
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
@@ -546,7 +554,7 @@ alqi_heap_domain(struct alq_domain *d)
 }
 
 /* Whether the slot has a domain.  In a stop, too, a state may change: from
- * TAKEN to WANTED, by a thread that comes back. */
+ * HELD to HELD_WANTED, by a thread that comes back. */
 static inline bool
 alqi_heap_is_there(const struct alqi_domain *d)
 {

@@ -5,9 +5,9 @@
  * and one for what is the heap's own; participants claim them.  A participant
  * is a domain whose thread has arrived: `self`.
  *
- * .inv.own    A domain's data are touched by who holds it: its thread in RUN,
- *             the taker in TAKEN and WANTED, in a stop who claimed its share.
- * .inv.stop   While a step runs no domain is RUN.
+ * .inv.own    A domain's data are touched by who holds it: its thread in
+ * RUNNING, the taker in HELD and HELD_WANTED, in a stop who claimed its share.
+ * .inv.stop   While a step runs no domain is RUNNING.
  * .inv.share  Each share of a step is done once.
  * .inv.back   A domain that its thread waits for is not taken once more.
  * Their order is proven in tests/models/stop.pml. */
@@ -40,20 +40,21 @@ bool alqi_heap_stop_try(struct alqi_domain *d,
                         const struct alqi_heap_stop_work *first);
 
 /* Sets the limit, takes part in a stop that is asked for. */
-void alqi_heap_stop_settle(struct alqi_domain *d);
+void alqi_heap_stop_poll(struct alqi_domain *d);
 
-/* RUN -> AWAY, and back, on the domain's thread. */
+/* RUNNING -> BLOCKING, and back, on the domain's thread. */
 void alqi_heap_stop_leave(struct alqi_domain *d);
 void alqi_heap_stop_come_back(struct alqi_domain *d);
 
-/* AWAY -> TAKEN, for a slice, by the thread of a domain that is RUN. */
+/* BLOCKING -> HELD, for a slice, by the thread of a domain that is RUNNING. */
 bool alqi_heap_stop_take(struct alqi_domain *of);
 /* Back before the taker arrives, goes away or ends. */
 void alqi_heap_stop_give_back(struct alqi_domain *of);
 static inline bool
 alqi_heap_stop_is_wanted(const struct alqi_domain *of)
 {
-    return __atomic_load_n(&of->state, __ATOMIC_RELAXED) == ALQI_HEAP_WANTED;
+    return __atomic_load_n(&of->state, __ATOMIC_RELAXED) ==
+           ALQI_HEAP_HELD_WANTED;
 }
 
 /* The lock that keeps stops out while a domain starts.  `d`, NULL for a thread
@@ -61,7 +62,7 @@ alqi_heap_stop_is_wanted(const struct alqi_domain *of)
 void alqi_heap_stop_lock(struct alqi_heap *heap, struct alqi_domain *d);
 void alqi_heap_stop_unlock(struct alqi_heap *heap);
 
-/* RUN -> ENDING, then, with all handed over, ENDING -> VACANT. */
+/* RUNNING -> ENDING, then, with all handed over, ENDING -> VACANT. */
 void alqi_heap_stop_ending(struct alqi_domain *d);
 void alqi_heap_stop_vacate(struct alqi_domain *d);
 

@@ -1,13 +1,13 @@
-#include "heap/area.h"
-#include "heap/class.h"
+#include "heap/pool_area.h"
+#include "heap/pool_class.h"
 #include "heap/final.h"
 #include "heap/large.h"
-#include "heap/live.h"
+#include "heap/weak_phase.h"
 #include "heap/pin.h"
 #include "heap/pool.h"
 #include "heap/root.h"
 #include "heap/stat.h"
-#include "heap/sweep.h"
+#include "heap/major_sweep.h"
 #include "heap/verify.h"
 #include "heap/weak.h"
 
@@ -39,9 +39,9 @@ young_value(struct alqi_domain *d, alq_value v)
 
     HOLDS(slot < d->heap->n_slots);
     of = d->heap->domains[slot];
-    if (!alqi_heap_pin_is_kept(d->heap, v)) {
+    if (!alqi_heap_pin_is_retained(d->heap, v)) {
         HOLDS(alqi_heap_is_there(of));
-        HOLDS(v > (uintptr_t)of->pub.young_ptr && v < of->run_end);
+        HOLDS(v > (uintptr_t)of->pub.young_ptr && v < of->young_end);
     }
     HOLDS(alqi_heap_header(v) != 0);
     HOLDS(colour_of(alqi_heap_header(v)) == 0);
@@ -130,7 +130,8 @@ weak_is_listed(struct alqi_domain *d, alq_value b)
     if (!alqi_heap_weak_is(b, ALQI_HEAP_WEAK) &&
         !alqi_heap_weak_is(b, ALQI_HEAP_EPHE))
         return;
-    HOLDS((alqi_heap_live_is_cleaning(d) && alqi_heap_mark_is_white(d, b)) ||
+    HOLDS((alqi_heap_weak_phase_is_cleaning(d) &&
+           alqi_heap_mark_is_white(d, b)) ||
           alqi_base_map_get(&listed, b, &unused));
 }
 
@@ -182,22 +183,22 @@ block(struct alqi_domain *d, alq_value b, uintptr_t header)
 /* ---- free slots --------------------------------------------------------- */
 
 static void
-spans(struct alqi_heap_pool *pool, unsigned c)
+ranges(struct alqi_heap_pool *pool, unsigned c)
 {
     alqi_heap_word *start = (alqi_heap_word *)pool;
-    uintptr_t at = pool->first_span, n_free = 0, i, n;
+    uintptr_t at = pool->first_range, n_free = 0, i, n;
 
     while (at != 0) {
-        alqi_heap_word *span = start + at;
+        alqi_heap_word *range = start + at;
 
-        n = span[1] & 0xFFFF;
+        n = range[1] & 0xFFFF;
         HOLDS(n > 0);
         HOLDS(at + n * alqi_heap_class_words[c] <= ALQI_HEAP_POOL_WORDS);
         for (i = 0; i < n; i++)
-            HOLDS(span[i * alqi_heap_class_words[c]] == 0);
-        HOLDS(span[1] >> 16 == 0 || span[1] >> 16 > at);
+            HOLDS(range[i * alqi_heap_class_words[c]] == 0);
+        HOLDS(range[1] >> 16 == 0 || range[1] >> 16 > at);
         n_free += n;
-        at = span[1] >> 16;
+        at = range[1] >> 16;
     }
     HOLDS(n_free == pool->n_free);
 }
@@ -209,14 +210,14 @@ lists(struct alqi_domain *d)
 
     for (kind = 0; kind < 2; kind++)
         for (c = 0; c < ALQI_HEAP_CLASSES; c++) {
-            struct alqi_heap_run *run = &d->runs[kind][c];
+            struct alqi_heap_lab *lab = &d->labs[kind][c];
             struct alqi_heap_pool *pool = d->lists[kind][c].avail;
-            uintptr_t at = run->next;
+            uintptr_t at = lab->next;
 
             for (; pool != NULL; pool = pool->next)
-                spans(pool, c);
-            HOLDS(run->scan == run->next); /* all that was copied is scanned */
-            for (; at < run->end; at += alqi_heap_class_words[c] * 8u)
+                ranges(pool, c);
+            HOLDS(lab->scan == lab->next); /* all that was copied is scanned */
+            for (; at < lab->end; at += alqi_heap_class_words[c] * 8u)
                 HOLDS(*(alqi_heap_word *)at == 0);
             HOLDS(d->heap->phase == ALQI_HEAP_SWEEP ||
                   (d->lists[kind][c].unswept == NULL &&
@@ -235,18 +236,18 @@ remembered_read(struct alqi_domain *d)
         if (!alqi_base_map_put(&remembered, (uintptr_t)d->remembered.fields[i],
                                0))
             return false; /* no memory: this time it is not checked */
-    for (i = 0; i < d->live.weak.n_fields; i++)
+    for (i = 0; i < d->weak_phase.weak.n_fields; i++)
         if (!alqi_base_map_put(&remembered,
-                               d->live.weak.fields[i].block +
-                                   d->live.weak.fields[i].field *
+                               d->weak_phase.weak.fields[i].block +
+                                   d->weak_phase.weak.fields[i].field *
                                        ALQ_WORD_BYTES,
                                0))
             return false;
-    return !d->remembered.lost && !d->live.weak.fields_lost;
+    return !d->remembered.lost && !d->weak_phase.weak.fields_lost;
 }
 
 static bool
-kept_read(const struct alqi_heap_remembered *r)
+retained_read(const struct alqi_heap_remembered *r)
 {
     size_t i;
 
@@ -271,8 +272,8 @@ alqi_heap_verify_slow(struct alqi_domain *d, enum alqi_heap_verify_what what)
         credit_words < alqi_heap_stat_words(heap))
         return;
     credit_words = 0;
-    check_remembered =
-        what == ALQI_HEAP_VERIFY_REMEMBERED && kept_read(&heap->pins.fields);
+    check_remembered = what == ALQI_HEAP_VERIFY_REMEMBERED &&
+                       retained_read(&heap->pins.fields);
     for (i = 0; i < heap->n_slots; i++)
         check_remembered =
             check_remembered && remembered_read(heap->domains[i]);

@@ -1,8 +1,8 @@
 /* deliver.c -- when a reached frame makes calls fail, and how its task is left
  *
- *     reached --mask ends, grace is over--> delivering: each allocation and
- * poll fails with ALQ_ELIMIT, or unwinds by longjmp to the frame delivering
- * --delivery--> quiet until quiet_until, by the frame's policy
+ *     reached --mask ends, grace is over--> delivering: allocations and polls
+ *             fail with ALQ_ELIMIT, or unwind by longjmp to the frame
+ *     delivering --delivery--> quiet until quiet_until, by the frame's policy
  *
  * Also derives what the heap reads (trigger_words, asks_each_time) from the
  * frames.

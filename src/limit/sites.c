@@ -1,7 +1,7 @@
 /* sites.c -- the table of sites.h: open addressing, a power of two of slots
  *
- *     empty (no slots) --first sample--> 32 slots --doubles at 3/4--> 2048
- * slots 2048 slots, 3/4 full --rebuild--> the half with more words
+ *     empty, no slots --first sample--> 32 slots --3/4 full--> ... 2048 slots
+ *     2048 slots --3/4 full--> the half of the sites with more words is kept
  *
  * A site is found by its hash and frames; without memory only the totals
  * grow. */

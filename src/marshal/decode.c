@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "heap/alloc.h"
-#include "heap/direct.h"
-#include "heap/fenced.h"
-#include "heap/observed.h"
+#include "heap/alloc_direct.h"
+#include "heap/limit_trigger_check.h"
+#include "heap/observe_calls.h"
 #include "marshal/decode.h"
 #include "marshal/kinds.h"
 #include "marshal/objects.h"
@@ -634,7 +634,7 @@ young_open(struct decoder *c, bool is_young)
     if (!is_young || words == 0)
         return true;
     c->young = alqi_heap_room_unseen(c->d, words);
-    if (c->young == ALQI_HEAP_ROOM_CROWDED) { /* it is made old */
+    if (c->young == ALQI_HEAP_ROOM_FRAGMENTED) { /* it is made old */
         c->young = 0;
         c->again = true;
         return false;
@@ -690,7 +690,7 @@ alqi_marshal_decode(struct alqi_domain *d, const unsigned char *data,
     decode(&c, data, is_small(h), &f.value, &f.table);
     if (c.again)
         decode(&c, data, false, &f.value, &f.table);
-    alqi_heap_fenced_nears(d);
+    alqi_heap_limit_trigger_advance(d);
     *out = c.status == ALQ_OK ? f.value : ALQ_NULL;
     *fault = (struct alq_marshal_fault){c.text, h->header_bytes +
                                                     (uint64_t)(c.in.at - data)};

@@ -12,8 +12,8 @@
  *     5      an offset has had at most its alloc callback
  *     6      a block of a list is in the heap
  *
- * 9 and 11 are asserted where they arise, in sample/ and managed.c; 8 in the
- * heap's allocation trigger; 10 and 12 in make.h and managed.c; 14 in domain.c
+ * 9 and 11 are asserted where they arise, in sample/ and managed.c; 8 in
+ * heap/alloc_limit.h; 10 and 12 in make.h and managed.c; 14 in domain.c
  * and glue/join/profiler_heap.c; 13 need not hold here (spec 1.15).  Also
  * asserts .inv.ahead, .inv.old, .inv.datum. */
 #include "memprof/scan.h"

@@ -1,9 +1,10 @@
 /* fence.h -- a place in a thread's allocation that is not passed unasked
  *
- * The malloc family's counterpart of heap/fence.h: limits on tasks are built on
- * it, in libaliquot, which this library does not know (memprof/preload_api.h).
- * It costs the fast paths nothing: the countdown stands at the fence or at the
- * engine's next sample, whichever is nearer, and the other one is kept beside.
+ * The malloc family's counterpart of heap/limit_trigger.h: limits on tasks are
+ * built on it, in libaliquot, which this library does not know
+ * (memprof/preload_api.h). It costs the fast paths nothing: the countdown
+ * stands at the fence or at the engine's next sample, whichever is nearer, and
+ * the other one is kept beside.
  *
  *      from                                    countdown 0
  *       |  allocated: from - left  |  left         |

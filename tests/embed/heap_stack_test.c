@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "heap/area.h"
-#include "heap/stack.h"
+#include "heap/pool_area.h"
+#include "heap/root_stack.h"
 
 #include "heap_stack_kit.h" /* its variables are shadowed above */
 

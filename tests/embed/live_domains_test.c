@@ -12,7 +12,7 @@
 #include <aliquot/aliquot.h>
 
 #include "base/test_seed.h"
-#include "heap/cycle.h"
+#include "heap/major_cycle.h"
 
 #include "domains_kit.h"
 

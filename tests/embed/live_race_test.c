@@ -19,8 +19,8 @@
 
 #include <aliquot/aliquot.h>
 
-#include "heap/cycle.h"
-#include "heap/weakref.h"
+#include "heap/major_cycle.h"
+#include "heap/weak_access.h"
 
 #include "domains_kit.h"
 
@@ -93,7 +93,7 @@ set(struct alqi_domain *on, alq_value ephe)
 static alq_value
 cleaned_now(const struct alqi_domain *of)
 {
-    const struct alqi_heap_weak_cleaner *c = &of->live.weak.cleaner;
+    const struct alqi_heap_weak_cleaner *c = &of->weak_phase.weak.cleaner;
 
     if (c->chunk == NULL || c->stage != ALQI_HEAP_EPHE ||
         c->from >= c->chunk->n)
@@ -240,7 +240,7 @@ static bool
 is_cleaning(const struct alqi_domain *self)
 {
     return self->heap->phase == ALQI_HEAP_MARK &&
-           self->heap->live.step == ALQI_HEAP_LIVE_CLEAN;
+           self->heap->weak_phase.step == ALQI_HEAP_WEAK_PHASE_CLEAN;
 }
 
 /* Whoever has the key that lives has the data. */

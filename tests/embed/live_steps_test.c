@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
-#include "heap/cycle.h"
+#include "heap/major_cycle.h"
 
 #include "live_kit.h"
 
@@ -470,7 +470,8 @@ promote_unseen(void)
     struct alqi_domain *self = alqi_heap_domain(d);
 
     if (self->heap->phase == ALQI_HEAP_MARK &&
-        self->heap->live.step == ALQI_HEAP_LIVE_CLEAN && ++turn % 5 == 0)
+        self->heap->weak_phase.step == ALQI_HEAP_WEAK_PHASE_CLEAN &&
+        ++turn % 5 == 0)
         assert_int_equal(alq_gc_minor(d), ALQ_OK);
     weak_agree_later();
 }
@@ -610,7 +611,7 @@ finalised_values(void **state)
 /* ---- slices ------------------------------------------------------------- */
 
 /* No step is done at once, however many there are of what it looks at. */
-static unsigned slices_in[ALQI_HEAP_LIVE_DONE + 1];
+static unsigned slices_in[ALQI_HEAP_WEAK_PHASE_DONE + 1];
 
 static enum alq_status
 count_finalised(struct alq_domain *domain, alq_value v, alq_value with)
@@ -649,15 +650,15 @@ steps_are_cut(void **state)
     at[USED] = ALQ_NULL; /* but what leads to it is kept for a cycle */
     for (cycle = cycles() + 2; cycles() < cycle;) {
         if (self->heap->phase == ALQI_HEAP_MARK)
-            slices_in[self->heap->live.step]++;
+            slices_in[self->heap->weak_phase.step]++;
         alqi_heap_slice(self, SLICE_WORDS);
         if (self->heap->phase != ALQI_HEAP_MARK)
             assert_int_equal(alq_gc_minor(d), ALQ_OK);
     }
-    assert_true(slices_in[ALQI_HEAP_LIVE_MARK] > SLICES);
-    assert_true(slices_in[ALQI_HEAP_LIVE_FIND] > SLICES);
-    assert_true(slices_in[ALQI_HEAP_LIVE_KEEP] > SLICES / 2);
-    assert_true(slices_in[ALQI_HEAP_LIVE_CLEAN] > SLICES);
+    assert_true(slices_in[ALQI_HEAP_WEAK_PHASE_MARK] > SLICES);
+    assert_true(slices_in[ALQI_HEAP_WEAK_PHASE_FIND] > SLICES);
+    assert_true(slices_in[ALQI_HEAP_WEAK_PHASE_RESURRECT] > SLICES / 2);
+    assert_true(slices_in[ALQI_HEAP_WEAK_PHASE_CLEAN] > SLICES);
     full_major();
     assert_int_equal(n_calls, 3 * N);
 }
@@ -683,7 +684,7 @@ young_arrays_are_cut(void **state)
                       WEAK_LENGTH);
     }
     while (self->heap->phase == ALQI_HEAP_MARK) {
-        n_slices += self->heap->live.step == ALQI_HEAP_LIVE_CLEAN;
+        n_slices += self->heap->weak_phase.step == ALQI_HEAP_WEAK_PHASE_CLEAN;
         alqi_heap_slice(self, PLACES);
     }
     assert_true(self->heap->n_minors > minors || n_slices > ARRAYS / 2);

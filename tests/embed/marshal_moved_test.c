@@ -4,10 +4,10 @@
  * the latter hold.  When a long list has come to one of those, a custom block
  * in it asks for compaction, or leaves so little of the heap's limit that what
  * comes next has to collect, which ends with one. */
-#include "heap/bound.h"
-#include "heap/class.h"
-#include "heap/cycle.h"
-#include "heap/limit.h"
+#include "heap/limit_heap.h"
+#include "heap/pool_class.h"
+#include "heap/major_cycle.h"
+#include "heap/alloc_limit.h"
 #include "heap/pool.h"
 
 #include "marshal_kit.h"
@@ -41,9 +41,9 @@ static bool
 is_sparse(const struct alqi_domain *of)
 {
     unsigned c = alqi_heap_class_of(PAIR_WORDS);
-    const struct alqi_heap_run *run = &of->runs[0][c];
+    const struct alqi_heap_lab *lab = &of->labs[0][c];
 
-    return run->pool != NULL && alqi_heap_pool_count_free(run->pool) >
+    return lab->pool != NULL && alqi_heap_pool_count_free(lab->pool) >
                                     alqi_heap_class_slots(c) / 4 * 3;
 }
 
@@ -60,7 +60,7 @@ act(struct alqi_domain *of)
     has_acted = true;
     if (when == AT_A_SAFE_POINT) {
         of->heap->compact.is_due = true;
-        alqi_heap_limit_want(of, &of->want_minor);
+        alqi_heap_alloc_limit_request(of, &of->want_minor);
     } else {
         of->heap->limit_bytes =
             alqi_heap_bytes(of->heap) +

@@ -7,10 +7,10 @@
 
 #include <aliquot/aliquot.h>
 
-#include "heap/bound.h"
-#include "heap/direct.h"
+#include "heap/limit_heap.h"
+#include "heap/alloc_direct.h"
 #include "heap/large.h"
-#include "heap/pace.h"
+#include "heap/major_pace.h"
 #include "plat/plat.h"
 
 static struct alq_domain *d;

@@ -4,11 +4,11 @@
 #include "glue/join/profiler.h"
 #include "glue/api/rule.h"
 #include "heap/alloc.h"
-#include "heap/barrier.h"
+#include "heap/write_barrier.h"
 #include "heap/domain.h"
 #include "heap/event.h"
-#include "heap/spawn.h"
-#include "heap/thread.h"
+#include "heap/domain_spawn.h"
+#include "heap/domain_thread.h"
 
 struct alq_domain *
 alq_domain_self(void)

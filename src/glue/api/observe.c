@@ -5,9 +5,9 @@
 
 #include <aliquot/observe.h>
 
-#include "heap/census.h"
+#include "heap/stat_census.h"
 #include "heap/event.h"
-#include "heap/thread.h"
+#include "heap/domain_thread.h"
 
 /* A forked process, where a thread that is not there may hold the lock. */
 static bool

@@ -29,7 +29,7 @@
 #include "glue/join/malloc_limiter.h"
 #include "glue/join/profiler.h"
 #include "glue/tracing/trace.h"
-#include "heap/summon.h"
+#include "heap/stop_handshake.h"
 #include "plat/plat.h"
 #include "wire/side.h"
 
@@ -238,9 +238,9 @@ answer(struct alqi_domain *d)
     alqi_glue_control_serve_owed();
     counters_take(&d->pub);
     if (job_serve(d)) {
-        alqi_heap_summon_all_sigsafe(); /* .inv.all */
+        alqi_heap_handshake_request_all_sigsafe(); /* .inv.all */
     } else if (!alqi_glue_trace_join(&d->pub)) {
-        alqi_heap_summon_sigsafe(d);
+        alqi_heap_handshake_request_sigsafe(d);
     }
 }
 
@@ -250,7 +250,8 @@ alqi_glue_control_answer(struct alqi_domain *d)
     bool was;
 
     if (alqi_glue_profiled_is_inside(d)) {
-        alqi_heap_summon_sigsafe(d); /* when it is out of its callback */
+        /* It is served when the callback has returned. */
+        alqi_heap_handshake_request_sigsafe(d);
         return;
     }
     /* A task of malloc's may be left where it allocates. */
@@ -320,7 +321,7 @@ job_post(const struct alqi_request *r)
         control.state = POSTED;
     }
     alqi_plat_unlock(&control.lock);
-    alqi_heap_summon_all_sigsafe();
+    alqi_heap_handshake_request_all_sigsafe();
 }
 
 /* False, and why: it failed. */
@@ -478,10 +479,11 @@ alqi_glue_control_obey(const struct alqi_request *r, char *said)
         break;
     case ALQI_REQUEST_SNAPSHOT:
         (void)alq_trace_flush();
-        alqi_heap_summon_all_sigsafe();
+        alqi_heap_handshake_request_all_sigsafe();
         break;
     case ALQI_REQUEST_STATUS:
-        alqi_heap_summon_all_sigsafe(); /* for the counters of the next */
+        /* The counters that the next status reports. */
+        alqi_heap_handshake_request_all_sigsafe();
         break;
     }
     if (is_so)

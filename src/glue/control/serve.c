@@ -25,8 +25,8 @@
 #include "glue/control/control.h"
 #include "glue/join/preload.h"
 #include "glue/tracing/trace.h"
-#include "heap/summon.h"
-#include "heap/thread.h"
+#include "heap/stop_handshake.h"
+#include "heap/domain_thread.h"
 #include "plat/door.h"
 #include "plat/plat.h"
 
@@ -182,7 +182,7 @@ after_fork_child(void)
     if (was == SERVED) {
         atomic_store(&serve.state, OWED);
         if (d != NULL)
-            alqi_heap_summon_sigsafe(d);
+            alqi_heap_handshake_request_sigsafe(d);
     }
     alqi_plat_unlock(&serve.lock);
 }
@@ -204,7 +204,7 @@ alq_control_start(const char *name)
         if (!serve.watches_forks)
             serve.watches_forks = pthread_atfork(before_fork, after_fork_parent,
                                                  after_fork_child) == 0;
-        alqi_heap_summon_set(alqi_glue_control_answer);
+        alqi_heap_handshake_set(alqi_glue_control_answer);
         status = open_locked();
     }
     alqi_plat_unlock(&serve.lock);

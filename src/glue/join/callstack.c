@@ -12,7 +12,7 @@
 #include "glue/join/native.h"
 #include "glue/join/profiler.h"
 #include "heap/domain.h"
-#include "heap/thread.h"
+#include "heap/domain_thread.h"
 #include "stack/intern.h"
 
 /* ---- root frames -------------------------------------------------------- */

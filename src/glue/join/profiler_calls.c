@@ -5,7 +5,7 @@
  * each domain sees when it next looks. */
 #include "glue/join/profiler.h"
 #include "heap/stop.h"
-#include "heap/thread.h"
+#include "heap/domain_thread.h"
 
 static bool
 is_run(const struct alqi_domain *d)

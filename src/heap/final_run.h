@@ -1,0 +1,21 @@
+/* final_run.h -- functions of the program that are due: finalisers and alarms
+ *
+ *   due -> asked for (final_request.h: want_calls, the limit is raised) ->
+ * running
+ *
+ * They are called one at a time at the domain's next poll or slow allocation,
+ * or when an explicit collection has ended; never inside a collection.
+ * .inv.calls  want_calls is false while one runs that has not released. */
+#ifndef ALQI_HEAP_CALLS_H
+#define ALQI_HEAP_CALLS_H
+
+#include "heap/state.h"
+
+/* Calls what is due, until one fails: its status.  What is then still due waits
+ * for the next time. */
+enum alq_status alqi_heap_final_run(struct alqi_domain *d);
+
+/* In a call: others may begin before it ends. */
+void alqi_heap_final_release(struct alqi_domain *d);
+
+#endif
