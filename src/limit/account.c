@@ -9,10 +9,16 @@
  * Keeps .inv.account. */
 #include <stdlib.h>
 
+#include <aliquot/limit.h>
+
 #include "base/base.h"
 #include "limit/account.h"
 
-enum { SAMPLES = 400, INTERVAL_MIN = 25, INTERVAL_MAX = 10000 };
+enum {
+    SAMPLES = 400,
+    INTERVAL_MIN = 25,
+    INTERVAL_MAX = ALQ_LIMIT_INTERVAL_WORDS
+};
 
 struct alqi_limit_account {
     struct alqi_limit_account *outer;
