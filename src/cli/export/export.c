@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/base.h"
+#include "base/defaults.h"
 #include "cli/tool/cli.h"
 #include "cli/export/export.h"
 #include "cli/export/memtrace.h"
@@ -88,7 +89,8 @@ const struct alqi_cli_option alqi_cli_export_options[] = {
     {'g', "group", "BY", ALQI_CLI_GROUPING_CHOICES,
      "csv, html: function (default), line, file or module"},
     {ID_MAX_STACKS, "max-stacks", "N", NULL,
-     "pprof: merge the rest (default 16000; 0: keep all)"},
+     "pprof: merge the rest (default " ALQI_DEFAULT_TEXT(
+         ALQI_CLI_PPROF_STACKS) "; 0: keep all)"},
     {ID_MAX_SAMPLES, "max-samples", "N", NULL,
      "html: N random blocks (default 300000; 0: all)"},
     {ID_SKIP, "skip", "F[,F]...", NULL,

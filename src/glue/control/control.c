@@ -26,6 +26,7 @@
 #include <aliquot/gc.h>
 
 #include "base/base.h"
+#include "base/defaults.h"
 #include "glue/control/control.h"
 #include "glue/join/malloc_limiter.h"
 #include "glue/join/profiler.h"
@@ -34,7 +35,6 @@
 #include "plat/plat.h"
 #include "wire/side.h"
 
-#define RATE_DEFAULT (ALQ_WORD_BYTES / (512.0 * 1024))
 #define OUT_DEFAULT "aliquot.%e.%p.heap.ctf"
 
 enum {
@@ -130,7 +130,7 @@ trace_begin(struct alq_domain *d, const struct job *job)
     static char path[ALQI_TRACING_PATH_BYTES]; /* .inv.job */
     struct alq_trace_config config = {
         .path = path,
-        .rate = job->rate > 0 ? job->rate : RATE_DEFAULT,
+        .rate = job->rate > 0 ? job->rate : ALQI_DEFAULT_RATE,
     };
     enum alq_status status;
 
@@ -417,7 +417,7 @@ state_say(char *said)
     note_take();
     said[0] = '\0';
     n = put(said, 0, "state", state_word(&look, is_traced, is_waiting));
-    snprintf(text, sizeof text, "%.17g", rate > 0 ? rate : RATE_DEFAULT);
+    snprintf(text, sizeof text, "%.17g", rate > 0 ? rate : ALQI_DEFAULT_RATE);
     n = put(said, n, "rate", text);
     n = put_counters(said, n);
     if (control.note[0] != '\0')
