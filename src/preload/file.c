@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plat/socket.h"
 #include "preload/file.h"
 #include "preload/preload.h"
 
@@ -162,24 +163,6 @@ alqi_preload_heap_name(char *out, size_t capacity)
 }
 
 /* ---- the descriptor ------------------------------------------------------ */
-
-/* Out of the way of programs that expect 3, and of the 63 and 255 of shells;
- * the kernel's table of descriptors grows from 64 to 256 places. */
-int
-alqi_preload_fd_move_up(int fd)
-{
-    static const int floors[] = {230, 100, 20};
-
-    for (size_t i = 0; i < ALQI_COUNT_OF(floors); i++) {
-        int high = fcntl(fd, F_DUPFD_CLOEXEC, floors[i]);
-
-        if (high >= 0) {
-            close(fd);
-            return high;
-        }
-    }
-    return fd;
-}
 
 /* To go on would raise SIGXFSZ. */
 static off_t

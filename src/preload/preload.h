@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "control/server.h"
 #include "memprof/engine.h"
 #include "plat/plat.h"
 #include "wire/raw.h"
@@ -197,6 +198,10 @@ void alqi_preload_threads_fork_child(bool is_prepared);
 
 /* ---- new threads (spawn.c) ----------------------------------------------- */
 
+/* The next pthread_create: the thread takes over no profiles. */
+int alqi_preload_thread_create(pthread_t *thread, const pthread_attr_t *attr,
+                               void *(*run)(void *), void *arg);
+
 void alqi_preload_spawn_fork_prepare(void);
 void alqi_preload_spawn_fork_parent(void);
 void alqi_preload_spawn_fork_child(void);
@@ -291,14 +296,20 @@ alqi_preload_pending_look(void)
         alqi_preload_pending_run();
 }
 
-/* A forked child makes its own server at its first allocation. */
-extern _Atomic(bool) alqi_preload_serve_owed;
+extern struct alqi_control_server alqi_preload_server;
+
+/* In a forked child, at its first allocation: opens the child's server. */
 void alqi_preload_serve_late(void);
 void alqi_preload_serve_fork_child(void);
-/* Returns when there is no server, and makes none from then on. */
+/* Returns when there is no server, and opens none from then on. */
 void alqi_preload_serve_stop(void);
-/* The last attached thread has ended: is the server alone now? */
-void alqi_preload_serve_wake(void);
+
+static inline bool
+alqi_preload_is_server_owed(void)
+{
+    return ALQI_UNLIKELY(alqi_control_state(&alqi_preload_server) ==
+                         ALQI_CONTROL_OWED);
+}
 
 /* ---- a confined program (confine.c) -------------------------------------- */
 

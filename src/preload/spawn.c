@@ -16,6 +16,7 @@
  *
  * clone() is left alone: nothing tells when such a thread ends. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <threads.h>
 
@@ -69,6 +70,15 @@ real_posix(void)
     static void *_Atomic known;
 
     return (posix_create_fn *)real(&known, "pthread_create");
+}
+
+int
+alqi_preload_thread_create(pthread_t *thread, const pthread_attr_t *attr,
+                           void *(*run)(void *), void *arg)
+{
+    posix_create_fn *create = real_posix();
+
+    return create != NULL ? create(thread, attr, run, arg) : ENOSYS;
 }
 
 static c11_create_fn *

@@ -230,8 +230,7 @@ alqi_preload_rearm(struct alqi_preload_thread *thread)
             alqi_preload_kicked(alqi_preload_hot.left_words);
         return;
     }
-    if (ALQI_UNLIKELY(atomic_load_explicit(&alqi_preload_serve_owed,
-                                           memory_order_relaxed)))
+    if (alqi_preload_is_server_owed())
         alqi_preload_serve_late();
     do {
         seen = generation_now();
@@ -269,8 +268,7 @@ alqi_preload_unpark(struct alqi_preload_thread *thread, int64_t left)
     alqi_preload_hot.left_words = left;
     atomic_signal_fence(memory_order_seq_cst);
     if (ALQI_UNLIKELY(generation_now() != thread->seen_generation ||
-                      atomic_load_explicit(&alqi_preload_serve_owed,
-                                           memory_order_relaxed)))
+                      alqi_preload_is_server_owed()))
         alqi_preload_hot.left_words = alqi_preload_kicked(left);
     alqi_preload_pending_look();
 }
@@ -441,7 +439,7 @@ thread_end(struct alqi_preload_thread *thread)
     hot->left_words = 0; /* each trips, to be told (malloc.c) */
     hot->is_orphan_held = false;
     if (is_last)
-        alqi_preload_serve_wake();
+        alqi_control_wake(&alqi_preload_server);
     alqi_preload_pending_look();
 }
 

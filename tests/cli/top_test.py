@@ -563,14 +563,14 @@ class Heap(common.Case):
         self.assertEqual(self.blocks("keep_rows"), 7)
 
     def test_paths(self):
-        pattern = os.path.join(self.dir, "door.%p")
+        pattern = os.path.join(self.dir, "socket.%p")
         self.begin(ALIQUOT_CONTROL=pattern)
         path = pattern.replace("%p", str(self.pid))
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
         self.assertIn("off", self.ok("status", "--control", path))
         self.assertEqual(self.end(), "")
         self.assertFalse(os.path.exists(path))
-        path = os.path.join(self.dir, "door")
+        path = os.path.join(self.dir, "socket")
         left = socket.socket(socket.AF_UNIX)
         left.bind(path)
         left.close()
@@ -587,7 +587,7 @@ class Heap(common.Case):
             result = common.run("status", "-p", str(self.pid))
             self.assertIn("has no control socket", result.stderr)
             self.assertEqual(self.end(), "")
-        for name in ("door", "@" + 200 * "x"):
+        for name in ("socket", "@" + 200 * "x"):
             self.begin(ALIQUOT_CONTROL=name)
             self.assertIn("1, a path, or '@' and a name", self.end())
 

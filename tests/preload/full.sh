@@ -74,7 +74,7 @@ after "limit 72 KiB"
 # Other verbs: an error, no signal, no half of a file.
 "$aliquot" record -q --exact -o "$work/t.ctf" -- "$churn" 1 20000 1 >/dev/null
 for verb in "merge -o out.ctf $work/t.ctf $work/t.ctf" \
-    "export --format=firefox -o out $work/t.ctf"; do
+    "export --format=dhat -o out $work/t.ctf"; do
     (
         ulimit -f 1
         # shellcheck disable=SC2086

@@ -79,7 +79,6 @@ void alqi_cli_export_folded(struct alqi_cli_export *export, FILE *out);
 void alqi_cli_export_csv(struct alqi_cli_export *export, FILE *out);
 void alqi_cli_export_pprof(struct alqi_cli_export *export, FILE *out);
 void alqi_cli_export_speedscope(struct alqi_cli_export *export, FILE *out);
-void alqi_cli_export_firefox(struct alqi_cli_export *export, FILE *out);
 void alqi_cli_export_dhat(struct alqi_cli_export *export, FILE *out);
 void alqi_cli_export_massif(struct alqi_cli_export *export, FILE *out);
 void alqi_cli_export_callgrind(struct alqi_cli_export *export, FILE *out);
