@@ -183,8 +183,8 @@ may_make(struct decoder *c, uint64_t words)
            refuse(c, words);
 }
 
-/* Of a small message.  What has a finaliser is not made young: the table of
- * those would have to grow. */
+/* A block of a small message, in the piece.  A block with a finaliser is not
+ * made young: the table of those would have to grow. */
 static alq_value
 young_make(struct decoder *c, uintptr_t header, bool is_old)
 {
@@ -214,7 +214,7 @@ objects_grow(struct decoder *c)
     return true;
 }
 
-/* Not one of those that go where the last one went. */
+/* A block in the major heap that has no room in a local allocation buffer. */
 static ALQI_NOINLINE alq_value
 old_make_slow(struct decoder *c, uintptr_t header)
 {
@@ -237,6 +237,7 @@ fields_clear(alqi_heap_word *fields, uint64_t n)
         __atomic_store_n(&fields[i], ALQ_UNIT, __ATOMIC_RELAXED);
 }
 
+/* A block in the major heap; may collect before it is made. */
 static inline alq_value
 old_make(struct decoder *c, uintptr_t header)
 {
@@ -324,6 +325,7 @@ string_make(struct decoder *c, uint64_t n)
     return string;
 }
 
+/* The doubles' bytes, turned if they are big-endian. */
 static void
 doubles_read(struct decoder *c, alq_value block, uint64_t n, bool is_big)
 {
@@ -448,6 +450,7 @@ integer(struct decoder *c, unsigned n_bytes)
     return alq_from_int(alqi_marshal_in_signed(&c->in, n_bytes));
 }
 
+/* A value by its code, other than the small forms. */
 static alq_value
 code_read(struct decoder *c, unsigned code)
 {
@@ -583,7 +586,8 @@ value_next(struct decoder *c)
     return c->n_fields == 0 || start(c, v);
 }
 
-/* As many of the next fields as are integers, and not near the end. */
+/* Reads the next fields as long as they are integers and not near the
+ * message's end. */
 static void
 integers_read(struct decoder *c)
 {
@@ -641,7 +645,7 @@ all_read(struct decoder *c)
         }
 }
 
-/* What is left of the piece looks like a dead block. */
+/* Makes the rest of the piece a dead block. */
 static void
 young_close(struct decoder *c)
 {
@@ -651,6 +655,8 @@ young_close(struct decoder *c)
         *(alqi_heap_word *)c->young = ALQ_HEADER(left - 1, ALQ_TAG_ABSTRACT);
 }
 
+/* Takes the piece of the minor heap that a small message is read into; false:
+ * there is none. */
 static bool
 young_open(struct decoder *c, bool is_young)
 {

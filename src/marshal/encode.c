@@ -132,6 +132,7 @@ double_put(struct encoder *e, alq_value v)
            alqi_marshal_out_bytes(e->out, (const void *)v, sizeof(double));
 }
 
+/* A double array, in the first form that fits. */
 static bool
 doubles_put(struct encoder *e, alq_value v, uint64_t n)
 {
@@ -245,6 +246,7 @@ push(struct encoder *e, const alqi_heap_word *next, const alqi_heap_word *end)
     return true;
 }
 
+/* A block's header, in the first form that fits. */
 static bool
 header_put(struct encoder *e, uint64_t wosize, unsigned tag)
 {

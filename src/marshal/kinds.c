@@ -97,6 +97,7 @@ nativeint_put(struct alq_marshal_out *out, alq_value block,
     return ALQ_OK;
 }
 
+/* Either size; the number is kept in 64 bits. */
 static enum alq_status
 nativeint_get(struct alq_marshal_in *in, void *data, size_t bytes)
 {

@@ -30,6 +30,7 @@ alqi_marshal_objects_close(struct alqi_marshal_objects *t)
         free(t->chunks);
 }
 
+/* Room in the array for one chunk more; false: no memory. */
 static bool
 chunks_reserve(struct alqi_marshal_objects *t)
 {

@@ -131,8 +131,8 @@ struct alqi_stack_result alqi_stack_capture(struct alqi_stack_cache *cache,
                                             uintptr_t skip_hi,
                                             uint32_t max_frames);
 
-/* The same of a stack that is deeper than the cache: into the caller's memory.
- * Nothing is kept or replayed, so it takes a step for each frame. */
+/* Captures a stack that is deeper than the cache, into the caller's memory.
+ * Nothing is kept or replayed: the capture takes a step for each frame. */
 struct alqi_stack_result
 alqi_stack_capture_deep(struct alqi_stack_cache *cache,
                         const struct alqi_stack_regs *start, uintptr_t skip_lo,

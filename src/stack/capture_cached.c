@@ -185,7 +185,8 @@ is_second(const struct alqi_stack_cache *cache, uintptr_t sp)
     return was == *once;
 }
 
-/* In words from sp; what is beyond whole words joins `rest`. */
+/* The offset of `at` in words from sp; the bytes beyond whole words join
+ * `rest`. */
 static inline uint16_t
 offset_of(uintptr_t at, uintptr_t sp, uintptr_t *rest)
 {
@@ -254,7 +255,8 @@ is_row(const struct alqi_stack_cache *cache, uintptr_t at)
     return false;
 }
 
-/* One offset more; when all are taken, instead of the one learnt first. */
+/* Adds an offset to look at; when all are taken, in place of the one learnt
+ * first. */
 static void
 look_add(struct alqi_stack_cached *head, uint16_t offset)
 {
@@ -300,7 +302,7 @@ looks_learn(struct alqi_stack_cache *cache, uint64_t hash, uintptr_t fp,
     }
 }
 
-/* Of a pair of slots a free one, if one is. */
+/* The free slot of a pair, or the first one if both are taken. */
 static uint16_t
 slot_free(const uint16_t *table, uint32_t slot)
 {

@@ -36,8 +36,6 @@ enum {
 
 /* One cached stack, in the ring.  All but note, n_same and before is written
  * when it is made. */
-/* One cached stack, in the ring.  All but note, n_same and before is written
- * when it is made. */
 struct alqi_stack_cached {
     uintptr_t sp;        /* where the capture began                           */
     uintptr_t top;       /* where the outermost frame begins                  */

@@ -127,8 +127,8 @@ row_cfa(const struct alqi_stack_layout *l, uint32_t at)
            (uintptr_t)(intptr_t)alqi_arch_usual_ra(fp_offset);
 }
 
-/* Of n rows with a offset, how many have their CFA where it was, *fp on entry
- * to the first of them, and to the next one afterwards. */
+/* How many of n rows have their CFA where it was, given *fp on entry to the
+ * first of them; *fp is that on entry to the next row afterwards. */
 static uint32_t
 rows_follow(const struct alqi_stack_layout *l, uint32_t n, uintptr_t *fp)
 {
@@ -254,7 +254,8 @@ are_seen(struct alqi_stack_layout *l, uint32_t from)
     return strange == 0;
 }
 
-/* Of n rows, one of which is known, how many have the rules they had. */
+/* How many of n rows have the rules they had; the first one is known.  Their
+ * pcs are made those of the stack. */
 static uint32_t
 rows_alike(struct alqi_stack_layout *l, uint32_t n)
 {

@@ -103,7 +103,9 @@ checks_hold(const struct alqi_stack_check *c, uint32_t n)
     return difference == 0;
 }
 
-/* The same, row by row, for a stretch where a saved fp has changed. */
+/* Verifies row by row, for a stretch where a saved fp has changed: how many
+ * rows are what they were, n + 1 if the last one also returns to where it did.
+ */
 static ALQI_NOINLINE uint32_t
 verify_slow(const struct alqi_stack_cache *cache, uint32_t at, uint32_t n,
             uintptr_t fp)

@@ -68,7 +68,8 @@ void alqi_stack_rows_prepend(struct alqi_stack_cache *cache, uint32_t at,
 uint32_t alqi_stack_rows_verify(const struct alqi_stack_cache *cache,
                                 uint32_t at, uint32_t n, uintptr_t fp);
 
-/* What fp is outside the plain rows [at, at + n), `fp` on entry. */
+/* The frame pointer outside the plain rows [at, at + n), given `fp` on entry
+ * to the first. */
 uintptr_t alqi_stack_rows_fp(const struct alqi_stack_cache *cache, uint32_t at,
                              uint32_t n, uintptr_t fp);
 

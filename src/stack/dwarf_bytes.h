@@ -44,7 +44,7 @@ alqi_stack_bytes_skip(struct alqi_stack_bytes *b, uint64_t n)
     alqi_stack_bytes_take(b, n);
 }
 
-/* Of n bytes, 8 at most. */
+/* The next n bytes, 8 at most, as an unsigned number. */
 static inline uint64_t
 alqi_stack_bytes_uint(struct alqi_stack_bytes *b, unsigned n)
 {
@@ -56,7 +56,7 @@ alqi_stack_bytes_uint(struct alqi_stack_bytes *b, unsigned n)
     return v;
 }
 
-/* Of n bytes, 8 at most, its sign extended. */
+/* The next n bytes, 8 at most, as a signed number. */
 static inline int64_t
 alqi_stack_bytes_int(struct alqi_stack_bytes *b, unsigned n)
 {
@@ -88,6 +88,7 @@ alqi_stack_bytes_uleb(struct alqi_stack_bytes *b)
     return v;
 }
 
+/* A signed LEB128 number; bits past the 64th are read and dropped. */
 static inline int64_t
 alqi_stack_bytes_sleb(struct alqi_stack_bytes *b)
 {

@@ -136,6 +136,7 @@ jump(struct machine *m, bool is_taken)
         m->code.at += by;
 }
 
+/* Operations that push a constant behind them. */
 static void
 run_constant(struct machine *m, uint8_t op)
 {
@@ -152,6 +153,7 @@ run_constant(struct machine *m, uint8_t op)
              (uint64_t)alqi_stack_bytes_int(b, 1u << ((op - OP_CONST1U) / 2)));
 }
 
+/* Operations that move words of the stack. */
 static void
 run_shuffle(struct machine *m, uint8_t op)
 {
@@ -187,6 +189,7 @@ run_shuffle(struct machine *m, uint8_t op)
     }
 }
 
+/* 1 or 0: comparisons are signed. */
 static uint64_t
 compared(uint8_t op, int64_t x, int64_t y)
 {
@@ -206,6 +209,7 @@ compared(uint8_t op, int64_t x, int64_t y)
     }
 }
 
+/* A shift by 64 bits or more leaves no bit of the value. */
 static uint64_t
 shifted(uint8_t op, uint64_t x, uint64_t by)
 {
@@ -230,6 +234,7 @@ divided(struct machine *m, uint8_t op, uint64_t x, uint64_t y)
     return op == OP_MOD ? x % y : (uint64_t)((int64_t)x / (int64_t)y);
 }
 
+/* Operations on the two words on top. */
 static void
 run_binary(struct machine *m, uint8_t op)
 {
@@ -270,6 +275,7 @@ run_binary(struct machine *m, uint8_t op)
     push(m, v);
 }
 
+/* Operations on the word on top. */
 static void
 run_unary(struct machine *m, uint8_t op)
 {
@@ -291,6 +297,7 @@ run_unary(struct machine *m, uint8_t op)
     }
 }
 
+/* Operations that read memory or registers, or jump. */
 static void
 run_other(struct machine *m, uint8_t op)
 {
@@ -320,6 +327,7 @@ run_other(struct machine *m, uint8_t op)
     }
 }
 
+/* One operation, by its class. */
 static void
 run_one(struct machine *m)
 {

@@ -90,8 +90,8 @@ is_mapped_by_itself(const struct image *im, uint64_t offset)
     return false;
 }
 
-/* Of a library, which the linker maps in one piece: its first page has the
- * ELF header. */
+/* Reads a library, which the linker maps in one piece: its first page has the
+ * ELF header.  False: its headers make no sense (.inv.headers). */
 static bool
 image_read_library(const struct alqi_stack_mapping *mapping, struct image *im)
 {
@@ -228,6 +228,7 @@ table_gap(uint32_t at, const struct alqi_stack_mapping *mapping)
     return &modules.entries[at];
 }
 
+/* Calls the callback with a new module, under the lock. */
 static ALQI_COLD void
 report_module_locked(const struct alqi_stack_mapping *mapping)
 {

@@ -261,6 +261,7 @@ chunk_fit_locked(struct alqi_stack_table *t, uint32_t id)
     return true;
 }
 
+/* Adds a node and publishes it; 0: no memory, or too many nodes. */
 static uint32_t
 node_add_locked(struct alqi_stack_table *t, uint32_t hash, uint32_t caller,
                 uintptr_t frame)

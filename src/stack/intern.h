@@ -31,7 +31,7 @@ void alqi_stack_table_drop(struct alqi_stack_table *table);
 uint32_t alqi_stack_table_add(struct alqi_stack_table *table,
                               const uintptr_t *frames, size_t n_frames);
 
-/* The same of a stack that is there; 0: it is not. */
+/* As alqi_stack_table_add, but adds nothing; 0: the stack is not there. */
 uint32_t alqi_stack_table_find(const struct alqi_stack_table *table,
                                const uintptr_t *frames, size_t n_frames);
 

@@ -58,6 +58,8 @@ opened_drop(struct opened *o)
     alqi_symbol_image_drop(&o->image);
 }
 
+/* Makes the file's image and opens it with libdw; false: there is nothing to
+ * open. */
 static bool
 opened_make(struct opened *o, struct alqi_symbol_elf *elf)
 {

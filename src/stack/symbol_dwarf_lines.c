@@ -166,6 +166,7 @@ dirs_set(struct alqi_symbol_lines *l, const struct alqi_symbol_file *dirs,
     return true;
 }
 
+/* Directories and files of a version 5 header. */
 static bool
 names_read_5(struct program *p)
 {
@@ -180,6 +181,7 @@ names_read_5(struct program *p)
     return p->lines->files != NULL;
 }
 
+/* Adds a file; false: no memory. */
 static bool
 file_add(struct alqi_symbol_lines *l, size_t *capacity, const char *name,
          uint64_t dir)
@@ -427,6 +429,8 @@ standard_run(struct program *p, uint8_t opcode)
     }
 }
 
+/* Runs the opcodes to the end or to damage; an open sequence is closed there.
+ */
 static void
 program_run(struct program *p)
 {

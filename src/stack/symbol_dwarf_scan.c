@@ -27,6 +27,7 @@ struct alqi_symbol_abbrev {
     bool has_children, has_code, may_hold_code;
 };
 
+/* Whether code may lie in the DIE or below it. */
 static bool
 may_hold_code(unsigned tag)
 {
@@ -194,6 +195,7 @@ attribute_learn(Dwarf_Attribute *attr, void *arg)
     return DWARF_CB_OK;
 }
 
+/* Room for an abbreviation with that code. */
 static bool
 abbrevs_grow(struct alqi_symbol_scan *s, uint64_t code)
 {

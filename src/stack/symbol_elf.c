@@ -101,6 +101,7 @@ segments_read(struct alqi_symbol_elf *elf, const Elf64_Ehdr *eh)
     }
 }
 
+/* Takes a section header; contents outside the file are left out. */
 static void
 section_read(struct alqi_symbol_elf *elf, struct alqi_symbol_section *s,
              const Elf64_Shdr *sh)
@@ -123,6 +124,7 @@ section_read(struct alqi_symbol_elf *elf, struct alqi_symbol_section *s,
     s->size_bytes = sh->sh_size;
 }
 
+/* Names the sections (.inv.name). */
 static void
 section_names_read(struct alqi_symbol_elf *elf, const Elf64_Ehdr *eh,
                    uint32_t names_index)
@@ -143,6 +145,7 @@ section_names_read(struct alqi_symbol_elf *elf, const Elf64_Ehdr *eh,
     }
 }
 
+/* What is wrong, or NULL: damaged section headers are no sections. */
 static const char *
 sections_read(struct alqi_symbol_elf *elf, const Elf64_Ehdr *eh)
 {

@@ -120,6 +120,7 @@ struct plan {
     bool needs_file;
 };
 
+/* Which sections there are, and how much memory they take unpacked. */
 static void
 plan_make(struct plan *plan, struct alqi_symbol_elf *elf)
 {
@@ -179,6 +180,7 @@ image_map(struct alqi_symbol_image *image, const struct plan *plan,
     return true;
 }
 
+/* The ELF header that libdw sees. */
 static void
 header_write(struct alqi_symbol_image *image, const struct plan *plan,
              uint16_t machine, unsigned sections)

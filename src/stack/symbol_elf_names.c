@@ -68,6 +68,7 @@ name_at(const struct alqi_symbol_section *names, uint64_t offset)
     return (const char *)names->bytes + offset;
 }
 
+/* Whether the symbol names code of this file. */
 static bool
 is_code(const Elf64_Sym *sym, const char *name)
 {
@@ -177,6 +178,7 @@ plt_read(struct list *list, const struct alqi_symbol_elf *elf,
     }
 }
 
+/* By start, longer first, best alias first, then as in the file. */
 static int
 entry_compare(const void *a, const void *b)
 {

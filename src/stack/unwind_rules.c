@@ -133,6 +133,7 @@ is_same_rule(const struct alqi_stack_rule *r,
                   sizeof x->complex) == 0;
 }
 
+/* The hash chain that a rule is in. */
 static uint32_t
 chain_of(const struct alqi_stack_scratch *x)
 {
@@ -298,6 +299,8 @@ decode_alone(uintptr_t key, struct alqi_stack_scratch *scratch)
                   scratch);
 }
 
+/* Decodes the rule under the lock and caches it, if its generation and its
+ * module let it (.inv.gen). */
 static ALQI_NOINLINE const struct alqi_stack_rule *
 decode_locked(uintptr_t key, uint64_t generation,
               struct alqi_stack_scratch *scratch)

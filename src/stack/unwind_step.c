@@ -74,7 +74,7 @@ expression_value(struct alqi_stack_walk *w, const struct alqi_stack_complex *c,
                                 initial, out);
 }
 
-/* What a cell says the register `reg` was in the caller. */
+/* The value that a register rule gives the register `reg` in the caller. */
 static bool
 cell_value(struct alqi_stack_walk *w, const struct alqi_stack_complex *c,
            const struct alqi_stack_reg_rule *cell, unsigned reg, uint64_t cfa,

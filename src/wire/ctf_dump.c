@@ -26,6 +26,7 @@ line_flush(struct line *l)
     l->n = 0;
 }
 
+/* Appends a text of any length. */
 static void
 text_put(struct line *l, const char *text)
 {
@@ -74,6 +75,7 @@ number_put(struct line *l, int64_t v, int width, char pad)
         char_put(l, digits[--n]);
 }
 
+/* " function@file:line:start-end". */
 static void
 entry_put(struct line *l, const struct alqi_ctf_entry *e)
 {
@@ -89,6 +91,7 @@ entry_put(struct line *l, const struct alqi_ctf_entry *e)
     number_put(l, e->end_column, 0, ' ');
 }
 
+/* The entries of a code, or $code without any. */
 static void
 code_put(struct line *l, const struct alqi_ctf_reader *reader, uint64_t code)
 {
@@ -104,6 +107,7 @@ code_put(struct line *l, const struct alqi_ctf_reader *reader, uint64_t code)
     }
 }
 
+/* What follows time and id of an allocation. */
 static void
 alloc_put(struct line *l, const struct alqi_ctf_reader *reader,
           const struct alqi_ctf_event *event)

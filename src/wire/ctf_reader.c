@@ -253,6 +253,7 @@ packet_fetch(struct alqi_ctf_reader *r)
     return 1;
 }
 
+/* The stream of a domain, made when it is new; NULL: the reading has failed. */
 static struct stream *
 stream_get(struct alqi_ctf_reader *r, uint16_t domain)
 {
@@ -401,6 +402,7 @@ location_read(struct alqi_ctf_reader *r, struct alqi_ctf_event *event)
     return 1;
 }
 
+/* Warns of what decoding a stack met. */
 static ALQI_COLD void
 stack_warn(struct alqi_ctf_reader *r,
            const struct alqi_ctf_stack_oddities *seen)
@@ -442,6 +444,7 @@ stack_read(struct alqi_ctf_reader *r, bool is_short,
     return 1;
 }
 
+/* An allocation in its long form. */
 static int
 alloc_read(struct alqi_ctf_reader *r, struct alqi_ctf_event *event)
 {

@@ -51,6 +51,7 @@ file_read(struct alqi_wire_in *in, struct alqi_mtf *mtf,
     return ALQI_RECORD_OK;
 }
 
+/* One entry of a record, and its effect on the name tables. */
 static enum alqi_record_result
 entry_read(struct alqi_wire_in *in, struct alqi_mtf *mtf,
            struct alqi_wire_locations *locations, bool is_v1,

@@ -74,6 +74,8 @@ frames_put(const struct alqi_ctf_code_cache *cache, uint32_t p, uint32_t k,
     return p;
 }
 
+/* What a code word says: fills the slot at a miss; returns how many followers
+ * are to be appended. */
 static inline uint32_t
 word_decode(struct alqi_ctf_code_cache *cache, struct alqi_wire_in *in,
             uint32_t tag, uint32_t p, const struct alqi_wire_locations *known,

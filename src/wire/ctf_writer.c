@@ -162,6 +162,8 @@ event_begin(struct alqi_ctf_writer *w, uint64_t time_us, uint32_t code)
     return ALQ_OK;
 }
 
+/* The location as it is kept for its code, with interned names; NULL: no
+ * memory. */
 static const struct alqi_ctf_location *
 place_keep(struct alqi_ctf_writer *w, const struct alqi_ctf_location *given)
 {
@@ -184,6 +186,8 @@ place_keep(struct alqi_ctf_writer *w, const struct alqi_ctf_location *given)
     return alqi_wire_locations_add(&w->locations, &kept);
 }
 
+/* Makes the location record of a code wait, looked up if the code is new
+ * (.inv.once); false: no memory. */
 static bool
 announce(void *arg, uint64_t code)
 {
@@ -201,6 +205,7 @@ announce(void *arg, uint64_t code)
     return known != NULL && alqi_ctf_builder_location(&w->builder, known);
 }
 
+/* Announces the placeholder of an empty stack (.inv.frame). */
 static const uint64_t *
 no_stack(struct alqi_ctf_writer *w)
 {
@@ -234,6 +239,7 @@ shared_count(const struct alqi_ctf_writer *w, const uint64_t *codes,
     return n;
 }
 
+/* Room for the last stack; false: no memory. */
 static bool
 last_room(struct alqi_ctf_writer *w, uint32_t n_codes)
 {
@@ -409,6 +415,7 @@ alqi_ctf_write_alloc_in_place(struct alqi_ctf_writer *writer, uint64_t time_us,
     return status;
 }
 
+/* A promotion or a collection. */
 static enum alq_status
 later_put(struct alqi_ctf_writer *w, uint64_t time_us, uint32_t code,
           uint64_t id)

@@ -72,6 +72,7 @@ get_rest(struct alqi_exact_decoder *d, bool has_more, unsigned bits,
     return true;
 }
 
+/* A free: the address, as its distance from the last event's. */
 static bool
 get_free(struct alqi_exact_decoder *d, struct alqi_exact_event *event,
          uint8_t head)
@@ -112,6 +113,7 @@ get_predicted(struct alqi_exact_decoder *d, struct alqi_exact_event *event,
                                      head & 15, (head & 0x10) != 0);
 }
 
+/* An allocation by the stack of a slot that is named. */
 static bool
 get_slot(struct alqi_exact_decoder *d, struct alqi_exact_event *event,
          uint8_t head)
@@ -150,6 +152,7 @@ get_new(struct alqi_exact_decoder *d, struct alqi_exact_event *event)
     return true;
 }
 
+/* An allocation in any of its three forms; both sides learn it. */
 static bool
 get_alloc(struct alqi_exact_decoder *d, struct alqi_exact_event *event,
           uint8_t head)
@@ -166,6 +169,7 @@ get_alloc(struct alqi_exact_decoder *d, struct alqi_exact_event *event,
     return true;
 }
 
+/* The stream's thread, from here on. */
 static bool
 get_thread(struct alqi_exact_decoder *d, struct alqi_exact_event *event)
 {
@@ -202,6 +206,7 @@ get_shift(struct alqi_exact_decoder *d)
     return true;
 }
 
+/* What follows a control head; false: damaged. */
 static bool
 get_control(struct alqi_exact_decoder *d, struct alqi_exact_event *event)
 {

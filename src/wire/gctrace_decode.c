@@ -55,6 +55,7 @@ fail(struct alqi_gctrace_decoder *d, const char *why)
     return false;
 }
 
+/* A number; false: cut, or too wide. */
 static bool
 get(struct alqi_gctrace_decoder *d, uint64_t *value)
 {
@@ -69,6 +70,7 @@ get(struct alqi_gctrace_decoder *d, uint64_t *value)
     return fail(d, "a number has more than 64 bits");
 }
 
+/* The time of an event (.inv.order). */
 static bool
 get_time(struct alqi_gctrace_decoder *d, uint64_t *time_ns)
 {
@@ -82,6 +84,7 @@ get_time(struct alqi_gctrace_decoder *d, uint64_t *time_ns)
     return true;
 }
 
+/* One event, whole. */
 static bool
 get_event(struct alqi_gctrace_decoder *d, struct alqi_gctrace_event *e)
 {

@@ -183,8 +183,8 @@ bool alqi_raw_put_alloc(struct alqi_raw_encoder *encoder, uint64_t now_ns,
                         const uintptr_t *frames, uint32_t n_frames,
                         uint32_t n_shared);
 
-/* As put_alloc, and the stack, which may have a number, has n_named of before
- * from now on. */
+/* As put_alloc; the stack has the next number, encoder->n_named, from now on
+ * (.inv.named). */
 bool alqi_raw_put_named(struct alqi_raw_encoder *encoder, uint64_t now_ns,
                         uint64_t size_bytes, uint64_t n_samples,
                         const uintptr_t *frames, uint32_t n_frames,
@@ -203,13 +203,14 @@ bool alqi_raw_put_rate(struct alqi_raw_encoder *encoder, uint64_t now_ns,
 bool alqi_raw_put_free(struct alqi_raw_encoder *encoder, uint64_t now_ns,
                        bool own_stream, uint32_t stream, uint64_t ordinal);
 
-/* What the allocation that is put next is, too: a realloc of that block, which
- * is freed by it; a mapping (mmap).  Nothing may come between. */
+/* A property of the allocation that is put next, with nothing between: a
+ * realloc of that block, which the allocation frees; a mapping (mmap). */
 bool alqi_raw_put_moved(struct alqi_raw_encoder *encoder, uint64_t now_ns,
                         bool own_stream, uint32_t stream, uint64_t ordinal);
 bool alqi_raw_put_mapped(struct alqi_raw_encoder *encoder, uint64_t now_ns);
 
-/* The same: it was made by realloc, of whatever block; MOVED says of which. */
+/* A property likewise: realloc made the allocation; MOVED says of which block.
+ */
 bool alqi_raw_put_reborn(struct alqi_raw_encoder *encoder, uint64_t now_ns);
 
 bool alqi_raw_put_rss(struct alqi_raw_encoder *encoder, uint64_t now_ns,

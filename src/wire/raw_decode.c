@@ -17,6 +17,7 @@ fail(struct alqi_raw_decoder *d, const char *why)
     return false;
 }
 
+/* A number; false: cut, or too wide. */
 static bool
 get(struct alqi_raw_decoder *d, uint64_t *value)
 {
@@ -165,6 +166,7 @@ get_alloc(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
     return true;
 }
 
+/* The rate of the allocations that follow. */
 static bool
 get_rate(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
 {
@@ -207,6 +209,7 @@ get_moved(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
                          &event->from_stream, &event->from_ordinal);
 }
 
+/* A module of the process. */
 static bool
 get_module(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
 {
