@@ -18,7 +18,7 @@
     X(NONE, "a lock without a rank, which is not checked")                     \
     /* preload */                                                              \
     X(PRELOAD_SERVER, "serve.c server: the control server's state")            \
-    X(PRELOAD_BIRTHS, "spawn.c births: threads that are about to begin")       \
+    X(PRELOAD_SPAWNS, "spawn.c spawns: threads that are about to begin")       \
     X(PRELOAD_ORPHAN, "thread.c orphan: the state of threads without one")     \
     X(PRELOAD_THREADS, "thread.c threads: the list and the pool of states")    \
     X(PRELOAD_NODES, "nodes.c nodes: the table of call stacks, exact mode")    \

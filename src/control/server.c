@@ -3,7 +3,7 @@
  *   CLOSED --open--> OPEN --close--> CLOSING --the thread has ended--> CLOSED
  *                     | fork, in the child
  *                     v
- *                    OWED --open_owed--> OPEN, or CLOSED where that fails
+ *                    OWED --open--> OPEN, or CLOSED where that fails
  *
  * .inv.state    `state` changes under `lock`, which is held while the socket is
  *               opened and the thread made, never while the thread is waited
@@ -136,7 +136,7 @@ state_unlock(struct alqi_control_server *s, const sigset_t *mask)
     pthread_sigmask(SIG_SETMASK, mask, NULL);
 }
 
-static enum alqi_control_opened
+static enum alq_status
 open_locked(struct alqi_control_server *s)
 {
     char name[ALQI_CONTROL_NAME_BYTES];
@@ -145,45 +145,36 @@ open_locked(struct alqi_control_server *s)
     atomic_store(&s->state, ALQI_CONTROL_CLOSED);
     if (!s->hooks->name(s->pattern, name) ||
         !alqi_plat_socket_name(&s->socket, name))
-        return ALQI_CONTROL_NAME;
+        return ALQ_EINVAL;
     if (!alqi_plat_socket_open(&s->socket))
-        return ALQI_CONTROL_NO_SOCKET;
+        return errno == EADDRINUSE ? ALQ_EBUSY : ALQ_EIO;
     atomic_store(&s->is_closing, false);
     error = thread_make(s);
     if (error != 0) {
         alqi_plat_socket_close(&s->socket);
         errno = error;
-        return ALQI_CONTROL_NO_THREAD;
+        return ALQ_EIO;
     }
     atomic_store(&s->state, ALQI_CONTROL_OPEN);
-    return ALQI_CONTROL_OPENED;
+    return ALQ_OK;
 }
 
-enum alqi_control_opened
+enum alq_status
 alqi_control_open(struct alqi_control_server *s, const char *pattern)
 {
-    enum alqi_control_opened opened = ALQI_CONTROL_BUSY;
+    enum alq_status status = ALQ_EBUSY;
     sigset_t mask = state_lock(s);
     enum alqi_control_state state = alqi_control_state(s);
 
-    if (state == ALQI_CONTROL_CLOSED || state == ALQI_CONTROL_OWED) {
-        strcpy(s->pattern, pattern);
-        opened = open_locked(s);
+    errno = EALREADY;
+    if (state == ALQI_CONTROL_OWED ||
+        (pattern != NULL && state == ALQI_CONTROL_CLOSED)) {
+        if (pattern != NULL)
+            strcpy(s->pattern, pattern);
+        status = open_locked(s);
     }
     state_unlock(s, &mask);
-    return opened;
-}
-
-enum alqi_control_opened
-alqi_control_open_owed(struct alqi_control_server *s)
-{
-    enum alqi_control_opened opened = ALQI_CONTROL_BUSY;
-    sigset_t mask = state_lock(s);
-
-    if (alqi_control_state(s) == ALQI_CONTROL_OWED)
-        opened = open_locked(s);
-    state_unlock(s, &mask);
-    return opened;
+    return status;
 }
 
 bool
@@ -214,25 +205,7 @@ alqi_control_exit(const struct alqi_control_server *s)
         alqi_plat_socket_unlink(&s->socket);
 }
 
-void
-alqi_control_wake(const struct alqi_control_server *s)
-{
-    alqi_plat_socket_wake(&s->socket);
-}
-
 /* ---- fork ---------------------------------------------------------------- */
-
-void
-alqi_control_fork_prepare(struct alqi_control_server *s)
-{
-    alqi_plat_lock(&s->lock);
-}
-
-void
-alqi_control_fork_parent(struct alqi_control_server *s)
-{
-    alqi_plat_unlock(&s->lock);
-}
 
 void
 alqi_control_fork_child(struct alqi_control_server *s, bool is_wanted)

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <aliquot/status.h>
+
 #include "plat/plat.h"
 #include "plat/socket.h"
 #include "wire/request.h"
@@ -66,23 +68,17 @@ struct alqi_control_server {
         .socket = ALQI_PLAT_SOCKET_CLOSED                                      \
     }
 
-enum alqi_control_opened {
-    ALQI_CONTROL_OPENED,
-    ALQI_CONTROL_BUSY,      /* it is OPEN or CLOSING                       */
-    ALQI_CONTROL_NAME,      /* it begins with neither '@' nor '/', or is too
-                               long                                        */
-    ALQI_CONTROL_NO_SOCKET, /* errno; EADDRINUSE: another process has it   */
-    ALQI_CONTROL_NO_THREAD  /* errno                                       */
-};
-
 /* Listens at the name that hooks make of the pattern, which is shorter than
  * ALQI_CONTROL_NAME_BYTES, and makes the thread.  A failure leaves the server
- * CLOSED.  No signal handler runs on the calling thread meanwhile. */
-enum alqi_control_opened alqi_control_open(struct alqi_control_server *s,
-                                           const char *pattern);
-/* The same by the last pattern, if the server is OWED still; else
- * ALQI_CONTROL_BUSY. */
-enum alqi_control_opened alqi_control_open_owed(struct alqi_control_server *s);
+ * CLOSED.  NULL: by the last pattern, if the server is OWED still.  No signal
+ * handler runs on the calling thread meanwhile.
+ *
+ * Errors   ALQ_EINVAL  the name begins with neither '@' nor '/', or is too long
+ *          ALQ_EBUSY   errno EALREADY: the server is OPEN or CLOSING, or, by
+ *                      NULL, not OWED; EADDRINUSE: another process has the name
+ *          ALQ_EIO     errno: the socket or the thread cannot be made */
+enum alq_status alqi_control_open(struct alqi_control_server *s,
+                                  const char *pattern);
 
 /* Ends the thread, waits for it, and closes the socket; an OWED server is
  * CLOSED at once.  False: the server was neither. */
@@ -91,14 +87,9 @@ bool alqi_control_close(struct alqi_control_server *s);
 /* Removes the socket's path: the process ends. */
 void alqi_control_exit(const struct alqi_control_server *s);
 
-/* Makes the thread look whether it is alone. */
-void alqi_control_wake(const struct alqi_control_server *s);
-
-/* Around a fork: the child finds a whole server. */
-void alqi_control_fork_prepare(struct alqi_control_server *s);
-void alqi_control_fork_parent(struct alqi_control_server *s);
-/* The child leaves the parent its socket.  `is_wanted`: the server is OWED
- * then, else CLOSED.  fork_prepare need not have run. */
+/* In a forked child, whose parent need not have held `lock` across the fork.
+ * Leaves the parent its socket.  `is_wanted`: the server is OWED then, else
+ * CLOSED. */
 void alqi_control_fork_child(struct alqi_control_server *s, bool is_wanted);
 
 static inline enum alqi_control_state

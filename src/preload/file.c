@@ -39,7 +39,7 @@ static struct {
     dev_t device;
     ino_t inode;
     uint64_t retry_after_ns;
-    bool has_said_full;
+    bool has_logged_full;
     char path[1200];
     char error[1400]; /* the last that was said */
 } file = {.lock = ALQI_PLAT_LOCK(PRELOAD_FILE)};
@@ -353,7 +353,7 @@ say_failed(const char *result, const char *what)
     snprintf(file.error, sizeof file.error, "%s %s: %s", what, file.path,
              failure());
     snprintf(text, sizeof text, "%s: %s", result, file.error);
-    alqi_preload_say(text);
+    alqi_preload_log(text);
 }
 
 /* memtrace writes over the trace that was there.  So do we, if it is one: a
@@ -499,7 +499,7 @@ alqi_preload_file_create(uint32_t flags)
     }
     header_fill(file.header, executable, flags);
     file.retry_after_ns = 0;
-    file.has_said_full = false;
+    file.has_logged_full = false;
     return true;
 }
 
@@ -520,8 +520,8 @@ static void
 chunk_failed_locked(uint64_t now_ns)
 {
     file.retry_after_ns = now_ns + RETRY_NS;
-    if (!file.has_said_full) {
-        file.has_said_full = true;
+    if (!file.has_logged_full) {
+        file.has_logged_full = true;
         say_failed(alqi_preload_config.is_exact ? "blocks are dropped for now"
                                                 : "samples are dropped for now",
                    "making room in");

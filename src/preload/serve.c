@@ -64,20 +64,14 @@ thread_begin(void)
 }
 
 static void
-failed(const char *what)
+failed(void)
 {
     char text[300];
 
-    snprintf(text, sizeof text, "no control: %s %s: %s", what,
+    snprintf(text, sizeof text, "no control: cannot serve %s: %s",
              alqi_plat_socket_text(&alqi_preload_server.socket),
              strerrordesc_np(errno));
-    alqi_preload_say(text);
-}
-
-static void
-lost(void)
-{
-    failed("cannot listen at");
+    alqi_preload_log(text);
 }
 
 static const struct alqi_control_hooks hooks = {
@@ -86,7 +80,7 @@ static const struct alqi_control_hooks hooks = {
     .look_ms = look_ms,
     .thread_create = alqi_preload_thread_create,
     .thread_begin = thread_begin,
-    .lost = lost,
+    .lost = failed,
 };
 
 struct alqi_control_server alqi_preload_server =
@@ -95,50 +89,23 @@ struct alqi_control_server alqi_preload_server =
 /* ---- opening and closing --------------------------------------------------
  */
 
-static void
-opened_say(enum alqi_control_opened opened)
-{
-    switch (opened) {
-    case ALQI_CONTROL_OPENED:
-    case ALQI_CONTROL_BUSY:
-        break;
-    case ALQI_CONTROL_NAME:
-        alqi_preload_say("no control: its name begins with '/' or '@', and is "
-                         "at most 107 bytes long");
-        break;
-    case ALQI_CONTROL_NO_SOCKET:
-        failed("cannot listen at");
-        break;
-    case ALQI_CONTROL_NO_THREAD:
-        failed("cannot make a thread for");
-        break;
-    }
-}
-
-static void
-open_parked(bool is_owed)
+void
+alqi_preload_serve(const char *pattern)
 {
     struct alqi_preload_hot *hot = &alqi_preload_hot;
     int64_t left = hot->left_words;
     int saved = errno;
+    enum alq_status status;
 
     hot->left_words = ALQI_PARKED; /* .inv.unsampled */
-    opened_say(is_owed ? alqi_control_open_owed(&alqi_preload_server)
-                       : alqi_control_open(&alqi_preload_server, ""));
+    status = alqi_control_open(&alqi_preload_server, pattern);
+    if (status == ALQ_EINVAL)
+        alqi_preload_log("no control: its name begins with '/' or '@', and is "
+                         "at most 107 bytes long");
+    else if (status != ALQ_OK && errno != EALREADY)
+        failed();
     hot->left_words = left;
     errno = saved;
-}
-
-void
-alqi_preload_serve(void)
-{
-    open_parked(false);
-}
-
-void
-alqi_preload_serve_late(void)
-{
-    open_parked(true);
 }
 
 void

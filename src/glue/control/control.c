@@ -238,7 +238,7 @@ answer(struct alqi_domain *d)
 {
     if (ALQI_UNLIKELY(alqi_control_state(&alqi_glue_control_server) ==
                       ALQI_CONTROL_OWED))
-        (void)alqi_control_open_owed(&alqi_glue_control_server);
+        (void)alqi_control_open(&alqi_glue_control_server, NULL);
     counters_take(&d->pub);
     if (job_serve(d)) {
         alqi_heap_handshake_request_all_sigsafe(); /* .inv.all */

@@ -26,7 +26,7 @@
 static void
 before_fork(void)
 {
-    alqi_control_fork_prepare(&alqi_glue_control_server);
+    alqi_plat_lock(&alqi_glue_control_server.lock);
     alqi_glue_control_before_fork();
 }
 
@@ -34,7 +34,7 @@ static void
 after_fork_parent(void)
 {
     alqi_glue_control_after_fork(false);
-    alqi_control_fork_parent(&alqi_glue_control_server);
+    alqi_plat_unlock(&alqi_glue_control_server.lock);
 }
 
 static void
@@ -58,24 +58,6 @@ forks_watch(void)
 
 /* ---- by a call ----------------------------------------------------------- */
 
-static enum alq_status
-status_of(enum alqi_control_opened opened)
-{
-    switch (opened) {
-    case ALQI_CONTROL_OPENED:
-        return ALQ_OK;
-    case ALQI_CONTROL_BUSY:
-        return ALQ_EBUSY;
-    case ALQI_CONTROL_NAME:
-        return ALQ_EINVAL;
-    case ALQI_CONTROL_NO_SOCKET:
-        return errno == EADDRINUSE ? ALQ_EBUSY : ALQ_EIO;
-    case ALQI_CONTROL_NO_THREAD:
-        break;
-    }
-    return ALQ_EIO;
-}
-
 enum alq_status
 alq_control_start(const char *name)
 {
@@ -88,7 +70,7 @@ alq_control_start(const char *name)
         return ALQ_EINVAL;
     pthread_once(&is_watching_forks, forks_watch);
     alqi_heap_handshake_set(alqi_glue_control_answer);
-    return status_of(alqi_control_open(&alqi_glue_control_server, name));
+    return alqi_control_open(&alqi_glue_control_server, name);
 }
 
 enum alq_status
