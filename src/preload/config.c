@@ -312,11 +312,12 @@ memtrace_settle(const char *path, const char *rate)
     c->rate = ALQI_DEFAULT_MEMTRACE_RATE;
     if (*rate != '\0' && (!number_parse(rate, strlen(rate), &c->rate) ||
                           !(c->rate > 0 && c->rate <= 1))) {
-        alqi_preload_log("off: MEMTRACE_RATE is no number above 0 and up to 1");
+        alqi_preload_log(
+            "not recording: MEMTRACE_RATE is not a number above 0, 1 at most");
         return;
     }
     if (strlen(path) >= sizeof c->out) {
-        alqi_preload_log("off: MEMTRACE is too long a path");
+        alqi_preload_log("not recording: the path in MEMTRACE is too long");
         return;
     }
     strcpy(c->out, path);

@@ -159,7 +159,7 @@ recording_start(void)
     struct alqi_preload_thread *orphan = alqi_preload_orphan_lock();
 
     if (orphan == NULL) {
-        alqi_preload_log("off: no memory for the profiler's tables");
+        alqi_preload_log("not recording: no memory for the profiler's tables");
         return;
     }
     alqi_preload_limit_start(); /* first: the recorder's seed is the last */
@@ -199,8 +199,9 @@ alqi_preload_begin(void)
     int saved = errno;
 
     if (getauxval(AT_SECURE) != 0) {
-        alqi_preload_log("off: the program runs with more rights than its "
-                         "user");
+        alqi_preload_log(
+            "not recording: the program has more privileges than its "
+            "user");
         switch_off();
         return;
     }
@@ -211,12 +212,12 @@ alqi_preload_begin(void)
     }
     if (c->reserve_bytes != 0 &&
         !alqi_plat_pages_reserve(c->reserve_bytes, true)) {
-        alqi_preload_log("off: no memory to reserve");
+        alqi_preload_log("not recording: no memory to reserve");
         switch_off();
         return;
     }
     if (!engine_start()) {
-        alqi_preload_log("off: no memory for the profiler's tables");
+        alqi_preload_log("not recording: no memory for the profiler's tables");
         switch_off();
         return;
     }

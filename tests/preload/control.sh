@@ -263,7 +263,7 @@ contains "what is no trace: said" "$(cat err)" "precious: it exists and is no tr
 for bad in 0 -1 2 x; do
     MEMTRACE=bad MEMTRACE_RATE=$bad LD_PRELOAD=$preload "$victim" idle \
         >/dev/null 2>err
-    contains "MEMTRACE_RATE=$bad" "$(cat err)" "off: MEMTRACE_RATE is no number"
+    contains "MEMTRACE_RATE=$bad" "$(cat err)" "not recording: MEMTRACE_RATE is not a number"
     equal "MEMTRACE_RATE=$bad: no file" "$(ls bad 2>/dev/null)" ""
 done
 equal "children are not traced" "$(MEMTRACE=s.ctf LD_PRELOAD=$preload \
