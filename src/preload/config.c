@@ -30,19 +30,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/defaults.h"
 #include "preload/exec.h"
 #include "preload/preload.h"
 
-enum { DEPTH_FRAMES_DEFAULT = 256 };
-
-#define RATE_DEFAULT (ALQI_WORD_BYTES / (512.0 * 1024))
-#define MEMTRACE_RATE_DEFAULT 1e-6
 #define PROBES_INTERVAL_MOST 0x1p60
 #define LIMIT_BYTES_MOST 0x1p60
 
 struct alqi_preload_config alqi_preload_config = {
-    .rate = RATE_DEFAULT,
-    .depth_frames = DEPTH_FRAMES_DEFAULT,
+    .rate = ALQI_DEFAULT_RATE,
+    .depth_frames = ALQI_DEFAULT_DEPTH_FRAMES,
 };
 
 static char own_path[1024]; /* our entry in LD_PRELOAD */
@@ -312,7 +309,7 @@ memtrace_settle(const char *path, const char *rate)
 {
     struct alqi_preload_config *c = &alqi_preload_config;
 
-    c->rate = MEMTRACE_RATE_DEFAULT;
+    c->rate = ALQI_DEFAULT_MEMTRACE_RATE;
     if (*rate != '\0' && (!number_parse(rate, strlen(rate), &c->rate) ||
                           !(c->rate > 0 && c->rate <= 1))) {
         alqi_preload_log("off: MEMTRACE_RATE is no number above 0 and up to 1");
@@ -366,7 +363,7 @@ probes_settle(void)
     struct alqi_preload_config *c = &alqi_preload_config;
 
     if (c->has_probes && c->probes_rate == 0)
-        c->probes_rate = c->is_exact && c->is_on ? 1 : RATE_DEFAULT;
+        c->probes_rate = c->is_exact && c->is_on ? 1 : ALQI_DEFAULT_RATE;
 }
 
 /* A variable too long for that is the program's that is executed, no more. */

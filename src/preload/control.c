@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/defaults.h"
 #include "preload/control.h"
 #include "preload/exact.h"
 #include "preload/file.h"
@@ -25,7 +26,6 @@
 #include "wire/side.h"
 
 #define OUT_DEFAULT "aliquot.%e.%p.alqraw"
-#define RATE_DEFAULT (ALQI_WORD_BYTES / (512.0 * 1024))
 
 /* Toggles that came while their thread was inside the profiler. */
 _Atomic(uint32_t) alqi_preload_pending;
@@ -186,7 +186,7 @@ start(struct quiet *q, double rate, const char *out, char *reply)
     if (rate == 0)
         rate = alqi_preload_config.rate;
     if (rate == 0)
-        rate = RATE_DEFAULT;
+        rate = ALQI_DEFAULT_RATE;
     if (alqi_preload_recorder_is_on() && rate == alqi_preload_config.rate) {
         state_put(reply);
         return true;

@@ -30,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/defaults.h"
 #include "preload/exact.h"
 #include "preload/file.h"
 #include "preload/preload.h"
@@ -46,7 +47,7 @@ static struct {
 } recorder;
 
 /* Samples per word, of the profile that follows a full exact mode. */
-static double sampled_rate = ALQI_WORD_BYTES / (512.0 * 1024);
+static double sampled_rate = ALQI_DEFAULT_RATE;
 
 static struct alqi_preload_stream modules = {.kind = ALQI_RAW_MODULES};
 

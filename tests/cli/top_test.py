@@ -30,7 +30,7 @@ class Watched(common.Case):
 
     def begin(self, *options):
         self.trace = os.path.join(self.dir, "made%d.ctf" %
-                                  len(glob.glob(self.dir + "/aliquot-raw*")))
+                                  len(glob.glob(self.dir + "/.aliquot-raw*")))
         recorder = subprocess.Popen(
             [common.BIN, "record", "--control", "-q", "-o", self.trace,
              *options, PROGRAM], env=common.ENV, cwd=self.dir,
@@ -217,7 +217,7 @@ class Batch(Watched):
     def test_file(self):
         self.begin("--rate=1")
         self.tell("keep 3")
-        raw = glob.glob(os.path.join(self.dir, "aliquot-raw.*", "*.alqraw"))
+        raw = glob.glob(os.path.join(self.dir, ".aliquot-raw.*", "*.alqraw"))
         got = json.loads(self.ok("top", "--json", raw[0]))
         self.assertEqual(self.site(got, "keep_rows")["live_bytes"], 4 * ROW)
         self.end()

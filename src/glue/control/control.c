@@ -26,15 +26,15 @@
 #include <aliquot/gc.h>
 
 #include "base/base.h"
+#include "base/defaults.h"
 #include "glue/control/control.h"
 #include "glue/join/malloc_limiter.h"
 #include "glue/join/profiler.h"
 #include "glue/tracing/trace.h"
-#include "heap/summon.h"
+#include "heap/stop_handshake.h"
 #include "plat/plat.h"
 #include "wire/side.h"
 
-#define RATE_DEFAULT (ALQ_WORD_BYTES / (512.0 * 1024))
 #define OUT_DEFAULT "aliquot.%e.%p.heap.ctf"
 
 enum {
@@ -130,7 +130,7 @@ trace_begin(struct alq_domain *d, const struct job *job)
     static char path[ALQI_TRACING_PATH_BYTES]; /* .inv.job */
     struct alq_trace_config config = {
         .path = path,
-        .rate = job->rate > 0 ? job->rate : RATE_DEFAULT,
+        .rate = job->rate > 0 ? job->rate : ALQI_DEFAULT_RATE,
     };
     enum alq_status status;
 
@@ -241,9 +241,9 @@ answer(struct alqi_domain *d)
         (void)alqi_control_open(&alqi_glue_control_server, NULL);
     counters_take(&d->pub);
     if (job_serve(d)) {
-        alqi_heap_summon_all_sigsafe(); /* .inv.all */
+        alqi_heap_handshake_request_all_sigsafe(); /* .inv.all */
     } else if (!alqi_glue_trace_join(&d->pub)) {
-        alqi_heap_summon_sigsafe(d);
+        alqi_heap_handshake_request_sigsafe(d);
     }
 }
 
@@ -253,7 +253,8 @@ alqi_glue_control_answer(struct alqi_domain *d)
     bool was;
 
     if (alqi_glue_profiled_is_inside(d)) {
-        alqi_heap_summon_sigsafe(d); /* when it is out of its callback */
+        /* It is served when the callback has returned. */
+        alqi_heap_handshake_request_sigsafe(d);
         return;
     }
     /* A task of malloc's may be left where it allocates. */
@@ -323,7 +324,7 @@ job_post(const struct alqi_request *r)
         control.state = POSTED;
     }
     alqi_plat_unlock(&control.lock);
-    alqi_heap_summon_all_sigsafe();
+    alqi_heap_handshake_request_all_sigsafe();
 }
 
 /* False, and why: it failed. */
@@ -416,7 +417,7 @@ state_say(char *said)
     note_take();
     said[0] = '\0';
     n = put(said, 0, "state", state_word(&look, is_traced, is_waiting));
-    snprintf(text, sizeof text, "%.17g", rate > 0 ? rate : RATE_DEFAULT);
+    snprintf(text, sizeof text, "%.17g", rate > 0 ? rate : ALQI_DEFAULT_RATE);
     n = put(said, n, "rate", text);
     n = put_counters(said, n);
     if (control.note[0] != '\0')
@@ -481,10 +482,11 @@ obey(const struct alqi_request *r, char *said)
         break;
     case ALQI_REQUEST_SNAPSHOT:
         (void)alq_trace_flush();
-        alqi_heap_summon_all_sigsafe();
+        alqi_heap_handshake_request_all_sigsafe();
         break;
     case ALQI_REQUEST_STATUS:
-        alqi_heap_summon_all_sigsafe(); /* for the counters of the next */
+        /* The counters that the next status reports. */
+        alqi_heap_handshake_request_all_sigsafe();
         break;
     }
     if (is_so)

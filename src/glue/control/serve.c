@@ -16,8 +16,8 @@
 #include "glue/control/control.h"
 #include "glue/join/preload.h"
 #include "glue/tracing/trace.h"
-#include "heap/summon.h"
-#include "heap/thread.h"
+#include "heap/stop_handshake.h"
+#include "heap/domain_thread.h"
 
 #define NAME_DEFAULT "@aliquot.heap.%p"
 
@@ -47,7 +47,7 @@ after_fork_child(void)
     alqi_glue_control_after_fork(true);
     alqi_control_fork_child(&alqi_glue_control_server, is_wanted);
     if (is_wanted && d != NULL)
-        alqi_heap_summon_sigsafe(d);
+        alqi_heap_handshake_request_sigsafe(d);
 }
 
 /* When the library is loaded: handlers of fork run last registered first, so
@@ -68,7 +68,7 @@ alq_control_start(const char *name)
     if ((name[0] != '@' && name[0] != '/') ||
         strlen(name) >= ALQI_CONTROL_NAME_BYTES)
         return ALQ_EINVAL;
-    alqi_heap_summon_set(alqi_glue_control_answer);
+    alqi_heap_handshake_set(alqi_glue_control_answer);
     return alqi_control_open(&alqi_glue_control_server, name);
 }
 
