@@ -16,6 +16,9 @@
 
 #define ALQI_RANKS(X)                                                          \
     X(NONE, "a lock without a rank, which is not checked")                     \
+    /* glue: profiler and gc_trace call the heap and memprof */                \
+    X(GLUE_RECORDER, "gc_trace.c recorder_lock: the recorder under way")       \
+    X(GLUE_PROFILER, "profiler_heap.c profiler: the heap that is observed")    \
     /* preload */                                                              \
     X(PRELOAD_SERVER, "serve.c server: the control server's state")            \
     X(PRELOAD_SPAWNS, "spawn.c spawns: threads that are about to begin")       \
@@ -34,7 +37,14 @@
     X(MEMPROF_POOL, "pool.c pool: nodes")                                      \
     /* glue: alq_fork takes these within fork(), under all of memprof's */     \
     X(GLUE_SERVER, "control.c server: the control server's state")             \
-    X(GLUE_JOB, "control.c control: the job that waits for a domain")
+    X(GLUE_JOB, "control.c control: the job that waits for a domain")          \
+    X(GLUE_TURN, "trace.c turn: the state of the trace under way")             \
+    X(GLUE_TRACING, "tracing.h lock: a trace")                                 \
+    X(GLUE_PPROF, "pprof.h lock: rows and names of a profile")                 \
+    X(GLUE_TRACK, "gc_trace.c track: a domain's events")                       \
+    X(GLUE_TRACK_FILE, "gc_trace.c file_lock: the recorder's file")            \
+    X(GLUE_TRACE_FILE, "trace_file.c lock: the mark of a forked child")        \
+    X(GLUE_NATIVE, "native.c lock: modules and their names")
 
 #define ALQI_RANK_ROW(name, text) ALQI_RANK_##name,
 enum alqi_rank { ALQI_RANKS(ALQI_RANK_ROW) ALQI_RANK_LIMIT };

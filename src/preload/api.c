@@ -1,7 +1,12 @@
 /* api.c -- <aliquot/memprof.h> for this process's malloc, as libaliquot sees it
  *
  * Each call runs on the calling thread's state, attached if need be.  A thread
- * that is ending, or has no memory for a state, borrows the orphan's. */
+ * that is ending, or has no memory for a state, borrows the orphan's.
+ *
+ *   outside --enter: the countdown is parked--> in a call --leave--> outside
+ *
+ * .inv.borrow  Between enter and leave a borrowed orphan is locked; no call
+ *              keeps it. */
 #include "memprof/preload_api.h"
 #include "preload/limit_trigger.h"
 #include "preload/file.h"

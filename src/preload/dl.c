@@ -1,13 +1,12 @@
 /* dl.c -- dlopen and dlclose, as far as a profiler must see them
  *
- * dlopen looks at its caller (RUNPATH, namespace), so ours ends in a tail call
- * and the loader sees the program's return address; this file is compiled with
- * tail calls whatever the build.  RTLD_DEEPBIND would hide the preload from
- * the library that is opened, and with it all it allocates: it is dropped, and
- * said once.
- *
- * After dlclose another module may take the addresses: what is known of every
- * address is forgotten (doc/design/stack.md). */
+ * .inv.dlopen  dlopen reads its caller's address (RUNPATH, namespace), so ours
+ *              ends in a tail call and the loader sees the program's return
+ *              address; every build compiles this file with tail calls.
+ * .inv.deep    RTLD_DEEPBIND is dropped, and that is logged once: it would hide
+ *              the preload, and so all allocations, from the opened library.
+ * .inv.closed  After dlclose another module may take the addresses: the caches
+ *              of every address are forgotten (doc/design/stack.md). */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdlib.h>

@@ -1,14 +1,18 @@
-/* exact.c -- see exact.h
+/* exact.c -- every allocation and every free as an event of its thread
  *
- * An event goes into the thread's own chunk: no lock, no shared line but the
- * two flags, which nobody writes twice.  The codec is wire/exact.h, the order
- * of threads is its .inv.ticks.
+ *   OFF --start--> ALL --the node tables are full--> FREES
  *
- * .inv.timed  When a second thread writes its first event, every other one
+ * The thread that finds the tables full moves ALL to FREES (give_over).  An
+ * event goes into the thread's own chunk: no lock, and no shared cache line but
+ * that of two flags, each of which is written once.  The codec is wire/exact.h,
+ * the order of threads is its .inv.ticks.
+ *
+ * .inv.timed  When a second thread writes its first event, every other thread
  *             writes ticks from its next event on: the flag is set, then a
- *             process-wide barrier passes, then that event is made.
+ *             process-wide barrier passes, then the second thread's event is
+ *             made.
  * .inv.path   path[i], i < n_path, is the hash of the outermost i + 1 frames of
- *             the memo's last capture, if `serial` is that capture's.
+ *             the capture cache's last capture, if `serial` is that capture's.
  * .inv.note   A capture's note is its stack's node under the recording's epoch:
  *             forgetting modules forgets the notes, a fork ends the epoch. */
 #include <errno.h>
@@ -28,15 +32,16 @@ enum {
     CLOCK_LAST_TICKS = 1 << 28
 };
 
-/* A thread's part; pooled with the thread's state. */
+/* A thread's part; pooled with the thread's state.  Its thread alone reads and
+ * writes it. */
 struct alqi_preload_exact {
-    struct alqi_raw_chunk_header *chunk;
-    uint32_t epoch; /* of the recording the chunk is in */
-    uint32_t stream;
-    uint32_t sequence;
-    bool is_announced; /* the stream knows its thread */
-    char name[17];
-    uint64_t serial;         /* of the memo's capture that path is of */
+    struct alqi_raw_chunk_header *chunk; /* NULL: none yet, or no space */
+    uint32_t epoch;          /* of the recording that the chunk is in */
+    uint32_t stream;         /* number of the part's stream in the recording */
+    uint32_t sequence;       /* of the chunk within the stream, from 0 */
+    bool is_announced;       /* the stream has the thread's name */
+    char name[17];           /* as announced */
+    uint64_t serial;         /* of the capture that path is of        */
     uint64_t clock_at_ticks; /* the next CLOCK is due                 */
     uint64_t clock_step_ticks;
     struct alqi_exact_encoder encoder;
@@ -47,11 +52,11 @@ struct alqi_preload_exact {
 _Atomic(uint32_t) alqi_preload_exact_mode;
 
 static struct {
-    _Atomic(bool) is_timed; /* .inv.timed */
-    _Atomic(bool) is_barriered;
-    _Atomic(bool) wants_sampling;
-    _Atomic(uint32_t) n_streams;
-    uint32_t epoch; /* forks so far, + 1 */
+    _Atomic(bool) is_timed;       /* .inv.timed; set once in a recording    */
+    _Atomic(bool) is_barriered;   /* every thread has seen is_timed         */
+    _Atomic(bool) wants_sampling; /* tables are full: start the profile     */
+    _Atomic(uint32_t) n_streams;  /* of the recording, from 0               */
+    uint32_t epoch;               /* forks so far, + 1 */
 } exact;
 
 /* ---- a thread's stream ----------------------------------------------------

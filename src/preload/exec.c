@@ -1,9 +1,9 @@
 /* exec.c -- programs that the program executes [doc/design/preload]
  *
- * The recorded process itself is followed over exec: what it becomes finds in
- * its environment what this image found and took out.  Children are followed
- * where the environment is kept (`follow`).  A program that cannot be recorded
- * gets nothing of ours that would disturb it, and is noted.
+ * The recorded process itself is followed over exec: the next image finds in
+ * its environment the variables that this image found and took out.  Children
+ * are followed where the environment is kept (`follow`).  A program that cannot
+ * be recorded gets no variable of ours that would disturb it, and is noted.
  *
  *             | can be recorded       | cannot, harmless | cannot, disturbed
  *   itself    | our variables, added  | as it is, noted  | as it is, noted
@@ -11,9 +11,9 @@
  *   child,    | as it is: they are    | as it is, noted  | without our
  *   followed  | there                 |                  | variables, noted
  *
- * .inv.child   Whoever is here may be between vfork and exec, or a forked child
- *              of many threads: no malloc, no lock, all room on the stack, and
- *              nothing stays changed but flags of the recording.
+ * .inv.child   The caller may be between vfork and exec, or a forked child of a
+ *              process of many threads: no malloc, no lock, all memory on the
+ *              stack, and no memory stays changed but flags of the recording.
  *
  * What the C library executes by itself (system, popen) does not come here. */
 #include <alloca.h>

@@ -1,13 +1,14 @@
-/* file.c -- see file.h
+/* file.c -- the recording's file: created, mapped by windows, made longer
  *
  *   header | chunk chunk ... chunk | ... | to `size_bytes`: holes yet
  *            ^next                 ^end: one page more is mapped, of the window
  *            '------ window -------'     that comes after, which is made of it
  *
- * The file is made longer than it is, by holes, and a window of it is mapped at
- * a time.  A mapping can be made to reach further without the file: so there
- * is a descriptor while the file is created, and while it is made longer still,
- * by its name. */
+ * The file is longer than its data, by holes, and one window of it is mapped at
+ * a time.  mremap moves the window without a descriptor: there is a descriptor
+ * only while the file is created, and while it is made longer, by its name.
+ *
+ * Keeps .inv.blocks, .inv.mine and .inv.few of file.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -31,17 +32,17 @@ enum {
 };
 
 static struct {
-    struct alqi_plat_lock lock; /* of growth */
-    struct alqi_raw_header *header;
-    char *next; /* of the window: where the next chunk begins */
-    char *end;
-    off_t size_bytes;
-    dev_t device;
-    ino_t inode;
-    uint64_t retry_after_ns;
-    bool has_logged_full;
-    char path[1200];
-    char error[1400]; /* the last that was said */
+    struct alqi_plat_lock lock;     /* of growth, and of what follows        */
+    struct alqi_raw_header *header; /* mapped; NULL: there is no file        */
+    char *next;              /* in the window: where the next chunk begins   */
+    char *end;               /* of the window                                */
+    off_t size_bytes;        /* of the file, holes included                  */
+    dev_t device;            /* of the file: .inv.mine                       */
+    ino_t inode;             /* likewise                                     */
+    uint64_t retry_after_ns; /* no chunk is tried before that time           */
+    bool has_logged_full;    /* the line "no space" has been logged          */
+    char path[1200];         /* absolute; while there is a file              */
+    char error[1400];        /* of the last failure, as logged               */
 } file = {.lock = ALQI_PLAT_LOCK(PRELOAD_FILE)};
 
 static struct alqi_raw_header nobodys;

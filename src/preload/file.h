@@ -17,8 +17,8 @@
 
 #include "wire/raw.h"
 
-/* Creates the recording for this process image; false when that failed (said
- * once on stderr).  Caller holds no lock of ours. */
+/* Creates the recording for this process image; false: it failed, which is
+ * logged once.  The caller holds the lock of streams. */
 bool alqi_preload_file_create(uint32_t flags);
 
 /* The header, or a page of nobody's when there is no file. */

@@ -10,7 +10,7 @@
  * its own process; for SIGKILL it does so in any case, since the recording is
  * complete.
  *
- * .inv.bare  System calls are made without the libc, whose wrappers are
+ * .inv.libc  System calls are made without the libc, whose wrappers are
  *            cancellation points. */
 #include <errno.h>
 #include <fcntl.h>

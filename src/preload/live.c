@@ -1,9 +1,15 @@
-/* live.c -- see live.h
+/* live.c -- estimates of the bytes allocated and alive, and limits on them
  *
  * A client of the engine without stacks.  A block that it samples stands for
- * size / p bytes, p being the chance that one of its words is sampled: the
- * estimate of the report.  That is the user data of the block's entry, so what
- * was added is what is taken away, at whatever rate it came. */
+ * size / p bytes, p being the probability that one of its words is sampled: the
+ * estimator of the report.
+ *
+ *   a limit: unset --live_limit--> armed --the sum passes it--> due --taken-->
+ *            reached, once and for all (limit.c)
+ *
+ * .inv.estimate  The estimate is the user data of the block's entry: a free
+ *                subtracts the number that the allocation added, whatever the
+ *                rate is now. */
 #include <string.h>
 
 #include "preload/live.h"

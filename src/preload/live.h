@@ -13,12 +13,13 @@ enum alq_status alqi_preload_live_start(struct alqi_preload_thread *thread,
                                         double rate);
 
 uint64_t alqi_preload_live_bytes(void);
-/* Since it counts. */
+/* Bytes allocated since live_start. */
 uint64_t alqi_preload_live_alloc_bytes(void);
 
-/* Beyond that many bytes the limit is due, once.  Before live_start. */
+/* Sets a limit: beyond so many bytes it is due, once.  Before live_start. */
 void alqi_preload_live_limit(enum alqi_raw_limit_kind kind, uint64_t bytes);
-/* Bits, by kind, of limits that are due; whoever takes them sees to them. */
+/* Bits, by kind, of limits that are due; the thread that exchanges them with 0
+ * calls alqi_preload_limit_reached. */
 extern _Atomic(uint32_t) alqi_preload_live_due;
 
 static inline bool

@@ -3,9 +3,15 @@
  * Every block stays where the program's allocator put it.  The fast paths end
  * in tail calls, so they have no frame of their own.
  *
- * .inv.count   see preload.h
+ *   malloc: count the words down --countdown still >= 0--> the allocator
+ *             '--below 0--> tripped: attach, draw anew, record, or refuse
+ *   free:   filter byte 0 --> the allocator
+ *             '--set--> untrack, then the allocator
+ *
  * .inv.before  A tracked block is untracked before its address can be reused:
- *              entries leave the index before the real free or realloc. */
+ *              entries leave the index before the real free or realloc.
+ *
+ * The values of the countdown are preload.h's (.inv.count). */
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>

@@ -1,4 +1,13 @@
-/* nodes.c -- see nodes.h */
+/* nodes.c -- the table of call stacks of the exact mode
+ *
+ *   none --first stack--> table --five eighths full--> a table twice as large
+ *     ^                      | forget: a module went, or a fork        | older
+ *     +----------------------+                                         v
+ *                                        still readable; unmapped by forget
+ *   full: at the cap, or no memory; no node is added, none is lost
+ *
+ * Threads read a table without a lock; `lock` guards additions.  Keeps
+ * .inv.node, .inv.fresh and .inv.hash of nodes.h. */
 #include <string.h>
 
 #include "preload/file.h"
@@ -13,14 +22,14 @@ _Atomic(struct alqi_preload_nodes *) alqi_preload_nodes;
 
 static struct {
     struct alqi_plat_lock lock; /* of all below, and of adding */
-    uint64_t max_bytes;
-    uint64_t n_bytes; /* of all tables, old ones too */
-    uint32_t last_id;
-    uint32_t sequence;
-    uint32_t n_modules; /* as the chunk has it */
-    _Atomic(bool) is_full;
-    struct alqi_raw_chunk_header *chunk;
-    struct alqi_exact_node_encoder encoder;
+    uint64_t max_bytes;         /* cap of n_bytes; 0: none                  */
+    uint64_t n_bytes;           /* of all tables, old ones too              */
+    uint32_t last_id;           /* given out; 0 is none                     */
+    uint32_t sequence;          /* of the chunk in the stream of nodes      */
+    uint32_t n_modules;         /* of the recording, as the chunk has it    */
+    _Atomic(bool) is_full;      /* stays set; read without the lock         */
+    struct alqi_raw_chunk_header *chunk; /* NULL: none yet                  */
+    struct alqi_exact_node_encoder encoder; /* of the chunk                 */
 } nodes = {.lock = ALQI_PLAT_LOCK(PRELOAD_NODES)};
 
 void

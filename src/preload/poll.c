@@ -1,7 +1,12 @@
-/* poll.c -- what changes slowly: a thread's name, resident memory
+/* poll.c -- thread names and resident memory, polled by recording threads
  *
- * Looked at when something else is recorded and the last look is a while ago;
- * so an idle program is left alone, and no thread of ours is needed. */
+ * A thread that records an event polls when the last poll is POLL_NS ago, so
+ * that an idle program is left alone and the profiler needs no thread.
+ *
+ *   waiting --poll_ns has passed, in any thread's event--> polled --> waiting
+ *
+ * .inv.poll  One thread polls resident memory for all: the thread whose
+ * exchange moves the next time. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -14,14 +19,14 @@
 #include "preload/stream.h"
 
 enum {
-    LOOK_NS = 100000000, /* between two looks at first */
-    LOOKS_MOST = 4096    /* of a recording twice as old: looks get rarer */
+    POLL_NS = 100000000, /* between two polls of memory, at first */
+    POLLS_MOST = 4096    /* of a recording twice as old: polls get rarer */
 };
 
 static _Atomic(uint64_t) rss_due_ns;
 
 static bool
-may_look(void)
+may_poll(void)
 {
     return alqi_plat_confinement_sigsafe() == ALQI_PLAT_FREE;
 }
@@ -31,7 +36,7 @@ alqi_preload_poll_name(char name[17])
 {
     char now[17] = "";
 
-    if (!may_look())
+    if (!may_poll())
         return false;
     prctl(PR_GET_NAME, now);
     if (strcmp(now, name) == 0)
@@ -80,9 +85,9 @@ static uint64_t
 gap_ns(uint64_t now_ns)
 {
     uint64_t start_ns = alqi_preload_file_header()->start_mono_ns;
-    uint64_t gap = (now_ns - start_ns) / LOOKS_MOST;
+    uint64_t gap = (now_ns - start_ns) / POLLS_MOST;
 
-    return gap > LOOK_NS ? gap : LOOK_NS;
+    return gap > POLL_NS ? gap : POLL_NS;
 }
 
 uint64_t
@@ -90,7 +95,7 @@ alqi_preload_poll_rss(uint64_t now_ns)
 {
     uint64_t due_ns = atomic_load_explicit(&rss_due_ns, memory_order_relaxed);
 
-    if (now_ns < due_ns || alqi_preload_config.has_no_rss || !may_look() ||
+    if (now_ns < due_ns || alqi_preload_config.has_no_rss || !may_poll() ||
         !atomic_compare_exchange_strong_explicit(
             &rss_due_ns, &due_ns, now_ns + gap_ns(now_ns), memory_order_relaxed,
             memory_order_relaxed))
@@ -115,7 +120,7 @@ rss_put(struct alqi_preload_stream *s, uint64_t now_ns)
 void
 alqi_preload_poll_slow(struct alqi_preload_thread *thread, uint64_t now_ns)
 {
-    thread->poll_ns = now_ns + LOOK_NS;
+    thread->poll_ns = now_ns + POLL_NS;
     alqi_preload_stream_announce(thread, now_ns);
     rss_put(thread->stream, now_ns);
 }

@@ -4,13 +4,14 @@
  * to the rest.  Every state of a thread is a value of the countdown
  * (.inv.count): the fast path has one test.
  *
- *   gap - 1           the gap-th word from here is the next sampled one
- *   PARKED            nothing to do: off, inside the engine, thread ending
+ *   gap - 1           gap is the sampling interval drawn: the gap-th word from
+ *                     here is the next sampled one
+ *   PARKED            no word is sampled: off, inside the engine, ending
  *   0 in a new thread the first allocation trips and attaches the thread
- *   REARM            another thread changed the profiles: draw again; more
- *                     or less, see alqi_preload_with_rearm
- *   less              a fence stands before the next sample (limit_trigger.h)
- */
+ *   REARM, about      another thread changed the profiles: draw again
+ *                     (alqi_preload_with_rearm)
+ *   less              a limit trigger stands before the next sample
+ *                     (limit_trigger.h) */
 #ifndef ALQI_PRELOAD_H
 #define ALQI_PRELOAD_H
 
@@ -35,8 +36,8 @@
 struct alqi_preload_thread;
 struct alqi_preload_limit_trigger_hooks;
 
-/* What a kick makes of a countdown: one at which the next allocation trips, and
- * from which the old one can be read, unless that was parked. */
+/* The countdown with a re-arm request: the next allocation trips, and the old
+ * countdown can be read from it, unless that was parked. */
 static inline int64_t
 alqi_preload_with_rearm(int64_t left)
 {
@@ -52,22 +53,25 @@ alqi_preload_is_rearm_due(int64_t left)
 }
 
 struct alqi_preload_hot {
-    int64_t left_words;
-    struct alqi_preload_thread *thread; /* NULL before the first trip */
-    bool is_ended;                      /* its last destructor ran    */
-    bool is_orphan_held;                /* by this thread             */
-    bool is_controlling;                /* holds a lock in mode IDLE  */
-    uint32_t n_forks_skipped;           /* fork.c, .inv.window        */
-    uint32_t fork_mode;
-    int64_t fork_left_words;
-    const void *mapping; /* being tried as a block, if that is one */
-    const void *reborn;  /* the same, of one that realloc made */
+    /* Of the calling thread, which alone writes them; but rearm_all writes a
+     * request to left_words. */
+    int64_t left_words;                 /* the countdown                    */
+    struct alqi_preload_thread *thread; /* NULL before the first trip       */
+    bool is_ended;                      /* its last key destructor has run  */
+    bool is_orphan_held;                /* .inv.bypass of thread.c           */
+    bool is_controlling;                /* holds a lock in mode IDLE        */
+    uint32_t n_forks_skipped; /* forks of handlers inside the profiler that
+                                 are not over (fork.c, .inv.window)         */
+    uint32_t fork_mode;       /* the thread's mode before the fork's window */
+    int64_t fork_left_words;  /* the countdown before it                    */
+    const void *mapping; /* the mapping that is tried as a block, or NULL   */
+    const void *reborn;  /* the block that is tried and realloc made        */
 };
 
 extern __thread struct alqi_preload_hot alqi_preload_hot
     __attribute__((tls_model("initial-exec")));
 
-/* ---- the allocator behind us (real.c) ------------------------------------ */
+/* ---- the program's allocator (real.c) ------------------------------------ */
 
 struct alqi_preload_real {
     void *(*malloc)(size_t);
@@ -83,7 +87,7 @@ struct alqi_preload_real {
     int (*dlclose)(void *);
 };
 
-/* Filled with functions that begin, and forward. */
+/* Before the start: functions that begin the recording, and forward. */
 extern struct alqi_preload_real alqi_preload_real;
 
 /* Finds the allocator, then begins the recording (init.c); false when that was
@@ -95,7 +99,7 @@ size_t alqi_preload_boot_size(const void *block);
 
 /* ---- blocks (malloc.c) --------------------------------------------------- */
 
-/* Tries the words of a block that is not malloc's; returns it. */
+/* Tries the words of a mapping as those of a block; returns the block. */
 void *alqi_preload_tried(void *block, size_t size_bytes);
 /* The block is about to go; the caller frees it. */
 void alqi_preload_untrack(void *block);
@@ -104,15 +108,15 @@ void alqi_preload_untrack(void *block);
 
 struct alqi_preload_stream;
 
-/* What stops a thread before it allocates more (limit_trigger.h). */
+/* A thread's allocation limit trigger (limit_trigger.h); its thread's alone. */
 struct alqi_preload_limit_trigger {
-    const struct alqi_preload_limit_trigger_hooks *hooks; /* NULL: it is down */
-    void *arg;
-    uint64_t words; /* allocated since it was put up, when the countdown */
-    int64_t from;   /* stood here                                        */
-    uint64_t at_words;
-    bool asks;      /* at each allocation                                */
-    bool is_asking; /* permit runs, or it is held: the countdown is parked */
+    const struct alqi_preload_limit_trigger_hooks *hooks; /* NULL: unset    */
+    void *arg;         /* of the hooks                                      */
+    uint64_t words;    /* allocated since it was set, up to the moment when */
+    int64_t from;      /* ... the countdown stood here                      */
+    uint64_t at_words; /* the next permission is due at that many words     */
+    bool asks;         /* for permission at each allocation                 */
+    bool is_asking;    /* permit runs, or is held: the countdown is parked  */
 };
 
 /* A block on its way from one address to another (recorder.c, .inv.move). */
@@ -140,7 +144,7 @@ struct alqi_preload_thread {
     uint32_t quiet_mark;      /* threads_quiesce; locked                 */
     bool is_announced;        /* the stream knows this thread            */
     uint64_t memo_serial;     /* of the last stack written to the stream */
-    uint64_t poll_ns;         /* when to look at name and memory again   */
+    uint64_t poll_ns;         /* when to poll name and memory next       */
     char name[17];            /* as announced                            */
     struct alqi_preload_moving moving;
 };
@@ -154,16 +158,18 @@ struct alqi_preload_thread *alqi_preload_thread_attach(void);
 struct alqi_preload_thread *alqi_preload_orphan_lock(void);
 void alqi_preload_orphan_unlock(struct alqi_preload_thread *orphan);
 
-/* Between the two, handlers on the calling thread enter nothing of ours: it may
- * hold locks that recording takes.  reopen takes what shut returned. */
+/* Between the two, signal handlers on the calling thread bypass the profiler:
+ * the thread may hold locks that recording takes.  end takes what begin
+ * returned. */
 uint32_t alqi_preload_bypass_begin(void);
 void alqi_preload_bypass_end(uint32_t was);
 
-/* Draws a gap and stores the countdown; tolerates kicks that come meanwhile. */
+/* Draws a sampling interval and stores the countdown; a re-arm request that
+ * comes meanwhile is not lost. */
 void alqi_preload_rearm(struct alqi_preload_thread *thread);
 void alqi_preload_arm(struct alqi_preload_thread *thread, uint64_t skip_words);
-/* As arm, for a gap that was drawn before and of which `left` is left; kicked
- * if it was, or must be. */
+/* As arm, for an interval that was drawn before and of which `left` is left;
+ * with a re-arm request if there was one, or must be. */
 void alqi_preload_rest(struct alqi_preload_thread *thread, int64_t left,
                        bool was_rearm_due);
 /* An allocation of so many words passed the countdown while its thread is
@@ -172,11 +178,11 @@ void alqi_preload_rest(struct alqi_preload_thread *thread, int64_t left,
 void alqi_preload_tripped_inside(uint64_t words);
 
 /* The gap that is parked is not to be put back: unpark makes the thread draw
- * again.  Unlike kick_all, of the calling thread alone. */
+ * again.  Unlike rearm_all, of the calling thread alone. */
 void alqi_preload_redraw(struct alqi_preload_thread *thread);
 
-/* Parks the countdown and returns it, for unpark to put back; a kick that
- * came between is not lost.  For the orphan both do nothing. */
+/* Parks the countdown and returns it, for unpark to put back; a re-arm request
+ * that comes between is not lost.  For the orphan both do nothing. */
 int64_t alqi_preload_park(struct alqi_preload_thread *thread);
 void alqi_preload_unpark(struct alqi_preload_thread *thread, int64_t left);
 
@@ -237,7 +243,7 @@ extern _Atomic(bool) alqi_preload_is_up;
 extern _Atomic(bool) alqi_preload_is_off;
 extern struct alqi_memprof_domain *alqi_preload_domain;
 
-/* From now on fences are told of samples. */
+/* From now on limit triggers are notified of samples. */
 void alqi_preload_limits_begin(void);
 
 /* One line on stderr, "aliquot: PID: TEXT". */
@@ -323,7 +329,7 @@ void alqi_preload_recorder_start(void);
 /* Samples at this rate from now on; blocks sampled at another stay tracked.
  * `thread` is the caller's, or the orphan's that it holds; one call at a time.
  * `out` is the pattern of a file that is yet to be made, NULL as configured.
- * Errors   ALQ_EIO     there is no file (said)
+ * Errors   ALQ_EIO     there is no file, which is logged
  *          ALQ_EINVAL, ALQ_ENOMEM  as alq_memprof_start */
 enum alq_status alqi_preload_recorder_rate(struct alqi_preload_thread *thread,
                                            double rate, const char *out);
@@ -348,10 +354,11 @@ void alqi_preload_recorder_moved(struct alqi_preload_thread *thread,
 void alqi_preload_recorder_drops(void);
 /* Module events in the recording. */
 uint32_t alqi_preload_recorder_n_modules(void);
-/* The exact mode's memory is up: sample from here, and say so. */
+/* The exact mode's tables are full: sample from here on, and log it. */
 void alqi_preload_recorder_take_over(void);
 
-/* ---- what changes slowly (poll.c) ---------------------------------------- */
+/* ---- thread names and resident memory (poll.c) -----------------------------
+ */
 
 /* The calling thread's name, unless the process is confined: then, or when it
  * is *name already, false. */
@@ -360,8 +367,8 @@ bool alqi_preload_poll_name(char name[17]);
  * preserved. */
 void alqi_preload_poll_slow(struct alqi_preload_thread *thread,
                             uint64_t now_ns);
-/* Resident bytes when it is time to look: one thread, whichever comes first,
- * looks for all.  Else, and when the system does not tell, 0. */
+/* Resident bytes when a poll is due: the first thread that comes polls for all.
+ * Else, and where the system does not tell, 0. */
 uint64_t alqi_preload_poll_rss(uint64_t now_ns);
 /* The process ends. */
 void alqi_preload_poll_last(void);

@@ -1,17 +1,20 @@
-/* real.c -- the allocator that was there before us
+/* real.c -- the program's own allocator, and the start of the recording
  *
- * The first call of the family in the process, or the library's constructor if
- * none came before it, finds the allocator and begins the recording: the
- * constructors of the libraries that the program links run before ours, and
- * what they allocate counts (doc/design/preload.md, Start).
+ * RTLD_NEXT finds the allocator: the libc's, or a library such as jemalloc.
+ * The first call of the malloc family in the process, or the library's
+ * constructor if no call came before it, moves the process from UNBORN on: the
+ * constructors of the libraries that the program links run earlier than ours,
+ * and their allocations count.
  *
- * Meanwhile calls are served from a small arena that is never freed: dlsym
- * itself may allocate.  Each block of the arena is added
- * to the pointer filter, so that free() finds it on its slow path and the fast
- * path needs no range test.
+ *   UNBORN --one exchange--> BEGINNING --alqi_preload_begin--> UP, or OFF
  *
- * RTLD_NEXT finds the program's allocator, be it libc's or a library such as
- * jemalloc; the heaps are never mixed. */
+ * While BEGINNING, dlsym itself may allocate: calls are served from a boot
+ * arena that is never freed.
+ *
+ * .inv.arena  Each block of the arena is in the pointer filter, so that free()
+ *             finds the block on its slow path; none is the program's.
+ *
+ * doc/design/preload.md, "Start", has the table of states. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>

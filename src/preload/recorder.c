@@ -2,12 +2,16 @@
  *
  * A client of the engine like any other: its alloc callback writes an event
  * into the thread's stream and keeps the allocation's number as user data, its
- * dealloc callback writes the free.  Both run with the thread's mode CALLBACK,
- * and what else writes into a stream runs INSIDE: no signal handler of the same
- * thread can come between.
+ * dealloc callback writes the free.  Both run with the thread's mode CALLBACK;
+ * all other writers of a stream run INSIDE.  So no signal handler of the same
+ * thread writes in between.
+ *
+ *   no profile --start--> sampling --rate--> sampling by another profile
+ *                           | stop, and start again: the file goes on
+ *
  *
  * .inv.share   A stack shares frames with the previous one only when that one
- *              was the memo's previous capture and stands in the same chunk.
+ *              was the capture cache's previous one and is in the same chunk.
  * .inv.again   A stack's note, if it is of the stream's chunk, is its number
  *              there.  Of the thread's captures only those whose notes are of
  *              a chunk before, or none, tell what they share.
@@ -42,7 +46,7 @@ static struct {
     struct alq_profile *_Atomic profile; /* NULL before the first start */
 } recorder;
 
-/* What the exact mode falls back on. */
+/* Samples per word, of the profile that follows a full exact mode. */
 static double sampled_rate = ALQI_DEFAULT_RATE;
 
 static struct alqi_preload_stream modules = {.kind = ALQI_RAW_MODULES};
@@ -105,7 +109,7 @@ alqi_preload_recorder_drops(void)
 /* The present profile is about to be a past one.  Who adds meanwhile may add
  * too much or too little; the next addition makes up for it. */
 static void
-drops_settle(void)
+drops_count_past(void)
 {
     struct alq_memprof_counts c;
 
@@ -213,11 +217,11 @@ stack_put(struct alqi_preload_thread *thread, const struct alq_allocation *a,
     return true;
 }
 
-/* The allocation with what is said before it; all or nothing. */
+/* The allocation and the events that must come before it; all or none. */
 static ALQI_NOINLINE bool
-alloc_put_said(struct alqi_preload_thread *thread,
-               const struct alq_allocation *a, double rate, uint64_t now_ns,
-               uint32_t n_shared)
+alloc_put_after(struct alqi_preload_thread *thread,
+                const struct alq_allocation *a, double rate, uint64_t now_ns,
+                uint32_t n_shared)
 {
     struct alqi_preload_stream *s = thread->stream;
     struct alqi_raw_encoder *e = &s->encoder;
@@ -248,7 +252,7 @@ alloc_put_once(struct alqi_preload_thread *thread,
                     alqi_preload_hot.reborn == NULL &&
                     alqi_preload_hot.mapping == NULL))
         return stack_put(thread, a, now_ns, n_shared);
-    return alloc_put_said(thread, a, rate, now_ns, n_shared);
+    return alloc_put_after(thread, a, rate, now_ns, n_shared);
 }
 
 static bool
@@ -478,7 +482,7 @@ alqi_preload_recorder_rate(struct alqi_preload_thread *thread, double rate,
                                 &profile);
     if (status != ALQ_OK)
         return status;
-    drops_settle();
+    drops_count_past();
     if (recorder.profile == NULL)
         alqi_preload_file_header()->seed = alqi_memprof_seed(profile);
     was = alqi_preload_bypass_begin();
@@ -502,7 +506,7 @@ alqi_preload_recorder_start(void)
     }
     status = alqi_preload_recorder_rate(alqi_preload_current(),
                                         alqi_preload_config.rate, NULL);
-    if (status != ALQ_OK && status != ALQ_EIO) /* which was said */
+    if (status != ALQ_OK && status != ALQ_EIO) /* which is logged */
         alqi_preload_log(alq_status_text(status));
 }
 

@@ -1,7 +1,9 @@
 /* signal.c -- a signal that starts and stops sampling
  *
- * It is taken once, at start-up, and only where nobody has it; a program that
- * installs a handler of its own later replaces ours, as it may. */
+ *   default action --install--> ours --the program's sigaction--> the program's
+ *
+ * The signal is taken once, at start-up, and only where its action is the
+ * default.  A program that installs a handler later replaces ours. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

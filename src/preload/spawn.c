@@ -34,16 +34,16 @@ struct beginning {
 };
 
 struct spawned {
-    struct spawned *next; /* of the list, or of the pool */
-    struct spawned *prev;
-    struct beginning beginning;
-    struct alqi_memprof_trees trees;
+    struct spawned *next;            /* in the list, or in the pool */
+    struct spawned *prev;            /* in the list */
+    struct beginning beginning;      /* the program's function and argument */
+    struct alqi_memprof_trees trees; /* profiles that the thread takes over */
 };
 
 static struct {
     struct alqi_plat_lock lock;
-    struct spawned *list;
-    struct spawned *pool;
+    struct spawned *list; /* .inv.spawns */
+    struct spawned *pool; /* free records */
 } spawns = {.lock = ALQI_PLAT_LOCK(PRELOAD_SPAWNS)};
 
 /* ---- the real ones ------------------------------------------------------- */

@@ -1,4 +1,12 @@
-/* stream.c -- see stream.h */
+/* stream.c -- streams of chunks: pooled, given to threads, filled
+ *
+ *   pool --a thread's first event--> one thread's --the thread ends--> pool
+ *
+ *   a stream's chunk: none --turn--> filling --full, turn--> the next one
+ *   the file:         none --the first stream--> there; failed: none is made
+ *
+ * A forked child starts over: no pool, no file (streams_fork_child).  Keeps
+ * .inv.stream of stream.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,14 +16,14 @@
 enum { SLAB_BYTES = 4096 };
 
 static struct {
-    struct alqi_plat_lock lock; /* of the pool and of making the file */
-    struct alqi_preload_stream *pool;
-    char *slab; /* streams are carved from pages */
-    size_t slab_left_bytes;
-    uint32_t n_streams;
-    bool is_forked;
-    _Atomic(bool) has_file;
-    bool is_failed; /* no file can be made: nothing is recorded */
+    struct alqi_plat_lock lock;       /* of all below, and of making the file */
+    struct alqi_preload_stream *pool; /* linked by `next`                 */
+    char *slab;             /* where the next stream is carved            */
+    size_t slab_left_bytes; /* of the slab                                */
+    uint32_t n_streams;     /* ever made, in this recording               */
+    bool is_forked;         /* the recording's header is to say FORKED    */
+    _Atomic(bool) has_file; /* stays set; read without the lock           */
+    bool is_failed;         /* no file can be made: nothing is recorded   */
 } streams = {.lock = ALQI_PLAT_LOCK(PRELOAD_STREAMS)};
 
 /* ---- the file ------------------------------------------------------------ */

@@ -14,18 +14,19 @@
 enum { ALQI_PRELOAD_STREAMS_MAX = 1 << 16 };
 
 struct alqi_preload_stream {
-    struct alqi_raw_encoder encoder;
-    struct alqi_raw_chunk_header *chunk;
-    struct alqi_preload_stream *next; /* in the pool */
-    uint32_t index;
-    uint32_t sequence;
-    enum alqi_raw_chunk_kind kind;
-    bool has_stack; /* this chunk has an allocation to share with */
-    uint64_t notes; /* of stacks that have a number in this chunk: no other
-                       chunk of the process has such ones */
+    /* All fields: its thread's (.inv.stream). */
+    struct alqi_raw_encoder encoder;     /* of the chunk                     */
+    struct alqi_raw_chunk_header *chunk; /* filling; NULL: none yet          */
+    struct alqi_preload_stream *next;    /* in the pool                      */
+    uint32_t index;                      /* number in the recording          */
+    uint32_t sequence;                   /* of the next chunk, from 0        */
+    enum alqi_raw_chunk_kind kind;       /* of its chunks; constant          */
+    bool has_stack; /* the chunk has an allocation to share frames with      */
+    uint64_t notes; /* base of the notes of stacks that are numbered in the
+                       chunk; no other chunk of the process has it           */
 };
 
-/* Makes the recording if there is none yet; false: none can be made. */
+/* Makes the recording if there is none yet; false: no file can be made. */
 bool alqi_preload_stream_file(void);
 
 /* The same; a recording that is made from now on begins at that rate and is

@@ -1,4 +1,4 @@
-/* thread.c -- a thread's profiler state: attach, re-arm, kick, end
+/* thread.c -- a thread's profiler state: attach, arm, re-arm, end
  *
  * State of a thread:
  *
@@ -8,21 +8,24 @@
  *                                                    through the orphan
  *
  * .inv.list  The list holds exactly the states whose `hot` is set; a pooled
- *            state is on no list and has no `hot`.
- * .inv.alone While a thread holds a lock of the preload's outside the engine,
+ *            state is on no list and its `hot` is NULL.
+ * .inv.bypass While a thread holds a lock of the preload's outside the engine,
  *            `is_orphan_held` sends the frees of its signal handlers past the
- *            profiler: they must not wait for a lock their own thread holds.
- *            Nor do they attach the thread, and their forks are as _Fork.
- * .inv.rearm  After kick_all returns, every attached thread has drawn its gap
- *            from the present profiles, or will before its next sample.
+ *            profiler: a handler must not wait for a lock that its own thread
+ *            holds.  Such a handler does not attach the thread, and its forks
+ *            are as _Fork.
+ * .inv.rearm After rearm_all returns, every attached thread has drawn its
+ *            sampling interval from the present profiles, or will before its
+ *            next sample.
  *
- * kick_all writes another thread's countdown, which that thread changes with
- * plain instructions.  generation is raised, then all threads pass a barrier,
- * then REARM is stored, then a second barrier ends every read-modify-write
- * that was under way; a kick that such an instruction overwrote is made
- * again.  A thread that arms itself stores the countdown first and looks at
- * the generation after: either it sees the new one and draws again, or its
- * store came before the barrier and REARM overwrites it. */
+ * rearm_all writes another thread's countdown, which that thread changes with
+ * plain instructions.  The caller raises `generation`, passes a barrier of all
+ * threads, stores a re-arm request, and passes a second barrier, which ends
+ * every read-modify-write that was under way; a request that such an
+ * instruction overwrote is stored again.  A thread that arms itself stores the
+ * countdown first and reads the generation after: either the thread sees the
+ * new generation and draws again, or its store came before the barrier and the
+ * request overwrites it. */
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -36,17 +39,18 @@
 enum { REARM_ROUNDS_MAX = 64, EXIT_ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
 
 static struct {
-    struct alqi_plat_lock lock; /* of all below */
-    struct alqi_preload_thread *list;
-    struct alqi_preload_thread *pool;
-    uint32_t n_threads_ever;
-    uint32_t last_mark;
-    _Atomic(uint32_t) generation;
+    struct alqi_plat_lock lock;       /* of all below                       */
+    struct alqi_preload_thread *list; /* attached threads: .inv.list        */
+    struct alqi_preload_thread *pool; /* states without a thread            */
+    uint32_t n_threads_ever;          /* attached so far, the orphan's too  */
+    uint32_t last_mark;               /* of threads_quiesce                 */
+    _Atomic(uint32_t) generation;     /* of the profiles; read without lock */
 } threads = {.lock = ALQI_PLAT_LOCK(PRELOAD_THREADS)};
 
 static struct {
-    struct alqi_plat_lock lock;
-    struct alqi_preload_thread *state; /* made on first use */
+    struct alqi_plat_lock lock;        /* of the state                      */
+    struct alqi_preload_thread *state; /* NULL before start-up, and where
+                                          there was no memory for it        */
 } orphan = {.lock = ALQI_PLAT_LOCK(PRELOAD_ORPHAN)};
 
 static pthread_key_t exit_key;
@@ -168,8 +172,8 @@ generation_now(void)
     return atomic_load_explicit(&threads.generation, memory_order_acquire);
 }
 
-/* A handler or a callback has allocated while the countdown was parked: once,
- * or more often. */
+/* Counts that a handler or a callback has allocated, once or more often, while
+ * the countdown was parked. */
 static inline void
 parked_check(void)
 {
@@ -273,8 +277,9 @@ alqi_preload_unpark(struct alqi_preload_thread *thread, int64_t left)
     alqi_preload_pending_poll();
 }
 
-/* Another thread's countdown, which its owner uses without atomics: what the
- * owner subtracts meanwhile either is in what is kicked, or undoes the kick. */
+/* Of another thread's countdown, which its owner changes without atomics.  A
+ * subtraction that comes meanwhile either stands in the countdown with the
+ * request, or overwrites the request. */
 static bool
 rearm_request(struct alqi_preload_hot *hot)
 {
@@ -325,7 +330,7 @@ alqi_preload_rearm_all(void *heap)
 /* ---- quiescence ----------------------------------------------------------
  */
 
-/* Marks whom it sees outside; true when all are marked. */
+/* Marks each thread that is outside the engine; true: all are marked. */
 static bool
 all_seen_outside_locked(uint32_t mark)
 {
@@ -341,7 +346,8 @@ all_seen_outside_locked(uint32_t mark)
     return is_all;
 }
 
-/* Who goes in after the barrier finds what the caller published before. */
+/* A thread that enters the engine after the barrier sees all that the caller
+ * stored before. */
 bool
 alqi_preload_threads_quiesce(void)
 {
@@ -355,7 +361,7 @@ alqi_preload_threads_quiesce(void)
     for (unsigned i = 0; i < ROUNDS && !is_quiet; i++) {
         if (i > 0)
             nanosleep(&a_while, NULL);
-        alqi_preload_hot.is_orphan_held = true; /* .inv.alone */
+        alqi_preload_hot.is_orphan_held = true; /* .inv.bypass */
         alqi_plat_lock(&orphan.lock);
         alqi_plat_lock(&threads.lock);
         if (i == 0)
@@ -380,7 +386,7 @@ alqi_preload_thread_attach(void)
     if (hot->thread != NULL)
         return hot->thread;
     if (hot->is_orphan_held && !hot->is_ended) {
-        hot->left_words = 0; /* .inv.alone; ask again */
+        hot->left_words = 0; /* .inv.bypass; ask again */
         return NULL;
     }
     if (hot->is_ended)
@@ -391,7 +397,7 @@ alqi_preload_thread_attach(void)
             hot->left_words = 0; /* ask again at the next allocation */
         return NULL;
     }
-    hot->is_orphan_held = true; /* .inv.alone */
+    hot->is_orphan_held = true; /* .inv.bypass */
     thread = state_take();
     if (thread == NULL) {
         hot->is_orphan_held = false;
@@ -422,7 +428,7 @@ thread_end(struct alqi_preload_thread *thread)
 
     hot->left_words = ALQI_PARKED;
     hot->is_ended = true;
-    hot->is_orphan_held = true; /* .inv.alone */
+    hot->is_orphan_held = true; /* .inv.bypass */
     hot->thread = NULL;
     alqi_plat_lock(&threads.lock);
     list_remove_locked(thread);
@@ -517,7 +523,7 @@ alqi_preload_bypass_begin(void)
     bool was_held = hot->is_orphan_held;
 
     if (hot->thread == NULL) {
-        hot->is_orphan_held = true; /* .inv.alone */
+        hot->is_orphan_held = true; /* .inv.bypass */
         return was_held;
     }
     return hot->thread->memprof.mode == ALQI_MEMPROF_INSIDE

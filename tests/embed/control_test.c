@@ -21,6 +21,7 @@
 
 #include <aliquot/aliquot.h>
 
+#include "base/skip.h"
 #include "domains_kit.h"
 
 enum {
@@ -298,6 +299,28 @@ serves_after_its_socket_was_closed(void **state)
     assert_false(ask("status", answer));
 }
 
+/* The profiler's handlers of fork, and the server's, nest in one order, which
+ * of the two came first all the same. */
+static void
+forks_with_a_profile_older_than_the_server(void **state)
+{
+    const struct alq_memprof_config config = {.rate = 0.01};
+    const struct alq_tracker tracker = {0};
+    struct alq_profile *profile;
+
+    (void)state;
+    if (!CAN_FORK)
+        ALQI_SKIP("a forked child may have no threads under this sanitizer");
+    assert_int_equal(ALQ_OK, alq_domain_new(NULL, &d));
+    assert_int_equal(ALQ_OK, alq_memprof_start(d, &config, &tracker, &profile));
+    assert_int_equal(ALQ_OK, alq_control_start(name));
+    fork_one();
+    assert_int_equal(ALQ_OK, alq_control_stop());
+    assert_int_equal(ALQ_OK, alq_memprof_stop(d));
+    alq_profile_drop(profile);
+    assert_int_equal(ALQ_OK, alq_domain_drop(d));
+}
+
 /* ---- where traces go ----------------------------------------------------- */
 
 static char folder[] = "/tmp/alq_control_XXXXXX";
@@ -329,6 +352,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forks_with_a_profile_older_than_the_server),
         cmocka_unit_test(anything_at_any_time),
         cmocka_unit_test(ends_with_clients_inside),
         cmocka_unit_test(serves_after_its_socket_was_closed),

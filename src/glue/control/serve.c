@@ -50,7 +50,9 @@ after_fork_child(void)
         alqi_heap_handshake_request_sigsafe(d);
 }
 
-static void
+/* When the library is loaded: handlers of fork run last registered first, so
+ * that the server's lock comes after those of other parts (base/rank.h). */
+__attribute__((constructor)) static void
 forks_watch(void)
 {
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
@@ -61,14 +63,11 @@ forks_watch(void)
 enum alq_status
 alq_control_start(const char *name)
 {
-    static pthread_once_t is_watching_forks = PTHREAD_ONCE_INIT;
-
     if (name == NULL)
         name = NAME_DEFAULT;
     if ((name[0] != '@' && name[0] != '/') ||
         strlen(name) >= ALQI_CONTROL_NAME_BYTES)
         return ALQ_EINVAL;
-    pthread_once(&is_watching_forks, forks_watch);
     alqi_heap_handshake_set(alqi_glue_control_answer);
     return alqi_control_open(&alqi_glue_control_server, name);
 }

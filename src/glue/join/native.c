@@ -1,16 +1,23 @@
-/* native.c -- see native.h */
+/* native.c -- the modules of the process and the names of their functions
+ *
+ *   a module: mapped --meet--> known --the first name asked for--> read
+ *
+ * Any thread moves a module, under `lock`.  A module is known for good: another
+ * that is mapped in its place later is a new module (.inv.kept of native.h).
+ * aliquot(1) names a trace's frames anew, by debug information that this
+ * library does not read (cli/convert/heap_trace.c); both read files by
+ * stack/symbol_elf.h. */
 #include <elf.h>
-#include <fcntl.h>
 #include <link.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/base.h"
 #include "glue/join/native.h"
 #include "plat/plat.h"
+#include "stack/symbol_elf.h"
 
 enum { SYMBOL_BYTES_MAX = 256 << 20, MODULES_MAX = 4096 };
 
@@ -20,48 +27,14 @@ struct module {
     ElfW(Sym) * syms; /* functions alone */
     size_t n_syms;
     char *texts; /* ends with 0 */
-    size_t n_texts;
 };
 
-static struct alqi_plat_lock lock; /* of what follows */
+static struct alqi_plat_lock lock =
+    ALQI_PLAT_LOCK(GLUE_NATIVE); /* of all below */
 static struct module *modules[MODULES_MAX];
 static unsigned n_modules;
 
 /* ---- symbols ------------------------------------------------------------ */
-
-static bool
-read_at(int fd, void *bytes, size_t n, uint64_t at)
-{
-    char *to = bytes;
-
-    while (n > 0) {
-        ssize_t k = pread(fd, to, n, (off_t)at);
-
-        if (k <= 0)
-            return false;
-        to += k;
-        at += (uint64_t)k;
-        n -= (size_t)k;
-    }
-    return true;
-}
-
-/* A section's bytes and one 0 more, in the file's order; NULL: none. */
-static char *
-section_read(int fd, const ElfW(Shdr) * s)
-{
-    char *bytes;
-
-    if (s->sh_type == SHT_NOBITS || s->sh_size > SYMBOL_BYTES_MAX)
-        return NULL;
-    bytes = malloc(s->sh_size + 1);
-    if (bytes == NULL || !read_at(fd, bytes, s->sh_size, s->sh_offset)) {
-        free(bytes);
-        return NULL;
-    }
-    bytes[s->sh_size] = '\0';
-    return bytes;
-}
 
 static bool
 is_function(const ElfW(Sym) * s, size_t n_texts)
@@ -72,68 +45,57 @@ is_function(const ElfW(Sym) * s, size_t n_texts)
            s->st_shndx != SHN_UNDEF && s->st_name != 0 && s->st_name < n_texts;
 }
 
-/* Keeps the functions of a symbol table and the texts that it names. */
-static void
-table_read(struct module *m, int fd, const ElfW(Shdr) * table,
-           const ElfW(Shdr) * texts)
+/* .symtab or, in a stripped file, .dynsym; NULL: neither can be used. */
+static const struct alqi_symbol_section *
+table_find(const struct alqi_symbol_elf *elf)
 {
-    ElfW(Sym) *syms = (void *)section_read(fd, table);
-    char *names = syms != NULL ? section_read(fd, texts) : NULL;
-    size_t n = (size_t)table->sh_size / sizeof *syms, kept = 0;
+    const struct alqi_symbol_section *best = NULL;
 
-    if (names == NULL) {
-        free(syms);
-        return;
+    for (uint32_t i = 0; i < elf->section_count; i++) {
+        const struct alqi_symbol_section *s = &elf->sections[i];
+
+        if (s->entry_bytes == sizeof(ElfW(Sym)) && s->size_bytes > 0 &&
+            s->size_bytes <= SYMBOL_BYTES_MAX && s->link < elf->section_count &&
+            elf->sections[s->link].size_bytes <= SYMBOL_BYTES_MAX &&
+            (s->type == SHT_SYMTAB || (s->type == SHT_DYNSYM && best == NULL)))
+            best = s;
     }
-    for (size_t i = 0; i < n; i++)
-        if (is_function(&syms[i], texts->sh_size))
-            syms[kept++] = syms[i];
-    m->syms = syms;
-    m->n_syms = kept;
-    m->texts = names;
-    m->n_texts = texts->sh_size;
+    return best;
 }
 
+/* Copies the functions of a symbol table and the texts that it names. */
 static void
-sections_read(struct module *m, int fd)
+table_copy(struct module *m, const struct alqi_symbol_section *table,
+           const struct alqi_symbol_section *texts)
 {
-    ElfW(Ehdr) head;
-    ElfW(Shdr) * sections;
-    const ElfW(Shdr) *best = NULL;
+    size_t n = table->size_bytes / sizeof *m->syms;
 
-    if (!read_at(fd, &head, sizeof head, 0) ||
-        memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
-        head.e_ident[EI_CLASS] != ELFCLASS64 ||
-        head.e_shentsize != sizeof *sections)
+    m->syms = malloc(table->size_bytes);
+    m->texts = calloc(1, texts->size_bytes + 1);
+    if (m->syms == NULL || m->texts == NULL)
         return;
-    sections = calloc((size_t)head.e_shnum + 1, sizeof *sections);
-    if (sections != NULL &&
-        read_at(fd, sections, head.e_shnum * sizeof *sections, head.e_shoff))
-        for (unsigned i = 0; i < head.e_shnum; i++) {
-            const ElfW(Shdr) *s = &sections[i];
+    memcpy(m->texts, texts->bytes, texts->size_bytes);
+    for (size_t i = 0; i < n; i++) {
+        ElfW(Sym) *to = &m->syms[m->n_syms];
 
-            if (s->sh_entsize == sizeof(ElfW(Sym)) &&
-                s->sh_link < head.e_shnum &&
-                (s->sh_type == SHT_SYMTAB ||
-                 (s->sh_type == SHT_DYNSYM && best == NULL)))
-                best = s;
-        }
-    if (best != NULL)
-        table_read(m, fd, best, &sections[best->sh_link]);
-    free(sections);
+        memcpy(to, table->bytes + i * sizeof *to, sizeof *to);
+        m->n_syms += is_function(to, texts->size_bytes);
+    }
 }
 
 static void
 symbols_read_locked(struct module *m)
 {
-    int fd;
+    const struct alqi_symbol_section *table;
+    struct alqi_symbol_elf *elf;
 
     m->is_read = true;
-    fd = open(m->pub.path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
+    if (alqi_symbol_elf_open(&elf, m->pub.path) != NULL)
         return; /* such as the vdso */
-    sections_read(m, fd);
-    close(fd);
+    table = table_find(elf);
+    if (table != NULL)
+        table_copy(m, table, &elf->sections[table->link]);
+    alqi_symbol_elf_drop(elf);
 }
 
 static const char *

@@ -430,7 +430,7 @@ static struct {
     struct alqi_heap *heap;          /* that is observed; NULL: none   */
     struct alqi_glue_profiled *last; /* made when it was started */
     bool watches_forks;
-} profiler;
+} profiler = {.lock = ALQI_PLAT_LOCK(GLUE_PROFILER)};
 
 static bool
 is_young_never(void *heap, const void *at)

@@ -53,7 +53,7 @@ struct recorder {
     struct track tracks[TRACKS];
 };
 
-static struct alqi_plat_lock recorder_lock;
+static struct alqi_plat_lock recorder_lock = ALQI_PLAT_LOCK(GLUE_RECORDER);
 static struct recorder *recorder; /* under the lock */
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -278,6 +278,9 @@ recorder_new(const char *path, size_t buffer_bytes, struct recorder **out)
     r->listener.arg = r;
     r->pid = getpid();
     r->buffer_bytes = buffer_bytes;
+    alqi_plat_lock_init(&r->file_lock, ALQI_RANK_GLUE_TRACK_FILE);
+    for (unsigned i = 0; i < TRACKS; i++)
+        alqi_plat_lock_init(&r->tracks[i].lock, ALQI_RANK_GLUE_TRACK);
     if (strlen(path) >= sizeof r->path)
         error = ENAMETOOLONG;
     else

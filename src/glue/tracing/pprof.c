@@ -349,6 +349,7 @@ alq_pprof_start(struct alq_domain *domain,
     p = calloc(1, sizeof *p);
     if (p == NULL)
         return ALQ_ENOMEM;
+    alqi_plat_lock_init(&p->lock, ALQI_RANK_GLUE_PPROF);
     p->is_malloc = domain == NULL || domain == alq_thread_tree();
     p->pid = getpid();
     p->rate = c.rate > 0 ? c.rate : ALQI_DEFAULT_RATE;

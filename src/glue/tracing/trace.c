@@ -48,7 +48,7 @@ struct trace {
 
 enum state { NONE, STARTING, UNDER_WAY, STOPPING };
 
-static struct alqi_plat_lock turn; /* of `state` */
+static struct alqi_plat_lock turn = ALQI_PLAT_LOCK(GLUE_TURN); /* of `state` */
 static enum state state;
 static pid_t turn_pid; /* whose they are */
 /* And those before it, over.  Changed by whoever has made it STARTING. */
@@ -72,7 +72,7 @@ turn_look(void)
     if (ALQI_LIKELY(__atomic_load_n(&turn_pid, __ATOMIC_RELAXED) == pid))
         return;
     if (turn_pid != 0) {
-        atomic_store(&turn.state, 0);
+        alqi_plat_lock_break(&turn);
         state = NONE;
         if (latest != NULL)
             latest->is_switching = false;
@@ -530,7 +530,7 @@ lock_for_a_second(struct alqi_plat_lock *lock)
     uint64_t until = alqi_plat_mono_ns_sigsafe() + UINT64_C(1000000000);
     unsigned spins = 0;
 
-    while (!alqi_plat_lock_try(lock)) {
+    while (!alqi_plat_lock_take_try(lock)) { /* in any order: it gives up */
         if (alqi_plat_mono_ns_sigsafe() > until)
             return false;
         alqi_plat_spin(&spins);

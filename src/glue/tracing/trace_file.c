@@ -11,7 +11,7 @@
 static volatile uint64_t *
 mark_get(void)
 {
-    static struct alqi_plat_lock lock;
+    static struct alqi_plat_lock lock = ALQI_PLAT_LOCK(GLUE_TRACE_FILE);
     static uint64_t *mark;
 
     alqi_plat_lock(&lock);

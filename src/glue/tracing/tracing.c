@@ -276,6 +276,7 @@ alqi_tracing_open(struct alqi_tracing *t, const struct alq_trace_config *config,
 
     if (n >= sizeof t->path)
         return ENAMETOOLONG;
+    alqi_plat_lock_init(&t->lock, ALQI_RANK_GLUE_TRACING);
     memcpy(t->path, config->path, n + 1);
     full_path_make(t);
     t->is_malloc = is_malloc;
