@@ -14,8 +14,8 @@ struct alqi_heap_large {
     struct alqi_heap_large *next; /* in its domain's list                    */
     struct alqi_heap_large *overflow_next; /* in the list of mark stack
                                             * overflow                       */
-    uintptr_t rescan; /* atomic, 0 or 1: marked, its fields are not; in that
-                       * list                                                */
+    uintptr_t is_overflowed; /* atomic, 0 or 1: marked, its fields are not; in
+                              * that list */
     uintptr_t header;
     alqi_heap_word fields[];
 };

@@ -18,14 +18,14 @@ bool alqi_heap_minor_resize(struct alqi_domain *d, size_t words);
 size_t alqi_heap_minor_need(uintptr_t young_bytes);
 
 /* A minor collection, in a stop.  `self` is a participant: the domain that the
- * calling thread runs.  Runs, `grey` and `dirty` are the participant's. */
+ * calling thread runs.  Buffers and grey stack are the worker's. */
 
 /* By one, before the shares: how many participants there will be.  Each of them
  * calls alqi_heap_minor_drain, whether it had a share or not. */
 void alqi_heap_minor_prepare(struct alqi_domain *self, unsigned participants);
 
-/* Promotes what the roots and the remembered set of `of` hold, into the runs of
- * `self`.  NULL: the roots that are the heap's own. */
+/* Promotes what the roots and the remembered set of `of` hold, into the buffers
+ * of `self`.  NULL: the roots that are the heap's own. */
 void alqi_heap_minor_share(struct alqi_domain *self, struct alqi_domain *of);
 
 /* All of it by the domain, for itself: minor_local.h.  Out of stops. */

@@ -13,8 +13,9 @@ struct alqi_heap_pool;
 /* The policy that chooses sizes of minor heaps: minor_size.h.  Of a domain its
  * holder writes, the heap's changes in stops. */
 struct alqi_heap_minor_size {
-    uintptr_t bytes;   /* minor heaps are opened with so many               */
-    uintptr_t settled; /* bytes before the trial of another size; 0: no trial */
+    uintptr_t bytes; /* minor heaps are opened with so many               */
+    uintptr_t
+        stable_bytes; /* bytes before the trial of another size; 0: no trial */
 
     /* Of this window of collections. */
     unsigned n_collections;
@@ -22,7 +23,7 @@ struct alqi_heap_minor_size {
     uint64_t promoted_words;
     double pauses_words; /* promoted, over the number of workers        */
 
-    /* Of the settled size. */
+    /* Of the stable size. */
     double survival;    /* promoted words for an allocated word             */
     double pause_words; /* promoted words for a collection and worker       */
 

@@ -118,7 +118,7 @@ alqi_heap_is_there(const struct alqi_domain *d)
     return __atomic_load_n(&d->state, __ATOMIC_RELAXED) != ALQI_HEAP_VACANT;
 }
 
-/* No thread runs the domain, and the program is to be told if one uses it:
+/* No thread runs the domain, and a program that uses it is stopped:
  * .inv.quiet (glue/api/rule.h). */
 static inline bool
 alqi_heap_is_quiet(const struct alqi_domain *d)

@@ -39,7 +39,7 @@ struct alqi_heap_stop_work {
 bool alqi_heap_stop_try(struct alqi_domain *d,
                         const struct alqi_heap_stop_work *first);
 
-/* Sets the limit, takes part in a stop that is asked for. */
+/* Safepoint poll: sets the limit, takes part in a stop that is requested. */
 void alqi_heap_stop_poll(struct alqi_domain *d);
 
 /* RUNNING -> BLOCKING, and back, on the domain's thread. */
