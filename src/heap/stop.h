@@ -33,7 +33,7 @@ struct alqi_heap_stop_work {
     bool is_limited;
 };
 
-/* Stops the world and goes through the steps.  false: not run, as somebody
+/* Stops the world and goes through the steps.  False: not run, as another
  * else stopped it or starts a domain; if it was a stop, this domain took part.
  * The caller looks whether its reason still stands, and asks again. */
 bool alqi_heap_stop_try(struct alqi_domain *d,
