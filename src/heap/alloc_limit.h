@@ -56,7 +56,7 @@ alqi_heap_alloc_limit_of(const struct alqi_domain *d)
                  d->observed.trigger <= (uintptr_t)d->pub.young_ptr));
     if (limit < d->observed.trigger)
         limit = d->observed.trigger;
-    return limit < trigger ? fenced : limit;
+    return limit < trigger ? trigger : limit;
 }
 
 /* After everything that may have lowered the limit.  Store, then look: these
