@@ -88,7 +88,8 @@ alqi_heap_collect_asked(struct alqi_domain *d)
     alqi_heap_entry_end(d);
 }
 
-/* Calls first: they may allocate, and find what the fence is to know. */
+/* Calls first: they may allocate, and find what the limit trigger is to know.
+ */
 static enum alq_status
 calls_and_pass(struct alqi_domain *d, uint64_t words)
 {

@@ -61,7 +61,7 @@ has_pool(struct alqi_domain *d)
            alqi_heap_area_ready(&d->heap->area, n + others);
 }
 
-/* In the run that promotion uses, which is as if it had been scanned. */
+/* In the buffer that promotion uses; its scan pointer moves along. */
 static alq_value
 small_try(struct alqi_domain *d, uintptr_t header)
 {

@@ -47,16 +47,16 @@ alqi_heap_alloc_limit_of(const struct alqi_domain *d)
     uintptr_t limit = d->young.slice_trigger > d->young.start
                           ? d->young.slice_trigger
                           : d->young.start;
-    uintptr_t fenced = ALQI_UNLIKELY(d->limit_trigger.hooks != NULL)
-                           ? alqi_heap_limit_trigger_address(d)
-                           : 0;
+    uintptr_t trigger = ALQI_UNLIKELY(d->limit_trigger.hooks != NULL)
+                            ? alqi_heap_limit_trigger_address(d)
+                            : 0;
 
     ALQI_ASSERT(d->observed.trigger == 0 || /* .inv.trigger */
                 (d->observed.trigger > d->young.start - ALQ_WORD_BYTES &&
                  d->observed.trigger <= (uintptr_t)d->pub.young_ptr));
     if (limit < d->observed.trigger)
         limit = d->observed.trigger;
-    return limit < fenced ? fenced : limit;
+    return limit < trigger ? trigger : limit;
 }
 
 /* After everything that may have lowered the limit.  Store, then look: these

@@ -18,7 +18,7 @@
 
 /* ---- pools -------------------------------------------------------------- */
 
-/* What is left of an open run becomes a range again. */
+/* The rest of a local allocation buffer becomes a free range again. */
 static void
 lab_close(struct alqi_domain *d, unsigned c, unsigned kind)
 {
@@ -139,7 +139,7 @@ large_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 
 /* ---- work --------------------------------------------------------------- */
 
-/* Work that is left keeps its count in `todo`. */
+/* Work that is left stays counted in n_busy. */
 static void
 work_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
@@ -148,7 +148,7 @@ work_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
     o->sums = d->sums;
 }
 
-/* n mark stacks, todo -= n; and the adopter is not done. */
+/* n mark stacks: n_busy -= n; and the adopter is not done. */
 static void
 work_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {

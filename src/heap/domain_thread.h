@@ -1,7 +1,7 @@
 /* domain_thread.h -- the threads of a domain: one at a time runs it
  *
- *   nobody runs it     BLOCKING (or taken by others: stop.h)
- *   a thread runs it   RUNNING, PARKED
+ *   no thread runs it  BLOCKING (or HELD by the collector: stop.h)
+ *   a thread runs it   RUNNING, or PARKED in a stop
  *   it is passed on    RUNNING: the next one is about to run it
  *
  * Frames and status are a thread's: they are in the domain while it runs it,

@@ -179,8 +179,8 @@ alqi_heap_final_promote(struct alqi_domain *self, struct alqi_domain *of)
 /* Those that lead to a pinned young block stay recent, behind the others; until
  * these are in their places they stand where their calls would (.inv.place). */
 static void
-settle(struct alqi_domain *d, const struct alqi_heap_final *f,
-       struct alqi_heap_final_table *table)
+resolve(struct alqi_domain *d, const struct alqi_heap_final *f,
+        struct alqi_heap_final_table *table)
 {
     struct alqi_heap_final_entry *aside;
     size_t i, n = 0;
@@ -238,7 +238,7 @@ last_after_minor(struct alqi_domain *d, struct alqi_heap_final *f)
         recent_close(table);
         alqi_heap_final_request(d);
     }
-    settle(d, f, table);
+    resolve(d, f, table);
 }
 
 void
@@ -247,7 +247,7 @@ alqi_heap_final_after_minor(struct alqi_domain *d)
     struct alqi_heap_final *f;
 
     for (f = d->weak_phase.finals; f != NULL; f = f->next) {
-        settle(d, f, &f->tables[0]);
+        resolve(d, f, &f->tables[0]);
         last_after_minor(d, f);
     }
 }
@@ -307,7 +307,7 @@ alqi_heap_final_visit_due(struct alqi_domain *d,
 
 /* ---- passes ------------------------------------------------------------- */
 
-/* A value that is to be retained has this bit, and so looks like no block,
+/* A value that is to be resurrected has this bit, and so looks like no block,
  * until a pass has come by to keep it. */
 enum { FOUND = 1 };
 

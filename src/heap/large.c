@@ -122,7 +122,7 @@ alqi_heap_large_new(struct alqi_domain *d, uintptr_t header)
         return ALQ_NULL;
     }
     large->next = d->large.all;
-    large->rescan = 0;
+    large->is_overflowed = 0;
     large->header = header | d->alloc_colour;
     d->large.all = large;
     __atomic_add_fetch(&d->heap->large.bytes, bytes_of(header),
@@ -163,7 +163,7 @@ void
 alqi_heap_large_overflow_add(struct alqi_heap *heap,
                              struct alqi_heap_large *large)
 {
-    if (__atomic_exchange_n(&large->rescan, 1, __ATOMIC_SEQ_CST) != 0)
+    if (__atomic_exchange_n(&large->is_overflowed, 1, __ATOMIC_SEQ_CST) != 0)
         return;
     alqi_plat_lock(&heap->large.lock);
     large->overflow_next = heap->large.overflowed;
@@ -182,30 +182,31 @@ alqi_heap_large_overflow_take(struct alqi_heap *heap)
         heap->large.overflowed = large->overflow_next;
     alqi_plat_unlock(&heap->large.lock);
     if (large != NULL) /* before its fields are read */
-        __atomic_store_n(&large->rescan, 0, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&large->is_overflowed, 0, __ATOMIC_SEQ_CST);
     return large;
 }
 
 /* ---- sweeping ----------------------------------------------------------- */
 
 /* A dead block that the system will get back is emptied before it is freed, a
- * step at a time; false when there is no more.  `rescan` says how far. */
+ * step at a time; false when there is no more.  `is_overflowed` says how far.
+ */
 static bool
 empty_some(struct alqi_heap_large *large)
 {
     uintptr_t start = (uintptr_t)large->fields;
     uintptr_t end = (uintptr_t)large + bytes_of(large->header);
     uintptr_t from =
-        (start + large->rescan + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+        (start + large->is_overflowed + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
 
     if (end - start < EMPTY_BYTES_LEAST || from + EMPTY_STEP_BYTES > end)
         return false;
-    if (large->rescan == 0) { /* it ends now, and is bytes from now on */
+    if (large->is_overflowed == 0) { /* it ends now, and is bytes from now on */
         alqi_heap_finalise(alqi_heap_large_block(large), large->header);
         large->header = (large->header | 0xFF) - 0xFF + ALQ_TAG_ABSTRACT;
     }
     alqi_plat_space_empty((void *)from, EMPTY_STEP_BYTES);
-    large->rescan = from + EMPTY_STEP_BYTES - start;
+    large->is_overflowed = from + EMPTY_STEP_BYTES - start;
     return true;
 }
 

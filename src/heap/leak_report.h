@@ -1,4 +1,5 @@
-/* leak_report.h -- what a program forgot, told when it can do no more about it
+/* leak_report.h -- leaks: what a program still holds when it can release it no
+ * more
  *
  * With W=1 in ALIQUOTPARAM, on stderr. */
 #ifndef ALQI_HEAP_LEAK_H

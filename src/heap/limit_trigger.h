@@ -51,14 +51,14 @@ struct alqi_heap_limit_trigger {
 /* Words that the domain has allocated since it began, headers counted. */
 uint64_t alqi_heap_limit_trigger_position(const struct alqi_domain *d);
 
-/* By the thread that runs it, whose fence it is; hooks NULL takes it down. */
+/* By the domain's thread, whose trigger it is; hooks NULL takes it down. */
 void
 alqi_heap_limit_trigger_set(struct alqi_domain *d,
                             const struct alqi_heap_limit_trigger_hooks *hooks,
                             void *arg, uint64_t at_words, bool asks);
 
 /* Any thread or handler, also when the domain, or its heap, has ended: their
- * structs stay.  Nothing happens where no fence is up. */
+ * structs stay.  Nothing happens where no trigger is up. */
 void alqi_heap_limit_trigger_wake_sigsafe(struct alqi_domain *d);
 void alqi_heap_limit_trigger_wake_all_sigsafe(void);
 

@@ -15,9 +15,9 @@ alqi_heap_limit_trigger_position(const struct alqi_domain *d)
     return alqi_heap_limit_trigger_reached(d);
 }
 
-/* Whether the limit is what the fence wants it to be.  One that is not all ones
- * says that nobody asked for anything else (.inv.limit); for a notice somebody
- * may have while the fence was down. */
+/* Whether the limit already is where the trigger needs it.  One that is not all
+ * ones says that nothing else is requested (.inv.limit); for a notice somebody
+ * may have while the trigger was down. */
 static bool
 is_placed(const struct alqi_domain *d)
 {

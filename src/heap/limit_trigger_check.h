@@ -11,7 +11,8 @@ alqi_heap_limit_trigger_reached(const struct alqi_domain *d)
            (d->young.end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES;
 }
 
-/* The address below which young_ptr would pass it; 0: none in this run. */
+/* The address below which young_ptr would pass it; 0: none in this minor heap.
+ */
 static inline uintptr_t
 alqi_heap_limit_trigger_address(const struct alqi_domain *d)
 {
@@ -62,7 +63,7 @@ alqi_heap_limit_trigger_note_growth(struct alqi_domain *d)
 void alqi_heap_limit_trigger_advance_slow(struct alqi_domain *d);
 
 /* Words were allocated that young_ptr does not tell of: in the minor heap the
- * fence is as much nearer. */
+ * trigger is as much nearer. */
 static inline void
 alqi_heap_limit_trigger_advance(struct alqi_domain *d)
 {

@@ -1,4 +1,4 @@
-/* log.h -- what the program wants to be told, on stderr     [ALQ_GC_LOG_...] */
+/* log.h -- verbose messages, on stderr     [ALQ_GC_LOG_...] */
 #ifndef ALQI_HEAP_SAY_H
 #define ALQI_HEAP_SAY_H
 

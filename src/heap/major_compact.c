@@ -81,7 +81,7 @@ plan(const uint32_t *n_pools, unsigned n_slots, size_t n_places, size_t n_live)
     return (struct plan){n_slots + 1, 0, 0};
 }
 
-/* The run's pool is like others. */
+/* The pool of the allocation buffer is like others. */
 static void
 close_lab(struct alqi_heap_lab *lab, struct alqi_heap_lists *lists, unsigned c)
 {
@@ -109,7 +109,7 @@ make_plan(struct alqi_heap_lists *lists, unsigned c, uint64_t now)
     for (pool = lists->avail; pool != NULL; pool = pool->next) {
         pool->n_free = alqi_heap_pool_count_free(pool);
         if (pool->n_free == 0)
-            continue; /* that of the run */
+            continue; /* that of the buffer */
         if (pool->held_in == now) {
             n_places += pool->n_free;
         } else {

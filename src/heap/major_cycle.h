@@ -16,11 +16,12 @@
 
 #include "heap/state.h"
 
-/* A minor collection and what waits for one: afterwards the minor heap is open
- * again, or closed because memory is short even after full collections. */
+/* A minor collection, and the change of phase that waits for one.  Afterwards
+ * the minor heap is open again, or closed: memory is short even after full
+ * collections. */
 void alqi_heap_minor(struct alqi_domain *d);
 
-/* A slice: of so many words, or what the pace asks for (0). */
+/* A slice of so many words of work; 0: of what the pace demands. */
 void alqi_heap_slice(struct alqi_domain *d, size_t work_words);
 
 /* A minor collection, then a slice in advance, which frees so many words on

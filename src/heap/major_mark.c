@@ -197,7 +197,7 @@ ring_pop(struct alqi_heap_marker *m)
 
 /* At once, for the stack may be full. */
 static void
-scan_again(struct alqi_domain *d, alq_value block, uintptr_t header)
+rescan_marked(struct alqi_domain *d, alq_value block, uintptr_t header)
 {
     size_t i, n = header >> ALQ_WOSIZE_SHIFT;
 
@@ -210,7 +210,7 @@ scan_again(struct alqi_domain *d, alq_value block, uintptr_t header)
 }
 
 static void
-recovery_pool(struct alqi_domain *d, struct alqi_heap_pool *pool)
+recover_pool(struct alqi_domain *d, struct alqi_heap_pool *pool)
 {
     unsigned c = alqi_heap_area_class(&d->heap->area, (uintptr_t)pool);
     alqi_heap_word *slot = alqi_heap_pool_slots(pool);
@@ -221,7 +221,7 @@ recovery_pool(struct alqi_domain *d, struct alqi_heap_pool *pool)
         uintptr_t header = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 
         if (header != 0)
-            scan_again(d, (alq_value)(slot + 1), header);
+            rescan_marked(d, (alq_value)(slot + 1), header);
         slot += alqi_heap_class_words[c];
     }
 }
@@ -232,14 +232,14 @@ recover_large(struct alqi_domain *d)
     struct alqi_heap_large *large;
 
     while ((large = alqi_heap_large_overflow_take(d->heap)) != NULL)
-        scan_again(d, alqi_heap_large_block(large),
-                   alqi_heap_header(alqi_heap_large_block(large)));
+        rescan_marked(d, alqi_heap_large_block(large),
+                      alqi_heap_header(alqi_heap_large_block(large)));
 }
 
 /* Reads what overflowed, a pool at a time; false when there is none.  A pass
  * ends, and passes end: each overflow is of a block newly marked. */
 static bool
-rescan(struct alqi_domain *d)
+recover(struct alqi_domain *d)
 {
     struct alqi_heap_area *area = &d->heap->area;
 
@@ -258,7 +258,7 @@ rescan(struct alqi_domain *d)
 
         if (!alqi_heap_area_overflow_take(area, i))
             continue;
-        recovery_pool(d, alqi_heap_area_pool(area, i));
+        recover_pool(d, alqi_heap_area_pool(area, i));
         return true;
     }
     d->marker.is_recovering = false;
@@ -388,7 +388,7 @@ alqi_heap_mark(struct alqi_domain *d, size_t budget_words)
             done += mark_from_ring(&w);
         else if (m->inherited != NULL)
             inherit(m);
-        else if (rescan(d))
+        else if (recover(d))
             done += ALQI_HEAP_POOL_WORDS;
         else if (!find_work(d))
             break;

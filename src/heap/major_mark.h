@@ -17,7 +17,7 @@ void alqi_heap_mark_drop(struct alqi_domain *d);
 void alqi_heap_mark_leave(struct alqi_domain *d, struct alqi_heap_orphan *o);
 void alqi_heap_mark_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o);
 
-/* `todo` counts the domains that are not done with the work of the phase:
+/* n_busy counts the domains that are not done with the work of the phase:
  * sweeping, then marking.  By who holds the domain: not done before there is
  * work, done when there is none. */
 static inline void

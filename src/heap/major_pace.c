@@ -195,7 +195,7 @@ surplus(const struct alqi_heap *heap)
 }
 
 /* Of it, what nobody has needed for a whole cycle: a page that comes again
- * costs more than one that is retained for a while. */
+ * costs more than one that stays for a while. */
 static size_t
 idle_surplus(struct alqi_heap *heap)
 {

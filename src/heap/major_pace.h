@@ -25,7 +25,7 @@ struct alqi_heap_share { /* of the work in debt */
     uint64_t until_ns; /* UINT64_MAX: without regard to the time */
 };
 
-/* What this slice does: `asked`, or with 0 what is due. */
+/* Words of work of this slice: `asked`, or, if that is 0, what is due. */
 struct alqi_heap_share alqi_heap_pace_slice(struct alqi_domain *d,
                                             size_t asked);
 

@@ -12,7 +12,7 @@ void alqi_heap_sweep_begin(struct alqi_domain *d);
  */
 size_t alqi_heap_sweep(struct alqi_domain *d, size_t budget_words);
 
-/* Gives the run free slots, of its own pool or another; false: no memory. */
+/* Gives the buffer free slots, of its pool or another; false: no memory. */
 bool alqi_heap_sweep_refill(struct alqi_domain *d, unsigned size_class,
                             bool no_scan);
 

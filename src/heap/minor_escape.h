@@ -25,7 +25,7 @@ alqi_heap_escape(struct alqi_heap *heap)
         __atomic_store_n(&heap->young.has_escaped, true, __ATOMIC_RELAXED);
 }
 
-/* The fence: what the caller has read of others' stores was escaped before. */
+/* Acquire: a value that the caller has read of others' stores had escaped. */
 static inline bool
 alqi_heap_has_escaped(const struct alqi_heap *heap)
 {
@@ -36,7 +36,7 @@ alqi_heap_has_escaped(const struct alqi_heap *heap)
 }
 
 /* Whether minor heaps are opened for collections by each domain alone: if the
- * last one of all found nothing that was escaped. */
+ * last one of all domains found that no young block had escaped. */
 static inline bool
 alqi_heap_minor_local_is_usual(const struct alqi_heap *heap)
 {

@@ -21,7 +21,7 @@
 #include "heap/major_balance.h"
 #include "heap/root_stack.h"
 
-/* What is done in stops alone: blocks that stay, a client that is told. */
+/* What stops alone do: retained blocks, a client of the hooks. */
 static bool
 all_have_stop_work(const struct alqi_heap *heap)
 {
@@ -38,7 +38,7 @@ alqi_heap_minor_local_again_stw(struct alqi_heap *heap)
                      __ATOMIC_RELAXED);
 }
 
-/* Of this domain: those whose death is told, another size. */
+/* Of this domain: recent weak blocks and finalisers, another size. */
 static bool
 has_stop_work(const struct alqi_domain *d)
 {

@@ -8,10 +8,10 @@
 
 #include "heap/state.h"
 
-/* Opens the empty minor heap, as wide as it can be emptied for sure
- * (.inv.room): pools for that are promised to it until it is closed.  It is one
- * of n that are to have as much.  false: memory is short, or, if it
- * is_fragmented, blocks that stay leave no room for it. */
+/* Opens the empty minor heap, one of n of the same width, as wide as it can be
+ * emptied for sure (.inv.room): pools for that are promised to it until it is
+ * closed.  False: memory is short, or, with young.is_fragmented, retained
+ * blocks leave no room for it. */
 bool alqi_heap_open_minor(struct alqi_domain *d, unsigned n);
 /* Out of stops, by who runs the domain: the one that was emptied. */
 void alqi_heap_reopen_minor(struct alqi_domain *d);

@@ -32,7 +32,7 @@ alqi_heap_own_next(struct alqi_domain *self, const struct alqi_domain *of)
     self->own.bytes = of->sizes.max_bytes;
 }
 
-/* The caller, between two blocks, has nothing left, or is asked. */
+/* The caller, between two blocks, has nothing left, or others wait. */
 void alqi_heap_own_share(struct alqi_domain *self);
 
 /* Between two blocks: somebody may wait. */

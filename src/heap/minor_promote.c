@@ -67,7 +67,7 @@ wait_for_scan(struct alqi_domain *d, struct alqi_heap_lab *lab)
     feed(d);
 }
 
-/* The run is full. */
+/* The buffer is full. */
 static ALQI_NOINLINE uintptr_t
 refill(struct alqi_domain *d, struct alqi_heap_lab *lab, unsigned c,
        bool no_scan)
@@ -149,7 +149,7 @@ moved(alqi_heap_word *from, alqi_heap_word *to)
 }
 
 /* Behind its fields: others may read the pool meanwhile, in a private
- * collection (rescan in major_mark.c). */
+ * collection (overflow recovery in major_mark.c). */
 static inline void
 publish(alqi_heap_word *to, uintptr_t header)
 {
@@ -513,7 +513,7 @@ scan_block(struct view w, alqi_heap_word *block)
     }
 }
 
-/* A run grows while it is scanned, and may be replaced. */
+/* A buffer grows while it is scanned, and may be replaced. */
 static inline __attribute__((always_inline)) void
 scan_lab(struct view w, unsigned c)
 {

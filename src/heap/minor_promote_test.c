@@ -1,11 +1,11 @@
 /* minor_promote_test.c -- several participants empty minor heaps
  *                                                  (.inv.claim, .inv.owned)
  *
- * Plain threads stand for domains, each with a minor heap and runs of its own.
- * Blocks lead to others of the same minor heap, or of any, now seldom, now so
- * often that participants meet at every block; some shares are done by another
- * participant.  A model of the young blocks says afterwards which are reachable
- * and what each copy holds. */
+ * Plain threads stand for domains, each with a minor heap and allocation
+ * buffers of its own. Blocks lead to others of the same minor heap, or of any,
+ * now seldom, now so often that participants meet at every block; some shares
+ * are done by another participant.  A model of the young blocks says afterwards
+ * which are reachable and what each copy holds. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -15,15 +15,16 @@
 
 #include "heap/state.h"
 
-/* The empty minor heap is opened for `bytes`, whose promotion is promised: with
- * how many it begins, at the end of that many bytes or more. */
+/* The empty minor heap is opened for `bytes`, for which pools are promised.
+ * Returns the bytes of its first piece, which lies at the upper end. */
 uintptr_t alqi_heap_quota_open(struct alqi_domain *d, uintptr_t bytes);
 
 /* Another piece for the minor heap, which has too little room; false: none is
  * left, or there is no address space below.  By who runs the domain. */
 bool alqi_heap_quota_take(struct alqi_domain *d);
 
-/* What fits in before it is collected, if others take nothing; of a moment. */
+/* Bytes that fit in before a collection if other domains take no piece; an
+ * estimate. */
 uintptr_t alqi_heap_quota_room_bytes(const struct alqi_domain *d);
 
 /* The domain ends, its minor heap is empty.  False: others have taken of what

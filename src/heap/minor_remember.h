@@ -7,7 +7,8 @@
 
 #include "heap/state.h"
 
-/* The field did not hold a young value and is about to. */
+/* Adds the field to the domain's set.  The field holds no young value, and is
+ * about to get one. */
 void alqi_heap_remember(struct alqi_domain *d, alqi_heap_word *field);
 
 /* In a set that is not the domain's own, which asks for no collection. */

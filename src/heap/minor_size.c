@@ -1,6 +1,6 @@
 /* minor_size.c -- chooses the size of minor heaps by trial
  *
- * settled -> trial of another size, a window of collections long -> settled on
+ * stable -> trial of another size, a window of collections long -> stable on
  * the better one; a failed trial doubles the time until the next.  Better is:
  * fewer words promoted, or, where that makes no difference, shorter pauses.
  *
@@ -72,15 +72,15 @@ most_bytes(const struct alqi_heap *heap)
 static void
 try_size(struct alqi_heap_minor_size *n, uintptr_t bytes)
 {
-    n->settled = n->bytes;
+    n->stable_bytes = n->bytes;
     n->bytes = bytes;
-    n->tried_half = bytes < n->settled;
+    n->tried_half = bytes < n->stable_bytes;
 }
 
 static void
-settle(struct alqi_heap_minor_size *n, double survival, double pause_words)
+adopt_size(struct alqi_heap_minor_size *n, double survival, double pause_words)
 {
-    n->settled = 0;
+    n->stable_bytes = 0;
     n->survival = survival;
     n->pause_words = pause_words;
     n->wait_max = 1;
@@ -91,10 +91,10 @@ settle(struct alqi_heap_minor_size *n, double survival, double pause_words)
 static void
 give_up(struct alqi_heap_minor_size *n)
 {
-    if (n->bytes > n->settled)
+    if (n->bytes > n->stable_bytes)
         n->up = n->up < UP_MAX ? n->up + UP_STEP : 1;
-    n->bytes = n->settled;
-    n->settled = 0;
+    n->bytes = n->stable_bytes;
+    n->stable_bytes = 0;
     n->wait = n->wait_max;
     if (n->wait_max < WAIT_MAX)
         n->wait_max *= 2;
@@ -133,7 +133,7 @@ static bool
 is_worth_it(const struct alqi_heap_minor_size *n, double survival,
             double pause_words)
 {
-    if (n->bytes < n->settled)
+    if (n->bytes < n->stable_bytes)
         return survival <= n->survival * AS_GOOD;
     return (survival <= n->survival * FAR_BETTER &&
             pause_words <= LONG_WORDS) ||
@@ -146,13 +146,13 @@ static void
 judge(const struct alqi_heap *heap, struct alqi_heap_minor_size *n,
       double survival, double pause_words)
 {
-    bool was_half = n->bytes < n->settled;
+    bool was_half = n->bytes < n->stable_bytes;
 
     if (!is_worth_it(n, survival, pause_words)) {
         give_up(n);
         return;
     }
-    settle(n, survival, pause_words);
+    adopt_size(n, survival, pause_words);
     n->tried_half = !was_half; /* go on the same way */
     choose(heap, n);
 }
@@ -165,7 +165,7 @@ look_again(const struct alqi_heap *heap, struct alqi_heap_minor_size *n,
 
     if (change > CHANGED * n->survival + MATTERS ||
         -change > CHANGED * n->survival + MATTERS)
-        settle(n, survival, pause_words);
+        adopt_size(n, survival, pause_words);
     n->survival = survival;
     n->pause_words = pause_words;
     if (n->bytes > most_bytes(heap))
@@ -180,7 +180,7 @@ look_again(const struct alqi_heap *heap, struct alqi_heap_minor_size *n,
 static bool
 is_hopeless(const struct alqi_heap_minor_size *n, double survival)
 {
-    return n->settled != 0 && n->bytes > 2 * n->settled &&
+    return n->stable_bytes != 0 && n->bytes > 2 * n->stable_bytes &&
            survival > n->survival * BETTER;
 }
 
@@ -210,7 +210,7 @@ note(const struct alqi_heap *heap, struct alqi_heap_minor_size *n,
          n->minor_words < WINDOW_WORDS) &&
         !is_hopeless(n, survival))
         return;
-    if (n->settled != 0)
+    if (n->stable_bytes != 0)
         judge(heap, n, survival, pause_words);
     else
         look_again(heap, n, survival, pause_words);

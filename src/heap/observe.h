@@ -1,4 +1,5 @@
-/* observe.h -- hooks: what a profiler is told, and may ask  [statmemprof 1.13]
+/* observe.h -- hooks: what a profiler is called for, and may ask
+ * [statmemprof 1.13]
  *
  * The heap knows one client, by a table of functions, and nothing about it;
  * glue joins the two.  Without a client each call below is one comparison, on
@@ -13,7 +14,7 @@
  *
  * .inv.trigger  0, or the sampled word lies right below it, and is free.
  *
- * .inv.once     Of a block that the client was told of, each collection lets it
+ * .inv.once     Of a block that the client knows, each collection lets it
  *               ask once where it is now: in after_minor, if it was young, or
  *               in after_major, if it was old.
  *
@@ -152,7 +153,7 @@ alqi_heap_observe_wants(const struct alqi_heap_observed *o)
 
 /* ---- for the client ----------------------------------------------------- */
 
-/* From now on the heap has this client.  Stops the world and tells it of the
+/* From now on the heap has this client.  Stops the world and notifies it of the
  * domains there are.  ALQ_EBUSY: it has one; ALQ_ENOMEM: the client has no
  * memory for a domain. */
 enum alq_status alqi_heap_observe_start(struct alqi_domain *d,

@@ -2,7 +2,7 @@
  *
  * The trigger of a domain is drawn when asked for, and is off while the
  * client handles a request.  A client is installed in a stop, in which it
- * is told of each domain.
+ * is notified of each domain.
  *
  * Keeps .inv.trigger: 0, or the sampled word lies right below it, and is free.
  * Keeps .inv.once: The client may ask once a collection where a block is. */

@@ -156,7 +156,7 @@ alqi_heap_observed_sample_take(struct alqi_domain *d)
     return words + 1;
 }
 
-/* A request is over, and this is the next gap. */
+/* A request is over, and this is the next interval. */
 static inline void
 alqi_heap_observed_sample_end(struct alqi_domain *d, uint64_t gap)
 {

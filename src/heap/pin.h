@@ -57,7 +57,7 @@ void alqi_heap_pin_field(struct alqi_domain *self, alqi_heap_word *field);
 void alqi_heap_pin_custom(struct alqi_heap *heap, alq_value block,
                           uint64_t cost_words);
 
-/* Kept blocks are numbered in the order of addresses; during a collection,
+/* Retained blocks are numbered in the order of addresses; during a collection,
  * those that stay.  The first one from an address on, and block i, with its
  * header's place and end; false: none is left that begins below `to`. */
 size_t alqi_heap_pin_from(const struct alqi_heap *heap, uintptr_t from);

@@ -227,7 +227,7 @@ fields_end(struct alqi_domain *self)
         fields_unique(r);
 }
 
-/* Of one that is not retained any more. */
+/* Of a block that is not retained any more. */
 static void
 custom_end(struct alqi_domain *self, const struct alqi_heap_retained *retained)
 {

@@ -52,7 +52,7 @@ alqi_heap_stack_is_any(const struct alqi_heap *heap)
     return __atomic_load_n(&heap->stacks.n, __ATOMIC_RELAXED) > 0;
 }
 
-/* The thread that runs the domain arrives in a stop, in a function that does
+/* The thread that runs the domain parks in a stop, in a function that does
  * not return before it is over. */
 static inline __attribute__((always_inline)) void
 alqi_heap_stack_note(struct alqi_domain *d)

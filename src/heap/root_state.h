@@ -14,10 +14,10 @@ enum { ALQI_HEAP_BOXES = ALQI_CHECKS >= 1 ? 501 : 510 };
  * + 1. */
 struct alqi_heap_boxes {
     struct alqi_heap_boxes *next;
-    uintptr_t may_be_young; /* 1: some root may hold a young value           */
+    uintptr_t may_be_young; /* 1: some root may hold a young value */
 #if ALQI_CHECKS >= 1
     const struct alqi_heap_roots *owner;
-    uint64_t used[8]; /* a bit for each root that is not free                */
+    uint64_t used[8]; /* a bit for each root that is not free */
 #endif
     struct alq_root roots[ALQI_HEAP_BOXES];
 };
@@ -27,14 +27,14 @@ struct alqi_heap_roots {
     struct alq_range *ranges;
     struct alq_scanner *scanners;
     struct alqi_heap_boxes *boxes;
-    uintptr_t free_box; /* 0, or the address of a free root + 1              */
+    uintptr_t free_box; /* 0, or the address of a free root + 1 */
 };
 
 /* The heap's; root.c has their lock. */
 struct alqi_heap_roots_common {
     struct alq_global *globals;
     struct alqi_heap_transfer_root *transfer; /* arguments and results of
-                                               * spawned domains             */
+                                               * spawned domains */
 };
 
 #endif

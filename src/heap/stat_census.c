@@ -2,7 +2,7 @@
  * size
  *
  * One stop with one step: a share is a domain's pools, large blocks and
- * young blocks.  The rows are told when the world runs again.
+ * young blocks.  The rows are passed on when the world runs again.
  *
  * Keeps .inv.census: What is counted is all that a walk finds but garbage. */
 #include <stdlib.h>

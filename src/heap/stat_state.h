@@ -8,17 +8,17 @@
  * grows. */
 struct alqi_heap_sums {
     struct alq_gc_counts counts;
-    uint64_t slack_words; /* by which slots exceed their promoted blocks      */
+    uint64_t slack_words; /* by which slots exceed their promoted blocks */
     uint64_t cost_words;  /* of work, for memory that custom blocks hold
-                           * outside: custom.h                                */
-    uint64_t live_words;  /* of work beside marking: weak_phase.h             */
+                           * outside: custom.h */
+    uint64_t live_words;  /* of work beside marking: weak_phase.h */
 };
 
 /* The heap's.  Changes in stops; read at any time word by word. */
 struct alqi_heap_totals {
     struct alqi_heap_sums ended;   /* of domains that ended and were adopted */
-    struct alqi_heap_sums at_stop; /* of all domains, as of the last stop    */
-    uint64_t top_words;            /* the largest size of the heap           */
+    struct alqi_heap_sums at_stop; /* of all domains, as of the last stop */
+    uint64_t top_words;            /* the largest size of the heap */
 };
 
 #endif

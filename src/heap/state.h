@@ -33,9 +33,9 @@ struct alqi_heap {
     struct alqi_heap_area area;
     struct alqi_heap_stop stop;
     struct alqi_domain *domains[ALQI_HEAP_DOMAINS_MAX]; /* a slot each; the
-                                          struct stays until the heap ends   */
-    unsigned n_slots;     /* atomic; slots that were ever in use             */
-    unsigned domains_max; /* domains; more are refused                       */
+                                          struct stays until the heap ends */
+    unsigned n_slots;     /* atomic; slots that were ever in use */
+    unsigned domains_max; /* domains; more are refused */
     struct alqi_heap_life life;
     struct alqi_heap_orphan *orphans; /* atomic: what ended domains have left */
     struct alqi_heap_young_common young;
@@ -56,23 +56,23 @@ struct alqi_heap {
 };
 
 struct alqi_domain {
-    struct alq_domain pub; /* first: the program's pointer is to it          */
+    struct alq_domain pub; /* first: the program's pointer is to it */
     struct alqi_heap *heap;
-    unsigned slot; /* index in heap->domains                                 */
-    uint64_t id;   /* number of the domain in the process                    */
+    unsigned slot; /* index in heap->domains */
+    uint64_t id;   /* number of the domain in the process */
 
     /* Other threads write these, too. */
-    uint32_t state;   /* atomic, a futex: enum alqi_heap_domain_state        */
-    uint32_t claimed; /* atomic; 1: its share of the step is claimed         */
+    uint32_t state;   /* atomic, a futex: enum alqi_heap_domain_state */
+    uint32_t claimed; /* atomic; 1: its share of the step is claimed */
     struct alqi_heap_requests requests;
-    bool is_used; /* atomic: by a heap; else the next one may use it         */
+    bool is_used; /* atomic: by a heap; else the next one may use it */
     struct alqi_domain *next_ever; /* of all structs of the process: domain.c */
-    bool done; /* with its work of this phase: .inv.todo; others read it     */
+    bool done; /* with its work of this phase: .inv.todo; others read it */
     struct alqi_heap_event_state events;
 
     struct alqi_heap_threads threads;
     struct alqi_heap_orphan *orphan; /* memory for its end, made at its start */
-    void *stop_arg;                  /* of a stop that it leads              */
+    void *stop_arg;                  /* of a stop that it leads */
 
     struct alqi_heap_minor_sizes sizes;
     struct alqi_heap_young young;
@@ -81,11 +81,11 @@ struct alqi_domain {
     struct alqi_heap_own own;
     struct alqi_heap_remembered remembered;
     struct alqi_heap_remembered stays; /* during a collection: fields that hold
-                                        * retained blocks                    */
+                                        * retained blocks */
     struct alqi_heap_customs customs;
-    uint64_t n_points; /* hard: calls so far that may collect                */
+    uint64_t n_points; /* hard: calls so far that may collect */
 
-    uintptr_t alloc_colour; /* of blocks that are born old, in place         */
+    uintptr_t alloc_colour; /* of blocks that are born old, in place */
     struct alqi_heap_sweeper sweep;
     struct alqi_heap_large_lists large;
     struct alqi_heap_marker marker;
@@ -94,8 +94,8 @@ struct alqi_domain {
     struct alqi_heap_weak_phase weak_phase;
     struct alqi_heap_pace pace;
 
-    struct alqi_heap_sums sums;    /* counters, up to date for the holder     */
-    struct alqi_heap_sums at_stop; /* as of the last stop                     */
+    struct alqi_heap_sums sums;    /* counters, up to date for the holder */
+    struct alqi_heap_sums at_stop; /* as of the last stop */
     struct alqi_heap_observed observed;
     struct alqi_heap_limit_trigger limit_trigger;
 };
@@ -118,7 +118,7 @@ alqi_heap_is_there(const struct alqi_domain *d)
     return __atomic_load_n(&d->state, __ATOMIC_RELAXED) != ALQI_HEAP_VACANT;
 }
 
-/* No thread runs the domain, and the program is to be told if one uses it:
+/* No thread runs the domain, and a program that uses it is stopped:
  * .inv.quiet (glue/api/rule.h). */
 static inline bool
 alqi_heap_is_quiet(const struct alqi_domain *d)

@@ -213,7 +213,7 @@ take_part(struct alqi_domain *self, uint32_t mine)
         alqi_plat_wait_until(&s->over, mine);
 }
 
-/* ---- who is asked ------------------------------------------------------- */
+/* ---- participants ------------------------------------------------------- */
 
 static void
 serve(struct alqi_domain *d)

@@ -33,13 +33,13 @@ struct alqi_heap_stop_work {
     bool is_limited;
 };
 
-/* Stops the world and goes through the steps.  false: not run, as somebody
- * else stopped it or starts a domain; if it was a stop, this domain took part.
- * The caller looks whether its reason still stands, and asks again. */
+/* Stops the world and goes through the steps.  False: not run, since another
+ * domain leads a stop, in which this one took part, or a domain starts.  The
+ * caller looks whether its reason still stands, and tries again. */
 bool alqi_heap_stop_try(struct alqi_domain *d,
                         const struct alqi_heap_stop_work *first);
 
-/* Sets the limit, takes part in a stop that is asked for. */
+/* Safepoint poll: sets the limit, takes part in a stop that is requested. */
 void alqi_heap_stop_poll(struct alqi_domain *d);
 
 /* RUNNING -> BLOCKING, and back, on the domain's thread. */

@@ -7,12 +7,12 @@
 #include "heap/alloc_limit.h"
 #include "heap/stop_handshake.h"
 
-static alqi_heap_handshake_fn *answer_of_all; /* atomic */
+static alqi_heap_handshake_fn *fn_of_all; /* atomic */
 
 void
 alqi_heap_handshake_set(alqi_heap_handshake_fn *answer)
 {
-    __atomic_store_n(&answer_of_all, answer, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&fn_of_all, answer, __ATOMIC_SEQ_CST);
 }
 
 void
@@ -25,7 +25,7 @@ void
 alqi_heap_handshake_begin(struct alqi_domain *d)
 {
     /* Somebody may ask all at this moment: that is not taken back. */
-    if (__atomic_load_n(&answer_of_all, __ATOMIC_SEQ_CST) != NULL)
+    if (__atomic_load_n(&fn_of_all, __ATOMIC_SEQ_CST) != NULL)
         __atomic_store_n(&d->requests.want_handshake, true, __ATOMIC_SEQ_CST);
 }
 
@@ -36,7 +36,7 @@ alqi_heap_handshake_serve(struct alqi_domain *d)
 
     if (ALQI_LIKELY(!alqi_heap_alloc_limit_take(&d->requests.want_handshake)))
         return;
-    answer = __atomic_load_n(&answer_of_all, __ATOMIC_SEQ_CST);
+    answer = __atomic_load_n(&fn_of_all, __ATOMIC_SEQ_CST);
     if (answer != NULL)
         answer(d);
 }

@@ -24,7 +24,7 @@ void alqi_heap_handshake_request_all_sigsafe(void);
 
 /* It starts, and nobody else knows of it. */
 void alqi_heap_handshake_begin(struct alqi_domain *d);
-/* If it is asked for. */
+/* Serves the handshake, if one is requested. */
 void alqi_heap_handshake_serve(struct alqi_domain *d);
 
 #endif

@@ -73,8 +73,8 @@ extern const uintptr_t alqi_heap_weak_emptying[2]
     __attribute__((visibility("hidden")));
 #define ALQI_HEAP_WEAK_EMPTYING ((alq_value)&alqi_heap_weak_emptying[1])
 
-/* The key is dead: it and what it retained are gone, unless another domain sees
- * to that. */
+/* The key is dead: it and the data that it kept alive are gone, unless another
+ * domain sees to that. */
 static inline void
 alqi_heap_weak_empty(struct alqi_domain *d, alq_value block,
                      enum alqi_heap_weak_kind kind, uintptr_t field,
@@ -109,7 +109,7 @@ void alqi_heap_weak_remember(struct alqi_domain *d, alq_value block,
 
 /* ---- for the collector -------------------------------------------------- */
 
-/* Minor collection: data are retained, before draining; keys that moved follow,
+/* Minor collection: data are promoted, before draining; keys that moved follow,
  * those that died are emptied, after it: while the heap is being cleaned, of
  * arrays that were young also old ones. */
 void alqi_heap_weak_promote(struct alqi_domain *self, struct alqi_domain *of);

@@ -3,7 +3,7 @@
  * A field is numbered as in the block (weak.h), and the block has it.  While
  * marking goes on a value that is read this way, and not only looked at,
  * becomes reachable: it is darkened.  While the heap is being cleaned a dead
- * key is found empty, and so are the data that it retained: nobody sees that
+ * key is found empty, and so are the data that it kept alive: nobody sees that
  * cleaning is not finished. */
 #ifndef ALQI_HEAP_WEAKREF_H
 #define ALQI_HEAP_WEAKREF_H

@@ -119,8 +119,8 @@ enum outcome { READY, WAITS, HELD_UP };
  * are, now.  What marking has still to do may lead to its key: then that comes
  * first. */
 static inline __attribute__((always_inline)) enum outcome
-settle(struct alqi_domain *d, const struct sight *s, alq_value ephe,
-       bool may_hold_up)
+resolve(struct alqi_domain *d, const struct sight *s, alq_value ephe,
+        bool may_hold_up)
 {
     struct alqi_heap_weak *w = &d->weak_phase.weak;
     alq_value data, key = awaited(s, ephe);
@@ -142,7 +142,7 @@ settle(struct alqi_domain *d, const struct sight *s, alq_value ephe,
 }
 
 static void
-settle_waiters(struct alqi_domain *d, alq_value block)
+resolve_waiters(struct alqi_domain *d, alq_value block)
 {
     struct sight s = sight_of(d);
     alq_value ephe;
@@ -151,24 +151,24 @@ settle_waiters(struct alqi_domain *d, alq_value block)
         return;
     while ((ephe = alqi_heap_ephe_wait_take(&d->weak_phase.weak.waits,
                                             block)) != ALQ_NULL)
-        settle(d, &s, ephe, false);
+        resolve(d, &s, ephe, false);
 }
 
 /* Those that waited for the datum, or for what its first fields lead to, which
  * is marked at once for that. */
 static void
-settle_behind(struct alqi_domain *d, alq_value data)
+resolve_behind(struct alqi_domain *d, alq_value data)
 {
     uintptr_t header = alqi_heap_header(data);
     uintptr_t i, n = header >> ALQ_WOSIZE_SHIFT;
     alq_value v;
 
-    settle_waiters(d, data);
+    resolve_waiters(d, data);
     for (i = 0; i < n && i < FIELDS_MAX && alqi_heap_is_scannable(header);
          i++) {
         v = __atomic_load_n((alqi_heap_word *)data + i, ALQI_HEAP_DEPENDS);
         alqi_heap_mark_darken(d, v);
-        settle_waiters(d, v);
+        resolve_waiters(d, v);
     }
 }
 
@@ -306,7 +306,7 @@ pass_run(struct alqi_domain *d, size_t n, bool backwards)
         enum outcome outcome;
 
         fetch_ahead(w, i, backwards);
-        outcome = settle(d, &s, chunk->blocks[i], true);
+        outcome = resolve(d, &s, chunk->blocks[i], true);
         p->is_held_up = outcome == HELD_UP;
         if (outcome == HELD_UP)
             break;
@@ -342,7 +342,7 @@ pass_step(struct alqi_domain *d, size_t n)
     alqi_heap_mark_undone(d);
     if (data == ALQ_NULL)
         return p->backwards ? pass_run_backward(d, n) : pass_run_forward(d, n);
-    settle_behind(d, data);
+    resolve_behind(d, data);
     return 1;
 }
 

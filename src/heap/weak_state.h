@@ -62,7 +62,7 @@ struct alqi_heap_ephe_link {
 struct alqi_heap_ephe_waits {
     struct alqi_heap_ephe_place *places;
     size_t size; /* 0, or a power of two */
-    size_t room; /* for blocks, still    */
+    size_t room; /* for blocks, still */
     struct alqi_heap_ephe_link *links;
     size_t n_links;
     size_t links_size;
@@ -75,13 +75,13 @@ struct alqi_heap_ephe_waits {
 struct alqi_heap_ephe_pass {
     struct alqi_heap_weak_chunk *chunk;
     uint32_t at;       /* the next one to look at; going backwards, behind it */
-    uint32_t retained; /* the border of those that were seen and still wait   */
+    uint32_t retained; /* the border of those that were seen and still wait */
     bool backwards;
     bool notes;          /* it notes what each waits for (weak_ephe_wait.h) */
     bool is_held_up;     /* the one at hand may not wait, once all is marked */
-    unsigned n_begun;    /* in this round                              */
+    unsigned n_begun;    /* in this round */
     bool is_done;        /* a pass has found nothing to do */
-    uint64_t n_darkened; /* when the pass began            */
+    uint64_t n_darkened; /* when the pass began */
 };
 
 struct alqi_heap_weak {
@@ -95,8 +95,8 @@ struct alqi_heap_weak {
     struct alqi_heap_ephe_waits waits;
     struct alqi_heap_weak_cleaner cleaner;
     uint64_t n_darkened;        /* blocks that only weak references led to */
-    uint64_t n_darkened_before; /* this round of passes                    */
-    uint64_t n_emptied;         /* references to blocks that died          */
+    uint64_t n_darkened_before; /* this round of passes */
+    uint64_t n_emptied;         /* references to blocks that died */
 };
 
 struct alqi_heap_final_entry {
@@ -137,13 +137,13 @@ struct alqi_heap_final {
 struct alqi_heap_weak_phase {
     struct alqi_heap_weak weak;
     struct alqi_heap_final *finals; /* the first one is the domain's own */
-    struct alq_alarm *alarms;       /* in the order of creation          */
+    struct alq_alarm *alarms;       /* in the order of creation */
     struct alq_alarm **alarms_end;
     struct alq_alarm **alarm_next; /* is looked at next; NULL: none is due */
-    unsigned n_calls;     /* on the stack: finalisers and alarms             */
-    unsigned n_in_alarms; /* of them: of alarms */
-    bool running;         /* a call, and no other may begin */
-    bool want_calls;      /* some are due, and one may begin */
+    unsigned n_calls;              /* on the stack: finalisers and alarms */
+    unsigned n_in_alarms;          /* of them: of alarms */
+    bool running;                  /* a call, and no other may begin */
+    bool want_calls;               /* some are due, and one may begin */
 };
 
 /* How far marking has come (weak_phase.h). */
@@ -160,10 +160,10 @@ enum alqi_heap_weak_phase_step {
 /* The heap's; the step changes in stops. */
 struct alqi_heap_weak_phase_common {
     enum alqi_heap_weak_phase_step step;
-    uint32_t n_found;          /* values to keep for their finalisers      */
-    uint64_t n_darkened_ended; /* in this round, by domains that ended     */
+    uint32_t n_found;          /* values to keep for their finalisers */
+    uint64_t n_darkened_ended; /* in this round, by domains that ended */
     uint64_t n_emptied_ended;
-    uint64_t n_emptied_before; /* EPHE, by all                             */
+    uint64_t n_emptied_before; /* EPHE, by all */
 };
 
 #endif

@@ -30,7 +30,7 @@ alqi_heap_store(struct alqi_domain *d, alqi_heap_word *field, alq_value v)
 }
 
 /* What is lost is darkened afterwards: no phase ends before the next safe
- * point.  But v must not be seen before it is escaped. */
+ * point.  v must not be seen before has_escaped is set. */
 bool
 alqi_heap_compare_exchange(struct alqi_domain *d, alq_value block, uintptr_t i,
                            alq_value *expected, alq_value v)

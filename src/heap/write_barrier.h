@@ -7,7 +7,8 @@
 
 void alqi_heap_store(struct alqi_domain *d, alqi_heap_word *field, alq_value v);
 
-/* Field i of any block, if it holds *expected; else that is what it holds. */
+/* Stores v into field i of any block if the field holds *expected; else stores
+ * what the field holds into *expected, and returns false. */
 bool alqi_heap_compare_exchange(struct alqi_domain *d, alq_value block,
                                 uintptr_t i, alq_value *expected, alq_value v);
 

@@ -102,8 +102,8 @@ alq_alloc_small_slow(struct alq_domain *d, uintptr_t header)
 
 /* One by one. */
 static int
-several_crowded(struct alqi_domain *d, unsigned n_blocks,
-                const uintptr_t *headers, alq_value *out)
+several_fragmented(struct alqi_domain *d, unsigned n_blocks,
+                   const uintptr_t *headers, alq_value *out)
 {
     ALQ_FRAME(&d->pub, f, blocks[ALQI_HEAP_CLASS_WORDS_MAX / 2]);
     unsigned i;
@@ -133,7 +133,7 @@ alq_alloc_several_slow(struct alq_domain *d, unsigned n_blocks,
         return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL) != ALQ_NULL;
     at = alqi_heap_room(alqi_heap_domain(d), headers, n_blocks, words, NULL);
     if (at == ALQI_HEAP_ROOM_FRAGMENTED)
-        return several_crowded(alqi_heap_domain(d), n_blocks, headers, out);
+        return several_fragmented(alqi_heap_domain(d), n_blocks, headers, out);
     if (at == 0)
         return 0;
     at += words * ALQ_WORD_BYTES;

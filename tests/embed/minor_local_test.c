@@ -1,4 +1,4 @@
-/* private_test.c -- what domains keep while each collects by itself
+/* minor_local_test.c -- what domains keep while each collects by itself
  *
  * By public calls alone.  A domain may collect its minor heap without the
  * others when they cannot know a block of it: so each way to make one known is
@@ -16,7 +16,7 @@
 #include <aliquot/aliquot.h>
 
 #include "domains_kit.h"
-#include "private_kit.h"
+#include "minor_local_kit.h"
 #include "base/skip.h"
 
 enum {
@@ -143,7 +143,7 @@ same_check(struct side *s, alq_value v, intptr_t id)
     return f.v;
 }
 
-/* Of all domains, the second one after nothing was shown. */
+/* Of all domains, the second one after no block had escaped. */
 static void
 collect_twice(struct alq_domain *on)
 {
@@ -163,7 +163,7 @@ be_apart(struct side *s)
     meet(s);
 }
 
-/* ---- what is shown ------------------------------------------------------ */
+/* ---- what escapes ------------------------------------------------------ */
 
 /* Hidden at once, so that frames and own blocks alone lead to it, or at last;
  * by A or by B. */
@@ -210,7 +210,7 @@ see(struct alq_domain *on, alq_value arg, void *data)
 }
 
 static void
-what_is_shown_is_collected_with_all(void **state)
+what_escapes_is_collected_with_all(void **state)
 {
     ALQ_FRAME(d, f, table);
     unsigned i;
@@ -245,7 +245,7 @@ see_argument(struct alq_domain *on, alq_value arg, void *data)
 
 /* The argument is young, and so is the result. */
 static void
-an_argument_is_shown(void **state)
+an_argument_escapes(void **state)
 {
     ALQ_FRAME(d, f, table, v, back);
     int round;
@@ -296,7 +296,7 @@ see_result(struct alq_domain *on, alq_value arg, void *data)
 
 /* Two join a third one, whose result is young when it returns. */
 static void
-a_result_is_shown(void **state)
+a_result_escapes(void **state)
 {
     ALQ_FRAME(d, f, table, v);
     int round;
@@ -325,7 +325,7 @@ a_result_is_shown(void **state)
 /* ---- chains ------------------------------------------------------------- */
 
 /* B shows X, A stores a young Y in X, B reads it.  Every other time A forgets
- * all of it meanwhile, and is shown Y anew. */
+ * all of it meanwhile, and Y escapes to it anew. */
 static void
 chain_round(struct side *s, alq_value table, int round)
 {
@@ -437,7 +437,7 @@ see_to_and_fro(struct alq_domain *on, alq_value arg, void *data)
 }
 
 static void
-chains_of_young_blocks_are_shown(void **state)
+chains_of_young_blocks_escape(void **state)
 {
     ALQ_FRAME(d, f, table);
     int i;
@@ -631,7 +631,7 @@ be_deaf(struct alq_domain *on, alq_value arg, void *data)
 }
 
 /* All have polled in a collection, or two, when they become deaf: so nothing
- * is shown, not even what they were spawned with. */
+ * escapes, not even what they were spawned with. */
 static void
 deaf_begin(struct deaf *deaf, struct alq_child **children, int n)
 {
@@ -736,9 +736,9 @@ show_all_ways(void)
     return finish(d, spawn(d, burn, f.v, NULL));
 }
 
-/* Then all is collected, and nothing is shown any more. */
+/* Then all is collected, and nothing has escaped any more. */
 static void
-shown_and_deaf(void)
+escaped_and_deaf(void)
 {
     struct deaf deaf;
     struct alq_child *child;
@@ -752,12 +752,12 @@ shown_and_deaf(void)
 }
 
 static void
-what_was_shown_is_old_then(void **state)
+what_has_escaped_is_old_then(void **state)
 {
     (void)state;
     skip_if_hard();
     begin_anew(0);
-    shown_and_deaf();
+    escaped_and_deaf();
 }
 
 /* ---- domains come and go ------------------------------------------------ */
@@ -833,15 +833,15 @@ main(void)
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, setup, domains_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(what_is_shown_is_collected_with_all),
-        TEST(an_argument_is_shown),
-        TEST(a_result_is_shown),
-        TEST(chains_of_young_blocks_are_shown),
+        TEST(what_escapes_is_collected_with_all),
+        TEST(an_argument_escapes),
+        TEST(a_result_escapes),
+        TEST(chains_of_young_blocks_escape),
         TEST(roots_of_each_kind_are_found),
         TEST(domains_end_and_begin_meanwhile),
         TEST(a_domain_that_shows_nothing_stops_nobody),
         TEST(roots_of_each_kind_are_found_alone),
-        TEST(what_was_shown_is_old_then),
+        TEST(what_has_escaped_is_old_then),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,9 @@
-/* private_kit.h -- what domains make and keep in private_test.c
+/* minor_local_kit.h -- what domains make and keep in minor_local_test.c
  *
  * A thing says what it is.  The table is an old block that several domains have
  * in a frame; through its fields things become known. */
-#ifndef ALQI_EMBED_PRIVATE_KIT_H
-#define ALQI_EMBED_PRIVATE_KIT_H
+#ifndef ALQI_EMBED_MINOR_LOCAL_KIT_H
+#define ALQI_EMBED_MINOR_LOCAL_KIT_H
 
 #include <aliquot/aliquot.h>
 

@@ -1,5 +1,6 @@
-/* private_ways.c -- the ways to make a young block known to another domain */
-#include "private_kit.h"
+/* minor_local_ways.c -- the ways to make a young block known to another domain
+ */
+#include "minor_local_kit.h"
 
 static struct alq_global global;
 

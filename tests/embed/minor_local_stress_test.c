@@ -1,9 +1,9 @@
-/* private_stress_test.c -- domains that share seldom or often, at random
+/* minor_local_stress_test.c -- domains that share seldom or often, at random
  *
  * Each domain has trees of its own, of which it knows the sums, and allocates
  * all the time.  Which of three phases it is they know together: a quiet one,
  * in which nobody shows anything, so that each may collect alone; one in which
- * that is rare; one in which it is frequent.  What is shown are nodes in the
+ * that is rare; one in which it is frequent.  What escapes are nodes in the
  * places of an old board: others take them, keep them, link trees and nodes of
  * their own, young ones too, to them, and show those again.
  *
@@ -55,7 +55,7 @@ struct actor {
     struct alq_domain *on;
     uint64_t random;
     uint64_t sums[TREES]; /* of what it has in its frame, and nobody else */
-    uint64_t n_shown;
+    uint64_t n_escaped;
     uint64_t n_taken;
     struct alq_child *child;
     uint64_t child_sum;
@@ -278,7 +278,7 @@ show(struct actor *a, struct slots *s)
     default:
         alq_store(a->on, *s->board, place, f.v);
     }
-    a->n_shown++;
+    a->n_escaped++;
 }
 
 static void
@@ -486,7 +486,7 @@ one_run(uint64_t seed, unsigned n_others)
         act(&a, f.board, 1);
         for (i = 0; i < n_others; i++)
             n_taken += (uint64_t)alq_to_int(finish(d, children[i]));
-        assert_true(IS_HARD || (a.n_shown > 10 && a.n_taken + n_taken > 10));
+        assert_true(IS_HARD || (a.n_escaped > 10 && a.n_taken + n_taken > 10));
     }
     assert_int_equal(alq_domain_drop(d), ALQ_OK);
 }

@@ -1,4 +1,4 @@
-/* private_alone_test.c -- what goes on while domains collect alone
+/* minor_local_alone_test.c -- what goes on while domains collect alone
  *
  * A node says what it is: field 0 a number, field 1 its hash, then two links.
  */
@@ -105,10 +105,10 @@ turn_is(struct play *p, int turn)
     __atomic_store_n(&p->turn, turn, __ATOMIC_RELEASE);
 }
 
-/* Two: the first one may find something shown, and then opens minor heaps for
+/* Two: the first one may find an escaped block, and then opens minor heaps for
  * the next one of all. */
 static void
-be_private(void)
+be_local(void)
 {
     assert_int_equal(alq_gc_minor(d), ALQ_OK);
     assert_int_equal(alq_gc_minor(d), ALQ_OK);
@@ -148,7 +148,7 @@ recent_ones_are_looked_after(void **state)
 
     (void)state;
     turn_await(d, &p, 1);
-    be_private();
+    be_local();
     n_told = 0;
     f.v = node(d, 1, ALQ_UNIT);
     assert_int_equal(alq_gc_finalise_last(d, f.v, tell, ALQ_UNIT), ALQ_OK);
@@ -156,7 +156,7 @@ recent_ones_are_looked_after(void **state)
     waste(d);
     alq_poll(d);
     assert_int_equal(n_told, 1);
-    be_private();
+    be_local();
     f.weak = alq_weak_create(d, 2);
     f.v = node(d, 2, ALQ_UNIT);
     assert_int_equal(alq_weak_set(d, f.weak, 0, f.v), ALQ_OK);
@@ -221,5 +221,5 @@ main(void)
         TEST(cycles_go_on),
     };
 
-    return cmocka_run_group_tests_name("private_alone", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("minor_local_alone", tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
-/* private_kit.c */
+/* minor_local_kit.c */
 #include <stdio.h>
 #include <string.h>
 
-#include "private_kit.h"
+#include "minor_local_kit.h"
 
 enum { LIST_MAX = 100, MORE_DEPTH = 3, MORE_SIZE = 7 };
 
