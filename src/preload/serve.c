@@ -16,10 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "plat/door.h"
 #include "preload/control.h"
+#include "plat/process.h"
 #include "preload/file.h"
 #include "preload/preload.h"
 #include "wire/request.h"
@@ -144,7 +144,7 @@ serve(void *arg)
     (void)arg;
     alqi_preload_hot.left_words = ALQI_PARKED;
     alqi_preload_hot.is_ended = true; /* it never attaches */
-    prctl(PR_SET_NAME, "aliquot");
+    alqi_plat_thread_name("aliquot");
     for (;;) {
         bool is_lonely = !alqi_preload_threads_any();
 

@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -29,6 +28,7 @@
 #include "heap/domain_thread.h"
 #include "plat/door.h"
 #include "plat/plat.h"
+#include "plat/process.h"
 
 #define NAME_DEFAULT "@aliquot.heap.%p"
 
@@ -91,7 +91,7 @@ static void *
 thread_run(void *arg)
 {
     (void)arg;
-    prctl(PR_SET_NAME, "aliquot");
+    alqi_plat_thread_name("aliquot");
     while (!atomic_load(&serve.is_over)) {
         int client = alqi_plat_door_wait(&serve.door, ALONE_MS);
 
