@@ -1,10 +1,16 @@
-/* alloc.c -- see alloc.h: allocation when the minor heap has no room at once
+/* alloc.c -- allocation when the minor heap has no room at once
  *
- * The limit of the minor heap is its end, or a request of the collector, the
- * sampler, a limit or a signal (heap.md).  The slow way serves what was
- * requested, collects if room is still wanting, and tries again; sampled
- * blocks, and blocks that go to the major heap directly, have ways of their
- * own.  Each returns the block, or ALQ_NULL with the reason on the domain. */
+ * The limit of the minor heap is its end, or a request of the collector,
+ * the sampler, a limit trigger or a signal.  The slow way undoes, serves
+ * what was requested, collects if room is still wanting, and tries again.
+ * Sampled blocks, and blocks that are born old, have ways of their own.
+ * Each returns the block, or ALQ_NULL with the reason in the domain's
+ * status.
+ *
+ * Keeps .inv.limit: Requests are taken before they are served.
+ * Keeps .inv.trigger: A sampled word is not allocated without the client's
+ *   request.
+ * Keeps .inv.limit_trigger: No block passes the trigger without a permit. */
 #include <string.h>
 
 #include "heap/alloc.h"
@@ -53,7 +59,7 @@ is_forced(struct alqi_domain *d)
 static void
 collect_minor(struct alqi_domain *d)
 {
-    if ((ALQI_HEAP_IS_HARD && d->counts.slices % 2 != 0) ||
+    if ((ALQI_HEAP_IS_HARD && d->sums.counts.slices % 2 != 0) ||
         !alqi_heap_minor_local_try(d))
         alqi_heap_minor(d);
 }
@@ -64,9 +70,9 @@ collect_if_asked(struct alqi_domain *d)
     bool forced = is_forced(d);
 
     alqi_heap_stop_poll(d);
-    if (alqi_heap_alloc_limit_take(&d->want_minor) || forced)
+    if (alqi_heap_alloc_limit_take(&d->requests.want_minor) || forced)
         collect_minor(d);
-    if (alqi_heap_alloc_limit_take(&d->want_slice) || forced)
+    if (alqi_heap_alloc_limit_take(&d->requests.want_slice) || forced)
         alqi_heap_slice(d, 0);
     alqi_heap_stop_poll(d);
     alqi_heap_stale(d, forced);
@@ -75,7 +81,7 @@ collect_if_asked(struct alqi_domain *d)
 void
 alqi_heap_collect_asked(struct alqi_domain *d)
 {
-    if (d->heap->is_lost)
+    if (d->heap->life.is_lost)
         return;
     alqi_heap_entry_begin(d);
     collect_if_asked(d);
@@ -95,7 +101,7 @@ enum alq_status
 alqi_heap_alloc_may(struct alqi_domain *d, uint64_t words)
 {
     enum alq_status st =
-        d->heap->is_lost ? ALQ_ESTATE : calls_and_pass(d, words);
+        d->heap->life.is_lost ? ALQ_ESTATE : calls_and_pass(d, words);
 
     if (st != ALQ_OK)
         (void)alqi_heap_fail(d, st);
@@ -105,7 +111,7 @@ alqi_heap_alloc_may(struct alqi_domain *d, uint64_t words)
 enum alq_status
 alqi_heap_poll(struct alqi_domain *d)
 {
-    if (d->heap->is_lost)
+    if (d->heap->life.is_lost)
         return ALQ_OK;
     alqi_heap_collect_asked(d);
     if (alqi_heap_observe_wants(&d->observed))
@@ -116,7 +122,7 @@ alqi_heap_poll(struct alqi_domain *d)
 static bool
 has_room(const struct alqi_domain *d, size_t words)
 {
-    return (uintptr_t)d->pub.young_ptr - d->young_start >=
+    return (uintptr_t)d->pub.young_ptr - d->young.start >=
            words * ALQ_WORD_BYTES;
 }
 
@@ -127,15 +133,16 @@ make_room(struct alqi_domain *d, size_t words)
         alqi_heap_observed_redraw(d);
     alqi_heap_entry_begin(d);
     collect_if_asked(d);
-    if ((uintptr_t)d->pub.young_ptr - words * ALQ_WORD_BYTES < d->middle) {
-        d->middle = 0;
+    if ((uintptr_t)d->pub.young_ptr - words * ALQ_WORD_BYTES <
+        d->young.slice_trigger) {
+        d->young.slice_trigger = 0;
         alqi_heap_slice(d, 0);
     }
     while (!has_room(d, words) && alqi_heap_quota_take(d))
         continue;
-    if (!has_room(d, words) && !d->is_fragmented)
+    if (!has_room(d, words) && !d->young.is_fragmented)
         collect_minor(d);
-    if (!has_room(d, words) && !d->is_fragmented)
+    if (!has_room(d, words) && !d->young.is_fragmented)
         alqi_heap_minor(d); /* memory is short: all of them, and more */
     alqi_heap_entry_end(d);
     return has_room(d, words);
@@ -145,8 +152,8 @@ make_room(struct alqi_domain *d, size_t words)
 static uintptr_t
 no_room(struct alqi_domain *d)
 {
-    return d->is_fragmented ? ALQI_HEAP_ROOM_FRAGMENTED
-                            : (uintptr_t)alqi_heap_fail(d, ALQ_ENOMEM);
+    return d->young.is_fragmented ? ALQI_HEAP_ROOM_FRAGMENTED
+                                  : (uintptr_t)alqi_heap_fail(d, ALQ_ENOMEM);
 }
 
 static uintptr_t
@@ -203,7 +210,7 @@ alqi_heap_room(struct alqi_domain *d, const uintptr_t *headers,
     if (alqi_heap_observed_is_sampled(d, words) &&
         alqi_heap_observed_is_undisturbed(d, words))
         return sampled_room(d, headers, n_blocks, words, caller);
-    if (d->heap->is_lost)
+    if (d->heap->life.is_lost)
         return (uintptr_t)alqi_heap_fail(d, ALQ_ESTATE);
     st = calls_and_pass(d, words); /* they may leave no room */
     if (st != ALQ_OK)
@@ -221,7 +228,7 @@ alqi_heap_room_unseen(struct alqi_domain *d, size_t words)
     bool is_sampled;
 
     ALQI_ASSERT(words >= 1 && words <= ALQI_HEAP_CLASS_WORDS_MAX);
-    if (d->heap->is_lost)
+    if (d->heap->life.is_lost)
         return (uintptr_t)alqi_heap_fail(d, ALQ_ESTATE);
     if (!make_room(d, words))
         return no_room(d);
@@ -240,7 +247,7 @@ alqi_heap_room_unseen(struct alqi_domain *d, size_t words)
 static void
 collect_for(struct alqi_domain *d, uintptr_t header)
 {
-    size_t *wanted = &d->heap->wanted_bytes;
+    size_t *wanted = &d->heap->bound.wanted_bytes;
     size_t bytes = (alqi_heap_words(header) + ALQI_HEAP_LARGE_LINK_WORDS) *
                        ALQ_WORD_BYTES +
                    __atomic_load_n(&d->heap->n_slots, __ATOMIC_RELAXED) *
@@ -256,7 +263,7 @@ alqi_heap_alloc_direct(struct alqi_domain *d, uintptr_t header)
 {
     alq_value block;
 
-    if (d->heap->is_lost)
+    if (d->heap->life.is_lost)
         return alqi_heap_fail(d, ALQ_ESTATE);
     alqi_heap_collect_asked(d);
     block = alqi_heap_direct_try(d, header);
@@ -274,8 +281,9 @@ alqi_heap_alloc_own(struct alqi_domain *d, uintptr_t header)
 
     if (block == ALQ_NULL)
         return block;
-    d->counts.direct_words -= alqi_heap_words(header);
-    d->cost_words += alqi_heap_words(header); /* it is the collector's work */
+    d->sums.counts.direct_words -= alqi_heap_words(header);
+    d->sums.cost_words +=
+        alqi_heap_words(header); /* it is the collector's work */
     return block;
 }
 
@@ -303,8 +311,9 @@ alloc_old(struct alqi_domain *d, uintptr_t header)
 static bool
 is_tried_again(struct alqi_domain *d, uintptr_t header)
 {
-    d->fragmented_words += alqi_heap_words(header);
-    return d->fragmented_words > alqi_heap_minor_size_bytes(d) / ALQ_WORD_BYTES;
+    d->young.fragmented_words += alqi_heap_words(header);
+    return d->young.fragmented_words >
+           alqi_heap_minor_size_bytes(d) / ALQ_WORD_BYTES;
 }
 
 alq_value
@@ -320,7 +329,7 @@ alqi_heap_alloc_fragmented(struct alqi_domain *d, uintptr_t header)
         alqi_heap_remember(d, (alqi_heap_word *)block + i);
     }
     if (is_tried_again(d, header))
-        alqi_heap_alloc_limit_request(d, &d->want_minor);
+        alqi_heap_alloc_limit_request(d, &d->requests.want_minor);
     return block;
 }
 
@@ -408,7 +417,7 @@ alqi_heap_alloc_custom(struct alqi_domain *d, const struct alq_custom_ops *ops,
     /* Not before: what collects may call the program, which takes the room. */
     if (alqi_heap_is_young(d, block) && !alqi_heap_custom_ready(d))
         return alqi_heap_fail(d, ALQ_ENOMEM);
-    d->counts.outside_bytes += held.bytes;
+    d->sums.counts.outside_bytes += held.bytes;
     if (held.bytes > 0)
         alqi_heap_observed_custom(d, block, held.bytes);
     if (alqi_heap_is_young(d, block))

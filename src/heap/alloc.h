@@ -1,4 +1,4 @@
-/* alloc.h -- the slow ways of allocation */
+/* alloc.h -- allocation, the slow ways */
 #ifndef ALQI_HEAP_ALLOC_H
 #define ALQI_HEAP_ALLOC_H
 

@@ -1,3 +1,14 @@
+/* alloc_direct.c -- blocks that are born in the major heap
+ *
+ * A small block takes the next slot of the domain's local allocation buffer
+ * of its class, or a slot of another swept pool; a large one comes from
+ * malloc.  The buffer's scan pointer moves along: such a block is not grey
+ * (promotion does not scan it).
+ *
+ * Keeps .inv.room: A pool is taken only if promotion and the reserve still
+ *   have theirs.
+ * Keeps .inv.snapshot: The block gets the colour of new blocks, so marking
+ *   does not lose it. */
 #include "heap/pool_area.h"
 #include "heap/limit_heap.h"
 #include "heap/pool_class.h"
@@ -29,7 +40,8 @@ header_set(struct alqi_domain *d, alqi_heap_word *slot, uintptr_t header)
 {
     size_t i, n = header >> ALQ_WOSIZE_SHIFT;
 
-    if (d->heap->phase == ALQI_HEAP_MARK && alqi_heap_is_scannable(header))
+    if (d->heap->cycle.phase == ALQI_HEAP_MARK &&
+        alqi_heap_is_scannable(header))
         for (i = 1; i <= n; i++)
             __atomic_store_n(&slot[i], ALQ_UNIT, __ATOMIC_RELAXED);
     __atomic_store_n(slot, header | d->alloc_colour, __ATOMIC_RELEASE);
@@ -44,7 +56,7 @@ has_pool(struct alqi_domain *d)
     size_t n = __atomic_load_n(&d->heap->area.n_promised, __ATOMIC_RELAXED);
 
     if (d->pub.status == ALQ_OK)
-        n += d->heap->reserve_bytes / ALQI_HEAP_POOL_BYTES;
+        n += d->heap->bound.reserve_bytes / ALQI_HEAP_POOL_BYTES;
     return alqi_heap_is_within(d, others * ALQI_HEAP_POOL_BYTES) &&
            alqi_heap_area_ready(&d->heap->area, n + others);
 }
@@ -55,11 +67,11 @@ small_try(struct alqi_domain *d, uintptr_t header)
 {
     bool no_scan = !alqi_heap_is_scannable(header);
     unsigned c = alqi_heap_class_of(alqi_heap_words(header));
-    struct alqi_heap_lab *lab = &d->labs[no_scan][c];
+    struct alqi_heap_lab *lab = &d->copy.labs[no_scan][c];
     alqi_heap_word *slot;
 
     if (lab->next == lab->end) {
-        if (d->lists[no_scan][c].avail == NULL && !has_pool(d))
+        if (d->sweep.lists[no_scan][c].avail == NULL && !has_pool(d))
             return ALQ_NULL;
         if (!alqi_heap_sweep_refill(d, c, no_scan))
             return ALQ_NULL;
@@ -80,7 +92,7 @@ alqi_heap_direct_try(struct alqi_domain *d, uintptr_t header)
 
     if (block == ALQ_NULL)
         return block;
-    d->counts.direct_words += words;
+    d->sums.counts.direct_words += words;
     alqi_heap_pace_direct(d, words);
     alqi_heap_stat_words(d->heap);
     return block;

@@ -25,14 +25,14 @@ alqi_heap_direct_place(struct alqi_domain *d, size_t words, bool no_scan)
     if (ALQI_UNLIKELY(words > ALQI_HEAP_CLASS_WORDS_MAX))
         return NULL;
     c = alqi_heap_class_of(words);
-    lab = &d->labs[no_scan][c];
+    lab = &d->copy.labs[no_scan][c];
     if (ALQI_UNLIKELY(lab->next == lab->end))
         return NULL;
     place = (alqi_heap_word *)lab->next;
     lab->next += (uintptr_t)alqi_heap_class_words[c] * ALQ_WORD_BYTES;
     lab->scan = lab->counted = lab->next;
-    d->counts.direct_words += words;
-    d->direct_since_slice += words;
+    d->sums.counts.direct_words += words;
+    d->pace.direct_since_slice += words;
     return place;
 }
 

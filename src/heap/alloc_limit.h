@@ -1,8 +1,9 @@
-/* alloc_limit.h -- the word that allocation compares with [doc/design/heap.md]
+/* alloc_limit.h -- young_limit, the word that allocation compares with
+ *                                                         [doc/design/heap.md]
  *
- * .inv.limit  Anybody may store all ones; only who holds the domain anything
- *             else, here, and then looks for requests: none is lost
- *             (tests/models/limit.pml). */
+ * .inv.limit  Any thread may store all ones at any time.  The domain's holder
+ *             alone stores other values, here, and then looks for requests, so
+ *             no request is lost (tests/models/limit.pml). */
 #ifndef ALQI_HEAP_LIMIT_H
 #define ALQI_HEAP_LIMIT_H
 
@@ -43,13 +44,15 @@ alqi_heap_alloc_limit_is_stop_asked(const struct alqi_domain *d)
 static inline uintptr_t
 alqi_heap_alloc_limit_of(const struct alqi_domain *d)
 {
-    uintptr_t limit = d->middle > d->young_start ? d->middle : d->young_start;
+    uintptr_t limit = d->young.slice_trigger > d->young.start
+                          ? d->young.slice_trigger
+                          : d->young.start;
     uintptr_t fenced = ALQI_UNLIKELY(d->limit_trigger.hooks != NULL)
                            ? alqi_heap_limit_trigger_address(d)
                            : 0;
 
     ALQI_ASSERT(d->observed.trigger == 0 || /* .inv.trigger */
-                (d->observed.trigger > d->young_start - ALQ_WORD_BYTES &&
+                (d->observed.trigger > d->young.start - ALQ_WORD_BYTES &&
                  d->observed.trigger <= (uintptr_t)d->pub.young_ptr));
     if (limit < d->observed.trigger)
         limit = d->observed.trigger;
@@ -65,13 +68,13 @@ alqi_heap_alloc_limit_reset(struct alqi_domain *d)
 
     __atomic_store_n(&d->pub.young_limit, (char *)limit, __ATOMIC_SEQ_CST);
     if (alqi_heap_observe_wants(&d->observed) ||
-        __atomic_load_n(&d->want_minor, __ATOMIC_SEQ_CST) ||
-        __atomic_load_n(&d->want_slice, __ATOMIC_SEQ_CST) ||
+        __atomic_load_n(&d->requests.want_minor, __ATOMIC_SEQ_CST) ||
+        __atomic_load_n(&d->requests.want_slice, __ATOMIC_SEQ_CST) ||
         (d->limit_trigger.hooks != NULL &&
          (d->limit_trigger.asks ||
-          __atomic_load_n(&d->want_notice, __ATOMIC_SEQ_CST))) ||
-        alqi_heap_alloc_limit_is_stop_asked(d) || d->heap->is_lost ||
-        __atomic_load_n(&d->want_handshake, __ATOMIC_SEQ_CST) ||
+          __atomic_load_n(&d->requests.want_notice, __ATOMIC_SEQ_CST))) ||
+        alqi_heap_alloc_limit_is_stop_asked(d) || d->heap->life.is_lost ||
+        __atomic_load_n(&d->requests.want_handshake, __ATOMIC_SEQ_CST) ||
         d->weak_phase.want_calls || ALQI_HEAP_IS_HARD || alqi_heap_is_quiet(d))
         alqi_heap_alloc_limit_raise(d);
 }

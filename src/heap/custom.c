@@ -1,3 +1,10 @@
+/* custom.c -- young custom blocks, and what memory outside of the heap
+ * costs
+ *
+ * States of a young block with a finaliser or a cost: in the table, then,
+ * at the end of a minor collection, promoted (charged) or dead (finalised).
+ * A pinned one goes to the table of pin.h instead.  A charge is counted in
+ * words of the major heap, and the pace takes it for allocation. */
 #include <stdlib.h>
 
 #include "heap/custom.h"
@@ -51,7 +58,7 @@ alqi_heap_custom_ratio(const struct alqi_domain *d, size_t held, size_t most)
 void
 alqi_heap_custom_charge(struct alqi_domain *d, uint64_t cost_words)
 {
-    d->cost_words += cost_words;
+    d->sums.cost_words += cost_words;
     alqi_heap_pace_direct(d, cost_words);
 }
 
@@ -87,7 +94,7 @@ alqi_heap_custom_young(struct alqi_domain *d, alq_value block,
             (struct alqi_heap_young_custom){block, (uint64_t)held.cost_words};
     c->young_share += held.young_share;
     if (c->young_share > 1)
-        alqi_heap_alloc_limit_request(d, &d->want_minor);
+        alqi_heap_alloc_limit_request(d, &d->requests.want_minor);
 }
 
 /* ---- the end of young ones ---------------------------------------------- */

@@ -1,3 +1,15 @@
+/* domain.c -- domains and the heap: beginning, end, fork
+ *
+ * Slot:  VACANT -> STARTING -> RUNNING or BLOCKING -> ... -> ENDING -> VACANT
+ * Heap:  made for its first user, dropped behind its last one.
+ *
+ * The structs of domains outlive their heap and are used again, as any
+ * thread may raise the limit of a domain at any time.
+ *
+ * Keeps .inv.users: The heap lives while it has users; `life` is under the
+ *   lock here.
+ * Keeps .inv.handed: A domain that ends empties its minor heap, then leaves
+ *   its tables to an adopter (domain_orphan.c). */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,9 +66,9 @@ configure(struct alqi_heap *heap, const struct alq_domain_config *c)
 {
     unsigned room = alqi_heap_area_slices(&heap->area);
 
-    heap->slice_us = SLICE_US;
-    heap->limit_bytes = c->limit_bytes == 0 ? SIZE_MAX : c->limit_bytes;
-    heap->reserve_bytes =
+    heap->cycle.slice_us = SLICE_US;
+    heap->bound.limit_bytes = c->limit_bytes == 0 ? SIZE_MAX : c->limit_bytes;
+    heap->bound.reserve_bytes =
         c->reserve_bytes == 0 ? RESERVE_BYTES : c->reserve_bytes;
     if (!alqi_heap_control_start(heap, c))
         return false;
@@ -79,13 +91,13 @@ heap_new(const struct alq_domain_config *c)
         goto fail_spare;
     alqi_heap_class_start();
     fork_events();
-    heap->marked = 0;
-    heap->unmarked = (uintptr_t)1 << ALQ_COLOUR_SHIFT;
-    heap->garbage = (uintptr_t)2 << ALQ_COLOUR_SHIFT;
-    heap->phase = ALQI_HEAP_SWEPT; /* there is nothing */
+    heap->cycle.marked = 0;
+    heap->cycle.unmarked = (uintptr_t)1 << ALQ_COLOUR_SHIFT;
+    heap->cycle.garbage = (uintptr_t)2 << ALQ_COLOUR_SHIFT;
+    heap->cycle.phase = ALQI_HEAP_SWEPT; /* there is nothing */
     heap->area.n_promised = ALQI_HEAP_WORKER_POOLS;
     if (configure(heap, c)) {
-        alqi_heap_minor_size_start(&heap->minor_size,
+        alqi_heap_minor_size_start(&heap->young.policy,
                                    MINOR_WORDS * ALQ_WORD_BYTES);
         alqi_heap_stat_begin(heap);
         return heap;
@@ -189,11 +201,11 @@ heap_drop(struct alqi_heap *heap)
     }
     for (i = 0; i < heap->n_slots; i++)
         domain_give(heap->domains[i]);
-    alqi_heap_queue_close(&heap->workers.queue);
+    alqi_heap_queue_close(&heap->young.workers.queue);
     alqi_heap_balance_close(heap);
     alqi_heap_stack_drop(heap);
     alqi_heap_area_close(&heap->area);
-    alqi_base_map_clear(&heap->large_index.starts);
+    alqi_base_map_clear(&heap->large.index.starts);
     free(heap);
 }
 
@@ -208,7 +220,7 @@ heap_use(const struct alq_domain_config *c)
         the_heap = heap_new(c);
     heap = the_heap;
     if (heap != NULL)
-        heap->n_users++;
+        heap->life.n_users++;
     alqi_plat_unlock(&lock);
     return heap;
 }
@@ -219,7 +231,7 @@ heap_leave(struct alqi_heap *heap)
     bool is_last;
 
     alqi_plat_lock(&lock);
-    is_last = --heap->n_users == 0;
+    is_last = --heap->life.n_users == 0;
     if (is_last) {
         the_heap = NULL;
         alqi_heap_leak_heap(heap);
@@ -248,9 +260,9 @@ alqi_heap_domain_is_config(const struct alq_domain_config *c)
 static void
 minor_size(struct alqi_domain *d, const struct alq_domain_config *c)
 {
-    d->fixed_bytes = alqi_heap_control_minor_bytes(d->heap, c);
-    d->minor_bytes =
-        d->fixed_bytes != 0 ? d->fixed_bytes : ALQI_HEAP_MINOR_BYTES_MAX;
+    d->sizes.fixed_bytes = alqi_heap_control_minor_bytes(d->heap, c);
+    d->sizes.max_bytes = d->sizes.fixed_bytes != 0 ? d->sizes.fixed_bytes
+                                                   : ALQI_HEAP_MINOR_BYTES_MAX;
 }
 
 static struct alqi_domain *
@@ -309,8 +321,8 @@ slot_clear(struct alqi_domain *d)
     d->pub.status = ALQ_OK;
     d->pub.is_interrupted = 0;
     memset((char *)d + from, 0, sizeof *d - from);
-    __atomic_store_n(&d->want_minor, false, __ATOMIC_RELAXED);
-    __atomic_store_n(&d->want_slice, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&d->requests.want_minor, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&d->requests.want_slice, false, __ATOMIC_RELAXED);
     __atomic_store_n(&d->done, true, __ATOMIC_RELAXED);
 }
 
@@ -322,11 +334,11 @@ domain_open(struct alqi_domain *d, const struct alq_domain_config *c,
     struct alqi_heap *heap = d->heap;
 
     slot_clear(d);
-    d->slice = heap->area.young_base + d->slot * ALQI_HEAP_MINOR_BYTES_MAX;
+    d->sizes.base = heap->area.young_base + d->slot * ALQI_HEAP_MINOR_BYTES_MAX;
     d->pub.young_base = heap->area.young_base;
     d->pub.young_bytes = heap->area.young_bytes;
     minor_size(d, c);
-    alqi_heap_minor_size_start(&d->minor_size, MINOR_WORDS * ALQ_WORD_BYTES);
+    alqi_heap_minor_size_start(&d->sizes.policy, MINOR_WORDS * ALQ_WORD_BYTES);
     d->id = ++last_id;
     alqi_heap_handshake_begin(d);
     alqi_heap_barrier_phase(d);
@@ -387,7 +399,7 @@ alqi_heap_domain_start(const struct alq_domain_config *c,
 
     if (heap == NULL)
         return ALQ_ENOMEM;
-    if (!heap->is_lost) {
+    if (!heap->life.is_lost) {
         alqi_heap_stop_lock(heap, by);
         status = start_locked(heap, c, by, out);
         alqi_heap_stop_unlock(heap);
@@ -433,7 +445,7 @@ alqi_heap_domain_end(struct alqi_domain *d)
 static bool
 is_alone(const struct alqi_domain *d)
 {
-    return d != NULL && d->heap->n_users == 1 && d->threads.all != NULL &&
+    return d != NULL && d->heap->life.n_users == 1 && d->threads.all != NULL &&
            d->threads.all->next == NULL &&
            __atomic_load_n(&d->threads.waiting, __ATOMIC_RELAXED) == 0;
 }
@@ -491,7 +503,7 @@ after_fork_child(void)
         alone_again(alqi_heap_thread_domain());
         return;
     }
-    the_heap->is_lost = true;
+    the_heap->life.is_lost = true;
     for (i = 0; i < the_heap->n_slots; i++)
         alqi_heap_alloc_limit_raise(the_heap->domains[i]);
 }
@@ -546,7 +558,7 @@ clean_up(void)
 {
     struct alqi_domain *d = alqi_heap_thread_domain();
 
-    if (d != NULL && d->heap->tuning.cleans_up != 0 && !d->heap->is_lost &&
+    if (d != NULL && d->heap->tuning.cleans_up != 0 && !d->heap->life.is_lost &&
         is_alone_now(d) && d->weak_phase.n_calls == 0 &&
         !alqi_heap_event_is_inside(d))
         alqi_heap_domain_end(d);

@@ -1,3 +1,12 @@
+/* domain_orphan.c -- what a domain that ends leaves, and its adoption
+ *
+ * The ending domain pushes one orphan, which was allocated at its start, so
+ * ending needs no memory.  The leader of the next stop takes all orphans
+ * and joins their tables to its own.
+ *
+ * Keeps .inv.handed: In a stop each table has one owner.
+ * Keeps .inv.todo: An orphan with work counts in n_busy until its work is
+ *   adopted. */
 #include <stdlib.h>
 
 #include "heap/pool_class.h"
@@ -13,8 +22,8 @@
 static void
 lab_close(struct alqi_domain *d, unsigned c, unsigned kind)
 {
-    struct alqi_heap_lab *lab = &d->labs[kind][c];
-    struct alqi_heap_lists *lists = &d->lists[kind][c];
+    struct alqi_heap_lab *lab = &d->copy.labs[kind][c];
+    struct alqi_heap_lists *lists = &d->sweep.lists[kind][c];
     struct alqi_heap_pool *pool = lab->pool;
     struct alqi_heap_pool **list;
 
@@ -39,8 +48,8 @@ pools_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
     for (kind = 0; kind < 2; kind++)
         for (c = 0; c < ALQI_HEAP_CLASSES; c++) {
             lab_close(d, c, kind);
-            o->lists[kind][c] = d->lists[kind][c];
-            d->lists[kind][c] = (struct alqi_heap_lists){0};
+            o->lists[kind][c] = d->sweep.lists[kind][c];
+            d->sweep.lists[kind][c] = (struct alqi_heap_lists){0};
         }
 }
 
@@ -75,7 +84,7 @@ pools_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 
     for (kind = 0; kind < 2; kind++)
         for (c = 0; c < ALQI_HEAP_CLASSES; c++) {
-            struct alqi_heap_lists *to = &d->lists[kind][c];
+            struct alqi_heap_lists *to = &d->sweep.lists[kind][c];
 
             pools_join(&to->avail, o->lists[kind][c].avail);
             pools_join(&to->full, o->lists[kind][c].full);
@@ -83,8 +92,8 @@ pools_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
             pools_join(&to->unswept_full, o->lists[kind][c].unswept_full);
         }
     if (!o->done) { /* the sweeper may stand behind them */
-        d->sweep_kind = 0;
-        d->sweep_class = 0;
+        d->sweep.kind = 0;
+        d->sweep.size_class = 0;
     }
 }
 
@@ -93,9 +102,9 @@ pools_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 static void
 large_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
-    o->large = d->large;
-    o->large_unswept = d->large_unswept;
-    d->large = d->large_unswept = NULL;
+    o->large.all = d->large.all;
+    o->large.unswept = d->large.unswept;
+    d->large.all = d->large.unswept = NULL;
 }
 
 static void
@@ -124,8 +133,8 @@ large_join(struct alqi_heap_large **to, struct alqi_heap_large *from)
 static void
 large_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
-    large_join(&d->large, o->large);
-    large_join(&d->large_unswept, o->large_unswept);
+    large_join(&d->large.all, o->large.all);
+    large_join(&d->large.unswept, o->large.unswept);
 }
 
 /* ---- work --------------------------------------------------------------- */
@@ -136,7 +145,7 @@ work_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
     alqi_heap_mark_leave(d, o);
     o->done = d->done;
-    o->sums = alqi_heap_sums_of(d);
+    o->sums = d->sums;
 }
 
 /* n mark stacks, todo -= n; and the adopter is not done. */
@@ -146,7 +155,7 @@ work_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
     if (o->done)
         return;
     alqi_heap_mark_undone(d);
-    __atomic_sub_fetch(&d->heap->todo, 1, __ATOMIC_SEQ_CST);
+    __atomic_sub_fetch(&d->heap->cycle.n_busy, 1, __ATOMIC_SEQ_CST);
 }
 
 /* ---- all ---------------------------------------------------------------- */
@@ -167,7 +176,7 @@ adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
     large_adopt(d, o);
     alqi_heap_weak_phase_adopt(d, o);
     work_adopt(d, o);
-    alqi_heap_sums_add(&d->heap->ended, &o->sums);
+    alqi_heap_sums_add(&d->heap->totals.ended, &o->sums);
     alqi_heap_mark_adopt(d, o); /* frees it, some time */
 }
 

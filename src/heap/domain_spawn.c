@@ -1,3 +1,12 @@
+/* domain_spawn.c -- a domain on a thread of its own
+ *
+ * The parent sets the domain up, so that the parent knows whether that
+ * worked; the domain begins BLOCKING, and the new thread comes back to it.
+ * The child's struct holds the argument, then the result, as a transfer
+ * root of the heap (root.h).  It is freed when both have let it go: the
+ * parent by join or drop, the thread by its end.
+ *
+ * Keeps .inv.own: No thread runs the domain until the new one does. */
 #include <pthread.h>
 #include <stdlib.h>
 

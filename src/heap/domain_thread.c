@@ -1,3 +1,14 @@
+/* domain_thread.c -- the threads of a domain take turns
+ *
+ * The word `held` says that some thread runs the domain.  A thread that
+ * leaves wakes one that waits and passes the domain on RUNNING; if none
+ * waits the domain becomes BLOCKING.  `turns` counts the changes: a thread
+ * that yields sleeps until another has had its turn
+ * (tests/models/threads.pml).
+ *
+ * Keeps .inv.own: The thread that holds the domain runs it.
+ * Keeps .inv.frozen: A conservative thread notes its stack before it leaves.
+ * Keeps .inv.quiet: While no thread runs the domain its limit is raised. */
 #include <stdlib.h>
 
 #include "heap/write_barrier.h"

@@ -1,3 +1,13 @@
+/* event.c -- events, pauses, and the listeners that hear of them
+ *
+ * Events of a domain nest; the outermost one is a pause, counted in a
+ * histogram of the domain.  A listener is in a slot: free, in use, or
+ * cleared and still running in another thread, which removal waits for.
+ *
+ * Keeps .inv.slot: A listener runs only between ++running and --running of its
+ *   slot.
+ * Keeps .inv.pause: Two readings of the clock a pause, one more for each event
+ *   heard. */
 #include <sched.h>
 #include <string.h>
 
@@ -97,7 +107,7 @@ struct sums {
 static struct sums
 sums_of(const struct alqi_heap *heap)
 {
-    struct sums sums = {.marked_words = heap->ended.counts.marked_words};
+    struct sums sums = {.marked_words = heap->totals.ended.counts.marked_words};
     unsigned i;
 
     for (i = 0; i < heap->n_slots; i++) {
@@ -105,10 +115,11 @@ sums_of(const struct alqi_heap *heap)
 
         if (!alqi_heap_is_there(d))
             continue;
-        sums.marked_words += d->counts.marked_words;
-        sums.promoted_words += d->counts.promoted_words - d->slack_words;
+        sums.marked_words += d->sums.counts.marked_words;
+        sums.promoted_words +=
+            d->sums.counts.promoted_words - d->sums.slack_words;
         sums.young_words +=
-            (d->young_end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES;
+            (d->young.end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES;
         sums.remembered += d->remembered.n;
     }
     return sums;
@@ -171,16 +182,17 @@ alqi_heap_event_minor_local_begin(struct alqi_domain *d)
 {
     alqi_heap_event_begin(
         d, ALQ_EVENT_MINOR,
-        (d->young_end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES, 0);
-    return d->counts.promoted_words - d->slack_words;
+        (d->young.end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES, 0);
+    return d->sums.counts.promoted_words - d->sums.slack_words;
 }
 
 void
 alqi_heap_event_minor_local_end(struct alqi_domain *d, uint64_t promoted_before)
 {
-    alqi_heap_event_end(
-        d, ALQ_EVENT_MINOR,
-        d->counts.promoted_words - d->slack_words - promoted_before, 0);
+    alqi_heap_event_end(d, ALQ_EVENT_MINOR,
+                        d->sums.counts.promoted_words - d->sums.slack_words -
+                            promoted_before,
+                        0);
 }
 
 void

@@ -1,12 +1,12 @@
-/* event.h -- what happens, told to whoever listens          [aliquot/observe.h]
+/* event.h -- events, and the listeners that are called    [aliquot/observe.h]
  *
- * Collector code calls alqi_heap_event_begin and _end around each thing that
- * happens; they nest in a domain.  The outermost makes a pause.  A call that
- * may enter the collector more than once has alqi_heap_entry_begin and _end
- * around it: then it is one pause, and none if it never does.
+ * The collector calls alqi_heap_event_begin and _end around each thing that
+ * happens; they nest in a domain.  The outermost pair makes a pause.  A call
+ * that may enter the collector more than once has alqi_heap_entry_begin and
+ * _end around it: then it is one pause, and none if it never does.
  *
- * .inv.pause  Two readings of the clock a pause, one more for each event that
- *             somebody hears; none otherwise. */
+ * .inv.pause  The clock is read twice a pause, once more for each event that
+ *             has a listener, and not otherwise. */
 #ifndef ALQI_HEAP_EVENT_H
 #define ALQI_HEAP_EVENT_H
 

@@ -1,9 +1,9 @@
-/* event_state.h -- what state.h holds for listeners, pauses and the census
+/* event_state.h -- listeners, pauses and the census: the heap's and a domain's
  *
  * .inv.slot  A listener's function is called only between ++running and
- *            --running of its slot, which looks at the listener in between.  So
- *            nobody is in it when its slot was cleared and running is then 0.
- */
+ *            --running of its slot, which looks at the listener in between.
+ *            So it is not running once its slot was cleared and `running` is
+ *            then 0. */
 #ifndef ALQI_HEAP_WATCH_H
 #define ALQI_HEAP_WATCH_H
 

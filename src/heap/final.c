@@ -1,3 +1,11 @@
+/* final.c -- finalisers: registered, found dead, due, called
+ *
+ * Tables are gone through downwards, in place: what stays moves up to `to`,
+ * what was found dead goes to the queue `todo`.  finalise and finalise_last
+ * have a table each; the steps are those of the weak phase (weak_phase.h).
+ *
+ * Keeps .inv.place: `todo` has room for all that the tables hold, so finding a
+ *   dead value needs no memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -450,7 +458,7 @@ alqi_heap_final_is_recent(const struct alqi_domain *d)
 void
 alqi_heap_final_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
-    if (d->heap->phase == ALQI_HEAP_MARK)
+    if (d->heap->cycle.phase == ALQI_HEAP_MARK)
         alqi_heap_final_pass(d, SIZE_MAX);
     o->finals = d->weak_phase.finals;
     d->weak_phase.finals = NULL;

@@ -1,3 +1,10 @@
+/* final_alarm.c -- alarms: calls at the end of each major cycle
+ *
+ * A list a domain.  The end of a cycle sets `alarm_next` to the first; each
+ * call moves it on; NULL: none is due.  An alarm that is deleted while it
+ * runs is freed when its call returns.
+ *
+ * Keeps .inv.calls: Alarms run where finalisers do: final_run.c. */
 #include <stdatomic.h>
 #include <stdlib.h>
 

@@ -1,3 +1,10 @@
+/* final_run.c -- runs the finalisers and alarms that are due
+ *
+ * Finalisers come first, then alarms, one at a time, until one fails; the
+ * rest stays due.
+ *
+ * Keeps .inv.calls: No call begins while another one runs that has not
+ *   released. */
 #include "heap/final_alarm.h"
 #include "heap/final_request.h"
 #include "heap/final_run.h"

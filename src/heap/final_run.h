@@ -1,11 +1,12 @@
-/* final_run.h -- functions of the program that are due: finalisers and alarms
+/* final_run.h -- calls of finalisers and alarms
  *
- *   due -> asked for (final_request.h: want_calls, the limit is raised) ->
- * running
+ *    due -> requested (final_request.h: want_calls is set, the limit is raised)
+ *        -> running -> returned
  *
- * They are called one at a time at the domain's next poll or slow allocation,
- * or when an explicit collection has ended; never inside a collection.
- * .inv.calls  want_calls is false while one runs that has not released. */
+ * Calls run one at a time at the domain's next poll or slow allocation, or at
+ * the end of an explicit collection; never inside a collection.
+ *
+ * .inv.calls  want_calls is false while a call runs that has not released. */
 #ifndef ALQI_HEAP_CALLS_H
 #define ALQI_HEAP_CALLS_H
 

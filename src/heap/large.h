@@ -28,7 +28,7 @@ alq_value alqi_heap_large_around(const struct alqi_heap *heap, uintptr_t word);
 static inline uintptr_t
 alqi_heap_large_bytes(const struct alqi_heap *heap)
 {
-    return __atomic_load_n(&heap->large_bytes, __ATOMIC_RELAXED);
+    return __atomic_load_n(&heap->large.bytes, __ATOMIC_RELAXED);
 }
 
 static inline struct alqi_heap_large *

@@ -1,3 +1,8 @@
+/* leak_report.c -- warnings of leaks: roots, pins and children left at the
+ * end
+ *
+ * Called once when a domain ends and once when the heap ends, and only with
+ * W=1.  Counts; changes nothing. */
 #include <stdio.h>
 
 #include "heap/leak_report.h"

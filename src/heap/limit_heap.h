@@ -2,13 +2,13 @@
  *
  * .inv.bound  Bytes in use, and those that promotion may take for the minor
  *             heaps that are open (.inv.room), are together within the limit;
- *             while a status stands within limit and reserve.  So a collection
- *             does not pass it either.
+ *             while a status stands, within limit and reserve.  So a
+ *             collection does not pass it either.
  *
- * Outside of stops several may take memory at once.  A large block and a minor
- * heap that is opened are counted first, then looked at, and given up if that
- * is too much; of pools each who looks leaves one for each of the others, which
- * may have looked just before. */
+ * Outside of stops several domains may take memory at once.  A large block and
+ * a minor heap are counted first, then compared, and given up if that is too
+ * much.  A domain that looks for a pool leaves one pool for each other domain,
+ * which may have looked just before. */
 #ifndef ALQI_HEAP_BOUND_H
 #define ALQI_HEAP_BOUND_H
 

@@ -1,20 +1,20 @@
-/* limit_trigger.h -- a place in a domain's allocation that is not passed
- * unasked
+/* limit_trigger.h -- a position in a domain's allocation that needs a permit
  *
- * One more lower bound of the word that allocation compares with: at so many
- * words, or at once.  Limits on tasks are built on it; the heap knows them by a
- * table of functions alone.
+ * A lower bound of young_limit (alloc_limit.h), beside the others: a position
+ * in words, or every allocation.  Limits on tasks are built on it; the heap
+ * knows them by a table of functions alone.
  *
- *      young_start        fence            young_ptr              young_end
- *         |  not unasked  |      free       |     allocated        |
- *         +---------------+-----------------+----------------------+
+ *     young.start        trigger          young_ptr            young.end
+ *        |  needs a permit  |      free       |     allocated      |
+ *        +------------------+-----------------+--------------------+
  *
- * .inv.limit_trigger  While it is up no block is allocated beyond at_words, and
- * with `asks` none at all, but permit has said ALQ_OK to it; a message is asked
- * for as a whole, before anything of it is made.
+ * .inv.limit_trigger  While the trigger is up no block is allocated beyond
+ *                     at_words, and with `asks` none at all, unless permit has
+ *                     returned ALQ_OK for it.  A message is permitted as a
+ *                     whole, before any block of it is made.
  *
- * The fence is that of the thread that runs the domain: it puts it up in
- * `enter`. */
+ * The trigger is that of the thread that runs the domain: the thread sets it
+ * in `enter`. */
 #ifndef ALQI_HEAP_LIMIT_TRIGGER_H
 #define ALQI_HEAP_LIMIT_TRIGGER_H
 

@@ -1,4 +1,11 @@
-/* limit_trigger_calls.c -- see limit_trigger.h */
+/* limit_trigger_calls.c -- the slow side of the limit trigger
+ *
+ * States: down (no hooks), up at a position, asking each time.  It is up
+ * only while the thread that set it runs the domain.
+ *
+ * Keeps .inv.limit_trigger: No block passes the position unless permit
+ *   returned ALQ_OK.
+ * Keeps .inv.limit: A wake-up sets want_notice, then raises the limit. */
 #include "heap/limit_trigger_check.h"
 #include "heap/alloc_limit.h"
 
@@ -19,7 +26,7 @@ is_placed(const struct alqi_domain *d)
     bool is_up = d->limit_trigger.hooks != NULL;
 
     if (is_up && (d->limit_trigger.asks ||
-                  __atomic_load_n(&d->want_notice, __ATOMIC_SEQ_CST)))
+                  __atomic_load_n(&d->requests.want_notice, __ATOMIC_SEQ_CST)))
         return limit == UINTPTR_MAX;
     return limit == alqi_heap_alloc_limit_of(d);
 }
@@ -42,7 +49,7 @@ alqi_heap_limit_trigger_set(struct alqi_domain *d,
 void
 alqi_heap_limit_trigger_wake_sigsafe(struct alqi_domain *d)
 {
-    alqi_heap_alloc_limit_request(d, &d->want_notice);
+    alqi_heap_alloc_limit_request(d, &d->requests.want_notice);
 }
 
 void
@@ -69,7 +76,7 @@ alqi_heap_limit_trigger_check_slow(struct alqi_domain *d, uint64_t words)
 
     if (d->threads.running->limit_trigger_held > 0)
         return ALQ_OK;
-    if (alqi_heap_alloc_limit_take(&d->want_notice)) {
+    if (alqi_heap_alloc_limit_take(&d->requests.want_notice)) {
         hooks->notice(d->limit_trigger.arg);
         hooks = d->limit_trigger.hooks;
     }

@@ -7,8 +7,8 @@
 static inline uint64_t
 alqi_heap_limit_trigger_reached(const struct alqi_domain *d)
 {
-    return d->counts.minor_words + d->counts.direct_words +
-           (d->young_end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES;
+    return d->sums.counts.minor_words + d->sums.counts.direct_words +
+           (d->young.end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES;
 }
 
 /* The address below which young_ptr would pass it; 0: none in this run. */
@@ -20,7 +20,7 @@ alqi_heap_limit_trigger_address(const struct alqi_domain *d)
                         ? d->limit_trigger.at_words - words
                         : 0;
     uintptr_t room =
-        ((uintptr_t)d->pub.young_ptr - d->young_start) / ALQ_WORD_BYTES;
+        ((uintptr_t)d->pub.young_ptr - d->young.start) / ALQ_WORD_BYTES;
 
     return left < room ? (uintptr_t)d->pub.young_ptr - left * ALQ_WORD_BYTES
                        : 0;
@@ -56,7 +56,7 @@ static inline void
 alqi_heap_limit_trigger_note_growth(struct alqi_domain *d)
 {
     if (ALQI_UNLIKELY(d->limit_trigger.hooks != NULL))
-        __atomic_store_n(&d->want_notice, true, __ATOMIC_RELAXED);
+        __atomic_store_n(&d->requests.want_notice, true, __ATOMIC_RELAXED);
 }
 
 void alqi_heap_limit_trigger_advance_slow(struct alqi_domain *d);

@@ -1,3 +1,6 @@
+/* log.c -- verbose messages and warnings, a line each, on stderr
+ *
+ * One write a line, so lines of several domains do not mix. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

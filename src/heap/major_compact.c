@@ -1,3 +1,12 @@
+/* major_compact.c -- compaction, in a stop, at the phase SWEPT
+ *
+ * Steps:  MOVE (empty the emptiest pools) -> UPDATE (correct each pointer) ->
+ * GIVE (emptied pools become free).  A share is one domain's pools.
+ *
+ * Keeps .inv.places: Pools that stay have a free slot for each block that
+ *   moves; they are chosen before the first block moves.
+ * Keeps .inv.stop: No program runs, so a block may be in neither place for a
+ *   moment. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -28,7 +37,7 @@
 static uint64_t
 compaction(const struct alqi_heap *heap)
 {
-    return heap->n_compactions + 1;
+    return heap->compact.n + 1;
 }
 
 void
@@ -155,12 +164,12 @@ divide(struct alqi_heap_lists *lists, struct plan p)
 static alqi_heap_word *
 place_find(struct alqi_domain *d, unsigned c, unsigned kind)
 {
-    struct alqi_heap_lab *lab = &d->labs[kind][c];
+    struct alqi_heap_lab *lab = &d->copy.labs[kind][c];
     alqi_heap_word *place;
 
     if (lab->next == lab->end) {
         ALQI_ASSERT((lab->pool != NULL && lab->pool->first_range != 0) ||
-                    d->lists[kind][c].avail != NULL); /* .inv.places */
+                    d->sweep.lists[kind][c].avail != NULL); /* .inv.places */
         alqi_heap_sweep_refill(d, c, kind);
     }
     place = (alqi_heap_word *)lab->next;
@@ -182,22 +191,22 @@ empty_pool(struct alqi_domain *d, struct alqi_heap_pool *pool, unsigned c,
             continue;
         place = place_find(d, c, kind);
         memcpy(place, slot, alqi_heap_words(*slot) * ALQ_WORD_BYTES);
-        d->compact_moved_words += alqi_heap_words(*slot);
+        d->moves.moved_words += alqi_heap_words(*slot);
         slot[0] = 0;
         slot[1] = (alqi_heap_word)(place + 1);
     }
     alqi_heap_area_emptied_set(&d->heap->area, pool);
-    push(&d->emptied, pool);
+    push(&d->moves.emptied, pool);
 }
 
 static void
 move_class(struct alqi_domain *d, unsigned c, unsigned kind)
 {
-    struct alqi_heap_lists *lists = &d->lists[kind][c];
+    struct alqi_heap_lists *lists = &d->sweep.lists[kind][c];
     struct alqi_heap_pool *pool, *next;
 
     ALQI_ASSERT(lists->unswept == NULL && lists->unswept_full == NULL);
-    close_lab(&d->labs[kind][c], lists, c);
+    close_lab(&d->copy.labs[kind][c], lists, c);
     if (lists->avail == NULL)
         return;
     pool = divide(lists, make_plan(lists, c, compaction(d->heap)));
@@ -219,8 +228,8 @@ move_share(struct alqi_domain *self, struct alqi_domain *of)
     ALQI_ASSERT(alqi_heap_minor_is_empty(of) && of->remembered.n == 0);
     ALQI_ASSERT(!alqi_heap_weak_phase_is_recent(of) ||
                 alqi_heap_pin_has_retained(of->heap));
-    ALQI_ASSERT(alqi_heap_mark_is_done(of) && of->large_unswept == NULL);
-    of->compact_moved_words = 0;
+    ALQI_ASSERT(alqi_heap_mark_is_done(of) && of->large.unswept == NULL);
+    of->moves.moved_words = 0;
     for (kind = 0; kind < 2; kind++)
         for (c = 0; c < ALQI_HEAP_CLASSES; c++)
             move_class(of, c, kind);
@@ -273,12 +282,12 @@ update_class(struct alqi_domain *d, unsigned c)
     const struct alqi_heap_area *area = &d->heap->area;
     struct alqi_heap_pool *pool;
 
-    for (pool = d->lists[0][c].avail; pool != NULL; pool = pool->next)
+    for (pool = d->sweep.lists[0][c].avail; pool != NULL; pool = pool->next)
         update_pool(area, pool, c);
-    for (pool = d->lists[0][c].full; pool != NULL; pool = pool->next)
+    for (pool = d->sweep.lists[0][c].full; pool != NULL; pool = pool->next)
         update_pool(area, pool, c);
-    if (d->labs[0][c].pool != NULL)
-        update_pool(area, d->labs[0][c].pool, c);
+    if (d->copy.labs[0][c].pool != NULL)
+        update_pool(area, d->copy.labs[0][c].pool, c);
 }
 
 static void
@@ -286,7 +295,7 @@ update_large(struct alqi_domain *d)
 {
     struct alqi_heap_large *large;
 
-    for (large = d->large; large != NULL; large = large->next)
+    for (large = d->large.all; large != NULL; large = large->next)
         if (alqi_heap_is_scannable(large->header))
             update_block(&d->heap->area, large->fields, large->header);
 }
@@ -320,15 +329,15 @@ give_share(struct alqi_domain *self, struct alqi_domain *of)
     (void)self;
     if (of == NULL)
         return;
-    while ((pool = of->emptied) != NULL) {
-        of->emptied = pool->next;
+    while ((pool = of->moves.emptied) != NULL) {
+        of->moves.emptied = pool->next;
         if (ALQI_CHECKS >= 2)
             alqi_heap_pool_poison_all(
                 pool, alqi_heap_area_class(&of->heap->area, (uintptr_t)pool));
         alqi_heap_area_give(&of->heap->area, pool);
     }
-    of->counts.compactions++;
-    of->counts.compacted_words += of->compact_moved_words;
+    of->sums.counts.compactions++;
+    of->sums.counts.compacted_words += of->moves.moved_words;
 }
 
 static uint64_t
@@ -339,7 +348,7 @@ moved_words(const struct alqi_heap *heap)
 
     for (i = 0; i < heap->n_slots; i++)
         if (alqi_heap_is_there(heap->domains[i]))
-            words += heap->domains[i]->compact_moved_words;
+            words += heap->domains[i]->moves.moved_words;
     return words;
 }
 
@@ -349,20 +358,21 @@ give_last(struct alqi_domain *self)
     struct alqi_heap *heap = self->heap;
     size_t before = heap->compact.used_before;
     size_t after = alqi_heap_area_used(&heap->area);
-    uint64_t words = moved_words(heap), returned = self->counts.returned_bytes;
+    uint64_t words = moved_words(heap),
+             returned = self->sums.counts.returned_bytes;
 
     if (heap->compact.was_asked)
         alqi_heap_pace_give_unpromised(self);
     else
         alqi_heap_pace_give_later(heap); /* no program waits for it */
-    alqi_heap_tick(&heap->n_compactions);
+    alqi_heap_tick(&heap->compact.n);
     alqi_heap_verify(self, ALQI_HEAP_VERIFY_ANY);
     ALQI_HEAP_LOG(heap, ALQ_GC_LOG_COMPACT,
                   "compaction %" PRIu64 ": %zu of %zu pools emptied, %" PRIu64
                   " words moved",
-                  heap->n_compactions, before - after, before, words);
+                  heap->compact.n, before - after, before, words);
     alqi_heap_event_end(heap->stop.leader, ALQ_EVENT_COMPACT,
-                        self->counts.returned_bytes - returned,
+                        self->sums.counts.returned_bytes - returned,
                         words * ALQ_WORD_BYTES);
     return heap->compact.after(self);
 }
@@ -399,7 +409,7 @@ alqi_heap_compact_begin(
 {
     struct alqi_heap *heap = self->heap;
 
-    ALQI_ASSERT(heap->phase == ALQI_HEAP_SWEPT);
+    ALQI_ASSERT(heap->cycle.phase == ALQI_HEAP_SWEPT);
     ALQI_ASSERT(alqi_heap_balance_is_over(heap));
     heap->compact.was_asked = heap->compact.is_asked;
     heap->compact.is_asked = heap->compact.is_due = false;
@@ -435,7 +445,7 @@ free_words(const struct alqi_heap *heap)
 
     for (i = 0; i < heap->n_slots; i++)
         if (alqi_heap_is_there(heap->domains[i]))
-            found += heap->domains[i]->found_words;
+            found += heap->domains[i]->sweep.found_words;
     return found > taken ? found - taken : 0;
 }
 
@@ -457,7 +467,7 @@ alqi_heap_compact_note_swept(struct alqi_heap *heap, bool asked)
     uint64_t words = pools * ALQI_HEAP_POOL_WORDS +
                      alqi_heap_large_bytes(heap) / ALQ_WORD_BYTES;
     uint64_t overhead = percent(free_words(heap), words);
-    bool is_small = heap->n_cycles < CYCLES_LEAST || pools <= POOLS_LEAST;
+    bool is_small = heap->cycle.n < CYCLES_LEAST || pools <= POOLS_LEAST;
 
     heap->compact.is_due =
         overhead >= most && (asked || most == 0 || !is_small);

@@ -1,20 +1,19 @@
-/* major_compact.h -- blocks of half empty pools move together, empty pools go
- * back
+/* major_compact.h -- compaction: blocks of half empty pools move together
  *
- * In a stop, with nothing young, all that is dead swept, nothing to mark.  Each
- * domain's pools are a share:
+ * In a stop, with nothing young, all garbage swept, nothing marked.  A share
+ * is one domain's pools:
  *
- *   MOVE    of each class the pools with the most free slots are emptied into
- *           the free slots of the others.  A block that moved leaves header 0,
- *           and in field 0 where it is now
- *   UPDATE  each pointer into an emptied pool: fields, roots, tables
- *   GIVE    the emptied pools are free; their memory is the system's, at once
- * if a program waits for that, else a slice at a time
+ *    MOVE    of each class the pools with the most free slots are emptied into
+ *            free slots of the others.  A block that moved leaves header 0, and
+ *            its new address in field 0
+ *    UPDATE  each pointer into an emptied pool: fields, roots, tables
+ *    GIVE    emptied pools become free; their memory goes back to the system,
+ *            at once if a program waits for that, else a slice at a time
  *
  * .inv.places  The pools that stay have a free slot for each block that moves:
- *              no memory is needed.
+ *              compaction takes no memory.
  *
- * Large blocks stay where they are. */
+ * Large blocks do not move. */
 #ifndef ALQI_HEAP_COMPACT_H
 #define ALQI_HEAP_COMPACT_H
 

@@ -1,3 +1,16 @@
+/* major_cycle.c -- the major cycle as a state machine, and the stops that
+ * drive it
+ *
+ * SWEEP -> SWEPT -> MARK -> SWEEP.  A stop has a goal (enum goal); `choose`
+ * names its next step until the goal is reached.  Slices run between stops,
+ * by the holder of a domain, for itself and then for BLOCKING domains that
+ * it takes.
+ *
+ * Keeps .inv.snapshot: Marking begins with nothing young, and darkens all
+ *   roots.
+ * Keeps .inv.phase: When cleaning begins all that is reachable is marked.
+ * Keeps .inv.todo: A phase ends in a stop that finds no work.
+ * Keeps .inv.own: A slice touches another domain only when it has taken it. */
 #include "heap/final_alarm.h"
 #include "heap/root_ambiguous.h"
 #include "heap/write_barrier.h"
@@ -70,13 +83,13 @@ phase_set(struct alqi_heap *heap, enum alqi_heap_phase phase)
     struct alqi_domain *of;
     unsigned i;
 
-    ALQI_ASSERT(heap->todo == 0);
+    ALQI_ASSERT(heap->cycle.n_busy == 0);
     alqi_heap_event_phase(heap, phase);
-    heap->phase = phase;
-    heap->n_working = 0;
+    heap->cycle.phase = phase;
+    heap->balance.n_working = 0;
     EACH_DOMAIN(heap, of, i)
     {
-        heap->n_working += phase != ALQI_HEAP_SWEPT;
+        heap->balance.n_working += phase != ALQI_HEAP_SWEPT;
         alqi_heap_barrier_phase(of);
         if (phase != ALQI_HEAP_SWEPT)
             alqi_heap_mark_undone(of);
@@ -125,7 +138,7 @@ mark_begin(struct alqi_heap *heap)
     alqi_heap_mark_begin(of);
     phase_set(heap, ALQI_HEAP_MARK);
     ALQI_HEAP_LOG(heap, ALQ_GC_LOG_CYCLE, "major cycle %ju: marking begins",
-                  (uintmax_t)heap->n_cycles);
+                  (uintmax_t)heap->cycle.n);
     alqi_heap_weak_phase_begin(heap);
     return &mark_begin_step;
 }
@@ -191,7 +204,7 @@ rotate_share(struct alqi_domain *self, struct alqi_domain *of)
     (void)self;
     if (of == NULL)
         return;
-    of->counts.major_cycles++;
+    of->sums.counts.major_cycles++;
     alqi_heap_sweep_begin(of);
     alqi_heap_alarm_cycle_end(of);
 }
@@ -204,7 +217,7 @@ static const struct alqi_heap_stop_work *
 rotate(struct alqi_domain *self)
 {
     struct alqi_heap *heap = self->heap;
-    uintptr_t garbage = heap->garbage;
+    uintptr_t garbage = heap->cycle.garbage;
     struct alqi_domain *of;
     unsigned i;
 
@@ -215,17 +228,17 @@ rotate(struct alqi_domain *self)
         alqi_heap_observed_after_major(of);
         alqi_heap_weak_after_marking(of);
     }
-    heap->garbage = heap->unmarked;
-    heap->unmarked = heap->marked;
-    heap->marked = garbage;
+    heap->cycle.garbage = heap->cycle.unmarked;
+    heap->cycle.unmarked = heap->cycle.marked;
+    heap->cycle.marked = garbage;
     phase_set(heap, ALQI_HEAP_SWEEP);
     ALQI_HEAP_LOG(heap, ALQ_GC_LOG_CYCLE,
                   "major cycle %ju ends: %ju words live, about",
-                  (uintmax_t)heap->n_cycles, (uintmax_t)heap->pace.live_words);
-    alqi_heap_tick(&heap->n_cycles);
+                  (uintmax_t)heap->cycle.n, (uintmax_t)heap->pace.live_words);
+    alqi_heap_tick(&heap->cycle.n);
     alqi_heap_compact_note_cycle(heap);
-    if (heap->cycles_wanted > 0)
-        heap->cycles_wanted--;
+    if (heap->cycle.n_wanted > 0)
+        heap->cycle.n_wanted--;
     return &rotate_step;
 }
 
@@ -235,7 +248,7 @@ rotate(struct alqi_domain *self)
 static const struct alqi_heap_stop_work *
 force(struct alqi_domain *self)
 {
-    switch (self->heap->phase) {
+    switch (self->heap->cycle.phase) {
     case ALQI_HEAP_SWEEP:
         return &sweep_step;
     case ALQI_HEAP_SWEPT:
@@ -262,7 +275,7 @@ open_all(struct alqi_heap *heap)
 static bool
 is_compact_next(struct alqi_heap *heap)
 {
-    return heap->phase == ALQI_HEAP_SWEPT &&
+    return heap->cycle.phase == ALQI_HEAP_SWEPT &&
            (heap->compact.is_due || heap->compact.is_asked) &&
            is_empty_all(heap);
 }
@@ -276,28 +289,28 @@ choose(struct alqi_domain *self)
 
     alqi_heap_pace_count(heap);
     if (alqi_heap_balance_is_over(heap)) {
-        if (heap->phase == ALQI_HEAP_MARK) {
+        if (heap->cycle.phase == ALQI_HEAP_MARK) {
             if (!alqi_heap_weak_phase_next(heap))
                 return rotate(self);
-        } else if (heap->phase == ALQI_HEAP_SWEEP) {
+        } else if (heap->cycle.phase == ALQI_HEAP_SWEEP) {
             phase_set(heap, ALQI_HEAP_SWEPT);
-            alqi_heap_compact_note_swept(heap, heap->goal >= GOAL_FULL);
+            alqi_heap_compact_note_swept(heap, heap->cycle.goal >= GOAL_FULL);
             alqi_heap_verify(self, ALQI_HEAP_VERIFY_ANY);
         }
     }
-    if (heap->cycles_wanted > 0)
+    if (heap->cycle.n_wanted > 0)
         return force(self);
-    if (heap->goal >= GOAL_FULL && heap->phase == ALQI_HEAP_SWEEP)
+    if (heap->cycle.goal >= GOAL_FULL && heap->cycle.phase == ALQI_HEAP_SWEEP)
         return &sweep_step;
     if (is_compact_next(heap))
         return alqi_heap_compact_begin(self, choose);
-    if (heap->phase == ALQI_HEAP_SWEPT && heap->goal < GOAL_CYCLE &&
-        (heap->is_mark_forced || alqi_heap_pace_is_due(self)) &&
+    if (heap->cycle.phase == ALQI_HEAP_SWEPT && heap->cycle.goal < GOAL_CYCLE &&
+        (heap->cycle.is_mark_forced || alqi_heap_pace_is_due(self)) &&
         is_empty_all(heap))
         return mark_begin(heap);
-    if (heap->goal >= GOAL_FULL)
+    if (heap->cycle.goal >= GOAL_FULL)
         alqi_heap_pace_give_all(self);
-    if (heap->goal != GOAL_PHASE)
+    if (heap->cycle.goal != GOAL_PHASE)
         open_all(heap);
     return NULL;
 }
@@ -318,10 +331,10 @@ finish_last(struct alqi_domain *self)
     ALQI_HEAP_LOG(heap, ALQ_GC_LOG_MINOR,
                   "minor collection %ju: %ju words allocated, %ju promoted "
                   "since the heap began",
-                  (uintmax_t)heap->n_minors,
-                  (uintmax_t)heap->sums_at_stop.counts.minor_words,
-                  (uintmax_t)(heap->sums_at_stop.counts.promoted_words -
-                              heap->sums_at_stop.slack_words));
+                  (uintmax_t)heap->young.n_minors,
+                  (uintmax_t)heap->totals.at_stop.counts.minor_words,
+                  (uintmax_t)(heap->totals.at_stop.counts.promoted_words -
+                              heap->totals.at_stop.slack_words));
     return choose(self);
 }
 
@@ -360,7 +373,7 @@ promote_last(struct alqi_domain *self)
     unsigned i;
 
     alqi_heap_open_close_all(self->heap);
-    alqi_heap_tick(&self->heap->n_minors);
+    alqi_heap_tick(&self->heap->young.n_minors);
     EACH_DOMAIN(self->heap, of, i)
     if (alqi_heap_weak_phase_is_recent(of))
         return &after_step;
@@ -377,7 +390,7 @@ workers_set(struct alqi_heap *heap)
     unsigned i;
 
     EACH_DOMAIN(heap, of, i)
-    n += of->is_helper;
+    n += of->young.is_helper;
     if (n < heap->stop.n_workers)
         heap->stop.n_workers = n;
 }
@@ -387,13 +400,14 @@ begin(struct alqi_domain *leader, enum goal goal, unsigned cycles)
 {
     struct alqi_heap *heap = leader->heap;
 
-    heap->goal = goal;
-    heap->cycles_wanted = cycles;
-    heap->is_mark_forced = leader->forces_mark;
+    heap->cycle.goal = goal;
+    heap->cycle.n_wanted = cycles;
+    heap->cycle.is_mark_forced = leader->pace.forces_mark;
     heap->compact.is_asked = goal == GOAL_COMPACT;
     if (goal == GOAL_PHASE)
         return;
-    heap->has_young = !is_empty_all(heap) || alqi_heap_pin_has_retained(heap);
+    heap->young.is_any =
+        !is_empty_all(heap) || alqi_heap_pin_has_retained(heap);
     alqi_heap_verify(leader, ALQI_HEAP_VERIFY_REMEMBERED);
     alqi_heap_pin_retain_begin(leader);
     workers_set(heap);
@@ -463,45 +477,45 @@ static const struct alqi_heap_stop_work short_work = {.begin = begin_short,
 static bool
 is_lost(const struct alqi_domain *d)
 {
-    return d->heap->is_lost;
+    return d->heap->life.is_lost;
 }
 
 static void
 stop(struct alqi_domain *d, const struct alqi_heap_stop_work *work,
      uint64_t why)
 {
-    uint64_t n = d->counts.major_cycles;
+    uint64_t n = d->sums.counts.major_cycles;
 
     alqi_heap_event_begin(d, ALQ_EVENT_MAJOR, why, 0);
     while (!alqi_heap_stop_try(d, work))
         continue;
-    alqi_heap_event_end(d, ALQ_EVENT_MAJOR, d->counts.major_cycles - n, 0);
+    alqi_heap_event_end(d, ALQ_EVENT_MAJOR, d->sums.counts.major_cycles - n, 0);
 }
 
 static void
 collect_all(struct alqi_domain *d)
 {
-    d->counts.emergencies++;
+    d->sums.counts.emergencies++;
     stop(d, &short_work, SHORT_OF_MEMORY);
 }
 
 static void
 reopen(struct alqi_domain *d)
 {
-    if (alqi_heap_open_is_closed(d) && !d->is_fragmented)
+    if (alqi_heap_open_is_closed(d) && !d->young.is_fragmented)
         collect_all(d);
 }
 
 void
 alqi_heap_minor(struct alqi_domain *d)
 {
-    uint64_t n = d->heap->n_minors;
+    uint64_t n = d->heap->young.n_minors;
 
     if (is_lost(d))
         return;
     alqi_heap_entry_begin(d);
     while (!alqi_heap_stop_try(d, &minor_work))
-        if (d->heap->n_minors != n)
+        if (d->heap->young.n_minors != n)
             break; /* another's was this domain's, too */
     reopen(d);
     alqi_heap_entry_end(d);
@@ -565,7 +579,7 @@ own_work(struct alqi_domain *of, size_t words)
     if (__atomic_load_n(&of->done, __ATOMIC_RELAXED) &&
         !alqi_heap_balance_is_there(of->heap))
         return 0;
-    done = of->heap->phase == ALQI_HEAP_SWEEP
+    done = of->heap->cycle.phase == ALQI_HEAP_SWEEP
                ? alqi_heap_sweep(of, words)
                : alqi_heap_weak_phase_work(of, words);
     if (done < words)
@@ -577,21 +591,21 @@ own_work(struct alqi_domain *of, size_t words)
 static size_t
 work_for(struct alqi_domain *d, struct alqi_domain *of, size_t words)
 {
-    uint64_t marked = of->counts.marked_words;
-    uint64_t swept = of->counts.swept_words;
-    uint64_t live = of->live_words;
+    uint64_t marked = of->sums.counts.marked_words;
+    uint64_t swept = of->sums.counts.swept_words;
+    uint64_t live = of->sums.live_words;
     size_t step, done = 0;
 
     while (done < words && !of->done && !alqi_heap_stop_is_wanted(of)) {
         step = words - done < CHUNK_WORDS ? words - done : CHUNK_WORDS;
         done += own_work(of, step);
     }
-    d->counts.marked_words += of->counts.marked_words - marked;
-    d->counts.swept_words += of->counts.swept_words - swept;
-    d->live_words += of->live_words - live;
-    of->counts.marked_words = marked;
-    of->counts.swept_words = swept;
-    of->live_words = live;
+    d->sums.counts.marked_words += of->sums.counts.marked_words - marked;
+    d->sums.counts.swept_words += of->sums.counts.swept_words - swept;
+    d->sums.live_words += of->sums.live_words - live;
+    of->sums.counts.marked_words = marked;
+    of->sums.counts.swept_words = swept;
+    of->sums.live_words = live;
     return done;
 }
 
@@ -618,7 +632,7 @@ others_work(struct alqi_domain *d, size_t words)
 static bool
 is_phase_over(struct alqi_domain *d)
 {
-    enum alqi_heap_phase phase = d->heap->phase;
+    enum alqi_heap_phase phase = d->heap->cycle.phase;
 
     if (!alqi_heap_balance_is_over(d->heap))
         return false;
@@ -626,7 +640,7 @@ is_phase_over(struct alqi_domain *d)
         return true;
     /* The next minor collection will see it: unless that has just been. */
     return alqi_heap_minor_is_empty(d) &&
-           (phase == ALQI_HEAP_SWEEP || d->forces_mark ||
+           (phase == ALQI_HEAP_SWEEP || d->pace.forces_mark ||
             alqi_heap_pace_is_due(d));
 }
 
@@ -636,7 +650,7 @@ static size_t
 work(struct alqi_domain *d, size_t words)
 {
     size_t done = 0;
-    enum alqi_heap_phase phase = d->heap->phase;
+    enum alqi_heap_phase phase = d->heap->cycle.phase;
 
     if (phase != ALQI_HEAP_SWEPT) {
         done = own_work(d, words);
@@ -645,8 +659,8 @@ work(struct alqi_domain *d, size_t words)
     }
     if (done < words && is_phase_over(d) &&
         alqi_heap_stop_try(d, &phase_work) &&
-        (d->heap->phase != phase ||
-         __atomic_load_n(&d->heap->todo, __ATOMIC_RELAXED) > 0))
+        (d->heap->cycle.phase != phase ||
+         __atomic_load_n(&d->heap->cycle.n_busy, __ATOMIC_RELAXED) > 0))
         done++;
     return done;
 }
@@ -656,14 +670,15 @@ alqi_heap_slice(struct alqi_domain *d, size_t work_words)
 {
     struct alqi_heap_share share = alqi_heap_pace_slice(d, work_words);
     size_t step, done, left = share.words;
-    uint64_t marked = d->counts.marked_words, swept = d->counts.swept_words;
+    uint64_t marked = d->sums.counts.marked_words,
+             swept = d->sums.counts.swept_words;
 
     if (is_lost(d))
         return;
     alqi_heap_event_begin(d, ALQ_EVENT_SLICE, left, 0);
-    alqi_heap_alloc_limit_take(&d->want_slice);
-    d->forces_mark = work_words != 0;
-    d->counts.slices++;
+    alqi_heap_alloc_limit_take(&d->requests.want_slice);
+    d->pace.forces_mark = work_words != 0;
+    d->sums.counts.slices++;
     while (left > 0) {
         step = left < WORK_STEP_WORDS ? left : WORK_STEP_WORDS;
         done = work(d, step);
@@ -675,20 +690,21 @@ alqi_heap_slice(struct alqi_domain *d, size_t work_words)
         if (left > 0 && alqi_heap_pace_is_over(d, &share))
             break;
     }
-    d->forces_mark = false;
+    d->pace.forces_mark = false;
     alqi_heap_pace_give_some(d);
     ALQI_HEAP_LOG(d->heap, ALQ_GC_LOG_MINOR,
                   "slice %ju of domain %u: %ju words marked, %ju swept by it",
-                  (uintmax_t)d->counts.slices, d->slot,
-                  (uintmax_t)d->counts.marked_words,
-                  (uintmax_t)d->counts.swept_words);
-    if (d->heap->phase != ALQI_HEAP_MARK &&
-        __atomic_load_n(&d->heap->todo, __ATOMIC_RELAXED) == 0 &&
+                  (uintmax_t)d->sums.counts.slices, d->slot,
+                  (uintmax_t)d->sums.counts.marked_words,
+                  (uintmax_t)d->sums.counts.swept_words);
+    if (d->heap->cycle.phase != ALQI_HEAP_MARK &&
+        __atomic_load_n(&d->heap->cycle.n_busy, __ATOMIC_RELAXED) == 0 &&
         alqi_heap_pace_is_due(d)) /* even if only large blocks are allocated */
-        __atomic_store_n(&d->want_minor, true, __ATOMIC_RELAXED);
+        __atomic_store_n(&d->requests.want_minor, true, __ATOMIC_RELAXED);
     alqi_heap_stop_poll(d);
-    alqi_heap_event_end(d, ALQ_EVENT_SLICE, d->counts.marked_words - marked,
-                        d->counts.swept_words - swept);
+    alqi_heap_event_end(d, ALQ_EVENT_SLICE,
+                        d->sums.counts.marked_words - marked,
+                        d->sums.counts.swept_words - swept);
 }
 
 void
@@ -697,12 +713,12 @@ alqi_heap_major_slice(struct alqi_domain *d, size_t n_words)
     size_t work_words;
 
     alqi_heap_entry_begin(d);
-    d->forces_mark = n_words != 0;
+    d->pace.forces_mark = n_words != 0;
     alqi_heap_minor(d);
     work_words = alqi_heap_pace_advance(d, n_words);
     if (work_words > 0)
         alqi_heap_slice(d, work_words);
-    d->forces_mark = false;
+    d->pace.forces_mark = false;
     alqi_heap_entry_end(d);
 }
 
@@ -711,8 +727,8 @@ alqi_heap_minor_set(struct alqi_domain *d, size_t words)
 {
     if (is_lost(d))
         return false;
-    d->asked_bytes = words * ALQ_WORD_BYTES;
-    d->is_size_asked = true;
+    d->sizes.requested_bytes = words * ALQ_WORD_BYTES;
+    d->sizes.is_requested = true;
     alqi_heap_minor(d);
-    return d->fixed_bytes == d->asked_bytes;
+    return d->sizes.fixed_bytes == d->sizes.requested_bytes;
 }

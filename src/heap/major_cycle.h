@@ -1,15 +1,16 @@
 /* major_cycle.h -- the major cycle: SWEEP -> SWEPT -> MARK -> SWEEP
  *
- * Phases change in stops (stop.h), when no domain has anything left to do.  A
- * slice is a domain's own, and does the work of those that are away.
+ * The phase changes in a stop (stop.h), when no domain has work left.  A slice
+ * is a domain's own, and does the work of BLOCKING domains, too.
  *
- *   SWEEP  garbage of the last cycle is being freed; new blocks are UNMARKED
- *   SWEPT  none is left; marking waits until nothing is young,
- *          pinned blocks apart (pin.h)
- *   MARK   from its roots; new blocks are MARKED; stores darken
+ *    SWEEP  garbage of the last cycle is being freed; new blocks are UNMARKED
+ *    SWEPT  no garbage is left; marking waits until nothing is young but pinned
+ *           blocks (pin.h)
+ *    MARK   marking from the roots; new blocks are MARKED; the write barrier
+ *           darkens
  *
  * MARK ends when nothing is left to mark and weak references are clean
- * (weak_phase.h): the colours rotate, and what is unmarked is garbage. */
+ * (weak_phase.h).  Then the colours rotate: what is unmarked is garbage. */
 #ifndef ALQI_HEAP_CYCLE_H
 #define ALQI_HEAP_CYCLE_H
 

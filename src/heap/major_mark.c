@@ -1,3 +1,14 @@
+/* major_mark.c -- marks what is reachable, on a mark stack a domain
+ *
+ * A block is white, then marked and in the prefetch queue or on the stack,
+ * then its fields are scanned.  The stack has ranges of fields.  When it is
+ * full, the block is marked all the same, and its pool, or the large block,
+ * is noted for mark stack overflow recovery, which reads all marked blocks
+ * there again.
+ *
+ * Keeps .inv.snapshot: All that was reachable when marking began gets marked.
+ * Keeps .inv.todo: The domain is not `done` before a push
+ *   (tests/models/mark.pml). */
 #include <stdlib.h>
 
 #include "heap/pool_area.h"
@@ -82,7 +93,7 @@ overflow(struct alqi_domain *d, alq_value block)
     else
         alqi_heap_large_overflow_add(d->heap, alqi_heap_large_of(block));
     d->marker.overflowed = true;
-    d->counts.mark_overflows++;
+    d->sums.counts.mark_overflows++;
 }
 
 static inline void
@@ -108,7 +119,7 @@ alqi_heap_mark_darken(struct alqi_domain *d, alq_value v)
         return;
     alqi_heap_mark_undone(d);
     header = alqi_heap_header(v);
-    alqi_heap_mark_block(v, header, d->heap->marked);
+    alqi_heap_mark_block(v, header, d->heap->cycle.marked);
     if (!alqi_heap_is_scannable(header))
         return;
     if (has_room(d))
@@ -140,8 +151,8 @@ view_of(struct alqi_domain *d)
                          d->marker.ring_first + d->marker.ring_n,
                          d->pub.young_base,
                          d->pub.young_bytes,
-                         d->heap->unmarked,
-                         d->heap->marked};
+                         d->heap->cycle.unmarked,
+                         d->heap->cycle.marked};
 }
 
 static inline void
@@ -190,7 +201,7 @@ scan_again(struct alqi_domain *d, alq_value block, uintptr_t header)
 {
     size_t i, n = header >> ALQ_WOSIZE_SHIFT;
 
-    if ((header & ALQI_HEAP_COLOUR_MASK) != d->heap->marked ||
+    if ((header & ALQI_HEAP_COLOUR_MASK) != d->heap->cycle.marked ||
         !alqi_heap_is_scannable(header))
         return;
     for (i = 0; i < n; i++)
@@ -237,13 +248,13 @@ rescan(struct alqi_domain *d)
             return false;
         d->marker.overflowed = false;
         d->marker.is_recovering = true;
-        d->recovery_pool = 0;
+        d->marker.recovery_pool = 0;
         recover_large(d);
         return true;
     }
-    while (d->recovery_pool <
+    while (d->marker.recovery_pool <
            __atomic_load_n(&area->n_frontier, __ATOMIC_RELAXED)) {
-        size_t i = d->recovery_pool++;
+        size_t i = d->marker.recovery_pool++;
 
         if (!alqi_heap_area_overflow_take(area, i))
             continue;
@@ -275,7 +286,7 @@ alqi_heap_mark_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
     m->inherited = NULL;
     m->overflowed = m->is_recovering = false;
     if (o->stack == NULL && o->inherited == NULL && !o->overflowed &&
-        d->heap->phase == ALQI_HEAP_MARK)
+        d->heap->cycle.phase == ALQI_HEAP_MARK)
         alqi_heap_mark_note_done(d);
 }
 
@@ -342,7 +353,7 @@ mark_shared(struct alqi_domain *d)
 {
     struct alqi_heap_range range;
 
-    if (alqi_heap_queue_take(&d->heap->shared_work, &range, 1) == 0)
+    if (alqi_heap_queue_take(&d->heap->balance.queue, &range, 1) == 0)
         return false;
     for (; range.start < range.end; range.start += ALQ_WORD_BYTES)
         alqi_heap_mark_darken(d, __atomic_load_n((alqi_heap_word *)range.start,
@@ -383,6 +394,6 @@ alqi_heap_mark(struct alqi_domain *d, size_t budget_words)
             break;
     }
     view_end(&w);
-    d->counts.marked_words += done;
+    d->sums.counts.marked_words += done;
     return done;
 }

@@ -1,10 +1,9 @@
-/* major_mark.h -- which blocks of the major heap are reachable
+/* major_mark.h -- marking the major heap
  *
- * .inv.snapshot  Whatever was reachable when marking began is marked when it
- *                ends: roots are darkened at its start, with nothing young
- *                but pinned blocks, which are roots, and each value that a
- *                field of the major heap loses (write_barrier.h).
- */
+ * .inv.snapshot  What was reachable when marking began is marked when it ends:
+ *                roots are darkened at its start, with nothing young but
+ *                pinned blocks, which are roots, and so is each value that a
+ *                field of the major heap loses (write_barrier.h). */
 #ifndef ALQI_HEAP_MARK_H
 #define ALQI_HEAP_MARK_H
 
@@ -27,7 +26,7 @@ alqi_heap_mark_undone(struct alqi_domain *d)
     if (ALQI_LIKELY(!__atomic_load_n(&d->done, __ATOMIC_RELAXED)))
         return;
     __atomic_store_n(&d->done, false, __ATOMIC_RELAXED);
-    __atomic_add_fetch(&d->heap->todo, 1, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&d->heap->cycle.n_busy, 1, __ATOMIC_SEQ_CST);
 }
 
 static inline void
@@ -36,7 +35,7 @@ alqi_heap_mark_note_done(struct alqi_domain *d)
     if (__atomic_load_n(&d->done, __ATOMIC_RELAXED))
         return;
     __atomic_store_n(&d->done, true, __ATOMIC_RELAXED);
-    __atomic_sub_fetch(&d->heap->todo, 1, __ATOMIC_SEQ_CST);
+    __atomic_sub_fetch(&d->heap->cycle.n_busy, 1, __ATOMIC_SEQ_CST);
 }
 
 /* The block's colour, from what its header was.  Another domain may do the
@@ -58,7 +57,8 @@ static inline bool
 alqi_heap_mark_is_white(const struct alqi_domain *d, alq_value v)
 {
     return alq_is_block(v) && !alqi_heap_is_young(d, v) &&
-           (alqi_heap_header(v) & ALQI_HEAP_COLOUR_MASK) == d->heap->unmarked;
+           (alqi_heap_header(v) & ALQI_HEAP_COLOUR_MASK) ==
+               d->heap->cycle.unmarked;
 }
 
 /* Marks until `budget_words` are done, about, or nothing is left. */

@@ -1,3 +1,13 @@
+/* major_pace.c -- the pace of the major collector
+ *
+ * Allocation makes debt, in words of work; marking, sweeping and the work
+ * of the weak phase pay it.  A debt that falls due is spread over slices of
+ * the minor heap that opens next (major_smooth.h).  It also says when
+ * marking begins, when a cycle is late, and how many free pools go back to
+ * the system.
+ *
+ * Keeps .inv.pace: A slice is cut by time, but the cut grows once the cycle is
+ *   late, so the heap is bounded. */
 #include "heap/pool_area.h"
 #include "heap/alloc_limit.h"
 #include "heap/minor_size.h"
@@ -26,13 +36,15 @@ enum {
 static uint64_t
 allocated(const struct alqi_domain *d)
 {
-    return d->counts.promoted_words + d->counts.direct_words + d->cost_words;
+    return d->sums.counts.promoted_words + d->sums.counts.direct_words +
+           d->sums.cost_words;
 }
 
 static uint64_t
 worked(const struct alqi_domain *d)
 {
-    return d->counts.marked_words + d->counts.swept_words + d->live_words;
+    return d->sums.counts.marked_words + d->sums.counts.swept_words +
+           d->sums.live_words;
 }
 
 static double
@@ -94,10 +106,10 @@ alqi_heap_pace_count(struct alqi_heap *heap)
     alqi_heap_sums_publish(heap);
     for (i = 0; i < heap->n_slots; i++)
         heap->domains[i]->pace.counted_words = allocated(heap->domains[i]);
-    heap->pace.heap_words = heap->sums_at_stop.counts.promoted_words +
-                            heap->sums_at_stop.counts.direct_words;
+    heap->pace.heap_words = heap->totals.at_stop.counts.promoted_words +
+                            heap->totals.at_stop.counts.direct_words;
     heap->pace.counted_words =
-        heap->pace.heap_words + heap->sums_at_stop.cost_words;
+        heap->pace.heap_words + heap->totals.at_stop.cost_words;
 }
 
 /* So that the others know of it. */
@@ -134,7 +146,7 @@ sweep_begins(struct alqi_heap *heap)
     struct alqi_heap_pace_common *p = &heap->pace;
     /* More than there is: else a heap without pools is never swept. */
     double words =
-        pools_words(heap) + (double)heap->n_large + ALQI_HEAP_POOL_WORDS;
+        pools_words(heap) + (double)heap->large.n + ALQI_HEAP_POOL_WORDS;
     double left = MARK_AT * alqi_heap_pace_allowed_words(heap) -
                   (double)(p->counted_words - p->marking_began);
     double least = MARK_IN * alqi_heap_pace_allowed_words(heap);
@@ -153,8 +165,8 @@ mark_begins(struct alqi_heap *heap)
 
     p->marking_began = p->counted_words;
     p->heap_before = p->heap_words;
-    p->marked_before = heap->sums_at_stop.counts.marked_words;
-    p->weak_before = heap->sums_at_stop.live_words;
+    p->marked_before = heap->totals.at_stop.counts.marked_words;
+    p->weak_before = heap->totals.at_stop.live_words;
     p->rate = (double)(p->live_words + p->weak_words) / way + 2;
     p->late_at = p->counted_words + (uint64_t)(2 * way);
 }
@@ -198,11 +210,11 @@ alqi_heap_pace_phase(struct alqi_heap *heap)
     struct alqi_heap_pace_common *p = &heap->pace;
 
     alqi_heap_pace_count(heap);
-    switch (heap->phase) {
+    switch (heap->cycle.phase) {
     case ALQI_HEAP_SWEEP: /* a marking has ended */
-        p->live_words = heap->sums_at_stop.counts.marked_words -
+        p->live_words = heap->totals.at_stop.counts.marked_words -
                         p->marked_before + (p->heap_words - p->heap_before);
-        p->weak_words = heap->sums_at_stop.live_words - p->weak_before;
+        p->weak_words = heap->totals.at_stop.live_words - p->weak_before;
         sweep_begins(heap);
         break;
     case ALQI_HEAP_SWEPT:
@@ -222,7 +234,7 @@ alqi_heap_pace_phase(struct alqi_heap *heap)
 static void
 give_back(struct alqi_domain *d, size_t n_pools)
 {
-    d->counts.returned_bytes +=
+    d->sums.counts.returned_bytes +=
         alqi_heap_area_return(&d->heap->area, n_pools) * ALQI_HEAP_POOL_BYTES;
 }
 
@@ -231,16 +243,16 @@ alqi_heap_pace_give_some(struct alqi_domain *d)
 {
     if (__atomic_load_n(&d->heap->area.n_surplus, __ATOMIC_RELAXED) > 0)
         give_back(d, GIVE_POOLS);
-    if (d->trimmed_in == d->counts.major_cycles)
+    if (d->pace.trimmed_in == d->sums.counts.major_cycles)
         return;
-    d->trimmed_in = d->counts.major_cycles;
-    d->counts.returned_bytes += alqi_heap_minor_size_trim(d);
+    d->pace.trimmed_in = d->sums.counts.major_cycles;
+    d->sums.counts.returned_bytes += alqi_heap_minor_size_trim(d);
 }
 
 static void
 give_surplus(struct alqi_domain *d)
 {
-    d->counts.returned_bytes +=
+    d->sums.counts.returned_bytes +=
         alqi_heap_area_return_surplus(&d->heap->area) * ALQI_HEAP_POOL_BYTES;
 }
 
@@ -328,7 +340,8 @@ smooth(struct alqi_domain *d)
 static uintptr_t
 plan_start(const struct alqi_domain *d)
 {
-    return d->promised_pools == 0 ? d->young_end : d->young_end - d->plan_bytes;
+    return d->young.promised_pools == 0 ? d->young.end
+                                        : d->young.end - d->young.plan_bytes;
 }
 
 /* Where in the minor heap the next slice is due. */
@@ -338,7 +351,7 @@ next_slice(struct alqi_domain *d)
     uintptr_t at = (uintptr_t)d->pub.young_ptr;
     uintptr_t step = d->pace.step_bytes;
 
-    d->middle = at > plan_start(d) + step ? at - step : 0;
+    d->young.slice_trigger = at > plan_start(d) + step ? at - step : 0;
 }
 
 /* Domains that have work and run: they may not allocate, so that no slice of
@@ -354,7 +367,7 @@ ask_others(struct alqi_domain *d)
 
         if (of != d && !__atomic_load_n(&of->done, __ATOMIC_RELAXED) &&
             __atomic_load_n(&of->state, __ATOMIC_RELAXED) == ALQI_HEAP_RUNNING)
-            alqi_heap_alloc_limit_request(of, &of->want_slice);
+            alqi_heap_alloc_limit_request(of, &of->requests.want_slice);
     }
 }
 
@@ -371,7 +384,7 @@ alqi_heap_pace_pass_on(struct alqi_domain *d)
         SLICE_WORDS)
         ask_others(d);
     p->debt_words = 0;
-    p->step_bytes = d->plan_bytes / 4;
+    p->step_bytes = d->young.plan_bytes / 4;
     next_slice(d);
 }
 
@@ -385,20 +398,20 @@ overdue_update(struct alqi_domain *d)
     p->overdue_words = left > 0 ? left : 0;
     if (left > SLICE_WORDS ||
         __atomic_load_n(&d->heap->area.n_surplus, __ATOMIC_RELAXED) > 0)
-        __atomic_store_n(&d->want_slice, true, __ATOMIC_RELAXED);
+        __atomic_store_n(&d->requests.want_slice, true, __ATOMIC_RELAXED);
 }
 
 void
 alqi_heap_pace_open(struct alqi_domain *d)
 {
-    uintptr_t bytes = d->plan_bytes;
+    uintptr_t bytes = d->young.plan_bytes;
     uintptr_t most = bytes / STEP_BYTES_LEAST;
     double n;
 
-    if (d->young_end - d->slice > d->widest_bytes)
-        d->widest_bytes = d->young_end - d->slice;
-    if (d->widest_bytes > d->touched_bytes)
-        d->touched_bytes = d->widest_bytes;
+    if (d->young.end - d->sizes.base > d->sizes.widest_bytes)
+        d->sizes.widest_bytes = d->young.end - d->sizes.base;
+    if (d->sizes.widest_bytes > d->sizes.touched_bytes)
+        d->sizes.touched_bytes = d->sizes.widest_bytes;
     d->remembered.enough = bytes / ALQ_WORD_BYTES;
     overdue_update(d);
     smooth(d);
@@ -420,7 +433,7 @@ due_words(struct alqi_domain *d)
     uintptr_t n = at > end ? (at - end) / d->pace.step_bytes : 0;
     double all = d->pace.debt_words;
     double words = all / (double)(n < 1 ? 1 : n);
-    double at_once = (double)d->direct_since_slice * d->heap->pace.rate +
+    double at_once = (double)d->pace.direct_since_slice * d->heap->pace.rate +
                      d->pace.overdue_words;
 
     if (at_once > words)
@@ -434,12 +447,12 @@ due_ns(const struct alqi_domain *d)
 {
     const struct alqi_heap_pace_common *p = &d->heap->pace;
     double slices =
-        1 + (double)d->direct_since_slice * ALQ_WORD_BYTES / DIRECT_BYTES;
+        1 + (double)d->pace.direct_since_slice * ALQ_WORD_BYTES / DIRECT_BYTES;
 
     if (alqi_heap_pace_is_late(d))
         slices += 100 * (double)(allocated_by_all(d) - p->late_at) /
                   alqi_heap_pace_allowed_words(d->heap);
-    return (uint64_t)(slices * 1000 * d->heap->slice_us);
+    return (uint64_t)(slices * 1000 * d->heap->cycle.slice_us);
 }
 
 struct alqi_heap_share
@@ -458,7 +471,7 @@ alqi_heap_pace_slice(struct alqi_domain *d, size_t asked)
                   "overdue, rate %.2f",
                   share.words, d->pace.debt_words, d->pace.overdue_words,
                   d->heap->pace.rate);
-    d->direct_since_slice = 0;
+    d->pace.direct_since_slice = 0;
     d->pace.overdue_words = 0;
     next_slice(d);
     return share;
@@ -471,7 +484,7 @@ alqi_heap_pace_is_over(struct alqi_domain *d,
     if (share->until_ns == UINT64_MAX ||
         alqi_plat_mono_ns_sigsafe() < share->until_ns)
         return false;
-    d->counts.slices_cut++;
+    d->sums.counts.slices_cut++;
     return true;
 }
 
@@ -510,9 +523,9 @@ alqi_heap_pace_credit(const struct alqi_domain *d)
 void
 alqi_heap_pace_direct(struct alqi_domain *d, uint64_t words)
 {
-    d->direct_since_slice += words;
-    if (d->direct_since_slice >
+    d->pace.direct_since_slice += words;
+    if (d->pace.direct_since_slice >
             alqi_heap_minor_size_bytes(d) / ALQ_WORD_BYTES / DIRECT_SHARE &&
-        !__atomic_load_n(&d->want_slice, __ATOMIC_RELAXED))
-        alqi_heap_alloc_limit_request(d, &d->want_slice);
+        !__atomic_load_n(&d->requests.want_slice, __ATOMIC_RELAXED))
+        alqi_heap_alloc_limit_request(d, &d->requests.want_slice);
 }

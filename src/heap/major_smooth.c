@@ -1,3 +1,7 @@
+/* major_smooth.c -- spreads work that falls due over the next minor heaps
+ *
+ * A ring of buckets, each a minor heap; what exceeds DUE_MOST of a cycle
+ * goes to the buckets to come in equal parts.  Pure: no heap, no clock. */
 #include "heap/major_smooth.h"
 
 #define DUE_MOST 0.3

@@ -1,3 +1,11 @@
+/* major_sweep.c -- sweeps pools and large blocks, and refills allocation
+ * buffers
+ *
+ * A pool is unswept, then avail or full, or free and given back to the
+ * area.  Promotion that needs a buffer sweeps pools of that class first, so
+ * that garbage of the last cycle is used again before a fresh pool is.
+ *
+ * Keeps .inv.own: Lists are those of the domain whose holder calls. */
 #include "heap/pool_area.h"
 #include "heap/pool_class.h"
 #include "heap/large.h"
@@ -46,8 +54,8 @@ alqi_heap_sweep_begin(struct alqi_domain *d)
 
     for (kind = 0; kind < 2; kind++)
         for (c = 0; c < ALQI_HEAP_CLASSES; c++) {
-            struct alqi_heap_lists *lists = &d->lists[kind][c];
-            struct alqi_heap_lab *lab = &d->labs[kind][c];
+            struct alqi_heap_lists *lists = &d->sweep.lists[kind][c];
+            struct alqi_heap_lab *lab = &d->copy.labs[kind][c];
 
             ALQI_ASSERT(lists->unswept == NULL && lists->unswept_full == NULL);
             ALQI_ASSERT(lab->scan == lab->next);
@@ -58,12 +66,12 @@ alqi_heap_sweep_begin(struct alqi_domain *d)
                 push(&lists->unswept, lab->pool);
             *lab = (struct alqi_heap_lab){0};
         }
-    ALQI_ASSERT(d->large_unswept == NULL);
-    d->large_unswept = d->large;
-    d->large = NULL;
-    d->sweep_kind = 0;
-    d->sweep_class = 0;
-    d->found_words = 0;
+    ALQI_ASSERT(d->large.unswept == NULL);
+    d->large.unswept = d->large.all;
+    d->large.all = NULL;
+    d->sweep.kind = 0;
+    d->sweep.size_class = 0;
+    d->sweep.found_words = 0;
 }
 
 /* Of an unswept pool, which is in no list now. */
@@ -71,27 +79,27 @@ static void
 sweep_pool(struct alqi_domain *d, struct alqi_heap_pool *pool, unsigned c,
            unsigned kind)
 {
-    unsigned n_free = alqi_heap_pool_sweep(pool, c, d->heap->garbage);
+    unsigned n_free = alqi_heap_pool_sweep(pool, c, d->heap->cycle.garbage);
 
-    d->counts.swept_words += ALQI_HEAP_POOL_WORDS;
+    d->sums.counts.swept_words += ALQI_HEAP_POOL_WORDS;
     if (n_free == alqi_heap_class_slots(c))
         alqi_heap_area_give(&d->heap->area, pool);
     else if (n_free > 0) {
-        d->found_words += (uint64_t)n_free * alqi_heap_class_words[c];
-        push(&d->lists[kind][c].avail, pool);
-        d->lists[kind][c].disordered = true;
+        d->sweep.found_words += (uint64_t)n_free * alqi_heap_class_words[c];
+        push(&d->sweep.lists[kind][c].avail, pool);
+        d->sweep.lists[kind][c].disordered = true;
     } else
-        push(&d->lists[kind][c].full, pool);
+        push(&d->sweep.lists[kind][c].full, pool);
 }
 
 /* Where the sweeper stands or behind. */
 static struct alqi_heap_pool *
 next_pool(struct alqi_domain *d)
 {
-    for (; d->sweep_kind < 2; d->sweep_kind++, d->sweep_class = 0)
-        for (; d->sweep_class < ALQI_HEAP_CLASSES; d->sweep_class++) {
-            struct alqi_heap_pool *pool =
-                pop_unswept(&d->lists[d->sweep_kind][d->sweep_class]);
+    for (; d->sweep.kind < 2; d->sweep.kind++, d->sweep.size_class = 0)
+        for (; d->sweep.size_class < ALQI_HEAP_CLASSES; d->sweep.size_class++) {
+            struct alqi_heap_pool *pool = pop_unswept(
+                &d->sweep.lists[d->sweep.kind][d->sweep.size_class]);
 
             if (pool != NULL)
                 return pool;
@@ -103,7 +111,7 @@ next_pool(struct alqi_domain *d)
 static void
 give_pools(struct alqi_domain *d)
 {
-    struct alqi_heap_queue *queue = &d->heap->shared_work;
+    struct alqi_heap_queue *queue = &d->heap->balance.queue;
     struct alqi_heap_pool *pool;
     struct alqi_heap_range range = {0, 0};
 
@@ -123,7 +131,7 @@ take_pool(struct alqi_domain *d)
     if (!alqi_heap_balance_is_there(d->heap))
         return NULL;
     alqi_heap_mark_undone(d);
-    if (alqi_heap_queue_take(&d->heap->shared_work, &range, 1) == 0)
+    if (alqi_heap_queue_take(&d->heap->balance.queue, &range, 1) == 0)
         return NULL;
     return (struct alqi_heap_pool *)range.start;
 }
@@ -168,7 +176,7 @@ alqi_heap_sweep(struct alqi_domain *d, size_t budget_words)
 static struct alqi_heap_pool *
 find_pool(struct alqi_domain *d, unsigned c, unsigned kind)
 {
-    struct alqi_heap_lists *lists = &d->lists[kind][c];
+    struct alqi_heap_lists *lists = &d->sweep.lists[kind][c];
     struct alqi_heap_pool *pool;
     unsigned n;
 
@@ -191,14 +199,14 @@ find_pool(struct alqi_domain *d, unsigned c, unsigned kind)
 bool
 alqi_heap_sweep_refill(struct alqi_domain *d, unsigned size_class, bool no_scan)
 {
-    struct alqi_heap_lab *lab = &d->labs[no_scan][size_class];
+    struct alqi_heap_lab *lab = &d->copy.labs[no_scan][size_class];
     struct alqi_heap_range range;
 
     ALQI_ASSERT(lab->next == lab->end);
     while (lab->pool == NULL ||
            !alqi_heap_pool_range_take(lab->pool, size_class, &range)) {
         if (lab->pool != NULL)
-            push(&d->lists[no_scan][size_class].full, lab->pool);
+            push(&d->sweep.lists[no_scan][size_class].full, lab->pool);
         lab->pool = find_pool(d, size_class, no_scan);
         if (lab->pool == NULL)
             return false;
@@ -260,7 +268,7 @@ alqi_heap_sweep_blocks(struct alqi_domain *d,
         if (area->kinds[i] != 0)
             pool_blocks(d, alqi_heap_area_pool(area, i), visit);
     for (i = 0; i < d->heap->n_slots; i++) {
-        large_blocks(d, d->heap->domains[i]->large, visit);
-        large_blocks(d, d->heap->domains[i]->large_unswept, visit);
+        large_blocks(d, d->heap->domains[i]->large.all, visit);
+        large_blocks(d, d->heap->domains[i]->large.unswept, visit);
     }
 }

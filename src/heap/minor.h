@@ -44,7 +44,7 @@ void alqi_heap_minor_begin(struct alqi_domain *d, uintptr_t bytes);
 static inline bool
 alqi_heap_minor_is_empty(const struct alqi_domain *d)
 {
-    return (uintptr_t)d->pub.young_ptr == d->young_end;
+    return (uintptr_t)d->pub.young_ptr == d->young.end;
 }
 
 #endif

@@ -1,3 +1,12 @@
+/* minor_local.c -- a minor collection by one domain alone, while the others
+ * run
+ *
+ * Possible while no young block has escaped; the domain stays RUNNING, so a
+ * stop waits for it.  At the end of a stop, where nothing is young, the
+ * flag is taken back (tests/models/minor_local.pml).
+ *
+ * Keeps .inv.private: While has_escaped is not set no other domain reaches a
+ *   young block of this one. */
 #include "heap/event.h"
 #include "heap/alloc_limit.h"
 #include "heap/weak_phase.h"
@@ -24,8 +33,8 @@ all_have_stop_work(const struct alqi_heap *heap)
 void
 alqi_heap_minor_local_again_stw(struct alqi_heap *heap)
 {
-    heap->is_shared = heap->has_escaped || all_have_stop_work(heap);
-    __atomic_store_n(&heap->has_escaped, heap->globals != NULL,
+    heap->young.is_shared = heap->young.has_escaped || all_have_stop_work(heap);
+    __atomic_store_n(&heap->young.has_escaped, heap->roots.globals != NULL,
                      __ATOMIC_RELAXED);
 }
 
@@ -34,8 +43,8 @@ static bool
 has_stop_work(const struct alqi_domain *d)
 {
     return all_have_stop_work(d->heap) || alqi_heap_weak_phase_is_recent(d) ||
-           d->is_size_asked ||
-           __atomic_load_n(&d->heap->is_remember_lost, __ATOMIC_RELAXED);
+           d->sizes.is_requested ||
+           __atomic_load_n(&d->heap->young.is_remember_lost, __ATOMIC_RELAXED);
 }
 
 /* Sweeping ends in the next stop for a minor collection; marking, and
@@ -46,7 +55,7 @@ is_phase_next(const struct alqi_domain *d)
 {
     const struct alqi_heap *heap = d->heap;
 
-    switch (heap->phase) {
+    switch (heap->cycle.phase) {
     case ALQI_HEAP_SWEEP:
         return alqi_heap_balance_is_over(heap) || alqi_heap_pace_is_late(d);
     case ALQI_HEAP_SWEPT:
@@ -62,7 +71,7 @@ static bool
 is_allowed(const struct alqi_domain *d)
 {
     return __atomic_load_n(&d->heap->n_slots, __ATOMIC_RELAXED) > 1 &&
-           d->is_helper && !d->has_quota &&
+           d->young.is_helper && !d->young.has_quota &&
            !alqi_heap_alloc_limit_is_stop_asked(d) && !has_stop_work(d) &&
            !is_phase_next(d) && !alqi_heap_has_escaped(d->heap);
 }
@@ -74,7 +83,7 @@ collect(struct alqi_domain *d)
 
     alqi_heap_minor_alone(d);
     alqi_heap_event_minor_local_end(d, promoted);
-    __atomic_fetch_add(&d->heap->n_local_minors, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&d->heap->young.n_local_minors, 1, __ATOMIC_RELAXED);
     alqi_heap_minor_size_note_own(d);
     alqi_heap_pace_count_own(d);
     alqi_heap_reopen_minor(d);
@@ -87,11 +96,12 @@ alqi_heap_minor_local_try(struct alqi_domain *d)
         return false;
     alqi_heap_entry_begin(d);
     collect(d);
-    ALQI_HEAP_LOG(d->heap, ALQ_GC_LOG_MINOR,
-                  "minor collection of domain %u alone: %ju words allocated by "
-                  "it, %ju promoted since it began",
-                  d->slot, (uintmax_t)d->counts.minor_words,
-                  (uintmax_t)(d->counts.promoted_words - d->slack_words));
+    ALQI_HEAP_LOG(
+        d->heap, ALQ_GC_LOG_MINOR,
+        "minor collection of domain %u alone: %ju words allocated by "
+        "it, %ju promoted since it began",
+        d->slot, (uintmax_t)d->sums.counts.minor_words,
+        (uintmax_t)(d->sums.counts.promoted_words - d->sums.slack_words));
     alqi_heap_entry_end(d);
     return true;
 }

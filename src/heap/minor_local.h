@@ -1,8 +1,9 @@
-/* minor_local.h -- minor collections by a domain alone [doc/design/heap.md]
+/* minor_local.h -- minor collections by one domain alone
+ * [doc/design/heap.md]
  *
- * While no young block is escaped (minor_escape.h) a domain whose minor heap is
- * full empties it itself, while the others run.  It is RUNNING all the time: a
- * stop waits for it, as for a slice. */
+ * While no young block has escaped (minor_escape.h) a domain whose minor heap
+ * is full empties it itself, while the others run.  It stays RUNNING: a stop
+ * waits for it, as for a slice. */
 #ifndef ALQI_HEAP_MINOR_LOCAL_H
 #define ALQI_HEAP_MINOR_LOCAL_H
 

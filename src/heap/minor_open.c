@@ -1,3 +1,14 @@
+/* minor_open.c -- opens minor heaps: as wide as they can be emptied
+ *
+ * closed (nothing promised) -> open (pools promised) -> closed, when
+ * emptied.  Memory short: the width is halved, down to a chunk; then the
+ * heap stays closed and the allocation fails or collects.
+ *
+ * Keeps .inv.room: Pools for the worst case of all open minor heaps can be
+ *   accessed.
+ * Keeps .inv.bound: What is promised counts against the hard limit.
+ * Keeps .inv.fragmented: Between many retained blocks it stays closed, and
+ *   blocks are born old for a while. */
 #include "heap/pool_area.h"
 #include "heap/limit_heap.h"
 #include "heap/minor.h"
@@ -17,7 +28,7 @@ static size_t
 reserve_pools(const struct alqi_domain *d)
 {
     return d->pub.status == ALQ_OK
-               ? d->heap->reserve_bytes / ALQI_HEAP_POOL_BYTES
+               ? d->heap->bound.reserve_bytes / ALQI_HEAP_POOL_BYTES
                : 0;
 }
 
@@ -55,7 +66,8 @@ static uintptr_t
 safe_bytes(struct alqi_domain *d, unsigned n)
 {
     uintptr_t bytes = alqi_heap_minor_size_bytes(d);
-    size_t wanted = __atomic_load_n(&d->heap->wanted_bytes, __ATOMIC_RELAXED);
+    size_t wanted =
+        __atomic_load_n(&d->heap->bound.wanted_bytes, __ATOMIC_RELAXED);
 
     while (!is_ready(d, alqi_heap_minor_need(bytes) * n, wanted)) {
         if (bytes <= ALQI_HEAP_CHUNK_BYTES)
@@ -69,15 +81,16 @@ safe_bytes(struct alqi_domain *d, unsigned n)
 static void
 resize(struct alqi_domain *d)
 {
-    uintptr_t most = d->asked_bytes != 0 ? d->asked_bytes
-                                         : (uintptr_t)ALQI_HEAP_MINOR_BYTES_MAX;
+    uintptr_t most = d->sizes.requested_bytes != 0
+                         ? d->sizes.requested_bytes
+                         : (uintptr_t)ALQI_HEAP_MINOR_BYTES_MAX;
 
-    if (!d->is_size_asked)
+    if (!d->sizes.is_requested)
         return;
-    d->is_size_asked = false;
-    if (most <= d->minor_bytes ||
+    d->sizes.is_requested = false;
+    if (most <= d->sizes.max_bytes ||
         alqi_heap_minor_resize(d, most / ALQ_WORD_BYTES))
-        d->fixed_bytes = d->asked_bytes;
+        d->sizes.fixed_bytes = d->sizes.requested_bytes;
 }
 
 /* Where the slice has more room than is in use, retained blocks take nothing
@@ -90,7 +103,7 @@ around_retained(struct alqi_domain *d, uintptr_t bytes)
     if (!alqi_heap_pin_has_retained(d->heap))
         return bytes;
     if (alqi_heap_pin_room(d, bytes, &start) < bytes &&
-        d->minor_bytes < ALQI_HEAP_MINOR_BYTES_MAX)
+        d->sizes.max_bytes < ALQI_HEAP_MINOR_BYTES_MAX)
         alqi_heap_minor_resize(d, ALQI_HEAP_MINOR_BYTES_MAX / ALQ_WORD_BYTES);
     return alqi_heap_pin_room(d, bytes, &start);
 }
@@ -104,12 +117,12 @@ promise(struct alqi_domain *d, uintptr_t bytes, unsigned n)
     enum { WORKER = ALQI_HEAP_WORKER_POOLS };
     size_t pools = alqi_heap_minor_need(bytes);
 
-    d->is_helper =
-        (n > 1 || alqi_heap_minor_local_is_usual(d->heap)) &&
-        is_ready(d, (pools + WORKER) * n,
-                 __atomic_load_n(&d->heap->wanted_bytes, __ATOMIC_RELAXED));
-    d->promised_pools = d->is_helper ? pools + WORKER : pools;
-    __atomic_add_fetch(&d->heap->area.n_promised, d->promised_pools,
+    d->young.is_helper = (n > 1 || alqi_heap_minor_local_is_usual(d->heap)) &&
+                         is_ready(d, (pools + WORKER) * n,
+                                  __atomic_load_n(&d->heap->bound.wanted_bytes,
+                                                  __ATOMIC_RELAXED));
+    d->young.promised_pools = d->young.is_helper ? pools + WORKER : pools;
+    __atomic_add_fetch(&d->heap->area.n_promised, d->young.promised_pools,
                        __ATOMIC_SEQ_CST);
 }
 
@@ -127,10 +140,10 @@ is_fragmented(const struct alqi_heap *heap, uintptr_t wanted, uintptr_t room)
 static void
 close_minor(struct alqi_domain *d)
 {
-    __atomic_sub_fetch(&d->heap->area.n_promised, d->promised_pools,
+    __atomic_sub_fetch(&d->heap->area.n_promised, d->young.promised_pools,
                        __ATOMIC_SEQ_CST);
-    d->promised_pools = 0;
-    d->is_helper = false;
+    d->young.promised_pools = 0;
+    d->young.is_helper = false;
 }
 
 static bool
@@ -142,10 +155,10 @@ open_minor_locked(struct alqi_domain *d, unsigned n)
     resize(d);
     wanted = safe_bytes(d, n);
     bytes = around_retained(d, wanted);
-    d->is_fragmented = is_fragmented(d->heap, wanted, bytes);
-    d->fragmented_words = 0;
+    d->young.is_fragmented = is_fragmented(d->heap, wanted, bytes);
+    d->young.fragmented_words = 0;
     alqi_heap_stat_words(d->heap);
-    if (bytes == 0 || d->is_fragmented)
+    if (bytes == 0 || d->young.is_fragmented)
         return false;
     promise(d, bytes, n);
     if (!alqi_heap_is_within(d, 0)) { /* another one was faster */
@@ -162,9 +175,9 @@ alqi_heap_open_minor(struct alqi_domain *d, unsigned n)
 {
     bool is_open;
 
-    alqi_plat_lock(&d->heap->room_lock);
+    alqi_plat_lock(&d->heap->young.room_lock);
     is_open = open_minor_locked(d, n);
-    alqi_plat_unlock(&d->heap->room_lock);
+    alqi_plat_unlock(&d->heap->young.room_lock);
     return is_open;
 }
 
@@ -182,9 +195,9 @@ alqi_heap_leave_minor(struct alqi_domain *d)
         close_minor(d);
         return;
     }
-    __atomic_add_fetch(&d->heap->promised_left, d->promised_pools,
+    __atomic_add_fetch(&d->heap->young.promised_left, d->young.promised_pools,
                        __ATOMIC_RELAXED);
-    d->promised_pools = 0;
+    d->young.promised_pools = 0;
 }
 
 void
@@ -197,7 +210,7 @@ alqi_heap_open_close_all(struct alqi_heap *heap)
             close_minor(heap->domains[i]);
     __atomic_sub_fetch(
         &heap->area.n_promised,
-        __atomic_exchange_n(&heap->promised_left, 0, __ATOMIC_RELAXED),
+        __atomic_exchange_n(&heap->young.promised_left, 0, __ATOMIC_RELAXED),
         __ATOMIC_RELAXED);
     alqi_heap_quota_close(heap);
 }

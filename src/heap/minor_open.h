@@ -1,4 +1,8 @@
-/* minor_open.h -- memory for minor heaps [doc/design/heap.md] */
+/* minor_open.h -- memory for minor heaps [doc/design/heap.md]
+ *
+ * .inv.room  Pools to promote all that open minor heaps may hold, and a buffer
+ *            of each class for each worker, can be accessed before a block is
+ *            allocated there.  So promotion does not fail. */
 #ifndef ALQI_HEAP_OPEN_H
 #define ALQI_HEAP_OPEN_H
 
@@ -21,7 +25,7 @@ void alqi_heap_open_close_all(struct alqi_heap *heap);
 static inline bool
 alqi_heap_open_is_closed(const struct alqi_domain *d)
 {
-    return d->promised_pools == 0;
+    return d->young.promised_pools == 0;
 }
 
 #endif

@@ -1,3 +1,9 @@
+/* minor_own.c -- who copies out of a minor heap
+ *
+ * FREE -> OWNED -> SHARED, or FREE -> SHARED, by compare and swap of `copier`;
+ * FREE again when the collection ends (tests/models/minor_own.pml).
+ *
+ * Keeps .inv.owned: Of an OWNED minor heap only its owner looks at headers. */
 #include "heap/minor_own.h"
 
 enum { FREE = 0 };
@@ -8,7 +14,7 @@ holder_change(struct alqi_domain *of, uint32_t to)
 {
     uint32_t from = FREE;
 
-    return __atomic_compare_exchange_n(&of->copier, &from, to, false,
+    return __atomic_compare_exchange_n(&of->own.copier, &from, to, false,
                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
@@ -17,7 +23,7 @@ alqi_heap_own_claim(struct alqi_domain *self, struct alqi_domain *of)
 {
     if (!holder_change(of, self->slot + 1))
         return;
-    self->owns = true;
+    self->own.owns = true;
     alqi_heap_own_next(self, of);
 }
 
@@ -27,15 +33,15 @@ alqi_heap_own_share(struct alqi_domain *self)
     struct alqi_heap *heap = self->heap;
     unsigned i;
 
-    __atomic_store_n(&self->is_called, false, __ATOMIC_RELAXED);
-    if (!self->owns)
+    __atomic_store_n(&self->own.is_called, false, __ATOMIC_RELAXED);
+    if (!self->own.owns)
         return;
-    self->owns = false;
-    self->own_bytes = 0;
+    self->own.owns = false;
+    self->own.bytes = 0;
     for (i = 0; i < heap->n_slots; i++)
-        if (__atomic_load_n(&heap->domains[i]->copier, __ATOMIC_RELAXED) ==
+        if (__atomic_load_n(&heap->domains[i]->own.copier, __ATOMIC_RELAXED) ==
             self->slot + 1)
-            __atomic_store_n(&heap->domains[i]->copier, SHARED,
+            __atomic_store_n(&heap->domains[i]->own.copier, SHARED,
                              __ATOMIC_RELEASE);
 }
 
@@ -45,7 +51,7 @@ alqi_heap_own_is_mine(struct alqi_domain *self, struct alqi_domain *of)
     unsigned spins = 0;
 
     for (;;) {
-        uint32_t copier = __atomic_load_n(&of->copier, __ATOMIC_ACQUIRE);
+        uint32_t copier = __atomic_load_n(&of->own.copier, __ATOMIC_ACQUIRE);
 
         if (copier == SHARED)
             return false;
@@ -55,7 +61,7 @@ alqi_heap_own_is_mine(struct alqi_domain *self, struct alqi_domain *of)
             holder_change(of, SHARED);
             continue;
         }
-        __atomic_store_n(&self->heap->domains[copier - 1]->is_called, true,
+        __atomic_store_n(&self->heap->domains[copier - 1]->own.is_called, true,
                          __ATOMIC_RELAXED);
         alqi_heap_own_poll(self);
         alqi_plat_spin(&spins);
@@ -65,8 +71,8 @@ alqi_heap_own_is_mine(struct alqi_domain *self, struct alqi_domain *of)
 void
 alqi_heap_own_end(struct alqi_domain *of)
 {
-    __atomic_store_n(&of->copier, FREE, __ATOMIC_RELAXED);
-    __atomic_store_n(&of->is_called, false, __ATOMIC_RELAXED);
-    of->owns = false;
-    of->own_bytes = 0;
+    __atomic_store_n(&of->own.copier, FREE, __ATOMIC_RELAXED);
+    __atomic_store_n(&of->own.is_called, false, __ATOMIC_RELAXED);
+    of->own.owns = false;
+    of->own.bytes = 0;
 }

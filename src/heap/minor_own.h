@@ -1,15 +1,18 @@
-/* minor_own.h -- whose a minor heap is, during a collection by several
+/* minor_own.h -- who copies out of a minor heap that several workers empty
  *
- *   FREE -> OWNED    a participant has claimed its share
- *   FREE -> SHARED   somebody met a block of it before
- *   OWNED -> SHARED  by the owner, between two blocks, because another one met
- * a block of it, or because the owner has nothing left
+ *     FREE -> OWNED    a worker has claimed its share
+ *     FREE -> SHARED   another worker met a block of it before that
+ *     OWNED -> SHARED  by the owner, between two blocks: another worker met a
+ *                      block of it, or the owner has nothing left
  *
- * .inv.owned  Of an OWNED minor heap only the owner looks at headers: its
- * stores are plain.  Of a SHARED one each block is claimed (.inv.claim). Most
- * values lead to blocks of the same domain: so most are copied at the price of
- * a domain that is alone.  Who waits for an owner answers others meanwhile, so
- * nobody waits for ever (tests/models/minor_own.pml). */
+ * .inv.owned  Of an OWNED minor heap the owner alone looks at headers: its
+ *             stores are plain.  Of a SHARED one each block is claimed
+ *             (.inv.claim).
+ *
+ * Most values lead to blocks of the same domain, so most blocks are copied
+ * without a locked instruction.  A worker that waits for an owner serves the
+ * requests of others meanwhile, so none waits for ever
+ * (tests/models/minor_own.pml). */
 #ifndef ALQI_HEAP_OWN_H
 #define ALQI_HEAP_OWN_H
 
@@ -25,8 +28,8 @@ void alqi_heap_own_claim(struct alqi_domain *self, struct alqi_domain *of);
 static inline void
 alqi_heap_own_next(struct alqi_domain *self, const struct alqi_domain *of)
 {
-    self->own_base = of->slice;
-    self->own_bytes = of->minor_bytes;
+    self->own.base = of->sizes.base;
+    self->own.bytes = of->sizes.max_bytes;
 }
 
 /* The caller, between two blocks, has nothing left, or is asked. */
@@ -36,7 +39,7 @@ void alqi_heap_own_share(struct alqi_domain *self);
 static inline void
 alqi_heap_own_poll(struct alqi_domain *self)
 {
-    if (ALQI_UNLIKELY(__atomic_load_n(&self->is_called, __ATOMIC_RELAXED)))
+    if (ALQI_UNLIKELY(__atomic_load_n(&self->own.is_called, __ATOMIC_RELAXED)))
         alqi_heap_own_share(self);
 }
 
@@ -47,7 +50,7 @@ bool alqi_heap_own_is_mine(struct alqi_domain *self, struct alqi_domain *of);
 static inline bool
 alqi_heap_own_is_shared(const struct alqi_domain *of)
 {
-    return __atomic_load_n(&of->copier, __ATOMIC_ACQUIRE) ==
+    return __atomic_load_n(&of->own.copier, __ATOMIC_ACQUIRE) ==
            ALQI_HEAP_OWN_SHARED;
 }
 

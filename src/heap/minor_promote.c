@@ -1,3 +1,15 @@
+/* minor_promote.c -- copies young blocks to the major heap
+ *
+ * Header of a young block:  live -> (IN_PROGRESS ->) 0, its field 0 then is
+ * the new address.  Copies go to local allocation buffers, a class each,
+ * and are scanned there (Cheney); full buffers that are not scanned wait on
+ * the grey stack, half of which goes to the work queue when another worker
+ * is idle.  Each loop is compiled twice, for one worker and for several.
+ *
+ * Keeps .inv.claim: A header goes live -> IN_PROGRESS -> 0 once.
+ * Keeps .inv.owned: Without claims only the owner's blocks are copied.
+ * Keeps .inv.queue: A full grey stack overflows into the queue, which has
+ *   room. */
 #include <string.h>
 
 #include "heap/pool_area.h"
@@ -26,28 +38,31 @@ enum {
 static ALQI_COLD void
 give_away(struct alqi_domain *d)
 {
-    size_t n = (d->n_grey + 1) / 2;
+    size_t n = (d->copy.n_grey + 1) / 2;
 
-    if (alqi_heap_queue_put(&d->heap->workers.queue, d->grey, n) != n)
+    if (alqi_heap_queue_put(&d->heap->young.workers.queue, d->copy.grey, n) !=
+        n)
         alqi_base_fail(__FILE__, __LINE__, ".inv.queue");
-    d->n_grey -= n;
-    memmove(d->grey, d->grey + n, d->n_grey * sizeof *d->grey);
+    d->copy.n_grey -= n;
+    memmove(d->copy.grey, d->copy.grey + n,
+            d->copy.n_grey * sizeof *d->copy.grey);
 }
 
 /* A few ranges are not worth it that all blocks are claimed from then on. */
 static inline void
 feed(struct alqi_domain *d)
 {
-    if (ALQI_UNLIKELY(d->n_grey >= (d->owns ? GIVE_LEAST : 1) &&
-                      alqi_heap_workers_want_work(&d->heap->workers)))
+    if (ALQI_UNLIKELY(d->copy.n_grey >= (d->own.owns ? GIVE_LEAST : 1) &&
+                      alqi_heap_workers_want_work(&d->heap->young.workers)))
         give_away(d);
 }
 
 static inline void
 wait_for_scan(struct alqi_domain *d, struct alqi_heap_lab *lab)
 {
-    d->grey[d->n_grey++] = (struct alqi_heap_range){lab->scan, lab->end};
-    if (d->n_grey == d->grey_size)
+    d->copy.grey[d->copy.n_grey++] =
+        (struct alqi_heap_range){lab->scan, lab->end};
+    if (d->copy.n_grey == d->copy.grey_size)
         give_away(d);
     feed(d);
 }
@@ -57,7 +72,7 @@ static ALQI_NOINLINE uintptr_t
 refill(struct alqi_domain *d, struct alqi_heap_lab *lab, unsigned c,
        bool no_scan)
 {
-    d->counts.promoted_words += (lab->end - lab->counted) / ALQ_WORD_BYTES;
+    d->sums.counts.promoted_words += (lab->end - lab->counted) / ALQ_WORD_BYTES;
     if (!no_scan && lab->scan != lab->end)
         wait_for_scan(d, lab);
     if (!alqi_heap_sweep_refill(d, c, no_scan))
@@ -95,8 +110,9 @@ view_of(struct alqi_domain *d, bool workers)
 {
     return (struct view){
         d,
-        d->is_local ? d->slice : d->pub.young_base,
-        (d->is_local ? ALQI_HEAP_MINOR_BYTES_MAX : d->pub.young_bytes) >> 1,
+        d->young.is_local ? d->sizes.base : d->pub.young_base,
+        (d->young.is_local ? ALQI_HEAP_MINOR_BYTES_MAX : d->pub.young_bytes) >>
+            1,
         d->alloc_colour,
         workers,
         false,
@@ -106,20 +122,21 @@ view_of(struct alqi_domain *d, bool workers)
 static inline bool
 has_workers(const struct alqi_domain *d)
 {
-    return !d->is_local && alqi_heap_workers_is_shared(&d->heap->workers);
+    return !d->young.is_local &&
+           alqi_heap_workers_is_shared(&d->heap->young.workers);
 }
 
 static inline alqi_heap_word *
 lab_take(struct alqi_domain *d, unsigned c, size_t words, bool no_scan)
 {
-    struct alqi_heap_lab *lab = &d->labs[no_scan][c];
+    struct alqi_heap_lab *lab = &d->copy.labs[no_scan][c];
     uintptr_t at = lab->next;
 
     if (ALQI_UNLIKELY(at == lab->end))
         at = refill(d, lab, c, no_scan);
     lab->next = at + words * ALQ_WORD_BYTES;
     if (!no_scan)
-        d->dirty |= (uint64_t)1 << c;
+        d->copy.dirty |= (uint64_t)1 << c;
     return (alqi_heap_word *)at;
 }
 
@@ -165,7 +182,7 @@ copy_words(struct alqi_domain *d, const alqi_heap_word *from, uintptr_t header)
     c = alqi_heap_class_of(n + 1);
     to = lab_take(d, c, alqi_heap_class_words[c],
                   !alqi_heap_is_scannable(header));
-    d->slack_words += alqi_heap_class_words[c] - (n + 1);
+    d->sums.slack_words += alqi_heap_class_words[c] - (n + 1);
     memcpy(to + 1, from, n * sizeof *from);
     publish(to, header | d->alloc_colour);
     return to;
@@ -386,7 +403,7 @@ promote_with_workers(struct view w, alqi_heap_word *slot)
 
     if (!is_young(w, v))
         return;
-    if (ALQI_LIKELY(v - w.d->own_base < w.d->own_bytes))
+    if (ALQI_LIKELY(v - w.d->own.base < w.d->own.bytes))
         v = new_place(w, (alqi_heap_word *)v);
     else if (w.batch != NULL &&
              alqi_heap_own_is_shared(domain_at(w.d, (alqi_heap_word *)v))) {
@@ -405,7 +422,7 @@ promote_alone(struct view w, alqi_heap_word *slot)
     if (is_young(w, v))
         *slot = new_place(w, (alqi_heap_word *)v);
     else
-        ALQI_ASSERT(!w.d->is_local || !alq_is_block(v) ||
+        ALQI_ASSERT(!w.d->young.is_local || !alq_is_block(v) ||
                     !alqi_heap_is_young(w.d, v)); /* .inv.private */
 }
 
@@ -473,7 +490,7 @@ alqi_heap_promote_each(struct alqi_domain *self, alqi_heap_word **slots,
     if (n == 0)
         return; /* slots may be NULL */
     if (has_workers(self)) {
-        n = offer(&self->heap->workers, slots, n);
+        n = offer(&self->heap->young.workers, slots, n);
         promote_each(view_of(self, true), slots, slots + n);
     } else {
         promote_each(view_of(self, false), slots, slots + n);
@@ -500,7 +517,7 @@ scan_block(struct view w, alqi_heap_word *block)
 static inline __attribute__((always_inline)) void
 scan_lab(struct view w, unsigned c)
 {
-    struct alqi_heap_lab *lab = &w.d->labs[0][c];
+    struct alqi_heap_lab *lab = &w.d->copy.labs[0][c];
     uintptr_t bytes = (uintptr_t)alqi_heap_class_words[c] * ALQ_WORD_BYTES;
 
     while (lab->scan != lab->next) {
@@ -541,21 +558,21 @@ drain(struct view w)
     struct alqi_domain *d = w.d;
     unsigned c;
 
-    while (d->dirty != 0 || d->n_grey > 0 || has_slots(w)) {
-        if (d->dirty == 0 && d->n_grey == 0) {
+    while (d->copy.dirty != 0 || d->copy.n_grey > 0 || has_slots(w)) {
+        if (d->copy.dirty == 0 && d->copy.n_grey == 0) {
             batch_do(d, w.batch);
             continue;
         }
-        if (d->dirty == 0) {
-            struct alqi_heap_range range = d->grey[--d->n_grey];
+        if (d->copy.dirty == 0) {
+            struct alqi_heap_range range = d->copy.grey[--d->copy.n_grey];
 
             feed(d);
             scan_range(w, range);
             continue;
         }
-        c = (unsigned)__builtin_ctzll(d->dirty);
+        c = (unsigned)__builtin_ctzll(d->copy.dirty);
         scan_lab(w, c);
-        d->dirty &= ~((uint64_t)1 << c);
+        d->copy.dirty &= ~((uint64_t)1 << c);
     }
 }
 
@@ -611,28 +628,30 @@ drain_all(struct alqi_domain *self)
 static void
 lab_count(struct alqi_domain *d, struct alqi_heap_lab *lab)
 {
-    d->counts.promoted_words += (lab->next - lab->counted) / ALQ_WORD_BYTES;
+    d->sums.counts.promoted_words +=
+        (lab->next - lab->counted) / ALQ_WORD_BYTES;
     lab->counted = lab->next;
 }
 
 void
 alqi_heap_promote_drain(struct alqi_domain *self)
 {
-    struct alqi_heap_workers *workers = &self->heap->workers;
-    size_t n_max = self->grey_size;
+    struct alqi_heap_workers *workers = &self->heap->young.workers;
+    size_t n_max = self->copy.grey_size;
     unsigned c;
 
     if (n_max > ALQI_HEAP_WORKERS_GET_MAX)
         n_max = ALQI_HEAP_WORKERS_GET_MAX;
     do {
         drain_all(self);
-        if (self->is_local)
+        if (self->young.is_local)
             break;
-        self->n_grey = alqi_heap_workers_get(workers, self->grey, n_max);
-    } while (self->n_grey > 0);
+        self->copy.n_grey =
+            alqi_heap_workers_get(workers, self->copy.grey, n_max);
+    } while (self->copy.n_grey > 0);
     for (c = 0; c < ALQI_HEAP_CLASSES; c++) {
-        self->labs[1][c].scan = self->labs[1][c].next;
-        lab_count(self, &self->labs[0][c]);
-        lab_count(self, &self->labs[1][c]);
+        self->copy.labs[1][c].scan = self->copy.labs[1][c].next;
+        lab_count(self, &self->copy.labs[0][c]);
+        lab_count(self, &self->copy.labs[1][c]);
     }
 }

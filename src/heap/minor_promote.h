@@ -1,24 +1,25 @@
-/* minor_promote.h -- moves young blocks to the major heap: copy, then scan the
- * copies
+/* minor_promote.h -- promotion: copies young blocks, then scans the copies
  *
- * Copies go to runs, one a class: free neighbours of a pool, so that making
- * room is an addition and "not scanned yet" is a pointer (Cheney).  A filled
- * run that is not scanned waits in `grey`; when another participant is idle
- * (minor_workers.h), or there is no room for more, half of those are given
- * away.
+ * Copies go to local allocation buffers, one a class: a free range of a pool.
+ * Allocation in it is an addition, and "not scanned yet" is a pointer
+ * (Cheney).  A full buffer that is not scanned waits on the grey stack.  When
+ * another worker is idle (minor_workers.h), or the stack is full, half of it
+ * is given away.
  *
- * `self` is the participant: the domain whose thread this is, and whose runs
- * and pools are used, whoever's young blocks these are.  One participant looks
- * at headers alone: plain stores.  Several claim a block before they copy it:
+ * `self` is the worker: the domain of the calling thread, whose buffers and
+ * pools are used, whichever domain the young blocks are of.  A single worker
+ * looks at headers with plain loads and stores.  Several claim a block before
+ * they copy it:
  *
- *   young header   live -> IN_PROGRESS -> 0, once               (.inv.claim)
- *   winner   copy; field 0 := the new address; header := 0 (release)
- *   loser    waits for header 0 (acquire), reads field 0
+ *     young header   live -> IN_PROGRESS -> 0, once
+ *     winner   copy; field 0 := the new address; header := 0 (release)
+ *     loser    waits for header 0 (acquire), then reads field 0
  *
- * While copies are scanned claims are made BATCH at a time, then the copies;
- * who waits holds no claim (tests/models/minor_promote_batch.pml).
+ * .inv.claim  A young header goes live -> IN_PROGRESS -> 0 once; the winner of
+ *             its compare and swap makes the only copy.
  *
- * Which of the two it is stands in the heap's workers. */
+ * While copies are scanned, BATCH claims are made, then the copies.  A worker
+ * that waits holds no claim (tests/models/minor_promote_batch.pml). */
 #ifndef ALQI_HEAP_PROMOTE_H
 #define ALQI_HEAP_PROMOTE_H
 

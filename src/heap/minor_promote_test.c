@@ -78,11 +78,11 @@ some_header(void)
 static void
 blocks_alloc(struct alqi_domain *p)
 {
-    uintptr_t low = p->young_end, header;
+    uintptr_t low = p->young.end, header;
 
     for (;;) {
         header = some_header();
-        if (low - p->young_start < alqi_heap_words(header) * ALQ_WORD_BYTES)
+        if (low - p->young.start < alqi_heap_words(header) * ALQ_WORD_BYTES)
             break;
         low -= alqi_heap_words(header) * ALQ_WORD_BYTES;
         *(alqi_heap_word *)low = header;
@@ -162,14 +162,15 @@ part_new(unsigned slot, size_t grey_size)
     p->pub.young_base = d->pub.young_base;
     p->pub.young_bytes = d->pub.young_bytes;
     p->alloc_colour = d->alloc_colour;
-    p->slice = d->slice + slot * ALQI_HEAP_MINOR_BYTES_MAX;
-    p->minor_bytes = d->minor_bytes;
-    p->young_start = p->slice;
-    p->young_end = p->slice + (d->young_end - d->young_start);
-    assert_true(alqi_plat_space_commit((void *)p->slice, p->minor_bytes));
-    p->grey = calloc(grey_size, sizeof *p->grey);
-    assert_non_null(p->grey);
-    p->grey_size = grey_size;
+    p->sizes.base = d->sizes.base + slot * ALQI_HEAP_MINOR_BYTES_MAX;
+    p->sizes.max_bytes = d->sizes.max_bytes;
+    p->young.start = p->sizes.base;
+    p->young.end = p->sizes.base + (d->young.end - d->young.start);
+    assert_true(
+        alqi_plat_space_commit((void *)p->sizes.base, p->sizes.max_bytes));
+    p->copy.grey = calloc(grey_size, sizeof *p->copy.grey);
+    assert_non_null(p->copy.grey);
+    p->copy.grey_size = grey_size;
     d->heap->domains[slot] = p;
     return p;
 }
@@ -178,7 +179,7 @@ static void
 part_drop(struct alqi_domain *p)
 {
     d->heap->domains[p->slot] = NULL;
-    free(p->grey);
+    free(p->copy.grey);
     free(p);
 }
 
@@ -187,7 +188,7 @@ part_run(void *arg)
 {
     size_t i = (size_t)arg;
     struct alqi_domain *self = parts[i];
-    unsigned n = d->heap->workers.n, k;
+    unsigned n = d->heap->young.workers.n, k;
 
     pthread_barrier_wait(&at_start);
     for (k = 0; k < n; k++)
@@ -310,12 +311,12 @@ check(unsigned n)
         if (strangers > 0 || n == 1)
             assert_int_equal(both_roots[i], now_of(both_targets[i]));
     for (p = 0; p < n; p++) {
-        promoted += parts[p]->counts.promoted_words;
+        promoted += parts[p]->sums.counts.promoted_words;
         for (i = 0; i < ROOTS; i++)
             assert_int_equal(own_roots[p][i], now_of(own_targets[p][i]));
     }
     assert_int_equal(check_blocks(), promoted); /* each one once */
-    assert_int_equal(alqi_heap_queue_n(&d->heap->workers.queue), 0);
+    assert_int_equal(alqi_heap_queue_n(&d->heap->young.workers.queue), 0);
 }
 
 /* ---- rounds ------------------------------------------------------------- */
@@ -327,15 +328,15 @@ parts_make(unsigned n, size_t grey_size)
     unsigned p;
 
     parts[0] = d;
-    d->grey_size = grey_size;
+    d->copy.grey_size = grey_size;
     for (p = 1; p < n; p++)
         parts[p] = part_new(p, grey_size);
     heap->n_slots = n;
-    assert_true(alqi_heap_queue_ready(&heap->workers.queue,
-                                      n * d->minor_bytes / 16 +
+    assert_true(alqi_heap_queue_ready(&heap->young.workers.queue,
+                                      n * d->sizes.max_bytes / 16 +
                                           ALQI_HEAP_WORKERS_PLACES));
     assert_true(alqi_heap_area_ready(
-        &heap->area, n * (alqi_heap_minor_need(d->young_end - d->young_start) +
+        &heap->area, n * (alqi_heap_minor_need(d->young.end - d->young.start) +
                           ALQI_HEAP_WORKER_POOLS)));
     for (p = 0; p < n; p++)
         share_by[p] = rnd(4) == 0 ? rnd(n) : p;
@@ -347,7 +348,7 @@ parts_drop(unsigned n)
     unsigned p;
 
     alqi_heap_own_end(d);
-    d->pub.young_ptr = (char *)d->young_end;
+    d->pub.young_ptr = (char *)d->young.end;
     d->heap->n_slots = 1;
     for (p = 1; p < n; p++)
         part_drop(parts[p]);

@@ -1,3 +1,10 @@
+/* minor_quota.c -- young memory that domains have in common
+ *
+ * A minor heap opens with a piece; what is left of all is a number of the
+ * heap that a domain takes further pieces of, by compare and swap.
+ *
+ * Keeps .inv.quota: Open and left bytes together are what memory was promised
+ *   for. */
 #include "heap/alloc_limit.h"
 #include "heap/observe_calls.h"
 #include "heap/pin.h"
@@ -21,9 +28,9 @@ piece_bytes(uintptr_t bytes)
 static bool
 is_shared(const struct alqi_domain *d)
 {
-    return !ALQI_HEAP_IS_HARD && d->fixed_bytes == 0 &&
+    return !ALQI_HEAP_IS_HARD && d->sizes.fixed_bytes == 0 &&
            __atomic_load_n(&d->heap->n_slots, __ATOMIC_RELAXED) > 1 &&
-           d->heap->is_shared && !alqi_heap_pin_has_retained(d->heap);
+           d->heap->young.is_shared && !alqi_heap_pin_has_retained(d->heap);
 }
 
 uintptr_t
@@ -31,15 +38,15 @@ alqi_heap_quota_open(struct alqi_domain *d, uintptr_t bytes)
 {
     uintptr_t piece = piece_bytes(bytes);
 
-    d->plan_bytes = bytes;
-    d->reach_bytes = bytes;
-    d->has_quota = false;
+    d->young.plan_bytes = bytes;
+    d->young.reach_bytes = bytes;
+    d->young.has_quota = false;
     if (!is_shared(d) || bytes <= piece)
         return bytes;
-    if (bytes * REACH <= d->minor_bytes)
-        d->reach_bytes = bytes * REACH;
-    d->has_quota = true;
-    __atomic_add_fetch(&d->heap->young_left, bytes - piece, __ATOMIC_RELAXED);
+    if (bytes * REACH <= d->sizes.max_bytes)
+        d->young.reach_bytes = bytes * REACH;
+    d->young.has_quota = true;
+    __atomic_add_fetch(&d->heap->young.left, bytes - piece, __ATOMIC_RELAXED);
     return piece;
 }
 
@@ -47,12 +54,12 @@ alqi_heap_quota_open(struct alqi_domain *d, uintptr_t bytes)
 static uintptr_t
 take_some(struct alqi_heap *heap, uintptr_t bytes)
 {
-    uintptr_t left = __atomic_load_n(&heap->young_left, __ATOMIC_RELAXED);
+    uintptr_t left = __atomic_load_n(&heap->young.left, __ATOMIC_RELAXED);
     uintptr_t taken;
 
     do
         taken = left < bytes ? left : bytes;
-    while (!__atomic_compare_exchange_n(&heap->young_left, &left, left - taken,
+    while (!__atomic_compare_exchange_n(&heap->young.left, &left, left - taken,
                                         false, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED));
     return taken;
@@ -62,25 +69,25 @@ take_some(struct alqi_heap *heap, uintptr_t bytes)
 static uintptr_t
 below_bytes(const struct alqi_domain *d)
 {
-    if (d->promised_pools == 0)
+    if (d->young.promised_pools == 0)
         return 0;
-    return d->reach_bytes - (d->young_end - d->young_start);
+    return d->young.reach_bytes - (d->young.end - d->young.start);
 }
 
 uintptr_t
 alqi_heap_quota_room_bytes(const struct alqi_domain *d)
 {
-    uintptr_t left = __atomic_load_n(&d->heap->young_left, __ATOMIC_RELAXED);
+    uintptr_t left = __atomic_load_n(&d->heap->young.left, __ATOMIC_RELAXED);
     uintptr_t below = below_bytes(d);
 
-    return (uintptr_t)d->pub.young_ptr - d->young_start +
+    return (uintptr_t)d->pub.young_ptr - d->young.start +
            (left < below ? left : below);
 }
 
 bool
 alqi_heap_quota_take(struct alqi_domain *d)
 {
-    uintptr_t start = d->young_start, bytes = piece_bytes(d->plan_bytes);
+    uintptr_t start = d->young.start, bytes = piece_bytes(d->young.plan_bytes);
     uintptr_t below = below_bytes(d);
 
     if (below == 0)
@@ -88,7 +95,7 @@ alqi_heap_quota_take(struct alqi_domain *d)
     bytes = take_some(d->heap, below < bytes ? below : bytes);
     if (bytes == 0)
         return false;
-    d->young_start = start - bytes;
+    d->young.start = start - bytes;
     alqi_heap_observed_draw_below(d, start);
     alqi_heap_alloc_limit_reset(d);
     return true;
@@ -97,17 +104,17 @@ alqi_heap_quota_take(struct alqi_domain *d)
 bool
 alqi_heap_quota_end(struct alqi_domain *d)
 {
-    uintptr_t open = d->young_end - d->young_start, taken;
-    uintptr_t *left = &d->heap->young_left;
+    uintptr_t open = d->young.end - d->young.start, taken;
+    uintptr_t *left = &d->heap->young.left;
 
-    if (d->promised_pools == 0)
+    if (d->young.promised_pools == 0)
         return true;
-    if (open >= d->plan_bytes) {
-        __atomic_add_fetch(left, open - d->plan_bytes, __ATOMIC_RELAXED);
+    if (open >= d->young.plan_bytes) {
+        __atomic_add_fetch(left, open - d->young.plan_bytes, __ATOMIC_RELAXED);
         return true;
     }
-    taken = take_some(d->heap, d->plan_bytes - open);
-    if (taken == d->plan_bytes - open)
+    taken = take_some(d->heap, d->young.plan_bytes - open);
+    if (taken == d->young.plan_bytes - open)
         return true;
     __atomic_add_fetch(left, taken, __ATOMIC_RELAXED);
     return false;
@@ -116,5 +123,5 @@ alqi_heap_quota_end(struct alqi_domain *d)
 void
 alqi_heap_quota_close(struct alqi_heap *heap)
 {
-    __atomic_store_n(&heap->young_left, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&heap->young.left, 0, __ATOMIC_RELAXED);
 }

@@ -1,14 +1,15 @@
-/* minor_quota.h -- young memory that the domains have together
+/* minor_quota.h -- young memory that the domains share
  * [doc/design/heap.md]
  *
- * Minor heaps are collected together, when the first one is full.  So a domain
- * that allocates fast, or while another one only computes, would have all
- * collected while most are empty: more would be promoted, and the others waited
- * for more often.  Hence a minor heap begins as a piece of its size, what is
- * left of all is the heap's, and who needs more takes another piece of that.
+ * Minor heaps are collected together, when the first one is full.  One domain
+ * that allocates fast would have all collected while most are nearly empty:
+ * more would be promoted, and the others would be stopped more often.  So a
+ * minor heap begins with a piece of its size, the rest is the heap's, and a
+ * domain that needs more takes another piece of it.
  *
- * .inv.quota  Bytes between young_start and young_end of all minor heaps, and
- * those left, are at most those that memory was made ready for. */
+ * .inv.quota  Bytes between young.start and young.end of all minor heaps, and
+ *             those that are left, are at most those that memory was made
+ *             ready for. */
 #ifndef ALQI_HEAP_QUOTA_H
 #define ALQI_HEAP_QUOTA_H
 

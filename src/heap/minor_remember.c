@@ -1,3 +1,10 @@
+/* minor_remember.c -- the remembered set: a growing array of fields
+ *
+ * empty -> has fields -> (more than `enough`: a minor collection is
+ * requested) -> emptied by the collection; or `lost`, when it cannot grow.
+ *
+ * Keeps .inv.remember: Each major field that holds a young value is in a set,
+ *   or that set is lost. */
 #include <stdlib.h>
 
 #include "heap/alloc_limit.h"
@@ -26,7 +33,7 @@ void
 alqi_heap_remember_lose(struct alqi_domain *d, struct alqi_heap_remembered *r)
 {
     r->lost = true;
-    __atomic_store_n(&d->heap->is_remember_lost, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&d->heap->young.is_remember_lost, true, __ATOMIC_RELAXED);
 }
 
 void
@@ -48,7 +55,7 @@ alqi_heap_remember(struct alqi_domain *d, alqi_heap_word *field)
     alqi_heap_remember_in(d, r, field);
     /* As many words as the minor heap: rather collect that. */
     if (ALQI_UNLIKELY(r->n >= r->enough)) {
-        alqi_heap_alloc_limit_request(d, &d->want_minor);
+        alqi_heap_alloc_limit_request(d, &d->requests.want_minor);
     }
 }
 

@@ -1,6 +1,7 @@
-/* minor_remember.h -- fields of the major heap that hold young values
+/* minor_remember.h -- the remembered set: major fields that hold young values
  *
- * .inv.remember  Each of them is in the set, or the set is marked lost. */
+ * .inv.remember  Each such field is in the set of some domain, or that set is
+ *                lost: then the whole major heap is read. */
 #ifndef ALQI_HEAP_REMEMBER_H
 #define ALQI_HEAP_REMEMBER_H
 

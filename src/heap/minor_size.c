@@ -1,3 +1,10 @@
+/* minor_size.c -- chooses the size of minor heaps by trial
+ *
+ * settled -> trial of another size, a window of collections long -> settled on
+ * the better one; a failed trial doubles the time until the next.  Better is:
+ * fewer words promoted, or, where that makes no difference, shorter pauses.
+ *
+ * A size that the program has chosen (fixed_bytes) is not touched. */
 #include "heap/pool_area.h"
 #include "heap/minor_size.h"
 #include "heap/pin.h"
@@ -40,10 +47,11 @@ alqi_heap_minor_size_start(struct alqi_heap_minor_size *n, uintptr_t bytes)
 uintptr_t
 alqi_heap_minor_size_bytes(const struct alqi_domain *d)
 {
-    if (d->fixed_bytes != 0)
-        return d->fixed_bytes;
-    return alqi_heap_minor_local_is_usual(d->heap) ? d->minor_size.bytes
-                                                   : d->heap->minor_size.bytes;
+    if (d->sizes.fixed_bytes != 0)
+        return d->sizes.fixed_bytes;
+    return alqi_heap_minor_local_is_usual(d->heap)
+               ? d->sizes.policy.bytes
+               : d->heap->young.policy.bytes;
 }
 
 /* Of one domain: all together have a share of the major heap. */
@@ -214,13 +222,15 @@ note(const struct alqi_heap *heap, struct alqi_heap_minor_size *n,
 static void
 add_own(struct alqi_domain *d, uint64_t *minor, uint64_t *promoted)
 {
-    if (d->fixed_bytes == 0 && d->counts.minor_words >= d->noted_words &&
-        d->counts.promoted_words >= d->noted_promoted_words) {
-        *minor += d->counts.minor_words - d->noted_words;
-        *promoted += d->counts.promoted_words - d->noted_promoted_words;
+    if (d->sizes.fixed_bytes == 0 &&
+        d->sums.counts.minor_words >= d->sizes.noted_words &&
+        d->sums.counts.promoted_words >= d->sizes.noted_promoted_words) {
+        *minor += d->sums.counts.minor_words - d->sizes.noted_words;
+        *promoted +=
+            d->sums.counts.promoted_words - d->sizes.noted_promoted_words;
     }
-    d->noted_words = d->counts.minor_words;
-    d->noted_promoted_words = d->counts.promoted_words;
+    d->sizes.noted_words = d->sums.counts.minor_words;
+    d->sizes.noted_promoted_words = d->sums.counts.promoted_words;
 }
 
 void
@@ -236,8 +246,8 @@ alqi_heap_minor_size_note(struct alqi_heap *heap)
     }
     for (i = 0; i < heap->n_slots; i++)
         add_own(heap->domains[i], &minor, &promoted);
-    note(heap, &heap->minor_size, minor, promoted,
-         heap->workers.n > 1 ? heap->workers.n : 1);
+    note(heap, &heap->young.policy, minor, promoted,
+         heap->young.workers.n > 1 ? heap->young.workers.n : 1);
 }
 
 void
@@ -246,24 +256,25 @@ alqi_heap_minor_size_note_own(struct alqi_domain *d)
     uint64_t minor = 0, promoted = 0;
 
     add_own(d, &minor, &promoted);
-    note(d->heap, &d->minor_size, minor, promoted, 1);
+    note(d->heap, &d->sizes.policy, minor, promoted, 1);
 }
 
 uintptr_t
 alqi_heap_minor_size_trim(struct alqi_domain *d)
 {
-    uintptr_t now = d->young_end - d->slice, bytes = d->widest_bytes, unused;
+    uintptr_t now = d->young.end - d->sizes.base, bytes = d->sizes.widest_bytes,
+              unused;
 
-    if (d->fixed_bytes != 0) /* it will not be wider again by itself */
+    if (d->sizes.fixed_bytes != 0) /* it will not be wider again by itself */
         bytes = now;
-    d->widest_bytes = now;
+    d->sizes.widest_bytes = now;
     if (bytes < BYTES_FIRST)
         bytes = BYTES_FIRST;
-    if (ALQI_HEAP_IS_HARD || d->touched_bytes <= bytes ||
+    if (ALQI_HEAP_IS_HARD || d->sizes.touched_bytes <= bytes ||
         alqi_heap_pin_has_retained(d->heap))
         return 0;
-    unused = d->touched_bytes - bytes;
-    alqi_plat_space_empty((void *)(d->slice + bytes), unused);
-    d->touched_bytes = bytes;
+    unused = d->sizes.touched_bytes - bytes;
+    alqi_plat_space_empty((void *)(d->sizes.base + bytes), unused);
+    d->sizes.touched_bytes = bytes;
     return unused;
 }

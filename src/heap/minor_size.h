@@ -1,12 +1,11 @@
-/* minor_size.h -- how large minor heaps are            [doc/design/heap.md,
- * Pacing]
+/* minor_size.h -- the size of minor heaps    [doc/design/heap.md, Pacing]
  *
- * A larger one promotes less where blocks die soon, and only pauses longer
- * where they do not.  Which is the case changes between programs and within
- * one, so sizes are tried, a window of collections each: half for shorter
- * pauses, double and far more for fewer words promoted.  All domains whose
- * programs leave the choice have the same while they are collected together,
- * and each its own while it is collected alone (minor_local.h). */
+ * A larger minor heap promotes less where blocks die soon; elsewhere it only
+ * makes pauses longer.  Programs differ, and change, so sizes are tried, a
+ * window of collections each: half for shorter pauses, double and more for
+ * fewer words promoted.  Domains whose programs leave the choice have one size
+ * together while they are collected together, and one each while they are
+ * collected alone (minor_local.h). */
 #ifndef ALQI_HEAP_MINOR_SIZE_H
 #define ALQI_HEAP_MINOR_SIZE_H
 

@@ -24,7 +24,7 @@ start(uintptr_t heap_bytes)
     heap.domains[0] = &d;
     heap.n_slots = 1;
     heap.area.n_used = heap_bytes / ALQI_HEAP_POOL_BYTES;
-    alqi_heap_minor_size_start(&heap.minor_size, 2 * MB);
+    alqi_heap_minor_size_start(&heap.young.policy, 2 * MB);
 }
 
 /* Bytes that survive when so many were allocated. */
@@ -48,8 +48,8 @@ run(survivors_fn *survivors, unsigned n)
     for (i = 0; i < n; i++) {
         uintptr_t bytes = alqi_heap_minor_size_bytes(&d);
 
-        d.counts.minor_words += bytes / 8;
-        d.counts.promoted_words +=
+        d.sums.counts.minor_words += bytes / 8;
+        d.sums.counts.promoted_words +=
             (uint64_t)survivors((double)bytes, i) / ALQ_WORD_BYTES;
         alqi_heap_minor_size_note(&heap);
         at[63 - __builtin_clzll(bytes)]++;
@@ -119,7 +119,7 @@ pauses_of_several_are_shorter(void **state)
 
     (void)state;
     start(400 * (uintptr_t)MB);
-    heap.workers.n = 4;
+    heap.young.workers.n = 4;
     r = run(always_the_same_share, COLLECTIONS);
     assert_true(r.usual == 1 * MB && r.share > 0.9);
 }
@@ -146,7 +146,7 @@ the_heap_bounds_it(void **state)
     assert_true(r.most == 4 * MB);
     heap.area.n_used = 0; /* later the heap is small */
     r = run(half_a_tree, COLLECTIONS);
-    assert_true(heap.minor_size.bytes <= 2 * MB);
+    assert_true(heap.young.policy.bytes <= 2 * MB);
 }
 
 static void
@@ -170,10 +170,10 @@ a_fixed_size_is_fixed(void **state)
 
     (void)state;
     start(400 * (uintptr_t)MB);
-    d.fixed_bytes = 1 * MB;
+    d.sizes.fixed_bytes = 1 * MB;
     r = run(always_the_same_share, COLLECTIONS);
     assert_true(r.least == 1 * MB && r.most == 1 * MB);
-    assert_true(heap.minor_size.bytes == 2 * MB);
+    assert_true(heap.young.policy.bytes == 2 * MB);
 }
 
 /* Two domains, one of which ends: the counts fall. */
@@ -187,11 +187,11 @@ domains_come_and_go(void **state)
     start(400 * (uintptr_t)MB);
     memset(&other, 0, sizeof other);
     other.heap = &heap;
-    heap.is_shared = true;
-    other.counts.minor_words = other.counts.promoted_words = 1 << 30;
+    heap.young.is_shared = true;
+    other.sums.counts.minor_words = other.sums.counts.promoted_words = 1 << 30;
     heap.domains[heap.n_slots++] = &other;
     run(always_the_same_share, 10);
-    memset(&other.counts, 0, sizeof other.counts);
+    memset(&other.sums.counts, 0, sizeof other.sums.counts);
     r = run(always_the_same_share, COLLECTIONS);
     assert_true(r.usual == 256 * KB && r.share > 0.9);
 }
@@ -205,19 +205,19 @@ trimmed_is_what_nobody_needed(void **state)
     (void)state;
     assert_int_not_equal(slice, 0);
     start(64 * MB);
-    d.slice = slice;
-    d.touched_bytes = d.widest_bytes = 16 * MB;
-    d.young_end = slice + 4 * MB;
+    d.sizes.base = slice;
+    d.sizes.touched_bytes = d.sizes.widest_bytes = 16 * MB;
+    d.young.end = slice + 4 * MB;
     if (ALQI_CHECKS >= 3) { /* hard: it goes through the whole slice */
         assert_int_equal(alqi_heap_minor_size_trim(&d), 0);
         return;
     }
     assert_int_equal(alqi_heap_minor_size_trim(&d), 0);
     assert_int_equal(alqi_heap_minor_size_trim(&d), 12 * MB);
-    assert_int_equal(d.touched_bytes, 4 * MB);
+    assert_int_equal(d.sizes.touched_bytes, 4 * MB);
     assert_int_equal(alqi_heap_minor_size_trim(&d), 0);
-    d.touched_bytes = d.widest_bytes = 8 * MB;
-    d.fixed_bytes = 4 * MB; /* chosen: it is wider no more */
+    d.sizes.touched_bytes = d.sizes.widest_bytes = 8 * MB;
+    d.sizes.fixed_bytes = 4 * MB; /* chosen: it is wider no more */
     assert_int_equal(alqi_heap_minor_size_trim(&d), 4 * MB);
     alqi_plat_pages_unmap((void *)slice, 32 * MB);
 }

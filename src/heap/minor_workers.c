@@ -1,3 +1,11 @@
+/* minor_workers.c -- workers of a minor collection take work from each
+ * other, and end
+ *
+ * A worker is busy, or idle (counted under the queue's lock).  When the
+ * last one becomes idle and the queue is empty, `round` is raised, and all
+ * leave at once.
+ *
+ * Keeps .inv.queue: The queue is never full for those who give. */
 #include "heap/minor_workers.h"
 
 static unsigned

@@ -1,17 +1,18 @@
-/* minor_workers.h -- the participants of a minor collection: work for the idle,
- * the end
+/* minor_workers.h -- the workers of a minor collection: sharing work, and the
+ * end
  *
- * Who copies scans the copies; who has none left takes filled ranges that
- * others gave away, and waits for some as long as anybody is at work.  When all
- * are idle nothing is left: then the round is over, for all at once.
+ * A worker scans what it has copied.  A worker without work takes ranges that
+ * others have put into the queue, and waits as long as some worker has work.
+ * When all are idle nothing is left to scan, and the round ends for all at
+ * once.
  *
- * Remembered fields are put there in ranges of their addresses.
+ * Remembered fields are put into the queue, too, as ranges of their addresses.
  *
- * .inv.queue  The queue never is full when a participant gives ranges of
- * blocks: it has a place for each block of all minor heaps, and PLACES more,
- *           since those of fields are put in only while it has fewer than
- *           OFFERS_MAX ranges; each participant may put in one beyond, and give
- *           GET_MAX back. */
+ * .inv.queue  The queue is never full when a worker gives ranges of blocks.
+ *             It has a place for each block of all minor heaps, and PLACES
+ *             more: ranges of fields are put in only while it has fewer than
+ *             OFFERS_MAX ranges, and each worker may put in one beyond, and
+ *             give GET_MAX back. */
 #ifndef ALQI_HEAP_WORKERS_H
 #define ALQI_HEAP_WORKERS_H
 

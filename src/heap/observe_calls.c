@@ -1,3 +1,11 @@
+/* observe_calls.c -- the collector's side of a client (observe.h)
+ *
+ * The trigger of a domain is drawn when asked for, and is off while the
+ * client handles a request.  A client is installed in a stop, in which it
+ * is told of each domain.
+ *
+ * Keeps .inv.trigger: 0, or the sampled word lies right below it, and is free.
+ * Keeps .inv.once: The client may ask once a collection where a block is. */
 #include "heap/alloc_limit.h"
 #include "heap/major_mark.h"
 #include "heap/observe.h"

@@ -127,7 +127,7 @@ alqi_heap_observed_trigger_set(struct alqi_domain *d, uintptr_t at,
                                uint64_t gap)
 {
     ALQI_ASSERT(gap >= 1);
-    d->observed.trigger = gap <= (at - d->young_start) / ALQ_WORD_BYTES
+    d->observed.trigger = gap <= (at - d->young.start) / ALQ_WORD_BYTES
                               ? at - (gap - 1) * ALQ_WORD_BYTES
                               : 0;
 }
@@ -140,7 +140,7 @@ alqi_heap_observed_is_undisturbed(const struct alqi_domain *d, size_t words)
 
     return (uintptr_t)__atomic_load_n(&d->pub.young_limit, __ATOMIC_RELAXED) !=
                UINTPTR_MAX &&
-           low >= d->young_start && low >= d->middle &&
+           low >= d->young.start && low >= d->young.slice_trigger &&
            (d->limit_trigger.hooks == NULL ||
             low >= alqi_heap_limit_trigger_address(d));
 }

@@ -1,3 +1,7 @@
+/* param.c -- the heap's parameters: a table of letters, ranges and defaults
+ *
+ * A row a parameter; text is read, brought into its range and, if that
+ * changed it, warned of.  Pure but for the warning. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,9 @@
+/* param_control.c -- struct alq_gc_control: reading and changing what is in
+ * force
+ *
+ * A change is made in a stop, so a running domain reads the values without
+ * synchronisation.  The size of a minor heap is a domain's, the rest the
+ * heap's. */
 #include "heap/pool_area.h"
 #include "heap/param_control.h"
 #include "heap/major_cycle.h"
@@ -60,9 +66,9 @@ alqi_heap_control_minor_bytes(const struct alqi_heap *heap,
 void
 alqi_heap_control_get(struct alqi_domain *d, struct alq_gc_control *out)
 {
-    d->reported_bytes = alqi_heap_minor_size_bytes(d);
+    d->sizes.reported_bytes = alqi_heap_minor_size_bytes(d);
     *out = d->heap->tuning.control;
-    out->minor_heap_size = (intptr_t)(d->reported_bytes / ALQ_WORD_BYTES);
+    out->minor_heap_size = (intptr_t)(d->sizes.reported_bytes / ALQ_WORD_BYTES);
 }
 
 /* ---- changes ------------------------------------------------------------ */
@@ -136,14 +142,14 @@ static const struct alqi_heap_stop_work apply_work = {.begin = apply,
 static bool
 minor_set(struct alqi_domain *d, uintptr_t bytes)
 {
-    if (d->fixed_bytes == 0 && bytes == d->reported_bytes)
+    if (d->sizes.fixed_bytes == 0 && bytes == d->sizes.reported_bytes)
         bytes = 0;
-    if (bytes == d->fixed_bytes)
+    if (bytes == d->sizes.fixed_bytes)
         return true;
     ALQI_HEAP_LOG(d->heap, ALQ_GC_LOG_PARAMS,
                   "minor_heap_size: %ju, was %ju (domain %u; 0: chosen)",
                   (uintmax_t)bytes / ALQ_WORD_BYTES,
-                  (uintmax_t)d->fixed_bytes / ALQ_WORD_BYTES, d->slot);
+                  (uintmax_t)d->sizes.fixed_bytes / ALQ_WORD_BYTES, d->slot);
     return alqi_heap_minor_set(d, bytes / ALQ_WORD_BYTES);
 }
 
@@ -164,7 +170,7 @@ alqi_heap_control_set(struct alqi_domain *d,
     while (!alqi_heap_stop_try(d, &apply_work))
         continue;
     if (t.control.allocation_policy != policy) {
-        d->counts.forced_majors++;
+        d->sums.counts.forced_majors++;
         alqi_heap_major(d);
         alqi_heap_compact(d);
     }

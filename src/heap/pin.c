@@ -1,3 +1,11 @@
+/* pin.c -- pins, and the young blocks that they retain
+ *
+ * A block is pinned (has an entry), and if it is young when its minor heap
+ * is emptied, retained: in place, in the table `retained`.
+ *
+ * Keeps .inv.retained: Major fields that hold retained blocks are in `fields`.
+ * Keeps .inv.stay: There is memory for each block that may have to stay,
+ *   before it has to: an entry for each pin and each ambiguous word. */
 #include <stdlib.h>
 
 #include "heap/pin.h"
@@ -257,7 +265,8 @@ alqi_heap_pin_room(const struct alqi_domain *d, uintptr_t bytes,
                    uintptr_t *start)
 {
     const uintptr_t mask = ALQI_HEAP_CHUNK_BYTES - 1;
-    uintptr_t at = d->slice, end = d->slice + d->minor_bytes, best = 0;
+    uintptr_t at = d->sizes.base, end = d->sizes.base + d->sizes.max_bytes,
+              best = 0;
     struct alqi_heap_pins *p = &d->heap->pins;
     struct alqi_heap_range retained;
     size_t i;

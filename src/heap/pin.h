@@ -1,20 +1,27 @@
-/* pin.h -- blocks whose address does not change
+/* pin.h -- pinned blocks: their address does not change
  *
- * A young one that is pinned stays where it is when its minor heap is emptied,
- * and stays young: it is *retained*.  Minor heaps are opened where none is.
- * Once it is not pinned any more, the next collection promotes it or finds it
- * dead.
+ * A pinned young block stays in place when its minor heap is emptied, and
+ * stays young: it is *retained*.  A minor heap is opened where no retained
+ * block is.  After the last pin has gone the next collection promotes the
+ * block, or finds it dead.
  *
- *   during a minor collection   header 0, field 0 its own address: it looks
- *                               moved to where it is.  What stood there is in
- *                               `next`
- *   between two of them         a block like any other, in `retained`
+ *    during a minor collection   header 0, field 0 its own address, so it looks
+ *                                moved to where it is.  The header and field 0
+ *                                are in its entry of `next`
+ *    between collections         a block like any other, in `retained`
  *
- * .inv.retained  Fields of the major heap that hold retained blocks are in
- * `fields`, as remembered sets are empty after a collection.
+ * .inv.retained  Each field of the major heap that holds a retained block is
+ *                in `fields`: remembered sets are empty after a collection.
  *
  * Pins are the heap's: they outlive the domain that made them, as retained
- * blocks outlive the domain whose minor heap they are in. */
+ * blocks outlive the domain in whose slice they lie.
+ *
+ * .inv.stay  An entry is ready for each block that may have to stay: room is
+ *            made for a pin, and for each word of a conservative stack.
+ * .inv.fragmented  Where retained blocks leave too little room a minor heap is
+ *                  closed and is_fragmented: that is no lack of memory.  Small
+ *                  blocks are born old, their fields remembered, until a
+ *                  collection finds more room. */
 #ifndef ALQI_HEAP_PIN_H
 #define ALQI_HEAP_PIN_H
 

@@ -1,3 +1,12 @@
+/* pin_retain.c -- retained blocks, while minor heaps are emptied
+ *
+ * begin: each gets header 0 and field 0 its own address, so it looks moved
+ * to where it is.  end: header and field come back, and the table is what
+ * stays.  Without memory to promote them blocks stay that are not pinned
+ * any more.
+ *
+ * Keeps .inv.retained: `fields` is made anew from what the workers found.
+ * Keeps .inv.room: Nothing is promoted for which there is no memory. */
 #include <stdlib.h>
 
 #include "heap/root_ambiguous.h"
@@ -140,7 +149,7 @@ alqi_heap_pin_retain_begin(struct alqi_domain *leader)
     struct alqi_heap *heap = leader->heap;
     struct alqi_heap_pins *p = &heap->pins;
 
-    if (heap->has_young)
+    if (heap->young.is_any)
         alqi_heap_ambiguous_young(leader, next_add);
     pinned_stay(leader);
     if (p->n_next == 0 && p->n_retained == 0)
@@ -260,7 +269,7 @@ alqi_heap_pin_retain_end(struct alqi_domain *self)
 static bool
 is_dead(const struct alqi_heap *heap, uintptr_t header)
 {
-    return (header & ALQI_HEAP_COLOUR_MASK) == heap->unmarked;
+    return (header & ALQI_HEAP_COLOUR_MASK) == heap->cycle.unmarked;
 }
 
 static uintptr_t
@@ -317,7 +326,7 @@ alqi_heap_pin_retain_after_marking(struct alqi_heap *heap)
         return;
     leave_pools(heap, r);
     for (i = 0; i < heap->n_slots && r->n > 0; i++)
-        for (large = heap->domains[i]->large; large != NULL;
+        for (large = heap->domains[i]->large.all; large != NULL;
              large = large->next)
             if (is_dead(heap, large->header))
                 leave_large(r, large);

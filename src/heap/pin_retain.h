@@ -1,6 +1,7 @@
-/* pin_retain.h -- pinned young blocks while minor heaps are emptied [pin.h]
+/* pin_retain.h -- retained blocks while minor heaps are emptied [pin.h]
  *
- * Each looks moved to where it is, so the loops that copy pay nothing. */
+ * A retained block looks moved to where it is, so copying loops have no test
+ * for it. */
 #ifndef ALQI_HEAP_KEEP_H
 #define ALQI_HEAP_KEEP_H
 

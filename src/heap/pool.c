@@ -1,3 +1,8 @@
+/* pool.c -- one pool: its free ranges, and sweeping it
+ *
+ * Free neighbours are joined to ranges in the order of addresses, so a
+ * local allocation buffer is one of them.  In builds that check, free slots
+ * are poisoned. */
 #include "heap/pool.h"
 #include "heap/pool_class.h"
 

@@ -1,3 +1,13 @@
+/* pool_area.c -- the reservation, and which pools are free, in use, or the
+ * system's
+ *
+ * A pool:  untouched (behind the frontier) -> in use -> free -> in use ...,
+ * or free -> returned (its memory is the system's) -> in use.
+ *
+ * Keeps .inv.room: Pools that are promised are committed before the promise is
+ *   made.
+ * Keeps .inv.words: Memory of the system's is not the heap's: neither returned
+ *   pools nor those behind the frontier. */
 #include "heap/pool_area.h"
 #include "heap/pool_class.h"
 #include "heap/pool_policy.h"

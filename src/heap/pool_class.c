@@ -1,3 +1,6 @@
+/* pool_class.c -- the table of slot sizes, and of the class of each size
+ *
+ * Constant after the start of the first heap. */
 #include "heap/pool_class.h"
 
 const uint16_t alqi_heap_class_words[ALQI_HEAP_CLASSES] = {

@@ -1,3 +1,7 @@
+/* pool_policy.c -- sorts the pools with free slots, for allocation_policy
+ *
+ * A merge sort of the linked list `avail`, once for each change, when the
+ * next pool is taken. */
 #include "heap/pool_policy.h"
 
 static bool

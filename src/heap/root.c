@@ -1,3 +1,11 @@
+/* root.c -- the roots of a domain and of the heap
+ *
+ * Frames, ranges, boxed roots and scanners are a domain's; globals and
+ * transfer roots are the heap's, under the lock here.  A page of boxed
+ * roots is visited in minor collections only if it may hold a young value.
+ *
+ * Keeps .inv.own: A domain's roots are read by its holder.
+ * Keeps .inv.private: What is reachable from a global has escaped. */
 #include "heap/list.h"
 #include "heap/observe_calls.h"
 #include "heap/pin.h"
@@ -137,7 +145,7 @@ alqi_heap_global_add(struct alqi_heap *heap, struct alq_global *global)
 {
     alqi_heap_escape(heap); /* anybody may read it, whatever is in it */
     alqi_plat_lock(&common_lock);
-    ALQI_HEAP_LIST_ADD(heap->globals, global);
+    ALQI_HEAP_LIST_ADD(heap->roots.globals, global);
     alqi_plat_unlock(&common_lock);
 }
 
@@ -154,7 +162,7 @@ alqi_heap_transfer_root_add(struct alqi_heap *heap,
                             struct alqi_heap_transfer_root *root)
 {
     alqi_plat_lock(&common_lock);
-    ALQI_HEAP_LIST_ADD(heap->transfer_roots, root);
+    ALQI_HEAP_LIST_ADD(heap->roots.transfer, root);
     alqi_plat_unlock(&common_lock);
 }
 
@@ -173,11 +181,11 @@ alqi_heap_transfer_roots_end(struct alqi_heap *heap)
     struct alqi_heap_transfer_root *root;
 
     alqi_plat_lock(&common_lock);
-    for (root = heap->transfer_roots; root != NULL; root = root->next) {
+    for (root = heap->roots.transfer; root != NULL; root = root->next) {
         root->value = ALQ_NULL;
         root->link = NULL;
     }
-    heap->transfer_roots = NULL;
+    heap->roots.transfer = NULL;
     alqi_plat_unlock(&common_lock);
 }
 
@@ -188,7 +196,7 @@ alqi_heap_roots_visit_globals(struct alqi_heap *heap, alqi_heap_visit_fn *visit,
     struct alq_global *global;
 
     alqi_plat_lock(&common_lock);
-    for (global = heap->globals; global != NULL; global = global->next)
+    for (global = heap->roots.globals; global != NULL; global = global->next)
         visit(arg, &global->value);
     alqi_plat_unlock(&common_lock);
 }
@@ -201,9 +209,9 @@ alqi_heap_roots_visit_common(struct alqi_heap *heap, alqi_heap_visit_fn *visit,
     struct alqi_heap_transfer_root *root;
 
     alqi_plat_lock(&common_lock);
-    for (global = heap->globals; global != NULL; global = global->next)
+    for (global = heap->roots.globals; global != NULL; global = global->next)
         visit(arg, &global->value);
-    for (root = heap->transfer_roots; root != NULL; root = root->next)
+    for (root = heap->roots.transfer; root != NULL; root = root->next)
         visit(arg, &root->value);
     alqi_plat_unlock(&common_lock);
     alqi_heap_pin_visit(heap, visit, arg);
@@ -219,9 +227,9 @@ alqi_heap_roots_count_common(const struct alqi_heap *heap, size_t *n_globals,
 
     *n_globals = *n_transfer_roots = 0;
     alqi_plat_lock(&common_lock);
-    for (global = heap->globals; global != NULL; global = global->next)
+    for (global = heap->roots.globals; global != NULL; global = global->next)
         ++*n_globals;
-    for (root = heap->transfer_roots; root != NULL; root = root->next)
+    for (root = heap->roots.transfer; root != NULL; root = root->next)
         ++*n_transfer_roots;
     alqi_plat_unlock(&common_lock);
 }

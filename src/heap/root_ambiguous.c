@@ -1,3 +1,11 @@
+/* root_ambiguous.c -- words that may be references, of conservative threads
+ *
+ * Minor collection: the young words that such words point to are noted as
+ * bits, in address order; each block with a bit is retained.  Marking: the
+ * block is darkened.  Compaction: its pool is held.
+ *
+ * Keeps .inv.frozen: The words are those of when the thread last ran its
+ *   domain. */
 #include <string.h>
 
 #include "heap/root_ambiguous.h"
@@ -26,10 +34,10 @@ note_word(void *arg, uintptr_t word)
         return;
     of = heap->domains[slot];
     heap->stacks.ambiguous_bits[i / 64] |= (uint64_t)1 << i % 64;
-    if (i < of->ambiguous_from || of->ambiguous_to == 0)
-        of->ambiguous_from = i;
-    if (i >= of->ambiguous_to)
-        of->ambiguous_to = i + 1;
+    if (i < of->ambiguous.from || of->ambiguous.to == 0)
+        of->ambiguous.from = i;
+    if (i >= of->ambiguous.to)
+        of->ambiguous.to = i + 1;
 }
 
 /* The first bit that is set; `to` when none is. */
@@ -57,10 +65,10 @@ ambiguous_find(const struct alqi_domain *of, uintptr_t from, uintptr_t end)
     uintptr_t i = (from - base) / ALQ_WORD_BYTES;
     uintptr_t to = (end - base) / ALQ_WORD_BYTES;
 
-    if (i < of->ambiguous_from)
-        i = of->ambiguous_from;
-    if (to > of->ambiguous_to)
-        to = of->ambiguous_to;
+    if (i < of->ambiguous.from)
+        i = of->ambiguous.from;
+    if (to > of->ambiguous.to)
+        to = of->ambiguous.to;
     if (i >= to)
         return 0;
     i = ambiguous_next(heap->stacks.ambiguous_bits, i, to);
@@ -83,7 +91,7 @@ show(struct alqi_domain *of, alq_value block, stay_fn *stay)
 {
     if (alqi_heap_words(alqi_heap_header(block)) == 1 || is_weak(block))
         return;
-    of->counts.held_blocks++;
+    of->sums.counts.held_blocks++;
     stay(of->heap, block);
 }
 
@@ -93,7 +101,7 @@ escape_new(struct alqi_domain *of, stay_fn *stay)
 {
     uintptr_t at = (uintptr_t)of->pub.young_ptr, word;
 
-    while ((word = ambiguous_find(of, at, of->young_end)) != 0) {
+    while ((word = ambiguous_find(of, at, of->young.end)) != 0) {
         uintptr_t end = at;
 
         while (end <= word) {
@@ -122,10 +130,10 @@ ambiguous_bits_clear(struct alqi_domain *of)
 {
     uint64_t *ambiguous_bits = of->heap->stacks.ambiguous_bits;
 
-    memset(&ambiguous_bits[of->ambiguous_from / 64], 0,
-           ((of->ambiguous_to - 1) / 64 - of->ambiguous_from / 64 + 1) *
+    memset(&ambiguous_bits[of->ambiguous.from / 64], 0,
+           ((of->ambiguous.to - 1) / 64 - of->ambiguous.from / 64 + 1) *
                sizeof *ambiguous_bits);
-    of->ambiguous_from = of->ambiguous_to = 0;
+    of->ambiguous.from = of->ambiguous.to = 0;
 }
 
 /* No retained block lies where the minor heap is open. */
@@ -145,12 +153,12 @@ alqi_heap_ambiguous_young(struct alqi_domain *leader, stay_fn *stay)
                               heap->area.young_bytes, note_word, heap);
     for (i = 0; i < heap->n_slots; i++) {
         of = heap->domains[i];
-        if (of->ambiguous_to == 0)
+        if (of->ambiguous.to == 0)
             continue;
-        escape_retained(of, of->slice, of->young_start, stay);
+        escape_retained(of, of->sizes.base, of->young.start, stay);
         escape_new(of, stay);
-        escape_retained(of, of->young_end,
-                        of->slice + ALQI_HEAP_MINOR_BYTES_MAX, stay);
+        escape_retained(of, of->young.end,
+                        of->sizes.base + ALQI_HEAP_MINOR_BYTES_MAX, stay);
         ambiguous_bits_clear(of);
     }
     ALQI_HEAP_LOG(heap, ALQ_GC_LOG_MINOR,
@@ -208,9 +216,9 @@ darken_large(void *arg, uintptr_t word)
 void
 alqi_heap_ambiguous_darken(struct alqi_domain *of)
 {
-    const struct alqi_heap_large_index *x = &of->heap->large_index;
+    const struct alqi_heap_large_index *x = &of->heap->large.index;
 
-    ALQI_ASSERT(of->heap->phase == ALQI_HEAP_MARK);
+    ALQI_ASSERT(of->heap->cycle.phase == ALQI_HEAP_MARK);
     if (!alqi_heap_stack_is_any(of->heap))
         return;
     alqi_heap_stack_words(of, of->heap->area.major_base,

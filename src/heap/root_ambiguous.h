@@ -1,12 +1,11 @@
-/* root_ambiguous.h -- what words of conservative threads lead to [root_stack.h]
+/* root_ambiguous.h -- what ambiguous references lead to    [root_stack.h]
  *
- *   a young block      stays where it is: it is retained, as pinned ones are
- *                      (pin_retain.h)
- *   an old block       is marked, and its pool does not move
+ *     a young block      is retained, as a pinned one (pin_retain.h)
+ *     an old block       is marked, and its pool does not move in compaction
  *
- * A word leads to a block if it is the address of its first field, or one
- * behind that up to its end, which C may point to.  So each word is looked at
- * as if it were one less.  In stops alone. */
+ * A word leads to a block if it is the address of its first field, or of a
+ * byte behind that up to its end, where C code may point.  Each word is looked
+ * up as if it were one less.  In stops alone. */
 #ifndef ALQI_HEAP_AMBIGUOUS_H
 #define ALQI_HEAP_AMBIGUOUS_H
 

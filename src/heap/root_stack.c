@@ -1,3 +1,11 @@
+/* root_stack.c -- stacks and registers of conservative threads
+ *
+ * A thread notes where its stack is and copies its registers and the last 4
+ * KiB when it stops running its domain.  A stop reads the rest in place.
+ *
+ * Keeps .inv.frozen: What a stop reads is what the thread had when it stopped.
+ * Keeps .inv.stay: There is room for as many retained blocks as words are
+ *   read. */
 #include <stdlib.h>
 
 #include "heap/pin.h"

@@ -1,15 +1,22 @@
-/* root_stack.h -- conservative threads: any word of their stacks and registers
- * may be a value, or point into a block [doc/design/heap.md]
+/* root_stack.h -- conservative threads
+ * [doc/design/heap.md]
  *
- * .inv.frozen  Who reads a thread's words finds those that it had when it last
- *              ran its domain.  They are noted where it stops to: where it
- *              arrives in a stop, and where it gives its domain up.
+ * Any word of such a thread's stack and registers may be a value, or an
+ * address inside a block: an ambiguous reference.
  *
- *     high    end   +------------------+
- *                   | read where it is | frames that do not run until it is
- * back from  +------------------+ | copied           | 4 KiB, if it gave its
- * domain up: the sp    +------------------+ program goes on in these frames low
- * | not looked at    | */
+ * .inv.frozen  A reader of a thread's words finds those that the thread had
+ *              when it last ran its domain.  The thread notes them where it
+ *              stops to: where it parks in a stop, and where it gives its
+ *              domain up.
+ *
+ *     end of the stack (high addresses)
+ *     frames that stay as they are until the    read in place
+ *     thread is back from its domain
+ *     4 KiB from the stack pointer up, if it    copied by the thread
+ *     has given its domain up: the program
+ *     goes on in these frames
+ *     stack pointer
+ *     below (low addresses)                     not read */
 #ifndef ALQI_HEAP_STACK_H
 #define ALQI_HEAP_STACK_H
 

@@ -1,3 +1,10 @@
+/* root_stale.c -- hard builds: references that are no roots become useless
+ *
+ * Behind a call that may collect, the registers and the near part of the
+ * stack are read; a word that leads to a block that may move, and is no
+ * root, gets bits that no address has.
+ *
+ * Keeps .inv.stale: Behind such a call no such word is left. */
 #include "heap/root_stale.h"
 
 #if ALQI_CHECKS >= 3
@@ -95,7 +102,7 @@ is_in_young(const struct look *look, uintptr_t word)
     if (slice >= d->heap->n_slots)
         return false;
     return slice != d->slot ||
-           (word > (uintptr_t)d->pub.young_ptr && word < d->young_end);
+           (word > (uintptr_t)d->pub.young_ptr && word < d->young.end);
 }
 
 /* Behind the header of a slot that is in use. */
@@ -225,7 +232,7 @@ alqi_heap_stale(struct alqi_domain *d, bool all)
     const struct alq_thread *thread = d->threads.running;
     struct request request = {d, all};
 
-    if (thread != NULL && thread->stack == NULL && !d->heap->is_lost)
+    if (thread != NULL && thread->stack == NULL && !d->heap->life.is_lost)
         alqi_plat_registers_lend(look_at, &request);
 }
 

@@ -1,3 +1,10 @@
+/* stat_census.c -- counts the blocks of the heap by tag, operations and
+ * size
+ *
+ * One stop with one step: a share is a domain's pools, large blocks and
+ * young blocks.  The rows are told when the world runs again.
+ *
+ * Keeps .inv.census: What is counted is all that a walk finds but garbage. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,7 +142,7 @@ count_block(struct alqi_heap_census *c, alq_value block, uintptr_t header,
 static void
 count_major(struct alqi_domain *d, alq_value block, uintptr_t header)
 {
-    if ((header & ALQI_HEAP_COLOUR_MASK) != d->heap->garbage)
+    if ((header & ALQI_HEAP_COLOUR_MASK) != d->heap->cycle.garbage)
         count_block(d->heap->listeners.census, block, header,
                     alqi_heap_area_has(&d->heap->area, block)
                         ? ALQ_CENSUS_OLD
@@ -147,7 +154,7 @@ count_young(const struct alqi_domain *d)
 {
     uintptr_t at = (uintptr_t)d->pub.young_ptr;
 
-    while (at < d->young_end) {
+    while (at < d->young.end) {
         uintptr_t header = *(alqi_heap_word *)at;
 
         count_block(d->heap->listeners.census, at + ALQ_WORD_BYTES, header,

@@ -1,3 +1,6 @@
+/* stat_pause.c -- a histogram of pauses
+ *
+ * A bucket a nanosecond below 16, then 16 for each doubling.  Pure. */
 #include "heap/stat_pause.h"
 
 enum { STEP_BITS = 4 };

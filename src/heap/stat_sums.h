@@ -1,18 +1,11 @@
 /* stat_sums.h -- counters of all domains together
  *
- * A domain's own counters are up to date; those of the others, and of domains
- * that ended, are those of the last stop, when all were told. */
+ * A domain's own counters are up to date.  Those of other domains, and of
+ * domains that ended, are those of the last stop, which publishes them. */
 #ifndef ALQI_HEAP_SUMS_H
 #define ALQI_HEAP_SUMS_H
 
 #include "heap/state.h"
-
-static inline struct alqi_heap_sums
-alqi_heap_sums_of(const struct alqi_domain *d)
-{
-    return (struct alqi_heap_sums){d->counts, d->slack_words, d->cost_words,
-                                   d->live_words};
-}
 
 _Static_assert(sizeof(struct alqi_heap_sums) % sizeof(uint64_t) == 0,
                "counters alone");
@@ -59,7 +52,7 @@ alqi_heap_sums_take(struct alqi_heap_sums *from,
 static inline void
 alqi_heap_sums_publish(struct alqi_heap *heap)
 {
-    struct alqi_heap_sums told = heap->ended;
+    struct alqi_heap_sums told = heap->totals.ended;
     unsigned i;
 
     for (i = 0; i < heap->n_slots; i++) {
@@ -67,20 +60,19 @@ alqi_heap_sums_publish(struct alqi_heap *heap)
 
         if (!alqi_heap_is_there(d))
             continue;
-        d->sums_at_stop = alqi_heap_sums_of(d);
-        alqi_heap_sums_add(&told, &d->sums_at_stop);
+        d->at_stop = d->sums;
+        alqi_heap_sums_add(&told, &d->at_stop);
     }
-    alqi_heap_sums_copy(&heap->sums_at_stop, &told);
+    alqi_heap_sums_copy(&heap->totals.at_stop, &told);
 }
 
 /* By the thread that runs d. */
 static inline struct alqi_heap_sums
 alqi_heap_sums_all(const struct alqi_domain *d)
 {
-    struct alqi_heap_sums all = d->heap->sums_at_stop,
-                          own = alqi_heap_sums_of(d);
+    struct alqi_heap_sums all = d->heap->totals.at_stop, own = d->sums;
 
-    alqi_heap_sums_take(&all, &d->sums_at_stop);
+    alqi_heap_sums_take(&all, &d->at_stop);
     alqi_heap_sums_add(&all, &own);
     return all;
 }

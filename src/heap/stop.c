@@ -1,3 +1,16 @@
+/* stop.c -- stops of the world, and the states of domains
+ *
+ * The leader takes the lock, requests the stop, raises all limits, and
+ * waits until each RUNNING domain is PARKED or BLOCKING; BLOCKING ones it
+ * takes (HELD).  Then participants do the shares of each step; the last to
+ * leave gives all domains back and frees the lock (tests/models/stop.pml,
+ * steps.pml).
+ *
+ * Keeps .inv.own: Data of a domain are touched by its holder.
+ * Keeps .inv.stop: While a step runs no domain is RUNNING.
+ * Keeps .inv.share: Each share of a step is done once.
+ * Keeps .inv.back: A domain that its thread waits for is not taken once more.
+ */
 #include "heap/event.h"
 #include "heap/alloc_limit.h"
 #include "heap/domain_orphan.h"
@@ -221,7 +234,7 @@ serve(struct alqi_domain *d)
 void
 alqi_heap_stop_poll(struct alqi_domain *d)
 {
-    while (!d->heap->is_lost) {
+    while (!d->heap->life.is_lost) {
         alqi_heap_alloc_limit_reset(d);
         if (!alqi_heap_alloc_limit_is_stop_asked(d))
             return;

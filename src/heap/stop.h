@@ -1,16 +1,16 @@
-/* stop.h -- who holds a domain; work that needs the world stopped
- *                                                          [doc/design/heap.md]
+/* stop.h -- states of domains, and stops of the world
+ * [doc/design/heap.md]
  *
  * A stop goes through steps.  A step's work is cut into shares, one a domain
  * and one for what is the heap's own; participants claim them.  A participant
- * is a domain whose thread has arrived: `self`.
+ * is a domain whose thread is parked in the stop: `self`.
  *
- * .inv.own    A domain's data are touched by who holds it: its thread in
- * RUNNING, the taker in HELD and HELD_WANTED, in a stop who claimed its share.
+ * .inv.own    A domain's data are touched by its holder: its thread in
+ *             RUNNING, the taker in HELD and HELD_WANTED, in a stop the
+ *             claimer of its share.
  * .inv.stop   While a step runs no domain is RUNNING.
  * .inv.share  Each share of a step is done once.
- * .inv.back   A domain that its thread waits for is not taken once more.
- * Their order is proven in tests/models/stop.pml. */
+ * .inv.back   A domain that its thread waits for is not taken once more. */
 #ifndef ALQI_HEAP_STOP_H
 #define ALQI_HEAP_STOP_H
 

@@ -1,11 +1,11 @@
-/* stop_handshake.h -- who stands outside of the heap calls its domains
+/* stop_handshake.h -- handshakes: a function runs on each domain's own thread
  *
- *   asked, by any thread --> answer(d), by the thread that runs the domain
+ *     requested, by any thread or handler  ->  served, by the domain's thread
  *
- * The answer comes where finalisers do: at the domain's next allocation or
- * poll, since the limit is raised, or when an explicit collection has ended;
- * never inside a collection.  It may do what the program may there.  A domain
- * that starts is asked. */
+ * It is served where finalisers are: at the domain's next allocation or poll,
+ * since the limit is raised, or at the end of an explicit collection; never
+ * inside a collection.  The function may do what the program may do there.  A
+ * domain that starts gets a request. */
 #ifndef ALQI_HEAP_SUMMON_H
 #define ALQI_HEAP_SUMMON_H
 

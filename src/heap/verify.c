@@ -1,3 +1,11 @@
+/* verify.c -- walks the heap and stops the program at what cannot be
+ *
+ * In a stop, by one thread: all domains.  It changes nothing.
+ *
+ * Keeps .inv.remember: It looks for each major field with a young value in the
+ *   sets.
+ * Keeps .inv.listed: It looks for each weak block in the lists.
+ * Keeps .inv.phase: When MARK ends, marked blocks lead to marked ones only. */
 #include "heap/pool_area.h"
 #include "heap/pool_class.h"
 #include "heap/final.h"
@@ -41,7 +49,7 @@ young_value(struct alqi_domain *d, alq_value v)
     of = d->heap->domains[slot];
     if (!alqi_heap_pin_is_retained(d->heap, v)) {
         HOLDS(alqi_heap_is_there(of));
-        HOLDS(v > (uintptr_t)of->pub.young_ptr && v < of->young_end);
+        HOLDS(v > (uintptr_t)of->pub.young_ptr && v < of->young.end);
     }
     HOLDS(alqi_heap_header(v) != 0);
     HOLDS(colour_of(alqi_heap_header(v)) == 0);
@@ -81,7 +89,7 @@ value(struct alqi_domain *d, alq_value v)
         HOLDS(colour_of(alqi_heap_header(v)) == ALQI_HEAP_COLOUR_STATIC);
         return;
     }
-    HOLDS(colour_of(alqi_heap_header(v)) != d->heap->garbage);
+    HOLDS(colour_of(alqi_heap_header(v)) != d->heap->cycle.garbage);
 }
 
 static void
@@ -150,7 +158,7 @@ field(struct alqi_domain *d, alqi_heap_word *at, bool marked)
         if (check_remembered) /* .inv.remember */
             HOLDS(alqi_base_map_get(&remembered, (uintptr_t)at, &unused));
     } else if (check_marked && marked) /* .inv.phase */
-        HOLDS(colour_of(alqi_heap_header(v)) != d->heap->unmarked);
+        HOLDS(colour_of(alqi_heap_header(v)) != d->heap->cycle.unmarked);
 }
 
 static void
@@ -162,22 +170,24 @@ block(struct alqi_domain *d, alq_value b, uintptr_t header)
 
     HOLDS(n > 0);
     HOLDS(colour != ALQI_HEAP_COLOUR_STATIC);
-    HOLDS(colour != d->heap->garbage || d->heap->phase == ALQI_HEAP_SWEEP);
-    HOLDS(colour != d->heap->marked || d->heap->phase == ALQI_HEAP_MARK);
+    HOLDS(colour != d->heap->cycle.garbage ||
+          d->heap->cycle.phase == ALQI_HEAP_SWEEP);
+    HOLDS(colour != d->heap->cycle.marked ||
+          d->heap->cycle.phase == ALQI_HEAP_MARK);
     if (alqi_heap_area_has(area, b)) {
         HOLDS(n + 1 <= ALQI_HEAP_CLASS_WORDS_MAX);
         HOLDS(alqi_heap_class_of(n + 1) == alqi_heap_area_class(area, b));
         HOLDS(alqi_heap_area_is_no_scan(area, b) !=
               alqi_heap_is_scannable(header));
     }
-    if (colour == d->heap->garbage)
+    if (colour == d->heap->cycle.garbage)
         return; /* what a dead block leads to may be free */
     if (check_listed)
         weak_is_listed(d, b);
     if (!alqi_heap_is_scannable(header))
         return;
     for (i = 0; i < n; i++)
-        field(d, (alqi_heap_word *)b + i, colour == d->heap->marked);
+        field(d, (alqi_heap_word *)b + i, colour == d->heap->cycle.marked);
 }
 
 /* ---- free slots --------------------------------------------------------- */
@@ -210,8 +220,8 @@ lists(struct alqi_domain *d)
 
     for (kind = 0; kind < 2; kind++)
         for (c = 0; c < ALQI_HEAP_CLASSES; c++) {
-            struct alqi_heap_lab *lab = &d->labs[kind][c];
-            struct alqi_heap_pool *pool = d->lists[kind][c].avail;
+            struct alqi_heap_lab *lab = &d->copy.labs[kind][c];
+            struct alqi_heap_pool *pool = d->sweep.lists[kind][c].avail;
             uintptr_t at = lab->next;
 
             for (; pool != NULL; pool = pool->next)
@@ -219,9 +229,9 @@ lists(struct alqi_domain *d)
             HOLDS(lab->scan == lab->next); /* all that was copied is scanned */
             for (; at < lab->end; at += alqi_heap_class_words[c] * 8u)
                 HOLDS(*(alqi_heap_word *)at == 0);
-            HOLDS(d->heap->phase == ALQI_HEAP_SWEEP ||
-                  (d->lists[kind][c].unswept == NULL &&
-                   d->lists[kind][c].unswept_full == NULL));
+            HOLDS(d->heap->cycle.phase == ALQI_HEAP_SWEEP ||
+                  (d->sweep.lists[kind][c].unswept == NULL &&
+                   d->sweep.lists[kind][c].unswept_full == NULL));
         }
 }
 

@@ -1,3 +1,14 @@
+/* weak.c -- weak arrays and ephemerons: lists, minor collection, cleaning
+ *
+ * A weak block is in the list of young ones, then, promoted, of old ones,
+ * until cleaning finds it dead.  Cleaning empties dead keys, chunk by
+ * chunk, in slices.
+ *
+ * Keeps .inv.listed: Each weak block that is not garbage is in one list.
+ * Keeps .inv.weak: A field with a young value is of a young block, or in
+ *   `fields`.
+ * Keeps .inv.emptying: Data of an ephemeron are emptied before its dead key
+ *   is. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -266,7 +277,7 @@ alqi_heap_weak_after_minor(struct alqi_domain *d, bool is_cleaning)
                           w->fields[i].field);
     }
     if (lost) {
-        d->counts.remember_losses++;
+        d->sums.counts.remember_losses++;
         old_each(d, ALQI_HEAP_WEAK, block_after_minor);
         old_each(d, ALQI_HEAP_EPHE, block_after_minor);
     }

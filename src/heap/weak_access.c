@@ -1,3 +1,12 @@
+/* weak_access.c -- what programs do with weak arrays and ephemerons
+ *
+ * A value that is read while marking goes on is darkened: the snapshot does
+ * not know of this load.  While cleaning goes on a dead key reads as empty,
+ * and the reader empties it.
+ *
+ * Keeps .inv.snapshot: No white value gets into a program's hands.
+ * Keeps .inv.emptying: A program that has seen the keys knows nobody to empty.
+ */
 #include <string.h>
 
 #include "heap/alloc.h"
@@ -27,7 +36,7 @@ alqi_heap_weak_new(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
 static void
 use(struct alqi_domain *d, alq_value v)
 {
-    if (d->heap->phase == ALQI_HEAP_MARK)
+    if (d->heap->cycle.phase == ALQI_HEAP_MARK)
         alqi_heap_ephe_darken(d, v);
 }
 

@@ -1,3 +1,12 @@
+/* weak_ephe.c -- passes over the ephemerons that wait for their keys
+ *
+ * A pass goes through the list, one way and then the other, and marks the
+ * data of those whose keys are marked, with all they lead to; a pass that
+ * marks nothing ends the round.  From the third pass on it notes who waits
+ * for what (weak_ephe_wait.c).
+ *
+ * Keeps .inv.phase: When passes end, data of ephemerons with marked keys are
+ *   marked. */
 #include "heap/weak_ephe.h"
 #include "heap/weak_ephe_wait.h"
 #include "heap/major_mark.h"
@@ -58,7 +67,7 @@ static inline struct sight
 sight_of(const struct alqi_domain *d)
 {
     return (struct sight){d->pub.young_base, d->pub.young_bytes,
-                          d->heap->unmarked, d->heap->marked};
+                          d->heap->cycle.unmarked, d->heap->cycle.marked};
 }
 
 static inline bool

@@ -1,3 +1,8 @@
+/* weak_ephe_wait.c -- the table of who waits for which block
+ *
+ * Open addressing; nothing is removed, a taken place stays its block's.  It
+ * may be short of memory, or miss a waiter: the next pass finds that one,
+ * so only time depends on it. */
 #include <stdlib.h>
 
 #include "heap/weak_ephe_wait.h"

@@ -1,3 +1,10 @@
+/* weak_phase.c -- the steps that end a marking
+ *
+ * MARK -> EPHE -> FIND -> RESURRECT -> AGAIN -> CLEAN -> DONE.  The step
+ * changes in a stop, when no domain has work; its work is done in slices.
+ *
+ * Keeps .inv.phase: Nothing unmarked is reachable but through weak references
+ *   when CLEAN begins. */
 #include "heap/final_alarm.h"
 #include "heap/weak_ephe.h"
 #include "heap/event.h"
@@ -77,11 +84,11 @@ alqi_heap_weak_phase_work(struct alqi_domain *of, size_t budget_words)
     uint64_t marked;
 
     while (done < budget_words) {
-        marked = of->counts.marked_words;
+        marked = of->sums.counts.marked_words;
         more = step_work(of, budget_words - done);
         if (more == 0)
             break;
-        of->live_words += more - (of->counts.marked_words - marked);
+        of->sums.live_words += more - (of->sums.counts.marked_words - marked);
         done += more;
         if (done < budget_words && !alqi_heap_mark_is_done(of))
             done += alqi_heap_mark(of, budget_words - done);
@@ -122,7 +129,7 @@ round_begin(struct alqi_heap *heap, bool first)
         alqi_heap_mark_undone(of);
     }
     heap->weak_phase.n_darkened_ended = 0;
-    return heap->todo > 0;
+    return heap->cycle.n_busy > 0;
 }
 
 /* ---- steps -------------------------------------------------------------- */
@@ -183,11 +190,11 @@ step_next(struct alqi_heap *heap)
 bool
 alqi_heap_weak_phase_next(struct alqi_heap *heap)
 {
-    ALQI_ASSERT(heap->todo == 0);
-    while (heap->todo == 0 &&
+    ALQI_ASSERT(heap->cycle.n_busy == 0);
+    while (heap->cycle.n_busy == 0 &&
            heap->weak_phase.step != ALQI_HEAP_WEAK_PHASE_DONE)
         step_next(heap);
-    if (heap->todo > 0)
+    if (heap->cycle.n_busy > 0)
         return true;
     alqi_heap_event_weak_phase_end(heap, n_emptied(heap) -
                                              heap->weak_phase.n_emptied_before);
@@ -235,7 +242,7 @@ alqi_heap_weak_phase_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 
     alqi_heap_weak_adopt(d, o);
     alqi_heap_final_adopt(d, o);
-    if (d->heap->phase != ALQI_HEAP_MARK || !is_looked_for ||
+    if (d->heap->cycle.phase != ALQI_HEAP_MARK || !is_looked_for ||
         !alqi_heap_ephe_waits(d))
         return;
     alqi_heap_ephe_begin(d);

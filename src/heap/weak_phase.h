@@ -1,22 +1,22 @@
-/* weak_phase.h -- the end of a marking: what is reachable through weak
- * references
+/* weak_phase.h -- the last steps of marking: weak references and finalisers
  *
- *   MARK   what the roots lead to
- *   EPHE   the data of ephemerons whose keys live: rounds, until one has marked
- *          nothing in any domain
- *   FIND   values to finalise that are dead are noted, all of them before any
- *          is retained
- *   KEEP   they are, with all that they lead to
- *   AGAIN  as EPHE
- *   CLEAN  dead values of finalise_last are told; dead keys are emptied
- *   DONE   the cycle may end
+ *   MARK       all that roots lead to is marked
+ *   EPHE       the data of ephemerons whose keys live, in rounds, until a round
+ *              has marked nothing in any domain
+ *   FIND       dead values of `finalise` are noted, all of them before any is
+ *              resurrected
+ *   RESURRECT  they are marked, with all that they lead to
+ *   AGAIN      as EPHE
+ *   CLEAN      dead values of finalise_last are due; dead keys are emptied
+ *   DONE       the cycle may end
  *
- * Steps change in a stop, when no domain has anything to do.  What they do is
- * done in slices, while programs run: what one finds by a weak reference after
- * FIND has noted it lives on, and its finaliser is called all the same.
+ * The step changes in a stop, when no domain has work.  The work of a step is
+ * done in slices, while programs run.  A value that a program reads by a weak
+ * reference after FIND has noted it lives on; its finaliser is called all the
+ * same.
  *
- * .inv.phase  Nothing unmarked is reachable but through weak references when
- *             CLEAN begins: what is unmarked then stays so. */
+ * .inv.phase  When CLEAN begins, a white block is reachable through weak
+ *             references alone, so it stays white. */
 #ifndef ALQI_HEAP_WEAK_PHASE_H
 #define ALQI_HEAP_WEAK_PHASE_H
 
@@ -26,7 +26,7 @@
 static inline bool
 alqi_heap_weak_phase_is_cleaning(const struct alqi_domain *d)
 {
-    return d->heap->phase == ALQI_HEAP_MARK &&
+    return d->heap->cycle.phase == ALQI_HEAP_MARK &&
            d->heap->weak_phase.step >= ALQI_HEAP_WEAK_PHASE_CLEAN;
 }
 

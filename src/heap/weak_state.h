@@ -1,5 +1,6 @@
-/* weak_state.h -- what weak references, finalisers and alarms keep: the part of
- * a domain, the part of the heap                       [doc/design/heap.md] */
+/* weak_state.h -- weak references, finalisers, alarms: the part of a domain,
+ * the part of the heap
+ * [doc/design/heap.md] */
 #ifndef ALQI_HEAP_WEAK_PHASE_STATE_H
 #define ALQI_HEAP_WEAK_PHASE_STATE_H
 

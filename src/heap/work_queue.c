@@ -1,3 +1,8 @@
+/* work_queue.c -- a queue of ranges that several domains put in and take
+ * out
+ *
+ * A stack of fixed size under a lock that is held for the copying of a few
+ * ranges.  Full: put refuses. */
 #include <string.h>
 
 #include "base/base.h"

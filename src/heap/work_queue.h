@@ -1,6 +1,6 @@
-/* work_queue.h -- ranges that anybody may take: work that its finder gives away
+/* work_queue.h -- a shared queue of work: ranges that any domain may take
  *
- * One short lock, held for the copying of a few ranges. */
+ * One lock, held while a few ranges are copied. */
 #ifndef ALQI_HEAP_QUEUE_H
 #define ALQI_HEAP_QUEUE_H
 

@@ -1,3 +1,13 @@
+/* write_barrier.c -- the slow parts of stores into old blocks
+ *
+ * Deletion: while marking, the value that a field loses is darkened.
+ * Creation: a field that gets a young value is remembered, and the value
+ * has escaped.
+ *
+ * Keeps .inv.snapshot: A white value that a field loses is darkened first.
+ * Keeps .inv.remember: The field is in the set before it holds the young
+ *   value.
+ * Keeps .inv.private: The value has escaped before the store. */
 #include "heap/write_barrier.h"
 #include "heap/major_mark.h"
 #include "heap/minor_remember.h"
@@ -11,7 +21,8 @@ alqi_heap_store(struct alqi_domain *d, alqi_heap_word *field, alq_value v)
 {
     alq_value old = __atomic_load_n(field, ALQI_HEAP_DEPENDS);
 
-    if (d->heap->phase == ALQI_HEAP_MARK && alqi_heap_mark_is_white(d, old))
+    if (d->heap->cycle.phase == ALQI_HEAP_MARK &&
+        alqi_heap_mark_is_white(d, old))
         alqi_heap_mark_darken(d, old);
     if (alqi_heap_is_young(d, v))
         alqi_heap_remember(d, field);
@@ -36,7 +47,8 @@ alqi_heap_compare_exchange(struct alqi_domain *d, alq_value block, uintptr_t i,
     }
     if (alqi_heap_is_young(d, block) || alqi_heap_is_young(d, old))
         return true;
-    if (d->heap->phase == ALQI_HEAP_MARK && alqi_heap_mark_is_white(d, old))
+    if (d->heap->cycle.phase == ALQI_HEAP_MARK &&
+        alqi_heap_mark_is_white(d, old))
         alqi_heap_mark_darken(d, old);
     if (alqi_heap_is_young(d, v))
         alqi_heap_remember(d, field);
@@ -46,9 +58,11 @@ alqi_heap_compare_exchange(struct alqi_domain *d, alq_value block, uintptr_t i,
 void
 alqi_heap_barrier_phase(struct alqi_domain *d)
 {
-    d->alloc_colour =
-        d->heap->phase == ALQI_HEAP_MARK ? d->heap->marked : d->heap->unmarked;
-    d->pub.store_max = d->heap->phase == ALQI_HEAP_MARK || alqi_heap_is_quiet(d)
-                           ? UINTPTR_MAX
-                           : d->pub.young_bytes / 2 - 1;
+    d->alloc_colour = d->heap->cycle.phase == ALQI_HEAP_MARK
+                          ? d->heap->cycle.marked
+                          : d->heap->cycle.unmarked;
+    d->pub.store_max =
+        d->heap->cycle.phase == ALQI_HEAP_MARK || alqi_heap_is_quiet(d)
+            ? UINTPTR_MAX
+            : d->pub.young_bytes / 2 - 1;
 }

@@ -78,7 +78,7 @@ warn(const char *what, const char *key, size_t n)
 
     snprintf(text, sizeof text, "ALIQUOT: %s '%.*s'", what,
              (int)(n < 200 ? n : 200), key);
-    alqi_preload_say(text);
+    alqi_preload_log(text);
 }
 
 static bool
@@ -312,11 +312,11 @@ memtrace_settle(const char *path, const char *rate)
     c->rate = ALQI_DEFAULT_MEMTRACE_RATE;
     if (*rate != '\0' && (!number_parse(rate, strlen(rate), &c->rate) ||
                           !(c->rate > 0 && c->rate <= 1))) {
-        alqi_preload_say("off: MEMTRACE_RATE is no number above 0 and up to 1");
+        alqi_preload_log("off: MEMTRACE_RATE is no number above 0 and up to 1");
         return;
     }
     if (strlen(path) >= sizeof c->out) {
-        alqi_preload_say("off: MEMTRACE is too long a path");
+        alqi_preload_log("off: MEMTRACE is too long a path");
         return;
     }
     strcpy(c->out, path);
@@ -391,7 +391,7 @@ alqi_preload_config_read(char **envp)
     if (c->out[0] == '\0' && !c->is_off && !c->has_control && c->signal == 0)
         memtrace_read(envp);
     if (c->is_off && c->is_exact) {
-        alqi_preload_say("ALIQUOT: exact is ignored with off: what is started "
+        alqi_preload_log("ALIQUOT: exact is ignored with off: what is started "
                          "later is sampled");
         c->is_exact = false;
     }
@@ -399,7 +399,7 @@ alqi_preload_config_read(char **envp)
         c->is_on = c->out[0] != '\0' && !c->is_off;
     probes_settle();
     if (at != NULL && !c->is_on && !is_startable_later(c))
-        alqi_preload_say("ALIQUOT: nothing is recorded: it lacks out=FILE");
+        alqi_preload_log("ALIQUOT: nothing is recorded: it lacks out=FILE");
     if (at == NULL || c->is_memtrace)
         return;
     passed_keep(*at);

@@ -125,10 +125,10 @@ alqi_preload_live_start(struct alqi_preload_thread *thread, double rate)
         return status;
     atomic_store(&live.rate_bits, bits_from(rate));
     old = atomic_exchange(&live.profile, profile);
-    was = alqi_preload_shut();
+    was = alqi_preload_bypass_begin();
     if (old != NULL)
         alqi_memprof_profile_drop(old);
-    alqi_preload_reopen(was);
+    alqi_preload_bypass_end(was);
     return ALQ_OK;
 }
 

@@ -70,9 +70,11 @@ go_to(struct alq_domain *on, enum alqi_heap_weak_phase_step step)
     struct alqi_domain *of = alqi_heap_domain(on);
     struct alqi_heap *heap = of->heap;
 
-    while (heap->phase != ALQI_HEAP_MARK || heap->weak_phase.step != step) {
-        CHECK(heap->phase != ALQI_HEAP_MARK || heap->weak_phase.step < step);
-        if (heap->phase == ALQI_HEAP_SWEPT)
+    while (heap->cycle.phase != ALQI_HEAP_MARK ||
+           heap->weak_phase.step != step) {
+        CHECK(heap->cycle.phase != ALQI_HEAP_MARK ||
+              heap->weak_phase.step < step);
+        if (heap->cycle.phase == ALQI_HEAP_SWEPT)
             CHECK(alq_gc_major_slice(on, 1) == ALQ_OK);
         else
             alqi_heap_slice(of, 1);

@@ -239,7 +239,7 @@ fill(alq_value *arg)
 static bool
 is_cleaning(const struct alqi_domain *self)
 {
-    return self->heap->phase == ALQI_HEAP_MARK &&
+    return self->heap->cycle.phase == ALQI_HEAP_MARK &&
            self->heap->weak_phase.step == ALQI_HEAP_WEAK_PHASE_CLEAN;
 }
 
@@ -268,7 +268,7 @@ one_round(alq_value *arg)
     store(&cleaner.does, MARKS);
     while (!is_cleaning(self)) {
         alqi_heap_slice(self, 64);
-        if (self->heap->phase != ALQI_HEAP_MARK)
+        if (self->heap->cycle.phase != ALQI_HEAP_MARK)
             assert_int_equal(alq_gc_minor(d), ALQ_OK);
     }
     cleaner.ephes = alq_field(*arg, 0);

@@ -134,7 +134,7 @@ static bool
 is_cycle_over(uint64_t cycle)
 {
     return cycles() > cycle &&
-           alqi_heap_domain(d)->heap->phase != ALQI_HEAP_SWEEP;
+           alqi_heap_domain(d)->heap->cycle.phase != ALQI_HEAP_SWEEP;
 }
 
 /* Returns how many moments there were. */
@@ -469,7 +469,7 @@ promote_unseen(void)
     static unsigned turn;
     struct alqi_domain *self = alqi_heap_domain(d);
 
-    if (self->heap->phase == ALQI_HEAP_MARK &&
+    if (self->heap->cycle.phase == ALQI_HEAP_MARK &&
         self->heap->weak_phase.step == ALQI_HEAP_WEAK_PHASE_CLEAN &&
         ++turn % 5 == 0)
         assert_int_equal(alq_gc_minor(d), ALQ_OK);
@@ -649,10 +649,10 @@ steps_are_cut(void **state)
     full_major();
     at[USED] = ALQ_NULL; /* but what leads to it is kept for a cycle */
     for (cycle = cycles() + 2; cycles() < cycle;) {
-        if (self->heap->phase == ALQI_HEAP_MARK)
+        if (self->heap->cycle.phase == ALQI_HEAP_MARK)
             slices_in[self->heap->weak_phase.step]++;
         alqi_heap_slice(self, SLICE_WORDS);
-        if (self->heap->phase != ALQI_HEAP_MARK)
+        if (self->heap->cycle.phase != ALQI_HEAP_MARK)
             assert_int_equal(alq_gc_minor(d), ALQ_OK);
     }
     assert_true(slices_in[ALQI_HEAP_WEAK_PHASE_MARK] > SLICES);
@@ -675,19 +675,19 @@ young_arrays_are_cut(void **state)
 
     (void)state;
     scene();
-    while (self->heap->phase != ALQI_HEAP_MARK)
+    while (self->heap->cycle.phase != ALQI_HEAP_MARK)
         alqi_heap_slice(self, 1);
-    minors = self->heap->n_minors;
+    minors = self->heap->young.n_minors;
     for (i = 0; i < ARRAYS; i++) {
         f.weak = alq_weak_create(d, PLACES);
         alq_weak_blit(d, at[WEAK], 0, f.weak, PLACES - WEAK_LENGTH,
                       WEAK_LENGTH);
     }
-    while (self->heap->phase == ALQI_HEAP_MARK) {
+    while (self->heap->cycle.phase == ALQI_HEAP_MARK) {
         n_slices += self->heap->weak_phase.step == ALQI_HEAP_WEAK_PHASE_CLEAN;
         alqi_heap_slice(self, PLACES);
     }
-    assert_true(self->heap->n_minors > minors || n_slices > ARRAYS / 2);
+    assert_true(self->heap->young.n_minors > minors || n_slices > ARRAYS / 2);
     assert_int_equal(alq_weak_check(d, at[WEAK], 0), 0);
     assert_int_equal(alq_weak_check(d, f.weak, PLACES - 2), 0);
 }

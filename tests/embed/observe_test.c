@@ -584,7 +584,7 @@ tally_major(struct alqi_domain *self, alq_value block, uintptr_t header)
     struct tally *t = (struct tally *)self->events.census;
 
     (void)block;
-    if ((header & ALQI_HEAP_COLOUR_MASK) == self->heap->garbage)
+    if ((header & ALQI_HEAP_COLOUR_MASK) == self->heap->cycle.garbage)
         return;
     t->blocks++;
     t->words += alqi_heap_words(header);
@@ -598,7 +598,7 @@ walk(void)
     struct tally t = {0};
     char *at = domain->young_ptr;
 
-    while (at < (char *)self->young_end) {
+    while (at < (char *)self->young.end) {
         t.blocks++;
         t.words += alqi_heap_words(*(uintptr_t *)at);
         at += alqi_heap_words(*(uintptr_t *)at) * 8;

@@ -118,12 +118,12 @@ block_check(uint64_t *left)
 {
     uint64_t words = 2 + (seed = alqi_base_mix(seed + 1)) % 30;
     uint64_t requests = n_requests, minor = n_minor;
-    uintptr_t start = d->young_start;
+    uintptr_t start = d->young.start;
     uint64_t room = ((uintptr_t)domain->young_ptr - start) / ALQ_WORD_BYTES;
     bool is_hit, has_grown;
 
     assert_int_not_equal(alq_alloc_small(domain, words - 1, 252), ALQ_NULL);
-    has_grown = n_minor == minor && d->young_start != start;
+    has_grown = n_minor == minor && d->young.start != start;
     if (ALQI_HEAP_IS_HARD && n_minor != minor) { /* also behind the request */
         *left = n_requests > requests ? gap : gap - words;
         return false;

@@ -80,7 +80,8 @@ heap_of(struct alq_domain *on)
 static uint64_t
 n_local_minors(struct alq_domain *on)
 {
-    return __atomic_load_n(&heap_of(on)->n_local_minors, __ATOMIC_RELAXED);
+    return __atomic_load_n(&heap_of(on)->young.n_local_minors,
+                           __ATOMIC_RELAXED);
 }
 
 /* ---- turns -------------------------------------------------------------- */
@@ -111,7 +112,7 @@ be_private(void)
 {
     assert_int_equal(alq_gc_minor(d), ALQ_OK);
     assert_int_equal(alq_gc_minor(d), ALQ_OK);
-    assert_false(heap_of(d)->has_escaped);
+    assert_false(heap_of(d)->young.has_escaped);
 }
 
 /* Turn 1, then polls until it is 4. */

@@ -229,7 +229,12 @@ program_refuse(const char *name, const struct alqi_cli_program *p)
                       "programs with glibc only";
 
     if (!p->is_found) {
-        alqi_cli_say("record: %s: not found", name);
+        if (strchr(name, '/') == NULL && access(name, X_OK) == 0)
+            alqi_cli_say("record: %s: not found in PATH; for the file of this "
+                         "directory write ./%s",
+                         name, name);
+        else
+            alqi_cli_say("record: %s: not found", name);
         return EXIT_NOT_FOUND;
     }
     if (!p->is_executable) {
@@ -258,7 +263,7 @@ directory_make(struct alqi_cli_record_run *r)
         alqi_cli_say("record: %s: %s", parent, strerror(errno));
         return false;
     }
-    if (snprintf(r->directory, sizeof r->directory, "%s/aliquot-raw.XXXXXX",
+    if (snprintf(r->directory, sizeof r->directory, "%s/.aliquot-raw.XXXXXX",
                  full) >= (int)sizeof r->directory ||
         mkdtemp(r->directory) == NULL) {
         alqi_cli_say("record: cannot make a directory in %s: %s", full,
@@ -401,9 +406,10 @@ run_unrecorded(char **argv, const struct alqi_cli_program *p)
     struct alqi_cli_launch launch = {.argv = argv};
     struct alqi_cli_launched launched;
 
-    alqi_cli_say("record: off: %s is %s, and the dynamic linker loads no "
-                 "profiler into such a program",
-                 p->path, alqi_plat_program_text(p->kind));
+    alqi_cli_say(
+        "record: not recording: %s is %s, and the dynamic linker loads no "
+        "profiler into such a program",
+        p->path, alqi_plat_program_text(p->kind));
     if (!alqi_cli_launch(&launch, &launched))
         return EXIT_OURS;
     if (launched.exec_errno != 0)

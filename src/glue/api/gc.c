@@ -20,7 +20,8 @@ static bool
 may_collect(struct alq_domain *d, enum alq_status *why)
 {
     *why = d == NULL ? ALQ_EINVAL : ALQ_ESTATE;
-    return alqi_heap_thread_runs(d) && !alqi_heap_domain(d)->heap->is_lost &&
+    return alqi_heap_thread_runs(d) &&
+           !alqi_heap_domain(d)->heap->life.is_lost &&
            !alqi_heap_event_is_inside(alqi_heap_domain(d));
 }
 
@@ -66,7 +67,7 @@ full_major(struct alqi_domain *d, void (*last)(struct alqi_domain *d))
     enum alq_status st = ALQ_OK;
     unsigned i;
 
-    d->counts.forced_majors++;
+    d->sums.counts.forced_majors++;
     for (i = 1; i < CYCLES && st == ALQ_OK; i++) {
         alqi_heap_major(d);
         st = alqi_heap_final_run(d);
@@ -228,7 +229,7 @@ alq_gc_params(const struct alq_domain *d, char *text, size_t size)
         return 0;
     t = domain_of(d)->heap->tuning;
     t.control.minor_heap_size =
-        (intptr_t)(domain_of(d)->fixed_bytes / ALQ_WORD_BYTES);
+        (intptr_t)(domain_of(d)->sizes.fixed_bytes / ALQ_WORD_BYTES);
     return alqi_heap_param_write(&t, text, text == NULL ? 0 : size);
 }
 

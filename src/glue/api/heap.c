@@ -34,7 +34,7 @@ alq_domain_new(const struct alq_domain_config *config, struct alq_domain **out)
     status = alqi_heap_domain_start(config, NULL, &d);
     if (status != ALQ_OK)
         return status;
-    if (!__atomic_exchange_n(&d->heap->has_begun, true, __ATOMIC_RELAXED))
+    if (!__atomic_exchange_n(&d->heap->life.has_begun, true, __ATOMIC_RELAXED))
         alqi_glue_callstack_reset();
     alqi_glue_gc_trace_begin(&d->pub);
     alqi_glue_trace_begin(&d->pub);
@@ -48,7 +48,7 @@ alq_domain_drop(struct alq_domain *d)
 {
     if (d == NULL)
         return ALQ_OK;
-    if (!alqi_heap_thread_runs(d) || alqi_heap_domain(d)->heap->is_lost ||
+    if (!alqi_heap_thread_runs(d) || alqi_heap_domain(d)->heap->life.is_lost ||
         alqi_glue_profiled_is_inside(alqi_heap_domain(d)))
         return ALQ_ESTATE;
     if (alqi_heap_event_is_inside(alqi_heap_domain(d)))

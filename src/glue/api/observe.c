@@ -13,7 +13,7 @@
 static bool
 is_lost(const struct alq_domain *d)
 {
-    return ((const struct alqi_domain *)d)->heap->is_lost;
+    return ((const struct alqi_domain *)d)->heap->life.is_lost;
 }
 
 /* ---- listeners ---------------------------------------------------------- */

@@ -43,7 +43,7 @@ collect(void *heap, enum alqi_limit_collection what)
 {
     struct alqi_glue_limiter *l = heap;
 
-    if (l->d->heap->is_lost)
+    if (l->d->heap->life.is_lost)
         return;
     if (what == ALQI_LIMIT_YOUNG) {
         alqi_heap_minor(l->d);

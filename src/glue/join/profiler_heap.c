@@ -386,7 +386,7 @@ domain_start(void *client, struct alqi_domain *d, struct alqi_domain *by)
 
     (void)client;
     if (domain != NULL)
-        alqi_memprof_cycle_set(domain, d->heap->n_cycles);
+        alqi_memprof_cycle_set(domain, d->heap->cycle.n);
     __atomic_store_n(&d->observed.client, domain, __ATOMIC_RELEASE);
     return domain != NULL;
 }

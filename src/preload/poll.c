@@ -1,4 +1,4 @@
-/* look.c -- what changes slowly: a thread's name, resident memory
+/* poll.c -- what changes slowly: a thread's name, resident memory
  *
  * Looked at when something else is recorded and the last look is a while ago;
  * so an idle program is left alone, and no thread of ours is needed. */
@@ -27,7 +27,7 @@ may_look(void)
 }
 
 bool
-alqi_preload_look_name(char name[17])
+alqi_preload_poll_name(char name[17])
 {
     char now[17] = "";
 
@@ -86,7 +86,7 @@ gap_ns(uint64_t now_ns)
 }
 
 uint64_t
-alqi_preload_look_rss(uint64_t now_ns)
+alqi_preload_poll_rss(uint64_t now_ns)
 {
     uint64_t due_ns = atomic_load_explicit(&rss_due_ns, memory_order_relaxed);
 
@@ -101,7 +101,7 @@ alqi_preload_look_rss(uint64_t now_ns)
 static void
 rss_put(struct alqi_preload_stream *s, uint64_t now_ns)
 {
-    uint64_t rss_bytes = alqi_preload_look_rss(now_ns);
+    uint64_t rss_bytes = alqi_preload_poll_rss(now_ns);
 
     if (rss_bytes == 0)
         return;
@@ -113,15 +113,15 @@ rss_put(struct alqi_preload_stream *s, uint64_t now_ns)
 }
 
 void
-alqi_preload_look_slow(struct alqi_preload_thread *thread, uint64_t now_ns)
+alqi_preload_poll_slow(struct alqi_preload_thread *thread, uint64_t now_ns)
 {
-    thread->look_ns = now_ns + LOOK_NS;
+    thread->poll_ns = now_ns + LOOK_NS;
     alqi_preload_stream_announce(thread, now_ns);
     rss_put(thread->stream, now_ns);
 }
 
 void
-alqi_preload_look_last(void)
+alqi_preload_poll_last(void)
 {
     struct alqi_preload_thread *thread = alqi_preload_hot.thread;
     uint32_t was;
@@ -131,13 +131,13 @@ alqi_preload_look_last(void)
         thread->memprof.mode != ALQI_MEMPROF_IDLE)
         return;
     was = alqi_memprof_enter(&thread->memprof);
-    alqi_preload_look_fork_child();
-    alqi_preload_look_slow(thread, alqi_plat_mono_ns_sigsafe());
+    alqi_preload_poll_fork_child();
+    alqi_preload_poll_slow(thread, alqi_plat_mono_ns_sigsafe());
     alqi_memprof_leave(&thread->memprof, was);
 }
 
 void
-alqi_preload_look_fork_child(void)
+alqi_preload_poll_fork_child(void)
 {
     atomic_store_explicit(&rss_due_ns, 0, memory_order_relaxed);
 }
