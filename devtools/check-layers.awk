@@ -76,6 +76,14 @@ FILENAME == "src/LAYERS" {
     next
 }
 
+# ---- doc/design/plat.md: files that name facilities of the system
+
+FILENAME ~ /plat\.md$/ {
+    if (match($0, /^\| src\/[^ ]+ \|/))
+        listed[substr($0, 3, RLENGTH - 4)] = FILENAME ":" FNR
+    next
+}
+
 # ---- the sources
 
 FNR == 1 {
@@ -91,6 +99,21 @@ FNR == 1 {
         /__(linux|APPLE|FreeBSD|OpenBSD|NetBSD|sun)__|_WIN32|__ANDROID__/)
         complain(FILENAME ":" FNR, "port", "only src/plat asks which " \
             "operating system this is")
+}
+
+# A facility of the system or of a processor, outside of plat and of tests.
+part != "" && part != "plat" && !is_of_tests(FILENAME) &&
+        !/^[ \t]*(\/?\*)/ && FILENAME !~ /_test[^\/]*\.[ch]$/ {
+    if (/#[ \t]*include[ \t]*<(sys\/(syscall|prctl|ptrace|signalfd|eventfd|epoll|timerfd|inotify|sendfile|random|auxv|ucontext|personality)|linux\/[a-z_]+|asm\/[a-z_]+|link|elf|ucontext|[a-z]*intrin|cpuid)\.h>/ ||
+        /^[ \t]*#.*__(x86_64|aarch64)__/ || /__asm__/ || /"\/(proc|sys)\// ||
+        /(^|[^a-z_])(syscall|prctl|mremap|dl_iterate_phdr|memfd_create)\(/ || /SO_PEERCRED/) {
+        names_facility[FILENAME] = 1
+        if (!(FILENAME in listed) && !(FILENAME in told)) {
+            told[FILENAME] = 1
+            complain(FILENAME ":" FNR, "port", "names a facility of the " \
+                "system: put it behind src/plat, or into doc/design/plat.md")
+        }
+    }
 }
 
 /^[ \t]*#[ \t]*include[ \t]*"/ {
@@ -179,6 +202,9 @@ function visit(graph, node, depth,    list, n, i, k, chain, start)
 }
 
 END {
+    for (file in listed)
+        if (!(file in names_facility))
+            complain(listed[file], "port", file " names no facility of the system")
     for (node = 1; node <= n_nodes; node++) {
         split(nodes[node], pair, SUBSEP)
         if (colour[pair[1], pair[2]] == "")

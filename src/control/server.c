@@ -17,11 +17,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/base.h"
 #include "control/server.h"
+#include "plat/process.h"
 
 enum { CLIENT_MS = 2000, STACK_BYTES = 256 * 1024 };
 
@@ -85,7 +85,7 @@ thread_run(void *arg)
 
     if (s->hooks->thread_begin != NULL)
         s->hooks->thread_begin();
-    prctl(PR_SET_NAME, "aliquot");
+    alqi_plat_thread_name("aliquot");
     for (;;) {
         int look_ms = s->hooks->look_ms(), client;
 

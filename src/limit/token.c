@@ -1,19 +1,21 @@
-/* token.c -- a flag that anybody sets, and everybody under it sees
+/* token.c -- a flag that any thread sets, and every task under it sees
  *
- *   UNSET -> SET   alq_token_set, once and for ever
+ *     UNSET --alq_token_set, once--> SET, for ever
  *
- * .inv.token  The flag is set first, then every domain is woken: whoever opens
- *             a frame afterwards reads it, whoever has one comes by and reads.
- * The descriptor is made when it is first asked for: an eventfd holds it, and
- * whoever comes second, maker or setter, writes to it. */
+ * .inv.token  A set stores the flag first, then wakes every domain: a frame
+ *             that is opened afterwards reads the flag, and a thread with an
+ *             open frame reads it after its wake-up.
+ *
+ * The descriptor is made when it is first asked for.  Of its maker and the
+ * setter the one that comes second makes it readable. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/base.h"
 #include "limit/limit.h"
+#include "plat/process.h"
 
 enum { NO_FD = -1 };
 
@@ -38,15 +40,6 @@ alq_token_new(void)
     return token;
 }
 
-static void
-ring_sigsafe(int fd)
-{
-    static const uint64_t one = 1;
-    ssize_t n = write(fd, &one, sizeof one);
-
-    (void)n; /* it can only be full, which is as readable */
-}
-
 void
 alq_token_set(struct alq_token *token)
 {
@@ -57,7 +50,7 @@ alq_token_set(struct alq_token *token)
         return;
     fd = atomic_load(&token->fd);
     if (fd != NO_FD)
-        ring_sigsafe(fd);
+        alqi_plat_event_raise_sigsafe(fd);
     wake_all = __atomic_load_n(&alqi_limit_wake_all_sigsafe, __ATOMIC_SEQ_CST);
     if (wake_all != NULL)
         wake_all();
@@ -80,7 +73,7 @@ alq_token_fd(struct alq_token *token)
     fd = atomic_load(&token->fd);
     if (fd != NO_FD)
         return fd;
-    fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    fd = alqi_plat_event_open();
     if (fd < 0)
         return NO_FD;
     if (!atomic_compare_exchange_strong(&token->fd, &none, fd)) {
@@ -88,7 +81,7 @@ alq_token_fd(struct alq_token *token)
         fd = none;
     }
     if (alq_token_is_set(token))
-        ring_sigsafe(fd);
+        alqi_plat_event_raise_sigsafe(fd);
     return fd;
 }
 

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plat/process.h"
 #include "plat/socket.h"
 #include "preload/file.h"
 #include "preload/preload.h"
@@ -131,10 +132,9 @@ name_expand(char *out, size_t capacity, const char *pattern,
 bool
 alqi_preload_file_name(char *out, size_t capacity, const char *pattern)
 {
-    char executable[1024] = "";
-    ssize_t n = readlink("/proc/self/exe", executable, sizeof executable - 1);
+    char executable[1024];
 
-    executable[n > 0 ? n : 0] = '\0';
+    alqi_plat_executable_sigsafe(executable, sizeof executable);
     return name_expand(out, capacity, pattern, executable, 0);
 }
 
@@ -143,10 +143,9 @@ bool
 alqi_preload_heap_name(char *out, size_t capacity)
 {
     static const char suffix[] = ".heap";
-    char executable[1024] = "";
-    ssize_t n = readlink("/proc/self/exe", executable, sizeof executable - 1);
+    char executable[1024];
 
-    executable[n > 0 ? n : 0] = '\0';
+    alqi_plat_executable_sigsafe(executable, sizeof executable);
     for (unsigned attempt = 0; attempt < NAME_TRIES; attempt++) {
         size_t at;
 
@@ -474,7 +473,6 @@ bool
 alqi_preload_file_create(uint32_t flags)
 {
     char executable[1024] = "";
-    ssize_t n;
     bool ok;
     int fd, error;
 
@@ -482,8 +480,7 @@ alqi_preload_file_create(uint32_t flags)
         return false; /* a child that was forked then */
     if (alqi_preload_config.is_memtrace && (flags & ALQI_RAW_FORKED) != 0)
         return false; /* as memtrace: one process, one trace */
-    n = readlink("/proc/self/exe", executable, sizeof executable - 1);
-    executable[n > 0 ? n : 0] = '\0';
+    alqi_plat_executable_sigsafe(executable, sizeof executable);
     fd = file_open_new(executable);
     if (fd < 0) {
         say_failed("cannot record", "creating");

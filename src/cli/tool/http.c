@@ -21,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -30,6 +29,7 @@
 #include "cli/tool/cli.h"
 #include "cli/tool/http.h"
 #include "plat/plat.h"
+#include "plat/process.h"
 
 enum {
     TOKEN_BYTES = 16,
@@ -422,9 +422,9 @@ alqi_cli_http_open(const struct alqi_cli_http_config *config)
     http->last_ns = alqi_plat_mono_ns_sigsafe();
     if (!token_make(http))
         goto fail_token;
-    http->stop_fd = eventfd(0, EFD_CLOEXEC);
+    http->stop_fd = alqi_plat_event_open();
     if (http->stop_fd < 0)
-        goto fail_eventfd;
+        goto fail_event;
     fd = socket_listen(http);
     if (fd < 0)
         goto fail_listen;
@@ -439,7 +439,7 @@ fail_start:
     close(fd);
 fail_listen:
     close(http->stop_fd);
-fail_eventfd:
+fail_event:
 fail_token:
     free(http);
     return NULL;

@@ -25,6 +25,7 @@
 #include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/launch.h"
+#include "plat/process.h"
 
 enum { LOOK_MS = 100, STOPPING_INTERRUPTS = 2 };
 
@@ -292,11 +293,10 @@ alqi_cli_launch_mirror(int wait_status)
 static void
 self_find(char self[PATH_MAX])
 {
-    ssize_t n = readlink("/proc/self/exe", self, PATH_MAX - 1);
     const char *called = (const char *)getauxval(AT_EXECFN);
 
-    self[n > 0 ? n : 0] = '\0';
-    if (n <= 0 && called != NULL && realpath(called, self) == NULL)
+    alqi_plat_executable_sigsafe(self, PATH_MAX);
+    if (self[0] == '\0' && called != NULL && realpath(called, self) == NULL)
         self[0] = '\0';
 }
 

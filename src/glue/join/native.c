@@ -17,6 +17,7 @@
 #include "base/base.h"
 #include "glue/join/native.h"
 #include "plat/plat.h"
+#include "plat/process.h"
 #include "stack/symbol_elf.h"
 
 enum { SYMBOL_BYTES_MAX = 256 << 20, MODULES_MAX = 4096 };
@@ -158,12 +159,10 @@ static const char *
 module_path(const char *path)
 {
     char text[PATH_MAX];
-    ssize_t n;
 
     if (path[0] != '\0')
         return copy_text(path);
-    n = readlink("/proc/self/exe", text, sizeof text - 1);
-    text[n > 0 ? n : 0] = '\0';
+    alqi_plat_executable_sigsafe(text, sizeof text);
     return copy_text(text);
 }
 

@@ -9,6 +9,7 @@
 #include "base/base.h"
 #include "glue/tracing/trace_side.h"
 #include "glue/tracing/tracing.h"
+#include "plat/process.h"
 
 enum { NS_PER_US = 1000 };
 
@@ -214,10 +215,10 @@ static enum alq_status
 streams_begin(struct alqi_tracing *t, const struct alq_trace_config *config)
 {
     char executable[1024] = "", host[256] = "", params[200], context[400];
-    ssize_t n = readlink("/proc/self/exe", executable, sizeof executable - 1);
     enum alq_status status;
+    int n;
 
-    executable[n > 0 ? n : 0] = '\0';
+    alqi_plat_executable_sigsafe(executable, sizeof executable);
     (void)gethostname(host, sizeof host - 1);
     n = snprintf(params, sizeof params, "rate=%.17g", config->rate);
     if (config->callstack_frames != SIZE_MAX)
