@@ -76,9 +76,11 @@ alqi_view_put_sum(struct alqi_view_json *out, const char *key,
                   const struct alqi_view_sum *s)
 {
     struct alqi_view_interval bytes = alqi_view_interval(
-        s->bytes, s->bytes_var, s->seen_bytes, s->most_bytes);
-    struct alqi_view_interval blocks = alqi_view_interval(
-        s->objects, s->objects_var, s->seen_objects, s->most_objects);
+        &(struct alqi_view_moments){s->bytes, s->bytes_var, s->bytes_third,
+                                    s->seen_bytes, s->most_bytes});
+    struct alqi_view_interval blocks = alqi_view_interval(&(
+        struct alqi_view_moments){s->objects, s->objects_var, s->objects_third,
+                                  s->seen_objects, s->most_objects});
 
     alqi_view_json_key(out, key);
     alqi_view_json_open(out, '{');

@@ -174,10 +174,12 @@ weight_of(double bytes, double p, double n)
     struct alqi_view_weight w = {
         .objects = 1 / p / n,
         .objects_var = (1 - p) / (p * p) / (n * n),
+        .objects_third = (1 - p) / (p * p * p) / (n * n * n),
     };
 
     w.bytes = bytes * w.objects;
     w.bytes_var = bytes * bytes * w.objects_var;
+    w.bytes_third = bytes * bytes * bytes * w.objects_third;
     w.seen_bytes = bytes / n;
     w.seen_objects = 1 / n;
     return w;

@@ -190,9 +190,9 @@ struct alqi_view_event {
 
 /* What one sampled block of a class stands for. */
 struct alqi_view_weight {
-    double bytes, bytes_var;
-    double objects, objects_var;
-    double seen_bytes, seen_objects; /* what is certain of both */
+    double bytes, bytes_var, bytes_third;
+    double objects, objects_var, objects_third; /* interval.h */
+    double seen_bytes, seen_objects;            /* what is certain of both */
 };
 
 struct alqi_view_index {

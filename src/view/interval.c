@@ -4,7 +4,8 @@
 enum { STEPS = 100, TERMS = 3000 };
 
 static const double TAIL = 0.025;
-static const double LESS = 0.2; /* .def.fifth */
+static const double LESS = 0.2;    /* .def.fifth */
+static const double UNSEEN = 0.02; /* .def.unseen */
 static const double SHAPE_LARGE = 400;
 
 /* log(gamma(x)): wasm's libm has lgamma, which writes to signgam. */
@@ -86,35 +87,33 @@ alqi_view_gamma_quantile(double shape, double p)
     return low;
 }
 
-/* The end of a sum with that mean and variance. */
+/* The end of a sum with these cumulants, .def.gamma. */
 static double
-end_of(double mean, double variance, double p)
+end_of(double mean, double variance, double third, double more, double p)
 {
-    if (!(mean > 0 && variance > 0))
-        return mean > 0 ? mean : 0;
-    return variance / mean *
-           alqi_view_gamma_quantile(mean * mean / variance, p);
+    double weight = third / variance, k = variance / weight / weight;
+
+    return mean + weight * (alqi_view_gamma_quantile(k + more, p) - k);
 }
 
 struct alqi_view_interval
-alqi_view_interval(double estimate, double variance, double seen, double weight)
+alqi_view_interval(const struct alqi_view_moments *m)
 {
-    struct alqi_view_interval out = {estimate, estimate};
-    double unseen = estimate - seen, mean_weight;
-    const double more = 1 - LESS;
+    struct alqi_view_interval out = {m->estimate, m->estimate, HUGE_VAL};
+    double unseen = m->estimate - m->seen;
+    double variance = m->variance, third = m->third, low = 0;
 
-    if (!(weight > 0))
+    if (!(m->most > 0))
         return out;
-    if (!(unseen > 0 && variance > 0)) /* rounding */
-        unseen = variance = 0;
-    mean_weight = unseen > 0 ? variance / unseen : 0;
-    if (weight < mean_weight)
-        weight = mean_weight;
-    out.low = end_of(unseen + LESS * mean_weight,
-                     variance + LESS * mean_weight * mean_weight, TAIL);
-    out.high = end_of(unseen + more * weight, variance + more * weight * weight,
-                      1 - TAIL);
-    out.low = estimate - unseen + (out.low < unseen ? out.low : unseen);
-    out.high += estimate - unseen;
+    if (!(unseen > 0 && variance > 0 && third > 0)) /* rounding */
+        unseen = variance = third = 0;
+    else
+        low = end_of(unseen, variance, third, LESS, TAIL);
+    variance += UNSEEN * m->most * m->most;
+    third += UNSEEN * m->most * m->most * m->most;
+    out.low = m->estimate - unseen + fmin(fmax(low, 0), unseen);
+    out.high = m->estimate - unseen +
+               end_of(unseen, variance, third, 1 - LESS, 1 - TAIL);
+    out.effective = variance * variance * variance / (third * third);
     return out;
 }

@@ -3,14 +3,24 @@
  * An estimate is what was seen for certain and what was not seen; the second
  * part is a sum of Poisson counts, each with a weight.
  *
- * .def.gamma   Two gamma laws with the mean and the variance of that part give
- *              its ends (Fay and Feuer 1997): the lower one with 0.2 of an
- *              observation more, of the mean weight; the upper one with 0.8
- * more, of the largest weight that an unseen sample may have. .def.fifth   With
- * 0 and 1 in place of 0.2 and 0.8, and equal weights, it is the exact Poisson
- * interval, which covers 97.5 % at 10 expected samples; with 1/2 and 1/2 at
- * some counts it covers 91 %.  With a fifth it covers between 94.2 and 98.8 %
- * from one expected sample on, and at most 97 % from ten on. */
+ * .def.gamma    The effective number of samples k of a sum with variance V and
+ *               third cumulant K is V^3 / K^2: k samples of one weight, K / V,
+ *               have that variance and that skewness.  The ends are those of
+ *               k such samples, moved to the sum: gamma quantiles, as for a
+ *               Poisson count (Fay and Feuer 1997).
+ * .def.fifth    The lower end takes k and 0.2 of an observation, the upper one
+ *               k and 0.8.  With 0 and 1 it is the exact Poisson interval,
+ *               which covers 97.5 % at 10 expected samples; with 1/2 and 1/2
+ *               at some counts it covers 91 %.  With a fifth it covers between
+ *               94.2 and 98.8 % from one expected sample on, and at most 97 %
+ *               from ten on.
+ * .def.unseen   Blocks of the largest weight may be there, none of which was
+ *               seen: the upper end is that of a sum with a fiftieth of a
+ *               sample of that weight more.  It decides where there is little
+ *               else; with many samples it is nothing.  With a whole one a
+ *               count of mixed blocks would be 1.6 to 2 times as wide at 30
+ *               effective samples; with a thousandth of one as few as 70 % are
+ *               covered where some small blocks are beside many large ones. */
 #ifndef ALQI_VIEW_INTERVAL_H
 #define ALQI_VIEW_INTERVAL_H
 
@@ -20,18 +30,33 @@
 
 #include "base/base.h"
 
-/* With fewer sampled blocks an error is told as an interval, for it is far
+/* With fewer effective samples an error is told as an interval, for it is far
  * from symmetric. */
 enum { ALQI_VIEW_FEW = 20 };
 
 struct alqi_view_interval {
     double low, high; /* of 95 % */
+    double effective; /* samples, .def.gamma; infinite without sampling */
 };
 
-/* seen: the part of the estimate that is certain; weight: the largest that an
- * unseen sample may have, 0 where every block is recorded. */
-struct alqi_view_interval alqi_view_interval(double estimate, double variance,
-                                             double seen, double weight);
+/* What is known of a sum of weighted samples. */
+struct alqi_view_moments {
+    double estimate, variance;
+    double third; /* cumulant of the error: of one block (1 - p) / p^3 */
+    double seen;  /* the part of the estimate that is certain */
+    double most;  /* the largest weight of an unseen sample; 0: every block is
+                   * recorded */
+};
+
+struct alqi_view_interval
+alqi_view_interval(const struct alqi_view_moments *moments);
+
+/* Whether plus and minus are told apart. */
+static inline bool
+alqi_view_is_few(const struct alqi_view_interval *interval)
+{
+    return interval->effective < ALQI_VIEW_FEW;
+}
 
 /* What the smallest block stands for: of malloc, a byte; of a heap, a word
  * beside its header. */

@@ -58,11 +58,20 @@ large_shapes_continue_small_ones(void **state)
     }
 }
 
+static struct alqi_view_interval
+interval(double estimate, double variance, double third, double seen,
+         double most)
+{
+    return alqi_view_interval(
+        &(struct alqi_view_moments){estimate, variance, third, seen, most});
+}
+
 /* Of k samples that each stand for w. */
 static bool
 covers(double mean, int k, double w)
 {
-    struct alqi_view_interval x = alqi_view_interval(k * w, k * w * w, 0, w);
+    struct alqi_view_interval x =
+        interval(k * w, k * w * w, k * w * w * w, 0, w);
 
     return x.low <= mean * w && mean * w <= x.high;
 }
@@ -95,13 +104,95 @@ poisson_counts_are_covered(void **state)
     }
 }
 
+/* Blocks of two weights, 1 and `light`; their numbers are Poisson.  most: what
+ * an unseen one may weigh. */
+struct mix {
+    double heavy_mean, light_mean, light, most;
+    double coverage, width;
+};
+
+static void
+mix_enter(struct mix *m, int heavy, int light, double p)
+{
+    double w = m->light, mean = m->heavy_mean + m->light_mean * w;
+    struct alqi_view_interval x =
+        interval(heavy + light * w, heavy + light * w * w,
+                 heavy + light * w * w * w, 0, m->most);
+
+    m->coverage += x.low <= mean && mean <= x.high ? p : 0;
+    m->width += p * (x.high - x.low);
+}
+
+static void
+mix_sum(struct mix *m)
+{
+    double p = exp(-m->heavy_mean - m->light_mean);
+
+    for (int heavy = 0; heavy < m->heavy_mean * 3 + 30; heavy++) {
+        double q = p;
+
+        for (int light = 0; light < m->light_mean * 3 + 30; light++) {
+            if (q > 1e-11)
+                mix_enter(m, heavy, light, q);
+            q *= m->light_mean / (light + 1);
+        }
+        p *= m->heavy_mean / (heavy + 1);
+    }
+}
+
+/* The mean width of the exact interval of a Poisson count. */
+static double
+exact_width(double mean)
+{
+    double p = exp(-mean), sum = 0;
+
+    for (int k = 0; k < mean + 12 * sqrt(mean) + 20; k++) {
+        sum += p * (alqi_view_gamma_quantile(k + 1, 0.975) -
+                    alqi_view_gamma_quantile(k, 0.025));
+        p *= mean / (k + 1);
+    }
+    return sum;
+}
+
+/* Half of the whole is of blocks five times as light: from one effective sample
+ * on it is covered, and with ten no wider than it need be. */
+static void
+mixed_weights_are_covered(void **state)
+{
+    (void)state;
+    for (double heavy = 1; heavy < 40; heavy *= 1.3) {
+        struct mix m = {heavy, 5 * heavy, 0.2, 2, 0, 0};
+        double effective = 4 * heavy * heavy / (1.2 * heavy);
+        double most = 1.1 * exact_width(effective) * 2 * heavy / effective;
+
+        mix_sum(&m);
+        if (m.coverage < 0.93 || (effective >= 10 && m.coverage > 0.97) ||
+            (effective >= 10 && m.width > most)) {
+            print_message("%g: covers %g, %g wide of %g\n", effective,
+                          m.coverage, m.width, most);
+            fail();
+        }
+    }
+}
+
+/* Many large blocks tell nothing of small ones: none of these was seen, and
+ * there may be three. */
+static void
+what_was_not_seen_is_in_the_upper_end(void **state)
+{
+    struct alqi_view_interval x = interval(10, 0.01, 1e-5, 0, 20);
+
+    (void)state;
+    assert_true(x.high > 10 + 3 * 20 && x.effective < 1);
+}
+
 /* The exact interval's ends are gamma quantiles of k and k + 1. */
 static void
 it_is_no_wider_than_the_exact_one(void **state)
 {
     (void)state;
     for (int k = 0; k < 100; k++) {
-        struct alqi_view_interval x = alqi_view_interval(k, k, 0, 1);
+        struct alqi_view_interval x = interval(k, k, k, 0, 1);
 
         assert_true(x.high - x.low <= alqi_view_gamma_quantile(k + 1, 0.975) -
                                           alqi_view_gamma_quantile(k, 0.025) +
@@ -114,15 +205,15 @@ it_is_no_wider_than_the_exact_one(void **state)
 static void
 the_certain_part_is_in_both_ends(void **state)
 {
-    struct alqi_view_interval x = alqi_view_interval(150, 400, 100, 20);
-    struct alqi_view_interval rest = alqi_view_interval(50, 400, 0, 20);
+    struct alqi_view_interval x = interval(150, 400, 8000, 100, 20);
+    struct alqi_view_interval rest = interval(50, 400, 8000, 0, 20);
 
     (void)state;
     near(x.low, 100 + rest.low, 1e-12);
     near(x.high, 100 + rest.high, 1e-12);
-    x = alqi_view_interval(1e9, 0, 1e9, 0);
-    assert_true(x.low == 1e9 && x.high == 1e9);
-    x = alqi_view_interval(0, 0, 0, 100);
+    x = interval(1e9, 0, 0, 1e9, 0);
+    assert_true(x.low == 1e9 && x.high == 1e9 && !alqi_view_is_few(&x));
+    x = interval(0, 0, 0, 0, 100);
     assert_true(x.low == 0 && x.high > 300 && x.high < 369);
 }
 
@@ -133,6 +224,8 @@ main(void)
         cmocka_unit_test(quantiles_are_those_of_tables),
         cmocka_unit_test(large_shapes_continue_small_ones),
         cmocka_unit_test(poisson_counts_are_covered),
+        cmocka_unit_test(mixed_weights_are_covered),
+        cmocka_unit_test(what_was_not_seen_is_in_the_upper_end),
         cmocka_unit_test(it_is_no_wider_than_the_exact_one),
         cmocka_unit_test(the_certain_part_is_in_both_ends),
     };

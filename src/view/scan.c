@@ -327,8 +327,10 @@ rows_sum(struct scanner *s, uint32_t block)
         stand = alqi_view_stand(s->x, s->out, r, i);
         sum->bytes += stand.weight.bytes;
         sum->bytes_var += stand.weight.bytes_var;
+        sum->bytes_third += stand.weight.bytes_third;
         sum->objects += stand.weight.objects;
         sum->objects_var += stand.weight.objects_var;
+        sum->objects_third += stand.weight.objects_third;
         sum->most_bytes = s->x->most_bytes;
         sum->most_objects = s->x->most_objects;
         sum->seen_bytes += stand.weight.seen_bytes;

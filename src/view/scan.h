@@ -64,6 +64,8 @@ alqi_view_stand_at_peak(const struct alqi_view_index *x, uint32_t class_,
 
     w.bytes_var = n * w.bytes_var + together * w.bytes * w.bytes;
     w.objects_var = n * w.objects_var + together * w.objects * w.objects;
+    w.bytes_third *= n;
+    w.objects_third *= n;
     w.bytes *= n;
     w.objects *= n;
     w.seen_bytes *= n;

@@ -9,9 +9,9 @@
 
 /* Estimates with the variance of each, and the raw counts behind them. */
 struct alqi_view_sum {
-    double bytes, bytes_var;
-    double objects, objects_var;
-    double seen_bytes, seen_objects; /* of both, what is certain */
+    double bytes, bytes_var, bytes_third;
+    double objects, objects_var, objects_third; /* interval.h */
+    double seen_bytes, seen_objects;            /* of both, what is certain */
     double most_bytes, most_objects; /* of an unseen sample (interval.h) */
     double life_us; /* lifetimes, each weighted as objects are */
     uint64_t n;     /* sampled blocks */
@@ -23,8 +23,10 @@ alqi_view_sum_join(struct alqi_view_sum *to, const struct alqi_view_sum *from)
 {
     to->bytes += from->bytes;
     to->bytes_var += from->bytes_var;
+    to->bytes_third += from->bytes_third;
     to->objects += from->objects;
     to->objects_var += from->objects_var;
+    to->objects_third += from->objects_third;
     to->seen_bytes += from->seen_bytes;
     to->seen_objects += from->seen_objects;
     if (from->most_bytes > to->most_bytes)

@@ -72,6 +72,10 @@ class Diff(common.Case):
                 self.assertEqual(x["a_bytes"], y["b_bytes"])
                 self.assertEqual(x["change_bytes_stderr"],
                                  y["change_bytes_stderr"])
+                self.assertEqual(x["change_bytes_low"],
+                                 -y["change_bytes_high"])
+                self.assertLessEqual(x["change_bytes_low"], x["change_bytes"])
+                self.assertLessEqual(x["change_bytes"], x["change_bytes_high"])
 
     def test_sides_are_the_reports(self):
         a = self.made_as("a.ctf", 12000, 300, 1e-4)
@@ -87,8 +91,8 @@ class Diff(common.Case):
                     report[measure + "_bytes"])
                 for site in got["sites"]:
                     one = sites.get(site["function"])
-                    for key in ("bytes", "bytes_stderr", "objects",
-                                "sampled_blocks"):
+                    for key in ("bytes", "bytes_stderr", "bytes_low",
+                                "objects", "sampled_blocks"):
                         self.assertEqual(
                             site["%s_%s" % (side, key)],
                             one["%s_%s" % (measure, key)] if one else 0)

@@ -174,6 +174,11 @@ class Moves(common.Case):
         self.assertGreater(error, 0)
         self.assertLess(abs(got["realloc_bytes"] - truth), 8 * error)
         self.assertLess(error, truth / 10)
+        for what, exact in (("bytes", truth), ("objects", 19000)):
+            low, high = (got["realloc_%s_%s" % (what, end)]
+                         for end in ("low", "high"))
+            self.assertLess(low, got["realloc_" + what])
+            self.assertTrue(low <= exact <= high, (low, exact, high))
 
     def test_threads(self):
         path = self.record("threads", EVERY)

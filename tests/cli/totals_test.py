@@ -117,8 +117,11 @@ class Totals(common.Case):
         goes below."""
         text = self.ok("report", self.made(12, 12, 1e-4),
                        env={"COLUMNS": "80"})
-        self.assertEqual(len(re.findall(r"\[[\d.]+ .*?, .*?\] blocks", text)),
+        self.assertEqual(len(re.findall(r"\[[\d.]+ .*?, .*?\] +blocks", text)),
                          4, text)
+        self.assertEqual(len({line.index(" blocks") for line
+                              in text.splitlines()[5:] if "] " in line
+                              and " blocks" in line}), 1, text)
         self.assertRegex(text, r"(?m)^ {14}[\d.]+% freed within 1 ms$")
         for line in text.splitlines():
             self.assertLessEqual(len(line), 80, line)

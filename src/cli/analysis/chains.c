@@ -139,13 +139,9 @@ alqi_cli_chain_keep(struct alqi_cli_chain *chain,
 void
 alqi_cli_moves_add(struct alqi_cli_moves *m, double bytes, double p)
 {
-    double variance = (1 - p) / (p * p);
+    struct alqi_cli_weight w = alqi_cli_weight(bytes, p);
 
-    m->bytes += bytes / p;
-    m->bytes_var += bytes * bytes * variance;
-    m->objects += 1 / p;
-    m->objects_var += variance;
-    m->n_blocks++;
+    alqi_cli_sum_add(&m->made, &w, 0, 0);
     if (m->longest == 0)
         m->longest = 1;
 }
@@ -165,13 +161,9 @@ void
 alqi_cli_moves_join(struct alqi_cli_moves *m,
                     const struct alqi_cli_moves *other)
 {
-    m->bytes += other->bytes;
-    m->bytes_var += other->bytes_var;
-    m->objects += other->objects;
-    m->objects_var += other->objects_var;
+    alqi_cli_sum_join(&m->made, &other->made);
     m->old_bytes += other->old_bytes;
     m->new_bytes += other->new_bytes;
-    m->n_blocks += other->n_blocks;
     m->n_links += other->n_links;
     if (other->longest > m->longest)
         m->longest = other->longest;

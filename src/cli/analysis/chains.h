@@ -105,13 +105,11 @@ void alqi_cli_chain_keep(struct alqi_cli_chain *chain,
  * so does the new block of one that does not say so, in traces that know links
  * alone. */
 struct alqi_cli_moves {
-    double bytes, bytes_var; /* of the new blocks */
-    double objects, objects_var;
-    double old_bytes;  /* of the blocks they were made of, by the links  */
-    double new_bytes;  /* as `bytes`, by the links: the growth is theirs */
-    uint64_t n_blocks; /* sampled ones */
-    uint64_t n_links;  /* sampled ones */
-    uint64_t longest;  /* links that one piece of memory had gone through */
+    struct alqi_cli_sum made; /* the new blocks; the lives are left out */
+    double old_bytes; /* of the blocks they were made of, by the links  */
+    double new_bytes; /* as made.bytes, by the links: the growth is theirs */
+    uint64_t n_links; /* sampled ones */
+    uint64_t longest; /* links that one piece of memory had gone through */
 };
 
 /* A block that realloc made, seen with probability p. */

@@ -12,6 +12,8 @@
 
 /* Sums of equal numbers in another order. */
 static const double ROUNDING = 1e-9;
+/* 95 % of a normal law lie within so many standard deviations. */
+static const double NORMAL_95 = 1.96;
 
 /* ---- changes ------------------------------------------------------------- */
 
@@ -34,6 +36,27 @@ alqi_cli_change_make(struct alqi_cli_change *c, const struct alqi_cli_sum *a,
     c->variance = own > pooled ? own : pooled;
     c->sigmas = alqi_view_sigmas(c->bytes, c->variance, largest);
     c->chance = alqi_view_chance(c->sigmas);
+}
+
+struct alqi_view_interval
+alqi_cli_change_interval(const struct alqi_cli_comparison *c,
+                         const struct alqi_cli_change *change)
+{
+    struct alqi_view_interval a, b,
+        out = {change->bytes, change->bytes, HUGE_VAL};
+    double error = NORMAL_95 * sqrt(fmax(change->variance, 0));
+
+    if (c->is_one_run) {
+        out.low -= error;
+        out.high += error;
+        return out;
+    }
+    a = alqi_cli_bytes_interval(&c->a->analysis.estimator, &change->a);
+    b = alqi_cli_bytes_interval(&c->b->analysis.estimator, &change->b);
+    out.low -= hypot(change->b.bytes - b.low, a.high - change->a.bytes);
+    out.high += hypot(b.high - change->b.bytes, change->a.bytes - a.low);
+    out.effective = fmin(a.effective, b.effective);
+    return out;
 }
 
 /* ---- names to match by --------------------------------------------------- */

@@ -49,6 +49,13 @@ void alqi_cli_change_make(struct alqi_cli_change *change,
                           const struct alqi_cli_sum *a,
                           const struct alqi_cli_sum *b, bool is_one_run);
 
+/* Where the change is: the errors of both sides add up as squares, those that
+ * make it larger apart from those that make it smaller (Zou and Donner 2008).
+ * Of one run, whose sides share blocks, by the standard error. */
+struct alqi_view_interval
+alqi_cli_change_interval(const struct alqi_cli_comparison *comparison,
+                         const struct alqi_cli_change *change);
+
 /* Groups both sides and matches them.  The sides stay the caller's. */
 void alqi_cli_compare(struct alqi_cli_comparison *comparison,
                       struct alqi_cli_side *a, struct alqi_cli_side *b,

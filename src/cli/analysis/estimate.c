@@ -126,18 +126,28 @@ alqi_cli_odds(struct alqi_cli_estimator *e, uint16_t rate, uint64_t length)
     };
 }
 
+struct alqi_cli_weight
+alqi_cli_weight(double bytes, double p)
+{
+    struct alqi_cli_weight w = {.seen_bytes = bytes, .block_bytes = bytes};
+
+    w.objects = 1 / p;
+    w.objects_var = (1 - p) / (p * p);
+    w.objects_third = w.objects_var / p;
+    w.bytes = bytes * w.objects;
+    w.bytes_var = bytes * bytes * w.objects_var;
+    w.bytes_third = bytes * w.bytes_var * w.objects;
+    return w;
+}
+
 /* q: as of null_variance, or 0. */
 static struct alqi_cli_weight
 weigh(double bytes, double p, double q)
 {
-    struct alqi_cli_weight w;
+    struct alqi_cli_weight w = alqi_cli_weight(bytes, p);
 
-    w.objects = 1 / p;
-    w.objects_var = (1 - p) / (p * p);
-    w.bytes = bytes * w.objects;
-    w.bytes_var = bytes * bytes * w.objects_var;
-    w.seen_bytes = w.block_bytes = bytes;
-    w.null_var = q > 0 ? null_variance(bytes, p, q) : 0;
+    if (q > 0)
+        w.null_var = null_variance(bytes, p, q);
     return w;
 }
 
@@ -189,8 +199,10 @@ alqi_cli_sum_join(struct alqi_cli_sum *s, const struct alqi_cli_sum *other)
 {
     s->bytes += other->bytes;
     s->bytes_var += other->bytes_var;
+    s->bytes_third += other->bytes_third;
     s->objects += other->objects;
     s->objects_var += other->objects_var;
+    s->objects_third += other->objects_third;
     s->seen_bytes += other->seen_bytes;
     s->seen_objects += other->seen_objects;
     s->life_us += other->life_us;
@@ -208,8 +220,10 @@ alqi_cli_sum_of_colours(struct alqi_cli_sum *s)
 
     s->bytes /= n;
     s->bytes_var /= n * n;
+    s->bytes_third /= n * n * n;
     s->objects /= n;
     s->objects_var /= n * n;
+    s->objects_third /= n * n * n;
     s->seen_bytes /= n;
     s->seen_objects /= n;
     s->life_us /= n;
@@ -226,21 +240,32 @@ struct alqi_view_interval
 alqi_cli_bytes_interval(const struct alqi_cli_estimator *e,
                         const struct alqi_cli_sum *s)
 {
-    double weight = e->least_lambda < 1 ? e->word_bytes / e->least_lambda : 0;
+    struct alqi_view_moments m = {
+        .estimate = s->bytes,
+        .variance = s->bytes_var,
+        .third = s->bytes_third,
+        .seen = s->seen_bytes,
+        .most = alqi_cli_is_sampled(e) ? e->word_bytes / e->least_lambda : 0,
+    };
 
-    return alqi_view_interval(s->bytes, s->bytes_var, s->seen_bytes, weight);
+    return alqi_view_interval(&m);
 }
 
 struct alqi_view_interval
 alqi_cli_objects_interval(const struct alqi_cli_estimator *e,
                           const struct alqi_cli_sum *s)
 {
-    double weight = e->least_lambda < 1
-                        ? alqi_view_least_weight(e->least_lambda, e->is_bytes)
-                        : 0;
+    struct alqi_view_moments m = {
+        .estimate = s->objects,
+        .variance = s->objects_var,
+        .third = s->objects_third,
+        .seen = s->seen_objects,
+        .most = alqi_cli_is_sampled(e)
+                    ? alqi_view_least_weight(e->least_lambda, e->is_bytes)
+                    : 0,
+    };
 
-    return alqi_view_interval(s->objects, s->objects_var, s->seen_objects,
-                              weight);
+    return alqi_view_interval(&m);
 }
 
 double

@@ -41,18 +41,18 @@ struct alqi_cli_estimator {
 
 /* What one sampled block contributes. */
 struct alqi_cli_weight {
-    double bytes, bytes_var;
-    double objects, objects_var;
-    double seen_bytes;  /* its own: they are certain */
+    double bytes, bytes_var, bytes_third;
+    double objects, objects_var, objects_third; /* view/interval.h */
+    double seen_bytes;                          /* its own: they are certain */
     double block_bytes; /* the same; 0 where nothing is sampled */
     double null_var;    /* significance.h; 0 without other_lambda */
 };
 
 /* Estimates with the variance of each, and the raw counts behind them. */
 struct alqi_cli_sum {
-    double bytes, bytes_var;
-    double objects, objects_var;
-    double seen_bytes, seen_objects; /* of both, what is certain */
+    double bytes, bytes_var, bytes_third;
+    double objects, objects_var, objects_third; /* view/interval.h */
+    double seen_bytes, seen_objects;            /* of both, what is certain */
     double life_us;       /* lifetimes, each weighted as objects are */
     double largest_bytes; /* of one block; where some were left out only */
     double null_var;      /* significance.h */
@@ -95,6 +95,9 @@ struct alqi_cli_odds {
 struct alqi_cli_odds alqi_cli_odds(struct alqi_cli_estimator *estimator,
                                    uint16_t rate, uint64_t length);
 
+/* Of a block of so many bytes that is seen with probability p. */
+struct alqi_cli_weight alqi_cli_weight(double bytes, double p);
+
 struct alqi_cli_weight
 alqi_cli_weigh_sampled(struct alqi_cli_estimator *estimator, uint16_t rate,
                        uint64_t length);
@@ -130,8 +133,10 @@ alqi_cli_sum_add(struct alqi_cli_sum *sum, const struct alqi_cli_weight *weight,
 {
     sum->bytes += weight->bytes;
     sum->bytes_var += weight->bytes_var;
+    sum->bytes_third += weight->bytes_third;
     sum->objects += weight->objects;
     sum->objects_var += weight->objects_var;
+    sum->objects_third += weight->objects_third;
     sum->seen_bytes += weight->seen_bytes;
     sum->seen_objects += 1;
     sum->life_us += life_us * weight->objects;

@@ -85,8 +85,10 @@ row_sum(const struct sifter *s, uint32_t block, uint32_t i, bool is_peak)
     return (struct alqi_cli_sum){
         .bytes = w->bytes,
         .bytes_var = w->bytes_var,
+        .bytes_third = w->bytes_third,
         .objects = w->objects,
         .objects_var = w->objects_var,
+        .objects_third = w->objects_third,
         .seen_bytes = w->seen_bytes,
         .seen_objects = w->seen_objects,
         .life_us = (double)r->life[i] * w->objects,

@@ -69,19 +69,45 @@ warnings(const struct alqi_cli_diff *d)
     return list;
 }
 
+/* side: "a" or "b". */
 static void
-put_change(json_t *o, const struct alqi_cli_change *c)
+put_side(json_t *o, const char *side, const struct alqi_cli_estimator *e,
+         const struct alqi_cli_sum *s)
 {
-    put(o, "a_bytes", whole(c->a.bytes));
-    put(o, "a_bytes_stderr", whole(alqi_cli_stderr(c->a.bytes_var)));
-    put(o, "a_objects", whole(c->a.objects));
-    put(o, "a_sampled_blocks", json_integer((json_int_t)c->a.n_blocks));
-    put(o, "b_bytes", whole(c->b.bytes));
-    put(o, "b_bytes_stderr", whole(alqi_cli_stderr(c->b.bytes_var)));
-    put(o, "b_objects", whole(c->b.objects));
-    put(o, "b_sampled_blocks", json_integer((json_int_t)c->b.n_blocks));
+    struct alqi_view_interval x = alqi_cli_bytes_interval(e, s);
+    const struct {
+        const char *key;
+        json_t *value;
+    } figures[] = {
+        {"bytes", whole(s->bytes)},
+        {"bytes_stderr", whole(alqi_cli_stderr(s->bytes_var))},
+        {"bytes_low", whole(x.low)},
+        {"bytes_high", whole(x.high)},
+        {"objects", whole(s->objects)},
+        {"sampled_blocks", json_integer((json_int_t)s->n_blocks)},
+    };
+
+    for (size_t i = 0; i < ALQI_COUNT_OF(figures); i++) {
+        char key[32];
+
+        snprintf(key, sizeof key, "%s_%s", side, figures[i].key);
+        put(o, key, figures[i].value);
+    }
+}
+
+static void
+put_change(json_t *o, const struct alqi_cli_diff *d,
+           const struct alqi_cli_change *c)
+{
+    const struct alqi_cli_comparison *both = &d->comparison;
+    struct alqi_view_interval change = alqi_cli_change_interval(both, c);
+
+    put_side(o, "a", &both->a->analysis.estimator, &c->a);
+    put_side(o, "b", &both->b->analysis.estimator, &c->b);
     put(o, "change_bytes", whole(c->bytes));
     put(o, "change_bytes_stderr", whole(alqi_cli_stderr(c->variance)));
+    put(o, "change_bytes_low", whole(change.low));
+    put(o, "change_bytes_high", whole(change.high));
     put(o, "sigmas", isfinite(c->sigmas) ? json_real(c->sigmas) : json_null());
     put(o, "p", json_real(c->chance));
 }
@@ -94,14 +120,14 @@ totals(const struct alqi_cli_diff *d)
     if (alqi_cli_diff_is_one_run(d)) {
         json_t *change = json_object();
 
-        put_change(change, &d->comparison.totals[d->measure]);
+        put_change(change, d, &d->comparison.totals[d->measure]);
         put(o, "live", change);
         return o;
     }
     for (int m = 0; m < ALQI_CLI_N_MEASURES; m++) {
         json_t *change = json_object();
 
-        put_change(change, &d->comparison.totals[m]);
+        put_change(change, d, &d->comparison.totals[m]);
         put(o, alqi_cli_measure_name((enum alqi_cli_measure)m), change);
     }
     return o;
@@ -153,7 +179,7 @@ sites(const struct alqi_cli_diff *d)
         o = json_object();
         put_place(o, d, pair);
         put(o, "state", json_string(state(&pair->change)));
-        put_change(o, &pair->change);
+        put_change(o, d, &pair->change);
         put(o, "is_significant", json_boolean(is_more));
         json_array_append_new(list, o);
         left--;

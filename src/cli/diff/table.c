@@ -15,7 +15,7 @@ enum {
     TITLE_BYTES = 4096,
     LABEL = 12,
     CHANGE = 11,
-    ERROR = 10,
+    ERROR = 15,
     SIZE = 10,
     RELATIVE = 9,
     SIGMAS = 7,
@@ -139,13 +139,37 @@ doubt(const struct alqi_cli_diff *d, const struct alqi_cli_change *c)
     alqi_cli_draw_right(&d->term, text, CHANCE);
 }
 
+/* "-1.2+34 MiB": how far an interval goes to either side, in one unit. */
+static void
+reach_text(double below, double above, char *text, size_t room)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    size_t unit = 0;
+
+    for (; unit + 1 < ALQI_COUNT_OF(units) && fmax(below, above) >= 1024;
+         unit++) {
+        below /= 1024;
+        above /= 1024;
+    }
+    snprintf(text, room, "-%.*f+%.*f %s", below < 10, below, above < 10, above,
+             units[unit]);
+}
+
+/* With few samples on a side it is the interval. */
 static void
 error(const struct alqi_cli_diff *d, const struct alqi_cli_change *c)
 {
-    if (!is_counted(d))
-        alqi_cli_draw_right(
-            &d->term, alqi_cli_text_bytes(alqi_cli_stderr(c->variance)).text,
-            ERROR);
+    struct alqi_view_interval x = alqi_cli_change_interval(&d->comparison, c);
+    char text[64];
+
+    if (is_counted(d))
+        return;
+    if (alqi_view_is_few(&x))
+        reach_text(c->bytes - x.low, x.high - c->bytes, text, sizeof text);
+    else
+        snprintf(text, sizeof text, "%s",
+                 alqi_cli_text_bytes(alqi_cli_stderr(c->variance)).text);
+    alqi_cli_draw_right(&d->term, text, ERROR);
 }
 
 static void
@@ -316,8 +340,9 @@ legend(const struct alqi_cli_diff *d, uint32_t n_sure, uint32_t n_same)
     else
         fprintf(term->out,
                 "%u of %u sites changed by more than sampling explains: p at "
-                "most %.2g, that is %g sigma.\n± is one standard error; p of "
-                "sites is corrected for the number of sites (Holm)\n",
+                "most %.2g, that is %g sigma.\n± is one standard error, -a+b a "
+                "95%% interval;\n"
+                "p of sites is corrected for the number of sites (Holm)\n",
                 n_sure, n, alqi_cli_diff_level(d), d->min_sigma);
     fputs(alqi_cli_style(term, ALQI_CLI_PLAIN), term->out);
 }

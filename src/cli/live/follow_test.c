@@ -108,9 +108,9 @@ assert_same(const struct alqi_cli_analysis *a,
     assert_true(a->most_bytes == b->most_bytes &&
                 alqi_cli_peak_us(a) == alqi_cli_peak_us(b));
     assert_true(a->live_bytes == b->live_bytes);
-    assert_true(a->moves.n_blocks == b->moves.n_blocks);
+    assert_true(a->moves.made.n_blocks == b->moves.made.n_blocks);
     assert_true(a->moves.n_links == b->moves.n_links);
-    assert_true(a->moves.bytes == b->moves.bytes);
+    assert_true(a->moves.made.bytes == b->moves.made.bytes);
     assert_int_equal(a->n_sites, b->n_sites);
     for (int m = 0; m < ALQI_CLI_N_MEASURES; m++) {
         if (m == ALQI_CLI_TEMPORARY)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/analysis/errors.h"
 #include "cli/analysis/analysis.h"
 #include "cli/tool/cli.h"
 #include "cli/merge/inputs.h"
@@ -125,10 +126,11 @@ counts(const struct alqi_cli_analysis *a)
 static void
 estimated_bytes(const struct alqi_cli_analysis *a, const struct alqi_cli_sum *s)
 {
-    printf("%s", alqi_cli_text_bytes(s->bytes).text);
-    if (alqi_cli_is_sampled(&a->estimator))
-        printf(" ± %s",
-               alqi_cli_text_bytes(alqi_cli_stderr(s->bytes_var)).text);
+    struct alqi_cli_error_text error =
+        alqi_cli_error_of_bytes(&a->estimator, s);
+
+    printf("%s%s%s", alqi_cli_text_bytes(s->bytes).text,
+           error.text[0] != '\0' ? " " : "", error.text);
 }
 
 static void
@@ -178,15 +180,12 @@ estimates(const struct alqi_cli_analysis *a)
            alqi_cli_text_duration((double)alqi_cli_peak_us(a)).text);
     if (a->mapped[ALQI_CLI_ALLOCATED].n_blocks > 0)
         estimate_line("mapped of it", a, &a->mapped[ALQI_CLI_ALLOCATED]);
-    if (a->moves.n_blocks > 0) {
+    if (a->moves.made.n_blocks > 0) {
         label("reallocs");
-        printf("%s", alqi_cli_text_bytes(a->moves.bytes).text);
-        if (alqi_cli_is_sampled(&a->estimator))
-            printf(
-                " ± %s",
-                alqi_cli_text_bytes(alqi_cli_stderr(a->moves.bytes_var)).text);
+        estimated_bytes(a, &a->moves.made);
         printf(" in %s blocks, longest chain %" PRIu64 "\n",
-               alqi_cli_text_count(a->moves.objects).text, a->moves.longest);
+               alqi_cli_text_count(a->moves.made.objects).text,
+               a->moves.longest);
     }
     if (a->rss.n_told > 0) {
         label("resident");

@@ -19,7 +19,7 @@
 #include "cli/report/report.h"
 #include "cli/tool/text.h"
 
-enum { SCHEMA = 1, SUM_KEYS = 11, TEXT_BYTES = 4096 };
+enum { SCHEMA = 1, SUM_KEYS = 11, ESTIMATE_KEYS = 8, TEXT_BYTES = 4096 };
 
 static json_t *
 whole(double x)
@@ -64,21 +64,31 @@ put_values(json_t *object, const char *const *keys, json_t *const *values,
         json_object_set_new_nocheck(object, keys[i], values[i]);
 }
 
+/* Of bytes, then of blocks. */
+static void
+put_estimates(json_t *object, const char *const *keys,
+              const struct alqi_cli_estimator *e, const struct alqi_cli_sum *s)
+{
+    struct alqi_view_interval bytes = alqi_cli_bytes_interval(e, s);
+    struct alqi_view_interval objects = alqi_cli_objects_interval(e, s);
+    json_t *values[ESTIMATE_KEYS] = {
+        whole(s->bytes),    whole(alqi_cli_stderr(s->bytes_var)),
+        whole(bytes.low),   whole(bytes.high),
+        whole(s->objects),  whole(alqi_cli_stderr(s->objects_var)),
+        whole(objects.low), whole(objects.high),
+    };
+
+    put_values(object, keys, values, ESTIMATE_KEYS);
+}
+
 static void
 put_counts(json_t *object, const char *const *keys,
            const struct alqi_cli_estimator *e, const struct alqi_cli_sum *s)
 {
-    struct alqi_view_interval bytes = alqi_cli_bytes_interval(e, s);
-    struct alqi_view_interval objects = alqi_cli_objects_interval(e, s);
-    json_t *values[] = {
-        whole(s->bytes),     whole(alqi_cli_stderr(s->bytes_var)),
-        whole(bytes.low),    whole(bytes.high),
-        whole(s->objects),   whole(alqi_cli_stderr(s->objects_var)),
-        whole(objects.low),  whole(objects.high),
-        count(s->n_samples), count(s->n_blocks),
-    };
+    json_t *values[] = {count(s->n_samples), count(s->n_blocks)};
 
-    put_values(object, keys, values, ALQI_COUNT_OF(values));
+    put_estimates(object, keys, e, s);
+    put_values(object, keys + ESTIMATE_KEYS, values, ALQI_COUNT_OF(values));
 }
 
 static void
@@ -212,22 +222,26 @@ put_frame(const struct alqi_cli_report *r, json_t *o,
 }
 
 static void
-put_moves(json_t *o, const struct alqi_cli_moves *m)
+put_moves(json_t *o, const struct alqi_cli_estimator *e,
+          const struct alqi_cli_moves *m)
 {
     static const char *const keys[] = {
         "realloc_bytes",         "realloc_bytes_stderr",
+        "realloc_bytes_low",     "realloc_bytes_high",
         "realloc_objects",       "realloc_objects_stderr",
+        "realloc_objects_low",   "realloc_objects_high",
         "realloc_from_bytes",    "realloc_sampled_links",
         "realloc_longest_chain", "realloc_sampled_blocks",
     };
     json_t *values[] = {
-        whole(m->bytes),     whole(alqi_cli_stderr(m->bytes_var)),
-        whole(m->objects),   whole(alqi_cli_stderr(m->objects_var)),
-        whole(m->old_bytes), count(m->n_links),
-        count(m->longest),   count(m->n_blocks),
+        whole(m->old_bytes),
+        count(m->n_links),
+        count(m->longest),
+        count(m->made.n_blocks),
     };
 
-    put_values(o, keys, values, ALQI_COUNT_OF(values));
+    put_estimates(o, keys, e, &m->made);
+    put_values(o, keys + ESTIMATE_KEYS, values, ALQI_COUNT_OF(values));
 }
 
 /* Innermost frame first. */
@@ -267,7 +281,7 @@ site_head(struct alqi_cli_report *r, const struct alqi_cli_group *g)
     put_frame(r, o, &f);
     json_object_set_new(o, "is_mapping", json_boolean(g->is_mapping));
     put_sums(o, &r->analysis.estimator, g->sums);
-    put_moves(o, &g->moves);
+    put_moves(o, &r->analysis.estimator, &g->moves);
     return o;
 }
 
@@ -516,7 +530,7 @@ alqi_cli_report_json(struct alqi_cli_report *r)
                         json_integer((json_int_t)alqi_cli_peak_last_us(a)));
     for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
         put_sum(o, mapped_keys[m], &a->estimator, &a->mapped[m]);
-    put_moves(o, &a->moves);
+    put_moves(o, &a->estimator, &a->moves);
     put_rss(o, a);
     json_object_set_new(o, "timeline", timeline(&a->timeline));
     json_object_set_new(o, "thread_list", threads(r));

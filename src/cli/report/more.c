@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "cli/tool/cli.h"
+#include "cli/analysis/errors.h"
 #include "cli/report/draw.h"
 #include "cli/report/report.h"
 #include "cli/tool/text.h"
 
-enum { NAME_BYTES = 512 };
+enum { ERROR = 10, NAME_BYTES = 512 };
 
 static void
 heading(const struct alqi_cli_report *r, const char *bold, const char *rest)
@@ -121,8 +122,8 @@ reallocs_compare(const void *left, const void *right, void *arg)
     const struct alqi_cli_report *r = arg;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 
-    return by_bytes(r->groups.groups[a].moves.bytes,
-                    r->groups.groups[b].moves.bytes, a, b);
+    return by_bytes(r->groups.groups[a].moves.made.bytes,
+                    r->groups.groups[b].moves.made.bytes, a, b);
 }
 
 static void
@@ -133,15 +134,14 @@ realloc_row(struct alqi_cli_report *r, const struct alqi_cli_group *g)
     char text[32];
     int used = 9 + 8 + 8 + 8;
 
-    alqi_cli_draw_right(term, alqi_cli_text_bytes(m->bytes).text, 9);
+    alqi_cli_draw_right(term, alqi_cli_text_bytes(m->made.bytes).text, 9);
     if (alqi_cli_is_sampled(&r->analysis.estimator)) {
-        snprintf(text, sizeof text, "%.0f%%",
-                 m->bytes > 0 ? 100 * alqi_cli_stderr(m->bytes_var) / m->bytes
-                              : 0);
-        alqi_cli_draw_right(term, text, 6);
-        used += 6;
+        alqi_cli_draw_right(
+            term, alqi_cli_error_percent(&r->analysis.estimator, &m->made).text,
+            ERROR);
+        used += ERROR;
     }
-    alqi_cli_draw_right(term, alqi_cli_text_count(m->objects).text, 8);
+    alqi_cli_draw_right(term, alqi_cli_text_count(m->made.objects).text, 8);
     snprintf(text, sizeof text, "%.3g", alqi_cli_moves_growth(m));
     alqi_cli_draw_right(term, m->old_bytes > 0 ? text : "-", 8);
     snprintf(text, sizeof text, "%" PRIu64, m->longest);
@@ -158,10 +158,10 @@ alqi_cli_report_reallocs(struct alqi_cli_report *r)
     bool is_estimate = alqi_cli_is_sampled(&r->analysis.estimator);
 
     heading(r, "GROWN BY REALLOC", "");
-    dim(r, is_estimate ? "    bytes     ±  blocks  growth longest  site"
+    dim(r, is_estimate ? "    bytes         ±  blocks  growth longest  site"
                        : "    bytes  blocks  growth longest  site");
     for (i = 0; i < n && (r->top == 0 || i < r->top); i++) {
-        if (r->groups.groups[order[i]].moves.n_blocks == 0)
+        if (r->groups.groups[order[i]].moves.made.n_blocks == 0)
             break;
         realloc_row(r, &r->groups.groups[order[i]]);
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/analysis/errors.h"
 #include "cli/convert/codes.h"
 #include "cli/report/draw.h"
 #include "cli/report/report.h"
@@ -63,21 +64,6 @@ share_style(double share)
     return share * 100 >= WARM_PERCENT ? ALQI_CLI_WARM : ALQI_CLI_PLAIN;
 }
 
-/* One standard error, or how far the range goes, in percent of the bytes. */
-static void
-error_text(const struct alqi_cli_estimator *e, const struct alqi_cli_sum *s,
-           char *text, size_t room)
-{
-    struct alqi_view_interval x = alqi_cli_bytes_interval(e, s);
-    double percent = s->bytes > 0 ? 100 / s->bytes : 0;
-
-    if (s->n_blocks < ALQI_VIEW_FEW)
-        snprintf(text, room, "-%.0f+%.0f%%", percent * (s->bytes - x.low),
-                 fmin(percent * (x.high - s->bytes), 9999));
-    else
-        snprintf(text, room, "%.0f%%", percent * alqi_cli_stderr(s->bytes_var));
-}
-
 /* Figures of a row; returns the columns they took. */
 static int
 figures(const struct alqi_cli_report *r, const struct alqi_cli_group *g)
@@ -90,10 +76,9 @@ figures(const struct alqi_cli_report *r, const struct alqi_cli_group *g)
 
     alqi_cli_draw_right(term, alqi_cli_text_bytes(s->bytes).text, 8);
     if (alqi_cli_is_sampled(&r->analysis.estimator)) {
-        char text[32];
-
-        error_text(&r->analysis.estimator, s, text, sizeof text);
-        alqi_cli_draw_right(term, text, ERROR);
+        alqi_cli_draw_right(
+            term, alqi_cli_error_percent(&r->analysis.estimator, s).text,
+            ERROR);
         used += ERROR;
     }
     fputs(alqi_cli_style(term, share_style(share)), term->out);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/analysis/errors.h"
 #include "cli/report/draw.h"
 #include "cli/report/processes.h"
 #include "cli/analysis/remarks.h"
@@ -65,54 +66,12 @@ circumstances(const struct alqi_cli_report *r)
                      "intervals\n");
 }
 
-/* Of no sample at all the range's end is all there is to say. */
-static void
-bytes_error(const struct alqi_cli_estimator *e, const struct alqi_cli_sum *s,
-            char *text, size_t room)
-{
-    struct alqi_view_interval x = alqi_cli_bytes_interval(e, s);
-
-    if (s->objects == 0)
-        snprintf(text, room, "at most %s", alqi_cli_text_bytes(x.high).text);
-    else if (s->n_blocks < ALQI_VIEW_FEW)
-        snprintf(text, room, "[%s, %s]", alqi_cli_text_bytes(x.low).text,
-                 alqi_cli_text_bytes(x.high).text);
-    else
-        snprintf(text, room, "± %s",
-                 alqi_cli_text_bytes(alqi_cli_stderr(s->bytes_var)).text);
-}
-
-static void
-objects_error(const struct alqi_cli_estimator *e, const struct alqi_cli_sum *s,
-              char *text, size_t room)
-{
-    struct alqi_view_interval x = alqi_cli_objects_interval(e, s);
-
-    if (s->objects == 0)
-        text[0] = '\0';
-    else if (s->n_blocks < ALQI_VIEW_FEW)
-        snprintf(text, room, " [%s, %s]", alqi_cli_text_count(x.low).text,
-                 alqi_cli_text_count(x.high).text);
-    else
-        snprintf(
-            text, room, " ±%s",
-            alqi_cli_text_percent(alqi_cli_stderr(s->objects_var) / s->objects)
-                .text);
-}
-
 static int
 pad(const char *text, int columns)
 {
     int used = (int)alqi_cli_columns(text);
 
-    return text[0] != '\0' && used < columns ? columns - used : 0;
-}
-
-/* Columns of the text when padded. */
-static int
-reach(const char *text, int columns)
-{
-    return (int)alqi_cli_columns(text) + pad(text, columns);
+    return used < columns ? columns - used : 0;
 }
 
 /* Ends a line of which so many columns are used; below, where it is too long.
@@ -129,31 +88,73 @@ remark_put(const struct alqi_cli_term *term, int used, const char *between,
         fprintf(term->out, "%s%s\n", between, remark);
 }
 
+/* One line of the totals. */
+struct total {
+    const char *label;
+    const struct alqi_cli_sum *sum;
+    char remark[128];
+    struct alqi_cli_error_text bytes, objects; /* errors */
+};
+
+enum { TOTALS = 4 };
+
+/* What a long error of the bytes takes is taken from the columns after it. */
 static void
-total_line(const struct alqi_cli_report *r, const char *label,
-           const struct alqi_cli_sum *s, const char *remark)
+total_line(const struct alqi_cli_report *r, const struct total *t,
+           int bytes_columns, int objects_columns)
 {
     const struct alqi_cli_term *term = &r->term;
-    char bytes[128] = "", objects[128] = "";
-    int used;
-    bool is_too_few =
-        alqi_cli_is_sampled(&r->analysis.estimator) && s->objects == 0;
+    int between = objects_columns > 0; /* columns */
+    int over = (int)alqi_cli_columns(t->bytes.text) - bytes_columns;
+    int over_count = over < 0 ? 0 : over < 5 ? over : 5;
+    int columns = objects_columns - (over > over_count ? over - over_count : 0);
 
-    if (alqi_cli_is_sampled(&r->analysis.estimator)) {
-        bytes_error(&r->analysis.estimator, s, bytes, sizeof bytes);
-        objects_error(&r->analysis.estimator, s, objects, sizeof objects);
-    }
-    fprintf(term->out, "  %-*s%s", LABEL, label,
+    fprintf(term->out, "  %-*s%s", LABEL, t->label,
             alqi_cli_style(term, ALQI_CLI_BOLD));
-    alqi_cli_draw_right(term, alqi_cli_text_bytes(s->bytes).text, 9);
-    fprintf(term->out, "%s %s%*s", alqi_cli_style(term, ALQI_CLI_PLAIN), bytes,
-            pad(bytes, 10), "");
-    alqi_cli_draw_right(term, alqi_cli_text_count(s->objects).text, 7);
-    fprintf(term->out, "%s%*s blocks", objects, pad(objects, 6), "");
-    if (is_too_few)
-        remark = "too few samples";
-    used = 2 + LABEL + 9 + 1 + reach(bytes, 10) + 7 + reach(objects, 6) + 7;
-    remark_put(term, used, "  ", remark);
+    alqi_cli_draw_right(term, alqi_cli_text_bytes(t->sum->bytes).text, 9);
+    fprintf(term->out, "%s %s%*s", alqi_cli_style(term, ALQI_CLI_PLAIN),
+            t->bytes.text, pad(t->bytes.text, bytes_columns), "");
+    alqi_cli_draw_right(term, alqi_cli_text_count(t->sum->objects).text,
+                        7 - over_count);
+    fprintf(term->out, "%*s%s%*s blocks", between, "", t->objects.text,
+            pad(t->objects.text, columns), "");
+    remark_put(term,
+               2 + LABEL + 9 + 1 + bytes_columns + 7 + between +
+                   objects_columns + 7,
+               "  ", t->remark);
+}
+
+static void
+widen(int *columns, const char *text)
+{
+    int used = (int)alqi_cli_columns(text);
+
+    if (used > *columns)
+        *columns = used;
+}
+
+/* The errors stand below each other, however long the longest is.  The end of
+ * an interval of nothing reaches into the next column. */
+static void
+totals_put(const struct alqi_cli_report *r, struct total *totals)
+{
+    const struct alqi_cli_estimator *e = &r->analysis.estimator;
+    int bytes_columns = 0, objects_columns = 0;
+
+    for (int i = 0; i < TOTALS; i++) {
+        struct total *t = &totals[i];
+
+        t->bytes = alqi_cli_error_of_bytes(e, t->sum);
+        t->objects = alqi_cli_error_of_objects(e, t->sum);
+        if (alqi_cli_is_sampled(e) && t->sum->objects == 0) {
+            snprintf(t->remark, sizeof t->remark, "too few samples");
+            continue;
+        }
+        widen(&bytes_columns, t->bytes.text);
+        widen(&objects_columns, t->objects.text);
+    }
+    for (int i = 0; i < TOTALS; i++)
+        total_line(r, &totals[i], bytes_columns, objects_columns);
 }
 
 /* Its moments, where they read differently. */
@@ -171,30 +172,47 @@ peak_when(const struct alqi_cli_analysis *a, char *text, size_t room)
         snprintf(text, room, "at %s to %s", first.text, last.text);
 }
 
+/* The peak is no less than what is live at the end.  Their estimates rest on
+ * different colours of sample and may say otherwise (view/peak.h). */
+static void
+live_remark(const struct alqi_cli_analysis *a, char *text, size_t room)
+{
+    const char *ended = alqi_cli_names_text(a->names, a->notes.ended);
+    bool is_above =
+        a->totals[ALQI_CLI_LIVE].bytes > a->totals[ALQI_CLI_PEAK].bytes;
+
+    snprintf(text, room, "%s%s",
+             strcmp(ended, "running") == 0 ? "still in use" : "never freed",
+             is_above && alqi_cli_is_sampled(&a->estimator)
+                 ? "; the peak was no less"
+                 : "");
+}
+
 static void
 totals(const struct alqi_cli_report *r)
 {
     const struct alqi_cli_analysis *a = &r->analysis;
     const struct alqi_cli_sum *all = &a->totals[ALQI_CLI_ALLOCATED];
     const struct alqi_cli_sum *temporary = &a->totals[ALQI_CLI_TEMPORARY];
-    const char *ended = alqi_cli_names_text(a->names, a->notes.ended);
-    char remark[128] = "";
+    struct total lines[TOTALS] = {
+        {.label = "allocated", .sum = all},
+        {.label = "peak", .sum = &a->totals[ALQI_CLI_PEAK]},
+        {.label = "live at end", .sum = &a->totals[ALQI_CLI_LIVE]},
+        {.label = "temporary", .sum = temporary},
+    };
 
     if (a->end_us > 0)
         snprintf(
-            remark, sizeof remark, "%s/s",
+            lines[0].remark, sizeof lines[0].remark, "%s/s",
             alqi_cli_text_bytes(all->bytes * 1e6 / (double)a->end_us).text);
-    total_line(r, "allocated", all, remark);
-    peak_when(a, remark, sizeof remark);
-    total_line(r, "peak", &a->totals[ALQI_CLI_PEAK], remark);
-    total_line(r, "live at end", &a->totals[ALQI_CLI_LIVE],
-               strcmp(ended, "running") == 0 ? "still in use" : "never freed");
-    snprintf(remark, sizeof remark, "%s freed within %s",
+    peak_when(a, lines[1].remark, sizeof lines[1].remark);
+    live_remark(a, lines[2].remark, sizeof lines[2].remark);
+    snprintf(lines[3].remark, sizeof lines[3].remark, "%s freed within %s",
              alqi_cli_text_percent(
                  all->bytes > 0 ? temporary->bytes / all->bytes : 0)
                  .text,
              alqi_cli_text_duration(a->options.temporary_us).text);
-    total_line(r, "temporary", temporary, remark);
+    totals_put(r, lines);
 }
 
 /* A line that only some traces have. */
@@ -235,17 +253,17 @@ static void
 reallocated(const struct alqi_cli_report *r)
 {
     const struct alqi_cli_moves *m = &r->analysis.moves;
-    char text[256], chain[64], error[64] = "";
+    struct alqi_cli_error_text error =
+        alqi_cli_error_of_bytes(&r->analysis.estimator, &m->made);
+    char text[256], chain[64];
 
-    if (m->n_blocks == 0 || r->analysis.options.min_life_us > 0)
+    if (m->made.n_blocks == 0 || r->analysis.options.min_life_us > 0)
         return;
-    if (alqi_cli_is_sampled(&r->analysis.estimator))
-        snprintf(error, sizeof error, " ± %s",
-                 alqi_cli_text_bytes(alqi_cli_stderr(m->bytes_var)).text);
     snprintf(text, sizeof text,
-             "%9s%s of the above came by realloc, in %s blocks",
-             alqi_cli_text_bytes(m->bytes).text, error,
-             alqi_cli_text_count(m->objects).text);
+             "%9s%s%s of the above came by realloc, in %s blocks",
+             alqi_cli_text_bytes(m->made.bytes).text,
+             error.text[0] != '\0' ? " " : "", error.text,
+             alqi_cli_text_count(m->made.objects).text);
     snprintf(chain, sizeof chain, "longest chain %" PRIu64, m->longest);
     two_part_line(r, "reallocs", text, chain);
 }
