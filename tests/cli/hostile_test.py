@@ -63,7 +63,7 @@ class Hostile(common.Case):
             self.see(*verb, self.a)
 
     def test_exports_to_the_terminal(self):
-        for form in ("folded", "csv", "speedscope", "firefox", "dhat",
+        for form in ("folded", "csv", "speedscope", "dhat",
                      "massif", "callgrind", "html-summary"):
             text = self.see("export", "--format=" + form, "-o", "-", self.a,
                             wanted=0)

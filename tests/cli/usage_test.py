@@ -48,6 +48,8 @@ class Usage(common.Case):
             (["export", "-o", "x.unknown", path], "--format=F"),
             (["export", "--format=pdf", "-o", "-", path],
              "choose one of: folded csv"),
+            (["export", "--format=firefox", "-o", "-", path],
+             "--format=firefox: use dhat: the Firefox Profiler opens it"),
             (["check", "--repair=x", "-"], "--repair needs a file"),
             (["script", "--format=x", path], "choose one of: columns memtrace"),
             (["record"], "no program to run"),
@@ -174,8 +176,8 @@ class Usage(common.Case):
             ["function", "file"])
         self.assertEqual(
             self.complete("aliquot", "export", "--format", "="),
-            ["folded", "csv", "pprof", "speedscope", "firefox",
-             "dhat", "massif", "callgrind", "html", "html-summary",
+            ["folded", "csv", "pprof", "speedscope", "dhat",
+             "massif", "callgrind", "html", "html-summary",
              "sqlite", "memtrace"])
         self.assertEqual(self.complete("aliquot", "report", "m"), ["my.ctf"])
         self.assertEqual(self.complete("aliquot", "help", "in"), ["info"])

@@ -73,16 +73,6 @@ def speedscope(export):
         ("temporary_bytes", "temporary"))}
 
 
-def firefox(export):
-    profile = json.loads(export())
-    totals = {"allocated_bytes": 0, "live_bytes": 0}
-    for thread in profile["threads"]:
-        for weight in thread["nativeAllocations"]["weight"]:
-            totals["live_bytes"] += weight
-            totals["allocated_bytes"] += max(weight, 0)
-    return totals
-
-
 def dhat(export):
     points = json.loads(export())["pps"]
     return {key: sum(p[field] for p in points) for key, field in (
@@ -162,7 +152,6 @@ FORMATS = {
     "csv": csv_rows,
     "pprof": pprof,
     "speedscope": speedscope,
-    "firefox": firefox,
     "dhat": dhat,
     "massif": massif,
     "callgrind": callgrind,

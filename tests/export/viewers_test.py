@@ -1,6 +1,5 @@
 """Exports in the opinion of the programs that read them."""
 import collections
-import itertools
 import json
 import os
 import re
@@ -91,149 +90,6 @@ class Speedscope(Case):
             self.assertEqual(shown["name"], name)
 
 
-class Firefox(Case):
-    def test_totals(self):
-        for name, trace in self.few():
-            path = self.file(trace, "firefox")
-            with self.subTest(name), judges.Profiler(path) as profiler:
-                wanted = self.json("--top=1", "--stacks=1", trace)
-                allocated, live = (wanted["allocated_bytes"],
-                                   wanted["live_bytes"])
-                for source, bytes_ in (
-                        ("native-allocations", allocated),
-                        ("native-retained-allocations", live),
-                        ("native-deallocations-memory", allocated - live)):
-                    self.assertEqual(sum(profiler.totals(source)), bytes_,
-                                     source)
-                counter = profiler.ask("counter", "list")["counters"][0]
-                self.assertEqual(counter["unit"], "bytes")
-                self.curve(path, counter["stats"][0]["value"], wanted,
-                           name != "synth-domains.v3")
-
-    def curve(self, path, highest, wanted, is_in_order):
-        """The counter is as high as the allocations beside it.  The peak of
-        samples is an estimate of its own, else it is the highest point.  If
-        the trace is in the order of time, the highest that the report's
-        timeline has is between what the ends of all moments have and what
-        they would with their births first, each block rounded."""
-        with open(path) as f:
-            data = json.load(f)
-        rows = [row for t in data["threads"] for row in zip(
-            *(t["nativeAllocations"][k] for k in
-              ("time", "weight", "memoryAddress")))]
-        born = {a: time for time, weight, a in rows if weight > 0}
-
-        def most(phase):
-            order = sorted(rows, key=lambda r: (r[0], phase(*r)))
-            return max(itertools.accumulate((r[1] for r in order), initial=0))
-
-        if wanted["recording"]["is_exact"]:
-            self.assertEqual(highest, wanted["peak_bytes"])
-        else:
-            self.assertEqual(highest, most(
-                lambda time, weight, a:
-                1 if weight > 0 else 2 if born[a] == time else 0))
-        if not is_in_order:
-            return
-        sums = {}
-        bytes_ = 0
-        for time, weight, _ in sorted(rows):
-            bytes_ += weight
-            sums[time] = bytes_
-        line = max(wanted["timeline"]["live_bytes"])
-        self.assertGreater(line, max(sums.values()) - len(born))
-        self.assertLess(line, most(lambda time, weight, a: weight < 0)
-                        + len(born))
-
-    def test_functions(self):
-        """Of a trace with one thread, as the viewer lists by thread."""
-        trace = self.golden("leakcache-1e-3.v2")
-        wanted = collections.Counter()
-        for (name, _), bytes_ in self.inclusive(trace).items():
-            wanted[name] = max(wanted[name], bytes_)
-        with judges.Profiler(self.file(trace, "firefox")) as profiler:
-            profiler.command("strategy", "native-allocations")
-            got = {f["name"]: f["totalSamples"] for f in
-                   profiler.ask("thread", "functions")["functions"]}
-        self.assertGreater(len(got), 4)
-        for name, bytes_ in got.items():
-            # Blocks are rounded here and stacks there.
-            self.assertLessEqual(abs(bytes_ - wanted[name]), 100, name)
-
-    def test_threads_and_modules(self):
-        trace = self.made(6000, 300, 1e-4)
-        with judges.Profiler(self.file(trace, "firefox")) as profiler:
-            threads = profiler.ask("thread", "list")["threads"]
-            self.assertEqual(
-                sorted((t["name"], t["tid"], t["pid"]) for t in threads),
-                [("main", 100, "4711"), ("worker", 101, "4711")])
-            profiler.command("strategy", "native-allocations")
-            functions = profiler.ask("thread", "functions")["functions"]
-        self.assertEqual({f["library"] for f in functions},
-                         {"tree", "libdeep.so.1"})
-        with open(self.file(trace, "firefox")) as f:
-            libs = json.load(f)["libs"]
-        self.assertIn(("tree", "/bin/tree", "abcdef01",
-                       "01EFCDAB" + "0" * 25),
-                      [(x["name"], x["path"], x["codeId"], x["breakpadId"])
-                       for x in libs])
-
-    def test_resident_memory(self):
-        if not exported.VICTIM:
-            self.skipTest("no recordings in this preset")
-        trace = self.recorded("--interval=4K")
-        looks = [int(x) for x in re.findall(r"\trss bytes=(\d+)",
-                                            self.ok("script", trace))]
-        self.assertGreater(len(looks), 0)
-        with judges.Profiler(self.file(trace, "firefox")) as profiler:
-            counters = profiler.ask("counter", "list")["counters"]
-        self.assertEqual([c["name"] for c in counters],
-                         ["malloc", "resident"])
-        with open(self.file(trace, "firefox")) as f:
-            counts = json.load(f)["counters"][1]["sampleGroups"][0][
-                "samples"]["count"]
-        self.assertEqual(sum(counts), looks[-1])
-        self.assertEqual(counts[0], looks[0])
-
-    def test_many_blocks(self):
-        """More than are shown one by one: said, bounded, and the sums stay."""
-        trace = self.made(1700000, 2000, 1e-4)
-        path = os.path.join(self.dir, "many.json")
-        result = common.run("export", "--format=firefox", "-o", path, trace)
-        self.assertEqual(result.returncode, 0)
-        self.assertRegex(result.stderr, r"^aliquot: export: \d+ sampled blocks "
-                         r"are shown as \d+, with times in steps of [^\n]+\n$")
-        wanted = self.json("--top=1", "--stacks=1", trace)
-        with open(path) as f:
-            data = json.load(f)
-        weights = [w for t in data["threads"]
-                   for w in t["nativeAllocations"]["weight"]]
-        self.assertLessEqual(len(weights), 1500000)
-        self.assertEqual(sum(weights), wanted["live_bytes"])
-        self.assertEqual(sum(w for w in weights if w > 0),
-                         wanted["allocated_bytes"])
-        for thread in data["threads"]:
-            self.pairs(thread["nativeAllocations"])
-
-    def pairs(self, table):
-        """Times do not go back; a deallocation undoes an allocation."""
-        self.assertEqual(table["time"], sorted(table["time"]))
-        alive = {}
-        for address, weight, stack in zip(table["memoryAddress"],
-                                          table["weight"], table["stack"]):
-            if weight > 0:
-                self.assertNotIn(address, alive)
-                alive[address] = (weight, stack)
-            else:
-                self.assertEqual(alive.pop(address), (-weight, stack))
-
-    def test_pairs(self):
-        for name, trace in self.some():
-            with open(self.file(trace, "firefox")) as f:
-                for thread in json.load(f)["threads"]:
-                    self.pairs(thread["nativeAllocations"])
-
-
 class Dhat(Case):
     def test_totals(self):
         for name, trace in self.few():
@@ -247,6 +103,39 @@ class Dhat(Case):
                 self.assertEqual(totals, [
                     wanted["allocated_bytes"], most, wanted["peak_bytes"],
                     wanted["live_bytes"]])
+
+    def test_functions_in_the_firefox_profiler(self):
+        """Bytes that each allocates by itself; the Profiler has one function
+        a line."""
+        trace = self.golden("leakcache-1e-3.v2")
+        with open(self.file(trace, "speedscope")) as f:
+            data = json.load(f)
+        profile = data["profiles"][0]
+        wanted, got = collections.Counter(), collections.Counter()
+        for stack, weight in zip(profile["samples"], profile["weights"]):
+            wanted[data["shared"]["frames"][stack[-1]]["name"]] += weight
+        with judges.Profiler(self.file(trace, "dhat")) as profiler:
+            profiler.command("strategy", "native-allocations")
+            for f in profiler.ask("thread", "functions")["functions"]:
+                got[f["name"]] += f["selfSamples"]
+        self.assertGreater(len(wanted), 10)
+        self.assertEqual(+got, +wanted)
+
+    def test_many_blocks(self):
+        """More than are replayed one by one: said, and the sums stay."""
+        trace = self.made(1700000, 2000, 1e-4)
+        path = os.path.join(self.dir, "many.json")
+        result = common.run("export", "--format=dhat", "-o", path, trace)
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(result.stderr, r"^aliquot: export: \d+ sampled blocks "
+                         r"are shown as \d+, with times in steps of [^\n]+\n$")
+        wanted = self.json("--top=1", "--stacks=1", trace)
+        with open(path) as f:
+            points = json.load(f)["pps"]
+        self.assertEqual(sum(p["eb"] for p in points), wanted["live_bytes"])
+        self.assertEqual(sum(p["gb"] for p in points), wanted["peak_bytes"])
+        self.assertEqual(sum(p["tb"] for p in points),
+                         wanted["allocated_bytes"])
 
     def test_rules_of_the_viewer(self):
         """What dh_view.js demands, and what its figures rest on."""
@@ -444,18 +333,11 @@ class Merged(Case):
         self.assertGreater(alone[0]["live_bytes"], 0)
         self.assertLessEqual(abs(wanted["live_bytes"] - sum(
             a["live_bytes"] for a in alone)), 1)
-        with open(self.file(trace, "firefox")) as f:
-            data = json.load(f)
-        weights = [w for t in data["threads"]
-                   for w in t["nativeAllocations"]["weight"]]
-        self.assertEqual(sum(weights), wanted["live_bytes"])
-        self.assertEqual(sum(w for w in weights if w > 0),
+        with open(self.file(trace, "dhat")) as f:
+            points = json.load(f)["pps"]
+        self.assertEqual(sum(p["eb"] for p in points), wanted["live_bytes"])
+        self.assertEqual(sum(p["tb"] for p in points),
                          wanted["allocated_bytes"])
-        self.assertEqual(len({t["pid"] for t in data["threads"]}), 2)
-        heights = list(itertools.accumulate(
-            data["counters"][0]["sampleGroups"][0]["samples"]["count"]))
-        self.assertGreater(max(heights), 0)
-        self.assertLessEqual(abs(heights[-1] - alone[1]["live_bytes"]), 1)
         with open(self.file(trace, "massif")) as f:
             sizes = [int(x) for x in re.findall(r"mem_heap_B=(\d+)",
                                                 f.read())]
@@ -474,10 +356,6 @@ class Names(Case):
         with open(self.file(trace, "speedscope")) as f:
             frames = json.load(f)["shared"]["frames"]
         self.assertEqual({x["name"] for x in frames}, names)
-        with open(self.file(trace, "firefox")) as f:
-            threads = json.load(f)["threads"]
-        self.assertEqual({t["stringArray"][i] for t in threads
-                          for i in t["funcTable"]["name"]}, names)
         with open(self.file(trace, "dhat")) as f:
             frames = json.load(f)["ftbl"][1:]
         self.assertEqual({re.fullmatch(r"0x\w+: (.*) \(.*\)", x)[1]

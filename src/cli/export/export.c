@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/base.h"
+#include "base/defaults.h"
 #include "cli/tool/cli.h"
 #include "cli/export/export.h"
 #include "cli/export/memtrace.h"
@@ -15,8 +16,8 @@
 #include "cli/tool/text.h"
 
 #define FORMAT_CHOICES                                                         \
-    "folded csv pprof speedscope firefox dhat massif callgrind html "          \
-    "html-summary sqlite memtrace"
+    "folded csv pprof speedscope dhat massif callgrind html html-summary "     \
+    "sqlite memtrace"
 
 enum {
     ID_FORMAT = 256,
@@ -58,7 +59,6 @@ static const struct alqi_cli_export_format formats[] = {
     {"pprof", ".pb.gz", alqi_cli_export_pprof, false, false},
     {"speedscope", ".speedscope.json", alqi_cli_export_speedscope, false,
      false},
-    {"firefox", ".firefox.json", alqi_cli_export_firefox, true, false},
     {"dhat", ".dhat.json", alqi_cli_export_dhat, true, false},
     {"massif", ".massif", alqi_cli_export_massif, true, false},
     {"callgrind", ".callgrind", alqi_cli_export_callgrind, false, false},
@@ -72,7 +72,8 @@ static const struct alqi_cli_export_format clickhouse = {.name = "clickhouse"};
 
 const struct alqi_cli_option alqi_cli_export_options[] = {
     {ID_FORMAT, "format", "F", FORMAT_CHOICES,
-     "the format; default: by the suffix of OUT"},
+     "the format; default: by the suffix of OUT",
+     "firefox use dhat: the Firefox Profiler opens it"},
     {'o', "output", "OUT", NULL, "file to write; '-' is standard output"},
     {'f', "force", NULL, NULL, "overwrite OUT"},
     {ID_TO, "to", "clickhouse=URL", NULL,
@@ -88,7 +89,8 @@ const struct alqi_cli_option alqi_cli_export_options[] = {
     {'g', "group", "BY", ALQI_CLI_GROUPING_CHOICES,
      "csv, html: function (default), line, file or module"},
     {ID_MAX_STACKS, "max-stacks", "N", NULL,
-     "pprof: merge the rest (default 16000; 0: keep all)"},
+     "pprof: merge the rest (default " ALQI_DEFAULT_TEXT(
+         ALQI_CLI_PPROF_STACKS) "; 0: keep all)"},
     {ID_MAX_SAMPLES, "max-samples", "N", NULL,
      "html: N random blocks (default 300000; 0: all)"},
     {ID_SKIP, "skip", "F[,F]...", NULL,

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/defaults.h"
 #include "cli/tool/cli.h"
 #include "cli/fleet/push.h"
 #include "cli/live/recorded.h"
@@ -70,7 +71,8 @@ const struct alqi_cli_option alqi_cli_push_options[] = {
     {ID_RETRIES, "retries", "N", NULL,
      "how often a profile is sent again; default 5"},
     {ID_MAX_STACKS, "max-stacks", "N", NULL,
-     "merge the rest (default 16000; 0: keep all)"},
+     "merge the rest (default " ALQI_DEFAULT_TEXT(
+         ALQI_CLI_PPROF_STACKS) "; 0: keep all)"},
     {ID_MAX_BYTES, "max-bytes", "N", NULL,
      "merge more if larger (default 4194304; 0: never)"},
     {0},

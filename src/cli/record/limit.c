@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/defaults.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/rate.h"
 #include "cli/record/limit.h"
@@ -20,7 +21,7 @@
 #define LIMIT_LEAST_BYTES 4096.0
 #define LIMIT_MOST_BYTES 0x1p60
 #define INTERVAL_LEAST_BYTES 4096.0
-#define INTERVAL_MOST_BYTES (512.0 * 1024)
+#define INTERVAL_MOST_BYTES ALQI_DEFAULT_INTERVAL_BYTES
 
 enum { SAMPLES_AT_LIMIT = 1024, SETTLE_NS = 1000000 };
 

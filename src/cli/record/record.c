@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/defaults.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/launch.h"
 #include "cli/tool/pack.h"
@@ -24,19 +25,11 @@
 #include "cli/tool/text.h"
 #include "wire/raw.h"
 
-enum {
-    EXIT_OURS = 125,
-    EXIT_NOT_EXECUTABLE = 126,
-    EXIT_NOT_FOUND = 127,
-    DEPTH_DEFAULT = 256
-};
+enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
-#define INTERVAL_BYTES_DEFAULT (512.0 * 1024)
-#define MAX_MEMORY_BYTES_DEFAULT (256.0 * 1024 * 1024)
 #define MAX_MEMORY_LEAST (1024.0 * 1024)
 #define RESERVE_LEAST (1024.0 * 1024)
 #define RESERVE_MOST 0x1p40
-#define MEMTRACE_RATE_DEFAULT 1e-6
 #define PROBES_INTERVAL_MOST 0x1p60
 
 enum {
@@ -63,15 +56,18 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
     {'o', "output", "FILE", NULL, "the trace; default aliquot.PROGRAM.PID.ctf"},
     {'f', "force", NULL, NULL, "overwrite FILE if it exists"},
     {OPT_INTERVAL, "interval", "N[K|M|G]", NULL,
-     "mean bytes between two samples; default 512K"},
+     "mean bytes between two samples; default " ALQI_DEFAULT_INTERVAL_TEXT "K"},
     {OPT_RATE, "rate", "R", NULL,
      "instead: samples per 8-byte word, up to 1 (all)"},
     {OPT_EXACT, "exact", NULL, NULL, "record every block instead of a sample"},
     {OPT_MAX_MEMORY, "max-memory", "N[K|M|G]", NULL,
-     "memory for --exact; beyond it sample; default 256M"},
+     "memory for --exact; beyond it sample; default " ALQI_DEFAULT_TEXT(
+         ALQI_DEFAULT_MAX_MEMORY_MIB) "M"},
     {OPT_RESERVE, "reserve", "N[K|M|G]", NULL,
      "map N bytes at the start, for system-call filters"},
-    {OPT_DEPTH, "depth", "N", NULL, "frames of a call stack; default 256"},
+    {OPT_DEPTH, "depth", "N", NULL,
+     "frames of a call stack; default " ALQI_DEFAULT_TEXT(
+         ALQI_DEFAULT_DEPTH_FRAMES)},
     {OPT_FOLLOW, "follow", NULL, NULL,
      "also record programs that are executed in children"},
     {OPT_MMAP, "mmap", NULL, NULL, "also record memory mapped with mmap"},
@@ -79,7 +75,8 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
      "round times to T, such as 10ms; compresses better"},
     {OPT_NO_RSS, "no-rss", NULL, NULL, "do not record resident memory"},
     {OPT_PROBES, "probes", "[=N[K|M|G]]", NULL,
-     "also fire USDT probes, one in N bytes; default 512K"},
+     "also fire USDT probes, one in N bytes; "
+     "default " ALQI_DEFAULT_INTERVAL_TEXT "K"},
     {OPT_LIMIT_LIVE, "limit-live", "N[K|M|G]", NULL,
      "write a report when more than N bytes are in use"},
     {OPT_LIMIT_ALLOC, "limit-alloc", "N[K|M|G]", NULL,
@@ -232,7 +229,12 @@ program_refuse(const char *name, const struct alqi_cli_program *p)
                       "programs with glibc only";
 
     if (!p->is_found) {
-        alqi_cli_say("record: %s: not found", name);
+        if (strchr(name, '/') == NULL && access(name, X_OK) == 0)
+            alqi_cli_say("record: %s: not found in PATH; for the file of this "
+                         "directory write ./%s",
+                         name, name);
+        else
+            alqi_cli_say("record: %s: not found", name);
         return EXIT_NOT_FOUND;
     }
     if (!p->is_executable) {
@@ -261,7 +263,7 @@ directory_make(struct alqi_cli_record_run *r)
         alqi_cli_say("record: %s: %s", parent, strerror(errno));
         return false;
     }
-    if (snprintf(r->directory, sizeof r->directory, "%s/aliquot-raw.XXXXXX",
+    if (snprintf(r->directory, sizeof r->directory, "%s/.aliquot-raw.XXXXXX",
                  full) >= (int)sizeof r->directory ||
         mkdtemp(r->directory) == NULL) {
         alqi_cli_say("record: cannot make a directory in %s: %s", full,
@@ -404,9 +406,10 @@ run_unrecorded(char **argv, const struct alqi_cli_program *p)
     struct alqi_cli_launch launch = {.argv = argv};
     struct alqi_cli_launched launched;
 
-    alqi_cli_say("record: off: %s is %s, and the dynamic linker loads no "
-                 "profiler into such a program",
-                 p->path, alqi_plat_program_text(p->kind));
+    alqi_cli_say(
+        "record: not recording: %s is %s, and the dynamic linker loads no "
+        "profiler into such a program",
+        p->path, alqi_plat_program_text(p->kind));
     if (!alqi_cli_launch(&launch, &launched))
         return EXIT_OURS;
     if (launched.exec_errno != 0)
@@ -425,7 +428,7 @@ memtrace_honour(struct alqi_cli_record_run *r)
     if (r->output != NULL || path == NULL || *path == '\0')
         return true;
     if (!r->has_rate)
-        r->rate = MEMTRACE_RATE_DEFAULT;
+        r->rate = ALQI_DEFAULT_MEMTRACE_RATE;
     if (!r->has_rate && rate != NULL && *rate != '\0' &&
         !alqi_cli_rate_parse(rate, &r->rate)) {
         alqi_cli_say("record: MEMTRACE_RATE=%s: a number above 0, and 1 at "
@@ -487,10 +490,10 @@ limits_check(struct alqi_cli_record_run *r)
 int
 alqi_cli_record(int argc, char **argv)
 {
-    static struct alqi_cli_record_run r = {
-        .rate = ALQI_WORD_BYTES / INTERVAL_BYTES_DEFAULT,
-        .max_memory_bytes = MAX_MEMORY_BYTES_DEFAULT,
-        .depth = DEPTH_DEFAULT};
+    static struct alqi_cli_record_run r = {.rate = ALQI_DEFAULT_RATE,
+                                           .max_memory_bytes =
+                                               ALQI_DEFAULT_MAX_MEMORY_BYTES,
+                                           .depth = ALQI_DEFAULT_DEPTH_FRAMES};
     static struct alqi_cli_program program;
     struct alqi_cli_launch launch = {0};
     char preload[PATH_MAX];

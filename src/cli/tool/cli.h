@@ -26,6 +26,8 @@ struct alqi_cli_option {
                           * "[=N]": it may be left out, and is NULL then  */
     const char *choices; /* "a b c" when only these are legal, else NULL  */
     const char *help;
+    const char *former; /* "NAME ADVICE": a choice that is no more, and what
+                         * to say of it; NULL: there is none */
 };
 
 struct alqi_cli_verb {

@@ -14,7 +14,4 @@ void alqi_cli_json_text(FILE *out, const char *text);
 /* "," unless *n is 0; counts *n up. */
 void alqi_cli_json_next(FILE *out, uint64_t *n);
 
-/* Milliseconds, from microseconds, without needless digits. */
-void alqi_cli_json_ms(FILE *out, uint64_t us);
-
 #endif

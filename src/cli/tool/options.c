@@ -8,8 +8,8 @@
 
 enum { OPTIONS_MAX = 48, ID_HELP = 'h' };
 
-static const struct alqi_cli_option help_row = {ID_HELP, "help", NULL, NULL,
-                                                "print this help"};
+static const struct alqi_cli_option help_row = {
+    .id = ID_HELP, .name = "help", .help = "print this help"};
 
 /* What getopt_long wants, made from a table. */
 struct tables {
@@ -99,6 +99,24 @@ refuse(const struct alqi_cli_verb *verb, int code, char **argv)
                           argv[optind - 1]);
 }
 
+/* Returns the status to exit with; -1: the row takes the value. */
+static int
+choice_check(const char *verb, const struct alqi_cli_option *row,
+             const char *value)
+{
+    size_t n;
+
+    if (row->choices == NULL || alqi_cli_choice(row->choices, value) >= 0)
+        return -1;
+    n = strlen(value);
+    if (row->former != NULL && strncmp(row->former, value, n) == 0 &&
+        row->former[n] == ' ')
+        return alqi_cli_usage(verb, "%s: --%s=%s: %s", verb, row->name, value,
+                              row->former + n + 1);
+    return alqi_cli_usage(verb, "%s: --%s=%s: choose one of: %s", verb,
+                          row->name, value, row->choices);
+}
+
 int
 alqi_cli_parse(const char *name, int argc, char **argv, alqi_cli_option_fn *set,
                void *arg, int *first)
@@ -113,6 +131,7 @@ alqi_cli_parse(const char *name, int argc, char **argv, alqi_cli_option_fn *set,
     while ((id = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) !=
            -1) {
         const struct alqi_cli_option *row;
+        int rc;
 
         if (id == '?' || id == ':')
             return refuse(verb, id, argv);
@@ -121,9 +140,9 @@ alqi_cli_parse(const char *name, int argc, char **argv, alqi_cli_option_fn *set,
             return ALQI_CLI_OK;
         }
         row = row_find(verb, id);
-        if (row->choices != NULL && alqi_cli_choice(row->choices, optarg) < 0)
-            return alqi_cli_usage(name, "%s: --%s=%s: choose one of: %s", name,
-                                  row->name, optarg, row->choices);
+        rc = choice_check(name, row, optarg);
+        if (rc >= 0)
+            return rc;
         if (!set(arg, id, optarg))
             return ALQI_CLI_USAGE;
     }
