@@ -6,19 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
+#include "base/intern.h"
 #include "view/ask.h"
 #include "view/sites.h"
 #include "view/sort.h"
 
 enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 100000, ROW_BYTES = 330 };
 
-/* The part of a frame by which a grouping tells sites apart. */
+/* The part of a frame by which a grouping tells sites apart; the rest is 0. */
 struct key {
-    uint32_t function, file, module;
-    int32_t line;
-    uint32_t is_mapping;
+    uint32_t function, file, module, line, is_mapping;
 };
+
+enum { KEY_WORDS = sizeof(struct key) / sizeof(uint32_t) };
 
 static struct key
 key_of(const struct alqi_view_index *x, const struct alqi_view_node *node,
@@ -30,7 +30,7 @@ key_of(const struct alqi_view_index *x, const struct alqi_view_node *node,
 
     switch (grouping) {
     case ALQI_VIEW_BY_LINE:
-        key.line = node->line;
+        key.line = (uint32_t)node->line;
         __attribute__((fallthrough));
     case ALQI_VIEW_BY_FUNCTION:
         key.function = node->function;
@@ -47,26 +47,6 @@ key_of(const struct alqi_view_index *x, const struct alqi_view_node *node,
     return key;
 }
 
-/* Slots hold a row's number + 1; at most half of them are in use. */
-static uint32_t
-row_at(struct alqi_view_sites *s, struct key *keys, uint32_t *slots,
-       uint32_t n_slots, const struct key *key)
-{
-    uint64_t hash = alqi_base_mix(
-        ((uint64_t)key->function << 32 | key->file) ^
-        alqi_base_mix((uint64_t)key->module << 32 | (uint32_t)key->line) ^
-        key->is_mapping);
-    uint32_t mask = n_slots - 1, i = (uint32_t)hash & mask;
-
-    for (; slots[i] != 0; i = (i + 1) & mask)
-        if (memcmp(&keys[slots[i] - 1], key, sizeof *key) == 0)
-            return slots[i] - 1;
-    memset(&s->rows[s->n], 0, sizeof *s->rows);
-    keys[s->n] = *key;
-    slots[i] = ++s->n;
-    return s->n - 1;
-}
-
 /* A row takes the name of its heaviest stack. */
 static void
 stack_enter(struct alqi_view_sites *s, uint32_t row, const struct key *key,
@@ -77,7 +57,7 @@ stack_enter(struct alqi_view_sites *s, uint32_t row, const struct key *key,
     if (site->sum.objects == 0 || sum->bytes > site->heaviest_bytes) {
         site->heaviest_bytes = sum->bytes;
         site->function = node->function;
-        site->line = key->line;
+        site->line = (int32_t)key->line;
     }
     site->is_mapping = key->is_mapping != 0;
     alqi_view_sum_join(&site->sum, sum);
@@ -89,30 +69,28 @@ alqi_view_sites_make(struct alqi_view_sites *s, const struct alqi_view_index *x,
                      const struct alqi_view_scan *scan,
                      enum alqi_view_grouping grouping)
 {
-    uint32_t n_slots = 16;
-    struct key *keys = calloc((size_t)x->n_stacks + 1, sizeof *keys);
-    uint32_t *slots;
+    struct alqi_base_intern keys = {.n_words = KEY_WORDS}; /* a row a site */
+    bool is_made;
 
-    while (n_slots < 2 * (uint64_t)x->n_stacks)
-        n_slots *= 2;
-    slots = calloc(n_slots, sizeof *slots);
     s->n = 0;
     s->rows = calloc((size_t)x->n_stacks + 1, sizeof *s->rows);
-    for (uint32_t i = 0;
-         keys != NULL && slots != NULL && s->rows != NULL && i < x->n_stacks;
-         i++) {
+    is_made = s->rows != NULL;
+    for (uint32_t i = 0; is_made && i < x->n_stacks; i++) {
         const struct alqi_view_node *node = &x->nodes[shape->site_of_stack[i]];
         struct key key = key_of(x, node, grouping);
+        uint32_t row;
 
         if (scan->stacks[i].objects == 0)
             continue;
         key.is_mapping = x->stacks[i].is_mapping != 0;
-        stack_enter(s, row_at(s, keys, slots, n_slots, &key), &key, node,
-                    &scan->stacks[i]);
+        row = alqi_base_intern(&keys, (const uint32_t *)&key);
+        is_made = row != ALQI_BASE_INTERN_NONE;
+        if (is_made)
+            stack_enter(s, row, &key, node, &scan->stacks[i]);
     }
-    free(keys);
-    free(slots);
-    return keys != NULL && slots != NULL && s->rows != NULL;
+    s->n = keys.n;
+    alqi_base_intern_clear(&keys);
+    return is_made;
 }
 
 static int

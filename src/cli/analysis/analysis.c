@@ -860,39 +860,3 @@ alqi_cli_analysis_free(struct alqi_cli_analysis *a)
     alqi_cli_estimator_free(&a->estimator);
     alqi_cli_names_drop(a->names);
 }
-
-/* ---- stacks as frames ------------------------------------------------ */
-
-static void
-frames_room(struct alqi_cli_frame **frames, uint32_t *capacity, uint32_t n)
-{
-    if (n <= *capacity)
-        return;
-    *capacity = 2 * n;
-    *frames = alqi_cli_realloc(*frames, *capacity, sizeof **frames);
-}
-
-uint32_t
-alqi_cli_stack_frames(struct alqi_cli_analysis *a, uint32_t node,
-                      struct alqi_cli_frame **frames, uint32_t *capacity)
-{
-    uint32_t n = 0;
-
-    /* Innermost first, as the trie leads; turned around at the end. */
-    for (; node != 0; node = a->stacks.nodes[node].parent) {
-        uint32_t k;
-        const struct alqi_cli_frame *x = alqi_cli_names_frames(
-            a->names, a->reader, a->stacks.nodes[node].code, &k);
-
-        frames_room(frames, capacity, n + k);
-        for (uint32_t i = k; i-- > 0;)
-            (*frames)[n++] = x[i];
-    }
-    for (uint32_t i = 0; i < n / 2; i++) {
-        struct alqi_cli_frame swap = (*frames)[i];
-
-        (*frames)[i] = (*frames)[n - 1 - i];
-        (*frames)[n - 1 - i] = swap;
-    }
-    return n;
-}

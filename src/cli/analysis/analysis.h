@@ -176,5 +176,7 @@ void alqi_cli_analysis_picture_free(struct alqi_cli_analysis *picture);
 uint32_t alqi_cli_stack_frames(struct alqi_cli_analysis *analysis,
                                uint32_t node, struct alqi_cli_frame **frames,
                                uint32_t *capacity);
+/* The last becomes the first. */
+void alqi_cli_frames_turn(struct alqi_cli_frame *frames, uint32_t n);
 
 #endif

@@ -2,25 +2,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
+#include "base/intern.h"
 #include "cli/tool/cli.h"
 #include "cli/analysis/groups.h"
-
-/* The part of a frame by which a grouping tells sites apart. */
-struct key {
-    uint32_t function, file, module;
-    int32_t line;
-    uint32_t is_mapping;
-};
 
 struct maker {
     struct alqi_cli_analysis *analysis;
     enum alqi_cli_grouping grouping;
     enum alqi_cli_measure measure;
     struct alqi_cli_groups *out;
-    struct key *keys;
-    uint32_t *slots; /* group + 1; 0 is free; at most half in use */
-    uint32_t n_slots;
+    struct alqi_base_intern keys; /* a row a group */
 };
 
 /* Frames without symbols count as wrappers when the next frame outward that
@@ -55,36 +46,25 @@ alqi_cli_frame_masked(const struct alqi_cli_frame *f,
 }
 
 static uint32_t
-group_of(struct maker *m, const struct key *key)
+group_of(struct maker *m, const struct alqi_cli_frame *frame, bool is_mapping)
 {
-    uint32_t mask = m->n_slots - 1;
-    uint64_t hash = alqi_base_mix(
-        ((uint64_t)key->function << 32 | key->file) ^
-        alqi_base_mix((uint64_t)key->module << 32 | (uint32_t)key->line) ^
-        key->is_mapping);
-    uint32_t i = (uint32_t)hash & mask;
+    struct alqi_cli_frame f = alqi_cli_frame_masked(frame, m->grouping);
+    uint32_t key[] = {f.function, f.file, f.module, (uint32_t)f.line,
+                      is_mapping};
+    uint32_t number = alqi_cli_intern(&m->keys, key);
 
-    for (; m->slots[i] != 0; i = (i + 1) & mask)
-        if (memcmp(&m->keys[m->slots[i] - 1], key, sizeof *key) == 0)
-            return m->slots[i] - 1;
-    memset(&m->out->groups[m->out->n_groups], 0, sizeof *m->out->groups);
-    m->keys[m->out->n_groups] = *key;
-    m->slots[i] = ++m->out->n_groups;
-    return m->slots[i] - 1;
+    if (number == m->out->n_groups)
+        m->out->groups[m->out->n_groups++] =
+            (struct alqi_cli_group){.is_mapping = is_mapping};
+    return number;
 }
 
 static void
 site_enter(struct maker *m, uint32_t index, const struct alqi_cli_frame *frame)
 {
     const struct alqi_cli_site *site = &m->analysis->sites[index];
-    struct alqi_cli_frame f = alqi_cli_frame_masked(frame, m->grouping);
-    struct key key = {f.function, f.file, f.module, f.line, site->is_mapping};
-    uint32_t number;
-    struct alqi_cli_group *g;
-
-    number = group_of(m, &key);
-    g = &m->out->groups[number];
-    g->is_mapping = site->is_mapping;
+    uint32_t number = group_of(m, frame, site->is_mapping);
+    struct alqi_cli_group *g = &m->out->groups[number];
 
     m->out->group_of_site[index] = number;
     if (g->n_sites == 0 ||
@@ -162,21 +142,15 @@ alqi_cli_groups_make(struct alqi_cli_groups *groups,
                      enum alqi_cli_measure measure)
 {
     uint32_t n = analysis->n_sites;
-    struct maker m = {analysis, grouping, measure, groups, NULL, NULL, 16};
+    struct maker m = {analysis, grouping, measure, groups, {.n_words = 5}};
 
-    while (m.n_slots < 2 * n)
-        m.n_slots *= 2;
-    m.keys = alqi_cli_realloc(NULL, n, sizeof *m.keys);
-    m.slots = alqi_cli_realloc(NULL, m.n_slots, sizeof *m.slots);
-    memset(m.slots, 0, m.n_slots * sizeof *m.slots);
     groups->groups = alqi_cli_realloc(NULL, n, sizeof *groups->groups);
     groups->group_of_site =
         alqi_cli_realloc(NULL, n, sizeof *groups->group_of_site);
     groups->n_groups = 0;
     sites_enter(&m);
     sort(&m);
-    free(m.keys);
-    free(m.slots);
+    alqi_base_intern_clear(&m.keys);
 }
 
 void

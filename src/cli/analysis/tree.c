@@ -1,13 +1,9 @@
 /* tree.c -- see tree.h */
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/analysis/groups.h"
 #include "cli/analysis/tree.h"
-
-enum { NODES_FIRST = 256 };
 
 static bool
 is_same(const struct alqi_cli_frame *a, const struct alqi_cli_frame *b)
@@ -32,57 +28,22 @@ alqi_cli_fold_recursion(struct alqi_cli_frame *frames, uint32_t n)
     return kept;
 }
 
-static uint32_t *
-slot_find(const struct alqi_cli_tree *t, uint32_t parent,
-          const struct alqi_cli_frame *f)
-{
-    uint32_t mask = t->n_slots - 1;
-    uint64_t hash =
-        alqi_base_mix(((uint64_t)parent << 32 | f->function) ^
-                      alqi_base_mix((uint64_t)f->file << 32 | f->module));
-    uint32_t i = (uint32_t)hash & mask;
-
-    for (;; i = (i + 1) & mask) {
-        uint32_t node = t->slots[i];
-
-        if (node == 0 || (t->nodes[node].parent == parent &&
-                          is_same(&t->nodes[node].frame, f)))
-            return &t->slots[i];
-    }
-}
-
-static void
-grow(struct alqi_cli_tree *t)
-{
-    t->capacity = t->capacity == 0 ? NODES_FIRST : 2 * t->capacity;
-    t->nodes = alqi_cli_realloc(t->nodes, t->capacity, sizeof *t->nodes);
-    free(t->slots);
-    t->n_slots = 2 * t->capacity;
-    t->slots = alqi_cli_realloc(NULL, t->n_slots, sizeof *t->slots);
-    memset(t->slots, 0, t->n_slots * sizeof *t->slots);
-    for (uint32_t i = 1; i < t->n_nodes; i++)
-        *slot_find(t, t->nodes[i].parent, &t->nodes[i].frame) = i;
-}
-
 static uint32_t
 child(struct alqi_cli_tree *t, uint32_t parent, const struct alqi_cli_frame *f)
 {
-    uint32_t *slot;
+    uint32_t key[] = {parent, f->function, f->file, f->module};
+    uint32_t node = alqi_cli_intern(&t->keys, key) + 1;
 
-    if (t->n_nodes == t->capacity)
-        grow(t);
-    slot = slot_find(t, parent, f);
-    if (*slot == 0) {
-        struct alqi_cli_tree_node *node = &t->nodes[t->n_nodes];
-
-        memset(node, 0, sizeof *node);
-        node->frame = *f;
-        node->parent = parent;
-        node->next = t->nodes[parent].first_child;
-        t->nodes[parent].first_child = t->n_nodes;
-        *slot = t->n_nodes++;
-    }
-    return *slot;
+    if (node < t->n_nodes)
+        return node;
+    t->nodes = alqi_cli_grow(t->nodes, t->n_nodes, sizeof *t->nodes);
+    t->nodes[node] = (struct alqi_cli_tree_node){
+        .frame = *f,
+        .parent = parent,
+        .next = t->nodes[parent].first_child,
+    };
+    t->nodes[parent].first_child = node;
+    return t->n_nodes++;
 }
 
 static void
@@ -126,17 +87,6 @@ children_sort(struct alqi_cli_tree *t, uint32_t parent, uint32_t *room)
     *link = 0;
 }
 
-static void
-turn_around(struct alqi_cli_frame *frames, uint32_t n)
-{
-    for (uint32_t i = 0; i < n / 2; i++) {
-        struct alqi_cli_frame swap = frames[i];
-
-        frames[i] = frames[n - 1 - i];
-        frames[n - 1 - i] = swap;
-    }
-}
-
 void
 alqi_cli_tree_make(struct alqi_cli_tree *t, struct alqi_cli_analysis *analysis,
                    enum alqi_cli_tree_kind kind, enum alqi_cli_measure measure)
@@ -145,10 +95,9 @@ alqi_cli_tree_make(struct alqi_cli_tree *t, struct alqi_cli_analysis *analysis,
     uint32_t capacity = 0;
     uint32_t *room;
 
-    memset(t, 0, sizeof *t);
-    grow(t);
-    memset(&t->nodes[0], 0, sizeof t->nodes[0]);
-    t->n_nodes = 1;
+    *t = (struct alqi_cli_tree){.n_nodes = 1, .keys = {.n_words = 4}};
+    t->nodes = alqi_cli_grow(NULL, 0, sizeof *t->nodes);
+    t->nodes[0] = (struct alqi_cli_tree_node){.bytes = 0};
     for (uint32_t i = 0; i < analysis->n_sites; i++) {
         const struct alqi_cli_site *site = &analysis->sites[i];
         uint32_t n;
@@ -159,7 +108,7 @@ alqi_cli_tree_make(struct alqi_cli_tree *t, struct alqi_cli_analysis *analysis,
         if (n > 0) /* the wrappers inside of the site tell nothing */
             n = alqi_cli_naming_frame(frames, n) + 1;
         if (kind == ALQI_CLI_BOTTOM_UP)
-            turn_around(frames, n);
+            alqi_cli_frames_turn(frames, n);
         n = alqi_cli_fold_recursion(frames, n);
         site_enter(t, frames, n, site->sums[measure].bytes);
     }
@@ -174,5 +123,5 @@ void
 alqi_cli_tree_free(struct alqi_cli_tree *t)
 {
     free(t->nodes);
-    free(t->slots);
+    alqi_base_intern_clear(&t->keys);
 }

@@ -5,6 +5,7 @@
 #ifndef ALQI_CLI_ANALYSIS_TREE_H
 #define ALQI_CLI_ANALYSIS_TREE_H
 
+#include "base/intern.h"
 #include "cli/analysis/analysis.h"
 
 #define ALQI_CLI_TREE_CHOICES "top-down bottom-up none"
@@ -25,9 +26,8 @@ struct alqi_cli_tree_node {
 /* Node 0 is the root: everything. */
 struct alqi_cli_tree {
     struct alqi_cli_tree_node *nodes;
-    uint32_t n_nodes, capacity;
-    uint32_t *slots;
-    uint32_t n_slots;
+    uint32_t n_nodes;
+    struct alqi_base_intern keys; /* parent and frame: a row a node, but 0 */
 };
 
 void alqi_cli_tree_make(struct alqi_cli_tree *tree,

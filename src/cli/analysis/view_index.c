@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/intern.h"
 #include "base/map.h"
 #include "cli/analysis/analysis.h"
 #include "cli/tool/cli.h"
@@ -44,9 +45,9 @@ struct alqi_cli_view_indexer {
     uint64_t taken_below; /* of hashes; 0: all are taken */
     uint64_t n_met, n_ghosts;
 
-    struct alqi_base_map class_of;  /* length, rate */
-    struct alqi_base_map origin_of; /* process, thread, domain, source */
-    uint32_t *stack_of_node;        /* + 1 */
+    struct alqi_base_map class_of;   /* length, rate */
+    struct alqi_base_intern origins; /* process, thread, domain, source */
+    uint32_t *stack_of_node;         /* + 1 */
     uint32_t n_stack_of_node;
     struct alqi_view_stack *stacks; /* nodes of the analysis */
     uint32_t n_stacks;
@@ -56,9 +57,9 @@ struct alqi_cli_view_indexer {
 
     uint32_t *text_of_name; /* + 1 */
     uint32_t n_text_of_name;
-    struct alqi_base_map file_pairs, function_of; /* name, file, module */
-    struct alqi_base_map node_pairs, node_of;     /* parent, function, line */
-    uint32_t n_pairs;
+    struct alqi_base_intern functions; /* name, file, module */
+    struct alqi_base_intern nodes;     /* parent, function, line; node 0 has no
+                                          row */
 };
 
 static _Noreturn void
@@ -186,14 +187,12 @@ origin_find(struct alqi_cli_view_indexer *x, const struct alqi_ctf_event *e,
         .domain = e->domain,
         .source = e->source,
     };
-    uint64_t key = (uint64_t)o.process << 36 | (uint64_t)o.thread << 20 |
-                   (uint64_t)o.domain << 4 | o.source;
-    bool is_new;
-    uint64_t *number = map_at(&x->origin_of, key, &is_new);
+    uint32_t key[] = {o.process, o.thread, o.domain, o.source};
+    uint32_t n = x->origins.n, number = alqi_cli_intern(&x->origins, key);
 
-    if (is_new)
-        *number = alqi_view_build_origin(x->build, &o);
-    return (uint32_t)*number;
+    if (number == n)
+        alqi_view_build_origin(x->build, &o);
+    return number;
 }
 
 static uint32_t
@@ -364,30 +363,15 @@ text_new(struct alqi_cli_view_indexer *x, const char *text)
     return text_of(x, alqi_cli_names_intern(x->a->names, text));
 }
 
-/* The number of a pair of numbers. */
-static uint32_t
-pair_find(struct alqi_cli_view_indexer *x, struct alqi_base_map *map,
-          uint32_t a, uint32_t b)
-{
-    bool is_new;
-    uint64_t *number = map_at(map, (uint64_t)a << 32 | b, &is_new);
-
-    if (is_new)
-        *number = x->n_pairs++;
-    return (uint32_t)*number;
-}
-
 static uint32_t
 function_find(struct alqi_cli_view_indexer *x, const struct alqi_cli_frame *f)
 {
-    uint32_t pair = pair_find(x, &x->file_pairs, f->function, f->file);
+    uint32_t key[] = {f->function, f->file, f->module};
+    uint32_t n = x->functions.n, number = alqi_cli_intern(&x->functions, key);
     struct alqi_view_function function;
-    bool is_new;
-    uint64_t *number =
-        map_at(&x->function_of, (uint64_t)pair << 32 | f->module, &is_new);
 
-    if (!is_new)
-        return (uint32_t)*number;
+    if (number < n)
+        return number;
     function = (struct alqi_view_function){
         .name = text_of(x, f->function),
         .file = text_of(x, f->file),
@@ -395,8 +379,7 @@ function_find(struct alqi_cli_view_indexer *x, const struct alqi_cli_frame *f)
         .flags = (f->is_wrapper ? ALQI_VIEW_WRAPPER : 0u) |
                  (f->is_nameless ? ALQI_VIEW_NAMELESS : 0u),
     };
-    *number = alqi_view_build_function(x->build, &function);
-    return (uint32_t)*number;
+    return alqi_view_build_function(x->build, &function);
 }
 
 /* Two addresses of one line are one node. */
@@ -405,14 +388,12 @@ node_find(struct alqi_cli_view_indexer *x, uint32_t parent,
           const struct alqi_cli_frame *f)
 {
     struct alqi_view_node node = {parent, function_find(x, f), f->line};
-    uint32_t pair = pair_find(x, &x->node_pairs, parent, node.function);
-    bool is_new;
-    uint64_t *number = map_at(
-        &x->node_of, (uint64_t)pair << 32 | (uint32_t)node.line, &is_new);
+    uint32_t key[] = {parent, node.function, (uint32_t)node.line};
+    uint32_t n = x->nodes.n, number = alqi_cli_intern(&x->nodes, key);
 
-    if (is_new)
-        *number = alqi_view_build_node(x->build, &node);
-    return (uint32_t)*number;
+    if (number < n)
+        return number + 1;
+    return alqi_view_build_node(x->build, &node);
 }
 
 /* Which nodes some stack has. */
@@ -570,6 +551,8 @@ alqi_cli_view_indexer_new(struct alqi_cli_analysis *analysis, FILE *out,
     memset(x, 0, sizeof *x);
     x->a = analysis;
     x->share = 1;
+    x->origins.n_words = 4;
+    x->functions.n_words = x->nodes.n_words = 3;
     alqi_cli_blocks_init(&x->looks, 0);
     x->build = alqi_view_build_new(put, out);
     if (x->build == NULL)
@@ -612,11 +595,9 @@ alqi_cli_view_indexer_drop(struct alqi_cli_view_indexer *x)
     alqi_base_map_clear(&x->row_of_id);
     alqi_base_map_clear(&x->older_row);
     alqi_base_map_clear(&x->class_of);
-    alqi_base_map_clear(&x->origin_of);
-    alqi_base_map_clear(&x->file_pairs);
-    alqi_base_map_clear(&x->function_of);
-    alqi_base_map_clear(&x->node_pairs);
-    alqi_base_map_clear(&x->node_of);
+    alqi_base_intern_clear(&x->origins);
+    alqi_base_intern_clear(&x->functions);
+    alqi_base_intern_clear(&x->nodes);
     free(x->stack_of_node);
     free(x->stacks);
     free(x->text_of_name);

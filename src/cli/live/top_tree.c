@@ -7,74 +7,32 @@
 #include "cli/analysis/tree.h"
 #include "cli/live/top_tree.h"
 
-enum { NODES_FIRST = 256, DEPTH_MOST = 200 };
+enum { ROWS_FIRST = 256, DEPTH_MOST = 200 };
 
 static const double AUTO_SHARE = 0.1;    /* of all, and it is open */
 static const double CHAIN_SHARE = 0.995; /* of its parent: nothing branches */
 
 /* ---- nodes --------------------------------------------------------------- */
 
-static bool
-is_same(const struct alqi_cli_top_node *n, uint32_t parent,
-        const struct alqi_cli_frame *f, bool is_mapping)
-{
-    return n->parent == parent && n->frame.function == f->function &&
-           n->frame.file == f->file && n->frame.module == f->module &&
-           n->frame.line == f->line && n->is_mapping == is_mapping;
-}
-
-static uint32_t *
-slot_find(const struct alqi_cli_top_tree *t, uint32_t parent,
-          const struct alqi_cli_frame *f, bool is_mapping)
-{
-    uint32_t mask = t->n_slots - 1;
-    uint64_t hash = alqi_base_mix(
-        ((uint64_t)parent << 32 | f->function) ^
-        alqi_base_mix((uint64_t)f->file << 32 | f->module) ^
-        alqi_base_mix((uint64_t)(uint32_t)f->line << 1 | is_mapping));
-    uint32_t i = (uint32_t)hash & mask;
-
-    while (t->slots[i] != 0 &&
-           !is_same(&t->nodes[t->slots[i]], parent, f, is_mapping))
-        i = (i + 1) & mask;
-    return &t->slots[i];
-}
-
-static void
-nodes_grow(struct alqi_cli_top_tree *t)
-{
-    t->capacity = t->capacity == 0 ? NODES_FIRST : 2 * t->capacity;
-    t->nodes = alqi_cli_realloc(t->nodes, t->capacity, sizeof *t->nodes);
-    free(t->slots);
-    t->n_slots = 2 * t->capacity;
-    t->slots = alqi_cli_realloc(NULL, t->n_slots, sizeof *t->slots);
-    memset(t->slots, 0, t->n_slots * sizeof *t->slots);
-    for (uint32_t i = 1; i < t->n_nodes; i++)
-        *slot_find(t, t->nodes[i].parent, &t->nodes[i].frame,
-                   t->nodes[i].is_mapping) = i;
-}
-
 static uint32_t
 child(struct alqi_cli_top_tree *t, uint32_t parent,
       const struct alqi_cli_frame *f, bool is_mapping)
 {
-    uint32_t *slot;
+    uint32_t key[] = {parent,    f->function,       f->file,
+                      f->module, (uint32_t)f->line, is_mapping};
+    uint32_t node = alqi_cli_intern(&t->keys, key) + 1;
 
-    if (t->n_nodes == t->capacity)
-        nodes_grow(t);
-    slot = slot_find(t, parent, f, is_mapping);
-    if (*slot == 0) {
-        struct alqi_cli_top_node *node = &t->nodes[t->n_nodes];
-
-        memset(node, 0, sizeof *node);
-        node->frame = *f;
-        node->parent = parent;
-        node->is_mapping = is_mapping;
-        node->next = t->nodes[parent].first_child;
-        t->nodes[parent].first_child = t->n_nodes;
-        *slot = t->n_nodes++;
-    }
-    return *slot;
+    if (node < t->n_nodes)
+        return node;
+    t->nodes = alqi_cli_grow(t->nodes, t->n_nodes, sizeof *t->nodes);
+    t->nodes[node] = (struct alqi_cli_top_node){
+        .frame = *f,
+        .parent = parent,
+        .next = t->nodes[parent].first_child,
+        .is_mapping = is_mapping,
+    };
+    t->nodes[parent].first_child = node;
+    return t->n_nodes++;
 }
 
 void
@@ -84,8 +42,9 @@ alqi_cli_top_tree_init(struct alqi_cli_top_tree *t, enum alqi_cli_top_view view,
     memset(t, 0, sizeof *t);
     t->view = view;
     t->grouping = grouping;
-    nodes_grow(t);
-    memset(&t->nodes[0], 0, sizeof t->nodes[0]);
+    t->keys.n_words = 6;
+    t->nodes = alqi_cli_grow(NULL, 0, sizeof *t->nodes);
+    t->nodes[0] = (struct alqi_cli_top_node){.parent = 0};
     t->n_nodes = 1;
 }
 
@@ -93,7 +52,7 @@ void
 alqi_cli_top_tree_free(struct alqi_cli_top_tree *t)
 {
     free(t->nodes);
-    free(t->slots);
+    alqi_base_intern_clear(&t->keys);
     free(t->leaf_of);
     memset(t, 0, sizeof *t);
 }
@@ -132,17 +91,6 @@ leaf_from_program(struct alqi_cli_top_tree *t,
     return node;
 }
 
-static void
-turn_around(struct alqi_cli_frame *frames, uint32_t n)
-{
-    for (uint32_t i = 0; i < n / 2; i++) {
-        struct alqi_cli_frame swap = frames[i];
-
-        frames[i] = frames[n - 1 - i];
-        frames[n - 1 - i] = swap;
-    }
-}
-
 /* A function that calls itself stands at its place nearest to the root. */
 static uint32_t
 leaf_make(struct alqi_cli_top_tree *t, struct alqi_cli_analysis *picture,
@@ -162,9 +110,9 @@ leaf_make(struct alqi_cli_top_tree *t, struct alqi_cli_analysis *picture,
         n = alqi_cli_fold_recursion(*frames, n);
         return leaf_from_program(t, *frames, n, site->is_mapping);
     }
-    turn_around(*frames, n);
+    alqi_cli_frames_turn(*frames, n);
     n = alqi_cli_fold_recursion(*frames, n);
-    turn_around(*frames, n);
+    alqi_cli_frames_turn(*frames, n);
     return leaf_from_site(t, *frames, n, site->is_mapping);
 }
 
@@ -411,7 +359,7 @@ static void
 row_add(struct listing *l, uint32_t node, uint32_t depth)
 {
     if (l->n_rows == l->capacity) {
-        l->capacity = l->capacity == 0 ? NODES_FIRST : 2 * l->capacity;
+        l->capacity = l->capacity == 0 ? ROWS_FIRST : 2 * l->capacity;
         l->rows = alqi_cli_realloc(l->rows, l->capacity, sizeof *l->rows);
     }
     l->rows[l->n_rows++] = (struct alqi_cli_top_row){node, depth};

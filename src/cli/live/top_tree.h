@@ -9,6 +9,7 @@
 #ifndef ALQI_CLI_LIVE_TOP_TREE_H
 #define ALQI_CLI_LIVE_TOP_TREE_H
 
+#include "base/intern.h"
 #include "cli/analysis/groups.h"
 
 enum alqi_cli_top_view {
@@ -65,9 +66,9 @@ struct alqi_cli_top_tree {
     enum alqi_cli_top_view view;
     enum alqi_cli_grouping grouping; /* of the sites */
     struct alqi_cli_top_node *nodes;
-    uint32_t n_nodes, capacity;
-    uint32_t *slots;
-    uint32_t n_slots;
+    uint32_t n_nodes;
+    struct alqi_base_intern keys; /* what tells a node apart: a row a node, but
+                                     for the root */
     uint32_t *leaf_of; /* by place of a site: node + 1; 0: not made yet */
     uint32_t n_leaves;
 };

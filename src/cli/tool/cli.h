@@ -129,5 +129,8 @@ void *alqi_cli_realloc(void *block, size_t n, size_t each_bytes);
 /* The same for an array that holds n and gets one more: doubles at powers of
  * two. */
 void *alqi_cli_grow(void *array, uint32_t n, size_t each_bytes);
+/* alqi_base_intern that ends the command the same way. */
+struct alqi_base_intern;
+uint32_t alqi_cli_intern(struct alqi_base_intern *table, const uint32_t *row);
 
 #endif

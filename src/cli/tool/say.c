@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/intern.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/text.h"
 
@@ -78,4 +79,15 @@ alqi_cli_grow(void *array, uint32_t n, size_t each_bytes)
     if ((n & (n - 1)) != 0)
         return array;
     return alqi_cli_realloc(array, n == 0 ? 1 : 2 * (size_t)n, each_bytes);
+}
+
+uint32_t
+alqi_cli_intern(struct alqi_base_intern *table, const uint32_t *row)
+{
+    uint32_t number = alqi_base_intern(table, row);
+
+    if (number != ALQI_BASE_INTERN_NONE)
+        return number;
+    alqi_cli_say("out of memory for %u rows", table->n);
+    exit(ALQI_CLI_UNREADABLE);
 }
