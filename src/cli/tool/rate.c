@@ -54,8 +54,9 @@ alqi_cli_bytes_parse(const char *text, double *bytes)
 }
 
 bool
-alqi_cli_interval_set(const char *verb, const char *value, double *rate)
+alqi_cli_interval_take(void *to, const char *verb, const char *value)
 {
+    double *rate = to;
     double bytes;
 
     if (!alqi_cli_bytes_parse(value, &bytes) || bytes < ALQI_WORD_BYTES ||
@@ -81,7 +82,7 @@ alqi_cli_rate_parse(const char *text, double *rate)
 }
 
 bool
-alqi_cli_rate_set(const char *verb, const char *value, double *rate)
+alqi_cli_rate_take(void *rate, const char *verb, const char *value)
 {
     if (alqi_cli_rate_parse(value, rate))
         return true;

@@ -254,9 +254,10 @@ headers_read(struct alqi_cli_web_headers *h, const char *verb, const char *path)
 }
 
 bool
-alqi_cli_web_header_add(struct alqi_cli_web_headers *h, const char *verb,
-                        const char *value)
+alqi_cli_web_header_take(void *to, const char *verb, const char *value)
 {
+    struct alqi_cli_web_headers *h = to;
+
     return value[0] == '@' ? headers_read(h, verb, value + 1)
                            : header_keep(h, verb, value);
 }
