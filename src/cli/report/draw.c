@@ -39,6 +39,15 @@ alqi_cli_draw_fit(const struct alqi_cli_term *term, enum alqi_cli_style style,
     *left = 0;
 }
 
+const char *
+alqi_cli_measure_name(enum alqi_cli_measure measure)
+{
+    static const char *const names[] = {"allocated", "live", "peak",
+                                        "temporary"};
+
+    return names[measure];
+}
+
 void
 alqi_cli_draw_name(char *out, size_t capacity, const char *function)
 {

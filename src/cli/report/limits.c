@@ -16,9 +16,6 @@ enum { INTERVAL_WORDS = 10000 };
 /* More than that between the task and its limit is worth a remark. */
 static const double INACCURATE = 10;
 
-const double alqi_cli_limits_targets[] = {1e-9, 4e-15, 1e-50};
-const char *const alqi_cli_limits_chances[] = {"1e-9", "4e-15", "1e-50"};
-
 struct options {
     struct alqi_cli_limits limits;
     const char *plot;
@@ -78,17 +75,6 @@ const struct alqi_cli_option alqi_cli_limits_options[] = {
 };
 
 /* ---- text --------------------------------------------------------------- */
-
-struct alqi_cli_limits_row
-alqi_cli_limits_row(uint64_t limit_words, uint64_t interval_words,
-                    double probability)
-{
-    return (struct alqi_cli_limits_row){
-        limit_words,
-        alqi_limit_safe_words(limit_words, interval_words, probability),
-        alqi_limit_stop_words(limit_words, interval_words, probability),
-    };
-}
 
 static struct alqi_cli_text
 in_words(uint64_t n)

@@ -12,15 +12,6 @@ enum { TOP_DEFAULT = 20, STACKS_DEFAULT = 10 };
 
 static const double TEMPORARY_DEFAULT_US = 1000;
 
-const char *
-alqi_cli_measure_name(enum alqi_cli_measure measure)
-{
-    static const char *const names[] = {"allocated", "live", "peak",
-                                        "temporary"};
-
-    return names[measure];
-}
-
 /* ---- options ------------------------------------------------------------- */
 
 static bool
