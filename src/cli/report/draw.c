@@ -1,4 +1,8 @@
-/* draw.c -- see draw.h */
+/* draw.c -- columns, names and bars of the tables that people read
+ *
+ * Widths are counted in columns of UTF-8, never in bytes.  draw_fit() prints at
+ * most *left columns and takes what it used from *left, so that a row never
+ * wraps.  Nothing is kept between two calls. */
 #include <stdbool.h>
 #include <string.h>
 

@@ -1,4 +1,8 @@
-/* rate.c -- see rate.h */
+/* rate.c -- sizes, intervals and rates, read from what people write
+ *
+ * A rate is kept in samples per word; an interval of N bytes is the rate
+ * ALQI_WORD_BYTES / N.  strtod's hexadecimal digits, "inf", "nan" and leading
+ * blanks are refused. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
