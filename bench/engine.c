@@ -19,11 +19,11 @@ static const struct alqi_stack_regs no_regs;
 
 /* The engine is linked without a stack: no client here asks for one. */
 struct alqi_stack_result
-alqi_stack_capture(struct alqi_stack_cache *memo,
+alqi_stack_capture(struct alqi_stack_cache *cache,
                    const struct alqi_stack_regs *start, uintptr_t skip_lo,
                    uintptr_t skip_hi, uint32_t max_frames)
 {
-    (void)memo;
+    (void)cache;
     (void)start;
     (void)skip_lo;
     (void)skip_hi;

@@ -3,11 +3,14 @@
  * usage: stack [--tsv] [ROUNDS]
  *
  * The stack is made of four mutually calling functions chosen by a path of
- * 64, so that captures differ from one to the next.  What the calls alone
+ * 64, so that captures differ from one to the next; or ("recursion") of one
+ * function that calls itself from two places, chosen at random, so that stacks
+ * never come again.  What the calls alone
  * cost is measured in the same round and subtracted.  Medians of ROUNDS.
  *
  *   replay   alqi_stack_capture as it is used
  *   walk     the same with its cache forgotten before each capture
+ *   layout   alqi_stack_layout_capture, as samples of a heap use it
  *   peers    unw_backtrace of libunwind, backtrace() of glibc
  *
  * --tsv prints rows: program metric ours peer peer_value ratio */
@@ -22,10 +25,12 @@
 
 #include "base/base.h"
 #include "stack/capture.h"
+#include "stack/capture_layout.h"
 
-enum { FRAMES = 256, ROUNDS = 15, N_METHODS = 5 };
+enum { FRAMES = 256, ROUNDS = 15, N_METHODS = 6, N_OURS = 3 };
 
 static struct alqi_stack_cache *cache;
+static struct alqi_stack_layouts layouts;
 static uintptr_t frames[FRAMES];
 static int (*unwind_backtrace)(void **, int);
 static int (*capture_by)(void);
@@ -54,6 +59,19 @@ by_walk(void)
     return (int)alqi_stack_capture(cache, &here, 0, 0, FRAMES).n_frames;
 }
 
+static __attribute__((noinline)) int
+by_layout(void)
+{
+    struct alqi_stack_regs here = alqi_stack_regs_here();
+    struct alqi_stack_frames f = alqi_stack_layout_capture(
+        &layouts, cache, &here, 0, 0, ALQI_STACK_LAYOUT_FRAMES_MAX);
+
+    if (f.pcs != NULL)
+        return (int)f.n;
+    /* as memprof does; decodes the rules that the layout lacked */
+    return (int)alqi_stack_capture(cache, &here, 0, 0, FRAMES).n_frames;
+}
+
 static int
 by_libunwind(void)
 {
@@ -75,6 +93,7 @@ struct method {
 static struct method methods[N_METHODS] = {{"none", by_nothing, 1},
                                            {"replay", by_replay, 1},
                                            {"walk", by_walk, 1},
+                                           {"layout", by_layout, 1},
                                            {"unw_backtrace", by_libunwind, 1},
                                            {"backtrace()", by_glibc, 16}};
 
@@ -100,6 +119,24 @@ NODE(node1, 48)
 NODE(node2, 80)
 NODE(node3, 112)
 
+/* Two call sites in one function: 2^depth stacks that lie alike. */
+static __attribute__((noinline)) int
+recurse(unsigned depth, uint64_t path)
+{
+    volatile char pad[32];
+    int r;
+
+    pad[0] = (char)depth;
+    if (depth == 0)
+        return capture_by() + (pad[0] != 0);
+    if ((path >> (depth & 63) & 1) != 0)
+        r = recurse(depth - 1, path);
+    else
+        r = recurse(depth - 1, path) + 1;
+    __asm__ volatile("" : "+r"(r));
+    return r;
+}
+
 static uint64_t
 now_ns(void)
 {
@@ -110,7 +147,7 @@ now_ns(void)
 }
 
 static double
-round_ns(const struct method *m, unsigned depth, unsigned long n)
+round_ns(const struct method *m, node *first, unsigned depth, unsigned long n)
 {
     uint64_t x = 88172645463325252u, start;
 
@@ -121,7 +158,7 @@ round_ns(const struct method *m, unsigned depth, unsigned long n)
         x ^= x << 13;
         x ^= x >> 7;
         x ^= x << 17;
-        n_seen = node0(depth, x & 0x333);
+        n_seen = first(depth, first == recurse ? x : x & 0x333);
     }
     return (double)(now_ns() - start) / (double)n;
 }
@@ -135,14 +172,15 @@ by_value(const void *a, const void *b)
 }
 
 static void
-measure(unsigned depth, unsigned rounds, bool is_tsv)
+measure(const char *name, node *first, unsigned depth, unsigned rounds,
+        bool is_tsv)
 {
     double ns[N_METHODS][256], median[N_METHODS];
     int seen[N_METHODS];
 
     for (unsigned k = 0; k < rounds; k++) {
         for (unsigned m = 0; m < N_METHODS; m++) {
-            ns[m][k] = round_ns(&methods[m], depth, 20000);
+            ns[m][k] = round_ns(&methods[m], first, depth, 20000);
             seen[m] = n_seen;
         }
         for (unsigned m = N_METHODS; m-- > 0;)
@@ -152,13 +190,13 @@ measure(unsigned depth, unsigned rounds, bool is_tsv)
         qsort(ns[m], rounds, sizeof ns[m][0], by_value);
         median[m] = ns[m][rounds / 2];
         if (!is_tsv)
-            printf("depth %2u  %-14s %8.1f ns  %3d frames  %6.2f ns a frame\n",
-                   depth, methods[m].name, median[m], seen[m],
+            printf("%s%-2u  %-14s %8.1f ns  %3d frames  %6.2f ns a frame\n",
+                   name, depth, methods[m].name, median[m], seen[m],
                    median[m] / seen[m]);
     }
-    for (unsigned ours = 1; is_tsv && ours <= 2; ours++)
-        for (unsigned m = 3; m < N_METHODS; m++)
-            printf("depth%u\t%s_ns\t%.1f\t%s\t%.1f\t%.4f\n", depth,
+    for (unsigned ours = 1; is_tsv && ours <= N_OURS; ours++)
+        for (unsigned m = N_OURS + 1; m < N_METHODS; m++)
+            printf("%s%u\t%s_ns\t%.1f\t%s\t%.1f\t%.4f\n", name, depth,
                    methods[ours].name, median[ours], methods[m].name, median[m],
                    median[ours] / median[m]);
 }
@@ -185,7 +223,9 @@ main(int argc, char **argv)
     alqi_stack_cache_init(cache, FRAMES);
     if (is_tsv)
         printf("program\tmetric\tours\tpeer\tpeer_value\tratio\n");
-    measure(15, rounds, is_tsv); /* about 20 frames with those around */
-    measure(55, rounds, is_tsv);
+    measure("depth", node0, 15, rounds, is_tsv); /* about 20 frames */
+    measure("depth", node0, 55, rounds, is_tsv);
+    measure("recursion", recurse, 15, rounds, is_tsv);
+    measure("recursion", recurse, 40, rounds, is_tsv);
     return 0;
 }

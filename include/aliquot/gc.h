@@ -224,19 +224,19 @@ ALQ_API enum alq_status alq_gc_print_stat(struct alq_domain *d, FILE *out);
 
 /* What `verbose` asks for, on stderr: the sum of these. */
 enum {
-    ALQ_GC_SAY_CYCLE = 0x1,      /* a cycle begins, ends                    */
-    ALQ_GC_SAY_MINOR = 0x2,      /* minor collections, slices               */
-    ALQ_GC_SAY_GROW = 0x4,       /* the heap grows                          */
-    ALQ_GC_SAY_TABLES = 0x8,     /* stacks and tables are resized           */
-    ALQ_GC_SAY_COMPACT = 0x10,   /* compaction                              */
-    ALQ_GC_SAY_PARAMS = 0x20,    /* values of struct alq_gc_control change  */
-    ALQ_GC_SAY_SLICES = 0x40,    /* how much a slice is to do, and why      */
-    ALQ_GC_SAY_FINALISE = 0x80,  /* finalisers                              */
-    ALQ_GC_SAY_START = 0x100,    /* what the heap starts with               */
-    ALQ_GC_SAY_DUE = 0x200,      /* whether compaction is due               */
-    ALQ_GC_SAY_AT_EXIT = 0x400,  /* statistics when the heap or program ends */
-    ALQ_GC_SAY_RESERVE = 0x1000, /* reservation of address space            */
-    ALQ_GC_SAY_DEFAULT = 0x3D    /* OCaml's choice                          */
+    ALQ_GC_LOG_CYCLE = 0x1,      /* a cycle begins, ends                    */
+    ALQ_GC_LOG_MINOR = 0x2,      /* minor collections, slices               */
+    ALQ_GC_LOG_GROW = 0x4,       /* the heap grows                          */
+    ALQ_GC_LOG_TABLES = 0x8,     /* stacks and tables are resized           */
+    ALQ_GC_LOG_COMPACT = 0x10,   /* compaction                              */
+    ALQ_GC_LOG_PARAMS = 0x20,    /* values of struct alq_gc_control change  */
+    ALQ_GC_LOG_SLICES = 0x40,    /* how much a slice is to do, and why      */
+    ALQ_GC_LOG_FINALISE = 0x80,  /* finalisers                              */
+    ALQ_GC_LOG_START = 0x100,    /* what the heap starts with               */
+    ALQ_GC_LOG_DUE = 0x200,      /* whether compaction is due               */
+    ALQ_GC_LOG_AT_EXIT = 0x400,  /* statistics when the heap or program ends */
+    ALQ_GC_LOG_RESERVE = 0x1000, /* reservation of address space            */
+    ALQ_GC_LOG_DEFAULT = 0x3D    /* OCaml's choice                          */
 };
 
 enum alq_gc_policy { /* which pool with free slots is filled first */
@@ -261,7 +261,7 @@ struct alq_gc_control {
                                       never less than 131072 words; 15      */
     intptr_t space_overhead;        /* percent of the live words that may be
                                       dead or free; 1 to 1000000; 120       */
-    intptr_t verbose;               /* ALQ_GC_SAY_...; 0                      */
+    intptr_t verbose;               /* ALQ_GC_LOG_...; 0                      */
     intptr_t max_overhead;          /* percent of the live words that may be
                                       free before the heap is compacted when
                                       a cycle is swept; 0: each time; from

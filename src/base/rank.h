@@ -17,7 +17,8 @@
 #define ALQI_RANKS(X)                                                          \
     X(NONE, "a lock without a rank, which is not checked")                     \
     /* preload */                                                              \
-    X(PRELOAD_BIRTHS, "spawn.c births: threads that are about to begin")       \
+    X(PRELOAD_SERVER, "serve.c server: the control server's state")            \
+    X(PRELOAD_SPAWNS, "spawn.c spawns: threads that are about to begin")       \
     X(PRELOAD_ORPHAN, "thread.c orphan: the state of threads without one")     \
     X(PRELOAD_THREADS, "thread.c threads: the list and the pool of states")    \
     X(PRELOAD_NODES, "nodes.c nodes: the table of call stacks, exact mode")    \
@@ -30,7 +31,10 @@
     X(MEMPROF_ORPHANS, "orphan.c orphans: entries of ended domains")           \
     X(MEMPROF_FILTER, "filter.c grow_lock: the filter's size")                 \
     X(MEMPROF_SHARD, "index.c shards: one shard of the index")                 \
-    X(MEMPROF_POOL, "pool.c pool: nodes")
+    X(MEMPROF_POOL, "pool.c pool: nodes")                                      \
+    /* glue: alq_fork takes these within fork(), under all of memprof's */     \
+    X(GLUE_SERVER, "control.c server: the control server's state")             \
+    X(GLUE_JOB, "control.c control: the job that waits for a domain")
 
 #define ALQI_RANK_ROW(name, text) ALQI_RANK_##name,
 enum alqi_rank { ALQI_RANKS(ALQI_RANK_ROW) ALQI_RANK_LIMIT };

@@ -12,7 +12,7 @@
 #include "base/rank.h"
 #include "base/skip.h"
 
-#define LOW ALQI_RANK_PRELOAD_BIRTHS
+#define LOW ALQI_RANK_PRELOAD_SPAWNS
 #define MIDDLE ALQI_RANK_MEMPROF_DOMAINS
 #define HIGH ALQI_RANK_MEMPROF_POOL
 

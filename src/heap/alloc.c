@@ -1,26 +1,32 @@
-/* alloc.c -- see alloc.h: allocation when the minor heap has no room at once
+/* alloc.c -- allocation when the minor heap has no room at once
  *
- * The limit of the minor heap is its end, or a request of the collector, the
- * sampler, a limit or a signal (heap.md).  The slow way serves what was
- * requested, collects if room is still wanting, and tries again; sampled
- * blocks, and blocks that go to the major heap directly, have ways of their
- * own.  Each returns the block, or ALQ_NULL with the reason on the domain. */
+ * The limit of the minor heap is its end, or a request of the collector,
+ * the sampler, a limit trigger or a signal.  The slow way undoes, serves
+ * what was requested, collects if room is still wanting, and tries again.
+ * Sampled blocks, and blocks that are born old, have ways of their own.
+ * Each returns the block, or ALQ_NULL with the reason in the domain's
+ * status.
+ *
+ * Keeps .inv.limit: Requests are taken before they are served.
+ * Keeps .inv.trigger: A sampled word is not allocated without the client's
+ *   request.
+ * Keeps .inv.limit_trigger: No block passes the trigger without a permit. */
 #include <string.h>
 
 #include "heap/alloc.h"
-#include "heap/calls.h"
+#include "heap/final_run.h"
 #include "heap/custom.h"
-#include "heap/cycle.h"
-#include "heap/direct.h"
+#include "heap/major_cycle.h"
+#include "heap/alloc_direct.h"
 #include "heap/event.h"
-#include "heap/fenced.h"
-#include "heap/limit.h"
-#include "heap/nursery.h"
-#include "heap/observed.h"
-#include "heap/private.h"
-#include "heap/quota.h"
-#include "heap/remember.h"
-#include "heap/stale.h"
+#include "heap/limit_trigger_check.h"
+#include "heap/alloc_limit.h"
+#include "heap/minor_size.h"
+#include "heap/observe_calls.h"
+#include "heap/minor_local.h"
+#include "heap/minor_quota.h"
+#include "heap/minor_remember.h"
+#include "heap/root_stale.h"
 #include "heap/stop.h"
 
 alq_value
@@ -53,8 +59,8 @@ is_forced(struct alqi_domain *d)
 static void
 collect_minor(struct alqi_domain *d)
 {
-    if ((ALQI_HEAP_IS_HARD && d->counts.slices % 2 != 0) ||
-        !alqi_heap_private_try(d))
+    if ((ALQI_HEAP_IS_HARD && d->sums.counts.slices % 2 != 0) ||
+        !alqi_heap_minor_local_try(d))
         alqi_heap_minor(d);
 }
 
@@ -63,19 +69,19 @@ collect_if_asked(struct alqi_domain *d)
 {
     bool forced = is_forced(d);
 
-    alqi_heap_stop_settle(d);
-    if (alqi_heap_limit_take(&d->want_minor) || forced)
+    alqi_heap_stop_poll(d);
+    if (alqi_heap_alloc_limit_take(&d->requests.want_minor) || forced)
         collect_minor(d);
-    if (alqi_heap_limit_take(&d->want_slice) || forced)
+    if (alqi_heap_alloc_limit_take(&d->requests.want_slice) || forced)
         alqi_heap_slice(d, 0);
-    alqi_heap_stop_settle(d);
+    alqi_heap_stop_poll(d);
     alqi_heap_stale(d, forced);
 }
 
 void
 alqi_heap_collect_asked(struct alqi_domain *d)
 {
-    if (d->heap->is_lost)
+    if (d->heap->life.is_lost)
         return;
     alqi_heap_entry_begin(d);
     collect_if_asked(d);
@@ -86,16 +92,16 @@ alqi_heap_collect_asked(struct alqi_domain *d)
 static enum alq_status
 calls_and_pass(struct alqi_domain *d, uint64_t words)
 {
-    enum alq_status st = alqi_heap_calls_run(d);
+    enum alq_status st = alqi_heap_final_run(d);
 
-    return st == ALQ_OK ? alqi_heap_fenced_pass(d, words) : st;
+    return st == ALQ_OK ? alqi_heap_limit_trigger_check(d, words) : st;
 }
 
 enum alq_status
 alqi_heap_alloc_may(struct alqi_domain *d, uint64_t words)
 {
     enum alq_status st =
-        d->heap->is_lost ? ALQ_ESTATE : calls_and_pass(d, words);
+        d->heap->life.is_lost ? ALQ_ESTATE : calls_and_pass(d, words);
 
     if (st != ALQ_OK)
         (void)alqi_heap_fail(d, st);
@@ -105,7 +111,7 @@ alqi_heap_alloc_may(struct alqi_domain *d, uint64_t words)
 enum alq_status
 alqi_heap_poll(struct alqi_domain *d)
 {
-    if (d->heap->is_lost)
+    if (d->heap->life.is_lost)
         return ALQ_OK;
     alqi_heap_collect_asked(d);
     if (alqi_heap_observe_wants(&d->observed))
@@ -116,7 +122,8 @@ alqi_heap_poll(struct alqi_domain *d)
 static bool
 has_room(const struct alqi_domain *d, size_t words)
 {
-    return (uintptr_t)d->pub.young_ptr - d->run_start >= words * ALQ_WORD_BYTES;
+    return (uintptr_t)d->pub.young_ptr - d->young.start >=
+           words * ALQ_WORD_BYTES;
 }
 
 static bool
@@ -126,15 +133,16 @@ make_room(struct alqi_domain *d, size_t words)
         alqi_heap_observed_redraw(d);
     alqi_heap_entry_begin(d);
     collect_if_asked(d);
-    if ((uintptr_t)d->pub.young_ptr - words * ALQ_WORD_BYTES < d->middle) {
-        d->middle = 0;
+    if ((uintptr_t)d->pub.young_ptr - words * ALQ_WORD_BYTES <
+        d->young.slice_trigger) {
+        d->young.slice_trigger = 0;
         alqi_heap_slice(d, 0);
     }
     while (!has_room(d, words) && alqi_heap_quota_take(d))
         continue;
-    if (!has_room(d, words) && !d->is_crowded)
+    if (!has_room(d, words) && !d->young.is_fragmented)
         collect_minor(d);
-    if (!has_room(d, words) && !d->is_crowded)
+    if (!has_room(d, words) && !d->young.is_fragmented)
         alqi_heap_minor(d); /* memory is short: all of them, and more */
     alqi_heap_entry_end(d);
     return has_room(d, words);
@@ -144,8 +152,8 @@ make_room(struct alqi_domain *d, size_t words)
 static uintptr_t
 no_room(struct alqi_domain *d)
 {
-    return d->is_crowded ? ALQI_HEAP_ROOM_CROWDED
-                         : (uintptr_t)alqi_heap_fail(d, ALQ_ENOMEM);
+    return d->young.is_fragmented ? ALQI_HEAP_ROOM_FRAGMENTED
+                                  : (uintptr_t)alqi_heap_fail(d, ALQ_ENOMEM);
 }
 
 static uintptr_t
@@ -199,17 +207,17 @@ alqi_heap_room(struct alqi_domain *d, const uintptr_t *headers,
     enum alq_status st;
 
     ALQI_ASSERT(words >= 1 && words <= ALQI_HEAP_CLASS_WORDS_MAX);
-    if (alqi_heap_observed_is_hit(d, words) &&
+    if (alqi_heap_observed_is_sampled(d, words) &&
         alqi_heap_observed_is_undisturbed(d, words))
         return sampled_room(d, headers, n_blocks, words, caller);
-    if (d->heap->is_lost)
+    if (d->heap->life.is_lost)
         return (uintptr_t)alqi_heap_fail(d, ALQ_ESTATE);
     st = calls_and_pass(d, words); /* they may leave no room */
     if (st != ALQ_OK)
         return (uintptr_t)alqi_heap_fail(d, st);
     if (!make_room(d, words))
         return no_room(d);
-    if (alqi_heap_observed_is_hit(d, words))
+    if (alqi_heap_observed_is_sampled(d, words))
         return sampled_room(d, headers, n_blocks, words, caller);
     return take_room(d, words);
 }
@@ -217,18 +225,18 @@ alqi_heap_room(struct alqi_domain *d, const uintptr_t *headers,
 uintptr_t
 alqi_heap_room_unseen(struct alqi_domain *d, size_t words)
 {
-    bool is_hit;
+    bool is_sampled;
 
     ALQI_ASSERT(words >= 1 && words <= ALQI_HEAP_CLASS_WORDS_MAX);
-    if (d->heap->is_lost)
+    if (d->heap->life.is_lost)
         return (uintptr_t)alqi_heap_fail(d, ALQ_ESTATE);
     if (!make_room(d, words))
         return no_room(d);
-    is_hit = alqi_heap_observed_is_hit(d, words);
+    is_sampled = alqi_heap_observed_is_sampled(d, words);
     take_room(d, words);
-    if (is_hit) {
+    if (is_sampled) {
         alqi_heap_observed_draw(d);
-        alqi_heap_limit_reset(d);
+        alqi_heap_alloc_limit_reset(d);
     }
     return (uintptr_t)d->pub.young_ptr;
 }
@@ -239,11 +247,11 @@ alqi_heap_room_unseen(struct alqi_domain *d, size_t words)
 static void
 collect_for(struct alqi_domain *d, uintptr_t header)
 {
-    size_t *wanted = &d->heap->wanted_bytes;
+    size_t *wanted = &d->heap->bound.wanted_bytes;
     size_t bytes = (alqi_heap_words(header) + ALQI_HEAP_LARGE_LINK_WORDS) *
                        ALQ_WORD_BYTES +
                    __atomic_load_n(&d->heap->n_slots, __ATOMIC_RELAXED) *
-                       ALQI_HEAP_POOL_BYTES; /* direct.c */
+                       ALQI_HEAP_POOL_BYTES; /* alloc_direct.c */
 
     __atomic_add_fetch(wanted, bytes, __ATOMIC_RELAXED);
     alqi_heap_collect_all(d);
@@ -255,7 +263,7 @@ alqi_heap_alloc_direct(struct alqi_domain *d, uintptr_t header)
 {
     alq_value block;
 
-    if (d->heap->is_lost)
+    if (d->heap->life.is_lost)
         return alqi_heap_fail(d, ALQ_ESTATE);
     alqi_heap_collect_asked(d);
     block = alqi_heap_direct_try(d, header);
@@ -273,19 +281,20 @@ alqi_heap_alloc_own(struct alqi_domain *d, uintptr_t header)
 
     if (block == ALQ_NULL)
         return block;
-    d->counts.direct_words -= alqi_heap_words(header);
-    d->cost_words += alqi_heap_words(header); /* it is the collector's work */
+    d->sums.counts.direct_words -= alqi_heap_words(header);
+    d->sums.cost_words +=
+        alqi_heap_words(header); /* it is the collector's work */
     return block;
 }
 
 static alq_value
-alloc_told(struct alqi_domain *d, uintptr_t header)
+alloc_notified(struct alqi_domain *d, uintptr_t header)
 {
     alq_value block = alqi_heap_alloc_direct(d, header);
 
     if (block == ALQ_NULL)
         return block;
-    alqi_heap_fenced_nears(d);
+    alqi_heap_limit_trigger_advance(d);
     alqi_heap_observed_direct(d, block, header);
     return block;
 }
@@ -295,22 +304,23 @@ alloc_old(struct alqi_domain *d, uintptr_t header)
 {
     if (alqi_heap_alloc_may(d, alqi_heap_words(header)) != ALQ_OK)
         return ALQ_NULL;
-    return alloc_told(d, header);
+    return alloc_notified(d, header);
 }
 
 /* Words for which the minor heap that has no room would have been emptied. */
 static bool
 is_tried_again(struct alqi_domain *d, uintptr_t header)
 {
-    d->crowded_words += alqi_heap_words(header);
-    return d->crowded_words > alqi_heap_nursery_bytes(d) / ALQ_WORD_BYTES;
+    d->young.fragmented_words += alqi_heap_words(header);
+    return d->young.fragmented_words >
+           alqi_heap_minor_size_bytes(d) / ALQ_WORD_BYTES;
 }
 
 alq_value
-alqi_heap_alloc_crowded(struct alqi_domain *d, uintptr_t header)
+alqi_heap_alloc_fragmented(struct alqi_domain *d, uintptr_t header)
 {
     size_t i, n = header >> ALQ_WOSIZE_SHIFT;
-    alq_value block = alloc_told(d, header);
+    alq_value block = alloc_notified(d, header);
 
     if (block == ALQ_NULL)
         return block;
@@ -319,7 +329,7 @@ alqi_heap_alloc_crowded(struct alqi_domain *d, uintptr_t header)
         alqi_heap_remember(d, (alqi_heap_word *)block + i);
     }
     if (is_tried_again(d, header))
-        alqi_heap_limit_want(d, &d->want_minor);
+        alqi_heap_alloc_limit_request(d, &d->requests.want_minor);
     return block;
 }
 
@@ -327,8 +337,8 @@ alqi_heap_alloc_crowded(struct alqi_domain *d, uintptr_t header)
 static inline alq_value
 block_at(struct alqi_domain *d, uintptr_t low, uintptr_t header)
 {
-    if (low == ALQI_HEAP_ROOM_CROWDED)
-        return alqi_heap_alloc_crowded(d, header);
+    if (low == ALQI_HEAP_ROOM_FRAGMENTED)
+        return alqi_heap_alloc_fragmented(d, header);
     if (low == 0)
         return ALQ_NULL;
     *(alqi_heap_word *)low = header;
@@ -344,30 +354,30 @@ alloc_small(struct alqi_domain *d, uintptr_t header,
     return block_at(d, alqi_heap_room(d, &header, 1, words, caller), header);
 }
 
-/* Apart: its registers are not for the usual hit to save. */
+/* Apart: its registers are not for the usual sample to save. */
 static ALQI_NOINLINE alq_value
-alloc_hit_disturbed(struct alqi_domain *d, uintptr_t header,
-                    const struct alqi_stack_regs *caller)
+alloc_sample_disturbed(struct alqi_domain *d, uintptr_t header,
+                       const struct alqi_stack_regs *caller)
 {
     return alloc_small(d, header, caller);
 }
 
 alq_value
-alqi_heap_alloc_hit(struct alqi_domain *d, uintptr_t header,
-                    const struct alqi_stack_regs *caller)
+alqi_heap_alloc_sample(struct alqi_domain *d, uintptr_t header,
+                       const struct alqi_stack_regs *caller)
 {
     const struct alqi_heap_observer *to = &d->heap->observer;
 
     if (ALQI_UNLIKELY(
             !alqi_heap_observed_is_undisturbed(d, alqi_heap_words(header)) ||
-            to->hooks == NULL || to->hooks->hit == NULL))
-        return alloc_hit_disturbed(d, header, caller);
-    return to->hooks->hit(to->client, d, header, caller);
+            to->hooks == NULL || to->hooks->sample == NULL))
+        return alloc_sample_disturbed(d, header, caller);
+    return to->hooks->sample(to->client, d, header, caller);
 }
 
 alq_value
-alqi_heap_alloc_hit_any(struct alqi_domain *d, uintptr_t header,
-                        const struct alqi_stack_regs *caller)
+alqi_heap_alloc_sample_any(struct alqi_domain *d, uintptr_t header,
+                           const struct alqi_stack_regs *caller)
 {
     size_t words = alqi_heap_words(header);
 
@@ -375,8 +385,8 @@ alqi_heap_alloc_hit_any(struct alqi_domain *d, uintptr_t header,
 }
 
 alq_value
-alqi_heap_alloc_hit_asked(struct alqi_domain *d, uintptr_t header,
-                          enum alq_status status)
+alqi_heap_alloc_sample_asked(struct alqi_domain *d, uintptr_t header,
+                             enum alq_status status)
 {
     return block_at(d, asked_room(d, alqi_heap_words(header), status), header);
 }
@@ -394,7 +404,7 @@ alqi_heap_alloc_custom(struct alqi_domain *d, const struct alq_custom_ops *ops,
                        size_t wosize, struct alqi_heap_held held)
 {
     uintptr_t header = ALQ_HEADER(wosize, ALQ_TAG_CUSTOM);
-    enum alq_status st = alqi_heap_fenced_outside(d, held.bytes);
+    enum alq_status st = alqi_heap_limit_trigger_external(d, held.bytes);
     alq_value block;
 
     if (st != ALQ_OK)
@@ -407,7 +417,7 @@ alqi_heap_alloc_custom(struct alqi_domain *d, const struct alq_custom_ops *ops,
     /* Not before: what collects may call the program, which takes the room. */
     if (alqi_heap_is_young(d, block) && !alqi_heap_custom_ready(d))
         return alqi_heap_fail(d, ALQ_ENOMEM);
-    d->counts.outside_bytes += held.bytes;
+    d->sums.counts.outside_bytes += held.bytes;
     if (held.bytes > 0)
         alqi_heap_observed_custom(d, block, held.bytes);
     if (alqi_heap_is_young(d, block))

@@ -1,4 +1,4 @@
-/* alloc.h -- the slow ways of allocation */
+/* alloc.h -- allocation, the slow ways */
 #ifndef ALQI_HEAP_ALLOC_H
 #define ALQI_HEAP_ALLOC_H
 
@@ -10,8 +10,8 @@
 alq_value alqi_heap_fail(struct alqi_domain *d, enum alq_status why);
 
 /* Instead of room: blocks that stay where they are leave none, and each block
- * is to be made by alqi_heap_alloc_crowded. */
-enum { ALQI_HEAP_ROOM_CROWDED = 1 };
+ * is to be made by alqi_heap_alloc_fragmented. */
+enum { ALQI_HEAP_ROOM_FRAGMENTED = 1 };
 
 /* Does what is asked for, then moves young_ptr down by `words` (1 to
  * ALQI_HEAP_CLASS_WORDS_MAX, the sum over the blocks); 0 and a status: no
@@ -30,21 +30,21 @@ enum alq_status alqi_heap_alloc_may(struct alqi_domain *d, uint64_t words);
 
 /* After that: a small block in the major heap whose fields may be set as if it
  * were young: they are ALQ_UNIT, and remembered.  ALQ_NULL and a status. */
-alq_value alqi_heap_alloc_crowded(struct alqi_domain *d, uintptr_t header);
+alq_value alqi_heap_alloc_fragmented(struct alqi_domain *d, uintptr_t header);
 
 /* A block with the header, of colour 0 and at least one field, its fields not
  * set; or ALQ_NULL and a status. */
 alq_value alqi_heap_alloc(struct alqi_domain *d, uintptr_t header);
 
 /* The same for a small block that runs over the trigger; `caller` as above. */
-alq_value alqi_heap_alloc_hit(struct alqi_domain *d, uintptr_t header,
-                              const struct alqi_stack_regs *caller);
-/* For the client's `hit`: by its request and request_done. */
-alq_value alqi_heap_alloc_hit_any(struct alqi_domain *d, uintptr_t header,
-                                  const struct alqi_stack_regs *caller);
+alq_value alqi_heap_alloc_sample(struct alqi_domain *d, uintptr_t header,
+                                 const struct alqi_stack_regs *caller);
+/* For the client's `sample`: by its request and request_done. */
+alq_value alqi_heap_alloc_sample_any(struct alqi_domain *d, uintptr_t header,
+                                     const struct alqi_stack_regs *caller);
 /* And where it has asked itself, with this answer, and the room may be gone. */
-alq_value alqi_heap_alloc_hit_asked(struct alqi_domain *d, uintptr_t header,
-                                    enum alq_status status);
+alq_value alqi_heap_alloc_sample_asked(struct alqi_domain *d, uintptr_t header,
+                                       enum alq_status status);
 
 /* The same for a custom block: data are zeros. */
 alq_value alqi_heap_alloc_custom(struct alqi_domain *d,

@@ -1,13 +1,20 @@
+/* custom.c -- young custom blocks, and what memory outside of the heap
+ * costs
+ *
+ * States of a young block with a finaliser or a cost: in the table, then,
+ * at the end of a minor collection, promoted (charged) or dead (finalised).
+ * A pinned one goes to the table of pin.h instead.  A charge is counted in
+ * words of the major heap, and the pace takes it for allocation. */
 #include <stdlib.h>
 
 #include "heap/custom.h"
 #include "heap/event.h"
-#include "heap/limit.h"
-#include "heap/nursery.h"
-#include "heap/pace.h"
+#include "heap/alloc_limit.h"
+#include "heap/minor_size.h"
+#include "heap/major_pace.h"
 #include "heap/pin.h"
-#include "heap/promote.h"
-#include "heap/say.h"
+#include "heap/minor_promote.h"
+#include "heap/log.h"
 
 enum { TABLE_FIRST = ALQI_HEAP_IS_HARD ? 1 : 64 };
 
@@ -33,7 +40,7 @@ alqi_heap_custom_mem(const struct alqi_domain *d, size_t bytes)
     if (held.cost_words > COST_MOST)
         held.cost_words = COST_MOST;
     held.young_share = (double)bytes * 100 /
-                       (double)alqi_heap_nursery_bytes(d) /
+                       (double)alqi_heap_minor_size_bytes(d) /
                        (double)c->custom_minor_ratio;
     held.is_old = bytes > (size_t)c->custom_minor_max_size;
     return held;
@@ -51,7 +58,7 @@ alqi_heap_custom_ratio(const struct alqi_domain *d, size_t held, size_t most)
 void
 alqi_heap_custom_charge(struct alqi_domain *d, uint64_t cost_words)
 {
-    d->cost_words += cost_words;
+    d->sums.cost_words += cost_words;
     alqi_heap_pace_direct(d, cost_words);
 }
 
@@ -69,7 +76,7 @@ alqi_heap_custom_ready(struct alqi_domain *d)
     young = realloc(c->young, size * sizeof *young);
     if (young == NULL)
         return false;
-    ALQI_HEAP_SAY(d->heap, ALQ_GC_SAY_TABLES,
+    ALQI_HEAP_LOG(d->heap, ALQ_GC_LOG_TABLES,
                   "table of young custom blocks: %zu", size);
     c->young = young;
     c->size = size;
@@ -87,7 +94,7 @@ alqi_heap_custom_young(struct alqi_domain *d, alq_value block,
             (struct alqi_heap_young_custom){block, (uint64_t)held.cost_words};
     c->young_share += held.young_share;
     if (c->young_share > 1)
-        alqi_heap_limit_want(d, &d->want_minor);
+        alqi_heap_alloc_limit_request(d, &d->requests.want_minor);
 }
 
 /* ---- the end of young ones ---------------------------------------------- */
@@ -121,7 +128,7 @@ alqi_heap_custom_after_minor(struct alqi_domain *self, struct alqi_domain *of)
     }
     alqi_heap_event_end(self, ALQ_EVENT_FINALISE, n_dead, 0);
     if (n_dead > 0)
-        ALQI_HEAP_SAY(of->heap, ALQ_GC_SAY_FINALISE,
+        ALQI_HEAP_LOG(of->heap, ALQ_GC_LOG_FINALISE,
                       "young custom blocks: %zu died, %zu live on", n_dead,
                       c->n - n_dead);
     c->n = 0;

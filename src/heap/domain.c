@@ -1,35 +1,47 @@
+/* domain.c -- domains and the heap: beginning, end, fork
+ *
+ * Slot:  VACANT -> STARTING -> RUNNING or BLOCKING -> ... -> ENDING -> VACANT
+ * Heap:  made for its first user, dropped behind its last one.
+ *
+ * The structs of domains outlive their heap and are used again, as any
+ * thread may raise the limit of a domain at any time.
+ *
+ * Keeps .inv.users: The heap lives while it has users; `life` is under the
+ *   lock here.
+ * Keeps .inv.handed: A domain that ends empties its minor heap, then leaves
+ *   its tables to an adopter (domain_orphan.c). */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "heap/area.h"
-#include "heap/barrier.h"
-#include "heap/class.h"
-#include "heap/control.h"
-#include "heap/cycle.h"
+#include "heap/pool_area.h"
+#include "heap/write_barrier.h"
+#include "heap/pool_class.h"
+#include "heap/param_control.h"
+#include "heap/major_cycle.h"
 #include "heap/domain.h"
 #include "heap/event.h"
 #include "heap/large.h"
-#include "heap/leftover.h"
-#include "heap/limit.h"
-#include "heap/live.h"
-#include "heap/mark.h"
+#include "heap/leak_report.h"
+#include "heap/alloc_limit.h"
+#include "heap/weak_phase.h"
+#include "heap/major_mark.h"
 #include "heap/minor.h"
-#include "heap/nursery.h"
-#include "heap/observed.h"
-#include "heap/open.h"
-#include "heap/orphan.h"
+#include "heap/minor_size.h"
+#include "heap/observe_calls.h"
+#include "heap/minor_open.h"
+#include "heap/domain_orphan.h"
 #include "heap/pin.h"
-#include "heap/remember.h"
+#include "heap/minor_remember.h"
 #include "heap/root.h"
-#include "heap/spare.h"
-#include "heap/stack.h"
+#include "heap/major_balance.h"
+#include "heap/root_stack.h"
 #include "heap/stat.h"
 #include "heap/stop.h"
-#include "heap/sweep.h"
-#include "heap/thread.h"
-#include "heap/summon.h"
+#include "heap/major_sweep.h"
+#include "heap/domain_thread.h"
+#include "heap/stop_handshake.h"
 
 enum {
     MINOR_WORDS = 262144, /* to begin with */
@@ -46,7 +58,7 @@ static struct alqi_heap *the_heap;
 static uint64_t last_id; /* changed under the lock of stops */
 static __thread bool forks __attribute__((tls_model("initial-exec")));
 
-static void fork_watch(void);
+static void fork_events(void);
 
 /* False: no memory for what ALIQUOTPARAM asks. */
 static bool
@@ -54,9 +66,9 @@ configure(struct alqi_heap *heap, const struct alq_domain_config *c)
 {
     unsigned room = alqi_heap_area_slices(&heap->area);
 
-    heap->slice_us = SLICE_US;
-    heap->limit_bytes = c->limit_bytes == 0 ? SIZE_MAX : c->limit_bytes;
-    heap->reserve_bytes =
+    heap->cycle.slice_us = SLICE_US;
+    heap->bound.limit_bytes = c->limit_bytes == 0 ? SIZE_MAX : c->limit_bytes;
+    heap->bound.reserve_bytes =
         c->reserve_bytes == 0 ? RESERVE_BYTES : c->reserve_bytes;
     if (!alqi_heap_control_start(heap, c))
         return false;
@@ -75,22 +87,23 @@ heap_new(const struct alq_domain_config *c)
         return NULL;
     if (!alqi_heap_area_open(&heap->area))
         goto fail_area;
-    if (!alqi_heap_spare_open(heap))
+    if (!alqi_heap_balance_open(heap))
         goto fail_spare;
     alqi_heap_class_start();
-    fork_watch();
-    heap->marked = 0;
-    heap->unmarked = (uintptr_t)1 << ALQ_COLOUR_SHIFT;
-    heap->garbage = (uintptr_t)2 << ALQ_COLOUR_SHIFT;
-    heap->phase = ALQI_HEAP_SWEPT; /* there is nothing */
+    fork_events();
+    heap->cycle.marked = 0;
+    heap->cycle.unmarked = (uintptr_t)1 << ALQ_COLOUR_SHIFT;
+    heap->cycle.garbage = (uintptr_t)2 << ALQ_COLOUR_SHIFT;
+    heap->cycle.phase = ALQI_HEAP_SWEPT; /* there is nothing */
     heap->area.n_promised = ALQI_HEAP_WORKER_POOLS;
     if (configure(heap, c)) {
-        alqi_heap_nursery_start(&heap->nursery, MINOR_WORDS * ALQ_WORD_BYTES);
+        alqi_heap_minor_size_start(&heap->young.policy,
+                                   MINOR_WORDS * ALQ_WORD_BYTES);
         alqi_heap_stat_begin(heap);
         return heap;
     }
 
-    alqi_heap_spare_close(heap);
+    alqi_heap_balance_close(heap);
 fail_spare:
     alqi_heap_area_close(&heap->area);
 fail_area:
@@ -134,7 +147,7 @@ domain_take(void)
 static void
 domain_give(struct alqi_domain *d)
 {
-    size_t from = offsetof(struct alqi_domain, watch);
+    size_t from = offsetof(struct alqi_domain, events);
 
     memset((char *)d + from, 0, sizeof *d - from);
     d->id = 0;
@@ -144,21 +157,21 @@ domain_give(struct alqi_domain *d)
 }
 
 void
-alqi_heap_fence_wake_all_sigsafe(void)
+alqi_heap_limit_trigger_wake_all_sigsafe(void)
 {
     struct alqi_domain *d = __atomic_load_n(&ever, __ATOMIC_SEQ_CST);
 
     for (; d != NULL; d = d->next_ever)
-        alqi_heap_fence_wake_sigsafe(d);
+        alqi_heap_limit_trigger_wake_sigsafe(d);
 }
 
 void
-alqi_heap_summon_all_sigsafe(void)
+alqi_heap_handshake_request_all_sigsafe(void)
 {
     struct alqi_domain *d = __atomic_load_n(&ever, __ATOMIC_SEQ_CST);
 
     for (; d != NULL; d = d->next_ever)
-        alqi_heap_summon_sigsafe(d);
+        alqi_heap_handshake_request_sigsafe(d);
 }
 
 /* ---- the heap's end ------------------------------------------------------ */
@@ -184,15 +197,15 @@ heap_drop(struct alqi_heap *heap)
         alqi_heap_sweep_leaves(d, finalise_block); /* customs are */
         alqi_heap_pin_drop(heap);
         alqi_heap_mark_drop(d);
-        alqi_heap_live_drop(d);
+        alqi_heap_weak_phase_drop(d);
     }
     for (i = 0; i < heap->n_slots; i++)
         domain_give(heap->domains[i]);
-    alqi_heap_bag_close(&heap->crew.bag);
-    alqi_heap_spare_close(heap);
+    alqi_heap_queue_close(&heap->young.workers.queue);
+    alqi_heap_balance_close(heap);
     alqi_heap_stack_drop(heap);
     alqi_heap_area_close(&heap->area);
-    alqi_base_map_clear(&heap->large_index.starts);
+    alqi_base_map_clear(&heap->large.index.starts);
     free(heap);
 }
 
@@ -207,7 +220,7 @@ heap_use(const struct alq_domain_config *c)
         the_heap = heap_new(c);
     heap = the_heap;
     if (heap != NULL)
-        heap->n_users++;
+        heap->life.n_users++;
     alqi_plat_unlock(&lock);
     return heap;
 }
@@ -218,11 +231,11 @@ heap_leave(struct alqi_heap *heap)
     bool is_last;
 
     alqi_plat_lock(&lock);
-    is_last = --heap->n_users == 0;
+    is_last = --heap->life.n_users == 0;
     if (is_last) {
         the_heap = NULL;
-        alqi_heap_leftover_heap(heap);
-        alqi_heap_letters_end(heap);
+        alqi_heap_leak_heap(heap);
+        alqi_heap_transfer_roots_end(heap);
     }
     alqi_plat_unlock(&lock);
     if (!is_last)
@@ -247,9 +260,9 @@ alqi_heap_domain_is_config(const struct alq_domain_config *c)
 static void
 minor_size(struct alqi_domain *d, const struct alq_domain_config *c)
 {
-    d->fixed_bytes = alqi_heap_control_minor_bytes(d->heap, c);
-    d->minor_bytes =
-        d->fixed_bytes != 0 ? d->fixed_bytes : ALQI_HEAP_MINOR_BYTES_MAX;
+    d->sizes.fixed_bytes = alqi_heap_control_minor_bytes(d->heap, c);
+    d->sizes.max_bytes = d->sizes.fixed_bytes != 0 ? d->sizes.fixed_bytes
+                                                   : ALQI_HEAP_MINOR_BYTES_MAX;
 }
 
 static struct alqi_domain *
@@ -308,8 +321,8 @@ slot_clear(struct alqi_domain *d)
     d->pub.status = ALQ_OK;
     d->pub.is_interrupted = 0;
     memset((char *)d + from, 0, sizeof *d - from);
-    __atomic_store_n(&d->want_minor, false, __ATOMIC_RELAXED);
-    __atomic_store_n(&d->want_slice, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&d->requests.want_minor, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&d->requests.want_slice, false, __ATOMIC_RELAXED);
     __atomic_store_n(&d->done, true, __ATOMIC_RELAXED);
 }
 
@@ -321,13 +334,13 @@ domain_open(struct alqi_domain *d, const struct alq_domain_config *c,
     struct alqi_heap *heap = d->heap;
 
     slot_clear(d);
-    d->slice = heap->area.young_base + d->slot * ALQI_HEAP_MINOR_BYTES_MAX;
+    d->sizes.base = heap->area.young_base + d->slot * ALQI_HEAP_MINOR_BYTES_MAX;
     d->pub.young_base = heap->area.young_base;
     d->pub.young_bytes = heap->area.young_bytes;
     minor_size(d, c);
-    alqi_heap_nursery_start(&d->nursery, MINOR_WORDS * ALQ_WORD_BYTES);
+    alqi_heap_minor_size_start(&d->sizes.policy, MINOR_WORDS * ALQ_WORD_BYTES);
     d->id = ++last_id;
-    alqi_heap_summon_begin(d);
+    alqi_heap_handshake_begin(d);
     alqi_heap_barrier_phase(d);
     d->orphan = calloc(1, sizeof *d->orphan);
     if (d->orphan == NULL)
@@ -355,7 +368,8 @@ static enum alq_status
 start_locked(struct alqi_heap *heap, const struct alq_domain_config *c,
              struct alqi_domain *by, struct alqi_domain **out)
 {
-    enum alqi_heap_holder state = by == NULL ? ALQI_HEAP_RUN : ALQI_HEAP_AWAY;
+    enum alqi_heap_domain_state state =
+        by == NULL ? ALQI_HEAP_RUNNING : ALQI_HEAP_BLOCKING;
     enum alq_status status = ALQ_ENOMEM;
     struct alqi_domain *d = slot_find(heap, &status);
 
@@ -366,11 +380,11 @@ start_locked(struct alqi_heap *heap, const struct alq_domain_config *c,
         __atomic_store_n(&d->state, ALQI_HEAP_VACANT, __ATOMIC_SEQ_CST);
         return ALQ_ENOMEM;
     }
-    if (state == ALQI_HEAP_RUN)
+    if (state == ALQI_HEAP_RUNNING)
         alqi_heap_thread_begin(d);
     else
         alqi_heap_thread_await(d);
-    alqi_heap_event_say(d, ALQ_EVENT_DOMAIN_START, ALQ_EVENT_MOMENT, 0, 0);
+    alqi_heap_event_log(d, ALQ_EVENT_DOMAIN_START, ALQ_EVENT_MOMENT, 0, 0);
     __atomic_store_n(&d->state, state, __ATOMIC_SEQ_CST);
     *out = d;
     return ALQ_OK;
@@ -385,7 +399,7 @@ alqi_heap_domain_start(const struct alq_domain_config *c,
 
     if (heap == NULL)
         return ALQ_ENOMEM;
-    if (!heap->is_lost) {
+    if (!heap->life.is_lost) {
         alqi_heap_stop_lock(heap, by);
         status = start_locked(heap, c, by, out);
         alqi_heap_stop_unlock(heap);
@@ -408,8 +422,8 @@ alqi_heap_domain_end(struct alqi_domain *d)
     while (!alqi_heap_minor_is_empty(d));
     /* No safe point from here on. */
     alqi_heap_observed_domain_end(d);
-    alqi_heap_leftover_domain(d);
-    alqi_heap_watch_end(d);
+    alqi_heap_leak_domain(d);
+    alqi_heap_event_state_end(d);
     alqi_heap_thread_end(d);
     alqi_heap_roots_drop(d);
     alqi_heap_remember_drop(d);
@@ -420,7 +434,7 @@ alqi_heap_domain_end(struct alqi_domain *d)
     alqi_heap_minor_drop(d);
     if (alqi_heap_is_quiet(d)) {
         d->pub.store_max = UINTPTR_MAX;
-        alqi_heap_limit_raise(d);
+        alqi_heap_alloc_limit_raise(d);
     }
     alqi_heap_stop_vacate(d);
     heap_leave(heap);
@@ -431,7 +445,7 @@ alqi_heap_domain_end(struct alqi_domain *d)
 static bool
 is_alone(const struct alqi_domain *d)
 {
-    return d != NULL && d->heap->n_users == 1 && d->threads.all != NULL &&
+    return d != NULL && d->heap->life.n_users == 1 && d->threads.all != NULL &&
            d->threads.all->next == NULL &&
            __atomic_load_n(&d->threads.waiting, __ATOMIC_RELAXED) == 0;
 }
@@ -489,13 +503,13 @@ after_fork_child(void)
         alone_again(alqi_heap_thread_domain());
         return;
     }
-    the_heap->is_lost = true;
+    the_heap->life.is_lost = true;
     for (i = 0; i < the_heap->n_slots; i++)
-        alqi_heap_limit_raise(the_heap->domains[i]);
+        alqi_heap_alloc_limit_raise(the_heap->domains[i]);
 }
 
 static void
-fork_watch(void)
+fork_events(void)
 {
     static bool does; /* under the lock */
 
@@ -544,8 +558,8 @@ clean_up(void)
 {
     struct alqi_domain *d = alqi_heap_thread_domain();
 
-    if (d != NULL && d->heap->tuning.cleans_up != 0 && !d->heap->is_lost &&
-        is_alone_now(d) && d->live.n_calls == 0 &&
+    if (d != NULL && d->heap->tuning.cleans_up != 0 && !d->heap->life.is_lost &&
+        is_alone_now(d) && d->weak_phase.n_calls == 0 &&
         !alqi_heap_event_is_inside(d))
         alqi_heap_domain_end(d);
 }

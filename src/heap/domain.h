@@ -13,7 +13,7 @@ bool alqi_heap_domain_is_config(const struct alq_domain_config *c);
 /* A domain, of a config whose members are within their ranges; the heap's
  * members count with the first one.  `by` is the domain that the calling thread
  * runs.  NULL: it runs none, and this one from now on.  Else the new one is
- * AWAY, and the first thread of d->threads may enter it.
+ * BLOCKING, and the first thread of d->threads may enter it.
  *
  * ALQ_EBUSY: domains_max is reached.  ALQ_ENOMEM.  ALQ_ESTATE: the process was
  * forked without the threads of its domains. */

@@ -1,10 +1,20 @@
+/* event.c -- events, pauses, and the listeners that hear of them
+ *
+ * Events of a domain nest; the outermost one is a pause, counted in a
+ * histogram of the domain.  A listener is in a slot: free, in use, or
+ * cleared and still running in another thread, which removal waits for.
+ *
+ * Keeps .inv.slot: A listener runs only between ++running and --running of its
+ *   slot.
+ * Keeps .inv.pause: Two readings of the clock a pause, one more for each event
+ *   heard. */
 #include <sched.h>
 #include <string.h>
 
-#include "heap/area.h"
+#include "heap/pool_area.h"
 #include "heap/event.h"
 #include "heap/large.h"
-#include "heap/pause.h"
+#include "heap/stat_pause.h"
 
 /* This thread is in a listener's function. */
 static __thread bool is_telling __attribute__((tls_model("initial-exec")));
@@ -52,8 +62,8 @@ tell_at(struct alqi_domain *d, enum alq_event_kind kind,
 }
 
 void
-alqi_heap_event_tell(struct alqi_domain *d, enum alq_event_kind kind,
-                     enum alq_event_point point, uint64_t a, uint64_t b)
+alqi_heap_event_notify(struct alqi_domain *d, enum alq_event_kind kind,
+                       enum alq_event_point point, uint64_t a, uint64_t b)
 {
     tell_at(d, kind, point, alqi_plat_mono_ns_sigsafe(), a, b);
 }
@@ -97,7 +107,7 @@ struct sums {
 static struct sums
 sums_of(const struct alqi_heap *heap)
 {
-    struct sums sums = {.marked_words = heap->ended.counts.marked_words};
+    struct sums sums = {.marked_words = heap->totals.ended.counts.marked_words};
     unsigned i;
 
     for (i = 0; i < heap->n_slots; i++) {
@@ -105,10 +115,11 @@ sums_of(const struct alqi_heap *heap)
 
         if (!alqi_heap_is_there(d))
             continue;
-        sums.marked_words += d->counts.marked_words;
-        sums.promoted_words += d->counts.promoted_words - d->slack_words;
+        sums.marked_words += d->sums.counts.marked_words;
+        sums.promoted_words +=
+            d->sums.counts.promoted_words - d->sums.slack_words;
         sums.young_words +=
-            (d->run_end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES;
+            (d->young.end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES;
         sums.remembered += d->remembered.n;
     }
     return sums;
@@ -137,13 +148,13 @@ alqi_heap_event_phase(struct alqi_heap *heap, enum alqi_heap_phase next)
 }
 
 void
-alqi_heap_event_live_begin(struct alqi_heap *heap)
+alqi_heap_event_weak_phase_begin(struct alqi_heap *heap)
 {
     heap_event(heap, ALQ_EVENT_EPHE, ALQ_EVENT_BEGIN, 0);
 }
 
 void
-alqi_heap_event_live_end(struct alqi_heap *heap, uint64_t n_emptied)
+alqi_heap_event_weak_phase_end(struct alqi_heap *heap, uint64_t n_emptied)
 {
     heap_event(heap, ALQ_EVENT_EPHE, ALQ_EVENT_END, n_emptied);
 }
@@ -167,20 +178,21 @@ alqi_heap_event_minor_end(struct alqi_heap *heap)
 }
 
 uint64_t
-alqi_heap_event_private_begin(struct alqi_domain *d)
+alqi_heap_event_minor_local_begin(struct alqi_domain *d)
 {
     alqi_heap_event_begin(
         d, ALQ_EVENT_MINOR,
-        (d->run_end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES, 0);
-    return d->counts.promoted_words - d->slack_words;
+        (d->young.end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES, 0);
+    return d->sums.counts.promoted_words - d->sums.slack_words;
 }
 
 void
-alqi_heap_event_private_end(struct alqi_domain *d, uint64_t promoted_before)
+alqi_heap_event_minor_local_end(struct alqi_domain *d, uint64_t promoted_before)
 {
-    alqi_heap_event_end(
-        d, ALQ_EVENT_MINOR,
-        d->counts.promoted_words - d->slack_words - promoted_before, 0);
+    alqi_heap_event_end(d, ALQ_EVENT_MINOR,
+                        d->sums.counts.promoted_words - d->sums.slack_words -
+                            promoted_before,
+                        0);
 }
 
 void
@@ -207,15 +219,15 @@ look_at_size(struct alqi_domain *d, uint64_t ns)
 void
 alqi_heap_pause_begin(struct alqi_domain *d)
 {
-    d->watch.began_ns = alqi_plat_mono_ns_sigsafe();
+    d->events.began_ns = alqi_plat_mono_ns_sigsafe();
     if (alqi_heap_event_is_heard(d->heap, ALQ_EVENT_PAUSE))
-        tell_at(d, ALQ_EVENT_PAUSE, ALQ_EVENT_BEGIN, d->watch.began_ns, 0, 0);
+        tell_at(d, ALQ_EVENT_PAUSE, ALQ_EVENT_BEGIN, d->events.began_ns, 0, 0);
 }
 
 static bool
 is_current(const struct alqi_domain *d)
 {
-    return __atomic_load_n(&d->watch.pauses_epoch, __ATOMIC_ACQUIRE) ==
+    return __atomic_load_n(&d->events.pauses_epoch, __ATOMIC_ACQUIRE) ==
            __atomic_load_n(&d->heap->listeners.pauses_epoch, __ATOMIC_RELAXED);
 }
 
@@ -226,10 +238,10 @@ count(struct alqi_domain *d, uint64_t ns)
         __atomic_load_n(&d->heap->listeners.pauses_epoch, __ATOMIC_RELAXED);
 
     if (!is_current(d)) {
-        alqi_heap_pauses_clear(&d->watch.pauses);
-        __atomic_store_n(&d->watch.pauses_epoch, epoch, __ATOMIC_RELEASE);
+        alqi_heap_pauses_clear(&d->events.pauses);
+        __atomic_store_n(&d->events.pauses_epoch, epoch, __ATOMIC_RELEASE);
     }
-    alqi_heap_pauses_add(&d->watch.pauses, ns);
+    alqi_heap_pauses_add(&d->events.pauses, ns);
 }
 
 void
@@ -237,8 +249,8 @@ alqi_heap_pause_end(struct alqi_domain *d)
 {
     uint64_t now = alqi_plat_mono_ns_sigsafe();
 
-    count(d, now - d->watch.began_ns);
-    d->watch.began_ns = 0;
+    count(d, now - d->events.began_ns);
+    d->events.began_ns = 0;
     look_at_size(d, now);
     if (alqi_heap_event_is_heard(d->heap, ALQ_EVENT_PAUSE))
         tell_at(d, ALQ_EVENT_PAUSE, ALQ_EVENT_END, now, used_bytes(d->heap),
@@ -250,7 +262,7 @@ alqi_heap_pauses_get(const struct alqi_domain *d, struct alq_pauses *out)
 {
     memset(out, 0, sizeof *out);
     if (is_current(d))
-        alqi_heap_pauses_merge(out, &d->watch.pauses);
+        alqi_heap_pauses_merge(out, &d->events.pauses);
 }
 
 void
@@ -264,7 +276,7 @@ alqi_heap_pauses_get_all(struct alqi_heap *heap, struct alq_pauses *out)
     alqi_heap_pauses_merge(out, &l->ended);
     for (i = 0; i < n; i++)
         if (is_current(heap->domains[i]))
-            alqi_heap_pauses_merge(out, &heap->domains[i]->watch.pauses);
+            alqi_heap_pauses_merge(out, &heap->domains[i]->events.pauses);
     alqi_plat_unlock(&l->lock);
 }
 
@@ -280,15 +292,15 @@ alqi_heap_pauses_reset(struct alqi_heap *heap)
 }
 
 void
-alqi_heap_watch_end(struct alqi_domain *d)
+alqi_heap_event_state_end(struct alqi_domain *d)
 {
     struct alqi_heap_listeners *l = &d->heap->listeners;
 
-    alqi_heap_event_say(d, ALQ_EVENT_DOMAIN_END, ALQ_EVENT_MOMENT, 0, 0);
+    alqi_heap_event_log(d, ALQ_EVENT_DOMAIN_END, ALQ_EVENT_MOMENT, 0, 0);
     alqi_plat_lock(&l->lock);
     if (is_current(d))
-        alqi_heap_pauses_merge(&l->ended, &d->watch.pauses);
-    alqi_heap_pauses_clear(&d->watch.pauses);
+        alqi_heap_pauses_merge(&l->ended, &d->events.pauses);
+    alqi_heap_pauses_clear(&d->events.pauses);
     alqi_plat_unlock(&l->lock);
 }
 

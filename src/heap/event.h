@@ -1,12 +1,12 @@
-/* event.h -- what happens, told to whoever listens          [aliquot/observe.h]
+/* event.h -- events, and the listeners that are called    [aliquot/observe.h]
  *
- * Collector code calls alqi_heap_event_begin and _end around each thing that
- * happens; they nest in a domain.  The outermost makes a pause.  A call that
- * may enter the collector more than once has alqi_heap_entry_begin and _end
- * around it: then it is one pause, and none if it never does.
+ * The collector calls alqi_heap_event_begin and _end around each thing that
+ * happens; they nest in a domain.  The outermost pair makes a pause.  A call
+ * that may enter the collector more than once has alqi_heap_entry_begin and
+ * _end around it: then it is one pause, and none if it never does.
  *
- * .inv.pause  Two readings of the clock a pause, one more for each event that
- *             somebody hears; none otherwise. */
+ * .inv.pause  The clock is read twice a pause, once more for each event that
+ *             has a listener, and not otherwise. */
 #ifndef ALQI_HEAP_EVENT_H
 #define ALQI_HEAP_EVENT_H
 
@@ -15,8 +15,8 @@
 /* alqi_heap_event_*: the slow parts */
 void alqi_heap_pause_begin(struct alqi_domain *d);
 void alqi_heap_pause_end(struct alqi_domain *d);
-void alqi_heap_event_tell(struct alqi_domain *d, enum alq_event_kind kind,
-                          enum alq_event_point point, uint64_t a, uint64_t b);
+void alqi_heap_event_notify(struct alqi_domain *d, enum alq_event_kind kind,
+                            enum alq_event_point point, uint64_t a, uint64_t b);
 
 static inline bool
 alqi_heap_event_is_heard(const struct alqi_heap *heap, enum alq_event_kind kind)
@@ -30,45 +30,45 @@ static inline void
 alqi_heap_event_begin(struct alqi_domain *d, enum alq_event_kind kind,
                       uint64_t a, uint64_t b)
 {
-    if (d->watch.depth++ == 0 && d->watch.began_ns == 0)
+    if (d->events.depth++ == 0 && d->events.began_ns == 0)
         alqi_heap_pause_begin(d);
     if (alqi_heap_event_is_heard(d->heap, kind))
-        alqi_heap_event_tell(d, kind, ALQ_EVENT_BEGIN, a, b);
+        alqi_heap_event_notify(d, kind, ALQ_EVENT_BEGIN, a, b);
 }
 
 static inline void
 alqi_heap_event_end(struct alqi_domain *d, enum alq_event_kind kind, uint64_t a,
                     uint64_t b)
 {
-    ALQI_ASSERT(d->watch.depth > 0);
+    ALQI_ASSERT(d->events.depth > 0);
     if (alqi_heap_event_is_heard(d->heap, kind))
-        alqi_heap_event_tell(d, kind, ALQ_EVENT_END, a, b);
-    if (--d->watch.depth == 0 && d->watch.entries == 0)
+        alqi_heap_event_notify(d, kind, ALQ_EVENT_END, a, b);
+    if (--d->events.depth == 0 && d->events.entries == 0)
         alqi_heap_pause_end(d);
 }
 
 /* What is no pause: a moment, or user functions that run between pauses.  These
  * must nest with the entries, too. */
 static inline void
-alqi_heap_event_say(struct alqi_domain *d, enum alq_event_kind kind,
+alqi_heap_event_log(struct alqi_domain *d, enum alq_event_kind kind,
                     enum alq_event_point point, uint64_t a, uint64_t b)
 {
     if (alqi_heap_event_is_heard(d->heap, kind))
-        alqi_heap_event_tell(d, kind, point, a, b);
+        alqi_heap_event_notify(d, kind, point, a, b);
 }
 
 static inline void
 alqi_heap_entry_begin(struct alqi_domain *d)
 {
-    d->watch.entries++;
+    d->events.entries++;
 }
 
 static inline void
 alqi_heap_entry_end(struct alqi_domain *d)
 {
-    ALQI_ASSERT(d->watch.entries > 0);
-    if (--d->watch.entries == 0 && d->watch.depth == 0 &&
-        d->watch.began_ns != 0)
+    ALQI_ASSERT(d->events.entries > 0);
+    if (--d->events.entries == 0 && d->events.depth == 0 &&
+        d->events.began_ns != 0)
         alqi_heap_pause_end(d);
 }
 
@@ -77,24 +77,24 @@ alqi_heap_entry_end(struct alqi_domain *d)
 static inline bool
 alqi_heap_event_is_inside(const struct alqi_domain *d)
 {
-    return d->watch.depth > 0;
+    return d->events.depth > 0;
 }
 
 /* In a stop, by one thread at a time: the phase is about to change; what weak
- * references lead to is looked for (live.h), until that is over; a minor
+ * references lead to is looked for (weak_phase.h), until that is over; a minor
  * collection, an event of the leader's, by whoever is there. */
 void alqi_heap_event_phase(struct alqi_heap *heap, enum alqi_heap_phase next);
-void alqi_heap_event_live_begin(struct alqi_heap *heap);
-void alqi_heap_event_live_end(struct alqi_heap *heap, uint64_t n_emptied);
+void alqi_heap_event_weak_phase_begin(struct alqi_heap *heap);
+void alqi_heap_event_weak_phase_end(struct alqi_heap *heap, uint64_t n_emptied);
 void alqi_heap_event_minor_begin(struct alqi_domain *leader);
 void alqi_heap_event_minor_end(struct alqi_heap *heap);
 /* By a domain alone; what the first one returns is for the second. */
-uint64_t alqi_heap_event_private_begin(struct alqi_domain *d);
-void alqi_heap_event_private_end(struct alqi_domain *d,
-                                 uint64_t promoted_before);
+uint64_t alqi_heap_event_minor_local_begin(struct alqi_domain *d);
+void alqi_heap_event_minor_local_end(struct alqi_domain *d,
+                                     uint64_t promoted_before);
 
 /* A domain ends: its pauses become the heap's.  The heap ends. */
-void alqi_heap_watch_end(struct alqi_domain *d);
+void alqi_heap_event_state_end(struct alqi_domain *d);
 void alqi_heap_event_heap_end(struct alqi_heap *heap);
 
 /* Those of api_observe.c, arguments checked. */

@@ -1,10 +1,18 @@
+/* final.c -- finalisers: registered, found dead, due, called
+ *
+ * Tables are gone through downwards, in place: what stays moves up to `to`,
+ * what was found dead goes to the queue `todo`.  finalise and finalise_last
+ * have a table each; the steps are those of the weak phase (weak_phase.h).
+ *
+ * Keeps .inv.place: `todo` has room for all that the tables hold, so finding a
+ *   dead value needs no memory. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap/ask.h"
+#include "heap/final_request.h"
 #include "heap/final.h"
-#include "heap/mark.h"
-#include "heap/promote.h"
+#include "heap/major_mark.h"
+#include "heap/minor_promote.h"
 
 enum { SIZE_FIRST = ALQI_HEAP_IS_HARD ? 1 : 32, AHEAD = 16 };
 
@@ -73,14 +81,14 @@ bool
 alqi_heap_final_add(struct alqi_domain *d, enum alqi_heap_final_kind kind,
                     const struct alqi_heap_final_entry *entry)
 {
-    struct alqi_heap_final *f = d->live.finals;
+    struct alqi_heap_final *f = d->weak_phase.finals;
     struct alqi_heap_final_table *table;
 
     if (f == NULL) {
         f = calloc(1, sizeof *f);
         if (f == NULL)
             return false;
-        d->live.finals = f;
+        d->weak_phase.finals = f;
     }
     table = &f->tables[kind];
     if (!todo_ready(f) || !table_ready(table))
@@ -117,7 +125,7 @@ alqi_heap_final_take(struct alqi_domain *d, struct alqi_heap_final_entry *out)
 {
     struct alqi_heap_final *f;
 
-    for (f = d->live.finals; f != NULL; f = f->next) {
+    for (f = d->weak_phase.finals; f != NULL; f = f->next) {
         if (f->todo_first == f->todo_end)
             continue;
         *out = f->todo[f->todo_first++];
@@ -160,7 +168,7 @@ alqi_heap_final_promote(struct alqi_domain *self, struct alqi_domain *of)
 {
     struct alqi_heap_final *f;
 
-    for (f = of->live.finals; f != NULL; f = f->next) {
+    for (f = of->weak_phase.finals; f != NULL; f = f->next) {
         promote_recent(self, &f->tables[0], ALQI_HEAP_FINAL_FIRST);
         promote_recent(self, &f->tables[1], ALQI_HEAP_FINAL_LAST);
         if (self->heap->pins.is_collecting)
@@ -228,7 +236,7 @@ last_after_minor(struct alqi_domain *d, struct alqi_heap_final *f)
     }
     if (f->todo_end != before) {
         recent_close(table);
-        alqi_heap_ask(d);
+        alqi_heap_final_request(d);
     }
     settle(d, f, table);
 }
@@ -238,7 +246,7 @@ alqi_heap_final_after_minor(struct alqi_domain *d)
 {
     struct alqi_heap_final *f;
 
-    for (f = d->live.finals; f != NULL; f = f->next) {
+    for (f = d->weak_phase.finals; f != NULL; f = f->next) {
         settle(d, f, &f->tables[0]);
         last_after_minor(d, f);
     }
@@ -265,7 +273,7 @@ alqi_heap_final_visit(struct alqi_domain *d,
     struct alqi_heap_final *f;
     unsigned kind;
 
-    for (f = d->live.finals; f != NULL; f = f->next) {
+    for (f = d->weak_phase.finals; f != NULL; f = f->next) {
         for (kind = 0; kind < 2; kind++) {
             const struct alqi_heap_final_table *t = &f->tables[kind];
 
@@ -285,7 +293,7 @@ alqi_heap_final_visit_due(struct alqi_domain *d,
     struct alqi_heap_final *f;
     unsigned kind;
 
-    for (f = d->live.finals; f != NULL; f = f->next) {
+    for (f = d->weak_phase.finals; f != NULL; f = f->next) {
         for (kind = 0; kind < 2; kind++) {
             const struct alqi_heap_final_table *t = &f->tables[kind];
 
@@ -299,23 +307,23 @@ alqi_heap_final_visit_due(struct alqi_domain *d,
 
 /* ---- passes ------------------------------------------------------------- */
 
-/* A value that is to be kept has this bit, and so looks like no block, until a
- * pass has come by to keep it. */
+/* A value that is to be retained has this bit, and so looks like no block,
+ * until a pass has come by to keep it. */
 enum { FOUND = 1 };
 
 /* The steps of a cycle whose pass goes through a table. */
 static bool
 has_pass(const struct alqi_heap_final *f, unsigned kind,
-         enum alqi_heap_live_step step)
+         enum alqi_heap_weak_phase_step step)
 {
     switch (step) {
-    case ALQI_HEAP_LIVE_MARK:
+    case ALQI_HEAP_WEAK_PHASE_MARK:
         return true;
-    case ALQI_HEAP_LIVE_FIND:
+    case ALQI_HEAP_WEAK_PHASE_FIND:
         return kind == ALQI_HEAP_FINAL_FIRST;
-    case ALQI_HEAP_LIVE_KEEP:
+    case ALQI_HEAP_WEAK_PHASE_RESURRECT:
         return kind == ALQI_HEAP_FINAL_FIRST && f->n_found > 0;
-    case ALQI_HEAP_LIVE_CLEAN:
+    case ALQI_HEAP_WEAK_PHASE_CLEAN:
         return kind == ALQI_HEAP_FINAL_LAST;
     default:
         return false;
@@ -326,10 +334,10 @@ has_pass(const struct alqi_heap_final *f, unsigned kind,
 static void
 drop_empty(struct alqi_domain *d)
 {
-    struct alqi_heap_final *f, **at = &d->live.finals;
+    struct alqi_heap_final *f, **at = &d->weak_phase.finals;
 
     while ((f = *at) != NULL)
-        if (f != d->live.finals && f->todo_first == f->todo_end &&
+        if (f != d->weak_phase.finals && f->todo_first == f->todo_end &&
             count(&f->tables[0]) + count(&f->tables[1]) == 0) {
             *at = f->next;
             final_free(f);
@@ -341,13 +349,13 @@ drop_empty(struct alqi_domain *d)
 bool
 alqi_heap_final_pass_begin(struct alqi_domain *d)
 {
-    enum alqi_heap_live_step step = d->heap->live.step;
+    enum alqi_heap_weak_phase_step step = d->heap->weak_phase.step;
     struct alqi_heap_final *f;
     bool has_work = false;
     unsigned kind;
 
     drop_empty(d);
-    for (f = d->live.finals; f != NULL; f = f->next)
+    for (f = d->weak_phase.finals; f != NULL; f = f->next)
         for (kind = 0; kind < 2; kind++) {
             struct alqi_heap_final_table *t = &f->tables[kind];
 
@@ -365,18 +373,18 @@ static bool
 pass_entry(struct alqi_domain *d, struct alqi_heap_final *f,
            struct alqi_heap_final_entry *entry)
 {
-    switch (d->heap->live.step) {
-    case ALQI_HEAP_LIVE_MARK:
+    switch (d->heap->weak_phase.step) {
+    case ALQI_HEAP_WEAK_PHASE_MARK:
         alqi_heap_mark_darken(d, entry->with);
         return false;
-    case ALQI_HEAP_LIVE_FIND:
+    case ALQI_HEAP_WEAK_PHASE_FIND:
         if (!alqi_heap_mark_is_white(d, entry->value))
             return false;
         entry->value |= FOUND;
         f->n_found++;
-        __atomic_add_fetch(&d->heap->live.n_found, 1, __ATOMIC_RELAXED);
+        __atomic_add_fetch(&d->heap->weak_phase.n_found, 1, __ATOMIC_RELAXED);
         return false;
-    case ALQI_HEAP_LIVE_KEEP:
+    case ALQI_HEAP_WEAK_PHASE_RESURRECT:
         if (!(entry->value & FOUND))
             return false;
         entry->value &= ~(alq_value)FOUND;
@@ -415,7 +423,7 @@ pass_table(struct alqi_domain *d, struct alqi_heap_final *f,
     if (t->first == t->n)
         t->first = t->from = t->to = t->n_old = t->n = 0;
     if (f->todo_end != due)
-        alqi_heap_ask(d);
+        alqi_heap_final_request(d);
     return n;
 }
 
@@ -427,7 +435,7 @@ alqi_heap_final_pass(struct alqi_domain *d, size_t budget_words)
     struct alqi_heap_final *f;
     unsigned kind;
 
-    for (f = d->live.finals; f != NULL && n < most; f = f->next)
+    for (f = d->weak_phase.finals; f != NULL && n < most; f = f->next)
         for (kind = 0; kind < 2; kind++)
             n += pass_table(d, f, &f->tables[kind], most - n);
     return n * ENTRY_WORDS;
@@ -440,7 +448,7 @@ alqi_heap_final_is_recent(const struct alqi_domain *d)
 {
     const struct alqi_heap_final *f;
 
-    for (f = d->live.finals; f != NULL; f = f->next)
+    for (f = d->weak_phase.finals; f != NULL; f = f->next)
         if (f->tables[0].n_old < f->tables[0].n ||
             f->tables[1].n_old < f->tables[1].n)
             return true;
@@ -450,17 +458,17 @@ alqi_heap_final_is_recent(const struct alqi_domain *d)
 void
 alqi_heap_final_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
-    if (d->heap->phase == ALQI_HEAP_MARK)
+    if (d->heap->cycle.phase == ALQI_HEAP_MARK)
         alqi_heap_final_pass(d, SIZE_MAX);
-    o->finals = d->live.finals;
-    d->live.finals = NULL;
+    o->finals = d->weak_phase.finals;
+    d->weak_phase.finals = NULL;
 }
 
 /* The first one is the domain's own. */
 void
 alqi_heap_final_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
-    struct alqi_heap_final **end = &d->live.finals;
+    struct alqi_heap_final **end = &d->weak_phase.finals;
 
     if (o->finals == NULL)
         return;
@@ -468,7 +476,7 @@ alqi_heap_final_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
         end = &(*end)->next;
     *end = o->finals;
     o->finals = NULL;
-    alqi_heap_ask(d);
+    alqi_heap_final_request(d);
 }
 
 void
@@ -476,8 +484,8 @@ alqi_heap_final_drop(struct alqi_domain *d)
 {
     struct alqi_heap_final *f;
 
-    while ((f = d->live.finals) != NULL) {
-        d->live.finals = f->next;
+    while ((f = d->weak_phase.finals) != NULL) {
+        d->weak_phase.finals = f->next;
         final_free(f);
     }
 }

@@ -1,22 +1,22 @@
 /* final.h -- finalisers                                   [aliquot/final.h]
  *
- * A finaliser is registered, due, and then called:
+ * A finaliser is registered, then due, then called:
  *
- *   first   its value died: at the end of marking it is kept, with all that it
- *           leads to, and becomes the call's argument
- *   last    its value died for good: found after that, or, of a young value, by
- *           the minor collection
+ *    first   due when marking has ended without reaching its value; the value
+ *            is resurrected, with all that it leads to, as the call's argument
+ *    last    due when its value is dead for good: marking ended without it,
+ *            after the resurrections, or a minor collection found it dead young
  *
- * Of those found together the last registered is called first, and what was
- * found earlier comes earlier (`todo`).
+ * Of those found together the last registered is called first.  Those found
+ * earlier are called earlier: the queue `todo`.
  *
- * While the heap is marked passes go through the tables, in slices, one in each
- * of these steps (live.h):
+ * During marking, passes go through the tables in slices, one in each of these
+ * steps (weak_phase.h):
  *
- *   MARK    what comes `with` the calls is darkened
- *   FIND    of the first kind those are noted whose value is not marked
- *   KEEP    they are marked, and due
- *   CLEAN   of the last kind those whose value is not marked are due */
+ *     MARK       values that come `with` the calls are darkened
+ *     FIND       of the first kind, those whose value is white are noted
+ *     RESURRECT  these values are marked, and the calls are due
+ *     CLEAN      of the last kind, those whose value is white are due */
 #ifndef ALQI_HEAP_FINAL_H
 #define ALQI_HEAP_FINAL_H
 

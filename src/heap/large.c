@@ -1,3 +1,12 @@
+/* large.c -- blocks too large for a pool: malloc, index, sweeping
+ *
+ * A block is in one list of its domain, `all` or `unswept`; sweeping frees
+ * it or moves it over.  The index finds the block around any word, for
+ * ambiguous references.
+ *
+ * Keeps .inv.order: Of blocks of 2^k to 2^(k+1) bytes at most one begins in a
+ *   piece of 2^k bytes, so (k, piece) is a key. At most three keys of an order
+ *   can lead to the block around a word. */
 #include <stdlib.h>
 
 #include "heap/large.h"
@@ -40,12 +49,12 @@ key(uintptr_t piece, unsigned order)
 static bool
 index_put(struct alqi_heap *heap, uintptr_t start, uintptr_t header)
 {
-    struct alqi_heap_large_index *x = &heap->large_index;
+    struct alqi_heap_large_index *x = &heap->large.index;
     unsigned order = order_of(header);
     uintptr_t end = start + (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES;
     bool ok;
 
-    alqi_plat_lock(&heap->large_lock);
+    alqi_plat_lock(&heap->large.lock);
     ok = alqi_base_map_put(&x->starts, key(start >> order, order), start);
     x->n[order] += ok;
     if (ok)
@@ -54,23 +63,23 @@ index_put(struct alqi_heap *heap, uintptr_t start, uintptr_t header)
         x->least = start;
     if (end > x->most)
         x->most = end;
-    alqi_plat_unlock(&heap->large_lock);
+    alqi_plat_unlock(&heap->large.lock);
     return ok;
 }
 
 static void
 index_take(struct alqi_heap *heap, struct alqi_heap_large *large)
 {
-    struct alqi_heap_large_index *x = &heap->large_index;
+    struct alqi_heap_large_index *x = &heap->large.index;
     unsigned order = order_of(large->header);
     uint64_t unused;
 
-    alqi_plat_lock(&heap->large_lock);
+    alqi_plat_lock(&heap->large.lock);
     alqi_base_map_take(&x->starts,
                        key((uintptr_t)large->fields >> order, order), &unused);
     if (--x->n[order] == 0)
         x->orders &= ~((uint64_t)1 << order);
-    alqi_plat_unlock(&heap->large_lock);
+    alqi_plat_unlock(&heap->large.lock);
 }
 
 static bool
@@ -82,7 +91,7 @@ is_around(alq_value block, uintptr_t word)
 alq_value
 alqi_heap_large_around(const struct alqi_heap *heap, uintptr_t word)
 {
-    const struct alqi_heap_large_index *x = &heap->large_index;
+    const struct alqi_heap_large_index *x = &heap->large.index;
     uint64_t orders = x->orders, start;
     unsigned order, back;
 
@@ -112,13 +121,13 @@ alqi_heap_large_new(struct alqi_domain *d, uintptr_t header)
         free(large);
         return ALQ_NULL;
     }
-    large->next = d->large;
+    large->next = d->large.all;
     large->rescan = 0;
     large->header = header | d->alloc_colour;
-    d->large = large;
-    __atomic_add_fetch(&d->heap->large_bytes, bytes_of(header),
-                       __ATOMIC_SEQ_CST); /* bound.h */
-    __atomic_add_fetch(&d->heap->n_large, 1, __ATOMIC_RELAXED);
+    d->large.all = large;
+    __atomic_add_fetch(&d->heap->large.bytes, bytes_of(header),
+                       __ATOMIC_SEQ_CST); /* limit_heap.h */
+    __atomic_add_fetch(&d->heap->large.n, 1, __ATOMIC_RELAXED);
     return alqi_heap_large_block(large);
 }
 
@@ -126,9 +135,9 @@ static void
 large_give_back(struct alqi_domain *d, struct alqi_heap_large *large)
 {
     index_take(d->heap, large);
-    __atomic_sub_fetch(&d->heap->large_bytes, bytes_of(large->header),
+    __atomic_sub_fetch(&d->heap->large.bytes, bytes_of(large->header),
                        __ATOMIC_RELAXED);
-    __atomic_sub_fetch(&d->heap->n_large, 1, __ATOMIC_RELAXED);
+    __atomic_sub_fetch(&d->heap->large.n, 1, __ATOMIC_RELAXED);
     free(large);
 }
 
@@ -142,36 +151,36 @@ large_free(struct alqi_domain *d, struct alqi_heap_large *large)
 void
 alqi_heap_large_undo(struct alqi_domain *d)
 {
-    struct alqi_heap_large *large = d->large;
+    struct alqi_heap_large *large = d->large.all;
 
-    d->large = large->next;
+    d->large.all = large->next;
     large_give_back(d, large);
 }
 
 /* ---- to be read again --------------------------------------------------- */
 
 void
-alqi_heap_large_rescan_add(struct alqi_heap *heap,
-                           struct alqi_heap_large *large)
+alqi_heap_large_overflow_add(struct alqi_heap *heap,
+                             struct alqi_heap_large *large)
 {
     if (__atomic_exchange_n(&large->rescan, 1, __ATOMIC_SEQ_CST) != 0)
         return;
-    alqi_plat_lock(&heap->large_lock);
-    large->rescan_next = heap->large_rescan;
-    heap->large_rescan = large;
-    alqi_plat_unlock(&heap->large_lock);
+    alqi_plat_lock(&heap->large.lock);
+    large->overflow_next = heap->large.overflowed;
+    heap->large.overflowed = large;
+    alqi_plat_unlock(&heap->large.lock);
 }
 
 struct alqi_heap_large *
-alqi_heap_large_rescan_take(struct alqi_heap *heap)
+alqi_heap_large_overflow_take(struct alqi_heap *heap)
 {
     struct alqi_heap_large *large;
 
-    alqi_plat_lock(&heap->large_lock);
-    large = heap->large_rescan;
+    alqi_plat_lock(&heap->large.lock);
+    large = heap->large.overflowed;
     if (large != NULL)
-        heap->large_rescan = large->rescan_next;
-    alqi_plat_unlock(&heap->large_lock);
+        heap->large.overflowed = large->overflow_next;
+    alqi_plat_unlock(&heap->large.lock);
     if (large != NULL) /* before its fields are read */
         __atomic_store_n(&large->rescan, 0, __ATOMIC_SEQ_CST);
     return large;
@@ -203,20 +212,20 @@ empty_some(struct alqi_heap_large *large)
 size_t
 alqi_heap_large_sweep_one(struct alqi_domain *d)
 {
-    struct alqi_heap_large *large = d->large_unswept;
+    struct alqi_heap_large *large = d->large.unswept;
 
     if (large == NULL)
         return 0;
-    if ((large->header & ALQI_HEAP_COLOUR_MASK) == d->heap->garbage &&
+    if ((large->header & ALQI_HEAP_COLOUR_MASK) == d->heap->cycle.garbage &&
         empty_some(large))
         return EMPTY_STEP_WORK;
-    d->large_unswept = large->next;
-    if ((large->header & ALQI_HEAP_COLOUR_MASK) == d->heap->garbage) {
+    d->large.unswept = large->next;
+    if ((large->header & ALQI_HEAP_COLOUR_MASK) == d->heap->cycle.garbage) {
         large_free(d, large);
         return 1; /* its fields are not read */
     }
-    large->next = d->large;
-    d->large = large;
+    large->next = d->large.all;
+    d->large.all = large;
     return 1;
 }
 
@@ -234,6 +243,6 @@ list_drop(struct alqi_domain *d, struct alqi_heap_large **list)
 void
 alqi_heap_large_drop(struct alqi_domain *d)
 {
-    list_drop(d, &d->large);
-    list_drop(d, &d->large_unswept);
+    list_drop(d, &d->large.all);
+    list_drop(d, &d->large.unswept);
 }

@@ -14,9 +14,9 @@ size_t alqi_heap_large_sweep_one(struct alqi_domain *d);
 
 /* Marked blocks whose fields are to be read again: a stack, and each is in it
  * at most once.  Any domain. */
-void alqi_heap_large_rescan_add(struct alqi_heap *heap,
-                                struct alqi_heap_large *large);
-struct alqi_heap_large *alqi_heap_large_rescan_take(struct alqi_heap *heap);
+void alqi_heap_large_overflow_add(struct alqi_heap *heap,
+                                  struct alqi_heap_large *large);
+struct alqi_heap_large *alqi_heap_large_overflow_take(struct alqi_heap *heap);
 
 /* Finalises and frees all. */
 void alqi_heap_large_drop(struct alqi_domain *d);
@@ -28,7 +28,7 @@ alq_value alqi_heap_large_around(const struct alqi_heap *heap, uintptr_t word);
 static inline uintptr_t
 alqi_heap_large_bytes(const struct alqi_heap *heap)
 {
-    return __atomic_load_n(&heap->large_bytes, __ATOMIC_RELAXED);
+    return __atomic_load_n(&heap->large.bytes, __ATOMIC_RELAXED);
 }
 
 static inline struct alqi_heap_large *

@@ -18,7 +18,7 @@ bool alqi_heap_minor_resize(struct alqi_domain *d, size_t words);
 size_t alqi_heap_minor_need(uintptr_t young_bytes);
 
 /* A minor collection, in a stop.  `self` is a participant: the domain that the
- * calling thread runs.  Runs, `pending` and `dirty` are the participant's. */
+ * calling thread runs.  Runs, `grey` and `dirty` are the participant's. */
 
 /* By one, before the shares: how many participants there will be.  Each of them
  * calls alqi_heap_minor_drain, whether it had a share or not. */
@@ -28,7 +28,7 @@ void alqi_heap_minor_prepare(struct alqi_domain *self, unsigned participants);
  * `self`.  NULL: the roots that are the heap's own. */
 void alqi_heap_minor_share(struct alqi_domain *self, struct alqi_domain *of);
 
-/* All of it by the domain, for itself: private.h.  Out of stops. */
+/* All of it by the domain, for itself: minor_local.h.  Out of stops. */
 void alqi_heap_minor_alone(struct alqi_domain *d);
 
 /* Promotes what that leads to, until no participant has anything left. */
@@ -44,7 +44,7 @@ void alqi_heap_minor_begin(struct alqi_domain *d, uintptr_t bytes);
 static inline bool
 alqi_heap_minor_is_empty(const struct alqi_domain *d)
 {
-    return (uintptr_t)d->pub.young_ptr == d->run_end;
+    return (uintptr_t)d->pub.young_ptr == d->young.end;
 }
 
 #endif

@@ -6,7 +6,7 @@
  * since the trigger is one more lower bound of the word that allocation
  * compares with.
  *
- *      run_start        trigger          young_ptr              run_end
+ *      young_start        trigger          young_ptr              young_end
  *         |      free      |  free          |     allocated        |
  *         +----------------+----------------+----------------------+
  *                           [sampled word]   <- allocation moves down
@@ -26,7 +26,7 @@
  *                   Then one of
  *   request_done      its memory is there, headers and fields are not written
  *   request_cancel    there is no memory after all
- *   hit             in place of these three: one block, whose caller is known,
+ *   sample          in place of these three: one block, whose caller is known,
  *                   while nothing else is due
  *   direct          a block was born in the major heap; fields are not written
  *   unmarshal       a block of a message, young or not; fields are not written.
@@ -99,10 +99,10 @@ struct alqi_heap_hooks {
                              uintptr_t low);
     /* May be NULL.  A sample's usual way as one call: all of request and what
      * follows, for one block whose caller is known, while nothing else is due.
-     * By the pieces of observed.h, or alqi_heap_alloc_hit_any; returns what
-     * that would. */
-    alq_value (*hit)(void *client, struct alqi_domain *d, uintptr_t header,
-                     const struct alqi_stack_regs *caller);
+     * By the pieces of observe_calls.h, or alqi_heap_alloc_sample_any; returns
+     * what that would. */
+    alq_value (*sample)(void *client, struct alqi_domain *d, uintptr_t header,
+                        const struct alqi_stack_regs *caller);
     void (*request_cancel)(void *client, struct alqi_domain *d);
     void (*direct)(void *client, struct alqi_domain *d, alq_value block,
                    uintptr_t header);

@@ -1,17 +1,23 @@
+/* param.c -- the heap's parameters: a table of letters, ranges and defaults
+ *
+ * A row a parameter; text is read, brought into its range and, if that
+ * changed it, warned of.  Pure but for the warning. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "heap/param.h"
-#include "heap/say.h"
-#include "heap/smooth.h"
+#include "heap/log.h"
+#include "heap/major_smooth.h"
 
 #define K ((intptr_t)1 << 10)
 #define M ((intptr_t)1 << 20)
 /* Hard: so many collections, one a chunk, an old place stays forbidden. */
 #define MINOR_LEAST (ALQI_HEAP_IS_HARD ? 256 * K : 4 * K)
-#define MINOR_FIRST (ALQI_HEAP_IS_HARD ? 256 * K : 0) /* nursery.h chooses */
-#define ANY ((intptr_t)1 << 48) /* more words than there are addresses */
+#define MINOR_FIRST                                                            \
+    (ALQI_HEAP_IS_HARD ? 256 * K : 0) /* minor_size.h chooses                  \
+                                       */
+#define ANY ((intptr_t)1 << 48)       /* more words than there are addresses */
 
 struct row {
     char letter;
@@ -201,7 +207,7 @@ alqi_heap_param_read(struct alqi_heap_tuning *t, const char *text,
 static void
 warn_aloud(const char *setting, size_t n, const char *why)
 {
-    alqi_heap_say_slow("ALIQUOTPARAM: '%.*s': %s", (int)(n < 100 ? n : 100),
+    alqi_heap_log_slow("ALIQUOTPARAM: '%.*s': %s", (int)(n < 100 ? n : 100),
                        setting, why);
 }
 

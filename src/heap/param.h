@@ -1,6 +1,6 @@
 /* param.h -- the heap's parameters: their ranges, and as text (ALIQUOTPARAM)
  *
- *   letter[=number[k|M|G]],...      letters as in OCAMLRUNPARAM: aliquot-gc(7)
+ *   letter[=number[k|M|G]],...      the letters of OCAMLRUNPARAM: aliquot-gc(7)
  */
 #ifndef ALQI_HEAP_PARAM_H
 #define ALQI_HEAP_PARAM_H

@@ -1,41 +1,49 @@
+/* pin.c -- pins, and the young blocks that they retain
+ *
+ * A block is pinned (has an entry), and if it is young when its minor heap
+ * is emptied, retained: in place, in the table `retained`.
+ *
+ * Keeps .inv.retained: Major fields that hold retained blocks are in `fields`.
+ * Keeps .inv.stay: There is memory for each block that may have to stay,
+ *   before it has to: an entry for each pin and each ambiguous word. */
 #include <stdlib.h>
 
 #include "heap/pin.h"
-#include "heap/remember.h"
-#include "heap/shown.h"
+#include "heap/minor_remember.h"
+#include "heap/minor_escape.h"
 
 enum { SIZE_FIRST = ALQI_HEAP_IS_HARD ? 1 : 64 };
 
 /* ---- the table ---------------------------------------------------------- */
 
 static bool
-kept_grow(struct alqi_heap_kept **kept, size_t size)
+retained_grow(struct alqi_heap_retained **retained, size_t size)
 {
-    struct alqi_heap_kept *grown = realloc(*kept, size * sizeof *grown);
+    struct alqi_heap_retained *grown = realloc(*retained, size * sizeof *grown);
 
     if (grown == NULL)
         return false;
-    *kept = grown;
+    *retained = grown;
     return true;
 }
 
 /* .inv.stay  There is a place for each block that is pinned, for each word of
  * conservative threads' stacks (untouched places cost address space alone), and
- * for each block that is kept because there is no memory to promote it. */
+ * for each block that is retained because there is no memory to promote it. */
 static bool
 places_ready(struct alqi_heap_pins *p)
 {
-    size_t n = p->n + 1 + p->n_kept;
+    size_t n = p->n + 1 + p->n_retained;
     size_t size = SIZE_FIRST;
 
     while (size < n)
         size *= 2;
     size += p->n_stack_words;
-    if (size <= p->kept_size)
+    if (size <= p->retained_size)
         return true;
-    if (!kept_grow(&p->kept, size) || !kept_grow(&p->next, size))
+    if (!retained_grow(&p->retained, size) || !retained_grow(&p->next, size))
         return false;
-    p->kept_size = size;
+    p->retained_size = size;
     return true;
 }
 
@@ -43,11 +51,11 @@ bool
 alqi_heap_pin_grow(struct alqi_heap *heap)
 {
     struct alqi_heap_pins *p = &heap->pins;
-    size_t size = p->kept_size == 0 ? SIZE_FIRST : p->kept_size * 2;
+    size_t size = p->retained_size == 0 ? SIZE_FIRST : p->retained_size * 2;
 
-    if (!kept_grow(&p->kept, size) || !kept_grow(&p->next, size))
+    if (!retained_grow(&p->retained, size) || !retained_grow(&p->next, size))
         return false;
-    p->kept_size = size;
+    p->retained_size = size;
     return true;
 }
 
@@ -132,7 +140,8 @@ alqi_heap_pin(struct alqi_domain *d, alq_value block)
     bool is_pinned;
 
     if (alqi_heap_is_young(d, block))
-        alqi_heap_show(d->heap); /* from the next collection on it is kept */
+        alqi_heap_escape(
+            d->heap); /* from the next collection on it is retained */
     alqi_plat_lock(&p->lock);
     is_pinned = pin_locked(p, block);
     alqi_plat_unlock(&p->lock);
@@ -174,18 +183,19 @@ alqi_heap_pin_is_pinned(struct alqi_heap *heap, alq_value block)
     return is;
 }
 
-/* ---- kept blocks, by address -------------------------------------------- */
+/* ---- retained blocks, by address --------------------------------------------
+ */
 
 /* The first one from the address on. */
 static size_t
-place_of(const struct alqi_heap_kept *kept, size_t n, uintptr_t address)
+place_of(const struct alqi_heap_retained *retained, size_t n, uintptr_t address)
 {
     size_t low = 0;
 
     while (low < n) {
         size_t middle = low + (n - low) / 2;
 
-        if (kept[middle].block < address)
+        if (retained[middle].block < address)
             low = middle + 1;
         else
             n = middle;
@@ -193,18 +203,20 @@ place_of(const struct alqi_heap_kept *kept, size_t n, uintptr_t address)
     return low;
 }
 
-struct alqi_heap_kept *
-alqi_heap_pin_among(struct alqi_heap_kept *kept, size_t n, alq_value block)
+struct alqi_heap_retained *
+alqi_heap_pin_among(struct alqi_heap_retained *retained, size_t n,
+                    alq_value block)
 {
-    size_t i = place_of(kept, n, block);
+    size_t i = place_of(retained, n, block);
 
-    return i < n && kept[i].block == block ? &kept[i] : NULL;
+    return i < n && retained[i].block == block ? &retained[i] : NULL;
 }
 
 bool
-alqi_heap_pin_is_kept(const struct alqi_heap *heap, alq_value v)
+alqi_heap_pin_is_retained(const struct alqi_heap *heap, alq_value v)
 {
-    return alqi_heap_pin_among(heap->pins.kept, heap->pins.n_kept, v) != NULL;
+    return alqi_heap_pin_among(heap->pins.retained, heap->pins.n_retained, v) !=
+           NULL;
 }
 
 size_t
@@ -214,23 +226,24 @@ alqi_heap_pin_from(const struct alqi_heap *heap, uintptr_t from)
 
     return p->is_collecting
                ? place_of(p->next, p->n_next, from + ALQ_WORD_BYTES)
-               : place_of(p->kept, p->n_kept, from + ALQ_WORD_BYTES);
+               : place_of(p->retained, p->n_retained, from + ALQ_WORD_BYTES);
 }
 
 bool
 alqi_heap_pin_at(const struct alqi_heap *heap, size_t i, uintptr_t to,
-                 struct alqi_heap_span *out)
+                 struct alqi_heap_range *out)
 {
     const struct alqi_heap_pins *p = &heap->pins;
-    const struct alqi_heap_kept *kept = p->is_collecting ? p->next : p->kept;
-    size_t n = p->is_collecting ? p->n_next : p->n_kept;
+    const struct alqi_heap_retained *retained =
+        p->is_collecting ? p->next : p->retained;
+    size_t n = p->is_collecting ? p->n_next : p->n_retained;
     uintptr_t header;
 
-    if (i == n || kept[i].block - ALQ_WORD_BYTES >= to)
+    if (i == n || retained[i].block - ALQ_WORD_BYTES >= to)
         return false;
-    header =
-        p->is_collecting ? kept[i].header : alqi_heap_header(kept[i].block);
-    out->start = kept[i].block - ALQ_WORD_BYTES;
+    header = p->is_collecting ? retained[i].header
+                              : alqi_heap_header(retained[i].block);
+    out->start = retained[i].block - ALQ_WORD_BYTES;
     out->end = out->start + alqi_heap_words(header) * ALQ_WORD_BYTES;
     return true;
 }
@@ -238,11 +251,11 @@ alqi_heap_pin_at(const struct alqi_heap *heap, size_t i, uintptr_t to,
 bool
 alqi_heap_pin_is_free(struct alqi_heap *heap, uintptr_t from, uintptr_t to)
 {
-    struct alqi_heap_span kept;
+    struct alqi_heap_range retained;
     bool is_free;
 
     alqi_plat_lock(&heap->pins.lock);
-    is_free = !alqi_heap_pin_find(heap, from, to, &kept);
+    is_free = !alqi_heap_pin_find(heap, from, to, &retained);
     alqi_plat_unlock(&heap->pins.lock);
     return is_free;
 }
@@ -252,9 +265,10 @@ alqi_heap_pin_room(const struct alqi_domain *d, uintptr_t bytes,
                    uintptr_t *start)
 {
     const uintptr_t mask = ALQI_HEAP_CHUNK_BYTES - 1;
-    uintptr_t at = d->slice, end = d->slice + d->minor_bytes, best = 0;
+    uintptr_t at = d->sizes.base, end = d->sizes.base + d->sizes.max_bytes,
+              best = 0;
     struct alqi_heap_pins *p = &d->heap->pins;
-    struct alqi_heap_span kept;
+    struct alqi_heap_range retained;
     size_t i;
     bool more;
 
@@ -262,14 +276,15 @@ alqi_heap_pin_room(const struct alqi_domain *d, uintptr_t bytes,
     alqi_plat_lock(&p->lock);
     i = alqi_heap_pin_from(d->heap, at);
     do {
-        more = alqi_heap_pin_at(d->heap, i++, end, &kept);
+        more = alqi_heap_pin_at(d->heap, i++, end, &retained);
         if (!more)
-            kept = (struct alqi_heap_span){end, end};
-        if ((kept.start & ~mask) > at && (kept.start & ~mask) - at > best) {
-            best = (kept.start & ~mask) - at;
+            retained = (struct alqi_heap_range){end, end};
+        if ((retained.start & ~mask) > at &&
+            (retained.start & ~mask) - at > best) {
+            best = (retained.start & ~mask) - at;
             *start = at;
         }
-        at = (kept.end + mask) & ~mask;
+        at = (retained.end + mask) & ~mask;
     } while (more && best < bytes && at < end);
     alqi_plat_unlock(&p->lock);
     return best < bytes ? best : bytes;
@@ -288,11 +303,11 @@ void
 alqi_heap_pin_custom(struct alqi_heap *heap, alq_value block,
                      uint64_t cost_words)
 {
-    struct alqi_heap_kept *kept =
+    struct alqi_heap_retained *retained =
         alqi_heap_pin_among(heap->pins.next, heap->pins.n_next, block);
 
-    kept->is_custom = true;
-    kept->cost_words = cost_words;
+    retained->is_custom = true;
+    retained->cost_words = cost_words;
 }
 
 /* ---- roots -------------------------------------------------------------- */
@@ -309,12 +324,12 @@ fields_visit(alq_value block, uintptr_t header, size_t from,
 }
 
 static void
-hidden_visit(struct alqi_heap_kept *kept,
+hidden_visit(struct alqi_heap_retained *retained,
              void (*visit)(void *arg, alq_value *slot), void *arg)
 {
-    if (alqi_heap_is_scannable(kept->header))
-        visit(arg, &kept->first);
-    fields_visit(kept->block, kept->header, 1, visit, arg);
+    if (alqi_heap_is_scannable(retained->header))
+        visit(arg, &retained->first);
+    fields_visit(retained->block, retained->header, 1, visit, arg);
 }
 
 void
@@ -328,9 +343,9 @@ alqi_heap_pin_visit(struct alqi_heap *heap,
         visit(arg, &p->entries[i].value);
     for (i = 0; i < p->n_next; i++)
         hidden_visit(&p->next[i], visit, arg);
-    for (i = 0; !p->is_collecting && i < p->n_kept; i++)
-        fields_visit(p->kept[i].block, alqi_heap_header(p->kept[i].block), 0,
-                     visit, arg);
+    for (i = 0; !p->is_collecting && i < p->n_retained; i++)
+        fields_visit(p->retained[i].block,
+                     alqi_heap_header(p->retained[i].block), 0, visit, arg);
 }
 
 void
@@ -354,11 +369,11 @@ alqi_heap_pin_drop(struct alqi_heap *heap)
     struct alqi_heap_pins *p = &heap->pins;
     size_t i;
 
-    for (i = 0; i < p->n_kept; i++)
-        if (p->kept[i].is_custom)
-            alqi_heap_finalise(p->kept[i].block,
-                               alqi_heap_header(p->kept[i].block));
-    free(p->kept);
+    for (i = 0; i < p->n_retained; i++)
+        if (p->retained[i].is_custom)
+            alqi_heap_finalise(p->retained[i].block,
+                               alqi_heap_header(p->retained[i].block));
+    free(p->retained);
     free(p->next);
     free(p->entries);
     free(p->fields.fields);

@@ -1,19 +1,27 @@
-/* pin.h -- blocks whose address does not change
+/* pin.h -- pinned blocks: their address does not change
  *
- * A young one that is pinned stays where it is when its minor heap is emptied,
- * and stays young: it is *kept*.  Minor heaps are opened where none is.  Once
- * it is not pinned any more, the next collection promotes it or finds it dead.
+ * A pinned young block stays in place when its minor heap is emptied, and
+ * stays young: it is *retained*.  A minor heap is opened where no retained
+ * block is.  After the last pin has gone the next collection promotes the
+ * block, or finds it dead.
  *
- *   during a minor collection   header 0, field 0 its own address: it looks
- *                               moved to where it is.  What stood there is in
- *                               `next`
- *   between two of them         a block like any other, in `kept`
+ *    during a minor collection   header 0, field 0 its own address, so it looks
+ *                                moved to where it is.  The header and field 0
+ *                                are in its entry of `next`
+ *    between collections         a block like any other, in `retained`
  *
- * .inv.kept  Fields of the major heap that hold kept blocks are in `fields`, as
- *            remembered sets are empty after a collection.
+ * .inv.retained  Each field of the major heap that holds a retained block is
+ *                in `fields`: remembered sets are empty after a collection.
  *
- * Pins are the heap's: they outlive the domain that made them, as kept blocks
- * outlive the domain whose minor heap they are in. */
+ * Pins are the heap's: they outlive the domain that made them, as retained
+ * blocks outlive the domain in whose slice they lie.
+ *
+ * .inv.stay  An entry is ready for each block that may have to stay: room is
+ *            made for a pin, and for each word of a conservative stack.
+ * .inv.fragmented  Where retained blocks leave too little room a minor heap is
+ *                  closed and is_fragmented: that is no lack of memory.  Small
+ *                  blocks are born old, their fields remembered, until a
+ *                  collection finds more room. */
 #ifndef ALQI_HEAP_PIN_H
 #define ALQI_HEAP_PIN_H
 
@@ -54,12 +62,12 @@ void alqi_heap_pin_custom(struct alqi_heap *heap, alq_value block,
  * header's place and end; false: none is left that begins below `to`. */
 size_t alqi_heap_pin_from(const struct alqi_heap *heap, uintptr_t from);
 bool alqi_heap_pin_at(const struct alqi_heap *heap, size_t i, uintptr_t to,
-                      struct alqi_heap_span *out);
+                      struct alqi_heap_range *out);
 
 /* The first one from `from` on. */
 static inline bool
 alqi_heap_pin_find(const struct alqi_heap *heap, uintptr_t from, uintptr_t to,
-                   struct alqi_heap_span *out)
+                   struct alqi_heap_range *out)
 {
     return alqi_heap_pin_at(heap, alqi_heap_pin_from(heap, from), to, out);
 }
@@ -71,11 +79,12 @@ void alqi_heap_pin_visit(struct alqi_heap *heap,
                          void (*visit)(void *arg, alq_value *slot), void *arg);
 
 /* One of n in the order of addresses; NULL: it is not there. */
-struct alqi_heap_kept *alqi_heap_pin_among(struct alqi_heap_kept *kept,
-                                           size_t n, alq_value block);
+struct alqi_heap_retained *
+alqi_heap_pin_among(struct alqi_heap_retained *retained, size_t n,
+                    alq_value block);
 
 /* Shows each word that compaction must leave as it is, which may point out of
- * pools: pins, addresses of fields that hold kept blocks. */
+ * pools: pins, addresses of fields that hold retained blocks. */
 void alqi_heap_pin_words(struct alqi_heap *heap,
                          void (*visit)(struct alqi_heap *heap, uintptr_t word));
 
@@ -83,21 +92,21 @@ void alqi_heap_pin_words(struct alqi_heap *heap,
 bool alqi_heap_pin_is_any(struct alqi_heap *heap);
 bool alqi_heap_pin_is_pinned(struct alqi_heap *heap, alq_value block);
 
-bool alqi_heap_pin_is_kept(const struct alqi_heap *heap, alq_value v);
+bool alqi_heap_pin_is_retained(const struct alqi_heap *heap, alq_value v);
 
 static inline bool
-alqi_heap_pin_has_kept(const struct alqi_heap *heap)
+alqi_heap_pin_has_retained(const struct alqi_heap *heap)
 {
-    return heap->pins.n_kept > 0;
+    return heap->pins.n_retained > 0;
 }
 
-/* No kept block begins there.  This and the next one also out of stops, while
- * others pin. */
+/* No retained block begins there.  This and the next one also out of stops,
+ * while others pin. */
 bool alqi_heap_pin_is_free(struct alqi_heap *heap, uintptr_t from,
                            uintptr_t to);
 
-/* Bytes of the domain's slice without a kept block, from *start on: as many as
- * were asked for, else the most that there are together. */
+/* Bytes of the domain's slice without a retained block, from *start on: as many
+ * as were asked for, else the most that there are together. */
 uintptr_t alqi_heap_pin_room(const struct alqi_domain *d, uintptr_t bytes,
                              uintptr_t *start);
 

@@ -1,60 +1,66 @@
+/* pool.c -- one pool: its free ranges, and sweeping it
+ *
+ * Free neighbours are joined to ranges in the order of addresses, so a
+ * local allocation buffer is one of them.  In builds that check, free slots
+ * are poisoned. */
 #include "heap/pool.h"
-#include "heap/class.h"
+#include "heap/pool_class.h"
 
-enum { SPAN_AHEAD_BYTES = 256 }; /* most of a swept pool's lines are written */
+enum { RANGE_AHEAD_BYTES = 256 }; /* most of a swept pool's lines are written */
 
-/* The second word of a span: where the next is, how many slots this one has. */
+/* The second word of a range: where the next is, how many slots this one has.
+ */
 static uintptr_t
-span_word(uintptr_t next_span, uintptr_t n_slots)
+range_word(uintptr_t next_range, uintptr_t n_slots)
 {
-    return next_span << 16 | n_slots;
+    return next_range << 16 | n_slots;
 }
 
 void
 alqi_heap_pool_fresh(struct alqi_heap_pool *pool, unsigned size_class)
 {
     pool->n_free = alqi_heap_class_slots(size_class);
-    pool->first_span = ALQI_HEAP_POOL_HEAD_WORDS;
-    alqi_heap_pool_slots(pool)[1] = span_word(0, pool->n_free);
+    pool->first_range = ALQI_HEAP_POOL_HEAD_WORDS;
+    alqi_heap_pool_slots(pool)[1] = range_word(0, pool->n_free);
 }
 
 bool
-alqi_heap_pool_span(struct alqi_heap_pool *pool, unsigned size_class,
-                    struct alqi_heap_span *out)
+alqi_heap_pool_range_take(struct alqi_heap_pool *pool, unsigned size_class,
+                          struct alqi_heap_range *out)
 {
-    alqi_heap_word *span = (alqi_heap_word *)pool + pool->first_span;
+    alqi_heap_word *range = (alqi_heap_word *)pool + pool->first_range;
     uintptr_t word;
 
-    if (pool->first_span == 0)
+    if (pool->first_range == 0)
         return false;
-    ALQI_ASSERT(span[0] == 0);
-    word = span[1];
-    pool->first_span = (uint32_t)(word >> 16);
-    __builtin_prefetch((alqi_heap_word *)pool + pool->first_span, 1);
-    __builtin_prefetch((char *)span + SPAN_AHEAD_BYTES, 1);
-    out->start = (uintptr_t)span;
-    out->end =
-        (uintptr_t)(span + (word & 0xFFFF) * alqi_heap_class_words[size_class]);
+    ALQI_ASSERT(range[0] == 0);
+    word = range[1];
+    pool->first_range = (uint32_t)(word >> 16);
+    __builtin_prefetch((alqi_heap_word *)pool + pool->first_range, 1);
+    __builtin_prefetch((char *)range + RANGE_AHEAD_BYTES, 1);
+    out->start = (uintptr_t)range;
+    out->end = (uintptr_t)(range +
+                           (word & 0xFFFF) * alqi_heap_class_words[size_class]);
     return true;
 }
 
 void
-alqi_heap_pool_span_back(struct alqi_heap_pool *pool, unsigned size_class,
-                         struct alqi_heap_span span)
+alqi_heap_pool_range_return(struct alqi_heap_pool *pool, unsigned size_class,
+                            struct alqi_heap_range range)
 {
-    alqi_heap_word *first = (alqi_heap_word *)span.start;
-    uintptr_t words = (span.end - span.start) / ALQ_WORD_BYTES;
+    alqi_heap_word *first = (alqi_heap_word *)range.start;
+    uintptr_t words = (range.end - range.start) / ALQ_WORD_BYTES;
 
-    first[1] =
-        span_word(pool->first_span, words / alqi_heap_class_words[size_class]);
-    pool->first_span = (uint32_t)(first - (alqi_heap_word *)pool);
+    first[1] = range_word(pool->first_range,
+                          words / alqi_heap_class_words[size_class]);
+    pool->first_range = (uint32_t)(first - (alqi_heap_word *)pool);
 }
 
 unsigned
 alqi_heap_pool_count_free(const struct alqi_heap_pool *pool)
 {
     const alqi_heap_word *start = (const alqi_heap_word *)pool;
-    uintptr_t at = pool->first_span;
+    uintptr_t at = pool->first_range;
     unsigned n = 0;
 
     for (; at != 0; at = start[at + 1] >> 16)
@@ -65,14 +71,14 @@ alqi_heap_pool_count_free(const struct alqi_heap_pool *pool)
 /* ---- sweeping ------------------------------------------------------------ */
 
 void
-alqi_heap_pool_spoil_all(struct alqi_heap_pool *pool, unsigned size_class)
+alqi_heap_pool_poison_all(struct alqi_heap_pool *pool, unsigned size_class)
 {
     alqi_heap_word *slot = alqi_heap_pool_slots(pool);
     size_t words = alqi_heap_class_words[size_class];
     unsigned i;
 
     for (i = 0; i < alqi_heap_class_slots(size_class); i++)
-        alqi_heap_pool_spoil(slot + i * words, words);
+        alqi_heap_pool_poison(slot + i * words, words);
 }
 
 static inline bool
@@ -92,7 +98,7 @@ free_some(alqi_heap_word *slot, const alqi_heap_word *end, size_t words,
         if (*slot != 0) {
             alqi_heap_finalise((alq_value)(slot + 1), *slot);
             *slot = 0;
-            alqi_heap_pool_spoil(slot, words);
+            alqi_heap_pool_poison(slot, words);
         }
         slot += words;
         n++;
@@ -108,18 +114,18 @@ alqi_heap_pool_sweep(struct alqi_heap_pool *pool, unsigned size_class,
     alqi_heap_word *slot = alqi_heap_pool_slots(pool);
     size_t words = alqi_heap_class_words[size_class];
     alqi_heap_word *end = slot + alqi_heap_class_slots(size_class) * words;
-    alqi_heap_word *last = NULL; /* span, which the next is linked to */
+    alqi_heap_word *last = NULL; /* range, which the next is linked to */
     uintptr_t n, at, n_free = 0;
 
-    pool->first_span = 0;
+    pool->first_range = 0;
     for (; slot < end; slot += words) {
         if (is_live(*slot, garbage))
             continue;
         n = free_some(slot, end, words, garbage);
-        slot[1] = span_word(0, n);
+        slot[1] = range_word(0, n);
         at = (uintptr_t)(slot - (alqi_heap_word *)pool);
         if (last == NULL)
-            pool->first_span = (uint32_t)at;
+            pool->first_range = (uint32_t)at;
         else
             last[1] |= at << 16;
         last = slot;

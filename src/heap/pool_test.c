@@ -1,4 +1,4 @@
-/* pool_test.c -- spans of a pool beside a plain array of its slots */
+/* pool_test.c -- ranges of a pool beside a plain array of its slots */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/test_seed.h"
-#include "heap/area.h"
-#include "heap/class.h"
+#include "heap/pool_area.h"
+#include "heap/pool_class.h"
 #include "heap/pool.h"
 
 enum { SLOTS_MAX = 4096, GARBAGE = 2 << ALQ_COLOUR_SHIFT };
@@ -61,20 +61,20 @@ each_size_has_the_least_class(void **state)
     }
 }
 
-/* Takes every span away; marks its slots in `is_free`. */
+/* Takes every range away; marks its slots in `is_free`. */
 static unsigned
 take_all(struct alqi_heap_pool *pool, unsigned c, bool *is_free)
 {
     alqi_heap_word *slots = alqi_heap_pool_slots(pool);
-    struct alqi_heap_span span;
+    struct alqi_heap_range range;
     uintptr_t at, last = 0;
     unsigned n = 0;
 
     memset(is_free, 0, SLOTS_MAX * sizeof *is_free);
-    while (alqi_heap_pool_span(pool, c, &span)) {
-        assert_true(span.start > last && span.start < span.end);
-        last = span.end; /* neighbours make one span */
-        for (at = span.start; at < span.end;
+    while (alqi_heap_pool_range_take(pool, c, &range)) {
+        assert_true(range.start > last && range.start < range.end);
+        last = range.end; /* neighbours make one range */
+        for (at = range.start; at < range.end;
              at += alqi_heap_class_words[c] * 8u) {
             is_free[(at - (uintptr_t)slots) / 8 / alqi_heap_class_words[c]] =
                 true;

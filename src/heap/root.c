@@ -1,8 +1,16 @@
+/* root.c -- the roots of a domain and of the heap
+ *
+ * Frames, ranges, boxed roots and scanners are a domain's; globals and
+ * transfer roots are the heap's, under the lock here.  A page of boxed
+ * roots is visited in minor collections only if it may hold a young value.
+ *
+ * Keeps .inv.own: A domain's roots are read by its holder.
+ * Keeps .inv.private: What is reachable from a global has escaped. */
 #include "heap/list.h"
-#include "heap/observed.h"
+#include "heap/observe_calls.h"
 #include "heap/pin.h"
 #include "heap/root.h"
-#include "heap/shown.h"
+#include "heap/minor_escape.h"
 #include "plat/plat.h"
 
 _Static_assert(sizeof(struct alqi_heap_boxes) == 4096, "a page of boxed roots");
@@ -135,9 +143,9 @@ static struct alqi_plat_lock common_lock;
 void
 alqi_heap_global_add(struct alqi_heap *heap, struct alq_global *global)
 {
-    alqi_heap_show(heap); /* anybody may read it, whatever is in it */
+    alqi_heap_escape(heap); /* anybody may read it, whatever is in it */
     alqi_plat_lock(&common_lock);
-    ALQI_HEAP_LIST_ADD(heap->globals, global);
+    ALQI_HEAP_LIST_ADD(heap->roots.globals, global);
     alqi_plat_unlock(&common_lock);
 }
 
@@ -150,33 +158,34 @@ alqi_heap_global_remove(struct alq_global *global)
 }
 
 void
-alqi_heap_letter_add(struct alqi_heap *heap, struct alqi_heap_letter *letter)
+alqi_heap_transfer_root_add(struct alqi_heap *heap,
+                            struct alqi_heap_transfer_root *root)
 {
     alqi_plat_lock(&common_lock);
-    ALQI_HEAP_LIST_ADD(heap->letters, letter);
+    ALQI_HEAP_LIST_ADD(heap->roots.transfer, root);
     alqi_plat_unlock(&common_lock);
 }
 
 void
-alqi_heap_letter_remove(struct alqi_heap_letter *letter)
+alqi_heap_transfer_root_remove(struct alqi_heap_transfer_root *root)
 {
     alqi_plat_lock(&common_lock);
-    if (letter->link != NULL)
-        ALQI_HEAP_LIST_REMOVE(letter);
+    if (root->link != NULL)
+        ALQI_HEAP_LIST_REMOVE(root);
     alqi_plat_unlock(&common_lock);
 }
 
 void
-alqi_heap_letters_end(struct alqi_heap *heap)
+alqi_heap_transfer_roots_end(struct alqi_heap *heap)
 {
-    struct alqi_heap_letter *letter;
+    struct alqi_heap_transfer_root *root;
 
     alqi_plat_lock(&common_lock);
-    for (letter = heap->letters; letter != NULL; letter = letter->next) {
-        letter->value = ALQ_NULL;
-        letter->link = NULL;
+    for (root = heap->roots.transfer; root != NULL; root = root->next) {
+        root->value = ALQ_NULL;
+        root->link = NULL;
     }
-    heap->letters = NULL;
+    heap->roots.transfer = NULL;
     alqi_plat_unlock(&common_lock);
 }
 
@@ -187,7 +196,7 @@ alqi_heap_roots_visit_globals(struct alqi_heap *heap, alqi_heap_visit_fn *visit,
     struct alq_global *global;
 
     alqi_plat_lock(&common_lock);
-    for (global = heap->globals; global != NULL; global = global->next)
+    for (global = heap->roots.globals; global != NULL; global = global->next)
         visit(arg, &global->value);
     alqi_plat_unlock(&common_lock);
 }
@@ -197,13 +206,13 @@ alqi_heap_roots_visit_common(struct alqi_heap *heap, alqi_heap_visit_fn *visit,
                              void *arg)
 {
     struct alq_global *global;
-    struct alqi_heap_letter *letter;
+    struct alqi_heap_transfer_root *root;
 
     alqi_plat_lock(&common_lock);
-    for (global = heap->globals; global != NULL; global = global->next)
+    for (global = heap->roots.globals; global != NULL; global = global->next)
         visit(arg, &global->value);
-    for (letter = heap->letters; letter != NULL; letter = letter->next)
-        visit(arg, &letter->value);
+    for (root = heap->roots.transfer; root != NULL; root = root->next)
+        visit(arg, &root->value);
     alqi_plat_unlock(&common_lock);
     alqi_heap_pin_visit(heap, visit, arg);
 }
@@ -211,17 +220,17 @@ alqi_heap_roots_visit_common(struct alqi_heap *heap, alqi_heap_visit_fn *visit,
 /* A thread without a domain may drop a child meanwhile. */
 void
 alqi_heap_roots_count_common(const struct alqi_heap *heap, size_t *n_globals,
-                             size_t *n_letters)
+                             size_t *n_transfer_roots)
 {
     const struct alq_global *global;
-    const struct alqi_heap_letter *letter;
+    const struct alqi_heap_transfer_root *root;
 
-    *n_globals = *n_letters = 0;
+    *n_globals = *n_transfer_roots = 0;
     alqi_plat_lock(&common_lock);
-    for (global = heap->globals; global != NULL; global = global->next)
+    for (global = heap->roots.globals; global != NULL; global = global->next)
         ++*n_globals;
-    for (letter = heap->letters; letter != NULL; letter = letter->next)
-        ++*n_letters;
+    for (root = heap->roots.transfer; root != NULL; root = root->next)
+        ++*n_transfer_roots;
     alqi_plat_unlock(&common_lock);
 }
 

@@ -5,10 +5,10 @@
 #include "heap/state.h"
 
 /* A value on its way to a domain that was spawned, then on its way back. */
-struct alqi_heap_letter {
+struct alqi_heap_transfer_root {
     alq_value value;
-    struct alqi_heap_letter *next;
-    struct alqi_heap_letter **link;
+    struct alqi_heap_transfer_root *next;
+    struct alqi_heap_transfer_root **link;
 };
 
 typedef void alqi_heap_visit_fn(void *arg, alq_value *slot);
@@ -20,9 +20,9 @@ void alqi_heap_roots_visit_common(struct alqi_heap *heap,
 /* Globals alone. */
 void alqi_heap_roots_visit_globals(struct alqi_heap *heap,
                                    alqi_heap_visit_fn *visit, void *arg);
-/* How many globals and letters there are. */
+/* How many globals and transfer_roots there are. */
 void alqi_heap_roots_count_common(const struct alqi_heap *heap,
-                                  size_t *n_globals, size_t *n_letters);
+                                  size_t *n_globals, size_t *n_transfer_roots);
 
 /* Shows each slot of a domain.  `young_only`: boxed roots that hold no young
  * value may be left out; then none holds a young one when the call returns
@@ -36,15 +36,15 @@ void alqi_heap_root_set(struct alqi_domain *d, struct alq_root *root,
 void alqi_heap_root_drop(struct alqi_domain *d, struct alq_root *root);
 /* Where the library checks: it is the domain's, and was not dropped. */
 bool alqi_heap_root_is_used(const struct alqi_domain *d, struct alq_root *root);
-/* Globals and letters are the heap's.  Any thread: a letter may outlive the
- * heap, and its thread the domain. */
+/* Globals and transfer_roots are the heap's.  Any thread: a transfer_root may
+ * outlive the heap, and its thread the domain. */
 void alqi_heap_global_add(struct alqi_heap *heap, struct alq_global *global);
 void alqi_heap_global_remove(struct alq_global *global);
-void alqi_heap_letter_add(struct alqi_heap *heap,
-                          struct alqi_heap_letter *letter);
-void alqi_heap_letter_remove(struct alqi_heap_letter *letter);
-/* The heap ends: letters that are left hold ALQ_NULL. */
-void alqi_heap_letters_end(struct alqi_heap *heap);
+void alqi_heap_transfer_root_add(struct alqi_heap *heap,
+                                 struct alqi_heap_transfer_root *root);
+void alqi_heap_transfer_root_remove(struct alqi_heap_transfer_root *root);
+/* The heap ends: transfer_roots that are left hold ALQ_NULL. */
+void alqi_heap_transfer_roots_end(struct alqi_heap *heap);
 
 void alqi_heap_roots_drop(struct alqi_domain *d);
 

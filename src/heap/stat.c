@@ -1,15 +1,21 @@
+/* stat.c -- struct alq_gc_stats, and the size of the heap
+ *
+ * Quick: counters of the caller, and of the others as of the last stop.
+ * Full: a stop in which each domain's blocks are walked.
+ *
+ * Keeps .inv.words: heap_words = live + free + fragments. */
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "heap/area.h"
-#include "heap/class.h"
+#include "heap/pool_area.h"
+#include "heap/pool_class.h"
 #include "heap/large.h"
 #include "heap/pool.h"
-#include "heap/say.h"
+#include "heap/log.h"
 #include "heap/stat.h"
 #include "heap/stop.h"
-#include "heap/sums.h"
-#include "heap/thread.h"
+#include "heap/stat_sums.h"
+#include "heap/domain_thread.h"
 #include "plat/stack.h"
 
 /* ---- counters ----------------------------------------------------------- */
@@ -17,7 +23,7 @@
 static uint64_t
 open_words(const struct alqi_domain *d)
 {
-    return (d->run_end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES;
+    return (d->young.end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES;
 }
 
 static struct alq_gc_counts
@@ -33,7 +39,7 @@ counts_of(struct alqi_heap_sums sums)
 void
 alqi_heap_stat_counts(const struct alqi_domain *d, struct alq_gc_counts *out)
 {
-    *out = counts_of(alqi_heap_sums_of(d));
+    *out = counts_of(d->sums);
     out->minor_words += open_words(d);
     out->heap_bytes =
         alqi_heap_area_used(&d->heap->area) * ALQI_HEAP_POOL_BYTES +
@@ -43,7 +49,7 @@ alqi_heap_stat_counts(const struct alqi_domain *d, struct alq_gc_counts *out)
 static uint64_t
 n_large(const struct alqi_heap *heap)
 {
-    return __atomic_load_n(&heap->n_large, __ATOMIC_RELAXED);
+    return __atomic_load_n(&heap->large.n, __ATOMIC_RELAXED);
 }
 
 /* Bytes of large blocks are whole words. */
@@ -53,12 +59,13 @@ alqi_heap_stat_words(struct alqi_heap *heap)
     uint64_t pools = alqi_heap_area_backed(&heap->area);
     uint64_t words = pools * ALQI_HEAP_POOL_WORDS +
                      alqi_heap_large_bytes(heap) / ALQ_WORD_BYTES;
-    uint64_t top = __atomic_load_n(&heap->top_words, __ATOMIC_RELAXED);
+    uint64_t top = __atomic_load_n(&heap->totals.top_words, __ATOMIC_RELAXED);
 
     while (words > top)
-        if (__atomic_compare_exchange_n(&heap->top_words, &top, words, true,
-                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-            ALQI_HEAP_SAY(heap, ALQ_GC_SAY_GROW,
+        if (__atomic_compare_exchange_n(&heap->totals.top_words, &top, words,
+                                        true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED)) {
+            ALQI_HEAP_LOG(heap, ALQ_GC_LOG_GROW,
                           "the heap grows from %" PRIu64 " to %" PRIu64
                           " words (%" PRIu64 " pools, %" PRIu64
                           " large blocks)",
@@ -81,15 +88,17 @@ stat_of(struct alqi_heap *heap, struct alq_gc_counts c)
         .minor_words = c.minor_words,
         .promoted_words = c.promoted_words,
         .major_words = c.major_words,
-        .minor_collections = number(&heap->n_minors) + number(&heap->n_private),
-        .major_collections = number(&heap->n_cycles),
+        .minor_collections =
+            number(&heap->young.n_minors) + number(&heap->young.n_local_minors),
+        .major_collections = number(&heap->cycle.n),
         .heap_words = alqi_heap_stat_words(heap),
         .heap_chunks = alqi_heap_area_backed(&heap->area) + n_large(heap),
-        .compactions = number(&heap->n_compactions),
+        .compactions = number(&heap->compact.n),
         .forced_major_collections = c.forced_majors,
     };
 
-    s.top_heap_words = __atomic_load_n(&heap->top_words, __ATOMIC_RELAXED);
+    s.top_heap_words =
+        __atomic_load_n(&heap->totals.top_words, __ATOMIC_RELAXED);
     return s;
 }
 
@@ -121,7 +130,8 @@ static void
 block(const struct alqi_domain *d, struct alq_gc_stats *s, uintptr_t header,
       uint64_t words)
 {
-    if (header == 0 || (header & ALQI_HEAP_COLOUR_MASK) == d->heap->garbage) {
+    if (header == 0 ||
+        (header & ALQI_HEAP_COLOUR_MASK) == d->heap->cycle.garbage) {
         piece(s, words);
         return;
     }
@@ -166,7 +176,7 @@ look(struct alqi_domain *leader)
     struct alqi_heap *heap = leader->heap;
     size_t i;
 
-    alqi_heap_sums_tell(heap);
+    alqi_heap_sums_publish(heap);
     alqi_heap_stat_quick(leader, s);
     for (i = 0; i < heap->area.n_frontier; i++)
         pool(leader, s, i);
@@ -178,8 +188,8 @@ look(struct alqi_domain *leader)
 
         if (d != leader && alqi_heap_is_there(d))
             s->minor_words += open_words(d);
-        large(leader, s, d->large);
-        large(leader, s, d->large_unswept);
+        large(leader, s, d->large.all);
+        large(leader, s, d->large.unswept);
     }
 }
 
@@ -266,19 +276,19 @@ report(struct alqi_heap *heap, struct alq_gc_counts counts)
 {
     struct alq_gc_stats s = stat_of(heap, counts);
 
-    if ((heap->tuning.control.verbose & ALQ_GC_SAY_AT_EXIT) == 0)
+    if ((heap->tuning.control.verbose & ALQ_GC_LOG_AT_EXIT) == 0)
         return;
-    alqi_heap_say_slow("allocated_words: %" PRIu64,
+    alqi_heap_log_slow("allocated_words: %" PRIu64,
                        s.minor_words + s.major_words - s.promoted_words);
-    alqi_heap_say_slow("minor_words: %" PRIu64, s.minor_words);
-    alqi_heap_say_slow("promoted_words: %" PRIu64, s.promoted_words);
-    alqi_heap_say_slow("major_words: %" PRIu64, s.major_words);
-    alqi_heap_say_slow("minor_collections: %" PRIu64, s.minor_collections);
-    alqi_heap_say_slow("major_collections: %" PRIu64, s.major_collections);
-    alqi_heap_say_slow("forced_major_collections: %" PRIu64,
+    alqi_heap_log_slow("minor_words: %" PRIu64, s.minor_words);
+    alqi_heap_log_slow("promoted_words: %" PRIu64, s.promoted_words);
+    alqi_heap_log_slow("major_words: %" PRIu64, s.major_words);
+    alqi_heap_log_slow("minor_collections: %" PRIu64, s.minor_collections);
+    alqi_heap_log_slow("major_collections: %" PRIu64, s.major_collections);
+    alqi_heap_log_slow("forced_major_collections: %" PRIu64,
                        s.forced_major_collections);
-    alqi_heap_say_slow("heap_words: %" PRIu64, s.heap_words);
-    alqi_heap_say_slow("top_heap_words: %" PRIu64, s.top_heap_words);
+    alqi_heap_log_slow("heap_words: %" PRIu64, s.heap_words);
+    alqi_heap_log_slow("top_heap_words: %" PRIu64, s.top_heap_words);
 }
 
 /* The next heap may have begun already.  Whoever takes it reports it. */
@@ -293,7 +303,7 @@ void
 alqi_heap_stat_end(struct alqi_heap *heap)
 {
     if (alive_take(heap))
-        report(heap, counts_of(heap->ended));
+        report(heap, counts_of(heap->totals.ended));
 }
 
 /* Of the domain that runs on, what it has allocated until now. */
@@ -309,7 +319,7 @@ at_exit(void)
     if (d == NULL) {
         struct alqi_heap_sums told;
 
-        alqi_heap_sums_copy(&told, &heap->told);
+        alqi_heap_sums_copy(&told, &heap->totals.at_stop);
         report(heap, counts_of(told));
         return;
     }

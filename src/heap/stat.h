@@ -20,7 +20,7 @@ uint64_t alqi_heap_stat_words(struct alqi_heap *heap);
 bool alqi_heap_stat_print(const struct alq_gc_stats *s, FILE *out);
 
 /* The heap begins, and ends: then, or when the program exits before, it tells
- * what ALQ_GC_SAY_AT_EXIT asks for. */
+ * what ALQ_GC_LOG_AT_EXIT asks for. */
 void alqi_heap_stat_begin(struct alqi_heap *heap);
 void alqi_heap_stat_end(struct alqi_heap *heap);
 

@@ -1,7 +1,20 @@
+/* stop.c -- stops of the world, and the states of domains
+ *
+ * The leader takes the lock, requests the stop, raises all limits, and
+ * waits until each RUNNING domain is PARKED or BLOCKING; BLOCKING ones it
+ * takes (HELD).  Then participants do the shares of each step; the last to
+ * leave gives all domains back and frees the lock (tests/models/stop.pml,
+ * steps.pml).
+ *
+ * Keeps .inv.own: Data of a domain are touched by its holder.
+ * Keeps .inv.stop: While a step runs no domain is RUNNING.
+ * Keeps .inv.share: Each share of a step is done once.
+ * Keeps .inv.back: A domain that its thread waits for is not taken once more.
+ */
 #include "heap/event.h"
-#include "heap/limit.h"
-#include "heap/orphan.h"
-#include "heap/stack.h"
+#include "heap/alloc_limit.h"
+#include "heap/domain_orphan.h"
+#include "heap/root_stack.h"
 #include "heap/stop.h"
 #include "plat/wait.h"
 
@@ -12,13 +25,14 @@ state_of(const struct alqi_domain *d)
 }
 
 static void
-state_set(struct alqi_domain *d, enum alqi_heap_holder state)
+state_set(struct alqi_domain *d, enum alqi_heap_domain_state state)
 {
     __atomic_store_n(&d->state, state, __ATOMIC_SEQ_CST);
 }
 
 static bool
-state_change(struct alqi_domain *d, uint32_t from, enum alqi_heap_holder to)
+state_change(struct alqi_domain *d, uint32_t from,
+             enum alqi_heap_domain_state to)
 {
     return __atomic_compare_exchange_n(&d->state, &from, to, false,
                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
@@ -35,7 +49,7 @@ wake_leader(struct alqi_heap_stop *s)
 static void
 look_for_leader(struct alqi_domain *d)
 {
-    if (alqi_heap_limit_is_stop_asked(d))
+    if (alqi_heap_alloc_limit_is_stop_asked(d))
         wake_leader(&d->heap->stop);
 }
 
@@ -71,7 +85,7 @@ alqi_heap_stop_lock(struct alqi_heap *heap, struct alqi_domain *d)
         return;
     }
     while (!lock_try(s)) {
-        alqi_heap_stop_settle(d); /* the leader may wait for us */
+        alqi_heap_stop_poll(d); /* the leader may wait for us */
         alqi_plat_yield();
     }
 }
@@ -81,10 +95,10 @@ alqi_heap_stop_lock(struct alqi_heap *heap, struct alqi_domain *d)
 void
 alqi_heap_stop_give_back(struct alqi_domain *of)
 {
-    if (state_change(of, ALQI_HEAP_TAKEN, ALQI_HEAP_AWAY))
+    if (state_change(of, ALQI_HEAP_HELD, ALQI_HEAP_BLOCKING))
         return;
-    ALQI_ASSERT(state_of(of) == ALQI_HEAP_WANTED);
-    state_set(of, ALQI_HEAP_RUN); /* .inv.back */
+    ALQI_ASSERT(state_of(of) == ALQI_HEAP_HELD_WANTED);
+    state_set(of, ALQI_HEAP_RUNNING); /* .inv.back */
     alqi_plat_wake(&of->state, 1);
 }
 
@@ -100,8 +114,8 @@ end_stop(struct alqi_heap *heap, uint32_t mine)
     for (i = 0; i < heap->n_slots; i++) {
         struct alqi_domain *d = heap->domains[i];
 
-        if (state_of(d) == ALQI_HEAP_HERE)
-            state_set(d, ALQI_HEAP_RUN);
+        if (state_of(d) == ALQI_HEAP_PARKED)
+            state_set(d, ALQI_HEAP_RUNNING);
         else if (state_of(d) != ALQI_HEAP_VACANT)
             alqi_heap_stop_give_back(d);
     }
@@ -209,7 +223,7 @@ serve(struct alqi_domain *d)
 
     alqi_heap_event_begin(d, ALQ_EVENT_STOP, 0, 0);
     alqi_heap_stack_note(d);
-    state_set(d, ALQI_HEAP_HERE);
+    state_set(d, ALQI_HEAP_PARKED);
     wake_leader(s);
     alqi_plat_wait_until(&s->go, mine);
     n = s->n_inside;
@@ -218,11 +232,11 @@ serve(struct alqi_domain *d)
 }
 
 void
-alqi_heap_stop_settle(struct alqi_domain *d)
+alqi_heap_stop_poll(struct alqi_domain *d)
 {
-    while (!d->heap->is_lost) {
-        alqi_heap_limit_reset(d);
-        if (!alqi_heap_limit_is_stop_asked(d))
+    while (!d->heap->life.is_lost) {
+        alqi_heap_alloc_limit_reset(d);
+        if (!alqi_heap_alloc_limit_is_stop_asked(d))
             return;
         serve(d);
     }
@@ -236,13 +250,13 @@ ask(struct alqi_heap *heap, struct alqi_domain *leader)
     unsigned i;
 
     __atomic_store_n(&heap->stop.request, 1, __ATOMIC_SEQ_CST);
-    state_set(leader, ALQI_HEAP_HERE);
+    state_set(leader, ALQI_HEAP_PARKED);
     for (i = 0; i < heap->n_slots; i++)
-        if (state_of(heap->domains[i]) == ALQI_HEAP_RUN)
-            alqi_heap_limit_raise(heap->domains[i]);
+        if (state_of(heap->domains[i]) == ALQI_HEAP_RUNNING)
+            alqi_heap_alloc_limit_raise(heap->domains[i]);
 }
 
-/* Until the domain is HERE, TAKEN by us, or VACANT. */
+/* Until the domain is PARKED, HELD by us, or VACANT. */
 static void
 collect(struct alqi_heap_stop *s, struct alqi_domain *d)
 {
@@ -252,11 +266,11 @@ collect(struct alqi_heap_stop *s, struct alqi_domain *d)
         __atomic_exchange_n(&s->arrived, 0, __ATOMIC_SEQ_CST);
         state = state_of(d);
         ALQI_ASSERT(state != ALQI_HEAP_STARTING);
-        if (state == ALQI_HEAP_HERE || state == ALQI_HEAP_VACANT)
+        if (state == ALQI_HEAP_PARKED || state == ALQI_HEAP_VACANT)
             return;
-        if (state != ALQI_HEAP_AWAY)
+        if (state != ALQI_HEAP_BLOCKING)
             alqi_plat_wait_while(&s->arrived, 0);
-        else if (state_change(d, ALQI_HEAP_AWAY, ALQI_HEAP_TAKEN))
+        else if (state_change(d, ALQI_HEAP_BLOCKING, ALQI_HEAP_HELD))
             return;
     }
 }
@@ -268,7 +282,7 @@ count_here(struct alqi_heap *heap)
     unsigned i;
 
     for (i = 0; i < heap->n_slots; i++)
-        n += state_of(heap->domains[i]) == ALQI_HEAP_HERE;
+        n += state_of(heap->domains[i]) == ALQI_HEAP_PARKED;
     return n;
 }
 
@@ -282,7 +296,7 @@ alqi_heap_stop_try(struct alqi_domain *d,
     unsigned i;
 
     if (!lock_try(s)) {
-        alqi_heap_stop_settle(d);
+        alqi_heap_stop_poll(d);
         alqi_plat_yield();
         return false;
     }
@@ -307,7 +321,7 @@ alqi_heap_stop_try(struct alqi_domain *d,
         alqi_plat_wake(&s->go, UINT32_MAX);
     take_part(d, mine);
     alqi_heap_event_end(d, ALQ_EVENT_STOP, n, 0);
-    alqi_heap_stop_settle(d);
+    alqi_heap_stop_poll(d);
     return true;
 }
 
@@ -316,29 +330,29 @@ alqi_heap_stop_try(struct alqi_domain *d,
 void
 alqi_heap_stop_leave(struct alqi_domain *d)
 {
-    ALQI_ASSERT(state_of(d) == ALQI_HEAP_RUN);
-    state_set(d, ALQI_HEAP_AWAY);
+    ALQI_ASSERT(state_of(d) == ALQI_HEAP_RUNNING);
+    state_set(d, ALQI_HEAP_BLOCKING);
     look_for_leader(d);
 }
 
 void
 alqi_heap_stop_come_back(struct alqi_domain *d)
 {
-    while (!state_change(d, ALQI_HEAP_AWAY, ALQI_HEAP_RUN))
-        if (state_change(d, ALQI_HEAP_TAKEN, ALQI_HEAP_WANTED)) {
+    while (!state_change(d, ALQI_HEAP_BLOCKING, ALQI_HEAP_RUNNING))
+        if (state_change(d, ALQI_HEAP_HELD, ALQI_HEAP_HELD_WANTED)) {
             alqi_heap_event_begin(d, ALQ_EVENT_STOP, 0, 0);
-            alqi_plat_wait_until(&d->state, ALQI_HEAP_RUN);
+            alqi_plat_wait_until(&d->state, ALQI_HEAP_RUNNING);
             alqi_heap_event_end(d, ALQ_EVENT_STOP, 0, 0);
             break;
         }
-    alqi_heap_stop_settle(d);
+    alqi_heap_stop_poll(d);
 }
 
 bool
 alqi_heap_stop_take(struct alqi_domain *of)
 {
-    return state_of(of) == ALQI_HEAP_AWAY &&
-           state_change(of, ALQI_HEAP_AWAY, ALQI_HEAP_TAKEN);
+    return state_of(of) == ALQI_HEAP_BLOCKING &&
+           state_change(of, ALQI_HEAP_BLOCKING, ALQI_HEAP_HELD);
 }
 
 /* ---- ending ------------------------------------------------------------- */
@@ -346,7 +360,7 @@ alqi_heap_stop_take(struct alqi_domain *of)
 void
 alqi_heap_stop_ending(struct alqi_domain *d)
 {
-    ALQI_ASSERT(state_of(d) == ALQI_HEAP_RUN);
+    ALQI_ASSERT(state_of(d) == ALQI_HEAP_RUNNING);
     state_set(d, ALQI_HEAP_ENDING);
 }
 

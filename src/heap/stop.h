@@ -1,16 +1,16 @@
-/* stop.h -- who holds a domain; work that needs the world stopped
- *                                                          [doc/design/heap.md]
+/* stop.h -- states of domains, and stops of the world
+ * [doc/design/heap.md]
  *
  * A stop goes through steps.  A step's work is cut into shares, one a domain
  * and one for what is the heap's own; participants claim them.  A participant
- * is a domain whose thread has arrived: `self`.
+ * is a domain whose thread is parked in the stop: `self`.
  *
- * .inv.own    A domain's data are touched by who holds it: its thread in RUN,
- *             the taker in TAKEN and WANTED, in a stop who claimed its share.
- * .inv.stop   While a step runs no domain is RUN.
+ * .inv.own    A domain's data are touched by its holder: its thread in
+ *             RUNNING, the taker in HELD and HELD_WANTED, in a stop the
+ *             claimer of its share.
+ * .inv.stop   While a step runs no domain is RUNNING.
  * .inv.share  Each share of a step is done once.
- * .inv.back   A domain that its thread waits for is not taken once more.
- * Their order is proven in tests/models/stop.pml. */
+ * .inv.back   A domain that its thread waits for is not taken once more. */
 #ifndef ALQI_HEAP_STOP_H
 #define ALQI_HEAP_STOP_H
 
@@ -40,20 +40,21 @@ bool alqi_heap_stop_try(struct alqi_domain *d,
                         const struct alqi_heap_stop_work *first);
 
 /* Sets the limit, takes part in a stop that is asked for. */
-void alqi_heap_stop_settle(struct alqi_domain *d);
+void alqi_heap_stop_poll(struct alqi_domain *d);
 
-/* RUN -> AWAY, and back, on the domain's thread. */
+/* RUNNING -> BLOCKING, and back, on the domain's thread. */
 void alqi_heap_stop_leave(struct alqi_domain *d);
 void alqi_heap_stop_come_back(struct alqi_domain *d);
 
-/* AWAY -> TAKEN, for a slice, by the thread of a domain that is RUN. */
+/* BLOCKING -> HELD, for a slice, by the thread of a domain that is RUNNING. */
 bool alqi_heap_stop_take(struct alqi_domain *of);
 /* Back before the taker arrives, goes away or ends. */
 void alqi_heap_stop_give_back(struct alqi_domain *of);
 static inline bool
 alqi_heap_stop_is_wanted(const struct alqi_domain *of)
 {
-    return __atomic_load_n(&of->state, __ATOMIC_RELAXED) == ALQI_HEAP_WANTED;
+    return __atomic_load_n(&of->state, __ATOMIC_RELAXED) ==
+           ALQI_HEAP_HELD_WANTED;
 }
 
 /* The lock that keeps stops out while a domain starts.  `d`, NULL for a thread
@@ -61,7 +62,7 @@ alqi_heap_stop_is_wanted(const struct alqi_domain *of)
 void alqi_heap_stop_lock(struct alqi_heap *heap, struct alqi_domain *d);
 void alqi_heap_stop_unlock(struct alqi_heap *heap);
 
-/* RUN -> ENDING, then, with all handed over, ENDING -> VACANT. */
+/* RUNNING -> ENDING, then, with all handed over, ENDING -> VACANT. */
 void alqi_heap_stop_ending(struct alqi_domain *d);
 void alqi_heap_stop_vacate(struct alqi_domain *d);
 

@@ -1,13 +1,21 @@
-#include "heap/area.h"
-#include "heap/class.h"
+/* verify.c -- walks the heap and stops the program at what cannot be
+ *
+ * In a stop, by one thread: all domains.  It changes nothing.
+ *
+ * Keeps .inv.remember: It looks for each major field with a young value in the
+ *   sets.
+ * Keeps .inv.listed: It looks for each weak block in the lists.
+ * Keeps .inv.phase: When MARK ends, marked blocks lead to marked ones only. */
+#include "heap/pool_area.h"
+#include "heap/pool_class.h"
 #include "heap/final.h"
 #include "heap/large.h"
-#include "heap/live.h"
+#include "heap/weak_phase.h"
 #include "heap/pin.h"
 #include "heap/pool.h"
 #include "heap/root.h"
 #include "heap/stat.h"
-#include "heap/sweep.h"
+#include "heap/major_sweep.h"
 #include "heap/verify.h"
 #include "heap/weak.h"
 
@@ -39,9 +47,9 @@ young_value(struct alqi_domain *d, alq_value v)
 
     HOLDS(slot < d->heap->n_slots);
     of = d->heap->domains[slot];
-    if (!alqi_heap_pin_is_kept(d->heap, v)) {
+    if (!alqi_heap_pin_is_retained(d->heap, v)) {
         HOLDS(alqi_heap_is_there(of));
-        HOLDS(v > (uintptr_t)of->pub.young_ptr && v < of->run_end);
+        HOLDS(v > (uintptr_t)of->pub.young_ptr && v < of->young.end);
     }
     HOLDS(alqi_heap_header(v) != 0);
     HOLDS(colour_of(alqi_heap_header(v)) == 0);
@@ -81,7 +89,7 @@ value(struct alqi_domain *d, alq_value v)
         HOLDS(colour_of(alqi_heap_header(v)) == ALQI_HEAP_COLOUR_STATIC);
         return;
     }
-    HOLDS(colour_of(alqi_heap_header(v)) != d->heap->garbage);
+    HOLDS(colour_of(alqi_heap_header(v)) != d->heap->cycle.garbage);
 }
 
 static void
@@ -130,7 +138,8 @@ weak_is_listed(struct alqi_domain *d, alq_value b)
     if (!alqi_heap_weak_is(b, ALQI_HEAP_WEAK) &&
         !alqi_heap_weak_is(b, ALQI_HEAP_EPHE))
         return;
-    HOLDS((alqi_heap_live_is_cleaning(d) && alqi_heap_mark_is_white(d, b)) ||
+    HOLDS((alqi_heap_weak_phase_is_cleaning(d) &&
+           alqi_heap_mark_is_white(d, b)) ||
           alqi_base_map_get(&listed, b, &unused));
 }
 
@@ -149,7 +158,7 @@ field(struct alqi_domain *d, alqi_heap_word *at, bool marked)
         if (check_remembered) /* .inv.remember */
             HOLDS(alqi_base_map_get(&remembered, (uintptr_t)at, &unused));
     } else if (check_marked && marked) /* .inv.phase */
-        HOLDS(colour_of(alqi_heap_header(v)) != d->heap->unmarked);
+        HOLDS(colour_of(alqi_heap_header(v)) != d->heap->cycle.unmarked);
 }
 
 static void
@@ -161,43 +170,45 @@ block(struct alqi_domain *d, alq_value b, uintptr_t header)
 
     HOLDS(n > 0);
     HOLDS(colour != ALQI_HEAP_COLOUR_STATIC);
-    HOLDS(colour != d->heap->garbage || d->heap->phase == ALQI_HEAP_SWEEP);
-    HOLDS(colour != d->heap->marked || d->heap->phase == ALQI_HEAP_MARK);
+    HOLDS(colour != d->heap->cycle.garbage ||
+          d->heap->cycle.phase == ALQI_HEAP_SWEEP);
+    HOLDS(colour != d->heap->cycle.marked ||
+          d->heap->cycle.phase == ALQI_HEAP_MARK);
     if (alqi_heap_area_has(area, b)) {
         HOLDS(n + 1 <= ALQI_HEAP_CLASS_WORDS_MAX);
         HOLDS(alqi_heap_class_of(n + 1) == alqi_heap_area_class(area, b));
         HOLDS(alqi_heap_area_is_no_scan(area, b) !=
               alqi_heap_is_scannable(header));
     }
-    if (colour == d->heap->garbage)
+    if (colour == d->heap->cycle.garbage)
         return; /* what a dead block leads to may be free */
     if (check_listed)
         weak_is_listed(d, b);
     if (!alqi_heap_is_scannable(header))
         return;
     for (i = 0; i < n; i++)
-        field(d, (alqi_heap_word *)b + i, colour == d->heap->marked);
+        field(d, (alqi_heap_word *)b + i, colour == d->heap->cycle.marked);
 }
 
 /* ---- free slots --------------------------------------------------------- */
 
 static void
-spans(struct alqi_heap_pool *pool, unsigned c)
+ranges(struct alqi_heap_pool *pool, unsigned c)
 {
     alqi_heap_word *start = (alqi_heap_word *)pool;
-    uintptr_t at = pool->first_span, n_free = 0, i, n;
+    uintptr_t at = pool->first_range, n_free = 0, i, n;
 
     while (at != 0) {
-        alqi_heap_word *span = start + at;
+        alqi_heap_word *range = start + at;
 
-        n = span[1] & 0xFFFF;
+        n = range[1] & 0xFFFF;
         HOLDS(n > 0);
         HOLDS(at + n * alqi_heap_class_words[c] <= ALQI_HEAP_POOL_WORDS);
         for (i = 0; i < n; i++)
-            HOLDS(span[i * alqi_heap_class_words[c]] == 0);
-        HOLDS(span[1] >> 16 == 0 || span[1] >> 16 > at);
+            HOLDS(range[i * alqi_heap_class_words[c]] == 0);
+        HOLDS(range[1] >> 16 == 0 || range[1] >> 16 > at);
         n_free += n;
-        at = span[1] >> 16;
+        at = range[1] >> 16;
     }
     HOLDS(n_free == pool->n_free);
 }
@@ -209,18 +220,18 @@ lists(struct alqi_domain *d)
 
     for (kind = 0; kind < 2; kind++)
         for (c = 0; c < ALQI_HEAP_CLASSES; c++) {
-            struct alqi_heap_run *run = &d->runs[kind][c];
-            struct alqi_heap_pool *pool = d->lists[kind][c].avail;
-            uintptr_t at = run->next;
+            struct alqi_heap_lab *lab = &d->copy.labs[kind][c];
+            struct alqi_heap_pool *pool = d->sweep.lists[kind][c].avail;
+            uintptr_t at = lab->next;
 
             for (; pool != NULL; pool = pool->next)
-                spans(pool, c);
-            HOLDS(run->scan == run->next); /* all that was copied is scanned */
-            for (; at < run->end; at += alqi_heap_class_words[c] * 8u)
+                ranges(pool, c);
+            HOLDS(lab->scan == lab->next); /* all that was copied is scanned */
+            for (; at < lab->end; at += alqi_heap_class_words[c] * 8u)
                 HOLDS(*(alqi_heap_word *)at == 0);
-            HOLDS(d->heap->phase == ALQI_HEAP_SWEEP ||
-                  (d->lists[kind][c].unswept == NULL &&
-                   d->lists[kind][c].unswept_full == NULL));
+            HOLDS(d->heap->cycle.phase == ALQI_HEAP_SWEEP ||
+                  (d->sweep.lists[kind][c].unswept == NULL &&
+                   d->sweep.lists[kind][c].unswept_full == NULL));
         }
 }
 
@@ -235,18 +246,18 @@ remembered_read(struct alqi_domain *d)
         if (!alqi_base_map_put(&remembered, (uintptr_t)d->remembered.fields[i],
                                0))
             return false; /* no memory: this time it is not checked */
-    for (i = 0; i < d->live.weak.n_fields; i++)
+    for (i = 0; i < d->weak_phase.weak.n_fields; i++)
         if (!alqi_base_map_put(&remembered,
-                               d->live.weak.fields[i].block +
-                                   d->live.weak.fields[i].field *
+                               d->weak_phase.weak.fields[i].block +
+                                   d->weak_phase.weak.fields[i].field *
                                        ALQ_WORD_BYTES,
                                0))
             return false;
-    return !d->remembered.lost && !d->live.weak.fields_lost;
+    return !d->remembered.lost && !d->weak_phase.weak.fields_lost;
 }
 
 static bool
-kept_read(const struct alqi_heap_remembered *r)
+retained_read(const struct alqi_heap_remembered *r)
 {
     size_t i;
 
@@ -271,8 +282,8 @@ alqi_heap_verify_slow(struct alqi_domain *d, enum alqi_heap_verify_what what)
         credit_words < alqi_heap_stat_words(heap))
         return;
     credit_words = 0;
-    check_remembered =
-        what == ALQI_HEAP_VERIFY_REMEMBERED && kept_read(&heap->pins.fields);
+    check_remembered = what == ALQI_HEAP_VERIFY_REMEMBERED &&
+                       retained_read(&heap->pins.fields);
     for (i = 0; i < heap->n_slots; i++)
         check_remembered =
             check_remembered && remembered_read(heap->domains[i]);

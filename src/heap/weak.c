@@ -1,9 +1,20 @@
+/* weak.c -- weak arrays and ephemerons: lists, minor collection, cleaning
+ *
+ * A weak block is in the list of young ones, then, promoted, of old ones,
+ * until cleaning finds it dead.  Cleaning empties dead keys, chunk by
+ * chunk, in slices.
+ *
+ * Keeps .inv.listed: Each weak block that is not garbage is in one list.
+ * Keeps .inv.weak: A field with a young value is of a young block, or in
+ *   `fields`.
+ * Keeps .inv.emptying: Data of an ephemeron are emptied before its dead key
+ *   is. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap/ephe_wait.h"
-#include "heap/promote.h"
-#include "heap/shown.h"
+#include "heap/weak_ephe_wait.h"
+#include "heap/minor_promote.h"
+#include "heap/minor_escape.h"
 #include "heap/weak.h"
 
 /* Of cleaning: old blocks by their kind, then young arrays. */
@@ -71,7 +82,7 @@ list_drop(struct alqi_heap_weak_list *list)
 }
 
 /* A chunk that is in no list goes behind all, block by block in its order, for
- * passes over chains of ephemerons (ephe.h). */
+ * passes over chains of ephemerons (weak_ephe.h). */
 static void
 list_merge(struct alqi_heap_weak_list *list, struct alqi_heap_weak_chunk *chunk)
 {
@@ -97,7 +108,7 @@ bool
 alqi_heap_weak_list(struct alqi_domain *d, alq_value block,
                     enum alqi_heap_weak_kind kind)
 {
-    struct alqi_heap_weak *w = &d->live.weak;
+    struct alqi_heap_weak *w = &d->weak_phase.weak;
 
     return list_add(
         alqi_heap_is_young(d, block) ? &w->young[kind] : &w->old[kind], block);
@@ -120,9 +131,9 @@ fields_grow(struct alqi_heap_weak *w)
 void
 alqi_heap_weak_remember(struct alqi_domain *d, alq_value block, uintptr_t field)
 {
-    struct alqi_heap_weak *w = &d->live.weak;
+    struct alqi_heap_weak *w = &d->weak_phase.weak;
 
-    alqi_heap_show(d->heap);
+    alqi_heap_escape(d->heap);
     if (w->n_fields == w->fields_size && (w->fields_lost || !fields_grow(w)))
         w->fields_lost = true;
     else
@@ -155,7 +166,7 @@ promote_all_data(struct alqi_domain *self, struct alqi_heap_weak_list *list)
 void
 alqi_heap_weak_promote(struct alqi_domain *self, struct alqi_domain *of)
 {
-    struct alqi_heap_weak *w = &of->live.weak;
+    struct alqi_heap_weak *w = &of->weak_phase.weak;
     size_t i;
 
     promote_all_data(self, &w->young[ALQI_HEAP_EPHE]);
@@ -201,7 +212,7 @@ static void
 young_after_minor(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
                   bool is_cleaning)
 {
-    struct alqi_heap_weak_list *young = &d->live.weak.young[kind];
+    struct alqi_heap_weak_list *young = &d->weak_phase.weak.young[kind];
     struct alqi_heap_weak_chunk *chunk;
 
     while ((chunk = young->first) != NULL) {
@@ -219,7 +230,7 @@ young_after_minor(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
         }
         chunk->n = to;
         unlink_chunk(young, chunk);
-        list_merge(&d->live.weak.old[kind], chunk);
+        list_merge(&d->weak_phase.weak.old[kind], chunk);
     }
 }
 
@@ -237,7 +248,7 @@ old_each(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
          void (*each)(struct alqi_domain *d, alq_value block,
                       enum alqi_heap_weak_kind kind))
 {
-    const struct alqi_heap_weak *w = &d->live.weak;
+    const struct alqi_heap_weak *w = &d->weak_phase.weak;
     struct alqi_heap_weak_chunk *chunk;
     uint32_t i;
 
@@ -250,7 +261,7 @@ old_each(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
 void
 alqi_heap_weak_after_minor(struct alqi_domain *d, bool is_cleaning)
 {
-    struct alqi_heap_weak *w = &d->live.weak;
+    struct alqi_heap_weak *w = &d->weak_phase.weak;
     size_t i, n = w->n_fields;
     bool lost = w->fields_lost;
 
@@ -266,7 +277,7 @@ alqi_heap_weak_after_minor(struct alqi_domain *d, bool is_cleaning)
                           w->fields[i].field);
     }
     if (lost) {
-        d->counts.remember_losses++;
+        d->sums.counts.remember_losses++;
         old_each(d, ALQI_HEAP_WEAK, block_after_minor);
         old_each(d, ALQI_HEAP_EPHE, block_after_minor);
     }
@@ -283,8 +294,8 @@ alqi_heap_weak_mark_begin(struct alqi_domain *d)
 {
     struct alqi_heap_weak_chunk *chunk;
 
-    ALQI_ASSERT(d->live.weak.cleaner.chunk == NULL);
-    for (chunk = d->live.weak.old[ALQI_HEAP_EPHE].first; chunk != NULL;
+    ALQI_ASSERT(d->weak_phase.weak.cleaner.chunk == NULL);
+    for (chunk = d->weak_phase.weak.old[ALQI_HEAP_EPHE].first; chunk != NULL;
          chunk = chunk->next) {
         chunk->lo = 0;
         chunk->hi = chunk->n;
@@ -326,7 +337,7 @@ cleaner_kind(const struct alqi_heap_weak_cleaner *c)
 }
 
 /* The first chunk of a stage that has one.  Young ephemerons have no dead keys
- * (weakref.c, blit). */
+ * (weak_access.c, blit). */
 static void
 cleaner_find(struct alqi_heap_weak *w)
 {
@@ -354,7 +365,7 @@ cleaner_enter(struct alqi_heap_weak_cleaner *c)
 bool
 alqi_heap_weak_clean_begin(struct alqi_domain *d)
 {
-    struct alqi_heap_weak *w = &d->live.weak;
+    struct alqi_heap_weak *w = &d->weak_phase.weak;
 
     w->cleaner.stage = ALQI_HEAP_WEAK;
     w->cleaner.chunk = w->old[ALQI_HEAP_WEAK].first;
@@ -413,7 +424,7 @@ static size_t
 cleaner_step(struct alqi_domain *d)
 {
     enum { PART = 1024, AHEAD = 8 };
-    struct alqi_heap_weak_cleaner *c = &d->live.weak.cleaner;
+    struct alqi_heap_weak_cleaner *c = &d->weak_phase.weak.cleaner;
     alq_value block = c->chunk->blocks[c->from];
     uintptr_t n, stop, field;
 
@@ -446,7 +457,7 @@ cleaner_step(struct alqi_domain *d)
 size_t
 alqi_heap_weak_clean(struct alqi_domain *d, size_t budget_words)
 {
-    struct alqi_heap_weak *w = &d->live.weak;
+    struct alqi_heap_weak *w = &d->weak_phase.weak;
     size_t done = 0;
 
     while (done < budget_words && w->cleaner.chunk != NULL)
@@ -462,7 +473,7 @@ alqi_heap_weak_clean(struct alqi_domain *d, size_t budget_words)
 void
 alqi_heap_weak_after_marking(struct alqi_domain *d)
 {
-    struct alqi_heap_weak *w = &d->live.weak;
+    struct alqi_heap_weak *w = &d->weak_phase.weak;
     size_t i, to = 0;
 
     for (i = 0; i < w->n_fields; i++)
@@ -481,11 +492,11 @@ alqi_heap_weak_visit(struct alqi_domain *d,
     uint32_t i, kind;
     uintptr_t field;
 
-    ALQI_ASSERT(d->live.weak.cleaner.chunk == NULL);
-    for (i = 0; i < d->live.weak.n_fields; i++)
-        visit(arg, &d->live.weak.fields[i].block);
+    ALQI_ASSERT(d->weak_phase.weak.cleaner.chunk == NULL);
+    for (i = 0; i < d->weak_phase.weak.n_fields; i++)
+        visit(arg, &d->weak_phase.weak.fields[i].block);
     for (kind = 0; kind < ALQI_HEAP_WEAK_KINDS; kind++)
-        for (chunk = d->live.weak.old[kind].first; chunk != NULL;
+        for (chunk = d->weak_phase.weak.old[kind].first; chunk != NULL;
              chunk = chunk->next)
             for (i = 0; i < chunk->n; i++) {
                 visit(arg, &chunk->blocks[i]);
@@ -502,7 +513,7 @@ young_each(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
     struct alqi_heap_weak_chunk *chunk;
     uint32_t i;
 
-    for (chunk = d->live.weak.young[kind].first; chunk != NULL;
+    for (chunk = d->weak_phase.weak.young[kind].first; chunk != NULL;
          chunk = chunk->next)
         for (i = 0; i < chunk->n; i++)
             each(d, chunk->blocks[i], kind);
@@ -522,7 +533,7 @@ alqi_heap_weak_each(struct alqi_domain *d,
 bool
 alqi_heap_weak_is_recent(const struct alqi_domain *d)
 {
-    const struct alqi_heap_weak *w = &d->live.weak;
+    const struct alqi_heap_weak *w = &d->weak_phase.weak;
 
     return w->n_fields > 0 || w->fields_lost ||
            w->young[ALQI_HEAP_WEAK].first != NULL ||
@@ -532,7 +543,7 @@ alqi_heap_weak_is_recent(const struct alqi_domain *d)
 void
 alqi_heap_weak_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
-    struct alqi_heap_weak *w = &d->live.weak;
+    struct alqi_heap_weak *w = &d->weak_phase.weak;
 
     ALQI_ASSERT(w->young[ALQI_HEAP_WEAK].first == NULL &&
                 w->young[ALQI_HEAP_EPHE].first == NULL);
@@ -540,9 +551,9 @@ alqi_heap_weak_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
     alqi_heap_weak_clean(d, SIZE_MAX);
     memcpy(o->weak, w->old, sizeof w->old);
     memset(w->old, 0, sizeof w->old);
-    __atomic_add_fetch(&d->heap->live.n_darkened_ended,
+    __atomic_add_fetch(&d->heap->weak_phase.n_darkened_ended,
                        w->n_darkened - w->n_darkened_before, __ATOMIC_RELAXED);
-    __atomic_add_fetch(&d->heap->live.n_emptied_ended, w->n_emptied,
+    __atomic_add_fetch(&d->heap->weak_phase.n_emptied_ended, w->n_emptied,
                        __ATOMIC_RELAXED);
     free(w->fields);
     alqi_heap_ephe_wait_close(&w->waits);
@@ -555,11 +566,11 @@ alqi_heap_weak_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
     struct alqi_heap_weak_chunk *chunk;
     unsigned kind;
 
-    d->live.weak.fields_lost |= o->weak_fields_lost;
+    d->weak_phase.weak.fields_lost |= o->weak_fields_lost;
     for (kind = 0; kind < ALQI_HEAP_WEAK_KINDS; kind++)
         while ((chunk = o->weak[kind].first) != NULL) {
             unlink_chunk(&o->weak[kind], chunk);
-            link_last(&d->live.weak.old[kind], chunk);
+            link_last(&d->weak_phase.weak.old[kind], chunk);
         }
 }
 
@@ -569,10 +580,10 @@ alqi_heap_weak_drop(struct alqi_domain *d)
     unsigned kind;
 
     for (kind = 0; kind < ALQI_HEAP_WEAK_KINDS; kind++) {
-        list_drop(&d->live.weak.old[kind]);
-        list_drop(&d->live.weak.young[kind]);
+        list_drop(&d->weak_phase.weak.old[kind]);
+        list_drop(&d->weak_phase.weak.young[kind]);
     }
-    free(d->live.weak.fields);
-    alqi_heap_ephe_wait_close(&d->live.weak.waits);
-    d->live.weak = (struct alqi_heap_weak){0};
+    free(d->weak_phase.weak.fields);
+    alqi_heap_ephe_wait_close(&d->weak_phase.weak.waits);
+    d->weak_phase.weak = (struct alqi_heap_weak){0};
 }

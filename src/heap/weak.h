@@ -17,7 +17,7 @@
 #ifndef ALQI_HEAP_WEAK_H
 #define ALQI_HEAP_WEAK_H
 
-#include "heap/mark.h"
+#include "heap/major_mark.h"
 #include "heap/state.h"
 
 enum { ALQI_HEAP_EPHE_DATA = 1 }; /* the field */
@@ -73,8 +73,8 @@ extern const uintptr_t alqi_heap_weak_emptying[2]
     __attribute__((visibility("hidden")));
 #define ALQI_HEAP_WEAK_EMPTYING ((alq_value)&alqi_heap_weak_emptying[1])
 
-/* The key is dead: it and what it kept are gone, unless another domain sees to
- * that. */
+/* The key is dead: it and what it retained are gone, unless another domain sees
+ * to that. */
 static inline void
 alqi_heap_weak_empty(struct alqi_domain *d, alq_value block,
                      enum alqi_heap_weak_kind kind, uintptr_t field,
@@ -85,7 +85,7 @@ alqi_heap_weak_empty(struct alqi_domain *d, alq_value block,
 
     if (!alqi_heap_weak_replace(block, field, dead, with))
         return;
-    d->live.weak.n_emptied++;
+    d->weak_phase.weak.n_emptied++;
     if (kind == ALQI_HEAP_WEAK)
         return;
     alqi_heap_weak_write(block, ALQI_HEAP_EPHE_DATA, ALQ_NULL);
@@ -109,7 +109,7 @@ void alqi_heap_weak_remember(struct alqi_domain *d, alq_value block,
 
 /* ---- for the collector -------------------------------------------------- */
 
-/* Minor collection: data are kept, before draining; keys that moved follow,
+/* Minor collection: data are retained, before draining; keys that moved follow,
  * those that died are emptied, after it: while the heap is being cleaned, of
  * arrays that were young also old ones. */
 void alqi_heap_weak_promote(struct alqi_domain *self, struct alqi_domain *of);

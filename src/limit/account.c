@@ -1,10 +1,24 @@
-/* account.c -- see account.h */
+/* account.c -- accounts and charges (account.h)
+ *
+ *     account: new --charges, inner accounts--> dropped by its frame --the last
+ *              reference goes--> freed
+ *     charge:  new (the block is sampled) --end (it is dead)--> freed
+ *
+ * Words and references are atomic: any thread may end a charge.
+ *
+ * Keeps .inv.account. */
 #include <stdlib.h>
+
+#include <aliquot/limit.h>
 
 #include "base/base.h"
 #include "limit/account.h"
 
-enum { SAMPLES = 400, INTERVAL_MIN = 25, INTERVAL_MAX = 10000 };
+enum {
+    SAMPLES = 400,
+    INTERVAL_MIN = 25,
+    INTERVAL_MAX = ALQ_LIMIT_INTERVAL_WORDS
+};
 
 struct alqi_limit_account {
     struct alqi_limit_account *outer;

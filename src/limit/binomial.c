@@ -160,7 +160,8 @@ integrated(const struct binomial *w, int step)
     double left = step > 0 ? w->miss : w->k;
     double part;
 
-    if (-slope * width > 2) /* far out it falls faster than the law is wide */
+    if (-slope * width >
+        2) /* far out it falls faster than the distribution is wide */
         width = 2 / -slope;
     for (double from = 0; from < left; from += width) {
         part = panel(w, from, width < left - from ? width : left - from, step);

@@ -1,11 +1,19 @@
-/* notice.c -- see limit.h: what reaches a frame */
+/* check.c -- looks at every limit of every frame, and marks those reached
+ *
+ *     open --alqi_limit_frame_reach, one cause--> reached
+ *
+ * A cheap limit is compared.  Over a limit on live words or on the heap's size
+ * the task pays for collections first: reached only if what is left is still
+ * over.
+ *
+ * Keeps .inv.oneway, .inv.pays, .inv.flag (doc/design/limit.md). */
 #include "base/base.h"
 #include "limit/internal.h"
 #include "plat/plat.h"
 
-/* Between full collections on its account a task allocates this part of what it
- * is allowed: of its live words, or of the heap, when the last one has left
- * less than that. */
+/* A task allocates this share of what it is allowed between two full
+ * collections that it causes: of its live words; of the heap, when the last
+ * collection left less than that. */
 enum { RECHECK_SHARE = 8, SHRINK_SHARE = 16 };
 
 void
@@ -15,7 +23,7 @@ alqi_limit_frame_reach(struct alqi_limit_frame *f, enum alq_limit_cause cause)
         return;
     f->cause = cause;
     f->thread->n_reached++;
-    f->thread->quiet_until = 0; /* of another frame, or not for this one */
+    f->thread->quiet_until = 0; /* the grace was another frame's */
 }
 
 static void
@@ -30,7 +38,7 @@ shrink(struct alqi_limit_frame *f)
                                                part / sizeof(uintptr_t), NONE);
 }
 
-/* Over its size, and still so when garbage has gone. */
+/* Whether the heap is over its size, and still so without garbage. */
 static bool
 is_heap_over(struct alqi_limit_frame *f)
 {
@@ -46,7 +54,7 @@ is_heap_over(struct alqi_limit_frame *f)
     return t->subject->heap_bytes(t->heap) > f->heap_bytes;
 }
 
-/* As samples: at the first one, if the limit is 0. */
+/* Reached at the first sample if the limit is 0. */
 static bool
 has_too_much(const struct alqi_limit_frame *f)
 {
@@ -55,7 +63,8 @@ has_too_much(const struct alqi_limit_frame *f)
     return words > 0 && words >= f->live_words;
 }
 
-/* Over it, and still so when what is dead was taken off. */
+/* Whether the task is over its live words, and still so when the dead are taken
+ * off. */
 static bool
 is_live_over(struct alqi_limit_frame *f)
 {
@@ -77,7 +86,8 @@ is_live_over(struct alqi_limit_frame *f)
     return false;
 }
 
-/* The processor time that is left takes that much time at least. */
+/* Sets the alarm anew: the processor time that is left takes at least as much
+ * time. */
 static void
 alarm_again(struct alqi_limit_frame *f, uint64_t now, uint64_t cpu)
 {

@@ -1,4 +1,6 @@
-/* cleanup.c -- registered clean-ups, run when their scope is left by unwinding
+/* cleanup.c -- registered clean-ups, run when longjmp leaves their scope
+ *
+ *     registered --taken off--> runs, masked --> done
  *
  * .inv.cleanup  Each runs once: it is taken off before it is called. */
 #include "base/base.h"

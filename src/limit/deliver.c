@@ -1,12 +1,20 @@
-/* deliver.c -- see limit.h: what follows when a frame is reached */
+/* deliver.c -- when a reached frame makes calls fail, and how its task is left
+ *
+ *     reached --mask ends, grace is over--> delivering: allocations and polls
+ *             fail with ALQ_ELIMIT, or unwind by longjmp to the frame
+ *     delivering --delivery--> quiet until quiet_until, by the frame's policy
+ *
+ * Also derives what the heap reads (trigger_words, asks_each_time) from the
+ * frames.
+ *
+ * Keeps .inv.refuse, .inv.where, .inv.leaves (doc/design/limit.md). */
 #include "base/base.h"
 #include "limit/internal.h"
 
 /* ---- what the heap looks at --------------------------------------------- */
 
-/* The innermost frame that is reached and not masked; NULL: none.  A frame
- * that was opened under a mask is itself free of it, those around it are not.
- */
+/* Returns the innermost frame that is reached and not masked; NULL: none.  A
+ * frame opened under a mask is itself free of it; those around it are not. */
 static const struct alqi_limit_frame *
 delivering(const struct alqi_limit_thread *t)
 {
@@ -106,7 +114,7 @@ unwind(struct alqi_limit_thread *t, const struct alqi_limit_frame *to)
     longjmp(*to->leave, 1);
 }
 
-/* Whether the frame's program lets the task go on this time.  Masked: it may
+/* Whether on_limit lets the task go on this time.  It runs masked: it may
  * allocate. */
 static bool
 is_excused(struct alqi_limit_thread *t, const struct alqi_limit_frame *f)
@@ -170,5 +178,5 @@ alqi_limit_unmask(struct alqi_limit_thread *t, uint32_t was)
 {
     t->masked = was;
     if (was == 0 && t->innermost != NULL)
-        t->subject->wake_sigsafe(t->heap); /* here nothing may collect */
+        t->subject->wake_sigsafe(t->heap); /* no collection is allowed here */
 }

@@ -1,4 +1,13 @@
-/* frame.c -- see limit.h: frames are opened and closed */
+/* frame.c -- frames are opened and closed
+ *
+ *     closed --open--> open --reach--> reached --close, drop--> closed
+ *                      open ------------close, drop----------> closed
+ *
+ * An open reads the thread's counters and sets absolute ends; a close compares
+ * once more, fills the outcome, and restores what the frame found: masks,
+ * barriers, counting of samples, the trigger.
+ *
+ * Keeps .inv.nest, .inv.oneway, .inv.account (doc/design/limit.md). */
 #include "base/base.h"
 #include "limit/internal.h"
 #include "plat/plat.h"
@@ -21,7 +30,7 @@ alqi_limit_thread_init(struct alqi_limit_thread *t,
     t->trigger_words = NONE;
     t->asks_each_time = false;
     t->is_interrupted = false;
-    t->counts_samples = false; /* until then nobody reads sampled_at */
+    t->counts_samples = false; /* sampled_at is not read until then */
     t->is_seeded = false;      /* nor rng */
 }
 
@@ -49,9 +58,9 @@ alqi_limit_is_right(const struct alq_limits *limits)
             are_numbers(limits));
 }
 
-/* Each member is named, so that each is written once, where it is: of a literal
- * that leaves some out all is cleared first, which takes longer than the rest.
- */
+/* Every member is named, so the compiler stores each once, in place: a literal
+ * that leaves some out is cleared as a whole first, which takes longer than the
+ * rest. */
 static void
 begin(struct alqi_limit_frame *f, struct alqi_limit_thread *t,
       const struct alq_limits *l, bool reports)
@@ -60,7 +69,7 @@ begin(struct alqi_limit_frame *f, struct alqi_limit_thread *t,
         .end_words = NONE, .end_sampled = NONE, .end_polls = NONE};
     const struct alqi_limit_frame *around =
         t->innermost != NULL ? t->innermost : &none;
-    /* Of a masked task's end nothing in the mask is to know (4.3.7). */
+    /* Within a mask the ends of the masked task do not count (4.3.7). */
     const struct alqi_limit_frame *outer = t->masked == 0 ? around : &none;
     bool is_timed = reports || l->time_ns != NONE || l->cpu_ns != NONE;
     uint64_t words = alqi_limit_words_now(t);
@@ -112,7 +121,7 @@ begin(struct alqi_limit_frame *f, struct alqi_limit_thread *t,
     };
 }
 
-/* False: there is no timer. */
+/* Sets the frame's alarm; false: there is no timer thread. */
 static bool
 set_alarm(struct alqi_limit_frame *f)
 {
@@ -186,7 +195,7 @@ fail_account:
     return ALQ_ENOMEM;
 }
 
-/* Where nothing was sampled, as in most, there is nothing to be done. */
+/* Most frames have no sample, and nothing to do here. */
 static void
 close_sites(struct alqi_limit_frame *f)
 {
@@ -245,7 +254,7 @@ alqi_limit_close(struct alqi_limit_frame *f, enum alq_status task,
     bool is_reached;
 
     if (alqi_limit_words_now(f->thread) == f->start_words)
-        f->heap_bytes = NONE; /* it is not this task that has filled it */
+        f->heap_bytes = NONE; /* this task has not filled the heap */
     alqi_limit_check_frames(f->thread);
     is_reached = f->cause != ALQ_LIMIT_NOT;
     if (out != NULL)

@@ -1,4 +1,4 @@
-/* inside.h -- what the files of limits share with each other */
+/* internal.h -- what the files of limits share with each other */
 #ifndef ALQI_LIMIT_INTERNAL_H
 #define ALQI_LIMIT_INTERNAL_H
 
@@ -32,7 +32,7 @@ alqi_limit_most(uint64_t a, uint64_t b)
 void alqi_limit_frame_reach(struct alqi_limit_frame *f,
                             enum alq_limit_cause cause);
 
-/* As alqi_limit_check; alqi_limit_update_trigger is to follow. */
+/* As alqi_limit_check; the caller updates the trigger. */
 void alqi_limit_check_frames(struct alqi_limit_thread *t);
 
 /* ---- samples.c ---------------------------------------------------------- */
@@ -40,24 +40,27 @@ void alqi_limit_check_frames(struct alqi_limit_thread *t);
 /* Whether samples of the thread's words count from here on. */
 void alqi_limit_samples_count(struct alqi_limit_thread *t, bool counts);
 
-/* How many words up to `end` are sampled; then the next one is beyond. */
+/* Counts the sampled words up to `end`; the next one is then beyond it. */
 uint64_t alqi_limit_samples_until(struct alqi_limit_thread *t, uint64_t end);
 
-/* May it allocate so many words, as far as samples go? */
+/* Charges the samples of a request; ALQ_ELIMIT: they reach a limit, it must not
+ * allocate. */
 enum alq_status alqi_limit_samples_charge(struct alqi_limit_thread *t,
                                           uint64_t words);
 
 /* ---- deliver.c ---------------------------------------------------------- */
 
-/* Follows from frames, mask and quiet_until; tells the heap if it changed. */
+/* Derives trigger_words and its companions from frames, mask and quiet_until;
+ * notifies the heap if they changed. */
 void alqi_limit_update_trigger(struct alqi_limit_thread *t);
 
-/* ALQ_ELIMIT, if a call that allocates `words` is to fail; may leave. */
+/* Returns ALQ_ELIMIT if a call that allocates `words` is to fail; may leave by
+ * longjmp. */
 enum alq_status alqi_limit_deliver(struct alqi_limit_thread *t, uint64_t words);
 
-/* What is left to chance begins anew. */
+/* Seeds the thread's draws. */
 void alqi_limit_seed(struct alqi_limit_thread *t, uint64_t with);
-/* The same from the system, if it has not begun. */
+/* Returns the generator, seeded by the system if it is not seeded yet. */
 struct alqi_sample_rng *alqi_limit_rng(struct alqi_limit_thread *t);
 
 #endif

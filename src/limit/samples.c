@@ -1,13 +1,14 @@
-/* samples.c -- see limit.h: words of a task that are sampled
+/* samples.c -- the sampled words of a task, drawn by limits themselves
  *
- * .inv.own     Each word that a thread allocates while samples count is sampled
- *              by the same chance, by its position alone: neither collections
- *              nor profiles have a part in it, so a seed replays a task.
- * .inv.asked   The block that has a sampled word is asked for before it is
- *              there.  Words that could not be asked for (of finalisers, of
- *              callbacks) are looked at when the thread next asks.
- * .inv.had     Samples of what is refused reach frames, whose outcomes have
- * them, but are not counted: nobody pays for what he has not got. */
+ * .inv.own    Each word that a thread allocates while samples count is sampled
+ *             with the same chance, by its position alone: neither collections
+ *             nor profiles take part, so a seed replays a task.
+ * .inv.asked  The thread asks for the block that has a sampled word before the
+ *             block exists.  Words that it cannot ask for (finalisers,
+ *             callbacks) are counted when it next asks.
+ * .inv.had    Samples of a refused block reach frames, and their outcomes have
+ *             them, but they are not counted: no frame is charged for a block
+ *             that was not made. */
 #include "base/base.h"
 #include "limit/internal.h"
 #include "plat/plat.h"
@@ -102,8 +103,8 @@ alqi_limit_sampled(struct alqi_limit_thread *t, uint64_t n,
     reach_all(t, t->sampled_words);
 }
 
-/* Of a block that is asked for.  A task that was to fail before has been asked
- * about already. */
+/* Charges a block that is asked for.  If the task was to fail before, it has
+ * failed already. */
 static enum alq_status
 pay(struct alqi_limit_thread *t, uint64_t n, uint64_t words)
 {
@@ -118,8 +119,8 @@ pay(struct alqi_limit_thread *t, uint64_t n, uint64_t words)
     return status;
 }
 
-/* Whatever on_limit allocates, and if the task is left, the next sampled word
- * is where it is if the block is not made. */
+/* If on_limit allocates, or the task is left, the next sampled word is where it
+ * is without the block. */
 enum alq_status
 alqi_limit_samples_charge(struct alqi_limit_thread *t, uint64_t words)
 {

@@ -1,4 +1,10 @@
-/* sites.c -- see sites.h: open addressing, a power of two of slots */
+/* sites.c -- the table of sites.h: open addressing, a power of two of slots
+ *
+ *     empty, no slots --first sample--> 32 slots --3/4 full--> ... 2048 slots
+ *     2048 slots --3/4 full--> the half of the sites with more words is kept
+ *
+ * A site is found by its hash and frames; without memory only the totals
+ * grow. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +33,7 @@ hash_of(const uintptr_t *frames, size_t n)
     return hash;
 }
 
-/* Its slot, or the free one where it belongs. */
+/* Returns the site's slot, or the free slot for it. */
 static struct alqi_limit_site *
 find(const struct alqi_limit_sites *s, const uintptr_t *frames, size_t n,
      uint64_t hash)
@@ -51,7 +57,7 @@ copy(struct alqi_limit_sites *s, const struct alqi_limit_site *site)
     s->n++;
 }
 
-/* All that has more than `least` words, in a table of its own; false: no
+/* Moves the sites of more than `least` words into a new table; false: no
  * memory. */
 static bool
 rebuild(struct alqi_limit_sites *s, uint32_t size, double least)
@@ -153,7 +159,7 @@ alqi_limit_sites_drop(struct alqi_limit_sites *s)
     *s = (struct alqi_limit_sites){0};
 }
 
-/* ---- telling ------------------------------------------------------------ */
+/* ---- outcomes ----------------------------------------------------------- */
 
 static struct alq_limit_site
 outcome_site(const struct alqi_limit_site *site)
@@ -166,7 +172,7 @@ outcome_site(const struct alqi_limit_site *site)
     return out;
 }
 
-/* Among the first, in order. */
+/* Inserts the site into the outcome's list, which is ordered by words. */
 static void
 insert(struct alq_outcome *out, const struct alqi_limit_site *site)
 {

@@ -32,7 +32,7 @@ void alqi_limit_sites_move(struct alqi_limit_sites *to,
                            struct alqi_limit_sites *from);
 void alqi_limit_sites_drop(struct alqi_limit_sites *s);
 
-/* The members of *out that tell sites. */
+/* Fills the members of *out that describe sites. */
 void alqi_limit_sites_report(const struct alqi_limit_sites *s,
                              struct alq_outcome *out);
 

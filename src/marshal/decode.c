@@ -1,34 +1,48 @@
+/* decode.c -- a message to a value
+ *
+ *   decode --small--> done, or `again`: it is read anew as a large one
+ *          --large--> done
+ *   either --damage, limit, memory--> failed: the first status stays, what was
+ *                                     made is garbage
+ *
+ * A loop over values: a code, then a block is made (`make`, the one place),
+ * then its fields follow.  The innermost block that is not whole is `now`;
+ * those around it stand on a stack, by number, since collections may move
+ * blocks.
+ *
+ * Keeps .inv.claim, .inv.flat, .inv.whole and .inv.table
+ * (doc/design/marshal.md). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "heap/alloc.h"
-#include "heap/direct.h"
-#include "heap/fenced.h"
-#include "heap/observed.h"
+#include "heap/alloc_direct.h"
+#include "heap/limit_trigger_check.h"
+#include "heap/observe_calls.h"
 #include "marshal/decode.h"
 #include "marshal/kinds.h"
 #include "marshal/objects.h"
 
 enum { OPEN_FIRST = 64, WORDS_A_BYTE = 4, WORDS_MORE = 1024 };
 
-#define ROOT                                                                   \
-    UINT64_MAX /* the number of what is no object: its field is root           \
-                */
+/* The number of no object: its one field is the value. */
+#define ROOT UINT64_MAX
 
 /* A block whose fields are being read. */
 struct open_block {
-    uint64_t object;
-    uint64_t next;
-    uint64_t n;
+    uint64_t object; /* its number, or ROOT */
+    uint64_t next;   /* the field that is read next */
+    uint64_t n;      /* fields */
 };
 
+/* One message under way, on the caller's stack. */
 struct decoder {
     struct alq_marshal_in in; /* first: a deserialise gets it */
     struct alqi_domain *d;
     const struct alq_unmarshal_options *options;
     const struct alq_marshal_header *header;
-    enum alq_status status;
-    const char *text;
+    enum alq_status status; /* the first failure, ...  */
+    const char *text;       /* ... and what it was     */
 
     alq_value *root;     /* where the value goes */
     uint64_t values_due; /* values that must follow, at the least a byte each */
@@ -40,17 +54,18 @@ struct decoder {
     bool again; /* not small after all */
     struct alqi_marshal_objects objects;
 
-    struct open_block now; /* the innermost */
-    alqi_heap_word *fields;
-    uint64_t n_fields; /* of the block that was made last */
-    struct open_block *stack;
+    struct open_block now;    /* the innermost */
+    alqi_heap_word *fields;   /* of `now`; found anew after a collection */
+    uint64_t n_fields;        /* of the block that was made last */
+    struct open_block *stack; /* blocks around `now`; `first`, or malloc's */
     size_t n_stack;
-    size_t stack_size;
+    size_t stack_size; /* room */
     struct open_block first[OPEN_FIRST];
 };
 
 /* ---- failing ------------------------------------------------------------ */
 
+/* The first failure stays; always ALQ_NULL. */
 static alq_value
 fail(struct decoder *c, enum alq_status status, const char *text)
 {
@@ -70,7 +85,7 @@ damaged(struct decoder *c, const char *text)
 static alq_value
 no_memory(struct decoder *c)
 {
-    if (c->d->heap->is_lost)
+    if (c->d->heap->life.is_lost)
         return fail(c, ALQ_ESTATE, "a forked process without its threads");
     return fail(c, ALQ_ENOMEM, "no memory in the heap");
 }
@@ -89,6 +104,7 @@ least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* Words that the caller's limit, or ours, lets the message have. */
 static uint64_t
 words_max(const struct alq_marshal_header *h,
           const struct alq_unmarshal_options *options)
@@ -100,6 +116,7 @@ words_max(const struct alq_marshal_header *h,
     return least(limit, ALQ_WOSIZE_MAX);
 }
 
+/* Whether the message is read into the minor heap. */
 static bool
 is_small(const struct alq_marshal_header *h)
 {
@@ -124,7 +141,7 @@ fields_find(struct decoder *c)
                                                                  c->now.object);
 }
 
-/* Collections go on, if they have to. */
+/* A safepoint poll: a collection that was asked for goes on. */
 static inline void
 safe_point(struct decoder *c)
 {
@@ -157,6 +174,7 @@ refuse(struct decoder *c, uint64_t words)
     return false;
 }
 
+/* Whether a block of so many words keeps within the limits (.inv.claim). */
 static inline bool
 may_make(struct decoder *c, uint64_t words)
 {
@@ -165,8 +183,8 @@ may_make(struct decoder *c, uint64_t words)
            refuse(c, words);
 }
 
-/* Of a small message.  What has a finaliser is not made young: the table of
- * those would have to grow. */
+/* A block of a small message, in the piece.  A block with a finaliser is not
+ * made young: the table of those would have to grow. */
 static alq_value
 young_make(struct decoder *c, uintptr_t header, bool is_old)
 {
@@ -183,8 +201,9 @@ young_make(struct decoder *c, uintptr_t header, bool is_old)
     return at + ALQ_WORD_BYTES;
 }
 
+/* Room for one object more; may collect. */
 static ALQI_NOINLINE bool
-table_grow(struct decoder *c)
+objects_grow(struct decoder *c)
 {
     uint64_t n_max =
         c->header->objects != 0 ? c->header->objects : c->header->data_bytes;
@@ -195,7 +214,7 @@ table_grow(struct decoder *c)
     return true;
 }
 
-/* Not one of those that go where the last one went. */
+/* A block in the major heap that has no room in a local allocation buffer. */
 static ALQI_NOINLINE alq_value
 old_make_slow(struct decoder *c, uintptr_t header)
 {
@@ -208,7 +227,7 @@ old_make_slow(struct decoder *c, uintptr_t header)
     return block == ALQ_NULL ? no_memory(c) : block;
 }
 
-/* Scanned fields are ALQ_UNIT at first, whoever marks meanwhile. */
+/* Scanned fields are ALQ_UNIT at first: a marker may read them at any time. */
 static void
 fields_clear(alqi_heap_word *fields, uint64_t n)
 {
@@ -218,6 +237,7 @@ fields_clear(alqi_heap_word *fields, uint64_t n)
         __atomic_store_n(&fields[i], ALQ_UNIT, __ATOMIC_RELAXED);
 }
 
+/* A block in the major heap; may collect before it is made. */
 static inline alq_value
 old_make(struct decoder *c, uintptr_t header)
 {
@@ -225,7 +245,7 @@ old_make(struct decoder *c, uintptr_t header)
     alqi_heap_word *place;
 
     safe_point(c);
-    if (ALQI_UNLIKELY(c->objects.n == c->objects.n_ready) && !table_grow(c))
+    if (ALQI_UNLIKELY(c->objects.n == c->objects.n_ready) && !objects_grow(c))
         return ALQ_NULL;
     place = alqi_heap_direct_place(c->d, alqi_heap_words(header), no_scan);
     if (ALQI_UNLIKELY(place == NULL))
@@ -236,7 +256,7 @@ old_make(struct decoder *c, uintptr_t header)
 }
 
 /* A block whose fields are not set; until they are nothing collects.  Each
- * block of a message is made here, and the client hears of it. */
+ * block of a message is made here, and the client is notified. */
 static alq_value
 make(struct decoder *c, uintptr_t header, bool is_old)
 {
@@ -256,6 +276,7 @@ make(struct decoder *c, uintptr_t header, bool is_old)
 
 /* ---- blocks of values --------------------------------------------------- */
 
+/* A block whose fields follow: they are ALQ_UNIT until they are read. */
 static alq_value
 block_make(struct decoder *c, uint64_t wosize, unsigned tag)
 {
@@ -288,6 +309,7 @@ header_read(struct decoder *c, unsigned n_bytes)
 
 /* ---- blocks of bytes ---------------------------------------------------- */
 
+/* A string, with its bytes. */
 static alq_value
 string_make(struct decoder *c, uint64_t n)
 {
@@ -303,6 +325,7 @@ string_make(struct decoder *c, uint64_t n)
     return string;
 }
 
+/* The doubles' bytes, turned if they are big-endian. */
 static void
 doubles_read(struct decoder *c, alq_value block, uint64_t n, bool is_big)
 {
@@ -318,6 +341,7 @@ doubles_read(struct decoder *c, alq_value block, uint64_t n, bool is_big)
     }
 }
 
+/* A double or an array of doubles, with their bytes. */
 static alq_value
 doubles_make(struct decoder *c, uint64_t n, unsigned tag, bool is_big)
 {
@@ -337,6 +361,7 @@ doubles_make(struct decoder *c, uint64_t n, unsigned tag, bool is_big)
 
 /* ---- custom blocks ------------------------------------------------------ */
 
+/* The kind that a custom block names; NULL: it is not known. */
 static const struct alq_custom_ops *
 kind_read(struct decoder *c)
 {
@@ -378,6 +403,7 @@ custom_size(struct decoder *c, const struct alq_custom_ops *ops, unsigned code,
     return c->status == ALQ_OK && !c->in.is_short;
 }
 
+/* A custom block, whose kind reads its data. */
 static alq_value
 custom_make(struct decoder *c, unsigned code)
 {
@@ -405,6 +431,7 @@ custom_make(struct decoder *c, unsigned code)
 
 /* ---- values ------------------------------------------------------------- */
 
+/* The object that is so many objects back. */
 static alq_value
 shared(struct decoder *c, uint64_t back)
 {
@@ -423,6 +450,7 @@ integer(struct decoder *c, unsigned n_bytes)
     return alq_from_int(alqi_marshal_in_signed(&c->in, n_bytes));
 }
 
+/* A value by its code, other than the small forms. */
 static alq_value
 code_read(struct decoder *c, unsigned code)
 {
@@ -558,7 +586,8 @@ value_next(struct decoder *c)
     return c->n_fields == 0 || start(c, v);
 }
 
-/* As many of the next fields as are integers, and not near the end. */
+/* Reads the next fields as long as they are integers and not near the
+ * message's end. */
 static void
 integers_read(struct decoder *c)
 {
@@ -604,6 +633,7 @@ resume(struct decoder *c)
     return true;
 }
 
+/* Values until the last block is whole. */
 static void
 all_read(struct decoder *c)
 {
@@ -615,7 +645,7 @@ all_read(struct decoder *c)
         }
 }
 
-/* What is left of the piece looks like a dead block. */
+/* Makes the rest of the piece a dead block. */
 static void
 young_close(struct decoder *c)
 {
@@ -625,6 +655,8 @@ young_close(struct decoder *c)
         *(alqi_heap_word *)c->young = ALQ_HEADER(left - 1, ALQ_TAG_ABSTRACT);
 }
 
+/* Takes the piece of the minor heap that a small message is read into; false:
+ * there is none. */
 static bool
 young_open(struct decoder *c, bool is_young)
 {
@@ -634,7 +666,7 @@ young_open(struct decoder *c, bool is_young)
     if (!is_young || words == 0)
         return true;
     c->young = alqi_heap_room_unseen(c->d, words);
-    if (c->young == ALQI_HEAP_ROOM_CROWDED) { /* it is made old */
+    if (c->young == ALQI_HEAP_ROOM_FRAGMENTED) { /* it is made old */
         c->young = 0;
         c->again = true;
         return false;
@@ -643,6 +675,7 @@ young_open(struct decoder *c, bool is_young)
     return c->young != 0 || no_memory(c) != ALQ_NULL;
 }
 
+/* Reads the message once, small or large. */
 static void
 decode(struct decoder *c, const unsigned char *data, bool is_young,
        alq_value *root, alq_value *table_root)
@@ -690,7 +723,7 @@ alqi_marshal_decode(struct alqi_domain *d, const unsigned char *data,
     decode(&c, data, is_small(h), &f.value, &f.table);
     if (c.again)
         decode(&c, data, false, &f.value, &f.table);
-    alqi_heap_fenced_nears(d);
+    alqi_heap_limit_trigger_advance(d);
     *out = c.status == ALQ_OK ? f.value : ALQ_NULL;
     *fault = (struct alq_marshal_fault){c.text, h->header_bytes +
                                                     (uint64_t)(c.in.at - data)};

@@ -6,10 +6,10 @@
  *           may go on: then each block made has its header, its fields are
  *           ALQ_UNIT or made, and it hangs from the first one, a root
  *
- * No recursion: blocks whose fields are not all read stand on a stack, by their
- * numbers.  Nothing that the message claims is believed: for each field, byte
- * and double that it announces there must be as many bytes left as these take
- * at the least, before memory is taken. */
+ * No recursion: blocks whose fields are not all read stand on a stack, by
+ * their numbers.  Nothing that the message claims is believed: for each field,
+ * byte and double that it announces there must be as many bytes left as these
+ * take at the least, before memory is taken. */
 #ifndef ALQI_MARSHAL_DECODE_H
 #define ALQI_MARSHAL_DECODE_H
 

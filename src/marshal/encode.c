@@ -1,3 +1,11 @@
+/* encode.c -- a value to a message
+ *
+ * A loop over values: a code, then, of a block with fields, the range of its
+ * fields is pushed; a range leaves the stack with its last field, so a list of
+ * any length takes one entry.  A block met again is written as a reference
+ * (visited.h).  The first failure stays in `out`.
+ *
+ * Keeps .inv.flat; runs without a collection (_nogc), so addresses are keys. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,16 +23,18 @@ enum {
     DOUBLES_MAX_32 = WOSIZE_MAX_32 / 2
 };
 
+/* Fields that are still to be written. */
 struct field_range {
     const alqi_heap_word *next;
     const alqi_heap_word *end;
 };
 
+/* One message under way, on the caller's stack. */
 struct encoder {
     struct alq_marshal_out *out;
     unsigned flags;
     uint64_t depth_max;
-    struct alqi_marshal_sizes sizes;
+    struct alqi_marshal_sizes sizes; /* for the header, counted as it goes */
     struct alqi_marshal_visited visited;
     struct field_range *stack; /* `first`, or from malloc */
     size_t n_stack;
@@ -40,6 +50,7 @@ fail(struct encoder *e, enum alq_status status, const char *text)
     return alqi_marshal_out_fail(e->out, status, text);
 }
 
+/* Adds a block, with its header, to the words that a reader takes. */
 static void
 count(struct encoder *e, uint64_t words_32, uint64_t words_64)
 {
@@ -55,6 +66,7 @@ fits(struct encoder *e, uint64_t n, uint64_t max_32, const char *text)
            fail(e, ALQ_ENOTSUP, text);
 }
 
+/* An integer, in the first form that fits. */
 static bool
 int_put(struct encoder *e, intptr_t n)
 {
@@ -73,6 +85,7 @@ int_put(struct encoder *e, intptr_t n)
            alqi_marshal_out_code(out, ALQI_MARSHAL_INT64, (uint64_t)n, 8);
 }
 
+/* A reference to the block that is so many objects back. */
 static bool
 shared_put(struct encoder *e, uint64_t back)
 {
@@ -119,6 +132,7 @@ double_put(struct encoder *e, alq_value v)
            alqi_marshal_out_bytes(e->out, (const void *)v, sizeof(double));
 }
 
+/* A double array, in the first form that fits. */
 static bool
 doubles_put(struct encoder *e, alq_value v, uint64_t n)
 {
@@ -178,6 +192,7 @@ custom_sized_put(struct encoder *e, alq_value v, struct alq_custom_size *size)
     return true;
 }
 
+/* A custom block: its kind's name, its sizes if they vary, its data. */
 static bool
 custom_put(struct encoder *e, alq_value v, uint64_t wosize)
 {
@@ -231,6 +246,7 @@ push(struct encoder *e, const alqi_heap_word *next, const alqi_heap_word *end)
     return true;
 }
 
+/* A block's header, in the first form that fits. */
 static bool
 header_put(struct encoder *e, uint64_t wosize, unsigned tag)
 {
@@ -281,6 +297,7 @@ is_visited(struct encoder *e, alq_value v)
     return true;
 }
 
+/* A block, or a reference to it. */
 static bool
 block_put(struct encoder *e, alq_value v)
 {
@@ -318,6 +335,7 @@ value_put(struct encoder *e, alq_value v)
     return block_put(e, v);
 }
 
+/* The value, then fields until no range is left. */
 static void
 all_put(struct encoder *e, alq_value v)
 {

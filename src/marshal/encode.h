@@ -2,7 +2,7 @@
  *
  * Nothing here collects or polls, so blocks stay where they are and the table
  * of those that were met is by address.  No recursion: what is left of the
- * blocks begun stands on a stack of spans. */
+ * blocks begun stands on a stack of field ranges. */
 #ifndef ALQI_MARSHAL_ENCODE_H
 #define ALQI_MARSHAL_ENCODE_H
 

@@ -55,6 +55,7 @@ alqi_marshal_is_code(unsigned tag)
     return tag == ALQI_MARSHAL_TAG_CLOSURE || tag == ALQI_MARSHAL_TAG_INFIX;
 }
 
+/* Writes n bytes of the number, big-endian. */
 static inline void
 alqi_marshal_store(unsigned char *to, uint64_t number, unsigned n_bytes)
 {
@@ -71,6 +72,7 @@ alqi_marshal_store(unsigned char *to, uint64_t number, unsigned n_bytes)
     }
 }
 
+/* Reads a number of n bytes, 8 at most, big-endian. */
 static inline uint64_t
 alqi_marshal_load(const unsigned char *from, unsigned n_bytes)
 {

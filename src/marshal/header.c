@@ -1,3 +1,7 @@
+/* header.c -- the header of a message, both ways
+ *
+ * The big form is written when a number does not fit the small one; a
+ * compressed message is refused by its magic number. */
 #include "marshal/header.h"
 
 bool

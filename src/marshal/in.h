@@ -40,7 +40,7 @@ alqi_marshal_in_bytes(struct alq_marshal_in *in, void *to, size_t n)
     }
 }
 
-/* Of 1 to 8 bytes; 0 when they are not there. */
+/* A number of 1 to 8 bytes; 0 when they are not there. */
 static inline uint64_t
 alqi_marshal_in_number(struct alq_marshal_in *in, unsigned n)
 {

@@ -1,3 +1,7 @@
+/* kinds.c -- kinds of custom blocks: int32, int64, nativeint, and finding one
+ *
+ * The three of OCaml are always known and cannot be replaced; others are given
+ * with the call. */
 #include <string.h>
 
 #include "marshal/kinds.h"
@@ -79,6 +83,7 @@ int64_get(struct alq_marshal_in *in, void *data, size_t bytes)
 
 enum { IS_32 = 1, IS_64 = 2 }; /* the first byte */
 
+/* 32 bits if the number fits, as OCaml writes it for readers of either size. */
 static enum alq_status
 nativeint_put(struct alq_marshal_out *out, alq_value block,
               struct alq_custom_size *size)
@@ -92,6 +97,7 @@ nativeint_put(struct alq_marshal_out *out, alq_value block,
     return ALQ_OK;
 }
 
+/* Either size; the number is kept in 64 bits. */
 static enum alq_status
 nativeint_get(struct alq_marshal_in *in, void *data, size_t bytes)
 {

@@ -1,3 +1,8 @@
+/* objects.c -- the objects of a message that is being read
+ *
+ * A list of heap blocks of ALQI_MARSHAL_CHUNK objects each, the newest a root;
+ * an array outside the heap leads to the chunks.  Growing may collect.  Keeps
+ * .inv.table and, with ALQ_UNIT in each free field, .inv.whole. */
 #include <stdlib.h>
 
 #include "heap/alloc.h"
@@ -25,6 +30,7 @@ alqi_marshal_objects_close(struct alqi_marshal_objects *t)
         free(t->chunks);
 }
 
+/* Room in the array for one chunk more; false: no memory. */
 static bool
 chunks_reserve(struct alqi_marshal_objects *t)
 {

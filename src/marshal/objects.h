@@ -1,12 +1,12 @@
 /* objects.h -- the objects of a message that is being read, by their numbers
  *
- * All that the reader knows of where blocks are stands here; elsewhere it keeps
- * numbers.  Of a small message the table is an array of C, for nothing collects
- * before the message is read.  Of a larger one it is a list of large blocks, so
- * that the collector sees the objects, and marks them bit by bit, without
- * knowing of this; large blocks stay where they are.  Objects are old then, as
- * the blocks of the list are: no store needs a barrier, for what it overwrites
- * is no block. */
+ * All that the reader knows of where blocks are stands here; elsewhere it
+ * keeps numbers (.inv.table).  Of a small message the table is an array of C,
+ * for nothing collects before the message is read.  Of a larger one it is a
+ * list of large blocks, so that the collector sees the objects, and marks them
+ * bit by bit, without knowing of this; large blocks stay where they are.
+ * Objects are old then, as the blocks of the list are: no store needs a
+ * barrier, for what it overwrites is no block. */
 #ifndef ALQI_MARSHAL_OBJECTS_H
 #define ALQI_MARSHAL_OBJECTS_H
 

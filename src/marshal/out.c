@@ -1,3 +1,11 @@
+/* out.c -- where a message goes: counted, to memory that grows, or to a buffer
+ *
+ *   COUNT    bytes go to `scratch`, over and over; `gone` counts
+ *   MEMORY   from malloc, doubled when full
+ *   BUFFER   the caller's; too small is a failure
+ *
+ * The first failure stays and nothing is written after it.  The header's place
+ * is left free at the front; a big header moves the data up at the end. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +66,7 @@ alqi_marshal_out_fail(struct alq_marshal_out *out, enum alq_status status,
     return false;
 }
 
+/* Whether so many bytes more keep within the limit. */
 static bool
 is_within(struct alq_marshal_out *out, size_t more)
 {
@@ -67,6 +76,7 @@ is_within(struct alq_marshal_out *out, size_t more)
            alqi_marshal_out_fail(out, ALQ_ETOOBIG, "limit_bytes is passed");
 }
 
+/* Doubles the memory. */
 static bool
 grow(struct alq_marshal_out *out, size_t n)
 {

@@ -1,3 +1,10 @@
+/* visited.c -- blocks that were written, by address, with their numbers
+ *
+ *   few --ALQI_MARSHAL_FEW blocks--> pages, for good
+ *
+ * A look-up in pages goes by `recent`, a direct-mapped cache of pages, first.
+ * Numbers count from 1, 0 means that the block was not met; more than 2^32 - 1
+ * blocks are refused as if there were no memory. */
 #include <stdlib.h>
 
 #include "marshal/visited.h"

@@ -1,12 +1,14 @@
-/* callback.c -- the five callbacks and `release`
+/* callback.c -- calls the user's callbacks and `release`
  *
- * Every call of the user's code passes through begin and end below: the thread
- * is CALLBACK meanwhile, holds no lock, and `running` names the entry, so that
- * a callback that ends its thread leaves nothing behind
- * (alqi_callback_abandon).
+ * Every call of a tracker's function passes through begin() and end() below.
+ * In between the thread's mode is CALLBACK, the thread holds no lock, and
+ * `running` names the entry; a callback may therefore end its thread, and
+ * alqi_callback_abandon ends what was in hand.
  *
- * .inv.datum  While an entry has DATUM exactly one of dealloc_minor,
- *             dealloc_major and release is yet to see its datum. */
+ *     INSIDE --begin--> CALLBACK (the user's code) --end--> INSIDE
+ *
+ * Keeps .inv.once (ALLOC_DUE, PROMOTE_RAN and DATUM are taken before the call),
+ * .inv.datum, .inv.nest and .inv.nolock (doc/design/memprof.md). */
 #include "memprof/state.h"
 
 ALQI_COLD void
@@ -69,7 +71,8 @@ alqi_entry_release(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
     alqi_entry_free(t, e);
 }
 
-/* Elsewhere than in a scanned heap the bytes are the index's (.inv.owner). */
+/* In a notified heap these bytes are the filter's levels: its blocks have no
+ * age. */
 static uint32_t
 age_of(const struct alqi_memprof_entry *e, uint64_t cycle)
 {
@@ -90,7 +93,7 @@ describe(const struct alqi_memprof_entry *e, uint64_t cycle,
     a->callstack.n_frames = 0;
     a->block = e->block;
     a->age = age_of(e, cycle);
-    /* A scanned block's place may be another's by now. */
+    /* The address of a dead scanned block may be another block's by now. */
     if ((e->birth & ALQI_BIRTH_OFFSET) ||
         ((e->birth & ALQI_BIRTH_SCANNED) && (e->flags & ALQI_ENTRY_DEAD)))
         a->block = NULL;
@@ -171,19 +174,20 @@ alqi_callback_promote(struct alqi_memprof_thread *t,
     if (tracker->promote == NULL)
         return false;
     begin(t, e, ALQI_CALLBACK_PROMOTE);
-    /* In place: a collection meanwhile updates it if it is a value. */
+    /* In place: a collection during the callback updates a datum that is a
+     * value. */
     code = tracker->promote(tracker->arg, &e->data);
     end(t, e, code);
     return code > 0;
 }
 
-/* As if the callback that was running had said DROP. */
+/* Ends the running entry as if its callback had returned DROP. */
 static void
 abandon_running(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
                 enum alqi_callback_kind kind)
 {
     switch (kind) {
-    case ALQI_CALLBACK_ALLOC_NEW: /* on `new_entries`, which goes as a whole */
+    case ALQI_CALLBACK_ALLOC_NEW: /* the caller ends all of new_entries */
         return;
     case ALQI_CALLBACK_ALLOC_DEFERRED:
         if ((e->birth & ALQI_BIRTH_SCANNED) ||
@@ -210,8 +214,8 @@ alqi_callback_abandon(struct alqi_memprof_thread *t)
     while ((e = t->new_entries) != NULL) {
         t->new_entries = e->chain;
         if (e->flags & ALQI_ENTRY_ALLOC_DUE)
-            continue; /* on `pending`, too */
-        /* Its block never reached anyone: what was kept is dead. */
+            continue; /* it is on `pending` as well */
+        /* The program never got the block: an entry with a datum is dead. */
         if (!(e->flags & ALQI_ENTRY_DATUM))
             e->flags |= ALQI_ENTRY_GONE;
         alqi_fifo_push(&t->due, e);

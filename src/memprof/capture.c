@@ -1,16 +1,27 @@
-/* capture.c -- the call stack of what is being made
+/* capture.c -- captures the call stack of a sampled block
  *
- * .inv.walk  A stack is the machine's, or, where the subject has a walk that
- *            says so, that of the heap's program; never both.
+ * One capture serves all clients of a block, as deep as the deepest wants it.
+ * The ways, in this order:
  *
- * A heap's stacks have all their frames: where they are more than the cache
- * keeps they are walked again, at 8 bytes and some 10 ns a frame.  Of malloc
- * the cache's frames are all (its capacity is the depth that the user set). */
+ *   walk     the subject's own: frames of the program that the heap runs
+ *   layout   a managed heap's fast capture (stack/capture_layout.h, in make.h)
+ *   cache    the unwinder with the thread's capture cache
+ *   deep     the unwinder again, for a stack deeper than the cache's capacity
+ *
+ * A managed heap gets all frames: each deep frame costs 8 bytes and some 10 ns.
+ * For malloc the cache's capacity is the depth that the user asked for.
+ *
+ * Keeps .inv.walk; defines
+ *
+ * .inv.lead  Each round of capture_from_inside wants more frames than the one
+ *            before, up to the cache's capacity; the round that wanted the
+ *            capacity is the last. */
 #include "memprof/make.h"
 
 enum { WALKED_FRAMES_FIRST = 4096 / sizeof(uintptr_t) };
 
-/* Twice the room for a walk; false: it is enough, or there is no more. */
+/* Doubles `walked`; false: it has `most` frames already, or there is no
+ * memory. */
 static bool
 walked_grow(struct alqi_memprof_thread *t, size_t most)
 {
@@ -39,7 +50,7 @@ alqi_make_walked_free(struct alqi_memprof_thread *t)
     t->walked_frames = 0;
 }
 
-/* As the heap's program wants it told; false: it does not say. */
+/* Asks the subject's walk; false: the walk has no answer. */
 static ALQI_NOINLINE bool
 walk(struct alqi_memprof_thread *t, alqi_memprof_walk_fn *walk_fn, size_t most)
 {
@@ -69,8 +80,8 @@ is_own(const struct alqi_memprof_subject *s, uintptr_t pc)
 }
 
 enum {
-    OWN_FRAMES = 16,   /* of the heap, inside those of the program */
-    REFUSED_MOST = 255 /* captures that are not tried by a layout */
+    OWN_FRAMES = 16,   /* the heap's own, expected above the program's */
+    REFUSED_MOST = 255 /* captures without a try by layout */
 };
 
 void
@@ -80,11 +91,9 @@ alqi_make_layout_refused(struct alqi_memprof_thread *t)
     t->refused = t->refused < REFUSED_MOST ? t->refused * 2 + 1 : REFUSED_MOST;
 }
 
-/* Of a capture that begins in the heap's own text, which would hide what has
- * come before: what is the heap's comes off afterwards.
- *
- * .inv.lead  Each round wants more than the one before, up to the cache's
- *            capacity; the round that has wanted that is the last. */
+/* Captures from a pc in the heap's own text.  Passing skip_lo, skip_hi would
+ * drop the frames that the cache compares, so the heap's frames come off
+ * afterwards. */
 static struct alqi_stack_result
 capture_from_inside(struct alqi_memprof_thread *t,
                     const struct alqi_stack_regs *regs, uint32_t most)
@@ -105,7 +114,7 @@ capture_from_inside(struct alqi_memprof_thread *t,
     r.frames += own;
     r.n_frames -= own;
     if (r.n_same_outer > r.n_frames)
-        r.n_same_outer = r.n_frames; /* what came off was the same, too */
+        r.n_same_outer = r.n_frames; /* some of them came off */
     if (r.n_frames > most) {
         r.n_frames = most;
         r.truncated = true;
@@ -115,8 +124,8 @@ capture_from_inside(struct alqi_memprof_thread *t,
     return r;
 }
 
-/* Of a stack that is deeper than the cache, all that is wanted; or, without
- * memory, what the cache has. */
+/* Captures up to `most` frames of a stack that is deeper than the cache;
+ * without memory `last` stays what the cache has. */
 static ALQI_NOINLINE void
 capture_deep(struct alqi_memprof_thread *t, const struct alqi_stack_regs *regs,
              uint32_t most)
@@ -167,7 +176,8 @@ alqi_make_capture(struct alqi_memprof_thread *t,
                     t->cache != NULL &&
                     t->new_entries->profile->callstack_frames != 0 &&
                     alqi_memprof_subject_walk(subject) == NULL)) {
-        /* One client, of a heap that wants deltas: malloc. */
+        /* The usual sample of malloc: one client, which records stacks as
+         * deltas. */
         most = t->new_entries->profile->callstack_frames;
         t->last = alqi_stack_capture(
             t->cache, regs, subject->skip_lo, subject->skip_hi,

@@ -1,7 +1,13 @@
-/* control.c -- start, stop, discard, flush, each
+/* control.c -- start, join, stop, discard, flush and each
  *
- * A start ends in a claim: of a slot of the domain, or of the calling thread's
- * own place (tree.c). */
+ * A start makes a profile and claims a place for it: a slot of the domain, or
+ * the calling thread's own set (tree.c).  A stop changes the status, by one
+ * compare-and-swap, and empties the place; a discard then takes the profile's
+ * entries out of the index and the lists.  Each call fails with ALQ_EINVAL in a
+ * signal handler that interrupted the engine (mode INSIDE).
+ *
+ * Keeps .inv.own, .inv.attached; .prop.stop, .prop.discard
+ * (doc/design/memprof.md). */
 #include "memprof/state.h"
 
 static void
@@ -20,7 +26,8 @@ is_slot_sampling_locked(const struct alqi_memprof_domain *d, unsigned slot)
     return p != NULL && alqi_profile_status(p) == ALQI_PROFILE_SAMPLING;
 }
 
-/* SLOTS: all of them are sampling. */
+/* Returns a free slot for ALQ_MEMPROF_BESIDE; ALQI_MEMPROF_SLOTS: all are
+ * sampling. */
 static unsigned
 slot_beside_locked(const struct alqi_memprof_domain *d)
 {
@@ -31,8 +38,8 @@ slot_beside_locked(const struct alqi_memprof_domain *d)
     return slot;
 }
 
-/* Puts p into its slot, or one beside it; false when that is sampling and may
- * not be taken over. */
+/* Puts p into its slot, or into a free one beside it.  False: the slot is
+ * sampling, and p has ALQ_MEMPROF_STRICT or all slots beside are taken. */
 static bool
 slot_claim(struct alqi_memprof_domain *d, struct alq_profile *p)
 {
@@ -137,7 +144,8 @@ alqi_memprof_join(struct alqi_memprof_domain *domain,
     return st;
 }
 
-/* SAMPLING -> STOPPED for everyone who shares it, and out of this slot. */
+/* Stops the profile in the slot for every domain and thread that has it, and
+ * empties the slot. */
 static enum alq_status
 slot_stop(struct alqi_memprof_domain *d, unsigned slot)
 {
@@ -154,7 +162,7 @@ slot_stop(struct alqi_memprof_domain *d, unsigned slot)
     return st;
 }
 
-/* As slot_stop, for a profile that may be in that slot no longer. */
+/* As slot_stop, for a profile whose slot may hold another one by now. */
 static enum alq_status
 slot_stop_of(struct alqi_memprof_domain *d, struct alq_profile *p)
 {
@@ -167,7 +175,7 @@ slot_stop_of(struct alqi_memprof_domain *d, struct alq_profile *p)
     return ALQ_OK;
 }
 
-/* The alloc callbacks that the thread owes; true when one failed. */
+/* Runs the thread's deferred alloc callbacks; true: one failed. */
 static bool
 due_allocs_fail(struct alqi_memprof_thread *t)
 {
@@ -241,7 +249,7 @@ alqi_memprof_discard(struct alqi_memprof_thread *thread,
     if (thread == NULL)
         return ALQ_OK;
     was = alqi_memprof_enter(thread);
-    /* Inside a callback the releases wait until it has ended. */
+    /* Within a callback the releases wait on `due` until it has ended. */
     alqi_pending_release_chain(thread, alqi_index_sweep(profile));
     alqi_pending_release_chain(thread,
                                alqi_scan_sweep(thread->domain, profile));

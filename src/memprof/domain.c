@@ -1,11 +1,16 @@
-/* domain.c -- what a domain and its threads sample for: slots, dist
+/* domain.c -- client slots, the sampling distribution, arming of threads
  *
- * Slots change under the domain's lock, which also bumps `serial`.  A thread
- * compares serials when it draws a skip, and copies the slots when they differ
- * (armed).  Hits are thinned against the armed dist, since that is the dist the
- * skip was next_skip by; a profile that came later is not armed and gets
- * nothing of a skip that was not its own (.inv.armed, doc/design/memprof.md).
- */
+ * The slots change under the domain's lock, and each change bumps `serial`.
+ * When a thread draws a skip it compares serials; if they differ it *arms*: it
+ * copies the slots and its thread trees into `armed`, and sets the trigger's
+ * distribution to the highest of their rates.  Samples are thinned against the
+ * armed distribution, because the skip was drawn from it; a profile that
+ * started later is not armed and gets none of them.
+ *
+ *     serial changes --next draw--> arm: clients, distribution, seed --> draw
+ *
+ * Keeps .inv.armed, .inv.attached; .inv.rank for the domains' locks, which fork
+ * takes as one group (doc/design/memprof.md). */
 #include <string.h>
 
 #include "memprof/state.h"
@@ -27,8 +32,8 @@ alqi_domain_unlock(struct alqi_memprof_domain *d)
     alqi_plat_unlock(&d->lock);
 }
 
-/* The list lock keeps domains from coming and going; their own locks are taken
- * one at a time by everyone else, so fork may hold them all. */
+/* The list's lock keeps domains from being created and ended.  All other code
+ * takes one domain's lock at a time, so fork may take them all. */
 void
 alqi_domains_lock_all(void)
 {
@@ -149,8 +154,8 @@ highest_rate_of(const struct alqi_memprof_armed *armed)
     return highest_rate;
 }
 
-/* Its alloc callback runs at once, and its data need not be found while it
- * does. */
+/* Whether the client's alloc callback may run before there is an entry: it does
+ * not defer, and its data are not roots. */
 static bool
 is_immediate(const struct alqi_memprof_client *c)
 {
@@ -190,10 +195,10 @@ arm_locked(const struct alqi_memprof_domain *d, struct alqi_memprof_thread *t)
     armed->is_immediate = armed->is_single && is_immediate(&armed->client[0]);
 }
 
-/* The client that rules the draws by its seed: the one that is alone, or beside
- * a count of what is alive, which has one seed as well as another.  With others
- * there none must: starting the same seed again and again would replay the
- * others' draws.  NULL: none does. */
+/* Returns the client whose seed decides the draws: one that is alone, or alone
+ * beside a count of live bytes, for which any seed is as good.  NULL: none;
+ * with several clients, starting one with the same seed again and again would
+ * replay the draws of the others. */
 static const struct alqi_memprof_client *
 only_client(const struct alqi_memprof_armed *armed)
 {
@@ -219,7 +224,7 @@ alqi_domain_arm(struct alqi_memprof_domain *d, struct alqi_memprof_thread *t)
     if (only != NULL)
         seed = only->profile->seed;
     alqi_domain_unlock(d);
-    t->residual = t->next_skip = 0; /* to be next_skip by the new dist */
+    t->residual = t->next_skip = 0; /* of the old distribution */
     if (only != NULL && only->id != t->seeded_by) {
         t->seeded_by = only->id;
         alqi_sample_seed(&t->rng, seed + alqi_base_mix(d->path + t->ordinal));
@@ -230,7 +235,8 @@ bool
 alqi_memprof_is_sampling(const struct alqi_memprof_domain *domain,
                          enum alqi_memprof_slot slot)
 {
-    /* The profile may be dropped meanwhile; its memory stays (.inv.stable). */
+    /* The profile may be dropped here; its memory stays mapped
+     * (.inv.stable). */
     struct alq_profile *p =
         atomic_load_explicit(&domain->slot[slot], memory_order_acquire);
 
@@ -267,7 +273,7 @@ alqi_memprof_domain_new(const struct alqi_memprof_subject *subject, void *heap,
     alqi_plat_lock_init(&d->lock, ALQI_RANK_MEMPROF_DOMAIN);
     d->subject = subject;
     d->heap = heap;
-    d->serial = 1; /* a fresh thread's is 0 */
+    d->serial = 1; /* a new thread's is 0, so it arms first */
     if (parent != NULL)
         inherit(d, parent);
     alqi_plat_lock(&domains.lock);

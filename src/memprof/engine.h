@@ -1,16 +1,15 @@
 /* engine.h -- the profiler as its heaps see it          [doc/design/memprof.md]
  *
- * Entries are nodes of one cache line that never move; they hang on intrusive
- * lists (young, old, pending) of a domain or a thread, or, for a notified
- * heap, in an index by address.  What a block's entry may go through is the
- * table of spec statmemprof 2.1.
+ * An *entry* is the record of one sampled block for one profile: a node of one
+ * cache line that never moves.  It hangs on the intrusive lists of a domain or
+ * a thread, or, for a notified heap, in an index by address.  Its states are
+ * the table .state.entry.
  *
- * A domain has a layouts client slots: one for the user's profile
- * (alq_memprof_start), some for those beside it and some for profiles of our
- * own (the recorder, the probes, the limits).  A thread may have profiles
- * of its own, which the threads it creates take over (tree.c).  A thread
- * samples at the largest of the rates that cover it; each client takes its own
- * samples by thinning (DESIGN decision 10). */
+ * A domain has client slots: for the user's profile (alq_memprof_start), for
+ * those beside it, and for the product's own (the recorder, the probes, the
+ * limits).  A thread may have profiles of its own, which the threads that it
+ * creates take over (tree.c).  A thread samples at the highest of the rates
+ * that cover it; each client takes its own samples by thinning. */
 #ifndef ALQI_MEMPROF_ENGINE_H
 #define ALQI_MEMPROF_ENGINE_H
 
@@ -38,10 +37,10 @@ enum alqi_memprof_slot {
     ALQI_MEMPROF_SLOT_TREE = ALQI_MEMPROF_SLOTS /* none: the thread's own */
 };
 
-/* In a config's flags, beside those of memprof.h: the profile is of limits on
- * tasks.  Its callbacks run nothing of the program: of blocks that wait for a
- * poll otherwise it is told at once, and what it is owed can be run apart
- * (alqi_memprof_limits_run). */
+/* In a config's flags, beside those of memprof.h: the profile belongs to limits
+ * on tasks.  Its callbacks run no code of the program.  They run at once for
+ * blocks whose callbacks otherwise wait for a poll, and what is due can be run
+ * apart from the rest (alqi_memprof_limits_run). */
 enum { ALQI_MEMPROF_OF_LIMITS = 1 << 16 };
 
 enum alqi_memprof_mode {
@@ -50,8 +49,8 @@ enum alqi_memprof_mode {
     ALQI_MEMPROF_CALLBACK /* a callback: no sampling; frees are noted     */
 };
 
-/* The first word of a profile is the address of its engine's: a process may
- * have two, the preload's and that of a program's managed heap. */
+/* A profile's first word is the address of its engine's own variable: a process
+ * may have two engines, the preload's and that of a program's managed heap. */
 extern const char alqi_memprof_engine;
 
 static inline bool
@@ -79,84 +78,118 @@ enum alqi_callback_kind {
 
 enum { ALQI_MEMPROF_TREES_MAX = 1 + ALQ_MEMPROF_BESIDE_MAX };
 
-/* Profiles of thread trees that cover a thread (tree.c). */
+/* The profiles of thread trees that cover a thread (tree.c). */
 struct alqi_memprof_trees {
     uint32_t n;
     struct alq_profile *profile[ALQI_MEMPROF_TREES_MAX];
 };
 
-/* What sampled the thread when it last drew a skip: hits are thinned against
- * the dist they were next_skip by, whatever has started since. */
+/* The clients of a thread when it last drew a skip: its samples are thinned
+ * against that distribution, whatever has started since (.inv.armed).  The
+ * thread alone reads and writes it. */
 struct alqi_memprof_armed {
-    uint64_t serial;              /* of the domain's slots; 0 stale */
-    struct alqi_sample_dist dist; /* of the trigger: the largest rate */
+    /* The domain's serial when it was copied; 0: stale, arm before a draw. */
+    uint64_t serial;
+    /* Of the trigger, at the highest of the clients' rates. */
+    struct alqi_sample_dist dist;
     uint32_t n_clients;
-    bool samples_every_word; /* the rate is 1 */
-    bool is_single;    /* one client, which takes all hits and has no gate */
-    bool is_immediate; /* and whose request_immediate (managed.c) is enough */
-    /* Of them, the one with the highest rate that is not the limits', the first
-     * of several; NULL: none. */
+    /* dist.rate is 1. */
+    bool samples_every_word;
+    /* One client, which takes all samples and has no gate. */
+    bool is_single;
+    /* is_single, and request_immediate (managed.c) does what it needs. */
+    bool is_immediate;
+    /* The client with the highest rate that does not belong to limits, the
+     * first of equals; NULL: none. */
     const struct alq_profile *highest_rate;
     struct alqi_memprof_client {
         struct alq_profile *profile;
-        uint64_t id;                    /* the profile's                 */
-        struct alqi_profile_cell *cell; /* there; may be NULL            */
-        struct alqi_sample_dist thin;   /* profile's rate / dist's rate   */
-        const volatile unsigned short *gate; /* its hooks'; may be NULL */
+        uint64_t id; /* the profile's when armed (.inv.stable) */
+        /* The thread's counters in the profile; NULL: it has none. */
+        struct alqi_profile_cell *cell;
+        struct alqi_sample_dist thin; /* profile's rate / dist.rate */
+        /* Its hooks' gate; NULL: always open. */
+        const volatile unsigned short *gate;
     } client[ALQI_MEMPROF_SLOTS + ALQI_MEMPROF_TREES_MAX];
 };
 
 enum { ALQI_MEMPROF_DELAYED_FREES = 64 };
 
-/* Engine's state of one thread.  The heap provides the memory (zeroed, then
- * _thread_init); only the owning thread touches it, except where said. */
+/* The engine's state of one thread.  The heap provides the memory (zeroed, then
+ * _thread_init).  The owning thread alone reads and writes it, but where a
+ * comment says otherwise. */
 struct alqi_memprof_thread {
     struct alqi_memprof_domain *domain;
-    /* Written by the owner, read by its own signal handlers. */
+    /* enum alqi_memprof_mode; its signal handlers read and write it, too. */
     volatile uint32_t mode;
-    uint32_t n_delayed; /* frees that came while INSIDE */
+    /* Frees in `delayed`; its signal handlers add to them (.inv.delayed). */
+    uint32_t n_delayed;
     struct alqi_sample_rng rng;
+    /* The capture cache; NULL: stacks are not captured. */
     struct alqi_stack_cache *cache;
-    struct alqi_stack_layouts
-        *layouts;                  /* the heap's; NULL: deltas are wanted */
-    struct alqi_stack_result last; /* of the capture cache->serial names */
+    /* The heap's capture by layout; NULL: it wants stacks as deltas. */
+    struct alqi_stack_layouts *layouts;
+    /* The last capture, valid while cache->serial is that of the capture. */
+    struct alqi_stack_result last;
     struct alqi_memprof_armed armed;
-    struct alqi_memprof_trees trees; /* changed under the domain's lock */
-    struct alqi_entry_fifo pending;  /* wait for a flush, or, scanned, a
-                                             poll                          */
-    struct alqi_entry_fifo deferred; /* scanned: wait for a flush    */
-    struct alqi_entry_fifo due;      /* run when this callback ends  */
-    struct alqi_memprof_entry *new_entries; /* sampled, not yet handed over  */
-    struct alqi_memprof_entry *running;     /* whose callback runs           */
-    struct alqi_pool_node *free_entries;    /* the thread's node cache       */
-    uint32_t n_free_entries;
-    uint32_t n_refused; /* captures yet that layouts is not asked for */
-    uint32_t refused;   /* how many that is after the next refusal */
-    uint32_t ordinal;   /* of the domain's threads, from 0    */
-    bool is_listed;     /* on the domain's list               */
-    uint64_t residual;  /* scanned: untripped words left      */
-    uint64_t next_skip; /* scanned: a skip not used yet; 0     */
-    uint64_t seeded_by; /* id of the profile that seeded rng */
+    /* Changed under the domain's lock (.inv.trees). */
+    struct alqi_memprof_trees trees;
+
+    /* Entries with a callback due.  `pending` waits for a flush, in a scanned
+     * heap for a poll; `deferred` (scanned) for a flush; `due` until the
+     * callback that is running has ended.  A collector reads them while the
+     * thread is stopped. */
+    struct alqi_entry_fifo pending;
+    struct alqi_entry_fifo deferred;
+    struct alqi_entry_fifo due;
+    /* Entries of the block that is being sampled, by `chain`. */
+    struct alqi_memprof_entry *new_entries;
+    /* The entry whose callback runs, and which callback; NULL: none does, or
+     * it has no entry. */
+    struct alqi_memprof_entry *running;
     enum alqi_callback_kind running_kind;
-    const struct alqi_memprof_limits *limits; /* when a callback began */
-    bool began;              /* as limits->begins said             */
-    int failure;             /* first unreported callback code     */
-    uint64_t dropped_nested; /* samples lost to signal handlers    */
-    struct alqi_memprof_thread *next_in_domain; /* domain's list; locked */
+
+    /* The cache of free nodes (pool.c). */
+    struct alqi_pool_node *free_entries;
+    uint32_t n_free_entries;
+    /* Captures by layout: so many are skipped yet; so many after the next
+     * failure. */
+    uint32_t n_refused;
+    uint32_t refused;
+    /* The thread's number in its domain, from 0; of its seed. */
+    uint32_t ordinal;
+    bool is_listed; /* on the domain's list; under its lock */
+    /* Scanned: words up to and including the next sample among blocks that no
+     * trigger watches; 0: to be drawn. */
+    uint64_t residual;
+    /* Scanned: a skip that was drawn and not used; 0: none (.inv.drawn). */
+    uint64_t next_skip;
+    uint64_t seeded_by; /* id of the profile that seeded rng */
+    /* The subject's limits when the callback began, and what begins() said. */
+    const struct alqi_memprof_limits *limits;
+    bool began;
+    int failure; /* code of the first callback failure not yet reported; 0 */
+    uint64_t dropped_nested; /* samples lost in signal handlers, not counted */
+    /* The domain's list, under its lock. */
+    struct alqi_memprof_thread *next_in_domain;
     struct alqi_memprof_thread *prev_in_domain;
-    uintptr_t *frames; /* of a stash, while its callback runs: scratch */
-    uintptr_t *walked; /* the subject's walk: grows to the deepest stack */
+    /* cache->capacity words: a deferred stack while its callback runs. */
+    uintptr_t *frames;
+    /* Room for the subject's walk and for deep captures; only grows. */
+    uintptr_t *walked;
     size_t walked_frames;
     void *delayed[ALQI_MEMPROF_DELAYED_FREES];
 };
 
 /* ---- domains and threads ------------------------------------------------ */
 
-/* `parent` (may be NULL) hands its profiles down.  NULL: no memory. */
+/* A new domain; it takes over the profiles of `parent`, which may be NULL.
+ * NULL: no memory. */
 struct alqi_memprof_domain *
 alqi_memprof_domain_new(const struct alqi_memprof_subject *subject, void *heap,
                         struct alqi_memprof_domain *parent);
-/* Orphans what is still tracked; the last domain of a profile stops it. */
+/* Orphans what is still tracked; the last domain of a profile stops the
+ * profile. */
 void alqi_memprof_domain_end(struct alqi_memprof_domain *domain);
 
 /* `frames` has cache->capacity words; seed 0 draws one from the system. */
@@ -171,8 +204,8 @@ void alqi_memprof_thread_end(struct alqi_memprof_thread *thread);
 
 /* ---- the trigger -------------------------------------------------------- */
 
-/* Words up to and including the next sampled one; NEVER when nothing samples,
- * or the thread is not IDLE. */
+/* Draws the words up to and including the next sampled one; NEVER: nothing
+ * samples, or the thread is not IDLE. */
 uint64_t alqi_memprof_skip_words(struct alqi_memprof_thread *thread);
 
 /* ---- a notified heap (malloc) ------------------------------------------- */
@@ -184,15 +217,16 @@ uint64_t alqi_memprof_sampled(struct alqi_memprof_thread *thread, void *block,
                               uint64_t size_bytes, uint64_t words_after,
                               const struct alqi_stack_regs *regs);
 
-/* The block is about to be freed and may be tracked (the filter hit).
- * Returns false when the caller must not free it now: the engine does, later,
- * through free_delayed.  Callbacks run before it returns, or when the callback
- * that is running now ends. */
+/* The block is about to be freed, and the filter says that it may be tracked.
+ * Callbacks run before the return, or when the callback that is running has
+ * ended. False: the caller must not free the block now; the engine frees it
+ * later, through free_delayed. */
 bool alqi_memprof_freeing(struct alqi_memprof_thread *thread, void *block);
 
-/* realloc in three steps: take the block's entries out, then either bury them
- * (the old block is gone) or put them back (realloc failed).  *ok is false
- * when nothing may be taken now (INSIDE): forward the call untracked. */
+/* realloc in two steps: _begin takes the block's entries out of the index; then
+ * _done (the old block is gone: its entries die) or _failed (it is where it
+ * was: its entries go back).  *ok is false when the thread is INSIDE: forward
+ * the call, nothing was taken. */
 struct alqi_memprof_entry *
 alqi_memprof_realloc_begin(struct alqi_memprof_thread *thread, void *block,
                            bool *ok);
@@ -200,7 +234,8 @@ void alqi_memprof_realloc_done(struct alqi_memprof_thread *thread,
                                struct alqi_memprof_entry *taken);
 void alqi_memprof_realloc_failed(struct alqi_memprof_thread *thread,
                                  struct alqi_memprof_entry *taken);
-/* The user data of the taken entry whose profile has this callback, if any. */
+/* The user data of the taken entry whose profile has this callback; false:
+ * there is none. */
 bool alqi_memprof_realloc_data(const struct alqi_memprof_entry *taken,
                                int (*dealloc_major)(void *arg, uintptr_t data),
                                uintptr_t *data);
@@ -211,7 +246,8 @@ bool alqi_memprof_realloc_data(const struct alqi_memprof_entry *taken,
  * thread: signal handlers find the thread INSIDE. */
 void alqi_memprof_leave_slow(struct alqi_memprof_thread *thread, uint32_t was);
 
-/* Returns what leave wants back; the thread is not INSIDE. */
+/* Enters the engine; the thread is not INSIDE.  Returns the mode, for
+ * _leave. */
 static inline uint32_t
 alqi_memprof_enter(struct alqi_memprof_thread *thread)
 {
@@ -239,7 +275,7 @@ alqi_memprof_leave(struct alqi_memprof_thread *thread, uint32_t was)
     alqi_memprof_leave_slow(thread, was);
 }
 
-/* The stack by the thread's cache; the thread is INSIDE. */
+/* Captures the stack with the thread's cache; the thread is INSIDE. */
 struct alqi_stack_result
 alqi_memprof_capture(struct alqi_memprof_thread *thread,
                      const struct alqi_stack_regs *regs);
@@ -253,16 +289,18 @@ ALQ_MUSTUSE enum alq_status alqi_memprof_start(
     enum alqi_memprof_slot slot, const struct alq_memprof_config *config,
     const struct alq_tracker *tracker, struct alq_profile **out);
 
-/* What a profile of our own asks for besides callbacks, in a notified heap.
- * Hooks run INSIDE: they neither allocate nor call the engine. */
+/* What one of the product's own profiles asks for besides callbacks, in a
+ * notified heap.  Hooks run INSIDE: they neither allocate nor call the
+ * engine. */
 struct alqi_memprof_hooks {
-    /* A block met while this is 0 is no sample of the profile's: nothing is
-     * made of it and nothing counted.  NULL: always open. */
+    /* While this is 0 the profile has no samples: no entry is made, nothing is
+     * counted.  NULL: always open. */
     const volatile unsigned short *gate;
     /* A tracked block is about to be freed, or to be moved by a realloc.
-     * Unlike its dealloc callback this comes while its address is its own. */
+     * Unlike the dealloc callback this call comes before its address can be
+     * reused. */
     void (*freeing)(void *arg, const void *block);
-    /* The realloc has failed: it is where it was. */
+    /* The realloc has failed: the block is where it was. */
     void (*free_undone)(void *arg, const void *block, uint64_t size_bytes);
 };
 
@@ -275,16 +313,16 @@ ALQ_MUSTUSE enum alq_status alqi_memprof_start_hooked(
 enum alq_status alqi_memprof_stop(struct alqi_memprof_domain *domain,
                                   struct alqi_memprof_thread *thread,
                                   enum alqi_memprof_slot slot);
-/* Wherever it samples: on the thread's domain or by thread trees.  `thread` is
- * NULL for one of no domain, if no thread tree has the profile. */
+/* Stops the profile wherever it samples: on the thread's domain or by thread
+ * trees.  `thread` is NULL for a profile of no domain that no tree has. */
 enum alq_status alqi_memprof_profile_stop(struct alqi_memprof_thread *thread,
                                           struct alq_profile *profile);
-/* The domain samples for a profile of another one, too.  ALQ_ENOTRUN: it is
- * stopped; ALQ_EBUSY: its slot is sampling here. */
+/* The domain samples for a profile of another domain, too.  ALQ_ENOTRUN: the
+ * profile is stopped; ALQ_EBUSY: its slot is sampling here. */
 enum alq_status alqi_memprof_join(struct alqi_memprof_domain *domain,
                                   struct alq_profile *profile);
-/* Entries of other domains than the thread's, which may be NULL, go when they
- * are next met. */
+/* Entries of other domains than the thread's, which may be NULL, are released
+ * when those domains next meet them. */
 enum alq_status alqi_memprof_discard(struct alqi_memprof_thread *thread,
                                      struct alq_profile *profile);
 enum alq_status alqi_memprof_flush(struct alqi_memprof_thread *thread,
@@ -304,19 +342,19 @@ void alqi_memprof_profile_drop(struct alq_profile *profile);
 /* ---- thread trees ------------------------------------------------------- */
 
 /* A start by SLOT_TREE changes what the calling thread samples for, and does
- * not run_alloc the heap (triggers_stale): the thread must draw its skip again.
- */
+ * not call triggers_stale: the thread must draw its skip again. */
 
 bool alqi_memprof_tree_is_sampling(const struct alqi_memprof_thread *thread);
-/* What a thread that `creator`, the caller, is about to create takes over; it
- * keeps the profiles going until _adopt or _drop.  False: nothing.  Takes no
- * lock; the creator must not be in a handler that came INSIDE. */
+/* Copies the profiles that a thread which `creator`, the caller, is about to
+ * create takes over; the copy keeps them attached until _adopt or _drop.
+ * False: there are none.  Takes no lock; the creator is not in a handler that
+ * came INSIDE. */
 bool alqi_memprof_trees_copy(const struct alqi_memprof_thread *creator,
                              struct alqi_memprof_trees *out);
-/* The created thread, which must then draw its skip. */
+/* By the created thread, which must draw its skip afterwards. */
 void alqi_memprof_trees_adopt(struct alqi_memprof_thread *thread,
                               struct alqi_memprof_trees *trees);
-/* No thread came of it, or, is_lost, one that cannot be covered: counted as
+/* No thread was created, or, is_lost, one that cannot be covered: counted as
  * dropped_nomem.  `thread`: the caller. */
 void alqi_memprof_trees_drop(struct alqi_memprof_thread *thread,
                              struct alqi_memprof_trees *trees, bool is_lost);

@@ -1,21 +1,19 @@
 /* entry.h -- one tracked block of one profile: a node of seven words
  *
  * Nodes come from slabs that are never unmapped (pool.c) and never move, so a
- * callback may be running for one while its block moves, dies, or is found
- * again.  The states of spec statmemprof 2.1 are these flags:
+ * callback may be running for an entry while its block moves, dies, or is found
+ * again.  The states of spec statmemprof 2.1 (.state.entry) are these flags:
  *
- *   OFF  ALLOC_DUE, offset    DEF  ALLOC_DUE        RUN(x)  RUNNING
- *   YNG  YOUNG                OLD  (none)           PRO     YOUNG MOVED
- *   PDI  YOUNG MOVED DEAD     DIE  DEAD             GON     GONE, or freed
+ *     OFF  ALLOC_DUE, offset    DEF  ALLOC_DUE        RUN(x)  RUNNING
+ *     YNG  YOUNG                OLD  (none)           PRO     YOUNG MOVED
+ *     PDI  YOUNG MOVED DEAD     DIE  DEAD             GON     GONE, or freed
  *
- * YOUNG is "the datum is the minor one": it goes when promote has run.
+ * YOUNG means that the datum is the minor one: the flag goes when promote has
+ * run. ALLOC_DUE goes before the alloc callback, PROMOTE_RAN comes with
+ * promote, DATUM goes before the last callback (.inv.once, .inv.datum).
  *
- * .inv.owner   An entry in no index belongs to one thread or one domain's
- *              lists.  One in the index belongs to its shard's lock; but its
- *              `next` to the thread on whose FIFO it is, while ALLOC_DUE.
- * .inv.once    alloc, promote and dealloc are each called at most once, in
- *              that order: ALLOC_DUE goes before the first, the second leaves
- *              PROMOTE_RAN, the third takes DATUM. */
+ * Keeps .inv.owner, .inv.shard: flags of an entry in the index are its shard's;
+ * `next` is the FIFO's thread's while ALLOC_DUE (doc/design/memprof.md). */
 #ifndef ALQI_MEMPROF_ENTRY_H
 #define ALQI_MEMPROF_ENTRY_H
 
@@ -24,7 +22,7 @@
 #include <aliquot/memprof.h>
 
 enum {
-    ALQI_ENTRY_YOUNG = 1 << 1,      /* owes promote if MOVED              */
+    ALQI_ENTRY_YOUNG = 1 << 1,      /* promote is due once MOVED */
     ALQI_ENTRY_ALLOC_DUE = 1 << 3,  /* its alloc callback has not begun   */
     ALQI_ENTRY_RUNNING = 1 << 4,    /* a callback runs; its thread ends it */
     ALQI_ENTRY_MOVED = 1 << 5,      /* promoted, promote not yet run      */
@@ -36,18 +34,21 @@ enum {
     ALQI_ENTRY_DATUM = 1 << 11 /* `data` holds a datum someone must see */
 };
 
-/* In `birth`, which no lock guards: fixed before anyone else looks at it. */
+/* In `birth`, which no lock guards: fixed before another thread sees the
+ * entry. */
 enum {
     ALQI_BIRTH_MINOR = 1 << 0,   /* alloc_minor, not alloc_major        */
     ALQI_BIRTH_SCANNED = 1 << 1, /* of a scanned heap                  */
-    ALQI_BIRTH_OFFSET = 1 << 2,  /* scanned: no memory yet, an offset   */
-    ALQI_BIRTH_STASH = 1 << 3,   /* its stack waits for the callback    */
-    ALQI_BIRTH_SOURCE_SHIFT = 4  /* enum alq_source, above              */
+    ALQI_BIRTH_OFFSET =
+        1 << 2, /* scanned: no memory yet; `block` is an offset */
+    ALQI_BIRTH_STASH =
+        1 << 3, /* `stash` is valid: its stack waits for the callback */
+    ALQI_BIRTH_SOURCE_SHIFT = 4 /* enum alq_source, above              */
 };
 
 enum { ALQI_STASH_FRAMES = 6 };
 
-/* A deferred callback's stack: nodes of the entries' own pool. */
+/* The saved stack of a deferred alloc callback: nodes of the entries' pool. */
 struct alqi_memprof_stash {
     struct alqi_memprof_stash *next;
     uintptr_t frames[ALQI_STASH_FRAMES];

@@ -4,25 +4,27 @@
  * from the one in force when it was indexed to the newest (`lo` .. `hi`), and
  * uncounted at the same ones.
  *
- *   grower                              indexer, under its shard's lock
- *   for each shard, locked:             lo = level of the mask
- *     count its entries at level L      hi = the shard's level, if higher
- *     from now on count new ones too    count from lo to hi
- *   publish L's mask
+ *     grower                              indexer, under its shard's lock
+ *     for each shard, locked:             lo = level of the mask
+ *       count its entries at level L      hi = the shard's level, if higher
+ *       from now on count new ones too    count from lo to hi
+ *     publish L's mask
  *
- * .inv.zero holds for a freeing thread with mask M and an entry at levels
- * lo..hi: the mask was published after every shard counted at M, so hi >= M
- * for entries that are in; and the thread got the block's address from the
- * thread that indexed it, which had read the mask before, so by coherence
- * M >= lo. */
+ * Why .inv.zero holds for a freeing thread with mask M and an entry at levels
+ * lo..hi: the mask is published after every shard has counted at M, so hi >= M
+ * for entries that are in.  The freeing thread got the block's address from the
+ * thread that indexed it, which had read the mask before, so by coherence M >=
+ * lo.
+ *
+ * Keeps .inv.zero, .inv.byte, .inv.sticky, .inv.grow. */
 #include "memprof/filter.h"
 #include "memprof/state.h"
 
 enum {
 #if ALQI_CHECKS >= 3
-    BYTES_AN_ENTRY = 1 << 13 /* grows at 8 entries */
+    BYTES_AN_ENTRY = 1 << 13 /* 8 entries make it grow */
 #else
-    BYTES_AN_ENTRY = 64 /* one free in 64, or fewer, looks in vain */
+    BYTES_AN_ENTRY = 64 /* at most one free in 64 looks up in vain */
 #endif
 };
 
@@ -34,9 +36,9 @@ _Atomic(uintptr_t) alqi_memprof_filter_mask = ALQI_FILTER_BYTES_MIN - 1;
 
 static struct alqi_plat_lock grow_lock = ALQI_PLAT_LOCK(MEMPROF_FILTER);
 _Atomic(uint32_t) alqi_filter_level_now = ALQI_FILTER_LEVEL_MIN;
-static _Atomic(bool) stops_all; /* the mask readers see stays 0 */
+static _Atomic(bool) stops_all; /* the published mask stays 0 */
 
-/* Under the lock. */
+/* The caller holds grow_lock. */
 static void
 level_publish(unsigned level)
 {
@@ -48,7 +50,7 @@ level_publish(unsigned level)
                               memory_order_release);
 }
 
-/* Every address falls on byte 0 then, which stays where it is. */
+/* With mask 0 every address falls on byte 0, which is sticky. */
 void
 alqi_memprof_filter_stop_all(void)
 {
@@ -72,7 +74,7 @@ grow(uint64_t entries)
 {
     unsigned level;
 
-    /* Whoever holds it is growing; the next put looks again. */
+    /* The holder of the lock is growing it; the next put tries again. */
     if (!alqi_plat_lock_try(&grow_lock))
         return;
     level = alqi_filter_level();
@@ -111,7 +113,7 @@ alqi_filter_unlock(void)
 void
 alqi_filter_fork_reset(void)
 {
-    /* The counts stay: some are of addresses that no index before, and what is
-     * too much costs a look into the index. */
+    /* The counts stay: some are of addresses that no index has (_filter_add).
+     * A count too many costs a lookup in the index. */
     alqi_plat_lock_break(&grow_lock);
 }

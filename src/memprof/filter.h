@@ -1,10 +1,13 @@
 /* filter.h -- "is this pointer surely untracked?" in one load
  *
- * A counting filter: each tracked address adds one to one byte.  A byte that
- * reaches 255 stays there (.inv.sticky), so a zero byte always means that no
- * tracked address falls on it (.inv.zero).  The array is zero pages until
- * touched; `mask` only grows, and entries added under a smaller mask keep
- * their bytes, so a reader with a stale mask is right too (.inv.grow). */
+ * A counting filter: each tracked address adds one to one byte.
+ *
+ * .inv.sticky  A byte that reaches 255 stays at 255, so counts never wrap.
+ * .inv.grow    The mask only grows.  Entries added under a smaller mask keep
+ *              their bytes, so a reader with a stale mask is right, too.
+ *
+ * With .inv.zero and .inv.byte (doc/design/memprof.md) a zero byte means that
+ * no tracked address falls on it.  The array is zero pages until touched. */
 #ifndef ALQI_MEMPROF_FILTER_H
 #define ALQI_MEMPROF_FILTER_H
 
@@ -22,18 +25,18 @@ extern _Atomic(uint8_t) alqi_memprof_filter_bytes[ALQI_FILTER_BYTES_MAX];
 extern _Atomic(uintptr_t) alqi_memprof_filter_mask;
 #pragma GCC visibility pop
 
-/* Neighbouring blocks fall on neighbouring bytes, so the filter's hot part
- * follows the program's.  Large blocks, which lie at page boundaries, share
- * layouts bytes and are often looked up in vain: next to their munmap that is
- * nothing, and free of small ones is three instructions shorter. */
+/* Neighbouring blocks fall on neighbouring bytes, so the filter is as hot as
+ * the program's own blocks.  Large blocks lie at page boundaries and share few
+ * bytes, so they are often looked up in vain; that costs nothing beside their
+ * munmap, and the free of a small block saves three instructions. */
 static inline uintptr_t
 alqi_memprof_filter_slot(const void *block, uintptr_t mask)
 {
     return ((uintptr_t)block >> 4) & mask;
 }
 
-/* In assembler where it is every free's: a compiler loads what is atomic into
- * registers first: nine instructions in free, not seven. */
+/* Assembler on x86-64, because each free runs it: a compiler loads atomics into
+ * registers first, which makes nine instructions of seven. */
 static inline bool
 alqi_memprof_filter_hit(const void *block)
 {
@@ -59,14 +62,13 @@ alqi_memprof_filter_hit(const void *block)
 #endif
 }
 
-/* From here on alqi_memprof_filter_hit says yes to every address: the heap
- * wants to see them all.  There is no way back. */
+/* From now on alqi_memprof_filter_hit is true of every address: the heap wants
+ * to see all frees.  There is no way back. */
 void alqi_memprof_filter_stop_all(void);
-/* What alqi_memprof_filter_hit says without that. */
+/* The filter's own answer, also after _stop_all. */
 bool alqi_memprof_filter_may_hold(const void *block);
 
-/* For addresses that the engine does not track but free must stop at; the
- * engine counts those that it tracks itself. */
+/* Adds an address that the engine does not track but whose free must stop. */
 void alqi_memprof_filter_add(const void *block);
 
 /* ---- the engine's ------------------------------------------------------ */
@@ -97,7 +99,7 @@ alqi_filter_byte(const void *block, unsigned level)
     return &alqi_memprof_filter_bytes[alqi_memprof_filter_slot(block, mask)];
 }
 
-/* Both: under the lock of the block's shard, which guards the byte. */
+/* Both: the caller holds the lock of the block's shard (.inv.byte). */
 static inline void
 alqi_filter_count(const void *block, unsigned lo, unsigned hi)
 {

@@ -1,12 +1,18 @@
 /* fork.c -- the engine in a forked child
  *
- * Prepared: the parent holds every lock, so the child's tables are whole, and
- * the heap ends the threads that are not there: the alloc callbacks they owed
- * are dropped, the others run or go to the domain.
+ * Prepared fork (the heap's atfork handlers ran): the parent held every lock,
+ * so the child's tables are whole.  The heap ends the threads that do not exist
+ * in the child; their deferred alloc callbacks are dropped, their other
+ * callbacks run or go to the domain.
  *
- * Unprepared (a raw clone, _Fork): nothing can be trusted that a lock guards;
- * everything tracked is forgotten, profiles go on.  A thread's own node cache
- * is its own, and stays. */
+ * Unprepared fork (a raw clone, _Fork): any lock may be held, and what a lock
+ * guards may be half changed.  Every entry is forgotten and every lock reset;
+ * profiles go on sampling.  A thread's own node cache needs no lock and stays.
+ *
+ *     prepare: all locks by rank --fork--> parent, child: unlock
+ *     unprepared child: reset ranks, domains, orphans, filter, index, pool, ...
+ *
+ * Keeps .inv.rank; .prop.fork (doc/design/memprof.md). */
 #include "memprof/state.h"
 
 void
@@ -43,8 +49,8 @@ alqi_memprof_fork_child(void)
     unlock_all();
 }
 
-/* A fork inside a callback: its entry, and those of the same block, are still
- * to be ended by the frames that the child returns to. */
+/* The fork came within a callback: the frames that the child returns to will
+ * end the running entry and those of the same block. */
 static void
 keep_in_hand(struct alqi_memprof_thread *t)
 {

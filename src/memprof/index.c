@@ -1,23 +1,20 @@
 /* index.c -- a notified heap's entries, by address
  *
- * 64 shards, each a chained table under a spin lock of its own.  The bucket
- * comes from a full mix of the address; the shard from the low bits of its
- * slot in the filter, so that a filter byte belongs to one shard at every
- * level, and its lock guards the byte, too (.inv.byte).  Several entries of
- * one address are those of several clients.
+ * 64 shards, each a chained hash table under a lock of its own.  The bucket
+ * comes from a full mix of the address; the shard from the low bits of its slot
+ * in the filter, so one lock guards the entries and their filter byte
+ * (.inv.byte). Several entries of one address are those of several clients.
  *
- * The lock of the shard of e->block guards an entry's flags from the moment it
- * is first put in until it is freed (.inv.shard); its `chain` while INDEXED.
+ * An entry whose alloc callback is due or running (DEF, RUN) has two holders:
+ * the thread on whose FIFO it is, and the index or a realloc that removed it.
+ * The first holder that is done leaves a flag, the last one frees (.inv.two):
  *
- * An entry whose alloc callback is due or running (DEF, RUN) is held by two:
- * the thread that owes the callback, and the index or a realloc that took it.
- * Who ends first leaves a flag, who ends last frees (.inv.two):
+ *     freed by the program   DEAD   -> the thread goes on to dealloc
+ *     profile discarded      GONE   -> the thread frees
+ *     callback says DROP while IN_REALLOC: GONE -> the realloc's end frees
  *
- *   freed by the program   DEAD   -> the thread goes on to dealloc
- *   profile discarded      GONE   -> the thread frees
- *   callback says DROP while TAKEN: GONE -> bury or put_back frees
- *
- * doc/design/memprof.md has the table; tests/models/block.pml the model. */
+ * Keeps .inv.shard, .inv.two, .inv.byte, .inv.before (doc/design/memprof.md,
+ * with the table of states; tests/models/block.pml is the model). */
 #include "memprof/filter.h"
 #include "memprof/state.h"
 
@@ -35,8 +32,8 @@ _Static_assert((ALQI_INDEX_SHARDS & (ALQI_INDEX_SHARDS - 1)) == 0, "a mask");
 
 struct shard {
     struct alqi_plat_lock lock;
-    uint32_t level;     /* of the filter; see filter.c           */
-    uint64_t n_buckets; /* 0: the static ones, not yet looked at */
+    uint32_t level;     /* of the filter (filter.c) */
+    uint64_t n_buckets; /* 0: those of `first`, not set up yet */
     uint64_t n_entries;
     struct alqi_memprof_entry **buckets;
     struct alqi_memprof_entry *first[FIRST_BUCKETS];
@@ -94,7 +91,7 @@ uncount_locked(struct shard *s, struct alqi_memprof_entry *e)
     alqi_filter_uncount(e->block, e->filter_lo, e->filter_hi);
 }
 
-/* Unlinks an entry that is INDEXED. */
+/* Unlinks an entry that is INDEXED, and uncounts it in the filter. */
 static void
 unlink_locked(struct shard *s, uint64_t hash, struct alqi_memprof_entry *e)
 {
@@ -130,8 +127,8 @@ rehash_locked(struct shard *s, struct alqi_memprof_entry **buckets, uint64_t n)
     }
 }
 
-/* Pages are mapped and unmapped with the lock open; without memory the chains
- * grow longer, which costs time only. */
+/* Pages are mapped and unmapped without the lock (.inv.nolock); without memory
+ * the chains grow longer, which costs time only. */
 static ALQI_COLD void
 shard_grow(struct shard *s, uint64_t from)
 {
@@ -174,7 +171,8 @@ link_locked(struct shard *s, uint64_t hash, struct alqi_memprof_entry *e)
     s->n_entries++;
 }
 
-/* Unlinks the block's entries; those that nobody else holds come back. */
+/* Unlinks the block's entries and marks them; returns those that have no other
+ * holder. */
 static struct alqi_memprof_entry *
 remove_locked(struct shard *s, uint64_t hash, const void *block, bool dead)
 {
@@ -189,7 +187,7 @@ remove_locked(struct shard *s, uint64_t hash, const void *block, bool dead)
         uncount_locked(s, e);
         e->flags |= dead ? ALQI_ENTRY_DEAD : ALQI_ENTRY_IN_REALLOC;
         if (dead && (e->flags & (ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_RUNNING)))
-            continue; /* .inv.two: its thread sees DEAD */
+            continue; /* .inv.two: its thread finds DEAD */
         e->chain = out;
         out = e;
     }
@@ -218,8 +216,8 @@ alqi_index_remove_for_realloc(const void *block)
     return out;
 }
 
-/* Whether a member of a batch may go in; when not, `*refuse` says whether the
- * caller is to end it, or its thread will. */
+/* Whether a member of a batch may be indexed.  If not, *refuse says whether the
+ * caller is to free it; otherwise its thread will. */
 static bool
 admit_locked(struct alqi_memprof_entry *e, bool *refuse)
 {
@@ -236,7 +234,8 @@ admit_locked(struct alqi_memprof_entry *e, bool *refuse)
     return false;
 }
 
-/* Nothing but to link it is to be done, unless its profile is discarded. */
+/* Whether the entry only has to be linked, provided that its profile is not
+ * discarded. */
 static inline bool
 is_simple(const struct alqi_memprof_entry *e)
 {
@@ -248,7 +247,7 @@ is_simple(const struct alqi_memprof_entry *e)
     return e->chain == NULL && (e->flags & LOOKED_AT) == 0;
 }
 
-/* What put does, where nothing is found, refused or full. */
+/* The usual put: one entry, nothing at its address, no growth. */
 bool
 alqi_index_put_simple(struct alqi_memprof_entry *e)
 {
@@ -322,7 +321,7 @@ alqi_index_realloc_done(struct alqi_memprof_entry *e)
 
 /* ---- deferred alloc callbacks ------------------------------------------- */
 
-/* The thread that owes the callback is done with the entry for good. */
+/* The thread on whose FIFO the entry is has no more to do with it. */
 static enum alqi_index_next
 end_locked(struct shard *s, uint64_t hash, struct alqi_memprof_entry *e)
 {
@@ -466,7 +465,7 @@ alqi_index_count_at(unsigned level)
 
             for (; e != NULL; e = e->chain) {
                 if (e->filter_hi >= level)
-                    continue; /* a growth that a fork cut short */
+                    continue; /* counted by a growth that a fork interrupted */
                 alqi_filter_count(e->block, level, level);
                 e->filter_hi = (uint8_t)level;
             }
@@ -475,7 +474,7 @@ alqi_index_count_at(unsigned level)
     }
 }
 
-/* For addresses that are in no index, so that growing does not find them. */
+/* Counts at every level, because growing does not find these addresses. */
 void
 alqi_memprof_filter_add(const void *block)
 {
@@ -504,7 +503,7 @@ alqi_index_unlock_all(void)
 void
 alqi_index_fork_reset(void)
 {
-    /* A table may have been caught halfway through growing: start anew. */
+    /* A table may have been half grown at the fork: starts with empty ones. */
     for (unsigned i = 0; i < ALQI_INDEX_SHARDS; i++)
         shards[i] = (struct shard){.lock = ALQI_PLAT_LOCK(MEMPROF_SHARD),
                                    .level = shards[i].level};

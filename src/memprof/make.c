@@ -1,8 +1,14 @@
-/* make.c -- what is rare on the way from hits to entries; see make.h */
+/* make.c -- from samples to entries: the rare cases of make.h
+ *
+ * Several clients, thinning, gates, a stale `armed`, refusals, deferred alloc
+ * callbacks, and the notification of the heap's limits.
+ *
+ * Keeps .inv.armed: a client that was stopped or replaced since the skip was
+ * drawn gets no sample (doc/design/memprof.md). */
 #include "memprof/make.h"
 
-/* Whether a profile that was armed samples the thread still.  Its memory may
- * be another profile's by now, which alqi_profile_enter will see by the id. */
+/* Whether a profile that was armed still samples the thread.  Its memory may be
+ * another profile's by now; alqi_profile_enter compares the id. */
 static ALQI_COLD bool
 samples_still(const struct alqi_memprof_thread *t, const struct alq_profile *p)
 {
@@ -14,8 +20,8 @@ samples_still(const struct alqi_memprof_thread *t, const struct alq_profile *p)
     return alqi_tree_has(t, p);
 }
 
-/* A client that does not sample any more was stopped by another domain, which
- * cannot change what this thread is armed with: it is to arm anew. */
+/* The client was stopped by another domain, which cannot change this thread's
+ * `armed`: makes the thread arm anew. */
 void
 alqi_make_refused(struct alqi_memprof_thread *t,
                   const struct alqi_memprof_client *c)
@@ -52,13 +58,13 @@ is_shut(const struct alqi_memprof_client *c)
     return c->gate != NULL && *c->gate == 0;
 }
 
-/* A client's share of k hits; 0 when it is no longer to have any. */
+/* Returns how many of the k samples are the client's; 0: it samples no more. */
 static uint64_t
 share(struct alqi_memprof_thread *t, const struct alqi_memprof_client *c,
       uint64_t k, bool stale)
 {
     if (ALQI_UNLIKELY(stale) && !samples_still(t, c->profile))
-        return 0; /* replaced or stopped since the skip was next_skip */
+        return 0; /* replaced or stopped since the skip was drawn */
     if (ALQI_LIKELY(c->thin.rate == 1.0))
         return k;
     return alqi_sample_binomial(&t->rng, &c->thin, k);

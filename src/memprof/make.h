@@ -1,20 +1,21 @@
-/* make.h -- from k hits of one block to an entry for each client
+/* make.h -- from k samples of one block to an entry for each client
  *
- * The clients thin the hits by the dist their thread was armed with
- * (.inv.armed); who has any gets an entry, on the thread's `new_entries`, in
- * the order of the slots, thread trees last.  One capture serves all of them.
+ * The clients thin the samples by the distribution that the thread was armed
+ * with (.inv.armed).  Each client with a sample left gets an entry on the
+ * thread's `new_entries`, in the order of the slots, thread trees last.  One
+ * capture of the stack serves all of them.
  *
- * Inline, since it is where a sample's instructions go. */
+ * The functions are inline because most instructions of a sample are here. */
 #ifndef ALQI_MEMPROF_MAKE_H
 #define ALQI_MEMPROF_MAKE_H
 
 #include "memprof/state.h"
 
-/* What is known of a block before it is tracked. */
+/* A block that is about to be tracked. */
 struct alqi_memprof_birth {
     const void *block;
     uint64_t size_bytes;
-    uint8_t birth; /* as an entry has it */
+    uint8_t birth; /* ALQI_BIRTH_* and the source, as in an entry */
 };
 
 /* ---- make.c ------------------------------------------------------------- */
@@ -23,10 +24,10 @@ ALQI_COLD void alqi_make_refused(struct alqi_memprof_thread *t,
                                  const struct alqi_memprof_client *c);
 ALQI_COLD void alqi_make_no_memory(struct alqi_memprof_thread *t,
                                    struct alq_profile *p);
-/* As alqi_make, for any number of clients, of any kind. */
+/* As alqi_make, for any number of clients of any kind. */
 bool alqi_make_for_all(struct alqi_memprof_thread *t,
                        const struct alqi_memprof_birth *birth, uint64_t k);
-/* How many of them the profile wants. */
+/* How many of the captured frames the profile wants. */
 static inline size_t
 alqi_make_n_frames(const struct alq_profile *p,
                    const struct alqi_stack_frames *stack)
@@ -34,34 +35,38 @@ alqi_make_n_frames(const struct alq_profile *p,
     return stack->n < p->callstack_frames ? stack->n : p->callstack_frames;
 }
 
-/* The heap's own look at what `new_entries` has sampled (limits.sampled). */
+/* Notifies the heap's limits of the samples on `new_entries`
+ * (limits.sampled). */
 void alqi_make_notify_heap(const struct alqi_memprof_thread *t,
                            const struct alqi_stack_frames *stack);
-/* Stashes the stack and marks the callback due; false: no memory. */
+/* Saves the stack for later and marks the alloc callback due; false: no
+ * memory. */
 bool alqi_make_deferred(struct alqi_memprof_thread *t,
                         struct alqi_memprof_entry *e,
                         const struct alqi_stack_frames *stack);
 
 /* ---- capture.c ---------------------------------------------------------- */
 
-/* The stack, as deep as any of `new_entries` wants it. */
+/* Captures the stack, as deep as the deepest client of `new_entries` wants
+ * it. */
 struct alqi_stack_frames alqi_make_capture(struct alqi_memprof_thread *t,
                                            const struct alqi_stack_regs *regs);
-/* In any way but by a layout. */
+/* Captures in any way but by layout. */
 struct alqi_stack_frames
 alqi_make_capture_slow(struct alqi_memprof_thread *t,
                        const struct alqi_stack_regs *regs, uint32_t most);
-/* That is not tried again for a while, longer each time. */
+/* Capture by layout has failed: it is not tried again for a while, which
+ * doubles with each failure. */
 ALQI_COLD void alqi_make_layout_refused(struct alqi_memprof_thread *t);
 
-/* The same, so deep. */
+/* Captures at most `most` frames; the thread is INSIDE. */
 static inline __attribute__((always_inline)) struct alqi_stack_frames
 alqi_make_capture_most(struct alqi_memprof_thread *t,
                        const struct alqi_stack_regs *regs, uint32_t most)
 {
     const struct alqi_memprof_subject *subject = t->domain->subject;
 
-    ALQI_ASSERT(t->mode == ALQI_MEMPROF_INSIDE); /* it samples nothing now */
+    ALQI_ASSERT(t->mode == ALQI_MEMPROF_INSIDE); /* not sampled itself */
     if (ALQI_LIKELY(most != 0 && t->n_refused == 0 && t->layouts != NULL &&
                     alqi_memprof_subject_walk(subject) == NULL)) {
         struct alqi_stack_frames layouts =
@@ -81,7 +86,7 @@ void alqi_make_walked_free(struct alqi_memprof_thread *t);
 
 /* ---- one client --------------------------------------------------------- */
 
-/* All but who is next: flags are the birth's and `more`. */
+/* Fills all fields but `next`.  The flags are those of the birth and `more`. */
 static inline void
 alqi_entry_fill(const struct alqi_memprof_thread *t,
                 struct alqi_memprof_entry *e, struct alq_profile *profile,
@@ -102,7 +107,8 @@ alqi_entry_fill(const struct alqi_memprof_thread *t,
                            (uint64_t)birth->birth << ALQI_ENTRY_BIRTH_AT;
 }
 
-/* NULL: there will be none. */
+/* Counts the client's k samples and makes its entry; NULL: the client refuses,
+ * or there is no memory. */
 static inline __attribute__((always_inline)) struct alqi_memprof_entry *
 alqi_make_one(struct alqi_memprof_thread *t,
               const struct alqi_memprof_client *c, uint64_t k,
@@ -127,8 +133,8 @@ alqi_make_one(struct alqi_memprof_thread *t,
 
 /* ---- all of them -------------------------------------------------------- */
 
-/* Adds an entry to `new_entries` for each client that has any of the k hits;
- * false when nothing is being made. */
+/* Adds an entry to `new_entries` for each client that has any of the k samples;
+ * false: there is none. */
 static inline __attribute__((always_inline)) bool
 alqi_make(struct alqi_memprof_thread *t, const struct alqi_memprof_birth *birth,
           uint64_t k)

@@ -1,22 +1,26 @@
 /* managed.c -- a scanned heap's allocations, sampled
  *
- * A managed request is sampled as a whole: one walk of the draws decides every
- * sub-block (S6), then the alloc callbacks run in program order, and only then
- * does the heap make the memory.  Until that the entries are on `new_entries`,
- * with offsets for addresses.
+ * A managed request is sampled as a whole before there is memory:
  *
- * .inv.bracket  A sub-block whose alloc callback has kept either becomes a
- *               block or gives a dealloc_minor: when a later callback fails,
- *               when the heap has no room, and when its profile was replaced
- *               meanwhile (X3, P8). */
+ *     request  draws decide every sub-block (S6); new_entries get offsets for
+ *              addresses; alloc callbacks run in program order
+ *              ... the heap makes room (it may collect) ...
+ *     done     offsets become addresses; entries go to young, old or a FIFO
+ *     cancel   entries whose callback kept get a dealloc_minor
+ *
+ * A block that the runtime allocated itself is sampled when it exists; its
+ * callbacks wait for a poll.
+ *
+ * Keeps .inv.bracket, .inv.drawn, .inv.once; X3, P8 of the specification
+ * (doc/design/memprof.md). */
 #include "memprof/scan.h"
 #include "memprof/make.h"
 #include "memprof/state.h"
 
 /* ---- requests ----------------------------------------------------------- */
 
-/* How many of the words up to `end` are hit, of which sample_at is the first;
- * then that is the one behind them. */
+/* Counts the samples among the words up to `end`, of which sample_at is the
+ * first; sample_at is then the next one behind them. */
 static inline uint64_t
 samples_until(struct alqi_memprof_thread *t, uint64_t end, uint64_t *sample_at)
 {
@@ -37,7 +41,7 @@ enum {
                        ALQ_SOURCE_NORMAL << ALQI_BIRTH_SOURCE_SHIFT
 };
 
-/* So many words lie in the request below the block. */
+/* `below`: words of the request below the block. */
 static inline void
 make_sub(struct alqi_memprof_thread *t, uint64_t words, uint64_t below,
          uint64_t k)
@@ -65,10 +69,11 @@ make_subs(struct alqi_memprof_thread *t, const uint32_t *sub_words,
                  samples_until(t, end, &sample_at));
     }
     ALQI_ASSERT(end == total && sample_at > total);
-    t->next_skip = sample_at - end; /* no draw is wasted */
+    t->next_skip = sample_at - end; /* kept for the next trigger (.inv.drawn) */
 }
 
-/* False: the callback failed.  An entry that is to go is marked GONE. */
+/* Runs or defers the alloc callback; false: it failed.  An entry that is to be
+ * freed is marked GONE. */
 static bool
 run_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
           const struct alqi_stack_frames *stack, int *code)
@@ -94,7 +99,7 @@ run_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
         e->flags |= ALQI_ENTRY_GONE;
     failed = t->failure != 0;
     if (failed)
-        *code = t->failure; /* surfaces from the allocation, not from a poll */
+        *code = t->failure; /* reported by the allocation, not by a poll */
     t->failure = before;
     return !failed;
 }
@@ -117,13 +122,13 @@ was_replaced(const struct alqi_memprof_thread *t,
     struct alq_profile *now;
 
     if (slot >= ALQI_MEMPROF_SLOT_BESIDE)
-        return false; /* nothing takes its place */
+        return false; /* no profile replaces it */
     now = atomic_load_explicit(&t->domain->slot[slot], memory_order_acquire);
     return now != NULL && now != e->profile;
 }
 
-/* Ends an entry of a request, or hands it over: `low` is NULL when there will
- * be no block. */
+/* Publishes an entry of a request, or ends it; `low` is NULL when there will be
+ * no block. */
 static void
 finish(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e, char *low)
 {
@@ -132,7 +137,7 @@ finish(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e, char *low)
 
     if ((e->flags & ALQI_ENTRY_GONE) ||
         (dead && !(e->flags & ALQI_ENTRY_DATUM))) {
-        alqi_entry_free(t, e); /* no datum: nobody is to hear of it */
+        alqi_entry_free(t, e); /* no datum: no callback is due */
         return;
     }
     if (dead) {
@@ -161,7 +166,7 @@ finish_all(struct alqi_memprof_thread *t, char *low)
     }
 }
 
-/* 0, or the code of the callback that failed. */
+/* Returns 0, or the code of the callback that failed. */
 static int
 request_any(struct alqi_memprof_thread *t, const uint32_t *sub_words,
             unsigned n_subs, uint64_t sample_at,
@@ -187,7 +192,7 @@ request_any(struct alqi_memprof_thread *t, const uint32_t *sub_words,
  * known whether the client keeps it.  It does what request_any would.
  */
 
-/* Each client and each word as in alqi_make, and a node at hand. */
+/* Whether alqi_make would take its fast path, and a node is at hand. */
 static inline bool
 is_immediate(struct alqi_memprof_thread *t)
 {
@@ -231,7 +236,7 @@ request_immediate(struct alqi_memprof_thread *t,
     if (kept > 0) {
         struct alqi_memprof_entry *e = alqi_pool_get(t);
 
-        ALQI_ASSERT(e != NULL); /* callbacks take no nodes */
+        ALQI_ASSERT(e != NULL); /* no callback takes nodes */
         alqi_entry_fill(t, e, p, a.n_samples, &birth, ALQI_ENTRY_DATUM, data);
         alqi_cell_enter(p, cell);
         t->new_entries = e;
@@ -301,7 +306,8 @@ alqi_memprof_request_one(struct alqi_memprof_thread *thread, uint32_t words,
     return code;
 }
 
-/* None, or one that kept. */
+/* Whether there is no entry, or one whose callback kept and of which nothing is
+ * due. */
 static inline bool
 is_simple(const struct alqi_memprof_thread *t,
           const struct alqi_memprof_entry *e)
@@ -309,11 +315,12 @@ is_simple(const struct alqi_memprof_thread *t,
     return e == NULL ||
            (e->chain == NULL &&
             e->flags == (ALQI_ENTRY_YOUNG | ALQI_ENTRY_DATUM) &&
-            !was_replaced(t, e) && /* the thread may have armed anew since */
+            !was_replaced(t, e) && /* the thread may have armed anew */
             alqi_profile_status(e->profile) != ALQI_PROFILE_DISCARDED);
 }
 
-/* Nothing has been started or ended meanwhile, and nothing is owed. */
+/* Whether no profile has started or stopped meanwhile and no callback is
+ * due. */
 static inline bool
 is_quiet(const struct alqi_memprof_thread *t)
 {
@@ -367,8 +374,9 @@ alqi_memprof_request_cancel(struct alqi_memprof_thread *thread)
 
 /* ---- blocks of the runtime ---------------------------------------------- */
 
-/* Limits hear of a block at once, and of a stack never: they run nothing of the
- * program, and the task that has allocated it is to pay. */
+/* The callback of a limits' profile runs at once and gets no stack: it runs
+ * no code of the program, and the task that allocated the block is to be
+ * charged. */
 static void
 run_limits_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
 {
@@ -415,7 +423,7 @@ alqi_memprof_small(struct alqi_memprof_thread *thread,
                    const struct alqi_memprof_block *b, uint64_t words_after,
                    const struct alqi_stack_regs *regs)
 {
-    uint64_t k, skip; /* the heap draws the next skip itself */
+    uint64_t k, skip; /* the heap draws its next skip itself */
 
     if (thread->mode != ALQI_MEMPROF_IDLE)
         return;

@@ -1,11 +1,14 @@
-/* old.c -- entries whose blocks are old: what a pause at a cycle's end looks at
+/* old.c -- the list of entries whose blocks are old
  *
- * There may be millions, and each look takes two lines of memory: the entry's
- * and its block's header.  So each entry before the one ALQI_OLD_AHEAD further
- * on, whose header is asked for, and by that one the next, whose line is.
+ * At the end of a major cycle the pause looks at each entry of the list: there
+ * may be millions, and each look reads two lines of memory, the entry's and its
+ * block's header.  So each entry has a pointer to the one ALQI_OLD_AHEAD
+ * further on: the loop prefetches that one's block header, and through its own
+ * pointer the line of an entry further still.
  *
- * .inv.ahead  `ahead` is NULL or an entry of the same list, further out; the
- *             list's last ALQI_OLD_AHEAD are in `window`, by their number.
+ * .inv.ahead  `ahead` is NULL or the entry of the same list ALQI_OLD_AHEAD
+ *             further on; the list's last ALQI_OLD_AHEAD entries are in
+ *             `window`, by their number.
  * .inv.old    An entry on the list has an old block, which was alive when it
  *             was last looked at. */
 #include <string.h>
@@ -14,14 +17,14 @@
 
 enum { WINDOW = ALQI_OLD_AHEAD };
 
-/* The entry is the list's n-th, of those that stay. */
+/* The entry is the list's n-th of those that stay. */
 static inline void
 window_push(struct alqi_memprof_old *l, struct alqi_memprof_entry *e)
 {
     l->window[l->n++ % WINDOW] = e;
 }
 
-/* The same, for who may not be known to the one that is to know it. */
+/* The same, and the entry ALQI_OLD_AHEAD before gets its pointer. */
 static inline void
 window_link(struct alqi_memprof_old *l, struct alqi_memprof_entry *e)
 {
@@ -75,7 +78,7 @@ alqi_old_pop(struct alqi_memprof_old *l)
 
 /* ---- looking through ---------------------------------------------------- */
 
-/* Asks for what is looked at later. */
+/* Prefetches what the loop reads later. */
 static inline void
 fetch_ahead(const struct alqi_memprof_entry *e)
 {
@@ -87,7 +90,7 @@ fetch_ahead(const struct alqi_memprof_entry *e)
     }
 }
 
-/* The last ones know nobody any more. */
+/* The last entries have none ahead of them. */
 static void
 window_end(struct alqi_memprof_old *l)
 {

@@ -1,7 +1,12 @@
-/* orphan.c -- what ended domains leave behind
+/* orphan.c -- entries whose domain has ended
  *
- * One lock, whole lists: an ending domain adds all it has, the next domain that
- * looks takes all there is (.inv.whole), so no list is ever walked by two. */
+ * An ending domain appends its four lists under one lock; the next domain that
+ * scans, collects or polls takes all of them over.
+ *
+ *     ending domain's lists --add--> orphans --adopt--> another's lists
+ *
+ * Keeps .inv.owner: lists change hands whole and under the lock, so no two
+ * threads ever walk one (doc/design/memprof.md). */
 #include "memprof/state.h"
 
 static struct {
@@ -43,7 +48,7 @@ alqi_orphans_adopt(struct alqi_memprof_domain *d)
     orphans.deferred = (struct alqi_entry_fifo){NULL, NULL};
     alqi_fifo_append(&d->young, &orphans.young);
     alqi_old_append(&d->old, &orphans.old);
-    d->n_discards = UINT64_MAX; /* of theirs, who before which were met */
+    d->n_discards = UINT64_MAX; /* some may be of profiles discarded earlier */
     atomic_store_explicit(&orphans.any, false, memory_order_relaxed);
     alqi_plat_unlock(&orphans.lock);
     if (pending.head == NULL && deferred.head == NULL)

@@ -1,13 +1,20 @@
-/* pending.c -- callbacks that wait: until the one that runs has ended (due),
- * or until the thread flushes (pending, ALQ_MEMPROF_DEFER)
+/* pending.c -- callbacks that wait, and when they run
  *
- * In a scanned heap `pending` waits for the next poll, and what
- * ALQ_MEMPROF_DEFER keeps for flushes is on `deferred`.
+ *     due       until the callback that is running has ended
+ *     pending   notified: until a flush (ALQ_MEMPROF_DEFER)
+ *               scanned: until a poll
+ *     deferred  scanned: until a flush (ALQ_MEMPROF_DEFER)
  *
- * These FIFOs belong to the thread.  An entry on `due` is dead and nobody
- * else's.  One on `pending` is that too, or its alloc callback is due: then it
- * may be in the index as well, and its turn is decided under the shard's lock.
- * The domain's FIFO holds dead ones that ended threads have left. */
+ * These FIFOs belong to a thread.  An entry on `due` is dead and has no other
+ * holder.  An entry on `pending` is dead, too, or its alloc callback is due;
+ * then the index may have it as well, and what is next is decided under the
+ * shard's lock.  The domain's FIFOs hold dead entries of ended threads, and
+ * what a collection found.
+ *
+ *     thread's end --give--> domain's FIFOs --next flush or poll--> a thread's
+ *
+ * Keeps .inv.once, .inv.nest, .inv.two, .inv.owner; .prop.short
+ * (doc/design/memprof.md). */
 #include "memprof/state.h"
 
 void
@@ -66,7 +73,7 @@ alqi_pending_release_chain(struct alqi_memprof_thread *t,
     while (chain != NULL) {
         struct alqi_memprof_entry *next = chain->chain;
 
-        /* Its profile is discarded: the last callback is `release`. */
+        /* The profile is discarded: the last callback is `release`. */
         alqi_fifo_push(&t->due, chain);
         chain = next;
     }
@@ -83,7 +90,7 @@ alqi_pending_run_due(struct alqi_memprof_thread *t)
 
 /* ---- stacks that wait --------------------------------------------------- */
 
-enum { STASH_COUNT = sizeof(uintptr_t) - 1 }; /* nodes lie at whole words */
+enum { STASH_COUNT = sizeof(uintptr_t) - 1 }; /* nodes are aligned to words */
 
 static struct alqi_memprof_stash *
 stash_first(const struct alqi_memprof_entry *e)
@@ -227,7 +234,7 @@ run_one(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
     finish(t, e, alqi_index_alloc_ran(e, keep, data));
 }
 
-/* A scanned block that died, and no more: most turns. */
+/* Whether the scanned block died and nothing else is due: the usual entry. */
 static inline bool
 is_death(const struct alqi_memprof_entry *e)
 {
@@ -240,7 +247,7 @@ is_death(const struct alqi_memprof_entry *e)
            (e->flags & LOOKED_AT) == (ALQI_ENTRY_DEAD | ALQI_ENTRY_DATUM);
 }
 
-/* And what is due thereafter. */
+/* Runs what is due for the entry, and what becomes due by that. */
 static inline void
 run_next(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
 {
@@ -252,7 +259,7 @@ run_next(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
         alqi_pending_run_due(t);
 }
 
-/* ---- deaths, in one piece -----------------------------------------------
+/* ---- deaths, the fast path - -----------------------------------------------
  *
  * Most of what a collection leaves: what run_next does with each, where nothing
  * is to be told to limits.
@@ -265,7 +272,8 @@ is_only_death(const struct alqi_memprof_entry *e)
            alqi_profile_status(e->profile) != ALQI_PROFILE_DISCARDED;
 }
 
-/* The callback; false: it has failed, or left something to do first. */
+/* Runs the dealloc callback; false: it failed, or `due` has entries to run
+ * first. */
 static inline bool
 run_death(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
 {
@@ -286,7 +294,7 @@ run_death(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
     return ALQI_LIKELY(code >= 0 && t->due.head == NULL);
 }
 
-/* Those that come first. */
+/* Runs the deaths at the FIFO's head. */
 static void
 run_deaths(struct alqi_memprof_thread *t, struct alqi_entry_fifo *f)
 {
@@ -301,7 +309,8 @@ run_deaths(struct alqi_memprof_thread *t, struct alqi_entry_fifo *f)
 
         alqi_fifo_pop(f);
         goes_on = run_death(t, e);
-        ALQI_ASSERT(!(e->birth & ALQI_BIRTH_STASH)); /* it had a datum */
+        ALQI_ASSERT(
+            !(e->birth & ALQI_BIRTH_STASH)); /* its alloc callback has run */
         alqi_pool_put(t, e);
         if (ALQI_LIKELY(c != NULL && c->profile == p))
             alqi_cell_leave(p, c->cell);
@@ -310,7 +319,7 @@ run_deaths(struct alqi_memprof_thread *t, struct alqi_entry_fifo *f)
     }
 }
 
-/* One at least; false: there is none. */
+/* Runs one entry at least; false: there is none. */
 static bool
 run_some(struct alqi_memprof_thread *t, struct alqi_entry_fifo *f)
 {
@@ -336,7 +345,7 @@ alloc_is_due(struct alqi_memprof_entry *e)
     return alqi_index_alloc_is_due(e);
 }
 
-/* Once round: the FIFO stays whole, should a callback end the thread. */
+/* Goes round once: the FIFO is whole whenever a callback ends the thread. */
 static void
 run_allocs(struct alqi_memprof_thread *t, struct alqi_entry_fifo *f)
 {
@@ -368,7 +377,7 @@ put_first(struct alqi_entry_fifo *f, struct alqi_entry_fifo *first)
     *f = *first;
 }
 
-/* What ended threads and domains left goes first. */
+/* What ended threads and domains left runs first. */
 static void
 steal_left(struct alqi_memprof_thread *t)
 {
@@ -386,7 +395,8 @@ steal_left(struct alqi_memprof_thread *t)
     put_first(&t->pending, &left);
 }
 
-/* A scanned domain's own threads and collections alone know of these. */
+/* Takes no lock: a scanned domain's own threads and collections alone use
+ * it. */
 static void
 steal_deferred(struct alqi_memprof_thread *t)
 {
@@ -413,7 +423,7 @@ alqi_pending_run_all(struct alqi_memprof_thread *t)
         steal_deferred(t);
         while (run_some(t, &t->pending) || run_some(t, &t->deferred))
             continue;
-        /* Callbacks may have collected: their deaths are owed, too. */
+        /* callbacks may have collected, and found deaths */
     } while (has_more(t));
 }
 

@@ -1,15 +1,18 @@
-/* pool.c -- nodes of one size, at addresses that never change
+/* pool.c -- nodes of one size at addresses that never change
  *
- * Slabs are mapped, never unmapped: a pointer to a node stays readable, and
- * the pool is as big as the most nodes that ever lived at once.
+ * Entries and saved stacks are nodes.  Slabs are mapped and never unmapped, so
+ * a pointer to a node stays readable (.inv.stable), and the pool is as large as
+ * the most nodes that ever lived at once.
  *
- *   slab --carve--> thread's cache --batch--> pool's stack of batches
- *                        ^------------------------'
+ *     slab --carve--> thread's cache --batch of half--> pool's free list
+ *                          ^--------------------------------'
  *
- * A thread that frees more than it makes gives batches back, so producers and
- * consumers on different threads do not leak (.inv.bounded: a cache holds at
- * most ALQI_POOL_CACHE_MAX nodes).  Free nodes are linked through their first
- * word, a batch's first node links to the next batch through its second. */
+ * .inv.bounded  A thread's cache holds at most ALQI_POOL_CACHE_MAX nodes: a
+ *               thread that frees more than it makes gives batches back, so a
+ *               producer and a consumer on two threads leak nothing.
+ *
+ * A free node's first word links the cache, a batch's first node has the link
+ * to the next batch in its second word. */
 #include "memprof/state.h"
 
 enum {
@@ -55,7 +58,7 @@ alqi_pool_fork_reset(void)
     pool.slabs = NULL;
 }
 
-/* In the order of addresses, which is how lists of entries will lie, too. */
+/* In address order, so that lists of entries lie in address order, too. */
 static struct alqi_pool_node *
 carve_locked(void)
 {
@@ -99,8 +102,8 @@ batch_get(void)
     return b;
 }
 
-/* Two threads may both have come here: no harm.  Each is served before others
- * can have carved all that it brings. */
+/* Two threads may both map a slab; the pool keeps both.  Each takes its batch
+ * under the same lock, before others can have carved the slab. */
 static ALQI_COLD struct alqi_pool_node *
 batch_get_slow(void)
 {

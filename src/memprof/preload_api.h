@@ -13,11 +13,12 @@
 
 #include <aliquot/memprof.h>
 
-/* What a fence asks: see preload/fence.h. */
-struct alqi_preload_fence_hooks {
-    /* Before the fence's thread allocates so many words, headers counted, or,
+/* What a limit trigger asks: see preload/limit_trigger.h. */
+struct alqi_preload_limit_trigger_hooks {
+    /* Before the trigger's thread allocates so many words, headers counted, or,
      * 0, at a poll: other than ALQ_OK, the allocation fails.  Called again only
-     * when it has returned, or fence_leaves was called; may then not return. */
+     * when it has returned, or limit_trigger_leaves was called; may then not
+     * return. */
     enum alq_status (*permit)(void *arg, uint64_t words);
     /* A block of the thread was sampled: subject.h. */
     void (*sampled)(void *arg, uint64_t n_samples, double interval_words,
@@ -61,27 +62,29 @@ struct alqi_preload_api {
     bool (*heap_trace)(char *path, size_t capacity, double *rate,
                        size_t *callstack_frames, uint64_t *seed);
 
-    /* ---- the calling thread's fence, in words that it has allocated ---- */
+    /* ---- the calling thread's limit trigger, in words allocated ---- */
 
     /* Puts it up at at_words, or, `asks`, at each allocation, or moves it;
      * hooks NULL: takes it down.  ALQ_EBUSY: one with other hooks is up; or it
      * is to go up, or down, while it is busy. */
-    enum alq_status (*fence_set)(const struct alqi_preload_fence_hooks *hooks,
-                                 void *arg, uint64_t at_words, bool asks);
+    enum alq_status (*limit_trigger_set)(
+        const struct alqi_preload_limit_trigger_hooks *hooks, void *arg,
+        uint64_t at_words, bool asks);
     /* NULL: none with these hooks is up. */
-    void *(*fence_arg)(const struct alqi_preload_fence_hooks *hooks);
+    void *(*limit_trigger_arg)(
+        const struct alqi_preload_limit_trigger_hooks *hooks);
     /* 0 where none is up. */
-    uint64_t (*fence_words)(void);
+    uint64_t (*limit_trigger_words)(void);
     /* Whether permit, a callback or the engine runs, or it is held. */
-    bool (*fence_is_busy)(void);
+    bool (*limit_trigger_is_busy)(void);
     /* What permit says to 0 words; ALQ_OK in callbacks. */
-    enum alq_status (*fence_poll)(void);
+    enum alq_status (*limit_trigger_poll)(void);
     /* By permit, which will not return. */
-    void (*fence_leaves)(void);
+    void (*limit_trigger_leaves)(void);
     /* Between _hold and _release, which takes what it returned, the thread's
      * allocations are neither counted nor asked for. */
-    bool (*fence_hold)(void);
-    void (*fence_release)(bool was);
+    bool (*limit_trigger_hold)(void);
+    void (*limit_trigger_release)(bool was);
 
     /* Counts what is alive from now on, by samples at that rate at least. */
     enum alq_status (*live_start)(double rate);

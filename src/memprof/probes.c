@@ -1,10 +1,11 @@
-/* probes.c -- see probes.h
+/* probes.c -- fires the probes of probes.h
  *
- * The notes are made by the header of SystemTap, which is assembly alone: no
- * library, no call.  A probe is a nop that a tracer replaces.
+ * SystemTap's header writes ELF notes and a nop for each probe, which a tracer
+ * replaces; it needs no library and makes no call.
  *
- * In a forked child blocks of the parent are still tracked: they belong to a
- * profile whose argument is another epoch. */
+ * A forked child still tracks blocks of the parent.  Their entries belong to a
+ * profile whose argument is an older epoch, so the child does not fire their
+ * ends (.inv.pair).  Keeps .inv.fire and .inv.args, too. */
 #define _SDT_HAS_SEMAPHORES 1
 #define STAP_SDT_ARG_CONSTRAINT r
 #include <sys/sdt.h>
@@ -12,8 +13,9 @@
 #include "memprof/probes.h"
 #include "memprof/state.h"
 
-/* Tracers find them by the notes, and count themselves in.  Static: the names,
- * which the header wants, may be a program's own, too. */
+/* Tracers find the semaphores by the notes, and count themselves in.  The
+ * names, which the header prescribes, are static: a program may have its
+ * own. */
 #define SEMAPHORE(name)                                                        \
     static volatile unsigned short name                                        \
         __attribute__((section(".probes"), used))
@@ -24,12 +26,13 @@ static struct {
     struct alqi_memprof_domain *domain; /* NULL before the start */
     struct alq_profile *profile;
     struct alqi_sample_dist dist;
-    uintptr_t epoch; /* forks since the start that had blocks to forget */
+    /* Forks so far that inherited tracked blocks; a profile's argument. */
+    uintptr_t epoch;
 } probes;
 
 /* ---- firing -------------------------------------------------------------- */
 
-/* .inv.place: there are tracers that read the registers of a call. */
+/* There are tracers that read the argument registers (.inv.args). */
 #if defined __x86_64__
 #define FIRST __asm__("rdi")
 #define SECOND __asm__("rsi")
@@ -67,13 +70,13 @@ alloc_fire(const void *block, uint64_t size_bytes)
                alqi_sample_weight(&probes.dist, words, size_bytes));
 }
 
-/* ---- what the engine tells ----------------------------------------------- */
+/* ---- callbacks and hooks ------------------------------------------------- */
 
 static int
 on_alloc(void *epoch, const struct alq_allocation *a, uintptr_t *data)
 {
     (void)data;
-    if ((uintptr_t)epoch != probes.epoch) /* _fork_child had no memory */
+    if ((uintptr_t)epoch != probes.epoch) /* the new profile had no memory */
         return ALQ_TRACK_DROP;
     alloc_fire(a->block, a->size_bytes);
     return ALQ_TRACK_KEEP;
@@ -129,7 +132,7 @@ alqi_probes_start(struct alqi_memprof_domain *domain, double rate,
     return profile_start(seed);
 }
 
-/* Without tracked blocks the profile goes on: nobody has listened. */
+/* Without tracked blocks the profile goes on: no tracer listened. */
 void
 alqi_probes_fork_child(void)
 {
@@ -139,5 +142,5 @@ alqi_probes_fork_child(void)
                       ALQI_PROFILE_ENTRIES) == 0)
         return;
     probes.epoch++;
-    (void)!profile_start(0); /* or this process fires no more */
+    (void)!profile_start(0); /* on failure the child fires nothing */
 }

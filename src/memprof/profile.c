@@ -1,15 +1,16 @@
 /* profile.c -- profiles: parameters, status, references, counters
  *
- *   SAMPLING --stop, or the last that it samples leaves--> STOPPED
- *   STOPPED --discard--> DISCARDED
+ *     SAMPLING --stop, or the last that has it detaches--> STOPPED
+ *     STOPPED --discard--> DISCARDED
  *
- * Each step is one compare-and-swap, so of two racing callers one gets the
+ * Each step is one compare-and-swap, so one of two racing callers gets the
  * error code.  A decision reads the status once.
  *
  * A profile is referenced by its user, by each domain slot and each thread
- * (tree.c) that holds it and by each entry.  Its memory returns to a pool and
- * is never unmapped: .inv.stable  a stale pointer still points at a profile,
- * and its id tells whether it is the one meant (alqi_profile_enter). */
+ * (tree.c) that has it, and by each entry.  Its memory returns to a pool and is
+ * never unmapped; the id tells a stale pointer from the profile that was meant.
+ *
+ * Keeps .inv.stable, .inv.attached (doc/design/memprof.md). */
 #include "memprof/state.h"
 
 enum { SLAB_BYTES = 1 << 14 };
@@ -128,7 +129,7 @@ alqi_profile_new(const struct alq_memprof_config *config,
                           memory_order_relaxed);
     atomic_store_explicit(&p->n_attached, 0, memory_order_relaxed);
     atomic_store_explicit(&p->n_joined, 0, memory_order_relaxed);
-    /* Publishes all of the above to who enters by a stale pointer. */
+    /* Publishes the fields above to a thread that enters by a stale pointer. */
     atomic_store_explicit(&p->refs, ALQI_PROFILE_ONE_HOLDER,
                           memory_order_release);
     return p;
@@ -164,7 +165,7 @@ alqi_profile_enter(struct alq_profile *p, uint64_t id)
 
     do {
         if (refs == 0)
-            return false; /* in the pool */
+            return false; /* it is in the pool */
     } while (!atomic_compare_exchange_weak_explicit(
         &p->refs, &refs, refs + ALQI_PROFILE_ONE_ENTRY, memory_order_acquire,
         memory_order_relaxed));
@@ -192,7 +193,7 @@ alqi_profile_cell_take(struct alq_profile *p, struct alqi_memprof_thread *t)
     for (unsigned i = 0; i < ALQI_PROFILE_CELLS && p->max_entries == 0; i++) {
         struct alqi_memprof_thread *nobody = NULL;
 
-        /* pairs with the release store of who had it */
+        /* pairs with the release store in _cell_leave */
         if (atomic_compare_exchange_strong_explicit(&p->cell[i].owner, &nobody,
                                                     t, memory_order_acquire,
                                                     memory_order_relaxed)) {
@@ -217,7 +218,7 @@ alqi_profile_cell_leave(struct alq_profile *p, struct alqi_profile_cell *cell)
 uint64_t
 alqi_profile_borrow(struct alq_profile *p, struct alqi_profile_cell *cell)
 {
-    /* Credit first: the entries that are told are never more than there are. */
+    /* Credit first: the reported number of entries is never too high. */
     alqi_profile_add(&cell->credit, ALQI_PROFILE_CREDIT);
     atomic_fetch_add_explicit(&p->refs, ALQI_PROFILE_CREDIT,
                               memory_order_release);
@@ -231,7 +232,7 @@ alqi_profile_repay(struct alq_profile *p, struct alqi_profile_cell *cell)
     alqi_profile_add(&cell->credit, (uint64_t)-ALQI_PROFILE_CREDIT);
 }
 
-/* ---- who is sampled ----------------------------------------------------- */
+/* ---- attachment --------------------------------------------------------- */
 
 void
 alqi_profile_attach(struct alq_profile *p)
@@ -282,7 +283,7 @@ alqi_profile_stop(struct alq_profile *p)
         memory_order_acquire);
 }
 
-/* A profile that nothing can be sampled for any more stops itself. */
+/* The last holder that samples for the profile stops it. */
 static void
 leave(struct alq_profile *p)
 {
@@ -301,7 +302,7 @@ void
 alqi_profile_detach_lost(struct alq_profile *p)
 {
     leave(p);
-    /* A profile that nobody else holds stays out of the pool: one is lost. */
+    /* a profile without another holder is lost to the pool */
     atomic_fetch_sub_explicit(&p->refs, ALQI_PROFILE_ONE_HOLDER,
                               memory_order_relaxed);
 }

@@ -1,15 +1,23 @@
 /* sampled.c -- a notified heap's blocks: sampled, freed, reallocated
  *
- * One sampled word gives k hits, the clients thin them, one capture serves all
- * who want a stack.  The entries of a new block are private to the thread (on
- * `new_entries`) until their alloc callbacks have run or been queued; then all
- * go into the index in one step, before malloc returns the block (.inv.before:
- * no other thread can free a block that is not yet indexed). */
+ * One sampled word gives k samples of its block; the clients thin them, one
+ * capture serves all clients.  The new block's entries are private to the
+ * thread, on `new_entries`, until their alloc callbacks have run or are queued;
+ * then all entries enter the index in one step, before malloc returns the
+ * block.
+ *
+ *     sampled:  samples -> new_entries -> alloc callbacks -> index
+ *     freeing:  index -> dealloc callback, or a FIFO
+ *     realloc:  begin: index -> chain; done: chain -> dead;
+ *               failed: chain -> index
+ *
+ * Keeps .inv.before, .inv.nest, .inv.once; .prop.short
+ * (doc/design/memprof.md). */
 #include "memprof/filter.h"
 #include "memprof/make.h"
 #include "memprof/state.h"
 
-/* Queues the alloc callback, or runs it.  False: the entry is to go. */
+/* Runs the alloc callback, or queues it.  False: the entry is to be freed. */
 static bool
 run_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
           const struct alqi_stack_frames *stack)
@@ -23,7 +31,7 @@ run_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
         alqi_fifo_push(&t->pending, e);
         return true;
     }
-    /* An earlier client's callback may have stopped this one. */
+    /* The callback of an earlier client may have stopped this profile. */
     if (alqi_profile_status(p) != ALQI_PROFILE_SAMPLING)
         return false;
     if (!alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_NEW, stack->pcs,
@@ -49,7 +57,8 @@ run_allocs(struct alqi_memprof_thread *t, const struct alqi_stack_frames *stack)
     }
 }
 
-/* Hands a batch to the index and ends what it gives back. */
+/* Puts a batch into the index, and ends the entries that the index gives
+ * back. */
 static void
 index_batch(struct alqi_memprof_thread *t, struct alqi_memprof_entry *batch)
 {
@@ -68,8 +77,9 @@ index_batch(struct alqi_memprof_thread *t, struct alqi_memprof_entry *batch)
     }
 }
 
-/* What is still tracked at the new block's address died unreported (a free that
- * a handler could not run_alloc), and is told of before the new block is. */
+/* An entry that is still tracked at the new block's address is stale: the
+ * earlier block was freed by a signal handler whose free could not be recorded.
+ * Its dealloc callback runs before the new block's alloc callback. */
 static void
 end_stale(struct alqi_memprof_thread *t, const void *block)
 {
@@ -121,7 +131,7 @@ alqi_memprof_sampled(struct alqi_memprof_thread *thread, void *block,
 /* ---- the block goes ---------------------------------------------------------
  */
 
-/* Most deaths: one client's, that waits for nothing. */
+/* The usual free: one client, nothing queued, no deferral. */
 static inline bool
 runs_now(const struct alqi_memprof_thread *t,
          const struct alqi_memprof_entry *dead, uint32_t was)

@@ -1,23 +1,23 @@
-/* scan.c -- what a collection does to entries, and their turns afterwards
+/* scan.c -- entries of a scanned heap: what a collection does, what runs later
  *
  * An entry of a scanned heap is in one place:
  *
- *   young    its block or its datum may lie in a minor heap
- *   old      neither does
- *   pending  the domain's FIFO, or a thread's: a callback is due
- *   new_entries   an allocation under way: no memory yet
- *   running  in the hands of the thread whose callback runs
+ *     young        its block or its datum may lie in a minor heap
+ *     old          neither does
+ *     pending      the domain's FIFO, or a thread's: a callback is due
+ *     new_entries  an allocation under way: there is no memory yet
+ *     running      its callback runs on a thread
  *
  * A collection visits all five and only notes what happened (MOVED, DEAD, the
- * new address); entries that then give_found a callback go to the domain's
- * FIFO.
+ * new address); entries that then have a callback due go to the domain's FIFO.
  *
- * .inv.note    No callback and no release runs within a collection.
- * .inv.young   After a minor collection no entry's block is young, but of
- *              allocations made since.
- * .inv.delayed    An entry whose alloc callback is due notes moves and death
- * like any other; the callback still runs, promote and dealloc follow in the
- * same turn (E6). */
+ * .inv.young  After a minor collection no entry's block is young, but for
+ *             pinned blocks and allocations made since.
+ * .inv.noted  An entry whose alloc callback is due notes moves and death like
+ *             any other: the callback still runs, promote and dealloc follow at
+ *             once (E6).
+ *
+ * Keeps .inv.note, .inv.once (doc/design/memprof.md). */
 #include "memprof/scan.h"
 #include "memprof/state.h"
 
@@ -86,7 +86,7 @@ note_fifo(struct alqi_memprof_domain *d, const struct alqi_entry_fifo *f,
         note(d, e);
 }
 
-/* Entries that are on no list of the domain's. */
+/* Entries that are neither young nor old. */
 static void
 note_elsewhere(struct alqi_memprof_domain *d, note_fn *note)
 {
@@ -105,14 +105,14 @@ note_elsewhere(struct alqi_memprof_domain *d, note_fn *note)
     }
 }
 
-/* A FIFO that is only added to, until it is closed: so it has one more at its
- * head, and no end. */
+/* A FIFO that only grows until it is closed: `before` stands for its head, so
+ * adding needs no test; its end is not marked until then. */
 struct queue {
     struct alqi_memprof_entry before;
     struct alqi_memprof_entry *last;
 };
 
-/* What a collection finds to be owed. */
+/* The entries whose callbacks a collection finds due. */
 struct found {
     const struct alqi_memprof_domain *domain;
     struct queue prompt;
@@ -157,7 +157,7 @@ found_dead(void *arg, struct alqi_memprof_entry *e)
     found_add(arg, e);
 }
 
-/* Dead, or of a profile that is discarded. */
+/* The entry's block is dead, or its profile is discarded. */
 static void
 found_ended(void *arg, struct alqi_memprof_entry *e)
 {
@@ -168,7 +168,7 @@ found_ended(void *arg, struct alqi_memprof_entry *e)
     found_add(arg, e);
 }
 
-/* Pinned, or its datum is. */
+/* Whether the block or the datum is still young: pinned. */
 static bool
 stays_young(const struct alqi_memprof_domain *d,
             const struct alqi_memprof_entry *e)
@@ -178,7 +178,8 @@ stays_young(const struct alqi_memprof_domain *d,
             d->subject->is_young(d->heap, (const void *)e->data));
 }
 
-/* Each goes where it belongs now; `note` says what the collection has done. */
+/* Moves each young entry to where it belongs; `note` records what the
+ * collection did. */
 static inline __attribute__((always_inline)) void
 note_young(struct alqi_memprof_domain *d, note_fn *note, bool is_minor,
            struct found *found)
@@ -335,7 +336,6 @@ alqi_memprof_blocks(struct alqi_memprof_domain *domain,
     visit_all(&v, domain, false);
 }
 
-/* To a chain. */
 static void
 chain_add(void *arg, struct alqi_memprof_entry *e)
 {
@@ -414,7 +414,7 @@ alqi_scan_each(struct alqi_memprof_domain *d, const struct alq_profile *p,
 
 /* ---- turns -------------------------------------------------------------- */
 
-/* False: it is over. */
+/* Runs the alloc callback; false: the entry is freed. */
 static bool
 run_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
 {
@@ -504,7 +504,7 @@ alqi_memprof_poll(struct alqi_memprof_thread *thread, int *code)
     alqi_pending_run_polled(thread);
     alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
     failure = thread->failure;
-    thread->failure = before; /* a flush tells of that */
+    thread->failure = before; /* a flush reports that one */
     if (failure == 0)
         return ALQ_OK;
     if (code != NULL)
@@ -541,7 +541,7 @@ alqi_memprof_heap_end(struct alqi_memprof_thread *thread)
     struct alqi_memprof_entry *e;
 
     alqi_memprof_enter(thread);
-    d->heap_ended = true; /* what comes now is another heap's */
+    d->heap_ended = true; /* adopts no orphans of other heaps */
     alqi_pending_run_all(thread);
     while ((e = alqi_fifo_pop(&d->young)) != NULL ||
            (e = alqi_old_pop(&d->old)) != NULL)

@@ -1,22 +1,22 @@
 /* scan.h -- the profiler as a scanned (managed) heap sees it
  *
  * A scanned heap has domains, each run by one thread at a time, and collects.
- * Nothing of one domain is touched by two threads at once: by the thread that
- * runs it, or by the collector while that is stopped.  The hook for each point
- * of spec statmemprof 1.4 and 1.13:
+ * State of one domain is never used by two threads at once: by the thread that
+ * runs it, or by a collector while that thread is stopped.  The call for each
+ * point of spec statmemprof 1.4 and 1.13:
  *
- *   small allocation trips      _request, then _request_done or _cancel
- *   runtime small block trips   _small
- *   any other block             _block           (inline test, then slow)
- *   after a minor collection    _after_minor     (after its last barrier)
- *   end of a major cycle        _after_major     (marked, not yet rotated)
- *   root scanning               _scan
- *   compaction                  _blocks
- *   poll                        _has_pending, _poll
+ *     a small allocation reaches the trigger  _request, then _request_done
+ *                                             or _request_cancel
+ *     a runtime's small block reaches it      _small
+ *     any other block                         _block (inline test, then slow)
+ *     after a minor collection's barrier      _after_minor
+ *     end of a major cycle: all is marked     _after_major
+ *     root scanning                           _scan
+ *     compaction                              _blocks
+ *     poll                                    _has_pending, _poll
  *
- * A domain's young-collection trigger is next_skip by alqi_memprof_skip_words,
- * anew after each of these that says so, and whenever subject.triggers_stale.
- */
+ * alqi_memprof_skip_words draws a domain's trigger: anew after each of these
+ * that says so, and whenever subject.triggers_stale was called. */
 #ifndef ALQI_MEMPROF_SCAN_H
 #define ALQI_MEMPROF_SCAN_H
 
@@ -26,13 +26,12 @@
 
 /* A managed request: sub-blocks in program order, the first at the highest
  * address, each with its header; `sample_at` counts words in that order up to
- * and including the one that the trigger is on, from 1.  Runs the alloc
- * callbacks now, before there is memory.
- *
- * 0: the heap makes room (it may collect), then calls _request_done, or
- * _request_cancel when it cannot.  Else the code of a callback that failed; no
- * sub-block may be allocated, and neither call is due.  Draw the trigger anew
- * after that, and after _cancel. */
+ * and including the sampled one at the trigger, from 1.  Runs the alloc
+ * callbacks now, before there is memory. Returns 0: the heap makes room (it may
+ * collect), then calls _request_done, or _request_cancel when it has no room.
+ * Otherwise the code of the callback that failed: no sub-block may be
+ * allocated, and neither call is due.  Draw the trigger anew after a failure,
+ * and after _cancel. */
 int alqi_memprof_request(struct alqi_memprof_thread *thread,
                          const uint32_t *sub_words, unsigned n_subs,
                          uint64_t sample_at,
@@ -42,12 +41,12 @@ int alqi_memprof_request_one(struct alqi_memprof_thread *thread, uint32_t words,
                              uint64_t sample_at,
                              const struct alqi_stack_regs *regs);
 /* `low` is the lowest header of the request.  Returns what
- * alqi_memprof_skip_words would; subject.request_poll is told if need be. */
+ * alqi_memprof_skip_words would; calls subject.request_poll if need be. */
 uint64_t alqi_memprof_request_done(struct alqi_memprof_thread *thread,
                                    void *low);
 void alqi_memprof_request_cancel(struct alqi_memprof_thread *thread);
 
-/* What the runtime has just allocated; its callbacks run at a poll. */
+/* A block that the runtime has just allocated; its callbacks run at a poll. */
 struct alqi_memprof_block {
     const void *block;
     uint64_t words_tried; /* header included, but for CUSTOM       */
@@ -56,8 +55,8 @@ struct alqi_memprof_block {
     bool minor; /* the block, or the custom block, is young */
 };
 
-/* A small block that the trigger hit; `words_after` are those below the hit
- * word (S7).  Draw the trigger anew. */
+/* A small block that reached the trigger; `words_after` are the words below the
+ * sampled one (S7).  Draw the trigger anew. */
 void alqi_memprof_small(struct alqi_memprof_thread *thread,
                         const struct alqi_memprof_block *b,
                         uint64_t words_after,
@@ -82,14 +81,14 @@ alqi_memprof_block(struct alqi_memprof_thread *thread,
 
 /* ---- collection --------------------------------------------------------- */
 
-/* Each domain once a minor collection, when every domain has finished
+/* Once a minor collection for each domain, when every domain has finished
  * promoting: subject.minor_forward tells survivors from dead (E1, E2). */
 void alqi_memprof_after_minor(struct alqi_memprof_domain *domain);
 
 /* How many major cycles have ended in the heap of a domain that begins. */
 void alqi_memprof_cycle_set(struct alqi_memprof_domain *domain, uint64_t cycle);
 
-/* Each domain once a cycle, after all marking (E3). */
+/* Once a major cycle for each domain, after all marking (E3). */
 void alqi_memprof_after_major(struct alqi_memprof_domain *domain);
 
 /* User data that are values (ALQ_TRACKER_VALUES) and not 0: strong roots, which
@@ -104,7 +103,7 @@ void alqi_memprof_blocks(struct alqi_memprof_domain *domain,
 
 /* ---- callbacks ---------------------------------------------------------- */
 
-/* Something waits for a poll. */
+/* Whether a callback waits for a poll. */
 bool alqi_memprof_has_pending(const struct alqi_memprof_thread *thread);
 bool alqi_memprof_domain_has_pending(const struct alqi_memprof_domain *domain);
 
@@ -115,12 +114,13 @@ bool alqi_memprof_domain_has_pending(const struct alqi_memprof_domain *domain);
 enum alq_status alqi_memprof_poll(struct alqi_memprof_thread *thread,
                                   int *code);
 
-/* Runs what is owed to profiles of limits, which run nothing of the program;
- * the rest is pending still. */
+/* Runs the pending callbacks of profiles of limits, which run no code of the
+ * program; the others stay pending. */
 void alqi_memprof_limits_run(struct alqi_memprof_thread *thread);
 
-/* The blocks of a profile that the domain tracks, while all of its threads
- * stand still and nothing is being collected; not 0: what `visit` returned. */
+/* Visits the blocks of a profile that the domain tracks, while all threads of
+ * the domain are stopped and no collection runs; returns what `visit` returned
+ * that was not 0. */
 int alqi_memprof_each_of(struct alqi_memprof_domain *domain,
                          const struct alq_profile *profile,
                          int (*visit)(void *arg, const struct alq_allocation *a,
@@ -129,11 +129,11 @@ int alqi_memprof_each_of(struct alqi_memprof_domain *domain,
 
 /* ---- the end of a heap -------------------------------------------------- */
 
-/* Takes what ended domains have left. */
+/* Takes over the entries of ended domains. */
 void alqi_memprof_adopt(struct alqi_memprof_domain *domain);
 
-/* What is owed runs, the data of blocks that live go to `release`: the heap of
- * the thread's domain is gone, which its subject is not to be asked about. */
+/* The heap of the thread's domain is gone: runs what is pending, passes the
+ * data of live blocks to `release`.  The subject is not called any more. */
 void alqi_memprof_heap_end(struct alqi_memprof_thread *thread);
 
 /* No sampling and no callbacks on this thread until _resume with the value that

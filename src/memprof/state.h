@@ -1,6 +1,8 @@
 /* state.h -- what the engine's files share              [doc/design/memprof.md]
  *
- * Nothing here is seen by a heap. */
+ * A section per file, in the order of dependence: profiles, pool, index and
+ * filter, domains, thread trees, threads, collections, callbacks, orphans,
+ * FIFOs. No heap includes it. */
 #ifndef ALQI_MEMPROF_STATE_H
 #define ALQI_MEMPROF_STATE_H
 
@@ -17,30 +19,31 @@ enum alqi_profile_status {
     ALQI_PROFILE_DISCARDED
 };
 
-/* References: each live entry counts 1, every other holder ONE_HOLDER, in one
- * word, so that new_entries an entry costs one atomic operation. */
+/* References in one word: an entry counts ONE_ENTRY, every other holder
+ * ONE_HOLDER, so making an entry costs one atomic operation. */
 #define ALQI_PROFILE_ONE_ENTRY ((uint64_t)1)
 #define ALQI_PROFILE_ONE_HOLDER ((uint64_t)1 << 40)
 #define ALQI_PROFILE_ENTRIES (ALQI_PROFILE_ONE_HOLDER - 1)
 
-/* What one thread counts for a profile that samples it, in words that it alone
- * writes: a sample needs no atomic operation.  Who has a cell holds the
- * profile.  A profile with a cap has none, since that is of all threads. */
+/* The counters of one thread that samples for a profile.  The thread alone
+ * writes them, so a sample needs no atomic operation; it holds a reference to
+ * the profile.  A profile with max_entries has no cells, since the maximum is
+ * of all threads together. */
 struct alqi_profile_cell {
     _Atomic(struct alqi_memprof_thread *) owner; /* NULL: free */
     _Atomic(uint64_t) sampled_blocks;
     _Atomic(uint64_t) sampled_words;
-    _Atomic(uint64_t) credit; /* entries that refs counts, not made yet */
+    _Atomic(uint64_t) credit; /* references taken in advance, in entries */
 } __attribute__((aligned(64)));
 
 enum {
-    ALQI_PROFILE_CELLS = 8, /* threads beyond count in the profile itself */
+    ALQI_PROFILE_CELLS = 8, /* further threads use the profile's own counters */
     ALQI_PROFILE_CREDIT = ALQI_CHECKS >= 3 ? 1 : 64
 };
 
 struct alq_profile {
-    const void *engine; /* first: engine.h */
-    /* Constant while referenced. */
+    const void *engine; /* alqi_memprof_is_own; must be first */
+    /* Constant while the profile is referenced. */
     struct alqi_sample_dist dist;
     struct alq_tracker tracker;
     const struct alqi_memprof_hooks *hooks; /* may be NULL */
@@ -73,38 +76,40 @@ struct alq_profile *alqi_profile_new(const struct alq_memprof_config *config,
                                      unsigned slot);
 void alqi_profile_hold(struct alq_profile *p);
 void alqi_profile_release(struct alq_profile *p, uint64_t one);
-/* Takes one entry's reference on the profile that had this id, if it is that
- * profile still and its cap allows; the memory of profiles is never unmapped,
- * so `p` may be stale. */
+/* Takes one entry's reference on the profile that had this id.  False: the
+ * memory is another profile's by now, max_entries is reached, or it is not
+ * sampling.  `p` may be stale (.inv.stable). */
 bool alqi_profile_enter(struct alq_profile *p, uint64_t id);
-/* NULL: there is none. */
+/* NULL: all cells are taken, or the profile has none. */
 struct alqi_profile_cell *alqi_profile_cell_take(struct alq_profile *p,
                                                  struct alqi_memprof_thread *t);
 void alqi_profile_cell_leave(struct alq_profile *p,
                              struct alqi_profile_cell *cell);
-/* More credit, how much there is then; and less. */
+/* Takes more references in advance, returns how many are there then; and gives
+ * them back. */
 uint64_t alqi_profile_borrow(struct alq_profile *p,
                              struct alqi_profile_cell *cell);
 void alqi_profile_repay(struct alq_profile *p, struct alqi_profile_cell *cell);
 void alqi_profile_attach(struct alq_profile *p);
-/* False: nobody is attached to it any more, or it is stopped. */
+/* False: no holder is attached any more, or it is stopped (.inv.attached). */
 bool alqi_profile_attach_try(struct alq_profile *p);
 void alqi_profile_detach(struct alq_profile *p);
-/* Detaches a thread that an unprepared fork lost: no lock can be taken. */
+/* Detaches a thread that an unprepared fork ended: no lock can be taken. */
 void alqi_profile_detach_lost(struct alq_profile *p);
 /* SAMPLING -> STOPPED; false: it was not sampling. */
 bool alqi_profile_stop(struct alq_profile *p);
 void alqi_profiles_lock(void);
 void alqi_profiles_unlock(void);
-/* An unprepared fork: entries are forgotten, and who is not `self`. */
+/* An unprepared fork: drops all entries, and the cells of all threads but
+ * `self`. */
 void alqi_profiles_fork_reset(const struct alqi_memprof_thread *self);
-/* Profiles that were discarded, ever. */
+/* How many profiles were discarded so far. */
 uint64_t alqi_profiles_discards(void);
 void alqi_profiles_note_discard(void);
 /* Whether any profile ever had ALQ_TRACKER_VALUES. */
 bool alqi_profiles_have_values(void);
 
-/* It waits for a flush; else, in a scanned heap, for a poll. */
+/* Its callbacks wait for a flush; if not, in a scanned heap, for a poll. */
 static inline bool
 alqi_profile_defers(const struct alq_profile *p)
 {
@@ -137,7 +142,7 @@ alqi_profile_count(_Atomic(uint64_t) *counter, uint64_t n)
     atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
-/* Of a word that the calling thread alone writes. */
+/* Adds to a word that the calling thread alone writes. */
 static inline void
 alqi_profile_add(_Atomic(uint64_t) *counter, uint64_t n)
 {
@@ -146,7 +151,7 @@ alqi_profile_add(_Atomic(uint64_t) *counter, uint64_t n)
         memory_order_relaxed);
 }
 
-/* One more entry of a profile that has a cell. */
+/* Counts one more entry of a profile that has a cell. */
 static inline void
 alqi_cell_enter(struct alq_profile *p, struct alqi_profile_cell *cell)
 {
@@ -157,8 +162,8 @@ alqi_cell_enter(struct alq_profile *p, struct alqi_profile_cell *cell)
     atomic_store_explicit(&cell->credit, credit - 1, memory_order_relaxed);
 }
 
-/* One more entry for a client, or false: it does not sample any more, or may
- * have none. */
+/* Counts one more entry for a client.  False: it samples no more, or
+ * max_entries is reached. */
 static inline bool
 alqi_client_enter(const struct alqi_memprof_client *c)
 {
@@ -172,7 +177,7 @@ alqi_client_enter(const struct alqi_memprof_client *c)
     return true;
 }
 
-/* And one less. */
+/* Counts one entry less. */
 static inline void
 alqi_cell_leave(struct alq_profile *p, struct alqi_profile_cell *cell)
 {
@@ -184,7 +189,7 @@ alqi_cell_leave(struct alq_profile *p, struct alqi_profile_cell *cell)
         alqi_profile_repay(p, cell);
 }
 
-/* One entry of the profile is no more. */
+/* Gives the reference of one entry of the profile back. */
 static inline void
 alqi_client_leave(struct alqi_memprof_thread *t, struct alq_profile *p)
 {
@@ -199,7 +204,7 @@ alqi_client_leave(struct alqi_memprof_thread *t, struct alq_profile *p)
     alqi_profile_release(p, ALQI_PROFILE_ONE_ENTRY);
 }
 
-/* A sample of k words for a client. */
+/* Counts a block with k samples for a client. */
 static inline void
 alqi_client_count(const struct alqi_memprof_client *c, uint64_t k)
 {
@@ -216,13 +221,14 @@ alqi_client_count(const struct alqi_memprof_client *c, uint64_t k)
 
 struct alqi_pool_node {
     struct alqi_pool_node *next;
-    struct alqi_pool_node *next_batch; /* these two of a batch's first */
+    struct alqi_pool_node
+        *next_batch; /* this and the next field: of a batch's first node */
     uint32_t n_in_batch;
 };
 
 enum { ALQI_POOL_CACHE_MAX = ALQI_CHECKS >= 3 ? 1 : 64 };
 
-/* The thread has none left; false: no memory. */
+/* Fills the thread's empty cache; false: no memory. */
 bool alqi_pool_fill(struct alqi_memprof_thread *t);
 void *alqi_pool_get_slow(struct alqi_memprof_thread *t);
 void alqi_pool_give_back(struct alqi_memprof_thread *t);
@@ -264,28 +270,31 @@ enum { ALQI_INDEX_SHARDS = 64 };
 enum alqi_index_next {
     ALQI_NEXT_RUN,  /* alloc: run the callback             */
     ALQI_NEXT_KEEP, /* it lives on where it is             */
-    ALQI_NEXT_DEAD, /* the caller owns it; a dealloc is due */
-    ALQI_NEXT_FREE, /* the caller owns it and frees it     */
-    ALQI_NEXT_LEFT  /* another thread will free it         */
+    ALQI_NEXT_DEAD, /* the caller holds it; a dealloc is due */
+    ALQI_NEXT_FREE, /* the caller holds it and frees it */
+    ALQI_NEXT_LEFT  /* its other holder frees it (.inv.two) */
 };
 
-/* Chains are linked by `chain`, and belong to who gets them. */
+/* Chains are linked by `chain`; the caller that gets one holds its entries. */
 
-/* Puts the batch, all of one block, in.  Entries found at that address are
- * stale: they come back, dead.  Those of the batch that are gone or whose
+/* Puts the batch, all of one block, in.  Returns entries found at that address:
+ * they are stale, and dead now.  Entries of the batch that are gone or whose
  * profile is discarded come back in *refused. */
 struct alqi_memprof_entry *alqi_index_put(struct alqi_memprof_entry *batch,
                                           struct alqi_memprof_entry **refused);
-/* The same of a batch of one; false: it takes more, nothing was done. */
+/* The same for a batch of one, on the fast path; false: it needs _put, nothing
+ * was done. */
 bool alqi_index_put_simple(struct alqi_memprof_entry *entry);
-/* Takes the block's entries out, dead.  Those whose alloc callback is due or
- * running are only marked: its thread goes on with them. */
+/* Takes the block's entries out, dead.  An entry whose alloc callback is due or
+ * running is only marked: its thread goes on with it. */
 struct alqi_memprof_entry *alqi_index_remove_dead(const void *block);
-/* For a realloc: all come back, TAKEN, alive; then _put or _bury. */
+/* For a realloc: returns all entries, IN_REALLOC, alive; then _put or
+ * _realloc_done. */
 struct alqi_memprof_entry *alqi_index_remove_for_realloc(const void *block);
 enum alqi_index_next alqi_index_realloc_done(struct alqi_memprof_entry *e);
 bool alqi_index_alloc_is_due(struct alqi_memprof_entry *e);
-/* The turn of an entry on a FIFO: RUN, DEAD, FREE or LEFT. */
+/* Begins the deferred callback of an entry on a FIFO: RUN, DEAD, FREE or
+ * LEFT. */
 enum alqi_index_next alqi_index_begin_deferred(struct alqi_memprof_entry *e);
 /* The alloc callback of an indexed entry has run: KEEP, DEAD, FREE or LEFT. */
 enum alqi_index_next alqi_index_alloc_ran(struct alqi_memprof_entry *e,
@@ -310,8 +319,8 @@ void alqi_filter_lock(void);
 void alqi_filter_unlock(void);
 void alqi_filter_fork_reset(void);
 
-/* For each of a chain that has just been taken out of the index, by whom the
- * block is to be freed or moved. */
+/* Calls the hook `freeing` for a chain that has just been taken out of the
+ * index by the thread that will free or move the block. */
 static inline void
 alqi_entries_notify_freeing(const struct alqi_memprof_entry *chain)
 {
@@ -329,7 +338,7 @@ enum { ALQI_CYCLE_MASK = (1 << 24) - 1 };
 
 enum { ALQI_OLD_AHEAD = 8 };
 
-/* Entries of a scanned domain whose blocks are old: old.c. */
+/* The entries of a scanned domain whose blocks are old (old.c). */
 struct alqi_memprof_old {
     struct alqi_memprof_entry *head;
     struct alqi_memprof_entry *tail;
@@ -345,16 +354,18 @@ struct alqi_memprof_domain {
     _Atomic(struct alq_profile *) slot[ALQI_MEMPROF_SLOTS];
     struct alqi_memprof_thread *threads;
     uint32_t n_threads_ever;
-    /* Callbacks owed by threads that ended; anyone who flushes runs them.  In
-     * a scanned heap also what collections have found, for polls. */
+    /* Callbacks of threads that have ended; the next flush runs them.  In a
+     * scanned heap also what collections have found, for polls. */
     struct alqi_entry_fifo pending;
-    struct alqi_entry_fifo deferred; /* scanned: for flushes alone */
+    struct alqi_entry_fifo deferred; /* scanned: waits for a flush */
     _Atomic(bool) has_pending;
-    uint64_t path; /* which domain of its family: of its threads' seeds */
+    uint64_t
+        path; /* its place among parents and children; of its threads' seeds */
     uint64_t n_children;
-    bool heap_ended;     /* of a heap that has ended: adopts nothing any more */
-    uint32_t cycle;      /* the heap's major cycle, of ALQI_CYCLE_MASK */
-    uint64_t n_discards; /* those that `old` was last looked through for */
+    bool heap_ended;     /* its heap has ended: it adopts no orphans any more */
+    uint32_t cycle;      /* the heap's major cycle, in ALQI_CYCLE_MASK */
+    uint64_t n_discards; /* alqi_profiles_discards() when `old` was last looked
+                            through */
     struct alqi_memprof_domain *next;
     struct alqi_memprof_domain *prev;
 
@@ -368,12 +379,12 @@ void alqi_domain_lock(struct alqi_memprof_domain *d);
 void alqi_domain_unlock(struct alqi_memprof_domain *d);
 void alqi_domains_lock_all(void);
 void alqi_domains_unlock_all(void);
-/* An unprepared fork: opens every lock, forgets every thread but `self`. */
+/* An unprepared fork: resets every lock and every thread but `self`. */
 void alqi_domains_fork_reset(struct alqi_memprof_thread *self);
-/* Copies what samples the thread into it (alqi_memprof_thread.armed). */
+/* Copies what samples the thread into its `armed`. */
 void alqi_domain_arm(struct alqi_memprof_domain *d,
                      struct alqi_memprof_thread *t);
-/* It is armed with nothing; a client that was may be gone now. */
+/* Disarms the thread: its clients may be gone afterwards. */
 void alqi_clients_leave(struct alqi_memprof_thread *t);
 /* Replaces what a slot holds; `p` may be NULL.  Domain's lock held. */
 void alqi_domain_slot_set_locked(struct alqi_memprof_domain *d, unsigned slot,
@@ -381,23 +392,24 @@ void alqi_domain_slot_set_locked(struct alqi_memprof_domain *d, unsigned slot,
 
 /* ---- tree.c ------------------------------------------------------------- */
 
-/* Puts p among the thread's own, by its flags; false: busy. */
+/* Puts p into the thread's set, by p's flags; false: busy. */
 bool alqi_tree_claim(struct alqi_memprof_thread *t, struct alq_profile *p);
 /* Stops p, or the thread's own when p is NULL. */
 enum alq_status alqi_tree_stop(struct alqi_memprof_thread *t,
                                struct alq_profile *p);
 bool alqi_tree_has(const struct alqi_memprof_thread *t,
                    const struct alq_profile *p);
-/* Lets go of those that are stopped. */
+/* Detaches from the profiles that are stopped. */
 void alqi_tree_prune_locked(struct alqi_memprof_thread *t);
 void alqi_tree_leave_all(struct alqi_memprof_thread *t);
 void alqi_tree_fork_reset(struct alqi_memprof_thread *t);
 
 /* ---- thread.c ----------------------------------------------------------- */
 
-/* Back from alqi_memprof_enter; handles delayed frees and runs what is due. */
+/* Leaves the engine: finishes delayed frees, runs what is due, restores the
+ * mode. */
 void alqi_thread_leave(struct alqi_memprof_thread *t, uint32_t was);
-/* What samples it has changed since it was armed. */
+/* Whether the clients have changed since it armed. */
 static inline bool
 alqi_thread_is_stale(const struct alqi_memprof_thread *t)
 {
@@ -405,8 +417,8 @@ alqi_thread_is_stale(const struct alqi_memprof_thread *t)
            t->armed.serial;
 }
 
-/* The skip that was next_skip already, which is as good as any other; 0: none
- * was, or for something else. */
+/* Takes the skip that was drawn and not used; 0: there is none, or it is from
+ * another distribution (.inv.drawn). */
 static inline uint64_t
 alqi_thread_take_skip(struct alqi_memprof_thread *t)
 {
@@ -416,21 +428,22 @@ alqi_thread_take_skip(struct alqi_memprof_thread *t)
     return ALQI_LIKELY(!alqi_thread_is_stale(t)) ? skip : 0;
 }
 
-/* Draws the next skip, after re-arming when the slots have changed. */
+/* Draws the next skip; arms first if the clients have changed. */
 uint64_t alqi_thread_draw_skip(struct alqi_memprof_thread *t);
 
-/* Hits among a tripped block's words, of which `words_after` come after the
- * one that tripped; *skip: from the block's end to the next hit, 0 when that is
- * yet to be next_skip. */
+/* Draws the samples of a block in which a skip has ended: `words_after` of its
+ * words come after the sampled one.  *skip: from the block's end to the next
+ * sample; 0: it is yet to be drawn. */
 uint64_t alqi_thread_samples(struct alqi_memprof_thread *t,
                              uint64_t words_after, uint64_t *skip);
-/* In a handler that interrupted the engine: false, the block waits. */
+/* In a handler that interrupted the engine; false: the block must not be freed
+ * now. */
 bool alqi_thread_delay_free(struct alqi_memprof_thread *t, void *block);
 /* ---- scan.c ------------------------------------------------------------- */
 
-/* The turn of a scanned heap's entry on a FIFO. */
+/* Runs the callbacks that are due for a scanned heap's entry. */
 void alqi_scan_run(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e);
-/* To the list where its block and datum belong. */
+/* Puts the entry on the list where its block and datum belong. */
 void alqi_scan_place(struct alqi_memprof_domain *d,
                      struct alqi_memprof_entry *e);
 /* Takes a discarded profile's entries off the lists, by `chain`. */
@@ -440,7 +453,7 @@ int alqi_scan_each(struct alqi_memprof_domain *d, const struct alq_profile *p,
                    int (*visit)(void *arg, const struct alq_allocation *a,
                                 uintptr_t data),
                    void *arg);
-/* What `visit` of alq_memprof_each is told of an entry. */
+/* Describes the entry to `visit` of alq_memprof_each. */
 int alqi_entry_visit(const struct alqi_memprof_entry *e, uint64_t cycle,
                      int (*visit)(void *arg, const struct alq_allocation *a,
                                   uintptr_t data),
@@ -452,17 +465,17 @@ void alqi_old_add(struct alqi_memprof_old *l, struct alqi_memprof_entry *e);
 void alqi_old_append(struct alqi_memprof_old *to,
                      struct alqi_memprof_old *from);
 struct alqi_memprof_entry *alqi_old_pop(struct alqi_memprof_old *l);
-/* Each entry whose block is unmarked leaves, and is told. */
+/* Removes each entry whose block is unmarked, and calls `removed`. */
 void alqi_old_remove_dead(struct alqi_memprof_domain *d,
                           void (*removed)(void *arg,
                                           struct alqi_memprof_entry *e),
                           void *arg);
-/* The same, and those of profiles that are discarded. */
+/* The same, and the entries of discarded profiles. */
 void alqi_old_remove_ended(struct alqi_memprof_domain *d,
                            void (*removed)(void *arg,
                                            struct alqi_memprof_entry *e),
                            void *arg);
-/* Those of this profile. */
+/* Removes the entries of this profile. */
 void alqi_old_remove_of(struct alqi_memprof_old *l, const struct alq_profile *p,
                         void (*removed)(void *arg,
                                         struct alqi_memprof_entry *e),
@@ -470,16 +483,17 @@ void alqi_old_remove_of(struct alqi_memprof_old *l, const struct alq_profile *p,
 
 /* ---- verify.c ----------------------------------------------------------- */
 
-/* In dbg and hard builds, of a domain that nobody works at. */
+/* In dbg and hard builds: checks a domain that no thread works at. */
 void alqi_scan_verify(const struct alqi_memprof_domain *d);
 
 /* ---- callback.c ------------------------------------------------------------
  */
 
-/* Frees the node and its stash, and gives the profile's reference back. */
+/* Frees the node and its saved stack, and gives the profile's reference
+ * back. */
 void alqi_entry_free(struct alqi_memprof_thread *t,
                      struct alqi_memprof_entry *e);
-/* The entry is nobody else's: a datum goes to `release`, then _free. */
+/* The caller is the only holder: passes a datum to `release`, then _free. */
 void alqi_entry_release(struct alqi_memprof_thread *t,
                         struct alqi_memprof_entry *e);
 /* True: keep, with *data as its datum. */
@@ -488,7 +502,7 @@ bool alqi_callback_alloc(struct alqi_memprof_thread *t,
                          enum alqi_callback_kind kind, const uintptr_t *frames,
                          size_t n_frames, uintptr_t *data);
 
-/* Around each, where limits want it. */
+/* Around each callback, where limits want it. */
 static inline void
 alqi_callback_begins(struct alqi_memprof_thread *t)
 {
@@ -504,8 +518,8 @@ alqi_callback_ends(const struct alqi_memprof_thread *t)
         t->limits->ends(t->domain->heap, t->began);
 }
 
-/* The callback of an entry begins, and has ended: in between `running` names
- * it, if it has one. */
+/* A callback of an entry begins, and has ended; in between `running` is the
+ * entry. */
 static inline __attribute__((always_inline)) void
 alqi_callback_enter(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
                     enum alqi_callback_kind kind)
@@ -527,11 +541,11 @@ alqi_callback_leave(struct alqi_memprof_thread *t)
     t->running = NULL;
 }
 
-/* Its code is a failure's: the first one that is not yet told of counts. */
+/* Records the code of a failure: a flush reports the first one. */
 void alqi_callback_failed(struct alqi_memprof_thread *t, struct alq_profile *p,
                           int code);
 
-/* A callback of no entry, under these limits: what it returns. */
+/* Runs a callback that has no entry, under these limits; returns its code. */
 static inline __attribute__((always_inline)) int
 alqi_callback_bare(struct alqi_memprof_thread *t,
                    const struct alqi_memprof_limits *limits,
@@ -569,7 +583,7 @@ void alqi_callback_abandon(struct alqi_memprof_thread *t);
 /* ---- orphan.c -------------------------------------------------------------
  */
 
-/* What an ending domain still tracks or owes goes to the next that looks. */
+/* An ending domain's entries and callbacks go to the next that adopts. */
 void alqi_orphans_add(struct alqi_memprof_domain *d);
 void alqi_orphans_adopt(struct alqi_memprof_domain *d);
 void alqi_orphans_lock(void);
@@ -604,14 +618,14 @@ alqi_fifo_pop(struct alqi_entry_fifo *f)
 }
 
 void alqi_fifo_append(struct alqi_entry_fifo *to, struct alqi_entry_fifo *from);
-/* The entry is dead and nobody else's: its last callback is due, now or, under
- * ALQ_MEMPROF_DEFER, at a flush. */
+/* The entry is dead and the caller its only holder: its last callback is due,
+ * now or, with ALQ_MEMPROF_DEFER, at a flush. */
 void alqi_pending_dead(struct alqi_memprof_thread *t,
                        struct alqi_memprof_entry *e);
-/* A whole chain of them. */
+/* The same for a chain. */
 void alqi_pending_dead_chain(struct alqi_memprof_thread *t,
                              struct alqi_memprof_entry *chain);
-/* Its datum must go to release; it is nobody else's. */
+/* The data of the chain must go to release; the caller is its only holder. */
 void alqi_pending_release_chain(struct alqi_memprof_thread *t,
                                 struct alqi_memprof_entry *chain);
 /* Runs what is due at once.  Mode INSIDE, not within a callback. */
@@ -619,13 +633,13 @@ void alqi_pending_run_due(struct alqi_memprof_thread *t);
 /* Runs the thread's deferred alloc callbacks only. */
 void alqi_pending_run_allocs(struct alqi_memprof_thread *t);
 void alqi_pending_run_all(struct alqi_memprof_thread *t);
-/* A scanned heap's: what waits for no flush, until a callback fails. */
+/* A scanned heap's callbacks that wait for no flush, until one fails. */
 void alqi_pending_run_polled(struct alqi_memprof_thread *t);
 void alqi_pending_run_limits(struct alqi_memprof_thread *t);
-/* A scanned heap's entry owes this thread's callback. */
+/* A scanned heap's entry has a callback due on this thread. */
 void alqi_pending_push(struct alqi_memprof_thread *t,
                        struct alqi_memprof_entry *e);
-/* Owed by the domain, whose lock is held. */
+/* The domain gets the callbacks; its lock is held. */
 void alqi_pending_give_locked(struct alqi_memprof_domain *d,
                               struct alqi_entry_fifo *prompt,
                               struct alqi_entry_fifo *deferred);
@@ -633,8 +647,8 @@ void alqi_pending_give_locked(struct alqi_memprof_domain *d,
 bool alqi_stash_make(struct alqi_memprof_thread *t,
                      struct alqi_memprof_entry *e, const uintptr_t *frames,
                      size_t n_frames);
-/* Takes it back for its callback: in t->frames, or, if it is deeper than they
- * are, in pages of its own, until _told. */
+/* Returns the saved stack for the callback, and frees its nodes: in t->frames,
+ * or in pages of its own if it is deeper, until _release. */
 const uintptr_t *alqi_stash_take(struct alqi_memprof_thread *t,
                                  struct alqi_memprof_entry *e,
                                  size_t *n_frames);
@@ -642,7 +656,7 @@ void alqi_stash_release(struct alqi_memprof_thread *t, const uintptr_t *frames,
                         size_t n_frames);
 void alqi_stash_free(struct alqi_memprof_thread *t,
                      struct alqi_memprof_entry *e);
-/* Everything the thread owes, at its end. */
+/* Passes the thread's pending callbacks to its domain, at the thread's end. */
 void alqi_pending_hand_over(struct alqi_memprof_thread *t);
 
 #endif

@@ -1,14 +1,18 @@
-/* subject.h -- what the engine needs to know of the heap it watches
+/* subject.h -- what the engine needs to know of the heap that it profiles
  *
- * The engine never before which heap that is.  Two kinds of heap exist:
+ * Two kinds of heap exist:
  *
- *   scanned   The heap has domains, each run by one thread at a time, and
- *             collections.  The engine keeps each domain's entries and the
- *             heap calls alqi_memprof_after_minor / _after_major / _scan /
- *             _moved at the points of spec statmemprof 1.13.
- *   notified  The heap tells of each death by address, from any thread, at any
- *             moment: malloc.  The engine keeps an index by address.
- *             Blocks are born major and never move. */
+ *     scanned   The heap has domains, each run by one thread at a time, and
+ *               collections.  The engine keeps each domain's entries, and the
+ *               heap calls alqi_memprof_after_minor, _after_major, _scan and
+ *               _blocks at the points of scan.h.
+ *     notified  The heap (malloc) calls the engine for each death of a tracked
+ *               block, by address, from any thread at any moment.  The engine
+ *               keeps an index by address.  Blocks are born major and never
+ *               move.
+ *
+ * A subject's functions are constant; `walk` and `limits` may be set later
+ * on. */
 #ifndef ALQI_MEMPROF_SUBJECT_H
 #define ALQI_MEMPROF_SUBJECT_H
 
@@ -16,24 +20,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The calling thread's stack as the heap's program wants it told, instead of
- * the machine's: writes up to max_frames, innermost first, to *frames and their
- * number to *n_frames (max_frames if there are more).  False: it does not say,
- * the machine's is taken.  Called INSIDE, where the block is allocated. */
+/* The calling thread's stack in the terms of the program that the heap runs, in
+ * place of the machine's: writes up to max_frames, innermost first, to *frames
+ * and their number to *n_frames (max_frames if there are more).  False: no
+ * answer, the machine's stack is captured.  Called INSIDE, where the block is
+ * allocated. */
 typedef bool alqi_memprof_walk_fn(void *heap, uintptr_t *frames,
                                   size_t max_frames, size_t *n_frames);
 
-/* What a subject whose tasks have limits is told besides. */
+/* The calls that limits on tasks want. */
 struct alqi_memprof_limits {
-    /* A block was sampled for the highest_rate profile that is not of limits
-     * (engine.h): so many of its words, each of which stands for
-     * interval_words.  Called INSIDE, where the block is allocated; of a
-     * scanned heap's requests when the alloc callbacks have run. */
+    /* A block was sampled for the profile with the highest rate that does not
+     * belong to limits (engine.h): n_samples words, each of which stands for
+     * interval_words.  Called INSIDE, where the block is allocated; for a
+     * scanned heap's requests after the alloc callbacks. */
     void (*sampled)(void *heap, uint64_t n_samples, double interval_words,
                     const uintptr_t *frames, size_t n_frames);
 
     /* A callback of a profile is about to run on the calling thread, and has
-     * run; `ends` gets what `begins` returned.  May be NULL, both. */
+     * run; `ends` gets what `begins` returned.  Both may be NULL. */
     bool (*begins)(void *heap);
     void (*ends)(void *heap, bool was);
 };
@@ -49,25 +54,26 @@ struct alqi_memprof_subject {
      * rotate: whether the block survives. */
     bool (*is_marked)(void *heap, const void *block);
 
-    /* The calling thread owes callbacks, or its domain does, and did not when a
-     * poll was last asked for: see to one. */
+    /* Asks for a poll: callbacks have become due on the calling thread or its
+     * domain, and none were due when a poll was last asked for. */
     void (*request_poll)(void *heap);
 
     /* ---- notified heaps; NULL in a scanned one ---- */
 
-    /* Frees a block whose free() came while the engine could not take it. */
+    /* Frees a block whose free() came while the thread was INSIDE. */
     void (*free_delayed)(void *heap, void *block);
 
     /* ---- both ---- */
 
-    /* A profile of the domain began or ended: make every thread of the domain
-     * redraw its trigger soon (alqi_memprof_skip_words).  May be NULL. */
+    /* A profile of the domain has started or stopped: every thread of the
+     * domain is to draw its trigger anew soon (alqi_memprof_skip_words).  May
+     * be NULL. */
     void (*triggers_stale)(void *heap);
 
-    /* May be NULL, and be set later on (atomic). */
+    /* Atomic; NULL: stacks are the machine's. */
     alqi_memprof_walk_fn *walk;
 
-    /* The same. */
+    /* Atomic; NULL: no limits. */
     const struct alqi_memprof_limits *limits;
 
     /* The heap's own text, whose frames are left out of call stacks. */

@@ -1,23 +1,27 @@
-/* thread.c -- a thread's modes, its skips, and frees that came too early
+/* thread.c -- a thread's modes, its skips, and frees that must wait
  *
- *            enter                     callback begins
- *     IDLE ---------> INSIDE -----------------------------> CALLBACK
- *          <---------        <-----------------------------
- *            leave             callback ends
+ *              enter                     callback begins
+ *       IDLE ---------> INSIDE -----------------------------> CALLBACK
+ *            <---------        <-----------------------------
+ *              leave             callback ends
  *
- * A signal handler may interrupt any of them and call malloc or free:
- *   IDLE, CALLBACK  no lock is held and nothing is half done: it is served.
- *   INSIDE          its malloc is not sampled; its free of a tracked block
- *                   waits in delayed[], unfreed, until `leave`.
- * .inv.delayed  Only the thread and its own handlers touch delayed[] and
- * n_delayed, and a handler runs to its end before the thread goes on: a push is
- * a plain store, a drain ends by compare-and-swap. */
+ * A signal handler may interrupt each mode and call malloc or free:
+ *
+ *     IDLE, CALLBACK  No lock is held and nothing is half done: it is served.
+ *     INSIDE          Its malloc is not sampled.  Its free of a tracked block
+ *                     waits in delayed[], unfreed, until `leave`.
+ *
+ * .inv.delayed  Only the thread and its own handlers use delayed[] and
+ *               n_delayed, and a handler runs to its end before the thread goes
+ *               on: adding is a plain store, emptying ends by compare-and-swap.
+ *
+ * Keeps .inv.drawn, .inv.nest; .prop.signal (doc/design/memprof.md). */
 #include <string.h>
 
 #include "memprof/make.h"
 #include "memprof/state.h"
 
-enum { SKIPS_MAX = 16 }; /* expected; more are one binomial draw */
+enum { SKIPS_MAX = 16 }; /* expected samples; more are one binomial draw */
 
 static struct alqi_memprof_entry *
 delayed_free(struct alqi_memprof_thread *t, void *block)
@@ -37,7 +41,7 @@ delayed_drain(struct alqi_memprof_thread *t)
     do {
         while (done < n)
             alqi_pending_dead_chain(t, delayed_free(t, t->delayed[done++]));
-        /* Fails when a handler has pushed more since. */
+        /* fails if a handler has added more */
     } while (!__atomic_compare_exchange_n(&t->n_delayed, &n, 0, false,
                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
@@ -49,8 +53,7 @@ alqi_thread_delay_free(struct alqi_memprof_thread *t, void *block)
     uint32_t n = t->n_delayed;
 
     if (n == ALQI_MEMPROF_DELAYED_FREES) {
-        /* Freed unreported: its entry is stale until the address comes again.
-         */
+        /* Not recorded: its entry is stale until the address is reused. */
         t->dropped_nested++;
         return true;
     }
@@ -101,7 +104,7 @@ alqi_thread_samples(struct alqi_memprof_thread *t, uint64_t words_after,
     *skip = 0;
     if ((double)words_after * dist->rate > SKIPS_MAX)
         return 1 + alqi_sample_binomial(&t->rng, dist, words_after);
-    /* The skip that leaves the block is the next one: no draw is wasted. */
+    /* The skip that ends beyond the block is the next one (.inv.drawn). */
     while ((g = alqi_sample_skip_words(&t->rng, dist)) <= words_after) {
         words_after -= g;
         k++;
@@ -155,7 +158,7 @@ static void
 unlist(struct alqi_memprof_domain *d, struct alqi_memprof_thread *t)
 {
     if (!t->is_listed)
-        return; /* an unprepared fork has forgotten it */
+        return; /* an unprepared fork has reset it */
     alqi_domain_lock(d);
     t->is_listed = false;
     if (t->next_in_domain != NULL)
@@ -170,9 +173,9 @@ unlist(struct alqi_memprof_domain *d, struct alqi_memprof_thread *t)
 void
 alqi_memprof_thread_end(struct alqi_memprof_thread *thread)
 {
-    /* CALLBACK: the callback ended the thread.  Legal, and no failure.
-     * INSIDE: in a forked child, a thread that was caught with its lists half
-     * changed; they are abandoned, with the layouts nodes on them. */
+    /* CALLBACK: the callback ended the thread, which is legal and no failure.
+     * INSIDE: a forked child ends a thread whose lists were half changed; they
+     * are abandoned, with the few nodes on them. */
     bool whole = thread->mode != ALQI_MEMPROF_INSIDE;
 
     thread->mode = ALQI_MEMPROF_INSIDE;
@@ -189,7 +192,7 @@ alqi_memprof_thread_end(struct alqi_memprof_thread *thread)
     alqi_clients_leave(thread);
     alqi_tree_leave_all(thread);
     unlist(thread->domain, thread);
-    /* INSIDE for good: what the thread still frees is left alone. */
+    /* The mode stays INSIDE: what the thread still frees is ignored. */
 }
 
 void

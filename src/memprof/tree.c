@@ -1,21 +1,17 @@
 /* tree.c -- profiles of thread trees: a thread's own, and its creator's
  *
- *     A starts p          A: p            B is created by A: it takes p over.
- *      |                  |               C is created by B before B starts q
- *      +--creates--> B    B: p q          beside p, D after: C has p, D p and
- * q. |                    E was there before A started p: it C: p  <---+---> D:
- * p q   E: -  has nothing.
+ *     A starts p           A: p             B is created by A: it takes p over.
+ *      |                   |                C is created by B before B starts
+ *      +--creates--> B     B: p q           q beside p, D after: C has p, D has
+ *                    |                      p and q.  E existed before A
+ *           C: p  <--+--> D: p q   E: -     started p: it has nothing.
  *
- * At most one of a thread's was started without ALQ_MEMPROF_BESIDE: its own in
- * the sense of start and stop.
- * Each thread, and each creation under way, that has a profile is attached to
- * it; the last that goes stops it.
+ * A thread's *set* holds at most one profile that was started without
+ * ALQ_MEMPROF_BESIDE: the one that start replaces and stop ends.  Each thread,
+ * and each creation under way, that has a profile is attached to it; the last
+ * one that detaches stops it.
  *
- * .inv.trees  A thread's set is changed by that thread alone, under its
- *             domain's lock: reading its own it needs no lock, and a fork finds
- *             each set whole.  Who stops a profile does not touch the sets of
- *             others: they let go when they next arm (prune), and until then
- *             its status keeps it from getting samples. */
+ * Keeps .inv.trees, .inv.own, .inv.attached (doc/design/memprof.md). */
 #include "memprof/state.h"
 
 static bool
@@ -26,7 +22,7 @@ is_sampling(const struct alq_profile *p)
 
 /* ---- a thread's set ----------------------------------------------------- */
 
-/* What is next_skip from now on is next_skip by another dist. */
+/* The next draw arms first: the distribution has changed. */
 static void
 stale_locked(struct alqi_memprof_thread *t)
 {
@@ -61,8 +57,8 @@ alqi_tree_prune_locked(struct alqi_memprof_thread *t)
             leave_locked(t, i);
 }
 
-/* The place of p, or, when it is NULL, of the one that is not beside others
- * and sampling; n when there is none. */
+/* Returns the index of p; with p NULL that of the sampling profile which was
+ * started without ALQ_MEMPROF_BESIDE; n: there is none. */
 static unsigned
 find(const struct alqi_memprof_thread *t, const struct alq_profile *p)
 {
@@ -125,8 +121,8 @@ alqi_tree_claim(struct alqi_memprof_thread *t, struct alq_profile *p)
     return claimed;
 }
 
-/* A profile that this thread alone has is nobody else's to arm: threads come
- * to it only by being created by one that has it. */
+/* Whether only this thread has the profile.  Threads come to a profile only by
+ * being created by one that has it, so no other thread needs to arm anew. */
 static bool
 is_alone_in(const struct alqi_memprof_thread *t, const struct alq_profile *p)
 {
@@ -168,7 +164,7 @@ alqi_tree_leave_all(struct alqi_memprof_thread *t)
     alqi_domain_unlock(t->domain);
 }
 
-/* In a child whose fork ran no handlers, of a thread that is not there. */
+/* In a child of an unprepared fork, for a thread that does not exist there. */
 void
 alqi_tree_fork_reset(struct alqi_memprof_thread *t)
 {

@@ -3,7 +3,7 @@
  * Each call runs on the calling thread's state, attached if need be.  A thread
  * that is ending, or has no memory for a state, borrows the orphan's. */
 #include "memprof/preload_api.h"
-#include "preload/fence.h"
+#include "preload/limit_trigger.h"
 #include "preload/file.h"
 #include "preload/live.h"
 #include "preload/preload.h"
@@ -184,10 +184,10 @@ api_each(struct alq_profile *profile,
 static void
 api_drop(struct alq_profile *profile)
 {
-    uint32_t was = alqi_preload_shut();
+    uint32_t was = alqi_preload_bypass_begin();
 
     alqi_memprof_profile_drop(profile);
-    alqi_preload_reopen(was);
+    alqi_preload_bypass_end(was);
 }
 
 static bool
@@ -244,14 +244,14 @@ ALQI_EXPORT const struct alqi_preload_api alq_preload_api = {
     .tree_is_sampling = api_tree_is_sampling,
     .profile_stop = api_profile_stop,
     .heap_trace = api_heap_trace,
-    .fence_set = alqi_preload_fence_set,
-    .fence_arg = alqi_preload_fence_arg,
-    .fence_words = alqi_preload_fence_words,
-    .fence_is_busy = alqi_preload_fence_is_busy,
-    .fence_poll = alqi_preload_fence_poll,
-    .fence_leaves = alqi_preload_fence_leaves,
-    .fence_hold = alqi_preload_fence_hold,
-    .fence_release = alqi_preload_fence_release,
+    .limit_trigger_set = alqi_preload_limit_trigger_set,
+    .limit_trigger_arg = alqi_preload_limit_trigger_arg,
+    .limit_trigger_words = alqi_preload_limit_trigger_words,
+    .limit_trigger_is_busy = alqi_preload_limit_trigger_is_busy,
+    .limit_trigger_poll = alqi_preload_limit_trigger_poll,
+    .limit_trigger_leaves = alqi_preload_limit_trigger_leaves,
+    .limit_trigger_hold = alqi_preload_limit_trigger_hold,
+    .limit_trigger_release = alqi_preload_limit_trigger_release,
     .live_start = api_live_start,
     .live_bytes = alqi_preload_live_bytes,
     .heap_control = api_heap_control,

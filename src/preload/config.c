@@ -30,19 +30,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/defaults.h"
 #include "preload/exec.h"
 #include "preload/preload.h"
 
-enum { DEPTH_FRAMES_DEFAULT = 256 };
-
-#define RATE_DEFAULT (ALQI_WORD_BYTES / (512.0 * 1024))
-#define MEMTRACE_RATE_DEFAULT 1e-6
 #define PROBES_INTERVAL_MOST 0x1p60
 #define LIMIT_BYTES_MOST 0x1p60
 
 struct alqi_preload_config alqi_preload_config = {
-    .rate = RATE_DEFAULT,
-    .depth_frames = DEPTH_FRAMES_DEFAULT,
+    .rate = ALQI_DEFAULT_RATE,
+    .depth_frames = ALQI_DEFAULT_DEPTH_FRAMES,
 };
 
 static char own_path[1024]; /* our entry in LD_PRELOAD */
@@ -81,7 +78,7 @@ warn(const char *what, const char *key, size_t n)
 
     snprintf(text, sizeof text, "ALIQUOT: %s '%.*s'", what,
              (int)(n < 200 ? n : 200), key);
-    alqi_preload_say(text);
+    alqi_preload_log(text);
 }
 
 static bool
@@ -312,14 +309,14 @@ memtrace_settle(const char *path, const char *rate)
 {
     struct alqi_preload_config *c = &alqi_preload_config;
 
-    c->rate = MEMTRACE_RATE_DEFAULT;
+    c->rate = ALQI_DEFAULT_MEMTRACE_RATE;
     if (*rate != '\0' && (!number_parse(rate, strlen(rate), &c->rate) ||
                           !(c->rate > 0 && c->rate <= 1))) {
-        alqi_preload_say("off: MEMTRACE_RATE is no number above 0 and up to 1");
+        alqi_preload_log("off: MEMTRACE_RATE is no number above 0 and up to 1");
         return;
     }
     if (strlen(path) >= sizeof c->out) {
-        alqi_preload_say("off: MEMTRACE is too long a path");
+        alqi_preload_log("off: MEMTRACE is too long a path");
         return;
     }
     strcpy(c->out, path);
@@ -366,7 +363,7 @@ probes_settle(void)
     struct alqi_preload_config *c = &alqi_preload_config;
 
     if (c->has_probes && c->probes_rate == 0)
-        c->probes_rate = c->is_exact && c->is_on ? 1 : RATE_DEFAULT;
+        c->probes_rate = c->is_exact && c->is_on ? 1 : ALQI_DEFAULT_RATE;
 }
 
 /* A variable too long for that is the program's that is executed, no more. */
@@ -394,7 +391,7 @@ alqi_preload_config_read(char **envp)
     if (c->out[0] == '\0' && !c->is_off && !c->has_control && c->signal == 0)
         memtrace_read(envp);
     if (c->is_off && c->is_exact) {
-        alqi_preload_say("ALIQUOT: exact is ignored with off: what is started "
+        alqi_preload_log("ALIQUOT: exact is ignored with off: what is started "
                          "later is sampled");
         c->is_exact = false;
     }
@@ -402,7 +399,7 @@ alqi_preload_config_read(char **envp)
         c->is_on = c->out[0] != '\0' && !c->is_off;
     probes_settle();
     if (at != NULL && !c->is_on && !is_startable_later(c))
-        alqi_preload_say("ALIQUOT: nothing is recorded: it lacks out=FILE");
+        alqi_preload_log("ALIQUOT: nothing is recorded: it lacks out=FILE");
     if (at == NULL || c->is_memtrace)
         return;
     passed_keep(*at);

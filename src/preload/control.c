@@ -1,7 +1,13 @@
-/* control.c -- see control.h
+/* control.c -- start, stop, rate and status of the recorder, while it runs
+ *
+ *   off --start--> sampling --stop--> stopped --start--> sampling
+ *
+ * An operation runs on the server's thread, or on the thread that the user's
+ * signal interrupted.  If that thread is inside the profiler, the toggle waits
+ * in alqi_preload_pending until the thread leaves it.
  *
  * .inv.orphan  One operation at a time: it holds the orphan's lock, which fork
- *              takes first, so a child never meets half of one.
+ *              takes first, so a child never finds half of one.
  * .inv.quiet   An operation runs on a thread that holds none of our locks, with
  *              its countdown parked and its signals blocked: nothing of the
  *              program runs on the thread meanwhile, and what libc allocates
@@ -11,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/defaults.h"
 #include "preload/control.h"
 #include "preload/exact.h"
 #include "preload/file.h"
@@ -19,7 +26,6 @@
 #include "wire/side.h"
 
 #define OUT_DEFAULT "aliquot.%e.%p.alqraw"
-#define RATE_DEFAULT (ALQI_WORD_BYTES / (512.0 * 1024))
 
 /* Toggles that came while their thread was inside the profiler. */
 _Atomic(uint32_t) alqi_preload_pending;
@@ -43,7 +49,7 @@ is_quiet(void)
 }
 
 static bool
-quiet_enter(struct quiet *q, char *said)
+quiet_enter(struct quiet *q, char *reply)
 {
     struct alqi_preload_hot *hot = &alqi_preload_hot;
     sigset_t all;
@@ -53,11 +59,11 @@ quiet_enter(struct quiet *q, char *said)
     hot->is_controlling = true;
     q->left = hot->left_words;
     hot->left_words = ALQI_PARKED;
-    if (alqi_preload_is_stray_fork())
+    if (alqi_preload_is_fork_unprepared())
         alqi_preload_fork_child_unprepared();
     q->orphan = alqi_preload_orphan_lock();
     if (q->orphan == NULL)
-        snprintf(said, ALQI_PRELOAD_SAID_BYTES,
+        snprintf(reply, ALQI_PRELOAD_REPLY_BYTES,
                  "there is no memory for the profiler's tables");
     return q->orphan != NULL;
 }
@@ -76,26 +82,26 @@ quiet_leave(struct quiet *q)
     sigprocmask(SIG_SETMASK, &q->mask, NULL);
 }
 
-/* ---- what is said -------------------------------------------------------- */
+/* ---- the reply ----------------------------------------------------------- */
 
 static size_t
-put(char *said, size_t n, const char *key, const char *value)
+put(char *reply, size_t n, const char *key, const char *value)
 {
-    return alqi_side_put(said, ALQI_PRELOAD_SAID_BYTES, n, key, value);
+    return alqi_side_put(reply, ALQI_PRELOAD_REPLY_BYTES, n, key, value);
 }
 
 static size_t
-put_count(char *said, size_t n, const char *key, enum alqi_raw_counter counter)
+put_count(char *reply, size_t n, const char *key, enum alqi_raw_counter counter)
 {
     char text[24];
 
     snprintf(text, sizeof text, "%llu",
              (unsigned long long)alqi_preload_file_header()->counters[counter]);
-    return put(said, n, key, text);
+    return put(reply, n, key, text);
 }
 
 static void
-state_say(char *said)
+state_put(char *reply)
 {
     const char *state = "stopped";
     char text[40];
@@ -108,29 +114,29 @@ state_say(char *said)
         state = "sampling";
     else if (!alqi_preload_stream_has_file())
         state = "off";
-    said[0] = '\0';
-    n = put(said, 0, "state", state);
+    reply[0] = '\0';
+    n = put(reply, 0, "state", state);
     snprintf(text, sizeof text, "%.17g", alqi_preload_config.rate);
-    n = put(said, n, "rate", text);
-    n = put_count(said, n, "samples", ALQI_RAW_SAMPLES);
-    n = put_count(said, n, "frees", ALQI_RAW_FREES);
-    n = put_count(said, n, "dropped_nested", ALQI_RAW_DROPPED_NESTED);
-    n = put_count(said, n, "dropped_nomem", ALQI_RAW_DROPPED_NOMEM);
-    n = put_count(said, n, "dropped_space", ALQI_RAW_DROPPED_SPACE);
-    n = put_count(said, n, "dropped_cap", ALQI_RAW_DROPPED_CAP);
-    n = put_count(said, n, "lost_frees", ALQI_RAW_LOST_FREES);
-    put(said, n, "file", alqi_preload_file_path());
+    n = put(reply, n, "rate", text);
+    n = put_count(reply, n, "samples", ALQI_RAW_SAMPLES);
+    n = put_count(reply, n, "frees", ALQI_RAW_FREES);
+    n = put_count(reply, n, "dropped_nested", ALQI_RAW_DROPPED_NESTED);
+    n = put_count(reply, n, "dropped_nomem", ALQI_RAW_DROPPED_NOMEM);
+    n = put_count(reply, n, "dropped_space", ALQI_RAW_DROPPED_SPACE);
+    n = put_count(reply, n, "dropped_cap", ALQI_RAW_DROPPED_CAP);
+    n = put_count(reply, n, "lost_frees", ALQI_RAW_LOST_FREES);
+    put(reply, n, "file", alqi_preload_file_path());
 }
 
 /* ---- operations, within quiet -------------------------------------------- */
 
 /* Exactness is for the whole recording, or it is none. */
 static bool
-exact_refuse(char *said)
+exact_refuse(char *reply)
 {
     if (alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
         return false;
-    snprintf(said, ALQI_PRELOAD_SAID_BYTES,
+    snprintf(reply, ALQI_PRELOAD_REPLY_BYTES,
              alqi_preload_exact_is(ALQI_PRELOAD_EXACT_ALL)
                  ? "this process records every block (exact mode); that cannot "
                    "be switched"
@@ -140,7 +146,7 @@ exact_refuse(char *said)
 }
 
 static bool
-recorder_begin(struct quiet *q, double rate, const char *out, char *said)
+recorder_begin(struct quiet *q, double rate, const char *out, char *reply)
 {
     bool had_file = alqi_preload_stream_has_file();
     enum alq_status status = alqi_preload_recorder_rate(q->orphan, rate, out);
@@ -148,27 +154,28 @@ recorder_begin(struct quiet *q, double rate, const char *out, char *said)
     if (status == ALQ_OK && !had_file)
         alqi_preload_flag(ALQI_RAW_LATE);
     if (status == ALQ_OK) {
-        state_say(said);
+        state_put(reply);
         return true;
     }
     if (status == ALQ_EIO)
-        snprintf(said, ALQI_PRELOAD_SAID_BYTES,
+        snprintf(reply, ALQI_PRELOAD_REPLY_BYTES,
                  "the process cannot make the recording: %s",
                  alqi_preload_file_error());
     else
-        snprintf(said, ALQI_PRELOAD_SAID_BYTES, "%s", alq_status_text(status));
+        snprintf(reply, ALQI_PRELOAD_REPLY_BYTES, "%s",
+                 alq_status_text(status));
     return false;
 }
 
 static bool
-start(struct quiet *q, double rate, const char *out, char *said)
+start(struct quiet *q, double rate, const char *out, char *reply)
 {
     bool has_file = alqi_preload_stream_has_file();
 
-    if (exact_refuse(said))
+    if (exact_refuse(reply))
         return false;
     if (out != NULL && has_file) {
-        snprintf(said, ALQI_PRELOAD_SAID_BYTES,
+        snprintf(reply, ALQI_PRELOAD_REPLY_BYTES,
                  "there is a recording already, %s; a start goes on with it, "
                  "and a snapshot copies it",
                  alqi_preload_file_path());
@@ -179,75 +186,75 @@ start(struct quiet *q, double rate, const char *out, char *said)
     if (rate == 0)
         rate = alqi_preload_config.rate;
     if (rate == 0)
-        rate = RATE_DEFAULT;
+        rate = ALQI_DEFAULT_RATE;
     if (alqi_preload_recorder_is_on() && rate == alqi_preload_config.rate) {
-        state_say(said);
+        state_put(reply);
         return true;
     }
-    return recorder_begin(q, rate, out, said);
+    return recorder_begin(q, rate, out, reply);
 }
 
 static bool
-stop(struct quiet *q, char *said)
+stop(struct quiet *q, char *reply)
 {
     enum alq_status status = ALQ_OK;
 
-    if (exact_refuse(said))
+    if (exact_refuse(reply))
         return false;
     if (alqi_preload_recorder_is_on())
         status = alqi_preload_recorder_stop(q->orphan);
     if (status == ALQ_OK) {
-        state_say(said);
+        state_put(reply);
         return true;
     }
-    snprintf(said, ALQI_PRELOAD_SAID_BYTES, "%s", alq_status_text(status));
+    snprintf(reply, ALQI_PRELOAD_REPLY_BYTES, "%s", alq_status_text(status));
     return false;
 }
 
 bool
-alqi_preload_control_start(double rate, const char *out, char *said)
+alqi_preload_control_start(double rate, const char *out, char *reply)
 {
     struct quiet q;
-    bool ok = quiet_enter(&q, said) && start(&q, rate, out, said);
+    bool ok = quiet_enter(&q, reply) && start(&q, rate, out, reply);
 
     quiet_leave(&q);
     return ok;
 }
 
 bool
-alqi_preload_control_stop(char *said)
+alqi_preload_control_stop(char *reply)
 {
     struct quiet q;
-    bool ok = quiet_enter(&q, said) && stop(&q, said);
+    bool ok = quiet_enter(&q, reply) && stop(&q, reply);
 
     quiet_leave(&q);
     return ok;
 }
 
 bool
-alqi_preload_control_rate(double rate, char *said)
+alqi_preload_control_rate(double rate, char *reply)
 {
     struct quiet q;
-    bool ok = quiet_enter(&q, said) && !exact_refuse(said);
+    bool ok = quiet_enter(&q, reply) && !exact_refuse(reply);
 
     if (ok && alqi_preload_recorder_is_on()) {
-        ok = recorder_begin(&q, rate, NULL, said);
+        ok = recorder_begin(&q, rate, NULL, reply);
     } else if (ok) {
         alqi_preload_config.rate = rate;
-        state_say(said);
+        state_put(reply);
     }
     quiet_leave(&q);
     return ok;
 }
 
 bool
-alqi_preload_control_status(char *said)
+alqi_preload_control_status(char *reply)
 {
     struct quiet q;
-    bool ok = quiet_enter(&q, said);
+    bool ok = quiet_enter(&q, reply);
 
     if (ok)
-        state_say(said);
+        state_put(reply);
     quiet_leave(&q);
     return ok;
 }
@@ -255,36 +262,36 @@ alqi_preload_control_status(char *said)
 /* ---- toggle -------------------------------------------------------------- */
 
 static void
-toggle_say(bool ok, const char *said)
+toggle_log(bool ok, const char *reply)
 {
-    char text[ALQI_PRELOAD_SAID_BYTES], samples[24];
+    char text[ALQI_PRELOAD_REPLY_BYTES], samples[24];
 
     if (!ok) {
-        alqi_preload_say(said);
+        alqi_preload_log(reply);
         return;
     }
     if (!alqi_preload_recorder_is_on()) {
-        alqi_side_get(said, "samples", samples, sizeof samples);
+        alqi_side_get(reply, "samples", samples, sizeof samples);
         snprintf(text, sizeof text, "stopped; %s sampled blocks so far in %s",
                  samples, alqi_preload_file_path());
     } else {
         snprintf(text, sizeof text, "sampling, recorded to %s",
                  alqi_preload_file_path());
     }
-    alqi_preload_say(text);
+    alqi_preload_log(text);
 }
 
 static void
 toggle(void)
 {
-    char said[ALQI_PRELOAD_SAID_BYTES];
+    char reply[ALQI_PRELOAD_REPLY_BYTES];
     struct quiet q;
-    bool ok = quiet_enter(&q, said);
+    bool ok = quiet_enter(&q, reply);
 
     if (ok)
-        ok = alqi_preload_recorder_is_on() ? stop(&q, said)
-                                           : start(&q, 0, NULL, said);
-    toggle_say(ok, said);
+        ok = alqi_preload_recorder_is_on() ? stop(&q, reply)
+                                           : start(&q, 0, NULL, reply);
+    toggle_log(ok, reply);
     quiet_leave(&q);
 }
 

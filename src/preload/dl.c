@@ -20,7 +20,7 @@ static void *(*_Atomic real_dlopen)(const char *, int);
 static ALQI_NOINLINE int
 mode_without_deepbind(int mode)
 {
-    static _Atomic(bool) has_said;
+    static _Atomic(bool) has_logged;
 
     if (ALQI_UNLIKELY(
             atomic_load_explicit(&real_dlopen, memory_order_relaxed) == NULL))
@@ -29,8 +29,8 @@ mode_without_deepbind(int mode)
     if ((mode & RTLD_DEEPBIND) == 0)
         return mode;
     alqi_preload_count(ALQI_RAW_DEEPBIND_DROPPED, 1);
-    if (alqi_preload_config.is_on && !atomic_exchange(&has_said, true))
-        alqi_preload_say("RTLD_DEEPBIND is dropped from dlopen, or what the "
+    if (alqi_preload_config.is_on && !atomic_exchange(&has_logged, true))
+        alqi_preload_log("RTLD_DEEPBIND is dropped from dlopen, or what the "
                          "library allocates would not be seen");
     return mode & ~RTLD_DEEPBIND;
 }
@@ -71,7 +71,7 @@ dlclose(void *handle)
         alqi_stack_forget();
         alqi_preload_nodes_forget();
         alqi_preload_hot.is_controlling = false;
-        alqi_preload_pending_look();
+        alqi_preload_pending_poll();
     }
     return result;
 }

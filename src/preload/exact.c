@@ -160,7 +160,7 @@ ready_slow(struct alqi_preload_thread *thread)
     if (x->chunk == NULL && !turn(x))
         return NULL;
     if (!x->is_announced) {
-        (void)alqi_preload_look_name(x->name);
+        (void)alqi_preload_poll_name(x->name);
         announce(thread, x);
     }
     return x->is_announced ? x : NULL;
@@ -190,10 +190,10 @@ put_between(struct alqi_preload_thread *thread, uint64_t ticks)
         return;
     now_ns = alqi_plat_mono_ns_sigsafe();
     alqi_exact_put_clock(&x->encoder, ticks, now_ns);
-    rss_bytes = alqi_preload_look_rss(now_ns);
+    rss_bytes = alqi_preload_poll_rss(now_ns);
     if (rss_bytes != 0)
         alqi_exact_put_control(&x->encoder, ALQI_EXACT_RSS, rss_bytes);
-    if (alqi_preload_look_name(x->name))
+    if (alqi_preload_poll_name(x->name))
         alqi_exact_put_thread(&x->encoder, ticks, thread->index, thread->tid,
                               x->name);
     if (x->clock_step_ticks < CLOCK_LAST_TICKS)
@@ -491,7 +491,7 @@ alqi_preload_exact_start(void)
     alqi_preload_flag(ALQI_RAW_IS_EXACT);
     atomic_store(&alqi_preload_exact_mode, ALQI_PRELOAD_EXACT_ALL);
     alqi_memprof_filter_stop_all();
-    alqi_preload_kick_all(NULL);
+    alqi_preload_rearm_all(NULL);
 }
 
 /* Its name once more: most threads get one after their first allocation. */
@@ -502,7 +502,7 @@ alqi_preload_exact_thread_end(struct alqi_preload_thread *thread)
 
     if (x == NULL || x->epoch != exact.epoch || !x->is_announced)
         return;
-    if (alqi_preload_look_name(x->name))
+    if (alqi_preload_poll_name(x->name))
         announce(thread, x);
     x->is_announced = false;
     x->serial = 0;

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plat/socket.h"
 #include "preload/file.h"
 #include "preload/preload.h"
 
@@ -38,7 +39,7 @@ static struct {
     dev_t device;
     ino_t inode;
     uint64_t retry_after_ns;
-    bool has_said_full;
+    bool has_logged_full;
     char path[1200];
     char error[1400]; /* the last that was said */
 } file = {.lock = ALQI_PLAT_LOCK(PRELOAD_FILE)};
@@ -162,24 +163,6 @@ alqi_preload_heap_name(char *out, size_t capacity)
 }
 
 /* ---- the descriptor ------------------------------------------------------ */
-
-/* Out of the way of programs that expect 3, and of the 63 and 255 of shells;
- * the kernel's table of descriptors grows from 64 to 256 places. */
-int
-alqi_preload_fd_move_up(int fd)
-{
-    static const int floors[] = {230, 100, 20};
-
-    for (size_t i = 0; i < ALQI_COUNT_OF(floors); i++) {
-        int high = fcntl(fd, F_DUPFD_CLOEXEC, floors[i]);
-
-        if (high >= 0) {
-            close(fd);
-            return high;
-        }
-    }
-    return fd;
-}
 
 /* To go on would raise SIGXFSZ. */
 static off_t
@@ -370,7 +353,7 @@ say_failed(const char *result, const char *what)
     snprintf(file.error, sizeof file.error, "%s %s: %s", what, file.path,
              failure());
     snprintf(text, sizeof text, "%s: %s", result, file.error);
-    alqi_preload_say(text);
+    alqi_preload_log(text);
 }
 
 /* memtrace writes over the trace that was there.  So do we, if it is one: a
@@ -516,7 +499,7 @@ alqi_preload_file_create(uint32_t flags)
     }
     header_fill(file.header, executable, flags);
     file.retry_after_ns = 0;
-    file.has_said_full = false;
+    file.has_logged_full = false;
     return true;
 }
 
@@ -537,8 +520,8 @@ static void
 chunk_failed_locked(uint64_t now_ns)
 {
     file.retry_after_ns = now_ns + RETRY_NS;
-    if (!file.has_said_full) {
-        file.has_said_full = true;
+    if (!file.has_logged_full) {
+        file.has_logged_full = true;
         say_failed(alqi_preload_config.is_exact ? "blocks are dropped for now"
                                                 : "samples are dropped for now",
                    "making room in");

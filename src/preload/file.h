@@ -36,9 +36,6 @@ bool alqi_preload_file_name(char *out, size_t capacity, const char *pattern);
  * false when it does not fit. */
 bool alqi_preload_heap_name(char *out, size_t capacity);
 
-/* The same file at a number out of the program's way. */
-int alqi_preload_fd_move_up(int fd);
-
 /* Maps so many bytes of the recording, for chunks to come; false: no room. */
 bool alqi_preload_file_reserve(size_t bytes);
 

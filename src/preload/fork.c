@@ -75,6 +75,7 @@ before(void)
         return;
     }
     window_open(hot);
+    alqi_plat_lock(&alqi_preload_server.lock);
     alqi_preload_spawn_fork_prepare();
     alqi_preload_threads_fork_prepare();
     alqi_memprof_fork_prepare();
@@ -98,6 +99,7 @@ after_in_parent(void)
     alqi_memprof_fork_parent();
     alqi_preload_threads_fork_parent();
     alqi_preload_spawn_fork_parent();
+    alqi_plat_unlock(&alqi_preload_server.lock);
     window_close(&alqi_preload_hot);
 }
 

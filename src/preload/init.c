@@ -18,7 +18,7 @@
 #include "preload/control.h"
 #include "preload/exact.h"
 #include "preload/exec.h"
-#include "preload/fence.h"
+#include "preload/limit_trigger.h"
 #include "preload/file.h"
 #include "preload/limit.h"
 #include "preload/preload.h"
@@ -36,7 +36,7 @@ own_pid(void)
 }
 
 void
-alqi_preload_say(const char *text)
+alqi_preload_log(const char *text)
 {
     char line[1600];
     int n = snprintf(line, sizeof line, "aliquot: %d: %s\n", own_pid(), text);
@@ -56,15 +56,15 @@ free_delayed(void *heap, void *block)
 }
 
 static const struct alqi_memprof_limits limits = {
-    .sampled = alqi_preload_fence_sampled,
+    .sampled = alqi_preload_limit_trigger_sampled,
 };
 
 static struct alqi_memprof_subject subject = {
     .free_delayed = free_delayed,
-    .triggers_stale = alqi_preload_kick_all,
+    .triggers_stale = alqi_preload_rearm_all,
 };
 
-/* From the first fence on: without one a sample asks nobody. */
+/* From the first limit trigger on; without one a sample notifies no limit. */
 void
 alqi_preload_limits_begin(void)
 {
@@ -89,7 +89,7 @@ is_bypassed(void)
     if (winner.dli_fbase == ours.dli_fbase ||
         (symbol != NULL && symbol->st_shndx == SHN_UNDEF))
         return false;
-    alqi_preload_say("this program brings its own malloc: nothing of it can "
+    alqi_preload_log("this program brings its own malloc: nothing of it can "
                      "be recorded");
     return true;
 }
@@ -108,11 +108,11 @@ probes_start(void)
         alqi_probes_start(alqi_preload_domain, c->probes_rate, c->seed);
 
     if (status != ALQ_OK)
-        alqi_preload_say("no probes: no memory for the profiler's tables");
+        alqi_preload_log("no probes: no memory for the profiler's tables");
 }
 
 static void
-memtrace_say(void)
+memtrace_log(void)
 {
     char text[2200];
     const char *path = alqi_preload_file_path();
@@ -122,7 +122,7 @@ memtrace_say(void)
              "makes it a memtrace trace",
              path, path, path);
     if (path[0] != '\0')
-        alqi_preload_say(text);
+        alqi_preload_log(text);
 }
 
 /* A destructor, no handler of atexit: it would take one of the places in the
@@ -132,7 +132,7 @@ on_exit_mark(void)
 {
     if (!alqi_preload_config.is_on && !is_startable())
         return;
-    alqi_preload_look_last();
+    alqi_preload_poll_last();
     alqi_preload_recorder_drops();
     alqi_preload_flag(ALQI_RAW_EXITED);
 }
@@ -159,7 +159,7 @@ recording_start(void)
     struct alqi_preload_thread *orphan = alqi_preload_orphan_lock();
 
     if (orphan == NULL) {
-        alqi_preload_say("off: no memory for the profiler's tables");
+        alqi_preload_log("off: no memory for the profiler's tables");
         return;
     }
     alqi_preload_limit_start(); /* first: the recorder's seed is the last */
@@ -168,7 +168,7 @@ recording_start(void)
     if (is_hopeless)
         alqi_preload_flag(ALQI_RAW_OWN_MALLOC);
     if (alqi_preload_config.is_memtrace)
-        memtrace_say();
+        memtrace_log();
 }
 
 /* Off for good: the one cost left is each thread's first allocation. */
@@ -199,7 +199,7 @@ alqi_preload_begin(void)
     int saved = errno;
 
     if (getauxval(AT_SECURE) != 0) {
-        alqi_preload_say("off: the program runs with more rights than its "
+        alqi_preload_log("off: the program runs with more rights than its "
                          "user");
         switch_off();
         return;
@@ -211,12 +211,12 @@ alqi_preload_begin(void)
     }
     if (c->reserve_bytes != 0 &&
         !alqi_plat_pages_reserve(c->reserve_bytes, true)) {
-        alqi_preload_say("off: no memory to reserve");
+        alqi_preload_log("off: no memory to reserve");
         switch_off();
         return;
     }
     if (!engine_start()) {
-        alqi_preload_say("off: no memory for the profiler's tables");
+        alqi_preload_log("off: no memory for the profiler's tables");
         switch_off();
         return;
     }
@@ -240,7 +240,7 @@ start(void)
         alqi_preload_exec_start();
         alqi_preload_signal_install();
         if (alqi_preload_config.has_control)
-            alqi_preload_serve();
+            alqi_preload_serve("");
         if (alqi_preload_config.reserve_bytes != 0)
             alqi_preload_confine(ALQI_PLAT_FEW_CALLS);
     }

@@ -1,12 +1,17 @@
-/* limit.c -- see limit.h
+/* limit.c -- limits on the bytes that the process allocates, or keeps alive
  *
- * The thread whose allocation passes a limit writes that into the recording's
- * header, and tells the aliquot that records the process, through a named pipe
- * beside the recording: a report is made there, up to that moment, and so is
- * the signal sent.  Where nobody listens the process says a line and signals
- * itself.  To be killed it never waits for anybody: the recording has all.
+ *   counting (live.c) --a sum passes its limit--> due --the thread takes it-->
+ *   reached, once and for all
  *
- * System calls are bare: the libc's are cancellation points. */
+ * The thread whose allocation passes a limit writes the sums into the
+ * recording's header and notifies the aliquot that records the process, through
+ * a named pipe beside the recording.  That aliquot makes the report and sends
+ * the signal.  If no process reads the pipe, the thread logs a line and signals
+ * its own process; for SIGKILL it does so in any case, since the recording is
+ * complete.
+ *
+ * .inv.bare  System calls are made without the libc, whose wrappers are
+ *            cancellation points. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,7 +25,7 @@
 #include "preload/live.h"
 #include "preload/stream.h"
 
-/* ---- telling ------------------------------------------------------------- */
+/* ---- notification -------------------------------------------------------- */
 
 /* Beside the recording.  False: too long. */
 static bool
@@ -35,7 +40,7 @@ pipe_name(char *out, size_t capacity)
 }
 
 static bool
-tell_recorder(void)
+recorder_notify(void)
 {
     char name[1300], line[300];
     const char *path = alqi_preload_file_path();
@@ -59,7 +64,7 @@ tell_recorder(void)
 }
 
 static void
-say(enum alqi_raw_limit_kind kind, const struct alqi_raw_limit *l)
+limit_log(enum alqi_raw_limit_kind kind, const struct alqi_raw_limit *l)
 {
     bool is_live = kind == ALQI_RAW_LIMIT_LIVE;
     const char *path = alqi_preload_file_path();
@@ -70,10 +75,10 @@ say(enum alqi_raw_limit_kind kind, const struct alqi_raw_limit *l)
              is_live ? "are alive" : "were allocated",
              (unsigned long long)l->bytes,
              path[0] != '\0' ? "; recorded to " : "", path);
-    alqi_preload_say(text);
+    alqi_preload_log(text);
 }
 
-/* ---- doing --------------------------------------------------------------- */
+/* ---- a limit is reached -------------------------------------------------- */
 
 static void
 note(struct alqi_preload_thread *thread, enum alqi_raw_limit_kind kind)
@@ -92,28 +97,28 @@ note(struct alqi_preload_thread *thread, enum alqi_raw_limit_kind kind)
 }
 
 static void
-meet(struct alqi_preload_thread *thread, enum alqi_raw_limit_kind kind)
+reached(struct alqi_preload_thread *thread, enum alqi_raw_limit_kind kind)
 {
     int signal = alqi_preload_config.limit_signal;
-    bool is_told;
+    bool is_notified;
 
     note(thread, kind);
-    is_told = tell_recorder();
-    if (!is_told)
-        say(kind, &alqi_preload_file_header()->limits[kind]);
-    if (signal == SIGKILL || (signal != 0 && !is_told))
+    is_notified = recorder_notify();
+    if (!is_notified)
+        limit_log(kind, &alqi_preload_file_header()->limits[kind]);
+    if (signal == SIGKILL || (signal != 0 && !is_notified))
         syscall(SYS_kill, getpid(), signal);
 }
 
 void
-alqi_preload_limit_meet(struct alqi_preload_thread *thread)
+alqi_preload_limit_reached(struct alqi_preload_thread *thread)
 {
     uint32_t due = atomic_exchange(&alqi_preload_live_due, 0);
     int saved = errno;
 
     for (unsigned kind = 0; kind < ALQI_RAW_LIMITS; kind++)
         if ((due >> kind & 1) != 0)
-            meet(thread, (enum alqi_raw_limit_kind)kind);
+            reached(thread, (enum alqi_raw_limit_kind)kind);
     errno = saved;
 }
 
@@ -138,5 +143,5 @@ alqi_preload_limit_start(void)
     status = alqi_preload_live_start(thread, c->is_exact ? 1 : c->rate);
     alqi_preload_unpark(thread, left);
     if (status != ALQ_OK)
-        alqi_preload_say("no limit: no memory for the profiler's tables");
+        alqi_preload_log("no limit: no memory for the profiler's tables");
 }

@@ -13,7 +13,7 @@ void alqi_preload_limit_start(void);
 
 /* Does what is to be done about limits that are due (live.h).  The thread is
  * outside the engine.  errno is preserved; may not return. */
-void alqi_preload_limit_meet(struct alqi_preload_thread *thread);
+void alqi_preload_limit_reached(struct alqi_preload_thread *thread);
 
 #pragma GCC visibility pop
 

@@ -67,11 +67,11 @@ bits_from(double rate)
 static int
 on_alloc(void *rate, const struct alq_allocation *a, uintptr_t *data)
 {
-    struct alqi_sample_dist law;
+    struct alqi_sample_dist dist;
     uint64_t weight, alive, ever;
 
-    alqi_sample_dist_set(&law, rate_from((uint64_t)(uintptr_t)rate));
-    weight = alqi_sample_weight(&law, alqi_base_malloc_words(a->size_bytes),
+    alqi_sample_dist_set(&dist, rate_from((uint64_t)(uintptr_t)rate));
+    weight = alqi_sample_weight(&dist, alqi_base_malloc_words(a->size_bytes),
                                 a->size_bytes);
     *data = weight;
     alive = weight + atomic_fetch_add_explicit(&live.live_bytes, weight,
@@ -125,10 +125,10 @@ alqi_preload_live_start(struct alqi_preload_thread *thread, double rate)
         return status;
     atomic_store(&live.rate_bits, bits_from(rate));
     old = atomic_exchange(&live.profile, profile);
-    was = alqi_preload_shut();
+    was = alqi_preload_bypass_begin();
     if (old != NULL)
         alqi_memprof_profile_drop(old);
-    alqi_preload_reopen(was);
+    alqi_preload_bypass_end(was);
     return ALQ_OK;
 }
 

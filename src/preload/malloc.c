@@ -13,7 +13,7 @@
 
 #include "memprof/filter.h"
 #include "preload/exact.h"
-#include "preload/fence.h"
+#include "preload/limit_trigger.h"
 #include "preload/limit.h"
 #include "preload/live.h"
 #include "preload/preload.h"
@@ -43,7 +43,7 @@ sample(struct alqi_preload_thread *thread, void *block, size_t size_bytes,
                                       words_after, caller);
     alqi_preload_arm(thread, skip_words);
     if (alqi_preload_live_is_due())
-        alqi_preload_limit_meet(thread);
+        alqi_preload_limit_reached(thread);
     errno = saved;
 }
 
@@ -77,22 +77,22 @@ words_after(int64_t left, uint64_t words)
     return (n < words ? n : words) - 1;
 }
 
-/* The countdown stood at the fence, or at a sample with the fence behind it. */
+/* The countdown stood at the limit trigger, or at a sample before it. */
 static ALQI_NOINLINE void
-tripped_fenced(struct alqi_preload_thread *thread, void *block,
-               size_t size_bytes, uint64_t words,
-               const struct alqi_stack_regs *caller)
+tripped_at_trigger(struct alqi_preload_thread *thread, void *block,
+                   size_t size_bytes, uint64_t words,
+                   const struct alqi_stack_regs *caller)
 {
-    bool was_kicked = alqi_preload_is_kicked(alqi_preload_hot.left_words);
+    bool was_rearm_due = alqi_preload_is_rearm_due(alqi_preload_hot.left_words);
 
-    alqi_preload_fence_settle(thread);
+    alqi_preload_limit_trigger_update(thread);
     if (block == NULL) { /* no trial, and not allocated */
-        thread->fence.words -= words;
+        thread->limit_trigger.words -= words;
         thread->engine_left_words += (int64_t)words;
-        alqi_preload_rest(thread, thread->engine_left_words, was_kicked);
+        alqi_preload_rest(thread, thread->engine_left_words, was_rearm_due);
         return;
     }
-    if (was_kicked) {
+    if (was_rearm_due) {
         alqi_preload_rearm(thread);
         thread->engine_left_words -= (int64_t)words;
     }
@@ -134,17 +134,17 @@ tripped_by(const struct alqi_stack_regs *caller, void *block, size_t size_bytes,
     struct alqi_preload_thread *thread = hot->thread;
     int64_t left = hot->left_words;
 
-    if (ALQI_UNLIKELY(alqi_preload_is_stray_fork()))
+    if (ALQI_UNLIKELY(alqi_preload_is_fork_unprepared()))
         thread = alqi_preload_fork_child_unprepared();
     if (thread != NULL && thread->memprof.mode != ALQI_MEMPROF_IDLE) {
         alqi_preload_tripped_inside(words);
         return block;
     }
-    if (thread != NULL && alqi_preload_fence_is_up(thread)) {
-        if (thread->fence.is_asking)
+    if (thread != NULL && alqi_preload_limit_trigger_is_up(thread)) {
+        if (thread->limit_trigger.is_asking)
             hot->left_words = ALQI_PARKED;
         else
-            tripped_fenced(thread, block, size_bytes, words, caller);
+            tripped_at_trigger(thread, block, size_bytes, words, caller);
         return block;
     }
     if (block == NULL) {
@@ -156,7 +156,7 @@ tripped_by(const struct alqi_stack_regs *caller, void *block, size_t size_bytes,
             hot->left_words = 0;
         return NULL;
     }
-    if (thread == NULL || alqi_preload_is_kicked(left)) {
+    if (thread == NULL || alqi_preload_is_rearm_due(left)) {
         /* New thread, or new profiles: draw, then try these words. */
         if (thread == NULL)
             thread = alqi_preload_thread_attach();
@@ -203,15 +203,16 @@ alqi_preload_tried(void *block, size_t size_bytes)
     struct alqi_preload_thread *thread = alqi_preload_hot.thread;
 
     if (thread != NULL)
-        alqi_preload_fence_pass(thread, alqi_base_malloc_words(size_bytes));
+        alqi_preload_limit_trigger_pass(thread,
+                                        alqi_base_malloc_words(size_bytes));
     return tried(block, size_bytes);
 }
 
 /* ---- requests ---------------------------------------------------------------
  *
- * Words are counted first: where the countdown has passed zero a fence may
- * refuse them before anything is done, else the call ends in a jump to the
- * allocator. */
+ * Words are counted first: where the countdown has passed zero a limit
+ * trigger may refuse them before anything is done, else the call ends in a jump
+ * to the allocator. */
 
 /* (size + 15) >> 3 is alqi_base_malloc_words(size) below SIZE_MAX - 15, and at
  * most 1 above: such requests fail. */
@@ -238,7 +239,7 @@ sized_slow(size_t size, void *(*const *real)(size_t))
     int64_t left;
     void *block;
 
-    if (!alqi_preload_fence_asked(words))
+    if (!alqi_preload_limit_trigger_asked(words))
         return NULL;
     left = park();
     block = (*real)(size);
@@ -253,7 +254,7 @@ aligned_slow(size_t align, size_t size, void *(*const *real)(size_t, size_t))
     int64_t left;
     void *block;
 
-    if (!alqi_preload_fence_asked(words))
+    if (!alqi_preload_limit_trigger_asked(words))
         return NULL;
     left = park();
     block = (*real)(align, size);
@@ -268,7 +269,7 @@ calloc_slow(size_t n, size_t size, size_t bytes)
     int64_t left;
     void *block;
 
-    if (!alqi_preload_fence_asked(words))
+    if (!alqi_preload_limit_trigger_asked(words))
         return NULL;
     left = park();
     block = alqi_preload_real.calloc(n, size);
@@ -292,7 +293,7 @@ memalign_slow(void **out, size_t align, size_t size)
     int saved = errno, status;
     int64_t left;
 
-    if (!alqi_preload_fence_asked(words)) {
+    if (!alqi_preload_limit_trigger_asked(words)) {
         errno = saved;
         return ENOMEM;
     }
@@ -339,7 +340,7 @@ untrack(void *block)
     int saved = errno;
     bool may_free;
 
-    if (ALQI_UNLIKELY(alqi_preload_is_stray_fork()))
+    if (ALQI_UNLIKELY(alqi_preload_is_fork_unprepared()))
         thread = alqi_preload_fork_child_unprepared();
     if (ALQI_LIKELY(thread != NULL)) {
         int64_t left = alqi_preload_park(thread);
@@ -365,7 +366,7 @@ alqi_preload_untrack(void *block)
     int64_t left;
     bool ok;
 
-    if (ALQI_UNLIKELY(alqi_preload_is_stray_fork()))
+    if (ALQI_UNLIKELY(alqi_preload_is_fork_unprepared()))
         thread = alqi_preload_fork_child_unprepared();
     if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
         alqi_preload_exact_free(block);
@@ -385,7 +386,7 @@ untrack_exact(void *block)
 {
     struct alqi_preload_thread *thread = alqi_preload_hot.thread;
 
-    if (ALQI_UNLIKELY(alqi_preload_is_stray_fork()))
+    if (ALQI_UNLIKELY(alqi_preload_is_fork_unprepared()))
         alqi_preload_fork_child_unprepared();
     /* A handler interrupted the recorder: the block waits (init.c). */
     if (thread != NULL && thread->memprof.mode == ALQI_MEMPROF_INSIDE)
@@ -529,7 +530,7 @@ realloc_counted(void *block, size_t size)
     int64_t left;
     void *p;
 
-    if (!is_free(block, size) && !alqi_preload_fence_asked(words))
+    if (!is_free(block, size) && !alqi_preload_limit_trigger_asked(words))
         return NULL;
     left = park();
     p = alqi_preload_real.realloc(block, size);
@@ -558,9 +559,10 @@ realloc_slow(void *block, size_t size)
         return realloc_plain(block, size);
     if (alqi_preload_is_boot(block))
         return realloc_boot(block, size);
-    if (!is_free(block, size) && !alqi_preload_fence_may(words_asked(size)))
+    if (!is_free(block, size) &&
+        !alqi_preload_limit_trigger_may(words_asked(size)))
         return NULL;
-    if (ALQI_UNLIKELY(alqi_preload_is_stray_fork()))
+    if (ALQI_UNLIKELY(alqi_preload_is_fork_unprepared()))
         thread = alqi_preload_fork_child_unprepared();
     if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
         return tried_reborn(realloc_exact(block, size), size);

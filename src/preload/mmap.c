@@ -196,7 +196,7 @@ mremap(void *at, size_t old_n, size_t new_n, int flags, ...)
     if (!is_tracked(__builtin_return_address(0)) || thread == NULL ||
         !alqi_memprof_filter_hit(at))
         return (void *)syscall(SYS_mremap, at, old_n, new_n, flags, target);
-    if (ALQI_UNLIKELY(alqi_preload_is_stray_fork()))
+    if (ALQI_UNLIKELY(alqi_preload_is_fork_unprepared()))
         thread = alqi_preload_fork_child_unprepared();
     if (alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
         return remap_tracked(thread, at, old_n, new_n, flags, target);

@@ -212,7 +212,7 @@ forget_locked(void)
 static uint32_t
 lock_shut(void)
 {
-    uint32_t was = alqi_preload_shut();
+    uint32_t was = alqi_preload_bypass_begin();
 
     alqi_plat_lock(&nodes.lock);
     return was;
@@ -222,7 +222,7 @@ static void
 unlock_reopen(uint32_t was)
 {
     alqi_plat_unlock(&nodes.lock);
-    alqi_preload_reopen(was);
+    alqi_preload_bypass_end(was);
 }
 
 /* The tables go back once nobody can be reading them; if someone may, for as

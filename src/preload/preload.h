@@ -7,9 +7,10 @@
  *   gap - 1           the gap-th word from here is the next sampled one
  *   PARKED            nothing to do: off, inside the engine, thread ending
  *   0 in a new thread the first allocation trips and attaches the thread
- *   KICKED            another thread changed the profiles: draw again; more
- *                     or less, see alqi_preload_kicked
- *   less              a fence stands before the next sample (fence.h) */
+ *   REARM            another thread changed the profiles: draw again; more
+ *                     or less, see alqi_preload_with_rearm
+ *   less              a fence stands before the next sample (limit_trigger.h)
+ */
 #ifndef ALQI_PRELOAD_H
 #define ALQI_PRELOAD_H
 
@@ -19,6 +20,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "control/server.h"
 #include "memprof/engine.h"
 #include "plat/plat.h"
 #include "wire/raw.h"
@@ -28,25 +30,25 @@
 
 #define ALQI_EXPORT __attribute__((visibility("default")))
 #define ALQI_PARKED ((int64_t)1 << 62)
-#define ALQI_KICKED (-((int64_t)1 << 62))
+#define ALQI_REARM (-((int64_t)1 << 62))
 
 struct alqi_preload_thread;
-struct alqi_preload_fence_hooks;
+struct alqi_preload_limit_trigger_hooks;
 
 /* What a kick makes of a countdown: one at which the next allocation trips, and
  * from which the old one can be read, unless that was parked. */
 static inline int64_t
-alqi_preload_kicked(int64_t left)
+alqi_preload_with_rearm(int64_t left)
 {
-    if (left < ALQI_KICKED / 2)
+    if (left < ALQI_REARM / 2)
         return left;
-    return left < ALQI_PARKED / 2 ? left + ALQI_KICKED : ALQI_KICKED;
+    return left < ALQI_PARKED / 2 ? left + ALQI_REARM : ALQI_REARM;
 }
 
 static inline bool
-alqi_preload_is_kicked(int64_t left)
+alqi_preload_is_rearm_due(int64_t left)
 {
-    return left < ALQI_KICKED / 2;
+    return left < ALQI_REARM / 2;
 }
 
 struct alqi_preload_hot {
@@ -102,9 +104,9 @@ void alqi_preload_untrack(void *block);
 
 struct alqi_preload_stream;
 
-/* What stops a thread before it allocates more (fence.h). */
-struct alqi_preload_fence {
-    const struct alqi_preload_fence_hooks *hooks; /* NULL: it is down */
+/* What stops a thread before it allocates more (limit_trigger.h). */
+struct alqi_preload_limit_trigger {
+    const struct alqi_preload_limit_trigger_hooks *hooks; /* NULL: it is down */
     void *arg;
     uint64_t words; /* allocated since it was put up, when the countdown */
     int64_t from;   /* stood here                                        */
@@ -129,8 +131,8 @@ struct alqi_preload_thread {
     struct alqi_preload_stream *stream; /* of the recorder; may be NULL  */
     struct alqi_preload_exact *exact;   /* its part, once it has one     */
     int64_t engine_left_words; /* the countdown, while another is in its
-                                  place (exact.h, fence.h)               */
-    struct alqi_preload_fence fence;
+                                  place (exact.h, limit_trigger.h) */
+    struct alqi_preload_limit_trigger limit_trigger;
     uint32_t index; /* of the thread, from 0         */
     uint32_t tid;
     uint32_t seen_generation; /* of the profiles, when last drawn        */
@@ -138,7 +140,7 @@ struct alqi_preload_thread {
     uint32_t quiet_mark;      /* threads_quiesce; locked                 */
     bool is_announced;        /* the stream knows this thread            */
     uint64_t memo_serial;     /* of the last stack written to the stream */
-    uint64_t look_ns;         /* when to look at name and memory again   */
+    uint64_t poll_ns;         /* when to look at name and memory again   */
     char name[17];            /* as announced                            */
     struct alqi_preload_moving moving;
 };
@@ -154,8 +156,8 @@ void alqi_preload_orphan_unlock(struct alqi_preload_thread *orphan);
 
 /* Between the two, handlers on the calling thread enter nothing of ours: it may
  * hold locks that recording takes.  reopen takes what shut returned. */
-uint32_t alqi_preload_shut(void);
-void alqi_preload_reopen(uint32_t was);
+uint32_t alqi_preload_bypass_begin(void);
+void alqi_preload_bypass_end(uint32_t was);
 
 /* Draws a gap and stores the countdown; tolerates kicks that come meanwhile. */
 void alqi_preload_rearm(struct alqi_preload_thread *thread);
@@ -163,7 +165,7 @@ void alqi_preload_arm(struct alqi_preload_thread *thread, uint64_t skip_words);
 /* As arm, for a gap that was drawn before and of which `left` is left; kicked
  * if it was, or must be. */
 void alqi_preload_rest(struct alqi_preload_thread *thread, int64_t left,
-                       bool was_kicked);
+                       bool was_rearm_due);
 /* An allocation of so many words passed the countdown while its thread is
  * inside the engine, or in a callback: it is no trial, and counted in the exact
  * mode. */
@@ -179,7 +181,7 @@ int64_t alqi_preload_park(struct alqi_preload_thread *thread);
 void alqi_preload_unpark(struct alqi_preload_thread *thread, int64_t left);
 
 /* subject.triggers_stale: makes every thread draw again. */
-void alqi_preload_kick_all(void *heap);
+void alqi_preload_rearm_all(void *heap);
 
 /* The calling thread's state, or the orphan's for a caller that holds it. */
 struct alqi_preload_thread *alqi_preload_current(void);
@@ -197,6 +199,10 @@ void alqi_preload_threads_fork_child(bool is_prepared);
 
 /* ---- new threads (spawn.c) ----------------------------------------------- */
 
+/* The next pthread_create: the thread takes over no profiles. */
+int alqi_preload_thread_create(pthread_t *thread, const pthread_attr_t *attr,
+                               void *(*run)(void *), void *arg);
+
 void alqi_preload_spawn_fork_prepare(void);
 void alqi_preload_spawn_fork_parent(void);
 void alqi_preload_spawn_fork_child(void);
@@ -208,7 +214,7 @@ void alqi_preload_spawn_fork_child(void);
 extern _Atomic(uint32_t) *alqi_preload_fork_mark;
 
 static inline bool
-alqi_preload_is_stray_fork(void)
+alqi_preload_is_fork_unprepared(void)
 {
     return atomic_load_explicit(alqi_preload_fork_mark, memory_order_relaxed) ==
            0;
@@ -235,7 +241,7 @@ extern struct alqi_memprof_domain *alqi_preload_domain;
 void alqi_preload_limits_begin(void);
 
 /* One line on stderr, "aliquot: PID: TEXT". */
-void alqi_preload_say(const char *text);
+void alqi_preload_log(const char *text);
 
 /* ---- configuration (config.c) -------------------------------------------- */
 
@@ -284,21 +290,27 @@ extern _Atomic(uint32_t) alqi_preload_pending;
 void alqi_preload_pending_run(void);
 
 static inline void
-alqi_preload_pending_look(void)
+alqi_preload_pending_poll(void)
 {
     if (ALQI_UNLIKELY(atomic_load_explicit(&alqi_preload_pending,
                                            memory_order_relaxed) != 0))
         alqi_preload_pending_run();
 }
 
-/* A forked child makes its own server at its first allocation. */
-extern _Atomic(bool) alqi_preload_serve_owed;
-void alqi_preload_serve_late(void);
+extern struct alqi_control_server alqi_preload_server;
+
+/* Opens the server; NULL: that of a forked child, at its first allocation. */
+void alqi_preload_serve(const char *pattern);
 void alqi_preload_serve_fork_child(void);
-/* Returns when there is no server, and makes none from then on. */
+/* Returns when there is no server, and opens none from then on. */
 void alqi_preload_serve_stop(void);
-/* The last attached thread has ended: is the server alone now? */
-void alqi_preload_serve_wake(void);
+
+static inline bool
+alqi_preload_is_server_owed(void)
+{
+    return ALQI_UNLIKELY(alqi_control_state(&alqi_preload_server) ==
+                         ALQI_CONTROL_OWED);
+}
 
 /* ---- a confined program (confine.c) -------------------------------------- */
 
@@ -339,27 +351,27 @@ uint32_t alqi_preload_recorder_n_modules(void);
 /* The exact mode's memory is up: sample from here, and say so. */
 void alqi_preload_recorder_take_over(void);
 
-/* ---- what changes slowly (look.c) ---------------------------------------- */
+/* ---- what changes slowly (poll.c) ---------------------------------------- */
 
 /* The calling thread's name, unless the process is confined: then, or when it
  * is *name already, false. */
-bool alqi_preload_look_name(char name[17]);
+bool alqi_preload_poll_name(char name[17]);
 /* The thread's stream is ready, and no handler can write into it.  errno is
  * preserved. */
-void alqi_preload_look_slow(struct alqi_preload_thread *thread,
+void alqi_preload_poll_slow(struct alqi_preload_thread *thread,
                             uint64_t now_ns);
 /* Resident bytes when it is time to look: one thread, whichever comes first,
  * looks for all.  Else, and when the system does not tell, 0. */
-uint64_t alqi_preload_look_rss(uint64_t now_ns);
+uint64_t alqi_preload_poll_rss(uint64_t now_ns);
 /* The process ends. */
-void alqi_preload_look_last(void);
-void alqi_preload_look_fork_child(void);
+void alqi_preload_poll_last(void);
+void alqi_preload_poll_fork_child(void);
 
 static inline void
-alqi_preload_look(struct alqi_preload_thread *thread, uint64_t now_ns)
+alqi_preload_poll(struct alqi_preload_thread *thread, uint64_t now_ns)
 {
-    if (ALQI_UNLIKELY(now_ns >= thread->look_ns))
-        alqi_preload_look_slow(thread, now_ns);
+    if (ALQI_UNLIKELY(now_ns >= thread->poll_ns))
+        alqi_preload_poll_slow(thread, now_ns);
 }
 
 /* In a forked child: a file of its own, made when first needed. */

@@ -249,7 +249,7 @@ resolve(void)
     if (r.malloc == NULL || r.free == NULL || r.calloc == NULL ||
         r.realloc == NULL || r.memalign == NULL || r.posix_memalign == NULL ||
         r.malloc_usable_size == NULL) {
-        alqi_preload_say("no allocator behind the preload: cannot go on");
+        alqi_preload_log("no allocator behind the preload: cannot go on");
         abort();
     }
     alqi_preload_real = r;

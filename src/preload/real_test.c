@@ -24,7 +24,7 @@ static int early_errno;
 static bool overflowed_null;
 
 void
-alqi_preload_say(const char *text)
+alqi_preload_log(const char *text)
 {
     fail_msg("%s", text);
 }

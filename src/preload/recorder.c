@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/defaults.h"
 #include "preload/exact.h"
 #include "preload/file.h"
 #include "preload/preload.h"
@@ -42,7 +43,7 @@ static struct {
 } recorder;
 
 /* What the exact mode falls back on. */
-static double sampled_rate = ALQI_WORD_BYTES / (512.0 * 1024);
+static double sampled_rate = ALQI_DEFAULT_RATE;
 
 static struct alqi_preload_stream modules = {.kind = ALQI_RAW_MODULES};
 
@@ -310,7 +311,7 @@ on_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
     if (ALQI_UNLIKELY(thread->memprof.last.truncated))
         alqi_preload_count(ALQI_RAW_TRUNCATED, 1);
     *data = data_from(s, s->encoder.next_ordinal - 1);
-    alqi_preload_look(thread, now_ns);
+    alqi_preload_poll(thread, now_ns);
     return ALQ_TRACK_KEEP;
 }
 
@@ -338,7 +339,7 @@ free_put(struct alqi_preload_thread *thread, uintptr_t data)
     }
     alqi_preload_stream_commit(s);
     alqi_preload_count(ALQI_RAW_FREES, 1);
-    alqi_preload_look(thread, now_ns);
+    alqi_preload_poll(thread, now_ns);
 }
 
 static int
@@ -480,9 +481,9 @@ alqi_preload_recorder_rate(struct alqi_preload_thread *thread, double rate,
     drops_settle();
     if (recorder.profile == NULL)
         alqi_preload_file_header()->seed = alqi_memprof_seed(profile);
-    was = alqi_preload_shut();
+    was = alqi_preload_bypass_begin();
     alqi_memprof_profile_drop(recorder.profile);
-    alqi_preload_reopen(was);
+    alqi_preload_bypass_end(was);
     recorder.profile = profile;
     return ALQ_OK;
 }
@@ -502,7 +503,7 @@ alqi_preload_recorder_start(void)
     status = alqi_preload_recorder_rate(alqi_preload_current(),
                                         alqi_preload_config.rate, NULL);
     if (status != ALQ_OK && status != ALQ_EIO) /* which was said */
-        alqi_preload_say(alq_status_text(status));
+        alqi_preload_log(alq_status_text(status));
 }
 
 enum alq_status
@@ -545,7 +546,7 @@ alqi_preload_recorder_take_over(void)
              "%" PRIu64 ".%03u s: from here allocations are sampled, one in "
              "%.0f bytes",
              ms / 1000, (unsigned)(ms % 1000), bytes);
-    alqi_preload_say(text);
+    alqi_preload_log(text);
     alqi_preload_recorder_rate(alqi_preload_current(), sampled_rate, NULL);
 }
 
@@ -553,7 +554,7 @@ void
 alqi_preload_recorder_fork_child(void)
 {
     recorder.epoch++;
-    alqi_preload_look_fork_child();
+    alqi_preload_poll_fork_child();
     alqi_preload_streams_fork_child();
     memset(&modules.encoder, 0, sizeof modules.encoder);
     modules.chunk = NULL;

@@ -35,5 +35,5 @@ alqi_preload_signal_install(void)
              "ALIQUOT: signal %d (%s) is handled or ignored already; it will "
              "not switch sampling",
              signal, sigdescr_np(signal) != NULL ? sigdescr_np(signal) : "?");
-    alqi_preload_say(text);
+    alqi_preload_log(text);
 }

@@ -9,13 +9,14 @@
  *   new thread: attaches, takes them over -----> the record is free
  *   creator, when there is no thread: lets go -> the record is free
  *
- * .inv.births  The list holds the records whose profiles are in no thread's
+ * .inv.spawns  The list holds the records whose profiles are in no thread's
  *              hands yet.  It changes under `lock`, which fork takes, so that
  *              the child, where no such thread will ever begin, lets go of
  *              them.  Its holder is parked and INSIDE (fork.c, .inv.window).
  *
  * clone() is left alone: nothing tells when such a thread ends. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <threads.h>
 
@@ -32,18 +33,18 @@ struct beginning {
     void *arg;
 };
 
-struct birth {
-    struct birth *next; /* of the list, or of the pool */
-    struct birth *prev;
+struct spawned {
+    struct spawned *next; /* of the list, or of the pool */
+    struct spawned *prev;
     struct beginning beginning;
     struct alqi_memprof_trees trees;
 };
 
 static struct {
     struct alqi_plat_lock lock;
-    struct birth *list;
-    struct birth *pool;
-} births = {.lock = ALQI_PLAT_LOCK(PRELOAD_BIRTHS)};
+    struct spawned *list;
+    struct spawned *pool;
+} spawns = {.lock = ALQI_PLAT_LOCK(PRELOAD_SPAWNS)};
 
 /* ---- the real ones ------------------------------------------------------- */
 
@@ -71,6 +72,15 @@ real_posix(void)
     return (posix_create_fn *)real(&known, "pthread_create");
 }
 
+int
+alqi_preload_thread_create(pthread_t *thread, const pthread_attr_t *attr,
+                           void *(*run)(void *), void *arg)
+{
+    posix_create_fn *create = real_posix();
+
+    return create != NULL ? create(thread, attr, run, arg) : ENOSYS;
+}
+
 static c11_create_fn *
 real_c11(void)
 {
@@ -83,7 +93,7 @@ real_c11(void)
 
 /* The caller is parked; `thread` is NULL where there was no memory for it. */
 static uint32_t
-births_lock(struct alqi_preload_thread *thread)
+spawns_lock(struct alqi_preload_thread *thread)
 {
     uint32_t was = ALQI_MEMPROF_IDLE;
 
@@ -92,67 +102,67 @@ births_lock(struct alqi_preload_thread *thread)
         thread->memprof.mode = ALQI_MEMPROF_INSIDE;
         atomic_signal_fence(memory_order_seq_cst);
     }
-    alqi_plat_lock(&births.lock);
+    alqi_plat_lock(&spawns.lock);
     return was;
 }
 
 static void
-births_unlock(struct alqi_preload_thread *thread, uint32_t was)
+spawns_unlock(struct alqi_preload_thread *thread, uint32_t was)
 {
-    alqi_plat_unlock(&births.lock);
+    alqi_plat_unlock(&spawns.lock);
     atomic_signal_fence(memory_order_seq_cst);
     if (thread != NULL)
         thread->memprof.mode = was;
 }
 
 static void
-pool_add_locked(struct birth *b)
+pool_add_locked(struct spawned *b)
 {
-    b->next = births.pool;
-    births.pool = b;
+    b->next = spawns.pool;
+    spawns.pool = b;
 }
 
 static bool
 pool_grow(struct alqi_preload_thread *thread)
 {
-    struct birth *slab = alqi_plat_pages_map(SLAB_BYTES);
+    struct spawned *slab = alqi_plat_pages_map(SLAB_BYTES);
     uint32_t was;
 
     if (slab == NULL)
         return false;
-    was = births_lock(thread);
+    was = spawns_lock(thread);
     for (unsigned i = 0; i < SLAB_BYTES / sizeof *slab; i++)
         pool_add_locked(&slab[i]);
-    births_unlock(thread, was);
+    spawns_unlock(thread, was);
     return true;
 }
 
-static struct birth *
+static struct spawned *
 list_new_locked(const struct alqi_preload_thread *creator)
 {
-    struct birth *b = births.pool;
+    struct spawned *b = spawns.pool;
 
     if (b == NULL)
         return NULL;
-    births.pool = b->next;
+    spawns.pool = b->next;
     alqi_memprof_trees_copy(&creator->memprof, &b->trees);
     b->prev = NULL;
-    b->next = births.list;
+    b->next = spawns.list;
     if (b->next != NULL)
         b->next->prev = b;
-    births.list = b;
+    spawns.list = b;
     return b;
 }
 
 static void
-list_remove_locked(struct birth *b)
+list_remove_locked(struct spawned *b)
 {
     if (b->next != NULL)
         b->next->prev = b->prev;
     if (b->prev != NULL)
         b->prev->next = b->next;
     else
-        births.list = b->next;
+        spawns.list = b->next;
     pool_add_locked(b);
 }
 
@@ -167,22 +177,22 @@ count_lost(struct alqi_preload_thread *creator)
     alqi_memprof_trees_drop(&creator->memprof, &trees, true);
 }
 
-static ALQI_NOINLINE struct birth *
-birth_of(struct alqi_preload_thread *creator, struct beginning beginning)
+static ALQI_NOINLINE struct spawned *
+spawn_of(struct alqi_preload_thread *creator, struct beginning beginning)
 {
-    struct birth *b;
+    struct spawned *b;
     int64_t left;
     uint32_t was;
 
-    if (ALQI_UNLIKELY(alqi_preload_is_stray_fork()))
+    if (ALQI_UNLIKELY(alqi_preload_is_fork_unprepared()))
         alqi_preload_fork_child_unprepared();
     if (creator->memprof.mode == ALQI_MEMPROF_INSIDE)
         return NULL; /* a handler, which may not create threads */
     left = alqi_preload_park(creator);
     do {
-        was = births_lock(creator);
+        was = spawns_lock(creator);
         b = list_new_locked(creator);
-        births_unlock(creator, was);
+        spawns_unlock(creator, was);
     } while (b == NULL && pool_grow(creator));
     if (b == NULL)
         count_lost(creator);
@@ -193,52 +203,52 @@ birth_of(struct alqi_preload_thread *creator, struct beginning beginning)
 }
 
 /* NULL: the new thread has nothing to take over. */
-static inline struct birth *
+static inline struct spawned *
 birth(struct beginning beginning)
 {
     struct alqi_preload_thread *creator = alqi_preload_hot.thread;
 
     if (ALQI_LIKELY(creator == NULL || creator->memprof.trees.n == 0))
         return NULL;
-    return birth_of(creator, beginning);
+    return spawn_of(creator, beginning);
 }
 
 static void
-birth_end(struct alqi_preload_thread *thread, struct birth *b)
+spawn_end(struct alqi_preload_thread *thread, struct spawned *b)
 {
-    uint32_t was = births_lock(thread);
+    uint32_t was = spawns_lock(thread);
 
     list_remove_locked(b);
-    births_unlock(thread, was);
+    spawns_unlock(thread, was);
 }
 
 static void
-birth_failed(struct birth *b)
+spawn_failed(struct spawned *b)
 {
     struct alqi_preload_thread *creator = alqi_preload_hot.thread;
     int64_t left = alqi_preload_park(creator);
 
     alqi_memprof_trees_drop(&creator->memprof, &b->trees, false);
-    birth_end(creator, b);
+    spawn_end(creator, b);
     alqi_preload_unpark(creator, left);
 }
 
 /* ---- in the new thread --------------------------------------------------- */
 
 static ALQI_NOINLINE struct beginning
-take_over(struct birth *b)
+take_over(struct spawned *b)
 {
     struct beginning beginning = b->beginning;
     struct alqi_preload_thread *thread = alqi_preload_thread_attach();
 
     if (thread == NULL) {
         alqi_memprof_trees_drop(NULL, &b->trees, true);
-        birth_end(NULL, b);
+        spawn_end(NULL, b);
     } else {
         int64_t left = alqi_preload_park(thread);
 
         alqi_memprof_trees_adopt(&thread->memprof, &b->trees);
-        birth_end(thread, b);
+        spawn_end(thread, b);
         alqi_preload_redraw(thread);
         alqi_preload_unpark(thread, left);
     }
@@ -267,28 +277,28 @@ ALQI_EXPORT int
 pthread_create(pthread_t *id, const pthread_attr_t *attributes,
                void *(*start)(void *), void *arg)
 {
-    struct birth *b = birth((struct beginning){.posix = start, .arg = arg});
+    struct spawned *b = birth((struct beginning){.posix = start, .arg = arg});
     int status;
 
     if (ALQI_LIKELY(b == NULL))
         return real_posix()(id, attributes, start, arg);
     status = real_posix()(id, attributes, begin_posix, b);
     if (status != 0)
-        birth_failed(b);
+        spawn_failed(b);
     return status;
 }
 
 ALQI_EXPORT int
 thrd_create(thrd_t *id, thrd_start_t start, void *arg)
 {
-    struct birth *b = birth((struct beginning){.c11 = start, .arg = arg});
+    struct spawned *b = birth((struct beginning){.c11 = start, .arg = arg});
     int status;
 
     if (ALQI_LIKELY(b == NULL))
         return real_c11()(id, start, arg);
     status = real_c11()(id, begin_c11, b);
     if (status != thrd_success)
-        birth_failed(b);
+        spawn_failed(b);
     return status;
 }
 
@@ -297,23 +307,23 @@ thrd_create(thrd_t *id, thrd_start_t start, void *arg)
 void
 alqi_preload_spawn_fork_prepare(void)
 {
-    alqi_plat_lock(&births.lock);
+    alqi_plat_lock(&spawns.lock);
 }
 
 void
 alqi_preload_spawn_fork_parent(void)
 {
-    alqi_plat_unlock(&births.lock);
+    alqi_plat_unlock(&spawns.lock);
 }
 
 void
 alqi_preload_spawn_fork_child(void)
 {
-    struct birth *b;
+    struct spawned *b;
 
-    while ((b = births.list) != NULL) {
+    while ((b = spawns.list) != NULL) {
         alqi_memprof_trees_drop(NULL, &b->trees, false);
         list_remove_locked(b);
     }
-    alqi_plat_lock_break(&births.lock);
+    alqi_plat_lock_break(&spawns.lock);
 }

@@ -146,7 +146,7 @@ alqi_preload_stream_announce(struct alqi_preload_thread *thread,
                              uint64_t now_ns)
 {
     struct alqi_preload_stream *s = thread->stream;
-    bool is_new = alqi_preload_look_name(thread->name);
+    bool is_new = alqi_preload_poll_name(thread->name);
 
     if (thread->is_announced && !is_new)
         return true;

@@ -13,16 +13,16 @@
  *            `is_orphan_held` sends the frees of its signal handlers past the
  *            profiler: they must not wait for a lock their own thread holds.
  *            Nor do they attach the thread, and their forks are as _Fork.
- * .inv.kick  After kick_all returns, every attached thread has drawn its gap
+ * .inv.rearm  After kick_all returns, every attached thread has drawn its gap
  *            from the present profiles, or will before its next sample.
  *
  * kick_all writes another thread's countdown, which that thread changes with
  * plain instructions.  generation is raised, then all threads pass a barrier,
- * then KICKED is stored, then a second barrier ends every read-modify-write
+ * then REARM is stored, then a second barrier ends every read-modify-write
  * that was under way; a kick that such an instruction overwrote is made
  * again.  A thread that arms itself stores the countdown first and looks at
  * the generation after: either it sees the new one and draws again, or its
- * store came before the barrier and KICKED overwrites it. */
+ * store came before the barrier and REARM overwrites it. */
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -30,10 +30,10 @@
 #include <time.h>
 
 #include "preload/exact.h"
-#include "preload/fence.h"
+#include "preload/limit_trigger.h"
 #include "preload/preload.h"
 
-enum { KICK_ROUNDS_MAX = 64, EXIT_ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
+enum { REARM_ROUNDS_MAX = 64, EXIT_ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
 
 static struct {
     struct alqi_plat_lock lock; /* of all below */
@@ -89,7 +89,7 @@ state_open(struct alqi_preload_thread *thread)
     memset(&thread->memprof, 0, sizeof thread->memprof);
     alqi_memprof_thread_init(&thread->memprof, alqi_preload_domain, memo,
                              frames, 0);
-    thread->fence = (struct alqi_preload_fence){0};
+    thread->limit_trigger = (struct alqi_preload_limit_trigger){0};
     thread->is_announced = false;
     thread->exit_rounds = 0;
     thread->memo_serial = 0;
@@ -154,10 +154,10 @@ left_store(struct alqi_preload_thread *thread, int64_t left)
 {
     bool is_exact = alqi_preload_exact_is(ALQI_PRELOAD_EXACT_ALL);
 
-    if (ALQI_UNLIKELY(is_exact || alqi_preload_fence_is_up(thread))) {
+    if (ALQI_UNLIKELY(is_exact || alqi_preload_limit_trigger_is_up(thread))) {
         thread->engine_left_words = left;
-        left = is_exact ? 0 : alqi_preload_fence_left(thread, left);
-        thread->fence.from = left;
+        left = is_exact ? 0 : alqi_preload_limit_trigger_left(thread, left);
+        thread->limit_trigger.from = left;
     }
     alqi_preload_hot.left_words = left;
 }
@@ -171,7 +171,7 @@ generation_now(void)
 /* A handler or a callback has allocated while the countdown was parked: once,
  * or more often. */
 static inline void
-parked_look(void)
+parked_check(void)
 {
     int64_t left = alqi_preload_hot.left_words;
 
@@ -183,26 +183,26 @@ parked_look(void)
 void
 alqi_preload_arm(struct alqi_preload_thread *thread, uint64_t skip_words)
 {
-    parked_look();
+    parked_check();
     left_store(thread, left_from_gap(skip_words));
     atomic_signal_fence(memory_order_seq_cst);
     if (ALQI_UNLIKELY(generation_now() != thread->seen_generation))
         alqi_preload_rearm(thread);
-    alqi_preload_pending_look();
+    alqi_preload_pending_poll();
 }
 
 void
 alqi_preload_rest(struct alqi_preload_thread *thread, int64_t left,
-                  bool was_kicked)
+                  bool was_rearm_due)
 {
     struct alqi_preload_hot *hot = &alqi_preload_hot;
 
     left_store(thread, left);
     atomic_signal_fence(memory_order_seq_cst);
-    if (ALQI_UNLIKELY(was_kicked ||
+    if (ALQI_UNLIKELY(was_rearm_due ||
                       generation_now() != thread->seen_generation))
-        hot->left_words = alqi_preload_kicked(hot->left_words);
-    alqi_preload_pending_look();
+        hot->left_words = alqi_preload_with_rearm(hot->left_words);
+    alqi_preload_pending_poll();
 }
 
 void
@@ -212,7 +212,7 @@ alqi_preload_tripped_inside(uint64_t words)
 
     /* Not parked: who went in without parking puts nothing back, and this
      * makes the thread's next allocation outside draw again. */
-    hot->left_words = alqi_preload_kicked(hot->left_words + (int64_t)words);
+    hot->left_words = alqi_preload_with_rearm(hot->left_words + (int64_t)words);
     if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
         alqi_preload_count(ALQI_RAW_DROPPED_NESTED, 1);
 }
@@ -227,12 +227,11 @@ alqi_preload_rearm(struct alqi_preload_thread *thread)
     if (thread->memprof.mode != ALQI_MEMPROF_IDLE) {
         /* Who comes back from the engine must see the generation change. */
         alqi_preload_hot.left_words =
-            alqi_preload_kicked(alqi_preload_hot.left_words);
+            alqi_preload_with_rearm(alqi_preload_hot.left_words);
         return;
     }
-    if (ALQI_UNLIKELY(atomic_load_explicit(&alqi_preload_serve_owed,
-                                           memory_order_relaxed)))
-        alqi_preload_serve_late();
+    if (alqi_preload_is_server_owed())
+        alqi_preload_serve(NULL);
     do {
         seen = generation_now();
         thread->seen_generation = seen;
@@ -265,47 +264,46 @@ alqi_preload_unpark(struct alqi_preload_thread *thread, int64_t left)
 {
     if (thread->hot == NULL)
         return;
-    parked_look();
+    parked_check();
     alqi_preload_hot.left_words = left;
     atomic_signal_fence(memory_order_seq_cst);
     if (ALQI_UNLIKELY(generation_now() != thread->seen_generation ||
-                      atomic_load_explicit(&alqi_preload_serve_owed,
-                                           memory_order_relaxed)))
-        alqi_preload_hot.left_words = alqi_preload_kicked(left);
-    alqi_preload_pending_look();
+                      alqi_preload_is_server_owed()))
+        alqi_preload_hot.left_words = alqi_preload_with_rearm(left);
+    alqi_preload_pending_poll();
 }
 
 /* Another thread's countdown, which its owner uses without atomics: what the
  * owner subtracts meanwhile either is in what is kicked, or undoes the kick. */
 static bool
-kick(struct alqi_preload_hot *hot)
+rearm_request(struct alqi_preload_hot *hot)
 {
     int64_t left = __atomic_load_n(&hot->left_words, __ATOMIC_RELAXED);
 
-    if (alqi_preload_is_kicked(left))
+    if (alqi_preload_is_rearm_due(left))
         return false;
     __atomic_compare_exchange_n(&hot->left_words, &left,
-                                alqi_preload_kicked(left), false,
+                                alqi_preload_with_rearm(left), false,
                                 __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     return true;
 }
 
 static bool
-kick_round_locked(uint32_t generation)
+rearm_round_locked(uint32_t generation)
 {
     bool is_done = true;
 
     for (struct alqi_preload_thread *t = threads.list; t; t = t->next) {
         if (__atomic_load_n(&t->seen_generation, __ATOMIC_RELAXED) !=
                 generation &&
-            kick(t->hot))
+            rearm_request(t->hot))
             is_done = false;
     }
     return is_done;
 }
 
 void
-alqi_preload_kick_all(void *heap)
+alqi_preload_rearm_all(void *heap)
 {
     bool was_controlling = alqi_preload_hot.is_controlling;
     uint32_t generation;
@@ -317,11 +315,11 @@ alqi_preload_kick_all(void *heap)
                                                memory_order_seq_cst);
     alqi_plat_barrier_all();
     alqi_plat_lock(&threads.lock);
-    while (!kick_round_locked(generation) && ++rounds < KICK_ROUNDS_MAX)
+    while (!rearm_round_locked(generation) && ++rounds < REARM_ROUNDS_MAX)
         alqi_plat_barrier_all();
     alqi_plat_unlock(&threads.lock);
     alqi_preload_hot.is_controlling = was_controlling;
-    alqi_preload_pending_look();
+    alqi_preload_pending_poll();
 }
 
 /* ---- quiescence ----------------------------------------------------------
@@ -441,8 +439,8 @@ thread_end(struct alqi_preload_thread *thread)
     hot->left_words = 0; /* each trips, to be told (malloc.c) */
     hot->is_orphan_held = false;
     if (is_last)
-        alqi_preload_serve_wake();
-    alqi_preload_pending_look();
+        alqi_plat_socket_wake(&alqi_preload_server.socket);
+    alqi_preload_pending_poll();
 }
 
 /* Other destructors may still allocate: stay attached for as many rounds as
@@ -452,7 +450,7 @@ on_thread_exit(void *arg)
 {
     struct alqi_preload_thread *thread = arg;
 
-    alqi_preload_fence_drop(thread);
+    alqi_preload_limit_trigger_drop(thread);
     if (++thread->exit_rounds < EXIT_ROUNDS &&
         pthread_setspecific(exit_key, thread) == 0)
         return;
@@ -513,7 +511,7 @@ alqi_preload_current(void)
 }
 
 uint32_t
-alqi_preload_shut(void)
+alqi_preload_bypass_begin(void)
 {
     struct alqi_preload_hot *hot = &alqi_preload_hot;
     bool was_held = hot->is_orphan_held;
@@ -528,7 +526,7 @@ alqi_preload_shut(void)
 }
 
 void
-alqi_preload_reopen(uint32_t was)
+alqi_preload_bypass_end(uint32_t was)
 {
     struct alqi_preload_hot *hot = &alqi_preload_hot;
 

@@ -1,13 +1,10 @@
-/* sample.c -- the sampling dist                    [doc/design/sampling.md]
+/* sample.c -- draws: uniform, geometric skip, binomial [doc/design/sampling.md]
  *
- * Uniform bits become an exponential variate, and that a geometric skip; blocks
- * that are large for their rate get their count from one rejection draw.
+ * Uniform bits become an exponential variate, and that a geometric skip.  The
+ * count of a block that is large for its rate is one rejection draw.  The state
+ * is the generator alone; all functions are pure otherwise.
  *
- * .inv.bits   A draw uses all 64 bits, and is resolved to 2^-65 at both ends:
- *             near 0, where short skips at tiny rates come from, and near 1,
- *             where the long ones do.
- * .inv.same   Only + - * / sqrt of IEEE doubles, uncontracted (CMakeLists.txt):
- *             a seed gives the same draws on every machine. */
+ * Keeps .inv.bits, .inv.same, .inv.corners. */
 #include "base/base.h"
 #include "sample/sample.h"
 
@@ -15,7 +12,7 @@
 #define HALF_LN_2PI 0.91893853320467274178
 
 enum {
-    SKIP_BELOW = 16,    /* expected successes up to which skips are walked */
+    SKIP_BELOW = 16,    /* expected successes up to which skips are drawn */
     FACTORIALS = 16,    /* n! below this is computed, above approximated  */
     DOUBLE_BIAS = 1023, /* of the exponent field                          */
     DOUBLE_FRACTION = 52
@@ -53,8 +50,8 @@ alqi_sample_uniform(struct alqi_sample_rng *rng)
     return result;
 }
 
-/* 2 atanh(s) for |s| <= 0.172: the series to s^23, summed as a tree because
- * the chain of a Horner sum is what a skip's time would be spent on. */
+/* 2 atanh(s) for |s| <= 0.172: the series to s^23.  The sum is a tree because
+ * the chain of a Horner sum would be most of a draw's time. */
 static inline double
 twice_atanh(double s)
 {
@@ -177,7 +174,7 @@ alqi_sample_weight(const struct alqi_sample_dist *dist, uint64_t words,
     return weight < (double)INT64_MAX ? (uint64_t)(weight + 0.5) : INT64_MAX;
 }
 
-/* Successes among n trials, walked from one to the next. */
+/* Counts successes among n trials by drawing the skip to each. */
 static uint64_t
 binomial_by_skips(struct alqi_sample_rng *rng,
                   const struct alqi_sample_dist *dist, uint64_t n)

@@ -1,4 +1,4 @@
-/* arch_x86_64.h -- registers and signal frames of x86-64 Linux
+/* arch_x86_64.h -- registers, calls and signal frames of x86-64 Linux
  *
  * DWARF numbers are those of the psABI.  At the first instruction of the
  * signal trampoline the stack pointer is at the ucontext. */

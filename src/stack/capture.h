@@ -1,10 +1,10 @@
 /* capture.h -- the calling thread's stack, unwound in the process
  *
  * Frames come from the modules' .eh_frame through a process-wide cache of
- * decoded rules; a thread's previous capture is verified in place instead of
- * being unwound again (doc/design/stack.md).  Never allocates from malloc,
- * never takes a lock that a signal handler may find held by its own thread,
- * never calls another unwinder. */
+ * decoded unwind rules; a thread's previous capture is verified in place
+ * instead of being unwound again (doc/design/stack.md).  A capture never
+ * allocates from malloc, never takes a lock that a signal handler may find
+ * held by its own thread, and never calls another unwinder. */
 #ifndef ALQI_STACK_CAPTURE_H
 #define ALQI_STACK_CAPTURE_H
 
@@ -18,38 +18,43 @@ enum {
     ALQI_STACK_CALLS_LOG = 5
 };
 
-/* A thread's cache: its last capture, and others that may come again, kept for
- * verified replay.  The caller
- * provides the memory; alqi_stack_cache_bytes says how much.  Private to the
- * walk but for `serial` and `same_below`. */
+/* A thread's capture cache: the rows of its last walk, and cached stacks that
+ * may come again.  The caller provides the memory, of alqi_stack_cache_bytes,
+ * and keeps it to one thread.  Private to the part but for `serial`, which a
+ * user reads, and `same_below`, which a user writes. */
 struct alqi_stack_cache {
-    uint64_t serial; /* captures so far; names the one held */
-    uint32_t capacity;
-    uint32_t n_rows;
-    uintptr_t readable_lo; /* [lo, hi) was found readable on this thread */
+    uint64_t serial;       /* captures so far; names the last one         */
+    uint32_t capacity;     /* rows; fixed                                 */
+    uint32_t n_rows;       /* rows of the last walk                       */
+    uintptr_t readable_lo; /* [lo, hi) of the stack may be read; .inv.read */
     uintptr_t readable_hi;
-    uint64_t generation; /* of the rules the rows were made by */
-    uint64_t
-        counted_serial;    /* alqi_stack_counts has the captures up to here, */
-    uint32_t n_walks;      /* but not these, which replayed nothing,         */
-    uint32_t n_incomplete; /* nor these                                      */
-    uint64_t same_below; /* the user's: n_same_outer is not looked for where the
-                           note is this or above; at first no note is */
-    bool was_truncated;  /* the capture held */
-    uintptr_t *pc;       /* held: the last n_rows of `capacity`, and */
-    uintptr_t *ra_at;    /* one more that ends every search; capture_rows.h  */
-    struct alqi_stack_link *link; /* says what they mean                      */
+    uint64_t generation;     /* of the rules that rows and stacks rest on */
+    uint64_t counted_serial; /* alqi_stack_counts has the captures up to
+                                here, ...                                 */
+    uint32_t n_walks;        /* ... but not these, which met no row, ...  */
+    uint32_t n_incomplete;   /* ... nor these                             */
+    uint64_t same_below;     /* the user's: n_same_outer is wanted only where
+                                the note is below this                    */
+    bool was_truncated;      /* the rows are not the whole stack          */
+    /* Rows [capacity - n_rows, capacity), and one more that ends every search;
+     * what they mean: capture_rows.h. */
+    uintptr_t *pc;
+    uintptr_t *ra_at;
+    struct alqi_stack_link *link;
     struct alqi_stack_check *check;
-    struct alqi_stack_frame *fresh;       /* of the walk in progress */
-    struct alqi_stack_scratch *scratch;   /* bulky, so not on the stack */
-    struct alqi_stack_cached_set *stacks; /* captures that come again */
-    uint16_t at_slot[ALQI_STACK_SLOTS];   /* rows by ra_at */
-    /* Return addresses outside of all tables that were behind a call: read
+    struct alqi_stack_frame *fresh;       /* frames of the walk under way  */
+    struct alqi_stack_scratch *scratch;   /* two rules, too bulky for a small
+                                             stack                         */
+    struct alqi_stack_cached_set *stacks; /* captures that come again      */
+    uint16_t at_slot[ALQI_STACK_SLOTS];   /* row, by its ra_at; may be stale */
+    /* Return addresses outside of all modules that were behind a call: read
      * once, since asking whether code can be read takes a system call. */
     uintptr_t behind_call[1 << ALQI_STACK_CALLS_LOG];
 };
 
 size_t alqi_stack_cache_bytes(uint32_t capacity_frames);
+/* Makes an empty cache in alqi_stack_cache_bytes of memory; more than
+ * FRAMES_MAX frames are as many. */
 void alqi_stack_cache_init(struct alqi_stack_cache *cache,
                            uint32_t capacity_frames);
 
@@ -101,16 +106,18 @@ alqi_stack_regs_of_caller(void)
 }
 
 struct alqi_stack_result {
-    const uintptr_t *frames; /* the cache's: until its next capture          */
-    uint32_t n_frames;       /* there, innermost first                      */
-    uint32_t n_same_outer;   /* outermost frames equal, and in the same place
-                                in the stack, to those of the cache's previous
-                                capture; 0 when either was truncated, and it
-                                may be where same_below says so              */
-    bool truncated;          /* more frames exist outside                   */
+    const uintptr_t *frames; /* innermost first; the cache's, valid until its
+                                next capture                                */
+    uint32_t n_frames;
+    uint32_t n_same_outer; /* outermost frames that are equal, and in the
+                              same place in the stack, to those of the
+                              cache's previous capture; 0 when either was
+                              truncated, and maybe where same_below says  */
+    bool truncated;        /* more frames exist outside                   */
     bool incomplete; /* the walk ended before the thread's first frame      */
-    uint64_t *note;  /* NULL, or a place that the same stack has each time it
-                        is captured, 0 at first; until the next capture */
+    uint64_t *note;  /* NULL, or the user's word beside a cached stack: the
+                        same each time this stack is captured, 0 at first;
+                        valid until the next capture                        */
 };
 
 /* Unwinds from *start, max_frames at most.  Leading frames that lie in
@@ -124,16 +131,16 @@ struct alqi_stack_result alqi_stack_capture(struct alqi_stack_cache *cache,
                                             uintptr_t skip_hi,
                                             uint32_t max_frames);
 
-/* The same of a stack that is deeper than the cache: into the caller's memory.
- * Nothing is kept or replayed, so it takes a step for each frame. */
+/* Captures a stack that is deeper than the cache, into the caller's memory.
+ * Nothing is kept or replayed: the capture takes a step for each frame. */
 struct alqi_stack_result
 alqi_stack_capture_deep(struct alqi_stack_cache *cache,
                         const struct alqi_stack_regs *start, uintptr_t skip_lo,
                         uintptr_t skip_hi, uintptr_t *frames,
                         uint32_t max_frames);
 
-/* Where frame i of the cache's first and only capture ends: the stack pointer
- * after its return. */
+/* The CFA of frame i of the cache's first and only capture: the stack pointer
+ * after that frame's return. */
 uintptr_t alqi_stack_frame_cfa_at(const struct alqi_stack_cache *cache,
                                   uint32_t i);
 
@@ -152,13 +159,15 @@ struct alqi_stack_module {
 typedef void alqi_stack_module_fn(void *arg,
                                   const struct alqi_stack_module *module);
 
+/* Sets the callback, of all threads; NULL: none. */
 void alqi_stack_on_module(alqi_stack_module_fn *fn, void *arg);
 
-/* Meets every module that is mapped now (walks the linker's list; not from
- * malloc or a signal handler). */
+/* Adds every module that is mapped now, and so reports the new ones.  Walks
+ * the linker's list: not from malloc or a signal handler. */
 void alqi_stack_report_all_modules(void);
 
-/* Forgets every decoded rule and every module: call after dlclose. */
+/* Forgets every decoded rule and every module (.inv.gen): call after dlclose.
+ */
 void alqi_stack_forget(void);
 
 /* Makes locks and caches usable in a forked child. */

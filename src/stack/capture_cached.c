@@ -1,10 +1,20 @@
+/* capture_cached.c -- making cached stacks, and comparing them
+ *
+ * A capture is kept in three steps: is_second says whether it came before, by
+ * a table of hashes; slots_choose finds its places in the two tables and
+ * learns where it parts from the stack that was tried for it; room_make drops
+ * the oldest until there is room.  Then it is published: a look-up meets whole
+ * stacks only.
+ *
+ * Keeps .inv.cached and .inv.ring.  No memory is read but the cache's own,
+ * except in checks_hold, whose words lie in [sp, top). */
 #include <string.h>
 
 #include "stack/capture_cached.h"
 
 enum { WORD = 8, RING_FIRST = sizeof(struct alqi_stack_cached) / WORD + 1 };
 
-/* Apart from the rest, since most stacks have none. */
+/* Out of line, since most stacks have no checks. */
 ALQI_NOINLINE bool
 alqi_stack_cached_checks_hold(const struct alqi_stack_cached *cached)
 {
@@ -20,7 +30,7 @@ alqi_stack_cached_checks_hold(const struct alqi_stack_cached *cached)
 /* ---- the frames two captures share ------------------------------------------
  */
 
-/* Both from the outermost frame inwards: how many pcs are equal. */
+/* How many pcs are equal, both from the outermost frame inwards. */
 static inline uint32_t
 same_pcs(const uintptr_t *a, const uintptr_t *b, uint32_t n)
 {
@@ -31,13 +41,14 @@ same_pcs(const uintptr_t *a, const uintptr_t *b, uint32_t n)
     return i;
 }
 
-/* The offset of the outermost frame that has one. */
+/* The offset of the outermost return address. */
 static inline const uint16_t *
 outermost_offset(const struct alqi_stack_cached *cached)
 {
     return alqi_stack_cached_offsets(cached) + cached->n_frames - 2;
 }
 
+/* Outermost frames that two cached stacks share: equal pcs at equal places. */
 static uint32_t
 same_of_cached(const struct alqi_stack_cached *a,
                const struct alqi_stack_cached *b)
@@ -92,6 +103,7 @@ alqi_stack_cached_same(struct alqi_stack_cache *cache,
 /* ---- keeping ---------------------------------------------------------------
  */
 
+/* The oldest stack leaves the ring, and the tables if they still name it. */
 static void
 oldest_drop(struct alqi_stack_cached_set *t)
 {
@@ -140,6 +152,8 @@ cached_publish(struct alqi_stack_cached_set *t, uint32_t at, uint32_t n_words)
     t->last = cached;
 }
 
+/* Whether the rows are a whole stack of plain frames, short enough, whose
+ * words lie within 16 bits of sp. */
 static bool
 is_keepable(const struct alqi_stack_cache *cache, uintptr_t sp)
 {
@@ -154,7 +168,7 @@ is_keepable(const struct alqi_stack_cache *cache, uintptr_t sp)
            cache->ra_at[cache->capacity - 1] - sp <= UINT16_MAX * WORD;
 }
 
-/* Whether the rows seem to have come before; they have from now on. */
+/* Whether the rows seem to have come before; from now on they have. */
 static bool
 is_second(const struct alqi_stack_cache *cache, uintptr_t sp)
 {
@@ -171,7 +185,8 @@ is_second(const struct alqi_stack_cache *cache, uintptr_t sp)
     return was == *once;
 }
 
-/* In words from sp; what is beyond whole words joins `rest`. */
+/* The offset of `at` in words from sp; the bytes beyond whole words join
+ * `rest`. */
 static inline uint16_t
 offset_of(uintptr_t at, uintptr_t sp, uintptr_t *rest)
 {
@@ -179,8 +194,8 @@ offset_of(uintptr_t at, uintptr_t sp, uintptr_t *rest)
     return (uint16_t)((at - sp) / WORD);
 }
 
-/* The rows' words and their offsets, into a cached that has their numbers;
- * false if a offset is not whole words from sp. */
+/* The rows' words and their offsets, into a stack that has their numbers;
+ * false if an offset is not whole words from sp. */
 static bool
 cached_fill(const struct alqi_stack_cache *cache,
             struct alqi_stack_cached *cached)
@@ -208,8 +223,9 @@ cached_fill(const struct alqi_stack_cache *cache,
     return rest % WORD == 0;
 }
 
-/* Where the rows part from a cached with the same start, of the return
- * addresses that may be looked at; the first if they do not. */
+/* The offset of the return address where the rows part from a cached stack
+ * with the same start, among those that may be looked at; the first one if
+ * they do not part. */
 static uint16_t
 row_parting(const struct alqi_stack_cache *cache,
             const struct alqi_stack_cached *head,
@@ -239,7 +255,8 @@ is_row(const struct alqi_stack_cache *cache, uintptr_t at)
     return false;
 }
 
-/* One offset more; when all are taken, instead of the one learnt first. */
+/* Adds an offset to look at; when all are taken, in place of the one learnt
+ * first. */
 static void
 look_add(struct alqi_stack_cached *head, uint16_t offset)
 {
@@ -285,7 +302,7 @@ looks_learn(struct alqi_stack_cache *cache, uint64_t hash, uintptr_t fp,
     }
 }
 
-/* Of a pair of slots a free one, if one is. */
+/* The free slot of a pair, or the first one if both are taken. */
 static uint16_t
 slot_free(const uint16_t *table, uint32_t slot)
 {
@@ -312,6 +329,7 @@ slots_choose(struct alqi_stack_cache *cache, uintptr_t fp,
                       : slot_free(t->by_start, alqi_stack_cached_start(hash));
 }
 
+/* What a stack of the rows says of itself, without words and slots. */
 static struct alqi_stack_cached
 head_of_rows(const struct alqi_stack_cache *cache, uintptr_t sp)
 {
@@ -330,6 +348,7 @@ head_of_rows(const struct alqi_stack_cache *cache, uintptr_t sp)
     };
 }
 
+/* Its length in the ring, in words. */
 static uint32_t
 words_of(const struct alqi_stack_cached *cached)
 {

@@ -1,26 +1,23 @@
-/* capture_cached.h -- whole captures that come again
+/* capture_cached.h -- cached stacks: whole captures that come again
  *
- * A program allocates along a few dozen paths, over and over.  A cached is one
- * capture: its pcs, and where the words are that made it what it is.  If they
- * all hold what they held, so does the capture, and nothing is unwound.
+ * A program allocates along a few dozen paths, over and over.  A cached stack
+ * is one capture: its pcs, and where the words are that made it what it is.
+ * If they all hold what they held, so does the capture, and nothing is unwound
+ * (.inv.cached, .prop.cached).
  *
  *      value[0 .. n_frames)   pcs, innermost first: what the result shows
- *      at[i]                  the word there was the return address value[i +
- * 1] the last n_checks      saved frame pointers that a CFA depends on
+ *      offset i               the word there was return address value[i + 1]
+ *      the last n_checks      saved frame pointers that a CFA depends on
  *
  * Only a capture of plain rows out to the thread's first frame is kept, and
  * only when it seems to come a second time.
  *
- * A cached is found in two looks.  `by_start` has the youngest with the stack's
- * pc, sp and fp; that one names a few return addresses, the first and those
- * that told such stacks apart so far, and by their values `by_words` has the
- * only cached that may be the stack.
+ * A cached stack is found in two look-ups.  `by_start` has the youngest with
+ * the capture's pc, sp and fp; that one names a few return addresses, the
+ * first and those that told such stacks apart so far, and by their values
+ * `by_words` has the only cached stack that the capture may be.
  *
- * .inv.cached   Every word a cached reads lies in [sp, top); a cached holds if
- *              pc, sp, fp where it is wanted, and all its words are what they
- *              were, in one generation (.prop.stretch).
- * .inv.ring    Trails lie in `ring` in the order they were made, from `oldest`
- *              to `newest`; the oldest make way.  The tables name no other. */
+ * Keeps .inv.cached and .inv.ring. */
 #ifndef ALQI_STACK_CAPTURE_CACHED_H
 #define ALQI_STACK_CAPTURE_CACHED_H
 
@@ -37,39 +34,46 @@ enum {
     ALQI_STACK_CACHED_BEFORES = 8
 };
 
+/* One cached stack, in the ring.  All but note, n_same and before is written
+ * when it is made. */
 struct alqi_stack_cached {
-    uintptr_t sp;
-    uintptr_t top;       /* where the outermost frame begins */
-    uintptr_t fp_wanted; /* 0: whatever fp is                */
-    uint32_t id;
+    uintptr_t sp;        /* where the capture began                           */
+    uintptr_t top;       /* where the outermost frame begins                  */
+    uintptr_t fp_wanted; /* fp that the capture began with; 0: any will do    */
+    uint32_t id;         /* unique among those made since the set was cleared */
     uint16_t n_frames;
-    uint16_t n_returns; /* filled up to whole blocks with the first again */
-    uint16_t n_checks;
-    /* Where looks are taken, in words from sp; the first return address comes
-     * first, and again where no other is wanted. */
+    uint16_t n_returns; /* return addresses, filled up to whole blocks with
+                           the first again */
+    uint16_t n_checks;  /* saved frame pointers behind them */
+    /* Return addresses that tell the stacks of this start apart, in words from
+     * sp; the first one comes first, and again where no other is wanted. */
     uint16_t look[ALQI_STACK_CACHED_LOOKS];
     uint16_t start;   /* slot of by_start */
     uint16_t slot;    /* slot of by_words */
-    uint16_t younger; /* the next one, in `ring` */
-    /* A cached that came before this one, and how many outermost frames they
-     * share; by its id. */
+    uint16_t younger; /* place in the ring of the next one made */
+    /* Stacks that came right before this one, by id, and how many outermost
+     * frames each shares with it. */
     uint16_t n_same[ALQI_STACK_CACHED_BEFORES];
     uint32_t before[ALQI_STACK_CACHED_BEFORES];
-    uint64_t note;     /* of who captures; 0 at first */
+    uint64_t note;     /* the user's, see alqi_stack_result; 0 at first */
     uintptr_t value[]; /* then the offsets, uint16_t, in words from sp */
 };
 
+/* A capture cache's stacks and the tables that find them; places are indexes
+ * of `ring`. */
 struct alqi_stack_cached_set {
-    const struct alqi_stack_cached *last; /* as the cache's last capture, or
-                                            NULL: there is none as that */
+    const struct alqi_stack_cached *last; /* the cache's last capture; NULL: the
+                                             last one was no cached stack */
     bool rows_are_last; /* the rows are the cache's last capture */
     uint16_t n_live;
-    uint16_t oldest;
-    uint16_t newest;
-    uint16_t end; /* where the next is made */
-    uint32_t n_made;
-    uint16_t by_start[ALQI_STACK_CACHED_SLOTS]; /* 0: the one that sentinel */
-    uint16_t by_words[ALQI_STACK_CACHED_SLOTS]; /* matches                */
+    uint16_t oldest; /* place; valid if n_live > 0 */
+    uint16_t newest; /* place; valid if n_live > 0 */
+    uint16_t end;    /* where the next one is made */
+    uint32_t n_made; /* ids given out */
+    /* Places, by hash of the start and by hash of the words looked at; 0: the
+     * sentinel, which no capture matches. */
+    uint16_t by_start[ALQI_STACK_CACHED_SLOTS];
+    uint16_t by_words[ALQI_STACK_CACHED_SLOTS];
     uint16_t once[ALQI_STACK_CACHED_SLOTS]; /* hashes of captures seen once */
     uint64_t ring[ALQI_STACK_RING_WORDS];
 };
@@ -80,6 +84,8 @@ alqi_stack_cached_at(struct alqi_stack_cached_set *t, uint32_t at)
     return (struct alqi_stack_cached *)&t->ring[at];
 }
 
+/* Where the words of the stack are, in words from sp: n_returns return
+ * addresses, then n_checks saved frame pointers. */
 static inline uint16_t *
 alqi_stack_cached_offsets(const struct alqi_stack_cached *cached)
 {
@@ -93,12 +99,14 @@ alqi_stack_cached_hash(uintptr_t pc, uintptr_t sp)
     return (pc ^ (uint64_t)sp << 20) * 0x9E3779B97F4A7C15u;
 }
 
+/* The first of the pair of slots of by_start. */
 static inline uint32_t
 alqi_stack_cached_start(uint64_t hash)
 {
     return (uint32_t)(hash >> 32) % ALQI_STACK_CACHED_SLOTS;
 }
 
+/* Whether the capture begins as this one began. */
 static inline bool
 alqi_stack_cached_starts(const struct alqi_stack_cached *cached, uintptr_t pc,
                          uintptr_t sp, uintptr_t fp)
@@ -107,7 +115,8 @@ alqi_stack_cached_starts(const struct alqi_stack_cached *cached, uintptr_t pc,
            (cached->fp_wanted == 0 || cached->fp_wanted == fp);
 }
 
-/* Block by block: behind one that differs the stack may end. */
+/* Whether all return addresses are what they were.  Block by block: behind a
+ * word that differs the stack may end, and reading on would leave it. */
 static inline __attribute__((always_inline)) bool
 alqi_stack_cached_returns(const struct alqi_stack_cached *cached, uintptr_t sp)
 {
@@ -134,7 +143,8 @@ alqi_stack_cached_returns(const struct alqi_stack_cached *cached, uintptr_t sp)
 /* Whether the saved frame pointers are what they were. */
 bool alqi_stack_cached_checks_hold(const struct alqi_stack_cached *cached);
 
-/* .inv.cached */
+/* Whether the stack is the capture that begins at pc, sp and fp (.inv.cached).
+ */
 static inline __attribute__((always_inline)) bool
 alqi_stack_cached_holds(const struct alqi_stack_cache *cache,
                         const struct alqi_stack_cached *cached, uintptr_t pc,
@@ -146,7 +156,7 @@ alqi_stack_cached_holds(const struct alqi_stack_cache *cache,
            (cached->n_checks == 0 || alqi_stack_cached_checks_hold(cached));
 }
 
-/* The youngest with this start, or NULL. */
+/* The youngest stack with this start, or NULL. */
 static inline const struct alqi_stack_cached *
 alqi_stack_cached_by_start(struct alqi_stack_cached_set *t, uint64_t hash,
                            uintptr_t pc, uintptr_t sp, uintptr_t fp)
@@ -161,8 +171,8 @@ alqi_stack_cached_by_start(struct alqi_stack_cached_set *t, uint64_t hash,
     return alqi_stack_cached_starts(cached, pc, sp, fp) ? cached : NULL;
 }
 
-/* The first of the pair of slots of by_words where the stack's cached is,
- * looked for where `cached` says. */
+/* The first of the pair of slots of by_words for the capture from sp, hashed
+ * over the return addresses that `cached` names. */
 static inline uint32_t
 alqi_stack_cached_look(const struct alqi_stack_cached *cached, uint64_t hash,
                        uintptr_t sp)
@@ -174,8 +184,8 @@ alqi_stack_cached_look(const struct alqi_stack_cached *cached, uint64_t hash,
     return (uint32_t)(hash >> 40) % ALQI_STACK_CACHED_SLOTS;
 }
 
-/* The cached that the stack is from pc, sp and fp out, or NULL.  sp lies in the
- * readable range; the generation is the cache's. */
+/* The cached stack that the capture from pc, sp and fp is, or NULL.  Requires
+ * that sp lies in the readable range and that the generation is the cache's. */
 static inline __attribute__((always_inline)) struct alqi_stack_cached *
 alqi_stack_cached_find(struct alqi_stack_cache *cache, uintptr_t pc,
                        uintptr_t sp, uintptr_t fp)
@@ -196,16 +206,18 @@ alqi_stack_cached_find(struct alqi_stack_cache *cache, uintptr_t pc,
     return alqi_stack_cached_holds(cache, cached, pc, sp, fp) ? cached : NULL;
 }
 
-/* How many outermost frames of the cached the cache's last capture has, too. */
+/* How many outermost frames the stack shares with the cache's last capture.
+ * Remembers the answer if that was a cached stack. */
 uint32_t alqi_stack_cached_same(struct alqi_stack_cache *cache,
                                 struct alqi_stack_cached *cached);
 
-/* How many outermost rows the cached has, too. */
+/* How many outermost frames the stack shares with the rows. */
 uint32_t alqi_stack_cached_same_rows(const struct alqi_stack_cache *cache,
                                      const struct alqi_stack_cached *cached);
 
-/* Makes a cached of the rows, the last capture, begun at sp and fp with no
- * frame left out, if it can be one and may come again; it is the last then. */
+/* Makes a cached stack of the rows, which are the last capture, begun at sp
+ * and fp with no frame left out, if they are plain throughout and seem to come
+ * a second time.  That stack is the last capture then. */
 void alqi_stack_cached_keep(struct alqi_stack_cache *cache, uintptr_t sp,
                             uintptr_t fp);
 

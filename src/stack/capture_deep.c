@@ -1,8 +1,12 @@
 /* capture_deep.c -- a walk of any number of frames, into memory of the caller's
- */
+ *
+ * For stacks deeper than a capture cache: every frame is stepped over, nothing
+ * is kept, replayed or cached as a stack.  The cache lends its readable range
+ * (.inv.read) and its scratch rules. */
 #include "stack/unwind_walk.h"
 
-/* As capture_replay.c's walk_one has it: what the walk stands at is no code. */
+/* As in capture_replay.c: below the null page there is no code to step from; a
+ * return address of 0 ends a stack. */
 static enum alqi_stack_outcome
 step(struct alqi_stack_walk *w, struct alqi_stack_frame *frame)
 {

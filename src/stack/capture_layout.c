@@ -1,8 +1,21 @@
-/* capture_layout.c -- see capture_layout.h */
+/* capture_layout.c -- captures of few frames by their layout
+ *
+ * What a capture does, cheapest first:
+ *   equal    all return addresses are what they were: the layout is the answer
+ *   seen     each is one of two that its row had (are_seen), compared without
+ *            a branch, since nobody can foretell which way a program recurses
+ *   alike    each has the rule that its row had (are_alike); the new pc is
+ *            learned, unless more than two come and go (seen_add)
+ *   walked   rows_walk goes on from the first row that differs, and the layout
+ *            is that of this stack from then on
+ *
+ * Keeps .inv.layout and .inv.seen; a layout with a CFA of fp serves no capture
+ * unwalked (layout_serve). */
 #include "stack/capture_layout.h"
 #include "stack/unwind_walk.h"
 
-/* Where a walk stands: at a frame whose pc and CFA inside it are known. */
+/* Where a walk stands: the pc of a frame, the CFA of the frame inside it, fp.
+ */
 struct cursor {
     uintptr_t pc;
     uintptr_t sp;
@@ -16,6 +29,7 @@ enum {
     SKIPS_MOST = 255
 };
 
+/* Whether the rule is that of a thread's first frame. */
 static bool
 is_end(uint32_t rule)
 {
@@ -33,8 +47,8 @@ rule_of(uintptr_t pc)
                : 0;
 }
 
-/* One plain frame; *ra_at: where its return address is.  False: it is none, or
- * its words cannot be read. */
+/* Steps over a plain frame with that rule; *ra_at: where its return address is.
+ * False: it is not plain, or its words cannot be read (.inv.read). */
 static inline __attribute__((always_inline)) bool
 cursor_step(const struct alqi_stack_cache *cache, struct cursor *s,
             uint32_t rule, uintptr_t *ra_at)
@@ -96,12 +110,14 @@ rows_walk(struct alqi_stack_layout *l, const struct alqi_stack_cache *cache,
 /* ---- by the layout ---------------------------------------------------------
  */
 
+/* The return address of row `at`, as the stack has it now. */
 static inline uintptr_t
 return_of(const struct alqi_stack_layout *l, uint32_t at)
 {
     return alqi_arch_code_address(alqi_stack_word_at(l->sp, l->offset[at]));
 }
 
+/* The CFA of row `at`. */
 static inline uintptr_t
 row_cfa(const struct alqi_stack_layout *l, uint32_t at)
 {
@@ -111,8 +127,8 @@ row_cfa(const struct alqi_stack_layout *l, uint32_t at)
            (uintptr_t)(intptr_t)alqi_arch_usual_ra(fp_offset);
 }
 
-/* Of n rows with a offset, how many have their CFA where it was, *fp on entry
- * to the first of them, and to the next one afterwards. */
+/* How many of n rows have their CFA where it was, given *fp on entry to the
+ * first of them; *fp is that on entry to the next row afterwards. */
 static uint32_t
 rows_follow(const struct alqi_stack_layout *l, uint32_t n, uintptr_t *fp)
 {
@@ -132,7 +148,8 @@ rows_follow(const struct alqi_stack_layout *l, uint32_t n, uintptr_t *fp)
     return at;
 }
 
-/* Behind the last row, to whole blocks, there is the first once more. */
+/* Fills the last block up with the first row, so that blocks are compared
+ * whole. */
 static void
 rows_pad(struct alqi_stack_layout *l)
 {
@@ -142,15 +159,15 @@ rows_pad(struct alqi_stack_layout *l)
     }
 }
 
-/* How many rows must have the rule they had: of the last one, which was not
- * walked, none is known. */
+/* How many rows have a rule: the last one was not walked unless is_whole. */
 static inline uint32_t
 n_ruled(const struct alqi_stack_layout *l)
 {
     return l->is_whole ? l->n : l->n - 1u;
 }
 
-/* That one is what it is; false: there is none. */
+/* Takes the last row's pc as it is, if it has no rule; false: it cannot be one.
+ */
 static inline bool
 row_last_take(struct alqi_stack_layout *l)
 {
@@ -191,6 +208,7 @@ are_alike(struct alqi_stack_layout *l, uint32_t at)
     return strange == 0 && high >> ALQI_STACK_KEY_BITS == 0;
 }
 
+/* The pcs of the walk are the only ones seen. */
 static void
 seen_begin(struct alqi_stack_layout *l)
 {
@@ -236,7 +254,8 @@ are_seen(struct alqi_stack_layout *l, uint32_t from)
     return strange == 0;
 }
 
-/* Of n rows, one of which is known, how many have the rules they had. */
+/* How many of n rows have the rules they had; the first one is known.  Their
+ * pcs are made those of the stack. */
 static uint32_t
 rows_alike(struct alqi_stack_layout *l, uint32_t n)
 {
@@ -270,6 +289,7 @@ rows_renew(struct alqi_stack_layout *l, const struct alqi_stack_cache *cache,
     return rows_walk(l, cache, s, at, max);
 }
 
+/* Whether the layout begins where the capture does. */
 static inline bool
 is_of(const struct alqi_stack_layout *l, const struct cursor *s)
 {
@@ -306,8 +326,8 @@ layout_follow(struct alqi_stack_layout *l, const struct alqi_stack_cache *cache,
     return rows_renew(l, cache, *s, same - 1, max);
 }
 
-/* It serves captures of so many frames, from now on without another look at
- * what holds until rows change. */
+/* The layout serves captures of `max` frames from now on: what they have to
+ * compare is prepared. */
 static struct alqi_stack_frames
 layout_serve(struct alqi_stack_layout *l, uint32_t max)
 {
@@ -369,7 +389,8 @@ alqi_stack_layout_capture_slow(struct alqi_stack_layouts *few,
     return layout_serve(l, max_frames);
 }
 
-/* The layout's pcs are those of the stack, from elsewhere than before. */
+/* The layout's pcs are those of the stack, but not those of the last one: the
+ * next captures do not compare all pcs first. */
 static inline struct alqi_stack_frames
 layout_varied(struct alqi_stack_layout *l)
 {
@@ -380,7 +401,7 @@ layout_varied(struct alqi_stack_layout *l)
     return (struct alqi_stack_frames){l->pc, l->n};
 }
 
-/* The usual case, but that rows from `at` on have others than were seen. */
+/* Rows from `at` on have pcs that were not seen: by their rules, or anew. */
 static ALQI_NOINLINE struct alqi_stack_frames
 capture_alike(struct alqi_stack_layouts *few,
               const struct alqi_stack_cache *cache,

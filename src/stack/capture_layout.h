@@ -1,23 +1,15 @@
-/* capture_layout.h -- captures of few frames, by how the stack lay when it
- * began alike
+/* capture_layout.h -- captures of few frames, by how the stack lay when a
+ * capture began alike
  *
- * Where few frames are wanted, or a stack has few, a cache's rows and stacks
- * are more than is needed: programs that recurse make stacks that never come
- * again, but that lie as others did.  A layout is what one capture has found,
- * by where it began: where the return addresses are, and which rule each frame
- * has.  The next one that begins there reads all return addresses at once,
+ * Programs that recurse make stacks that never come again, but that lie as
+ * others did.  A layout is what one capture has found, kept by where it began:
+ * where the return addresses are, and which rule each frame has (.def.layout).
+ * The next capture that begins there reads all return addresses at once,
  * instead of one after the other.
  *
- * .inv.layout  A layout's frames are those of the stack if it begins at the
- *              same pc and sp, each return address is what it was or has the
- *              rule that the one there had, and each frame pointer that a CFA
- *              is computed from leads to where it did (.prop.stretch).
- *
- * .inv.seen    Of a layout that serves captures, both pcs that were seen of a
- * row have the row's rule.
- *
- * No memory but [sp, the last return address] is read, which is compared with
- * the cache's readable range (.inv.read). */
+ * Keeps .inv.layout and .inv.seen.  No memory but [sp, the last return
+ * address] is read, which is compared with the cache's readable range
+ * (.inv.read). */
 #ifndef ALQI_STACK_CAPTURE_LAYOUT_H
 #define ALQI_STACK_CAPTURE_LAYOUT_H
 
@@ -31,34 +23,36 @@ enum {
     ALQI_STACK_LAYOUTS = 1 << ALQI_STACK_LAYOUTS_LOG
 };
 
+/* One thread's, as its set; all is written by captures of that thread. */
 struct alqi_stack_layout {
-    uintptr_t sp;
-    uintptr_t top;   /* where its words end, outwards                        */
-    uint32_t max;    /* captures of so many frames it may serve; 0: none     */
-    uint16_t n;      /* rows; 0: none                                        */
-    uint16_t varies; /* captures that will not first try whether all is the
-                        same                                           */
-    bool is_whole;   /* the last one is its thread's first frame             */
-    bool has_fp;     /* some CFA is computed from a frame pointer            */
-    /* Of each row but the last, in words from sp: where its return address is.
-     * Rules of those, and of the last one too if is_whole. */
+    uintptr_t sp;    /* where its captures begin, with pc[0]                */
+    uintptr_t top;   /* where its words end, outwards                       */
+    uint32_t max;    /* captures of so many frames it may serve; 0: none    */
+    uint16_t n;      /* rows; 0: none                                       */
+    uint16_t varies; /* captures that will not first compare all pcs: the
+                        last ones differed; 0: the next one compares        */
+    bool is_whole;   /* the last row is its thread's first frame            */
+    bool has_fp;     /* some CFA is computed from a frame pointer           */
+    /* Of each row: its pc; but for the last one, where its return address is,
+     * in words from sp; its rule, of the last one if is_whole. */
     uint16_t offset[ALQI_STACK_LAYOUT_FRAMES_MAX + 3];
     uint32_t rule[ALQI_STACK_LAYOUT_FRAMES_MAX];
     uintptr_t pc[ALQI_STACK_LAYOUT_FRAMES_MAX + 3];
-    /* Two pcs that each row had, if it has a rule: a function that calls itself
-     * mostly does so from two offsets. */
+    /* Two pcs that each row with a rule had (.inv.seen): a function that calls
+     * itself mostly does so from two call sites. */
     uintptr_t seen[2][ALQI_STACK_LAYOUT_FRAMES_MAX];
-    uint32_t n_skipped; /* captures yet that do not look there */
-    uint32_t skips;     /* how many that is after the next stranger */
+    uint32_t n_skipped; /* captures still to come that do not look at seen  */
+    uint32_t skips;     /* what n_skipped is set to at the next new pc      */
 };
 
-/* A thread's, zeroed; with a cache for what may be read. */
+/* A thread's layouts: zeroed memory, used beside a capture cache, whose
+ * readable range they go by. */
 struct alqi_stack_layouts {
     uint64_t generation; /* of the rules the layouts were made by */
     struct alqi_stack_layout layout[ALQI_STACK_LAYOUTS];
 };
 
-/* The layout that a capture from there is compared with. */
+/* The layout that a capture from pc and sp is compared with. */
 static inline struct alqi_stack_layout *
 alqi_stack_layout_of(struct alqi_stack_layouts *few, uintptr_t pc, uintptr_t sp)
 {
@@ -71,6 +65,7 @@ alqi_stack_layout_of(struct alqi_stack_layouts *few, uintptr_t pc, uintptr_t sp)
     return l;
 }
 
+/* What a capture has found. */
 struct alqi_stack_frames {
     const uintptr_t *pcs; /* innermost first; until the next capture */
     size_t n;
@@ -79,11 +74,14 @@ struct alqi_stack_frames {
 /* ---- capture_layout.c
  * -------------------------------------------------------------- */
 
+/* A capture that no layout serves: frame by frame, and what it finds becomes
+ * the layout. */
 struct alqi_stack_frames alqi_stack_layout_capture_slow(
     struct alqi_stack_layouts *few, const struct alqi_stack_cache *cache,
     const struct alqi_stack_regs *start, uintptr_t skip_lo, uintptr_t skip_hi,
     uint32_t max_frames);
-/* From `at` on the layout's rows are not what they were, or may not be. */
+/* A capture whose layout holds up to row `at`: that row's pc is not what it
+ * was, or was not compared. */
 struct alqi_stack_frames alqi_stack_layout_capture_changed(
     struct alqi_stack_layouts *few, const struct alqi_stack_cache *cache,
     const struct alqi_stack_regs *start, struct alqi_stack_layout *l,
@@ -91,8 +89,8 @@ struct alqi_stack_frames alqi_stack_layout_capture_changed(
 
 /* ---- a sample's way, so inline ------------------------------------------ */
 
-/* Of its n rows the stack has so many, or up to two more; n: all of them.  What
- * is behind the last one doubles the first (rows_pad). */
+/* How many of the first n rows have their pcs; rounded up to whole blocks, n:
+ * all.  What is behind the last row doubles the first (rows_pad). */
 static inline uint32_t
 alqi_stack_layout_equal(const struct alqi_stack_layout *l, uint32_t n)
 {
@@ -110,10 +108,10 @@ alqi_stack_layout_equal(const struct alqi_stack_layout *l, uint32_t n)
     return n;
 }
 
-/* As alqi_stack_capture, but for what it says of the capture before.  pcs NULL:
- * it takes more than this to capture the stack, which is deeper than FEW_MAX
- * and wanted whole, or has other frames than plain ones, or new ones.  The
- * cache's own captures go on as if there had been none. */
+/* As alqi_stack_capture, without what that says of the capture before; the
+ * cache's own captures go on as if there had been none.  pcs NULL: the stack
+ * is deeper than LAYOUT_FRAMES_MAX and wanted whole, or has frames that are
+ * not plain, or whose rules are not cached. */
 static inline __attribute__((always_inline)) struct alqi_stack_frames
 alqi_stack_layout_capture(struct alqi_stack_layouts *few,
                           const struct alqi_stack_cache *cache,
@@ -121,7 +119,7 @@ alqi_stack_layout_capture(struct alqi_stack_layouts *few,
                           uintptr_t skip_lo, uintptr_t skip_hi,
                           uint32_t max_frames)
 {
-    /* Of the heap's own text there is no layout. */
+    /* A capture that begins in the skipped range has no layout. */
     uintptr_t pc = start->pc + !start->is_return, sp = start->sp;
     struct alqi_stack_layout *l = alqi_stack_layout_of(few, pc, sp);
     uint32_t same = 1;

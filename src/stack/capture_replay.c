@@ -1,16 +1,18 @@
-/* capture_replay.c -- a walk that stops where it meets the last one
+/* capture_replay.c -- a walk that goes on with the last one's rows
  *
- * See doc/design/stack.md and capture_rows.h.  During a walk the frames found
- * so far are
+ * During a walk the frames found so far are, innermost first,
  *
- *      fresh[0 .. n_fresh)  then  held rows [run_lo .. run_hi)
+ *      fresh[0 .. n_fresh)  then  kept rows [run_lo .. run_hi)
  *
- * innermost first.  A row is looked for among the held ones by a small table;
- * a row the table has lost is found again from its outer neighbour (run_start).
+ *   no run   run_lo == run_hi: each frame is stepped over and is fresh; where a
+ *            kept row lies where the frame does, a run starts there
+ *   run      its outer neighbours are verified and join; a row whose pc alone
+ *            has changed is amended; at any other mismatch the run is flushed:
+ *            its rows become fresh, and the walk goes on without one
  *
- * .inv.same    A row joins the run only if it equals the frame the walk stands
- *              at; the run is one unbroken piece of the last capture, but for
- *              rows that were given a new pc (row_amend). */
+ * A row is looked for by a table of 256 slots over return addresses; a row
+ * that lost its slot is found again from its outer neighbour (run_start).
+ * Keeps .inv.kept, .inv.same and .inv.read. */
 #include <string.h>
 
 #include "stack/capture.h"
@@ -18,14 +20,15 @@
 #include "stack/capture_replay.h"
 #include "stack/capture_cached.h"
 
+/* One capture under way, on its thread's stack. */
 struct replay {
     struct alqi_stack_walk walk;
     struct alqi_stack_frame *fresh;
-    uint32_t max;
-    uint32_t n_fresh;
-    uint32_t first;  /* held row */
-    uint32_t end;    /* of the held rows: the cache's capacity */
-    uint32_t run_lo; /* no run: run_lo == run_hi */
+    uint32_t max;     /* frames wanted, at most the cache's capacity */
+    uint32_t n_fresh; /* frames in `fresh` */
+    uint32_t first;   /* innermost kept row */
+    uint32_t end;     /* behind the outermost one: the cache's capacity */
+    uint32_t run_lo;  /* kept rows that are frames of this stack */
     uint32_t run_hi;
     uint32_t same_lo; /* rows from here out are as the last capture had them */
 };
@@ -49,8 +52,8 @@ run_flush(struct replay *r)
     r->run_lo = r->run_hi = 0;
 }
 
-/* Starts a run at held row `at`, the outermost frame found; fresh rows further
- * in may be held ones, too. */
+/* Starts a run at kept row `at`, the outermost frame found; fresh rows further
+ * in may be kept ones, too. */
 static void
 run_start(struct replay *r, uint32_t at)
 {
@@ -64,7 +67,7 @@ run_start(struct replay *r, uint32_t at)
     }
 }
 
-/* Gives a held row the pc of a frame that is laid out alike: all else of it
+/* Gives a kept row the pc of a frame that is laid out alike: all else of it
  * stays true. */
 static void
 row_amend(struct replay *r, uint32_t at, uintptr_t pc)
@@ -74,6 +77,8 @@ row_amend(struct replay *r, uint32_t at, uintptr_t pc)
         r->same_lo = at + 1;
 }
 
+/* Frames found so far. */
+/* Frames found so far. */
 static uint32_t
 n_found(const struct replay *r)
 {
@@ -104,6 +109,8 @@ frame_place(struct replay *r, const struct alqi_stack_frame *frame)
 /* ---- the walk --------------------------------------------------------------
  */
 
+/* The walk goes on at a caller: a return address, no interrupted frame. */
+/* The walk goes on at a caller: a return address, no interrupted frame. */
 static void
 walk_set(struct alqi_stack_walk *w, uintptr_t key, uintptr_t sp, uintptr_t fp)
 {
@@ -147,7 +154,7 @@ run_amend(struct replay *r, uint32_t at)
     return true;
 }
 
-/* Held rows that follow the run, if they are what they were (.prop.replay). */
+/* Kept rows that follow the run, if they are what they were (.prop.replay). */
 static enum alqi_stack_outcome
 walk_run(struct replay *r)
 {
@@ -193,23 +200,25 @@ walk_run(struct replay *r)
     return ALQI_STACK_GO;
 }
 
-/* Where a walk by cached rules stands, and what it has found. */
+/* Where a walk by cached rules stands: the pc to report, the CFA of the frame
+ * inside it, the frame pointer; and where its frames go. */
 struct cursor {
     uintptr_t pc;
     uintptr_t sp;
     uintptr_t fp;
     struct alqi_stack_frame *frame; /* the next one's place              */
-    uint32_t at;                    /* the held row that *frame describes */
+    uint32_t at;                    /* the kept row that *frame describes */
 };
 
-/* Frames of cached rules that fit into a word, until one lies where a held row
- * does, with the same rule and caller: true.  A return address that cannot be
- * one has no such rule; walk_one judges it. */
+/* Steps over frames whose rules are in the rule cache and fit into a word,
+ * until one lies where a kept row does, with the same rule and caller: true.
+ * False: the next frame needs walk_one, which also judges a return address that
+ * cannot be one.  Only words of the readable range are loaded (.inv.read). */
 static inline __attribute__((always_inline)) bool
 frames_find(const struct alqi_stack_cache *cache, uint32_t first,
             struct cursor *s, const struct alqi_stack_frame *stop)
 {
-    const uintptr_t *held_next = cache->pc + 1, *held_ra_at = cache->ra_at;
+    const uintptr_t *kept_next = cache->pc + 1, *kept_ra_at = cache->ra_at;
     uintptr_t top = cache->readable_hi - sizeof top;
     uintptr_t pc = s->pc, sp = s->sp, fp = s->fp;
     struct alqi_stack_frame *frame = s->frame;
@@ -243,7 +252,7 @@ frames_find(const struct alqi_stack_cache *cache, uint32_t first,
         pc = alqi_arch_code_address(alqi_stack_word(ra_at));
         /* Its caller is asked for, in the same branch: a frame of the same
          * size often lies at the same place by chance. */
-        if (ALQI_UNLIKELY(((held_ra_at[at] ^ ra_at) | (held_next[at] ^ pc)) ==
+        if (ALQI_UNLIKELY(((kept_ra_at[at] ^ ra_at) | (kept_next[at] ^ pc)) ==
                           0) &&
             at >= first && cache->link[at].rule == rule) {
             s->at = at;
@@ -258,7 +267,8 @@ frames_find(const struct alqi_stack_cache *cache, uint32_t first,
     return is_found;
 }
 
-/* Goes on from there. */
+/* The walk goes on where the cursor stands; a kept row that was found starts a
+ * run. */
 static void
 cursor_take(struct replay *r, const struct cursor *s, bool is_found)
 {
@@ -272,6 +282,10 @@ cursor_take(struct replay *r, const struct cursor *s, bool is_found)
     run_start(r, s->at);
 }
 
+/* Frames by cached rules: GO when a run has started, OTHER when the next frame
+ * needs walk_one. */
+/* Frames by cached rules: GO when a run has started, OTHER when the next frame
+ * needs walk_one. */
 static enum alqi_stack_outcome
 walk_fresh(struct replay *r)
 {
@@ -298,6 +312,8 @@ walk_skip(struct replay *r, uintptr_t lo, uintptr_t hi)
     return o;
 }
 
+/* From where the walk stands to the stack's end, or to `max` frames. */
+/* From where the walk stands to the stack's end, or to `max` frames. */
 static enum alqi_stack_outcome
 walk_all(struct replay *r)
 {
@@ -314,6 +330,8 @@ walk_all(struct replay *r)
 /* ---- beginning and end -----------------------------------------------------
  */
 
+/* Rows and cached stacks of another generation are dropped. */
+/* Rows and cached stacks of another generation are dropped. */
 static void
 replay_begin(struct replay *r, struct alqi_stack_cache *cache,
              const struct alqi_stack_regs *start, uint32_t max)
@@ -335,7 +353,8 @@ replay_begin(struct replay *r, struct alqi_stack_cache *cache,
     r->same_lo = 0;
 }
 
-/* A run that does not end where the held rows end is moved there. */
+/* The frames become the cache's rows.  A run that does not end where the kept
+ * rows end is moved there. */
 static void
 rows_join(struct replay *r)
 {
@@ -346,6 +365,8 @@ rows_join(struct replay *r)
                             r->fresh, r->n_fresh);
 }
 
+/* Joins what was found and makes the result of it (.inv.kept). */
+/* Joins what was found and makes the result of it (.inv.kept). */
 static struct alqi_stack_replayed
 replay_finish(struct replay *r, enum alqi_stack_outcome outcome)
 {
@@ -373,6 +394,10 @@ replay_finish(struct replay *r, enum alqi_stack_outcome outcome)
     return (struct alqi_stack_replayed){result, is_replay};
 }
 
+/* From the beginning, when the usual case does not apply: nothing is kept, the
+ * start is outside of the readable range, or frames are to be skipped. */
+/* From the beginning, when the usual case does not apply: nothing is kept, the
+ * start is outside of the readable range, or frames are to be skipped. */
 static struct alqi_stack_replayed
 replay_slow(struct alqi_stack_cache *cache, const struct alqi_stack_regs *start,
             uintptr_t skip_lo, uintptr_t skip_hi, uint32_t max)
@@ -390,7 +415,8 @@ replay_slow(struct alqi_stack_cache *cache, const struct alqi_stack_regs *start,
     return replay_finish(&r, outcome);
 }
 
-/* The walk has begun well, and is not over. */
+/* After the usual case has failed at some frame: the walk goes on from the
+ * cursor, what was found stays found. */
 static ALQI_NOINLINE struct alqi_stack_replayed
 replay_from(struct alqi_stack_cache *cache, const struct alqi_stack_regs *start,
             uint32_t max, const struct cursor *s, bool is_found)
@@ -404,7 +430,7 @@ replay_from(struct alqi_stack_cache *cache, const struct alqi_stack_regs *start,
 
 /* ---- the usual case --------------------------------------------------------
  *
- * Plain frames up to a held row, then one stretch of rows that are what they
+ * Plain frames up to a kept row, then one stretch of rows that are what they
  * were, then the thread's first: without a word of state but the spot.
  */
 
@@ -421,6 +447,8 @@ is_rest_same(const struct alqi_stack_cache *cache, const struct cursor *s)
            alqi_stack_rows_verify(cache, at, n, s->fp) > n;
 }
 
+/* The frames found, then the kept rows from the one found on, all verified. */
+/* The frames found, then the kept rows from the one found on, all verified. */
 static inline struct alqi_stack_replayed
 replay_usual(struct alqi_stack_cache *cache, const struct cursor *s)
 {

@@ -1,10 +1,17 @@
+/* capture_rows.c -- the rows of a capture cache: joining and verifying
+ *
+ * Joining computes what each new row keeps from what its outer neighbour keeps
+ * (link_step), so a row is right whatever rows come inside it.  Verifying
+ * compares words in blocks, without a branch inside a block.  Keeps .inv.kept,
+ * .inv.within, .inv.wanted; relies on its caller for .inv.read. */
 #include "stack/capture_rows.h"
 
-enum { BLOCK = 8 };
+enum { BLOCK = 8 }; /* return addresses compared without a branch */
 
 /* ---- joining ---------------------------------------------------------------
  */
 
+/* The row saves the frame pointer that a CFA further out depends on. */
 static inline void
 check_put(struct alqi_stack_cache *cache, struct alqi_stack_link *l,
           uintptr_t ra_at, uint32_t rule)
@@ -59,6 +66,7 @@ alqi_stack_rows_prepend(struct alqi_stack_cache *cache, uint32_t at,
 /* ---- verifying ------------------------------------------------------------
  */
 
+/* 0: the word still is the return address pc. */
 static inline uintptr_t
 return_difference(const uintptr_t *ra_at, const uintptr_t *pc)
 {
@@ -84,6 +92,7 @@ returns_same(const uintptr_t *ra_at, const uintptr_t *pc, uint32_t n)
     return i;
 }
 
+/* Whether n saved frame pointers are what they were. */
 static inline bool
 checks_hold(const struct alqi_stack_check *c, uint32_t n)
 {
@@ -94,7 +103,9 @@ checks_hold(const struct alqi_stack_check *c, uint32_t n)
     return difference == 0;
 }
 
-/* The same, row by row, for a stretch where a saved fp has changed. */
+/* Verifies row by row, for a stretch where a saved fp has changed: how many
+ * rows are what they were, n + 1 if the last one also returns to where it did.
+ */
 static ALQI_NOINLINE uint32_t
 verify_slow(const struct alqi_stack_cache *cache, uint32_t at, uint32_t n,
             uintptr_t fp)

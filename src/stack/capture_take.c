@@ -1,4 +1,14 @@
-/* capture_take.c -- a capture by a cache: a cached that holds, or a replay */
+/* capture_take.c -- one capture by a thread's capture cache
+ *
+ * A capture is, in this order:
+ *   a cached stack that holds   found and verified, nothing is unwound
+ *   a replay                    a walk that stops where it meets the last one's
+ *                               rows; what it found may become a cached stack
+ *
+ * The cache is the calling thread's alone; only the counters are shared.
+ * Keeps .inv.kept (by replay) and .inv.cached: a capture that begins in the
+ * skipped range, outside the readable range or in another generation is
+ * walked. */
 #include <string.h>
 
 #include "stack/capture.h"
@@ -6,17 +16,19 @@
 #include "stack/capture_replay.h"
 #include "stack/capture_cached.h"
 
-enum { COUNT_BATCH = 64 };
+enum { COUNT_BATCH = 64 }; /* captures between two additions to the counters */
 
+/* Of all threads; relaxed additions, read for statistics only. */
 static struct {
     _Atomic(uint64_t) captures;
-    _Atomic(uint64_t) walks;
-    _Atomic(uint64_t) incomplete;
+    _Atomic(uint64_t) walks;      /* that met no row of the last one */
+    _Atomic(uint64_t) incomplete; /* that lost the stack */
 } counts;
 
 /* ---- counting --------------------------------------------------------------
  */
 
+/* Adds what the cache has counted since the last time. */
 static ALQI_NOINLINE void
 counts_add(struct alqi_stack_cache *cache)
 {
@@ -57,6 +69,8 @@ alqi_stack_counts(struct alqi_stack_counts *out)
 /* ---- capturing -------------------------------------------------------------
  */
 
+/* The outermost frames that the cached stack shares with the last capture:
+ * known of a pair that came in this order before, else compared. */
 static inline uint32_t
 n_same_outer(struct alqi_stack_cache *cache, struct alqi_stack_cached *cached)
 {
@@ -73,6 +87,7 @@ n_same_outer(struct alqi_stack_cache *cache, struct alqi_stack_cached *cached)
     return alqi_stack_cached_same(cache, cached);
 }
 
+/* The result is the cached stack, which holds; it is the last capture now. */
 static inline struct alqi_stack_result
 cached_take(struct alqi_stack_cache *cache, struct alqi_stack_cached *cached)
 {
@@ -95,6 +110,8 @@ is_within(uintptr_t at, uintptr_t lo, uintptr_t hi)
     return at - lo < hi - lo;
 }
 
+/* By a walk.  Rows know what they share with the rows before them; after a
+ * cached stack they are compared with that. */
 static ALQI_NOINLINE struct alqi_stack_result
 replay(struct alqi_stack_cache *cache, const struct alqi_stack_regs *start,
        uintptr_t skip_lo, uintptr_t skip_hi, uint32_t max_frames)

@@ -1,7 +1,8 @@
 /* dwarf_bytes.h -- a bounded cursor over bytes nobody vouches for
  *
- * A read past the end yields 0 and marks the cursor bad; the mark stays, so a
- * reader may check once after a group of reads.  Little-endian machines. */
+ * A read past the end yields 0, NULL or "" and marks the cursor bad; the mark
+ * stays, so a reader may check once after a group of reads.  Little-endian
+ * machines. */
 #ifndef ALQI_STACK_DWARF_BYTES_H
 #define ALQI_STACK_DWARF_BYTES_H
 
@@ -11,9 +12,9 @@
 #include <string.h>
 
 struct alqi_stack_bytes {
-    const uint8_t *at;
-    const uint8_t *end;
-    bool is_bad;
+    const uint8_t *at;  /* the next byte; never beyond end */
+    const uint8_t *end; /* fixed: nothing from here on is read */
+    bool is_bad;        /* a read went past the end, or a user says damage */
 };
 
 static inline size_t
@@ -43,7 +44,7 @@ alqi_stack_bytes_skip(struct alqi_stack_bytes *b, uint64_t n)
     alqi_stack_bytes_take(b, n);
 }
 
-/* Of n bytes, 8 at most. */
+/* The next n bytes, 8 at most, as an unsigned number. */
 static inline uint64_t
 alqi_stack_bytes_uint(struct alqi_stack_bytes *b, unsigned n)
 {
@@ -55,6 +56,7 @@ alqi_stack_bytes_uint(struct alqi_stack_bytes *b, unsigned n)
     return v;
 }
 
+/* The next n bytes, 8 at most, as a signed number. */
 static inline int64_t
 alqi_stack_bytes_int(struct alqi_stack_bytes *b, unsigned n)
 {
@@ -86,6 +88,7 @@ alqi_stack_bytes_uleb(struct alqi_stack_bytes *b)
     return v;
 }
 
+/* A signed LEB128 number; bits past the 64th are read and dropped. */
 static inline int64_t
 alqi_stack_bytes_sleb(struct alqi_stack_bytes *b)
 {

@@ -1,8 +1,12 @@
 /* dwarf_cfi.c -- the interpreter of call frame instructions
  *
  * Numbers are those of DWARF 5, section 6.4.2, and of the GNU and AArch64
- * extensions.  Registers that the walk does not follow are read and dropped.
- * States are small (32 bytes), so that remembered ones fit a small stack. */
+ * extensions.  The interpreter runs until the location passes the address
+ * asked for, or the instructions end; whatever is malformed marks the cursor
+ * bad, and the run fails as a whole.
+ *
+ * Registers that the walk does not follow are read and dropped.  States are
+ * small (32 bytes), so that remembered ones fit a small stack. */
 #include <limits.h>
 
 #include "stack/arch.h"
@@ -44,17 +48,20 @@ enum {
     CFA_RESTORE = 3
 };
 
+/* One run of instructions. */
 struct run {
     const struct alqi_stack_cfi *cfi;
     struct alqi_stack_bytes code;
-    struct alqi_stack_cfi_state *state;
-    const struct alqi_stack_cfi_state *initial;
+    struct alqi_stack_cfi_state *state;         /* the row so far */
+    const struct alqi_stack_cfi_state *initial; /* what restore goes back to;
+                                                   NULL in a CIE */
     unsigned n_remembered;
     struct alqi_stack_cfi_state remembered[REMEMBERED_MAX];
 };
 
+/* A register rule with that value; bad when the value leaves 32 bits. */
 static struct alqi_stack_reg_rule
-cell_of(struct run *r, unsigned how, int64_t value)
+reg_rule_of(struct run *r, unsigned how, int64_t value)
 {
     struct alqi_stack_reg_rule c = {(int32_t)value, 0, (uint8_t)how};
 
@@ -76,6 +83,7 @@ factored(struct run *r, int64_t factor)
     return v;
 }
 
+/* The column of a register that is followed; -1: it is not. */
 static int
 column_of(const struct alqi_stack_cfi *cfi, uint64_t reg)
 {
@@ -97,6 +105,7 @@ column_set(struct run *r, uint64_t reg, struct alqi_stack_reg_rule cell)
         r->state->col[i] = cell;
 }
 
+/* DW_CFA_restore: the rule that the CIE left. */
 static void
 column_restore(struct run *r, uint64_t reg)
 {
@@ -108,6 +117,7 @@ column_restore(struct run *r, uint64_t reg)
         r->state->col[i] = r->initial->col[i];
 }
 
+/* A register rule that is an expression, whose bytes are skipped. */
 static struct alqi_stack_reg_rule
 expression(struct run *r, unsigned how)
 {
@@ -119,7 +129,7 @@ expression(struct run *r, unsigned how)
         r->code.is_bad = true;
         return c;
     }
-    c = cell_of(r, how, p - r->cfi->origin);
+    c = reg_rule_of(r, how, p - r->cfi->origin);
     c.n_bytes = (uint16_t)n;
     return c;
 }
@@ -135,7 +145,7 @@ cfa_register(struct run *r, uint64_t reg)
 static void
 cfa_offset(struct run *r, int64_t offset)
 {
-    r->state->cfa = cell_of(r, ALQI_STACK_OFFSET, offset);
+    r->state->cfa = reg_rule_of(r, ALQI_STACK_OFFSET, offset);
 }
 
 /* A new register or a new offset alone needs a CFA that has both. */
@@ -146,6 +156,7 @@ cfa_must_be_offset(struct run *r)
         r->code.is_bad = true;
 }
 
+/* Instructions that change the CFA. */
 static void
 run_cfa(struct run *r, uint8_t op)
 {
@@ -178,6 +189,7 @@ run_cfa(struct run *r, uint8_t op)
     }
 }
 
+/* Instructions that change a register's rule. */
 static void
 run_column(struct run *r, uint8_t op)
 {
@@ -195,24 +207,25 @@ run_column(struct run *r, uint8_t op)
         c.how = ALQI_STACK_UNDEFINED;
         break;
     case CFA_REGISTER:
-        c = cell_of(r, ALQI_STACK_REGISTER, (int64_t)alqi_stack_bytes_uleb(b));
+        c = reg_rule_of(r, ALQI_STACK_REGISTER,
+                        (int64_t)alqi_stack_bytes_uleb(b));
         break;
     case CFA_OFFSET_EXTENDED:
     case CFA_VAL_OFFSET:
-        c = cell_of(
+        c = reg_rule_of(
             r, op == CFA_VAL_OFFSET ? ALQI_STACK_VAL_OFFSET : ALQI_STACK_OFFSET,
             factored(r, (int64_t)alqi_stack_bytes_uleb(b)));
         break;
     case CFA_OFFSET_EXTENDED_SF:
     case CFA_VAL_OFFSET_SF:
-        c = cell_of(r,
-                    op == CFA_VAL_OFFSET_SF ? ALQI_STACK_VAL_OFFSET
-                                            : ALQI_STACK_OFFSET,
-                    factored(r, alqi_stack_bytes_sleb(b)));
+        c = reg_rule_of(r,
+                        op == CFA_VAL_OFFSET_SF ? ALQI_STACK_VAL_OFFSET
+                                                : ALQI_STACK_OFFSET,
+                        factored(r, alqi_stack_bytes_sleb(b)));
         break;
     case CFA_GNU_NEGATIVE_OFFSET:
-        c = cell_of(r, ALQI_STACK_OFFSET,
-                    -factored(r, (int64_t)alqi_stack_bytes_uleb(b)));
+        c = reg_rule_of(r, ALQI_STACK_OFFSET,
+                        -factored(r, (int64_t)alqi_stack_bytes_uleb(b)));
         break;
     default: /* CFA_EXPRESSION, CFA_VAL_EXPRESSION */
         c = expression(r, op == CFA_EXPRESSION ? ALQI_STACK_EXPR
@@ -222,6 +235,7 @@ run_column(struct run *r, uint8_t op)
     column_set(r, reg, c);
 }
 
+/* DW_CFA_remember_state and restore_state. */
 static void
 run_state(struct run *r, uint8_t op)
 {
@@ -257,6 +271,8 @@ run_location(struct run *r, uint8_t op, uintptr_t loc)
     }
 }
 
+/* An instruction whose code takes the whole byte; returns the location after
+ * it. */
 static uintptr_t
 run_extended(struct run *r, uint8_t op, uintptr_t loc)
 {
@@ -318,10 +334,10 @@ alqi_stack_cfi_run(const struct alqi_stack_cfi *cfi,
             *loc += low * cfi->code_align;
             break;
         case CFA_OFFSET:
-            column_set(
-                &r, low,
-                cell_of(&r, ALQI_STACK_OFFSET,
-                        factored(&r, (int64_t)alqi_stack_bytes_uleb(&r.code))));
+            column_set(&r, low,
+                       reg_rule_of(&r, ALQI_STACK_OFFSET,
+                                   factored(&r, (int64_t)alqi_stack_bytes_uleb(
+                                                    &r.code))));
             break;
         case CFA_RESTORE:
             column_restore(&r, low);

@@ -1,9 +1,12 @@
 /* dwarf_ehframe.c -- .eh_frame_hdr, CIE and FDE
  *
- * Layout: LSB core, chapter "Exception Frames".  Every byte is read through
- * a cursor that ends with its entry, and an entry must lie in its segment
- * (.inv.extent).  An entry of extended length keeps a 4-byte CIE pointer, as
- * the LSB says. */
+ * Layout: LSB core, chapter "Exception Frames".  From an address: the header's
+ * table (binary search), or a scan; the FDE there; its CIE; the instructions
+ * of both, run up to the address.
+ *
+ * Keeps .inv.extent: every byte is read through a cursor that ends with its
+ * entry, and an entry must lie in its segment.  An entry of extended length
+ * keeps a 4-byte CIE pointer, as the LSB says. */
 #include <string.h>
 
 #include "base/base.h"
@@ -18,25 +21,28 @@ enum {
     EH_POINTER_BYTES = 8
 };
 
-/* One CIE or FDE: its bytes after the length. */
+/* One CIE or FDE. */
 struct entry {
-    struct alqi_stack_bytes body;
-    const uint8_t *next;
+    struct alqi_stack_bytes body; /* its bytes after the length */
+    const uint8_t *next;          /* where the next entry begins */
 };
 
+/* What a CIE says of its FDEs. */
 struct cie {
     struct alqi_stack_cfi cfi;
-    struct alqi_stack_bytes code;
+    struct alqi_stack_bytes code; /* instructions run before the FDE's */
     bool has_lengths; /* 'z': augmentation data begin with their length */
-    bool is_signal;
+    bool is_signal;   /* 'S' */
 };
 
+/* Whether [p, p + n) lies in the segment. */
 static bool
 extent_has(const struct alqi_stack_extent *e, const uint8_t *p, size_t n)
 {
     return p >= e->lo && p <= e->hi && (size_t)(e->hi - p) >= n;
 }
 
+/* The segment that p lies in, or NULL. */
 static const struct alqi_stack_extent *
 extent_of(const struct alqi_stack_extent *segments, size_t n, const uint8_t *p)
 {
@@ -67,6 +73,8 @@ pointer(const struct alqi_stack_sections *s, struct alqi_stack_bytes *b,
     return v;
 }
 
+/* Finds the search table behind the header's fields; true without one that can
+ * be used: .eh_frame is scanned. */
 static bool
 table_read(struct alqi_stack_sections *s, struct alqi_stack_bytes *b,
            uint8_t count_encoding)
@@ -184,6 +192,8 @@ augmentation_letters(struct alqi_stack_bytes *b)
     return NULL;
 }
 
+/* Reads the augmentation data of a CIE with these letters; false: they change
+ * what follows in a way we do not know. */
 static bool
 cie_augmented(const struct alqi_stack_sections *s, const char *letters,
               struct alqi_stack_bytes *b, struct cie *cie)
@@ -205,8 +215,9 @@ cie_augmented(const struct alqi_stack_sections *s, const char *letters,
     return augmentation_read(s, letters + 1, &data, cie);
 }
 
-/* Out of line, like all that is done before the code runs: the stack may be
- * a small one. */
+/* Reads the CIE at `at`; false: damaged, or of a version we do not know.  Out
+ * of line, like all that is done before the code runs: the stack may be a small
+ * one. */
 static ALQI_NOINLINE bool
 cie_read(const struct alqi_stack_sections *s, const uint8_t *at,
          uint8_t extra_reg, struct cie *cie)
@@ -307,6 +318,7 @@ fde_try(const struct alqi_stack_sections *s, const uint8_t *at, uintptr_t key,
            state_at(&cie, &e.body, start, key, out);
 }
 
+/* Word i of the table: addresses and FDEs by turns, each `half` bytes. */
 static uintptr_t
 table_word(const struct alqi_stack_sections *s, uint64_t i, unsigned half)
 {

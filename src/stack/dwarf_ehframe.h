@@ -1,4 +1,8 @@
-/* dwarf_ehframe.h -- from an address to what its CIE and FDE say */
+/* dwarf_ehframe.h -- from an address to what its CIE and FDE say
+ *
+ * The sections of a module are checked once (alqi_stack_sections_read); then
+ * the unwind state at an address is found by the header's search table, or,
+ * without one, by a scan of .eh_frame. */
 #ifndef ALQI_STACK_DWARF_EHFRAME_H
 #define ALQI_STACK_DWARF_EHFRAME_H
 
@@ -18,17 +22,18 @@ struct alqi_stack_extent {
 struct alqi_stack_sections {
     struct alqi_stack_extent hdr;    /* segment that holds .eh_frame_hdr */
     struct alqi_stack_extent frames; /* segment that holds .eh_frame     */
-    const uint8_t *hdr_at;
-    const uint8_t *frames_at;
-    const uint8_t *table; /* NULL: none, .eh_frame is scanned */
-    uint64_t n_table;
+    const uint8_t *hdr_at;           /* .eh_frame_hdr */
+    const uint8_t *frames_at;        /* .eh_frame     */
+    const uint8_t *table;            /* NULL: none, .eh_frame is scanned */
+    uint64_t n_table;                /* entries, sorted by address */
     uint8_t table_encoding;
 };
 
+/* What CFI says at one address. */
 struct alqi_stack_unwind {
     struct alqi_stack_cfi_state state;
-    const uint8_t *origin; /* of the state's expressions */
-    uintptr_t start;       /* of the function */
+    const uint8_t *origin; /* the state's expressions lie from here on */
+    uintptr_t start;       /* the function's first instruction */
     bool is_signal;        /* augmentation S: the caller was interrupted */
 };
 

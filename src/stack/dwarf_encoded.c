@@ -1,4 +1,7 @@
-/* dwarf_encoded.c -- reading encoded pointers */
+/* dwarf_encoded.c -- reading encoded pointers
+ *
+ * An encoded pointer is a value in its format, plus its base: nothing, its own
+ * address, or the section's.  An unknown encoding marks the cursor bad. */
 #include "stack/dwarf_encoded.h"
 
 unsigned
@@ -21,6 +24,7 @@ alqi_stack_encoded_bytes(uint8_t encoding)
     }
 }
 
+/* The value in its format, without its base. */
 static uint64_t
 value_of(struct alqi_stack_bytes *b, uint8_t encoding)
 {

@@ -1,7 +1,7 @@
 /* dwarf_encoded.h -- pointers as .eh_frame writes them
  *
- * An encoding is a format (lower four bits), a base (next three) and "there
- * lies the address of it" (top bit, left to the caller). */
+ * An encoding (DW_EH_PE_*) is a format (lower four bits), a base (next three)
+ * and "there lies the address of it" (top bit, left to the caller). */
 #ifndef ALQI_STACK_DWARF_ENCODED_H
 #define ALQI_STACK_DWARF_ENCODED_H
 

@@ -2,7 +2,7 @@
  *
  * Numbers are those of DWARF 5, section 2.5.  CFI may not use operations that
  * need a compilation unit, an object or a call; they are refused.  Bounded in
- * stack (16 words) and in steps (a loop in a damaged file ends). */
+ * stack (16 words) and in steps: a loop in a damaged file ends. */
 #include "stack/dwarf_bytes.h"
 #include "stack/dwarf_expr.h"
 
@@ -59,11 +59,12 @@ enum {
     OP_NOP = 0x96
 };
 
+/* One evaluation.  code.is_bad: what was asked for is not there. */
 struct machine {
     const struct alqi_stack_expr_env *env;
-    const uint8_t *start;
-    struct alqi_stack_bytes code;
-    unsigned n;
+    const uint8_t *start;         /* jumps stay behind it */
+    struct alqi_stack_bytes code; /* from the next operation on */
+    unsigned n;                   /* words on the stack */
     uint64_t stack[STACK_MAX];
 };
 
@@ -86,6 +87,7 @@ pop(struct machine *m)
     return m->stack[--m->n];
 }
 
+/* Pushes a copy of the word `depth` below the top. */
 static void
 push_nth(struct machine *m, unsigned depth)
 {
@@ -95,6 +97,7 @@ push_nth(struct machine *m, unsigned depth)
         push(m, m->stack[m->n - 1 - depth]);
 }
 
+/* Pushes n_bytes of memory at the address on top. */
 static void
 push_read(struct machine *m, unsigned n_bytes)
 {
@@ -106,6 +109,7 @@ push_read(struct machine *m, unsigned n_bytes)
     push(m, v);
 }
 
+/* Pushes a register plus the offset that follows. */
 static void
 push_register(struct machine *m, uint64_t reg)
 {
@@ -117,6 +121,7 @@ push_register(struct machine *m, uint64_t reg)
     push(m, v + (uint64_t)offset);
 }
 
+/* A relative jump inside the expression. */
 static void
 jump(struct machine *m, bool is_taken)
 {
@@ -131,6 +136,7 @@ jump(struct machine *m, bool is_taken)
         m->code.at += by;
 }
 
+/* Operations that push a constant behind them. */
 static void
 run_constant(struct machine *m, uint8_t op)
 {
@@ -147,6 +153,7 @@ run_constant(struct machine *m, uint8_t op)
              (uint64_t)alqi_stack_bytes_int(b, 1u << ((op - OP_CONST1U) / 2)));
 }
 
+/* Operations that move words of the stack. */
 static void
 run_shuffle(struct machine *m, uint8_t op)
 {
@@ -182,6 +189,7 @@ run_shuffle(struct machine *m, uint8_t op)
     }
 }
 
+/* 1 or 0: comparisons are signed. */
 static uint64_t
 compared(uint8_t op, int64_t x, int64_t y)
 {
@@ -201,6 +209,7 @@ compared(uint8_t op, int64_t x, int64_t y)
     }
 }
 
+/* A shift by 64 bits or more leaves no bit of the value. */
 static uint64_t
 shifted(uint8_t op, uint64_t x, uint64_t by)
 {
@@ -225,6 +234,7 @@ divided(struct machine *m, uint8_t op, uint64_t x, uint64_t y)
     return op == OP_MOD ? x % y : (uint64_t)((int64_t)x / (int64_t)y);
 }
 
+/* Operations on the two words on top. */
 static void
 run_binary(struct machine *m, uint8_t op)
 {
@@ -265,6 +275,7 @@ run_binary(struct machine *m, uint8_t op)
     push(m, v);
 }
 
+/* Operations on the word on top. */
 static void
 run_unary(struct machine *m, uint8_t op)
 {
@@ -286,6 +297,7 @@ run_unary(struct machine *m, uint8_t op)
     }
 }
 
+/* Operations that read memory or registers, or jump. */
 static void
 run_other(struct machine *m, uint8_t op)
 {
@@ -315,6 +327,7 @@ run_other(struct machine *m, uint8_t op)
     }
 }
 
+/* One operation, by its class. */
 static void
 run_one(struct machine *m)
 {

@@ -1,4 +1,7 @@
-/* dwarf_expr.h -- DWARF expressions as CFI uses them */
+/* dwarf_expr.h -- DWARF expressions as CFI uses them
+ *
+ * A stack machine over 64-bit words; registers and memory come from the
+ * caller. */
 #ifndef ALQI_STACK_DWARF_EXPR_H
 #define ALQI_STACK_DWARF_EXPR_H
 

@@ -1,17 +1,11 @@
 /* elf_module.c -- finding modules, reading their program headers
  *
- * The table is sorted by start; ranges in it never overlap: a new module
- * drives out those whose mapping it has taken.
+ * The table is sorted by start; its ranges never overlap: a new module drives
+ * out those whose place it has taken.
  *
- * .inv.extent   See doc/design/stack.md.  The header's own pages are asked for
- *               before they are read; segments come from the headers that the
- *               linker has mapped the file by.
- * .inv.headers  The program's own headers are where the kernel says (AT_PHDR):
- *               with holes between its segments the linker names only the one
- *               asked for, and the ELF header may lie in none.  A library is
- *               mapped in one piece that begins with its ELF header; its
- *               program headers must say that they are mapped where that
- *               header leads. */
+ * Keeps .inv.extent and .inv.headers: a library's own headers are asked for
+ * (is_readable_range) before they are read; segments come from the headers
+ * that the linker has mapped the file by. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -28,9 +22,10 @@ enum {
     MODULES_MAX = 2048,
     SEGMENTS_MAX = 32,
     PROBE_BYTES = 4096,
-    ENTRY_BYTES = 64 /* that no entry's code is longer than */
+    ENTRY_BYTES = 64 /* no entry's code is longer */
 };
 
+/* The table, under the lock of unwind_rules.c. */
 static struct {
     uint32_t n;
     alqi_stack_module_fn *fn;
@@ -38,8 +33,7 @@ static struct {
     struct alqi_stack_module_entry entries[MODULES_MAX];
 } modules;
 
-/* Program headers and the segments a reader may touch.  bias is that of the
- * link map. */
+/* Program headers, and the segments that a reader may touch. */
 struct image {
     const ElfW(Phdr) * phdr;
     uint32_t n_phdr;
@@ -48,6 +42,7 @@ struct image {
     struct alqi_stack_extent segments[SEGMENTS_MAX];
 };
 
+/* Whether each page of [at, at + n) can be read. */
 static bool
 is_readable_range(uintptr_t at, size_t n)
 {
@@ -59,6 +54,7 @@ is_readable_range(uintptr_t at, size_t n)
     return true;
 }
 
+/* The readable segments inside [start, end). */
 static void
 image_segments(uintptr_t start, uintptr_t end, struct image *im)
 {
@@ -94,8 +90,8 @@ is_mapped_by_itself(const struct image *im, uint64_t offset)
     return false;
 }
 
-/* Of a library, which the linker maps in one piece: its first page has the
- * ELF header. */
+/* Reads a library, which the linker maps in one piece: its first page has the
+ * ELF header.  False: its headers make no sense (.inv.headers). */
 static bool
 image_read_library(const struct alqi_stack_mapping *mapping, struct image *im)
 {
@@ -161,6 +157,7 @@ notes_build_id(struct alqi_stack_bytes b, uint32_t *n_bytes)
     return NULL;
 }
 
+/* The module's build-id, read from its note segments; NULL: none. */
 static const uint8_t *
 image_build_id(const struct image *im, uint32_t *n_bytes)
 {
@@ -197,7 +194,7 @@ alqi_stack_module_sections(const struct alqi_stack_mapping *mapping,
                                     out);
 }
 
-/* Index of the first entry that ends after `address`. */
+/* Index of the first entry that ends after `address`; n: none. */
 static uint32_t
 table_find(uintptr_t address)
 {
@@ -231,6 +228,7 @@ table_gap(uint32_t at, const struct alqi_stack_mapping *mapping)
     return &modules.entries[at];
 }
 
+/* Calls the callback with a new module, under the lock. */
 static ALQI_COLD void
 report_module_locked(const struct alqi_stack_mapping *mapping)
 {
@@ -249,6 +247,7 @@ report_module_locked(const struct alqi_stack_mapping *mapping)
     modules.fn(modules.arg, &m);
 }
 
+/* Whether it is the same module, and not another at its place. */
 static bool
 is_same_mapping(const struct alqi_stack_mapping *a,
                 const struct alqi_stack_mapping *b)
@@ -288,6 +287,7 @@ alqi_stack_modules_forget_locked(void)
     modules.n = 0;
 }
 
+/* What the linker says of an address, without a lock (glibc 2.35 and later). */
 static bool
 mapping_from_linker(uintptr_t address, struct alqi_stack_mapping *out)
 {

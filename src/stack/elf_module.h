@@ -1,8 +1,9 @@
 /* elf_module.h -- the modules of the process and their unwind sections
  *
- * Two steps: the linker says which module holds an address (no lock, a few
- * ns); its program headers, read where they are mapped, say the rest.  What
- * was read is remembered in a table that its user locks. */
+ * Two steps: the dynamic linker says which module holds an address (no lock, a
+ * few ns); the module's program headers, read where they are mapped, say the
+ * rest.  What was read is kept in a table that its user locks
+ * (unwind_rules.c). */
 #ifndef ALQI_STACK_ELF_MODULE_H
 #define ALQI_STACK_ELF_MODULE_H
 
@@ -13,39 +14,41 @@
 #include "stack/capture.h"
 #include "stack/dwarf_ehframe.h"
 
-/* What the linker says: of a module in one piece its extent, of a main program
- * with holes between its segments that of one segment. */
+/* Where a module is mapped, as the linker says: of a module in one piece its
+ * extent, of a main program with holes between its segments that of one
+ * segment. */
 struct alqi_stack_mapping {
-    uintptr_t start;
+    uintptr_t start; /* [start, end) */
     uintptr_t end;
-    uintptr_t bias;
-    const char *path;
+    uintptr_t bias;          /* address in memory - address in the file */
+    const char *path;        /* the linker's; "" for the main program */
     const uint8_t *hdr;      /* .eh_frame_hdr or NULL */
     const ElfW(Phdr) * phdr; /* of the program itself; else NULL */
     uint32_t n_phdr;
 };
 
+/* An entry of the table. */
 struct alqi_stack_module_entry {
     struct alqi_stack_mapping mapping;
     struct alqi_stack_sections sections;
-    bool has_sections;
+    bool has_sections; /* sections are valid */
 };
 
-/* The module at `address`, from the linker or, where that cannot say without
- * a lock, from the table (then only if the table is locked). */
+/* The module at `address`, from the linker or, where that cannot say without a
+ * lock, from the table (then only if the table is locked). */
 bool alqi_stack_module_find(uintptr_t address, bool is_locked,
                             struct alqi_stack_mapping *out);
 
 /* Whether the kernel enters the process by the code there, the linker's or the
- * program's: what is called by no one. */
+ * program's: nothing calls it. */
 bool alqi_stack_module_is_entry(uintptr_t address);
 
 /* Reads a module's unwind sections; false: none that can be used. */
 bool alqi_stack_module_sections(const struct alqi_stack_mapping *mapping,
                                 struct alqi_stack_sections *out);
 
-/* The table's entry for a mapping, added and reported to the callback when the
- * mapping is new.  NULL: the table is full. */
+/* The table's entry for a mapping; a new one is added, in the place of those
+ * it overlaps, and reported to the callback.  NULL: the table is full. */
 const struct alqi_stack_module_entry *
 alqi_stack_module_add_locked(const struct alqi_stack_mapping *mapping);
 

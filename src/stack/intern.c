@@ -1,4 +1,11 @@
-/* intern.c -- see intern.h */
+/* intern.c -- nodes in chunks, found through a table of slots
+ *
+ * Nodes lie in chunks, each twice as long as the one before, so none moves.  A
+ * look-up hashes the stack from its outermost frame inwards and walks the
+ * slots; an addition does the same frame by frame under the lock, and makes
+ * the nodes that are missing.
+ *
+ * Keeps .inv.node, .inv.caller, .inv.half. */
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -15,6 +22,7 @@ enum {
 
 #define NODES_MAX (UINT32_MAX - ((uint32_t)1 << CHUNK_FIRST_BITS))
 
+/* A stack: its innermost frame, and the stack without it. */
 struct node {
     uintptr_t frame;
     uint32_t caller; /* 0: none */
@@ -24,8 +32,8 @@ struct node {
 _Static_assert(sizeof(struct node) == 16, "four to a cache line");
 
 struct slots {
-    uint32_t last; /* their number - 1 */
-    struct slots *outgrown;
+    uint32_t last;           /* their number - 1 */
+    struct slots *outgrown;  /* the table before; NULL: none */
     _Atomic(uint32_t) ids[]; /* 0: free */
 };
 
@@ -39,6 +47,7 @@ struct alqi_stack_table {
 
 /* ---- memory ------------------------------------------------------------- */
 
+/* The chunk that a node lies in. */
 static unsigned
 chunk_of(uint32_t id)
 {
@@ -139,13 +148,14 @@ path_hash(uint64_t caller, uintptr_t frame, size_t depth)
     return caller + (h ^ h >> 32) * UINT64_C(0xD6E8FEB86659FD93);
 }
 
-/* What a node keeps of it. */
+/* What a node keeps of its path's hash. */
 static inline uint32_t
 hash_fold(uint64_t path)
 {
     return (uint32_t)(path >> 32) ^ (uint32_t)path;
 }
 
+/* Whether the stack of node `id` is these frames. */
 static bool
 is_path(const struct alqi_stack_table *t, uint32_t id, const uintptr_t *frames,
         size_t n)
@@ -163,6 +173,7 @@ is_path(const struct alqi_stack_table *t, uint32_t id, const uintptr_t *frames,
     return id == 0;
 }
 
+/* The node of a whole stack; 0: it is not there. */
 static uint32_t
 path_find(const struct alqi_stack_table *t, uint32_t hash,
           const uintptr_t *frames, size_t n)
@@ -202,6 +213,7 @@ callee_find_locked(const struct alqi_stack_table *t, uint32_t hash,
 
 /* ---- adding ------------------------------------------------------------- */
 
+/* Publishes a node that is whole. */
 static void
 slot_set(struct slots *s, uint32_t hash, uint32_t id)
 {
@@ -212,7 +224,7 @@ slot_set(struct slots *s, uint32_t hash, uint32_t id)
     atomic_store_explicit(&s->ids[i], id, memory_order_release);
 }
 
-/* .inv.half for one more */
+/* Keeps .inv.half for one node more; false: no memory. */
 static bool
 slots_fit_locked(struct alqi_stack_table *t, uint32_t n)
 {
@@ -231,6 +243,7 @@ slots_fit_locked(struct alqi_stack_table *t, uint32_t n)
     return true;
 }
 
+/* Makes sure that the node's chunk exists; false: no memory. */
 static bool
 chunk_fit_locked(struct alqi_stack_table *t, uint32_t id)
 {
@@ -248,6 +261,7 @@ chunk_fit_locked(struct alqi_stack_table *t, uint32_t id)
     return true;
 }
 
+/* Adds a node and publishes it; 0: no memory, or too many nodes. */
 static uint32_t
 node_add_locked(struct alqi_stack_table *t, uint32_t hash, uint32_t caller,
                 uintptr_t frame)
@@ -267,6 +281,7 @@ node_add_locked(struct alqi_stack_table *t, uint32_t hash, uint32_t caller,
     return n + 1;
 }
 
+/* The node of a stack, with those that lead to it; 0: no memory. */
 static uint32_t
 path_add_locked(struct alqi_stack_table *t, const uintptr_t *frames, size_t n)
 {

@@ -1,8 +1,8 @@
 /* intern.h -- call stacks as numbers: a tree in one table
  *
- * A node is a frame and its caller's node; a stack is the node of its innermost
- * frame.  So stacks share what they have in common from the outermost frame on,
- * and equal stacks are one number.
+ * A node is a frame and its caller's node; a stack is the node of its
+ * innermost frame.  So stacks share what they have in common from the
+ * outermost frame on, and equal stacks are one number.
  *
  * A node is found by the hash of the whole path to it: a known stack is one
  * look-up, and then one comparison for each frame, which makes it exact.
@@ -31,7 +31,7 @@ void alqi_stack_table_drop(struct alqi_stack_table *table);
 uint32_t alqi_stack_table_add(struct alqi_stack_table *table,
                               const uintptr_t *frames, size_t n_frames);
 
-/* The same of a stack that is there; 0: it is not. */
+/* As alqi_stack_table_add, but adds nothing; 0: the stack is not there. */
 uint32_t alqi_stack_table_find(const struct alqi_stack_table *table,
                                const uintptr_t *frames, size_t n_frames);
 

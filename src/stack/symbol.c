@@ -1,13 +1,15 @@
-/* symbol.c -- addresses to functions and lines, outside the profiled process
- *                                                        [doc/design/symbol]
+/* symbol.c -- modules and the frames of their addresses
+ * [doc/design/symbol]
  *
- * A module's files are found and checked when it is opened; its symbols and
- * its DWARF are read at the first address.  Answers are kept: the same
- * address gives the same frames, and costs one look-up in a hash table.
+ * A module is opened (its files are found and checked), loaded at its first
+ * address (symbols and DWARF are read), and answers from then on.  Answers are
+ * kept: the same address gives the same frames, and costs one look-up.
  *
  * .inv.one    A resolved address has at least one frame, and every frame has
  *             a function and a file.
- * .inv.stay   Nothing a frame points to moves or goes before the table. */
+ * .inv.stay   Nothing a frame points to moves or goes before the table.
+ *
+ * Keeps .inv.once. */
 #include "stack/symbol.h"
 
 #include <stdlib.h>
@@ -25,14 +27,15 @@ struct answer {
     struct alqi_symbol_frame frames[];
 };
 
+/* One file of the traced process, by the path and build-id recorded. */
 struct alqi_symbol_module {
-    struct alqi_symbol_module *next;
+    struct alqi_symbol_module *next; /* of the table */
     struct alqi_symbol_table *table;
     const char *path, *name; /* name: without directories */
     const uint8_t *build_id; /* as the caller gave it     */
     size_t build_id_bytes;
     struct alqi_symbol_files files;
-    bool is_loaded;
+    bool is_loaded; /* names and dwarf are read */
     struct alqi_symbol_names names;
     struct alqi_symbol_dwarf *dwarf; /* NULL: none */
     struct alqi_base_map answers;    /* address to struct answer * */
@@ -93,6 +96,7 @@ alqi_symbol_table_drop(struct alqi_symbol_table *table)
     free(table);
 }
 
+/* A module of which nothing is found yet; NULL: no memory. */
 static struct alqi_symbol_module *
 module_new(struct alqi_symbol_table *table, const char *path,
            const uint8_t *build_id, size_t build_id_bytes)
@@ -161,6 +165,7 @@ damage_note(struct alqi_symbol_module *m)
         m->path);
 }
 
+/* Reads symbols and DWARF, once. */
 static void
 module_load(struct alqi_symbol_module *m)
 {
@@ -172,6 +177,7 @@ module_load(struct alqi_symbol_module *m)
     damage_note(m);
 }
 
+/* The name that is shown for a mangled one. */
 static const char *
 demangled(struct alqi_symbol_module *m, const char *raw)
 {
@@ -199,6 +205,8 @@ outermost_name(struct alqi_symbol_module *m, uint64_t address,
     return raw != NULL ? raw : m->name;
 }
 
+/* Resolves the address: its DWARF frames, or one frame of its ELF symbol.
+ * NULL: no memory. */
 static const struct answer *
 answer_make(struct alqi_symbol_module *m, uint64_t address)
 {

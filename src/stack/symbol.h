@@ -1,7 +1,9 @@
 /* symbol.h -- addresses to functions and lines, outside the profiled process
  *
- * Built on libdw; linked into the command only, never into the preload.
- * Not thread-safe. */
+ * Built on libdw; linked into the command only, never into the preload.  Not
+ * thread-safe.  The contract: opening a module never fails, an address always
+ * has a frame, and one line of text says what is missing and what that
+ * costs. */
 #ifndef ALQI_STACK_SYMBOL_H
 #define ALQI_STACK_SYMBOL_H
 

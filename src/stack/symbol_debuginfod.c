@@ -1,5 +1,8 @@
 /* symbol_debuginfod.c -- debug files from a debuginfod server, when allowed
  *
+ *   not loaded --first file--> loaded --late answer--> given up, for this table
+ *                  \--no library: never asked again
+ *
  * The library's own time limits come from the environment and start at 90 s
  * for one file.  Ours is a deadline checked in its progress callback; once a
  * file misses it, the servers are not asked again for this table: a report
@@ -45,6 +48,7 @@ function_find(struct alqi_symbol_debuginfod *server, const char *name,
     return at != NULL;
 }
 
+/* Called by the library while a file comes; not 0: give it up. */
 static int
 progress(void *client, long done, long total)
 {
@@ -60,6 +64,7 @@ progress(void *client, long done, long total)
     return now_ms() > server->deadline_ms;
 }
 
+/* Loads the library and makes a client, once; false: there is none. */
 static bool
 library_load(struct alqi_symbol_debuginfod *server)
 {

@@ -1,7 +1,7 @@
 /* symbol_debuginfod.h -- debug files from a debuginfod server, when allowed
  *
- * libdebuginfod is loaded when the first file is asked for, so a program
- * that never asks does not carry its HTTP client. */
+ * libdebuginfod is loaded when the first file is asked for, so a program that
+ * never asks does not carry its HTTP client. */
 #ifndef ALQI_STACK_SYMBOL_DEBUGINFOD_H
 #define ALQI_STACK_SYMBOL_DEBUGINFOD_H
 
@@ -10,12 +10,12 @@
 #include <stdint.h>
 
 struct alqi_symbol_debuginfod {
-    bool is_allowed;
-    bool has_given_up; /* a server did not answer in time: ask no more */
-    bool is_loaded;
+    bool is_allowed;   /* by the caller and the environment; fixed        */
+    bool has_given_up; /* a server did not answer in time: ask no more    */
+    bool is_loaded;    /* loading was tried; client NULL: it failed       */
     void *library, *client;
-    int64_t deadline_ms;
-    int64_t limit_ms; /* for one file */
+    int64_t deadline_ms; /* of the file asked for, CLOCK_MONOTONIC */
+    int64_t limit_ms;    /* for one file */
 };
 
 /* Allowed when the caller and a non-empty DEBUGINFOD_URLS both say so. */

@@ -1,11 +1,12 @@
 /* symbol_demangle.c -- C++ and Rust names, through libiberty
  *
  * A mangled name can refer back to its own parts, so a short hostile one
- * demangles to gigabytes.  The text is taken piece by piece through the
- * library's callback and abandoned with longjmp at OUTPUT_BYTES; neither
- * demangler holds anything but stack at that moment.  libiberty's own limit
- * on recursion also refuses any name over 1024 bytes, which templates reach;
- * it is lifted up to NAME_BYTES, where the stack needed is still small. */
+ * demangles to gigabytes (.inv.demangle).  The text is taken piece by piece
+ * through the library's callback and abandoned with longjmp at OUTPUT_BYTES;
+ * neither demangler holds anything but stack at that moment.  libiberty's own
+ * limit on recursion also refuses any name over 1024 bytes, which templates
+ * reach; it is lifted up to NAME_BYTES, where the stack needed is still
+ * small. */
 #include "stack/symbol_elf_names.h"
 
 #include <libiberty/demangle.h>
@@ -32,6 +33,7 @@ output_take(const char *text, size_t bytes, void *opaque)
     o->bytes += bytes;
 }
 
+/* False: not mangled, not understood, or too long. */
 static bool
 demangle_into(struct output *o, const char *raw, int limit)
 {
@@ -47,6 +49,7 @@ demangle_into(struct output *o, const char *raw, int limit)
            cplus_demangle_v3_callback(raw, OPTIONS | limit, output_take, o);
 }
 
+/* The demangled text in the arena, or `raw` itself. */
 static const char *
 demangle(struct alqi_base_arena *arena, const char *raw)
 {

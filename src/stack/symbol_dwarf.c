@@ -3,7 +3,11 @@
  * Opening lists the units with their ranges; a unit's tree and line table are
  * read when the first address falls into it.  Ranges come from the unit's own
  * DIE, because .debug_aranges is optional and clang leaves it out; a unit
- * without ranges there gets those of its line table. */
+ * without ranges there gets those of its line table (.def.unit).
+ *
+ * Of an address: its unit, the deepest node there, its parents; names from
+ * each node's DIE or what that was made from, places from the line table and
+ * the call sites (.def.chain, .def.name).  Keeps .inv.bound. */
 #include "stack/symbol_dwarf.h"
 
 #include <dwarf.h>
@@ -26,6 +30,7 @@ enum {
     ROWS_MAX = 1 << 27
 };
 
+/* A file's image as libdw has it open; dwarf NULL: not opened. */
 struct opened {
     struct alqi_symbol_image image;
     Elf *elf;
@@ -33,7 +38,7 @@ struct opened {
 };
 
 struct alqi_symbol_dwarf {
-    struct opened main, shared;
+    struct opened main, shared; /* shared: dwz's file */
     struct alqi_base_arena *arena;
     struct alqi_stack_bytes line, line_str, str; /* sections */
     size_t rows_count; /* of the line tables read so far */
@@ -53,6 +58,8 @@ opened_drop(struct opened *o)
     alqi_symbol_image_drop(&o->image);
 }
 
+/* Makes the file's image and opens it with libdw; false: there is nothing to
+ * open. */
 static bool
 opened_make(struct opened *o, struct alqi_symbol_elf *elf)
 {
@@ -99,6 +106,7 @@ units_list(struct alqi_symbol_dwarf *d)
     return d->count > 0;
 }
 
+/* Reads the unit's line table, once. */
 static void
 lines_load(struct alqi_symbol_dwarf *d, struct alqi_symbol_unit *u)
 {
@@ -145,6 +153,7 @@ lines_add(struct alqi_symbol_dwarf *d, struct alqi_symbol_ranges *ranges,
     }
 }
 
+/* Which unit holds an address (.def.unit). */
 static void
 units_map(struct alqi_symbol_dwarf *d)
 {
@@ -213,6 +222,7 @@ unit_complete(struct alqi_symbol_unit *u)
         u->full_die = full;
 }
 
+/* A string attribute of the DIE that is not empty, or NULL. */
 static const char *
 text_of(Dwarf_Die *die, unsigned name)
 {
@@ -268,6 +278,7 @@ number_of(Dwarf_Die *die, unsigned name)
     return (uint32_t)value;
 }
 
+/* The innermost location's file and line: the line table's row. */
 static void
 line_find(struct alqi_symbol_dwarf *d, struct alqi_symbol_unit *u,
           uint64_t address, struct alqi_symbol_location *location)

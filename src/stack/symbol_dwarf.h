@@ -1,4 +1,7 @@
-/* symbol_dwarf.h -- functions, inlined calls and lines from DWARF */
+/* symbol_dwarf.h -- functions, inlined calls and lines from DWARF
+ *
+ * An address has a chain of locations: the function, and each call inlined at
+ * the address, outermost first (.def.chain). */
 #ifndef ALQI_STACK_SYMBOL_DWARF_H
 #define ALQI_STACK_SYMBOL_DWARF_H
 

@@ -1,12 +1,14 @@
 /* symbol_dwarf_lines.c -- the line table of one compilation unit, DWARF 2 to 5
  *
- * The program in .debug_line is run once.  Each of its sequences is a run of
- * ascending addresses; a map finds the sequence, a binary search the row.
- * Where several rows have one address the last counts, as for debuggers.
+ * The header (directories and files), then the program in .debug_line, run
+ * once. Each of its sequences is a run of ascending addresses; a map finds the
+ * sequence, a binary search the row.  Where several rows have one address the
+ * last counts, as for debuggers.
  *
- * Hostile input: every row costs the file at least one byte, so rows are
- * bounded by the section and by rows_max; counts of files are checked against
- * the bytes left before anything is allocated. */
+ * Keeps .inv.forward and .inv.bound: every row costs the file at least one
+ * byte, so rows are bounded by the section and by rows_max; counts of files
+ * are checked against the bytes left before anything is allocated.  .inv.rows:
+ * symbol_dwarf_lines.h. */
 #include "stack/symbol_dwarf_lines.h"
 
 #include <dwarf.h>
@@ -164,6 +166,7 @@ dirs_set(struct alqi_symbol_lines *l, const struct alqi_symbol_file *dirs,
     return true;
 }
 
+/* Directories and files of a version 5 header. */
 static bool
 names_read_5(struct program *p)
 {
@@ -178,6 +181,7 @@ names_read_5(struct program *p)
     return p->lines->files != NULL;
 }
 
+/* Adds a file; false: no memory. */
 static bool
 file_add(struct alqi_symbol_lines *l, size_t *capacity, const char *name,
          uint64_t dir)
@@ -272,6 +276,7 @@ header_read(struct program *p)
 
 /* ---- program --------------------------------------------------------- */
 
+/* The state machine's registers at the beginning of a sequence. */
 static void
 registers_reset(struct program *p)
 {
@@ -308,6 +313,7 @@ sequence_end(struct program *p, uint64_t hi)
     p->first = l->rows_count;
 }
 
+/* A row of the registers; false: no room for more. */
 static bool
 row_add(struct program *p)
 {
@@ -351,6 +357,8 @@ address_advance(struct program *p, uint64_t operations)
     p->op_index %= p->max_ops;
 }
 
+/* An extended opcode: of those that matter, the end of a sequence and a new
+ * address. */
 static void
 extended_run(struct program *p)
 {
@@ -380,6 +388,7 @@ extended_run(struct program *p)
     }
 }
 
+/* A standard opcode; unknown ones are skipped with their operands. */
 static bool
 standard_run(struct program *p, uint8_t opcode)
 {
@@ -420,6 +429,8 @@ standard_run(struct program *p, uint8_t opcode)
     }
 }
 
+/* Runs the opcodes to the end or to damage; an open sequence is closed there.
+ */
 static void
 program_run(struct program *p)
 {

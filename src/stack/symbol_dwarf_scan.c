@@ -5,8 +5,8 @@
  * on the bytes are read straight through.  Most kinds of DIE have a fixed
  * size, added up when they are learned.
  *
- * .inv.forward  The position only moves forward: DW_AT_sibling is followed
- *               only past the end of the DIE that has it. */
+ * Keeps .inv.forward: DW_AT_sibling is followed only past the end of the DIE
+ * that has it. */
 #include "stack/symbol_dwarf_scan.h"
 
 #include <dwarf.h>
@@ -17,6 +17,7 @@
 
 enum { VARIABLE = UINT32_MAX, CODES_MAX = 1 << 20, FORMS_MAX = 1 << 24 };
 
+/* A kind of DIE: its tag, the forms of its attributes, and their size. */
 struct alqi_symbol_abbrev {
     uint32_t tag;
     uint32_t bytes; /* of all attributes, or VARIABLE */
@@ -26,6 +27,7 @@ struct alqi_symbol_abbrev {
     bool has_children, has_code, may_hold_code;
 };
 
+/* Whether code may lie in the DIE or below it. */
 static bool
 may_hold_code(unsigned tag)
 {
@@ -49,6 +51,7 @@ may_hold_code(unsigned tag)
 
 /* ---- forms ----------------------------------------------------------- */
 
+/* Bytes of an attribute of that form; VARIABLE: they must be read. */
 static uint32_t
 form_bytes(const struct alqi_symbol_scan *s, unsigned form)
 {
@@ -99,6 +102,7 @@ form_bytes(const struct alqi_symbol_scan *s, unsigned form)
     }
 }
 
+/* Reads past an attribute of that form; an unknown form is damage. */
 static void
 form_skip(struct alqi_symbol_scan *s, unsigned form)
 {
@@ -162,12 +166,14 @@ form_add(struct alqi_symbol_scan *s, unsigned form)
     return true;
 }
 
+/* An abbreviation in the making. */
 struct learning {
     struct alqi_symbol_scan *scan;
     struct alqi_symbol_abbrev *abbrev;
     bool has_failed;
 };
 
+/* Takes one attribute into the abbreviation. */
 static int
 attribute_learn(Dwarf_Attribute *attr, void *arg)
 {
@@ -189,6 +195,7 @@ attribute_learn(Dwarf_Attribute *attr, void *arg)
     return DWARF_CB_OK;
 }
 
+/* Room for an abbreviation with that code. */
 static bool
 abbrevs_grow(struct alqi_symbol_scan *s, uint64_t code)
 {

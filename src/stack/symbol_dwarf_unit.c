@@ -3,16 +3,14 @@
  *
  * The DIEs are read once, when the first address falls into the unit.  Every
  * function and inlined call that has code becomes a node; the map gives the
- * deepest node for an address and `parent` leads outwards.  dwarf_getscopes
- * would walk the tree for each address instead and lose nested inlining after
- * the first abstract origin.
+ * deepest node for an address and `parent` leads outwards (.rej.scopes).
  *
  * .inv.parent  A node's parent has a smaller index: chains end.
  * .inv.tree    A DIE's parent is the last one reported at the depth above: the
  *              scan reports nothing inside what it does not report.
  *
- * Hostile input: LEVELS_MAX levels, NODES_MAX nodes and RANGES_MAX ranges are
- * kept; what lies beyond stays unnamed. */
+ * Keeps .inv.bound: LEVELS_MAX levels, NODES_MAX nodes and RANGES_MAX ranges
+ * are kept; what lies beyond stays unnamed. */
 #include "stack/symbol_dwarf_unit.h"
 
 #include <dwarf.h>
@@ -84,6 +82,7 @@ node_add(struct walk *w, uint32_t parent)
     return (uint32_t)u->count++;
 }
 
+/* Makes the nodes of the unit, with their ranges. */
 static void
 tree_walk(struct walk *w)
 {

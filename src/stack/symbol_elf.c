@@ -1,12 +1,14 @@
 /* symbol_elf.c -- a careful reader of ELF files
  *
- * .inv.inside  Every section's [bytes, bytes + size_bytes) lies inside the
- *              file; what does not is cut to size 0 and is_damaged is set.
+ * Everything a file says of itself is checked here: header, segments,
+ * sections, their names, notes.  Structures are copied out with memcpy: a file
+ * may put them at any offset.
+ *
  * .inv.name    Every section name is terminated inside the file.
  *
- * Structures are copied out with memcpy: a file may put them at any offset.
- * A file that shrinks while it is mapped can still raise SIGBUS; a profiler
- * reads installed files, so that is left to the user. */
+ * Keeps .inv.inside: what lies outside the file is cut to size 0 and
+ * is_damaged is set.  A file that shrinks while it is mapped can still raise
+ * SIGBUS (.limit.shrink). */
 #include "stack/symbol_elf.h"
 
 #include <fcntl.h>
@@ -18,12 +20,14 @@
 
 enum { SECTIONS_MAX = 1 << 20 };
 
+/* Whether the range lies in the file. */
 static bool
 is_inside(const struct alqi_symbol_elf *elf, uint64_t offset, uint64_t bytes)
 {
     return offset <= elf->size_bytes && bytes <= elf->size_bytes - offset;
 }
 
+/* What is wrong with the header; NULL: nothing. */
 static const char *
 header_check(const struct alqi_symbol_elf *elf, Elf64_Ehdr *eh)
 {
@@ -41,6 +45,7 @@ header_check(const struct alqi_symbol_elf *elf, Elf64_Ehdr *eh)
     return NULL;
 }
 
+/* Takes the build-id from notes, if one of them is it. */
 static void
 build_id_read(struct alqi_symbol_elf *elf, const uint8_t *at, uint64_t bytes)
 {
@@ -68,6 +73,7 @@ build_id_read(struct alqi_symbol_elf *elf, const uint8_t *at, uint64_t bytes)
     }
 }
 
+/* Where code is, and the build-id. */
 static void
 segments_read(struct alqi_symbol_elf *elf, const Elf64_Ehdr *eh)
 {
@@ -95,6 +101,7 @@ segments_read(struct alqi_symbol_elf *elf, const Elf64_Ehdr *eh)
     }
 }
 
+/* Takes a section header; contents outside the file are left out. */
 static void
 section_read(struct alqi_symbol_elf *elf, struct alqi_symbol_section *s,
              const Elf64_Shdr *sh)
@@ -117,6 +124,7 @@ section_read(struct alqi_symbol_elf *elf, struct alqi_symbol_section *s,
     s->size_bytes = sh->sh_size;
 }
 
+/* Names the sections (.inv.name). */
 static void
 section_names_read(struct alqi_symbol_elf *elf, const Elf64_Ehdr *eh,
                    uint32_t names_index)
@@ -137,6 +145,7 @@ section_names_read(struct alqi_symbol_elf *elf, const Elf64_Ehdr *eh,
     }
 }
 
+/* What is wrong, or NULL: damaged section headers are no sections. */
 static const char *
 sections_read(struct alqi_symbol_elf *elf, const Elf64_Ehdr *eh)
 {
@@ -175,6 +184,7 @@ sections_read(struct alqi_symbol_elf *elf, const Elf64_Ehdr *eh)
     return NULL;
 }
 
+/* Reads what was opened; what is wrong, and it is dropped, or NULL. */
 static const char *
 elf_read(struct alqi_symbol_elf **out, struct alqi_symbol_elf *elf)
 {

@@ -8,11 +8,15 @@
  *   our own   sections that are not packed stay      our own
  *             where they are, uncopied
  *
- * The file is mapped privately, so the new header costs one copied page; when
- * every wanted section is packed the file is not mapped at all.
+ * First a plan of the sections that are wanted (plan_make), then the memory,
+ * then headers and unpacked bytes (image_fill).  The file is mapped privately,
+ * so the new header costs one copied page; when every wanted section is packed
+ * the file is not mapped at all.
  *
  * .inv.bounds  Every section header written lies inside the image, and none
- *              covers our own Ehdr. */
+ *              covers our own Ehdr.
+ *
+ * Keeps .inv.own and .inv.bound. */
 #include "stack/symbol_elf_image.h"
 
 #include <string.h>
@@ -40,14 +44,18 @@ enum {
 
 enum packing { PLAIN, ZLIB, ZSTD, UNKNOWN };
 
+/* A wanted section. */
 struct piece {
     const char *name;
     const struct alqi_symbol_section *section;
     enum packing packing;
     const uint8_t *packed;
-    uint64_t packed_bytes, bytes, offset;
+    uint64_t packed_bytes; /* in the file    */
+    uint64_t bytes;        /* unpacked       */
+    uint64_t offset;       /* in the image   */
 };
 
+/* The section, under its name or the one it had when packed the old way. */
 static const struct alqi_symbol_section *
 section_find(const struct alqi_symbol_elf *elf, const char *name)
 {
@@ -60,6 +68,8 @@ section_find(const struct alqi_symbol_elf *elf, const char *name)
     return alqi_symbol_elf_find(elf, old);
 }
 
+/* How the section is packed, and how large it is unpacked, as it says itself.
+ */
 static void
 piece_unpack_size(struct piece *p)
 {
@@ -102,6 +112,7 @@ piece_is_plausible(const struct piece *p)
            (p->packing == PLAIN || p->bytes / 1100 <= p->packed_bytes);
 }
 
+/* What the image will have. */
 struct plan {
     struct piece pieces[WANTED];
     unsigned count;
@@ -109,6 +120,7 @@ struct plan {
     bool needs_file;
 };
 
+/* Which sections there are, and how much memory they take unpacked. */
 static void
 plan_make(struct plan *plan, struct alqi_symbol_elf *elf)
 {
@@ -143,6 +155,7 @@ plan_make(struct plan *plan, struct alqi_symbol_elf *elf)
             (elf->size_bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
 }
 
+/* The memory of the image: NULL bytes and false without it. */
 static bool
 image_map(struct alqi_symbol_image *image, const struct plan *plan,
           const struct alqi_symbol_elf *elf)
@@ -167,6 +180,7 @@ image_map(struct alqi_symbol_image *image, const struct plan *plan,
     return true;
 }
 
+/* The ELF header that libdw sees. */
 static void
 header_write(struct alqi_symbol_image *image, const struct plan *plan,
              uint16_t machine, unsigned sections)
@@ -187,6 +201,7 @@ header_write(struct alqi_symbol_image *image, const struct plan *plan,
     memcpy(image->bytes, &eh, sizeof eh);
 }
 
+/* Unpacks the section into its place; false: damaged. */
 static bool
 piece_write(struct alqi_symbol_image *image, const struct piece *p)
 {

@@ -1,8 +1,9 @@
 /* symbol_elf_names.c -- ELF symbols by address
  *
  * One sorted map over .symtab (of the program, its debug file or its packed
- * .gnu_debugdata), .dynsym and the PLT.  Asking libdwfl instead costs a scan
- * of the whole table for each address (450 us for python).
+ * .gnu_debugdata), .dynsym and the PLT (.def.name, .rej.dwfl): all symbols of
+ * code are listed, sorted, one is chosen of each set of aliases, and the
+ * ranges become a map.
  *
  * .inv.alias  One name for each (start, end): the global one before the weak
  *             before the local, without leading underscore before with, the
@@ -32,6 +33,7 @@ struct list {
     size_t count, capacity;
 };
 
+/* Adds a symbol; left out without memory, or beyond SYMBOLS_MAX. */
 static void
 list_add(struct list *list, const struct entry *e)
 {
@@ -43,6 +45,7 @@ list_add(struct list *list, const struct entry *e)
     list->count++;
 }
 
+/* The rank among aliases, lowest first (.inv.alias). */
 static uint32_t
 worth_of(const Elf64_Sym *sym, const char *name)
 {
@@ -65,6 +68,7 @@ name_at(const struct alqi_symbol_section *names, uint64_t offset)
     return (const char *)names->bytes + offset;
 }
 
+/* Whether the symbol names code of this file. */
 static bool
 is_code(const Elf64_Sym *sym, const char *name)
 {
@@ -79,6 +83,7 @@ is_code(const Elf64_Sym *sym, const char *name)
     return type == STT_FUNC || type == STT_GNU_IFUNC;
 }
 
+/* Adds a symbol of code, cut to the program's text. */
 static void
 symbol_add(struct list *list, const struct alqi_symbol_elf *elf,
            const struct alqi_symbol_elf *program, const Elf64_Sym *sym,
@@ -105,6 +110,7 @@ symbol_add(struct list *list, const struct alqi_symbol_elf *elf,
     list_add(list, &e);
 }
 
+/* Adds the symbols of code of all tables of that type. */
 static void
 table_read(struct list *list, const struct alqi_symbol_elf *elf,
            const struct alqi_symbol_elf *program, uint32_t type)
@@ -172,6 +178,7 @@ plt_read(struct list *list, const struct alqi_symbol_elf *elf,
     }
 }
 
+/* By start, longer first, best alias first, then as in the file. */
 static int
 entry_compare(const void *a, const void *b)
 {
@@ -186,7 +193,8 @@ entry_compare(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* One entry for each range, and an end for those without a size. */
+/* Keeps one entry for each range (.inv.alias), and gives an end to those
+ * without a size. */
 static void
 list_dedup(struct list *list)
 {
@@ -238,6 +246,7 @@ map_make(struct alqi_symbol_names *names, const struct list *list)
     alqi_symbol_ranges_drop(&ranges);
 }
 
+/* Unpacks .gnu_debugdata, a small ELF file of symbols (MiniDebugInfo). */
 static void
 mini_read(struct alqi_symbol_names *names, const struct alqi_symbol_elf *elf)
 {

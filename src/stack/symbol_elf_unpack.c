@@ -1,4 +1,8 @@
-/* symbol_elf_unpack.c -- zlib, zstd and xz, each into a bounded buffer */
+/* symbol_elf_unpack.c -- zlib, zstd and xz, each into a bounded buffer
+ *
+ * The output is bounded before the first byte (.inv.bound): a section by the
+ * size that it claims and that was judged plausible, xz by 256 MiB.  A stream
+ * that ends early, runs over, or is damaged gives nothing. */
 #include "stack/symbol_elf_image.h"
 
 #include <limits.h>

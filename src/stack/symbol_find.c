@@ -2,10 +2,11 @@
  *
  * The build-id decides: a file found under the recorded path is used only if
  * it has the recorded id, and so is every candidate for its debug file.  In
- * order: DIR/.build-id/xx/yyy.debug for each debug directory, the search gdb
- * looks for a .gnu_debuglink, debuginfod if allowed.
+ * order: DIR/.build-id/xx/yyy.debug for each debug directory, the places gdb
+ * looks for a .gnu_debuglink, debuginfod if allowed (.def.id, .def.order).
  *
- * Whatever is missing ends up in one line of text for the report. */
+ * Whatever is missing ends up in one line of text for the report
+ * (.inv.note). */
 #include "stack/symbol_find.h"
 
 #include <limits.h>
@@ -16,6 +17,7 @@
 
 #include "stack/symbol_elf_image.h"
 
+/* One search; the files found are filled in as it goes. */
 struct search {
     struct alqi_symbol_files *files;
     struct alqi_symbol_search *search;
@@ -48,6 +50,7 @@ each_dir(struct search *s,
     return false;
 }
 
+/* Opens the file if it has this build-id. */
 static bool
 elf_open_checked(struct alqi_symbol_elf **elf, const char *path,
                  const uint8_t *build_id, size_t bytes)
@@ -61,6 +64,7 @@ elf_open_checked(struct alqi_symbol_elf **elf, const char *path,
     return false;
 }
 
+/* "DIR/.build-id/xx/yyy.SUFFIX"; false: the id is too short or too long. */
 static bool
 id_path(char *path, size_t path_bytes, const char *dir, const uint8_t *id,
         size_t bytes, const char *suffix)
@@ -101,6 +105,7 @@ program_by_id(struct search *s, const char *dir, const void *arg)
                             s->build_id_bytes);
 }
 
+/* What .gnu_debuglink says: a file name and the CRC-32 of the file. */
 struct debuglink {
     const char *name;
     const char *program_dir; /* "" for one in / */
@@ -113,6 +118,7 @@ crc_is(const struct alqi_symbol_elf *elf, uint32_t crc)
     return crc32_z(crc32_z(0, NULL, 0), elf->bytes, elf->size_bytes) == crc;
 }
 
+/* Takes the file BEFORE DIR/BETWEEN NAME as the debug file, if it is that. */
 static bool
 debug_try(struct search *s, const struct debuglink *link, const char *before,
           const char *between)
@@ -141,6 +147,7 @@ debug_under_dir(struct search *s, const char *dir, const void *arg)
     return debug_try(s, arg, dir, "");
 }
 
+/* The places where gdb looks for the file that .gnu_debuglink names. */
 static void
 debug_by_link(struct search *s)
 {
@@ -165,6 +172,7 @@ debug_by_link(struct search *s)
     each_dir(s, debug_under_dir, &link);
 }
 
+/* The file with this build-id, from debuginfod. */
 static bool
 elf_fetch(struct search *s, struct alqi_symbol_elf **elf, const uint8_t *id,
           size_t bytes)
@@ -180,6 +188,7 @@ elf_fetch(struct search *s, struct alqi_symbol_elf **elf, const uint8_t *id,
     return false;
 }
 
+/* The separate debug file, in the order of .def.order. */
 static void
 debug_find(struct search *s)
 {
@@ -192,6 +201,7 @@ debug_find(struct search *s)
         s->dwarf_path[0] = '\0';
 }
 
+/* What .gnu_debugaltlink says: the name and build-id of dwz's file. */
 struct altlink {
     const char *name;
     const uint8_t *id;
@@ -261,6 +271,7 @@ program_find(struct search *s)
     return wrong;
 }
 
+/* What the report lacks without DWARF; NULL: nothing. */
 static const char *
 cost_of(const struct alqi_symbol_files *files)
 {
@@ -282,6 +293,7 @@ cost_of(const struct alqi_symbol_files *files)
     return "no debug file was found: no functions and no source lines";
 }
 
+/* .inv.note: joins what was missing into one line. */
 static void
 note_write(struct search *s, const char *wrong, bool has_shared)
 {

@@ -1,4 +1,7 @@
-/* symbol_find.h -- which files describe a module */
+/* symbol_find.h -- which files describe a module
+ *
+ * Finds the program, its separate debug file and dwz's shared one, by build-id
+ * and by the paths that debuggers agree on (.def.order). */
 #ifndef ALQI_STACK_SYMBOL_FIND_H
 #define ALQI_STACK_SYMBOL_FIND_H
 
@@ -6,7 +9,7 @@
 #include "stack/symbol_elf.h"
 #include "stack/symbol_debuginfod.h"
 
-/* Where debug files are looked for. */
+/* Where debug files are looked for; of a table. */
 struct alqi_symbol_search {
     const char *debug_dirs; /* colon-separated; "/usr/lib/debug" is last */
     struct alqi_symbol_debuginfod server;
@@ -23,6 +26,8 @@ struct alqi_symbol_files {
 struct alqi_symbol_elf *
 alqi_symbol_files_dwarf(const struct alqi_symbol_files *files);
 
+/* Fills *files for the module recorded at `path` with that build-id, which may
+ * be empty.  Never fails: what is missing is NULL, and the note says so. */
 void alqi_symbol_files_find(struct alqi_symbol_files *files,
                             struct alqi_symbol_search *search,
                             struct alqi_base_arena *arena, const char *path,

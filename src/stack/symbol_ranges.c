@@ -1,9 +1,9 @@
 /* symbol_ranges.c -- many overlapping address ranges to one sorted map
  *
  * A sweep from low to high addresses keeps the open ranges in a heap ordered
- * by rank.  Ranges that have ended are taken out only when they reach the
- * top; each step opens one range or ends one, so n ranges give at most 2n
- * pieces in O(n log n), nested, crossing or hostile alike.
+ * by rank.  Ranges that have ended are taken out only when they reach the top;
+ * each step opens one range or ends one, so n ranges give at most 2n pieces in
+ * O(n log n), nested, crossing or hostile alike (.def.map).
  *
  * .inv.pieces  start[] ascends strictly; neighbours differ in id. */
 #include "stack/symbol_ranges.h"
@@ -52,6 +52,7 @@ struct open_heap {
     size_t count;
 };
 
+/* Whether range a is before range b: higher rank, then later start. */
 static bool
 wins(const struct open_heap *h, uint32_t a, uint32_t b)
 {
@@ -60,6 +61,7 @@ wins(const struct open_heap *h, uint32_t a, uint32_t b)
     return x->rank != y->rank ? x->rank > y->rank : a > b;
 }
 
+/* Adds an open range. */
 static void
 open_push(struct open_heap *h, uint32_t item)
 {
@@ -70,6 +72,7 @@ open_push(struct open_heap *h, uint32_t item)
     h->at[i] = item;
 }
 
+/* Takes the winner out. */
 static void
 open_pop(struct open_heap *h)
 {
@@ -89,6 +92,7 @@ open_pop(struct open_heap *h)
     h->at[i] = item;
 }
 
+/* Adds a piece, unless the last one has the same id (.inv.pieces). */
 static void
 piece_add(struct alqi_symbol_map *map, uint64_t start, uint32_t id)
 {
@@ -99,6 +103,8 @@ piece_add(struct alqi_symbol_map *map, uint64_t start, uint32_t id)
     map->id[map->count++] = id;
 }
 
+/* Goes from start to end of ranges, in order, and adds a piece where the
+ * winner changes. */
 static void
 sweep(struct alqi_symbol_map *map, struct open_heap *h, size_t count)
 {

@@ -1,11 +1,10 @@
 /* unwind_memory.c -- which memory of the stack may be read
  *
- * .inv.read    A page enters [readable_lo, readable_hi) only after the system
- *              has said that it can be read.
- *
- * The range is one stack's.  A frame elsewhere -- another stack, or a frame
- * so large that asking for each of its pages would take too long -- starts
- * the range again at its own page. */
+ * Keeps .inv.read: each page is asked for by a system call before it enters
+ * [readable_lo, readable_hi).  The range is one stack's and grows page by
+ * page. A frame elsewhere (another stack, or a frame so large that asking for
+ * each of its pages would take too long) starts the range again at its own
+ * page. */
 #include <string.h>
 
 #include "plat/plat.h"
@@ -13,6 +12,8 @@
 
 enum { PAGE_BYTES = 4096, JUMP_BYTES = 1024 * PAGE_BYTES };
 
+/* The range becomes the pages of [first, last]; false, and it stays, if one
+ * cannot be read. */
 static bool
 range_start(struct alqi_stack_cache *cache, uintptr_t first, uintptr_t last)
 {
@@ -50,6 +51,7 @@ alqi_stack_make_readable_slow(struct alqi_stack_cache *cache, uintptr_t at)
     return true;
 }
 
+/* Whether the aligned word can be read, by the range or by asking. */
 static bool
 is_readable_word(const struct alqi_stack_cache *cache, uintptr_t at)
 {

@@ -1,10 +1,12 @@
-/* unwind_register.c -- a register that calls preserve, in a frame further out
+/* unwind_register.c -- a callee-saved register, in a frame further out
  *
  * A walk follows the stack and frame pointers only.  Few frames need more: the
- * linker's resolver keeps its CFA in another register, for one.  For these a
- * second walk starts in this very function, where every register is at hand,
- * and follows that one register, too, until it stands at the same frame.
- * Slow: each frame is decoded for it, and nothing is cached. */
+ * linker's resolver keeps its CFA in another register.  For these a second
+ * walk starts in this very function, where every register is at hand, and
+ * follows that one register, too, until it stands at the same frame.
+ *
+ * Slow: the CFI of each frame is decoded for it, and nothing is cached.  Keeps
+ * .inv.grow as any walk, and ends after FRAMES_MAX frames. */
 #include "stack/elf_module.h"
 #include "stack/unwind_walk.h"
 
@@ -43,6 +45,8 @@ track(struct alqi_stack_walk *w, bool is_known,
     w->tracked = value;
 }
 
+/* One step that takes the register along: by the frame's CFI, or out of a
+ * signal frame. */
 static bool
 step_tracking(struct alqi_stack_walk *w)
 {

@@ -1,14 +1,19 @@
-/* unwind_rules.c -- decoding, interning and caching rules
+/* unwind_rules.c -- decoding, interning and caching unwind rules
  *
- * .inv.word and .inv.gen of doc/design/stack.md are kept here.  Index 0 of
- * the rule table is the rule NONE, so that an unused chain ends in 0. */
+ * A rule that the cache lacks is decoded from the module's CFI:
+ *   lock free    decode_locked: the module is added if it is new, the rule
+ *                interned if it does not fit into a word, the word inserted
+ *   lock taken   decode_alone: the same reading, and nothing is kept (.inv.try)
+ *
+ * Keeps .inv.word, .inv.gen and .inv.try.  Index 0 of the rule table is the
+ * rule NONE, so that an unused chain ends in 0; the table only grows. */
 #include <string.h>
 
 #include "plat/plat.h"
 #include "stack/elf_module.h"
 #include "stack/unwind_rules.h"
 
-/* A row keeps the offset of a return address in 24 bits. */
+/* Of a REGISTER rule, a return address lies within 24 bits of the CFA. */
 enum {
     CHAINS = 4096,
     TRIES = 64,
@@ -20,13 +25,15 @@ enum {
 struct alqi_stack_rules alqi_stack_rules;
 _Atomic(uint64_t) alqi_stack_generation = 1;
 
+/* What the lock guards: insertion, the table's hash chains, and the module
+ * table of elf_module.c. */
 static struct {
     struct alqi_plat_lock lock;
-    uint32_t n_rules; /* besides index 0 */
-    uint32_t n_complex;
-    uint32_t victim;
-    _Atomic(uint64_t) n_decoded;
-    uint16_t chains[CHAINS];
+    uint32_t n_rules;            /* complete ones, besides index 0         */
+    uint32_t n_complex;          /* complete ones                          */
+    uint32_t victim;             /* the way that the next full set gives up */
+    _Atomic(uint64_t) n_decoded; /* without the lock                       */
+    uint16_t chains[CHAINS];     /* first rule of each hash; 0: none       */
 } table;
 
 ALQI_NOINLINE uint32_t
@@ -45,6 +52,8 @@ alqi_stack_rules_find_slow(uintptr_t pc)
     return 0;
 }
 
+/* Copies the expression of a register rule, if it has one, and makes the rule
+ * point there; false: no room. */
 static bool
 expr_copy(const struct alqi_stack_unwind *u, struct alqi_stack_reg_rule *cell,
           struct alqi_stack_complex *c, unsigned *used)
@@ -59,6 +68,7 @@ expr_copy(const struct alqi_stack_unwind *u, struct alqi_stack_reg_rule *cell,
     return true;
 }
 
+/* A rule that no offsets express; NONE if its expressions are too long. */
 static void
 complex_of(const struct alqi_stack_unwind *u, struct alqi_stack_scratch *out)
 {
@@ -107,6 +117,7 @@ alqi_stack_rule_of(const struct alqi_stack_unwind *u,
     r->ra_offset = ra->value;
 }
 
+/* Whether rule r of the table is the one in x. */
 static bool
 is_same_rule(const struct alqi_stack_rule *r,
              const struct alqi_stack_scratch *x)
@@ -122,6 +133,7 @@ is_same_rule(const struct alqi_stack_rule *r,
                   sizeof x->complex) == 0;
 }
 
+/* The hash chain that a rule is in. */
 static uint32_t
 chain_of(const struct alqi_stack_scratch *x)
 {
@@ -201,6 +213,7 @@ word_insert_locked(uintptr_t pc, uint32_t payload)
                           memory_order_release);
 }
 
+/* .inv.try: the lock, if it comes free within TRIES looks. */
 static bool
 lock_try_a_while(void)
 {
@@ -243,6 +256,7 @@ is_planted(const struct alqi_stack_sections *s, uintptr_t key,
            u->start == key + 1;
 }
 
+/* Reads the rule at `key` from a module's sections; s NULL: it has none. */
 static void
 rule_read(const struct alqi_stack_sections *s, uintptr_t key,
           struct alqi_stack_scratch *scratch)
@@ -285,6 +299,8 @@ decode_alone(uintptr_t key, struct alqi_stack_scratch *scratch)
                   scratch);
 }
 
+/* Decodes the rule under the lock and caches it, if its generation and its
+ * module let it (.inv.gen). */
 static ALQI_NOINLINE const struct alqi_stack_rule *
 decode_locked(uintptr_t key, uint64_t generation,
               struct alqi_stack_scratch *scratch)
@@ -338,6 +354,8 @@ alqi_stack_rules_decoded(void)
     return atomic_load_explicit(&table.n_decoded, memory_order_relaxed);
 }
 
+/* Every rule and every module; words cleared after the generation is raised
+ * (.inv.gen). */
 static void
 forget_locked(void)
 {
@@ -377,8 +395,9 @@ alqi_stack_on_module(alqi_stack_module_fn *fn, void *arg)
     alqi_plat_unlock(&table.lock);
 }
 
+/* Adds one module. */
 static void
-meet(const struct alqi_stack_mapping *mapping)
+module_add(const struct alqi_stack_mapping *mapping)
 {
     alqi_plat_lock(&table.lock);
     alqi_stack_module_add_locked(mapping);
@@ -388,5 +407,5 @@ meet(const struct alqi_stack_mapping *mapping)
 void
 alqi_stack_report_all_modules(void)
 {
-    alqi_stack_modules_each(meet);
+    alqi_stack_modules_each(module_add);
 }

@@ -1,17 +1,16 @@
-/* unwind_rules.h -- the process-wide cache of decoded rules
+/* unwind_rules.h -- the process-wide cache of decoded unwind rules
  *
  * A word is looked for by the pc that is reported, which is the key + 1.  Of
  * its 48 bits, the lowest 12 choose a set, folded with those above them; the
- * other 36 are kept in the cache word, and 28 bits are left for the payload.
- * Nearly every rule fits there; the others are interned in a table and named
- * by index.
+ * other 36 are kept in the cache word, and 28 bits are left for the payload
+ * (.inv.word).
  *
  *      63           28  27       15  14        2    1      0
  *      |  tag (36)    |  -fp / 8    |  CFA / 8   |  sp  |  0   |
  *      |  tag (36)    |             |    index   |   0  | table|
  *
- * Four words make a set, which lies in one cache line.  Reading takes no lock
- * (.inv.word). */
+ * Four words make a set, which lies in one cache line.  Reading takes no
+ * lock. */
 #ifndef ALQI_STACK_UNWIND_RULES_H
 #define ALQI_STACK_UNWIND_RULES_H
 
@@ -56,17 +55,19 @@ enum alqi_stack_kind {
     ALQI_STACK_KIND_END
 };
 
+/* What CFI says at one key (.def.rule); complete and never changed once it is
+ * in the table.  Offsets are bytes from the CFA. */
 struct alqi_stack_rule {
-    int32_t cfa_offset; /* of COMPLEX in a table: its mapping there */
+    int32_t cfa_offset; /* CFA - register; of COMPLEX its index in `complex` */
     int32_t fp_offset;  /* where the caller's fp is saved; 0: it is not */
-    int32_t ra_offset;
-    uint8_t kind;
-    uint8_t cfa_reg;
-    uint16_t next; /* in its hash chain */
+    int32_t ra_offset;  /* where the return address is */
+    uint8_t kind;       /* enum alqi_stack_kind */
+    uint8_t cfa_reg;    /* DWARF number: sp or fp */
+    uint16_t next;      /* in its hash chain; 0: none */
 };
 
-/* A COMPLEX rule: the cells of the FDE with their expressions copied, so
- * that nothing of a module is kept beyond its decoding. */
+/* A COMPLEX rule: the register rules of the FDE with their expressions copied,
+ * so that nothing of a module is kept beyond its decoding. */
 struct alqi_stack_complex {
     struct alqi_stack_reg_rule cfa;
     struct alqi_stack_reg_rule fp;
@@ -76,12 +77,14 @@ struct alqi_stack_complex {
     uint8_t expr[ALQI_STACK_EXPR_BYTES];
 };
 
-/* Room for a rule that could not be cached. */
+/* Where a rule is decoded to; it stays there if it could not be cached. */
 struct alqi_stack_scratch {
     struct alqi_stack_rule rule;
     struct alqi_stack_complex complex;
 };
 
+/* Of the process.  Words and rules are added under the lock of unwind_rules.c;
+ * rules below an index that a word names are complete. */
 struct alqi_stack_rules {
     _Alignas(64) _Atomic(uint64_t) words[ALQI_STACK_N_WORDS];
     struct alqi_stack_rule rules[ALQI_STACK_N_RULES];
@@ -89,6 +92,7 @@ struct alqi_stack_rules {
 };
 
 extern struct alqi_stack_rules alqi_stack_rules;
+/* Raised by forget: what was decoded before is not to be used (.inv.gen). */
 extern _Atomic(uint64_t) alqi_stack_generation;
 
 /* The home of a pc; the rest of its set differs in the lowest two bits.  No
@@ -118,6 +122,7 @@ alqi_stack_rules_is_of(uint64_t word, uint64_t tag)
     return (word ^ tag) >> ALQI_STACK_PAYLOAD_BITS == 0;
 }
 
+/* The payload of a cache word. */
 static inline uint32_t
 alqi_stack_rules_payload_in(uint64_t word)
 {
@@ -131,7 +136,7 @@ alqi_stack_payload_fp(uint32_t payload)
     return -8 * (int32_t)(payload >> ALQI_STACK_PAYLOAD_FP_SHIFT);
 }
 
-/* What CFA is more than sp or fp. */
+/* CFA - sp, or CFA - fp. */
 static inline uintptr_t
 alqi_stack_payload_cfa(uint32_t payload)
 {
@@ -140,11 +145,11 @@ alqi_stack_payload_cfa(uint32_t payload)
     return (uintptr_t)(payload & MASK) * (8 >> ALQI_STACK_PAYLOAD_CFA_SHIFT);
 }
 
-/* What the other ways of its set hold for a pc; 0: nothing. */
+/* The payload that another way of the set holds for pc; 0: none does. */
 uint32_t alqi_stack_rules_find_slow(uintptr_t pc);
 
-/* The payload cached for the frame reported as pc, of 48 bits at most; 0:
- * none. */
+/* The payload cached for the frame reported as pc, of 48 bits at most; 0: none
+ * is. */
 static inline uint32_t
 alqi_stack_rules_find(uintptr_t pc)
 {
@@ -158,7 +163,8 @@ alqi_stack_rules_find(uintptr_t pc)
     return alqi_stack_rules_find_slow(pc);
 }
 
-/* The rule a payload stands for; `scratch` is for one that is in no table. */
+/* The rule that a payload stands for; one that is in no table is written to
+ * `scratch`. */
 static inline const struct alqi_stack_rule *
 alqi_stack_rules_of_payload(uint32_t payload,
                             struct alqi_stack_scratch *scratch)
@@ -201,6 +207,7 @@ alqi_stack_rules_complex(const struct alqi_stack_rule *rule,
 void alqi_stack_rule_of(const struct alqi_stack_unwind *unwind,
                         struct alqi_stack_scratch *out);
 
+/* Rules decoded so far, by all threads. */
 uint64_t alqi_stack_rules_decoded(void);
 
 #endif

@@ -1,27 +1,21 @@
 /* unwind_step.c -- one frame to its caller, for every kind of rule
  *
- * .inv.grow    The CFA grows from frame to frame.  A signal frame and a CFA
- *              that an expression computes may leave for another stack; that
- *              is counted, so that no walk is endless.
- * .inv.chain   From code without information the frame pointer is followed
- *              if it is aligned, lies outside of sp, and the word behind it is
- *              a return address: into code that has information, behind a call
- *              instruction, or from code made at run time into the same.  A
- *              chain's last frame pointer is 0.
- * .inv.entry   The linker's entry, from which constructors of libraries are
- *              called, has no information; it sets the frame pointer to 0, as
- *              the ABI asks of the deepest frame.  Elsewhere 0 says nothing:
- *              code without tables may use the register for anything. */
+ * REGISTER, SIGNAL, COMPLEX and END do what CFI says.  NONE follows the frame
+ * pointer, or knows a call through a null pointer and the linker's entry.
+ *
+ * Keeps .inv.grow, .inv.chain and .inv.entry; reads the stack by .inv.read
+ * only, through alqi_stack_peek and alqi_stack_make_readable. */
 #include "stack/dwarf_expr.h"
 #include "stack/elf_module.h"
 #include "stack/unwind_walk.h"
 
 enum {
-    FAR_BYTES = 1 << 20,  /* that no frame is long */
-    MADE_BYTES = 1 << 28, /* that code made by one program lies within */
+    FAR_BYTES = 1 << 20,  /* no frame is so long */
+    MADE_BYTES = 1 << 28, /* code made at run time lies within so many */
     FP_ALIGN = sizeof(uintptr_t)
 };
 
+/* The walk ends here; the frame has no CFA but where the walk stands. */
 static enum alqi_stack_outcome
 lost(const struct alqi_stack_walk *w, struct alqi_stack_frame *frame)
 {
@@ -29,7 +23,8 @@ lost(const struct alqi_stack_walk *w, struct alqi_stack_frame *frame)
     return ALQI_STACK_LOST;
 }
 
-/* A register of the frame the walk stands at, as far as it is known. */
+/* The value of a register in the frame that the walk stands at, as far as it
+ * is known. */
 static bool
 register_known(void *arg, unsigned reg, uint64_t *out)
 {
@@ -66,6 +61,8 @@ memory_known(void *arg, uintptr_t address, unsigned n_bytes, uint64_t *out)
     return alqi_stack_peek(w->cache, address, n_bytes, out);
 }
 
+/* What a DWARF expression of the rule yields; *initial is on its stack at
+ * first. */
 static bool
 expression_value(struct alqi_stack_walk *w, const struct alqi_stack_complex *c,
                  const struct alqi_stack_reg_rule *cell,
@@ -77,7 +74,7 @@ expression_value(struct alqi_stack_walk *w, const struct alqi_stack_complex *c,
                                 initial, out);
 }
 
-/* What a cell says the register `reg` was in the caller. */
+/* The value that a register rule gives the register `reg` in the caller. */
 static bool
 cell_value(struct alqi_stack_walk *w, const struct alqi_stack_complex *c,
            const struct alqi_stack_reg_rule *cell, unsigned reg, uint64_t cfa,
@@ -103,6 +100,9 @@ cell_value(struct alqi_stack_walk *w, const struct alqi_stack_complex *c,
     }
 }
 
+/* The CFA, then return address and frame pointer, each by its register rule.
+ * A smaller CFA is a switch to another stack, which only an expression may
+ * make. */
 enum alqi_stack_outcome
 alqi_stack_step_complex(struct alqi_stack_walk *w,
                         const struct alqi_stack_complex *c,
@@ -137,6 +137,8 @@ alqi_stack_step_complex(struct alqi_stack_walk *w,
     return ALQI_STACK_GO;
 }
 
+/* All registers are in the kernel's signal frame, at the CFA of the frame
+ * inside. */
 enum alqi_stack_outcome
 alqi_stack_step_signal(struct alqi_stack_walk *w,
                        struct alqi_stack_frame *frame)
@@ -196,6 +198,7 @@ is_after_call(const struct alqi_stack_walk *w, uintptr_t ra)
     return true;
 }
 
+/* Whether the address lies in a module. */
 static bool
 is_of_module(uintptr_t at)
 {
@@ -229,6 +232,7 @@ is_made_nearby(const struct alqi_stack_walk *w, uintptr_t ra, uintptr_t fp)
            !is_of_module(ra) && alqi_stack_peek(w->cache, ra, 1, &code);
 }
 
+/* Whether the code at this return address has unwind information. */
 static bool
 has_rule(struct alqi_stack_walk *w, uintptr_t ra)
 {
@@ -272,6 +276,9 @@ alqi_stack_step_unknown(struct alqi_stack_walk *w,
     return alqi_stack_walk_return(w, cfa, fp, ra);
 }
 
+/* CFA = register + offset: by far the most frames.  The frame is plain if its
+ * rule fits into a cache word and it reads between the CFAs only
+ * (.inv.within). */
 static enum alqi_stack_outcome
 step_register(struct alqi_stack_walk *w, const struct alqi_stack_rule *r,
               struct alqi_stack_frame *frame)

@@ -1,4 +1,15 @@
-/* unwind_walk.h -- the state of one walk, and the steps it takes */
+/* unwind_walk.h -- the state of one walk, and the steps it takes
+ *
+ * A walk stands at a frame that is still to be described and goes to its
+ * caller, step by step, until an outcome says that it is over:
+ *
+ *   GO     the walk stands at the caller
+ *   DONE   that was the outermost frame
+ *   LOST   the caller cannot be found
+ *   FULL   the caller exists, but there is no room for it
+ *   OTHER  the frame needs the general step; not yet taken
+ *
+ * Keeps .inv.grow; memory is read by .inv.read. */
 #ifndef ALQI_STACK_UNWIND_WALK_H
 #define ALQI_STACK_UNWIND_WALK_H
 
@@ -8,13 +19,11 @@
 #include "stack/capture.h"
 #include "stack/unwind_rules.h"
 
-/* A frame as a walk has found it.  A plain one has the payload of its rule for
- * `rule`, and all it reads lies between the CFA of the frame inside it and its
- * own (.inv.within). */
+/* A frame as a walk has found it; of a plain one, .inv.within holds. */
 struct alqi_stack_frame {
-    uintptr_t pc;
-    uintptr_t ra_at; /* of its return address; of another kind: its CFA */
-    uint32_t rule;
+    uintptr_t pc;    /* as reported: .def.key + 1 */
+    uintptr_t ra_at; /* where a plain one's return address is; else the CFA */
+    uint32_t rule;   /* a plain one's payload; else ALQI_STACK_RULE_* */
 };
 
 /* The `rule` of frames of other kinds. */
@@ -30,6 +39,7 @@ alqi_stack_is_plain(uint32_t rule)
     return (rule & ALQI_STACK_PAYLOAD_TABLE) == 0;
 }
 
+/* Whether the CFA is sp + offset. */
 static inline bool
 alqi_stack_is_plain_by_sp(uint32_t rule)
 {
@@ -37,6 +47,7 @@ alqi_stack_is_plain_by_sp(uint32_t rule)
            ALQI_STACK_PAYLOAD_SP;
 }
 
+/* The CFA of a frame with that rule. */
 static inline uintptr_t
 alqi_stack_frame_cfa(uintptr_t ra_at, uint32_t rule)
 {
@@ -59,26 +70,26 @@ enum alqi_stack_outcome {
     ALQI_STACK_OTHER /* this frame needs the general step; not yet taken  */
 };
 
-/* Stands at a frame that is still to be described.  `sp` is the CFA of the
- * frame inside it, or where the walk began. */
+/* One walk, on the stack of its thread. */
 struct alqi_stack_walk {
     struct alqi_stack_cache *cache;
-    uintptr_t key; /* reported as key + 1 */
-    uintptr_t sp;
-    uintptr_t fp;
-    uintptr_t saved_at; /* of an interrupted frame: the kernel's signal frame,
-                           which holds all its registers; else 0 */
-    uint64_t generation;
+    uintptr_t key; /* of the frame it stands at; reported as key + 1 */
+    uintptr_t sp;  /* CFA of the frame inside it, or where the walk began */
+    uintptr_t fp;  /* the frame pointer's value in the frame */
+    uintptr_t saved_at;  /* of an interrupted frame: the kernel's signal frame,
+                            which holds all its registers; else 0 */
+    uint64_t generation; /* of the rules it goes by: when it began */
     bool is_exact; /* the key is the frame's pc: started at, or interrupted */
-    bool has_tracked;
-    uint8_t tracked_reg; /* a register followed besides; 0xFF: none */
-    uint32_t n_switches;
-    uintptr_t tracked; /* its value, if has_tracked */
+    bool has_tracked;    /* `tracked` is known */
+    uint8_t tracked_reg; /* a register followed besides; NO_REG: none */
+    uint32_t n_switches; /* to other stacks so far (.inv.grow) */
+    uintptr_t tracked;   /* its value, if has_tracked */
     struct alqi_stack_scratch
-        *scratch; /* two: one more for alqi_stack_recover */
+        *scratch; /* two: the second for alqi_stack_recover */
 };
 
-/* Describes the frame the walk stands at, then goes to its caller. */
+/* Describes the frame the walk stands at, then goes to its caller; what it
+ * does for each kind of rule: stack.md. */
 enum alqi_stack_outcome alqi_stack_step(struct alqi_stack_walk *w,
                                         struct alqi_stack_frame *frame);
 
@@ -92,16 +103,18 @@ alqi_stack_step_complex(struct alqi_stack_walk *w,
 enum alqi_stack_outcome alqi_stack_step_unknown(struct alqi_stack_walk *w,
                                                 struct alqi_stack_frame *frame);
 
-/* The value in the frame at which the walk stands of a register that calls
- * preserve; by a second walk, from here. */
+/* The value of a callee-saved register in the frame at which the walk stands,
+ * by a second walk from here.  False: it cannot be known. */
 bool alqi_stack_recover(const struct alqi_stack_walk *at, unsigned reg,
                         uint64_t *out);
 
-/* Extends the cache's readable range to the word at `at` (.inv.read). */
+/* Extends the cache's readable range to the word at `at` (.inv.read); false:
+ * it cannot be read. */
 bool alqi_stack_make_readable_slow(struct alqi_stack_cache *cache,
                                    uintptr_t at);
 
-/* The word at `at`, wherever that is; the range stays as it is. */
+/* Reads n_bytes at `at`, wherever that is; the range stays as it is.  False:
+ * they cannot be read. */
 bool alqi_stack_peek(const struct alqi_stack_cache *cache, uintptr_t at,
                      unsigned n_bytes, uint64_t *out);
 
@@ -112,6 +125,7 @@ alqi_stack_is_in_range(const struct alqi_stack_cache *cache, uintptr_t at)
            cache->readable_hi - cache->readable_lo - sizeof at;
 }
 
+/* Makes sure that the word at `at` lies in the readable range. */
 static inline bool
 alqi_stack_make_readable(struct alqi_stack_cache *cache, uintptr_t at)
 {
@@ -119,8 +133,9 @@ alqi_stack_make_readable(struct alqi_stack_cache *cache, uintptr_t at)
            alqi_stack_make_readable_slow(cache, at);
 }
 
-/* Stack words lie between variables that a sanitizer fences off; the walk
- * reads only what CFI names. */
+/* The word at `at`, which the caller knows to be readable.  Stack words lie
+ * between variables that a sanitizer fences off; the walk reads only what CFI
+ * names. */
 __attribute__((no_sanitize("address"),
                no_sanitize("thread"))) static inline uintptr_t
 alqi_stack_word(uintptr_t at)
@@ -137,6 +152,7 @@ alqi_stack_word_at(uintptr_t sp, uint32_t offset)
     return alqi_stack_word(sp + (uintptr_t)offset * sizeof sp);
 }
 
+/* The rule at `key`: from the rule cache, or decoded. */
 static inline const struct alqi_stack_rule *
 alqi_stack_walk_rule(struct alqi_stack_walk *w, uintptr_t key)
 {
@@ -149,7 +165,7 @@ alqi_stack_walk_rule(struct alqi_stack_walk *w, uintptr_t key)
     return alqi_stack_rules_decode(key, w->generation, w->scratch);
 }
 
-/* Stands at the first frame. */
+/* Stands at the first frame, by the rules of now. */
 static inline void
 alqi_stack_walk_begin(struct alqi_stack_walk *w, struct alqi_stack_cache *cache,
                       const struct alqi_stack_regs *start)
@@ -168,7 +184,7 @@ alqi_stack_walk_begin(struct alqi_stack_walk *w, struct alqi_stack_cache *cache,
         atomic_load_explicit(&alqi_stack_generation, memory_order_acquire);
 }
 
-/* Goes to the caller at return address `ra`. */
+/* Goes to the caller at return address `ra`; one of 0 ends the stack. */
 static inline enum alqi_stack_outcome
 alqi_stack_walk_return(struct alqi_stack_walk *w, uintptr_t cfa, uintptr_t fp,
                        uintptr_t ra)

@@ -1,12 +1,7 @@
 /* both.h -- functions of two sides to compare: of one trace, or of two
  *
- * Functions of side B that are none of side A's are numbered on from A's.
- *
- * .inv.both  Functions are the same when name, file and module are.  What is
- *            left is matched once more without what a new build changes: the
- *            program's own name, the version behind ".so", the directory of a
- *            source file; but only where one function of each side has the
- *            name that is left. */
+ * Functions that match (match.h .inv.match) have one common number: that of
+ * side A.  Functions of side B that have no match are numbered on from A's. */
 #ifndef ALQI_VIEW_BOTH_H
 #define ALQI_VIEW_BOTH_H
 

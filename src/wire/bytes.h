@@ -1,4 +1,4 @@
-/* bytes.h -- cursors over the format's primitive encodings   [spec memtrace 2]
+/* bytes.h -- cursors over the format's primitive encodings [spec memtrace 2]
  *
  * Both cursors are sticky: a read past the end yields 0 and sets `bad`, a
  * write past the end is left out and sets `bad`.  So a record is decoded or
@@ -32,6 +32,7 @@ alqi_wire_in_left(const struct alqi_wire_in *in)
     return (size_t)(in->end - in->at);
 }
 
+/* Copies the next n bytes; false, and the cursor is bad: there are fewer. */
 static inline bool
 alqi_wire_in_take(struct alqi_wire_in *in, void *bytes, size_t n)
 {
@@ -153,6 +154,7 @@ alqi_wire_out_u64(struct alqi_wire_out *out, uint64_t v)
     alqi_wire_out_put(out, &v, sizeof v);
 }
 
+/* In the shortest form. */
 static inline void
 alqi_wire_out_vint(struct alqi_wire_out *out, int64_t v)
 {

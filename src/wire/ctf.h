@@ -155,8 +155,8 @@ enum alq_status alqi_ctf_write_alloc(struct alqi_ctf_writer *writer,
                                      const uint64_t *codes, uint32_t n_codes,
                                      uint64_t *id);
 
-/* The same without a copy of the stack, for those who know what two stacks in
- * turn share.  _stack gives the last allocation's codes, *n_last of them, in
+/* The same without a copy of the stack, for callers that know what two stacks
+ * in turn share.  _stack gives the last allocation's codes, *n_last of them, in
  * room for n_codes, for the caller to change into the next one's; NULL: no
  * memory.  _in_place writes that one, of which codes[0, n_same) were not
  * changed; a call of alqi_ctf_write_alloc in between spoils them. */

@@ -1,13 +1,15 @@
-/* ctf_dump.c -- see ctf_dump.h
+/* ctf_dump.c -- events as the text of memtrace's dump tool
  *
  * Lines of deep stacks are long and traces have millions of them, so numbers
- * are formatted here and handed over in pieces of a few KiB. */
+ * are formatted here and handed over in pieces of a few KiB.  When the taker
+ * says stop, the line is formatted to its end and thrown away. */
 #include <string.h>
 
 #include "wire/ctf_dump.h"
 
 enum { PIECE_BYTES = 8192, NUMBER_BYTES = 20 };
 
+/* A line in the making; `piece` is handed over when it is full. */
 struct line {
     alqi_ctf_text_fn *put;
     void *put_arg;
@@ -24,6 +26,7 @@ line_flush(struct line *l)
     l->n = 0;
 }
 
+/* Appends a text of any length. */
 static void
 text_put(struct line *l, const char *text)
 {
@@ -72,6 +75,7 @@ number_put(struct line *l, int64_t v, int width, char pad)
         char_put(l, digits[--n]);
 }
 
+/* " function@file:line:start-end". */
 static void
 entry_put(struct line *l, const struct alqi_ctf_entry *e)
 {
@@ -87,6 +91,7 @@ entry_put(struct line *l, const struct alqi_ctf_entry *e)
     number_put(l, e->end_column, 0, ' ');
 }
 
+/* The entries of a code, or $code without any. */
 static void
 code_put(struct line *l, const struct alqi_ctf_reader *reader, uint64_t code)
 {
@@ -102,6 +107,7 @@ code_put(struct line *l, const struct alqi_ctf_reader *reader, uint64_t code)
     }
 }
 
+/* What follows time and id of an allocation. */
 static void
 alloc_put(struct line *l, const struct alqi_ctf_reader *reader,
           const struct alqi_ctf_event *event)

@@ -1,5 +1,4 @@
-/* ctf_dump.h -- events as the text of memtrace's dump tool      [spec memtrace
- * 16]
+/* ctf_dump.h -- events as the text of memtrace's dump tool [spec memtrace 16]
  */
 #ifndef ALQI_WIRE_CTF_DUMP_H
 #define ALQI_WIRE_CTF_DUMP_H

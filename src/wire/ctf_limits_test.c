@@ -155,7 +155,7 @@ deep_stacks_stay_bounded(void **state)
         if (event.kind != ALQI_CTF_ALLOC)
             continue;
         if (n_allocs++ == 0)
-            assert_int_equal(event.n_codes, ALQI_CACHE_FRAMES_MAX);
+            assert_int_equal(event.n_codes, ALQI_CTF_CACHE_FRAMES_MAX);
         assert_true(event.codes[event.n_codes - 1] == ROOT_CODE);
         n_frames += event.n_codes;
     }
@@ -166,7 +166,8 @@ deep_stacks_stay_bounded(void **state)
     /* Growing a stack may hold its old and new form for a moment. */
     if (!IS_SANITIZED)
         assert_true(peak_kib() - before_kib <
-                    (FRAMES_ALL_MAX + 2 * ALQI_CACHE_FRAMES_MAX) / 128 + 65536);
+                    (FRAMES_ALL_MAX + 2 * ALQI_CTF_CACHE_FRAMES_MAX) / 128 +
+                        65536);
     golden_append(&warnings, "", 1);
     assert_non_null(strstr((char *)warnings.bytes, "too deep"));
     assert_non_null(strstr((char *)warnings.bytes, "29 more stacks"));

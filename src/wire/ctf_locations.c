@@ -33,6 +33,7 @@ alqi_wire_locations_drop(struct alqi_wire_locations *locations)
     alqi_base_arena_drop(&locations->arena);
 }
 
+/* Seeded hash of a text, eight bytes at a time. */
 static uint64_t
 text_hash(uint64_t seed, const char *text, size_t n_bytes)
 {

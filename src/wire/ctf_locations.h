@@ -3,11 +3,8 @@
  *
  * Names are interned so that equal texts are equal pointers: comparing two
  * records, or a record with a move-to-front table, compares pointers.
- * Locations are found by their code's low 63 bits, which is what the
- * format's readers can tell apart.
- *
- * .inv.place   The location of a code never changes once added, nor moves.
- * .inv.intern  Two names of one table are the same pointer iff equal texts.
+ * Locations are found by their code's low 63 bits, which is what the format's
+ * readers can tell apart.  Keeps .inv.place.
  *
  * Both tables hash with a seed, so that codes and names chosen by somebody
  * else do not pile up in one chain.  Cost: one probe a look-up, memory in

@@ -1,4 +1,7 @@
-/* ctf_mtf.c -- see ctf_mtf.h */
+/* ctf_mtf.c -- the move-to-front tables
+ *
+ * Files do not move; their order does.  A new file takes the entry of the one
+ * that falls off.  Keeps .inv.front and .quirk.v1. */
 #include <string.h>
 
 #include "wire/ctf_mtf.h"

@@ -1,18 +1,15 @@
-/* ctf_mtf.h -- the move-to-front tables of a stream's names      [spec memtrace
- * 6]
+/* ctf_mtf.h -- the move-to-front tables of a stream's names [spec memtrace 6]
  *
- * A table of 31 file names, most recently used first; each file has a table
- * of 31 function names of its own, likewise.  Index 31 means "not in the
- * table": the name is spelt out, enters at the front, and the last one falls
- * off.  Reader and writer run the same steps and so hold the same tables.
- *
- * Names are pointers; the tables never look into them.
+ * A table of 31 file names, most recently used first; each file has a table of
+ * 31 function names of its own, likewise.  Index 31 means "not in the table":
+ * the name is spelt out, enters at the front, and the last one falls off.
+ * Reader and writer run the same steps and so hold the same tables; `find` of
+ * a writer may return any index of a name.  Names are pointers; the tables
+ * never look into them.
  *
  * .inv.front   The name of the last step is at index 0.
- * .inv.same    After the same records, reader and writer hold the same
- *              tables (the writer's `find` may return any index of a name).
- * .quirk.v1    In format 1 a file that pushes another out of a full table
- *              inherits the functions of the one pushed out. */
+ *
+ * Keeps .quirk.v1. */
 #ifndef ALQI_WIRE_CTF_MTF_H
 #define ALQI_WIRE_CTF_MTF_H
 
@@ -25,12 +22,12 @@ enum { ALQI_MTF_SIZE = 31, ALQI_MTF_NEW = 31 };
 struct alqi_mtf_file {
     const char *name;
     uint32_t n_functions;
-    const char *functions[ALQI_MTF_SIZE];
+    const char *functions[ALQI_MTF_SIZE]; /* most recently used first */
 };
 
 struct alqi_mtf {
     uint32_t n_files;
-    struct alqi_mtf_file *order[ALQI_MTF_SIZE];
+    struct alqi_mtf_file *order[ALQI_MTF_SIZE]; /* of `files`; likewise */
     struct alqi_mtf_file files[ALQI_MTF_SIZE];
 };
 

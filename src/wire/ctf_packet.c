@@ -1,4 +1,7 @@
-/* ctf_packet.c -- see ctf_packet.h */
+/* ctf_packet.c -- packet headers and the first packet
+ *
+ * Fields in the order of the format, each way; what a reader makes of odd
+ * values is the reader's (ctf_reader.c). */
 #include "wire/ctf_packet.h"
 
 const char *

@@ -1,6 +1,4 @@
-/* ctf_packet.h -- packet headers and the first packet    [spec memtrace 3, 4
- * and 5]
- */
+/* ctf_packet.h -- packet headers, the first packet [spec memtrace 3 to 5] */
 #ifndef ALQI_WIRE_CTF_PACKET_H
 #define ALQI_WIRE_CTF_PACKET_H
 
@@ -30,6 +28,7 @@ enum {
 enum { ALQI_EVENT_TIME_BITS = 25 };
 #define ALQI_EVENT_TIME_MASK ((1u << ALQI_EVENT_TIME_BITS) - 1)
 
+/* A packet's header. */
 struct alqi_packet {
     uint32_t n_bytes; /* header included; the field counts bits */
     uint64_t begin_us;

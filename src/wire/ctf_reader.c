@@ -6,18 +6,14 @@
  *     |  end of input                      last event: back to OPEN
  *     +-------------> ENDED        any of them, on damage -> FAILED
  *
- * Held: one packet, and for each stream its cache, name tables, last stack
- * and last time; for all of them, the locations announced so far.  So memory
- * grows with what is distinct, never with the number of events.
+ * Held: one packet, and for each stream its cache, name tables, last stack and
+ * last time; for all of them, the locations announced so far.  So memory grows
+ * with what is distinct, never with the number of events.
  *
- * .inv.bound   Ceilings: streams STREAMS_MAX, what all last stacks grow
- *              by FRAMES_BUDGET, names and locations PLACES_BYTES_MAX.
- * .inv.time    Times of one stream never go back and are within [begin, end]
- *              of their packet unless the packets contradict each other.
- * .inv.resume  Everything before good_offset has been delivered or warned of.
- *
- * What real readers refuse but does no harm is passed over with a warning:
- * the first of each kind in full, the number of further ones at the end. */
+ * Keeps .inv.bound, .inv.time, .inv.resume, .inv.prefix, .inv.cut and
+ * .inv.unkept (doc/design/wire.md).  What real readers refuse but does no harm
+ * is passed over with a warning: the first of each kind in full, the number of
+ * further ones at the end (.def.tolerate). */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -65,13 +61,14 @@ static const char *const warning_names[WARNINGS] = {
     [WARN_CLIPPED] = "stacks too deep to keep",
 };
 
+/* What a stream's events lean on. */
 struct stream {
     uint16_t domain;
-    struct alqi_cache cache;
+    struct alqi_ctf_code_cache cache;
     struct alqi_mtf mtf;
-    struct alqi_cache_stack stack;
-    uint64_t last_us;
-    uint64_t next_id;
+    struct alqi_ctf_stack stack;
+    uint64_t last_us;      /* of its last event               */
+    uint64_t next_id;      /* of its next allocation          */
     uint64_t collected_id; /* last; ALQI_SIDE_LAST: none yet */
 };
 
@@ -88,12 +85,12 @@ struct alqi_ctf_reader {
     struct alqi_packet packet;
     struct stream *stream;  /* the packet's; NULL: no packet held */
     uint64_t packet_offset; /* where it begins */
-    uint64_t good_offset;
+    uint64_t good_offset;   /* .inv.resume */
     uint64_t n_events;
 
     struct stream *streams[STREAMS_MAX];
     uint32_t n_streams;
-    uint32_t frames_budget;
+    uint32_t frames_budget; /* what all last stacks may still grow by */
     struct alqi_wire_locations locations;
     uint64_t n_warnings[WARNINGS];
     char error[TEXT_BYTES];
@@ -101,7 +98,7 @@ struct alqi_ctf_reader {
     uint8_t bytes[ALQI_CTF_PACKET_BYTES_MAX];
 };
 
-/* ---- telling --------------------------------------------------------- */
+/* ---- warnings -------------------------------------------------------- */
 
 __attribute__((format(printf, 3, 4))) static ALQI_COLD void
 warn(struct alqi_ctf_reader *r, enum warning kind, const char *format, ...)
@@ -117,6 +114,7 @@ warn(struct alqi_ctf_reader *r, enum warning kind, const char *format, ...)
     r->warn(r->warn_arg, r->packet_offset, text);
 }
 
+/* Says how many further warnings of each kind there were. */
 static ALQI_COLD void
 warn_rest(struct alqi_ctf_reader *r)
 {
@@ -167,6 +165,7 @@ fail_memory(struct alqi_ctf_reader *r, const char *what)
     return fail(r, "no memory for %s", what);
 }
 
+/* The input is over, as it should be. */
 static int
 end(struct alqi_ctf_reader *r)
 {
@@ -204,6 +203,7 @@ is_all_zero(const uint8_t *bytes, size_t n)
     return n == 0;
 }
 
+/* The input ends within a packet. */
 static int
 tail(struct alqi_ctf_reader *r, ptrdiff_t got)
 {
@@ -253,6 +253,7 @@ packet_fetch(struct alqi_ctf_reader *r)
     return 1;
 }
 
+/* The stream of a domain, made when it is new; NULL: the reading has failed. */
 static struct stream *
 stream_get(struct alqi_ctf_reader *r, uint16_t domain)
 {
@@ -266,7 +267,7 @@ stream_get(struct alqi_ctf_reader *r, uint16_t domain)
         return NULL;
     }
     s = calloc(1, sizeof *s);
-    if (s == NULL || !alqi_cache_stack_init(&s->stack)) {
+    if (s == NULL || !alqi_ctf_stack_init(&s->stack)) {
         free(s);
         fail_memory(r, "more streams");
         return NULL;
@@ -278,6 +279,7 @@ stream_get(struct alqi_ctf_reader *r, uint16_t domain)
     return s;
 }
 
+/* Warns of what the header says that does not fit. */
 static void
 packet_check(struct alqi_ctf_reader *r, const struct stream *s)
 {
@@ -292,13 +294,14 @@ packet_check(struct alqi_ctf_reader *r, const struct stream *s)
              (unsigned long long)p->id_begin, (unsigned long long)s->next_id);
     if (i == ALQI_PACKET_NO_VERIFY)
         return;
-    if (i >= ALQI_CACHE_SLOTS || s->cache.next[i] != p->verify_next ||
+    if (i >= ALQI_CTF_CACHE_SLOTS || s->cache.next[i] != p->verify_next ||
         s->cache.slot[i] != p->verify_slot)
         warn(r, WARN_VERIFY,
              "the stack cache is not what the writer had: "
              "stacks from here on may be wrong");
 }
 
+/* The packet's events have all been delivered. */
 static void
 packet_done(struct alqi_ctf_reader *r)
 {
@@ -344,8 +347,9 @@ packet_load(struct alqi_ctf_reader *r)
 
 /* ---- events ---------------------------------------------------------- */
 
+/* A time that cannot be, brought to the nearest that can. */
 static ALQI_COLD uint64_t
-time_mend(struct alqi_ctf_reader *r, uint64_t time_us)
+time_clamp(struct alqi_ctf_reader *r, uint64_t time_us)
 {
     const struct alqi_packet *p = &r->packet;
 
@@ -357,6 +361,7 @@ time_mend(struct alqi_ctf_reader *r, uint64_t time_us)
     return time_us < r->stream->last_us ? r->stream->last_us : time_us;
 }
 
+/* A location record: announced, known already, or a side record. */
 static int
 location_read(struct alqi_ctf_reader *r, struct alqi_ctf_event *event)
 {
@@ -397,8 +402,10 @@ location_read(struct alqi_ctf_reader *r, struct alqi_ctf_event *event)
     return 1;
 }
 
+/* Warns of what decoding a stack met. */
 static ALQI_COLD void
-stack_warn(struct alqi_ctf_reader *r, const struct alqi_cache_seen *seen)
+stack_warn(struct alqi_ctf_reader *r,
+           const struct alqi_ctf_stack_oddities *seen)
 {
     if (seen->is_clipped)
         warn(r, WARN_CLIPPED,
@@ -416,15 +423,15 @@ stack_read(struct alqi_ctf_reader *r, bool is_short,
            struct alqi_ctf_event *event)
 {
     struct stream *s = r->stream;
-    struct alqi_cache_seen seen = {0};
+    struct alqi_ctf_stack_oddities seen = {0};
     int64_t shared = alqi_wire_in_vint(&r->in);
     uint32_t n_words =
         is_short ? alqi_wire_in_u8(&r->in) : alqi_wire_in_u16(&r->in);
 
     if (shared < 0)
         return fail(r, "a stack shares %lld frames", (long long)shared);
-    alqi_cache_decode(&s->cache, &r->in, (uint64_t)shared, n_words,
-                      &r->locations, &s->stack, &r->frames_budget, &seen);
+    alqi_ctf_stack_decode(&s->cache, &r->in, (uint64_t)shared, n_words,
+                          &r->locations, &s->stack, &r->frames_budget, &seen);
     if (r->in.bad)
         return fail(r, "an allocation runs past its packet");
     if (ALQI_UNLIKELY(seen.is_clipped || seen.is_unannounced))
@@ -437,6 +444,7 @@ stack_read(struct alqi_ctf_reader *r, bool is_short,
     return 1;
 }
 
+/* An allocation in its long form. */
 static int
 alloc_read(struct alqi_ctf_reader *r, struct alqi_ctf_event *event)
 {
@@ -451,6 +459,7 @@ alloc_read(struct alqi_ctf_reader *r, struct alqi_ctf_event *event)
     return stack_read(r, false, event);
 }
 
+/* A promotion or a collection. */
 static int
 later_read(struct alqi_ctf_reader *r, enum alqi_ctf_kind kind,
            struct alqi_ctf_event *event)
@@ -468,6 +477,7 @@ later_read(struct alqi_ctf_reader *r, enum alqi_ctf_kind kind,
     return 1;
 }
 
+/* The next event of the packet held: 1, or -1. */
 static int
 event_read(struct alqi_ctf_reader *r, struct alqi_ctf_event *event)
 {
@@ -479,7 +489,7 @@ event_read(struct alqi_ctf_reader *r, struct alqi_ctf_event *event)
         return fail(r, "an event header runs past its packet");
     if (ALQI_UNLIKELY(time_us > r->packet.end_us ||
                       time_us < r->stream->last_us))
-        time_us = time_mend(r, time_us);
+        time_us = time_clamp(r, time_us);
     r->stream->last_us = time_us;
     event->domain = r->packet.domain;
     event->time_us = time_us;
@@ -532,6 +542,7 @@ alqi_ctf_reader_next(struct alqi_ctf_reader *reader,
 
 /* ---- opening --------------------------------------------------------- */
 
+/* Interns the strings of the first packet, which point into it. */
 static bool
 info_keep(struct alqi_ctf_reader *r)
 {
@@ -568,6 +579,7 @@ info_check(struct alqi_ctf_reader *r)
     return 1;
 }
 
+/* Reads the first packet: 1, or -1. */
 static int
 info_read(struct alqi_ctf_reader *r)
 {

@@ -1,10 +1,16 @@
-/* ctf_record.c -- see ctf_record.h */
+/* ctf_record.c -- one location record, both ways
+ *
+ * An entry is 48 bits and the names that its indexes do not stand for; reading
+ * and writing run the same steps on the name tables (ctf_mtf.h).  A record
+ * that would be too long is written as an unknown place (alqi_record_fitting);
+ * a side record spells every name out (.inv.plain). */
 #include "base/base.h"
 #include "wire/ctf_record.h"
 
 /* Where the fields of an entry's 48 bits begin. */
 enum { START_BIT = 20, END_BIT = 28, FILE_BIT = 38, FUNCTION_BIT = 43 };
 
+/* The function of an entry, by index or spelt out. */
 static enum alqi_record_result
 function_read(struct alqi_wire_in *in, struct alqi_wire_locations *locations,
               struct alqi_mtf_file *file, uint32_t index, const char **out)
@@ -23,6 +29,7 @@ function_read(struct alqi_wire_in *in, struct alqi_wire_locations *locations,
     return ALQI_RECORD_OK;
 }
 
+/* The file of an entry, by index or spelt out. */
 static enum alqi_record_result
 file_read(struct alqi_wire_in *in, struct alqi_mtf *mtf,
           struct alqi_wire_locations *locations, bool is_v1, uint32_t index,
@@ -44,6 +51,7 @@ file_read(struct alqi_wire_in *in, struct alqi_mtf *mtf,
     return ALQI_RECORD_OK;
 }
 
+/* One entry of a record, and its effect on the name tables. */
 static enum alqi_record_result
 entry_read(struct alqi_wire_in *in, struct alqi_mtf *mtf,
            struct alqi_wire_locations *locations, bool is_v1,
@@ -116,6 +124,7 @@ clamped(int32_t v, uint32_t max)
     return v < 0 || (uint32_t)v > max ? max : (uint32_t)v;
 }
 
+/* Writes an entry; index MTF_NEW: the name follows. */
 static void
 entry_put(struct alqi_wire_out *out, const struct alqi_ctf_entry *e,
           uint32_t file_index, uint32_t function_index)

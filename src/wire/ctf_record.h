@@ -1,6 +1,4 @@
-/* ctf_record.h -- one location record, both ways                 [spec memtrace
- * 6]
- */
+/* ctf_record.h -- one location record, both ways   [spec memtrace 6] */
 #ifndef ALQI_WIRE_CTF_RECORD_H
 #define ALQI_WIRE_CTF_RECORD_H
 

@@ -1,4 +1,12 @@
-/* ctf_stacks.c -- see ctf_stacks.h */
+/* ctf_stacks.c -- stacks to code words and back
+ *
+ * Reading appends frames to the last stack until the words end, a ceiling is
+ * reached or the input is bad; the words change the cache even when no frame
+ * is kept (.inv.cut).  Writing chooses slots as the real writer does: the
+ * code's slot, or the older of its two, then predictions as long as they are
+ * right.
+ *
+ * Keeps .inv.slot, .inv.equal, .inv.prefix and .inv.cut. */
 #include <stdlib.h>
 
 #include "base/base.h"
@@ -7,14 +15,14 @@
 /* A code word: slot << 2 | tag. */
 enum { TAG_HIT = 0, TAG_HIT_1 = 1, TAG_HIT_N = 2, TAG_MISS = 3 };
 enum { STACK_FRAMES_MIN = 256 };
-enum { PREDICTED_MAX = 255, SLOT_MASK = ALQI_CACHE_SLOTS - 1 };
+enum { PREDICTED_MAX = 255, SLOT_MASK = ALQI_CTF_CACHE_SLOTS - 1 };
 
 /* ---- reading --------------------------------------------------------- */
 
 bool
-alqi_cache_stack_init(struct alqi_cache_stack *stack)
+alqi_ctf_stack_init(struct alqi_ctf_stack *stack)
 {
-    *stack = (struct alqi_cache_stack){0};
+    *stack = (struct alqi_ctf_stack){0};
     stack->codes = malloc(STACK_FRAMES_MIN * sizeof *stack->codes);
     if (stack->codes == NULL)
         return false;
@@ -25,7 +33,7 @@ alqi_cache_stack_init(struct alqi_cache_stack *stack)
 /* Room for n frames more, or for as many as the limits leave; returns how
  * many there are now. */
 static ALQI_NOINLINE uint32_t
-stack_grow(struct alqi_cache_stack *stack, uint32_t n, uint32_t *budget)
+stack_grow(struct alqi_ctf_stack *stack, uint32_t n, uint32_t *budget)
 {
     uint64_t wanted = (uint64_t)stack->n_codes + n;
     uint64_t capacity = stack->capacity;
@@ -33,8 +41,8 @@ stack_grow(struct alqi_cache_stack *stack, uint32_t n, uint32_t *budget)
 
     while (capacity < wanted)
         capacity *= 2;
-    if (capacity > ALQI_CACHE_FRAMES_MAX)
-        capacity = ALQI_CACHE_FRAMES_MAX;
+    if (capacity > ALQI_CTF_CACHE_FRAMES_MAX)
+        capacity = ALQI_CTF_CACHE_FRAMES_MAX;
     if (capacity > stack->capacity && capacity - stack->capacity <= *budget) {
         codes = realloc(stack->codes, capacity * sizeof *codes);
         if (codes != NULL) {
@@ -50,7 +58,7 @@ stack_grow(struct alqi_cache_stack *stack, uint32_t n, uint32_t *budget)
 /* Appends slot p and its k followers, as far as there is room; returns the
  * last slot either way. */
 static inline uint32_t
-frames_put(const struct alqi_cache *cache, uint32_t p, uint32_t k,
+frames_put(const struct alqi_ctf_code_cache *cache, uint32_t p, uint32_t k,
            uint64_t *codes, uint32_t room)
 {
     uint32_t i;
@@ -66,10 +74,12 @@ frames_put(const struct alqi_cache *cache, uint32_t p, uint32_t k,
     return p;
 }
 
+/* What a code word says: fills the slot at a miss; returns how many followers
+ * are to be appended. */
 static inline uint32_t
-word_decode(struct alqi_cache *cache, struct alqi_wire_in *in, uint32_t tag,
-            uint32_t p, const struct alqi_wire_locations *known,
-            struct alqi_cache_seen *seen)
+word_decode(struct alqi_ctf_code_cache *cache, struct alqi_wire_in *in,
+            uint32_t tag, uint32_t p, const struct alqi_wire_locations *known,
+            struct alqi_ctf_stack_oddities *seen)
 {
     if (tag == TAG_MISS) {
         cache->slot[p] = alqi_wire_in_u64(in);
@@ -84,11 +94,11 @@ word_decode(struct alqi_cache *cache, struct alqi_wire_in *in, uint32_t tag,
 }
 
 void
-alqi_cache_decode(struct alqi_cache *cache, struct alqi_wire_in *in,
-                  uint64_t shared, uint32_t n_words,
-                  const struct alqi_wire_locations *known,
-                  struct alqi_cache_stack *stack, uint32_t *budget,
-                  struct alqi_cache_seen *seen)
+alqi_ctf_stack_decode(struct alqi_ctf_code_cache *cache,
+                      struct alqi_wire_in *in, uint64_t shared,
+                      uint32_t n_words, const struct alqi_wire_locations *known,
+                      struct alqi_ctf_stack *stack, uint32_t *budget,
+                      struct alqi_ctf_stack_oddities *seen)
 {
     bool is_lost = shared > stack->n_codes; /* .inv.cut */
     uint32_t p = 0;
@@ -129,7 +139,7 @@ hash2(uint64_t code)
 
 /* The slot that holds code, or the older of its two. */
 static inline uint32_t
-slot_choose(const struct alqi_cache_writer *w, uint64_t code)
+slot_choose(const struct alqi_ctf_stack_writer *w, uint64_t code)
 {
     uint32_t a = hash1(code);
     uint32_t b = hash2(code);
@@ -143,7 +153,7 @@ slot_choose(const struct alqi_cache_writer *w, uint64_t code)
 
 /* Follows predictions from *p while they are right; returns how many. */
 static inline uint32_t
-predicted_count(const struct alqi_cache *cache, uint32_t *p,
+predicted_count(const struct alqi_ctf_code_cache *cache, uint32_t *p,
                 const uint64_t *codes, uint32_t n_codes, uint32_t max)
 {
     uint32_t k = 0;
@@ -166,17 +176,18 @@ hit_put(struct alqi_wire_out *out, uint32_t slot, uint32_t k)
 }
 
 int32_t
-alqi_cache_encode(struct alqi_cache_writer *writer, struct alqi_wire_out *out,
-                  const uint64_t *codes, uint32_t n_codes, uint64_t id,
-                  alqi_cache_announce_fn *announce, void *announce_arg)
+alqi_ctf_stack_encode(struct alqi_ctf_stack_writer *writer,
+                      struct alqi_wire_out *out, const uint64_t *codes,
+                      uint32_t n_codes, uint64_t id,
+                      alqi_ctf_announce_fn *announce, void *announce_arg)
 {
-    struct alqi_cache *cache = &writer->cache;
+    struct alqi_ctf_code_cache *cache = &writer->cache;
     const uint8_t *start = out->at;
     int32_t n_words = 0;
     uint32_t p = 0;
     uint32_t i = 0;
 
-    while (i < n_codes && out->at - start <= ALQI_CACHE_CUT_BYTES) {
+    while (i < n_codes && out->at - start <= ALQI_CTF_CACHE_CUT_BYTES) {
         uint64_t code = codes[i++];
         uint32_t slot = slot_choose(writer, code);
 
@@ -192,8 +203,9 @@ alqi_cache_encode(struct alqi_cache_writer *writer, struct alqi_wire_out *out,
             alqi_wire_out_u64(out, code);
         } else {
             /* A word not yet put counts for the cut, hence + 2. */
-            uint32_t max =
-                out->at + 2 - start <= ALQI_CACHE_CUT_BYTES ? PREDICTED_MAX : 0;
+            uint32_t max = out->at + 2 - start <= ALQI_CTF_CACHE_CUT_BYTES
+                               ? PREDICTED_MAX
+                               : 0;
             uint32_t k =
                 predicted_count(cache, &p, codes + i, n_codes - i, max);
 

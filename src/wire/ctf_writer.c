@@ -1,48 +1,49 @@
-/* ctf_writer.c -- events to packets               [spec memtrace 6 to 8, 10 and
- * 13]
+/* ctf_writer.c -- events to packets           [spec memtrace 6 to 8, 10 and 13]
  *
  * One stream; several of a trace share only their ids.  Writes the same bytes
  * as the real writer for the same events, and nothing that any real reader
- * refuses:
+ * refuses.
  *
- * .inv.time      Times never go back: a late event gets the last one's time.
- * .inv.frame     No stack is empty: [no stack] stands in.
- * .inv.announce  A code's location record precedes its first use.
- * .inv.ids       Ids count from 0 without gaps in a stream that is alone, and
- *                in chunks otherwise; promotions and collections name an id
- *                given out before.
+ *   open --event--> open --close--> closed: freed
+ *            \--callback or memory fails--> failed: `status` stays, nothing
+ *                                           is written any more
  *
- * Held: one packet, the records waiting for it, the cache, the last stack,
- * and each distinct location once, because a code that fell out of the cache
- * is announced again.  Nothing grows with the number of events. */
+ * Held: one packet, the records waiting for it, the cache, the last stack, and
+ * each distinct location once, because a code that fell out of the cache is
+ * announced again.  Nothing grows with the number of events.
+ *
+ * Keeps .inv.late, .inv.frame, .inv.ids, .inv.once, .inv.whole and .inv.plain;
+ * .inv.before with the builder. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/base.h"
-#include "wire/ctf_outbox.h"
+#include "wire/ctf_builder.h"
 #include "wire/side.h"
 #include "wire/ctf_verbatim.h"
 
 enum { NO_STACK_CODE = 1, SHORT_FRESH_MAX = 255 };
 #define NUMBER_MAX ((UINT64_C(1) << 62) - 1)
 
+/* A stream's writer; its caller serialises the calls. */
 struct alqi_ctf_writer {
     enum alq_status status; /* the first failure; nothing is written after */
     alqi_ctf_lookup_fn *lookup;
     void *lookup_arg;
-    uint8_t *event_start; /* in the open packet */
-    uint64_t *last_codes; /* whole, as the caller gave it */
+    uint8_t *event_start; /* in the open packet: an event is taken back to it */
+    uint64_t *last_codes; /* the last stack, whole, outermost first */
     uint32_t n_last_codes;
     uint32_t last_capacity;
     uint64_t collected_id; /* last; ALQI_SIDE_LAST: none yet */
     struct alqi_wire_locations locations;
     struct alqi_mtf mtf;
-    struct alqi_cache_writer cache;
-    struct alqi_outbox box;
+    struct alqi_ctf_stack_writer cache;
+    struct alqi_ctf_builder builder;
 };
 
 /* ---- opening and closing --------------------------------------------- */
 
+/* Whether the trace's description can be written. */
 static bool
 info_fits(const struct alqi_ctf_info *info)
 {
@@ -63,7 +64,7 @@ info_fits(const struct alqi_ctf_info *info)
 static void
 writer_free(struct alqi_ctf_writer *w)
 {
-    alqi_outbox_free(&w->box);
+    alqi_ctf_builder_free(&w->builder);
     alqi_wire_locations_drop(&w->locations);
     free(w->last_codes);
     free(w);
@@ -99,13 +100,13 @@ alqi_ctf_writer_open_stream(const struct alqi_ctf_info *info, uint16_t domain,
     alqi_wire_locations_init(&w->locations, alqi_base_mix((uintptr_t)w),
                              SIZE_MAX);
     alqi_mtf_init(&w->mtf);
-    w->box.packet = packet;
-    w->box.packet_arg = packet_arg;
-    w->box.cache = &w->cache.cache;
-    w->box.mtf = &w->mtf;
-    w->box.domain = domain;
-    w->box.next_chunk = next_id;
-    if (!alqi_outbox_open(&w->box, info)) {
+    w->builder.packet = packet;
+    w->builder.packet_arg = packet_arg;
+    w->builder.cache = &w->cache.cache;
+    w->builder.mtf = &w->mtf;
+    w->builder.domain = domain;
+    w->builder.next_chunk = next_id;
+    if (!alqi_ctf_builder_open(&w->builder, info)) {
         writer_free(w);
         return ALQ_EIO;
     }
@@ -116,10 +117,10 @@ alqi_ctf_writer_open_stream(const struct alqi_ctf_info *info, uint16_t domain,
 enum alq_status
 alqi_ctf_writer_flush(struct alqi_ctf_writer *writer)
 {
-    if (writer->box.is_failed)
+    if (writer->builder.is_failed)
         return writer->status = ALQ_EIO;
-    if (!alqi_outbox_is_empty(&writer->box) &&
-        !alqi_outbox_close(&writer->box, writer->box.last_us))
+    if (!alqi_ctf_builder_is_empty(&writer->builder) &&
+        !alqi_ctf_builder_close(&writer->builder, writer->builder.last_us))
         return writer->status = ALQ_EIO;
     return writer->status;
 }
@@ -147,20 +148,22 @@ vint_put(struct alqi_wire_out *out, uint64_t v)
         alqi_wire_out_vint(out, (int64_t)v);
 }
 
-/* Room and header for an event; writer->box.last_us is its time then. */
+/* Room and header for an event; writer->builder.last_us is its time then. */
 static inline enum alq_status
 event_begin(struct alqi_ctf_writer *w, uint64_t time_us, uint32_t code)
 {
-    if (time_us < w->box.last_us)
-        time_us = w->box.last_us; /* .inv.time */
-    if (!alqi_outbox_ready(&w->box, time_us))
+    if (time_us < w->builder.last_us)
+        time_us = w->builder.last_us; /* .inv.time */
+    if (!alqi_ctf_builder_ready(&w->builder, time_us))
         return w->status = ALQ_EIO;
-    w->box.last_us = time_us;
-    w->event_start = w->box.events.at;
-    alqi_wire_out_u32(&w->box.events, alqi_event_head(time_us, code));
+    w->builder.last_us = time_us;
+    w->event_start = w->builder.events.at;
+    alqi_wire_out_u32(&w->builder.events, alqi_event_head(time_us, code));
     return ALQ_OK;
 }
 
+/* The location as it is kept for its code, with interned names; NULL: no
+ * memory. */
 static const struct alqi_ctf_location *
 place_keep(struct alqi_ctf_writer *w, const struct alqi_ctf_location *given)
 {
@@ -183,6 +186,8 @@ place_keep(struct alqi_ctf_writer *w, const struct alqi_ctf_location *given)
     return alqi_wire_locations_add(&w->locations, &kept);
 }
 
+/* Makes the location record of a code wait, looked up if the code is new
+ * (.inv.once); false: no memory. */
 static bool
 announce(void *arg, uint64_t code)
 {
@@ -197,9 +202,10 @@ announce(void *arg, uint64_t code)
         given.code = code;
         known = place_keep(w, &given);
     }
-    return known != NULL && alqi_outbox_location(&w->box, known);
+    return known != NULL && alqi_ctf_builder_location(&w->builder, known);
 }
 
+/* Announces the placeholder of an empty stack (.inv.frame). */
 static const uint64_t *
 no_stack(struct alqi_ctf_writer *w)
 {
@@ -233,6 +239,7 @@ shared_count(const struct alqi_ctf_writer *w, const uint64_t *codes,
     return n;
 }
 
+/* Room for the last stack; false: no memory. */
 static bool
 last_room(struct alqi_ctf_writer *w, uint32_t n_codes)
 {
@@ -259,7 +266,7 @@ alloc_begin(struct alqi_ctf_writer *w, uint64_t time_us, uint64_t length,
             uint64_t n_samples, enum alqi_ctf_source source, bool is_short,
             uint32_t shared)
 {
-    struct alqi_wire_out *out = &w->box.events;
+    struct alqi_wire_out *out = &w->builder.events;
     uint32_t code = is_short ? ALQI_EVENT_SHORT + (uint32_t)length
                              : (uint32_t)ALQI_EVENT_ALLOC;
     enum alq_status status = event_begin(w, time_us, code);
@@ -281,13 +288,13 @@ static enum alq_status
 stack_put(struct alqi_ctf_writer *w, bool is_short, const uint64_t *codes,
           uint32_t n_codes)
 {
-    struct alqi_wire_out *out = &w->box.events;
+    struct alqi_wire_out *out = &w->builder.events;
     struct alqi_wire_out count = *out;
     int32_t n_words;
 
     out->at += is_short ? 1 : 2;
-    n_words = alqi_cache_encode(&w->cache, out, codes, n_codes, w->box.next_id,
-                                announce, w);
+    n_words = alqi_ctf_stack_encode(&w->cache, out, codes, n_codes,
+                                    w->builder.next_id, announce, w);
     if (n_words < 0) {
         out->at = w->event_start;
         return w->status = ALQ_ENOMEM;
@@ -333,7 +340,7 @@ alloc_write(struct alqi_ctf_writer *w, uint64_t time_us, uint64_t length,
     if (status == ALQ_OK)
         status = stack_put(w, is_short, codes + shared, n_fresh);
     if (status == ALQ_OK)
-        *id = w->box.next_id++;
+        *id = w->builder.next_id++;
     return status;
 }
 
@@ -408,6 +415,7 @@ alqi_ctf_write_alloc_in_place(struct alqi_ctf_writer *writer, uint64_t time_us,
     return status;
 }
 
+/* A promotion or a collection. */
 static enum alq_status
 later_put(struct alqi_ctf_writer *w, uint64_t time_us, uint32_t code,
           uint64_t id)
@@ -416,11 +424,11 @@ later_put(struct alqi_ctf_writer *w, uint64_t time_us, uint32_t code,
 
     if (w->status != ALQ_OK)
         return w->status;
-    if (id >= w->box.next_id)
+    if (id >= w->builder.next_id)
         return ALQ_EINVAL;
     status = event_begin(w, time_us, code);
     if (status == ALQ_OK)
-        vint_put(&w->box.events, w->box.next_id - 1 - id);
+        vint_put(&w->builder.events, w->builder.next_id - 1 - id);
     return status;
 }
 
@@ -471,7 +479,7 @@ alqi_ctf_write_side(struct alqi_ctf_writer *writer, uint64_t time_us,
     status = event_begin(writer, time_us, ALQI_EVENT_LOCATION);
     if (status != ALQ_OK)
         return status;
-    alqi_record_write_plain(&writer->box.events, location);
-    writer->box.n_side_entries += location->n_entries;
+    alqi_record_write_plain(&writer->builder.events, location);
+    writer->builder.n_side_entries += location->n_entries;
     return ALQ_OK;
 }

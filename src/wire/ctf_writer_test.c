@@ -602,7 +602,7 @@ slots_of_known_codes(void **state)
         {(UINT64_C(1) << 62) - 1, 11513, 16257},
         {(uint64_t)-5, 8413, 15749},
     };
-    struct alqi_cache_writer *w = malloc(sizeof *w);
+    struct alqi_ctf_stack_writer *w = malloc(sizeof *w);
 
     (void)state;
     for (size_t i = 0; i < ALQI_COUNT_OF(vectors); i++) {
@@ -610,8 +610,8 @@ slots_of_known_codes(void **state)
         struct alqi_wire_out out = {.at = bytes, .end = bytes + sizeof bytes};
 
         memset(w, 0, sizeof *w);
-        assert_int_equal(alqi_cache_encode(w, &out, &vectors[i].code, 1, 3,
-                                           announce_all, NULL),
+        assert_int_equal(alqi_ctf_stack_encode(w, &out, &vectors[i].code, 1, 3,
+                                               announce_all, NULL),
                          1);
         assert_true(w->cache.slot[vectors[i].h2] == vectors[i].code);
         assert_int_equal(bytes[0] | bytes[1] << 8, vectors[i].h2 << 2 | 3);
@@ -619,7 +619,8 @@ slots_of_known_codes(void **state)
         memset(w, 0, sizeof *w);
         w->date[vectors[i].h2] = 1;
         out.at = bytes;
-        alqi_cache_encode(w, &out, &vectors[i].code, 1, 3, announce_all, NULL);
+        alqi_ctf_stack_encode(w, &out, &vectors[i].code, 1, 3, announce_all,
+                              NULL);
         assert_true(w->cache.slot[vectors[i].h1] == vectors[i].code);
     }
     free(w);

@@ -62,7 +62,7 @@ enum alqi_exact_control {
     ALQI_EXACT_CONTROLS
 };
 
-/* Who allocated what and where, the last time. */
+/* The last allocation by one stack; both sides keep the same ones. */
 struct alqi_exact_slot {
     uint32_t node;
     uint32_t size_bytes;     /* UINT32_MAX: not to be matched      */
@@ -70,14 +70,15 @@ struct alqi_exact_slot {
     uint64_t next_slot : 16; /* whose stack came after this one's  */
 };
 
+/* What both sides know: a function of the events since the chunk's start. */
 struct alqi_exact_state {
-    uint64_t last_address;
-    uint64_t last_ticks; /* shifted */
-    uint64_t start_ns;
-    uint32_t prev_slot;
-    uint32_t last_node;
-    uint8_t shift;
-    bool is_timed;
+    uint64_t last_address; /* of the last event */
+    uint64_t last_ticks;   /* shifted */
+    uint64_t start_ns;     /* of the chunk, CLOCK_MONOTONIC */
+    uint32_t prev_slot;    /* of the last allocation's stack */
+    uint32_t last_node;    /* the last one written out */
+    uint8_t shift;         /* a granule is 2^shift bytes */
+    bool is_timed;         /* each event has its ticks */
     struct alqi_exact_slot slots[ALQI_EXACT_SLOTS];
 };
 
@@ -140,6 +141,7 @@ enum alqi_exact_kind {
     ALQI_EXACT_FREE /* other kinds: enum alqi_exact_control */
 };
 
+/* An event as it is read; of the fields, those of its kind are valid. */
 struct alqi_exact_event {
     unsigned kind;
     uint32_t node;

@@ -1,7 +1,8 @@
-/* exact_decode.c -- see exact.h
+/* exact_decode.c -- chunks of exact mode, read back
  *
  * The bytes may come from anywhere: every number is bounded before it is used,
- * and nothing is allocated. */
+ * and nothing is allocated.  The decoder keeps the encoder's state step by
+ * step (alqi_exact_learn); a damaged event ends the chunk. */
 #include <string.h>
 
 #include "base/base.h"
@@ -31,6 +32,7 @@ get_number(struct alqi_exact_decoder *d, uint64_t *value)
     return get(&d->at, d->end, value);
 }
 
+/* The address that lies v granules, zigzag, from another; 48 bits. */
 static inline uint64_t
 address_from(const struct alqi_exact_state *s, uint64_t from, uint64_t v)
 {
@@ -70,6 +72,7 @@ get_rest(struct alqi_exact_decoder *d, bool has_more, unsigned bits,
     return true;
 }
 
+/* A free: the address, as its distance from the last event's. */
 static bool
 get_free(struct alqi_exact_decoder *d, struct alqi_exact_event *event,
          uint8_t head)
@@ -84,6 +87,7 @@ get_free(struct alqi_exact_decoder *d, struct alqi_exact_event *event,
     return true;
 }
 
+/* What follows the head of an allocation by a stack that a slot has. */
 static bool
 get_known(struct alqi_exact_decoder *d, struct alqi_exact_event *event,
           uint32_t slot, bool is_same, uint64_t v, bool has_more)
@@ -109,6 +113,7 @@ get_predicted(struct alqi_exact_decoder *d, struct alqi_exact_event *event,
                                      head & 15, (head & 0x10) != 0);
 }
 
+/* An allocation by the stack of a slot that is named. */
 static bool
 get_slot(struct alqi_exact_decoder *d, struct alqi_exact_event *event,
          uint8_t head)
@@ -130,6 +135,7 @@ get_slot(struct alqi_exact_decoder *d, struct alqi_exact_event *event,
     return true;
 }
 
+/* An allocation by a stack that no slot has. */
 static bool
 get_new(struct alqi_exact_decoder *d, struct alqi_exact_event *event)
 {
@@ -146,6 +152,7 @@ get_new(struct alqi_exact_decoder *d, struct alqi_exact_event *event)
     return true;
 }
 
+/* An allocation in any of its three forms; both sides learn it. */
 static bool
 get_alloc(struct alqi_exact_decoder *d, struct alqi_exact_event *event,
           uint8_t head)
@@ -162,6 +169,7 @@ get_alloc(struct alqi_exact_decoder *d, struct alqi_exact_event *event,
     return true;
 }
 
+/* The stream's thread, from here on. */
 static bool
 get_thread(struct alqi_exact_decoder *d, struct alqi_exact_event *event)
 {
@@ -198,6 +206,7 @@ get_shift(struct alqi_exact_decoder *d)
     return true;
 }
 
+/* What follows a control head; false: damaged. */
 static bool
 get_control(struct alqi_exact_decoder *d, struct alqi_exact_event *event)
 {
@@ -257,6 +266,8 @@ alqi_exact_next(struct alqi_exact_decoder *d, struct alqi_exact_event *event)
     return 0;
 }
 
+/* The events of a chunk of that kind; false, with *error: the bytes are none.
+ */
 static bool
 chunk_open(const uint8_t *chunk, size_t n_bytes, enum alqi_raw_chunk_kind kind,
            struct alqi_raw_chunk_header *h, const uint8_t **at,

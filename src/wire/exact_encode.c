@@ -1,4 +1,8 @@
-/* exact_encode.c -- see exact.h; the preload's exact mode runs through here */
+/* exact_encode.c -- the encoder of exact mode, but for its hot path
+ *
+ * Each malloc and free of a program in exact mode is encoded; what is common
+ * is inline (exact_put.h), what is rare is here.  Async-signal-safe, bounded:
+ * every call asks for EVENT_BYTES_MAX first.  Keeps raw.h .inv.alone. */
 #include <string.h>
 
 #include "base/base.h"

@@ -90,6 +90,8 @@ alqi_exact_put_ticks(struct alqi_exact_state *s, uint8_t *at, uint64_t delta)
     return alqi_exact_put_number(at, delta);
 }
 
+/* An allocation by a stack that its slot has: predicted, if the slot came next
+ * after the last one the time before. */
 static inline uint8_t *
 alqi_exact_put_known(struct alqi_exact_state *s, uint8_t *at, uint64_t delta,
                      uint64_t address, uint64_t size_bytes, uint32_t slot)
@@ -116,6 +118,7 @@ alqi_exact_put_known(struct alqi_exact_state *s, uint8_t *at, uint64_t delta,
     return alqi_exact_put_number(at, v);
 }
 
+/* Writes an allocation, inline.  False: no room. */
 static inline bool
 alqi_exact_put_alloc_here(struct alqi_exact_encoder *e, uint64_t ticks,
                           uint64_t address, uint64_t size_bytes, uint32_t node)
@@ -137,6 +140,7 @@ alqi_exact_put_alloc_here(struct alqi_exact_encoder *e, uint64_t ticks,
     return true;
 }
 
+/* Writes a free, inline.  False: no room. */
 static inline bool
 alqi_exact_put_free_here(struct alqi_exact_encoder *e, uint64_t ticks,
                          uint64_t address)

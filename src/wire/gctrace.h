@@ -36,16 +36,18 @@ enum {
     ALQI_GCTRACE_HEAP = 0
 };
 
+/* Of the file. */
 struct alqi_gctrace_header {
     uint32_t pid;
     uint64_t wall_ns;
     uint64_t mono_ns;
 };
 
+/* Of a chunk. */
 struct alqi_gctrace_chunk {
     uint32_t track;
     uint32_t n_bytes;
-    uint32_t n_lost;
+    uint32_t n_lost; /* events lost before it */
     uint64_t start_ns;
 };
 
@@ -53,7 +55,7 @@ struct alqi_gctrace_event {
     uint8_t kind; /* of a newer version, perhaps: above ALQ_EVENT_KINDS */
     uint8_t point;
     uint64_t time_ns;
-    uint64_t values[ALQ_EVENT_VALUES];
+    uint64_t values[ALQ_EVENT_VALUES]; /* zeros where it has fewer */
 };
 
 /* ---- encoder ------------------------------------------------------------ */

@@ -1,7 +1,8 @@
 /* gctrace_decode.c -- the collector's events, read back
  *
  * The bytes may come from anywhere: every number is bounded before it is used,
- * and nothing is allocated. */
+ * and nothing is allocated.  Damage stays: the decoder gives nothing more of
+ * the chunk. */
 #include <string.h>
 
 #include "base/base.h"
@@ -54,6 +55,7 @@ fail(struct alqi_gctrace_decoder *d, const char *why)
     return false;
 }
 
+/* A number; false: cut, or too wide. */
 static bool
 get(struct alqi_gctrace_decoder *d, uint64_t *value)
 {
@@ -68,6 +70,7 @@ get(struct alqi_gctrace_decoder *d, uint64_t *value)
     return fail(d, "a number has more than 64 bits");
 }
 
+/* The time of an event (.inv.order). */
 static bool
 get_time(struct alqi_gctrace_decoder *d, uint64_t *time_ns)
 {
@@ -81,6 +84,7 @@ get_time(struct alqi_gctrace_decoder *d, uint64_t *time_ns)
     return true;
 }
 
+/* One event, whole. */
 static bool
 get_event(struct alqi_gctrace_decoder *d, struct alqi_gctrace_event *e)
 {

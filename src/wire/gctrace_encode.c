@@ -1,4 +1,8 @@
-/* gctrace_encode.c -- the collector's events into a chunk */
+/* gctrace_encode.c -- the collector's events into a chunk
+ *
+ * An event is written whole or not at all; trailing zeros of its values are
+ * left out.  Async-signal-safe.  Keeps .inv.order: a clock that seems to go
+ * back is held. */
 #include "base/base.h"
 #include "wire/bytes.h"
 #include "wire/gctrace.h"

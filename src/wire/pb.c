@@ -1,4 +1,7 @@
-/* pb.c -- see pb.h */
+/* pb.c -- messages of protocol buffers, written field by field
+ *
+ * The buffer doubles; a nested message is written first, then moved up to make
+ * room for its length, which only its end knows.  Keeps .inv.short. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -41,8 +41,8 @@ void alqi_pb_uints(struct alqi_pb *pb, unsigned field, const uint64_t *values,
 void alqi_pb_ints(struct alqi_pb *pb, unsigned field, const int64_t *values,
                   size_t n);
 
-/* What is written in between is the field's message.  begin returns what end
- * wants; they nest. */
+/* Fields written between begin and end are the field's message; begin returns
+ * the mark that end takes.  They nest. */
 size_t alqi_pb_begin(struct alqi_pb *pb, unsigned field);
 void alqi_pb_end(struct alqi_pb *pb, size_t mark);
 

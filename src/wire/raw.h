@@ -1,4 +1,4 @@
-/* raw.h -- what the preload writes while the program runs  [doc/design/preload]
+/* raw.h -- what the preload writes while the program runs [doc/design/preload]
  *
  * A recording is a header page and chunks of equal size behind it, each owned
  * by one stream.  A stream belongs to one thread at a time and outlives it.
@@ -9,14 +9,14 @@
  *              (release store), so a reader never meets half an event.
  * .inv.alone   A chunk is decodable by itself: its first allocation shares no
  *              frame with another, its header has time and ordinal, and until
- *              it says another rate its allocations are of the header's.
+ *              a RATE event its allocations are of the header's rate.
  * .inv.order   Times of one stream never go back.
- * .inv.named   Stacks with a number stand in the same chunk before whoever
- *              names them, and have NAMED_FRAMES frames at most together: a
- *              reader keeps them.
+ * .inv.named   Stacks with a number stand in the same chunk before the events
+ *              that name them, and have NAMED_FRAMES frames at most together:
+ *              a reader keeps them.
  *
- * Numbers are LEB128 varints, signed ones zigzag.  Everything here is pure;
- * the encoder is async-signal-safe. */
+ * Numbers are LEB128 varints, signed ones zigzag (varint.h).  Everything here
+ * is pure; the encoder is async-signal-safe. */
 #ifndef ALQI_WIRE_RAW_H
 #define ALQI_WIRE_RAW_H
 
@@ -42,7 +42,7 @@ enum {
 enum alqi_raw_counter {
     ALQI_RAW_SAMPLES,          /* allocations recorded                    */
     ALQI_RAW_FREES,            /* frees of recorded allocations           */
-    ALQI_RAW_DROPPED_NESTED,   /* came while a signal had interrupted us  */
+    ALQI_RAW_DROPPED_NESTED,   /* by a signal handler inside the profiler */
     ALQI_RAW_DROPPED_NOMEM,    /* no memory for the profiler's tables     */
     ALQI_RAW_DROPPED_SPACE,    /* no room in the file: disk, limit, quota */
     ALQI_RAW_DROPPED_CAP,      /* too many tracked blocks                 */
@@ -76,16 +76,17 @@ enum alqi_raw_limit_kind {
 
 enum { ALQI_RAW_LIMITS = 2 };
 
-/* Added to the name of a recording that could not be begun, when its process
- * has said why; beside those that were. */
+/* Suffix of a recording that could not be begun: the file has the reason that
+ * its process logged. */
 #define ALQI_RAW_SAID_SUFFIX ".said"
 
-/* Where a recorded process tells of it, one line each: the recording's name.  A
- * named pipe in the recording's directory. */
+/* Where a recorded process reports a limit that was reached, by a line with the
+ * recording's name: a named pipe in the recording's directory. */
 #define ALQI_RAW_LIMIT_PIPE "limits"
 
-/* Where it notes the programs that it executed and that cannot be recorded, one
- * line each: enum alqi_plat_program, and the path.  In the same directory. */
+/* Where a recorded process lists the programs that it executed and that cannot
+ * be recorded, one line each: enum alqi_plat_program, and the path.  In the
+ * same directory. */
 #define ALQI_RAW_UNRECORDED "unrecorded"
 
 /* A limit on the process that was reached. */
@@ -132,6 +133,7 @@ enum alqi_raw_chunk_kind {
     ALQI_RAW_NODES = 4  /* wire/exact.h; first_ordinal: the first id      */
 };
 
+/* Written by the stream; `used` last (.inv.commit). */
 struct alqi_raw_chunk_header {
     uint32_t magic;
     uint32_t kind;
@@ -149,6 +151,7 @@ _Static_assert(sizeof(struct alqi_raw_chunk_header) ==
 
 /* ---- encoder ------------------------------------------------------------- */
 
+/* Into one chunk; the stream's writer alone uses it. */
 struct alqi_raw_encoder {
     uint8_t *at; /* the next free byte */
     uint8_t *end;
@@ -180,8 +183,8 @@ bool alqi_raw_put_alloc(struct alqi_raw_encoder *encoder, uint64_t now_ns,
                         const uintptr_t *frames, uint32_t n_frames,
                         uint32_t n_shared);
 
-/* As put_alloc, and the stack, which may have a number, has n_named of before
- * from now on. */
+/* As put_alloc; the stack has the next number, encoder->n_named, from now on
+ * (.inv.named). */
 bool alqi_raw_put_named(struct alqi_raw_encoder *encoder, uint64_t now_ns,
                         uint64_t size_bytes, uint64_t n_samples,
                         const uintptr_t *frames, uint32_t n_frames,
@@ -200,13 +203,14 @@ bool alqi_raw_put_rate(struct alqi_raw_encoder *encoder, uint64_t now_ns,
 bool alqi_raw_put_free(struct alqi_raw_encoder *encoder, uint64_t now_ns,
                        bool own_stream, uint32_t stream, uint64_t ordinal);
 
-/* What the allocation that is put next is, too: a realloc of that block, which
- * is freed by it; a mapping (mmap).  Nothing may come between. */
+/* A property of the allocation that is put next, with nothing between: a
+ * realloc of that block, which the allocation frees; a mapping (mmap). */
 bool alqi_raw_put_moved(struct alqi_raw_encoder *encoder, uint64_t now_ns,
                         bool own_stream, uint32_t stream, uint64_t ordinal);
 bool alqi_raw_put_mapped(struct alqi_raw_encoder *encoder, uint64_t now_ns);
 
-/* The same: it was made by realloc, of whatever block; MOVED says of which. */
+/* A property likewise: realloc made the allocation; MOVED says of which block.
+ */
 bool alqi_raw_put_reborn(struct alqi_raw_encoder *encoder, uint64_t now_ns);
 
 bool alqi_raw_put_rss(struct alqi_raw_encoder *encoder, uint64_t now_ns,
@@ -235,6 +239,7 @@ enum alqi_raw_kind {
     ALQI_RAW_REBORN = 20 /* comes out as part of the ALLOC, too */
 };
 
+/* An event as it is read; of the fields below, those of its kind are valid. */
 struct alqi_raw_event {
     enum alqi_raw_kind kind;
     uint64_t time_ns; /* CLOCK_MONOTONIC */

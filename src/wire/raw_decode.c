@@ -1,7 +1,9 @@
 /* raw_decode.c -- one chunk of a recording, read back
  *
  * The bytes may come from anywhere: every count is bounded before it is used,
- * and nothing is allocated. */
+ * and nothing is allocated.  A damaged event ends the reading of its chunk;
+ * the next chunk stands alone (.inv.alone).  Events that are part of an
+ * allocation (MOVED, MAPPED, REBORN) are folded into it. */
 #include <string.h>
 
 #include "base/base.h"
@@ -15,6 +17,7 @@ fail(struct alqi_raw_decoder *d, const char *why)
     return false;
 }
 
+/* A number; false: cut, or too wide. */
 static bool
 get(struct alqi_raw_decoder *d, uint64_t *value)
 {
@@ -29,6 +32,7 @@ get(struct alqi_raw_decoder *d, uint64_t *value)
     return fail(d, "a number has more than 64 bits");
 }
 
+/* A number that must fit into 32 bits. */
 static bool
 get_u32(struct alqi_raw_decoder *d, uint32_t *value)
 {
@@ -76,6 +80,7 @@ get_thread(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
            get_text(d, event->name, sizeof event->name);
 }
 
+/* A stack: frames shared with the last one, then the others. */
 static bool
 get_stack(struct alqi_raw_decoder *d)
 {
@@ -121,6 +126,7 @@ name_stack(struct alqi_raw_decoder *d)
     return true;
 }
 
+/* The stack that an earlier allocation of the chunk gave a number. */
 static bool
 get_named(struct alqi_raw_decoder *d)
 {
@@ -143,6 +149,7 @@ get_named(struct alqi_raw_decoder *d)
     return true;
 }
 
+/* An allocation, of any of the three kinds. */
 static bool
 get_alloc(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
 {
@@ -159,6 +166,7 @@ get_alloc(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
     return true;
 }
 
+/* The rate of the allocations that follow. */
 static bool
 get_rate(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
 {
@@ -201,6 +209,7 @@ get_moved(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
                          &event->from_stream, &event->from_ordinal);
 }
 
+/* A module of the process. */
 static bool
 get_module(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
 {
@@ -218,6 +227,7 @@ get_module(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
     return true;
 }
 
+/* What follows kind and time. */
 static bool
 get_body(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
 {
@@ -271,6 +281,7 @@ next_one(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
     return get_body(d, event) ? 1 : -1;
 }
 
+/* Whether the event is part of the allocation that follows. */
 static bool
 is_prefix(const struct alqi_raw_event *event)
 {

@@ -1,10 +1,16 @@
-/* raw_encode.c -- events into a chunk; async-signal-safe, bounded */
+/* raw_encode.c -- events into a chunk
+ *
+ * Each call writes one whole event or nothing: it asks for the room that the
+ * event can take at most, then writes.  Async-signal-safe, bounded, no
+ * allocation.  Keeps .inv.order and .inv.named; .inv.commit is the caller's,
+ * who publishes `at`. */
 #include <string.h>
 
 #include "base/base.h"
 #include "wire/raw.h"
 #include "wire/varint.h"
 
+/* Length-prefixed bytes. */
 static uint8_t *
 put_bytes(uint8_t *at, const void *bytes, size_t n)
 {
@@ -48,6 +54,8 @@ alqi_raw_put_thread(struct alqi_raw_encoder *e, uint64_t now_ns, uint32_t index,
     return true;
 }
 
+/* An allocation with its stack: the frames that the last one does not share,
+ * outermost first, as differences. */
 static inline bool
 put_stack(struct alqi_raw_encoder *e, enum alqi_raw_kind kind, uint64_t now_ns,
           uint64_t size_bytes, uint64_t n_samples, const uintptr_t *frames,

@@ -1,4 +1,7 @@
-/* request.c -- see request.h */
+/* request.c -- the lines of a control socket, read and written
+ *
+ * A line is split by side.c's keys; a command that is unknown, or a rate out
+ * of range, is an answer, not a failure. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,13 @@
-/* side.c -- see side.h */
+/* side.c -- lines of "key=value", percent-encoded
+ *
+ * A value that does not fit is left out as a whole; a value that is read is
+ * cut to fit. */
 #include <string.h>
 
 #include "wire/side.h"
 
 static bool
-is_plain(unsigned char c)
+is_unescaped(unsigned char c)
 {
     return c > ' ' && c != '%' && c != '=' && c != 0x7F;
 }
@@ -15,7 +18,7 @@ char_encode(unsigned char c, char out[3])
 {
     static const char digits[] = "0123456789ABCDEF";
 
-    if (is_plain(c)) {
+    if (is_unescaped(c)) {
         out[0] = (char)c;
         return 1;
     }

@@ -320,7 +320,7 @@ class Limit(common.Case):
         self.assertEqual(out, "")
         self.assertRegex(said, r"^aliquot: \d+: limit reached: 4\d{6} bytes "
                          r"are alive, of 4194304; recorded to .*\n$")
-        raw, = glob.glob(os.path.join(self.dir, "aliquot-raw.*", "*.alqraw"))
+        raw, = glob.glob(os.path.join(self.dir, ".aliquot-raw.*", "*.alqraw"))
         self.assertIn("keep_row", self.ok("report", "--no-pager", raw))
 
 

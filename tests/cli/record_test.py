@@ -189,7 +189,7 @@ class Record(common.Case):
             stderr=subprocess.PIPE, cwd=self.dir, env=common.ENV)
         try:
             self.assertEqual(recorder.stdout.readline(), b"ready\n")
-            raw, = glob.glob(os.path.join(self.dir, "aliquot-raw.*", "*"))
+            raw, = glob.glob(os.path.join(self.dir, ".aliquot-raw.*", "*"))
             got = self.json(raw)
             self.assertEqual(got["recording"]["ended"], "running")
             self.assertEqual(self.site(got, "keep_rows")["live_objects"], 300)
@@ -266,7 +266,7 @@ class Record(common.Case):
                       said)
         recorder.send_signal(signal.SIGINT)
         self.assertEqual(recorder.wait(), -signal.SIGINT)
-        raw, = glob.glob(os.path.join(self.dir, "aliquot-raw.*", "*"))
+        raw, = glob.glob(os.path.join(self.dir, ".aliquot-raw.*", "*"))
         self.assertIn(os.path.dirname(raw) + "\n", said)
         self.assertGreater(self.json(raw)["allocated_bytes"], 0)
 

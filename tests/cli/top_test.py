@@ -30,7 +30,7 @@ class Watched(common.Case):
 
     def begin(self, *options):
         self.trace = os.path.join(self.dir, "made%d.ctf" %
-                                  len(glob.glob(self.dir + "/aliquot-raw*")))
+                                  len(glob.glob(self.dir + "/.aliquot-raw*")))
         recorder = subprocess.Popen(
             [common.BIN, "record", "--control", "-q", "-o", self.trace,
              *options, PROGRAM], env=common.ENV, cwd=self.dir,
@@ -217,7 +217,7 @@ class Batch(Watched):
     def test_file(self):
         self.begin("--rate=1")
         self.tell("keep 3")
-        raw = glob.glob(os.path.join(self.dir, "aliquot-raw.*", "*.alqraw"))
+        raw = glob.glob(os.path.join(self.dir, ".aliquot-raw.*", "*.alqraw"))
         got = json.loads(self.ok("top", "--json", raw[0]))
         self.assertEqual(self.site(got, "keep_rows")["live_bytes"], 4 * ROW)
         self.end()
@@ -563,14 +563,14 @@ class Heap(common.Case):
         self.assertEqual(self.blocks("keep_rows"), 7)
 
     def test_paths(self):
-        pattern = os.path.join(self.dir, "door.%p")
+        pattern = os.path.join(self.dir, "socket.%p")
         self.begin(ALIQUOT_CONTROL=pattern)
         path = pattern.replace("%p", str(self.pid))
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
         self.assertIn("off", self.ok("status", "--control", path))
         self.assertEqual(self.end(), "")
         self.assertFalse(os.path.exists(path))
-        path = os.path.join(self.dir, "door")
+        path = os.path.join(self.dir, "socket")
         left = socket.socket(socket.AF_UNIX)
         left.bind(path)
         left.close()
@@ -587,7 +587,7 @@ class Heap(common.Case):
             result = common.run("status", "-p", str(self.pid))
             self.assertIn("has no control socket", result.stderr)
             self.assertEqual(self.end(), "")
-        for name in ("door", "@" + 200 * "x"):
+        for name in ("socket", "@" + 200 * "x"):
             self.begin(ALIQUOT_CONTROL=name)
             self.assertIn("1, a path, or '@' and a name", self.end())
 

@@ -2,7 +2,7 @@
  *
  * Trees are rows of cells below one large block; most cells are dropped, so
  * that each pool keeps a few. */
-#include "heap/compact.h"
+#include "heap/major_compact.h"
 
 #include "gc_kit.h" /* behind it: this has a domain named d */
 #include "base/skip.h"
@@ -771,7 +771,7 @@ verbose_says_it(void **state)
     ssize_t n;
 
     (void)state;
-    c.verbose = ALQ_GC_SAY_COMPACT | ALQ_GC_SAY_DUE;
+    c.verbose = ALQ_GC_LOG_COMPACT | ALQ_GC_LOG_DUE;
     assert_int_equal(alq_gc_set(d, &c), ALQ_OK);
     assert_int_equal(pipe(pipes), 0);
     dup2(pipes[1], 2);

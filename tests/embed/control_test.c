@@ -1,6 +1,6 @@
 /* control_test.c -- what is asked from outside, against all that a program does
  *
- * Guests ask without end, each at random; meanwhile heaps and domains come and
+ * Clients ask without end, each at random; meanwhile heaps and domains come and
  * go, processes are forked, and another thread begins and ends the serving. */
 #include <fcntl.h>
 #include <ftw.h>
@@ -26,7 +26,7 @@
 enum {
     HEAPS = IS_HARD ? 6 : 20,
     CHILDREN = 3,
-    GUESTS = 2,
+    CLIENTS = 2,
     BLOCKS = IS_HARD ? 300 : 20000,
     NAME_BYTES = 64,
     ANSWER_BYTES = 16384
@@ -53,10 +53,10 @@ static char name[NAME_BYTES];
 static atomic_bool is_over;
 static atomic_uint n_heard, n_begun;
 
-/* ---- guests -------------------------------------------------------------- */
+/* ---- clients ------------------------------------------------------------- */
 
 static int
-knock(void)
+connect_once(void)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -100,7 +100,7 @@ hear(int fd, char *answer)
 static bool
 ask(const char *request, char *answer)
 {
-    int fd = knock();
+    int fd = connect_once();
     bool is_heard;
 
     if (fd < 0)
@@ -131,7 +131,7 @@ answer_check(const char *answer)
 
 /* Each is answered as it should be, or by nobody. */
 static void *
-guest_run(void *arg)
+client_run(void *arg)
 {
     uint64_t random = (uintptr_t)arg;
     char answer[ANSWER_BYTES];
@@ -218,29 +218,29 @@ one_heap(bool forks)
 static void
 anything_at_any_time(void **state)
 {
-    pthread_t guests[GUESTS], switcher[2];
+    pthread_t clients[CLIENTS], switcher[2];
 
     (void)state;
     atomic_store(&is_over, false);
-    for (uintptr_t i = 0; i < GUESTS; i++)
-        CHECK(pthread_create(&guests[i], NULL, guest_run, (void *)(i + 1)) ==
+    for (uintptr_t i = 0; i < CLIENTS; i++)
+        CHECK(pthread_create(&clients[i], NULL, client_run, (void *)(i + 1)) ==
               0);
     for (int i = 0; i < 2; i++)
         CHECK(pthread_create(&switcher[i], NULL, switcher_run, NULL) == 0);
     for (int i = 0; i < HEAPS || atomic_load(&n_heard) < 100; i++)
         one_heap(i % 4 == 0);
     atomic_store(&is_over, true);
-    for (int i = 0; i < GUESTS; i++)
-        CHECK(pthread_join(guests[i], NULL) == 0);
+    for (int i = 0; i < CLIENTS; i++)
+        CHECK(pthread_join(clients[i], NULL) == 0);
     for (int i = 0; i < 2; i++)
         CHECK(pthread_join(switcher[i], NULL) == 0);
     (void)alq_control_stop();
     assert_true(atomic_load(&n_heard) > 0);
 }
 
-/* Guests who wait do not keep a heap, nor the serving. */
+/* Clients who wait do not keep a heap, nor the serving. */
 static void
-ends_with_guests_inside(void **state)
+ends_with_clients_inside(void **state)
 {
     char answer[ANSWER_BYTES];
     int silent, waiting;
@@ -248,8 +248,8 @@ ends_with_guests_inside(void **state)
     (void)state;
     assert_int_equal(ALQ_OK, alq_control_start(name));
     assert_int_equal(ALQ_OK, alq_domain_new(NULL, &d));
-    waiting = knock();
-    silent = knock();
+    waiting = connect_once();
+    silent = connect_once();
     assert_true(waiting >= 0 && silent >= 0);
     say(waiting, "start rate=1"); /* nobody allocates */
     assert_int_equal(ALQ_OK, alq_domain_drop(d));
@@ -270,6 +270,32 @@ ends_with_guests_inside(void **state)
     assert_non_null(strstr(answer, "ok state=off"));
     assert_int_equal(ALQ_OK, alq_domain_drop(d));
     assert_int_equal(ALQ_OK, alq_control_stop());
+}
+
+/* A program that closes descriptors by number loses no server: another socket
+ * has the name. */
+static void
+serves_after_its_socket_was_closed(void **state)
+{
+    char answer[ANSWER_BYTES];
+    int n_closed = 0;
+
+    (void)state;
+    assert_int_equal(ALQ_OK, alq_control_start(name));
+    for (int fd = 3; fd < 1024; fd++) {
+        int listens = 0;
+        socklen_t n = sizeof listens;
+
+        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &n) == 0 &&
+            listens != 0 && close(fd) == 0)
+            n_closed++;
+    }
+    assert_int_equal(n_closed, 1);
+    while (!ask("status", answer))
+        ;
+    assert_non_null(strstr(answer, "ok state=off"));
+    assert_int_equal(ALQ_OK, alq_control_stop());
+    assert_false(ask("status", answer));
 }
 
 /* ---- where traces go ----------------------------------------------------- */
@@ -304,7 +330,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(anything_at_any_time),
-        cmocka_unit_test(ends_with_guests_inside),
+        cmocka_unit_test(ends_with_clients_inside),
+        cmocka_unit_test(serves_after_its_socket_was_closed),
     };
 
     return cmocka_run_group_tests(tests, folder_make, folder_remove);

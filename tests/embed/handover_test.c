@@ -8,10 +8,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "heap/cycle.h"
-#include "heap/ephe.h"
-#include "heap/live.h"
-#include "heap/mark.h"
+#include "heap/major_cycle.h"
+#include "heap/weak_ephe.h"
+#include "heap/weak_phase.h"
+#include "heap/major_mark.h"
 
 #include "domains_kit.h"
 
@@ -65,14 +65,16 @@ is_alive(alq_value v)
 
 /* A slice is a word: until marking is at the step. */
 static struct alqi_domain *
-go_to(struct alq_domain *on, enum alqi_heap_live_step step)
+go_to(struct alq_domain *on, enum alqi_heap_weak_phase_step step)
 {
     struct alqi_domain *of = alqi_heap_domain(on);
     struct alqi_heap *heap = of->heap;
 
-    while (heap->phase != ALQI_HEAP_MARK || heap->live.step != step) {
-        CHECK(heap->phase != ALQI_HEAP_MARK || heap->live.step < step);
-        if (heap->phase == ALQI_HEAP_SWEPT)
+    while (heap->cycle.phase != ALQI_HEAP_MARK ||
+           heap->weak_phase.step != step) {
+        CHECK(heap->cycle.phase != ALQI_HEAP_MARK ||
+              heap->weak_phase.step < step);
+        if (heap->cycle.phase == ALQI_HEAP_SWEPT)
             CHECK(alq_gc_major_slice(on, 1) == ALQ_OK);
         else
             alqi_heap_slice(of, 1);
@@ -86,7 +88,7 @@ do_share_of(struct alq_domain *parent)
 {
     struct alqi_domain *of = alqi_heap_domain(parent);
 
-    CHECK(alqi_heap_live_work(of, SIZE_MAX) < SIZE_MAX);
+    CHECK(alqi_heap_weak_phase_work(of, SIZE_MAX) < SIZE_MAX);
     alqi_heap_mark_note_done(of);
 }
 
@@ -105,7 +107,7 @@ overflow_and_end(struct alq_domain *on, alq_value arg, void *data)
     (void)data;
     f.arg = arg;
     CHECK(alq_gc_full_major(on) == ALQ_OK);
-    of = go_to(on, ALQI_HEAP_LIVE_MARK);
+    of = go_to(on, ALQI_HEAP_WEAK_PHASE_MARK);
     for (f.holder = alq_field(f.arg, WAY), i = 1; i < LONG; i++)
         f.holder = alq_field(f.holder, 0);
     f.last = alq_field(f.holder, 0);
@@ -158,7 +160,7 @@ ephemeron_and_end(struct alq_domain *on, alq_value arg, void *data)
     alq_store(on, f.arg, DATA, ALQ_UNIT);
     f.ephe = ALQ_UNIT;
     CHECK(alq_gc_full_major(on) == ALQ_OK);
-    go_to(on, ALQI_HEAP_LIVE_EPHE);
+    go_to(on, ALQI_HEAP_WEAK_PHASE_EPHE);
     do_share_of(d);
     CHECK(alqi_heap_ephe_waits(alqi_heap_domain(on)));
     return ALQ_UNIT;
@@ -198,12 +200,13 @@ mark_far_and_end(struct alq_domain *on, alq_value arg, void *data)
     alq_store(on, f.arg, DATA, ALQ_UNIT);
     f.ephe = ALQ_UNIT;
     CHECK(alq_gc_full_major(on) == ALQ_OK);
-    of = go_to(on, ALQI_HEAP_LIVE_EPHE);
+    of = go_to(on, ALQI_HEAP_WEAK_PHASE_EPHE);
     do_share_of(d);
     do_share_of(&far->pub);
     CHECK(alqi_heap_ephe_waits(far) && alqi_heap_ephe_is_done(far));
-    CHECK(alqi_heap_live_work(of, SIZE_MAX) < SIZE_MAX);
-    CHECK(of->live.weak.n_darkened > of->live.weak.n_darkened_before);
+    CHECK(alqi_heap_weak_phase_work(of, SIZE_MAX) < SIZE_MAX);
+    CHECK(of->weak_phase.weak.n_darkened >
+          of->weak_phase.weak.n_darkened_before);
     return ALQ_UNIT;
 }
 

@@ -11,7 +11,7 @@
 
 #include <aliquot/aliquot.h>
 
-#include "heap/bound.h"
+#include "heap/limit_heap.h"
 #include "heap/state.h"
 
 #include "domains_kit.h" /* behind them: this has a domain named d */

@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "heap/area.h"
-#include "heap/stack.h"
+#include "heap/pool_area.h"
+#include "heap/root_stack.h"
 
 #include "heap_stack_kit.h" /* its variables are shadowed above */
 
@@ -361,8 +361,8 @@ any_words(volatile uintptr_t *words, unsigned n)
             break;
         case 4: /* large blocks, and around them */
             words[i] =
-                heap->large_index.least +
-                rnd(heap->large_index.most - heap->large_index.least + 1);
+                heap->large.index.least +
+                rnd(heap->large.index.most - heap->large.index.least + 1);
             break;
         default:
             words[i] = alqi_base_mix(seed);

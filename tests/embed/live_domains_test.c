@@ -12,7 +12,7 @@
 #include <aliquot/aliquot.h>
 
 #include "base/test_seed.h"
-#include "heap/cycle.h"
+#include "heap/major_cycle.h"
 
 #include "domains_kit.h"
 
@@ -605,7 +605,7 @@ cleaned_while_away(void **state)
     cycle = cycles(d);
     while (cycles(d) < cycle + 4) {
         alqi_heap_slice(alqi_heap_domain(d), 3);
-        if (alqi_heap_domain(d)->heap->phase != ALQI_HEAP_MARK)
+        if (alqi_heap_domain(d)->heap->cycle.phase != ALQI_HEAP_MARK)
             assert_int_equal(alq_gc_minor(d), ALQ_OK);
         left_check(f.shared, false);
     }
@@ -663,7 +663,7 @@ emptied_while_away(void **state)
     cycle = cycles(d);
     while (cycles(d) < cycle + 4) {
         alqi_heap_slice(alqi_heap_domain(d), 3);
-        if (alqi_heap_domain(d)->heap->phase != ALQI_HEAP_MARK)
+        if (alqi_heap_domain(d)->heap->cycle.phase != ALQI_HEAP_MARK)
             assert_int_equal(alq_gc_minor(d), ALQ_OK);
         left_check(f.shared, false);
     }

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "heap/cycle.h"
+#include "heap/major_cycle.h"
 
 #include "domains_kit.h"
 #include "live_graph.h"

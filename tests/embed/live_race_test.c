@@ -19,8 +19,8 @@
 
 #include <aliquot/aliquot.h>
 
-#include "heap/cycle.h"
-#include "heap/weakref.h"
+#include "heap/major_cycle.h"
+#include "heap/weak_access.h"
 
 #include "domains_kit.h"
 
@@ -93,7 +93,7 @@ set(struct alqi_domain *on, alq_value ephe)
 static alq_value
 cleaned_now(const struct alqi_domain *of)
 {
-    const struct alqi_heap_weak_cleaner *c = &of->live.weak.cleaner;
+    const struct alqi_heap_weak_cleaner *c = &of->weak_phase.weak.cleaner;
 
     if (c->chunk == NULL || c->stage != ALQI_HEAP_EPHE ||
         c->from >= c->chunk->n)
@@ -239,8 +239,8 @@ fill(alq_value *arg)
 static bool
 is_cleaning(const struct alqi_domain *self)
 {
-    return self->heap->phase == ALQI_HEAP_MARK &&
-           self->heap->live.step == ALQI_HEAP_LIVE_CLEAN;
+    return self->heap->cycle.phase == ALQI_HEAP_MARK &&
+           self->heap->weak_phase.step == ALQI_HEAP_WEAK_PHASE_CLEAN;
 }
 
 /* Whoever has the key that lives has the data. */
@@ -268,7 +268,7 @@ one_round(alq_value *arg)
     store(&cleaner.does, MARKS);
     while (!is_cleaning(self)) {
         alqi_heap_slice(self, 64);
-        if (self->heap->phase != ALQI_HEAP_MARK)
+        if (self->heap->cycle.phase != ALQI_HEAP_MARK)
             assert_int_equal(alq_gc_minor(d), ALQ_OK);
     }
     cleaner.ephes = alq_field(*arg, 0);

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
-#include "heap/cycle.h"
+#include "heap/major_cycle.h"
 
 #include "live_kit.h"
 
@@ -134,7 +134,7 @@ static bool
 is_cycle_over(uint64_t cycle)
 {
     return cycles() > cycle &&
-           alqi_heap_domain(d)->heap->phase != ALQI_HEAP_SWEEP;
+           alqi_heap_domain(d)->heap->cycle.phase != ALQI_HEAP_SWEEP;
 }
 
 /* Returns how many moments there were. */
@@ -469,8 +469,9 @@ promote_unseen(void)
     static unsigned turn;
     struct alqi_domain *self = alqi_heap_domain(d);
 
-    if (self->heap->phase == ALQI_HEAP_MARK &&
-        self->heap->live.step == ALQI_HEAP_LIVE_CLEAN && ++turn % 5 == 0)
+    if (self->heap->cycle.phase == ALQI_HEAP_MARK &&
+        self->heap->weak_phase.step == ALQI_HEAP_WEAK_PHASE_CLEAN &&
+        ++turn % 5 == 0)
         assert_int_equal(alq_gc_minor(d), ALQ_OK);
     weak_agree_later();
 }
@@ -610,7 +611,7 @@ finalised_values(void **state)
 /* ---- slices ------------------------------------------------------------- */
 
 /* No step is done at once, however many there are of what it looks at. */
-static unsigned slices_in[ALQI_HEAP_LIVE_DONE + 1];
+static unsigned slices_in[ALQI_HEAP_WEAK_PHASE_DONE + 1];
 
 static enum alq_status
 count_finalised(struct alq_domain *domain, alq_value v, alq_value with)
@@ -648,16 +649,16 @@ steps_are_cut(void **state)
     full_major();
     at[USED] = ALQ_NULL; /* but what leads to it is kept for a cycle */
     for (cycle = cycles() + 2; cycles() < cycle;) {
-        if (self->heap->phase == ALQI_HEAP_MARK)
-            slices_in[self->heap->live.step]++;
+        if (self->heap->cycle.phase == ALQI_HEAP_MARK)
+            slices_in[self->heap->weak_phase.step]++;
         alqi_heap_slice(self, SLICE_WORDS);
-        if (self->heap->phase != ALQI_HEAP_MARK)
+        if (self->heap->cycle.phase != ALQI_HEAP_MARK)
             assert_int_equal(alq_gc_minor(d), ALQ_OK);
     }
-    assert_true(slices_in[ALQI_HEAP_LIVE_MARK] > SLICES);
-    assert_true(slices_in[ALQI_HEAP_LIVE_FIND] > SLICES);
-    assert_true(slices_in[ALQI_HEAP_LIVE_KEEP] > SLICES / 2);
-    assert_true(slices_in[ALQI_HEAP_LIVE_CLEAN] > SLICES);
+    assert_true(slices_in[ALQI_HEAP_WEAK_PHASE_MARK] > SLICES);
+    assert_true(slices_in[ALQI_HEAP_WEAK_PHASE_FIND] > SLICES);
+    assert_true(slices_in[ALQI_HEAP_WEAK_PHASE_RESURRECT] > SLICES / 2);
+    assert_true(slices_in[ALQI_HEAP_WEAK_PHASE_CLEAN] > SLICES);
     full_major();
     assert_int_equal(n_calls, 3 * N);
 }
@@ -674,19 +675,19 @@ young_arrays_are_cut(void **state)
 
     (void)state;
     scene();
-    while (self->heap->phase != ALQI_HEAP_MARK)
+    while (self->heap->cycle.phase != ALQI_HEAP_MARK)
         alqi_heap_slice(self, 1);
-    minors = self->heap->n_minors;
+    minors = self->heap->young.n_minors;
     for (i = 0; i < ARRAYS; i++) {
         f.weak = alq_weak_create(d, PLACES);
         alq_weak_blit(d, at[WEAK], 0, f.weak, PLACES - WEAK_LENGTH,
                       WEAK_LENGTH);
     }
-    while (self->heap->phase == ALQI_HEAP_MARK) {
-        n_slices += self->heap->live.step == ALQI_HEAP_LIVE_CLEAN;
+    while (self->heap->cycle.phase == ALQI_HEAP_MARK) {
+        n_slices += self->heap->weak_phase.step == ALQI_HEAP_WEAK_PHASE_CLEAN;
         alqi_heap_slice(self, PLACES);
     }
-    assert_true(self->heap->n_minors > minors || n_slices > ARRAYS / 2);
+    assert_true(self->heap->young.n_minors > minors || n_slices > ARRAYS / 2);
     assert_int_equal(alq_weak_check(d, at[WEAK], 0), 0);
     assert_int_equal(alq_weak_check(d, f.weak, PLACES - 2), 0);
 }

@@ -4,10 +4,10 @@
  * the latter hold.  When a long list has come to one of those, a custom block
  * in it asks for compaction, or leaves so little of the heap's limit that what
  * comes next has to collect, which ends with one. */
-#include "heap/bound.h"
-#include "heap/class.h"
-#include "heap/cycle.h"
-#include "heap/limit.h"
+#include "heap/limit_heap.h"
+#include "heap/pool_class.h"
+#include "heap/major_cycle.h"
+#include "heap/alloc_limit.h"
 #include "heap/pool.h"
 
 #include "marshal_kit.h"
@@ -41,9 +41,9 @@ static bool
 is_sparse(const struct alqi_domain *of)
 {
     unsigned c = alqi_heap_class_of(PAIR_WORDS);
-    const struct alqi_heap_run *run = &of->runs[0][c];
+    const struct alqi_heap_lab *lab = &of->copy.labs[0][c];
 
-    return run->pool != NULL && alqi_heap_pool_count_free(run->pool) >
+    return lab->pool != NULL && alqi_heap_pool_count_free(lab->pool) >
                                     alqi_heap_class_slots(c) / 4 * 3;
 }
 
@@ -60,9 +60,9 @@ act(struct alqi_domain *of)
     has_acted = true;
     if (when == AT_A_SAFE_POINT) {
         of->heap->compact.is_due = true;
-        alqi_heap_limit_want(of, &of->want_minor);
+        alqi_heap_alloc_limit_request(of, &of->requests.want_minor);
     } else {
-        of->heap->limit_bytes =
+        of->heap->bound.limit_bytes =
             alqi_heap_bytes(of->heap) +
             of->heap->area.n_promised * ALQI_HEAP_POOL_BYTES;
     }
@@ -76,7 +76,7 @@ mover_get(struct alq_marshal_in *in, void *to, size_t bytes)
     (void)bytes;
     *(uint64_t *)to = alq_marshal_get_number(in, 1);
     n_read++;
-    of->heap->limit_bytes = SIZE_MAX;
+    of->heap->bound.limit_bytes = SIZE_MAX;
     if (!has_acted &&
         (when == FOR_THE_TABLE ? is_piece_full(of) : is_sparse(of)))
         act(of);
@@ -160,7 +160,7 @@ read_and_move(void)
     has_acted = false;
     assert_int_equal(alq_unmarshal(d, bytes, n, &options, NULL, &f.back),
                      ALQ_OK);
-    heap->limit_bytes = SIZE_MAX;
+    heap->bound.limit_bytes = SIZE_MAX;
     assert_true(has_acted);
     assert_true(compactions() > before);
     is_twin(f.v, f.back);

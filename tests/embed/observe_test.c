@@ -7,9 +7,9 @@
 
 #include "base/base.h"
 #include "observe_kit.h"
-#include "heap/pause.h"
+#include "heap/stat_pause.h"
 #include "heap/state.h"
-#include "heap/sweep.h"
+#include "heap/major_sweep.h"
 
 /* ---- listeners ---------------------------------------------------------- */
 
@@ -581,10 +581,10 @@ struct tally {
 static void
 tally_major(struct alqi_domain *self, alq_value block, uintptr_t header)
 {
-    struct tally *t = (struct tally *)self->watch.census;
+    struct tally *t = (struct tally *)self->events.census;
 
     (void)block;
-    if ((header & ALQI_HEAP_COLOUR_MASK) == self->heap->garbage)
+    if ((header & ALQI_HEAP_COLOUR_MASK) == self->heap->cycle.garbage)
         return;
     t->blocks++;
     t->words += alqi_heap_words(header);
@@ -598,14 +598,14 @@ walk(void)
     struct tally t = {0};
     char *at = domain->young_ptr;
 
-    while (at < (char *)self->run_end) {
+    while (at < (char *)self->young.end) {
         t.blocks++;
         t.words += alqi_heap_words(*(uintptr_t *)at);
         at += alqi_heap_words(*(uintptr_t *)at) * 8;
     }
-    self->watch.census = (void *)&t;
+    self->events.census = (void *)&t;
     alqi_heap_sweep_blocks(self, tally_major);
-    self->watch.census = NULL;
+    self->events.census = NULL;
     return t;
 }
 

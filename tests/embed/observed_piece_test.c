@@ -1,8 +1,8 @@
 /* observed_piece_test.c -- the trigger where minor heaps begin as a piece
  *
- * Of several domains each may take more of what is young (heap/quota.h): the
- * law is asked for each piece, and what it says counts from the first word that
- * it has not been asked for. */
+ * Of several domains each may take more of what is young (heap/minor_quota.h):
+ * the law is asked for each piece, and what it says counts from the first word
+ * that it has not been asked for. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ enum { BLOCKS = ALQI_HEAP_IS_HARD ? 500 : 40000 };
 
 static struct alq_domain *domain;
 static struct alqi_domain *d;
-static uint64_t gap = 1, n_requests, last_hit_at, n_minor, seed;
+static uint64_t gap = 1, n_requests, last_sample_at, n_minor, seed;
 
 static uint64_t
 skip_words(void *client, struct alqi_domain *of)
@@ -40,7 +40,7 @@ request(void *client, struct alqi_domain *of, const uintptr_t *headers,
     (void)n_blocks;
     (void)caller;
     n_requests++;
-    last_hit_at = sample_at;
+    last_sample_at = sample_at;
     return ALQ_OK;
 }
 
@@ -118,12 +118,12 @@ block_check(uint64_t *left)
 {
     uint64_t words = 2 + (seed = alqi_base_mix(seed + 1)) % 30;
     uint64_t requests = n_requests, minor = n_minor;
-    uintptr_t start = d->run_start;
+    uintptr_t start = d->young.start;
     uint64_t room = ((uintptr_t)domain->young_ptr - start) / ALQ_WORD_BYTES;
     bool is_hit, has_grown;
 
     assert_int_not_equal(alq_alloc_small(domain, words - 1, 252), ALQ_NULL);
-    has_grown = n_minor == minor && d->run_start != start;
+    has_grown = n_minor == minor && d->young.start != start;
     if (ALQI_HEAP_IS_HARD && n_minor != minor) { /* also behind the request */
         *left = n_requests > requests ? gap : gap - words;
         return false;
@@ -135,7 +135,7 @@ block_check(uint64_t *left)
     is_hit = *left <= words;
     assert_int_equal(n_requests - requests, is_hit);
     if (is_hit)
-        assert_true(last_hit_at == *left);
+        assert_true(last_sample_at == *left);
     *left = is_hit ? gap : *left - words;
     return has_grown;
 }

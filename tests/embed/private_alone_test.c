@@ -78,9 +78,10 @@ heap_of(struct alq_domain *on)
 }
 
 static uint64_t
-n_private(struct alq_domain *on)
+n_local_minors(struct alq_domain *on)
 {
-    return __atomic_load_n(&heap_of(on)->n_private, __ATOMIC_RELAXED);
+    return __atomic_load_n(&heap_of(on)->young.n_local_minors,
+                           __ATOMIC_RELAXED);
 }
 
 /* ---- turns -------------------------------------------------------------- */
@@ -111,7 +112,7 @@ be_private(void)
 {
     assert_int_equal(alq_gc_minor(d), ALQ_OK);
     assert_int_equal(alq_gc_minor(d), ALQ_OK);
-    assert_false(heap_of(d)->shown);
+    assert_false(heap_of(d)->young.has_escaped);
 }
 
 /* Turn 1, then polls until it is 4. */
@@ -196,7 +197,7 @@ cycles_go_on(void **state)
     int i;
 
     (void)state;
-    before = n_private(d);
+    before = n_local_minors(d);
     for (i = 0; i < 2; i++)
         assert_int_equal(alq_domain_spawn(d, turn_over, ALQ_UNIT, NULL, &config,
                                           &children[i]),
@@ -205,7 +206,7 @@ cycles_go_on(void **state)
     for (i = 0; i < 2; i++)
         finish(d, children[i]);
     assert_int_equal(alq_gc_quick_stat(d, &stats), ALQ_OK);
-    assert_true(IS_HARD || n_private(d) > before + 500);
+    assert_true(IS_HARD || n_local_minors(d) > before + 500);
     assert_true(IS_HARD || stats.major_collections >= 5);
 }
 

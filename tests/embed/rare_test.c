@@ -7,10 +7,10 @@
 
 #include <aliquot/aliquot.h>
 
-#include "heap/bound.h"
-#include "heap/direct.h"
+#include "heap/limit_heap.h"
+#include "heap/alloc_direct.h"
 #include "heap/large.h"
-#include "heap/pace.h"
+#include "heap/major_pace.h"
 #include "plat/plat.h"
 
 static struct alq_domain *d;
@@ -41,7 +41,7 @@ __wrap_alqi_heap_large_new(struct alqi_domain *of, uintptr_t header)
 {
     alq_value block = __real_alqi_heap_large_new(of, header);
 
-    of->heap->large_bytes += taken_meanwhile;
+    of->heap->large.bytes += taken_meanwhile;
     return block;
 }
 
@@ -51,21 +51,21 @@ a_large_block_past_the_limit_is_given_up(void **state)
     const uintptr_t header = ALQ_HEADER(10000, ALQ_TAG_STRING);
     struct alqi_domain *of = alqi_heap_domain(d);
     struct alqi_heap *heap = of->heap;
-    size_t n_large = heap->n_large, bytes = heap->large_bytes, taken;
+    size_t n_large = heap->large.n, bytes = heap->large.bytes, taken;
 
     (void)state;
     taken =
         alqi_heap_bytes(heap) + heap->area.n_promised * ALQI_HEAP_POOL_BYTES;
-    heap->limit_bytes = taken + 100000;
+    heap->bound.limit_bytes = taken + 100000;
     taken_meanwhile = 50000; /* less than is left, but with the block more */
     assert_int_equal(alqi_heap_direct_try(of, header), ALQ_NULL);
-    assert_int_equal(heap->n_large, n_large);
-    assert_int_equal(heap->large_bytes, bytes + taken_meanwhile);
-    heap->large_bytes = bytes;
+    assert_int_equal(heap->large.n, n_large);
+    assert_int_equal(heap->large.bytes, bytes + taken_meanwhile);
+    heap->large.bytes = bytes;
     taken_meanwhile = 1000;
     assert_int_not_equal(alqi_heap_direct_try(of, header), ALQ_NULL);
-    heap->large_bytes -= taken_meanwhile;
-    heap->limit_bytes = SIZE_MAX;
+    heap->large.bytes -= taken_meanwhile;
+    heap->bound.limit_bytes = SIZE_MAX;
 }
 
 /* ---- a phase is late ---------------------------------------------------- */
@@ -96,23 +96,24 @@ a_late_slice_has_more_time(void **state)
     double allowed;
 
     (void)state;
-    heap->slice_us = 1000 * 1000;
+    heap->cycle.slice_us = 1000 * 1000;
     slice_ns = (uint64_t)1000 * 1000 * 1000;
-    heap->pace.late_at = of->counts.promoted_words + of->counts.direct_words +
-                         of->cost_words + (1u << 20);
+    heap->pace.late_at = of->sums.counts.promoted_words +
+                         of->sums.counts.direct_words + of->sums.cost_words +
+                         (1u << 20);
     until = slice_until(&from, &to);
     assert_in_range(until, from + slice_ns, to + slice_ns);
-    of->counts.direct_words += 1u << 20; /* on time, just */
+    of->sums.counts.direct_words += 1u << 20; /* on time, just */
     until = slice_until(&from, &to);
     assert_in_range(until, from + slice_ns, to + slice_ns);
     allowed = alqi_heap_pace_allowed_words(heap);
     later = (uint64_t)(3 * allowed / 100) + 1;
-    of->counts.direct_words += later; /* by 3 %, or a little more */
+    of->sums.counts.direct_words += later; /* by 3 %, or a little more */
     due_ns = (uint64_t)((1 + 100 * (double)later / allowed) * (double)slice_ns);
     assert_true(due_ns >= 4 * slice_ns);
     until = slice_until(&from, &to);
     assert_in_range(until, from + due_ns - 1000, to + due_ns + 1000);
-    of->counts.direct_words -= later + (1u << 20);
+    of->sums.counts.direct_words -= later + (1u << 20);
     heap->pace.late_at = late_at;
     of->pace.debt_words = 0;
 }

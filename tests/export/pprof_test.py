@@ -255,7 +255,7 @@ class Pprof(exported.Case):
         result = common.run("export", "-o", "-", "--format=pprof", path,
                             text=False)
         self.assertRegex(result.stderr, r"^aliquot: \d+ of \d+ stacks are "
-                         r"folded into \[other\], which has [0-9.]+% of what "
+                         r"merged into \[other\], which has [0-9.]+% of what "
                          r"was allocated; --max-stacks=0 keeps all\n$")
         p = profile.read(result.stdout)
         self.assertEqual(profile.faults(p), [])

@@ -9,15 +9,15 @@
  *
  *   end      until the minor heap is empty: a minor collection (a stop, led or
  *              served), then the finalisers due, which may allocate
- *            RUN -> ENDING: store; from here on it does not arrive
+ *            RUNNING -> ENDING: store; from here on it does not arrive
  *            each table: push it on the orphans (compare and swap)
  *            marking: work on the stack is pushed, too, and keeps its count in
  *              `todo`; a domain not done without work: todo--
  *            ENDING -> VACANT; look at the request: wake the leader
- *   leader   waits for ENDING as it does for RUN; when all are here, before
+ *   leader   waits for ENDING as it does for RUNNING; when all are here, before
  *              `go`, takes all orphans; n mark stacks among them: todo -= n,
  *              and the leader is not done any more (todo++ if it was)
- *   start    lock; VACANT -> STARTING; tables; RUN; unlock
+ *   start    lock; VACANT -> STARTING; tables; RUNNING; unlock
  *
  * The stop is coarse (stop.pml has its steps).
  * Checked: in each stop every item is in exactly one table of a domain that
@@ -41,7 +41,7 @@
 #define WORK (4 + 32) /* the bits of items 2 and 5 */
 #define KEPT (1 + 2 + 8 + 16)
 
-mtype = { VACANT, STARTING, RUN, HERE, AWAY, TAKEN, ENDING };
+mtype = { VACANT, STARTING, RUNNING, PARKED, BLOCKING, HELD, ENDING };
 
 mtype state[2] = VACANT;
 bool lock, request, arrived;
@@ -94,24 +94,24 @@ inline fn()
         :: else
         fi
     }
-    assert(state[other] != RUN && state[other] != STARTING)
+    assert(state[other] != RUNNING && state[other] != STARTING)
 }
 
 inline lead()
 {
     if
     :: atomic { !lock -> lock = 1 }
-        atomic { request = 1; state[me] = HERE }
+        atomic { request = 1; state[me] = PARKED }
         do
         :: arrived = 0;
             if
-            :: atomic { state[other] == AWAY -> state[other] = TAKEN; break }
-            :: state[other] == HERE || state[other] == VACANT -> break
+            :: atomic { state[other] == BLOCKING -> state[other] = HELD; break }
+            :: state[other] == PARKED || state[other] == VACANT -> break
 #ifdef BUG_1
             :: state[other] == ENDING -> break
-            :: state[other] == RUN -> arrived
+            :: state[other] == RUNNING -> arrived
 #else
-            :: state[other] == RUN || state[other] == ENDING -> arrived
+            :: state[other] == RUNNING || state[other] == ENDING -> arrived
 #endif
 #ifdef BUG_7
             :: state[other] == STARTING -> break
@@ -128,11 +128,11 @@ inline lead()
         request = 0;
         atomic {
             if
-            :: state[other] == HERE -> state[other] = RUN
-            :: state[other] == TAKEN -> state[other] = AWAY
+            :: state[other] == PARKED -> state[other] = RUNNING
+            :: state[other] == HELD -> state[other] = BLOCKING
             :: else
             fi;
-            state[me] = RUN
+            state[me] = RUNNING
         }
         lock = 0
     :: request -> serve()
@@ -141,9 +141,9 @@ inline lead()
 
 inline serve()
 {
-    state[me] = HERE;
+    state[me] = PARKED;
     arrived = 1;
-    state[me] == RUN
+    state[me] == RUNNING
 }
 
 inline poll()
@@ -198,7 +198,7 @@ inline start(item)
     state[me] = STARTING;
     assert(table[me] == 0);
     atomic { table[me] = item; made = made | item; young[me] = 0; done[me] = 1 }
-    state[me] = RUN;
+    state[me] = RUNNING;
 #ifndef BUG_7
     lock = 0
 #endif
@@ -287,9 +287,9 @@ proctype B(byte me)
     :: stops > 0 -> stops--; lead()
     :: stops > 0 -> young[me] = 1; poll(); lead(); stops--
     :: stops > 0 ->
-        state[me] = AWAY;
+        state[me] = BLOCKING;
         wake_leader();
-        atomic { state[me] == AWAY -> state[me] = RUN };
+        atomic { state[me] == BLOCKING -> state[me] = RUNNING };
         poll();
         stops--
     :: request -> serve()
@@ -298,7 +298,7 @@ proctype B(byte me)
     :: stops == 0 && !request -> break
     od;
     if
-    :: state[me] = AWAY; wake_leader()
+    :: state[me] = BLOCKING; wake_leader()
     :: end()
     fi
 }
@@ -319,8 +319,8 @@ proctype C(byte me)
 init
 {
     atomic {
-        state[0] = RUN;
-        state[1] = RUN;
+        state[0] = RUNNING;
+        state[1] = RUNNING;
         table[0] = 1 + 2 + 4;
         table[1] = 8 + 32;
         made = 47;
@@ -335,7 +335,7 @@ init
     assert(!lock && !request);
     assert(table[0] + table[1] + orphans == made);
     assert(state[0] == VACANT && table[0] == 0);
-    assert(state[1] == AWAY || table[1] == 0);
+    assert(state[1] == BLOCKING || table[1] == 0);
     /* Every piece of work left is counted, and nothing else. */
     assert(todo == counted + !done[1])
 }

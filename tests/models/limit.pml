@@ -14,21 +14,21 @@
  * until the buffer is empty.
  *
  *   post     flag := 1; limit := ones (release)         handler: the same
- *   settle   limit := computed; FENCE; look at flags; take each by an exchange,
+ *   poll   limit := computed; FENCE; look at flags; take each by an exchange,
  *            then serve it; until none is found
  *   stop     request := 1; limit := ones (release); FENCE; look at the state
- *   leave    state := AWAY; FENCE; look at the request
+ *   leave    state := BLOCKING; FENCE; look at the request
  *
  * Checked: when all is quiet and the limit is not ones, every flag posted has
  * been served since (.inv.limit); the stop ends (no deadlock).
  * Flaws:
- *   BUG_1  no fence in settle                         -> deadlock
+ *   BUG_1  no fence in poll                         -> deadlock
  *   BUG_2  no fence in leave: a release store alone   -> deadlock
  *   BUG_3  a flag is taken by a load and a store      -> .inv.limit
- *   BUG_4  settle looks first and stores then         -> .inv.limit
+ *   BUG_4  poll looks first and stores then         -> .inv.limit
  *   BUG_5  post stores the limit relaxed              -> .inv.limit
  *   BUG_6  no fence in stop                           -> deadlock
- *   BUG_7  settle looks, serves, stores again without a look -> deadlock */
+ *   BUG_7  poll looks, serves, stores again without a look -> deadlock */
 
 #define OWNER 0
 #define POSTER 1
@@ -44,10 +44,10 @@
 
 #define NONE 7        /* no entry */
 
-#define RUN 0
-#define AWAY 1
-#define TAKEN 2
-#define HERE 3
+#define RUNNING 0
+#define BLOCKING 1
+#define HELD 2
+#define PARKED 3
 
 #ifndef POSTS
 #define POSTS 2
@@ -149,17 +149,17 @@ active proctype leader()
         fence(LEADER);
 #endif
         if
-        :: atomic { value(LEADER, STATE) == AWAY -> /* compare and swap */
+        :: atomic { value(LEADER, STATE) == BLOCKING -> /* compare and swap */
             if
-            :: memory[STATE] == AWAY -> memory[STATE] = TAKEN; break
+            :: memory[STATE] == BLOCKING -> memory[STATE] = HELD; break
             :: else
             fi }
-        :: value(LEADER, STATE) == HERE -> break
-        :: value(LEADER, STATE) == RUN -> woken
+        :: value(LEADER, STATE) == PARKED -> break
+        :: value(LEADER, STATE) == RUNNING -> woken
         fi
     od;
     store(LEADER, REQUEST, 0);
-    store_release(LEADER, STATE, (memory[STATE] == HERE -> RUN : AWAY));
+    store_release(LEADER, STATE, (memory[STATE] == PARKED -> RUNNING : BLOCKING));
     fence(LEADER);
     posters--
 }
@@ -179,13 +179,13 @@ inline serve_flag(p)
 
 inline serve_stop()
 {
-    store_release(OWNER, STATE, HERE);
+    store_release(OWNER, STATE, PARKED);
     fence(OWNER); /* the wake-up is a system call */
     woken = 1;
-    value(OWNER, STATE) == RUN
+    value(OWNER, STATE) == RUNNING
 }
 
-inline settle()
+inline poll()
 {
     do
     :: found = 0;
@@ -231,7 +231,7 @@ inline settle()
 
 inline leave()
 {
-    store_release(OWNER, STATE, AWAY);
+    store_release(OWNER, STATE, BLOCKING);
 #ifndef BUG_2
     fence(OWNER);
 #endif
@@ -244,8 +244,8 @@ inline leave()
 inline come_back()
 {
     fence(OWNER);
-    atomic { memory[STATE] == AWAY -> memory[STATE] = RUN };
-    settle()
+    atomic { memory[STATE] == BLOCKING -> memory[STATE] = RUNNING };
+    poll()
 }
 
 active proctype owner() provided (!in_handler)
@@ -257,14 +257,14 @@ active proctype owner() provided (!in_handler)
     :: ops > 0 ->
         ops--;
         if
-        :: settle() /* a new chunk, a new sample */
+        :: poll() /* a new chunk, a new sample */
         :: leave(); come_back()
         :: leave(); posters == 0; come_back() /* a long system call */
         fi
     :: ops == 0 -> break
     od;
     do
-    :: value(OWNER, LIMIT) -> settle()
+    :: value(OWNER, LIMIT) -> poll()
     :: posters == 0 && pending(OWNER) == 0 && memory[LIMIT] == 0 -> break
     od;
     assert(!posted[FLAG] && !posted[SIGFLAG] && !memory[REQUEST])

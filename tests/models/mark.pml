@@ -1,7 +1,7 @@
 /* mark.pml -- marking for a domain that is away, and the end of marking
  *
  * Two domains mark six blocks in two pools; a mark stack holds CAP blocks, what
- * does not fit sets its pool's bit in the bitmap `rescan`.  Domain 0 may go
+ * does not fit sets its pool's bit in the bitmap `overflowed`.  Domain 0 may go
  * away and come back, or go away for good, with work on its stack; domain 1
  * takes it off chunk by chunk.  Each deletes one edge at any time, through the
  * barrier.
@@ -10,9 +10,9 @@
  *
  *   todo     how many domains are not `done`.  Whoever holds a domain changes
  *            its `done`: 0 before a push, 1 when the stack is found empty
- *   take     AWAY -> TAKEN; own done := 0; move a chunk to the own stack; an
- *            empty stack there: its done := 1; TAKEN -> AWAY, or WANTED -> RUN
- *   overflow mark the block, then set the bit; rescan clears the bit by an
+ *   take     BLOCKING -> HELD; own done := 0; move a chunk to the own stack; an
+ *            empty stack there: its done := 1; HELD -> BLOCKING, or HELD_WANTED -> RUNNING
+ *   overflow mark the block, then set the bit; recovery clears the bit by an
  *            exchange, then reads the marks
  *   end      todo = 0 and no bit: lead a stop, in it look at both once more
  *
@@ -37,20 +37,20 @@
 #define CAP 1
 #endif
 
-mtype = { RUN, HERE, AWAY, TAKEN, WANTED };
+mtype = { RUNNING, PARKED, BLOCKING, HELD, HELD_WANTED };
 
-mtype state[2] = RUN;
+mtype state[2] = RUNNING;
 bool stop, ended;
 byte left[BLOCKS] = NIL, right[BLOCKS] = NIL;
 bool marked[BLOCKS];
 byte stack[2];          /* set of blocks */
 bool done[2];
 byte todo = 2;
-bool rescan[2];         /* pools 0..2 and 3..5 */
+bool overflowed[2];         /* pools 0..2 and 3..5 */
 byte holder[2];         /* ghost: who holds the domain's data, 1 + domain */
 
 #ifndef BUG_8
-#define quiet (todo == 0 && !rescan[0] && !rescan[1])
+#define quiet (todo == 0 && !overflowed[0] && !overflowed[1])
 #else
 #define quiet (todo == 0)
 #endif
@@ -74,7 +74,7 @@ inline push(o)
         fi;
 #endif
         atomic { stack[me] = stack[me] | bit(o) }
-    :: else -> rescan[o / 3] = 1
+    :: else -> overflowed[o / 3] = 1
     fi
 }
 
@@ -85,7 +85,7 @@ inline darken(o)
     :: o != NIL && !marked[o] ->
 #ifdef BUG_4
         if
-        :: height(me) >= CAP -> rescan[o / 3] = 1; marked[o] = 1
+        :: height(me) >= CAP -> overflowed[o / 3] = 1; marked[o] = 1
         :: else -> marked[o] = 1; push(o)
         fi
 #else
@@ -127,10 +127,10 @@ inline slice()
     o = 0
 }
 
-inline rescan_pool(p)
+inline recover_pool(p)
 {
     if
-    :: atomic { rescan[p] -> rescan[p] = 0 } /* exchange */
+    :: atomic { overflowed[p] -> overflowed[p] = 0 } /* exchange */
         o = p * 3;
         do
         :: o < p * 3 + 3 ->
@@ -171,12 +171,12 @@ inline take()
 {
     if
     :: atomic {
-            state[other] == AWAY ->
-            state[other] = TAKEN;
+            state[other] == BLOCKING ->
+            state[other] = HELD;
             holder[other] = me + 1
         }
         do
-        :: state[other] == TAKEN && stack[other] != 0 && height(me) < CAP ->
+        :: state[other] == HELD && stack[other] != 0 && height(me) < CAP ->
 #ifndef BUG_1
             if
             :: done[me] -> done[me] = 0; todo++
@@ -198,9 +198,9 @@ inline take()
         atomic {
             holder[other] = 0;
             if
-            :: state[other] == TAKEN -> state[other] = AWAY
-            :: state[other] == WANTED ->
-                state[other] = RUN;
+            :: state[other] == HELD -> state[other] = BLOCKING
+            :: state[other] == HELD_WANTED ->
+                state[other] = RUNNING;
                 holder[other] = other + 1
             fi
         }
@@ -224,7 +224,7 @@ inline delete(place)
 inline safe_point()
 {
     if
-    :: stop -> state[me] = HERE; !stop; state[me] = RUN
+    :: stop -> state[me] = PARKED; !stop; state[me] = RUNNING
     :: else
     fi
 }
@@ -247,33 +247,33 @@ inline end_phase()
     if
     :: atomic { !stop -> stop = 1 }
         if
-        :: atomic { state[other] == AWAY -> state[other] = TAKEN }
+        :: atomic { state[other] == BLOCKING -> state[other] = HELD }
             finish();
             atomic {
                 if
-                :: state[other] == TAKEN -> state[other] = AWAY
-                :: else -> state[other] = RUN; holder[other] = other + 1
+                :: state[other] == HELD -> state[other] = BLOCKING
+                :: else -> state[other] = RUNNING; holder[other] = other + 1
                 fi;
                 stop = 0
             }
-        :: state[other] == HERE ->
+        :: state[other] == PARKED ->
             finish();
             stop = 0;
-            state[other] != HERE
+            state[other] != PARKED
         fi
     :: stop -> safe_point()
     fi
 #endif
 }
 
-inline leave() { atomic { holder[me] = 0; state[me] = AWAY } }
+inline leave() { atomic { holder[me] = 0; state[me] = BLOCKING } }
 
 inline come_back()
 {
     if
-    :: atomic { state[me] == AWAY -> state[me] = RUN; holder[me] = me + 1 }
-    :: atomic { state[me] == TAKEN -> state[me] = WANTED }
-        state[me] == RUN
+    :: atomic { state[me] == BLOCKING -> state[me] = RUNNING; holder[me] = me + 1 }
+    :: atomic { state[me] == HELD -> state[me] = HELD_WANTED }
+        state[me] == RUNNING
     fi
 }
 
@@ -286,12 +286,12 @@ proctype domain(byte me)
     :: ended -> break
     :: !ended && stop -> safe_point()
     :: !ended && stack[me] != 0 -> slice()
-    :: !ended && rescan[0] -> rescan_pool(0)
-    :: !ended && rescan[1] -> rescan_pool(1)
+    :: !ended && overflowed[0] -> recover_pool(0)
+    :: !ended && overflowed[1] -> recover_pool(1)
     :: !ended && stack[me] == 0 && !done[me] -> note_empty(me)
     :: !ended && quiet -> end_phase()
 #ifndef BUG_7
-    :: !ended && me == 1 && stack[1] == 0 && state[0] == AWAY && !done[0] ->
+    :: !ended && me == 1 && stack[1] == 0 && state[0] == BLOCKING && !done[0] ->
         take()
 #endif
     :: !ended && !deleted ->

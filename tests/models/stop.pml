@@ -1,7 +1,7 @@
 /* stop.pml -- stopping the world: who may touch a domain's data, and when
  *
  * Two threads run domains in slots 0 and 1, a third one starts a domain in
- * whatever slot is free, RUN, or AWAY for a thread that comes to it later.  The first does OPS things of its own choice, the
+ * whatever slot is free, RUNNING, or BLOCKING for a thread that comes to it later.  The first does OPS things of its own choice, the
  * others one: go away (a system call) and come back, lead a stop, do a slice
  * for a domain that is away, or just compute until interrupted; in the end it
  * goes away for good or ends.  STOPS stops and SLICES slices in all, any thread
@@ -10,8 +10,8 @@
  * wake-up that is lost shows as a deadlock.  All loops are bounded, so a run
  * without deadlock ends.
  *
- *   VACANT -> STARTING -> RUN <-> AWAY <-> TAKEN -> WANTED -> RUN
- *                         RUN <-> HERE      RUN -> ENDING -> VACANT
+ *   VACANT -> STARTING -> RUNNING <-> BLOCKING <-> HELD -> HELD_WANTED -> RUNNING
+ *                         RUNNING <-> PARKED      RUNNING -> ENDING -> VACANT
  *
  * Checked:
  *   .inv.stop    from `go` to the clearing of the request nobody mutates
@@ -26,10 +26,10 @@
  *   BUG_4  coming back is a store, no compare and swap       -> .inv.share
  *   BUG_5  domains are given back, then the request cleared  -> deadlock
  *   BUG_6  leaving without waiting for all shares            -> .inv.stop
- *   BUG_7  a WANTED domain is given back as AWAY             -> .inv.back
+ *   BUG_7  a HELD_WANTED domain is given back as BLOCKING             -> .inv.back
  *   BUG_8  arriving before what was taken is given back      -> deadlock
  *   BUG_9  starting without the lock                         -> deadlock
- *   BUG_10 the lock is freed before the states are RUN       -> .inv.share
+ *   BUG_10 the lock is freed before the states are RUNNING       -> .inv.share
  *   BUG_11 shares are claimed without an exchange            -> .inv.share
  *   BUG_12 ending does not wake the leader                   -> deadlock
  *   BUG_13 after a stop the limit is stored without a look   -> deadlock */
@@ -45,7 +45,7 @@
 #define SLICES 1
 #endif
 
-mtype = { VACANT, STARTING, RUN, HERE, AWAY, TAKEN, WANTED, ENDING };
+mtype = { VACANT, STARTING, RUNNING, PARKED, BLOCKING, HELD, HELD_WANTED, ENDING };
 
 mtype state[DOMAINS] = VACANT;
 bool raised[DOMAINS];   /* young_limit is all ones                          */
@@ -80,13 +80,13 @@ inline mutate(d)
 inline give_back(d)
 {
     if
-    :: state[d] == TAKEN -> state[d] = AWAY /* compare and swap */
+    :: state[d] == HELD -> state[d] = BLOCKING /* compare and swap */
 #ifndef BUG_7
-    :: state[d] == WANTED -> state[d] = RUN /* store, wake */
+    :: state[d] == HELD_WANTED -> state[d] = RUNNING /* store, wake */
 #else
-    :: state[d] == WANTED -> state[d] = AWAY
+    :: state[d] == HELD_WANTED -> state[d] = BLOCKING
 #endif
-    :: state[d] == HERE -> state[d] = RUN
+    :: state[d] == PARKED -> state[d] = RUNNING
     :: else
     fi
 }
@@ -184,17 +184,17 @@ inline run_fn()
     atomic { k = 0; mine = 0 }
 }
 
-/* In RUN, with the request seen. */
+/* In RUNNING, with the request seen. */
 inline serve()
 {
-    atomic { mine = seq; state[me] = HERE }
+    atomic { mine = seq; state[me] = PARKED }
     arrived = 1;
     go == mine;
     run_fn()
 }
 
 /* The owner's one function that stores the limit, then looks (limit.pml). */
-inline settle()
+inline poll()
 {
     do
     :: raised[me] = 0;
@@ -220,19 +220,19 @@ inline collect()
             seen = state[k];
             assert(seen != STARTING);
             if
-            :: seen == AWAY -> /* compare and swap */
+            :: seen == BLOCKING -> /* compare and swap */
                 assert(!wants[k]);
-                state[k] = TAKEN
+                state[k] = HELD
             :: else
             fi
         }
         if
-        :: seen == AWAY || seen == HERE -> claimed[k] = 0; break
+        :: seen == BLOCKING || seen == PARKED -> claimed[k] = 0; break
         :: seen == VACANT -> claimed[k] = 1; break
-        :: seen == RUN ->
+        :: seen == RUNNING ->
             arrived /* raised, or back and about to look */
         :: else ->
-            arrived /* TAKEN or WANTED by a slice, ENDING */
+            arrived /* HELD or HELD_WANTED by a slice, ENDING */
         fi
     od
 }
@@ -249,12 +249,12 @@ inline lead()
             claimed[me] = 0
         }
         /* The step of the lock and that of the request are two. */
-        atomic { request = 1; state[me] = HERE }
+        atomic { request = 1; state[me] = PARKED }
         do
         :: atomic {
                 k < DOMAINS ->
 #ifndef BUG_3
-                raised[k] = raised[k] || (state[k] == RUN);
+                raised[k] = raised[k] || (state[k] == RUNNING);
 #endif
                 k++
             }
@@ -266,10 +266,10 @@ inline lead()
         :: k == DOMAINS -> break
         od;
         atomic {
-            /* those that are HERE run fn */
+            /* those that are PARKED run fn */
             k = 0;
             do
-            :: k < DOMAINS -> inside = inside + (state[k] == HERE); k++
+            :: k < DOMAINS -> inside = inside + (state[k] == PARKED); k++
             :: else -> break
             od;
             next = 0;
@@ -279,8 +279,8 @@ inline lead()
             stopped = 1
         }
         run_fn();
-        settle()
-    :: request -> settle() /* not run: the caller loops */
+        poll()
+    :: request -> poll() /* not run: the caller loops */
     :: stops_left == 0
     fi
 }
@@ -289,7 +289,7 @@ inline lead()
 
 inline leave()
 {
-    state[me] = AWAY; /* sequentially consistent: looks afterwards */
+    state[me] = BLOCKING; /* sequentially consistent: looks afterwards */
 #ifndef BUG_1
     if
     :: request -> arrived = 1
@@ -302,18 +302,18 @@ inline come_back()
 {
 #ifndef BUG_4
     if
-    :: atomic { state[me] == AWAY -> state[me] = RUN }
-    :: atomic { state[me] == TAKEN -> state[me] = WANTED; wants[me] = 1 }
+    :: atomic { state[me] == BLOCKING -> state[me] = RUNNING }
+    :: atomic { state[me] == HELD -> state[me] = HELD_WANTED; wants[me] = 1 }
         if
-        :: atomic { state[me] == RUN -> wants[me] = 0 }
-        :: atomic { state[me] == AWAY -> state[me] = RUN; wants[me] = 0 }
+        :: atomic { state[me] == RUNNING -> wants[me] = 0 }
+        :: atomic { state[me] == BLOCKING -> state[me] = RUNNING; wants[me] = 0 }
         fi
     fi;
 #else
-    state[me] = RUN;
+    state[me] = RUNNING;
 #endif
 #ifndef BUG_2
-    settle()
+    poll()
 #endif
 }
 
@@ -321,14 +321,14 @@ inline slice_for()
 {
     if
     :: atomic {
-            slices_left > 0 && state[other] == AWAY ->
+            slices_left > 0 && state[other] == BLOCKING ->
             assert(!wants[other]);
-            state[other] = TAKEN;
+            state[other] = HELD;
             slices_left--
         }
         use(other);
 #ifdef BUG_8
-        settle();
+        poll();
 #endif
         /* No wake-up: the leader has to wait for the taker, too. */
         atomic { give_back(other) }
@@ -355,9 +355,9 @@ inline start()
     use(me);
     if
     :: raised[me] = 0;
-        state[me] = RUN
+        state[me] = RUNNING
     :: raised[me] = 0;
-        state[me] = AWAY; /* started by another's thread: its own comes */
+        state[me] = BLOCKING; /* started by another's thread: its own comes */
         awaited = 1
     :: state[me] = VACANT; /* no memory */
         failed = 1
@@ -401,7 +401,7 @@ proctype domain(byte me; bool starts)
         mutate(me);
         raised[me] || !lock;
         if
-        :: raised[me] -> settle()
+        :: raised[me] -> poll()
         :: else
         fi
     :: else -> break
@@ -425,8 +425,8 @@ over_and_out:
 init
 {
     atomic {
-        state[0] = RUN;
-        state[1] = RUN;
+        state[0] = RUNNING;
+        state[1] = RUNNING;
         run domain(0, 0);
         run domain(1, 0);
         run domain(0, 1)

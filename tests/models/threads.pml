@@ -7,20 +7,20 @@
  *
  *   enter    held := 1 by compare and swap; if it fails: waiting++, and try
  *            again before each sleep; waiting--; turns++ and wake who yields;
- *            RUN: it was passed on; else AWAY -> RUN, or TAKEN -> WANTED and
+ *            RUNNING: it was passed on; else BLOCKING -> RUNNING, or HELD -> HELD_WANTED and
  *            sleep; look at the request
- *   leave    nobody waits: RUN -> AWAY, look at the request.  else it stays RUN
+ *   leave    nobody waits: RUNNING -> BLOCKING, look at the request.  else it stays RUNNING
  *            held := 0, look at `waiting`, wake one
  *   yield    yielding++; remember `turns`; leave; sleep until that has changed;
  *            yielding--; enter
  *
  * Checked: one thread at a time runs it, none in a stop but by arriving; a
- * domain that stays RUN gets a thread: the stops end, everybody gets on (no
+ * domain that stays RUNNING gets a thread: the stops end, everybody gets on (no
  * deadlock).
  * Flaws:
  *   BUG_1  leaving wakes nobody                          -> deadlock
- *   BUG_2  it stays RUN although nobody waits            -> deadlock
- *   BUG_3  held := 0, then AWAY                          -> two users
+ *   BUG_2  it stays RUNNING although nobody waits            -> deadlock
+ *   BUG_3  held := 0, then BLOCKING                          -> two users
  *   BUG_4  who waits counts itself after its last try    -> deadlock
  *   BUG_5  yielding is counted after `turns` was read and left -> deadlock */
 
@@ -34,9 +34,9 @@
 #define STOPS 1
 #endif
 
-mtype = { RUN, HERE, AWAY, TAKEN, WANTED };
+mtype = { RUNNING, PARKED, BLOCKING, HELD, HELD_WANTED };
 
-mtype state = AWAY;
+mtype state = BLOCKING;
 bool held, request, raised, arrived, leader_asleep;
 byte waiting, yielding, turns;
 bool asleep_held[THREADS], asleep_turns[THREADS];
@@ -106,13 +106,13 @@ inline hold()
 
 inline serve()
 {
-    state = HERE;
+    state = PARKED;
     arrived = 1;
     leader_asleep = 0;
-    state == RUN
+    state == RUNNING
 }
 
-inline settle()
+inline poll()
 {
     do
     :: raised = 0;
@@ -127,15 +127,15 @@ inline enter()
 {
     hold();
     if
-    :: state == RUN -> settle()
+    :: state == RUNNING -> poll()
     :: else ->
         do
-        :: atomic { state == AWAY -> state = RUN; break }
-        :: atomic { state == TAKEN -> state = WANTED }
-            state == RUN;
+        :: atomic { state == BLOCKING -> state = RUNNING; break }
+        :: atomic { state == HELD -> state = HELD_WANTED }
+            state == RUNNING;
             break
         od;
-        settle()
+        poll()
     fi;
     atomic { assert(runs == 0 && !stopped); runs++ }
 }
@@ -150,13 +150,13 @@ inline look_for_leader()
 
 inline leave()
 {
-    atomic { assert(state == RUN); runs-- }
+    atomic { assert(state == RUNNING); runs-- }
 #ifdef BUG_3
     held = 0;
 #endif
 #ifndef BUG_2
     if
-    :: waiting == 0 -> state = AWAY; look_for_leader()
+    :: waiting == 0 -> state = BLOCKING; look_for_leader()
     :: else
     fi;
 #endif
@@ -218,14 +218,14 @@ proctype thread(byte me)
         /* compute; a stop that is under way has to interrupt it */
         assert(runs == 1 && !stopped);
         if
-        :: raised -> runs--; settle(); runs++
+        :: raised -> runs--; poll(); runs++
         :: else
         fi
     :: else -> break
     od;
     /* it is done when a stop that runs is over */
     if
-    :: raised -> runs--; settle(); runs++
+    :: raised -> runs--; poll(); runs++
     :: else
     fi;
     leave()
@@ -240,15 +240,15 @@ proctype leader()
         stops--;
         request = 1;
         if
-        :: state == RUN -> raised = 1
+        :: state == RUNNING -> raised = 1
         :: else
         fi;
         do
         :: arrived = 0;
             if
-            :: atomic { state == AWAY -> state = TAKEN; break }
-            :: state == HERE -> break
-            :: state == RUN ->
+            :: atomic { state == BLOCKING -> state = HELD; break }
+            :: state == PARKED -> break
+            :: state == RUNNING ->
                 atomic { !arrived -> leader_asleep = 1 } unless { arrived };
                 !leader_asleep || arrived
             fi
@@ -258,9 +258,9 @@ proctype leader()
         request = 0;
         atomic {
             if
-            :: state == HERE -> state = RUN
-            :: state == TAKEN -> state = AWAY
-            :: state == WANTED -> state = RUN
+            :: state == PARKED -> state = RUNNING
+            :: state == HELD -> state = BLOCKING
+            :: state == HELD_WANTED -> state = RUNNING
             fi
         }
     :: else -> break
@@ -279,5 +279,5 @@ init
         od
     }
     _nr_pr == 1;
-    assert(state == AWAY && !held && waiting == 0 && yielding == 0)
+    assert(state == BLOCKING && !held && waiting == 0 && yielding == 0)
 }

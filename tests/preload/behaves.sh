@@ -121,14 +121,24 @@ for how in INT:2 QUIT:3 HUP:1 ALRM:14 XCPU:24 RTMIN:34; do
     equal "${how%:*}: exit status" $? $((128 + ${how#*:}))
     equal "${how%:*}: nothing else is said" "$(cat sig.err)" ""
     contains "${how%:*}" "$("$aliquot" info sig.ctf)" "killed"
-    equal "${how%:*}: no directory stays" "$(ls -d aliquot-raw.* 2>/dev/null)" ""
+    equal "${how%:*}: no directory stays" "$(ls -d .aliquot-raw.* 2>/dev/null)" ""
     rm sig.out
 done
+
+# A program that lists its directory sees nothing of the recording.
+mkdir listed
+: >listed/a
+(cd listed && "$aliquot" record -q -- ls) >ls.out 2>ls.err
+equal "ls: what it lists" "$(cat ls.out)" a
+rm -r listed
 
 # What cannot be run.
 "$aliquot" record -o n.ctf -- no-such-program 2>err
 equal "not found" $? 127
 contains "not found" "$(cat err)" "no-such-program: not found"
+cp /bin/true here && "$aliquot" record -o n.ctf -- here 2>err
+equal "of this directory" $? 127
+contains "of this directory" "$(cat err)" "write ./here"
 : >plain && "$aliquot" record -o n.ctf -- ./plain 2>err
 equal "not executable" $? 126
 

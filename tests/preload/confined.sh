@@ -21,7 +21,7 @@ lives() {
             "$confined" "$how")" 0
     equal "$name: output" "$(grep -v '^aliquot' out)" "done"
     equal "$name: check" "$("$aliquot" check t.ctf >/dev/null 2>&1; echo $?)" 0
-    rm -rf aliquot-raw.*
+    rm -rf .aliquot-raw.*
 }
 
 for mode in "--rate=1" "--exact" "--interval=4K" "--rate=1 --follow" \

@@ -285,7 +285,7 @@ contains "record: what is no trace: said" "$(cat err)" \
 MEMTRACE=late "$aliquot" record -q -- sh -c 'echo precious >late' 2>err
 equal "record: made meanwhile" "$(cat late)" precious
 contains "record: made meanwhile" "$(cat err)" "1 recording stays in"
-rm -r aliquot-raw.*
+rm -r .aliquot-raw.*
 MEMTRACE=late "$aliquot" record -qf -- true
 equal "record -f: whatever it is" "$(head -c 4 late | od -An -tx1)" " c1 1f fc c1"
 equal "all of it" "$("$aliquot" report --json r.ctf | grep -c '"is_exact": true')" 1

@@ -112,6 +112,6 @@ for other in "${others[@]}"; do
     contains "$name, become: the image before" \
         "$(live t.ctf 'become_first@')" "50000 1"
 done
-equal "no directory stays" "$(ls -d aliquot-raw.* 2>/dev/null)" ""
+equal "no directory stays" "$(ls -d .aliquot-raw.* 2>/dev/null)" ""
 
 finish

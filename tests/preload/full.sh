@@ -130,7 +130,7 @@ after "/proc"
 
 # The directory goes away.
 "$aliquot" record --exact -o t.ctf -- \
-    bash -c 'rm -r aliquot-raw.*' 2>"$work/err" >/dev/null
+    bash -c 'rm -r .aliquot-raw.*' 2>"$work/err" >/dev/null
 says "gone" "and what was recorded in it: No such file or directory"
 equal "gone: lines" "$(wc -l <"$work/err")" 1
 after "gone"
@@ -138,7 +138,7 @@ after "gone"
 # Killed before the header was whole: as such a moment leaves the file.
 for size in 0 8192; do
     # shellcheck disable=SC2016
-    "$aliquot" record --exact -q -o t.ctf -- bash -c 'cd aliquot-raw.* &&
+    "$aliquot" record --exact -q -o t.ctf -- bash -c 'cd .aliquot-raw.* &&
         exec truncate -s '$size' x.4194304.0.alqraw' 2>"$work/err" >/dev/null
     rm -f t.bash.*.ctf # which executed the other
     says "killed at $size" "process 4194304 was killed as its recording began"

@@ -140,11 +140,11 @@ disown
 until grep -q lingering linger.out 2>/dev/null; do sleep 0.05; done
 kill -KILL "$recorder"
 while kill -0 "$recorder" 2>/dev/null; do sleep 0.05; done
-raw=$(echo aliquot-raw.*/*.alqraw)
+raw=$(echo .aliquot-raw.*/*.alqraw)
 equal "recorder killed" "$(live "$raw" 'keep_one')" "1000000 1000"
 kill "$("$aliquot" info "$raw" | awk '$1 == "pid" { print $2 }')"
 equal "recorder killed: the program was there still" $? 0
-rm -rf aliquot-raw.*
+rm -rf .aliquot-raw.*
 
 # A program starts a profile of its own, alone and beside the recorder.
 LD_PRELOAD=$build/lib/libaliquot-preload.so "$build/bin/own_profile" >own.out

@@ -29,7 +29,7 @@ sees() {
         </dev/null 2>err >now
     equal "$name: status" $? 0
     mv now out
-    grep -v '	mapped	.*/\(libaliquot-preload.so\|aliquot-raw[^/]*/[^/]*\)$' \
+    grep -v '	mapped	.*/\(libaliquot-preload.so\|\.aliquot-raw[^/]*/[^/]*\)$' \
         out | allowed "$name" | tidy >as
     allowed "$name" <bare | tidy | diff - as >differs
     equal "$name" "$(cat differs)" ""

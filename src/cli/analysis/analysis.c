@@ -310,6 +310,13 @@ links_enter(struct alqi_cli_analysis *a, const struct alqi_cli_chain *chain,
     }
 }
 
+/* A block that lived so long goes into the sums. */
+static inline bool
+is_summed(const struct alqi_cli_analysis *a, double life_us)
+{
+    return !a->options.is_unsummed && life_us >= a->options.min_life_us;
+}
+
 /* Enters a block that died. */
 static inline void
 held_end(struct alqi_cli_analysis *a, const struct alqi_cli_held *h)
@@ -324,7 +331,7 @@ held_end(struct alqi_cli_analysis *a, const struct alqi_cli_held *h)
 
     if (ALQI_UNLIKELY(chain != NULL && watch_of(a) != NULL))
         watch_of(a)->chain(watch_of(a)->arg, id, life_us);
-    if (life_us >= a->options.min_life_us) {
+    if (is_summed(a, life_us)) {
         if (ALQI_UNLIKELY(a->options.blocks != NULL)) {
             block = block_from(a, b, &h->weight, us, h->at_peak);
             block_tell(a, chain, &block);
@@ -643,7 +650,7 @@ object_finish(struct alqi_cli_analysis *a, uint64_t id,
     if (watch_of(a) != NULL)
         left_tell(a, id, &b, chain, gone, at_peak);
     life_us = life_of(&b, chain, gone != NULL ? gone->gone_us : a->end_us);
-    if (life_us < a->options.min_life_us)
+    if (!is_summed(a, life_us))
         return;
     if (a->options.blocks != NULL) {
         block = block_from(a, &b, &w,

@@ -72,6 +72,7 @@ struct alqi_cli_analysis_options {
     const struct alqi_cli_watch *watch; /* or NULL */
     const char *thread;  /* NULL, or only this one's: its index or name */
     double other_lambda; /* estimate.h */
+    bool is_unsummed;    /* filter.c .inv.once: blocks go to watch alone */
 };
 
 /* The block that was freed last: it may live on in the next one. */

@@ -7,9 +7,8 @@
 #include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/analysis/compare.h"
+#include "view/match.h"
 #include "view/significance.h"
-
-enum { KEY_BYTES = 3 * 2048 + 64, KEY_TEXT_BYTES = KEY_BYTES - 1 };
 
 /* Sums of equal numbers in another order. */
 static const double ROUNDING = 1e-9;
@@ -39,107 +38,26 @@ alqi_cli_change_make(struct alqi_cli_change *c, const struct alqi_cli_sum *a,
 
 /* ---- names to match by --------------------------------------------------- */
 
-struct named {
-    char *key;
-    const struct alqi_cli_group *group;
-};
-
 static const char *
-base_name(const char *path)
+program_of(const struct alqi_cli_side *side)
 {
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+    return alqi_ctf_reader_info(side->analysis.reader)->executable;
 }
 
-/* A module's name without what a new build changes. */
-static void
-module_loose(const struct alqi_cli_side *side, const char *module, char *out,
-             size_t capacity)
-{
-    const char *program =
-        base_name(alqi_ctf_reader_info(side->analysis.reader)->executable);
-    const char *so = strstr(module, ".so");
-
-    if (program[0] != '\0' && strcmp(module, program) == 0)
-        snprintf(out, capacity, "[program]");
-    else
-        snprintf(out, capacity, "%.*s",
-                 so != NULL ? (int)(so - module) + 3 : (int)strlen(module),
-                 module);
-}
-
-static void
-key_write(const struct alqi_cli_side *side, const struct alqi_cli_group *g,
-          enum alqi_cli_grouping grouping, bool is_loose, char out[KEY_BYTES])
+static struct alqi_view_name
+name_of(const struct alqi_cli_side *side, const struct alqi_cli_group *g,
+        enum alqi_cli_grouping grouping)
 {
     const struct alqi_cli_names *names = side->analysis.names;
-    const struct alqi_cli_frame *f = &g->frame;
-    const char *function = alqi_cli_names_text(names, f->function);
-    const char *file = alqi_cli_names_text(names, f->file);
-    const char *module = alqi_cli_names_text(names, f->module);
-    char loose[2048];
+    struct alqi_cli_frame f = alqi_cli_frame_masked(&g->frame, grouping);
 
-    if (is_loose) {
-        module_loose(side, module, loose, sizeof loose);
-        module = loose;
-        file = base_name(file);
-    }
-    *out++ = g->is_mapping ? 'm' : 'b';
-    switch (grouping) {
-    case ALQI_CLI_BY_LINE:
-        snprintf(out, KEY_TEXT_BYTES, "%s\x1f%s\x1f%s\x1f%d", function, file,
-                 module, f->line);
-        break;
-    case ALQI_CLI_BY_FUNCTION:
-        snprintf(out, KEY_TEXT_BYTES, "%s\x1f%s\x1f%s", function, file, module);
-        break;
-    case ALQI_CLI_BY_FILE:
-        snprintf(out, KEY_TEXT_BYTES, "%s\x1f%s", file,
-                 file[0] == '\0' ? module : "");
-        break;
-    case ALQI_CLI_BY_MODULE:
-        snprintf(out, KEY_TEXT_BYTES, "%s", module);
-        break;
-    }
-}
-
-static int
-compare_named(const void *left, const void *right)
-{
-    return strcmp(((const struct named *)left)->key,
-                  ((const struct named *)right)->key);
-}
-
-/* Fills and sorts the names of the groups that are not matched yet. */
-static uint32_t
-names_make(const struct alqi_cli_side *side, enum alqi_cli_grouping grouping,
-           bool is_loose, const bool *is_matched, struct named **out)
-{
-    char key[KEY_BYTES];
-    uint32_t n = 0;
-
-    *out = alqi_cli_realloc(NULL, side->groups.n_groups, sizeof **out);
-    for (uint32_t i = 0; i < side->groups.n_groups; i++) {
-        const struct alqi_cli_group *g = &side->groups.groups[i];
-
-        if (is_matched[i])
-            continue;
-        key_write(side, g, grouping, is_loose, key);
-        (*out)[n].key = alqi_cli_realloc(NULL, strlen(key) + 1, 1);
-        strcpy((*out)[n].key, key);
-        (*out)[n++].group = g;
-    }
-    qsort(*out, n, sizeof **out, compare_named);
-    return n;
-}
-
-static void
-names_free(struct named *names, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++)
-        free(names[i].key);
-    free(names);
+    return (struct alqi_view_name){
+        .function = alqi_cli_names_text(names, f.function),
+        .file = alqi_cli_names_text(names, f.file),
+        .module = alqi_cli_names_text(names, f.module),
+        .line = f.line,
+        .is_mapping = g->is_mapping,
+    };
 }
 
 /* ---- matching ------------------------------------------------------------ */
@@ -160,40 +78,23 @@ pair_add(struct alqi_cli_comparison *c, const struct alqi_cli_group *a,
     c->n_pairs++;
 }
 
-static uint32_t
-run_length(const struct named *names, uint32_t from, uint32_t n)
+static _Noreturn void
+no_memory(uint32_t n_sites)
 {
-    uint32_t i = from + 1;
-
-    while (i < n && strcmp(names[i].key, names[from].key) == 0)
-        i++;
-    return i - from;
+    alqi_cli_say("out of memory for %u sites", n_sites);
+    exit(ALQI_CLI_UNREADABLE);
 }
 
-/* Pairs equal names that stand once on each side. */
-static void
-match(struct alqi_cli_comparison *c, bool is_loose, bool *a_matched,
-      bool *b_matched)
+/* To be freed by the caller, names and all. */
+static struct alqi_view_names
+names_make(const struct alqi_cli_side *side, enum alqi_cli_grouping grouping)
 {
-    struct named *x, *y;
-    uint32_t n_x = names_make(c->a, c->grouping, is_loose, a_matched, &x);
-    uint32_t n_y = names_make(c->b, c->grouping, is_loose, b_matched, &y);
+    uint32_t n = side->groups.n_groups;
+    struct alqi_view_name *names = alqi_cli_realloc(NULL, n, sizeof *names);
 
-    for (uint32_t i = 0, k = 0; i < n_x && k < n_y;) {
-        int order = strcmp(x[i].key, y[k].key);
-        uint32_t run_x = run_length(x, i, n_x);
-        uint32_t run_y = run_length(y, k, n_y);
-
-        if (order == 0 && run_x == 1 && run_y == 1) {
-            a_matched[x[i].group - c->a->groups.groups] = true;
-            b_matched[y[k].group - c->b->groups.groups] = true;
-            pair_add(c, x[i].group, y[k].group);
-        }
-        i += order <= 0 ? run_x : 0;
-        k += order >= 0 ? run_y : 0;
-    }
-    names_free(x, n_x);
-    names_free(y, n_y);
+    for (uint32_t i = 0; i < n; i++)
+        names[i] = name_of(side, &side->groups.groups[i], grouping);
+    return (struct alqi_view_names){program_of(side), names, n};
 }
 
 static int
@@ -201,16 +102,16 @@ compare_pairs(const void *left, const void *right, void *arg)
 {
     const struct alqi_cli_pair *p = left, *q = right;
     double x = fabs(p->change.bytes), y = fabs(q->change.bytes);
-    char a[KEY_BYTES], b[KEY_BYTES];
     const struct alqi_cli_comparison *c = arg;
+    const struct alqi_cli_side *a = p->a != NULL ? c->a : c->b;
+    const struct alqi_cli_side *b = q->a != NULL ? c->a : c->b;
+    struct alqi_view_name a_name, b_name;
 
     if (x != y)
         return x > y ? -1 : 1;
-    key_write(p->a != NULL ? c->a : c->b, p->a != NULL ? p->a : p->b,
-              c->grouping, true, a);
-    key_write(q->a != NULL ? c->a : c->b, q->a != NULL ? q->a : q->b,
-              c->grouping, true, b);
-    return strcmp(a, b);
+    a_name = name_of(a, p->a != NULL ? p->a : p->b, c->grouping);
+    b_name = name_of(b, q->a != NULL ? q->a : q->b, c->grouping);
+    return alqi_view_name_order(&a_name, program_of(a), &b_name, program_of(b));
 }
 
 static void
@@ -220,10 +121,8 @@ chances_correct(struct alqi_cli_comparison *c)
 
     for (uint32_t i = 0; i < c->n_pairs; i++)
         p[i] = c->pairs[i].change.chance;
-    if (!alqi_view_holm(p, c->n_pairs)) {
-        alqi_cli_say("out of memory for %u sites", c->n_pairs);
-        exit(ALQI_CLI_UNREADABLE);
-    }
+    if (!alqi_view_holm(p, c->n_pairs))
+        no_memory(c->n_pairs);
     for (uint32_t i = 0; i < c->n_pairs; i++)
         c->pairs[i].change.chance = p[i];
     free(p);
@@ -232,25 +131,27 @@ chances_correct(struct alqi_cli_comparison *c)
 static void
 pairs_make(struct alqi_cli_comparison *c)
 {
-    uint32_t n_a = c->a->groups.n_groups, n_b = c->b->groups.n_groups;
-    bool *a_matched = alqi_cli_realloc(NULL, n_a, sizeof *a_matched);
-    bool *b_matched = alqi_cli_realloc(NULL, n_b, sizeof *b_matched);
+    const struct alqi_cli_groups *x = &c->a->groups, *y = &c->b->groups;
+    struct alqi_view_names a = names_make(c->a, c->grouping);
+    struct alqi_view_names b = names_make(c->b, c->grouping);
+    uint32_t *b_of = alqi_cli_realloc(NULL, a.n, sizeof *b_of);
+    uint32_t *a_of = alqi_cli_realloc(NULL, b.n, sizeof *a_of);
 
-    memset(a_matched, 0, n_a * sizeof *a_matched);
-    memset(b_matched, 0, n_b * sizeof *b_matched);
-    c->pairs = alqi_cli_realloc(NULL, (size_t)n_a + n_b, sizeof *c->pairs);
-    match(c, false, a_matched, b_matched);
-    match(c, true, a_matched, b_matched);
-    for (uint32_t i = 0; i < n_a; i++)
-        if (!a_matched[i])
-            pair_add(c, &c->a->groups.groups[i], NULL);
-    for (uint32_t i = 0; i < n_b; i++)
-        if (!b_matched[i])
-            pair_add(c, NULL, &c->b->groups.groups[i]);
+    c->pairs = alqi_cli_realloc(NULL, (size_t)a.n + b.n, sizeof *c->pairs);
+    if (!alqi_view_match(&a, &b, b_of, a_of))
+        no_memory(a.n + b.n);
+    for (uint32_t i = 0; i < a.n; i++)
+        pair_add(c, &x->groups[i],
+                 b_of[i] != ALQI_VIEW_NO_MATCH ? &y->groups[b_of[i]] : NULL);
+    for (uint32_t i = 0; i < b.n; i++)
+        if (a_of[i] == ALQI_VIEW_NO_MATCH)
+            pair_add(c, NULL, &y->groups[i]);
     qsort_r(c->pairs, c->n_pairs, sizeof *c->pairs, compare_pairs, c);
     chances_correct(c);
-    free(a_matched);
-    free(b_matched);
+    free((void *)a.names);
+    free((void *)b.names);
+    free(b_of);
+    free(a_of);
 }
 
 void

@@ -1,12 +1,7 @@
 /* compare.h -- two analyses side by side, site by site
  *
- * .inv.match  Sites are the same when function, file, line and module are, as
- *             far as the grouping tells them apart, and both are malloc's or
- *             both mmap's.  What is left is matched
- *             once more without what a new build changes: the program's own
- *             name, the version behind ".so", the directory of a source file;
- *             but only where one site of each side has the name that is left.
- *             Addresses and process numbers play no part. */
+ * Sites match by name (view/match.h .inv.match), as far as the grouping tells
+ * them apart. */
 #ifndef ALQI_CLI_ANALYSIS_COMPARE_H
 #define ALQI_CLI_ANALYSIS_COMPARE_H
 

@@ -1,8 +1,14 @@
-/* filter.c -- see filter.h */
+/* filter.c -- see filter.h
+ *
+ * Whether a block passes may depend on its end and on the peak, which come
+ * later.  So each block becomes a row while the trace is read, and the rows are
+ * gone through once after that.
+ *
+ * .inv.once  With a filter a block becomes a row of the index and enters no sum
+ *            of the analysis; without one it enters the sums. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "cli/tool/cli.h"
 #include "cli/analysis/filter.h"
@@ -41,11 +47,12 @@ alqi_cli_filter_begin(struct alqi_cli_filter *f,
 {
     if (f->text == NULL)
         return;
-    f->file = tmpfile();
-    if (f->file == NULL)
+    f->out = open_memstream(&f->bytes, &f->n_bytes);
+    if (f->out == NULL)
         give_up(strerror(errno));
-    f->indexer = alqi_cli_view_indexer_new(analysis, f->file, &f->watch);
+    f->indexer = alqi_cli_view_indexer_new(analysis, f->out, &f->watch);
     options->watch = &f->watch;
+    options->is_unsummed = true;
 }
 
 /* ---- sums ---------------------------------------------------------------- */
@@ -121,15 +128,10 @@ row_enter(struct sifter *s, uint32_t block, uint32_t i)
 }
 
 static void
-sums_replace(struct sifter *s)
+sums_make(struct sifter *s)
 {
     struct alqi_cli_analysis *a = s->a;
 
-    for (uint32_t i = 0; i < a->n_sites; i++)
-        memset(a->sites[i].sums, 0, sizeof a->sites[i].sums);
-    if (a->notes.threads_capacity > 0)
-        memset(a->by_thread, 0,
-               a->notes.threads_capacity * sizeof *a->by_thread);
     for (uint32_t b = 0; b < s->x.n_blocks; b++) {
         if (!alqi_view_rows_read(&s->rows, &s->x, &s->scan, b))
             continue;
@@ -165,7 +167,7 @@ sift(struct sifter *s, const struct alqi_cli_filter *other)
          !alqi_view_scan_run(&s->other, &s->x, &other->filter)))
         give_up("there is no memory");
     s->has_other = other != NULL;
-    sums_replace(s);
+    sums_make(s);
     if (!timeline_replace(s))
         give_up("there is no memory");
     alqi_view_scan_free(&s->scan);
@@ -180,8 +182,6 @@ alqi_cli_filter_end(struct alqi_cli_filter *f, struct alqi_cli_analysis *a,
     static const unsigned char key[ALQI_VIEW_KEY_BYTES];
     struct sifter *s;
     const char *error;
-    void *bytes;
-    long n;
 
     if (f->text == NULL)
         return;
@@ -190,17 +190,14 @@ alqi_cli_filter_end(struct alqi_cli_filter *f, struct alqi_cli_analysis *a,
     s->filter = f;
     s->a = a;
     error = alqi_cli_view_indexer_finish(f->indexer, input, "", key);
-    if (error != NULL || fflush(f->file) != 0 || (n = ftell(f->file)) < 0)
-        give_up(error != NULL ? error : strerror(errno));
-    bytes = mmap(NULL, (size_t)n, PROT_READ, MAP_PRIVATE, fileno(f->file), 0);
-    if (bytes == MAP_FAILED)
-        give_up(strerror(errno));
-    error = alqi_view_index_open(&s->x, bytes, (size_t)n);
+    if (error == NULL && fflush(f->out) != 0)
+        error = strerror(errno);
+    if (error == NULL)
+        error = alqi_view_index_open(&s->x, f->bytes, f->n_bytes);
     if (error != NULL)
         give_up(error);
     sift(s, other);
     alqi_view_index_close(&s->x);
-    munmap(bytes, (size_t)n);
     free(s);
 }
 
@@ -209,9 +206,11 @@ alqi_cli_filter_free(struct alqi_cli_filter *f)
 {
     if (f->indexer != NULL)
         alqi_cli_view_indexer_drop(f->indexer);
-    if (f->file != NULL)
-        fclose(f->file);
+    if (f->out != NULL)
+        fclose(f->out);
+    free(f->bytes);
     alqi_view_query_free(&f->query);
     f->indexer = NULL;
-    f->file = NULL;
+    f->out = NULL;
+    f->bytes = NULL;
 }

@@ -1,7 +1,7 @@
 /* filter.h -- a report of the blocks that pass a filter of the viewer
  *
- * While the analysis reads, an index is made beside it; what passes the filter
- * there takes the place of the analysis's sums.  The peak stays that of all
+ * The analysis reads the trace and sums nothing: an index is made in memory,
+ * and the sums are those of its rows that pass.  The peak stays that of all
  * blocks. */
 #ifndef ALQI_CLI_ANALYSIS_FILTER_H
 #define ALQI_CLI_ANALYSIS_FILTER_H
@@ -20,7 +20,9 @@ struct alqi_cli_filter {
     struct alqi_view_filter filter;
     struct alqi_cli_watch watch;
     struct alqi_cli_view_indexer *indexer;
-    FILE *file; /* of the index */
+    FILE *out;   /* writes the index to memory */
+    char *bytes; /* of the index, when all is written */
+    size_t n_bytes;
 };
 
 /* False when it is no filter, which was said as an error of the option. */

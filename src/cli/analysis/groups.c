@@ -37,30 +37,21 @@ alqi_cli_naming_frame(const struct alqi_cli_frame *frames, uint32_t n_frames)
     return naming > 0 ? naming - 1 : n_frames - 1;
 }
 
-static struct key
-key_of(const struct alqi_cli_frame *f, enum alqi_cli_grouping grouping)
+struct alqi_cli_frame
+alqi_cli_frame_masked(const struct alqi_cli_frame *f,
+                      enum alqi_cli_grouping grouping)
 {
-    struct key key = {0};
+    struct alqi_cli_frame masked = *f;
 
-    switch (grouping) {
-    case ALQI_CLI_BY_LINE:
-        key.line = f->line;
-        __attribute__((fallthrough));
-    case ALQI_CLI_BY_FUNCTION:
-        /* The module too: static functions of the same name are many. */
-        key.function = f->function;
-        key.module = f->module;
-        __attribute__((fallthrough));
-    case ALQI_CLI_BY_FILE:
-        key.file = f->file;
-        if (f->file == ALQI_CLI_NO_NAME)
-            key.module = f->module;
-        break;
-    case ALQI_CLI_BY_MODULE:
-        key.module = f->module;
-        break;
-    }
-    return key;
+    if (grouping != ALQI_CLI_BY_LINE)
+        masked.line = 0;
+    if (grouping >= ALQI_CLI_BY_FILE)
+        masked.function = ALQI_CLI_NO_NAME;
+    if (grouping == ALQI_CLI_BY_FILE && f->file != ALQI_CLI_NO_NAME)
+        masked.module = ALQI_CLI_NO_NAME;
+    if (grouping == ALQI_CLI_BY_MODULE)
+        masked.file = ALQI_CLI_NO_NAME;
+    return masked;
 }
 
 static uint32_t
@@ -86,11 +77,11 @@ static void
 site_enter(struct maker *m, uint32_t index, const struct alqi_cli_frame *frame)
 {
     const struct alqi_cli_site *site = &m->analysis->sites[index];
-    struct key key = key_of(frame, m->grouping);
+    struct alqi_cli_frame f = alqi_cli_frame_masked(frame, m->grouping);
+    struct key key = {f.function, f.file, f.module, f.line, site->is_mapping};
     uint32_t number;
     struct alqi_cli_group *g;
 
-    key.is_mapping = site->is_mapping;
     number = group_of(m, &key);
     g = &m->out->groups[number];
     g->is_mapping = site->is_mapping;

@@ -37,6 +37,10 @@ void alqi_cli_groups_make(struct alqi_cli_groups *groups,
                           enum alqi_cli_measure measure);
 void alqi_cli_groups_free(struct alqi_cli_groups *groups);
 
+/* The part of a frame by which a grouping tells sites apart; the rest is 0. */
+struct alqi_cli_frame alqi_cli_frame_masked(const struct alqi_cli_frame *frame,
+                                            enum alqi_cli_grouping grouping);
+
 /* Index of the frame that names a stack; n_frames >= 1. */
 uint32_t alqi_cli_naming_frame(const struct alqi_cli_frame *frames,
                                uint32_t n_frames);

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/base.h"
+#include "base/defaults.h"
 #include "cli/tool/cli.h"
 #include "cli/export/export.h"
 #include "cli/export/memtrace.h"
@@ -130,7 +131,8 @@ const struct alqi_cli_option alqi_cli_export_options[] = {
      "csv, html: function (default), line, file or module",
      ALQI_CLI_CHOICE(struct request, export.grouping)},
     {0, "max-stacks", "N", NULL,
-     "pprof: merge the rest (default 16000; 0: keep all)",
+     "pprof: merge the rest (default " ALQI_DEFAULT_TEXT(
+         ALQI_CLI_PPROF_STACKS) "; 0: keep all)",
      ALQI_CLI_COUNT(struct request, max_stacks), .most = UINT32_MAX},
     {0, "max-samples", "N", NULL,
      "html: N random blocks (default 300000; 0: all)",

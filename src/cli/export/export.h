@@ -14,11 +14,10 @@
 #define ALQI_CLI_TIME_UNIT_CHOICES "ms B"
 #define ALQI_CLI_WEIGHT_CHOICES "bytes objects samples"
 
-enum {
-    ALQI_CLI_PROGRAM_BYTES = 4096,
-    ALQI_CLI_PPROF_STACKS = 16000 /* the most that Pyroscope takes unless told
-                                   * otherwise                              */
-};
+enum { ALQI_CLI_PROGRAM_BYTES = 4096 };
+
+/* Stacks of a pprof profile: the most that Pyroscope takes by default. */
+#define ALQI_CLI_PPROF_STACKS 16000
 
 enum alqi_cli_pprof_types {
     ALQI_CLI_PPROF_ALL,

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/defaults.h"
 #include "cli/tool/cli.h"
 #include "cli/fleet/push.h"
 #include "cli/live/recorded.h"
@@ -147,7 +148,9 @@ const struct alqi_cli_option alqi_cli_push_options[] = {
      .wants = TIME_WANTED "1 ms at least"},
     {0, "retries", "N", NULL, "how often a profile is sent again; default 5",
      ALQI_CLI_COUNT(PUSH, n_retries), .most = RETRIES_MOST},
-    {0, "max-stacks", "N", NULL, "merge the rest (default 16000; 0: keep all)",
+    {0, "max-stacks", "N", NULL,
+     "merge the rest (default " ALQI_DEFAULT_TEXT(
+         ALQI_CLI_PPROF_STACKS) "; 0: keep all)",
      ALQI_CLI_COUNT(PUSH, max_stacks), .most = UINT32_MAX},
     {0, "max-bytes", "N", NULL,
      "merge more if larger (default 4194304; 0: never)",

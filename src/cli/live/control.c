@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/defaults.h"
 #include "cli/tool/cli.h"
 #include "cli/live/control.h"
 #include "cli/tool/rate.h"
@@ -110,7 +111,7 @@ alqi_cli_state_print(const struct alqi_cli_target *t, const char *reply)
     else if (strcmp(state, "off") == 0)
         printf(": off, nothing is recorded; a start samples one in %s\n",
                rate > 0 ? alqi_cli_text_bytes(ALQI_WORD_BYTES / rate).text
-                        : "512 KiB");
+                        : ALQI_DEFAULT_INTERVAL_TEXT " KiB");
     else
         printf(": %s, %.0f sampled blocks, one in %s, in %s\n",
                alqi_cli_shown(state).text, number(reply, "samples"),

@@ -14,23 +14,6 @@ static const double CHAIN_SHARE = 0.995; /* of its parent: nothing branches */
 
 /* ---- nodes --------------------------------------------------------------- */
 
-/* The part of a site's frame by which a grouping tells sites apart. */
-static struct alqi_cli_frame
-frame_masked(const struct alqi_cli_frame *f, enum alqi_cli_grouping grouping)
-{
-    struct alqi_cli_frame masked = *f;
-
-    if (grouping != ALQI_CLI_BY_LINE)
-        masked.line = 0;
-    if (grouping >= ALQI_CLI_BY_FILE)
-        masked.function = ALQI_CLI_NO_NAME;
-    if (grouping == ALQI_CLI_BY_FILE && f->file != ALQI_CLI_NO_NAME)
-        masked.module = ALQI_CLI_NO_NAME;
-    if (grouping == ALQI_CLI_BY_MODULE)
-        masked.file = ALQI_CLI_NO_NAME;
-    return masked;
-}
-
 static bool
 is_same(const struct alqi_cli_top_node *n, uint32_t parent,
         const struct alqi_cli_frame *f, bool is_mapping)
@@ -122,11 +105,12 @@ static uint32_t
 leaf_from_site(struct alqi_cli_top_tree *t, const struct alqi_cli_frame *frames,
                uint32_t n, bool is_mapping)
 {
-    struct alqi_cli_frame f = frame_masked(&frames[n - 1], t->grouping);
+    struct alqi_cli_frame f =
+        alqi_cli_frame_masked(&frames[n - 1], t->grouping);
     uint32_t node = child(t, 0, &f, is_mapping);
 
     for (uint32_t i = t->grouping >= ALQI_CLI_BY_FILE ? n : n - 1; i-- > 0;) {
-        f = frame_masked(&frames[i], ALQI_CLI_BY_FUNCTION);
+        f = alqi_cli_frame_masked(&frames[i], ALQI_CLI_BY_FUNCTION);
         node = child(t, node, &f, false);
     }
     return node;
@@ -141,7 +125,7 @@ leaf_from_program(struct alqi_cli_top_tree *t,
 
     for (uint32_t i = 0; i < n; i++) {
         struct alqi_cli_frame f =
-            frame_masked(&frames[i], ALQI_CLI_BY_FUNCTION);
+            alqi_cli_frame_masked(&frames[i], ALQI_CLI_BY_FUNCTION);
 
         node = child(t, node, &f, is_mapping && i + 1 == n);
     }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/defaults.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/rate.h"
 #include "cli/record/limit.h"
@@ -18,7 +19,7 @@
 #include "cli/tool/text.h"
 
 #define INTERVAL_LEAST_BYTES 4096.0
-#define INTERVAL_MOST_BYTES (512.0 * 1024)
+#define INTERVAL_MOST_BYTES ALQI_DEFAULT_INTERVAL_BYTES
 
 enum { SAMPLES_AT_LIMIT = 1024, SETTLE_NS = 1000000 };
 

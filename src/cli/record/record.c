@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/defaults.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/launch.h"
 #include "cli/tool/pack.h"
@@ -24,19 +25,11 @@
 #include "cli/tool/text.h"
 #include "wire/raw.h"
 
-enum {
-    EXIT_OURS = 125,
-    EXIT_NOT_EXECUTABLE = 126,
-    EXIT_NOT_FOUND = 127,
-    DEPTH_DEFAULT = 256
-};
+enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
-#define INTERVAL_BYTES_DEFAULT (512.0 * 1024)
-#define MAX_MEMORY_BYTES_DEFAULT (256.0 * 1024 * 1024)
 #define MAX_MEMORY_LEAST (1024.0 * 1024)
 #define RESERVE_LEAST (1024.0 * 1024)
 #define RESERVE_MOST 0x1p40
-#define MEMTRACE_RATE_DEFAULT 1e-6
 #define PROBES_INTERVAL_MOST 0x1p60
 #define LIMIT_LEAST 4096.0
 #define LIMIT_MOST 0x1p60
@@ -80,7 +73,7 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
     {'f', "force", NULL, NULL, "overwrite FILE if it exists",
      ALQI_CLI_FLAG(RUN, is_forced)},
     {0, "interval", "N[K|M|G]", NULL,
-     "mean bytes between two samples; default 512K",
+     "mean bytes between two samples; default " ALQI_DEFAULT_INTERVAL_TEXT "K",
      ALQI_CLI_TAKEN(alqi_cli_interval_take, offsetof(RUN, rate)),
      ALQI_CLI_ALSO(RUN, has_rate)},
     {0, "rate", "R", NULL, "instead: samples per 8-byte word, up to 1 (all)",
@@ -89,14 +82,17 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
     {0, "exact", NULL, NULL, "record every block instead of a sample",
      ALQI_CLI_FLAG(RUN, is_exact)},
     {0, "max-memory", "N[K|M|G]", NULL,
-     "memory for --exact; beyond it sample; default 256M",
+     "memory for --exact; beyond it sample; default " ALQI_DEFAULT_TEXT(
+         ALQI_DEFAULT_MAX_MEMORY_MIB) "M",
      ALQI_CLI_TAKEN(max_memory_take, offsetof(RUN, max_memory_bytes)),
      ALQI_CLI_ALSO(RUN, has_max_memory)},
     {0, "reserve", "N[K|M|G]", NULL,
      "map N bytes at the start, for system-call filters",
      ALQI_CLI_BYTES(RUN, reserve_bytes), .least = RESERVE_LEAST,
      .most = RESERVE_MOST, .wants = "a size from 1M to 1024G"},
-    {0, "depth", "N", NULL, "frames of a call stack; default 256",
+    {0, "depth", "N", NULL,
+     "frames of a call stack; default " ALQI_DEFAULT_TEXT(
+         ALQI_DEFAULT_DEPTH_FRAMES),
      ALQI_CLI_COUNT(RUN, depth), .least = 1, .most = ALQI_RAW_FRAMES_MAX,
      .wants = "a whole number from 1 to 4096"},
     {0, "follow", NULL, NULL,
@@ -112,7 +108,8 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
      ALQI_CLI_FLAG(RUN, has_no_rss)},
     /* Without a value the preload's own interval, which depends on the mode. */
     {0, "probes", "[=N[K|M|G]]", NULL,
-     "also fire USDT probes, one in N bytes; default 512K",
+     "also fire USDT probes, one in N bytes; "
+     "default " ALQI_DEFAULT_INTERVAL_TEXT "K",
      ALQI_CLI_BYTES(RUN, probes_interval_bytes), .least = ALQI_WORD_BYTES,
      .most = PROBES_INTERVAL_MOST, .wants = "a size from 8 on, such as 64K",
      ALQI_CLI_ALSO(RUN, has_probes)},
@@ -147,7 +144,12 @@ program_refuse(const char *name, const struct alqi_cli_program *p)
                       "programs with glibc only";
 
     if (!p->is_found) {
-        alqi_cli_say("record: %s: not found", name);
+        if (strchr(name, '/') == NULL && access(name, X_OK) == 0)
+            alqi_cli_say("record: %s: not found in PATH; for the file of this "
+                         "directory write ./%s",
+                         name, name);
+        else
+            alqi_cli_say("record: %s: not found", name);
         return EXIT_NOT_FOUND;
     }
     if (!p->is_executable) {
@@ -176,7 +178,7 @@ directory_make(struct alqi_cli_record_run *r)
         alqi_cli_say("record: %s: %s", parent, strerror(errno));
         return false;
     }
-    if (snprintf(r->directory, sizeof r->directory, "%s/aliquot-raw.XXXXXX",
+    if (snprintf(r->directory, sizeof r->directory, "%s/.aliquot-raw.XXXXXX",
                  full) >= (int)sizeof r->directory ||
         mkdtemp(r->directory) == NULL) {
         alqi_cli_say("record: cannot make a directory in %s: %s", full,
@@ -319,9 +321,10 @@ run_unrecorded(char **argv, const struct alqi_cli_program *p)
     struct alqi_cli_launch launch = {.argv = argv};
     struct alqi_cli_launched launched;
 
-    alqi_cli_say("record: off: %s is %s, and the dynamic linker loads no "
-                 "profiler into such a program",
-                 p->path, alqi_plat_program_text(p->kind));
+    alqi_cli_say(
+        "record: not recording: %s is %s, and the dynamic linker loads no "
+        "profiler into such a program",
+        p->path, alqi_plat_program_text(p->kind));
     if (!alqi_cli_launch(&launch, &launched))
         return EXIT_OURS;
     if (launched.exec_errno != 0)
@@ -340,7 +343,7 @@ memtrace_honour(struct alqi_cli_record_run *r)
     if (r->output != NULL || path == NULL || *path == '\0')
         return true;
     if (!r->has_rate)
-        r->rate = MEMTRACE_RATE_DEFAULT;
+        r->rate = ALQI_DEFAULT_MEMTRACE_RATE;
     if (!r->has_rate && rate != NULL && *rate != '\0' &&
         !alqi_cli_rate_parse(rate, &r->rate)) {
         alqi_cli_say("record: MEMTRACE_RATE=%s: a number above 0, and 1 at "
@@ -402,10 +405,10 @@ limits_check(struct alqi_cli_record_run *r)
 int
 alqi_cli_record(int argc, char **argv)
 {
-    static struct alqi_cli_record_run r = {
-        .rate = ALQI_WORD_BYTES / INTERVAL_BYTES_DEFAULT,
-        .max_memory_bytes = MAX_MEMORY_BYTES_DEFAULT,
-        .depth = DEPTH_DEFAULT};
+    static struct alqi_cli_record_run r = {.rate = ALQI_DEFAULT_RATE,
+                                           .max_memory_bytes =
+                                               ALQI_DEFAULT_MAX_MEMORY_BYTES,
+                                           .depth = ALQI_DEFAULT_DEPTH_FRAMES};
     static struct alqi_cli_program program;
     struct alqi_cli_launch launch = {0};
     char preload[PATH_MAX];

@@ -4,14 +4,14 @@
 #include <string.h>
 #include <strings.h>
 
+#include <aliquot/limit.h>
+
 #include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/report/limits.h"
 #include "cli/tool/output.h"
 #include "cli/tool/text.h"
 #include "limit/plan.h"
-
-enum { INTERVAL_WORDS = 10000 };
 
 /* More than that between the task and its limit is worth a remark. */
 static const double INACCURATE = 10;
@@ -190,8 +190,8 @@ draw(const struct options *o)
 int
 alqi_cli_limits(int argc, char **argv)
 {
-    struct options o = {
-        .limits = {.interval_words = INTERVAL_WORDS, .probability = 4e-15}};
+    struct options o = {.limits = {.interval_words = ALQ_LIMIT_INTERVAL_WORDS,
+                                   .probability = 4e-15}};
     struct alqi_cli_limits *l = &o.limits;
     int first, status;
 

@@ -4,11 +4,11 @@
 #include "glue/join/profiler.h"
 #include "glue/api/rule.h"
 #include "heap/alloc.h"
-#include "heap/barrier.h"
+#include "heap/write_barrier.h"
 #include "heap/domain.h"
 #include "heap/event.h"
-#include "heap/spawn.h"
-#include "heap/thread.h"
+#include "heap/domain_spawn.h"
+#include "heap/domain_thread.h"
 
 struct alq_domain *
 alq_domain_self(void)
@@ -29,7 +29,8 @@ is_run(struct alq_domain *d)
 {
     if (d == NULL)
         return ALQ_EINVAL;
-    return alqi_heap_thread_runs(d) && !alqi_heap_domain(d)->heap->is_lost &&
+    return alqi_heap_thread_runs(d) &&
+                   !alqi_heap_domain(d)->heap->life.is_lost &&
                    !alqi_heap_event_is_inside(alqi_heap_domain(d))
                ? ALQ_OK
                : ALQ_ESTATE;
@@ -95,7 +96,7 @@ alq_blocking_end(struct alq_thread *thread)
         return ALQ_EINVAL;
     if (alqi_heap_thread_domain() != NULL)
         return ALQ_EBUSY;
-    if (thread->domain->heap->is_lost ||
+    if (thread->domain->heap->life.is_lost ||
         __atomic_exchange_n(&thread->blocks, 0, __ATOMIC_RELAXED) == 0)
         return ALQ_ESTATE;
     alqi_heap_thread_enter(thread);
@@ -111,7 +112,7 @@ alq_thread_attach(struct alq_domain *d, struct alq_thread **out)
         return ALQ_EINVAL;
     if (alqi_heap_thread_domain() != NULL)
         return ALQ_EBUSY;
-    if (alqi_heap_domain(d)->heap->is_lost)
+    if (alqi_heap_domain(d)->heap->life.is_lost)
         return ALQ_ESTATE;
     thread = alqi_heap_thread_add(alqi_heap_domain(d));
     if (thread == NULL)

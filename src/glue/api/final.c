@@ -1,8 +1,8 @@
 /* final.c -- <aliquot/final.h>: arguments checked, then down */
 #include <aliquot/final.h>
 
-#include "heap/alarm.h"
-#include "heap/calls.h"
+#include "heap/final_alarm.h"
+#include "heap/final_run.h"
 #include "heap/final.h"
 
 /* OCaml's tags of a suspension that is forced, is not yet, and was. */
@@ -55,7 +55,7 @@ void
 alq_gc_finalise_release(struct alq_domain *d)
 {
     if (d != NULL)
-        alqi_heap_calls_release(alqi_heap_domain(d));
+        alqi_heap_final_release(alqi_heap_domain(d));
 }
 
 enum alq_status

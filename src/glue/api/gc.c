@@ -1,15 +1,15 @@
 /* gc.c -- <aliquot/gc.h>: arguments checked, then down */
 #include <aliquot/gc.h>
 
-#include "heap/calls.h"
-#include "heap/control.h"
-#include "heap/cycle.h"
+#include "heap/final_run.h"
+#include "heap/param_control.h"
+#include "heap/major_cycle.h"
 #include "heap/event.h"
-#include "heap/pace.h"
+#include "heap/major_pace.h"
 #include "heap/param.h"
-#include "heap/quota.h"
+#include "heap/minor_quota.h"
 #include "heap/stat.h"
-#include "heap/thread.h"
+#include "heap/domain_thread.h"
 #include "plat/stack.h"
 
 enum { STACK_KEPT_BYTES = 131072 };
@@ -20,7 +20,8 @@ static bool
 may_collect(struct alq_domain *d, enum alq_status *why)
 {
     *why = d == NULL ? ALQ_EINVAL : ALQ_ESTATE;
-    return alqi_heap_thread_runs(d) && !alqi_heap_domain(d)->heap->is_lost &&
+    return alqi_heap_thread_runs(d) &&
+           !alqi_heap_domain(d)->heap->life.is_lost &&
            !alqi_heap_event_is_inside(alqi_heap_domain(d));
 }
 
@@ -32,7 +33,7 @@ alq_gc_minor(struct alq_domain *d)
     if (!may_collect(d, &status))
         return status;
     alqi_heap_minor(alqi_heap_domain(d));
-    return alqi_heap_calls_run(alqi_heap_domain(d));
+    return alqi_heap_final_run(alqi_heap_domain(d));
 }
 
 enum alq_status
@@ -43,7 +44,7 @@ alq_gc_major_slice(struct alq_domain *d, uintptr_t n_words)
     if (!may_collect(d, &status))
         return status;
     alqi_heap_major_slice(alqi_heap_domain(d), n_words);
-    return alqi_heap_calls_run(alqi_heap_domain(d));
+    return alqi_heap_final_run(alqi_heap_domain(d));
 }
 
 enum alq_status
@@ -54,7 +55,7 @@ alq_gc_major(struct alq_domain *d)
     if (!may_collect(d, &status))
         return status;
     alqi_heap_major(alqi_heap_domain(d));
-    return alqi_heap_calls_run(alqi_heap_domain(d));
+    return alqi_heap_final_run(alqi_heap_domain(d));
 }
 
 /* A cycle under way does not find what died since it began; the next does. What
@@ -66,15 +67,15 @@ full_major(struct alqi_domain *d, void (*last)(struct alqi_domain *d))
     enum alq_status st = ALQ_OK;
     unsigned i;
 
-    d->counts.forced_majors++;
+    d->sums.counts.forced_majors++;
     for (i = 1; i < CYCLES && st == ALQ_OK; i++) {
         alqi_heap_major(d);
-        st = alqi_heap_calls_run(d);
+        st = alqi_heap_final_run(d);
     }
     if (st != ALQ_OK)
         return st;
     last(d);
-    return alqi_heap_calls_run(d);
+    return alqi_heap_final_run(d);
 }
 
 enum alq_status
@@ -228,7 +229,7 @@ alq_gc_params(const struct alq_domain *d, char *text, size_t size)
         return 0;
     t = domain_of(d)->heap->tuning;
     t.control.minor_heap_size =
-        (intptr_t)(domain_of(d)->fixed_bytes / ALQ_WORD_BYTES);
+        (intptr_t)(domain_of(d)->sizes.fixed_bytes / ALQ_WORD_BYTES);
     return alqi_heap_param_write(&t, text, text == NULL ? 0 : size);
 }
 

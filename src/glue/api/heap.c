@@ -10,11 +10,11 @@
 #include "glue/api/rule.h"
 #include "glue/tracing/trace.h"
 #include "heap/alloc.h"
-#include "heap/barrier.h"
+#include "heap/write_barrier.h"
 #include "heap/domain.h"
 #include "heap/event.h"
-#include "heap/observed.h"
-#include "heap/thread.h"
+#include "heap/observe_calls.h"
+#include "heap/domain_thread.h"
 
 /* ---- domains ------------------------------------------------------------ */
 
@@ -34,7 +34,7 @@ alq_domain_new(const struct alq_domain_config *config, struct alq_domain **out)
     status = alqi_heap_domain_start(config, NULL, &d);
     if (status != ALQ_OK)
         return status;
-    if (!__atomic_exchange_n(&d->heap->has_begun, true, __ATOMIC_RELAXED))
+    if (!__atomic_exchange_n(&d->heap->life.has_begun, true, __ATOMIC_RELAXED))
         alqi_glue_callstack_reset();
     alqi_glue_gc_trace_begin(&d->pub);
     alqi_glue_trace_begin(&d->pub);
@@ -48,13 +48,13 @@ alq_domain_drop(struct alq_domain *d)
 {
     if (d == NULL)
         return ALQ_OK;
-    if (!alqi_heap_thread_runs(d) || alqi_heap_domain(d)->heap->is_lost ||
+    if (!alqi_heap_thread_runs(d) || alqi_heap_domain(d)->heap->life.is_lost ||
         alqi_glue_profiled_is_inside(alqi_heap_domain(d)))
         return ALQ_ESTATE;
     if (alqi_heap_event_is_inside(alqi_heap_domain(d)))
         return ALQ_ESTATE;
     if (alqi_heap_domain(d)->threads.is_spawned ||
-        alqi_heap_domain(d)->live.n_calls > 0 ||
+        alqi_heap_domain(d)->weak_phase.n_calls > 0 ||
         alqi_heap_domain(d)->threads.all->next != NULL)
         return ALQ_EBUSY;
     alqi_heap_domain_end(alqi_heap_domain(d));
@@ -85,7 +85,7 @@ small_hit(struct alqi_domain *d, uintptr_t header)
 {
     const struct alqi_stack_regs caller = alqi_stack_regs_of_caller();
 
-    return alqi_heap_alloc_hit(d, header, &caller);
+    return alqi_heap_alloc_sample(d, header, &caller);
 }
 
 alq_value
@@ -94,7 +94,8 @@ alq_alloc_small_slow(struct alq_domain *d, uintptr_t header)
     ALQI_RULE_RUN(d);
     if (d == NULL || !is_small(header))
         return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL);
-    if (alqi_heap_observed_is_hit(alqi_heap_domain(d), alqi_heap_words(header)))
+    if (alqi_heap_observed_is_sampled(alqi_heap_domain(d),
+                                      alqi_heap_words(header)))
         return small_hit(alqi_heap_domain(d), header);
     return alqi_heap_alloc(alqi_heap_domain(d), header);
 }
@@ -108,7 +109,7 @@ several_crowded(struct alqi_domain *d, unsigned n_blocks,
     unsigned i;
 
     for (i = 0; i < n_blocks; i++) {
-        f.blocks[i] = alqi_heap_alloc_crowded(d, headers[i]);
+        f.blocks[i] = alqi_heap_alloc_fragmented(d, headers[i]);
         if (f.blocks[i] == ALQ_NULL)
             return 0;
     }
@@ -131,7 +132,7 @@ alq_alloc_several_slow(struct alq_domain *d, unsigned n_blocks,
     if (i < n_blocks || words == 0 || words > ALQI_HEAP_CLASS_WORDS_MAX)
         return alqi_heap_fail(alqi_heap_domain(d), ALQ_EINVAL) != ALQ_NULL;
     at = alqi_heap_room(alqi_heap_domain(d), headers, n_blocks, words, NULL);
-    if (at == ALQI_HEAP_ROOM_CROWDED)
+    if (at == ALQI_HEAP_ROOM_FRAGMENTED)
         return several_crowded(alqi_heap_domain(d), n_blocks, headers, out);
     if (at == 0)
         return 0;

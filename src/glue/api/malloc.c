@@ -11,7 +11,7 @@ alq_malloc_poll(void)
     enum alq_status status = ALQ_OK;
 
     if (l != NULL)
-        status = l->api->fence_poll();
+        status = l->api->limit_trigger_poll();
     return status;
 }
 

@@ -5,15 +5,15 @@
 
 #include <aliquot/observe.h>
 
-#include "heap/census.h"
+#include "heap/stat_census.h"
 #include "heap/event.h"
-#include "heap/thread.h"
+#include "heap/domain_thread.h"
 
 /* A forked process, where a thread that is not there may hold the lock. */
 static bool
 is_lost(const struct alq_domain *d)
 {
-    return ((const struct alqi_domain *)d)->heap->is_lost;
+    return ((const struct alqi_domain *)d)->heap->life.is_lost;
 }
 
 /* ---- listeners ---------------------------------------------------------- */

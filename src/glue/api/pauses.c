@@ -3,7 +3,7 @@
 
 #include <aliquot/observe.h>
 
-#include "heap/pause.h"
+#include "heap/stat_pause.h"
 
 enum { STEPS = ALQI_HEAP_PAUSE_STEPS };
 

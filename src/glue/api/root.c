@@ -2,20 +2,20 @@
 #include <aliquot/root.h>
 
 #include "glue/api/rule.h"
-#include "heap/cycle.h"
+#include "heap/major_cycle.h"
 #include "heap/event.h"
 #include "heap/list.h"
 #include "heap/pin.h"
 #include "heap/root.h"
-#include "heap/stack.h"
-#include "heap/thread.h"
+#include "heap/root_stack.h"
+#include "heap/domain_thread.h"
 #include "heap/weak.h"
 
 /* A forked process, where a thread that is not there may hold the lock. */
 static bool
 is_lost(const struct alq_domain *d)
 {
-    return ((const struct alqi_domain *)d)->heap->is_lost;
+    return ((const struct alqi_domain *)d)->heap->life.is_lost;
 }
 
 enum alq_status

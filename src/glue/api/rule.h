@@ -11,7 +11,7 @@
 #ifndef ALQI_GLUE_API_RULE_H
 #define ALQI_GLUE_API_RULE_H
 
-#include "heap/thread.h"
+#include "heap/domain_thread.h"
 
 /* Says why the calling thread must not call `function`, and aborts. */
 _Noreturn void alqi_glue_rule_run_broken(const struct alq_domain *d,

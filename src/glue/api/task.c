@@ -10,7 +10,7 @@
 #include "glue/join/malloc_limiter.h"
 #include "glue/join/task.h"
 #include "heap/domain.h"
-#include "heap/thread.h"
+#include "heap/domain_thread.h"
 #include "plat/stack.h"
 
 static struct alqi_limit_thread *

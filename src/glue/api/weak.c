@@ -3,7 +3,7 @@
 
 #include "glue/api/rule.h"
 #include "heap/alloc.h"
-#include "heap/weakref.h"
+#include "heap/weak_access.h"
 
 static const enum alqi_heap_weak_kind WEAK = ALQI_HEAP_WEAK;
 static const enum alqi_heap_weak_kind EPHE = ALQI_HEAP_EPHE;

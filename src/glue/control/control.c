@@ -15,6 +15,7 @@
  *             begins. */
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,18 +26,19 @@
 #include <aliquot/gc.h>
 
 #include "base/base.h"
+#include "base/defaults.h"
 #include "glue/control/control.h"
 #include "glue/join/malloc_limiter.h"
 #include "glue/join/profiler.h"
 #include "glue/tracing/trace.h"
-#include "heap/summon.h"
+#include "heap/stop_handshake.h"
 #include "plat/plat.h"
 #include "wire/side.h"
 
-#define RATE_DEFAULT (ALQ_WORD_BYTES / (512.0 * 1024))
 #define OUT_DEFAULT "aliquot.%e.%p.heap.ctf"
 
 enum {
+    ALONE_LOOK_MS = 5000,
     ANSWER_MS = 1500,
     STEP_MS = 2,
     NAMES_MOST = 1000, /* of traces, one after the other */
@@ -61,8 +63,7 @@ static struct {
     double next_rate;      /* of a start that gives none; 0: as before */
     char place[ALQI_TRACING_PATH_BYTES];
     uint64_t heap_bytes, minor_collections, major_collections;
-    _Atomic(bool) is_hurried;
-} control;
+} control = {.lock = ALQI_PLAT_LOCK(GLUE_JOB)};
 
 /* ---- names --------------------------------------------------------------- */
 
@@ -129,7 +130,7 @@ trace_begin(struct alq_domain *d, const struct job *job)
     static char path[ALQI_TRACING_PATH_BYTES]; /* .inv.job */
     struct alq_trace_config config = {
         .path = path,
-        .rate = job->rate > 0 ? job->rate : RATE_DEFAULT,
+        .rate = job->rate > 0 ? job->rate : ALQI_DEFAULT_RATE,
     };
     enum alq_status status;
 
@@ -235,12 +236,14 @@ counters_take(struct alq_domain *d)
 static void
 answer(struct alqi_domain *d)
 {
-    alqi_glue_control_serve_owed();
+    if (ALQI_UNLIKELY(alqi_control_state(&alqi_glue_control_server) ==
+                      ALQI_CONTROL_OWED))
+        (void)alqi_control_open(&alqi_glue_control_server, NULL);
     counters_take(&d->pub);
     if (job_serve(d)) {
-        alqi_heap_summon_all_sigsafe(); /* .inv.all */
+        alqi_heap_handshake_request_all_sigsafe(); /* .inv.all */
     } else if (!alqi_glue_trace_join(&d->pub)) {
-        alqi_heap_summon_sigsafe(d);
+        alqi_heap_handshake_request_sigsafe(d);
     }
 }
 
@@ -250,7 +253,8 @@ alqi_glue_control_answer(struct alqi_domain *d)
     bool was;
 
     if (alqi_glue_profiled_is_inside(d)) {
-        alqi_heap_summon_sigsafe(d); /* when it is out of its callback */
+        /* It is served when the callback has returned. */
+        alqi_heap_handshake_request_sigsafe(d);
         return;
     }
     /* A task of malloc's may be left where it allocates. */
@@ -273,7 +277,7 @@ step_wait(void)
 static bool
 is_late(uint64_t since_ns)
 {
-    return atomic_load(&control.is_hurried) ||
+    return atomic_load(&alqi_glue_control_server.is_closing) ||
            alqi_plat_mono_ns_sigsafe() - since_ns >
                (uint64_t)ANSWER_MS * 1000000;
 }
@@ -320,7 +324,7 @@ job_post(const struct alqi_request *r)
         control.state = POSTED;
     }
     alqi_plat_unlock(&control.lock);
-    alqi_heap_summon_all_sigsafe();
+    alqi_heap_handshake_request_all_sigsafe();
 }
 
 /* False, and why: it failed. */
@@ -364,7 +368,7 @@ job_cancel(void)
 static size_t
 put(char *said, size_t n, const char *key, const char *value)
 {
-    return alqi_side_put(said, ALQI_GLUE_SAID_BYTES, n, key, value);
+    return alqi_side_put(said, ALQI_CONTROL_TEXT_BYTES, n, key, value);
 }
 
 static size_t
@@ -413,7 +417,7 @@ state_say(char *said)
     note_take();
     said[0] = '\0';
     n = put(said, 0, "state", state_word(&look, is_traced, is_waiting));
-    snprintf(text, sizeof text, "%.17g", rate > 0 ? rate : RATE_DEFAULT);
+    snprintf(text, sizeof text, "%.17g", rate > 0 ? rate : ALQI_DEFAULT_RATE);
     n = put(said, n, "rate", text);
     n = put_counters(said, n);
     if (control.note[0] != '\0')
@@ -445,7 +449,7 @@ pause_trace(char *said)
         step_wait();
     if (status == ALQ_OK || status == ALQ_ENOTRUN)
         return true;
-    snprintf(said, ALQI_GLUE_SAID_BYTES,
+    snprintf(said, ALQI_CONTROL_TEXT_BYTES,
              "the trace is being changed at this moment; ask again");
     return false;
 }
@@ -461,8 +465,8 @@ rate_change(const struct alqi_request *r, char *said)
     return true;
 }
 
-bool
-alqi_glue_control_obey(const struct alqi_request *r, char *said)
+static bool
+obey(const struct alqi_request *r, char *said)
 {
     bool is_so = true;
 
@@ -478,10 +482,11 @@ alqi_glue_control_obey(const struct alqi_request *r, char *said)
         break;
     case ALQI_REQUEST_SNAPSHOT:
         (void)alq_trace_flush();
-        alqi_heap_summon_all_sigsafe();
+        alqi_heap_handshake_request_all_sigsafe();
         break;
     case ALQI_REQUEST_STATUS:
-        alqi_heap_summon_all_sigsafe(); /* for the counters of the next */
+        /* The counters that the next status reports. */
+        alqi_heap_handshake_request_all_sigsafe();
         break;
     }
     if (is_so)
@@ -489,11 +494,27 @@ alqi_glue_control_obey(const struct alqi_request *r, char *said)
     return is_so;
 }
 
-void
-alqi_glue_control_hurry(bool is_over)
+static bool
+socket_name(const char *pattern, char name[ALQI_CONTROL_NAME_BYTES])
 {
-    atomic_store(&control.is_hurried, is_over);
+    return alqi_glue_trace_name(pattern, NULL, name, ALQI_CONTROL_NAME_BYTES);
 }
+
+static int
+look_ms(void)
+{
+    return ALONE_LOOK_MS;
+}
+
+static const struct alqi_control_hooks hooks = {
+    .obey = obey,
+    .name = socket_name,
+    .look_ms = look_ms,
+    .thread_create = pthread_create,
+};
+
+struct alqi_control_server alqi_glue_control_server =
+    ALQI_CONTROL_SERVER(&hooks, GLUE_SERVER);
 
 void
 alqi_glue_control_place(const char *path)
@@ -517,7 +538,6 @@ alqi_glue_control_after_fork(bool is_child)
         control.state = NONE;
         control.note[0] = '\0';
         control.place[0] = '\0'; /* the parent's */
-        atomic_store(&control.is_hurried, false);
     }
     alqi_plat_unlock(&control.lock);
 }

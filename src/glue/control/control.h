@@ -1,4 +1,4 @@
-/* control.h -- what is asked of the managed heap from outside
+/* control.h -- requests from outside to the managed heap
  *                                                   [doc/design/control.md] */
 #ifndef ALQI_GLUE_CONTROL_CONTROL_H
 #define ALQI_GLUE_CONTROL_CONTROL_H
@@ -8,37 +8,28 @@
 #include <aliquot/control.h>
 #include <aliquot/heap.h>
 
-#include "wire/request.h"
+#include "control/server.h"
 
-enum { ALQI_GLUE_SAID_BYTES = 8192 };
+/* ---- serve.c ------------------------------------------------------------- */
 
-/* By the environment, or as aliquot record --control asks, the first time.
- * Says what goes wrong. */
+/* Opens the server, the first time, as the environment or aliquot record
+ * --control asks.  Logs what goes wrong. */
 void alqi_glue_control_begin(void);
 
 /* ---- control.c ----------------------------------------------------------- */
 
-/* The server's thread: does it, and writes "state=... ..." to said, or, when it
- * returns false, why not. */
-bool alqi_glue_control_obey(const struct alqi_request *request, char *said);
+extern struct alqi_control_server alqi_glue_control_server;
 
-/* Whether the server's thread is to end: it waits for nobody any more. */
-void alqi_glue_control_hurry(bool is_over);
-
-/* Traces that begin from outside go there, unless the request says where. */
+/* Traces that begin by a request are written to `path`, unless the request
+ * names another. */
 void alqi_glue_control_place(const char *path);
 
-/* A domain's thread does what is asked of it. */
+/* A domain's thread serves the requests that wait for a domain. */
 struct alqi_domain;
 void alqi_glue_control_answer(struct alqi_domain *d);
 
-/* Around a fork: what is held of it is held by the forking thread. */
+/* Around a fork: the forking thread holds the job's lock. */
 void alqi_glue_control_before_fork(void);
 void alqi_glue_control_after_fork(bool is_child);
-
-/* ---- serve.c ----------------------------------------------------- */
-
-/* In a forked child that owes itself a server: now. */
-void alqi_glue_control_serve_owed(void);
 
 #endif

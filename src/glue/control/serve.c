@@ -1,161 +1,32 @@
-/* serve.c -- <aliquot/control.h>: the socket and the thread that serves
- *                                        [plat/door.h, wire/request.h]
+/* serve.c -- <aliquot/control.h>: when the managed heap's control server opens
+ * and closes                                            [control/server.h]
  *
- *   CLOSED --start--> SERVED --stop--> CLOSING --thread's end--> CLOSED
- *                       | fork, in the child
- *                       v
- *                      OWED --a domain's next allocation--> SERVED, or CLOSED
+ * By a call, or by the environment at the first heap.  A forked child opens its
+ * own when a domain next serves requests (control.c), so that a child that
+ * executes another program at once makes no thread.
  *
- * .inv.bounded  One client at a time, CLIENT_MS in all, and what a job takes.
- * .inv.silent   The thread has all signals blocked, runs no domain, and is no
- *               reason for the process to live: when it finds itself alone, the
- *               process exits, as it would have without it.
- * .inv.state    `lock` is of the state; it is held while the door is opened and
- *               the thread made, never while anybody waits for the thread. */
+ * .inv.forked  The server's lock, then control.c's, is held across a fork: the
+ *              child finds no half of either. */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <unistd.h>
 
 #include "base/base.h"
 #include "glue/control/control.h"
 #include "glue/join/preload.h"
 #include "glue/tracing/trace.h"
-#include "heap/summon.h"
-#include "heap/thread.h"
-#include "plat/door.h"
-#include "plat/plat.h"
+#include "heap/stop_handshake.h"
+#include "heap/domain_thread.h"
 
 #define NAME_DEFAULT "@aliquot.heap.%p"
 
-enum { CLIENT_MS = 2000, ALONE_MS = 5000, STACK_BYTES = 256 * 1024 };
-
-enum state { CLOSED, SERVED, CLOSING, OWED };
-
-static struct {
-    struct alqi_plat_lock lock;
-    _Atomic(enum state) state;
-    _Atomic(bool) is_over;
-    struct alqi_plat_door door;
-    pthread_t thread;
-    char pattern[sizeof((struct sockaddr_un *)NULL)->sun_path];
-    bool watches_forks;
-} serve = {.door = ALQI_PLAT_DOOR_SHUT};
-
-/* ---- one client ---------------------------------------------------------- */
-
-static bool
-obey(int client, uint64_t deadline_ns, char *said, bool *is_heard)
-{
-    char line[ALQI_REQUEST_BYTES];
-    struct alqi_request request;
-    const char *wrong;
-
-    *is_heard = true;
-    if (!alqi_plat_guest_is_allowed(client)) {
-        strcpy(said, "only the process's own user and root may control it");
-        return false;
-    }
-    *is_heard = alqi_plat_guest_hear(client, line, sizeof line, deadline_ns);
-    if (!*is_heard)
-        return false;
-    wrong = alqi_request_read(line, &request);
-    if (wrong == NULL)
-        return alqi_glue_control_obey(&request, said);
-    strcpy(said, wrong);
-    return false;
-}
-
-static void
-client_serve(int client)
-{
-    uint64_t deadline_ns =
-        alqi_plat_mono_ns_sigsafe() + (uint64_t)CLIENT_MS * 1000000;
-    char answer[ALQI_REQUEST_ANSWER_BYTES], said[ALQI_GLUE_SAID_BYTES];
-    bool is_heard, is_so = obey(client, deadline_ns, said, &is_heard);
-
-    if (!is_heard)
-        return;
-    alqi_request_answer(answer, is_so, said);
-    deadline_ns = alqi_plat_mono_ns_sigsafe() + (uint64_t)CLIENT_MS * 1000000;
-    alqi_plat_guest_tell(client, answer, deadline_ns);
-}
-
-/* ---- the thread ---------------------------------------------------------- */
-
-static void *
-thread_run(void *arg)
-{
-    (void)arg;
-    prctl(PR_SET_NAME, "aliquot");
-    while (!atomic_load(&serve.is_over)) {
-        int client = alqi_plat_door_wait(&serve.door, ALONE_MS);
-
-        if (client >= 0) {
-            client_serve(client);
-            close(client);
-        } else if (!alqi_plat_has_others()) {
-            exit(0);
-        } else if (!alqi_plat_door_is_ours(&serve.door)) {
-            break; /* the program has closed it */
-        }
-    }
-    return NULL;
-}
-
-/* 0, or errno. */
-static int
-thread_make(void)
-{
-    pthread_attr_t attr;
-    sigset_t all, mask;
-    int error;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &mask);
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, STACK_BYTES);
-    error = pthread_create(&serve.thread, &attr, thread_run, NULL);
-    if (error == EINVAL) /* large thread-local data: the usual size, then */
-        error = pthread_create(&serve.thread, NULL, thread_run, NULL);
-    pthread_attr_destroy(&attr);
-    pthread_sigmask(SIG_SETMASK, &mask, NULL);
-    return error;
-}
-
-/* ---- starting and stopping ------------------------------------------------
- */
-
-static enum alq_status
-open_locked(void)
-{
-    char name[sizeof serve.pattern];
-    int error;
-
-    if (!alqi_glue_trace_name(serve.pattern, NULL, name, sizeof name) ||
-        !alqi_plat_door_name(&serve.door, name))
-        return ALQ_EINVAL;
-    if (!alqi_plat_door_open(&serve.door))
-        return errno == EADDRINUSE ? ALQ_EBUSY : ALQ_EIO;
-    atomic_store(&serve.is_over, false);
-    error = thread_make();
-    if (error != 0) {
-        alqi_plat_door_remove(&serve.door);
-        errno = error;
-        return ALQ_EIO;
-    }
-    atomic_store(&serve.state, SERVED);
-    return ALQ_OK;
-}
+/* ---- fork ---------------------------------------------------------------- */
 
 static void
 before_fork(void)
 {
-    alqi_plat_lock(&serve.lock);
+    alqi_plat_lock(&alqi_glue_control_server.lock);
     alqi_glue_control_before_fork();
 }
 
@@ -163,92 +34,55 @@ static void
 after_fork_parent(void)
 {
     alqi_glue_control_after_fork(false);
-    alqi_plat_unlock(&serve.lock);
+    alqi_plat_unlock(&alqi_glue_control_server.lock);
 }
 
-/* A child that executes another program at once makes no thread. */
 static void
 after_fork_child(void)
 {
+    enum alqi_control_state was = alqi_control_state(&alqi_glue_control_server);
+    bool is_wanted = was == ALQI_CONTROL_OPEN || was == ALQI_CONTROL_OWED;
     struct alqi_domain *d = alqi_heap_thread_domain();
 
-    enum state was = atomic_load(&serve.state);
-
     alqi_glue_control_after_fork(true);
-    if (was == SERVED || was == CLOSING)
-        alqi_plat_door_leave(&serve.door); /* the parent's: it goes on there */
-    if (was == CLOSING)
-        atomic_store(&serve.state, CLOSED);
-    if (was == SERVED) {
-        atomic_store(&serve.state, OWED);
-        if (d != NULL)
-            alqi_heap_summon_sigsafe(d);
-    }
-    alqi_plat_unlock(&serve.lock);
+    alqi_control_fork_child(&alqi_glue_control_server, is_wanted);
+    if (is_wanted && d != NULL)
+        alqi_heap_handshake_request_sigsafe(d);
 }
+
+static void
+forks_watch(void)
+{
+    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+/* ---- by a call ----------------------------------------------------------- */
 
 enum alq_status
 alq_control_start(const char *name)
 {
-    enum alq_status status = ALQ_EBUSY;
+    static pthread_once_t is_watching_forks = PTHREAD_ONCE_INIT;
 
     if (name == NULL)
         name = NAME_DEFAULT;
     if ((name[0] != '@' && name[0] != '/') ||
-        strlen(name) >= sizeof serve.pattern)
+        strlen(name) >= ALQI_CONTROL_NAME_BYTES)
         return ALQ_EINVAL;
-    alqi_plat_lock(&serve.lock);
-    if (atomic_load(&serve.state) == CLOSED ||
-        atomic_load(&serve.state) == OWED) {
-        strcpy(serve.pattern, name);
-        if (!serve.watches_forks)
-            serve.watches_forks = pthread_atfork(before_fork, after_fork_parent,
-                                                 after_fork_child) == 0;
-        alqi_heap_summon_set(alqi_glue_control_answer);
-        status = open_locked();
-    }
-    alqi_plat_unlock(&serve.lock);
-    return status;
+    pthread_once(&is_watching_forks, forks_watch);
+    alqi_heap_handshake_set(alqi_glue_control_answer);
+    return alqi_control_open(&alqi_glue_control_server, name);
 }
 
 enum alq_status
 alq_control_stop(void)
 {
-    enum state was;
-
-    alqi_plat_lock(&serve.lock);
-    was = atomic_load(&serve.state);
-    if (was == SERVED || was == OWED)
-        atomic_store(&serve.state, was == SERVED ? CLOSING : CLOSED);
-    alqi_plat_unlock(&serve.lock);
-    if (was != SERVED)
-        return was == OWED ? ALQ_OK : ALQ_ENOTRUN;
-    atomic_store(&serve.is_over, true);
-    alqi_glue_control_hurry(true);
-    alqi_plat_door_knock(&serve.door);
-    pthread_join(serve.thread, NULL);
-    alqi_plat_door_remove(&serve.door);
-    alqi_glue_control_hurry(false);
-    atomic_store(&serve.state, CLOSED);
-    return ALQ_OK;
-}
-
-void
-alqi_glue_control_serve_owed(void)
-{
-    if (ALQI_LIKELY(atomic_load(&serve.state) != OWED))
-        return;
-    alqi_plat_lock(&serve.lock);
-    if (atomic_load(&serve.state) == OWED && open_locked() != ALQ_OK)
-        atomic_store(&serve.state, CLOSED);
-    alqi_plat_unlock(&serve.lock);
+    return alqi_control_close(&alqi_glue_control_server) ? ALQ_OK : ALQ_ENOTRUN;
 }
 
 __attribute__((destructor)) static void
 at_exit(void)
 {
-    if (atomic_load(&serve.state) == SERVED)
-        alqi_plat_door_unlink(&serve.door);
+    alqi_control_exit(&alqi_glue_control_server);
 }
 
 /* ---- by environment -------------------------------------------------------

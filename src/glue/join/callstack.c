@@ -12,7 +12,7 @@
 #include "glue/join/native.h"
 #include "glue/join/profiler.h"
 #include "heap/domain.h"
-#include "heap/thread.h"
+#include "heap/domain_thread.h"
 #include "stack/intern.h"
 
 /* ---- root frames -------------------------------------------------------- */
@@ -116,7 +116,7 @@ alq_stack_source_set(struct alq_domain *d,
         return ALQ_EINVAL;
     if (!alqi_heap_thread_runs(d))
         return ALQ_ESTATE;
-    if (alqi_heap_domain(d)->heap->n_users > 1)
+    if (alqi_heap_domain(d)->heap->life.n_users > 1)
         return ALQ_EBUSY;
     i = source != NULL ? installed_new(source) : NULL;
     if (source != NULL && i == NULL)

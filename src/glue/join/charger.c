@@ -6,7 +6,7 @@
 #include "glue/join/charger.h"
 #include "glue/join/limited.h"
 #include "glue/join/profiler.h"
-#include "heap/thread.h"
+#include "heap/domain_thread.h"
 
 /* Of a domain, by its slot; touched by the thread that runs it. */
 static struct {

@@ -19,7 +19,7 @@ struct alqi_glue_limiter {
 static inline struct alqi_glue_limiter *
 alqi_glue_limiter_of(const struct alqi_domain *d)
 {
-    return d->fence.arg;
+    return d->limit_trigger.arg;
 }
 
 #endif

@@ -11,11 +11,11 @@
 #include "glue/join/profiler.h"
 #include "glue/join/task.h"
 #include "heap/alloc.h"
-#include "heap/bound.h"
-#include "heap/cycle.h"
-#include "heap/fence.h"
+#include "heap/limit_heap.h"
+#include "heap/major_cycle.h"
+#include "heap/limit_trigger.h"
 #include "heap/observe.h"
-#include "heap/thread.h"
+#include "heap/domain_thread.h"
 #include "plat/plat.h"
 
 /* ---- the subject -------------------------------------------------------- */
@@ -25,7 +25,7 @@ words(void *heap)
 {
     const struct alqi_glue_limiter *l = heap;
 
-    return alqi_heap_fence_position(l->d) + l->offset;
+    return alqi_heap_limit_trigger_position(l->d) + l->offset;
 }
 
 static uint64_t
@@ -43,7 +43,7 @@ collect(void *heap, enum alqi_limit_collection what)
 {
     struct alqi_glue_limiter *l = heap;
 
-    if (l->d->heap->is_lost)
+    if (l->d->heap->life.is_lost)
         return;
     if (what == ALQI_LIMIT_YOUNG) {
         alqi_heap_minor(l->d);
@@ -63,7 +63,7 @@ wake_sigsafe(void *heap)
 {
     struct alqi_glue_limiter *l = heap;
 
-    alqi_heap_fence_wake_sigsafe(l->d);
+    alqi_heap_limit_trigger_wake_sigsafe(l->d);
 }
 
 static void *
@@ -157,7 +157,7 @@ notice(void *arg)
 
     alqi_glue_task_drop_left(&l->t);
     if (alqi_glue_profiled_is_inside(l->d))
-        alqi_heap_fence_wake_sigsafe(l->d);
+        alqi_heap_limit_trigger_wake_sigsafe(l->d);
     else
         alqi_limit_check(&l->t);
 }
@@ -167,9 +167,10 @@ enter(void *arg)
 {
     struct alqi_glue_limiter *l = arg;
 
-    l->offset = l->words - alqi_heap_fence_position(l->d);
+    l->offset = l->words - alqi_heap_limit_trigger_position(l->d);
     changed(l);
-    alqi_heap_fence_wake_sigsafe(l->d); /* much may have happened meanwhile */
+    alqi_heap_limit_trigger_wake_sigsafe(
+        l->d); /* much may have happened meanwhile */
 }
 
 static void
@@ -181,8 +182,8 @@ leave(void *arg)
     l->d->pub.is_interrupted = 0; /* the next thread is another */
 }
 
-static const struct alqi_heap_fence_hooks hooks = {permit, outside, notice,
-                                                   enter, leave};
+static const struct alqi_heap_limit_trigger_hooks hooks = {
+    permit, outside, notice, enter, leave};
 
 /* The thread's trigger as a position of its domain; and what the program looks
  * at. */
@@ -194,7 +195,7 @@ changed(void *heap)
 
     if (at != ALQ_LIMIT_NONE)
         at -= l->offset;
-    alqi_heap_fence_set(l->d, &hooks, l, at, l->t.asks_each_time);
+    alqi_heap_limit_trigger_set(l->d, &hooks, l, at, l->t.asks_each_time);
     l->d->pub.is_interrupted = l->t.is_interrupted;
 }
 
@@ -209,7 +210,8 @@ tell_others(void)
         return;
     alqi_glue_profiler_limits();
     __atomic_store_n(&alqi_limit_wake_all_sigsafe,
-                     alqi_heap_fence_wake_all_sigsafe, __ATOMIC_SEQ_CST);
+                     alqi_heap_limit_trigger_wake_all_sigsafe,
+                     __ATOMIC_SEQ_CST);
 }
 
 void
@@ -221,11 +223,11 @@ alqi_glue_limiter_start(struct alqi_glue_limiter *l, struct alqi_domain *d)
     l->offset = 0;
     l->t.domain = &d->pub;
     tell_others();
-    alqi_heap_fence_set(d, &hooks, l, ALQ_LIMIT_NONE, false);
+    alqi_heap_limit_trigger_set(d, &hooks, l, ALQ_LIMIT_NONE, false);
 }
 
 void
 alqi_glue_limiter_end(struct alqi_glue_limiter *l)
 {
-    alqi_heap_fence_set(l->d, NULL, NULL, ALQ_LIMIT_NONE, false);
+    alqi_heap_limit_trigger_set(l->d, NULL, NULL, ALQ_LIMIT_NONE, false);
 }

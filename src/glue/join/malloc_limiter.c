@@ -1,9 +1,9 @@
 /* malloc_limiter.c -- see malloc_limiter.h: malloc as limit's subject, and
- * limit as the hooks of the preload's fence
+ * limit as the hooks of the preload's limit trigger
  *
- * .inv.place   The fence stands at the nearest of: the trigger, and, while a
- *              limit is open that nothing announces (token, time, what is
- *              alive), so many words from here that nobody waits for long. */
+ * .inv.place   The trigger stands at the nearest of: the frame's trigger, and,
+ * while a limit is open that nothing announces (token, time, what is alive), so
+ * many words from here that nobody waits for long. */
 #include <stdatomic.h>
 
 #include "base/base.h"
@@ -13,9 +13,9 @@
 
 enum { LOOK_WORDS = 2048 };
 
-static const struct alqi_preload_fence_hooks hooks;
+static const struct alqi_preload_limit_trigger_hooks hooks;
 
-/* ---- the fence ---------------------------------------------------------- */
+/* ---- the limit trigger -------------------------------------------------- */
 
 static bool
 looks(const struct alqi_limit_thread *t)
@@ -34,11 +34,12 @@ looks(const struct alqi_limit_thread *t)
 void
 alqi_glue_malloc_limiter_place(struct alqi_glue_malloc_limiter *l)
 {
-    uint64_t now = l->api->fence_words(), at = l->t.trigger_words;
+    uint64_t now = l->api->limit_trigger_words(), at = l->t.trigger_words;
 
     if (looks(&l->t) && now + LOOK_WORDS < at)
         at = now + LOOK_WORDS;
-    (void)l->api->fence_set(&hooks, l, at, l->t.asks_each_time || l->is_woken);
+    (void)l->api->limit_trigger_set(&hooks, l, at,
+                                    l->t.asks_each_time || l->is_woken);
 }
 
 static enum alq_status
@@ -67,7 +68,7 @@ sampled(void *arg, uint64_t n_samples, double interval_words,
                                (double)n_samples * interval_words);
 }
 
-static const struct alqi_preload_fence_hooks hooks = {permit, sampled};
+static const struct alqi_preload_limit_trigger_hooks hooks = {permit, sampled};
 
 /* ---- the subject -------------------------------------------------------- */
 
@@ -76,7 +77,7 @@ words(void *heap)
 {
     const struct alqi_glue_malloc_limiter *l = heap;
 
-    return l->api->fence_words();
+    return l->api->limit_trigger_words();
 }
 
 static uint64_t
@@ -133,7 +134,7 @@ leaves(void *heap, const struct alqi_limit_frame *to)
     if (!alqi_glue_malloc_may_leave(l, to))
         return false;
     l->is_asked = false;
-    l->api->fence_leaves();
+    l->api->limit_trigger_leaves();
     return true;
 }
 
@@ -164,14 +165,14 @@ alqi_glue_malloc_limiter_of(void)
     const struct alqi_preload_api *api =
         atomic_load_explicit(&used, memory_order_relaxed);
 
-    return api != NULL ? api->fence_arg(&hooks) : NULL;
+    return api != NULL ? api->limit_trigger_arg(&hooks) : NULL;
 }
 
 bool
 alqi_glue_malloc_limiter_hold(void)
 {
     struct alqi_glue_malloc_limiter *l = alqi_glue_malloc_limiter_of();
-    bool was = l == NULL || l->is_asked || l->api->fence_hold();
+    bool was = l == NULL || l->is_asked || l->api->limit_trigger_hold();
 
     if (!was)
         l->is_asked = true;
@@ -187,7 +188,7 @@ alqi_glue_malloc_limiter_release(bool was)
     if (l == NULL)
         return;
     l->is_asked = false;
-    l->api->fence_release(was);
+    l->api->limit_trigger_release(was);
 }
 
 enum alq_status
@@ -203,20 +204,20 @@ alqi_glue_malloc_limiter_start(struct alqi_glue_malloc_limiter *l)
     if (l->t.subject == NULL)
         alqi_limit_thread_init(&l->t, &subject, l);
     l->is_woken = l->is_asked = false;
-    status = l->api->fence_set(&hooks, l, ALQ_LIMIT_NONE, false);
+    status = l->api->limit_trigger_set(&hooks, l, ALQ_LIMIT_NONE, false);
     return status == ALQ_EBUSY ? ALQ_ESTATE : status;
 }
 
 void
 alqi_glue_malloc_limiter_end(struct alqi_glue_malloc_limiter *l)
 {
-    (void)l->api->fence_set(NULL, NULL, 0, false);
+    (void)l->api->limit_trigger_set(NULL, NULL, 0, false);
 }
 
 bool
 alqi_glue_malloc_limiter_opens(const struct alqi_glue_malloc_limiter *l)
 {
-    return !l->is_asked && !l->api->fence_is_busy();
+    return !l->is_asked && !l->api->limit_trigger_is_busy();
 }
 
 enum alq_status

@@ -5,12 +5,12 @@
  * each domain sees when it next looks. */
 #include "glue/join/profiler.h"
 #include "heap/stop.h"
-#include "heap/thread.h"
+#include "heap/domain_thread.h"
 
 static bool
 is_run(const struct alqi_domain *d)
 {
-    return alqi_heap_thread_domain() == d && !d->heap->is_lost;
+    return alqi_heap_thread_domain() == d && !d->heap->life.is_lost;
 }
 
 /* Callbacks may have run, or the rates have changed. */
@@ -184,7 +184,7 @@ static struct alqi_glue_profiled *
 caller(struct alqi_domain **d)
 {
     *d = alqi_heap_thread_domain();
-    if (*d == NULL || (*d)->heap->is_lost)
+    if (*d == NULL || (*d)->heap->life.is_lost)
         return NULL;
     return alqi_glue_profiled_get(*d);
 }
@@ -266,7 +266,7 @@ alqi_glue_profile_each(struct alq_profile *profile,
     struct alqi_domain *d = alqi_heap_thread_domain();
     const struct alqi_glue_profiled *t;
 
-    if (d == NULL || d->heap->is_lost)
+    if (d == NULL || d->heap->life.is_lost)
         return ALQ_ESTATE;
     if (alqi_memprof_is_discarded(profile))
         return ALQ_EGONE;

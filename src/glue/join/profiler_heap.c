@@ -12,7 +12,7 @@
 #include "glue/join/malloc_limiter.h"
 #include "glue/join/profiler.h"
 #include "heap/alloc.h"
-#include "heap/observed.h"
+#include "heap/observe_calls.h"
 #include "plat/plat.h"
 
 /* Registers of the caller, where its stack begins. */
@@ -213,8 +213,8 @@ request_done(void *client, struct alqi_domain *d, uintptr_t low)
 
 /* A sample's way, in one piece. */
 static alq_value
-hit(void *client, struct alqi_domain *d, uintptr_t header,
-    const struct alqi_stack_regs *caller)
+sample(void *client, struct alqi_domain *d, uintptr_t header,
+       const struct alqi_stack_regs *caller)
 {
     struct alqi_glue_profiled *t = alqi_glue_profiled_running(d);
     size_t words = alqi_heap_words(header);
@@ -224,16 +224,16 @@ hit(void *client, struct alqi_domain *d, uintptr_t header,
 
     (void)client;
     if (ALQI_UNLIKELY(t == NULL))
-        return alqi_heap_alloc_hit_any(d, header, caller);
-    sample_at = alqi_heap_observed_hit_take(d);
+        return alqi_heap_alloc_sample_any(d, header, caller);
+    sample_at = alqi_heap_observed_sample_take(d);
     code = alqi_memprof_request_one(&t->engine, (uint32_t)words, sample_at,
                                     caller);
     if (ALQI_UNLIKELY(code != 0 ||
                       !alqi_heap_observed_is_undisturbed(d, words)))
-        return alqi_heap_alloc_hit_asked(d, header, answer(t, code));
+        return alqi_heap_alloc_sample_asked(d, header, answer(t, code));
     low = (uintptr_t)d->pub.young_ptr - words * ALQ_WORD_BYTES;
     d->pub.young_ptr = (char *)low;
-    alqi_heap_observed_hit_end(
+    alqi_heap_observed_sample_end(
         d, alqi_memprof_request_done(&t->engine, (void *)low));
     *(alqi_heap_word *)low = header;
     return (alq_value)(low + ALQ_WORD_BYTES);
@@ -386,7 +386,7 @@ domain_start(void *client, struct alqi_domain *d, struct alqi_domain *by)
 
     (void)client;
     if (domain != NULL)
-        alqi_memprof_cycle_set(domain, d->heap->n_cycles);
+        alqi_memprof_cycle_set(domain, d->heap->cycle.n);
     __atomic_store_n(&d->observed.client, domain, __ATOMIC_RELEASE);
     return domain != NULL;
 }
@@ -490,7 +490,7 @@ static const struct alqi_heap_hooks hooks = {
     .skip_words = skip_words,
     .request = request,
     .request_done = request_done,
-    .hit = hit,
+    .sample = sample,
     .request_cancel = request_cancel,
     .direct = direct,
     .unmarshal = unmarshal,

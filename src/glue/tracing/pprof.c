@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/defaults.h"
 #include "glue/join/callstack.h"
 #include "glue/join/native.h"
 #include "glue/tracing/pprof.h"
@@ -21,7 +22,6 @@ enum {
 
 #define STACKS_MOST ((UINT32_C(1) << ROW_BITS) - ALQI_PPROF_FIRST)
 #define BYTES_MOST (UINT64_MAX >> BYTES_SHIFT)
-#define RATE_DEFAULT 0x1p-16
 
 /* .inv.over; those that are, and those that are not. */
 static _Atomic(struct alq_pprof *) kept;
@@ -351,7 +351,7 @@ alq_pprof_start(struct alq_domain *domain,
         return ALQ_ENOMEM;
     p->is_malloc = domain == NULL || domain == alq_thread_tree();
     p->pid = getpid();
-    p->rate = c.rate > 0 ? c.rate : RATE_DEFAULT;
+    p->rate = c.rate > 0 ? c.rate : ALQI_DEFAULT_RATE;
     p->log_miss = log1p(-p->rate);
     p->max_rows =
         (c.max_stacks != 0 ? c.max_stacks : STACKS_DEFAULT) + ALQI_PPROF_FIRST;

@@ -22,11 +22,10 @@
 #include <aliquot/trace.h>
 
 #include "base/base.h"
+#include "base/defaults.h"
 #include "glue/join/preload.h"
 #include "glue/tracing/trace.h"
 #include "glue/tracing/tracing.h"
-
-#define RATE_DEFAULT 1e-6
 
 /* One of the profiles; stays, as the trace does. */
 struct sampling {
@@ -626,7 +625,7 @@ begin_by_memtrace(struct alq_domain *d)
     const char *name = secure_getenv("MEMTRACE");
     struct alq_trace_config config = {0};
     char path[ALQI_TRACING_PATH_BYTES];
-    double rate = RATE_DEFAULT, format = 2;
+    double rate = ALQI_DEFAULT_MEMTRACE_RATE, format = 2;
 
     if (name == NULL || *name == '\0' ||
         !number_get("MEMTRACE_RATE", 0, 1, &rate) ||

@@ -1,0 +1,99 @@
+/* alloc_direct.c -- blocks that are born in the major heap
+ *
+ * A small block takes the next slot of the domain's local allocation buffer
+ * of its class, or a slot of another swept pool; a large one comes from
+ * malloc.  The buffer's scan pointer moves along: such a block is not grey
+ * (promotion does not scan it).
+ *
+ * Keeps .inv.room: A pool is taken only if promotion and the reserve still
+ *   have theirs.
+ * Keeps .inv.snapshot: The block gets the colour of new blocks, so marking
+ *   does not lose it. */
+#include "heap/pool_area.h"
+#include "heap/limit_heap.h"
+#include "heap/pool_class.h"
+#include "heap/alloc_direct.h"
+#include "heap/large.h"
+#include "heap/major_pace.h"
+#include "heap/stat.h"
+#include "heap/major_sweep.h"
+
+static alq_value
+large_try(struct alqi_domain *d, uintptr_t header)
+{
+    alq_value block;
+
+    if (alqi_heap_words(header) > d->heap->area.major_bytes / ALQ_WORD_BYTES ||
+        !alqi_heap_is_within(d, alqi_heap_words(header) * ALQ_WORD_BYTES))
+        return ALQ_NULL;
+    block = alqi_heap_large_new(d, header);
+    if (block == ALQ_NULL || alqi_heap_is_within(d, 0))
+        return block;
+    alqi_heap_large_undo(d); /* another domain has reached the limit */
+    return ALQ_NULL;
+}
+
+/* While others mark, a pool may be read again at any time: fields hold values
+ * before the header says that there is a block. */
+static void
+header_set(struct alqi_domain *d, alqi_heap_word *slot, uintptr_t header)
+{
+    size_t i, n = header >> ALQ_WOSIZE_SHIFT;
+
+    if (d->heap->cycle.phase == ALQI_HEAP_MARK &&
+        alqi_heap_is_scannable(header))
+        for (i = 1; i <= n; i++)
+            __atomic_store_n(&slot[i], ALQ_UNIT, __ATOMIC_RELAXED);
+    __atomic_store_n(slot, header | d->alloc_colour, __ATOMIC_RELEASE);
+}
+
+/* Whether a pool may be taken: enough others are left, even if each domain has
+ * just asked this and takes one. */
+static bool
+has_pool(struct alqi_domain *d)
+{
+    size_t others = __atomic_load_n(&d->heap->n_slots, __ATOMIC_RELAXED);
+    size_t n = __atomic_load_n(&d->heap->area.n_promised, __ATOMIC_RELAXED);
+
+    if (d->pub.status == ALQ_OK)
+        n += d->heap->bound.reserve_bytes / ALQI_HEAP_POOL_BYTES;
+    return alqi_heap_is_within(d, others * ALQI_HEAP_POOL_BYTES) &&
+           alqi_heap_area_ready(&d->heap->area, n + others);
+}
+
+/* In the run that promotion uses, which is as if it had been scanned. */
+static alq_value
+small_try(struct alqi_domain *d, uintptr_t header)
+{
+    bool no_scan = !alqi_heap_is_scannable(header);
+    unsigned c = alqi_heap_class_of(alqi_heap_words(header));
+    struct alqi_heap_lab *lab = &d->copy.labs[no_scan][c];
+    alqi_heap_word *slot;
+
+    if (lab->next == lab->end) {
+        if (d->sweep.lists[no_scan][c].avail == NULL && !has_pool(d))
+            return ALQ_NULL;
+        if (!alqi_heap_sweep_refill(d, c, no_scan))
+            return ALQ_NULL;
+    }
+    slot = (alqi_heap_word *)lab->next;
+    lab->next += (uintptr_t)alqi_heap_class_words[c] * ALQ_WORD_BYTES;
+    lab->scan = lab->counted = lab->next;
+    header_set(d, slot, header);
+    return (alq_value)(slot + 1);
+}
+
+alq_value
+alqi_heap_direct_try(struct alqi_domain *d, uintptr_t header)
+{
+    size_t words = alqi_heap_words(header);
+    alq_value block = words > ALQI_HEAP_CLASS_WORDS_MAX ? large_try(d, header)
+                                                        : small_try(d, header);
+
+    if (block == ALQ_NULL)
+        return block;
+    d->sums.counts.direct_words += words;
+    alqi_heap_pace_direct(d, words);
+    alqi_heap_stat_words(d->heap);
+    return block;
+}

@@ -1,0 +1,48 @@
+/* alloc_direct.h -- blocks born in the major heap
+ *
+ * .inv.room holds: what promotion may need, and the reserve, stay. */
+#ifndef ALQI_HEAP_DIRECT_H
+#define ALQI_HEAP_DIRECT_H
+
+#include "heap/pool_class.h"
+#include "heap/state.h"
+
+/* A block with the header, of colour 0 and at least one field, its fields not
+ * set; ALQ_NULL: no memory.  Does not collect; may finalise what it sweeps. */
+alq_value alqi_heap_direct_try(struct alqi_domain *d, uintptr_t header);
+
+/* Many small ones, quickly: a place for so many words in the open lab, where
+ * nothing is yet; NULL: alqi_heap_direct_try.  That is called now and then, so
+ * what is counted there at once is not counted here.  The fields are set, if
+ * they are scanned by atomic stores, then alqi_heap_direct_publish. */
+static inline alqi_heap_word *
+alqi_heap_direct_place(struct alqi_domain *d, size_t words, bool no_scan)
+{
+    struct alqi_heap_lab *lab;
+    alqi_heap_word *place;
+    unsigned c;
+
+    if (ALQI_UNLIKELY(words > ALQI_HEAP_CLASS_WORDS_MAX))
+        return NULL;
+    c = alqi_heap_class_of(words);
+    lab = &d->copy.labs[no_scan][c];
+    if (ALQI_UNLIKELY(lab->next == lab->end))
+        return NULL;
+    place = (alqi_heap_word *)lab->next;
+    lab->next += (uintptr_t)alqi_heap_class_words[c] * ALQ_WORD_BYTES;
+    lab->scan = lab->counted = lab->next;
+    d->sums.counts.direct_words += words;
+    d->pace.direct_since_slice += words;
+    return place;
+}
+
+/* Others that mark and read the pool again see the fields first. */
+static inline alq_value
+alqi_heap_direct_publish(struct alqi_domain *d, alqi_heap_word *place,
+                         uintptr_t header)
+{
+    __atomic_store_n(place, header | d->alloc_colour, __ATOMIC_RELEASE);
+    return (alq_value)(place + 1);
+}
+
+#endif

@@ -1,0 +1,97 @@
+/* alloc_limit.h -- young_limit, the word that allocation compares with
+ *                                                         [doc/design/heap.md]
+ *
+ * .inv.limit  Any thread may store all ones at any time.  The domain's holder
+ *             alone stores other values, here, and then looks for requests, so
+ *             no request is lost (tests/models/limit.pml). */
+#ifndef ALQI_HEAP_LIMIT_H
+#define ALQI_HEAP_LIMIT_H
+
+#include "heap/limit_trigger_check.h"
+
+/* The owner's next allocation or poll takes the slow way. */
+static inline void
+alqi_heap_alloc_limit_raise(struct alqi_domain *d)
+{
+    __atomic_store_n(&d->pub.young_limit, (char *)UINTPTR_MAX,
+                     __ATOMIC_SEQ_CST);
+}
+
+/* Anybody asks: the flag first, then the limit.  Also in a signal handler. */
+static inline void
+alqi_heap_alloc_limit_request(struct alqi_domain *d, bool *flag)
+{
+    __atomic_store_n(flag, true, __ATOMIC_RELAXED);
+    alqi_heap_alloc_limit_raise(d);
+}
+
+/* Whether it was asked for.  The flag is taken first, then it is served: what
+ * is asked for while it is served is not lost. */
+static inline bool
+alqi_heap_alloc_limit_take(bool *flag)
+{
+    return __atomic_load_n(flag, __ATOMIC_RELAXED) &&
+           __atomic_exchange_n(flag, false, __ATOMIC_SEQ_CST);
+}
+
+static inline bool
+alqi_heap_alloc_limit_is_stop_asked(const struct alqi_domain *d)
+{
+    return __atomic_load_n(&d->heap->stop.request, __ATOMIC_SEQ_CST) != 0;
+}
+
+/* What it is while nobody asks for anything. */
+static inline uintptr_t
+alqi_heap_alloc_limit_of(const struct alqi_domain *d)
+{
+    uintptr_t limit = d->young.slice_trigger > d->young.start
+                          ? d->young.slice_trigger
+                          : d->young.start;
+    uintptr_t fenced = ALQI_UNLIKELY(d->limit_trigger.hooks != NULL)
+                           ? alqi_heap_limit_trigger_address(d)
+                           : 0;
+
+    ALQI_ASSERT(d->observed.trigger == 0 || /* .inv.trigger */
+                (d->observed.trigger > d->young.start - ALQ_WORD_BYTES &&
+                 d->observed.trigger <= (uintptr_t)d->pub.young_ptr));
+    if (limit < d->observed.trigger)
+        limit = d->observed.trigger;
+    return limit < fenced ? fenced : limit;
+}
+
+/* After everything that may have lowered the limit.  Store, then look: these
+ * loads and the store are sequentially consistent, as are those of who asks. */
+static inline void
+alqi_heap_alloc_limit_reset(struct alqi_domain *d)
+{
+    uintptr_t limit = alqi_heap_alloc_limit_of(d);
+
+    __atomic_store_n(&d->pub.young_limit, (char *)limit, __ATOMIC_SEQ_CST);
+    if (alqi_heap_observe_wants(&d->observed) ||
+        __atomic_load_n(&d->requests.want_minor, __ATOMIC_SEQ_CST) ||
+        __atomic_load_n(&d->requests.want_slice, __ATOMIC_SEQ_CST) ||
+        (d->limit_trigger.hooks != NULL &&
+         (d->limit_trigger.asks ||
+          __atomic_load_n(&d->requests.want_notice, __ATOMIC_SEQ_CST))) ||
+        alqi_heap_alloc_limit_is_stop_asked(d) || d->heap->life.is_lost ||
+        __atomic_load_n(&d->requests.want_handshake, __ATOMIC_SEQ_CST) ||
+        d->weak_phase.want_calls || ALQI_HEAP_IS_HARD || alqi_heap_is_quiet(d))
+        alqi_heap_alloc_limit_raise(d);
+}
+
+/* The same, where nothing has been lowered but the trigger since the limit was
+ * set: one that is not all ones says that nobody asks for anything, and who
+ * asks meanwhile makes it another (.inv.limit). */
+static inline void
+alqi_heap_alloc_limit_move(struct alqi_domain *d)
+{
+    char *was = __atomic_load_n(&d->pub.young_limit, __ATOMIC_RELAXED);
+
+    if (ALQI_UNLIKELY(was == (char *)UINTPTR_MAX) || ALQI_HEAP_IS_HARD ||
+        !__atomic_compare_exchange_n(&d->pub.young_limit, &was,
+                                     (char *)alqi_heap_alloc_limit_of(d), false,
+                                     __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+        alqi_heap_alloc_limit_reset(d);
+}
+
+#endif

@@ -1,0 +1,207 @@
+/* domain_orphan.c -- what a domain that ends leaves, and its adoption
+ *
+ * The ending domain pushes one orphan, which was allocated at its start, so
+ * ending needs no memory.  The leader of the next stop takes all orphans
+ * and joins their tables to its own.
+ *
+ * Keeps .inv.handed: In a stop each table has one owner.
+ * Keeps .inv.todo: An orphan with work counts in n_busy until its work is
+ *   adopted. */
+#include <stdlib.h>
+
+#include "heap/pool_class.h"
+#include "heap/weak_phase.h"
+#include "heap/major_mark.h"
+#include "heap/domain_orphan.h"
+#include "heap/pool.h"
+#include "heap/stat_sums.h"
+
+/* ---- pools -------------------------------------------------------------- */
+
+/* What is left of an open run becomes a range again. */
+static void
+lab_close(struct alqi_domain *d, unsigned c, unsigned kind)
+{
+    struct alqi_heap_lab *lab = &d->copy.labs[kind][c];
+    struct alqi_heap_lists *lists = &d->sweep.lists[kind][c];
+    struct alqi_heap_pool *pool = lab->pool;
+    struct alqi_heap_pool **list;
+
+    if (pool == NULL)
+        return;
+    ALQI_ASSERT(lab->scan == lab->next);
+    if (lab->next < lab->end)
+        alqi_heap_pool_range_return(
+            pool, c, (struct alqi_heap_range){lab->next, lab->end});
+    pool->n_free = alqi_heap_pool_count_free(pool);
+    list = pool->first_range != 0 ? &lists->avail : &lists->full;
+    pool->next = *list;
+    *list = pool;
+    *lab = (struct alqi_heap_lab){0};
+}
+
+static void
+pools_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    unsigned kind, c;
+
+    for (kind = 0; kind < 2; kind++)
+        for (c = 0; c < ALQI_HEAP_CLASSES; c++) {
+            lab_close(d, c, kind);
+            o->lists[kind][c] = d->sweep.lists[kind][c];
+            d->sweep.lists[kind][c] = (struct alqi_heap_lists){0};
+        }
+}
+
+/* The shorter of the two lists is walked, for the world stands still. */
+static void
+pools_join(struct alqi_heap_pool **to, struct alqi_heap_pool *from)
+{
+    struct alqi_heap_pool *a = from, *b = *to;
+
+    if (a == NULL)
+        return;
+    if (b == NULL) {
+        *to = from;
+        return;
+    }
+    while (a->next != NULL && b->next != NULL) {
+        a = a->next;
+        b = b->next;
+    }
+    if (b->next == NULL) {
+        b->next = from;
+    } else {
+        a->next = *to;
+        *to = from;
+    }
+}
+
+static void
+pools_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    unsigned kind, c;
+
+    for (kind = 0; kind < 2; kind++)
+        for (c = 0; c < ALQI_HEAP_CLASSES; c++) {
+            struct alqi_heap_lists *to = &d->sweep.lists[kind][c];
+
+            pools_join(&to->avail, o->lists[kind][c].avail);
+            pools_join(&to->full, o->lists[kind][c].full);
+            pools_join(&to->unswept, o->lists[kind][c].unswept);
+            pools_join(&to->unswept_full, o->lists[kind][c].unswept_full);
+        }
+    if (!o->done) { /* the sweeper may stand behind them */
+        d->sweep.kind = 0;
+        d->sweep.size_class = 0;
+    }
+}
+
+/* ---- large blocks ------------------------------------------------------- */
+
+static void
+large_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    o->large.all = d->large.all;
+    o->large.unswept = d->large.unswept;
+    d->large.all = d->large.unswept = NULL;
+}
+
+static void
+large_join(struct alqi_heap_large **to, struct alqi_heap_large *from)
+{
+    struct alqi_heap_large *a = from, *b = *to;
+
+    if (a == NULL)
+        return;
+    if (b == NULL) {
+        *to = from;
+        return;
+    }
+    while (a->next != NULL && b->next != NULL) {
+        a = a->next;
+        b = b->next;
+    }
+    if (b->next == NULL) {
+        b->next = from;
+    } else {
+        a->next = *to;
+        *to = from;
+    }
+}
+
+static void
+large_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    large_join(&d->large.all, o->large.all);
+    large_join(&d->large.unswept, o->large.unswept);
+}
+
+/* ---- work --------------------------------------------------------------- */
+
+/* Work that is left keeps its count in `todo`. */
+static void
+work_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    alqi_heap_mark_leave(d, o);
+    o->done = d->done;
+    o->sums = d->sums;
+}
+
+/* n mark stacks, todo -= n; and the adopter is not done. */
+static void
+work_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    if (o->done)
+        return;
+    alqi_heap_mark_undone(d);
+    __atomic_sub_fetch(&d->heap->cycle.n_busy, 1, __ATOMIC_SEQ_CST);
+}
+
+/* ---- all ---------------------------------------------------------------- */
+
+static void
+hand_over(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    pools_leave(d, o);
+    large_leave(d, o);
+    alqi_heap_weak_phase_leave(d, o);
+    work_leave(d, o);
+}
+
+static void
+adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    pools_adopt(d, o);
+    large_adopt(d, o);
+    alqi_heap_weak_phase_adopt(d, o);
+    work_adopt(d, o);
+    alqi_heap_sums_add(&d->heap->totals.ended, &o->sums);
+    alqi_heap_mark_adopt(d, o); /* frees it, some time */
+}
+
+void
+alqi_heap_orphan_leave(struct alqi_domain *d)
+{
+    struct alqi_heap_orphan *o = d->orphan;
+
+    ALQI_ASSERT(d->state == ALQI_HEAP_ENDING && d->remembered.n == 0);
+    d->orphan = NULL;
+    hand_over(d, o);
+    o->next = __atomic_load_n(&d->heap->orphans, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&d->heap->orphans, &o->next, o, true,
+                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        continue;
+}
+
+void
+alqi_heap_orphan_adopt(struct alqi_domain *d)
+{
+    struct alqi_heap_orphan *next,
+        *o = __atomic_exchange_n(&d->heap->orphans, NULL, __ATOMIC_ACQUIRE);
+
+    for (; o != NULL; o = next) {
+        next = o->next;
+        adopt(d, o);
+    }
+}

@@ -1,0 +1,22 @@
+/* domain_orphan.h -- what a domain leaves behind when it ends
+ * [doc/design/heap.md]
+ *
+ * .inv.handed  In a stop each table of a domain, and of one that ended, has one
+ *              owner that takes part: the leader waits for ENDING and adopts
+ *              before any share is done (tests/models/ending.pml).
+ *
+ * A part of the heap that keeps something a domain has a line in hand_over and
+ * one in adopt (domain_orphan.c), and a field in struct alqi_heap_orphan. */
+#ifndef ALQI_HEAP_ORPHAN_H
+#define ALQI_HEAP_ORPHAN_H
+
+#include "heap/state.h"
+
+/* Of a domain that is ENDING and has nothing young.  d->orphan is used up. */
+void alqi_heap_orphan_leave(struct alqi_domain *d);
+
+/* All that was left becomes d's.  In a stop, before its shares; or nobody else
+ * uses the heap. */
+void alqi_heap_orphan_adopt(struct alqi_domain *d);
+
+#endif

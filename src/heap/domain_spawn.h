@@ -1,0 +1,22 @@
+/* domain_spawn.h -- a domain on a thread of its own, with an argument and a
+ * result */
+#ifndef ALQI_HEAP_SPAWN_H
+#define ALQI_HEAP_SPAWN_H
+
+#include <aliquot/domain.h>
+
+#include "heap/state.h"
+
+/* As alq_domain_spawn; `by` is the domain that the calling thread runs. */
+enum alq_status alqi_heap_spawn(struct alqi_domain *by, alq_domain_fn *fn,
+                                alq_value arg, void *data,
+                                const struct alq_domain_config *config,
+                                struct alq_child **out);
+
+/* The result, when the child has ended; ALQ_ESTATE: `by` is the child. */
+enum alq_status alqi_heap_join(struct alqi_domain *by, struct alq_child *child,
+                               alq_value *result);
+
+void alqi_heap_child_drop(struct alq_child *child);
+
+#endif

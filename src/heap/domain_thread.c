@@ -1,0 +1,242 @@
+/* domain_thread.c -- the threads of a domain take turns
+ *
+ * The word `held` says that some thread runs the domain.  A thread that
+ * leaves wakes one that waits and passes the domain on RUNNING; if none
+ * waits the domain becomes BLOCKING.  `turns` counts the changes: a thread
+ * that yields sleeps until another has had its turn
+ * (tests/models/threads.pml).
+ *
+ * Keeps .inv.own: The thread that holds the domain runs it.
+ * Keeps .inv.frozen: A conservative thread notes its stack before it leaves.
+ * Keeps .inv.quiet: While no thread runs the domain its limit is raised. */
+#include <stdlib.h>
+
+#include "heap/write_barrier.h"
+#include "heap/limit_trigger_check.h"
+#include "heap/alloc_limit.h"
+#include "heap/list.h"
+#include "heap/observe_calls.h"
+#include "heap/root_stack.h"
+#include "heap/root_stale.h"
+#include "heap/stop.h"
+#include "heap/domain_thread.h"
+#include "plat/wait.h"
+
+__thread struct alqi_domain *alqi_heap_thread_current
+    __attribute__((tls_model("initial-exec")));
+
+static __thread const struct alqi_domain *left
+    __attribute__((tls_model("initial-exec")));
+
+bool
+alqi_heap_thread_is_blocking(const struct alqi_domain *d)
+{
+    return left == d;
+}
+
+/* `running` is set, or is NULL: .inv.quiet of glue/api/rule.h. */
+static void
+quiet_changed(struct alqi_domain *d)
+{
+    left = d->threads.running == NULL ? d : NULL;
+    if (ALQI_CHECKS == 0)
+        return;
+    alqi_heap_barrier_phase(d);
+    alqi_heap_alloc_limit_reset(d);
+}
+
+/* ---- whose turn it is --------------------------------------------------- */
+
+static bool
+hold_try(struct alqi_heap_threads *t)
+{
+    uint32_t idle = 0;
+
+    return __atomic_compare_exchange_n(&t->held, &idle, 1, false,
+                                       __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+
+static void
+hold(struct alqi_heap_threads *t)
+{
+    if (!hold_try(t)) {
+        __atomic_add_fetch(&t->waiting, 1, __ATOMIC_SEQ_CST);
+        while (!hold_try(t))
+            alqi_plat_sleep(&t->held, 1);
+        __atomic_sub_fetch(&t->waiting, 1, __ATOMIC_SEQ_CST);
+    }
+    __atomic_add_fetch(&t->turns, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&t->yielding, __ATOMIC_SEQ_CST) > 0)
+        alqi_plat_wake(&t->turns, UINT32_MAX);
+}
+
+static bool
+is_waited_for(struct alqi_heap_threads *t)
+{
+    return __atomic_load_n(&t->waiting, __ATOMIC_SEQ_CST) > 0;
+}
+
+static void
+let_go(struct alqi_heap_threads *t)
+{
+    __atomic_store_n(&t->held, 0, __ATOMIC_SEQ_CST);
+    if (is_waited_for(t))
+        alqi_plat_wake(&t->held, 1);
+}
+
+/* ---- entering and leaving ----------------------------------------------- */
+
+static void
+frames_in(struct alqi_domain *d, struct alq_thread *thread)
+{
+    d->threads.running = thread;
+    d->pub.frames = thread->frames;
+    d->pub.status = thread->status;
+    thread->frames = NULL;
+    alqi_heap_thread_current = d;
+    quiet_changed(d);
+    alqi_heap_observed_switch(d);
+}
+
+static void
+frames_out(struct alqi_domain *d, struct alq_thread *thread)
+{
+    d->threads.running = NULL;
+    thread->frames = d->pub.frames;
+    thread->status = d->pub.status;
+    d->pub.frames = NULL;
+    alqi_heap_thread_current = NULL;
+    quiet_changed(d);
+}
+
+void
+alqi_heap_thread_enter(struct alq_thread *thread)
+{
+    struct alqi_domain *d = thread->domain;
+
+    hold(&d->threads);
+    if (__atomic_load_n(&d->state, __ATOMIC_SEQ_CST) == ALQI_HEAP_RUNNING)
+        alqi_heap_stop_poll(d); /* it was passed on */
+    else
+        alqi_heap_stop_come_back(d);
+    frames_in(d, thread);
+    alqi_heap_limit_trigger_enter(d);
+    alqi_heap_stale_back(thread);
+    alqi_heap_stale(d, true);
+}
+
+struct alq_thread *
+alqi_heap_thread_leave(struct alqi_domain *d)
+{
+    struct alq_thread *thread = d->threads.running;
+
+    alqi_heap_limit_trigger_leave(d);
+    frames_out(d, thread);
+    alqi_heap_stale_leave(thread);
+    if (thread->stack != NULL)
+        alqi_heap_stack_leave(thread);
+    if (!is_waited_for(&d->threads))
+        alqi_heap_stop_leave(d);
+    let_go(&d->threads);
+    return thread;
+}
+
+/* Until another thread has got the domain once. */
+static void
+let_another(struct alqi_domain *d)
+{
+    struct alqi_heap_threads *t = &d->threads;
+    struct alq_thread *thread;
+    uint32_t turn;
+
+    __atomic_add_fetch(&t->yielding, 1, __ATOMIC_SEQ_CST);
+    turn = __atomic_load_n(&t->turns, __ATOMIC_SEQ_CST);
+    thread = alqi_heap_thread_leave(d);
+    while (__atomic_load_n(&t->turns, __ATOMIC_SEQ_CST) == turn)
+        alqi_plat_sleep(&t->turns, turn);
+    __atomic_sub_fetch(&t->yielding, 1, __ATOMIC_SEQ_CST);
+    alqi_heap_thread_enter(thread);
+}
+
+void
+alqi_heap_thread_yield(struct alqi_domain *d)
+{
+    if (is_waited_for(&d->threads))
+        let_another(d);
+}
+
+void
+alqi_heap_thread_wait_alone(struct alqi_domain *d)
+{
+    while (d->threads.all->next != NULL)
+        let_another(d);
+}
+
+/* ---- a domain's threads ------------------------------------------------- */
+
+/* Who runs the domain changes the list. */
+struct alq_thread *
+alqi_heap_thread_add(struct alqi_domain *d)
+{
+    struct alq_thread *thread = calloc(1, sizeof *thread);
+
+    if (thread == NULL)
+        return NULL;
+    thread->domain = d;
+    alqi_heap_thread_enter(thread);
+    ALQI_HEAP_LIST_ADD(d->threads.all, thread);
+    return thread;
+}
+
+/* The first one is part of the domain. */
+static void
+thread_free(struct alqi_domain *d, struct alq_thread *thread)
+{
+    if (thread != &d->threads.first)
+        free(thread);
+}
+
+void
+alqi_heap_thread_remove(struct alq_thread *thread)
+{
+    struct alqi_domain *d = thread->domain;
+
+    alqi_heap_observed_thread_end(d, thread);
+    ALQI_HEAP_LIST_REMOVE(thread);
+    alqi_heap_stack_end(thread);
+    alqi_heap_thread_leave(d);
+    thread_free(d, thread);
+}
+
+static void
+first_add(struct alqi_domain *d)
+{
+    struct alq_thread *first = &d->threads.first;
+
+    first->domain = d;
+    ALQI_HEAP_LIST_ADD(d->threads.all, first);
+}
+
+void
+alqi_heap_thread_await(struct alqi_domain *d)
+{
+    d->threads.is_spawned = true;
+    first_add(d);
+}
+
+void
+alqi_heap_thread_begin(struct alqi_domain *d)
+{
+    first_add(d);
+    d->threads.held = 1;
+    frames_in(d, &d->threads.first);
+}
+
+void
+alqi_heap_thread_end(struct alqi_domain *d)
+{
+    ALQI_HEAP_LIST_REMOVE(d->threads.running);
+    thread_free(d, d->threads.running);
+    d->threads.running = NULL;
+    alqi_heap_thread_current = NULL;
+}

@@ -1,0 +1,57 @@
+/* domain_thread.h -- the threads of a domain: one at a time runs it
+ *
+ *   nobody runs it     BLOCKING (or taken by others: stop.h)
+ *   a thread runs it   RUNNING, PARKED
+ *   it is passed on    RUNNING: the next one is about to run it
+ *
+ * Frames and status are a thread's: they are in the domain while it runs it,
+ * else in its struct alq_thread. */
+#ifndef ALQI_HEAP_THREAD_H
+#define ALQI_HEAP_THREAD_H
+
+#include "heap/state.h"
+
+/* The domain that the calling thread runs; NULL: none. */
+static inline struct alqi_domain *
+alqi_heap_thread_domain(void)
+{
+    return alqi_heap_thread_current;
+}
+
+static inline bool
+alqi_heap_thread_runs(const struct alq_domain *d)
+{
+    return d != NULL &&
+           alqi_heap_thread_domain() == (const struct alqi_domain *)d;
+}
+
+/* Whether it has given the domain up and will have it again: for messages. */
+bool alqi_heap_thread_is_blocking(const struct alqi_domain *d);
+
+/* The calling thread is one of the domain's from now on, and runs it when the
+ * call returns; NULL: no memory. */
+struct alq_thread *alqi_heap_thread_add(struct alqi_domain *d);
+/* The thread that runs the domain stops to, and is no longer one of its. */
+void alqi_heap_thread_remove(struct alq_thread *thread);
+
+/* The calling thread, which runs no domain, waits until it runs this one. */
+void alqi_heap_thread_enter(struct alq_thread *thread);
+/* The thread that runs the domain stops to. */
+struct alq_thread *alqi_heap_thread_leave(struct alqi_domain *d);
+
+/* If another thread waits for the domain, it runs it before the caller does
+ * again. */
+void alqi_heap_thread_yield(struct alqi_domain *d);
+
+/* Returns when no other thread is attached; the calling one runs it. */
+void alqi_heap_thread_wait_alone(struct alqi_domain *d);
+
+/* A domain starts or ends on the calling thread, in a state that the caller
+ * sets: it runs it, or no longer does. */
+void alqi_heap_thread_begin(struct alqi_domain *d);
+/* It starts for a thread that is made for it, which will enter it as
+ * threads.first and end it. */
+void alqi_heap_thread_await(struct alqi_domain *d);
+void alqi_heap_thread_end(struct alqi_domain *d);
+
+#endif

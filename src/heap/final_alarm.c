@@ -1,0 +1,133 @@
+/* final_alarm.c -- alarms: calls at the end of each major cycle
+ *
+ * A list a domain.  The end of a cycle sets `alarm_next` to the first; each
+ * call moves it on; NULL: none is due.  An alarm that is deleted while it
+ * runs is freed when its call returns.
+ *
+ * Keeps .inv.calls: Alarms run where finalisers do: final_run.c. */
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "heap/final_alarm.h"
+#include "heap/final_request.h"
+
+/* Who holds it; the last one to let go frees it. */
+enum { BY_DOMAIN = 1, BY_PROGRAM = 2 };
+
+struct alq_alarm {
+    struct alq_alarm *next;
+    alq_alarm_fn *fn;
+    void *arg;
+    bool is_due;
+    atomic_uint held;
+};
+
+static void
+let_go(struct alq_alarm *alarm, unsigned who)
+{
+    if (atomic_fetch_and(&alarm->held, ~who) == who)
+        free(alarm);
+}
+
+static void
+append(struct alqi_heap_weak_phase *l, struct alq_alarm *alarm)
+{
+    if (l->alarms == NULL)
+        l->alarms_end = &l->alarms;
+    *l->alarms_end = alarm;
+    l->alarms_end = &alarm->next;
+}
+
+struct alq_alarm *
+alqi_heap_alarm_new(struct alqi_domain *d, alq_alarm_fn *fn, void *arg)
+{
+    struct alq_alarm *alarm = calloc(1, sizeof *alarm);
+
+    if (alarm == NULL)
+        return NULL;
+    alarm->fn = fn;
+    alarm->arg = arg;
+    atomic_init(&alarm->held, BY_DOMAIN | BY_PROGRAM);
+    append(&d->weak_phase, alarm);
+    return alarm;
+}
+
+void
+alqi_heap_alarm_delete(struct alq_alarm *alarm)
+{
+    let_go(alarm, BY_PROGRAM);
+}
+
+void
+alqi_heap_alarm_cycle_end(struct alqi_domain *d)
+{
+    struct alqi_heap_weak_phase *l = &d->weak_phase;
+    struct alq_alarm *alarm;
+
+    if (l->n_in_alarms > 0 || l->alarms == NULL)
+        return;
+    for (alarm = l->alarms; alarm != NULL; alarm = alarm->next)
+        alarm->is_due = true;
+    l->alarm_next = &l->alarms;
+    alqi_heap_final_request(d);
+}
+
+/* Calls that let others begin may be around this one, and with several threads
+ * end before it does. */
+static enum alq_status
+call(struct alqi_domain *d, const struct alq_alarm *alarm)
+{
+    enum alq_status st;
+
+    d->weak_phase.n_in_alarms++;
+    st = alarm->fn(&d->pub, alarm->arg);
+    d->weak_phase.n_in_alarms--;
+    return st;
+}
+
+/* The program has deleted it. */
+static void
+unlink_next(struct alqi_heap_weak_phase *l)
+{
+    struct alq_alarm *alarm = *l->alarm_next;
+
+    *l->alarm_next = alarm->next;
+    if (l->alarms_end == &alarm->next)
+        l->alarms_end = l->alarm_next;
+    let_go(alarm, BY_DOMAIN);
+}
+
+/* The place is behind it before it is called: it may delete itself, collect,
+ * or have others called. */
+bool
+alqi_heap_alarm_call(struct alqi_domain *d, enum alq_status *st)
+{
+    struct alqi_heap_weak_phase *l = &d->weak_phase;
+    struct alq_alarm *alarm;
+
+    while (l->alarm_next != NULL && (alarm = *l->alarm_next) != NULL) {
+        if ((atomic_load(&alarm->held) & BY_PROGRAM) == 0) {
+            unlink_next(l);
+            continue;
+        }
+        l->alarm_next = &alarm->next;
+        if (!alarm->is_due)
+            continue;
+        alarm->is_due = false;
+        *st = call(d, alarm);
+        return true;
+    }
+    return false;
+}
+
+void
+alqi_heap_alarm_drop(struct alqi_domain *d)
+{
+    struct alq_alarm *alarm;
+
+    d->weak_phase.alarm_next = NULL;
+    while ((alarm = d->weak_phase.alarms) != NULL) {
+        d->weak_phase.alarms = alarm->next;
+        let_go(alarm, BY_DOMAIN);
+    }
+}

@@ -1,0 +1,75 @@
+/* final_run.c -- runs the finalisers and alarms that are due
+ *
+ * Finalisers come first, then alarms, one at a time, until one fails; the
+ * rest stays due.
+ *
+ * Keeps .inv.calls: No call begins while another one runs that has not
+ *   released. */
+#include "heap/final_alarm.h"
+#include "heap/final_request.h"
+#include "heap/final_run.h"
+#include "heap/event.h"
+#include "heap/final.h"
+#include "heap/observe_calls.h"
+#include "heap/stop_handshake.h"
+
+/* Finalisers before alarms. */
+static bool
+call_next(struct alqi_domain *d, enum alq_status *st)
+{
+    struct alqi_heap_final_entry call;
+
+    if (!alqi_heap_final_take(d, &call))
+        return alqi_heap_alarm_call(d, st);
+    *st = call.fn(&d->pub, call.value, call.with);
+    return true;
+}
+
+/* Until none is due, or one fails. */
+static enum alq_status
+call_all(struct alqi_domain *d)
+{
+    struct alqi_heap_weak_phase *l = &d->weak_phase;
+    struct alq_thread *thread = d->threads.running;
+    enum alq_status st = ALQ_OK;
+    uint64_t n = 0;
+    bool more;
+
+    alqi_heap_event_log(d, ALQ_EVENT_FINALISE, ALQ_EVENT_BEGIN, 0, 0);
+    do {
+        l->want_calls = false;
+        l->running = true;
+        l->n_calls++;
+        thread
+            ->limit_trigger_held++; /* a task that is to stop is not in here */
+        more = call_next(d, &st);
+        thread->limit_trigger_held--;
+        l->n_calls--;
+        l->running = false;
+        n += more;
+    } while (more && st == ALQ_OK);
+    alqi_heap_event_log(d, ALQ_EVENT_FINALISE, ALQ_EVENT_END, n, 0);
+    if (more)
+        alqi_heap_final_request(d);
+    return st;
+}
+
+enum alq_status
+alqi_heap_final_run(struct alqi_domain *d)
+{
+    enum alq_status st = ALQ_OK;
+
+    alqi_heap_handshake_serve(d);
+    if (alqi_heap_observe_wants(&d->observed))
+        st = alqi_heap_observed_poll(d);
+    return st == ALQ_OK && d->weak_phase.want_calls ? call_all(d) : st;
+}
+
+void
+alqi_heap_final_release(struct alqi_domain *d)
+{
+    if (!d->weak_phase.running)
+        return;
+    d->weak_phase.running = false;
+    alqi_heap_final_request(d);
+}

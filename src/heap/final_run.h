@@ -1,0 +1,22 @@
+/* final_run.h -- calls of finalisers and alarms
+ *
+ *    due -> requested (final_request.h: want_calls is set, the limit is raised)
+ *        -> running -> returned
+ *
+ * Calls run one at a time at the domain's next poll or slow allocation, or at
+ * the end of an explicit collection; never inside a collection.
+ *
+ * .inv.calls  want_calls is false while a call runs that has not released. */
+#ifndef ALQI_HEAP_CALLS_H
+#define ALQI_HEAP_CALLS_H
+
+#include "heap/state.h"
+
+/* Calls what is due, until one fails: its status.  What is then still due waits
+ * for the next time. */
+enum alq_status alqi_heap_final_run(struct alqi_domain *d);
+
+/* In a call: others may begin before it ends. */
+void alqi_heap_final_release(struct alqi_domain *d);
+
+#endif

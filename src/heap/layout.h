@@ -1,0 +1,42 @@
+/* layout.h -- the constants of blocks, pools and minor heaps, and the type with
+ * which the collector reads them                         [doc/design/heap.md]
+ */
+#ifndef ALQI_HEAP_LAYOUT_H
+#define ALQI_HEAP_LAYOUT_H
+
+#include <aliquot/heap.h>
+
+#include "base/base.h"
+
+/* The collector's own reads and writes of blocks: they alias whatever type the
+ * program keeps in a block. */
+typedef alq_value __attribute__((may_alias)) alqi_heap_word;
+
+enum {
+    ALQI_HEAP_CHUNK_BYTES = 32768, /* a minor heap grows by chunks; as a pool */
+    ALQI_HEAP_POOL_BYTES = 32768,
+    ALQI_HEAP_POOL_SHIFT = 15,
+    ALQI_HEAP_POOL_WORDS = 4096,
+    ALQI_HEAP_POOL_HEAD_WORDS = 4,
+    ALQI_HEAP_DOMAINS_MAX = 128,
+    ALQI_HEAP_CLASSES = 36, /* of slot sizes: pool_class.h */
+    ALQI_HEAP_CLASS_WORDS_MAX = ALQ_SMALL_WOSIZE_MAX + 1,
+    ALQI_HEAP_WORKER_POOLS = /* that one worker of a minor collection may hold:
+                                a buffer of each class, scannable or not */
+    2 * ALQI_HEAP_CLASSES,
+    ALQI_HEAP_RING = 128 /* blocks whose headers are being prefetched */
+};
+
+/* Written over blocks that are gone, in builds that check: no program has it.
+ */
+#define ALQI_HEAP_POISON ((alqi_heap_word)0xD7D7D7D7D7D7D7D6)
+
+#define ALQI_HEAP_MINOR_BYTES_MAX ((uintptr_t)32 << 20)
+
+/* Rare events are forced: hard builds. */
+#define ALQI_HEAP_IS_HARD (ALQI_CHECKS >= 3)
+
+#define ALQI_HEAP_COLOUR_MASK ((uintptr_t)3 << ALQ_COLOUR_SHIFT)
+#define ALQI_HEAP_COLOUR_STATIC ALQI_HEAP_COLOUR_MASK
+
+#endif

@@ -1,0 +1,481 @@
+/* major_compact.c -- compaction, in a stop, at the phase SWEPT
+ *
+ * Steps:  MOVE (empty the emptiest pools) -> UPDATE (correct each pointer) ->
+ * GIVE (emptied pools become free).  A share is one domain's pools.
+ *
+ * Keeps .inv.places: Pools that stay have a free slot for each block that
+ *   moves; they are chosen before the first block moves.
+ * Keeps .inv.stop: No program runs, so a block may be in neither place for a
+ *   moment. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "heap/root_ambiguous.h"
+#include "heap/pool_area.h"
+#include "heap/pool_class.h"
+#include "heap/major_compact.h"
+#include "heap/event.h"
+#include "heap/final.h"
+#include "heap/large.h"
+#include "heap/weak_phase.h"
+#include "heap/major_mark.h"
+#include "heap/minor.h"
+#include "heap/observe_calls.h"
+#include "heap/major_pace.h"
+#include "heap/pin.h"
+#include "heap/pool.h"
+#include "heap/root.h"
+#include "heap/log.h"
+#include "heap/major_balance.h"
+#include "heap/major_sweep.h"
+#include "heap/verify.h"
+#include "heap/weak.h"
+
+/* ---- pools that stay ---------------------------------------------------- */
+
+/* The number of the next one, or the one that runs. */
+static uint64_t
+compaction(const struct alqi_heap *heap)
+{
+    return heap->compact.n + 1;
+}
+
+void
+alqi_heap_compact_hold(struct alqi_heap *heap, uintptr_t word)
+{
+    const struct alqi_heap_area *area = &heap->area;
+    size_t i = alqi_heap_area_index(area, word);
+
+    if (alqi_heap_area_has(area, word) && i < area->n_frontier &&
+        alqi_heap_area_kind(area, word) != 0)
+        alqi_heap_area_pool(area, i)->held_in = compaction(heap);
+}
+
+/* ---- which pools are emptied -------------------------------------------- */
+
+enum { SLOTS_MOST = ALQI_HEAP_POOL_WORDS / 2 }; /* of two words */
+
+/* Pools with fewer free slots stay, and so many of those with as many, and
+ * those that are held now. */
+struct plan {
+    unsigned n_free;
+    unsigned n_there;
+    uint64_t now;
+};
+
+/* The fullest pools stay, until they have places for what the others hold.
+ * n_pools[i]: those that may be emptied and have i free slots. */
+static struct plan
+plan(const uint32_t *n_pools, unsigned n_slots, size_t n_places, size_t n_live)
+{
+    unsigned i;
+    uint32_t n;
+
+    for (i = 1; i <= n_slots; i++)
+        for (n = 0; n < n_pools[i]; n++) {
+            if (n_places >= n_live)
+                return (struct plan){i, n, 0};
+            n_places += i;
+            n_live -= n_slots - i;
+        }
+    return (struct plan){n_slots + 1, 0, 0};
+}
+
+/* The run's pool is like others. */
+static void
+close_lab(struct alqi_heap_lab *lab, struct alqi_heap_lists *lists, unsigned c)
+{
+    if (lab->pool == NULL)
+        return;
+    ALQI_ASSERT(lab->scan == lab->next);
+    if (lab->next < lab->end)
+        alqi_heap_pool_range_return(
+            lab->pool, c, (struct alqi_heap_range){lab->next, lab->end});
+    lab->pool->next = lists->avail;
+    lists->avail = lab->pool;
+    *lab = (struct alqi_heap_lab){0};
+}
+
+/* n_free of each pool with free slots is right from now on. */
+static struct plan
+make_plan(struct alqi_heap_lists *lists, unsigned c, uint64_t now)
+{
+    uint32_t n_pools[SLOTS_MOST + 1] = {0};
+    unsigned n_slots = alqi_heap_class_slots(c);
+    size_t n_places = 0, n_live = 0;
+    struct alqi_heap_pool *pool;
+    struct plan p;
+
+    for (pool = lists->avail; pool != NULL; pool = pool->next) {
+        pool->n_free = alqi_heap_pool_count_free(pool);
+        if (pool->n_free == 0)
+            continue; /* that of the run */
+        if (pool->held_in == now) {
+            n_places += pool->n_free;
+        } else {
+            n_pools[pool->n_free]++;
+            n_live += n_slots - pool->n_free;
+        }
+    }
+    p = plan(n_pools, n_slots, n_places, n_live);
+    p.now = now;
+    return p;
+}
+
+static bool
+stays(const struct alqi_heap_pool *pool, struct plan *p)
+{
+    if (pool->held_in == p->now || pool->n_free < p->n_free)
+        return true;
+    if (pool->n_free > p->n_free || p->n_there == 0)
+        return false;
+    p->n_there--;
+    return true;
+}
+
+/* ---- MOVE --------------------------------------------------------------- */
+
+static void
+push(struct alqi_heap_pool **list, struct alqi_heap_pool *pool)
+{
+    pool->next = *list;
+    *list = pool;
+}
+
+static struct alqi_heap_pool *
+divide(struct alqi_heap_lists *lists, struct plan p)
+{
+    struct alqi_heap_pool *pool, *next, *emptied = NULL;
+
+    pool = lists->avail;
+    lists->avail = NULL;
+    for (; pool != NULL; pool = next) {
+        next = pool->next;
+        if (pool->n_free == 0)
+            push(&lists->full, pool);
+        else if (stays(pool, &p))
+            push(&lists->avail, pool);
+        else
+            push(&emptied, pool);
+    }
+    return emptied;
+}
+
+static alqi_heap_word *
+place_find(struct alqi_domain *d, unsigned c, unsigned kind)
+{
+    struct alqi_heap_lab *lab = &d->copy.labs[kind][c];
+    alqi_heap_word *place;
+
+    if (lab->next == lab->end) {
+        ALQI_ASSERT((lab->pool != NULL && lab->pool->first_range != 0) ||
+                    d->sweep.lists[kind][c].avail != NULL); /* .inv.places */
+        alqi_heap_sweep_refill(d, c, kind);
+    }
+    place = (alqi_heap_word *)lab->next;
+    lab->next += (uintptr_t)alqi_heap_class_words[c] * ALQ_WORD_BYTES;
+    lab->scan = lab->counted = lab->next;
+    return place;
+}
+
+static void
+empty_pool(struct alqi_domain *d, struct alqi_heap_pool *pool, unsigned c,
+           unsigned kind)
+{
+    alqi_heap_word *slot = alqi_heap_pool_slots(pool), *place;
+    size_t words = alqi_heap_class_words[c];
+    unsigned i, n = alqi_heap_class_slots(c);
+
+    for (i = 0; i < n; i++, slot += words) {
+        if (*slot == 0)
+            continue;
+        place = place_find(d, c, kind);
+        memcpy(place, slot, alqi_heap_words(*slot) * ALQ_WORD_BYTES);
+        d->moves.moved_words += alqi_heap_words(*slot);
+        slot[0] = 0;
+        slot[1] = (alqi_heap_word)(place + 1);
+    }
+    alqi_heap_area_emptied_set(&d->heap->area, pool);
+    push(&d->moves.emptied, pool);
+}
+
+static void
+move_class(struct alqi_domain *d, unsigned c, unsigned kind)
+{
+    struct alqi_heap_lists *lists = &d->sweep.lists[kind][c];
+    struct alqi_heap_pool *pool, *next;
+
+    ALQI_ASSERT(lists->unswept == NULL && lists->unswept_full == NULL);
+    close_lab(&d->copy.labs[kind][c], lists, c);
+    if (lists->avail == NULL)
+        return;
+    pool = divide(lists, make_plan(lists, c, compaction(d->heap)));
+    lists->disordered = true;
+    for (; pool != NULL; pool = next) {
+        next = pool->next;
+        empty_pool(d, pool, c, kind);
+    }
+}
+
+static void
+move_share(struct alqi_domain *self, struct alqi_domain *of)
+{
+    unsigned kind, c;
+
+    (void)self;
+    if (of == NULL)
+        return;
+    ALQI_ASSERT(alqi_heap_minor_is_empty(of) && of->remembered.n == 0);
+    ALQI_ASSERT(!alqi_heap_weak_phase_is_recent(of) ||
+                alqi_heap_pin_has_retained(of->heap));
+    ALQI_ASSERT(alqi_heap_mark_is_done(of) && of->large.unswept == NULL);
+    of->moves.moved_words = 0;
+    for (kind = 0; kind < 2; kind++)
+        for (c = 0; c < ALQI_HEAP_CLASSES; c++)
+            move_class(of, c, kind);
+}
+
+/* ---- UPDATE ------------------------------------------------------------- */
+
+static inline void
+update(const struct alqi_heap_area *area, alqi_heap_word *slot)
+{
+    alq_value v = *slot;
+
+    if (alq_is_block(v) && alqi_heap_area_has(area, v) &&
+        alqi_heap_area_is_emptied(area, v))
+        *slot = ((alqi_heap_word *)v)[0];
+}
+
+static void
+update_root(void *arg, alq_value *slot)
+{
+    update(arg, (alqi_heap_word *)slot);
+}
+
+static inline void
+update_block(const struct alqi_heap_area *area, alqi_heap_word *block,
+             uintptr_t header)
+{
+    size_t i, n = header >> ALQ_WOSIZE_SHIFT;
+
+    for (i = 0; i < n; i++)
+        update(area, block + i);
+}
+
+static void
+update_pool(const struct alqi_heap_area *area, struct alqi_heap_pool *pool,
+            unsigned c)
+{
+    alqi_heap_word *slot = alqi_heap_pool_slots(pool);
+    size_t words = alqi_heap_class_words[c];
+    unsigned i, n = alqi_heap_class_slots(c);
+
+    for (i = 0; i < n; i++, slot += words)
+        if (*slot != 0)
+            update_block(area, slot + 1, *slot);
+}
+
+static void
+update_class(struct alqi_domain *d, unsigned c)
+{
+    const struct alqi_heap_area *area = &d->heap->area;
+    struct alqi_heap_pool *pool;
+
+    for (pool = d->sweep.lists[0][c].avail; pool != NULL; pool = pool->next)
+        update_pool(area, pool, c);
+    for (pool = d->sweep.lists[0][c].full; pool != NULL; pool = pool->next)
+        update_pool(area, pool, c);
+    if (d->copy.labs[0][c].pool != NULL)
+        update_pool(area, d->copy.labs[0][c].pool, c);
+}
+
+static void
+update_large(struct alqi_domain *d)
+{
+    struct alqi_heap_large *large;
+
+    for (large = d->large.all; large != NULL; large = large->next)
+        if (alqi_heap_is_scannable(large->header))
+            update_block(&d->heap->area, large->fields, large->header);
+}
+
+static void
+update_share(struct alqi_domain *self, struct alqi_domain *of)
+{
+    struct alqi_heap_area *area = &self->heap->area;
+    unsigned c;
+
+    if (of == NULL) {
+        alqi_heap_roots_visit_common(self->heap, update_root, area);
+        return;
+    }
+    alqi_heap_roots_visit(of, false, update_root, area);
+    alqi_heap_final_visit(of, update_root, area);
+    alqi_heap_weak_visit(of, update_root, area);
+    alqi_heap_observed_weak(of, update_root, area);
+    for (c = 0; c < ALQI_HEAP_CLASSES; c++)
+        update_class(of, c);
+    update_large(of);
+}
+
+/* ---- GIVE --------------------------------------------------------------- */
+
+static void
+give_share(struct alqi_domain *self, struct alqi_domain *of)
+{
+    struct alqi_heap_pool *pool;
+
+    (void)self;
+    if (of == NULL)
+        return;
+    while ((pool = of->moves.emptied) != NULL) {
+        of->moves.emptied = pool->next;
+        if (ALQI_CHECKS >= 2)
+            alqi_heap_pool_poison_all(
+                pool, alqi_heap_area_class(&of->heap->area, (uintptr_t)pool));
+        alqi_heap_area_give(&of->heap->area, pool);
+    }
+    of->sums.counts.compactions++;
+    of->sums.counts.compacted_words += of->moves.moved_words;
+}
+
+static uint64_t
+moved_words(const struct alqi_heap *heap)
+{
+    uint64_t words = 0;
+    unsigned i;
+
+    for (i = 0; i < heap->n_slots; i++)
+        if (alqi_heap_is_there(heap->domains[i]))
+            words += heap->domains[i]->moves.moved_words;
+    return words;
+}
+
+static const struct alqi_heap_stop_work *
+give_last(struct alqi_domain *self)
+{
+    struct alqi_heap *heap = self->heap;
+    size_t before = heap->compact.used_before;
+    size_t after = alqi_heap_area_used(&heap->area);
+    uint64_t words = moved_words(heap),
+             returned = self->sums.counts.returned_bytes;
+
+    if (heap->compact.was_asked)
+        alqi_heap_pace_give_unpromised(self);
+    else
+        alqi_heap_pace_give_later(heap); /* no program waits for it */
+    alqi_heap_tick(&heap->compact.n);
+    alqi_heap_verify(self, ALQI_HEAP_VERIFY_ANY);
+    ALQI_HEAP_LOG(heap, ALQ_GC_LOG_COMPACT,
+                  "compaction %" PRIu64 ": %zu of %zu pools emptied, %" PRIu64
+                  " words moved",
+                  heap->compact.n, before - after, before, words);
+    alqi_heap_event_end(heap->stop.leader, ALQ_EVENT_COMPACT,
+                        self->sums.counts.returned_bytes - returned,
+                        words * ALQ_WORD_BYTES);
+    return heap->compact.after(self);
+}
+
+/* ---- steps -------------------------------------------------------------- */
+
+static const struct alqi_heap_stop_work give_step = {.share = give_share,
+                                                     .last = give_last};
+
+static const struct alqi_heap_stop_work *
+update_last(struct alqi_domain *self)
+{
+    (void)self;
+    return &give_step;
+}
+
+static const struct alqi_heap_stop_work update_step = {.share = update_share,
+                                                       .last = update_last};
+
+static const struct alqi_heap_stop_work *
+move_last(struct alqi_domain *self)
+{
+    (void)self;
+    return &update_step;
+}
+
+static const struct alqi_heap_stop_work move_step = {.share = move_share,
+                                                     .last = move_last};
+
+const struct alqi_heap_stop_work *
+alqi_heap_compact_begin(
+    struct alqi_domain *self,
+    const struct alqi_heap_stop_work *(*after)(struct alqi_domain *self))
+{
+    struct alqi_heap *heap = self->heap;
+
+    ALQI_ASSERT(heap->cycle.phase == ALQI_HEAP_SWEPT);
+    ALQI_ASSERT(alqi_heap_balance_is_over(heap));
+    heap->compact.was_asked = heap->compact.is_asked;
+    heap->compact.is_asked = heap->compact.is_due = false;
+    heap->compact.used_before = alqi_heap_area_used(&heap->area);
+    heap->compact.after = after;
+    alqi_heap_pin_words(heap, alqi_heap_compact_hold);
+    alqi_heap_ambiguous_words(heap, alqi_heap_compact_hold);
+    alqi_heap_event_begin(heap->stop.leader, ALQ_EVENT_COMPACT, 0, 0);
+    return &move_step;
+}
+
+/* ---- whether it is due -------------------------------------------------- */
+
+enum {
+    CYCLES_LEAST = 3, /* OCaml's, as is the next: below them a heap that no */
+    POOLS_LEAST = 64, /* program waits for is too young, too small (2 MiB)  */
+    PERCENT_MOST = ALQI_HEAP_COMPACT_NEVER - 1
+};
+
+void
+alqi_heap_compact_note_cycle(struct alqi_heap *heap)
+{
+    heap->compact.allocated_then = heap->pace.heap_words;
+}
+
+/* What was allocated since is taken as if it had filled those slots. */
+static uint64_t
+free_words(const struct alqi_heap *heap)
+{
+    uint64_t found = 0,
+             taken = heap->pace.heap_words - heap->compact.allocated_then;
+    unsigned i;
+
+    for (i = 0; i < heap->n_slots; i++)
+        if (alqi_heap_is_there(heap->domains[i]))
+            found += heap->domains[i]->sweep.found_words;
+    return found > taken ? found - taken : 0;
+}
+
+static uint64_t
+percent(uint64_t free, uint64_t used)
+{
+    uint64_t live = used > free ? used - free : 0;
+
+    if (free / 10000 >= live) /* also of nothing */
+        return free == 0 ? 0 : PERCENT_MOST;
+    return free * 100 / live > PERCENT_MOST ? PERCENT_MOST : free * 100 / live;
+}
+
+void
+alqi_heap_compact_note_swept(struct alqi_heap *heap, bool asked)
+{
+    uint64_t most = (uint64_t)heap->tuning.control.max_overhead;
+    uint64_t pools = alqi_heap_area_used(&heap->area);
+    uint64_t words = pools * ALQI_HEAP_POOL_WORDS +
+                     alqi_heap_large_bytes(heap) / ALQ_WORD_BYTES;
+    uint64_t overhead = percent(free_words(heap), words);
+    bool is_small = heap->cycle.n < CYCLES_LEAST || pools <= POOLS_LEAST;
+
+    heap->compact.is_due =
+        overhead >= most && (asked || most == 0 || !is_small);
+    ALQI_HEAP_LOG(heap, ALQ_GC_LOG_DUE,
+                  "compaction is %sdue: %" PRIu64 " percent of the live words "
+                  "are free in pools, max_overhead is %" PRIu64 "%s",
+                  heap->compact.is_due ? "" : "not ", overhead, most,
+                  overhead >= most && !heap->compact.is_due
+                      ? ", but the heap is small"
+                      : "");
+}

@@ -1,0 +1,734 @@
+/* major_cycle.c -- the major cycle as a state machine, and the stops that
+ * drive it
+ *
+ * SWEEP -> SWEPT -> MARK -> SWEEP.  A stop has a goal (enum goal); `choose`
+ * names its next step until the goal is reached.  Slices run between stops,
+ * by the holder of a domain, for itself and then for BLOCKING domains that
+ * it takes.
+ *
+ * Keeps .inv.snapshot: Marking begins with nothing young, and darkens all
+ *   roots.
+ * Keeps .inv.phase: When cleaning begins all that is reachable is marked.
+ * Keeps .inv.todo: A phase ends in a stop that finds no work.
+ * Keeps .inv.own: A slice touches another domain only when it has taken it. */
+#include "heap/final_alarm.h"
+#include "heap/root_ambiguous.h"
+#include "heap/write_barrier.h"
+#include "heap/major_compact.h"
+#include "heap/major_cycle.h"
+#include "heap/event.h"
+#include "heap/pin_retain.h"
+#include "heap/alloc_limit.h"
+#include "heap/weak_phase.h"
+#include "heap/major_mark.h"
+#include "heap/minor.h"
+#include "heap/minor_size.h"
+#include "heap/observe_calls.h"
+#include "heap/minor_open.h"
+#include "heap/major_pace.h"
+#include "heap/pin.h"
+#include "heap/minor_local.h"
+#include "heap/root.h"
+#include "heap/major_balance.h"
+#include "heap/root_stale.h"
+#include "heap/log.h"
+#include "heap/stop.h"
+#include "heap/major_sweep.h"
+#include "heap/verify.h"
+#include "heap/weak.h"
+
+enum {
+    WORK_STEP_WORDS = 2048, /* some microseconds */
+    CHUNK_WORDS = 2048      /* for a domain that is away: it may be wanted */
+};
+
+/* With ALQ_EVENT_MAJOR. */
+enum { BY_A_CALL, SHORT_OF_MEMORY };
+
+#define EACH_DOMAIN(heap, of, i)                                               \
+    for (i = 0; i < (heap)->n_slots; i++)                                      \
+        if (of = (heap)->domains[i], alqi_heap_is_there(of))
+
+/* ---- in a stop ---------------------------------------------------------- */
+
+/* What the stop is for. */
+enum goal {
+    GOAL_PHASE,  /* the phase has come to its end                         */
+    GOAL_MINOR,  /* nothing young                                         */
+    GOAL_CYCLE,  /* and the cycle completed                               */
+    GOAL_FULL,   /* and all that was unreachable is swept                 */
+    GOAL_COMPACT /* and what lives moved together                        */
+};
+
+typedef const struct alqi_heap_stop_work *next_fn(struct alqi_domain *self);
+
+static next_fn choose;
+
+static bool
+is_empty_all(struct alqi_heap *heap)
+{
+    struct alqi_domain *of;
+    unsigned i;
+
+    EACH_DOMAIN(heap, of, i)
+    if (!alqi_heap_minor_is_empty(of))
+        return false;
+    return true;
+}
+
+/* All domains have work of the new phase, or none has. */
+static void
+phase_set(struct alqi_heap *heap, enum alqi_heap_phase phase)
+{
+    struct alqi_domain *of;
+    unsigned i;
+
+    ALQI_ASSERT(heap->cycle.n_busy == 0);
+    alqi_heap_event_phase(heap, phase);
+    heap->cycle.phase = phase;
+    heap->balance.n_working = 0;
+    EACH_DOMAIN(heap, of, i)
+    {
+        heap->balance.n_working += phase != ALQI_HEAP_SWEPT;
+        alqi_heap_barrier_phase(of);
+        if (phase != ALQI_HEAP_SWEPT)
+            alqi_heap_mark_undone(of);
+    }
+    alqi_heap_pace_phase(heap);
+}
+
+/* ---- steps: marking begins ---------------------------------------------- */
+
+static void
+darken_root(void *arg, alq_value *slot)
+{
+    alqi_heap_mark_darken(arg, *slot);
+}
+
+static void
+mark_begin_share(struct alqi_domain *self, struct alqi_domain *of)
+{
+    (void)self;
+    if (of == NULL)
+        return;
+    alqi_heap_roots_visit(of, false, darken_root, of);
+    alqi_heap_ambiguous_darken(of);
+    alqi_heap_weak_phase_begin_share(of);
+}
+
+static const struct alqi_heap_stop_work *
+mark_begin_last(struct alqi_domain *self)
+{
+    alqi_heap_roots_visit_common(self->heap, darken_root, self);
+    return choose(self);
+}
+
+static const struct alqi_heap_stop_work mark_begin_step = {
+    .share = mark_begin_share, .last = mark_begin_last};
+
+/* SWEPT -> MARK, when nothing is young. */
+static const struct alqi_heap_stop_work *
+mark_begin(struct alqi_heap *heap)
+{
+    struct alqi_domain *of;
+    unsigned i;
+
+    ALQI_ASSERT(is_empty_all(heap));
+    EACH_DOMAIN(heap, of, i)
+    alqi_heap_mark_begin(of);
+    phase_set(heap, ALQI_HEAP_MARK);
+    ALQI_HEAP_LOG(heap, ALQ_GC_LOG_CYCLE, "major cycle %ju: marking begins",
+                  (uintmax_t)heap->cycle.n);
+    alqi_heap_weak_phase_begin(heap);
+    return &mark_begin_step;
+}
+
+/* ---- steps: to the end of the phase ------------------------------------- */
+
+static void
+sweep_share(struct alqi_domain *self, struct alqi_domain *of)
+{
+    (void)self;
+    if (of == NULL)
+        return;
+    alqi_heap_sweep(of, SIZE_MAX);
+    alqi_heap_mark_note_done(of);
+}
+
+/* In steps, between which ranges are given away. */
+static void
+mark_all(struct alqi_domain *of)
+{
+    while (alqi_heap_weak_phase_work(of, WORK_STEP_WORDS) >= WORK_STEP_WORDS)
+        continue;
+    alqi_heap_mark_note_done(of);
+}
+
+static void
+mark_share(struct alqi_domain *self, struct alqi_domain *of)
+{
+    if (of == NULL)
+        return;
+    mark_all(of);
+    if (of == self)
+        self->marker.is_free = true;
+}
+
+/* Helps those that have more, unless somebody else has this one's share. */
+static void
+mark_each(struct alqi_domain *self)
+{
+    unsigned spins = 0;
+
+    if (!self->marker.is_free)
+        return;
+    self->marker.is_free = false;
+    while (!alqi_heap_balance_is_over(self->heap)) {
+        if (alqi_heap_balance_is_there(self->heap))
+            mark_all(self);
+        else
+            alqi_plat_spin(&spins);
+    }
+}
+
+static const struct alqi_heap_stop_work sweep_step = {.share = sweep_share,
+                                                      .last = choose};
+static const struct alqi_heap_stop_work mark_step = {
+    .share = mark_share, .each = mark_each, .last = choose};
+
+/* ---- steps: marking has ended ------------------------------------------- */
+
+static void
+rotate_share(struct alqi_domain *self, struct alqi_domain *of)
+{
+    (void)self;
+    if (of == NULL)
+        return;
+    of->sums.counts.major_cycles++;
+    alqi_heap_sweep_begin(of);
+    alqi_heap_alarm_cycle_end(of);
+}
+
+static const struct alqi_heap_stop_work rotate_step = {.share = rotate_share,
+                                                       .last = choose};
+
+/* MARK -> SWEEP, when nothing is left to mark. */
+static const struct alqi_heap_stop_work *
+rotate(struct alqi_domain *self)
+{
+    struct alqi_heap *heap = self->heap;
+    uintptr_t garbage = heap->cycle.garbage;
+    struct alqi_domain *of;
+    unsigned i;
+
+    alqi_heap_verify(self, ALQI_HEAP_VERIFY_MARKED);
+    alqi_heap_pin_retain_after_marking(heap);
+    EACH_DOMAIN(heap, of, i)
+    {
+        alqi_heap_observed_after_major(of);
+        alqi_heap_weak_after_marking(of);
+    }
+    heap->cycle.garbage = heap->cycle.unmarked;
+    heap->cycle.unmarked = heap->cycle.marked;
+    heap->cycle.marked = garbage;
+    phase_set(heap, ALQI_HEAP_SWEEP);
+    ALQI_HEAP_LOG(heap, ALQ_GC_LOG_CYCLE,
+                  "major cycle %ju ends: %ju words live, about",
+                  (uintmax_t)heap->cycle.n, (uintmax_t)heap->pace.live_words);
+    alqi_heap_tick(&heap->cycle.n);
+    alqi_heap_compact_note_cycle(heap);
+    if (heap->cycle.n_wanted > 0)
+        heap->cycle.n_wanted--;
+    return &rotate_step;
+}
+
+/* ---- what comes next ---------------------------------------------------- */
+
+/* The step that forces the phase to its end. */
+static const struct alqi_heap_stop_work *
+force(struct alqi_domain *self)
+{
+    switch (self->heap->cycle.phase) {
+    case ALQI_HEAP_SWEEP:
+        return &sweep_step;
+    case ALQI_HEAP_SWEPT:
+        return mark_begin(self->heap);
+    case ALQI_HEAP_MARK:
+        return &mark_step;
+    }
+    return NULL;
+}
+
+static void
+open_all(struct alqi_heap *heap)
+{
+    struct alqi_domain *of;
+    unsigned i, n = 0;
+
+    EACH_DOMAIN(heap, of, i)
+    n++;
+    EACH_DOMAIN(heap, of, i)
+    alqi_heap_open_minor(of, n--);
+}
+
+/* Blocks may move when nothing is young. */
+static bool
+is_compact_next(struct alqi_heap *heap)
+{
+    return heap->cycle.phase == ALQI_HEAP_SWEPT &&
+           (heap->compact.is_due || heap->compact.is_asked) &&
+           is_empty_all(heap);
+}
+
+/* The phase has ended if nobody has any more to do; else the stop goes on to
+ * its goal. */
+static const struct alqi_heap_stop_work *
+choose(struct alqi_domain *self)
+{
+    struct alqi_heap *heap = self->heap;
+
+    alqi_heap_pace_count(heap);
+    if (alqi_heap_balance_is_over(heap)) {
+        if (heap->cycle.phase == ALQI_HEAP_MARK) {
+            if (!alqi_heap_weak_phase_next(heap))
+                return rotate(self);
+        } else if (heap->cycle.phase == ALQI_HEAP_SWEEP) {
+            phase_set(heap, ALQI_HEAP_SWEPT);
+            alqi_heap_compact_note_swept(heap, heap->cycle.goal >= GOAL_FULL);
+            alqi_heap_verify(self, ALQI_HEAP_VERIFY_ANY);
+        }
+    }
+    if (heap->cycle.n_wanted > 0)
+        return force(self);
+    if (heap->cycle.goal >= GOAL_FULL && heap->cycle.phase == ALQI_HEAP_SWEEP)
+        return &sweep_step;
+    if (is_compact_next(heap))
+        return alqi_heap_compact_begin(self, choose);
+    if (heap->cycle.phase == ALQI_HEAP_SWEPT && heap->cycle.goal < GOAL_CYCLE &&
+        (heap->cycle.is_mark_forced || alqi_heap_pace_is_due(self)) &&
+        is_empty_all(heap))
+        return mark_begin(heap);
+    if (heap->cycle.goal >= GOAL_FULL)
+        alqi_heap_pace_give_all(self);
+    if (heap->cycle.goal != GOAL_PHASE)
+        open_all(heap);
+    return NULL;
+}
+
+/* ---- steps: nothing young ----------------------------------------------- */
+
+static const struct alqi_heap_stop_work *
+finish_last(struct alqi_domain *self)
+{
+    struct alqi_heap *heap = self->heap;
+
+    alqi_heap_pin_retain_end(self);
+    alqi_heap_minor_local_again_stw(heap);
+    alqi_heap_event_minor_end(heap);
+    alqi_heap_verify(self, ALQI_HEAP_VERIFY_ANY);
+    alqi_heap_minor_size_note(self->heap);
+    alqi_heap_pace_count(heap);
+    ALQI_HEAP_LOG(heap, ALQ_GC_LOG_MINOR,
+                  "minor collection %ju: %ju words allocated, %ju promoted "
+                  "since the heap began",
+                  (uintmax_t)heap->young.n_minors,
+                  (uintmax_t)heap->totals.at_stop.counts.minor_words,
+                  (uintmax_t)(heap->totals.at_stop.counts.promoted_words -
+                              heap->totals.at_stop.slack_words));
+    return choose(self);
+}
+
+static void
+finish_share(struct alqi_domain *self, struct alqi_domain *of)
+{
+    if (of != NULL)
+        alqi_heap_minor_finish(self, of);
+}
+
+static const struct alqi_heap_stop_work finish_step = {.share = finish_share,
+                                                       .last = finish_last};
+
+static void
+after_share(struct alqi_domain *self, struct alqi_domain *of)
+{
+    (void)self;
+    if (of != NULL)
+        alqi_heap_weak_phase_after_minor(of);
+}
+
+static const struct alqi_heap_stop_work *
+after_last(struct alqi_domain *self)
+{
+    (void)self;
+    return &finish_step;
+}
+
+static const struct alqi_heap_stop_work after_step = {.share = after_share,
+                                                      .last = after_last};
+
+static const struct alqi_heap_stop_work *
+promote_last(struct alqi_domain *self)
+{
+    struct alqi_domain *of;
+    unsigned i;
+
+    alqi_heap_open_close_all(self->heap);
+    alqi_heap_tick(&self->heap->young.n_minors);
+    EACH_DOMAIN(self->heap, of, i)
+    if (alqi_heap_weak_phase_is_recent(of))
+        return &after_step;
+    return &finish_step;
+}
+
+/* .inv.room  A participant may open a pool of each class.  That much was
+ * promised for so many. */
+static void
+workers_set(struct alqi_heap *heap)
+{
+    struct alqi_domain *of;
+    uint32_t n = 1;
+    unsigned i;
+
+    EACH_DOMAIN(heap, of, i)
+    n += of->young.is_helper;
+    if (n < heap->stop.n_workers)
+        heap->stop.n_workers = n;
+}
+
+static void
+begin(struct alqi_domain *leader, enum goal goal, unsigned cycles)
+{
+    struct alqi_heap *heap = leader->heap;
+
+    heap->cycle.goal = goal;
+    heap->cycle.n_wanted = cycles;
+    heap->cycle.is_mark_forced = leader->pace.forces_mark;
+    heap->compact.is_asked = goal == GOAL_COMPACT;
+    if (goal == GOAL_PHASE)
+        return;
+    heap->young.is_any =
+        !is_empty_all(heap) || alqi_heap_pin_has_retained(heap);
+    alqi_heap_verify(leader, ALQI_HEAP_VERIFY_REMEMBERED);
+    alqi_heap_pin_retain_begin(leader);
+    workers_set(heap);
+    alqi_heap_minor_prepare(leader, heap->stop.n_workers);
+    alqi_heap_event_minor_begin(leader);
+}
+
+static void
+begin_phase(struct alqi_domain *leader)
+{
+    begin(leader, GOAL_PHASE, 0);
+}
+
+static void
+begin_minor(struct alqi_domain *leader)
+{
+    begin(leader, GOAL_MINOR, 0);
+}
+
+static void
+begin_cycle(struct alqi_domain *leader)
+{
+    begin(leader, GOAL_CYCLE, 1);
+}
+
+/* Of which the last one is swept, too. */
+static void
+begin_swept(struct alqi_domain *leader)
+{
+    begin(leader, GOAL_FULL, 1);
+}
+
+static void
+begin_compact(struct alqi_domain *leader)
+{
+    begin(leader, GOAL_COMPACT, 1);
+}
+
+/* Twice, for a cycle under way does not find what died since it began. */
+static void
+begin_short(struct alqi_domain *leader)
+{
+    begin(leader, GOAL_COMPACT, 2);
+}
+
+#define PROMOTE                                                                \
+    .share = alqi_heap_minor_share, .each = alqi_heap_minor_drain,             \
+    .last = promote_last, .is_limited = true
+
+static const struct alqi_heap_stop_work phase_work = {.begin = begin_phase,
+                                                      .last = choose};
+static const struct alqi_heap_stop_work minor_work = {.begin = begin_minor,
+                                                      PROMOTE};
+static const struct alqi_heap_stop_work cycle_work = {.begin = begin_cycle,
+                                                      PROMOTE};
+static const struct alqi_heap_stop_work swept_work = {.begin = begin_swept,
+                                                      PROMOTE};
+static const struct alqi_heap_stop_work compact_work = {.begin = begin_compact,
+                                                        PROMOTE};
+static const struct alqi_heap_stop_work short_work = {.begin = begin_short,
+                                                      PROMOTE};
+
+/* ---- collections -------------------------------------------------------- */
+
+/* A process that was forked without the threads of its domains: no stop would
+ * ever begin. */
+static bool
+is_lost(const struct alqi_domain *d)
+{
+    return d->heap->life.is_lost;
+}
+
+static void
+stop(struct alqi_domain *d, const struct alqi_heap_stop_work *work,
+     uint64_t why)
+{
+    uint64_t n = d->sums.counts.major_cycles;
+
+    alqi_heap_event_begin(d, ALQ_EVENT_MAJOR, why, 0);
+    while (!alqi_heap_stop_try(d, work))
+        continue;
+    alqi_heap_event_end(d, ALQ_EVENT_MAJOR, d->sums.counts.major_cycles - n, 0);
+}
+
+static void
+collect_all(struct alqi_domain *d)
+{
+    d->sums.counts.emergencies++;
+    stop(d, &short_work, SHORT_OF_MEMORY);
+}
+
+static void
+reopen(struct alqi_domain *d)
+{
+    if (alqi_heap_open_is_closed(d) && !d->young.is_fragmented)
+        collect_all(d);
+}
+
+void
+alqi_heap_minor(struct alqi_domain *d)
+{
+    uint64_t n = d->heap->young.n_minors;
+
+    if (is_lost(d))
+        return;
+    alqi_heap_entry_begin(d);
+    while (!alqi_heap_stop_try(d, &minor_work))
+        if (d->heap->young.n_minors != n)
+            break; /* another's was this domain's, too */
+    reopen(d);
+    alqi_heap_entry_end(d);
+    alqi_heap_stale(d, true);
+}
+
+void
+alqi_heap_major(struct alqi_domain *d)
+{
+    if (is_lost(d))
+        return;
+    alqi_heap_entry_begin(d);
+    stop(d, &cycle_work, BY_A_CALL);
+    reopen(d);
+    alqi_heap_entry_end(d);
+    alqi_heap_stale(d, true);
+}
+
+void
+alqi_heap_major_swept(struct alqi_domain *d)
+{
+    if (is_lost(d))
+        return;
+    alqi_heap_entry_begin(d);
+    stop(d, &swept_work, BY_A_CALL);
+    reopen(d);
+    alqi_heap_entry_end(d);
+    alqi_heap_stale(d, true);
+}
+
+void
+alqi_heap_compact(struct alqi_domain *d)
+{
+    if (is_lost(d))
+        return;
+    alqi_heap_entry_begin(d);
+    stop(d, &compact_work, BY_A_CALL);
+    reopen(d);
+    alqi_heap_entry_end(d);
+    alqi_heap_stale(d, true);
+}
+
+void
+alqi_heap_collect_all(struct alqi_domain *d)
+{
+    if (is_lost(d))
+        return;
+    alqi_heap_entry_begin(d);
+    collect_all(d);
+    alqi_heap_entry_end(d);
+    alqi_heap_stale(d, true);
+}
+
+/* ---- slices ------------------------------------------------------------- */
+
+static size_t
+own_work(struct alqi_domain *of, size_t words)
+{
+    size_t done;
+
+    if (__atomic_load_n(&of->done, __ATOMIC_RELAXED) &&
+        !alqi_heap_balance_is_there(of->heap))
+        return 0;
+    done = of->heap->cycle.phase == ALQI_HEAP_SWEEP
+               ? alqi_heap_sweep(of, words)
+               : alqi_heap_weak_phase_work(of, words);
+    if (done < words)
+        alqi_heap_mark_note_done(of);
+    return done;
+}
+
+/* The work of a domain that is HELD, until it is wanted; it counts as d's. */
+static size_t
+work_for(struct alqi_domain *d, struct alqi_domain *of, size_t words)
+{
+    uint64_t marked = of->sums.counts.marked_words;
+    uint64_t swept = of->sums.counts.swept_words;
+    uint64_t live = of->sums.live_words;
+    size_t step, done = 0;
+
+    while (done < words && !of->done && !alqi_heap_stop_is_wanted(of)) {
+        step = words - done < CHUNK_WORDS ? words - done : CHUNK_WORDS;
+        done += own_work(of, step);
+    }
+    d->sums.counts.marked_words += of->sums.counts.marked_words - marked;
+    d->sums.counts.swept_words += of->sums.counts.swept_words - swept;
+    d->sums.live_words += of->sums.live_words - live;
+    of->sums.counts.marked_words = marked;
+    of->sums.counts.swept_words = swept;
+    of->sums.live_words = live;
+    return done;
+}
+
+/* Domains that are away have work, too. */
+static size_t
+others_work(struct alqi_domain *d, size_t words)
+{
+    struct alqi_heap *heap = d->heap;
+    size_t done = 0;
+    unsigned i, n = __atomic_load_n(&heap->n_slots, __ATOMIC_ACQUIRE);
+
+    for (i = 0; i < n && done < words; i++) {
+        struct alqi_domain *of = heap->domains[i];
+
+        if (of == d || __atomic_load_n(&of->done, __ATOMIC_RELAXED) ||
+            !alqi_heap_stop_take(of))
+            continue;
+        done += work_for(d, of, words - done);
+        alqi_heap_stop_give_back(of);
+    }
+    return done;
+}
+
+static bool
+is_phase_over(struct alqi_domain *d)
+{
+    enum alqi_heap_phase phase = d->heap->cycle.phase;
+
+    if (!alqi_heap_balance_is_over(d->heap))
+        return false;
+    if (phase == ALQI_HEAP_MARK)
+        return true;
+    /* The next minor collection will see it: unless that has just been. */
+    return alqi_heap_minor_is_empty(d) &&
+           (phase == ALQI_HEAP_SWEEP || d->pace.forces_mark ||
+            alqi_heap_pace_is_due(d));
+}
+
+/* Work of the phase, about; 0: it waits, for a minor collection, or, unless it
+ * is forced, until marking is due. */
+static size_t
+work(struct alqi_domain *d, size_t words)
+{
+    size_t done = 0;
+    enum alqi_heap_phase phase = d->heap->cycle.phase;
+
+    if (phase != ALQI_HEAP_SWEPT) {
+        done = own_work(d, words);
+        if (done < words)
+            done += others_work(d, words - done);
+    }
+    if (done < words && is_phase_over(d) &&
+        alqi_heap_stop_try(d, &phase_work) &&
+        (d->heap->cycle.phase != phase ||
+         __atomic_load_n(&d->heap->cycle.n_busy, __ATOMIC_RELAXED) > 0))
+        done++;
+    return done;
+}
+
+void
+alqi_heap_slice(struct alqi_domain *d, size_t work_words)
+{
+    struct alqi_heap_share share = alqi_heap_pace_slice(d, work_words);
+    size_t step, done, left = share.words;
+    uint64_t marked = d->sums.counts.marked_words,
+             swept = d->sums.counts.swept_words;
+
+    if (is_lost(d))
+        return;
+    alqi_heap_event_begin(d, ALQ_EVENT_SLICE, left, 0);
+    alqi_heap_alloc_limit_take(&d->requests.want_slice);
+    d->pace.forces_mark = work_words != 0;
+    d->sums.counts.slices++;
+    while (left > 0) {
+        step = left < WORK_STEP_WORDS ? left : WORK_STEP_WORDS;
+        done = work(d, step);
+        if (done == 0) {
+            alqi_heap_pace_pass_on(d);
+            break;
+        }
+        left -= done < left ? done : left;
+        if (left > 0 && alqi_heap_pace_is_over(d, &share))
+            break;
+    }
+    d->pace.forces_mark = false;
+    alqi_heap_pace_give_some(d);
+    ALQI_HEAP_LOG(d->heap, ALQ_GC_LOG_MINOR,
+                  "slice %ju of domain %u: %ju words marked, %ju swept by it",
+                  (uintmax_t)d->sums.counts.slices, d->slot,
+                  (uintmax_t)d->sums.counts.marked_words,
+                  (uintmax_t)d->sums.counts.swept_words);
+    if (d->heap->cycle.phase != ALQI_HEAP_MARK &&
+        __atomic_load_n(&d->heap->cycle.n_busy, __ATOMIC_RELAXED) == 0 &&
+        alqi_heap_pace_is_due(d)) /* even if only large blocks are allocated */
+        __atomic_store_n(&d->requests.want_minor, true, __ATOMIC_RELAXED);
+    alqi_heap_stop_poll(d);
+    alqi_heap_event_end(d, ALQ_EVENT_SLICE,
+                        d->sums.counts.marked_words - marked,
+                        d->sums.counts.swept_words - swept);
+}
+
+void
+alqi_heap_major_slice(struct alqi_domain *d, size_t n_words)
+{
+    size_t work_words;
+
+    alqi_heap_entry_begin(d);
+    d->pace.forces_mark = n_words != 0;
+    alqi_heap_minor(d);
+    work_words = alqi_heap_pace_advance(d, n_words);
+    if (work_words > 0)
+        alqi_heap_slice(d, work_words);
+    d->pace.forces_mark = false;
+    alqi_heap_entry_end(d);
+}
+
+bool
+alqi_heap_minor_set(struct alqi_domain *d, size_t words)
+{
+    if (is_lost(d))
+        return false;
+    d->sizes.requested_bytes = words * ALQ_WORD_BYTES;
+    d->sizes.is_requested = true;
+    alqi_heap_minor(d);
+    return d->sizes.fixed_bytes == d->sizes.requested_bytes;
+}

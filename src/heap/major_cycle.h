@@ -1,0 +1,43 @@
+/* major_cycle.h -- the major cycle: SWEEP -> SWEPT -> MARK -> SWEEP
+ *
+ * The phase changes in a stop (stop.h), when no domain has work left.  A slice
+ * is a domain's own, and does the work of BLOCKING domains, too.
+ *
+ *    SWEEP  garbage of the last cycle is being freed; new blocks are UNMARKED
+ *    SWEPT  no garbage is left; marking waits until nothing is young but pinned
+ *           blocks (pin.h)
+ *    MARK   marking from the roots; new blocks are MARKED; the write barrier
+ *           darkens
+ *
+ * MARK ends when nothing is left to mark and weak references are clean
+ * (weak_phase.h).  Then the colours rotate: what is unmarked is garbage. */
+#ifndef ALQI_HEAP_CYCLE_H
+#define ALQI_HEAP_CYCLE_H
+
+#include "heap/state.h"
+
+/* A minor collection and what waits for one: afterwards the minor heap is open
+ * again, or closed because memory is short even after full collections. */
+void alqi_heap_minor(struct alqi_domain *d);
+
+/* A slice: of so many words, or what the pace asks for (0). */
+void alqi_heap_slice(struct alqi_domain *d, size_t work_words);
+
+/* A minor collection, then a slice in advance, which frees so many words on
+ * average and begins to mark if that is next; 0: all that is due. */
+void alqi_heap_major_slice(struct alqi_domain *d, size_t n_words);
+
+/* Another size of the domain's minor heap, which is emptied for it; 0: as
+ * minor_size.h chooses.  False: no memory, all is as it was. */
+bool alqi_heap_minor_set(struct alqi_domain *d, size_t words);
+
+/* Nothing young, the cycle completed. */
+void alqi_heap_major(struct alqi_domain *d);
+/* And what it found dead is free. */
+void alqi_heap_major_swept(struct alqi_domain *d);
+/* And what lives has moved together, and free memory is the system's. */
+void alqi_heap_compact(struct alqi_domain *d);
+/* Memory is short: all of that, with two cycles. */
+void alqi_heap_collect_all(struct alqi_domain *d);
+
+#endif

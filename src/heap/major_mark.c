@@ -1,0 +1,399 @@
+/* major_mark.c -- marks what is reachable, on a mark stack a domain
+ *
+ * A block is white, then marked and in the prefetch queue or on the stack,
+ * then its fields are scanned.  The stack has ranges of fields.  When it is
+ * full, the block is marked all the same, and its pool, or the large block,
+ * is noted for mark stack overflow recovery, which reads all marked blocks
+ * there again.
+ *
+ * Keeps .inv.snapshot: All that was reachable when marking began gets marked.
+ * Keeps .inv.todo: The domain is not `done` before a push
+ *   (tests/models/mark.pml). */
+#include <stdlib.h>
+
+#include "heap/pool_area.h"
+#include "heap/pool_class.h"
+#include "heap/large.h"
+#include "heap/major_mark.h"
+#include "heap/pool.h"
+#include "heap/log.h"
+#include "heap/major_balance.h"
+
+enum {
+    STACK_FIRST = ALQI_HEAP_IS_HARD ? 8 : 4096,
+    STACK_SHARE = 64,             /* of the heap's words, a range is 2 */
+    RING_LOW = ALQI_HEAP_RING / 2 /* fetched that long ago, a header is here */
+};
+
+void
+alqi_heap_mark_begin(struct alqi_domain *d)
+{
+    size_t heap_words =
+        alqi_heap_area_used(&d->heap->area) * ALQI_HEAP_POOL_WORDS +
+        alqi_heap_large_bytes(d->heap) / ALQ_WORD_BYTES;
+
+    ALQI_ASSERT(alqi_heap_mark_is_done(d));
+    d->marker.size_max = STACK_FIRST;
+    if (!ALQI_HEAP_IS_HARD && heap_words / STACK_SHARE > STACK_FIRST)
+        d->marker.size_max = heap_words / STACK_SHARE;
+}
+
+/* The own stack is empty: goes on with one that was left. */
+static void
+inherit(struct alqi_heap_marker *m)
+{
+    struct alqi_heap_orphan *o = m->inherited;
+
+    free(m->stack);
+    m->inherited = o->next;
+    m->stack = o->stack;
+    m->n = o->n_stack;
+    m->size = o->stack_size;
+    free(o);
+}
+
+void
+alqi_heap_mark_drop(struct alqi_domain *d)
+{
+    while (d->marker.inherited != NULL)
+        inherit(&d->marker);
+    free(d->marker.stack);
+    d->marker.stack = NULL;
+}
+
+/* ---- stack -------------------------------------------------------------- */
+
+static bool
+grow(struct alqi_domain *d)
+{
+    struct alqi_heap_marker *m = &d->marker;
+    size_t size = m->size == 0 ? STACK_FIRST : m->size * 2;
+    struct alqi_heap_range *stack;
+
+    if (size > m->size_max)
+        return false;
+    stack = realloc(m->stack, size * sizeof *stack);
+    if (stack == NULL)
+        return false;
+    ALQI_HEAP_LOG(d->heap, ALQ_GC_LOG_TABLES, "mark stack: %zu ranges", size);
+    m->stack = stack;
+    m->size = size;
+    return true;
+}
+
+/* The block is marked, its fields will be when its pool is read again. */
+static ALQI_COLD void
+overflow(struct alqi_domain *d, alq_value block)
+{
+    struct alqi_heap_area *area = &d->heap->area;
+
+    if (alqi_heap_area_has(area, block))
+        __atomic_fetch_or(&area->kinds[alqi_heap_area_index(area, block)],
+                          ALQI_HEAP_KIND_OVERFLOWED, __ATOMIC_SEQ_CST);
+    else
+        alqi_heap_large_overflow_add(d->heap, alqi_heap_large_of(block));
+    d->marker.overflowed = true;
+    d->sums.counts.mark_overflows++;
+}
+
+static inline void
+push(struct alqi_heap_marker *m, uintptr_t start, uintptr_t end)
+{
+    m->stack[m->n++] = (struct alqi_heap_range){start, end};
+}
+
+static inline bool
+has_room(struct alqi_domain *d)
+{
+    return ALQI_LIKELY(d->marker.n < d->marker.size) || grow(d);
+}
+
+/* ---- blocks ------------------------------------------------------------- */
+
+void
+alqi_heap_mark_darken(struct alqi_domain *d, alq_value v)
+{
+    uintptr_t header;
+
+    if (!alqi_heap_mark_is_white(d, v))
+        return;
+    alqi_heap_mark_undone(d);
+    header = alqi_heap_header(v);
+    alqi_heap_mark_block(v, header, d->heap->cycle.marked);
+    if (!alqi_heap_is_scannable(header))
+        return;
+    if (has_room(d))
+        push(&d->marker, v, v + (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES);
+    else
+        overflow(d, v);
+}
+
+/* What marking looks at for each word: in registers, since the store of a
+ * header could be one to the domain for all that the compiler knows.  The ring
+ * holds what lies from `first` to `end`, which only grow. */
+struct view {
+    struct alqi_domain *d;
+    uintptr_t *ring;
+    unsigned first;
+    unsigned end;
+    uintptr_t young_base;
+    uintptr_t young_bytes;
+    uintptr_t unmarked;
+    uintptr_t marked;
+};
+
+static inline struct view
+view_of(struct alqi_domain *d)
+{
+    return (struct view){d,
+                         d->marker.ring,
+                         d->marker.ring_first,
+                         d->marker.ring_first + d->marker.ring_n,
+                         d->pub.young_base,
+                         d->pub.young_bytes,
+                         d->heap->cycle.unmarked,
+                         d->heap->cycle.marked};
+}
+
+static inline void
+view_end(const struct view *w)
+{
+    w->d->marker.ring_first = w->first % ALQI_HEAP_RING;
+    w->d->marker.ring_n = w->end - w->first;
+}
+
+/* Puts the blocks that the words lead to on the ring, until it might be full;
+ * returns where it stopped. */
+static inline __attribute__((always_inline)) uintptr_t
+scan_words(struct view *w, uintptr_t start, uintptr_t end)
+{
+    uintptr_t room = ALQI_HEAP_RING - (w->end - w->first);
+
+    if (ALQI_UNLIKELY((end - start) / ALQ_WORD_BYTES > room))
+        end = start + room * ALQ_WORD_BYTES;
+    for (; start < end; start += ALQ_WORD_BYTES) {
+        alq_value v =
+            __atomic_load_n((alqi_heap_word *)start, ALQI_HEAP_DEPENDS);
+
+        if (!alq_is_block(v) || v - w->young_base < w->young_bytes)
+            continue;
+        __builtin_prefetch((void *)(v - ALQ_WORD_BYTES), 1);
+        w->ring[w->end++ % ALQI_HEAP_RING] = v;
+    }
+    return start;
+}
+
+static inline alq_value
+ring_pop(struct alqi_heap_marker *m)
+{
+    alq_value v = m->ring[m->ring_first];
+
+    m->ring_first = (m->ring_first + 1) % ALQI_HEAP_RING;
+    m->ring_n--;
+    return v;
+}
+
+/* ---- what did not fit --------------------------------------------------- */
+
+/* At once, for the stack may be full. */
+static void
+scan_again(struct alqi_domain *d, alq_value block, uintptr_t header)
+{
+    size_t i, n = header >> ALQ_WOSIZE_SHIFT;
+
+    if ((header & ALQI_HEAP_COLOUR_MASK) != d->heap->cycle.marked ||
+        !alqi_heap_is_scannable(header))
+        return;
+    for (i = 0; i < n; i++)
+        alqi_heap_mark_darken(
+            d, __atomic_load_n((alqi_heap_word *)block + i, ALQI_HEAP_DEPENDS));
+}
+
+static void
+recovery_pool(struct alqi_domain *d, struct alqi_heap_pool *pool)
+{
+    unsigned c = alqi_heap_area_class(&d->heap->area, (uintptr_t)pool);
+    alqi_heap_word *slot = alqi_heap_pool_slots(pool);
+    unsigned i;
+
+    for (i = 0; i < alqi_heap_class_slots(c); i++) {
+        /* Its domain may be allocating there: alloc_direct.c. */
+        uintptr_t header = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+
+        if (header != 0)
+            scan_again(d, (alq_value)(slot + 1), header);
+        slot += alqi_heap_class_words[c];
+    }
+}
+
+static void
+recover_large(struct alqi_domain *d)
+{
+    struct alqi_heap_large *large;
+
+    while ((large = alqi_heap_large_overflow_take(d->heap)) != NULL)
+        scan_again(d, alqi_heap_large_block(large),
+                   alqi_heap_header(alqi_heap_large_block(large)));
+}
+
+/* Reads what overflowed, a pool at a time; false when there is none.  A pass
+ * ends, and passes end: each overflow is of a block newly marked. */
+static bool
+rescan(struct alqi_domain *d)
+{
+    struct alqi_heap_area *area = &d->heap->area;
+
+    if (!d->marker.is_recovering) {
+        if (!d->marker.overflowed)
+            return false;
+        d->marker.overflowed = false;
+        d->marker.is_recovering = true;
+        d->marker.recovery_pool = 0;
+        recover_large(d);
+        return true;
+    }
+    while (d->marker.recovery_pool <
+           __atomic_load_n(&area->n_frontier, __ATOMIC_RELAXED)) {
+        size_t i = d->marker.recovery_pool++;
+
+        if (!alqi_heap_area_overflow_take(area, i))
+            continue;
+        recovery_pool(d, alqi_heap_area_pool(area, i));
+        return true;
+    }
+    d->marker.is_recovering = false;
+    return true;
+}
+
+/* ---- domains that end --------------------------------------------------- */
+
+void
+alqi_heap_mark_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    struct alqi_heap_marker *m = &d->marker;
+
+    while (m->ring_n > 0)
+        alqi_heap_mark_darken(d, ring_pop(m));
+    if (m->n > 0) {
+        o->stack = m->stack;
+        o->n_stack = m->n;
+        o->stack_size = m->size;
+        m->stack = NULL;
+        m->n = m->size = 0;
+    }
+    o->inherited = m->inherited;
+    o->overflowed = m->overflowed || m->is_recovering;
+    m->inherited = NULL;
+    m->overflowed = m->is_recovering = false;
+    if (o->stack == NULL && o->inherited == NULL && !o->overflowed &&
+        d->heap->cycle.phase == ALQI_HEAP_MARK)
+        alqi_heap_mark_note_done(d);
+}
+
+void
+alqi_heap_mark_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    struct alqi_heap_marker *m = &d->marker;
+    struct alqi_heap_orphan **end = &m->inherited;
+
+    m->overflowed |= o->overflowed;
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = o->inherited;
+    o->inherited = NULL;
+    if (o->n_stack == 0) {
+        free(o);
+        return;
+    }
+    o->next = m->inherited;
+    m->inherited = o;
+}
+
+/* ---- marking ------------------------------------------------------------ */
+
+/* Takes one block off the ring; returns the words that were done. */
+static inline __attribute__((always_inline)) size_t
+mark_from_ring(struct view *w)
+{
+    alq_value v = w->ring[w->first++ % ALQI_HEAP_RING];
+    uintptr_t header = alqi_heap_header(v);
+    uintptr_t end = v + (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES;
+    uintptr_t stopped;
+
+    if ((header & ALQI_HEAP_COLOUR_MASK) != w->unmarked)
+        return 1;
+    alqi_heap_mark_block(v, header, w->marked);
+    if (!alqi_heap_is_scannable(header))
+        return alqi_heap_words(header);
+    stopped = scan_words(w, v, end);
+    if (ALQI_UNLIKELY(stopped < end)) {
+        if (has_room(w->d))
+            push(&w->d->marker, stopped, end);
+        else
+            overflow(w->d, v);
+    }
+    return 1 + (stopped - v) / ALQ_WORD_BYTES;
+}
+
+static inline __attribute__((always_inline)) size_t
+mark_from_stack(struct view *w)
+{
+    struct alqi_heap_marker *m = &w->d->marker;
+    struct alqi_heap_range range = m->stack[--m->n];
+    uintptr_t stopped = scan_words(w, range.start, range.end);
+
+    if (stopped < range.end)
+        push(m, stopped, range.end); /* where it has just been */
+    return 1 + (stopped - range.start) / ALQ_WORD_BYTES;
+}
+
+/* There is no memory for a stack: what does not fit is read again. */
+static bool
+mark_shared(struct alqi_domain *d)
+{
+    struct alqi_heap_range range;
+
+    if (alqi_heap_queue_take(&d->heap->balance.queue, &range, 1) == 0)
+        return false;
+    for (; range.start < range.end; range.start += ALQ_WORD_BYTES)
+        alqi_heap_mark_darken(d, __atomic_load_n((alqi_heap_word *)range.start,
+                                                 ALQI_HEAP_DEPENDS));
+    return true;
+}
+
+/* There is none here: what other domains gave away. */
+static bool
+find_work(struct alqi_domain *d)
+{
+    if (!alqi_heap_balance_is_there(d->heap))
+        return false;
+    alqi_heap_mark_undone(d);
+    return has_room(d) ? alqi_heap_balance_take(d) : mark_shared(d);
+}
+
+size_t
+alqi_heap_mark(struct alqi_domain *d, size_t budget_words)
+{
+    struct alqi_heap_marker *m = &d->marker;
+    struct view w = view_of(d);
+    size_t done = 0;
+
+    alqi_heap_balance_give(d);
+    while (done < budget_words) {
+        if (w.end - w.first > RING_LOW)
+            done += mark_from_ring(&w);
+        else if (m->n > 0)
+            done += mark_from_stack(&w);
+        else if (w.end != w.first)
+            done += mark_from_ring(&w);
+        else if (m->inherited != NULL)
+            inherit(m);
+        else if (rescan(d))
+            done += ALQI_HEAP_POOL_WORDS;
+        else if (!find_work(d))
+            break;
+    }
+    view_end(&w);
+    d->sums.counts.marked_words += done;
+    return done;
+}

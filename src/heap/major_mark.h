@@ -1,0 +1,76 @@
+/* major_mark.h -- marking the major heap
+ *
+ * .inv.snapshot  What was reachable when marking began is marked when it ends:
+ *                roots are darkened at its start, with nothing young but
+ *                pinned blocks, which are roots, and so is each value that a
+ *                field of the major heap loses (write_barrier.h). */
+#ifndef ALQI_HEAP_MARK_H
+#define ALQI_HEAP_MARK_H
+
+#include "heap/state.h"
+
+/* Nothing is marked yet: the stack's bound follows the heap. */
+void alqi_heap_mark_begin(struct alqi_domain *d);
+void alqi_heap_mark_drop(struct alqi_domain *d);
+
+/* The domain ends: its work goes into *o.  Who adopts *o gets it, and *o. */
+void alqi_heap_mark_leave(struct alqi_domain *d, struct alqi_heap_orphan *o);
+void alqi_heap_mark_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o);
+
+/* `todo` counts the domains that are not done with the work of the phase:
+ * sweeping, then marking.  By who holds the domain: not done before there is
+ * work, done when there is none. */
+static inline void
+alqi_heap_mark_undone(struct alqi_domain *d)
+{
+    if (ALQI_LIKELY(!__atomic_load_n(&d->done, __ATOMIC_RELAXED)))
+        return;
+    __atomic_store_n(&d->done, false, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&d->heap->cycle.n_busy, 1, __ATOMIC_SEQ_CST);
+}
+
+static inline void
+alqi_heap_mark_note_done(struct alqi_domain *d)
+{
+    if (__atomic_load_n(&d->done, __ATOMIC_RELAXED))
+        return;
+    __atomic_store_n(&d->done, true, __ATOMIC_RELAXED);
+    __atomic_sub_fetch(&d->heap->cycle.n_busy, 1, __ATOMIC_SEQ_CST);
+}
+
+/* The block's colour, from what its header was.  Another domain may do the
+ * same: then both go on with its fields. */
+static inline void
+alqi_heap_mark_block(alq_value block, uintptr_t header, uintptr_t marked)
+{
+    __atomic_store_n((alqi_heap_word *)block - 1,
+                     (header & ~ALQI_HEAP_COLOUR_MASK) | marked,
+                     __ATOMIC_RELAXED);
+}
+
+/* A block of the major heap is reachable.  Integers, young blocks, those out of
+ * the heap may be given, too. */
+void alqi_heap_mark_darken(struct alqi_domain *d, alq_value v);
+
+/* Whether darkening it would do anything. */
+static inline bool
+alqi_heap_mark_is_white(const struct alqi_domain *d, alq_value v)
+{
+    return alq_is_block(v) && !alqi_heap_is_young(d, v) &&
+           (alqi_heap_header(v) & ALQI_HEAP_COLOUR_MASK) ==
+               d->heap->cycle.unmarked;
+}
+
+/* Marks until `budget_words` are done, about, or nothing is left. */
+size_t alqi_heap_mark(struct alqi_domain *d, size_t budget_words);
+
+static inline bool
+alqi_heap_mark_is_done(const struct alqi_domain *d)
+{
+    const struct alqi_heap_marker *m = &d->marker;
+
+    return m->n == 0 && m->ring_n == 0 && m->inherited == NULL &&
+           !m->overflowed && !m->is_recovering;
+}
+
+#endif

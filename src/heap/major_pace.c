@@ -1,0 +1,531 @@
+/* major_pace.c -- the pace of the major collector
+ *
+ * Allocation makes debt, in words of work; marking, sweeping and the work
+ * of the weak phase pay it.  A debt that falls due is spread over slices of
+ * the minor heap that opens next (major_smooth.h).  It also says when
+ * marking begins, when a cycle is late, and how many free pools go back to
+ * the system.
+ *
+ * Keeps .inv.pace: A slice is cut by time, but the cut grows once the cycle is
+ *   late, so the heap is bounded. */
+#include "heap/pool_area.h"
+#include "heap/alloc_limit.h"
+#include "heap/minor_size.h"
+#include "heap/major_pace.h"
+#include "heap/log.h"
+#include "heap/stat_sums.h"
+#include "plat/plat.h"
+
+/* Shares of the allowed overhead. */
+#define MARK_AT 0.75
+#define MARK_IN 0.15
+#define SWEPT_AT 0.8 /* of the way to MARK_AT */
+
+enum {
+    /* A smaller heap is treated as one of this size: cycles have fixed costs.
+     */
+    LIVE_LEAST_WORDS = ALQI_HEAP_IS_HARD ? 1 << 10 : 1 << 18,
+    SLICE_WORDS = 4096,      /* of work: what a slice is meant to do */
+    STEP_BYTES_LEAST = 8192, /* of young allocation between slices   */
+    GIVE_POOLS = 16,         /* back to the system in a slice: some 20 us */
+    DIRECT_SHARE = 5,        /* of the minor heap: asks for a slice  */
+    DIRECT_BYTES = 512 << 10 /* of direct allocation are worth a slice's time */
+};
+
+/* Memory that custom blocks hold counts as if it were the heap's. */
+static uint64_t
+allocated(const struct alqi_domain *d)
+{
+    return d->sums.counts.promoted_words + d->sums.counts.direct_words +
+           d->sums.cost_words;
+}
+
+static uint64_t
+worked(const struct alqi_domain *d)
+{
+    return d->sums.counts.marked_words + d->sums.counts.swept_words +
+           d->sums.live_words;
+}
+
+static double
+live_words(const struct alqi_heap *heap)
+{
+    uint64_t live = heap->pace.live_words;
+
+    return (double)(live < LIVE_LEAST_WORDS ? LIVE_LEAST_WORDS : live);
+}
+
+double
+alqi_heap_pace_allowed_words(const struct alqi_heap *heap)
+{
+    return live_words(heap) * (double)heap->tuning.control.space_overhead / 100;
+}
+
+static double
+pools_words(const struct alqi_heap *heap)
+{
+    return (double)alqi_heap_area_used(&heap->area) * ALQI_HEAP_POOL_WORDS;
+}
+
+/* The work of a whole cycle, about: all that lives is marked, what weak
+ * references lead to is found, all pools are swept. */
+static double
+cycle_words(const struct alqi_heap *heap)
+{
+    return live_words(heap) + (double)heap->pace.weak_words + pools_words(heap);
+}
+
+/* What the others have allocated since the last count is not known. */
+static uint64_t
+allocated_by_all(const struct alqi_domain *d)
+{
+    return __atomic_load_n(&d->heap->pace.counted_words, __ATOMIC_RELAXED) +
+           allocated(d) - d->pace.counted_words;
+}
+
+bool
+alqi_heap_pace_is_due(const struct alqi_domain *d)
+{
+    return (double)(allocated_by_all(d) - d->heap->pace.marking_began) >=
+           MARK_AT * alqi_heap_pace_allowed_words(d->heap);
+}
+
+bool
+alqi_heap_pace_is_late(const struct alqi_domain *d)
+{
+    return allocated_by_all(d) > d->heap->pace.late_at;
+}
+
+/* ---- all domains, in a stop --------------------------------------------- */
+
+void
+alqi_heap_pace_count(struct alqi_heap *heap)
+{
+    unsigned i;
+
+    alqi_heap_sums_publish(heap);
+    for (i = 0; i < heap->n_slots; i++)
+        heap->domains[i]->pace.counted_words = allocated(heap->domains[i]);
+    heap->pace.heap_words = heap->totals.at_stop.counts.promoted_words +
+                            heap->totals.at_stop.counts.direct_words;
+    heap->pace.counted_words =
+        heap->pace.heap_words + heap->totals.at_stop.cost_words;
+}
+
+/* So that the others know of it. */
+void
+alqi_heap_pace_count_own(struct alqi_domain *d)
+{
+    uint64_t now = allocated(d);
+
+    __atomic_fetch_add(&d->heap->pace.counted_words,
+                       now - d->pace.counted_words, __ATOMIC_RELAXED);
+    d->pace.counted_words = now;
+}
+
+static void
+debts_clear(struct alqi_heap *heap)
+{
+    unsigned i;
+
+    heap->pace.passed_words = 0;
+    for (i = 0; i < heap->n_slots; i++) {
+        struct alqi_domain *d = heap->domains[i];
+
+        d->pace.debt_words = 0;
+        d->pace.overdue_words = 0;
+        alqi_heap_smooth_clear(&d->pace.smooth);
+        d->pace.paid_words = allocated(d);
+        d->pace.seen_work = worked(d);
+    }
+}
+
+static void
+sweep_begins(struct alqi_heap *heap)
+{
+    struct alqi_heap_pace_common *p = &heap->pace;
+    /* More than there is: else a heap without pools is never swept. */
+    double words =
+        pools_words(heap) + (double)heap->large.n + ALQI_HEAP_POOL_WORDS;
+    double left = MARK_AT * alqi_heap_pace_allowed_words(heap) -
+                  (double)(p->counted_words - p->marking_began);
+    double least = MARK_IN * alqi_heap_pace_allowed_words(heap);
+
+    if (left < least)
+        left = least;
+    p->rate = words / (SWEPT_AT * left);
+    p->late_at = p->counted_words + (uint64_t)left;
+}
+
+static void
+mark_begins(struct alqi_heap *heap)
+{
+    struct alqi_heap_pace_common *p = &heap->pace;
+    double way = MARK_IN * alqi_heap_pace_allowed_words(heap);
+
+    p->marking_began = p->counted_words;
+    p->heap_before = p->heap_words;
+    p->marked_before = heap->totals.at_stop.counts.marked_words;
+    p->weak_before = heap->totals.at_stop.live_words;
+    p->rate = (double)(p->live_words + p->weak_words) / way + 2;
+    p->late_at = p->counted_words + (uint64_t)(2 * way);
+}
+
+/* Pools that minor heaps may need soon.  A participant's are hardly ever taken:
+ * that they can be is enough. */
+static size_t
+promised(const struct alqi_heap_area *area)
+{
+    return area->n_promised - ALQI_HEAP_WORKER_POOLS;
+}
+
+/* Free pools that this cycle will not need, as it looks now. */
+static size_t
+surplus(const struct alqi_heap *heap)
+{
+    const struct alqi_heap_area *area = &heap->area;
+    size_t have = area->n_free - area->n_returned;
+    size_t keep = promised(area);
+    double left = (MARK_AT + MARK_IN) * alqi_heap_pace_allowed_words(heap) -
+                  (double)(heap->pace.counted_words - heap->pace.marking_began);
+
+    if (left > 0)
+        keep += (size_t)(left / ALQI_HEAP_POOL_WORDS);
+    return have > keep ? have - keep : 0;
+}
+
+/* Of it, what nobody has needed for a whole cycle: a page that comes again
+ * costs more than one that is retained for a while. */
+static size_t
+idle_surplus(struct alqi_heap *heap)
+{
+    size_t idle = alqi_heap_area_idle(&heap->area), n = surplus(heap);
+
+    return idle < n ? idle : n;
+}
+
+void
+alqi_heap_pace_phase(struct alqi_heap *heap)
+{
+    struct alqi_heap_pace_common *p = &heap->pace;
+
+    alqi_heap_pace_count(heap);
+    switch (heap->cycle.phase) {
+    case ALQI_HEAP_SWEEP: /* a marking has ended */
+        p->live_words = heap->totals.at_stop.counts.marked_words -
+                        p->marked_before + (p->heap_words - p->heap_before);
+        p->weak_words = heap->totals.at_stop.live_words - p->weak_before;
+        sweep_begins(heap);
+        break;
+    case ALQI_HEAP_SWEPT:
+        heap->area.n_surplus = idle_surplus(heap);
+        p->rate = 0;
+        p->late_at = UINT64_MAX;
+        break;
+    case ALQI_HEAP_MARK:
+        mark_begins(heap);
+        break;
+    }
+    debts_clear(heap);
+}
+
+/* ---- memory given back -------------------------------------------------- */
+
+static void
+give_back(struct alqi_domain *d, size_t n_pools)
+{
+    d->sums.counts.returned_bytes +=
+        alqi_heap_area_return(&d->heap->area, n_pools) * ALQI_HEAP_POOL_BYTES;
+}
+
+void
+alqi_heap_pace_give_some(struct alqi_domain *d)
+{
+    if (__atomic_load_n(&d->heap->area.n_surplus, __ATOMIC_RELAXED) > 0)
+        give_back(d, GIVE_POOLS);
+    if (d->pace.trimmed_in == d->sums.counts.major_cycles)
+        return;
+    d->pace.trimmed_in = d->sums.counts.major_cycles;
+    d->sums.counts.returned_bytes += alqi_heap_minor_size_trim(d);
+}
+
+static void
+give_surplus(struct alqi_domain *d)
+{
+    d->sums.counts.returned_bytes +=
+        alqi_heap_area_return_surplus(&d->heap->area) * ALQI_HEAP_POOL_BYTES;
+}
+
+void
+alqi_heap_pace_give_all(struct alqi_domain *d)
+{
+    d->heap->area.n_surplus = surplus(d->heap);
+    give_surplus(d);
+}
+
+void
+alqi_heap_pace_give_later(struct alqi_heap *heap)
+{
+    heap->area.n_surplus = surplus(heap);
+}
+
+void
+alqi_heap_pace_give_unpromised(struct alqi_domain *d)
+{
+    struct alqi_heap_area *area = &d->heap->area;
+    size_t have = area->n_free - area->n_returned;
+
+    area->n_surplus = have > promised(area) ? have - promised(area) : 0;
+    give_surplus(d);
+}
+
+/* ---- slices ------------------------------------------------------------- */
+
+/* Work that allocation asks for since it was last asked. */
+static double
+asked_words(const struct alqi_domain *d)
+{
+    return (double)(allocated(d) - d->pace.paid_words) * d->heap->pace.rate;
+}
+
+static double
+debt_words(const struct alqi_domain *d)
+{
+    const struct alqi_heap_pace *p = &d->pace;
+
+    return p->debt_words + asked_words(d) - (double)(worked(d) - p->seen_work);
+}
+
+static void
+debt_update(struct alqi_domain *d)
+{
+    struct alqi_heap_pace *p = &d->pace;
+
+    p->debt_words = debt_words(d);
+    p->paid_words = allocated(d);
+    p->seen_work = worked(d);
+    if (!__atomic_load_n(&d->done, __ATOMIC_RELAXED) &&
+        __atomic_load_n(&d->heap->pace.passed_words, __ATOMIC_RELAXED) > 0)
+        p->debt_words += (double)__atomic_exchange_n(
+            &d->heap->pace.passed_words, 0, __ATOMIC_RELAXED);
+}
+
+void
+alqi_heap_pace_window(struct alqi_domain *d)
+{
+    unsigned window = (unsigned)d->heap->tuning.control.window_size;
+
+    if (d->pace.smooth.window != window)
+        alqi_heap_smooth_resize(&d->pace.smooth, window);
+}
+
+/* Part of what promotion asks for may wait for later minor heaps; not when the
+ * phase is late. */
+static void
+smooth(struct alqi_domain *d)
+{
+    struct alqi_heap_pace *p = &d->pace;
+    double cycle = cycle_words(d->heap), asked = asked_words(d), now;
+    bool is_late = alqi_heap_pace_is_late(d);
+
+    alqi_heap_pace_window(d);
+    now = alqi_heap_smooth_open(&p->smooth, asked / cycle, p->used_share,
+                                is_late);
+    p->debt_words += now * cycle - asked;
+    p->used_share = 0;
+}
+
+/* Where the minor heap ends if it gets as large as planned; it may be closed.
+ */
+static uintptr_t
+plan_start(const struct alqi_domain *d)
+{
+    return d->young.promised_pools == 0 ? d->young.end
+                                        : d->young.end - d->young.plan_bytes;
+}
+
+/* Where in the minor heap the next slice is due. */
+static void
+next_slice(struct alqi_domain *d)
+{
+    uintptr_t at = (uintptr_t)d->pub.young_ptr;
+    uintptr_t step = d->pace.step_bytes;
+
+    d->young.slice_trigger = at > plan_start(d) + step ? at - step : 0;
+}
+
+/* Domains that have work and run: they may not allocate, so that no slice of
+ * their own ever comes, nor a minor collection. */
+static void
+ask_others(struct alqi_domain *d)
+{
+    struct alqi_heap *heap = d->heap;
+    unsigned i, n = __atomic_load_n(&heap->n_slots, __ATOMIC_ACQUIRE);
+
+    for (i = 0; i < n; i++) {
+        struct alqi_domain *of = heap->domains[i];
+
+        if (of != d && !__atomic_load_n(&of->done, __ATOMIC_RELAXED) &&
+            __atomic_load_n(&of->state, __ATOMIC_RELAXED) == ALQI_HEAP_RUNNING)
+            alqi_heap_alloc_limit_request(of, &of->requests.want_slice);
+    }
+}
+
+void
+alqi_heap_pace_pass_on(struct alqi_domain *d)
+{
+    struct alqi_heap_pace *p = &d->pace;
+
+    debt_update(d);
+    if (p->debt_words > 0)
+        __atomic_fetch_add(&d->heap->pace.passed_words, (uint64_t)p->debt_words,
+                           __ATOMIC_RELAXED);
+    if (__atomic_load_n(&d->heap->pace.passed_words, __ATOMIC_RELAXED) >
+        SLICE_WORDS)
+        ask_others(d);
+    p->debt_words = 0;
+    p->step_bytes = d->young.plan_bytes / 4;
+    next_slice(d);
+}
+
+/* What the slices of the last minor heap left; they may not all have come. */
+static void
+overdue_update(struct alqi_domain *d)
+{
+    struct alqi_heap_pace *p = &d->pace;
+    double left = p->debt_words - (double)(worked(d) - p->seen_work);
+
+    p->overdue_words = left > 0 ? left : 0;
+    if (left > SLICE_WORDS ||
+        __atomic_load_n(&d->heap->area.n_surplus, __ATOMIC_RELAXED) > 0)
+        __atomic_store_n(&d->requests.want_slice, true, __ATOMIC_RELAXED);
+}
+
+void
+alqi_heap_pace_open(struct alqi_domain *d)
+{
+    uintptr_t bytes = d->young.plan_bytes;
+    uintptr_t most = bytes / STEP_BYTES_LEAST;
+    double n;
+
+    if (d->young.end - d->sizes.base > d->sizes.widest_bytes)
+        d->sizes.widest_bytes = d->young.end - d->sizes.base;
+    if (d->sizes.widest_bytes > d->sizes.touched_bytes)
+        d->sizes.touched_bytes = d->sizes.widest_bytes;
+    d->remembered.enough = bytes / ALQ_WORD_BYTES;
+    overdue_update(d);
+    smooth(d);
+    debt_update(d);
+    n = d->pace.debt_words / SLICE_WORDS;
+    if (n > (double)most)
+        n = (double)most;
+    d->pace.step_bytes = bytes / (n < 1 ? 2 : (uintptr_t)n + 1);
+    next_slice(d);
+}
+
+/* Of the debt: an equal part for each slice until the minor heap is full, but
+ * all that is overdue, and all of what direct allocation brought, which may be
+ * all there is. */
+static size_t
+due_words(struct alqi_domain *d)
+{
+    uintptr_t at = (uintptr_t)d->pub.young_ptr, end = plan_start(d);
+    uintptr_t n = at > end ? (at - end) / d->pace.step_bytes : 0;
+    double all = d->pace.debt_words;
+    double words = all / (double)(n < 1 ? 1 : n);
+    double at_once = (double)d->pace.direct_since_slice * d->heap->pace.rate +
+                     d->pace.overdue_words;
+
+    if (at_once > words)
+        words = at_once < all ? at_once : all;
+    return words > 0 ? (size_t)words : 0;
+}
+
+/* How long: more for much direct allocation, and the more the later. */
+static uint64_t
+due_ns(const struct alqi_domain *d)
+{
+    const struct alqi_heap_pace_common *p = &d->heap->pace;
+    double slices =
+        1 + (double)d->pace.direct_since_slice * ALQ_WORD_BYTES / DIRECT_BYTES;
+
+    if (alqi_heap_pace_is_late(d))
+        slices += 100 * (double)(allocated_by_all(d) - p->late_at) /
+                  alqi_heap_pace_allowed_words(d->heap);
+    return (uint64_t)(slices * 1000 * d->heap->cycle.slice_us);
+}
+
+struct alqi_heap_share
+alqi_heap_pace_slice(struct alqi_domain *d, size_t asked)
+{
+    struct alqi_heap_share share = {asked, UINT64_MAX};
+
+    debt_update(d);
+    if (asked == 0) {
+        share.words = due_words(d);
+        if (share.words > SLICE_WORDS)
+            share.until_ns = alqi_plat_mono_ns_sigsafe() + due_ns(d);
+    }
+    ALQI_HEAP_LOG(d->heap, ALQ_GC_LOG_SLICES,
+                  "slice: %zu words of work are due, of %.0f in debt, %.0f "
+                  "overdue, rate %.2f",
+                  share.words, d->pace.debt_words, d->pace.overdue_words,
+                  d->heap->pace.rate);
+    d->pace.direct_since_slice = 0;
+    d->pace.overdue_words = 0;
+    next_slice(d);
+    return share;
+}
+
+bool
+alqi_heap_pace_is_over(struct alqi_domain *d,
+                       const struct alqi_heap_share *share)
+{
+    if (share->until_ns == UINT64_MAX ||
+        alqi_plat_mono_ns_sigsafe() < share->until_ns)
+        return false;
+    d->sums.counts.slices_cut++;
+    return true;
+}
+
+/* ---- in advance --------------------------------------------------------- */
+
+size_t
+alqi_heap_pace_advance(struct alqi_domain *d, size_t n_words)
+{
+    double allowed = alqi_heap_pace_allowed_words(d->heap);
+    double share = (double)n_words / allowed;
+    double debt = debt_words(d);
+
+    if (n_words == 0)
+        return debt > 0 ? (size_t)debt : 0;
+    return (size_t)((share < 1 ? share : 1) * cycle_words(d->heap)) + 1;
+}
+
+double
+alqi_heap_pace_bucket(const struct alqi_domain *d, unsigned i)
+{
+    double debt = debt_words(d);
+
+    if (i > 0)
+        return alqi_heap_smooth_later(&d->pace.smooth, i);
+    return debt > 0 ? debt / cycle_words(d->heap) : 0;
+}
+
+double
+alqi_heap_pace_credit(const struct alqi_domain *d)
+{
+    double share = -debt_words(d) / cycle_words(d->heap);
+
+    return share < 0 ? 0 : share < 1 ? share : 1;
+}
+
+void
+alqi_heap_pace_direct(struct alqi_domain *d, uint64_t words)
+{
+    d->pace.direct_since_slice += words;
+    if (d->pace.direct_since_slice >
+            alqi_heap_minor_size_bytes(d) / ALQ_WORD_BYTES / DIRECT_SHARE &&
+        !__atomic_load_n(&d->requests.want_slice, __ATOMIC_RELAXED))
+        alqi_heap_alloc_limit_request(d, &d->requests.want_slice);
+}

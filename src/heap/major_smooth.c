@@ -1,0 +1,84 @@
+/* major_smooth.c -- spreads work that falls due over the next minor heaps
+ *
+ * A ring of buckets, each a minor heap; what exceeds DUE_MOST of a cycle
+ * goes to the buckets to come in equal parts.  Pure: no heap, no clock. */
+#include "heap/major_smooth.h"
+
+#define DUE_MOST 0.3
+
+static unsigned
+window(const struct alqi_heap_smooth *s)
+{
+    return s->window == 0 ? 1 : s->window;
+}
+
+/* Empties the buckets; what was in them. */
+static double
+scoop(struct alqi_heap_smooth *s)
+{
+    double all = 0;
+    unsigned i;
+
+    for (i = 0; i < ALQI_HEAP_WINDOW_MAX; i++) {
+        all += s->buckets[i];
+        s->buckets[i] = 0;
+    }
+    return all;
+}
+
+static void
+spread(struct alqi_heap_smooth *s, double share)
+{
+    unsigned i, n = window(s);
+
+    for (i = 0; i < n; i++)
+        s->buckets[i] += share / n;
+}
+
+void
+alqi_heap_smooth_clear(struct alqi_heap_smooth *s)
+{
+    scoop(s);
+    s->backlog = 0;
+}
+
+void
+alqi_heap_smooth_resize(struct alqi_heap_smooth *s, unsigned n)
+{
+    double all = scoop(s);
+
+    s->window = n;
+    s->first = 0;
+    spread(s, all);
+}
+
+double
+alqi_heap_smooth_open(struct alqi_heap_smooth *s, double due, double used,
+                      bool is_late)
+{
+    double now;
+
+    due += s->backlog;
+    s->backlog = 0;
+    if (is_late)
+        return due + scoop(s);
+    if (due > DUE_MOST && window(s) > 1) {
+        s->backlog = due - DUE_MOST;
+        due = DUE_MOST;
+    }
+    spread(s, due);
+    s->clock += used;
+    if (s->clock >= 1) {
+        s->clock -= 1;
+        s->first = (s->first + 1) % window(s);
+    }
+    now = s->buckets[s->first];
+    s->buckets[s->first] = 0;
+    return now;
+}
+
+double
+alqi_heap_smooth_later(const struct alqi_heap_smooth *s, unsigned i)
+{
+    return i >= window(s) ? 0 : s->buckets[(s->first + i) % window(s)];
+}

@@ -1,0 +1,274 @@
+/* major_sweep.c -- sweeps pools and large blocks, and refills allocation
+ * buffers
+ *
+ * A pool is unswept, then avail or full, or free and given back to the
+ * area.  Promotion that needs a buffer sweeps pools of that class first, so
+ * that garbage of the last cycle is used again before a fresh pool is.
+ *
+ * Keeps .inv.own: Lists are those of the domain whose holder calls. */
+#include "heap/pool_area.h"
+#include "heap/pool_class.h"
+#include "heap/large.h"
+#include "heap/major_mark.h"
+#include "heap/pool_policy.h"
+#include "heap/pool.h"
+#include "heap/major_balance.h"
+#include "heap/major_sweep.h"
+
+/* Unswept pools that one refill looks at before it takes a fresh pool: what
+ * they hold is live, so the heap is rather too small than badly swept. */
+enum { REFILL_SWEEPS_MAX = 2 };
+
+/* Pools that are there for domains without any. */
+enum { GIVE_POOLS = 64 };
+
+static void
+push(struct alqi_heap_pool **list, struct alqi_heap_pool *pool)
+{
+    pool->next = *list;
+    *list = pool;
+}
+
+static struct alqi_heap_pool *
+pop(struct alqi_heap_pool **list)
+{
+    struct alqi_heap_pool *pool = *list;
+
+    if (pool != NULL)
+        *list = pool->next;
+    return pool;
+}
+
+static struct alqi_heap_pool *
+pop_unswept(struct alqi_heap_lists *lists)
+{
+    struct alqi_heap_pool *pool = pop(&lists->unswept);
+
+    return pool != NULL ? pool : pop(&lists->unswept_full);
+}
+
+void
+alqi_heap_sweep_begin(struct alqi_domain *d)
+{
+    unsigned kind, c;
+
+    for (kind = 0; kind < 2; kind++)
+        for (c = 0; c < ALQI_HEAP_CLASSES; c++) {
+            struct alqi_heap_lists *lists = &d->sweep.lists[kind][c];
+            struct alqi_heap_lab *lab = &d->copy.labs[kind][c];
+
+            ALQI_ASSERT(lists->unswept == NULL && lists->unswept_full == NULL);
+            ALQI_ASSERT(lab->scan == lab->next);
+            lists->unswept = lists->avail;
+            lists->unswept_full = lists->full;
+            lists->avail = lists->full = NULL;
+            if (lab->pool != NULL)
+                push(&lists->unswept, lab->pool);
+            *lab = (struct alqi_heap_lab){0};
+        }
+    ALQI_ASSERT(d->large.unswept == NULL);
+    d->large.unswept = d->large.all;
+    d->large.all = NULL;
+    d->sweep.kind = 0;
+    d->sweep.size_class = 0;
+    d->sweep.found_words = 0;
+}
+
+/* Of an unswept pool, which is in no list now. */
+static void
+sweep_pool(struct alqi_domain *d, struct alqi_heap_pool *pool, unsigned c,
+           unsigned kind)
+{
+    unsigned n_free = alqi_heap_pool_sweep(pool, c, d->heap->cycle.garbage);
+
+    d->sums.counts.swept_words += ALQI_HEAP_POOL_WORDS;
+    if (n_free == alqi_heap_class_slots(c))
+        alqi_heap_area_give(&d->heap->area, pool);
+    else if (n_free > 0) {
+        d->sweep.found_words += (uint64_t)n_free * alqi_heap_class_words[c];
+        push(&d->sweep.lists[kind][c].avail, pool);
+        d->sweep.lists[kind][c].disordered = true;
+    } else
+        push(&d->sweep.lists[kind][c].full, pool);
+}
+
+/* Where the sweeper stands or behind. */
+static struct alqi_heap_pool *
+next_pool(struct alqi_domain *d)
+{
+    for (; d->sweep.kind < 2; d->sweep.kind++, d->sweep.size_class = 0)
+        for (; d->sweep.size_class < ALQI_HEAP_CLASSES; d->sweep.size_class++) {
+            struct alqi_heap_pool *pool = pop_unswept(
+                &d->sweep.lists[d->sweep.kind][d->sweep.size_class]);
+
+            if (pool != NULL)
+                return pool;
+        }
+    return NULL;
+}
+
+/* While another domain has none left. */
+static void
+give_pools(struct alqi_domain *d)
+{
+    struct alqi_heap_queue *queue = &d->heap->balance.queue;
+    struct alqi_heap_pool *pool;
+    struct alqi_heap_range range = {0, 0};
+
+    while (alqi_heap_queue_n(queue) < GIVE_POOLS &&
+           (pool = next_pool(d)) != NULL) {
+        range.start = (uintptr_t)pool;
+        alqi_heap_queue_put(queue, &range, 1);
+    }
+}
+
+/* The pool becomes the domain's. */
+static struct alqi_heap_pool *
+take_pool(struct alqi_domain *d)
+{
+    struct alqi_heap_range range;
+
+    if (!alqi_heap_balance_is_there(d->heap))
+        return NULL;
+    alqi_heap_mark_undone(d);
+    if (alqi_heap_queue_take(&d->heap->balance.queue, &range, 1) == 0)
+        return NULL;
+    return (struct alqi_heap_pool *)range.start;
+}
+
+/* 0 when no pool is left. */
+static size_t
+sweep_next_pool(struct alqi_domain *d)
+{
+    const struct alqi_heap_area *area = &d->heap->area;
+    struct alqi_heap_pool *pool = next_pool(d);
+
+    if (pool == NULL)
+        pool = take_pool(d);
+    if (pool == NULL)
+        return 0;
+    sweep_pool(d, pool, alqi_heap_area_class(area, (uintptr_t)pool),
+               alqi_heap_area_is_no_scan(area, (uintptr_t)pool));
+    return ALQI_HEAP_POOL_WORDS;
+}
+
+size_t
+alqi_heap_sweep(struct alqi_domain *d, size_t budget_words)
+{
+    size_t done = 0, step;
+
+    if (alqi_heap_balance_is_asked(d->heap))
+        give_pools(d);
+    while (done < budget_words) {
+        step = sweep_next_pool(d);
+        if (step == 0)
+            step = alqi_heap_large_sweep_one(d);
+        if (step == 0)
+            break;
+        done += step;
+    }
+    return done;
+}
+
+/* ---- for promotion ------------------------------------------------------ */
+
+/* A pool with free slots, in no list; NULL: no memory. */
+static struct alqi_heap_pool *
+find_pool(struct alqi_domain *d, unsigned c, unsigned kind)
+{
+    struct alqi_heap_lists *lists = &d->sweep.lists[kind][c];
+    struct alqi_heap_pool *pool;
+    unsigned n;
+
+    for (n = 0; lists->avail == NULL && n < REFILL_SWEEPS_MAX; n++) {
+        pool = pop_unswept(lists);
+        if (pool == NULL)
+            break;
+        sweep_pool(d, pool, c, kind);
+    }
+    alqi_heap_policy_order(d->heap, lists);
+    pool = pop(&lists->avail);
+    if (pool != NULL)
+        return pool;
+    pool = alqi_heap_area_take(&d->heap->area, c, kind);
+    if (pool != NULL)
+        alqi_heap_pool_fresh(pool, c);
+    return pool;
+}
+
+bool
+alqi_heap_sweep_refill(struct alqi_domain *d, unsigned size_class, bool no_scan)
+{
+    struct alqi_heap_lab *lab = &d->copy.labs[no_scan][size_class];
+    struct alqi_heap_range range;
+
+    ALQI_ASSERT(lab->next == lab->end);
+    while (lab->pool == NULL ||
+           !alqi_heap_pool_range_take(lab->pool, size_class, &range)) {
+        if (lab->pool != NULL)
+            push(&d->sweep.lists[no_scan][size_class].full, lab->pool);
+        lab->pool = find_pool(d, size_class, no_scan);
+        if (lab->pool == NULL)
+            return false;
+    }
+    lab->next = lab->scan = lab->counted = range.start;
+    lab->end = range.end;
+    return true;
+}
+
+/* ---- all of it ---------------------------------------------------------- */
+
+static void
+pool_blocks(struct alqi_domain *d, struct alqi_heap_pool *pool,
+            void (*visit)(struct alqi_domain *d, alq_value block,
+                          uintptr_t header))
+{
+    unsigned c = alqi_heap_area_class(&d->heap->area, (uintptr_t)pool);
+    alqi_heap_word *slot = alqi_heap_pool_slots(pool);
+    unsigned i;
+
+    for (i = 0; i < alqi_heap_class_slots(c); i++) {
+        if (*slot != 0)
+            visit(d, (alq_value)(slot + 1), *slot);
+        slot += alqi_heap_class_words[c];
+    }
+}
+
+static void
+large_blocks(struct alqi_domain *d, struct alqi_heap_large *large,
+             void (*visit)(struct alqi_domain *d, alq_value block,
+                           uintptr_t header))
+{
+    for (; large != NULL; large = large->next)
+        visit(d, alqi_heap_large_block(large), large->header);
+}
+
+void
+alqi_heap_sweep_leaves(struct alqi_domain *d,
+                       void (*visit)(struct alqi_domain *d, alq_value block,
+                                     uintptr_t header))
+{
+    const struct alqi_heap_area *area = &d->heap->area;
+    size_t i;
+
+    for (i = 0; i < area->n_frontier; i++)
+        if (area->kinds[i] & ALQI_HEAP_KIND_NO_SCAN)
+            pool_blocks(d, alqi_heap_area_pool(area, i), visit);
+}
+
+void
+alqi_heap_sweep_blocks(struct alqi_domain *d,
+                       void (*visit)(struct alqi_domain *d, alq_value block,
+                                     uintptr_t header))
+{
+    const struct alqi_heap_area *area = &d->heap->area;
+    size_t i;
+
+    for (i = 0; i < area->n_frontier; i++)
+        if (area->kinds[i] != 0)
+            pool_blocks(d, alqi_heap_area_pool(area, i), visit);
+    for (i = 0; i < d->heap->n_slots; i++) {
+        large_blocks(d, d->heap->domains[i]->large.all, visit);
+        large_blocks(d, d->heap->domains[i]->large.unswept, visit);
+    }
+}

@@ -1,0 +1,216 @@
+/* minor_open.c -- opens minor heaps: as wide as they can be emptied
+ *
+ * closed (nothing promised) -> open (pools promised) -> closed, when
+ * emptied.  Memory short: the width is halved, down to a chunk; then the
+ * heap stays closed and the allocation fails or collects.
+ *
+ * Keeps .inv.room: Pools for the worst case of all open minor heaps can be
+ *   accessed.
+ * Keeps .inv.bound: What is promised counts against the hard limit.
+ * Keeps .inv.fragmented: Between many retained blocks it stays closed, and
+ *   blocks are born old for a while. */
+#include "heap/pool_area.h"
+#include "heap/limit_heap.h"
+#include "heap/minor.h"
+#include "heap/minor_size.h"
+#include "heap/minor_open.h"
+#include "heap/pin.h"
+#include "heap/minor_quota.h"
+#include "heap/minor_escape.h"
+#include "heap/stat.h"
+
+enum {
+    RETAINED_BYTES = 64 /* of young allocation: what a retained block costs in
+                       each collection is earned by then */
+};
+
+static size_t
+reserve_pools(const struct alqi_domain *d)
+{
+    return d->pub.status == ALQ_OK
+               ? d->heap->bound.reserve_bytes / ALQI_HEAP_POOL_BYTES
+               : 0;
+}
+
+/* Out of a stop other domains take memory meanwhile, a pool each:
+ * alloc_direct.c. */
+static size_t
+others_pools(const struct alqi_domain *d)
+{
+    uint32_t state = __atomic_load_n(&d->state, __ATOMIC_RELAXED);
+
+    return state == ALQI_HEAP_STARTING || state == ALQI_HEAP_RUNNING
+               ? __atomic_load_n(&d->heap->n_slots, __ATOMIC_RELAXED)
+               : 0;
+}
+
+/* Memory for so many pools beside what is promised, and the reserve unless it
+ * is being used; of the limit `more_bytes` are left. */
+static bool
+is_ready(struct alqi_domain *d, size_t pools, size_t more_bytes)
+{
+    struct alqi_heap *heap = d->heap;
+
+    pools += others_pools(d);
+    return alqi_heap_is_within(d, pools * ALQI_HEAP_POOL_BYTES + more_bytes) &&
+           alqi_heap_area_ready(
+               &heap->area,
+               __atomic_load_n(&heap->area.n_promised, __ATOMIC_RELAXED) +
+                   pools + reserve_pools(d));
+}
+
+/* The largest minor heap that can be emptied for sure, with as much for each of
+ * n domains; if there is not even the least for all of them, that for this one;
+ * 0: none. */
+static uintptr_t
+safe_bytes(struct alqi_domain *d, unsigned n)
+{
+    uintptr_t bytes = alqi_heap_minor_size_bytes(d);
+    size_t wanted =
+        __atomic_load_n(&d->heap->bound.wanted_bytes, __ATOMIC_RELAXED);
+
+    while (!is_ready(d, alqi_heap_minor_need(bytes) * n, wanted)) {
+        if (bytes <= ALQI_HEAP_CHUNK_BYTES)
+            return is_ready(d, alqi_heap_minor_need(bytes), 0) ? bytes : 0;
+        bytes = bytes / 2 & ~(uintptr_t)(ALQI_HEAP_CHUNK_BYTES - 1);
+    }
+    return bytes;
+}
+
+/* Another size, if one was asked for and there is memory for it. */
+static void
+resize(struct alqi_domain *d)
+{
+    uintptr_t most = d->sizes.requested_bytes != 0
+                         ? d->sizes.requested_bytes
+                         : (uintptr_t)ALQI_HEAP_MINOR_BYTES_MAX;
+
+    if (!d->sizes.is_requested)
+        return;
+    d->sizes.is_requested = false;
+    if (most <= d->sizes.max_bytes ||
+        alqi_heap_minor_resize(d, most / ALQ_WORD_BYTES))
+        d->sizes.fixed_bytes = d->sizes.requested_bytes;
+}
+
+/* Where the slice has more room than is in use, retained blocks take nothing
+ * off the minor heap. */
+static uintptr_t
+around_retained(struct alqi_domain *d, uintptr_t bytes)
+{
+    uintptr_t start;
+
+    if (!alqi_heap_pin_has_retained(d->heap))
+        return bytes;
+    if (alqi_heap_pin_room(d, bytes, &start) < bytes &&
+        d->sizes.max_bytes < ALQI_HEAP_MINOR_BYTES_MAX)
+        alqi_heap_minor_resize(d, ALQI_HEAP_MINOR_BYTES_MAX / ALQ_WORD_BYTES);
+    return alqi_heap_pin_room(d, bytes, &start);
+}
+
+/* A participant's pools are promised once for the heap, and once with each
+ * minor heap but the last: the more there are, the more may empty them.  With
+ * each, where a domain empties its own at any time. */
+static void
+promise(struct alqi_domain *d, uintptr_t bytes, unsigned n)
+{
+    enum { WORKER = ALQI_HEAP_WORKER_POOLS };
+    size_t pools = alqi_heap_minor_need(bytes);
+
+    d->young.is_helper = (n > 1 || alqi_heap_minor_local_is_usual(d->heap)) &&
+                         is_ready(d, (pools + WORKER) * n,
+                                  __atomic_load_n(&d->heap->bound.wanted_bytes,
+                                                  __ATOMIC_RELAXED));
+    d->young.promised_pools = d->young.is_helper ? pools + WORKER : pools;
+    __atomic_add_fetch(&d->heap->area.n_promised, d->young.promised_pools,
+                       __ATOMIC_SEQ_CST);
+}
+
+/* Between so many retained blocks that a collection of what fits in would cost
+ * more than what it saves: then blocks are born old for a while (alloc.c). */
+static bool
+is_fragmented(const struct alqi_heap *heap, uintptr_t wanted, uintptr_t room)
+{
+    if (room == wanted)
+        return false;
+    return room == 0 || (!ALQI_HEAP_IS_HARD &&
+                         room < heap->pins.n_retained * RETAINED_BYTES);
+}
+
+static void
+close_minor(struct alqi_domain *d)
+{
+    __atomic_sub_fetch(&d->heap->area.n_promised, d->young.promised_pools,
+                       __ATOMIC_SEQ_CST);
+    d->young.promised_pools = 0;
+    d->young.is_helper = false;
+}
+
+static bool
+open_minor_locked(struct alqi_domain *d, unsigned n)
+{
+    uintptr_t bytes, wanted;
+
+    ALQI_ASSERT(alqi_heap_minor_is_empty(d));
+    resize(d);
+    wanted = safe_bytes(d, n);
+    bytes = around_retained(d, wanted);
+    d->young.is_fragmented = is_fragmented(d->heap, wanted, bytes);
+    d->young.fragmented_words = 0;
+    alqi_heap_stat_words(d->heap);
+    if (bytes == 0 || d->young.is_fragmented)
+        return false;
+    promise(d, bytes, n);
+    if (!alqi_heap_is_within(d, 0)) { /* another one was faster */
+        close_minor(d);
+        return false;
+    }
+    alqi_heap_minor_begin(d, bytes);
+    return true;
+}
+
+/* Two that look at the same time must not be promised the same memory. */
+bool
+alqi_heap_open_minor(struct alqi_domain *d, unsigned n)
+{
+    bool is_open;
+
+    alqi_plat_lock(&d->heap->young.room_lock);
+    is_open = open_minor_locked(d, n);
+    alqi_plat_unlock(&d->heap->young.room_lock);
+    return is_open;
+}
+
+void
+alqi_heap_reopen_minor(struct alqi_domain *d)
+{
+    close_minor(d);
+    alqi_heap_open_minor(d, 1);
+}
+
+void
+alqi_heap_leave_minor(struct alqi_domain *d)
+{
+    if (alqi_heap_quota_end(d)) {
+        close_minor(d);
+        return;
+    }
+    __atomic_add_fetch(&d->heap->young.promised_left, d->young.promised_pools,
+                       __ATOMIC_RELAXED);
+    d->young.promised_pools = 0;
+}
+
+void
+alqi_heap_open_close_all(struct alqi_heap *heap)
+{
+    unsigned i;
+
+    for (i = 0; i < heap->n_slots; i++)
+        if (alqi_heap_is_there(heap->domains[i]))
+            close_minor(heap->domains[i]);
+    __atomic_sub_fetch(
+        &heap->area.n_promised,
+        __atomic_exchange_n(&heap->young.promised_left, 0, __ATOMIC_RELAXED),
+        __ATOMIC_RELAXED);
+    alqi_heap_quota_close(heap);
+}

@@ -1,0 +1,31 @@
+/* minor_open.h -- memory for minor heaps [doc/design/heap.md]
+ *
+ * .inv.room  Pools to promote all that open minor heaps may hold, and a buffer
+ *            of each class for each worker, can be accessed before a block is
+ *            allocated there.  So promotion does not fail. */
+#ifndef ALQI_HEAP_OPEN_H
+#define ALQI_HEAP_OPEN_H
+
+#include "heap/state.h"
+
+/* Opens the empty minor heap, as wide as it can be emptied for sure
+ * (.inv.room): pools for that are promised to it until it is closed.  It is one
+ * of n that are to have as much.  false: memory is short, or, if it
+ * is_fragmented, blocks that stay leave no room for it. */
+bool alqi_heap_open_minor(struct alqi_domain *d, unsigned n);
+/* Out of stops, by who runs the domain: the one that was emptied. */
+void alqi_heap_reopen_minor(struct alqi_domain *d);
+/* The domain ends, nothing in it is young: what was promised stays so until the
+ * next collection if others have taken of it (.inv.quota). */
+void alqi_heap_leave_minor(struct alqi_domain *d);
+
+/* In a stop, nothing is young: what was promised to those that ended, too. */
+void alqi_heap_open_close_all(struct alqi_heap *heap);
+
+static inline bool
+alqi_heap_open_is_closed(const struct alqi_domain *d)
+{
+    return d->young.promised_pools == 0;
+}
+
+#endif

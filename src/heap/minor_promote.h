@@ -1,0 +1,47 @@
+/* minor_promote.h -- promotion: copies young blocks, then scans the copies
+ *
+ * Copies go to local allocation buffers, one a class: a free range of a pool.
+ * Allocation in it is an addition, and "not scanned yet" is a pointer
+ * (Cheney).  A full buffer that is not scanned waits on the grey stack.  When
+ * another worker is idle (minor_workers.h), or the stack is full, half of it
+ * is given away.
+ *
+ * `self` is the worker: the domain of the calling thread, whose buffers and
+ * pools are used, whichever domain the young blocks are of.  A single worker
+ * looks at headers with plain loads and stores.  Several claim a block before
+ * they copy it:
+ *
+ *     young header   live -> IN_PROGRESS -> 0, once
+ *     winner   copy; field 0 := the new address; header := 0 (release)
+ *     loser    waits for header 0 (acquire), then reads field 0
+ *
+ * .inv.claim  A young header goes live -> IN_PROGRESS -> 0 once; the winner of
+ *             its compare and swap makes the only copy.
+ *
+ * While copies are scanned, BATCH claims are made, then the copies.  A worker
+ * that waits holds no claim (tests/models/minor_promote_batch.pml). */
+#ifndef ALQI_HEAP_PROMOTE_H
+#define ALQI_HEAP_PROMOTE_H
+
+#include "heap/state.h"
+
+/* Replaces a young value by its new place.  A moved block has header 0 and its
+ * new place in field 0.  There must be memory: alqi_heap_minor_need. */
+void alqi_heap_promote(struct alqi_domain *self, alq_value *slot);
+/* Each of n slots, now, or some of them by whom they reach before all have
+ * drained. */
+void alqi_heap_promote_each(struct alqi_domain *self, alqi_heap_word **slots,
+                            size_t n);
+
+/* Promotes what promoted blocks lead to, until no participant has anything
+ * left: each has to call it. */
+void alqi_heap_promote_drain(struct alqi_domain *self);
+
+/* After draining: the block's new place, ALQ_NULL when it is dead. */
+static inline alq_value
+alqi_heap_promoted(alq_value young)
+{
+    return alqi_heap_header(young) == 0 ? *(alqi_heap_word *)young : ALQ_NULL;
+}
+
+#endif

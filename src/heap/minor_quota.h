@@ -1,0 +1,36 @@
+/* minor_quota.h -- young memory that the domains share
+ * [doc/design/heap.md]
+ *
+ * Minor heaps are collected together, when the first one is full.  One domain
+ * that allocates fast would have all collected while most are nearly empty:
+ * more would be promoted, and the others would be stopped more often.  So a
+ * minor heap begins with a piece of its size, the rest is the heap's, and a
+ * domain that needs more takes another piece of it.
+ *
+ * .inv.quota  Bytes between young.start and young.end of all minor heaps, and
+ *             those that are left, are at most those that memory was made
+ *             ready for. */
+#ifndef ALQI_HEAP_QUOTA_H
+#define ALQI_HEAP_QUOTA_H
+
+#include "heap/state.h"
+
+/* The empty minor heap is opened for `bytes`, whose promotion is promised: with
+ * how many it begins, at the end of that many bytes or more. */
+uintptr_t alqi_heap_quota_open(struct alqi_domain *d, uintptr_t bytes);
+
+/* Another piece for the minor heap, which has too little room; false: none is
+ * left, or there is no address space below.  By who runs the domain. */
+bool alqi_heap_quota_take(struct alqi_domain *d);
+
+/* What fits in before it is collected, if others take nothing; of a moment. */
+uintptr_t alqi_heap_quota_room_bytes(const struct alqi_domain *d);
+
+/* The domain ends, its minor heap is empty.  False: others have taken of what
+ * was made ready for it. */
+bool alqi_heap_quota_end(struct alqi_domain *d);
+
+/* All are closed, in a stop. */
+void alqi_heap_quota_close(struct alqi_heap *heap);
+
+#endif

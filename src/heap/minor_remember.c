@@ -1,0 +1,75 @@
+/* minor_remember.c -- the remembered set: a growing array of fields
+ *
+ * empty -> has fields -> (more than `enough`: a minor collection is
+ * requested) -> emptied by the collection; or `lost`, when it cannot grow.
+ *
+ * Keeps .inv.remember: Each major field that holds a young value is in a set,
+ *   or that set is lost. */
+#include <stdlib.h>
+
+#include "heap/alloc_limit.h"
+#include "heap/minor_remember.h"
+#include "heap/log.h"
+#include "heap/minor_escape.h"
+
+enum { SIZE_FIRST = ALQI_HEAP_IS_HARD ? 1 : 1024 };
+
+static bool
+grow(struct alqi_domain *d, struct alqi_heap_remembered *r)
+{
+    size_t size = r->size == 0 ? SIZE_FIRST : r->size * 2;
+    alqi_heap_word **fields = realloc(r->fields, size * sizeof *fields);
+
+    if (fields == NULL)
+        return false;
+    ALQI_HEAP_LOG(d->heap, ALQ_GC_LOG_TABLES, "remembered set: %zu fields",
+                  size);
+    r->fields = fields;
+    r->size = size;
+    return true;
+}
+
+void
+alqi_heap_remember_lose(struct alqi_domain *d, struct alqi_heap_remembered *r)
+{
+    r->lost = true;
+    __atomic_store_n(&d->heap->young.is_remember_lost, true, __ATOMIC_RELAXED);
+}
+
+void
+alqi_heap_remember_in(struct alqi_domain *d, struct alqi_heap_remembered *r,
+                      alqi_heap_word *field)
+{
+    if (ALQI_UNLIKELY(r->n == r->size) && (r->lost || !grow(d, r)))
+        alqi_heap_remember_lose(d, r);
+    else
+        r->fields[r->n++] = field;
+}
+
+void
+alqi_heap_remember(struct alqi_domain *d, alqi_heap_word *field)
+{
+    struct alqi_heap_remembered *r = &d->remembered;
+
+    alqi_heap_escape(d->heap);
+    alqi_heap_remember_in(d, r, field);
+    /* As many words as the minor heap: rather collect that. */
+    if (ALQI_UNLIKELY(r->n >= r->enough)) {
+        alqi_heap_alloc_limit_request(d, &d->requests.want_minor);
+    }
+}
+
+void
+alqi_heap_remember_clear(struct alqi_domain *d)
+{
+    d->remembered.n = 0;
+    d->remembered.lost = false;
+}
+
+void
+alqi_heap_remember_drop(struct alqi_domain *d)
+{
+    free(d->remembered.fields);
+    free(d->stays.fields);
+    d->stays = (struct alqi_heap_remembered){0};
+}

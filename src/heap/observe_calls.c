@@ -1,0 +1,186 @@
+/* observe_calls.c -- the collector's side of a client (observe.h)
+ *
+ * The trigger of a domain is drawn when asked for, and is off while the
+ * client handles a request.  A client is installed in a stop, in which it
+ * is told of each domain.
+ *
+ * Keeps .inv.trigger: 0, or the sampled word lies right below it, and is free.
+ * Keeps .inv.once: The client may ask once a collection where a block is. */
+#include "heap/alloc_limit.h"
+#include "heap/major_mark.h"
+#include "heap/observe.h"
+#include "heap/observe_calls.h"
+#include "heap/minor_promote.h"
+#include "heap/stop.h"
+
+/* ---- trigger ------------------------------------------------------------ */
+
+/* The trigger is 0. */
+static void
+draw_from(struct alqi_domain *d, uintptr_t at)
+{
+    const struct alqi_heap_observer *to = &d->heap->observer;
+
+    if (ALQI_LIKELY(to->hooks == NULL) || to->hooks->skip_words == NULL)
+        return;
+    d->observed.drawn_for = d->threads.running;
+    alqi_heap_observed_trigger_set(d, at, to->hooks->skip_words(to->client, d));
+}
+
+void
+alqi_heap_observed_draw(struct alqi_domain *d)
+{
+    d->observed.trigger = 0;
+    draw_from(d, (uintptr_t)d->pub.young_ptr);
+}
+
+void
+alqi_heap_observed_draw_below(struct alqi_domain *d, uintptr_t start)
+{
+    if (d->observed.trigger == 0)
+        draw_from(d, start);
+}
+
+void
+alqi_heap_observed_request_refused(struct alqi_domain *d)
+{
+    alqi_heap_observed_draw(d);
+    alqi_heap_alloc_limit_reset(d);
+}
+
+void
+alqi_heap_observed_request_cancel(struct alqi_domain *d)
+{
+    ALQI_HEAP_NOTIFY(d, request_cancel, d);
+    alqi_heap_observed_draw(d);
+    alqi_heap_alloc_limit_reset(d);
+}
+
+/* ---- what the client asks for ------------------------------------------- */
+
+void
+alqi_heap_observed_redraw(struct alqi_domain *d)
+{
+    if (!__atomic_exchange_n(&d->observed.wants_draw, 0, __ATOMIC_SEQ_CST))
+        return;
+    alqi_heap_observed_draw(d);
+    alqi_heap_alloc_limit_reset(d);
+}
+
+enum alq_status
+alqi_heap_observed_poll(struct alqi_domain *d)
+{
+    const struct alqi_heap_observer *to = &d->heap->observer;
+    enum alq_status status = ALQ_OK;
+
+    if (!__atomic_exchange_n(&d->observed.wants_poll, 0, __ATOMIC_SEQ_CST))
+        return ALQ_OK;
+    if (to->hooks != NULL && to->hooks->poll != NULL)
+        status = to->hooks->poll(to->client, d);
+    alqi_heap_observed_draw(d);
+    alqi_heap_alloc_limit_reset(d);
+    return status;
+}
+
+void
+alqi_heap_observe_redraw_sigsafe(struct alqi_domain *d)
+{
+    __atomic_store_n(&d->observed.wants_draw, 1, __ATOMIC_SEQ_CST);
+    alqi_heap_alloc_limit_raise(d);
+}
+
+void
+alqi_heap_observe_wake_sigsafe(struct alqi_domain *d)
+{
+    __atomic_store_n(&d->observed.wants_poll, 1, __ATOMIC_SEQ_CST);
+    alqi_heap_alloc_limit_raise(d);
+}
+
+/* ---- start and stop ----------------------------------------------------- */
+
+struct start {
+    const struct alqi_heap_hooks *hooks;
+    void *client;
+    enum alq_status status;
+};
+
+/* Of the first n slots; false: the client has no memory for one of them. */
+static bool
+tell_of_domains(struct alqi_heap *heap, unsigned *n)
+{
+    for (*n = 0; *n < heap->n_slots; ++*n)
+        if (alqi_heap_is_there(heap->domains[*n]) &&
+            !alqi_heap_observed_domain_start(heap->domains[*n], NULL))
+            return false;
+    return true;
+}
+
+static void
+start_begin(struct alqi_domain *leader)
+{
+    struct alqi_heap *heap = leader->heap;
+    struct start *s = leader->stop_arg;
+    unsigned n;
+
+    s->status = ALQ_EBUSY;
+    if (heap->observer.hooks != NULL)
+        return;
+    heap->observer = (struct alqi_heap_observer){s->hooks, s->client};
+    s->status = ALQ_OK;
+    if (tell_of_domains(heap, &n))
+        return;
+    s->status = ALQ_ENOMEM;
+    while (n-- > 0)
+        if (alqi_heap_is_there(heap->domains[n]))
+            alqi_heap_observed_domain_end(heap->domains[n]);
+    heap->observer = (struct alqi_heap_observer){NULL, NULL};
+}
+
+static const struct alqi_heap_stop_work *
+start_last(struct alqi_domain *self)
+{
+    (void)self;
+    return NULL;
+}
+
+enum alq_status
+alqi_heap_observe_start(struct alqi_domain *d,
+                        const struct alqi_heap_hooks *hooks, void *client)
+{
+    static const struct alqi_heap_stop_work work = {.begin = start_begin,
+                                                    .last = start_last};
+    struct start s = {hooks, client, ALQ_OK};
+
+    d->stop_arg = &s;
+    while (!alqi_heap_stop_try(d, &work))
+        continue;
+    if (s.status == ALQ_OK) {
+        alqi_heap_observed_draw(d);
+        alqi_heap_alloc_limit_reset(d);
+    }
+    return s.status;
+}
+
+void
+alqi_heap_observe_stop(struct alqi_domain *d)
+{
+    d->heap->observer = (struct alqi_heap_observer){NULL, NULL};
+    d->observed.trigger = 0;
+    alqi_heap_alloc_limit_reset(d);
+}
+
+/* ---- questions ---------------------------------------------------------- */
+
+alq_value
+alqi_heap_observe_forward(const struct alqi_domain *d, alq_value young)
+{
+    ALQI_ASSERT(alqi_heap_is_young(d, young));
+    return alqi_heap_promoted(young);
+}
+
+bool
+alqi_heap_observe_is_marked(const struct alqi_domain *d, alq_value old)
+{
+    ALQI_ASSERT(!alqi_heap_is_young(d, old));
+    return !alqi_heap_mark_is_white(d, old);
+}

@@ -1,0 +1,18 @@
+/* pin_retain.h -- retained blocks while minor heaps are emptied [pin.h]
+ *
+ * A retained block looks moved to where it is, so copying loops have no test
+ * for it. */
+#ifndef ALQI_HEAP_KEEP_H
+#define ALQI_HEAP_KEEP_H
+
+#include "heap/state.h"
+
+/* By the leader, before the shares. */
+void alqi_heap_pin_retain_begin(struct alqi_domain *leader);
+/* By one, when all domains have finished. */
+void alqi_heap_pin_retain_end(struct alqi_domain *self);
+
+/* Marking has ended: fields of dead blocks leave .inv.retained's set. */
+void alqi_heap_pin_retain_after_marking(struct alqi_heap *heap);
+
+#endif

@@ -1,0 +1,416 @@
+/* pool_area.c -- the reservation, and which pools are free, in use, or the
+ * system's
+ *
+ * A pool:  untouched (behind the frontier) -> in use -> free -> in use ...,
+ * or free -> returned (its memory is the system's) -> in use.
+ *
+ * Keeps .inv.room: Pools that are promised are committed before the promise is
+ *   made.
+ * Keeps .inv.words: Memory of the system's is not the heap's: neither returned
+ *   pools nor those behind the frontier. */
+#include "heap/pool_area.h"
+#include "heap/pool_class.h"
+#include "heap/pool_policy.h"
+#include "plat/plat.h"
+#include "plat/space.h"
+
+#define MAJOR_BYTES_MOST ((uintptr_t)256 << 30)
+#define MAJOR_BYTES_LEAST ((uintptr_t)64 << 20)
+
+/* Tables of a domain (remembered fields, grey promotions), and a little for
+ * all others. */
+#define SPARE_BYTES (2 * ALQI_HEAP_MINOR_BYTES_MAX + ((uintptr_t)16 << 20))
+
+enum {
+    COMMIT_POOLS = 32, /* 1 MiB: a call to the system costs as much as
+                          touching it */
+    INCREMENT_PERCENT_MOST = 1000,
+    HUGE_POOLS = 64 /* 2 MiB */
+};
+
+/* 1 GiB: the first access to a huge page is a pause of a millisecond. */
+#define HUGE_FROM_POOLS ((size_t)32768)
+
+/* With less major heap goes room for fewer domains. */
+static uintptr_t
+minor_part(uintptr_t major_bytes)
+{
+    uintptr_t all = ALQI_HEAP_DOMAINS_MAX * ALQI_HEAP_MINOR_BYTES_MAX;
+    uintptr_t bytes = major_bytes / 4;
+
+    if (bytes > all)
+        return all;
+    return bytes < ALQI_HEAP_MINOR_BYTES_MAX ? ALQI_HEAP_MINOR_BYTES_MAX
+                                             : bytes;
+}
+
+unsigned
+alqi_heap_area_slices(const struct alqi_heap_area *area)
+{
+    return (unsigned)(area->young_bytes / ALQI_HEAP_MINOR_BYTES_MAX);
+}
+
+/* As much as there is, but for what the first domain needs besides. */
+static bool
+reserve(struct alqi_heap_area *area)
+{
+    uintptr_t major = MAJOR_BYTES_MOST;
+    void *start;
+
+    for (; major >= MAJOR_BYTES_LEAST; major /= 2) {
+        start = alqi_plat_space_reserve(minor_part(major) + major + SPARE_BYTES,
+                                        HUGE_POOLS * ALQI_HEAP_POOL_BYTES);
+        if (start == NULL)
+            continue;
+        alqi_plat_space_release((char *)start + minor_part(major) + major,
+                                SPARE_BYTES);
+        area->young_base = (uintptr_t)start;
+        area->young_bytes = minor_part(major);
+        area->major_base = area->young_base + area->young_bytes;
+        area->major_bytes = major;
+        return true;
+    }
+    return false;
+}
+
+static size_t
+n_pools(const struct alqi_heap_area *area)
+{
+    return area->major_bytes >> ALQI_HEAP_POOL_SHIFT;
+}
+
+bool
+alqi_heap_area_open(struct alqi_heap_area *area)
+{
+    if (!reserve(area))
+        return false;
+    area->kinds = alqi_plat_pages_map(n_pools(area));
+    if (area->kinds == NULL)
+        goto fail_kinds;
+    area->returned = alqi_plat_pages_map(n_pools(area) * sizeof(uint32_t));
+    if (area->returned == NULL)
+        goto fail_returned;
+    return true;
+
+fail_returned:
+    alqi_plat_pages_unmap(area->kinds, n_pools(area));
+fail_kinds:
+    alqi_plat_space_release((void *)area->young_base,
+                            area->young_bytes + area->major_bytes);
+    return false;
+}
+
+void
+alqi_heap_area_close(struct alqi_heap_area *area)
+{
+    alqi_plat_pages_unmap(area->returned, n_pools(area) * sizeof(uint32_t));
+    alqi_plat_pages_unmap(area->kinds, n_pools(area));
+    alqi_plat_space_release((void *)area->young_base,
+                            area->young_bytes + area->major_bytes);
+}
+
+/* Huge pages for memory that nobody has used; false: it cannot be had. */
+static bool
+ask_huge(struct alqi_heap_area *area, void *start, size_t bytes)
+{
+    if (!area->force_huge &&
+        area->n_committed + (bytes >> ALQI_HEAP_POOL_SHIFT) < HUGE_FROM_POOLS)
+        return true;
+    if (alqi_plat_space_huge(start, bytes))
+        return true;
+    if (area->force_huge)
+        return false;
+    __atomic_fetch_add(&area->n_huge_fallbacks, 1, __ATOMIC_RELAXED);
+    return true;
+}
+
+static bool
+commit(struct alqi_heap_area *area, size_t n)
+{
+    void *start = alqi_heap_area_pool(area, area->n_committed);
+    size_t bytes = n << ALQI_HEAP_POOL_SHIFT;
+
+    if (n > n_pools(area) - area->n_committed ||
+        !alqi_plat_space_commit(start, bytes))
+        return false;
+    if (!ask_huge(area, start, bytes)) {
+        alqi_plat_space_forbid(start, bytes);
+        return false;
+    }
+    area->n_committed += n;
+    return true;
+}
+
+/* Pools by which the heap grows at least; up to the end of a huge page. */
+static size_t
+increment(const struct alqi_heap_area *area)
+{
+    size_t n = (size_t)area->increment, end;
+
+    if (n > INCREMENT_PERCENT_MOST)
+        n /= ALQI_HEAP_POOL_WORDS;
+    else
+        n = area->n_committed * n / 100;
+    end = area->n_committed + (n < COMMIT_POOLS ? COMMIT_POOLS : n);
+    end = (end + HUGE_POOLS - 1) / HUGE_POOLS * HUGE_POOLS;
+    return end - area->n_committed;
+}
+
+static bool
+ready_locked(struct alqi_heap_area *area, size_t n)
+{
+    size_t ready = area->n_free + area->n_committed - area->n_frontier;
+
+    if (ready >= n)
+        return true;
+    n -= ready;
+    return (n < increment(area) && commit(area, increment(area))) ||
+           commit(area, n);
+}
+
+bool
+alqi_heap_area_ready(struct alqi_heap_area *area, size_t n)
+{
+    bool ready;
+
+    alqi_plat_lock(&area->lock);
+    ready = ready_locked(area, n);
+    alqi_plat_unlock(&area->lock);
+    return ready;
+}
+
+/* A free pool may have had other slots, whose first words may be anything. */
+static void
+clear_slots(struct alqi_heap_pool *pool, unsigned size_class)
+{
+    alqi_heap_word *slot = (alqi_heap_word *)pool + ALQI_HEAP_POOL_HEAD_WORDS;
+    unsigned i;
+
+    if (pool->cleared == size_class + 1)
+        return;
+    for (i = 0; i < alqi_heap_class_slots(size_class); i++) {
+        *slot = 0;
+        slot += alqi_heap_class_words[size_class];
+    }
+}
+
+static size_t
+have(const struct alqi_heap_area *area)
+{
+    return area->n_free - area->n_returned;
+}
+
+static void
+least_update(struct alqi_heap_area *area)
+{
+    if (have(area) < area->n_least)
+        area->n_least = have(area);
+}
+
+size_t
+alqi_heap_area_idle(struct alqi_heap_area *area)
+{
+    size_t least = area->n_least;
+
+    area->n_least = have(area);
+    return least;
+}
+
+static struct alqi_heap_pool *
+take_locked(struct alqi_heap_area *area, bool *is_fresh)
+{
+    struct alqi_heap_pool *pool = area->free;
+
+    *is_fresh = pool == NULL;
+    if (pool != NULL) {
+        area->free = pool->next;
+        area->n_free--;
+    } else if (area->n_returned > 0) {
+        __atomic_store_n(&area->n_returned, area->n_returned - 1,
+                         __ATOMIC_RELAXED);
+        pool = alqi_heap_area_pool(area, area->returned[area->n_returned]);
+        area->n_free--;
+    } else {
+        if (!ready_locked(area, 1))
+            return NULL;
+        pool = alqi_heap_area_pool(area, area->n_frontier);
+        __atomic_store_n(&area->n_frontier, area->n_frontier + 1,
+                         __ATOMIC_RELAXED);
+    }
+    least_update(area);
+    __atomic_store_n(&area->n_used, area->n_frontier - area->n_free,
+                     __ATOMIC_RELAXED);
+    return pool;
+}
+
+static void
+kind_set(struct alqi_heap_area *area, struct alqi_heap_pool *pool, uint8_t kind)
+{
+    __atomic_store_n(&area->kinds[alqi_heap_area_index(area, (uintptr_t)pool)],
+                     kind, __ATOMIC_RELAXED);
+}
+
+struct alqi_heap_pool *
+alqi_heap_area_take(struct alqi_heap_area *area, unsigned size_class,
+                    bool no_scan)
+{
+    struct alqi_heap_pool *pool;
+    bool is_fresh;
+
+    alqi_plat_lock(&area->lock);
+    pool = take_locked(area, &is_fresh);
+    alqi_plat_unlock(&area->lock);
+    if (pool == NULL)
+        return NULL;
+    if (is_fresh) /* of zeros; one call is cheaper than a fault a page */
+        alqi_plat_space_touch(pool, ALQI_HEAP_POOL_BYTES);
+    else
+        clear_slots(pool, size_class);
+    kind_set(
+        area, pool,
+        (uint8_t)((size_class + 1) | (no_scan ? ALQI_HEAP_KIND_NO_SCAN : 0)));
+    pool->next = NULL;
+    pool->held_in = 0;
+    return pool;
+}
+
+void
+alqi_heap_area_give(struct alqi_heap_area *area, struct alqi_heap_pool *pool)
+{
+    ALQI_ASSERT(alqi_heap_area_kind(area, (uintptr_t)pool) != 0);
+    pool->cleared = alqi_heap_area_class(area, (uintptr_t)pool) + 1;
+    kind_set(area, pool, 0);
+    alqi_plat_lock(&area->lock);
+    pool->next = area->free;
+    area->free = pool;
+    area->n_free++;
+    __atomic_store_n(&area->n_used, area->n_frontier - area->n_free,
+                     __ATOMIC_RELAXED);
+    alqi_plat_unlock(&area->lock);
+}
+
+/* ---- many at once ------------------------------------------------------- */
+
+/* Of a list in the order of addresses: neighbours go back by one call, which
+ * takes half the time of one for each.  The list is read before. */
+static struct alqi_heap_pool *
+return_neighbours(struct alqi_heap_area *area, struct alqi_heap_pool *first)
+{
+    struct alqi_heap_pool *pool = first, *last;
+    size_t n = 0;
+
+    do {
+        last = pool;
+        pool = pool->next;
+        area->returned[area->n_returned + n] =
+            (uint32_t)alqi_heap_area_index(area, (uintptr_t)last);
+        n++;
+    } while ((uintptr_t)pool == (uintptr_t)last + ALQI_HEAP_POOL_BYTES);
+    alqi_plat_space_empty(first, n * ALQI_HEAP_POOL_BYTES);
+    __atomic_store_n(&area->n_returned, area->n_returned + n, __ATOMIC_RELAXED);
+    return pool;
+}
+
+/* The free pool behind which those of the highest addresses are surplus; NULL:
+ * all are. */
+static struct alqi_heap_pool *
+last_retained(const struct alqi_heap_area *area, size_t n_retained)
+{
+    struct alqi_heap_pool *pool = area->free;
+
+    if (n_retained == 0)
+        return NULL;
+    while (--n_retained > 0)
+        pool = pool->next;
+    return pool;
+}
+
+static size_t
+return_surplus_locked(struct alqi_heap_area *area)
+{
+    struct alqi_heap_lists sorted = {0};
+    struct alqi_heap_pool *retained, *pool;
+    size_t n = area->n_surplus, there = have(area);
+
+    if (n > there)
+        n = there;
+    area->n_surplus = 0;
+    if (n == 0)
+        return 0;
+    sorted.avail = area->free;
+    alqi_heap_policy_sort(&sorted, ALQ_GC_FIRST_FIT);
+    area->free = sorted.avail;
+    retained = last_retained(area, there - n);
+    pool = retained == NULL ? area->free : retained->next;
+    if (retained == NULL)
+        area->free = NULL;
+    else
+        retained->next = NULL;
+    while (pool != NULL)
+        pool = return_neighbours(area, pool);
+    least_update(area);
+    return n;
+}
+
+size_t
+alqi_heap_area_return_surplus(struct alqi_heap_area *area)
+{
+    size_t n;
+
+    alqi_plat_lock(&area->lock);
+    n = return_surplus_locked(area);
+    alqi_plat_unlock(&area->lock);
+    return n;
+}
+
+/* As sweeping goes by addresses, so does the list that it makes, up or down:
+ * the first pools of it that are neighbours, at most n, go back by one call.
+ * Under the lock, since a pool on its way is neither here nor there. */
+static size_t
+return_first_locked(struct alqi_heap_area *area, size_t n_most)
+{
+    uintptr_t start = (uintptr_t)area->free, end = start;
+    size_t n;
+
+    for (n = 0; n < n_most && area->free != NULL; n++) {
+        uintptr_t at = (uintptr_t)area->free;
+
+        if (at != end && at != start - ALQI_HEAP_POOL_BYTES)
+            break;
+        start = at < start ? at : start;
+        end = at < end ? end : at + ALQI_HEAP_POOL_BYTES;
+        area->returned[area->n_returned + n] =
+            (uint32_t)alqi_heap_area_index(area, at);
+        area->free = area->free->next;
+    }
+    if (n > 0)
+        alqi_plat_space_empty((void *)start, end - start);
+    __atomic_store_n(&area->n_returned, area->n_returned + n, __ATOMIC_RELAXED);
+    least_update(area);
+    return n;
+}
+
+static size_t
+return_some(struct alqi_heap_area *area, size_t n_most)
+{
+    size_t n;
+
+    alqi_plat_lock(&area->lock);
+    if (n_most > area->n_surplus)
+        n_most = area->n_surplus;
+    n = return_first_locked(area, n_most);
+    __atomic_store_n(&area->n_surplus, n == 0 ? 0 : area->n_surplus - n,
+                     __ATOMIC_RELAXED);
+    alqi_plat_unlock(&area->lock);
+    return n;
+}
+
+size_t
+alqi_heap_area_return(struct alqi_heap_area *area, size_t n_most)
+{
+    size_t n = 0, more;
+
+    while (n < n_most && (more = return_some(area, n_most - n)) > 0)
+        n += more;
+    return n;
+}

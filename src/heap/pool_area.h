@@ -1,0 +1,129 @@
+/* pool_area.h -- the reservation: minor part, major part, a byte for each pool
+ *
+ * Any domain may call; the lock is the area's own. */
+#ifndef ALQI_HEAP_AREA_H
+#define ALQI_HEAP_AREA_H
+
+#include "heap/state.h"
+
+/* A pool's byte: 0 free, else class + 1, and these. */
+enum {
+    ALQI_HEAP_KIND_CLASS = 0x3F,
+    ALQI_HEAP_KIND_NO_SCAN = 0x40,
+    ALQI_HEAP_KIND_OVERFLOWED = 0x80,
+    ALQI_HEAP_KIND_EMPTIED = 0x80 /* compacting, when nothing is marked */
+};
+
+/* False when there is not enough address space. */
+bool alqi_heap_area_open(struct alqi_heap_area *area);
+void alqi_heap_area_close(struct alqi_heap_area *area);
+
+/* Domains that the minor part has room for. */
+unsigned alqi_heap_area_slices(const struct alqi_heap_area *area);
+
+/* Makes sure that n pools can be taken; false when memory is short. */
+bool alqi_heap_area_ready(struct alqi_heap_area *area, size_t n);
+
+/* A pool whose slots have header 0, made for the class; NULL when none is
+ * ready and none can be made so. */
+struct alqi_heap_pool *alqi_heap_area_take(struct alqi_heap_area *area,
+                                           unsigned size_class, bool no_scan);
+/* The pool is empty: each slot has header 0. */
+void alqi_heap_area_give(struct alqi_heap_area *area,
+                         struct alqi_heap_pool *pool);
+
+/* Gives the memory of at most n surplus pools back to the system; how many.
+ * Each stays a free pool. */
+size_t alqi_heap_area_return(struct alqi_heap_area *area, size_t n);
+/* The same of all of them, by one, in a stop. */
+size_t alqi_heap_area_return_surplus(struct alqi_heap_area *area);
+
+/* In a stop: as many free pools with memory as there were at any time since it
+ * was last asked. */
+size_t alqi_heap_area_idle(struct alqi_heap_area *area);
+
+/* Pools in use; of a moment. */
+static inline size_t
+alqi_heap_area_used(const struct alqi_heap_area *area)
+{
+    return __atomic_load_n(&area->n_used, __ATOMIC_RELAXED);
+}
+
+/* Pools that have memory: used once, and not returned since; of a moment.
+ * Those behind the frontier may be accessed, and have none yet. */
+static inline size_t
+alqi_heap_area_backed(const struct alqi_heap_area *area)
+{
+    size_t n_returned = __atomic_load_n(&area->n_returned, __ATOMIC_RELAXED);
+    size_t n = __atomic_load_n(&area->n_frontier, __ATOMIC_RELAXED);
+
+    return n > n_returned ? n - n_returned : 0;
+}
+
+static inline bool
+alqi_heap_area_has(const struct alqi_heap_area *area, uintptr_t address)
+{
+    return address - area->major_base < area->major_bytes;
+}
+
+static inline size_t
+alqi_heap_area_index(const struct alqi_heap_area *area, uintptr_t address)
+{
+    return (address - area->major_base) >> ALQI_HEAP_POOL_SHIFT;
+}
+
+static inline struct alqi_heap_pool *
+alqi_heap_area_pool(const struct alqi_heap_area *area, size_t index)
+{
+    return (struct alqi_heap_pool *)(area->major_base +
+                                     (index << ALQI_HEAP_POOL_SHIFT));
+}
+
+/* Of a pool in use. */
+static inline uint8_t
+alqi_heap_area_kind(const struct alqi_heap_area *area, uintptr_t address)
+{
+    return __atomic_load_n(&area->kinds[alqi_heap_area_index(area, address)],
+                           __ATOMIC_RELAXED);
+}
+
+/* Whether pool i is to be read again: it is the caller who does it. */
+static inline bool
+alqi_heap_area_overflow_take(struct alqi_heap_area *area, size_t i)
+{
+    return (__atomic_load_n(&area->kinds[i], __ATOMIC_RELAXED) &
+            ALQI_HEAP_KIND_OVERFLOWED) != 0 &&
+           (__atomic_fetch_and(&area->kinds[i],
+                               (uint8_t)~ALQI_HEAP_KIND_OVERFLOWED,
+                               __ATOMIC_SEQ_CST) &
+            ALQI_HEAP_KIND_OVERFLOWED) != 0;
+}
+
+/* All blocks of the pool have moved. */
+static inline void
+alqi_heap_area_emptied_set(struct alqi_heap_area *area,
+                           const struct alqi_heap_pool *pool)
+{
+    area->kinds[alqi_heap_area_index(area, (uintptr_t)pool)] |=
+        ALQI_HEAP_KIND_EMPTIED;
+}
+
+static inline bool
+alqi_heap_area_is_emptied(const struct alqi_heap_area *area, uintptr_t address)
+{
+    return alqi_heap_area_kind(area, address) & ALQI_HEAP_KIND_EMPTIED;
+}
+
+static inline unsigned
+alqi_heap_area_class(const struct alqi_heap_area *area, uintptr_t address)
+{
+    return (alqi_heap_area_kind(area, address) & ALQI_HEAP_KIND_CLASS) - 1u;
+}
+
+static inline bool
+alqi_heap_area_is_no_scan(const struct alqi_heap_area *area, uintptr_t address)
+{
+    return alqi_heap_area_kind(area, address) & ALQI_HEAP_KIND_NO_SCAN;
+}
+
+#endif

@@ -1,0 +1,24 @@
+/* pool_class.c -- the table of slot sizes, and of the class of each size
+ *
+ * Constant after the start of the first heap. */
+#include "heap/pool_class.h"
+
+const uint16_t alqi_heap_class_words[ALQI_HEAP_CLASSES] = {
+    1,  2,  3,  4,  5,  6,   7,   8,   10,  12,  14,  16,
+    17, 19, 22, 25, 28, 32,  33,  37,  42,  47,  53,  59,
+    65, 73, 81, 89, 99, 108, 118, 128, 151, 170, 204, 257};
+
+uint8_t alqi_heap_class_table[ALQI_HEAP_CLASS_WORDS_MAX + 1];
+
+void
+alqi_heap_class_start(void)
+{
+    size_t words;
+    unsigned c = 0;
+
+    for (words = 1; words <= ALQI_HEAP_CLASS_WORDS_MAX; words++) {
+        if (words > alqi_heap_class_words[c])
+            c++;
+        alqi_heap_class_table[words] = (uint8_t)c;
+    }
+}

@@ -1,0 +1,55 @@
+/* pool_policy.c -- sorts the pools with free slots, for allocation_policy
+ *
+ * A merge sort of the linked list `avail`, once for each change, when the
+ * next pool is taken. */
+#include "heap/pool_policy.h"
+
+static bool
+is_before(const struct alqi_heap_pool *a, const struct alqi_heap_pool *b,
+          enum alq_gc_policy policy)
+{
+    if (policy == ALQ_GC_BEST_FIT && a->n_free != b->n_free)
+        return a->n_free < b->n_free;
+    return a < b;
+}
+
+static struct alqi_heap_pool *
+merge(struct alqi_heap_pool *a, struct alqi_heap_pool *b,
+      enum alq_gc_policy policy)
+{
+    struct alqi_heap_pool *first = NULL, **end = &first;
+
+    while (a != NULL && b != NULL) {
+        struct alqi_heap_pool **from = is_before(b, a, policy) ? &b : &a;
+
+        *end = *from;
+        end = &(*from)->next;
+        *from = (*from)->next;
+    }
+    *end = a != NULL ? a : b;
+    return first;
+}
+
+/* sorted[i] has 2^i pools or none, as the digits of a number. */
+void
+alqi_heap_policy_sort(struct alqi_heap_lists *lists, enum alq_gc_policy policy)
+{
+    struct alqi_heap_pool *sorted[48] = {NULL}, *all = NULL;
+    unsigned i;
+
+    while (lists->avail != NULL) {
+        struct alqi_heap_pool *run = lists->avail;
+
+        lists->avail = run->next;
+        run->next = NULL;
+        for (i = 0; sorted[i] != NULL; i++) {
+            run = merge(sorted[i], run, policy);
+            sorted[i] = NULL;
+        }
+        sorted[i] = run;
+    }
+    for (i = 0; i < ALQI_COUNT_OF(sorted); i++)
+        all = merge(sorted[i], all, policy);
+    lists->avail = all;
+    lists->disordered = false;
+}

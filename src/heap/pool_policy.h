@@ -1,0 +1,26 @@
+/* pool_policy.h -- which pool with free slots is filled next
+ * [allocation_policy]
+ *
+ * Pools come into `avail` as sweeping finds them, first the last one.  Where
+ * another order is asked for, a list that has changed is sorted when the next
+ * pool is taken from it: n log n steps for n pools, once a slice or so. */
+#ifndef ALQI_HEAP_POLICY_H
+#define ALQI_HEAP_POLICY_H
+
+#include "heap/state.h"
+
+void alqi_heap_policy_sort(struct alqi_heap_lists *lists,
+                           enum alq_gc_policy policy);
+
+/* Before a pool is taken from lists->avail. */
+static inline void
+alqi_heap_policy_order(const struct alqi_heap *heap,
+                       struct alqi_heap_lists *lists)
+{
+    intptr_t policy = heap->tuning.control.allocation_policy;
+
+    if (ALQI_UNLIKELY(policy != ALQ_GC_NEXT_FIT) && lists->disordered)
+        alqi_heap_policy_sort(lists, (enum alq_gc_policy)policy);
+}
+
+#endif

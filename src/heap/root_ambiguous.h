@@ -1,0 +1,30 @@
+/* root_ambiguous.h -- what ambiguous references lead to    [root_stack.h]
+ *
+ *     a young block      is retained, as a pinned one (pin_retain.h)
+ *     an old block       is marked, and its pool does not move in compaction
+ *
+ * A word leads to a block if it is the address of its first field, or of a
+ * byte behind that up to its end, where C code may point.  Each word is looked
+ * up as if it were one less.  In stops alone. */
+#ifndef ALQI_HEAP_AMBIGUOUS_H
+#define ALQI_HEAP_AMBIGUOUS_H
+
+#include "heap/state.h"
+
+/* Shows each young block that some word leads to, once, in the order of
+ * addresses; blocks retained before among them.  By the leader, while all
+ * headers can be read. */
+void alqi_heap_ambiguous_young(struct alqi_domain *leader,
+                               void (*stay)(struct alqi_heap *heap,
+                                            alq_value block));
+
+/* Marking begins: old blocks that the words of the domain's threads lead to. */
+void alqi_heap_ambiguous_darken(struct alqi_domain *of);
+
+/* Compaction begins: an address in each block of a pool that a word leads to.
+ */
+void alqi_heap_ambiguous_words(struct alqi_heap *heap,
+                               void (*visit)(struct alqi_heap *heap,
+                                             uintptr_t word));
+
+#endif

@@ -1,0 +1,24 @@
+/* stat_state.h -- counters of a domain, and of all of them */
+#ifndef ALQI_HEAP_STAT_STATE_H
+#define ALQI_HEAP_STAT_STATE_H
+
+#include <aliquot/gc.h>
+
+/* Counters alone, 64 bits each: stat_sums.h adds them word by word.  Each only
+ * grows. */
+struct alqi_heap_sums {
+    struct alq_gc_counts counts;
+    uint64_t slack_words; /* by which slots exceed their promoted blocks      */
+    uint64_t cost_words;  /* of work, for memory that custom blocks hold
+                           * outside: custom.h                                */
+    uint64_t live_words;  /* of work beside marking: weak_phase.h             */
+};
+
+/* The heap's.  Changes in stops; read at any time word by word. */
+struct alqi_heap_totals {
+    struct alqi_heap_sums ended;   /* of domains that ended and were adopted */
+    struct alqi_heap_sums at_stop; /* of all domains, as of the last stop    */
+    uint64_t top_words;            /* the largest size of the heap           */
+};
+
+#endif

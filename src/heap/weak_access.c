@@ -1,0 +1,210 @@
+/* weak_access.c -- what programs do with weak arrays and ephemerons
+ *
+ * A value that is read while marking goes on is darkened: the snapshot does
+ * not know of this load.  While cleaning goes on a dead key reads as empty,
+ * and the reader empties it.
+ *
+ * Keeps .inv.snapshot: No white value gets into a program's hands.
+ * Keeps .inv.emptying: A program that has seen the keys knows nobody to empty.
+ */
+#include <string.h>
+
+#include "heap/alloc.h"
+#include "heap/custom.h"
+#include "heap/weak_ephe.h"
+#include "heap/weak_phase.h"
+#include "heap/root_stack.h"
+#include "heap/weak_access.h"
+
+alq_value
+alqi_heap_weak_new(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
+                   size_t n_keys)
+{
+    static const struct alq_custom_ops unlisted = {.name = "unlisted"};
+    struct alqi_heap_held held = {.is_old = alqi_heap_stack_is_any(d->heap)};
+    alq_value block = alqi_heap_alloc_custom(
+        d, &alqi_heap_weak_ops[kind], alqi_heap_weak_keys(kind) + n_keys, held);
+
+    if (block == ALQ_NULL || alqi_heap_weak_list(d, block, kind))
+        return block;
+    ((alqi_heap_word *)block)[0] = (uintptr_t)&unlisted; /* .inv.listed */
+    return alqi_heap_fail(d, ALQ_ENOMEM);
+}
+
+/* ---- reading ------------------------------------------------------------ */
+
+static void
+use(struct alqi_domain *d, alq_value v)
+{
+    if (d->heap->cycle.phase == ALQI_HEAP_MARK)
+        alqi_heap_ephe_darken(d, v);
+}
+
+/* As if cleaning were finished.  Whether data live depends on each key. */
+static alq_value
+look(struct alqi_domain *d, alq_value block, enum alqi_heap_weak_kind kind,
+     uintptr_t field)
+{
+    alq_value v;
+
+    if (alqi_heap_weak_phase_is_cleaning(d)) {
+        if (field < alqi_heap_weak_keys(kind))
+            alqi_heap_weak_clean_block(d, block, kind);
+        else
+            alqi_heap_weak_clean_key(d, block, kind, field);
+    }
+    v = alqi_heap_weak_read(block, field);
+    ALQI_ASSERT(!alqi_heap_weak_phase_is_cleaning(d) ||
+                !alqi_heap_mark_is_white(d, v)); /* .inv.phase */
+    return v;
+}
+
+alq_value
+alqi_heap_weak_get(struct alqi_domain *d, alq_value block,
+                   enum alqi_heap_weak_kind kind, uintptr_t field)
+{
+    alq_value v = look(d, block, kind, field);
+
+    use(d, v);
+    return v;
+}
+
+bool
+alqi_heap_weak_check(struct alqi_domain *d, alq_value block,
+                     enum alqi_heap_weak_kind kind, uintptr_t field)
+{
+    return look(d, block, kind, field) != ALQ_NULL;
+}
+
+/* ---- copies ------------------------------------------------------------- */
+
+/* A block like v, its fields set. */
+static alq_value
+copy_new(struct alqi_domain *d, uintptr_t header)
+{
+    uintptr_t i, n = header >> ALQ_WOSIZE_SHIFT;
+    alq_value with = alqi_heap_is_scannable(header) ? ALQ_UNIT : 0;
+    alq_value copy = alqi_heap_alloc(d, ALQ_HEADER(n, header & 0xFF));
+
+    if (copy != ALQ_NULL)
+        for (i = 0; i < n; i++)
+            ((alqi_heap_word *)copy)[i] = with;
+    return copy;
+}
+
+/* v's fields may have been reachable from v alone. */
+static void
+copy_fields(struct alqi_domain *d, alq_value copy, alq_value v)
+{
+    uintptr_t i, n = alq_wosize(v);
+
+    if (alq_tag(v) >= ALQ_TAG_NO_SCAN) {
+        memcpy((void *)copy, (const void *)v, n * ALQ_WORD_BYTES);
+        return;
+    }
+    for (i = 0; i < n; i++) {
+        use(d, alq_field(v, i));
+        alq_init(&d->pub, copy, i, alq_field(v, i));
+    }
+}
+
+/* Making room for the copy may collect, and finalisers may run: then there is
+ * another value, or none. */
+alq_value
+alqi_heap_weak_get_copy(struct alqi_domain *d, alq_value weak,
+                        enum alqi_heap_weak_kind kind, uintptr_t field)
+{
+    ALQ_FRAME(&d->pub, f, block, copy);
+    uintptr_t header;
+    alq_value v;
+
+    f.block = weak;
+    for (;;) {
+        v = look(d, f.block, kind, field);
+        if (!alq_is_block(v))
+            return v;
+        header = alqi_heap_header(v);
+        if ((header & 0xFF) == ALQ_TAG_CUSTOM ||
+            (header & ALQI_HEAP_COLOUR_MASK) == ALQI_HEAP_COLOUR_STATIC)
+            return alqi_heap_weak_get(d, f.block, kind, field);
+        if (f.copy != ALQ_NULL &&
+            ((alqi_heap_header(f.copy) ^ header) & ~ALQI_HEAP_COLOUR_MASK) == 0)
+            break;
+        f.copy = copy_new(d, header);
+        if (f.copy == ALQ_NULL)
+            return ALQ_NULL;
+    }
+    copy_fields(d, f.copy, v);
+    return f.copy;
+}
+
+/* ---- writing ------------------------------------------------------------ */
+
+static void
+clean_ephe(struct alqi_domain *d, alq_value block,
+           enum alqi_heap_weak_kind kind)
+{
+    if (kind == ALQI_HEAP_EPHE && alqi_heap_weak_phase_is_cleaning(d))
+        alqi_heap_weak_clean_block(d, block, kind);
+}
+
+/* A new key may make the data live that the old one did not, after the pass
+ * that would have found it: so they live through this cycle. */
+static void
+keep_data(struct alqi_domain *d, alq_value block, enum alqi_heap_weak_kind kind)
+{
+    if (kind == ALQI_HEAP_EPHE)
+        use(d, alqi_heap_weak_read(block, ALQI_HEAP_EPHE_DATA));
+}
+
+static void
+write(struct alqi_domain *d, alq_value block, uintptr_t field, alq_value v)
+{
+    if (!alqi_heap_is_young(d, block) && alqi_heap_is_young(d, v) &&
+        !alqi_heap_is_young(d, alqi_heap_weak_read(block, field)))
+        alqi_heap_weak_remember(d, block, field);
+    alqi_heap_weak_write(block, field, v);
+}
+
+void
+alqi_heap_weak_set(struct alqi_domain *d, alq_value block,
+                   enum alqi_heap_weak_kind kind, uintptr_t field, alq_value v)
+{
+    clean_ephe(d, block, kind);
+    if (field >= alqi_heap_weak_keys(kind))
+        keep_data(d, block, kind);
+    write(d, block, field, v);
+}
+
+/* Ephemerons whose keys are marked are not cleaned: none that is not gets into
+ * one. */
+static void
+blit_one(struct alqi_domain *d, enum alqi_heap_weak_kind kind, alq_value from,
+         uintptr_t from_field, alq_value to, uintptr_t to_field)
+{
+    alq_value v = look(d, from, kind, from_field);
+
+    if (kind == ALQI_HEAP_EPHE)
+        use(d, v);
+    write(d, to, to_field, v);
+}
+
+void
+alqi_heap_weak_blit(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
+                    alq_value from, uintptr_t from_field, alq_value to,
+                    uintptr_t to_field, size_t n)
+{
+    size_t i;
+
+    if (n == 0)
+        return;
+    clean_ephe(d, from, kind);
+    clean_ephe(d, to, kind);
+    keep_data(d, to, kind);
+    if (from == to && from_field < to_field)
+        for (i = n; i-- > 0;)
+            blit_one(d, kind, from, from_field + i, to, to_field + i);
+    else
+        for (i = 0; i < n; i++)
+            blit_one(d, kind, from, from_field + i, to, to_field + i);
+}

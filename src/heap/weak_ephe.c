@@ -1,0 +1,404 @@
+/* weak_ephe.c -- passes over the ephemerons that wait for their keys
+ *
+ * A pass goes through the list, one way and then the other, and marks the
+ * data of those whose keys are marked, with all they lead to; a pass that
+ * marks nothing ends the round.  From the third pass on it notes who waits
+ * for what (weak_ephe_wait.c).
+ *
+ * Keeps .inv.phase: When passes end, data of ephemerons with marked keys are
+ *   marked. */
+#include "heap/weak_ephe.h"
+#include "heap/weak_ephe_wait.h"
+#include "heap/major_mark.h"
+#include "heap/weak.h"
+
+/* Ephemerons ahead whose block, whose key's and data's headers, and whose key's
+ * place among those that are waited for, are on their way to the cache. */
+enum { BLOCK_AHEAD = 16, KEY_AHEAD = 8, PLACE_AHEAD = 4 };
+
+enum {
+    PLAIN_PASSES = ALQI_HEAP_IS_HARD ? 1 : 2, /* before one takes notes */
+    FIELDS_MAX = 8, /* of a datum that waiters are looked for */
+    GREY_MAX = 1024 /* ranges to be marked: then that comes first */
+};
+
+void
+alqi_heap_ephe_darken(struct alqi_domain *d, alq_value v)
+{
+    if (!alqi_heap_mark_is_white(d, v))
+        return;
+    alqi_heap_mark_darken(d, v);
+    d->weak_phase.weak.n_darkened++;
+}
+
+/* ---- one ephemeron ------------------------------------------------------ */
+
+static inline void
+fetch_block(alq_value ephe)
+{
+    __builtin_prefetch((void *)(ephe - ALQ_WORD_BYTES));
+}
+
+static inline void
+fetch_values(alq_value ephe)
+{
+    __builtin_prefetch((void *)(alqi_heap_weak_read(ephe, 2) - ALQ_WORD_BYTES));
+    __builtin_prefetch((void *)(alqi_heap_weak_read(ephe, ALQI_HEAP_EPHE_DATA) -
+                                ALQ_WORD_BYTES),
+                       1);
+}
+
+static inline void
+fetch_place(const struct alqi_heap_weak *w, alq_value ephe)
+{
+    alqi_heap_ephe_wait_fetch(&w->waits, alqi_heap_weak_read(ephe, 2));
+}
+
+/* What a pass asks of each value: in registers, since the store of a header
+ * could be one to the domain for all that the compiler knows. */
+struct sight {
+    uintptr_t young_base;
+    uintptr_t young_bytes;
+    uintptr_t unmarked;
+    uintptr_t marked;
+};
+
+static inline struct sight
+sight_of(const struct alqi_domain *d)
+{
+    return (struct sight){d->pub.young_base, d->pub.young_bytes,
+                          d->heap->cycle.unmarked, d->heap->cycle.marked};
+}
+
+static inline bool
+is_white(const struct sight *s, alq_value v)
+{
+    return alq_is_block(v) && v - s->young_base >= s->young_bytes &&
+           (alqi_heap_header(v) & ALQI_HEAP_COLOUR_MASK) == s->unmarked;
+}
+
+/* What an ephemeron waits for; ALQ_NULL: nothing. */
+static inline alq_value
+awaited(const struct sight *s, alq_value ephe)
+{
+    uintptr_t header = alqi_heap_header(ephe);
+    uintptr_t field, n = header >> ALQ_WOSIZE_SHIFT;
+
+    if ((header & ALQI_HEAP_COLOUR_MASK) == s->unmarked)
+        return ephe;
+    for (field = ALQI_HEAP_EPHE_DATA + 1; field < n; field++) {
+        alq_value key = alqi_heap_weak_read(ephe, field);
+
+        if (is_white(s, key))
+            return key;
+    }
+    return ALQ_NULL;
+}
+
+/* It is white, and the domain not done. */
+static inline void
+mark_data(struct alqi_domain *d, const struct sight *s, alq_value data)
+{
+    struct alqi_heap_marker *m = &d->marker;
+    uintptr_t header = alqi_heap_header(data);
+
+    d->weak_phase.weak.n_darkened++;
+    if (m->n == m->size) {
+        alqi_heap_mark_darken(d, data);
+        return;
+    }
+    alqi_heap_mark_block(data, header, s->marked);
+    if (alqi_heap_is_scannable(header))
+        m->stack[m->n++] = (struct alqi_heap_range){
+            data, data + (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES};
+}
+
+enum outcome { READY, WAITS, HELD_UP };
+
+/* Looks at an ephemeron.  Its data, if it is ready and they were not marked,
+ * are, now.  What marking has still to do may lead to its key: then that comes
+ * first. */
+static inline __attribute__((always_inline)) enum outcome
+settle(struct alqi_domain *d, const struct sight *s, alq_value ephe,
+       bool may_hold_up)
+{
+    struct alqi_heap_weak *w = &d->weak_phase.weak;
+    alq_value data, key = awaited(s, ephe);
+
+    if (key != ALQ_NULL) {
+        if (may_hold_up && !alqi_heap_mark_is_done(d))
+            return HELD_UP;
+        if (w->pass.notes)
+            alqi_heap_ephe_wait(&w->waits, ephe, key);
+        return WAITS;
+    }
+    data = alqi_heap_weak_read(ephe, ALQI_HEAP_EPHE_DATA);
+    if (!is_white(s, data))
+        return READY;
+    mark_data(d, s, data);
+    if (ALQI_UNLIKELY(w->pass.notes))
+        alqi_heap_ephe_wait_push(&w->waits, data);
+    return READY;
+}
+
+static void
+settle_waiters(struct alqi_domain *d, alq_value block)
+{
+    struct sight s = sight_of(d);
+    alq_value ephe;
+
+    if (!alq_is_block(block))
+        return;
+    while ((ephe = alqi_heap_ephe_wait_take(&d->weak_phase.weak.waits,
+                                            block)) != ALQ_NULL)
+        settle(d, &s, ephe, false);
+}
+
+/* Those that waited for the datum, or for what its first fields lead to, which
+ * is marked at once for that. */
+static void
+settle_behind(struct alqi_domain *d, alq_value data)
+{
+    uintptr_t header = alqi_heap_header(data);
+    uintptr_t i, n = header >> ALQ_WOSIZE_SHIFT;
+    alq_value v;
+
+    settle_waiters(d, data);
+    for (i = 0; i < n && i < FIELDS_MAX && alqi_heap_is_scannable(header);
+         i++) {
+        v = __atomic_load_n((alqi_heap_word *)data + i, ALQI_HEAP_DEPENDS);
+        alqi_heap_mark_darken(d, v);
+        settle_waiters(d, v);
+    }
+}
+
+/* ---- passes ------------------------------------------------------------- */
+
+static void
+pass_enter(struct alqi_heap_ephe_pass *p)
+{
+    if (p->chunk != NULL)
+        p->at = p->retained = p->backwards ? p->chunk->hi : p->chunk->lo;
+}
+
+static size_t
+n_waiting(const struct alqi_heap_weak *w)
+{
+    const struct alqi_heap_weak_chunk *chunk;
+    size_t n = 0;
+
+    for (chunk = w->old[ALQI_HEAP_EPHE].first; chunk != NULL;
+         chunk = chunk->next)
+        n += chunk->hi - chunk->lo;
+    return n;
+}
+
+static void
+pass_begin(struct alqi_heap_weak *w, bool backwards)
+{
+    struct alqi_heap_ephe_pass *p = &w->pass;
+
+    p->notes = ++p->n_begun > PLAIN_PASSES &&
+               alqi_heap_ephe_wait_open(&w->waits, n_waiting(w));
+    p->is_held_up = false;
+    p->backwards = backwards;
+    p->n_darkened = w->n_darkened;
+    p->chunk =
+        backwards ? w->old[ALQI_HEAP_EPHE].last : w->old[ALQI_HEAP_EPHE].first;
+    pass_enter(p);
+}
+
+bool
+alqi_heap_ephe_waits(const struct alqi_domain *d)
+{
+    const struct alqi_heap_weak_chunk *chunk;
+
+    for (chunk = d->weak_phase.weak.old[ALQI_HEAP_EPHE].first; chunk != NULL;
+         chunk = chunk->next)
+        if (chunk->lo < chunk->hi)
+            return true;
+    return false;
+}
+
+void
+alqi_heap_ephe_begin(struct alqi_domain *d)
+{
+    d->weak_phase.weak.pass.is_done = false;
+    d->weak_phase.weak.pass.n_begun = 0;
+    pass_begin(&d->weak_phase.weak, false);
+}
+
+bool
+alqi_heap_ephe_is_done(const struct alqi_domain *d)
+{
+    const struct alqi_heap_ephe_pass *p = &d->weak_phase.weak.pass;
+
+    return p->is_done && p->n_darkened == d->weak_phase.weak.n_darkened;
+}
+
+static inline void
+swap(alq_value *a, alq_value *b)
+{
+    alq_value v = *a;
+
+    *a = *b;
+    *b = v;
+}
+
+/* At the chunk's end: those that still wait are from its border on. */
+static void
+pass_leave(struct alqi_heap_ephe_pass *p)
+{
+    struct alqi_heap_weak_chunk *chunk = p->chunk;
+
+    if (p->backwards)
+        chunk->lo = p->retained;
+    else
+        chunk->hi = p->retained;
+    p->chunk = p->backwards ? chunk->prev : chunk->next;
+    pass_enter(p);
+}
+
+/* What lies `ahead` of the i-th one, in the pass's direction, if the chunk has
+ * it. */
+static inline bool
+is_ahead(const struct alqi_heap_weak_chunk *chunk, uint32_t i, uint32_t ahead,
+         bool backwards)
+{
+    return backwards ? i >= chunk->lo + ahead : i + ahead < chunk->hi;
+}
+
+static inline __attribute__((always_inline)) void
+fetch_ahead(const struct alqi_heap_weak *w, uint32_t i, bool backwards)
+{
+    const struct alqi_heap_weak_chunk *chunk = w->pass.chunk;
+    const alq_value *at = &chunk->blocks[i];
+
+    if (is_ahead(chunk, i, BLOCK_AHEAD, backwards))
+        fetch_block(backwards ? at[-BLOCK_AHEAD] : at[BLOCK_AHEAD]);
+    if (is_ahead(chunk, i, KEY_AHEAD, backwards))
+        fetch_values(backwards ? at[-KEY_AHEAD] : at[KEY_AHEAD]);
+    if (ALQI_UNLIKELY(w->pass.notes) &&
+        is_ahead(chunk, i, PLACE_AHEAD, backwards))
+        fetch_place(w, backwards ? at[-PLACE_AHEAD] : at[PLACE_AHEAD]);
+}
+
+/* Looks at those of the chunk, n at most, until one is held up or something
+ * else is to be done; those that wait stay at `retained`.  How many it looked
+ * at.
+ */
+static inline __attribute__((always_inline)) size_t
+pass_run(struct alqi_domain *d, size_t n, bool backwards)
+{
+    struct alqi_heap_weak *w = &d->weak_phase.weak;
+    struct alqi_heap_ephe_pass *p = &w->pass;
+    struct alqi_heap_weak_chunk *chunk = p->chunk;
+    uint32_t at = p->at, retained = p->retained;
+    uint32_t end = backwards ? chunk->lo : chunk->hi;
+    const struct sight s = sight_of(d);
+    size_t done = 0;
+
+    p->is_held_up = false;
+    for (; done < n && at != end && w->waits.n_data == 0 &&
+           d->marker.n <= GREY_MAX;
+         done++) {
+        uint32_t i = backwards ? at - 1 : at;
+        enum outcome outcome;
+
+        fetch_ahead(w, i, backwards);
+        outcome = settle(d, &s, chunk->blocks[i], true);
+        p->is_held_up = outcome == HELD_UP;
+        if (outcome == HELD_UP)
+            break;
+        if (outcome == WAITS)
+            swap(&chunk->blocks[backwards ? --retained : retained++],
+                 &chunk->blocks[i]);
+        at = backwards ? i : i + 1;
+    }
+    p->at = at;
+    p->retained = retained;
+    return done;
+}
+
+static size_t
+pass_run_forward(struct alqi_domain *d, size_t n)
+{
+    return pass_run(d, n, false);
+}
+
+static size_t
+pass_run_backward(struct alqi_domain *d, size_t n)
+{
+    return pass_run(d, n, true);
+}
+
+/* Those behind a datum, or some ephemerons; how many, or one. */
+static size_t
+pass_step(struct alqi_domain *d, size_t n)
+{
+    struct alqi_heap_ephe_pass *p = &d->weak_phase.weak.pass;
+    alq_value data = alqi_heap_ephe_wait_pop(&d->weak_phase.weak.waits);
+
+    alqi_heap_mark_undone(d);
+    if (data == ALQ_NULL)
+        return p->backwards ? pass_run_backward(d, n) : pass_run_forward(d, n);
+    settle_behind(d, data);
+    return 1;
+}
+
+/* What is to be marked waits, until something may wait for it. */
+static inline bool
+is_marking_next(const struct alqi_domain *d)
+{
+    const struct alqi_heap_ephe_pass *p = &d->weak_phase.weak.pass;
+
+    return (p->is_held_up || p->chunk == NULL || d->marker.n > GREY_MAX) &&
+           !alqi_heap_mark_is_done(d);
+}
+
+/* All have been seen: goes on with another pass, if this one has marked
+ * anything. */
+static bool
+pass_again(struct alqi_domain *d)
+{
+    struct alqi_heap_ephe_pass *p = &d->weak_phase.weak.pass;
+
+    p->is_done = p->n_darkened == d->weak_phase.weak.n_darkened;
+    alqi_heap_ephe_wait_close(&d->weak_phase.weak.waits);
+    if (!p->is_done)
+        pass_begin(&d->weak_phase.weak, !p->backwards);
+    return !p->is_done;
+}
+
+static inline bool
+is_chunk_over(const struct alqi_heap_weak *w)
+{
+    const struct alqi_heap_ephe_pass *p = &w->pass;
+
+    return p->at == (p->backwards ? p->chunk->lo : p->chunk->hi) &&
+           w->waits.n_data == 0;
+}
+
+size_t
+alqi_heap_ephe_mark(struct alqi_domain *d, size_t budget_words)
+{
+    enum { EPHE_WORDS = 4, SHRINK_WORDS = 8192 };
+    struct alqi_heap_ephe_pass *p = &d->weak_phase.weak.pass;
+    size_t done = 0;
+
+    while (done < budget_words)
+        if (is_marking_next(d)) {
+            done += alqi_heap_mark(d, budget_words - done);
+        } else if (p->chunk == NULL) {
+            if (alqi_heap_ephe_wait_shrink(&d->weak_phase.weak.waits))
+                done += SHRINK_WORDS;
+            else if (!pass_again(d))
+                break;
+        } else if (is_chunk_over(&d->weak_phase.weak)) {
+            pass_leave(p);
+        } else {
+            done += EPHE_WORDS *
+                    pass_step(d, (budget_words - done) / EPHE_WORDS + 1);
+        }
+    return done;
+}

@@ -1,0 +1,258 @@
+/* weak_phase.c -- the steps that end a marking
+ *
+ * MARK -> EPHE -> FIND -> RESURRECT -> AGAIN -> CLEAN -> DONE.  The step
+ * changes in a stop, when no domain has work; its work is done in slices.
+ *
+ * Keeps .inv.phase: Nothing unmarked is reachable but through weak references
+ *   when CLEAN begins. */
+#include "heap/final_alarm.h"
+#include "heap/weak_ephe.h"
+#include "heap/event.h"
+#include "heap/final.h"
+#include "heap/weak_phase.h"
+#include "heap/major_mark.h"
+#include "heap/weak.h"
+
+/* Of those that ended the slots stay, with nothing in them. */
+#define EACH_DOMAIN(heap, of, i)                                               \
+    for (i = 0; i < (heap)->n_slots && (of = (heap)->domains[i], true); i++)
+
+/* References emptied, since the heap began. */
+static uint64_t
+n_emptied(const struct alqi_heap *heap)
+{
+    uint64_t n = heap->weak_phase.n_emptied_ended;
+    const struct alqi_domain *of;
+    unsigned i;
+
+    EACH_DOMAIN(heap, of, i)
+    n += of->weak_phase.weak.n_emptied;
+    return n;
+}
+
+/* ---- marking ------------------------------------------------------------ */
+
+void
+alqi_heap_weak_phase_begin(struct alqi_heap *heap)
+{
+    heap->weak_phase = (struct alqi_heap_weak_phase_common){
+        .n_emptied_ended = heap->weak_phase.n_emptied_ended,
+    };
+}
+
+static void
+darken_root(void *arg, alq_value *slot)
+{
+    alqi_heap_mark_darken(arg, *slot);
+}
+
+void
+alqi_heap_weak_phase_begin_share(struct alqi_domain *of)
+{
+    alqi_heap_weak_mark_begin(of);
+    alqi_heap_final_visit_due(of, darken_root, of);
+    alqi_heap_final_pass_begin(of);
+}
+
+/* What the step does when nothing is left to mark. */
+static size_t
+step_work(struct alqi_domain *of, size_t budget_words)
+{
+    size_t done;
+
+    switch (of->heap->weak_phase.step) {
+    case ALQI_HEAP_WEAK_PHASE_EPHE:
+    case ALQI_HEAP_WEAK_PHASE_AGAIN:
+        return alqi_heap_ephe_mark(of, budget_words);
+    case ALQI_HEAP_WEAK_PHASE_MARK:
+    case ALQI_HEAP_WEAK_PHASE_FIND:
+    case ALQI_HEAP_WEAK_PHASE_RESURRECT:
+        return alqi_heap_final_pass(of, budget_words);
+    case ALQI_HEAP_WEAK_PHASE_CLEAN:
+        done = alqi_heap_final_pass(of, budget_words);
+        return done > 0 ? done : alqi_heap_weak_clean(of, budget_words);
+    case ALQI_HEAP_WEAK_PHASE_DONE:
+        break;
+    }
+    return 0;
+}
+
+size_t
+alqi_heap_weak_phase_work(struct alqi_domain *of, size_t budget_words)
+{
+    size_t more, done = alqi_heap_mark(of, budget_words);
+    uint64_t marked;
+
+    while (done < budget_words) {
+        marked = of->sums.counts.marked_words;
+        more = step_work(of, budget_words - done);
+        if (more == 0)
+            break;
+        of->sums.live_words += more - (of->sums.counts.marked_words - marked);
+        done += more;
+        if (done < budget_words && !alqi_heap_mark_is_done(of))
+            done += alqi_heap_mark(of, budget_words - done);
+    }
+    return done;
+}
+
+/* ---- rounds ------------------------------------------------------------- */
+
+static uint64_t
+darkened(const struct alqi_domain *of)
+{
+    return of->weak_phase.weak.n_darkened -
+           of->weak_phase.weak.n_darkened_before;
+}
+
+/* The domains whose ephemerons have to be looked at again have work: those that
+ * have not come to an end, and all, if others may have marked since (also what
+ * their own data lead to: major_balance.h). */
+static bool
+round_begin(struct alqi_heap *heap, bool first)
+{
+    uint64_t all = heap->weak_phase.n_darkened_ended;
+    struct alqi_domain *of;
+    unsigned i;
+
+    EACH_DOMAIN(heap, of, i)
+    all += darkened(of);
+    EACH_DOMAIN(heap, of, i)
+    {
+        bool again = first || !alqi_heap_ephe_is_done(of) ||
+                     (all > 0 && heap->n_slots > 1);
+
+        of->weak_phase.weak.n_darkened_before = of->weak_phase.weak.n_darkened;
+        if (!again || !alqi_heap_ephe_waits(of))
+            continue;
+        alqi_heap_ephe_begin(of);
+        alqi_heap_mark_undone(of);
+    }
+    heap->weak_phase.n_darkened_ended = 0;
+    return heap->cycle.n_busy > 0;
+}
+
+/* ---- steps -------------------------------------------------------------- */
+
+/* Whoever has work of the step. */
+static void
+step_begin(struct alqi_heap *heap, enum alqi_heap_weak_phase_step step)
+{
+    struct alqi_domain *of;
+    unsigned i;
+
+    heap->weak_phase.step = step;
+    EACH_DOMAIN(heap, of, i)
+    {
+        bool has_work = alqi_heap_final_pass_begin(of);
+
+        if (step == ALQI_HEAP_WEAK_PHASE_CLEAN)
+            has_work |= alqi_heap_weak_clean_begin(of);
+        if (has_work)
+            alqi_heap_mark_undone(of);
+    }
+}
+
+static void
+step_next(struct alqi_heap *heap)
+{
+    enum alqi_heap_weak_phase_step step = heap->weak_phase.step;
+
+    switch (step) {
+    case ALQI_HEAP_WEAK_PHASE_MARK:
+        alqi_heap_event_weak_phase_begin(heap);
+        heap->weak_phase.n_emptied_before = n_emptied(heap);
+        heap->weak_phase.step = ALQI_HEAP_WEAK_PHASE_EPHE;
+        round_begin(heap, true);
+        break;
+    case ALQI_HEAP_WEAK_PHASE_EPHE:
+        if (!round_begin(heap, false))
+            step_begin(heap, ALQI_HEAP_WEAK_PHASE_FIND);
+        break;
+    case ALQI_HEAP_WEAK_PHASE_FIND:
+        step_begin(heap, ALQI_HEAP_WEAK_PHASE_RESURRECT);
+        break;
+    case ALQI_HEAP_WEAK_PHASE_RESURRECT:
+        heap->weak_phase.step = ALQI_HEAP_WEAK_PHASE_AGAIN;
+        round_begin(heap, heap->weak_phase.n_found > 0);
+        break;
+    case ALQI_HEAP_WEAK_PHASE_AGAIN:
+        if (!round_begin(heap, false))
+            step_begin(heap, ALQI_HEAP_WEAK_PHASE_CLEAN);
+        break;
+    case ALQI_HEAP_WEAK_PHASE_CLEAN:
+    case ALQI_HEAP_WEAK_PHASE_DONE:
+        heap->weak_phase.step = ALQI_HEAP_WEAK_PHASE_DONE;
+        break;
+    }
+}
+
+bool
+alqi_heap_weak_phase_next(struct alqi_heap *heap)
+{
+    ALQI_ASSERT(heap->cycle.n_busy == 0);
+    while (heap->cycle.n_busy == 0 &&
+           heap->weak_phase.step != ALQI_HEAP_WEAK_PHASE_DONE)
+        step_next(heap);
+    if (heap->cycle.n_busy > 0)
+        return true;
+    alqi_heap_event_weak_phase_end(heap, n_emptied(heap) -
+                                             heap->weak_phase.n_emptied_before);
+    return false;
+}
+
+/* ---- minor collection --------------------------------------------------- */
+
+void
+alqi_heap_weak_phase_promote(struct alqi_domain *self, struct alqi_domain *of)
+{
+    alqi_heap_weak_promote(self, of);
+    alqi_heap_final_promote(self, of);
+}
+
+bool
+alqi_heap_weak_phase_is_recent(const struct alqi_domain *of)
+{
+    return alqi_heap_weak_is_recent(of) || alqi_heap_final_is_recent(of);
+}
+
+void
+alqi_heap_weak_phase_after_minor(struct alqi_domain *of)
+{
+    alqi_heap_weak_after_minor(of, alqi_heap_weak_phase_is_cleaning(of));
+    alqi_heap_final_after_minor(of);
+}
+
+/* ---- ends --------------------------------------------------------------- */
+
+void
+alqi_heap_weak_phase_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    alqi_heap_weak_leave(d, o);
+    alqi_heap_final_leave(d, o);
+    alqi_heap_alarm_drop(d);
+}
+
+void
+alqi_heap_weak_phase_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
+{
+    bool is_looked_for =
+        d->heap->weak_phase.step == ALQI_HEAP_WEAK_PHASE_EPHE ||
+        d->heap->weak_phase.step == ALQI_HEAP_WEAK_PHASE_AGAIN;
+
+    alqi_heap_weak_adopt(d, o);
+    alqi_heap_final_adopt(d, o);
+    if (d->heap->cycle.phase != ALQI_HEAP_MARK || !is_looked_for ||
+        !alqi_heap_ephe_waits(d))
+        return;
+    alqi_heap_ephe_begin(d);
+    alqi_heap_mark_undone(d);
+}
+
+void
+alqi_heap_weak_phase_drop(struct alqi_domain *d)
+{
+    alqi_heap_weak_drop(d);
+    alqi_heap_final_drop(d);
+    alqi_heap_alarm_drop(d);
+}

@@ -1,0 +1,89 @@
+/* work_queue.c -- a queue of ranges that several domains put in and take
+ * out
+ *
+ * A stack of fixed size under a lock that is held for the copying of a few
+ * ranges.  Full: put refuses. */
+#include <string.h>
+
+#include "base/base.h"
+#include "heap/work_queue.h"
+
+static void
+n_set(struct alqi_heap_queue *queue, size_t n)
+{
+    atomic_store_explicit(&queue->n, n, memory_order_relaxed);
+}
+
+bool
+alqi_heap_queue_ready(struct alqi_heap_queue *queue, size_t size)
+{
+    struct alqi_heap_range *ranges;
+
+    ALQI_ASSERT(alqi_heap_queue_n(queue) == 0);
+    if (size <= queue->size)
+        return true;
+    ranges = alqi_plat_pages_map(size * sizeof *ranges);
+    if (ranges == NULL)
+        return false;
+    alqi_heap_queue_close(queue);
+    queue->ranges = ranges;
+    queue->size = size;
+    return true;
+}
+
+void
+alqi_heap_queue_close(struct alqi_heap_queue *queue)
+{
+    if (queue->ranges != NULL)
+        alqi_plat_pages_unmap(queue->ranges,
+                              queue->size * sizeof *queue->ranges);
+    queue->ranges = NULL;
+    queue->size = 0;
+    n_set(queue, 0);
+}
+
+size_t
+alqi_heap_queue_put(struct alqi_heap_queue *queue,
+                    const struct alqi_heap_range *ranges, size_t n)
+{
+    size_t there;
+
+    alqi_plat_lock(&queue->lock);
+    there = alqi_heap_queue_n(queue);
+    if (n > queue->size - there)
+        n = queue->size - there;
+    if (n > 0)
+        memcpy(queue->ranges + there, ranges, n * sizeof *ranges);
+    n_set(queue, there + n);
+    alqi_plat_unlock(&queue->lock);
+    return n;
+}
+
+size_t
+alqi_heap_queue_take_locked(struct alqi_heap_queue *queue,
+                            struct alqi_heap_range *out, size_t n_max)
+{
+    size_t there = alqi_heap_queue_n(queue);
+    size_t n = there - there / 2;
+
+    if (n > n_max)
+        n = n_max;
+    if (n > 0)
+        memcpy(out, queue->ranges + (there - n), n * sizeof *out);
+    n_set(queue, there - n);
+    return n;
+}
+
+size_t
+alqi_heap_queue_take(struct alqi_heap_queue *queue, struct alqi_heap_range *out,
+                     size_t n_max)
+{
+    size_t n;
+
+    if (alqi_heap_queue_n(queue) == 0)
+        return 0;
+    alqi_plat_lock(&queue->lock);
+    n = alqi_heap_queue_take_locked(queue, out, n_max);
+    alqi_plat_unlock(&queue->lock);
+    return n;
+}

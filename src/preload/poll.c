@@ -1,0 +1,143 @@
+/* poll.c -- what changes slowly: a thread's name, resident memory
+ *
+ * Looked at when something else is recorded and the last look is a while ago;
+ * so an idle program is left alone, and no thread of ours is needed. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/file.h"
+#include "preload/stream.h"
+
+enum {
+    LOOK_NS = 100000000, /* between two looks at first */
+    LOOKS_MOST = 4096    /* of a recording twice as old: looks get rarer */
+};
+
+static _Atomic(uint64_t) rss_due_ns;
+
+static bool
+may_look(void)
+{
+    return alqi_plat_confinement_sigsafe() == ALQI_PLAT_FREE;
+}
+
+bool
+alqi_preload_poll_name(char name[17])
+{
+    char now[17] = "";
+
+    if (!may_look())
+        return false;
+    prctl(PR_GET_NAME, now);
+    if (strcmp(now, name) == 0)
+        return false;
+    strcpy(name, now);
+    return true;
+}
+
+/* The number at *at, which moves behind it and the blank that follows. */
+static uint64_t
+number_read(const char **at)
+{
+    uint64_t value = 0;
+
+    for (; **at >= '0' && **at <= '9'; ++*at)
+        value = 10 * value + (uint64_t)(**at - '0');
+    *at += **at == ' ';
+    return value;
+}
+
+/* The libc's open, read and close are cancellation points, and a library of
+ * the program may stand before them: a malloc must run neither.  0: unknown. */
+static uint64_t
+rss_read(void)
+{
+    char text[128]; /* pages: size resident shared ... */
+    const char *at = text;
+    int saved = errno;
+    long fd, n;
+
+    fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC,
+                 0);
+    if (fd < 0) {
+        errno = saved;
+        return 0;
+    }
+    n = syscall(SYS_read, fd, text, sizeof text - 1);
+    syscall(SYS_close, fd);
+    errno = saved;
+    text[n > 0 ? n : 0] = '\0';
+    number_read(&at);
+    return number_read(&at) * getauxval(AT_PAGESZ);
+}
+
+static uint64_t
+gap_ns(uint64_t now_ns)
+{
+    uint64_t start_ns = alqi_preload_file_header()->start_mono_ns;
+    uint64_t gap = (now_ns - start_ns) / LOOKS_MOST;
+
+    return gap > LOOK_NS ? gap : LOOK_NS;
+}
+
+uint64_t
+alqi_preload_poll_rss(uint64_t now_ns)
+{
+    uint64_t due_ns = atomic_load_explicit(&rss_due_ns, memory_order_relaxed);
+
+    if (now_ns < due_ns || alqi_preload_config.has_no_rss || !may_look() ||
+        !atomic_compare_exchange_strong_explicit(
+            &rss_due_ns, &due_ns, now_ns + gap_ns(now_ns), memory_order_relaxed,
+            memory_order_relaxed))
+        return 0;
+    return rss_read();
+}
+
+static void
+rss_put(struct alqi_preload_stream *s, uint64_t now_ns)
+{
+    uint64_t rss_bytes = alqi_preload_poll_rss(now_ns);
+
+    if (rss_bytes == 0)
+        return;
+    if (!alqi_raw_put_rss(&s->encoder, now_ns, rss_bytes) &&
+        (!alqi_preload_stream_turn(s, now_ns) ||
+         !alqi_raw_put_rss(&s->encoder, now_ns, rss_bytes)))
+        return;
+    alqi_preload_stream_commit(s);
+}
+
+void
+alqi_preload_poll_slow(struct alqi_preload_thread *thread, uint64_t now_ns)
+{
+    thread->poll_ns = now_ns + LOOK_NS;
+    alqi_preload_stream_announce(thread, now_ns);
+    rss_put(thread->stream, now_ns);
+}
+
+void
+alqi_preload_poll_last(void)
+{
+    struct alqi_preload_thread *thread = alqi_preload_hot.thread;
+    uint32_t was;
+
+    if (thread == NULL || thread->stream == NULL ||
+        thread->stream->chunk == NULL ||
+        thread->memprof.mode != ALQI_MEMPROF_IDLE)
+        return;
+    was = alqi_memprof_enter(&thread->memprof);
+    alqi_preload_poll_fork_child();
+    alqi_preload_poll_slow(thread, alqi_plat_mono_ns_sigsafe());
+    alqi_memprof_leave(&thread->memprof, was);
+}
+
+void
+alqi_preload_poll_fork_child(void)
+{
+    atomic_store_explicit(&rss_due_ns, 0, memory_order_relaxed);
+}
