@@ -59,6 +59,11 @@ FILENAME == "src/LAYERS" {
     if (NF == 0)
         next
     here = FILENAME ":" FNR
+    if ($1 == "calls") {
+        bound[$2] = $3
+        bound_at[$2] = here
+        next
+    }
     if ($1 in level)
         complain(here, "table", "a second row for " $1)
     if ($2 !~ /^[0-9]+$/)
@@ -88,6 +93,11 @@ FILENAME ~ /plat\.md$/ {
 
 FNR == 1 {
     part = part_of(FILENAME)
+    top = part
+    sub(/\/.*/, "", top)
+    has_calls = (top in bound) && !is_of_tests(FILENAME)
+    in_comment = 0
+    before = ""
     if (part != "" && !(part in level) && !(part in told)) {
         told[part] = 1
         complain(FILENAME ":1", "table", "src/LAYERS has no row for " part)
@@ -179,6 +189,113 @@ function inside(here, target,    to, root)
     }
 }
 
+# ---- calls: who names a function that another module of the part defines
+
+# The line without comments and strings.
+function code_of(line,    out, at)
+{
+    gsub(/"([^"\\]|\\.)*"/, "", line)
+    out = ""
+    while (line != "") {
+        if (in_comment) {
+            at = index(line, "*/")
+            if (at == 0)
+                return out
+            line = substr(line, at + 2)
+            in_comment = 0
+        }
+        at = index(line, "/*")
+        if (at == 0)
+            return out line
+        out = out substr(line, 1, at - 1)
+        line = substr(line, at + 2)
+        in_comment = 1
+    }
+    return out
+}
+
+# A name at the begin of a line, after a line with its type, is defined there:
+# in a .c for everyone, in a .h when it is inline.  What a .h names in lines
+# that are not indented are declarations.
+has_calls {
+    text = code_of($0)
+    name = text
+    if (text ~ /^alqi?_[a-z0-9_]+\(/ &&
+        (FILENAME ~ /\.h$/) == (before ~ /^static /)) {
+        sub(/\(.*/, "", name)
+        defined_in[top, name] = module_of(FILENAME)
+    }
+    if (FILENAME ~ /\.c$/ || text ~ /^[ \t]/)
+        while (match(text, /alqi?_[a-z0-9_]+/)) {
+            name = substr(text, RSTART, RLENGTH)
+            text = substr(text, RSTART + RLENGTH)
+            if (FILENAME ~ /\.c$/ || text ~ /^\(/)
+                named[top, module_of(FILENAME), name] = 1
+        }
+    before = $0
+}
+
+# Marks in set all that node reaches.
+function reach(part, node, set,    list, n, i)
+{
+    n = split(calls[part, node], list, " ")
+    for (i = 1; i <= n; i++)
+        if (!(list[i] in set)) {
+            set[list[i]] = 1
+            reach(part, list[i], set)
+        }
+}
+
+# The largest set of modules of a part that all reach each other.
+function largest(part,    node, other, n, most, names, list)
+{
+    most = 0
+    for (node in callers_of_part) {
+        split(node, pair, SUBSEP)
+        if (pair[1] != part)
+            continue
+        split("", forth)
+        reach(part, pair[2], forth)
+        if (!(pair[2] in forth))
+            continue
+        n = 0
+        names = ""
+        for (other in forth) {
+            split("", back)
+            reach(part, other, back)
+            if (pair[2] in back) {
+                n++
+                names = names " " other
+            }
+        }
+        if (n > most) {
+            most = n
+            list = names
+        }
+    }
+    printf "calls: %s: %d files reach each other, at most %d may\n", part,
+        most, bound[part]
+    if (most > bound[part])
+        complain(bound_at[part], "calls", part ": " most \
+            " files reach each other, at most " bound[part] " may:" list)
+}
+
+function calls_check(    key, pair, to, part)
+{
+    for (key in named) {
+        split(key, pair, SUBSEP)
+        if (!((pair[1], pair[3]) in defined_in))
+            continue
+        to = defined_in[pair[1], pair[3]]
+        if (to == pair[2] || (key_of[pair[1], pair[2], to]++))
+            continue
+        calls[pair[1], pair[2]] = calls[pair[1], pair[2]] " " to
+        callers_of_part[pair[1], pair[2]] = 1
+    }
+    for (part in bound)
+        largest(part)
+}
+
 # ---- rings: depth first, grey nodes are on the path
 
 function visit(graph, node, depth,    list, n, i, k, chain, start)
@@ -210,5 +327,6 @@ END {
         if (colour[pair[1], pair[2]] == "")
             visit(pair[1], pair[2], 1)
     }
+    calls_check()
     exit bad
 }

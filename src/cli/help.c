@@ -3,36 +3,27 @@
 
 #include "cli/tool/cli.h"
 
-enum { ID_COMPLETION = 256 };
-
-const struct alqi_cli_option alqi_cli_help_options[] = {
-    {ID_COMPLETION, "completion", NULL, NULL,
-     "print the bash completion script"},
-    {0, NULL, NULL, NULL, NULL},
+struct request {
+    bool is_completion;
 };
 
-static bool
-set(void *arg, int id, const char *value)
-{
-    bool *completion = arg;
-
-    (void)value;
-    if (id == ID_COMPLETION)
-        *completion = true;
-    return true;
-}
+const struct alqi_cli_option alqi_cli_help_options[] = {
+    {0, "completion", NULL, NULL, "print the bash completion script",
+     ALQI_CLI_FLAG(struct request, is_completion)},
+    {0},
+};
 
 int
 alqi_cli_help(int argc, char **argv)
 {
     const struct alqi_cli_verb *verb;
-    bool completion = false;
+    struct request r = {0};
     int first;
-    int rc = alqi_cli_parse("help", argc, argv, set, &completion, &first);
+    int rc = alqi_cli_parse("help", argc, argv, &r, &first);
 
     if (rc >= 0)
         return rc;
-    if (completion) {
+    if (r.is_completion) {
         alqi_cli_complete_bash();
         return ALQI_CLI_OK;
     }

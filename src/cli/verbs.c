@@ -7,7 +7,7 @@
 const struct alqi_cli_verb alqi_cli_verbs[] = {
     {"record", "run a program and record where it allocates memory",
      "[--] PROGRAM [ARGUMENT]...", alqi_cli_record, alqi_cli_record_options,
-     true},
+     true, ALQI_CLI_REFUSES_ALONE},
     {"report", "show where the memory of a recorded program goes",
      "FILE|DIRECTORY...", alqi_cli_report, alqi_cli_report_options, false},
     {"view", "show traces in the browser: flame graphs, filters",
@@ -17,7 +17,8 @@ const struct alqi_cli_verb alqi_cli_verbs[] = {
     {"export", "write a trace in another tool's format", "FILE",
      alqi_cli_export, alqi_cli_export_options, false},
     {"top", "watch the memory of a running program in the terminal",
-     "-p PID | RECORDING", alqi_cli_top, alqi_cli_top_options, false},
+     "-p PID | RECORDING", alqi_cli_top, alqi_cli_top_options, false,
+     ALQI_CLI_REFUSES_APART},
     {"start", "start or resume sampling in a running process", "-p PID",
      alqi_cli_start, alqi_cli_start_options, false},
     {"stop", "stop sampling in a running process", "-p PID", alqi_cli_stop,
@@ -43,7 +44,7 @@ const struct alqi_cli_verb alqi_cli_verbs[] = {
     {"gc-trace", "show what the garbage collector of a managed heap did",
      "FILE", alqi_cli_gc_trace, alqi_cli_gc_trace_options, false},
     {"limits", "plan a limit on what a task may allocate", "", alqi_cli_limits,
-     alqi_cli_limits_options, false},
+     alqi_cli_limits_options, false, ALQI_CLI_REFUSES_ALONE},
     {"help", "print help for a command", "[COMMAND]", alqi_cli_help,
      alqi_cli_help_options, false},
 };

@@ -6,91 +6,38 @@
 
 #include "base/base.h"
 #include "cli/tool/cli.h"
+#include "cli/analysis/remarks.h"
 #include "cli/diff/diff.h"
 #include "cli/merge/inputs.h"
-#include "cli/report/processes.h"
 #include "cli/tool/rate.h"
-#include "cli/analysis/remarks.h"
-#include "cli/report/report.h"
-#include "view/significance.h"
 #include "cli/tool/text.h"
 
-enum {
-    ID_LIVE = 256,
-    ID_PEAK,
-    ID_ALLOCATED,
-    ID_LEAKS,
-    ID_SKIP,
-    ID_MIN_SIGMA,
-    ID_FAIL_OVER,
-    ID_AT,
-    ID_JSON,
-    ID_COLOR,
-    ID_NO_PAGER,
-    TOP_DEFAULT = 20
-};
+enum { TOP_DEFAULT = 20 };
 
 static const double MIN_SIGMA_DEFAULT = 3;
 static const double TEMPORARY_US = 1000;
 
-const struct alqi_cli_option alqi_cli_diff_options[] = {
-    {ID_PEAK, "peak", NULL, NULL,
-     "blocks live when the most bytes were (default)"},
-    {ID_LIVE, "live", NULL, NULL, "blocks live when the trace ends"},
-    {ID_LEAKS, "leaks", NULL, NULL, "blocks never freed; the same"},
-    {ID_ALLOCATED, "allocated", NULL, NULL, "all blocks, freed or not"},
-    {ID_AT, "at", "T,T", NULL,
-     "two moments of one trace: 10ms, 1.5s, peak, end"},
-    {'g', "group", "BY", ALQI_CLI_GROUPING_CHOICES,
-     "function (default), line, file or module"},
-    {'n', "top", "N", NULL, "rows of the table (default 20; 0: all)"},
-    {ID_SKIP, "skip", "F[,F]...", NULL,
-     "treat these functions as allocation wrappers"},
-    {ID_MIN_SIGMA, "min-sigma", "S", NULL,
-     "show only changes of S standard errors or more"},
-    {ID_FAIL_OVER, "fail-over", "P%|N[KMG]", NULL,
-     "exit with 1 if a site grew by more, beyond chance"},
-    {ID_JSON, "json", NULL, NULL, "raw numbers as one JSON object"},
-    {ID_COLOR, "color", "WHEN", ALQI_CLI_COLOR_CHOICES,
-     "auto (default), always or never"},
-    {ID_NO_PAGER, "no-pager", NULL, NULL, "do not start $PAGER"},
-    {0, NULL, NULL, NULL, NULL},
-};
-
 /* ---- options ------------------------------------------------------------- */
 
 static bool
-set_min_sigma(struct alqi_cli_diff *d, const char *value)
+limit_take(void *to, const char *verb, const char *value)
 {
-    char *end;
-
-    d->min_sigma = strtod(value, &end);
-    d->hides_chance = true;
-    if (end != value && *end == '\0' && d->min_sigma >= 0 && d->min_sigma <= 30)
-        return true;
-    alqi_cli_usage("diff", "diff: --min-sigma=%s: write a number from 0 to 30",
-                   value);
-    return false;
-}
-
-static bool
-set_limit(struct alqi_cli_diff *d, const char *value)
-{
+    struct alqi_cli_limit *limit = to;
     char *end;
     double percent = strtod(value, &end);
 
-    d->limit.text = value;
+    limit->text = value;
     if (end != value && strcmp(end, "%") == 0 && percent >= 0 &&
         isfinite(percent)) {
-        d->limit.share = percent / 100;
+        limit->share = percent / 100;
         return true;
     }
-    if (alqi_cli_bytes_parse(value, &d->limit.bytes) && d->limit.bytes >= 0)
+    if (alqi_cli_bytes_parse(value, &limit->bytes) && limit->bytes >= 0)
         return true;
-    alqi_cli_usage("diff",
-                   "diff: --fail-over=%s: write a percentage, as 5%%, or a "
+    alqi_cli_usage(verb,
+                   "%s: --fail-over=%s: write a percentage, as 5%%, or a "
                    "size, as 200K",
-                   value);
+                   verb, value);
     return false;
 }
 
@@ -111,9 +58,10 @@ set_moment(struct alqi_cli_side *side, char *text, char *query, size_t n)
 }
 
 static bool
-set_moments(struct alqi_cli_diff *d, const char *value)
+moments_take(void *to, const char *verb, const char *value)
 {
     static char queries[2][64];
+    struct alqi_cli_diff *d = to;
     char *comma;
 
     snprintf(d->at_text, sizeof d->at_text, "%s", value);
@@ -124,180 +72,51 @@ set_moments(struct alqi_cli_diff *d, const char *value)
             set_moment(&d->b, comma + 1, queries[1], sizeof queries[1]))
             return true;
     }
-    alqi_cli_usage("diff",
-                   "diff: --at=%s: write two moments, as 10ms,1.5s or "
+    alqi_cli_usage(verb,
+                   "%s: --at=%s: write two moments, as 10ms,1.5s or "
                    "peak,end",
-                   value);
+                   verb, value);
     return false;
 }
 
-static bool
-set(void *arg, int id, const char *value)
-{
-    struct alqi_cli_diff *d = arg;
+#define DIFF struct alqi_cli_diff
+#define MEASURE(n)                                                             \
+    ALQI_CLI_FIXED(DIFF, measure, n), ALQI_CLI_ALSO(DIFF, has_measure)
 
-    d->has_measure = d->has_measure || (id >= ID_LIVE && id <= ID_LEAKS);
-    switch (id) {
-    case ID_LIVE:
-    case ID_LEAKS:
-        d->measure = ALQI_CLI_LIVE;
-        break;
-    case ID_PEAK:
-        d->measure = ALQI_CLI_PEAK;
-        break;
-    case ID_ALLOCATED:
-        d->measure = ALQI_CLI_ALLOCATED;
-        break;
-    case 'g':
-        d->grouping = (enum alqi_cli_grouping)alqi_cli_choice(
-            ALQI_CLI_GROUPING_CHOICES, value);
-        break;
-    case 'n':
-        d->has_top = true;
-        if (alqi_cli_parse_count(value, &d->top))
-            break;
-        alqi_cli_usage("diff", "diff: --top=%s: write a whole number", value);
-        return false;
-    case ID_SKIP:
-        alqi_cli_wrappers_add(value);
-        break;
-    case ID_MIN_SIGMA:
-        return set_min_sigma(d, value);
-    case ID_FAIL_OVER:
-        return set_limit(d, value);
-    case ID_AT:
-        return set_moments(d, value);
-    case ID_JSON:
-        d->is_json = true;
-        break;
-    case ID_COLOR:
-        d->color = alqi_cli_choice(ALQI_CLI_COLOR_CHOICES, value);
-        break;
-    case ID_NO_PAGER:
-        d->has_no_pager = true;
-        break;
-    }
-    return true;
-}
-
-/* ---- what both outputs say ----------------------------------------------- */
-
-/* As S standard errors of a normal distribution, two-sided. */
-double
-alqi_cli_diff_level(const struct alqi_cli_diff *d)
-{
-    return erfc(d->min_sigma / sqrt(2));
-}
-
-void
-alqi_cli_diff_command(const struct alqi_cli_side *side, char *out,
-                      size_t capacity)
-{
-    const struct alqi_cli_analysis *a = &side->analysis;
-    uint32_t *order;
-    uint32_t n;
-
-    if (a->notes.n_processes == 0 && a->notes.cmdline != ALQI_CLI_NO_NAME) {
-        snprintf(out, capacity, "%s",
-                 alqi_cli_names_text(a->names, a->notes.cmdline));
-        return;
-    }
-    if (a->notes.n_processes == 0) {
-        alqi_cli_clean(out, capacity, a->info->executable);
-        return;
-    }
-    n = alqi_cli_processes_order(a, false, &order);
-    snprintf(out, capacity, "%u processes: %s", n,
-             n == 0 ? ""
-                    : alqi_cli_names_text(
-                          a->names, alqi_cli_process_command(a, order[0])));
-    free(order);
-}
-
-static bool
-is_other_command(const struct alqi_cli_diff *d)
-{
-    char a[4096], b[4096];
-
-    alqi_cli_diff_command(&d->a, a, sizeof a);
-    alqi_cli_diff_command(&d->b, b, sizeof b);
-    return strcmp(a, b) != 0;
-}
-
-static bool
-is_other_program(const struct alqi_cli_diff *d)
-{
-    return strcmp(d->a.analysis.info->executable,
-                  d->b.analysis.info->executable) != 0;
-}
-
-static bool
-is_any_damaged(const struct alqi_cli_diff *d)
-{
-    return alqi_cli_input_damage(d->a.input)[0] != '\0' ||
-           alqi_cli_input_damage(d->b.input)[0] != '\0' ||
-           alqi_cli_lacks_end(&d->a.analysis) ||
-           alqi_cli_lacks_end(&d->b.analysis);
-}
-
-static bool
-is_rate_unknown(const struct alqi_cli_diff *d)
-{
-    return !d->a.analysis.estimator.has_rate ||
-           !d->b.analysis.estimator.has_rate;
-}
-
-static bool
-has_loss(const struct alqi_cli_side *side)
-{
-    const struct alqi_cli_analysis *a = &side->analysis;
-
-    for (size_t i = 0; i < ALQI_CLI_N_COUNTERS; i++)
-        if (alqi_cli_counters[i].is_loss && a->notes.counts[i] > 0)
-            return true;
-    return a->n_strange > 0;
-}
-
-static bool
-has_any_loss(const struct alqi_cli_diff *d)
-{
-    return has_loss(&d->a) || has_loss(&d->b);
-}
-
-static bool
-is_other_ending(const struct alqi_cli_diff *d)
-{
-    return strcmp(alqi_cli_names_text(d->a.analysis.names,
-                                      d->a.analysis.notes.ended),
-                  alqi_cli_names_text(d->b.analysis.names,
-                                      d->b.analysis.notes.ended)) != 0;
-}
-
-const char *
-alqi_cli_diff_warning(const struct alqi_cli_diff *d, unsigned *at)
-{
-    static const struct {
-        bool (*is_so)(const struct alqi_cli_diff *diff);
-        const char *text;
-    } all[] = {
-        {is_other_program, "the programs differ"},
-        {is_other_command, "the command lines differ"},
-        {is_other_ending, "one ended by itself, the other did not"},
-        {is_any_damaged, "a trace is damaged: only the part before the damage "
-                         "is compared"},
-        {is_rate_unknown, "a trace tells no sampling rate: its blocks are "
-                          "counted as they are"},
-        {has_any_loss, "recording lost something; 'aliquot info' says what"},
-    };
-
-    while (*at < ALQI_COUNT_OF(all)) {
-        unsigned i = (*at)++;
-
-        if (all[i].is_so(d))
-            return all[i].text;
-    }
-    return NULL;
-}
+const struct alqi_cli_option alqi_cli_diff_options[] = {
+    {0, "peak", NULL, NULL, "blocks live when the most bytes were (default)",
+     MEASURE(ALQI_CLI_PEAK)},
+    {0, "live", NULL, NULL, "blocks live when the trace ends",
+     MEASURE(ALQI_CLI_LIVE)},
+    {0, "leaks", NULL, NULL, "blocks never freed; the same",
+     MEASURE(ALQI_CLI_LIVE)},
+    {0, "allocated", NULL, NULL, "all blocks, freed or not",
+     MEASURE(ALQI_CLI_ALLOCATED)},
+    {0, "at", "T,T", NULL, "two moments of one trace: 10ms, 1.5s, peak, end",
+     ALQI_CLI_TAKEN(moments_take, 0)},
+    {'g', "group", "BY", ALQI_CLI_GROUPING_CHOICES,
+     "function (default), line, file or module",
+     ALQI_CLI_CHOICE(DIFF, grouping)},
+    {'n', "top", "N", NULL, "rows of the table (default 20; 0: all)",
+     ALQI_CLI_COUNT(DIFF, top), ALQI_CLI_ALSO(DIFF, has_top)},
+    {0, "skip", "F[,F]...", NULL,
+     "treat these functions as allocation wrappers",
+     ALQI_CLI_TAKEN(alqi_cli_wrappers_take, 0)},
+    {0, "min-sigma", "S", NULL,
+     "show only changes of S standard errors or more",
+     ALQI_CLI_NUMBER(DIFF, min_sigma), .most = 30,
+     .wants = "write a number from 0 to 30", ALQI_CLI_ALSO(DIFF, hides_chance)},
+    {0, "fail-over", "P%|N[KMG]", NULL,
+     "exit with 1 if a site grew by more, beyond chance",
+     ALQI_CLI_TAKEN(limit_take, offsetof(DIFF, limit))},
+    {0, "json", NULL, NULL, "raw numbers as one JSON object",
+     ALQI_CLI_FLAG(DIFF, is_json)},
+    {0, "color", "WHEN", ALQI_CLI_COLOR_CHOICES,
+     "auto (default), always or never", ALQI_CLI_CHOICE(DIFF, color)},
+    {0, "no-pager", NULL, NULL, "do not start $PAGER",
+     ALQI_CLI_FLAG(DIFF, has_no_pager)},
+    {0},
+};
 
 /* ---- running ------------------------------------------------------------- */
 
@@ -433,7 +252,7 @@ alqi_cli_diff(int argc, char **argv)
     d.measure = ALQI_CLI_PEAK;
     d.top = TOP_DEFAULT;
     d.min_sigma = MIN_SIGMA_DEFAULT;
-    rc = alqi_cli_parse("diff", argc, argv, set, &d, &first);
+    rc = alqi_cli_parse("diff", argc, argv, &d, &first);
     if (rc < 0)
         rc = alqi_cli_diff_is_one_run(&d) ? one_operand(&d, argc, argv, first)
                                           : two_operands(argc, argv, first);

@@ -6,7 +6,7 @@
 
 #include "cli/diff/diff.h"
 #include "cli/analysis/remarks.h"
-#include "cli/report/report.h"
+#include "cli/report/draw.h"
 #include "cli/tool/text.h"
 
 enum { SCHEMA = 1, TEXT_BYTES = 4096 };

@@ -11,7 +11,7 @@
 
 #include "cli/tool/cli.h"
 #include "cli/diff/diff.h"
-#include "cli/report/report.h"
+#include "cli/report/draw.h"
 #include "view/significance.h"
 #include "cli/tool/text.h"
 

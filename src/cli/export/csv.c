@@ -8,7 +8,7 @@
 #include "cli/analysis/apportion.h"
 #include "cli/tool/cli.h"
 #include "cli/export/export.h"
-#include "cli/report/report.h"
+#include "cli/report/draw.h"
 
 static void
 put_text(FILE *out, const char *text)

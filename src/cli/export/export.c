@@ -19,29 +19,6 @@
     "folded csv pprof speedscope dhat massif callgrind html html-summary "     \
     "sqlite memtrace"
 
-enum {
-    ID_FORMAT = 256,
-    ID_LIVE,
-    ID_PEAK,
-    ID_ALLOCATED,
-    ID_LEAKS,
-    ID_MIN_LIFE,
-    ID_SKIP,
-    ID_WEIGHT,
-    ID_TIME_UNIT,
-    ID_FOLD,
-    ID_MAX_STACKS,
-    ID_MAX_SAMPLES,
-    ID_TO,
-    ID_APPEND,
-    ID_CREATE,
-    ID_RELEASE,
-    ID_SERVICE,
-    ID_DAY,
-    ID_HEADER,
-    ID_TIMEOUT
-};
-
 static const double TEMPORARY_US = 1000;
 
 static const double CLICKHOUSE_US = 60e6;
@@ -70,94 +47,18 @@ static const struct alqi_cli_export_format formats[] = {
 
 static const struct alqi_cli_export_format clickhouse = {.name = "clickhouse"};
 
-const struct alqi_cli_option alqi_cli_export_options[] = {
-    {ID_FORMAT, "format", "F", FORMAT_CHOICES,
-     "the format; default: by the suffix of OUT",
-     "firefox use dhat: the Firefox Profiler opens it"},
-    {'o', "output", "OUT", NULL, "file to write; '-' is standard output"},
-    {'f', "force", NULL, NULL, "overwrite OUT"},
-    {ID_TO, "to", "clickhouse=URL", NULL,
-     "instead of OUT: send rows to ClickHouse"},
-    {ID_ALLOCATED, "allocated", NULL, NULL, "weight by all blocks (default)"},
-    {ID_PEAK, "peak", NULL, NULL, "weight by blocks live at the peak"},
-    {ID_LIVE, "live", NULL, NULL, "weight by blocks live when the trace ends"},
-    {ID_LEAKS, "leaks", NULL, NULL, "the same"},
-    {ID_WEIGHT, "weight", "W", ALQI_CLI_WEIGHT_CHOICES,
-     "folded: bytes (default), objects or samples"},
-    {ID_FOLD, "fold-recursion", NULL, NULL,
-     "folded: each function once in a stack"},
-    {'g', "group", "BY", ALQI_CLI_GROUPING_CHOICES,
-     "csv, html: function (default), line, file or module"},
-    {ID_MAX_STACKS, "max-stacks", "N", NULL,
-     "pprof: merge the rest (default " ALQI_DEFAULT_TEXT(
-         ALQI_CLI_PPROF_STACKS) "; 0: keep all)"},
-    {ID_MAX_SAMPLES, "max-samples", "N", NULL,
-     "html: N random blocks (default 300000; 0: all)"},
-    {ID_SKIP, "skip", "F[,F]...", NULL,
-     "treat these functions as allocation wrappers"},
-    {ID_TIME_UNIT, "time-unit", "U", ALQI_CLI_TIME_UNIT_CHOICES,
-     "massif: ms (default), or B: bytes allocated so far"},
-    {ID_MIN_LIFE, "min-life", "T", NULL,
-     "only blocks that lived at least T: 10ms, 1.5s, 2h"},
-    {ID_RELEASE, "release", "TEXT", NULL,
-     "sqlite, clickhouse: release of the program"},
-    {ID_SERVICE, "service", "TEXT", NULL,
-     "the same: service; default: the program's name"},
-    {ID_DAY, "day", "YYYY-MM-DD", NULL,
-     "the same: day; default: day of the start, UTC"},
-    {ID_APPEND, "append", NULL, NULL, "sqlite: add the trace to OUT"},
-    {ID_CREATE, "create", NULL, NULL, "clickhouse: create missing tables"},
-    {ID_HEADER, "header", "TEXT|@FILE", NULL,
-     "clickhouse: a header, 'Name: value', or a file of them"},
-    {ID_TIMEOUT, "timeout", "T", NULL,
-     "clickhouse: time for a request; default 1m"},
-    {0, NULL, NULL, NULL, NULL},
-};
-
 struct request {
     struct alqi_cli_export export;
     struct alqi_cli_analysis_options options;
     const struct alqi_cli_export_format *format;
+    int format_number; /* in formats; -1: not given */
+    uint64_t max_stacks;
     struct alqi_cli_sql_options sql;
     const char *path;
     bool overwrites;
 };
 
-static bool
-set_min_life(struct request *r, const char *value)
-{
-    if (alqi_cli_parse_duration(value, &r->options.min_life_us))
-        return true;
-    alqi_cli_usage(
-        "export",
-        "export: --min-life=%s: write a number and a unit: ns us ms s m h",
-        value);
-    return false;
-}
-
-static bool
-set_max_stacks(struct request *r, const char *value)
-{
-    uint64_t n;
-
-    if (alqi_cli_parse_count(value, &n) && n <= UINT32_MAX) {
-        r->export.max_stacks = (uint32_t)n;
-        return true;
-    }
-    alqi_cli_usage("export", "export: --max-stacks=%s: write a whole number",
-                   value);
-    return false;
-}
-
-static bool
-set_max_samples(struct request *r, const char *value)
-{
-    if (alqi_cli_parse_count(value, &r->export.max_samples))
-        return true;
-    alqi_cli_usage("export", "export: --max-samples=%s: write a whole number",
-                   value);
-    return false;
-}
+/* ---- options ------------------------------------------------------------- */
 
 /* "2026-11-22", of a month that has such a day. */
 static bool
@@ -176,108 +77,98 @@ is_day(const char *text)
 }
 
 static bool
-set_sql(struct request *r, int id, const char *value)
+day_take(void *to, const char *verb, const char *value)
 {
-    static const char to[] = "clickhouse=";
-
-    if (id == ID_HEADER)
-        return alqi_cli_web_header_add(&r->sql.headers, "export", value);
-    if (id == ID_TIMEOUT &&
-        (!alqi_cli_parse_duration(value, &r->sql.timeout_us) ||
-         r->sql.timeout_us < 1000)) {
-        alqi_cli_usage("export",
-                       "export: --timeout=%s: write a number and a "
-                       "unit: ms s m h",
-                       value);
-        return false;
-    }
-    if (id == ID_DAY && !is_day(value)) {
-        alqi_cli_usage("export", "export: --day=%s: write YYYY-MM-DD", value);
-        return false;
-    }
-    if (id == ID_DAY)
-        r->sql.day = value;
-    if (id != ID_TO)
+    *(const char **)to = value;
+    if (is_day(value))
         return true;
-    r->sql.url = value + strlen(to);
-    if (strncmp(value, to, strlen(to)) == 0 && alqi_cli_web_is_url(r->sql.url))
-        return true;
-    alqi_cli_usage("export",
-                   "export: --to=%s: write clickhouse=http://HOST:8123", value);
+    alqi_cli_usage(verb, "%s: --day=%s: write YYYY-MM-DD", verb, value);
     return false;
 }
 
 static bool
-set_measure(struct request *r, enum alqi_cli_measure measure)
+to_take(void *to, const char *verb, const char *value)
 {
-    r->export.measure = measure;
-    r->export.has_measure = true;
-    return true;
+    static const char name[] = "clickhouse=";
+    const char **url = to;
+
+    *url = value + strlen(name);
+    if (strncmp(value, name, strlen(name)) == 0 && alqi_cli_web_is_url(*url))
+        return true;
+    alqi_cli_usage(verb, "%s: --to=%s: write clickhouse=http://HOST:8123", verb,
+                   value);
+    return false;
 }
 
-static bool
-set(void *arg, int id, const char *value)
-{
-    struct request *r = arg;
+#define MEASURE(n)                                                             \
+    ALQI_CLI_FIXED(struct request, export.measure, n),                         \
+        ALQI_CLI_ALSO(struct request, export.has_measure)
 
-    switch (id) {
-    case ID_FORMAT:
-        r->format = &formats[alqi_cli_choice(FORMAT_CHOICES, value)];
-        break;
-    case 'o':
-        r->path = value;
-        break;
-    case 'f':
-        r->overwrites = true;
-        break;
-    case ID_LIVE:
-    case ID_LEAKS:
-        return set_measure(r, ALQI_CLI_LIVE);
-    case ID_PEAK:
-        return set_measure(r, ALQI_CLI_PEAK);
-    case ID_ALLOCATED:
-        return set_measure(r, ALQI_CLI_ALLOCATED);
-    case ID_WEIGHT:
-        r->export.weight = (enum alqi_cli_weight_kind)alqi_cli_choice(
-            ALQI_CLI_WEIGHT_CHOICES, value);
-        break;
-    case ID_TIME_UNIT:
-        r->export.time_unit = (enum alqi_cli_time_unit)alqi_cli_choice(
-            ALQI_CLI_TIME_UNIT_CHOICES, value);
-        break;
-    case ID_FOLD:
-        r->export.folds_recursion = true;
-        break;
-    case 'g':
-        r->export.grouping = (enum alqi_cli_grouping)alqi_cli_choice(
-            ALQI_CLI_GROUPING_CHOICES, value);
-        break;
-    case ID_SKIP:
-        alqi_cli_wrappers_add(value);
-        break;
-    case ID_MAX_STACKS:
-        return set_max_stacks(r, value);
-    case ID_MAX_SAMPLES:
-        return set_max_samples(r, value);
-    case ID_MIN_LIFE:
-        return set_min_life(r, value);
-    case ID_RELEASE:
-        r->sql.release = value;
-        break;
-    case ID_SERVICE:
-        r->sql.service = value;
-        break;
-    case ID_APPEND:
-        r->sql.appends = true;
-        break;
-    case ID_CREATE:
-        r->sql.creates = true;
-        break;
-    default:
-        return set_sql(r, id, value);
-    }
-    return true;
-}
+const struct alqi_cli_option alqi_cli_export_options[] = {
+    {0, "format", "F", FORMAT_CHOICES,
+     "the format; default: by the suffix of OUT",
+     ALQI_CLI_CHOICE(struct request, format_number),
+     .former = "firefox use dhat: the Firefox Profiler opens it"},
+    {'o', "output", "OUT", NULL, "file to write; '-' is standard output",
+     ALQI_CLI_TEXT(struct request, path)},
+    {'f', "force", NULL, NULL, "overwrite OUT",
+     ALQI_CLI_FLAG(struct request, overwrites)},
+    {0, "to", "clickhouse=URL", NULL, "instead of OUT: send rows to ClickHouse",
+     ALQI_CLI_TAKEN(to_take, offsetof(struct request, sql.url))},
+    {0, "allocated", NULL, NULL, "weight by all blocks (default)",
+     MEASURE(ALQI_CLI_ALLOCATED)},
+    {0, "peak", NULL, NULL, "weight by blocks live at the peak",
+     MEASURE(ALQI_CLI_PEAK)},
+    {0, "live", NULL, NULL, "weight by blocks live when the trace ends",
+     MEASURE(ALQI_CLI_LIVE)},
+    {0, "leaks", NULL, NULL, "the same", MEASURE(ALQI_CLI_LIVE)},
+    {0, "weight", "W", ALQI_CLI_WEIGHT_CHOICES,
+     "folded: bytes (default), objects or samples",
+     ALQI_CLI_CHOICE(struct request, export.weight)},
+    {0, "fold-recursion", NULL, NULL, "folded: each function once in a stack",
+     ALQI_CLI_FLAG(struct request, export.folds_recursion)},
+    {'g', "group", "BY", ALQI_CLI_GROUPING_CHOICES,
+     "csv, html: function (default), line, file or module",
+     ALQI_CLI_CHOICE(struct request, export.grouping)},
+    {0, "max-stacks", "N", NULL,
+     "pprof: merge the rest (default " ALQI_DEFAULT_TEXT(
+         ALQI_CLI_PPROF_STACKS) "; 0: keep all)",
+     ALQI_CLI_COUNT(struct request, max_stacks), .most = UINT32_MAX},
+    {0, "max-samples", "N", NULL,
+     "html: N random blocks (default 300000; 0: all)",
+     ALQI_CLI_COUNT(struct request, export.max_samples)},
+    {0, "skip", "F[,F]...", NULL,
+     "treat these functions as allocation wrappers",
+     ALQI_CLI_TAKEN(alqi_cli_wrappers_take, 0)},
+    {0, "time-unit", "U", ALQI_CLI_TIME_UNIT_CHOICES,
+     "massif: ms (default), or B: bytes allocated so far",
+     ALQI_CLI_CHOICE(struct request, export.time_unit)},
+    {0, "min-life", "T", NULL,
+     "only blocks that lived at least T: 10ms, 1.5s, 2h",
+     ALQI_CLI_DURATION(struct request, options.min_life_us)},
+    {0, "release", "TEXT", NULL, "sqlite, clickhouse: release of the program",
+     ALQI_CLI_TEXT(struct request, sql.release)},
+    {0, "service", "TEXT", NULL,
+     "the same: service; default: the program's name",
+     ALQI_CLI_TEXT(struct request, sql.service)},
+    {0, "day", "YYYY-MM-DD", NULL,
+     "the same: day; default: day of the start, UTC",
+     ALQI_CLI_TAKEN(day_take, offsetof(struct request, sql.day))},
+    {0, "append", NULL, NULL, "sqlite: add the trace to OUT",
+     ALQI_CLI_FLAG(struct request, sql.appends)},
+    {0, "create", NULL, NULL, "clickhouse: create missing tables",
+     ALQI_CLI_FLAG(struct request, sql.creates)},
+    {0, "header", "TEXT|@FILE", NULL,
+     "clickhouse: a header, 'Name: value', or a file of them",
+     ALQI_CLI_TAKEN(alqi_cli_web_header_take,
+                    offsetof(struct request, sql.headers))},
+    {0, "timeout", "T", NULL, "clickhouse: time for a request; default 1m",
+     ALQI_CLI_DURATION(struct request, sql.timeout_us), .least = 1000,
+     .wants = "write a number and a unit: ms s m h"},
+    {0},
+};
+
+/* ---- the format ---------------------------------------------------------- */
 
 static bool
 is_rows(const struct request *r)
@@ -302,6 +193,8 @@ append_check(const struct request *r)
 static int
 format_find(struct request *r)
 {
+    if (r->format_number >= 0)
+        r->format = &formats[r->format_number];
     if (r->sql.url != NULL) {
         if (r->path != NULL || r->format != NULL)
             return alqi_cli_usage("export", "export: --to stands in place of "
@@ -449,10 +342,12 @@ alqi_cli_export(int argc, char **argv)
 
     memset(&r, 0, sizeof r);
     r.options.temporary_us = TEMPORARY_US;
-    r.export.max_stacks = ALQI_CLI_PPROF_STACKS;
+    r.format_number = -1;
+    r.max_stacks = ALQI_CLI_PPROF_STACKS;
     r.export.max_samples = MAX_SAMPLES;
     r.sql.timeout_us = CLICKHOUSE_US;
-    rc = alqi_cli_parse("export", argc, argv, set, &r, &first);
+    rc = alqi_cli_parse("export", argc, argv, &r, &first);
+    r.export.max_stacks = (uint32_t)r.max_stacks;
     if (rc < 0)
         rc = alqi_cli_one_operand("export", argc, argv, first, &path);
     if (rc < 0)

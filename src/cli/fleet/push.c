@@ -27,15 +27,6 @@
 #include "plat/plat.h"
 
 enum {
-    ID_TO = 256,
-    ID_LABEL,
-    ID_NAME,
-    ID_EVERY,
-    ID_HEADER,
-    ID_TIMEOUT,
-    ID_RETRIES,
-    ID_MAX_STACKS,
-    ID_MAX_BYTES,
     NS_PER_US = 1000,
     RETRIES_MOST = 1000,
     WAIT_FIRST_MS = 500,
@@ -46,7 +37,6 @@ enum {
 };
 
 static const double TIMEOUT_US = 10e6;
-static const double EVERY_LEAST_US = 1e6;
 static const uint64_t BYTES_MOST = 4 << 20;
 
 static const struct alqi_cli_push_engine engines[] = {
@@ -56,26 +46,6 @@ static const struct alqi_cli_push_engine engines[] = {
      alqi_cli_push_parca, NULL},
     {"otlp", "/v1development/profiles", "application/x-protobuf", true,
      alqi_cli_push_otlp, alqi_cli_push_otlp_objection},
-};
-
-const struct alqi_cli_option alqi_cli_push_options[] = {
-    {ID_TO, "to", "ENGINE=URL", NULL, "pyroscope=URL, parca=URL or otlp=URL"},
-    {ID_NAME, "name", "SERVICE", NULL,
-     "the service's name; default: the program's"},
-    {ID_LABEL, "label", "NAME=VALUE", NULL, "add a label; may be repeated"},
-    {ID_EVERY, "every", "T", NULL,
-     "send each T, as 15s, until the program ends"},
-    {ID_HEADER, "header", "TEXT|@FILE", NULL,
-     "a header of requests, 'Name: value', or a file of them"},
-    {ID_TIMEOUT, "timeout", "T", NULL, "time for one request; default 10s"},
-    {ID_RETRIES, "retries", "N", NULL,
-     "how often a profile is sent again; default 5"},
-    {ID_MAX_STACKS, "max-stacks", "N", NULL,
-     "merge the rest (default " ALQI_DEFAULT_TEXT(
-         ALQI_CLI_PPROF_STACKS) "; 0: keep all)"},
-    {ID_MAX_BYTES, "max-bytes", "N", NULL,
-     "merge more if larger (default 4194304; 0: never)"},
-    {0},
 };
 
 struct push {
@@ -105,8 +75,9 @@ struct push {
 /* ---- options --------------------------------------------------------- */
 
 static bool
-to_set(struct push *p, const char *value)
+to_take(void *to, const char *verb, const char *value)
 {
+    struct push *p = to;
     size_t n = strcspn(value, "=");
 
     for (size_t i = 0; i < ALQI_COUNT_OF(engines); i++)
@@ -114,35 +85,37 @@ to_set(struct push *p, const char *value)
             memcmp(engines[i].name, value, n) == 0)
             p->engine = &engines[i];
     if (p->engine == NULL || value[n] != '=') {
-        alqi_cli_usage("push",
-                       "push: --to=%s: write pyroscope=URL, parca=URL "
+        alqi_cli_usage(verb,
+                       "%s: --to=%s: write pyroscope=URL, parca=URL "
                        "or otlp=URL",
-                       value);
+                       verb, value);
         return false;
     }
     p->base = value + n + 1;
     if (alqi_cli_web_is_url(p->base))
         return true;
-    alqi_cli_usage("push",
-                   "push: --to=%s: an address begins with http:// or "
+    alqi_cli_usage(verb,
+                   "%s: --to=%s: an address begins with http:// or "
                    "https://",
-                   value);
+                   verb, value);
     return false;
 }
 
 static bool
-label_set(struct push *p, const char *value)
+label_take(void *to, const char *verb, const char *value)
 {
+    struct push *p = to;
     size_t n = strcspn(value, "=");
     struct alqi_cli_push_label *l = &p->labels[p->n_labels];
 
     if (p->n_labels == ALQI_CLI_LABELS_MOST) {
-        alqi_cli_usage("push", "push: --label: at most %d",
+        alqi_cli_usage(verb, "%s: --label: at most %d", verb,
                        ALQI_CLI_LABELS_MOST);
         return false;
     }
     if (n == 0 || value[n] == '\0' || strlen(value) > LABEL_BYTES) {
-        alqi_cli_usage("push", "push: --label=%.60s: write NAME=VALUE", value);
+        alqi_cli_usage(verb, "%s: --label=%.60s: write NAME=VALUE", verb,
+                       value);
         return false;
     }
     l->name = alqi_cli_realloc(NULL, strlen(value) + 1, 1);
@@ -153,55 +126,37 @@ label_set(struct push *p, const char *value)
     return true;
 }
 
-static bool
-duration_set(const char *option, const char *value, double least_us, double *us)
-{
-    if (alqi_cli_parse_duration(value, us) && *us >= least_us && *us <= 1e12)
-        return true;
-    alqi_cli_usage("push",
-                   "push: --%s=%s: write a number and a unit: ms s m "
-                   "h, %s at least",
-                   option, value, alqi_cli_text_duration(least_us).text);
-    return false;
-}
+#define PUSH struct push
+#define TIME_MOST 1e12
+#define TIME_WANTED "write a number and a unit: ms s m h, "
 
-static bool
-count_set(const char *option, const char *value, uint64_t most, uint64_t *n)
-{
-    if (alqi_cli_parse_count(value, n) && *n <= most)
-        return true;
-    alqi_cli_usage("push", "push: --%s=%s: write a whole number", option,
-                   value);
-    return false;
-}
-
-static bool
-set(void *arg, int id, const char *value)
-{
-    struct push *p = arg;
-
-    switch (id) {
-    case ID_TO:
-        return to_set(p, value);
-    case ID_NAME:
-        p->name = value;
-        return true;
-    case ID_LABEL:
-        return label_set(p, value);
-    case ID_EVERY:
-        return duration_set("every", value, EVERY_LEAST_US, &p->every_us);
-    case ID_HEADER:
-        return alqi_cli_web_header_add(&p->headers, "push", value);
-    case ID_TIMEOUT:
-        return duration_set("timeout", value, 1000, &p->timeout_us);
-    case ID_RETRIES:
-        return count_set("retries", value, RETRIES_MOST, &p->n_retries);
-    case ID_MAX_STACKS:
-        return count_set("max-stacks", value, UINT32_MAX, &p->max_stacks);
-    default:
-        return count_set("max-bytes", value, INT64_MAX, &p->max_bytes);
-    }
-}
+const struct alqi_cli_option alqi_cli_push_options[] = {
+    {0, "to", "ENGINE=URL", NULL, "pyroscope=URL, parca=URL or otlp=URL",
+     ALQI_CLI_TAKEN(to_take, 0)},
+    {0, "name", "SERVICE", NULL, "the service's name; default: the program's",
+     ALQI_CLI_TEXT(PUSH, name)},
+    {0, "label", "NAME=VALUE", NULL, "add a label; may be repeated",
+     ALQI_CLI_TAKEN(label_take, 0)},
+    {0, "every", "T", NULL, "send each T, as 15s, until the program ends",
+     ALQI_CLI_DURATION(PUSH, every_us), .least = 1e6, .most = TIME_MOST,
+     .wants = TIME_WANTED "1 s at least"},
+    {0, "header", "TEXT|@FILE", NULL,
+     "a header of requests, 'Name: value', or a file of them",
+     ALQI_CLI_TAKEN(alqi_cli_web_header_take, offsetof(PUSH, headers))},
+    {0, "timeout", "T", NULL, "time for one request; default 10s",
+     ALQI_CLI_DURATION(PUSH, timeout_us), .least = 1000, .most = TIME_MOST,
+     .wants = TIME_WANTED "1 ms at least"},
+    {0, "retries", "N", NULL, "how often a profile is sent again; default 5",
+     ALQI_CLI_COUNT(PUSH, n_retries), .most = RETRIES_MOST},
+    {0, "max-stacks", "N", NULL,
+     "merge the rest (default " ALQI_DEFAULT_TEXT(
+         ALQI_CLI_PPROF_STACKS) "; 0: keep all)",
+     ALQI_CLI_COUNT(PUSH, max_stacks), .most = UINT32_MAX},
+    {0, "max-bytes", "N", NULL,
+     "merge more if larger (default 4194304; 0: never)",
+     ALQI_CLI_COUNT(PUSH, max_bytes), .most = 0x1.fffffffffffffp62},
+    {0},
+};
 
 /* What all three engines take; Pyroscope reads a value up to ',' or '}'. */
 static const char *
@@ -592,7 +547,7 @@ alqi_cli_push(int argc, char **argv)
                      .max_bytes = BYTES_MOST};
     char path[PATH_MAX + 64];
     int first;
-    int rc = alqi_cli_parse("push", argc, argv, set, &p, &first);
+    int rc = alqi_cli_parse("push", argc, argv, &p, &first);
 
     if (rc < 0)
         rc = arguments_check(&p, argc, argv, first);

@@ -20,21 +20,7 @@
 #include "cli/live/recorded.h"
 #include "cli/tool/text.h"
 
-enum {
-    ID_PORT = 256,
-    ID_TOKEN,
-    SECONDS_MOST = 3600,
-    READERS = 16,
-    READER_BYTES = 64,
-    WATCH_MS = 500
-};
-
-const struct alqi_cli_option alqi_cli_serve_options[] = {
-    {ID_PORT, "port", "N", NULL, "port to listen on; default: any free port"},
-    {ID_TOKEN, "token", NULL, NULL,
-     "put a random word into the address, as a password"},
-    {0},
-};
+enum { SECONDS_MOST = 3600, READERS = 16, READER_BYTES = 64, WATCH_MS = 500 };
 
 /* Whoever asks for delta_heap has a moment of his own. */
 struct reader {
@@ -44,6 +30,7 @@ struct reader {
 
 struct serve {
     struct alqi_cli_http_config config;
+    uint64_t port;        /* as it is asked for */
     pthread_mutex_t turn; /* of all that follows */
     struct alqi_cli_reading reading;
     struct alqi_cli_metrics metrics;
@@ -245,24 +232,15 @@ answer(void *arg, const struct alqi_cli_http_request *request,
 
 /* ---- the verb ------------------------------------------------------------ */
 
-static bool
-set(void *arg, int id, const char *value)
-{
-    struct alqi_cli_http_config *c = arg;
-    uint64_t port;
-
-    if (id == ID_TOKEN) {
-        c->has_token = true;
-        return true;
-    }
-    if (alqi_cli_parse_count(value, &port) && port <= UINT16_MAX) {
-        c->port = (uint16_t)port;
-        return true;
-    }
-    alqi_cli_usage("serve", "serve: --port=%s: a number from 0 to 65535",
-                   value);
-    return false;
-}
+const struct alqi_cli_option alqi_cli_serve_options[] = {
+    {0, "port", "N", NULL, "port to listen on; default: any free port",
+     ALQI_CLI_COUNT(struct serve, port), .most = UINT16_MAX,
+     .wants = "a number from 0 to 65535"},
+    {0, "token", NULL, NULL,
+     "put a random word into the address, as a password",
+     ALQI_CLI_FLAG(struct serve, config.has_token)},
+    {0},
+};
 
 struct watch {
     struct alqi_cli_http *http;
@@ -332,7 +310,7 @@ alqi_cli_serve(int argc, char **argv)
     char path[PATH_MAX + 64];
     pid_t pid;
     int first;
-    int rc = alqi_cli_parse("serve", argc, argv, set, &s.config, &first);
+    int rc = alqi_cli_parse("serve", argc, argv, &s, &first);
 
     if (rc >= 0)
         return rc;
@@ -347,6 +325,7 @@ alqi_cli_serve(int argc, char **argv)
     if (rc >= 0)
         return rc;
     alqi_cli_reading_init(&s.reading, path, pid);
+    s.config.port = (uint16_t)s.port;
     s.config.answer = answer;
     s.config.arg = &s;
     rc = serve(&s, pid);

@@ -6,35 +6,21 @@
 #include "cli/gc/gc_trace.h"
 #include "cli/tool/output.h"
 
-enum { ID_SUMMARY = 256 };
-
-const struct alqi_cli_option alqi_cli_gc_trace_options[] = {
-    {'o', "output", "OUT", NULL, "write to OUT instead of standard output"},
-    {'f', "force", NULL, NULL, "overwrite OUT"},
-    {ID_SUMMARY, "summary", NULL, NULL,
-     "text with pauses and totals instead of JSON"},
-    {0, NULL, NULL, NULL, NULL},
-};
-
 struct gc_trace {
     const char *out;
     bool overwrites;
     bool is_summary;
 };
 
-static bool
-set(void *arg, int id, const char *value)
-{
-    struct gc_trace *g = arg;
-
-    if (id == 'o')
-        g->out = value;
-    else if (id == 'f')
-        g->overwrites = true;
-    else
-        g->is_summary = true;
-    return true;
-}
+const struct alqi_cli_option alqi_cli_gc_trace_options[] = {
+    {'o', "output", "OUT", NULL, "write to OUT instead of standard output",
+     ALQI_CLI_TEXT(struct gc_trace, out)},
+    {'f', "force", NULL, NULL, "overwrite OUT",
+     ALQI_CLI_FLAG(struct gc_trace, overwrites)},
+    {0, "summary", NULL, NULL, "text with pauses and totals instead of JSON",
+     ALQI_CLI_FLAG(struct gc_trace, is_summary)},
+    {0},
+};
 
 static int
 write_all(const struct gc_trace *g, struct alqi_cli_gc_events *events)
@@ -58,7 +44,7 @@ alqi_cli_gc_trace(int argc, char **argv)
     const char *path;
     int first, status;
 
-    status = alqi_cli_parse("gc-trace", argc, argv, set, &g, &first);
+    status = alqi_cli_parse("gc-trace", argc, argv, &g, &first);
     if (status < 0)
         status = alqi_cli_one_operand("gc-trace", argc, argv, first, &path);
     if (status < 0 && alqi_cli_output_is(path, g.out))

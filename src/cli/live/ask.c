@@ -21,31 +21,22 @@
 #include "wire/request.h"
 #include "wire/side.h"
 
-enum { ANSWER_MS = 10000, TRIES = 5, RETRY_US = 50000, ID_CONTROL = 128 };
+enum { ANSWER_MS = 10000, TRIES = 5, RETRY_US = 50000 };
 
 #define GREETING ALQI_REQUEST_GREETING " "
 
 bool
-alqi_cli_target_set(struct alqi_cli_target *t, int id, const char *value)
+alqi_cli_pid_take(void *to, const char *verb, const char *value)
 {
     char *end;
-    long pid;
+    long pid = strtol(value, &end, 10);
 
-    if (id == ID_CONTROL) {
-        t->control = value;
-        return true;
-    }
-    if (id == ALQI_CLI_ID_HEAP) {
-        t->is_heap = true;
-        return true;
-    }
-    pid = strtol(value, &end, 10);
     if (*end != '\0' || end == value || pid <= 0 || pid > 1 << 30) {
-        alqi_cli_say("%s: --pid %s: write the number of a process", t->verb,
+        alqi_cli_say("%s: --pid %s: write the number of a process", verb,
                      value);
         return false;
     }
-    t->pid = (pid_t)pid;
+    *(pid_t *)to = (pid_t)pid;
     return true;
 }
 

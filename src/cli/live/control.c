@@ -13,28 +13,34 @@
 #include "cli/tool/text.h"
 #include "wire/side.h"
 
-enum { ID_CONTROL = 128, ID_INTERVAL, ID_RATE, PATH_BYTES = 4096 };
+enum { PATH_BYTES = 4096 };
 
-#define TARGET_ROWS                                                            \
-    {'p', "pid", "PID", NULL, "the process"},                                  \
-        {ID_CONTROL, "control", "NAME", NULL,                                  \
-         "its control socket, if ALIQUOT sets the name"},                      \
-    {                                                                          \
-        ALQI_CLI_ID_HEAP, "heap", NULL, NULL,                                  \
-            "its managed heap instead of its malloc"                           \
-    }
+struct control {
+    struct alqi_cli_target target;
+    double rate; /* 0: not given */
+    const char *output;
+};
+
+#define TARGET_ROWS ALQI_CLI_TARGET_ROWS(struct control, target)
 #define RATE_ROWS                                                              \
-    {ID_INTERVAL, "interval", "N[K|M|G]", NULL, "mean bytes between samples"}, \
+    {0,                                                                        \
+     "interval",                                                               \
+     "N[K|M|G]",                                                               \
+     NULL,                                                                     \
+     "mean bytes between samples",                                             \
+     ALQI_CLI_TAKEN(alqi_cli_interval_take, offsetof(struct control, rate))},  \
     {                                                                          \
-        ID_RATE, "rate", "R", NULL,                                            \
-            "instead: samples per word, above 0 and up to 1"                   \
+        0, "rate", "R", NULL,                                                  \
+            "instead: samples per word, above 0 and up to 1",                  \
+            ALQI_CLI_TAKEN(alqi_cli_rate_take, offsetof(struct control, rate)) \
     }
 
 const struct alqi_cli_option alqi_cli_start_options[] = {
     TARGET_ROWS,
     RATE_ROWS,
     {'o', "output", "FILE", NULL,
-     "the recording; default aliquot.PROGRAM.PID.alqraw"},
+     "the recording; default aliquot.PROGRAM.PID.alqraw",
+     ALQI_CLI_TEXT(struct control, output)},
     {0},
 };
 
@@ -47,30 +53,6 @@ const struct alqi_cli_option alqi_cli_rate_options[] = {
     RATE_ROWS,
     {0},
 };
-
-struct control {
-    struct alqi_cli_target target;
-    double rate; /* 0: not given */
-    const char *output;
-};
-
-static bool
-set(void *arg, int id, const char *value)
-{
-    struct control *c = arg;
-
-    switch (id) {
-    case ID_INTERVAL:
-        return alqi_cli_interval_set(c->target.verb, value, &c->rate);
-    case ID_RATE:
-        return alqi_cli_rate_set(c->target.verb, value, &c->rate);
-    case 'o':
-        c->output = value;
-        return true;
-    default:
-        return alqi_cli_target_set(&c->target, id, value);
-    }
-}
 
 /* ---- what is printed -------------------------------------------------------
  */
@@ -196,7 +178,7 @@ run(const char *verb, int argc, char **argv)
 {
     struct control c = {.target = {.verb = verb}, .rate = -1};
     int first;
-    int rc = alqi_cli_parse(verb, argc, argv, set, &c, &first);
+    int rc = alqi_cli_parse(verb, argc, argv, &c, &first);
 
     if (rc >= 0)
         return rc;

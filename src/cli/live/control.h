@@ -7,10 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum {
-    ALQI_CLI_REPLY_BYTES = 16384,
-    ALQI_CLI_ID_HEAP = 250 /* of the option --heap, as 128 of --control */
-};
+enum { ALQI_CLI_REPLY_BYTES = 16384 };
 
 struct alqi_cli_target {
     const char *verb;
@@ -20,10 +17,28 @@ struct alqi_cli_target {
     int answer_ms;       /* waits so long; 0: some seconds   */
 };
 
-/* -p, --control and --heap of a verb; false, and said, when the value is
- * refused. */
-bool alqi_cli_target_set(struct alqi_cli_target *target, int id,
-                         const char *value);
+/* -p of a verb, to the target's pid (alqi_cli_take_fn of tool/cli.h). */
+bool alqi_cli_pid_take(void *pid, const char *verb, const char *value);
+
+/* The options that name a target, which is a field of the verb's struct. */
+#define ALQI_CLI_CONTROL_ROW(in, target)                                       \
+    {                                                                          \
+        0, "control", "NAME", NULL,                                            \
+            "its control socket, if ALIQUOT sets the name",                    \
+            ALQI_CLI_TEXT(in, target.control)                                  \
+    }
+#define ALQI_CLI_TARGET_ROWS(in, target)                                       \
+    {'p',                                                                      \
+     "pid",                                                                    \
+     "PID",                                                                    \
+     NULL,                                                                     \
+     "the process",                                                            \
+     ALQI_CLI_TAKEN(alqi_cli_pid_take, offsetof(in, target.pid))},             \
+        ALQI_CLI_CONTROL_ROW(in, target),                                      \
+    {                                                                          \
+        0, "heap", NULL, NULL, "its managed heap instead of its malloc",       \
+            ALQI_CLI_FLAG(in, target.is_heap)                                  \
+    }
 
 /* Sends "command [key=value]..." (see wire/side.h) and leaves "ok key=..." in
  * reply.  -1 to go on, or the exit status; the reason is said. */

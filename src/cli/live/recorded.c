@@ -1,4 +1,9 @@
-/* recorded.c -- see recorded.h */
+/* recorded.c -- the recording that a process writes, found in its memory map
+ *
+ * A recording is a file mapped shared and writable whose first page names the
+ * process; a process of another root is found below /proc/PID/root.  When there
+ * is none, the message tells a deleted recording, a profiler that is off, and a
+ * process without profiler apart. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

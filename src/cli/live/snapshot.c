@@ -23,38 +23,20 @@
 #include "wire/ctf_packet.h"
 #include "wire/side.h"
 
-enum { ID_CONTROL = 128 };
-
-const struct alqi_cli_option alqi_cli_snapshot_options[] = {
-    {'p', "pid", "PID", NULL, "the process"},
-    {ID_CONTROL, "control", "NAME", NULL,
-     "its control socket, if ALIQUOT sets the name"},
-    {ALQI_CLI_ID_HEAP, "heap", NULL, NULL,
-     "its managed heap instead of its malloc"},
-    {'o', "output", "FILE", NULL, "the trace; default aliquot.PROGRAM.PID.ctf"},
-    {'f', "force", NULL, NULL, "overwrite FILE if it exists"},
-    {0},
-};
-
 struct snapshot {
     struct alqi_cli_target target;
     const char *output;
     bool is_forced;
 };
 
-static bool
-set(void *arg, int id, const char *value)
-{
-    struct snapshot *s = arg;
-
-    if (id == 'o')
-        s->output = value;
-    else if (id == 'f')
-        s->is_forced = true;
-    else
-        return alqi_cli_target_set(&s->target, id, value);
-    return true;
-}
+const struct alqi_cli_option alqi_cli_snapshot_options[] = {
+    ALQI_CLI_TARGET_ROWS(struct snapshot, target),
+    {'o', "output", "FILE", NULL, "the trace; default aliquot.PROGRAM.PID.ctf",
+     ALQI_CLI_TEXT(struct snapshot, output)},
+    {'f', "force", NULL, NULL, "overwrite FILE if it exists",
+     ALQI_CLI_FLAG(struct snapshot, is_forced)},
+    {0},
+};
 
 /* -1 to go on with the path of the process's recording. */
 static int
@@ -302,7 +284,7 @@ alqi_cli_snapshot(int argc, char **argv)
     char path[PATH_MAX + 64];
     bool has_target;
     int first;
-    int rc = alqi_cli_parse("snapshot", argc, argv, set, &s, &first);
+    int rc = alqi_cli_parse("snapshot", argc, argv, &s, &first);
 
     if (rc >= 0)
         return rc;

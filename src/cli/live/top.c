@@ -13,17 +13,6 @@
 #include "cli/tool/text.h"
 #include "cli/live/top.h"
 
-enum {
-    ID_CONTROL = 128,
-    ID_SORT,
-    ID_GROUP,
-    ID_CALLS,
-    ID_FILTER,
-    ID_ROWS,
-    ID_JSON,
-    ID_COLOR
-};
-
 enum { ROWS_DEFAULT = 30, UNBOUNDED_US = 1 << 30 };
 
 #define DELAY_US_DEFAULT 2e6
@@ -32,30 +21,6 @@ enum { ROWS_DEFAULT = 30, UNBOUNDED_US = 1 << 30 };
 #define WINDOW_US                                                              \
     UINT64_C(10000000) /* what "lately" means, at least a delay                \
                         */
-
-const struct alqi_cli_option alqi_cli_top_options[] = {
-    {'p', "pid", "PID", NULL, "the process, or its parent"},
-    {ID_CONTROL, "control", "NAME", NULL,
-     "its control socket, if ALIQUOT sets the name"},
-    {'d', "delay", "T", NULL, "time between updates, as 500ms; default 2s"},
-    {'b', "batch", NULL, NULL, "print updates as text, without a screen"},
-    {'n', "iterations", "N", NULL,
-     "updates; default: until it ends, without -b one"},
-    {ID_JSON, "json", NULL, NULL, "print each update as one line of JSON"},
-    {ID_SORT, "sort", "KEY", ALQI_CLI_TOP_SORT_CHOICES,
-     "column to sort by; default live"},
-    {ID_GROUP, "group", "BY", ALQI_CLI_GROUPING_CHOICES,
-     "grouping of sites; default function"},
-    {ID_CALLS, "calls", NULL, NULL, "show the tree of calls instead of sites"},
-    {ID_FILTER, "filter", "TEXT", NULL,
-     "only stacks with TEXT in a function, file, module"},
-    {ID_ROWS, "rows", "N", NULL, "rows of a printed table; default 30, 0: all"},
-    {'o', "output", "FILE", NULL,
-     "file to record to when the key s starts sampling"},
-    {ID_COLOR, "color", "WHEN", ALQI_CLI_COLOR_CHOICES,
-     "colours of printed tables"},
-    {0},
-};
 
 struct command {
     struct alqi_cli_top top;
@@ -71,7 +36,7 @@ struct command {
 /* ---- options ------------------------------------------------------------- */
 
 static bool
-delay_set(struct command *c, const char *value)
+delay_take(void *to, const char *verb, const char *value)
 {
     char *end;
     double us = strtod(value, &end) * 1e6; /* seconds, as with top(1) */
@@ -79,76 +44,62 @@ delay_set(struct command *c, const char *value)
     if (end == value || *end != '\0')
         us = alqi_cli_parse_duration(value, &us) ? us : 0;
     if (us >= DELAY_US_LEAST && us <= DELAY_US_MOST) {
-        c->top.delay_us = (uint64_t)us;
+        *(uint64_t *)to = (uint64_t)us;
         return true;
     }
-    alqi_cli_usage("top", "top: --delay %s: a time from 100ms to a day", value);
+    alqi_cli_usage(verb, "%s: --delay %s: a time from 100ms to a day", verb,
+                   value);
     return false;
 }
 
 static bool
-number_set(const char *option, const char *value, uint64_t *out)
+filter_take(void *to, const char *verb, const char *value)
 {
-    if (alqi_cli_parse_count(value, out))
+    struct alqi_cli_top *top = to;
+
+    if (strlen(value) < sizeof top->filter) {
+        alqi_cli_clean(top->filter, sizeof top->filter, value);
         return true;
-    alqi_cli_usage("top", "top: --%s %s: a whole number", option, value);
+    }
+    alqi_cli_usage(verb, "%s: --filter: at most %zu bytes", verb,
+                   sizeof top->filter - 1);
     return false;
 }
 
-static bool
-filter_set(struct command *c, const char *value)
-{
-    if (strlen(value) < sizeof c->top.filter) {
-        alqi_cli_clean(c->top.filter, sizeof c->top.filter, value);
-        return true;
-    }
-    alqi_cli_usage("top", "top: --filter: at most %zu bytes",
-                   sizeof c->top.filter - 1);
-    return false;
-}
-
-static bool
-set(void *arg, int id, const char *value)
-{
-    struct command *c = arg;
-
-    switch (id) {
-    case 'd':
-        return delay_set(c, value);
-    case 'b':
-        c->is_batch = true;
-        return true;
-    case 'n':
-        c->has_n_pictures = true;
-        return number_set("iterations", value, &c->n_pictures);
-    case 'o':
-        c->top.output = value;
-        return true;
-    case ID_JSON:
-        c->is_json = true;
-        return true;
-    case ID_SORT:
-        c->top.sort = (enum alqi_cli_top_sort)alqi_cli_choice(
-            ALQI_CLI_TOP_SORT_CHOICES, value);
-        return true;
-    case ID_GROUP:
-        c->top.grouping = (enum alqi_cli_grouping)alqi_cli_choice(
-            ALQI_CLI_GROUPING_CHOICES, value);
-        return true;
-    case ID_CALLS:
-        c->top.view = ALQI_CLI_TOP_CALLS;
-        return true;
-    case ID_FILTER:
-        return filter_set(c, value);
-    case ID_ROWS:
-        return number_set("rows", value, &c->n_rows);
-    case ID_COLOR:
-        c->color = alqi_cli_choice(ALQI_CLI_COLOR_CHOICES, value);
-        return true;
-    default:
-        return alqi_cli_target_set(&c->target, id, value);
-    }
-}
+const struct alqi_cli_option alqi_cli_top_options[] = {
+    {'p', "pid", "PID", NULL, "the process, or its parent",
+     ALQI_CLI_TAKEN(alqi_cli_pid_take, offsetof(struct command, target.pid))},
+    ALQI_CLI_CONTROL_ROW(struct command, target),
+    {'d', "delay", "T", NULL, "time between updates, as 500ms; default 2s",
+     ALQI_CLI_TAKEN(delay_take, offsetof(struct command, top.delay_us))},
+    {'b', "batch", NULL, NULL, "print updates as text, without a screen",
+     ALQI_CLI_FLAG(struct command, is_batch)},
+    {'n', "iterations", "N", NULL,
+     "updates; default: until it ends, without -b one",
+     ALQI_CLI_COUNT(struct command, n_pictures), .wants = "a whole number",
+     ALQI_CLI_ALSO(struct command, has_n_pictures)},
+    {0, "json", NULL, NULL, "print each update as one line of JSON",
+     ALQI_CLI_FLAG(struct command, is_json)},
+    {0, "sort", "KEY", ALQI_CLI_TOP_SORT_CHOICES,
+     "column to sort by; default live",
+     ALQI_CLI_CHOICE(struct command, top.sort)},
+    {0, "group", "BY", ALQI_CLI_GROUPING_CHOICES,
+     "grouping of sites; default function",
+     ALQI_CLI_CHOICE(struct command, top.grouping)},
+    {0, "calls", NULL, NULL, "show the tree of calls instead of sites",
+     ALQI_CLI_FIXED(struct command, top.view, ALQI_CLI_TOP_CALLS)},
+    {0, "filter", "TEXT", NULL,
+     "only stacks with TEXT in a function, file, module",
+     ALQI_CLI_TAKEN(filter_take, offsetof(struct command, top))},
+    {0, "rows", "N", NULL, "rows of a printed table; default 30, 0: all",
+     ALQI_CLI_COUNT(struct command, n_rows), .wants = "a whole number"},
+    {'o', "output", "FILE", NULL,
+     "file to record to when the key s starts sampling",
+     ALQI_CLI_TEXT(struct command, top.output)},
+    {0, "color", "WHEN", ALQI_CLI_COLOR_CHOICES, "colours of printed tables",
+     ALQI_CLI_CHOICE(struct command, color)},
+    {0},
+};
 
 /* ---- the tree ------------------------------------------------------------ */
 
@@ -411,7 +362,7 @@ alqi_cli_top(int argc, char **argv)
         .n_rows = ROWS_DEFAULT,
         .top = {.delay_us = (uint64_t)DELAY_US_DEFAULT},
     };
-    int first, rc = alqi_cli_parse("top", argc, argv, set, &c, &first);
+    int first, rc = alqi_cli_parse("top", argc, argv, &c, &first);
 
     if (rc >= 0)
         return rc;

@@ -1,4 +1,9 @@
-/* top_paint.c -- see top_paint.h */
+/* top_paint.c -- lines of text with styles, put on the screen of curses
+ *
+ * The screen is up from paint_start() to paint_stop(), which also runs at exit.
+ * While it is up, paint_open() lends a stream for lines, and paint_take() puts
+ * these on the screen: one stream at a time.  A style's escape sequence in the
+ * text becomes curses' attribute; of any other its first byte is dropped. */
 #include <curses.h>
 #include <langinfo.h>
 #include <locale.h>

@@ -6,37 +6,24 @@
 #include "cli/merge/join.h"
 #include "cli/tool/output.h"
 
-enum { ID_FORMAT = 256 };
-
 #define FORMAT_CHOICES "2 3"
-
-const struct alqi_cli_option alqi_cli_merge_options[] = {
-    {'o', "output", "OUT", NULL, "file to write; '-' is standard output"},
-    {'f', "force", NULL, NULL, "overwrite OUT"},
-    {ID_FORMAT, "format", "N", FORMAT_CHOICES,
-     "2 (default): for all memtrace tools; 3: streams"},
-    {0, NULL, NULL, NULL, NULL},
-};
 
 struct request {
     const char *path;
     bool overwrites;
-    uint16_t version;
+    int version;
 };
 
-static bool
-set(void *arg, int id, const char *value)
-{
-    struct request *r = arg;
-
-    if (id == 'o')
-        r->path = value;
-    else if (id == 'f')
-        r->overwrites = true;
-    else
-        r->version = (uint16_t)(2 + alqi_cli_choice(FORMAT_CHOICES, value));
-    return true;
-}
+const struct alqi_cli_option alqi_cli_merge_options[] = {
+    {'o', "output", "OUT", NULL, "file to write; '-' is standard output",
+     ALQI_CLI_TEXT(struct request, path)},
+    {'f', "force", NULL, NULL, "overwrite OUT",
+     ALQI_CLI_FLAG(struct request, overwrites)},
+    {0, "format", "N", FORMAT_CHOICES,
+     "2 (default): for all memtrace tools; 3: streams",
+     ALQI_CLI_CHOICE(struct request, version), .number = 2},
+    {0},
+};
 
 /* OUT would be emptied before it is read. */
 static bool
@@ -65,7 +52,7 @@ merge(const struct request *r, const struct alqi_cli_paths *paths)
     if (rc >= 0)
         return rc;
     trace.file = out.file;
-    rc = alqi_cli_join(paths, r->version, &trace, &result);
+    rc = alqi_cli_join(paths, (uint16_t)r->version, &trace, &result);
     if (rc >= 0) {
         alqi_cli_output_abandon(&out);
         return rc;
@@ -84,7 +71,7 @@ alqi_cli_merge(int argc, char **argv)
     struct request r = {.version = 2};
     struct alqi_cli_paths paths;
     int first;
-    int rc = alqi_cli_parse("merge", argc, argv, set, &r, &first);
+    int rc = alqi_cli_parse("merge", argc, argv, &r, &first);
 
     if (rc < 0 && r.path == NULL)
         rc = alqi_cli_usage("merge", "merge: where to? Write -o OUT, or -o -");

@@ -47,5 +47,7 @@ alqi_cli_names_frames(struct alqi_cli_names *names,
 bool alqi_cli_is_wrapper(const char *function);
 /* More of them, separated by commas. */
 void alqi_cli_wrappers_add(const char *list);
+/* The same of an option --skip (alqi_cli_take_fn of tool/cli.h). */
+bool alqi_cli_wrappers_take(void *to, const char *verb, const char *value);
 
 #endif

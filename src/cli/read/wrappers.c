@@ -207,3 +207,12 @@ alqi_cli_wrappers_add(const char *list)
     }
     more = names;
 }
+
+bool
+alqi_cli_wrappers_take(void *to, const char *verb, const char *value)
+{
+    (void)to;
+    (void)verb;
+    alqi_cli_wrappers_add(value);
+    return true;
+}

@@ -18,33 +18,12 @@
 #include "cli/convert/recording.h"
 #include "cli/tool/text.h"
 
-#define LIMIT_LEAST_BYTES 4096.0
-#define LIMIT_MOST_BYTES 0x1p60
 #define INTERVAL_LEAST_BYTES 4096.0
 #define INTERVAL_MOST_BYTES ALQI_DEFAULT_INTERVAL_BYTES
 
 enum { SAMPLES_AT_LIMIT = 1024, SETTLE_NS = 1000000 };
 
 /* ---- options ------------------------------------------------------------- */
-
-static const char *
-option_of(enum alqi_raw_limit_kind kind)
-{
-    return kind == ALQI_RAW_LIMIT_LIVE ? "limit-live" : "limit-alloc";
-}
-
-bool
-alqi_cli_record_limit_set(struct alqi_cli_record_limits *limits,
-                          enum alqi_raw_limit_kind kind, const char *value)
-{
-    if (alqi_cli_bytes_parse(value, &limits->bytes[kind]) &&
-        limits->bytes[kind] >= LIMIT_LEAST_BYTES &&
-        limits->bytes[kind] <= LIMIT_MOST_BYTES)
-        return true;
-    alqi_cli_say("record: --%s %s: a size from 4K on, such as 512M",
-                 option_of(kind), value);
-    return false;
-}
 
 /* As the preload reads it. */
 static int
@@ -66,9 +45,10 @@ signal_parse(const char *text)
 }
 
 bool
-alqi_cli_record_limit_action_set(struct alqi_cli_record_limits *limits,
-                                 const char *value)
+alqi_cli_record_limit_action_take(void *to, const char *verb, const char *value)
 {
+    struct alqi_cli_record_limits *limits = to;
+
     limits->has_action = true;
     limits->signal = 0;
     if (strcmp(value, "report") == 0)
@@ -81,9 +61,9 @@ alqi_cli_record_limit_action_set(struct alqi_cli_record_limits *limits,
         limits->signal = signal_parse(value + 7);
     if (limits->signal != 0)
         return true;
-    alqi_cli_say("record: --on-limit %s: choose one of: report, signal, "
+    alqi_cli_say("%s: --on-limit %s: choose one of: report, signal, "
                  "signal=NAME, kill",
-                 value);
+                 verb, value);
     return false;
 }
 

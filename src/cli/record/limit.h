@@ -11,12 +11,10 @@
 
 #include "cli/record/run.h"
 
-/* Options; false: said. */
-bool alqi_cli_record_limit_set(struct alqi_cli_record_limits *limits,
-                               enum alqi_raw_limit_kind kind,
-                               const char *value);
-bool alqi_cli_record_limit_action_set(struct alqi_cli_record_limits *limits,
-                                      const char *value);
+/* --on-limit, to struct alqi_cli_record_limits (alqi_cli_take_fn of
+ * tool/cli.h). */
+bool alqi_cli_record_limit_action_take(void *limits, const char *verb,
+                                       const char *value);
 
 bool alqi_cli_record_limit_is_set(const struct alqi_cli_record_limits *limits);
 /* A mean interval that estimates these limits to 3 %. */

@@ -31,193 +31,108 @@ enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 #define RESERVE_LEAST (1024.0 * 1024)
 #define RESERVE_MOST 0x1p40
 #define PROBES_INTERVAL_MOST 0x1p60
-
-enum {
-    OPT_RATE = 128,
-    OPT_INTERVAL,
-    OPT_DEPTH,
-    OPT_FOLLOW,
-    OPT_SEED,
-    OPT_MMAP,
-    OPT_NO_RSS,
-    OPT_TIME_STEP,
-    OPT_EXACT,
-    OPT_MAX_MEMORY,
-    OPT_RESERVE,
-    OPT_PROBES,
-    OPT_LIMIT_LIVE,
-    OPT_LIMIT_ALLOC,
-    OPT_ON_LIMIT,
-    OPT_CONTROL,
-    OPT_OFF
-};
-
-const struct alqi_cli_option alqi_cli_record_options[] = {
-    {'o', "output", "FILE", NULL, "the trace; default aliquot.PROGRAM.PID.ctf"},
-    {'f', "force", NULL, NULL, "overwrite FILE if it exists"},
-    {OPT_INTERVAL, "interval", "N[K|M|G]", NULL,
-     "mean bytes between two samples; default " ALQI_DEFAULT_INTERVAL_TEXT "K"},
-    {OPT_RATE, "rate", "R", NULL,
-     "instead: samples per 8-byte word, up to 1 (all)"},
-    {OPT_EXACT, "exact", NULL, NULL, "record every block instead of a sample"},
-    {OPT_MAX_MEMORY, "max-memory", "N[K|M|G]", NULL,
-     "memory for --exact; beyond it sample; default " ALQI_DEFAULT_TEXT(
-         ALQI_DEFAULT_MAX_MEMORY_MIB) "M"},
-    {OPT_RESERVE, "reserve", "N[K|M|G]", NULL,
-     "map N bytes at the start, for system-call filters"},
-    {OPT_DEPTH, "depth", "N", NULL,
-     "frames of a call stack; default " ALQI_DEFAULT_TEXT(
-         ALQI_DEFAULT_DEPTH_FRAMES)},
-    {OPT_FOLLOW, "follow", NULL, NULL,
-     "also record programs that are executed in children"},
-    {OPT_MMAP, "mmap", NULL, NULL, "also record memory mapped with mmap"},
-    {OPT_TIME_STEP, "time-step", "T", NULL,
-     "round times to T, such as 10ms; compresses better"},
-    {OPT_NO_RSS, "no-rss", NULL, NULL, "do not record resident memory"},
-    {OPT_PROBES, "probes", "[=N[K|M|G]]", NULL,
-     "also fire USDT probes, one in N bytes; "
-     "default " ALQI_DEFAULT_INTERVAL_TEXT "K"},
-    {OPT_LIMIT_LIVE, "limit-live", "N[K|M|G]", NULL,
-     "write a report when more than N bytes are in use"},
-    {OPT_LIMIT_ALLOC, "limit-alloc", "N[K|M|G]", NULL,
-     "the same when more than N bytes were allocated"},
-    {OPT_ON_LIMIT, "on-limit", "WHAT", NULL,
-     "at a limit also: signal[=NAME] or kill the process"},
-    {OPT_CONTROL, "control", NULL, NULL,
-     "let 'aliquot start', 'stop', 'top' ... reach it"},
-    {OPT_OFF, "off", NULL, NULL,
-     "do not sample until 'aliquot start' is called"},
-    {OPT_SEED, "seed", "N", NULL, "seed of the sampling; default: random"},
-    {'q', "quiet", NULL, NULL, "print nothing but errors"},
-    {0},
-};
+#define LIMIT_LEAST 4096.0
+#define LIMIT_MOST 0x1p60
 
 /* ---- options ------------------------------------------------------------- */
 
 static bool
-refuse(const char *option, const char *value, const char *range)
+max_memory_take(void *to, const char *verb, const char *value)
 {
-    alqi_cli_say("record: --%s %s: %s", option, value, range);
+    double *bytes = to;
+
+    if (alqi_cli_bytes_parse(value, bytes) &&
+        (*bytes == 0 || *bytes >= MAX_MEMORY_LEAST))
+        return true;
+    alqi_cli_say("%s: --max-memory %s: 0, or a size from 1M on", verb, value);
     return false;
 }
 
 static bool
-set_number(struct alqi_cli_record_run *r, int id, const char *value)
+seed_take(void *to, const char *verb, const char *value)
 {
-    uint64_t n;
     char *end;
-    double v;
 
-    switch (id) {
-    case OPT_INTERVAL:
-        r->has_rate = true;
-        return alqi_cli_interval_set("record", value, &r->rate);
-    case OPT_MAX_MEMORY:
-        if (!alqi_cli_bytes_parse(value, &v) ||
-            !(v == 0 || v >= MAX_MEMORY_LEAST))
-            return refuse("max-memory", value, "0, or a size from 1M on");
-        r->max_memory_bytes = v;
-        r->has_max_memory = true;
+    errno = 0;
+    *(uint64_t *)to = strtoull(value, &end, 0);
+    if (value[0] >= '0' && value[0] <= '9' && *end == '\0' && errno == 0)
         return true;
-    case OPT_RESERVE:
-        if (!alqi_cli_bytes_parse(value, &v) ||
-            !(v >= RESERVE_LEAST && v <= RESERVE_MOST))
-            return refuse("reserve", value, "a size from 1M to 1024G");
-        r->reserve_bytes = v;
-        return true;
-    case OPT_RATE:
-        r->has_rate = true;
-        return alqi_cli_rate_set("record", value, &r->rate);
-    case OPT_DEPTH:
-        if (!alqi_cli_parse_count(value, &n) || n < 1 ||
-            n > ALQI_RAW_FRAMES_MAX)
-            return refuse("depth", value, "a whole number from 1 to 4096");
-        r->depth = (unsigned)n;
-        return true;
-    default:
-        errno = 0;
-        r->seed = strtoull(value, &end, 0);
-        if (value[0] < '0' || value[0] > '9' || *end != '\0' || errno != 0)
-            return refuse("seed", value, "a whole number below 2^64");
-        return true;
-    }
+    alqi_cli_say("%s: --seed %s: a whole number below 2^64", verb, value);
+    return false;
 }
 
-static bool
-set_time_step(struct alqi_cli_record_run *r, const char *value)
-{
-    double us;
+#define RUN struct alqi_cli_record_run
+#define LIMIT(kind)                                                            \
+    ALQI_CLI_BYTES(RUN, limits.bytes[kind]),                                   \
+        .least = LIMIT_LEAST, .most = LIMIT_MOST,                              \
+        .wants = "a size from 4K on, such as 512M"
 
-    if (!alqi_cli_parse_duration(value, &us) || !(us >= 1 && us <= 1e9))
-        return refuse("time-step", value, "a time from 1us on, such as 10ms");
-    r->time_step_us = (uint64_t)us;
-    return true;
-}
-
-/* Without a value the preload's own interval, which depends on the mode. */
-static bool
-set_probes(struct alqi_cli_record_run *r, const char *value)
-{
-    double bytes = 0;
-
-    if (value != NULL &&
-        (!alqi_cli_bytes_parse(value, &bytes) ||
-         !(bytes >= ALQI_WORD_BYTES && bytes <= PROBES_INTERVAL_MOST)))
-        return refuse("probes", value, "a size from 8 on, such as 64K");
-    r->has_probes = true;
-    r->probes_interval_bytes = bytes;
-    return true;
-}
-
-static bool
-set_option(void *arg, int id, const char *value)
-{
-    struct alqi_cli_record_run *r = arg;
-
-    switch (id) {
-    case 'o':
-        r->output = value;
-        return true;
-    case 'f':
-        r->is_forced = true;
-        return true;
-    case 'q':
-        r->is_quiet = true;
-        return true;
-    case OPT_FOLLOW:
-        r->is_following = true;
-        return true;
-    case OPT_OFF:
-        r->is_off = true;
-        __attribute__((fallthrough));
-    case OPT_CONTROL:
-        r->is_controlled = true;
-        return true;
-    case OPT_MMAP:
-        r->is_mapping = true;
-        return true;
-    case OPT_TIME_STEP:
-        return set_time_step(r, value);
-    case OPT_PROBES:
-        return set_probes(r, value);
-    case OPT_LIMIT_LIVE:
-        return alqi_cli_record_limit_set(&r->limits, ALQI_RAW_LIMIT_LIVE,
-                                         value);
-    case OPT_LIMIT_ALLOC:
-        return alqi_cli_record_limit_set(&r->limits, ALQI_RAW_LIMIT_ALLOC,
-                                         value);
-    case OPT_ON_LIMIT:
-        return alqi_cli_record_limit_action_set(&r->limits, value);
-    case OPT_NO_RSS:
-        r->has_no_rss = true;
-        return true;
-    case OPT_EXACT:
-        r->is_exact = true;
-        return true;
-    default:
-        return set_number(r, id, value);
-    }
-}
+const struct alqi_cli_option alqi_cli_record_options[] = {
+    {'o', "output", "FILE", NULL, "the trace; default aliquot.PROGRAM.PID.ctf",
+     ALQI_CLI_TEXT(RUN, output)},
+    {'f', "force", NULL, NULL, "overwrite FILE if it exists",
+     ALQI_CLI_FLAG(RUN, is_forced)},
+    {0, "interval", "N[K|M|G]", NULL,
+     "mean bytes between two samples; default " ALQI_DEFAULT_INTERVAL_TEXT "K",
+     ALQI_CLI_TAKEN(alqi_cli_interval_take, offsetof(RUN, rate)),
+     ALQI_CLI_ALSO(RUN, has_rate)},
+    {0, "rate", "R", NULL, "instead: samples per 8-byte word, up to 1 (all)",
+     ALQI_CLI_TAKEN(alqi_cli_rate_take, offsetof(RUN, rate)),
+     ALQI_CLI_ALSO(RUN, has_rate)},
+    {0, "exact", NULL, NULL, "record every block instead of a sample",
+     ALQI_CLI_FLAG(RUN, is_exact)},
+    {0, "max-memory", "N[K|M|G]", NULL,
+     "memory for --exact; beyond it sample; default " ALQI_DEFAULT_TEXT(
+         ALQI_DEFAULT_MAX_MEMORY_MIB) "M",
+     ALQI_CLI_TAKEN(max_memory_take, offsetof(RUN, max_memory_bytes)),
+     ALQI_CLI_ALSO(RUN, has_max_memory)},
+    {0, "reserve", "N[K|M|G]", NULL,
+     "map N bytes at the start, for system-call filters",
+     ALQI_CLI_BYTES(RUN, reserve_bytes), .least = RESERVE_LEAST,
+     .most = RESERVE_MOST, .wants = "a size from 1M to 1024G"},
+    {0, "depth", "N", NULL,
+     "frames of a call stack; default " ALQI_DEFAULT_TEXT(
+         ALQI_DEFAULT_DEPTH_FRAMES),
+     ALQI_CLI_COUNT(RUN, depth), .least = 1, .most = ALQI_RAW_FRAMES_MAX,
+     .wants = "a whole number from 1 to 4096"},
+    {0, "follow", NULL, NULL,
+     "also record programs that are executed in children",
+     ALQI_CLI_FLAG(RUN, is_following)},
+    {0, "mmap", NULL, NULL, "also record memory mapped with mmap",
+     ALQI_CLI_FLAG(RUN, is_mapping)},
+    {0, "time-step", "T", NULL,
+     "round times to T, such as 10ms; compresses better",
+     ALQI_CLI_DURATION(RUN, time_step_us), .least = 1, .most = 1e9,
+     .wants = "a time from 1us on, such as 10ms"},
+    {0, "no-rss", NULL, NULL, "do not record resident memory",
+     ALQI_CLI_FLAG(RUN, has_no_rss)},
+    /* Without a value the preload's own interval, which depends on the mode. */
+    {0, "probes", "[=N[K|M|G]]", NULL,
+     "also fire USDT probes, one in N bytes; "
+     "default " ALQI_DEFAULT_INTERVAL_TEXT "K",
+     ALQI_CLI_BYTES(RUN, probes_interval_bytes), .least = ALQI_WORD_BYTES,
+     .most = PROBES_INTERVAL_MOST, .wants = "a size from 8 on, such as 64K",
+     ALQI_CLI_ALSO(RUN, has_probes)},
+    {0, "limit-live", "N[K|M|G]", NULL,
+     "write a report when more than N bytes are in use",
+     LIMIT(ALQI_RAW_LIMIT_LIVE)},
+    {0, "limit-alloc", "N[K|M|G]", NULL,
+     "the same when more than N bytes were allocated",
+     LIMIT(ALQI_RAW_LIMIT_ALLOC)},
+    {0, "on-limit", "WHAT", NULL,
+     "at a limit also: signal[=NAME] or kill the process",
+     ALQI_CLI_TAKEN(alqi_cli_record_limit_action_take, offsetof(RUN, limits))},
+    {0, "control", NULL, NULL,
+     "let 'aliquot start', 'stop', 'top' ... reach it",
+     ALQI_CLI_FLAG(RUN, is_controlled)},
+    {0, "off", NULL, NULL, "do not sample until 'aliquot start' is called",
+     ALQI_CLI_FLAG(RUN, is_off), ALQI_CLI_ALSO(RUN, is_controlled)},
+    {0, "seed", "N", NULL, "seed of the sampling; default: random",
+     ALQI_CLI_TAKEN(seed_take, offsetof(RUN, seed))},
+    {'q', "quiet", NULL, NULL, "print nothing but errors",
+     ALQI_CLI_FLAG(RUN, is_quiet)},
+    {0},
+};
 
 /* ---- before the start ---------------------------------------------------- */
 
@@ -323,7 +238,7 @@ settings_make(const struct alqi_cli_record_run *r, const char *preload)
     else if (r->has_probes)
         strcpy(probes, "probes,");
     n = asprintf(&text,
-                 "%s%s%srate=%.17g,depth=%u,seed=%" PRIu64
+                 "%s%s%srate=%.17g,depth=%" PRIu64 ",seed=%" PRIu64
                  ",follow=%d,mmap=%d,rss=%d,exact=%d,max_memory=%.0f,"
                  "reserve=%.0f,notes=1,heap=1"
                  "%s,preload=%s,out=%s/"
@@ -500,7 +415,7 @@ alqi_cli_record(int argc, char **argv)
     char *settings;
     int first, status;
 
-    status = alqi_cli_parse("record", argc, argv, set_option, &r, &first);
+    status = alqi_cli_parse("record", argc, argv, &r, &first);
     if (status >= 0)
         return status;
     if (first >= argc)

@@ -29,7 +29,7 @@ struct alqi_cli_record_limits {
 struct alqi_cli_record_run {
     const char *output;
     double rate; /* samples per word */
-    unsigned depth;
+    uint64_t depth;
     uint64_t seed;
     bool has_rate; /* given */
     bool is_forced;
@@ -40,7 +40,7 @@ struct alqi_cli_record_run {
     bool is_quiet;
     bool is_mapping;
     bool has_no_rss;
-    uint64_t time_step_us;
+    double time_step_us;
     bool is_exact;
     bool has_max_memory; /* given */
     bool has_probes;

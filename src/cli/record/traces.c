@@ -315,8 +315,9 @@ recording_convert(struct alqi_cli_record_run *r, const char *raw_path)
         alqi_cli_recording_drop(recording);
         return false;
     }
-    status = alqi_cli_convert(recording, ended_word(r, h), r->time_step_us,
-                              r->symbols, alqi_cli_trace_put, &out, &result);
+    status =
+        alqi_cli_convert(recording, ended_word(r, h), (uint64_t)r->time_step_us,
+                         r->symbols, alqi_cli_trace_put, &out, &result);
     is_wanted = status != ALQ_OK ||
                 (!is_all_dropped(r, h, &result) &&
                  !(result.n_allocs == 0 && !image.is_main &&

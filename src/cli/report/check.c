@@ -20,17 +20,10 @@
 #include "cli/tool/text.h"
 #include "cli/tool/unpack.h"
 
-enum { ID_REPAIR = 256, SHOWN_EACH = 10, COPY_BYTES = 65536 };
+enum { SHOWN_EACH = 10, COPY_BYTES = 65536 };
 
 /* In an object's epoch: a promotion event was seen. */
 enum { BY_EVENT = 1 };
-
-const struct alqi_cli_option alqi_cli_check_options[] = {
-    {ID_REPAIR, "repair", "OUT", NULL,
-     "write the readable part of the trace to OUT"},
-    {'f', "force", NULL, NULL, "overwrite OUT"},
-    {0, NULL, NULL, NULL, NULL},
-};
 
 enum nonsense {
     ID_TWICE,
@@ -54,17 +47,13 @@ struct check {
     uint64_t counts[N_NONSENSE];
 };
 
-static bool
-set(void *arg, int id, const char *value)
-{
-    struct check *c = arg;
-
-    if (id == ID_REPAIR)
-        c->repair = value;
-    else
-        c->overwrites = true;
-    return true;
-}
+const struct alqi_cli_option alqi_cli_check_options[] = {
+    {0, "repair", "OUT", NULL, "write the readable part of the trace to OUT",
+     ALQI_CLI_TEXT(struct check, repair)},
+    {'f', "force", NULL, NULL, "overwrite OUT",
+     ALQI_CLI_FLAG(struct check, overwrites)},
+    {0},
+};
 
 static void
 warned(void *arg, uint64_t offset_bytes, const char *text)
@@ -232,7 +221,7 @@ static int
 operands(struct check *c, int argc, char **argv, const char **path)
 {
     int first;
-    int rc = alqi_cli_parse("check", argc, argv, set, c, &first);
+    int rc = alqi_cli_parse("check", argc, argv, c, &first);
 
     if (rc < 0)
         rc = alqi_cli_one_operand("check", argc, argv, first, path);

@@ -1,4 +1,8 @@
-/* draw.c -- see draw.h */
+/* draw.c -- columns, names and bars of the tables that people read
+ *
+ * Widths are counted in columns of UTF-8, never in bytes.  draw_fit() prints at
+ * most *left columns and takes what it used from *left, so that a row never
+ * wraps.  Nothing is kept between two calls. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -37,6 +41,15 @@ alqi_cli_draw_fit(const struct alqi_cli_term *term, enum alqi_cli_style style,
     fprintf(term->out, "%s%.*s…%s", begin,
             (int)alqi_cli_prefix_bytes(text, (size_t)*left - 1), text, end);
     *left = 0;
+}
+
+const char *
+alqi_cli_measure_name(enum alqi_cli_measure measure)
+{
+    static const char *const names[] = {"allocated", "live", "peak",
+                                        "temporary"};
+
+    return names[measure];
 }
 
 void

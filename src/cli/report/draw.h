@@ -17,6 +17,9 @@ void alqi_cli_draw_right(const struct alqi_cli_term *term, const char *text,
 void alqi_cli_draw_fit(const struct alqi_cli_term *term,
                        enum alqi_cli_style style, const char *text, int *left);
 
+/* "live", "peak" ... as in the options and in JSON keys. */
+const char *alqi_cli_measure_name(enum alqi_cli_measure measure);
+
 /* A function's name without return type and parameters; template arguments of
  * long names are shortened to <...>. */
 void alqi_cli_draw_name(char *out, size_t capacity, const char *function);

@@ -13,23 +13,15 @@
 
 enum { TEXT_BYTES = 4096, LABEL = 18, NEVER_COLORED = 2 };
 
-enum { ID_MODULES = 256 };
-
-const struct alqi_cli_option alqi_cli_info_options[] = {
-    {ID_MODULES, "modules", NULL, NULL, "print only the modules, one a line"},
-    {0, NULL, NULL, NULL, NULL},
+struct request {
+    bool is_modules_only;
 };
 
-static bool
-set(void *arg, int id, const char *value)
-{
-    bool *is_modules_only = arg;
-
-    (void)value;
-    if (id == ID_MODULES)
-        *is_modules_only = true;
-    return true;
-}
+const struct alqi_cli_option alqi_cli_info_options[] = {
+    {0, "modules", NULL, NULL, "print only the modules, one a line",
+     ALQI_CLI_FLAG(struct request, is_modules_only)},
+    {0},
+};
 
 static void
 label(const char *text)
@@ -299,12 +291,12 @@ int
 alqi_cli_info(int argc, char **argv)
 {
     const struct alqi_cli_analysis_options options = {0};
-    bool is_modules_only = false;
+    struct request r = {0};
     struct alqi_cli_input *input;
     struct alqi_cli_analysis a;
     struct alqi_cli_paths paths;
     int first;
-    int rc = alqi_cli_parse("info", argc, argv, set, &is_modules_only, &first);
+    int rc = alqi_cli_parse("info", argc, argv, &r, &first);
 
     if (rc < 0)
         rc = alqi_cli_paths_from(&paths, "info", argc, argv, first);
@@ -319,7 +311,7 @@ alqi_cli_info(int argc, char **argv)
     rc = alqi_cli_input_finish(input);
     if (!paths.has_many) /* else which one has been said */
         alqi_cli_end_say(&a.notes, input);
-    if (is_modules_only)
+    if (r.is_modules_only)
         module_lines(&a, "");
     else
         show(&a, alqi_cli_input_name(input));

@@ -16,6 +16,7 @@
 #include "cli/tool/cli.h"
 #include "cli/report/processes.h"
 #include "cli/analysis/remarks.h"
+#include "cli/report/draw.h"
 #include "cli/report/report.h"
 #include "cli/tool/text.h"
 

@@ -13,27 +13,8 @@
 #include "cli/tool/text.h"
 #include "limit/plan.h"
 
-enum { ID_TASK = 256, ID_SAFE, ID_LIMIT, ID_INTERVAL, ID_PLOT, ID_JSON };
-
 /* More than that between the task and its limit is worth a remark. */
 static const double INACCURATE = 10;
-
-const double alqi_cli_limits_targets[] = {1e-9, 4e-15, 1e-50};
-const char *const alqi_cli_limits_chances[] = {"1e-9", "4e-15", "1e-50"};
-
-const struct alqi_cli_option alqi_cli_limits_options[] = {
-    {ID_TASK, "task", "WORDS", NULL,
-     "words that the task allocates: 20kw, 1.5Mw, 300"},
-    {ID_SAFE, "safe", "P", NULL,
-     "accepted chance of a wrong stop; default 4e-15"},
-    {ID_LIMIT, "limit", "WORDS", NULL, "show what this limit guarantees"},
-    {ID_INTERVAL, "interval", "WORDS", NULL,
-     "mean words between two samples; default 10kw"},
-    {ID_PLOT, "plot", "OUT.svg", NULL, "draw how accurate limits are"},
-    {ID_JSON, "json", NULL, NULL, "one JSON object instead of text"},
-    {'f', "force", NULL, NULL, "overwrite OUT.svg"},
-    {0, NULL, NULL, NULL, NULL},
-};
 
 struct options {
     struct alqi_cli_limits limits;
@@ -45,84 +26,55 @@ struct options {
 /* ---- options ------------------------------------------------------------ */
 
 static bool
-words(const char *option, const char *value, uint64_t least, uint64_t *out)
+plot_take(void *to, const char *verb, const char *value)
 {
-    if (alqi_cli_parse_words(value, out) && *out >= least)
-        return true;
-    alqi_cli_say("limits: --%s %s: whole words from %d on, such as 20kw or "
-                 "1.5Mw (units w kw Mw Gw, of 1000)",
-                 option, value, (int)least);
-    return false;
-}
+    const char **path = to;
+    const char *dot = strrchr(value, '.');
 
-static bool
-chance(const char *value, double *out)
-{
-    char *end;
-
-    *out = strtod(value, &end);
-    if (end != value && *end == '\0' && *out > 0 && *out < 1)
-        return true;
-    alqi_cli_say("limits: --safe %s: a probability above 0 and below 1, such "
-                 "as 4e-15",
-                 value);
-    return false;
-}
-
-static bool
-plot(const char *path, const char **out)
-{
-    const char *dot = strrchr(path, '.');
-
-    *out = path;
+    *path = value;
     if (dot == NULL || strcasecmp(dot, ".png") != 0)
         return true;
-    alqi_cli_say("limits: --plot %s: it is drawn as SVG; name it so, any "
+    alqi_cli_say("%s: --plot %s: it is drawn as SVG; name it so, any "
                  "converter makes another of it",
-                 path);
+                 verb, value);
     return false;
 }
 
-static bool
-set(void *arg, int id, const char *value)
-{
-    struct options *o = arg;
-    struct alqi_cli_limits *l = &o->limits;
+#define WHOLE_WORDS(least)                                                     \
+    "whole words from " least " on, such as 20kw or 1.5Mw (units w kw Mw Gw, " \
+    "of 1000)"
 
-    switch (id) {
-    case ID_TASK:
-        l->has_task = true;
-        return words("task", value, 1, &l->task_words);
-    case ID_SAFE:
-        return chance(value, &l->probability);
-    case ID_LIMIT:
-        l->has_limit = true;
-        return words("limit", value, 0, &l->limit_words);
-    case ID_INTERVAL:
-        return words("interval", value, 1, &l->interval_words);
-    case ID_PLOT:
-        return plot(value, &o->plot);
-    case ID_JSON:
-        o->is_json = true;
-        return true;
-    default:
-        o->overwrites = true;
-        return true;
-    }
-}
+/* A chance is neither 0 nor 1: the numbers beside them. */
+#define CHANCE_LEAST 0x1p-1074
+#define CHANCE_MOST 0x1.fffffffffffffp-1
+
+const struct alqi_cli_option alqi_cli_limits_options[] = {
+    {0, "task", "WORDS", NULL,
+     "words that the task allocates: 20kw, 1.5Mw, 300",
+     ALQI_CLI_WORDS(struct options, limits.task_words), .least = 1,
+     .wants = WHOLE_WORDS("1"), ALQI_CLI_ALSO(struct options, limits.has_task)},
+    {0, "safe", "P", NULL, "accepted chance of a wrong stop; default 4e-15",
+     ALQI_CLI_NUMBER(struct options, limits.probability), .least = CHANCE_LEAST,
+     .most = CHANCE_MOST,
+     .wants = "a probability above 0 and below 1, such as 4e-15"},
+    {0, "limit", "WORDS", NULL, "show what this limit guarantees",
+     ALQI_CLI_WORDS(struct options, limits.limit_words),
+     .wants = WHOLE_WORDS("0"),
+     ALQI_CLI_ALSO(struct options, limits.has_limit)},
+    {0, "interval", "WORDS", NULL,
+     "mean words between two samples; default 10kw",
+     ALQI_CLI_WORDS(struct options, limits.interval_words), .least = 1,
+     .wants = WHOLE_WORDS("1")},
+    {0, "plot", "OUT.svg", NULL, "draw how accurate limits are",
+     ALQI_CLI_TAKEN(plot_take, offsetof(struct options, plot))},
+    {0, "json", NULL, NULL, "one JSON object instead of text",
+     ALQI_CLI_FLAG(struct options, is_json)},
+    {'f', "force", NULL, NULL, "overwrite OUT.svg",
+     ALQI_CLI_FLAG(struct options, overwrites)},
+    {0},
+};
 
 /* ---- text --------------------------------------------------------------- */
-
-struct alqi_cli_limits_row
-alqi_cli_limits_row(uint64_t limit_words, uint64_t interval_words,
-                    double probability)
-{
-    return (struct alqi_cli_limits_row){
-        limit_words,
-        alqi_limit_safe_words(limit_words, interval_words, probability),
-        alqi_limit_stop_words(limit_words, interval_words, probability),
-    };
-}
 
 static struct alqi_cli_text
 in_words(uint64_t n)
@@ -243,7 +195,7 @@ alqi_cli_limits(int argc, char **argv)
     struct alqi_cli_limits *l = &o.limits;
     int first, status;
 
-    status = alqi_cli_parse("limits", argc, argv, set, &o, &first);
+    status = alqi_cli_parse("limits", argc, argv, &o, &first);
     if (status >= 0)
         return status;
     if (first < argc)

@@ -1,4 +1,7 @@
-/* processes.c -- see processes.h */
+/* processes.c -- the processes of merged traces: their order, commands, table
+ *
+ * An order is an array of process numbers that the caller frees.  A process
+ * that allocated nothing has the empty share. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,176 +8,98 @@
 #include "cli/report/report.h"
 #include "cli/tool/text.h"
 
-enum {
-    ID_LIVE = 256,
-    ID_PEAK,
-    ID_ALLOCATED,
-    ID_LEAKS,
-    ID_MIN_LIFE,
-    ID_SKIP,
-    ID_TEMPORARY,
-    ID_TREE,
-    ID_MIN_SHARE,
-    ID_JSON,
-    ID_THREAD,
-    ID_THREADS,
-    ID_REALLOCS,
-    ID_STACKS,
-    ID_FILTER,
-    ID_COLOR,
-    ID_NO_PAGER,
-    TOP_DEFAULT = 20,
-    STACKS_DEFAULT = 10
-};
+enum { TOP_DEFAULT = 20, STACKS_DEFAULT = 10 };
 
 static const double TEMPORARY_DEFAULT_US = 1000;
 
-const struct alqi_cli_option alqi_cli_report_options[] = {
-    {ID_PEAK, "peak", NULL, NULL,
-     "blocks live when the most bytes were (default)"},
-    {ID_LIVE, "live", NULL, NULL, "blocks live when the trace ends"},
-    {ID_LEAKS, "leaks", NULL, NULL,
-     "the same, with the share that each site keeps"},
-    {ID_ALLOCATED, "allocated", NULL, NULL, "all blocks, freed or not"},
-    {'g', "group", "BY", ALQI_CLI_GROUPING_CHOICES,
-     "function (default), line, file or module"},
-    {'n', "top", "N", NULL, "rows of each table (default 20; 0: all)"},
-    {ID_SKIP, "skip", "F[,F]...", NULL,
-     "treat these functions as allocation wrappers"},
-    {ID_MIN_LIFE, "min-life", "T", NULL,
-     "only blocks that lived at least T: 10ms, 1.5s, 2h"},
-    {ID_TEMPORARY, "temporary", "T", NULL,
-     "a block freed within T is temporary (default 1ms)"},
-    {ID_THREAD, "thread", "T", NULL,
-     "only blocks allocated by that thread (index or name)"},
-    {ID_FILTER, "filter", "QUERY", NULL,
-     "only blocks that pass; see aliquot-view(1)"},
-    {ID_THREADS, "threads", NULL, NULL, "also a table of threads"},
-    {ID_REALLOCS, "reallocs", NULL, NULL,
-     "also a table of sites that grow blocks by realloc"},
-    {ID_TREE, "tree", "KIND", ALQI_CLI_TREE_CHOICES,
-     "top-down (default), bottom-up or none"},
-    {ID_MIN_SHARE, "min-share", "P", NULL,
-     "branches of the tree of at least P percent"},
-    {ID_JSON, "json", NULL, NULL, "raw numbers as one JSON object"},
-    {ID_STACKS, "stacks", "N", NULL,
-     "stacks of each site in JSON (default 10; 0: all)"},
-    {ID_COLOR, "color", "WHEN", ALQI_CLI_COLOR_CHOICES,
-     "auto (default), always or never"},
-    {ID_NO_PAGER, "no-pager", NULL, NULL, "do not start $PAGER"},
-    {0, NULL, NULL, NULL, NULL},
-};
-
-const char *
-alqi_cli_measure_name(enum alqi_cli_measure measure)
-{
-    static const char *const names[] = {"allocated", "live", "peak",
-                                        "temporary"};
-
-    return names[measure];
-}
+/* ---- options ------------------------------------------------------------- */
 
 static bool
-set_duration(double *us, const char *name, const char *value)
-{
-    if (alqi_cli_parse_duration(value, us))
-        return true;
-    alqi_cli_usage("report",
-                   "report: --%s=%s: write a number and a unit: ns us ms s m h",
-                   name, value);
-    return false;
-}
-
-static bool
-set_count(uint64_t *count, const char *name, const char *value)
-{
-    if (alqi_cli_parse_count(value, count))
-        return true;
-    alqi_cli_usage("report", "report: --%s=%s: write a whole number", name,
-                   value);
-    return false;
-}
-
-static bool
-set_min_share(struct alqi_cli_report *r, const char *value)
+min_share_take(void *to, const char *verb, const char *value)
 {
     char *end;
     double percent = strtod(value, &end);
 
-    r->min_share = percent / 100;
+    *(double *)to = percent / 100;
     if (end != value && (*end == '\0' || strcmp(end, "%") == 0) &&
         percent > 0 && percent <= 100)
         return true;
-    alqi_cli_usage("report",
-                   "report: --min-share=%s: write a number above 0, up to 100",
-                   value);
+    alqi_cli_usage(verb,
+                   "%s: --min-share=%s: write a number above 0, up to 100",
+                   verb, value);
     return false;
 }
 
 static bool
-set(void *arg, int id, const char *value)
+filter_take(void *to, const char *verb, const char *value)
 {
-    struct alqi_cli_report *r = arg;
+    return alqi_cli_filter_take(to, verb, "filter", value);
+}
 
-    switch (id) {
-    case ID_LIVE:
-    case ID_LEAKS:
-        r->measure = ALQI_CLI_LIVE;
-        r->is_leaks = id == ID_LEAKS;
-        break;
-    case ID_PEAK:
-        r->measure = ALQI_CLI_PEAK;
-        break;
-    case ID_ALLOCATED:
-        r->measure = ALQI_CLI_ALLOCATED;
-        break;
-    case 'g':
-        r->grouping = (enum alqi_cli_grouping)alqi_cli_choice(
-            ALQI_CLI_GROUPING_CHOICES, value);
-        break;
-    case 'n':
-        r->has_top = true;
-        return set_count(&r->top, "top", value);
-    case ID_STACKS:
-        return set_count(&r->n_stacks, "stacks", value);
-    case ID_SKIP:
-        alqi_cli_wrappers_add(value);
-        break;
-    case ID_MIN_LIFE:
-        return set_duration(&r->analysis_options.min_life_us, "min-life",
-                            value);
-    case ID_TEMPORARY:
-        return set_duration(&r->analysis_options.temporary_us, "temporary",
-                            value);
-    case ID_TREE:
-        r->tree = (enum alqi_cli_tree_kind)alqi_cli_choice(
-            ALQI_CLI_TREE_CHOICES, value);
-        break;
-    case ID_MIN_SHARE:
-        return set_min_share(r, value);
-    case ID_JSON:
-        r->is_json = true;
-        break;
-    case ID_THREAD:
-        r->analysis_options.thread = value;
-        break;
-    case ID_FILTER:
-        return alqi_cli_filter_take(&r->filter, "report", "filter", value);
-    case ID_THREADS:
-        r->has_threads = true;
-        break;
-    case ID_REALLOCS:
-        r->has_reallocs = true;
-        break;
-    case ID_COLOR:
-        r->color = alqi_cli_choice(ALQI_CLI_COLOR_CHOICES, value);
-        break;
-    case ID_NO_PAGER:
-        r->has_no_pager = true;
-        break;
-    }
+static bool
+live_take(void *to, const char *verb, const char *value)
+{
+    struct alqi_cli_report *r = to;
+
+    (void)verb;
+    (void)value;
+    r->measure = ALQI_CLI_LIVE;
+    r->is_leaks = false;
     return true;
 }
+
+#define REPORT struct alqi_cli_report
+
+const struct alqi_cli_option alqi_cli_report_options[] = {
+    {0, "peak", NULL, NULL, "blocks live when the most bytes were (default)",
+     ALQI_CLI_FIXED(REPORT, measure, ALQI_CLI_PEAK)},
+    {0, "live", NULL, NULL, "blocks live when the trace ends",
+     ALQI_CLI_TAKEN(live_take, 0)},
+    {0, "leaks", NULL, NULL, "the same, with the share that each site keeps",
+     ALQI_CLI_FIXED(REPORT, measure, ALQI_CLI_LIVE),
+     ALQI_CLI_ALSO(REPORT, is_leaks)},
+    {0, "allocated", NULL, NULL, "all blocks, freed or not",
+     ALQI_CLI_FIXED(REPORT, measure, ALQI_CLI_ALLOCATED)},
+    {'g', "group", "BY", ALQI_CLI_GROUPING_CHOICES,
+     "function (default), line, file or module",
+     ALQI_CLI_CHOICE(REPORT, grouping)},
+    {'n', "top", "N", NULL, "rows of each table (default 20; 0: all)",
+     ALQI_CLI_COUNT(REPORT, top), ALQI_CLI_ALSO(REPORT, has_top)},
+    {0, "skip", "F[,F]...", NULL,
+     "treat these functions as allocation wrappers",
+     ALQI_CLI_TAKEN(alqi_cli_wrappers_take, 0)},
+    {0, "min-life", "T", NULL,
+     "only blocks that lived at least T: 10ms, 1.5s, 2h",
+     ALQI_CLI_DURATION(REPORT, analysis_options.min_life_us)},
+    {0, "temporary", "T", NULL,
+     "a block freed within T is temporary (default 1ms)",
+     ALQI_CLI_DURATION(REPORT, analysis_options.temporary_us)},
+    {0, "thread", "T", NULL,
+     "only blocks allocated by that thread (index or name)",
+     ALQI_CLI_TEXT(REPORT, analysis_options.thread)},
+    {0, "filter", "QUERY", NULL, "only blocks that pass; see aliquot-view(1)",
+     ALQI_CLI_TAKEN(filter_take, offsetof(REPORT, filter))},
+    {0, "threads", NULL, NULL, "also a table of threads",
+     ALQI_CLI_FLAG(REPORT, has_threads)},
+    {0, "reallocs", NULL, NULL,
+     "also a table of sites that grow blocks by realloc",
+     ALQI_CLI_FLAG(REPORT, has_reallocs)},
+    {0, "tree", "KIND", ALQI_CLI_TREE_CHOICES,
+     "top-down (default), bottom-up or none", ALQI_CLI_CHOICE(REPORT, tree)},
+    {0, "min-share", "P", NULL, "branches of the tree of at least P percent",
+     ALQI_CLI_TAKEN(min_share_take, offsetof(REPORT, min_share))},
+    {0, "json", NULL, NULL, "raw numbers as one JSON object",
+     ALQI_CLI_FLAG(REPORT, is_json)},
+    {0, "stacks", "N", NULL, "stacks of each site in JSON (default 10; 0: all)",
+     ALQI_CLI_COUNT(REPORT, n_stacks)},
+    {0, "color", "WHEN", ALQI_CLI_COLOR_CHOICES,
+     "auto (default), always or never", ALQI_CLI_CHOICE(REPORT, color)},
+    {0, "no-pager", NULL, NULL, "do not start $PAGER",
+     ALQI_CLI_FLAG(REPORT, has_no_pager)},
+    {0},
+};
+
+/* ---- the verb ------------------------------------------------------------ */
 
 static void
 show(struct alqi_cli_report *r)
@@ -223,7 +145,7 @@ alqi_cli_report(int argc, char **argv)
     r.top = TOP_DEFAULT;
     r.n_stacks = STACKS_DEFAULT;
     r.analysis_options.temporary_us = TEMPORARY_DEFAULT_US;
-    rc = alqi_cli_parse("report", argc, argv, set, &r, &first);
+    rc = alqi_cli_parse("report", argc, argv, &r, &first);
     if (rc < 0 && r.filter.text != NULL &&
         (r.analysis_options.thread != NULL ||
          r.analysis_options.min_life_us > 0))

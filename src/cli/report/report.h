@@ -31,9 +31,6 @@ struct alqi_cli_report {
     struct alqi_cli_term term;
 };
 
-/* "live", "peak" ... as in the options and in JSON keys. */
-const char *alqi_cli_measure_name(enum alqi_cli_measure measure);
-
 void alqi_cli_report_totals(struct alqi_cli_report *report);
 void alqi_cli_report_table(struct alqi_cli_report *report);
 /* The name, place and callers of a group, cut to `left` columns, and a newline;

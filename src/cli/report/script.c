@@ -18,18 +18,9 @@
 #include "wire/ctf_dump.h"
 #include "wire/side.h"
 
-enum { ID_FORMAT = 256, ID_NO_STACKS };
-
 enum format { COLUMNS, MEMTRACE };
 
 #define FORMAT_CHOICES "columns memtrace"
-
-const struct alqi_cli_option alqi_cli_script_options[] = {
-    {ID_FORMAT, "format", "F", FORMAT_CHOICES,
-     "columns (default) or memtrace, as its dump tool"},
-    {ID_NO_STACKS, "no-stacks", NULL, NULL, "leave the column of stacks empty"},
-    {0, NULL, NULL, NULL, NULL},
-};
 
 struct script {
     enum format format;
@@ -42,17 +33,14 @@ struct script {
     uint64_t start_us;
 };
 
-static bool
-set(void *arg, int id, const char *value)
-{
-    struct script *s = arg;
-
-    if (id == ID_FORMAT)
-        s->format = (enum format)alqi_cli_choice(FORMAT_CHOICES, value);
-    if (id == ID_NO_STACKS)
-        s->has_no_stacks = true;
-    return true;
-}
+const struct alqi_cli_option alqi_cli_script_options[] = {
+    {0, "format", "F", FORMAT_CHOICES,
+     "columns (default) or memtrace, as its dump tool",
+     ALQI_CLI_CHOICE(struct script, format)},
+    {0, "no-stacks", NULL, NULL, "leave the column of stacks empty",
+     ALQI_CLI_FLAG(struct script, has_no_stacks)},
+    {0},
+};
 
 static void
 print_frame(const struct script *s, const struct alqi_cli_frame *f, bool is_1st)
@@ -210,7 +198,7 @@ alqi_cli_script(int argc, char **argv)
     struct script s = {0};
     const char *path;
     int first;
-    int rc = alqi_cli_parse("script", argc, argv, set, &s, &first);
+    int rc = alqi_cli_parse("script", argc, argv, &s, &first);
 
     if (rc < 0)
         rc = alqi_cli_one_operand("script", argc, argv, first, &path);

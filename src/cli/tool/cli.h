@@ -17,17 +17,85 @@ enum alqi_cli_exit {
     ALQI_CLI_UNREADABLE = 3
 };
 
-/* An option table ends with a row whose name is NULL.  An id below 128 is the
- * option's letter too. */
+/* What becomes of an option's value, and of which type its destination is. */
+enum alqi_cli_option_type {
+    ALQI_CLI_OPTION_FLAG,     /* bool: true                                  */
+    ALQI_CLI_OPTION_FIXED,    /* int or an enum: the row's number            */
+    ALQI_CLI_OPTION_CHOICE,   /* the same: number + the place in choices     */
+    ALQI_CLI_OPTION_TEXT,     /* const char *: the argument itself           */
+    ALQI_CLI_OPTION_COUNT,    /* uint64_t: a whole number                    */
+    ALQI_CLI_OPTION_WORDS,    /* uint64_t: "20kw"                            */
+    ALQI_CLI_OPTION_NUMBER,   /* double                                      */
+    ALQI_CLI_OPTION_BYTES,    /* double: "64K"; 0 when it is left out        */
+    ALQI_CLI_OPTION_DURATION, /* double, microseconds: "1.5s"                */
+    ALQI_CLI_OPTION_TAKEN     /* the row's function writes the destination   */
+};
+
+/* Writes what value says to the destination; false, and said, when it is
+ * refused. */
+typedef bool alqi_cli_take_fn(void *to, const char *verb, const char *value);
+
+/* An option table ends with a row whose name is NULL.  A destination is a place
+ * in the struct that alqi_cli_parse() fills; the macros below make the columns
+ * from `type` on. */
 struct alqi_cli_option {
-    int id;
+    char letter;         /* short name, or 0                              */
     const char *name;    /* long name without dashes                      */
     const char *value;   /* what stands after it in the help; NULL: none;
                           * "[=N]": it may be left out, and is NULL then  */
     const char *choices; /* "a b c" when only these are legal, else NULL  */
     const char *help;
-    const char *former; /* "NAME ADVICE": a choice that is no more, and what
-                         * to say of it; NULL: there is none */
+    enum alqi_cli_option_type type;
+    size_t to;              /* the destination's offset                     */
+    size_t also;            /* offset + 1 of a bool that the option makes
+                             * true, too; 0: there is none                  */
+    int number;             /* of FIXED and CHOICE                          */
+    double least, most;     /* of values that are numbers; most 0: no bound */
+    const char *wants;      /* said of a refused number; NULL: by the type  */
+    alqi_cli_take_fn *take; /* of TAKEN                                    */
+    const char *former;     /* "NAME ADVICE": a choice that is no more, and what
+                             * to say of it; NULL: there is none */
+};
+
+/* The offset of a field that is of the type a destination has to be. */
+#define ALQI_CLI_PLACE(in, field, is)                                          \
+    (offsetof(in, field) +                                                     \
+     0 * sizeof(char[__builtin_types_compatible_p(                             \
+                         __typeof__(((in *)0)->field), is)                     \
+                         ? 1                                                   \
+                         : -1]))
+#define ALQI_CLI_ENUM_PLACE(in, field)                                         \
+    (offsetof(in, field) +                                                     \
+     0 * sizeof(char[sizeof(((in *)0)->field) == sizeof(int) ? 1 : -1]))
+
+#define ALQI_CLI_FLAG(in, field)                                               \
+    .type = ALQI_CLI_OPTION_FLAG, .to = ALQI_CLI_PLACE(in, field, bool)
+#define ALQI_CLI_FIXED(in, field, n)                                           \
+    .type = ALQI_CLI_OPTION_FIXED, .to = ALQI_CLI_ENUM_PLACE(in, field),       \
+    .number = (n)
+#define ALQI_CLI_CHOICE(in, field)                                             \
+    .type = ALQI_CLI_OPTION_CHOICE, .to = ALQI_CLI_ENUM_PLACE(in, field)
+#define ALQI_CLI_TEXT(in, field)                                               \
+    .type = ALQI_CLI_OPTION_TEXT, .to = ALQI_CLI_PLACE(in, field, const char *)
+#define ALQI_CLI_COUNT(in, field)                                              \
+    .type = ALQI_CLI_OPTION_COUNT, .to = ALQI_CLI_PLACE(in, field, uint64_t)
+#define ALQI_CLI_WORDS(in, field)                                              \
+    .type = ALQI_CLI_OPTION_WORDS, .to = ALQI_CLI_PLACE(in, field, uint64_t)
+#define ALQI_CLI_NUMBER(in, field)                                             \
+    .type = ALQI_CLI_OPTION_NUMBER, .to = ALQI_CLI_PLACE(in, field, double)
+#define ALQI_CLI_BYTES(in, field)                                              \
+    .type = ALQI_CLI_OPTION_BYTES, .to = ALQI_CLI_PLACE(in, field, double)
+#define ALQI_CLI_DURATION(in, field)                                           \
+    .type = ALQI_CLI_OPTION_DURATION, .to = ALQI_CLI_PLACE(in, field, double)
+#define ALQI_CLI_TAKEN(by, offset)                                             \
+    .type = ALQI_CLI_OPTION_TAKEN, .take = (by), .to = (offset)
+#define ALQI_CLI_ALSO(in, field) .also = 1 + ALQI_CLI_PLACE(in, field, bool)
+
+/* How a verb says that a number is refused. */
+enum alqi_cli_refusal {
+    ALQI_CLI_REFUSES_JOINED, /* "--top=x: ...", and where help is */
+    ALQI_CLI_REFUSES_APART,  /* "--top x: ...", and where help is */
+    ALQI_CLI_REFUSES_ALONE   /* "--top x: ..."                    */
 };
 
 struct alqi_cli_verb {
@@ -37,6 +105,7 @@ struct alqi_cli_verb {
     int (*run)(int argc, char **argv); /* argv[0] is the verb's name */
     const struct alqi_cli_option *options;
     bool stops_early; /* options end at the first operand */
+    enum alqi_cli_refusal refusal;
 };
 
 extern const struct alqi_cli_verb alqi_cli_verbs[];
@@ -89,15 +158,11 @@ extern const struct alqi_cli_option alqi_cli_top_options[];
 
 /* ---- options.c ------------------------------------------------------- */
 
-/* Takes one option; false when its value is refused (and that was said). */
-typedef bool alqi_cli_option_fn(void *arg, int id, const char *value);
-
-/* Parses argv by the verb's table.  Returns -1 to go on, with *first the
- * index of the first operand, or the status to exit with (help was printed,
- * or the mistake was said).  A choice is checked before set() sees it; set()
- * is never called for --help. */
-int alqi_cli_parse(const char *verb, int argc, char **argv,
-                   alqi_cli_option_fn *set, void *arg, int *first);
+/* Parses argv by the verb's table and fills the struct that its rows are of.
+ * Returns -1 to go on, with *first the index of the first operand, or the
+ * status to exit with (help was printed, or the mistake was said). */
+int alqi_cli_parse(const char *verb, int argc, char **argv, void *into,
+                   int *first);
 
 /* Exactly one operand, or the status to exit with; -1 to go on. */
 int alqi_cli_one_operand(const char *verb, int argc, char **argv, int first,

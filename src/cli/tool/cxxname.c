@@ -1,4 +1,8 @@
-/* cxxname.c -- see cxxname.h */
+/* cxxname.c -- demangled names of C++ and Rust, cut to what tells them apart
+ *
+ * Parameters, return type and a trailing " const" are left out by counting
+ * brackets from the end.  A name whose brackets do not match is no C++ and is
+ * returned whole. */
 #include <string.h>
 
 #include "base/base.h"

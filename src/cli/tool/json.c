@@ -1,4 +1,7 @@
-/* json.c -- see json.h */
+/* json.c -- texts and commas of JSON that is written piece by piece
+ *
+ * jansson escapes each text, after it was cleaned: the output is valid UTF-8
+ * whatever a trace holds.  The caller keeps the structure right. */
 #include <jansson.h>
 
 #include "cli/tool/json.h"

@@ -1,15 +1,23 @@
-/* options.c -- option tables: parsing, help, completion */
+/* options.c -- option tables: parsing, help, completion
+ *
+ * A table is the one source of an option: getopt's tables, `--help` and the
+ * completion are made from it, and its types say how a value is read and where
+ * it goes.  getopt knows a row by its letter, else by FIRST_ROW + its index, so
+ * that a row needs no number of its own. */
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "cli/tool/cli.h"
+#include "cli/tool/rate.h"
+#include "cli/tool/text.h"
 
-enum { OPTIONS_MAX = 48, ID_HELP = 'h' };
+enum { OPTIONS_MAX = 48, FIRST_ROW = 256 };
 
 static const struct alqi_cli_option help_row = {
-    .id = ID_HELP, .name = "help", .help = "print this help"};
+    .letter = 'h', .name = "help", .help = "print this help"};
 
 /* What getopt_long wants, made from a table. */
 struct tables {
@@ -34,10 +42,10 @@ tables_add(struct tables *tables, size_t i, const struct alqi_cli_option *row)
 
     o->name = row->name;
     o->has_arg = has_arg(row);
-    o->val = row->id;
-    if (row->id >= 128)
+    o->val = row->letter != 0 ? row->letter : FIRST_ROW + (int)i;
+    if (row->letter == 0)
         return;
-    tables->letters[n++] = (char)row->id;
+    tables->letters[n++] = row->letter;
     if (row->value != NULL)
         tables->letters[n++] = ':';
     tables->letters[n] = '\0';
@@ -72,11 +80,15 @@ alqi_cli_choice(const char *choices, const char *value)
     return -1;
 }
 
+/* The row that getopt means; NULL: the help's, or none. */
 static const struct alqi_cli_option *
 row_find(const struct alqi_cli_verb *verb, int id)
 {
-    for (const struct alqi_cli_option *o = verb->options; o->name != NULL; o++)
-        if (o->id == id)
+    int i = 0;
+
+    for (const struct alqi_cli_option *o = verb->options; o->name != NULL;
+         o++, i++)
+        if (id == FIRST_ROW + i || (o->letter != 0 && id == o->letter))
             return o;
     return NULL;
 }
@@ -117,9 +129,107 @@ choice_check(const char *verb, const struct alqi_cli_option *row,
                           row->name, value, row->choices);
 }
 
+/* ---- values ------------------------------------------------------------- */
+
+static bool
+is_within(const struct alqi_cli_option *row, double x)
+{
+    return x >= row->least && (row->most == 0 || x <= row->most);
+}
+
+static bool
+whole_read(const struct alqi_cli_option *row, const char *value, uint64_t *to)
+{
+    bool is_number = row->type == ALQI_CLI_OPTION_WORDS
+                         ? alqi_cli_parse_words(value, to)
+                         : alqi_cli_parse_count(value, to);
+
+    return is_number && is_within(row, (double)*to);
+}
+
+static bool
+real_read(const struct alqi_cli_option *row, const char *value, double *to)
+{
+    char *end;
+
+    *to = 0;
+    if (value == NULL)
+        return true;
+    if (row->type == ALQI_CLI_OPTION_BYTES)
+        return alqi_cli_bytes_parse(value, to) && is_within(row, *to);
+    if (row->type == ALQI_CLI_OPTION_DURATION)
+        return alqi_cli_parse_duration(value, to) && is_within(row, *to);
+    *to = strtod(value, &end);
+    return end != value && *end == '\0' && is_within(row, *to);
+}
+
+static void
+number_refuse(const struct alqi_cli_verb *verb,
+              const struct alqi_cli_option *row, const char *value)
+{
+    const char *wants = row->wants;
+
+    if (wants == NULL)
+        wants = row->type == ALQI_CLI_OPTION_DURATION
+                    ? "write a number and a unit: ns us ms s m h"
+                    : "write a whole number";
+    switch (verb->refusal) {
+    case ALQI_CLI_REFUSES_JOINED:
+        alqi_cli_usage(verb->name, "%s: --%s=%s: %s", verb->name, row->name,
+                       value, wants);
+        break;
+    case ALQI_CLI_REFUSES_APART:
+        alqi_cli_usage(verb->name, "%s: --%s %s: %s", verb->name, row->name,
+                       value, wants);
+        break;
+    case ALQI_CLI_REFUSES_ALONE:
+        alqi_cli_say("%s: --%s %s: %s", verb->name, row->name, value, wants);
+        break;
+    }
+}
+
+/* False: the value is refused, and that was said. */
+static bool
+value_take(const struct alqi_cli_verb *verb, const struct alqi_cli_option *row,
+           const char *value, char *into)
+{
+    void *to = into + row->to;
+    bool is_taken = true;
+
+    if (row->also != 0)
+        *(bool *)(into + row->also - 1) = true;
+    switch (row->type) {
+    case ALQI_CLI_OPTION_FLAG:
+        *(bool *)to = true;
+        break;
+    case ALQI_CLI_OPTION_FIXED:
+        *(int *)to = row->number;
+        break;
+    case ALQI_CLI_OPTION_CHOICE:
+        *(int *)to = row->number + alqi_cli_choice(row->choices, value);
+        break;
+    case ALQI_CLI_OPTION_TEXT:
+        *(const char **)to = value;
+        break;
+    case ALQI_CLI_OPTION_COUNT:
+    case ALQI_CLI_OPTION_WORDS:
+        is_taken = whole_read(row, value, to);
+        break;
+    case ALQI_CLI_OPTION_NUMBER:
+    case ALQI_CLI_OPTION_BYTES:
+    case ALQI_CLI_OPTION_DURATION:
+        is_taken = real_read(row, value, to);
+        break;
+    case ALQI_CLI_OPTION_TAKEN:
+        return row->take(to, verb->name, value);
+    }
+    if (!is_taken)
+        number_refuse(verb, row, value);
+    return is_taken;
+}
+
 int
-alqi_cli_parse(const char *name, int argc, char **argv, alqi_cli_option_fn *set,
-               void *arg, int *first)
+alqi_cli_parse(const char *name, int argc, char **argv, void *into, int *first)
 {
     const struct alqi_cli_verb *verb = alqi_cli_verb_find(name);
     struct tables tables;
@@ -130,20 +240,19 @@ alqi_cli_parse(const char *name, int argc, char **argv, alqi_cli_option_fn *set,
     opterr = 0;
     while ((id = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) !=
            -1) {
-        const struct alqi_cli_option *row;
+        const struct alqi_cli_option *row = row_find(verb, id);
         int rc;
 
         if (id == '?' || id == ':')
             return refuse(verb, id, argv);
-        if (id == ID_HELP) {
+        if (row == NULL) {
             alqi_cli_help_verb(verb);
             return ALQI_CLI_OK;
         }
-        row = row_find(verb, id);
         rc = choice_check(name, row, optarg);
         if (rc >= 0)
             return rc;
-        if (!set(arg, id, optarg))
+        if (!value_take(verb, row, optarg, into))
             return ALQI_CLI_USAGE;
     }
     *first = optind;
@@ -173,8 +282,8 @@ left_text(char *out, size_t capacity, const struct alqi_cli_option *row)
     char letter[8] = "    ";
     int n;
 
-    if (row->id < 128)
-        snprintf(letter, sizeof letter, "-%c, ", row->id);
+    if (row->letter != 0)
+        snprintf(letter, sizeof letter, "-%c, ", row->letter);
     n = snprintf(out, capacity, "  %s--%s%s%s", letter, row->name,
                  has_arg(row) == required_argument ? "=" : "",
                  row->value != NULL ? row->value : "");
@@ -254,8 +363,8 @@ complete_program(const struct alqi_cli_verb *verb)
     for (const struct alqi_cli_option *o = verb->options; o->name != NULL; o++)
         if (has_arg(o) == required_argument) {
             printf("--%s ", o->name);
-            if (o->id < 128)
-                printf("-%c ", o->id);
+            if (o->letter != 0)
+                printf("-%c ", o->letter);
         }
     printf("\" ;;\n");
 }

@@ -1,4 +1,8 @@
-/* output.c -- see output.h */
+/* output.c -- files that verbs write
+ *
+ * An output is open from output_open() to output_close() or output_abandon().
+ * An existing file is overwritten with -f alone.  What was not written whole is
+ * removed, if it is a regular file: a device or a pipe stays. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,4 +1,8 @@
-/* proc.c -- see proc.h */
+/* proc.c -- /proc/PID/stat and the owner of a process
+ *
+ * The command stands between the first '(' and the last ')', as it may have
+ * both in it.  A process that is a zombie, is exiting, or has SIGKILL pending
+ * counts as gone: it runs no more of its program. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,8 @@
-/* rate.c -- see rate.h */
+/* rate.c -- sizes, intervals and rates, read from what people write
+ *
+ * A rate is kept in samples per word; an interval of N bytes is the rate
+ * ALQI_WORD_BYTES / N.  strtod's hexadecimal digits, "inf", "nan" and leading
+ * blanks are refused. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,8 +58,9 @@ alqi_cli_bytes_parse(const char *text, double *bytes)
 }
 
 bool
-alqi_cli_interval_set(const char *verb, const char *value, double *rate)
+alqi_cli_interval_take(void *to, const char *verb, const char *value)
 {
+    double *rate = to;
     double bytes;
 
     if (!alqi_cli_bytes_parse(value, &bytes) || bytes < ALQI_WORD_BYTES ||
@@ -81,7 +86,7 @@ alqi_cli_rate_parse(const char *text, double *rate)
 }
 
 bool
-alqi_cli_rate_set(const char *verb, const char *value, double *rate)
+alqi_cli_rate_take(void *rate, const char *verb, const char *value)
 {
     if (alqi_cli_rate_parse(value, rate))
         return true;

@@ -10,9 +10,9 @@ bool alqi_cli_bytes_parse(const char *text, double *bytes);
 /* A rate above 0, of 1 at most. */
 bool alqi_cli_rate_parse(const char *text, double *rate);
 
-/* --interval=N[K|M|G] and --rate=R of a verb, as samples per word; false, and
- * said, when the value is refused. */
-bool alqi_cli_interval_set(const char *verb, const char *value, double *rate);
-bool alqi_cli_rate_set(const char *verb, const char *value, double *rate);
+/* --interval=N[K|M|G] and --rate=R of a verb, to a double: samples per word
+ * (alqi_cli_take_fn of cli.h). */
+bool alqi_cli_interval_take(void *rate, const char *verb, const char *value);
+bool alqi_cli_rate_take(void *rate, const char *verb, const char *value);
 
 #endif

@@ -1,4 +1,8 @@
-/* term.c -- see term.h */
+/* term.c -- the terminal or pipe that text for people goes to
+ *
+ * term_start() finds the width, decides on colours and may start a pager, whose
+ * input is then term->out; term_stop() waits for it.  Without colours every
+ * style is "", so that callers print styles without asking. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -1,4 +1,8 @@
-/* text.c -- see text.h */
+/* text.c -- numbers to text and back, and text of traces made safe to print
+ *
+ * All functions are pure.  What is read is a number with one of the units that
+ * are listed here, and nothing behind it.  Cleaned text has no character that a
+ * terminal obeys: each byte of such becomes '?', so no length grows. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

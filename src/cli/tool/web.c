@@ -1,4 +1,9 @@
-/* web.c -- see web.h */
+/* web.c -- requests over HTTP, by a libcurl that is loaded when it is needed
+ *
+ * A web is open from web_open(), which loads the library and makes one handle,
+ * to web_drop(); requests follow each other on that handle.  Its functions are
+ * reached by the table of struct curl alone, so that the command starts without
+ * the library. */
 #include <ctype.h>
 #include <curl/curl.h>
 #include <dlfcn.h>
@@ -254,9 +259,10 @@ headers_read(struct alqi_cli_web_headers *h, const char *verb, const char *path)
 }
 
 bool
-alqi_cli_web_header_add(struct alqi_cli_web_headers *h, const char *verb,
-                        const char *value)
+alqi_cli_web_header_take(void *to, const char *verb, const char *value)
 {
+    struct alqi_cli_web_headers *h = to;
+
     return value[0] == '@' ? headers_read(h, verb, value + 1)
                            : header_keep(h, verb, value);
 }

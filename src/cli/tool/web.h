@@ -19,9 +19,9 @@ struct alqi_cli_web_headers {
 };
 
 /* Takes --header=TEXT, or --header=@FILE: a file of such lines, which the list
- * of processes does not show.  False, and said, when it is refused. */
-bool alqi_cli_web_header_add(struct alqi_cli_web_headers *headers,
-                             const char *verb, const char *value);
+ * of processes does not show (alqi_cli_take_fn of cli.h). */
+bool alqi_cli_web_header_take(void *headers, const char *verb,
+                              const char *value);
 void alqi_cli_web_headers_free(struct alqi_cli_web_headers *headers);
 
 struct alqi_cli_web_request {

@@ -15,25 +15,7 @@
 #include "cli/view/source.h"
 #include "view/answer.h"
 
-enum {
-    ID_PORT = 256,
-    ID_NO_OPEN,
-    ID_IDLE,
-    ID_NO_INDEX,
-    PORT_MAX = 65535,
-    IDLE_DEFAULT_S = 3600,
-    IDLE_MAX_S = 1000000
-};
-
-const struct alqi_cli_option alqi_cli_view_options[] = {
-    {ID_PORT, "port", "N", NULL, "port to listen on; default: any free port"},
-    {ID_NO_OPEN, "no-open", NULL, NULL, "print the address, start no browser"},
-    {ID_IDLE, "idle", "S", NULL,
-     "exit after S idle seconds; default 3600, 0: never"},
-    {ID_NO_INDEX, "no-index", NULL, NULL,
-     "neither use nor write an index beside the trace"},
-    {0, NULL, NULL, NULL, NULL},
-};
+enum { IDLE_DEFAULT_S = 3600 };
 
 struct view {
     uint64_t port, idle_s;
@@ -45,35 +27,20 @@ struct view {
     struct alqi_cli_view_source source;
 };
 
-static bool
-set_number(uint64_t *number, const char *name, const char *value, uint64_t most)
-{
-    if (alqi_cli_parse_count(value, number) && *number <= most)
-        return true;
-    alqi_cli_usage("view", "view: --%s=%s: write a whole number up to %llu",
-                   name, value, (unsigned long long)most);
-    return false;
-}
-
-static bool
-set(void *arg, int id, const char *value)
-{
-    struct view *v = arg;
-
-    switch (id) {
-    case ID_PORT:
-        return set_number(&v->port, "port", value, PORT_MAX);
-    case ID_IDLE:
-        return set_number(&v->idle_s, "idle", value, IDLE_MAX_S);
-    case ID_NO_OPEN:
-        v->is_quiet = true;
-        break;
-    case ID_NO_INDEX:
-        v->has_no_index = true;
-        break;
-    }
-    return true;
-}
+const struct alqi_cli_option alqi_cli_view_options[] = {
+    {0, "port", "N", NULL, "port to listen on; default: any free port",
+     ALQI_CLI_COUNT(struct view, port), .most = 65535,
+     .wants = "write a whole number up to 65535"},
+    {0, "no-open", NULL, NULL, "print the address, start no browser",
+     ALQI_CLI_FLAG(struct view, is_quiet)},
+    {0, "idle", "S", NULL, "exit after S idle seconds; default 3600, 0: never",
+     ALQI_CLI_COUNT(struct view, idle_s), .most = 1000000,
+     .wants = "write a whole number up to 1000000"},
+    {0, "no-index", NULL, NULL,
+     "neither use nor write an index beside the trace",
+     ALQI_CLI_FLAG(struct view, has_no_index)},
+    {0},
+};
 
 /* ---- answers ------------------------------------------------------------- */
 
@@ -198,7 +165,7 @@ alqi_cli_view(int argc, char **argv)
 {
     struct view v = {.idle_s = IDLE_DEFAULT_S};
     int first;
-    int rc = alqi_cli_parse("view", argc, argv, set, &v, &first);
+    int rc = alqi_cli_parse("view", argc, argv, &v, &first);
 
     if (rc < 0)
         rc = files_open(&v, argc, argv, first);

@@ -1,4 +1,5 @@
-/* html.c -- a summary as one page that needs nothing else
+/* summary.c -- the summary of both HTML formats, as one page that needs nothing
+ * else: alone it is html-summary, and page.c puts the viewer around it
  *
  * The page is made in memory; when names are so long that it would be larger
  * than ALQI_CLI_SUMMARY_BYTES, it is made again with shorter tables, and the
@@ -12,7 +13,7 @@
 #include "cli/tool/cli.h"
 #include "cli/tool/page.h"
 #include "cli/analysis/remarks.h"
-#include "cli/report/report.h"
+#include "cli/report/draw.h"
 #include "cli/export/summary.h"
 #include "cli/tool/text.h"
 
@@ -23,53 +24,6 @@ enum {
     FACT_COLUMNS = 400,
     TEXT_BYTES = 4096
 };
-
-/* ---- text ------------------------------------------------------------ */
-
-void
-alqi_cli_summary_text(FILE *out, const char *text, size_t columns)
-{
-    bool is_cut = alqi_cli_columns(text) > columns;
-    size_t n = alqi_cli_prefix_bytes(text, is_cut ? columns - 1 : columns);
-
-    for (size_t i = 0; i < n; i++)
-        switch (text[i]) {
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        case '\'':
-            fputs("&#39;", out);
-            break;
-        default:
-            fputc(text[i], out);
-        }
-    fputs(is_cut ? "…" : "", out);
-}
-
-void
-alqi_cli_summary_bytes(FILE *out, int64_t whole)
-{
-    fprintf(out,
-            "<td class=n><data class=bytes value=\"%" PRId64 "\">%s</data>",
-            whole, alqi_cli_text_bytes((double)whole).text);
-}
-
-void
-alqi_cli_summary_objects(FILE *out, int64_t whole)
-{
-    fprintf(out,
-            "<td class=n><data class=objects value=\"%" PRId64 "\">%s</data>",
-            whole, alqi_cli_text_count((double)whole).text);
-}
 
 /* ---- the head -------------------------------------------------------- */
 
