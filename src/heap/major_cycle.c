@@ -380,7 +380,7 @@ promote_last(struct alqi_domain *self)
     return &finish_step;
 }
 
-/* .inv.room  A participant may open a pool of each class.  That much was
+/* Keeps .inv.room: A participant may open a pool of each class.  That much was
  * promised for so many. */
 static void
 workers_set(struct alqi_heap *heap)

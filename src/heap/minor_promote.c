@@ -266,8 +266,8 @@ copy(struct view w, alqi_heap_word *from, uintptr_t header)
 
 /* ---- blocks that others may copy, too ----------------------------------- */
 
-/* .inv.claim  A young header goes live -> IN_PROGRESS -> 0, once.  False when
- * another participant was faster. */
+/* Keeps .inv.claim: A young header goes live -> IN_PROGRESS -> 0, once.  False
+ * when another participant was faster. */
 static inline bool
 claim(alqi_heap_word *from, uintptr_t header)
 {

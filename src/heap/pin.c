@@ -27,9 +27,10 @@ retained_grow(struct alqi_heap_retained **retained, size_t size)
     return true;
 }
 
-/* .inv.stay  There is a place for each block that is pinned, for each word of
- * conservative threads' stacks (untouched places cost address space alone), and
- * for each block that is retained because there is no memory to promote it. */
+/* Keeps .inv.stay: There is a place for each block that is pinned, for each
+ * word of conservative threads' stacks (untouched places cost address space
+ * alone), and for each block that is retained because there is no memory to
+ * promote it. */
 static bool
 places_ready(struct alqi_heap_pins *p)
 {

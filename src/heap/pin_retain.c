@@ -56,7 +56,7 @@ retained_bytes(const struct alqi_heap_pins *p)
     return bytes;
 }
 
-/* .inv.room  Without memory to promote them those that are retained stay,
+/* Keeps .inv.room: Without memory to promote them those that are retained stay,
  * pinned or not. */
 static bool
 is_room(struct alqi_domain *leader)
