@@ -36,7 +36,7 @@ void alqi_heap_minor_alone(struct alqi_domain *d);
 void alqi_heap_minor_drain(struct alqi_domain *self);
 
 /* After all workers have drained: finalises what died in `of`.  Its minor heap
- * is empty and closed afterwards. */
+ * has no bytes afterwards: minor_open.c opens it. */
 void alqi_heap_minor_finish(struct alqi_domain *self, struct alqi_domain *of);
 
 /* Opens the empty minor heap for so many bytes, a multiple of chunks. */
