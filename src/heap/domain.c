@@ -450,11 +450,10 @@ alqi_heap_domain_start(const struct alq_domain_config *c,
 
 /* Ends the domain that the calling thread runs.
  *
- * Its minor heap is emptied first, by as many collections as that takes: hooks
- * and finalisers of one may allocate.  Between the last and stop_vacate there
- * is no safepoint, so no stop sees the domain half ended.  Everything of it
- * that lives on is handed over in ENDING (.inv.handed); the user is the last to
- * go. */
+ * Its minor heap is emptied first, by its own stops or another domain's, until
+ * nothing is young.  From there to stop_vacate there is no safepoint, so no
+ * stop sees the domain half ended.  Everything of it that lives on is handed
+ * over in ENDING (.inv.handed); its count as a user is the last to go. */
 void
 alqi_heap_domain_end(struct alqi_domain *d)
 {
