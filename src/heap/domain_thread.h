@@ -18,6 +18,7 @@ alqi_heap_thread_domain(void)
     return alqi_heap_thread_current;
 }
 
+/* Whether the calling thread runs d; false for NULL, too. */
 static inline bool
 alqi_heap_thread_runs(const struct alq_domain *d)
 {

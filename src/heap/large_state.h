@@ -8,6 +8,7 @@
 #include "heap/layout.h"
 #include "plat/plat.h"
 
+/* Words of the head before the block's header. */
 enum { ALQI_HEAP_LARGE_LINK_WORDS = 3 };
 
 /* Overflow: the mark stack had no room for the block when it was marked. */

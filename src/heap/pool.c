@@ -52,8 +52,8 @@ alqi_heap_pool_range_take(struct alqi_heap_pool *pool, unsigned size_class,
     return true;
 }
 
-/* Puts a range in front of the others, without joining or sorting: the next
- * sweep does both. */
+/* Puts a range back in front of the others.  It was taken there, so the order
+ * of addresses stays; it is joined to no neighbour before the next sweep. */
 void
 alqi_heap_pool_range_return(struct alqi_heap_pool *pool, unsigned size_class,
                             struct alqi_heap_range range)

@@ -6,7 +6,8 @@
 
 #include "heap/state.h"
 
-/* A pool's byte: 0 free, else class + 1, and these. */
+/* A pool's byte: 0 free, else class + 1, and these bits.  The domain that has
+ * the pool writes it, but for the bit of overflow, which any marker sets. */
 enum {
     ALQI_HEAP_KIND_CLASS = 0x3F,
     ALQI_HEAP_KIND_NO_SCAN = 0x40,
@@ -60,12 +61,14 @@ alqi_heap_area_backed(const struct alqi_heap_area *area)
     return n > n_returned ? n - n_returned : 0;
 }
 
+/* Whether the address is in the major part: then it has a pool and a kind. */
 static inline bool
 alqi_heap_area_has(const struct alqi_heap_area *area, uintptr_t address)
 {
     return address - area->major_base < area->major_bytes;
 }
 
+/* The number of the pool around the address, which alqi_heap_area_has. */
 static inline size_t
 alqi_heap_area_index(const struct alqi_heap_area *area, uintptr_t address)
 {
@@ -79,7 +82,7 @@ alqi_heap_area_pool(const struct alqi_heap_area *area, size_t index)
                                      (index << ALQI_HEAP_POOL_SHIFT));
 }
 
-/* Of a pool in use. */
+/* The byte of the pool around the address; 0: a free or untouched pool. */
 static inline uint8_t
 alqi_heap_area_kind(const struct alqi_heap_area *area, uintptr_t address)
 {
@@ -114,6 +117,7 @@ alqi_heap_area_is_emptied(const struct alqi_heap_area *area, uintptr_t address)
     return alqi_heap_area_kind(area, address) & ALQI_HEAP_KIND_EMPTIED;
 }
 
+/* The class of a pool in use. */
 static inline unsigned
 alqi_heap_area_class(const struct alqi_heap_area *area, uintptr_t address)
 {
