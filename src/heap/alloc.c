@@ -1,9 +1,9 @@
 /* alloc.c -- the slow path of allocation
  *
- * The inline path comes here when it would move young_ptr below young_limit.
- * That is the lower end of the minor heap, or all ones while something is
- * requested: by the collector, the sampler, a limit trigger or a signal.  The
- * inline path has undone its subtraction by then.
+ * The inline path comes here when it would move young_ptr below young_limit:
+ * the lower end of the minor heap, a trigger of pacing, sampling or limits
+ * above that, or all ones while something is requested.  The inline path leaves
+ * young_ptr as it was.
  *
  *   lost heap -> finalisers, alarms, permit -> stop, slice, poll ->
  *   more of the quota, or a minor collection -> sample -> the room
@@ -152,9 +152,10 @@ has_room(const struct alqi_domain *d, size_t words)
  * none, since memory is short or the minor heap is fragmented.
  *
  * The cheap ways come first: a further piece of the quota, then a minor
- * collection.  The second collection is always a stop: it runs the phases that
- * give memory back, so it may find room where the first one did not.  A
- * fragmented minor heap is not collected: that would find the same pins. */
+ * collection.  The second collection is always a stop, which empties all minor
+ * heaps, and is followed by full collections if this one still cannot be
+ * opened. A fragmented minor heap is collected only on request
+ * (is_tried_again): each collection would find the same pins. */
 static bool
 make_room(struct alqi_domain *d, size_t words)
 {
@@ -178,8 +179,8 @@ make_room(struct alqi_domain *d, size_t words)
     return has_room(d, words);
 }
 
-/* What a caller of make_room returns when it was false: the mark of a
- * fragmented minor heap, or 0 with a status. */
+/* The answer when make_room was false: the mark of a fragmented minor heap, or
+ * 0 with a status. */
 static uintptr_t
 no_room(struct alqi_domain *d)
 {
@@ -195,9 +196,9 @@ take_room(struct alqi_domain *d, size_t words)
     return (uintptr_t)d->pub.young_ptr;
 }
 
-/* Ends a sampling request that leads to no block: the client said no, or there
- * is no room any more.  The client hears of the second case alone, as it made
- * the first. */
+/* Ends a sampling request that leads to no block: the client refused, or there
+ * is no room any more.  The client is called in the second case alone; the
+ * first is its own answer. */
 static ALQI_COLD uintptr_t
 sampled_none(struct alqi_domain *d, enum alq_status status)
 {
@@ -427,8 +428,8 @@ alloc_small(struct alqi_domain *d, uintptr_t header,
     return block_at(d, alqi_heap_room(d, &header, 1, words, caller), header);
 }
 
-/* The way of alqi_heap_alloc_sample when more than the sample is due.  It is a
- * function of its own so that the usual path saves none of the registers that
+/* The way of alqi_heap_alloc_sample when more than the sample is due.  A
+ * function of its own: the usual path then saves none of the registers that
  * this one needs. */
 static ALQI_NOINLINE alq_value
 alloc_sample_disturbed(struct alqi_domain *d, uintptr_t header,
@@ -500,7 +501,7 @@ alqi_heap_alloc_custom(struct alqi_domain *d, const struct alq_custom_ops *ops,
     if (block == ALQ_NULL)
         return block;
     ((alqi_heap_word *)block)[0] = (uintptr_t)ops;
-    /* The finaliser reads the data even if the program never sets them. */
+    /* A finaliser may read the data before the program has set them. */
     memset((void *)(block + ALQ_WORD_BYTES), 0, (wosize - 1) * ALQ_WORD_BYTES);
     /* Not before the block: a collection may call the program. */
     if (alqi_heap_is_young(d, block) && !alqi_heap_custom_ready(d))

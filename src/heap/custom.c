@@ -26,7 +26,7 @@ enum { TABLE_FIRST = ALQI_HEAP_IS_HARD ? 1 : 64 };
  * come around. */
 #define COST_MOST ((double)((uint64_t)1 << 44))
 
-/* What `bytes` of memory outside cost.
+/* The cost of `bytes` of memory outside.
  *
  * Dead blocks may hold custom_major_ratio percent of the heap's target, which
  * is live words and overhead.  The cost is the garbage of the major heap that
@@ -52,7 +52,7 @@ alqi_heap_custom_mem(const struct alqi_domain *d, size_t bytes)
     return held;
 }
 
-/* What `held` of `most` units cost, for a program that knows no bytes: when
+/* The cost of `held` of `most` units, for a program that knows no bytes: when
  * `most` units are dead, a cycle is due. */
 struct alqi_heap_held
 alqi_heap_custom_ratio(const struct alqi_domain *d, size_t held, size_t most)

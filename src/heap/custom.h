@@ -9,7 +9,7 @@
 
 #include "heap/state.h"
 
-/* What a custom block holds outside of the heap, and what that costs. */
+/* Memory that a custom block holds outside of the heap, and its cost. */
 struct alqi_heap_held {
     uint64_t bytes; /* outside of the heap, for the counters        */
     double cost_words;

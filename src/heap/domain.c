@@ -337,9 +337,9 @@ slot_find(struct alqi_heap *heap, enum alq_status *status)
     return d;
 }
 
-/* Clears what the last domain of the slot has left.  What other threads write
- * at any time stays, but for requests: a new domain has none.  The domain is
- * done with the work of the phase that runs. */
+/* Clears the struct of the slot's last domain, but for words that other threads
+ * write at any time.  Old requests are dropped.  The domain is done with the
+ * work of the phase that runs. */
 static void
 slot_clear(struct alqi_domain *d)
 {
@@ -495,8 +495,8 @@ is_alone(const struct alqi_domain *d)
            __atomic_load_n(&d->threads.waiting, __ATOMIC_RELAXED) == 0;
 }
 
-/* Takes the locks that a thread without a domain may hold.  That thread is not
- * in the child, so a lock that it held there would never be free. */
+/* Takes the locks that a thread without a domain may hold.  The child lacks
+ * such a thread, so a lock that it held there would never be free. */
 static void
 locks_take(void)
 {
@@ -612,8 +612,8 @@ is_alone_now(const struct alqi_domain *d)
 /* At the exit of the process, with c=1 in ALIQUOTPARAM: ends the only domain,
  * so that custom blocks are finalised and memory is given back.
  *
- * It does nothing when exit was called within a finaliser, alarm or listener,
- * or while other domains live: their threads may use the heap. */
+ * The domain stays if exit was called within a finaliser, alarm or listener, or
+ * while other domains live: their threads may use the heap. */
 __attribute__((destructor)) static void
 clean_up(void)
 {

@@ -147,8 +147,8 @@ large_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 
 /* ---- work --------------------------------------------------------------- */
 
-/* Leaves what is to be marked or swept.  It stays counted in n_busy, so the
- * phase does not end without it (.inv.todo). */
+/* Leaves the work of marking and sweeping.  The orphan's work stays counted in
+ * n_busy, so the phase does not end without it (.inv.todo). */
 static void
 work_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {

@@ -113,7 +113,7 @@ frames_in(struct alqi_domain *d, struct alq_thread *thread)
     alqi_heap_observed_switch(d);
 }
 
-/* They become the thread's again: a stop finds them there. */
+/* Frames and status become the thread's again: a stop finds them there. */
 static void
 frames_out(struct alqi_domain *d, struct alq_thread *thread)
 {
@@ -204,8 +204,8 @@ alqi_heap_thread_wait_alone(struct alqi_domain *d)
 
 /* ---- a domain's threads ------------------------------------------------- */
 
-/* Attaches the calling thread.  It enters first: the list is changed by the
- * thread that runs the domain. */
+/* Attaches the calling thread.  The thread enters before it is in the list:
+ * only a thread that runs the domain changes the list. */
 struct alq_thread *
 alqi_heap_thread_add(struct alqi_domain *d)
 {

@@ -1,7 +1,7 @@
 /* leak_report.c -- warnings of leaks: roots, pins and children left at the end
  *
  * Called when a domain ends and when the heap ends, before anything is dropped.
- * Without W=1 in ALIQUOTPARAM it returns at once.  It counts and changes
+ * Without W=1 in ALIQUOTPARAM the calls return at once.  They count and change
  * nothing. */
 #include <stdio.h>
 

@@ -2,9 +2,9 @@
  *
  *   down (no hooks) -> up at a position -> asking each time -> down ...
  *
- * It is up only while the thread that set it runs the domain: a thread that
- * leaves takes it down, and `enter` of its hooks puts it up again.  While a
- * thread's limit_trigger_held is not 0 its calls ask for nothing.
+ * The trigger is up only while the thread that set it runs the domain: a thread
+ * that leaves takes it down, and `enter` of its hooks puts it up again.  While
+ * a thread's limit_trigger_held is not 0 its calls ask for nothing.
  *
  * Keeps .inv.limit_trigger: No block passes the position unless permit returned
  *   ALQ_OK.

@@ -105,9 +105,9 @@ struct batch {
     } slots[BATCH];
 };
 
-/* What the copying loops look at for each value.  It is passed by value and
- * stays in registers: for all that the compiler knows, each store to a block
- * could change the domain. */
+/* The domain's words that the copying loops read for each value.  A view is
+ * passed by value and stays in registers: for all that the compiler knows, each
+ * store to a block could change the domain. */
 struct view {
     struct alqi_domain *d;
     uintptr_t young_base; /* address of what is collected */
@@ -493,8 +493,8 @@ promote_slot(struct view w, alqi_heap_word *slot)
         promote_alone(w, slot);
 }
 
-/* Promotes a root.  It polls for calls of other workers, as it is between two
- * blocks.  There is no batch, since the caller may read the slot next. */
+/* Promotes a root.  The worker is between two blocks, so it polls for calls of
+ * others.  The slot is not put in a batch: the caller may read it next. */
 void
 alqi_heap_promote(struct alqi_domain *self, alq_value *slot)
 {

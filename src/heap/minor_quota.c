@@ -116,9 +116,10 @@ alqi_heap_quota_take(struct alqi_domain *d)
 
 /* The domain ends: its share of the quota goes with its promise.
  *
- * What it has taken beyond its own size goes back.  What it has not opened of
- * its own size is taken off; if others have used some of that, nothing is
- * taken, and the promise has to stay (false). */
+ * If the minor heap has grown beyond its own size, the surplus goes back.  If
+ * it has not opened all of its size, the rest is taken off what is left; if
+ * others have used some of that, nothing is taken, and the promise has to stay
+ * (false). */
 bool
 alqi_heap_quota_end(struct alqi_domain *d)
 {

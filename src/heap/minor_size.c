@@ -6,7 +6,7 @@
  * A window ends after WINDOW_COLLECTIONS that saw WINDOW_WORDS allocated.  A
  * larger size is better if clearly fewer words survive; a smaller one, which
  * has shorter pauses, if not many more survive.  A failed trial doubles the
- * time until the next.  If survival changes by much, the waiting starts anew.
+ * time until the next; a great change of survival ends the wait.
  *
  * A size that the program has chosen (fixed_bytes) is not touched.  The policy
  * is one for all domains while they are collected together, else one for
@@ -117,9 +117,9 @@ give_up(struct alqi_heap_minor_size *n)
         n->wait_max *= 2;
 }
 
-/* The size of a trial upwards, as many doublings as it is the turn of.  It is
- * held so small that, if as many words survive as now, no pause is longer than
- * LONG_WORDS; but it is twice the size at least, and `most` at most. */
+/* The size of the next trial upwards, `up` doublings away.  If as many words
+ * survive as now, no pause may be longer than LONG_WORDS.  The size is at least
+ * doubled, and at most `most`. */
 static uintptr_t
 further_bytes(const struct alqi_heap_minor_size *n, uintptr_t most)
 {

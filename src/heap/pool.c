@@ -52,8 +52,8 @@ alqi_heap_pool_range_take(struct alqi_heap_pool *pool, unsigned size_class,
     return true;
 }
 
-/* Puts a range back in front of the others.  It was taken there, so the order
- * of addresses stays; it is joined to no neighbour before the next sweep. */
+/* Puts a range back in front of the others.  The range was taken there, so the
+ * order of addresses stays.  The next sweep joins it to its neighbours. */
 void
 alqi_heap_pool_range_return(struct alqi_heap_pool *pool, unsigned size_class,
                             struct alqi_heap_range range)

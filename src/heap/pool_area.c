@@ -299,8 +299,8 @@ alqi_heap_area_take(struct alqi_heap_area *area, unsigned size_class,
     return pool;
 }
 
-/* Makes the empty pool free.  It keeps its class in `cleared`: if the same
- * class takes it next, no slot has to be cleared. */
+/* Makes the empty pool free.  `cleared` keeps its class: if the same class
+ * takes the pool next, no slot has to be cleared. */
 void
 alqi_heap_area_give(struct alqi_heap_area *area, struct alqi_heap_pool *pool)
 {

@@ -2,8 +2,8 @@
  *
  * In a stop, by one thread, over all domains: first the roots and the tables of
  * each domain, which fill the maps, then each block, which is looked up in
- * them. It changes nothing of the heap.  Without memory for a map the checks
- * that need it are left out, once.
+ * them. The heap is not changed.  Without memory for a map the checks that need
+ * it are left out, once.
  *
  * Checks .inv.remember: Each major field with a young value is in a set.
  * Checks .inv.listed: Each weak block is in a list.
@@ -108,8 +108,9 @@ root(void *arg, alq_value *slot)
 
 /* ---- weak blocks -------------------------------------------------------- */
 
-/* A field of a weak block.  It is checked as a field of any other, but by its
- * own remembered set (.inv.weak), and after marking it holds no white value. */
+/* A field of a weak block, checked as any other field, but by the remembered
+ * set of weak fields (.inv.weak).  After marking the field holds no white
+ * value. */
 static void
 weak_field(struct alqi_domain *d, alq_value b, alqi_heap_word *at)
 {
@@ -123,8 +124,8 @@ weak_field(struct alqi_domain *d, alq_value b, alqi_heap_word *at)
         HOLDS(!alqi_heap_mark_is_white(d, *at));
 }
 
-/* A weak block that is in a list: once, of the list's kind, and marked after
- * marking.  It enters `listed`. */
+/* A weak block of a list: listed once, of the list's kind, and marked after
+ * marking.  The block is noted in `listed`. */
 static void
 weak_block(struct alqi_domain *d, alq_value b, enum alqi_heap_weak_kind kind)
 {
@@ -175,10 +176,10 @@ field(struct alqi_domain *d, alqi_heap_word *at, bool marked)
         HOLDS(colour_of(alqi_heap_header(v)) != d->heap->cycle.unmarked);
 }
 
-/* A block of the major heap: its header, that it fits its pool, and its fields.
+/* A block of the major heap: its header, its place in its pool, and its fields.
  *
  * The colours are those of the phase: garbage in SWEEP alone, marked in MARK
- * alone.  What a garbage block leads to may be free, so its fields are not
+ * alone.  A garbage block may lead to free memory, so its fields are not
  * read. */
 static void
 block(struct alqi_domain *d, alq_value b, uintptr_t header)
