@@ -94,6 +94,8 @@ collect_if_asked(struct alqi_domain *d)
     alqi_heap_stale(d, forced);
 }
 
+/* Serves requests of the collector, as one entry: several collections make one
+ * pause. */
 void
 alqi_heap_collect_asked(struct alqi_domain *d)
 {
@@ -117,6 +119,9 @@ calls_and_pass(struct alqi_domain *d, uint64_t words)
     return st == ALQ_OK ? alqi_heap_limit_trigger_check(d, words) : st;
 }
 
+/* Runs finalisers and alarms, then asks for a permit of so many words; a status
+ * other than ALQ_OK stands in the domain, too.  The caller has no room yet:
+ * both may collect. */
 enum alq_status
 alqi_heap_alloc_may(struct alqi_domain *d, uint64_t words)
 {
@@ -128,6 +133,8 @@ alqi_heap_alloc_may(struct alqi_domain *d, uint64_t words)
     return st;
 }
 
+/* Serves all requests: those of the collector, of the sampler, and the calls.
+ * On a lost heap there are none. */
 enum alq_status
 alqi_heap_poll(struct alqi_domain *d)
 {
@@ -473,6 +480,7 @@ alqi_heap_alloc_sample_asked(struct alqi_domain *d, uintptr_t header,
     return block_at(d, asked_room(d, alqi_heap_words(header), status), header);
 }
 
+/* A block of any size: large ones are born old. */
 alq_value
 alqi_heap_alloc(struct alqi_domain *d, uintptr_t header)
 {

@@ -133,11 +133,11 @@ alqi_heap_custom_after_minor(struct alqi_domain *self, struct alqi_domain *of)
         alq_value block = c->young[i].block;
 
         moved = alqi_heap_promoted(block);
-        if (moved == block) {
+        if (moved == block) { /* retained by a pin */
             alqi_heap_pin_custom(of->heap, block, c->young[i].cost_words);
             continue;
         }
-        if (moved != ALQ_NULL) {
+        if (moved != ALQ_NULL) { /* promoted: charged below */
             cost_words += c->young[i].cost_words;
             continue;
         }

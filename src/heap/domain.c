@@ -178,6 +178,7 @@ alqi_heap_limit_trigger_wake_all_sigsafe(void)
         alqi_heap_limit_trigger_wake_sigsafe(d);
 }
 
+/* Requests a handshake of each struct, likewise. */
 void
 alqi_heap_handshake_request_all_sigsafe(void)
 {
@@ -268,6 +269,7 @@ heap_leave(struct alqi_heap *heap)
 
 /* ---- starting ----------------------------------------------------------- */
 
+/* Whether all members are within their ranges; 0 stands for a default. */
 bool
 alqi_heap_domain_is_config(const struct alq_domain_config *c)
 {
@@ -301,6 +303,8 @@ slot_vacant(const struct alqi_heap *heap)
     return NULL;
 }
 
+/* Whether one more domain may start, as far as the number of slots goes; an
+ * estimate, without the lock of stops. */
 bool
 alqi_heap_domain_has_slot(const struct alqi_heap *heap)
 {
@@ -376,7 +380,7 @@ domain_open(struct alqi_domain *d, const struct alq_domain_config *c,
     alqi_heap_minor_size_start(&d->sizes.policy, MINOR_WORDS * ALQ_WORD_BYTES);
     d->id = ++last_id;
     alqi_heap_handshake_begin(d);
-    alqi_heap_barrier_phase(d);
+    alqi_heap_barrier_phase(d); /* no phase changes: the lock of stops */
     d->orphan = calloc(1, sizeof *d->orphan);
     if (d->orphan == NULL)
         return false;
@@ -442,7 +446,7 @@ alqi_heap_domain_start(const struct alq_domain_config *c,
         alqi_heap_stop_unlock(heap);
     }
     if (status != ALQ_OK)
-        heap_leave(heap);
+        heap_leave(heap); /* else the domain is the user */
     return status;
 }
 
@@ -470,7 +474,7 @@ alqi_heap_domain_end(struct alqi_domain *d)
     alqi_heap_thread_end(d);
     alqi_heap_roots_drop(d);
     alqi_heap_remember_drop(d);
-    alqi_heap_stop_ending(d);
+    alqi_heap_stop_ending(d);  /* a stop now waits for VACANT */
     alqi_heap_orphan_leave(d); /* .inv.handed */
     alqi_heap_mark_drop(d);
     alqi_heap_leave_minor(d);

@@ -250,6 +250,8 @@ first_add(struct alqi_domain *d)
     ALQI_HEAP_LIST_ADD(d->threads.all, first);
 }
 
+/* A spawned domain starts with no thread running it: its own will enter as
+ * threads.first. */
 void
 alqi_heap_thread_await(struct alqi_domain *d)
 {

@@ -548,6 +548,8 @@ offer(struct alqi_heap_workers *workers, alqi_heap_word **slots, size_t n)
     return n;
 }
 
+/* Promotes the values of n fields.  With several workers the end of the set is
+ * offered to them, and the caller does the rest. */
 void
 alqi_heap_promote_each(struct alqi_domain *self, alqi_heap_word **slots,
                        size_t n)

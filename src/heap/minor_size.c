@@ -42,6 +42,8 @@ enum {
 /* A pause that is over the limit may grow by that, for a better survival. */
 #define AS_LONG 1.5
 
+/* Begins with a stable size that nothing is known of; the first window ends
+ * with the first trial, if one is promising. */
 void
 alqi_heap_minor_size_start(struct alqi_heap_minor_size *n, uintptr_t bytes)
 {

@@ -22,6 +22,7 @@ range_word(uintptr_t next_range, uintptr_t n_slots)
     return next_range << 16 | n_slots;
 }
 
+/* Makes all slots one free range.  Requires that each slot has header 0. */
 void
 alqi_heap_pool_fresh(struct alqi_heap_pool *pool, unsigned size_class)
 {
@@ -66,6 +67,7 @@ alqi_heap_pool_range_return(struct alqi_heap_pool *pool, unsigned size_class,
     pool->first_range = (uint32_t)(first - (alqi_heap_word *)pool);
 }
 
+/* Counts the slots of the ranges; n_free is as the last sweep left it. */
 unsigned
 alqi_heap_pool_count_free(const struct alqi_heap_pool *pool)
 {
@@ -80,6 +82,7 @@ alqi_heap_pool_count_free(const struct alqi_heap_pool *pool)
 
 /* ---- sweeping ------------------------------------------------------------ */
 
+/* Poisons all slots of a free pool, in dbg and hard builds. */
 void
 alqi_heap_pool_poison_all(struct alqi_heap_pool *pool, unsigned size_class)
 {

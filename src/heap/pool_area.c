@@ -87,6 +87,9 @@ n_pools(const struct alqi_heap_area *area)
     return area->major_bytes >> ALQI_HEAP_POOL_SHIFT;
 }
 
+/* Reserves the address space and maps the tables, a byte and an index for each
+ * pool; false: nothing stays mapped.  Pages of the tables that are never
+ * touched cost nothing. */
 bool
 alqi_heap_area_open(struct alqi_heap_area *area)
 {
@@ -226,6 +229,8 @@ least_update(struct alqi_heap_area *area)
         area->n_least = have(area);
 }
 
+/* The least number of free pools with memory since the last call: so many may
+ * be returned to the system. */
 size_t
 alqi_heap_area_idle(struct alqi_heap_area *area)
 {

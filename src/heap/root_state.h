@@ -31,7 +31,7 @@ struct alqi_heap_roots {
     uintptr_t free_box; /* the first free root's address + 1; 0: none */
 };
 
-/* The heap's; root.c has their lock. */
+/* The heap's, under the lock of root.c; collections read it in stops. */
 struct alqi_heap_roots_common {
     struct alq_global *globals; /* list; no barrier guards these */
     struct alqi_heap_transfer_root *transfer; /* arguments and results of

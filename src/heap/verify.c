@@ -313,6 +313,7 @@ alqi_heap_verify_slow(struct alqi_domain *d, enum alqi_heap_verify_what what)
     credit_words = 0;
     check_remembered = what == ALQI_HEAP_VERIFY_REMEMBERED &&
                        retained_read(&heap->pins.fields);
+    /* A field may stand in any domain's set. */
     for (i = 0; i < heap->n_slots; i++)
         check_remembered =
             check_remembered && remembered_read(heap->domains[i]);
