@@ -161,7 +161,7 @@ has_room(const struct alqi_domain *d, size_t words)
  * The cheap ways come first: a further piece of the quota, then a minor
  * collection.  The second collection is always a stop, which empties all minor
  * heaps, and is followed by full collections if this one still cannot be
- * opened. A fragmented minor heap is collected only on request
+ * opened.  A fragmented minor heap is collected only on request
  * (is_tried_again): each collection would find the same pins. */
 static bool
 make_room(struct alqi_domain *d, size_t words)

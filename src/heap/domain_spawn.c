@@ -104,7 +104,7 @@ thread_start(struct alq_child *child)
 }
 
 /* Starts the child's domain; if memory is short, once more after full
- * collections. A lack of slots is no lack of memory: collecting would not
+ * collections.  A lack of slots is no lack of memory: collecting would not
  * help. */
 static enum alq_status
 domain_start(const struct alq_domain_config *config, struct alqi_domain *by,

@@ -1,7 +1,6 @@
 /* domain_thread.c -- the threads of a domain take turns
  *
- *   a thread:  waiting -> holds the domain -> has left, or waits for another
- * turn
+ *   a thread:  waiting -> holds the domain -> has left, or is waiting again
  *
  * The word `held` says that some thread runs the domain.  A thread that leaves
  * wakes one that waits and passes the domain on RUNNING; if none waits the

@@ -237,7 +237,7 @@ empty_some(struct alqi_heap_large *large)
 }
 
 /* Takes a step of sweeping large blocks; returns the work in words, 0: none
- * left. A live block counts as one word: its fields are not read. */
+ * left.  A live block counts as one word: its fields are not read. */
 size_t
 alqi_heap_large_sweep_one(struct alqi_domain *d)
 {

@@ -86,7 +86,7 @@ is_phase_next(const struct alqi_domain *d)
 /* Whether the domain may collect by itself now.
  *
  * is_helper: the pools of a worker were promised with its minor heap
- * (.inv.room). Without has_quota its bytes are its own.  The escape flag is
+ * (.inv.room).  Without has_quota its bytes are its own.  The escape flag is
  * read last, with acquire, after everything else of the domain. */
 static bool
 is_allowed(const struct alqi_domain *d)

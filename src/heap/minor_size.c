@@ -1,7 +1,7 @@
 /* minor_size.c -- chooses the size of minor heaps by trial
  *
- *   stable -> trial of another size, for a window of collections -> stable on
- * the better one
+ *   stable -> trial of another size, for a window of collections ->
+ *   stable on the better one
  *
  * A window ends after WINDOW_COLLECTIONS that saw WINDOW_WORDS allocated.  A
  * larger size is better if clearly fewer words survive; a smaller one, which
@@ -232,7 +232,7 @@ window_begin(struct alqi_heap_minor_size *n)
 /* Adds a collection to the window, and at the window's end takes the next step.
  *
  * `participants` promote at the same time, so a pause is their share of the
- * words. A collection of nothing says nothing. */
+ * words.  A collection of nothing says nothing. */
 static void
 note(const struct alqi_heap *heap, struct alqi_heap_minor_size *n,
      uint64_t minor, uint64_t promoted, unsigned participants)

@@ -1,7 +1,7 @@
 /* pool.c -- one pool: its free ranges, and sweeping it
  *
- *   slot:  block -> garbage -> free, in a range -> in a local allocation
- * buffer, which was that range -> block
+ *   slot:  block -> garbage -> free, in a range ->
+ *          in a local allocation buffer, which was that range -> block
  *
  * The sweep joins free neighbours to ranges and links them in the order of
  * their addresses, so a local allocation buffer is one range.  The domain that
@@ -102,7 +102,7 @@ is_live(uintptr_t header, uintptr_t garbage)
 }
 
 /* Frees slots from `slot` on until one lives or the pool ends; returns how
- * many. A custom block is finalised before its header goes. */
+ * many.  A custom block is finalised before its header goes. */
 static inline uintptr_t
 free_some(alqi_heap_word *slot, const alqi_heap_word *end, size_t words,
           uintptr_t garbage)

@@ -121,7 +121,7 @@ alqi_heap_area_close(struct alqi_heap_area *area)
 }
 
 /* Asks the system for huge pages; false: the program insists, and there are
- * none. A small heap does without, since the first access to one is a long
+ * none.  A small heap does without, since the first access to one is a long
  * pause. */
 static bool
 ask_huge(struct alqi_heap_area *area, void *start, size_t bytes)

@@ -2,8 +2,8 @@
  *
  * In a stop, by one thread, over all domains: first the roots and the tables of
  * each domain, which fill the maps, then each block, which is looked up in
- * them. The heap is not changed.  Without memory for a map the checks that need
- * it are left out, once.
+ * them.  The heap is not changed.  Without memory for a map the checks that
+ * need it are left out, once.
  *
  * Checks .inv.remember: Each major field with a young value is in a set.
  * Checks .inv.listed: Each weak block is in a list.

@@ -1,7 +1,7 @@
 /* work_queue.c -- a queue of ranges that several domains put in and take out
  *
  * A stack of fixed size under a lock that is held for the copying of a few
- * ranges. n is stored under the lock and read without it, as a hint.  If the
+ * ranges.  n is stored under the lock and read without it, as a hint.  If the
  * queue is full, put takes fewer ranges, and the caller keeps the others; minor
  * collections never meet that (.inv.queue). */
 #include <string.h>
