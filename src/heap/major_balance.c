@@ -31,7 +31,8 @@ alqi_heap_balance_close(struct alqi_heap *heap)
     alqi_heap_queue_close(&heap->balance.queue);
 }
 
-/* Half of the only range, when that is a long array. */
+/* Gives half of the only range away, if the range is long: else one large array
+ * would be marked by one domain.  The halves are whole words. */
 static void
 give_half(struct alqi_domain *d)
 {
