@@ -19,6 +19,7 @@ enum { SIZE_FIRST = ALQI_HEAP_IS_HARD ? 1 : 32, AHEAD = 16 };
 
 /* ---- registering -------------------------------------------------------- */
 
+/* Doubles an array of entries; false: no memory, and it is as before. */
 static bool
 entries_grow(struct alqi_heap_final_entry **entries, size_t *size)
 {
@@ -179,6 +180,8 @@ promote_todo(struct alqi_domain *self, struct alqi_heap_final *f)
     }
 }
 
+/* Promotes what recent finalisers hold, before the workers drain.  By the
+ * worker that has the share of `of`. */
 void
 alqi_heap_final_promote(struct alqi_domain *self, struct alqi_domain *of)
 {
@@ -483,6 +486,7 @@ alqi_heap_final_pass(struct alqi_domain *d, size_t budget_words)
 
 /* ---- ends --------------------------------------------------------------- */
 
+/* Whether a minor collection has to resolve entries of the domain. */
 bool
 alqi_heap_final_is_recent(const struct alqi_domain *d)
 {
@@ -522,6 +526,7 @@ alqi_heap_final_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
     alqi_heap_final_request(d);
 }
 
+/* Frees all tables, when the heap ends.  No finaliser is called. */
 void
 alqi_heap_final_drop(struct alqi_domain *d)
 {

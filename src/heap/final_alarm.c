@@ -43,6 +43,8 @@ append(struct alqi_heap_weak_phase *l, struct alq_alarm *alarm)
     l->alarms_end = &alarm->next;
 }
 
+/* Makes an alarm; NULL: no memory.  It is first called at the end of the next
+ * cycle. */
 struct alq_alarm *
 alqi_heap_alarm_new(struct alqi_domain *d, alq_alarm_fn *fn, void *arg)
 {

@@ -31,8 +31,8 @@ call_next(struct alqi_domain *d, enum alq_status *st)
  *
  * want_calls is cleared before each call, so a request that comes during it is
  * not lost.  `running` keeps other calls from beginning (.inv.calls).  The
- * limit trigger is held back: a task that has to stop does not stop in a
- * finaliser, which is not its own. */
+ * limit trigger is held back: a task that has to stop must not stop inside a
+ * finaliser, which belongs to no task. */
 static enum alq_status
 call_all(struct alqi_domain *d)
 {

@@ -46,8 +46,9 @@ give_half(struct alqi_domain *d)
         range->end = given.start;
 }
 
-/* The oldest ones, which lead to most; the newest take their places, so that
- * few are moved. */
+/* Gives the oldest ranges away, at the bottom of the stack: they were pushed
+ * first, so most is reachable from them.  The newest ranges take their places,
+ * so that few are moved. */
 static void
 give_oldest(struct alqi_domain *d)
 {
@@ -59,6 +60,9 @@ give_oldest(struct alqi_domain *d)
     memcpy(m->stack, m->stack + m->n, n * sizeof *m->stack);
 }
 
+/* Gives part of the mark stack away, unless the queue has enough: half of the
+ * ranges, or half of the only one.  Requires that the caller holds the
+ * domain. */
 void
 alqi_heap_balance_give_slow(struct alqi_domain *d)
 {
@@ -70,6 +74,8 @@ alqi_heap_balance_give_slow(struct alqi_domain *d)
         give_oldest(d);
 }
 
+/* Takes ranges from the queue onto the empty mark stack; false: another domain
+ * was faster.  Few at a time, so that several domains get some. */
 bool
 alqi_heap_balance_take(struct alqi_domain *d)
 {

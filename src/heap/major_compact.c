@@ -293,6 +293,7 @@ update_block(const struct alqi_heap_area *area, alqi_heap_word *block,
         update(area, block + i);
 }
 
+/* Corrects the fields of each block in a pool that stays. */
 static void
 update_pool(const struct alqi_heap_area *area, struct alqi_heap_pool *pool,
             unsigned c)
@@ -322,6 +323,7 @@ update_class(struct alqi_domain *d, unsigned c)
         update_pool(area, d->copy.labs[0][c].pool, c);
 }
 
+/* Corrects the fields of large blocks, which do not move themselves. */
 static void
 update_large(struct alqi_domain *d)
 {
@@ -377,6 +379,7 @@ give_share(struct alqi_domain *self, struct alqi_domain *of)
     of->sums.counts.compacted_words += of->moves.moved_words;
 }
 
+/* Words moved by all domains: for the message and the event. */
 static uint64_t
 moved_words(const struct alqi_heap *heap)
 {

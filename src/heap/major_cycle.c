@@ -573,8 +573,8 @@ reopen(struct alqi_domain *d)
  * leaves d's minor heap open if there is memory.
  *
  * A minor collection that another domain leads while d tries is d's, too.
- * alqi_heap_stale comes last: from there on local references that are no roots
- * are useless. */
+ * alqi_heap_stale comes last: in hard builds local references that are no roots
+ * are useless from there on. */
 void
 alqi_heap_minor(struct alqi_domain *d)
 {
@@ -605,6 +605,8 @@ alqi_heap_major(struct alqi_domain *d)
     alqi_heap_stale(d, true);
 }
 
+/* As alqi_heap_major(), and what the cycle found dead is swept in the same
+ * stop. */
 void
 alqi_heap_major_swept(struct alqi_domain *d)
 {
@@ -617,6 +619,7 @@ alqi_heap_major_swept(struct alqi_domain *d)
     alqi_heap_stale(d, true);
 }
 
+/* As alqi_heap_major_swept(), and the blocks that live are moved together. */
 void
 alqi_heap_compact(struct alqi_domain *d)
 {
@@ -629,6 +632,9 @@ alqi_heap_compact(struct alqi_domain *d)
     alqi_heap_stale(d, true);
 }
 
+/* Collects all that there is to collect, since memory is short; counted as an
+ * emergency.  Does not reopen the minor heap by another collection: this one
+ * was all that can be done. */
 void
 alqi_heap_collect_all(struct alqi_domain *d)
 {

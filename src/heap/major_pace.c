@@ -575,6 +575,7 @@ alqi_heap_pace_advance(struct alqi_domain *d, size_t n_words)
     return (size_t)((share < 1 ? share : 1) * cycle_words(d->heap)) + 1;
 }
 
+/* Share of a cycle's work that is due now (i = 0), or i minor heaps later. */
 double
 alqi_heap_pace_bucket(const struct alqi_domain *d, unsigned i)
 {
@@ -585,6 +586,7 @@ alqi_heap_pace_bucket(const struct alqi_domain *d, unsigned i)
     return debt > 0 ? debt / cycle_words(d->heap) : 0;
 }
 
+/* Share of a cycle's work that was done ahead, from 0 to 1. */
 double
 alqi_heap_pace_credit(const struct alqi_domain *d)
 {

@@ -190,8 +190,8 @@ alqi_heap_sweep(struct alqi_domain *d, size_t budget_words)
 /* Finds a pool with free slots; NULL: no memory.
  *
  * It sweeps at most REFILL_SWEEPS_MAX pools for that, since each may turn out
- * to be full and promotion stops the world meanwhile.  Then the allocation
- * policy chooses among the available ones; a fresh pool is the last resort. */
+ * to be full, and a program waits.  Then the allocation policy chooses among
+ * the available ones; a fresh pool is the last resort. */
 static struct alqi_heap_pool *
 find_pool(struct alqi_domain *d, unsigned c, unsigned kind)
 {

@@ -102,6 +102,7 @@ alqi_heap_param_limit(struct alqi_heap_tuning *t)
 
 /* ---- reading ------------------------------------------------------------ */
 
+/* The row of a letter; NULL: there is none. */
 static const struct row *
 find(char letter)
 {

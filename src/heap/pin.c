@@ -165,6 +165,7 @@ alqi_heap_pin(struct alqi_domain *d, alq_value block)
     return is_pinned ? ALQ_OK : ALQ_ENOMEM;
 }
 
+/* Takes a pin off the block; ALQ_EINVAL: it has none. */
 enum alq_status
 alqi_heap_unpin(struct alqi_domain *d, alq_value block)
 {
@@ -188,6 +189,7 @@ alqi_heap_pin_is_any(struct alqi_heap *heap)
     return is;
 }
 
+/* Whether the block has a pin.  Out of stops: it takes the lock. */
 bool
 alqi_heap_pin_is_pinned(struct alqi_heap *heap, alq_value block)
 {
@@ -272,6 +274,8 @@ alqi_heap_pin_at(const struct alqi_heap *heap, size_t i, uintptr_t to,
     return true;
 }
 
+/* Whether no retained block begins in [from, to).  Also out of stops, hence the
+ * lock. */
 bool
 alqi_heap_pin_is_free(struct alqi_heap *heap, uintptr_t from, uintptr_t to)
 {

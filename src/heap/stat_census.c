@@ -276,6 +276,7 @@ customs_tell(const struct alqi_heap_census *c, enum alq_census_place place,
     return end;
 }
 
+/* Passes the rows of blocks other than custom ones in one place on. */
 static int
 tags_tell(const struct alqi_heap_census *c, enum alq_census_place place,
           alqi_heap_census_row_fn *fn, void *arg)

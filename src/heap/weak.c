@@ -40,6 +40,7 @@ link_last(struct alqi_heap_weak_list *list, struct alqi_heap_weak_chunk *chunk)
     list->last = chunk;
 }
 
+/* Takes a chunk out of its list; the chunk stays the caller's. */
 static void
 unlink_chunk(struct alqi_heap_weak_list *list,
              struct alqi_heap_weak_chunk *chunk)
@@ -116,6 +117,7 @@ alqi_heap_weak_list(struct alqi_domain *d, alq_value block,
         alqi_heap_is_young(d, block) ? &w->young[kind] : &w->old[kind], block);
 }
 
+/* Doubles the array of fields; false: no memory, and it is as before. */
 static bool
 fields_grow(struct alqi_heap_weak *w)
 {
@@ -585,6 +587,7 @@ alqi_heap_weak_each(struct alqi_domain *d,
     young_each(d, ALQI_HEAP_EPHE, each);
 }
 
+/* Whether a minor collection has to resolve weak blocks of the domain. */
 bool
 alqi_heap_weak_is_recent(const struct alqi_domain *d)
 {
@@ -638,6 +641,8 @@ alqi_heap_weak_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
         }
 }
 
+/* Frees the lists and tables, when the heap ends.  The blocks go with the
+ * heap. */
 void
 alqi_heap_weak_drop(struct alqi_domain *d)
 {

@@ -130,9 +130,9 @@ enum outcome { READY, WAITS, HELD_UP };
 
 /* Looks at one ephemeron: if it is ready, its data are marked now.
  *
- * If a key is white while the domain has grey ranges, those may lead to the
- * key, so they come first (HELD_UP).  Else the ephemeron waits on, and is noted
- * if this pass takes notes. */
+ * While the domain has grey ranges, those may lead to what the ephemeron waits
+ * for: then they come first (HELD_UP).  Else the ephemeron waits on, and is
+ * noted if this pass takes notes. */
 static inline __attribute__((always_inline)) enum outcome
 resolve(struct alqi_domain *d, const struct sight *s, alq_value ephe,
         bool may_hold_up)
@@ -156,8 +156,8 @@ resolve(struct alqi_domain *d, const struct sight *s, alq_value ephe,
     return READY;
 }
 
-/* Looks at all ephemerons that wait for a block which was marked.  They may not
- * hold up: the pass comes to them once more if they wait on. */
+/* Looks at all ephemerons that wait for a block which was marked.  None is held
+ * up here: if it waits on, a pass comes to it once more. */
 static void
 resolve_waiters(struct alqi_domain *d, alq_value block)
 {
@@ -245,6 +245,8 @@ alqi_heap_ephe_waits(const struct alqi_domain *d)
     return false;
 }
 
+/* Begins a round of passes, or goes through the list anew in a round under
+ * way. */
 void
 alqi_heap_ephe_begin(struct alqi_domain *d)
 {
@@ -393,7 +395,8 @@ is_marking_next(const struct alqi_domain *d)
 }
 
 /* Ends a pass; true: another one begins, the other way round.  The table of
- * waiters goes with its pass, since lists have changed order. */
+ * waiters goes with its pass: the next one that takes notes sees each ephemeron
+ * that waits. */
 static bool
 pass_again(struct alqi_domain *d)
 {
