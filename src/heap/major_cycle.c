@@ -1,17 +1,14 @@
-/* major_cycle.c -- the major cycle as a state machine, and the stops that drive
- * it
+/* major_cycle.c -- the major cycle as a state machine, and the stops for it
  *
- * SWEEP -> SWEPT -> MARK -> SWEEP, in stops only.  A stop has a goal (enum
- * goal): it empties minor heaps first, but for GOAL_PHASE; then `choose` names
- * one step after another until the goal is reached.  Between stops slices do
- * the work of the phase, by the holder of a domain, for itself and then for
- * BLOCKING domains that it takes.
+ * SWEEP -> SWEPT -> MARK -> SWEEP, in stops only.  A stop has a goal: most
+ * empty the minor heaps first; then `choose` names one step after another until
+ * the goal is reached.  Between stops slices do the work of the phase, by the
+ * holder of a domain, for itself and then for BLOCKING domains that it takes.
  *
- * Keeps .inv.snapshot: Marking begins with nothing young, and darkens all
- *   roots.
+ * Keeps .inv.snapshot: Marking begins with nothing young, from all roots.
  * Keeps .inv.phase: When cleaning begins all that is reachable is marked.
  * Keeps .inv.todo: A phase ends in a stop that finds no work.
- * Keeps .inv.own: A slice touches another domain only when it has taken it. */
+ * Keeps .inv.own: A slice touches another domain only if it has taken it. */
 #include "heap/final_alarm.h"
 #include "heap/root_ambiguous.h"
 #include "heap/write_barrier.h"

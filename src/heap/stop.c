@@ -9,8 +9,7 @@
  * Keeps .inv.own: Data of a domain are touched by its holder.
  * Keeps .inv.stop: While a step runs no domain is RUNNING.
  * Keeps .inv.share: Each share of a step is done once.
- * Keeps .inv.back: A domain that its thread waits for is not taken once
- *   more. */
+ * Keeps .inv.back: A domain that its thread waits for is not taken again. */
 #include "heap/event.h"
 #include "heap/alloc_limit.h"
 #include "heap/domain_orphan.h"
