@@ -510,8 +510,9 @@ alqi_heap_final_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
     d->weak_phase.finals = NULL;
 }
 
-/* Takes over the tables that *o has, behind the domain's own.  Calls among them
- * may be due, so they are asked for. */
+/* Takes over the tables that *o has, behind the domain's own; if it has none,
+ * the first of them becomes its own.  Calls among them may be due, so they are
+ * asked for. */
 void
 alqi_heap_final_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {

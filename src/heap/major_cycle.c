@@ -136,9 +136,9 @@ static const struct alqi_heap_stop_work mark_begin_step = {
 
 /* SWEPT -> MARK.  Returns the step that darkens the roots.
  *
- * Requires that nothing is young but blocks that stay, which are roots.
- * Marking may begin when all is swept alone: only then is no block left in the
- * colour that means garbage. */
+ * Requires that nothing is young but blocks that stay, which are roots.  All is
+ * swept, so no block has the colour of garbage, which becomes that of marked
+ * blocks at the next rotation. */
 static const struct alqi_heap_stop_work *
 mark_begin(struct alqi_heap *heap)
 {
@@ -237,11 +237,11 @@ static const struct alqi_heap_stop_work rotate_step = {.share = rotate_share,
 
 /* MARK -> SWEEP: the colours rotate, and what is unmarked becomes garbage.
  *
- * Requires that marking is DONE (weak_phase.h).  All who must learn which
- * blocks are dead look now, while dead and live still differ and no memory is
- * reused: the verifier, retained blocks, the observer, weak fields.  Unmarked
- * turns into garbage, marked into unmarked, and the old garbage colour, which
- * no block has after the sweep, into marked. */
+ * Requires that marking is DONE (weak_phase.h).  The verifier, retained blocks,
+ * the observer and weak fields look at the colours now, while dead and live
+ * blocks still differ and no memory is reused.  Unmarked turns into garbage,
+ * marked into unmarked, and the old garbage colour, which no block has after
+ * the sweep, into marked. */
 static const struct alqi_heap_stop_work *
 rotate(struct alqi_domain *self)
 {
@@ -289,7 +289,7 @@ force(struct alqi_domain *self)
     return NULL;
 }
 
-/* Opens the minor heaps that are closed. n counts down, so that each domain
+/* Opens the minor heaps that are closed.  The count goes down, so each domain
  * gets an equal part of the room that is still left. */
 static void
 open_all(struct alqi_heap *heap)
@@ -303,8 +303,9 @@ open_all(struct alqi_heap *heap)
     alqi_heap_open_minor(of, n--);
 }
 
-/* Whether blocks move now: compaction is due or asked for, all is swept, and no
- * young block, whose fields compaction does not update, is there. */
+/* Whether blocks move now: compaction is due or asked for, and all is swept.
+ * Compaction does not correct the fields of minor heaps, so these have to be
+ * empty. */
 static bool
 is_compact_next(struct alqi_heap *heap)
 {

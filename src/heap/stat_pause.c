@@ -40,8 +40,8 @@ set(uint64_t *number, uint64_t n)
     __atomic_store_n(number, n, __ATOMIC_RELAXED);
 }
 
-/* Counts a pause.  By the owner, so no number is added to atomically.  The
- * count comes last: a reader that finds it 0 has no use for min_ns. */
+/* Counts a pause.  The owner alone writes, so no addition has to be atomic.  A
+ * reader may find the bucket counted before the sum and the extremes are. */
 void
 alqi_heap_pauses_add(struct alq_pauses *p, uint64_t ns)
 {

@@ -127,8 +127,9 @@ alqi_heap_stop_give_back(struct alqi_domain *of)
  *
  * The last participant calls it, when all others look at nothing but `over`.
  * The request is withdrawn before the first domain runs again, so no domain
- * parks for a stop that is over.  `over` comes last: the next leader may reuse
- * all other words once the lock is free, but `mine` differs in each stop. */
+ * parks for a stop that is over.  `over` is stored after the lock is freed: no
+ * later stop can end before that, since it needs this thread and those that
+ * wait here to park. */
 static void
 end_stop(struct alqi_heap *heap, uint32_t mine)
 {
