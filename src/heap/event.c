@@ -32,9 +32,9 @@ wants(const struct alq_listener *listener, enum alq_event_kind kind)
 
 /* Calls the listener of the slot, if it wants the event (.inv.slot).
  *
- * The listener is read again after ++running: if removal has cleared the slot
- * before, it is not called; if it clears it afterwards, it finds `running` and
- * waits.  The first read keeps free slots cheap. */
+ * The listener is read again after ++running.  If removal has cleared the slot
+ * before, nothing is called; if the slot is cleared later, removal finds
+ * `running` and waits.  The first read keeps free slots cheap. */
 static void
 tell_slot(struct alqi_heap_listener_slot *slot, const struct alq_event *event)
 {
@@ -259,7 +259,8 @@ is_current(const struct alqi_domain *d)
 }
 
 /* Counts a pause.  If there was a reset since the last one, the histogram is
- * cleared first: the owner alone writes it, so a reset leaves that to it. */
+ * cleared first: the owner alone writes it, so a reset leaves the clearing to
+ * the owner. */
 static void
 count(struct alqi_domain *d, uint64_t ns)
 {

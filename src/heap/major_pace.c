@@ -195,8 +195,8 @@ mark_begins(struct alqi_heap *heap)
 }
 
 /* Pools that minor heaps may need soon.  Those promised to participants of a
- * minor collection are left out: they are hardly ever taken, and it is enough
- * that they can be. */
+ * minor collection are left out: a participant hardly ever takes its pools, and
+ * they need no memory before. */
 static size_t
 promised(const struct alqi_heap_area *area)
 {
@@ -383,8 +383,8 @@ smooth(struct alqi_domain *d)
     p->used_share = 0;
 }
 
-/* Where the minor heap will begin if it gets as large as planned: it may begin
- * smaller and grow downwards (minor_quota.h).  A minor heap that is closed has
+/* Where the minor heap begins once it is as large as planned: a minor heap may
+ * be opened smaller and grow downwards (minor_quota.h).  One that is closed has
  * no promised pools. */
 static uintptr_t
 plan_start(const struct alqi_domain *d)

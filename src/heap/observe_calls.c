@@ -111,6 +111,7 @@ alqi_heap_observe_wake_sigsafe(struct alqi_domain *d)
 
 /* ---- start and stop ----------------------------------------------------- */
 
+/* What alqi_heap_observe_start() passes to its stop, and the stop's result. */
 struct start {
     const struct alqi_heap_hooks *hooks;
     void *client;

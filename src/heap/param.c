@@ -21,6 +21,8 @@
                                        */
 #define ANY ((intptr_t)1 << 48)       /* more words than there are addresses */
 
+/* A parameter: its place in the struct, its default, and its range, ends
+ * included. */
 struct row {
     char letter;
     uint16_t at; /* in struct alqi_heap_tuning */

@@ -258,6 +258,7 @@ alqi_heap_ambiguous_darken(struct alqi_domain *of)
                               darken_large, of);
 }
 
+/* What alqi_heap_ambiguous_words() passes through alqi_heap_stack_words(). */
 struct seen {
     struct alqi_heap *heap;
     void (*visit)(struct alqi_heap *heap, uintptr_t word);

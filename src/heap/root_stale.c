@@ -26,6 +26,8 @@ struct slot {
     alq_value value;
 };
 
+/* The roots among the words from `from` to `end`, and what decides which words
+ * are stale. */
 struct look {
     struct alqi_domain *d;
     bool is_full; /* more slots than there is room for */

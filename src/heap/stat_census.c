@@ -22,12 +22,15 @@ enum {
     SIZES = ALQI_HEAP_CLASSES + 64 - LARGE_BITS
 };
 
+/* Blocks of one row; their words, headers included; the words of the slots that
+ * they take up. */
 struct count {
     uint64_t blocks;
     uint64_t words;
     uint64_t slot_words;
 };
 
+/* A row of custom blocks, for one place, size and operations. */
 struct custom {
     const struct alq_custom_ops *ops;
     enum alq_census_place place;
