@@ -307,8 +307,8 @@ header_in_pool(const struct alqi_heap *heap, const alqi_heap_word *field)
     return slots[(size_t)(field - slots) / words * words];
 }
 
-/* Drops the fields of dead blocks in pools.  Each gets an integer: the
- * verifier, and others that read all the heap, would follow it else to a place
+/* Drops the fields of dead blocks in pools.  Each gets an integer: otherwise
+ * the verifier, and others that read all the heap, would follow it to a place
  * that is reused. */
 static void
 leave_pools(struct alqi_heap *heap, struct alqi_heap_remembered *r)

@@ -266,8 +266,8 @@ is_hole(const struct alqi_heap_weak *w,
            i < w->cleaner.from;
 }
 
-/* Calls `each` for the old blocks of a kind, those that the cleaner has yet to
- * see, too. */
+/* Calls `each` for each old block of a kind; the hole of the cleaner is left
+ * out. */
 static void
 old_each(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
          void (*each)(struct alqi_domain *d, alq_value block,
@@ -440,8 +440,8 @@ cleaner_close(struct alqi_heap_weak *w, struct alqi_heap_weak_chunk *chunk)
 }
 
 /* Goes on behind the chunk.  The next chunk is read first, since closing may
- * free this one.  Young blocks stay in place: the minor collection makes them
- * old. */
+ * free this one.  Young arrays stay in their chunk: the minor collection makes
+ * them old. */
 static void
 cleaner_leave(struct alqi_heap_weak *w)
 {

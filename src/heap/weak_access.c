@@ -212,7 +212,7 @@ blit_one(struct alqi_domain *d, enum alqi_heap_weak_kind kind, alq_value from,
 }
 
 /* Copies n keys, as if all were read before the first is stored: within one
- * block the direction depends on which range comes first.  Both ephemerons are
+ * block the direction depends on which range comes first.  Ephemerons are
  * cleaned before, and the data of `to` live on (keep_data). */
 void
 alqi_heap_weak_blit(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
