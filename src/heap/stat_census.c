@@ -82,27 +82,26 @@ custom_key(const struct alq_custom_ops *ops, enum alq_census_place place,
     return (uint64_t)((uintptr_t)ops >> 3) << 9 | (uint64_t)place << 7 | size;
 }
 
-/* Adds a row for custom blocks; NULL: no memory.  Its place is n_customs, which
- * the caller has put in the map already. */
-static struct count *
-custom_new(struct alqi_heap_census *c, const struct custom *custom)
+/* Makes room for one more row of custom blocks; false: no memory. */
+static bool
+customs_reserve(struct alqi_heap_census *c)
 {
     size_t size = c->customs_size == 0 ? 64 : c->customs_size * 2;
     struct custom *customs;
 
-    if (c->n_customs == c->customs_size) {
-        customs = realloc(c->customs, size * sizeof *customs);
-        if (customs == NULL)
-            return NULL;
-        c->customs = customs;
-        c->customs_size = size;
-    }
-    c->customs[c->n_customs] = *custom;
-    return &c->customs[c->n_customs++].count;
+    if (c->n_customs < c->customs_size)
+        return true;
+    customs = realloc(c->customs, size * sizeof *customs);
+    if (customs == NULL)
+        return false;
+    c->customs = customs;
+    c->customs_size = size;
+    return true;
 }
 
 /* The row that a custom block is counted in; NULL: no memory.  Memory is taken
- * in the stop: how many kinds there are is known only now. */
+ * in the stop: how many kinds there are is known only now.  The row's room
+ * comes before its entry in the map, which would lead nowhere else. */
 static struct count *
 custom_count(struct alqi_heap_census *c, alq_value block,
              enum alq_census_place place, unsigned size)
@@ -111,14 +110,17 @@ custom_count(struct alqi_heap_census *c, alq_value block,
     uint64_t *at;
     bool is_new;
 
+    if (!customs_reserve(c))
+        return NULL;
     at = alqi_base_map_at(&c->custom_at, custom_key(custom.ops, place, size),
                           &is_new);
     if (at == NULL)
         return NULL;
-    if (!is_new)
-        return &c->customs[*at].count;
-    *at = c->n_customs;
-    return custom_new(c, &custom);
+    if (is_new) {
+        *at = c->n_customs;
+        c->customs[c->n_customs++] = custom;
+    }
+    return &c->customs[*at].count;
 }
 
 /* Words that the block takes up in its place: the slot of a pool, or a large
