@@ -62,9 +62,9 @@ struct alqi_heap_ephe_link {
  * are entries that there is memory for. */
 struct alqi_heap_ephe_waits {
     struct alqi_heap_ephe_place *places; /* hash table by block */
-    size_t size;                         /* 0, or a power of two */
-    size_t room;                         /* for blocks, still */
-    struct alqi_heap_ephe_link *links;   /* lists of waiters of one block */
+    size_t size; /* 0, or a power of two; anything once it shrinks */
+    size_t room; /* for blocks, still */
+    struct alqi_heap_ephe_link *links; /* lists of waiters of one block */
     size_t n_links;
     size_t links_size;
     alq_value *data;

@@ -52,6 +52,15 @@ struct alqi_view_numbers {
     uint32_t n; /* 0: any */
 };
 
+/* A key that chooses samples, as the query has it. */
+struct alqi_view_choice {
+    uint32_t key; /* number in the table of keys */
+    const char *value;
+};
+
+/* .inv.choices  Each key that the table of filter.c does not mark as choosing
+ *               nothing is among `choices`, in the order of the query, whether
+ *               or not the code that compares two filters has heard of it. */
 struct alqi_view_filter {
     uint32_t trace;
     enum alqi_view_by by;
@@ -61,6 +70,8 @@ struct alqi_view_filter {
     unsigned heap;
     struct alqi_view_numbers threads, domains;
     struct alqi_view_words in, notin, hide;
+    struct alqi_view_choice choices[ALQI_VIEW_PAIRS_MAX];
+    uint32_t n_choices;
     char *kept; /* texts of a copy */
 };
 
@@ -78,7 +89,8 @@ bool alqi_view_filter_keep(struct alqi_view_filter *copy,
 bool alqi_view_words_keep(struct alqi_view_words *copy, char **texts,
                           const struct alqi_view_words *words);
 
-/* The same samples of the same trace pass both. */
+/* The same samples of the same trace pass both: both have the same choices.
+ * False also for filters that say the same in other words or another order. */
 bool alqi_view_filter_is_same(const struct alqi_view_filter *a,
                               const struct alqi_view_filter *b);
 bool alqi_view_words_are_same(const struct alqi_view_words *a,
