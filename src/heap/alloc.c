@@ -1,20 +1,14 @@
 /* alloc.c -- the slow path of allocation
  *
- * The inline path comes here when it would move young_ptr below young_limit:
- * the lower end of the minor heap, a trigger of pacing, sampling or limits
- * above that, or all ones while something is requested.  The inline path leaves
- * young_ptr as it was.
- *
  *   lost heap -> finalisers, alarms, permit -> stop, slice, poll ->
  *   more of the quota, or a minor collection -> sample -> the room
  *
- * Each call returns the block, or ALQ_NULL with the reason in the domain's
- * status.  Blocks that are born old skip the minor heap: they are large, or the
- * minor heap is fragmented by pins.
+ * The inline path comes here if it would move young_ptr below young_limit, and
+ * leaves young_ptr as it was.  Blocks that are large, or meet a minor heap that
+ * is fragmented by pins, are born old.
  *
  * Keeps .inv.limit: Requests are taken before they are served.
- * Keeps .inv.trigger: A sampled word is not allocated without the client's
- *   request.
+ * Keeps .inv.trigger: The client is asked before a sampled word is allocated.
  * Keeps .inv.limit_trigger: No block passes the trigger without a permit. */
 #include <string.h>
 

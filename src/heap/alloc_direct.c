@@ -1,15 +1,11 @@
 /* alloc_direct.c -- blocks that are born in the major heap
  *
  * A small block takes the next slot of the domain's local allocation buffer of
- * its class, or a slot of another swept pool; a large one comes from malloc.
- * The buffer is the one that promotion uses, and its scan pointer moves along:
- * such a block is not grey, so promotion does not scan it.  Nothing here
- * collects: ALQ_NULL makes alloc.c collect and try again.
+ * its class, whose scan pointer moves along, so the block is not grey.  A large
+ * one comes from malloc.  Nothing here collects: alloc.c does, and tries again.
  *
- * Keeps .inv.room: A pool is taken only if promotion and the reserve still have
- *   theirs.
- * Keeps .inv.bound: A large block is counted, then compared with the limit, and
- *   undone if the limit is passed.
+ * Keeps .inv.room: Pools for promotion and the reserve stay.
+ * Keeps .inv.bound: A large block beyond the limit is undone.
  * Keeps .inv.snapshot: The block gets the colour of new blocks, so marking does
  *   not lose it. */
 #include "heap/pool_area.h"

@@ -3,15 +3,13 @@
  *   slot:  VACANT -> STARTING -> RUNNING or BLOCKING -> ... -> ENDING -> VACANT
  *   heap:  made for its first user -> used -> dropped behind its last user
  *
- * The process has one heap at a time; the next one may begin while the last is
- * being dropped.  The structs of domains outlive their heap and are used again,
- * as any thread may raise the limit of a domain at any time.  A child process
- * that lacks threads of the heap finds it lost: each call fails.
+ * Structs of domains outlive their heap and are used again, as any thread may
+ * raise the limit of a domain at any time.  In a child process that lacks
+ * threads of the heap it is lost: each call fails.
  *
- * Keeps .inv.users: The heap lives while it has users; n_users is under the
- *   lock here.
- * Keeps .inv.handed: A domain that ends empties its minor heap, then leaves its
- *   tables to an adopter (domain_orphan.c). */
+ * Keeps .inv.users: The heap lives while it has users (n_users, under the
+ *   lock).
+ * Keeps .inv.handed: A domain that ends leaves its tables to an adopter. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

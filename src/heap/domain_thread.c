@@ -2,15 +2,13 @@
  *
  *   a thread:  waiting -> holds the domain -> has left, or is waiting again
  *
- * The word `held` says that some thread runs the domain.  A thread that leaves
- * wakes one that waits and passes the domain on RUNNING; if none waits the
- * domain becomes BLOCKING.  `turns` counts the changes: a thread that yields
- * sleeps until another has had its turn (tests/models/threads.pml).
+ * A thread that leaves wakes one that waits and passes the domain on RUNNING;
+ * if none waits the domain becomes BLOCKING.  A thread that yields sleeps until
+ * another has had its turn (tests/models/threads.pml).
  *
  * Keeps .inv.own: The thread that holds the domain runs it.
  * Keeps .inv.frozen: A conservative thread notes its stack before it leaves.
- * Keeps .inv.quiet: In builds that check, the limit is raised while no thread
- *   runs the domain. */
+ * Keeps .inv.quiet: With checks, no thread running means a raised limit. */
 #include <stdlib.h>
 
 #include "heap/write_barrier.h"
@@ -40,7 +38,8 @@ alqi_heap_thread_is_blocking(const struct alqi_domain *d)
 
 /* After `running` was set or became NULL: limit and store_max follow
  * (.inv.quiet, glue/api/rule.h), so that the next inline call of a thread
- * without the domain takes the slow path, which reports it. */
+ * without the domain takes the slow path, which reports it.  Only in builds
+ * that check. */
 static void
 quiet_changed(struct alqi_domain *d)
 {
@@ -65,8 +64,9 @@ hold_try(struct alqi_heap_threads *t)
 
 /* Waits until the calling thread holds the domain, and counts the turn.
  *
- * `waiting` is raised before the second try: a thread that lets go afterwards
- * sees it and wakes this one.  Threads that yield are woken after the count. */
+ * `held` is 1 while some thread runs the domain.  `waiting` is raised before
+ * the second try: a thread that lets go afterwards sees it and wakes this one.
+ * Threads that yield sleep on `turns`, and are woken after the count. */
 static void
 hold(struct alqi_heap_threads *t)
 {

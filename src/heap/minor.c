@@ -3,17 +3,12 @@
  *   prepare (one) -> share (each root set and remembered set) ->
  *   drain (each worker) -> finish (each domain)
  *
- * In a stop several workers run the steps, and major_cycle.c has the barriers
- * between them.  In a collection by one domain alone alqi_heap_minor_alone runs
- * them without a barrier.  Finish leaves a minor heap of no bytes, which
- * minor_open.c opens again.
+ * major_cycle.c has the barriers between them in a stop; alqi_heap_minor_alone
+ * runs them without.  Finish leaves a minor heap of no bytes: minor_open.c.
  *
- * Keeps .inv.remember: Finish empties the remembered sets when nothing is young
- *   any more; the fields that hold retained blocks go to the set of the pins.
- * Keeps .inv.room: alqi_heap_minor_need says how many pools the worst case
- *   takes.
- * Keeps .inv.queue: The work queue grows with the minor heaps, before they are
- *   opened. */
+ * Keeps .inv.remember: Remembered sets are emptied when nothing is young.
+ * Keeps .inv.room: alqi_heap_minor_need is the pools of the worst case.
+ * Keeps .inv.queue: The queue grows before a minor heap does. */
 #include "heap/pool_class.h"
 #include "heap/custom.h"
 #include "heap/alloc_limit.h"

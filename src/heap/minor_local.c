@@ -1,19 +1,14 @@
 /* minor_local.c -- a minor collection by one domain alone, while the others run
  *
- *   may collect alone -> a young block escapes: collections in stops ->
- *   the end of such a stop: may collect alone
+ *   alone -> a young block escapes: in stops -> the end of a stop: alone
  *
- * Possible while no young block has escaped; the domain stays RUNNING, so a
- * stop waits for it.  At the end of a stop, where nothing is young, the flag
- * has_escaped is taken back, unless a global root is there, through which any
- * young block may escape (tests/models/minor_local.pml).  Work that needs a
- * stop anyhow (pins, conservative stacks, hooks, the next phase) makes the
- * collection a stop, too.
+ * The domain stays RUNNING, so a stop waits for it.  At the end of a stop
+ * nothing is young, and has_escaped is taken back, unless there are global
+ * roots (tests/models/minor_local.pml).  Work that needs a stop (pins,
+ * conservative stacks, hooks, the next phase) makes the collection a stop, too.
  *
  * Keeps .inv.private: While has_escaped is not set no other domain reaches a
- *   young block of this one.
- * Keeps .inv.room: The domain has the promise of a worker's pools for
- * itself. */
+ *   young block of this one. */
 #include "heap/event.h"
 #include "heap/alloc_limit.h"
 #include "heap/weak_phase.h"

@@ -1,17 +1,14 @@
 /* minor_open.c -- opens minor heaps as wide as they can be emptied
  *
- *   closed (nothing promised) -> open (pools promised) -> closed, when the
- *   collection has ended
+ *   closed (nothing promised) -> open (pools promised) -> collected: closed
  *
  * If memory is short, the width is halved, down to a chunk; then the heap stays
- * closed, and the allocation collects or fails.  A domain opens its own out of
- * a stop; the stop opens all of them.
+ * closed, and the allocation collects or fails.
  *
  * Keeps .inv.room: Pools for the worst case of all open minor heaps can be
  *   accessed.
  * Keeps .inv.bound: What is promised counts against the hard limit.
- * Keeps .inv.fragmented: Between many retained blocks it stays closed, and
- *   blocks are born old for a while. */
+ * Keeps .inv.fragmented: Between many retained blocks it stays closed. */
 #include "heap/pool_area.h"
 #include "heap/limit_heap.h"
 #include "heap/minor.h"

@@ -1,12 +1,11 @@
 /* minor_promote.c -- copies young blocks to the major heap
  *
- * Header of a young block:  live -> (IN_PROGRESS ->) 0, its field 0 then is the
- * new address.  Copies go to local allocation buffers, one for each class and
- * kind, and those that have values are scanned there (Cheney); full buffers
- * that are not scanned wait on the grey stack.  Half of that goes to the work
- * queue when another worker is idle, or when the stack is full.  The loops are
- * compiled once for one worker and once for several, draining also with and
- * without pins.
+ * Header of a young block:  live -> (IN_PROGRESS ->) 0, then field 0 is the new
+ * address.  Copies go to local allocation buffers, one for each class and kind,
+ * and are scanned there (Cheney).  Full buffers that are not scanned wait on
+ * the grey stack, half of which goes to the work queue when another worker is
+ * idle or the stack is full.  Loops are compiled for one and for several
+ * workers, draining also with and without pins.
  *
  * Keeps .inv.claim: A header goes live -> IN_PROGRESS -> 0 once.
  * Keeps .inv.owned: Without claims only the owner's blocks are copied.

@@ -3,14 +3,11 @@
  *   stable -> trial of another size, for a window of collections ->
  *   stable on the better one
  *
- * A window ends after WINDOW_COLLECTIONS that saw WINDOW_WORDS allocated.  A
- * larger size is better if clearly fewer words survive; a smaller one, which
+ * A larger size is better if clearly fewer words survive; a smaller one, which
  * has shorter pauses, if not many more survive.  A failed trial doubles the
- * time until the next; a great change of survival ends the wait.
- *
- * A size that the program has chosen (fixed_bytes) is not touched.  The policy
- * is one for all domains while they are collected together, else one for
- * each. */
+ * time until the next; a great change of survival ends the wait.  A size that
+ * the program has chosen is not touched.  The policy is one for all domains
+ * while they are collected together, else one for each. */
 #include "heap/pool_area.h"
 #include "heap/minor_size.h"
 #include "heap/pin.h"
@@ -18,8 +15,8 @@
 #include "plat/space.h"
 
 enum {
-    WINDOW_COLLECTIONS = 4,
-    WINDOW_WORDS = 1 << 18,
+    WINDOW_COLLECTIONS = 4,  /* a window has so many collections at least, */
+    WINDOW_WORDS = 1 << 18,  /* and so many words were allocated in it */
     PAUSE_WORDS = 16384,     /* promoted, some 25 us: a longer pause is long */
     BYTES_LEAST = 256 << 10, /* no trial is smaller */
     BYTES_FIRST = 2 << 20,   /* as much is never too much */

@@ -1,13 +1,12 @@
-/* minor_workers.c -- workers of a minor collection take work from each other,
- * and end
+/* minor_workers.c -- workers of a minor collection take each other's work, and
+ * end
  *
  *   busy -> idle, when the worker and the queue have nothing left
  *   idle -> busy, with ranges from the queue
  *   all idle: `round` is raised, all leave at once
  *
  * n_idle changes under the queue's lock, together with the look at the queue:
- * if the last worker becomes idle while the queue is empty, no range is left
- * anywhere.
+ * if the last worker becomes idle while it is empty, no range is left anywhere.
  *
  * Keeps .inv.queue: A worker takes at most GET_MAX ranges, which it may give
  *   back. */

@@ -1,13 +1,11 @@
-/* pool_area.c -- the reservation, and which pools are free, in use, or the
- * system's
+/* pool_area.c -- which pools are free, in use, or the system's
  *
  *   pool:  untouched (behind the frontier) -> in use -> free -> in use ...
  *          free -> returned (its memory is the system's) -> in use
  *
- * Untouched pools below n_committed may be accessed and have no memory yet.
  * All of this changes under the area's lock, but for a pool's kind, which its
- * taker or giver writes.  Memory that is the system's, of returned and
- * untouched pools, is not counted as the heap's.
+ * taker or giver writes.  Memory of returned and untouched pools is the
+ * system's, and is not counted as the heap's.
  *
  * Keeps .inv.room: alqi_heap_area_ready makes pools accessible before they are
  *   promised, and no pool is made inaccessible again. */
