@@ -14,6 +14,8 @@
 #include "cli/read/input_raw.h"
 #include "cli/tool/output.h"
 
+/* How the recording's process ended, for the end record. An exec counts as an
+ * exit; a process that is there no more and has set neither flag was killed. */
 static const char *
 ended_word(const struct alqi_cli_recording *recording)
 {
@@ -26,6 +28,7 @@ ended_word(const struct alqi_cli_recording *recording)
                : "killed";
 }
 
+/* Writes the trace of the recording to out. False: the reason has been said. */
 static bool
 convert(const char *path, const struct alqi_cli_recording *recording, FILE *out)
 {
@@ -45,6 +48,7 @@ convert(const char *path, const struct alqi_cli_recording *recording, FILE *out)
     return why == NULL;
 }
 
+/* The duplicate keeps the file alive after the stream is closed. */
 int
 alqi_cli_input_raw_open(const char *path)
 {
