@@ -1,4 +1,12 @@
-/* chains.c -- see chains.h */
+/* chains.c -- chains of realloc, found by the block that ends them now
+ *
+ * [chains.h] States of a chain: in the table, under the id of its living block
+ * -> taken out when that block is freed -> put back under the id of the next
+ * block, or freed. A chain costs nothing in a trace without realloc: take
+ * looks at the table's count first.
+ *
+ * The other half adds up what realloc brought to a site (struct
+ * alqi_cli_moves). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +44,7 @@ alqi_cli_chains_put(struct alqi_cli_chains *chains, uint64_t block,
     exit(ALQI_CLI_UNREADABLE);
 }
 
+/* Sums of earlier peaks are cleared first, so every sum has the last epoch. */
 void
 alqi_cli_at_peak_renumber(struct alqi_cli_at_peak *at, const uint32_t *epochs,
                           const uint32_t *fresh)
@@ -96,6 +105,7 @@ alqi_cli_chain_free(struct alqi_cli_chain *chain)
     free(chain);
 }
 
+/* The chain's link of a site; a new one is empty. */
 static struct alqi_cli_link *
 link_of(struct alqi_cli_chain *chain, uint32_t site)
 {
@@ -136,6 +146,7 @@ alqi_cli_chain_keep(struct alqi_cli_chain *chain,
     chain->blocks[chain->n_blocks++] = *block;
 }
 
+/* A block that realloc made is a chain of one move at least. */
 void
 alqi_cli_moves_add(struct alqi_cli_moves *m, double bytes, double p)
 {
