@@ -1,18 +1,29 @@
-/* filter.c -- see filter.h */
+/* filter.c -- the filter of a query: taken, copied, compared
+ *
+ * [filter.h] The table `keys` has one function for each key. A key may stand
+ * once, unless lists say otherwise. An error names the key as it stands in the
+ * query, with its prefix. Copies own their texts, because scans outlive the
+ * query that asked for them.
+ *
+ * alqi_view_filter_is_same must compare every field that decides what passes;
+ * scans are found again by it. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "view/filter.h"
 
+/* Characters of a value that an error repeats. */
 enum { SHOWN = 60 };
 
+/* One run over the query. */
 struct reader {
     struct alqi_view_filter *filter;
     struct alqi_view_query *query;
     const char *key; /* with its prefix, as it stands in the query */
 };
 
+/* Sets the query's error; returns false. */
 static bool
 fail(struct reader *r, const char *value, const char *wants)
 {
@@ -20,7 +31,8 @@ fail(struct reader *r, const char *value, const char *wants)
     return false;
 }
 
-/* A..B, A.., ..B, .. or, where it may be one, A. */
+/* Reads A..B, A.., ..B or .., and A alone where that is allowed. False: an
+ * error. */
 static bool
 take_range(struct reader *r, const char *value, bool may_be_one,
            struct alqi_view_range *range)
@@ -45,6 +57,7 @@ take_range(struct reader *r, const char *value, bool may_be_one,
     return true;
 }
 
+/* Reads a whole number up to most. False: an error. */
 static bool
 take_number(struct reader *r, const char *value, uint64_t most, uint64_t *out)
 {
@@ -55,6 +68,7 @@ take_number(struct reader *r, const char *value, uint64_t most, uint64_t *out)
     return *out <= most ? true : fail(r, value, "there is none of that number");
 }
 
+/* One function for each key, from here on. */
 static bool
 take_alloc(struct reader *r, const char *value)
 {
@@ -94,6 +108,7 @@ take_freed(struct reader *r, const char *value)
            take_range(r, value, false, &r->filter->freed);
 }
 
+/* Replaces the default, all heaps, by the listed ones. */
 static bool
 take_heap(struct reader *r, const char *value)
 {
@@ -116,6 +131,7 @@ take_heap(struct reader *r, const char *value)
     }
 }
 
+/* A list has no room for one more; that is an error. */
 static bool
 is_full(struct reader *r, const char *value, uint32_t n)
 {
@@ -141,6 +157,7 @@ take_domain(struct reader *r, const char *value)
     return number_add(r, value, &r->filter->domains);
 }
 
+/* Adds a text; a leading = means the whole name. */
 static bool
 word_add(struct reader *r, const char *value, struct alqi_view_words *words)
 {
@@ -208,6 +225,8 @@ is_repeated(const struct alqi_view_query *q, uint32_t i)
     return false;
 }
 
+/* Takes pair i if its key is one of a filter's; others are left for the
+ * answer. */
 static bool
 take_pair(struct reader *r, uint32_t i, size_t n_prefix, uint32_t n_traces)
 {
@@ -251,6 +270,7 @@ alqi_view_filter_take(struct alqi_view_filter *f, struct alqi_view_query *q,
 
 /* ---- copies -------------------------------------------------------------- */
 
+/* Bytes that copies of the texts take. */
 static size_t
 words_bytes(const struct alqi_view_words *words)
 {
@@ -261,7 +281,8 @@ words_bytes(const struct alqi_view_words *words)
     return n;
 }
 
-/* Returns where the next texts go. */
+/* Copies the texts to `to` and points the words there; returns where the next
+ * texts go. */
 static char *
 words_move(struct alqi_view_words *words, char *to)
 {
@@ -303,6 +324,7 @@ alqi_view_filter_keep(struct alqi_view_filter *copy,
 
 /* ---- comparing ----------------------------------------------------------- */
 
+/* Comparisons for alqi_view_filter_is_same, from here on. */
 static bool
 ranges_are_same(const struct alqi_view_range *a,
                 const struct alqi_view_range *b)

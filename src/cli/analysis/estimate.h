@@ -56,7 +56,7 @@ struct alqi_cli_estimator {
 
 /* What one sampled block contributes. */
 struct alqi_cli_weight {
-    /* estimate, variance, third moment (view/interval.h) */
+    /* estimate, variance, third cumulant (view/interval.h) */
     double bytes, bytes_var, bytes_third;
     /* the same, of blocks */
     double objects, objects_var, objects_third;
@@ -71,7 +71,7 @@ struct alqi_cli_weight {
 
 /* Estimates with the variance of each, and the raw counts behind them. */
 struct alqi_cli_sum {
-    /* estimate, variance, third moment (view/interval.h) */
+    /* estimate, variance, third cumulant (view/interval.h) */
     double bytes, bytes_var, bytes_third;
     /* the same, of blocks */
     double objects, objects_var, objects_third;
