@@ -96,7 +96,7 @@ struct alqi_view_used {
     /* by position: the function; owned */
     uint32_t *list;
     uint32_t n;
-    /* an upper bound of the JSON that they take */
+    /* estimate of the bytes of JSON that they take */
     size_t bytes;
 };
 

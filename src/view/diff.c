@@ -156,6 +156,7 @@ put_difference(struct alqi_view_json *out, const struct alqi_view_apart *apart,
     alqi_view_json_real(out, fabs(z) < Z_MOST ? z : copysign(Z_MOST, z));
 }
 
+/* Writes one site: both sides, the difference, and its chance. */
 static void
 put_row(struct alqi_view_json *out, const struct row *row,
         struct alqi_view_used *used)
@@ -256,6 +257,7 @@ table_fill(struct table *t)
     return true;
 }
 
+/* Everything is freed whether or not it was made; all of it begins as zeros. */
 bool
 alqi_view_diff(struct alqi_view_ask *ask)
 {

@@ -87,6 +87,7 @@ take_life(struct reader *r, const char *value)
     return take_range(r, value, false, &r->filter->life);
 }
 
+/* peak, end, or a range that may be one time. */
 static bool
 take_live(struct reader *r, const char *value)
 {
@@ -189,6 +190,7 @@ take_hide(struct reader *r, const char *value)
     return word_add(r, value, &r->filter->hide);
 }
 
+/* The names are in the order of enum alqi_view_by. */
 static bool
 take_by(struct reader *r, const char *value)
 {

@@ -60,6 +60,8 @@ put_rows(struct alqi_view_ask *ask, const struct alqi_view_named *list,
     alqi_view_used_free(&used);
 }
 
+/* The list is made for all functions; what is searched for is decided when a
+ * row is written, so that the rest is right. */
 bool
 alqi_view_functions(struct alqi_view_ask *ask)
 {

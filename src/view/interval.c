@@ -1,9 +1,9 @@
 /* interval.c -- 95 % intervals of weighted Poisson sums
  *
- * [interval.h] The gamma quantile is found by bisection of the incomplete
+ * [interval.h] An interval's ends are gamma quantiles, moved and scaled to the
+ * sum's cumulants (end_of). A quantile is found by bisection of the incomplete
  * gamma function, or for large shapes by the cube root of Wilson and Hilferty.
- * No function of the C library that keeps state is used, because the page's
- * library has none. */
+ * With every block recorded the interval is the estimate. */
 #include "view/interval.h"
 
 /* Bounds of the loops: bisection, series and continued fraction. */
@@ -16,7 +16,8 @@ static const double UNSEEN = 0.02; /* .def.unseen */
 /* From here on the cube root is exact enough. */
 static const double SHAPE_LARGE = 400;
 
-/* log(gamma(x)) by Stirling's series, shifted to x >= 12. */
+/* log(gamma(x)) by Stirling's series, shifted to x >= 12. lgamma is not used:
+ * it writes to the global signgam, also in the page's WebAssembly. */
 static double
 log_gamma(double x)
 {

@@ -177,6 +177,7 @@ put_rows(struct alqi_view_ask *ask, const struct alqi_view_sites *s,
     alqi_view_put_rest(ask->out, n_rest, &rest);
 }
 
+/* used is made even if the sites are not, so that it can be freed. */
 bool
 alqi_view_sites(struct alqi_view_ask *ask)
 {

@@ -103,6 +103,8 @@ condense(struct alqi_cli_blocks *b, const uint64_t *moments)
     }
 }
 
+/* A block that does not fit after condensing is taken all the same: n_max is
+ * exceeded only by distinct stacks and threads. */
 void
 alqi_cli_blocks_take(struct alqi_cli_blocks *b,
                      const struct alqi_cli_block *block,
@@ -155,6 +157,8 @@ compare_events(const void *left, const void *right)
     return c != 0 ? c : order(a->block, b->block);
 }
 
+/* A block that dies at the time of its birth (rounded) dies in phase 2, after
+ * all births of that time. */
 struct alqi_cli_block_event *
 alqi_cli_blocks_events(const struct alqi_cli_blocks *b, uint32_t *n_events)
 {

@@ -13,6 +13,7 @@
 #include "cli/analysis/chains.h"
 #include "cli/tool/cli.h"
 
+/* Takes the chain out of the table; NULL: the block ends none. */
 struct alqi_cli_chain *
 alqi_cli_chains_take_slow(struct alqi_cli_chains *chains, uint64_t block)
 {
@@ -55,6 +56,7 @@ alqi_cli_at_peak_renumber(struct alqi_cli_at_peak *at, const uint32_t *epochs,
     }
 }
 
+/* Gives the sums of all chains' links the new epochs. */
 void
 alqi_cli_chains_renumber(struct alqi_cli_chains *chains, const uint32_t *epochs,
                          const uint32_t *fresh)
@@ -122,6 +124,7 @@ link_of(struct alqi_cli_chain *chain, uint32_t site)
     return link;
 }
 
+/* The block's life is not known before the chain ends, so the sum gets none. */
 struct alqi_cli_link *
 alqi_cli_chain_leave(struct alqi_cli_chain *chain, uint32_t site,
                      const struct alqi_cli_weight *weight, uint64_t n_samples)
@@ -133,6 +136,7 @@ alqi_cli_chain_leave(struct alqi_cli_chain *chain, uint32_t site,
     return link;
 }
 
+/* Copies the block; its time of death is that of the move. */
 void
 alqi_cli_chain_keep(struct alqi_cli_chain *chain,
                     const struct alqi_cli_block *block)

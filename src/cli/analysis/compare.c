@@ -45,6 +45,8 @@ alqi_cli_change_make(struct alqi_cli_change *c, const struct alqi_cli_sum *a,
     c->chance = alqi_view_chance(c->sigmas);
 }
 
+/* Of one run the two sides share blocks, so their errors do not add; the
+ * normal interval of the difference stands in. */
 struct alqi_view_interval
 alqi_cli_change_interval(const struct alqi_cli_comparison *c,
                          const struct alqi_cli_change *change)
@@ -218,6 +220,7 @@ alqi_cli_comparison_free(struct alqi_cli_comparison *c)
     free(c->pairs);
 }
 
+/* Where both sides have the site, B's names stand. */
 const struct alqi_cli_frame *
 alqi_cli_pair_frame(const struct alqi_cli_comparison *c,
                     const struct alqi_cli_pair *pair,

@@ -137,6 +137,8 @@ alqi_cli_odds(struct alqi_cli_estimator *e, uint16_t rate, uint64_t length)
     };
 }
 
+/* Horvitz and Thompson: the block stands for 1/p of its kind; variance and
+ * third cumulant are those of its being seen or not. */
 struct alqi_cli_weight
 alqi_cli_weight(double bytes, double p)
 {
@@ -173,6 +175,7 @@ alqi_cli_weigh_sampled(struct alqi_cli_estimator *e, uint16_t rate,
                  e->other_lambda > 0 ? other_probability(e, odds.words) : 0);
 }
 
+/* A block that is surely seen has the whole weight in each colour. */
 struct alqi_cli_weight
 alqi_cli_weigh_colour(struct alqi_cli_estimator *e, uint16_t rate,
                       uint64_t length)
@@ -188,6 +191,7 @@ alqi_cli_weigh_colour(struct alqi_cli_estimator *e, uint16_t rate,
                  alqi_view_colour_chance(odds.p), q);
 }
 
+/* Without sampling every colour sees every block. */
 unsigned
 alqi_cli_colours(struct alqi_cli_estimator *e, uint16_t rate, uint64_t length,
                  uint64_t id)
@@ -250,6 +254,7 @@ alqi_cli_stderr(double variance)
     return variance > 0 ? sqrt(variance) : 0;
 }
 
+/* The largest weight of an unseen sample is a word at the smallest rate. */
 struct alqi_view_interval
 alqi_cli_bytes_interval(const struct alqi_cli_estimator *e,
                         const struct alqi_cli_sum *s)

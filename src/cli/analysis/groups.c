@@ -37,6 +37,7 @@ alqi_cli_naming_frame(const struct alqi_cli_frame *frames, uint32_t n_frames)
     return naming > 0 ? naming - 1 : n_frames - 1;
 }
 
+/* By file, a frame without a file counts for its module. */
 struct alqi_cli_frame
 alqi_cli_frame_masked(const struct alqi_cli_frame *f,
                       enum alqi_cli_grouping grouping)

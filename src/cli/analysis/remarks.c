@@ -35,6 +35,8 @@ alqi_cli_lacks_end(const struct alqi_cli_analysis *a)
     return alqi_cli_notes_lack_end(&a->notes, a->info->context);
 }
 
+/* What weighs most comes first: damage, a missing end, losses, a killed
+ * process, events without sense, few samples. */
 void
 alqi_cli_remarks(const struct alqi_cli_analysis *a, const char *damage,
                  alqi_cli_remark_fn *take, void *arg)
@@ -87,6 +89,8 @@ cut(const struct alqi_cli_analysis *a)
     return NULL;
 }
 
+/* The first reason stands: the trace is not whole, a counter of holes is not
+ * zero, or events made no sense. */
 bool
 alqi_cli_flaw(const struct alqi_cli_analysis *a, char *out, size_t capacity)
 {
@@ -118,6 +122,7 @@ alqi_cli_is_exact(const struct alqi_cli_analysis *a)
     return !is_estimate(&a->estimator) && !alqi_cli_flaw(a, why, sizeof why);
 }
 
+/* Words for the rate, from the least to the most exact case. */
 void
 alqi_cli_remark_rate(const struct alqi_cli_analysis *a, char *out,
                      size_t capacity)

@@ -145,6 +145,7 @@ alqi_cli_stacks_add(struct alqi_cli_stacks *s, const uint64_t *codes,
     return alqi_cli_stacks_next(s, codes, n_codes, 0);
 }
 
+/* Fills from the end, as the parents lead. */
 void
 alqi_cli_stacks_codes(const struct alqi_cli_stacks *s, uint32_t node,
                       uint64_t *codes)

@@ -40,6 +40,7 @@ halve(struct alqi_cli_timeline *t)
     t->step_us *= 2;
 }
 
+/* Steps that nothing happened in had the level before this event. */
 void
 alqi_cli_timeline_seek(struct alqi_cli_timeline *t, uint64_t us, double before)
 {

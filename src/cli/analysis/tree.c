@@ -17,6 +17,8 @@ is_same(const struct alqi_cli_frame *a, const struct alqi_cli_frame *b)
            a->file == b->file;
 }
 
+/* A frame is compared with all that were kept; stacks are short enough for
+ * that. */
 uint32_t
 alqi_cli_fold_recursion(struct alqi_cli_frame *frames, uint32_t n)
 {
@@ -96,6 +98,8 @@ children_sort(struct alqi_cli_tree *t, uint32_t parent, uint32_t *room)
     *link = 0;
 }
 
+/* Sites without bytes of the measure are left out. Wrappers inside the site
+ * say nothing, so each stack ends at the frame that names the site. */
 void
 alqi_cli_tree_make(struct alqi_cli_tree *t, struct alqi_cli_analysis *analysis,
                    enum alqi_cli_tree_kind kind, enum alqi_cli_measure measure)

@@ -497,6 +497,7 @@ stacks_put(struct alqi_cli_view_indexer *x)
     free(nodes);
 }
 
+/* Writes the threads that the trace has mentioned. */
 static void
 threads_put(struct alqi_cli_view_indexer *x)
 {

@@ -619,6 +619,7 @@ struct pairs {
     bool has_any;
 };
 
+/* Takes a pair into account; only the earliest and the latest stay. */
 static void
 pair_add(struct pairs *p, uint64_t ticks, uint64_t ns)
 {

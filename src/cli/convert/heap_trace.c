@@ -319,6 +319,8 @@ event_take(struct alqi_cli_heap_rewriting *w, const struct alqi_ctf_event *e)
 
 /* ---- in steps ----------------------------------------------------------- */
 
+/* The new trace has the old one's header, so rates and word size stay. On
+ * failure all is dropped and *out is NULL. */
 enum alq_status
 alqi_cli_heap_rewriting_open(alqi_ctf_read_fn *read, void *read_arg,
                              struct alqi_symbol_table *symbols,

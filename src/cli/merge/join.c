@@ -462,6 +462,7 @@ result_say(const struct alqi_cli_join_result *r)
                      r->n_unlinked);
 }
 
+/* Frees what the merge owns; parts and sinks are closed before. */
 static void
 join_free(struct join *j)
 {

@@ -188,6 +188,7 @@ thread_number(struct alqi_cli_join_part *p, uint64_t old, bool *is_new)
     return new;
 }
 
+/* Writes the record that names a thread by its new index. */
 static void
 thread_announce(struct alqi_cli_join_part *p, uint64_t us, uint64_t index,
                 uint64_t tid, const char *name, uint64_t process)

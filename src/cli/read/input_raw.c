@@ -1,7 +1,9 @@
-/* input_raw.c -- see input_raw.h
+/* input_raw.c -- a raw recording made into a temporary trace
  *
- * Recordings stay raw when `aliquot record` is interrupted or the program
- * outlives it.  One that is still growing is read up to what is there. */
+ * [input_raw.h] Recordings stay raw when `aliquot record` is interrupted or
+ * the program outlives it. One that is still growing is read up to what is
+ * there. The trace is an unnamed file: only the descriptor that is returned
+ * keeps it. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -240,6 +240,7 @@ take_rate(struct alqi_cli_notes *notes, const char *line)
     notes->rates[index] = strtod(value, NULL);
 }
 
+/* Announces a process of a merged trace. */
 static void
 take_process(struct alqi_cli_notes *notes, const char *line)
 {

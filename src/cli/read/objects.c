@@ -1,7 +1,7 @@
-/* objects.c -- see objects.h
+/* objects.c -- live sampled blocks in rows of 64 neighbours
  *
- * Numbers are given out in order, most blocks die young, and those born
- * together often die together.  So objects stand in rows of 64 neighbours.
+ * [objects.h] Numbers are given out in order, most blocks die young, and those
+ * born together often die together. So objects stand in rows of 64 neighbours.
  * The rows in which blocks are being born stand open, each object at its
  * place; a row that makes room for a newer one keeps its survivors, packed,
  * and is found through a hash table from then on.
@@ -12,7 +12,7 @@
  *
  * .inv.one    A row is open or old, never both.
  * .inv.room   alive is a part of kept; objects[] has a place for each bit of
- *             kept, in order.  When half of them are dead it is packed anew.
+ *             kept, in order. When half of them are dead it is packed anew.
  * .inv.load   At most half of the slots of old rows are in use.
  * .inv.probe  From a row's home slot to its slot no slot is free. */
 #include <stdlib.h>
@@ -265,6 +265,7 @@ alqi_cli_objects_find(const struct alqi_cli_objects *o, uint64_t id)
     return old_object(old, bit_of(id));
 }
 
+/* Widens an object; inline, because every free passes here. */
 static inline void
 read_object(const struct alqi_cli_objects *o, uint64_t id,
             const struct alqi_cli_object *object, struct alqi_cli_life *life)

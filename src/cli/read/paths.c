@@ -103,6 +103,7 @@ add_directory(struct alqi_cli_paths *p, const char *directory)
     return ALQI_CLI_UNREADABLE;
 }
 
+/* What is not there is added as a file: opening it says what is wrong. */
 int
 alqi_cli_paths_add(struct alqi_cli_paths *p, const char *operand)
 {
@@ -119,6 +120,7 @@ alqi_cli_paths_add(struct alqi_cli_paths *p, const char *operand)
     return add_directory(p, operand);
 }
 
+/* On failure the list is empty and freed. */
 int
 alqi_cli_paths_from(struct alqi_cli_paths *p, const char *verb, int argc,
                     char **argv, int first)

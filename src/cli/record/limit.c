@@ -57,6 +57,7 @@ signal_parse(const char *text)
     return 0;
 }
 
+/* Takes --on-limit. False: the reason has been said. */
 bool
 alqi_cli_record_limit_action_take(void *to, const char *verb, const char *value)
 {
@@ -87,6 +88,7 @@ alqi_cli_record_limit_is_set(const struct alqi_cli_record_limits *limits)
            limits->bytes[ALQI_RAW_LIMIT_ALLOC] > 0;
 }
 
+/* The smallest limit decides. */
 double
 alqi_cli_record_limit_interval_bytes(
     const struct alqi_cli_record_limits *limits)
@@ -142,6 +144,7 @@ struct reached {
     int signal;
 };
 
+/* Words for a kind of limit. */
 static const char *
 kind_text(enum alqi_raw_limit_kind kind)
 {

@@ -99,7 +99,7 @@ struct alqi_cli_record_run {
     unsigned n_left;
     /* processes without a trace, for a reason that was said */
     unsigned n_explained;
-    /* traces without a sample, not counting the program's first */
+    /* traces without a sample, but for the program's last image */
     unsigned n_empty;
     /* start of the last image of the program's process */
     uint64_t main_ns;

@@ -361,6 +361,7 @@ recording_convert(struct alqi_cli_record_run *r, const char *raw_path)
 
 /* ---- managed heaps ------------------------------------------------------- */
 
+/* Reports a heap's trace, and what was dropped of it. */
 static void
 say_heap(const struct alqi_cli_record_run *r,
          const struct alqi_cli_heap_head *h,
