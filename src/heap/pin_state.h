@@ -33,7 +33,7 @@ struct alqi_heap_pins {
     size_t retained_size; /* entries that both have memory for */
     size_t n_stack_words; /* ambiguous words that they have room for */
     struct alqi_heap_remembered fields; /* major fields that hold retained
-                                         * blocks: .inv.kept */
+                                         * blocks: .inv.retained */
     bool is_collecting;                 /* retained blocks look moved */
 };
 

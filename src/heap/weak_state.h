@@ -61,7 +61,7 @@ struct alqi_heap_ephe_link {
 /* weak_ephe_wait.h */
 struct alqi_heap_ephe_waits {
     struct alqi_heap_ephe_place *places;
-    size_t size; /* 0, or a power of two */
+    size_t size; /* 0, or a power of two; anything once it shrinks */
     size_t room; /* for blocks, still */
     struct alqi_heap_ephe_link *links;
     size_t n_links;

@@ -48,27 +48,38 @@ struct table {
 
 /* ---- rows ---------------------------------------------------------------- */
 
+/* Room for one more row, made before the map has an entry for it. */
+static bool
+rows_reserve(struct table *t)
+{
+    uint32_t capacity = t->capacity == 0 ? 256 : 2 * t->capacity;
+    struct row *rows;
+
+    if (t->n < t->capacity)
+        return true;
+    rows = realloc(t->rows, capacity * sizeof *rows);
+    if (rows == NULL)
+        return false;
+    t->rows = rows;
+    t->capacity = capacity;
+    return true;
+}
+
 /* The row of a site, made if it is new. NULL: no memory. */
 static struct row *
 row_at(struct table *t, uint32_t function, int32_t line, bool is_mapping)
 {
     uint64_t key = (uint64_t)function << 32 | (uint32_t)line << 1 | is_mapping;
+    uint64_t *number;
     bool is_new;
-    uint64_t *number = alqi_base_map_at(&t->row_of, key, &is_new);
 
+    if (!rows_reserve(t))
+        return NULL;
+    number = alqi_base_map_at(&t->row_of, key, &is_new);
     if (number == NULL)
         return NULL;
     if (!is_new)
         return &t->rows[*number];
-    if (t->n == t->capacity) {
-        uint32_t capacity = t->capacity == 0 ? 256 : 2 * t->capacity;
-        struct row *rows = realloc(t->rows, capacity * sizeof *rows);
-
-        if (rows == NULL)
-            return NULL;
-        t->rows = rows;
-        t->capacity = capacity;
-    }
     *number = t->n;
     t->rows[t->n] = (struct row){function, line, is_mapping};
     return &t->rows[t->n++];

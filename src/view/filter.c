@@ -1,20 +1,25 @@
 /* filter.c -- the filter of a query: taken, copied, compared
  *
  * [filter.h] The table `keys` has one function for each key. A key may stand
- * once, unless lists say otherwise. An error names the key as it stands in the
- * query, with its prefix. Copies own their texts, because scans outlive the
- * query that asked for them.
+ * once, unless the table says otherwise. An error names the key as it stands
+ * in the query, with its prefix. Copies own their texts, because scans outlive
+ * the query that asked for them.
  *
- * alqi_view_filter_is_same must compare every field that decides what passes;
- * scans are found again by it. */
+ * Two filters are compared by their choices, key by key as the query had them
+ * (.inv.choices), so a key that is added to the table is compared at once.
+ * Only a key that leaves the samples as they are may be marked
+ * CHOOSES_NOTHING. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "view/filter.h"
 
-/* Characters of a value that an error repeats. */
-enum { SHOWN = 60 };
+enum {
+    SHOWN = 60, /* bytes of a value that a message quotes */
+    MAY_REPEAT = 1,
+    CHOOSES_NOTHING = 2 /* the same samples pass, whatever the key says */
+};
 
 /* One run over the query. */
 struct reader {
@@ -207,14 +212,20 @@ take_by(struct reader *r, const char *value)
 static const struct {
     const char *key;
     bool (*take)(struct reader *r, const char *value);
-    bool may_repeat;
+    unsigned flags;
 } keys[] = {
-    {"alloc", take_alloc, false},  {"live", take_live, false},
-    {"freed", take_freed, false},  {"size", take_size, false},
-    {"life", take_life, false},    {"heap", take_heap, false},
-    {"thread", take_thread, true}, {"domain", take_domain, true},
-    {"in", take_in, true},         {"notin", take_notin, true},
-    {"hide", take_hide, true},     {"by", take_by, false},
+    {"alloc", take_alloc, 0},
+    {"live", take_live, 0},
+    {"freed", take_freed, 0},
+    {"size", take_size, 0},
+    {"life", take_life, 0},
+    {"heap", take_heap, 0},
+    {"thread", take_thread, MAY_REPEAT},
+    {"domain", take_domain, MAY_REPEAT},
+    {"in", take_in, MAY_REPEAT},
+    {"notin", take_notin, MAY_REPEAT},
+    {"hide", take_hide, MAY_REPEAT | CHOOSES_NOTHING},
+    {"by", take_by, CHOOSES_NOTHING},
 };
 
 /* The same key stands before pair number i. */
@@ -241,8 +252,11 @@ take_pair(struct reader *r, uint32_t i, size_t n_prefix, uint32_t n_traces)
         if (strcmp(keys[k].key, key) != 0)
             continue;
         pair->is_used = true;
-        if (!keys[k].may_repeat && is_repeated(r->query, i))
+        if (!(keys[k].flags & MAY_REPEAT) && is_repeated(r->query, i))
             return fail(r, pair->value, "it stands twice");
+        if (!(keys[k].flags & CHOOSES_NOTHING)) /* .inv.choices */
+            r->filter->choices[r->filter->n_choices++] =
+                (struct alqi_view_choice){(uint32_t)k, pair->value};
         return keys[k].take(r, pair->value);
     }
     if (strcmp(key, "t") != 0)
@@ -298,6 +312,30 @@ words_move(struct alqi_view_words *words, char *to)
     return to;
 }
 
+/* Bytes that copies of the choices' values take. */
+static size_t
+choices_bytes(const struct alqi_view_filter *f)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < f->n_choices; i++)
+        n += strlen(f->choices[i].value) + 1;
+    return n;
+}
+
+/* Copies the choices' values to `to` and points the choices there. */
+static void
+choices_move(struct alqi_view_filter *f, char *to)
+{
+    for (uint32_t i = 0; i < f->n_choices; i++) {
+        size_t n = strlen(f->choices[i].value) + 1;
+
+        memcpy(to, f->choices[i].value, n);
+        f->choices[i].value = to;
+        to += n;
+    }
+}
+
 bool
 alqi_view_words_keep(struct alqi_view_words *copy, char **texts,
                      const struct alqi_view_words *words)
@@ -314,34 +352,19 @@ bool
 alqi_view_filter_keep(struct alqi_view_filter *copy,
                       const struct alqi_view_filter *f)
 {
+    char *to;
+
     *copy = *f;
     copy->kept = malloc(words_bytes(&f->in) + words_bytes(&f->notin) +
-                        words_bytes(&f->hide) + 1);
+                        words_bytes(&f->hide) + choices_bytes(f) + 1);
     if (copy->kept == NULL)
         return false;
-    words_move(&copy->hide,
-               words_move(&copy->notin, words_move(&copy->in, copy->kept)));
+    to = words_move(&copy->notin, words_move(&copy->in, copy->kept));
+    choices_move(copy, words_move(&copy->hide, to));
     return true;
 }
 
 /* ---- comparing ----------------------------------------------------------- */
-
-/* Comparisons for alqi_view_filter_is_same, from here on. */
-static bool
-ranges_are_same(const struct alqi_view_range *a,
-                const struct alqi_view_range *b)
-{
-    return a->is_there == b->is_there && a->has_least == b->has_least &&
-           a->least == b->least && a->most == b->most;
-}
-
-static bool
-numbers_are_same(const struct alqi_view_numbers *a,
-                 const struct alqi_view_numbers *b)
-{
-    return a->n == b->n &&
-           memcmp(a->numbers, b->numbers, a->n * sizeof a->numbers[0]) == 0;
-}
 
 bool
 alqi_view_words_are_same(const struct alqi_view_words *a,
@@ -360,17 +383,13 @@ bool
 alqi_view_filter_is_same(const struct alqi_view_filter *a,
                          const struct alqi_view_filter *b)
 {
-    return a->trace == b->trace && a->live_kind == b->live_kind &&
-           a->is_never == b->is_never && a->heap == b->heap &&
-           ranges_are_same(&a->alloc, &b->alloc) &&
-           ranges_are_same(&a->live, &b->live) &&
-           ranges_are_same(&a->freed, &b->freed) &&
-           ranges_are_same(&a->size, &b->size) &&
-           ranges_are_same(&a->life, &b->life) &&
-           numbers_are_same(&a->threads, &b->threads) &&
-           numbers_are_same(&a->domains, &b->domains) &&
-           alqi_view_words_are_same(&a->in, &b->in) &&
-           alqi_view_words_are_same(&a->notin, &b->notin);
+    if (a->trace != b->trace || a->n_choices != b->n_choices)
+        return false;
+    for (uint32_t i = 0; i < a->n_choices; i++)
+        if (a->choices[i].key != b->choices[i].key ||
+            strcmp(a->choices[i].value, b->choices[i].value) != 0)
+            return false;
+    return true;
 }
 
 bool

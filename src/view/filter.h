@@ -64,6 +64,16 @@ struct alqi_view_numbers {
     uint32_t n; /* 0: any */
 };
 
+/* A key that chooses samples, as the query has it. */
+struct alqi_view_choice {
+    uint32_t key; /* number in the table of keys */
+    /* the query's, or a copy's */
+    const char *value;
+};
+
+/* .inv.choices  Each key that the table of filter.c does not mark as choosing
+ *               nothing is among `choices`, in the order of the query, whether
+ *               or not the code that compares two filters has heard of it. */
 struct alqi_view_filter {
     /* its number in the set */
     uint32_t trace;
@@ -80,6 +90,9 @@ struct alqi_view_filter {
     struct alqi_view_numbers threads, domains;
     /* all of in, none of notin are on the stack; hide is for shapes */
     struct alqi_view_words in, notin, hide;
+    /* what the query says of samples (.inv.choices) */
+    struct alqi_view_choice choices[ALQI_VIEW_PAIRS_MAX];
+    uint32_t n_choices;
     /* texts of a copy, owned by it; NULL in the original */
     char *kept;
 };
@@ -98,7 +111,8 @@ bool alqi_view_filter_keep(struct alqi_view_filter *copy,
 bool alqi_view_words_keep(struct alqi_view_words *copy, char **texts,
                           const struct alqi_view_words *words);
 
-/* The same samples of the same trace pass both. */
+/* The same samples of the same trace pass both: both have the same choices.
+ * False also for filters that say the same in other words or another order. */
 bool alqi_view_filter_is_same(const struct alqi_view_filter *a,
                               const struct alqi_view_filter *b);
 bool alqi_view_words_are_same(const struct alqi_view_words *a,

@@ -34,7 +34,6 @@
 #include "cli/analysis/analysis.h"
 #include "cli/tool/cli.h"
 
-/* No stream has this number. */
 enum { NO_DOMAIN = UINT16_MAX + 1 };
 
 /* What a site's sums are while the trace is read: blocks that died late,
@@ -53,7 +52,6 @@ enum { EPOCH_MAX = (int)((UINT32_C(1) << ALQI_CLI_EPOCH_BITS) - 1) };
 
 /* ---- sites ----------------------------------------------------------- */
 
-/* Adds a site; returns its number + 1. */
 static uint32_t
 site_new(struct alqi_cli_analysis *a, uint32_t node, uint16_t thread,
          bool is_mapping)
@@ -91,7 +89,6 @@ site_find(struct alqi_cli_analysis *a, uint32_t node, uint16_t thread,
     a->site_of_node[node] = (uint32_t)number;
 }
 
-/* As many entries as the trie has room for nodes. */
 static ALQI_NOINLINE void
 site_of_node_grow(struct alqi_cli_analysis *a)
 {
@@ -174,7 +171,6 @@ site_from(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
                    a->estimator.is_bytes && e->source == ALQI_CTF_MAJOR);
 }
 
-/* The observer, or NULL. */
 static inline const struct alqi_cli_watch *
 watch_of(const struct alqi_cli_analysis *a)
 {
@@ -299,7 +295,6 @@ at_peak_enter(struct alqi_cli_analysis *a, struct alqi_cli_at_peak *at,
     }
 }
 
-/* Microseconds of life, from the birth of the chain's first block. */
 static double
 life_of(const struct alqi_cli_life *b, const struct alqi_cli_chain *chain,
         uint64_t us)
@@ -334,7 +329,6 @@ links_enter(struct alqi_cli_analysis *a, const struct alqi_cli_chain *chain,
     }
 }
 
-/* A block that lived so long enters the sums. */
 static inline bool
 is_summed(const struct alqi_cli_analysis *a, double life_us)
 {
@@ -558,7 +552,6 @@ process_end(struct alqi_cli_analysis *a, uint64_t us)
     alqi_cli_timeline_note(&a->timeline, us, before, a->live_bytes);
 }
 
-/* Takes a record of resident memory. */
 static void
 take_rss(struct alqi_cli_analysis *a, uint64_t us)
 {
@@ -627,7 +620,6 @@ alqi_cli_analysis_take(struct alqi_cli_analysis *a,
 
 /* ---- the pass -------------------------------------------------------- */
 
-/* Turns a site's parts into measures. */
 static void
 site_finish(struct alqi_cli_analysis *a, struct alqi_cli_site *site)
 {
@@ -646,7 +638,6 @@ site_finish(struct alqi_cli_analysis *a, struct alqi_cli_site *site)
     memcpy(site->sums, measures, sizeof measures);
 }
 
-/* Reports a block that was never freed to the observer. */
 static void
 left_tell(const struct alqi_cli_analysis *a, uint64_t id,
           const struct alqi_cli_life *b, const struct alqi_cli_chain *chain,
@@ -707,7 +698,6 @@ object_finish(struct alqi_cli_analysis *a, uint64_t id,
         at_peak_enter(a, &a->sites[o->site].at_peak, id, &b, life_us, at_peak);
 }
 
-/* A number is an index, anything else a name. */
 bool
 alqi_cli_is_thread(const struct alqi_cli_analysis *a, uint32_t thread)
 {
@@ -854,7 +844,6 @@ alqi_cli_analysis_run(struct alqi_cli_analysis *a, struct alqi_cli_input *input,
 
 /* ---- pictures -------------------------------------------------------- */
 
-/* A copy of n elements with room for capacity. */
 static void *
 copy(const void *array, uint32_t n, uint32_t capacity, size_t each_bytes)
 {
@@ -883,7 +872,6 @@ alqi_cli_analysis_picture(struct alqi_cli_analysis *a,
     measures_make(out);
 }
 
-/* Frees only what the snapshot has of its own. */
 void
 alqi_cli_analysis_picture_free(struct alqi_cli_analysis *picture)
 {
