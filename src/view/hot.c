@@ -20,7 +20,7 @@ enum { LIMIT_DEFAULT = 20, LIMIT_MAX = 100, PIECES_MAX = 2000 };
 
 /* Shares: of the total, from which a node is heavy; of a node, that the heavy
  * ones below it must have to be followed. */
-static const double HEAVY = 0.005, MOST = 0.5; /* of all; of a node */
+static const double HEAVY = 0.005, MOST = 0.5;
 
 /* A run of functions that call each other. */
 struct piece {

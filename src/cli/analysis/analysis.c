@@ -43,9 +43,9 @@ enum { LONG, BRIEF, LEFT, PARTS };
 _Static_assert(PARTS <= (int)ALQI_CLI_N_MEASURES, "they share their place");
 
 #if ALQI_CHECKS >= 3
-/* The last epoch number before renumbering. Checked builds take a small one,
- * so that tests reach it. */
-enum { EPOCH_MAX = 5 }; /* .inv.last */
+/* The last epoch number before renumbering (.inv.last). Checked builds take a
+ * small one, so that tests reach it. */
+enum { EPOCH_MAX = 5 };
 #else
 enum { EPOCH_MAX = (int)((UINT32_C(1) << ALQI_CLI_EPOCH_BITS) - 1) };
 #endif

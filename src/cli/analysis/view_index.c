@@ -33,7 +33,7 @@ enum {
 /* Of the hash that decides which blocks a thinned index has. */
 static const uint64_t THIN_SEED = 0x7468696E6E656421;
 /* The smallest probability that the index may hold (view/index.h). */
-static const double P_LEAST = 1e-30; /* view/index.h */
+static const double P_LEAST = 1e-30;
 
 struct alqi_cli_view_indexer {
     /* the caller's; outlives the indexer */

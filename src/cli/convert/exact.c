@@ -8,9 +8,9 @@
  * States of a stream: has a next event (in the heap) -> waiting (none, or
  * held) -> woken when the recording has grown (alqi_cli_exact_more).
  *
- * .inv.ticks  (wire/exact.h) makes the order of ticks an order of what
- *             happened. At one tick frees go first, for an address is freed
- *             before it is given out again.
+ * The order of ticks is an order of what happened (.inv.ticks of
+ * wire/exact.h). At one tick frees go first, for an address is freed before it
+ * is given out again.
  *
  * A recording that grows is read up to a moment, and on from there when it has
  * been frozen anew (freeze.h). A chunk then lies elsewhere, but has the bytes
@@ -29,9 +29,9 @@
 #include "cli/convert/exact.h"
 
 /* Later times are clamped to it: they come from damage. */
-static const uint64_t NS_MAX = (uint64_t)1 << 62; /* later is not meant */
+static const uint64_t NS_MAX = (uint64_t)1 << 62;
 /* A free this near to the moment may still be undone; a realloc takes less. */
-static const uint64_t HOLD_NS = 10000000; /* a realloc takes less */
+static const uint64_t HOLD_NS = 10000000;
 
 enum {
     /* nanoseconds a tick, of a recording too short to measure it */
@@ -127,7 +127,7 @@ struct alqi_cli_exact {
     /* the earliest event held back: nothing from here on is handed out
      * (.inv.held); UINT64_MAX: none */
     uint64_t held_ns;
-    /* the recording goes on: moment_ns is the time of the freeze */
+    /* the recording goes on, or is read up to a given time: moment_ns is set */
     bool is_growing;
     /* the moment or held_ns is reached, until the recording has grown */
     bool is_over;

@@ -141,7 +141,7 @@ static const char *const rust_traits[] = {
 };
 
 /* Names of --skip; for the whole command. */
-static const char *const *more; /* of --skip */
+static const char *const *more;
 static size_t n_more;
 
 static bool

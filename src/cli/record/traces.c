@@ -38,7 +38,7 @@
 enum { UNRECORDED_SAID = 10 };
 
 /* Of a heap's trace in the directory. */
-#define HEAP_SUFFIX ALQI_CLI_RECORDING_SUFFIX ".heap" /* its trace */
+#define HEAP_SUFFIX ALQI_CLI_RECORDING_SUFFIX ".heap"
 
 static const char *
 base_name(const char *path)
