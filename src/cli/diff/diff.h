@@ -12,12 +12,16 @@ struct alqi_cli_limit {
     double bytes;     /* ... so many bytes */
 };
 
+/* One comparison: options, which the parser writes, then the two sides and what
+ * is made of them. */
 struct alqi_cli_diff {
     enum alqi_cli_measure measure;
     enum alqi_cli_grouping grouping;
     uint64_t top; /* rows; 0: all */
     bool has_top;
+    /* only changes beyond chance are shown */
     bool hides_chance; /* only changes that are more */
+    /* standard errors of a change that is no chance */
     double min_sigma;
     bool is_json;
     int color;

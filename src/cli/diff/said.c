@@ -21,6 +21,7 @@ alqi_cli_diff_level(const struct alqi_cli_diff *d)
     return erfc(d->min_sigma / sqrt(2));
 }
 
+/* Of merged traces, the number of processes and the command of the first. */
 void
 alqi_cli_diff_command(const struct alqi_cli_side *side, char *out,
                       size_t capacity)
@@ -63,6 +64,7 @@ is_other_program(const struct alqi_cli_diff *d)
                   d->b.analysis.info->executable) != 0;
 }
 
+/* Damage that stopped the reader, or a recording that has no end. */
 static bool
 is_any_damaged(const struct alqi_cli_diff *d)
 {
@@ -79,6 +81,8 @@ is_rate_unknown(const struct alqi_cli_diff *d)
            !d->b.analysis.estimator.has_rate;
 }
 
+/* Whether the recorder lost events of this side, or events contradict each
+ * other. */
 static bool
 has_loss(const struct alqi_cli_side *side)
 {
@@ -105,6 +109,7 @@ is_other_ending(const struct alqi_cli_diff *d)
                                       d->b.analysis.notes.ended)) != 0;
 }
 
+/* A row is a test and its text; the order is that in which they are printed. */
 const char *
 alqi_cli_diff_warning(const struct alqi_cli_diff *d, unsigned *at)
 {

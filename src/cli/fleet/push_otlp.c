@@ -70,6 +70,7 @@ static const char build_id_key[] = "process.executable.build_id.gnu";
 
 /* ---- the dictionary -------------------------------------------------- */
 
+/* An empty message: entry 0 of a table, which means none. */
 static void
 empty_put(struct alqi_pb *pb, unsigned field)
 {
@@ -141,6 +142,8 @@ mappings_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
     }
 }
 
+/* The key of each is the string behind those of the profile (dictionary_put).
+ * The n-th attribute is the n-th build-id, as mappings_put() counts. */
 static void
 attributes_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
 {
@@ -174,6 +177,7 @@ stacks_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
     }
 }
 
+/* The tables that all profiles of the request share. */
 static void
 dictionary_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
 {
@@ -205,6 +209,7 @@ type_put(struct alqi_pb *pb, unsigned field,
     alqi_pb_end(pb, mark);
 }
 
+/* The samples whose value of that type is not 0; returns how many. */
 static size_t
 samples_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p,
             size_t type)
@@ -253,6 +258,7 @@ profile_put(struct alqi_pb *pb, const struct alqi_cli_push_window *w,
 
 /* ---- the resource ---------------------------------------------------- */
 
+/* A key and its value: text, or the number if text is NULL. */
 static void
 attribute_put(struct alqi_pb *pb, const char *key, const char *text,
               uint64_t number)
@@ -285,6 +291,7 @@ fact_put(struct alqi_pb *pb, const struct alqi_cli_push_window *w,
         attribute_put(pb, key, text != NULL ? clean : NULL, number);
 }
 
+/* What is recorded: service, facts of the process, the user's labels. */
 static void
 resource_put(struct alqi_pb *pb, const struct alqi_cli_push_window *w)
 {
@@ -300,6 +307,7 @@ resource_put(struct alqi_pb *pb, const struct alqi_cli_push_window *w)
     alqi_pb_end(pb, mark);
 }
 
+/* The profiles, then the dictionary that they refer to. */
 static void
 request_put(struct alqi_pb *pb, const struct alqi_cli_push_window *w,
             const struct alqi_cli_pprof_profile *p)
@@ -320,6 +328,7 @@ request_put(struct alqi_pb *pb, const struct alqi_cli_push_window *w,
     dictionary_put(pb, p);
 }
 
+/* The engine's `make`: all types of sample in one request, uncompressed. */
 bool
 alqi_cli_push_otlp(const struct alqi_cli_push_window *w,
                    struct alqi_cli_push_body *body)
@@ -348,6 +357,7 @@ struct view {
     const unsigned char *at, *end;
 };
 
+/* Reads protobuf's number at v->at; a cut one ends with the bytes. */
 static uint64_t
 varint(struct view *v)
 {

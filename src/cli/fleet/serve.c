@@ -1,8 +1,10 @@
 /* serve.c -- aliquot serve: profiles and metrics of a recorded program, asked
  * for by HTTP
  *
- * Go's paths, so that what scrapes Go programs scrapes any.  Each connection
- * has a thread; the trace is read, and answers are made, by one at a time. */
+ * Go's paths, so that what scrapes Go programs scrapes any. Each connection has
+ * a thread; `turn` lets one at a time read the trace and make an answer, and is
+ * given back while a window passes. The server ends by a signal, or when the
+ * process ends, which a thread looks for (watch_run). */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -35,6 +37,7 @@ struct serve {
     struct alqi_cli_reading reading;
     struct alqi_cli_metrics metrics;
     struct reader readers[READERS];
+    /* places used; a reader is never forgotten */
     unsigned n_readers;
 };
 
@@ -67,6 +70,7 @@ read_trace(struct serve *s, struct alqi_cli_http_answer *answer)
     return false;
 }
 
+/* Makes the answer a profile; requires that the trace was read. */
 static void
 pprof_give(struct serve *s, enum alqi_cli_measure measure,
            const struct alqi_cli_moment *since, bool is_window,
@@ -113,6 +117,7 @@ window_give(struct serve *s, const struct alqi_cli_http_request *request,
     alqi_cli_moment_free(&then);
 }
 
+/* heap and allocs differ only in which value tools show first. */
 static void
 profile_answer(struct serve *s, const struct alqi_cli_http_request *request,
                enum alqi_cli_measure measure,
@@ -151,6 +156,8 @@ reader_of(struct serve *s, const char *name)
     return r;
 }
 
+/* A profile since the reader's last one. The moment moves when the profile is
+ * made, so an answer that is lost on its way is lost for the reader. */
 static void
 delta_answer(struct serve *s, const struct alqi_cli_http_request *request,
              struct alqi_cli_http_answer *answer)
@@ -177,6 +184,7 @@ delta_answer(struct serve *s, const struct alqi_cli_http_request *request,
                          alqi_cli_reading_taken_ns(&s->reading));
 }
 
+/* The body is freed by the server. Without memory the answer is 404. */
 static void
 metrics_answer(struct serve *s, struct alqi_cli_http_answer *answer)
 {
@@ -195,6 +203,8 @@ metrics_answer(struct serve *s, struct alqi_cli_http_answer *answer)
     answer->body = text;
 }
 
+/* Finds the answer by the path; requires `turn`. POST is taken for the page of
+ * symbols alone, as pprof posts there. */
 static void
 answer_in_turn(struct serve *s, const struct alqi_cli_http_request *request,
                struct alqi_cli_http_answer *answer)
@@ -219,6 +229,7 @@ answer_in_turn(struct serve *s, const struct alqi_cli_http_request *request,
                           request->path, index_page);
 }
 
+/* The server's handler, called by several threads. */
 static void
 answer(void *arg, const struct alqi_cli_http_request *request,
        struct alqi_cli_http_answer *out)
@@ -267,6 +278,8 @@ watch_run(void *arg)
     return NULL;
 }
 
+/* Waits for a signal or the process's end. The thread is joined before w leaves
+ * the stack. */
 static void
 wait_for_end(struct alqi_cli_http *http, pid_t pid)
 {
@@ -283,6 +296,8 @@ wait_for_end(struct alqi_cli_http *http, pid_t pid)
         alqi_cli_say("serve: process %d has ended", (int)pid);
 }
 
+/* Reads the trace before the port is opened, so that a wrong operand is told at
+ * once. */
 static int
 serve(struct serve *s, pid_t pid)
 {

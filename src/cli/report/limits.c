@@ -1,4 +1,11 @@
-/* limits.c -- aliquot limits: advice on limits, before there is one */
+/* limits.c -- aliquot limits: advice on limits, before there is one
+ *
+ * A limit on a sampled task stops at its k-th sample, so it stops early or late
+ * by chance. The command tells for a limit up to which size a task is safe and
+ * from which size it is stopped, each but for a chance that the user accepts;
+ * or, for a task, the least limit under which it is safe. No trace is read: the
+ * answers are computed (limit/plan.h). Phases: options, the missing one of task
+ * and limit, then a drawing, text or JSON. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +32,7 @@ struct options {
 
 /* ---- options ------------------------------------------------------------ */
 
+/* Refuses PNG, which users of other tools expect here. */
 static bool
 plot_take(void *to, const char *verb, const char *value)
 {
@@ -82,6 +90,8 @@ in_words(uint64_t n)
     return alqi_cli_text_words((double)n);
 }
 
+/* A limit and its promises. Without a given limit, the row's is the least one
+ * for the task at that chance and interval. */
 static void
 print_row(const struct alqi_cli_limits *l, const char *head,
           uint64_t interval_words, double probability)
@@ -107,6 +117,8 @@ print_head(const struct alqi_cli_limits *l, const char *what)
            l->has_task ? "  limit / task" : "");
 }
 
+/* Two tables: the same question at other chances, and at finer intervals. The
+ * last row is exact counting. */
 static void
 print_tables(const struct alqi_cli_limits *l)
 {
@@ -127,6 +139,8 @@ print_tables(const struct alqi_cli_limits *l)
     print_row(l, "1 (exact)", 1, l->probability);
 }
 
+/* Whether the task is safe under the limit, with the chance that it is
+ * stopped. */
 static void
 print_task(const struct alqi_cli_limits *l)
 {
@@ -149,6 +163,7 @@ print_task(const struct alqi_cli_limits *l)
                in_words(l->limit_words).text, reached, l->probability);
 }
 
+/* The answer in sentences, then the tables. */
 static void
 print_text(const struct alqi_cli_limits *l)
 {
@@ -175,6 +190,8 @@ print_text(const struct alqi_cli_limits *l)
 
 /* ---- the verb ----------------------------------------------------------- */
 
+/* Writes the drawing to o->plot. Returns ALQI_CLI_OK or the status to exit
+ * with. */
 static int
 draw(const struct options *o)
 {

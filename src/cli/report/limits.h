@@ -8,7 +8,8 @@
 
 enum { ALQI_CLI_LIMITS_TARGETS = 3 };
 
-/* The probabilities of seed 003, for tables. */
+/* Three probabilities for tables and curves, as numbers and as text: one that
+ * is small, one that hardware errors have, one that never happens. */
 extern const double alqi_cli_limits_targets[ALQI_CLI_LIMITS_TARGETS];
 extern const char *const alqi_cli_limits_chances[ALQI_CLI_LIMITS_TARGETS];
 
@@ -16,6 +17,7 @@ struct alqi_cli_limits {
     uint64_t task_words;     /* 0: not told                        */
     uint64_t limit_words;    /* as told, else the least safe one   */
     uint64_t interval_words; /* a sample, in the mean              */
+    /* accepted chance of a wrong stop, within (0, 1) */
     double probability;
     bool has_task, has_limit;
 };

@@ -34,6 +34,8 @@ has_arg(const struct alqi_cli_option *row)
     return row->value[0] == '[' ? optional_argument : required_argument;
 }
 
+/* Appends a row to getopt's two tables; a row without a letter has an entry in
+ * the long one only. */
 static void
 tables_add(struct tables *tables, size_t i, const struct alqi_cli_option *row)
 {
@@ -51,6 +53,8 @@ tables_add(struct tables *tables, size_t i, const struct alqi_cli_option *row)
     tables->letters[n] = '\0';
 }
 
+/* The first letters steer getopt: ':' makes it return ':' for a missing value,
+ * '+' makes it stop at the first operand. */
 static void
 tables_make(struct tables *tables, const struct alqi_cli_verb *verb)
 {
@@ -63,6 +67,7 @@ tables_make(struct tables *tables, const struct alqi_cli_verb *verb)
     tables_add(tables, i, &help_row);
 }
 
+/* A linear search over the words of choices, which are separated by blanks. */
 int
 alqi_cli_choice(const char *choices, const char *value)
 {
@@ -93,6 +98,8 @@ row_find(const struct alqi_cli_verb *verb, int id)
     return NULL;
 }
 
+/* Says why getopt refused an option, and returns the status to exit with.
+ * `code` is ':' for a missing value, else '?'. */
 static int
 refuse(const struct alqi_cli_verb *verb, int code, char **argv)
 {
@@ -131,6 +138,7 @@ choice_check(const char *verb, const struct alqi_cli_option *row,
 
 /* ---- values ------------------------------------------------------------- */
 
+/* A row whose `most` is 0 has no upper bound. */
 static bool
 is_within(const struct alqi_cli_option *row, double x)
 {
@@ -147,6 +155,8 @@ whole_read(const struct alqi_cli_option *row, const char *value, uint64_t *to)
     return is_number && is_within(row, (double)*to);
 }
 
+/* Reads a value that is no whole number. NULL is the value of an option that
+ * may stand without one. */
 static bool
 real_read(const struct alqi_cli_option *row, const char *value, double *to)
 {
@@ -163,6 +173,7 @@ real_read(const struct alqi_cli_option *row, const char *value, double *to)
     return end != value && *end == '\0' && is_within(row, *to);
 }
 
+/* Says what the row wants instead; the form of the message is the verb's. */
 static void
 number_refuse(const struct alqi_cli_verb *verb,
               const struct alqi_cli_option *row, const char *value)
@@ -228,6 +239,8 @@ value_take(const struct alqi_cli_verb *verb, const struct alqi_cli_option *row,
     return is_taken;
 }
 
+/* optind 0 makes GNU getopt start anew, as one process may parse twice. Only
+ * the row of --help is not found in the verb's table. */
 int
 alqi_cli_parse(const char *name, int argc, char **argv, void *into, int *first)
 {
@@ -276,6 +289,7 @@ alqi_cli_one_operand(const char *verb, int argc, char **argv, int first,
 
 /* ---- help ------------------------------------------------------------ */
 
+/* The left column of the help: letter, name, value. Returns its length. */
 static size_t
 left_text(char *out, size_t capacity, const struct alqi_cli_option *row)
 {
@@ -290,6 +304,7 @@ left_text(char *out, size_t capacity, const struct alqi_cli_option *row)
     return (size_t)n;
 }
 
+/* A left column that is too wide takes a line of its own. */
 static void
 help_row_print(const struct alqi_cli_option *row, size_t column)
 {
@@ -335,6 +350,7 @@ alqi_cli_help_all(void)
 
 /* ---- completion ------------------------------------------------------ */
 
+/* One case of the shell's `case` for each option that has choices. */
 static void
 complete_values(const struct alqi_cli_verb *verb)
 {
@@ -344,6 +360,8 @@ complete_values(const struct alqi_cli_verb *verb)
                    o->choices);
 }
 
+/* One case with all options of a verb; a name that takes a value ends with
+ * "=". */
 static void
 complete_options(const struct alqi_cli_verb *verb)
 {

@@ -1,4 +1,8 @@
-/* page.c -- see page.h; page_files.S has the bytes */
+/* page.c -- the files of the viewer's page by name
+ *
+ * The assembler lays the bytes into the program (page_files.S); this file pairs
+ * each name with its begin, its end and its type of HTTP. The table is
+ * constant, so any thread may read it. */
 #include <string.h>
 
 #include "base/base.h"

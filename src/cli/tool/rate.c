@@ -26,6 +26,8 @@ number_read(const char *text, double *v, char **end)
            digits[strspn(digits, "0")] != 'X' && *end != text && isfinite(*v);
 }
 
+/* A unit falls through to each smaller one, so G multiplies three times. "KiB",
+ * "KB" and "K" mean the same. */
 bool
 alqi_cli_bytes_parse(const char *text, double *bytes)
 {

@@ -9,9 +9,11 @@
 
 struct alqi_cli_term {
     FILE *out; /* stdout, or the pager's input */
+    /* stdout, not the pager */
     bool is_terminal;
     bool has_color;
     int width; /* columns */
+    /* 0: there is no pager, and out is stdout */
     int pager_pid;
 };
 

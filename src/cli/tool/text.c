@@ -12,7 +12,8 @@
 #include "base/base.h"
 #include "cli/tool/text.h"
 
-/* Three significant digits, none of them for show. */
+/* Digits after the point that make three significant ones; a whole number has
+ * none. The bounds are where rounding would make a fourth digit. */
 static int
 digits_after_point(double x)
 {
@@ -23,6 +24,7 @@ digits_after_point(double x)
     return x < 99.95 ? 1 : 0;
 }
 
+/* 1023.5 rounds to 1024, which is one of the next unit. */
 struct alqi_cli_text
 alqi_cli_text_bytes(double bytes)
 {
@@ -76,6 +78,8 @@ alqi_cli_text_words(double words)
     return t;
 }
 
+/* Below a minute one unit with three digits; above, two units that are whole
+ * numbers. */
 struct alqi_cli_text
 alqi_cli_text_duration(double us)
 {
@@ -113,6 +117,8 @@ alqi_cli_text_percent(double share)
     return t;
 }
 
+/* A damaged trace may hold any time: one that has no date is written as
+ * seconds. */
 struct alqi_cli_text
 alqi_cli_text_time(uint64_t time_us)
 {
@@ -163,6 +169,8 @@ alqi_cli_parse_count(const char *text, uint64_t *count)
     return true;
 }
 
+/* False for a number that is not whole after its unit is applied, or that does
+ * not fit. */
 bool
 alqi_cli_parse_words(const char *text, uint64_t *words)
 {
@@ -269,6 +277,8 @@ alqi_cli_shown(const char *text)
     return shown;
 }
 
+/* Newlines are kept, all else is cleaned. A long line is cleaned piece by
+ * piece, cut between characters. */
 void
 alqi_cli_put_clean(FILE *out, const char *text)
 {
@@ -291,6 +301,7 @@ alqi_cli_put_clean(FILE *out, const char *text)
     }
 }
 
+/* Each byte that does not continue a UTF-8 sequence begins a column. */
 size_t
 alqi_cli_columns(const char *text)
 {

@@ -35,13 +35,19 @@ struct curl {
 
 struct alqi_cli_web {
     struct curl curl;
+    /* keeps the connection between requests */
     CURL *handle;
+    /* the caller's; must outlive the web */
     const struct alqi_cli_web_headers *headers;
+    /* libcurl's words on the last request; "" without any */
     char error[CURL_ERROR_SIZE];
 };
 
 /* ---- the library ----------------------------------------------------- */
 
+/* Fills the table of calls. The library is never closed: libcurl may have
+ * started threads and handlers. memcpy() writes the pointers, as C has no cast
+ * from an object to a function. */
 static bool
 library_load(struct curl *c)
 {
@@ -112,6 +118,8 @@ alqi_cli_web_drop(struct alqi_cli_web *web)
 
 /* ---- a request ------------------------------------------------------- */
 
+/* libcurl's write function: keeps the beginning of the body and drops the rest.
+ * It reports all as taken, as less would make libcurl fail the request. */
 static size_t
 body_take(char *bytes, size_t each, size_t n, void *arg)
 {
@@ -125,6 +133,8 @@ body_take(char *bytes, size_t each, size_t n, void *arg)
     return all;
 }
 
+/* Headers of one request, to be freed. An empty "Expect:" keeps libcurl from
+ * waiting a second for "100 Continue" before a large body. */
 static struct curl_slist *
 headers_make(const struct alqi_cli_web *web, const char *type)
 {
@@ -150,6 +160,8 @@ is_broken(CURLcode code)
            code == CURLE_SEND_ERROR;
 }
 
+/* A failed request fills a->error and a->is_broken; a request with an answer
+ * fills a->status. A Retry-After of more than a day is ignored. */
 bool
 alqi_cli_web_post(struct alqi_cli_web *web,
                   const struct alqi_cli_web_request *r,
@@ -220,6 +232,8 @@ is_header(const char *text)
     return true;
 }
 
+/* Copies one header into the list; false, and said, when it is none or there
+ * are too many. */
 static bool
 header_keep(struct alqi_cli_web_headers *h, const char *verb, const char *text)
 {
@@ -237,6 +251,8 @@ header_keep(struct alqi_cli_web_headers *h, const char *verb, const char *text)
     return true;
 }
 
+/* Keeps each line of a file as a header; empty lines are skipped. False, and
+ * said, at the first that is none. */
 static bool
 headers_read(struct alqi_cli_web_headers *h, const char *verb, const char *path)
 {
