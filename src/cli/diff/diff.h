@@ -20,7 +20,7 @@ struct alqi_cli_diff {
     uint64_t top; /* rows; 0: all */
     bool has_top;
     /* only changes beyond chance are shown */
-    bool hides_chance; /* only changes that are more */
+    bool hides_chance;
     /* standard errors of a change that is no chance */
     double min_sigma;
     bool is_json;

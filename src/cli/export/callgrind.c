@@ -44,17 +44,21 @@ struct arc {
     int64_t cost[N_EVENTS];
 };
 
+/* The call graph while it is made: one arc for each line and call, found by
+ * hash. */
 struct graph {
     const struct alqi_cli_export *export;
     struct alqi_cli_export_stacks stacks;
     int64_t *costs[N_EVENTS]; /* by stack */
     struct arc *arcs;
+    /* slots has 2 * capacity places, a power of two */
     uint32_t n_arcs, capacity;
     uint32_t *slots; /* arc + 1; 0 is free; at most half in use */
 };
 
 /* ---- arcs ------------------------------------------------------------- */
 
+/* The slot of an arc, or the free one where it belongs. */
 static uint32_t *
 slot_find(const struct graph *g, uint32_t caller, uint32_t callee, int32_t line)
 {
@@ -72,6 +76,7 @@ slot_find(const struct graph *g, uint32_t caller, uint32_t callee, int32_t line)
     return &g->slots[i];
 }
 
+/* Doubles the room for arcs and enters all of them into a new table. */
 static void
 grow(struct graph *g)
 {
@@ -86,6 +91,8 @@ grow(struct graph *g)
             i + 1;
 }
 
+/* The arc of caller, callee and line, made if it is new. Valid until the next
+ * call. */
 static struct arc *
 arc_of(struct graph *g, uint32_t caller, uint32_t callee, int32_t line)
 {
@@ -106,6 +113,7 @@ arc_of(struct graph *g, uint32_t caller, uint32_t callee, int32_t line)
     return &g->arcs[*slot - 1];
 }
 
+/* Adds the stack's cost to an arc, or only makes sure that the arc exists. */
 static void
 arc_enter(struct graph *g, uint32_t caller, uint32_t callee, int32_t line,
           uint32_t stack, bool has_cost)
@@ -136,6 +144,8 @@ stack_enter(struct graph *g, uint32_t stack, uint32_t *frames, uint32_t *seen)
     arc_enter(g, caller, NONE, line, stack, true);
 }
 
+/* By caller, its self cost before its calls, then by line: the order of the
+ * file. */
 static int
 compare_arcs(const void *left, const void *right)
 {
@@ -151,6 +161,7 @@ compare_arcs(const void *left, const void *right)
     return a->callee < b->callee ? -1 : a->callee > b->callee;
 }
 
+/* Enters each stack, then sorts. The table of slots is of no use afterwards. */
 static void
 arcs_make(struct graph *g)
 {
@@ -187,6 +198,7 @@ flags_make(uint32_t n)
     return flags;
 }
 
+/* All names are unknown at first. */
 static void
 writer_make(struct writer *w, const struct graph *g, FILE *out)
 {
@@ -221,6 +233,7 @@ name_put(const struct writer *w, const char *key, bool *is_known,
     fputc('\n', w->out);
 }
 
+/* The object, file and name of a function; the keys differ for a callee. */
 static void
 function_put(const struct writer *w, bool is_callee, uint32_t function)
 {
@@ -252,6 +265,8 @@ costs_put(const struct writer *w, const int64_t *cost)
     fputc('\n', w->out);
 }
 
+/* A call has a line of its own, then both kinds have a line of costs. Readers
+ * want at least one call. */
 static void
 arc_put(const struct writer *w, const struct arc *arc)
 {
@@ -264,6 +279,8 @@ arc_put(const struct writer *w, const struct arc *arc)
     costs_put(w, arc->cost);
 }
 
+/* Writes the arcs of each caller under its name. The totals are sums over the
+ * stacks, not over arcs, which count a cost in each caller. */
 static void
 graph_put(const struct graph *g, FILE *out)
 {
@@ -286,6 +303,7 @@ graph_put(const struct graph *g, FILE *out)
     writer_free(&w);
 }
 
+/* The lines before the first function. */
 static void
 head_put(const struct alqi_cli_export *x, FILE *out)
 {

@@ -10,6 +10,7 @@
 #include "cli/export/export.h"
 #include "cli/report/draw.h"
 
+/* A text in quotes; a quote within is doubled. */
 static void
 put_text(FILE *out, const char *text)
 {
@@ -42,6 +43,8 @@ struct column {
     int64_t *bytes, *objects;
 };
 
+/* Apportions one measure among the groups; both arrays are the caller's to
+ * free. */
 static struct column
 column_make(const struct alqi_cli_export *x,
             const struct alqi_cli_groups *groups, int measure)
@@ -72,6 +75,8 @@ put_sum(FILE *out, const struct alqi_cli_sum *s, int64_t bytes, int64_t objects)
             alqi_cli_mean_life_us(s));
 }
 
+/* The columns of names; those that the grouping does not tell are empty, and
+ * the line is 0. */
 static void
 put_names(const struct alqi_cli_export *x, const struct alqi_cli_group *g,
           FILE *out)

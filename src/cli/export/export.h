@@ -47,15 +47,21 @@ enum alqi_cli_time_unit {
 
 struct alqi_cli_page_index;
 
+/* What a writer gets: the analysis, and the options that concern formats. The
+ * input is NULL where a trace is followed (fleet/reading.c). */
 struct alqi_cli_export {
     struct alqi_cli_input *input; /* or NULL, and ... */
     const char *damage;           /* ... "" or what is wrong with the trace */
     struct alqi_cli_analysis analysis;
     enum alqi_cli_measure measure;
     bool has_measure; /* the user chose it */
+    /* csv and html */
     enum alqi_cli_grouping grouping;
+    /* folded */
     enum alqi_cli_weight_kind weight;
+    /* massif */
     enum alqi_cli_time_unit time_unit;
+    /* folded */
     bool folds_recursion;
     uint32_t max_stacks;                  /* pprof; 0: all */
     uint64_t max_samples;                 /* html; 0: all */
@@ -64,6 +70,7 @@ struct alqi_cli_export {
     char program[ALQI_CLI_PROGRAM_BYTES]; /* its command, or its file */
 };
 
+/* A row of the table in export.c. */
 struct alqi_cli_export_format {
     const char *name;
     const char *suffix;

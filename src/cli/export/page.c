@@ -45,6 +45,9 @@ struct packer {
     unsigned char packed[BUFFER_BYTES];
 };
 
+/* Compresses n bytes; writes packed bytes each time the buffer is full, and
+ * with Z_FINISH what is left. Whole buffers have a multiple of three bytes, so
+ * base64 pads only at the end. */
 static void
 pack(struct packer *p, const void *bytes, size_t n, int flush)
 {
@@ -63,6 +66,7 @@ pack(struct packer *p, const void *bytes, size_t n, int flush)
     }
 }
 
+/* Begins an element of that kind; packer_close() ends it. */
 static void
 packer_open(struct packer *p, FILE *out, const char *kind)
 {
@@ -112,6 +116,7 @@ put_index(FILE *index, FILE *out)
     packer_close(&p);
 }
 
+/* The script stands last: it finds engine and index above it in the page. */
 void
 alqi_cli_export_page(struct alqi_cli_export *export, FILE *out)
 {

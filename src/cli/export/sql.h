@@ -76,8 +76,11 @@ struct alqi_cli_sink {
 
 struct alqi_cli_sql_options {
     const char *release, *service, *day; /* NULL: not given */
+    /* to SQLite's file */
     bool appends;
+    /* ClickHouse's tables that are missing */
     bool creates;
+    /* overwrites a file; adds a trace that is there already */
     bool is_forced;
     const char *path; /* SQLite's file, or NULL and ... */
     const char *url;  /* ... ClickHouse's address */

@@ -50,6 +50,8 @@ struct writer {
 
 /* ---- blocks ---------------------------------------------------------- */
 
+/* An empty block; the pointer to any other may have moved. Places that are free
+ * are used first. */
 static uint32_t
 block_new(struct writer *w)
 {
@@ -76,6 +78,7 @@ block_free(struct writer *w, uint32_t b)
     w->first_free = b;
 }
 
+/* A block that is alive, or the one that died last. */
 static uint32_t
 block_find(const struct writer *w, uint64_t id)
 {
@@ -88,6 +91,7 @@ block_find(const struct writer *w, uint64_t id)
 
 /* ---- rows ------------------------------------------------------------ */
 
+/* Which allocator it came from, in the schema's words. */
 static const char *
 source_name(const struct writer *w, const struct block *b)
 {
@@ -98,6 +102,8 @@ source_name(const struct writer *w, const struct block *b)
                                          : "external";
 }
 
+/* Tells a row, unless the life is below --min-life or the sink is full. The
+ * peak's figures are means over the colours. */
 static void
 row_put(struct writer *w, const struct block *b, double life_us)
 {
@@ -188,6 +194,8 @@ colour_part(struct alqi_cli_weight *w)
     w->bytes_var /= n * n;
 }
 
+/* The watch's call for an allocation. Colours whose moments are past cannot
+ * count the block at the peak. */
 static void
 born(void *arg, const struct alqi_ctf_event *e, uint64_t us, uint32_t node,
      uint16_t thread)
@@ -216,6 +224,7 @@ born(void *arg, const struct alqi_ctf_event *e, uint64_t us, uint32_t node,
     }
 }
 
+/* A time of 0 would mean never promoted. */
 static void
 promoted(void *arg, uint64_t id, uint64_t us, uint64_t born_us)
 {
@@ -227,6 +236,8 @@ promoted(void *arg, uint64_t id, uint64_t us, uint64_t born_us)
         w->blocks[b].promoted_us = us != 0 ? us : 1;
 }
 
+/* The watch's call for a free. The block is held back: a realloc may carry it
+ * on, which is told next. */
 static void
 died(void *arg, uint64_t id, uint64_t us, uint64_t born_us)
 {
@@ -244,6 +255,7 @@ died(void *arg, uint64_t id, uint64_t us, uint64_t born_us)
     w->blocks[b].colours &= moments_past(w);
 }
 
+/* The block that died last is the older one of `to`. */
 static void
 moved(void *arg, uint64_t from, uint64_t to)
 {
@@ -257,6 +269,7 @@ moved(void *arg, uint64_t from, uint64_t to)
     w->held = NONE;
 }
 
+/* The watch's call when a chain has ended, with the life of all its blocks. */
 static void
 chain(void *arg, uint64_t id, double life_us)
 {
@@ -303,6 +316,8 @@ resident(void *arg, uint64_t us, uint64_t bytes)
     (void)bytes;
 }
 
+/* The colours' highest sums were reached anew; counts as far as the first pass
+ * saw. */
 static void
 peak(void *arg, unsigned colours)
 {
@@ -322,6 +337,8 @@ warning_ignore(void *arg, uint64_t offset_bytes, const char *text)
     (void)text; /* it was said the first time */
 }
 
+/* Reads the trace with the options of the first pass and a watch. Place 0 is
+ * made first, as it means no block. */
 static int
 read_again(struct writer *w, struct alqi_cli_input *input)
 {
@@ -348,6 +365,7 @@ read_again(struct writer *w, struct alqi_cli_input *input)
     return w->is_over ? ALQI_CLI_UNREADABLE : -1;
 }
 
+/* Standard input cannot be read twice: that is said. */
 int
 alqi_cli_sql_samples_put(const struct alqi_cli_sql_rows *rows,
                          const struct alqi_cli_sql_stacks *stacks,

@@ -1,6 +1,9 @@
 /* sql_schema.c -- the tables, as aliquot-fleet(7) documents them
  *
- * A test compares its text with examples/fleet/schema.sql. */
+ * One list of columns a table for SQLite, ClickHouse and the writers, who give
+ * cells in its order (sql_rows.c, sql_samples.c). A changed meaning raises
+ * ALQI_CLI_SQL_SCHEMA. A test compares the text with
+ * examples/fleet/schema.sql. */
 #include <string.h>
 
 #include "base/base.h"
@@ -86,6 +89,7 @@ alqi_cli_table_columns(enum alqi_cli_table table)
     return n;
 }
 
+/* The engine's word for a kind of column. */
 static const char *
 type_of(enum alqi_cli_column_kind kind, bool is_sqlite)
 {
@@ -112,6 +116,7 @@ clickhouse_tail(const struct alqi_cli_table_schema *t, FILE *out)
     fprintf(out, " ORDER BY %s", t->order);
 }
 
+/* The end of SQLite's statement; a table with a key is stored by it. */
 static void
 sqlite_tail(const struct alqi_cli_table_schema *t, FILE *out)
 {

@@ -12,6 +12,7 @@
 #include "cli/export/export.h"
 #include "cli/live/follow.h"
 
+/* Fields are valid as far as is_there says; one thread at a time. */
 struct alqi_cli_reading {
     const char *path;
     pid_t pid; /* whose recording it is, as far as is known; or 0 */

@@ -43,6 +43,7 @@ struct alqi_cli_top_part {
     pid_t pid;        /* 0: not known (a file of another machine) */
     bool is_heap;     /* the managed heap's */
     bool has_control; /* it can be asked */
+    /* the last request was answered */
     bool is_answering;
     char path[PATH_MAX + 64]; /* what it records to, as it is reached here */
     char command[256];        /* the program                               */
@@ -50,13 +51,16 @@ struct alqi_cli_top_part {
     double rate;              /* samples per word; 0: not known            */
     char trouble[ALQI_CLI_TOP_TEXT_BYTES]; /* "" or what is wrong           */
     struct alqi_cli_proc proc;             /* as it was last seen */
+    /* the process has ended; never false again */
     bool is_gone;
     uint64_t heap_bytes; /* of a managed heap, as it says; 0: not told */
     struct alqi_cli_top_counts counts;
 
     struct alqi_cli_follow *follow; /* NULL: nothing is recorded yet */
     unsigned generation;            /* files that were followed before */
+    /* what the last read of the file said */
     enum alqi_cli_follow_state reading;
+    /* valid while has_picture; shares its names with follow */
     struct alqi_cli_analysis picture;
     bool has_picture;
     struct alqi_cli_top_past pasts[ALQI_CLI_TOP_PASTS]; /* the oldest first */
@@ -81,6 +85,7 @@ struct alqi_cli_top {
     char filter[128];
     uint64_t delay_us;  /* between pictures */
     const char *output; /* of a start; NULL: as the process would */
+    /* the picture stays, whatever is recorded */
     bool is_paused;
     struct alqi_cli_term term;
 };

@@ -37,6 +37,7 @@ put_text(json_t *object, const char *key, const char *text)
                                 value != NULL ? value : json_null());
 }
 
+/* The figures of a row or of the whole. */
 static void
 put_figures(json_t *o, const struct alqi_cli_top_part *p,
             const struct alqi_cli_top_figures *f)
@@ -56,6 +57,7 @@ put_figures(json_t *o, const struct alqi_cli_top_part *p,
         s > 0 ? alqi_cli_stderr(f->recent_var) / s : 0);
 }
 
+/* One row; depth tells where it stands in the tree, as rows are a list. */
 static json_t *
 row_make(const struct alqi_cli_top *top, const struct alqi_cli_top_row *row)
 {
@@ -75,6 +77,7 @@ row_make(const struct alqi_cli_top *top, const struct alqi_cli_top_row *row)
     return o;
 }
 
+/* The part itself: process, state, losses, and how long "lately" is. */
 static void
 put_process(json_t *o, const struct alqi_cli_top_part *p)
 {

@@ -1,4 +1,9 @@
-/* top_keys.c -- what the keys of `aliquot top` do */
+/* top_keys.c -- what the keys of `aliquot top` do
+ *
+ * A key goes to the screen's mode (top_screen.c has the states): the prompt,
+ * the list, the help, or the table. A key of the table is a command to the
+ * process, or changes what is seen; the latter renews picture, tree and rows at
+ * once. A message stays until the next key. */
 #include <curses.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +56,8 @@ say(struct alqi_cli_screen *s, const char *text)
 
 /* ---- commands ------------------------------------------------------------ */
 
+/* Sends a command to the part's process and leaves what it says as the message.
+ * A refusal is told once and is no trouble of the process. */
 static void
 command(struct alqi_cli_screen *s, const char *word, double rate)
 {
@@ -80,6 +87,7 @@ command(struct alqi_cli_screen *s, const char *word, double rate)
     s->next_us = 0;
 }
 
+/* Starts or stops, by the state that was told last. */
 static void
 toggle(struct alqi_cli_screen *s)
 {
@@ -91,6 +99,7 @@ toggle(struct alqi_cli_screen *s)
     command(s, is_on ? "stop" : "start", 0);
 }
 
+/* Asks for another rate; a step beyond 1 stops at 1. */
 static void
 rate_change(struct alqi_cli_screen *s, double factor)
 {
@@ -134,6 +143,8 @@ sort_step(struct alqi_cli_screen *s, int step)
     sort_set(s, order[(at + step + n) % n]);
 }
 
+/* Looks at another part: its tree and rows are made anew with the next
+ * picture. */
 static void
 part_set(struct alqi_cli_screen *s, uint32_t at)
 {
@@ -145,6 +156,7 @@ part_set(struct alqi_cli_screen *s, uint32_t at)
     s->is_reading = false;
 }
 
+/* Whether the list has that heap of that process already. */
 static bool
 has_part(const struct alqi_cli_top *top, const struct alqi_cli_top_found *f)
 {
@@ -204,6 +216,7 @@ prompt_open(struct alqi_cli_screen *s)
     s->mode = ALQI_CLI_SCREEN_PROMPT;
 }
 
+/* A key while a filter is typed; it counts only from Enter on. */
 static void
 prompt_key(struct alqi_cli_screen *s, int key)
 {
@@ -226,6 +239,7 @@ prompt_key(struct alqi_cli_screen *s, int key)
     }
 }
 
+/* A key of the list; any other than these does nothing. */
 static void
 list_key(struct alqi_cli_screen *s, int key)
 {
@@ -308,6 +322,7 @@ sort_key(struct alqi_cli_screen *s, int key)
     }
 }
 
+/* False: it is none of these. A change of the view puts the mark on top. */
 static bool
 view_key(struct alqi_cli_screen *s, int key)
 {
@@ -342,6 +357,7 @@ view_key(struct alqi_cli_screen *s, int key)
     return true;
 }
 
+/* A key of the table: commands first, then moves, sorting and view. */
 static void
 table_key(struct alqi_cli_screen *s, int key)
 {

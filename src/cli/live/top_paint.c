@@ -35,6 +35,7 @@ locale_set(void)
     paint.is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
+/* The terminal's own background stays (-1). */
 static void
 colors_set(void)
 {
@@ -90,6 +91,8 @@ alqi_cli_paint_stop(void)
 
 /* ---- lines --------------------------------------------------------------- */
 
+/* Curses' attribute of a style; without colours the bold ones still stand
+ * out. */
 static attr_t
 attribute(enum alqi_cli_style style)
 {
@@ -158,6 +161,8 @@ text_put(const char *text, size_t n)
         plain_put(text, n);
 }
 
+/* Puts one line on the screen. Text that filled the line has moved the cursor
+ * below it: nothing is cleared then. */
 static void
 line_put(const struct alqi_cli_term *term, int line, const char *text,
          const char *end, bool is_marked)
@@ -189,6 +194,8 @@ line_put(const struct alqi_cli_term *term, int line, const char *text,
     attrset(A_NORMAL);
 }
 
+/* Colours are always asked for: the sequences carry the styles to
+ * line_put(). */
 void
 alqi_cli_paint_open(struct alqi_cli_term *term)
 {

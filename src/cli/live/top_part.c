@@ -50,6 +50,7 @@ alqi_cli_top_part_init_file(struct alqi_cli_top_part *p, const char *path)
     snprintf(p->path, sizeof p->path, "%s", path);
 }
 
+/* Forgets the n oldest moments. */
 static void
 pasts_forget(struct alqi_cli_top_part *p, uint32_t n)
 {
@@ -69,7 +70,8 @@ picture_forget(struct alqi_cli_top_part *p)
     p->has_picture = false;
 }
 
-/* What was read of its file. */
+/* Forgets the file: what was read, the moments, the rates. A tree that was made
+ * of it is told by the generation. */
 static void
 follow_forget(struct alqi_cli_top_part *p)
 {
@@ -118,7 +120,8 @@ is_sampling(const struct alqi_cli_top_part *p)
     return strcmp(p->state, "sampling") == 0 || strcmp(p->state, "exact") == 0;
 }
 
-/* While nothing is sampled nobody knows what is allocated: rates begin anew. */
+/* While nothing is sampled nobody knows what is allocated: rates begin anew. An
+ * unknown state counts as sampling. */
 static void
 state_take(struct alqi_cli_top_part *p, const char *reply)
 {
@@ -146,6 +149,7 @@ file_take(struct alqi_cli_top_part *p, const char *file)
     snprintf(p->path, sizeof p->path, "%s", path);
 }
 
+/* Takes an answer: state, rate, counts, file. */
 static void
 reply_take(struct alqi_cli_top_part *p, const char *reply)
 {
@@ -171,6 +175,7 @@ reply_take(struct alqi_cli_top_part *p, const char *reply)
     file_take(p, file);
 }
 
+/* What the request would say on stderr becomes the part's trouble. */
 bool
 alqi_cli_top_part_command(struct alqi_cli_top_part *p, const char *command,
                           double rate, const char *output)
@@ -191,6 +196,8 @@ alqi_cli_top_part_command(struct alqi_cli_top_part *p, const char *command,
     return false;
 }
 
+/* Opens the part's file; a failure is its trouble, unless there is one
+ * already. */
 static void
 file_open(struct alqi_cli_top_part *p)
 {
@@ -207,6 +214,7 @@ file_open(struct alqi_cli_top_part *p)
     }
 }
 
+/* The program's name: of the recording, else the kernel's short one. */
 static void
 command_find(struct alqi_cli_top_part *p)
 {
@@ -224,6 +232,8 @@ command_find(struct alqi_cli_top_part *p)
                    slash != NULL ? slash + 1 : a->info->executable);
 }
 
+/* "snapshot" makes the process write out what it holds back, and answers with
+ * its state. A process that does not answer may have ended meanwhile. */
 void
 alqi_cli_top_part_ask(struct alqi_cli_top_part *p)
 {
@@ -289,6 +299,7 @@ recent_take(struct alqi_cli_top_part *p, uint64_t now_us)
         p->recent_us = 0;
 }
 
+/* Keeps what is allocated now; requires room in pasts. */
 static void
 past_keep(struct alqi_cli_top_part *p, uint64_t now_us)
 {
@@ -309,6 +320,8 @@ past_keep(struct alqi_cli_top_part *p, uint64_t now_us)
     }
 }
 
+/* Keeps a moment a sixth of the window apart from the last, and drops those
+ * that lie further back than the window needs. */
 static void
 pasts_renew(struct alqi_cli_top_part *p, uint64_t now_us, uint64_t window_us)
 {

@@ -51,6 +51,7 @@ alqi_cli_screen_room(void)
 
 /* ---- pictures ------------------------------------------------------------ */
 
+/* Rows anew from the tree, with the mark where it was. */
 static void
 rows_renew(struct alqi_cli_screen *s)
 {
@@ -82,7 +83,7 @@ alqi_cli_screen_renew(struct alqi_cli_screen *s)
     rows_renew(s);
 }
 
-/* True: there is more to read at once. */
+/* Asks at the first slice of a round only; .inv.turn. */
 static bool
 look(struct alqi_cli_screen *s)
 {
@@ -104,6 +105,7 @@ look(struct alqi_cli_screen *s)
 
 /* ---- drawing ------------------------------------------------------------- */
 
+/* The last line: the prompt, the progress, a message, or the keys. */
 static void
 bottom_draw(const struct alqi_cli_screen *s)
 {
@@ -133,6 +135,7 @@ bottom_draw(const struct alqi_cli_screen *s)
     alqi_cli_paint_take(&term, LINES - 1, 1, false);
 }
 
+/* Each line of the table, as empty ones must be cleared, too. */
 static void
 rows_draw(const struct alqi_cli_screen *s)
 {
@@ -154,6 +157,7 @@ rows_draw(const struct alqi_cli_screen *s)
     }
 }
 
+/* Scrolls so that the mark is seen, then draws. */
 static void
 table_draw(struct alqi_cli_screen *s)
 {
@@ -183,6 +187,7 @@ help_draw(const struct alqi_cli_screen *s)
     (void)s;
 }
 
+/* One part of the list; its process may have ended since it was found. */
 static void
 list_line(const struct alqi_cli_term *term, const struct alqi_cli_top_part *p)
 {
@@ -248,6 +253,7 @@ draw(struct alqi_cli_screen *s)
 
 /* ---- the loop ------------------------------------------------------------ */
 
+/* Whether a new picture is to be made. */
 static bool
 is_due(const struct alqi_cli_screen *s)
 {
@@ -255,6 +261,7 @@ is_due(const struct alqi_cli_screen *s)
            alqi_cli_screen_now_us() >= s->next_us;
 }
 
+/* How long to wait for a key: 0 while there is more to read. */
 static int
 wait_ms(const struct alqi_cli_screen *s, bool is_behind)
 {
@@ -271,6 +278,7 @@ wait_ms(const struct alqi_cli_screen *s, bool is_behind)
                : IDLE_MS;
 }
 
+/* Reads, draws what has changed, waits for a key. */
 static void
 loop(struct alqi_cli_screen *s)
 {
@@ -297,6 +305,7 @@ loop(struct alqi_cli_screen *s)
     }
 }
 
+/* The list comes first when several processes can be watched. */
 int
 alqi_cli_top_screen(struct alqi_cli_top *top)
 {

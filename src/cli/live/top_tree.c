@@ -1,4 +1,10 @@
-/* top_tree.c -- see top_tree.h */
+/* top_tree.c -- the stacks of a live view as a tree that stays
+ *
+ * Two steps a picture: new sites get their leaves, and with them the nodes that
+ * they need (leaves_make); then all figures are set to 0, each site's go to its
+ * leaf, and the leaves' to their parents (.inv.parent). Rows are listed from
+ * the root down, through what is open. Nodes are never removed: a row without
+ * figures is not listed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +20,8 @@ static const double CHAIN_SHARE = 0.995; /* of its parent: nothing branches */
 
 /* ---- nodes --------------------------------------------------------------- */
 
+/* The child of parent that such a frame makes, new or known. Key rows are
+ * numbered from 0 and the root has none, so a node is one more than its row. */
 static uint32_t
 child(struct alqi_cli_top_tree *t, uint32_t parent,
       const struct alqi_cli_frame *f, bool is_mapping)
@@ -75,6 +83,7 @@ leaf_from_site(struct alqi_cli_top_tree *t, const struct alqi_cli_frame *frames,
     return node;
 }
 
+/* The node of a stack, from the outermost frame on. */
 static uint32_t
 leaf_from_program(struct alqi_cli_top_tree *t,
                   const struct alqi_cli_frame *frames, uint32_t n,
@@ -116,6 +125,7 @@ leaf_make(struct alqi_cli_top_tree *t, struct alqi_cli_analysis *picture,
     return leaf_from_site(t, *frames, n, site->is_mapping);
 }
 
+/* Leaves of the sites that have come since the last picture (.inv.index). */
 static void
 leaves_make(struct alqi_cli_top_tree *t, struct alqi_cli_analysis *picture)
 {
@@ -139,6 +149,7 @@ struct filter {
                          or one further out */
 };
 
+/* Whether one of the frame's names has the filter's text in it. */
 static bool
 has_text(const struct filter *f, const struct alqi_cli_frame *frame)
 {
@@ -150,6 +161,8 @@ has_text(const struct filter *f, const struct alqi_cli_frame *frame)
     return false;
 }
 
+/* Whether the leaf or a node on its way to the root has the text. Each node is
+ * looked at once a picture. */
 static bool
 lets_through(const struct filter *f, const struct alqi_cli_top_tree *t,
              uint32_t leaf)
@@ -191,6 +204,7 @@ figures_join(struct alqi_cli_top_figures *to,
     to->n_sampled += from->n_sampled;
 }
 
+/* The figures of one site of a picture. */
 static struct alqi_cli_top_figures
 figures_from(const struct alqi_cli_site *site,
              const struct alqi_cli_top_recent *recent, uint32_t i)
@@ -274,6 +288,7 @@ alqi_cli_top_is_open(const struct alqi_cli_top_tree *t, uint32_t node)
            n->figures.live > AUTO_SHARE * t->nodes[0].figures.live;
 }
 
+/* Linear in the number of children; 0 if none has a figure. */
 uint32_t
 alqi_cli_top_heaviest(const struct alqi_cli_top_tree *t, uint32_t node,
                       enum alqi_cli_top_sort sort)
@@ -365,6 +380,8 @@ row_add(struct listing *l, uint32_t node, uint32_t depth)
     l->rows[l->n_rows++] = (struct alqi_cli_top_row){node, depth};
 }
 
+/* Lists the children of an open node, each with those below it. DEPTH_MOST
+ * bounds the recursion. */
 static void
 rows_below(struct listing *l, uint32_t node, uint32_t depth)
 {

@@ -37,7 +37,7 @@ struct alqi_cli_unpack {
     bool is_between;
     bool has_more; /* the decoder was left with the output full */
     /* read() has returned 0 */
-    bool is_ended; /* of the file */
+    bool is_ended;
     /* read from the file, and unpacked */
     uint64_t n_file_bytes, n_bytes;
     size_t at, filled; /* of file */
