@@ -5,10 +5,8 @@
  * to, from the allocating function outwards. Births and deaths are replayed in
  * time order (snapshots_put): before an event that lies behind a step, the
  * step's snapshot is written. The tree is made once of all stacks; its figures
- * are filled anew for each detailed snapshot.
- *
- * .inv.child  A node's parent has a smaller number, so one pass from the end
- * sums up the tree. */
+ * are filled anew for each detailed snapshot. A node's parent has a smaller
+ * number, so one pass from the end sums up the tree. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +94,7 @@ tree_make(struct massif *m)
     free(frames);
 }
 
-/* by_stack: what each stack has; sums up the tree (.inv.child). */
+/* by_stack: what each stack has; sums up the tree from its last node on. */
 static void
 tree_fill(struct massif *m, const int64_t *by_stack)
 {

@@ -1,13 +1,13 @@
 /* ask.c -- a request to a control socket, and its answer
  *
  * Phases: the target's owner is checked, then its malloc's socket and its
- * heap's are tried, up to TRIES times, as a process that forks opens its own
+ * heap's are tried, up to TRIES times, as a forked process makes its socket
  * anew. An attempt connects, checks the peer, sends a line and waits for a
  * line. What fails is explained from outside (say_silent): by what the process
  * has mapped.
  *
- * .inv.peer  Whoever listens at a process's name may be another: the kernel
- * tells who it is, and nothing is sent to, or believed of, anyone else. */
+ * Whoever listens at a process's name may be another: the kernel tells who it
+ * is, and nothing is sent to, or believed of, anyone else (peer_check). */
 #include <errno.h>
 #include <poll.h>
 #include <pwd.h>

@@ -8,8 +8,8 @@
 
 enum { ALQI_CLI_LIMITS_TARGETS = 3 };
 
-/* Three probabilities for tables and curves, as numbers and as text: one that
- * is small, one that hardware errors have, one that never happens. */
+/* Three accepted chances of a wrong stop, as numbers and as text, for tables
+ * and curves. */
 extern const double alqi_cli_limits_targets[ALQI_CLI_LIMITS_TARGETS];
 extern const char *const alqi_cli_limits_chances[ALQI_CLI_LIMITS_TARGETS];
 

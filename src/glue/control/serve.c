@@ -87,6 +87,8 @@ at_exit(void)
 /* ---- by environment -------------------------------------------------------
  */
 
+/* Starts the server for the environment; a failure is logged, and the program
+ * goes on. */
 static void
 start_by(const char *who, const char *name)
 {
@@ -120,6 +122,8 @@ begin_by_record(void)
     return true;
 }
 
+/* Once a process, whatever comes of it. ALIQUOT_CONTROL=0 refuses aliquot
+ * record, too. */
 void
 alqi_glue_control_begin(void)
 {

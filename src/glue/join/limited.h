@@ -1,7 +1,7 @@
 /* limited.h -- a thread of the heap that has limits
  *
  * The state of its limits is the thread's; the heap has it as the argument of
- * the thread's fence while a frame is open. */
+ * the thread's limit trigger while a frame is open. */
 #ifndef ALQI_GLUE_JOIN_LIMITED_H
 #define ALQI_GLUE_JOIN_LIMITED_H
 

@@ -15,7 +15,8 @@ struct alqi_glue_profiled {
 
 /* ---- profiler_thread.c -------------------------------------------------- */
 
-/* Without a memo it captures no stacks.  NULL: no memory. */
+/* A new engine thread of that domain; `captures` false: it captures no stacks.
+ * NULL: no memory. */
 struct alqi_glue_profiled *
 alqi_glue_profiled_new(struct alqi_memprof_domain *domain, bool captures);
 void alqi_glue_profiled_end(struct alqi_glue_profiled *t);

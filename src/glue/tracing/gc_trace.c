@@ -31,11 +31,14 @@ enum {
     CHUNK_NS = 1000000000 /* how old its first event gets, pauses willing */
 };
 
+/* A track's buffer; all fields are under its lock. */
 struct track {
     struct alqi_plat_lock lock;
     uint8_t *buffer; /* a chunk's header, then its events; NULL: none yet */
     struct alqi_gctrace_encoder encoder;
+    /* of the chunk's first event */
     uint64_t start_ns;
+    /* in the chunk */
     uint32_t n_events;
     uint32_t n_lost_before; /* this chunk */
     uint32_t n_lost;        /* since it is full */
@@ -46,8 +49,10 @@ struct recorder {
     int fd;
     pid_t pid;
     struct alqi_plat_lock file_lock;
-    int failed_errno; /* of the write after which there was none */
-    uint64_t n_lost;  /* atomic */
+    /* of the write after which there was none; 0; under file_lock */
+    int failed_errno;
+    /* events, of all tracks; atomic */
+    uint64_t n_lost;
     char path[NAME_BYTES];
     size_t buffer_bytes; /* of each track: e in ALIQUOTPARAM */
     struct track tracks[TRACKS];
@@ -101,12 +106,14 @@ is_child(const struct recorder *r)
     return getpid() != r->pid;
 }
 
+/* Counts events that no chunk has. */
 static void
 lose(struct recorder *r, uint64_t n)
 {
     __atomic_fetch_add(&r->n_lost, n, __ATOMIC_RELAXED);
 }
 
+/* Begins an empty chunk. */
 static void
 track_clear_locked(const struct recorder *r, struct track *t)
 {
@@ -115,6 +122,8 @@ track_clear_locked(const struct recorder *r, struct track *t)
     t->n_events = 0;
 }
 
+/* Writes the chunk, if there is anything to tell, and begins the next one. In a
+ * forked child nothing happens (.inv.child). */
 static void
 track_write_locked(struct recorder *r, struct track *t)
 {
@@ -150,6 +159,7 @@ track_write_locked(struct recorder *r, struct track *t)
 
 /* ---- events ------------------------------------------------------------- */
 
+/* Maps the buffer at the track's first event; false: no memory. */
 static bool
 track_open_locked(const struct recorder *r, struct track *t)
 {
@@ -164,6 +174,8 @@ track_open_locked(const struct recorder *r, struct track *t)
     return true;
 }
 
+/* Puts an event into the chunk, or counts it as lost. A chunk begins no earlier
+ * than the last event of the one before: times do not go back. */
 static void
 track_put_locked(struct recorder *r, struct track *t,
                  const struct alqi_gctrace_event *event)
@@ -192,6 +204,7 @@ track_flush(struct recorder *r, struct track *t)
     alqi_plat_unlock(&t->lock);
 }
 
+/* Half full, or a second old. */
 static bool
 track_is_due_locked(const struct recorder *r, const struct track *t,
                     uint64_t now_ns)
@@ -213,6 +226,8 @@ track_flush_due(struct recorder *r, struct track *t, uint64_t now_ns)
 
 static void heap_gone(struct recorder *r);
 
+/* The listener: called by the thread whose event it is, by several at once. A
+ * track is written at the end of a pause, when it delays nobody else. */
 static void
 recorder_event(void *arg, const struct alq_event *event)
 {
@@ -266,6 +281,8 @@ file_begin(struct recorder *r)
     return error;
 }
 
+/* Makes a recorder and its file; on failure errno has the reason, and nothing
+ * is left. */
 static enum alq_status
 recorder_new(const char *path, size_t buffer_bytes, struct recorder **out)
 {
@@ -305,6 +322,7 @@ recorder_drop(struct recorder *r)
     alqi_plat_pages_unmap(r, sizeof *r);
 }
 
+/* Requires recorder_lock. */
 static enum alq_status
 start_locked(struct alq_domain *d, const char *path)
 {
@@ -343,6 +361,8 @@ alq_gc_trace_start(struct alq_domain *d, const char *path)
 
 /* ---- stop --------------------------------------------------------------- */
 
+/* Each track twice: a chunk tells what was lost before it, so events that were
+ * lost last need one more. */
 static void
 flush_all(struct recorder *r)
 {
@@ -354,7 +374,8 @@ flush_all(struct recorder *r)
     }
 }
 
-/* Nobody calls recorder_event any more. */
+/* Writes all, closes, and forgets the recorder. Requires that nobody calls
+ * recorder_event any more. */
 static enum alq_status
 finish_locked(uint64_t *n_lost)
 {
@@ -408,7 +429,8 @@ heap_gone(struct recorder *r)
     alqi_plat_unlock(&recorder_lock);
 }
 
-/* The program ends with its heap: other threads may be in it. */
+/* The program ends with its heap. The file stays open: other threads may be in
+ * it. */
 __attribute__((destructor)) static void
 at_exit(void)
 {

@@ -5,7 +5,7 @@
  *
  * .inv.one    A process has one trace under way, as with memtrace.
  * .inv.order  `turn` before a trace's own lock; callbacks take the latter
- * alone, so nothing that runs callbacks is called within `turn`.
+ *             alone, so nothing that runs callbacks is called within `turn`.
  * .inv.switch Profiles are changed by one thread at a time, outside `turn`.
  *             While it does, they are its: a trace that ends meanwhile leaves
  *             them to it.
@@ -34,15 +34,19 @@ struct sampling {
     struct sampling *older;
 };
 
+/* A trace; stays for good, as callbacks may come late. Written by its starter
+ * before anybody sees it, but for the fields that say otherwise. */
 struct trace {
     struct alqi_tracing tracing;
     struct alq_listener listener;
     struct alq_domain *d;                /* NULL: of the malloc heap */
     _Atomic(struct sampling *) sampling; /* the last one; only pushed to */
     size_t callstack_frames;
-    atomic_bool is_sampling; /* it does */
-    bool is_switching;       /* .inv.switch */
-    atomic_bool is_wide;     /* domains may join */
+    /* its profile samples; written within .inv.switch, read by anybody */
+    atomic_bool is_sampling;
+    bool is_switching;   /* .inv.switch */
+    atomic_bool is_wide; /* domains may join */
+    /* those before it, over */
     struct trace *older;
 };
 
@@ -119,6 +123,7 @@ counts_sum_locked(struct trace *t)
     return sum;
 }
 
+/* Ends the file with what the profiles have counted. */
 static void
 close_and_count(struct trace *t)
 {
@@ -128,7 +133,8 @@ close_and_count(struct trace *t)
     alqi_plat_unlock(&t->tracing.lock);
 }
 
-/* The heap's end; its listeners are gone with it. */
+/* The heap's end; its listeners are gone with it. In a forked child the trace
+ * is the parent's. */
 static void
 heap_gone(struct trace *t)
 {
@@ -142,6 +148,7 @@ heap_gone(struct trace *t)
     alqi_plat_unlock(&turn);
 }
 
+/* Between pauses what has waited is written. */
 static void
 heap_event(void *arg, const struct alq_event *event)
 {
@@ -188,6 +195,7 @@ sampling_start(struct trace *t, struct alq_domain *d, double rate,
     return ALQ_OK;
 }
 
+/* Listens to the heap's pauses and its end; malloc has neither. */
 static enum alq_status
 heap_watch(struct trace *t)
 {
@@ -266,6 +274,7 @@ profiles_take(struct trace *t)
     return is_mine;
 }
 
+/* Makes and begins a trace. Requires the state STARTING. */
 static enum alq_status
 start(struct alq_domain *d, const struct alq_trace_config *config)
 {
@@ -291,6 +300,7 @@ start(struct alq_domain *d, const struct alq_trace_config *config)
     return status;
 }
 
+/* NONE -> STARTING -> UNDER_WAY, or back to NONE. */
 enum alq_status
 alq_trace_start_with(struct alq_domain *d,
                      const struct alq_trace_config *config)
@@ -320,6 +330,7 @@ alq_trace_start(struct alq_domain *d, const char *path, double rate)
 
 /* ---- stop, flush, count ------------------------------------------------- */
 
+/* A status for an errno, which is left in errno. */
 static enum alq_status
 io_status(int error)
 {
@@ -327,6 +338,8 @@ io_status(int error)
     return error != 0 ? ALQ_EIO : ALQ_OK;
 }
 
+/* UNDER_WAY -> STOPPING -> NONE. The profile is stopped before the file is
+ * closed: callbacks of the stop are still written. */
 enum alq_status
 alq_trace_stop(struct alq_trace_counts *out)
 {
@@ -419,6 +432,8 @@ switch_begin(bool *is_busy)
     return t;
 }
 
+/* Ends what switch_begin() began; profiles of a trace that ended meanwhile are
+ * forgotten here. */
 static void
 switch_end(struct trace *t)
 {
@@ -432,6 +447,7 @@ switch_end(struct trace *t)
         profiles_forget(t);
 }
 
+/* Requires .inv.switch. Blocks that are tracked go on giving callbacks. */
 static void
 sampling_stop(struct trace *t)
 {
@@ -440,6 +456,7 @@ sampling_stop(struct trace *t)
     t->is_sampling = false;
 }
 
+/* Of the last profile; samples a word. */
 static double
 rate_of(struct trace *t)
 {
@@ -459,6 +476,8 @@ alqi_glue_trace_pause(void)
     return ALQ_OK;
 }
 
+/* The same rate goes on with the same profile; another one needs a new
+ * profile. */
 enum alq_status
 alqi_glue_trace_resume(struct alq_domain *d, double rate, bool *is_busy)
 {
@@ -538,7 +557,8 @@ lock_for_a_second(struct alqi_plat_lock *lock)
     return true;
 }
 
-/* Other threads may be in callbacks: they find that the trace is over. */
+/* Closes the trace that is under way, if its locks can be had within a
+ * second. */
 __attribute__((destructor)) static void
 at_exit(void)
 {
@@ -588,6 +608,8 @@ alqi_glue_trace_why(enum alq_status status, int error)
     return status == ALQ_EIO ? strerror(error) : alq_status_text(status);
 }
 
+/* Starts a trace for the environment; a failure is logged, and the program goes
+ * on. */
 static void
 start_by(struct alq_domain *d, const char *who,
          const struct alq_trace_config *config)
@@ -619,6 +641,7 @@ number_get(const char *name, double least, double most, double *value)
     return false;
 }
 
+/* As memtrace's own library does by the same variables. */
 static void
 begin_by_memtrace(struct alq_domain *d)
 {

@@ -2,9 +2,8 @@
  *
  *   callbacks of the profile --> one stream, or one for each domain --> packets
  *
- *            start                    stop, end of heap or process, failure
- *   (none) ---------> under way ------------------------------------------>
- * over
+ *          start               stop, end of heap or process, failure
+ *   (none) -------> under way -----------------------------------------> over
  *
  * A trace that is over stays where it is: a callback that another thread has
  * begun may look at it still, and finds that it is over.
@@ -57,6 +56,8 @@ struct alqi_tracing_stream {
     unsigned n_rates_told;
 };
 
+/* A trace; under its lock but for is_over (.inv.lock). is_malloc, format and
+ * the paths stay as they are from the opening on. */
 struct alqi_tracing {
     struct alqi_plat_lock lock;
     atomic_bool is_over;
@@ -67,8 +68,10 @@ struct alqi_tracing {
     struct alqi_glue_trace_file file;
     struct alqi_glue_trace_names names;
     struct alqi_ctf_info info;
+    /* the moment of info.start_us, by the clock that never goes back */
     uint64_t start_mono_ns;
     uint64_t next_id; /* format 3: the streams' */
+    /* side records with a text, so far */
     uint64_t n_texts;
     double rates[ALQI_TRACING_RATES_MAX]; /* samples a word; [0]: the trace's */
     unsigned n_rates;
