@@ -40,6 +40,7 @@ static const char events_lines[] =
 /* A line of a function, or a call that it makes there. */
 struct arc {
     uint32_t caller, callee; /* functions; callee NONE: self cost */
+    /* where the caller stands; 0: not known */
     int32_t line;
     int64_t cost[N_EVENTS];
 };
@@ -50,6 +51,7 @@ struct graph {
     const struct alqi_cli_export *export;
     struct alqi_cli_export_stacks stacks;
     int64_t *costs[N_EVENTS]; /* by stack */
+    /* in the order of their making, then sorted */
     struct arc *arcs;
     /* slots has 2 * capacity places, a power of two */
     uint32_t n_arcs, capacity;
@@ -186,6 +188,7 @@ struct writer {
     const struct graph *graph;
     FILE *out;
     bool *is_object_known, *is_file_known; /* by number of the text */
+    /* by function; the last is the root's */
     bool *is_function_known;
 };
 

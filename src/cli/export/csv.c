@@ -40,6 +40,7 @@ put_header(FILE *out)
 
 /* Whole numbers of one measure, by group. */
 struct column {
+    /* of malloc */
     int64_t *bytes, *objects;
 };
 

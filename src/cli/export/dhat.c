@@ -17,13 +17,17 @@ enum { SHORT_LIVED_US = 500 };
 
 /* What is alive of one stack, and the most that ever was. */
 struct height {
+    /* now, in the replay */
     double bytes, objects;
     double most_bytes, most_objects; /* blocks at the time of most bytes */
 };
 
 struct columns {
+    /* of all blocks; lives in microseconds */
     int64_t *total_bytes, *total_blocks, *life_us;
+    /* of what is live at the peak */
     int64_t *peak_bytes, *peak_blocks;
+    /* of what is live at the end */
     int64_t *end_bytes, *end_blocks;
     struct height *heights;
 };

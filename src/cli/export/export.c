@@ -56,11 +56,13 @@ static const struct alqi_cli_export_format clickhouse = {.name = "clickhouse"};
 struct request {
     struct alqi_cli_export export;
     struct alqi_cli_analysis_options options;
+    /* NULL until format_find() has chosen */
     const struct alqi_cli_export_format *format;
     int format_number; /* in formats; -1: not given */
     /* as parsed; the export has it in 32 bits */
     uint64_t max_stacks;
     struct alqi_cli_sql_options sql;
+    /* of the output; "-": standard output; NULL with --to */
     const char *path;
     /* -f: of a file, or of a trace that a database has */
     bool overwrites;

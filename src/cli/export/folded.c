@@ -13,12 +13,15 @@
 #include "cli/export/export.h"
 
 struct line {
+    /* of malloc: names joined by ';' */
     char *text;
+    /* before it is apportioned */
     double weight;
 };
 
 struct folding {
     struct alqi_cli_export *export;
+    /* of the stack that is joined; grown as needed */
     struct alqi_cli_frame *frames;
     uint32_t capacity;
 };

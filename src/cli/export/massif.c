@@ -29,6 +29,7 @@ static const double THRESHOLD = 0.01;
 
 struct branch {
     uint32_t first_child, next; /* 0: none */
+    /* of the snapshot that is written, with the children's */
     int64_t bytes;
 };
 
@@ -44,6 +45,7 @@ struct massif {
     int64_t *live; /* by stack, now */
     /* now, in the replay */
     int64_t live_bytes, allocated_bytes;
+    /* written so far: the number of the next */
     unsigned n_snapshots;
 };
 
@@ -122,8 +124,10 @@ compare(const void *left, const void *right, void *arg)
 /* The children of a node that are shown, largest first, and what the others
  * have. */
 struct children {
+    /* of malloc: nodes with at least THRESHOLD of the whole */
     uint32_t *shown;
     uint32_t n_shown, n_small;
+    /* of the n_small others */
     int64_t small_bytes;
 };
 

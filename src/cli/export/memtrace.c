@@ -28,6 +28,7 @@ struct rewriting {
     struct alqi_ctf_reader *reader;
     struct alqi_ctf_writer *writer;
     struct alqi_cli_names *names; /* of the notes */
+    /* the stream and rate of what is read */
     struct alqi_cli_notes notes;
     struct alqi_cli_estimator estimator;
     uint16_t rate;                /* of the allocations that follow */

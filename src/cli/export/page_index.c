@@ -17,6 +17,7 @@ struct alqi_cli_page_index {
     FILE *file;
     /* filled by the indexer; the analysis calls it */
     struct alqi_cli_watch watch;
+    /* writes to file; anew when the trace is thinned */
     struct alqi_cli_view_indexer *indexer;
 };
 

@@ -44,21 +44,26 @@ static const struct {
 /* A site that is a sample of its own, or the tail of all others. */
 struct row {
     const struct alqi_cli_site *site; /* NULL: the tail */
+    /* largest share of any total; rows are sorted by it */
     double share;
+    /* in the order of `kinds`, not rounded */
     double values[VALUES];
 };
 
 struct alqi_cli_pprof {
     struct alqi_cli_export *export;
     struct alqi_cli_pprof_profile message;
+    /* sorted; the last may be the tail */
     struct row *rows;
     uint32_t n_rows;
     uint32_t n_folded; /* stacks in the tail */
+    /* of a part, sums of absolute values */
     double totals[VALUES];
     unsigned types[VALUES]; /* which of them the profile has */
     unsigned n_types;
     int64_t *values;        /* of all samples */
     uint64_t *location_ids; /* of all samples */
+    /* strings, of which message.n_comments are used */
     int64_t comments[COMMENTS_MOST];
 };
 

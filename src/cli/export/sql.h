@@ -85,6 +85,7 @@ struct alqi_cli_sql_options {
     const char *path; /* SQLite's file, or NULL and ... */
     const char *url;  /* ... ClickHouse's address */
     struct alqi_cli_web_headers headers;
+    /* of a request */
     double timeout_us;
 };
 
@@ -94,6 +95,7 @@ struct alqi_cli_sql_rows {
     const struct alqi_cli_sql_options *sql;
     const uint64_t *moments; /* of the peak: so many, by colour */
     uint64_t fingerprint;    /* of the trace: 63 bits */
+    /* drawn by lot; 63 bits, never 0 */
     uint64_t trace_id;
 };
 
@@ -107,6 +109,7 @@ int alqi_cli_sql_rows_put(const struct alqi_cli_sql_rows *rows,
 /* Numbers of stacks and of the places that name them, by node of the analysis;
  * 0: nothing was allocated there. */
 struct alqi_cli_sql_stacks {
+    /* of malloc, freed by the caller */
     uint64_t *stack_ids, *site_ids;
 };
 

@@ -19,6 +19,7 @@ enum { BATCH_BYTES = 4 << 20 };
 struct batch {
     char *text; /* of a stream in memory */
     size_t n;
+    /* NULL: the batch is not open */
     FILE *out;
     uint64_t n_rows;
 };
@@ -28,6 +29,7 @@ struct database {
     struct alqi_cli_web *web;
     /* the address without password and query, for messages */
     char *public;
+    /* by table */
     struct batch batches[ALQI_CLI_N_TABLES];
 };
 

@@ -84,6 +84,7 @@ struct writer {
     const struct alqi_cli_sink *sink;
     struct alqi_cli_analysis *a;
     struct alqi_base_map functions, frames, stacks; /* numbers told */
+    /* of the node that is told; outermost first */
     struct alqi_cli_frame *stack;
     uint32_t stack_capacity;
     uint64_t *ids; /* of a stack's frames */

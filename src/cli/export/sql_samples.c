@@ -22,12 +22,17 @@ static const double LIFE_US_MAX = (double)(UINT64_C(1) << 62);
 
 /* A block that has no row yet; number 0 is no block. */
 struct block {
+    /* since the trace's start; died_us counts if is_dead, promoted_us 0:
+     * never */
     uint64_t born_us, died_us, promoted_us;
     unsigned colours; /* that may count it at the peak */
     uint64_t size_bytes, n_samples;
+    /* what it stands for; what one colour has of it at the peak */
     struct alqi_cli_weight weight, colour_weight;
+    /* of the analysis's stacks */
     uint32_t node;
     uint32_t older; /* the block it was made of, or the next that is free */
+    /* index */
     uint16_t thread;
     bool is_mapping, is_dead;
     enum alqi_ctf_source source;
@@ -35,16 +40,21 @@ struct block {
 
 struct writer {
     const struct alqi_cli_sql_rows *rows;
+    /* numbers by node, which this pass has in common with the first */
     const struct alqi_cli_sql_stacks *stacks;
     const struct alqi_cli_sink *sink;
     const char *day, *release;
+    /* of this pass */
     struct alqi_cli_analysis a;
+    /* blocks alive, by the trace's number */
     struct alqi_base_map block_of_id;
     struct block *blocks;
+    /* places, room, and the list of free ones; 0: none is free */
     uint32_t n_blocks, capacity, first_free;
     uint32_t held; /* died last: it may go on in the next */
     uint64_t held_id;
     uint64_t moments[ALQI_VIEW_COLOURS]; /* so many were met */
+    /* the sink takes no more */
     bool is_over;
 };
 

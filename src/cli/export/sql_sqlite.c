@@ -28,6 +28,7 @@ enum {
 struct database {
     sqlite3 *db;
     const char *path; /* as it is told */
+    /* by table; NULL until it is prepared */
     sqlite3_stmt *insert[ALQI_CLI_N_TABLES];
 };
 

@@ -201,6 +201,7 @@ texts_count(struct alqi_cli_export_stacks *s)
 /* Stacks by their node, while they are found. */
 struct finder {
     uint32_t *stack_of_node; /* number + 1; 0: none */
+    /* that stack_of_node has room for */
     uint32_t n_nodes;
 };
 

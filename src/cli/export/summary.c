@@ -230,6 +230,7 @@ totals(const struct alqi_cli_summary *s)
 
 struct notes {
     FILE *out;
+    /* written so far: the list begins with the first */
     unsigned n;
 };
 

@@ -56,16 +56,21 @@ static const struct alqi_cli_push_engine engines[] = {
 };
 
 struct push {
+    /* NULL: --to is missing */
     const struct alqi_cli_push_engine *engine;
+    /* the address as it was given */
     const char *base;
     char *url;    /* the engine's */
     char *public; /* what of it may be printed */
+    /* of the service; NULL: the program's */
     const char *name;
     struct alqi_cli_push_label labels[ALQI_CLI_LABELS_MOST];
     uint32_t n_labels;
     struct alqi_cli_web_headers headers;
     double every_us; /* 0: once */
+    /* of one request */
     double timeout_us;
+    /* of one profile */
     uint64_t n_retries;
     /* of a profile; 0: no bound */
     uint64_t max_stacks, max_bytes;
@@ -75,9 +80,11 @@ struct push {
     struct alqi_cli_moment sent;
     /* whose recording it is; 0: a trace's */
     pid_t pid;
+    /* that end it; blocked but for the waits */
     sigset_t signals;
     bool is_ending;   /* by a signal */
     bool is_followed; /* pushed again and again */
+    /* once, as each window may be folded */
     bool has_said_folding;
     /* profiles taken; requests sent again; windows left to the next one */
     uint64_t n_pushed, n_repeated, n_delayed;

@@ -17,6 +17,7 @@ enum { NS_PER_S = 1000000000 };
 /* ---- a profile ------------------------------------------------------- */
 
 struct profile {
+    /* of malloc */
     char *bytes;
     size_t n;
 };

@@ -27,6 +27,7 @@ enum { SECONDS_MOST = 3600, READERS = 16, READER_BYTES = 64, WATCH_MS = 500 };
 /* Whoever asks for delta_heap has a moment of his own. */
 struct reader {
     char name[READER_BYTES];
+    /* of the profile that it was given last */
     struct alqi_cli_moment moment;
 };
 
@@ -36,6 +37,7 @@ struct serve {
     pthread_mutex_t turn; /* of all that follows */
     struct alqi_cli_reading reading;
     struct alqi_cli_metrics metrics;
+    /* by first request; the one without a name is "" */
     struct reader readers[READERS];
     /* places used; a reader is never forgotten */
     unsigned n_readers;
@@ -255,8 +257,11 @@ const struct alqi_cli_option alqi_cli_serve_options[] = {
 
 struct watch {
     struct alqi_cli_http *http;
+    /* whose end ends the server */
     pid_t pid;
+    /* the server has ended: the thread returns; written by its maker */
     _Atomic(int) is_over;
+    /* of the process; written by the thread */
     _Atomic(int) has_seen_end;
 };
 

@@ -43,6 +43,7 @@ struct alqi_cli_follow {
     char *path;
     pid_t pid;          /* of a recording's writer, as it is known here */
     struct queue queue; /* for the reader */
+    /* anew whenever the file is read from its beginning */
     struct alqi_ctf_reader *reader;
     struct alqi_cli_analysis analysis;
     /* is_over: nothing more will be read */
@@ -52,7 +53,9 @@ struct alqi_cli_follow {
     char damage[300];
     /* of a recording */
     bool is_raw, is_exact;
+    /* NULL: it is a trace */
     struct alqi_cli_recording *recording;
+    /* kept over recordings that are opened anew; NULL: of no use */
     struct alqi_symbol_table *symbols;
     struct alqi_cli_conversion *conversion;
     struct alqi_cli_convert_result result;

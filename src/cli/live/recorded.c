@@ -20,9 +20,12 @@
 /* What /proc/PID/maps told. */
 struct found {
     pid_t pid;
+    /* the process has the preload mapped */
     bool has_preload;
     bool is_deleted; /* a recording was, and nothing can read it any more */
+    /* the mapped file of the line before, as maps repeat it */
     char seen[PATH_MAX];
+    /* the caller's, of n bytes; the recording when it is found */
     char *path;
     size_t n;
 };

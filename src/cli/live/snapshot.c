@@ -25,6 +25,7 @@
 
 struct snapshot {
     struct alqi_cli_target target;
+    /* NULL: the default name */
     const char *output;
     bool is_forced;
 };

@@ -26,9 +26,12 @@ enum {
 
 /* What had been allocated at a moment, by place of the picture's sites. */
 struct alqi_cli_top_past {
+    /* monotonic */
     uint64_t us;
+    /* sites there were; later ones had nothing */
     uint32_t n;
     double *bytes, *bytes_var;
+    /* of all sites */
     double all, all_var;
 };
 
@@ -54,6 +57,7 @@ struct alqi_cli_top_part {
     /* the process has ended; never false again */
     bool is_gone;
     uint64_t heap_bytes; /* of a managed heap, as it says; 0: not told */
+    /* as the process told them last */
     struct alqi_cli_top_counts counts;
 
     struct alqi_cli_follow *follow; /* NULL: nothing is recorded yet */
@@ -66,15 +70,19 @@ struct alqi_cli_top_part {
     struct alqi_cli_top_past pasts[ALQI_CLI_TOP_PASTS]; /* the oldest first */
     uint32_t n_pasts;
     double *recent, *recent_var; /* allocated since pasts[0] */
+    /* sites of recent, by place */
     uint32_t n_recent;
+    /* the same of all sites */
     double recent_all, recent_all_var;
     uint64_t recent_us; /* how long that is; 0: not known */
     bool is_resumed;    /* it did not sample: no moment is kept yet */
 };
 
 struct alqi_cli_top {
+    /* grown while the screen is up; a part never goes */
     struct alqi_cli_top_part *parts;
     uint32_t n_parts, at; /* the one that is looked at */
+    /* of the part that is looked at; valid while has_tree */
     struct alqi_cli_top_tree tree;
     bool has_tree;
     unsigned tree_generation; /* of what it is made from */
@@ -82,6 +90,7 @@ struct alqi_cli_top {
     enum alqi_cli_top_sort sort;
     enum alqi_cli_top_view view;
     enum alqi_cli_grouping grouping;
+    /* cleaned; "": none */
     char filter[128];
     uint64_t delay_us;  /* between pictures */
     const char *output; /* of a start; NULL: as the process would */

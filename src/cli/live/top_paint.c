@@ -17,6 +17,7 @@
 enum { PAIR_HOT = 1, PAIR_WARM, PAIR_WARN, ESCAPE_MS = 25 };
 
 static struct {
+    /* is_up: from paint_start() to paint_stop() */
     bool is_up, is_utf8, has_color;
     char *text; /* of the lines that are open */
     size_t n_text;

@@ -333,6 +333,7 @@ alqi_cli_top_toggle(struct alqi_cli_top_tree *t, uint32_t node,
 struct listing {
     const struct alqi_cli_top_tree *tree;
     enum alqi_cli_top_sort sort;
+    /* the caller's, grown as needed */
     struct alqi_cli_top_row *rows;
     uint32_t n_rows, capacity;
 };

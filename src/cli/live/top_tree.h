@@ -37,6 +37,7 @@ struct alqi_cli_top_figures {
     double allocated, allocated_var;
     double recent, recent_var; /* bytes allocated lately */
     uint64_t n_live;           /* sampled blocks         */
+    /* sampled blocks, freed or not */
     uint64_t n_sampled;
 };
 
@@ -49,6 +50,7 @@ enum alqi_cli_top_open {
 struct alqi_cli_top_node {
     struct alqi_cli_frame frame;
     struct alqi_cli_top_figures figures; /* with its children's */
+    /* of the root itself */
     uint32_t parent;
     /* 0: none; the newest child first */
     uint32_t first_child, next;
@@ -67,6 +69,7 @@ struct alqi_cli_top_tree {
     enum alqi_cli_top_view view;
     enum alqi_cli_grouping grouping; /* of the sites */
     struct alqi_cli_top_node *nodes;
+    /* grows only */
     uint32_t n_nodes;
     struct alqi_base_intern keys; /* what tells a node apart: a row a node, but
                                      for the root */

@@ -28,6 +28,7 @@ static const double CHAIN_SHARE = 0.995;
 
 struct drawing {
     struct alqi_cli_report *report;
+    /* of the report's measure; children in falling order */
     struct alqi_cli_tree tree;
     double least_bytes;      /* smaller branches are left out */
     char prefix[PREFIX_MAX]; /* of the lines below the present one */

@@ -41,14 +41,18 @@ enum nonsense {
 struct check {
     /* where the readable part goes; NULL: nowhere */
     const char *repair;
+    /* --repair may write over a file */
     bool overwrites;
     struct alqi_cli_input *input;
+    /* blocks alive */
     struct alqi_cli_objects objects;
+    /* for how the recording ended */
     struct alqi_cli_notes notes;
     /* of all kinds, damage included; above 0 the status is FINDING */
     uint64_t n_findings;
     /* read so far; the number of the present one in messages */
     uint64_t n_events;
+    /* by kind */
     uint64_t counts[N_NONSENSE];
 };
 

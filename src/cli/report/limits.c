@@ -25,6 +25,7 @@ static const double INACCURATE = 10;
 
 struct options {
     struct alqi_cli_limits limits;
+    /* file of the drawing; NULL: none is wanted */
     const char *plot;
     bool is_json;
     bool overwrites;

@@ -19,11 +19,14 @@ struct alqi_cli_limits {
     uint64_t interval_words; /* a sample, in the mean              */
     /* accepted chance of a wrong stop, within (0, 1) */
     double probability;
+    /* what was given */
     bool has_task, has_limit;
 };
 
 /* A limit and what it promises at a probability. */
 struct alqi_cli_limits_row {
+    /* words that are never stopped, and those that always are, but for the
+     * chance */
     uint64_t limit_words, safe_words, stop_words;
 };
 

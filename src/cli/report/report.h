@@ -13,6 +13,7 @@
  * part each and require analysis, groups and term. */
 struct alqi_cli_report {
     struct alqi_cli_analysis_options analysis_options;
+    /* filter.text NULL: all blocks pass */
     struct alqi_cli_filter filter;
     /* of which blocks: rows are sorted by it */
     enum alqi_cli_measure measure;
@@ -31,9 +32,12 @@ struct alqi_cli_report {
     int color;
     bool has_no_pager;
 
+    /* open from the parsing to the end */
     struct alqi_cli_input *input;
     struct alqi_cli_analysis analysis;
+    /* sorted by measure */
     struct alqi_cli_groups groups;
+    /* of text alone */
     struct alqi_cli_term term;
 };
 

@@ -29,8 +29,10 @@ struct script {
     enum format format;
     bool has_no_stacks;
     struct alqi_cli_input *input;
+    /* the input's */
     struct alqi_ctf_reader *reader;
     struct alqi_cli_names *names;
+    /* thread and rate of the allocation that is printed */
     struct alqi_cli_notes notes;
     struct alqi_cli_estimator estimator;
     /* of the trace; times are printed from there */

@@ -48,6 +48,7 @@ struct alqi_cli_option {
     const char *value;   /* what stands after it in the help; NULL: none;
                           * "[=N]": it may be left out, and is NULL then  */
     const char *choices; /* "a b c" when only these are legal, else NULL  */
+    /* one line, without a full stop */
     const char *help;
     enum alqi_cli_option_type type;
     size_t to;              /* the destination's offset                     */
@@ -110,6 +111,7 @@ struct alqi_cli_verb {
     int (*run)(int argc, char **argv); /* argv[0] is the verb's name */
     const struct alqi_cli_option *options;
     bool stops_early; /* options end at the first operand */
+    /* the form of messages on its numbers */
     enum alqi_cli_refusal refusal;
 };
 

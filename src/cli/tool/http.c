@@ -58,11 +58,14 @@ enum {
 
 struct alqi_cli_http {
     struct alqi_cli_http_config config;
+    /* owns the socket */
     struct MHD_Daemon *daemon;
     int stop_fd; /* readable when the server ends */
     /* the bound one, where config.port may be 0 */
     uint16_t port;
+    /* hexadecimal; "": the server has none */
     char token[2 * TOKEN_BYTES + 1];
+    /* what is printed */
     char url[64 + 2 * TOKEN_BYTES];
     /* blocked in all threads, taken by alqi_cli_http_wait() */
     sigset_t signals;
@@ -76,6 +79,7 @@ struct exchange {
     bool is_admitted;
     /* bytes of the body so far */
     size_t n_posted;
+    /* path and query, not decoded */
     char target[];
 };
 

@@ -21,7 +21,9 @@ static const struct alqi_cli_option help_row = {
 
 /* What getopt_long wants, made from a table. */
 struct tables {
+    /* what steers getopt, then a letter and ':' for each row */
     char letters[2 * OPTIONS_MAX + 4];
+    /* a row each, help's, and the end */
     struct option longs[OPTIONS_MAX + 2];
 };
 

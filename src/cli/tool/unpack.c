@@ -31,6 +31,7 @@ enum {
 enum kind { UNKNOWN, PLAIN, GZIP_MEMBERS, ZSTD_FRAMES };
 
 struct alqi_cli_unpack {
+    /* the caller's */
     int fd;
     enum kind kind;
     /* see .inv.between; of packed files */
@@ -41,10 +42,13 @@ struct alqi_cli_unpack {
     /* read from the file, and unpacked */
     uint64_t n_file_bytes, n_bytes;
     size_t at, filled; /* of file */
+    /* begun where kind is GZIP_MEMBERS */
     z_stream gzip;
+    /* NULL unless kind is ZSTD_FRAMES */
     ZSTD_DStream *zstd;
     /* "" or what is wrong; nothing is decoded from then on */
     char damage[160];
+    /* bytes of the file as it is */
     unsigned char file[FILE_BYTES];
 };
 

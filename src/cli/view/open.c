@@ -26,12 +26,14 @@ enum { PATH_BYTES = 4096, PROBE_BYTES = 4096, N_PLACES = 2 };
 struct opener {
     /* the caller's; filled when the index is mapped */
     struct alqi_cli_view_file *file;
+    /* the files of the operand, which may be a folder */
     struct alqi_cli_paths paths;
     /* an index may be found, and a new one is left */
     bool keeps;
     /* key and places are valid: the operand is one file */
     bool has_key;
     mode_t mode; /* of the trace: who may read it may read its index */
+    /* of the trace as it is now */
     unsigned char key[ALQI_VIEW_KEY_BYTES];
     char places[N_PLACES][PATH_BYTES]; /* "" where there is none */
 };

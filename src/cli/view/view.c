@@ -26,12 +26,14 @@ struct view {
     /* port 0: any that is free; seconds, 0: never */
     uint64_t port, idle_s;
     bool is_quiet; /* starts no browser */
+    /* --no-index: neither read nor left */
     bool has_no_index;
     struct alqi_cli_view_file *files;
     /* opened so far */
     uint32_t n_files;
     /* refers to the maps of files */
     struct alqi_view_set *set;
+    /* the source file that was shown last */
     struct alqi_cli_view_source source;
 };
 

@@ -251,6 +251,7 @@ struct reader {
     struct alq_domain *d;
     alq_unmarshal_read_fn *read;
     void *arg;
+    /* never NULL */
     const struct alq_unmarshal_options *options;
     /* bytes read so far */
     uint64_t at;

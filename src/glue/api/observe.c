@@ -96,6 +96,7 @@ alq_census_take(struct alq_domain *d,
 /* A tag, or the custom blocks of one name. */
 struct kind {
     unsigned tag;
+    /* the operations' or a constant: never freed */
     const char *name;
     uint64_t blocks;
     uint64_t words;

@@ -110,6 +110,7 @@ others(const struct alq_domain *d)
 
 /* What a thread that has run tasks keeps for the next ones, till it ends. */
 struct own {
+    /* the thread's limits of each kind, open or not */
     struct alqi_glue_malloc_limiter malloc;
     struct alqi_glue_limiter heap;
     struct alqi_glue_task firsts[2]; /* the outermost frame of each */
@@ -121,6 +122,7 @@ static _Thread_local struct own *own __attribute__((tls_model("initial-exec")));
 static struct {
     pthread_once_t once;
     pthread_key_t key;
+    /* written once, by key_make() */
     bool has_key;
 } threads = {.once = PTHREAD_ONCE_INIT};
 
@@ -256,6 +258,7 @@ task_drop(struct alqi_limit_thread *t)
 
 struct alqi_glue_call {
     struct alqi_glue_guard guard; /* first */
+    /* the frame; this struct is on the stack of alq_limit_run() */
     struct alqi_glue_task *k;
     alq_task_fn *task;
     void *arg;
@@ -551,6 +554,7 @@ alq_cleanup_pop(struct alq_domain *d, struct alq_cleanup *c, int runs)
 /* A resource, while its scope runs. */
 struct releasing {
     struct alqi_glue_guard guard; /* first */
+    /* registered while the scope runs */
     struct alq_cleanup cleanup;
     struct alq_domain *domain;
     alq_task_fn *scope;

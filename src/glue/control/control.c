@@ -56,11 +56,14 @@ struct job {
 };
 
 static struct {
+    /* of state, job, has_failed, why and the counters (.inv.lock) */
     struct alqi_plat_lock lock;
+    /* moved as the head says */
     enum job_state state;
     struct job job;
     /* valid in DONE, with why */
     bool has_failed;
+    /* of has_failed; "" if it has not */
     char why[NOTE_BYTES];
     char note[NOTE_BYTES]; /* of a job that nobody waited for */
     /* of a start that gives none; 0: as before; the server's thread alone */

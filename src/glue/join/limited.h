@@ -10,6 +10,7 @@
 
 struct alqi_glue_limiter {
     struct alqi_limit_thread t; /* first: limit's pointer is ours */
+    /* the one that it runs, or ran last */
     struct alqi_domain *d;
     uint64_t offset; /* thread's words = the domain's position + this, modulo */
     uint64_t words;  /* of the thread, while it does not run the domain       */

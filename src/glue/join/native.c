@@ -28,6 +28,7 @@ struct module {
     struct alqi_glue_module pub;
     bool is_read;     /* its symbols, if it has any */
     ElfW(Sym) * syms; /* functions alone */
+    /* valid when is_read */
     size_t n_syms;
     char *texts; /* ends with 0 */
 };
@@ -125,6 +126,7 @@ symbol_find(const struct module *m, uintptr_t at)
  * callback. */
 struct found {
     uintptr_t start, end, bias;
+    /* of executable segments; text_end 0: none */
     uintptr_t text_start, text_end;
     uint64_t text_offset;
     const char *path;

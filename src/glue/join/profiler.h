@@ -8,6 +8,7 @@
 
 /* The engine's state of a thread of the heap, in struct alq_thread.observer. */
 struct alqi_glue_profiled {
+    /* of the thread that it was made for; touched by that thread */
     struct alqi_memprof_thread engine;
     size_t bytes; /* of the mapping that this is in */
     int code;     /* of the callback that failed last, as the thread was told */

@@ -449,6 +449,7 @@ static struct {
     struct alqi_plat_lock lock;
     struct alqi_heap *heap;          /* that is observed; NULL: none   */
     struct alqi_glue_profiled *last; /* made when it was started */
+    /* atomic; true for good when the handlers are registered */
     bool watches_forks;
 } profiler = {.lock = ALQI_PLAT_LOCK(GLUE_PROFILER)};
 

@@ -40,6 +40,7 @@ void alqi_glue_task_left(struct alqi_limit_frame *f);
 
 /* What is called when the frame of alqi_glue_guarded() is left. */
 struct alqi_glue_guard {
+    /* called at most once, with the guard itself */
     void (*left)(struct alqi_glue_guard *guard);
 };
 

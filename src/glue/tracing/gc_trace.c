@@ -47,7 +47,9 @@ struct track {
 struct recorder {
     struct alq_listener listener;
     int fd;
+    /* of the process that may write */
     pid_t pid;
+    /* taken within a track's lock */
     struct alqi_plat_lock file_lock;
     /* of the write after which there was none; 0; under file_lock */
     int failed_errno;
@@ -55,6 +57,7 @@ struct recorder {
     uint64_t n_lost;
     char path[NAME_BYTES];
     size_t buffer_bytes; /* of each track: e in ALIQUOTPARAM */
+    /* [0] is the heap's, [1 + n] that of domain n */
     struct track tracks[TRACKS];
 };
 

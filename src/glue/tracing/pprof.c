@@ -37,6 +37,7 @@ static _Atomic(struct alq_pprof *) kept;
 struct block {
     uint32_t row;
     bool has_header; /* of the managed heap's own, counted as bytes, too */
+    /* with its header, if has_header */
     uint64_t bytes;
 };
 

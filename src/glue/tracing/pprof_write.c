@@ -38,6 +38,7 @@ struct alq_pprof_since {
     const struct alq_pprof *pprof;
     struct alqi_pprof_sums *sums; /* of its rows, in their order */
     uint32_t n;
+    /* when the first sums were copied */
     uint64_t mono_ns;
 };
 
@@ -147,11 +148,13 @@ struct writer {
     struct alqi_pb pb;
     struct alqi_pprof_out *out;
     bool is_short; /* of memory */
+    /* written so far */
     uint64_t n_strings, n_functions, n_locations, n_mappings;
     struct alqi_base_map strings;      /* address of a kept name -> index  */
     struct alqi_base_map functions;    /* name, file -> id                 */
     struct alqi_base_map locations[2]; /* frame -> id, by is_native        */
     struct alqi_base_map mappings;     /* module's number -> id            */
+    /* of the row that is written, and their identifiers */
     uintptr_t *frames;
     uint64_t *ids;
     size_t capacity; /* of both */

@@ -41,6 +41,7 @@ struct trace {
     struct alq_listener listener;
     struct alq_domain *d;                /* NULL: of the malloc heap */
     _Atomic(struct sampling *) sampling; /* the last one; only pushed to */
+    /* of its profiles */
     size_t callstack_frames;
     /* its profile samples; written within .inv.switch, read by anybody */
     atomic_bool is_sampling;

@@ -43,14 +43,17 @@ datum_make(uint64_t id, unsigned stream, bool is_young)
 /* On its way into the file. */
 struct birth {
     const struct alq_allocation *a;
+    /* as the file has it */
     enum alqi_ctf_source source;
     const struct alq_stack_source *frames; /* whose they are */
     uint64_t who;                          /* allocates */
     unsigned rate;                         /* number    */
     uint64_t now_ns;
+    /* the datum; 0: the block is not in the file */
     uintptr_t data;
     uintptr_t missing[MISSING]; /* frames that are to be described first */
     unsigned n_missing;
+    /* as put or as dropped by settle; else it counts as dropped */
     bool is_counted;
     bool is_in; /* the file, or a packet on its way there */
 };
