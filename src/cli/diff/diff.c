@@ -259,6 +259,9 @@ filters_free(struct alqi_cli_diff *d)
     alqi_cli_filter_free(&d->b.filter);
 }
 
+/* The operands are checked before anything is opened. With --at the measure
+ * becomes ALLOCATED, as the filters leave only what is live at their
+ * moments. */
 int
 alqi_cli_diff(int argc, char **argv)
 {

@@ -64,6 +64,7 @@ side(const struct alqi_cli_side *s)
     return o;
 }
 
+/* The texts that the table prints, too. */
 static json_t *
 warnings(const struct alqi_cli_diff *d)
 {
@@ -232,6 +233,8 @@ limit(const struct alqi_cli_diff *d)
     return o;
 }
 
+/* Everything that decides is_significant stands in front of the sites: level,
+ * min_sigma, and how p is corrected. */
 void
 alqi_cli_diff_json(struct alqi_cli_diff *d)
 {

@@ -47,6 +47,7 @@ alqi_cli_diff_command(const struct alqi_cli_side *side, char *out,
     free(order);
 }
 
+/* Compares the command lines as they are printed. */
 static bool
 is_other_command(const struct alqi_cli_diff *d)
 {
@@ -100,6 +101,7 @@ has_any_loss(const struct alqi_cli_diff *d)
     return has_loss(&d->a) || has_loss(&d->b);
 }
 
+/* What is live at the end of a program that was killed is no leak. */
 static bool
 is_other_ending(const struct alqi_cli_diff *d)
 {

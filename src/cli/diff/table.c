@@ -67,7 +67,8 @@ side(const struct alqi_cli_diff *d, const struct alqi_cli_side *s,
             alqi_cli_text_duration((double)a->end_us).text, a->n_samples, rate);
 }
 
-/* Each reason why the two are hard to compare, and an empty line. */
+/* Each reason why the two are hard to compare, then an empty line, also if
+ * there is none. */
 static void
 warnings(const struct alqi_cli_diff *d)
 {
@@ -327,6 +328,7 @@ row(const struct alqi_cli_diff *d, const struct alqi_cli_pair *pair)
     fputc('\n', term->out);
 }
 
+/* What the table compares, in the words of the option that chose it. */
 static const char *
 heading(const struct alqi_cli_diff *d)
 {
@@ -405,6 +407,7 @@ sites(const struct alqi_cli_diff *d)
     legend(d, n_sure, n_same);
 }
 
+/* Prints the comparison to the terminal that was started before. */
 void
 alqi_cli_diff_table(struct alqi_cli_diff *d)
 {

@@ -111,6 +111,8 @@ peak_apportion(struct alqi_cli_whole_blocks *w, const uint64_t *moments)
     free(parts);
 }
 
+/* What was not left is the difference of two rounded totals, so that both add
+ * up. */
 void
 alqi_cli_whole_blocks_make(struct alqi_cli_whole_blocks *w,
                            const struct alqi_cli_analysis *a)

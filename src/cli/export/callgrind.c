@@ -316,6 +316,8 @@ head_put(const struct alqi_cli_export *x, FILE *out)
             x->analysis.info->pid, x->program, events_lines);
 }
 
+/* All five costs are apportioned by stack before the graph is made: each then
+ * sums up to its total. */
 void
 alqi_cli_export_callgrind(struct alqi_cli_export *x, FILE *out)
 {

@@ -23,6 +23,7 @@ put_text(FILE *out, const char *text)
     fputc('"', out);
 }
 
+/* Six columns for each measure, in the measures' order. */
 static void
 put_header(FILE *out)
 {
@@ -67,6 +68,7 @@ column_make(const struct alqi_cli_export *x,
     return c;
 }
 
+/* The six cells of one measure. */
 static void
 put_sum(FILE *out, const struct alqi_cli_sum *s, int64_t bytes, int64_t objects)
 {
@@ -96,6 +98,8 @@ put_names(const struct alqi_cli_export *x, const struct alqi_cli_group *g,
     put_text(out, alqi_cli_names_text(names, g->frame.module));
 }
 
+/* A measure's columns are apportioned over all groups, so no row may be left
+ * out. */
 void
 alqi_cli_export_csv(struct alqi_cli_export *export, FILE *out)
 {

@@ -11,6 +11,7 @@
 #include "cli/export/sql.h"
 #include "plat/plat.h"
 
+/* The fingerprint is taken here, before the second pass over the trace. */
 int
 alqi_cli_sql_export(struct alqi_cli_export *export,
                     const struct alqi_cli_analysis_options *options,

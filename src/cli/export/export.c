@@ -203,9 +203,9 @@ append_check(const struct request *r)
                                     "-o FILE.sqlite");
 }
 
-/* Chooses the format: --to, then --format, then the longest match in the table
- * from its end, where a suffix such as ".summary.html" stands behind the
- * ".html" that it ends with. -1, or the status to exit with. */
+/* Chooses the format: --to, then --format, then the last row whose suffix OUT
+ * ends with: ".summary.html" stands behind the ".html" that it ends with. -1,
+ * or the status to exit with. */
 static int
 format_find(struct request *r)
 {
@@ -354,6 +354,8 @@ write_out(struct request *r, struct alqi_cli_input *input)
     return rc_write != ALQI_CLI_OK ? rc_write : rc;
 }
 
+/* The output is compared with the input before anything is opened, as -f would
+ * truncate it. */
 int
 alqi_cli_export(int argc, char **argv)
 {

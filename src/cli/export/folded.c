@@ -87,6 +87,7 @@ weight_of(const struct alqi_cli_export *x, const struct alqi_cli_sum *sums)
     return s->bytes;
 }
 
+/* By bytes, whatever the locale: the output is the same everywhere. */
 static int
 compare(const void *left, const void *right)
 {
@@ -155,6 +156,7 @@ lines_put(const struct alqi_cli_export *x, const struct line *lines, uint32_t n,
     free(whole);
 }
 
+/* Sorts before joining: equal lines are neighbours then. */
 void
 alqi_cli_export_folded(struct alqi_cli_export *export, FILE *out)
 {

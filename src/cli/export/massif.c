@@ -321,6 +321,8 @@ snapshots_put(struct massif *m)
     free(events);
 }
 
+/* The header's three lines go out first; readers take the unit of time from
+ * there. */
 void
 alqi_cli_export_massif(struct alqi_cli_export *x, FILE *out)
 {

@@ -123,6 +123,7 @@ event_write(struct rewriting *w, const struct alqi_ctf_event *e)
     }
 }
 
+/* The writer is closed on every way out; the first status counts. */
 static enum alq_status
 events_write(struct rewriting *w, struct alqi_cli_input *input)
 {

@@ -17,6 +17,7 @@ _Static_assert(BUFFER_BYTES % 3 == 0, "only the last piece is padded");
 
 /* ---- base64 -------------------------------------------------------------- */
 
+/* Pads only where n is no multiple of three. */
 static void
 put_base64(FILE *out, const unsigned char *bytes, size_t n)
 {
@@ -91,6 +92,7 @@ packer_close(struct packer *p)
 
 /* ---- the page ------------------------------------------------------------ */
 
+/* The engine as it is in the program (tool/page.h). */
 static void
 put_engine(FILE *out)
 {
@@ -103,6 +105,7 @@ put_engine(FILE *out)
     packer_close(&p);
 }
 
+/* The index from where the file stands, piece by piece. */
 static void
 put_index(FILE *index, FILE *out)
 {

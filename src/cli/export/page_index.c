@@ -33,6 +33,7 @@ file_new(void)
     return file;
 }
 
+/* Requires an analysis that is not begun: the watch goes into its options. */
 struct alqi_cli_page_index *
 alqi_cli_page_index_new(struct alqi_cli_analysis *analysis,
                         struct alqi_cli_analysis_options *options)
@@ -121,6 +122,8 @@ read_thinned(struct alqi_cli_page_index *p, struct alqi_cli_input *input,
     return rc;
 }
 
+/* The second pass opens the input by a descriptor of its own, whose warnings
+ * were said by the first. */
 int
 alqi_cli_page_index_finish(struct alqi_cli_page_index *p,
                            struct alqi_cli_input *input, uint64_t max_rows)

@@ -21,6 +21,7 @@ static const uint64_t ENGINE_BYTES_MOST = 4 << 20;
 
 /* ---- the message ----------------------------------------------------- */
 
+/* One sample: its places, its values, and the mean size as a label. */
 static void
 sample_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p,
            const struct alqi_cli_pprof_sample *s)
@@ -54,6 +55,7 @@ mapping_put(struct alqi_pb *pb, uint64_t id,
     alqi_pb_mapping(pb, &message);
 }
 
+/* A location and its lines; one without lines is looked up by the reader. */
 static void
 location_put(struct alqi_pb *pb, uint64_t id,
              const struct alqi_cli_pprof_tables *t)

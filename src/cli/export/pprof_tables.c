@@ -114,8 +114,8 @@ mapping_of(struct alqi_cli_pprof_tables *t, int module)
     return id;
 }
 
-/* The module of the main program's path; without any, a mapping that has its
- * name alone. */
+/* Enters mapping 1: the module of the main program's path; without any, a
+ * mapping that has its name alone. */
 static void
 main_program(struct alqi_cli_pprof_tables *t)
 {
@@ -226,6 +226,8 @@ location_make(struct alqi_cli_pprof_tables *t, uint64_t code)
     return location_new(t, &l);
 }
 
+/* A code has the same names throughout the trace, so its location is made
+ * once. */
 uint64_t
 alqi_cli_pprof_location(struct alqi_cli_pprof_tables *t, uint64_t code)
 {
@@ -275,6 +277,8 @@ alqi_cli_pprof_tables_free(struct alqi_cli_pprof_tables *t)
     alqi_base_map_clear(&t->mapping_of_module);
 }
 
+/* A mapping claims what all its locations claim; one without locations claims
+ * nothing. */
 void
 alqi_cli_pprof_tables_finish(struct alqi_cli_pprof_tables *t)
 {

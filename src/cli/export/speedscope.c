@@ -110,6 +110,7 @@ first_shown(const struct alqi_cli_export *x)
     return i;
 }
 
+/* Frames are shared by all profiles and stand before them. */
 void
 alqi_cli_export_speedscope(struct alqi_cli_export *x, FILE *out)
 {

@@ -96,6 +96,7 @@ text_put(FILE *out, const char *text)
         }
 }
 
+/* 17 digits tell a double apart from its neighbours. */
 static void
 cell_put(FILE *out, enum alqi_cli_column_kind kind,
          const union alqi_cli_cell *cell)
@@ -253,6 +254,7 @@ rows_send(struct database *d, struct alqi_cli_sql_rows *rows)
     return rc;
 }
 
+/* The public address is for messages; requests use the whole one. */
 int
 alqi_cli_sql_clickhouse(struct alqi_cli_sql_rows *rows)
 {

@@ -126,6 +126,7 @@ sqlite_tail(const struct alqi_cli_table_schema *t, FILE *out)
         fputs("\n)", out);
 }
 
+/* One statement for each index in the schema's list. */
 void
 alqi_cli_table_index(enum alqi_cli_table table, FILE *out)
 {
@@ -141,6 +142,8 @@ alqi_cli_table_index(enum alqi_cli_table table, FILE *out)
     }
 }
 
+/* ClickHouse's view joins with ANY, as a row may be there twice until it merges
+ * them. */
 const char *
 alqi_cli_sites_create(bool is_sqlite)
 {
@@ -155,6 +158,7 @@ alqi_cli_sites_create(bool is_sqlite)
                  "GLOBAL ANY INNER JOIN functions USING (function_id)";
 }
 
+/* Columns are in the schema's order, which writers' cells have, too. */
 void
 alqi_cli_table_create(enum alqi_cli_table table, bool is_sqlite, FILE *out)
 {

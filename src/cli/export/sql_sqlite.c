@@ -234,6 +234,7 @@ database_write(const char *file, const char *path,
 
 /* ---- the file -------------------------------------------------------- */
 
+/* Says so; returns the status. */
 static int
 exists(const char *path)
 {
@@ -338,6 +339,8 @@ file_make(struct alqi_cli_sql_rows *rows)
     return rc;
 }
 
+/* A file that exists is refused before the trace is read again; file_place()
+ * asks once more. */
 int
 alqi_cli_sql_sqlite(struct alqi_cli_sql_rows *rows)
 {

@@ -226,6 +226,8 @@ stack_of(struct alqi_cli_export_stacks *s, struct finder *f, uint32_t node)
     return f->stack_of_node[node] - 1;
 }
 
+/* Sites are taken in the analysis's order, which numbers frames and stacks
+ * (.inv.number). */
 void
 alqi_cli_export_stacks_make(struct alqi_cli_export_stacks *s,
                             struct alqi_cli_analysis *a)
@@ -281,6 +283,7 @@ alqi_cli_export_stack_frames(const struct alqi_cli_export_stacks *s,
     return n;
 }
 
+/* The form of Valgrind's tools: address, name, place. */
 void
 alqi_cli_export_frame_text(char *out, size_t capacity,
                            const struct alqi_cli_names *names,
@@ -301,7 +304,8 @@ alqi_cli_export_frame_text(char *out, size_t capacity,
 
 /* ---- integers -------------------------------------------------------- */
 
-/* offset: of a double in struct alqi_cli_sum. */
+/* Whole numbers of one field of the sums, apportioned to the rounded total.
+ * offset: of a double in struct alqi_cli_sum. */
 static int64_t *
 integers(const struct alqi_cli_export_stacks *s,
          const struct alqi_cli_sum *total, enum alqi_cli_measure measure,

@@ -274,6 +274,7 @@ put_table(const struct alqi_cli_summary *s, enum alqi_cli_measure measure,
     free(t.frames);
 }
 
+/* Four sections; the captions say what a reader may conclude. */
 void
 alqi_cli_summary_sites(const struct alqi_cli_summary *s)
 {

@@ -571,6 +571,8 @@ file_hold(const struct push *p, char *path, size_t n)
     return -1;
 }
 
+/* Labels and headers are freed on every way out; the held descriptor goes with
+ * the process. */
 int
 alqi_cli_push(int argc, char **argv)
 {

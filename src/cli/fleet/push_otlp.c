@@ -77,6 +77,7 @@ empty_put(struct alqi_pb *pb, unsigned field)
     alqi_pb_end(pb, alqi_pb_begin(pb, field));
 }
 
+/* Entry 0, then the functions by their identifiers. */
 static void
 functions_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
 {
@@ -92,6 +93,7 @@ functions_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
     }
 }
 
+/* The inlined calls of a location, innermost first. */
 static void
 lines_put(struct alqi_pb *pb, const struct alqi_cli_pprof_tables *t,
           const struct alqi_cli_pprof_location *l)
@@ -105,6 +107,7 @@ lines_put(struct alqi_pb *pb, const struct alqi_cli_pprof_tables *t,
     }
 }
 
+/* Entry 0, then the locations by their identifiers. */
 static void
 locations_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
 {
@@ -198,6 +201,7 @@ dictionary_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
 
 /* ---- profiles -------------------------------------------------------- */
 
+/* A type of value: two indexes of strings. */
 static void
 type_put(struct alqi_pb *pb, unsigned field,
          const struct alqi_cli_pprof_type *type)

@@ -58,8 +58,8 @@ static const char index_page[] =
     "        ?reader=NAME     since NAME's last time\n"
     "/metrics                 for Prometheus\n";
 
-/* The trace as it is, in turn; false when the answer is that it cannot be
- * read. */
+/* The trace as it is now; requires `turn`. False: it cannot be read, and that
+ * is the answer. */
 static bool
 read_trace(struct serve *s, struct alqi_cli_http_answer *answer)
 {
@@ -321,6 +321,8 @@ serve(struct serve *s, pid_t pid)
     return ALQI_CLI_OK;
 }
 
+/* The operand is found before the port is opened; the path must outlive the
+ * reading. */
 int
 alqi_cli_serve(int argc, char **argv)
 {

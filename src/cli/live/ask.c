@@ -31,6 +31,7 @@ enum { ANSWER_MS = 10000, TRIES = 5, RETRY_US = 50000 };
 
 #define GREETING ALQI_REQUEST_GREETING " "
 
+/* A process's number, within what the kernel gives. */
 bool
 alqi_cli_pid_take(void *to, const char *verb, const char *value)
 {
@@ -175,7 +176,8 @@ address_make(const struct alqi_cli_target *t, struct sockaddr_un *a,
     return true;
 }
 
-/* The listener is the process itself, or of a user we trust as much. */
+/* The listener is the process itself, or of a user that is trusted as much.
+ * False: said. */
 static bool
 peer_check(const struct alqi_cli_target *t, int fd)
 {

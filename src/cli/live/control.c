@@ -92,6 +92,7 @@ losses_print(const char *reply)
             printf("%.0f %s\n", number(reply, losses[i].key), losses[i].text);
 }
 
+/* The process's number, or the socket's name. */
 static void
 who_print(const struct alqi_cli_target *t)
 {
@@ -173,6 +174,7 @@ alqi_cli_command(const struct alqi_cli_target *t, const char *command,
     return alqi_cli_ask(t, request, reply);
 }
 
+/* Sends a request and prints the state that comes back. */
 static int
 ask(struct control *c, const char *command)
 {

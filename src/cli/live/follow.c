@@ -255,6 +255,7 @@ events_take(struct alqi_cli_follow *f, unsigned n_most)
 
 /* ---- a recording --------------------------------------------------------- */
 
+/* Ends the conversion before its recording. */
 static void
 recording_close(struct alqi_cli_follow *f)
 {
@@ -488,6 +489,7 @@ open_any(struct alqi_cli_follow *f, char *why, size_t n_why)
                      : trace_open(f, why, n_why);
 }
 
+/* NULL with a reason; a file that is too short yet is no trace, either. */
 struct alqi_cli_follow *
 alqi_cli_follow_open(const char *path, pid_t pid, char *why, size_t n_why)
 {
@@ -503,6 +505,8 @@ alqi_cli_follow_open(const char *path, pid_t pid, char *why, size_t n_why)
     return NULL;
 }
 
+/* Frees what was opened, in whatever state: parts that were not made are
+ * NULL. */
 void
 alqi_cli_follow_drop(struct alqi_cli_follow *f)
 {

@@ -108,8 +108,8 @@ name_make(const char *executable, uint64_t pid, char *name, size_t n)
              slash != NULL ? slash + 1 : "program", pid);
 }
 
-/* Writes beside the name, then moves: a link fails where a file is, a rename
- * takes its place. */
+/* Gives the trace its name. A link fails where a file is; a rename takes its
+ * place. False: said. */
 static bool
 trace_place(const struct snapshot *s, const char *temporary, const char *name)
 {
@@ -286,6 +286,7 @@ run(const struct snapshot *s, const char *path)
     return rc;
 }
 
+/* Either a process or a file: one of them, not both. */
 int
 alqi_cli_snapshot(int argc, char **argv)
 {

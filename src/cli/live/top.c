@@ -116,6 +116,8 @@ alqi_cli_top_now(const struct alqi_cli_top *top)
     return &top->parts[top->at];
 }
 
+/* The tree's nodes refer to names of the part's picture, so another part needs
+ * another tree. */
 void
 alqi_cli_top_tree_forget(struct alqi_cli_top *top)
 {
@@ -375,6 +377,7 @@ operands_take(struct command *c, int argc, char **argv, int first)
     return -1;
 }
 
+/* Parts are freed on every way out. */
 int
 alqi_cli_top(int argc, char **argv)
 {

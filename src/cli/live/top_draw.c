@@ -27,6 +27,7 @@ enum {
 
 #define US_A_SECOND 1e6
 
+/* Whether figures are estimates; before the first picture that is assumed. */
 static bool
 is_sampled(const struct alqi_cli_top_part *p)
 {
@@ -86,6 +87,7 @@ is_shown(const struct alqi_cli_top *top, enum column c)
 
 /* ---- the head ------------------------------------------------------------ */
 
+/* One standard error, as a size. */
 static struct alqi_cli_text
 error_text(double variance)
 {
@@ -279,6 +281,7 @@ head_samples(const struct alqi_cli_top *top)
     fputc('\n', top->term.out);
 }
 
+/* Four lines, each ended: ALQI_CLI_TOP_HEAD_LINES. */
 void
 alqi_cli_top_draw_head(const struct alqi_cli_top *top)
 {
@@ -314,6 +317,7 @@ alqi_cli_top_draw_titles(const struct alqi_cli_top *top)
             alqi_cli_style(term, ALQI_CLI_PLAIN));
 }
 
+/* A share without decimals, for the columns of errors. */
 static struct alqi_cli_text
 percent(double part, double all)
 {
@@ -461,6 +465,7 @@ site_draw(const struct alqi_cli_top *top, const struct alqi_cli_top_row *row,
     fputc('\n', top->term.out);
 }
 
+/* Figures, then the site in the columns that are left. */
 void
 alqi_cli_top_draw_row(const struct alqi_cli_top *top,
                       const struct alqi_cli_top_row *row)
@@ -471,6 +476,8 @@ alqi_cli_top_draw_row(const struct alqi_cli_top *top,
     site_draw(top, row, top->term.width - used - 2);
 }
 
+/* The most likely reason first: a filter, a column of zeros, then a process
+ * that records nothing. */
 void
 alqi_cli_top_draw_nothing(const struct alqi_cli_top *top)
 {

@@ -14,6 +14,7 @@ enum { SCHEMA = 1 };
 
 #define US_A_SECOND 1e6
 
+/* A quantity, rounded. */
 static void
 put(json_t *object, const char *key, double value)
 {
@@ -21,6 +22,7 @@ put(json_t *object, const char *key, double value)
                                 json_integer(alqi_cli_whole(value)));
 }
 
+/* A number of things; beyond 2^63 it would be negative. */
 static void
 put_count(json_t *object, const char *key, uint64_t value)
 {
@@ -98,6 +100,7 @@ put_process(json_t *o, const struct alqi_cli_top_part *p)
     put_count(o, "window_us", p->recent_us);
 }
 
+/* Without a picture there are no figures, but the process and its state. */
 void
 alqi_cli_top_json(const struct alqi_cli_top *top,
                   const struct alqi_cli_top_row *rows, uint32_t n_rows)

@@ -48,6 +48,7 @@ alqi_cli_screen_help(const struct alqi_cli_term *term)
     fputs(help_text, term->out);
 }
 
+/* The message of the bottom line, until the next key. */
 static void
 say(struct alqi_cli_screen *s, const char *text)
 {
@@ -121,6 +122,7 @@ rate_change(struct alqi_cli_screen *s, double factor)
 
 /* ---- the view ------------------------------------------------------------ */
 
+/* Another column to sort by; the mark goes to the top. */
 static void
 sort_set(struct alqi_cli_screen *s, enum alqi_cli_top_sort sort)
 {
@@ -188,6 +190,7 @@ list_open(struct alqi_cli_screen *s)
     s->mode = ALQI_CLI_SCREEN_LIST;
 }
 
+/* Moves the mark, within the rows that there are. */
 static void
 cursor_move(struct alqi_cli_screen *s, int64_t by)
 {
@@ -198,6 +201,7 @@ cursor_move(struct alqi_cli_screen *s, int64_t by)
     s->cursor = at > 0 ? (uint32_t)at : 0;
 }
 
+/* Opens or closes the marked row. */
 static void
 row_toggle(struct alqi_cli_screen *s)
 {
@@ -209,6 +213,7 @@ row_toggle(struct alqi_cli_screen *s)
 
 /* ---- keys ---------------------------------------------------------------- */
 
+/* The prompt begins with the filter that holds now. */
 static void
 prompt_open(struct alqi_cli_screen *s)
 {
@@ -262,7 +267,7 @@ list_key(struct alqi_cli_screen *s, int key)
     }
 }
 
-/* False: it is none of these. */
+/* False: it is none of these. A page is what the screen has room for. */
 static bool
 move_key(struct alqi_cli_screen *s, int key)
 {
@@ -292,6 +297,8 @@ move_key(struct alqi_cli_screen *s, int key)
     }
 }
 
+/* False: it is none of these. Each column has the letter that the help
+ * tells. */
 static bool
 sort_key(struct alqi_cli_screen *s, int key)
 {
@@ -397,6 +404,8 @@ table_key(struct alqi_cli_screen *s, int key)
     }
 }
 
+/* A change of the terminal's size is a key to curses: the screen is drawn anew,
+ * and the message stays. */
 void
 alqi_cli_screen_key(struct alqi_cli_screen *s, int key)
 {

@@ -81,6 +81,7 @@ alqi_cli_paint_start(void)
     return true;
 }
 
+/* May be called twice: by the screen, and at exit. */
 void
 alqi_cli_paint_stop(void)
 {
@@ -153,6 +154,7 @@ plain_put(const char *text, size_t n)
     }
 }
 
+/* curses knows UTF-8 by the locale; without it letters are replaced. */
 static void
 text_put(const char *text, size_t n)
 {
@@ -210,6 +212,7 @@ alqi_cli_paint_open(struct alqi_cli_term *term)
     }
 }
 
+/* Ends the stream that paint_open() lent and frees its text. */
 int
 alqi_cli_paint_take(struct alqi_cli_term *term, int line, int n_most,
                     bool is_marked)

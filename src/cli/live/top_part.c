@@ -26,6 +26,7 @@ mono_us(void)
 
 /* ---- what it is ---------------------------------------------------------- */
 
+/* Nothing is asked yet: top_part_ask() finds out what there is. */
 void
 alqi_cli_top_part_init(struct alqi_cli_top_part *p, pid_t pid,
                        const char *control, bool is_heap)
@@ -62,6 +63,7 @@ pasts_forget(struct alqi_cli_top_part *p, uint32_t n)
     memmove(p->pasts, p->pasts + n, p->n_pasts * sizeof *p->pasts);
 }
 
+/* Frees the picture, if there is one; its names are the follower's. */
 static void
 picture_forget(struct alqi_cli_top_part *p)
 {
@@ -95,6 +97,7 @@ alqi_cli_top_part_free(struct alqi_cli_top_part *p)
 
 /* ---- what it says -------------------------------------------------------- */
 
+/* A number of the reply; 0 without it. */
 static double
 number(const char *reply, const char *key)
 {
@@ -104,6 +107,7 @@ number(const char *reply, const char *key)
                                                           : 0;
 }
 
+/* A whole number of the reply; 0 without it. */
 static uint64_t
 count(const char *reply, const char *key)
 {
@@ -114,6 +118,7 @@ count(const char *reply, const char *key)
                : 0;
 }
 
+/* Whether what is allocated is known at the moment. */
 static bool
 is_sampling(const struct alqi_cli_top_part *p)
 {
@@ -258,6 +263,7 @@ alqi_cli_top_part_ask(struct alqi_cli_top_part *p)
 
 /* ---- what it has recorded ------------------------------------------------ */
 
+/* Damage becomes the part's trouble; what was read before it stays. */
 bool
 alqi_cli_top_part_read(struct alqi_cli_top_part *p, uint64_t budget_us)
 {
@@ -334,6 +340,8 @@ pasts_renew(struct alqi_cli_top_part *p, uint64_t now_us, uint64_t window_us)
     past_keep(p, now_us);
 }
 
+/* The picture must go before the file is read on (analysis.h), and is made anew
+ * here. A process that has ended keeps the rates of before. */
 void
 alqi_cli_top_part_look(struct alqi_cli_top_part *p, uint64_t window_us)
 {

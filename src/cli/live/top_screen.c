@@ -41,6 +41,7 @@ alqi_cli_screen_now_us(void)
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
+/* At least 1, whatever the terminal says. */
 int
 alqi_cli_screen_room(void)
 {
@@ -71,6 +72,7 @@ rows_renew(struct alqi_cli_screen *s)
         s->cursor = s->n_rows > 0 ? s->n_rows - 1 : 0;
 }
 
+/* A paused screen keeps its picture, but view and filter may change. */
 void
 alqi_cli_screen_renew(struct alqi_cli_screen *s)
 {
@@ -175,6 +177,8 @@ table_draw(struct alqi_cli_screen *s)
     rows_draw(s);
 }
 
+/* The screen is cleared first: the help has fewer lines than the table may
+ * have. */
 static void
 help_draw(const struct alqi_cli_screen *s)
 {
@@ -207,6 +211,7 @@ list_line(const struct alqi_cli_term *term, const struct alqi_cli_top_part *p)
     fputc('\n', term->out);
 }
 
+/* The list scrolls so that the choice is seen. */
 static void
 list_draw(const struct alqi_cli_screen *s)
 {
@@ -234,6 +239,7 @@ list_draw(const struct alqi_cli_screen *s)
     alqi_cli_paint_take(&term, LINES - 1, 1, false);
 }
 
+/* One of the modes; a terminal that is too low shows none of them. */
 static void
 draw(struct alqi_cli_screen *s)
 {

@@ -43,6 +43,7 @@ child(struct alqi_cli_top_tree *t, uint32_t parent,
     return t->n_nodes++;
 }
 
+/* The root is node 0, made here; key rows have the six words of child(). */
 void
 alqi_cli_top_tree_init(struct alqi_cli_top_tree *t, enum alqi_cli_top_view view,
                        enum alqi_cli_grouping grouping)
@@ -188,6 +189,7 @@ lets_through(const struct filter *f, const struct alqi_cli_top_tree *t,
 
 /* ---- figures ------------------------------------------------------------- */
 
+/* Adds all figures; variances add, as samples are independent. */
 static void
 figures_join(struct alqi_cli_top_figures *to,
              const struct alqi_cli_top_figures *from)
@@ -226,6 +228,7 @@ figures_from(const struct alqi_cli_site *site,
     };
 }
 
+/* Makes new leaves before the filter's table: it has a place for each node. */
 void
 alqi_cli_top_tree_take(struct alqi_cli_top_tree *t,
                        struct alqi_cli_analysis *picture,
@@ -255,6 +258,7 @@ alqi_cli_top_tree_take(struct alqi_cli_top_tree *t,
     free(filter.of_node);
 }
 
+/* The figure that a key sorts by. */
 double
 alqi_cli_top_figure(const struct alqi_cli_top_figures *f,
                     enum alqi_cli_top_sort sort)
@@ -275,6 +279,8 @@ alqi_cli_top_figure(const struct alqi_cli_top_figures *f,
 
 /* ---- what is open -------------------------------------------------------- */
 
+/* The user's choice comes first; in the view of calls, large parts are open
+ * without one. */
 bool
 alqi_cli_top_is_open(const struct alqi_cli_top_tree *t, uint32_t node)
 {
@@ -308,6 +314,8 @@ alqi_cli_top_heaviest(const struct alqi_cli_top_tree *t, uint32_t node,
     return best;
 }
 
+/* Closing leaves what is below as it was; opening goes on while one child has
+ * nearly all. */
 void
 alqi_cli_top_toggle(struct alqi_cli_top_tree *t, uint32_t node,
                     enum alqi_cli_top_sort sort)
@@ -338,6 +346,7 @@ struct listing {
     uint32_t n_rows, capacity;
 };
 
+/* The larger figure first; the node's number breaks a tie. */
 static int
 compare(const void *left, const void *right, void *arg)
 {
@@ -371,6 +380,7 @@ children_sort(const struct listing *l, uint32_t node, uint32_t *n_out)
     return order;
 }
 
+/* Appends a row; the array grows by doubling. */
 static void
 row_add(struct listing *l, uint32_t node, uint32_t depth)
 {

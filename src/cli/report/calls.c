@@ -148,8 +148,8 @@ chain_draw(const struct drawing *d, uint32_t node, uint32_t end, int left)
     fputc('\n', term->out);
 }
 
-/* Figures of `node`, the lines that lead to it, and its chain. The figures are
- * those of the chain's first node, which those behind it nearly share. */
+/* Figures of `node`, the lines that lead to it, and its chain. A chain's nodes
+ * have nearly the same figures, so those of the first stand for all. */
 static void
 line_draw(const struct drawing *d, uint32_t node, uint32_t end,
           const char *branch)
@@ -224,6 +224,7 @@ least_share(struct drawing *d)
     return share;
 }
 
+/* Nothing is drawn of a measure that is 0: no share would have a value. */
 void
 alqi_cli_report_tree(struct alqi_cli_report *r)
 {

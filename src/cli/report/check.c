@@ -260,6 +260,8 @@ operands(struct check *c, int argc, char **argv, const char **path)
     return rc;
 }
 
+/* A repair is made of a trace without findings, too. FINDING tells scripts that
+ * something was found. */
 int
 alqi_cli_check(int argc, char **argv)
 {

@@ -29,6 +29,7 @@ const struct alqi_cli_option alqi_cli_info_options[] = {
     {0},
 };
 
+/* A line begins; the label may be "", for a line that continues one. */
 static void
 label(const char *text)
 {
@@ -297,6 +298,8 @@ losses(const struct alqi_cli_analysis *a)
     }
 }
 
+/* All paragraphs, in order; those on several processes, threads and modules
+ * only where there are any. */
 static void
 show(const struct alqi_cli_analysis *a, const char *path)
 {

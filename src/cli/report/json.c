@@ -22,6 +22,7 @@
 
 enum { SCHEMA = 1, SUM_KEYS = 11, ESTIMATE_KEYS = 8, TEXT_BYTES = 4096 };
 
+/* A quantity, rounded. */
 static json_t *
 whole(double x)
 {
@@ -130,6 +131,7 @@ name(const struct alqi_cli_report *r, uint32_t number)
     return json_string(alqi_cli_names_text(r->analysis.names, number));
 }
 
+/* What ran: facts of the header and the command line. */
 static json_t *
 program(const struct alqi_cli_report *r)
 {
@@ -180,7 +182,7 @@ recording(const struct alqi_cli_report *r)
     return o;
 }
 
-/* One process of a merged trace. */
+/* One process of a merged trace, with its own sums. */
 static json_t *
 process(const struct alqi_cli_report *r, uint32_t number)
 {
@@ -220,6 +222,7 @@ processes(const struct alqi_cli_report *r)
     return list;
 }
 
+/* The four members that name a place. */
 static void
 put_frame(const struct alqi_cli_report *r, json_t *o,
           const struct alqi_cli_frame *f)
@@ -388,6 +391,8 @@ hexadecimal(uint64_t value)
     return json_string(text);
 }
 
+/* The modules in the order of their mapping; symbols_lack is "" where none are
+ * missing. */
 static json_t *
 modules(const struct alqi_cli_report *r)
 {
@@ -424,7 +429,8 @@ put_rss(json_t *o, const struct alqi_cli_analysis *a)
                         whole(alqi_cli_rss_at_peak(rss)));
 }
 
-/* rss_bytes is null in steps without a look. */
+/* The curve over time in equal steps. rss_bytes is null in steps without a
+ * look. */
 static json_t *
 timeline(const struct alqi_cli_timeline *t)
 {

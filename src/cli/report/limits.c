@@ -85,6 +85,7 @@ const struct alqi_cli_option alqi_cli_limits_options[] = {
 
 /* ---- text --------------------------------------------------------------- */
 
+/* A number of words with its unit. */
 static struct alqi_cli_text
 in_words(uint64_t n)
 {
@@ -110,6 +111,7 @@ print_row(const struct alqi_cli_limits *l, const char *head,
     putchar('\n');
 }
 
+/* The titles of the columns that print_row() fills. */
 static void
 print_head(const struct alqi_cli_limits *l, const char *what)
 {
@@ -205,6 +207,8 @@ draw(const struct options *o)
     return alqi_cli_output_close(&out);
 }
 
+/* A drawing needs neither task nor limit; text and JSON need one. The limit for
+ * a task is computed before anything is printed. */
 int
 alqi_cli_limits(int argc, char **argv)
 {

@@ -156,6 +156,7 @@ mark(const struct alqi_cli_limits *l, FILE *out)
             alqi_cli_text_words((double)l->limit_words).text);
 }
 
+/* The style sheet is in the file: it stands alone. */
 void
 alqi_cli_limits_plot(const struct alqi_cli_limits *l, FILE *out)
 {

@@ -15,6 +15,7 @@
 
 enum { ERROR = 10, NAME_BYTES = 512 };
 
+/* A section's title: bold, then the rest as it is. */
 static void
 heading(const struct alqi_cli_report *r, const char *bold, const char *rest)
 {
@@ -22,6 +23,7 @@ heading(const struct alqi_cli_report *r, const char *bold, const char *rest)
             bold, alqi_cli_style(&r->term, ALQI_CLI_PLAIN), rest);
 }
 
+/* A line of titles. */
 static void
 dim(const struct alqi_cli_report *r, const char *text)
 {

@@ -58,6 +58,7 @@ by_allocated(const void *left, const void *right, void *arg)
     return by_start(left, right, arg);
 }
 
+/* Only processes that were seen: numbers may have gaps. */
 uint32_t
 alqi_cli_processes_order(const struct alqi_cli_analysis *a, bool by_bytes,
                          uint32_t **order)
@@ -73,6 +74,7 @@ alqi_cli_processes_order(const struct alqi_cli_analysis *a, bool by_bytes,
     return n;
 }
 
+/* The heading and the titles of the columns. */
 static void
 head(const struct alqi_cli_term *term, uint32_t n)
 {
@@ -145,6 +147,7 @@ rest(const struct alqi_cli_term *term, const struct alqi_cli_analysis *a,
             alqi_cli_style(term, ALQI_CLI_PLAIN));
 }
 
+/* The number in the heading is that of all processes, shown or not. */
 void
 alqi_cli_processes_table(const struct alqi_cli_term *term,
                          const struct alqi_cli_analysis *a, bool by_bytes,

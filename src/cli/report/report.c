@@ -127,8 +127,8 @@ show(struct alqi_cli_report *r)
     alqi_cli_term_stop(&r->term);
 }
 
-/* A report of nothing would look like one of a thread that allocates
- * nothing. */
+/* True: said. A report of nothing would look like one of a thread that
+ * allocates nothing. */
 static bool
 is_thread_missing(const struct alqi_cli_report *r)
 {

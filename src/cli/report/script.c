@@ -187,7 +187,8 @@ put(void *arg, const char *text, size_t n)
     return fwrite(text, 1, n, arg) == n;
 }
 
-/* As the dump tool writes it, byte by byte; but a terminal would obey some. */
+/* As the dump tool writes it, byte by byte. To a terminal each event goes
+ * through a buffer, to be cleaned. */
 static void
 run_memtrace(struct script *s)
 {
@@ -209,6 +210,7 @@ run_memtrace(struct script *s)
     }
 }
 
+/* Standard output is the pipe of other tools: nothing but events goes there. */
 int
 alqi_cli_script(int argc, char **argv)
 {

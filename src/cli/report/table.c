@@ -34,6 +34,7 @@ heading(const struct alqi_cli_report *r)
     }
 }
 
+/* The grouping in the words of the option. */
 static const char *
 grouping_name(enum alqi_cli_grouping grouping)
 {
@@ -183,6 +184,7 @@ rest(const struct alqi_cli_report *r, uint32_t from)
             alqi_cli_style(&r->term, ALQI_CLI_PLAIN));
 }
 
+/* Groups beyond --top, and no others, go to the last line. */
 void
 alqi_cli_report_table(struct alqi_cli_report *r)
 {

@@ -283,7 +283,8 @@ reallocated(const struct alqi_cli_report *r)
     two_part_line(r, "reallocs", text, chain);
 }
 
-/* Beside live bytes it tells what the allocator keeps or cannot use. */
+/* Resident memory beside live bytes tells what the allocator keeps or cannot
+ * use; none without a look. */
 static void
 resident(const struct alqi_cli_report *r)
 {
@@ -371,6 +372,7 @@ warn(void *arg, const char *text)
             alqi_cli_style(term, ALQI_CLI_PLAIN));
 }
 
+/* Filters are named before the figures, as they change what these mean. */
 void
 alqi_cli_report_totals(struct alqi_cli_report *r)
 {

@@ -85,6 +85,7 @@ struct exchange {
 
 /* ---- who may ask --------------------------------------------------------- */
 
+/* A header of the request; NULL without it. */
 static const char *
 header_of(struct MHD_Connection *c, const char *name)
 {
@@ -135,6 +136,7 @@ token_skip(const struct alqi_cli_http *http, const char *path)
     return wrong == 0 ? path + n + 1 : NULL;
 }
 
+/* Whether the server answers such requests at all. */
 static bool
 is_method(const struct alqi_cli_http *http, const char *method)
 {
@@ -170,6 +172,8 @@ admit(const struct alqi_cli_http *http, struct MHD_Connection *c,
 
 /* ---- an answer ----------------------------------------------------------- */
 
+/* The text ends with a newline, for people who ask by curl. Without memory the
+ * answer has no body. */
 void
 alqi_cli_http_say(struct alqi_cli_http_answer *answer, unsigned status,
                   const char *format, ...)
@@ -445,6 +449,8 @@ daemon_start(struct alqi_cli_http *http, int fd)
     return true;
 }
 
+/* The signals are blocked before libmicrohttpd makes its threads, which inherit
+ * that. */
 struct alqi_cli_http *
 alqi_cli_http_open(const struct alqi_cli_http_config *config)
 {
@@ -515,6 +521,7 @@ is_idle(const struct alqi_cli_http *http)
                http->config.idle_s * UINT64_C(1000000000);
 }
 
+/* Looks every TICK_MS: an idle server has no event to wait for. */
 enum alqi_cli_http_end
 alqi_cli_http_wait(struct alqi_cli_http *http)
 {

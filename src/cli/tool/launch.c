@@ -282,6 +282,8 @@ alqi_cli_launch(const struct alqi_cli_launch *launch,
     return true;
 }
 
+/* Makes the same signal end this process, without a second core file. Returns
+ * only for a signal that does not end it. */
 int
 alqi_cli_launch_mirror(int wait_status)
 {

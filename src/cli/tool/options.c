@@ -147,6 +147,7 @@ is_within(const struct alqi_cli_option *row, double x)
     return x >= row->least && (row->most == 0 || x <= row->most);
 }
 
+/* A whole number, or words with a unit; false: it is none, or out of bounds. */
 static bool
 whole_read(const struct alqi_cli_option *row, const char *value, uint64_t *to)
 {
@@ -274,6 +275,7 @@ alqi_cli_parse(const char *name, int argc, char **argv, void *into, int *first)
     return -1;
 }
 
+/* Says what to write where there is none, and which one is too many. */
 int
 alqi_cli_one_operand(const char *verb, int argc, char **argv, int first,
                      const char **out)
@@ -319,6 +321,7 @@ help_row_print(const struct alqi_cli_option *row, size_t column)
         printf("%-*s%s\n", (int)column, left, row->help);
 }
 
+/* The table's rows, in its order, then --help. */
 void
 alqi_cli_help_verb(const struct alqi_cli_verb *verb)
 {
@@ -333,6 +336,7 @@ alqi_cli_help_verb(const struct alqi_cli_verb *verb)
     printf("\nMore: man aliquot-%s\n", verb->name);
 }
 
+/* One line a verb, in the table's order. */
 void
 alqi_cli_help_all(void)
 {
@@ -421,6 +425,7 @@ static const char completion_of_programs[] =
 static const char completion_head[] =
     "# bash completion for aliquot; made by `aliquot help --completion`\n";
 
+/* The names of all verbs, each with a blank behind it. */
 static void
 complete_verbs(void)
 {

@@ -78,6 +78,7 @@ alqi_cli_output_open(struct alqi_cli_output *o, const char *path,
     return -1;
 }
 
+/* A write error may show at the close only, when the last bytes go out. */
 int
 alqi_cli_output_close(struct alqi_cli_output *o)
 {

@@ -62,6 +62,7 @@ alqi_cli_pack_is_meant(const char *path)
     return path[alqi_cli_pack_stem(path)] != '\0';
 }
 
+/* The coarse clock: it is asked at each write. */
 static uint64_t
 now_ms(void)
 {
@@ -185,6 +186,8 @@ fail_stream:
     return NULL;
 }
 
+/* stdio's buffer is our own, so that large writes reach the compressor in one
+ * piece. */
 FILE *
 alqi_cli_pack_fdopen(int fd, const char *path)
 {

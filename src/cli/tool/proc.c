@@ -75,6 +75,8 @@ command_read(char *text, struct alqi_cli_proc *out)
     alqi_cli_clean(out->command, sizeof out->command, open + 1);
 }
 
+/* The fields behind the command are numbers but for the state, which strtoull()
+ * passes over. */
 bool
 alqi_cli_proc_read(pid_t pid, struct alqi_cli_proc *out)
 {
@@ -105,6 +107,7 @@ alqi_cli_proc_read(pid_t pid, struct alqi_cli_proc *out)
            (fields[FIELD_PENDING] >> (SIGKILL - 1) & 1) == 0;
 }
 
+/* The owner of the process's folder is its effective user. */
 bool
 alqi_cli_proc_owner(pid_t pid, uid_t *uid)
 {

@@ -87,6 +87,8 @@ pager_start(struct alqi_cli_term *term)
     term->out = stdout;
 }
 
+/* Requires that nothing was printed yet: a pager gets what comes from now
+ * on. */
 void
 alqi_cli_term_start(struct alqi_cli_term *term, int color, bool allows_pager)
 {
@@ -112,6 +114,7 @@ alqi_cli_term_stop(struct alqi_cli_term *term)
     term->out = stdout;
 }
 
+/* Sequences of ECMA-48, which every terminal with colours knows. */
 const char *
 alqi_cli_style(const struct alqi_cli_term *term, enum alqi_cli_style style)
 {

@@ -45,6 +45,7 @@ alqi_cli_text_bytes(double bytes)
     return t;
 }
 
+/* Up to four digits stand as they are. */
 struct alqi_cli_text
 alqi_cli_text_count(double count)
 {
@@ -64,6 +65,8 @@ alqi_cli_text_count(double count)
     return t;
 }
 
+/* Powers of 1000, as limits are written; below 1000 the number may have
+ * decimals. */
 struct alqi_cli_text
 alqi_cli_text_words(double words)
 {
@@ -107,6 +110,7 @@ alqi_cli_text_duration(double us)
     return t;
 }
 
+/* A share with one decimal; 100 without. */
 struct alqi_cli_text
 alqi_cli_text_percent(double share)
 {
@@ -133,6 +137,8 @@ alqi_cli_text_time(uint64_t time_us)
     return t;
 }
 
+/* The unit is required: a bare number would be taken for seconds by some and
+ * microseconds by others. */
 bool
 alqi_cli_parse_duration(const char *text, double *us)
 {
@@ -154,6 +160,7 @@ alqi_cli_parse_duration(const char *text, double *us)
     return false;
 }
 
+/* Digits alone; strtoull() would take blanks and a sign. */
 bool
 alqi_cli_parse_count(const char *text, uint64_t *count)
 {
@@ -244,6 +251,7 @@ sequence_bytes(const unsigned char *s)
     return is_obeyed(c) ? 0 : n;
 }
 
+/* What would not fit whole is left out: a cut sequence would be no text. */
 size_t
 alqi_cli_clean(char *out, size_t capacity, const char *text)
 {
@@ -312,6 +320,8 @@ alqi_cli_columns(const char *text)
     return n;
 }
 
+/* The prefix ends before the character that is one too many, after all bytes of
+ * the one before. */
 size_t
 alqi_cli_prefix_bytes(const char *text, size_t columns)
 {

@@ -52,6 +52,7 @@ struct alqi_cli_unpack {
     unsigned char file[FILE_BYTES];
 };
 
+/* gzip has two bytes of its own, zstd four. */
 static enum kind
 kind_of(const unsigned char *bytes, size_t n)
 {
@@ -282,6 +283,8 @@ alqi_cli_unpack_file_bytes(const struct alqi_cli_unpack *u)
     return u->n_file_bytes;
 }
 
+/* A folder opens as a file does and fails at the first read: it is told here,
+ * with what to do. */
 int
 alqi_cli_unpack_file(const char **path, const char *directory_hint, int *fd,
                      uint64_t *size_bytes)

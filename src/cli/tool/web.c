@@ -80,6 +80,7 @@ library_load(struct curl *c)
     return library != NULL;
 }
 
+/* NOSIGNAL: libcurl would else use alarm() to bound the search for names. */
 struct alqi_cli_web *
 alqi_cli_web_open(const char *verb, double timeout_us,
                   const struct alqi_cli_web_headers *headers)
@@ -200,6 +201,8 @@ alqi_cli_web_post(struct alqi_cli_web *web,
     return true;
 }
 
+/* Cuts answer->text at its first line; the result is overwritten by the next
+ * call. */
 const char *
 alqi_cli_web_line(struct alqi_cli_web_answer *a)
 {
@@ -294,6 +297,7 @@ alqi_cli_web_headers_free(struct alqi_cli_web_headers *h)
 
 /* ---- addresses ------------------------------------------------------- */
 
+/* Bytes of http:// or https:// at the beginning; 0: neither. */
 static size_t
 scheme_bytes(const char *text)
 {
@@ -302,6 +306,7 @@ scheme_bytes(const char *text)
                                                : 0;
 }
 
+/* Blanks and controls are refused: they would end the request's line. */
 bool
 alqi_cli_web_is_url(const char *text)
 {
@@ -315,6 +320,7 @@ alqi_cli_web_is_url(const char *text)
     return true;
 }
 
+/* What stands before '@' in the host's part is a user and a password. */
 char *
 alqi_cli_web_public(const char *url)
 {
@@ -328,6 +334,7 @@ alqi_cli_web_public(const char *url)
     return text;
 }
 
+/* A base that ends with the path was given whole. */
 char *
 alqi_cli_web_join(const char *base, const char *path)
 {
@@ -344,6 +351,7 @@ alqi_cli_web_join(const char *base, const char *path)
     return url;
 }
 
+/* Letters, digits and "-._~" stay; three bytes for any other. */
 char *
 alqi_cli_web_escape(const char *text)
 {

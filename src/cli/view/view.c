@@ -181,6 +181,7 @@ files_open(struct view *v, int argc, char **argv, int first)
     return -1;
 }
 
+/* The set refers to the files' maps, so it is dropped first. */
 int
 alqi_cli_view(int argc, char **argv)
 {

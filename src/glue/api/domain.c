@@ -46,6 +46,7 @@ is_run(struct alq_domain *d)
 
 /* ---- spawning ----------------------------------------------------------- */
 
+/* A wrong argument is told before a wrong state. */
 enum alq_status
 alq_domain_spawn(struct alq_domain *d, alq_domain_fn *fn, alq_value arg,
                  void *data, const struct alq_domain_config *config,
@@ -63,6 +64,8 @@ alq_domain_spawn(struct alq_domain *d, alq_domain_fn *fn, alq_value arg,
     return alqi_heap_spawn(alqi_heap_domain(d), fn, arg, data, config, out);
 }
 
+/* A child may be joined several times: its result stays until the handle is
+ * dropped. */
 enum alq_status
 alq_domain_join(struct alq_domain *d, struct alq_child *child,
                 alq_value *result)
@@ -114,6 +117,7 @@ alq_blocking_end(struct alq_thread *thread)
     return ALQ_OK;
 }
 
+/* Waits until no other thread runs the domain. */
 enum alq_status
 alq_thread_attach(struct alq_domain *d, struct alq_thread **out)
 {

@@ -155,6 +155,7 @@ alq_gc_get_minor_free(const struct alq_domain *d)
 
 /* ---- statistics --------------------------------------------------------- */
 
+/* Walks the heap, so it stops the world; alq_gc_quick_stat() does not. */
 enum alq_status
 alq_gc_stat(struct alq_domain *d, struct alq_gc_stats *out)
 {
@@ -181,6 +182,7 @@ alq_gc_quick_stat(struct alq_domain *d, struct alq_gc_stats *out)
     return ALQ_OK;
 }
 
+/* Statistics are taken before anything is printed. */
 enum alq_status
 alq_gc_print_stat(struct alq_domain *d, FILE *out)
 {
@@ -268,6 +270,7 @@ alq_gc_stack_check(const struct alq_domain *d)
 
 enum { MILLION = 1000000 };
 
+/* Beyond the largest window all buckets are empty. */
 enum alq_status
 alq_gc_get_bucket(const struct alq_domain *d, intptr_t n, intptr_t *out)
 {

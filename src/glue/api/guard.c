@@ -63,6 +63,8 @@ alq_guard_unlock(struct alq_domain *d, struct alq_guard *guard)
     pthread_mutex_unlock(&guard->lock);
 }
 
+/* The guard is locked and whole afterwards: the caller has put right what it
+ * protects. */
 enum alq_status
 alq_guard_mend(struct alq_domain *d, struct alq_guard *guard)
 {

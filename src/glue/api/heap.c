@@ -100,6 +100,8 @@ small_hit(struct alqi_domain *d, uintptr_t header)
     return alqi_heap_alloc_sample(d, header, &caller);
 }
 
+/* A sample's call stack begins at the caller, so its registers are taken in a
+ * function of its own (small_hit). */
 alq_value
 alq_alloc_small_slow(struct alq_domain *d, uintptr_t header)
 {
@@ -205,6 +207,8 @@ alq_alloc(struct alq_domain *d, uintptr_t wosize, unsigned tag)
     return block;
 }
 
+/* The last word of a string tells its length: it is written here, the
+ * characters are not. */
 alq_value
 alq_alloc_string(struct alq_domain *d, size_t bytes)
 {
@@ -217,6 +221,7 @@ alq_alloc_string(struct alq_domain *d, size_t bytes)
     return string;
 }
 
+/* Requires that chars are not in the heap: the allocation may move blocks. */
 alq_value
 alq_string_copy(struct alq_domain *d, const char *chars, size_t bytes)
 {

@@ -54,6 +54,7 @@ encode(alq_value v, const struct alq_marshal_options *o,
     return out->status;
 }
 
+/* Encodes into a sink that only counts. */
 enum alq_status
 alq_marshal_size(struct alq_domain *d, alq_value v,
                  const struct alq_marshal_options *options, uint64_t *size)
@@ -71,6 +72,7 @@ alq_marshal_size(struct alq_domain *d, alq_value v,
     return status;
 }
 
+/* A buffer that is too small is an error, and its bytes are undefined. */
 enum alq_status
 alq_marshal_to_buffer(struct alq_domain *d, alq_value v,
                       const struct alq_marshal_options *options, void *buffer,
@@ -217,6 +219,7 @@ ask(struct alq_domain *d, const struct alq_marshal_header *h,
                : fault(o, status, "the task may not allocate so much", 0);
 }
 
+/* The message may be followed by others: *used is where it ends. */
 enum alq_status
 alq_unmarshal(struct alq_domain *d, const void *bytes, size_t n,
               const struct alq_unmarshal_options *options, size_t *used,
@@ -314,6 +317,8 @@ reader_data(struct reader *r, uint64_t bytes, char **data)
     return status;
 }
 
+/* The task is asked before the data are read: a message that it may not have
+ * costs nothing. */
 enum alq_status
 alq_unmarshal_read(struct alq_domain *d, alq_unmarshal_read_fn *read, void *arg,
                    const struct alq_unmarshal_options *options, alq_value *out)

@@ -29,6 +29,7 @@ is_tree(const struct alq_domain *domain)
     return (const void *)domain == &thread_tree;
 }
 
+/* Whether the call is for the preload. */
 static bool
 is_of_malloc(const struct alq_domain *domain)
 {
@@ -91,6 +92,7 @@ alq_memprof_replace(struct alq_domain *domain,
     return alq_memprof_start(domain, &c, tracker, out);
 }
 
+/* The profile of that heap which is not beside others. */
 enum alq_status
 alq_memprof_stop(struct alq_domain *domain)
 {
@@ -104,6 +106,7 @@ alq_memprof_stop(struct alq_domain *domain)
     return is_tree(domain) ? api->tree_stop() : api->stop();
 }
 
+/* From any thread: the profile knows its engine. */
 enum alq_status
 alq_profile_stop(struct alq_profile *profile)
 {
@@ -117,6 +120,7 @@ alq_profile_stop(struct alq_profile *profile)
     return api != NULL ? api->profile_stop(profile) : ALQ_ENOHEAP;
 }
 
+/* Without its preload the profile cannot be one that runs. */
 enum alq_status
 alq_memprof_discard(struct alq_profile *profile)
 {
@@ -217,6 +221,7 @@ alq_profile_seed(const struct alq_profile *profile)
     return api != NULL ? api->seed(profile) : 0;
 }
 
+/* Without its preload there is nothing left to free. */
 void
 alq_profile_drop(struct alq_profile *profile)
 {

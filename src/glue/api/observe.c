@@ -199,6 +199,7 @@ print_kinds(FILE *out, const struct kinds *kinds)
     fprintf(out, "       all\n");
 }
 
+/* Nothing is printed if the census or its sums lacked memory. */
 enum alq_status
 alq_census_print(struct alq_domain *d, FILE *out)
 {

@@ -31,6 +31,8 @@ clamp(const struct alq_pauses *p, uint64_t ns)
     return ns < p->min_ns ? p->min_ns : ns > p->max_ns ? p->max_ns : ns;
 }
 
+/* The first bucket by whose end so many pauses are over; the last one has no
+ * end, so the longest pause stands for it. */
 uint64_t
 alq_pauses_percentile_ns(const struct alq_pauses *p, double percent)
 {

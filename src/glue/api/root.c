@@ -42,6 +42,7 @@ alq_range_remove(struct alq_domain *d, struct alq_range *range)
         ALQI_HEAP_LIST_REMOVE(range);
 }
 
+/* Globals are the heap's: other domains' collections scan them, too. */
 enum alq_status
 alq_global_add(struct alq_domain *d, struct alq_global *global)
 {
@@ -126,6 +127,7 @@ alq_root_drop(struct alq_domain *d, struct alq_root *root)
 
 /* ---- pins --------------------------------------------------------------- */
 
+/* Weak arrays and ephemerons are emptied by the collector and are refused. */
 enum alq_status
 alq_pin(struct alq_domain *d, alq_value block)
 {

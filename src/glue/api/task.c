@@ -473,6 +473,7 @@ alq_limit_each_point(struct alq_domain *d, unsigned flags, alq_task_fn *task,
 
 /* ---- masks and barriers -------------------------------------------------- */
 
+/* Returns what alq_mask_end() is to be given, so that masks nest. */
 int
 alq_mask_begin(struct alq_domain *d)
 {
@@ -519,6 +520,8 @@ alq_foreign_end(struct alq_domain *d)
 
 /* ---- clean-ups ---------------------------------------------------------- */
 
+/* Without a task the clean-up is never run by a limit; alq_cleanup_pop() may
+ * still run it. */
 void
 alq_cleanup_push(struct alq_domain *d, struct alq_cleanup *c,
                  void (*run_it)(struct alq_domain *d, void *arg), void *arg)

@@ -23,7 +23,8 @@ length(alq_value block, enum alqi_heap_weak_kind kind)
                : 0;
 }
 
-/* Whether the block is of this kind and has n keys from i on. */
+/* Whether the block is of this kind and has n keys from i on; the second
+ * comparison cannot overflow. */
 static bool
 has_keys(const struct alq_domain *d, alq_value block,
          enum alqi_heap_weak_kind kind, size_t i, size_t n)
@@ -140,6 +141,7 @@ alq_weak_set(struct alq_domain *d, alq_value weak, size_t i, alq_value v)
     return fill_keys(d, WEAK, weak, i, 1, v);
 }
 
+/* The result is a strong reference of the caller's. */
 alq_value
 alq_weak_get(struct alq_domain *d, alq_value weak, size_t i)
 {
@@ -211,6 +213,8 @@ alq_ephe_make(struct alq_domain *d, size_t n_keys, const alq_value *keys,
     return ephe;
 }
 
+/* The keys are compared as they are: what the caller holds is not dead, so a
+ * key that is equal is alive. */
 alq_value
 alq_ephe_query(struct alq_domain *d, alq_value ephe, size_t n_keys,
                const alq_value *keys)
@@ -277,6 +281,7 @@ alq_ephe_blit_key(struct alq_domain *d, alq_value from, size_t from_i,
     return blit_keys(d, EPHE, from, from_i, to, to_i, n);
 }
 
+/* The data live as long as all keys do. */
 enum alq_status
 alq_ephe_set_data(struct alq_domain *d, alq_value ephe, alq_value v)
 {
@@ -324,6 +329,7 @@ alq_ephe_check_data(struct alq_domain *d, alq_value ephe)
                                 ALQI_HEAP_EPHE_DATA);
 }
 
+/* Reads the data as alq_ephe_get_data() does: they are kept by the copy. */
 enum alq_status
 alq_ephe_blit_data(struct alq_domain *d, alq_value from, alq_value to)
 {

@@ -266,6 +266,8 @@ answer(struct alqi_domain *d)
     }
 }
 
+/* Called where a domain's thread serves handshakes. In a callback it is put
+ * off. */
 void
 alqi_glue_control_answer(struct alqi_domain *d)
 {
@@ -301,7 +303,7 @@ is_late(uint64_t since_ns)
                (uint64_t)ANSWER_MS * 1000000;
 }
 
-/* The outcome of a job that is done, once; false: it is not. */
+/* DONE -> NONE, with the job's outcome. False: it is not done. */
 static bool
 outcome_take(bool *has_failed, char *why, size_t n)
 {
@@ -361,6 +363,7 @@ job_post_and_wait(const struct alqi_request *r, char *why)
     return !has_failed;
 }
 
+/* Whether a job is POSTED or TAKEN; *rate then is the job's, if it has one. */
 static bool
 job_is_waiting(double *rate)
 {
@@ -374,6 +377,7 @@ job_is_waiting(double *rate)
     return is_waiting;
 }
 
+/* POSTED -> NONE; a job that is TAKEN goes on. */
 static void
 job_cancel(void)
 {

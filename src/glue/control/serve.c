@@ -37,6 +37,8 @@ after_fork_parent(void)
     alqi_plat_unlock(&alqi_glue_control_server.lock);
 }
 
+/* A server that was open, or owed, is owed in the child; the domain's thread
+ * opens it at its next handshake. */
 static void
 after_fork_child(void)
 {
@@ -60,6 +62,7 @@ forks_watch(void)
 
 /* ---- by a call ----------------------------------------------------------- */
 
+/* The handshake's function is set first: a request may come at once. */
 enum alq_status
 alq_control_start(const char *name)
 {

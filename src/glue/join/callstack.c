@@ -194,6 +194,7 @@ alq_stack_describe(struct alq_domain *d, uintptr_t frame,
 
 /* ---- tables ------------------------------------------------------------- */
 
+/* A table of stack/intern.h under a public name. */
 enum alq_status
 alq_stacks_new(struct alq_stacks **out)
 {

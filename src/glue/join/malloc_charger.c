@@ -7,6 +7,7 @@
 #include "glue/join/malloc_limiter.h"
 #include "memprof/engine.h"
 
+/* Charges the block to the thread's task; a thread without one drops it. */
 static int
 on_alloc(void *interval, const struct alq_allocation *a, uintptr_t *data)
 {

@@ -189,6 +189,7 @@ alqi_glue_malloc_limiter_hold(void)
     return was;
 }
 
+/* Ends a hold that was not within another one. */
 void
 alqi_glue_malloc_limiter_release(bool was)
 {

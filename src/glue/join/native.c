@@ -279,6 +279,7 @@ alqi_glue_native_meet(void)
     dl_iterate_phdr(module_met, NULL);
 }
 
+/* The struct stays, so the lock is needed for the table alone. */
 const struct alqi_glue_module *
 alqi_glue_native_module(unsigned number)
 {

@@ -117,6 +117,7 @@ alqi_glue_profiler_samples(const struct alqi_domain *d,
     return domain != NULL && alqi_memprof_is_sampling(domain, slot);
 }
 
+/* The domain is sampled by the profile from now on. */
 enum alq_status
 alqi_glue_memprof_join(struct alqi_domain *d, struct alq_profile *profile)
 {
@@ -198,6 +199,8 @@ caller(struct alqi_domain **d)
     return alqi_glue_profiled_get(*d);
 }
 
+/* A thread that runs no domain has no callbacks to run: only the profile's
+ * status changes. */
 enum alq_status
 alqi_glue_profile_stop(struct alq_profile *profile)
 {
@@ -215,6 +218,8 @@ alqi_glue_profile_stop(struct alq_profile *profile)
     return status;
 }
 
+/* From any thread, in a callback too; what the engine owes `release` is done
+ * now or later. */
 enum alq_status
 alqi_glue_profile_discard(struct alq_profile *profile)
 {

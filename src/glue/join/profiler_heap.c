@@ -275,6 +275,8 @@ block(struct alqi_domain *d, const struct alqi_memprof_block *b,
     wake_if_owed(d, t);
 }
 
+/* A block that was born in the major heap. Its header is not counted as the
+ * program's. */
 static void
 direct(void *client, struct alqi_domain *d, alq_value at, uintptr_t header)
 {
@@ -287,6 +289,7 @@ direct(void *client, struct alqi_domain *d, alq_value at, uintptr_t header)
     block(d, &b, &regs);
 }
 
+/* A block of a message, young or not. */
 static void
 unmarshal(void *client, struct alqi_domain *d, alq_value at, uintptr_t header)
 {
@@ -299,6 +302,7 @@ unmarshal(void *client, struct alqi_domain *d, alq_value at, uintptr_t header)
     block(d, &b, &regs);
 }
 
+/* What a custom block owns outside of the heap, in words. */
 static void
 custom(void *client, struct alqi_domain *d, alq_value at, size_t bytes)
 {
@@ -410,6 +414,7 @@ domain_start(void *client, struct alqi_domain *d, struct alqi_domain *by)
     return domain != NULL;
 }
 
+/* The thread leaves its domain: its engine thread ends (.inv.inside). */
 static void
 thread_end(void *client, struct alqi_domain *d, struct alq_thread *thread)
 {

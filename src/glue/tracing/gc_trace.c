@@ -66,6 +66,8 @@ static struct recorder *recorder; /* under the lock */
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* A message on stderr, by a call that takes no lock: listeners run within
+ * collections. */
 static void
 say(const char *format, ...)
 {
@@ -349,6 +351,7 @@ start_locked(struct alq_domain *d, const char *path)
     return status;
 }
 
+/* One recording at a time, of the process. */
 enum alq_status
 alq_gc_trace_start(struct alq_domain *d, const char *path)
 {
@@ -400,6 +403,7 @@ finish_locked(uint64_t *n_lost)
     return error == 0 ? ALQ_OK : ALQ_EIO;
 }
 
+/* When the listener is removed nobody is in it, so the recorder can go. */
 enum alq_status
 alq_gc_trace_stop(struct alq_domain *d, uint64_t *n_dropped)
 {
@@ -464,6 +468,7 @@ expand(const char *name, char *path, size_t n_path)
     return true;
 }
 
+/* Once a process; a failure is logged, and the program goes on. */
 void
 alqi_glue_gc_trace_begin(struct alq_domain *d)
 {

@@ -322,6 +322,8 @@ is_config(const struct alq_pprof_config *c)
     return c->rate >= 0 && c->rate <= 1 && c->max_stacks <= STACKS_MOST;
 }
 
+/* Starts the engine's profile beside others; callbacks may come before it
+ * returns. */
 static enum alq_status
 profile_start(struct alq_pprof *p, struct alq_domain *domain,
               const struct alq_pprof_config *config)
@@ -356,6 +358,7 @@ keep(struct alq_pprof *p)
         continue;
 }
 
+/* The modules are met now: one may be gone when the profile is written. */
 enum alq_status
 alq_pprof_start(struct alq_domain *domain,
                 const struct alq_pprof_config *config, struct alq_pprof **out)

@@ -102,6 +102,7 @@ block_flush(struct alqi_pprof_out *out, bool is_last)
     out->n = 0;
 }
 
+/* Writes gzip's header: no name, no time. */
 void
 alqi_pprof_out_begin(struct alqi_pprof_out *out, int fd)
 {
@@ -116,6 +117,7 @@ alqi_pprof_out_begin(struct alqi_pprof_out *out, int fd)
     all_write(out, head, sizeof head);
 }
 
+/* Gathers bytes; each full block is written. */
 void
 alqi_pprof_out_put(struct alqi_pprof_out *out, const void *bytes, size_t n)
 {
@@ -136,6 +138,7 @@ alqi_pprof_out_put(struct alqi_pprof_out *out, const void *bytes, size_t n)
     }
 }
 
+/* The last block, then the checksum and the length. */
 int
 alqi_pprof_out_end(struct alqi_pprof_out *out)
 {

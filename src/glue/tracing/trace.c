@@ -384,6 +384,7 @@ trace_lock(void)
     return t;
 }
 
+/* A file that cannot be written tells it here, too. */
 enum alq_status
 alq_trace_flush(void)
 {
@@ -397,6 +398,7 @@ alq_trace_flush(void)
     return io_status(error);
 }
 
+/* The counts of now; bytes are those that are in the file. */
 enum alq_status
 alq_trace_count(struct alq_trace_counts *out)
 {
@@ -464,6 +466,7 @@ rate_of(struct trace *t)
     return t->tracing.rates[atomic_load(&t->sampling)->source.rate];
 }
 
+/* The trace stays open, and blocks that are tracked go on giving frees. */
 enum alq_status
 alqi_glue_trace_pause(void)
 {
@@ -508,6 +511,7 @@ alqi_glue_trace_widen(void)
     alqi_plat_unlock(&turn);
 }
 
+/* Without memory the domain is not sampled: it may be asked again. */
 bool
 alqi_glue_trace_join(struct alq_domain *d)
 {
@@ -522,6 +526,8 @@ alqi_glue_trace_join(struct alq_domain *d)
     return true;
 }
 
+/* The lock is held for the copy; the profiles' counts are read under it
+ * (.inv.gone). */
 bool
 alqi_glue_trace_look(struct alqi_glue_trace_look *out)
 {
@@ -579,6 +585,7 @@ at_exit(void)
 
 /* ---- by environment ----------------------------------------------------- */
 
+/* snprintf() may count beyond the room, which ends the loop. */
 bool
 alqi_glue_trace_name(const char *name, const char *program, char *path,
                      size_t n_path)

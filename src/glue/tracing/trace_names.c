@@ -68,6 +68,7 @@ at_most(unsigned value, int32_t most)
     return value < (unsigned)most ? (int32_t)value : most;
 }
 
+/* One entry of a record; false: no memory for its names. */
 static bool
 entry_fill(struct alqi_glue_trace_names *names, struct alqi_ctf_entry *e,
            const struct alq_location *l, size_t name_bytes)

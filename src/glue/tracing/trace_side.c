@@ -71,6 +71,8 @@ alqi_glue_trace_side_cmdline(const struct alqi_glue_trace_side *side)
     return text_put(side, line);
 }
 
+/* What a reader needs to find the module's file and the place of an address in
+ * it. */
 enum alq_status
 alqi_glue_trace_side_module(const struct alqi_glue_trace_side *side,
                             const struct alqi_glue_module *m)
@@ -90,6 +92,7 @@ alqi_glue_trace_side_module(const struct alqi_glue_trace_side *side,
     return text_put(side, line);
 }
 
+/* An empty name is left to the reader. */
 enum alq_status
 alqi_glue_trace_side_thread(const struct alqi_glue_trace_side *side,
                             uint64_t index, uint64_t tid, const char *name)
@@ -122,6 +125,7 @@ alqi_glue_trace_side_switch(const struct alqi_glue_trace_side *side,
     return number_tell(side, ALQI_SIDE_THREAD, index);
 }
 
+/* Samples a word, with digits that tell it apart from any other. */
 enum alq_status
 alqi_glue_trace_side_rate(const struct alqi_glue_trace_side *side,
                           unsigned number, double per_word)

@@ -22,6 +22,7 @@ enum { NS_PER_US = 1000 };
 
 #define FLUSH_NS UINT64_C(1000000000)
 
+/* One write, so that messages of several processes do not mix. */
 void
 alqi_tracing_say(const char *format, ...)
 {
@@ -158,6 +159,8 @@ stream_close_locked(struct alqi_tracing *t, struct alqi_tracing_stream *s)
     free(s);
 }
 
+/* Streams without events have nothing to write. A failure ends the trace, and
+ * the streams are gone then. */
 int
 alqi_tracing_flush_locked(struct alqi_tracing *t)
 {
@@ -198,6 +201,7 @@ alqi_tracing_flush_old(struct alqi_tracing *t)
     alqi_plat_unlock(&t->lock);
 }
 
+/* Rates are compared by < and >: they are kept as they were given. */
 unsigned
 alqi_tracing_rate_locked(struct alqi_tracing *t, double rate)
 {
@@ -286,6 +290,8 @@ full_path_make(struct alqi_tracing *t)
     strcpy(t->full_path + n, t->path);
 }
 
+/* On failure nothing is left open; the errno is also the file's, so that the
+ * end logs nothing. */
 int
 alqi_tracing_open(struct alqi_tracing *t, const struct alq_trace_config *config,
                   bool is_malloc)
