@@ -1,4 +1,14 @@
-/* filter.c -- see filter.h */
+/* filter.c -- the filter of a query: taken, copied, compared
+ *
+ * [filter.h] The table `keys` has one function for each key. A key may stand
+ * once, unless the table says otherwise. An error names the key as it stands
+ * in the query, with its prefix. Copies own their texts, because scans outlive
+ * the query that asked for them.
+ *
+ * Two filters are compared by their choices, key by key as the query had them
+ * (.inv.choices), so a key that is added to the table is compared at once.
+ * Only a key that leaves the samples as they are may be marked
+ * CHOOSES_NOTHING. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,12 +21,14 @@ enum {
     CHOOSES_NOTHING = 2 /* the same samples pass, whatever the key says */
 };
 
+/* One run over the query. */
 struct reader {
     struct alqi_view_filter *filter;
     struct alqi_view_query *query;
     const char *key; /* with its prefix, as it stands in the query */
 };
 
+/* Sets the query's error; returns false. */
 static bool
 fail(struct reader *r, const char *value, const char *wants)
 {
@@ -24,7 +36,8 @@ fail(struct reader *r, const char *value, const char *wants)
     return false;
 }
 
-/* A..B, A.., ..B, .. or, where it may be one, A. */
+/* Reads A..B, A.., ..B or .., and A alone where that is allowed. False: an
+ * error. */
 static bool
 take_range(struct reader *r, const char *value, bool may_be_one,
            struct alqi_view_range *range)
@@ -49,6 +62,7 @@ take_range(struct reader *r, const char *value, bool may_be_one,
     return true;
 }
 
+/* Reads a whole number up to most. False: an error. */
 static bool
 take_number(struct reader *r, const char *value, uint64_t most, uint64_t *out)
 {
@@ -59,6 +73,7 @@ take_number(struct reader *r, const char *value, uint64_t most, uint64_t *out)
     return *out <= most ? true : fail(r, value, "there is none of that number");
 }
 
+/* One function for each key, from here on. */
 static bool
 take_alloc(struct reader *r, const char *value)
 {
@@ -77,6 +92,7 @@ take_life(struct reader *r, const char *value)
     return take_range(r, value, false, &r->filter->life);
 }
 
+/* peak, end, or a range that may be one time. */
 static bool
 take_live(struct reader *r, const char *value)
 {
@@ -98,6 +114,7 @@ take_freed(struct reader *r, const char *value)
            take_range(r, value, false, &r->filter->freed);
 }
 
+/* Replaces the default, all heaps, by the listed ones. */
 static bool
 take_heap(struct reader *r, const char *value)
 {
@@ -120,6 +137,7 @@ take_heap(struct reader *r, const char *value)
     }
 }
 
+/* A list has no room for one more; that is an error. */
 static bool
 is_full(struct reader *r, const char *value, uint32_t n)
 {
@@ -145,6 +163,7 @@ take_domain(struct reader *r, const char *value)
     return number_add(r, value, &r->filter->domains);
 }
 
+/* Adds a text; a leading = means the whole name. */
 static bool
 word_add(struct reader *r, const char *value, struct alqi_view_words *words)
 {
@@ -176,6 +195,7 @@ take_hide(struct reader *r, const char *value)
     return word_add(r, value, &r->filter->hide);
 }
 
+/* The names are in the order of enum alqi_view_by. */
 static bool
 take_by(struct reader *r, const char *value)
 {
@@ -218,6 +238,8 @@ is_repeated(const struct alqi_view_query *q, uint32_t i)
     return false;
 }
 
+/* Takes pair i if its key is one of a filter's; others are left for the
+ * answer. */
 static bool
 take_pair(struct reader *r, uint32_t i, size_t n_prefix, uint32_t n_traces)
 {
@@ -264,6 +286,7 @@ alqi_view_filter_take(struct alqi_view_filter *f, struct alqi_view_query *q,
 
 /* ---- copies -------------------------------------------------------------- */
 
+/* Bytes that copies of the texts take. */
 static size_t
 words_bytes(const struct alqi_view_words *words)
 {
@@ -274,7 +297,8 @@ words_bytes(const struct alqi_view_words *words)
     return n;
 }
 
-/* Returns where the next texts go. */
+/* Copies the texts to `to` and points the words there; returns where the next
+ * texts go. */
 static char *
 words_move(struct alqi_view_words *words, char *to)
 {
@@ -288,6 +312,7 @@ words_move(struct alqi_view_words *words, char *to)
     return to;
 }
 
+/* Bytes that copies of the choices' values take. */
 static size_t
 choices_bytes(const struct alqi_view_filter *f)
 {
@@ -298,6 +323,7 @@ choices_bytes(const struct alqi_view_filter *f)
     return n;
 }
 
+/* Copies the choices' values to `to` and points the choices there. */
 static void
 choices_move(struct alqi_view_filter *f, char *to)
 {
