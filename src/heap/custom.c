@@ -1,7 +1,7 @@
 /* custom.c -- young custom blocks, and what memory outside of the heap costs
  *
- *   young, in the table -> promoted (charged), dead (finalised), or pinned
- * (goes to the table of pin.h), at the end of a minor collection
+ *   young, in the table -> promoted (charged), dead (finalised), or
+ *   pinned (goes to the table of pin.h), at the end of a minor collection
  *
  * A block stands in the table if it has a finaliser or a cost.  A charge is
  * counted in words of the major heap, and the pace takes it for allocation: so

@@ -34,7 +34,7 @@ struct alq_child {
     uint32_t state; /* atomic, a futex */
 };
 
-/* Frees the struct, and the result if nobody has taken it. */
+/* Frees the struct.  The argument or result in it is no root any more. */
 static void
 child_free(struct alq_child *child)
 {

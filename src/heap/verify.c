@@ -30,8 +30,8 @@ enum { CREDIT_WORDS = 512 };
 
 static struct alqi_base_map remembered; /* in a stop: used by one at a time */
 static struct alqi_base_map listed;     /* weak blocks */
-static bool check_remembered;           /* `remembered` is complete */
-static bool check_listed;               /* `listed` is complete */
+static bool check_remembered;           /* asked for, and the map is complete */
+static bool check_listed;               /* `listed` is complete so far */
 static bool check_marked;               /* marking has just ended */
 
 static uintptr_t
