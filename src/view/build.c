@@ -30,6 +30,7 @@ struct ends {
 };
 
 struct alqi_view_build {
+    /* takes the index's bytes, front to back */
     alqi_view_write_fn *write;
     void *write_arg;
     /* the first failure; NULL: none */

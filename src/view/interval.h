@@ -42,6 +42,7 @@ struct alqi_view_interval {
 
 /* What is known of a sum of weighted samples. */
 struct alqi_view_moments {
+    /* of the sum */
     double estimate, variance;
     /* cumulant of the error; one block adds (1 - p) / p^3 */
     double third;

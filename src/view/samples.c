@@ -23,6 +23,7 @@ enum order { BY_TIME, BY_SIZE, BY_LIFE };
 
 /* A row and what it is sorted by: small keys come first. */
 struct kept {
+    /* what rows are ordered by */
     uint64_t key;
     uint32_t row;
 };

@@ -24,6 +24,7 @@ struct alqi_view_levels {
     /* by step; NULL: none */
     double *bytes;
     uint32_t n;
+    /* length of a step */
     uint64_t step_us;
 };
 

@@ -31,6 +31,7 @@ double alqi_view_apart_sigmas(const struct alqi_view_apart *apart,
                               double bytes);
 
 struct alqi_view_side {
+    /* of the query's keys, for B with "b." in front */
     struct alqi_view_filter filter;
     /* that the filter names */
     struct alqi_view_trace *trace;

@@ -23,6 +23,7 @@ enum {
 
 /* One run over the events. */
 struct walk {
+    /* whose events are gone through */
     const struct alqi_view_index *x;
     const struct alqi_view_scan *scan; /* NULL: all rows pass */
     /* of the filter: heaps that are kept */
@@ -50,6 +51,7 @@ struct walk {
     double recent[RECENT];
     /* whose columns born and class_ are; UINT32_MAX: none */
     uint32_t block;
+    /* columns of that block */
     uint64_t born[ALQI_VIEW_BLOCK_ROWS];
     uint32_t class_[ALQI_VIEW_BLOCK_ROWS];
 };

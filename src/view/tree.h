@@ -49,6 +49,7 @@ struct alqi_view_tree_input {
 
 /* What an answer about trees is asked for. */
 struct alqi_view_tree_wish {
+    /* where the tree begins */
     struct alqi_view_focus focus;
     bool is_up;
     double min_share;

@@ -18,6 +18,7 @@ static const double STEP = 1.25, FIRST_SHARE = 1e-7, VALUE_MOST = 9e18;
 /* One run. */
 struct putter {
     const struct alqi_view_tree *tree;
+    /* its functions are named even if nothing is below it */
     const struct alqi_view_focus *focus;
     struct alqi_view_used *used;
     struct alqi_view_json *out;

@@ -85,6 +85,7 @@ struct alqi_cli_sum {
     double null_var;
     /* sampled blocks */
     uint64_t n_blocks;
+    /* samples in those blocks */
     uint64_t n_samples;
 };
 

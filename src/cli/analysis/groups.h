@@ -22,6 +22,7 @@ struct alqi_cli_group {
     struct alqi_cli_frame frame;
     /* of all its sites */
     struct alqi_cli_sum sums[ALQI_CLI_N_MEASURES];
+    /* what realloc brought to its sites */
     struct alqi_cli_moves moves;
     /* sites of mmap: they form groups of their own */
     bool is_mapping;

@@ -28,11 +28,13 @@ struct alqi_cli_share {
 
 /* A block that is born, as a share counts it. */
 struct alqi_cli_shared {
+    /* what it stands for */
     struct alqi_cli_weight weight;
     /* weights of the peak search (view/peak.h) */
     double colour_bytes, sample_bytes;
     /* bits: colours that see the block */
     unsigned colours;
+    /* its samples; time of its birth, since 1970 */
     uint64_t n_samples, time_us;
 };
 

@@ -21,6 +21,7 @@ struct alqi_cli_tree_node {
     struct alqi_cli_frame frame;
     /* of the measure, children included */
     double bytes;
+    /* the node above; 0 in the root */
     uint32_t parent;
     /* 0: none; children are in order of size */
     uint32_t first_child, next;
@@ -28,6 +29,7 @@ struct alqi_cli_tree_node {
 
 /* Node 0 is the root: everything. */
 struct alqi_cli_tree {
+    /* by number; owned; moves when it grows */
     struct alqi_cli_tree_node *nodes;
     uint32_t n_nodes;
     /* parent and function; row i is node i + 1 */

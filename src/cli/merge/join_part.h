@@ -59,6 +59,7 @@ struct alqi_cli_join_lane;
 struct alqi_cli_join_part {
     /* its header; outlives the part */
     const struct alqi_cli_join_head *head;
+    /* shared with the other parts; the merge's */
     struct alqi_cli_join_whole *whole;
     /* where it writes; shared in format 2 */
     struct alqi_cli_join_sink *sink;

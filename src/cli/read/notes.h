@@ -28,6 +28,7 @@ struct alqi_cli_process {
     uint64_t rss_bytes;
     /* its process record has come */
     bool is_seen;
+    /* kernel's numbers of the process and its parent */
     uint64_t pid, parent;
     /* since 1970 */
     uint64_t start_us;

@@ -48,9 +48,11 @@ enum { ALQI_CLI_ROW = 64, ALQI_CLI_YOUNG_ROWS = 64 };
 
 /* An open row: objects number * 64 to number * 64 + 63, each at its place. */
 struct alqi_cli_young_row {
+    /* of the row: the objects' numbers divided by 64 */
     uint64_t number;
     /* bits: the object lives */
     uint64_t alive;
+    /* by number modulo 64 */
     struct alqi_cli_object objects[ALQI_CLI_ROW];
 };
 

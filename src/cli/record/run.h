@@ -63,6 +63,7 @@ struct alqi_cli_record_run {
     bool is_quiet;
     /* --mmap */
     bool is_mapping;
+    /* --no-rss: resident memory is not recorded */
     bool has_no_rss;
     /* --time-step: 0: times as they are */
     double time_step_us;
@@ -78,6 +79,7 @@ struct alqi_cli_record_run {
     double max_memory_bytes;
     /* mapped at the start; 0: none */
     double reserve_bytes;
+    /* of --limit-live and --limit-alloc */
     struct alqi_cli_record_limits limits;
     /* of the raw recordings; absolute */
     char directory[PATH_MAX];

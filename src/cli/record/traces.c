@@ -50,6 +50,7 @@ base_name(const char *path)
 
 /* An image of the program's, or of another that it ran: whose trace. */
 struct image {
+    /* path of its program; "" when it is unknown */
     const char *executable;
     uint32_t pid;
     /* of the name: ".heap" or "" */
@@ -537,7 +538,9 @@ main_find(struct alqi_cli_record_run *r, const char *path)
 
 /* Programs that ran unrecorded, each named once. */
 struct unrecorded {
+    /* lines that were reported: kind and path */
     char said[UNRECORDED_SAID][PATH_MAX];
+    /* lines in said; further ones that were only counted */
     unsigned n_said, n_more;
 };
 
