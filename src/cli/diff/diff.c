@@ -1,4 +1,10 @@
-/* diff.c -- aliquot diff A B: what changed, and is it more than chance */
+/* diff.c -- aliquot diff A B: what changed, and is it more than chance
+ *
+ * Phases: options; open both sides; read each (side_read), with the sampling
+ * rate of the other, so that equal rates can be told; pair the sites and
+ * compute the changes; print; judge the limit. With --at both sides are one
+ * trace, each filtered to what is live at its moment, and what the filter
+ * leaves is compared as if it were all that was allocated. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +25,7 @@ static const double TEMPORARY_US = 1000;
 
 /* ---- options ------------------------------------------------------------- */
 
+/* Reads "5%" as a share of A's total, else a size in bytes. */
 static bool
 limit_take(void *to, const char *verb, const char *value)
 {
@@ -57,6 +64,8 @@ set_moment(struct alqi_cli_side *side, char *text, char *query, size_t n)
     return alqi_cli_filter_take(&side->filter, "diff", "at", query);
 }
 
+/* Cuts "T,T" at its comma. The texts and queries must outlive the filters: the
+ * texts are in d, the queries are static. */
 static bool
 moments_take(void *to, const char *verb, const char *value)
 {
@@ -120,6 +129,7 @@ const struct alqi_cli_option alqi_cli_diff_options[] = {
 
 /* ---- running ------------------------------------------------------------- */
 
+/* The sampling rate that the trace's header tells, before anything is read. */
 static double
 lambda_of(struct alqi_cli_input *input)
 {
@@ -133,6 +143,8 @@ lambda_of(struct alqi_cli_input *input)
     return lambda;
 }
 
+/* Opens a side. Returns -1, or the status to exit with; nothing of the side is
+ * open then. */
 static int
 side_open(struct alqi_cli_side *side, const char *operand)
 {
@@ -155,6 +167,8 @@ side_close(struct alqi_cli_side *side)
     alqi_cli_paths_free(&side->paths);
 }
 
+/* Analyses a side, and says if its recording has no end. A trace without an end
+ * is still compared, but the command ends with UNREADABLE. */
 static int
 side_read(struct alqi_cli_side *side, const struct alqi_cli_side *other,
           double other_lambda)
@@ -177,6 +191,8 @@ side_read(struct alqi_cli_side *side, const struct alqi_cli_side *other,
     return ALQI_CLI_UNREADABLE;
 }
 
+/* Reads, compares and prints. A side that cannot be read whole decides the
+ * status before the limit does. */
 static int
 run(struct alqi_cli_diff *d)
 {
@@ -219,6 +235,7 @@ one_operand(const struct alqi_cli_diff *d, int argc, char **argv, int first)
     return -1;
 }
 
+/* -1 if two traces are named; standard input may be one of them. */
 static int
 two_operands(int argc, char **argv, int first)
 {
@@ -234,6 +251,7 @@ two_operands(int argc, char **argv, int first)
     return -1;
 }
 
+/* For an exit before the sides are open; later side_close() does it. */
 static void
 filters_free(struct alqi_cli_diff *d)
 {
@@ -241,6 +259,9 @@ filters_free(struct alqi_cli_diff *d)
     alqi_cli_filter_free(&d->b.filter);
 }
 
+/* The operands are checked before anything is opened. With --at the measure
+ * becomes ALLOCATED, as the filters leave only what is live at their
+ * moments. */
 int
 alqi_cli_diff(int argc, char **argv)
 {

@@ -12,21 +12,29 @@ struct alqi_cli_limit {
     double bytes;     /* ... so many bytes */
 };
 
+/* One comparison: options, which the parser writes, then the two sides and what
+ * is made of them. */
 struct alqi_cli_diff {
     enum alqi_cli_measure measure;
     enum alqi_cli_grouping grouping;
     uint64_t top; /* rows; 0: all */
+    /* --top was given: JSON has all sites without it */
     bool has_top;
-    bool hides_chance; /* only changes that are more */
+    /* only changes beyond chance are shown */
+    bool hides_chance;
+    /* standard errors of a change that is no chance */
     double min_sigma;
     bool is_json;
+    /* index in ALQI_CLI_COLOR_CHOICES */
     int color;
     bool has_no_pager;
     struct alqi_cli_limit limit;
     bool has_measure;  /* an option names it */
     char at_text[256]; /* two moments of one run; "" where there are none */
 
+    /* open from side_open() to side_close(); with --at, of one recording */
     struct alqi_cli_side a, b;
+    /* of both, when they are read */
     struct alqi_cli_comparison comparison;
     struct alqi_cli_term term;
 };

@@ -1,4 +1,8 @@
-/* json.c -- the comparison as one JSON object, see aliquot-diff(1) */
+/* json.c -- the comparison as one JSON object, see aliquot-diff(1)
+ *
+ * The tree is made whole and printed at once: there are no stacks in it, so it
+ * stays small. Members are those of the table, unrounded. A change of meaning
+ * raises "schema". */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,12 +21,14 @@ put(json_t *o, const char *key, json_t *value)
     json_object_set_new(o, key, value);
 }
 
+/* A value that no integer holds becomes the largest one. */
 static json_t *
 whole(double x)
 {
     return json_integer(fabs(x) < 9e18 ? llround(x) : INT64_MAX);
 }
 
+/* A text of a trace's header or of the command line, as valid UTF-8. */
 static json_t *
 clean(const char *text)
 {
@@ -32,6 +38,7 @@ clean(const char *text)
     return json_string(out);
 }
 
+/* Facts of one recording, in the order of the table's head. */
 static json_t *
 side(const struct alqi_cli_side *s)
 {
@@ -57,6 +64,7 @@ side(const struct alqi_cli_side *s)
     return o;
 }
 
+/* The texts that the table prints, too. */
 static json_t *
 warnings(const struct alqi_cli_diff *d)
 {
@@ -95,6 +103,8 @@ put_side(json_t *o, const char *side, const struct alqi_cli_estimator *e,
     }
 }
 
+/* Both sides, the change, and how sure it is. "sigmas" is null where the
+ * variance is 0: the division has no value. */
 static void
 put_change(json_t *o, const struct alqi_cli_diff *d,
            const struct alqi_cli_change *c)
@@ -112,6 +122,7 @@ put_change(json_t *o, const struct alqi_cli_diff *d,
     put(o, "p", json_real(c->chance));
 }
 
+/* All measures; of two moments of one run only what is live then. */
 static json_t *
 totals(const struct alqi_cli_diff *d)
 {
@@ -133,6 +144,8 @@ totals(const struct alqi_cli_diff *d)
     return o;
 }
 
+/* What the pair's sites have in common under the grouping; the rest is
+ * empty. */
 static void
 put_place(json_t *o, const struct alqi_cli_diff *d,
           const struct alqi_cli_pair *pair)
@@ -151,6 +164,8 @@ put_place(json_t *o, const struct alqi_cli_diff *d,
     put(o, "is_mapping", json_boolean(alqi_cli_pair_is_mapping(pair)));
 }
 
+/* "same" is decided by the estimate alone; whether a change is chance is
+ * is_significant. */
 static const char *
 state(const struct alqi_cli_change *c)
 {
@@ -161,6 +176,7 @@ state(const struct alqi_cli_change *c)
     return c->bytes == 0 ? "same" : "changed";
 }
 
+/* Pairs as they are sorted, down to --top if it is given; without --top all. */
 static json_t *
 sites(const struct alqi_cli_diff *d)
 {
@@ -187,6 +203,7 @@ sites(const struct alqi_cli_diff *d)
     return list;
 }
 
+/* What grew beyond the limit; is_exceeded is what the exit status tells. */
 static json_t *
 limit(const struct alqi_cli_diff *d)
 {
@@ -216,6 +233,8 @@ limit(const struct alqi_cli_diff *d)
     return o;
 }
 
+/* Everything that decides is_significant stands in front of the sites: level,
+ * min_sigma, and how p is corrected. */
 void
 alqi_cli_diff_json(struct alqi_cli_diff *d)
 {

@@ -43,6 +43,8 @@ beyond_chance(const struct alqi_cli_diff *d, const struct alqi_cli_change *c)
     return alqi_view_chance(alqi_view_sigmas(beyond, variance, largest));
 }
 
+/* The chance of each site, corrected for their number (Holm): among thousands
+ * of sites some seem to grow by chance. To be freed. */
 static double *
 site_chances(const struct alqi_cli_diff *d)
 {
@@ -58,6 +60,7 @@ site_chances(const struct alqi_cli_diff *d)
     return p;
 }
 
+/* The total is one test that was planned, so its chance is not corrected. */
 uint32_t
 alqi_cli_limit_check(const struct alqi_cli_diff *d,
                      struct alqi_cli_growth **out)
@@ -80,6 +83,7 @@ alqi_cli_limit_check(const struct alqi_cli_diff *d,
     return n;
 }
 
+/* One message for one growth; a growth that may be chance says so. */
 static void
 growth_say(const struct alqi_cli_diff *d, const struct alqi_cli_growth *g,
            bool is_sure)
@@ -105,6 +109,8 @@ growth_say(const struct alqi_cli_diff *d, const struct alqi_cli_growth *g,
                  alqi_cli_text_bytes(alqi_cli_limit_bytes(d)).text, chance);
 }
 
+/* FINDING only for a growth beyond chance: a limit in a test suite must not
+ * fail by sampling. */
 int
 alqi_cli_limit_say(const struct alqi_cli_diff *d)
 {

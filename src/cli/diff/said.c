@@ -21,6 +21,7 @@ alqi_cli_diff_level(const struct alqi_cli_diff *d)
     return erfc(d->min_sigma / sqrt(2));
 }
 
+/* Of merged traces, the number of processes and the command of the first. */
 void
 alqi_cli_diff_command(const struct alqi_cli_side *side, char *out,
                       size_t capacity)
@@ -46,6 +47,7 @@ alqi_cli_diff_command(const struct alqi_cli_side *side, char *out,
     free(order);
 }
 
+/* Compares the command lines as they are printed. */
 static bool
 is_other_command(const struct alqi_cli_diff *d)
 {
@@ -63,6 +65,7 @@ is_other_program(const struct alqi_cli_diff *d)
                   d->b.analysis.info->executable) != 0;
 }
 
+/* Damage that stopped the reader, or a recording that has no end. */
 static bool
 is_any_damaged(const struct alqi_cli_diff *d)
 {
@@ -79,6 +82,8 @@ is_rate_unknown(const struct alqi_cli_diff *d)
            !d->b.analysis.estimator.has_rate;
 }
 
+/* Whether the recorder lost events of this side, or events contradict each
+ * other. */
 static bool
 has_loss(const struct alqi_cli_side *side)
 {
@@ -96,6 +101,7 @@ has_any_loss(const struct alqi_cli_diff *d)
     return has_loss(&d->a) || has_loss(&d->b);
 }
 
+/* What is live at the end of a program that was killed is no leak. */
 static bool
 is_other_ending(const struct alqi_cli_diff *d)
 {
@@ -105,6 +111,7 @@ is_other_ending(const struct alqi_cli_diff *d)
                                       d->b.analysis.notes.ended)) != 0;
 }
 
+/* A row is a test and its text; the order is that in which they are printed. */
 const char *
 alqi_cli_diff_warning(const struct alqi_cli_diff *d, unsigned *at)
 {

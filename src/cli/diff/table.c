@@ -1,4 +1,9 @@
-/* table.c -- the comparison for people: who ran, totals, sites */
+/* table.c -- the comparison for people: who ran, totals, sites
+ *
+ * Columns have fixed widths (the enum) and those of doubt (error, sigma, p) are
+ * left out if both sides are exact. Sites follow in the comparison's order; a
+ * change that may be chance is dim. A legend below says by which level a change
+ * is no chance. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -25,6 +30,7 @@ enum {
 
 /* ---- the two sides ------------------------------------------------------- */
 
+/* How a side was sampled, for its line of facts. */
 static void
 sampling(const struct alqi_cli_side *s, char *out, size_t capacity)
 {
@@ -41,6 +47,7 @@ sampling(const struct alqi_cli_side *s, char *out, size_t capacity)
                  alqi_cli_text_bytes(e->interval_bytes).text);
 }
 
+/* Two lines of a side: its command; its file, time, samples and sampling. */
 static void
 side(const struct alqi_cli_diff *d, const struct alqi_cli_side *s,
      const char *letter)
@@ -60,6 +67,8 @@ side(const struct alqi_cli_diff *d, const struct alqi_cli_side *s,
             alqi_cli_text_duration((double)a->end_us).text, a->n_samples, rate);
 }
 
+/* Each reason why the two are hard to compare, then an empty line, also if
+ * there is none. */
 static void
 warnings(const struct alqi_cli_diff *d)
 {
@@ -75,6 +84,7 @@ warnings(const struct alqi_cli_diff *d)
 
 /* ---- figures ------------------------------------------------------------- */
 
+/* A size with its sign; 0 has none. */
 static struct alqi_cli_text
 signed_bytes(double bytes)
 {
@@ -93,6 +103,8 @@ rounded(double x)
     return fabs(x) < 0.05 ? 0 : x;
 }
 
+/* The change against A: new, gone, same, a percentage, or a factor where a
+ * percentage would be too wide. */
 static void
 relative(const struct alqi_cli_diff *d, const struct alqi_cli_change *c)
 {
@@ -172,6 +184,7 @@ error(const struct alqi_cli_diff *d, const struct alqi_cli_change *c)
     alqi_cli_draw_right(&d->term, text, ERROR);
 }
 
+/* What A has and what B has. */
 static void
 sizes(const struct alqi_cli_diff *d, const struct alqi_cli_change *c)
 {
@@ -188,6 +201,7 @@ figures_columns(const struct alqi_cli_diff *d)
     return is_counted(d) ? n : n + ERROR + SIGMAS + CHANCE;
 }
 
+/* All columns in front of a site's name. */
 static void
 figures(const struct alqi_cli_diff *d, const struct alqi_cli_change *c)
 {
@@ -198,6 +212,7 @@ figures(const struct alqi_cli_diff *d, const struct alqi_cli_change *c)
     doubt(d, c);
 }
 
+/* Names of the columns that figures() fills; leaves the style dim. */
 static void
 head(const struct alqi_cli_diff *d)
 {
@@ -218,6 +233,7 @@ head(const struct alqi_cli_diff *d)
 
 /* ---- totals -------------------------------------------------------------- */
 
+/* A row for each measure, or the one of two moments. */
 static void
 totals(const struct alqi_cli_diff *d)
 {
@@ -246,6 +262,8 @@ totals(const struct alqi_cli_diff *d)
 
 /* ---- sites --------------------------------------------------------------- */
 
+/* name gets the mark of a mapping first. By file a group without a file is
+ * known by its module. */
 void
 alqi_cli_diff_name(const struct alqi_cli_diff *d,
                    const struct alqi_cli_pair *pair, char *name, char *place,
@@ -284,6 +302,7 @@ is_more_than_chance(const struct alqi_cli_diff *d,
     return c->bytes != 0 && c->chance <= alqi_cli_diff_level(d);
 }
 
+/* One pair; the name is cut to what the figures leave. */
 static void
 row(const struct alqi_cli_diff *d, const struct alqi_cli_pair *pair)
 {
@@ -309,6 +328,7 @@ row(const struct alqi_cli_diff *d, const struct alqi_cli_pair *pair)
     fputc('\n', term->out);
 }
 
+/* What the table compares, in the words of the option that chose it. */
 static const char *
 heading(const struct alqi_cli_diff *d)
 {
@@ -324,6 +344,7 @@ heading(const struct alqi_cli_diff *d)
     }
 }
 
+/* How many sites changed, and what the columns of doubt mean. */
 static void
 legend(const struct alqi_cli_diff *d, uint32_t n_sure, uint32_t n_same)
 {
@@ -347,6 +368,7 @@ legend(const struct alqi_cli_diff *d, uint32_t n_sure, uint32_t n_same)
     fputs(alqi_cli_style(term, ALQI_CLI_PLAIN), term->out);
 }
 
+/* Prints the rows and counts all pairs, printed or not, for the legend. */
 static void
 sites(const struct alqi_cli_diff *d)
 {
@@ -385,6 +407,7 @@ sites(const struct alqi_cli_diff *d)
     legend(d, n_sure, n_same);
 }
 
+/* Prints the comparison to the terminal that was started before. */
 void
 alqi_cli_diff_table(struct alqi_cli_diff *d)
 {

@@ -1,4 +1,10 @@
-/* blocks.c -- see blocks.h */
+/* blocks.c -- blocks with whole numbers of bytes
+ *
+ * Sums of blocks must be the report's rounded totals: of all blocks, of those
+ * left at the end, and of each process. So bytes are apportioned
+ * (analysis/apportion.h) in two classes, left or not, each first among the
+ * processes and then among the blocks of a process. Bytes at the peak are
+ * apportioned on their own. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +20,7 @@ struct grouped {
     uint32_t n_processes;
 };
 
+/* The process that allocated the block; 0 in a trace of one process. */
 static uint32_t
 process_of(const struct alqi_cli_analysis *a, const struct alqi_cli_block *b)
 {
@@ -26,6 +33,9 @@ process_of(const struct alqi_cli_analysis *a, const struct alqi_cli_block *b)
                : 0;
 }
 
+/* Sorts the blocks of one class by process, by counting. first[p + 2] counts,
+ * then the running sum moves the counts up by one place, then the second pass
+ * moves first[p + 1] over its blocks. */
 static void
 group(struct grouped *g, const struct alqi_cli_whole_blocks *w,
       const struct alqi_cli_analysis *a, bool is_left)
@@ -88,6 +98,8 @@ class_apportion(struct alqi_cli_whole_blocks *w,
     free(bytes);
 }
 
+/* What each block has of the peak; a block that lives between the moments has a
+ * part of its bytes (view/peak.h). */
 static void
 peak_apportion(struct alqi_cli_whole_blocks *w, const uint64_t *moments)
 {
@@ -99,6 +111,8 @@ peak_apportion(struct alqi_cli_whole_blocks *w, const uint64_t *moments)
     free(parts);
 }
 
+/* What was not left is the difference of two rounded totals, so that both add
+ * up. */
 void
 alqi_cli_whole_blocks_make(struct alqi_cli_whole_blocks *w,
                            const struct alqi_cli_analysis *a)

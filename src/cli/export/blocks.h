@@ -13,6 +13,7 @@ struct alqi_cli_whole_blocks {
     uint32_t n_blocks;
     int64_t *bytes;         /* by block */
     int64_t *peak_bytes_of; /* by block: of the peak */
+    /* rounded totals of the report */
     int64_t allocated_bytes, live_bytes, peak_bytes;
 };
 

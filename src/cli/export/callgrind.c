@@ -40,21 +40,27 @@ static const char events_lines[] =
 /* A line of a function, or a call that it makes there. */
 struct arc {
     uint32_t caller, callee; /* functions; callee NONE: self cost */
+    /* where the caller stands; 0: not known */
     int32_t line;
     int64_t cost[N_EVENTS];
 };
 
+/* The call graph while it is made: one arc for each line and call, found by
+ * hash. */
 struct graph {
     const struct alqi_cli_export *export;
     struct alqi_cli_export_stacks stacks;
     int64_t *costs[N_EVENTS]; /* by stack */
+    /* in the order of their making, then sorted */
     struct arc *arcs;
+    /* slots has 2 * capacity places, a power of two */
     uint32_t n_arcs, capacity;
     uint32_t *slots; /* arc + 1; 0 is free; at most half in use */
 };
 
 /* ---- arcs ------------------------------------------------------------- */
 
+/* The slot of an arc, or the free one where it belongs. */
 static uint32_t *
 slot_find(const struct graph *g, uint32_t caller, uint32_t callee, int32_t line)
 {
@@ -72,6 +78,7 @@ slot_find(const struct graph *g, uint32_t caller, uint32_t callee, int32_t line)
     return &g->slots[i];
 }
 
+/* Doubles the room for arcs and enters all of them into a new table. */
 static void
 grow(struct graph *g)
 {
@@ -86,6 +93,8 @@ grow(struct graph *g)
             i + 1;
 }
 
+/* The arc of caller, callee and line, made if it is new. Valid until the next
+ * call. */
 static struct arc *
 arc_of(struct graph *g, uint32_t caller, uint32_t callee, int32_t line)
 {
@@ -106,6 +115,7 @@ arc_of(struct graph *g, uint32_t caller, uint32_t callee, int32_t line)
     return &g->arcs[*slot - 1];
 }
 
+/* Adds the stack's cost to an arc, or only makes sure that the arc exists. */
 static void
 arc_enter(struct graph *g, uint32_t caller, uint32_t callee, int32_t line,
           uint32_t stack, bool has_cost)
@@ -136,6 +146,8 @@ stack_enter(struct graph *g, uint32_t stack, uint32_t *frames, uint32_t *seen)
     arc_enter(g, caller, NONE, line, stack, true);
 }
 
+/* By caller, its self cost before its calls, then by line: the order of the
+ * file. */
 static int
 compare_arcs(const void *left, const void *right)
 {
@@ -151,6 +163,7 @@ compare_arcs(const void *left, const void *right)
     return a->callee < b->callee ? -1 : a->callee > b->callee;
 }
 
+/* Enters each stack, then sorts. The table of slots is of no use afterwards. */
 static void
 arcs_make(struct graph *g)
 {
@@ -175,6 +188,7 @@ struct writer {
     const struct graph *graph;
     FILE *out;
     bool *is_object_known, *is_file_known; /* by number of the text */
+    /* by function; the last is the root's */
     bool *is_function_known;
 };
 
@@ -187,6 +201,7 @@ flags_make(uint32_t n)
     return flags;
 }
 
+/* All names are unknown at first. */
 static void
 writer_make(struct writer *w, const struct graph *g, FILE *out)
 {
@@ -221,6 +236,7 @@ name_put(const struct writer *w, const char *key, bool *is_known,
     fputc('\n', w->out);
 }
 
+/* The object, file and name of a function; the keys differ for a callee. */
 static void
 function_put(const struct writer *w, bool is_callee, uint32_t function)
 {
@@ -252,6 +268,8 @@ costs_put(const struct writer *w, const int64_t *cost)
     fputc('\n', w->out);
 }
 
+/* A call has a line of its own, then both kinds have a line of costs. Readers
+ * want at least one call. */
 static void
 arc_put(const struct writer *w, const struct arc *arc)
 {
@@ -264,6 +282,8 @@ arc_put(const struct writer *w, const struct arc *arc)
     costs_put(w, arc->cost);
 }
 
+/* Writes the arcs of each caller under its name. The totals are sums over the
+ * stacks, not over arcs, which count a cost in each caller. */
 static void
 graph_put(const struct graph *g, FILE *out)
 {
@@ -286,6 +306,7 @@ graph_put(const struct graph *g, FILE *out)
     writer_free(&w);
 }
 
+/* The lines before the first function. */
 static void
 head_put(const struct alqi_cli_export *x, FILE *out)
 {
@@ -295,6 +316,8 @@ head_put(const struct alqi_cli_export *x, FILE *out)
             x->analysis.info->pid, x->program, events_lines);
 }
 
+/* All five costs are apportioned by stack before the graph is made: each then
+ * sums up to its total. */
 void
 alqi_cli_export_callgrind(struct alqi_cli_export *x, FILE *out)
 {

@@ -10,6 +10,7 @@
 #include "cli/export/export.h"
 #include "cli/report/draw.h"
 
+/* A text in quotes; a quote within is doubled. */
 static void
 put_text(FILE *out, const char *text)
 {
@@ -22,6 +23,7 @@ put_text(FILE *out, const char *text)
     fputc('"', out);
 }
 
+/* Six columns for each measure, in the measures' order. */
 static void
 put_header(FILE *out)
 {
@@ -39,9 +41,12 @@ put_header(FILE *out)
 
 /* Whole numbers of one measure, by group. */
 struct column {
+    /* of malloc */
     int64_t *bytes, *objects;
 };
 
+/* Apportions one measure among the groups; both arrays are the caller's to
+ * free. */
 static struct column
 column_make(const struct alqi_cli_export *x,
             const struct alqi_cli_groups *groups, int measure)
@@ -63,6 +68,7 @@ column_make(const struct alqi_cli_export *x,
     return c;
 }
 
+/* The six cells of one measure. */
 static void
 put_sum(FILE *out, const struct alqi_cli_sum *s, int64_t bytes, int64_t objects)
 {
@@ -72,6 +78,8 @@ put_sum(FILE *out, const struct alqi_cli_sum *s, int64_t bytes, int64_t objects)
             alqi_cli_mean_life_us(s));
 }
 
+/* The columns of names; those that the grouping does not tell are empty, and
+ * the line is 0. */
 static void
 put_names(const struct alqi_cli_export *x, const struct alqi_cli_group *g,
           FILE *out)
@@ -90,6 +98,8 @@ put_names(const struct alqi_cli_export *x, const struct alqi_cli_group *g,
     put_text(out, alqi_cli_names_text(names, g->frame.module));
 }
 
+/* A measure's columns are apportioned over all groups, so no row may be left
+ * out. */
 void
 alqi_cli_export_csv(struct alqi_cli_export *export, FILE *out)
 {

@@ -1,5 +1,8 @@
 /* databases.c -- export to databases: which one, and what is told with a trace
- */
+ *
+ * The trace's number is random and never 0: two exports of one trace are two
+ * traces to a database, and a failed export leaves rows that belong to no
+ * trace. The fingerprint says that the two are the same. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +11,7 @@
 #include "cli/export/sql.h"
 #include "plat/plat.h"
 
+/* The fingerprint is taken here, before the second pass over the trace. */
 int
 alqi_cli_sql_export(struct alqi_cli_export *export,
                     const struct alqi_cli_analysis_options *options,

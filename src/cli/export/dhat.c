@@ -17,17 +17,23 @@ enum { SHORT_LIVED_US = 500 };
 
 /* What is alive of one stack, and the most that ever was. */
 struct height {
+    /* now, in the replay */
     double bytes, objects;
     double most_bytes, most_objects; /* blocks at the time of most bytes */
 };
 
 struct columns {
+    /* of all blocks; lives in microseconds */
     int64_t *total_bytes, *total_blocks, *life_us;
+    /* of what is live at the peak */
     int64_t *peak_bytes, *peak_blocks;
+    /* of what is live at the end */
     int64_t *end_bytes, *end_blocks;
     struct height *heights;
 };
 
+/* Replays births and deaths in time order and keeps the highest sum of each
+ * stack. */
 static struct height *
 heights_make(const struct alqi_cli_export *x,
              const struct alqi_cli_export_stacks *s)
@@ -56,6 +62,8 @@ heights_make(const struct alqi_cli_export *x,
     return heights;
 }
 
+/* The sum of lives of each stack's blocks in microseconds, apportioned to the
+ * total. */
 static int64_t *
 lives_make(const struct alqi_cli_export *x,
            const struct alqi_cli_export_stacks *s)
@@ -72,6 +80,7 @@ lives_make(const struct alqi_cli_export *x,
     return out;
 }
 
+/* Everything that is written of stacks, by stack; freed by columns_free(). */
 static void
 columns_make(struct columns *c, const struct alqi_cli_export *x,
              const struct alqi_cli_export_stacks *s)
@@ -113,6 +122,8 @@ most(double maximum, int64_t at_peak, int64_t at_end)
     return m < at_end ? at_end : m;
 }
 
+/* One program point. Frame 0 of DHAT's table is the root, so ours are one
+ * higher. */
 static void
 point_put(const struct columns *c, const struct alqi_cli_export_stacks *s,
           uint32_t i, uint32_t *frames, FILE *out)
@@ -133,6 +144,7 @@ point_put(const struct columns *c, const struct alqi_cli_export_stacks *s,
     fputs("]}", out);
 }
 
+/* The object up to its list of program points: mode, units, times. */
 static void
 head_put(const struct alqi_cli_export *x, FILE *out)
 {
@@ -149,6 +161,7 @@ head_put(const struct alqi_cli_export *x, FILE *out)
             a->info->pid, alqi_cli_peak_us(a), a->end_us);
 }
 
+/* The frames come last: they are known only when all stacks are written. */
 void
 alqi_cli_export_dhat(struct alqi_cli_export *x, FILE *out)
 {

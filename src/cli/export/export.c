@@ -1,4 +1,10 @@
-/* export.c -- aliquot export: options and the table of formats */
+/* export.c -- aliquot export: options and the table of formats
+ *
+ * A format is a row of `formats`. Three kinds of row: write gets an analysis;
+ * rewrite gets the events alone; neither means rows of a database. Phases:
+ * options, the format (format_find), the input, then write_out() or rewrite().
+ * The output is opened after the analysis, so that a trace that cannot be read
+ * leaves no file. */
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -50,11 +56,15 @@ static const struct alqi_cli_export_format clickhouse = {.name = "clickhouse"};
 struct request {
     struct alqi_cli_export export;
     struct alqi_cli_analysis_options options;
+    /* NULL until format_find() has chosen */
     const struct alqi_cli_export_format *format;
     int format_number; /* in formats; -1: not given */
+    /* as parsed; the export has it in 32 bits */
     uint64_t max_stacks;
     struct alqi_cli_sql_options sql;
+    /* of the output; "-": standard output; NULL with --to */
     const char *path;
+    /* -f: of a file, or of a trace that a database has */
     bool overwrites;
 };
 
@@ -76,6 +86,7 @@ is_day(const char *text)
            strcmp(again, text) == 0 && tm.tm_year >= 70 && tm.tm_year < 206;
 }
 
+/* Keeps the text; only its form is checked. */
 static bool
 day_take(void *to, const char *verb, const char *value)
 {
@@ -86,6 +97,7 @@ day_take(void *to, const char *verb, const char *value)
     return false;
 }
 
+/* Takes the address behind "clickhouse=". */
 static bool
 to_take(void *to, const char *verb, const char *value)
 {
@@ -170,6 +182,7 @@ const struct alqi_cli_option alqi_cli_export_options[] = {
 
 /* ---- the format ---------------------------------------------------------- */
 
+/* Whether the format is a database. */
 static bool
 is_rows(const struct request *r)
 {
@@ -190,6 +203,9 @@ append_check(const struct request *r)
                                     "-o FILE.sqlite");
 }
 
+/* Chooses the format: --to, then --format, then the last row whose suffix OUT
+ * ends with: ".summary.html" stands behind the ".html" that it ends with. -1,
+ * or the status to exit with. */
 static int
 format_find(struct request *r)
 {
@@ -220,7 +236,7 @@ format_find(struct request *r)
     return append_check(r);
 }
 
-/* As the report's title. */
+/* Fills x->program, which is never empty. */
 static void
 program_name(struct alqi_cli_export *x)
 {
@@ -235,6 +251,8 @@ program_name(struct alqi_cli_export *x)
         strcpy(x->program, "[unnamed program]");
 }
 
+/* Blocks that are too many for memory are joined; the user is told how coarse
+ * times are then. */
 static void
 say_condensed(const struct alqi_cli_blocks *b)
 {
@@ -268,6 +286,7 @@ write_rows(struct request *r)
     return rc < 0 ? ALQI_CLI_OK : rc;
 }
 
+/* Writes a format that has a writer; a failed write is told at the close. */
 static int
 write_file(struct request *r)
 {
@@ -281,6 +300,8 @@ write_file(struct request *r)
     return alqi_cli_output_close(&out);
 }
 
+/* Copies events. The input may be damaged and the trace finished all the same:
+ * the status then tells of the damage. */
 static int
 rewrite(struct request *r, struct alqi_cli_input *input)
 {
@@ -299,6 +320,8 @@ rewrite(struct request *r, struct alqi_cli_input *input)
     return rc_close != ALQI_CLI_OK ? rc_close : rc;
 }
 
+/* Analyses the input and writes the result. A failure to write decides the
+ * status before one to read. */
 static int
 write_out(struct request *r, struct alqi_cli_input *input)
 {
@@ -331,6 +354,8 @@ write_out(struct request *r, struct alqi_cli_input *input)
     return rc_write != ALQI_CLI_OK ? rc_write : rc;
 }
 
+/* The output is compared with the input before anything is opened, as -f would
+ * truncate it. */
 int
 alqi_cli_export(int argc, char **argv)
 {

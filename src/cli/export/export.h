@@ -29,6 +29,7 @@ enum alqi_cli_pprof_types {
 struct alqi_cli_export_part {
     const struct alqi_cli_moment *since; /* NULL: the trace's beginning */
     bool is_window; /* what is in use is a difference, too */
+    /* which values the profile has */
     enum alqi_cli_pprof_types types;
     uint64_t taken_ns; /* the profile's time; 0: the trace's beginning */
     bool is_quiet;     /* what is cut is told in the profile alone */
@@ -47,15 +48,23 @@ enum alqi_cli_time_unit {
 
 struct alqi_cli_page_index;
 
+/* What a writer gets: the analysis, and the options that concern formats. The
+ * input is NULL where a trace is followed (fleet/reading.c). */
 struct alqi_cli_export {
     struct alqi_cli_input *input; /* or NULL, and ... */
     const char *damage;           /* ... "" or what is wrong with the trace */
+    /* complete when a writer is called */
     struct alqi_cli_analysis analysis;
+    /* by which blocks are weighted */
     enum alqi_cli_measure measure;
     bool has_measure; /* the user chose it */
+    /* csv and html */
     enum alqi_cli_grouping grouping;
+    /* folded */
     enum alqi_cli_weight_kind weight;
+    /* massif */
     enum alqi_cli_time_unit time_unit;
+    /* folded */
     bool folds_recursion;
     uint32_t max_stacks;                  /* pprof; 0: all */
     uint64_t max_samples;                 /* html; 0: all */
@@ -64,8 +73,10 @@ struct alqi_cli_export {
     char program[ALQI_CLI_PROGRAM_BYTES]; /* its command, or its file */
 };
 
+/* A row of the table in export.c. */
 struct alqi_cli_export_format {
     const char *name;
+    /* of OUT, without that of a compression */
     const char *suffix;
     void (*write)(struct alqi_cli_export *export, FILE *out);
     bool needs_blocks; /* analysis.options.blocks is there */

@@ -13,12 +13,15 @@
 #include "cli/export/export.h"
 
 struct line {
+    /* of malloc: names joined by ';' */
     char *text;
+    /* before it is apportioned */
     double weight;
 };
 
 struct folding {
     struct alqi_cli_export *export;
+    /* of the stack that is joined; grown as needed */
     struct alqi_cli_frame *frames;
     uint32_t capacity;
 };
@@ -40,8 +43,7 @@ fold_names(struct alqi_cli_frame *frames, uint32_t n)
     return kept;
 }
 
-/* ';' separates names and the last blank the weight; a ';' in a name would
- * split it. */
+/* The line's text, to be freed. */
 static char *
 join(const struct folding *f, uint32_t n)
 {
@@ -68,6 +70,7 @@ join(const struct folding *f, uint32_t n)
     return text;
 }
 
+/* The weight that was chosen, of one site or of the totals. */
 static double
 weight_of(const struct alqi_cli_export *x, const struct alqi_cli_sum *sums)
 {
@@ -84,6 +87,7 @@ weight_of(const struct alqi_cli_export *x, const struct alqi_cli_sum *sums)
     return s->bytes;
 }
 
+/* By bytes, whatever the locale: the output is the same everywhere. */
 static int
 compare(const void *left, const void *right)
 {
@@ -93,6 +97,8 @@ compare(const void *left, const void *right)
     return strcmp(a->text, b->text);
 }
 
+/* A line for each site with a weight; returns how many. Their texts are to be
+ * freed. */
 static uint32_t
 lines_make(struct folding *f, struct line *lines)
 {
@@ -132,6 +138,7 @@ lines_join(struct line *lines, uint32_t n)
     return kept;
 }
 
+/* Apportions the weights to the rounded total and writes the lines. */
 static void
 lines_put(const struct alqi_cli_export *x, const struct line *lines, uint32_t n,
           FILE *out)
@@ -149,6 +156,7 @@ lines_put(const struct alqi_cli_export *x, const struct line *lines, uint32_t n,
     free(whole);
 }
 
+/* Sorts before joining: equal lines are neighbours then. */
 void
 alqi_cli_export_folded(struct alqi_cli_export *export, FILE *out)
 {

@@ -1,8 +1,12 @@
 /* massif.c -- Massif's text, for ms_print and massif-visualizer
  *
- * Snapshots stand at regular steps, at the peak and at the end; some of them,
- * the peak and the end among these, tell which callers the bytes belong to,
- * from the allocating function outwards. */
+ * Snapshots stand at N_STEPS regular steps, at the peak and at the end; each
+ * DETAILED_EVERY-th, the peak and the end tell which callers the bytes belong
+ * to, from the allocating function outwards. Births and deaths are replayed in
+ * time order (snapshots_put): before an event that lies behind a step, the
+ * step's snapshot is written. The tree is made once of all stacks; its figures
+ * are filled anew for each detailed snapshot. A node's parent has a smaller
+ * number, so one pass from the end sums up the tree. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +29,11 @@ static const double THRESHOLD = 0.01;
 
 struct branch {
     uint32_t first_child, next; /* 0: none */
+    /* of the snapshot that is written, with the children's */
     int64_t bytes;
 };
 
+/* One export: the tables made before the replay, and the sums that it moves. */
 struct massif {
     const struct alqi_cli_export *export;
     FILE *out;
@@ -37,7 +43,9 @@ struct massif {
     struct branch *branches;     /* by node */
     struct alqi_cli_whole_blocks whole;
     int64_t *live; /* by stack, now */
+    /* now, in the replay */
     int64_t live_bytes, allocated_bytes;
+    /* written so far: the number of the next */
     unsigned n_snapshots;
 };
 
@@ -58,6 +66,8 @@ path_inward(const struct massif *m, uint32_t stack, uint32_t *numbers,
     return n;
 }
 
+/* Makes the tree and the children of each node. Linking from the end leaves
+ * children in the order of their numbers. */
 static void
 tree_make(struct massif *m)
 {
@@ -86,7 +96,7 @@ tree_make(struct massif *m)
     free(frames);
 }
 
-/* by_stack: what each stack has; sums up the tree. */
+/* by_stack: what each stack has; sums up the tree from its last node on. */
 static void
 tree_fill(struct massif *m, const int64_t *by_stack)
 {
@@ -98,6 +108,7 @@ tree_fill(struct massif *m, const int64_t *by_stack)
         m->branches[m->tree.nodes[i].parent].bytes += m->branches[i].bytes;
 }
 
+/* The branch with more bytes first; the number breaks a tie. */
 static int
 compare(const void *left, const void *right, void *arg)
 {
@@ -113,11 +124,14 @@ compare(const void *left, const void *right, void *arg)
 /* The children of a node that are shown, largest first, and what the others
  * have. */
 struct children {
+    /* of malloc: nodes with at least THRESHOLD of the whole */
     uint32_t *shown;
     uint32_t n_shown, n_small;
+    /* of the n_small others */
     int64_t small_bytes;
 };
 
+/* Fills c; c->shown is to be freed. */
 static void
 children_find(const struct massif *m, uint32_t node, struct children *c)
 {
@@ -145,6 +159,7 @@ children_find(const struct massif *m, uint32_t node, struct children *c)
     qsort_r(c->shown, c->n_shown, sizeof *c->shown, compare, (void *)m);
 }
 
+/* The node's function and place, to the line's end. */
 static void
 place_put(const struct massif *m, uint32_t node)
 {
@@ -155,6 +170,8 @@ place_put(const struct massif *m, uint32_t node)
     fprintf(m->out, " %s\n", text);
 }
 
+/* Writes a node and those below it, one blank deeper each. The root's line is
+ * the one that ms_print looks for. */
 static void
 branch_put(const struct massif *m, uint32_t node, int depth)
 {
@@ -183,6 +200,7 @@ branch_put(const struct massif *m, uint32_t node, int depth)
 
 /* ---- snapshots -------------------------------------------------------- */
 
+/* The lines of a snapshot in front of its tree. */
 static void
 snapshot_put(struct massif *m, uint64_t us, int64_t bytes, const char *tree)
 {
@@ -233,6 +251,7 @@ snapshot_counted(struct massif *m, bool is_peak)
     free(by_stack);
 }
 
+/* Moves the sums over one event. */
 static void
 event_take(struct massif *m, const struct alqi_cli_block_event *e)
 {
@@ -258,6 +277,7 @@ step_at(const struct massif *m, unsigned k)
     return end * k / N_STEPS;
 }
 
+/* Where an event lies on the time axis; more_bytes are those it allocates. */
 static double
 position(const struct massif *m, uint64_t us, int64_t more_bytes)
 {
@@ -266,6 +286,8 @@ position(const struct massif *m, uint64_t us, int64_t more_bytes)
                : (double)us;
 }
 
+/* Replays all events. The peak's snapshot comes before the first event behind
+ * the peak's time, and steps that no event reaches come after the last. */
 static void
 snapshots_put(struct massif *m)
 {
@@ -299,6 +321,8 @@ snapshots_put(struct massif *m)
     free(events);
 }
 
+/* The header's three lines go out first; readers take the unit of time from
+ * there. */
 void
 alqi_cli_export_massif(struct alqi_cli_export *x, FILE *out)
 {

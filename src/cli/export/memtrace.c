@@ -28,6 +28,7 @@ struct rewriting {
     struct alqi_ctf_reader *reader;
     struct alqi_ctf_writer *writer;
     struct alqi_cli_names *names; /* of the notes */
+    /* the stream and rate of what is read */
     struct alqi_cli_notes notes;
     struct alqi_cli_estimator estimator;
     uint16_t rate;                /* of the allocations that follow */
@@ -40,6 +41,8 @@ packet_write(void *arg, const void *bytes, size_t n)
     return fwrite(bytes, 1, n, arg) == n;
 }
 
+/* The writer's question for a location that it has not written yet. A code that
+ * was never announced becomes a location without frames. */
 static void
 location_find(void *arg, uint64_t code, struct alqi_ctf_location *out)
 {
@@ -60,6 +63,8 @@ rounded(double value, uint64_t id, uint64_t salt)
     return (uint64_t)whole + (coin < value - whole);
 }
 
+/* Writes a block, or leaves it out (.prop.sum), and remembers its new
+ * number. */
 static enum alq_status
 alloc_write(struct rewriting *w, const struct alqi_ctf_event *e)
 {
@@ -81,12 +86,16 @@ alloc_write(struct rewriting *w, const struct alqi_ctf_event *e)
     return status;
 }
 
+/* Looks up the rate that the notes tell now, for the allocations that
+ * follow. */
 static void
 rate_look(struct rewriting *w)
 {
     w->rate = alqi_cli_estimator_rate(&w->estimator, w->notes.rate_per_word);
 }
 
+/* Side records change what the notes know and are not written. Events of a
+ * block that was left out are dropped, too. */
 static enum alq_status
 event_write(struct rewriting *w, const struct alqi_ctf_event *e)
 {
@@ -114,6 +123,7 @@ event_write(struct rewriting *w, const struct alqi_ctf_event *e)
     }
 }
 
+/* The writer is closed on every way out; the first status counts. */
 static enum alq_status
 events_write(struct rewriting *w, struct alqi_cli_input *input)
 {
@@ -126,6 +136,7 @@ events_write(struct rewriting *w, struct alqi_cli_input *input)
     return status != ALQ_OK ? status : closed;
 }
 
+/* A write error is the output's to tell, so it counts as success here. */
 int
 alqi_cli_export_memtrace(struct alqi_cli_input *input, FILE *out)
 {

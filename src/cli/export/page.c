@@ -17,6 +17,7 @@ _Static_assert(BUFFER_BYTES % 3 == 0, "only the last piece is padded");
 
 /* ---- base64 -------------------------------------------------------------- */
 
+/* Pads only where n is no multiple of three. */
 static void
 put_base64(FILE *out, const unsigned char *bytes, size_t n)
 {
@@ -45,6 +46,9 @@ struct packer {
     unsigned char packed[BUFFER_BYTES];
 };
 
+/* Compresses n bytes; writes packed bytes each time the buffer is full, and
+ * with Z_FINISH what is left. Whole buffers have a multiple of three bytes, so
+ * base64 pads only at the end. */
 static void
 pack(struct packer *p, const void *bytes, size_t n, int flush)
 {
@@ -63,6 +67,7 @@ pack(struct packer *p, const void *bytes, size_t n, int flush)
     }
 }
 
+/* Begins an element of that kind; packer_close() ends it. */
 static void
 packer_open(struct packer *p, FILE *out, const char *kind)
 {
@@ -87,6 +92,7 @@ packer_close(struct packer *p)
 
 /* ---- the page ------------------------------------------------------------ */
 
+/* The engine as it is in the program (tool/page.h). */
 static void
 put_engine(FILE *out)
 {
@@ -99,6 +105,7 @@ put_engine(FILE *out)
     packer_close(&p);
 }
 
+/* The index from where the file stands, piece by piece. */
 static void
 put_index(FILE *index, FILE *out)
 {
@@ -112,6 +119,7 @@ put_index(FILE *index, FILE *out)
     packer_close(&p);
 }
 
+/* The script stands last: it finds engine and index above it in the page. */
 void
 alqi_cli_export_page(struct alqi_cli_export *export, FILE *out)
 {

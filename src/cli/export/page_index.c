@@ -1,4 +1,9 @@
-/* page_index.c -- see page_index.h */
+/* page_index.c -- the index that an exported page carries
+ *
+ * The index is made while the export's own analysis reads, by a watch on it, in
+ * a temporary file. If it then has more blocks than the page may have, the
+ * trace is read once more and each block is taken with a fixed chance: the
+ * first pass says how many there are, which the chance needs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +13,15 @@
 #include "cli/analysis/view_index.h"
 
 struct alqi_cli_page_index {
+    /* temporary and without a name; replaced by the thinned one */
     FILE *file;
+    /* filled by the indexer; the analysis calls it */
     struct alqi_cli_watch watch;
+    /* writes to file; anew when the trace is thinned */
     struct alqi_cli_view_indexer *indexer;
 };
 
+/* A file that goes with its stream; NULL, and said. */
 static FILE *
 file_new(void)
 {
@@ -24,6 +33,7 @@ file_new(void)
     return file;
 }
 
+/* Requires an analysis that is not begun: the watch goes into its options. */
 struct alqi_cli_page_index *
 alqi_cli_page_index_new(struct alqi_cli_analysis *analysis,
                         struct alqi_cli_analysis_options *options)
@@ -85,6 +95,9 @@ be_quiet(void *arg, uint64_t offset_bytes, const char *text)
     (void)text; /* it was said the first time */
 }
 
+/* Reads again into a new file. Requires that the first indexer has not been
+ * finished. Without a file the status is UNREADABLE, and an indexer is left to
+ * be dropped. */
 static int
 read_thinned(struct alqi_cli_page_index *p, struct alqi_cli_input *input,
              double share)
@@ -109,6 +122,8 @@ read_thinned(struct alqi_cli_page_index *p, struct alqi_cli_input *input,
     return rc;
 }
 
+/* The second pass opens the input by a descriptor of its own, whose warnings
+ * were said by the first. */
 int
 alqi_cli_page_index_finish(struct alqi_cli_page_index *p,
                            struct alqi_cli_input *input, uint64_t max_rows)

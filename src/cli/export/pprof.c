@@ -1,6 +1,8 @@
 /* pprof.c -- pprof's profile.proto, gzip-compressed
  *
- * Fields are written in the order of their numbers. */
+ * pprof_profile.c makes the message as tables; here it becomes bytes (wire's
+ * protobuf writer) and a file. Fields are written in the order of their
+ * numbers. The command ends where memory for the message lacks. */
 #include <stdlib.h>
 #include <zlib.h>
 
@@ -19,6 +21,7 @@ static const uint64_t ENGINE_BYTES_MOST = 4 << 20;
 
 /* ---- the message ----------------------------------------------------- */
 
+/* One sample: its places, its values, and the mean size as a label. */
 static void
 sample_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p,
            const struct alqi_cli_pprof_sample *s)
@@ -33,6 +36,7 @@ sample_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p,
     alqi_pb_end(pb, mark);
 }
 
+/* A mapping, with what its locations claim to have. */
 static void
 mapping_put(struct alqi_pb *pb, uint64_t id,
             const struct alqi_cli_pprof_mapping *m)
@@ -51,6 +55,7 @@ mapping_put(struct alqi_pb *pb, uint64_t id,
     alqi_pb_mapping(pb, &message);
 }
 
+/* A location and its lines; one without lines is looked up by the reader. */
 static void
 location_put(struct alqi_pb *pb, uint64_t id,
              const struct alqi_cli_pprof_tables *t)
@@ -63,6 +68,8 @@ location_put(struct alqi_pb *pb, uint64_t id,
     alqi_pb_end(pb, mark);
 }
 
+/* Mappings, locations, functions and strings: the order of their numbers in the
+ * message. Identifiers count from 1. */
 static void
 tables_put(struct alqi_pb *pb, const struct alqi_cli_pprof_tables *t)
 {
@@ -77,6 +84,7 @@ tables_put(struct alqi_pb *pb, const struct alqi_cli_pprof_tables *t)
         alqi_pb_text(pb, ALQI_PB_PROFILE_STRING, alqi_cli_pprof_text(t, i));
 }
 
+/* The whole message. */
 static void
 profile_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
 {
@@ -127,6 +135,7 @@ gzip_put(const struct alqi_pb *pb, FILE *out)
     return true;
 }
 
+/* Returns the bytes before compression: engines limit those. */
 uint64_t
 alqi_cli_pprof_write(const struct alqi_cli_pprof *p, FILE *out)
 {
@@ -143,6 +152,7 @@ alqi_cli_pprof_write(const struct alqi_cli_pprof *p, FILE *out)
     return n;
 }
 
+/* What was cut to keep the profile small, and what engines refuse. */
 static void
 limits_say(const struct alqi_cli_pprof *p, uint64_t bytes)
 {

@@ -1,9 +1,12 @@
-/* pprof_profile.c -- see pprof_profile.h
+/* pprof_profile.c -- a trace, or a part of it, as pprof's message
  *
- * Values are apportioned, so that each sum is the total of `report --json`;
- * those of a part are rounded one by one.
+ * Phases: choose the types; make a row of each site (rows_make), sort the rows
+ * by their largest share, fold the tail; make whole values; fill head and
+ * samples. Values are apportioned, so that each sum is the total of `report
+ * --json`; those of a part are rounded one by one, as differences have no
+ * total.
  *
- * Engines refuse profiles with very many stacks.  The stacks beyond the most
+ * Engines refuse profiles with very many stacks. The stacks beyond the most
  * that may be are one, "[other]": those whose largest share of any of the
  * totals is smallest. */
 #include <inttypes.h>
@@ -41,26 +44,32 @@ static const struct {
 /* A site that is a sample of its own, or the tail of all others. */
 struct row {
     const struct alqi_cli_site *site; /* NULL: the tail */
+    /* largest share of any total; rows are sorted by it */
     double share;
+    /* in the order of `kinds`, not rounded */
     double values[VALUES];
 };
 
 struct alqi_cli_pprof {
     struct alqi_cli_export *export;
     struct alqi_cli_pprof_profile message;
+    /* sorted; the last may be the tail */
     struct row *rows;
     uint32_t n_rows;
     uint32_t n_folded; /* stacks in the tail */
+    /* of a part, sums of absolute values */
     double totals[VALUES];
     unsigned types[VALUES]; /* which of them the profile has */
     unsigned n_types;
     int64_t *values;        /* of all samples */
     uint64_t *location_ids; /* of all samples */
+    /* strings, of which message.n_comments are used */
     int64_t comments[COMMENTS_MOST];
 };
 
 /* ---- values ---------------------------------------------------------- */
 
+/* The types that the profile has, in the order of `kinds`. */
 static void
 types_choose(struct alqi_cli_pprof *p)
 {
@@ -72,6 +81,7 @@ types_choose(struct alqi_cli_pprof *p)
             p->types[p->n_types++] = k;
 }
 
+/* The four values of a sum, whatever types are chosen. */
 static void
 values_of(const struct alqi_cli_export *x, const struct alqi_cli_sum *sums,
           double *values)
@@ -109,6 +119,7 @@ since_subtract(const struct alqi_cli_export *x,
             values[k] -= then[k];
 }
 
+/* Whether all chosen values round to 0. */
 static bool
 is_nothing(const struct alqi_cli_pprof *p, const double *values)
 {
@@ -118,6 +129,8 @@ is_nothing(const struct alqi_cli_pprof *p, const double *values)
     return true;
 }
 
+/* In a part, stacks without any value are left out; in a whole profile they
+ * stay, since they had blocks. */
 static bool
 is_part(const struct alqi_cli_pprof *p)
 {
@@ -125,6 +138,7 @@ is_part(const struct alqi_cli_pprof *p)
            p->export->part.types != ALQI_CLI_PPROF_ALL;
 }
 
+/* The largest share of the row in any of the totals. */
 static double
 share_of(const struct alqi_cli_pprof *p, const double *values)
 {
@@ -139,6 +153,7 @@ share_of(const struct alqi_cli_pprof *p, const double *values)
     return share;
 }
 
+/* The larger share first; the site's place breaks a tie. */
 static int
 by_share(const void *left, const void *right)
 {
@@ -180,6 +195,7 @@ totals_make(struct alqi_cli_pprof *p)
             p->totals[k] += fabs(p->rows[i].values[k]);
 }
 
+/* Rows of all sites that have blocks, sorted and folded. */
 static void
 rows_make(struct alqi_cli_pprof *p)
 {
@@ -204,6 +220,7 @@ rows_make(struct alqi_cli_pprof *p)
     tail_fold(p, x->max_stacks);
 }
 
+/* Whole values, by sample and type. */
 static void
 values_make(struct alqi_cli_pprof *p)
 {
@@ -232,6 +249,7 @@ values_make(struct alqi_cli_pprof *p)
 
 /* ---- samples --------------------------------------------------------- */
 
+/* How many identifiers the row's sample has; never 0, as readers want one. */
 static size_t
 n_locations(const struct alqi_cli_pprof *p, const struct row *r)
 {
@@ -274,6 +292,7 @@ sample_label(struct alqi_cli_pprof *p, const struct row *r,
         alqi_cli_whole(s->objects > 0 ? s->bytes / s->objects : 0);
 }
 
+/* All identifiers stand in one array, so its size is counted first. */
 static void
 samples_make(struct alqi_cli_pprof *p)
 {
@@ -302,6 +321,8 @@ samples_make(struct alqi_cli_pprof *p)
 
 /* ---- the head -------------------------------------------------------- */
 
+/* Appends a comment. COMMENTS_MOST has room for all that comments_make() can
+ * say. */
 static void __attribute__((format(printf, 2, 3)))
 comment(struct alqi_cli_pprof *p, const char *format, ...)
 {
@@ -321,6 +342,8 @@ remark(void *arg, const char *text)
     comment(arg, "%s", text);
 }
 
+/* The command, the tool, what in use means, sampling, and each remark of the
+ * report. */
 static void
 comments_make(struct alqi_cli_pprof *p)
 {
@@ -369,6 +392,7 @@ duration_ns(const struct alqi_cli_export *x)
     return (int64_t)(x->part.taken_ns - from_ns);
 }
 
+/* Times, period, comments, and the type that readers show first. */
 static void
 head_fill(struct alqi_cli_pprof *p)
 {
@@ -394,6 +418,8 @@ head_fill(struct alqi_cli_pprof *p)
 
 /* ---- the whole ------------------------------------------------------- */
 
+/* The tables are filled as samples ask for places; the mappings' claims need
+ * all locations, so they come last. */
 struct alqi_cli_pprof *
 alqi_cli_pprof_new(struct alqi_cli_export *export)
 {

@@ -20,6 +20,7 @@ struct alqi_cli_pprof_sample {
     const uint64_t *locations; /* identifiers, innermost first */
     size_t n_locations;
     const int64_t *values; /* one of each type */
+    /* not so for [other] */
     bool has_mean;
     int64_t mean_bytes; /* of the stack's blocks */
 };
@@ -33,8 +34,10 @@ struct alqi_cli_pprof_profile {
     uint32_t n_samples;
     int64_t mean_unit; /* string: "bytes", the key and unit of mean_bytes */
     int64_t time_ns;   /* since 1970 */
+    /* 0: values are no differences */
     int64_t duration_ns;
     struct alqi_cli_pprof_type period_type;
+    /* mean bytes between samples; 0: not known */
     int64_t period;
     int64_t *comments; /* strings */
     size_t n_comments;

@@ -1,4 +1,9 @@
-/* pprof_tables.c -- see pprof_tables.h */
+/* pprof_tables.c -- the tables of a pprof profile that samples refer to
+ *
+ * An entry is made when it is first asked for, and found again by a map of its
+ * key: a name, a pair of names, a code, a module. Mapping 1 is made at the
+ * start. After the last location tables_finish() says of each mapping what all
+ * its locations have. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +22,7 @@ enum { NO_MODULE = -1, MAIN_PROGRAM = 1 };
 /* What is known of all frames of a location. */
 enum { FUNCTIONS = 1, FILES = 2, LINES = 4, UNUSED = 0xFF };
 
+/* Enters a key; without memory the command ends. */
 static void
 enter(struct alqi_base_map *map, uint64_t key, uint64_t value)
 {
@@ -28,6 +34,7 @@ enter(struct alqi_base_map *map, uint64_t key, uint64_t value)
 
 /* ---- strings and functions ------------------------------------------- */
 
+/* The string of a name, entered if it is new. */
 static int64_t
 string_of(struct alqi_cli_pprof_tables *t, uint32_t name)
 {
@@ -47,6 +54,7 @@ alqi_cli_pprof_string(struct alqi_cli_pprof_tables *t, const char *text)
     return string_of(t, alqi_cli_names_intern(t->analysis->names, text));
 }
 
+/* The identifier of a function, known by its name and file. */
 static uint64_t
 function_of(struct alqi_cli_pprof_tables *t, uint32_t name, uint32_t file)
 {
@@ -78,6 +86,7 @@ mapping_new(struct alqi_cli_pprof_tables *t,
     return t->n_mappings;
 }
 
+/* A mapping of the module, not entered yet. */
 static struct alqi_cli_pprof_mapping
 mapping_make(struct alqi_cli_pprof_tables *t,
              const struct alqi_cli_module_note *note)
@@ -90,6 +99,7 @@ mapping_make(struct alqi_cli_pprof_tables *t,
     return m;
 }
 
+/* The identifier of a module's mapping. */
 static uint64_t
 mapping_of(struct alqi_cli_pprof_tables *t, int module)
 {
@@ -104,8 +114,8 @@ mapping_of(struct alqi_cli_pprof_tables *t, int module)
     return id;
 }
 
-/* The module of the main program's path; without any, a mapping that has its
- * name alone. */
+/* Enters mapping 1: the module of the main program's path; without any, a
+ * mapping that has its name alone. */
 static void
 main_program(struct alqi_cli_pprof_tables *t)
 {
@@ -146,6 +156,8 @@ file_of(const struct alqi_cli_frame *f, int module)
                                                        : f->file;
 }
 
+/* The lines of a location, innermost first: pprof wants inlined calls in that
+ * order, and frames come the other way round. */
 static void
 lines_add(struct alqi_cli_pprof_tables *t, struct alqi_cli_pprof_location *l,
           int module, const struct alqi_cli_frame *frames, uint32_t n)
@@ -173,6 +185,7 @@ location_new(struct alqi_cli_pprof_tables *t,
     return t->n_locations;
 }
 
+/* What all frames of a location have; a bare one claims nothing. */
 static unsigned
 claims_of(const struct alqi_cli_frame *frames, uint32_t n, int module,
           bool is_bare)
@@ -188,6 +201,7 @@ claims_of(const struct alqi_cli_frame *frames, uint32_t n, int module,
     return claims;
 }
 
+/* Makes the location of a code (.inv.address, .inv.bare). */
 static uint64_t
 location_make(struct alqi_cli_pprof_tables *t, uint64_t code)
 {
@@ -212,6 +226,8 @@ location_make(struct alqi_cli_pprof_tables *t, uint64_t code)
     return location_new(t, &l);
 }
 
+/* A code has the same names throughout the trace, so its location is made
+ * once. */
 uint64_t
 alqi_cli_pprof_location(struct alqi_cli_pprof_tables *t, uint64_t code)
 {
@@ -261,6 +277,8 @@ alqi_cli_pprof_tables_free(struct alqi_cli_pprof_tables *t)
     alqi_base_map_clear(&t->mapping_of_module);
 }
 
+/* A mapping claims what all its locations claim; one without locations claims
+ * nothing. */
 void
 alqi_cli_pprof_tables_finish(struct alqi_cli_pprof_tables *t)
 {

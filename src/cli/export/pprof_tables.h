@@ -24,9 +24,11 @@ struct alqi_cli_pprof_function {
 
 struct alqi_cli_pprof_mapping {
     uint64_t start; /* address where the file's first byte lies */
+    /* where it ends */
     uint64_t limit;
     int64_t file;     /* string */
     int64_t build_id; /* string, hexadecimal */
+    /* these three are written by tables_finish() */
     bool has_functions;
     bool has_files;
     bool has_lines; /* and inlined calls */
@@ -47,6 +49,7 @@ struct alqi_cli_pprof_location {
 
 /* An identifier is an entry's index + 1. */
 struct alqi_cli_pprof_tables {
+    /* the caller's; its names are the strings' texts */
     struct alqi_cli_analysis *analysis;
     uint32_t *strings; /* names, by string */
     struct alqi_cli_pprof_function *functions;
@@ -54,6 +57,7 @@ struct alqi_cli_pprof_tables {
     struct alqi_cli_pprof_line *lines; /* of all locations, in their order */
     struct alqi_cli_pprof_mapping *mappings;
     uint32_t n_strings, n_functions, n_locations, n_lines, n_mappings;
+    /* keys of entries to their index or identifier */
     struct alqi_base_map string_of_name;
     struct alqi_base_map function_of_names;
     struct alqi_base_map location_of_code;

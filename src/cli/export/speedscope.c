@@ -25,6 +25,7 @@ static const struct profile profiles[] = {
     {"temporary", ALQI_CLI_TEMPORARY, false},
 };
 
+/* The shared table of frames, in their numbers' order. */
 static void
 frames_put(const struct alqi_cli_export *x,
            const struct alqi_cli_export_stacks *s, FILE *out)
@@ -46,6 +47,7 @@ frames_put(const struct alqi_cli_export *x,
     }
 }
 
+/* A list of frame numbers, outermost first, for each stack with a weight. */
 static void
 samples_put(const struct alqi_cli_export_stacks *s, const int64_t *weights,
             FILE *out)
@@ -67,6 +69,7 @@ samples_put(const struct alqi_cli_export_stacks *s, const int64_t *weights,
     free(frames);
 }
 
+/* One profile; samples and weights leave out the same stacks. */
 static void
 profile_put(const struct alqi_cli_export *x,
             const struct alqi_cli_export_stacks *s, const struct profile *p,
@@ -107,6 +110,7 @@ first_shown(const struct alqi_cli_export *x)
     return i;
 }
 
+/* Frames are shared by all profiles and stand before them. */
 void
 alqi_cli_export_speedscope(struct alqi_cli_export *x, FILE *out)
 {

@@ -76,12 +76,16 @@ struct alqi_cli_sink {
 
 struct alqi_cli_sql_options {
     const char *release, *service, *day; /* NULL: not given */
+    /* to SQLite's file */
     bool appends;
+    /* ClickHouse's tables that are missing */
     bool creates;
+    /* overwrites a file; adds a trace that is there already */
     bool is_forced;
     const char *path; /* SQLite's file, or NULL and ... */
     const char *url;  /* ... ClickHouse's address */
     struct alqi_cli_web_headers headers;
+    /* of a request */
     double timeout_us;
 };
 
@@ -91,6 +95,7 @@ struct alqi_cli_sql_rows {
     const struct alqi_cli_sql_options *sql;
     const uint64_t *moments; /* of the peak: so many, by colour */
     uint64_t fingerprint;    /* of the trace: 63 bits */
+    /* drawn by lot; 63 bits, never 0 */
     uint64_t trace_id;
 };
 
@@ -104,6 +109,7 @@ int alqi_cli_sql_rows_put(const struct alqi_cli_sql_rows *rows,
 /* Numbers of stacks and of the places that name them, by node of the analysis;
  * 0: nothing was allocated there. */
 struct alqi_cli_sql_stacks {
+    /* of malloc, freed by the caller */
     uint64_t *stack_ids, *site_ids;
 };
 

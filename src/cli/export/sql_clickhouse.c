@@ -15,9 +15,11 @@
 
 enum { BATCH_BYTES = 4 << 20 };
 
+/* Rows of one table that are not sent yet; all zeros when none are. */
 struct batch {
     char *text; /* of a stream in memory */
     size_t n;
+    /* NULL: the batch is not open */
     FILE *out;
     uint64_t n_rows;
 };
@@ -25,7 +27,9 @@ struct batch {
 struct database {
     const struct alqi_cli_sql_options *sql;
     struct alqi_cli_web *web;
+    /* the address without password and query, for messages */
     char *public;
+    /* by table */
     struct batch batches[ALQI_CLI_N_TABLES];
 };
 
@@ -72,6 +76,7 @@ ask(struct database *d, const char *query, const void *body, size_t n,
 
 /* ---- rows ------------------------------------------------------------ */
 
+/* The escapes of TabSeparated. */
 static void
 text_put(FILE *out, const char *text)
 {
@@ -91,6 +96,7 @@ text_put(FILE *out, const char *text)
         }
 }
 
+/* 17 digits tell a double apart from its neighbours. */
 static void
 cell_put(FILE *out, enum alqi_cli_column_kind kind,
          const union alqi_cli_cell *cell)
@@ -108,6 +114,7 @@ cell_put(FILE *out, enum alqi_cli_column_kind kind,
     }
 }
 
+/* False: there is no memory for the stream. */
 static bool
 batch_open(struct batch *b)
 {
@@ -125,6 +132,8 @@ batch_close(struct batch *b)
     *b = (struct batch){0};
 }
 
+/* Sends the rows of a table, if there are any, and closes the batch either
+ * way. */
 static bool
 batch_send(struct database *d, enum alqi_cli_table table)
 {
@@ -145,6 +154,8 @@ batch_send(struct database *d, enum alqi_cli_table table)
     return is_sent;
 }
 
+/* The sink of rows. A batch goes out when it is large; false ends the
+ * export. */
 static bool
 row_put(void *arg, enum alqi_cli_table table, const union alqi_cli_cell *cells)
 {
@@ -178,6 +189,7 @@ rest_send(struct database *d)
 
 /* ---- the database ---------------------------------------------------- */
 
+/* Makes the tables and the view of sites; false, and said. */
 static bool
 tables_make(struct database *d)
 {
@@ -222,6 +234,8 @@ trace_check(struct database *d, const struct alqi_cli_sql_rows *rows)
     return ALQI_CLI_FINDING;
 }
 
+/* Checks, sends all rows, and the trace's own last. Batches are closed on every
+ * way out. */
 static int
 rows_send(struct database *d, struct alqi_cli_sql_rows *rows)
 {
@@ -240,6 +254,7 @@ rows_send(struct database *d, struct alqi_cli_sql_rows *rows)
     return rc;
 }
 
+/* The public address is for messages; requests use the whole one. */
 int
 alqi_cli_sql_clickhouse(struct alqi_cli_sql_rows *rows)
 {

@@ -1,8 +1,12 @@
 /* sql_rows.c -- names, places, call stacks, threads, and the trace's own row
  *
+ * Rows go to a sink in an order in which each number is told before it is used:
+ * functions and frames when a stack first has them, then stacks, threads,
+ * samples (sql_samples.c), and the trace's row last, which makes the others
+ * count. A number that was told in this run is not told again (is_new).
+ *
  * .inv.hash  A number is a hash of 63 bits of what it stands for, made of texts
- *            and lines alone: never of numbers that differ from trace to
- *            trace. */
+ * and lines alone: never of numbers that differ from trace to trace. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -23,6 +27,7 @@ enum {
 
 /* ---- hashes ---------------------------------------------------------- */
 
+/* 63 bits, as SQLite's integers are signed; never 0, which means none. */
 static uint64_t
 number_of(uint64_t hash)
 {
@@ -37,6 +42,7 @@ hash_number(uint64_t hash, uint64_t number)
                          alqi_base_mix(number + UINT64_C(0x9E3779B97F4A7C15)));
 }
 
+/* The length goes first, so that two texts in a row cannot be cut elsewhere. */
 static uint64_t
 hash_text(uint64_t hash, const char *text)
 {
@@ -52,6 +58,8 @@ hash_text(uint64_t hash, const char *text)
     return hash;
 }
 
+/* Of what a trace is and how much it has; not of its bytes, which would have to
+ * be read once more. */
 uint64_t
 alqi_cli_sql_fingerprint(const struct alqi_cli_export *x)
 {
@@ -70,11 +78,13 @@ alqi_cli_sql_fingerprint(const struct alqi_cli_export *x)
 
 /* ---- names and places ------------------------------------------------ */
 
+/* One export of one trace. */
 struct writer {
     const struct alqi_cli_sql_rows *rows;
     const struct alqi_cli_sink *sink;
     struct alqi_cli_analysis *a;
     struct alqi_base_map functions, frames, stacks; /* numbers told */
+    /* of the node that is told; outermost first */
     struct alqi_cli_frame *stack;
     uint32_t stack_capacity;
     uint64_t *ids; /* of a stack's frames */
@@ -82,6 +92,7 @@ struct writer {
     bool is_over; /* the sink takes no more */
 };
 
+/* Gives a row to the sink, unless it takes no more. */
 static void
 tell(struct writer *w, enum alqi_cli_table table,
      const union alqi_cli_cell *cells)
@@ -109,6 +120,7 @@ text_of(const struct writer *w, uint32_t name)
     return alqi_cli_names_text(w->a->names, name);
 }
 
+/* The number of a frame's function, whose row is told if it is new. */
 static uint64_t
 function_put(struct writer *w, const struct alqi_cli_frame *f)
 {
@@ -125,6 +137,7 @@ function_put(struct writer *w, const struct alqi_cli_frame *f)
     return id;
 }
 
+/* The number of a frame: a function and a line. */
 static uint64_t
 frame_put(struct writer *w, const struct alqi_cli_frame *f)
 {
@@ -177,6 +190,7 @@ places_put(struct writer *w, uint32_t node)
     return 1;
 }
 
+/* Numbers of a node's stack and of the place that names it. */
 static void
 node_put(struct writer *w, uint32_t node, struct alqi_cli_sql_stacks *out)
 {
@@ -192,6 +206,8 @@ node_put(struct writer *w, uint32_t node, struct alqi_cli_sql_stacks *out)
         stack_put(w, out->stack_ids[node], n);
 }
 
+/* Tells the stacks of all sites and fills out, by node. A node that no site has
+ * keeps 0. */
 static void
 stacks_put(struct writer *w, struct alqi_cli_sql_stacks *out)
 {
@@ -210,6 +226,7 @@ stacks_put(struct writer *w, struct alqi_cli_sql_stacks *out)
     }
 }
 
+/* A row for each thread that was seen. */
 static void
 threads_put(struct writer *w)
 {
@@ -229,6 +246,8 @@ threads_put(struct writer *w)
 
 /* ---- the trace ------------------------------------------------------- */
 
+/* The day that was given, else that of the start in UTC; 1970 where ClickHouse
+ * has no such day. */
 static void
 day_make(const struct writer *w, char *day, size_t n)
 {
@@ -242,6 +261,7 @@ day_make(const struct writer *w, char *day, size_t n)
         snprintf(day, n, "1970-01-01");
 }
 
+/* Samples that the recorder lost, for whatever reason. */
 static uint64_t
 dropped(const struct alqi_cli_notes *n)
 {
@@ -277,6 +297,7 @@ build_id_of(const struct writer *w)
     return ALQI_CLI_NO_NAME;
 }
 
+/* The trace's own row; its cells are in the order of the schema. */
 static void
 trace_put(struct writer *w, const char *day)
 {
@@ -313,6 +334,7 @@ trace_put(struct writer *w, const char *day)
     tell(w, ALQI_CLI_TRACES, cells);
 }
 
+/* The trace's row is told only if all before it were taken. */
 int
 alqi_cli_sql_rows_put(const struct alqi_cli_sql_rows *rows,
                       const struct alqi_cli_sink *sink)

@@ -22,12 +22,17 @@ static const double LIFE_US_MAX = (double)(UINT64_C(1) << 62);
 
 /* A block that has no row yet; number 0 is no block. */
 struct block {
+    /* since the trace's start; died_us counts if is_dead, promoted_us 0:
+     * never */
     uint64_t born_us, died_us, promoted_us;
     unsigned colours; /* that may count it at the peak */
     uint64_t size_bytes, n_samples;
+    /* what it stands for; what one colour has of it at the peak */
     struct alqi_cli_weight weight, colour_weight;
+    /* of the analysis's stacks */
     uint32_t node;
     uint32_t older; /* the block it was made of, or the next that is free */
+    /* index */
     uint16_t thread;
     bool is_mapping, is_dead;
     enum alqi_ctf_source source;
@@ -35,21 +40,28 @@ struct block {
 
 struct writer {
     const struct alqi_cli_sql_rows *rows;
+    /* numbers by node, which this pass has in common with the first */
     const struct alqi_cli_sql_stacks *stacks;
     const struct alqi_cli_sink *sink;
     const char *day, *release;
+    /* of this pass */
     struct alqi_cli_analysis a;
+    /* blocks alive, by the trace's number */
     struct alqi_base_map block_of_id;
     struct block *blocks;
+    /* places, room, and the list of free ones; 0: none is free */
     uint32_t n_blocks, capacity, first_free;
     uint32_t held; /* died last: it may go on in the next */
     uint64_t held_id;
     uint64_t moments[ALQI_VIEW_COLOURS]; /* so many were met */
+    /* the sink takes no more */
     bool is_over;
 };
 
 /* ---- blocks ---------------------------------------------------------- */
 
+/* An empty block; the pointer to any other may have moved. Places that are free
+ * are used first. */
 static uint32_t
 block_new(struct writer *w)
 {
@@ -76,6 +88,7 @@ block_free(struct writer *w, uint32_t b)
     w->first_free = b;
 }
 
+/* A block that is alive, or the one that died last. */
 static uint32_t
 block_find(const struct writer *w, uint64_t id)
 {
@@ -88,6 +101,7 @@ block_find(const struct writer *w, uint64_t id)
 
 /* ---- rows ------------------------------------------------------------ */
 
+/* Which allocator it came from, in the schema's words. */
 static const char *
 source_name(const struct writer *w, const struct block *b)
 {
@@ -98,6 +112,8 @@ source_name(const struct writer *w, const struct block *b)
                                          : "external";
 }
 
+/* Tells a row, unless the life is below --min-life or the sink is full. The
+ * peak's figures are means over the colours. */
 static void
 row_put(struct writer *w, const struct block *b, double life_us)
 {
@@ -188,6 +204,8 @@ colour_part(struct alqi_cli_weight *w)
     w->bytes_var /= n * n;
 }
 
+/* The watch's call for an allocation. Colours whose moments are past cannot
+ * count the block at the peak. */
 static void
 born(void *arg, const struct alqi_ctf_event *e, uint64_t us, uint32_t node,
      uint16_t thread)
@@ -216,6 +234,7 @@ born(void *arg, const struct alqi_ctf_event *e, uint64_t us, uint32_t node,
     }
 }
 
+/* A time of 0 would mean never promoted. */
 static void
 promoted(void *arg, uint64_t id, uint64_t us, uint64_t born_us)
 {
@@ -227,6 +246,8 @@ promoted(void *arg, uint64_t id, uint64_t us, uint64_t born_us)
         w->blocks[b].promoted_us = us != 0 ? us : 1;
 }
 
+/* The watch's call for a free. The block is held back: a realloc may carry it
+ * on, which is told next. */
 static void
 died(void *arg, uint64_t id, uint64_t us, uint64_t born_us)
 {
@@ -244,6 +265,7 @@ died(void *arg, uint64_t id, uint64_t us, uint64_t born_us)
     w->blocks[b].colours &= moments_past(w);
 }
 
+/* The block that died last is the older one of `to`. */
 static void
 moved(void *arg, uint64_t from, uint64_t to)
 {
@@ -257,6 +279,7 @@ moved(void *arg, uint64_t from, uint64_t to)
     w->held = NONE;
 }
 
+/* The watch's call when a chain has ended, with the life of all its blocks. */
 static void
 chain(void *arg, uint64_t id, double life_us)
 {
@@ -303,6 +326,8 @@ resident(void *arg, uint64_t us, uint64_t bytes)
     (void)bytes;
 }
 
+/* The colours' highest sums were reached anew; counts as far as the first pass
+ * saw. */
 static void
 peak(void *arg, unsigned colours)
 {
@@ -322,6 +347,8 @@ warning_ignore(void *arg, uint64_t offset_bytes, const char *text)
     (void)text; /* it was said the first time */
 }
 
+/* Reads the trace with the options of the first pass and a watch. Place 0 is
+ * made first, as it means no block. */
 static int
 read_again(struct writer *w, struct alqi_cli_input *input)
 {
@@ -348,6 +375,7 @@ read_again(struct writer *w, struct alqi_cli_input *input)
     return w->is_over ? ALQI_CLI_UNREADABLE : -1;
 }
 
+/* Standard input cannot be read twice: that is said. */
 int
 alqi_cli_sql_samples_put(const struct alqi_cli_sql_rows *rows,
                          const struct alqi_cli_sql_stacks *stacks,

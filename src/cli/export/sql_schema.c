@@ -1,6 +1,9 @@
 /* sql_schema.c -- the tables, as aliquot-fleet(7) documents them
  *
- * A test compares its text with examples/fleet/schema.sql. */
+ * One list of columns a table for SQLite, ClickHouse and the writers, who give
+ * cells in its order (sql_rows.c, sql_samples.c). A changed meaning raises
+ * ALQI_CLI_SQL_SCHEMA. A test compares the text with
+ * examples/fleet/schema.sql. */
 #include <string.h>
 
 #include "base/base.h"
@@ -86,6 +89,7 @@ alqi_cli_table_columns(enum alqi_cli_table table)
     return n;
 }
 
+/* The engine's word for a kind of column. */
 static const char *
 type_of(enum alqi_cli_column_kind kind, bool is_sqlite)
 {
@@ -112,6 +116,7 @@ clickhouse_tail(const struct alqi_cli_table_schema *t, FILE *out)
     fprintf(out, " ORDER BY %s", t->order);
 }
 
+/* The end of SQLite's statement; a table with a key is stored by it. */
 static void
 sqlite_tail(const struct alqi_cli_table_schema *t, FILE *out)
 {
@@ -121,6 +126,7 @@ sqlite_tail(const struct alqi_cli_table_schema *t, FILE *out)
         fputs("\n)", out);
 }
 
+/* One statement for each index in the schema's list. */
 void
 alqi_cli_table_index(enum alqi_cli_table table, FILE *out)
 {
@@ -136,6 +142,8 @@ alqi_cli_table_index(enum alqi_cli_table table, FILE *out)
     }
 }
 
+/* ClickHouse's view joins with ANY, as a row may be there twice until it merges
+ * them. */
 const char *
 alqi_cli_sites_create(bool is_sqlite)
 {
@@ -150,6 +158,7 @@ alqi_cli_sites_create(bool is_sqlite)
                  "GLOBAL ANY INNER JOIN functions USING (function_id)";
 }
 
+/* Columns are in the schema's order, which writers' cells have, too. */
 void
 alqi_cli_table_create(enum alqi_cli_table table, bool is_sqlite, FILE *out)
 {

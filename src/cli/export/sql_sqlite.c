@@ -1,7 +1,9 @@
 /* sql_sqlite.c -- a trace's rows into a file of SQLite
  *
  * A new file is made beside its name and appears when it is whole; rows for one
- * that is there are one transaction: all of a trace, or nothing. */
+ * that is there are one transaction: all of a trace, or nothing. Phases of a
+ * database: opened, begun, checked to be ours or empty, tables made, rows put,
+ * indexes made, committed. Closing without the last step rolls back. */
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -26,9 +28,11 @@ enum {
 struct database {
     sqlite3 *db;
     const char *path; /* as it is told */
+    /* by table; NULL until it is prepared */
     sqlite3_stmt *insert[ALQI_CLI_N_TABLES];
 };
 
+/* Says SQLite's reason; returns false for the caller to pass on. */
 static bool
 fault(const struct database *d, const char *what)
 {
@@ -36,6 +40,7 @@ fault(const struct database *d, const char *what)
     return false;
 }
 
+/* Runs statements; false, and said. */
 static bool
 run(const struct database *d, const char *sql)
 {
@@ -45,6 +50,8 @@ run(const struct database *d, const char *sql)
 
 /* ---- rows ------------------------------------------------------------ */
 
+/* Makes the table's INSERT. A row whose key is there already is left as it is
+ * (.inv.hash: it is the same). */
 static bool
 insert_prepare(struct database *d, enum alqi_cli_table table)
 {
@@ -62,6 +69,7 @@ insert_prepare(struct database *d, enum alqi_cli_table table)
            fault(d, "SQLite refuses");
 }
 
+/* The sink of rows. Texts are bound without a copy: they outlive the step. */
 static bool
 row_put(void *arg, enum alqi_cli_table table, const union alqi_cli_cell *cells)
 {
@@ -89,6 +97,7 @@ row_put(void *arg, enum alqi_cli_table table, const union alqi_cli_cell *cells)
 
 /* ---- a database ------------------------------------------------------ */
 
+/* The first number that a query gives; -1 if it gives none. */
 static int64_t
 number_ask(const struct database *d, const char *sql)
 {
@@ -102,6 +111,7 @@ number_ask(const struct database *d, const char *sql)
     return number;
 }
 
+/* After the rows: an index that is filled at once is faster. */
 static bool
 indexes_make(const struct database *d)
 {
@@ -121,6 +131,7 @@ indexes_make(const struct database *d)
     return is_made;
 }
 
+/* Makes what is missing, prepares the inserts and marks the file as ours. */
 static bool
 tables_make(struct database *d)
 {
@@ -180,6 +191,8 @@ trace_check(const struct database *d, const struct alqi_cli_sql_rows *rows)
     return ALQI_CLI_FINDING;
 }
 
+/* One transaction. IMMEDIATE takes the write lock before anything is read, so
+ * that two exports cannot both find the trace missing. */
 static int
 rows_put(struct database *d, struct alqi_cli_sql_rows *rows)
 {
@@ -196,6 +209,8 @@ rows_put(struct database *d, struct alqi_cli_sql_rows *rows)
     return rc;
 }
 
+/* Opens `file`, which differs from `path` while a new one is made. A new file
+ * needs no journal. */
 static int
 database_write(const char *file, const char *path,
                struct alqi_cli_sql_rows *rows)
@@ -219,6 +234,7 @@ database_write(const char *file, const char *path,
 
 /* ---- the file -------------------------------------------------------- */
 
+/* Says so; returns the status. */
 static int
 exists(const char *path)
 {
@@ -302,6 +318,8 @@ file_copy(const char *temporary, const char *path, bool is_forced)
     return rc == ALQI_CLI_OK ? -1 : rc;
 }
 
+/* Makes the whole file, then moves or copies it. The temporary one is removed
+ * on every way out; after a rename there is none. */
 static int
 file_make(struct alqi_cli_sql_rows *rows)
 {
@@ -321,6 +339,8 @@ file_make(struct alqi_cli_sql_rows *rows)
     return rc;
 }
 
+/* A file that exists is refused before the trace is read again; file_place()
+ * asks once more. */
 int
 alqi_cli_sql_sqlite(struct alqi_cli_sql_rows *rows)
 {

@@ -1,4 +1,9 @@
-/* stacks.c -- see stacks.h */
+/* stacks.c -- frames and stacks as other tools count them
+ *
+ * Phases: each site's frames are numbered (frame_add) and become a path; a trie
+ * of the paths tells equal stacks apart; sums of sites with one stack are
+ * joined. Then functions are made: frames that differ in the line alone.
+ * Nothing changes after alqi_cli_export_stacks_make(). */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -12,6 +17,7 @@
 
 enum { FRAMES_FIRST = 256 };
 
+/* The key of a frame: its names, its line, its module. */
 static bool
 is_same(const struct alqi_cli_frame *a, const struct alqi_cli_frame *b)
 {
@@ -19,6 +25,8 @@ is_same(const struct alqi_cli_frame *a, const struct alqi_cli_frame *b)
            a->line == b->line && a->module == b->module;
 }
 
+/* The frame's slot, or the free one where it belongs; at most half are in
+ * use. */
 static uint32_t *
 slot_find(const struct alqi_cli_export_stacks *s,
           const struct alqi_cli_frame *f)
@@ -34,6 +42,7 @@ slot_find(const struct alqi_cli_export_stacks *s,
             return &s->slots[i];
 }
 
+/* Doubles the room for frames and enters them into a new table. */
 static void
 grow(struct alqi_cli_export_stacks *s)
 {
@@ -49,6 +58,7 @@ grow(struct alqi_cli_export_stacks *s)
         *slot_find(s, &s->frames[i].frame) = i + 1;
 }
 
+/* The number of a frame, which is new or known. */
 static uint32_t
 frame_add(struct alqi_cli_export_stacks *s, const struct alqi_cli_frame *f,
           uint64_t code)
@@ -93,6 +103,8 @@ path_turn_around(struct path *p)
     }
 }
 
+/* The path of a node; never empty. Nodes and the frames within one location are
+ * walked from the inside outwards, so the path is turned at the end. */
 static void
 path_of(struct alqi_cli_export_stacks *s, struct alqi_cli_analysis *a,
         uint32_t node, struct path *p)
@@ -119,6 +131,7 @@ path_of(struct alqi_cli_export_stacks *s, struct alqi_cli_analysis *a,
 
 /* ---- functions ------------------------------------------------------- */
 
+/* By the names that make a function. */
 static int
 compare_functions(const void *left, const void *right, void *arg)
 {
@@ -133,6 +146,8 @@ compare_functions(const void *left, const void *right, void *arg)
     return a->module < b->module ? -1 : a->module > b->module;
 }
 
+/* By function, then by number: a function's first frame is the first that was
+ * seen. */
 static int
 compare_frames(const void *left, const void *right, void *arg)
 {
@@ -143,6 +158,7 @@ compare_frames(const void *left, const void *right, void *arg)
     return c != 0 ? c : a < b ? -1 : a > b;
 }
 
+/* Numbers the functions in the order of their names' numbers. */
 static void
 functions_make(struct alqi_cli_export_stacks *s)
 {
@@ -165,6 +181,7 @@ functions_make(struct alqi_cli_export_stacks *s)
     free(order);
 }
 
+/* One more than the largest number of a name, for tables by name. */
 static void
 texts_count(struct alqi_cli_export_stacks *s)
 {
@@ -184,9 +201,11 @@ texts_count(struct alqi_cli_export_stacks *s)
 /* Stacks by their node, while they are found. */
 struct finder {
     uint32_t *stack_of_node; /* number + 1; 0: none */
+    /* that stack_of_node has room for */
     uint32_t n_nodes;
 };
 
+/* The number of the stack that ends at that node, made if it is new. */
 static uint32_t
 stack_of(struct alqi_cli_export_stacks *s, struct finder *f, uint32_t node)
 {
@@ -207,6 +226,8 @@ stack_of(struct alqi_cli_export_stacks *s, struct finder *f, uint32_t node)
     return f->stack_of_node[node] - 1;
 }
 
+/* Sites are taken in the analysis's order, which numbers frames and stacks
+ * (.inv.number). */
 void
 alqi_cli_export_stacks_make(struct alqi_cli_export_stacks *s,
                             struct alqi_cli_analysis *a)
@@ -262,6 +283,7 @@ alqi_cli_export_stack_frames(const struct alqi_cli_export_stacks *s,
     return n;
 }
 
+/* The form of Valgrind's tools: address, name, place. */
 void
 alqi_cli_export_frame_text(char *out, size_t capacity,
                            const struct alqi_cli_names *names,
@@ -282,7 +304,8 @@ alqi_cli_export_frame_text(char *out, size_t capacity,
 
 /* ---- integers -------------------------------------------------------- */
 
-/* offset: of a double in struct alqi_cli_sum. */
+/* Whole numbers of one field of the sums, apportioned to the rounded total.
+ * offset: of a double in struct alqi_cli_sum. */
 static int64_t *
 integers(const struct alqi_cli_export_stacks *s,
          const struct alqi_cli_sum *total, enum alqi_cli_measure measure,

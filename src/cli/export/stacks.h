@@ -18,6 +18,7 @@ struct alqi_cli_export_frame {
 
 struct alqi_cli_export_stack {
     uint32_t node; /* of the trie */
+    /* of all sites that have the stack */
     struct alqi_cli_sum sums[ALQI_CLI_N_MEASURES];
 };
 
@@ -33,6 +34,7 @@ struct alqi_cli_export_stacks {
     struct alqi_cli_stacks trie; /* its codes are frame + 1 */
     struct alqi_cli_export_stack *stacks;
     uint32_t n_stacks;
+    /* by the analysis's sites */
     uint32_t *stack_of_site;
     uint32_t deepest; /* frames in the longest stack */
 };

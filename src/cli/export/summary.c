@@ -27,6 +27,7 @@ enum {
 
 /* ---- the head -------------------------------------------------------- */
 
+/* A row of the list of facts; none without a text. */
 static void
 fact(FILE *out, const char *name, const char *text)
 {
@@ -47,6 +48,7 @@ fact_raw(FILE *out, const char *name, const char *text)
     fact(out, name, clean);
 }
 
+/* What the header and the notes tell of the program and its recording. */
 static void
 facts(const struct alqi_cli_summary *s)
 {
@@ -115,6 +117,8 @@ app_place(const struct alqi_cli_summary *s)
     fputs("\"></div>\n<div id=summary>\n", s->out);
 }
 
+/* The page up to its first section. With the viewer both style sheets are
+ * there, and the script switches between them. */
 static void
 head(const struct alqi_cli_summary *s, const char *title)
 {
@@ -151,6 +155,8 @@ head(const struct alqi_cli_summary *s, const char *title)
 
 /* ---- totals and notes ------------------------------------------------ */
 
+/* A row of the table of totals; cells of errors only where there are
+ * estimates. */
 static void
 total(const struct alqi_cli_summary *s, enum alqi_cli_measure measure,
       const char *label, const char *remark)
@@ -172,6 +178,7 @@ total(const struct alqi_cli_summary *s, enum alqi_cli_measure measure,
     fprintf(s->out, "<td class=remark>%s\n", remark);
 }
 
+/* The table's caption says how sure its figures are. */
 static void
 totals_head(const struct alqi_cli_summary *s)
 {
@@ -191,6 +198,7 @@ totals_head(const struct alqi_cli_summary *s)
             is_sampled ? "<th scope=col class=n>±" : "");
 }
 
+/* The section of totals: the report's four, with the same remarks. */
 static void
 totals(const struct alqi_cli_summary *s)
 {
@@ -222,9 +230,11 @@ totals(const struct alqi_cli_summary *s)
 
 struct notes {
     FILE *out;
+    /* written so far: the list begins with the first */
     unsigned n;
 };
 
+/* Writes one warning; the list begins with the first. */
 static void
 note(void *arg, const char *text)
 {
@@ -235,6 +245,7 @@ note(void *arg, const char *text)
     fputc('\n', notes->out);
 }
 
+/* The last section and the footer. */
 static void
 notes(const struct alqi_cli_summary *s)
 {
@@ -262,6 +273,7 @@ notes(const struct alqi_cli_summary *s)
 
 /* ---- the page -------------------------------------------------------- */
 
+/* Writes all sections in order. */
 static void
 page(struct alqi_cli_summary *s)
 {
@@ -272,6 +284,8 @@ page(struct alqi_cli_summary *s)
     notes(s);
 }
 
+/* Halves the tables until the page is small enough; with no rows it is as small
+ * as it gets. */
 char *
 alqi_cli_summary_make(struct alqi_cli_export *export, bool has_app,
                       size_t *n_bytes)

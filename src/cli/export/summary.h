@@ -17,6 +17,7 @@ struct alqi_cli_summary {
     struct alqi_cli_export *export;
     FILE *out;
     uint32_t n_rows; /* of each table of sites */
+    /* of each row */
     uint32_t n_callers;
     bool has_app; /* the head and the body are those of --format=html */
 };

@@ -15,11 +15,14 @@
 
 enum { NAME_BYTES = 512, NAME_COLUMNS = 80, TEXT_BYTES = 256 };
 
+/* One table while it is written. */
 struct table {
     const struct alqi_cli_summary *summary;
     enum alqi_cli_measure measure;
+    /* sorted by the measure */
     struct alqi_cli_groups groups;
     int64_t *bytes, *objects; /* by group */
+    /* of the row that is written; grown as needed */
     struct alqi_cli_frame *frames;
     uint32_t frames_capacity;
 };
@@ -38,6 +41,7 @@ is_sampled(const struct table *t)
 
 /* ---- figures --------------------------------------------------------- */
 
+/* Apportions bytes and objects among the groups; freed by put_table(). */
 static void
 figures_make(struct table *t)
 {
@@ -56,6 +60,7 @@ figures_make(struct table *t)
     free(parts);
 }
 
+/* A cell with one standard error; exact figures have no such column. */
 static void
 put_error(const struct table *t, const struct alqi_cli_sum *s)
 {
@@ -64,6 +69,7 @@ put_error(const struct table *t, const struct alqi_cli_sum *s)
                 alqi_cli_text_bytes(alqi_cli_stderr(s->bytes_var)).text);
 }
 
+/* A cell with a percentage and a bar. */
 static void
 put_share(const struct table *t, double bytes)
 {
@@ -90,6 +96,7 @@ put_kept(const struct table *t, const struct alqi_cli_sum *sums)
                 .text);
 }
 
+/* All cells of figures of a row, in the head's order. */
 static void
 put_sums(const struct table *t, const struct alqi_cli_sum *sums, int64_t bytes,
          int64_t objects)
@@ -108,6 +115,8 @@ put_sums(const struct table *t, const struct alqi_cli_sum *sums, int64_t bytes,
 
 /* ---- names ----------------------------------------------------------- */
 
+/* A name of the trace, apart from the text around it, whatever direction its
+ * letters run in. */
 static void
 put_name(const struct table *t, const char *text)
 {
@@ -142,6 +151,7 @@ put_callers(struct table *t, uint32_t n)
     fputs("</div>", out);
 }
 
+/* The cell of a site: name, place, and the callers of its heaviest stack. */
 static void
 put_site(struct table *t, const struct alqi_cli_group *g)
 {
@@ -167,6 +177,8 @@ put_site(struct table *t, const struct alqi_cli_group *g)
 
 /* ---- the table ------------------------------------------------------- */
 
+/* The head; columns of errors and of what is kept stand only where rows have
+ * them. */
 static void
 put_head(const struct table *t)
 {
@@ -212,6 +224,7 @@ put_rest(const struct table *t, uint32_t from)
     fprintf(t->summary->out, "<th scope=row class=dim>%u more\n", n);
 }
 
+/* Rows until they are empty or enough, then the rest as one. */
 static void
 put_rows(struct table *t)
 {
@@ -232,6 +245,7 @@ put_rows(struct table *t)
     put_rest(t, n);
 }
 
+/* A whole section; a measure of nothing has a sentence in place of a table. */
 static void
 put_table(const struct alqi_cli_summary *s, enum alqi_cli_measure measure,
           const char *id, const char *title, const char *caption)
@@ -260,6 +274,7 @@ put_table(const struct alqi_cli_summary *s, enum alqi_cli_measure measure,
     free(t.frames);
 }
 
+/* Four sections; the captions say what a reader may conclude. */
 void
 alqi_cli_summary_sites(const struct alqi_cli_summary *s)
 {

@@ -8,6 +8,7 @@
 #include "cli/export/summary.h"
 #include "cli/tool/text.h"
 
+/* Requires cleaned text. The ellipsis takes one of the columns. */
 void
 alqi_cli_summary_text(FILE *out, const char *text, size_t columns)
 {

@@ -1,7 +1,8 @@
 /* summary_timeline.c -- live bytes over time, drawn
  *
  * The drawing stretches to any width, so it has no text in it: labels stand
- * beside it as text. */
+ * beside it as text. The area is that of the analysis's timeline, one step of
+ * it after the other; the axis ends at a round number above the highest one. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -23,6 +24,7 @@ axis_top(double highest)
     return step * STEPS;
 }
 
+/* Where a time lies across; the last step may reach beyond the end. */
 static double
 x_of(const struct alqi_cli_analysis *a, double us)
 {
@@ -31,6 +33,7 @@ x_of(const struct alqi_cli_analysis *a, double us)
     return x > WIDTH ? WIDTH : x;
 }
 
+/* The area below the curve, as one path of steps. */
 static void
 area(const struct alqi_cli_analysis *a, double top, FILE *out)
 {
@@ -43,6 +46,8 @@ area(const struct alqi_cli_analysis *a, double top, FILE *out)
     fprintf(out, "V%dZ\"/>\n", HEIGHT);
 }
 
+/* Area, grid and the line of the peak, in this order, so that lines stay
+ * seen. */
 static void
 drawing(const struct alqi_cli_analysis *a, double top, FILE *out)
 {
@@ -64,6 +69,7 @@ drawing(const struct alqi_cli_analysis *a, double top, FILE *out)
             x, HEIGHT);
 }
 
+/* The grid of labels around the drawing: sizes at the left, times below. */
 static void
 labels(const struct alqi_cli_analysis *a, double top, FILE *out)
 {
@@ -80,6 +86,8 @@ labels(const struct alqi_cli_analysis *a, double top, FILE *out)
     fputs("</div>", out);
 }
 
+/* A program that ended within the first step has no curve: a sentence says
+ * so. */
 void
 alqi_cli_summary_timeline(const struct alqi_cli_summary *s)
 {

@@ -1,4 +1,9 @@
-/* metrics.c -- see metrics.h */
+/* metrics.c -- a reading as text for Prometheus
+ *
+ * A family is a HELP and a TYPE line, then its values. Estimates and facts of
+ * the program come first, then what the recorder counts, then the recording
+ * itself. Only alqi_cli_metrics is kept between two calls: the counters told
+ * last, which never fall. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -9,6 +14,7 @@ enum { LABEL_BYTES = 4096 };
 
 /* ---- the format ---------------------------------------------------------- */
 
+/* The two lines in front of a family. */
 static void
 head(FILE *out, const char *name, const char *type, const char *help)
 {
@@ -50,6 +56,7 @@ static const char dropped[] = "dropped_";
 
 /* ---- what there is ------------------------------------------------------- */
 
+/* Rounds `now` and raises *before to it; what a counter told stays true. */
 static uint64_t
 not_less(uint64_t *before, double now)
 {
@@ -60,6 +67,8 @@ not_less(uint64_t *before, double now)
     return *before;
 }
 
+/* Sums of all blocks; a gauge has its standard error beside it, as a scraper
+ * has no other way to know it. */
 static void
 estimates(struct alqi_cli_metrics *m, const struct alqi_cli_analysis *a,
           FILE *out)
@@ -106,6 +115,8 @@ family(const struct alqi_cli_analysis *a, FILE *out, const char *name,
     }
 }
 
+/* What was counted. The recorder's own counts come with the end of a recording
+ * or with a side record; before that they are unknown and are left out. */
 static void
 counters(const struct alqi_cli_analysis *a, FILE *out)
 {
@@ -121,6 +132,8 @@ counters(const struct alqi_cli_analysis *a, FILE *out)
            "What else the recorder counts: lost frees, stacks cut short.");
 }
 
+/* Facts of the recording; its duration reaches to the moment that the reading
+ * tells of. */
 static void
 recording(const struct alqi_cli_reading *r, FILE *out)
 {

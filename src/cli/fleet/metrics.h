@@ -11,6 +11,7 @@
 
 /* All zeros: nothing was told yet. */
 struct alqi_cli_metrics {
+    /* as told last */
     uint64_t allocated_bytes;
     uint64_t allocated_objects;
 };

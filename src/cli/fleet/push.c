@@ -1,11 +1,18 @@
 /* push.c -- aliquot push: profiles of a trace, or of a program while it runs,
  * to an engine that stores them
  *
- * .inv.once   A window ends where the next one begins.  It is the past when the
- *             engine has taken it; until then it is part of the next one, so
- *             that what could not be sent in time is sent later.
+ * States: a trace is one window, pushed once. With --every, windows are pushed
+ * until the program ends or a signal comes (rest_until), and the last one
+ * afterwards. A window is read, made into a body by the engine's row, and
+ * posted; a request that failed in a way that may pass is repeated, with longer
+ * waits.
+ *
+ * .inv.once  A window ends where the next one begins. It is the past when the
+ * engine has taken it; until then it is part of the next one, so that what
+ * could not be sent in time is sent later.
+ *
  * .inv.least  An answer that was lost may mean a window that arrived: it is
- *             sent again, at least once. */
+ * sent again, at least once. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -49,31 +56,43 @@ static const struct alqi_cli_push_engine engines[] = {
 };
 
 struct push {
+    /* NULL: --to is missing */
     const struct alqi_cli_push_engine *engine;
+    /* the address as it was given */
     const char *base;
     char *url;    /* the engine's */
     char *public; /* what of it may be printed */
+    /* of the service; NULL: the program's */
     const char *name;
     struct alqi_cli_push_label labels[ALQI_CLI_LABELS_MOST];
     uint32_t n_labels;
     struct alqi_cli_web_headers headers;
     double every_us; /* 0: once */
+    /* of one request */
     double timeout_us;
+    /* of one profile */
     uint64_t n_retries;
+    /* of a profile; 0: no bound */
     uint64_t max_stacks, max_bytes;
     struct alqi_cli_web *web;
     struct alqi_cli_reading reading;
+    /* up to where the engine has it (.inv.once); wall_ns 0: nothing */
     struct alqi_cli_moment sent;
+    /* whose recording it is; 0: a trace's */
     pid_t pid;
+    /* that end it; blocked but for the waits */
     sigset_t signals;
     bool is_ending;   /* by a signal */
     bool is_followed; /* pushed again and again */
+    /* once, as each window may be folded */
     bool has_said_folding;
+    /* profiles taken; requests sent again; windows left to the next one */
     uint64_t n_pushed, n_repeated, n_delayed;
 };
 
 /* ---- options --------------------------------------------------------- */
 
+/* Finds the engine's row by the word before '=', and checks the address. */
 static bool
 to_take(void *to, const char *verb, const char *value)
 {
@@ -101,6 +120,8 @@ to_take(void *to, const char *verb, const char *value)
     return false;
 }
 
+/* Keeps a copy, cut into name and value. What engines allow is checked when the
+ * engine is known (label_fault). */
 static bool
 label_take(void *to, const char *verb, const char *value)
 {
@@ -187,6 +208,7 @@ label_fault(const struct push *p, const struct alqi_cli_push_label *l)
     return NULL;
 }
 
+/* -1, or the status to exit with at the first label that no engine takes. */
 static int
 labels_check(const struct push *p)
 {
@@ -309,6 +331,8 @@ body_make(struct push *p, const struct alqi_cli_push_window *w,
     }
 }
 
+/* No answer, a timeout, too many requests, or a fault of the server: it may
+ * pass. */
 static bool
 is_worth_repeating(const struct alqi_cli_web_answer *a)
 {
@@ -330,6 +354,7 @@ wait_ms(uint64_t round, const struct alqi_cli_web_answer *a)
     return (uint64_t)(ms < WAIT_MOST_MS ? ms : WAIT_MOST_MS);
 }
 
+/* What the server answered or why there was no answer, and what follows. */
 static void
 say_answer(const struct push *p, struct alqi_cli_web_answer *a,
            const char *what)
@@ -343,6 +368,8 @@ say_answer(const struct push *p, struct alqi_cli_web_answer *a,
 
 enum sent { SENT, LATER, REFUSED };
 
+/* Posts a body until it is taken, refused, or the retries are used up. A signal
+ * ends the waits but not the request, which is sent once more. */
 static enum sent
 body_send(struct push *p, const struct alqi_cli_push_body *body)
 {
@@ -383,6 +410,8 @@ body_send(struct push *p, const struct alqi_cli_push_body *body)
     return sent;
 }
 
+/* The window from what was sent last to what is read. Engines refuse a window
+ * without a duration, so it has a microsecond at least. */
 static struct alqi_cli_push_window
 window_of(struct push *p)
 {
@@ -436,7 +465,8 @@ window_push(struct push *p)
 
 /* ---- the verb -------------------------------------------------------- */
 
-/* -1: the end has come, in one way or another. */
+/* Windows keep their times, however long a request takes; a window that was
+ * missed is not made up, as the next one holds it. */
 static int
 follow(struct push *p)
 {
@@ -458,6 +488,8 @@ follow(struct push *p)
     return window_push(p);
 }
 
+/* Pushes the first window, then follows a recording that grows; prints what was
+ * sent. A trace that is finished cannot be followed. */
 static int
 push_all(struct push *p)
 {
@@ -485,6 +517,7 @@ push_all(struct push *p)
     return rc < 0 ? ALQI_CLI_OK : rc;
 }
 
+/* Opens what a push needs, and frees it. The reading takes hold of path. */
 static int
 run(struct push *p, const char *path)
 {
@@ -538,6 +571,8 @@ file_hold(const struct push *p, char *path, size_t n)
     return -1;
 }
 
+/* Labels and headers are freed on every way out; the held descriptor goes with
+ * the process. */
 int
 alqi_cli_push(int argc, char **argv)
 {

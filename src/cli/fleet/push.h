@@ -11,6 +11,7 @@
 enum { ALQI_CLI_LABELS_MOST = 30, ALQI_CLI_NAME_BYTES = 256 };
 
 struct alqi_cli_push_label {
+    /* of malloc, and holds value, too */
     char *name;
     const char *value; /* behind the name */
 };
@@ -27,6 +28,7 @@ struct alqi_cli_push_window {
 /* What is posted. */
 struct alqi_cli_push_body {
     char *query; /* behind the engine's path; or NULL */
+    /* of malloc */
     void *bytes;
     size_t n_bytes;
     size_t n_profile_bytes; /* before compression and the like */
@@ -36,6 +38,7 @@ struct alqi_cli_push_body {
 
 struct alqi_cli_push_engine {
     const char *name;
+    /* added to the address, unless it ends so */
     const char *path;
     const char *type; /* Content-Type */
     bool has_dots;    /* in names of labels */

@@ -70,12 +70,14 @@ static const char build_id_key[] = "process.executable.build_id.gnu";
 
 /* ---- the dictionary -------------------------------------------------- */
 
+/* An empty message: entry 0 of a table, which means none. */
 static void
 empty_put(struct alqi_pb *pb, unsigned field)
 {
     alqi_pb_end(pb, alqi_pb_begin(pb, field));
 }
 
+/* Entry 0, then the functions by their identifiers. */
 static void
 functions_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
 {
@@ -91,6 +93,7 @@ functions_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
     }
 }
 
+/* The inlined calls of a location, innermost first. */
 static void
 lines_put(struct alqi_pb *pb, const struct alqi_cli_pprof_tables *t,
           const struct alqi_cli_pprof_location *l)
@@ -104,6 +107,7 @@ lines_put(struct alqi_pb *pb, const struct alqi_cli_pprof_tables *t,
     }
 }
 
+/* Entry 0, then the locations by their identifiers. */
 static void
 locations_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
 {
@@ -141,6 +145,8 @@ mappings_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
     }
 }
 
+/* The key of each is the string behind those of the profile (dictionary_put).
+ * The n-th attribute is the n-th build-id, as mappings_put() counts. */
 static void
 attributes_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
 {
@@ -174,6 +180,7 @@ stacks_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
     }
 }
 
+/* The tables that all profiles of the request share. */
 static void
 dictionary_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
 {
@@ -194,6 +201,7 @@ dictionary_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
 
 /* ---- profiles -------------------------------------------------------- */
 
+/* A type of value: two indexes of strings. */
 static void
 type_put(struct alqi_pb *pb, unsigned field,
          const struct alqi_cli_pprof_type *type)
@@ -205,6 +213,7 @@ type_put(struct alqi_pb *pb, unsigned field,
     alqi_pb_end(pb, mark);
 }
 
+/* The samples whose value of that type is not 0; returns how many. */
 static size_t
 samples_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p,
             size_t type)
@@ -253,6 +262,7 @@ profile_put(struct alqi_pb *pb, const struct alqi_cli_push_window *w,
 
 /* ---- the resource ---------------------------------------------------- */
 
+/* A key and its value: text, or the number if text is NULL. */
 static void
 attribute_put(struct alqi_pb *pb, const char *key, const char *text,
               uint64_t number)
@@ -285,6 +295,7 @@ fact_put(struct alqi_pb *pb, const struct alqi_cli_push_window *w,
         attribute_put(pb, key, text != NULL ? clean : NULL, number);
 }
 
+/* What is recorded: service, facts of the process, the user's labels. */
 static void
 resource_put(struct alqi_pb *pb, const struct alqi_cli_push_window *w)
 {
@@ -300,6 +311,7 @@ resource_put(struct alqi_pb *pb, const struct alqi_cli_push_window *w)
     alqi_pb_end(pb, mark);
 }
 
+/* The profiles, then the dictionary that they refer to. */
 static void
 request_put(struct alqi_pb *pb, const struct alqi_cli_push_window *w,
             const struct alqi_cli_pprof_profile *p)
@@ -320,6 +332,7 @@ request_put(struct alqi_pb *pb, const struct alqi_cli_push_window *w,
     dictionary_put(pb, p);
 }
 
+/* The engine's `make`: all types of sample in one request, uncompressed. */
 bool
 alqi_cli_push_otlp(const struct alqi_cli_push_window *w,
                    struct alqi_cli_push_body *body)
@@ -348,6 +361,7 @@ struct view {
     const unsigned char *at, *end;
 };
 
+/* Reads protobuf's number at v->at; a cut one ends with the bytes. */
 static uint64_t
 varint(struct view *v)
 {

@@ -17,10 +17,13 @@ enum { NS_PER_S = 1000000000 };
 /* ---- a profile ------------------------------------------------------- */
 
 struct profile {
+    /* of malloc */
     char *bytes;
     size_t n;
 };
 
+/* A compressed profile of the window with those types, to be freed; adds its
+ * sizes and stacks to body. */
 static struct profile
 profile_make(const struct alqi_cli_push_window *w,
              enum alqi_cli_pprof_types types, struct alqi_cli_push_body *body)
@@ -69,6 +72,8 @@ name_make(const struct alqi_cli_push_window *w)
     return escaped;
 }
 
+/* The engine's `make`: the profile is the body, everything else is in the
+ * query. */
 bool
 alqi_cli_push_pyroscope(const struct alqi_cli_push_window *w,
                         struct alqi_cli_push_body *body)
@@ -90,6 +95,7 @@ alqi_cli_push_pyroscope(const struct alqi_cli_push_window *w,
 
 /* ---- Parca ----------------------------------------------------------- */
 
+/* Text that JSON can carry, to be freed; padded as RFC 4648 says. */
 static char *
 base64(const struct profile *p)
 {
@@ -117,6 +123,8 @@ label(const char *name, const char *value)
     return json_pack("{s:s, s:s}", "name", name, "value", value);
 }
 
+/* Parca names a series by labels; __name__ and job are its own words for kind
+ * and service. */
 static json_t *
 labels_make(const struct alqi_cli_push_window *w)
 {
@@ -147,6 +155,7 @@ raw_add(json_t *samples, const struct alqi_cli_push_window *w,
     free(p.bytes);
 }
 
+/* The engine's `make`: JSON with one or two raw profiles of a series. */
 bool
 alqi_cli_push_parca(const struct alqi_cli_push_window *w,
                     struct alqi_cli_push_body *body)

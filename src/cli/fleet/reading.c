@@ -1,4 +1,10 @@
-/* reading.c -- see reading.h */
+/* reading.c -- a trace that is asked for again and again
+ *
+ * States: nothing read; GROWING, a follower reads on at each update; FINISHED,
+ * the analysis stays until another file is at the path (is_another). The
+ * analysis belongs to a follower, of which the export has a snapshot, or, where
+ * export.input is set, to an input that was read once. A reading is used by one
+ * thread at a time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +53,8 @@ alqi_cli_reading_free(struct alqi_cli_reading *r)
 
 /* ---- reading on ---------------------------------------------------------- */
 
+/* Reads all that is new and takes a snapshot. The time is taken before: what
+ * comes while it reads belongs to the next update. */
 static void
 read_on(struct alqi_cli_reading *r)
 {
@@ -75,6 +83,8 @@ warning_ignore(void *arg, uint64_t offset_bytes, const char *text)
     (void)text;
 }
 
+/* Reads a file that cannot be followed. The old analysis is dropped only once
+ * the new input is open. -1, or the status to exit with. */
 static int
 read_once(struct alqi_cli_reading *r)
 {
@@ -133,6 +143,7 @@ read_anew(struct alqi_cli_reading *r)
     return -1;
 }
 
+/* A file that does not grow and is the same as before costs a stat(). */
 int
 alqi_cli_reading_update(struct alqi_cli_reading *r)
 {
@@ -149,6 +160,8 @@ alqi_cli_reading_update(struct alqi_cli_reading *r)
     return rc;
 }
 
+/* The clock when a growing file was read, since its last event may be old; the
+ * trace's end otherwise. */
 uint64_t
 alqi_cli_reading_taken_ns(const struct alqi_cli_reading *r)
 {
@@ -167,6 +180,8 @@ alqi_cli_reading_damage(const struct alqi_cli_reading *r)
 
 /* ---- profiles ------------------------------------------------------------ */
 
+/* Sets the export's choices anew for each profile: several readers ask in
+ * turn. */
 void *
 alqi_cli_reading_pprof(struct alqi_cli_reading *r,
                        enum alqi_cli_measure measure,

@@ -12,9 +12,12 @@
 #include "cli/export/export.h"
 #include "cli/live/follow.h"
 
+/* Fields are valid as far as is_there says; one thread at a time. */
 struct alqi_cli_reading {
+    /* the caller's; "-" is standard input */
     const char *path;
     pid_t pid; /* whose recording it is, as far as is known; or 0 */
+    /* export.analysis is valid */
     bool is_there;
     bool is_growing;                     /* somebody writes it still */
     struct alqi_cli_follow *follow;      /* NULL: it was read once */

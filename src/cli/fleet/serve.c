@@ -1,8 +1,10 @@
 /* serve.c -- aliquot serve: profiles and metrics of a recorded program, asked
  * for by HTTP
  *
- * Go's paths, so that what scrapes Go programs scrapes any.  Each connection
- * has a thread; the trace is read, and answers are made, by one at a time. */
+ * Go's paths, so that what scrapes Go programs scrapes any. Each connection has
+ * a thread; `turn` lets one at a time read the trace and make an answer, and is
+ * given back while a window passes. The server ends by a signal, or when the
+ * process ends, which a thread looks for (watch_run). */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -25,6 +27,7 @@ enum { SECONDS_MOST = 3600, READERS = 16, READER_BYTES = 64, WATCH_MS = 500 };
 /* Whoever asks for delta_heap has a moment of his own. */
 struct reader {
     char name[READER_BYTES];
+    /* of the profile that it was given last */
     struct alqi_cli_moment moment;
 };
 
@@ -34,7 +37,9 @@ struct serve {
     pthread_mutex_t turn; /* of all that follows */
     struct alqi_cli_reading reading;
     struct alqi_cli_metrics metrics;
+    /* by first request; the one without a name is "" */
     struct reader readers[READERS];
+    /* places used; a reader is never forgotten */
     unsigned n_readers;
 };
 
@@ -53,8 +58,8 @@ static const char index_page[] =
     "        ?reader=NAME     since NAME's last time\n"
     "/metrics                 for Prometheus\n";
 
-/* The trace as it is, in turn; false when the answer is that it cannot be
- * read. */
+/* The trace as it is now; requires `turn`. False: it cannot be read, and that
+ * is the answer. */
 static bool
 read_trace(struct serve *s, struct alqi_cli_http_answer *answer)
 {
@@ -67,6 +72,7 @@ read_trace(struct serve *s, struct alqi_cli_http_answer *answer)
     return false;
 }
 
+/* Makes the answer a profile; requires that the trace was read. */
 static void
 pprof_give(struct serve *s, enum alqi_cli_measure measure,
            const struct alqi_cli_moment *since, bool is_window,
@@ -113,6 +119,7 @@ window_give(struct serve *s, const struct alqi_cli_http_request *request,
     alqi_cli_moment_free(&then);
 }
 
+/* heap and allocs differ only in which value tools show first. */
 static void
 profile_answer(struct serve *s, const struct alqi_cli_http_request *request,
                enum alqi_cli_measure measure,
@@ -151,6 +158,8 @@ reader_of(struct serve *s, const char *name)
     return r;
 }
 
+/* A profile since the reader's last one. The moment moves when the profile is
+ * made, so an answer that is lost on its way is lost for the reader. */
 static void
 delta_answer(struct serve *s, const struct alqi_cli_http_request *request,
              struct alqi_cli_http_answer *answer)
@@ -177,6 +186,7 @@ delta_answer(struct serve *s, const struct alqi_cli_http_request *request,
                          alqi_cli_reading_taken_ns(&s->reading));
 }
 
+/* The body is freed by the server. Without memory the answer is 404. */
 static void
 metrics_answer(struct serve *s, struct alqi_cli_http_answer *answer)
 {
@@ -195,6 +205,8 @@ metrics_answer(struct serve *s, struct alqi_cli_http_answer *answer)
     answer->body = text;
 }
 
+/* Finds the answer by the path; requires `turn`. POST is taken for the page of
+ * symbols alone, as pprof posts there. */
 static void
 answer_in_turn(struct serve *s, const struct alqi_cli_http_request *request,
                struct alqi_cli_http_answer *answer)
@@ -219,6 +231,7 @@ answer_in_turn(struct serve *s, const struct alqi_cli_http_request *request,
                           request->path, index_page);
 }
 
+/* The server's handler, called by several threads. */
 static void
 answer(void *arg, const struct alqi_cli_http_request *request,
        struct alqi_cli_http_answer *out)
@@ -244,8 +257,11 @@ const struct alqi_cli_option alqi_cli_serve_options[] = {
 
 struct watch {
     struct alqi_cli_http *http;
+    /* whose end ends the server */
     pid_t pid;
+    /* the server has ended: the thread returns; written by its maker */
     _Atomic(int) is_over;
+    /* of the process; written by the thread */
     _Atomic(int) has_seen_end;
 };
 
@@ -267,6 +283,8 @@ watch_run(void *arg)
     return NULL;
 }
 
+/* Waits for a signal or the process's end. The thread is joined before w leaves
+ * the stack. */
 static void
 wait_for_end(struct alqi_cli_http *http, pid_t pid)
 {
@@ -283,6 +301,8 @@ wait_for_end(struct alqi_cli_http *http, pid_t pid)
         alqi_cli_say("serve: process %d has ended", (int)pid);
 }
 
+/* Reads the trace before the port is opened, so that a wrong operand is told at
+ * once. */
 static int
 serve(struct serve *s, pid_t pid)
 {
@@ -301,6 +321,8 @@ serve(struct serve *s, pid_t pid)
     return ALQI_CLI_OK;
 }
 
+/* The operand is found before the port is opened; the path must outlive the
+ * reading. */
 int
 alqi_cli_serve(int argc, char **argv)
 {

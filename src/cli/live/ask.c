@@ -1,7 +1,13 @@
-/* ask.c -- see control.h
+/* ask.c -- a request to a control socket, and its answer
+ *
+ * Phases: the target's owner is checked, then its malloc's socket and its
+ * heap's are tried, up to TRIES times, as a forked process makes its socket
+ * anew. An attempt connects, checks the peer, sends a line and waits for a
+ * line. What fails is explained from outside (say_silent): by what the process
+ * has mapped.
  *
  * Whoever listens at a process's name may be another: the kernel tells who it
- * is, and nothing is sent to, or believed of, anyone else. */
+ * is, and nothing is sent to, or believed of, anyone else (peer_check). */
 #include <errno.h>
 #include <poll.h>
 #include <pwd.h>
@@ -25,6 +31,7 @@ enum { ANSWER_MS = 10000, TRIES = 5, RETRY_US = 50000 };
 
 #define GREETING ALQI_REQUEST_GREETING " "
 
+/* A process's number, within what the kernel gives. */
 bool
 alqi_cli_pid_take(void *to, const char *verb, const char *value)
 {
@@ -40,6 +47,7 @@ alqi_cli_pid_take(void *to, const char *verb, const char *value)
     return true;
 }
 
+/* A process of another mount namespace has its files below /proc/PID/root. */
 void
 alqi_cli_path_here(pid_t pid, const char *file, char *path, size_t n)
 {
@@ -50,6 +58,8 @@ alqi_cli_path_here(pid_t pid, const char *file, char *path, size_t n)
 
 /* ---- why it does not answer ---------------------------------------------- */
 
+/* Whether a mapped file's name has `name` in it; *is_known is false when the
+ * map may not be read. */
 static bool
 has_mapped(pid_t pid, const char *name, bool *is_known)
 {
@@ -67,6 +77,7 @@ has_mapped(pid_t pid, const char *name, bool *is_known)
     return found;
 }
 
+/* The user's name or number; valid until the next call. */
 static const char *
 user_name(uid_t uid)
 {
@@ -77,6 +88,8 @@ user_name(uid_t uid)
     return user != NULL ? user->pw_name : number;
 }
 
+/* Why a process does not answer, and what to do. Returns the status to exit
+ * with. */
 static int
 say_silent(const struct alqi_cli_target *t)
 {
@@ -134,6 +147,8 @@ target_check(const struct alqi_cli_target *t)
 
 /* ---- the connection ------------------------------------------------------ */
 
+/* The socket's address: by the name that was given, else by the process's
+ * number. A leading '@' stands for the zero byte of an abstract name. */
 static bool
 address_make(const struct alqi_cli_target *t, struct sockaddr_un *a,
              socklen_t *n)
@@ -161,7 +176,8 @@ address_make(const struct alqi_cli_target *t, struct sockaddr_un *a,
     return true;
 }
 
-/* The listener is the process itself, or of a user we trust as much. */
+/* The listener is the process itself, or of a user that is trusted as much.
+ * False: said. */
 static bool
 peer_check(const struct alqi_cli_target *t, int fd)
 {
@@ -181,6 +197,8 @@ peer_check(const struct alqi_cli_target *t, int fd)
     return false;
 }
 
+/* Sends the request and reads a line into reply; false with errno. The wait is
+ * for each piece, so a server that trickles may take longer. */
 static bool
 exchange(int fd, const char *request, int answer_ms, char *reply)
 {
@@ -230,7 +248,8 @@ attempt(const struct alqi_cli_target *t, const char *request, char *reply)
     return rc;
 }
 
-/* malloc's socket; if there is none, the managed heap's. */
+/* -1 with a reply, -2 to try again, or the exit status. malloc's socket; if
+ * there is none, the managed heap's. */
 static int
 attempt_any(const struct alqi_cli_target *t, const char *request, char *reply)
 {
@@ -243,6 +262,7 @@ attempt_any(const struct alqi_cli_target *t, const char *request, char *reply)
     return attempt(&heap, request, reply);
 }
 
+/* An answer that is not "ok" says in "text" why it refuses. */
 int
 alqi_cli_ask(const struct alqi_cli_target *t, const char *request,
              char reply[ALQI_CLI_REPLY_BYTES])

@@ -1,4 +1,8 @@
-/* control.c -- aliquot start, stop, rate, status: a running process */
+/* control.c -- aliquot start, stop, rate, status: a running process
+ *
+ * Four verbs of one shape: options, a request of a line, the state that comes
+ * back. Nothing is kept between two requests. What the process says is cleaned
+ * before it is printed. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +21,9 @@ enum { PATH_BYTES = 4096 };
 
 struct control {
     struct alqi_cli_target target;
-    double rate; /* 0: not given */
+    /* samples per word; negative: not given */
+    double rate;
+    /* as the user means it; NULL: not given */
     const char *output;
 };
 
@@ -57,6 +63,7 @@ const struct alqi_cli_option alqi_cli_rate_options[] = {
 /* ---- what is printed -------------------------------------------------------
  */
 
+/* The number behind a key of the reply; 0 without it. */
 static double
 number(const char *reply, const char *key)
 {
@@ -66,6 +73,7 @@ number(const char *reply, const char *key)
                                                           : 0;
 }
 
+/* A line for each kind of loss that has happened. */
 static void
 losses_print(const char *reply)
 {
@@ -84,6 +92,7 @@ losses_print(const char *reply)
             printf("%.0f %s\n", number(reply, losses[i].key), losses[i].text);
 }
 
+/* The process's number, or the socket's name. */
 static void
 who_print(const struct alqi_cli_target *t)
 {
@@ -93,6 +102,8 @@ who_print(const struct alqi_cli_target *t)
         printf("%s", alqi_cli_shown(t->control).text);
 }
 
+/* "starting" is a state of a process that has not allocated since the
+ * request. */
 void
 alqi_cli_state_print(const struct alqi_cli_target *t, const char *reply)
 {
@@ -143,6 +154,8 @@ output_put(const char *verb, const char *output, char *request, size_t capacity,
     return false;
 }
 
+/* Makes the request's line; a path goes out whole, as the process has another
+ * current folder. */
 int
 alqi_cli_command(const struct alqi_cli_target *t, const char *command,
                  double rate, const char *output,
@@ -161,6 +174,7 @@ alqi_cli_command(const struct alqi_cli_target *t, const char *command,
     return alqi_cli_ask(t, request, reply);
 }
 
+/* Sends a request and prints the state that comes back. */
 static int
 ask(struct control *c, const char *command)
 {
@@ -173,6 +187,8 @@ ask(struct control *c, const char *command)
     return ALQI_CLI_OK;
 }
 
+/* Parses the verb's options and asks. rate 0 is refused: it would stop without
+ * saying so. */
 static int
 run(const char *verb, int argc, char **argv)
 {

@@ -33,6 +33,7 @@ enum {
     PAUSE_SHARE = 10 /* of the time that reading it anew takes */
 };
 
+/* Bytes between from and to are to be read; capacity bytes are there. */
 struct queue {
     uint8_t *bytes;
     size_t from, to, capacity;
@@ -42,20 +43,26 @@ struct alqi_cli_follow {
     char *path;
     pid_t pid;          /* of a recording's writer, as it is known here */
     struct queue queue; /* for the reader */
+    /* anew whenever the file is read from its beginning */
     struct alqi_ctf_reader *reader;
     struct alqi_cli_analysis analysis;
+    /* is_over: nothing more will be read */
     bool has_analysis, is_over;
     const char *failed; /* NULL, or why it ends */
+    /* "" or why nothing more is read */
     char damage[300];
     /* of a recording */
     bool is_raw, is_exact;
+    /* NULL: it is a trace */
     struct alqi_cli_recording *recording;
+    /* kept over recordings that are opened anew; NULL: of no use */
     struct alqi_symbol_table *symbols;
     struct alqi_cli_conversion *conversion;
     struct alqi_cli_convert_result result;
     uint64_t again_us; /* exact: not read anew before */
-    /* of a trace */
+    /* of the file, recording or trace; -1: none */
     int fd;
+    /* whole packets taken; the size when last looked at */
     uint64_t at_bytes, size_bytes;
     struct queue file;                         /* what was read of it */
     struct alqi_cli_heap_rewriting *rewriting; /* NULL: it goes as it is */
@@ -71,6 +78,7 @@ now_us(void)
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
+/* Ends the following for good, with a reason. */
 static void
 fail(struct alqi_cli_follow *f, const char *why)
 {
@@ -80,6 +88,7 @@ fail(struct alqi_cli_follow *f, const char *why)
 
 /* ---- packets ------------------------------------------------------------- */
 
+/* Makes room for n bytes behind `to`; moves what is left to the front. */
 static void
 queue_room(struct queue *q, size_t n)
 {
@@ -106,6 +115,8 @@ packet_put(void *arg, const void *bytes, size_t n)
     return true;
 }
 
+/* Reads the trace from at_bytes on; the descriptor's position does not
+ * count. */
 static ptrdiff_t
 block_read(struct alqi_cli_follow *f, uint8_t *bytes, size_t n)
 {
@@ -152,6 +163,8 @@ packets_take(struct alqi_cli_follow *f)
     f->at_bytes += n;
 }
 
+/* Moves up to n bytes out of the queue; 0 is the reader's end of input
+ * (.inv.whole). */
 static ptrdiff_t
 queue_take(struct queue *q, void *bytes, size_t n)
 {
@@ -163,6 +176,7 @@ queue_take(struct queue *q, void *bytes, size_t n)
     return (ptrdiff_t)n;
 }
 
+/* The reader's, or the rewriting's, input: a trace's whole packets. */
 static ptrdiff_t
 file_read(void *arg, void *bytes, size_t n)
 {
@@ -173,6 +187,7 @@ file_read(void *arg, void *bytes, size_t n)
     return queue_take(&f->file, bytes, n);
 }
 
+/* The reader's input: packets that were made here. */
 static ptrdiff_t
 packets_read(void *arg, void *bytes, size_t n)
 {
@@ -192,6 +207,7 @@ warning_pass(void *arg, uint64_t offset_bytes, const char *text)
 
 /* ---- events -------------------------------------------------------------- */
 
+/* Opens reader and analysis on the queue, or on the file itself. */
 static bool
 analysis_open(struct alqi_cli_follow *f)
 {
@@ -207,6 +223,7 @@ analysis_open(struct alqi_cli_follow *f)
     return true;
 }
 
+/* Forgets all that was read. */
 static void
 analysis_close(struct alqi_cli_follow *f)
 {
@@ -238,6 +255,7 @@ events_take(struct alqi_cli_follow *f, unsigned n_most)
 
 /* ---- a recording --------------------------------------------------------- */
 
+/* Ends the conversion before its recording. */
 static void
 recording_close(struct alqi_cli_follow *f)
 {
@@ -247,6 +265,7 @@ recording_close(struct alqi_cli_follow *f)
     f->recording = NULL;
 }
 
+/* True: the following has ended, and the reason is kept. */
 static bool
 conversion_failed(struct alqi_cli_follow *f, enum alq_status status)
 {
@@ -339,6 +358,8 @@ exact_read(struct alqi_cli_follow *f)
     return f->is_over ? ALQI_CLI_FOLLOW_OVER : ALQI_CLI_FOLLOW_LEVEL;
 }
 
+/* Converts what is known, then looks what has come since, in the order of
+ * .inv.last. */
 static enum alqi_cli_follow_state
 recording_read(struct alqi_cli_follow *f, uint64_t until_us)
 {
@@ -367,7 +388,7 @@ is_ours(const struct alqi_ctf_info *info)
     return info->version == 2 && strncmp(info->context, "aliquot=", 8) == 0;
 }
 
-/* The trace from its beginning, rewritten. */
+/* The trace from its beginning, rewritten: frames get lines of the source. */
 static bool
 rewriting_open(struct alqi_cli_follow *f)
 {
@@ -386,6 +407,7 @@ rewriting_open(struct alqi_cli_follow *f)
     return status == ALQ_OK && analysis_open(f);
 }
 
+/* Opens the trace as it is, and anew if it is one of ours. */
 static bool
 trace_open(struct alqi_cli_follow *f, char *why, size_t n_why)
 {
@@ -421,6 +443,7 @@ tracer_is_there(const struct alqi_cli_follow *f)
     return fcntl(f->fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
+/* Reads on until no whole packet is left or the time is over. */
 static enum alqi_cli_follow_state
 trace_read(struct alqi_cli_follow *f, uint64_t until_us)
 {
@@ -447,6 +470,8 @@ trace_read(struct alqi_cli_follow *f, uint64_t until_us)
 
 /* ---- all of it ----------------------------------------------------------- */
 
+/* Opens the file by its first bytes. False: why has the reason, and what was
+ * opened is dropped by the caller. */
 static bool
 open_any(struct alqi_cli_follow *f, char *why, size_t n_why)
 {
@@ -464,6 +489,7 @@ open_any(struct alqi_cli_follow *f, char *why, size_t n_why)
                      : trace_open(f, why, n_why);
 }
 
+/* NULL with a reason; a file that is too short yet is no trace, either. */
 struct alqi_cli_follow *
 alqi_cli_follow_open(const char *path, pid_t pid, char *why, size_t n_why)
 {
@@ -479,6 +505,8 @@ alqi_cli_follow_open(const char *path, pid_t pid, char *why, size_t n_why)
     return NULL;
 }
 
+/* Frees what was opened, in whatever state: parts that were not made are
+ * NULL. */
 void
 alqi_cli_follow_drop(struct alqi_cli_follow *f)
 {
@@ -496,6 +524,8 @@ alqi_cli_follow_drop(struct alqi_cli_follow *f)
     free(f);
 }
 
+/* The three kinds differ in what makes them grow; each returns as follow.h
+ * says. */
 enum alqi_cli_follow_state
 alqi_cli_follow_read(struct alqi_cli_follow *f, uint64_t budget_us)
 {

@@ -20,9 +20,12 @@
 /* What /proc/PID/maps told. */
 struct found {
     pid_t pid;
+    /* the process has the preload mapped */
     bool has_preload;
     bool is_deleted; /* a recording was, and nothing can read it any more */
+    /* the mapped file of the line before, as maps repeat it */
     char seen[PATH_MAX];
+    /* the caller's, of n bytes; the recording when it is found */
     char *path;
     size_t n;
 };
@@ -79,6 +82,7 @@ line_look(struct found *f, char *line)
     return strncmp(flags, " rw-s", 5) == 0 && file_look(f, file);
 }
 
+/* Why no recording was found. Returns the status to exit with. */
 static int
 say_none(const char *verb, const struct found *f)
 {
@@ -96,6 +100,8 @@ say_none(const char *verb, const struct found *f)
     return ALQI_CLI_FINDING;
 }
 
+/* Reads the process's map line by line. errno is 0 before it: the read may fail
+ * where the open did not. */
 int
 alqi_cli_recorded(const char *verb, pid_t pid, char *path, size_t n)
 {
@@ -131,6 +137,7 @@ alqi_cli_recorded(const char *verb, pid_t pid, char *path, size_t n)
     return say_none(verb, &f);
 }
 
+/* A file whose name is digits alone is reached as ./NAME. */
 int
 alqi_cli_recorded_operand(const char *verb, const char *operand, pid_t *pid,
                           char *path, size_t n)

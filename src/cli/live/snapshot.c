@@ -25,6 +25,7 @@
 
 struct snapshot {
     struct alqi_cli_target target;
+    /* NULL: the default name */
     const char *output;
     bool is_forced;
 };
@@ -38,7 +39,7 @@ const struct alqi_cli_option alqi_cli_snapshot_options[] = {
     {0},
 };
 
-/* -1 to go on with the path of the process's recording. */
+/* Asks the process for its recording. -1 to go on with the path of the file. */
 static int
 recording_ask(const struct snapshot *s, char *path, size_t n)
 {
@@ -69,6 +70,7 @@ is_written(struct alqi_cli_trace_out *out, enum alq_status status)
     return why == NULL;
 }
 
+/* How the trace says that the program ended, as far as it is known now. */
 static const char *
 ended_word(const struct alqi_cli_recording *r)
 {
@@ -80,6 +82,7 @@ ended_word(const struct alqi_cli_recording *r)
                : "killed";
 }
 
+/* Converts all that is recorded so far; false after a message. */
 static bool
 trace_write(const struct alqi_cli_recording *r, FILE *file,
             struct alqi_cli_convert_result *result)
@@ -95,6 +98,7 @@ trace_write(const struct alqi_cli_recording *r, FILE *file,
     return is_written(&out, status);
 }
 
+/* The default name in the current folder. */
 static void
 name_make(const char *executable, uint64_t pid, char *name, size_t n)
 {
@@ -104,8 +108,8 @@ name_make(const char *executable, uint64_t pid, char *name, size_t n)
              slash != NULL ? slash + 1 : "program", pid);
 }
 
-/* Writes beside the name, then moves: a link fails where a file is, a rename
- * takes its place. */
+/* Gives the trace its name. A link fails where a file is; a rename takes its
+ * place. False: said. */
 static bool
 trace_place(const struct snapshot *s, const char *temporary, const char *name)
 {
@@ -140,6 +144,8 @@ recording_write(const void *arg, FILE *out,
     return trace_write(arg, out, result);
 }
 
+/* Makes the trace in a temporary file beside its name, then places it. `what`
+ * NULL: the trace was copied, and nothing was counted. */
 static int
 trace_make(const struct snapshot *s, write_fn *write, const void *arg,
            const char *what, const char *name)
@@ -199,7 +205,8 @@ streams_write(const void *arg, FILE *out,
     return ok;
 }
 
-/* The trace of a managed heap, which its process writes itself. */
+/* The trace of a managed heap, which its process writes itself: with names of
+ * the source. */
 static bool
 heap_write(const void *arg, FILE *file, struct alqi_cli_convert_result *result)
 {
@@ -221,6 +228,7 @@ heap_write(const void *arg, FILE *file, struct alqi_cli_convert_result *result)
     return is_written(&out, status);
 }
 
+/* A trace of several streams is copied, one of ours is rewritten. */
 static int
 run_heap(const struct snapshot *s, const char *path)
 {
@@ -254,6 +262,7 @@ is_recording(const char *path)
            memcmp(magic, &packet, sizeof packet) != 0;
 }
 
+/* Makes a snapshot of the file at path; returns the status. */
 static int
 run(const struct snapshot *s, const char *path)
 {
@@ -277,6 +286,7 @@ run(const struct snapshot *s, const char *path)
     return rc;
 }
 
+/* Either a process or a file: one of them, not both. */
 int
 alqi_cli_snapshot(int argc, char **argv)
 {

@@ -1,7 +1,10 @@
 /* top.c -- aliquot top: where the memory of a running program goes, now
  *
- * In a terminal a screen; else, and with --batch, pictures one after the other
- * as text or JSON. */
+ * In a terminal a screen (top_screen.c); else, and with --batch, pictures one
+ * after the other as text or JSON. Phases: options, parts (parts_make), a first
+ * look that tells what cannot be watched at all, then batch() or the screen
+ * until the end. The command is static: an exit in the middle leaves its memory
+ * to the system. */
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,15 +29,18 @@ struct command {
     struct alqi_cli_top top;
     struct alqi_cli_target target; /* as it was asked for */
     const char *file;              /* instead             */
+    /* is_json implies is_batch */
     bool is_batch, is_json;
     uint64_t n_pictures; /* 0: until the process ends */
     bool has_n_pictures;
     uint64_t n_rows; /* 0: all */
+    /* of printed tables; index in ALQI_CLI_COLOR_CHOICES */
     int color;
 };
 
 /* ---- options ------------------------------------------------------------- */
 
+/* A bare number is seconds, as with top(1). */
 static bool
 delay_take(void *to, const char *verb, const char *value)
 {
@@ -52,6 +58,7 @@ delay_take(void *to, const char *verb, const char *value)
     return false;
 }
 
+/* Keeps a cleaned copy: the text is printed with each picture. */
 static bool
 filter_take(void *to, const char *verb, const char *value)
 {
@@ -109,6 +116,8 @@ alqi_cli_top_now(const struct alqi_cli_top *top)
     return &top->parts[top->at];
 }
 
+/* The tree's nodes refer to names of the part's picture, so another part needs
+ * another tree. */
 void
 alqi_cli_top_tree_forget(struct alqi_cli_top *top)
 {
@@ -117,6 +126,8 @@ alqi_cli_top_tree_forget(struct alqi_cli_top *top)
     top->has_tree = false;
 }
 
+/* A tree is kept over pictures, so that what is open stays open; another view,
+ * grouping or file needs another one. */
 void
 alqi_cli_top_tree_renew(struct alqi_cli_top *top)
 {
@@ -137,6 +148,7 @@ alqi_cli_top_tree_renew(struct alqi_cli_top *top)
 
 /* ---- printed pictures ---------------------------------------------------- */
 
+/* How many rows were left out. */
 static void
 more_print(const struct command *c, uint32_t n)
 {
@@ -145,6 +157,7 @@ more_print(const struct command *c, uint32_t n)
             alqi_cli_style(&c->top.term, ALQI_CLI_PLAIN));
 }
 
+/* A picture as a table for people. */
 static void
 text_print(const struct command *c, const struct alqi_cli_top_row *rows,
            uint32_t n_shown, uint32_t n_rows)
@@ -162,6 +175,7 @@ text_print(const struct command *c, const struct alqi_cli_top_row *rows,
     fputc('\n', c->top.term.out);
 }
 
+/* Prints the part that is looked at. */
 static void
 part_print(struct command *c)
 {
@@ -180,7 +194,7 @@ part_print(struct command *c)
     free(rows);
 }
 
-/* False: it has ended, and this was the last of it. */
+/* Reads all there is of the part and prints it. */
 static bool
 part_picture(struct command *c)
 {
@@ -200,6 +214,8 @@ part_picture(struct command *c)
     return p->reading != ALQI_CLI_FOLLOW_OVER;
 }
 
+/* A picture of each part, then a pause. Ends when all parts have ended or the
+ * output is closed. */
 static int
 batch(struct command *c)
 {
@@ -223,6 +239,7 @@ batch(struct command *c)
 
 /* ---- what is watched ----------------------------------------------------- */
 
+/* A new part, to be filled; pointers to others may have moved. */
 static struct alqi_cli_top_part *
 part_add(struct alqi_cli_top *top)
 {
@@ -231,6 +248,7 @@ part_add(struct alqi_cli_top *top)
     return &top->parts[top->n_parts++];
 }
 
+/* Names the processes that can be watched, one line each. */
 static void
 list_say(const struct alqi_cli_top_found *found, uint32_t n)
 {
@@ -245,6 +263,7 @@ list_say(const struct alqi_cli_top_found *found, uint32_t n)
     }
 }
 
+/* The list is sorted by process: the first and the last tell. */
 static bool
 is_of_one(const struct alqi_cli_top_found *found, uint32_t n)
 {
@@ -296,6 +315,8 @@ parts_find(struct command *c)
     return rc;
 }
 
+/* A file, a socket by name, or what is found of a process. -1, or the
+ * status. */
 static int
 parts_make(struct command *c)
 {
@@ -335,6 +356,8 @@ free_all(struct command *c)
     free(c->top.parts);
 }
 
+/* Decides between screen and batch. Without a terminal one picture is printed,
+ * unless -n says otherwise. */
 static int
 operands_take(struct command *c, int argc, char **argv, int first)
 {
@@ -354,6 +377,7 @@ operands_take(struct command *c, int argc, char **argv, int first)
     return -1;
 }
 
+/* Parts are freed on every way out. */
 int
 alqi_cli_top(int argc, char **argv)
 {

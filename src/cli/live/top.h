@@ -26,9 +26,12 @@ enum {
 
 /* What had been allocated at a moment, by place of the picture's sites. */
 struct alqi_cli_top_past {
+    /* monotonic */
     uint64_t us;
+    /* sites there were; later ones had nothing */
     uint32_t n;
     double *bytes, *bytes_var;
+    /* of all sites */
     double all, all_var;
 };
 
@@ -43,6 +46,7 @@ struct alqi_cli_top_part {
     pid_t pid;        /* 0: not known (a file of another machine) */
     bool is_heap;     /* the managed heap's */
     bool has_control; /* it can be asked */
+    /* the last request was answered */
     bool is_answering;
     char path[PATH_MAX + 64]; /* what it records to, as it is reached here */
     char command[256];        /* the program                               */
@@ -50,27 +54,35 @@ struct alqi_cli_top_part {
     double rate;              /* samples per word; 0: not known            */
     char trouble[ALQI_CLI_TOP_TEXT_BYTES]; /* "" or what is wrong           */
     struct alqi_cli_proc proc;             /* as it was last seen */
+    /* the process has ended; never false again */
     bool is_gone;
     uint64_t heap_bytes; /* of a managed heap, as it says; 0: not told */
+    /* as the process told them last */
     struct alqi_cli_top_counts counts;
 
     struct alqi_cli_follow *follow; /* NULL: nothing is recorded yet */
     unsigned generation;            /* files that were followed before */
+    /* what the last read of the file said */
     enum alqi_cli_follow_state reading;
+    /* valid while has_picture; shares its names with follow */
     struct alqi_cli_analysis picture;
     bool has_picture;
     struct alqi_cli_top_past pasts[ALQI_CLI_TOP_PASTS]; /* the oldest first */
     uint32_t n_pasts;
     double *recent, *recent_var; /* allocated since pasts[0] */
+    /* sites of recent, by place */
     uint32_t n_recent;
+    /* the same of all sites */
     double recent_all, recent_all_var;
     uint64_t recent_us; /* how long that is; 0: not known */
     bool is_resumed;    /* it did not sample: no moment is kept yet */
 };
 
 struct alqi_cli_top {
+    /* grown while the screen is up; a part never goes */
     struct alqi_cli_top_part *parts;
     uint32_t n_parts, at; /* the one that is looked at */
+    /* of the part that is looked at; valid while has_tree */
     struct alqi_cli_top_tree tree;
     bool has_tree;
     unsigned tree_generation; /* of what it is made from */
@@ -78,9 +90,11 @@ struct alqi_cli_top {
     enum alqi_cli_top_sort sort;
     enum alqi_cli_top_view view;
     enum alqi_cli_grouping grouping;
+    /* cleaned; "": none */
     char filter[128];
     uint64_t delay_us;  /* between pictures */
     const char *output; /* of a start; NULL: as the process would */
+    /* the picture stays, whatever is recorded */
     bool is_paused;
     struct alqi_cli_term term;
 };

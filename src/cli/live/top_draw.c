@@ -27,6 +27,7 @@ enum {
 
 #define US_A_SECOND 1e6
 
+/* Whether figures are estimates; before the first picture that is assumed. */
 static bool
 is_sampled(const struct alqi_cli_top_part *p)
 {
@@ -65,7 +66,8 @@ static const struct {
     [COLUMN_SAMPLES] = {"SAMPLES", 8, 2, -1},
 };
 
-/* What the sorting needs stays. */
+/* Whether the column has room: all that are needed as much or more stand before
+ * it. What the sorting needs stays. */
 static bool
 is_shown(const struct alqi_cli_top *top, enum column c)
 {
@@ -85,12 +87,14 @@ is_shown(const struct alqi_cli_top *top, enum column c)
 
 /* ---- the head ------------------------------------------------------------ */
 
+/* One standard error, as a size. */
 static struct alqi_cli_text
 error_text(double variance)
 {
     return alqi_cli_text_bytes(alqi_cli_stderr(variance));
 }
 
+/* What the process does, in words; text is left alone when it is not known. */
 static void
 what_is_done(const struct alqi_cli_top_part *p, char *text, size_t n_text)
 {
@@ -110,6 +114,7 @@ what_is_done(const struct alqi_cli_top_part *p, char *text, size_t n_text)
                  p->reading == ALQI_CLI_FOLLOW_OVER ? "ended" : "recording");
 }
 
+/* Anything but sampling deserves a look. */
 static enum alqi_cli_style
 state_style(const struct alqi_cli_top_part *p)
 {
@@ -120,6 +125,7 @@ state_style(const struct alqi_cli_top_part *p)
                : ALQI_CLI_BOLD;
 }
 
+/* Line 1: program, process, age, state. */
 static void
 head_program(const struct alqi_cli_top *top)
 {
@@ -162,6 +168,7 @@ error_put(const struct alqi_cli_top_part *p, double variance, const char *unit,
         snprintf(text, n_text, " ± %s%s", error_text(variance).text, unit);
 }
 
+/* Line 2: what is live, the peak, and what the system counts. */
 static void
 head_live(const struct alqi_cli_top *top)
 {
@@ -190,6 +197,7 @@ head_live(const struct alqi_cli_top *top)
     fputc('\n', top->term.out);
 }
 
+/* Line 3: all that was allocated, and the rate of late. */
 static void
 head_allocated(const struct alqi_cli_top *top)
 {
@@ -215,6 +223,7 @@ head_allocated(const struct alqi_cli_top *top)
     fputc('\n', top->term.out);
 }
 
+/* What was dropped or lost, or that nothing was. */
 static void
 losses_put(const struct alqi_cli_top_part *p, char *text, size_t n_text)
 {
@@ -233,6 +242,7 @@ losses_put(const struct alqi_cli_top_part *p, char *text, size_t n_text)
         snprintf(text, n_text, ", none dropped");
 }
 
+/* Line 4: samples and losses, or what is wrong; then how rows are chosen. */
 static void
 head_samples(const struct alqi_cli_top *top)
 {
@@ -271,6 +281,7 @@ head_samples(const struct alqi_cli_top *top)
     fputc('\n', top->term.out);
 }
 
+/* Four lines, each ended: ALQI_CLI_TOP_HEAD_LINES. */
 void
 alqi_cli_top_draw_head(const struct alqi_cli_top *top)
 {
@@ -282,6 +293,7 @@ alqi_cli_top_draw_head(const struct alqi_cli_top *top)
 
 /* ---- the table ----------------------------------------------------------- */
 
+/* A star stands before the column that rows are sorted by. */
 void
 alqi_cli_top_draw_titles(const struct alqi_cli_top *top)
 {
@@ -305,6 +317,7 @@ alqi_cli_top_draw_titles(const struct alqi_cli_top *top)
             alqi_cli_style(term, ALQI_CLI_PLAIN));
 }
 
+/* A share without decimals, for the columns of errors. */
 static struct alqi_cli_text
 percent(double part, double all)
 {
@@ -316,6 +329,7 @@ percent(double part, double all)
 
 static const struct alqi_cli_text unknown = {"-"};
 
+/* A cell's text; a rate is not known until two looks lie apart. */
 static struct alqi_cli_text
 figure_text(const struct alqi_cli_top *top,
             const struct alqi_cli_top_figures *f, enum column c)
@@ -347,7 +361,7 @@ figure_text(const struct alqi_cli_top *top,
     }
 }
 
-/* Of what is sorted by. */
+/* Colours the column that is sorted by, by its share of the whole. */
 static enum alqi_cli_style
 share_style(const struct alqi_cli_top *top,
             const struct alqi_cli_top_figures *f, enum column c)
@@ -363,6 +377,7 @@ share_style(const struct alqi_cli_top *top,
     return percents >= WARM_PERCENT ? ALQI_CLI_WARM : ALQI_CLI_PLAIN;
 }
 
+/* All cells of a row; returns the columns they took. */
 static int
 figures_draw(const struct alqi_cli_top *top,
              const struct alqi_cli_top_figures *f)
@@ -387,6 +402,7 @@ figures_draw(const struct alqi_cli_top *top,
     return used;
 }
 
+/* The node's name: its function, else its file, else its module. */
 static void
 node_name(const struct alqi_cli_top *top, uint32_t node, char *text, size_t n)
 {
@@ -416,6 +432,7 @@ chain_draw(const struct alqi_cli_top *top, uint32_t node, int *left)
     }
 }
 
+/* Indent, sign, name, place, and the chain below a closed node. */
 static void
 site_draw(const struct alqi_cli_top *top, const struct alqi_cli_top_row *row,
           int left)
@@ -448,6 +465,7 @@ site_draw(const struct alqi_cli_top *top, const struct alqi_cli_top_row *row,
     fputc('\n', top->term.out);
 }
 
+/* Figures, then the site in the columns that are left. */
 void
 alqi_cli_top_draw_row(const struct alqi_cli_top *top,
                       const struct alqi_cli_top_row *row)
@@ -458,6 +476,8 @@ alqi_cli_top_draw_row(const struct alqi_cli_top *top,
     site_draw(top, row, top->term.width - used - 2);
 }
 
+/* The most likely reason first: a filter, a column of zeros, then a process
+ * that records nothing. */
 void
 alqi_cli_top_draw_nothing(const struct alqi_cli_top *top)
 {

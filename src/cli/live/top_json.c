@@ -14,6 +14,7 @@ enum { SCHEMA = 1 };
 
 #define US_A_SECOND 1e6
 
+/* A quantity, rounded. */
 static void
 put(json_t *object, const char *key, double value)
 {
@@ -21,6 +22,7 @@ put(json_t *object, const char *key, double value)
                                 json_integer(alqi_cli_whole(value)));
 }
 
+/* A number of things; beyond 2^63 it would be negative. */
 static void
 put_count(json_t *object, const char *key, uint64_t value)
 {
@@ -37,6 +39,7 @@ put_text(json_t *object, const char *key, const char *text)
                                 value != NULL ? value : json_null());
 }
 
+/* The figures of a row or of the whole. */
 static void
 put_figures(json_t *o, const struct alqi_cli_top_part *p,
             const struct alqi_cli_top_figures *f)
@@ -56,6 +59,7 @@ put_figures(json_t *o, const struct alqi_cli_top_part *p,
         s > 0 ? alqi_cli_stderr(f->recent_var) / s : 0);
 }
 
+/* One row; depth tells where it stands in the tree, as rows are a list. */
 static json_t *
 row_make(const struct alqi_cli_top *top, const struct alqi_cli_top_row *row)
 {
@@ -75,6 +79,7 @@ row_make(const struct alqi_cli_top *top, const struct alqi_cli_top_row *row)
     return o;
 }
 
+/* The part itself: process, state, losses, and how long "lately" is. */
 static void
 put_process(json_t *o, const struct alqi_cli_top_part *p)
 {
@@ -95,6 +100,7 @@ put_process(json_t *o, const struct alqi_cli_top_part *p)
     put_count(o, "window_us", p->recent_us);
 }
 
+/* Without a picture there are no figures, but the process and its state. */
 void
 alqi_cli_top_json(const struct alqi_cli_top *top,
                   const struct alqi_cli_top_row *rows, uint32_t n_rows)

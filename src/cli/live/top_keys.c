@@ -1,4 +1,9 @@
-/* top_keys.c -- what the keys of `aliquot top` do */
+/* top_keys.c -- what the keys of `aliquot top` do
+ *
+ * A key goes to the screen's mode (top_screen.c has the states): the prompt,
+ * the list, the help, or the table. A key of the table is a command to the
+ * process, or changes what is seen; the latter renews picture, tree and rows at
+ * once. A message stays until the next key. */
 #include <curses.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +48,7 @@ alqi_cli_screen_help(const struct alqi_cli_term *term)
     fputs(help_text, term->out);
 }
 
+/* The message of the bottom line, until the next key. */
 static void
 say(struct alqi_cli_screen *s, const char *text)
 {
@@ -51,6 +57,8 @@ say(struct alqi_cli_screen *s, const char *text)
 
 /* ---- commands ------------------------------------------------------------ */
 
+/* Sends a command to the part's process and leaves what it says as the message.
+ * A refusal is told once and is no trouble of the process. */
 static void
 command(struct alqi_cli_screen *s, const char *word, double rate)
 {
@@ -80,6 +88,7 @@ command(struct alqi_cli_screen *s, const char *word, double rate)
     s->next_us = 0;
 }
 
+/* Starts or stops, by the state that was told last. */
 static void
 toggle(struct alqi_cli_screen *s)
 {
@@ -91,6 +100,7 @@ toggle(struct alqi_cli_screen *s)
     command(s, is_on ? "stop" : "start", 0);
 }
 
+/* Asks for another rate; a step beyond 1 stops at 1. */
 static void
 rate_change(struct alqi_cli_screen *s, double factor)
 {
@@ -112,6 +122,7 @@ rate_change(struct alqi_cli_screen *s, double factor)
 
 /* ---- the view ------------------------------------------------------------ */
 
+/* Another column to sort by; the mark goes to the top. */
 static void
 sort_set(struct alqi_cli_screen *s, enum alqi_cli_top_sort sort)
 {
@@ -134,6 +145,8 @@ sort_step(struct alqi_cli_screen *s, int step)
     sort_set(s, order[(at + step + n) % n]);
 }
 
+/* Looks at another part: its tree and rows are made anew with the next
+ * picture. */
 static void
 part_set(struct alqi_cli_screen *s, uint32_t at)
 {
@@ -145,6 +158,7 @@ part_set(struct alqi_cli_screen *s, uint32_t at)
     s->is_reading = false;
 }
 
+/* Whether the list has that heap of that process already. */
 static bool
 has_part(const struct alqi_cli_top *top, const struct alqi_cli_top_found *f)
 {
@@ -176,6 +190,7 @@ list_open(struct alqi_cli_screen *s)
     s->mode = ALQI_CLI_SCREEN_LIST;
 }
 
+/* Moves the mark, within the rows that there are. */
 static void
 cursor_move(struct alqi_cli_screen *s, int64_t by)
 {
@@ -186,6 +201,7 @@ cursor_move(struct alqi_cli_screen *s, int64_t by)
     s->cursor = at > 0 ? (uint32_t)at : 0;
 }
 
+/* Opens or closes the marked row. */
 static void
 row_toggle(struct alqi_cli_screen *s)
 {
@@ -197,6 +213,7 @@ row_toggle(struct alqi_cli_screen *s)
 
 /* ---- keys ---------------------------------------------------------------- */
 
+/* The prompt begins with the filter that holds now. */
 static void
 prompt_open(struct alqi_cli_screen *s)
 {
@@ -204,6 +221,7 @@ prompt_open(struct alqi_cli_screen *s)
     s->mode = ALQI_CLI_SCREEN_PROMPT;
 }
 
+/* A key while a filter is typed; it counts only from Enter on. */
 static void
 prompt_key(struct alqi_cli_screen *s, int key)
 {
@@ -226,6 +244,7 @@ prompt_key(struct alqi_cli_screen *s, int key)
     }
 }
 
+/* A key of the list; any other than these does nothing. */
 static void
 list_key(struct alqi_cli_screen *s, int key)
 {
@@ -248,7 +267,7 @@ list_key(struct alqi_cli_screen *s, int key)
     }
 }
 
-/* False: it is none of these. */
+/* False: it is none of these. A page is what the screen has room for. */
 static bool
 move_key(struct alqi_cli_screen *s, int key)
 {
@@ -278,6 +297,8 @@ move_key(struct alqi_cli_screen *s, int key)
     }
 }
 
+/* False: it is none of these. Each column has the letter that the help
+ * tells. */
 static bool
 sort_key(struct alqi_cli_screen *s, int key)
 {
@@ -308,6 +329,7 @@ sort_key(struct alqi_cli_screen *s, int key)
     }
 }
 
+/* False: it is none of these. A change of the view puts the mark on top. */
 static bool
 view_key(struct alqi_cli_screen *s, int key)
 {
@@ -342,6 +364,7 @@ view_key(struct alqi_cli_screen *s, int key)
     return true;
 }
 
+/* A key of the table: commands first, then moves, sorting and view. */
 static void
 table_key(struct alqi_cli_screen *s, int key)
 {
@@ -381,6 +404,8 @@ table_key(struct alqi_cli_screen *s, int key)
     }
 }
 
+/* A change of the terminal's size is a key to curses: the screen is drawn anew,
+ * and the message stays. */
 void
 alqi_cli_screen_key(struct alqi_cli_screen *s, int key)
 {

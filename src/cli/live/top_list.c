@@ -35,6 +35,8 @@ line_take(const char *line, struct alqi_cli_top_found *f)
            pid < 1 << 30;
 }
 
+/* Whether `above` is the process or one that started it. Bounded, as processes
+ * may end and numbers be used again meanwhile. */
 static bool
 is_below(pid_t pid, pid_t above)
 {
@@ -50,6 +52,7 @@ is_below(pid_t pid, pid_t above)
     return false;
 }
 
+/* Whether the user may ask it, or it is below the process that was named. */
 static bool
 is_wanted(const struct alqi_cli_top_found *f, pid_t below)
 {
@@ -62,6 +65,7 @@ is_wanted(const struct alqi_cli_top_found *f, pid_t below)
     return geteuid() == 0 || uid == geteuid();
 }
 
+/* By process; malloc's heap before the managed one. */
 static int
 compare(const void *left, const void *right)
 {
@@ -72,6 +76,7 @@ compare(const void *left, const void *right)
     return a->is_heap - b->is_heap;
 }
 
+/* A process without a socket of a number's name is not found here. */
 uint32_t
 alqi_cli_top_list(pid_t below, struct alqi_cli_top_found **found)
 {

@@ -17,6 +17,7 @@
 enum { PAIR_HOT = 1, PAIR_WARM, PAIR_WARN, ESCAPE_MS = 25 };
 
 static struct {
+    /* is_up: from paint_start() to paint_stop() */
     bool is_up, is_utf8, has_color;
     char *text; /* of the lines that are open */
     size_t n_text;
@@ -35,6 +36,7 @@ locale_set(void)
     paint.is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
+/* The terminal's own background stays (-1). */
 static void
 colors_set(void)
 {
@@ -79,6 +81,7 @@ alqi_cli_paint_start(void)
     return true;
 }
 
+/* May be called twice: by the screen, and at exit. */
 void
 alqi_cli_paint_stop(void)
 {
@@ -90,6 +93,8 @@ alqi_cli_paint_stop(void)
 
 /* ---- lines --------------------------------------------------------------- */
 
+/* Curses' attribute of a style; without colours the bold ones still stand
+ * out. */
 static attr_t
 attribute(enum alqi_cli_style style)
 {
@@ -149,6 +154,7 @@ plain_put(const char *text, size_t n)
     }
 }
 
+/* curses knows UTF-8 by the locale; without it letters are replaced. */
 static void
 text_put(const char *text, size_t n)
 {
@@ -158,6 +164,8 @@ text_put(const char *text, size_t n)
         plain_put(text, n);
 }
 
+/* Puts one line on the screen. Text that filled the line has moved the cursor
+ * below it: nothing is cleared then. */
 static void
 line_put(const struct alqi_cli_term *term, int line, const char *text,
          const char *end, bool is_marked)
@@ -189,6 +197,8 @@ line_put(const struct alqi_cli_term *term, int line, const char *text,
     attrset(A_NORMAL);
 }
 
+/* Colours are always asked for: the sequences carry the styles to
+ * line_put(). */
 void
 alqi_cli_paint_open(struct alqi_cli_term *term)
 {
@@ -202,6 +212,7 @@ alqi_cli_paint_open(struct alqi_cli_term *term)
     }
 }
 
+/* Ends the stream that paint_open() lent and frees its text. */
 int
 alqi_cli_paint_take(struct alqi_cli_term *term, int line, int n_most,
                     bool is_marked)

@@ -26,6 +26,7 @@ mono_us(void)
 
 /* ---- what it is ---------------------------------------------------------- */
 
+/* Nothing is asked yet: top_part_ask() finds out what there is. */
 void
 alqi_cli_top_part_init(struct alqi_cli_top_part *p, pid_t pid,
                        const char *control, bool is_heap)
@@ -50,6 +51,7 @@ alqi_cli_top_part_init_file(struct alqi_cli_top_part *p, const char *path)
     snprintf(p->path, sizeof p->path, "%s", path);
 }
 
+/* Forgets the n oldest moments. */
 static void
 pasts_forget(struct alqi_cli_top_part *p, uint32_t n)
 {
@@ -61,6 +63,7 @@ pasts_forget(struct alqi_cli_top_part *p, uint32_t n)
     memmove(p->pasts, p->pasts + n, p->n_pasts * sizeof *p->pasts);
 }
 
+/* Frees the picture, if there is one; its names are the follower's. */
 static void
 picture_forget(struct alqi_cli_top_part *p)
 {
@@ -69,7 +72,8 @@ picture_forget(struct alqi_cli_top_part *p)
     p->has_picture = false;
 }
 
-/* What was read of its file. */
+/* Forgets the file: what was read, the moments, the rates. A tree that was made
+ * of it is told by the generation. */
 static void
 follow_forget(struct alqi_cli_top_part *p)
 {
@@ -93,6 +97,7 @@ alqi_cli_top_part_free(struct alqi_cli_top_part *p)
 
 /* ---- what it says -------------------------------------------------------- */
 
+/* A number of the reply; 0 without it. */
 static double
 number(const char *reply, const char *key)
 {
@@ -102,6 +107,7 @@ number(const char *reply, const char *key)
                                                           : 0;
 }
 
+/* A whole number of the reply; 0 without it. */
 static uint64_t
 count(const char *reply, const char *key)
 {
@@ -112,13 +118,15 @@ count(const char *reply, const char *key)
                : 0;
 }
 
+/* Whether what is allocated is known at the moment. */
 static bool
 is_sampling(const struct alqi_cli_top_part *p)
 {
     return strcmp(p->state, "sampling") == 0 || strcmp(p->state, "exact") == 0;
 }
 
-/* While nothing is sampled nobody knows what is allocated: rates begin anew. */
+/* While nothing is sampled nobody knows what is allocated: rates begin anew. An
+ * unknown state counts as sampling. */
 static void
 state_take(struct alqi_cli_top_part *p, const char *reply)
 {
@@ -146,6 +154,7 @@ file_take(struct alqi_cli_top_part *p, const char *file)
     snprintf(p->path, sizeof p->path, "%s", path);
 }
 
+/* Takes an answer: state, rate, counts, file. */
 static void
 reply_take(struct alqi_cli_top_part *p, const char *reply)
 {
@@ -171,6 +180,7 @@ reply_take(struct alqi_cli_top_part *p, const char *reply)
     file_take(p, file);
 }
 
+/* What the request would say on stderr becomes the part's trouble. */
 bool
 alqi_cli_top_part_command(struct alqi_cli_top_part *p, const char *command,
                           double rate, const char *output)
@@ -191,6 +201,8 @@ alqi_cli_top_part_command(struct alqi_cli_top_part *p, const char *command,
     return false;
 }
 
+/* Opens the part's file; a failure is its trouble, unless there is one
+ * already. */
 static void
 file_open(struct alqi_cli_top_part *p)
 {
@@ -207,6 +219,7 @@ file_open(struct alqi_cli_top_part *p)
     }
 }
 
+/* The program's name: of the recording, else the kernel's short one. */
 static void
 command_find(struct alqi_cli_top_part *p)
 {
@@ -224,6 +237,8 @@ command_find(struct alqi_cli_top_part *p)
                    slash != NULL ? slash + 1 : a->info->executable);
 }
 
+/* "snapshot" makes the process write out what it holds back, and answers with
+ * its state. A process that does not answer may have ended meanwhile. */
 void
 alqi_cli_top_part_ask(struct alqi_cli_top_part *p)
 {
@@ -248,6 +263,7 @@ alqi_cli_top_part_ask(struct alqi_cli_top_part *p)
 
 /* ---- what it has recorded ------------------------------------------------ */
 
+/* Damage becomes the part's trouble; what was read before it stays. */
 bool
 alqi_cli_top_part_read(struct alqi_cli_top_part *p, uint64_t budget_us)
 {
@@ -289,6 +305,7 @@ recent_take(struct alqi_cli_top_part *p, uint64_t now_us)
         p->recent_us = 0;
 }
 
+/* Keeps what is allocated now; requires room in pasts. */
 static void
 past_keep(struct alqi_cli_top_part *p, uint64_t now_us)
 {
@@ -309,6 +326,8 @@ past_keep(struct alqi_cli_top_part *p, uint64_t now_us)
     }
 }
 
+/* Keeps a moment a sixth of the window apart from the last, and drops those
+ * that lie further back than the window needs. */
 static void
 pasts_renew(struct alqi_cli_top_part *p, uint64_t now_us, uint64_t window_us)
 {
@@ -321,6 +340,8 @@ pasts_renew(struct alqi_cli_top_part *p, uint64_t now_us, uint64_t window_us)
     past_keep(p, now_us);
 }
 
+/* The picture must go before the file is read on (analysis.h), and is made anew
+ * here. A process that has ended keeps the rates of before. */
 void
 alqi_cli_top_part_look(struct alqi_cli_top_part *p, uint64_t window_us)
 {

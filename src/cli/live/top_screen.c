@@ -41,6 +41,7 @@ alqi_cli_screen_now_us(void)
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
+/* At least 1, whatever the terminal says. */
 int
 alqi_cli_screen_room(void)
 {
@@ -51,6 +52,7 @@ alqi_cli_screen_room(void)
 
 /* ---- pictures ------------------------------------------------------------ */
 
+/* Rows anew from the tree, with the mark where it was. */
 static void
 rows_renew(struct alqi_cli_screen *s)
 {
@@ -70,6 +72,7 @@ rows_renew(struct alqi_cli_screen *s)
         s->cursor = s->n_rows > 0 ? s->n_rows - 1 : 0;
 }
 
+/* A paused screen keeps its picture, but view and filter may change. */
 void
 alqi_cli_screen_renew(struct alqi_cli_screen *s)
 {
@@ -82,7 +85,7 @@ alqi_cli_screen_renew(struct alqi_cli_screen *s)
     rows_renew(s);
 }
 
-/* True: there is more to read at once. */
+/* Asks at the first slice of a round only; .inv.turn. */
 static bool
 look(struct alqi_cli_screen *s)
 {
@@ -104,6 +107,7 @@ look(struct alqi_cli_screen *s)
 
 /* ---- drawing ------------------------------------------------------------- */
 
+/* The last line: the prompt, the progress, a message, or the keys. */
 static void
 bottom_draw(const struct alqi_cli_screen *s)
 {
@@ -133,6 +137,7 @@ bottom_draw(const struct alqi_cli_screen *s)
     alqi_cli_paint_take(&term, LINES - 1, 1, false);
 }
 
+/* Each line of the table, as empty ones must be cleared, too. */
 static void
 rows_draw(const struct alqi_cli_screen *s)
 {
@@ -154,6 +159,7 @@ rows_draw(const struct alqi_cli_screen *s)
     }
 }
 
+/* Scrolls so that the mark is seen, then draws. */
 static void
 table_draw(struct alqi_cli_screen *s)
 {
@@ -171,6 +177,8 @@ table_draw(struct alqi_cli_screen *s)
     rows_draw(s);
 }
 
+/* The screen is cleared first: the help has fewer lines than the table may
+ * have. */
 static void
 help_draw(const struct alqi_cli_screen *s)
 {
@@ -183,6 +191,7 @@ help_draw(const struct alqi_cli_screen *s)
     (void)s;
 }
 
+/* One part of the list; its process may have ended since it was found. */
 static void
 list_line(const struct alqi_cli_term *term, const struct alqi_cli_top_part *p)
 {
@@ -202,6 +211,7 @@ list_line(const struct alqi_cli_term *term, const struct alqi_cli_top_part *p)
     fputc('\n', term->out);
 }
 
+/* The list scrolls so that the choice is seen. */
 static void
 list_draw(const struct alqi_cli_screen *s)
 {
@@ -229,6 +239,7 @@ list_draw(const struct alqi_cli_screen *s)
     alqi_cli_paint_take(&term, LINES - 1, 1, false);
 }
 
+/* One of the modes; a terminal that is too low shows none of them. */
 static void
 draw(struct alqi_cli_screen *s)
 {
@@ -248,6 +259,7 @@ draw(struct alqi_cli_screen *s)
 
 /* ---- the loop ------------------------------------------------------------ */
 
+/* Whether a new picture is to be made. */
 static bool
 is_due(const struct alqi_cli_screen *s)
 {
@@ -255,6 +267,7 @@ is_due(const struct alqi_cli_screen *s)
            alqi_cli_screen_now_us() >= s->next_us;
 }
 
+/* How long to wait for a key: 0 while there is more to read. */
 static int
 wait_ms(const struct alqi_cli_screen *s, bool is_behind)
 {
@@ -271,6 +284,7 @@ wait_ms(const struct alqi_cli_screen *s, bool is_behind)
                : IDLE_MS;
 }
 
+/* Reads, draws what has changed, waits for a key. */
 static void
 loop(struct alqi_cli_screen *s)
 {
@@ -297,6 +311,7 @@ loop(struct alqi_cli_screen *s)
     }
 }
 
+/* The list comes first when several processes can be watched. */
 int
 alqi_cli_top_screen(struct alqi_cli_top *top)
 {

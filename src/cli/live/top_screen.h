@@ -15,10 +15,12 @@ enum alqi_cli_screen_mode {
 struct alqi_cli_screen {
     struct alqi_cli_top *top;
     enum alqi_cli_screen_mode mode;
+    /* of the tree; valid until it is renewed */
     struct alqi_cli_top_row *rows;
     uint32_t n_rows, rows_capacity;
     uint32_t first, cursor; /* of the rows: the first to be seen, the marked */
     uint32_t choice;        /* of the list */
+    /* what is typed in the prompt */
     char typed[sizeof((struct alqi_cli_top *)NULL)->filter];
     char message[ALQI_CLI_TOP_TEXT_BYTES]; /* until the next key */
     uint64_t next_us;                      /* the next picture   */
@@ -26,7 +28,9 @@ struct alqi_cli_screen {
     bool is_stale;                         /* to be drawn        */
     bool is_over;
     int snapshot_fd; /* what the one that is made says; -1: none is made */
+    /* valid while snapshot_fd is not -1 */
     pid_t snapshot_pid;
+    /* so far; its last line becomes the message */
     char snapshot_said[ALQI_CLI_TOP_TEXT_BYTES];
 };
 

@@ -1,4 +1,9 @@
-/* top_snapshot.c -- a snapshot that is made while the screen goes on */
+/* top_snapshot.c -- a snapshot that is made while the screen goes on
+ *
+ * States: none (snapshot_fd is -1); being made, by a child that is another
+ * aliquot and writes to a pipe; over, when the pipe ends: the child's last line
+ * becomes the message. One is made at a time. The end of the screen waits for
+ * it and prints what it said. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -37,6 +42,8 @@ name_find(const struct alqi_cli_top_part *p, char *name, size_t n)
     return false;
 }
 
+/* Becomes `aliquot snapshot` of the part. The recording of a process that has
+ * ended is reached by this process's own descriptor. */
 static void
 child(const struct alqi_cli_top_part *p, char *name, int out)
 {
@@ -65,6 +72,8 @@ child(const struct alqi_cli_top_part *p, char *name, int out)
     _exit(127);
 }
 
+/* Starts the child; a failed fork ends as a failed snapshot, since the pipe is
+ * closed at once. */
 void
 alqi_cli_screen_snapshot(struct alqi_cli_screen *s)
 {
@@ -106,7 +115,8 @@ said(struct alqi_cli_screen *s)
     say(s, text[0] != '\0' ? text : "the snapshot failed");
 }
 
-/* False: it is over. */
+/* Reads what the child has said; more than there is room for is read and
+ * dropped. */
 static bool
 take(struct alqi_cli_screen *s)
 {
@@ -126,6 +136,7 @@ take(struct alqi_cli_screen *s)
     return got < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
+/* Ends the state: the child is waited for. */
 static void
 end(struct alqi_cli_screen *s)
 {

@@ -1,4 +1,10 @@
-/* top_tree.c -- see top_tree.h */
+/* top_tree.c -- the stacks of a live view as a tree that stays
+ *
+ * Two steps a picture: new sites get their leaves, and with them the nodes that
+ * they need (leaves_make); then all figures are set to 0, each site's go to its
+ * leaf, and the leaves' to their parents (.inv.parent). Rows are listed from
+ * the root down, through what is open. Nodes are never removed: a row without
+ * figures is not listed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +20,8 @@ static const double CHAIN_SHARE = 0.995; /* of its parent: nothing branches */
 
 /* ---- nodes --------------------------------------------------------------- */
 
+/* The child of parent that such a frame makes, new or known. Key rows are
+ * numbered from 0 and the root has none, so a node is one more than its row. */
 static uint32_t
 child(struct alqi_cli_top_tree *t, uint32_t parent,
       const struct alqi_cli_frame *f, bool is_mapping)
@@ -35,6 +43,7 @@ child(struct alqi_cli_top_tree *t, uint32_t parent,
     return t->n_nodes++;
 }
 
+/* The root is node 0, made here; key rows have the six words of child(). */
 void
 alqi_cli_top_tree_init(struct alqi_cli_top_tree *t, enum alqi_cli_top_view view,
                        enum alqi_cli_grouping grouping)
@@ -75,6 +84,7 @@ leaf_from_site(struct alqi_cli_top_tree *t, const struct alqi_cli_frame *frames,
     return node;
 }
 
+/* The node of a stack, from the outermost frame on. */
 static uint32_t
 leaf_from_program(struct alqi_cli_top_tree *t,
                   const struct alqi_cli_frame *frames, uint32_t n,
@@ -116,6 +126,7 @@ leaf_make(struct alqi_cli_top_tree *t, struct alqi_cli_analysis *picture,
     return leaf_from_site(t, *frames, n, site->is_mapping);
 }
 
+/* Leaves of the sites that have come since the last picture (.inv.index). */
 static void
 leaves_make(struct alqi_cli_top_tree *t, struct alqi_cli_analysis *picture)
 {
@@ -139,6 +150,7 @@ struct filter {
                          or one further out */
 };
 
+/* Whether one of the frame's names has the filter's text in it. */
 static bool
 has_text(const struct filter *f, const struct alqi_cli_frame *frame)
 {
@@ -150,6 +162,8 @@ has_text(const struct filter *f, const struct alqi_cli_frame *frame)
     return false;
 }
 
+/* Whether the leaf or a node on its way to the root has the text. Each node is
+ * looked at once a picture. */
 static bool
 lets_through(const struct filter *f, const struct alqi_cli_top_tree *t,
              uint32_t leaf)
@@ -175,6 +189,7 @@ lets_through(const struct filter *f, const struct alqi_cli_top_tree *t,
 
 /* ---- figures ------------------------------------------------------------- */
 
+/* Adds all figures; variances add, as samples are independent. */
 static void
 figures_join(struct alqi_cli_top_figures *to,
              const struct alqi_cli_top_figures *from)
@@ -191,6 +206,7 @@ figures_join(struct alqi_cli_top_figures *to,
     to->n_sampled += from->n_sampled;
 }
 
+/* The figures of one site of a picture. */
 static struct alqi_cli_top_figures
 figures_from(const struct alqi_cli_site *site,
              const struct alqi_cli_top_recent *recent, uint32_t i)
@@ -212,6 +228,7 @@ figures_from(const struct alqi_cli_site *site,
     };
 }
 
+/* Makes new leaves before the filter's table: it has a place for each node. */
 void
 alqi_cli_top_tree_take(struct alqi_cli_top_tree *t,
                        struct alqi_cli_analysis *picture,
@@ -241,6 +258,7 @@ alqi_cli_top_tree_take(struct alqi_cli_top_tree *t,
     free(filter.of_node);
 }
 
+/* The figure that a key sorts by. */
 double
 alqi_cli_top_figure(const struct alqi_cli_top_figures *f,
                     enum alqi_cli_top_sort sort)
@@ -261,6 +279,8 @@ alqi_cli_top_figure(const struct alqi_cli_top_figures *f,
 
 /* ---- what is open -------------------------------------------------------- */
 
+/* The user's choice comes first; in the view of calls, large parts are open
+ * without one. */
 bool
 alqi_cli_top_is_open(const struct alqi_cli_top_tree *t, uint32_t node)
 {
@@ -274,6 +294,7 @@ alqi_cli_top_is_open(const struct alqi_cli_top_tree *t, uint32_t node)
            n->figures.live > AUTO_SHARE * t->nodes[0].figures.live;
 }
 
+/* Linear in the number of children; 0 if none has a figure. */
 uint32_t
 alqi_cli_top_heaviest(const struct alqi_cli_top_tree *t, uint32_t node,
                       enum alqi_cli_top_sort sort)
@@ -293,6 +314,8 @@ alqi_cli_top_heaviest(const struct alqi_cli_top_tree *t, uint32_t node,
     return best;
 }
 
+/* Closing leaves what is below as it was; opening goes on while one child has
+ * nearly all. */
 void
 alqi_cli_top_toggle(struct alqi_cli_top_tree *t, uint32_t node,
                     enum alqi_cli_top_sort sort)
@@ -318,10 +341,12 @@ alqi_cli_top_toggle(struct alqi_cli_top_tree *t, uint32_t node,
 struct listing {
     const struct alqi_cli_top_tree *tree;
     enum alqi_cli_top_sort sort;
+    /* the caller's, grown as needed */
     struct alqi_cli_top_row *rows;
     uint32_t n_rows, capacity;
 };
 
+/* The larger figure first; the node's number breaks a tie. */
 static int
 compare(const void *left, const void *right, void *arg)
 {
@@ -355,6 +380,7 @@ children_sort(const struct listing *l, uint32_t node, uint32_t *n_out)
     return order;
 }
 
+/* Appends a row; the array grows by doubling. */
 static void
 row_add(struct listing *l, uint32_t node, uint32_t depth)
 {
@@ -365,6 +391,8 @@ row_add(struct listing *l, uint32_t node, uint32_t depth)
     l->rows[l->n_rows++] = (struct alqi_cli_top_row){node, depth};
 }
 
+/* Lists the children of an open node, each with those below it. DEPTH_MOST
+ * bounds the recursion. */
 static void
 rows_below(struct listing *l, uint32_t node, uint32_t depth)
 {

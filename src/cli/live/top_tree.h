@@ -37,6 +37,7 @@ struct alqi_cli_top_figures {
     double allocated, allocated_var;
     double recent, recent_var; /* bytes allocated lately */
     uint64_t n_live;           /* sampled blocks         */
+    /* sampled blocks, freed or not */
     uint64_t n_sampled;
 };
 
@@ -49,9 +50,11 @@ enum alqi_cli_top_open {
 struct alqi_cli_top_node {
     struct alqi_cli_frame frame;
     struct alqi_cli_top_figures figures; /* with its children's */
+    /* of the root itself */
     uint32_t parent;
-    uint32_t first_child, next; /* 0: none; in order of their making */
-    bool is_mapping;            /* not malloc's */
+    /* 0: none; the newest child first */
+    uint32_t first_child, next;
+    bool is_mapping; /* not malloc's */
     enum alqi_cli_top_open open;
 };
 
@@ -66,10 +69,12 @@ struct alqi_cli_top_tree {
     enum alqi_cli_top_view view;
     enum alqi_cli_grouping grouping; /* of the sites */
     struct alqi_cli_top_node *nodes;
+    /* grows only */
     uint32_t n_nodes;
     struct alqi_base_intern keys; /* what tells a node apart: a row a node, but
                                      for the root */
-    uint32_t *leaf_of; /* by place of a site: node + 1; 0: not made yet */
+    /* node of each site's leaf, by its place; the first n_leaves are made */
+    uint32_t *leaf_of;
     uint32_t n_leaves;
 };
 

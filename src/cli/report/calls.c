@@ -1,6 +1,10 @@
 /* calls.c -- the tree of calls, pruned to what matters
  *
- * A chain of calls in which nothing branches off is one line. */
+ * A chain of calls in which nothing branches off is one line. The tree is made
+ * whole, the least share of a branch is chosen (least_share), then each branch
+ * is drawn before its children. Children are in falling order, so the first
+ * that is too small ends its row of brothers. Node 0 is the root, and as a
+ * child or brother it means none. */
 #include <string.h>
 
 #include "base/base.h"
@@ -13,6 +17,7 @@ enum {
     PREFIX_MAX = 1024,
     NAME_BYTES = 512,
     FIGURES = 6 + 10 + 2,
+    /* a tree with no --min-share is pruned to about that */
     LINES_WANTED = 40,
     ARROW = 3,
     BETWEEN = sizeof "(99 more)" - 1
@@ -23,12 +28,15 @@ static const double CHAIN_SHARE = 0.995;
 
 struct drawing {
     struct alqi_cli_report *report;
+    /* of the report's measure; children in falling order */
     struct alqi_cli_tree tree;
     double least_bytes;      /* smaller branches are left out */
     char prefix[PREFIX_MAX]; /* of the lines below the present one */
+    /* bytes of prefix */
     size_t n_prefix;
 };
 
+/* Whether there is such a node, large enough to be drawn. */
 static bool
 is_shown(const struct drawing *d, uint32_t node)
 {
@@ -49,6 +57,7 @@ chain_end(const struct drawing *d, uint32_t node)
     }
 }
 
+/* Columns that name_draw() takes for the node's name alone. */
 static int
 name_columns(const struct drawing *d, uint32_t node)
 {
@@ -61,6 +70,8 @@ name_columns(const struct drawing *d, uint32_t node)
     return (int)alqi_cli_columns(name);
 }
 
+/* Draws a node's name within *left columns; of the chain's last node, its place
+ * in the source, too, if there is room. */
 static void
 name_draw(const struct drawing *d, uint32_t node, bool is_last, int *left)
 {
@@ -106,6 +117,9 @@ chain_resume(const struct drawing *d, uint32_t node, uint32_t end, int left)
     return resume;
 }
 
+/* Draws the nodes from `node` to `end` on one line: the first, how many are
+ * left out, and as many of the last as fit. The end of a chain says most, so
+ * the middle is cut. */
 static void
 chain_draw(const struct drawing *d, uint32_t node, uint32_t end, int left)
 {
@@ -134,6 +148,8 @@ chain_draw(const struct drawing *d, uint32_t node, uint32_t end, int left)
     fputc('\n', term->out);
 }
 
+/* Figures of `node`, the lines that lead to it, and its chain. A chain's nodes
+ * have nearly the same figures, so those of the first stand for all. */
 static void
 line_draw(const struct drawing *d, uint32_t node, uint32_t end,
           const char *branch)
@@ -151,6 +167,9 @@ line_draw(const struct drawing *d, uint32_t node, uint32_t end,
     chain_draw(d, node, end, left);
 }
 
+/* Draws the chain that begins at `node`, then what branches off at its end.
+ * d->prefix is longer during the calls for the children and as it was
+ * afterwards. A branch that has moved over half the width is cut. */
 static void
 branch_draw(struct drawing *d, uint32_t node, bool is_top, bool is_last)
 {
@@ -171,6 +190,8 @@ branch_draw(struct drawing *d, uint32_t node, bool is_top, bool is_last)
     d->prefix[n] = '\0';
 }
 
+/* Lines that the branches below `node` take with the present least_bytes;
+ * counting stops soon after LINES_WANTED. */
 static unsigned
 lines_count(const struct drawing *d, uint32_t node)
 {
@@ -203,6 +224,7 @@ least_share(struct drawing *d)
     return share;
 }
 
+/* Nothing is drawn of a measure that is 0: no share would have a value. */
 void
 alqi_cli_report_tree(struct alqi_cli_report *r)
 {

@@ -25,6 +25,7 @@ enum { SHOWN_EACH = 10, COPY_BYTES = 65536 };
 /* In an object's epoch: a promotion event was seen. */
 enum { BY_EVENT = 1 };
 
+/* The kinds of event that decode but cannot be; each has its text in find(). */
 enum nonsense {
     ID_TWICE,
     FREE_UNKNOWN,
@@ -36,14 +37,22 @@ enum nonsense {
     N_NONSENSE
 };
 
+/* Options, and the state of the one pass over the trace. */
 struct check {
+    /* where the readable part goes; NULL: nowhere */
     const char *repair;
+    /* --repair may write over a file */
     bool overwrites;
     struct alqi_cli_input *input;
+    /* blocks alive */
     struct alqi_cli_objects objects;
+    /* for how the recording ended */
     struct alqi_cli_notes notes;
+    /* of all kinds, damage included; above 0 the status is FINDING */
     uint64_t n_findings;
+    /* read so far; the number of the present one in messages */
     uint64_t n_events;
+    /* by kind */
     uint64_t counts[N_NONSENSE];
 };
 
@@ -55,6 +64,7 @@ const struct alqi_cli_option alqi_cli_check_options[] = {
     {0},
 };
 
+/* The input's callback: the reader passes over the damage and goes on. */
 static void
 warned(void *arg, uint64_t offset_bytes, const char *text)
 {
@@ -64,6 +74,8 @@ warned(void *arg, uint64_t offset_bytes, const char *text)
     printf("byte %" PRIu64 ": %s\n", offset_bytes, text);
 }
 
+/* Counts a finding and prints the first SHOWN_EACH of its kind: one broken
+ * writer can make millions. */
 static void
 find(struct check *c, enum nonsense kind, const struct alqi_ctf_event *e)
 {
@@ -86,6 +98,8 @@ find(struct check *c, enum nonsense kind, const struct alqi_ctf_event *e)
         printf("more blocks of that kind: \"%s\"\n", texts[kind]);
 }
 
+/* Adds the block to those alive; a block that is not from the minor heap counts
+ * as promoted. Each stack is reported once, however many locations it lacks. */
 static void
 check_alloc(struct check *c, const struct alqi_ctf_event *e)
 {
@@ -105,6 +119,8 @@ check_alloc(struct check *c, const struct alqi_ctf_event *e)
         }
 }
 
+/* Holds an event against the blocks alive. An object's epoch is free here and
+ * says how it was promoted, so that the two mistakes have different texts. */
 static void
 check_event(struct check *c, const struct alqi_ctf_event *e)
 {
@@ -138,6 +154,8 @@ check_event(struct check *c, const struct alqi_ctf_event *e)
 
 /* ---- repair ---------------------------------------------------------- */
 
+/* Copies n unpacked bytes. False: there are fewer. A failed write is not told
+ * here, as the close will tell it. */
 static bool
 copy(struct alqi_cli_unpack *from, FILE *to, uint64_t n)
 {
@@ -156,6 +174,9 @@ copy(struct alqi_cli_unpack *from, FILE *to, uint64_t n)
     return true;
 }
 
+/* Writes the trace up to its last good packet. The input is opened again, as it
+ * may have been a pipe's copy. Returns -1 when it is written, else the status
+ * to exit with. */
 static int
 repair(struct check *c)
 {
@@ -191,6 +212,8 @@ repair(struct check *c)
 
 /* ---- the verb -------------------------------------------------------- */
 
+/* Reads the whole trace and prints each finding as it comes; damage that stops
+ * the reader is the last one. */
 static void
 read_all(struct check *c)
 {
@@ -217,6 +240,8 @@ read_all(struct check *c)
            c->n_events, damage);
 }
 
+/* Parses the command line. A repair needs a file that can be read twice and is
+ * not the one it writes. */
 static int
 operands(struct check *c, int argc, char **argv, const char **path)
 {
@@ -235,6 +260,8 @@ operands(struct check *c, int argc, char **argv, const char **path)
     return rc;
 }
 
+/* A repair is made of a trace without findings, too. FINDING tells scripts that
+ * something was found. */
 int
 alqi_cli_check(int argc, char **argv)
 {

@@ -21,6 +21,8 @@ alqi_cli_draw_right(const struct alqi_cli_term *term, const char *text,
     fprintf(term->out, "%*s%s", n < columns ? columns - n : 0, "", text);
 }
 
+/* Takes nothing when *left is 0 or less, so callers need not check. A plain
+ * text has no sequences around it. */
 void
 alqi_cli_draw_fit(const struct alqi_cli_term *term, enum alqi_cli_style style,
                   const char *text, int *left)
@@ -58,6 +60,8 @@ alqi_cli_draw_name(char *out, size_t capacity, const char *function)
     alqi_cli_cxxname_shorten(out, capacity, function, LONG_NAME_COLUMNS);
 }
 
+/* By function and by line a group is its function; by file its file, or the
+ * module if no file is known. */
 void
 alqi_cli_draw_group(char *out, size_t capacity,
                     const struct alqi_cli_names *names,
@@ -77,6 +81,8 @@ alqi_cli_draw_group(char *out, size_t capacity,
     snprintf(out, capacity, "%s", alqi_cli_names_text(names, text));
 }
 
+/* The part of path behind its last slash; path itself if nothing stands
+ * there. */
 static const char *
 base_name(const char *path)
 {
@@ -85,6 +91,8 @@ base_name(const char *path)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
 
+/* A function that begins with its file's name tells the place already, as those
+ * without symbols do. */
 void
 alqi_cli_draw_place(char *out, size_t capacity,
                     const struct alqi_cli_names *names,
@@ -102,6 +110,7 @@ alqi_cli_draw_place(char *out, size_t capacity,
         snprintf(out, capacity, "%s", file);
 }
 
+/* A value above 0 has a bar of at least one eighth; 0 is a blank. */
 void
 alqi_cli_draw_spark(const struct alqi_cli_term *term, const double *values,
                     unsigned n, double highest)

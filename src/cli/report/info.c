@@ -1,4 +1,10 @@
-/* info.c -- aliquot info: what a trace holds, without the stacks */
+/* info.c -- aliquot info: what a trace holds, without the stacks
+ *
+ * The trace is read once into an analysis, then printed in paragraphs, each by
+ * a function: program, counts, estimates, losses, processes, threads, modules.
+ * A line begins with a label of LABEL columns, and text of the trace is cleaned
+ * before it is printed. --modules prints the last paragraph alone, for
+ * scripts. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +29,7 @@ const struct alqi_cli_option alqi_cli_info_options[] = {
     {0},
 };
 
+/* A line begins; the label may be "", for a line that continues one. */
 static void
 label(const char *text)
 {
@@ -42,6 +49,8 @@ text_line(const char *name, const char *text)
     printf("%s\n", clean);
 }
 
+/* Paragraph one: names, times and format, as the header and the side records
+ * tell them. Of merged traces the processes have their own table. */
 static void
 program(const struct alqi_cli_analysis *a, const char *path)
 {
@@ -68,6 +77,8 @@ program(const struct alqi_cli_analysis *a, const char *path)
            a->estimator.is_bytes ? "lengths in bytes" : "lengths in words");
 }
 
+/* The rates that a recording changed to; the first has its own line. Some
+ * recordings adapt their rate and have many. */
 static void
 later_rates(const struct alqi_cli_estimator *e)
 {
@@ -86,6 +97,7 @@ later_rates(const struct alqi_cli_estimator *e)
            alqi_cli_text_bytes(e->word_bytes / e->least_lambda).text);
 }
 
+/* Numbers that are counted, not estimated. */
 static void
 counts(const struct alqi_cli_analysis *a)
 {
@@ -115,6 +127,7 @@ counts(const struct alqi_cli_analysis *a)
            a->largest_bytes);
 }
 
+/* A sum in bytes and, if it is an estimate, its error. */
 static void
 estimated_bytes(const struct alqi_cli_analysis *a, const struct alqi_cli_sum *s)
 {
@@ -125,6 +138,8 @@ estimated_bytes(const struct alqi_cli_analysis *a, const struct alqi_cli_sum *s)
            error.text[0] != '\0' ? " " : "", error.text);
 }
 
+/* A line of a sum: bytes, blocks, and bytes a second if the trace has a
+ * duration. */
 static void
 estimate_line(const char *name, const struct alqi_cli_analysis *a,
               const struct alqi_cli_sum *s)
@@ -157,6 +172,8 @@ managed(const struct alqi_cli_analysis *a)
                    .text);
 }
 
+/* Paragraph three: what is estimated of all blocks. Lines on mmap, realloc and
+ * resident memory stand only where the trace has any. */
 static void
 estimates(const struct alqi_cli_analysis *a)
 {
@@ -190,6 +207,7 @@ estimates(const struct alqi_cli_analysis *a)
     }
 }
 
+/* The table of processes of a merged trace; a single trace has none. */
 static void
 processes(const struct alqi_cli_analysis *a)
 {
@@ -203,6 +221,7 @@ processes(const struct alqi_cli_analysis *a)
     alqi_cli_term_stop(&term);
 }
 
+/* A line for each thread that was seen, by its index. */
 static void
 threads(const struct alqi_cli_analysis *a)
 {
@@ -224,6 +243,8 @@ threads(const struct alqi_cli_analysis *a)
     }
 }
 
+/* A line for each module; with an indent, a second one says which symbols are
+ * missing. Without an indent the lines are for programs to read. */
 static void
 module_lines(const struct alqi_cli_analysis *a, const char *indent)
 {
@@ -251,6 +272,8 @@ modules(const struct alqi_cli_analysis *a)
     module_lines(a, "  ");
 }
 
+/* What the recorder lost or noted. "nothing was dropped" is printed only if the
+ * recording ended with its counts: otherwise nobody knows. */
 static void
 losses(const struct alqi_cli_analysis *a)
 {
@@ -275,6 +298,8 @@ losses(const struct alqi_cli_analysis *a)
     }
 }
 
+/* All paragraphs, in order; those on several processes, threads and modules
+ * only where there are any. */
 static void
 show(const struct alqi_cli_analysis *a, const char *path)
 {
@@ -287,6 +312,8 @@ show(const struct alqi_cli_analysis *a, const char *path)
     modules(a);
 }
 
+/* The status is that of the input: what was read before a damage is printed all
+ * the same. */
 int
 alqi_cli_info(int argc, char **argv)
 {

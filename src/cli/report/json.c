@@ -22,6 +22,7 @@
 
 enum { SCHEMA = 1, SUM_KEYS = 11, ESTIMATE_KEYS = 8, TEXT_BYTES = 4096 };
 
+/* A quantity, rounded. */
 static json_t *
 whole(double x)
 {
@@ -82,6 +83,7 @@ put_estimates(json_t *object, const char *const *keys,
     put_values(object, keys, values, ESTIMATE_KEYS);
 }
 
+/* Estimates and, behind them, the samples that they rest on. */
 static void
 put_counts(json_t *object, const char *const *keys,
            const struct alqi_cli_estimator *e, const struct alqi_cli_sum *s)
@@ -92,6 +94,7 @@ put_counts(json_t *object, const char *const *keys,
     put_values(object, keys + ESTIMATE_KEYS, values, ALQI_COUNT_OF(values));
 }
 
+/* As put_counts(), with the average life. */
 static void
 put_sum(json_t *object, const char *const *keys,
         const struct alqi_cli_estimator *e, const struct alqi_cli_sum *s)
@@ -102,6 +105,7 @@ put_sum(json_t *object, const char *const *keys,
     put_values(object, keys + SUM_KEYS - 1, &life_us, 1);
 }
 
+/* A sum for each measure, under the measure's own keys. */
 static void
 put_sums(json_t *object, const struct alqi_cli_estimator *e,
          const struct alqi_cli_sum *sums)
@@ -110,6 +114,8 @@ put_sums(json_t *object, const struct alqi_cli_estimator *e,
         put_sum(object, measure_keys[m], e, &sums[m]);
 }
 
+/* A text of the trace's header, which is not cleaned yet; names of the analysis
+ * are. */
 static json_t *
 clean(const char *text)
 {
@@ -125,6 +131,7 @@ name(const struct alqi_cli_report *r, uint32_t number)
     return json_string(alqi_cli_names_text(r->analysis.names, number));
 }
 
+/* What ran: facts of the header and the command line. */
 static json_t *
 program(const struct alqi_cli_report *r)
 {
@@ -141,6 +148,8 @@ program(const struct alqi_cli_report *r)
     return o;
 }
 
+/* How far the recording can be trusted: completeness, rates, and each counter
+ * of the recorder. */
 static json_t *
 recording(const struct alqi_cli_report *r)
 {
@@ -173,6 +182,7 @@ recording(const struct alqi_cli_report *r)
     return o;
 }
 
+/* One process of a merged trace, with its own sums. */
 static json_t *
 process(const struct alqi_cli_report *r, uint32_t number)
 {
@@ -212,6 +222,7 @@ processes(const struct alqi_cli_report *r)
     return list;
 }
 
+/* The four members that name a place. */
 static void
 put_frame(const struct alqi_cli_report *r, json_t *o,
           const struct alqi_cli_frame *f)
@@ -222,6 +233,7 @@ put_frame(const struct alqi_cli_report *r, json_t *o,
     json_object_set_new(o, "module", name(r, f->module));
 }
 
+/* What realloc brought; the order of keys is that of values. */
 static void
 put_moves(json_t *o, const struct alqi_cli_estimator *e,
           const struct alqi_cli_moves *m)
@@ -322,6 +334,7 @@ stacks(struct alqi_cli_report *r, const uint32_t *order, uint32_t n_sites)
     return list;
 }
 
+/* Facts of the whole run and the options that shaped the report. */
 static void
 put_run(json_t *o, const struct alqi_cli_report *r)
 {
@@ -345,6 +358,7 @@ put_run(json_t *o, const struct alqi_cli_report *r)
     json_object_set_new(o, "temporary_us", whole(a->options.temporary_us));
 }
 
+/* Each thread that was seen, by its index. */
 static json_t *
 threads(const struct alqi_cli_report *r)
 {
@@ -367,6 +381,7 @@ threads(const struct alqi_cli_report *r)
     return list;
 }
 
+/* Addresses go out as text: JSON numbers lose the low bits of 64. */
 static json_t *
 hexadecimal(uint64_t value)
 {
@@ -376,6 +391,8 @@ hexadecimal(uint64_t value)
     return json_string(text);
 }
 
+/* The modules in the order of their mapping; symbols_lack is "" where none are
+ * missing. */
 static json_t *
 modules(const struct alqi_cli_report *r)
 {
@@ -398,6 +415,7 @@ modules(const struct alqi_cli_report *r)
     return list;
 }
 
+/* Resident memory, as the recorder looked at it from time to time. */
 static void
 put_rss(json_t *o, const struct alqi_cli_analysis *a)
 {
@@ -411,7 +429,8 @@ put_rss(json_t *o, const struct alqi_cli_analysis *a)
                         whole(alqi_cli_rss_at_peak(rss)));
 }
 
-/* rss_bytes is null in steps without a look. */
+/* The curve over time in equal steps. rss_bytes is null in steps without a
+ * look. */
 static json_t *
 timeline(const struct alqi_cli_timeline *t)
 {
@@ -458,6 +477,7 @@ write_deeper(const json_t *object)
     free(text);
 }
 
+/* A group with its stacks, from order[0] on. */
 static json_t *
 site(struct alqi_cli_report *r, const struct alqi_cli_group *g,
      const uint32_t *order)
@@ -469,6 +489,9 @@ site(struct alqi_cli_report *r, const struct alqi_cli_group *g,
     return o;
 }
 
+/* Writes each group as it is made, so that only one is in memory. Sites are
+ * sorted by group first: a group's sites then stand together in `order`, and
+ * the groups in their own order. */
 static void
 write_sites(struct alqi_cli_report *r)
 {
@@ -510,6 +533,7 @@ write_all(struct alqi_cli_report *r, json_t *object)
     fputs("]\n}\n", stdout);
 }
 
+/* "leaked" repeats what is live at the end under a name that tools look for. */
 void
 alqi_cli_report_json(struct alqi_cli_report *r)
 {

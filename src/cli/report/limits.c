@@ -1,4 +1,11 @@
-/* limits.c -- aliquot limits: advice on limits, before there is one */
+/* limits.c -- aliquot limits: advice on limits, before there is one
+ *
+ * A limit on a sampled task stops at its k-th sample, so it stops early or late
+ * by chance. The command tells for a limit up to which size a task is safe and
+ * from which size it is stopped, each but for a chance that the user accepts;
+ * or, for a task, the least limit under which it is safe. No trace is read: the
+ * answers are computed (limit/plan.h). Phases: options, the missing one of task
+ * and limit, then a drawing, text or JSON. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +25,7 @@ static const double INACCURATE = 10;
 
 struct options {
     struct alqi_cli_limits limits;
+    /* file of the drawing; NULL: none is wanted */
     const char *plot;
     bool is_json;
     bool overwrites;
@@ -25,6 +33,7 @@ struct options {
 
 /* ---- options ------------------------------------------------------------ */
 
+/* Refuses PNG, which users of other tools expect here. */
 static bool
 plot_take(void *to, const char *verb, const char *value)
 {
@@ -76,12 +85,15 @@ const struct alqi_cli_option alqi_cli_limits_options[] = {
 
 /* ---- text --------------------------------------------------------------- */
 
+/* A number of words with its unit. */
 static struct alqi_cli_text
 in_words(uint64_t n)
 {
     return alqi_cli_text_words((double)n);
 }
 
+/* A limit and its promises. Without a given limit, the row's is the least one
+ * for the task at that chance and interval. */
 static void
 print_row(const struct alqi_cli_limits *l, const char *head,
           uint64_t interval_words, double probability)
@@ -99,6 +111,7 @@ print_row(const struct alqi_cli_limits *l, const char *head,
     putchar('\n');
 }
 
+/* The titles of the columns that print_row() fills. */
 static void
 print_head(const struct alqi_cli_limits *l, const char *what)
 {
@@ -107,6 +120,8 @@ print_head(const struct alqi_cli_limits *l, const char *what)
            l->has_task ? "  limit / task" : "");
 }
 
+/* Two tables: the same question at other chances, and at finer intervals. The
+ * last row is exact counting. */
 static void
 print_tables(const struct alqi_cli_limits *l)
 {
@@ -127,6 +142,8 @@ print_tables(const struct alqi_cli_limits *l)
     print_row(l, "1 (exact)", 1, l->probability);
 }
 
+/* Whether the task is safe under the limit, with the chance that it is
+ * stopped. */
 static void
 print_task(const struct alqi_cli_limits *l)
 {
@@ -149,6 +166,7 @@ print_task(const struct alqi_cli_limits *l)
                in_words(l->limit_words).text, reached, l->probability);
 }
 
+/* The answer in sentences, then the tables. */
 static void
 print_text(const struct alqi_cli_limits *l)
 {
@@ -175,6 +193,8 @@ print_text(const struct alqi_cli_limits *l)
 
 /* ---- the verb ----------------------------------------------------------- */
 
+/* Writes the drawing to o->plot. Returns ALQI_CLI_OK or the status to exit
+ * with. */
 static int
 draw(const struct options *o)
 {
@@ -187,6 +207,8 @@ draw(const struct options *o)
     return alqi_cli_output_close(&out);
 }
 
+/* A drawing needs neither task nor limit; text and JSON need one. The limit for
+ * a task is computed before anything is printed. */
 int
 alqi_cli_limits(int argc, char **argv)
 {

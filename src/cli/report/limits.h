@@ -8,7 +8,8 @@
 
 enum { ALQI_CLI_LIMITS_TARGETS = 3 };
 
-/* The probabilities of seed 003, for tables. */
+/* Three accepted chances of a wrong stop, as numbers and as text, for tables
+ * and curves. */
 extern const double alqi_cli_limits_targets[ALQI_CLI_LIMITS_TARGETS];
 extern const char *const alqi_cli_limits_chances[ALQI_CLI_LIMITS_TARGETS];
 
@@ -16,12 +17,16 @@ struct alqi_cli_limits {
     uint64_t task_words;     /* 0: not told                        */
     uint64_t limit_words;    /* as told, else the least safe one   */
     uint64_t interval_words; /* a sample, in the mean              */
+    /* accepted chance of a wrong stop, within (0, 1) */
     double probability;
+    /* what was given */
     bool has_task, has_limit;
 };
 
 /* A limit and what it promises at a probability. */
 struct alqi_cli_limits_row {
+    /* words that are never stopped, and those that always are, but for the
+     * chance */
     uint64_t limit_words, safe_words, stop_words;
 };
 

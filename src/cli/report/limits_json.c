@@ -8,12 +8,15 @@
 
 enum { SCHEMA = 1 };
 
+/* JSON's integers are signed: a limit near 2^64 becomes the largest one. */
 static json_t *
 count(uint64_t n)
 {
     return json_integer(n < INT64_MAX ? (json_int_t)n : INT64_MAX);
 }
 
+/* A limit and its promises at one probability; as in the text, the least limit
+ * for the task if none is given. */
 static json_t *
 row_of(const struct alqi_cli_limits *l, double probability)
 {
@@ -37,6 +40,7 @@ row_of(const struct alqi_cli_limits *l, double probability)
     return o;
 }
 
+/* The members keep their order, so that two outputs can be compared by line. */
 void
 alqi_cli_limits_json(const struct alqi_cli_limits *l, FILE *out)
 {

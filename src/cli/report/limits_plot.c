@@ -1,8 +1,9 @@
-/* limits_plot.c -- how accurate limits are, drawn                 [seed 003]
+/* limits_plot.c -- how accurate limits are, drawn
  *
- * Across: the limit, k = 1, 2, ... samples of it, both scales logarithmic.
- * Up: (limit - safe) / safe, a curve for each probability.  One file without
- * references; colours are told apart by the curves' names at their ends. */
+ * Across: the limit, k = 1, 2, ... samples of it, both scales logarithmic. Up:
+ * (limit - safe) / safe, a curve for each probability. One file without
+ * references; colours are told apart by the curves' names at their ends. The
+ * file is written from back to front: grid, curves, mark. */
 #include <math.h>
 
 #include "base/base.h"
@@ -25,12 +26,14 @@ enum {
 static const double ERROR_LOW = 0.01, ERROR_HIGH = 1e4;
 static const char *const colours[] = {"#b35806", "#1b7a4b", "#3659b5"};
 
+/* Where the k-th sample lies across, in the drawing's units. */
 static double
 x_of(double k)
 {
     return LEFT + log10(k) / DECADES_X * (WIDTH - LEFT - RIGHT);
 }
 
+/* Where a relative error lies; SVG counts from the top. */
 static double
 y_of(double error)
 {
@@ -39,6 +42,7 @@ y_of(double error)
     return HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM);
 }
 
+/* How far a limit of k samples lies above what is safe under it. */
 static double
 error_of(uint64_t k, uint64_t interval_words, double probability)
 {
@@ -51,6 +55,7 @@ error_of(uint64_t k, uint64_t interval_words, double probability)
 
 /* ---- the frame ---------------------------------------------------------- */
 
+/* Lines of the grid at powers of ten, named by the limit that they mean. */
 static void
 across(const struct alqi_cli_limits *l, FILE *out)
 {
@@ -68,6 +73,7 @@ across(const struct alqi_cli_limits *l, FILE *out)
             (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14);
 }
 
+/* Lines of the grid for errors, with their names at the left. */
 static void
 upwards(FILE *out)
 {
@@ -150,6 +156,7 @@ mark(const struct alqi_cli_limits *l, FILE *out)
             alqi_cli_text_words((double)l->limit_words).text);
 }
 
+/* The style sheet is in the file: it stands alone. */
 void
 alqi_cli_limits_plot(const struct alqi_cli_limits *l, FILE *out)
 {

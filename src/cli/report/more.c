@@ -1,4 +1,8 @@
-/* more.c -- tables that are asked for: threads, sites of realloc */
+/* more.c -- tables that are asked for: threads, sites of realloc
+ *
+ * Each table sorts indexes (order_new), prints a heading and its rows, and says
+ * what it left out. A row's site is printed by alqi_cli_report_site(), the same
+ * as in the table of top sites. Nothing outlives a call. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +15,7 @@
 
 enum { ERROR = 10, NAME_BYTES = 512 };
 
+/* A section's title: bold, then the rest as it is. */
 static void
 heading(const struct alqi_cli_report *r, const char *bold, const char *rest)
 {
@@ -18,6 +23,7 @@ heading(const struct alqi_cli_report *r, const char *bold, const char *rest)
             bold, alqi_cli_style(&r->term, ALQI_CLI_PLAIN), rest);
 }
 
+/* A line of titles. */
 static void
 dim(const struct alqi_cli_report *r, const char *text)
 {
@@ -38,6 +44,8 @@ order_new(uint32_t n, int (*compare)(const void *, const void *, void *),
     return order;
 }
 
+/* The larger value first; the smaller index breaks a tie, so that the order is
+ * the same on every machine. */
 static int
 by_bytes(double x, double y, uint32_t a, uint32_t b)
 {
@@ -48,6 +56,7 @@ by_bytes(double x, double y, uint32_t a, uint32_t b)
 
 /* ---- threads --------------------------------------------------------- */
 
+/* Threads by the report's measure. */
 static int
 threads_compare(const void *left, const void *right, void *arg)
 {
@@ -59,6 +68,7 @@ threads_compare(const void *left, const void *right, void *arg)
                     s->by_thread[b][r->measure].bytes, a, b);
 }
 
+/* A thread's figures; its share is of all that is live at the peak. */
 static void
 thread_row(const struct alqi_cli_report *r, uint32_t index, double all_at_peak)
 {
@@ -83,6 +93,8 @@ thread_row(const struct alqi_cli_report *r, uint32_t index, double all_at_peak)
             alqi_cli_names_text(a->names, t->name));
 }
 
+/* The order has all places of the table of threads, of which some were never
+ * seen: those are skipped and not counted as left out. */
 void
 alqi_cli_report_threads(struct alqi_cli_report *r)
 {
@@ -116,6 +128,7 @@ alqi_cli_report_threads(struct alqi_cli_report *r)
 
 /* ---- sites of realloc ------------------------------------------------ */
 
+/* Groups by the bytes that realloc made in them. */
 static int
 reallocs_compare(const void *left, const void *right, void *arg)
 {
@@ -126,6 +139,8 @@ reallocs_compare(const void *left, const void *right, void *arg)
                     r->groups.groups[b].moves.made.bytes, a, b);
 }
 
+/* A group's figures and its site. Growth is the mean factor between the block
+ * before and the one after; "-": no link between two blocks was sampled. */
 static void
 realloc_row(struct alqi_cli_report *r, const struct alqi_cli_group *g)
 {
@@ -150,6 +165,7 @@ realloc_row(struct alqi_cli_report *r, const struct alqi_cli_group *g)
     alqi_cli_report_site(r, g, term->width - used - 2);
 }
 
+/* Groups without any realloc sort last, so the first of them ends the table. */
 void
 alqi_cli_report_reallocs(struct alqi_cli_report *r)
 {

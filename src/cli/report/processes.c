@@ -29,6 +29,7 @@ alqi_cli_process_command(const struct alqi_cli_analysis *a, uint32_t process)
     return p->cmdline != ALQI_CLI_NO_NAME ? p->cmdline : p->program;
 }
 
+/* By start; the number breaks a tie. */
 static int
 by_start(const void *left, const void *right, void *arg)
 {
@@ -42,6 +43,7 @@ by_start(const void *left, const void *right, void *arg)
     return i < k ? -1 : i > k;
 }
 
+/* By bytes, the most first; by start where they are equal. */
 static int
 by_allocated(const void *left, const void *right, void *arg)
 {
@@ -56,6 +58,7 @@ by_allocated(const void *left, const void *right, void *arg)
     return by_start(left, right, arg);
 }
 
+/* Only processes that were seen: numbers may have gaps. */
 uint32_t
 alqi_cli_processes_order(const struct alqi_cli_analysis *a, bool by_bytes,
                          uint32_t **order)
@@ -71,6 +74,7 @@ alqi_cli_processes_order(const struct alqi_cli_analysis *a, bool by_bytes,
     return n;
 }
 
+/* The heading and the titles of the columns. */
 static void
 head(const struct alqi_cli_term *term, uint32_t n)
 {
@@ -82,6 +86,8 @@ head(const struct alqi_cli_term *term, uint32_t n)
             alqi_cli_style(term, ALQI_CLI_PLAIN));
 }
 
+/* The part of path behind its last slash; path itself if nothing stands
+ * there. */
 static const char *
 base_name(const char *path)
 {
@@ -90,6 +96,8 @@ base_name(const char *path)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
 
+/* One process; parent is left blank where there is none. The duration reaches
+ * to the last event of the process. */
 static void
 row(const struct alqi_cli_term *term, const struct alqi_cli_analysis *a,
     uint32_t process)
@@ -123,6 +131,7 @@ row(const struct alqi_cli_term *term, const struct alqi_cli_analysis *a,
     fputc('\n', term->out);
 }
 
+/* A last line for the processes from `from` on, which have no row. */
 static void
 rest(const struct alqi_cli_term *term, const struct alqi_cli_analysis *a,
      const uint32_t *order, uint32_t from, uint32_t n)
@@ -138,6 +147,7 @@ rest(const struct alqi_cli_term *term, const struct alqi_cli_analysis *a,
             alqi_cli_style(term, ALQI_CLI_PLAIN));
 }
 
+/* The number in the heading is that of all processes, shown or not. */
 void
 alqi_cli_processes_table(const struct alqi_cli_term *term,
                          const struct alqi_cli_analysis *a, bool by_bytes,

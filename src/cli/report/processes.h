@@ -19,7 +19,8 @@ alqi_cli_process_share(const struct alqi_cli_analysis *analysis,
 uint32_t alqi_cli_process_command(const struct alqi_cli_analysis *analysis,
                                   uint32_t process);
 
-/* rows: 0 for all. */
+/* Prints the table: heading, a row a process, and one line for those left out.
+ * rows is 0 for all. */
 void alqi_cli_processes_table(const struct alqi_cli_term *term,
                               const struct alqi_cli_analysis *analysis,
                               bool by_bytes, uint64_t rows);

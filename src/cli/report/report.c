@@ -1,4 +1,9 @@
-/* report.c -- aliquot report: options, then the parts in order */
+/* report.c -- aliquot report: options, then the parts in order
+ *
+ * Phases: parse; open all inputs; analyse them in one pass, with the filter
+ * around it; group the sites; print. Text is printed by totals.c, table.c,
+ * more.c and calls.c in that order, JSON by json.c. What is freed in
+ * alqi_cli_report() is what the phases before it have made. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +19,7 @@ static const double TEMPORARY_DEFAULT_US = 1000;
 
 /* ---- options ------------------------------------------------------------- */
 
+/* The option's value is in percent, the destination a share of 1. */
 static bool
 min_share_take(void *to, const char *verb, const char *value)
 {
@@ -36,6 +42,7 @@ filter_take(void *to, const char *verb, const char *value)
     return alqi_cli_filter_take(to, verb, "filter", value);
 }
 
+/* --live undoes an earlier --leaks, and the last of such options decides. */
 static bool
 live_take(void *to, const char *verb, const char *value)
 {
@@ -101,6 +108,7 @@ const struct alqi_cli_option alqi_cli_report_options[] = {
 
 /* ---- the verb ------------------------------------------------------------ */
 
+/* Prints the report as text or JSON; the pager, if any, has ended on return. */
 static void
 show(struct alqi_cli_report *r)
 {
@@ -119,8 +127,8 @@ show(struct alqi_cli_report *r)
     alqi_cli_term_stop(&r->term);
 }
 
-/* A report of nothing would look like one of a thread that allocates
- * nothing. */
+/* True: said. A report of nothing would look like one of a thread that
+ * allocates nothing. */
 static bool
 is_thread_missing(const struct alqi_cli_report *r)
 {
@@ -132,6 +140,8 @@ is_thread_missing(const struct alqi_cli_report *r)
     return true;
 }
 
+/* --filter is a query that has words for thread and life, so the two options
+ * beside it are refused: their order would matter. */
 int
 alqi_cli_report(int argc, char **argv)
 {

@@ -8,26 +8,36 @@
 #include "cli/tool/term.h"
 #include "cli/analysis/tree.h"
 
+/* One report: first the options, which the parser writes and nothing changes
+ * later, then what the phases make of the input. The functions below print one
+ * part each and require analysis, groups and term. */
 struct alqi_cli_report {
     struct alqi_cli_analysis_options analysis_options;
+    /* filter.text NULL: all blocks pass */
     struct alqi_cli_filter filter;
+    /* of which blocks: rows are sorted by it */
     enum alqi_cli_measure measure;
     bool is_leaks; /* LIVE, said as what was never freed */
     enum alqi_cli_grouping grouping;
     enum alqi_cli_tree_kind tree;
     double min_share; /* of the tree's branches; 0: choose */
     uint64_t top;     /* rows; 0: all */
+    /* --top was given; JSON has all sites without it */
     bool has_top;
     uint64_t n_stacks; /* of each site in JSON; 0: all */
     bool is_json;
     bool has_threads;  /* the table of them is asked for */
     bool has_reallocs; /* the table of realloc's sites is */
+    /* index in ALQI_CLI_COLOR_CHOICES */
     int color;
     bool has_no_pager;
 
+    /* open from the parsing to the end */
     struct alqi_cli_input *input;
     struct alqi_cli_analysis analysis;
+    /* sorted by measure */
     struct alqi_cli_groups groups;
+    /* of text alone */
     struct alqi_cli_term term;
 };
 

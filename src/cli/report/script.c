@@ -1,7 +1,10 @@
 /* script.c -- aliquot script: one event a line
  *
- * The columns are documented in aliquot-script(1) and stay as they are; what
- * is new is said in the last one, as key=value. */
+ * The columns are documented in aliquot-script(1) and stay as they are; what is
+ * new is said in the last one, as key=value. Events are printed as they are
+ * read, so memory does not grow with the trace but for its names. Side records
+ * go to the notes and are printed as notes if they say something; the thread of
+ * an allocation comes from the notes. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,10 +29,13 @@ struct script {
     enum format format;
     bool has_no_stacks;
     struct alqi_cli_input *input;
+    /* the input's */
     struct alqi_ctf_reader *reader;
     struct alqi_cli_names *names;
+    /* thread and rate of the allocation that is printed */
     struct alqi_cli_notes notes;
     struct alqi_cli_estimator estimator;
+    /* of the trace; times are printed from there */
     uint64_t start_us;
 };
 
@@ -42,6 +48,7 @@ const struct alqi_cli_option alqi_cli_script_options[] = {
     {0},
 };
 
+/* One frame of the column of stacks: function@file:line. */
 static void
 print_frame(const struct script *s, const struct alqi_cli_frame *f, bool is_1st)
 {
@@ -59,6 +66,8 @@ print_frame(const struct script *s, const struct alqi_cli_frame *f, bool is_1st)
         printf(":%d", f->line);
 }
 
+/* The frames of all locations, outermost first. A location may stand for
+ * several frames, where functions were inlined. */
 static void
 print_stack(struct script *s, const struct alqi_ctf_event *e)
 {
@@ -76,6 +85,8 @@ print_stack(struct script *s, const struct alqi_ctf_event *e)
     }
 }
 
+/* The columns behind the time. has_moved and is_reborn belong to this
+ * allocation alone and are cleared. */
 static void
 print_alloc(struct script *s, const struct alqi_ctf_event *e)
 {
@@ -109,6 +120,8 @@ print_rate(const struct script *s, const struct alqi_ctf_event *e)
            e->time_us - s->start_us, e->domain, s->notes.rate_per_word);
 }
 
+/* Gives a side record to the notes; prints a new rate, and any other record of
+ * a single text. */
 static void
 print_note(struct script *s, const struct alqi_ctf_event *e)
 {
@@ -125,6 +138,8 @@ print_note(struct script *s, const struct alqi_ctf_event *e)
                                    s->names, e->location.entries[0].function)));
 }
 
+/* Prints one event. Each domain has its own thread and rate, so the notes are
+ * told when the domain changes. */
 static void
 print_event(struct script *s, const struct alqi_ctf_event *e)
 {
@@ -143,6 +158,8 @@ print_event(struct script *s, const struct alqi_ctf_event *e)
                e->domain);
 }
 
+/* A reader such as head(1) may close the pipe: reading stops then, and nothing
+ * is said of a missing end. */
 static void
 run_columns(struct script *s)
 {
@@ -170,7 +187,8 @@ put(void *arg, const char *text, size_t n)
     return fwrite(text, 1, n, arg) == n;
 }
 
-/* As the dump tool writes it, byte by byte; but a terminal would obey some. */
+/* As the dump tool writes it, byte by byte. To a terminal each event goes
+ * through a buffer, to be cleaned. */
 static void
 run_memtrace(struct script *s)
 {
@@ -192,6 +210,7 @@ run_memtrace(struct script *s)
     }
 }
 
+/* Standard output is the pipe of other tools: nothing but events goes there. */
 int
 alqi_cli_script(int argc, char **argv)
 {

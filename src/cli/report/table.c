@@ -1,4 +1,8 @@
-/* table.c -- the table of top sites */
+/* table.c -- the table of top sites
+ *
+ * A row has figures, then the site: name, place, callers, as far as the width
+ * allows. Groups come sorted by the report's measure, and the first that is
+ * empty ends the table. The last line sums up what has no row. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,6 +16,7 @@
 
 enum { ERROR = 10, NAME_BYTES = 512, HOT_PERCENT = 20, WARM_PERCENT = 5 };
 
+/* What the table is of, in the words of the option that chose it. */
 static const char *
 heading(const struct alqi_cli_report *r)
 {
@@ -29,6 +34,7 @@ heading(const struct alqi_cli_report *r)
     }
 }
 
+/* The grouping in the words of the option. */
 static const char *
 grouping_name(enum alqi_cli_grouping grouping)
 {
@@ -37,6 +43,8 @@ grouping_name(enum alqi_cli_grouping grouping)
     return names[grouping];
 }
 
+/* Two lines: the heading and the names of the columns. Columns of errors are
+ * there only if figures are estimates. */
 static void
 head(const struct alqi_cli_report *r)
 {
@@ -56,6 +64,7 @@ head(const struct alqi_cli_report *r)
     fprintf(term->out, "  site%s\n", plain);
 }
 
+/* Colours a share of 20 % or more, and one of 5 % or more. */
 static enum alqi_cli_style
 share_style(double share)
 {
@@ -97,7 +106,8 @@ figures(const struct alqi_cli_report *r, const struct alqi_cli_group *g)
     return used;
 }
 
-/* " <- caller <- caller" from the frames outside of frames[at]. */
+/* " <- caller <- caller" from the frames outside of frames[at]; a function that
+ * calls itself is named once. */
 static void
 callers(const struct alqi_cli_report *r, const struct alqi_cli_frame *frames,
         uint32_t at, int *left)
@@ -116,6 +126,8 @@ callers(const struct alqi_cli_report *r, const struct alqi_cli_frame *frames,
     }
 }
 
+/* The callers are those of the group's heaviest stack: a group may have many.
+ * By file and by module the function stands where the place would. */
 void
 alqi_cli_report_site(struct alqi_cli_report *r, const struct alqi_cli_group *g,
                      int left)
@@ -148,6 +160,7 @@ alqi_cli_report_site(struct alqi_cli_report *r, const struct alqi_cli_group *g,
     fputc('\n', r->term.out);
 }
 
+/* One line for the groups from `from` on; none if they are empty. */
 static void
 rest(const struct alqi_cli_report *r, uint32_t from)
 {
@@ -171,6 +184,7 @@ rest(const struct alqi_cli_report *r, uint32_t from)
             alqi_cli_style(&r->term, ALQI_CLI_PLAIN));
 }
 
+/* Groups beyond --top, and no others, go to the last line. */
 void
 alqi_cli_report_table(struct alqi_cli_report *r)
 {

@@ -1,4 +1,10 @@
-/* totals.c -- the head of the report: what ran, how much in all */
+/* totals.c -- the head of the report: what ran, how much in all
+ *
+ * Lines in order: title, circumstances, filters; the four totals; mmap,
+ * realloc, resident memory where there is any; a curve over time; warnings;
+ * processes. A line that would pass COLUMNS or the terminal's width continues
+ * on the next one (remark_put). Errors of the totals stand below each other, so
+ * totals_put() measures all lines before it prints one. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +24,7 @@ enum {
     COLUMNS = 80
 };
 
+/* The command line, or the program, or the first of several processes. */
 static void
 title(const struct alqi_cli_report *r)
 {
@@ -44,6 +51,8 @@ title(const struct alqi_cli_report *r)
     fputc('\n', r->term.out);
 }
 
+/* When it ran, for how long, and how it was sampled; what the signs of errors
+ * mean, if there are any. */
 static void
 circumstances(const struct alqi_cli_report *r)
 {
@@ -66,6 +75,7 @@ circumstances(const struct alqi_cli_report *r)
                      "intervals\n");
 }
 
+/* Blanks that fill text up to so many columns. */
 static int
 pad(const char *text, int columns)
 {
@@ -92,6 +102,7 @@ remark_put(const struct alqi_cli_term *term, int used, const char *between,
 struct total {
     const char *label;
     const struct alqi_cli_sum *sum;
+    /* stands at the line's end */
     char remark[128];
     struct alqi_cli_error_text bytes, objects; /* errors */
 };
@@ -124,6 +135,7 @@ total_line(const struct alqi_cli_report *r, const struct total *t,
                "  ", t->remark);
 }
 
+/* Raises *columns to what text takes. */
 static void
 widen(int *columns, const char *text)
 {
@@ -188,6 +200,7 @@ live_remark(const struct alqi_cli_analysis *a, char *text, size_t room)
                  : "");
 }
 
+/* Fills the four lines and prints them. */
 static void
 totals(const struct alqi_cli_report *r)
 {
@@ -232,6 +245,8 @@ two_part_line(const struct alqi_cli_report *r, const char *label,
                second);
 }
 
+/* What came by mmap is part of the totals above and would else be missed by
+ * readers who look for malloc alone. */
 static void
 mapped(const struct alqi_cli_report *r)
 {
@@ -268,7 +283,8 @@ reallocated(const struct alqi_cli_report *r)
     two_part_line(r, "reallocs", text, chain);
 }
 
-/* Beside live bytes it tells what the allocator keeps or cannot use. */
+/* Resident memory beside live bytes tells what the allocator keeps or cannot
+ * use; none without a look. */
 static void
 resident(const struct alqi_cli_report *r)
 {
@@ -304,6 +320,8 @@ steps_fold(const struct alqi_cli_timeline *t, const double *steps,
     }
 }
 
+/* The curve of resident memory below that of live bytes; a part of the time
+ * without a look has the value before it. */
 static void
 resident_spark(const struct alqi_cli_report *r, double *values, unsigned n)
 {
@@ -321,6 +339,8 @@ resident_spark(const struct alqi_cli_report *r, double *values, unsigned n)
             alqi_cli_text_bytes(a->rss.peak_bytes).text);
 }
 
+/* The curve of live bytes over time, as wide as the terminal allows. The curve
+ * of resident memory has a scale of its own. */
 static void
 spark(const struct alqi_cli_report *r)
 {
@@ -342,6 +362,7 @@ spark(const struct alqi_cli_report *r)
     resident_spark(r, values, n);
 }
 
+/* Prints one warning; alqi_cli_remarks() calls it. */
 static void
 warn(void *arg, const char *text)
 {
@@ -351,6 +372,7 @@ warn(void *arg, const char *text)
             alqi_cli_style(term, ALQI_CLI_PLAIN));
 }
 
+/* Filters are named before the figures, as they change what these mean. */
 void
 alqi_cli_report_totals(struct alqi_cli_report *r)
 {

@@ -10,10 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The status that the command ends with. */
 enum alqi_cli_exit {
     ALQI_CLI_OK = 0,
+    /* the command worked, and found what it was asked to look for */
     ALQI_CLI_FINDING = 1,
+    /* an option or operand is wrong, or a file exists */
     ALQI_CLI_USAGE = 2,
+    /* a file cannot be read or written, or there is no memory */
     ALQI_CLI_UNREADABLE = 3
 };
 
@@ -44,6 +48,7 @@ struct alqi_cli_option {
     const char *value;   /* what stands after it in the help; NULL: none;
                           * "[=N]": it may be left out, and is NULL then  */
     const char *choices; /* "a b c" when only these are legal, else NULL  */
+    /* one line, without a full stop */
     const char *help;
     enum alqi_cli_option_type type;
     size_t to;              /* the destination's offset                     */
@@ -101,10 +106,12 @@ enum alqi_cli_refusal {
 struct alqi_cli_verb {
     const char *name;
     const char *summary;
+    /* what stands behind the options in the help; "" without any */
     const char *operands;
     int (*run)(int argc, char **argv); /* argv[0] is the verb's name */
     const struct alqi_cli_option *options;
     bool stops_early; /* options end at the first operand */
+    /* the form of messages on its numbers */
     enum alqi_cli_refusal refusal;
 };
 

@@ -11,6 +11,7 @@
 
 enum { NAME_BYTES = 512 };
 
+/* Whether the first n bytes of text end with tail. */
 static bool
 ends_with(const char *text, size_t n, const char *tail)
 {
@@ -75,6 +76,8 @@ alqi_cli_cxxname_span(const char *function, size_t *begin, size_t *end)
         *begin = behind_type(function, *end);
 }
 
+/* "operator<", "operator<<" and "operator->" hold brackets that open or close
+ * nothing. */
 size_t
 alqi_cli_cxxname_arguments(const char *s, size_t i, size_t end)
 {
@@ -92,6 +95,9 @@ alqi_cli_cxxname_arguments(const char *s, size_t i, size_t end)
     return 0;
 }
 
+/* Eight bytes stay free in out for one replacement and the NUL. Template
+ * arguments are cut only from a name that is too long: they tell instances
+ * apart. */
 void
 alqi_cli_cxxname_shorten(char *out, size_t capacity, const char *function,
                          size_t columns)
@@ -138,6 +144,8 @@ plain_name(const char *function, char *out, size_t capacity)
     out[used] = '\0';
 }
 
+/* The two searches at the start reject almost every name, so that only names of
+ * libstdc++ are cut into parts. */
 bool
 alqi_cli_cxxname_is_internal(const char *function)
 {

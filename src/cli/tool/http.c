@@ -1,14 +1,22 @@
 /* http.c -- see http.h
  *
- * libmicrohttpd parses and sends; here is who may ask.
+ * libmicrohttpd parses and sends; this file decides which requests are
+ * answered.
+ *
+ * A request passes request_begins() (its line is kept), request_answer() once
+ * or more often (a posted body comes in pieces), and request_ends(). A server
+ * is open from alqi_cli_http_open() to alqi_cli_http_drop();
+ * alqi_cli_http_wait() returns at a signal, at alqi_cli_http_stop(), or after
+ * idle_s without a request.
  *
  * .inv.loopback  The socket is bound to 127.0.0.1 before libmicrohttpd sees it.
- * .inv.own       The handler runs only for a request whose Host is the
- *                server's, whose Origin is too if it has one, and whose path
- *                begins with the token if there is one.
- * .inv.quiet     An answer tells a browser to keep it from other sites, from
- *                its cache, and from the next page's Referer, which would
- *                carry the token. */
+ *
+ * .inv.own  The handler runs only for a request whose Host is the server's,
+ * whose Origin is too if it has one, and whose path begins with the token if
+ * there is one.
+ *
+ * .inv.quiet  An answer tells a browser to keep it from other sites, from its
+ * cache, and from the next page's Referer, which would carry the token. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -37,8 +45,10 @@ enum {
     POST_BYTES = 1 << 20,
     REQUEST_BYTES = 64 << 10, /* of a connection: its line, headers, answer's
                                * headers                                     */
+    /* a connection that sends nothing for so long is closed */
     SILENT_S = 60,
     BACKLOG = 16,
+    /* how often a waiting server looks whether it is idle */
     TICK_MS = 500
 };
 
@@ -48,11 +58,16 @@ enum {
 
 struct alqi_cli_http {
     struct alqi_cli_http_config config;
+    /* owns the socket */
     struct MHD_Daemon *daemon;
     int stop_fd; /* readable when the server ends */
+    /* the bound one, where config.port may be 0 */
     uint16_t port;
+    /* hexadecimal; "": the server has none */
     char token[2 * TOKEN_BYTES + 1];
+    /* what is printed */
     char url[64 + 2 * TOKEN_BYTES];
+    /* blocked in all threads, taken by alqi_cli_http_wait() */
     sigset_t signals;
     _Atomic uint64_t last_ns; /* end of the last request */
     _Atomic unsigned n_open;  /* requests being answered */
@@ -60,13 +75,17 @@ struct alqi_cli_http {
 
 /* A request's line as it was sent, and what becomes of it. */
 struct exchange {
+    /* the handler's checks have passed once */
     bool is_admitted;
+    /* bytes of the body so far */
     size_t n_posted;
+    /* path and query, not decoded */
     char target[];
 };
 
 /* ---- who may ask --------------------------------------------------------- */
 
+/* A header of the request; NULL without it. */
 static const char *
 header_of(struct MHD_Connection *c, const char *name)
 {
@@ -90,6 +109,7 @@ is_own_authority(const struct alqi_cli_http *http, const char *text)
     return false;
 }
 
+/* An Origin is a scheme and an authority; this server speaks http alone. */
 static bool
 is_own_origin(const struct alqi_cli_http *http, const char *text)
 {
@@ -116,6 +136,7 @@ token_skip(const struct alqi_cli_http *http, const char *path)
     return wrong == 0 ? path + n + 1 : NULL;
 }
 
+/* Whether the server answers such requests at all. */
 static bool
 is_method(const struct alqi_cli_http *http, const char *method)
 {
@@ -151,6 +172,8 @@ admit(const struct alqi_cli_http *http, struct MHD_Connection *c,
 
 /* ---- an answer ----------------------------------------------------------- */
 
+/* The text ends with a newline, for people who ask by curl. Without memory the
+ * answer has no body. */
 void
 alqi_cli_http_say(struct alqi_cli_http_answer *answer, unsigned status,
                   const char *format, ...)
@@ -171,6 +194,7 @@ alqi_cli_http_say(struct alqi_cli_http_answer *answer, unsigned status,
     answer->n_bytes = (size_t)n + 1;
 }
 
+/* Each answer is kept from other sites, caches and referers (.inv.quiet). */
 static void
 headers_add(struct MHD_Response *r, const struct alqi_cli_http_answer *a,
             bool takes_post)
@@ -201,6 +225,8 @@ headers_add(struct MHD_Response *r, const struct alqi_cli_http_answer *a,
     }
 }
 
+/* Queues the answer and gives its body to libmicrohttpd, which frees it unless
+ * it is static. An answer that the handler left empty is 404. */
 static enum MHD_Result
 answer_send(const struct alqi_cli_http *http, struct MHD_Connection *c,
             struct alqi_cli_http_answer *a)
@@ -224,7 +250,8 @@ answer_send(const struct alqi_cli_http *http, struct MHD_Connection *c,
     return result;
 }
 
-/* libmicrohttpd decodes paths in place and keeps no query as it was sent. */
+/* Keeps the request's line as it was sent, and counts the request as open.
+ * libmicrohttpd decodes paths in place and keeps no query as it was sent. */
 static void *
 request_begins(void *arg, const char *target, struct MHD_Connection *c)
 {
@@ -240,6 +267,8 @@ request_begins(void *arg, const char *target, struct MHD_Connection *c)
     return x;
 }
 
+/* Frees what request_begins() made. last_ns is set before n_open falls: the
+ * idle test may not see an idle server with an old time. */
 static void
 request_ends(void *arg, struct MHD_Connection *c, void **context,
              enum MHD_RequestTerminationCode why)
@@ -275,6 +304,9 @@ post_take(struct exchange *x, bool is_first, size_t *n_upload,
     return false;
 }
 
+/* libmicrohttpd's handler. Admits the request anew at each call, as
+ * libmicrohttpd does not remember a refusal, and calls the configured handler
+ * once the body is through. */
 static enum MHD_Result
 request_answer(void *arg, struct MHD_Connection *c, const char *url,
                const char *method, const char *version, const char *upload,
@@ -318,6 +350,8 @@ daemon_says(void *arg, const char *format, va_list args)
     alqi_cli_say("%s: %s", http->config.verb, text);
 }
 
+/* A socket that listens on 127.0.0.1, with http->port set to its port; -1:
+ * none, and the reason was said. */
 static int
 socket_listen(struct alqi_cli_http *http)
 {
@@ -353,6 +387,8 @@ fail_socket:
     return -1;
 }
 
+/* Makes the random word of the address, unless the server has none. False:
+ * there were no random numbers, and that was said. */
 static bool
 token_make(struct alqi_cli_http *http)
 {
@@ -386,6 +422,8 @@ signals_block(struct alqi_cli_http *http)
     signal(SIGPIPE, SIG_IGN);
 }
 
+/* Starts libmicrohttpd on fd, which becomes its own. False: the reason was
+ * said, and fd is still the caller's. */
 static bool
 daemon_start(struct alqi_cli_http *http, int fd)
 {
@@ -411,6 +449,8 @@ daemon_start(struct alqi_cli_http *http, int fd)
     return true;
 }
 
+/* The signals are blocked before libmicrohttpd makes its threads, which inherit
+ * that. */
 struct alqi_cli_http *
 alqi_cli_http_open(const struct alqi_cli_http_config *config)
 {
@@ -460,6 +500,8 @@ alqi_cli_http_stop(struct alqi_cli_http *http)
         alqi_cli_say("%s: cannot stop: %s", http->config.verb, strerror(errno));
 }
 
+/* Whether alqi_cli_http_stop() was called, after wait_ms at most. The event
+ * stays readable, so each waiting thread sees it. */
 static bool
 is_stopping(const struct alqi_cli_http *http, int wait_ms)
 {
@@ -468,6 +510,7 @@ is_stopping(const struct alqi_cli_http *http, int wait_ms)
     return poll(&p, 1, wait_ms) > 0;
 }
 
+/* Whether no request is open and none has ended for idle_s seconds. */
 static bool
 is_idle(const struct alqi_cli_http *http)
 {
@@ -478,6 +521,7 @@ is_idle(const struct alqi_cli_http *http)
                http->config.idle_s * UINT64_C(1000000000);
 }
 
+/* Looks every TICK_MS: an idle server has no event to wait for. */
 enum alqi_cli_http_end
 alqi_cli_http_wait(struct alqi_cli_http *http)
 {

@@ -9,6 +9,8 @@
 
 enum { TEXT_BYTES = 8192 };
 
+/* jansson returns NULL for a text that is no valid UTF-8, so the text is
+ * cleaned first. */
 void
 alqi_cli_json_text(FILE *out, const char *text)
 {

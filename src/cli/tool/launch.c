@@ -92,6 +92,9 @@ interrupted_late(int signal)
     sigprocmask(SIG_UNBLOCK, &one, NULL);
 }
 
+/* The handler of all signals that are passed on. A key of the terminal reaches
+ * the whole process group, so such a signal is not sent twice. errno is kept,
+ * as the handler may interrupt any call. */
 static void
 pass_on(int signal, siginfo_t *info, void *context)
 {
@@ -107,6 +110,7 @@ pass_on(int signal, siginfo_t *info, void *context)
 
 static struct sigaction xfsz_before = {.sa_handler = SIG_DFL};
 
+/* The former disposition is kept for the program that is started later. */
 void
 alqi_cli_launch_ignore_xfsz(void)
 {
@@ -147,6 +151,8 @@ signals_restore(const struct sigaction *before)
 
 /* ---- the program -------------------------------------------------------- */
 
+/* Puts the preload in front of LD_PRELOAD, and its settings into ALIQUOT. Runs
+ * in the child. False: there is no memory. */
 static bool
 environment_set(const struct alqi_cli_launch *launch)
 {
@@ -165,6 +171,8 @@ environment_set(const struct alqi_cli_launch *launch)
     return status == 0 && setenv("ALIQUOT", launch->settings, 1) == 0;
 }
 
+/* Becomes the program. If exec fails, errno goes through the pipe, which a
+ * successful exec closes. */
 static _Noreturn void
 child_run(const struct alqi_cli_launch *launch, int report_fd)
 {
@@ -209,6 +217,9 @@ watch(const struct alqi_cli_launch *launch, pid_t pid)
         close(process_fd);
 }
 
+/* Waits for the program's end and returns its status. The process is left a
+ * zombie until child_pid is 0: its number cannot belong to another process
+ * while a handler may still signal it. */
 static int
 child_wait(const struct alqi_cli_launch *launch, pid_t pid)
 {
@@ -226,6 +237,8 @@ child_wait(const struct alqi_cli_launch *launch, pid_t pid)
     return status;
 }
 
+/* All signals are blocked around fork(): else one could arrive in the child
+ * with this process's handlers, or in the parent before child_pid is known. */
 bool
 alqi_cli_launch(const struct alqi_cli_launch *launch,
                 struct alqi_cli_launched *out)
@@ -269,6 +282,8 @@ alqi_cli_launch(const struct alqi_cli_launch *launch,
     return true;
 }
 
+/* Makes the same signal end this process, without a second core file. Returns
+ * only for a signal that does not end it. */
 int
 alqi_cli_launch_mirror(int wait_status)
 {
@@ -300,6 +315,9 @@ self_find(char self[PATH_MAX])
         self[0] = '\0';
 }
 
+/* ALIQUOT_PRELOAD_PATH is tried before the places beside this command.
+ * LD_PRELOAD separates by blanks and colons and knows no quotes, so a path with
+ * one is refused. */
 bool
 alqi_cli_preload_find(char *path, size_t capacity)
 {

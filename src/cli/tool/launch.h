@@ -16,11 +16,13 @@ struct alqi_cli_launch {
      * NULL: nothing is watched. */
     void (*watched)(void *arg, pid_t pid);
     void *arg;
+    /* valid where watched is not NULL */
     int watch_fd;
 };
 
 struct alqi_cli_launched {
     pid_t pid;
+    /* as waitpid() tells it */
     int wait_status;
     int exec_errno; /* why the program could not be started; 0 */
 };

@@ -21,7 +21,9 @@ static const struct alqi_cli_option help_row = {
 
 /* What getopt_long wants, made from a table. */
 struct tables {
+    /* what steers getopt, then a letter and ':' for each row */
     char letters[2 * OPTIONS_MAX + 4];
+    /* a row each, help's, and the end */
     struct option longs[OPTIONS_MAX + 2];
 };
 
@@ -34,6 +36,8 @@ has_arg(const struct alqi_cli_option *row)
     return row->value[0] == '[' ? optional_argument : required_argument;
 }
 
+/* Appends a row to getopt's two tables; a row without a letter has an entry in
+ * the long one only. */
 static void
 tables_add(struct tables *tables, size_t i, const struct alqi_cli_option *row)
 {
@@ -51,6 +55,8 @@ tables_add(struct tables *tables, size_t i, const struct alqi_cli_option *row)
     tables->letters[n] = '\0';
 }
 
+/* The first letters steer getopt: ':' makes it return ':' for a missing value,
+ * '+' makes it stop at the first operand. */
 static void
 tables_make(struct tables *tables, const struct alqi_cli_verb *verb)
 {
@@ -63,6 +69,7 @@ tables_make(struct tables *tables, const struct alqi_cli_verb *verb)
     tables_add(tables, i, &help_row);
 }
 
+/* A linear search over the words of choices, which are separated by blanks. */
 int
 alqi_cli_choice(const char *choices, const char *value)
 {
@@ -93,6 +100,8 @@ row_find(const struct alqi_cli_verb *verb, int id)
     return NULL;
 }
 
+/* Says why getopt refused an option, and returns the status to exit with.
+ * `code` is ':' for a missing value, else '?'. */
 static int
 refuse(const struct alqi_cli_verb *verb, int code, char **argv)
 {
@@ -131,12 +140,14 @@ choice_check(const char *verb, const struct alqi_cli_option *row,
 
 /* ---- values ------------------------------------------------------------- */
 
+/* A row whose `most` is 0 has no upper bound. */
 static bool
 is_within(const struct alqi_cli_option *row, double x)
 {
     return x >= row->least && (row->most == 0 || x <= row->most);
 }
 
+/* A whole number, or words with a unit; false: it is none, or out of bounds. */
 static bool
 whole_read(const struct alqi_cli_option *row, const char *value, uint64_t *to)
 {
@@ -147,6 +158,8 @@ whole_read(const struct alqi_cli_option *row, const char *value, uint64_t *to)
     return is_number && is_within(row, (double)*to);
 }
 
+/* Reads a value that is no whole number. NULL is the value of an option that
+ * may stand without one. */
 static bool
 real_read(const struct alqi_cli_option *row, const char *value, double *to)
 {
@@ -163,6 +176,7 @@ real_read(const struct alqi_cli_option *row, const char *value, double *to)
     return end != value && *end == '\0' && is_within(row, *to);
 }
 
+/* Says what the row wants instead; the form of the message is the verb's. */
 static void
 number_refuse(const struct alqi_cli_verb *verb,
               const struct alqi_cli_option *row, const char *value)
@@ -228,6 +242,8 @@ value_take(const struct alqi_cli_verb *verb, const struct alqi_cli_option *row,
     return is_taken;
 }
 
+/* optind 0 makes GNU getopt start anew, as one process may parse twice. Only
+ * the row of --help is not found in the verb's table. */
 int
 alqi_cli_parse(const char *name, int argc, char **argv, void *into, int *first)
 {
@@ -259,6 +275,7 @@ alqi_cli_parse(const char *name, int argc, char **argv, void *into, int *first)
     return -1;
 }
 
+/* Says what to write where there is none, and which one is too many. */
 int
 alqi_cli_one_operand(const char *verb, int argc, char **argv, int first,
                      const char **out)
@@ -276,6 +293,7 @@ alqi_cli_one_operand(const char *verb, int argc, char **argv, int first,
 
 /* ---- help ------------------------------------------------------------ */
 
+/* The left column of the help: letter, name, value. Returns its length. */
 static size_t
 left_text(char *out, size_t capacity, const struct alqi_cli_option *row)
 {
@@ -290,6 +308,7 @@ left_text(char *out, size_t capacity, const struct alqi_cli_option *row)
     return (size_t)n;
 }
 
+/* A left column that is too wide takes a line of its own. */
 static void
 help_row_print(const struct alqi_cli_option *row, size_t column)
 {
@@ -302,6 +321,7 @@ help_row_print(const struct alqi_cli_option *row, size_t column)
         printf("%-*s%s\n", (int)column, left, row->help);
 }
 
+/* The table's rows, in its order, then --help. */
 void
 alqi_cli_help_verb(const struct alqi_cli_verb *verb)
 {
@@ -316,6 +336,7 @@ alqi_cli_help_verb(const struct alqi_cli_verb *verb)
     printf("\nMore: man aliquot-%s\n", verb->name);
 }
 
+/* One line a verb, in the table's order. */
 void
 alqi_cli_help_all(void)
 {
@@ -335,6 +356,7 @@ alqi_cli_help_all(void)
 
 /* ---- completion ------------------------------------------------------ */
 
+/* One case of the shell's `case` for each option that has choices. */
 static void
 complete_values(const struct alqi_cli_verb *verb)
 {
@@ -344,6 +366,8 @@ complete_values(const struct alqi_cli_verb *verb)
                    o->choices);
 }
 
+/* One case with all options of a verb; a name that takes a value ends with
+ * "=". */
 static void
 complete_options(const struct alqi_cli_verb *verb)
 {
@@ -401,6 +425,7 @@ static const char completion_of_programs[] =
 static const char completion_head[] =
     "# bash completion for aliquot; made by `aliquot help --completion`\n";
 
+/* The names of all verbs, each with a blank behind it. */
 static void
 complete_verbs(void)
 {

@@ -21,6 +21,8 @@ enum { MAGIC_BYTES = 8 };
 
 /* ---- traces -------------------------------------------------------------- */
 
+/* Keeps the first error in out->error. errno is cleared before, as fwrite()
+ * need not set it. */
 bool
 alqi_cli_trace_put(void *trace_out, const void *bytes, size_t n)
 {
@@ -34,6 +36,8 @@ alqi_cli_trace_put(void *trace_out, const void *bytes, size_t n)
     return false;
 }
 
+/* Flushes first: an error of the last bytes shows only then. An error of the
+ * file comes before `status`, which may only be its consequence. */
 const char *
 alqi_cli_trace_failure(struct alqi_cli_trace_out *out, enum alq_status status)
 {
@@ -47,6 +51,8 @@ alqi_cli_trace_failure(struct alqi_cli_trace_out *out, enum alq_status status)
 
 /* ---- other files --------------------------------------------------------- */
 
+/* O_EXCL makes the kernel refuse a file that exists: a test before the call
+ * could be overtaken. */
 int
 alqi_cli_output_open(struct alqi_cli_output *o, const char *path,
                      bool overwrites)
@@ -72,6 +78,7 @@ alqi_cli_output_open(struct alqi_cli_output *o, const char *path,
     return -1;
 }
 
+/* A write error may show at the close only, when the last bytes go out. */
 int
 alqi_cli_output_close(struct alqi_cli_output *o)
 {
@@ -101,6 +108,8 @@ alqi_cli_output_abandon(struct alqi_cli_output *o)
         unlink(o->path);
 }
 
+/* rename() would replace a device or a pipe by a file, so `path` is looked at
+ * first. */
 bool
 alqi_cli_output_replace(const char *finished, const char *path)
 {
@@ -121,6 +130,8 @@ alqi_cli_output_is(const char *path, const char *other)
            stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
+/* Whether the unpacked bytes begin with the mark of a recording or of a trace's
+ * packet. The descriptor stays open. */
 static bool
 begins_as_trace(int fd)
 {
@@ -139,6 +150,8 @@ begins_as_trace(int fd)
                                  memcmp(head, &magic, sizeof magic) == 0);
 }
 
+/* O_NONBLOCK: the name may lead to a pipe, whose open() would wait for a
+ * writer. */
 bool
 alqi_cli_output_is_trace(const char *path)
 {

@@ -23,6 +23,7 @@ const char *alqi_cli_trace_failure(struct alqi_cli_trace_out *out,
 
 struct alqi_cli_output {
     const char *path; /* "-" is standard output */
+    /* stdout for "-" */
     FILE *file;
     bool is_file; /* a regular one, no device or pipe */
 };

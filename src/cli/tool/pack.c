@@ -26,8 +26,11 @@ enum {
     LEVEL = 7,
     MATCH_BYTES_MIN = 4,
     SEARCH_LOG = 5,
+    /* of unpacked bytes: a frame with more is ended */
     FRAME_BYTES = 16 * 1024 * 1024,
+    /* what is older is written out, for a reader that follows */
     FLUSH_MS = 1000,
+    /* at least ZSTD_CStreamOutSize() */
     OUT_BYTES = 128 * 1024 + 1024,
     IN_BYTES = 64 * 1024
 };
@@ -35,7 +38,9 @@ enum {
 struct pack {
     int fd;
     ZSTD_CStream *zstd;
+    /* unpacked bytes in the open frame */
     size_t n_frame_bytes;
+    /* monotonic time of the last flush or frame's end */
     uint64_t flushed_ms;
     char in[IN_BYTES]; /* the stream's */
     char out[OUT_BYTES];
@@ -57,6 +62,7 @@ alqi_cli_pack_is_meant(const char *path)
     return path[alqi_cli_pack_stem(path)] != '\0';
 }
 
+/* The coarse clock: it is asked at each write. */
 static uint64_t
 now_ms(void)
 {
@@ -66,6 +72,8 @@ now_ms(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
+/* Writes the first n bytes of p->out to the file. write() may take less than it
+ * is given. */
 static bool
 out_write(struct pack *p, size_t n)
 {
@@ -103,6 +111,9 @@ compress(struct pack *p, const void *bytes, size_t n, ZSTD_EndDirective how)
     return true;
 }
 
+/* The write function of the stream: compresses n bytes, and ends the frame or
+ * flushes when it is time. Returns 0 on an error, with errno, as fopencookie(3)
+ * wants. */
 static ssize_t
 pack_write(void *cookie, const char *bytes, size_t n)
 {
@@ -142,6 +153,8 @@ pack_close(void *cookie)
     return is_good ? 0 : EOF;
 }
 
+/* NULL with errno ENOMEM: each failure here is one of memory. fd stays the
+ * caller's until the stream is open. */
 static struct pack *
 pack_new(int fd)
 {
@@ -173,6 +186,8 @@ fail_stream:
     return NULL;
 }
 
+/* stdio's buffer is our own, so that large writes reach the compressor in one
+ * piece. */
 FILE *
 alqi_cli_pack_fdopen(int fd, const char *path)
 {

@@ -1,4 +1,8 @@
-/* page.c -- see page.h; page_files.S has the bytes */
+/* page.c -- the files of the viewer's page by name
+ *
+ * The assembler lays the bytes into the program (page_files.S); this file pairs
+ * each name with its begin, its end and its type of HTTP. The table is
+ * constant, so any thread may read it. */
 #include <string.h>
 
 #include "base/base.h"
@@ -8,6 +12,7 @@ extern const char alqi_cli_page_index[], alqi_cli_page_index_end[];
 extern const char alqi_cli_page_script_end[], alqi_cli_page_style_end[];
 extern const char alqi_cli_page_engine_start[], alqi_cli_page_engine_end[];
 
+/* The engine for pages that stand alone; a server has it compiled in. */
 const char *
 alqi_cli_page_engine(size_t *n_bytes)
 {
@@ -15,6 +20,7 @@ alqi_cli_page_engine(size_t *n_bytes)
     return alqi_cli_page_engine_start;
 }
 
+/* A linear search: there are three files. */
 bool
 alqi_cli_page_find(const char *name, struct alqi_cli_page_file *file)
 {

@@ -7,6 +7,7 @@
 
 struct alqi_cli_page_file {
     const char *type; /* of HTTP's Content-Type */
+    /* of the program itself: never freed */
     const char *bytes;
     size_t n_bytes;
 };

@@ -27,6 +27,8 @@ enum {
 
 enum { FLAG_EXITING = 4 }; /* of the kernel: PF_EXITING */
 
+/* Reads /proc/PID/stat into text, with a NUL behind it. False: the process is
+ * gone, or its file cannot be read. */
 static bool
 stat_read(pid_t pid, char *text, size_t n_text)
 {
@@ -44,6 +46,9 @@ stat_read(pid_t pid, char *text, size_t n_text)
     return n > 0;
 }
 
+/* The process's age in microseconds. The kernel counts start times on the clock
+ * that runs on while the machine sleeps, so the age is taken from that
+ * clock. */
 static uint64_t
 age_us(uint64_t start_ticks)
 {
@@ -56,6 +61,8 @@ age_us(uint64_t start_ticks)
     return now_us > start_us ? (uint64_t)(now_us - start_us) : 0;
 }
 
+/* Cuts the command out of text and writes it cleaned to out; leaves a NUL in
+ * place of the ')' behind it. The fields must have been read before. */
 static void
 command_read(char *text, struct alqi_cli_proc *out)
 {
@@ -68,6 +75,8 @@ command_read(char *text, struct alqi_cli_proc *out)
     alqi_cli_clean(out->command, sizeof out->command, open + 1);
 }
 
+/* The fields behind the command are numbers but for the state, which strtoull()
+ * passes over. */
 bool
 alqi_cli_proc_read(pid_t pid, struct alqi_cli_proc *out)
 {
@@ -98,6 +107,7 @@ alqi_cli_proc_read(pid_t pid, struct alqi_cli_proc *out)
            (fields[FIELD_PENDING] >> (SIGKILL - 1) & 1) == 0;
 }
 
+/* The owner of the process's folder is its effective user. */
 bool
 alqi_cli_proc_owner(pid_t pid, uid_t *uid)
 {

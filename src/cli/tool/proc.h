@@ -11,7 +11,9 @@ struct alqi_cli_proc {
     pid_t parent;
     char state;           /* as in ps: 'R', 'S', 'T', 'Z' ... */
     uint64_t start_ticks; /* since boot: tells a reused number apart */
+    /* since it was started */
     uint64_t age_us;
+    /* resident memory */
     uint64_t rss_bytes;
     char command[64]; /* the kernel's short name, cleaned */
 };

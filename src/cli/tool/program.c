@@ -1,5 +1,9 @@
-/* program.c -- see program.h: the file is looked for as execvp does, and its
- * headers are read; nothing of it runs */
+/* program.c -- what is known of a program before it starts
+ *
+ * The file is looked for as execvp() does, and its first bytes are read;
+ * nothing of it runs. Two steps: path_find() fills path, is_found and
+ * is_executable; only an executable file is then opened for its kind and its
+ * interpreter. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +21,8 @@ is_executable_file(const char *path)
            access(path, X_OK) == 0;
 }
 
+/* Tests one candidate. A file that exists without the right to run it counts as
+ * found: the message can then say why it does not start. */
 static void
 path_look(struct alqi_cli_program *out)
 {
@@ -24,6 +30,9 @@ path_look(struct alqi_cli_program *out)
     out->is_found |= out->is_executable || access(out->path, F_OK) == 0;
 }
 
+/* Fills out->path. A name with a slash is a path; any other is tried in each
+ * folder of PATH, an empty entry of which means the current folder. The last
+ * candidate stays in out->path when none can run. */
 static void
 path_find(const char *name, struct alqi_cli_program *out)
 {

@@ -14,7 +14,8 @@
 /* Once in a terabyte: who writes more has mistaken the unit. */
 #define INTERVAL_BYTES_MOST 0x1p40
 
-/* What people write: no hexadecimal digits, "inf", "nan", nor blanks. */
+/* As strtod(), but without hexadecimal digits, "inf", "nan" and leading blanks,
+ * which nobody means. */
 static bool
 number_read(const char *text, double *v, char **end)
 {
@@ -26,6 +27,8 @@ number_read(const char *text, double *v, char **end)
            digits[strspn(digits, "0")] != 'X' && *end != text && isfinite(*v);
 }
 
+/* A unit falls through to each smaller one, so G multiplies three times. "KiB",
+ * "KB" and "K" mean the same. */
 bool
 alqi_cli_bytes_parse(const char *text, double *bytes)
 {
@@ -57,6 +60,8 @@ alqi_cli_bytes_parse(const char *text, double *bytes)
     return *end == '\0';
 }
 
+/* *to becomes a rate: an interval of N bytes is one sample in N /
+ * ALQI_WORD_BYTES words. */
 bool
 alqi_cli_interval_take(void *to, const char *verb, const char *value)
 {
@@ -73,6 +78,7 @@ alqi_cli_interval_take(void *to, const char *verb, const char *value)
     return true;
 }
 
+/* *rate is written only on success. */
 bool
 alqi_cli_rate_parse(const char *text, double *rate)
 {

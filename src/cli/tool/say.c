@@ -1,4 +1,9 @@
-/* say.c -- messages on stderr, which name what others wrote: cleaned */
+/* say.c -- messages on stderr, and memory that ends the command when it lacks
+ *
+ * A message may quote a path or a text of a trace, so it is cleaned before it
+ * reaches the terminal. Messages go to stderr, or between two calls of
+ * alqi_cli_say_into() to a buffer of the caller, which keeps the last one. That
+ * buffer is global: one thread at a time redirects. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +16,9 @@
 static char *heard;
 static size_t n_heard;
 
+/* Writes one message to the buffer of alqi_cli_say_into(), or to stderr. stdout
+ * is flushed first, so that a message stands behind the output that led to
+ * it. */
 static void
 say_line(const char *format, va_list args)
 {
@@ -47,6 +55,7 @@ alqi_cli_say(const char *format, ...)
     va_end(args);
 }
 
+/* The `verb` may be NULL: the mistake was made before a verb was known. */
 int
 alqi_cli_usage(const char *verb, const char *format, ...)
 {
@@ -73,6 +82,8 @@ alqi_cli_realloc(void *block, size_t n, size_t each_bytes)
     exit(ALQI_CLI_UNREADABLE);
 }
 
+/* The capacity is not stored: it is n rounded up to a power of two, so an array
+ * is full when n is one. */
 void *
 alqi_cli_grow(void *array, uint32_t n, size_t each_bytes)
 {

@@ -15,6 +15,8 @@
 
 enum { WIDTH_DEFAULT = 100, WIDTH_LEAST = 40, WIDTH_MOST = 400 };
 
+/* Columns to fill: COLUMNS if it is set, else what the terminal says, else
+ * WIDTH_DEFAULT; within what the tables can be laid out in. */
 static int
 width_find(bool is_terminal)
 {
@@ -32,6 +34,8 @@ width_find(bool is_terminal)
     return width > WIDTH_MOST ? WIDTH_MOST : width;
 }
 
+/* Whether to write colours. `color` is the option's choice: 1 and 2 decide; 0
+ * leaves it to NO_COLOR, TERM and whether stdout is a terminal. */
 static bool
 color_wanted(int color, bool is_terminal)
 {
@@ -45,6 +49,8 @@ color_wanted(int color, bool is_terminal)
     return is_terminal && type != NULL && strcmp(type, "dumb") != 0;
 }
 
+/* Makes the pager's input term->out. If no pager is wanted or none can be
+ * started, term->out stays stdout and pager_pid 0. */
 static void
 pager_start(struct alqi_cli_term *term)
 {
@@ -81,6 +87,8 @@ pager_start(struct alqi_cli_term *term)
     term->out = stdout;
 }
 
+/* Requires that nothing was printed yet: a pager gets what comes from now
+ * on. */
 void
 alqi_cli_term_start(struct alqi_cli_term *term, int color, bool allows_pager)
 {
@@ -93,6 +101,8 @@ alqi_cli_term_start(struct alqi_cli_term *term, int color, bool allows_pager)
         pager_start(term);
 }
 
+/* fclose() comes first: the pager sees the end of its input only then, and it
+ * would never be left otherwise. */
 void
 alqi_cli_term_stop(struct alqi_cli_term *term)
 {
@@ -104,6 +114,7 @@ alqi_cli_term_stop(struct alqi_cli_term *term)
     term->out = stdout;
 }
 
+/* Sequences of ECMA-48, which every terminal with colours knows. */
 const char *
 alqi_cli_style(const struct alqi_cli_term *term, enum alqi_cli_style style)
 {

@@ -9,9 +9,12 @@
 
 struct alqi_cli_term {
     FILE *out; /* stdout, or the pager's input */
+    /* stdout, not the pager */
     bool is_terminal;
+    /* alqi_cli_style() gives escape sequences */
     bool has_color;
     int width; /* columns */
+    /* 0: there is no pager, and out is stdout */
     int pager_pid;
 };
 

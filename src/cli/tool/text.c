@@ -12,7 +12,8 @@
 #include "base/base.h"
 #include "cli/tool/text.h"
 
-/* Three significant digits, none of them for show. */
+/* Digits after the point that make three significant ones; a whole number has
+ * none. The bounds are where rounding would make a fourth digit. */
 static int
 digits_after_point(double x)
 {
@@ -23,6 +24,7 @@ digits_after_point(double x)
     return x < 99.95 ? 1 : 0;
 }
 
+/* 1023.5 rounds to 1024, which is one of the next unit. */
 struct alqi_cli_text
 alqi_cli_text_bytes(double bytes)
 {
@@ -43,6 +45,7 @@ alqi_cli_text_bytes(double bytes)
     return t;
 }
 
+/* Up to four digits stand as they are. */
 struct alqi_cli_text
 alqi_cli_text_count(double count)
 {
@@ -62,6 +65,8 @@ alqi_cli_text_count(double count)
     return t;
 }
 
+/* Powers of 1000, as limits are written; below 1000 the number may have
+ * decimals. */
 struct alqi_cli_text
 alqi_cli_text_words(double words)
 {
@@ -76,6 +81,8 @@ alqi_cli_text_words(double words)
     return t;
 }
 
+/* Below a minute one unit with three digits; above, two units that are whole
+ * numbers. */
 struct alqi_cli_text
 alqi_cli_text_duration(double us)
 {
@@ -103,6 +110,7 @@ alqi_cli_text_duration(double us)
     return t;
 }
 
+/* A share with one decimal; 100 without. */
 struct alqi_cli_text
 alqi_cli_text_percent(double share)
 {
@@ -113,6 +121,8 @@ alqi_cli_text_percent(double share)
     return t;
 }
 
+/* A damaged trace may hold any time: one that has no date is written as
+ * seconds. */
 struct alqi_cli_text
 alqi_cli_text_time(uint64_t time_us)
 {
@@ -127,6 +137,8 @@ alqi_cli_text_time(uint64_t time_us)
     return t;
 }
 
+/* The unit is required: a bare number would be taken for seconds by some and
+ * microseconds by others. */
 bool
 alqi_cli_parse_duration(const char *text, double *us)
 {
@@ -148,6 +160,7 @@ alqi_cli_parse_duration(const char *text, double *us)
     return false;
 }
 
+/* Digits alone; strtoull() would take blanks and a sign. */
 bool
 alqi_cli_parse_count(const char *text, uint64_t *count)
 {
@@ -163,6 +176,8 @@ alqi_cli_parse_count(const char *text, uint64_t *count)
     return true;
 }
 
+/* False for a number that is not whole after its unit is applied, or that does
+ * not fit. */
 bool
 alqi_cli_parse_words(const char *text, uint64_t *words)
 {
@@ -236,6 +251,7 @@ sequence_bytes(const unsigned char *s)
     return is_obeyed(c) ? 0 : n;
 }
 
+/* What would not fit whole is left out: a cut sequence would be no text. */
 size_t
 alqi_cli_clean(char *out, size_t capacity, const char *text)
 {
@@ -269,6 +285,8 @@ alqi_cli_shown(const char *text)
     return shown;
 }
 
+/* Newlines are kept, all else is cleaned. A long line is cleaned piece by
+ * piece, cut between characters. */
 void
 alqi_cli_put_clean(FILE *out, const char *text)
 {
@@ -291,6 +309,7 @@ alqi_cli_put_clean(FILE *out, const char *text)
     }
 }
 
+/* Each byte that does not continue a UTF-8 sequence begins a column. */
 size_t
 alqi_cli_columns(const char *text)
 {
@@ -301,6 +320,8 @@ alqi_cli_columns(const char *text)
     return n;
 }
 
+/* The prefix ends before the character that is one too many, after all bytes of
+ * the one before. */
 size_t
 alqi_cli_prefix_bytes(const char *text, size_t columns)
 {

@@ -31,19 +31,28 @@ enum {
 enum kind { UNKNOWN, PLAIN, GZIP_MEMBERS, ZSTD_FRAMES };
 
 struct alqi_cli_unpack {
+    /* the caller's */
     int fd;
     enum kind kind;
+    /* see .inv.between; of packed files */
     bool is_between;
     bool has_more; /* the decoder was left with the output full */
-    bool is_ended; /* of the file */
+    /* read() has returned 0 */
+    bool is_ended;
+    /* read from the file, and unpacked */
     uint64_t n_file_bytes, n_bytes;
     size_t at, filled; /* of file */
+    /* begun where kind is GZIP_MEMBERS */
     z_stream gzip;
+    /* NULL unless kind is ZSTD_FRAMES */
     ZSTD_DStream *zstd;
+    /* "" or what is wrong; nothing is decoded from then on */
     char damage[160];
+    /* bytes of the file as it is */
     unsigned char file[FILE_BYTES];
 };
 
+/* gzip has two bytes of its own, zstd four. */
 static enum kind
 kind_of(const unsigned char *bytes, size_t n)
 {
@@ -56,6 +65,7 @@ kind_of(const unsigned char *bytes, size_t n)
     return PLAIN;
 }
 
+/* The buffer of the file is not cleared: it is filled before it is read. */
 struct alqi_cli_unpack *
 alqi_cli_unpack_new(int fd)
 {
@@ -79,6 +89,8 @@ alqi_cli_unpack_drop(struct alqi_cli_unpack *u)
 
 /* ---- the file -------------------------------------------------------- */
 
+/* read() that is repeated after a signal; counts the bytes and notices the
+ * end. */
 static ptrdiff_t
 file_read(struct alqi_cli_unpack *u, void *bytes, size_t n)
 {
@@ -94,6 +106,8 @@ file_read(struct alqi_cli_unpack *u, void *bytes, size_t n)
     return got;
 }
 
+/* Replaces the buffer by the next bytes of the file. Requires that all of it
+ * was decoded. False: read() failed. */
 static bool
 file_fill(struct alqi_cli_unpack *u)
 {
@@ -139,6 +153,7 @@ gzip_decode(struct alqi_cli_unpack *u, void *bytes, size_t n)
     return n - u->gzip.avail_out;
 }
 
+/* As gzip_decode(), but a new frame needs no reset. */
 static size_t
 zstd_decode(struct alqi_cli_unpack *u, void *bytes, size_t n)
 {
@@ -154,6 +169,8 @@ zstd_decode(struct alqi_cli_unpack *u, void *bytes, size_t n)
     return out.pos;
 }
 
+/* Decodes with the file's decoder, and stops what violates .inv.ratio: a small
+ * file may unpack to terabytes. */
 static size_t
 decode(struct alqi_cli_unpack *u, void *bytes, size_t n)
 {
@@ -200,6 +217,7 @@ begin(struct alqi_cli_unpack *u)
 
 /* ---- reading --------------------------------------------------------- */
 
+/* First what begin() read into the buffer, then straight from the file. */
 static ptrdiff_t
 plain_read(struct alqi_cli_unpack *u, void *bytes, size_t n)
 {
@@ -213,6 +231,8 @@ plain_read(struct alqi_cli_unpack *u, void *bytes, size_t n)
     return (ptrdiff_t)n;
 }
 
+/* Decodes until there are bytes for the caller. A file that ends within a
+ * member or frame is damaged; one that ends between two is complete. */
 static ptrdiff_t
 packed_read(struct alqi_cli_unpack *u, void *bytes, size_t n)
 {
@@ -263,6 +283,8 @@ alqi_cli_unpack_file_bytes(const struct alqi_cli_unpack *u)
     return u->n_file_bytes;
 }
 
+/* A folder opens as a file does and fails at the first read: it is told here,
+ * with what to do. */
 int
 alqi_cli_unpack_file(const char **path, const char *directory_hint, int *fd,
                      uint64_t *size_bytes)

@@ -35,13 +35,19 @@ struct curl {
 
 struct alqi_cli_web {
     struct curl curl;
+    /* keeps the connection between requests */
     CURL *handle;
+    /* the caller's; must outlive the web */
     const struct alqi_cli_web_headers *headers;
+    /* libcurl's words on the last request; "" without any */
     char error[CURL_ERROR_SIZE];
 };
 
 /* ---- the library ----------------------------------------------------- */
 
+/* Fills the table of calls. The library is never closed: libcurl may have
+ * started threads and handlers. memcpy() writes the pointers, as C has no cast
+ * from an object to a function. */
 static bool
 library_load(struct curl *c)
 {
@@ -74,6 +80,7 @@ library_load(struct curl *c)
     return library != NULL;
 }
 
+/* NOSIGNAL: libcurl would else use alarm() to bound the search for names. */
 struct alqi_cli_web *
 alqi_cli_web_open(const char *verb, double timeout_us,
                   const struct alqi_cli_web_headers *headers)
@@ -112,6 +119,8 @@ alqi_cli_web_drop(struct alqi_cli_web *web)
 
 /* ---- a request ------------------------------------------------------- */
 
+/* libcurl's write function: keeps the beginning of the body and drops the rest.
+ * It reports all as taken, as less would make libcurl fail the request. */
 static size_t
 body_take(char *bytes, size_t each, size_t n, void *arg)
 {
@@ -125,6 +134,8 @@ body_take(char *bytes, size_t each, size_t n, void *arg)
     return all;
 }
 
+/* Headers of one request, to be freed. An empty "Expect:" keeps libcurl from
+ * waiting a second for "100 Continue" before a large body. */
 static struct curl_slist *
 headers_make(const struct alqi_cli_web *web, const char *type)
 {
@@ -150,6 +161,8 @@ is_broken(CURLcode code)
            code == CURLE_SEND_ERROR;
 }
 
+/* A failed request fills a->error and a->is_broken; a request with an answer
+ * fills a->status. A Retry-After of more than a day is ignored. */
 bool
 alqi_cli_web_post(struct alqi_cli_web *web,
                   const struct alqi_cli_web_request *r,
@@ -188,6 +201,8 @@ alqi_cli_web_post(struct alqi_cli_web *web,
     return true;
 }
 
+/* Cuts answer->text at its first line; the result is overwritten by the next
+ * call. */
 const char *
 alqi_cli_web_line(struct alqi_cli_web_answer *a)
 {
@@ -220,6 +235,8 @@ is_header(const char *text)
     return true;
 }
 
+/* Copies one header into the list; false, and said, when it is none or there
+ * are too many. */
 static bool
 header_keep(struct alqi_cli_web_headers *h, const char *verb, const char *text)
 {
@@ -237,6 +254,8 @@ header_keep(struct alqi_cli_web_headers *h, const char *verb, const char *text)
     return true;
 }
 
+/* Keeps each line of a file as a header; empty lines are skipped. False, and
+ * said, at the first that is none. */
 static bool
 headers_read(struct alqi_cli_web_headers *h, const char *verb, const char *path)
 {
@@ -278,6 +297,7 @@ alqi_cli_web_headers_free(struct alqi_cli_web_headers *h)
 
 /* ---- addresses ------------------------------------------------------- */
 
+/* Bytes of http:// or https:// at the beginning; 0: neither. */
 static size_t
 scheme_bytes(const char *text)
 {
@@ -286,6 +306,7 @@ scheme_bytes(const char *text)
                                                : 0;
 }
 
+/* Blanks and controls are refused: they would end the request's line. */
 bool
 alqi_cli_web_is_url(const char *text)
 {
@@ -299,6 +320,7 @@ alqi_cli_web_is_url(const char *text)
     return true;
 }
 
+/* What stands before '@' in the host's part is a user and a password. */
 char *
 alqi_cli_web_public(const char *url)
 {
@@ -312,6 +334,7 @@ alqi_cli_web_public(const char *url)
     return text;
 }
 
+/* A base that ends with the path was given whole. */
 char *
 alqi_cli_web_join(const char *base, const char *path)
 {
@@ -328,6 +351,7 @@ alqi_cli_web_join(const char *base, const char *path)
     return url;
 }
 
+/* Letters, digits and "-._~" stay; three bytes for any other. */
 char *
 alqi_cli_web_escape(const char *text)
 {

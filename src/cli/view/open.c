@@ -24,17 +24,24 @@
 enum { PATH_BYTES = 4096, PROBE_BYTES = 4096, N_PLACES = 2 };
 
 struct opener {
+    /* the caller's; filled when the index is mapped */
     struct alqi_cli_view_file *file;
+    /* the files of the operand, which may be a folder */
     struct alqi_cli_paths paths;
+    /* an index may be found, and a new one is left */
     bool keeps;
+    /* key and places are valid: the operand is one file */
     bool has_key;
     mode_t mode; /* of the trace: who may read it may read its index */
+    /* of the trace as it is now */
     unsigned char key[ALQI_VIEW_KEY_BYTES];
     char places[N_PLACES][PATH_BYTES]; /* "" where there is none */
 };
 
 /* ---- keys ---------------------------------------------------------------- */
 
+/* FNV-1a with a final mix; no protection against a forged index, which is
+ * verified when it is opened. */
 static uint64_t
 hash_bytes(const unsigned char *bytes, size_t n)
 {
@@ -45,6 +52,7 @@ hash_bytes(const unsigned char *bytes, size_t n)
     return alqi_base_mix(h);
 }
 
+/* Hash of up to PROBE_BYTES at that offset. */
 static uint64_t
 hash_at(int fd, off_t at)
 {
@@ -111,6 +119,8 @@ cache_place(char *place, const char *path)
     free(whole);
 }
 
+/* Fills the places: beside the trace, then in the cache, for traces in folders
+ * that cannot be written. */
 static void
 places_find(struct opener *o)
 {
@@ -162,6 +172,7 @@ is_fresh(const struct opener *o)
     return error == NULL;
 }
 
+/* Maps the first index that is whole and of this trace. */
 static bool
 find(struct opener *o)
 {
@@ -181,6 +192,8 @@ find(struct opener *o)
 
 /* ---- making -------------------------------------------------------------- */
 
+/* Makes each missing folder above path. Errors are ignored: opening the file
+ * tells them. */
 static void
 folder_make(const char *path)
 {
@@ -231,6 +244,8 @@ out_settle(const char *path, const char *place, bool is_whole)
     unlink(path);
 }
 
+/* Reads the trace and writes its index to out. -1, or the status to exit with.
+ * A damaged trace has an index of its readable part. */
 static int
 write_index(struct opener *o, struct alqi_cli_input *input, FILE *out)
 {
@@ -247,6 +262,8 @@ write_index(struct opener *o, struct alqi_cli_input *input, FILE *out)
     return -1;
 }
 
+/* Makes a new index and maps it. A second descriptor is mapped, as map() closes
+ * what it is given. */
 static int
 make(struct opener *o)
 {
@@ -278,6 +295,8 @@ make(struct opener *o)
     return rc;
 }
 
+/* An index is made anew unless it may be kept, the trace has a key, and a fresh
+ * one is found. */
 int
 alqi_cli_view_open(struct alqi_cli_view_file *file, const char *operand,
                    bool keeps)

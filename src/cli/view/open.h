@@ -10,6 +10,7 @@
 /* An index, mapped. */
 struct alqi_cli_view_file {
     const char *operand; /* as named */
+    /* NULL: not open */
     void *bytes;
     size_t n_bytes;
 };

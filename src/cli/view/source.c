@@ -1,4 +1,9 @@
-/* source.c -- see source.h */
+/* source.c -- lines of source files for the viewer
+ *
+ * The file that was read last is kept as text, and lines point into it until
+ * the next call. Each call reads the file anew, as it may have been edited
+ * meanwhile. The path comes from a trace, so only regular files that are text
+ * are given out, cleaned. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +35,8 @@ read_whole(int fd, size_t n)
     return NULL;
 }
 
+/* Replaces the kept text by the file's. False: it cannot be read, or is no
+ * text. O_NONBLOCK: a pipe of that name must not hold the server. */
 static bool
 load(struct alqi_cli_view_source *s, const char *path)
 {
@@ -65,6 +72,8 @@ clean(char *line, size_t n)
     line[n] = '\0';
 }
 
+/* Lines are cut in place; those before `from` stay as they are and are not
+ * counted. */
 int
 alqi_cli_view_lines(void *arg, const char *path, uint64_t from,
                     const char **lines, int n)

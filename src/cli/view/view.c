@@ -1,4 +1,9 @@
-/* view.c -- aliquot view: a page about traces, served to this machine alone */
+/* view.c -- aliquot view: a page about traces, served to this machine alone
+ *
+ * Phases: open an index of each trace, add it to the set, serve until a signal
+ * or an hour without requests. The page's files come from the program itself,
+ * its data from /api/ by the engine of src/view. The server answers one request
+ * after the other, so set and source need no lock. */
 #include <pthread.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -18,12 +23,17 @@
 enum { IDLE_DEFAULT_S = 3600 };
 
 struct view {
+    /* port 0: any that is free; seconds, 0: never */
     uint64_t port, idle_s;
     bool is_quiet; /* starts no browser */
+    /* --no-index: neither read nor left */
     bool has_no_index;
     struct alqi_cli_view_file *files;
+    /* opened so far */
     uint32_t n_files;
+    /* refers to the maps of files */
     struct alqi_view_set *set;
+    /* the source file that was shown last */
     struct alqi_cli_view_source source;
 };
 
@@ -44,6 +54,8 @@ const struct alqi_cli_option alqi_cli_view_options[] = {
 
 /* ---- answers ------------------------------------------------------------- */
 
+/* The engine's status is that of HTTP; its text becomes the answer's, which
+ * frees it. */
 static void
 answer_api(struct view *v, const char *name, const char *query,
            struct alqi_cli_http_answer *out)
@@ -56,6 +68,8 @@ answer_api(struct view *v, const char *name, const char *query,
     out->n_bytes = json.n;
 }
 
+/* A name that is no file of the page leaves the answer empty: 404. The policy
+ * lets the page load from this server alone. */
 static void
 answer_page(const char *name, struct alqi_cli_http_answer *out)
 {
@@ -75,6 +89,7 @@ answer_page(const char *name, struct alqi_cli_http_answer *out)
     out->is_static = true;
 }
 
+/* The server's handler; the path begins with '/'. */
 static void
 answer(void *arg, const struct alqi_cli_http_request *request,
        struct alqi_cli_http_answer *out)
@@ -89,6 +104,8 @@ answer(void *arg, const struct alqi_cli_http_request *request,
 
 /* ---- the verb ------------------------------------------------------------ */
 
+/* The browser gets a copy of the address, as posix_spawn wants what it could
+ * change. The child is not waited for. */
 static void
 browser_open(const char *url)
 {
@@ -103,6 +120,8 @@ browser_open(const char *url)
     free(argv[1]);
 }
 
+/* Prints the address before it waits, as programs read it. A browser is started
+ * only where there is a screen. */
 static int
 serve(struct view *v)
 {
@@ -130,6 +149,8 @@ serve(struct view *v)
     return ALQI_CLI_OK;
 }
 
+/* Opens all operands. -1, or the status to exit with; v->n_files says how many
+ * are to be closed either way. */
 static int
 files_open(struct view *v, int argc, char **argv, int first)
 {
@@ -160,6 +181,7 @@ files_open(struct view *v, int argc, char **argv, int first)
     return -1;
 }
 
+/* The set refers to the files' maps, so it is dropped first. */
 int
 alqi_cli_view(int argc, char **argv)
 {

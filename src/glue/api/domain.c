@@ -1,4 +1,11 @@
-/* domain.c -- <aliquot/domain.h>: arguments checked, then down */
+/* domain.c -- <aliquot/domain.h>: spawned domains, threads, atomic fields, fork
+ *
+ * Each call checks its arguments, then whether the calling thread may call at
+ * all, and goes down to src/heap. Nothing is kept here.
+ *
+ * A thread's states: without a domain, attached (alq_thread_attach), running
+ * it, or in a blocking section (alq_blocking_begin), where its domain may
+ * collect without it. */
 #include <aliquot/domain.h>
 
 #include "glue/join/profiler.h"
@@ -22,8 +29,9 @@ alq_domain_id(const struct alq_domain *d)
     return d == NULL ? 0 : ((const struct alqi_domain *)d)->id;
 }
 
-/* ALQ_OK when the calling thread runs the domain, others may begin to, and it
- * is not in the collector. */
+/* ALQ_OK: the calling thread runs the domain, is in no callback of the
+ * collector, and the process is no forked child whose other threads are missing
+ * (is_lost). */
 static enum alq_status
 is_run(struct alq_domain *d)
 {
@@ -38,6 +46,7 @@ is_run(struct alq_domain *d)
 
 /* ---- spawning ----------------------------------------------------------- */
 
+/* A wrong argument is told before a wrong state. */
 enum alq_status
 alq_domain_spawn(struct alq_domain *d, alq_domain_fn *fn, alq_value arg,
                  void *data, const struct alq_domain_config *config,
@@ -55,6 +64,8 @@ alq_domain_spawn(struct alq_domain *d, alq_domain_fn *fn, alq_value arg,
     return alqi_heap_spawn(alqi_heap_domain(d), fn, arg, data, config, out);
 }
 
+/* A child may be joined several times: its result stays until the handle is
+ * dropped. */
 enum alq_status
 alq_domain_join(struct alq_domain *d, struct alq_child *child,
                 alq_value *result)
@@ -79,6 +90,8 @@ alq_child_drop(struct alq_child *child)
 
 /* ---- threads ------------------------------------------------------------ */
 
+/* `blocks` marks the section as the caller's own: the end refuses a thread that
+ * has left its domain for another reason. */
 struct alq_thread *
 alq_blocking_begin(struct alq_domain *d)
 {
@@ -89,6 +102,7 @@ alq_blocking_begin(struct alq_domain *d)
     return alqi_heap_thread_leave(alqi_heap_domain(d));
 }
 
+/* May wait for the domain. The exchange lets the first of two calls win. */
 enum alq_status
 alq_blocking_end(struct alq_thread *thread)
 {
@@ -103,6 +117,7 @@ alq_blocking_end(struct alq_thread *thread)
     return ALQ_OK;
 }
 
+/* Waits until no other thread runs the domain. */
 enum alq_status
 alq_thread_attach(struct alq_domain *d, struct alq_thread **out)
 {
@@ -121,6 +136,8 @@ alq_thread_attach(struct alq_domain *d, struct alq_thread **out)
     return ALQ_OK;
 }
 
+/* A thread in a callback may not leave: the profiler's state of it is in use. A
+ * spawned domain keeps its first thread, whose end is the domain's. */
 enum alq_status
 alq_thread_detach(struct alq_thread *thread)
 {
@@ -144,6 +161,7 @@ alq_thread_self(struct alq_domain *d)
     return is_run(d) == ALQ_OK ? alqi_heap_domain(d)->threads.running : NULL;
 }
 
+/* Polls first, so that a request is served even if no other thread waits. */
 enum alq_status
 alq_thread_yield(struct alq_domain *d)
 {
@@ -158,6 +176,7 @@ alq_thread_yield(struct alq_domain *d)
 
 /* ---- atomic fields ------------------------------------------------------ */
 
+/* Whether the block has such a field with a value in it. */
 static bool
 is_field(const struct alq_domain *d, alq_value block, uintptr_t i)
 {
@@ -165,6 +184,8 @@ is_field(const struct alq_domain *d, alq_value block, uintptr_t i)
            alq_tag(block) < ALQ_TAG_NO_SCAN;
 }
 
+/* An exchange is a compare-and-exchange that is repeated: the write barrier
+ * needs the old value. */
 alq_value
 alq_field_exchange(struct alq_domain *d, alq_value block, uintptr_t i,
                    alq_value v)

@@ -1,4 +1,8 @@
-/* final.c -- <aliquot/final.h>: arguments checked, then down */
+/* final.c -- <aliquot/final.h>: finalisers and alarms, arguments checked
+ *
+ * A finaliser is an entry of the domain's list for its kind (src/heap/final.h);
+ * an alarm is a block of its own, which is deleted once. Nothing is kept
+ * here. */
 #include <aliquot/final.h>
 
 #include "heap/final_alarm.h"
@@ -73,6 +77,8 @@ alq_gc_create_alarm(struct alq_domain *d, alq_alarm_fn *fn, void *arg,
     return ALQ_OK;
 }
 
+/* The exchange lets one of several callers delete: the pointer is the caller's
+ * variable, which is NULL afterwards. */
 void
 alq_gc_delete_alarm(struct alq_alarm **alarm)
 {

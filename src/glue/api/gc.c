@@ -1,4 +1,9 @@
-/* gc.c -- <aliquot/gc.h>: arguments checked, then down */
+/* gc.c -- <aliquot/gc.h>: collecting, counting, control of the collector
+ *
+ * Each call checks its arguments, then may_collect(), and goes down to
+ * src/heap. A call that collects runs the finalisers that became due, last:
+ * they may allocate and collect again, and the first status other than ALQ_OK
+ * is the call's. Nothing is kept here. */
 #include <aliquot/gc.h>
 
 #include "heap/final_run.h"
@@ -12,10 +17,14 @@
 #include "heap/domain_thread.h"
 #include "plat/stack.h"
 
+/* Bytes of the stack that alq_gc_stack_check() leaves to what runs after it has
+ * said that the stack is full. */
 enum { STACK_KEPT_BYTES = 131072 };
 
 /* ---- collecting --------------------------------------------------------- */
 
+/* Whether the calling thread runs the domain and is in no callback of the
+ * collector; *why is the status if not. */
 static bool
 may_collect(struct alq_domain *d, enum alq_status *why)
 {
@@ -58,8 +67,9 @@ alq_gc_major(struct alq_domain *d)
     return alqi_heap_final_run(alqi_heap_domain(d));
 }
 
-/* A cycle under way does not find what died since it began; the next does. What
- * a finaliser was called with dies in the third, which is `last`. */
+/* Cycles until no finaliser can bring up more garbage: a cycle under way does
+ * not find what died since it began; the next does. What a finaliser was called
+ * with dies in the third, which is `last`. */
 static enum alq_status
 full_major(struct alqi_domain *d, void (*last)(struct alqi_domain *d))
 {
@@ -145,6 +155,7 @@ alq_gc_get_minor_free(const struct alq_domain *d)
 
 /* ---- statistics --------------------------------------------------------- */
 
+/* Walks the heap, so it stops the world; alq_gc_quick_stat() does not. */
 enum alq_status
 alq_gc_stat(struct alq_domain *d, struct alq_gc_stats *out)
 {
@@ -171,6 +182,7 @@ alq_gc_quick_stat(struct alq_domain *d, struct alq_gc_stats *out)
     return ALQ_OK;
 }
 
+/* Statistics are taken before anything is printed. */
 enum alq_status
 alq_gc_print_stat(struct alq_domain *d, FILE *out)
 {
@@ -196,6 +208,8 @@ alq_gc_get(struct alq_domain *d, struct alq_gc_control *out)
     return ALQ_OK;
 }
 
+/* Whether each setting is within its range; the heap bounds what is too
+ * large. */
 static bool
 is_control_right(const struct alq_gc_control *c)
 {
@@ -220,6 +234,8 @@ alq_gc_set(struct alq_domain *d, const struct alq_gc_control *control)
                                                                : ALQ_ENOMEM;
 }
 
+/* The minor heap's size is the domain's own, as it may differ from that of the
+ * heap's parameters. */
 size_t
 alq_gc_params(const struct alq_domain *d, char *text, size_t size)
 {
@@ -233,6 +249,8 @@ alq_gc_params(const struct alq_domain *d, char *text, size_t size)
     return alqi_heap_param_write(&t, text, text == NULL ? 0 : size);
 }
 
+/* all is 0 where the stack's bounds are not known: only the limit counts
+ * then. */
 enum alq_status
 alq_gc_stack_check(const struct alq_domain *d)
 {
@@ -252,6 +270,7 @@ alq_gc_stack_check(const struct alq_domain *d)
 
 enum { MILLION = 1000000 };
 
+/* Beyond the largest window all buckets are empty. */
 enum alq_status
 alq_gc_get_bucket(const struct alq_domain *d, intptr_t n, intptr_t *out)
 {

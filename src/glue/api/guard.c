@@ -1,4 +1,10 @@
-/* guard.c -- <aliquot/limit.h>: what others see of an interrupted task */
+/* guard.c -- <aliquot/limit.h>: what others see of an interrupted task
+ *
+ * A guard is a mutex that an interrupted task leaves broken: states whole and
+ * broken; unlock by a task that is interrupted breaks it, and only
+ * alq_guard_mend() makes it whole again. An undo log is a stack of steps, run
+ * backwards or forgotten. A thread that waits for a guard has given up its
+ * domain, so that the holder may collect. */
 #include <stdlib.h>
 
 #include <aliquot/domain.h>
@@ -10,7 +16,8 @@ enum { STEPS_MIN = 8 };
 
 /* ---- guards ------------------------------------------------------------- */
 
-/* The domain is given up only to wait. */
+/* Locks the guard. If it is held, the domain is given up while the thread
+ * waits. On any status but ALQ_OK the guard is not locked. */
 static enum alq_status
 take(struct alq_domain *d, struct alq_guard *guard)
 {
@@ -33,6 +40,7 @@ take(struct alq_domain *d, struct alq_guard *guard)
     return status;
 }
 
+/* A broken guard is let go at once: what it protects is not to be seen. */
 enum alq_status
 alq_guard_lock(struct alq_domain *d, struct alq_guard *guard)
 {
@@ -55,6 +63,8 @@ alq_guard_unlock(struct alq_domain *d, struct alq_guard *guard)
     pthread_mutex_unlock(&guard->lock);
 }
 
+/* The guard is locked and whole afterwards: the caller has put right what it
+ * protects. */
 enum alq_status
 alq_guard_mend(struct alq_domain *d, struct alq_guard *guard)
 {
@@ -70,6 +80,8 @@ alq_guard_mend(struct alq_domain *d, struct alq_guard *guard)
 
 /* ---- undoing ------------------------------------------------------------ */
 
+/* Requires room before the step is done: the caller notes it first, and
+ * ALQ_ENOMEM means that nothing was changed. */
 enum alq_status
 alq_undo_note(struct alq_undo *log,
               void (*undo)(struct alq_domain *d, void *arg), void *arg)
@@ -98,6 +110,7 @@ alq_undo_keep(struct alq_undo *log)
     *log = (struct alq_undo){NULL, 0, 0};
 }
 
+/* Steps run masked: a limit must not interrupt the undoing. */
 void
 alq_undo_all(struct alq_domain *d, struct alq_undo *log)
 {

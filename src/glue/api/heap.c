@@ -1,4 +1,10 @@
-/* heap.c -- <aliquot/heap.h>: arguments checked, then down */
+/* heap.c -- <aliquot/heap.h>: domains, allocation and stores, out of line
+ *
+ * The inline parts of heap.h come here when their fast path does not hold: a
+ * full minor heap, a sample, a request, an old block. alq_domain_new() of the
+ * process's first heap also begins what the environment asks for: traces,
+ * collector events, a control socket. A refused call leaves its status in the
+ * domain and returns ALQ_NULL or 0. */
 #include <string.h>
 
 #include <aliquot/heap.h>
@@ -18,6 +24,8 @@
 
 /* ---- domains ------------------------------------------------------------ */
 
+/* has_begun makes the reset of stack sources once a heap, by whichever domain
+ * is first. */
 enum alq_status
 alq_domain_new(const struct alq_domain_config *config, struct alq_domain **out)
 {
@@ -43,6 +51,8 @@ alq_domain_new(const struct alq_domain_config *config, struct alq_domain **out)
     return ALQ_OK;
 }
 
+/* A domain is dropped by its last thread, outside of callbacks, finalisers and
+ * alarms. */
 enum alq_status
 alq_domain_drop(struct alq_domain *d)
 {
@@ -70,6 +80,8 @@ alq_status_clear(struct alq_domain *d)
 
 /* ---- small blocks ------------------------------------------------------- */
 
+/* Whether a header is one of a small block without colour bits, as the inline
+ * part makes it. */
 static bool
 is_small(uintptr_t header)
 {
@@ -88,6 +100,8 @@ small_hit(struct alqi_domain *d, uintptr_t header)
     return alqi_heap_alloc_sample(d, header, &caller);
 }
 
+/* A sample's call stack begins at the caller, so its registers are taken in a
+ * function of its own (small_hit). */
 alq_value
 alq_alloc_small_slow(struct alq_domain *d, uintptr_t header)
 {
@@ -100,7 +114,8 @@ alq_alloc_small_slow(struct alq_domain *d, uintptr_t header)
     return alqi_heap_alloc(alqi_heap_domain(d), header);
 }
 
-/* One by one. */
+/* Allocates one block after the other, where pinned blocks leave no room for
+ * all at once. The frame keeps the first ones alive. */
 static int
 several_fragmented(struct alqi_domain *d, unsigned n_blocks,
                    const uintptr_t *headers, alq_value *out)
@@ -117,6 +132,8 @@ several_fragmented(struct alqi_domain *d, unsigned n_blocks,
     return 1;
 }
 
+/* Takes room for all blocks at once, so that no collection comes between them;
+ * the first one is at the highest address. */
 int
 alq_alloc_several_slow(struct alq_domain *d, unsigned n_blocks,
                        const uintptr_t *headers, alq_value *out)
@@ -158,6 +175,7 @@ alq_poll_slow(struct alq_domain *d)
 
 /* ---- blocks of any size ------------------------------------------------- */
 
+/* A block of any size but 0, whose fields are not written. */
 static alq_value
 alloc(struct alq_domain *d, uintptr_t wosize, unsigned tag)
 {
@@ -168,6 +186,8 @@ alloc(struct alq_domain *d, uintptr_t wosize, unsigned tag)
     return alqi_heap_alloc(alqi_heap_domain(d), ALQ_HEADER(wosize, tag));
 }
 
+/* Blocks that are scanned get a value in each field before anything can
+ * collect. */
 alq_value
 alq_alloc(struct alq_domain *d, uintptr_t wosize, unsigned tag)
 {
@@ -187,6 +207,8 @@ alq_alloc(struct alq_domain *d, uintptr_t wosize, unsigned tag)
     return block;
 }
 
+/* The last word of a string tells its length: it is written here, the
+ * characters are not. */
 alq_value
 alq_alloc_string(struct alq_domain *d, size_t bytes)
 {
@@ -199,6 +221,7 @@ alq_alloc_string(struct alq_domain *d, size_t bytes)
     return string;
 }
 
+/* Requires that chars are not in the heap: the allocation may move blocks. */
 alq_value
 alq_string_copy(struct alq_domain *d, const char *chars, size_t bytes)
 {
@@ -220,6 +243,8 @@ alq_alloc_double_array(struct alq_domain *d, uintptr_t n)
     return alq_alloc(d, n, ALQ_TAG_DOUBLE_ARRAY);
 }
 
+/* The first field of a custom block is its operations; `held` is what it owns
+ * outside of the heap. */
 static alq_value
 alloc_custom(struct alq_domain *d, const struct alq_custom_ops *ops,
              size_t bytes, struct alqi_heap_held held)

@@ -1,4 +1,7 @@
-/* limit.c -- <aliquot/limit.h>: the planner */
+/* limit.c -- <aliquot/limit.h>: the planner
+ *
+ * The planner is arithmetic of src/limit/plan.h without state; these calls give
+ * it public names. */
 #include <aliquot/limit.h>
 
 #include "limit/account.h"

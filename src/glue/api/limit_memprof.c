@@ -16,6 +16,7 @@ interval_of(double rate)
     return (uint64_t)(1 / rate + 0.5);
 }
 
+/* *interval_words is set only if the profile was started. */
 enum alq_status
 alq_limit_memprof_start(struct alq_domain *d,
                         const struct alq_memprof_config *config,

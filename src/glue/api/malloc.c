@@ -1,9 +1,14 @@
-/* malloc.c -- <aliquot/malloc_limit.h> */
+/* malloc.c -- <aliquot/malloc_limit.h>: limits on tasks of malloc
+ *
+ * The preload counts; without one there are no such limits. The calls go
+ * through its table of functions (join/preload.h). */
 #include <aliquot/malloc_limit.h>
 
 #include "base/base.h"
 #include "glue/join/malloc_limiter.h"
 
+/* May be left by longjmp, if a limit is reached: nothing is held across the
+ * poll. */
 ALQI_GLUE_LEAVABLE enum alq_status
 alq_malloc_poll(void)
 {
@@ -15,6 +20,8 @@ alq_malloc_poll(void)
     return status;
 }
 
+/* The first call starts the count of live bytes, which goes on until the
+ * process ends. */
 enum alq_status
 alq_malloc_live_bytes(uint64_t *bytes)
 {

@@ -1,4 +1,10 @@
-/* marshal.c -- <aliquot/marshal.h>: arguments checked, then down */
+/* marshal.c -- <aliquot/marshal.h>: values to bytes and back, arguments checked
+ *
+ * To bytes: a sink (count, buffer or memory) is begun, encode() fills it, a
+ * fault is told. From bytes: the header is read, the task is asked for the
+ * words that the message needs (ask), then the data are decoded. A message that
+ * comes by a function is gathered first (reader), as decoding may not be
+ * interrupted. */
 #include <stdlib.h>
 
 #include <aliquot/marshal.h>
@@ -14,6 +20,7 @@ enum { PIECE_BYTES = 1 << 20, READ_FIRST_BYTES = 1 << 16 };
 
 static const struct alq_marshal_options plain;
 
+/* Whether only flags that are known are set. */
 static bool
 is_right(const struct alq_marshal_options *o)
 {
@@ -22,6 +29,8 @@ is_right(const struct alq_marshal_options *o)
     return (o->flags & ~known) == 0;
 }
 
+/* Without sharing a value that refers to itself has no end, so there is always
+ * a limit. */
 static uint64_t
 limit_bytes(const struct alq_marshal_options *o)
 {
@@ -45,6 +54,7 @@ encode(alq_value v, const struct alq_marshal_options *o,
     return out->status;
 }
 
+/* Encodes into a sink that only counts. */
 enum alq_status
 alq_marshal_size(struct alq_domain *d, alq_value v,
                  const struct alq_marshal_options *options, uint64_t *size)
@@ -62,6 +72,7 @@ alq_marshal_size(struct alq_domain *d, alq_value v,
     return status;
 }
 
+/* A buffer that is too small is an error, and its bytes are undefined. */
 enum alq_status
 alq_marshal_to_buffer(struct alq_domain *d, alq_value v,
                       const struct alq_marshal_options *options, void *buffer,
@@ -80,6 +91,8 @@ alq_marshal_to_buffer(struct alq_domain *d, alq_value v,
     return status;
 }
 
+/* On failure what was written is freed; on success the memory is the
+ * caller's. */
 enum alq_status
 alq_marshal_to_memory(struct alq_domain *d, alq_value v,
                       const struct alq_marshal_options *options, void **memory,
@@ -102,6 +115,8 @@ alq_marshal_to_memory(struct alq_domain *d, alq_value v,
     return ALQ_OK;
 }
 
+/* The message is made whole first: the function may allocate, and so move what
+ * is encoded. */
 enum alq_status
 alq_marshal_write(struct alq_domain *d, alq_value v,
                   const struct alq_marshal_options *options,
@@ -148,6 +163,7 @@ alq_marshal_header_read(const void *bytes, size_t n,
     return alqi_marshal_header_read(bytes, n, out);
 }
 
+/* Fills the options' fault, if it is wanted, and returns status. */
 static enum alq_status
 fault(const struct alq_unmarshal_options *o, enum alq_status status,
       const char *text, uint64_t at)
@@ -177,6 +193,7 @@ header_read(const struct alq_unmarshal_options *o, const void *bytes, size_t n,
     return ALQ_OK;
 }
 
+/* Decodes data that are there whole. */
 static enum alq_status
 decode(struct alq_domain *d, const void *data,
        const struct alq_marshal_header *h,
@@ -202,6 +219,7 @@ ask(struct alq_domain *d, const struct alq_marshal_header *h,
                : fault(o, status, "the task may not allocate so much", 0);
 }
 
+/* The message may be followed by others: *used is where it ends. */
 enum alq_status
 alq_unmarshal(struct alq_domain *d, const void *bytes, size_t n,
               const struct alq_unmarshal_options *options, size_t *used,
@@ -231,14 +249,18 @@ alq_unmarshal(struct alq_domain *d, const void *bytes, size_t n,
 
 /* ---- from a function ---------------------------------------------------- */
 
+/* A message that a function gives piece by piece. */
 struct reader {
     struct alq_domain *d;
     alq_unmarshal_read_fn *read;
     void *arg;
+    /* never NULL */
     const struct alq_unmarshal_options *options;
+    /* bytes read so far */
     uint64_t at;
 };
 
+/* The function gives n bytes or a status; a short read is not told apart. */
 static enum alq_status
 bytes_read(struct reader *r, void *to, size_t n)
 {
@@ -250,6 +272,8 @@ bytes_read(struct reader *r, void *to, size_t n)
     return ALQ_OK;
 }
 
+/* The short header is read first; its first bytes tell whether the long one
+ * follows. */
 static enum alq_status
 reader_header(struct reader *r, struct alq_marshal_header *h)
 {
@@ -267,7 +291,9 @@ reader_header(struct reader *r, struct alq_marshal_header *h)
     return header_read(r->options, bytes, (size_t)r->at, h);
 }
 
-/* The data, in memory that doubles as they come. */
+/* The data, in memory that doubles as they come: a header that lies about their
+ * size costs no more than twice what is there. *data is to be freed on every
+ * status. */
 static enum alq_status
 reader_data(struct reader *r, uint64_t bytes, char **data)
 {
@@ -291,6 +317,8 @@ reader_data(struct reader *r, uint64_t bytes, char **data)
     return status;
 }
 
+/* The task is asked before the data are read: a message that it may not have
+ * costs nothing. */
 enum alq_status
 alq_unmarshal_read(struct alq_domain *d, alq_unmarshal_read_fn *read, void *arg,
                    const struct alq_unmarshal_options *options, alq_value *out)

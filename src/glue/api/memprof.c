@@ -15,6 +15,8 @@ const struct alq_tracker alq_tracker_null;
 /* Not a domain: its address alone means something. */
 static char thread_tree;
 
+/* The address of a variable stands for the calling thread and those it
+ * makes. */
 struct alq_domain *
 alq_thread_tree(void)
 {
@@ -27,12 +29,14 @@ is_tree(const struct alq_domain *domain)
     return (const void *)domain == &thread_tree;
 }
 
+/* Whether the call is for the preload. */
 static bool
 is_of_malloc(const struct alq_domain *domain)
 {
     return domain == NULL || is_tree(domain);
 }
 
+/* NULL is the default configuration. */
 static bool
 is_config_right(const struct alq_memprof_config *config)
 {
@@ -50,6 +54,8 @@ is_tracker_right(const struct alq_tracker *tracker)
            (tracker->flags & ~(unsigned)ALQ_TRACKER_VALUES) == 0;
 }
 
+/* The heap's engine, or the preload's: of the whole process or of a thread
+ * tree. */
 enum alq_status
 alq_memprof_start(struct alq_domain *domain,
                   const struct alq_memprof_config *config,
@@ -69,6 +75,8 @@ alq_memprof_start(struct alq_domain *domain,
                            : api->start(config, tracker, out);
 }
 
+/* As the start without STRICT: a profile that samples the domain is no reason
+ * to refuse. A profile beside others replaces none. */
 enum alq_status
 alq_memprof_replace(struct alq_domain *domain,
                     const struct alq_memprof_config *config,
@@ -84,6 +92,7 @@ alq_memprof_replace(struct alq_domain *domain,
     return alq_memprof_start(domain, &c, tracker, out);
 }
 
+/* The profile of that heap which is not beside others. */
 enum alq_status
 alq_memprof_stop(struct alq_domain *domain)
 {
@@ -97,6 +106,7 @@ alq_memprof_stop(struct alq_domain *domain)
     return is_tree(domain) ? api->tree_stop() : api->stop();
 }
 
+/* From any thread: the profile knows its engine. */
 enum alq_status
 alq_profile_stop(struct alq_profile *profile)
 {
@@ -110,6 +120,7 @@ alq_profile_stop(struct alq_profile *profile)
     return api != NULL ? api->profile_stop(profile) : ALQ_ENOHEAP;
 }
 
+/* Without its preload the profile cannot be one that runs. */
 enum alq_status
 alq_memprof_discard(struct alq_profile *profile)
 {
@@ -134,6 +145,7 @@ alq_memprof_flush(struct alq_domain *domain, int *code)
     return api != NULL ? api->flush(code) : ALQ_ENOHEAP;
 }
 
+/* malloc has no domains that could join. */
 enum alq_status
 alq_memprof_join(struct alq_domain *domain, struct alq_profile *profile)
 {
@@ -180,6 +192,7 @@ alq_memprof_each(struct alq_profile *profile,
     return api != NULL ? api->each(profile, visit, arg) : ALQ_EINVAL;
 }
 
+/* A profile of a preload that is not there any more has counted nothing. */
 void
 alq_profile_counts(const struct alq_profile *profile,
                    struct alq_memprof_counts *out)
@@ -208,6 +221,7 @@ alq_profile_seed(const struct alq_profile *profile)
     return api != NULL ? api->seed(profile) : 0;
 }
 
+/* Without its preload there is nothing left to free. */
 void
 alq_profile_drop(struct alq_profile *profile)
 {

@@ -1,4 +1,8 @@
-/* observe.c -- <aliquot/observe.h>: arguments checked, then down */
+/* observe.c -- <aliquot/observe.h>: listeners, pauses, a census of the heap
+ *
+ * Listeners and pauses are the heap's: arguments are checked, then down. The
+ * census is printed here: rows of heap/stat_census.h are summed up by tag and
+ * name, sorted, printed. Sums live during the call. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +13,7 @@
 #include "heap/event.h"
 #include "heap/domain_thread.h"
 
-/* A forked process, where a thread that is not there may hold the lock. */
+/* A forked child, where a thread that is not there may hold the lock. */
 static bool
 is_lost(const struct alq_domain *d)
 {
@@ -73,6 +77,8 @@ alq_pauses_reset(struct alq_domain *d)
 
 /* ---- census ------------------------------------------------------------- */
 
+/* Stops the world: the calling thread must run the domain and be in no callback
+ * of the collector. */
 enum alq_status
 alq_census_take(struct alq_domain *d,
                 int (*row)(void *arg, const struct alq_census_row *row),
@@ -90,10 +96,12 @@ alq_census_take(struct alq_domain *d,
 /* A tag, or the custom blocks of one name. */
 struct kind {
     unsigned tag;
+    /* the operations' or a constant: never freed */
     const char *name;
     uint64_t blocks;
     uint64_t words;
-    uint64_t in_place[ALQ_CENSUS_LARGE + 1]; /* words */
+    /* words, by place */
+    uint64_t in_place[ALQ_CENSUS_LARGE + 1];
 };
 
 struct kinds {
@@ -103,6 +111,8 @@ struct kinds {
     bool is_short; /* of memory */
 };
 
+/* The kind of a row, made if it is new; NULL: no memory. The name is not
+ * copied: it outlives the call. */
 static struct kind *
 kind_of(struct kinds *k, const struct alq_census_row *row)
 {
@@ -123,6 +133,7 @@ kind_of(struct kinds *k, const struct alq_census_row *row)
     return &k->all[k->n++];
 }
 
+/* A row of the census; 1 ends it. */
 static int
 collect(void *arg, const struct alq_census_row *row)
 {
@@ -139,6 +150,7 @@ collect(void *arg, const struct alq_census_row *row)
     return 0;
 }
 
+/* The kind with most words first. */
 static int
 by_words(const void *left, const void *right)
 {
@@ -151,6 +163,7 @@ by_words(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
+/* The figures of a line, without its end. */
 static void
 print_kind(FILE *out, const struct kind *k, uint64_t all_words)
 {
@@ -163,6 +176,7 @@ print_kind(FILE *out, const struct kind *k, uint64_t all_words)
             k->in_place[ALQ_CENSUS_LARGE]);
 }
 
+/* A line for each kind, and one for all. */
 static void
 print_kinds(FILE *out, const struct kinds *kinds)
 {
@@ -185,6 +199,7 @@ print_kinds(FILE *out, const struct kinds *kinds)
     fprintf(out, "       all\n");
 }
 
+/* Nothing is printed if the census or its sums lacked memory. */
 enum alq_status
 alq_census_print(struct alq_domain *d, FILE *out)
 {

@@ -1,4 +1,9 @@
-/* pauses.c -- <aliquot/observe.h>: what a histogram of pauses says */
+/* pauses.c -- <aliquot/observe.h>: what a histogram of pauses says
+ *
+ * Buckets are logarithmic with STEPS linear ones in each power of two: bucket i
+ * below STEPS is i ns, and any other begins at (STEPS + i % STEPS) * 2^(i /
+ * STEPS - 1). A percentile is the end of the bucket that the rank lies in,
+ * within the least and the longest pause. Functions are pure. */
 #include <inttypes.h>
 
 #include <aliquot/observe.h>
@@ -19,12 +24,15 @@ alq_pauses_bucket_ns(unsigned index)
 
 /* ---- what they say ------------------------------------------------------ */
 
+/* A bucket may begin before the least pause and end after the longest. */
 static uint64_t
 clamp(const struct alq_pauses *p, uint64_t ns)
 {
     return ns < p->min_ns ? p->min_ns : ns > p->max_ns ? p->max_ns : ns;
 }
 
+/* The first bucket by whose end so many pauses are over; the last one has no
+ * end, so the longest pause stands for it. */
 uint64_t
 alq_pauses_percentile_ns(const struct alq_pauses *p, double percent)
 {
@@ -46,6 +54,7 @@ alq_pauses_percentile_ns(const struct alq_pauses *p, double percent)
     return p->max_ns;
 }
 
+/* Writes ns in the unit that fits into text and returns it. */
 static const char *
 duration(char *text, size_t bytes, uint64_t ns)
 {
@@ -62,6 +71,7 @@ duration(char *text, size_t bytes, uint64_t ns)
     return text;
 }
 
+/* One line: number, sum, percentiles. */
 static void
 print_head(const struct alq_pauses *p, FILE *out)
 {
@@ -82,6 +92,7 @@ print_head(const struct alq_pauses *p, FILE *out)
     fputc('\n', out);
 }
 
+/* A line for each power of two that has any pause. */
 static void
 print_rows(const struct alq_pauses *p, FILE *out)
 {

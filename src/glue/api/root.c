@@ -1,4 +1,9 @@
-/* root.c -- <aliquot/root.h>: arguments checked, then down */
+/* root.c -- <aliquot/root.h>: roots, ranges, globals, scanners, pins,
+ * conservative threads
+ *
+ * Roots, ranges and scanners are the domain's, touched by the thread that runs
+ * it; globals and pins are the heap's, under its lock. Checks of misuse
+ * (rule.h) come first where the library is built with them. */
 #include <aliquot/root.h>
 
 #include "glue/api/rule.h"
@@ -11,7 +16,7 @@
 #include "heap/domain_thread.h"
 #include "heap/weak.h"
 
-/* A forked process, where a thread that is not there may hold the lock. */
+/* A forked child, where a thread that is not there may hold the lock. */
 static bool
 is_lost(const struct alq_domain *d)
 {
@@ -28,6 +33,7 @@ alq_range_add(struct alq_domain *d, struct alq_range *range)
     return ALQ_OK;
 }
 
+/* A list's element knows its neighbours: the domain is not needed. */
 void
 alq_range_remove(struct alq_domain *d, struct alq_range *range)
 {
@@ -36,6 +42,7 @@ alq_range_remove(struct alq_domain *d, struct alq_range *range)
         ALQI_HEAP_LIST_REMOVE(range);
 }
 
+/* Globals are the heap's: other domains' collections scan them, too. */
 enum alq_status
 alq_global_add(struct alq_domain *d, struct alq_global *global)
 {
@@ -120,6 +127,7 @@ alq_root_drop(struct alq_domain *d, struct alq_root *root)
 
 /* ---- pins --------------------------------------------------------------- */
 
+/* Weak arrays and ephemerons are emptied by the collector and are refused. */
 enum alq_status
 alq_pin(struct alq_domain *d, alq_value block)
 {
@@ -143,6 +151,7 @@ alq_unpin(struct alq_domain *d, alq_value block)
 
 /* ---- conservative threads ----------------------------------------------- */
 
+/* ALQ_OK: the calling thread runs the domain, outside of the collector. */
 static enum alq_status
 is_run(struct alq_domain *d)
 {
@@ -154,6 +163,8 @@ is_run(struct alq_domain *d)
                : ALQ_ESTATE;
 }
 
+/* Weak blocks are in the major heap while there is such a thread: the minor
+ * collection brings those that are young there. */
 enum alq_status
 alq_thread_conservative(struct alq_domain *d, const void *bottom)
 {

@@ -7,6 +7,7 @@
 #include "glue/api/rule.h"
 #include "heap/domain.h"
 
+/* The domain's memory stays, so that a use after its end can be told. */
 static bool
 is_ended(const struct alqi_domain *d)
 {
@@ -14,6 +15,8 @@ is_ended(const struct alqi_domain *d)
            !alqi_heap_is_there(d);
 }
 
+/* Which of the reasons it is; the tests are in the order of the head. Does not
+ * return. */
 void
 alqi_glue_rule_run_broken(const struct alq_domain *d, const char *function)
 {

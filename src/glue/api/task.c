@@ -1,4 +1,14 @@
-/* task.c -- <aliquot/limit.h>: tasks, masks, clean-ups */
+/* task.c -- <aliquot/limit.h>: tasks, masks, clean-ups
+ *
+ * A task runs in a frame of limit/limit.h, of a domain's heap or of the
+ * thread's malloc (d is NULL). States of a frame stand in join/task.h.
+ * alq_limit_run() drops frames that were left, takes a frame (run), opens it,
+ * calls the task under a guard (run_open), closes it and gives the frame back.
+ *
+ * What a thread keeps for its tasks, `own`, is made at its first one and freed
+ * by a key's destructor. Frames within the outermost ones come from a list of
+ * spare ones, so that a task in a task seldom allocates. Functions that a task
+ * may be left through are ALQI_GLUE_LEAVABLE. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdlib.h>
@@ -13,6 +23,7 @@
 #include "heap/domain_thread.h"
 #include "plat/stack.h"
 
+/* The limits of the calling thread's malloc; NULL: no frame is open. */
 static struct alqi_limit_thread *
 limits_of_malloc(void)
 {
@@ -99,6 +110,7 @@ others(const struct alq_domain *d)
 
 /* What a thread that has run tasks keeps for the next ones, till it ends. */
 struct own {
+    /* the thread's limits of each kind, open or not */
     struct alqi_glue_malloc_limiter malloc;
     struct alqi_glue_limiter heap;
     struct alqi_glue_task firsts[2]; /* the outermost frame of each */
@@ -110,12 +122,14 @@ static _Thread_local struct own *own __attribute__((tls_model("initial-exec")));
 static struct {
     pthread_once_t once;
     pthread_key_t key;
+    /* written once, by key_make() */
     bool has_key;
 } threads = {.once = PTHREAD_ONCE_INIT};
 
 static void task_drop(struct alqi_limit_thread *t);
 
-/* Also of a thread that has ended within a task. */
+/* The end of a thread. Frames that it ended within are dropped; those of a heap
+ * only if the thread still runs the domain. */
 static void
 own_free(void *arg)
 {
@@ -141,7 +155,8 @@ key_make(void)
     threads.has_key = pthread_key_create(&threads.key, own_free) == 0;
 }
 
-/* False: no memory. */
+/* False: no memory. A thread without a key would never free it, so there is
+ * none then. */
 static bool
 own_make(void)
 {
@@ -169,7 +184,8 @@ task_more(void)
     return k;
 }
 
-/* NULL: no memory. */
+/* The frame of a new task: the thread's own for the outermost one of each heap.
+ * NULL: no memory. */
 static struct alqi_glue_task *
 task_new(struct alq_domain *d, const struct alqi_limit_thread *t)
 {
@@ -187,6 +203,8 @@ task_new(struct alq_domain *d, const struct alqi_limit_thread *t)
     return k;
 }
 
+/* Gives a frame back to the spare ones; the outermost ones stay where they
+ * are. */
 static void
 task_free(struct alqi_glue_task *k)
 {
@@ -202,7 +220,9 @@ alqi_glue_task_left(struct alqi_limit_frame *f)
     task_free((struct alqi_glue_task *)f);
 }
 
-/* The frame is closed.  The last one takes the fence down. */
+/* Puts back what the frame changed in the thread's other limits, and moves the
+ * trigger to the next frame's. The last one takes the limit trigger down.
+ * Requires a closed frame. */
 static void
 task_end(struct alqi_glue_task *k)
 {
@@ -222,6 +242,7 @@ task_end(struct alqi_glue_task *k)
         alqi_glue_limiter_end((struct alqi_glue_limiter *)t);
 }
 
+/* Closes a frame that was left, without running its clean-ups. */
 static void
 task_drop(struct alqi_limit_thread *t)
 {
@@ -237,6 +258,7 @@ task_drop(struct alqi_limit_thread *t)
 
 struct alqi_glue_call {
     struct alqi_glue_guard guard; /* first */
+    /* the frame; this struct is on the stack of alq_limit_run() */
     struct alqi_glue_task *k;
     alq_task_fn *task;
     void *arg;
@@ -283,6 +305,8 @@ alqi_glue_task_drop_left(struct alqi_limit_thread *t)
     drop_left_at(t, (uintptr_t)__builtin_frame_address(0));
 }
 
+/* The guard's call when the stack of the task is gone: drops its frame and
+ * those within. */
 static void
 call_left(struct alqi_glue_guard *guard)
 {
@@ -297,6 +321,8 @@ call_left(struct alqi_glue_guard *guard)
     } while (!is_last);
 }
 
+/* What the guard calls: the task, with a place to be left to if it asks for
+ * one. */
 static ALQI_GLUE_LEAVABLE enum alq_status
 call(void *arg)
 {
@@ -330,6 +356,8 @@ run_open(struct alqi_glue_call *c, enum alq_status status,
     return is_reached ? ALQ_ELIMIT : status;
 }
 
+/* Opens a frame and runs the task in it. A limit that is reached at once is an
+ * open frame, too, with its outcome. */
 static ALQI_NOINLINE ALQI_GLUE_LEAVABLE enum alq_status
 run(struct alq_domain *d, struct alqi_limit_thread *t,
     const struct alq_limits *limits, alq_task_fn *task, void *arg,
@@ -350,6 +378,8 @@ run(struct alq_domain *d, struct alqi_limit_thread *t,
     return status; /* the frame is not open */
 }
 
+/* A frame of malloc. Refused where a limit or the profiler is at work in this
+ * thread. */
 static ALQI_GLUE_LEAVABLE enum alq_status
 run_malloc(const struct alq_limits *limits, alq_task_fn *task, void *arg,
            struct alq_outcome *out)
@@ -371,6 +401,8 @@ run_malloc(const struct alq_limits *limits, alq_task_fn *task, void *arg,
     return status;
 }
 
+/* A frame of the domain's heap; the thread's limits begin with the first
+ * one. */
 static ALQI_GLUE_LEAVABLE enum alq_status
 run_heap(struct alq_domain *d, const struct alq_limits *limits,
          alq_task_fn *task, void *arg, struct alq_outcome *out)
@@ -388,6 +420,8 @@ run_heap(struct alq_domain *d, const struct alq_limits *limits,
     return status;
 }
 
+/* `here` is taken in this function: frames below it were left. Frames of both
+ * heaps are looked at, as one longjmp may leave both. */
 ALQI_GLUE_LEAVABLE enum alq_status
 alq_limit_run(struct alq_domain *d, const struct alq_limits *limits,
               alq_task_fn *task, void *arg, struct alq_outcome *out)
@@ -410,6 +444,8 @@ alq_limit_run(struct alq_domain *d, const struct alq_limits *limits,
                      : run_heap(d, limits, task, arg, out);
 }
 
+/* Runs the task again and again, interrupted at its first poll, its second, and
+ * so on, until it comes to its end. */
 ALQI_GLUE_LEAVABLE enum alq_status
 alq_limit_each_point(struct alq_domain *d, unsigned flags, alq_task_fn *task,
                      enum alq_status (*check)(struct alq_domain *d, void *arg,
@@ -437,6 +473,7 @@ alq_limit_each_point(struct alq_domain *d, unsigned flags, alq_task_fn *task,
 
 /* ---- masks and barriers -------------------------------------------------- */
 
+/* Returns what alq_mask_end() is to be given, so that masks nest. */
 int
 alq_mask_begin(struct alq_domain *d)
 {
@@ -462,6 +499,7 @@ alq_is_masked(struct alq_domain *d)
     return t != NULL && t->masked != 0;
 }
 
+/* Code of others is not left by longjmp; a count, as such parts nest. */
 void
 alq_foreign_begin(struct alq_domain *d)
 {
@@ -482,6 +520,8 @@ alq_foreign_end(struct alq_domain *d)
 
 /* ---- clean-ups ---------------------------------------------------------- */
 
+/* Without a task the clean-up is never run by a limit; alq_cleanup_pop() may
+ * still run it. */
 void
 alq_cleanup_push(struct alq_domain *d, struct alq_cleanup *c,
                  void (*run_it)(struct alq_domain *d, void *arg), void *arg)
@@ -495,6 +535,8 @@ alq_cleanup_push(struct alq_domain *d, struct alq_cleanup *c,
     t->cleanups = c;
 }
 
+/* The clean-up runs masked. It is taken off the thread's list where it is the
+ * innermost one. */
 void
 alq_cleanup_pop(struct alq_domain *d, struct alq_cleanup *c, int runs)
 {
@@ -515,6 +557,7 @@ alq_cleanup_pop(struct alq_domain *d, struct alq_cleanup *c, int runs)
 /* A resource, while its scope runs. */
 struct releasing {
     struct alqi_glue_guard guard; /* first */
+    /* registered while the scope runs */
     struct alq_cleanup cleanup;
     struct alq_domain *domain;
     alq_task_fn *scope;
@@ -550,6 +593,8 @@ scope_call(void *arg)
     return r->scope(r->domain, r->arg);
 }
 
+/* Acquires masked, so that no limit comes between the acquisition and its
+ * clean-up. */
 ALQI_GLUE_LEAVABLE enum alq_status
 alq_with_resource(struct alq_domain *d, alq_task_fn *acquire,
                   alq_task_fn *scope,

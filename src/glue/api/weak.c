@@ -1,4 +1,10 @@
-/* weak.c -- <aliquot/weak.h>: arguments checked, then down */
+/* weak.c -- <aliquot/weak.h>: weak arrays and ephemerons, arguments checked
+ *
+ * Both kinds are one block of src/heap/weak.h: an ephemeron has its data in
+ * front of its keys, so the calls differ in the number of the first key
+ * (alqi_heap_weak_keys). The functions of keys take the kind; the public ones
+ * name it. A call with a status returns ALQ_EINVAL for a wrong argument; one
+ * with a value leaves it in the domain. */
 #include <aliquot/weak.h>
 
 #include "glue/api/rule.h"
@@ -8,6 +14,7 @@
 static const enum alqi_heap_weak_kind WEAK = ALQI_HEAP_WEAK;
 static const enum alqi_heap_weak_kind EPHE = ALQI_HEAP_EPHE;
 
+/* Keys of a block of that kind; 0 if it is none. */
 static size_t
 length(alq_value block, enum alqi_heap_weak_kind kind)
 {
@@ -16,7 +23,8 @@ length(alq_value block, enum alqi_heap_weak_kind kind)
                : 0;
 }
 
-/* Whether the block is of this kind and has n keys from i on. */
+/* Whether the block is of this kind and has n keys from i on; the second
+ * comparison cannot overflow. */
 static bool
 has_keys(const struct alq_domain *d, alq_value block,
          enum alqi_heap_weak_kind kind, size_t i, size_t n)
@@ -25,6 +33,7 @@ has_keys(const struct alq_domain *d, alq_value block,
            i <= length(block, kind) && n <= length(block, kind) - i;
 }
 
+/* Whether the arguments are a domain and an ephemeron. */
 static bool
 is_ephe(const struct alq_domain *d, alq_value block)
 {
@@ -41,6 +50,7 @@ refuse(struct alq_domain *d)
 
 /* ---- keys of both kinds ------------------------------------------------- */
 
+/* A block whose keys and data are empty. */
 static alq_value
 create(struct alq_domain *d, enum alqi_heap_weak_kind kind, size_t n)
 {
@@ -49,6 +59,8 @@ create(struct alq_domain *d, enum alqi_heap_weak_kind kind, size_t n)
     return alqi_heap_weak_new(alqi_heap_domain(d), kind, n);
 }
 
+/* The key keeps its block alive from now on: a cycle that is marking learns of
+ * it. */
 static alq_value
 get_key(struct alq_domain *d, enum alqi_heap_weak_kind kind, alq_value block,
         size_t i)
@@ -59,6 +71,7 @@ get_key(struct alq_domain *d, enum alqi_heap_weak_kind kind, alq_value block,
                               alqi_heap_weak_keys(kind) + i);
 }
 
+/* As get_key(), but the block itself is not kept: a copy is returned. */
 static alq_value
 get_key_copy(struct alq_domain *d, enum alqi_heap_weak_kind kind,
              alq_value block, size_t i)
@@ -69,6 +82,7 @@ get_key_copy(struct alq_domain *d, enum alqi_heap_weak_kind kind,
                                    alqi_heap_weak_keys(kind) + i);
 }
 
+/* Whether there is a key; does not keep it. */
 static int
 check_key(struct alq_domain *d, enum alqi_heap_weak_kind kind, alq_value block,
           size_t i)
@@ -79,6 +93,7 @@ check_key(struct alq_domain *d, enum alqi_heap_weak_kind kind, alq_value block,
                                 alqi_heap_weak_keys(kind) + i);
 }
 
+/* Sets n keys from i on; ALQ_NULL empties them. */
 static enum alq_status
 fill_keys(struct alq_domain *d, enum alqi_heap_weak_kind kind, alq_value block,
           size_t i, size_t n, alq_value v)
@@ -91,6 +106,7 @@ fill_keys(struct alq_domain *d, enum alqi_heap_weak_kind kind, alq_value block,
     return ALQ_OK;
 }
 
+/* Copies keys, empty ones too, without keeping their blocks. */
 static enum alq_status
 blit_keys(struct alq_domain *d, enum alqi_heap_weak_kind kind, alq_value from,
           size_t from_i, alq_value to, size_t to_i, size_t n)
@@ -125,6 +141,7 @@ alq_weak_set(struct alq_domain *d, alq_value weak, size_t i, alq_value v)
     return fill_keys(d, WEAK, weak, i, 1, v);
 }
 
+/* The result is a strong reference of the caller's. */
 alq_value
 alq_weak_get(struct alq_domain *d, alq_value weak, size_t i)
 {
@@ -171,6 +188,8 @@ alq_ephe_create(struct alq_domain *d, size_t n_keys)
     return n_keys == 0 ? refuse(d) : create(d, EPHE, n_keys);
 }
 
+/* The data are in a frame while the block is made; the caller's array is read
+ * afterwards, so its values must be where the collector updates them. */
 alq_value
 alq_ephe_make(struct alq_domain *d, size_t n_keys, const alq_value *keys,
               alq_value data)
@@ -194,6 +213,8 @@ alq_ephe_make(struct alq_domain *d, size_t n_keys, const alq_value *keys,
     return ephe;
 }
 
+/* The keys are compared as they are: what the caller holds is not dead, so a
+ * key that is equal is alive. */
 alq_value
 alq_ephe_query(struct alq_domain *d, alq_value ephe, size_t n_keys,
                const alq_value *keys)
@@ -260,6 +281,7 @@ alq_ephe_blit_key(struct alq_domain *d, alq_value from, size_t from_i,
     return blit_keys(d, EPHE, from, from_i, to, to_i, n);
 }
 
+/* The data live as long as all keys do. */
 enum alq_status
 alq_ephe_set_data(struct alq_domain *d, alq_value ephe, alq_value v)
 {
@@ -307,6 +329,7 @@ alq_ephe_check_data(struct alq_domain *d, alq_value ephe)
                                 ALQI_HEAP_EPHE_DATA);
 }
 
+/* Reads the data as alq_ephe_get_data() does: they are kept by the copy. */
 enum alq_status
 alq_ephe_blit_data(struct alq_domain *d, alq_value from, alq_value to)
 {

@@ -47,21 +47,31 @@ enum {
 
 enum job_state { NONE, POSTED, TAKEN, DONE };
 
+/* What a request wants of a domain. */
 struct job {
     bool begins; /* a trace, if there is none */
     double rate; /* 0: as before, or the default */
+    /* name of the trace; "": the standard one */
     char out[ALQI_REQUEST_OUT_BYTES];
 };
 
 static struct {
+    /* of state, job, has_failed, why and the counters (.inv.lock) */
     struct alqi_plat_lock lock;
+    /* moved as the head says */
     enum job_state state;
     struct job job;
+    /* valid in DONE, with why */
     bool has_failed;
+    /* of has_failed; "" if it has not */
     char why[NOTE_BYTES];
     char note[NOTE_BYTES]; /* of a job that nobody waited for */
-    double next_rate;      /* of a start that gives none; 0: as before */
+    /* of a start that gives none; 0: as before; the server's thread alone */
+    double next_rate;
+    /* of the first trace that a request begins; "": the standard name; written
+     * before the server starts */
     char place[ALQI_TRACING_PATH_BYTES];
+    /* as a domain saw them last; under the lock */
     uint64_t heap_bytes, minor_collections, major_collections;
 } control = {.lock = ALQI_PLAT_LOCK(GLUE_JOB)};
 
@@ -107,6 +117,8 @@ name_find(const char *pattern, char *path, size_t n)
     return absolute(name, path, n);
 }
 
+/* The absolute path of a new trace: the request's, the place that was given, or
+ * the standard one. */
 static bool
 path_make(const struct job *job, char *path, size_t n)
 {
@@ -124,6 +136,7 @@ path_make(const struct job *job, char *path, size_t n)
 /* ---- the job, by a domain's thread ----------------------------------------
  */
 
+/* Begins a trace, if the job wants one. NULL, or why not. */
 static const char *
 trace_begin(struct alq_domain *d, const struct job *job)
 {
@@ -167,6 +180,7 @@ job_do(struct alq_domain *d, const struct job *job, bool *is_busy)
     return status == ALQ_OK ? NULL : alq_status_text(status);
 }
 
+/* POSTED -> TAKEN; false: there is no job. */
 static bool
 job_take(struct job *job)
 {
@@ -182,6 +196,7 @@ job_take(struct job *job)
     return is_taken;
 }
 
+/* TAKEN -> DONE, with what has failed. */
 static void
 job_done(const char *why)
 {
@@ -192,6 +207,7 @@ job_done(const char *why)
     alqi_plat_unlock(&control.lock);
 }
 
+/* TAKEN -> POSTED: another thread is changing the trace's profiles. */
 static void
 job_put_back(void)
 {
@@ -219,6 +235,7 @@ job_serve(struct alqi_domain *d)
     return true;
 }
 
+/* Copies counters that only a domain's thread may read. */
 static void
 counters_take(struct alq_domain *d)
 {
@@ -233,6 +250,8 @@ counters_take(struct alq_domain *d)
     alqi_plat_unlock(&control.lock);
 }
 
+/* A domain's thread serves what is asked: opens a forked child's server, copies
+ * counters, does the job or joins the trace. */
 static void
 answer(struct alqi_domain *d)
 {
@@ -247,6 +266,8 @@ answer(struct alqi_domain *d)
     }
 }
 
+/* Called where a domain's thread serves handshakes. In a callback it is put
+ * off. */
 void
 alqi_glue_control_answer(struct alqi_domain *d)
 {
@@ -282,7 +303,7 @@ is_late(uint64_t since_ns)
                (uint64_t)ANSWER_MS * 1000000;
 }
 
-/* The outcome of a job that is done, once; false: it is not. */
+/* DONE -> NONE, with the job's outcome. False: it is not done. */
 static bool
 outcome_take(bool *has_failed, char *why, size_t n)
 {
@@ -310,6 +331,8 @@ note_take(void)
         memcpy(control.note, why, sizeof control.note);
 }
 
+/* NONE, POSTED or DONE -> POSTED; a job that a domain has TAKEN goes on, and
+ * the request waits for that one. */
 static void
 job_post(const struct alqi_request *r)
 {
@@ -327,7 +350,7 @@ job_post(const struct alqi_request *r)
     alqi_heap_handshake_request_all_sigsafe();
 }
 
-/* False, and why: it failed. */
+/* Without an outcome in time the answer is the state as it is: "starting". */
 static bool
 job_post_and_wait(const struct alqi_request *r, char *why)
 {
@@ -340,6 +363,7 @@ job_post_and_wait(const struct alqi_request *r, char *why)
     return !has_failed;
 }
 
+/* Whether a job is POSTED or TAKEN; *rate then is the job's, if it has one. */
 static bool
 job_is_waiting(double *rate)
 {
@@ -353,6 +377,7 @@ job_is_waiting(double *rate)
     return is_waiting;
 }
 
+/* POSTED -> NONE; a job that is TAKEN goes on. */
 static void
 job_cancel(void)
 {
@@ -380,6 +405,7 @@ put_count(char *said, size_t n, const char *key, uint64_t value)
     return put(said, n, key, text);
 }
 
+/* The state in the words of the protocol. */
 static const char *
 state_word(const struct alqi_glue_trace_look *look, bool is_traced,
            bool is_waiting)
@@ -391,6 +417,7 @@ state_word(const struct alqi_glue_trace_look *look, bool is_traced,
     return look->is_sampling ? "sampling" : "stopped";
 }
 
+/* Appends the counters, under the lock. */
 static size_t
 put_counters(char *said, size_t n)
 {
@@ -402,6 +429,8 @@ put_counters(char *said, size_t n)
     return n;
 }
 
+/* Writes the state as the protocol has it. The counters are as old as the last
+ * answer of a domain. */
 static void
 state_say(char *said)
 {
@@ -454,6 +483,7 @@ pause_trace(char *said)
     return false;
 }
 
+/* A trace that samples changes now, any other when it is started. */
 static bool
 rate_change(const struct alqi_request *r, char *said)
 {
@@ -465,6 +495,7 @@ rate_change(const struct alqi_request *r, char *said)
     return true;
 }
 
+/* Does a request and leaves the answer in said; false: it is a refusal. */
 static bool
 obey(const struct alqi_request *r, char *said)
 {

@@ -37,6 +37,8 @@ after_fork_parent(void)
     alqi_plat_unlock(&alqi_glue_control_server.lock);
 }
 
+/* A server that was open, or owed, is owed in the child; the domain's thread
+ * opens it at its next handshake. */
 static void
 after_fork_child(void)
 {
@@ -60,6 +62,7 @@ forks_watch(void)
 
 /* ---- by a call ----------------------------------------------------------- */
 
+/* The handshake's function is set first: a request may come at once. */
 enum alq_status
 alq_control_start(const char *name)
 {
@@ -87,6 +90,8 @@ at_exit(void)
 /* ---- by environment -------------------------------------------------------
  */
 
+/* Starts the server for the environment; a failure is logged, and the program
+ * goes on. */
 static void
 start_by(const char *who, const char *name)
 {
@@ -120,6 +125,8 @@ begin_by_record(void)
     return true;
 }
 
+/* Once a process, whatever comes of it. ALIQUOT_CONTROL=0 refuses aliquot
+ * record, too. */
 void
 alqi_glue_control_begin(void)
 {

@@ -1,4 +1,10 @@
-/* callstack.c -- <aliquot/callstack.h>: sources, names, tables */
+/* callstack.c -- <aliquot/callstack.h>: sources, names, tables
+ *
+ * A stack source of the program replaces the machine's frames in samples of the
+ * heap. One is installed at a time, in a heap with one domain; readers take it
+ * without a lock, so a source that was replaced is kept (.inv.kept). Names come
+ * from the source, or from the modules of the process (native.c). Tables of
+ * stacks are stack/intern.h under public names. */
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,6 +23,7 @@
 
 /* ---- root frames -------------------------------------------------------- */
 
+/* The sites of the root frames, innermost first. */
 static size_t
 sites_walk(void *arg, struct alq_domain *d, uintptr_t *frames,
            size_t max_frames)
@@ -30,6 +37,7 @@ sites_walk(void *arg, struct alq_domain *d, uintptr_t *frames,
     return n;
 }
 
+/* A frame is the address of its site, which is static. */
 static size_t
 sites_describe(void *arg, uintptr_t frame, struct alq_location *locations,
                size_t max_locations)
@@ -56,6 +64,7 @@ const struct alq_stack_source alq_stack_sites = {
 
 struct installed {
     struct alq_stack_source source;
+    /* the next older one of `kept`; written before it is published */
     struct installed *before;
 };
 
@@ -77,6 +86,7 @@ alqi_glue_callstack_reset(void)
     atomic_store_explicit(&installed, NULL, memory_order_release);
 }
 
+/* False: no source is set. */
 bool
 alqi_glue_callstack_walk(struct alq_domain *d, uintptr_t *frames,
                          size_t max_frames, size_t *n_frames)
@@ -106,6 +116,8 @@ installed_new(const struct alq_stack_source *source)
     return i;
 }
 
+/* Several domains could be in the old source's functions at once, so there may
+ * be only one. Samples that wait are flushed first. */
 enum alq_status
 alq_stack_source_set(struct alq_domain *d,
                      const struct alq_stack_source *source)
@@ -131,6 +143,8 @@ alq_stack_source_set(struct alq_domain *d,
 
 /* ---- names -------------------------------------------------------------- */
 
+/* A frame without a symbol is named by its module and offset, in a text that
+ * the next call overwrites. */
 static size_t
 native_describe(uintptr_t frame, struct alq_location *out)
 {
@@ -150,6 +164,8 @@ native_describe(uintptr_t frame, struct alq_location *out)
     return 1;
 }
 
+/* A source may return more than it was given room for: only what fits
+ * counts. */
 size_t
 alqi_glue_callstack_describe(const struct alq_stack_source *source,
                              uintptr_t frame, struct alq_location *locations,
@@ -178,6 +194,7 @@ alq_stack_describe(struct alq_domain *d, uintptr_t frame,
 
 /* ---- tables ------------------------------------------------------------- */
 
+/* A table of stack/intern.h under a public name. */
 enum alq_status
 alq_stacks_new(struct alq_stacks **out)
 {

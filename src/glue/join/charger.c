@@ -8,7 +8,9 @@
 #include "glue/join/profiler.h"
 #include "heap/domain_thread.h"
 
-/* Of a domain, by its slot; touched by the thread that runs it. */
+/* Of each domain, by its slot; touched by the thread that runs the domain.
+ * n_tasks counts frames with a limit of live words; interval_words is the
+ * shortest that any of them asked for, valid while n_tasks is not 0. */
 static struct {
     unsigned n_tasks;
     uint64_t interval_words;
@@ -16,6 +18,8 @@ static struct {
 
 /* ---- blocks ------------------------------------------------------------- */
 
+/* Charges the block to the task that allocates; without one, or without memory,
+ * the block is not tracked. */
 static int
 on_alloc(void *arg, const struct alq_allocation *alloc, uintptr_t *data)
 {
@@ -38,6 +42,7 @@ on_promote(void *arg, uintptr_t *data)
     return ALQ_TRACK_KEEP;
 }
 
+/* Takes the block off the accounts of its task and of those around it. */
 static int
 on_death(void *arg, uintptr_t data)
 {
@@ -54,6 +59,7 @@ on_release(void *arg, uintptr_t data)
 
 /* ---- tasks -------------------------------------------------------------- */
 
+/* Starts, or replaces, the domain's profile of live words. */
 static enum alq_status
 sample(struct alqi_domain *d, uint64_t interval_words, uint64_t seed)
 {
@@ -75,6 +81,8 @@ sample(struct alqi_domain *d, uint64_t interval_words, uint64_t seed)
                                      &tracker);
 }
 
+/* An interval is never made longer while tasks run: their accounts would lose
+ * accuracy. A seed begins anew, as tests want the same samples. */
 enum alq_status
 alqi_glue_charger_begin(struct alqi_domain *d, uint64_t interval_words,
                         uint64_t seed)
@@ -94,6 +102,7 @@ alqi_glue_charger_begin(struct alqi_domain *d, uint64_t interval_words,
     return ALQ_OK;
 }
 
+/* Runs the callbacks of deaths that collections have found. */
 void
 alqi_glue_charger_settle(struct alqi_domain *d)
 {

@@ -31,6 +31,8 @@ _Unwind_Reason_Code alqi_glue_guard_personality(
     int version, _Unwind_Action actions, _Unwind_Exception_Class class,
     struct _Unwind_Exception *exception, struct _Unwind_Context *context);
 
+/* The unwinder calls it in two phases; only in the second one are frames left.
+ * The guard's word lies at the stack pointer of the call (guard.S). */
 __attribute__((visibility("hidden"))) _Unwind_Reason_Code
 alqi_glue_guard_personality(int version, _Unwind_Action actions,
                             _Unwind_Exception_Class class,

@@ -1,5 +1,5 @@
 /* limiter.c -- see limiter.h: the heap as limit's subject, and limit as the
- * hooks of the heap's fence
+ * hooks of the heap's limit trigger
  *
  * .inv.words  A thread's words are those that its domain allocated while the
  *             thread ran it: `offset` changes when it begins to. */
@@ -20,6 +20,7 @@
 
 /* ---- the subject -------------------------------------------------------- */
 
+/* Words that the thread has allocated, by .inv.words. */
 static uint64_t
 words(void *heap)
 {
@@ -36,8 +37,8 @@ heap_bytes(void *heap)
     return alqi_heap_bytes(l->d->heap);
 }
 
-/* Finalisers that it finds wait for the next poll, and so do the callbacks of
- * profiles, but for what is on accounts. */
+/* Collects what could bring a task below its limit, then takes what died off
+ * the accounts. Finalisers and callbacks of profiles wait for the next poll. */
 static void
 collect(void *heap, enum alqi_limit_collection what)
 {
@@ -74,6 +75,8 @@ mark(void *heap)
     return l->d->pub.frames;
 }
 
+/* The task is left: its root frames go with it. A sample that was asked for in
+ * a request is drawn anew. */
 static void
 cut(void *heap, void *frames)
 {
@@ -125,8 +128,10 @@ static const struct alqi_limit_subject subject = {
     .sample_rate = 1.0 / ALQ_LIMIT_INTERVAL_WORDS,
 };
 
-/* ---- the fence ---------------------------------------------------------- */
+/* ---- the limit trigger -------------------------------------------------- */
 
+/* A request of n words passes the trigger: may the task have them? Allocations
+ * of a callback are not the task's. */
 static enum alq_status
 permit(void *arg, uint64_t n)
 {
@@ -138,6 +143,7 @@ permit(void *arg, uint64_t n)
     return alqi_limit_permit(&l->t, n);
 }
 
+/* As permit(), for memory outside of the heap. */
 static enum alq_status
 outside(void *arg, uint64_t n)
 {
@@ -149,7 +155,8 @@ outside(void *arg, uint64_t n)
     return alqi_limit_outside(&l->t, n);
 }
 
-/* Not in a callback, where nothing is taken off accounts. */
+/* A token or a timer has woken the thread: the limits are looked at. In a
+ * callback nothing is taken off accounts, so the thread is woken once more. */
 static void
 notice(void *arg)
 {
@@ -162,6 +169,7 @@ notice(void *arg)
         alqi_limit_check(&l->t);
 }
 
+/* The thread begins to run the domain: its words go on from where they were. */
 static void
 enter(void *arg)
 {
@@ -173,6 +181,7 @@ enter(void *arg)
         l->d); /* much may have happened meanwhile */
 }
 
+/* The thread stops running the domain: its words are kept. */
 static void
 leave(void *arg)
 {
@@ -201,7 +210,8 @@ changed(void *heap)
 
 /* ---- of a thread -------------------------------------------------------- */
 
-/* Who sets tokens, and the profiler, know of limits from the first frame on. */
+/* Once a process: code that sets tokens, and the profiler, learn of limits with
+ * the first frame, so that programs without limits pay nothing. */
 static void
 tell_others(void)
 {
@@ -214,6 +224,8 @@ tell_others(void)
                      __ATOMIC_SEQ_CST);
 }
 
+/* The thread's state is initialised once and serves each domain that the thread
+ * runs tasks in, one at a time. */
 void
 alqi_glue_limiter_start(struct alqi_glue_limiter *l, struct alqi_domain *d)
 {

@@ -5,9 +5,11 @@
 
 #include "glue/join/limited.h"
 
-/* The thread that runs d has limits from now on, and no longer. */
+/* The thread that runs d has limits from now on; requires that none is open
+ * there. */
 void alqi_glue_limiter_start(struct alqi_glue_limiter *l,
                              struct alqi_domain *d);
+/* It has no limits any more; requires that no frame is open. */
 void alqi_glue_limiter_end(struct alqi_glue_limiter *l);
 
 #endif

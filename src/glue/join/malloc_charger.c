@@ -7,6 +7,7 @@
 #include "glue/join/malloc_limiter.h"
 #include "memprof/engine.h"
 
+/* Charges the block to the thread's task; a thread without one drops it. */
 static int
 on_alloc(void *interval, const struct alq_allocation *a, uintptr_t *data)
 {
@@ -34,6 +35,8 @@ on_dealloc(void *interval, uintptr_t data)
     return 0;
 }
 
+/* Stops the profile, if there is one; its entries go on until their blocks are
+ * freed. */
 static void
 rest(struct alqi_glue_malloc_limiter *l)
 {
@@ -44,6 +47,8 @@ rest(struct alqi_glue_malloc_limiter *l)
     l->charges = NULL;
 }
 
+/* Starts a profile with that interval, then stops the former one: nothing is
+ * missed in between. */
 static enum alq_status
 sample(struct alqi_glue_malloc_limiter *l, uint64_t interval_words,
        uint64_t seed)
@@ -70,6 +75,7 @@ sample(struct alqi_glue_malloc_limiter *l, uint64_t interval_words,
     return ALQ_OK;
 }
 
+/* As alqi_glue_charger_begin(), for the calling thread. */
 enum alq_status
 alqi_glue_malloc_charge_begin(void *limiter, uint64_t interval_words,
                               uint64_t seed)

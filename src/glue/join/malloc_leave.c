@@ -30,12 +30,14 @@ extern const char __stop_aliquot_leavable[]
 extern const char __start_aliquot_text[] __attribute__((weak));
 extern const char __stop_aliquot_text[] __attribute__((weak));
 
+/* One comparison tells both bounds: below start the difference wraps. */
 static bool
 is_in(const struct range *r, uintptr_t pc)
 {
     return pc - r->start < r->end - r->start;
 }
 
+/* The mapping of the file that has the address; an empty one if none does. */
 static struct range
 module_of(uintptr_t address)
 {
@@ -104,6 +106,8 @@ may_leave_from(const struct alqi_glue_malloc_limiter *l,
     return false;
 }
 
+/* Walks the stack from here. Frames of the library, then of the preload, are
+ * passed over: they expect to be left. */
 static bool
 may_leave(const struct alqi_glue_malloc_limiter *l,
           const struct alqi_limit_frame *to, struct alqi_stack_cache *memo)
@@ -122,6 +126,8 @@ may_leave(const struct alqi_glue_malloc_limiter *l,
     return may_leave_from(l, to, memo, &stack, n);
 }
 
+/* The cache for the walk is mapped for this call: it is too large for a stack,
+ * and malloc is what called. */
 bool
 alqi_glue_malloc_may_leave(const struct alqi_glue_malloc_limiter *l,
                            const struct alqi_limit_frame *to)

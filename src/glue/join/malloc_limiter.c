@@ -1,9 +1,9 @@
 /* malloc_limiter.c -- see malloc_limiter.h: malloc as limit's subject, and
  * limit as the hooks of the preload's limit trigger
  *
- * .inv.place   The trigger stands at the nearest of: the frame's trigger, and,
- * while a limit is open that nothing announces (token, time, what is alive), so
- * many words from here that nobody waits for long. */
+ * .inv.place  The trigger stands at the nearest of: the frame's trigger, and,
+ *             while a limit is open that nothing announces (token, time, what
+ * is alive), so many words from here that nobody waits for long. */
 #include <stdatomic.h>
 
 #include "base/base.h"
@@ -17,6 +17,7 @@ static const struct alqi_preload_limit_trigger_hooks hooks;
 
 /* ---- the limit trigger -------------------------------------------------- */
 
+/* Whether a limit is open that no trigger announces. */
 static bool
 looks(const struct alqi_limit_thread *t)
 {
@@ -31,6 +32,7 @@ looks(const struct alqi_limit_thread *t)
     return false;
 }
 
+/* Puts the trigger where .inv.place wants it. */
 void
 alqi_glue_malloc_limiter_place(struct alqi_glue_malloc_limiter *l)
 {
@@ -42,6 +44,8 @@ alqi_glue_malloc_limiter_place(struct alqi_glue_malloc_limiter *l)
                                     l->t.asks_each_time || l->is_woken);
 }
 
+/* A request passes the trigger: may the task have it? A wake-up is answered by
+ * being here. */
 static enum alq_status
 permit(void *arg, uint64_t words)
 {
@@ -102,7 +106,7 @@ changed(void *heap)
     alqi_glue_malloc_limiter_place(heap);
 }
 
-/* By the thread itself: there is no timer. */
+/* By the thread itself: there is no timer. The next allocation asks. */
 static void
 wake(void *heap)
 {
@@ -126,6 +130,8 @@ cut(void *heap, void *none)
     (void)none;
 }
 
+/* Whether the task may be left by longjmp here; on true the preload is told
+ * that its call will not return. */
 static bool
 leaves(void *heap, const struct alqi_limit_frame *to)
 {
@@ -159,6 +165,8 @@ static const struct alqi_limit_subject subject = {
 /* Once a thread has had limits: heaps ask without looking for a preload. */
 static _Atomic(const struct alqi_preload_api *) used;
 
+/* The argument of this copy's hooks: another copy of the library in the process
+ * has its own. */
 struct alqi_glue_malloc_limiter *
 alqi_glue_malloc_limiter_of(void)
 {
@@ -168,6 +176,8 @@ alqi_glue_malloc_limiter_of(void)
     return api != NULL ? api->limit_trigger_arg(&hooks) : NULL;
 }
 
+/* Until the release, allocations of the thread are not its task's. Returns what
+ * release() is to be given; such holds nest. */
 bool
 alqi_glue_malloc_limiter_hold(void)
 {
@@ -179,6 +189,7 @@ alqi_glue_malloc_limiter_hold(void)
     return was;
 }
 
+/* Ends a hold that was not within another one. */
 void
 alqi_glue_malloc_limiter_release(bool was)
 {
@@ -191,6 +202,8 @@ alqi_glue_malloc_limiter_release(bool was)
     l->api->limit_trigger_release(was);
 }
 
+/* Takes the preload's trigger of the calling thread; refused while another copy
+ * of the library has it. */
 enum alq_status
 alqi_glue_malloc_limiter_start(struct alqi_glue_malloc_limiter *l)
 {

@@ -1,7 +1,7 @@
 /* malloc_limiter.h -- limits joined to malloc            [doc/design/limit.md]
  *
- * As limiter.h, for the malloc of the calling thread: the preload's fence has
- * its limits as its argument while a frame is open. */
+ * As limiter.h, for the malloc of the calling thread: the preload's limit
+ * trigger has the thread's limits as its argument while a frame is open. */
 #ifndef ALQI_GLUE_JOIN_MALLOC_LIMITER_H
 #define ALQI_GLUE_JOIN_MALLOC_LIMITER_H
 
@@ -13,11 +13,13 @@
 
 struct alqi_glue_malloc_limiter {
     struct alqi_limit_thread t; /* first: limit's pointer is ours */
+    /* valid since the first start */
     const struct alqi_preload_api *api;
     bool is_woken; /* to ask at the next allocation   */
-    bool is_asked; /* by the fence, just now, or held */
-    /* What is tracked while tasks limit their live words. */
+    bool is_asked; /* in a hook, or held        */
+    /* what is tracked while tasks limit their live words; NULL: no such task */
     struct alq_profile *charges;
+    /* of charges */
     uint64_t charge_interval_words;
     unsigned n_charging; /* frames */
 };
@@ -36,7 +38,7 @@ enum alq_status
 alqi_glue_malloc_limiter_start(struct alqi_glue_malloc_limiter *l);
 void alqi_glue_malloc_limiter_end(struct alqi_glue_malloc_limiter *l);
 
-/* Puts the fence where it belongs: a frame was opened or closed. */
+/* Puts the limit trigger where it belongs: a frame was opened or closed. */
 void alqi_glue_malloc_limiter_place(struct alqi_glue_malloc_limiter *l);
 
 /* Whether a further frame may be opened here: not in on_limit, nor in a

@@ -22,10 +22,13 @@
 
 enum { SYMBOL_BYTES_MAX = 256 << 20, MODULES_MAX = 4096 };
 
+/* A module; written under `lock`, its symbols once. Readers without the lock
+ * need is_read, which they see by taking it. */
 struct module {
     struct alqi_glue_module pub;
     bool is_read;     /* its symbols, if it has any */
     ElfW(Sym) * syms; /* functions alone */
+    /* valid when is_read */
     size_t n_syms;
     char *texts; /* ends with 0 */
 };
@@ -84,6 +87,7 @@ table_copy(struct module *m, const struct alqi_symbol_section *table,
     }
 }
 
+/* Reads the module's functions; without a file or a table it has none. */
 static void
 symbols_read_locked(struct module *m)
 {
@@ -99,6 +103,8 @@ symbols_read_locked(struct module *m)
     alqi_symbol_elf_drop(elf);
 }
 
+/* The name of the function that the offset lies in; NULL: none. The innermost
+ * one if several overlap. Requires is_read. */
 static const char *
 symbol_find(const struct module *m, uintptr_t at)
 {
@@ -116,8 +122,11 @@ symbol_find(const struct module *m, uintptr_t at)
 
 /* ---- modules ------------------------------------------------------------ */
 
+/* What the linker tells of a module; points into its memory, valid within the
+ * callback. */
 struct found {
     uintptr_t start, end, bias;
+    /* of executable segments; text_end 0: none */
     uintptr_t text_start, text_end;
     uint64_t text_offset;
     const char *path;
@@ -147,6 +156,7 @@ note_find(struct found *f, const uint8_t *at, size_t n)
     }
 }
 
+/* A copy that is kept for good; "" without memory. */
 static const char *
 copy_text(const char *text)
 {
@@ -155,6 +165,7 @@ copy_text(const char *text)
     return copy != NULL ? copy : "";
 }
 
+/* The linker's path of the program itself is empty: the kernel has it. */
 static const char *
 module_path(const char *path)
 {
@@ -166,6 +177,8 @@ module_path(const char *path)
     return copy_text(text);
 }
 
+/* A module in the same place by the same path is the same; the main program has
+ * no path here. */
 static bool
 is_known_locked(const struct found *f)
 {
@@ -178,6 +191,7 @@ is_known_locked(const struct found *f)
     return false;
 }
 
+/* Enters a module that is new. The build-id stands behind the struct. */
 static void
 module_add_locked(const struct found *f)
 {
@@ -226,6 +240,8 @@ text_grow(struct found *f, const ElfW(Phdr) * p)
         f->text_end = at + p->p_memsz;
 }
 
+/* The callback of dl_iterate_phdr: finds bounds, text and build-id of one
+ * module. */
 static int
 module_met(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -263,6 +279,7 @@ alqi_glue_native_meet(void)
     dl_iterate_phdr(module_met, NULL);
 }
 
+/* The struct stays, so the lock is needed for the table alone. */
 const struct alqi_glue_module *
 alqi_glue_native_module(unsigned number)
 {
@@ -288,6 +305,8 @@ module_at_locked(uintptr_t at)
 
 /* ---- names -------------------------------------------------------------- */
 
+/* The latest module over an address, with the lock taken for the search alone:
+ * modules stay. */
 static struct module *
 module_find(uintptr_t at)
 {
@@ -307,6 +326,8 @@ alqi_glue_native_module_at(uintptr_t pc)
     return m != NULL ? &m->pub : NULL;
 }
 
+/* A module that was loaded since the last look is met first. The file is read
+ * at the first name that is asked for. */
 const char *
 alqi_glue_native_name(uintptr_t pc, const struct alqi_glue_module **module,
                       uintptr_t *offset)

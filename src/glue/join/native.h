@@ -22,6 +22,7 @@ struct alqi_glue_module {
     uint64_t text_offset; /* of text_start in the file */
     const char *path;     /* absolute, where it has a file */
     const char *name;     /* its last part */
+    /* of build_id_bytes, which may be 0 */
     const uint8_t *build_id;
     size_t build_id_bytes;
     unsigned number; /* of the order in which they were met, from 0 */

@@ -1,4 +1,7 @@
-/* preload.c -- see preload.h */
+/* preload.c -- the preload of this process, from a copy of libaliquot
+ *
+ * The preload exports one table of functions. A table of another version counts
+ * as none: struct layouts may differ. */
 #include <dlfcn.h>
 #include <stdatomic.h>
 

@@ -8,6 +8,7 @@
 
 /* The engine's state of a thread of the heap, in struct alq_thread.observer. */
 struct alqi_glue_profiled {
+    /* of the thread that it was made for; touched by that thread */
     struct alqi_memprof_thread engine;
     size_t bytes; /* of the mapping that this is in */
     int code;     /* of the callback that failed last, as the thread was told */
@@ -15,7 +16,8 @@ struct alqi_glue_profiled {
 
 /* ---- profiler_thread.c -------------------------------------------------- */
 
-/* Without a memo it captures no stacks.  NULL: no memory. */
+/* A new engine thread of that domain; `captures` false: it captures no stacks.
+ * NULL: no memory. */
 struct alqi_glue_profiled *
 alqi_glue_profiled_new(struct alqi_memprof_domain *domain, bool captures);
 void alqi_glue_profiled_end(struct alqi_glue_profiled *t);

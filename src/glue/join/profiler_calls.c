@@ -13,7 +13,8 @@ is_run(const struct alqi_domain *d)
     return alqi_heap_thread_domain() == d && !d->heap->life.is_lost;
 }
 
-/* Callbacks may have run, or the rates have changed. */
+/* Draws the triggers anew: callbacks may have run, or the rates have
+ * changed. */
 static void
 settle(struct alqi_domain *d)
 {
@@ -31,6 +32,8 @@ failure_hold(struct alqi_glue_profiled *t)
     return before;
 }
 
+/* Ends what failure_hold() began: a failure of the stop is the stop's, an
+ * earlier one waits for the next flush. */
 static void
 failure_tell(struct alqi_glue_profiled *t, enum alq_status status, int before)
 {
@@ -50,6 +53,7 @@ is_in_callback(const struct alqi_glue_profiled *t)
 
 /* ---- of a domain -------------------------------------------------------- */
 
+/* Starts a profile in a slot. The heap is observed from the first one on. */
 static enum alq_status
 start(struct alqi_domain *d, enum alqi_memprof_slot slot,
       const struct alq_memprof_config *config,
@@ -79,6 +83,7 @@ alqi_glue_memprof_start(struct alqi_domain *d,
     return start(d, ALQI_MEMPROF_SLOT_USER, config, tracker, out);
 }
 
+/* Starts a profile that nobody holds: its slot is enough to stop it. */
 enum alq_status
 alqi_glue_profiler_sample(struct alqi_domain *d, enum alqi_memprof_slot slot,
                           const struct alq_memprof_config *config,
@@ -92,6 +97,8 @@ alqi_glue_profiler_sample(struct alqi_domain *d, enum alqi_memprof_slot slot,
     return status;
 }
 
+/* Stops the slot's profile. Without memory for the thread's state it goes on: a
+ * later stop ends it. */
 void
 alqi_glue_profiler_rest(struct alqi_domain *d, enum alqi_memprof_slot slot)
 {
@@ -110,6 +117,7 @@ alqi_glue_profiler_samples(const struct alqi_domain *d,
     return domain != NULL && alqi_memprof_is_sampling(domain, slot);
 }
 
+/* The domain is sampled by the profile from now on. */
 enum alq_status
 alqi_glue_memprof_join(struct alqi_domain *d, struct alq_profile *profile)
 {
@@ -122,6 +130,7 @@ alqi_glue_memprof_join(struct alqi_domain *d, struct alq_profile *profile)
     return alqi_memprof_join(alqi_glue_profiled_domain(d), profile);
 }
 
+/* Callbacks of the profile run here, so a failure is told by the stop. */
 enum alq_status
 alqi_glue_memprof_stop(struct alqi_domain *d)
 {
@@ -144,6 +153,7 @@ alqi_glue_memprof_stop(struct alqi_domain *d)
     return status;
 }
 
+/* A heap that was never profiled owes nothing. */
 enum alq_status
 alqi_glue_memprof_flush(struct alqi_domain *d, int *code)
 {
@@ -189,6 +199,8 @@ caller(struct alqi_domain **d)
     return alqi_glue_profiled_get(*d);
 }
 
+/* A thread that runs no domain has no callbacks to run: only the profile's
+ * status changes. */
 enum alq_status
 alqi_glue_profile_stop(struct alq_profile *profile)
 {
@@ -206,6 +218,8 @@ alqi_glue_profile_stop(struct alq_profile *profile)
     return status;
 }
 
+/* From any thread, in a callback too; what the engine owes `release` is done
+ * now or later. */
 enum alq_status
 alqi_glue_profile_discard(struct alq_profile *profile)
 {
@@ -253,6 +267,8 @@ look_last(struct alqi_domain *self)
     return NULL;
 }
 
+/* The world stops for the visit; not from within a callback, whose entry is
+ * being changed. */
 enum alq_status
 alqi_glue_profile_each(struct alq_profile *profile,
                        int (*visit)(void *arg,

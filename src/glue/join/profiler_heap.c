@@ -1,9 +1,14 @@
 /* profiler_heap.c -- the hooks of heap/observe.h, by the engine of memprof
  *
  * The heap is observed from the first start of a profile on, till it ends: a
- * program that starts none pays nothing.  Each of its domains has an engine
+ * program that starts none pays nothing. Each of its domains has an engine
  * domain from then on, whether it is sampled or not, since it may adopt what
- * another has tracked. */
+ * another has tracked. An engine thread is made when a thread of the heap first
+ * needs one (profiler_thread.c).
+ *
+ * Hooks answer with the engine's call of the same meaning; who calls which, and
+ * when, stands in heap/observe.h. Of the process there is one observed heap,
+ * `profiler`, under its lock. Keeps .inv.inside of doc/design/join.md. */
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -26,6 +31,7 @@ is_young(void *heap, const void *block)
     return alqi_heap_is_young(heap, (alq_value)block);
 }
 
+/* Where a young block is after promotion; NULL: it is dead. */
 static const void *
 minor_forward(void *heap, const void *block)
 {
@@ -113,6 +119,7 @@ alqi_glue_profiler_limits(void)
 
 /* ---- triggers ----------------------------------------------------------- */
 
+/* Whether any profile samples the domain. */
 static bool
 is_sampled(const struct alqi_memprof_domain *domain)
 {
@@ -188,6 +195,7 @@ answer(struct alqi_glue_profiled *t, int code)
     return ALQ_ECALLBACK;
 }
 
+/* The engine's part before a block has memory: it may run callbacks. */
 static enum alq_status
 request(void *client, struct alqi_domain *d, const uintptr_t *headers,
         unsigned n_blocks, uint64_t sample_at,
@@ -201,6 +209,8 @@ request(void *client, struct alqi_domain *d, const uintptr_t *headers,
     return answer(t, request_slow(t, headers, n_blocks, sample_at, caller));
 }
 
+/* Tells the engine where the blocks are; returns the words up to the next
+ * sample. */
 static uint64_t
 request_done(void *client, struct alqi_domain *d, uintptr_t low)
 {
@@ -211,7 +221,8 @@ request_done(void *client, struct alqi_domain *d, uintptr_t low)
     return alqi_memprof_request_done(&t->engine, (void *)low);
 }
 
-/* A sample's way, in one piece. */
+/* A sample's way in one piece: the callback first, then the block, unless the
+ * callback has changed what the fast path relies on. */
 static alq_value
 sample(void *client, struct alqi_domain *d, uintptr_t header,
        const struct alqi_stack_regs *caller)
@@ -250,6 +261,8 @@ request_cancel(void *client, struct alqi_domain *d)
     alqi_memprof_request_cancel(&t->engine);
 }
 
+/* A block that exists already: sampled by its words, its callbacks wait for a
+ * poll. */
 static void
 block(struct alqi_domain *d, const struct alqi_memprof_block *b,
       const struct alqi_stack_regs *regs)
@@ -262,6 +275,8 @@ block(struct alqi_domain *d, const struct alqi_memprof_block *b,
     wake_if_owed(d, t);
 }
 
+/* A block that was born in the major heap. Its header is not counted as the
+ * program's. */
 static void
 direct(void *client, struct alqi_domain *d, alq_value at, uintptr_t header)
 {
@@ -274,6 +289,7 @@ direct(void *client, struct alqi_domain *d, alq_value at, uintptr_t header)
     block(d, &b, &regs);
 }
 
+/* A block of a message, young or not. */
 static void
 unmarshal(void *client, struct alqi_domain *d, alq_value at, uintptr_t header)
 {
@@ -286,6 +302,7 @@ unmarshal(void *client, struct alqi_domain *d, alq_value at, uintptr_t header)
     block(d, &b, &regs);
 }
 
+/* What a custom block owns outside of the heap, in words. */
 static void
 custom(void *client, struct alqi_domain *d, alq_value at, size_t bytes)
 {
@@ -299,6 +316,7 @@ custom(void *client, struct alqi_domain *d, alq_value at, size_t bytes)
     block(d, &b, &regs);
 }
 
+/* Runs the callbacks that the thread, or its domain, owes. */
 static enum alq_status
 poll(void *client, struct alqi_domain *d)
 {
@@ -323,6 +341,8 @@ scan(void *client, struct alqi_domain *d, bool young_only,
         alqi_memprof_scan(domain, young_only, visit, arg);
 }
 
+/* Tells the engine of a collection; deaths that it found are callbacks for the
+ * next poll. */
 static void
 after(struct alqi_domain *d, void (*note)(struct alqi_memprof_domain *))
 {
@@ -364,6 +384,7 @@ weak_one(void *arg, const void **at)
     *at = (const void *)v;
 }
 
+/* The compactor moves blocks that the engine tracks without holding them. */
 static void
 weak(void *client, struct alqi_domain *d, alqi_heap_observe_visit_fn *visit,
      void *arg)
@@ -378,6 +399,8 @@ weak(void *client, struct alqi_domain *d, alqi_heap_observe_visit_fn *visit,
 
 /* ---- domains, threads, the heap ------------------------------------------ */
 
+/* Makes the domain's engine domain, a child of that of the domain that spawns
+ * it. */
 static bool
 domain_start(void *client, struct alqi_domain *d, struct alqi_domain *by)
 {
@@ -391,6 +414,7 @@ domain_start(void *client, struct alqi_domain *d, struct alqi_domain *by)
     return domain != NULL;
 }
 
+/* The thread leaves its domain: its engine thread ends (.inv.inside). */
 static void
 thread_end(void *client, struct alqi_domain *d, struct alq_thread *thread)
 {
@@ -405,6 +429,7 @@ thread_end(void *client, struct alqi_domain *d, struct alq_thread *thread)
         alqi_glue_profiled_end(t);
 }
 
+/* Threads that are left end with their domain; their entries become orphans. */
 static void
 domain_end(void *client, struct alqi_domain *d)
 {
@@ -429,6 +454,7 @@ static struct {
     struct alqi_plat_lock lock;
     struct alqi_heap *heap;          /* that is observed; NULL: none   */
     struct alqi_glue_profiled *last; /* made when it was started */
+    /* atomic; true for good when the handlers are registered */
     bool watches_forks;
 } profiler = {.lock = ALQI_PLAT_LOCK(GLUE_PROFILER)};
 
@@ -442,6 +468,8 @@ is_young_never(void *heap, const void *at)
 
 static const struct alqi_memprof_subject gone = {.is_young = is_young_never};
 
+/* Ends the engine's part of a heap: entries that are left are released, by
+ * callbacks. */
 static void
 last_end(struct alqi_glue_profiled *t)
 {
@@ -455,6 +483,8 @@ last_end(struct alqi_glue_profiled *t)
     alqi_memprof_domain_end(domain);
 }
 
+/* An engine domain and thread that no heap has; NULL: no memory. They are made
+ * at the start, as the end cannot fail. */
 static struct alqi_glue_profiled *
 last_new(void)
 {
@@ -470,6 +500,8 @@ last_new(void)
     return t;
 }
 
+/* Takes the entries that are left, under the lock (.inv.last), and releases
+ * them outside of it. */
 static void
 heap_end(void *client)
 {
@@ -522,6 +554,8 @@ after_fork_parent(void)
     alqi_plat_unlock(&profiler.lock);
 }
 
+/* The child has the forking thread alone: the engine and the stack capture
+ * forget what other threads held, then the lock is given back. */
 static void
 after_fork_child(void)
 {
@@ -573,6 +607,8 @@ find_own_text(void)
 #endif
 }
 
+/* Registers the handlers once. The library's text is found here as well, as it
+ * is needed before the first sample. */
 static bool
 fork_watch(void)
 {
@@ -590,6 +626,8 @@ fork_watch(void)
     return does;
 }
 
+/* Two domains may start at once: the heap takes one observer, and both calls
+ * succeed. */
 enum alq_status
 alqi_glue_profiler_start(struct alqi_domain *d)
 {

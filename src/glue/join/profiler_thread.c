@@ -14,6 +14,8 @@ round_up(size_t bytes)
     return (bytes + 63) & ~(size_t)63;
 }
 
+/* One mapping has all parts: the struct, the stack cache, the layouts, the
+ * frames; each begins on a cache line. */
 struct alqi_glue_profiled *
 alqi_glue_profiled_new(struct alqi_memprof_domain *domain, bool captures)
 {
@@ -47,6 +49,7 @@ alqi_glue_profiled_end(struct alqi_glue_profiled *t)
     alqi_plat_pages_unmap(t, t->bytes);
 }
 
+/* NULL where the domain has no engine domain, or without memory. */
 struct alqi_glue_profiled *
 alqi_glue_profiled_get(struct alqi_domain *d)
 {

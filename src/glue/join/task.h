@@ -20,13 +20,15 @@
 struct alqi_glue_task {
     struct alqi_limit_frame f; /* first: limit's pointer is ours */
     struct alq_domain *domain; /* NULL: malloc's                 */
+    /* .inv.at */
     uintptr_t at;
     const struct alqi_glue_call *call; /* on that stack */
     /* The thread's limits of the other kind, and what stood there. */
     struct alqi_limit_thread *other;
     uint32_t other_foreign;
-    bool is_first;               /* of its kind: it is the thread's own */
-    struct alqi_glue_task *next; /* of spare ones */
+    bool is_first; /* of its kind: it is the thread's own */
+    /* the next spare one; valid while the frame is spare */
+    struct alqi_glue_task *next;
 };
 
 /* Drops frames that the calling thread has left. */
@@ -36,7 +38,9 @@ void alqi_glue_task_left(struct alqi_limit_frame *f);
 
 /* ---- guard.c, guard.S ---------------------------------------------------- */
 
+/* What is called when the frame of alqi_glue_guarded() is left. */
 struct alqi_glue_guard {
+    /* called at most once, with the guard itself */
     void (*left)(struct alqi_glue_guard *guard);
 };
 

@@ -31,11 +31,14 @@ enum {
     CHUNK_NS = 1000000000 /* how old its first event gets, pauses willing */
 };
 
+/* A track's buffer; all fields are under its lock. */
 struct track {
     struct alqi_plat_lock lock;
     uint8_t *buffer; /* a chunk's header, then its events; NULL: none yet */
     struct alqi_gctrace_encoder encoder;
+    /* of the chunk's first event */
     uint64_t start_ns;
+    /* in the chunk */
     uint32_t n_events;
     uint32_t n_lost_before; /* this chunk */
     uint32_t n_lost;        /* since it is full */
@@ -44,12 +47,17 @@ struct track {
 struct recorder {
     struct alq_listener listener;
     int fd;
+    /* of the process that may write */
     pid_t pid;
+    /* taken within a track's lock */
     struct alqi_plat_lock file_lock;
-    int failed_errno; /* of the write after which there was none */
-    uint64_t n_lost;  /* atomic */
+    /* of the write after which there was none; 0; under file_lock */
+    int failed_errno;
+    /* events, of all tracks; atomic */
+    uint64_t n_lost;
     char path[NAME_BYTES];
     size_t buffer_bytes; /* of each track: e in ALIQUOTPARAM */
+    /* [0] is the heap's, [1 + n] that of domain n */
     struct track tracks[TRACKS];
 };
 
@@ -58,6 +66,8 @@ static struct recorder *recorder; /* under the lock */
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* A message on stderr, by a call that takes no lock: listeners run within
+ * collections. */
 static void
 say(const char *format, ...)
 {
@@ -101,12 +111,14 @@ is_child(const struct recorder *r)
     return getpid() != r->pid;
 }
 
+/* Counts events that no chunk has. */
 static void
 lose(struct recorder *r, uint64_t n)
 {
     __atomic_fetch_add(&r->n_lost, n, __ATOMIC_RELAXED);
 }
 
+/* Begins an empty chunk. */
 static void
 track_clear_locked(const struct recorder *r, struct track *t)
 {
@@ -115,6 +127,8 @@ track_clear_locked(const struct recorder *r, struct track *t)
     t->n_events = 0;
 }
 
+/* Writes the chunk, if there is anything to tell, and begins the next one. In a
+ * forked child nothing happens (.inv.child). */
 static void
 track_write_locked(struct recorder *r, struct track *t)
 {
@@ -150,6 +164,7 @@ track_write_locked(struct recorder *r, struct track *t)
 
 /* ---- events ------------------------------------------------------------- */
 
+/* Maps the buffer at the track's first event; false: no memory. */
 static bool
 track_open_locked(const struct recorder *r, struct track *t)
 {
@@ -164,6 +179,8 @@ track_open_locked(const struct recorder *r, struct track *t)
     return true;
 }
 
+/* Puts an event into the chunk, or counts it as lost. A chunk begins no earlier
+ * than the last event of the one before: times do not go back. */
 static void
 track_put_locked(struct recorder *r, struct track *t,
                  const struct alqi_gctrace_event *event)
@@ -192,6 +209,7 @@ track_flush(struct recorder *r, struct track *t)
     alqi_plat_unlock(&t->lock);
 }
 
+/* Half full, or a second old. */
 static bool
 track_is_due_locked(const struct recorder *r, const struct track *t,
                     uint64_t now_ns)
@@ -213,6 +231,8 @@ track_flush_due(struct recorder *r, struct track *t, uint64_t now_ns)
 
 static void heap_gone(struct recorder *r);
 
+/* The listener: called by the thread whose event it is, by several at once. A
+ * track is written at the end of a pause, when it delays nobody else. */
 static void
 recorder_event(void *arg, const struct alq_event *event)
 {
@@ -266,6 +286,8 @@ file_begin(struct recorder *r)
     return error;
 }
 
+/* Makes a recorder and its file; on failure errno has the reason, and nothing
+ * is left. */
 static enum alq_status
 recorder_new(const char *path, size_t buffer_bytes, struct recorder **out)
 {
@@ -305,6 +327,7 @@ recorder_drop(struct recorder *r)
     alqi_plat_pages_unmap(r, sizeof *r);
 }
 
+/* Requires recorder_lock. */
 static enum alq_status
 start_locked(struct alq_domain *d, const char *path)
 {
@@ -328,6 +351,7 @@ start_locked(struct alq_domain *d, const char *path)
     return status;
 }
 
+/* One recording at a time, of the process. */
 enum alq_status
 alq_gc_trace_start(struct alq_domain *d, const char *path)
 {
@@ -343,6 +367,8 @@ alq_gc_trace_start(struct alq_domain *d, const char *path)
 
 /* ---- stop --------------------------------------------------------------- */
 
+/* Each track twice: a chunk tells what was lost before it, so events that were
+ * lost last need one more. */
 static void
 flush_all(struct recorder *r)
 {
@@ -354,7 +380,8 @@ flush_all(struct recorder *r)
     }
 }
 
-/* Nobody calls recorder_event any more. */
+/* Writes all, closes, and forgets the recorder. Requires that nobody calls
+ * recorder_event any more. */
 static enum alq_status
 finish_locked(uint64_t *n_lost)
 {
@@ -376,6 +403,7 @@ finish_locked(uint64_t *n_lost)
     return error == 0 ? ALQ_OK : ALQ_EIO;
 }
 
+/* When the listener is removed nobody is in it, so the recorder can go. */
 enum alq_status
 alq_gc_trace_stop(struct alq_domain *d, uint64_t *n_dropped)
 {
@@ -408,7 +436,8 @@ heap_gone(struct recorder *r)
     alqi_plat_unlock(&recorder_lock);
 }
 
-/* The program ends with its heap: other threads may be in it. */
+/* The program ends with its heap. The file stays open: other threads may be in
+ * it. */
 __attribute__((destructor)) static void
 at_exit(void)
 {
@@ -439,6 +468,7 @@ expand(const char *name, char *path, size_t n_path)
     return true;
 }
 
+/* Once a process; a failure is logged, and the program goes on. */
 void
 alqi_glue_gc_trace_begin(struct alq_domain *d)
 {

@@ -1,4 +1,10 @@
-/* pprof.c -- <aliquot/pprof.h>: starting and ending; the tracker that counts */
+/* pprof.c -- <aliquot/pprof.h>: starting and ending; the tracker that counts
+ *
+ * A profile of the engine samples blocks; its tracker's callbacks add each
+ * block to the row of its call stack, and subtract it when it dies (.inv.same).
+ * Rows are in chunks that never move, found by a map from stack to row. A stack
+ * that is new gets its names before its row, outside of the lock (.inv.lock).
+ * States: counting, over (.inv.over). */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -31,9 +37,11 @@ static _Atomic(struct alq_pprof *) kept;
 struct block {
     uint32_t row;
     bool has_header; /* of the managed heap's own, counted as bytes, too */
+    /* with its header, if has_header */
     uint64_t bytes;
 };
 
+/* Packs a block into its datum; block_of() is the inverse. */
 static uintptr_t
 datum_of(const struct block *b)
 {
@@ -62,6 +70,8 @@ chance(const struct alq_pprof *p, const struct block *b)
     return words > 0 ? -expm1((double)words * p->log_miss) : 1;
 }
 
+/* Adds what the sampled block stands for: 1 / chance objects of its size, in
+ * fixed point. */
 static void
 add(const struct alq_pprof *p, const struct block *b, uint64_t *objects,
     uint64_t *bytes)
@@ -74,6 +84,7 @@ add(const struct alq_pprof *p, const struct block *b, uint64_t *objects,
                    0.5);
 }
 
+/* The block as it is counted; a managed one with its header. */
 static struct block
 block_met(const struct alq_pprof *p, const struct alq_allocation *a)
 {
@@ -100,6 +111,7 @@ chunk_make_locked(struct alq_pprof *p, uint32_t row)
     return *chunk != NULL;
 }
 
+/* A new row; OTHER if there is none to be had. */
 static uint32_t
 row_add_locked(struct alq_pprof *p, uint32_t stack, bool is_native)
 {
@@ -115,6 +127,7 @@ row_add_locked(struct alq_pprof *p, uint32_t stack, bool is_native)
     return row;
 }
 
+/* The row of a stack that has one. */
 static bool
 row_find_locked(const struct alq_pprof *p, uint32_t stack, bool is_native,
                 uint32_t *row)
@@ -128,7 +141,8 @@ row_find_locked(const struct alq_pprof *p, uint32_t stack, bool is_native,
     return true;
 }
 
-/* .inv.lock: what describes a frame may be the program's. */
+/* Names a frame that has no name yet. Two threads may describe it at once: the
+ * first name stays. */
 static void
 frame_name(struct alq_pprof *p, const struct alq_stack_source *source,
            uintptr_t frame)
@@ -183,6 +197,7 @@ stack_meet(struct alq_pprof *p, const struct alq_callstack *c,
     return stack;
 }
 
+/* The row that an allocation counts in. */
 static uint32_t
 row_of_locked(struct alq_pprof *p, const struct alq_callstack *c,
               uint32_t stack, bool is_native)
@@ -206,6 +221,7 @@ alqi_pprof_is_here(const struct alq_pprof *p)
     return p->pid == getpid();
 }
 
+/* Called by any thread. Counts the block and keeps its row in the datum. */
 static int
 on_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
 {
@@ -238,6 +254,7 @@ on_promote(void *arg, uintptr_t *data)
     return alqi_pprof_is_here(arg) ? ALQ_TRACK_KEEP : ALQ_TRACK_DROP;
 }
 
+/* Takes the block off, as it was put on. */
 static int
 on_dealloc(void *arg, uintptr_t data)
 {
@@ -265,6 +282,7 @@ on_release(void *arg, uintptr_t data)
 
 /* ---- starting and ending ------------------------------------------------ */
 
+/* Requires the lock, or that nobody else has seen the struct. */
 static void
 tables_free(struct alq_pprof *p)
 {
@@ -281,6 +299,8 @@ tables_free(struct alq_pprof *p)
     alqi_glue_trace_names_free(&p->names);
 }
 
+/* Makes empty tables and the first chunk of rows; false: no memory, and nothing
+ * is left. */
 static bool
 tables_make(struct alq_pprof *p)
 {
@@ -302,6 +322,8 @@ is_config(const struct alq_pprof_config *c)
     return c->rate >= 0 && c->rate <= 1 && c->max_stacks <= STACKS_MOST;
 }
 
+/* Starts the engine's profile beside others; callbacks may come before it
+ * returns. */
 static enum alq_status
 profile_start(struct alq_pprof *p, struct alq_domain *domain,
               const struct alq_pprof_config *config)
@@ -326,6 +348,8 @@ profile_start(struct alq_pprof *p, struct alq_domain *domain,
     return alq_memprof_start(domain, &c, &tracker, &p->profile);
 }
 
+/* Puts the struct on the list of those that stay (.inv.over): a leak checker
+ * finds it there. */
 static void
 keep(struct alq_pprof *p)
 {
@@ -334,6 +358,7 @@ keep(struct alq_pprof *p)
         continue;
 }
 
+/* The modules are met now: one may be gone when the profile is written. */
 enum alq_status
 alq_pprof_start(struct alq_domain *domain,
                 const struct alq_pprof_config *config, struct alq_pprof **out)
@@ -373,6 +398,8 @@ alq_pprof_start(struct alq_domain *domain,
     return ALQ_OK;
 }
 
+/* Stops the profile and frees the tables. A forked child frees nothing: the
+ * lock may be held for ever. */
 void
 alq_pprof_drop(struct alq_pprof *p)
 {

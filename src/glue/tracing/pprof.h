@@ -36,6 +36,7 @@ enum {
 };
 
 struct alqi_pprof_sums {
+    /* fixed point, as the enum says; the differences are alive */
     uint64_t alloc_objects;
     uint64_t alloc_bytes;
     uint64_t freed_objects;
@@ -48,21 +49,31 @@ struct alqi_pprof_row {
     bool is_native; /* its frames are return addresses */
 };
 
+/* A profile that counts. pid, rate, log_miss, is_malloc and max_rows are set
+ * before the first callback and stay; the rest is under the lock. */
 struct alq_pprof {
     struct alqi_plat_lock lock;
+    /* .inv.over */
     bool is_over;
     bool is_malloc;
     pid_t pid;
+    /* samples a word */
     double rate;
+    /* log of the chance that a word is not sampled */
     double log_miss;
     uint64_t start_mono_ns;
     struct alq_profile *profile;
+    /* used, of max_rows */
     uint32_t n_rows;
+    /* a stack beyond them counts as ALQI_PPROF_OTHER */
     uint32_t max_rows;
+    /* by row / ALQI_PPROF_CHUNK; NULL: not made yet */
     struct alqi_pprof_row **chunks;
     struct alqi_base_map row_of_stack; /* stack * 2 + is_native -> row */
+    /* by is_native */
     struct alqi_stack_table *stacks[2];
     struct alqi_glue_trace_names names; /* of frames that are no addresses */
+    /* the next of all that were ever started */
     struct alq_pprof *older;
 };
 

@@ -1,4 +1,9 @@
-/* pprof_out.c -- see pprof_out.h */
+/* pprof_out.c -- bytes to a descriptor, as gzip's format without compression
+ *
+ * Bytes are gathered in a block, which is written when it is full; the end
+ * writes the last one and the trailer. After the first failed write nothing is
+ * written, and the end returns its errno. The descriptor may be a file, a pipe
+ * or a socket, blocking or not. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -25,7 +30,8 @@ some_write(struct alqi_pprof_out *out, const uint8_t *bytes, size_t n)
     return write(out->fd, bytes, n);
 }
 
-/* False: it did not fail for lack of room. */
+/* Waits for room after a failed write. False: it did not fail for lack of
+ * room. */
 static bool
 room_wait(const struct alqi_pprof_out *out)
 {
@@ -38,6 +44,7 @@ room_wait(const struct alqi_pprof_out *out)
     return poll(&p, 1, -1) >= 0 || errno == EINTR;
 }
 
+/* Writes all bytes, or sets out->error. */
 static void
 all_write(struct alqi_pprof_out *out, const uint8_t *bytes, size_t n)
 {
@@ -83,6 +90,8 @@ little_put(uint8_t *at, uint32_t value, unsigned n_bytes)
         at[i] = (uint8_t)(value >> 8 * i);
 }
 
+/* Writes the block as a stored one of deflate: its last-flag, its length twice,
+ * its bytes. */
 static void
 block_flush(struct alqi_pprof_out *out, bool is_last)
 {
@@ -93,6 +102,7 @@ block_flush(struct alqi_pprof_out *out, bool is_last)
     out->n = 0;
 }
 
+/* Writes gzip's header: no name, no time. */
 void
 alqi_pprof_out_begin(struct alqi_pprof_out *out, int fd)
 {
@@ -107,6 +117,7 @@ alqi_pprof_out_begin(struct alqi_pprof_out *out, int fd)
     all_write(out, head, sizeof head);
 }
 
+/* Gathers bytes; each full block is written. */
 void
 alqi_pprof_out_put(struct alqi_pprof_out *out, const void *bytes, size_t n)
 {
@@ -127,6 +138,7 @@ alqi_pprof_out_put(struct alqi_pprof_out *out, const void *bytes, size_t n)
     }
 }
 
+/* The last block, then the checksum and the length. */
 int
 alqi_pprof_out_end(struct alqi_pprof_out *out)
 {

@@ -14,7 +14,9 @@ enum { ALQI_PPROF_BLOCK_BYTES = 65535, ALQI_PPROF_BLOCK_HEAD = 5 };
 struct alqi_pprof_out {
     int fd;
     int error; /* errno of the first failure: nothing is written after it */
+    /* send() has said so: write() from then on */
     bool is_no_socket;
+    /* of all bytes so far */
     uint32_t crc;
     uint32_t n_bytes; /* modulo 2^32, as the trailer has it */
     size_t n;         /* bytes in block, behind its head    */

@@ -38,6 +38,7 @@ struct alq_pprof_since {
     const struct alq_pprof *pprof;
     struct alqi_pprof_sums *sums; /* of its rows, in their order */
     uint32_t n;
+    /* when the first sums were copied */
     uint64_t mono_ns;
 };
 
@@ -48,7 +49,8 @@ moment_free(struct alq_pprof_since *m)
     m->sums = NULL;
 }
 
-/* False: no memory. */
+/* Copies the sums of all rows. Rows of one chunk are of one moment; chunks may
+ * differ by what came in between. */
 static bool
 moment_take(struct alq_pprof *p, struct alq_pprof_since *m)
 {
@@ -75,6 +77,7 @@ moment_take(struct alq_pprof *p, struct alq_pprof_since *m)
     return true;
 }
 
+/* The moment belongs to its profile and may outlive it only to be dropped. */
 enum alq_status
 alq_pprof_since_new(struct alq_pprof *p, struct alq_pprof_since **out)
 {
@@ -104,7 +107,8 @@ alq_pprof_since_drop(struct alq_pprof_since *m)
 
 /* ---- values ------------------------------------------------------------- */
 
-/* a - b, which has that many bits behind its point, as a whole number. */
+/* a - b, which has that many bits behind its point, rounded to a whole
+ * number. */
 static int64_t
 whole(uint64_t a, uint64_t b, unsigned bits)
 {
@@ -137,22 +141,27 @@ values_of(const struct alqi_pprof_sums *now, const struct alqi_pprof_sums *then,
 
 /* ---- a profile in the making -------------------------------------------- */
 
+/* One profile in the making; one thread's. A table's map gives the number of
+ * what was written, so each thing is written once. */
 struct writer {
     struct alq_pprof *pprof;
     struct alqi_pb pb;
     struct alqi_pprof_out *out;
     bool is_short; /* of memory */
+    /* written so far */
     uint64_t n_strings, n_functions, n_locations, n_mappings;
     struct alqi_base_map strings;      /* address of a kept name -> index  */
     struct alqi_base_map functions;    /* name, file -> id                 */
     struct alqi_base_map locations[2]; /* frame -> id, by is_native        */
     struct alqi_base_map mappings;     /* module's number -> id            */
+    /* of the row that is written, and their identifiers */
     uintptr_t *frames;
     uint64_t *ids;
     size_t capacity; /* of both */
 };
 
-/* To be called between two fields of the profile. */
+/* Hands the bytes on if there are so many. To be called between two fields of
+ * the profile. */
 static void
 flush(struct writer *w, size_t least)
 {
@@ -177,6 +186,7 @@ entry_of(struct writer *w, struct alqi_base_map *map, uint64_t key)
     return &nowhere;
 }
 
+/* Appends a string; its index is how many there were. */
 static uint64_t
 string_put(struct writer *w, const char *text)
 {
@@ -198,6 +208,7 @@ string_of(struct writer *w, const char *kept)
     return *index;
 }
 
+/* The identifier of a function, whose message is written if it is new. */
 static uint64_t
 function_of(struct writer *w, uint64_t name, uint64_t file)
 {
@@ -222,6 +233,7 @@ build_id_put(struct writer *w, const struct alqi_glue_module *m)
     return text[0] != '\0' ? string_put(w, text) : S_EMPTY;
 }
 
+/* The identifier of a module, whose message is written if it is new. */
 static uint64_t
 mapping_of(struct writer *w, const struct alqi_glue_module *m)
 {
@@ -270,7 +282,8 @@ names_of(struct writer *w, uintptr_t frame, struct alqi_ctf_location *out)
     return code != 0;
 }
 
-/* The innermost inlined call first. */
+/* A location of names. Its functions are written first, as messages do not
+ * nest. */
 static void
 named_put(struct writer *w, uint64_t id, const struct alqi_ctf_entry *entries,
           uint32_t n)
@@ -305,6 +318,8 @@ stand_in(struct writer *w, const char *name)
     return id;
 }
 
+/* The identifier of a frame, whose location is written if it is new. The number
+ * is set before anything else is entered: the entry may move. */
 static uint64_t
 location_of(struct writer *w, uintptr_t frame, bool is_native)
 {
@@ -327,6 +342,7 @@ location_of(struct writer *w, uintptr_t frame, bool is_native)
 
 /* ---- samples ------------------------------------------------------------ */
 
+/* Makes room for n frames and n identifiers; false: no memory. */
 static bool
 frames_fit(struct writer *w, size_t n)
 {
@@ -349,7 +365,8 @@ frames_fit(struct writer *w, size_t n)
     return true;
 }
 
-/* Fills ids with the places of a row's stack, innermost first. */
+/* The row's stack does not change, so the lock is needed for reading the row
+ * alone. */
 static size_t
 stack_locate(struct writer *w, uint32_t row)
 {
@@ -373,6 +390,7 @@ stack_locate(struct writer *w, uint32_t row)
     return n;
 }
 
+/* A row without any value is left out. */
 static void
 sample_put(struct writer *w, uint32_t row, const int64_t values[VALUES])
 {
@@ -388,6 +406,7 @@ sample_put(struct writer *w, uint32_t row, const int64_t values[VALUES])
     flush(w, FLUSH_BYTES);
 }
 
+/* Ends early where memory or the descriptor has failed. */
 static void
 samples_put(struct writer *w, enum alq_pprof_kind kind,
             const struct alq_pprof_since *since,
@@ -415,6 +434,7 @@ comment_put(struct writer *w, const char *text)
     alqi_pb_uints(&w->pb, ALQI_PB_PROFILE_COMMENT, &index, 1);
 }
 
+/* How it was sampled, and what is missing. */
 static void
 comments_put(struct writer *w, const struct alq_pprof_since *now)
 {
@@ -444,6 +464,8 @@ comments_put(struct writer *w, const struct alq_pprof_since *now)
     }
 }
 
+/* The first strings, then the head's fields: their order in the message is
+ * free. */
 static void
 head_put(struct writer *w, enum alq_pprof_kind kind,
          const struct alq_pprof_since *since, const struct alq_pprof_since *now)
@@ -490,6 +512,8 @@ writer_free(struct writer *w)
     free(w->out);
 }
 
+/* Writes the whole profile to fd. ALQ_EIO with errno, or ALQ_ENOMEM: the file
+ * is then cut short. */
 static enum alq_status
 profile_put(struct writer *w, int fd, enum alq_pprof_kind kind,
             const struct alq_pprof_since *since,
@@ -513,6 +537,7 @@ profile_put(struct writer *w, int fd, enum alq_pprof_kind kind,
     return ALQ_EIO;
 }
 
+/* `since` moves on to this write only if all was written. */
 enum alq_status
 alq_pprof_write(struct alq_pprof *p, int fd, enum alq_pprof_kind kind,
                 struct alq_pprof_since *since)

@@ -5,7 +5,7 @@
  *
  * .inv.one    A process has one trace under way, as with memtrace.
  * .inv.order  `turn` before a trace's own lock; callbacks take the latter
- * alone, so nothing that runs callbacks is called within `turn`.
+ *             alone, so nothing that runs callbacks is called within `turn`.
  * .inv.switch Profiles are changed by one thread at a time, outside `turn`.
  *             While it does, they are its: a trace that ends meanwhile leaves
  *             them to it.
@@ -34,15 +34,20 @@ struct sampling {
     struct sampling *older;
 };
 
+/* A trace; stays for good, as callbacks may come late. Written by its starter
+ * before anybody sees it, but for the fields that say otherwise. */
 struct trace {
     struct alqi_tracing tracing;
     struct alq_listener listener;
     struct alq_domain *d;                /* NULL: of the malloc heap */
     _Atomic(struct sampling *) sampling; /* the last one; only pushed to */
+    /* of its profiles */
     size_t callstack_frames;
-    atomic_bool is_sampling; /* it does */
-    bool is_switching;       /* .inv.switch */
-    atomic_bool is_wide;     /* domains may join */
+    /* its profile samples; written within .inv.switch, read by anybody */
+    atomic_bool is_sampling;
+    bool is_switching;   /* .inv.switch */
+    atomic_bool is_wide; /* domains may join */
+    /* those before it, over */
     struct trace *older;
 };
 
@@ -119,6 +124,7 @@ counts_sum_locked(struct trace *t)
     return sum;
 }
 
+/* Ends the file with what the profiles have counted. */
 static void
 close_and_count(struct trace *t)
 {
@@ -128,7 +134,8 @@ close_and_count(struct trace *t)
     alqi_plat_unlock(&t->tracing.lock);
 }
 
-/* The heap's end; its listeners are gone with it. */
+/* The heap's end; its listeners are gone with it. In a forked child the trace
+ * is the parent's. */
 static void
 heap_gone(struct trace *t)
 {
@@ -142,6 +149,7 @@ heap_gone(struct trace *t)
     alqi_plat_unlock(&turn);
 }
 
+/* Between pauses what has waited is written. */
 static void
 heap_event(void *arg, const struct alq_event *event)
 {
@@ -188,6 +196,7 @@ sampling_start(struct trace *t, struct alq_domain *d, double rate,
     return ALQ_OK;
 }
 
+/* Listens to the heap's pauses and its end; malloc has neither. */
 static enum alq_status
 heap_watch(struct trace *t)
 {
@@ -266,6 +275,7 @@ profiles_take(struct trace *t)
     return is_mine;
 }
 
+/* Makes and begins a trace. Requires the state STARTING. */
 static enum alq_status
 start(struct alq_domain *d, const struct alq_trace_config *config)
 {
@@ -291,6 +301,7 @@ start(struct alq_domain *d, const struct alq_trace_config *config)
     return status;
 }
 
+/* NONE -> STARTING -> UNDER_WAY, or back to NONE. */
 enum alq_status
 alq_trace_start_with(struct alq_domain *d,
                      const struct alq_trace_config *config)
@@ -320,6 +331,7 @@ alq_trace_start(struct alq_domain *d, const char *path, double rate)
 
 /* ---- stop, flush, count ------------------------------------------------- */
 
+/* A status for an errno, which is left in errno. */
 static enum alq_status
 io_status(int error)
 {
@@ -327,6 +339,8 @@ io_status(int error)
     return error != 0 ? ALQ_EIO : ALQ_OK;
 }
 
+/* UNDER_WAY -> STOPPING -> NONE. The profile is stopped before the file is
+ * closed: callbacks of the stop are still written. */
 enum alq_status
 alq_trace_stop(struct alq_trace_counts *out)
 {
@@ -370,6 +384,7 @@ trace_lock(void)
     return t;
 }
 
+/* A file that cannot be written tells it here, too. */
 enum alq_status
 alq_trace_flush(void)
 {
@@ -383,6 +398,7 @@ alq_trace_flush(void)
     return io_status(error);
 }
 
+/* The counts of now; bytes are those that are in the file. */
 enum alq_status
 alq_trace_count(struct alq_trace_counts *out)
 {
@@ -419,6 +435,8 @@ switch_begin(bool *is_busy)
     return t;
 }
 
+/* Ends what switch_begin() began; profiles of a trace that ended meanwhile are
+ * forgotten here. */
 static void
 switch_end(struct trace *t)
 {
@@ -432,6 +450,7 @@ switch_end(struct trace *t)
         profiles_forget(t);
 }
 
+/* Requires .inv.switch. Blocks that are tracked go on giving callbacks. */
 static void
 sampling_stop(struct trace *t)
 {
@@ -440,12 +459,14 @@ sampling_stop(struct trace *t)
     t->is_sampling = false;
 }
 
+/* Of the last profile; samples a word. */
 static double
 rate_of(struct trace *t)
 {
     return t->tracing.rates[atomic_load(&t->sampling)->source.rate];
 }
 
+/* The trace stays open, and blocks that are tracked go on giving frees. */
 enum alq_status
 alqi_glue_trace_pause(void)
 {
@@ -459,6 +480,8 @@ alqi_glue_trace_pause(void)
     return ALQ_OK;
 }
 
+/* The same rate goes on with the same profile; another one needs a new
+ * profile. */
 enum alq_status
 alqi_glue_trace_resume(struct alq_domain *d, double rate, bool *is_busy)
 {
@@ -488,6 +511,7 @@ alqi_glue_trace_widen(void)
     alqi_plat_unlock(&turn);
 }
 
+/* Without memory the domain is not sampled: it may be asked again. */
 bool
 alqi_glue_trace_join(struct alq_domain *d)
 {
@@ -502,6 +526,8 @@ alqi_glue_trace_join(struct alq_domain *d)
     return true;
 }
 
+/* The lock is held for the copy; the profiles' counts are read under it
+ * (.inv.gone). */
 bool
 alqi_glue_trace_look(struct alqi_glue_trace_look *out)
 {
@@ -538,7 +564,8 @@ lock_for_a_second(struct alqi_plat_lock *lock)
     return true;
 }
 
-/* Other threads may be in callbacks: they find that the trace is over. */
+/* Closes the trace that is under way, if its locks can be had within a
+ * second. */
 __attribute__((destructor)) static void
 at_exit(void)
 {
@@ -558,6 +585,7 @@ at_exit(void)
 
 /* ---- by environment ----------------------------------------------------- */
 
+/* snprintf() may count beyond the room, which ends the loop. */
 bool
 alqi_glue_trace_name(const char *name, const char *program, char *path,
                      size_t n_path)
@@ -588,6 +616,8 @@ alqi_glue_trace_why(enum alq_status status, int error)
     return status == ALQ_EIO ? strerror(error) : alq_status_text(status);
 }
 
+/* Starts a trace for the environment; a failure is logged, and the program goes
+ * on. */
 static void
 start_by(struct alq_domain *d, const char *who,
          const struct alq_trace_config *config)
@@ -619,6 +649,7 @@ number_get(const char *name, double least, double most, double *value)
     return false;
 }
 
+/* As memtrace's own library does by the same variables. */
 static void
 begin_by_memtrace(struct alq_domain *d)
 {

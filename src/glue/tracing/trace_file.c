@@ -1,4 +1,9 @@
-/* trace_file.c -- see trace_file.h */
+/* trace_file.c -- the file of a trace: whole packets, or none
+ *
+ * Written by one thread at a time, the tracer under its lock. A forked child is
+ * told by a word in a page that the kernel clears at a fork (mark_get):
+ * getpid() at each callback would be a system call. After a failed write
+ * nothing is written. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -50,12 +55,14 @@ alqi_glue_trace_file_open(struct alqi_glue_trace_file *f, const char *path)
     return 0;
 }
 
+/* Without the page the process's number is asked for. */
 bool
 alqi_glue_trace_file_is_childs(const struct alqi_glue_trace_file *f)
 {
     return (f->mark != NULL ? (pid_t)*f->mark : getpid()) != f->pid;
 }
 
+/* errno is kept: the program's allocation goes on behind it. */
 bool
 alqi_glue_trace_file_write(struct alqi_glue_trace_file *f, const void *bytes,
                            size_t n)

@@ -16,9 +16,12 @@
 struct alqi_glue_trace_file {
     int fd;
     int failed_errno; /* of the write after which there was none */
+    /* written whole; the file's length */
     uint64_t n_bytes;
+    /* of the process that opened it */
     pid_t pid;
     const volatile uint64_t *mark; /* pid, not so in a forked child; or NULL */
+    /* it can be cut */
     bool is_regular;
 };
 

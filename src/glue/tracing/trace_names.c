@@ -36,7 +36,8 @@ alqi_glue_trace_names_free(struct alqi_glue_trace_names *names)
     alqi_wire_locations_drop(&names->places);
 }
 
-/* The text, or, if it is longer than n bytes, its beginning and its end. */
+/* The kept copy of a text that is longer than n bytes is its beginning and its
+ * end. NULL: no memory. */
 static const char *
 name_keep(struct alqi_glue_trace_names *names, const char *text, size_t n)
 {
@@ -60,12 +61,14 @@ name_keep(struct alqi_glue_trace_names *names, const char *text, size_t n)
     return alqi_wire_locations_name(&names->places, cut);
 }
 
+/* Numbers that the format has no room for become the largest. */
 static int32_t
 at_most(unsigned value, int32_t most)
 {
     return value < (unsigned)most ? (int32_t)value : most;
 }
 
+/* One entry of a record; false: no memory for its names. */
 static bool
 entry_fill(struct alqi_glue_trace_names *names, struct alqi_ctf_entry *e,
            const struct alq_location *l, size_t name_bytes)
@@ -79,6 +82,8 @@ entry_fill(struct alqi_glue_trace_names *names, struct alqi_ctf_entry *e,
     return e->file != NULL && e->function != NULL;
 }
 
+/* Keeps the names of a code. A record has ALQI_RECORD_BYTES_MAX bytes, so names
+ * share them, and the outermost of very many are left out. */
 static bool
 place_add(struct alqi_glue_trace_names *names, uint64_t code,
           const struct alq_location *locations, size_t n)
@@ -108,6 +113,7 @@ place_add(struct alqi_glue_trace_names *names, uint64_t code,
     return alqi_wire_locations_add(&names->places, &place) != NULL;
 }
 
+/* The machine's addresses are codes; all else gets a number. */
 static uint64_t
 code_new(struct alqi_glue_trace_names *names, bool is_native, uintptr_t frame)
 {
@@ -116,6 +122,7 @@ code_new(struct alqi_glue_trace_names *names, bool is_native, uintptr_t frame)
     return (is_native ? CODE_ODD : CODE_NUMBERED) | names->n_others++;
 }
 
+/* A frame that nothing describes is named by its number. */
 bool
 alqi_glue_trace_names_add(struct alqi_glue_trace_names *names, bool is_native,
                           uintptr_t frame, const struct alq_location *locations,

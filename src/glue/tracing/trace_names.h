@@ -18,7 +18,9 @@
 struct alqi_glue_trace_names {
     struct alqi_base_map native; /* frame -> code */
     struct alqi_base_map other;
+    /* frames with a numbered code */
     uint64_t n_others;
+    /* code -> names; kept until the trace is over */
     struct alqi_wire_locations places;
 };
 

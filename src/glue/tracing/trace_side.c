@@ -1,4 +1,9 @@
-/* trace_side.c -- see trace_side.h */
+/* trace_side.c -- what a trace tells beside its events
+ *
+ * A record with text is a line of key=value (wire/side.h) under a running
+ * number; one without text is a number in its code. Records are put into the
+ * writer's packet as events are, in order, before what they are about. No state
+ * but the caller's number of texts. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,6 +16,7 @@
 
 enum { LINE_BYTES = 4000 };
 
+/* Puts a line as the text of a new record. */
 static enum alq_status
 text_put(const struct alqi_glue_trace_side *side, const char *line)
 {
@@ -24,6 +30,7 @@ text_put(const struct alqi_glue_trace_side *side, const char *line)
     return alqi_ctf_write_side(side->writer, side->time_us, &location);
 }
 
+/* Appends a number to a line; returns the line's length. */
 static size_t
 number_put(char *line, size_t n, const char *key, uint64_t value, bool is_hex)
 {
@@ -48,6 +55,7 @@ cmdline_read(char *words, size_t capacity)
     return n > 0 ? (size_t)n : 0;
 }
 
+/* A command line that is longer than the room is cut at a word. */
 enum alq_status
 alqi_glue_trace_side_cmdline(const struct alqi_glue_trace_side *side)
 {
@@ -63,6 +71,8 @@ alqi_glue_trace_side_cmdline(const struct alqi_glue_trace_side *side)
     return text_put(side, line);
 }
 
+/* What a reader needs to find the module's file and the place of an address in
+ * it. */
 enum alq_status
 alqi_glue_trace_side_module(const struct alqi_glue_trace_side *side,
                             const struct alqi_glue_module *m)
@@ -82,6 +92,7 @@ alqi_glue_trace_side_module(const struct alqi_glue_trace_side *side,
     return text_put(side, line);
 }
 
+/* An empty name is left to the reader. */
 enum alq_status
 alqi_glue_trace_side_thread(const struct alqi_glue_trace_side *side,
                             uint64_t index, uint64_t tid, const char *name)
@@ -95,6 +106,7 @@ alqi_glue_trace_side_thread(const struct alqi_glue_trace_side *side,
     return text_put(side, line);
 }
 
+/* Puts a record that is only a number. */
 static enum alq_status
 number_tell(const struct alqi_glue_trace_side *side, uint64_t kind,
             uint64_t number)
@@ -113,6 +125,7 @@ alqi_glue_trace_side_switch(const struct alqi_glue_trace_side *side,
     return number_tell(side, ALQI_SIDE_THREAD, index);
 }
 
+/* Samples a word, with digits that tell it apart from any other. */
 enum alq_status
 alqi_glue_trace_side_rate(const struct alqi_glue_trace_side *side,
                           unsigned number, double per_word)
@@ -133,6 +146,8 @@ alqi_glue_trace_side_rate_switch(const struct alqi_glue_trace_side *side,
     return number_tell(side, ALQI_SIDE_RATE, number);
 }
 
+/* The counts of the recording; its readers know by it that the trace is
+ * whole. */
 enum alq_status
 alqi_glue_trace_side_end(const struct alqi_glue_trace_side *side,
                          const struct alq_trace_counts *c,

@@ -11,6 +11,7 @@
 struct alqi_glue_trace_side {
     struct alqi_ctf_writer *writer;
     uint64_t *n_texts;
+    /* of the records that are put */
     uint64_t time_us;
 };
 

@@ -1,4 +1,11 @@
-/* tracing.c -- see tracing.h */
+/* tracing.c -- a trace in the making: its streams, packets, flushing, end
+ *
+ * A trace opens its file and stream 0; further streams (format 3) open when a
+ * domain, or a thread of malloc, first allocates. Events gather in a stream's
+ * packet, which is written when it is full, when it is a second old, or at the
+ * end. The first failure ends the trace: what was put so far is written if it
+ * can be, and the reason is logged once. States and invariants stand in
+ * tracing.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +22,7 @@ enum { NS_PER_US = 1000 };
 
 #define FLUSH_NS UINT64_C(1000000000)
 
+/* One write, so that messages of several processes do not mix. */
 void
 alqi_tracing_say(const char *format, ...)
 {
@@ -40,6 +48,7 @@ alqi_tracing_time_us(const struct alqi_tracing *t, uint64_t mono_ns)
     return t->info.start_us + (mono_ns - t->start_mono_ns) / NS_PER_US;
 }
 
+/* Whether the stream has events that have waited for a second. */
 static bool
 is_old(const struct alqi_tracing_stream *s, uint64_t now_ns)
 {
@@ -64,6 +73,8 @@ fail_locked(struct alqi_tracing *t, enum alq_status status)
     alqi_tracing_close_locked(t);
 }
 
+/* After each event. A packet that was written within the event took all before
+ * it along, so the count begins anew. */
 void
 alqi_tracing_settle_locked(struct alqi_tracing_stream *s,
                            enum alq_status status, uint64_t now_ns)
@@ -86,6 +97,7 @@ alqi_tracing_settle_locked(struct alqi_tracing_stream *s,
 
 /* ---- streams ------------------------------------------------------------ */
 
+/* The writer's function: a whole packet. */
 static bool
 packet_write(void *arg, const void *bytes, size_t n)
 {
@@ -95,6 +107,7 @@ packet_write(void *arg, const void *bytes, size_t n)
     return alqi_glue_trace_file_write(&s->tracing->file, bytes, n);
 }
 
+/* Requires the lock, or that nobody has seen the trace. */
 enum alq_status
 alqi_tracing_stream_open(struct alqi_tracing *t, unsigned number)
 {
@@ -135,6 +148,7 @@ oldest_take_locked(struct alqi_tracing *t)
     return s;
 }
 
+/* Writes what is left; what cannot be written counts as dropped. */
 static void
 stream_close_locked(struct alqi_tracing *t, struct alqi_tracing_stream *s)
 {
@@ -145,6 +159,8 @@ stream_close_locked(struct alqi_tracing *t, struct alqi_tracing_stream *s)
     free(s);
 }
 
+/* Streams without events have nothing to write. A failure ends the trace, and
+ * the streams are gone then. */
 int
 alqi_tracing_flush_locked(struct alqi_tracing *t)
 {
@@ -165,6 +181,8 @@ alqi_tracing_flush_locked(struct alqi_tracing *t)
     return t->file.failed_errno;
 }
 
+/* Called at the end of pauses; a lock that is held means that somebody
+ * writes. */
 void
 alqi_tracing_flush_old(struct alqi_tracing *t)
 {
@@ -183,6 +201,7 @@ alqi_tracing_flush_old(struct alqi_tracing *t)
     alqi_plat_unlock(&t->lock);
 }
 
+/* Rates are compared by < and >: they are kept as they were given. */
 unsigned
 alqi_tracing_rate_locked(struct alqi_tracing *t, double rate)
 {
@@ -200,6 +219,8 @@ alqi_tracing_rate_locked(struct alqi_tracing *t, double rate)
 
 /* ---- opening and closing ------------------------------------------------ */
 
+/* The command line goes into the file at once, for readers of a trace that is
+ * under way. */
 static enum alq_status
 head_write(struct alqi_tracing *t)
 {
@@ -211,6 +232,8 @@ head_write(struct alqi_tracing *t)
     return status == ALQ_OK ? alqi_ctf_writer_flush(s->writer) : status;
 }
 
+/* Makes the header's facts and opens stream 0. The texts are on this function's
+ * stack, so later streams have none. */
 static enum alq_status
 streams_begin(struct alqi_tracing *t, const struct alq_trace_config *config)
 {
@@ -267,6 +290,8 @@ full_path_make(struct alqi_tracing *t)
     strcpy(t->full_path + n, t->path);
 }
 
+/* On failure nothing is left open; the errno is also the file's, so that the
+ * end logs nothing. */
 int
 alqi_tracing_open(struct alqi_tracing *t, const struct alq_trace_config *config,
                   bool is_malloc)
@@ -295,6 +320,7 @@ alqi_tracing_open(struct alqi_tracing *t, const struct alq_trace_config *config,
     return error;
 }
 
+/* The record of counts, as the last event of stream 0. */
 static void
 end_write_locked(struct alqi_tracing *t)
 {
@@ -310,6 +336,7 @@ end_write_locked(struct alqi_tracing *t)
     (void)alqi_glue_trace_side_end(&side, &t->counts, &t->sampled);
 }
 
+/* The first call closes; is_over is set before, so that callbacks turn back. */
 int
 alqi_tracing_close_locked(struct alqi_tracing *t)
 {

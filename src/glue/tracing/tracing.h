@@ -2,9 +2,8 @@
  *
  *   callbacks of the profile --> one stream, or one for each domain --> packets
  *
- *            start                    stop, end of heap or process, failure
- *   (none) ---------> under way ------------------------------------------>
- * over
+ *          start               stop, end of heap or process, failure
+ *   (none) -------> under way -----------------------------------------> over
  *
  * A trace that is over stays where it is: a callback that another thread has
  * begun may look at it still, and finds that it is over.
@@ -47,36 +46,48 @@ struct alqi_tracing_stream {
     uintptr_t *last; /* the last stack written, outermost first */
     size_t n_last;
     size_t last_capacity;
+    /* whose frames `last` has */
     bool is_last_native;
     bool has_written; /* a packet, within the event that is put now */
     uint64_t n_open;  /* events that are in no packet written yet */
     uint64_t open_ns; /* since when there are any */
+    /* time of its last event */
     uint64_t last_us;
     uint64_t thread; /* index, of the last allocation */
     unsigned rate;   /* number, of the last allocation */
+    /* rates that its side records have */
     unsigned n_rates_told;
 };
 
+/* A trace; under its lock but for is_over (.inv.lock). is_malloc, format and
+ * the paths stay as they are from the opening on. */
 struct alqi_tracing {
     struct alqi_plat_lock lock;
+    /* written under the lock, read without it (.inv.lock) */
     atomic_bool is_over;
     bool is_malloc;
     bool has_new_modules; /* since the last were told */
+    /* 2: one stream; 3: one for each domain or thread */
     unsigned format;
     unsigned n_modules; /* told */
     struct alqi_glue_trace_file file;
     struct alqi_glue_trace_names names;
     struct alqi_ctf_info info;
+    /* the moment of info.start_us, by the clock that never goes back */
     uint64_t start_mono_ns;
     uint64_t next_id; /* format 3: the streams' */
+    /* side records with a text, so far */
     uint64_t n_texts;
     double rates[ALQI_TRACING_RATES_MAX]; /* samples a word; [0]: the trace's */
     unsigned n_rates;
     struct alqi_base_map threads; /* who -> index * 2 + 2, + 1 when told */
+    /* NULL: not open */
     struct alqi_tracing_stream *streams[ALQI_TRACING_STREAMS_MAX];
+    /* of all streams; bytes counts when it is over */
     struct alq_trace_counts counts;
     struct alq_memprof_counts sampled;  /* the profile's, at the end */
     char path[ALQI_TRACING_PATH_BYTES]; /* as it was given */
+    /* absolute; "": not known */
     char full_path[ALQI_TRACING_PATH_BYTES];
 };
 

@@ -1,4 +1,11 @@
-/* tracing_events.c -- the tracker: from callbacks to events of the trace */
+/* tracing_events.c -- the tracker: from callbacks to events of the trace
+ *
+ * An allocation is put under the trace's lock. If its stack has frames that
+ * were never described, the put ends with PUT_MISSING, the lock is given up,
+ * the frames are described (it may be the program's code), and the put begins
+ * again; frames are described once, so it comes to an end. Side records that an
+ * allocation needs go before it. Promotions and frees find their stream by the
+ * datum (.inv.datum). */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -22,6 +29,7 @@ _Static_assert(ALQI_TRACING_STREAMS_MAX <=
                    1 << (DATUM_ID_SHIFT - DATUM_STREAM_SHIFT),
                "a stream's number has its bits");
 
+/* The id stands highest: it is the only part that grows. */
 static uintptr_t
 datum_make(uint64_t id, unsigned stream, bool is_young)
 {
@@ -35,14 +43,17 @@ datum_make(uint64_t id, unsigned stream, bool is_young)
 /* On its way into the file. */
 struct birth {
     const struct alq_allocation *a;
+    /* as the file has it */
     enum alqi_ctf_source source;
     const struct alq_stack_source *frames; /* whose they are */
     uint64_t who;                          /* allocates */
     unsigned rate;                         /* number    */
     uint64_t now_ns;
+    /* the datum; 0: the block is not in the file */
     uintptr_t data;
     uintptr_t missing[MISSING]; /* frames that are to be described first */
     unsigned n_missing;
+    /* as put or as dropped by settle; else it counts as dropped */
     bool is_counted;
     bool is_in; /* the file, or a packet on its way there */
 };
@@ -57,6 +68,7 @@ who_allocates(const struct alqi_tracing *t)
                         : alq_domain_id(alq_domain_self());
 }
 
+/* The trace's word for where the block is. */
 static enum alqi_ctf_source
 source_of(const struct alq_allocation *a, bool is_young)
 {
@@ -67,6 +79,7 @@ source_of(const struct alq_allocation *a, bool is_young)
 
 /* ---- stacks ------------------------------------------------------------- */
 
+/* Room for a stack of n frames in s->last; false: no memory. */
 static bool
 last_room(struct alqi_tracing_stream *s, size_t n)
 {
@@ -144,6 +157,7 @@ frame_meet(struct alqi_tracing *t, const struct alq_stack_source *source,
     return is_met;
 }
 
+/* Describes each missing frame; false: no memory, and the block is dropped. */
 static bool
 frames_meet(struct alqi_tracing *t, const struct birth *b)
 {
@@ -155,6 +169,7 @@ frames_meet(struct alqi_tracing *t, const struct birth *b)
 
 /* ---- what stands beside ------------------------------------------------- */
 
+/* Tells a thread, or a domain in its place, by its index. */
 static enum alq_status
 thread_tell_locked(const struct alqi_tracing *t,
                    const struct alqi_glue_trace_side *side, uint64_t who,
@@ -170,6 +185,7 @@ thread_tell_locked(const struct alqi_tracing *t,
                                        name);
 }
 
+/* Tells the modules that were met since the last time. */
 static enum alq_status
 modules_tell_locked(struct alqi_tracing *t,
                     const struct alqi_glue_trace_side *side)
@@ -186,6 +202,8 @@ modules_tell_locked(struct alqi_tracing *t,
     return status;
 }
 
+/* Tells each rate up to this one that the stream has not told, then
+ * switches. */
 static ALQI_NOINLINE enum alq_status
 rate_switch_locked(const struct alqi_tracing *t, struct alqi_tracing_stream *s,
                    const struct alqi_glue_trace_side *side, unsigned rate)
@@ -227,7 +245,8 @@ side_put_locked(struct alqi_tracing *t, struct alqi_tracing_stream *s,
 
 /* ---- into the file ------------------------------------------------------ */
 
-/* What threads has of `who`; NULL: no memory. */
+/* What `threads` has of `who`, entered if it is new; valid until the next one
+ * is entered. NULL: no memory. */
 static uint64_t *
 thread_at_locked(struct alqi_tracing *t, uint64_t who)
 {
@@ -251,6 +270,7 @@ samples_scaled(const struct alqi_tracing *t, const struct birth *b)
     return scaled < 1 ? 1 : (uint64_t)(scaled + 0.5);
 }
 
+/* The event itself; the writer's stack is in place already. */
 static enum alq_status
 birth_write_locked(struct alqi_tracing *t, struct alqi_tracing_stream *s,
                    const struct birth *b, uint32_t n_same, uint64_t *id)
@@ -266,6 +286,8 @@ birth_write_locked(struct alqi_tracing *t, struct alqi_tracing_stream *s,
     return status;
 }
 
+/* One attempt to put the allocation. Format 2 has one stream; format 3 spreads
+ * domains, or threads, over streams. */
 static enum put
 birth_put_locked(struct alqi_tracing *t, struct birth *b)
 {
@@ -300,7 +322,8 @@ birth_put_locked(struct alqi_tracing *t, struct birth *b)
     return PUT_DONE;
 }
 
-/* Under the lock, but for the program's own part. */
+/* Under the lock, but for the program's own part. Counts the block, whatever
+ * came of it. */
 static void
 birth_put(struct alqi_tracing *t, struct birth *b)
 {
@@ -329,6 +352,7 @@ birth_put(struct alqi_tracing *t, struct birth *b)
 
 /* ---- the tracker -------------------------------------------------------- */
 
+/* In a forked child nothing is tracked: the file is the parent's. */
 static int
 on_alloc(const struct alqi_tracing_source *source,
          const struct alq_allocation *a, bool is_young, uintptr_t *data)
@@ -389,6 +413,8 @@ later_put(struct alqi_tracing *t, uintptr_t data,
     alqi_plat_unlock(&t->lock);
 }
 
+/* A block whose event said major, or that was promoted, has no further event
+ * (.inv.datum). */
 static int
 on_promote(void *arg, uintptr_t *data)
 {
