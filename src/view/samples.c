@@ -265,6 +265,7 @@ put(struct alqi_view_ask *ask, struct picker *p,
     return is_put || alqi_view_give_up(ask);
 }
 
+/* offset is bounded, because all rows before it are kept as well. */
 bool
 alqi_view_samples(struct alqi_view_ask *ask)
 {
