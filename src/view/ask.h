@@ -16,6 +16,7 @@ enum {
     ALQI_VIEW_ROWS_BYTES = 900000 /* what the rows of an answer may take */
 };
 
+/* A question while it is answered. */
 struct alqi_view_ask {
     /* all traces */
     struct alqi_view_set *set;

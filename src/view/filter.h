@@ -54,12 +54,14 @@ struct alqi_view_word {
     bool is_whole;
 };
 
+/* Texts of one key. */
 struct alqi_view_words {
     /* in the order of the query */
     struct alqi_view_word words[ALQI_VIEW_LIST_MAX];
     uint32_t n;
 };
 
+/* Numbers of one key. */
 struct alqi_view_numbers {
     uint64_t numbers[ALQI_VIEW_LIST_MAX];
     uint32_t n; /* 0: any */

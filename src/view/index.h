@@ -235,6 +235,7 @@ struct alqi_view_weight {
     double seen_bytes, seen_objects;
 };
 
+/* An open index: where its parts lie, and weights computed from it. */
 struct alqi_view_index {
     /* the file; the caller's */
     const unsigned char *bytes;

@@ -34,6 +34,7 @@
  * from symmetric. */
 enum { ALQI_VIEW_FEW = 20 };
 
+/* An interval, and how many samples it rests on. */
 struct alqi_view_interval {
     double low, high; /* of 95 % */
     /* effective number of samples, .def.gamma; infinite without sampling */

@@ -61,6 +61,7 @@ alqi_view_first_colour(unsigned colours)
     return colours & (0u - colours);
 }
 
+/* The live bytes that choose the moment of one colour (.def.cycle). */
 struct alqi_view_peak_path {
     /* the most bytes it ever had */
     double most;

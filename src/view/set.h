@@ -28,6 +28,7 @@ struct alqi_view_levels {
     uint64_t step_us;
 };
 
+/* A trace with what answers keep of it. */
 struct alqi_view_trace {
     struct alqi_view_index index;
     /* kept by filter; bits is NULL in an empty place */

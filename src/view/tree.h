@@ -8,6 +8,7 @@
 
 enum { ALQI_VIEW_FOCUS_MAX = 64 };
 
+/* A tree of functions, parents before children. */
 struct alqi_view_tree {
     /* parents before children; owned */
     struct alqi_view_fold *nodes;

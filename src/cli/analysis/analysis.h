@@ -87,6 +87,7 @@ struct alqi_cli_watch {
     void (*resident)(void *arg, uint64_t us, uint64_t bytes);
 };
 
+/* What a caller asks for. All zeros but temporary_us is a plain analysis. */
 struct alqi_cli_analysis_options {
     /* blocks that live shorter are left out of the sums */
     double min_life_us;
@@ -119,6 +120,7 @@ struct alqi_cli_held {
     unsigned at_peak;
 };
 
+/* One pass: its state while the trace is read, its results afterwards. */
 struct alqi_cli_analysis {
     struct alqi_cli_analysis_options options;
     /* the caller's; outlives the analysis */
@@ -240,6 +242,7 @@ void alqi_cli_analysis_begin(struct alqi_cli_analysis *analysis,
                              const struct alqi_cli_analysis_options *options);
 void alqi_cli_analysis_take(struct alqi_cli_analysis *analysis,
                             const struct alqi_ctf_event *event);
+/* Makes the snapshot. The held block is entered by it (.inv.held). */
 void alqi_cli_analysis_picture(struct alqi_cli_analysis *analysis,
                                struct alqi_cli_analysis *picture);
 void alqi_cli_analysis_picture_free(struct alqi_cli_analysis *picture);

@@ -18,6 +18,7 @@ enum { ALQI_CLI_BLOCKS_MAX = 750000, ALQI_CLI_RESIDENT_MAX = 16384 };
 /* died_us of a block that is there when the trace ends. */
 #define ALQI_CLI_ALIVE UINT64_MAX
 
+/* A sampled block, or several that became one. */
 struct alqi_cli_block {
     /* since the trace's start; a multiple of step_us */
     uint64_t born_us;

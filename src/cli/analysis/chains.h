@@ -38,6 +38,7 @@ struct alqi_cli_link {
     struct alqi_cli_at_peak at_peak;
 };
 
+/* Blocks that realloc made of one another; the last one lives. */
 struct alqi_cli_chain {
     /* birth of the first block */
     uint64_t born_us;

@@ -41,6 +41,7 @@ struct alqi_cli_change {
     double chance;
 };
 
+/* A site on both sides, or on one. */
 struct alqi_cli_pair {
     /* NULL: not on that side */
     const struct alqi_cli_group *a, *b;
@@ -48,6 +49,7 @@ struct alqi_cli_pair {
     struct alqi_cli_change change;
 };
 
+/* Two sides, matched. */
 struct alqi_cli_comparison {
     /* the caller's; both are grouped */
     struct alqi_cli_side *a, *b;

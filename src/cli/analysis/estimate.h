@@ -30,6 +30,7 @@ struct alqi_cli_rate {
     double *p;
 };
 
+/* The rates of a trace, and how it counts. */
 struct alqi_cli_estimator {
     /* of the trace's own rate, the largest */
     double lambda;

@@ -16,6 +16,7 @@ enum alqi_cli_grouping {
     ALQI_CLI_BY_MODULE
 };
 
+/* Sites that the grouping does not tell apart. */
 struct alqi_cli_group {
     /* of its heaviest site; what the grouping does not tell apart varies
      * within the group */

@@ -16,6 +16,7 @@ enum alqi_cli_tree_kind {
     ALQI_CLI_NO_TREE
 };
 
+/* A function below its parent. */
 struct alqi_cli_tree_node {
     /* zeros in the root */
     struct alqi_cli_frame frame;
@@ -36,6 +37,7 @@ struct alqi_cli_tree {
     struct alqi_base_intern keys;
 };
 
+/* Makes a tree of the sites that have bytes of the measure. */
 void alqi_cli_tree_make(struct alqi_cli_tree *tree,
                         struct alqi_cli_analysis *analysis,
                         enum alqi_cli_tree_kind kind,

@@ -22,6 +22,7 @@ struct alqi_cli_heap_head {
     char executable[1024];
 };
 
+/* Counts of a copy; they grow with each step. */
 struct alqi_cli_heap_result {
     /* sampled blocks copied */
     uint64_t n_allocs;

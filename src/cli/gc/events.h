@@ -35,6 +35,7 @@ struct alqi_cli_gc_hear {
     void *arg;
 };
 
+/* Counts of a whole recording. */
 struct alqi_cli_gc_totals {
     /* decoded */
     uint64_t n_events;

@@ -56,6 +56,7 @@ struct alqi_cli_join_whole {
 
 struct alqi_cli_join_lane;
 
+/* A trace on its way into the new one. */
 struct alqi_cli_join_part {
     /* its header; outlives the part */
     const struct alqi_cli_join_head *head;

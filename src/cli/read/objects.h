@@ -66,6 +66,7 @@ struct alqi_cli_old_row {
     struct alqi_cli_object *objects;
 };
 
+/* All live objects (objects.c). */
 struct alqi_cli_objects {
     /* [ALQI_CLI_YOUNG_ROWS], at number modulo that */
     struct alqi_cli_young_row *young;
@@ -87,6 +88,7 @@ void alqi_cli_objects_free(struct alqi_cli_objects *objects);
 struct alqi_cli_object *alqi_cli_objects_add(struct alqi_cli_objects *objects,
                                              uint64_t id, uint64_t length,
                                              uint64_t n_samples);
+/* The object, left where it is; NULL: it is not there. */
 struct alqi_cli_object *
 alqi_cli_objects_find(const struct alqi_cli_objects *objects, uint64_t id);
 

@@ -12,6 +12,7 @@ struct alqi_cli_path {
     bool is_listed;
 };
 
+/* The traces that a verb reads. */
 struct alqi_cli_paths {
     /* in the order in which they are read; owned */
     struct alqi_cli_path *paths;

@@ -38,6 +38,7 @@ struct alqi_cli_record_limits {
     size_t n_told;
 };
 
+/* One run, from its options to its traces. */
 struct alqi_cli_record_run {
     /* --output; NULL: named after program and process */
     const char *output;
