@@ -28,7 +28,7 @@ struct kept {
     uint32_t row;
 };
 
-/* One run. */
+/* The list of the first rows while it is made. */
 struct picker {
     const struct alqi_view_index *x;
     enum order order;

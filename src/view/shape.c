@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "view/shape.h"
 
-/* One run. */
+/* A shape while it is made. */
 struct folder {
     const struct alqi_view_index *x;
     struct alqi_view_shape *shape;

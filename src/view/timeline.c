@@ -28,7 +28,7 @@ struct walk {
     const struct alqi_view_scan *scan; /* NULL: all rows pass */
     /* of the filter: heaps that are kept */
     unsigned heap;
-    /* what is being made */
+    /* the result */
     struct alqi_view_levels *out;
     /* rows born so far: the next one's number */
     uint32_t next_row;
