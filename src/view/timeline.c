@@ -47,7 +47,7 @@ struct walk {
     /* by process: its part of the level; NULL if there is only one; owned */
     double *of_process;
     uint32_t n_processes;
-    /* of the rows born last, bytes of those that pass; by number modulo RECENT */
+    /* bytes of passing rows among those born last, by number modulo RECENT */
     double recent[RECENT];
     /* whose columns born and class_ are; UINT32_MAX: none */
     uint32_t block;
