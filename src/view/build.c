@@ -494,8 +494,8 @@ by_row(const void *left, const void *right)
 }
 
 /* Clears colour k of rows that were not live at its peak: those born after it,
- * and those freed up to it. Of rows that ended with their process build_left has
- * cleared the colours. */
+ * and those freed up to it. Of rows that ended with their process build_left
+ * has cleared the colours. */
 static void
 peak_mark(struct alqi_view_build *b, unsigned k)
 {
