@@ -10,6 +10,8 @@
 #include "view/ask.h"
 #include "view/interval.h"
 
+/* The query's own error, if there is one, is replaced: the refusal is what is
+ * answered. */
 bool
 alqi_view_refuse(struct alqi_view_ask *ask, int status, const char *format, ...)
 {

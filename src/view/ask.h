@@ -16,6 +16,7 @@ enum {
     ALQI_VIEW_ROWS_BYTES = 900000 /* what the rows of an answer may take */
 };
 
+/* A question while it is answered. */
 struct alqi_view_ask {
     /* all traces */
     struct alqi_view_set *set;
@@ -88,6 +89,7 @@ void alqi_view_put_function(struct alqi_view_json *out,
 /* Functions get positions in the order in which an answer first uses them;
  * rows name a function by its position. */
 struct alqi_view_used {
+    /* whose functions are used; side A of two */
     const struct alqi_view_index *x;
     /* whose common numbers are used; NULL: those of x */
     const struct alqi_view_both *both;

@@ -60,6 +60,8 @@ others_number(struct alqi_view_both *both)
         }
 }
 
+/* b_of has room for all functions of both sides: in the worst case none
+ * matches. */
 bool
 alqi_view_both_make(struct alqi_view_both *both,
                     const struct alqi_view_index *a,

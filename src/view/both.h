@@ -9,6 +9,7 @@
 
 enum { ALQI_VIEW_NO_FUNCTION = UINT32_MAX };
 
+/* Two indexes and their common numbers. */
 struct alqi_view_both {
     /* the sides; they may be the same */
     const struct alqi_view_index *a, *b;

@@ -9,7 +9,7 @@
  * long the event stream was when its peak was last moved, and goes through the
  * events up to there.
  *
- * After the first failure (error) every call does nothing. */
+ * After the first failure (error) nothing more is written. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +30,7 @@ struct ends {
 };
 
 struct alqi_view_build {
+    /* takes the index's bytes, front to back */
     alqi_view_write_fn *write;
     void *write_arg;
     /* the first failure; NULL: none */
@@ -493,8 +494,8 @@ by_row(const void *left, const void *right)
 }
 
 /* Clears colour k of rows that were not live at its peak: those born after it,
- * and those freed up to it. Rows that ended with their process were told so by
- * build_left. */
+ * and those freed up to it. Of rows that ended with their process build_left
+ * has cleared the colours. */
 static void
 peak_mark(struct alqi_view_build *b, unsigned k)
 {

@@ -58,6 +58,8 @@ uint32_t alqi_view_build_rows(const struct alqi_view_build *build);
  * many, or something has failed. */
 uint32_t alqi_view_build_birth(struct alqi_view_build *build,
                                const struct alqi_view_row *row);
+/* The row is freed, so long after its birth. Numbers that are no row are
+ * ignored, here and below. */
 void alqi_view_build_free(struct alqi_view_build *build, uint32_t row,
                           uint64_t life_us);
 void alqi_view_build_promote(struct alqi_view_build *build, uint32_t row,

@@ -152,6 +152,8 @@ trees_put(struct alqi_view_ask *ask, const struct alqi_view_tree_wish *wish,
     return is_made;
 }
 
+/* The keys of both sides are taken before the tree's own, which end with the
+ * check for unknown keys. */
 bool
 alqi_view_difftree(struct alqi_view_ask *ask)
 {

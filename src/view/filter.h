@@ -54,11 +54,14 @@ struct alqi_view_word {
     bool is_whole;
 };
 
+/* Texts of one key. */
 struct alqi_view_words {
+    /* in the order of the query */
     struct alqi_view_word words[ALQI_VIEW_LIST_MAX];
     uint32_t n;
 };
 
+/* Numbers of one key. */
 struct alqi_view_numbers {
     uint64_t numbers[ALQI_VIEW_LIST_MAX];
     uint32_t n; /* 0: any */
@@ -81,6 +84,7 @@ struct alqi_view_filter {
     enum alqi_view_by by;
     /* times since the start and lives in microseconds, sizes in bytes */
     struct alqi_view_range alloc, live, freed, size, life;
+    /* what `live` asks for; live is valid if it is a range */
     enum alqi_view_live live_kind;
     /* freed=never */
     bool is_never;

@@ -25,6 +25,7 @@ alqi_view_sums_self(const struct alqi_view_index *x,
     return sums;
 }
 
+/* Fold 0, the empty stack, is no function's. */
 struct alqi_view_sum *
 alqi_view_sums_all(const struct alqi_view_index *x,
                    const struct alqi_view_shape *shape,
@@ -129,6 +130,8 @@ lines_join(struct alqi_view_lines *l)
     l->n = l->n > 0 ? n + 1 : 0;
 }
 
+/* A node counts if it put its function on the folded stack: its outermost
+ * frame. */
 bool
 alqi_view_lines_make(struct alqi_view_lines *l, const struct alqi_view_index *x,
                      const struct alqi_view_shape *shape,

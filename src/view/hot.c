@@ -36,6 +36,7 @@ struct finder {
     struct alqi_view_tree_input in;
     /* the value from which a node is heavy */
     double heavy;
+    /* both trees of the whole; owned */
     struct alqi_view_tree down, up;
     /* at most PIECES_MAX; owned */
     struct piece *pieces;

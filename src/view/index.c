@@ -234,6 +234,8 @@ weights_make(struct alqi_view_index *x)
     return true;
 }
 
+/* Nothing outside of the bytes is read before the foot, the number of rows and
+ * all places have been checked (.inv.index). Closing is safe after an error. */
 const char *
 alqi_view_index_open(struct alqi_view_index *x, const void *bytes,
                      size_t n_bytes)
@@ -378,7 +380,8 @@ alqi_view_read_chains(const struct alqi_view_index *x, uint32_t block,
 
 /* ---- events -------------------------------------------------------------- */
 
-/* The rest of a number of several bytes; the event is there already. */
+/* The rest of a number of several bytes. A number that the stream's end cuts
+ * keeps what it has. */
 bool
 alqi_view_event_more(const struct alqi_view_index *x, size_t *at,
                      struct alqi_view_event *e)

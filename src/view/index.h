@@ -78,7 +78,9 @@ struct alqi_view_class {
 struct alqi_view_origin {
     /* index; the domain where threads are not known */
     uint32_t thread;
+    /* number, from 0, in a merged trace; else 0 */
     uint32_t process;
+    /* stream of the trace */
     uint32_t domain;
     /* enum alqi_view_source */
     uint32_t source;
@@ -112,6 +114,7 @@ enum {
 
 struct alqi_view_thread {
     uint32_t index, name;
+    /* the kernel's number */
     uint64_t tid;
 };
 
@@ -158,6 +161,7 @@ struct alqi_view_meta {
     uint32_t is_exact;
     /* no event is earlier than the one before it */
     uint32_t is_in_order;
+    /* keeps the next field aligned; 0 */
     uint32_t unused;
     /* blocks of the trace that have no row */
     uint64_t n_left_out;
@@ -231,21 +235,26 @@ struct alqi_view_weight {
     double seen_bytes, seen_objects;
 };
 
+/* An open index: where its parts lie, and weights computed from it. */
 struct alqi_view_index {
     /* the file; the caller's */
     const unsigned char *bytes;
     size_t n_bytes;
+    /* inside the file, checked */
     const struct alqi_view_foot *foot;
     const struct alqi_view_meta *meta;
     uint32_t n_rows, n_blocks;
+    /* columns: slices say where each lies */
     const unsigned char *data;
     /* [n_blocks][ALQI_VIEW_N_COLUMNS] */
     const struct alqi_view_slice *slices;
+    /* the event stream (.inv.events) */
     const unsigned char *events;
     size_t n_event_bytes;
     /* by row, rising */
     const struct alqi_view_chain *chains;
     uint32_t n_chains;
+    /* this and the tables below lie inside the file */
     const struct alqi_view_class *classes;
     uint32_t n_classes;
     const struct alqi_view_origin *origins;
@@ -266,6 +275,7 @@ struct alqi_view_index {
     /* [n_texts + 1]: where each text begins */
     const uint64_t *text_at;
     uint32_t n_texts;
+    /* zero-terminated, one behind the other */
     const char *texts;
     /* by class; made at the opening; owned */
     struct alqi_view_weight *weights;

@@ -139,6 +139,8 @@ put_trace(struct alqi_view_ask *ask, struct alqi_view_trace *t)
     return true;
 }
 
+/* The sum of a trace needs a scan of all its rows, which is kept like any
+ * other. */
 bool
 alqi_view_info(struct alqi_view_ask *ask)
 {

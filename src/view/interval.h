@@ -34,6 +34,7 @@
  * from symmetric. */
 enum { ALQI_VIEW_FEW = 20 };
 
+/* An interval, and how many samples it rests on. */
 struct alqi_view_interval {
     double low, high; /* of 95 % */
     /* effective number of samples, .def.gamma; infinite without sampling */
@@ -42,6 +43,7 @@ struct alqi_view_interval {
 
 /* What is known of a sum of weighted samples. */
 struct alqi_view_moments {
+    /* of the sum */
     double estimate, variance;
     /* cumulant of the error; one block adds (1 - p) / p^3 */
     double third;

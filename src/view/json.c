@@ -98,6 +98,7 @@ put_quoted(struct alqi_view_json *j, const char *text)
     put(j, "\"", 1);
 }
 
+/* As put_quoted writes it. */
 size_t
 alqi_view_json_bytes(const char *text)
 {

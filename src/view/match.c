@@ -142,6 +142,7 @@ runs_match(const struct entry *x, uint32_t n_x, const struct entry *y,
     }
 }
 
+/* The loose round sees only what the exact one has left. */
 bool
 alqi_view_match(const struct alqi_view_names *a,
                 const struct alqi_view_names *b, uint32_t *b_of, uint32_t *a_of)

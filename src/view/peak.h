@@ -61,6 +61,7 @@ alqi_view_first_colour(unsigned colours)
     return colours & (0u - colours);
 }
 
+/* The live bytes that choose the moment of one colour (.def.cycle). */
 struct alqi_view_peak_path {
     /* the most bytes it ever had */
     double most;
@@ -75,6 +76,8 @@ struct alqi_view_peak_path {
     double bytes;
     /* false while it borrows (.def.borrow) */
     bool is_own;
+    /* is_near: it is within half a sample of its most; has_span: a span has
+     * ended since */
     bool is_near, has_span;
 };
 
@@ -86,6 +89,7 @@ struct alqi_view_peak {
     uint64_t n_now[ALQI_VIEW_COLOURS];
     /* the colour has had a block */
     bool has_block[ALQI_VIEW_COLOURS];
+    /* path k chooses the moment of colour k */
     struct alqi_view_peak_path paths[ALQI_VIEW_COLOURS];
     /* time of the last event */
     uint64_t last_us;

@@ -87,6 +87,7 @@ pair_add(struct alqi_view_query *q, char *text)
     return false;
 }
 
+/* Keys and values are valid until the query is freed. */
 bool
 alqi_view_query_parse(struct alqi_view_query *q, const char *text)
 {
@@ -136,6 +137,7 @@ alqi_view_query_get(struct alqi_view_query *q, const char *key)
     return value;
 }
 
+/* The bound of 2^63 - 1 lets a number be written as a signed one in JSON. */
 bool
 alqi_view_number_parse(const char **text, uint64_t *value)
 {
@@ -154,6 +156,7 @@ alqi_view_number_parse(const char **text, uint64_t *value)
     return true;
 }
 
+/* A wrong value is an error and counts as missing. */
 uint64_t
 alqi_view_query_number(struct alqi_view_query *q, const char *key,
                        uint64_t least, uint64_t most, uint64_t otherwise)

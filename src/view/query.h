@@ -14,6 +14,7 @@ struct alqi_view_pair {
     bool is_used;
 };
 
+/* A parsed query. */
 struct alqi_view_query {
     /* where keys and values lie; owned */
     char *text;

@@ -23,11 +23,12 @@ enum order { BY_TIME, BY_SIZE, BY_LIFE };
 
 /* A row and what it is sorted by: small keys come first. */
 struct kept {
+    /* what rows are ordered by */
     uint64_t key;
     uint32_t row;
 };
 
-/* One run. */
+/* The list of the first rows while it is made. */
 struct picker {
     const struct alqi_view_index *x;
     enum order order;
@@ -264,6 +265,7 @@ put(struct alqi_view_ask *ask, struct picker *p,
     return is_put || alqi_view_give_up(ask);
 }
 
+/* offset is bounded, because all rows before it are kept as well. */
 bool
 alqi_view_samples(struct alqi_view_ask *ask)
 {

@@ -15,11 +15,11 @@
 #include "base/base.h"
 #include "view/scan.h"
 
-/* One run. */
+/* A scan while it is made. */
 struct scanner {
     const struct alqi_view_index *x;
     const struct alqi_view_filter *f;
-    /* what is being made */
+    /* the result */
     struct alqi_view_scan *out;
     /* by number; NULL: all pass; owned */
     uint8_t *class_passes, *origin_passes, *stack_passes;

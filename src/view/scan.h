@@ -15,6 +15,7 @@ struct alqi_view_scan {
     struct alqi_view_filter filter;
     /* [n_stacks]: sums of the rows that pass; owned */
     struct alqi_view_sum *stacks;
+    /* of all rows that pass */
     struct alqi_view_sum total;
     /* by row: it passes; owned; NULL: no scan */
     uint64_t *bits;
@@ -43,9 +44,11 @@ struct alqi_view_rows {
     uint64_t end[ALQI_VIEW_BLOCK_ROWS];
     /* the chain's, if it has one */
     uint64_t life[ALQI_VIEW_BLOCK_ROWS];
+    /* enum alqi_view_flag, without what the filter cuts */
     uint64_t flags[ALQI_VIEW_BLOCK_ROWS];
     /* time from birth + 1; 0: never */
     uint64_t promoted[ALQI_VIEW_BLOCK_ROWS];
+    /* numbers of the tables, checked */
     uint32_t class_[ALQI_VIEW_BLOCK_ROWS];
     uint32_t stack[ALQI_VIEW_BLOCK_ROWS];
     uint32_t origin[ALQI_VIEW_BLOCK_ROWS];
@@ -56,6 +59,7 @@ struct alqi_view_rows {
 
 /* What a row stands for where the filter is that of the scan. */
 struct alqi_view_stand {
+    /* what it adds to a sum */
     struct alqi_view_weight weight;
     /* as how many sampled blocks it counts, 0 or 1, and its samples */
     uint64_t n, n_samples;

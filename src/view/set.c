@@ -42,6 +42,7 @@ alqi_view_set_drop(struct alqi_view_set *set)
     free(set);
 }
 
+/* A trace that cannot be opened leaves the set as it was. */
 const char *
 alqi_view_set_add(struct alqi_view_set *set, const void *bytes, size_t n_bytes)
 {
@@ -78,6 +79,8 @@ oldest(const uint64_t *used, uint32_t n)
     return least;
 }
 
+/* A failed run leaves its place empty. The key `by` and what is hidden play no
+ * part in what passes. */
 const struct alqi_view_scan *
 alqi_view_scan_of(struct alqi_view_trace *t, const struct alqi_view_filter *f)
 {
@@ -99,6 +102,7 @@ alqi_view_scan_of(struct alqi_view_trace *t, const struct alqi_view_filter *f)
     return &t->scans[at];
 }
 
+/* Only what is hidden plays a part in a shape. */
 const struct alqi_view_shape *
 alqi_view_shape_of(struct alqi_view_trace *t, const struct alqi_view_filter *f)
 {

@@ -24,9 +24,11 @@ struct alqi_view_levels {
     /* by step; NULL: none */
     double *bytes;
     uint32_t n;
+    /* length of a step */
     uint64_t step_us;
 };
 
+/* A trace with what answers keep of it. */
 struct alqi_view_trace {
     struct alqi_view_index index;
     /* kept by filter; bits is NULL in an empty place */

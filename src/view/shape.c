@@ -1,7 +1,7 @@
 /* shape.c -- folds the stacks of an index, and names their sites
  *
  * [shape.h] Nodes are gone through depth first, so that which functions are on
- * the path is one bit for each, however deep stacks are. The walk keeps no
+ * the path is one flag for each, however deep stacks are. The walk keeps no
  * stack of its own: it goes up by the nodes' parents. Folds are numbered as
  * they are met, parents before children (.inv.fold). */
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "view/shape.h"
 
-/* One run. */
+/* A shape while it is made. */
 struct folder {
     const struct alqi_view_index *x;
     struct alqi_view_shape *shape;

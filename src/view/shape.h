@@ -15,6 +15,7 @@ struct alqi_view_fold {
     uint32_t parent, function;
 };
 
+/* The folded stacks of one index, without some hidden functions. */
 struct alqi_view_shape {
     /* a copy; the shape is found again by it */
     struct alqi_view_words hide;

@@ -30,7 +30,9 @@ double alqi_view_apart_variance(const struct alqi_view_apart *apart);
 double alqi_view_apart_sigmas(const struct alqi_view_apart *apart,
                               double bytes);
 
+/* One side: a filter, and what is found by it. */
 struct alqi_view_side {
+    /* of the query's keys, for B with "b." in front */
     struct alqi_view_filter filter;
     /* that the filter names */
     struct alqi_view_trace *trace;

@@ -65,6 +65,8 @@ stack_enter(struct alqi_view_sites *s, uint32_t row, const struct key *key,
     alqi_view_sum_join(&site->sum, sum);
 }
 
+/* A stack that no node names counts for node 0, the empty stack. Rows are
+ * numbered like the interned keys. */
 bool
 alqi_view_sites_make(struct alqi_view_sites *s, const struct alqi_view_index *x,
                      const struct alqi_view_shape *shape,

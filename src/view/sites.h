@@ -12,6 +12,7 @@ enum alqi_view_grouping {
     ALQI_VIEW_BY_MODULE
 };
 
+/* Stacks that the grouping does not tell apart. */
 struct alqi_view_site {
     /* of its heaviest stack; what the grouping does not tell apart varies
      * within the site */

@@ -21,6 +21,7 @@ struct alqi_view_sum {
     double life_us;
     /* sampled blocks */
     uint64_t n;
+    /* samples in those blocks */
     uint64_t n_samples;
 };
 

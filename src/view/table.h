@@ -17,6 +17,7 @@ struct alqi_view_table {
 
 /* False when there is no memory: the table is as it was. */
 bool alqi_view_table_add(struct alqi_view_table *table, const void *row);
+/* The same of n records. */
 bool alqi_view_table_append(struct alqi_view_table *table, const void *rows,
                             size_t n);
 

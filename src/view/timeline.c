@@ -23,11 +23,12 @@ enum {
 
 /* One run over the events. */
 struct walk {
+    /* whose events are gone through */
     const struct alqi_view_index *x;
     const struct alqi_view_scan *scan; /* NULL: all rows pass */
     /* of the filter: heaps that are kept */
     unsigned heap;
-    /* what is being made */
+    /* the result */
     struct alqi_view_levels *out;
     /* rows born so far: the next one's number */
     uint32_t next_row;
@@ -46,10 +47,11 @@ struct walk {
     /* by process: its part of the level; NULL if there is only one; owned */
     double *of_process;
     uint32_t n_processes;
-    /* bytes of the rows born last, by number modulo RECENT */
+    /* bytes of passing rows among those born last, by number modulo RECENT */
     double recent[RECENT];
     /* whose columns born and class_ are; UINT32_MAX: none */
     uint32_t block;
+    /* columns of that block */
     uint64_t born[ALQI_VIEW_BLOCK_ROWS];
     uint32_t class_[ALQI_VIEW_BLOCK_ROWS];
 };

@@ -8,6 +8,7 @@
 
 enum { ALQI_VIEW_FOCUS_MAX = 64 };
 
+/* A tree of functions, parents before children. */
 struct alqi_view_tree {
     /* parents before children; owned */
     struct alqi_view_fold *nodes;
@@ -49,6 +50,7 @@ struct alqi_view_tree_input {
 
 /* What an answer about trees is asked for. */
 struct alqi_view_tree_wish {
+    /* where the tree begins */
     struct alqi_view_focus focus;
     bool is_up;
     double min_share;

@@ -15,9 +15,10 @@
  * VALUE_MOST bounds a written number (json.h). */
 static const double STEP = 1.25, FIRST_SHARE = 1e-7, VALUE_MOST = 9e18;
 
-/* One run. */
+/* A tree while it is written. */
 struct putter {
     const struct alqi_view_tree *tree;
+    /* its functions are named even if nothing is below it */
     const struct alqi_view_focus *focus;
     struct alqi_view_used *used;
     struct alqi_view_json *out;

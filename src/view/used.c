@@ -59,6 +59,7 @@ names_of(const struct alqi_view_used *u, uint32_t *function)
     return u->both != NULL ? alqi_view_both_names(u->both, function) : u->x;
 }
 
+/* The function's names are counted once, at its first use. */
 uint32_t
 alqi_view_used_position(struct alqi_view_used *u, uint32_t function)
 {

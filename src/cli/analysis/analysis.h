@@ -67,14 +67,18 @@ struct alqi_cli_watch {
     /* The event, the stack's node, and what else is known of the block. */
     void (*born)(void *arg, const struct alqi_ctf_event *event, uint64_t us,
                  uint32_t node, uint16_t thread);
+    /* the block has left the minor heap */
     void (*promoted)(void *arg, uint64_t id, uint64_t us, uint64_t born_us);
+    /* the block was freed */
     void (*died)(void *arg, uint64_t id, uint64_t us, uint64_t born_us);
     /* realloc made the block that was born last of the one that died last */
     void (*moved)(void *arg, uint64_t from, uint64_t to);
     /* a block, which died last or stays, and those it was made of, had it */
     void (*chain)(void *arg, uint64_t id, double life_us);
+    /* the block was never freed; called after the last event */
     void (*left)(void *arg, uint64_t id, double life_us,
                  struct alqi_cli_left how);
+    /* a process of a merged trace has ended */
     void (*gone)(void *arg, uint32_t process, uint64_t us);
     /* What is live before the next event is the largest so far for these
      * colours. At the end of the trace there is no next event. */
@@ -83,6 +87,7 @@ struct alqi_cli_watch {
     void (*resident)(void *arg, uint64_t us, uint64_t bytes);
 };
 
+/* What a caller asks for. All zeros but temporary_us is a plain analysis. */
 struct alqi_cli_analysis_options {
     /* blocks that live shorter are left out of the sums */
     double min_life_us;
@@ -107,12 +112,15 @@ struct alqi_cli_held {
     uint64_t id;
     /* time of its free */
     uint64_t us;
+    /* as the objects had it */
     struct alqi_cli_life life;
+    /* at the rate that sampled it */
     struct alqi_cli_weight weight;
     /* bits: colours that count it at their last peak */
     unsigned at_peak;
 };
 
+/* One pass: its state while the trace is read, its results afterwards. */
 struct alqi_cli_analysis {
     struct alqi_cli_analysis_options options;
     /* the caller's; outlives the analysis */
@@ -121,6 +129,7 @@ struct alqi_cli_analysis {
     struct alqi_cli_input *input;
     /* the trace's header; the reader's */
     const struct alqi_ctf_info *info;
+    /* weights, by rate */
     struct alqi_cli_estimator estimator;
     /* the estimator's number of the rate of the allocations that follow */
     uint16_t rate;
@@ -136,6 +145,7 @@ struct alqi_cli_analysis {
     struct alqi_cli_shares shares;
     /* of blocks alive that realloc made */
     struct alqi_cli_chains chains;
+    /* the block that was freed last (.inv.held) */
     struct alqi_cli_held held;
     /* by node: number + 1 of the site used last; 0: none */
     uint32_t *site_of_node;
@@ -154,6 +164,7 @@ struct alqi_cli_analysis {
     struct alqi_cli_sum (*by_thread)[ALQI_CLI_N_MEASURES];
     /* threads that options.thread means */
     uint32_t n_threads_matched;
+    /* of all sites; valid after the reading */
     struct alqi_cli_moves moves;
     /* resident memory */
     struct alqi_cli_rss rss;
@@ -163,6 +174,7 @@ struct alqi_cli_analysis {
     struct alqi_cli_sum by_source[ALQI_CLI_N_SOURCES];
     /* blocks that left the minor heap */
     struct alqi_cli_sum promoted;
+    /* the drawn path */
     struct alqi_cli_timeline timeline;
     /* estimate, now; while the trace is read */
     double live_bytes;
@@ -186,6 +198,7 @@ struct alqi_cli_analysis {
     uint64_t n_allocs, n_promotes, n_frees;
     /* events about blocks that are not there, or there twice */
     uint64_t n_strange;
+    /* sum over the sampled blocks */
     uint64_t n_samples;
     /* highest stream number met */
     uint16_t max_domain;
@@ -229,6 +242,7 @@ void alqi_cli_analysis_begin(struct alqi_cli_analysis *analysis,
                              const struct alqi_cli_analysis_options *options);
 void alqi_cli_analysis_take(struct alqi_cli_analysis *analysis,
                             const struct alqi_ctf_event *event);
+/* Makes the snapshot. The held block is entered by it (.inv.held). */
 void alqi_cli_analysis_picture(struct alqi_cli_analysis *analysis,
                                struct alqi_cli_analysis *picture);
 void alqi_cli_analysis_picture_free(struct alqi_cli_analysis *picture);

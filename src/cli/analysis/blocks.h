@@ -18,7 +18,9 @@ enum { ALQI_CLI_BLOCKS_MAX = 750000, ALQI_CLI_RESIDENT_MAX = 16384 };
 /* died_us of a block that is there when the trace ends. */
 #define ALQI_CLI_ALIVE UINT64_MAX
 
+/* A sampled block, or several that became one. */
 struct alqi_cli_block {
+    /* since the trace's start; a multiple of step_us */
     uint64_t born_us;
     /* or when its process ended; ALQI_CLI_ALIVE: it stays */
     uint64_t died_us;
@@ -86,7 +88,9 @@ void alqi_cli_blocks_take_resident(struct alqi_cli_blocks *blocks, uint64_t us,
 /* One birth or death.  At one time come the deaths of blocks born earlier,
  * then births, then the deaths of those. */
 struct alqi_cli_block_event {
+    /* since the trace's start */
     uint64_t us;
+    /* index in blocks */
     uint32_t block;
     uint8_t phase; /* 0, 1, 2 in the order above */
 };

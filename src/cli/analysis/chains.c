@@ -34,6 +34,7 @@ alqi_cli_chains_find(const struct alqi_cli_chains *chains, uint64_t block)
     return (struct alqi_cli_chain *)(uintptr_t)chain;
 }
 
+/* Out of memory ends the command. */
 void
 alqi_cli_chains_put(struct alqi_cli_chains *chains, uint64_t block,
                     struct alqi_cli_chain *chain)
@@ -161,6 +162,7 @@ alqi_cli_moves_add(struct alqi_cli_moves *m, double bytes, double p)
         m->longest = 1;
 }
 
+/* A link stands for 1/p links; its two blocks show how much realloc grew. */
 void
 alqi_cli_moves_link(struct alqi_cli_moves *m, double old_bytes,
                     double new_bytes, double p, uint64_t n_moves)

@@ -23,6 +23,7 @@
 struct alqi_cli_at_peak {
     /* of the peak that the sum belongs to */
     uint32_t epochs[ALQI_VIEW_COLOURS];
+    /* by colour; valid if epochs has the colour's last epoch */
     struct alqi_cli_sum sums[ALQI_VIEW_COLOURS];
 };
 
@@ -33,9 +34,11 @@ struct alqi_cli_link {
     uint32_t site;
     /* the blocks; their lives are filled in at the end */
     struct alqi_cli_sum all;
+    /* those that were there at the last peak */
     struct alqi_cli_at_peak at_peak;
 };
 
+/* Blocks that realloc made of one another; the last one lives. */
 struct alqi_cli_chain {
     /* birth of the first block */
     uint64_t born_us;

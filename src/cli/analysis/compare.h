@@ -17,6 +17,7 @@ struct alqi_cli_side {
     const char *path;
     /* open until the side is freed */
     struct alqi_cli_input *input;
+    /* of the traces, read to the end */
     struct alqi_cli_analysis analysis;
     /* of the analysis's sites; made by alqi_cli_compare */
     struct alqi_cli_groups groups;
@@ -40,6 +41,7 @@ struct alqi_cli_change {
     double chance;
 };
 
+/* A site on both sides, or on one. */
 struct alqi_cli_pair {
     /* NULL: not on that side */
     const struct alqi_cli_group *a, *b;
@@ -47,13 +49,17 @@ struct alqi_cli_pair {
     struct alqi_cli_change change;
 };
 
+/* Two sides, matched. */
 struct alqi_cli_comparison {
+    /* the caller's; both are grouped */
     struct alqi_cli_side *a, *b;
     enum alqi_cli_grouping grouping;
+    /* that pairs are made of */
     enum alqi_cli_measure measure;
     /* two filters of one recording: variances are in null_var alone
      * (filter.h) */
     bool is_one_run;
+    /* of all measures */
     struct alqi_cli_change totals[ALQI_CLI_N_MEASURES];
     /* sites that have something of the measure, by the size of the change;
      * owned */

@@ -165,6 +165,7 @@ weigh(double bytes, double p, double q)
     return w;
 }
 
+/* With another trace to compare with, the weight has its null_var. */
 struct alqi_cli_weight
 alqi_cli_weigh_sampled(struct alqi_cli_estimator *e, uint16_t rate,
                        uint64_t length)
@@ -202,6 +203,8 @@ alqi_cli_colours(struct alqi_cli_estimator *e, uint16_t rate, uint64_t length,
                              alqi_cli_odds(e, rate, length).p);
 }
 
+/* A word's weight in one colour: half of it is what "near" means in
+ * view/peak.h. */
 double
 alqi_cli_colour_bytes(const struct alqi_cli_estimator *e, uint16_t rate)
 {
@@ -270,6 +273,7 @@ alqi_cli_bytes_interval(const struct alqi_cli_estimator *e,
     return alqi_view_interval(&m);
 }
 
+/* The largest weight of an unseen sample is that of the smallest block. */
 struct alqi_view_interval
 alqi_cli_objects_interval(const struct alqi_cli_estimator *e,
                           const struct alqi_cli_sum *s)

@@ -30,6 +30,7 @@ struct alqi_cli_rate {
     double *p;
 };
 
+/* The rates of a trace, and how it counts. */
 struct alqi_cli_estimator {
     /* of the trace's own rate, the largest */
     double lambda;
@@ -85,6 +86,7 @@ struct alqi_cli_sum {
     double null_var;
     /* sampled blocks */
     uint64_t n_blocks;
+    /* samples in those blocks */
     uint64_t n_samples;
 };
 

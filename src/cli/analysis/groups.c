@@ -15,7 +15,7 @@ struct maker {
     struct alqi_cli_analysis *analysis;
     enum alqi_cli_grouping grouping;
     enum alqi_cli_measure measure;
-    /* what is being made */
+    /* the result */
     struct alqi_cli_groups *out;
     /* the masked frames; a row a group */
     struct alqi_base_intern keys;

@@ -16,12 +16,14 @@ enum alqi_cli_grouping {
     ALQI_CLI_BY_MODULE
 };
 
+/* Sites that the grouping does not tell apart. */
 struct alqi_cli_group {
     /* of its heaviest site; what the grouping does not tell apart varies
      * within the group */
     struct alqi_cli_frame frame;
     /* of all its sites */
     struct alqi_cli_sum sums[ALQI_CLI_N_MEASURES];
+    /* what realloc brought to its sites */
     struct alqi_cli_moves moves;
     /* sites of mmap: they form groups of their own */
     bool is_mapping;

@@ -11,6 +11,7 @@
 
 enum { ALQI_CLI_MOMENT_VALUES = 4 };
 
+/* What one stack had. */
 struct alqi_cli_moment_row {
     uint64_t check; /* the hash's other half */
     /* alloc_objects, alloc_space, inuse_objects, inuse_space, as pprof names

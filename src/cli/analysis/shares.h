@@ -8,6 +8,7 @@
 #include "cli/analysis/estimate.h"
 #include "view/peak.h"
 
+/* What one process allocated; all zeros before its first block. */
 struct alqi_cli_share {
     /* of all its blocks; live at the end of the trace */
     struct alqi_cli_sum allocated, live;
@@ -28,11 +29,13 @@ struct alqi_cli_share {
 
 /* A block that is born, as a share counts it. */
 struct alqi_cli_shared {
+    /* what it stands for */
     struct alqi_cli_weight weight;
     /* weights of the peak search (view/peak.h) */
     double colour_bytes, sample_bytes;
     /* bits: colours that see the block */
     unsigned colours;
+    /* its samples; time of its birth, since 1970 */
     uint64_t n_samples, time_us;
 };
 
@@ -46,6 +49,7 @@ struct alqi_cli_shares {
 
 void alqi_cli_shares_free(struct alqi_cli_shares *shares);
 
+/* A block was born in that process. Ends the command without memory. */
 void alqi_cli_shares_born(struct alqi_cli_shares *shares, uint32_t process,
                           uint64_t id, const struct alqi_cli_shared *block);
 /* A block died. bytes and colour_bytes are those of its birth. Unknown ids are

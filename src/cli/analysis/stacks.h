@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+/* A stack: a frame, called from the parent's stack. */
 struct alqi_cli_node {
     /* of the node's own frame */
     uint64_t code;
@@ -25,6 +26,7 @@ struct alqi_cli_child {
 
 enum { ALQI_CLI_RECENT = 65536 };
 
+/* All stacks so far. */
 struct alqi_cli_stacks {
     /* by number; owned; moves when it grows */
     struct alqi_cli_node *nodes;

@@ -47,6 +47,7 @@ alqi_cli_timeline_note(struct alqi_cli_timeline *t, uint64_t us, double before,
 struct alqi_cli_rss {
     /* records so far */
     uint64_t n_told;
+    /* of the last record, and the largest of all */
     double last_bytes, peak_bytes;
     /* times of those two */
     uint64_t last_us, peak_us;
@@ -54,6 +55,7 @@ struct alqi_cli_rss {
     struct alqi_cli_rss_moment {
         /* resident at the heap's peak */
         double bytes;
+        /* time of the heap's peak */
         uint64_t us;
         /* the peak came after the last record: bytes is corrected by the
          * next */

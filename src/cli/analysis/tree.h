@@ -16,11 +16,13 @@ enum alqi_cli_tree_kind {
     ALQI_CLI_NO_TREE
 };
 
+/* A function below its parent. */
 struct alqi_cli_tree_node {
     /* zeros in the root */
     struct alqi_cli_frame frame;
     /* of the measure, children included */
     double bytes;
+    /* the node above; 0 in the root */
     uint32_t parent;
     /* 0: none; children are in order of size */
     uint32_t first_child, next;
@@ -28,12 +30,14 @@ struct alqi_cli_tree_node {
 
 /* Node 0 is the root: everything. */
 struct alqi_cli_tree {
+    /* by number; owned; moves when it grows */
     struct alqi_cli_tree_node *nodes;
     uint32_t n_nodes;
     /* parent and function; row i is node i + 1 */
     struct alqi_base_intern keys;
 };
 
+/* Makes a tree of the sites that have bytes of the measure. */
 void alqi_cli_tree_make(struct alqi_cli_tree *tree,
                         struct alqi_cli_analysis *analysis,
                         enum alqi_cli_tree_kind kind,

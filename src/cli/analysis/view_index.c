@@ -43,6 +43,7 @@ struct alqi_cli_view_indexer {
 
     /* of row 0; valid if has_first */
     uint64_t first_id;
+    /* a row has been made */
     bool has_first;
     /* id -> row, where it is not id - first_id */
     struct alqi_base_map row_of_id;

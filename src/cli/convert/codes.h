@@ -13,6 +13,7 @@
 #include "wire/ctf.h"
 #include "wire/raw.h"
 
+/* A module as it was loaded: read-only for all but codes.c. */
 struct alqi_cli_module {
     /* addresses [start, end) in the process; bias: address minus the address
      * in the module's file */

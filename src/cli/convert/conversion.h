@@ -13,6 +13,7 @@
 struct alqi_cli_convert_result;
 struct alqi_cli_exact_writer;
 
+/* One conversion, from open to close. */
 struct alqi_cli_conversion {
     /* the recording's; renewed in place when the recording grows */
     const struct alqi_raw_header *header;

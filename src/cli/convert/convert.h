@@ -14,6 +14,7 @@
 #include "stack/symbol.h"
 #include "wire/ctf.h"
 
+/* Counts of a conversion; they grow with each step. */
 struct alqi_cli_convert_result {
     /* allocations written */
     uint64_t n_allocs;

@@ -119,6 +119,7 @@ struct alqi_cli_exact {
     uint32_t n_epochs, epochs_capacity;
     /* ns = ns_0 + (ticks - ticks_0) * tick_ns */
     uint64_t ticks_0, ns_0;
+    /* nanoseconds a tick, by the recording's clock pairs */
     double tick_ns;
     /* of the event handed out last */
     uint64_t last_ticks, last_ns;

@@ -25,6 +25,7 @@ void alqi_cli_exact_drop(struct alqi_cli_exact *exact);
  * memory. */
 bool alqi_cli_exact_more(struct alqi_cli_exact *exact);
 
+/* An event of the exact part, with what its prefixes and its successor say. */
 struct alqi_cli_exact_event {
     /* ALLOC, FREE, THREAD, RSS, RATE and so on; no prefix */
     const struct alqi_exact_event *event;

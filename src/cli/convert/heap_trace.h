@@ -14,14 +14,19 @@
 
 /* What the trace's header says. */
 struct alqi_cli_heap_head {
+    /* of the process that wrote the trace */
     uint64_t pid;
     /* the format: 3 means several streams */
     unsigned version;
+    /* path of its program, NUL-terminated */
     char executable[1024];
 };
 
+/* Counts of a copy; they grow with each step. */
 struct alqi_cli_heap_result {
+    /* sampled blocks copied */
     uint64_t n_allocs;
+    /* promotions copied */
     uint64_t n_promotes;
     double allocated_bytes; /* estimate */
     /* samples that the process had no room for */

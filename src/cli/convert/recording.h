@@ -78,6 +78,7 @@ struct alqi_cli_merge;
 struct alqi_cli_merge *
 alqi_cli_merge_open(const struct alqi_cli_recording *recording);
 void alqi_cli_merge_drop(struct alqi_cli_merge *merge);
+/* The next event; false at the end, or at the recording's moment. */
 bool alqi_cli_merge_next(struct alqi_cli_merge *merge,
                          struct alqi_cli_merged *out);
 /* After the end: goes on with what the recording has got since.  False when

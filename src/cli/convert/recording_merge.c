@@ -68,6 +68,7 @@ struct alqi_cli_merge {
     size_t n_heap;
     /* the top of the heap was handed out */
     bool is_started;
+    /* chunks and events passed over, so far */
     uint64_t n_damaged;
     /* for the progress: chunks indexed, chunks opened */
     size_t n_chunks, n_opened;

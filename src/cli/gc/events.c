@@ -29,10 +29,13 @@ struct track {
 struct alqi_cli_gc_events {
     /* as shown in messages; the caller's */
     const char *path;
+    /* owned, unless it is standard input */
     int fd;
+    /* between fd and the chunks; owned */
     struct alqi_cli_unpack *unpack;
     /* bytes read, up to the chunk that is being read */
     uint64_t at;
+    /* of the recording, checked */
     struct alqi_gctrace_header header;
     /* set while alqi_cli_gc_read runs */
     const struct alqi_cli_gc_hear *hear;

@@ -24,14 +24,18 @@ struct alqi_cli_gc_span {
 
 /* Calls made while the recording is read; all must be set. */
 struct alqi_cli_gc_hear {
+    /* a span begins */
     void (*begin)(void *arg, uint32_t track,
                   const struct alqi_gctrace_event *begin);
+    /* the innermost span ends */
     void (*end)(void *arg, uint32_t track, const struct alqi_cli_gc_span *span);
+    /* an event without length */
     void (*moment)(void *arg, uint32_t track,
                    const struct alqi_gctrace_event *moment);
     void *arg;
 };
 
+/* Counts of a whole recording. */
 struct alqi_cli_gc_totals {
     /* decoded */
     uint64_t n_events;

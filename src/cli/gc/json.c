@@ -14,6 +14,7 @@ struct json {
     FILE *out;
     /* objects written: a comma stands before all but the first */
     uint64_t n;
+    /* of the recorded process */
     uint32_t pid;
     /* CLOCK_MONOTONIC of the recording's start: time 0 */
     uint64_t start_ns;

@@ -19,6 +19,7 @@ struct lengths {
     /* their lengths; sorted when they are printed; owned */
     uint64_t *ns;
     uint32_t n;
+    /* of all lengths */
     uint64_t sum_ns;
     /* by value: sum over the ends */
     uint64_t sums[ALQ_EVENT_VALUES];

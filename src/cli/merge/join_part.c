@@ -40,12 +40,14 @@ enum { FREED_KEPT = 4096, RATES_MAX = 4096 };
 
 /* What a stream of the old trace announced last. */
 struct alqi_cli_join_lane {
+    /* the stream's number */
     uint16_t domain;
     /* old index, or NO_THREAD | domain */
     uint64_t thread;
     /* new id of the block that the next allocation continues; valid if
      * has_moved */
     uint64_t moved;
+    /* the next allocation continues the block `moved` */
     bool has_moved;
     /* the next allocation is a realloc's whose old block was not sampled */
     bool is_reborn;

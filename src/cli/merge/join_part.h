@@ -56,9 +56,11 @@ struct alqi_cli_join_whole {
 
 struct alqi_cli_join_lane;
 
+/* A trace on its way into the new one. */
 struct alqi_cli_join_part {
     /* its header; outlives the part */
     const struct alqi_cli_join_head *head;
+    /* shared with the other parts; the merge's */
     struct alqi_cli_join_whole *whole;
     /* where it writes; shared in format 2 */
     struct alqi_cli_join_sink *sink;

@@ -59,6 +59,8 @@ struct module {
     uint64_t start;
     /* the next module of the same key, or NO_MODULE */
     int32_t twin;
+    /* is_note_told: the note has been handed out as a line; is_told is not
+     * used */
     bool is_told, is_note_told;
 };
 

@@ -23,6 +23,7 @@ struct alqi_cli_lane {
     bool is_all; /* the only lane: takes every domain */
 };
 
+/* A trace that is being merged. */
 struct alqi_cli_source {
     /* those that have a next event; a step may move them */
     struct alqi_cli_lane *lanes;

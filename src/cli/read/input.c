@@ -63,6 +63,7 @@ struct alqi_cli_input {
     bool said_damage;
     /* of the traces that this one was made from; finish returns it */
     int status;
+    /* of the reader, whether printed or not */
     uint64_t n_warnings;
     /* receives the reader's warnings; NULL: they go to stderr */
     alqi_ctf_warn_fn *warn;

@@ -26,6 +26,7 @@ int alqi_cli_input_open(const char *path, alqi_ctf_warn_fn *warn,
  * of its making: what finish() returns when nothing else is wrong. */
 int alqi_cli_input_open_fd(int fd, const char *name, int status,
                            struct alqi_cli_input **out);
+/* Closes the input; NULL is allowed. */
 void alqi_cli_input_drop(struct alqi_cli_input *input);
 
 /* For those who have read to the end: what was read, from its first byte, the
@@ -37,6 +38,7 @@ void alqi_cli_input_warn(struct alqi_cli_input *input, alqi_ctf_warn_fn *warn,
                          void *warn_arg);
 
 const char *alqi_cli_input_name(const struct alqi_cli_input *input);
+/* The reader of the trace, with its header read; the input's. */
 struct alqi_ctf_reader *alqi_cli_input_reader(struct alqi_cli_input *input);
 
 /* False at the end of the trace or of its readable part. */

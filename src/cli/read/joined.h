@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Counts of a merge. */
 struct alqi_cli_join_result {
     /* traces that went in */
     uint32_t n_traces;

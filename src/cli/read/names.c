@@ -28,7 +28,9 @@ struct expansion {
 
 /* A range of location codes, (start, end], and the base name of its module. */
 struct module {
+    /* location codes (start, end] */
     uint64_t start, end;
+    /* number of the module's base name */
     uint32_t name;
 };
 

@@ -13,6 +13,7 @@
 
 enum { ALQI_CLI_NO_NAME = 0 }; /* the number of "" */
 
+/* A frame of a stack: its texts by number. */
 struct alqi_cli_frame {
     /* its name as a number */
     uint32_t function;

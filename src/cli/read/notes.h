@@ -9,6 +9,7 @@
 #include "cli/read/names.h"
 #include "wire/ctf.h"
 
+/* A thread of the trace; a row that was never seen is all zeros. */
 struct alqi_cli_thread {
     /* the trace has mentioned it */
     bool is_seen;
@@ -28,6 +29,7 @@ struct alqi_cli_process {
     uint64_t rss_bytes;
     /* its process record has come */
     bool is_seen;
+    /* kernel's numbers of the process and its parent */
     uint64_t pid, parent;
     /* since 1970 */
     uint64_t start_us;
@@ -47,6 +49,7 @@ struct alqi_cli_stream {
     double rate_per_word;
 };
 
+/* A module of the trace. */
 struct alqi_cli_module_note {
     /* as the process had it (convert/codes.h) */
     uint64_t start, end, bias;
@@ -65,6 +68,7 @@ struct alqi_cli_module_note {
 /* What a recording counts beside its events. */
 enum { ALQI_CLI_N_COUNTERS = 17 };
 
+/* What a counter of the end record means. */
 struct alqi_cli_counter {
     /* in the end record, and in JSON */
     const char *key;
@@ -78,6 +82,7 @@ struct alqi_cli_counter {
 
 extern const struct alqi_cli_counter alqi_cli_counters[ALQI_CLI_N_COUNTERS];
 
+/* All that the side records have said so far. */
 struct alqi_cli_notes {
     /* the caller's; outlives the notes */
     struct alqi_cli_names *names;

@@ -48,9 +48,11 @@ enum { ALQI_CLI_ROW = 64, ALQI_CLI_YOUNG_ROWS = 64 };
 
 /* An open row: objects number * 64 to number * 64 + 63, each at its place. */
 struct alqi_cli_young_row {
+    /* of the row: the objects' numbers divided by 64 */
     uint64_t number;
     /* bits: the object lives */
     uint64_t alive;
+    /* by number modulo 64 */
     struct alqi_cli_object objects[ALQI_CLI_ROW];
 };
 
@@ -64,6 +66,7 @@ struct alqi_cli_old_row {
     struct alqi_cli_object *objects;
 };
 
+/* All live objects (objects.c). */
 struct alqi_cli_objects {
     /* [ALQI_CLI_YOUNG_ROWS], at number modulo that */
     struct alqi_cli_young_row *young;
@@ -85,6 +88,7 @@ void alqi_cli_objects_free(struct alqi_cli_objects *objects);
 struct alqi_cli_object *alqi_cli_objects_add(struct alqi_cli_objects *objects,
                                              uint64_t id, uint64_t length,
                                              uint64_t n_samples);
+/* The object, left where it is; NULL: it is not there. */
 struct alqi_cli_object *
 alqi_cli_objects_find(const struct alqi_cli_objects *objects, uint64_t id);
 

@@ -12,7 +12,9 @@ struct alqi_cli_path {
     bool is_listed;
 };
 
+/* The traces that a verb reads. */
 struct alqi_cli_paths {
+    /* in the order in which they are read; owned */
     struct alqi_cli_path *paths;
     uint32_t n_paths;
     /* the operands were a directory, or more than one */

@@ -457,8 +457,8 @@ alqi_cli_record_limit_open(struct alqi_cli_record_run *run)
     return run->limits.pipe >= 0;
 }
 
-/* A line is the name of a recording in the directory. Another directory's is
- * no name of ours. */
+/* A line is the name of a recording in the directory; a name with a slash is
+ * ignored. */
 static void
 line_take(struct alqi_cli_record_run *run, const char *name)
 {

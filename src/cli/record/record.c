@@ -32,8 +32,10 @@
 #include "cli/tool/text.h"
 #include "wire/raw.h"
 
+/* Exit statuses, as env(1) and time(1) have them. */
 enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
+/* Bounds of the sizes that options accept, in bytes. */
 #define MAX_MEMORY_LEAST (1024.0 * 1024)
 #define RESERVE_LEAST (1024.0 * 1024)
 #define RESERVE_MOST 0x1p40
@@ -72,6 +74,7 @@ seed_take(void *to, const char *verb, const char *value)
 }
 
 #define RUN struct alqi_cli_record_run
+/* The value of --limit-live and --limit-alloc. */
 #define LIMIT(kind)                                                            \
     ALQI_CLI_BYTES(RUN, limits.bytes[kind]),                                   \
         .least = LIMIT_LEAST, .most = LIMIT_MOST,                              \

@@ -38,6 +38,7 @@ struct alqi_cli_record_limits {
     size_t n_told;
 };
 
+/* One run, from its options to its traces. */
 struct alqi_cli_record_run {
     /* --output; NULL: named after program and process */
     const char *output;
@@ -63,6 +64,7 @@ struct alqi_cli_record_run {
     bool is_quiet;
     /* --mmap */
     bool is_mapping;
+    /* --no-rss: resident memory is not recorded */
     bool has_no_rss;
     /* --time-step: 0: times as they are */
     double time_step_us;
@@ -78,6 +80,7 @@ struct alqi_cli_record_run {
     double max_memory_bytes;
     /* mapped at the start; 0: none */
     double reserve_bytes;
+    /* of --limit-live and --limit-alloc */
     struct alqi_cli_record_limits limits;
     /* of the raw recordings; absolute */
     char directory[PATH_MAX];

@@ -5,9 +5,10 @@
  * of processes that said why they have none. Then the directory is removed,
  * unless something stays in it.
  *
- * A file ends in one of three ways: it becomes a trace and is unlinked; it
+ * A file ends in one of four ways: it becomes a trace and is unlinked; it
  * stays and counts in n_left (damaged, or its process runs on); it is unlinked
- * with a reason said and counts in n_explained.
+ * with a reason said and counts in n_explained; it is of an image that only
+ * executed the next one, and is unlinked silently.
  *
  * The name that was asked for goes to the last image of the program's process.
  * All others are named after program and process. */
@@ -50,6 +51,7 @@ base_name(const char *path)
 
 /* An image of the program's, or of another that it ran: whose trace. */
 struct image {
+    /* path of its program; "" when it is unknown */
     const char *executable;
     uint32_t pid;
     /* of the name: ".heap" or "" */
@@ -83,9 +85,9 @@ alqi_cli_record_may_overwrite(const struct alqi_cli_record_run *r,
     return r->is_forced || (r->is_memtrace && alqi_cli_output_is_trace(path));
 }
 
-/* Opens the name that was asked for; a heap's trace stands beside it. An
- * overwritten trace is unlinked, not truncated, because a process may still
- * write it. -1: errno. */
+/* Opens the name that was asked for; a heap's trace stands beside it. --force
+ * truncates what is there. A trace that MEMTRACE names is unlinked instead, so
+ * that a process that still writes it keeps it. -1: errno. */
 static int
 main_open(const struct alqi_cli_record_run *r, const struct image *image,
           char *path, size_t capacity)
@@ -537,7 +539,9 @@ main_find(struct alqi_cli_record_run *r, const char *path)
 
 /* Programs that ran unrecorded, each named once. */
 struct unrecorded {
+    /* lines that were reported: kind and path */
     char said[UNRECORDED_SAID][PATH_MAX];
+    /* lines in said; further ones that were only counted */
     unsigned n_said, n_more;
 };
 
