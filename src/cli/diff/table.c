@@ -18,6 +18,7 @@
 enum {
     NAME_BYTES = 512,
     TITLE_BYTES = 4096,
+    /* columns, from the left; the name has what is left of the width */
     LABEL = 12,
     CHANGE = 11,
     ERROR = 15,
@@ -25,6 +26,7 @@ enum {
     RELATIVE = 9,
     SIGMAS = 7,
     CHANCE = 9,
+    /* above it a change is told as a factor */
     LARGEST_PERCENT = 10000
 };
 

@@ -17,6 +17,7 @@
 #include "cli/export/summary.h"
 #include "cli/tool/text.h"
 
+/* Rows and callers of the tables at first; columns of texts; room for one. */
 enum {
     ROWS = 15,
     CALLERS = 12,

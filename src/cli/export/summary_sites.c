@@ -27,12 +27,14 @@ struct table {
     uint32_t frames_capacity;
 };
 
+/* The analysis that the table is of. */
 static const struct alqi_cli_analysis *
 analysis_of(const struct table *t)
 {
     return &t->summary->export->analysis;
 }
 
+/* Whether the table has columns of errors. */
 static bool
 is_sampled(const struct table *t)
 {

@@ -263,6 +263,8 @@ rest(struct push *p, uint64_t wait_ms)
         p->is_ending = true;
 }
 
+/* Whether the process that is recorded is gone; its number may not be signalled
+ * by us, which counts as there. */
 static bool
 has_ended(const struct push *p)
 {
@@ -287,6 +289,7 @@ rest_until(struct push *p, uint64_t mono_ns)
 
 /* ---- one window ------------------------------------------------------ */
 
+/* What a row's `make` has allocated. */
 static void
 body_free(struct alqi_cli_push_body *body)
 {

@@ -125,6 +125,7 @@ trace_place(const struct snapshot *s, const char *temporary, const char *name)
     return false;
 }
 
+/* Whether every block was recorded. */
 static bool
 is_exact(const struct alqi_cli_recording *r)
 {

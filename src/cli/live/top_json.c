@@ -10,6 +10,7 @@
 #include "cli/tool/cli.h"
 #include "cli/live/top.h"
 
+/* Raised when a member's meaning changes. */
 enum { SCHEMA = 1 };
 
 #define US_A_SECOND 1e6
@@ -29,7 +30,7 @@ put_count(json_t *object, const char *key, uint64_t value)
     json_object_set_new_nocheck(object, key, json_integer((json_int_t)value));
 }
 
-/* NULL for what is not known. */
+/* null for what is not known. */
 static void
 put_text(json_t *object, const char *key, const char *text)
 {

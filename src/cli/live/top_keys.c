@@ -42,6 +42,7 @@ static const char help_text[] =
     "\n"
     "Any key goes back.\n";
 
+/* The text that the key h shows. */
 void
 alqi_cli_screen_help(const struct alqi_cli_term *term)
 {

@@ -13,6 +13,7 @@
 #include "cli/report/report.h"
 #include "cli/tool/text.h"
 
+/* PREFIX_MAX bounds the depth; FIGURES, ARROW and BETWEEN are columns. */
 enum {
     PREFIX_MAX = 1024,
     NAME_BYTES = 512,

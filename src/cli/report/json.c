@@ -20,6 +20,8 @@
 #include "cli/report/report.h"
 #include "cli/tool/text.h"
 
+/* SCHEMA is raised when a member's meaning changes; the others count the keys
+ * of KEYS_OF(). */
 enum { SCHEMA = 1, SUM_KEYS = 11, ESTIMATE_KEYS = 8, TEXT_BYTES = 4096 };
 
 /* A quantity, rounded. */
@@ -29,12 +31,15 @@ whole(double x)
     return json_integer(alqi_cli_whole(x));
 }
 
+/* A number of things: JSON's integers have 64 bits here. */
 static json_t *
 count(uint64_t n)
 {
     return json_integer((json_int_t)n);
 }
 
+/* The keys of a sum: ESTIMATE_KEYS estimates, two counts, the average life;
+ * put_sum() fills them in this order. */
 #define KEYS_OF(prefix)                                                        \
     {                                                                          \
         prefix "_bytes", prefix "_bytes_stderr", prefix "_bytes_low",          \
@@ -125,6 +130,7 @@ clean(const char *text)
     return json_string(out);
 }
 
+/* A name of the analysis, which is clean. */
 static json_t *
 name(const struct alqi_cli_report *r, uint32_t number)
 {

@@ -6,6 +6,7 @@
 #include "cli/report/limits.h"
 #include "limit/plan.h"
 
+/* Raised when a member's meaning changes. */
 enum { SCHEMA = 1 };
 
 /* JSON's integers are signed: a limit near 2^64 becomes the largest one. */

@@ -16,6 +16,8 @@
 #include "cli/report/report.h"
 #include "cli/tool/text.h"
 
+/* TITLE_MAX and SAMPLING_MAX are bytes; SPARK_MOST, LABEL and COLUMNS are
+ * columns. */
 enum {
     TITLE_MAX = 4096,
     SAMPLING_MAX = 256,
