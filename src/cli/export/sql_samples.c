@@ -29,11 +29,9 @@ struct block {
     uint64_t size_bytes, n_samples;
     /* what it stands for; what one colour has of it at the peak */
     struct alqi_cli_weight weight, colour_weight;
-    /* of the analysis's stacks */
-    uint32_t node;
-    uint32_t older; /* the block it was made of, or the next that is free */
-    /* index */
-    uint16_t thread;
+    uint32_t node;   /* of the analysis's stacks */
+    uint32_t older;  /* the block it was made of, or the next that is free */
+    uint16_t thread; /* index */
     bool is_mapping, is_dead;
     enum alqi_ctf_source source;
 };
@@ -54,8 +52,7 @@ struct writer {
     uint32_t held; /* died last: it may go on in the next */
     uint64_t held_id;
     uint64_t moments[ALQI_VIEW_COLOURS]; /* so many were met */
-    /* the sink takes no more */
-    bool is_over;
+    bool is_over;                        /* the sink takes no more */
 };
 
 /* ---- blocks ---------------------------------------------------------- */

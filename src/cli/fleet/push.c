@@ -58,20 +58,17 @@ static const struct alqi_cli_push_engine engines[] = {
 struct push {
     /* NULL: --to is missing */
     const struct alqi_cli_push_engine *engine;
-    /* the address as it was given */
-    const char *base;
-    char *url;    /* the engine's */
-    char *public; /* what of it may be printed */
+    const char *base; /* the address as it was given */
+    char *url;        /* the engine's */
+    char *public;     /* what of it may be printed */
     /* of the service; NULL: the program's */
     const char *name;
     struct alqi_cli_push_label labels[ALQI_CLI_LABELS_MOST];
     uint32_t n_labels;
     struct alqi_cli_web_headers headers;
-    double every_us; /* 0: once */
-    /* of one request */
-    double timeout_us;
-    /* of one profile */
-    uint64_t n_retries;
+    double every_us;    /* 0: once */
+    double timeout_us;  /* of one request */
+    uint64_t n_retries; /* of one profile */
     /* of a profile; 0: no bound */
     uint64_t max_stacks, max_bytes;
     struct alqi_cli_web *web;

@@ -257,8 +257,7 @@ const struct alqi_cli_option alqi_cli_serve_options[] = {
 
 struct watch {
     struct alqi_cli_http *http;
-    /* whose end ends the server */
-    pid_t pid;
+    pid_t pid; /* whose end ends the server */
     /* the server has ended: the thread returns; written by its maker */
     _Atomic(int) is_over;
     /* of the process; written by the thread */

@@ -48,11 +48,9 @@ struct alqi_cli_follow {
     struct alqi_cli_analysis analysis;
     /* is_over: nothing more will be read */
     bool has_analysis, is_over;
-    const char *failed; /* NULL, or why it ends */
-    /* "" or why nothing more is read */
-    char damage[300];
-    /* of a recording */
-    bool is_raw, is_exact;
+    const char *failed;    /* NULL, or why it ends */
+    char damage[300];      /* "" or why nothing more is read */
+    bool is_raw, is_exact; /* of a recording */
     /* NULL: it is a trace */
     struct alqi_cli_recording *recording;
     /* kept over recordings that are opened anew; NULL: of no use */

@@ -33,8 +33,7 @@ struct drawing {
     struct alqi_cli_tree tree;
     double least_bytes;      /* smaller branches are left out */
     char prefix[PREFIX_MAX]; /* of the lines below the present one */
-    /* bytes of prefix */
-    size_t n_prefix;
+    size_t n_prefix;         /* bytes of prefix */
 };
 
 /* Whether there is such a node, large enough to be drawn. */

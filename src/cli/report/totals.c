@@ -104,8 +104,7 @@ remark_put(const struct alqi_cli_term *term, int used, const char *between,
 struct total {
     const char *label;
     const struct alqi_cli_sum *sum;
-    /* stands at the line's end */
-    char remark[128];
+    char remark[128];                          /* stands at the line's end */
     struct alqi_cli_error_text bytes, objects; /* errors */
 };
 

@@ -58,9 +58,8 @@ enum {
 
 struct alqi_cli_http {
     struct alqi_cli_http_config config;
-    /* owns the socket */
-    struct MHD_Daemon *daemon;
-    int stop_fd; /* readable when the server ends */
+    struct MHD_Daemon *daemon; /* owns the socket */
+    int stop_fd;               /* readable when the server ends */
     /* the bound one, where config.port may be 0 */
     uint16_t port;
     /* hexadecimal; "": the server has none */

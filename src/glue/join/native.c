@@ -28,9 +28,8 @@ struct module {
     struct alqi_glue_module pub;
     bool is_read;     /* its symbols, if it has any */
     ElfW(Sym) * syms; /* functions alone */
-    /* valid when is_read */
-    size_t n_syms;
-    char *texts; /* ends with 0 */
+    size_t n_syms;    /* valid when is_read */
+    char *texts;      /* ends with 0 */
 };
 
 static struct alqi_plat_lock lock =

@@ -38,8 +38,7 @@ struct track {
     struct alqi_gctrace_encoder encoder;
     /* of the chunk's first event */
     uint64_t start_ns;
-    /* in the chunk */
-    uint32_t n_events;
+    uint32_t n_events;      /* in the chunk */
     uint32_t n_lost_before; /* this chunk */
     uint32_t n_lost;        /* since it is full */
 };

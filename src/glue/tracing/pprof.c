@@ -37,8 +37,7 @@ static _Atomic(struct alq_pprof *) kept;
 struct block {
     uint32_t row;
     bool has_header; /* of the managed heap's own, counted as bytes, too */
-    /* with its header, if has_header */
-    uint64_t bytes;
+    uint64_t bytes;  /* with its header, if has_header */
 };
 
 /* Packs a block into its datum; block_of() is the inverse. */

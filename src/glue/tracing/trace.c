@@ -41,14 +41,12 @@ struct trace {
     struct alq_listener listener;
     struct alq_domain *d;                /* NULL: of the malloc heap */
     _Atomic(struct sampling *) sampling; /* the last one; only pushed to */
-    /* of its profiles */
-    size_t callstack_frames;
+    size_t callstack_frames;             /* of its profiles */
     /* its profile samples; written within .inv.switch, read by anybody */
     atomic_bool is_sampling;
     bool is_switching;   /* .inv.switch */
     atomic_bool is_wide; /* domains may join */
-    /* those before it, over */
-    struct trace *older;
+    struct trace *older; /* those before it, over */
 };
 
 enum state { NONE, STARTING, UNDER_WAY, STOPPING };

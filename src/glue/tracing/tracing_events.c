@@ -43,8 +43,7 @@ datum_make(uint64_t id, unsigned stream, bool is_young)
 /* On its way into the file. */
 struct birth {
     const struct alq_allocation *a;
-    /* as the file has it */
-    enum alqi_ctf_source source;
+    enum alqi_ctf_source source;           /* as the file has it */
     const struct alq_stack_source *frames; /* whose they are */
     uint64_t who;                          /* allocates */
     unsigned rate;                         /* number    */
