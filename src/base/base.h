@@ -1,6 +1,6 @@
 /* base.h -- the few words every part uses
  *
- * Checks come in three strengths (HACKING.md, "Four builds"):
+ * Checks come in three strengths (HACKING.md, "Builds"):
  *   ALQI_ASSERT  cheap; on in chk, dbg and hard
  *   ALQI_DEBUG   walks structures; on in dbg and hard
  *   ALQI_NEVER   "cannot happen, survive it": true path compiled everywhere,

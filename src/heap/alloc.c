@@ -1,15 +1,14 @@
-/* alloc.c -- allocation when the minor heap has no room at once
+/* alloc.c -- the slow path of allocation
  *
- * The limit of the minor heap is its end, or a request of the collector,
- * the sampler, a limit trigger or a signal.  The slow way undoes, serves
- * what was requested, collects if room is still wanting, and tries again.
- * Sampled blocks, and blocks that are born old, have ways of their own.
- * Each returns the block, or ALQ_NULL with the reason in the domain's
- * status.
+ *   lost heap -> finalisers, alarms, permit -> stop, slice, poll ->
+ *   more of the quota, or a minor collection -> sample -> the room
+ *
+ * The inline path comes here if it would move young_ptr below young_limit, and
+ * leaves young_ptr as it was.  Blocks that are large, or meet a minor heap that
+ * is fragmented by pins, are born old.
  *
  * Keeps .inv.limit: Requests are taken before they are served.
- * Keeps .inv.trigger: A sampled word is not allocated without the client's
- *   request.
+ * Keeps .inv.trigger: The client is asked before a sampled word is allocated.
  * Keeps .inv.limit_trigger: No block passes the trigger without a permit. */
 #include <string.h>
 
@@ -29,6 +28,8 @@
 #include "heap/root_stale.h"
 #include "heap/stop.h"
 
+/* Notes why an allocation failed.  The first reason stands until the program
+ * clears the status: later ones follow from it. */
 alq_value
 alqi_heap_fail(struct alqi_domain *d, enum alq_status why)
 {
@@ -37,12 +38,14 @@ alqi_heap_fail(struct alqi_domain *d, enum alq_status why)
     return ALQ_NULL;
 }
 
+/* Of the schedule of forced collections: is_forced. */
 enum { POINTS_ALL = 2048, POINTS_RARE = 64 };
 
-/* Hard: a collection that nobody has asked for.  At each of the first points,
- * then ever more seldom, at last at one in POINTS_RARE, by chance that is the
- * same in each run: so a million points take as long as 30,000 collections.
- * Where there is none, local variables are stale all the same. */
+/* Whether this point of a hard build collects though nobody has requested it.
+ *
+ * Each of the first POINTS_ALL points does, then ever fewer, at last one of
+ * POINTS_RARE.  alqi_base_mix chooses by the point's number, so each run makes
+ * the same choice, and a million points cost 30,000 collections. */
 static bool
 is_forced(struct alqi_domain *d)
 {
@@ -55,7 +58,9 @@ is_forced(struct alqi_domain *d)
     return alqi_base_mix(n) % (every < POINTS_RARE ? every : POINTS_RARE) == 0;
 }
 
-/* By itself, if that will do.  Each by turns where rare things are forced. */
+/* Empties the domain's minor heap: by the domain alone if that is allowed, else
+ * in a stop.  Hard builds take the stop after each odd number of slices, so
+ * that both ways are tested. */
 static void
 collect_minor(struct alqi_domain *d)
 {
@@ -64,6 +69,11 @@ collect_minor(struct alqi_domain *d)
         alqi_heap_minor(d);
 }
 
+/* Serves what was requested of the domain: a stop, a minor collection, a slice.
+ *
+ * Requires entry_begin.  Leaves young_limit reset, and local variables stale in
+ * hard builds.  The second poll is there because a stop may have been requested
+ * during the slice. */
 static void
 collect_if_asked(struct alqi_domain *d)
 {
@@ -78,6 +88,8 @@ collect_if_asked(struct alqi_domain *d)
     alqi_heap_stale(d, forced);
 }
 
+/* Serves requests of the collector, as one entry: several collections make one
+ * pause. */
 void
 alqi_heap_collect_asked(struct alqi_domain *d)
 {
@@ -88,8 +100,11 @@ alqi_heap_collect_asked(struct alqi_domain *d)
     alqi_heap_entry_end(d);
 }
 
-/* Calls first: they may allocate, and find what the limit trigger is to know.
- */
+/* Runs finalisers and alarms that are due, then asks the limit trigger for a
+ * permit of `words`; 0: a poll.
+ *
+ * The calls come first: they may allocate, and the permit has to count that.
+ * Both may collect, so room that was there before may be gone. */
 static enum alq_status
 calls_and_pass(struct alqi_domain *d, uint64_t words)
 {
@@ -98,6 +113,9 @@ calls_and_pass(struct alqi_domain *d, uint64_t words)
     return st == ALQ_OK ? alqi_heap_limit_trigger_check(d, words) : st;
 }
 
+/* Runs finalisers and alarms, then asks for a permit of so many words; a status
+ * other than ALQ_OK stands in the domain, too.  The caller has no room yet:
+ * both may collect. */
 enum alq_status
 alqi_heap_alloc_may(struct alqi_domain *d, uint64_t words)
 {
@@ -109,6 +127,8 @@ alqi_heap_alloc_may(struct alqi_domain *d, uint64_t words)
     return st;
 }
 
+/* Serves all requests: those of the collector, of the sampler, and the calls.
+ * On a lost heap there are none. */
 enum alq_status
 alqi_heap_poll(struct alqi_domain *d)
 {
@@ -120,6 +140,8 @@ alqi_heap_poll(struct alqi_domain *d)
     return calls_and_pass(d, 0);
 }
 
+/* Whether the minor heap has `words` left.  The difference cannot wrap:
+ * young_ptr is never below young.start. */
 static bool
 has_room(const struct alqi_domain *d, size_t words)
 {
@@ -127,6 +149,14 @@ has_room(const struct alqi_domain *d, size_t words)
            words * ALQ_WORD_BYTES;
 }
 
+/* Serves requests and makes room for `words` in the minor heap; false: there is
+ * none, since memory is short or the minor heap is fragmented.
+ *
+ * The cheap ways come first: a further piece of the quota, then a minor
+ * collection.  The second collection is always a stop, which empties all minor
+ * heaps, and is followed by full collections if this one still cannot be
+ * opened.  A fragmented minor heap is collected only on request
+ * (is_tried_again): each collection would find the same pins. */
 static bool
 make_room(struct alqi_domain *d, size_t words)
 {
@@ -134,6 +164,7 @@ make_room(struct alqi_domain *d, size_t words)
         alqi_heap_observed_redraw(d);
     alqi_heap_entry_begin(d);
     collect_if_asked(d);
+    /* The slice that pacing has placed at this address is due. */
     if ((uintptr_t)d->pub.young_ptr - words * ALQ_WORD_BYTES <
         d->young.slice_trigger) {
         d->young.slice_trigger = 0;
@@ -149,7 +180,8 @@ make_room(struct alqi_domain *d, size_t words)
     return has_room(d, words);
 }
 
-/* After make_room: why there is none. */
+/* The answer when make_room was false: the mark of a fragmented minor heap, or
+ * 0 with a status. */
 static uintptr_t
 no_room(struct alqi_domain *d)
 {
@@ -157,6 +189,7 @@ no_room(struct alqi_domain *d)
                                   : (uintptr_t)alqi_heap_fail(d, ALQ_ENOMEM);
 }
 
+/* Moves young_ptr down; requires has_room.  Returns the lowest address. */
 static uintptr_t
 take_room(struct alqi_domain *d, size_t words)
 {
@@ -164,7 +197,9 @@ take_room(struct alqi_domain *d, size_t words)
     return (uintptr_t)d->pub.young_ptr;
 }
 
-/* There is none after all, or the client says no. */
+/* Ends a sampling request that leads to no block: the client refused, or there
+ * is no room any more.  The client is called in the second case alone; the
+ * first is its own answer. */
 static ALQI_COLD uintptr_t
 sampled_none(struct alqi_domain *d, enum alq_status status)
 {
@@ -176,8 +211,12 @@ sampled_none(struct alqi_domain *d, enum alq_status status)
     return no_room(d);
 }
 
-/* The client has been asked, and may have collected: room may have to be made
- * anew. */
+/* Takes the room of a sampled block after the client's request returned
+ * `status`.
+ *
+ * The client's callback may have allocated or collected.  Unless the domain is
+ * undisturbed the room is made anew; that serves requests, but does not sample
+ * once more.  request_done moves the sampling trigger below the block. */
 static inline uintptr_t
 asked_room(struct alqi_domain *d, size_t words, enum alq_status status)
 {
@@ -192,6 +231,7 @@ asked_room(struct alqi_domain *d, size_t words, enum alq_status status)
     return low;
 }
 
+/* Asks the client for the blocks of a sampled piece of room, then takes it. */
 static uintptr_t
 sampled_room(struct alqi_domain *d, const uintptr_t *headers, unsigned n_blocks,
              size_t words, const struct alqi_stack_regs *caller)
@@ -200,6 +240,12 @@ sampled_room(struct alqi_domain *d, const uintptr_t *headers, unsigned n_blocks,
                       alqi_heap_observed_request(d, headers, n_blocks, caller));
 }
 
+/* The slow path for small blocks: all `n_blocks` of them, side by side.
+ *
+ * A sampled allocation with room at hand goes to the client at once, which is
+ * the common reason to come here.  Any other reason takes the whole way.  The
+ * sampling test is repeated after make_room: a collection places the trigger
+ * anew. */
 uintptr_t
 alqi_heap_room(struct alqi_domain *d, const uintptr_t *headers,
                unsigned n_blocks, size_t words,
@@ -223,6 +269,9 @@ alqi_heap_room(struct alqi_domain *d, const uintptr_t *headers,
     return take_room(d, words);
 }
 
+/* As alqi_heap_room, but the client is not asked.  If the room covers the
+ * sampled word, the next sampling interval is drawn: the trigger has to lie
+ * below young_ptr (.inv.trigger). */
 uintptr_t
 alqi_heap_room_unseen(struct alqi_domain *d, size_t words)
 {
@@ -244,7 +293,13 @@ alqi_heap_room_unseen(struct alqi_domain *d, size_t words)
 
 /* ---- blocks ------------------------------------------------------------- */
 
-/* Minor heaps are opened no wider than leaves room for it. */
+/* Runs full collections for a block that found no memory.
+ *
+ * `wanted_bytes` holds the block's size meanwhile, and safe_bytes of
+ * minor_open.c leaves that much: otherwise the minor heaps that open at the end
+ * would be promised the memory that the collections have freed.  One pool a
+ * domain is added because has_pool of alloc_direct.c leaves that many to
+ * others. */
 static void
 collect_for(struct alqi_domain *d, uintptr_t header)
 {
@@ -259,6 +314,7 @@ collect_for(struct alqi_domain *d, uintptr_t header)
     __atomic_sub_fetch(wanted, bytes, __ATOMIC_RELAXED);
 }
 
+/* A block in the major heap: tries, collects everything, tries once more. */
 alq_value
 alqi_heap_alloc_direct(struct alqi_domain *d, uintptr_t header)
 {
@@ -275,6 +331,9 @@ alqi_heap_alloc_direct(struct alqi_domain *d, uintptr_t header)
     return block == ALQ_NULL ? alqi_heap_fail(d, ALQ_ENOMEM) : block;
 }
 
+/* As alqi_heap_alloc_direct, for the library's own blocks.  The words are moved
+ * from the program's counter to that of the collector's costs, so the limits
+ * and statistics of the program do not count them and the pace does. */
 alq_value
 alqi_heap_alloc_own(struct alqi_domain *d, uintptr_t header)
 {
@@ -288,6 +347,11 @@ alqi_heap_alloc_own(struct alqi_domain *d, uintptr_t header)
     return block;
 }
 
+/* A block in the major heap that the limit trigger and the client learn of.
+ *
+ * The trigger's position counts all words, but its address is relative to
+ * young_ptr, which this block has not moved: so the address is computed
+ * anew. */
 static alq_value
 alloc_notified(struct alqi_domain *d, uintptr_t header)
 {
@@ -300,6 +364,7 @@ alloc_notified(struct alqi_domain *d, uintptr_t header)
     return block;
 }
 
+/* A block that is born old, with the permit for its words. */
 static alq_value
 alloc_old(struct alqi_domain *d, uintptr_t header)
 {
@@ -308,7 +373,8 @@ alloc_old(struct alqi_domain *d, uintptr_t header)
     return alloc_notified(d, header);
 }
 
-/* Words for which the minor heap that has no room would have been emptied. */
+/* Whether the fragmented minor heap is worth another collection: blocks born
+ * old since then have taken as many words as a minor heap would have. */
 static bool
 is_tried_again(struct alqi_domain *d, uintptr_t header)
 {
@@ -317,6 +383,11 @@ is_tried_again(struct alqi_domain *d, uintptr_t header)
            alqi_heap_minor_size_bytes(d) / ALQ_WORD_BYTES;
 }
 
+/* A small block that is born old because pins leave no room in the minor heap.
+ *
+ * The program sets its fields by alq_init_small, without the write barrier.  So
+ * each field that is scanned gets ALQ_UNIT and enters the remembered set first:
+ * .inv.remember holds whatever the program stores. */
 alq_value
 alqi_heap_alloc_fragmented(struct alqi_domain *d, uintptr_t header)
 {
@@ -334,7 +405,9 @@ alqi_heap_alloc_fragmented(struct alqi_domain *d, uintptr_t header)
     return block;
 }
 
-/* Where it will be, or what says that there is no room there. */
+/* The block at the address `low` that a call for room returned, with its header
+ * written; or what the other two answers ask for: a block born old, or
+ * ALQ_NULL. */
 static inline alq_value
 block_at(struct alqi_domain *d, uintptr_t low, uintptr_t header)
 {
@@ -346,6 +419,7 @@ block_at(struct alqi_domain *d, uintptr_t low, uintptr_t header)
     return (alq_value)(low + ALQ_WORD_BYTES);
 }
 
+/* A small block by the slow path. */
 static alq_value
 alloc_small(struct alqi_domain *d, uintptr_t header,
             const struct alqi_stack_regs *caller)
@@ -355,7 +429,9 @@ alloc_small(struct alqi_domain *d, uintptr_t header,
     return block_at(d, alqi_heap_room(d, &header, 1, words, caller), header);
 }
 
-/* Apart: its registers are not for the usual sample to save. */
+/* The way of alqi_heap_alloc_sample when more than the sample is due.  A
+ * function of its own: the usual path then saves none of the registers that
+ * this one needs. */
 static ALQI_NOINLINE alq_value
 alloc_sample_disturbed(struct alqi_domain *d, uintptr_t header,
                        const struct alqi_stack_regs *caller)
@@ -363,6 +439,12 @@ alloc_sample_disturbed(struct alqi_domain *d, uintptr_t header,
     return alloc_small(d, header, caller);
 }
 
+/* A small block whose words cover the sampled word, from the inline path of a
+ * caller that is known.
+ *
+ * If nothing but the sample is due, the client's `sample` makes the block.
+ * Otherwise the general slow path decides, which may find no sample any
+ * more. */
 alq_value
 alqi_heap_alloc_sample(struct alqi_domain *d, uintptr_t header,
                        const struct alqi_stack_regs *caller)
@@ -392,6 +474,7 @@ alqi_heap_alloc_sample_asked(struct alqi_domain *d, uintptr_t header,
     return block_at(d, asked_room(d, alqi_heap_words(header), status), header);
 }
 
+/* A block of any size: large ones are born old. */
 alq_value
 alqi_heap_alloc(struct alqi_domain *d, uintptr_t header)
 {
@@ -400,6 +483,12 @@ alqi_heap_alloc(struct alqi_domain *d, uintptr_t header)
     return alloc_small(d, header, NULL);
 }
 
+/* A custom block with its data zeroed, counted with what it holds outside.
+ *
+ * The room in the table of young custom blocks is made after the allocation: a
+ * collection may call the program, which may take room that was made before.
+ * If there is none the new block is abandoned with its header set, and dies in
+ * the next minor collection; no finaliser knows it. */
 alq_value
 alqi_heap_alloc_custom(struct alqi_domain *d, const struct alq_custom_ops *ops,
                        size_t wosize, struct alqi_heap_held held)
@@ -414,8 +503,9 @@ alqi_heap_alloc_custom(struct alqi_domain *d, const struct alq_custom_ops *ops,
     if (block == ALQ_NULL)
         return block;
     ((alqi_heap_word *)block)[0] = (uintptr_t)ops;
+    /* A finaliser may read the data before the program has set them. */
     memset((void *)(block + ALQ_WORD_BYTES), 0, (wosize - 1) * ALQ_WORD_BYTES);
-    /* Not before: what collects may call the program, which takes the room. */
+    /* Not before the block: a collection may call the program. */
     if (alqi_heap_is_young(d, block) && !alqi_heap_custom_ready(d))
         return alqi_heap_fail(d, ALQ_ENOMEM);
     d->sums.counts.outside_bytes += held.bytes;
@@ -428,6 +518,9 @@ alqi_heap_alloc_custom(struct alqi_domain *d, const struct alq_custom_ops *ops,
     return block;
 }
 
+/* The block without fields: one for all heaps, static, so that no collector
+ * marks, moves or frees it.  The second word keeps the address of its fields
+ * inside of the array. */
 alq_value
 alqi_heap_atom(void)
 {

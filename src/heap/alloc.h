@@ -21,12 +21,14 @@ uintptr_t alqi_heap_room(struct alqi_domain *d, const uintptr_t *headers,
                          unsigned n_blocks, size_t words,
                          const struct alqi_stack_regs *caller);
 
-/* The same, but the client of the hooks is not called. */
+/* As alqi_heap_room, but the client of the hooks is not called, and no permit
+ * is asked for. */
 uintptr_t alqi_heap_room_unseen(struct alqi_domain *d, size_t words);
 
-/* Asks the limit trigger for a permit of so many words.  The caller then makes
- * them by _room_unseen and _alloc_direct, which do not ask.  Serves requests
- * before; may not return. */
+/* Runs finalisers and alarms that are due, then asks the limit trigger for a
+ * permit of so many words.  The caller then makes them by _room_unseen and
+ * _alloc_direct, which do not ask.  May collect; may not return, as permit may
+ * not. */
 enum alq_status alqi_heap_alloc_may(struct alqi_domain *d, uint64_t words);
 
 /* After ALQI_HEAP_ROOM_FRAGMENTED: a small block in the major heap.  Its fields
@@ -38,18 +40,20 @@ alq_value alqi_heap_alloc_fragmented(struct alqi_domain *d, uintptr_t header);
  * set; or ALQ_NULL and a status. */
 alq_value alqi_heap_alloc(struct alqi_domain *d, uintptr_t header);
 
-/* The same for a small block that has a sampled word; `caller` as above. */
+/* As alqi_heap_alloc, for a small block that has a sampled word; `caller` as
+ * for alqi_heap_room. */
 alq_value alqi_heap_alloc_sample(struct alqi_domain *d, uintptr_t header,
                                  const struct alqi_stack_regs *caller);
-/* For the client's `sample`: by its request and request_done. */
+/* For the client's `sample`: the same by the client's request and
+ * request_done. */
 alq_value alqi_heap_alloc_sample_any(struct alqi_domain *d, uintptr_t header,
                                      const struct alqi_stack_regs *caller);
-/* The same after the client's own request returned `status`: the room may be
- * gone. */
+/* For the client's `sample`, after its own request returned `status`: the room
+ * may be gone by then. */
 alq_value alqi_heap_alloc_sample_asked(struct alqi_domain *d, uintptr_t header,
                                        enum alq_status status);
 
-/* The same for a custom block: data are zeros. */
+/* As alqi_heap_alloc, for a custom block: its data are zeros. */
 alq_value alqi_heap_alloc_custom(struct alqi_domain *d,
                                  const struct alq_custom_ops *ops,
                                  size_t wosize, struct alqi_heap_held held);
@@ -58,11 +62,11 @@ alq_value alqi_heap_alloc_custom(struct alqi_domain *d,
  * status.  The client is not called. */
 alq_value alqi_heap_alloc_direct(struct alqi_domain *d, uintptr_t header);
 
-/* The same for the library's own use: the words do not count as allocated by
- * the program. */
+/* As alqi_heap_alloc_direct, for the library's own use: the words do not count
+ * as allocated by the program. */
 alq_value alqi_heap_alloc_own(struct alqi_domain *d, uintptr_t header);
 
-/* The block without fields. */
+/* The block without fields: static, the same for all heaps. */
 alq_value alqi_heap_atom(void);
 
 /* Collects, if a collection is requested. */

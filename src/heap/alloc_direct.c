@@ -1,14 +1,13 @@
 /* alloc_direct.c -- blocks that are born in the major heap
  *
- * A small block takes the next slot of the domain's local allocation buffer
- * of its class, or a slot of another swept pool; a large one comes from
- * malloc.  The buffer's scan pointer moves along: such a block is not grey
- * (promotion does not scan it).
+ * A small block takes the next slot of the domain's local allocation buffer of
+ * its class, whose scan pointer moves along, so the block is not grey.  A large
+ * one comes from malloc.  Nothing here collects: alloc.c does, and tries again.
  *
- * Keeps .inv.room: A pool is taken only if promotion and the reserve still
- *   have theirs.
- * Keeps .inv.snapshot: The block gets the colour of new blocks, so marking
- *   does not lose it. */
+ * Keeps .inv.room: Pools for promotion and the reserve stay.
+ * Keeps .inv.bound: A large block beyond the limit is undone.
+ * Keeps .inv.snapshot: The block gets the colour of new blocks, so marking does
+ *   not lose it. */
 #include "heap/pool_area.h"
 #include "heap/limit_heap.h"
 #include "heap/pool_class.h"
@@ -18,6 +17,8 @@
 #include "heap/stat.h"
 #include "heap/major_sweep.h"
 
+/* A large block within the limit; ALQ_NULL: none.  A block that is larger than
+ * the whole reservation is refused before any sum of sizes could wrap. */
 static alq_value
 large_try(struct alqi_domain *d, uintptr_t header)
 {
@@ -33,8 +34,12 @@ large_try(struct alqi_domain *d, uintptr_t header)
     return ALQ_NULL;
 }
 
-/* While others mark, a pool may be read again at any time: fields hold values
- * before the header says that there is a block. */
+/* Sets the header of a slot, behind fields that are values.
+ *
+ * While others mark, overflow recovery may read the pool at any time, and takes
+ * each slot with a header for a block.  So the fields hold ALQ_UNIT before the
+ * release store of the header.  At other times nobody reads the pool, and the
+ * program sets the fields. */
 static void
 header_set(struct alqi_domain *d, alqi_heap_word *slot, uintptr_t header)
 {
@@ -47,8 +52,9 @@ header_set(struct alqi_domain *d, alqi_heap_word *slot, uintptr_t header)
     __atomic_store_n(slot, header | d->alloc_colour, __ATOMIC_RELEASE);
 }
 
-/* Whether a pool may be taken: enough others are left, even if each domain has
- * just asked this and takes one. */
+/* Whether a pool may be taken: enough others are left for what is promised to
+ * minor heaps and for the reserve, even if each domain has just asked this and
+ * takes one.  A domain with a status may use the reserve. */
 static bool
 has_pool(struct alqi_domain *d)
 {
@@ -61,7 +67,9 @@ has_pool(struct alqi_domain *d)
            alqi_heap_area_ready(&d->heap->area, n + others);
 }
 
-/* In the buffer that promotion uses; its scan pointer moves along. */
+/* A slot of the local allocation buffer; a full buffer is replaced first.
+ * Pools with free slots that the domain already has are used without has_pool:
+ * they count as used memory. */
 static alq_value
 small_try(struct alqi_domain *d, uintptr_t header)
 {
@@ -78,11 +86,13 @@ small_try(struct alqi_domain *d, uintptr_t header)
     }
     slot = (alqi_heap_word *)lab->next;
     lab->next += (uintptr_t)alqi_heap_class_words[c] * ALQ_WORD_BYTES;
-    lab->scan = lab->counted = lab->next;
+    lab->scan = lab->counted = lab->next; /* neither grey nor promoted */
     header_set(d, slot, header);
     return (alq_value)(slot + 1);
 }
 
+/* Makes the block, and counts its words at once: for the program's counters,
+ * for the pace, and for the largest size of the heap. */
 alq_value
 alqi_heap_direct_try(struct alqi_domain *d, uintptr_t header)
 {

@@ -1,6 +1,6 @@
-/* alloc_direct.h -- blocks born in the major heap
+/* alloc_direct.h -- blocks that are born in the major heap
  *
- * .inv.room holds: what promotion may need, and the reserve, stay. */
+ * Keeps .inv.room: what promotion may need, and the reserve, stay. */
 #ifndef ALQI_HEAP_DIRECT_H
 #define ALQI_HEAP_DIRECT_H
 
@@ -11,10 +11,13 @@
  * set; ALQ_NULL: no memory.  Does not collect; may finalise what it sweeps. */
 alq_value alqi_heap_direct_try(struct alqi_domain *d, uintptr_t header);
 
-/* Many small ones, quickly: a place for so many words in the open lab, where
- * nothing is yet; NULL: alqi_heap_direct_try.  That is called now and then, so
- * what is counted there at once is not counted here.  The fields are set, if
- * they are scanned by atomic stores, then alqi_heap_direct_publish. */
+/* The fast way for many small blocks: a place for `words` in the local
+ * allocation buffer, with nothing in it yet; NULL: the caller uses
+ * alqi_heap_direct_try, which is needed now and then and does the counting that
+ * is left out here.
+ *
+ * The caller sets the fields, by atomic stores if they are scanned, then calls
+ * alqi_heap_direct_publish. */
 static inline alqi_heap_word *
 alqi_heap_direct_place(struct alqi_domain *d, size_t words, bool no_scan)
 {
@@ -36,7 +39,8 @@ alqi_heap_direct_place(struct alqi_domain *d, size_t words, bool no_scan)
     return place;
 }
 
-/* Others that mark and read the pool again see the fields first. */
+/* Makes the place a block.  The release store puts the fields before the
+ * header: another domain may mark or recover the pool and read both. */
 static inline alq_value
 alqi_heap_direct_publish(struct alqi_domain *d, alqi_heap_word *place,
                          uintptr_t header)

@@ -9,7 +9,7 @@
 
 #include "heap/limit_trigger_check.h"
 
-/* The owner's next allocation or poll takes the slow way. */
+/* Makes the owner's next allocation or poll take the slow path. */
 static inline void
 alqi_heap_alloc_limit_raise(struct alqi_domain *d)
 {
@@ -17,7 +17,8 @@ alqi_heap_alloc_limit_raise(struct alqi_domain *d)
                      __ATOMIC_SEQ_CST);
 }
 
-/* Anybody asks: the flag first, then the limit.  Also in a signal handler. */
+/* Requests something of the domain, from any thread or a signal handler.  The
+ * flag is set before the limit: an owner that sees the limit finds the flag. */
 static inline void
 alqi_heap_alloc_limit_request(struct alqi_domain *d, bool *flag)
 {
@@ -25,8 +26,9 @@ alqi_heap_alloc_limit_request(struct alqi_domain *d, bool *flag)
     alqi_heap_alloc_limit_raise(d);
 }
 
-/* Whether it was asked for.  The flag is taken first, then it is served: what
- * is asked for while it is served is not lost. */
+/* Takes a request: true if there was one.  The flag is cleared before the
+ * request is served, so one that comes meanwhile is served, too.  The plain
+ * load spares the exchange where nothing was requested. */
 static inline bool
 alqi_heap_alloc_limit_take(bool *flag)
 {
@@ -34,13 +36,16 @@ alqi_heap_alloc_limit_take(bool *flag)
            __atomic_exchange_n(flag, false, __ATOMIC_SEQ_CST);
 }
 
+/* Whether a stop of the world is requested. */
 static inline bool
 alqi_heap_alloc_limit_is_stop_asked(const struct alqi_domain *d)
 {
     return __atomic_load_n(&d->heap->stop.request, __ATOMIC_SEQ_CST) != 0;
 }
 
-/* What it is while nobody asks for anything. */
+/* The limit while nothing is requested: the highest of the lower end of the
+ * open minor heap, the slice trigger, the sampling trigger and the limit
+ * trigger. */
 static inline uintptr_t
 alqi_heap_alloc_limit_of(const struct alqi_domain *d)
 {
@@ -59,8 +64,11 @@ alqi_heap_alloc_limit_of(const struct alqi_domain *d)
     return limit < trigger ? trigger : limit;
 }
 
-/* After everything that may have lowered the limit.  Store, then look: these
- * loads and the store are sequentially consistent, as are those of who asks. */
+/* Computes the limit anew, then raises it again if anything is requested.
+ *
+ * The owner calls it after everything that may have lowered the limit.  The
+ * store of the limit and the loads of the flags are sequentially consistent, as
+ * are a requester's stores: at least one of the two sees the other. */
 static inline void
 alqi_heap_alloc_limit_reset(struct alqi_domain *d)
 {
@@ -79,9 +87,12 @@ alqi_heap_alloc_limit_reset(struct alqi_domain *d)
         alqi_heap_alloc_limit_raise(d);
 }
 
-/* The same, where nothing has been lowered but the trigger since the limit was
- * set: one that is not all ones says that nobody asks for anything, and who
- * asks meanwhile makes it another (.inv.limit). */
+/* As alqi_heap_alloc_limit_reset, but for a trigger that has moved since the
+ * last reset, and nothing else.
+ *
+ * A limit that is not all ones says that nothing is requested, so the flags
+ * need no look.  A request that comes meanwhile makes the compare and swap
+ * fail, and then the whole reset runs (.inv.limit). */
 static inline void
 alqi_heap_alloc_limit_move(struct alqi_domain *d)
 {

@@ -1,10 +1,12 @@
-/* custom.c -- young custom blocks, and what memory outside of the heap
- * costs
+/* custom.c -- young custom blocks, and what memory outside of the heap costs
  *
- * States of a young block with a finaliser or a cost: in the table, then,
- * at the end of a minor collection, promoted (charged) or dead (finalised).
- * A pinned one goes to the table of pin.h instead.  A charge is counted in
- * words of the major heap, and the pace takes it for allocation. */
+ *   young, in the table -> promoted (charged), dead (finalised), or pinned
+ * (goes to the table of pin.h), at the end of a minor collection
+ *
+ * A block stands in the table if it has a finaliser or a cost.  A charge is
+ * counted in words of the major heap, and the pace takes it for allocation: so
+ * a program with small blocks that hold much memory gets collections in time.
+ * Old blocks are finalised by sweeping, which needs no table. */
 #include <stdlib.h>
 
 #include "heap/custom.h"
@@ -24,8 +26,12 @@ enum { TABLE_FIRST = ALQI_HEAP_IS_HARD ? 1 : 64 };
  * come around. */
 #define COST_MOST ((double)((uint64_t)1 << 44))
 
-/* Dead blocks may hold custom_major_ratio percent of the heap's target, live
- * words and overhead; their words are garbage in the same measure. */
+/* The cost of `bytes` of memory outside.
+ *
+ * Dead blocks may hold custom_major_ratio percent of the heap's target, which
+ * is live words and overhead.  The cost is the garbage of the major heap that
+ * is the same share of its overhead.  Of young blocks custom_minor_ratio
+ * percent of the minor heap's size may be held together. */
 struct alqi_heap_held
 alqi_heap_custom_mem(const struct alqi_domain *d, size_t bytes)
 {
@@ -46,6 +52,8 @@ alqi_heap_custom_mem(const struct alqi_domain *d, size_t bytes)
     return held;
 }
 
+/* The cost of `held` of `most` units, for a program that knows no bytes: when
+ * `most` units are dead, a cycle is due. */
 struct alqi_heap_held
 alqi_heap_custom_ratio(const struct alqi_domain *d, size_t held, size_t most)
 {
@@ -55,6 +63,7 @@ alqi_heap_custom_ratio(const struct alqi_domain *d, size_t held, size_t most)
         0, share * alqi_heap_pace_allowed_words(d->heap), share, false};
 }
 
+/* Charges words for a block that is old. */
 void
 alqi_heap_custom_charge(struct alqi_domain *d, uint64_t cost_words)
 {
@@ -64,6 +73,7 @@ alqi_heap_custom_charge(struct alqi_domain *d, uint64_t cost_words)
 
 /* ---- young ones --------------------------------------------------------- */
 
+/* Makes room for one more block in the table; false: no memory. */
 bool
 alqi_heap_custom_ready(struct alqi_domain *d)
 {
@@ -83,6 +93,9 @@ alqi_heap_custom_ready(struct alqi_domain *d)
     return true;
 }
 
+/* Enters a new young block, and requests a minor collection if young blocks
+ * hold too much together.  Requires alqi_heap_custom_ready since the last
+ * entry. */
 void
 alqi_heap_custom_young(struct alqi_domain *d, alq_value block,
                        bool is_finalised, struct alqi_heap_held held)
@@ -99,6 +112,11 @@ alqi_heap_custom_young(struct alqi_domain *d, alq_value block,
 
 /* ---- the end of young ones ---------------------------------------------- */
 
+/* Ends the young custom blocks of `of`, after promotion, while the old places
+ * can still be read: the header of a dead block is there.
+ *
+ * Charges are added up and made once, by the domain whose program allocated.  A
+ * block that stays in place looks as if it had moved to where it is (pin.h). */
 void
 alqi_heap_custom_after_minor(struct alqi_domain *self, struct alqi_domain *of)
 {
@@ -115,11 +133,11 @@ alqi_heap_custom_after_minor(struct alqi_domain *self, struct alqi_domain *of)
         alq_value block = c->young[i].block;
 
         moved = alqi_heap_promoted(block);
-        if (moved == block) {
+        if (moved == block) { /* retained by a pin */
             alqi_heap_pin_custom(of->heap, block, c->young[i].cost_words);
             continue;
         }
-        if (moved != ALQ_NULL) {
+        if (moved != ALQ_NULL) { /* promoted: charged below */
             cost_words += c->young[i].cost_words;
             continue;
         }
@@ -136,6 +154,8 @@ alqi_heap_custom_after_minor(struct alqi_domain *self, struct alqi_domain *of)
         alqi_heap_custom_charge(of, cost_words);
 }
 
+/* Finalises what is young, since the domain or the heap ends, and frees the
+ * table. */
 void
 alqi_heap_custom_drop(struct alqi_domain *d)
 {

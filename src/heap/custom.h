@@ -9,6 +9,7 @@
 
 #include "heap/state.h"
 
+/* Memory that a custom block holds outside of the heap, and its cost. */
 struct alqi_heap_held {
     uint64_t bytes; /* outside of the heap, for the counters        */
     double cost_words;
@@ -34,7 +35,7 @@ void alqi_heap_custom_charge(struct alqi_domain *d, uint64_t cost_words);
 void alqi_heap_custom_after_minor(struct alqi_domain *self,
                                   struct alqi_domain *of);
 
-/* Finalises what is young, for the heap ends. */
+/* Finalises what is young and frees the table, for the domain ends. */
 void alqi_heap_custom_drop(struct alqi_domain *d);
 
 #endif

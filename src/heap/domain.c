@@ -1,15 +1,15 @@
 /* domain.c -- domains and the heap: beginning, end, fork
  *
- * Slot:  VACANT -> STARTING -> RUNNING or BLOCKING -> ... -> ENDING -> VACANT
- * Heap:  made for its first user, dropped behind its last one.
+ *   slot:  VACANT -> STARTING -> RUNNING or BLOCKING -> ... -> ENDING -> VACANT
+ *   heap:  made for its first user -> used -> dropped behind its last user
  *
- * The structs of domains outlive their heap and are used again, as any
- * thread may raise the limit of a domain at any time.
+ * Structs of domains outlive their heap and are used again, as any thread may
+ * raise the limit of a domain at any time.  In a child process that lacks
+ * threads of the heap it is lost: each call fails.
  *
- * Keeps .inv.users: The heap lives while it has users; `life` is under the
- *   lock here.
- * Keeps .inv.handed: A domain that ends empties its minor heap, then leaves
- *   its tables to an adopter (domain_orphan.c). */
+ * Keeps .inv.users: The heap lives while it has users (n_users, under the
+ *   lock).
+ * Keeps .inv.handed: A domain that ends leaves its tables to an adopter. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,14 +53,17 @@ enum {
 
 /* ---- the heap ----------------------------------------------------------- */
 
-static struct alqi_plat_lock lock; /* of what follows */
-static struct alqi_heap *the_heap;
-static uint64_t last_id; /* changed under the lock of stops */
+static struct alqi_plat_lock lock; /* of the_heap, and of its n_users */
+static struct alqi_heap *the_heap; /* NULL: none has users */
+static uint64_t last_id;           /* changed under the lock of stops */
+/* The thread is in alqi_heap_domain_fork, which has the locks already. */
 static __thread bool forks __attribute__((tls_model("initial-exec")));
 
 static void fork_events(void);
 
-/* False: no memory for what ALIQUOTPARAM asks. */
+/* Sets the heap's parameters; false: no memory for what ALIQUOTPARAM asks.
+ * Where address space is short domains_max is what the minor part has room
+ * for. */
 static bool
 configure(struct alqi_heap *heap, const struct alq_domain_config *c)
 {
@@ -78,6 +81,9 @@ configure(struct alqi_heap *heap, const struct alq_domain_config *c)
     return true;
 }
 
+/* Makes the heap, with nothing in it: so it begins as if just swept.  The
+ * promise of one worker's pools is there from the start (minor_open.c).  The
+ * caller has the lock. */
 static struct alqi_heap *
 heap_new(const struct alq_domain_config *c)
 {
@@ -117,6 +123,7 @@ fail_area:
  * set, and wake whoever may wait for them, at any moment and in handlers. */
 static struct alqi_domain *ever; /* only pushed to */
 
+/* Makes a struct and adds it to `ever`, for good. */
 static struct alqi_domain *
 domain_new(void)
 {
@@ -132,6 +139,7 @@ domain_new(void)
     return d;
 }
 
+/* A struct that no heap uses; the exchange of is_used takes it. */
 static struct alqi_domain *
 domain_take(void)
 {
@@ -143,7 +151,8 @@ domain_take(void)
     return domain_new();
 }
 
-/* As it came, but for what anybody may write. */
+/* Makes the struct one that the next heap may use: as new, but for what other
+ * threads may write at any time.  is_used is cleared last. */
 static void
 domain_give(struct alqi_domain *d)
 {
@@ -156,6 +165,8 @@ domain_give(struct alqi_domain *d)
     __atomic_store_n(&d->is_used, false, __ATOMIC_SEQ_CST);
 }
 
+/* Wakes the limit trigger of each struct, used or not: a handler cannot know
+ * which are, and a request to an unused one does no harm (.inv.ever). */
 void
 alqi_heap_limit_trigger_wake_all_sigsafe(void)
 {
@@ -165,6 +176,7 @@ alqi_heap_limit_trigger_wake_all_sigsafe(void)
         alqi_heap_limit_trigger_wake_sigsafe(d);
 }
 
+/* Requests a handshake of each struct, likewise. */
 void
 alqi_heap_handshake_request_all_sigsafe(void)
 {
@@ -176,6 +188,7 @@ alqi_heap_handshake_request_all_sigsafe(void)
 
 /* ---- the heap's end ------------------------------------------------------ */
 
+/* A visitor of blocks, for the end of the heap. */
 static void
 finalise_block(struct alqi_domain *d, alq_value block, uintptr_t header)
 {
@@ -183,7 +196,8 @@ finalise_block(struct alqi_domain *d, alq_value block, uintptr_t header)
     alqi_heap_finalise(block, header);
 }
 
-/* All domains have ended: what they left is dropped. */
+/* Drops the heap: all domains have ended, so one struct adopts what they left,
+ * and what remains is finalised and freed.  No other thread knows the heap. */
 static void
 heap_drop(struct alqi_heap *heap)
 {
@@ -209,7 +223,8 @@ heap_drop(struct alqi_heap *heap)
     free(heap);
 }
 
-/* .inv.users */
+/* Counts one more user, making the heap if there is none; NULL: no memory.  The
+ * user is counted before anything of the heap is used (.inv.users). */
 static struct alqi_heap *
 heap_use(const struct alq_domain_config *c)
 {
@@ -225,6 +240,11 @@ heap_use(const struct alq_domain_config *c)
     return heap;
 }
 
+/* Counts one user less.  Behind the last one the heap is dropped.
+ *
+ * The heap is nobody's once the_heap is NULL: the rest runs without the lock,
+ * for finalisers and hooks are the program's, and may start a domain of the
+ * next heap. */
 static void
 heap_leave(struct alqi_heap *heap)
 {
@@ -247,6 +267,7 @@ heap_leave(struct alqi_heap *heap)
 
 /* ---- starting ----------------------------------------------------------- */
 
+/* Whether all members are within their ranges; 0 stands for a default. */
 bool
 alqi_heap_domain_is_config(const struct alq_domain_config *c)
 {
@@ -257,6 +278,8 @@ alqi_heap_domain_is_config(const struct alq_domain_config *c)
            c->domains_max <= ALQI_HEAP_DOMAINS_MAX;
 }
 
+/* Chooses what the domain's slice has memory for: its fixed size, or the most
+ * that the policy may choose. */
 static void
 minor_size(struct alqi_domain *d, const struct alq_domain_config *c)
 {
@@ -265,6 +288,7 @@ minor_size(struct alqi_domain *d, const struct alq_domain_config *c)
                                                    : ALQI_HEAP_MINOR_BYTES_MAX;
 }
 
+/* The first slot without a domain; NULL: none so far. */
 static struct alqi_domain *
 slot_vacant(const struct alqi_heap *heap)
 {
@@ -277,6 +301,8 @@ slot_vacant(const struct alqi_heap *heap)
     return NULL;
 }
 
+/* Whether one more domain may start, as far as the number of slots goes; an
+ * estimate, without the lock of stops. */
 bool
 alqi_heap_domain_has_slot(const struct alqi_heap *heap)
 {
@@ -285,7 +311,11 @@ alqi_heap_domain_has_slot(const struct alqi_heap *heap)
            slot_vacant(heap) != NULL;
 }
 
-/* The first vacant slot, else a new one; NULL: no memory, or *status. */
+/* The first vacant slot, else a new one; NULL and a status: there is none.
+ *
+ * ALQ_EBUSY: the program's domains_max is reached.  ALQ_ENOMEM: no memory, or
+ * fewer slots because address space is short.  The caller has the lock of
+ * stops; n_slots is stored last, with release, as others read it without. */
 static struct alqi_domain *
 slot_find(struct alqi_heap *heap, enum alq_status *status)
 {
@@ -309,7 +339,9 @@ slot_find(struct alqi_heap *heap, enum alq_status *status)
     return d;
 }
 
-/* Nothing of the one that had the slot is left, but for what others look at. */
+/* Clears the struct of the slot's last domain, but for words that other threads
+ * write at any time.  Old requests are dropped.  The domain is done with the
+ * work of the phase that runs. */
 static void
 slot_clear(struct alqi_domain *d)
 {
@@ -326,7 +358,12 @@ slot_clear(struct alqi_domain *d)
     __atomic_store_n(&d->done, true, __ATOMIC_RELAXED);
 }
 
-/* It is done with marking and sweeping. */
+/* Makes the struct a domain, with an empty and open minor heap; false: no
+ * memory, and nothing is left open.
+ *
+ * The orphan for the domain's end is made here, as ending must not fail for
+ * want of memory.  The minor heap opens with as much room as two need, if there
+ * are others: the new domain leaves them their part. */
 static bool
 domain_open(struct alqi_domain *d, const struct alq_domain_config *c,
             struct alqi_domain *by)
@@ -341,7 +378,7 @@ domain_open(struct alqi_domain *d, const struct alq_domain_config *c,
     alqi_heap_minor_size_start(&d->sizes.policy, MINOR_WORDS * ALQ_WORD_BYTES);
     d->id = ++last_id;
     alqi_heap_handshake_begin(d);
-    alqi_heap_barrier_phase(d);
+    alqi_heap_barrier_phase(d); /* no phase changes: the lock of stops */
     d->orphan = calloc(1, sizeof *d->orphan);
     if (d->orphan == NULL)
         return false;
@@ -362,8 +399,8 @@ fail_observed:
     return false;
 }
 
-/* The lock of stops is held from VACANT to the state that it begins with, so
- * no leader ever meets STARTING. */
+/* Starts a domain in a vacant slot.  The caller holds the lock of stops from
+ * VACANT to RUNNING or BLOCKING, so no leader ever meets STARTING. */
 static enum alq_status
 start_locked(struct alqi_heap *heap, const struct alq_domain_config *c,
              struct alqi_domain *by, struct alqi_domain **out)
@@ -390,6 +427,8 @@ start_locked(struct alqi_heap *heap, const struct alq_domain_config *c,
     return ALQ_OK;
 }
 
+/* Starts a domain: counts as a user first, then takes the lock of stops.  After
+ * any failure the user is gone again, and perhaps the heap with it. */
 enum alq_status
 alqi_heap_domain_start(const struct alq_domain_config *c,
                        struct alqi_domain *by, struct alqi_domain **out)
@@ -405,19 +444,25 @@ alqi_heap_domain_start(const struct alq_domain_config *c,
         alqi_heap_stop_unlock(heap);
     }
     if (status != ALQ_OK)
-        heap_leave(heap);
+        heap_leave(heap); /* else the domain is the user */
     return status;
 }
 
 /* ---- ending ------------------------------------------------------------- */
 
+/* Ends the domain that the calling thread runs.
+ *
+ * Its minor heap is emptied first, by its own stops or another domain's, until
+ * nothing is young.  From there to stop_vacate there is no safepoint, so no
+ * stop sees the domain half ended.  Everything of it that lives on is handed
+ * over in ENDING (.inv.handed); its count as a user is the last to go. */
 void
 alqi_heap_domain_end(struct alqi_domain *d)
 {
     struct alqi_heap *heap = d->heap;
 
     alqi_heap_stack_end(d->threads.running);
-    do /* another's stop may have come between: then it is empty, too */
+    do
         alqi_heap_minor(d);
     while (!alqi_heap_minor_is_empty(d));
     /* No safe point from here on. */
@@ -427,7 +472,7 @@ alqi_heap_domain_end(struct alqi_domain *d)
     alqi_heap_thread_end(d);
     alqi_heap_roots_drop(d);
     alqi_heap_remember_drop(d);
-    alqi_heap_stop_ending(d);
+    alqi_heap_stop_ending(d);  /* a stop now waits for VACANT */
     alqi_heap_orphan_leave(d); /* .inv.handed */
     alqi_heap_mark_drop(d);
     alqi_heap_leave_minor(d);
@@ -442,6 +487,8 @@ alqi_heap_domain_end(struct alqi_domain *d)
 
 /* ---- fork --------------------------------------------------------------- */
 
+/* Whether the domain is the heap's only one, and the calling thread its only
+ * thread, with none about to become one. */
 static bool
 is_alone(const struct alqi_domain *d)
 {
@@ -450,7 +497,8 @@ is_alone(const struct alqi_domain *d)
            __atomic_load_n(&d->threads.waiting, __ATOMIC_RELAXED) == 0;
 }
 
-/* Locks that a thread without a domain may hold, which is not in the child. */
+/* Takes the locks that a thread without a domain may hold.  The child lacks
+ * such a thread, so a lock that it held there would never be free. */
 static void
 locks_take(void)
 {
@@ -467,6 +515,8 @@ locks_give(void)
     alqi_plat_unlock(&lock);
 }
 
+/* The three handlers of a fork by the program; alqi_heap_domain_fork does their
+ * work itself. */
 static void
 before_fork(void)
 {
@@ -488,7 +538,12 @@ alone_again(struct alqi_domain *d)
     __atomic_store_n(&d->threads.waiting, 0, __ATOMIC_RELAXED);
 }
 
-/* Threads that ran domains, or were about to, are not in the child. */
+/* In the child, after a fork by the program.
+ *
+ * If the forking thread ran the only domain alone, it goes on.  Otherwise
+ * threads that ran domains, or were about to, are missing, and no stop could
+ * end: the heap is lost, and raised limits lead each allocation to the slow
+ * path, which says so. */
 static void
 after_fork_child(void)
 {
@@ -508,6 +563,7 @@ after_fork_child(void)
         alqi_heap_alloc_limit_raise(the_heap->domains[i]);
 }
 
+/* Registers the handlers, once in the process.  The caller has the lock. */
 static void
 fork_events(void)
 {
@@ -518,6 +574,8 @@ fork_events(void)
                               after_fork_child) == 0;
 }
 
+/* Forks, if the domain is alone.  The locks are held over the fork, so that no
+ * domain starts between the look and the fork. */
 enum alq_status
 alqi_heap_domain_fork(struct alqi_domain *d, int *pid)
 {
@@ -541,6 +599,7 @@ alqi_heap_domain_fork(struct alqi_domain *d, int *pid)
 
 /* ---- the process exits -------------------------------------------------- */
 
+/* is_alone under the lock: a domain may be about to start. */
 static bool
 is_alone_now(const struct alqi_domain *d)
 {
@@ -552,7 +611,11 @@ is_alone_now(const struct alqi_domain *d)
     return is;
 }
 
-/* c=1 in ALIQUOTPARAM: custom blocks are finalised, memory is given back. */
+/* At the exit of the process, with c=1 in ALIQUOTPARAM: ends the only domain,
+ * so that custom blocks are finalised and memory is given back.
+ *
+ * The domain stays if exit was called within a finaliser, alarm or listener, or
+ * while other domains live: their threads may use the heap. */
 __attribute__((destructor)) static void
 clean_up(void)
 {

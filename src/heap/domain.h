@@ -24,7 +24,8 @@ enum alq_status alqi_heap_domain_start(const struct alq_domain_config *c,
 /* Whether the heap has a slot for one more, as far as others leave it. */
 bool alqi_heap_domain_has_slot(const struct alqi_heap *heap);
 
-/* Of the one that the calling thread runs, its only thread. */
+/* Ends the domain that the calling thread runs as its only thread.  Its young
+ * blocks are promoted or die; the old ones are left to other domains. */
 void alqi_heap_domain_end(struct alqi_domain *d);
 
 /* fork(2); ALQ_EBUSY unless the caller runs the only domain and is its only

@@ -18,7 +18,8 @@
 
 /* ---- pools -------------------------------------------------------------- */
 
-/* The rest of a local allocation buffer becomes a free range again. */
+/* Closes a local allocation buffer: its rest becomes a free range again, and
+ * its pool goes back to a list.  Nothing in it is grey. */
 static void
 lab_close(struct alqi_domain *d, unsigned c, unsigned kind)
 {
@@ -40,6 +41,7 @@ lab_close(struct alqi_domain *d, unsigned c, unsigned kind)
     *lab = (struct alqi_heap_lab){0};
 }
 
+/* Moves the domain's pools to the orphan. */
 static void
 pools_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
@@ -53,7 +55,8 @@ pools_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
         }
 }
 
-/* The shorter of the two lists is walked, for the world stands still. */
+/* Puts the list `from` before or behind *to.  The shorter of the two is walked,
+ * for the world stands still. */
 static void
 pools_join(struct alqi_heap_pool **to, struct alqi_heap_pool *from)
 {
@@ -77,6 +80,8 @@ pools_join(struct alqi_heap_pool **to, struct alqi_heap_pool *from)
     }
 }
 
+/* Joins the orphan's pools to the domain's, list by list.  If some are unswept,
+ * the sweeper starts over: it may stand behind their class. */
 static void
 pools_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
@@ -99,6 +104,7 @@ pools_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 
 /* ---- large blocks ------------------------------------------------------- */
 
+/* Moves the domain's large blocks to the orphan. */
 static void
 large_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
@@ -107,6 +113,7 @@ large_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
     d->large.all = d->large.unswept = NULL;
 }
 
+/* As pools_join, for large blocks. */
 static void
 large_join(struct alqi_heap_large **to, struct alqi_heap_large *from)
 {
@@ -130,6 +137,7 @@ large_join(struct alqi_heap_large **to, struct alqi_heap_large *from)
     }
 }
 
+/* Joins the orphan's large blocks to the domain's. */
 static void
 large_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
@@ -139,7 +147,8 @@ large_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 
 /* ---- work --------------------------------------------------------------- */
 
-/* Work that is left stays counted in n_busy. */
+/* Leaves the work of marking and sweeping.  The orphan's work stays counted in
+ * n_busy, so the phase does not end without it (.inv.todo). */
 static void
 work_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
@@ -148,7 +157,8 @@ work_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
     o->sums = d->sums;
 }
 
-/* n mark stacks: n_busy -= n; and the adopter is not done. */
+/* Takes over the orphan's count of work: the adopter counts for itself, once,
+ * and the orphan no longer. */
 static void
 work_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
@@ -160,6 +170,7 @@ work_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 
 /* ---- all ---------------------------------------------------------------- */
 
+/* All that the domain has to leave; `adopt` has the same lines. */
 static void
 hand_over(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
@@ -169,6 +180,8 @@ hand_over(struct alqi_domain *d, struct alqi_heap_orphan *o)
     work_leave(d, o);
 }
 
+/* Takes over all that one orphan has.  Its mark stack may be in use for long:
+ * the marker frees the orphan when that is empty. */
 static void
 adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
@@ -180,6 +193,8 @@ adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
     alqi_heap_mark_adopt(d, o); /* frees it, some time */
 }
 
+/* Hands everything over and pushes the orphan.  Two domains may end at once, so
+ * by compare and swap; release: the adopter sees the tables. */
 void
 alqi_heap_orphan_leave(struct alqi_domain *d)
 {
@@ -194,6 +209,8 @@ alqi_heap_orphan_leave(struct alqi_domain *d)
         continue;
 }
 
+/* Takes the whole list at once, and adopts each orphan.  As nobody pops one of
+ * them, a push cannot meet an orphan that was removed and added again. */
 void
 alqi_heap_orphan_adopt(struct alqi_domain *d)
 {

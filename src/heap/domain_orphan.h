@@ -12,11 +12,12 @@
 
 #include "heap/state.h"
 
-/* Of a domain that is ENDING and has nothing young.  d->orphan is used up. */
+/* Leaves all that the domain has.  It is ENDING, has nothing young, and uses up
+ * d->orphan. */
 void alqi_heap_orphan_leave(struct alqi_domain *d);
 
-/* All that was left becomes d's.  In a stop, before its shares; or nobody else
- * uses the heap. */
+/* Makes all that was left d's: in a stop, before its shares, or when nobody
+ * else uses the heap. */
 void alqi_heap_orphan_adopt(struct alqi_domain *d);
 
 #endif

@@ -19,18 +19,22 @@
 #include "heap/domain_thread.h"
 #include "plat/wait.h"
 
-/* LABS -> OVER -> freed by who drops it; LABS -> DROPPED -> freed by itself */
+/* States of a child, by compare and swap or exchange of `state`:
+ *
+ *   LABS (it runs) -> OVER -> freed by the parent, which drops it
+ *   LABS -> DROPPED (by the parent) -> freed by the child's thread */
 enum { LABS, OVER, DROPPED };
 
 struct alq_child {
     struct alqi_heap_transfer_root
-        transfer_root; /* the argument, then the result: a root */
-    struct alqi_domain *domain;
+        transfer_root;          /* the argument, then the result: a root */
+    struct alqi_domain *domain; /* valid while LABS */
     alq_domain_fn *fn;
-    void *data;
-    uint32_t state; /* a futex */
+    void *data;     /* the function's */
+    uint32_t state; /* atomic, a futex */
 };
 
+/* Frees the struct, and the result if nobody has taken it. */
 static void
 child_free(struct alq_child *child)
 {
@@ -38,7 +42,8 @@ child_free(struct alq_child *child)
     free(child);
 }
 
-/* The heap's own root: a young value there is no longer its domain's alone. */
+/* Writes the argument or the result.  The root is the heap's own: a young value
+ * there is no longer its domain's alone (.inv.private). */
 static void
 transfer_root_write(struct alqi_domain *d, struct alq_child *child, alq_value v)
 {
@@ -48,6 +53,12 @@ transfer_root_write(struct alqi_domain *d, struct alq_child *child, alq_value v)
 
 /* ---- the child's thread ------------------------------------------------- */
 
+/* The child's thread: runs the function in the domain, ends the domain, and
+ * lets the struct go.
+ *
+ * A function that returns in a blocking section has left the domain: the result
+ * may have moved meanwhile, so it is lost, and the thread comes back to end the
+ * domain.  Frames of the function are gone however it left them. */
 static void *
 run(void *arg)
 {
@@ -59,12 +70,12 @@ run(void *arg)
     v = child->transfer_root.value;
     child->transfer_root.value = ALQ_NULL;
     v = child->fn(&d->pub, v, child->data);
-    if (alqi_heap_thread_domain() != d) { /* it left a blocking section open */
-        v = ALQ_NULL;                     /* which may have moved it */
-        d->threads.first.frames = NULL;   /* gone, as below */
+    if (alqi_heap_thread_domain() != d) { /* in a blocking section */
+        v = ALQ_NULL;
+        d->threads.first.frames = NULL;
         alqi_heap_thread_enter(&d->threads.first);
     }
-    d->pub.frames = NULL; /* its own are gone, however it left them */
+    d->pub.frames = NULL;
     transfer_root_write(d, child, v);
     alqi_heap_thread_wait_alone(d);
     alqi_heap_domain_end(d);
@@ -75,6 +86,8 @@ run(void *arg)
     return NULL;
 }
 
+/* Starts the child's thread, detached: the child's struct says when it is
+ * over. */
 static bool
 thread_start(struct alq_child *child)
 {
@@ -90,7 +103,9 @@ thread_start(struct alq_child *child)
     return ok;
 }
 
-/* Once more when memory that is short was collected; slots are not. */
+/* Starts the child's domain; if memory is short, once more after full
+ * collections.  A lack of slots is no lack of memory: collecting would not
+ * help. */
 static enum alq_status
 domain_start(const struct alq_domain_config *config, struct alqi_domain *by,
              struct alqi_domain **out)
@@ -103,7 +118,8 @@ domain_start(const struct alq_domain_config *config, struct alqi_domain *by,
     return alqi_heap_domain_start(config, by, out);
 }
 
-/* The domain has started, but gets no thread. */
+/* Ends the domain that got no thread: the parent's thread enters it for that,
+ * and leaves its own domain meanwhile. */
 static void
 undo(struct alqi_domain *by, struct alqi_domain *d)
 {
@@ -116,6 +132,8 @@ undo(struct alqi_domain *by, struct alqi_domain *d)
 
 /* ---- the parent --------------------------------------------------------- */
 
+/* Starts a child.  The argument becomes a root before anything that may
+ * collect; hard builds collect there to show it. */
 enum alq_status
 alqi_heap_spawn(struct alqi_domain *by, alq_domain_fn *fn, alq_value arg,
                 void *data, const struct alq_domain_config *config,
@@ -148,6 +166,9 @@ fail_start:
     return status;
 }
 
+/* Waits for the child outside of the parent's domain, so that stops need not
+ * wait for the parent; then the result, which stays a root until the child is
+ * dropped. */
 enum alq_status
 alqi_heap_join(struct alqi_domain *by, struct alq_child *child,
                alq_value *result)
@@ -165,6 +186,8 @@ alqi_heap_join(struct alqi_domain *by, struct alq_child *child,
     return ALQ_OK;
 }
 
+/* The parent lets the child go: it frees the struct if the thread is done with
+ * it, else leaves that to the thread. */
 void
 alqi_heap_child_drop(struct alq_child *child)
 {

@@ -13,10 +13,13 @@ enum alq_status alqi_heap_spawn(struct alqi_domain *by, alq_domain_fn *fn,
                                 const struct alq_domain_config *config,
                                 struct alq_child **out);
 
-/* The result, when the child has ended; ALQ_ESTATE: `by` is the child. */
+/* Waits until the child has ended, outside of `by`, then *result is its
+ * function's; ALQ_ESTATE: `by` is the child. */
 enum alq_status alqi_heap_join(struct alqi_domain *by, struct alq_child *child,
                                alq_value *result);
 
+/* Lets the child go, whether it has ended or not.  The struct, and the result's
+ * root in it, go when the child's thread is done with it, too. */
 void alqi_heap_child_drop(struct alq_child *child);
 
 #endif

@@ -1,14 +1,14 @@
 /* domain_thread.c -- the threads of a domain take turns
  *
- * The word `held` says that some thread runs the domain.  A thread that
- * leaves wakes one that waits and passes the domain on RUNNING; if none
- * waits the domain becomes BLOCKING.  `turns` counts the changes: a thread
- * that yields sleeps until another has had its turn
- * (tests/models/threads.pml).
+ *   a thread:  waiting -> holds the domain -> has left, or is waiting again
+ *
+ * A thread that leaves wakes one that waits and passes the domain on RUNNING;
+ * if none waits the domain becomes BLOCKING.  A thread that yields sleeps until
+ * another has had its turn (tests/models/threads.pml).
  *
  * Keeps .inv.own: The thread that holds the domain runs it.
  * Keeps .inv.frozen: A conservative thread notes its stack before it leaves.
- * Keeps .inv.quiet: While no thread runs the domain its limit is raised. */
+ * Keeps .inv.quiet: With checks, no thread running means a raised limit. */
 #include <stdlib.h>
 
 #include "heap/write_barrier.h"
@@ -25,16 +25,21 @@
 __thread struct alqi_domain *alqi_heap_thread_current
     __attribute__((tls_model("initial-exec")));
 
+/* The domain that the calling thread has left; NULL: it runs one. */
 static __thread const struct alqi_domain *left
     __attribute__((tls_model("initial-exec")));
 
+/* Whether the calling thread has left the domain, for messages of misuse. */
 bool
 alqi_heap_thread_is_blocking(const struct alqi_domain *d)
 {
     return left == d;
 }
 
-/* `running` is set, or is NULL: .inv.quiet of glue/api/rule.h. */
+/* After `running` was set or became NULL: limit and store_max follow
+ * (.inv.quiet, glue/api/rule.h), so that the next inline call of a thread
+ * without the domain takes the slow path, which reports it.  Only in builds
+ * that check. */
 static void
 quiet_changed(struct alqi_domain *d)
 {
@@ -47,6 +52,7 @@ quiet_changed(struct alqi_domain *d)
 
 /* ---- whose turn it is --------------------------------------------------- */
 
+/* Takes the domain if no thread holds it. */
 static bool
 hold_try(struct alqi_heap_threads *t)
 {
@@ -56,6 +62,11 @@ hold_try(struct alqi_heap_threads *t)
                                        __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
+/* Waits until the calling thread holds the domain, and counts the turn.
+ *
+ * `held` is 1 while some thread runs the domain.  `waiting` is raised before
+ * the second try: a thread that lets go afterwards sees it and wakes this one.
+ * Threads that yield sleep on `turns`, and are woken after the count. */
 static void
 hold(struct alqi_heap_threads *t)
 {
@@ -70,12 +81,14 @@ hold(struct alqi_heap_threads *t)
         alqi_plat_wake(&t->turns, UINT32_MAX);
 }
 
+/* Whether another thread wants to run the domain. */
 static bool
 is_waited_for(struct alqi_heap_threads *t)
 {
     return __atomic_load_n(&t->waiting, __ATOMIC_SEQ_CST) > 0;
 }
 
+/* Gives the domain up; wakes one thread. */
 static void
 let_go(struct alqi_heap_threads *t)
 {
@@ -86,6 +99,7 @@ let_go(struct alqi_heap_threads *t)
 
 /* ---- entering and leaving ----------------------------------------------- */
 
+/* The thread's frames and status become the domain's. */
 static void
 frames_in(struct alqi_domain *d, struct alq_thread *thread)
 {
@@ -98,6 +112,7 @@ frames_in(struct alqi_domain *d, struct alq_thread *thread)
     alqi_heap_observed_switch(d);
 }
 
+/* Frames and status become the thread's again: a stop finds them there. */
 static void
 frames_out(struct alqi_domain *d, struct alq_thread *thread)
 {
@@ -109,6 +124,11 @@ frames_out(struct alqi_domain *d, struct alq_thread *thread)
     quiet_changed(d);
 }
 
+/* Waits until the calling thread runs the domain.
+ *
+ * If it was passed on, the domain is RUNNING, and nobody has polled since: a
+ * stop may wait.  Otherwise it comes back from BLOCKING.  The limit trigger and
+ * stale variables come last: both need the domain. */
 void
 alqi_heap_thread_enter(struct alq_thread *thread)
 {
@@ -125,6 +145,11 @@ alqi_heap_thread_enter(struct alq_thread *thread)
     alqi_heap_stale(d, true);
 }
 
+/* Gives the domain up, in the reverse order of enter; returns the thread.
+ *
+ * If another thread waits, the domain stays RUNNING for it: a thread that waits
+ * enters without a change of state, and stops wait for it as for a running
+ * one. */
 struct alq_thread *
 alqi_heap_thread_leave(struct alqi_domain *d)
 {
@@ -141,7 +166,8 @@ alqi_heap_thread_leave(struct alqi_domain *d)
     return thread;
 }
 
-/* Until another thread has got the domain once. */
+/* Returns when another thread has run the domain once.  `turn` is read before
+ * leaving, so a turn that is over in no time is not missed. */
 static void
 let_another(struct alqi_domain *d)
 {
@@ -158,6 +184,7 @@ let_another(struct alqi_domain *d)
     alqi_heap_thread_enter(thread);
 }
 
+/* Lets another thread run the domain, if one waits. */
 void
 alqi_heap_thread_yield(struct alqi_domain *d)
 {
@@ -165,6 +192,8 @@ alqi_heap_thread_yield(struct alqi_domain *d)
         let_another(d);
 }
 
+/* Waits until the others have been detached.  Each turn is another thread's,
+ * which may detach itself in it. */
 void
 alqi_heap_thread_wait_alone(struct alqi_domain *d)
 {
@@ -174,7 +203,8 @@ alqi_heap_thread_wait_alone(struct alqi_domain *d)
 
 /* ---- a domain's threads ------------------------------------------------- */
 
-/* Who runs the domain changes the list. */
+/* Attaches the calling thread.  The thread enters before it is in the list:
+ * only a thread that runs the domain changes the list. */
 struct alq_thread *
 alqi_heap_thread_add(struct alqi_domain *d)
 {
@@ -188,7 +218,7 @@ alqi_heap_thread_add(struct alqi_domain *d)
     return thread;
 }
 
-/* The first one is part of the domain. */
+/* Frees a thread's struct; the first one is part of the domain. */
 static void
 thread_free(struct alqi_domain *d, struct alq_thread *thread)
 {
@@ -196,6 +226,7 @@ thread_free(struct alqi_domain *d, struct alq_thread *thread)
         free(thread);
 }
 
+/* Detaches the calling thread, while it still runs the domain, then leaves. */
 void
 alqi_heap_thread_remove(struct alq_thread *thread)
 {
@@ -208,6 +239,7 @@ alqi_heap_thread_remove(struct alq_thread *thread)
     thread_free(d, thread);
 }
 
+/* Enters the domain's first thread in the list. */
 static void
 first_add(struct alqi_domain *d)
 {
@@ -217,6 +249,8 @@ first_add(struct alqi_domain *d)
     ALQI_HEAP_LIST_ADD(d->threads.all, first);
 }
 
+/* A spawned domain starts with no thread running it: its own will enter as
+ * threads.first. */
 void
 alqi_heap_thread_await(struct alqi_domain *d)
 {
@@ -224,6 +258,7 @@ alqi_heap_thread_await(struct alqi_domain *d)
     first_add(d);
 }
 
+/* A domain starts on the calling thread, which holds it from the start. */
 void
 alqi_heap_thread_begin(struct alqi_domain *d)
 {
@@ -232,6 +267,8 @@ alqi_heap_thread_begin(struct alqi_domain *d)
     frames_in(d, &d->threads.first);
 }
 
+/* The domain ends on the calling thread, its only one.  `held` stays: the
+ * struct is cleared before the slot is used again. */
 void
 alqi_heap_thread_end(struct alqi_domain *d)
 {

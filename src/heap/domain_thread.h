@@ -18,6 +18,7 @@ alqi_heap_thread_domain(void)
     return alqi_heap_thread_current;
 }
 
+/* Whether the calling thread runs d; false for NULL, too. */
 static inline bool
 alqi_heap_thread_runs(const struct alq_domain *d)
 {
@@ -31,12 +32,14 @@ bool alqi_heap_thread_is_blocking(const struct alqi_domain *d);
 /* The calling thread is one of the domain's from now on, and runs it when the
  * call returns; NULL: no memory. */
 struct alq_thread *alqi_heap_thread_add(struct alqi_domain *d);
-/* The thread that runs the domain stops to, and is no longer one of its. */
+/* The thread gives up the domain that it runs, and is no longer one of its
+ * threads. */
 void alqi_heap_thread_remove(struct alq_thread *thread);
 
 /* The calling thread, which runs no domain, waits until it runs this one. */
 void alqi_heap_thread_enter(struct alq_thread *thread);
-/* The thread that runs the domain stops to. */
+/* The thread that runs the domain gives it up; returns the thread, to enter
+ * again. */
 struct alq_thread *alqi_heap_thread_leave(struct alqi_domain *d);
 
 /* If another thread waits for the domain, it runs it before the caller does
@@ -46,12 +49,14 @@ void alqi_heap_thread_yield(struct alqi_domain *d);
 /* Returns when no other thread is attached; the calling one runs it. */
 void alqi_heap_thread_wait_alone(struct alqi_domain *d);
 
-/* A domain starts or ends on the calling thread, in a state that the caller
- * sets: it runs it, or no longer does. */
+/* The domain starts on the calling thread, which runs it when this returns.
+ * The caller sets the state. */
 void alqi_heap_thread_begin(struct alqi_domain *d);
-/* It starts for a thread that is made for it, which will enter it as
+/* The domain starts for a thread that is made for it, which will enter it as
  * threads.first and end it. */
 void alqi_heap_thread_await(struct alqi_domain *d);
+/* The domain ends on the calling thread, which no longer runs it.  The caller
+ * sets the state. */
 void alqi_heap_thread_end(struct alqi_domain *d);
 
 #endif

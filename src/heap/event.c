@@ -1,13 +1,15 @@
-/* event.c -- events, pauses, and the listeners that hear of them
+/* event.c -- events, pauses, and the listeners that are called for them
  *
- * Events of a domain nest; the outermost one is a pause, counted in a
- * histogram of the domain.  A listener is in a slot: free, in use, or
- * cleared and still running in another thread, which removal waits for.
+ * Events of a domain nest; the outermost one is a pause, counted in a histogram
+ * of the domain.  The histogram is valid for one epoch: a reset begins the next
+ * one, and the owner clears its own when it counts again.  A slot is free, or
+ * in use, or cleared while its listener still runs in another thread, which
+ * removal waits for.
  *
  * Keeps .inv.slot: A listener runs only between ++running and --running of its
  *   slot.
  * Keeps .inv.pause: Two readings of the clock a pause, one more for each event
- *   heard. */
+ *   that a listener gets. */
 #include <sched.h>
 #include <string.h>
 
@@ -21,12 +23,18 @@ static __thread bool is_telling __attribute__((tls_model("initial-exec")));
 
 /* ---- telling ------------------------------------------------------------ */
 
+/* Whether the listener wants this kind; kinds = 0: all. */
 static bool
 wants(const struct alq_listener *listener, enum alq_event_kind kind)
 {
     return listener->kinds == 0 || (listener->kinds >> kind & 1) != 0;
 }
 
+/* Calls the listener of the slot, if it wants the event (.inv.slot).
+ *
+ * The listener is read again after ++running.  If removal has cleared the slot
+ * before, nothing is called; if the slot is cleared later, removal finds
+ * `running` and waits.  The first read keeps free slots cheap. */
 static void
 tell_slot(struct alqi_heap_listener_slot *slot, const struct alq_event *event)
 {
@@ -41,6 +49,8 @@ tell_slot(struct alqi_heap_listener_slot *slot, const struct alq_event *event)
     __atomic_fetch_sub(&slot->running, 1, __ATOMIC_SEQ_CST);
 }
 
+/* Calls all listeners of the heap for the event. is_telling makes add and
+ * remove refuse in a listener: removal would wait for itself. */
 static ALQI_COLD void
 tell(struct alqi_heap *heap, const struct alq_event *event)
 {
@@ -75,7 +85,7 @@ used_bytes(const struct alqi_heap *heap)
            alqi_heap_large_bytes(heap);
 }
 
-/* Of pools that have memory. */
+/* Bytes of pools that have memory, in use or not. */
 static uint64_t
 ready_bytes(const struct alqi_heap *heap)
 {
@@ -84,6 +94,8 @@ ready_bytes(const struct alqi_heap *heap)
 
 /* ---- the heap's own ----------------------------------------------------- */
 
+/* Sends an event that is the heap's, not a domain's.  The clock is read only if
+ * some listener wants the kind (.inv.pause). */
 static void
 heap_event(struct alqi_heap *heap, enum alq_event_kind kind,
            enum alq_event_point point, uint64_t a)
@@ -104,6 +116,9 @@ struct sums {
     uint64_t remembered;
 };
 
+/* Adds up what events of the heap report.  In a stop.  Words marked by domains
+ * that have ended count: a difference over the whole marking needs them.  The
+ * others are differences within one stop. */
 static struct sums
 sums_of(const struct alqi_heap *heap)
 {
@@ -125,6 +140,9 @@ sums_of(const struct alqi_heap *heap)
     return sums;
 }
 
+/* Sends the events of a change of phase.  In the stop that changes it, before
+ * the phase is set.  A cycle begins for listeners with its marking, and ends
+ * when all is swept. */
 void
 alqi_heap_event_phase(struct alqi_heap *heap, enum alqi_heap_phase next)
 {
@@ -159,6 +177,8 @@ alqi_heap_event_weak_phase_end(struct alqi_heap *heap, uint64_t n_emptied)
     heap_event(heap, ALQ_EVENT_EPHE, ALQ_EVENT_END, n_emptied);
 }
 
+/* Sends the begin of a minor collection of all domains, as the leader's event,
+ * and notes what had been promoted before. */
 void
 alqi_heap_event_minor_begin(struct alqi_domain *leader)
 {
@@ -177,6 +197,9 @@ alqi_heap_event_minor_end(struct alqi_heap *heap)
         sums_of(heap).promoted_words - heap->listeners.promoted_before, 0);
 }
 
+/* Sends the begin of a minor collection of one domain.  Returns the words
+ * promoted before, which the end takes back: other domains may collect at the
+ * same time, so the heap has no place for them. */
 uint64_t
 alqi_heap_event_minor_local_begin(struct alqi_domain *d)
 {
@@ -201,7 +224,8 @@ alqi_heap_event_heap_end(struct alqi_heap *heap)
     heap_event(heap, ALQ_EVENT_HEAP_END, ALQ_EVENT_MOMENT, 0);
 }
 
-/* Whether the pools' part of the heap has changed since the last pause. */
+/* Sends an event if the pools' part of the heap has changed since the last
+ * pause of any domain. */
 static void
 look_at_size(struct alqi_domain *d, uint64_t ns)
 {
@@ -216,6 +240,7 @@ look_at_size(struct alqi_domain *d, uint64_t ns)
 
 /* ---- pauses ------------------------------------------------------------- */
 
+/* Begins a pause; the outermost event or entry does that. */
 void
 alqi_heap_pause_begin(struct alqi_domain *d)
 {
@@ -224,6 +249,8 @@ alqi_heap_pause_begin(struct alqi_domain *d)
         tell_at(d, ALQ_EVENT_PAUSE, ALQ_EVENT_BEGIN, d->events.began_ns, 0, 0);
 }
 
+/* Whether the domain's histogram is of the present epoch.  Acquire: a reader
+ * that finds it current finds it cleared, too. */
 static bool
 is_current(const struct alqi_domain *d)
 {
@@ -231,6 +258,9 @@ is_current(const struct alqi_domain *d)
            __atomic_load_n(&d->heap->listeners.pauses_epoch, __ATOMIC_RELAXED);
 }
 
+/* Counts a pause.  If there was a reset since the last one, the histogram is
+ * cleared first: the owner alone writes it, so a reset leaves the clearing to
+ * the owner. */
 static void
 count(struct alqi_domain *d, uint64_t ns)
 {
@@ -244,6 +274,8 @@ count(struct alqi_domain *d, uint64_t ns)
     alqi_heap_pauses_add(&d->events.pauses, ns);
 }
 
+/* Ends the pause and counts it; one reading of the clock serves for all events
+ * that come with it. */
 void
 alqi_heap_pause_end(struct alqi_domain *d)
 {
@@ -265,6 +297,8 @@ alqi_heap_pauses_get(const struct alqi_domain *d, struct alq_pauses *out)
         alqi_heap_pauses_merge(out, &d->events.pauses);
 }
 
+/* Pauses of all domains, ended ones too.  The lock keeps a domain that ends
+ * from being counted twice, in `ended` and in its own. */
 void
 alqi_heap_pauses_get_all(struct alqi_heap *heap, struct alq_pauses *out)
 {
@@ -280,6 +314,8 @@ alqi_heap_pauses_get_all(struct alqi_heap *heap, struct alq_pauses *out)
     alqi_plat_unlock(&l->lock);
 }
 
+/* Forgets all pauses.  Those of running domains are forgotten by the new epoch:
+ * a domain that is not current counts for nothing. */
 void
 alqi_heap_pauses_reset(struct alqi_heap *heap)
 {
@@ -291,6 +327,8 @@ alqi_heap_pauses_reset(struct alqi_heap *heap)
     alqi_plat_unlock(&l->lock);
 }
 
+/* Adds the pauses of a domain that ends to those of ended ones.  Its own are
+ * cleared, since the next domain in the slot goes on with them. */
 void
 alqi_heap_event_state_end(struct alqi_domain *d)
 {
@@ -317,7 +355,8 @@ find_locked(struct alqi_heap_listeners *l, const struct alq_listener *listener)
     return NULL;
 }
 
-/* Not one that a removal still waits for. */
+/* A free slot, but not one that a removal still waits for: a new listener's
+ * calls would keep that waiting. */
 static struct alqi_heap_listener_slot *
 find_free_locked(struct alqi_heap_listeners *l)
 {
@@ -330,6 +369,9 @@ find_free_locked(struct alqi_heap_listeners *l)
     return NULL;
 }
 
+/* Sets the slot's listener, and the kinds that some listener wants.  A domain
+ * that reads the old kinds sends one event too few or looks at slots in
+ * vain. */
 static void
 set_locked(struct alqi_heap_listeners *l, struct alqi_heap_listener_slot *slot,
            const struct alq_listener *listener)
@@ -346,6 +388,8 @@ set_locked(struct alqi_heap_listeners *l, struct alqi_heap_listener_slot *slot,
     __atomic_store_n(&l->heard, heard, __ATOMIC_RELAXED);
 }
 
+/* Adds a listener.  ALQ_EBUSY: it is there already, no slot is free, or the
+ * caller is in a listener. */
 enum alq_status
 alqi_heap_listener_add(struct alqi_heap *heap,
                        const struct alq_listener *listener)
@@ -366,6 +410,8 @@ alqi_heap_listener_add(struct alqi_heap *heap,
     return status;
 }
 
+/* Removes a listener, which is not running any more when this returns.  The
+ * lock is not held while it waits: the listener may run for long. */
 enum alq_status
 alqi_heap_listener_remove(struct alqi_heap *heap,
                           const struct alq_listener *listener)

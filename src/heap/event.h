@@ -97,7 +97,7 @@ void alqi_heap_event_minor_local_end(struct alqi_domain *d,
 void alqi_heap_event_state_end(struct alqi_domain *d);
 void alqi_heap_event_heap_end(struct alqi_heap *heap);
 
-/* Those of api_observe.c, arguments checked. */
+/* As the calls of <aliquot/observe.h>, whose arguments are checked by then. */
 enum alq_status alqi_heap_listener_add(struct alqi_heap *heap,
                                        const struct alq_listener *listener);
 enum alq_status alqi_heap_listener_remove(struct alqi_heap *heap,

@@ -15,12 +15,13 @@ struct alqi_heap_census;
 
 struct alqi_heap_listener_slot {
     const struct alq_listener *listener; /* atomic; NULL: free */
-    uint32_t running;                    /* atomic: calls under way */
+    uint32_t running;                    /* atomic: calls under way, by any
+                                          * domain */
 };
 
 /* The heap's. */
 struct alqi_heap_listeners {
-    uint64_t heard; /* atomic: kinds that somebody wants to hear of */
+    uint64_t heard; /* atomic: a bit for each kind that some listener wants */
     struct alqi_plat_lock lock; /* to change slots, and `ended` */
     struct alqi_heap_listener_slot slots[ALQ_LISTENERS_MAX];
     uint64_t ready_bytes;            /* atomic: of pools, when last looked at */
@@ -34,9 +35,9 @@ struct alqi_heap_listeners {
 
 /* A domain's. */
 struct alqi_heap_event_state {
-    unsigned depth;        /* events that have begun */
-    unsigned entries;      /* calls that may enter the collector */
-    uint64_t began_ns;     /* the pause; 0: the program runs */
+    unsigned depth;        /* events that have begun and not ended */
+    unsigned entries;      /* calls under way that may enter the collector */
+    uint64_t began_ns;     /* when the pause began; 0: the program runs */
     uint32_t pauses_epoch; /* atomic: of what `pauses` counts */
     struct alq_pauses pauses;
     struct alqi_heap_census *census; /* that this domain takes */

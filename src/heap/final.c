@@ -1,8 +1,9 @@
 /* final.c -- finalisers: registered, found dead, due, called
  *
- * Tables are gone through downwards, in place: what stays moves up to `to`,
- * what was found dead goes to the queue `todo`.  finalise and finalise_last
- * have a table each; the steps are those of the weak phase (weak_phase.h).
+ * finalise and finalise_last have a table each.  A pass goes through a table
+ * downwards, in place, in steps of the weak phase (weak_phase.h): what stays
+ * moves up to `to`, what was found dead goes to the queue `todo`.  Entries from
+ * n_old on may hold young values; a minor collection sees to these.
  *
  * Keeps .inv.place: `todo` has room for all that the tables hold, so finding a
  *   dead value needs no memory. */
@@ -18,6 +19,7 @@ enum { SIZE_FIRST = ALQI_HEAP_IS_HARD ? 1 : 32, AHEAD = 16 };
 
 /* ---- registering -------------------------------------------------------- */
 
+/* Doubles an array of entries; false: no memory, and it is as before. */
 static bool
 entries_grow(struct alqi_heap_final_entry **entries, size_t *size)
 {
@@ -32,13 +34,17 @@ entries_grow(struct alqi_heap_final_entry **entries, size_t *size)
     return true;
 }
 
+/* Entries of the table: those that a pass has left, and those that it has not
+ * come to. */
 static size_t
 count(const struct alqi_heap_final_table *t)
 {
     return t->n - t->to + (t->from - t->first);
 }
 
-/* .inv.place, with one more. */
+/* Makes room in the queue for one entry more than the tables hold (.inv.place);
+ * false: no memory.  Calls that are over leave room at the front; if that is
+ * half the queue, the rest moves there instead. */
 static bool
 todo_ready(struct alqi_heap_final *f)
 {
@@ -58,8 +64,9 @@ todo_ready(struct alqi_heap_final *f)
     return true;
 }
 
-/* Room for one more: where others were, if those are many and no pass is under
- * way. */
+/* Makes room for one entry more; false: no memory.  The room that finalisers
+ * left at the front is used if it is large, but not while a pass is under way,
+ * which has places in the table. */
 static bool
 table_ready(struct alqi_heap_final_table *t)
 {
@@ -77,6 +84,9 @@ table_ready(struct alqi_heap_final_table *t)
     return true;
 }
 
+/* Registers a finaliser; false: no memory, and nothing has changed.  The queue
+ * is made ready first: once an entry is in a table, it must find room there
+ * (.inv.place). */
 bool
 alqi_heap_final_add(struct alqi_domain *d, enum alqi_heap_final_kind kind,
                     const struct alqi_heap_final_entry *entry)
@@ -108,6 +118,8 @@ final_free(struct alqi_heap_final *f)
 
 /* ---- calls that are due ------------------------------------------------- */
 
+/* Makes the call of an entry due.  There is room (.inv.place).  A value of the
+ * second kind is dead for good, so the call gets the unit value. */
 static void
 todo_add(struct alqi_heap_final *f, const struct alqi_heap_final_entry *entry,
          enum alqi_heap_final_kind kind)
@@ -120,6 +132,8 @@ todo_add(struct alqi_heap_final *f, const struct alqi_heap_final_entry *entry,
         call->value = ALQ_UNIT;
 }
 
+/* Takes the next call that is due; false: none is.  Calls that ended domains
+ * have left come after the domain's own. */
 bool
 alqi_heap_final_take(struct alqi_domain *d, struct alqi_heap_final_entry *out)
 {
@@ -138,6 +152,8 @@ alqi_heap_final_take(struct alqi_domain *d, struct alqi_heap_final_entry *out)
 
 /* ---- minor collection --------------------------------------------------- */
 
+/* Promotes what recent entries hold.  Values of the second kind are not roots:
+ * the minor collection may find them dead. */
 static void
 promote_recent(struct alqi_domain *self, struct alqi_heap_final_table *table,
                enum alqi_heap_final_kind kind)
@@ -151,7 +167,8 @@ promote_recent(struct alqi_domain *self, struct alqi_heap_final_table *table,
     }
 }
 
-/* Some held pinned blocks. */
+/* Promotes what calls that are due hold.  Nothing there is young but blocks
+ * that were retained, so this is for collections with pinned blocks only. */
 static void
 promote_todo(struct alqi_domain *self, struct alqi_heap_final *f)
 {
@@ -163,6 +180,8 @@ promote_todo(struct alqi_domain *self, struct alqi_heap_final *f)
     }
 }
 
+/* Promotes what recent finalisers hold, before the workers drain.  By the
+ * worker that has the share of `of`. */
 void
 alqi_heap_final_promote(struct alqi_domain *self, struct alqi_domain *of)
 {
@@ -176,8 +195,11 @@ alqi_heap_final_promote(struct alqi_domain *self, struct alqi_domain *of)
     }
 }
 
-/* Those that lead to a pinned young block stay recent, behind the others; until
- * these are in their places they stand where their calls would (.inv.place). */
+/* Makes the table's recent entries old, but for those that lead to a retained
+ * block.
+ *
+ * These stay recent, behind the others.  Until the others are in their places
+ * they stand in the queue's free room, which suffices (.inv.place). */
 static void
 resolve(struct alqi_domain *d, const struct alqi_heap_final *f,
         struct alqi_heap_final_table *table)
@@ -201,7 +223,7 @@ resolve(struct alqi_domain *d, const struct alqi_heap_final *f,
     memcpy(table->entries + table->n_old, aside, n * sizeof *aside);
 }
 
-/* Without those that are due. */
+/* Closes the gaps that recent entries with a dead value have left. */
 static void
 recent_close(struct alqi_heap_final_table *table)
 {
@@ -213,7 +235,8 @@ recent_close(struct alqi_heap_final_table *table)
     table->n = to;
 }
 
-/* The recent ones, the last registered first. */
+/* Makes the calls of the second kind due whose young value has died, the last
+ * registered first.  Values that live are replaced by where they are now. */
 static void
 last_after_minor(struct alqi_domain *d, struct alqi_heap_final *f)
 {
@@ -241,6 +264,8 @@ last_after_minor(struct alqi_domain *d, struct alqi_heap_final *f)
     resolve(d, f, table);
 }
 
+/* Resolves the recent entries, after all domains have promoted.  The first
+ * kind's values were roots, so none of them is dead. */
 void
 alqi_heap_final_after_minor(struct alqi_domain *d)
 {
@@ -266,6 +291,8 @@ entries_visit(struct alqi_heap_final_entry *entries, size_t n,
     }
 }
 
+/* Visits all values, those that the calls come with and those that wait for
+ * death; between `from` and `to` is nothing. */
 void
 alqi_heap_final_visit(struct alqi_domain *d,
                       void (*visit)(void *arg, alq_value *slot), void *arg)
@@ -286,6 +313,8 @@ alqi_heap_final_visit(struct alqi_domain *d,
     }
 }
 
+/* Visits the values that no pass comes to, when marking begins: calls that are
+ * due, and recent entries. */
 void
 alqi_heap_final_visit_due(struct alqi_domain *d,
                           void (*visit)(void *arg, alq_value *slot), void *arg)
@@ -330,7 +359,7 @@ has_pass(const struct alqi_heap_final *f, unsigned kind,
     }
 }
 
-/* Those taken over that have nothing left. */
+/* Frees the tables of ended domains that have nothing left. */
 static void
 drop_empty(struct alqi_domain *d)
 {
@@ -346,6 +375,9 @@ drop_empty(struct alqi_domain *d)
         }
 }
 
+/* Begins the pass of the heap's step, in a stop; false: there is nothing to go
+ * through.  Recent entries are left out: their values were roots when marking
+ * began, or in the program's hands since. */
 bool
 alqi_heap_final_pass_begin(struct alqi_domain *d)
 {
@@ -368,7 +400,11 @@ alqi_heap_final_pass_begin(struct alqi_domain *d)
     return has_work;
 }
 
-/* What the step does to an entry; whether it leaves the table. */
+/* Does what the step demands of an entry; true: the entry leaves the table.
+ *
+ * FIND only marks the entry with a bit, and RESURRECT marks the value: if
+ * values were marked as they are found, a dead value that another one leads to
+ * would look alive, and its call would never be due. */
 static bool
 pass_entry(struct alqi_domain *d, struct alqi_heap_final *f,
            struct alqi_heap_final_entry *entry)
@@ -400,7 +436,12 @@ pass_entry(struct alqi_domain *d, struct alqi_heap_final *f,
     }
 }
 
-/* Down the table, so that the last registered is due first. */
+/* Goes on with the pass, `most` entries at most; returns how many it has looked
+ * at.
+ *
+ * It goes down the table, so that the last registered is due first.  At its end
+ * `first` moves up to where the entries begin.  The header of a value is
+ * fetched some entries ahead. */
 static size_t
 pass_table(struct alqi_domain *d, struct alqi_heap_final *f,
            struct alqi_heap_final_table *t, size_t most)
@@ -427,6 +468,8 @@ pass_table(struct alqi_domain *d, struct alqi_heap_final *f,
     return n;
 }
 
+/* Goes on with the passes over all tables for about budget_words; 0: they are
+ * over. */
 size_t
 alqi_heap_final_pass(struct alqi_domain *d, size_t budget_words)
 {
@@ -443,6 +486,7 @@ alqi_heap_final_pass(struct alqi_domain *d, size_t budget_words)
 
 /* ---- ends --------------------------------------------------------------- */
 
+/* Whether a minor collection has to resolve entries of the domain. */
 bool
 alqi_heap_final_is_recent(const struct alqi_domain *d)
 {
@@ -455,6 +499,8 @@ alqi_heap_final_is_recent(const struct alqi_domain *d)
     return false;
 }
 
+/* Hands the tables over to *o.  A pass under way is finished before, so the
+ * adopter finds no hole. */
 void
 alqi_heap_final_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
@@ -464,7 +510,9 @@ alqi_heap_final_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
     d->weak_phase.finals = NULL;
 }
 
-/* The first one is the domain's own. */
+/* Takes over the tables that *o has, behind the domain's own; if it has none,
+ * the first of them becomes its own.  Calls among them may be due, so they are
+ * asked for. */
 void
 alqi_heap_final_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
@@ -479,6 +527,7 @@ alqi_heap_final_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
     alqi_heap_final_request(d);
 }
 
+/* Frees all tables, when the heap ends.  No finaliser is called. */
 void
 alqi_heap_final_drop(struct alqi_domain *d)
 {

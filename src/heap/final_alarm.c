@@ -1,8 +1,9 @@
 /* final_alarm.c -- alarms: calls at the end of each major cycle
  *
- * A list a domain.  The end of a cycle sets `alarm_next` to the first; each
- * call moves it on; NULL: none is due.  An alarm that is deleted while it
- * runs is freed when its call returns.
+ * A list a domain.  The end of a cycle makes all alarms due and sets
+ * `alarm_next` to the first; the walk calls those that are due, and frees those
+ * that the program has deleted.  So a deleted alarm stays in the list until a
+ * walk comes by, at the next end of a cycle, or the domain ends.
  *
  * Keeps .inv.calls: Alarms run where finalisers do: final_run.c. */
 #include <stdatomic.h>
@@ -22,6 +23,8 @@ struct alq_alarm {
     atomic_uint held;
 };
 
+/* Takes one holder off the alarm; the last one frees it.  The program may
+ * delete an alarm from any thread, so the holders are atomic. */
 static void
 let_go(struct alq_alarm *alarm, unsigned who)
 {
@@ -29,6 +32,8 @@ let_go(struct alq_alarm *alarm, unsigned who)
         free(alarm);
 }
 
+/* Adds the alarm at the end.  A walk that is at the end of the list comes to
+ * it, and finds that it is not due. */
 static void
 append(struct alqi_heap_weak_phase *l, struct alq_alarm *alarm)
 {
@@ -38,6 +43,8 @@ append(struct alqi_heap_weak_phase *l, struct alq_alarm *alarm)
     l->alarms_end = &alarm->next;
 }
 
+/* Makes an alarm; NULL: no memory.  It is first called at the end of the next
+ * cycle. */
 struct alq_alarm *
 alqi_heap_alarm_new(struct alqi_domain *d, alq_alarm_fn *fn, void *arg)
 {
@@ -58,6 +65,9 @@ alqi_heap_alarm_delete(struct alq_alarm *alarm)
     let_go(alarm, BY_PROGRAM);
 }
 
+/* Makes all alarms due, by the holder of the domain, in the stop that ends the
+ * cycle.  Cycles that end inside an alarm's call are left out, else two alarms
+ * that collect would call each other for ever. */
 void
 alqi_heap_alarm_cycle_end(struct alqi_domain *d)
 {
@@ -72,8 +82,8 @@ alqi_heap_alarm_cycle_end(struct alqi_domain *d)
     alqi_heap_final_request(d);
 }
 
-/* Calls that let others begin may be around this one, and with several threads
- * end before it does. */
+/* Calls the alarm.  Calls that let others begin may be around this one, and
+ * with several threads end before it does: so alarms under way are counted. */
 static enum alq_status
 call(struct alqi_domain *d, const struct alq_alarm *alarm)
 {
@@ -85,7 +95,7 @@ call(struct alqi_domain *d, const struct alq_alarm *alarm)
     return st;
 }
 
-/* The program has deleted it. */
+/* Takes an alarm out that the program has deleted, and lets go of it. */
 static void
 unlink_next(struct alqi_heap_weak_phase *l)
 {
@@ -97,8 +107,10 @@ unlink_next(struct alqi_heap_weak_phase *l)
     let_go(alarm, BY_DOMAIN);
 }
 
-/* The place is behind it before it is called: it may delete itself, collect,
- * or have others called. */
+/* Calls the next alarm that is due; false: none is.
+ *
+ * The walk's place is behind the alarm before it is called, since the call may
+ * delete it, collect, or have others called. */
 bool
 alqi_heap_alarm_call(struct alqi_domain *d, enum alq_status *st)
 {
@@ -120,6 +132,8 @@ alqi_heap_alarm_call(struct alqi_domain *d, enum alq_status *st)
     return false;
 }
 
+/* Lets go of all alarms, when the domain ends; those that the program still
+ * holds are freed when it deletes them. */
 void
 alqi_heap_alarm_drop(struct alqi_domain *d)
 {

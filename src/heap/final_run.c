@@ -13,7 +13,8 @@
 #include "heap/observe_calls.h"
 #include "heap/stop_handshake.h"
 
-/* Finalisers before alarms. */
+/* Calls the next finaliser that is due, or alarm if there is none; false:
+ * nothing is due. */
 static bool
 call_next(struct alqi_domain *d, enum alq_status *st)
 {
@@ -25,7 +26,13 @@ call_next(struct alqi_domain *d, enum alq_status *st)
     return true;
 }
 
-/* Until none is due, or one fails. */
+/* Calls what is due until nothing is, or a call fails; returns that status, and
+ * the rest stays due.
+ *
+ * want_calls is cleared before each call, so a request that comes during it is
+ * not lost.  `running` keeps other calls from beginning (.inv.calls).  The
+ * limit trigger is held back: a task that has to stop must not stop inside a
+ * finaliser, which belongs to no task. */
 static enum alq_status
 call_all(struct alqi_domain *d)
 {
@@ -54,6 +61,8 @@ call_all(struct alqi_domain *d)
     return st;
 }
 
+/* Serves what waits for the domain's thread: handshakes, then the observer,
+ * then calls.  If the observer fails, calls stay due for the next poll. */
 enum alq_status
 alqi_heap_final_run(struct alqi_domain *d)
 {
@@ -65,6 +74,8 @@ alqi_heap_final_run(struct alqi_domain *d)
     return st == ALQ_OK && d->weak_phase.want_calls ? call_all(d) : st;
 }
 
+/* Lets other calls begin before the one that runs ends.  What became due
+ * meanwhile has not been asked for, so it is asked for here. */
 void
 alqi_heap_final_release(struct alqi_domain *d)
 {

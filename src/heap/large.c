@@ -1,12 +1,13 @@
 /* large.c -- blocks too large for a pool: malloc, index, sweeping
  *
- * A block is in one list of its domain, `all` or `unswept`; sweeping frees
- * it or moves it over.  The index finds the block around any word, for
+ *   born -> `all` -> `unswept`, when sweeping begins -> `all` again, or freed
+ *   a very large dead block: emptied in steps while it stays first in `unswept`
+ *
+ * A block is in one list of the domain that has it, which its holder writes.
+ * The index, under the heap's lock, finds the block around any word, for
  * ambiguous references.
  *
- * Keeps .inv.order: Of blocks of 2^k to 2^(k+1) bytes at most one begins in a
- *   piece of 2^k bytes, so (k, piece) is a key. At most three keys of an order
- *   can lead to the block around a word. */
+ * Keeps .inv.order: Index and look-up use the same key. */
 #include <stdlib.h>
 
 #include "heap/large.h"
@@ -17,9 +18,10 @@ enum {
     /* From here on malloc has a mapping for each; smaller ones it may keep. */
     EMPTY_BYTES_LEAST = ALQI_HEAP_IS_HARD ? 16 << 10 : 32 << 20,
     EMPTY_STEP_BYTES = ALQI_HEAP_IS_HARD ? PAGE : 4 << 20, /* some 100 us */
-    EMPTY_STEP_WORK = 8192                                 /* as words swept */
+    EMPTY_STEP_WORK = 8192 /* a step counts as so many words swept */
 };
 
+/* Bytes of the allocation: the head, the header and the fields. */
 static size_t
 bytes_of(uintptr_t header)
 {
@@ -30,8 +32,9 @@ bytes_of(uintptr_t header)
 /* ---- by address --------------------------------------------------------- */
 
 /* .inv.order  Of blocks of 2^k to 2^(k+1) bytes at most one begins in a piece
- * of 2^k bytes: order and piece are a key, and who looks for the block around a
- * word finds it in the word's piece or one of the two before. */
+ *   of 2^k bytes: so (k, piece) is a key.  A word lies less than 2^(k+1) bytes
+ *   behind the start of its block, so the block begins in the word's piece or
+ *   in one of the two before: three look-ups for each order that has blocks. */
 static unsigned
 order_of(uintptr_t header)
 {
@@ -40,12 +43,15 @@ order_of(uintptr_t header)
     return 63 - (unsigned)__builtin_clzll(bytes);
 }
 
+/* Order and piece as one number: the order takes less than 6 bits. */
 static uint64_t
 key(uintptr_t piece, unsigned order)
 {
     return (uint64_t)piece << 6 | order;
 }
 
+/* Enters a block; false: no memory.  least and most only grow apart: a range
+ * that is too wide costs a look-up, a narrow one would miss blocks. */
 static bool
 index_put(struct alqi_heap *heap, uintptr_t start, uintptr_t header)
 {
@@ -67,6 +73,7 @@ index_put(struct alqi_heap *heap, uintptr_t start, uintptr_t header)
     return ok;
 }
 
+/* Removes a block that is about to be freed. */
 static void
 index_take(struct alqi_heap *heap, struct alqi_heap_large *large)
 {
@@ -82,12 +89,16 @@ index_take(struct alqi_heap *heap, struct alqi_heap_large *large)
     alqi_plat_unlock(&heap->large.lock);
 }
 
+/* Whether the word lies in the block's fields or right behind them, where a
+ * pointer to the end of an array points. */
 static bool
 is_around(alq_value block, uintptr_t word)
 {
     return word - block <= alq_wosize(block) * ALQ_WORD_BYTES;
 }
 
+/* The block around the word, for a stop: it reads the index without the
+ * lock. */
 alq_value
 alqi_heap_large_around(const struct alqi_heap *heap, uintptr_t word)
 {
@@ -110,6 +121,11 @@ alqi_heap_large_around(const struct alqi_heap *heap, uintptr_t word)
 
 /* ---- making and freeing ------------------------------------------------- */
 
+/* Makes a block and counts it.
+ *
+ * The count comes before the caller compares it with the limit, in the same
+ * order for all domains: of two that pass the limit together at least one sees
+ * it (limit_heap.h). */
 alq_value
 alqi_heap_large_new(struct alqi_domain *d, uintptr_t header)
 {
@@ -131,6 +147,7 @@ alqi_heap_large_new(struct alqi_domain *d, uintptr_t header)
     return alqi_heap_large_block(large);
 }
 
+/* Frees the memory of a block that is in no list. */
 static void
 large_give_back(struct alqi_domain *d, struct alqi_heap_large *large)
 {
@@ -148,6 +165,8 @@ large_free(struct alqi_domain *d, struct alqi_heap_large *large)
     large_give_back(d, large);
 }
 
+/* Takes back the block that the domain made last.  No finaliser runs: its
+ * fields were never set. */
 void
 alqi_heap_large_undo(struct alqi_domain *d)
 {
@@ -159,6 +178,8 @@ alqi_heap_large_undo(struct alqi_domain *d)
 
 /* ---- to be read again --------------------------------------------------- */
 
+/* Puts a marked block on the stack of those whose fields are still to be read.
+ * The exchange lets one marker do so. */
 void
 alqi_heap_large_overflow_add(struct alqi_heap *heap,
                              struct alqi_heap_large *large)
@@ -171,6 +192,8 @@ alqi_heap_large_overflow_add(struct alqi_heap *heap,
     alqi_plat_unlock(&heap->large.lock);
 }
 
+/* Takes a block off the stack.  Its flag is cleared before its fields are read:
+ * if it overflows once more meanwhile, it is put there again. */
 struct alqi_heap_large *
 alqi_heap_large_overflow_take(struct alqi_heap *heap)
 {
@@ -188,9 +211,12 @@ alqi_heap_large_overflow_take(struct alqi_heap *heap)
 
 /* ---- sweeping ----------------------------------------------------------- */
 
-/* A dead block that the system will get back is emptied before it is freed, a
- * step at a time; false when there is no more.  `is_overflowed` says how far.
- */
+/* Gives a step of a dead block's memory back to the system; false: the rest is
+ * so small, or the block, that free may do it.
+ *
+ * A free of many megabytes would be one long pause.  The first step finalises
+ * the block and makes it one of bytes, so nobody reads it as values again.
+ * is_overflowed, of no use to a dead block, has the bytes that are emptied. */
 static bool
 empty_some(struct alqi_heap_large *large)
 {
@@ -210,6 +236,8 @@ empty_some(struct alqi_heap_large *large)
     return true;
 }
 
+/* Takes a step of sweeping large blocks; returns the work in words, 0: none
+ * left.  A live block counts as one word: its fields are not read. */
 size_t
 alqi_heap_large_sweep_one(struct alqi_domain *d)
 {
@@ -230,6 +258,8 @@ alqi_heap_large_sweep_one(struct alqi_domain *d)
     return 1;
 }
 
+/* Finalises and frees all blocks of a list.  Each leaves the list first: its
+ * finaliser is the program's. */
 static void
 list_drop(struct alqi_domain *d, struct alqi_heap_large **list)
 {

@@ -9,7 +9,8 @@ alq_value alqi_heap_large_new(struct alqi_domain *d, uintptr_t header);
 /* The last one that the domain made, and nobody has seen, is free again. */
 void alqi_heap_large_undo(struct alqi_domain *d);
 
-/* Frees the first of the unswept ones or keeps it; its words, 0: none left. */
+/* Frees the first of the unswept blocks, in steps if it is very large, or keeps
+ * it.  Returns the work in words; 0: none is left. */
 size_t alqi_heap_large_sweep_one(struct alqi_domain *d);
 
 /* Marked blocks whose fields are to be read again: a stack, and each is in it

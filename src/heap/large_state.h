@@ -8,15 +8,18 @@
 #include "heap/layout.h"
 #include "plat/plat.h"
 
+/* Words of the head before the block's header. */
 enum { ALQI_HEAP_LARGE_LINK_WORDS = 3 };
 
+/* Overflow: the mark stack had no room for the block when it was marked. */
 struct alqi_heap_large {
     struct alqi_heap_large *next;          /* in its domain's list */
     struct alqi_heap_large *overflow_next; /* in the list of mark stack
                                             * overflow */
-    uintptr_t is_overflowed; /* atomic, 0 or 1: marked, its fields are not; in
-                              * that list */
-    uintptr_t header;
+    uintptr_t is_overflowed; /* atomic; 1: marked, its fields are not, and it is
+                              * in that list.  Of a dead block that is swept:
+                              * bytes that are emptied (large.c) */
+    uintptr_t header;        /* as a small block's; `fields` is the value */
     alqi_heap_word fields[];
 };
 

@@ -13,14 +13,14 @@
 typedef alq_value __attribute__((may_alias)) alqi_heap_word;
 
 enum {
-    ALQI_HEAP_CHUNK_BYTES = 32768, /* a minor heap grows by chunks; as a pool */
-    ALQI_HEAP_POOL_BYTES = 32768,
-    ALQI_HEAP_POOL_SHIFT = 15,
+    ALQI_HEAP_CHUNK_BYTES = 32768, /* sizes of minor heaps are multiples */
+    ALQI_HEAP_POOL_BYTES = 32768,  /* and pools lie at multiples of it */
+    ALQI_HEAP_POOL_SHIFT = 15,     /* log2 of these bytes */
     ALQI_HEAP_POOL_WORDS = 4096,
-    ALQI_HEAP_POOL_HEAD_WORDS = 4,
-    ALQI_HEAP_DOMAINS_MAX = 128,
-    ALQI_HEAP_CLASSES = 36, /* of slot sizes: pool_class.h */
-    ALQI_HEAP_CLASS_WORDS_MAX = ALQ_SMALL_WOSIZE_MAX + 1,
+    ALQI_HEAP_POOL_HEAD_WORDS = 4, /* struct alqi_heap_pool: pool_state.h */
+    ALQI_HEAP_DOMAINS_MAX = 128,   /* slots; as include/aliquot/heap.h says */
+    ALQI_HEAP_CLASSES = 36,        /* of slot sizes: pool_class.h */
+    ALQI_HEAP_CLASS_WORDS_MAX = ALQ_SMALL_WOSIZE_MAX + 1, /* with header */
     ALQI_HEAP_WORKER_POOLS = /* that one worker of a minor collection may hold:
                                 a buffer of each class, scannable or not */
     2 * ALQI_HEAP_CLASSES,
@@ -31,11 +31,14 @@ enum {
  */
 #define ALQI_HEAP_POISON ((alqi_heap_word)0xD7D7D7D7D7D7D7D6)
 
+/* Bytes of a domain's slice of the minor part: no minor heap is larger. */
 #define ALQI_HEAP_MINOR_BYTES_MAX ((uintptr_t)32 << 20)
 
 /* Rare events are forced: hard builds. */
 #define ALQI_HEAP_IS_HARD (ALQI_CHECKS >= 3)
 
+/* The colour bits of a header, and the colour of blocks that no collector
+ * touches: static data. */
 #define ALQI_HEAP_COLOUR_MASK ((uintptr_t)3 << ALQ_COLOUR_SHIFT)
 #define ALQI_HEAP_COLOUR_STATIC ALQI_HEAP_COLOUR_MASK
 

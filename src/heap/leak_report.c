@@ -1,8 +1,8 @@
-/* leak_report.c -- warnings of leaks: roots, pins and children left at the
- * end
+/* leak_report.c -- warnings of leaks: roots, pins and children left at the end
  *
- * Called once when a domain ends and once when the heap ends, and only with
- * W=1.  Counts; changes nothing. */
+ * Called when a domain ends and when the heap ends, before anything is dropped.
+ * Without W=1 in ALIQUOTPARAM the calls return at once.  They count and change
+ * nothing. */
 #include <stdio.h>
 
 #include "heap/leak_report.h"
@@ -15,6 +15,7 @@ is_wanted(const struct alqi_heap *heap)
     return heap->tuning.warns != 0;
 }
 
+/* Logs a count, unless it is 0. */
 static void
 say(const char *where, size_t n, const char *what)
 {
@@ -22,6 +23,8 @@ say(const char *where, size_t n, const char *what)
         alqi_heap_log_slow("warning: %s ends: %zu %s", where, n, what);
 }
 
+/* Boxed roots in use: all of the pages, less those on the free list.  A free
+ * one holds the address of the next + 1, so it looks like an integer. */
 static size_t
 boxes(const struct alqi_heap_roots *roots)
 {
@@ -37,6 +40,7 @@ boxes(const struct alqi_heap_roots *roots)
     return n;
 }
 
+/* Warns of what the domain's program has not dropped. */
 void
 alqi_heap_leak_domain(const struct alqi_domain *d)
 {
@@ -57,6 +61,7 @@ alqi_heap_leak_domain(const struct alqi_domain *d)
     say(where, n_scanners, "scanners are not removed");
 }
 
+/* Warns of what is the heap's: global roots, children, pins. */
 void
 alqi_heap_leak_heap(const struct alqi_heap *heap)
 {

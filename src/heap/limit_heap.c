@@ -10,6 +10,8 @@
 #include "heap/limit_heap.h"
 #include "heap/large.h"
 
+/* Bytes of pools in use and of large blocks.  The two are read one after the
+ * other: outside of a stop the sum is an estimate. */
 uint64_t
 alqi_heap_bytes(const struct alqi_heap *heap)
 {
@@ -17,6 +19,8 @@ alqi_heap_bytes(const struct alqi_heap *heap)
            alqi_heap_large_bytes(heap);
 }
 
+/* The limit for this domain: with a status standing the reserve counts, too, so
+ * that the program can clean up. */
 static uint64_t
 limit_of(const struct alqi_domain *d)
 {
@@ -28,6 +32,8 @@ limit_of(const struct alqi_domain *d)
     return reserve < UINT64_MAX - limit ? limit + reserve : UINT64_MAX;
 }
 
+/* Whether `bytes` more keep to the limit, with all that is promised.  No
+ * comparison here can wrap, whatever `bytes` is. */
 bool
 alqi_heap_is_within(const struct alqi_domain *d, size_t bytes)
 {

@@ -1,10 +1,13 @@
 /* limit_trigger_calls.c -- the slow side of the limit trigger
  *
- * States: down (no hooks), up at a position, asking each time.  It is up
- * only while the thread that set it runs the domain.
+ *   down (no hooks) -> up at a position -> asking each time -> down ...
  *
- * Keeps .inv.limit_trigger: No block passes the position unless permit
- *   returned ALQ_OK.
+ * The trigger is up only while the thread that set it runs the domain: a thread
+ * that leaves takes it down, and `enter` of its hooks puts it up again.  While
+ * a thread's limit_trigger_held is not 0 its calls ask for nothing.
+ *
+ * Keeps .inv.limit_trigger: No block passes the position unless permit returned
+ *   ALQ_OK.
  * Keeps .inv.limit: A wake-up sets want_notice, then raises the limit. */
 #include "heap/limit_trigger_check.h"
 #include "heap/alloc_limit.h"
@@ -15,9 +18,11 @@ alqi_heap_limit_trigger_position(const struct alqi_domain *d)
     return alqi_heap_limit_trigger_reached(d);
 }
 
-/* Whether the limit already is where the trigger needs it.  One that is not all
- * ones says that nothing else is requested (.inv.limit); for a notice somebody
- * may have while the trigger was down. */
+/* Whether young_limit already is where the trigger needs it.
+ *
+ * A limit that is not all ones says that nothing is requested (.inv.limit).  A
+ * notice is looked at all the same: one may have come while the trigger was
+ * down, when no reset looks for it. */
 static bool
 is_placed(const struct alqi_domain *d)
 {
@@ -31,6 +36,8 @@ is_placed(const struct alqi_domain *d)
     return limit == alqi_heap_alloc_limit_of(d);
 }
 
+/* Puts the trigger up or takes it down, for the calling thread and its domain.
+ * The limit is reset only if it has to move: tasks switch often. */
 void
 alqi_heap_limit_trigger_set(struct alqi_domain *d,
                             const struct alqi_heap_limit_trigger_hooks *hooks,
@@ -46,12 +53,15 @@ alqi_heap_limit_trigger_set(struct alqi_domain *d,
         alqi_heap_alloc_limit_reset(d);
 }
 
+/* Requests a call of `notice`, from any thread or handler. */
 void
 alqi_heap_limit_trigger_wake_sigsafe(struct alqi_domain *d)
 {
     alqi_heap_alloc_limit_request(d, &d->requests.want_notice);
 }
 
+/* After an allocation in the major heap: a notice is due, and the trigger's
+ * address, which is relative to young_ptr, is as much nearer. */
 void
 alqi_heap_limit_trigger_advance_slow(struct alqi_domain *d)
 {
@@ -59,6 +69,7 @@ alqi_heap_limit_trigger_advance_slow(struct alqi_domain *d)
     alqi_heap_alloc_limit_reset(d);
 }
 
+/* Asks for memory outside, in words, rounded up without wrapping. */
 enum alq_status
 alqi_heap_limit_trigger_external_slow(struct alqi_domain *d, size_t bytes)
 {
@@ -69,6 +80,9 @@ alqi_heap_limit_trigger_external_slow(struct alqi_domain *d, size_t bytes)
                                                (bytes % ALQ_WORD_BYTES != 0));
 }
 
+/* Gives the notice that is due, then asks for a permit if the trigger asks each
+ * time or `words` pass the position.  The hooks are read again behind notice,
+ * which may have taken the trigger down. */
 enum alq_status
 alqi_heap_limit_trigger_check_slow(struct alqi_domain *d, uint64_t words)
 {

@@ -1,9 +1,13 @@
-/* limit_trigger_check.h -- the allocator's side of limit_trigger.h */
+/* limit_trigger_check.h -- the allocator's side of limit_trigger.h
+ *
+ * Each call is one comparison while the trigger is down. */
 #ifndef ALQI_HEAP_FENCED_H
 #define ALQI_HEAP_FENCED_H
 
 #include "heap/state.h"
 
+/* The position: words that the domain has allocated since it began, those in
+ * the open minor heap included. */
 static inline uint64_t
 alqi_heap_limit_trigger_reached(const struct alqi_domain *d)
 {
@@ -11,8 +15,8 @@ alqi_heap_limit_trigger_reached(const struct alqi_domain *d)
            (d->young.end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES;
 }
 
-/* The address below which young_ptr would pass it; 0: none in this minor heap.
- */
+/* The trigger as an address: the lowest young_ptr that does not pass it; 0: the
+ * open minor heap ends before it. */
 static inline uintptr_t
 alqi_heap_limit_trigger_address(const struct alqi_domain *d)
 {
@@ -71,6 +75,7 @@ alqi_heap_limit_trigger_advance(struct alqi_domain *d)
         alqi_heap_limit_trigger_advance_slow(d);
 }
 
+/* The thread has begun to run the domain: its hooks put its trigger up. */
 static inline void
 alqi_heap_limit_trigger_enter(struct alqi_domain *d)
 {
@@ -80,6 +85,7 @@ alqi_heap_limit_trigger_enter(struct alqi_domain *d)
         thread->limit_trigger->enter(thread->limit_trigger_arg);
 }
 
+/* The thread is about to leave the domain: its trigger goes down. */
 static inline void
 alqi_heap_limit_trigger_leave(struct alqi_domain *d)
 {
@@ -87,7 +93,7 @@ alqi_heap_limit_trigger_leave(struct alqi_domain *d)
 
     if (ALQI_UNLIKELY(thread->limit_trigger != NULL)) {
         thread->limit_trigger->leave(thread->limit_trigger_arg);
-        d->limit_trigger.hooks = NULL; /* the next thread puts its own up */
+        d->limit_trigger.hooks = NULL;
         d->limit_trigger.arg = NULL;
     }
 }

@@ -1,6 +1,8 @@
 /* log.c -- verbose messages and warnings, a line each, on stderr
  *
- * One write a line, so lines of several domains do not mix. */
+ * One write a line, so lines of several domains do not mix.  A line of more
+ * than 400 bytes is cut.  No memory is allocated: a message may say that there
+ * is none. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,6 +11,8 @@
 #include "heap/log.h"
 #include "plat/plat.h"
 
+/* Writes the line.  errno stays, as messages are written between a system call
+ * and the look at its error. */
 void
 alqi_heap_log_slow(const char *format, ...)
 {

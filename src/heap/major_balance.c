@@ -31,7 +31,8 @@ alqi_heap_balance_close(struct alqi_heap *heap)
     alqi_heap_queue_close(&heap->balance.queue);
 }
 
-/* Half of the only range, when that is a long array. */
+/* Gives half of the only range away, if the range is long: else one large array
+ * would be marked by one domain.  The halves are whole words. */
 static void
 give_half(struct alqi_domain *d)
 {
@@ -45,8 +46,9 @@ give_half(struct alqi_domain *d)
         range->end = given.start;
 }
 
-/* The oldest ones, which lead to most; the newest take their places, so that
- * few are moved. */
+/* Gives the oldest ranges away, at the bottom of the stack: they were pushed
+ * first, so most is reachable from them.  The newest ranges take their places,
+ * so that few are moved. */
 static void
 give_oldest(struct alqi_domain *d)
 {
@@ -58,6 +60,9 @@ give_oldest(struct alqi_domain *d)
     memcpy(m->stack, m->stack + m->n, n * sizeof *m->stack);
 }
 
+/* Gives part of the mark stack away, unless the queue has enough: half of the
+ * ranges, or half of the only one.  Requires that the caller holds the
+ * domain. */
 void
 alqi_heap_balance_give_slow(struct alqi_domain *d)
 {
@@ -69,6 +74,8 @@ alqi_heap_balance_give_slow(struct alqi_domain *d)
         give_oldest(d);
 }
 
+/* Takes ranges from the queue onto the empty mark stack; false: another domain
+ * was faster.  Few at a time, so that several domains get some. */
 bool
 alqi_heap_balance_take(struct alqi_domain *d)
 {

@@ -1,12 +1,14 @@
 /* major_compact.c -- compaction, in a stop, at the phase SWEPT
  *
- * Steps:  MOVE (empty the emptiest pools) -> UPDATE (correct each pointer) ->
- * GIVE (emptied pools become free).  A share is one domain's pools.
+ * Steps: MOVE (empty the emptiest pools) -> UPDATE (correct each pointer) ->
+ * GIVE (emptied pools become free).  A share is one domain's pools; the heap's
+ * share updates the roots that no domain has.  A block that has moved has
+ * header 0 and its new address in field 0 until its pool is free.
  *
  * Keeps .inv.places: Pools that stay have a free slot for each block that
  *   moves; they are chosen before the first block moves.
  * Keeps .inv.stop: No program runs, so a block may be in neither place for a
- *   moment. */
+ *   while. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -40,6 +42,9 @@ compaction(const struct alqi_heap *heap)
     return heap->compact.n + 1;
 }
 
+/* Makes the pool that the word points into stay as it is in the next
+ * compaction, or the one that runs; a word that points elsewhere does nothing.
+ * The stamp is the compaction's number, so that no stamp need be cleared. */
 void
 alqi_heap_compact_hold(struct alqi_heap *heap, uintptr_t word)
 {
@@ -63,8 +68,13 @@ struct plan {
     uint64_t now;
 };
 
-/* The fullest pools stay, until they have places for what the others hold.
- * n_pools[i]: those that may be emptied and have i free slots. */
+/* Chooses the pools that stay: the fullest, until they have free slots for all
+ * blocks of the others.
+ *
+ * n_pools[i] is the number of pools that may be emptied and have i free slots.
+ * n_places are free slots of pools that stay anyway, n_live the blocks that
+ * have to move.  Each pool that stays adds places and takes its own blocks
+ * off. */
 static struct plan
 plan(const uint32_t *n_pools, unsigned n_slots, size_t n_places, size_t n_live)
 {
@@ -81,7 +91,8 @@ plan(const uint32_t *n_pools, unsigned n_slots, size_t n_places, size_t n_live)
     return (struct plan){n_slots + 1, 0, 0};
 }
 
-/* The pool of the allocation buffer is like others. */
+/* Returns the free range of the allocation buffer to its pool, and the pool to
+ * the list: so it is planned and emptied like others. */
 static void
 close_lab(struct alqi_heap_lab *lab, struct alqi_heap_lists *lists, unsigned c)
 {
@@ -96,7 +107,9 @@ close_lab(struct alqi_heap_lab *lab, struct alqi_heap_lists *lists, unsigned c)
     *lab = (struct alqi_heap_lab){0};
 }
 
-/* n_free of each pool with free slots is right from now on. */
+/* Counts the free slots of the class's pools, and plans. n_free of each
+ * available pool is right from now on.  Full pools neither give places nor are
+ * emptied. */
 static struct plan
 make_plan(struct alqi_heap_lists *lists, unsigned c, uint64_t now)
 {
@@ -122,6 +135,8 @@ make_plan(struct alqi_heap_lists *lists, unsigned c, uint64_t now)
     return p;
 }
 
+/* Whether the pool stays.  The border has some pools too many: n_there of them
+ * stay, and the count goes down here. */
 static bool
 stays(const struct alqi_heap_pool *pool, struct plan *p)
 {
@@ -142,6 +157,8 @@ push(struct alqi_heap_pool **list, struct alqi_heap_pool *pool)
     *list = pool;
 }
 
+/* Divides the available pools into those that stay, which are listed again, and
+ * those to be emptied, which are returned. */
 static struct alqi_heap_pool *
 divide(struct alqi_heap_lists *lists, struct plan p)
 {
@@ -161,6 +178,9 @@ divide(struct alqi_heap_lists *lists, struct plan p)
     return emptied;
 }
 
+/* A free slot for a block that moves, from the class's allocation buffer.
+ * There is one (.inv.places), so the refill cannot fail, sweeps nothing and
+ * takes no fresh pool. */
 static alqi_heap_word *
 place_find(struct alqi_domain *d, unsigned c, unsigned kind)
 {
@@ -178,6 +198,9 @@ place_find(struct alqi_domain *d, unsigned c, unsigned kind)
     return place;
 }
 
+/* Moves all blocks of the pool, and leaves a forwarding address in each slot.
+ * The pool is flagged in the area: UPDATE asks the flag first, and mostly reads
+ * no header. */
 static void
 empty_pool(struct alqi_domain *d, struct alqi_heap_pool *pool, unsigned c,
            unsigned kind)
@@ -199,6 +222,8 @@ empty_pool(struct alqi_domain *d, struct alqi_heap_pool *pool, unsigned c,
     push(&d->moves.emptied, pool);
 }
 
+/* Empties pools of one class and kind.  The list is in no order afterwards, so
+ * the allocation policy has to sort it again. */
 static void
 move_class(struct alqi_domain *d, unsigned c, unsigned kind)
 {
@@ -217,6 +242,9 @@ move_class(struct alqi_domain *d, unsigned c, unsigned kind)
     }
 }
 
+/* Moves the domain's blocks.  Requires that nothing is young but blocks that
+ * stay, that nothing is being marked, and that all is swept: then a slot is
+ * free or holds a live block. */
 static void
 move_share(struct alqi_domain *self, struct alqi_domain *of)
 {
@@ -237,6 +265,8 @@ move_share(struct alqi_domain *self, struct alqi_domain *of)
 
 /* ---- UPDATE ------------------------------------------------------------- */
 
+/* Corrects the slot, if it leads to a block that has moved.  The new place is
+ * in a pool that stays, so one step is enough. */
 static inline void
 update(const struct alqi_heap_area *area, alqi_heap_word *slot)
 {
@@ -263,6 +293,7 @@ update_block(const struct alqi_heap_area *area, alqi_heap_word *block,
         update(area, block + i);
 }
 
+/* Corrects the fields of each block in a pool that stays. */
 static void
 update_pool(const struct alqi_heap_area *area, struct alqi_heap_pool *pool,
             unsigned c)
@@ -276,6 +307,8 @@ update_pool(const struct alqi_heap_area *area, struct alqi_heap_pool *pool,
             update_block(area, slot + 1, *slot);
 }
 
+/* Corrects the fields of all blocks of a class that have fields.  A pool is in
+ * one of the two lists, or is that of the buffer which MOVE has filled. */
 static void
 update_class(struct alqi_domain *d, unsigned c)
 {
@@ -290,6 +323,7 @@ update_class(struct alqi_domain *d, unsigned c)
         update_pool(area, d->copy.labs[0][c].pool, c);
 }
 
+/* Corrects the fields of large blocks, which do not move themselves. */
 static void
 update_large(struct alqi_domain *d)
 {
@@ -300,6 +334,8 @@ update_large(struct alqi_domain *d)
             update_block(&d->heap->area, large->fields, large->header);
 }
 
+/* Corrects all that the domain has: roots, finalisers, weak blocks, what the
+ * observer tracks, and fields.  What no domain has is the heap's share. */
 static void
 update_share(struct alqi_domain *self, struct alqi_domain *of)
 {
@@ -321,6 +357,9 @@ update_share(struct alqi_domain *self, struct alqi_domain *of)
 
 /* ---- GIVE --------------------------------------------------------------- */
 
+/* Frees the domain's emptied pools.  Each of their slots has header 0 already,
+ * so they are as good as swept.  Checking builds overwrite them, so that a
+ * pointer that was not corrected is noticed. */
 static void
 give_share(struct alqi_domain *self, struct alqi_domain *of)
 {
@@ -340,6 +379,7 @@ give_share(struct alqi_domain *self, struct alqi_domain *of)
     of->sums.counts.compacted_words += of->moves.moved_words;
 }
 
+/* Words moved by all domains: for the message and the event. */
 static uint64_t
 moved_words(const struct alqi_heap *heap)
 {
@@ -352,6 +392,8 @@ moved_words(const struct alqi_heap *heap)
     return words;
 }
 
+/* Ends the compaction: memory goes back to the system, at once if the program
+ * has asked, else by the slices to come.  Then the stop goes on. */
 static const struct alqi_heap_stop_work *
 give_last(struct alqi_domain *self)
 {
@@ -402,6 +444,12 @@ move_last(struct alqi_domain *self)
 static const struct alqi_heap_stop_work move_step = {.share = move_share,
                                                      .last = move_last};
 
+/* Begins a compaction; returns its first step.  `after` chooses the step behind
+ * the last one.
+ *
+ * Requires the phase SWEPT, in which no domain has work.  Pools that pins or
+ * ambiguous references lead into are held first: nobody may change those
+ * words. */
 const struct alqi_heap_stop_work *
 alqi_heap_compact_begin(
     struct alqi_domain *self,
@@ -429,13 +477,16 @@ enum {
     PERCENT_MOST = ALQI_HEAP_COMPACT_NEVER - 1
 };
 
+/* Notes when sweeping began, which free_words() counts from. */
 void
 alqi_heap_compact_note_cycle(struct alqi_heap *heap)
 {
     heap->compact.allocated_then = heap->pace.heap_words;
 }
 
-/* What was allocated since is taken as if it had filled those slots. */
+/* Words that are free in pools, about: those that the sweep has found, less
+ * what was allocated since.  Nothing is walked for it.  Allocation may have
+ * taken fresh pools instead, then the heap is emptier than it looks. */
 static uint64_t
 free_words(const struct alqi_heap *heap)
 {
@@ -449,6 +500,9 @@ free_words(const struct alqi_heap *heap)
     return found > taken ? found - taken : 0;
 }
 
+/* Free words in percent of the live ones, at most PERCENT_MOST, so that a
+ * max_overhead of ALQI_HEAP_COMPACT_NEVER is never reached.  The first test is
+ * for few live words, or none. */
 static uint64_t
 percent(uint64_t free, uint64_t used)
 {
@@ -459,6 +513,8 @@ percent(uint64_t free, uint64_t used)
     return free * 100 / live > PERCENT_MOST ? PERCENT_MOST : free * 100 / live;
 }
 
+/* Decides whether compaction is due, when sweeping has ended.  In a collection
+ * that was asked for a small or young heap is compacted, too. */
 void
 alqi_heap_compact_note_swept(struct alqi_heap *heap, bool asked)
 {

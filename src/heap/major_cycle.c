@@ -1,16 +1,14 @@
-/* major_cycle.c -- the major cycle as a state machine, and the stops that
- * drive it
+/* major_cycle.c -- the major cycle as a state machine, and the stops for it
  *
- * SWEEP -> SWEPT -> MARK -> SWEEP.  A stop has a goal (enum goal); `choose`
- * names its next step until the goal is reached.  Slices run between stops,
- * by the holder of a domain, for itself and then for BLOCKING domains that
- * it takes.
+ * SWEEP -> SWEPT -> MARK -> SWEEP, in stops only.  A stop has a goal: most
+ * empty the minor heaps first; then `choose` names one step after another until
+ * the goal is reached.  Between stops slices do the work of the phase, by the
+ * holder of a domain, for itself and then for BLOCKING domains that it takes.
  *
- * Keeps .inv.snapshot: Marking begins with nothing young, and darkens all
- *   roots.
+ * Keeps .inv.snapshot: Marking begins with nothing young, from all roots.
  * Keeps .inv.phase: When cleaning begins all that is reachable is marked.
  * Keeps .inv.todo: A phase ends in a stop that finds no work.
- * Keeps .inv.own: A slice touches another domain only when it has taken it. */
+ * Keeps .inv.own: A slice touches another domain only if it has taken it. */
 #include "heap/final_alarm.h"
 #include "heap/root_ambiguous.h"
 #include "heap/write_barrier.h"
@@ -64,6 +62,7 @@ typedef const struct alqi_heap_stop_work *next_fn(struct alqi_domain *self);
 
 static next_fn choose;
 
+/* Whether nothing is young in any domain, but for blocks that stay in place. */
 static bool
 is_empty_all(struct alqi_heap *heap)
 {
@@ -76,7 +75,11 @@ is_empty_all(struct alqi_heap *heap)
     return true;
 }
 
-/* All domains have work of the new phase, or none has. */
+/* Sets the phase, and gives each domain its work and its write barrier.
+ *
+ * Requires that no domain has work.  SWEPT has none; with any other phase all
+ * domains are busy afterwards, even those that will find nothing to do.
+ * n_working is 0 in SWEPT, so that nobody balances load there. */
 static void
 phase_set(struct alqi_heap *heap, enum alqi_heap_phase phase)
 {
@@ -105,6 +108,8 @@ darken_root(void *arg, alq_value *slot)
     alqi_heap_mark_darken(arg, *slot);
 }
 
+/* Darkens what the domain's roots lead to.  The grey ranges go on the domain's
+ * own mark stack, whoever does the share. */
 static void
 mark_begin_share(struct alqi_domain *self, struct alqi_domain *of)
 {
@@ -116,6 +121,9 @@ mark_begin_share(struct alqi_domain *self, struct alqi_domain *of)
     alqi_heap_weak_phase_begin_share(of);
 }
 
+/* Darkens what the heap's roots lead to, on the stack of one domain.  After
+ * this each reachable block is marked or lies behind a grey one
+ * (.inv.snapshot). */
 static const struct alqi_heap_stop_work *
 mark_begin_last(struct alqi_domain *self)
 {
@@ -126,7 +134,11 @@ mark_begin_last(struct alqi_domain *self)
 static const struct alqi_heap_stop_work mark_begin_step = {
     .share = mark_begin_share, .last = mark_begin_last};
 
-/* SWEPT -> MARK, when nothing is young. */
+/* SWEPT -> MARK.  Returns the step that darkens the roots.
+ *
+ * Requires that nothing is young but blocks that stay, which are roots.  All is
+ * swept, so no block has the colour of garbage, which becomes that of marked
+ * blocks at the next rotation. */
 static const struct alqi_heap_stop_work *
 mark_begin(struct alqi_heap *heap)
 {
@@ -145,6 +157,8 @@ mark_begin(struct alqi_heap *heap)
 
 /* ---- steps: to the end of the phase ------------------------------------- */
 
+/* Sweeps all that the domain has left, and what it finds in the shared
+ * queue. */
 static void
 sweep_share(struct alqi_domain *self, struct alqi_domain *of)
 {
@@ -155,7 +169,8 @@ sweep_share(struct alqi_domain *self, struct alqi_domain *of)
     alqi_heap_mark_note_done(of);
 }
 
-/* In steps, between which ranges are given away. */
+/* Does all marking of the domain, in steps: at the beginning of each step a
+ * domain gives ranges to the queue if another one has nothing to do. */
 static void
 mark_all(struct alqi_domain *of)
 {
@@ -164,6 +179,8 @@ mark_all(struct alqi_domain *of)
     alqi_heap_mark_note_done(of);
 }
 
+/* Marks for one domain.  The participant whose own share this is may help
+ * others afterwards: is_free says that its mark stack is its own to use. */
 static void
 mark_share(struct alqi_domain *self, struct alqi_domain *of)
 {
@@ -174,7 +191,11 @@ mark_share(struct alqi_domain *self, struct alqi_domain *of)
         self->marker.is_free = true;
 }
 
-/* Helps those that have more, unless somebody else has this one's share. */
+/* Helps those that have more to mark, until no domain has any work.
+ *
+ * If another participant has claimed this one's share, it works on this
+ * domain's stack, so this thread must stay away from it.  It spins while the
+ * queue is empty: a domain that is busy may give ranges at any time. */
 static void
 mark_each(struct alqi_domain *self)
 {
@@ -198,6 +219,8 @@ static const struct alqi_heap_stop_work mark_step = {
 
 /* ---- steps: marking has ended ------------------------------------------- */
 
+/* Moves the domain's pools to the lists of unswept ones, and makes its alarms
+ * due. */
 static void
 rotate_share(struct alqi_domain *self, struct alqi_domain *of)
 {
@@ -212,7 +235,13 @@ rotate_share(struct alqi_domain *self, struct alqi_domain *of)
 static const struct alqi_heap_stop_work rotate_step = {.share = rotate_share,
                                                        .last = choose};
 
-/* MARK -> SWEEP, when nothing is left to mark. */
+/* MARK -> SWEEP: the colours rotate, and what is unmarked becomes garbage.
+ *
+ * Requires that marking is DONE (weak_phase.h).  The verifier, retained blocks,
+ * the observer and weak fields look at the colours now, while dead and live
+ * blocks still differ and no memory is reused.  Unmarked turns into garbage,
+ * marked into unmarked, and the old garbage colour, which no block has after
+ * the sweep, into marked. */
 static const struct alqi_heap_stop_work *
 rotate(struct alqi_domain *self)
 {
@@ -244,7 +273,8 @@ rotate(struct alqi_domain *self)
 
 /* ---- what comes next ---------------------------------------------------- */
 
-/* The step that forces the phase to its end. */
+/* Returns the step that forces the phase to its end; the caller comes back to
+ * choose() after it. */
 static const struct alqi_heap_stop_work *
 force(struct alqi_domain *self)
 {
@@ -259,6 +289,8 @@ force(struct alqi_domain *self)
     return NULL;
 }
 
+/* Opens the minor heaps that are closed.  The count goes down, so each domain
+ * gets an equal part of the room that is still left. */
 static void
 open_all(struct alqi_heap *heap)
 {
@@ -271,7 +303,9 @@ open_all(struct alqi_heap *heap)
     alqi_heap_open_minor(of, n--);
 }
 
-/* Blocks may move when nothing is young. */
+/* Whether blocks move now: compaction is due or asked for, and all is swept.
+ * Compaction does not correct the fields of minor heaps, so these have to be
+ * empty. */
 static bool
 is_compact_next(struct alqi_heap *heap)
 {
@@ -280,8 +314,14 @@ is_compact_next(struct alqi_heap *heap)
            is_empty_all(heap);
 }
 
-/* The phase has ended if nobody has any more to do; else the stop goes on to
- * its goal. */
+/* Returns the next step of the stop, or NULL: its goal is reached.
+ *
+ * One participant runs it, after each step, when all others wait.  If no domain
+ * has work, the phase ends, or marking goes on to its next step (.inv.todo).
+ * Then, in this order: cycles that the stop has to complete are forced; a goal
+ * that demands it is swept; compaction runs; marking begins if it is due.
+ * Marking of a stop that has a cycle to complete is begun by force().  Minor
+ * heaps are opened last, since compaction and marking need them empty. */
 static const struct alqi_heap_stop_work *
 choose(struct alqi_domain *self)
 {
@@ -317,6 +357,9 @@ choose(struct alqi_domain *self)
 
 /* ---- steps: nothing young ----------------------------------------------- */
 
+/* Ends the minor collection: retained blocks look like others again, and sizes
+ * and pace take what was promoted into account.  Then the stop goes on to its
+ * goal. */
 static const struct alqi_heap_stop_work *
 finish_last(struct alqi_domain *self)
 {
@@ -348,6 +391,8 @@ finish_share(struct alqi_domain *self, struct alqi_domain *of)
 static const struct alqi_heap_stop_work finish_step = {.share = finish_share,
                                                        .last = finish_last};
 
+/* Resolves what weak references and finalisers of the domain lead to.  Requires
+ * that all domains have promoted, since it reads the old places. */
 static void
 after_share(struct alqi_domain *self, struct alqi_domain *of)
 {
@@ -366,6 +411,9 @@ after_last(struct alqi_domain *self)
 static const struct alqi_heap_stop_work after_step = {.share = after_share,
                                                       .last = after_last};
 
+/* Ends promotion: minor heaps are closed.  The step for weak references is left
+ * out if no domain has recent ones: most programs have none, and a step is a
+ * barrier. */
 static const struct alqi_heap_stop_work *
 promote_last(struct alqi_domain *self)
 {
@@ -380,8 +428,11 @@ promote_last(struct alqi_domain *self)
     return &finish_step;
 }
 
-/* Keeps .inv.room: A participant may open a pool of each class.  That much was
- * promised for so many. */
+/* Sets how many participants promote.
+ *
+ * Keeps .inv.room: A participant may open a pool of each class.  That much
+ *   memory was promised for as many participants as there are helpers, and the
+ *   leader. */
 static void
 workers_set(struct alqi_heap *heap)
 {
@@ -395,6 +446,9 @@ workers_set(struct alqi_heap *heap)
         heap->stop.n_workers = n;
 }
 
+/* Begins the stop: the goal, the cycles it has to complete, and the minor
+ * collection, if the goal asks for one.  By the leader, when the world stands
+ * still, before the first share. */
 static void
 begin(struct alqi_domain *leader, enum goal goal, unsigned cycles)
 {
@@ -433,7 +487,7 @@ begin_cycle(struct alqi_domain *leader)
     begin(leader, GOAL_CYCLE, 1);
 }
 
-/* Of which the last one is swept, too. */
+/* The cycle is completed, and what it found dead is swept. */
 static void
 begin_swept(struct alqi_domain *leader)
 {
@@ -446,7 +500,8 @@ begin_compact(struct alqi_domain *leader)
     begin(leader, GOAL_COMPACT, 1);
 }
 
-/* Twice, for a cycle under way does not find what died since it began. */
+/* Memory is short: two cycles, then compaction.  One is not enough, since a
+ * cycle under way keeps what died after its marking began. */
 static void
 begin_short(struct alqi_domain *leader)
 {
@@ -472,14 +527,17 @@ static const struct alqi_heap_stop_work short_work = {.begin = begin_short,
 
 /* ---- collections -------------------------------------------------------- */
 
-/* A process that was forked without the threads of its domains: no stop would
- * ever begin. */
+/* Whether the process was forked without the threads of its domains.  No stop
+ * would ever begin, so nothing is collected there. */
 static bool
 is_lost(const struct alqi_domain *d)
 {
     return d->heap->life.is_lost;
 }
 
+/* Runs one stop that ends an explicit collection, and reports it as one event.
+ * Unlike a minor collection it is tried until it was led by d: another's stop
+ * may have had a lesser goal. */
 static void
 stop(struct alqi_domain *d, const struct alqi_heap_stop_work *work,
      uint64_t why)
@@ -499,6 +557,9 @@ collect_all(struct alqi_domain *d)
     stop(d, &short_work, SHORT_OF_MEMORY);
 }
 
+/* Collects all that there is to collect if the minor heap could not be opened.
+ * A minor heap that is fragmented by pinned blocks stays closed: memory is not
+ * short. */
 static void
 reopen(struct alqi_domain *d)
 {
@@ -506,6 +567,12 @@ reopen(struct alqi_domain *d)
         collect_all(d);
 }
 
+/* Empties all minor heaps, in a stop of its own or of another domain, and
+ * leaves d's minor heap open if there is memory.
+ *
+ * A minor collection that another domain leads while d tries is d's, too.
+ * alqi_heap_stale comes last: in hard builds local references that are no roots
+ * are useless from there on. */
 void
 alqi_heap_minor(struct alqi_domain *d)
 {
@@ -522,6 +589,8 @@ alqi_heap_minor(struct alqi_domain *d)
     alqi_heap_stale(d, true);
 }
 
+/* Empties the minor heaps and completes the cycle that is under way, or a whole
+ * one.  Garbage is known afterwards, not yet swept. */
 void
 alqi_heap_major(struct alqi_domain *d)
 {
@@ -534,6 +603,8 @@ alqi_heap_major(struct alqi_domain *d)
     alqi_heap_stale(d, true);
 }
 
+/* As alqi_heap_major(), and what the cycle found dead is swept in the same
+ * stop. */
 void
 alqi_heap_major_swept(struct alqi_domain *d)
 {
@@ -546,6 +617,7 @@ alqi_heap_major_swept(struct alqi_domain *d)
     alqi_heap_stale(d, true);
 }
 
+/* As alqi_heap_major_swept(), and the blocks that live are moved together. */
 void
 alqi_heap_compact(struct alqi_domain *d)
 {
@@ -558,6 +630,9 @@ alqi_heap_compact(struct alqi_domain *d)
     alqi_heap_stale(d, true);
 }
 
+/* Collects all that there is to collect, since memory is short; counted as an
+ * emergency.  Does not reopen the minor heap by another collection: this one
+ * was all that can be done. */
 void
 alqi_heap_collect_all(struct alqi_domain *d)
 {
@@ -571,6 +646,10 @@ alqi_heap_collect_all(struct alqi_domain *d)
 
 /* ---- slices ------------------------------------------------------------- */
 
+/* Does work of the phase for a domain whose holder is the caller; returns the
+ * words done.  If less is done than was asked for, the domain has none left,
+ * and is noted as done.  A domain that is done looks into the shared queue
+ * alone. */
 static size_t
 own_work(struct alqi_domain *of, size_t words)
 {
@@ -587,7 +666,11 @@ own_work(struct alqi_domain *of, size_t words)
     return done;
 }
 
-/* The work of a domain that is HELD, until it is wanted; it counts as d's. */
+/* Does the work of a HELD domain, in small chunks, until it is done or its
+ * thread waits for it.
+ *
+ * The counters of work that the domain got are moved to d: d's pace pays with
+ * them, and d's slice reports them. */
 static size_t
 work_for(struct alqi_domain *d, struct alqi_domain *of, size_t words)
 {
@@ -609,7 +692,8 @@ work_for(struct alqi_domain *d, struct alqi_domain *of, size_t words)
     return done;
 }
 
-/* Domains that are away have work, too. */
+/* Does the work of domains that are BLOCKING, which have no thread to do it.  A
+ * domain that a leader or another slice has taken is left out. */
 static size_t
 others_work(struct alqi_domain *d, size_t words)
 {
@@ -629,6 +713,11 @@ others_work(struct alqi_domain *d, size_t words)
     return done;
 }
 
+/* Whether a stop by this domain would change the phase now.
+ *
+ * The counts may be old, so the stop looks again.  While d's minor heap has
+ * blocks nothing is asked for but the end of marking: the next minor collection
+ * stops the world anyway and sees to it. */
 static bool
 is_phase_over(struct alqi_domain *d)
 {
@@ -644,8 +733,12 @@ is_phase_over(struct alqi_domain *d)
             alqi_heap_pace_is_due(d));
 }
 
-/* Work of the phase, about; 0: it waits, for a minor collection, or, unless it
- * is forced, until marking is due. */
+/* Does about so many words of work of the phase; 0: there is none that d may do
+ * now.
+ *
+ * If nothing is left to do, d stops the world to change the phase.  The stop
+ * counts as one word of work, so that the slice goes on with what it has
+ * brought. */
 static size_t
 work(struct alqi_domain *d, size_t words)
 {
@@ -665,6 +758,14 @@ work(struct alqi_domain *d, size_t words)
     return done;
 }
 
+/* Does a slice of the major cycle: so many words, or, with 0, what the pace
+ * asks for.
+ *
+ * It ends when the words are done, the time is over, or no work is left here;
+ * then the debt is passed on to domains that have some.  At its end it gives
+ * memory back, and asks for a minor collection if marking is due, since marking
+ * begins in one.  The poll is for stops that were requested during the
+ * slice. */
 void
 alqi_heap_slice(struct alqi_domain *d, size_t work_words)
 {
@@ -697,6 +798,8 @@ alqi_heap_slice(struct alqi_domain *d, size_t work_words)
                   (uintmax_t)d->sums.counts.slices, d->slot,
                   (uintmax_t)d->sums.counts.marked_words,
                   (uintmax_t)d->sums.counts.swept_words);
+    /* Without this a program that allocates large blocks alone never has a
+     * minor collection, and so would never begin to mark. */
     if (d->heap->cycle.phase != ALQI_HEAP_MARK &&
         __atomic_load_n(&d->heap->cycle.n_busy, __ATOMIC_RELAXED) == 0 &&
         alqi_heap_pace_is_due(d)) /* even if only large blocks are allocated */
@@ -707,6 +810,9 @@ alqi_heap_slice(struct alqi_domain *d, size_t work_words)
                         d->sums.counts.swept_words - swept);
 }
 
+/* Empties the minor heaps, then does work in advance for n_words of allocation.
+ * With n_words marking may begin before it is due: forces_mark says so to the
+ * stop. */
 void
 alqi_heap_major_slice(struct alqi_domain *d, size_t n_words)
 {
@@ -722,6 +828,9 @@ alqi_heap_major_slice(struct alqi_domain *d, size_t n_words)
     alqi_heap_entry_end(d);
 }
 
+/* Changes the size of d's minor heap; false: it has another size afterwards,
+ * since memory is short.  Only an empty minor heap can change its size, so
+ * there is a minor collection first. */
 bool
 alqi_heap_minor_set(struct alqi_domain *d, size_t words)
 {

@@ -1,10 +1,11 @@
 /* major_mark.c -- marks what is reachable, on a mark stack a domain
  *
- * A block is white, then marked and in the prefetch queue or on the stack,
- * then its fields are scanned.  The stack has ranges of fields.  When it is
- * full, the block is marked all the same, and its pool, or the large block,
- * is noted for mark stack overflow recovery, which reads all marked blocks
- * there again.
+ * A white block is darkened (marked, its fields pushed as a range) or put into
+ * the prefetch queue, still white, and marked when it leaves the queue.
+ * Scanning a range puts the blocks it leads to into the queue.  If the stack is
+ * full, the block is marked all the same, and its pool, or the large block, is
+ * noted for mark stack overflow recovery, which reads all marked blocks there
+ * again.
  *
  * Keeps .inv.snapshot: All that was reachable when marking began gets marked.
  * Keeps .inv.todo: The domain is not `done` before a push
@@ -25,6 +26,8 @@ enum {
     RING_LOW = ALQI_HEAP_RING / 2 /* fetched that long ago, a header is here */
 };
 
+/* Sets the bound of the mark stack for this cycle: a share of the heap's words.
+ * Requires that nothing is left to mark. */
 void
 alqi_heap_mark_begin(struct alqi_domain *d)
 {
@@ -38,7 +41,8 @@ alqi_heap_mark_begin(struct alqi_domain *d)
         d->marker.size_max = heap_words / STACK_SHARE;
 }
 
-/* The own stack is empty: goes on with one that was left. */
+/* Goes on with a mark stack that an ended domain left.  Requires that the own
+ * stack is empty: it is freed, and the other takes its place without a copy. */
 static void
 inherit(struct alqi_heap_marker *m)
 {
@@ -52,6 +56,7 @@ inherit(struct alqi_heap_marker *m)
     free(o);
 }
 
+/* Frees the mark stacks, when the heap ends. */
 void
 alqi_heap_mark_drop(struct alqi_domain *d)
 {
@@ -63,6 +68,8 @@ alqi_heap_mark_drop(struct alqi_domain *d)
 
 /* ---- stack -------------------------------------------------------------- */
 
+/* Doubles the mark stack; false: it has reached its bound, or there is no
+ * memory, and the caller notes an overflow instead. */
 static bool
 grow(struct alqi_domain *d)
 {
@@ -81,7 +88,9 @@ grow(struct alqi_domain *d)
     return true;
 }
 
-/* The block is marked, its fields will be when its pool is read again. */
+/* Notes a marked block whose fields did not fit on the stack.  Its pool or the
+ * large block is read again by recover().  The flag is set atomically: other
+ * domains mark blocks of the same pool. */
 static ALQI_COLD void
 overflow(struct alqi_domain *d, alq_value block)
 {
@@ -102,6 +111,7 @@ push(struct alqi_heap_marker *m, uintptr_t start, uintptr_t end)
     m->stack[m->n++] = (struct alqi_heap_range){start, end};
 }
 
+/* Whether a range can be pushed, after growing if need be. */
 static inline bool
 has_room(struct alqi_domain *d)
 {
@@ -110,6 +120,12 @@ has_room(struct alqi_domain *d)
 
 /* ---- blocks ------------------------------------------------------------- */
 
+/* Marks a white block, and pushes its fields.
+ *
+ * The domain becomes busy before the block is marked: after it the block would
+ * look done to all others, while its fields are on no stack yet (.inv.todo).
+ * Another domain may darken the block at the same time.  Then both push it,
+ * which costs time but loses nothing. */
 void
 alqi_heap_mark_darken(struct alqi_domain *d, alq_value v)
 {
@@ -128,9 +144,10 @@ alqi_heap_mark_darken(struct alqi_domain *d, alq_value v)
         overflow(d, v);
 }
 
-/* What marking looks at for each word: in registers, since the store of a
- * header could be one to the domain for all that the compiler knows.  The ring
- * holds what lies from `first` to `end`, which only grow. */
+/* What marking looks at for each word, in local variables that the compiler can
+ * keep in registers: to the compiler each store of a header might change the
+ * domain.  The ring holds what lies from `first` to `end`, which only grow;
+ * their remainder is the place in the ring. */
 struct view {
     struct alqi_domain *d;
     uintptr_t *ring;
@@ -155,6 +172,8 @@ view_of(struct alqi_domain *d)
                          d->heap->cycle.marked};
 }
 
+/* Writes the ring's place back, for the next call and for
+ * alqi_heap_mark_leave(). */
 static inline void
 view_end(const struct view *w)
 {
@@ -162,8 +181,13 @@ view_end(const struct view *w)
     w->d->marker.ring_n = w->end - w->first;
 }
 
-/* Puts the blocks that the words lead to on the ring, until it might be full;
- * returns where it stopped. */
+/* Puts the blocks that the words lead to on the ring; returns where it stopped,
+ * since the ring might be full.
+ *
+ * The room is computed once, as if each word led to a block.  Young blocks are
+ * left out: they were born after marking began, and get the marked colour when
+ * they are promoted.  The header is fetched now, so it has arrived when the
+ * block leaves the ring. */
 static inline __attribute__((always_inline)) uintptr_t
 scan_words(struct view *w, uintptr_t start, uintptr_t end)
 {
@@ -195,7 +219,8 @@ ring_pop(struct alqi_heap_marker *m)
 
 /* ---- what did not fit --------------------------------------------------- */
 
-/* At once, for the stack may be full. */
+/* Darkens what a marked block leads to.  The fields are darkened one by one,
+ * since there may be no room on the stack for the range. */
 static void
 rescan_marked(struct alqi_domain *d, alq_value block, uintptr_t header)
 {
@@ -209,6 +234,7 @@ rescan_marked(struct alqi_domain *d, alq_value block, uintptr_t header)
             d, __atomic_load_n((alqi_heap_word *)block + i, ALQI_HEAP_DEPENDS));
 }
 
+/* Reads all marked blocks of a pool again.  A free slot has header 0. */
 static void
 recover_pool(struct alqi_domain *d, struct alqi_heap_pool *pool)
 {
@@ -226,6 +252,7 @@ recover_pool(struct alqi_domain *d, struct alqi_heap_pool *pool)
     }
 }
 
+/* Reads all large blocks again that overflowed. */
 static void
 recover_large(struct alqi_domain *d)
 {
@@ -236,8 +263,12 @@ recover_large(struct alqi_domain *d)
                       alqi_heap_header(alqi_heap_large_block(large)));
 }
 
-/* Reads what overflowed, a pool at a time; false when there is none.  A pass
- * ends, and passes end: each overflow is of a block newly marked. */
+/* Does a part of the recovery: all large blocks, or one pool; false: nothing
+ * has overflowed.
+ *
+ * A pass goes through the pools once.  `overflowed` is cleared when the pass
+ * begins, so what overflows during it makes another pass.  Passes end: each
+ * overflow is of a block newly marked, and a cycle marks a block once. */
 static bool
 recover(struct alqi_domain *d)
 {
@@ -267,6 +298,12 @@ recover(struct alqi_domain *d)
 
 /* ---- domains that end --------------------------------------------------- */
 
+/* Hands what is left to mark over to *o, when the domain ends.
+ *
+ * The ring's blocks are still white, so they are darkened first; what does not
+ * fit then is noted as an overflow.  If nothing is left, the domain is done;
+ * else it stays counted in n_busy, on behalf of *o, until a domain adopts
+ * that. */
 void
 alqi_heap_mark_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
@@ -290,6 +327,9 @@ alqi_heap_mark_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
         alqi_heap_mark_note_done(d);
 }
 
+/* Takes over what *o has left to mark, and *o itself.  The stacks are linked,
+ * not copied: no memory is needed.  A recovery pass that was under way starts
+ * again here. */
 void
 alqi_heap_mark_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
@@ -311,7 +351,12 @@ alqi_heap_mark_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 
 /* ---- marking ------------------------------------------------------------ */
 
-/* Takes one block off the ring; returns the words that were done. */
+/* Takes one block off the ring, marks it and scans its fields; returns the
+ * words that were done.
+ *
+ * The block may have been marked since it was put there, then nothing is to do.
+ * If the ring fills up, the rest of the fields goes on the stack.  If that is
+ * full, the whole block is noted as an overflow. */
 static inline __attribute__((always_inline)) size_t
 mark_from_ring(struct view *w)
 {
@@ -335,6 +380,7 @@ mark_from_ring(struct view *w)
     return 1 + (stopped - v) / ALQ_WORD_BYTES;
 }
 
+/* Scans the range on top of the stack, as far as the ring has room. */
 static inline __attribute__((always_inline)) size_t
 mark_from_stack(struct view *w)
 {
@@ -347,7 +393,9 @@ mark_from_stack(struct view *w)
     return 1 + (stopped - range.start) / ALQ_WORD_BYTES;
 }
 
-/* There is no memory for a stack: what does not fit is read again. */
+/* Takes a range off the shared queue and darkens it word by word.  For a domain
+ * that has no stack and no memory for one: what does not fit is read again by
+ * recover(). */
 static bool
 mark_shared(struct alqi_domain *d)
 {
@@ -361,7 +409,9 @@ mark_shared(struct alqi_domain *d)
     return true;
 }
 
-/* There is none here: what other domains gave away. */
+/* Gets work that other domains gave away, when there is none here; false: there
+ * is none.  The domain becomes busy before it takes any, so n_busy is never 0
+ * while a range is in no queue and on no stack. */
 static bool
 find_work(struct alqi_domain *d)
 {
@@ -371,6 +421,12 @@ find_work(struct alqi_domain *d)
     return has_room(d) ? alqi_heap_balance_take(d) : mark_shared(d);
 }
 
+/* Marks until about budget_words are done or nothing is left; returns the words
+ * done.
+ *
+ * The ring is emptied down to RING_LOW only, as long as the stack has ranges: a
+ * header has time to arrive between its fetch and its use.  Then come stacks of
+ * ended domains, recovery, and the shared queue. */
 size_t
 alqi_heap_mark(struct alqi_domain *d, size_t budget_words)
 {

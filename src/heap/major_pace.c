@@ -1,10 +1,10 @@
 /* major_pace.c -- the pace of the major collector
  *
- * Allocation makes debt, in words of work; marking, sweeping and the work
- * of the weak phase pay it.  A debt that falls due is spread over slices of
- * the minor heap that opens next (major_smooth.h).  It also says when
- * marking begins, when a cycle is late, and how many free pools go back to
- * the system.
+ * Allocation makes debt, in words of work; marking, sweeping and the work of
+ * the weak phase pay it.  A debt that falls due is spread over slices of the
+ * minor heap that opens next (major_smooth.c); what an idle domain cannot pay
+ * goes to domains with work (passed_words).  This file also says when marking
+ * begins, when a phase is late, and how many free pools go back to the system.
  *
  * Keeps .inv.pace: A slice is cut by time, but the cut grows once the cycle is
  *   late, so the heap is bounded. */
@@ -16,7 +16,9 @@
 #include "heap/stat_sums.h"
 #include "plat/plat.h"
 
-/* Shares of the allowed overhead. */
+/* Shares of the allowed overhead: marking begins at MARK_AT and is to end
+ * within MARK_IN more.  The rest of the way to 1 is for what a late phase still
+ * allocates. */
 #define MARK_AT 0.75
 #define MARK_IN 0.15
 #define SWEPT_AT 0.8 /* of the way to MARK_AT */
@@ -32,7 +34,8 @@ enum {
     DIRECT_BYTES = 512 << 10 /* of direct allocation are worth a slice's time */
 };
 
-/* Memory that custom blocks hold counts as if it were the heap's. */
+/* Words that the domain has allocated in the major heap, ever.  Memory that
+ * custom blocks hold counts as if it were the heap's. */
 static uint64_t
 allocated(const struct alqi_domain *d)
 {
@@ -40,6 +43,8 @@ allocated(const struct alqi_domain *d)
            d->sums.cost_words;
 }
 
+/* Words of work that the domain has done, ever.  Both sums only grow, so a
+ * difference of two readings is what came in between. */
 static uint64_t
 worked(const struct alqi_domain *d)
 {
@@ -47,6 +52,7 @@ worked(const struct alqi_domain *d)
            d->sums.live_words;
 }
 
+/* Live words as the last marking found them, at least LIVE_LEAST_WORDS. */
 static double
 live_words(const struct alqi_heap *heap)
 {
@@ -75,7 +81,9 @@ cycle_words(const struct alqi_heap *heap)
     return live_words(heap) + (double)heap->pace.weak_words + pools_words(heap);
 }
 
-/* What the others have allocated since the last count is not known. */
+/* Words allocated by all domains: the heap's count, and what this domain has
+ * allocated since it was last added.  What the others have allocated since then
+ * is not known. */
 static uint64_t
 allocated_by_all(const struct alqi_domain *d)
 {
@@ -83,6 +91,8 @@ allocated_by_all(const struct alqi_domain *d)
            allocated(d) - d->pace.counted_words;
 }
 
+/* Whether the words allocated since the last marking began have reached MARK_AT
+ * of what is allowed. */
 bool
 alqi_heap_pace_is_due(const struct alqi_domain *d)
 {
@@ -98,6 +108,8 @@ alqi_heap_pace_is_late(const struct alqi_domain *d)
 
 /* ---- all domains, in a stop --------------------------------------------- */
 
+/* Adds up what all domains have allocated.  In a stop: the holder of a domain
+ * alone may read its counters otherwise. */
 void
 alqi_heap_pace_count(struct alqi_heap *heap)
 {
@@ -112,7 +124,8 @@ alqi_heap_pace_count(struct alqi_heap *heap)
         heap->pace.heap_words + heap->totals.at_stop.cost_words;
 }
 
-/* So that the others know of it. */
+/* Adds what the domain has allocated since the last count to the heap's count,
+ * so that other domains see it before the next stop. */
 void
 alqi_heap_pace_count_own(struct alqi_domain *d)
 {
@@ -123,6 +136,8 @@ alqi_heap_pace_count_own(struct alqi_domain *d)
     d->pace.counted_words = now;
 }
 
+/* Clears all debts, when a phase ends: the rate of the next phase has another
+ * meaning, and work of a phase that has ended is done. */
 static void
 debts_clear(struct alqi_heap *heap)
 {
@@ -140,6 +155,11 @@ debts_clear(struct alqi_heap *heap)
     }
 }
 
+/* Sets the rate so that sweeping ends when SWEPT_AT of the way to the next
+ * marking is gone.
+ *
+ * If marking took so long that no way is left, sweeping gets as much as marking
+ * has (MARK_IN): a rate without bound would stop the program. */
 static void
 sweep_begins(struct alqi_heap *heap)
 {
@@ -157,6 +177,9 @@ sweep_begins(struct alqi_heap *heap)
     p->late_at = p->counted_words + (uint64_t)left;
 }
 
+/* Sets the rate so that marking ends within MARK_IN.  Two words of work more
+ * for each allocated word: what is promoted during marking is marked too, and
+ * swept later.  Late is twice the way. */
 static void
 mark_begins(struct alqi_heap *heap)
 {
@@ -171,15 +194,18 @@ mark_begins(struct alqi_heap *heap)
     p->late_at = p->counted_words + (uint64_t)(2 * way);
 }
 
-/* Pools that minor heaps may need soon.  A participant's are hardly ever taken:
- * that they can be is enough. */
+/* Pools that minor heaps may need soon.  Those promised to participants of a
+ * minor collection are left out: a participant hardly ever takes its pools, and
+ * they need no memory before. */
 static size_t
 promised(const struct alqi_heap_area *area)
 {
     return area->n_promised - ALQI_HEAP_WORKER_POOLS;
 }
 
-/* Free pools that this cycle will not need, as it looks now. */
+/* Free pools with memory that this cycle will not need, as it looks now: more
+ * than what minor heaps are promised, and than what may be allocated until
+ * marking is to end. */
 static size_t
 surplus(const struct alqi_heap *heap)
 {
@@ -194,8 +220,9 @@ surplus(const struct alqi_heap *heap)
     return have > keep ? have - keep : 0;
 }
 
-/* Of it, what nobody has needed for a whole cycle: a page that comes again
- * costs more than one that stays for a while. */
+/* The part of the surplus that nobody has needed for a whole cycle.  A page
+ * that the system takes and gives again costs more than one that stays for a
+ * while. */
 static size_t
 idle_surplus(struct alqi_heap *heap)
 {
@@ -204,6 +231,10 @@ idle_surplus(struct alqi_heap *heap)
     return idle < n ? idle : n;
 }
 
+/* Sets rate, lateness and surplus for the phase that begins.  In a stop.
+ *
+ * After a marking the live words are those that were marked, and those that
+ * were born marked meanwhile, which are heap_words since it began. */
 void
 alqi_heap_pace_phase(struct alqi_heap *heap)
 {
@@ -238,6 +269,9 @@ give_back(struct alqi_domain *d, size_t n_pools)
         alqi_heap_area_return(&d->heap->area, n_pools) * ALQI_HEAP_POOL_BYTES;
 }
 
+/* Gives back some pools of the surplus, and once a cycle what the minor heap
+ * has touched beyond its size.  At the end of a slice, so a few pools at a
+ * time. */
 void
 alqi_heap_pace_give_some(struct alqi_domain *d)
 {
@@ -256,6 +290,8 @@ give_surplus(struct alqi_domain *d)
         alqi_heap_area_return_surplus(&d->heap->area) * ALQI_HEAP_POOL_BYTES;
 }
 
+/* Gives back the whole surplus at once, at the end of an explicit collection:
+ * the caller waits for that. */
 void
 alqi_heap_pace_give_all(struct alqi_domain *d)
 {
@@ -269,6 +305,9 @@ alqi_heap_pace_give_later(struct alqi_heap *heap)
     heap->area.n_surplus = surplus(heap);
 }
 
+/* Gives back all free pools but those that minor heaps are promised: after a
+ * compaction that was asked for, with which the program wants its memory
+ * back. */
 void
 alqi_heap_pace_give_unpromised(struct alqi_domain *d)
 {
@@ -281,13 +320,15 @@ alqi_heap_pace_give_unpromised(struct alqi_domain *d)
 
 /* ---- slices ------------------------------------------------------------- */
 
-/* Work that allocation asks for since it was last asked. */
+/* Words of work for what was allocated since the debt was last brought up to
+ * date. */
 static double
 asked_words(const struct alqi_domain *d)
 {
     return (double)(allocated(d) - d->pace.paid_words) * d->heap->pace.rate;
 }
 
+/* Words of work that the domain has still to do; negative: work done ahead. */
 static double
 debt_words(const struct alqi_domain *d)
 {
@@ -296,6 +337,9 @@ debt_words(const struct alqi_domain *d)
     return p->debt_words + asked_words(d) - (double)(worked(d) - p->seen_work);
 }
 
+/* Brings the debt up to date.  A domain that has work takes over what idle
+ * domains have passed on.  All of it goes to the first one that comes: its
+ * slices are spread, and others get what is passed on later. */
 static void
 debt_update(struct alqi_domain *d)
 {
@@ -319,8 +363,12 @@ alqi_heap_pace_window(struct alqi_domain *d)
         alqi_heap_smooth_resize(&d->pace.smooth, window);
 }
 
-/* Part of what promotion asks for may wait for later minor heaps; not when the
- * phase is late. */
+/* Puts a part of what promotion asks for off to later minor heaps, but nothing
+ * when the phase is late.
+ *
+ * The buckets hold shares of a cycle rather than words, so they stay valid when
+ * the heap's size changes.  The part that falls due now takes the place of what
+ * promotion has asked for. */
 static void
 smooth(struct alqi_domain *d)
 {
@@ -335,8 +383,9 @@ smooth(struct alqi_domain *d)
     p->used_share = 0;
 }
 
-/* Where the minor heap ends if it gets as large as planned; it may be closed.
- */
+/* Where the minor heap begins once it is as large as planned: a minor heap may
+ * be opened smaller and grow downwards (minor_quota.h).  One that is closed has
+ * no promised pools. */
 static uintptr_t
 plan_start(const struct alqi_domain *d)
 {
@@ -344,7 +393,8 @@ plan_start(const struct alqi_domain *d)
                                         : d->young.end - d->young.plan_bytes;
 }
 
-/* Where in the minor heap the next slice is due. */
+/* Sets the address in the minor heap at which the next slice is due; 0: none
+ * before the minor heap is full. */
 static void
 next_slice(struct alqi_domain *d)
 {
@@ -354,8 +404,10 @@ next_slice(struct alqi_domain *d)
     d->young.slice_trigger = at > plan_start(d) + step ? at - step : 0;
 }
 
-/* Domains that have work and run: they may not allocate, so that no slice of
- * their own ever comes, nor a minor collection. */
+/* Requests a slice of each domain that has work and runs.  Such a domain may
+ * not allocate, so neither a slice of its own nor a minor collection would ever
+ * come.  The states are read without a lock: one slice too many or too few does
+ * no harm. */
 static void
 ask_others(struct alqi_domain *d)
 {
@@ -371,6 +423,9 @@ ask_others(struct alqi_domain *d)
     }
 }
 
+/* Passes the debt on to domains that have work, when nothing is left to do
+ * here.  The own slices become rare until the next minor heap.  A credit is
+ * lost: the phase is nearly over for this domain. */
 void
 alqi_heap_pace_pass_on(struct alqi_domain *d)
 {
@@ -388,7 +443,9 @@ alqi_heap_pace_pass_on(struct alqi_domain *d)
     next_slice(d);
 }
 
-/* What the slices of the last minor heap left; they may not all have come. */
+/* Notes what the slices of the last minor heap have left: they may not all have
+ * come, or were cut.  If it is more than a slice's work, or pools wait to be
+ * given back, a slice is requested at once. */
 static void
 overdue_update(struct alqi_domain *d)
 {
@@ -401,6 +458,12 @@ overdue_update(struct alqi_domain *d)
         __atomic_store_n(&d->requests.want_slice, true, __ATOMIC_RELAXED);
 }
 
+/* Plans the slices of the minor heap that was just opened.
+ *
+ * Their number is the debt in units of SLICE_WORDS, and they are spread evenly;
+ * at least one, in the middle.  They are never closer than STEP_BYTES_LEAST,
+ * however large the debt: then each does more.  The sizes of the minor heap
+ * that were ever in use are noted here, too, for trimming. */
 void
 alqi_heap_pace_open(struct alqi_domain *d)
 {
@@ -423,9 +486,11 @@ alqi_heap_pace_open(struct alqi_domain *d)
     next_slice(d);
 }
 
-/* Of the debt: an equal part for each slice until the minor heap is full, but
- * all that is overdue, and all of what direct allocation brought, which may be
- * all there is. */
+/* The part of the debt that this slice pays: an equal part for each slice until
+ * the minor heap is full.
+ *
+ * All that is overdue is paid, and all of what direct allocation brought: a
+ * program that allocates large blocks alone may have no other slice. */
 static size_t
 due_words(struct alqi_domain *d)
 {
@@ -441,7 +506,9 @@ due_words(struct alqi_domain *d)
     return words > 0 ? (size_t)words : 0;
 }
 
-/* How long: more for much direct allocation, and the more the later. */
+/* Nanoseconds that this slice may take: slice_us, and more for much direct
+ * allocation.  A late phase gets a slice's time for each percent of what is
+ * allowed, so that the debt gets paid at last (.inv.pace). */
 static uint64_t
 due_ns(const struct alqi_domain *d)
 {
@@ -455,6 +522,8 @@ due_ns(const struct alqi_domain *d)
     return (uint64_t)(slices * 1000 * d->heap->cycle.slice_us);
 }
 
+/* Plans a slice: words of work and when it ends.  A request by the program is
+ * not cut by time, nor is a slice so small that it need not read the clock. */
 struct alqi_heap_share
 alqi_heap_pace_slice(struct alqi_domain *d, size_t asked)
 {
@@ -477,6 +546,8 @@ alqi_heap_pace_slice(struct alqi_domain *d, size_t asked)
     return share;
 }
 
+/* Whether the slice's time is over; counts the slices that are cut.  What is
+ * left stays in the debt. */
 bool
 alqi_heap_pace_is_over(struct alqi_domain *d,
                        const struct alqi_heap_share *share)
@@ -490,6 +561,8 @@ alqi_heap_pace_is_over(struct alqi_domain *d,
 
 /* ---- in advance --------------------------------------------------------- */
 
+/* Words of work for a slice in advance: all that is due, or a part of the cycle
+ * as large as n_words is of what may be allocated in one cycle. */
 size_t
 alqi_heap_pace_advance(struct alqi_domain *d, size_t n_words)
 {
@@ -502,6 +575,7 @@ alqi_heap_pace_advance(struct alqi_domain *d, size_t n_words)
     return (size_t)((share < 1 ? share : 1) * cycle_words(d->heap)) + 1;
 }
 
+/* Share of a cycle's work that is due now (i = 0), or i minor heaps later. */
 double
 alqi_heap_pace_bucket(const struct alqi_domain *d, unsigned i)
 {
@@ -512,6 +586,7 @@ alqi_heap_pace_bucket(const struct alqi_domain *d, unsigned i)
     return debt > 0 ? debt / cycle_words(d->heap) : 0;
 }
 
+/* Share of a cycle's work that was done ahead, from 0 to 1. */
 double
 alqi_heap_pace_credit(const struct alqi_domain *d)
 {
@@ -520,6 +595,9 @@ alqi_heap_pace_credit(const struct alqi_domain *d)
     return share < 0 ? 0 : share < 1 ? share : 1;
 }
 
+/* Counts words allocated in the major heap directly, and requests a slice when
+ * they are a DIRECT_SHARE-th of the minor heap's size: such words bring the
+ * minor heap's next slice no nearer. */
 void
 alqi_heap_pace_direct(struct alqi_domain *d, uint64_t words)
 {

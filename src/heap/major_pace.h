@@ -44,10 +44,12 @@ void alqi_heap_pace_open(struct alqi_domain *d);
  * due until the next minor collection. */
 size_t alqi_heap_pace_advance(struct alqi_domain *d, size_t n_words);
 
+/* Takes over the number of minor heaps that control asks for; what waits is
+ * spread over them anew. */
+void alqi_heap_pace_window(struct alqi_domain *d);
+
 /* Shares of a cycle's work: what is due now (0) or some minor heaps later, and
  * what was done in advance. */
-/* The window that control asks for, which what waits is spread over anew. */
-void alqi_heap_pace_window(struct alqi_domain *d);
 double alqi_heap_pace_bucket(const struct alqi_domain *d, unsigned i);
 double alqi_heap_pace_credit(const struct alqi_domain *d);
 

@@ -1,11 +1,16 @@
 /* major_smooth.c -- spreads work that falls due over the next minor heaps
  *
- * A ring of buckets, each a minor heap; what exceeds DUE_MOST of a cycle
- * goes to the buckets to come in equal parts.  Pure: no heap, no clock. */
+ * A ring of buckets, each a minor heap.  What falls due is put into all buckets
+ * of the window in equal parts; what exceeds DUE_MOST of a cycle waits in
+ * `backlog` and falls due with the next minor heap.  The first bucket is paid,
+ * and the ring moves on when whole minor heaps were used.  Pure: no heap, no
+ * clock. */
 #include "heap/major_smooth.h"
 
+/* A share of a cycle's work: at most so much is spread in one opening. */
 #define DUE_MOST 0.3
 
+/* Buckets in use; before the first resize there is one. */
 static unsigned
 window(const struct alqi_heap_smooth *s)
 {
@@ -42,6 +47,8 @@ alqi_heap_smooth_clear(struct alqi_heap_smooth *s)
     s->backlog = 0;
 }
 
+/* Changes the number of buckets, and spreads anew what was in them.  Nothing
+ * that is due gets lost. */
 void
 alqi_heap_smooth_resize(struct alqi_heap_smooth *s, unsigned n)
 {
@@ -52,6 +59,13 @@ alqi_heap_smooth_resize(struct alqi_heap_smooth *s, unsigned n)
     spread(s, all);
 }
 
+/* Adds what is due when a minor heap opens; returns the share that is to be
+ * paid in it.
+ *
+ * `used` is the part of the last minor heap that was allocated: small minor
+ * heaps move the ring on only together.  When the phase is late, all that waits
+ * is due now.  With one bucket there is no later, so nothing goes to the
+ * backlog. */
 double
 alqi_heap_smooth_open(struct alqi_heap_smooth *s, double due, double used,
                       bool is_late)

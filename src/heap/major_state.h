@@ -50,7 +50,7 @@ struct alqi_heap_moves {            /* of a compaction, and valid in it alone */
 struct alqi_heap_pace {
     uint64_t counted_words; /* allocated, as last added to the heap's */
     uint64_t paid_words;    /* allocated; the work for them is in debt_words */
-    uint64_t seen_work;     /* work that is taken off the debt */
+    uint64_t seen_work;     /* of all work done, what is taken off the debt */
     double debt_words;      /* of work that is due; negative: done ahead */
     double overdue_words;   /* of it, due when the minor heap was opened */
     uintptr_t step_bytes;   /* young allocation between two slices */
@@ -105,8 +105,9 @@ struct alqi_heap_compact {
     bool is_due;             /* sweeping has left more than max_overhead */
     uint64_t allocated_then; /* words, when sweeping began */
     bool was_asked;          /* the compaction that runs was asked for */
-    size_t used_before;      /* pools */
+    size_t used_before;      /* pools in use when it began */
     uint64_t n;              /* compactions that have ended */
+    /* Called when the compaction has ended; returns the stop's next step. */
     const struct alqi_heap_stop_work *(*after)(struct alqi_domain *self);
 };
 

@@ -1,9 +1,10 @@
 /* major_sweep.c -- sweeps pools and large blocks, and refills allocation
  * buffers
  *
- * A pool is unswept, then avail or full, or free and given back to the
- * area.  Promotion that needs a buffer sweeps pools of that class first, so
- * that garbage of the last cycle is used again before a fresh pool is.
+ * A pool is unswept, then available, full, or free and given back to the area.
+ * A pool that a buffer allocates from is in no list.  Promotion that needs a
+ * buffer sweeps pools of that class first, so that garbage of the last cycle is
+ * used again before a fresh pool is.
  *
  * Keeps .inv.own: Lists are those of the domain whose holder calls. */
 #include "heap/pool_area.h"
@@ -47,6 +48,12 @@ pop_unswept(struct alqi_heap_lists *lists)
     return pool != NULL ? pool : pop(&lists->unswept_full);
 }
 
+/* Makes all pools and large blocks of the domain unswept, in the stop in which
+ * the colours rotate.
+ *
+ * Buffers are closed, since the pool of one has garbage like others.  Their
+ * free ranges need no return: sweeping the pool finds the free slots again.
+ * Requires that promotion has left nothing to scan in a buffer. */
 void
 alqi_heap_sweep_begin(struct alqi_domain *d)
 {
@@ -74,7 +81,9 @@ alqi_heap_sweep_begin(struct alqi_domain *d)
     d->sweep.found_words = 0;
 }
 
-/* Of an unswept pool, which is in no list now. */
+/* Sweeps an unswept pool that is in no list, and puts it where it belongs.  An
+ * empty pool goes back to the area, for any class and any domain. found_words
+ * is what compaction is judged by. */
 static void
 sweep_pool(struct alqi_domain *d, struct alqi_heap_pool *pool, unsigned c,
            unsigned kind)
@@ -92,7 +101,9 @@ sweep_pool(struct alqi_domain *d, struct alqi_heap_pool *pool, unsigned c,
         push(&d->sweep.lists[kind][c].full, pool);
 }
 
-/* Where the sweeper stands or behind. */
+/* The next unswept pool, from where the sweeper stands on; NULL: none is left.
+ * The sweeper never goes back: nothing adds unswept pools during a sweep but
+ * those in the queue. */
 static struct alqi_heap_pool *
 next_pool(struct alqi_domain *d)
 {
@@ -107,7 +118,8 @@ next_pool(struct alqi_domain *d)
     return NULL;
 }
 
-/* While another domain has none left. */
+/* Gives unswept pools away while another domain has nothing to sweep.  Live
+ * blocks of these pools become the other domain's. */
 static void
 give_pools(struct alqi_domain *d)
 {
@@ -122,7 +134,8 @@ give_pools(struct alqi_domain *d)
     }
 }
 
-/* The pool becomes the domain's. */
+/* Takes an unswept pool that another domain gave away.  The domain becomes busy
+ * before it takes one (.inv.todo). */
 static struct alqi_heap_pool *
 take_pool(struct alqi_domain *d)
 {
@@ -136,7 +149,7 @@ take_pool(struct alqi_domain *d)
     return (struct alqi_heap_pool *)range.start;
 }
 
-/* 0 when no pool is left. */
+/* Sweeps one pool, an own one or one given away; 0 words: no pool is left. */
 static size_t
 sweep_next_pool(struct alqi_domain *d)
 {
@@ -152,6 +165,8 @@ sweep_next_pool(struct alqi_domain *d)
     return ALQI_HEAP_POOL_WORDS;
 }
 
+/* Sweeps about budget_words; less are done only if nothing is left.  Pools come
+ * first, then the large blocks. */
 size_t
 alqi_heap_sweep(struct alqi_domain *d, size_t budget_words)
 {
@@ -172,7 +187,11 @@ alqi_heap_sweep(struct alqi_domain *d, size_t budget_words)
 
 /* ---- for promotion ------------------------------------------------------ */
 
-/* A pool with free slots, in no list; NULL: no memory. */
+/* Finds a pool with free slots; NULL: no memory.
+ *
+ * It sweeps at most REFILL_SWEEPS_MAX pools for that, since each may turn out
+ * to be full, and a program waits.  Then the allocation policy chooses among
+ * the available ones; a fresh pool is the last resort. */
 static struct alqi_heap_pool *
 find_pool(struct alqi_domain *d, unsigned c, unsigned kind)
 {
@@ -196,6 +215,9 @@ find_pool(struct alqi_domain *d, unsigned c, unsigned kind)
     return pool;
 }
 
+/* Gives the buffer the next range of free slots; false: no memory.  Requires
+ * that the buffer is used up.  A pool without a further range is full, whatever
+ * died in it since: the next sweep finds that. */
 bool
 alqi_heap_sweep_refill(struct alqi_domain *d, unsigned size_class, bool no_scan)
 {
@@ -218,6 +240,7 @@ alqi_heap_sweep_refill(struct alqi_domain *d, unsigned size_class, bool no_scan)
 
 /* ---- all of it ---------------------------------------------------------- */
 
+/* Visits each block of the pool, live or garbage; a free slot has header 0. */
 static void
 pool_blocks(struct alqi_domain *d, struct alqi_heap_pool *pool,
             void (*visit)(struct alqi_domain *d, alq_value block,
@@ -243,6 +266,8 @@ large_blocks(struct alqi_domain *d, struct alqi_heap_large *large,
         visit(d, alqi_heap_large_block(large), large->header);
 }
 
+/* Visits the blocks of all pools whose blocks have no fields to scan.  In a
+ * stop. */
 void
 alqi_heap_sweep_leaves(struct alqi_domain *d,
                        void (*visit)(struct alqi_domain *d, alq_value block,
@@ -256,6 +281,8 @@ alqi_heap_sweep_leaves(struct alqi_domain *d,
             pool_blocks(d, alqi_heap_area_pool(area, i), visit);
 }
 
+/* Visits all blocks of the major heap, garbage included.  In a stop: pools of
+ * all domains are read, and their lists of large blocks. */
 void
 alqi_heap_sweep_blocks(struct alqi_domain *d,
                        void (*visit)(struct alqi_domain *d, alq_value block,

@@ -1,13 +1,14 @@
-/* minor.c -- a minor collection's steps, and a domain's memory for it
+/* minor.c -- the steps of a minor collection, and the memory of a minor heap
  *
- * prepare (one) -> share (each root set and remembered set) -> drain (each
- * worker) -> finish (each domain): the heap is empty and closed, and
- * minor_open.c opens it.
+ *   prepare (one) -> share (each root set and remembered set) ->
+ *   drain (each worker) -> finish (each domain)
  *
- * Keeps .inv.remember: The remembered set, or if it is lost the whole major
- *   heap, has each field that holds a young value.
- * Keeps .inv.room: There is memory to promote all that is young.
- * Keeps .inv.queue: The work queue has a place for each young block. */
+ * major_cycle.c has the barriers between them in a stop; alqi_heap_minor_alone
+ * runs them without.  Finish leaves a minor heap of no bytes: minor_open.c.
+ *
+ * Keeps .inv.remember: Remembered sets are emptied when nothing is young.
+ * Keeps .inv.room: alqi_heap_minor_need is the pools of the worst case.
+ * Keeps .inv.queue: The queue grows before a minor heap does. */
 #include "heap/pool_class.h"
 #include "heap/custom.h"
 #include "heap/alloc_limit.h"
@@ -31,7 +32,9 @@
 _Static_assert(sizeof(struct alqi_heap_range) == 2 * ALQ_WORD_BYTES,
                "a place for each block of two words");
 
-/* The workers's queue: all domains' places, and more (.inv.queue). */
+/* Makes the workers' queue as large as .inv.queue demands: a place for each
+ * smallest block of all minor heaps, and PLACES more.  Requires the lock of
+ * stops, since all domains' sizes are read and the queue may be replaced. */
 static bool
 queue_grow(struct alqi_heap *heap)
 {
@@ -43,7 +46,10 @@ queue_grow(struct alqi_heap *heap)
     return alqi_heap_queue_ready(&heap->young.workers.queue, n);
 }
 
-/* Untouched pages of it cost nothing. */
+/* Maps the grey stack.  A grey range has two words, as the smallest block has,
+ * so max_bytes are enough for a range for each block.  Pages that are never
+ * touched cost nothing.  A hard build uses one entry, so that every range
+ * overflows into the queue. */
 static bool
 grey_open(struct alqi_domain *d)
 {
@@ -53,6 +59,9 @@ grey_open(struct alqi_domain *d)
     return d->copy.grey != NULL;
 }
 
+/* Makes the domain's slice accessible for sizes.max_bytes, with grey stack and
+ * queue; false: nothing of the domain is mapped.  Leaves the minor heap empty
+ * at the lower end of the slice. */
 bool
 alqi_heap_minor_open(struct alqi_domain *d)
 {
@@ -67,6 +76,10 @@ alqi_heap_minor_open(struct alqi_domain *d)
     return true;
 }
 
+/* Gives the domain's young memory back; the domain ends.
+ *
+ * Retained blocks outlive the domain in its slice: while there are any the
+ * whole slice keeps its memory. */
 void
 alqi_heap_minor_drop(struct alqi_domain *d)
 {
@@ -77,6 +90,10 @@ alqi_heap_minor_drop(struct alqi_domain *d)
         alqi_plat_space_empty((void *)d->sizes.base, d->sizes.max_bytes);
 }
 
+/* Makes room for a larger minor heap.
+ *
+ * Opens anew with the larger size, and only then drops the old grey stack: if
+ * memory is short, the old size and stack are put back. */
 bool
 alqi_heap_minor_resize(struct alqi_domain *d, size_t words)
 {
@@ -96,11 +113,13 @@ alqi_heap_minor_resize(struct alqi_domain *d, size_t words)
     return true;
 }
 
+/* The most pools that `young_bytes` of blocks fill when all survive, with one
+ * that is not full. */
 size_t
 alqi_heap_minor_need(uintptr_t young_bytes)
 {
     /* A slot is at most 1.25 times its block (205 words in 257), a pool's slots
-     * at least 0.94 of it. */
+     * at least 0.94 of it: 1.25 / 0.94 is less than 4/3. */
     size_t pools = young_bytes / ALQI_HEAP_POOL_BYTES;
 
     return pools + pools / 3 + 1;
@@ -108,12 +127,15 @@ alqi_heap_minor_need(uintptr_t young_bytes)
 
 /* ---- collection --------------------------------------------------------- */
 
+/* A visitor of roots: `arg` is the worker. */
 static void
 promote_root(void *arg, alq_value *slot)
 {
     alqi_heap_promote(arg, slot);
 }
 
+/* Promotes what a block of the major heap leads to.  For promote_lost alone:
+ * the block is read though no remembered set names its fields. */
 static void
 promote_fields(struct alqi_domain *d, alq_value block, uintptr_t header)
 {
@@ -128,8 +150,10 @@ promote_fields(struct alqi_domain *d, alq_value block, uintptr_t header)
     }
 }
 
-/* A set is lost: the whole heap is read.  By one participant, before others
- * fill pools that this would read. */
+/* Reads the whole major heap, since a remembered set is lost.
+ *
+ * The leader does it alone, before the shares: the others would fill pools that
+ * this reads.  Workers are set to one, so promotion needs no claims. */
 static void
 promote_lost(struct alqi_domain *self)
 {
@@ -138,6 +162,12 @@ promote_lost(struct alqi_domain *self)
     alqi_heap_sweep_blocks(self, promote_fields);
 }
 
+/* A whole minor collection by the domain for itself, while the others run.
+ *
+ * Requires .inv.private, and so an empty remembered set.  Only the domain's own
+ * roots are visited.  The grey stack has its full size here, in hard builds,
+ * too: the queue, which a full stack overflows into, is the workers' of a
+ * stop. */
 void
 alqi_heap_minor_alone(struct alqi_domain *d)
 {
@@ -155,6 +185,7 @@ alqi_heap_minor_alone(struct alqi_domain *d)
     alqi_heap_minor_finish(d, d);
 }
 
+/* Writes over words that no block uses any more, in builds that check. */
 static void
 poison(uintptr_t from, uintptr_t to)
 {
@@ -162,7 +193,11 @@ poison(uintptr_t from, uintptr_t to)
         *(alqi_heap_word *)from = ALQI_HEAP_POISON;
 }
 
-/* What is left of the blocks that have moved must not be read again. */
+/* Makes a read of a moved block's old place fail, or show poison.
+ *
+ * Hard builds take the access away, so the read faults; retained blocks lie in
+ * the same pages, so with any of them the words between are poisoned
+ * instead. */
 static void
 forbid_old_places(struct alqi_domain *d)
 {
@@ -184,6 +219,8 @@ forbid_old_places(struct alqi_domain *d)
     poison(at, d->young.end);
 }
 
+/* Keeps the remembered fields that still hold a young value: a retained block.
+ * Before the remembered set is emptied (.inv.retained). */
 static void
 keep_fields(struct alqi_domain *of)
 {
@@ -194,6 +231,8 @@ keep_fields(struct alqi_domain *of)
             alqi_heap_pin_field(of, of->remembered.fields[i]);
 }
 
+/* The leader's step before the shares: recovers a lost remembered set, then
+ * sets the number of workers, which turns claims on if there are several. */
 void
 alqi_heap_minor_prepare(struct alqi_domain *self, unsigned participants)
 {
@@ -202,6 +241,13 @@ alqi_heap_minor_prepare(struct alqi_domain *self, unsigned participants)
     self->heap->young.workers.n = participants;
 }
 
+/* One share of the first step: `of`'s roots and remembered set, or with NULL
+ * the roots that are the heap's own and the fields that hold retained blocks.
+ *
+ * The request for a minor collection is taken first: this collection serves it,
+ * and a later one asks for the next.  If nothing is young in any domain, the
+ * share has no more to do.  With several workers the claimer of the share
+ * claims the minor heap, too, before it copies out of it (.inv.owned). */
 void
 alqi_heap_minor_share(struct alqi_domain *self, struct alqi_domain *of)
 {
@@ -226,12 +272,19 @@ alqi_heap_minor_share(struct alqi_domain *self, struct alqi_domain *of)
     alqi_heap_weak_phase_promote(self, of);
 }
 
+/* The step of each worker: scans until no worker has anything left. */
 void
 alqi_heap_minor_drain(struct alqi_domain *self)
 {
     alqi_heap_promote_drain(self);
 }
 
+/* Ends the collection for `of`; the caller `self` holds its share.
+ *
+ * The client and the custom blocks look at the old places first, which are
+ * still intact.  Then the old places are forbidden, the remembered set is
+ * emptied, and the minor heap has no bytes.  The counters take in what was
+ * allocated: young.end - young_ptr means nothing from here on. */
 void
 alqi_heap_minor_finish(struct alqi_domain *self, struct alqi_domain *of)
 {
@@ -254,7 +307,9 @@ alqi_heap_minor_finish(struct alqi_domain *self, struct alqi_domain *of)
     alqi_heap_alloc_limit_reset(of);
 }
 
-/* Hard: the next chunk of the slice, so that the last ones stay forbidden. */
+/* Hard: takes the next chunk of the slice that no retained block lies in, so
+ * that the old places of several collections stay forbidden.  The loop ends: a
+ * minor heap without such a chunk is fragmented, and is not opened. */
 static void
 place_hard(struct alqi_domain *d, uintptr_t bytes)
 {
@@ -272,6 +327,12 @@ place_hard(struct alqi_domain *d, uintptr_t bytes)
     d->young.end = start + bytes;
 }
 
+/* Opens the empty minor heap for `bytes`: places it, then places the triggers
+ * of pacing, sampling and limits in it, and the limit last (.inv.limit).
+ *
+ * The first piece lies at the upper end of what the quota lets it reach, as
+ * allocation moves down.  Retained blocks move the whole heap to the place that
+ * pin_room finds for it. */
 void
 alqi_heap_minor_begin(struct alqi_domain *d, uintptr_t bytes)
 {

@@ -7,6 +7,7 @@
 /* Makes memory ready for the minor heap, of sizes.max_bytes; false: memory is
  * short.  The caller holds the lock of stops. */
 bool alqi_heap_minor_open(struct alqi_domain *d);
+/* Gives the memory back, if no retained block is in it; the domain ends. */
 void alqi_heap_minor_drop(struct alqi_domain *d);
 
 /* Makes memory ready for a larger one, up to ALQI_HEAP_MINOR_BYTES_MAX.  The
@@ -32,16 +33,19 @@ void alqi_heap_minor_share(struct alqi_domain *self, struct alqi_domain *of);
 /* All of it by the domain, for itself: minor_local.h.  Out of stops. */
 void alqi_heap_minor_alone(struct alqi_domain *d);
 
-/* Promotes what that leads to, until no participant has anything left. */
+/* A worker's part: promotes what promoted blocks lead to, until no worker has
+ * anything left. */
 void alqi_heap_minor_drain(struct alqi_domain *self);
 
 /* After all workers have drained: finalises what died in `of`.  Its minor heap
- * is empty and closed afterwards. */
+ * has no bytes afterwards: minor_open.c opens it. */
 void alqi_heap_minor_finish(struct alqi_domain *self, struct alqi_domain *of);
 
 /* Opens the empty minor heap for so many bytes, a multiple of chunks. */
 void alqi_heap_minor_begin(struct alqi_domain *d, uintptr_t bytes);
 
+/* Whether nothing was allocated since the minor heap was opened, or it is
+ * closed. */
 static inline bool
 alqi_heap_minor_is_empty(const struct alqi_domain *d)
 {

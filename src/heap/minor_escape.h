@@ -16,8 +16,10 @@
 
 #include "heap/state.h"
 
-/* Before a young value gets to where another domain may find it: who finds it
- * there, by a store that releases, finds this, too. */
+/* Notes that young blocks escape; the caller then stores one where another
+ * domain may find it, by a store that releases.  So a domain that finds the
+ * block finds the flag, too.  The flag is read first because it is written
+ * rarely, and a store would take the cache line from all others. */
 static inline void
 alqi_heap_escape(struct alqi_heap *heap)
 {
@@ -25,7 +27,8 @@ alqi_heap_escape(struct alqi_heap *heap)
         __atomic_store_n(&heap->young.has_escaped, true, __ATOMIC_RELAXED);
 }
 
-/* Acquire: a value that the caller has read of others' stores had escaped. */
+/* Whether a young block may have escaped.  The fence: if the caller has read a
+ * value of another domain's, that domain's flag is read here, too. */
 static inline bool
 alqi_heap_has_escaped(const struct alqi_heap *heap)
 {
@@ -35,8 +38,9 @@ alqi_heap_has_escaped(const struct alqi_heap *heap)
     return __atomic_load_n(&heap->young.has_escaped, __ATOMIC_RELAXED);
 }
 
-/* Whether minor heaps are opened for collections by each domain alone: if the
- * last one of all domains found that no young block had escaped. */
+/* Whether the minor heaps are opened for collections by each domain alone:
+ * there are several domains, and the last stop found that no young block had
+ * escaped and no work that needs a stop. */
 static inline bool
 alqi_heap_minor_local_is_usual(const struct alqi_heap *heap)
 {

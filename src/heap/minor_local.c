@@ -1,9 +1,11 @@
-/* minor_local.c -- a minor collection by one domain alone, while the others
- * run
+/* minor_local.c -- a minor collection by one domain alone, while the others run
  *
- * Possible while no young block has escaped; the domain stays RUNNING, so a
- * stop waits for it.  At the end of a stop, where nothing is young, the
- * flag is taken back (tests/models/minor_local.pml).
+ *   alone -> a young block escapes: in stops -> the end of a stop: alone
+ *
+ * The domain stays RUNNING, so a stop waits for it.  At the end of a stop
+ * nothing is young, and has_escaped is taken back, unless there are global
+ * roots (tests/models/minor_local.pml).  Work that needs a stop (pins,
+ * conservative stacks, hooks, the next phase) makes the collection a stop, too.
  *
  * Keeps .inv.private: While has_escaped is not set no other domain reaches a
  *   young block of this one. */
@@ -21,7 +23,8 @@
 #include "heap/major_balance.h"
 #include "heap/root_stack.h"
 
-/* What stops alone do: retained blocks, a client of the hooks. */
+/* Whether minor collections do what needs a stop, in every domain: for retained
+ * blocks, for conservative stacks, and for a client of the hooks. */
 static bool
 all_have_stop_work(const struct alqi_heap *heap)
 {
@@ -29,7 +32,11 @@ all_have_stop_work(const struct alqi_heap *heap)
            heap->observer.hooks != NULL;
 }
 
-/* A global may be written by anybody at any time, as long as it is there. */
+/* Takes has_escaped back at the end of a stop, when nothing is young.
+ *
+ * With global roots it stays set: any domain may write a young value into one
+ * at any time, without a barrier.  is_shared tells minor_open.c what to expect
+ * of the next collections. */
 void
 alqi_heap_minor_local_again_stw(struct alqi_heap *heap)
 {
@@ -38,7 +45,8 @@ alqi_heap_minor_local_again_stw(struct alqi_heap *heap)
                      __ATOMIC_RELAXED);
 }
 
-/* Of this domain: recent weak blocks and finalisers, another size. */
+/* Whether this domain's collection does what needs a stop: recent weak blocks
+ * and finalisers, another size, a lost remembered set. */
 static bool
 has_stop_work(const struct alqi_domain *d)
 {
@@ -47,9 +55,13 @@ has_stop_work(const struct alqi_domain *d)
            __atomic_load_n(&d->heap->young.is_remember_lost, __ATOMIC_RELAXED);
 }
 
-/* Sweeping ends in the next stop for a minor collection; marking, and
- * compaction, begin when nothing at all is young.  And who has no work of a
- * phase that is late waits for those that do, which may not even run. */
+/* Whether the major cycle waits for a stop, so that the collection had better
+ * be one.
+ *
+ * Sweeping ends, and marking and compaction begin, in stops for minor
+ * collections alone, when nothing is young.  A phase that is late also takes
+ * the stop: a domain without work of that phase would otherwise go on
+ * collecting alone, while domains that have the work may not even run. */
 static bool
 is_phase_next(const struct alqi_domain *d)
 {
@@ -66,7 +78,11 @@ is_phase_next(const struct alqi_domain *d)
     return false;
 }
 
-/* .inv.room: the pools of one who empties a minor heap were promised to it. */
+/* Whether the domain may collect by itself now.
+ *
+ * is_helper: the pools of a worker were promised with its minor heap
+ * (.inv.room).  Without has_quota its bytes are its own.  The escape flag is
+ * read last, with acquire, after everything else of the domain. */
 static bool
 is_allowed(const struct alqi_domain *d)
 {
@@ -76,6 +92,8 @@ is_allowed(const struct alqi_domain *d)
            !is_phase_next(d) && !alqi_heap_has_escaped(d->heap);
 }
 
+/* Collects, tells the policies of size and pace what came of it, opens the
+ * minor heap again. */
 static void
 collect(struct alqi_domain *d)
 {
@@ -89,6 +107,8 @@ collect(struct alqi_domain *d)
     alqi_heap_reopen_minor(d);
 }
 
+/* Empties the minor heap by the domain alone; false: the caller needs a stop.
+ * Leaves the minor heap open, unless memory is short. */
 bool
 alqi_heap_minor_local_try(struct alqi_domain *d)
 {

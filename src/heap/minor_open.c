@@ -1,14 +1,14 @@
-/* minor_open.c -- opens minor heaps: as wide as they can be emptied
+/* minor_open.c -- opens minor heaps as wide as they can be emptied
  *
- * closed (nothing promised) -> open (pools promised) -> closed, when
- * emptied.  Memory short: the width is halved, down to a chunk; then the
- * heap stays closed and the allocation fails or collects.
+ *   closed (nothing promised) -> open (pools promised) -> collected: closed
+ *
+ * If memory is short, the width is halved, down to a chunk; then the heap stays
+ * closed, and the allocation collects or fails.
  *
  * Keeps .inv.room: Pools for the worst case of all open minor heaps can be
  *   accessed.
  * Keeps .inv.bound: What is promised counts against the hard limit.
- * Keeps .inv.fragmented: Between many retained blocks it stays closed, and
- *   blocks are born old for a while. */
+ * Keeps .inv.fragmented: Between many retained blocks it stays closed. */
 #include "heap/pool_area.h"
 #include "heap/limit_heap.h"
 #include "heap/minor.h"
@@ -20,10 +20,11 @@
 #include "heap/stat.h"
 
 enum {
-    RETAINED_BYTES = 64 /* of young allocation: what a retained block costs in
-                       each collection is earned by then */
+    RETAINED_BYTES = 64 /* of young allocation for each retained block: they
+                           earn what it costs in each collection */
 };
 
+/* The reserve in pools; 0 while the domain has a status, and may use it. */
 static size_t
 reserve_pools(const struct alqi_domain *d)
 {
@@ -32,8 +33,9 @@ reserve_pools(const struct alqi_domain *d)
                : 0;
 }
 
-/* Out of a stop other domains take memory meanwhile, a pool each:
- * alloc_direct.c. */
+/* Pools that other domains may take before this domain's promise is counted:
+ * one each, as has_pool of alloc_direct.c allows.  In a stop nobody takes
+ * any. */
 static size_t
 others_pools(const struct alqi_domain *d)
 {
@@ -44,8 +46,9 @@ others_pools(const struct alqi_domain *d)
                : 0;
 }
 
-/* Memory for so many pools beside what is promised, and the reserve unless it
- * is being used; of the limit `more_bytes` are left. */
+/* Whether `pools` can be promised: beside what is promised already, with the
+ * reserve left unless it is in use, and with `more_bytes` of the limit left.
+ * Makes that many pools accessible. */
 static bool
 is_ready(struct alqi_domain *d, size_t pools, size_t more_bytes)
 {
@@ -60,8 +63,8 @@ is_ready(struct alqi_domain *d, size_t pools, size_t more_bytes)
 }
 
 /* The largest minor heap that can be emptied for sure, with as much for each of
- * n domains; if there is not even the least for all of them, that for this one;
- * 0: none. */
+ * n domains.  If not even a chunk for all of them is there: a chunk for this
+ * one, of which `wanted` is not taken off; 0: not even that. */
 static uintptr_t
 safe_bytes(struct alqi_domain *d, unsigned n)
 {
@@ -77,7 +80,8 @@ safe_bytes(struct alqi_domain *d, unsigned n)
     return bytes;
 }
 
-/* Another size, if one was asked for and there is memory for it. */
+/* Takes over a size that the program has requested, if memory for it is there.
+ * Otherwise the old size stays, and the request is dropped. */
 static void
 resize(struct alqi_domain *d)
 {
@@ -93,8 +97,9 @@ resize(struct alqi_domain *d)
         d->sizes.fixed_bytes = d->sizes.requested_bytes;
 }
 
-/* Where the slice has more room than is in use, retained blocks take nothing
- * off the minor heap. */
+/* The bytes of `bytes` that fit between retained blocks.  A slice that could be
+ * larger is first made so: then the minor heap moves past the blocks, and loses
+ * nothing. */
 static uintptr_t
 around_retained(struct alqi_domain *d, uintptr_t bytes)
 {
@@ -108,9 +113,13 @@ around_retained(struct alqi_domain *d, uintptr_t bytes)
     return alqi_heap_pin_room(d, bytes, &start);
 }
 
-/* A participant's pools are promised once for the heap, and once with each
- * minor heap but the last: the more there are, the more may empty them.  With
- * each, where a domain empties its own at any time. */
+/* Promises the pools that emptying the minor heap may take (.inv.room).
+ *
+ * A worker begins a pool of each class, which counts once for the heap
+ * (n_promised starts with it), and once more with each minor heap that
+ * is_helper: so many more workers may take part.  Where domains collect alone
+ * each needs that itself, as several may do so at once.  If memory for all n is
+ * not there, the minor heap goes without, and one worker less takes part. */
 static void
 promise(struct alqi_domain *d, uintptr_t bytes, unsigned n)
 {
@@ -126,8 +135,9 @@ promise(struct alqi_domain *d, uintptr_t bytes, unsigned n)
                        __ATOMIC_SEQ_CST);
 }
 
-/* Between so many retained blocks that a collection of what fits in would cost
- * more than what it saves: then blocks are born old for a while (alloc.c). */
+/* Whether the room that retained blocks leave is so small that collections of
+ * it cost more than they save.  Then blocks are born old for a while (alloc.c).
+ * A room that is as wide as wanted is never fragmented, however small. */
 static bool
 is_fragmented(const struct alqi_heap *heap, uintptr_t wanted, uintptr_t room)
 {
@@ -137,6 +147,7 @@ is_fragmented(const struct alqi_heap *heap, uintptr_t wanted, uintptr_t room)
                          room < heap->pins.n_retained * RETAINED_BYTES);
 }
 
+/* Takes the promise back: nothing is young, or all of it has been promoted. */
 static void
 close_minor(struct alqi_domain *d)
 {
@@ -146,6 +157,11 @@ close_minor(struct alqi_domain *d)
     d->young.is_helper = false;
 }
 
+/* Sizes, promises and opens the minor heap; false: it is still closed.  The
+ * caller has room_lock.
+ *
+ * The promise is counted first and then compared with the limit, as a large
+ * block is: of two domains that pass it together at least one gives up. */
 static bool
 open_minor_locked(struct alqi_domain *d, unsigned n)
 {
@@ -169,7 +185,8 @@ open_minor_locked(struct alqi_domain *d, unsigned n)
     return true;
 }
 
-/* Two that look at the same time must not be promised the same memory. */
+/* Opens the minor heap under the lock: two domains that look at the same free
+ * memory must not both be promised it. */
 bool
 alqi_heap_open_minor(struct alqi_domain *d, unsigned n)
 {
@@ -181,6 +198,8 @@ alqi_heap_open_minor(struct alqi_domain *d, unsigned n)
     return is_open;
 }
 
+/* After a collection by the domain alone.  Its promise is given up first, so
+ * that the same memory can be promised again. */
 void
 alqi_heap_reopen_minor(struct alqi_domain *d)
 {
@@ -188,6 +207,11 @@ alqi_heap_reopen_minor(struct alqi_domain *d)
     alqi_heap_open_minor(d, 1);
 }
 
+/* The domain ends with nothing young.
+ *
+ * If others have taken of its quota, their young blocks rely on its promise:
+ * that is kept for the heap (promised_left) until all are collected
+ * together. */
 void
 alqi_heap_leave_minor(struct alqi_domain *d)
 {
@@ -200,6 +224,8 @@ alqi_heap_leave_minor(struct alqi_domain *d)
     d->young.promised_pools = 0;
 }
 
+/* In a stop, when all that was young is promoted: closes all minor heaps, and
+ * drops the promises of ended domains and the common quota. */
 void
 alqi_heap_open_close_all(struct alqi_heap *heap)
 {

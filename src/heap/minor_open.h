@@ -22,6 +22,7 @@ void alqi_heap_leave_minor(struct alqi_domain *d);
 /* In a stop, nothing is young: what was promised to those that ended, too. */
 void alqi_heap_open_close_all(struct alqi_heap *heap);
 
+/* Closed: no room, and no pools promised. */
 static inline bool
 alqi_heap_open_is_closed(const struct alqi_domain *d)
 {

@@ -1,7 +1,11 @@
-/* minor_own.c -- who copies out of a minor heap
+/* minor_own.c -- which worker copies out of a minor heap
  *
- * FREE -> OWNED -> SHARED, or FREE -> SHARED, by compare and swap of `copier`;
- * FREE again when the collection ends (tests/models/minor_own.pml).
+ *   FREE -> OWNED -> SHARED, or FREE -> SHARED, by compare and swap of `copier`
+ *   FREE again when the collection ends (tests/models/minor_own.pml)
+ *
+ * `copier` is a word of the minor heap's domain; `own` of the worker has what
+ * the worker itself owns.  A worker that needs a block of an OWNED heap calls
+ * its owner (is_called) and waits; the owner polls between two blocks.
  *
  * Keeps .inv.owned: Of an OWNED minor heap only its owner looks at headers. */
 #include "heap/minor_own.h"
@@ -9,6 +13,7 @@
 enum { FREE = 0 };
 #define SHARED ALQI_HEAP_OWN_SHARED
 
+/* FREE -> `to`; false: another worker was faster. */
 static bool
 holder_change(struct alqi_domain *of, uint32_t to)
 {
@@ -18,6 +23,9 @@ holder_change(struct alqi_domain *of, uint32_t to)
                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
+/* The worker `self`, which has claimed the share of `of`, becomes the owner of
+ * its minor heap.  If another worker has met a block of it before, it is SHARED
+ * and stays so. */
 void
 alqi_heap_own_claim(struct alqi_domain *self, struct alqi_domain *of)
 {
@@ -27,6 +35,11 @@ alqi_heap_own_claim(struct alqi_domain *self, struct alqi_domain *of)
     alqi_heap_own_next(self, of);
 }
 
+/* The worker shares all that it owns, between two blocks: it was called, or has
+ * nothing left.
+ *
+ * The release store publishes its plain stores to the headers: a worker that
+ * reads SHARED with acquire sees each block as moved or not. */
 void
 alqi_heap_own_share(struct alqi_domain *self)
 {
@@ -37,7 +50,7 @@ alqi_heap_own_share(struct alqi_domain *self)
     if (!self->own.owns)
         return;
     self->own.owns = false;
-    self->own.bytes = 0;
+    self->own.bytes = 0; /* no value is in the slice at hand any more */
     for (i = 0; i < heap->n_slots; i++)
         if (__atomic_load_n(&heap->domains[i]->own.copier, __ATOMIC_RELAXED) ==
             self->slot + 1)
@@ -45,6 +58,11 @@ alqi_heap_own_share(struct alqi_domain *self)
                              __ATOMIC_RELEASE);
 }
 
+/* Whether the minor heap of `of` is the caller's; if it is not, it is SHARED
+ * when this returns.
+ *
+ * The caller is between two blocks.  While it waits for the owner it serves
+ * calls itself: two owners that wait for each other would wait for ever. */
 bool
 alqi_heap_own_is_mine(struct alqi_domain *self, struct alqi_domain *of)
 {
@@ -68,6 +86,8 @@ alqi_heap_own_is_mine(struct alqi_domain *self, struct alqi_domain *of)
     }
 }
 
+/* The collection is over, for the minor heap of `of` and for `of` as a worker.
+ * A barrier lies between this and the next collection, so relaxed stores do. */
 void
 alqi_heap_own_end(struct alqi_domain *of)
 {

@@ -18,13 +18,15 @@
 
 #include "heap/state.h"
 
-/* A copier: FREE is 0, an owner its slot + 1, or: */
+/* own.copier is FREE (0), the owner's slot + 1, or this value. */
 #define ALQI_HEAP_OWN_SHARED UINT32_MAX
 
-/* The share of `of` is the caller's. */
+/* Makes `self` the owner of the minor heap of `of`, whose share it has claimed,
+ * unless that is SHARED already. */
 void alqi_heap_own_claim(struct alqi_domain *self, struct alqi_domain *of);
 
-/* The blocks to come are of that one, which the caller owns. */
+/* Makes `of`, which the caller owns, the minor heap at hand: values that lead
+ * into it are looked up no further. */
 static inline void
 alqi_heap_own_next(struct alqi_domain *self, const struct alqi_domain *of)
 {
@@ -32,10 +34,11 @@ alqi_heap_own_next(struct alqi_domain *self, const struct alqi_domain *of)
     self->own.bytes = of->sizes.max_bytes;
 }
 
-/* The caller, between two blocks, has nothing left, or others wait. */
+/* Shares all that the caller owns.  Between two blocks: the caller was called,
+ * or has nothing left. */
 void alqi_heap_own_share(struct alqi_domain *self);
 
-/* Between two blocks: somebody may wait. */
+/* Serves a call, between two blocks: another worker may wait. */
 static inline void
 alqi_heap_own_poll(struct alqi_domain *self)
 {
@@ -43,10 +46,12 @@ alqi_heap_own_poll(struct alqi_domain *self)
         alqi_heap_own_share(self);
 }
 
-/* Met a block of `of`, between two blocks: whether that is owned by the caller.
- * Otherwise it is SHARED when this returns. */
+/* Whether the minor heap of `of`, of which the caller has met a block, is the
+ * caller's.  Otherwise it is SHARED when this returns.  Between two blocks. */
 bool alqi_heap_own_is_mine(struct alqi_domain *self, struct alqi_domain *of);
 
+/* Whether the minor heap is SHARED, which it stays until the collection ends.
+ * Acquire: the last owner's stores are seen. */
 static inline bool
 alqi_heap_own_is_shared(const struct alqi_domain *of)
 {
@@ -54,7 +59,8 @@ alqi_heap_own_is_shared(const struct alqi_domain *of)
            ALQI_HEAP_OWN_SHARED;
 }
 
-/* The collection is over. */
+/* The collection is over: the minor heap of `of` is FREE, and `of` owns
+ * none. */
 void alqi_heap_own_end(struct alqi_domain *of);
 
 #endif

@@ -1,15 +1,16 @@
 /* minor_promote.c -- copies young blocks to the major heap
  *
- * Header of a young block:  live -> (IN_PROGRESS ->) 0, its field 0 then is
- * the new address.  Copies go to local allocation buffers, a class each,
- * and are scanned there (Cheney); full buffers that are not scanned wait on
- * the grey stack, half of which goes to the work queue when another worker
- * is idle.  Each loop is compiled twice, for one worker and for several.
+ * Header of a young block:  live -> (IN_PROGRESS ->) 0, then field 0 is the new
+ * address.  Copies go to local allocation buffers, one for each class and kind,
+ * and are scanned there (Cheney).  Full buffers that are not scanned wait on
+ * the grey stack, half of which goes to the work queue when another worker is
+ * idle or the stack is full.  Loops are compiled for one and for several
+ * workers, draining also with and without pins.
  *
  * Keeps .inv.claim: A header goes live -> IN_PROGRESS -> 0 once.
  * Keeps .inv.owned: Without claims only the owner's blocks are copied.
  * Keeps .inv.queue: A full grey stack overflows into the queue, which has
- *   room. */
+ * room. */
 #include <string.h>
 
 #include "heap/pool_area.h"
@@ -25,16 +26,19 @@ _Static_assert(ALQI_HEAP_WORKERS_PLACES >=
                ".inv.queue");
 
 enum {
-    IN_PROGRESS = 1 << ALQ_COLOUR_SHIFT, /* another participant copies it */
-    GIVE_LEAST = ALQI_HEAP_IS_HARD ? 1 : 8,
-    WORDS_INLINE = 7,                  /* classes up to that are sizes */
-    BATCH = ALQI_HEAP_IS_HARD ? 3 : 16 /* slots whose blocks are claimed
-                                          together */
+    IN_PROGRESS = 1 << ALQ_COLOUR_SHIFT,    /* another participant copies it */
+    GIVE_LEAST = ALQI_HEAP_IS_HARD ? 1 : 8, /* an owner's grey ranges: feed */
+    WORDS_INLINE = 7,                       /* classes up to that are sizes */
+    BATCH = ALQI_HEAP_IS_HARD ? 3 : 16      /* slots whose blocks are claimed
+                                               together */
 };
 
 /* ---- ranges that are not scanned yet ------------------------------------- */
 
-/* The older half: large, and cold. */
+/* Moves the older half of the grey stack to the work queue.
+ *
+ * The older ranges lead to more blocks, and have left the cache.  The queue
+ * cannot be full: .inv.queue. */
 static ALQI_COLD void
 give_away(struct alqi_domain *d)
 {
@@ -48,7 +52,11 @@ give_away(struct alqi_domain *d)
             d->copy.n_grey * sizeof *d->copy.grey);
 }
 
-/* A few ranges are not worth it that all blocks are claimed from then on. */
+/* Gives work away if another worker is idle.
+ *
+ * An owner waits until it has GIVE_LEAST ranges: what a taker scans leads to
+ * blocks of the owner's minor heap, which becomes SHARED by that, and from then
+ * on each block costs a claim. */
 static inline void
 feed(struct alqi_domain *d)
 {
@@ -57,6 +65,7 @@ feed(struct alqi_domain *d)
         give_away(d);
 }
 
+/* Puts what is not yet scanned of a full buffer on the grey stack. */
 static inline void
 wait_for_scan(struct alqi_domain *d, struct alqi_heap_lab *lab)
 {
@@ -67,7 +76,9 @@ wait_for_scan(struct alqi_domain *d, struct alqi_heap_lab *lab)
     feed(d);
 }
 
-/* The buffer is full. */
+/* Replaces a full buffer, after its words are counted and its grey part is put
+ * on the grey stack.  Returns the first free address.  Memory was promised
+ * (.inv.room), so failure is a defect of the heap. */
 static ALQI_NOINLINE uintptr_t
 refill(struct alqi_domain *d, struct alqi_heap_lab *lab, unsigned c,
        bool no_scan)
@@ -82,7 +93,8 @@ refill(struct alqi_domain *d, struct alqi_heap_lab *lab, unsigned c,
 
 /* ---- copying ------------------------------------------------------------ */
 
-/* Slots that lead to SHARED blocks, whose headers are on their way. */
+/* Slots that lead to SHARED blocks, whose headers are being prefetched:
+ * batch_do. */
 struct batch {
     unsigned n;
     struct later {
@@ -92,19 +104,21 @@ struct batch {
     } slots[BATCH];
 };
 
-/* What the copying loops look at for each value: in registers, since a store
- * to a block could be one to the domain for all that the compiler knows. */
+/* The domain's words that the copying loops read for each value.  A view is
+ * passed by value and stays in registers: for all that the compiler knows, each
+ * store to a block could change the domain. */
 struct view {
     struct alqi_domain *d;
-    uintptr_t young_base;
-    uintptr_t young_half;
-    uintptr_t colour;
-    bool
-        workers; /* a constant, there are others: each loop is compiled twice */
-    bool pins;   /* a constant: some blocks do not move */
+    uintptr_t young_base; /* address of what is collected */
+    uintptr_t young_half; /* bytes of it, over 2: is_young */
+    uintptr_t colour;     /* of the copies, in place */
+    bool workers; /* a constant: there are others, so blocks are claimed */
+    bool pins;    /* a constant: some blocks do not move */
     struct batch *batch; /* a constant; NULL: each slot at once */
 };
 
+/* The view of a domain.  A collection by one domain alone looks at its own
+ * slice: blocks of other domains are young, too, but do not move. */
 static inline __attribute__((always_inline)) struct view
 view_of(struct alqi_domain *d, bool workers)
 {
@@ -119,6 +133,8 @@ view_of(struct alqi_domain *d, bool workers)
         NULL};
 }
 
+/* Whether other workers copy, too.  A collection by one domain alone has none,
+ * though a stop that ran before has left its number in `workers`. */
 static inline bool
 has_workers(const struct alqi_domain *d)
 {
@@ -126,6 +142,8 @@ has_workers(const struct alqi_domain *d)
            alqi_heap_workers_is_shared(&d->heap->young.workers);
 }
 
+/* A place for a slot of the class.  A buffer that will be scanned is marked
+ * dirty. */
 static inline alqi_heap_word *
 lab_take(struct alqi_domain *d, unsigned c, size_t words, bool no_scan)
 {
@@ -140,6 +158,8 @@ lab_take(struct alqi_domain *d, unsigned c, size_t words, bool no_scan)
     return (alqi_heap_word *)at;
 }
 
+/* Marks the old block as moved, for a single worker or the owner: plain
+ * stores. */
 static inline alq_value
 moved(alqi_heap_word *from, alqi_heap_word *to)
 {
@@ -148,16 +168,21 @@ moved(alqi_heap_word *from, alqi_heap_word *to)
     return (alq_value)(to + 1);
 }
 
-/* Behind its fields: others may read the pool meanwhile, in a private
- * collection (overflow recovery in major_mark.c). */
+/* Writes the copy's header behind its fields.
+ *
+ * In a collection by one domain alone other domains may recover from mark-stack
+ * overflow meanwhile (major_mark.c), and read each slot that has a header. */
 static inline void
 publish(alqi_heap_word *to, uintptr_t header)
 {
     __atomic_store_n(to, header, __ATOMIC_RELEASE);
 }
 
-/* Where allocation is compiled without checks, sizes and tags that are no
- * constants are not looked at before. */
+/* Stops the program if the header is none that a small block may have.
+ *
+ * An inline allocation that is compiled without checks does not look at sizes
+ * and tags that are no constants; promotion is the first code that reads
+ * them. */
 static inline void
 check_header(uintptr_t header)
 {
@@ -171,6 +196,8 @@ check_header(uintptr_t header)
                          "keep what is more in a field");
 }
 
+/* Copies a block of any size to a slot of its class.  The words by which the
+ * slot is larger are counted, as they are promoted but no program's. */
 static inline alqi_heap_word *
 copy_words(struct alqi_domain *d, const alqi_heap_word *from, uintptr_t header)
 {
@@ -188,7 +215,8 @@ copy_words(struct alqi_domain *d, const alqi_heap_word *from, uintptr_t header)
     return to;
 }
 
-/* Of few words: its class is its size. */
+/* Copies a block of at most WORDS_INLINE words: its class is its number of
+ * fields, and a loop is faster than memcpy. */
 static inline alqi_heap_word *
 copy_few(struct alqi_domain *d, const alqi_heap_word *from, uintptr_t header)
 {
@@ -202,13 +230,15 @@ copy_few(struct alqi_domain *d, const alqi_heap_word *from, uintptr_t header)
     return to;
 }
 
+/* The way out of the inlined copies, for a single worker or the owner. */
 static ALQI_NOINLINE alq_value
 copy_any(struct alqi_domain *d, alqi_heap_word *from, uintptr_t header)
 {
     return moved(from, copy_words(d, from, header));
 }
 
-/* Of a constant number of words: then its class is one, too. */
+/* Copies a block of a constant number of words: class, loop and slot size are
+ * constants, too. */
 static inline __attribute__((always_inline)) alq_value
 copy_fixed(struct view w, alqi_heap_word *from, uintptr_t header, size_t words,
            bool no_scan)
@@ -223,7 +253,8 @@ copy_fixed(struct view w, alqi_heap_word *from, uintptr_t header, size_t words,
     return moved(from, to);
 }
 
-/* Short strings, numbers, pairs of raw words. */
+/* Copies a block without values: short strings, numbers, pairs of raw words.  A
+ * function of its own, to keep `copy` small. */
 static ALQI_NOINLINE alq_value
 copy_leaf(struct alqi_domain *d, alqi_heap_word *from, uintptr_t header)
 {
@@ -241,6 +272,8 @@ copy_leaf(struct alqi_domain *d, alqi_heap_word *from, uintptr_t header)
     }
 }
 
+/* Copies a block that the caller alone may copy; returns its new place.  The
+ * sizes up to seven words, which most blocks have, are inlined. */
 static inline __attribute__((always_inline)) alq_value
 copy(struct view w, alqi_heap_word *from, uintptr_t header)
 {
@@ -266,8 +299,8 @@ copy(struct view w, alqi_heap_word *from, uintptr_t header)
 
 /* ---- blocks that others may copy, too ----------------------------------- */
 
-/* Keeps .inv.claim: A young header goes live -> IN_PROGRESS -> 0, once.  False
- * when another participant was faster. */
+/* Claims a young block; false: another worker was faster (.inv.claim).
+ * Relaxed: the block's words were written before the stop. */
 static inline bool
 claim(alqi_heap_word *from, uintptr_t header)
 {
@@ -275,6 +308,7 @@ claim(alqi_heap_word *from, uintptr_t header)
                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
+/* Waits until the worker with the claim has copied the block; its new place. */
 static ALQI_NOINLINE alq_value
 await_move(alqi_heap_word *from)
 {
@@ -285,7 +319,8 @@ await_move(alqi_heap_word *from)
     return from[0];
 }
 
-/* Stores in this order, for await_move. */
+/* Marks the old block as moved, behind its new place: await_move reads the
+ * header with acquire, then field 0. */
 static inline alq_value
 moved_claimed(alqi_heap_word *from, alqi_heap_word *to)
 {
@@ -294,6 +329,7 @@ moved_claimed(alqi_heap_word *from, alqi_heap_word *to)
     return (alq_value)(to + 1);
 }
 
+/* Copies a block that the worker has claimed. */
 static inline alq_value
 copy_claimed(struct alqi_domain *d, alqi_heap_word *from, uintptr_t header)
 {
@@ -302,6 +338,8 @@ copy_claimed(struct alqi_domain *d, alqi_heap_word *from, uintptr_t header)
     return moved_claimed(from, copy_words(d, from, header));
 }
 
+/* The new place of a block of a SHARED minor heap: moved already, claimed and
+ * copied here, or awaited. */
 static alq_value
 new_place_shared(struct alqi_domain *self, alqi_heap_word *from)
 {
@@ -314,6 +352,7 @@ new_place_shared(struct alqi_domain *self, alqi_heap_word *from)
     return copy_claimed(self, from, header);
 }
 
+/* The domain in whose slice of the minor part the block lies. */
 static inline struct alqi_domain *
 domain_at(const struct alqi_domain *self, const alqi_heap_word *from)
 {
@@ -322,7 +361,11 @@ domain_at(const struct alqi_domain *self, const alqi_heap_word *from)
     return self->heap->domains[offset / ALQI_HEAP_MINOR_BYTES_MAX];
 }
 
-/* Of a young block that is not in the minor heap at hand. */
+/* The new place of a young block that is not in the minor heap at hand.
+ *
+ * If it is in another one that the worker owns, that becomes the one at hand:
+ * the next blocks most likely are there, too.  Otherwise it is SHARED from here
+ * on. */
 static ALQI_NOINLINE alq_value
 new_place_elsewhere(struct alqi_domain *self, alqi_heap_word *from)
 {
@@ -336,9 +379,13 @@ new_place_elsewhere(struct alqi_domain *self, alqi_heap_word *from)
 
 /* ---- many of them ------------------------------------------------------- */
 
-/* Claims all that it can, and then copies: a claim waits for the stores before
- * it, so a copy before each would cost more than the claims do.  Waits when it
- * holds no claim any more (tests/models/minor_promote_batch.pml). */
+/* Claims all blocks of the batch that it can, copies these, then waits for
+ * those of others.
+ *
+ * A claim is a locked instruction, which waits for the stores before it; a copy
+ * before each claim would cost more than the claims do.  The worker waits when
+ * it holds no claim any more, so no two workers wait for each other
+ * (tests/models/minor_promote_batch.pml). */
 static ALQI_NOINLINE void
 batch_do(struct alqi_domain *d, struct batch *b)
 {
@@ -366,6 +413,8 @@ batch_do(struct alqi_domain *d, struct batch *b)
                          __ATOMIC_RELAXED);
 }
 
+/* Adds a slot; a full batch is done.  The header's line is on the way
+ * meanwhile. */
 static inline void
 batch_add(struct alqi_domain *d, struct batch *b, alqi_heap_word *slot,
           alqi_heap_word *from)
@@ -379,6 +428,9 @@ batch_add(struct alqi_domain *d, struct batch *b, alqi_heap_word *slot,
 
 /* ---- slots -------------------------------------------------------------- */
 
+/* Whether v is a block in what is collected: one comparison.  The lowest bit,
+ * which integers have, turns to the highest, so an integer is never below the
+ * bound. */
 static inline __attribute__((always_inline)) bool
 is_young(struct view w, alq_value v)
 {
@@ -387,6 +439,7 @@ is_young(struct view w, alq_value v)
     return ((offset >> 1) | (offset << 63)) < w.young_half;
 }
 
+/* The new place of a block whose header the caller alone looks at. */
 static inline __attribute__((always_inline)) alq_value
 new_place(struct view w, alqi_heap_word *from)
 {
@@ -395,7 +448,10 @@ new_place(struct view w, alqi_heap_word *from)
     return header == 0 ? from[0] : copy(w, from, header);
 }
 
-/* The field may stand in the remembered sets of two. */
+/* Promotes the value of a slot, among several workers.
+ *
+ * The slot's loads and stores are atomic: one field may stand in the remembered
+ * sets of two domains.  Both then store the same new place. */
 static inline __attribute__((always_inline)) void
 promote_with_workers(struct view w, alqi_heap_word *slot)
 {
@@ -414,6 +470,7 @@ promote_with_workers(struct view w, alqi_heap_word *slot)
     __atomic_store_n(slot, v, __ATOMIC_RELAXED);
 }
 
+/* Promotes the value of a slot, with no other worker. */
 static inline __attribute__((always_inline)) void
 promote_alone(struct view w, alqi_heap_word *slot)
 {
@@ -435,6 +492,8 @@ promote_slot(struct view w, alqi_heap_word *slot)
         promote_alone(w, slot);
 }
 
+/* Promotes a root.  The worker is between two blocks, so it polls for calls of
+ * others.  The slot is not put in a batch: the caller may read it next. */
 void
 alqi_heap_promote(struct alqi_domain *self, alq_value *slot)
 {
@@ -450,10 +509,11 @@ alqi_heap_promote(struct alqi_domain *self, alq_value *slot)
 
 enum {
     FIELDS = 1, /* in a range's start: of addresses of fields, not of blocks */
-    FIELDS_AHEAD = 16, /* their lines are on the way */
-    FIELDS_RANGE = ALQI_HEAP_IS_HARD ? 16 : 2048
+    FIELDS_AHEAD = 16,                           /* fields being prefetched */
+    FIELDS_RANGE = ALQI_HEAP_IS_HARD ? 16 : 2048 /* fields that are offered */
 };
 
+/* Promotes the values of remembered fields. */
 static inline __attribute__((always_inline)) void
 promote_each(struct view w, alqi_heap_word **slots, alqi_heap_word **end)
 {
@@ -466,7 +526,11 @@ promote_each(struct view w, alqi_heap_word **slots, alqi_heap_word **end)
     }
 }
 
-/* Those at the end are there for everybody; returns how many are not. */
+/* Offers the end of a remembered set to all workers, in ranges; returns how
+ * many fields are left to the caller.
+ *
+ * The ranges are marked by the lowest bit of their start.  The bound on the
+ * queue's length leaves its other places to ranges of blocks (.inv.queue). */
 static size_t
 offer(struct alqi_heap_workers *workers, alqi_heap_word **slots, size_t n)
 {
@@ -483,6 +547,8 @@ offer(struct alqi_heap_workers *workers, alqi_heap_word **slots, size_t n)
     return n;
 }
 
+/* Promotes the values of n fields.  With several workers the end of the set is
+ * offered to them, and the caller does the rest. */
 void
 alqi_heap_promote_each(struct alqi_domain *self, alqi_heap_word **slots,
                        size_t n)
@@ -499,6 +565,10 @@ alqi_heap_promote_each(struct alqi_domain *self, alqi_heap_word **slots,
 
 /* ---- scanning ----------------------------------------------------------- */
 
+/* Promotes what the fields of a copied block hold.
+ *
+ * With pins a field may still hold a young value afterwards: pin_field
+ * remembers it (.inv.retained). */
 static inline __attribute__((always_inline)) void
 scan_block(struct view w, alqi_heap_word *block)
 {
@@ -513,7 +583,11 @@ scan_block(struct view w, alqi_heap_word *block)
     }
 }
 
-/* A buffer grows while it is scanned, and may be replaced. */
+/* Scans the copies in the open buffer of a class.
+ *
+ * The buffer grows meanwhile, and refill may replace it: its rest is then on
+ * the grey stack, and `scan` is of the new one.  So `scan` moves before the
+ * block is scanned. */
 static inline __attribute__((always_inline)) void
 scan_lab(struct view w, unsigned c)
 {
@@ -528,6 +602,8 @@ scan_lab(struct view w, unsigned c)
     }
 }
 
+/* Scans a grey range, or remembered fields that were offered.  The class is
+ * that of the pool: the range may be of another worker's. */
 static inline __attribute__((always_inline)) void
 scan_range(struct view w, struct alqi_heap_range range)
 {
@@ -545,13 +621,16 @@ scan_range(struct view w, struct alqi_heap_range range)
         scan_block(w, (alqi_heap_word *)range.start);
 }
 
+/* Whether slots wait in the batch. */
 static inline __attribute__((always_inline)) bool
 has_slots(struct view w)
 {
     return w.batch != NULL && w.batch->n > 0;
 }
 
-/* Until nothing is left here. */
+/* Scans until the worker has nothing left: open buffers first, whose lines are
+ * in the cache, then the grey stack.  The batch is done last, unless it is full
+ * before: a small batch saves little. */
 static inline __attribute__((always_inline)) void
 drain(struct view w)
 {
@@ -582,6 +661,8 @@ drain_alone(struct alqi_domain *self)
     drain(view_of(self, false));
 }
 
+/* The worker ends with nothing left, and shares what it owns: other workers
+ * need not wait for it any more. */
 static ALQI_NOINLINE void
 drain_with_workers(struct alqi_domain *self)
 {
@@ -594,7 +675,8 @@ drain_with_workers(struct alqi_domain *self)
     alqi_heap_own_share(self); /* there is nothing left to do here */
 }
 
-/* .inv.retained */
+/* The drains with pins scan each slot at once: pin_field reads its new
+ * value. */
 static ALQI_NOINLINE void
 drain_alone_with_pins(struct alqi_domain *self)
 {
@@ -614,6 +696,8 @@ drain_with_workers_and_pins(struct alqi_domain *self)
     alqi_heap_own_share(self);
 }
 
+/* Chooses the loop.  All four are functions of their own: each is compiled with
+ * its view's constants. */
 static void
 drain_all(struct alqi_domain *self)
 {
@@ -625,6 +709,8 @@ drain_all(struct alqi_domain *self)
         (pins ? drain_alone_with_pins : drain_alone)(self);
 }
 
+/* Counts the words that were promoted into the buffer since it was last
+ * counted. */
 static void
 lab_count(struct alqi_domain *d, struct alqi_heap_lab *lab)
 {
@@ -633,6 +719,11 @@ lab_count(struct alqi_domain *d, struct alqi_heap_lab *lab)
     lab->counted = lab->next;
 }
 
+/* Drains until no worker has anything left, then brings the buffers up to date.
+ *
+ * The buffers stay open for the next collection.  Those without values are
+ * never scanned; their scan pointers move along all the same, since sweeping
+ * and the verifier rely on scan = next outside of collections. */
 void
 alqi_heap_promote_drain(struct alqi_domain *self)
 {

@@ -25,11 +25,12 @@
 
 #include "heap/state.h"
 
-/* Replaces a young value by its new place.  A moved block has header 0 and its
- * new place in field 0.  There must be memory: alqi_heap_minor_need. */
+/* Replaces a young value by its new place, at which it is copied first if
+ * nobody has.  A moved block has header 0 and its new place in field 0.  There
+ * must be memory: alqi_heap_minor_need. */
 void alqi_heap_promote(struct alqi_domain *self, alq_value *slot);
-/* Each of n slots, now, or some of them by whom they reach before all have
- * drained. */
+/* Promotes the values of n fields: now, or, of those that are offered to other
+ * workers, before all have drained. */
 void alqi_heap_promote_each(struct alqi_domain *self, alqi_heap_word **slots,
                             size_t n);
 

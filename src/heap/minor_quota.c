@@ -1,7 +1,9 @@
 /* minor_quota.c -- young memory that domains have in common
  *
- * A minor heap opens with a piece; what is left of all is a number of the
- * heap that a domain takes further pieces of, by compare and swap.
+ * A minor heap opens with a piece; what is left of all is one number of the
+ * heap, young.left, which domains take further pieces of by compare and swap.
+ * A domain grows downwards, from the upper end of its slice's part, to at most
+ * REACH times its own size.
  *
  * Keeps .inv.quota: Open and left bytes together are what memory was promised
  *   for. */
@@ -15,6 +17,7 @@ enum {
     REACH = 2   /* minor heaps may grow to that many times their size    */
 };
 
+/* Bytes of a piece of a minor heap: a multiple of chunks, one at least. */
 static uintptr_t
 piece_bytes(uintptr_t bytes)
 {
@@ -23,8 +26,11 @@ piece_bytes(uintptr_t bytes)
     return piece > ALQI_HEAP_CHUNK_BYTES ? piece : ALQI_HEAP_CHUNK_BYTES;
 }
 
-/* Not where each is collected alone (minor_local.h).  A size that the program
- * has chosen stays what it is; around retained blocks there is no order. */
+/* Whether the minor heap takes part in the quota.
+ *
+ * Where each domain collects alone it does not (minor_local.h): its promise has
+ * to stay its own.  A size that the program has chosen stays what it is;
+ * between retained blocks the minor heap cannot grow downwards. */
 static bool
 is_shared(const struct alqi_domain *d)
 {
@@ -33,6 +39,9 @@ is_shared(const struct alqi_domain *d)
            d->heap->young.is_shared && !alqi_heap_pin_has_retained(d->heap);
 }
 
+/* Adds the rest of the opened minor heap to what is left.  reach_bytes is
+ * doubled only if the slice has memory for it; the first piece lies at its
+ * upper end. */
 uintptr_t
 alqi_heap_quota_open(struct alqi_domain *d, uintptr_t bytes)
 {
@@ -50,7 +59,7 @@ alqi_heap_quota_open(struct alqi_domain *d, uintptr_t bytes)
     return piece;
 }
 
-/* At most `bytes` of what is left. */
+/* Takes at most `bytes` of what is left; less, or 0, if that is all. */
 static uintptr_t
 take_some(struct alqi_heap *heap, uintptr_t bytes)
 {
@@ -65,7 +74,8 @@ take_some(struct alqi_heap *heap, uintptr_t bytes)
     return taken;
 }
 
-/* How far it may still grow. */
+/* Bytes by which the minor heap may still grow downwards; 0 while it is
+ * closed. */
 static uintptr_t
 below_bytes(const struct alqi_domain *d)
 {
@@ -74,6 +84,7 @@ below_bytes(const struct alqi_domain *d)
     return d->young.reach_bytes - (d->young.end - d->young.start);
 }
 
+/* An estimate: other domains may take pieces at any time. */
 uintptr_t
 alqi_heap_quota_room_bytes(const struct alqi_domain *d)
 {
@@ -84,6 +95,8 @@ alqi_heap_quota_room_bytes(const struct alqi_domain *d)
            (left < below ? left : below);
 }
 
+/* Grows the minor heap by a piece downwards.  The sampling trigger is drawn for
+ * the new part, and the limit is reset, which the old lower end was. */
 bool
 alqi_heap_quota_take(struct alqi_domain *d)
 {
@@ -101,6 +114,12 @@ alqi_heap_quota_take(struct alqi_domain *d)
     return true;
 }
 
+/* The domain ends: its share of the quota goes with its promise.
+ *
+ * If the minor heap has grown beyond its own size, the surplus goes back.  If
+ * it has not opened all of its size, the rest is taken off what is left; if
+ * others have used some of that, nothing is taken, and the promise has to stay
+ * (false). */
 bool
 alqi_heap_quota_end(struct alqi_domain *d)
 {
@@ -120,6 +139,7 @@ alqi_heap_quota_end(struct alqi_domain *d)
     return false;
 }
 
+/* All minor heaps are closed: nothing is left. */
 void
 alqi_heap_quota_close(struct alqi_heap *heap)
 {

@@ -1,10 +1,13 @@
 /* minor_remember.c -- the remembered set: a growing array of fields
  *
- * empty -> has fields -> (more than `enough`: a minor collection is
- * requested) -> emptied by the collection; or `lost`, when it cannot grow.
+ *   empty -> has fields -> emptied by a minor collection
+ *   has fields -> lost, when the array cannot grow -> emptied likewise
+ *
+ * From `enough` fields on a minor collection is requested.
  *
  * Keeps .inv.remember: Each major field that holds a young value is in a set,
- *   or that set is lost. */
+ *   or that set is lost.
+ * Keeps .inv.private: A remembered value has escaped. */
 #include <stdlib.h>
 
 #include "heap/alloc_limit.h"
@@ -14,6 +17,7 @@
 
 enum { SIZE_FIRST = ALQI_HEAP_IS_HARD ? 1 : 1024 };
 
+/* Doubles the array; false: no memory, and the set is as it was. */
 static bool
 grow(struct alqi_domain *d, struct alqi_heap_remembered *r)
 {
@@ -29,6 +33,8 @@ grow(struct alqi_domain *d, struct alqi_heap_remembered *r)
     return true;
 }
 
+/* Gives the set up: the next minor collection reads the whole major heap.  The
+ * heap's flag sends that collection to a stop. */
 void
 alqi_heap_remember_lose(struct alqi_domain *d, struct alqi_heap_remembered *r)
 {
@@ -36,6 +42,8 @@ alqi_heap_remember_lose(struct alqi_domain *d, struct alqi_heap_remembered *r)
     __atomic_store_n(&d->heap->young.is_remember_lost, true, __ATOMIC_RELAXED);
 }
 
+/* Adds the field to the set, or loses the set.  A lost set is not grown again:
+ * what it has lost stays lost until it is emptied. */
 void
 alqi_heap_remember_in(struct alqi_domain *d, struct alqi_heap_remembered *r,
                       alqi_heap_word *field)
@@ -46,6 +54,8 @@ alqi_heap_remember_in(struct alqi_domain *d, struct alqi_heap_remembered *r,
         r->fields[r->n++] = field;
 }
 
+/* Adds the field to the domain's set; the caller stores the young value
+ * next. */
 void
 alqi_heap_remember(struct alqi_domain *d, alqi_heap_word *field)
 {
@@ -53,12 +63,13 @@ alqi_heap_remember(struct alqi_domain *d, alqi_heap_word *field)
 
     alqi_heap_escape(d->heap);
     alqi_heap_remember_in(d, r, field);
-    /* As many words as the minor heap: rather collect that. */
+    /* The set has as many words as the minor heap: collecting is cheaper. */
     if (ALQI_UNLIKELY(r->n >= r->enough)) {
         alqi_heap_alloc_limit_request(d, &d->requests.want_minor);
     }
 }
 
+/* Empties the set; its memory stays. */
 void
 alqi_heap_remember_clear(struct alqi_domain *d)
 {
@@ -66,6 +77,7 @@ alqi_heap_remember_clear(struct alqi_domain *d)
     d->remembered.lost = false;
 }
 
+/* Frees the sets of a domain that ends with nothing young. */
 void
 alqi_heap_remember_drop(struct alqi_domain *d)
 {

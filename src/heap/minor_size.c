@@ -1,10 +1,13 @@
 /* minor_size.c -- chooses the size of minor heaps by trial
  *
- * stable -> trial of another size, a window of collections long -> stable on
- * the better one; a failed trial doubles the time until the next.  Better is:
- * fewer words promoted, or, where that makes no difference, shorter pauses.
+ *   stable -> trial of another size, for a window of collections ->
+ *   stable on the better one
  *
- * A size that the program has chosen (fixed_bytes) is not touched. */
+ * A larger size is better if clearly fewer words survive; a smaller one, which
+ * has shorter pauses, if not many more survive.  A failed trial doubles the
+ * time until the next; a great change of survival ends the wait.  A size that
+ * the program has chosen is not touched.  The policy is one for all domains
+ * while they are collected together, else one for each. */
 #include "heap/pool_area.h"
 #include "heap/minor_size.h"
 #include "heap/pin.h"
@@ -12,20 +15,22 @@
 #include "plat/space.h"
 
 enum {
-    WINDOW_COLLECTIONS = 4,
-    WINDOW_WORDS = 1 << 18,
-    PAUSE_WORDS = 16384, /* promoted: some 25 us */
-    BYTES_LEAST = 256 << 10,
-    BYTES_FIRST = 2 << 20, /* as much is never too much */
-    HEAP_SHARE = 4,        /* of the major heap, at the most */
-    LONG_WORDS = 1 << 18,  /* half a millisecond: what a try may cost, and what
-                              a far better survival is worth */
-    WAIT_MAX = 128,
-    UP_STEP = 2, /* doublings: tries go up by 1, 3, 5, 1 ... of them */
+    WINDOW_COLLECTIONS = 4,  /* a window has so many collections at least, */
+    WINDOW_WORDS = 1 << 18,  /* and so many words were allocated in it */
+    PAUSE_WORDS = 16384,     /* promoted, some 25 us: a longer pause is long */
+    BYTES_LEAST = 256 << 10, /* no trial is smaller */
+    BYTES_FIRST = 2 << 20,   /* as much is never too much */
+    HEAP_SHARE = 4, /* minor heaps together: a quarter of the major heap */
+    LONG_WORDS = 1 << 18, /* half a millisecond: what a try may cost, and what
+                             a far better survival is worth */
+    WAIT_MAX = 128,       /* windows between two trials */
+    UP_STEP = 2,          /* doublings: tries go up by 1, 3, 5, 1 ... of them */
     UP_MAX = 5
 };
 
-/* A survival that matters, that has changed, that is as good, or better. */
+/* Survival is the share of the allocated words that is promoted.  A survival
+ * that matters, that has changed; and, as factors of the stable size's, one
+ * that is as good, better, far better. */
 #define MATTERS 0.02
 #define CHANGED 0.3
 #define AS_GOOD 1.15
@@ -34,6 +39,8 @@ enum {
 /* A pause that is over the limit may grow by that, for a better survival. */
 #define AS_LONG 1.5
 
+/* Begins with a stable size that nothing is known of; the first window ends
+ * with the first trial, if one is promising. */
 void
 alqi_heap_minor_size_start(struct alqi_heap_minor_size *n, uintptr_t bytes)
 {
@@ -44,6 +51,8 @@ alqi_heap_minor_size_start(struct alqi_heap_minor_size *n, uintptr_t bytes)
     };
 }
 
+/* Bytes to open the domain's minor heap with: the program's, the domain's own
+ * policy's, or that of all domains together. */
 uintptr_t
 alqi_heap_minor_size_bytes(const struct alqi_domain *d)
 {
@@ -54,7 +63,8 @@ alqi_heap_minor_size_bytes(const struct alqi_domain *d)
                : d->heap->young.policy.bytes;
 }
 
-/* Of one domain: all together have a share of the major heap. */
+/* The largest size for one domain: all together have a share of the major heap,
+ * at least BYTES_FIRST each. */
 static uintptr_t
 most_bytes(const struct alqi_heap *heap)
 {
@@ -69,6 +79,7 @@ most_bytes(const struct alqi_heap *heap)
                                              : ALQI_HEAP_MINOR_BYTES_MAX;
 }
 
+/* Begins a trial of `bytes`; the stable size is noted to go back to. */
 static void
 try_size(struct alqi_heap_minor_size *n, uintptr_t bytes)
 {
@@ -77,6 +88,8 @@ try_size(struct alqi_heap_minor_size *n, uintptr_t bytes)
     n->tried_half = bytes < n->stable_bytes;
 }
 
+/* Makes the size at hand the stable one, with what it was measured to give.
+ * The next trial may come at once. */
 static void
 adopt_size(struct alqi_heap_minor_size *n, double survival, double pause_words)
 {
@@ -88,6 +101,9 @@ adopt_size(struct alqi_heap_minor_size *n, double survival, double pause_words)
     n->up = 1;
 }
 
+/* Ends a trial without success: goes back to the stable size, waits, and
+ * doubles the next wait.  The next trial upwards goes further: a working set
+ * that did not fit into twice the size may fit into eight times. */
 static void
 give_up(struct alqi_heap_minor_size *n)
 {
@@ -100,7 +116,9 @@ give_up(struct alqi_heap_minor_size *n)
         n->wait_max *= 2;
 }
 
-/* Double or more, so that as many words as now survive make no long pause. */
+/* The size of the next trial upwards, `up` doublings away.  If as many words
+ * survive as now, no pause may be longer than LONG_WORDS.  The size is at least
+ * doubled, and at most `most`. */
 static uintptr_t
 further_bytes(const struct alqi_heap_minor_size *n, uintptr_t most)
 {
@@ -115,7 +133,10 @@ further_bytes(const struct alqi_heap_minor_size *n, uintptr_t most)
     return bytes < most ? bytes : most;
 }
 
-/* Half for shorter pauses, more for fewer words promoted, by turns. */
+/* Begins the next trial, if one is promising.
+ *
+ * Half the size, if pauses are long; more, if the survival matters.  If both
+ * would do they take turns (tried_half). */
 static void
 choose(const struct alqi_heap *heap, struct alqi_heap_minor_size *n)
 {
@@ -129,6 +150,11 @@ choose(const struct alqi_heap *heap, struct alqi_heap_minor_size *n)
         n->tried_half = false;
 }
 
+/* Whether the trial's figures are better than the stable ones.
+ *
+ * A smaller size may promote a little more.  A larger one has to promote
+ * clearly less, and may make pauses longer only within bounds, unless it
+ * promotes far less. */
 static bool
 is_worth_it(const struct alqi_heap_minor_size *n, double survival,
             double pause_words)
@@ -142,6 +168,8 @@ is_worth_it(const struct alqi_heap_minor_size *n, double survival,
              pause_words <= n->pause_words * AS_LONG));
 }
 
+/* Ends a trial: adopts the size, or goes back.  After a success the next trial
+ * goes the same way. */
 static void
 judge(const struct alqi_heap *heap, struct alqi_heap_minor_size *n,
       double survival, double pause_words)
@@ -157,6 +185,11 @@ judge(const struct alqi_heap *heap, struct alqi_heap_minor_size *n,
     choose(heap, n);
 }
 
+/* The end of a window without a trial: the stable figures are brought up to
+ * date.
+ *
+ * If the program has changed, waiting ends.  If the major heap has shrunk, the
+ * size does, too.  Otherwise the next trial begins when the wait is over. */
 static void
 look_again(const struct alqi_heap *heap, struct alqi_heap_minor_size *n,
            double survival, double pause_words)
@@ -176,7 +209,8 @@ look_again(const struct alqi_heap *heap, struct alqi_heap_minor_size *n,
         choose(heap, n);
 }
 
-/* A try from afar that shows no promise ends with its first collection. */
+/* Whether a trial of more than twice the size can end early: its survival is
+ * not better so far.  The first collection of a large minor heap costs most. */
 static bool
 is_hopeless(const struct alqi_heap_minor_size *n, double survival)
 {
@@ -192,7 +226,10 @@ window_begin(struct alqi_heap_minor_size *n)
     n->pauses_words = 0;
 }
 
-/* So many participants promote at the same time. */
+/* Adds a collection to the window, and at the window's end takes the next step.
+ *
+ * `participants` promote at the same time, so a pause is their share of the
+ * words.  A collection of nothing says nothing. */
 static void
 note(const struct alqi_heap *heap, struct alqi_heap_minor_size *n,
      uint64_t minor, uint64_t promoted, unsigned participants)
@@ -217,8 +254,10 @@ note(const struct alqi_heap *heap, struct alqi_heap_minor_size *n,
     window_begin(n);
 }
 
-/* What the domain has allocated and promoted since it was last noted; not if
- * the program has chosen its size, nor of another that had the slot before. */
+/* Adds what the domain has allocated and promoted since it was last noted.
+ *
+ * Nothing is added if the program has chosen the size, or if the counters are
+ * smaller than those noted: another domain had the slot before. */
 static void
 add_own(struct alqi_domain *d, uint64_t *minor, uint64_t *promoted)
 {
@@ -233,6 +272,8 @@ add_own(struct alqi_domain *d, uint64_t *minor, uint64_t *promoted)
     d->sizes.noted_promoted_words = d->sums.counts.promoted_words;
 }
 
+/* Notes a collection in a stop: for each domain's own policy, if they are
+ * usually collected alone, else for the common one. */
 void
 alqi_heap_minor_size_note(struct alqi_heap *heap)
 {
@@ -250,6 +291,7 @@ alqi_heap_minor_size_note(struct alqi_heap *heap)
          heap->young.workers.n > 1 ? heap->young.workers.n : 1);
 }
 
+/* Notes a collection for the domain's own policy.  Its holder calls. */
 void
 alqi_heap_minor_size_note_own(struct alqi_domain *d)
 {
@@ -259,6 +301,9 @@ alqi_heap_minor_size_note_own(struct alqi_domain *d)
     note(d->heap, &d->sizes.policy, minor, promoted, 1);
 }
 
+/* Gives memory of the slice back that no minor heap has used since the last
+ * call; returns the bytes.  Hard builds forbid old places instead, and retained
+ * blocks may lie behind the minor heap: then nothing is given back. */
 uintptr_t
 alqi_heap_minor_size_trim(struct alqi_domain *d)
 {

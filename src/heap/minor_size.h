@@ -11,21 +11,22 @@
 
 #include "heap/state.h"
 
-/* The size to begin with. */
+/* Sets the size to begin with; nothing is known of it. */
 void alqi_heap_minor_size_start(struct alqi_heap_minor_size *n,
                                 uintptr_t bytes);
 
-/* In a stop, after a minor collection, before minor heaps are opened again. */
+/* Notes a minor collection of all domains: in a stop, before minor heaps are
+ * opened again. */
 void alqi_heap_minor_size_note(struct alqi_heap *heap);
 
-/* At any time, after one by the domain alone, likewise. */
+/* Notes a minor collection by the domain alone, likewise; at any time. */
 void alqi_heap_minor_size_note_own(struct alqi_domain *d);
 
-/* What the domain's is to be opened with. */
+/* Bytes to open the domain's minor heap with. */
 uintptr_t alqi_heap_minor_size_bytes(const struct alqi_domain *d);
 
-/* Gives back what lies behind the domain's, if it was larger, but not since
- * the last time, or is of a fixed size now; the bytes. */
+/* Gives back the memory of the domain's slice that no minor heap has used since
+ * the last call, or that its fixed size will not use; the bytes. */
 uintptr_t alqi_heap_minor_size_trim(struct alqi_domain *d);
 
 #endif

@@ -18,12 +18,12 @@ struct alqi_heap_minor_size {
         stable_bytes; /* bytes before the trial of another size; 0: no trial */
 
     /* Of this window of collections. */
-    unsigned n_collections;
-    uint64_t minor_words; /* allocated */
-    uint64_t promoted_words;
-    double pauses_words; /* promoted, over the number of workers */
+    unsigned n_collections;  /* since the window began */
+    uint64_t minor_words;    /* allocated in them */
+    uint64_t promoted_words; /* by them */
+    double pauses_words;     /* promoted, over the number of workers */
 
-    /* Of the stable size. */
+    /* Of the stable size, as last measured; 0: not yet. */
     double survival;    /* promoted words for an allocated word */
     double pause_words; /* promoted words for a collection and worker */
 
@@ -44,8 +44,8 @@ struct alqi_heap_minor_sizes {
     uintptr_t touched_bytes;   /* of the slice; may have memory */
     uintptr_t widest_bytes;    /* of them, in use since the last trim */
     struct alqi_heap_minor_size policy; /* valid while collected alone */
-    uint64_t noted_words;               /* allocated, as the policy knows it */
-    uint64_t noted_promoted_words;      /* likewise promoted */
+    uint64_t noted_words;               /* counts.minor_words when last noted */
+    uint64_t noted_promoted_words;      /* likewise counts.promoted_words */
 };
 
 /* A domain's minor heap while it is open.  The holder writes. */
@@ -95,25 +95,26 @@ struct alqi_heap_own {
     uintptr_t bytes; /* of it; 0: none */
 };
 
-/* Addresses of major fields that hold young values: .inv.remember. */
+/* Addresses of major fields that hold young values: .inv.remember.  The holder
+ * of the domain writes; the pins' set is under their lock. */
 struct alqi_heap_remembered {
     alqi_heap_word **fields;
     size_t n;
     size_t size;   /* fields that there is memory for */
-    size_t enough; /* fields; with more a minor collection is requested */
+    size_t enough; /* fields; with so many a minor collection is requested */
     bool lost;     /* it could not grow: the whole major heap is read */
 };
 
 struct alqi_heap_young_custom {
-    alq_value block;
+    alq_value block;     /* young; its old place during a collection */
     uint64_t cost_words; /* charged if the block is promoted */
 };
 
 /* Young custom blocks with a finaliser or a cost: custom.h.  Holder. */
 struct alqi_heap_customs {
-    struct alqi_heap_young_custom *young;
+    struct alqi_heap_young_custom *young; /* in the order of allocation */
     size_t n;
-    size_t size;
+    size_t size;        /* entries that there is memory for */
     double young_share; /* of the memory outside that is allowed before a
                          * minor collection; 1: it is due */
 };
@@ -127,9 +128,11 @@ struct alqi_heap_young_common {
     uint64_t n_minors;       /* collections of all domains together */
     uint64_t n_local_minors; /* atomic; by a domain alone */
     bool has_escaped;        /* atomic: .inv.private */
-    bool is_shared;          /* domains are expected to share young blocks */
+    bool is_shared;          /* collections in stops are expected: the last
+                              * stop found escaped blocks, or work of its own */
     bool is_remember_lost;   /* atomic: some remembered set is lost */
-    struct alqi_plat_lock room_lock; /* of opening a minor heap */
+    struct alqi_plat_lock room_lock; /* of opening a minor heap: two domains
+                                      * must not be promised the same memory */
     struct alqi_heap_workers workers;
     struct alqi_heap_minor_size policy; /* of heaps collected together */
 };

@@ -1,11 +1,15 @@
-/* minor_workers.c -- workers of a minor collection take work from each
- * other, and end
+/* minor_workers.c -- workers of a minor collection take each other's work, and
+ * end
  *
- * A worker is busy, or idle (counted under the queue's lock).  When the
- * last one becomes idle and the queue is empty, `round` is raised, and all
- * leave at once.
+ *   busy -> idle, when the worker and the queue have nothing left
+ *   idle -> busy, with ranges from the queue
+ *   all idle: `round` is raised, all leave at once
  *
- * Keeps .inv.queue: The queue is never full for those who give. */
+ * n_idle changes under the queue's lock, together with the look at the queue:
+ * if the last worker becomes idle while it is empty, no range is left anywhere.
+ *
+ * Keeps .inv.queue: A worker takes at most GET_MAX ranges, which it may give
+ *   back. */
 #include "heap/minor_workers.h"
 
 static unsigned
@@ -14,6 +18,8 @@ round_of(struct alqi_heap_workers *workers)
     return atomic_load_explicit(&workers->round, memory_order_acquire);
 }
 
+/* Changes n_idle, under the queue's lock.  Other workers read it without, as a
+ * hint whether work is wanted, so the store is atomic. */
 static void
 idle_add(struct alqi_heap_workers *workers, unsigned by)
 {
@@ -23,7 +29,8 @@ idle_add(struct alqi_heap_workers *workers, unsigned by)
         memory_order_relaxed);
 }
 
-/* True: the caller was the last one at work. */
+/* The caller becomes idle; true: it was the last one at work, so the round is
+ * over, and nobody is idle in the next one. */
 static bool
 leave_locked(struct alqi_heap_workers *workers)
 {
@@ -36,6 +43,8 @@ leave_locked(struct alqi_heap_workers *workers)
     return true;
 }
 
+/* Takes ranges, or becomes idle in the same critical section.  *ended: the
+ * caller has ended the round. */
 static size_t
 first_try(struct alqi_heap_workers *workers, struct alqi_heap_range *out,
           size_t n_max, bool *ended)
@@ -49,7 +58,8 @@ first_try(struct alqi_heap_workers *workers, struct alqi_heap_range *out,
     return n;
 }
 
-/* The round may be over, and the next one's ranges in the queue. */
+/* An idle worker takes ranges, and is busy again.  The round is compared under
+ * the lock: if it is over, ranges in the queue are the next collection's. */
 static size_t
 try_again(struct alqi_heap_workers *workers, struct alqi_heap_range *out,
           size_t n_max, unsigned round)
@@ -65,6 +75,11 @@ try_again(struct alqi_heap_workers *workers, struct alqi_heap_range *out,
     return n;
 }
 
+/* Ranges for a worker that has nothing left; 0: the round is over.
+ *
+ * `round` is read before the worker becomes idle: it cannot end before that.
+ * An idle worker looks at the queue without the lock, and takes the lock only
+ * when there is something. */
 size_t
 alqi_heap_workers_get(struct alqi_heap_workers *workers,
                       struct alqi_heap_range *out, size_t n_max)

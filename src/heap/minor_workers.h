@@ -24,6 +24,7 @@ enum {
     ALQI_HEAP_WORKERS_PLACES = 4096
 };
 
+/* The heap's.  round and n_idle change under the queue's lock. */
 struct alqi_heap_workers {
     struct alqi_heap_queue queue;
     unsigned n;               /* participants; set before they begin      */
@@ -38,6 +39,8 @@ alqi_heap_workers_is_shared(const struct alqi_heap_workers *workers)
     return workers->n > 1;
 }
 
+/* Whether more workers are idle than the queue has ranges for: a hint, read
+ * without the lock. */
 static inline bool
 alqi_heap_workers_want_work(const struct alqi_heap_workers *workers)
 {

@@ -1,8 +1,9 @@
 /* observe_calls.c -- the collector's side of a client (observe.h)
  *
- * The trigger of a domain is drawn when asked for, and is off while the
- * client handles a request.  A client is installed in a stop, in which it
- * is notified of each domain.
+ * The trigger of a domain is drawn at the client's demand, and is off (0) while
+ * the client handles a request.  A client is installed in a stop, in which it
+ * is notified of each domain; it ends with a plain store, while no other domain
+ * runs.
  *
  * Keeps .inv.trigger: 0, or the sampled word lies right below it, and is free.
  * Keeps .inv.once: The client may ask once a collection where a block is. */
@@ -15,7 +16,9 @@
 
 /* ---- trigger ------------------------------------------------------------ */
 
-/* The trigger is 0. */
+/* Draws the sampling interval for the running thread and sets the trigger so
+ * far below `at`.  Requires that the trigger is 0; it stays so if the client
+ * does not sample. */
 static void
 draw_from(struct alqi_domain *d, uintptr_t at)
 {
@@ -27,6 +30,8 @@ draw_from(struct alqi_domain *d, uintptr_t at)
     alqi_heap_observed_trigger_set(d, at, to->hooks->skip_words(to->client, d));
 }
 
+/* Draws a trigger anew from young_ptr on.  The interval is memoryless, so
+ * dropping the old one changes no distribution. */
 void
 alqi_heap_observed_draw(struct alqi_domain *d)
 {
@@ -34,6 +39,8 @@ alqi_heap_observed_draw(struct alqi_domain *d)
     draw_from(d, (uintptr_t)d->pub.young_ptr);
 }
 
+/* Draws a trigger for the piece that the minor heap has got below `start`, if
+ * the one drawn before reached beyond its old end. */
 void
 alqi_heap_observed_draw_below(struct alqi_domain *d, uintptr_t start)
 {
@@ -41,6 +48,7 @@ alqi_heap_observed_draw_below(struct alqi_domain *d, uintptr_t start)
         draw_from(d, start);
 }
 
+/* Draws a trigger after the client has refused the allocation. */
 void
 alqi_heap_observed_request_refused(struct alqi_domain *d)
 {
@@ -58,6 +66,8 @@ alqi_heap_observed_request_cancel(struct alqi_domain *d)
 
 /* ---- what the client asks for ------------------------------------------- */
 
+/* Draws a trigger anew if that was asked for.  The request is taken first: one
+ * that comes meanwhile is served at the next poll. */
 void
 alqi_heap_observed_redraw(struct alqi_domain *d)
 {
@@ -67,6 +77,9 @@ alqi_heap_observed_redraw(struct alqi_domain *d)
     alqi_heap_alloc_limit_reset(d);
 }
 
+/* Lets the client do what waits for the domain's thread; its status is that of
+ * the poll.  The trigger is drawn anew: the client may have allocated, with its
+ * own words not sampled. */
 enum alq_status
 alqi_heap_observed_poll(struct alqi_domain *d)
 {
@@ -98,13 +111,15 @@ alqi_heap_observe_wake_sigsafe(struct alqi_domain *d)
 
 /* ---- start and stop ----------------------------------------------------- */
 
+/* What alqi_heap_observe_start() passes to its stop, and the stop's result. */
 struct start {
     const struct alqi_heap_hooks *hooks;
     void *client;
     enum alq_status status;
 };
 
-/* Of the first n slots; false: the client has no memory for one of them. */
+/* Notifies the client of each domain; false: it has no memory for one of them,
+ * and *n is that one's slot. */
 static bool
 tell_of_domains(struct alqi_heap *heap, unsigned *n)
 {
@@ -115,6 +130,8 @@ tell_of_domains(struct alqi_heap *heap, unsigned *n)
     return true;
 }
 
+/* Installs the client, in a stop.  If one of the domains cannot be observed,
+ * those before it are ended again, and the heap has no client. */
 static void
 start_begin(struct alqi_domain *leader)
 {
@@ -143,6 +160,8 @@ start_last(struct alqi_domain *self)
     return NULL;
 }
 
+/* Installs a client.  ALQ_EBUSY: the heap has one; ALQ_ENOMEM.  Other domains
+ * draw their triggers when the client asks them to. */
 enum alq_status
 alqi_heap_observe_start(struct alqi_domain *d,
                         const struct alqi_heap_hooks *hooks, void *client)
@@ -171,6 +190,8 @@ alqi_heap_observe_stop(struct alqi_domain *d)
 
 /* ---- questions ---------------------------------------------------------- */
 
+/* Where a young block is now; ALQ_NULL: it is dead.  Valid in after_minor,
+ * while old places can be read. */
 alq_value
 alqi_heap_observe_forward(const struct alqi_domain *d, alq_value young)
 {
@@ -178,6 +199,8 @@ alqi_heap_observe_forward(const struct alqi_domain *d, alq_value young)
     return alqi_heap_promoted(young);
 }
 
+/* Whether an old block lives.  Valid in after_major, before the colours
+ * rotate. */
 bool
 alqi_heap_observe_is_marked(const struct alqi_domain *d, alq_value old)
 {

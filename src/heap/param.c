@@ -1,7 +1,9 @@
 /* param.c -- the heap's parameters: a table of letters, ranges and defaults
  *
- * A row a parameter; text is read, brought into its range and, if that
- * changed it, warned of.  Pure but for the warning. */
+ * A row a parameter: its place in struct alqi_heap_tuning, its default and its
+ * range.  Text is read setting by setting; a number out of its range is brought
+ * into it, with a warning, and what cannot be read is left out, with a warning.
+ * Pure, but for alqi_heap_param_environment(), which reads ALIQUOTPARAM. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,8 @@
                                        */
 #define ANY ((intptr_t)1 << 48)       /* more words than there are addresses */
 
+/* A parameter: its place in the struct, its default, and its range, ends
+ * included. */
 struct row {
     char letter;
     uint16_t at; /* in struct alqi_heap_tuning */
@@ -29,6 +33,9 @@ struct row {
 
 #define AT(member) (uint16_t) offsetof(struct alqi_heap_tuning, member)
 
+/* Letters are OCaml's where it has the parameter, others are ours:
+ * aliquot-gc(7).  Sizes are words.  The first row's default is 0 but in hard
+ * builds: then minor_size.h chooses. */
 static const struct row rows[] = {
     {'s', AT(control.minor_heap_size), MINOR_FIRST, MINOR_LEAST, 4 * M},
     {'i', AT(control.major_heap_increment), 15, 0, ANY},
@@ -54,6 +61,7 @@ static const struct row rows[] = {
  * are no exceptions, parsers, byte code and hash tables. */
 static const char idle_letters[] = "bpRt";
 
+/* The parameter that the row describes, in t. */
 static intptr_t *
 value_of(struct alqi_heap_tuning *t, const struct row *row)
 {
@@ -70,6 +78,8 @@ alqi_heap_param_defaults(struct alqi_heap_tuning *t)
         *value_of(t, &rows[i]) = rows[i].first;
 }
 
+/* The value within the row's range.  If the default is 0, 0 is allowed below
+ * the range, too: it leaves the choice to the heap. */
 static intptr_t
 limited(const struct row *row, intptr_t v)
 {
@@ -78,6 +88,8 @@ limited(const struct row *row, intptr_t v)
     return v < row->least ? row->least : v > row->most ? row->most : v;
 }
 
+/* Brings all parameters into their ranges; the size of minor heaps becomes
+ * whole chunks. */
 void
 alqi_heap_param_limit(struct alqi_heap_tuning *t)
 {
@@ -92,6 +104,7 @@ alqi_heap_param_limit(struct alqi_heap_tuning *t)
 
 /* ---- reading ------------------------------------------------------------ */
 
+/* The row of a letter; NULL: there is none. */
 static const struct row *
 find(char letter)
 {
@@ -103,6 +116,7 @@ find(char letter)
     return NULL;
 }
 
+/* The digit's value; 16: it is none. */
 static int
 digit_of(char c)
 {
@@ -115,12 +129,14 @@ digit_of(char c)
     return 16;
 }
 
+/* The product, or the greatest number if that is greater. */
 static intptr_t
 times(intptr_t v, intptr_t by)
 {
     return v > INTPTR_MAX / by ? INTPTR_MAX : v * by;
 }
 
+/* The factor that a letter behind a number stands for; 1: it is none. */
 static intptr_t
 unit_of(char c)
 {
@@ -136,7 +152,9 @@ unit_of(char c)
     }
 }
 
-/* The number in [at, end), or the greatest one if it is greater. */
+/* Reads the number in [at, end), decimal or hexadecimal, with a unit; false: it
+ * is none.  A number that is too great is the greatest one, so that its range
+ * applies. */
 static bool
 number(const char *at, const char *end, intptr_t *out)
 {
@@ -163,6 +181,10 @@ number(const char *at, const char *end, intptr_t *out)
     return at == end;
 }
 
+/* Reads one setting, letter=number, or a letter alone for 1.  The setting is
+ * left out, with a warning, if the letter is unknown or the number is none;
+ * letters that OCaml has, and that have nothing to do here, are left out
+ * without one. */
 static void
 setting_read(struct alqi_heap_tuning *t, const char *at, const char *end,
              alqi_heap_param_warn_fn *warn)
@@ -190,6 +212,8 @@ setting_read(struct alqi_heap_tuning *t, const char *at, const char *end,
     }
 }
 
+/* Reads settings with commas between them; empty ones are skipped.  Later
+ * settings replace earlier ones. */
 void
 alqi_heap_param_read(struct alqi_heap_tuning *t, const char *text,
                      alqi_heap_param_warn_fn *warn)
@@ -211,6 +235,7 @@ warn_aloud(const char *setting, size_t n, const char *why)
                        setting, why);
 }
 
+/* Reads ALIQUOTPARAM, unless the process has more rights than its user. */
 void
 alqi_heap_param_environment(struct alqi_heap_tuning *t)
 {
@@ -222,6 +247,8 @@ alqi_heap_param_environment(struct alqi_heap_tuning *t)
 
 /* ---- writing ------------------------------------------------------------ */
 
+/* Writes all parameters as alqi_heap_param_read() reads them.  Returns the
+ * length that the text has without the bound; less than `size` is written. */
 size_t
 alqi_heap_param_write(const struct alqi_heap_tuning *t, char *text, size_t size)
 {

@@ -2,8 +2,9 @@
  * force
  *
  * A change is made in a stop, so a running domain reads the values without
- * synchronisation.  The size of a minor heap is a domain's, the rest the
- * heap's. */
+ * synchronisation.  Values go through the ranges of param.c.  The size of a
+ * minor heap is a domain's, the rest the heap's: so it is changed after the
+ * stop, by a minor collection. */
 #include "heap/pool_area.h"
 #include "heap/param_control.h"
 #include "heap/major_cycle.h"
@@ -16,7 +17,8 @@
 
 enum { STACK_LEAST_WORDS = 512 };
 
-/* Those who have copies. */
+/* Copies parameters to the parts that have their own: the area may not look at
+ * the heap. */
 static void
 tell(struct alqi_heap *heap)
 {
@@ -24,6 +26,9 @@ tell(struct alqi_heap *heap)
     heap->area.force_huge = heap->tuning.force_huge != 0;
 }
 
+/* Sets the parameters of a new heap: defaults, then the program's
+ * configuration, then ALIQUOTPARAM, which wins.  False: no memory for the
+ * heap's first size. */
 bool
 alqi_heap_control_start(struct alqi_heap *heap,
                         const struct alq_domain_config *config)
@@ -51,6 +56,8 @@ alqi_heap_control_start(struct alqi_heap *heap,
                          ALQI_HEAP_POOL_WORDS);
 }
 
+/* Bytes of a new domain's minor heap: ALIQUOTPARAM wins over the configuration;
+ * 0: minor_size.h chooses. */
 uintptr_t
 alqi_heap_control_minor_bytes(const struct alqi_heap *heap,
                               const struct alq_domain_config *config)
@@ -63,6 +70,8 @@ alqi_heap_control_minor_bytes(const struct alqi_heap *heap,
     return (uintptr_t)t.control.minor_heap_size * ALQ_WORD_BYTES;
 }
 
+/* The values in force.  The size of the minor heap that is reported is noted:
+ * minor_set() has to know it. */
 void
 alqi_heap_control_get(struct alqi_domain *d, struct alq_gc_control *out)
 {
@@ -85,6 +94,8 @@ _Static_assert(sizeof(struct alq_gc_control) ==
                    ALQI_COUNT_OF(names) * sizeof(intptr_t),
                "a name for each value");
 
+/* Logs each value that differs, if the new verbosity asks for that.  The struct
+ * is read as an array, which the assertion above makes sure of. */
 static void
 changes_say(intptr_t verbose, const struct alq_gc_control *before,
             const struct alq_gc_control *after)
@@ -101,6 +112,8 @@ changes_say(intptr_t verbose, const struct alq_gc_control *before,
                                (intmax_t)from[i]);
 }
 
+/* The least limit of the stack: what is in use, and some words, so that the
+ * caller itself does not run into it. */
 static intptr_t
 stack_least_words(void)
 {
@@ -110,7 +123,9 @@ stack_least_words(void)
     return (intptr_t)(used / ALQ_WORD_BYTES) + STACK_LEAST_WORDS;
 }
 
-/* By the leader of a stop: then nobody reads them. */
+/* Makes the values that are asked for those in force.  By the leader of a stop:
+ * then no domain reads them.  Each domain's pace spreads what waits over the
+ * new window. */
 static void
 apply(struct alqi_domain *leader)
 {
@@ -136,9 +151,9 @@ done(struct alqi_domain *self)
 static const struct alqi_heap_stop_work apply_work = {.begin = apply,
                                                       .last = done};
 
-/* The value that alq_gc_get showed, where minor_size.h chooses: that still
- * does.
- */
+/* Changes the size of the domain's minor heap; false: no memory.  If the
+ * program sets the value that alq_gc_get reported, and minor_size.h had chosen
+ * that, minor_size.h goes on choosing. */
 static bool
 minor_set(struct alqi_domain *d, uintptr_t bytes)
 {
@@ -153,6 +168,12 @@ minor_set(struct alqi_domain *d, uintptr_t bytes)
     return alqi_heap_minor_set(d, bytes / ALQ_WORD_BYTES);
 }
 
+/* Changes the values in force; false: no memory for the minor heap, and all
+ * others are changed.
+ *
+ * Another allocation policy changes the order in which pools are filled.  So
+ * the heap is collected and compacted, as OCaml 4 does, and the new order
+ * begins with few free slots. */
 bool
 alqi_heap_control_set(struct alqi_domain *d,
                       const struct alq_gc_control *control)

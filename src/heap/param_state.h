@@ -9,14 +9,14 @@
 /* ALIQUOTPARAM; each value within its range.  Changes in stops. */
 struct alqi_heap_tuning {
     struct alq_gc_control control; /* its minor_heap_size is of new domains */
-    intptr_t initial_words;
-    intptr_t domains_max;
-    intptr_t force_huge;
-    intptr_t verify;      /* 1: at the end of each cycle */
-    intptr_t cleans_up;   /* 1: when the process exits */
-    intptr_t warns;       /* 1: of leaks, leak_report.h */
-    intptr_t record_log2; /* of the words of a recording's buffer:
-                             glue/tracing/gc_trace.c */
+    intptr_t initial_words;        /* memory made ready when the heap begins */
+    intptr_t domains_max;          /* as the program or ALIQUOTPARAM asks */
+    intptr_t force_huge;           /* 1: huge pages or no memory */
+    intptr_t verify;               /* 1: at the end of each cycle */
+    intptr_t cleans_up;            /* 1: when the process exits */
+    intptr_t warns;                /* 1: of leaks, leak_report.h */
+    intptr_t record_log2;          /* of the words of a recording's buffer:
+                                      glue/tracing/gc_trace.c */
     bool has_minor_words; /* ALIQUOTPARAM sets control.minor_heap_size */
 };
 

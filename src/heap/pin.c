@@ -1,11 +1,12 @@
 /* pin.c -- pins, and the young blocks that they retain
  *
- * A block is pinned (has an entry), and if it is young when its minor heap
- * is emptied, retained: in place, in the table `retained`.
+ * A block is pinned while it has an entry, whose count is that of its pins.  If
+ * it is young when its minor heap is emptied, it is retained: in place, in the
+ * table `retained`.  Outside of stops the tables are under the lock of pins.
  *
  * Keeps .inv.retained: Major fields that hold retained blocks are in `fields`.
- * Keeps .inv.stay: There is memory for each block that may have to stay,
- *   before it has to: an entry for each pin and each ambiguous word. */
+ * Keeps .inv.stay: There is memory for each block that may have to stay, before
+ *   it has to: a place for each pin and each ambiguous word. */
 #include <stdlib.h>
 
 #include "heap/pin.h"
@@ -27,10 +28,13 @@ retained_grow(struct alqi_heap_retained **retained, size_t size)
     return true;
 }
 
-/* Keeps .inv.stay: There is a place for each block that is pinned, for each
- * word of conservative threads' stacks (untouched places cost address space
- * alone), and for each block that is retained because there is no memory to
- * promote it. */
+/* Makes room in both tables of retained blocks for one pin more; false: no
+ * memory.
+ *
+ * Keeps .inv.stay: There is a place for each block that is pinned, for each
+ *   word of conservative threads' stacks (untouched places cost address space
+ *   alone), and for each block that is retained because there is no memory to
+ *   promote it. */
 static bool
 places_ready(struct alqi_heap_pins *p)
 {
@@ -48,6 +52,9 @@ places_ready(struct alqi_heap_pins *p)
     return true;
 }
 
+/* Doubles the tables of retained blocks, in a stop, where .inv.stay does not
+ * cover a block; false: no memory.  A table may have grown alone then:
+ * retained_size is what both have. */
 bool
 alqi_heap_pin_grow(struct alqi_heap *heap)
 {
@@ -60,6 +67,7 @@ alqi_heap_pin_grow(struct alqi_heap *heap)
     return true;
 }
 
+/* Makes room for what the words of a conservative thread may lead to. */
 bool
 alqi_heap_pin_stack_add(struct alqi_heap *heap, size_t words)
 {
@@ -83,6 +91,7 @@ alqi_heap_pin_stack_remove(struct alqi_heap *heap, size_t words)
     alqi_plat_unlock(&heap->pins.lock);
 }
 
+/* Makes room for one entry more; false: no memory. */
 static bool
 entries_ready(struct alqi_heap_pins *p)
 {
@@ -99,6 +108,8 @@ entries_ready(struct alqi_heap_pins *p)
     return true;
 }
 
+/* Adds a pin to the block; false: no memory, and nothing has changed but for
+ * larger tables.  All memory is there before the block counts as pinned. */
 static bool
 pin_locked(struct alqi_heap_pins *p, alq_value block)
 {
@@ -115,6 +126,9 @@ pin_locked(struct alqi_heap_pins *p, alq_value block)
     return true;
 }
 
+/* Takes a pin off the block; false: it has none.  With the last one the entry
+ * goes, and the last entry of the table takes its place.  The block itself
+ * stays retained until the next minor collection. */
 static bool
 unpin_locked(struct alqi_heap_pins *p, alq_value block)
 {
@@ -134,6 +148,8 @@ unpin_locked(struct alqi_heap_pins *p, alq_value block)
     return true;
 }
 
+/* Pins the block.  A young one escapes before: retained blocks are the heap's,
+ * and a collection of the domain alone does not know them. */
 enum alq_status
 alqi_heap_pin(struct alqi_domain *d, alq_value block)
 {
@@ -149,6 +165,7 @@ alqi_heap_pin(struct alqi_domain *d, alq_value block)
     return is_pinned ? ALQ_OK : ALQ_ENOMEM;
 }
 
+/* Takes a pin off the block; ALQ_EINVAL: it has none. */
 enum alq_status
 alqi_heap_unpin(struct alqi_domain *d, alq_value block)
 {
@@ -172,6 +189,7 @@ alqi_heap_pin_is_any(struct alqi_heap *heap)
     return is;
 }
 
+/* Whether the block has a pin.  Out of stops: it takes the lock. */
 bool
 alqi_heap_pin_is_pinned(struct alqi_heap *heap, alq_value block)
 {
@@ -187,7 +205,8 @@ alqi_heap_pin_is_pinned(struct alqi_heap *heap, alq_value block)
 /* ---- retained blocks, by address --------------------------------------------
  */
 
-/* The first one from the address on. */
+/* The index of the first retained block from the address on; n: there is
+ * none. */
 static size_t
 place_of(const struct alqi_heap_retained *retained, size_t n, uintptr_t address)
 {
@@ -220,6 +239,9 @@ alqi_heap_pin_is_retained(const struct alqi_heap *heap, alq_value v)
            NULL;
 }
 
+/* The index of the first retained block whose header is at the address or
+ * behind it.  During a collection it counts those that stay, whose table is
+ * `next`. */
 size_t
 alqi_heap_pin_from(const struct alqi_heap *heap, uintptr_t from)
 {
@@ -230,6 +252,9 @@ alqi_heap_pin_from(const struct alqi_heap *heap, uintptr_t from)
                : place_of(p->retained, p->n_retained, from + ALQ_WORD_BYTES);
 }
 
+/* Sets *out to the place of retained block i, with its header; false: none is
+ * left below `to`.  During a collection the header in the block is 0, and the
+ * entry has it. */
 bool
 alqi_heap_pin_at(const struct alqi_heap *heap, size_t i, uintptr_t to,
                  struct alqi_heap_range *out)
@@ -249,6 +274,8 @@ alqi_heap_pin_at(const struct alqi_heap *heap, size_t i, uintptr_t to,
     return true;
 }
 
+/* Whether no retained block begins in [from, to).  Also out of stops, hence the
+ * lock. */
 bool
 alqi_heap_pin_is_free(struct alqi_heap *heap, uintptr_t from, uintptr_t to)
 {
@@ -261,6 +288,13 @@ alqi_heap_pin_is_free(struct alqi_heap *heap, uintptr_t from, uintptr_t to)
     return is_free;
 }
 
+/* Finds room for a minor heap in the domain's slice: the first piece of `bytes`
+ * without a retained block, else the largest piece.  Returns its bytes, whole
+ * chunks, and sets *start.
+ *
+ * It goes from one retained block to the next; the end of the slice closes the
+ * last piece.  The lock is needed out of stops: another domain may pin a block
+ * while this one collects alone. */
 uintptr_t
 alqi_heap_pin_room(const struct alqi_domain *d, uintptr_t bytes,
                    uintptr_t *start)
@@ -293,6 +327,8 @@ alqi_heap_pin_room(const struct alqi_domain *d, uintptr_t bytes,
 
 /* ---- in a collection ---------------------------------------------------- */
 
+/* Notes a promoted field whose value stays young, in a set of the worker: no
+ * lock is needed, and the end of the collection puts the sets together. */
 void
 alqi_heap_pin_field(struct alqi_domain *self, alqi_heap_word *field)
 {
@@ -300,6 +336,8 @@ alqi_heap_pin_field(struct alqi_domain *self, alqi_heap_word *field)
         alqi_heap_remember_in(self, &self->stays, field);
 }
 
+/* Notes that a custom block stays, with what it costs.  Requires that the block
+ * is one of those that stay. */
 void
 alqi_heap_pin_custom(struct alqi_heap *heap, alq_value block,
                      uint64_t cost_words)
@@ -313,6 +351,7 @@ alqi_heap_pin_custom(struct alqi_heap *heap, alq_value block,
 
 /* ---- roots -------------------------------------------------------------- */
 
+/* Visits the fields of a block from field `from` on, if it has any to scan. */
 static void
 fields_visit(alq_value block, uintptr_t header, size_t from,
              void (*visit)(void *arg, alq_value *slot), void *arg)
@@ -324,6 +363,8 @@ fields_visit(alq_value block, uintptr_t header, size_t from,
             visit(arg, (alq_value *)block + i);
 }
 
+/* Visits the fields of a block that stays, during a collection: field 0 is in
+ * the entry, since its place in the block has the block's address. */
 static void
 hidden_visit(struct alqi_heap_retained *retained,
              void (*visit)(void *arg, alq_value *slot), void *arg)
@@ -333,6 +374,8 @@ hidden_visit(struct alqi_heap_retained *retained,
     fields_visit(retained->block, retained->header, 1, visit, arg);
 }
 
+/* Visits pinned blocks, and the fields of retained ones, which may hold the
+ * last reference to a young block or, for marking, to an old one. */
 void
 alqi_heap_pin_visit(struct alqi_heap *heap,
                     void (*visit)(void *arg, alq_value *slot), void *arg)
@@ -349,6 +392,9 @@ alqi_heap_pin_visit(struct alqi_heap *heap,
                      alqi_heap_header(p->retained[i].block), 0, visit, arg);
 }
 
+/* Calls `visit` for each word that compaction cannot correct: pinned addresses,
+ * which programs outside the heap know, and the addresses of fields in the
+ * set. */
 void
 alqi_heap_pin_words(struct alqi_heap *heap,
                     void (*visit)(struct alqi_heap *heap, uintptr_t word))
@@ -364,6 +410,8 @@ alqi_heap_pin_words(struct alqi_heap *heap,
 
 /* ---- the heap ends ------------------------------------------------------ */
 
+/* Frees the tables, when the heap ends.  Custom blocks that were retained are
+ * finalised: no sweep comes to them. */
 void
 alqi_heap_pin_drop(struct alqi_heap *heap)
 {

@@ -1,11 +1,12 @@
 /* pin_retain.c -- retained blocks, while minor heaps are emptied
  *
- * begin: each gets header 0 and field 0 its own address, so it looks moved
- * to where it is.  end: header and field come back, and the table is what
- * stays.  Without memory to promote them blocks stay that are not pinned
- * any more.
+ * begin: each block that stays gets header 0 and field 0 its own address, so it
+ * looks moved to where it is. end: header and field come back, and the table of
+ * what stays takes the place of the old one.  Without memory to promote them
+ * blocks stay that are not pinned any more.
  *
- * Keeps .inv.retained: `fields` is made anew from what the workers found.
+ * Keeps .inv.retained: At the end `fields` loses what is not young any more,
+ *   and gets what the workers found.
  * Keeps .inv.room: Nothing is promoted for which there is no memory. */
 #include <stdlib.h>
 
@@ -32,7 +33,9 @@ by_block(const void *a, const void *b)
     return (x->block > y->block) - (x->block < y->block);
 }
 
-/* .inv.stay holds but for stacks of more than a million words. */
+/* Adds a block to those that stay.  Places were made in advance (.inv.stay),
+ * but for stacks of more than a million words; if they cannot be made now, the
+ * process ends, since the block may neither move nor stay. */
 static void
 next_add(struct alqi_heap *heap, alq_value block)
 {
@@ -44,6 +47,7 @@ next_add(struct alqi_heap *heap, alq_value block)
     p->next[p->n_next++] = (struct alqi_heap_retained){.block = block};
 }
 
+/* Bytes of all retained blocks, which is what promotion may need for them. */
 static uintptr_t
 retained_bytes(const struct alqi_heap_pins *p)
 {
@@ -56,8 +60,8 @@ retained_bytes(const struct alqi_heap_pins *p)
     return bytes;
 }
 
-/* Keeps .inv.room: Without memory to promote them those that are retained stay,
- * pinned or not. */
+/* Whether there is memory, within the heap's limit, to promote all retained
+ * blocks.  Keeps .inv.room, with all_stay(). */
 static bool
 is_room(struct alqi_domain *leader)
 {
@@ -71,6 +75,7 @@ is_room(struct alqi_domain *leader)
            alqi_heap_area_ready(&heap->area, heap->area.n_promised + pools);
 }
 
+/* Adds the pinned blocks that are young. */
 static void
 pinned_stay(struct alqi_domain *leader)
 {
@@ -82,7 +87,8 @@ pinned_stay(struct alqi_domain *leader)
             next_add(leader->heap, p->entries[i].value);
 }
 
-/* Pinned ones are there already. */
+/* Adds the retained blocks that are not pinned any more; pinned ones are there
+ * already. */
 static void
 all_stay(struct alqi_heap *heap)
 {
@@ -95,7 +101,8 @@ all_stay(struct alqi_heap *heap)
             next_add(heap, p->retained[i].block);
 }
 
-/* Each once, in the order of addresses; mostly they are in it. */
+/* Sorts the blocks that stay by address, each once.  Pins are mostly made in
+ * that order, so it looks first whether they are sorted. */
 static void
 next_sort(struct alqi_heap_pins *p)
 {
@@ -112,7 +119,8 @@ next_sort(struct alqi_heap_pins *p)
     p->n_next = to;
 }
 
-/* It looks moved. */
+/* Makes the block look moved to where it is.  The entry has its header and
+ * field 0 until the end. */
 static void
 hide(struct alqi_heap_retained *to)
 {
@@ -124,7 +132,9 @@ hide(struct alqi_heap_retained *to)
     block[0] = to->block;
 }
 
-/* Both lists are in the order of addresses. */
+/* Hides all blocks that stay.  One that was retained before hands its note of a
+ * custom block on: what is left in the old table is charged for or finalised at
+ * the end.  Both tables are in the order of addresses. */
 static void
 hide_all(struct alqi_heap_pins *p)
 {
@@ -143,6 +153,8 @@ hide_all(struct alqi_heap_pins *p)
     }
 }
 
+/* Chooses the blocks that stay in this collection, and hides them.  By the
+ * leader, before the shares; without such blocks nothing is done. */
 void
 alqi_heap_pin_retain_begin(struct alqi_domain *leader)
 {
@@ -172,6 +184,7 @@ by_field(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+/* Drops fields whose value is not young any more. */
 static void
 fields_filter(struct alqi_domain *self, struct alqi_heap_remembered *r)
 {
@@ -183,6 +196,8 @@ fields_filter(struct alqi_domain *self, struct alqi_heap_remembered *r)
     r->n = to;
 }
 
+/* Adds the set of one domain, and empties it.  If a set was lost for lack of
+ * memory, so is the whole. */
 static void
 fields_take(struct alqi_domain *self, struct alqi_heap_remembered *from)
 {
@@ -197,6 +212,8 @@ fields_take(struct alqi_domain *self, struct alqi_heap_remembered *from)
     from->lost = false;
 }
 
+/* Leaves each field once: two workers may have found the same one, and a field
+ * that was in the set may have been found again. */
 static void
 fields_unique(struct alqi_heap_remembered *r)
 {
@@ -211,6 +228,8 @@ fields_unique(struct alqi_heap_remembered *r)
     r->n = to;
 }
 
+/* Makes `fields` the set of all major fields that hold retained blocks
+ * (.inv.retained).  It is sorted only if a worker has added to it. */
 static void
 fields_end(struct alqi_domain *self)
 {
@@ -227,7 +246,8 @@ fields_end(struct alqi_domain *self)
         fields_unique(r);
 }
 
-/* Of a block that is not retained any more. */
+/* Charges for a custom block that has been promoted, or finalises one that has
+ * died.  Of a block that is not retained any more. */
 static void
 custom_end(struct alqi_domain *self, const struct alqi_heap_retained *retained)
 {
@@ -239,6 +259,9 @@ custom_end(struct alqi_domain *self, const struct alqi_heap_retained *retained)
         alqi_heap_finalise(retained->block, alqi_heap_header(retained->block));
 }
 
+/* Makes retained blocks look like others again, and swaps the tables.  By one
+ * participant, when all domains have finished: the old places are read here, so
+ * minor heaps must not be open yet. */
 void
 alqi_heap_pin_retain_end(struct alqi_domain *self)
 {
@@ -272,6 +295,7 @@ is_dead(const struct alqi_heap *heap, uintptr_t header)
     return (header & ALQI_HEAP_COLOUR_MASK) == heap->cycle.unmarked;
 }
 
+/* The header of the block that the field is in; 0: a free slot. */
 static uintptr_t
 header_in_pool(const struct alqi_heap *heap, const alqi_heap_word *field)
 {
@@ -283,6 +307,9 @@ header_in_pool(const struct alqi_heap *heap, const alqi_heap_word *field)
     return slots[(size_t)(field - slots) / words * words];
 }
 
+/* Drops the fields of dead blocks in pools.  Each gets an integer: otherwise
+ * the verifier, and others that read all the heap, would follow it to a place
+ * that is reused. */
 static void
 leave_pools(struct alqi_heap *heap, struct alqi_heap_remembered *r)
 {
@@ -300,6 +327,7 @@ leave_pools(struct alqi_heap *heap, struct alqi_heap_remembered *r)
     r->n = to;
 }
 
+/* Drops the fields of one dead large block. */
 static void
 leave_large(struct alqi_heap_remembered *r, struct alqi_heap_large *large)
 {
@@ -315,6 +343,8 @@ leave_large(struct alqi_heap_remembered *r, struct alqi_heap_large *large)
     r->n = to;
 }
 
+/* Drops the fields of dead blocks from the set, before their memory is reused.
+ * In the stop that ends marking. */
 void
 alqi_heap_pin_retain_after_marking(struct alqi_heap *heap)
 {

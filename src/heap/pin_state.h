@@ -24,16 +24,16 @@ struct alqi_heap_pins {
     struct alqi_plat_lock lock;
     struct alqi_base_map index; /* from block to its place in `entries` */
     struct alqi_heap_pin *entries;
-    size_t n;
-    size_t size;
+    size_t n;                            /* pinned blocks */
+    size_t size;                         /* entries that there is memory for */
     struct alqi_heap_retained *retained; /* in the order of addresses */
     size_t n_retained;
-    struct alqi_heap_retained *next; /* those of the end of this collection */
-    size_t n_next;
-    size_t retained_size; /* entries that both have memory for */
+    struct alqi_heap_retained *next; /* those that stay in this collection */
+    size_t n_next;                   /* > 0 only in a minor collection */
+    size_t retained_size;            /* entries that both have memory for */
     size_t n_stack_words; /* ambiguous words that they have room for */
     struct alqi_heap_remembered fields; /* major fields that hold retained
-                                         * blocks: .inv.kept */
+                                         * blocks: .inv.retained */
     bool is_collecting;                 /* retained blocks look moved */
 };
 

@@ -1,21 +1,28 @@
 /* pool.c -- one pool: its free ranges, and sweeping it
  *
- * Free neighbours are joined to ranges in the order of addresses, so a
- * local allocation buffer is one of them.  In builds that check, free slots
- * are poisoned. */
+ *   slot:  block -> garbage -> free, in a range ->
+ *          in a local allocation buffer, which was that range -> block
+ *
+ * The sweep joins free neighbours to ranges and links them in the order of
+ * their addresses, so a local allocation buffer is one range.  The domain that
+ * has the pool calls; nothing here is locked.
+ *
+ * A free slot has header 0.  In dbg and hard builds its other words are
+ * poisoned, but for the range's second word, which is its link. */
 #include "heap/pool.h"
 #include "heap/pool_class.h"
 
 enum { RANGE_AHEAD_BYTES = 256 }; /* most of a swept pool's lines are written */
 
-/* The second word of a range: where the next is, how many slots this one has.
- */
+/* The second word of a range: where the next is, in words from the pool's
+ * start, and how many slots this one has.  Both are below 2^16. */
 static uintptr_t
 range_word(uintptr_t next_range, uintptr_t n_slots)
 {
     return next_range << 16 | n_slots;
 }
 
+/* Makes all slots one free range.  Requires that each slot has header 0. */
 void
 alqi_heap_pool_fresh(struct alqi_heap_pool *pool, unsigned size_class)
 {
@@ -24,6 +31,8 @@ alqi_heap_pool_fresh(struct alqi_heap_pool *pool, unsigned size_class)
     alqi_heap_pool_slots(pool)[1] = range_word(0, pool->n_free);
 }
 
+/* Takes the first range.  The next one and the range's second lines are
+ * fetched: promotion will write them. */
 bool
 alqi_heap_pool_range_take(struct alqi_heap_pool *pool, unsigned size_class,
                           struct alqi_heap_range *out)
@@ -44,6 +53,8 @@ alqi_heap_pool_range_take(struct alqi_heap_pool *pool, unsigned size_class,
     return true;
 }
 
+/* Puts a range back in front of the others.  The range was taken there, so the
+ * order of addresses stays.  The next sweep joins it to its neighbours. */
 void
 alqi_heap_pool_range_return(struct alqi_heap_pool *pool, unsigned size_class,
                             struct alqi_heap_range range)
@@ -56,6 +67,7 @@ alqi_heap_pool_range_return(struct alqi_heap_pool *pool, unsigned size_class,
     pool->first_range = (uint32_t)(first - (alqi_heap_word *)pool);
 }
 
+/* Counts the slots of the ranges; n_free is as the last sweep left it. */
 unsigned
 alqi_heap_pool_count_free(const struct alqi_heap_pool *pool)
 {
@@ -70,6 +82,7 @@ alqi_heap_pool_count_free(const struct alqi_heap_pool *pool)
 
 /* ---- sweeping ------------------------------------------------------------ */
 
+/* Poisons all slots of a free pool, in dbg and hard builds. */
 void
 alqi_heap_pool_poison_all(struct alqi_heap_pool *pool, unsigned size_class)
 {
@@ -81,13 +94,15 @@ alqi_heap_pool_poison_all(struct alqi_heap_pool *pool, unsigned size_class)
         alqi_heap_pool_poison(slot + i * words, words);
 }
 
+/* Whether the slot has a block that is no garbage. */
 static inline bool
 is_live(uintptr_t header, uintptr_t garbage)
 {
     return header != 0 && (header & ALQI_HEAP_COLOUR_MASK) != garbage;
 }
 
-/* Frees slots from `slot` on until one lives; returns how many. */
+/* Frees slots from `slot` on until one lives or the pool ends; returns how
+ * many.  A custom block is finalised before its header goes. */
 static inline uintptr_t
 free_some(alqi_heap_word *slot, const alqi_heap_word *end, size_t words,
           uintptr_t garbage)
@@ -106,7 +121,9 @@ free_some(alqi_heap_word *slot, const alqi_heap_word *end, size_t words,
     return n;
 }
 
-/* Spans are linked in the order of their addresses. */
+/* Frees the garbage and builds the list of ranges anew, in one pass upwards.
+ * Each range's second word is written when the range ends, and the link to the
+ * next when that is found. */
 unsigned
 alqi_heap_pool_sweep(struct alqi_heap_pool *pool, unsigned size_class,
                      uintptr_t garbage)

@@ -11,7 +11,7 @@ void alqi_heap_pool_fresh(struct alqi_heap_pool *pool, unsigned size_class);
 bool alqi_heap_pool_range_take(struct alqi_heap_pool *pool, unsigned size_class,
                                struct alqi_heap_range *out);
 
-/* Gives a range back, or what is left of one, in front of the others. */
+/* Puts a range that was taken, or the rest of it, in front of the others. */
 void alqi_heap_pool_range_return(struct alqi_heap_pool *pool,
                                  unsigned size_class,
                                  struct alqi_heap_range range);
@@ -24,6 +24,7 @@ unsigned alqi_heap_pool_count_free(const struct alqi_heap_pool *pool);
 unsigned alqi_heap_pool_sweep(struct alqi_heap_pool *pool, unsigned size_class,
                               uintptr_t garbage);
 
+/* The pool's first slot. */
 static inline alqi_heap_word *
 alqi_heap_pool_slots(struct alqi_heap_pool *pool)
 {

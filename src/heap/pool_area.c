@@ -1,13 +1,14 @@
-/* pool_area.c -- the reservation, and which pools are free, in use, or the
- * system's
+/* pool_area.c -- which pools are free, in use, or the system's
  *
- * A pool:  untouched (behind the frontier) -> in use -> free -> in use ...,
- * or free -> returned (its memory is the system's) -> in use.
+ *   pool:  untouched (behind the frontier) -> in use -> free -> in use ...
+ *          free -> returned (its memory is the system's) -> in use
  *
- * Keeps .inv.room: Pools that are promised are committed before the promise is
- *   made.
- * Keeps .inv.words: Memory of the system's is not the heap's: neither returned
- *   pools nor those behind the frontier. */
+ * All of this changes under the area's lock, but for a pool's kind, which its
+ * taker or giver writes.  Memory of returned and untouched pools is the
+ * system's, and is not counted as the heap's.
+ *
+ * Keeps .inv.room: alqi_heap_area_ready makes pools accessible before they are
+ *   promised, and no pool is made inaccessible again. */
 #include "heap/pool_area.h"
 #include "heap/pool_class.h"
 #include "heap/pool_policy.h"
@@ -25,13 +26,14 @@ enum {
     COMMIT_POOLS = 32, /* 1 MiB: a call to the system costs as much as
                           touching it */
     INCREMENT_PERCENT_MOST = 1000,
-    HUGE_POOLS = 64 /* 2 MiB */
+    HUGE_POOLS = 64 /* 2 MiB, a huge page */
 };
 
 /* 1 GiB: the first access to a huge page is a pause of a millisecond. */
 #define HUGE_FROM_POOLS ((size_t)32768)
 
-/* With less major heap goes room for fewer domains. */
+/* Bytes of the minor part beside a major part of `major_bytes`: if address
+ * space is short, there is room for fewer domains. */
 static uintptr_t
 minor_part(uintptr_t major_bytes)
 {
@@ -44,13 +46,17 @@ minor_part(uintptr_t major_bytes)
                                              : bytes;
 }
 
+/* Domains that the minor part has room for. */
 unsigned
 alqi_heap_area_slices(const struct alqi_heap_area *area)
 {
     return (unsigned)(area->young_bytes / ALQI_HEAP_MINOR_BYTES_MAX);
 }
 
-/* As much as there is, but for what the first domain needs besides. */
+/* Reserves address space: as much as there is, halving from the most.
+ *
+ * The spare bytes are reserved with it and released at once: they show that the
+ * first domain's tables will find room, too. */
 static bool
 reserve(struct alqi_heap_area *area)
 {
@@ -79,6 +85,9 @@ n_pools(const struct alqi_heap_area *area)
     return area->major_bytes >> ALQI_HEAP_POOL_SHIFT;
 }
 
+/* Reserves the address space and maps the tables, a byte and an index for each
+ * pool; false: nothing stays mapped.  Pages of the tables that are never
+ * touched cost nothing. */
 bool
 alqi_heap_area_open(struct alqi_heap_area *area)
 {
@@ -109,7 +118,9 @@ alqi_heap_area_close(struct alqi_heap_area *area)
                             area->young_bytes + area->major_bytes);
 }
 
-/* Huge pages for memory that nobody has used; false: it cannot be had. */
+/* Asks the system for huge pages; false: the program insists, and there are
+ * none.  A small heap does without, since the first access to one is a long
+ * pause. */
 static bool
 ask_huge(struct alqi_heap_area *area, void *start, size_t bytes)
 {
@@ -124,6 +135,8 @@ ask_huge(struct alqi_heap_area *area, void *start, size_t bytes)
     return true;
 }
 
+/* Makes the next n pools accessible; false: the system refuses, and nothing has
+ * changed. */
 static bool
 commit(struct alqi_heap_area *area, size_t n)
 {
@@ -141,7 +154,8 @@ commit(struct alqi_heap_area *area, size_t n)
     return true;
 }
 
-/* Pools by which the heap grows at least; up to the end of a huge page. */
+/* Pools by which the accessible part grows at least, up to the end of a huge
+ * page: `area->increment` is in words, or, up to 1000, in percent. */
 static size_t
 increment(const struct alqi_heap_area *area)
 {
@@ -156,6 +170,8 @@ increment(const struct alqi_heap_area *area)
     return end - area->n_committed;
 }
 
+/* Makes sure that n pools can be taken.  If growing by the whole increment
+ * fails, just what is needed is tried. */
 static bool
 ready_locked(struct alqi_heap_area *area, size_t n)
 {
@@ -179,7 +195,8 @@ alqi_heap_area_ready(struct alqi_heap_area *area, size_t n)
     return ready;
 }
 
-/* A free pool may have had other slots, whose first words may be anything. */
+/* Makes each slot's header of a free pool 0.  The pool may have had slots of
+ * another class, whose first words may be anything. */
 static void
 clear_slots(struct alqi_heap_pool *pool, unsigned size_class)
 {
@@ -194,12 +211,15 @@ clear_slots(struct alqi_heap_pool *pool, unsigned size_class)
     }
 }
 
+/* Free pools with memory. */
 static size_t
 have(const struct alqi_heap_area *area)
 {
     return area->n_free - area->n_returned;
 }
 
+/* Notes the fewest free pools with memory since alqi_heap_area_idle: so many
+ * were needed by nobody. */
 static void
 least_update(struct alqi_heap_area *area)
 {
@@ -207,6 +227,8 @@ least_update(struct alqi_heap_area *area)
         area->n_least = have(area);
 }
 
+/* The least number of free pools with memory since the last call: so many may
+ * be returned to the system. */
 size_t
 alqi_heap_area_idle(struct alqi_heap_area *area)
 {
@@ -216,6 +238,8 @@ alqi_heap_area_idle(struct alqi_heap_area *area)
     return least;
 }
 
+/* Takes a pool: one with memory, else a returned one, else an untouched one.
+ * *is_fresh: its memory comes anew from the system, all zeros. */
 static struct alqi_heap_pool *
 take_locked(struct alqi_heap_area *area, bool *is_fresh)
 {
@@ -243,6 +267,8 @@ take_locked(struct alqi_heap_area *area, bool *is_fresh)
     return pool;
 }
 
+/* Sets the pool's byte.  Other domains read it without the lock, for any
+ * address. */
 static void
 kind_set(struct alqi_heap_area *area, struct alqi_heap_pool *pool, uint8_t kind)
 {
@@ -250,6 +276,8 @@ kind_set(struct alqi_heap_area *area, struct alqi_heap_pool *pool, uint8_t kind)
                      kind, __ATOMIC_RELAXED);
 }
 
+/* A pool for the class.  Outside of the lock its memory is touched or cleared:
+ * no other domain knows the pool yet. */
 struct alqi_heap_pool *
 alqi_heap_area_take(struct alqi_heap_area *area, unsigned size_class,
                     bool no_scan)
@@ -262,7 +290,7 @@ alqi_heap_area_take(struct alqi_heap_area *area, unsigned size_class,
     alqi_plat_unlock(&area->lock);
     if (pool == NULL)
         return NULL;
-    if (is_fresh) /* of zeros; one call is cheaper than a fault a page */
+    if (is_fresh) /* one call is cheaper than a fault for each page */
         alqi_plat_space_touch(pool, ALQI_HEAP_POOL_BYTES);
     else
         clear_slots(pool, size_class);
@@ -274,6 +302,8 @@ alqi_heap_area_take(struct alqi_heap_area *area, unsigned size_class,
     return pool;
 }
 
+/* Makes the empty pool free.  `cleared` keeps its class: if the same class
+ * takes the pool next, no slot has to be cleared. */
 void
 alqi_heap_area_give(struct alqi_heap_area *area, struct alqi_heap_pool *pool)
 {
@@ -291,8 +321,11 @@ alqi_heap_area_give(struct alqi_heap_area *area, struct alqi_heap_pool *pool)
 
 /* ---- many at once ------------------------------------------------------- */
 
-/* Of a list in the order of addresses: neighbours go back by one call, which
- * takes half the time of one for each.  The list is read before. */
+/* Returns the pools of a list, in the order of addresses, that are neighbours
+ * from the first on; the first that is none, or NULL.
+ *
+ * Neighbours go back by one call, which takes half the time of one for each.
+ * The links are read before: they are in the memory that goes. */
 static struct alqi_heap_pool *
 return_neighbours(struct alqi_heap_area *area, struct alqi_heap_pool *first)
 {
@@ -311,8 +344,8 @@ return_neighbours(struct alqi_heap_area *area, struct alqi_heap_pool *first)
     return pool;
 }
 
-/* The free pool behind which those of the highest addresses are surplus; NULL:
- * all are. */
+/* The last free pool that stays, of n_retained; those behind it, of the highest
+ * addresses, are surplus.  NULL: none stays. */
 static struct alqi_heap_pool *
 last_retained(const struct alqi_heap_area *area, size_t n_retained)
 {
@@ -325,6 +358,8 @@ last_retained(const struct alqi_heap_area *area, size_t n_retained)
     return pool;
 }
 
+/* Returns all surplus pools, which are those of the highest addresses.  The
+ * free list is sorted by addresses for that, and stays so. */
 static size_t
 return_surplus_locked(struct alqi_heap_area *area)
 {
@@ -363,9 +398,12 @@ alqi_heap_area_return_surplus(struct alqi_heap_area *area)
     return n;
 }
 
-/* As sweeping goes by addresses, so does the list that it makes, up or down:
- * the first pools of it that are neighbours, at most n, go back by one call.
- * Under the lock, since a pool on its way is neither here nor there. */
+/* Returns the first pools of the free list that are neighbours, at most n_most,
+ * by one call; how many.
+ *
+ * Sweeping goes by addresses, up or down, and so does the list that it makes.
+ * The lock is held over the call: a pool on its way is neither free nor
+ * returned, and the counters must not show that. */
 static size_t
 return_first_locked(struct alqi_heap_area *area, size_t n_most)
 {
@@ -390,6 +428,8 @@ return_first_locked(struct alqi_heap_area *area, size_t n_most)
     return n;
 }
 
+/* Returns some of the surplus.  If no free pool with memory is left, the
+ * surplus is gone. */
 static size_t
 return_some(struct alqi_heap_area *area, size_t n_most)
 {
@@ -405,6 +445,8 @@ return_some(struct alqi_heap_area *area, size_t n_most)
     return n;
 }
 
+/* Returns at most n_most surplus pools, giving the lock up between two runs of
+ * neighbours, so that others may take pools meanwhile. */
 size_t
 alqi_heap_area_return(struct alqi_heap_area *area, size_t n_most)
 {

@@ -6,7 +6,8 @@
 
 #include "heap/state.h"
 
-/* A pool's byte: 0 free, else class + 1, and these. */
+/* A pool's byte: 0 free, else class + 1, and these bits.  The domain that has
+ * the pool writes it, but for the bit of overflow, which any marker sets. */
 enum {
     ALQI_HEAP_KIND_CLASS = 0x3F,
     ALQI_HEAP_KIND_NO_SCAN = 0x40,
@@ -33,13 +34,12 @@ void alqi_heap_area_give(struct alqi_heap_area *area,
                          struct alqi_heap_pool *pool);
 
 /* Gives the memory of at most n surplus pools back to the system; how many.
- * Each stays a free pool. */
+ * Each stays a free pool, and gets new memory when it is taken. */
 size_t alqi_heap_area_return(struct alqi_heap_area *area, size_t n);
 /* The same of all of them, by one, in a stop. */
 size_t alqi_heap_area_return_surplus(struct alqi_heap_area *area);
 
-/* In a stop: as many free pools with memory as there were at any time since it
- * was last asked. */
+/* In a stop: the least number of free pools with memory since the last call. */
 size_t alqi_heap_area_idle(struct alqi_heap_area *area);
 
 /* Pools in use; of a moment. */
@@ -60,12 +60,14 @@ alqi_heap_area_backed(const struct alqi_heap_area *area)
     return n > n_returned ? n - n_returned : 0;
 }
 
+/* Whether the address is in the major part: then it has a pool and a kind. */
 static inline bool
 alqi_heap_area_has(const struct alqi_heap_area *area, uintptr_t address)
 {
     return address - area->major_base < area->major_bytes;
 }
 
+/* The number of the pool around the address, which alqi_heap_area_has. */
 static inline size_t
 alqi_heap_area_index(const struct alqi_heap_area *area, uintptr_t address)
 {
@@ -79,7 +81,7 @@ alqi_heap_area_pool(const struct alqi_heap_area *area, size_t index)
                                      (index << ALQI_HEAP_POOL_SHIFT));
 }
 
-/* Of a pool in use. */
+/* The byte of the pool around the address; 0: a free or untouched pool. */
 static inline uint8_t
 alqi_heap_area_kind(const struct alqi_heap_area *area, uintptr_t address)
 {
@@ -114,6 +116,7 @@ alqi_heap_area_is_emptied(const struct alqi_heap_area *area, uintptr_t address)
     return alqi_heap_area_kind(area, address) & ALQI_HEAP_KIND_EMPTIED;
 }
 
+/* The class of a pool in use. */
 static inline unsigned
 alqi_heap_area_class(const struct alqi_heap_area *area, uintptr_t address)
 {

@@ -1,6 +1,8 @@
 /* pool_class.c -- the table of slot sizes, and of the class of each size
  *
- * Constant after the start of the first heap. */
+ * The first table is constant; the second is filled at each start of a heap,
+ * with the same values, and read without a lock.  The sizes up to 8 words are
+ * their classes, + 1, which the copying loops rely on. */
 #include "heap/pool_class.h"
 
 const uint16_t alqi_heap_class_words[ALQI_HEAP_CLASSES] = {
@@ -10,6 +12,7 @@ const uint16_t alqi_heap_class_words[ALQI_HEAP_CLASSES] = {
 
 uint8_t alqi_heap_class_table[ALQI_HEAP_CLASS_WORDS_MAX + 1];
 
+/* Fills the table.  The caller has the lock of the heap's beginning. */
 void
 alqi_heap_class_start(void)
 {

@@ -16,12 +16,15 @@ extern uint8_t alqi_heap_class_table[ALQI_HEAP_CLASS_WORDS_MAX + 1]
 /* Before anything else; any number of times. */
 void alqi_heap_class_start(void);
 
+/* The smallest class for `words`, header included: 1 to
+ * ALQI_HEAP_CLASS_WORDS_MAX. */
 static inline unsigned
 alqi_heap_class_of(size_t words)
 {
     return alqi_heap_class_table[words];
 }
 
+/* Slots of a pool of the class. */
 static inline unsigned
 alqi_heap_class_slots(unsigned size_class)
 {

@@ -1,9 +1,13 @@
 /* pool_policy.c -- sorts the pools with free slots, for allocation_policy
  *
- * A merge sort of the linked list `avail`, once for each change, when the
- * next pool is taken. */
+ * First fit fills the pool of the lowest address next, best fit the one with
+ * the fewest free slots.  A bottom-up merge sort of the linked list `avail`,
+ * once for each change, when the next pool is taken: no memory is needed, and
+ * no recursion. */
 #include "heap/pool_policy.h"
 
+/* The order of two pools.  Addresses decide between equals, so the order is
+ * total. */
 static bool
 is_before(const struct alqi_heap_pool *a, const struct alqi_heap_pool *b,
           enum alq_gc_policy policy)
@@ -13,6 +17,7 @@ is_before(const struct alqi_heap_pool *a, const struct alqi_heap_pool *b,
     return a < b;
 }
 
+/* Merges two sorted lists; of equals those of `a` come first. */
 static struct alqi_heap_pool *
 merge(struct alqi_heap_pool *a, struct alqi_heap_pool *b,
       enum alq_gc_policy policy)
@@ -30,7 +35,8 @@ merge(struct alqi_heap_pool *a, struct alqi_heap_pool *b,
     return first;
 }
 
-/* sorted[i] has 2^i pools or none, as the digits of a number. */
+/* Sorts `avail`.  sorted[i] has 2^i pools or none, as the digits of a number,
+ * and each pool is an addition of one with its carries. */
 void
 alqi_heap_policy_sort(struct alqi_heap_lists *lists, enum alq_gc_policy policy)
 {

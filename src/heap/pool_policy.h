@@ -9,10 +9,12 @@
 
 #include "heap/state.h"
 
+/* Sorts lists->avail by the policy, which is not ALQ_GC_NEXT_FIT. */
 void alqi_heap_policy_sort(struct alqi_heap_lists *lists,
                            enum alq_gc_policy policy);
 
-/* Before a pool is taken from lists->avail. */
+/* Puts lists->avail in the order of the policy, if it has changed since it was
+ * sorted.  Before a pool is taken from it. */
 static inline void
 alqi_heap_policy_order(const struct alqi_heap *heap,
                        struct alqi_heap_lists *lists)

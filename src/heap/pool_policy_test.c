@@ -1,4 +1,8 @@
-/* pool_policy_test.c -- lists of pools come in the order that was asked for */
+/* pool_policy_test.c -- lists of pools come in the order that was asked for
+ *
+ * Lists of each short length, and of some long ones, are sorted by each policy.
+ * Each pool has to come out once, and no pool before one that belongs in
+ * front. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

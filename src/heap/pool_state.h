@@ -42,17 +42,18 @@ struct alqi_heap_area {
     uint8_t *kinds;     /* a byte a pool, read without the lock */
     size_t n_frontier;  /* pools that were ever in use; behind: untouched */
     size_t n_committed; /* pools that may be accessed */
-    struct alqi_heap_pool *free; /* below the frontier, with memory */
+    struct alqi_heap_pool *free; /* list: below the frontier, with memory */
     size_t n_free;               /* pools of `free` and of `returned` */
     uint32_t *returned; /* indices of free pools whose memory the system has */
     size_t n_returned;
     size_t n_surplus;   /* free pools that are still to be returned */
-    size_t n_least;     /* the fewest free pools with memory, this cycle */
-    size_t n_used;      /* pools with blocks */
+    size_t n_least;     /* the fewest free pools with memory since
+                         * alqi_heap_area_idle was last called */
+    size_t n_used;      /* pools in use; read without the lock */
     size_t n_promised;  /* atomic; pools that promotion may take: .inv.room */
     intptr_t increment; /* words, or percent: struct alq_gc_control */
-    bool force_huge;    /* H=1 */
-    uint64_t n_huge_fallbacks;
+    bool force_huge;    /* H=1 in ALIQUOTPARAM: huge pages or no memory */
+    uint64_t n_huge_fallbacks; /* atomic; times that huge pages were refused */
 };
 
 #endif

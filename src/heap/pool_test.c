@@ -1,4 +1,9 @@
-/* pool_test.c -- ranges of a pool beside a plain array of its slots */
+/* pool_test.c -- pools and the area beside plain arrays
+ *
+ * The ranges that sweeping finds are compared with an array of which slots are
+ * free; pools that were given back have no old header, keep no memory that is
+ * surplus, and lose none that is not; n_least is what nobody needed.  Figures
+ * of the worst case, which minor.c relies on, are checked for each size. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

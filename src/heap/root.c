@@ -1,11 +1,12 @@
 /* root.c -- the roots of a domain and of the heap
  *
- * Frames, ranges, boxed roots and scanners are a domain's; globals and
- * transfer roots are the heap's, under the lock here.  A page of boxed
- * roots is visited in minor collections only if it may hold a young value.
+ * Frames, ranges, boxed roots and scanners are a domain's.  Globals and
+ * transfer roots are the heap's, in lists under `common_lock`.  Boxed roots lie
+ * in pages; a minor collection visits only pages that may hold a young value.
  *
  * Keeps .inv.own: A domain's roots are read by its holder.
- * Keeps .inv.private: What is reachable from a global has escaped. */
+ * Keeps .inv.private: Adding a global escapes the young blocks, since every
+ *   domain may read what is in it. */
 #include "heap/list.h"
 #include "heap/observe_calls.h"
 #include "heap/pin.h"
@@ -15,6 +16,7 @@
 
 _Static_assert(sizeof(struct alqi_heap_boxes) == 4096, "a page of boxed roots");
 
+/* The page that the root lies in.  Pages are 4096 bytes, aligned. */
 static struct alqi_heap_boxes *
 page_of(struct alq_root *root)
 {
@@ -30,6 +32,9 @@ index_of(struct alq_root *root)
     return (size_t)(root - page_of(root)->roots);
 }
 
+/* Whether the root is one of the domain's that is not free: the check of
+ * arguments.  The page is read before it is known to be one, so a wild pointer
+ * may fault here. */
 bool
 alqi_heap_root_is_used(const struct alqi_domain *d, struct alq_root *root)
 {
@@ -40,6 +45,7 @@ alqi_heap_root_is_used(const struct alqi_domain *d, struct alq_root *root)
            (page->used[i / 64] >> i % 64 & 1) != 0;
 }
 
+/* Notes whether the root is in use, for alqi_heap_root_is_used(). */
 static void
 use_set(struct alqi_heap_roots *roots, struct alq_root *root, bool is_used)
 {
@@ -54,6 +60,9 @@ use_set(struct alqi_heap_roots *roots, struct alq_root *root, bool is_used)
 #define use_set(roots, root, is_used) ((void)0)
 #endif
 
+/* Puts the root into the free list.  The link is an odd word, which visitors
+ * take for an integer: so they read whole pages and need not know which roots
+ * are free. */
 static void
 box_free(struct alqi_heap_roots *roots, struct alq_root *root)
 {
@@ -62,6 +71,8 @@ box_free(struct alqi_heap_roots *roots, struct alq_root *root)
     use_set(roots, root, false);
 }
 
+/* Adds a page of free roots; false: no memory.  Roots are freed from the last
+ * to the first, so that they are handed out in the order of addresses. */
 static bool
 page_new(struct alqi_heap_roots *roots)
 {
@@ -77,6 +88,8 @@ page_new(struct alqi_heap_roots *roots)
     return true;
 }
 
+/* Makes a boxed root that holds v.  NULL: no memory, and nothing has
+ * changed. */
 struct alq_root *
 alqi_heap_root_new(struct alqi_domain *d, alq_value v)
 {
@@ -92,6 +105,9 @@ alqi_heap_root_new(struct alqi_domain *d, alq_value v)
     return root;
 }
 
+/* Stores v into the root.  No write barrier is needed: a root is visited when
+ * marking begins, and in each minor collection as long as its page may hold a
+ * young value. */
 void
 alqi_heap_root_set(struct alqi_domain *d, struct alq_root *root, alq_value v)
 {
@@ -106,6 +122,7 @@ alqi_heap_root_drop(struct alqi_domain *d, struct alq_root *root)
     box_free(&d->roots, root);
 }
 
+/* Whether any root of the page holds a young block. */
 static bool
 has_young(const struct alqi_domain *d, const struct alqi_heap_boxes *page)
 {
@@ -118,6 +135,12 @@ has_young(const struct alqi_domain *d, const struct alqi_heap_boxes *page)
     return false;
 }
 
+/* Visits the boxed roots; if young_only, those of pages that may hold a young
+ * value.
+ *
+ * A minor collection leaves nothing young but blocks that stay in place.  So a
+ * visited page is clean afterwards, unless blocks stay and a root still leads
+ * to one of them. */
 static void
 boxes_visit(struct alqi_domain *d, bool young_only, alqi_heap_visit_fn *visit,
             void *arg)
@@ -140,6 +163,8 @@ boxes_visit(struct alqi_domain *d, bool young_only, alqi_heap_visit_fn *visit,
 
 static struct alqi_plat_lock common_lock;
 
+/* Makes the global's value a root of the heap.  The store of the escape comes
+ * first: whoever finds the global finds has_escaped set, too. */
 void
 alqi_heap_global_add(struct alqi_heap *heap, struct alq_global *global)
 {
@@ -166,6 +191,9 @@ alqi_heap_transfer_root_add(struct alqi_heap *heap,
     alqi_plat_unlock(&common_lock);
 }
 
+/* Takes the root out, if it is still in.  When the heap ends,
+ * alqi_heap_transfer_roots_end() has emptied the list and set `link` to
+ * NULL. */
 void
 alqi_heap_transfer_root_remove(struct alqi_heap_transfer_root *root)
 {
@@ -175,6 +203,8 @@ alqi_heap_transfer_root_remove(struct alqi_heap_transfer_root *root)
     alqi_plat_unlock(&common_lock);
 }
 
+/* Empties the list when the heap ends.  The roots themselves belong to threads
+ * and handles that outlive it, so each is set to a value that stays valid. */
 void
 alqi_heap_transfer_roots_end(struct alqi_heap *heap)
 {
@@ -189,6 +219,8 @@ alqi_heap_transfer_roots_end(struct alqi_heap *heap)
     alqi_plat_unlock(&common_lock);
 }
 
+/* Visits the globals alone: transfer roots are in the library's own memory, so
+ * who looks for roots on a stack need not see them. */
 void
 alqi_heap_roots_visit_globals(struct alqi_heap *heap, alqi_heap_visit_fn *visit,
                               void *arg)
@@ -201,6 +233,9 @@ alqi_heap_roots_visit_globals(struct alqi_heap *heap, alqi_heap_visit_fn *visit,
     alqi_plat_unlock(&common_lock);
 }
 
+/* Visits the roots that no domain has: globals, transfer roots, and what pins
+ * and pinned young blocks lead to.  Requires a stop, or the share of the heap
+ * in a step. */
 void
 alqi_heap_roots_visit_common(struct alqi_heap *heap, alqi_heap_visit_fn *visit,
                              void *arg)
@@ -217,7 +252,8 @@ alqi_heap_roots_visit_common(struct alqi_heap *heap, alqi_heap_visit_fn *visit,
     alqi_heap_pin_visit(heap, visit, arg);
 }
 
-/* A thread without a domain may drop a child meanwhile. */
+/* Counts globals and transfer roots, for the report of leaks.  The lock is
+ * needed: a thread without a domain may drop its child's result meanwhile. */
 void
 alqi_heap_roots_count_common(const struct alqi_heap *heap, size_t *n_globals,
                              size_t *n_transfer_roots)
@@ -236,6 +272,8 @@ alqi_heap_roots_count_common(const struct alqi_heap *heap, size_t *n_globals,
 
 /* ---- a domain's --------------------------------------------------------- */
 
+/* Visits the slots of a chain of frames.  Slots lie right behind the frame; the
+ * number is a constant of the site in the program. */
 static void
 frames_visit(struct alq_frame *f, alqi_heap_visit_fn *visit, void *arg)
 {
@@ -249,6 +287,13 @@ frames_visit(struct alq_frame *f, alqi_heap_visit_fn *visit, void *arg)
     }
 }
 
+/* Visits all roots of the domain, by its holder; `visit` may replace the
+ * values.
+ *
+ * young_only concerns boxed roots and the observer alone.  Frames, ranges and
+ * scanners have no note of what is young, so all of them are read. pub.frames
+ * is the chain of the thread that runs the domain, whose own `frames` is NULL
+ * meanwhile. */
 void
 alqi_heap_roots_visit(struct alqi_domain *d, bool young_only,
                       alqi_heap_visit_fn *visit, void *arg)
@@ -270,6 +315,8 @@ alqi_heap_roots_visit(struct alqi_domain *d, bool young_only,
     alqi_heap_observed_scan(d, young_only, visit, arg);
 }
 
+/* Frees the pages of boxed roots.  The domain has ended, and no root is valid
+ * any more. */
 void
 alqi_heap_roots_drop(struct alqi_domain *d)
 {

@@ -21,6 +21,12 @@
 
 /* ---- young blocks ------------------------------------------------------- */
 
+/* Sets the bit of a young word that a thread's word points to, or right behind
+ * which it points.
+ *
+ * The word may lie in a slice that has no domain yet, and is dropped then.
+ * Each domain has the range of its bits, so that clearing and searching do not
+ * go through the whole map. */
 static void
 note_word(void *arg, uintptr_t word)
 {
@@ -40,7 +46,7 @@ note_word(void *arg, uintptr_t word)
         of->ambiguous.to = i + 1;
 }
 
-/* The first bit that is set; `to` when none is. */
+/* The first bit that is set from `from` on; `to`: none is. */
 static uintptr_t
 ambiguous_next(const uint64_t *ambiguous_bits, uintptr_t from, uintptr_t to)
 {
@@ -56,7 +62,8 @@ ambiguous_next(const uint64_t *ambiguous_bits, uintptr_t from, uintptr_t to)
     return at < to ? at : to;
 }
 
-/* An ambiguous word from the address on, below `end`; 0: there is none. */
+/* The address of the first ambiguous reference in [from, end); 0: there is
+ * none. */
 static uintptr_t
 ambiguous_find(const struct alqi_domain *of, uintptr_t from, uintptr_t end)
 {
@@ -84,8 +91,9 @@ is_weak(alq_value block)
 
 typedef void stay_fn(struct alqi_heap *heap, alq_value block);
 
-/* Weak blocks that are young are older than the first thread that is scanned;
- * and one word by itself is what a message left (decode.c). */
+/* Makes the block stay, unless it need not or cannot.  Weak blocks that are
+ * young are older than the first thread that is scanned; and one word by itself
+ * is what a message left (decode.c). */
 static void
 show(struct alqi_domain *of, alq_value block, stay_fn *stay)
 {
@@ -95,7 +103,12 @@ show(struct alqi_domain *of, alq_value block, stay_fn *stay)
     stay(of->heap, block);
 }
 
-/* Blocks lie close from young_ptr on. */
+/* Makes blocks of the open minor heap stay that an ambiguous reference leads
+ * to.
+ *
+ * A reference may lead anywhere into a block, so its start is found by walking:
+ * blocks lie close from young_ptr on.  The walk goes on from one reference to
+ * the next, over each block once. */
 static void
 escape_new(struct alqi_domain *of, stay_fn *stay)
 {
@@ -113,6 +126,9 @@ escape_new(struct alqi_domain *of, stay_fn *stay)
     }
 }
 
+/* Makes blocks stay once more that were retained and that an ambiguous
+ * reference leads to.  They lie outside of the open minor heap, in the table's
+ * order. */
 static void
 escape_retained(struct alqi_domain *of, uintptr_t from, uintptr_t end,
                 stay_fn *stay)
@@ -125,6 +141,8 @@ escape_retained(struct alqi_domain *of, uintptr_t from, uintptr_t end,
             show(of, retained.start + ALQ_WORD_BYTES, stay);
 }
 
+/* Clears the domain's bits, from the first to the last one: the map is clean
+ * between collections. */
 static void
 ambiguous_bits_clear(struct alqi_domain *of)
 {
@@ -136,7 +154,12 @@ ambiguous_bits_clear(struct alqi_domain *of)
     of->ambiguous.from = of->ambiguous.to = 0;
 }
 
-/* No retained block lies where the minor heap is open. */
+/* Calls `stay` for each young block that a conservative thread may refer to.
+ * By the leader, before anything moves.
+ *
+ * All words are noted before the first block is found, since a thread may refer
+ * to blocks of any domain.  No retained block lies where the minor heap is
+ * open: so below, inside and above it are three searches. */
 void
 alqi_heap_ambiguous_young(struct alqi_domain *leader, stay_fn *stay)
 {
@@ -168,8 +191,10 @@ alqi_heap_ambiguous_young(struct alqi_domain *leader, stay_fn *stay)
 
 /* ---- old blocks --------------------------------------------------------- */
 
-/* The block in a pool in use that the word leads to; ALQ_NULL.  Nothing is dead
- * but free slots, whose header is 0. */
+/* The block in a pool in use that the word leads to; ALQ_NULL: there is none.
+ *
+ * Requires that all is swept: nothing is dead but free slots, whose header is
+ * 0.  The word may point right behind the block's end, hence the decrement. */
 static alq_value
 in_pool(const struct alqi_heap_area *area, uintptr_t word)
 {
@@ -197,6 +222,7 @@ in_pool(const struct alqi_heap_area *area, uintptr_t word)
     return (alq_value)(slot + 1);
 }
 
+/* Darkens the block of a pool that the word leads to, if any. */
 static void
 darken_in_pool(void *arg, uintptr_t word)
 {
@@ -205,6 +231,7 @@ darken_in_pool(void *arg, uintptr_t word)
     alqi_heap_mark_darken(of, in_pool(&of->heap->area, word));
 }
 
+/* Darkens the large block that the word leads to, if any. */
 static void
 darken_large(void *arg, uintptr_t word)
 {
@@ -213,6 +240,9 @@ darken_large(void *arg, uintptr_t word)
     alqi_heap_mark_darken(of, alqi_heap_large_around(of->heap, word));
 }
 
+/* Darkens what the domain's conservative threads may refer to, when marking
+ * begins.  Large blocks are looked for only between the least and the greatest
+ * of their addresses. */
 void
 alqi_heap_ambiguous_darken(struct alqi_domain *of)
 {
@@ -228,11 +258,14 @@ alqi_heap_ambiguous_darken(struct alqi_domain *of)
                               darken_large, of);
 }
 
+/* What alqi_heap_ambiguous_words() passes through alqi_heap_stack_words(). */
 struct seen {
     struct alqi_heap *heap;
     void (*visit)(struct alqi_heap *heap, uintptr_t word);
 };
 
+/* Calls the visitor for a word that leads to a block.  The word less one is
+ * inside of it, even if it points right behind the end. */
 static void
 escape_in_pool(void *arg, uintptr_t word)
 {
@@ -242,6 +275,8 @@ escape_in_pool(void *arg, uintptr_t word)
         s->visit(s->heap, word - 1);
 }
 
+/* Calls `visit` with an address inside each block of a pool that a conservative
+ * thread may refer to: for compaction, which may not move these blocks. */
 void
 alqi_heap_ambiguous_words(struct alqi_heap *heap,
                           void (*visit)(struct alqi_heap *heap, uintptr_t word))

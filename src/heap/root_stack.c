@@ -1,7 +1,9 @@
 /* root_stack.c -- stacks and registers of conservative threads
  *
- * A thread notes where its stack is and copies its registers and the last 4
- * KiB when it stops running its domain.  A stop reads the rest in place.
+ * A thread that parks in a stop notes its stack pointer and registers, and
+ * waits.  A thread that gives its domain up goes on to run: so it copies its
+ * registers and the last 4 KiB, and notes where the part begins that stays as
+ * it is.  A stop reads the copies, and the rest in place.
  *
  * Keeps .inv.frozen: What a stop reads is what the thread had when it stopped.
  * Keeps .inv.stay: There is room for as many retained blocks as words are
@@ -15,11 +17,12 @@
 
 /* ---- threads ------------------------------------------------------------ */
 
-/* Of a stack whose other end is not known, or far away: there is room for what
- * so many words lead to, made in advance. */
+/* Room is made in advance for what so many words lead to, if the other end of
+ * the stack is not known, or farther away. */
 enum { WORDS_MOST = 1 << 20 };
 
-/* A bit a young word; untouched pages of it cost nothing. */
+/* Makes the map of a bit for each young word, once; false: no memory.  Its
+ * pages that are never touched take none. */
 static bool
 ambiguous_bits_ready(struct alqi_heap *heap)
 {
@@ -35,7 +38,8 @@ ambiguous_bits_ready(struct alqi_heap *heap)
     return ok;
 }
 
-/* Of the calling thread's stack: from, end, n_words. */
+/* Measures the calling thread's stack: from, end, start, n_words.  ALQ_EINVAL:
+ * `bottom` is not in a frame that is older than this one. */
 static enum alq_status
 measure(struct alqi_heap_stack *s, const void *bottom)
 {
@@ -61,12 +65,16 @@ measure(struct alqi_heap_stack *s, const void *bottom)
     return ALQ_OK;
 }
 
+/* Adds n to the number of conservative threads; UINT32_MAX takes one off.
+ * While it is 0 no stop looks at stacks. */
 static void
 count(struct alqi_heap *heap, uint32_t n)
 {
     __atomic_add_fetch(&heap->stacks.n, n, __ATOMIC_SEQ_CST);
 }
 
+/* Ends the scanning of a thread, which runs its domain: so no stop reads its
+ * words meanwhile. */
 void
 alqi_heap_stack_end(struct alq_thread *thread)
 {
@@ -80,6 +88,8 @@ alqi_heap_stack_end(struct alq_thread *thread)
     count(heap, UINT32_MAX);
 }
 
+/* Begins to scan the calling thread.  All memory is there before the thread
+ * counts; one that is scanned already is measured anew. */
 enum alq_status
 alqi_heap_stack_begin(struct alqi_domain *d, const void *bottom)
 {
@@ -118,6 +128,8 @@ alqi_heap_stack_drop(struct alqi_heap *heap)
 /* Stacks have places that the sanitizers forbid to read. */
 #define ANY_WORD __attribute__((noinline, no_sanitize("address", "thread")))
 
+/* Copies words of a stack.  Stacks have places that the sanitizers forbid to
+ * read, hence the attribute and no memcpy. */
 static ANY_WORD void
 words_copy(uintptr_t *to, uintptr_t from, size_t n)
 {
@@ -127,7 +139,8 @@ words_copy(uintptr_t *to, uintptr_t from, size_t n)
         to[i] = ((const volatile alqi_heap_word *)from)[i];
 }
 
-/* Those that point into a range, or behind its end. */
+/* Calls `visit` for the words that point into a range, or right behind its end:
+ * a compiler may keep only the address behind an array's last word. */
 static ANY_WORD void
 words_visit(uintptr_t from, uintptr_t end, uintptr_t base, uintptr_t bytes,
             alqi_heap_stack_word_fn *visit, void *arg)
@@ -141,6 +154,8 @@ words_visit(uintptr_t from, uintptr_t end, uintptr_t base, uintptr_t bytes,
     }
 }
 
+/* Visits the words of one thread: registers, copied words, and the stack from
+ * there on. */
 static void
 stack_visit(const struct alqi_heap_stack *s, uintptr_t base, uintptr_t bytes,
             alqi_heap_stack_word_fn *visit, void *arg)
@@ -155,6 +170,8 @@ stack_visit(const struct alqi_heap_stack *s, uintptr_t base, uintptr_t bytes,
     words_visit(s->from, s->end, base, bytes, visit, arg);
 }
 
+/* Visits the words of all conservative threads of the domain.  In a stop:
+ * threads that run the domain are parked, the others have noted their words. */
 void
 alqi_heap_stack_words(const struct alqi_domain *of, uintptr_t base,
                       uintptr_t bytes, alqi_heap_stack_word_fn *visit,
@@ -167,7 +184,11 @@ alqi_heap_stack_words(const struct alqi_domain *of, uintptr_t base,
             stack_visit(thread->stack, base, bytes, visit, arg);
 }
 
-/* This function's frame is in the copy. */
+/* Notes the calling thread's words before it gives its domain up.
+ *
+ * This function's frame and those of its callers in the library go into the
+ * copy: they return before the thread is back, and the program goes on in the 4
+ * KiB above. */
 ALQI_NOINLINE void
 alqi_heap_stack_leave(struct alq_thread *thread)
 {

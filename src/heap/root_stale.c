@@ -26,6 +26,8 @@ struct slot {
     alq_value value;
 };
 
+/* The roots among the words from `from` to `end`, and what decides which words
+ * are stale. */
 struct look {
     struct alqi_domain *d;
     bool is_full; /* more slots than there is room for */
@@ -38,6 +40,8 @@ struct look {
 
 /* ---- roots -------------------------------------------------------------- */
 
+/* Notes a root that lies in the words that are looked at, with its value: the
+ * words are changed first, and the roots put back. */
 static void
 slot_note(void *arg, alq_value *at)
 {
@@ -52,8 +56,9 @@ slot_note(void *arg, alq_value *at)
     look->slots[look->n++] = (struct slot){(alqi_heap_word *)at, *at};
 }
 
-/* Inner frames have lower addresses, but for those that are not on the stack:
- * so the first one behind the end of what is looked at is the last. */
+/* Notes the slots of the domain's frames.  Inner frames have lower addresses,
+ * but for those that are not on the stack: so the first one on the stack behind
+ * the words that are looked at ends the walk. */
 static void
 frames_note(struct look *look)
 {
@@ -73,6 +78,8 @@ frames_note(struct look *look)
     }
 }
 
+/* Notes the roots in ranges, scanners and globals.  A range outside of the
+ * words that are looked at is left out, since it may be long. */
 static void
 others_note(struct look *look)
 {
@@ -93,6 +100,8 @@ others_note(struct look *look)
 
 /* ---- words -------------------------------------------------------------- */
 
+/* Whether the word leads into a block of a minor heap: in the domain's own
+ * slice into the allocated part, in another's anywhere. */
 static bool
 is_in_young(const struct look *look, uintptr_t word)
 {
@@ -105,7 +114,8 @@ is_in_young(const struct look *look, uintptr_t word)
            (word > (uintptr_t)d->pub.young_ptr && word < d->young.end);
 }
 
-/* Behind the header of a slot that is in use. */
+/* Whether the word leads to a block in a pool, behind its header; sets *block
+ * to it. */
 static bool
 is_in_pool(const struct alqi_heap_area *area, uintptr_t word, alq_value *block)
 {
@@ -123,6 +133,8 @@ is_in_pool(const struct alqi_heap_area *area, uintptr_t word, alq_value *block)
     return at % words != 0 && alqi_heap_header(*block) != 0;
 }
 
+/* Whether the word leads to a block that may move.  Young blocks are left alone
+ * if anything is pinned: which ones stay is not known between collections. */
 static bool
 is_stale(const struct look *look, uintptr_t word)
 {
@@ -135,6 +147,7 @@ is_stale(const struct look *look, uintptr_t word)
            !(look->has_pins && alqi_heap_pin_is_pinned(look->d->heap, block));
 }
 
+/* Changes the words that lead to a block that may move, roots among them. */
 static void
 words_change(const struct look *look)
 {
@@ -148,7 +161,9 @@ words_change(const struct look *look)
             *at |= STALE;
 }
 
-/* Scanners are called as by the collector, which they must not call. */
+/* Notes all roots among the words; false: there are more than there is room
+ * for.  Scanners are called as by the collector, which they must not call: the
+ * depth of events says so. */
 static bool
 roots_note(struct look *look)
 {
@@ -171,6 +186,8 @@ struct request {
 static struct look look;
 static struct alqi_plat_lock look_lock;
 
+/* Makes the words stale from the stack pointer up: all, or the NEAR ones if
+ * there are too many roots, or none if there are too many even then. */
 static void
 look_locked(const struct request *request, uintptr_t sp, uintptr_t end)
 {
@@ -193,6 +210,8 @@ look_locked(const struct request *request, uintptr_t sp, uintptr_t end)
 /* 0: in no other domain. */
 static __thread uintptr_t blocks_at __attribute__((tls_model("initial-exec")));
 
+/* Notes that roots of the thread's domain begin here: it may run another domain
+ * deeper on the same stack. */
 ALQI_NOINLINE void
 alqi_heap_stale_leave(struct alq_thread *thread)
 {
@@ -210,6 +229,10 @@ alqi_heap_stale_back(struct alq_thread *thread)
     blocks_at = thread->stack_end;
 }
 
+/* Looks at the calling thread's stack from sp up to its end, or to where thread
+ * variables or another domain's frames begin.  The registers are among the
+ * words, in memory that alqi_plat_registers_lend() loads them from
+ * afterwards. */
 static void
 look_at(void *arg, uintptr_t sp)
 {
@@ -226,6 +249,8 @@ look_at(void *arg, uintptr_t sp)
     alqi_plat_unlock(&look_lock);
 }
 
+/* Makes references of the calling thread that are no roots useless.  A
+ * conservative thread is left alone: its words are roots. */
 void
 alqi_heap_stale(struct alqi_domain *d, bool all)
 {

@@ -13,10 +13,11 @@ enum { ALQI_HEAP_BOXES = ALQI_CHECKS >= 1 ? 501 : 510 };
 /* A page of boxed roots.  A free one holds the address of the next free one,
  * + 1. */
 struct alqi_heap_boxes {
-    struct alqi_heap_boxes *next;
-    uintptr_t may_be_young; /* 1: some root may hold a young value */
+    struct alqi_heap_boxes *next; /* of the same domain; NULL: the last */
+    uintptr_t may_be_young; /* 1: some root may hold a young value; 0: minor
+                             * collections leave the page out */
 #if ALQI_CHECKS >= 1
-    const struct alqi_heap_roots *owner;
+    const struct alqi_heap_roots *owner; /* the domain's, to find misuse */
     uint64_t used[8]; /* a bit for each root that is not free */
 #endif
     struct alq_root roots[ALQI_HEAP_BOXES];
@@ -24,15 +25,15 @@ struct alqi_heap_boxes {
 
 /* A domain's; its holder writes.  Frames are with its threads. */
 struct alqi_heap_roots {
-    struct alq_range *ranges;
-    struct alq_scanner *scanners;
-    struct alqi_heap_boxes *boxes;
-    uintptr_t free_box; /* 0, or the address of a free root + 1 */
+    struct alq_range *ranges;      /* list: arrays of values of the program */
+    struct alq_scanner *scanners;  /* list: functions that visit values */
+    struct alqi_heap_boxes *boxes; /* list of pages */
+    uintptr_t free_box; /* the first free root's address + 1; 0: none */
 };
 
-/* The heap's; root.c has their lock. */
+/* The heap's, under the lock of root.c; collections read it in stops. */
 struct alqi_heap_roots_common {
-    struct alq_global *globals;
+    struct alq_global *globals; /* list; no barrier guards these */
     struct alqi_heap_transfer_root *transfer; /* arguments and results of
                                                * spawned domains */
 };

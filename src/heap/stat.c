@@ -1,7 +1,9 @@
 /* stat.c -- struct alq_gc_stats, and the size of the heap
  *
- * Quick: counters of the caller, and of the others as of the last stop.
- * Full: a stop in which each domain's blocks are walked.
+ * Quick: counters of the caller up to date, and of the other domains as of the
+ * last stop.  Full: a stop in which its leader walks all pools and large
+ * blocks.  At the end of the heap, or when the process exits before, a report
+ * is written if asked for, by whoever takes `alive` first.
  *
  * Keeps .inv.words: heap_words = live + free + fragments. */
 #include <inttypes.h>
@@ -20,12 +22,15 @@
 
 /* ---- counters ----------------------------------------------------------- */
 
+/* Words allocated in the open minor heap, which no counter has yet. */
 static uint64_t
 open_words(const struct alqi_domain *d)
 {
     return (d->young.end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES;
 }
 
+/* Counters as the program sees them: promotion counts slots, so what they
+ * exceed the blocks by is taken off. */
 static struct alq_gc_counts
 counts_of(struct alqi_heap_sums sums)
 {
@@ -36,6 +41,7 @@ counts_of(struct alqi_heap_sums sums)
     return c;
 }
 
+/* Counters of one domain, up to date.  By the thread that runs it. */
 void
 alqi_heap_stat_counts(const struct alqi_domain *d, struct alq_gc_counts *out)
 {
@@ -46,13 +52,16 @@ alqi_heap_stat_counts(const struct alqi_domain *d, struct alq_gc_counts *out)
         alqi_heap_large_bytes(d->heap);
 }
 
+/* Large blocks of the heap; other threads may be adding some. */
 static uint64_t
 n_large(const struct alqi_heap *heap)
 {
     return __atomic_load_n(&heap->large.n, __ATOMIC_RELAXED);
 }
 
-/* Bytes of large blocks are whole words. */
+/* Words of the heap: pools that have memory, and large blocks.  The largest
+ * size so far is brought up to date; of several threads at once one logs
+ * that. */
 uint64_t
 alqi_heap_stat_words(struct alqi_heap *heap)
 {
@@ -75,12 +84,15 @@ alqi_heap_stat_words(struct alqi_heap *heap)
     return words;
 }
 
+/* A counter that a stop may be writing. */
 static uint64_t
 number(const uint64_t *n)
 {
     return __atomic_load_n(n, __ATOMIC_RELAXED);
 }
 
+/* The statistics that need no look at blocks.  Counters of collections are the
+ * heap's, the others come from c. */
 static struct alq_gc_stats
 stat_of(struct alqi_heap *heap, struct alq_gc_counts c)
 {
@@ -102,6 +114,7 @@ stat_of(struct alqi_heap *heap, struct alq_gc_counts c)
     return s;
 }
 
+/* Statistics without a stop.  By the thread that runs d. */
 void
 alqi_heap_stat_quick(struct alqi_domain *d, struct alq_gc_stats *out)
 {
@@ -115,6 +128,8 @@ alqi_heap_stat_quick(struct alqi_domain *d, struct alq_gc_stats *out)
 
 /* ---- a look at each block ----------------------------------------------- */
 
+/* Counts a piece of free memory.  Neighbours are not put together, so the
+ * largest one is a whole pool or a large block at most. */
 static void
 piece(struct alq_gc_stats *s, uint64_t words)
 {
@@ -124,8 +139,9 @@ piece(struct alq_gc_stats *s, uint64_t words)
         s->largest_free = words;
 }
 
-/* Words of a slot, or of a large block; those of a dead block are as good as
- * free. */
+/* Counts a slot of a pool, or a large block, of so many words.  A dead block is
+ * as good as free: the next sweep finds it.  What the slot exceeds its block by
+ * is a fragment. */
 static void
 block(const struct alqi_domain *d, struct alq_gc_stats *s, uintptr_t header,
       uint64_t words)
@@ -140,6 +156,9 @@ block(const struct alqi_domain *d, struct alq_gc_stats *s, uintptr_t header,
     s->fragments += words - alqi_heap_words(header);
 }
 
+/* Counts the slots of a pool; its head and the rest behind the last slot are
+ * fragments.  Free pools are counted in look(), since the system may have their
+ * memory. */
 static void
 pool(const struct alqi_domain *d, struct alq_gc_stats *s, size_t index)
 {
@@ -158,6 +177,7 @@ pool(const struct alqi_domain *d, struct alq_gc_stats *s, size_t index)
     s->fragments += ALQI_HEAP_POOL_WORDS - (uint64_t)n * words;
 }
 
+/* Counts a list of large blocks; the link of each is a fragment. */
 static void
 large(const struct alqi_domain *d, struct alq_gc_stats *s,
       const struct alqi_heap_large *l)
@@ -168,7 +188,8 @@ large(const struct alqi_domain *d, struct alq_gc_stats *s,
     }
 }
 
-/* By the leader of a stop: so are the counters of all domains. */
+/* Walks all blocks.  By the leader of a stop, when the counters of all domains
+ * are in place.  Free pools count as far as they have memory (.inv.words). */
 static void
 look(struct alqi_domain *leader)
 {
@@ -193,6 +214,7 @@ look(struct alqi_domain *leader)
     }
 }
 
+/* Ends the stop after its only step. */
 static const struct alqi_heap_stop_work *
 looked(struct alqi_domain *self)
 {
@@ -200,6 +222,8 @@ looked(struct alqi_domain *self)
     return NULL;
 }
 
+/* Statistics with a look at each block.  The leader's whole work is in `begin`;
+ * there is no share. */
 void
 alqi_heap_stat(struct alqi_domain *d, struct alq_gc_stats *out)
 {
@@ -213,6 +237,7 @@ alqi_heap_stat(struct alqi_domain *d, struct alq_gc_stats *out)
 
 /* ---- text --------------------------------------------------------------- */
 
+/* Decimal digits of the number. */
 static int
 width_of(uint64_t n)
 {
@@ -223,6 +248,8 @@ width_of(uint64_t n)
     return width;
 }
 
+/* Writes the statistics as OCaml's Gc.print_stat does; false: the file has an
+ * error.  The columns of a group are as wide as its largest number. */
 bool
 alqi_heap_stat_print(const struct alq_gc_stats *s, FILE *out)
 {
@@ -262,7 +289,8 @@ alqi_heap_stat_print(const struct alq_gc_stats *s, FILE *out)
     return n >= 0 && fflush(out) == 0;
 }
 
-/* When the program exits; atomic: a heap may begin while the last one ends. */
+/* The heap whose report is still to be written; NULL: none.  Atomic, since a
+ * heap may begin while the last one ends. */
 static struct alqi_heap *alive;
 
 void
@@ -271,6 +299,7 @@ alqi_heap_stat_begin(struct alqi_heap *heap)
     __atomic_store_n(&alive, heap, __ATOMIC_RELEASE);
 }
 
+/* Logs the totals, if the parameter v asks for that. */
 static void
 report(struct alqi_heap *heap, struct alq_gc_counts counts)
 {
@@ -291,7 +320,8 @@ report(struct alqi_heap *heap, struct alq_gc_counts counts)
     alqi_heap_log_slow("top_heap_words: %" PRIu64, s.top_heap_words);
 }
 
-/* The next heap may have begun already.  Whoever takes it reports it. */
+/* Whether the caller is the one to report the heap.  The next heap may have
+ * begun already, and is not taken then. */
 static bool
 alive_take(struct alqi_heap *heap)
 {
@@ -299,6 +329,8 @@ alive_take(struct alqi_heap *heap)
                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
+/* Reports when the heap ends: all domains have ended, so their counters are in
+ * `ended`. */
 void
 alqi_heap_stat_end(struct alqi_heap *heap)
 {
@@ -306,7 +338,9 @@ alqi_heap_stat_end(struct alqi_heap *heap)
         report(heap, counts_of(heap->totals.ended));
 }
 
-/* Of the domain that runs on, what it has allocated until now. */
+/* Reports when the process exits with a heap: the counters of the domain that
+ * the thread runs, up to date, or else of the last stop.  Other threads may run
+ * on, and a stop may come: hence the copy word by word. */
 __attribute__((destructor)) static void
 at_exit(void)
 {

@@ -1,8 +1,8 @@
-/* stat_census.c -- counts the blocks of the heap by tag, operations and
- * size
+/* stat_census.c -- counts the blocks of the heap by tag, operations and size
  *
- * One stop with one step: a share is a domain's pools, large blocks and
- * young blocks.  The rows are passed on when the world runs again.
+ * One stop: its leader sets the table that is filled, then one participant
+ * counts all young, retained and major blocks.  The rows go to the caller's
+ * function when the world runs again.
  *
  * Keeps .inv.census: What is counted is all that a walk finds but garbage. */
 #include <stdlib.h>
@@ -22,12 +22,15 @@ enum {
     SIZES = ALQI_HEAP_CLASSES + 64 - LARGE_BITS
 };
 
+/* Blocks of one row; their words, headers included; the words of the slots that
+ * they take up. */
 struct count {
     uint64_t blocks;
     uint64_t words;
     uint64_t slot_words;
 };
 
+/* A row of custom blocks, for one place, size and operations. */
 struct custom {
     const struct alq_custom_ops *ops;
     enum alq_census_place place;
@@ -35,6 +38,9 @@ struct custom {
     struct count count;
 };
 
+/* Blocks by place, tag and size are in an array.  Custom blocks are counted by
+ * their operations, of which a program has any number: so they are in a table
+ * that grows. */
 struct alqi_heap_census {
     struct count counts[PLACES][TAGS][SIZES];
     struct custom *customs;
@@ -46,6 +52,8 @@ struct alqi_heap_census {
 
 /* ---- counting ----------------------------------------------------------- */
 
+/* The row of a size in words: the size class of pools, then a row for each
+ * power of two. */
 static unsigned
 size_of(size_t words)
 {
@@ -55,6 +63,7 @@ size_of(size_t words)
            (unsigned)__builtin_clzll(words - 1);
 }
 
+/* The most words that the row of a size has. */
 static uintptr_t
 words_max_of(unsigned size)
 {
@@ -63,7 +72,8 @@ words_max_of(unsigned size)
     return (uintptr_t)1 << (size - ALQI_HEAP_CLASSES + LARGE_BITS);
 }
 
-/* Exact: ops is a multiple of 8. */
+/* The map's key of operations, place and size.  Exact: ops is a multiple of 8,
+ * and the other two fit below the shifted address. */
 static uint64_t
 custom_key(const struct alq_custom_ops *ops, enum alq_census_place place,
            unsigned size)
@@ -72,23 +82,26 @@ custom_key(const struct alq_custom_ops *ops, enum alq_census_place place,
     return (uint64_t)((uintptr_t)ops >> 3) << 9 | (uint64_t)place << 7 | size;
 }
 
-static struct count *
-custom_new(struct alqi_heap_census *c, const struct custom *custom)
+/* Makes room for one more row of custom blocks; false: no memory. */
+static bool
+customs_reserve(struct alqi_heap_census *c)
 {
     size_t size = c->customs_size == 0 ? 64 : c->customs_size * 2;
     struct custom *customs;
 
-    if (c->n_customs == c->customs_size) {
-        customs = realloc(c->customs, size * sizeof *customs);
-        if (customs == NULL)
-            return NULL;
-        c->customs = customs;
-        c->customs_size = size;
-    }
-    c->customs[c->n_customs] = *custom;
-    return &c->customs[c->n_customs++].count;
+    if (c->n_customs < c->customs_size)
+        return true;
+    customs = realloc(c->customs, size * sizeof *customs);
+    if (customs == NULL)
+        return false;
+    c->customs = customs;
+    c->customs_size = size;
+    return true;
 }
 
+/* The row that a custom block is counted in; NULL: no memory.  Memory is taken
+ * in the stop: how many kinds there are is known only now.  The row's room
+ * comes before its entry in the map, which would lead nowhere else. */
 static struct count *
 custom_count(struct alqi_heap_census *c, alq_value block,
              enum alq_census_place place, unsigned size)
@@ -97,16 +110,21 @@ custom_count(struct alqi_heap_census *c, alq_value block,
     uint64_t *at;
     bool is_new;
 
+    if (!customs_reserve(c))
+        return NULL;
     at = alqi_base_map_at(&c->custom_at, custom_key(custom.ops, place, size),
                           &is_new);
     if (at == NULL)
         return NULL;
-    if (!is_new)
-        return &c->customs[*at].count;
-    *at = c->n_customs;
-    return custom_new(c, &custom);
+    if (is_new) {
+        *at = c->n_customs;
+        c->customs[c->n_customs++] = custom;
+    }
+    return &c->customs[*at].count;
 }
 
+/* Words that the block takes up in its place: the slot of a pool, or a large
+ * block with its link. */
 static size_t
 slot_words(size_t words, enum alq_census_place place)
 {
@@ -120,6 +138,8 @@ slot_words(size_t words, enum alq_census_place place)
     }
 }
 
+/* Counts a block.  If there is no memory for its row, the census is short, and
+ * will not be passed on. */
 static void
 count_block(struct alqi_heap_census *c, alq_value block, uintptr_t header,
             enum alq_census_place place)
@@ -139,6 +159,7 @@ count_block(struct alqi_heap_census *c, alq_value block, uintptr_t header,
     count->slot_words += slot_words(words, place);
 }
 
+/* Counts a block of the major heap that is not garbage. */
 static void
 count_major(struct alqi_domain *d, alq_value block, uintptr_t header)
 {
@@ -149,6 +170,8 @@ count_major(struct alqi_domain *d, alq_value block, uintptr_t header)
                         : ALQ_CENSUS_LARGE);
 }
 
+/* Counts the blocks of an open minor heap, which lie close from young_ptr
+ * on. */
 static void
 count_young(const struct alqi_domain *d)
 {
@@ -163,6 +186,7 @@ count_young(const struct alqi_domain *d)
     }
 }
 
+/* Counts the retained blocks, which lie outside of open minor heaps. */
 static void
 count_retained(const struct alqi_heap *heap)
 {
@@ -174,7 +198,8 @@ count_retained(const struct alqi_heap *heap)
                     *(alqi_heap_word *)retained.start, ALQ_CENSUS_YOUNG);
 }
 
-/* By one, when all stand still. */
+/* Counts all blocks of the heap.  By one participant, when all others stand
+ * still: so the table needs no lock. */
 static const struct alqi_heap_stop_work *
 count_all(struct alqi_domain *self)
 {
@@ -206,6 +231,8 @@ ops_name(const struct alq_custom_ops *ops)
     return ops->name != NULL ? ops->name : "custom";
 }
 
+/* Passes a row on, if it has any blocks; returns what the function says: not 0
+ * ends the census. */
 static int
 row_tell(const struct count *count, struct alq_census_row row, unsigned size,
          alqi_heap_census_row_fn *fn, void *arg)
@@ -219,6 +246,8 @@ row_tell(const struct count *count, struct alq_census_row row, unsigned size,
     return fn(arg, &row);
 }
 
+/* Order of custom rows: place, name, operations, size.  Names need not be
+ * unique, so the address decides between equal ones. */
 static int
 by_name(const void *left, const void *right)
 {
@@ -232,7 +261,8 @@ by_name(const void *left, const void *right)
     return order != 0 ? order : (int)a->size - (int)b->size;
 }
 
-/* Those of the place, from *at on. */
+/* Passes the rows of custom blocks in one place on, from *at on, which is then
+ * behind them.  Requires that the rows are sorted. */
 static int
 customs_tell(const struct alqi_heap_census *c, enum alq_census_place place,
              size_t *at, alqi_heap_census_row_fn *fn, void *arg)
@@ -251,6 +281,7 @@ customs_tell(const struct alqi_heap_census *c, enum alq_census_place place,
     return end;
 }
 
+/* Passes the rows of blocks other than custom ones in one place on. */
 static int
 tags_tell(const struct alqi_heap_census *c, enum alq_census_place place,
           alqi_heap_census_row_fn *fn, void *arg)
@@ -268,6 +299,8 @@ tags_tell(const struct alqi_heap_census *c, enum alq_census_place place,
     return end;
 }
 
+/* Passes all rows on, place by place, tags before custom blocks, until the
+ * function ends it. */
 static void
 tell_all(struct alqi_heap_census *c, alqi_heap_census_row_fn *fn, void *arg)
 {
@@ -284,13 +317,16 @@ tell_all(struct alqi_heap_census *c, alqi_heap_census_row_fn *fn, void *arg)
     }
 }
 
-/* In the stop: two domains may take one each, after the other. */
+/* Sets the table that is filled.  In the stop: two domains may take a census
+ * each, one after the other. */
 static void
 begin(struct alqi_domain *leader)
 {
     leader->heap->listeners.census = leader->events.census;
 }
 
+/* Takes a census; false: no memory, and `row` was not called.  The rows are
+ * passed on after the stop, so `row` may do what the program may. */
 bool
 alqi_heap_census_take(struct alqi_domain *d, alqi_heap_census_row_fn *row,
                       void *arg)

@@ -1,6 +1,8 @@
 /* stat_pause.c -- a histogram of pauses
  *
- * A bucket a nanosecond below 16, then 16 for each doubling.  Pure. */
+ * A bucket a nanosecond below 16, then 16 for each doubling, so a bucket is at
+ * most a sixteenth of its values wide.  The last one has all that is longer.
+ * The owner alone writes, word by word; others may read meanwhile.  Pure. */
 #include "heap/stat_pause.h"
 
 enum { STEP_BITS = 4 };
@@ -9,6 +11,8 @@ _Static_assert(ALQI_HEAP_PAUSE_STEPS == 1 << STEP_BITS, "a power of two");
 
 /* ---- buckets ------------------------------------------------------------ */
 
+/* The bucket of a duration: the power of two gives the group of 16, the next
+ * four bits the bucket in it. */
 unsigned
 alqi_heap_pauses_bucket(uint64_t ns)
 {
@@ -36,6 +40,8 @@ set(uint64_t *number, uint64_t n)
     __atomic_store_n(number, n, __ATOMIC_RELAXED);
 }
 
+/* Counts a pause.  The owner alone writes, so no addition has to be atomic.  A
+ * reader may find the bucket counted before the sum and the extremes are. */
 void
 alqi_heap_pauses_add(struct alq_pauses *p, uint64_t ns)
 {
@@ -63,6 +69,8 @@ alqi_heap_pauses_clear(struct alq_pauses *p)
         set(&p->buckets[i], 0);
 }
 
+/* Adds what `from` has to `to`, while its owner may be adding.  The count is
+ * the sum over the buckets that were read, so the two always agree. */
 void
 alqi_heap_pauses_merge(struct alq_pauses *to, const struct alq_pauses *from)
 {

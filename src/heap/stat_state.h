@@ -8,10 +8,12 @@
  * grows. */
 struct alqi_heap_sums {
     struct alq_gc_counts counts;
-    uint64_t slack_words; /* by which slots exceed their promoted blocks */
-    uint64_t cost_words;  /* of work, for memory that custom blocks hold
-                           * outside: custom.h */
-    uint64_t live_words;  /* of work beside marking: weak_phase.h */
+    uint64_t slack_words; /* by which slots exceed their promoted blocks; they
+                           * are in counts.promoted_words */
+    uint64_t cost_words;  /* that the pace takes for allocated: memory that
+                           * custom blocks hold outside, blocks of the
+                           * library's own */
+    uint64_t live_words;  /* of work in weak phases, beside marking */
 };
 
 /* The heap's.  Changes in stops; read at any time word by word. */

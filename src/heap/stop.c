@@ -1,16 +1,15 @@
 /* stop.c -- stops of the world, and the states of domains
  *
- * The leader takes the lock, requests the stop, raises all limits, and
- * waits until each RUNNING domain is PARKED or BLOCKING; BLOCKING ones it
- * takes (HELD).  Then participants do the shares of each step; the last to
- * leave gives all domains back and frees the lock (tests/models/stop.pml,
- * steps.pml).
+ * The leader takes the lock, requests the stop, raises all limits, and waits
+ * until each RUNNING domain is PARKED and each BLOCKING one is HELD.
+ * Participants then do the shares of each step, with a barrier after it.  The
+ * last participant to leave gives all domains back, frees the lock and wakes
+ * the others (tests/models/stop.pml, steps.pml).
  *
  * Keeps .inv.own: Data of a domain are touched by its holder.
  * Keeps .inv.stop: While a step runs no domain is RUNNING.
  * Keeps .inv.share: Each share of a step is done once.
- * Keeps .inv.back: A domain that its thread waits for is not taken once more.
- */
+ * Keeps .inv.back: A domain that its thread waits for is not taken again. */
 #include "heap/event.h"
 #include "heap/alloc_limit.h"
 #include "heap/domain_orphan.h"
@@ -30,6 +29,9 @@ state_set(struct alqi_domain *d, enum alqi_heap_domain_state state)
     __atomic_store_n(&d->state, state, __ATOMIC_SEQ_CST);
 }
 
+/* Moves the domain from one state to another; false: it was in a third state,
+ * and stays there.  A plain state_set is only for a state that no other thread
+ * may change: RUNNING, PARKED, ENDING. */
 static bool
 state_change(struct alqi_domain *d, uint32_t from,
              enum alqi_heap_domain_state to)
@@ -38,7 +40,9 @@ state_change(struct alqi_domain *d, uint32_t from,
                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-/* The leader looks again. */
+/* Makes the leader look at the states of the domains again.  The state is
+ * stored before `arrived`: a leader that sleeps in collect() clears `arrived`
+ * first and then reads the state, so no change is missed. */
 static void
 wake_leader(struct alqi_heap_stop *s)
 {
@@ -46,6 +50,9 @@ wake_leader(struct alqi_heap_stop *s)
     alqi_plat_wake(&s->arrived, 1);
 }
 
+/* Wakes the leader of a stop that has raised this domain's limit, after the
+ * domain has changed its state.  Without a request nobody sleeps on
+ * `arrived`. */
 static void
 look_for_leader(struct alqi_domain *d)
 {
@@ -64,6 +71,8 @@ lock_try(struct alqi_heap_stop *s)
                                        __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
+/* Frees the lock of stops.  The system is called only if the lock says that a
+ * thread may sleep on it (value 2). */
 void
 alqi_heap_stop_unlock(struct alqi_heap *heap)
 {
@@ -73,6 +82,11 @@ alqi_heap_stop_unlock(struct alqi_heap *heap)
         alqi_plat_wake(&s->lock, 1);
 }
 
+/* Takes the lock of stops, with which no stop can begin.
+ *
+ * A thread that runs no domain sleeps on the futex.  A thread that runs domain
+ * d may not sleep: the holder may be a leader that waits for d to park.  So it
+ * polls, which takes part in that stop. */
 void
 alqi_heap_stop_lock(struct alqi_heap *heap, struct alqi_domain *d)
 {
@@ -92,6 +106,12 @@ alqi_heap_stop_lock(struct alqi_heap *heap, struct alqi_domain *d)
 
 /* ---- giving back -------------------------------------------------------- */
 
+/* Ends the hold of a domain: HELD -> BLOCKING, or, if its thread has come back
+ * meanwhile, -> RUNNING.
+ *
+ * The caller holds `of`.  The thread that sleeps in alqi_heap_stop_come_back()
+ * is woken, and the state goes straight to RUNNING: with BLOCKING in between
+ * the next taker could be faster, and the thread would starve (.inv.back). */
 void
 alqi_heap_stop_give_back(struct alqi_domain *of)
 {
@@ -102,7 +122,14 @@ alqi_heap_stop_give_back(struct alqi_domain *of)
     alqi_plat_wake(&of->state, 1);
 }
 
-/* The last one out; nobody else looks at anything but `over`. */
+/* Ends the stop: withdraws the request, gives each domain back to its thread,
+ * frees the lock.
+ *
+ * The last participant calls it, when all others look at nothing but `over`.
+ * The request is withdrawn before the first domain runs again, so no domain
+ * parks for a stop that is over.  `over` is stored after the lock is freed: no
+ * later stop can end before that, since it needs this thread and those that
+ * wait here to park. */
 static void
 end_stop(struct alqi_heap *heap, uint32_t mine)
 {
@@ -127,13 +154,17 @@ end_stop(struct alqi_heap *heap, uint32_t mine)
 
 /* ---- a step ------------------------------------------------------------- */
 
+/* Whether the caller is the first to claim the share.  The exchange makes one
+ * winner (.inv.share). */
 static bool
 claim(uint32_t *claimed)
 {
     return __atomic_exchange_n(claimed, 1, __ATOMIC_SEQ_CST) == 0;
 }
 
-/* .inv.share: one's own first, then those that the counter hands out. */
+/* Does all shares of the step that are left: the domain's own first, whose data
+ * are in this processor's cache, then the heap's, then those that the counter
+ * hands out (.inv.share). */
 static void
 shares(struct alqi_domain *self, const struct alqi_heap_stop_work *w)
 {
@@ -150,6 +181,11 @@ shares(struct alqi_domain *self, const struct alqi_heap_stop_work *w)
             w->share(self, heap->domains[i]);
 }
 
+/* Makes each share of the next step claimable; vacant slots count as claimed.
+ *
+ * The caller runs alone: the leader before `go`, or the last participant at a
+ * barrier before `turn`.  The release of these words publishes the relaxed
+ * stores. */
 static void
 shares_reset(struct alqi_heap *heap)
 {
@@ -163,7 +199,12 @@ shares_reset(struct alqi_heap *heap)
     __atomic_store_n(&heap->stop.next, 0, __ATOMIC_RELAXED);
 }
 
-/* Returns when all have come; the last one goes on to the next step before. */
+/* Waits until all participants have done the step; the last to arrive chooses
+ * the next step.
+ *
+ * `waiting` is reset before `turn` moves, so a participant that arrives early
+ * at the next barrier counts from 0.  The release of `turn` publishes the new
+ * step and all that the step has written. */
 static void
 barrier(struct alqi_domain *self, const struct alqi_heap_stop_work *w)
 {
@@ -183,6 +224,8 @@ barrier(struct alqi_domain *self, const struct alqi_heap_stop_work *w)
         alqi_plat_wake(&s->turn, UINT32_MAX);
 }
 
+/* Whether the domain does shares of a limited step.  The leader always does, so
+ * `workers` counts from 1. */
 static bool
 is_worker(struct alqi_domain *self)
 {
@@ -192,6 +235,11 @@ is_worker(struct alqi_domain *self)
            __atomic_add_fetch(&s->workers, 1, __ATOMIC_RELAXED) < s->n_workers;
 }
 
+/* Goes through the steps of stop number `mine`, then leaves it.
+ *
+ * The domain is PARKED.  A participant that is no worker waits at the barrier
+ * all the same.  The last to leave ends the stop; each other one sleeps until
+ * `over` has its stop's number. */
 static void
 take_part(struct alqi_domain *self, uint32_t mine)
 {
@@ -215,6 +263,11 @@ take_part(struct alqi_domain *self, uint32_t mine)
 
 /* ---- participants ------------------------------------------------------- */
 
+/* Parks the domain and takes part in the stop that is requested.
+ *
+ * `mine` is read while the domain is RUNNING: the stop cannot begin without it,
+ * so the number is that of this stop.  The stack is noted in this function,
+ * which does not return before the stop is over (root_stack.h). */
 static void
 serve(struct alqi_domain *d)
 {
@@ -231,6 +284,11 @@ serve(struct alqi_domain *d)
     alqi_heap_event_end(d, ALQ_EVENT_STOP, n, 0);
 }
 
+/* Lowers the limit again and serves each stop that is requested.
+ *
+ * The limit is lowered before the request is read: a leader that comes in
+ * between raises the limit once more (.inv.limit).  A forked child has no other
+ * threads to stop for, and does nothing here. */
 void
 alqi_heap_stop_poll(struct alqi_domain *d)
 {
@@ -244,6 +302,9 @@ alqi_heap_stop_poll(struct alqi_domain *d)
 
 /* ---- the leader --------------------------------------------------------- */
 
+/* Requests the stop: the request first, then the limits of all domains that
+ * run.  A domain that is BLOCKING needs no raised limit, since it polls when it
+ * comes back. */
 static void
 ask(struct alqi_heap *heap, struct alqi_domain *leader)
 {
@@ -256,7 +317,13 @@ ask(struct alqi_heap *heap, struct alqi_domain *leader)
             alqi_heap_alloc_limit_raise(heap->domains[i]);
 }
 
-/* Until the domain is PARKED, HELD by us, or VACANT. */
+/* Waits until the domain is PARKED, HELD by this leader, or VACANT.
+ *
+ * The leader has requested the stop and holds the lock, so no domain is
+ * STARTING.  A BLOCKING domain is taken here.  One that another domain's slice
+ * has taken is waited for: the taker gives it back before it parks, and its
+ * parking wakes the leader.  `arrived` is cleared before the state is read,
+ * else a wake-up in between would be lost. */
 static void
 collect(struct alqi_heap_stop *s, struct alqi_domain *d)
 {
@@ -275,6 +342,7 @@ collect(struct alqi_heap_stop *s, struct alqi_domain *d)
     }
 }
 
+/* The number of domains that are PARKED: the participants. */
 static uint32_t
 count_here(struct alqi_heap *heap)
 {
@@ -286,6 +354,14 @@ count_here(struct alqi_heap *heap)
     return n;
 }
 
+/* Stops the world with d as the leader and goes through the steps from `first`
+ * on.  False: another thread had the lock.
+ *
+ * Then d has polled, so it has taken part in the other's stop, and the caller
+ * looks whether its own reason still stands.  What ended domains left is
+ * adopted as soon as the world stands still, before the first step can look for
+ * work.  The poll at the end lowers the limit, which ask() of a later leader
+ * may have raised. */
 bool
 alqi_heap_stop_try(struct alqi_domain *d,
                    const struct alqi_heap_stop_work *first)
@@ -327,6 +403,8 @@ alqi_heap_stop_try(struct alqi_domain *d,
 
 /* ---- away and back ------------------------------------------------------ */
 
+/* RUNNING -> BLOCKING.  A leader or a slice may take the domain at once, so the
+ * thread touches none of its data afterwards. */
 void
 alqi_heap_stop_leave(struct alqi_domain *d)
 {
@@ -335,6 +413,12 @@ alqi_heap_stop_leave(struct alqi_domain *d)
     look_for_leader(d);
 }
 
+/* BLOCKING -> RUNNING, on the domain's thread.
+ *
+ * If the domain is HELD, its thread leaves a note in the state that it waits,
+ * and sleeps until the holder sets RUNNING (.inv.back).  The wait counts as a
+ * pause.  The poll is last: a stop may have been requested while the limit was
+ * not raised. */
 void
 alqi_heap_stop_come_back(struct alqi_domain *d)
 {
@@ -348,6 +432,9 @@ alqi_heap_stop_come_back(struct alqi_domain *d)
     alqi_heap_stop_poll(d);
 }
 
+/* BLOCKING -> HELD, for a slice of the calling thread's domain.  False: the
+ * domain is not BLOCKING, or another taker was faster.  The plain read keeps
+ * the cache line shared when there is nothing to take. */
 bool
 alqi_heap_stop_take(struct alqi_domain *of)
 {
@@ -357,6 +444,8 @@ alqi_heap_stop_take(struct alqi_domain *of)
 
 /* ---- ending ------------------------------------------------------------- */
 
+/* RUNNING -> ENDING.  The thread goes on to hand over all data; a leader waits
+ * for VACANT. */
 void
 alqi_heap_stop_ending(struct alqi_domain *d)
 {
@@ -364,6 +453,10 @@ alqi_heap_stop_ending(struct alqi_domain *d)
     state_set(d, ALQI_HEAP_ENDING);
 }
 
+/* ENDING -> VACANT, when all data are handed over.
+ *
+ * A leader may wait for this slot.  The heap is read into a local variable
+ * first: after the store the slot may be another domain's. */
 void
 alqi_heap_stop_vacate(struct alqi_domain *d)
 {

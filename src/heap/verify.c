@@ -1,11 +1,13 @@
 /* verify.c -- walks the heap and stops the program at what cannot be
  *
- * In a stop, by one thread: all domains.  It changes nothing.
+ * In a stop, by one thread, over all domains: first the roots and the tables of
+ * each domain, which fill the maps, then each block, which is looked up in
+ * them.  The heap is not changed.  Without memory for a map the checks that
+ * need it are left out, once.
  *
- * Keeps .inv.remember: It looks for each major field with a young value in the
- *   sets.
- * Keeps .inv.listed: It looks for each weak block in the lists.
- * Keeps .inv.phase: When MARK ends, marked blocks lead to marked ones only. */
+ * Checks .inv.remember: Each major field with a young value is in a set.
+ * Checks .inv.listed: Each weak block is in a list.
+ * Checks .inv.phase: When MARK ends, marked blocks lead to marked ones only. */
 #include "heap/pool_area.h"
 #include "heap/pool_class.h"
 #include "heap/final.h"
@@ -23,13 +25,14 @@
 #define HOLDS(e)                                                               \
     (ALQI_LIKELY(e) ? (void)0 : alqi_base_fail(__FILE__, __LINE__, #e))
 
+/* Words of the heap that a collection of a hard build pays for: verify_slow. */
 enum { CREDIT_WORDS = 512 };
 
 static struct alqi_base_map remembered; /* in a stop: used by one at a time */
 static struct alqi_base_map listed;     /* weak blocks */
-static bool check_remembered;
-static bool check_listed;
-static bool check_marked;
+static bool check_remembered;           /* `remembered` is complete */
+static bool check_listed;               /* `listed` is complete */
+static bool check_marked;               /* marking has just ended */
 
 static uintptr_t
 colour_of(uintptr_t header)
@@ -39,6 +42,8 @@ colour_of(uintptr_t header)
 
 /* ---- values ------------------------------------------------------------- */
 
+/* A young block: in the open part of a minor heap, or retained; it has not
+ * moved, and its colour is 0. */
 static void
 young_value(struct alqi_domain *d, alq_value v)
 {
@@ -56,6 +61,7 @@ young_value(struct alqi_domain *d, alq_value v)
     HOLDS(alqi_heap_words(alqi_heap_header(v)) > 1);
 }
 
+/* A block in a pool: of a pool in use, at the place of a slot, and not free. */
 static void
 pool_value(struct alqi_domain *d, alq_value v)
 {
@@ -72,7 +78,8 @@ pool_value(struct alqi_domain *d, alq_value v)
     HOLDS(alqi_heap_header(v) != 0); /* not a free slot */
 }
 
-/* A value that the program can reach, or a dead block that was not freed. */
+/* A value that a root or a live block holds: an integer, or a block that is
+ * where it says, and no garbage.  A block that is in no heap is static. */
 static void
 value(struct alqi_domain *d, alq_value v)
 {
@@ -92,6 +99,7 @@ value(struct alqi_domain *d, alq_value v)
     HOLDS(colour_of(alqi_heap_header(v)) != d->heap->cycle.garbage);
 }
 
+/* A visitor of roots. */
 static void
 root(void *arg, alq_value *slot)
 {
@@ -100,6 +108,9 @@ root(void *arg, alq_value *slot)
 
 /* ---- weak blocks -------------------------------------------------------- */
 
+/* A field of a weak block, checked as any other field, but by the remembered
+ * set of weak fields (.inv.weak).  After marking the field holds no white
+ * value. */
 static void
 weak_field(struct alqi_domain *d, alq_value b, alqi_heap_word *at)
 {
@@ -113,6 +124,8 @@ weak_field(struct alqi_domain *d, alq_value b, alqi_heap_word *at)
         HOLDS(!alqi_heap_mark_is_white(d, *at));
 }
 
+/* A weak block of a list: listed once, of the list's kind, and marked after
+ * marking.  The block is noted in `listed`. */
 static void
 weak_block(struct alqi_domain *d, alq_value b, enum alqi_heap_weak_kind kind)
 {
@@ -129,7 +142,8 @@ weak_block(struct alqi_domain *d, alq_value b, enum alqi_heap_weak_kind kind)
         weak_field(d, b, (alqi_heap_word *)b + i);
 }
 
-/* .inv.listed; cleaning takes dead ones off the list. */
+/* A block of a pool that looks weak: in a list (.inv.listed).  While cleaning
+ * runs, dead ones have left it. */
 static void
 weak_is_listed(struct alqi_domain *d, alq_value b)
 {
@@ -145,6 +159,7 @@ weak_is_listed(struct alqi_domain *d, alq_value b)
 
 /* ---- blocks ------------------------------------------------------------- */
 
+/* A field of a block that is no garbage. */
 static void
 field(struct alqi_domain *d, alqi_heap_word *at, bool marked)
 {
@@ -161,6 +176,11 @@ field(struct alqi_domain *d, alqi_heap_word *at, bool marked)
         HOLDS(colour_of(alqi_heap_header(v)) != d->heap->cycle.unmarked);
 }
 
+/* A block of the major heap: its header, its place in its pool, and its fields.
+ *
+ * The colours are those of the phase: garbage in SWEEP alone, marked in MARK
+ * alone.  A garbage block may lead to free memory, so its fields are not
+ * read. */
 static void
 block(struct alqi_domain *d, alq_value b, uintptr_t header)
 {
@@ -192,6 +212,8 @@ block(struct alqi_domain *d, alq_value b, uintptr_t header)
 
 /* ---- free slots --------------------------------------------------------- */
 
+/* The free ranges of a swept pool: within the pool, of free slots, in the order
+ * of addresses, and as many slots as n_free says. */
 static void
 ranges(struct alqi_heap_pool *pool, unsigned c)
 {
@@ -213,6 +235,8 @@ ranges(struct alqi_heap_pool *pool, unsigned c)
     HOLDS(n_free == pool->n_free);
 }
 
+/* A domain's pools and local allocation buffers: nothing grey, the free slots
+ * have header 0, and no pool is unswept but in SWEEP. */
 static void
 lists(struct alqi_domain *d)
 {
@@ -235,6 +259,9 @@ lists(struct alqi_domain *d)
         }
 }
 
+/* Enters the domain's remembered fields, weak ones too, in the map; false: the
+ * map or the set is not complete, and .inv.remember is not checked this
+ * time. */
 static bool
 remembered_read(struct alqi_domain *d)
 {
@@ -256,6 +283,7 @@ remembered_read(struct alqi_domain *d)
     return !d->remembered.lost && !d->weak_phase.weak.fields_lost;
 }
 
+/* Likewise the fields that hold retained blocks. */
 static bool
 retained_read(const struct alqi_heap_remembered *r)
 {
@@ -267,6 +295,7 @@ retained_read(const struct alqi_heap_remembered *r)
     return !r->lost;
 }
 
+/* Verifies the heap, as far as `what` says. */
 void
 alqi_heap_verify_slow(struct alqi_domain *d, enum alqi_heap_verify_what what)
 {
@@ -284,6 +313,7 @@ alqi_heap_verify_slow(struct alqi_domain *d, enum alqi_heap_verify_what what)
     credit_words = 0;
     check_remembered = what == ALQI_HEAP_VERIFY_REMEMBERED &&
                        retained_read(&heap->pins.fields);
+    /* A field may stand in any domain's set. */
     for (i = 0; i < heap->n_slots; i++)
         check_remembered =
             check_remembered && remembered_read(heap->domains[i]);

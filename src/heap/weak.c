@@ -1,14 +1,14 @@
 /* weak.c -- weak arrays and ephemerons: lists, minor collection, cleaning
  *
- * A weak block is in the list of young ones, then, promoted, of old ones,
- * until cleaning finds it dead.  Cleaning empties dead keys, chunk by
- * chunk, in slices.
+ * A weak block is in the list of young ones.  A minor collection drops it dead,
+ * or moves it, promoted, to the list of old ones, where it stays until cleaning
+ * finds it dead.  Cleaning empties dead keys, chunk by chunk, in slices.
  *
  * Keeps .inv.listed: Each weak block that is not garbage is in one list.
  * Keeps .inv.weak: A field with a young value is of a young block, or in
  *   `fields`.
- * Keeps .inv.emptying: Data of an ephemeron are emptied before its dead key
- *   is. */
+ * Keeps .inv.emptying: While data are being emptied, the dead key's place has a
+ *   word of its own, and the others wait. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +40,7 @@ link_last(struct alqi_heap_weak_list *list, struct alqi_heap_weak_chunk *chunk)
     list->last = chunk;
 }
 
+/* Takes a chunk out of its list; the chunk stays the caller's. */
 static void
 unlink_chunk(struct alqi_heap_weak_list *list,
              struct alqi_heap_weak_chunk *chunk)
@@ -54,6 +55,7 @@ unlink_chunk(struct alqi_heap_weak_list *list,
         list->last = chunk->prev;
 }
 
+/* Adds a block at the end of the list; false: no memory. */
 static bool
 list_add(struct alqi_heap_weak_list *list, alq_value block)
 {
@@ -81,8 +83,9 @@ list_drop(struct alqi_heap_weak_list *list)
     }
 }
 
-/* A chunk that is in no list goes behind all, block by block in its order, for
- * passes over chains of ephemerons (weak_ephe.h). */
+/* Appends a chunk that is in no list, block by block as far as the last chunk
+ * has room.  The order of the blocks stays: passes over chains of ephemerons
+ * depend on it (weak_ephe.h).  Needs no memory. */
 static void
 list_merge(struct alqi_heap_weak_list *list, struct alqi_heap_weak_chunk *chunk)
 {
@@ -114,6 +117,7 @@ alqi_heap_weak_list(struct alqi_domain *d, alq_value block,
         alqi_heap_is_young(d, block) ? &w->young[kind] : &w->old[kind], block);
 }
 
+/* Doubles the array of fields; false: no memory, and it is as before. */
 static bool
 fields_grow(struct alqi_heap_weak *w)
 {
@@ -128,6 +132,11 @@ fields_grow(struct alqi_heap_weak *w)
     return true;
 }
 
+/* Notes that a field of an old block has got a young value.
+ *
+ * If there is no memory, the next minor collection reads all old weak blocks
+ * instead.  The young value has escaped: its owner's minor collection alone
+ * would not find this field. */
 void
 alqi_heap_weak_remember(struct alqi_domain *d, alq_value block, uintptr_t field)
 {
@@ -142,8 +151,11 @@ alqi_heap_weak_remember(struct alqi_domain *d, alq_value block, uintptr_t field)
 
 /* ---- minor collection --------------------------------------------------- */
 
-/* Of a young ephemeron, which perhaps has been moved: that changes its header
- * and its first field, and the copy is corrected afterwards. */
+/* Promotes the data of an ephemeron, whatever its keys.
+ *
+ * A young ephemeron may have been moved already.  That overwrites its header
+ * and first field alone, so the data are still read from the old place, and the
+ * copy is corrected in young_after_minor(). */
 static void
 promote_data(struct alqi_domain *self, alq_value ephe)
 {
@@ -163,6 +175,8 @@ promote_all_data(struct alqi_domain *self, struct alqi_heap_weak_list *list)
             promote_data(self, chunk->blocks[i]);
 }
 
+/* Promotes the data of all ephemerons that a minor collection looks at: they
+ * live even if a key dies now.  Keys are left alone. */
 void
 alqi_heap_weak_promote(struct alqi_domain *self, struct alqi_domain *of)
 {
@@ -178,7 +192,10 @@ alqi_heap_weak_promote(struct alqi_domain *self, struct alqi_domain *of)
         promote_all_data(self, &w->old[ALQI_HEAP_EPHE]);
 }
 
-/* A field of an old block. */
+/* Resolves a field of an old block whose value was young: it follows a value
+ * that has moved, stays for a pinned one, is emptied for a dead one.  Requires
+ * that all domains have promoted; another domain may do the same to the
+ * field. */
 static void
 field_after_minor(struct alqi_domain *d, alq_value block,
                   enum alqi_heap_weak_kind kind, uintptr_t field)
@@ -197,7 +214,8 @@ field_after_minor(struct alqi_domain *d, alq_value block,
         alqi_heap_weak_empty(d, block, kind, field, v);
 }
 
-/* Data first: a key that died empties them. */
+/* Resolves all fields of an old block.  Data come first: a key that died
+ * empties them afterwards. */
 static void
 block_after_minor(struct alqi_domain *d, alq_value block,
                   enum alqi_heap_weak_kind kind)
@@ -208,6 +226,10 @@ block_after_minor(struct alqi_domain *d, alq_value block,
         field_after_minor(d, block, kind, field);
 }
 
+/* Makes the young weak blocks that live old, and drops the others.
+ *
+ * While the heap is being cleaned, arrays may bring dead keys with them, and
+ * the cleaner may be past this list: so they are cleaned here. */
 static void
 young_after_minor(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
                   bool is_cleaning)
@@ -234,7 +256,8 @@ young_after_minor(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
     }
 }
 
-/* The cleaner's chunk has a hole. */
+/* Whether the entry is one that cleaning has emptied: between `to` and `from`
+ * of the cleaner's chunk there is nothing. */
 static bool
 is_hole(const struct alqi_heap_weak *w,
         const struct alqi_heap_weak_chunk *chunk, uint32_t i)
@@ -243,6 +266,8 @@ is_hole(const struct alqi_heap_weak *w,
            i < w->cleaner.from;
 }
 
+/* Calls `each` for each old block of a kind; the hole of the cleaner is left
+ * out. */
 static void
 old_each(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
          void (*each)(struct alqi_domain *d, alq_value block,
@@ -258,6 +283,9 @@ old_each(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
                 each(d, chunk->blocks[i], kind);
 }
 
+/* Resolves what weak blocks of the domain lead to, after promotion.  `fields`
+ * is emptied first: fields that still hold a young, pinned block are noted
+ * again. */
 void
 alqi_heap_weak_after_minor(struct alqi_domain *d, bool is_cleaning)
 {
@@ -289,6 +317,8 @@ alqi_heap_weak_after_minor(struct alqi_domain *d, bool is_cleaning)
 
 /* ---- the cycle ---------------------------------------------------------- */
 
+/* Makes all old ephemerons wait, when marking begins.  Nothing is young, so all
+ * of them are in these lists. */
 void
 alqi_heap_weak_mark_begin(struct alqi_domain *d)
 {
@@ -302,6 +332,12 @@ alqi_heap_weak_mark_begin(struct alqi_domain *d)
     }
 }
 
+/* Empties the key if it is dead; returns when it is neither dead nor being
+ * emptied (.inv.emptying).
+ *
+ * Requires that the heap is being cleaned: a white key is dead then.  If
+ * another domain is about to empty it, this one spins: the other has two stores
+ * to do. */
 void
 alqi_heap_weak_clean_key(struct alqi_domain *d, alq_value block,
                          enum alqi_heap_weak_kind kind, uintptr_t field)
@@ -336,8 +372,9 @@ cleaner_kind(const struct alqi_heap_weak_cleaner *c)
     return c->stage == ALQI_HEAP_EPHE ? ALQI_HEAP_EPHE : ALQI_HEAP_WEAK;
 }
 
-/* The first chunk of a stage that has one.  Young ephemerons have no dead keys
- * (weak_access.c, blit). */
+/* Goes on to the first chunk of the next stage that has one, if the cleaner has
+ * none.  Young ephemerons have no dead keys (weak_access.c, blit), so they have
+ * no stage. */
 static void
 cleaner_find(struct alqi_heap_weak *w)
 {
@@ -348,7 +385,8 @@ cleaner_find(struct alqi_heap_weak *w)
                                           : w->young[ALQI_HEAP_WEAK].first;
 }
 
-/* Of ephemerons only those that still wait may be dead or have dead keys. */
+/* Begins a chunk.  Of ephemerons those that still wait are looked at, from lo
+ * to hi: all keys of the others are marked, and so are they. */
 static void
 cleaner_enter(struct alqi_heap_weak_cleaner *c)
 {
@@ -362,6 +400,8 @@ cleaner_enter(struct alqi_heap_weak_cleaner *c)
     c->field = alqi_heap_weak_keys(cleaner_kind(c));
 }
 
+/* Begins cleaning; false: there is nothing to clean.  Requires that all that is
+ * reachable is marked (.inv.phase). */
 bool
 alqi_heap_weak_clean_begin(struct alqi_domain *d)
 {
@@ -374,7 +414,9 @@ alqi_heap_weak_clean_begin(struct alqi_domain *d)
     return w->cleaner.chunk != NULL;
 }
 
-/* Closes the hole; chunks that have become small are put together. */
+/* Closes the hole in a chunk that is clean.  A chunk that has become small is
+ * put together with the one before it, so that lists do not keep memory for
+ * dead blocks.  Nothing of it waits any more: lo = hi. */
 static void
 cleaner_close(struct alqi_heap_weak *w, struct alqi_heap_weak_chunk *chunk)
 {
@@ -397,6 +439,9 @@ cleaner_close(struct alqi_heap_weak *w, struct alqi_heap_weak_chunk *chunk)
     free(chunk);
 }
 
+/* Goes on behind the chunk.  The next chunk is read first, since closing may
+ * free this one.  Young arrays stay in their chunk: the minor collection makes
+ * them old. */
 static void
 cleaner_leave(struct alqi_heap_weak *w)
 {
@@ -410,6 +455,8 @@ cleaner_leave(struct alqi_heap_weak *w)
     cleaner_enter(c);
 }
 
+/* Goes on to the next block of the chunk; this one stays in the list, or is
+ * dropped. */
 static void
 cleaner_next(struct alqi_heap_weak_cleaner *c, bool keep)
 {
@@ -419,7 +466,12 @@ cleaner_next(struct alqi_heap_weak_cleaner *c, bool keep)
     c->field = alqi_heap_weak_keys(cleaner_kind(c));
 }
 
-/* The block at `from`, of a long one a part; its words. */
+/* Cleans the block at `from`, a part of it if it is long; returns the words of
+ * work.
+ *
+ * A white block is dead and leaves the list: the sweep frees it.  Others may
+ * store into the block meanwhile: alqi_heap_weak_empty() empties a field only
+ * if it still holds the value that is dead. */
 static size_t
 cleaner_step(struct alqi_domain *d)
 {
@@ -454,6 +506,7 @@ cleaner_step(struct alqi_domain *d)
     return stop + 1;
 }
 
+/* Cleans for about budget_words; less is done only if nothing is left. */
 size_t
 alqi_heap_weak_clean(struct alqi_domain *d, size_t budget_words)
 {
@@ -470,6 +523,8 @@ alqi_heap_weak_clean(struct alqi_domain *d, size_t budget_words)
     return done;
 }
 
+/* Forgets fields of dead blocks before their memory is reused.  Without that
+ * the next minor collection would store into another block. */
 void
 alqi_heap_weak_after_marking(struct alqi_domain *d)
 {
@@ -484,6 +539,8 @@ alqi_heap_weak_after_marking(struct alqi_domain *d)
 
 /* ---- all ---------------------------------------------------------------- */
 
+/* Visits all old weak blocks and all their fields, to be replaced when blocks
+ * have moved.  Not the cleaner's: it has no chunk outside of marking. */
 void
 alqi_heap_weak_visit(struct alqi_domain *d,
                      void (*visit)(void *arg, alq_value *slot), void *arg)
@@ -530,6 +587,7 @@ alqi_heap_weak_each(struct alqi_domain *d,
     young_each(d, ALQI_HEAP_EPHE, each);
 }
 
+/* Whether a minor collection has to resolve weak blocks of the domain. */
 bool
 alqi_heap_weak_is_recent(const struct alqi_domain *d)
 {
@@ -540,6 +598,13 @@ alqi_heap_weak_is_recent(const struct alqi_domain *d)
            w->young[ALQI_HEAP_EPHE].first != NULL;
 }
 
+/* Hands the domain's weak blocks over to *o, when the domain ends with nothing
+ * young.
+ *
+ * Cleaning under way is finished first, so *o has no hole.  Fields are not
+ * handed over: the flag makes the adopter read all its old blocks in the next
+ * minor collection, which is rare enough.  Counters that a round of passes
+ * needs go to the heap. */
 void
 alqi_heap_weak_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
@@ -560,6 +625,8 @@ alqi_heap_weak_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
     *w = (struct alqi_heap_weak){0};
 }
 
+/* Takes over the weak blocks that *o has, chunk by chunk: no memory is
+ * needed. */
 void
 alqi_heap_weak_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
@@ -574,6 +641,8 @@ alqi_heap_weak_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
         }
 }
 
+/* Frees the lists and tables, when the heap ends.  The blocks go with the
+ * heap. */
 void
 alqi_heap_weak_drop(struct alqi_domain *d)
 {

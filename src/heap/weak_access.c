@@ -1,12 +1,12 @@
 /* weak_access.c -- what programs do with weak arrays and ephemerons
  *
- * A value that is read while marking goes on is darkened: the snapshot does
- * not know of this load.  While cleaning goes on a dead key reads as empty,
- * and the reader empties it.
+ * A value that is read while marking goes on is darkened: the snapshot does not
+ * know of this load.  While cleaning goes on a dead key reads as empty, and the
+ * reader empties it.
  *
  * Keeps .inv.snapshot: No white value gets into a program's hands.
- * Keeps .inv.emptying: A program that has seen the keys knows nobody to empty.
- */
+ * Keeps .inv.emptying: Before a program stores into an ephemeron it waits until
+ *   no domain empties its data. */
 #include <string.h>
 
 #include "heap/alloc.h"
@@ -16,6 +16,12 @@
 #include "heap/root_stack.h"
 #include "heap/weak_access.h"
 
+/* Makes a weak block with empty keys, and lists it; ALQ_NULL: no memory.
+ *
+ * If it cannot be listed, it gets other operations, so that nobody takes it for
+ * a weak block (.inv.listed); the next collection finds it dead.  It is born
+ * old if a conservative thread may hold it, since a young weak block cannot
+ * stay in place. */
 alq_value
 alqi_heap_weak_new(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
                    size_t n_keys)
@@ -33,6 +39,7 @@ alqi_heap_weak_new(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
 
 /* ---- reading ------------------------------------------------------------ */
 
+/* Darkens a value that the program gets, while marking goes on. */
 static void
 use(struct alqi_domain *d, alq_value v)
 {
@@ -40,7 +47,9 @@ use(struct alqi_domain *d, alq_value v)
         alqi_heap_ephe_darken(d, v);
 }
 
-/* As if cleaning were finished.  Whether data live depends on each key. */
+/* Reads a field as if cleaning were finished.  Whether the data of an ephemeron
+ * live depends on each key, so all keys are cleaned before the data are
+ * read. */
 static alq_value
 look(struct alqi_domain *d, alq_value block, enum alqi_heap_weak_kind kind,
      uintptr_t field)
@@ -78,7 +87,8 @@ alqi_heap_weak_check(struct alqi_domain *d, alq_value block,
 
 /* ---- copies ------------------------------------------------------------- */
 
-/* A block like v, its fields set. */
+/* Makes a block like that of the header, with fields that a collection may
+ * see. */
 static alq_value
 copy_new(struct alqi_domain *d, uintptr_t header)
 {
@@ -92,7 +102,8 @@ copy_new(struct alqi_domain *d, uintptr_t header)
     return copy;
 }
 
-/* v's fields may have been reachable from v alone. */
+/* Copies the fields of v.  They may have been reachable through v alone, and v
+ * weakly: so each is darkened like a value that is read. */
 static void
 copy_fields(struct alqi_domain *d, alq_value copy, alq_value v)
 {
@@ -108,8 +119,11 @@ copy_fields(struct alqi_domain *d, alq_value copy, alq_value v)
     }
 }
 
-/* Making room for the copy may collect, and finalisers may run: then there is
- * another value, or none. */
+/* Returns a copy of the value in a field, or the value if it is none to copy.
+ *
+ * Making room for the copy may collect, and finalisers may run.  Then the field
+ * may hold another value, or none, so it is read again until a copy of the same
+ * size and tag is at hand. */
 alq_value
 alqi_heap_weak_get_copy(struct alqi_domain *d, alq_value weak,
                         enum alqi_heap_weak_kind kind, uintptr_t field)
@@ -140,6 +154,8 @@ alqi_heap_weak_get_copy(struct alqi_domain *d, alq_value weak,
 
 /* ---- writing ------------------------------------------------------------ */
 
+/* Cleans an ephemeron before a store: a data or key that is stored while
+ * another domain empties would be emptied, too (.inv.emptying). */
 static void
 clean_ephe(struct alqi_domain *d, alq_value block,
            enum alqi_heap_weak_kind kind)
@@ -148,8 +164,9 @@ clean_ephe(struct alqi_domain *d, alq_value block,
         alqi_heap_weak_clean_block(d, block, kind);
 }
 
-/* A new key may make the data live that the old one did not, after the pass
- * that would have found it: so they live through this cycle. */
+/* Darkens the data before a key is stored.  The new key may be marked where the
+ * old one was not, after the pass that would have found the data live: so they
+ * live through this cycle. */
 static void
 keep_data(struct alqi_domain *d, alq_value block, enum alqi_heap_weak_kind kind)
 {
@@ -157,6 +174,8 @@ keep_data(struct alqi_domain *d, alq_value block, enum alqi_heap_weak_kind kind)
         use(d, alqi_heap_weak_read(block, ALQI_HEAP_EPHE_DATA));
 }
 
+/* Stores a value, and notes the field if an old block gets a young value where
+ * it had none. */
 static void
 write(struct alqi_domain *d, alq_value block, uintptr_t field, alq_value v)
 {
@@ -166,6 +185,8 @@ write(struct alqi_domain *d, alq_value block, uintptr_t field, alq_value v)
     alqi_heap_weak_write(block, field, v);
 }
 
+/* Stores a key or the data.  There is no write barrier: a program gets the
+ * value that is overwritten by a read alone, which darkens it. */
 void
 alqi_heap_weak_set(struct alqi_domain *d, alq_value block,
                    enum alqi_heap_weak_kind kind, uintptr_t field, alq_value v)
@@ -176,8 +197,9 @@ alqi_heap_weak_set(struct alqi_domain *d, alq_value block,
     write(d, block, field, v);
 }
 
-/* Ephemerons whose keys are marked are not cleaned: none that is not gets into
- * one. */
+/* Copies one key.  A key of an ephemeron is darkened: the cleaner looks only at
+ * ephemerons that still wait, so a key that is not marked must not get into one
+ * of the others. */
 static void
 blit_one(struct alqi_domain *d, enum alqi_heap_weak_kind kind, alq_value from,
          uintptr_t from_field, alq_value to, uintptr_t to_field)
@@ -189,6 +211,9 @@ blit_one(struct alqi_domain *d, enum alqi_heap_weak_kind kind, alq_value from,
     write(d, to, to_field, v);
 }
 
+/* Copies n keys, as if all were read before the first is stored: within one
+ * block the direction depends on which range comes first.  Ephemerons are
+ * cleaned before, and the data of `to` live on (keep_data). */
 void
 alqi_heap_weak_blit(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
                     alq_value from, uintptr_t from_field, alq_value to,

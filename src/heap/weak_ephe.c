@@ -1,9 +1,10 @@
 /* weak_ephe.c -- passes over the ephemerons that wait for their keys
  *
- * A pass goes through the list, one way and then the other, and marks the
- * data of those whose keys are marked, with all they lead to; a pass that
- * marks nothing ends the round.  From the third pass on it notes who waits
- * for what (weak_ephe_wait.c).
+ * A pass goes through the list, one way and then the other, and marks the data
+ * of those whose keys are marked, with all they lead to.  Each ephemeron then
+ * waits on or is ready; those that wait are from lo to hi of their chunk.  A
+ * pass that marks nothing ends the round.  From the third pass on it takes
+ * notes of which ephemeron waits for which block (weak_ephe_wait.c).
  *
  * Keeps .inv.phase: When passes end, data of ephemerons with marked keys are
  *   marked. */
@@ -22,6 +23,9 @@ enum {
     GREY_MAX = 1024 /* ranges to be marked: then that comes first */
 };
 
+/* Darkens a value that weak references alone may have led to.  The count makes
+ * a pass that is under way not the last one: the value may lead to keys that it
+ * has seen already. */
 void
 alqi_heap_ephe_darken(struct alqi_domain *d, alq_value v)
 {
@@ -48,14 +52,17 @@ fetch_values(alq_value ephe)
                        1);
 }
 
+/* Fetches the place of the first key in the table of waiters.  Further keys are
+ * rare, and are fetched when they are asked for. */
 static inline void
 fetch_place(const struct alqi_heap_weak *w, alq_value ephe)
 {
     alqi_heap_ephe_wait_fetch(&w->waits, alqi_heap_weak_read(ephe, 2));
 }
 
-/* What a pass asks of each value: in registers, since the store of a header
- * could be one to the domain for all that the compiler knows. */
+/* What a pass asks of each value, in local variables that the compiler can keep
+ * in registers: to the compiler each store of a header might change the
+ * domain. */
 struct sight {
     uintptr_t young_base;
     uintptr_t young_bytes;
@@ -70,6 +77,7 @@ sight_of(const struct alqi_domain *d)
                           d->heap->cycle.unmarked, d->heap->cycle.marked};
 }
 
+/* Whether the value is a block of the major heap that is not marked. */
 static inline bool
 is_white(const struct sight *s, alq_value v)
 {
@@ -77,7 +85,9 @@ is_white(const struct sight *s, alq_value v)
            (alqi_heap_header(v) & ALQI_HEAP_COLOUR_MASK) == s->unmarked;
 }
 
-/* What an ephemeron waits for; ALQ_NULL: nothing. */
+/* What an ephemeron waits for: itself, or the first of its keys that is not
+ * marked; ALQ_NULL: nothing.  One block is enough: the ephemeron is looked at
+ * again when that is marked, and may then wait for the next. */
 static inline alq_value
 awaited(const struct sight *s, alq_value ephe)
 {
@@ -95,7 +105,10 @@ awaited(const struct sight *s, alq_value ephe)
     return ALQ_NULL;
 }
 
-/* It is white, and the domain not done. */
+/* Marks the data, and pushes their fields.
+ *
+ * Requires that the data are white and the domain is busy.  The full stack is
+ * left to alqi_heap_mark_darken(), which grows it or notes an overflow. */
 static inline void
 mark_data(struct alqi_domain *d, const struct sight *s, alq_value data)
 {
@@ -115,9 +128,11 @@ mark_data(struct alqi_domain *d, const struct sight *s, alq_value data)
 
 enum outcome { READY, WAITS, HELD_UP };
 
-/* Looks at an ephemeron.  Its data, if it is ready and they were not marked,
- * are, now.  What marking has still to do may lead to its key: then that comes
- * first. */
+/* Looks at one ephemeron: if it is ready, its data are marked now.
+ *
+ * While the domain has grey ranges, those may lead to what the ephemeron waits
+ * for: then they come first (HELD_UP).  Else the ephemeron waits on, and is
+ * noted if this pass takes notes. */
 static inline __attribute__((always_inline)) enum outcome
 resolve(struct alqi_domain *d, const struct sight *s, alq_value ephe,
         bool may_hold_up)
@@ -141,6 +156,8 @@ resolve(struct alqi_domain *d, const struct sight *s, alq_value ephe,
     return READY;
 }
 
+/* Looks at all ephemerons that wait for a block which was marked.  None is held
+ * up here: if it waits on, a pass comes to it once more. */
 static void
 resolve_waiters(struct alqi_domain *d, alq_value block)
 {
@@ -154,8 +171,10 @@ resolve_waiters(struct alqi_domain *d, alq_value block)
         resolve(d, &s, ephe, false);
 }
 
-/* Those that waited for the datum, or for what its first fields lead to, which
- * is marked at once for that. */
+/* Looks at those that waited for a datum that was marked, or for what its first
+ * fields lead to, which is marked at once for that.  A key is often a few words
+ * behind the datum of the one before it: then a chain is followed to its end
+ * within a pass. */
 static void
 resolve_behind(struct alqi_domain *d, alq_value data)
 {
@@ -174,6 +193,8 @@ resolve_behind(struct alqi_domain *d, alq_value data)
 
 /* ---- passes ------------------------------------------------------------- */
 
+/* Begins a chunk, if there is one: at its first waiting ephemeron in the pass's
+ * direction. */
 static void
 pass_enter(struct alqi_heap_ephe_pass *p)
 {
@@ -181,6 +202,8 @@ pass_enter(struct alqi_heap_ephe_pass *p)
         p->at = p->retained = p->backwards ? p->chunk->hi : p->chunk->lo;
 }
 
+/* The number of ephemerons that wait, from which the table of waiters gets its
+ * size. */
 static size_t
 n_waiting(const struct alqi_heap_weak *w)
 {
@@ -193,6 +216,8 @@ n_waiting(const struct alqi_heap_weak *w)
     return n;
 }
 
+/* Begins a pass.  It takes no notes if it is one of the first, which mostly
+ * suffice, or if there is no memory for the table. */
 static void
 pass_begin(struct alqi_heap_weak *w, bool backwards)
 {
@@ -220,6 +245,8 @@ alqi_heap_ephe_waits(const struct alqi_domain *d)
     return false;
 }
 
+/* Begins a round of passes, or goes through the list anew in a round under
+ * way. */
 void
 alqi_heap_ephe_begin(struct alqi_domain *d)
 {
@@ -228,6 +255,8 @@ alqi_heap_ephe_begin(struct alqi_domain *d)
     pass_begin(&d->weak_phase.weak, false);
 }
 
+/* Whether the last pass marked nothing, and no weak reference was followed
+ * since. */
 bool
 alqi_heap_ephe_is_done(const struct alqi_domain *d)
 {
@@ -245,7 +274,8 @@ swap(alq_value *a, alq_value *b)
     *b = v;
 }
 
-/* At the chunk's end: those that still wait are from its border on. */
+/* Ends a chunk: those that still wait are on one side of the border `retained`,
+ * so the border becomes lo or hi. */
 static void
 pass_leave(struct alqi_heap_ephe_pass *p)
 {
@@ -259,8 +289,8 @@ pass_leave(struct alqi_heap_ephe_pass *p)
     pass_enter(p);
 }
 
-/* What lies `ahead` of the i-th one, in the pass's direction, if the chunk has
- * it. */
+/* Whether the chunk has an entry `ahead` places behind the i-th one, in the
+ * pass's direction. */
 static inline bool
 is_ahead(const struct alqi_heap_weak_chunk *chunk, uint32_t i, uint32_t ahead,
          bool backwards)
@@ -268,6 +298,9 @@ is_ahead(const struct alqi_heap_weak_chunk *chunk, uint32_t i, uint32_t ahead,
     return backwards ? i >= chunk->lo + ahead : i + ahead < chunk->hi;
 }
 
+/* Fetches what the pass will read soon: the ephemeron, then its first key's and
+ * data's headers, then the key's place, each when the one before has
+ * arrived. */
 static inline __attribute__((always_inline)) void
 fetch_ahead(const struct alqi_heap_weak *w, uint32_t i, bool backwards)
 {
@@ -283,10 +316,11 @@ fetch_ahead(const struct alqi_heap_weak *w, uint32_t i, bool backwards)
         fetch_place(w, backwards ? at[-PLACE_AHEAD] : at[PLACE_AHEAD]);
 }
 
-/* Looks at those of the chunk, n at most, until one is held up or something
- * else is to be done; those that wait stay at `retained`.  How many it looked
- * at.
- */
+/* Looks at ephemerons of the chunk, n at most; returns how many.  Those that
+ * wait are swapped to the border, the others lie behind it.
+ *
+ * It stops if one is held up, if waiters of marked data are to be looked at, or
+ * if many ranges are grey, since marking these first spares passes. */
 static inline __attribute__((always_inline)) size_t
 pass_run(struct alqi_domain *d, size_t n, bool backwards)
 {
@@ -320,6 +354,8 @@ pass_run(struct alqi_domain *d, size_t n, bool backwards)
     return done;
 }
 
+/* One copy of pass_run a direction: inlined with a constant, its loop has no
+ * test for it. */
 static size_t
 pass_run_forward(struct alqi_domain *d, size_t n)
 {
@@ -332,7 +368,8 @@ pass_run_backward(struct alqi_domain *d, size_t n)
     return pass_run(d, n, true);
 }
 
-/* Those behind a datum, or some ephemerons; how many, or one. */
+/* Does a step of the pass: looks at those behind a datum, if any, or at n
+ * ephemerons at most.  Returns how many, or one. */
 static size_t
 pass_step(struct alqi_domain *d, size_t n)
 {
@@ -346,7 +383,8 @@ pass_step(struct alqi_domain *d, size_t n)
     return 1;
 }
 
-/* What is to be marked waits, until something may wait for it. */
+/* Whether marking has to be done before the pass goes on.  Grey ranges wait as
+ * long as no ephemeron is held up: marking them in large portions is faster. */
 static inline bool
 is_marking_next(const struct alqi_domain *d)
 {
@@ -356,8 +394,9 @@ is_marking_next(const struct alqi_domain *d)
            !alqi_heap_mark_is_done(d);
 }
 
-/* All have been seen: goes on with another pass, if this one has marked
- * anything. */
+/* Ends a pass; true: another one begins, the other way round.  The table of
+ * waiters goes with its pass: the next one that takes notes sees each ephemeron
+ * that waits. */
 static bool
 pass_again(struct alqi_domain *d)
 {
@@ -370,6 +409,8 @@ pass_again(struct alqi_domain *d)
     return !p->is_done;
 }
 
+/* Whether the pass is through with the chunk, and no datum is left whose
+ * waiters are to be looked at. */
 static inline bool
 is_chunk_over(const struct alqi_heap_weak *w)
 {
@@ -379,6 +420,9 @@ is_chunk_over(const struct alqi_heap_weak *w)
            w->waits.n_data == 0;
 }
 
+/* Does about budget_words of passes and marking; less only if passes are over,
+ * or the domain has no ephemeron that waits.  A large table is emptied in parts
+ * before it is closed, so that one step does not take long. */
 size_t
 alqi_heap_ephe_mark(struct alqi_domain *d, size_t budget_words)
 {

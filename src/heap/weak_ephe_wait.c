@@ -1,8 +1,8 @@
-/* weak_ephe_wait.c -- the table of who waits for which block
+/* weak_ephe_wait.c -- the table of which ephemeron waits for which block
  *
- * Open addressing; nothing is removed, a taken place stays its block's.  It
- * may be short of memory, or miss a waiter: the next pass finds that one,
- * so only time depends on it. */
+ * Open addressing; nothing is removed, a place stays its block's.  The table is
+ * open during a pass that takes notes.  It may be short of memory, or miss a
+ * waiter: the next pass finds that one, so time alone depends on it. */
 #include <stdlib.h>
 
 #include "heap/weak_ephe_wait.h"
@@ -16,6 +16,9 @@ enum {
     EMPTY_PLACES = ALQI_HEAP_IS_HARD ? 256 : 1 << 18 /* 4 MiB: some 100 us */
 };
 
+/* Makes a table for n waiters, at most half full; false: no memory, and the
+ * table is closed. calloc gives fresh pages for large tables, so the places
+ * need no clearing. */
 bool
 alqi_heap_ephe_wait_open(struct alqi_heap_ephe_waits *w, size_t n)
 {
@@ -41,6 +44,12 @@ alqi_heap_ephe_wait_close(struct alqi_heap_ephe_waits *w)
     *w = (struct alqi_heap_ephe_waits){0};
 }
 
+/* Empties a part of a large table that is about to be closed; false: the rest
+ * is small enough.
+ *
+ * Freeing a large table at once would take long, since the system takes back
+ * each page that was touched.  The size is no power of two afterwards, so
+ * nothing may be looked up any more; room = 0 keeps new entries out. */
 bool
 alqi_heap_ephe_wait_shrink(struct alqi_heap_ephe_waits *w)
 {
@@ -57,7 +66,8 @@ alqi_heap_ephe_wait_shrink(struct alqi_heap_ephe_waits *w)
     return true;
 }
 
-/* That of the block, or where it would stand. */
+/* The place of the block, or the free one where it would stand.  There is a
+ * free place: room is less than the size. */
 static inline struct alqi_heap_ephe_place *
 find(const struct alqi_heap_ephe_waits *w, alq_value block)
 {
@@ -68,8 +78,11 @@ find(const struct alqi_heap_ephe_waits *w, alq_value block)
     return &w->places[i];
 }
 
-/* One waiter is its block's place; several are links, the place has the first
- * one's index, as an integer. */
+/* Adds a link in front of the waiters of a block; false: no memory.
+ *
+ * A single waiter is in its block's place.  From the second one on the place
+ * has the index of the newest link, as an integer, which no ephemeron is; the
+ * last `next` is the first waiter. */
 static bool
 link_add(struct alqi_heap_ephe_waits *w, alq_value ephe, alq_value next)
 {
@@ -87,6 +100,8 @@ link_add(struct alqi_heap_ephe_waits *w, alq_value ephe, alq_value next)
     return true;
 }
 
+/* Notes that the ephemeron waits for the block, unless the table is full or
+ * closed, or there is no memory for a link. */
 void
 alqi_heap_ephe_wait(struct alqi_heap_ephe_waits *w, alq_value ephe,
                     alq_value block)
@@ -106,6 +121,8 @@ alqi_heap_ephe_wait(struct alqi_heap_ephe_waits *w, alq_value ephe,
         p->waiter = alq_from_int((intptr_t)w->n_links - 1);
 }
 
+/* Takes one of the block's waiters; ALQ_NULL: none is left.  The place stays
+ * the block's, so that others behind it in the table are still found. */
 alq_value
 alqi_heap_ephe_wait_take(struct alqi_heap_ephe_waits *w, alq_value block)
 {
@@ -125,6 +142,8 @@ alqi_heap_ephe_wait_take(struct alqi_heap_ephe_waits *w, alq_value block)
     return link->ephe;
 }
 
+/* Notes data that were marked, whose waiters are to be looked at.  Without
+ * memory they are left out. */
 void
 alqi_heap_ephe_wait_push(struct alqi_heap_ephe_waits *w, alq_value data)
 {

@@ -1,7 +1,9 @@
 /* weak_phase.c -- the steps that end a marking
  *
  * MARK -> EPHE -> FIND -> RESURRECT -> AGAIN -> CLEAN -> DONE.  The step
- * changes in a stop, when no domain has work; its work is done in slices.
+ * changes in a stop, when no domain has work, and goes on to the next one that
+ * gives some domain work.  EPHE and AGAIN go on in rounds.  The work of a step
+ * is done in slices.
  *
  * Keeps .inv.phase: Nothing unmarked is reachable but through weak references
  *   when CLEAN begins. */
@@ -17,7 +19,7 @@
 #define EACH_DOMAIN(heap, of, i)                                               \
     for (i = 0; i < (heap)->n_slots && (of = (heap)->domains[i], true); i++)
 
-/* References emptied, since the heap began. */
+/* References emptied since the heap began, by all domains: for the event. */
 static uint64_t
 n_emptied(const struct alqi_heap *heap)
 {
@@ -32,6 +34,8 @@ n_emptied(const struct alqi_heap *heap)
 
 /* ---- marking ------------------------------------------------------------ */
 
+/* Begins with step MARK, in the stop in which marking begins.  The count of
+ * emptied references goes on; all else begins at 0. */
 void
 alqi_heap_weak_phase_begin(struct alqi_heap *heap)
 {
@@ -46,6 +50,8 @@ darken_root(void *arg, alq_value *slot)
     alqi_heap_mark_darken(arg, *slot);
 }
 
+/* Begins for one domain: its ephemerons wait, calls that are due are roots, and
+ * the pass over its finalisers starts. */
 void
 alqi_heap_weak_phase_begin_share(struct alqi_domain *of)
 {
@@ -54,7 +60,8 @@ alqi_heap_weak_phase_begin_share(struct alqi_domain *of)
     alqi_heap_final_pass_begin(of);
 }
 
-/* What the step does when nothing is left to mark. */
+/* Does the work of the step, when nothing is left to mark; returns the words
+ * done, 0: the step is over for this domain. */
 static size_t
 step_work(struct alqi_domain *of, size_t budget_words)
 {
@@ -77,6 +84,12 @@ step_work(struct alqi_domain *of, size_t budget_words)
     return 0;
 }
 
+/* Does about budget_words of marking and of the step's work; less only if the
+ * domain is through with both.
+ *
+ * Marking comes first, and again after each part of the step's work, which may
+ * have darkened blocks. live_words counts the step's work without the marking
+ * in it, which the marker counts itself. */
 size_t
 alqi_heap_weak_phase_work(struct alqi_domain *of, size_t budget_words)
 {
@@ -98,6 +111,7 @@ alqi_heap_weak_phase_work(struct alqi_domain *of, size_t budget_words)
 
 /* ---- rounds ------------------------------------------------------------- */
 
+/* Blocks that the domain has darkened in this round through weak references. */
 static uint64_t
 darkened(const struct alqi_domain *of)
 {
@@ -105,9 +119,13 @@ darkened(const struct alqi_domain *of)
            of->weak_phase.weak.n_darkened_before;
 }
 
-/* The domains whose ephemerons have to be looked at again have work: those that
- * have not come to an end, and all, if others may have marked since (also what
- * their own data lead to: major_balance.h). */
+/* Begins a round of passes: domains whose ephemerons have to be looked at once
+ * more become busy.  False: none has to, so the round before was the last.
+ *
+ * With one domain its own pass knows whether it marked anything.  With several
+ * each pass may have missed what others marked meanwhile, be it what the
+ * domain's own data lead to, since ranges change hands (major_balance.h).  So
+ * all look again until a round has darkened nothing anywhere. */
 static bool
 round_begin(struct alqi_heap *heap, bool first)
 {
@@ -134,7 +152,8 @@ round_begin(struct alqi_heap *heap, bool first)
 
 /* ---- steps -------------------------------------------------------------- */
 
-/* Whoever has work of the step. */
+/* Begins a step that goes through finalisers, or cleans: domains with work of
+ * it become busy. */
 static void
 step_begin(struct alqi_heap *heap, enum alqi_heap_weak_phase_step step)
 {
@@ -153,6 +172,9 @@ step_begin(struct alqi_heap *heap, enum alqi_heap_weak_phase_step step)
     }
 }
 
+/* Goes on to the next step, or to the next round of the same one.  If FIND has
+ * found no dead value, nothing was resurrected, so AGAIN looks only at what was
+ * darkened since. */
 static void
 step_next(struct alqi_heap *heap)
 {
@@ -187,6 +209,8 @@ step_next(struct alqi_heap *heap)
     }
 }
 
+/* Goes on until some domain has work, by one participant of a stop; false: the
+ * step is DONE, and the cycle may end. */
 bool
 alqi_heap_weak_phase_next(struct alqi_heap *heap)
 {
@@ -233,6 +257,9 @@ alqi_heap_weak_phase_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
     alqi_heap_alarm_drop(d);
 }
 
+/* Takes over what *o has.  Adopted ephemerons that wait have to be looked at in
+ * the round under way, since no pass of their old domain does: so this domain
+ * begins its pass anew. */
 void
 alqi_heap_weak_phase_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {

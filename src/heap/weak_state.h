@@ -19,7 +19,7 @@ enum { ALQI_HEAP_WEAK_CHUNK = ALQI_CHECKS >= 3 ? 3 : 1018 };
 struct alqi_heap_weak_chunk {
     struct alqi_heap_weak_chunk *next;
     struct alqi_heap_weak_chunk *prev;
-    uint32_t n;
+    uint32_t n;  /* blocks */
     uint32_t lo; /* ephemerons from here up to hi may need their data marked */
     uint32_t hi;
     alq_value blocks[ALQI_HEAP_WEAK_CHUNK];
@@ -33,7 +33,7 @@ struct alqi_heap_weak_list {
 /* A field of an old block that got a young value. */
 struct alqi_heap_weak_field {
     alq_value block;
-    uintptr_t field;
+    uintptr_t field; /* index */
 };
 
 /* Where cleaning stands: what it keeps of the chunk moves from `from` down to
@@ -58,12 +58,13 @@ struct alqi_heap_ephe_link {
     alq_value next; /* a waiter */
 };
 
-/* weak_ephe_wait.h */
+/* Which ephemerons wait for which keys to be marked: weak_ephe_wait.h.  Sizes
+ * are entries that there is memory for. */
 struct alqi_heap_ephe_waits {
-    struct alqi_heap_ephe_place *places;
-    size_t size; /* 0, or a power of two */
+    struct alqi_heap_ephe_place *places; /* hash table by block */
+    size_t size; /* 0, or a power of two; anything once it shrinks */
     size_t room; /* for blocks, still */
-    struct alqi_heap_ephe_link *links;
+    struct alqi_heap_ephe_link *links; /* lists of waiters of one block */
     size_t n_links;
     size_t links_size;
     alq_value *data;
@@ -85,11 +86,12 @@ struct alqi_heap_ephe_pass {
 };
 
 struct alqi_heap_weak {
-    struct alqi_heap_weak_list old[ALQI_HEAP_WEAK_KINDS];
+    struct alqi_heap_weak_list
+        old[ALQI_HEAP_WEAK_KINDS]; /* blocks: .inv.listed */
     struct alqi_heap_weak_list young[ALQI_HEAP_WEAK_KINDS];
-    struct alqi_heap_weak_field *fields;
+    struct alqi_heap_weak_field *fields; /* remembered: .inv.weak */
     size_t n_fields;
-    size_t fields_size;
+    size_t fields_size; /* fields that there is memory for */
     bool fields_lost; /* they could not grow: all old blocks are read instead */
     struct alqi_heap_ephe_pass pass;
     struct alqi_heap_ephe_waits waits;

@@ -1,8 +1,9 @@
-/* work_queue.c -- a queue of ranges that several domains put in and take
- * out
+/* work_queue.c -- a queue of ranges that several domains put in and take out
  *
  * A stack of fixed size under a lock that is held for the copying of a few
- * ranges.  Full: put refuses. */
+ * ranges.  n is stored under the lock and read without it, as a hint.  If the
+ * queue is full, put takes fewer ranges, and the caller keeps the others; minor
+ * collections never meet that (.inv.queue). */
 #include <string.h>
 
 #include "base/base.h"
@@ -14,6 +15,8 @@ n_set(struct alqi_heap_queue *queue, size_t n)
     atomic_store_explicit(&queue->n, n, memory_order_relaxed);
 }
 
+/* Makes the empty queue larger.  The new memory is mapped before the old one
+ * goes, so a failure changes nothing. */
 bool
 alqi_heap_queue_ready(struct alqi_heap_queue *queue, size_t size)
 {
@@ -31,6 +34,7 @@ alqi_heap_queue_ready(struct alqi_heap_queue *queue, size_t size)
     return true;
 }
 
+/* Gives the queue's memory back; it then has room for nothing. */
 void
 alqi_heap_queue_close(struct alqi_heap_queue *queue)
 {
@@ -42,6 +46,7 @@ alqi_heap_queue_close(struct alqi_heap_queue *queue)
     n_set(queue, 0);
 }
 
+/* Puts the first ranges in, as many as there is room for; how many. */
 size_t
 alqi_heap_queue_put(struct alqi_heap_queue *queue,
                     const struct alqi_heap_range *ranges, size_t n)
@@ -59,6 +64,8 @@ alqi_heap_queue_put(struct alqi_heap_queue *queue,
     return n;
 }
 
+/* Takes the ranges that were put in last, at most n_max and half of what is
+ * there, rounded up: so a single range is taken, and others find some. */
 size_t
 alqi_heap_queue_take_locked(struct alqi_heap_queue *queue,
                             struct alqi_heap_range *out, size_t n_max)
@@ -74,6 +81,7 @@ alqi_heap_queue_take_locked(struct alqi_heap_queue *queue,
     return n;
 }
 
+/* Takes ranges; an empty queue is seen without the lock. */
 size_t
 alqi_heap_queue_take(struct alqi_heap_queue *queue, struct alqi_heap_range *out,
                      size_t n_max)

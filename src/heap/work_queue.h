@@ -6,16 +6,17 @@
 
 #include "plat/plat.h"
 
-struct alqi_heap_range { /* of words */
-    uintptr_t start;
-    uintptr_t end;
+struct alqi_heap_range { /* of words, or what its user makes of it */
+    uintptr_t start;     /* address; low bits may be marks */
+    uintptr_t end;       /* address behind it */
 };
 
 struct alqi_heap_queue {
     struct alqi_plat_lock lock;
     _Atomic(size_t) n; /* changed under the lock, looked at by anybody */
-    size_t size;
-    struct alqi_heap_range *ranges;
+    size_t size; /* ranges that there is memory for; changes while the queue is
+                  * empty and its caller alone with it */
+    struct alqi_heap_range *ranges; /* n of them; the last is taken first */
 };
 
 /* Makes the empty queue one of at least `size` ranges; false: no memory, and it
@@ -23,12 +24,12 @@ struct alqi_heap_queue {
 bool alqi_heap_queue_ready(struct alqi_heap_queue *queue, size_t size);
 void alqi_heap_queue_close(struct alqi_heap_queue *queue);
 
-/* How many of them there was room for: the first ones. */
+/* Puts ranges in, the first ones, as many as there is room for; how many. */
 size_t alqi_heap_queue_put(struct alqi_heap_queue *queue,
                            const struct alqi_heap_range *ranges, size_t n);
 
-/* At most n_max, and no more than half of what there is (rounded up), so that
- * others find some, too. */
+/* Takes ranges: at most n_max, and no more than half of those there, rounded
+ * up, so that others find some, too; how many. */
 size_t alqi_heap_queue_take(struct alqi_heap_queue *queue,
                             struct alqi_heap_range *out, size_t n_max);
 size_t alqi_heap_queue_take_locked(struct alqi_heap_queue *queue,

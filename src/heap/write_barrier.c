@@ -1,21 +1,26 @@
 /* write_barrier.c -- the slow parts of stores into old blocks
  *
- * Deletion: while marking, the value that a field loses is darkened.
- * Creation: a field that gets a young value is remembered, and the value
- * has escaped.
+ * Deletion barrier: while marking, the value that a field loses is darkened.
+ * Remembering: a field that gets a young value enters the remembered set, and
+ * the value has escaped.  alq_store comes here only if one of the two may be
+ * needed; store_max is the bound of its test, and follows the phase.
  *
- * Keeps .inv.snapshot: A white value that a field loses is darkened first.
- * Keeps .inv.remember: The field is in the set before it holds the young
- *   value.
+ * Keeps .inv.snapshot: A white value that a field loses is darkened before the
+ *   next safepoint.
+ * Keeps .inv.remember: The field is in the set before the next safepoint; by
+ *   alqi_heap_store even before it holds the value.
  * Keeps .inv.private: The value has escaped before the store. */
 #include "heap/write_barrier.h"
 #include "heap/major_mark.h"
 #include "heap/minor_remember.h"
 #include "heap/minor_escape.h"
 
-/* A field that holds a young value is remembered already, and that value needs
- * no darkening: what is promoted while marking is marked.  The inline part has
- * seen to that, but for alq_init, whose fields hold integers. */
+/* Stores v into a field of an old block.
+ *
+ * The inline part has sorted out fields that hold a young value: these are
+ * remembered already, and need no darkening, as a value that is promoted while
+ * marking gets marked.  alq_init comes here without that test; its fields hold
+ * integers.  Release: a domain that reads v finds its block initialised. */
 void
 alqi_heap_store(struct alqi_domain *d, alqi_heap_word *field, alq_value v)
 {
@@ -29,8 +34,12 @@ alqi_heap_store(struct alqi_domain *d, alqi_heap_word *field, alq_value v)
     __atomic_store_n(field, v, __ATOMIC_RELEASE);
 }
 
-/* What is lost is darkened afterwards: no phase ends before the next safe
- * point.  v must not be seen before has_escaped is set. */
+/* Exchanges a field of any block, if it holds *expected.
+ *
+ * The escape comes before the exchange, as v may be seen at once.  Darkening
+ * and remembering come after: only then it is known what was lost, and no phase
+ * or minor collection comes before the next safepoint.  If the lost value was
+ * young, the field is remembered, and the value needs no darkening. */
 bool
 alqi_heap_compare_exchange(struct alqi_domain *d, alq_value block, uintptr_t i,
                            alq_value *expected, alq_value v)
@@ -46,7 +55,7 @@ alqi_heap_compare_exchange(struct alqi_domain *d, alq_value block, uintptr_t i,
         return false;
     }
     if (alqi_heap_is_young(d, block) || alqi_heap_is_young(d, old))
-        return true;
+        return true; /* no old field, or remembered already */
     if (d->heap->cycle.phase == ALQI_HEAP_MARK &&
         alqi_heap_mark_is_white(d, old))
         alqi_heap_mark_darken(d, old);
@@ -55,6 +64,11 @@ alqi_heap_compare_exchange(struct alqi_domain *d, alq_value block, uintptr_t i,
     return true;
 }
 
+/* Sets the colour of new old blocks and the inline barrier's bound, after a
+ * change of phase or of who runs the domain.
+ *
+ * While marking, and, in builds that check, while no thread runs the domain,
+ * each store takes the slow part; otherwise those of young values do. */
 void
 alqi_heap_barrier_phase(struct alqi_domain *d)
 {

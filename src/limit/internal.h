@@ -27,7 +27,7 @@ alqi_limit_most(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* ---- notice.c ----------------------------------------------------------- */
+/* ---- check.c ------------------------------------------------------------ */
 
 void alqi_limit_frame_reach(struct alqi_limit_frame *f,
                             enum alq_limit_cause cause);

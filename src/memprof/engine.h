@@ -64,13 +64,13 @@ struct alqi_memprof_entry;
 struct alqi_pool_node;
 struct alqi_profile_cell;
 
-struct alqi_entry_fifo { /* FIFO of entries that give_found callbacks */
+struct alqi_entry_fifo { /* FIFO of entries that owe a callback */
     struct alqi_memprof_entry *head;
     struct alqi_memprof_entry *tail;
 };
 
 enum alqi_callback_kind {
-    ALQI_CALLBACK_ALLOC_NEW,      /* of an entry nobody else before     */
+    ALQI_CALLBACK_ALLOC_NEW,      /* of an entry that none had before    */
     ALQI_CALLBACK_ALLOC_DEFERRED, /* of a deferred one                 */
     ALQI_CALLBACK_PROMOTE,
     ALQI_CALLBACK_LAST /* dealloc, release: its entry is out */

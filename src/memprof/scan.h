@@ -107,7 +107,7 @@ void alqi_memprof_blocks(struct alqi_memprof_domain *domain,
 bool alqi_memprof_has_pending(const struct alqi_memprof_thread *thread);
 bool alqi_memprof_domain_has_pending(const struct alqi_memprof_domain *domain);
 
-/* Runs what the domain and this thread give_found and does not wait for a
+/* Runs the callbacks that the domain and this thread owe and that wait for no
  * flush, until a callback fails: ALQ_ECALLBACK, with *code, and the rest is
  * pending still.
  */

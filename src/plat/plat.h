@@ -1,4 +1,7 @@
-/* plat.h -- the port contract: all this project asks of the system below libc
+/* plat.h -- the port contract: what this project asks of the system below libc
+ *
+ * The other headers of this folder ask, too, each for one idea; what stands
+ * outside of it is listed in doc/design/plat.md.
  *
  * True of every call: no malloc, no stdio, no locale, no lock that another
  * thread may hold for long; safe inside malloc.  Calls with the suffix

@@ -1,4 +1,12 @@
-/* answer.c -- see answer.h */
+/* answer.c -- from a path and a query to an answer, or to an error
+ *
+ * [answer.h] A question goes through: the table names the function that
+ * answers; the query is parsed, its filter taken, its trace found; the
+ * function writes the members of one object. If anything fails on the way,
+ * what was written is thrown away and the object holds the error alone.
+ *
+ * Statuses: 200, 400 (the query is wrong), 404 (no such answer), 500 (no
+ * memory, or too large). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,6 +14,7 @@
 #include "view/answer.h"
 #include "view/ask.h"
 
+/* The answers by name. Names are paths behind /api/. */
 static const struct {
     const char *name;
     alqi_view_answer_fn *answer;
@@ -18,6 +27,7 @@ static const struct {
     {"timeline", alqi_view_timeline}, {"tree", alqi_view_tree},
 };
 
+/* Replaces what was written by an error. */
 static void
 error_put(struct alqi_view_json *out, const char *text)
 {
@@ -28,6 +38,8 @@ error_put(struct alqi_view_json *out, const char *text)
     alqi_view_json_close(out, '}');
 }
 
+/* Parses the query and runs the answer. False: the status or the query's error
+ * says why. */
 static bool
 ask_run(struct alqi_view_ask *ask, alqi_view_answer_fn *answer,
         const char *query)
@@ -47,6 +59,7 @@ ask_run(struct alqi_view_ask *ask, alqi_view_answer_fn *answer,
     return ask->status == 200;
 }
 
+/* A failure without a status of its own is the query's. */
 int
 alqi_view_answer(struct alqi_view_set *set, const char *path, const char *query,
                  struct alqi_view_json *out)

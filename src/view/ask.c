@@ -1,4 +1,8 @@
-/* ask.c -- see ask.h */
+/* ask.c -- what the answers share: refusals, the scan and shape, sums as JSON
+ *
+ * [ask.h] A refusal sets the status and keeps its text in the query's error,
+ * from where answer.c takes it. Figures are whole numbers: estimates are
+ * rounded once, here. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,6 +37,8 @@ alqi_view_ready(struct alqi_view_ask *ask)
     return alqi_view_query_done(&ask->query);
 }
 
+/* UINT32_MAX is no function's number: it stands for a missing key or a wrong
+ * one. */
 bool
 alqi_view_take_function(struct alqi_view_ask *ask, const char *key,
                         uint32_t *function)
@@ -53,13 +59,14 @@ alqi_view_look(struct alqi_view_ask *ask, const struct alqi_view_scan **scan,
     return (*scan != NULL && *shape != NULL) || alqi_view_give_up(ask);
 }
 
+/* The root of a variance; rounding may have made it negative. */
 static double
 standard_error(double variance)
 {
     return variance > 0 ? sqrt(variance) : 0;
 }
 
-/* [low, high]: of 95 %. */
+/* Writes [low, high], the ends of a 95 % interval. */
 static void
 put_range(struct alqi_view_json *out, const char *key,
           const struct alqi_view_interval *range)

@@ -17,12 +17,19 @@ enum {
 };
 
 struct alqi_view_ask {
+    /* all traces */
     struct alqi_view_set *set;
+    /* parsed; holds what the filter points into, and the error */
     struct alqi_view_query query;
+    /* of the query */
     struct alqi_view_filter filter;
+    /* that the filter names */
     struct alqi_view_trace *trace;
-    const struct alqi_view_index *x; /* of the trace */
+    /* its index */
+    const struct alqi_view_index *x;
+    /* the answer; its object is open */
     struct alqi_view_json *out;
+    /* 200 until something is refused */
     int status;
 };
 
@@ -42,16 +49,18 @@ alqi_view_answer_fn alqi_view_source;
 alqi_view_answer_fn alqi_view_timeline;
 alqi_view_answer_fn alqi_view_tree;
 
-/* The answer is an error: returns false. */
+/* Makes the answer an error with that status; the first one stands. Returns
+ * false. */
 bool alqi_view_refuse(struct alqi_view_ask *ask, int status, const char *format,
                       ...) __attribute__((format(printf, 3, 4)));
-/* No memory. */
+/* Refuses because there is no memory. Returns false. */
 bool alqi_view_give_up(struct alqi_view_ask *ask);
-/* The number of a function by that key; refused when it is not there or none.
- */
+/* Takes the number of a function from that key; refused when it is missing or
+ * is none. */
 bool alqi_view_take_function(struct alqi_view_ask *ask, const char *key,
                              uint32_t *function);
-/* To be called when all keys were asked for; false when one was not known. */
+/* Called when all keys were asked for. False, with an error, when the query
+ * has a key that nobody asked for. */
 bool alqi_view_ready(struct alqi_view_ask *ask);
 
 /* The trace's scan and shape for the filter; false after a refusal. */
@@ -59,37 +68,47 @@ bool alqi_view_look(struct alqi_view_ask *ask,
                     const struct alqi_view_scan **scan,
                     const struct alqi_view_shape **shape);
 
+/* Writes a sum as a member: estimates, their errors and 95 % ranges, counts. */
 void alqi_view_put_sum(struct alqi_view_json *out, const char *key,
                        const struct alqi_view_sum *sum);
+/* Writes the first and the last of the colours' peaks. */
 void alqi_view_put_peak_us(struct alqi_view_json *out,
                            const struct alqi_view_index *index);
-/* What was cut. */
+/* Writes what was cut: rows, and their sum. */
 void alqi_view_put_rest(struct alqi_view_json *out, uint64_t n_rows,
                         const struct alqi_view_sum *sum);
 
-/* {"id", "name", "file", "module"} */
+/* Writes a function as an object: {"id", "name", "file", "module"}. */
 void alqi_view_put_function(struct alqi_view_json *out,
                             const struct alqi_view_index *index,
                             uint32_t function);
 
 /* ---- the functions that an answer names ---------------------------------- */
 
-/* They get positions in order of use. */
+/* Functions get positions in the order in which an answer first uses them;
+ * rows name a function by its position. */
 struct alqi_view_used {
     const struct alqi_view_index *x;
-    const struct alqi_view_both *both; /* whose numbers they are; or NULL */
-    uint32_t *position;                /* by function, + 1; 0: not used */
+    /* whose common numbers are used; NULL: those of x */
+    const struct alqi_view_both *both;
+    /* by function: position + 1; 0: not used; owned */
+    uint32_t *position;
+    /* by position: the function; owned */
     uint32_t *list;
     uint32_t n;
-    size_t bytes; /* of JSON that they take */
+    /* estimate of the bytes of JSON that they take */
+    size_t bytes;
 };
 
+/* Begins with none used. False: no memory; to be freed in any case. */
 bool alqi_view_used_new(struct alqi_view_used *used,
                         const struct alqi_view_index *index);
 bool alqi_view_used_new_both(struct alqi_view_used *used,
                              const struct alqi_view_both *both);
 void alqi_view_used_free(struct alqi_view_used *used);
+/* Forgets all of them. */
 void alqi_view_used_clear(struct alqi_view_used *used);
+/* The position of a function, given out at its first use. */
 uint32_t alqi_view_used_position(struct alqi_view_used *used,
                                  uint32_t function);
 /* The member "functions". */

@@ -1,4 +1,8 @@
-/* both.c -- see both.h */
+/* both.c -- common numbers for the functions of two indexes
+ *
+ * [both.h] Functions are matched by name (match.h). Those of B without a match
+ * get numbers behind A's. One index compared with itself needs no matching:
+ * numbers are equal. */
 #include <stdlib.h>
 
 #include "view/both.h"
@@ -7,7 +11,7 @@
 _Static_assert((int)ALQI_VIEW_NO_MATCH == (int)ALQI_VIEW_NO_FUNCTION,
                "a function without a match is none");
 
-/* NULL: no memory. */
+/* The functions' names, to be freed by the caller. NULL: no memory. */
 static struct alqi_view_name *
 names_make(const struct alqi_view_index *x)
 {
@@ -24,6 +28,7 @@ names_make(const struct alqi_view_index *x)
     return names;
 }
 
+/* Fills both tables with matches. False: no memory. */
 static bool
 match(struct alqi_view_both *both)
 {
@@ -44,7 +49,7 @@ match(struct alqi_view_both *both)
     return is_made;
 }
 
-/* B's functions that are none of A's. */
+/* Gives numbers to B's functions that are none of A's. */
 static void
 others_number(struct alqi_view_both *both)
 {

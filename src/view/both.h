@@ -10,10 +10,14 @@
 enum { ALQI_VIEW_NO_FUNCTION = UINT32_MAX };
 
 struct alqi_view_both {
+    /* the sides; they may be the same */
     const struct alqi_view_index *a, *b;
-    uint32_t *of_b; /* by B's numbers: the common one */
-    uint32_t *b_of; /* by common numbers: B's, or ALQI_VIEW_NO_FUNCTION */
-    uint32_t n;     /* common numbers */
+    /* by B's numbers: the common number; owned */
+    uint32_t *of_b;
+    /* by common numbers: B's, or ALQI_VIEW_NO_FUNCTION; owned */
+    uint32_t *b_of;
+    /* common numbers */
+    uint32_t n;
 };
 
 /* False: no memory.  To be freed in any case. */

@@ -1,8 +1,15 @@
-/* build.c -- see build.h
+/* build.c -- writes an index from front to back
  *
- * Columns that a birth tells are written a block at a time; those of its end
- * come after the last birth.  Who was there at the peak is found at the end, by
- * going through the events up to it. */
+ * [build.h] Columns that a birth fills are written a block of rows at a time.
+ * Columns that are known at a row's end (life, flags, promotion) are kept
+ * until the last birth and follow then. Tables and the event stream are kept
+ * in memory and come last, the foot at the very end.
+ *
+ * Which rows were live at the peak is found at the end: each colour keeps how
+ * long the event stream was when its peak was last moved, and goes through the
+ * events up to there.
+ *
+ * After the first failure (error) every call does nothing. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,31 +19,44 @@
 
 enum { DATA_ALIGN = 16 };
 
-/* Of the rows of one block, what is known at their end only. */
+/* Columns of one block that are known only when its rows end. */
 struct ends {
+    /* microseconds, by row */
     uint64_t lives[ALQI_VIEW_BLOCK_ROWS];
-    uint64_t *promoted; /* NULL: none is */
+    /* time from birth + 1; 0: never; NULL: no row of the block was */
+    uint64_t *promoted;
+    /* enum alqi_view_flag; until finish PEAK holds the row's colours */
     uint8_t flags[ALQI_VIEW_BLOCK_ROWS];
 };
 
 struct alqi_view_build {
     alqi_view_write_fn *write;
     void *write_arg;
+    /* the first failure; NULL: none */
     const char *error;
+    /* bytes so far: the place of the next ones */
     uint64_t n_written;
+    /* filled in as sections are written */
     struct alqi_view_foot foot;
 
+    /* all but DATA, in memory until the end */
     struct alqi_view_table sections[ALQI_VIEW_N_SECTIONS];
-    struct alqi_view_table ends; /* struct ends * */
+    /* struct ends *, by block; owned */
+    struct alqi_view_table ends;
+    /* columns of the block that is being filled */
     uint64_t fresh[ALQI_VIEW_N_COLUMNS][ALQI_VIEW_BLOCK_ROWS];
     uint32_t n_rows;
-    uint64_t n_births; /* of the run that is not written yet */
+    /* births since the last event: they become one event */
+    uint64_t n_births;
     struct {
+        /* by colour: length of the event stream when its peak was moved last */
         size_t event_bytes;
+        /* and how many rows there were */
         uint32_t rows;
     } peaks[ALQI_VIEW_COLOURS];
 };
 
+/* Bytes of one record of each section. */
 static const size_t each_bytes[ALQI_VIEW_N_SECTIONS] = {
     [ALQI_VIEW_S_META] = sizeof(struct alqi_view_meta),
     [ALQI_VIEW_S_DATA] = 1,
@@ -77,6 +97,7 @@ alqi_view_build_new(alqi_view_write_fn *write, void *arg)
     return b;
 }
 
+/* The ends of a block; valid until the build is dropped. */
 static struct ends *
 ends_of(const struct alqi_view_build *b, uint32_t block)
 {
@@ -101,6 +122,8 @@ alqi_view_build_drop(struct alqi_view_build *b)
     free(b);
 }
 
+/* Writes bytes. They are counted even after a failure, so that places stay
+ * consistent. */
 static void
 put(struct alqi_view_build *b, const void *bytes, size_t n)
 {
@@ -109,6 +132,7 @@ put(struct alqi_view_build *b, const void *bytes, size_t n)
     b->n_written += n;
 }
 
+/* Writes zeros up to a multiple of align. */
 static void
 pad(struct alqi_view_build *b, size_t align)
 {
@@ -119,6 +143,7 @@ pad(struct alqi_view_build *b, size_t align)
 
 /* ---- names --------------------------------------------------------------- */
 
+/* Adds a record to a section; returns its number. */
 static uint32_t
 add(struct alqi_view_build *b, enum alqi_view_section which, const void *row)
 {
@@ -131,6 +156,8 @@ add(struct alqi_view_build *b, enum alqi_view_section which, const void *row)
     return (uint32_t)t->n - 1;
 }
 
+/* Text i ends where text_at[i + 1] says; the first entry, 0, is there from the
+ * beginning. */
 uint32_t
 alqi_view_build_text(struct alqi_view_build *b, const char *text)
 {
@@ -203,6 +230,7 @@ alqi_view_build_note(struct alqi_view_build *b, uint32_t text)
 
 /* ---- columns ------------------------------------------------------------- */
 
+/* Bytes that numbers up to range need. */
 static size_t
 width_of(uint64_t range)
 {
@@ -215,7 +243,8 @@ width_of(uint64_t range)
     return range <= UINT32_MAX ? 4 : 8;
 }
 
-/* Writes one column of one block. */
+/* Writes one column of one block: numbers above their least, in as few bytes
+ * as they all need. */
 static void
 column_put(struct alqi_view_build *b, uint32_t block,
            enum alqi_view_column column, const uint64_t *from, uint32_t n)
@@ -242,6 +271,8 @@ column_put(struct alqi_view_build *b, uint32_t block,
     slices[(size_t)block * ALQI_VIEW_N_COLUMNS + column] = s;
 }
 
+/* Writes the columns of the births of the last block, which may be short, and
+ * adds its slices. */
 static void
 births_put(struct alqi_view_build *b)
 {
@@ -261,6 +292,7 @@ births_put(struct alqi_view_build *b)
         column_put(b, block, told[i], b->fresh[told[i]], n);
 }
 
+/* Writes the columns of the ends of a block. */
 static void
 ends_put(struct alqi_view_build *b, uint32_t block)
 {
@@ -281,6 +313,8 @@ ends_put(struct alqi_view_build *b, uint32_t block)
 
 /* ---- events -------------------------------------------------------------- */
 
+/* Appends an event: the number's low 5 bits beside the kind, then 7 bits a
+ * byte. */
 static void
 event_put(struct alqi_view_build *b, enum alqi_view_event_kind kind,
           uint64_t number)
@@ -299,6 +333,7 @@ event_put(struct alqi_view_build *b, enum alqi_view_event_kind kind,
         b->error = no_memory;
 }
 
+/* Writes the births that wait as one event, before another kind of event. */
 static void
 births_end(struct alqi_view_build *b)
 {
@@ -307,6 +342,7 @@ births_end(struct alqi_view_build *b)
     b->n_births = 0;
 }
 
+/* The ends of a new block; NULL: no memory. */
 static struct ends *
 ends_new(struct alqi_view_build *b)
 {
@@ -326,6 +362,9 @@ alqi_view_build_rows(const struct alqi_view_build *b)
     return b->n_rows;
 }
 
+/* The first colour is kept in the flags for good; the colour bits become
+ * "counted at the peak" in finish. A row without colours gets the first colour
+ * 3, which is none. */
 uint32_t
 alqi_view_build_birth(struct alqi_view_build *b,
                       const struct alqi_view_row *row)
@@ -351,7 +390,7 @@ alqi_view_build_birth(struct alqi_view_build *b,
     return b->n_rows - 1;
 }
 
-/* NULL for rows that are none. */
+/* The ends of a row's block; NULL for numbers that are no row. */
 static struct ends *
 row_at(struct alqi_view_build *b, uint32_t row)
 {
@@ -372,6 +411,7 @@ alqi_view_build_free(struct alqi_view_build *b, uint32_t row, uint64_t life_us)
     event_put(b, ALQI_VIEW_E_FREE, b->n_rows - row);
 }
 
+/* A time of 0 would mean "never", so 1 is added. */
 void
 alqi_view_build_promote(struct alqi_view_build *b, uint32_t row,
                         uint64_t after_us)
@@ -391,6 +431,8 @@ alqi_view_build_promote(struct alqi_view_build *b, uint32_t row,
     event_put(b, ALQI_VIEW_E_PROMOTE, b->n_rows - row);
 }
 
+/* The row's colours that are not in at_peak are cleared here: no event ends
+ * it. */
 void
 alqi_view_build_left(struct alqi_view_build *b, uint32_t row, uint64_t life_us,
                      bool stays, unsigned at_peak)
@@ -426,6 +468,7 @@ alqi_view_build_gone(struct alqi_view_build *b, uint32_t process, uint64_t us)
     event_put(b, ALQI_VIEW_E_GONE, us);
 }
 
+/* The births so far belong before the peak, so they are written first. */
 void
 alqi_view_build_peak(struct alqi_view_build *b, unsigned colours)
 {
@@ -440,6 +483,7 @@ alqi_view_build_peak(struct alqi_view_build *b, unsigned colours)
 
 /* ---- the end ------------------------------------------------------------- */
 
+/* Order of chains in the index. */
 static int
 by_row(const void *left, const void *right)
 {
@@ -448,8 +492,9 @@ by_row(const void *left, const void *right)
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
-/* The colours of a row count it unless it was born after their moment, or an
- * event up to it ended it; what went with its process was told so. */
+/* Clears colour k of rows that were not live at its peak: those born after it,
+ * and those freed up to it. Rows that ended with their process were told so by
+ * build_left. */
 static void
 peak_mark(struct alqi_view_build *b, unsigned k)
 {
@@ -475,6 +520,7 @@ peak_mark(struct alqi_view_build *b, unsigned k)
     }
 }
 
+/* Writes the tables and notes their places; DATA was written as rows came. */
 static void
 sections_put(struct alqi_view_build *b)
 {

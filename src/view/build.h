@@ -41,17 +41,21 @@ void alqi_view_build_note(struct alqi_view_build *build, uint32_t text);
 
 /* ---- events, in order ---------------------------------------------------- */
 
-/* A block is born.  Its stack, class and origin may be told later. */
+/* A block that is born. */
 struct alqi_view_row {
+    /* since the trace's start */
     uint64_t born_us;
+    /* as the trace counts them */
     uint64_t n_samples;
+    /* numbers of the tables; the rows there may be added later */
     uint32_t class_, stack, origin;
     unsigned colours; /* peak.h */
 };
 
-/* So many were born. */
+/* Rows born so far. */
 uint32_t alqi_view_build_rows(const struct alqi_view_build *build);
-/* The row's number, from 0 on; UINT32_MAX when there are too many. */
+/* Adds a row; returns its number, from 0 on. UINT32_MAX when there are too
+ * many, or something has failed. */
 uint32_t alqi_view_build_birth(struct alqi_view_build *build,
                                const struct alqi_view_row *row);
 void alqi_view_build_free(struct alqi_view_build *build, uint32_t row,
@@ -59,8 +63,9 @@ void alqi_view_build_free(struct alqi_view_build *build, uint32_t row,
 void alqi_view_build_promote(struct alqi_view_build *build, uint32_t row,
                              uint64_t after_us);
 
-/* Never freed, and it was there for so long: until the trace's end, or it went
- * with its process.  These colours count it at the peak. */
+/* The row was never freed, and was there for life_us: until the trace's end
+ * (stays), or until its process ended. The colours of at_peak count it at the
+ * peak. */
 void alqi_view_build_left(struct alqi_view_build *build, uint32_t row,
                           uint64_t life_us, bool stays, unsigned at_peak);
 /* The row's life is that of a chain of realloc. */

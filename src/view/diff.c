@@ -1,9 +1,12 @@
 /* diff.c -- the answer `diff`: what two filters have, site by site
  *
- * Of two traces the samples were drawn apart, and significance.h says what a
- * difference means.  Of one trace the same samples may be on both sides: only
- * those that are on one of them make the difference, and its variance is
- * theirs. */
+ * Stacks of both sides are entered into rows by site, in common numbers of
+ * functions (both.h). Each row's difference is judged, then the chances of all
+ * rows are corrected together (significance.h .def.holm).
+ *
+ * Of two traces the samples were drawn apart. Of one trace the same samples
+ * may be on both sides: only those that are on one of them make the
+ * difference, and its variance is theirs (sides.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,54 +19,73 @@
 
 enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 100000, ROW_BYTES = 480 };
 
+/* z as it is written: JSON has no infinity. */
 static const double Z_MOST = 99;
 
+/* A site with what both sides have of it. */
 struct row {
     uint32_t function; /* a common number */
+    /* 0 unless sites are lines */
     int32_t line;
     bool is_mapping;
+    /* all zeros where the side has nothing */
     struct alqi_view_sum a, b;
+    /* by how much chance may part the sides */
     struct alqi_view_apart apart;
+    /* of the difference; chance is corrected for the number of rows */
     double z, chance;
 };
 
 struct table {
     struct alqi_view_sides *sides;
     enum alqi_view_grouping grouping;
+    /* owned; moves when it grows */
     struct row *rows;
     uint32_t n, capacity;
-    struct alqi_base_map row_of; /* function, line -> number */
+    /* function, line, is_mapping -> index in rows */
+    struct alqi_base_map row_of;
 };
 
 /* ---- rows ---------------------------------------------------------------- */
 
-/* NULL: no memory. */
+/* Room for one more row, made before the map has an entry for it. */
+static bool
+rows_reserve(struct table *t)
+{
+    uint32_t capacity = t->capacity == 0 ? 256 : 2 * t->capacity;
+    struct row *rows;
+
+    if (t->n < t->capacity)
+        return true;
+    rows = realloc(t->rows, capacity * sizeof *rows);
+    if (rows == NULL)
+        return false;
+    t->rows = rows;
+    t->capacity = capacity;
+    return true;
+}
+
+/* The row of a site, made if it is new. NULL: no memory. */
 static struct row *
 row_at(struct table *t, uint32_t function, int32_t line, bool is_mapping)
 {
     uint64_t key = (uint64_t)function << 32 | (uint32_t)line << 1 | is_mapping;
+    uint64_t *number;
     bool is_new;
-    uint64_t *number = alqi_base_map_at(&t->row_of, key, &is_new);
 
+    if (!rows_reserve(t))
+        return NULL;
+    number = alqi_base_map_at(&t->row_of, key, &is_new);
     if (number == NULL)
         return NULL;
     if (!is_new)
         return &t->rows[*number];
-    if (t->n == t->capacity) {
-        uint32_t capacity = t->capacity == 0 ? 256 : 2 * t->capacity;
-        struct row *rows = realloc(t->rows, capacity * sizeof *rows);
-
-        if (rows == NULL)
-            return NULL;
-        t->rows = rows;
-        t->capacity = capacity;
-    }
     *number = t->n;
     t->rows[t->n] = (struct row){function, line, is_mapping};
     return &t->rows[t->n++];
 }
 
-/* The stacks of one side, each in its row. */
+/* Enters the stacks of one side, each in its row. False: no memory. */
 static bool
 side_enter(struct table *t, const struct alqi_view_side *side, bool is_b)
 {
@@ -86,12 +108,14 @@ side_enter(struct table *t, const struct alqi_view_side *side, bool is_b)
     return true;
 }
 
+/* B minus A, in bytes. */
 static double
 delta(const struct row *row)
 {
     return row->b.bytes - row->a.bytes;
 }
 
+/* Order by the size of the change, then by function and line. */
 static int
 by_delta(const void *left, const void *right, void *arg)
 {
@@ -106,6 +130,7 @@ by_delta(const void *left, const void *right, void *arg)
     return a->line < b->line ? -1 : a->line > b->line;
 }
 
+/* Fills in z and chance of all rows. False: no memory. */
 static bool
 rows_judge(struct table *t)
 {
@@ -129,6 +154,7 @@ rows_judge(struct table *t)
 
 /* ---- the answer ---------------------------------------------------------- */
 
+/* Writes the difference with its standard error and z. */
 static void
 put_difference(struct alqi_view_json *out, const struct alqi_view_apart *apart,
                double bytes, double z)
@@ -141,6 +167,7 @@ put_difference(struct alqi_view_json *out, const struct alqi_view_apart *apart,
     alqi_view_json_real(out, fabs(z) < Z_MOST ? z : copysign(Z_MOST, z));
 }
 
+/* Writes one site: both sides, the difference, and its chance. */
 static void
 put_row(struct alqi_view_json *out, const struct row *row,
         struct alqi_view_used *used)
@@ -161,6 +188,7 @@ put_row(struct alqi_view_json *out, const struct row *row,
     alqi_view_json_close(out, '}');
 }
 
+/* Writes the rows that were cut, as one. */
 static void
 put_rest(struct alqi_view_json *out, uint64_t n, const struct alqi_view_sum *a,
          const struct alqi_view_sum *b)
@@ -173,6 +201,7 @@ put_rest(struct alqi_view_json *out, uint64_t n, const struct alqi_view_sum *a,
     alqi_view_json_close(out, '}');
 }
 
+/* The row's function has the searched text in a name. */
 static bool
 is_found(const struct table *t, const struct row *row, const char *q)
 {
@@ -183,6 +212,7 @@ is_found(const struct table *t, const struct row *row, const char *q)
     return alqi_view_is_found(x, function, q);
 }
 
+/* Writes the rows that fit and are found, in order; the rest as one. */
 static void
 put_rows(struct alqi_view_ask *ask, const struct table *t,
          struct alqi_view_used *used, uint64_t limit, const char *q)
@@ -210,6 +240,7 @@ put_rows(struct alqi_view_ask *ask, const struct table *t,
     put_rest(ask->out, n_rest, &a, &b);
 }
 
+/* Writes both totals and their difference. */
 static void
 put_totals(struct alqi_view_json *out, const struct table *t)
 {
@@ -225,6 +256,7 @@ put_totals(struct alqi_view_json *out, const struct table *t)
                    alqi_view_apart_sigmas(&apart, b->bytes - a->bytes));
 }
 
+/* Makes, judges and sorts the rows. False: no memory. */
 static bool
 table_fill(struct table *t)
 {
@@ -236,6 +268,7 @@ table_fill(struct table *t)
     return true;
 }
 
+/* Everything is freed whether or not it was made; all of it begins as zeros. */
 bool
 alqi_view_diff(struct alqi_view_ask *ask)
 {

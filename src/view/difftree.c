@@ -1,4 +1,8 @@
-/* difftree.c -- the answer `difftree`: two filters in one tree */
+/* difftree.c -- the answer `difftree`: two filters in one tree
+ *
+ * Each side makes its own tree (tree.h). Then B's tree is merged into A's:
+ * each node of B gets a place in A, found or added, and its sums go into the
+ * tree's second pair of columns. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +12,8 @@
 
 enum { NO_NODE = UINT32_MAX };
 
-/* The focus in B's numbers; false: B has not all of its functions. */
+/* The focus in B's numbers. False: B has not all of its functions, so nothing
+ * of B is below it. */
 static bool
 focus_of_b(const struct alqi_view_both *both,
            const struct alqi_view_focus *focus, struct alqi_view_focus *b)
@@ -22,6 +27,7 @@ focus_of_b(const struct alqi_view_both *both,
     return true;
 }
 
+/* Makes the tree of one side. False: no memory. */
 static bool
 side_tree(struct alqi_view_tree *tree, const struct alqi_view_side *side,
           const struct alqi_view_focus *focus,
@@ -39,7 +45,7 @@ side_tree(struct alqi_view_tree *tree, const struct alqi_view_side *side,
     return alqi_view_tree_make(tree, &in);
 }
 
-/* Node numbers of tree a, by parent and function. */
+/* Maps parent and function to the node of tree a. False: no memory. */
 static bool
 children_map(const struct alqi_view_tree *a, struct alqi_base_map *map)
 {
@@ -51,7 +57,9 @@ children_map(const struct alqi_view_tree *a, struct alqi_base_map *map)
     return true;
 }
 
-/* A place in a for each node of b; NULL: no memory. */
+/* A place in a for each node of b, to be freed by the caller; nodes that a has
+ * not are added. Parents come before children, so a parent's place is known.
+ * NULL: no memory. */
 static uint32_t *
 places_make(struct alqi_view_tree *a, const struct alqi_view_tree *b,
             const struct alqi_view_both *both)
@@ -81,7 +89,7 @@ places_make(struct alqi_view_tree *a, const struct alqi_view_tree *b,
     return places;
 }
 
-/* Puts tree b into tree a as its other side. */
+/* Puts tree b into tree a as its other side. False: no memory. */
 static bool
 merge(struct alqi_view_tree *a, const struct alqi_view_tree *b,
       const struct alqi_view_both *both)
@@ -101,6 +109,7 @@ merge(struct alqi_view_tree *a, const struct alqi_view_tree *b,
     return a->b_self != NULL && a->b_all != NULL;
 }
 
+/* Writes totals and the tree; false after a refusal. */
 static bool
 put(struct alqi_view_ask *ask, const struct alqi_view_tree_wish *wish,
     const struct alqi_view_sides *sides, const struct alqi_view_tree *tree)
@@ -122,6 +131,7 @@ put(struct alqi_view_ask *ask, const struct alqi_view_tree_wish *wish,
     return is_put;
 }
 
+/* Makes both trees and writes them; false after a refusal. */
 static bool
 trees_put(struct alqi_view_ask *ask, const struct alqi_view_tree_wish *wish,
           const struct alqi_view_sides *sides)

@@ -1,18 +1,34 @@
-/* filter.c -- see filter.h */
+/* filter.c -- the filter of a query: taken, copied, compared
+ *
+ * [filter.h] The table `keys` has one function for each key. A key may stand
+ * once, unless the table says otherwise. An error names the key as it stands
+ * in the query, with its prefix. Copies own their texts, because scans outlive
+ * the query that asked for them.
+ *
+ * Two filters are compared by their choices, key by key as the query had them
+ * (.inv.choices), so a key that is added to the table is compared at once.
+ * Only a key that leaves the samples as they are may be marked
+ * CHOOSES_NOTHING. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "view/filter.h"
 
-enum { SHOWN = 60 };
+enum {
+    SHOWN = 60, /* bytes of a value that a message quotes */
+    MAY_REPEAT = 1,
+    CHOOSES_NOTHING = 2 /* the same samples pass, whatever the key says */
+};
 
+/* One run over the query. */
 struct reader {
     struct alqi_view_filter *filter;
     struct alqi_view_query *query;
     const char *key; /* with its prefix, as it stands in the query */
 };
 
+/* Sets the query's error; returns false. */
 static bool
 fail(struct reader *r, const char *value, const char *wants)
 {
@@ -20,7 +36,8 @@ fail(struct reader *r, const char *value, const char *wants)
     return false;
 }
 
-/* A..B, A.., ..B, .. or, where it may be one, A. */
+/* Reads A..B, A.., ..B or .., and A alone where that is allowed. False: an
+ * error. */
 static bool
 take_range(struct reader *r, const char *value, bool may_be_one,
            struct alqi_view_range *range)
@@ -45,6 +62,7 @@ take_range(struct reader *r, const char *value, bool may_be_one,
     return true;
 }
 
+/* Reads a whole number up to most. False: an error. */
 static bool
 take_number(struct reader *r, const char *value, uint64_t most, uint64_t *out)
 {
@@ -55,6 +73,7 @@ take_number(struct reader *r, const char *value, uint64_t most, uint64_t *out)
     return *out <= most ? true : fail(r, value, "there is none of that number");
 }
 
+/* One function for each key, from here on. */
 static bool
 take_alloc(struct reader *r, const char *value)
 {
@@ -73,6 +92,7 @@ take_life(struct reader *r, const char *value)
     return take_range(r, value, false, &r->filter->life);
 }
 
+/* peak, end, or a range that may be one time. */
 static bool
 take_live(struct reader *r, const char *value)
 {
@@ -94,6 +114,7 @@ take_freed(struct reader *r, const char *value)
            take_range(r, value, false, &r->filter->freed);
 }
 
+/* Replaces the default, all heaps, by the listed ones. */
 static bool
 take_heap(struct reader *r, const char *value)
 {
@@ -116,6 +137,7 @@ take_heap(struct reader *r, const char *value)
     }
 }
 
+/* A list has no room for one more; that is an error. */
 static bool
 is_full(struct reader *r, const char *value, uint32_t n)
 {
@@ -141,6 +163,7 @@ take_domain(struct reader *r, const char *value)
     return number_add(r, value, &r->filter->domains);
 }
 
+/* Adds a text; a leading = means the whole name. */
 static bool
 word_add(struct reader *r, const char *value, struct alqi_view_words *words)
 {
@@ -172,6 +195,7 @@ take_hide(struct reader *r, const char *value)
     return word_add(r, value, &r->filter->hide);
 }
 
+/* The names are in the order of enum alqi_view_by. */
 static bool
 take_by(struct reader *r, const char *value)
 {
@@ -188,14 +212,20 @@ take_by(struct reader *r, const char *value)
 static const struct {
     const char *key;
     bool (*take)(struct reader *r, const char *value);
-    bool may_repeat;
+    unsigned flags;
 } keys[] = {
-    {"alloc", take_alloc, false},  {"live", take_live, false},
-    {"freed", take_freed, false},  {"size", take_size, false},
-    {"life", take_life, false},    {"heap", take_heap, false},
-    {"thread", take_thread, true}, {"domain", take_domain, true},
-    {"in", take_in, true},         {"notin", take_notin, true},
-    {"hide", take_hide, true},     {"by", take_by, false},
+    {"alloc", take_alloc, 0},
+    {"live", take_live, 0},
+    {"freed", take_freed, 0},
+    {"size", take_size, 0},
+    {"life", take_life, 0},
+    {"heap", take_heap, 0},
+    {"thread", take_thread, MAY_REPEAT},
+    {"domain", take_domain, MAY_REPEAT},
+    {"in", take_in, MAY_REPEAT},
+    {"notin", take_notin, MAY_REPEAT},
+    {"hide", take_hide, MAY_REPEAT | CHOOSES_NOTHING},
+    {"by", take_by, CHOOSES_NOTHING},
 };
 
 /* The same key stands before pair number i. */
@@ -208,6 +238,8 @@ is_repeated(const struct alqi_view_query *q, uint32_t i)
     return false;
 }
 
+/* Takes pair i if its key is one of a filter's; others are left for the
+ * answer. */
 static bool
 take_pair(struct reader *r, uint32_t i, size_t n_prefix, uint32_t n_traces)
 {
@@ -220,8 +252,11 @@ take_pair(struct reader *r, uint32_t i, size_t n_prefix, uint32_t n_traces)
         if (strcmp(keys[k].key, key) != 0)
             continue;
         pair->is_used = true;
-        if (!keys[k].may_repeat && is_repeated(r->query, i))
+        if (!(keys[k].flags & MAY_REPEAT) && is_repeated(r->query, i))
             return fail(r, pair->value, "it stands twice");
+        if (!(keys[k].flags & CHOOSES_NOTHING)) /* .inv.choices */
+            r->filter->choices[r->filter->n_choices++] =
+                (struct alqi_view_choice){(uint32_t)k, pair->value};
         return keys[k].take(r, pair->value);
     }
     if (strcmp(key, "t") != 0)
@@ -251,6 +286,7 @@ alqi_view_filter_take(struct alqi_view_filter *f, struct alqi_view_query *q,
 
 /* ---- copies -------------------------------------------------------------- */
 
+/* Bytes that copies of the texts take. */
 static size_t
 words_bytes(const struct alqi_view_words *words)
 {
@@ -261,7 +297,8 @@ words_bytes(const struct alqi_view_words *words)
     return n;
 }
 
-/* Returns where the next texts go. */
+/* Copies the texts to `to` and points the words there; returns where the next
+ * texts go. */
 static char *
 words_move(struct alqi_view_words *words, char *to)
 {
@@ -273,6 +310,30 @@ words_move(struct alqi_view_words *words, char *to)
         to += n;
     }
     return to;
+}
+
+/* Bytes that copies of the choices' values take. */
+static size_t
+choices_bytes(const struct alqi_view_filter *f)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < f->n_choices; i++)
+        n += strlen(f->choices[i].value) + 1;
+    return n;
+}
+
+/* Copies the choices' values to `to` and points the choices there. */
+static void
+choices_move(struct alqi_view_filter *f, char *to)
+{
+    for (uint32_t i = 0; i < f->n_choices; i++) {
+        size_t n = strlen(f->choices[i].value) + 1;
+
+        memcpy(to, f->choices[i].value, n);
+        f->choices[i].value = to;
+        to += n;
+    }
 }
 
 bool
@@ -291,33 +352,19 @@ bool
 alqi_view_filter_keep(struct alqi_view_filter *copy,
                       const struct alqi_view_filter *f)
 {
+    char *to;
+
     *copy = *f;
     copy->kept = malloc(words_bytes(&f->in) + words_bytes(&f->notin) +
-                        words_bytes(&f->hide) + 1);
+                        words_bytes(&f->hide) + choices_bytes(f) + 1);
     if (copy->kept == NULL)
         return false;
-    words_move(&copy->hide,
-               words_move(&copy->notin, words_move(&copy->in, copy->kept)));
+    to = words_move(&copy->notin, words_move(&copy->in, copy->kept));
+    choices_move(copy, words_move(&copy->hide, to));
     return true;
 }
 
 /* ---- comparing ----------------------------------------------------------- */
-
-static bool
-ranges_are_same(const struct alqi_view_range *a,
-                const struct alqi_view_range *b)
-{
-    return a->is_there == b->is_there && a->has_least == b->has_least &&
-           a->least == b->least && a->most == b->most;
-}
-
-static bool
-numbers_are_same(const struct alqi_view_numbers *a,
-                 const struct alqi_view_numbers *b)
-{
-    return a->n == b->n &&
-           memcmp(a->numbers, b->numbers, a->n * sizeof a->numbers[0]) == 0;
-}
 
 bool
 alqi_view_words_are_same(const struct alqi_view_words *a,
@@ -336,17 +383,13 @@ bool
 alqi_view_filter_is_same(const struct alqi_view_filter *a,
                          const struct alqi_view_filter *b)
 {
-    return a->trace == b->trace && a->live_kind == b->live_kind &&
-           a->is_never == b->is_never && a->heap == b->heap &&
-           ranges_are_same(&a->alloc, &b->alloc) &&
-           ranges_are_same(&a->live, &b->live) &&
-           ranges_are_same(&a->freed, &b->freed) &&
-           ranges_are_same(&a->size, &b->size) &&
-           ranges_are_same(&a->life, &b->life) &&
-           numbers_are_same(&a->threads, &b->threads) &&
-           numbers_are_same(&a->domains, &b->domains) &&
-           alqi_view_words_are_same(&a->in, &b->in) &&
-           alqi_view_words_are_same(&a->notin, &b->notin);
+    if (a->trace != b->trace || a->n_choices != b->n_choices)
+        return false;
+    for (uint32_t i = 0; i < a->n_choices; i++)
+        if (a->choices[i].key != b->choices[i].key ||
+            strcmp(a->choices[i].value, b->choices[i].value) != 0)
+            return false;
+    return true;
 }
 
 bool

@@ -11,18 +11,27 @@ enum { ALQI_VIEW_LIST_MAX = 64 /* of texts or numbers of one key */ };
 
 /* Closed; without an end it goes from 0, or to UINT64_MAX. */
 struct alqi_view_range {
+    /* the query has the condition */
     bool is_there;
+    /* the range has a beginning */
     bool has_least;
+    /* both belong to it */
     uint64_t least, most;
 };
 
+/* What the key `live` asks for. */
 enum alqi_view_live {
+    /* nothing */
     ALQI_VIEW_LIVE_ANY,
+    /* live at some time of the range */
     ALQI_VIEW_LIVE_RANGE,
+    /* live at the peak */
     ALQI_VIEW_LIVE_PEAK,
+    /* never freed */
     ALQI_VIEW_LIVE_END
 };
 
+/* Bits: heaps that a filter keeps. */
 enum alqi_view_heap {
     ALQI_VIEW_HEAP_MINOR = 1,
     ALQI_VIEW_HEAP_MAJOR = 2,
@@ -30,16 +39,19 @@ enum alqi_view_heap {
     ALQI_VIEW_HEAP_ALL = 7
 };
 
+/* What answers sort and cut by. */
 enum alqi_view_by {
     ALQI_VIEW_BY_BYTES,
     ALQI_VIEW_BY_BLOCKS,
     ALQI_VIEW_BY_SAMPLES
 };
 
-/* A text of in, notin, hide. */
+/* A text of in, notin or hide. */
 struct alqi_view_word {
+    /* the query's, or a copy's */
     const char *text;
-    bool is_whole; /* "=text": the whole name */
+    /* "=text": the whole name; else a part of it */
+    bool is_whole;
 };
 
 struct alqi_view_words {
@@ -52,16 +64,37 @@ struct alqi_view_numbers {
     uint32_t n; /* 0: any */
 };
 
+/* A key that chooses samples, as the query has it. */
+struct alqi_view_choice {
+    uint32_t key; /* number in the table of keys */
+    /* the query's, or a copy's */
+    const char *value;
+};
+
+/* .inv.choices  Each key that the table of filter.c does not mark as choosing
+ *               nothing is among `choices`, in the order of the query, whether
+ *               or not the code that compares two filters has heard of it. */
 struct alqi_view_filter {
+    /* its number in the set */
     uint32_t trace;
+    /* no part of what passes */
     enum alqi_view_by by;
+    /* times since the start and lives in microseconds, sizes in bytes */
     struct alqi_view_range alloc, live, freed, size, life;
     enum alqi_view_live live_kind;
-    bool is_never; /* freed=never */
+    /* freed=never */
+    bool is_never;
+    /* bits of enum alqi_view_heap */
     unsigned heap;
+    /* one of them; none: any */
     struct alqi_view_numbers threads, domains;
+    /* all of in, none of notin are on the stack; hide is for shapes */
     struct alqi_view_words in, notin, hide;
-    char *kept; /* texts of a copy */
+    /* what the query says of samples (.inv.choices) */
+    struct alqi_view_choice choices[ALQI_VIEW_PAIRS_MAX];
+    uint32_t n_choices;
+    /* texts of a copy, owned by it; NULL in the original */
+    char *kept;
 };
 
 /* Takes the filter's keys from the query, those with the prefix when it is not
@@ -78,7 +111,8 @@ bool alqi_view_filter_keep(struct alqi_view_filter *copy,
 bool alqi_view_words_keep(struct alqi_view_words *copy, char **texts,
                           const struct alqi_view_words *words);
 
-/* The same samples of the same trace pass both. */
+/* The same samples of the same trace pass both: both have the same choices.
+ * False also for filters that say the same in other words or another order. */
 bool alqi_view_filter_is_same(const struct alqi_view_filter *a,
                               const struct alqi_view_filter *b);
 bool alqi_view_words_are_same(const struct alqi_view_words *a,

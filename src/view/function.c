@@ -1,22 +1,35 @@
-/* function.c -- the answer `function`: one function between its callers and
- * what it calls, and its lines */
+/* function.c -- the answer `function`: one function between callers and
+ * callees
+ *
+ * The folds (shape.h) have each function once on a path. A fold of the
+ * function adds to its total and to the caller above it; a fold directly below
+ * adds to a callee. Lines are those of the function's outermost frames
+ * (function_sums.h). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "view/function_sums.h"
 
+/* Bounds of rows a side, and of lines. */
 enum { MOST_ROWS = 300, MOST_LINES = 2000 };
 
+/* What the answer is made of. */
 struct butterfly {
-    struct alqi_view_sum *callers, *callees; /* by function */
+    /* by function: what is between it and the one that is asked for */
+    struct alqi_view_sum *callers, *callees;
+    /* scratch of put_side */
     struct alqi_view_named *list;
+    /* by fold: all that goes through it */
     struct alqi_view_sum *folds;
+    /* by function: what it has as a site */
     struct alqi_view_sum *self;
+    /* all that goes through the function */
     struct alqi_view_sum all;
     struct alqi_view_lines lines;
     struct alqi_view_used used;
 };
 
+/* Fills it in. False: no memory; to be freed in any case. */
 static bool
 butterfly_make(struct butterfly *b, struct alqi_view_ask *ask,
                const struct alqi_view_scan *scan,
@@ -63,6 +76,7 @@ butterfly_free(struct butterfly *b)
     alqi_view_used_free(&b->used);
 }
 
+/* Writes callers or callees, heaviest first, as many as fit. */
 static void
 put_side(struct alqi_view_ask *ask, struct butterfly *b, const char *key,
          const struct alqi_view_sum *sums)
@@ -83,12 +97,14 @@ put_side(struct alqi_view_ask *ask, struct butterfly *b, const char *key,
     alqi_view_json_close(ask->out, ']');
 }
 
+/* Lines that are written. */
 static int64_t
 max_lines(const struct butterfly *b)
 {
     return b->lines.n < MOST_LINES ? b->lines.n : MOST_LINES;
 }
 
+/* Writes the lines, in order, with what each has. */
 static void
 put_lines(struct alqi_view_json *out, const struct butterfly *b)
 {

@@ -1,4 +1,9 @@
-/* function_sums.c -- see function_sums.h */
+/* function_sums.c -- sums by function, and by line
+ *
+ * [function_sums.h] A function's sum as a site comes from the stacks; its sum
+ * with all that it calls comes from the folds, on which it stands once a path.
+ * Lines come from the nodes: a node counts if its fold differs from its
+ * parent's, so recursion counts once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +55,7 @@ alqi_view_sums_of_folds(const struct alqi_view_index *x,
     return all;
 }
 
+/* Order by what the query asks for, then by number. */
 static int
 by_value(const void *left, const void *right, void *arg)
 {
@@ -79,7 +85,8 @@ alqi_view_sums_list(const struct alqi_view_index *x,
 
 /* ---- lines --------------------------------------------------------------- */
 
-/* What each node has; NULL: no memory. */
+/* What each node has, children included, to be freed by the caller. NULL: no
+ * memory. */
 static struct alqi_view_sum *
 node_sums(const struct alqi_view_index *x, const struct alqi_view_scan *scan)
 {
@@ -96,6 +103,7 @@ node_sums(const struct alqi_view_index *x, const struct alqi_view_scan *scan)
     return sums;
 }
 
+/* Order by line. */
 static int
 by_line(const void *left, const void *right, void *arg)
 {
@@ -105,7 +113,7 @@ by_line(const void *left, const void *right, void *arg)
     return a->line < b->line ? -1 : a->line > b->line;
 }
 
-/* Sorts, and makes one of those that are of one line. */
+/* Sorts the rows, and makes one of those that are of one line. */
 static void
 lines_join(struct alqi_view_lines *l)
 {

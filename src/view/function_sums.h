@@ -10,11 +10,13 @@ struct alqi_view_named {
     struct alqi_view_sum sum;
 };
 
-/* [n_functions] each, the owner's to free: a stack counts for the function
- * that is its site, and once for each function on it.  NULL without memory. */
+/* [n_functions], the owner's to free; NULL: no memory. A stack counts for the
+ * function that is its site. */
 struct alqi_view_sum *alqi_view_sums_self(const struct alqi_view_index *index,
                                           const struct alqi_view_shape *shape,
                                           const struct alqi_view_scan *scan);
+/* The same, but a stack counts once for each function on it; fold_all is from
+ * alqi_view_sums_of_folds. */
 struct alqi_view_sum *alqi_view_sums_all(const struct alqi_view_index *index,
                                          const struct alqi_view_shape *shape,
                                          const struct alqi_view_sum *fold_all);
@@ -25,15 +27,14 @@ alqi_view_sums_of_folds(const struct alqi_view_index *index,
                         const struct alqi_view_shape *shape,
                         const struct alqi_view_scan *scan);
 
-/* Those that have anything, largest first, in list[n_functions]; returns their
- * number. */
+/* Puts the functions that have anything into list[n_functions], largest first;
+ * returns their number. */
 uint32_t alqi_view_sums_list(const struct alqi_view_index *index,
                              const struct alqi_view_sum *sums,
                              enum alqi_view_by by,
                              struct alqi_view_named *list);
 
-/* What each line has of the stacks whose outermost frames of a function, or of
- * all functions of its file, are there; false: no memory. */
+/* What a line has. */
 struct alqi_view_line {
     int32_t line;
     struct alqi_view_sum sum;
@@ -44,6 +45,8 @@ struct alqi_view_lines {
     uint32_t n;
 };
 
+/* What each line has of the stacks on which it stands: lines of the outermost
+ * frames of the function, or of all functions of its file. False: no memory. */
 bool alqi_view_lines_make(struct alqi_view_lines *lines,
                           const struct alqi_view_index *index,
                           const struct alqi_view_shape *shape,

@@ -1,5 +1,9 @@
 /* functions.c -- the answer `functions`: each function, as a site and with all
- * that it calls */
+ * that it calls
+ *
+ * Rows are in the order of what each function has with all it calls. Those
+ * sums overlap, so the rest is given by what its functions have as sites,
+ * which adds up. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +12,7 @@
 
 enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 100000, ROW_BYTES = 500 };
 
+/* Writes one function. */
 static void
 put_row(struct alqi_view_json *out, const struct alqi_view_named *row,
         const struct alqi_view_sum *self, struct alqi_view_used *used)
@@ -21,7 +26,7 @@ put_row(struct alqi_view_json *out, const struct alqi_view_named *row,
     alqi_view_json_close(out, '}');
 }
 
-/* Of the rest what they have as sites: that adds up. */
+/* Writes the rows that fit and are found; the rest as one. */
 static void
 put_rows(struct alqi_view_ask *ask, const struct alqi_view_named *list,
          uint32_t n, const struct alqi_view_sum *self, uint64_t limit,
@@ -55,6 +60,8 @@ put_rows(struct alqi_view_ask *ask, const struct alqi_view_named *list,
     alqi_view_used_free(&used);
 }
 
+/* The list is made for all functions; what is searched for is decided when a
+ * row is written, so that the rest is right. */
 bool
 alqi_view_functions(struct alqi_view_ask *ask)
 {

@@ -1,7 +1,9 @@
 /* heat.c -- the answer `heat`: blocks by size and by lifetime
  *
- * Edges are powers of two of bytes, and 0, 1, 3, 10, 30 ... microseconds; only
- * those are given between which something is. */
+ * Rows that pass are entered into a table of cells, one for each pair of a
+ * size and a lifetime. Edges are powers of two of bytes, and 0, 1, 3, 10, 30
+ * ... microseconds. Of the edges only those are written between which
+ * something is. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,12 +12,17 @@
 enum { SIZES_MAX = 66, LIVES_MAX = 42 };
 
 struct heat {
-    uint64_t sizes[SIZES_MAX], lives[LIVES_MAX]; /* edges */
-    uint32_t n_sizes, n_lives;                   /* of them */
+    /* edges in bytes and in microseconds, rising */
+    uint64_t sizes[SIZES_MAX], lives[LIVES_MAX];
+    /* edges of each */
+    uint32_t n_sizes, n_lives;
+    /* by size and lifetime: only bytes, objects and n are filled in */
     struct alqi_view_sum cells[SIZES_MAX][LIVES_MAX];
+    /* scratch: one block of rows */
     struct alqi_view_rows rows;
 };
 
+/* Sets the edges. */
 static void
 edges_make(struct heat *h)
 {
@@ -32,7 +39,7 @@ edges_make(struct heat *h)
     }
 }
 
-/* The bin from edges[bin] on. */
+/* The last edge that is not above v. */
 static uint32_t
 bin_of(const uint64_t *edges, uint32_t n, uint64_t v)
 {
@@ -49,6 +56,7 @@ bin_of(const uint64_t *edges, uint32_t n, uint64_t v)
     return low;
 }
 
+/* Enters the rows of h->rows that pass. */
 static void
 block_enter(struct heat *h, const struct alqi_view_index *x,
             const struct alqi_view_scan *scan, const uint8_t *size_of_class)
@@ -70,6 +78,7 @@ block_enter(struct heat *h, const struct alqi_view_index *x,
     }
 }
 
+/* Enters all rows. The size's bin is found once a class. False: no memory. */
 static bool
 cells_fill(struct heat *h, const struct alqi_view_index *x,
            const struct alqi_view_scan *scan)
@@ -86,6 +95,7 @@ cells_fill(struct heat *h, const struct alqi_view_index *x,
     return size_of_class != NULL;
 }
 
+/* A row or a column of the table has something. */
 static bool
 has_any(const struct heat *h, uint32_t size, uint32_t life, bool is_size)
 {
@@ -123,7 +133,7 @@ put_edges(struct alqi_view_json *out, const char *key, const uint64_t *edges,
     alqi_view_json_close(out, ']');
 }
 
-/* Row by row, a row a size. */
+/* Writes the edges, then the cells row by row; a row is a size. */
 static void
 put_cells(struct alqi_view_json *out, const struct heat *h)
 {

@@ -1,13 +1,15 @@
 /* hot.c -- the answer `hot`: the heaviest pieces of call stacks, none of them
  * an extension of another
  *
- * Two trees are followed from their roots as long as it says more: from the
- * program to what is called, and from what allocates to its callers.  A node is
- * left for those below it that are heavy when these have most of it; where they
- * have not, the way there is a piece.  The first tree finds where a path is
- * heavy to its end, the second what is heavy although many call it.  Of all
- * pieces the heaviest are taken, one after the other; what extends one of them,
- * or is extended by one, is left out. */
+ * Two trees are followed from their roots for as long as the next step keeps
+ * most of the weight: from the program to what is called, and from what
+ * allocates to its callers. A node is left for the heavy ones below it if they
+ * have most of it; if they have not, the way to the node is a piece. The first
+ * tree finds where a path is heavy to its end. The second finds what is heavy
+ * although many call it.
+ *
+ * Then the heaviest pieces are taken, one after the other. A piece that
+ * extends a taken one, or is extended by one, is left out. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,31 +18,40 @@
 
 enum { LIMIT_DEFAULT = 20, LIMIT_MAX = 100, PIECES_MAX = 2000 };
 
-static const double HEAVY = 0.005, MOST = 0.5; /* of all; of a node */
+/* Shares: of the total, from which a node is heavy; of a node, that the heavy
+ * ones below it must have to be followed. */
+static const double HEAVY = 0.005, MOST = 0.5;
 
+/* A run of functions that call each other. */
 struct piece {
-    uint32_t *path; /* functions, outermost first */
+    /* functions, outermost first; owned */
+    uint32_t *path;
     uint32_t n;
-    struct alqi_view_sum sum; /* of all stacks that have it */
+    /* of all stacks that have it, wherever it is on them */
+    struct alqi_view_sum sum;
 };
 
 struct finder {
+    /* of the tree that goes down */
     struct alqi_view_tree_input in;
+    /* the value from which a node is heavy */
     double heavy;
     struct alqi_view_tree down, up;
+    /* at most PIECES_MAX; owned */
     struct piece *pieces;
     uint32_t n;
 };
 
 /* ---- pieces -------------------------------------------------------------- */
 
+/* What the query sorts by. */
 static double
 value(const struct finder *f, const struct alqi_view_sum *sum)
 {
     return alqi_view_sum_value(sum, f->in.by);
 }
 
-/* The way to a node of a tree that goes up, or down, as a piece. */
+/* Adds the way from the root to a node as a piece. False: no memory. */
 static bool
 piece_add(struct finder *f, const struct alqi_view_tree *t, uint32_t node,
           bool is_up)
@@ -60,7 +71,9 @@ piece_add(struct finder *f, const struct alqi_view_tree *t, uint32_t node,
     return true;
 }
 
-/* Where it says no more to go on. */
+/* Adds a piece for each node at which the heavy way ends. Parents have smaller
+ * numbers, so one pass finds what heavy children have, and a second one walks
+ * the ways. False: no memory. */
 static bool
 ends_find(struct finder *f, const struct alqi_view_tree *t, bool is_up)
 {
@@ -89,6 +102,7 @@ ends_find(struct finder *f, const struct alqi_view_tree *t, bool is_up)
     return is_found;
 }
 
+/* The piece ends at the fold. */
 static bool
 has_piece(const struct alqi_view_shape *shape, uint32_t fold,
           const struct piece *piece)
@@ -99,7 +113,8 @@ has_piece(const struct alqi_view_shape *shape, uint32_t fold,
     return true;
 }
 
-/* What goes through a piece, wherever it is on the stack. */
+/* Sums the stacks that have the piece. A function is on a fold's path once, so
+ * a stack is not counted twice. */
 static void
 piece_sum(const struct finder *f, struct piece *piece)
 {
@@ -113,6 +128,7 @@ piece_sum(const struct finder *f, struct piece *piece)
             alqi_view_sum_join(&piece->sum, &f->down.all[i]);
 }
 
+/* Finds the pieces of both trees. False: no memory. */
 static bool
 pieces_find(struct finder *f)
 {
@@ -134,6 +150,7 @@ pieces_find(struct finder *f)
 
 /* ---- choosing ------------------------------------------------------------ */
 
+/* Order by weight, longer ones first among equals. */
 static int
 by_weight(const void *left, const void *right, void *arg)
 {
@@ -148,6 +165,7 @@ by_weight(const void *left, const void *right, void *arg)
     return memcmp(a->path, b->path, a->n * sizeof *a->path);
 }
 
+/* The small piece is a part of the large one. */
 static bool
 is_inside(const struct piece *small, const struct piece *large)
 {
@@ -158,7 +176,8 @@ is_inside(const struct piece *small, const struct piece *large)
     return false;
 }
 
-/* Moves the chosen ones to the front; returns their number. */
+/* Moves the chosen pieces to the front, heaviest first; returns their
+ * number. */
 static uint32_t
 choose(struct finder *f, uint32_t limit)
 {
@@ -182,6 +201,7 @@ choose(struct finder *f, uint32_t limit)
 
 /* ---- the answer ---------------------------------------------------------- */
 
+/* Writes as many of them as fit. */
 static void
 put_pieces(struct alqi_view_json *out, const struct piece *pieces, uint32_t n,
            struct alqi_view_used *used)

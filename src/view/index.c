@@ -1,4 +1,10 @@
-/* index.c -- see index.h */
+/* index.c -- an index opened, checked and read
+ *
+ * [index.h] Opening checks in this order: foot, sections, texts, slices,
+ * tables; the weights of the classes are computed last. What is checked here
+ * is relied on later: places of columns and texts, parents, ranges of
+ * probabilities. Numbers in columns are not checked at the opening, because
+ * they are many; readers bound them (alqi_view_read_numbers). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,13 +17,14 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 enum { SECTION_ALIGN = 8, PROCESSES_MAX = 1 << 20 };
 
-/* Sums of what blocks stand for stay numbers. */
+/* With smaller ones sums of weights would overflow. */
 static const double P_LEAST = 1e-30;
 
 static const char *const not_whole = "it is damaged";
 
 /* ---- opening ------------------------------------------------------------- */
 
+/* The foot, if the bytes are an index of this version; else NULL. */
 static const struct alqi_view_foot *
 foot_of(const void *bytes, size_t n_bytes)
 {
@@ -41,7 +48,8 @@ alqi_view_index_key(const void *bytes, size_t n_bytes)
     return foot != NULL ? foot->key : NULL;
 }
 
-/* A section of records of each_bytes; *n so many, NULL when it is none. */
+/* The records of a section, *n of them. NULL: its place is not inside the
+ * file. */
 static const void *
 section(const struct alqi_view_index *x, enum alqi_view_section which,
         size_t each_bytes, uint32_t *n)
@@ -57,7 +65,7 @@ section(const struct alqi_view_index *x, enum alqi_view_section which,
     return x->bytes + at;
 }
 
-/* As section, of bytes. */
+/* The same of a section of bytes. */
 static const void *
 section_bytes(const struct alqi_view_index *x, enum alqi_view_section which,
               size_t *n)
@@ -71,6 +79,8 @@ section_bytes(const struct alqi_view_index *x, enum alqi_view_section which,
     return x->bytes + at;
 }
 
+/* Finds all sections but texts and data. False: one is not whole, or a table
+ * that rows need is empty. */
 static bool
 sections_find(struct alqi_view_index *x)
 {
@@ -105,7 +115,8 @@ sections_find(struct alqi_view_index *x)
             (x->n_classes > 0 && x->n_origins > 0 && x->n_stacks > 0));
 }
 
-/* Each text ends with a zero byte, the last with that of the section. */
+/* Checks that the texts rise, and that the last ends with a zero byte: any
+ * text then ends inside the section. Turns n_texts from entries into texts. */
 static bool
 texts_check(struct alqi_view_index *x)
 {
@@ -122,6 +133,7 @@ texts_check(struct alqi_view_index *x)
     return true;
 }
 
+/* Checks that every column of every block lies inside the data. */
 static bool
 slices_check(struct alqi_view_index *x)
 {
@@ -145,6 +157,8 @@ slices_check(struct alqi_view_index *x)
     return true;
 }
 
+/* Checks the numbers inside the tables (.inv.parent, probabilities, processes,
+ * order of chains). */
 static bool
 tables_check(const struct alqi_view_index *x)
 {
@@ -167,7 +181,7 @@ tables_check(const struct alqi_view_index *x)
     return x->nodes[0].parent == 0 && x->nodes[0].function < x->n_functions;
 }
 
-/* One of n samplings of a block, each with that chance. */
+/* The weight of a block in the mean of n samplings, each with chance p. */
 static struct alqi_view_weight
 weight_of(double bytes, double p, double n)
 {
@@ -185,7 +199,8 @@ weight_of(double bytes, double p, double n)
     return w;
 }
 
-/* With a share of the rows, as if the rate had been that much less. */
+/* Sets the largest weight of an unseen sample. With a share of the rows it is
+ * as if the rate had been that much less. */
 static void
 weights_largest(struct alqi_view_index *x)
 {
@@ -199,6 +214,7 @@ weights_largest(struct alqi_view_index *x)
     x->most_objects = alqi_view_least_weight(lambda, is_malloc);
 }
 
+/* Computes the weights of all classes. False: no memory. */
 static bool
 weights_make(struct alqi_view_index *x)
 {
@@ -254,6 +270,7 @@ alqi_view_text(const struct alqi_view_index *x, uint32_t number)
 
 /* ---- columns ------------------------------------------------------------- */
 
+/* One case of alqi_view_read: numbers of TYPE above the least. */
 #define NUMBERS(TYPE)                                                          \
     for (uint32_t i = 0; i < n; i++) {                                         \
         TYPE v;                                                                \
@@ -288,6 +305,7 @@ alqi_view_read(const struct alqi_view_index *x, uint32_t block,
     }
 }
 
+/* The same, of numbers below n. */
 #define SMALL_NUMBERS(TYPE)                                                    \
     for (uint32_t i = 0; i < rows; i++) {                                      \
         TYPE v;                                                                \
@@ -324,7 +342,7 @@ alqi_view_read_numbers(const struct alqi_view_index *x, uint32_t block,
     }
 }
 
-/* The first chain of a row from `row` on. */
+/* The first chain whose row is not before `row`. */
 static uint32_t
 chain_from(const struct alqi_view_index *x, uint64_t row)
 {
@@ -341,6 +359,7 @@ chain_from(const struct alqi_view_index *x, uint64_t row)
     return low;
 }
 
+/* A block without the flag CHAIN costs nothing. */
 void
 alqi_view_read_chains(const struct alqi_view_index *x, uint32_t block,
                       const uint64_t *flags, uint64_t *lives)

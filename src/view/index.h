@@ -43,6 +43,7 @@ enum alqi_view_column {
     ALQI_VIEW_N_COLUMNS
 };
 
+/* Bits of the column FLAGS. */
 enum alqi_view_flag {
     ALQI_VIEW_PEAK = 7,   /* a bit for each colour that counts it at the peak */
     ALQI_VIEW_FIRST = 24, /* its first colour, by number (peak.h) */
@@ -53,6 +54,7 @@ enum alqi_view_flag {
 
 enum { ALQI_VIEW_FIRST_SHIFT = 3 };
 
+/* Where a block was allocated. */
 enum alqi_view_source {
     ALQI_VIEW_MINOR = 0,
     ALQI_VIEW_MAJOR = 1,
@@ -64,32 +66,42 @@ enum alqi_view_source {
 /* Blocks of one size and rate: each stands for 1/p blocks. */
 struct alqi_view_class {
     uint64_t size_bytes; /* of one block, header included */
-    uint64_t words;      /* tried for a sample */
-    double p;            /* from 1e-30 to 1 */
-    double colour_p;     /* that one colour has it, the same range */
+    /* words tried for a sample, header included */
+    uint64_t words;
+    /* that a block is seen and stands here; from 1e-30 to 1 */
+    double p;
+    /* that one colour has it; the same range */
+    double colour_p;
 };
 
+/* Who allocated: one of few combinations. */
 struct alqi_view_origin {
-    uint32_t thread; /* or the domain, where threads are not known */
+    /* index; the domain where threads are not known */
+    uint32_t thread;
     uint32_t process;
     uint32_t domain;
+    /* enum alqi_view_source */
     uint32_t source;
 };
 
+/* A call stack: its innermost node. */
 struct alqi_view_stack {
     uint32_t node;
-    uint32_t is_mapping; /* not malloc's: mmap's */
+    /* of mmap, not of malloc */
+    uint32_t is_mapping;
 };
 
+/* A frame below its parent (.inv.parent). */
 struct alqi_view_node {
     uint32_t parent;
     uint32_t function;
     int32_t line; /* 0 when unknown */
 };
 
-/* Texts by number. */
+/* A function; its texts by number. */
 struct alqi_view_function {
     uint32_t name, file, module;
+    /* ALQI_VIEW_WRAPPER, ALQI_VIEW_NAMELESS */
     uint32_t flags;
 };
 
@@ -103,10 +115,12 @@ struct alqi_view_thread {
     uint64_t tid;
 };
 
+/* Resident memory at a time since the start. */
 struct alqi_view_resident {
     uint64_t us, bytes;
 };
 
+/* The life of a row's whole chain of realloc. */
 struct alqi_view_chain {
     uint64_t row, life_us;
 };
@@ -115,26 +129,38 @@ struct alqi_view_chain {
  * lies. */
 struct alqi_view_slice {
     uint64_t least, most;
-    uint64_t at; /* in the data; its low 4 bits: bytes of each number */
+    /* place in the data; its low 4 bits: bytes of each number */
+    uint64_t at;
 };
 
-/* Texts by number, times since 1970 where it is said, else since the start. */
+/* The trace as a whole. Texts are numbers; times are since the trace's start
+ * unless it is said. */
 struct alqi_view_meta {
     uint32_t name, program, command, host, context, ended, damage, no_stack;
     uint64_t pid;
     uint64_t start_us; /* since 1970 */
     uint64_t end_us;
-    uint64_t peak_us[ALQI_VIEW_COLOURS]; /* moments, by colour */
-    double peak_bytes;                   /* the estimate */
-    double rate; /* samples for each word of the trace */
+    /* by colour: time of its peak */
+    uint64_t peak_us[ALQI_VIEW_COLOURS];
+    /* estimate of the most live bytes */
+    double peak_bytes;
+    /* samples for each word of the trace's header */
+    double rate;
+    /* samples for each word tried: the trace's own, and the smallest used */
     double lambda, least_lambda;
+    /* mean bytes between two samples */
     double interval_bytes;
-    double share; /* of the rows of the trace that stand here */
+    /* of the trace's blocks that have rows; 1: all */
+    double share;
+    /* of the recorded program; 8: lengths are bytes */
     uint32_t word_bits;
+    /* every block is here */
     uint32_t is_exact;
-    uint32_t is_in_order; /* no event is earlier than the one before */
+    /* no event is earlier than the one before it */
+    uint32_t is_in_order;
     uint32_t unused;
-    uint64_t n_left_out; /* of rows that the trace has; a subset stands in */
+    /* blocks of the trace that have no row */
+    uint64_t n_left_out;
 };
 
 enum alqi_view_section {
@@ -161,22 +187,29 @@ struct alqi_view_foot {
     struct {
         uint64_t at, n_bytes;
     } sections[ALQI_VIEW_N_SECTIONS];
+    /* of the columns */
     uint64_t n_rows;
     unsigned char key[ALQI_VIEW_KEY_BYTES]; /* of the trace it was made of */
     uint32_t version;
+    /* size of this struct */
     uint32_t foot_bytes;
     char magic[8];
 };
 
 #define ALQI_VIEW_MAGIC "ALQVIEW\n"
 
-/* Events: bytes of 7 bits, the first with the kind in its low bits and the
- * number's lowest above it. */
+/* Kinds of events. An event is a few bytes of 7 bits: the first one has the
+ * kind in its low 2 bits and the number's lowest 5 above it. */
 enum alqi_view_event_kind {
-    ALQI_VIEW_E_BIRTHS,  /* so many rows, 1 and more */
-    ALQI_VIEW_E_FREE,    /* the row so far before the next one */
-    ALQI_VIEW_E_PROMOTE, /* the same */
-    ALQI_VIEW_E_GONE     /* all of that process; then the same with the time */
+    /* the next rows are born: so many, 1 or more */
+    ALQI_VIEW_E_BIRTHS,
+    /* a row is freed: so many rows before the next one */
+    ALQI_VIEW_E_FREE,
+    /* a row is promoted; the number as for FREE */
+    ALQI_VIEW_E_PROMOTE,
+    /* a process ends with all it holds: its number; the time follows as a
+     * second event of this kind */
+    ALQI_VIEW_E_GONE
 };
 
 enum { ALQI_VIEW_EVENT_BYTES_MAX = 10 };
@@ -190,22 +223,28 @@ struct alqi_view_event {
 
 /* What one sampled block of a class stands for. */
 struct alqi_view_weight {
+    /* estimate, variance, third cumulant (interval.h) */
     double bytes, bytes_var, bytes_third;
-    double objects, objects_var, objects_third; /* interval.h */
-    double seen_bytes, seen_objects;            /* what is certain of both */
+    /* the same, of blocks */
+    double objects, objects_var, objects_third;
+    /* the part of both that is certain */
+    double seen_bytes, seen_objects;
 };
 
 struct alqi_view_index {
+    /* the file; the caller's */
     const unsigned char *bytes;
     size_t n_bytes;
     const struct alqi_view_foot *foot;
     const struct alqi_view_meta *meta;
     uint32_t n_rows, n_blocks;
     const unsigned char *data;
-    const struct alqi_view_slice *slices; /* [n_blocks][ALQI_VIEW_N_COLUMNS] */
+    /* [n_blocks][ALQI_VIEW_N_COLUMNS] */
+    const struct alqi_view_slice *slices;
     const unsigned char *events;
     size_t n_event_bytes;
-    const struct alqi_view_chain *chains; /* by row */
+    /* by row, rising */
+    const struct alqi_view_chain *chains;
     uint32_t n_chains;
     const struct alqi_view_class *classes;
     uint32_t n_classes;
@@ -221,15 +260,18 @@ struct alqi_view_index {
     uint32_t n_threads;
     const struct alqi_view_resident *resident;
     uint32_t n_resident;
+    /* numbers of texts */
     const uint32_t *notes;
     uint32_t n_notes;
-    const uint64_t *text_at; /* [n_texts + 1] */
+    /* [n_texts + 1]: where each text begins */
+    const uint64_t *text_at;
     uint32_t n_texts;
     const char *texts;
-    /* By class; made when it is opened. */
+    /* by class; made at the opening; owned */
     struct alqi_view_weight *weights;
-    struct alqi_view_weight *colour_weights; /* of the peak, by one colour */
-    /* The largest that an unseen sample may have (interval.h). */
+    /* by class: what one colour counts at the peak; owned */
+    struct alqi_view_weight *colour_weights;
+    /* the largest weight of an unseen sample (interval.h); 0: none */
     double most_bytes, most_objects;
 };
 
@@ -239,14 +281,15 @@ const char *alqi_view_index_open(struct alqi_view_index *index,
                                  const void *bytes, size_t n_bytes);
 void alqi_view_index_close(struct alqi_view_index *index);
 
-/* The key of the trace that an index was made of, NULL when these are no bytes
- * of an index of this version. */
+/* The key of the trace that an index was made of. NULL: the bytes are no index
+ * of this version. */
 const unsigned char *alqi_view_index_key(const void *bytes, size_t n_bytes);
 
-/* "" for numbers that are none. */
+/* A text by its number; "" for numbers that are none. */
 const char *alqi_view_text(const struct alqi_view_index *index,
                            uint32_t number);
 
+/* Rows of a block: the last one may be short. */
 static inline uint32_t
 alqi_view_block_rows(const struct alqi_view_index *index, uint32_t block)
 {

@@ -1,9 +1,13 @@
-/* info.c -- the answer `info`: what is known of each trace */
+/* info.c -- the answer `info`: what is known of each trace
+ *
+ * One object a trace: texts, numbers, threads, domains, notes, and the sum of
+ * all blocks. Lists of threads and domains share the room of an answer, an
+ * equal part for each trace. */
 #include <stdlib.h>
 
 #include "view/ask.h"
 
-/* As many as there is room for, beside those of other traces. */
+/* Writes threads, as many as there is room for, and how many were left out. */
 static void
 put_threads(struct alqi_view_json *out, const struct alqi_view_index *x,
             size_t room)
@@ -25,7 +29,7 @@ put_threads(struct alqi_view_json *out, const struct alqi_view_index *x,
     alqi_view_json_key_int(out, "threads_left_out", x->n_threads - i);
 }
 
-/* Each once, in order of appearance. */
+/* Writes each domain once, in order of appearance, as far as there is room. */
 static void
 put_domains(struct alqi_view_json *out, const struct alqi_view_index *x,
             size_t room)
@@ -46,6 +50,7 @@ put_domains(struct alqi_view_json *out, const struct alqi_view_index *x,
     alqi_view_json_close(out, ']');
 }
 
+/* Writes what must be known before a figure is trusted. */
 static void
 put_notes(struct alqi_view_json *out, const struct alqi_view_index *x)
 {
@@ -56,6 +61,7 @@ put_notes(struct alqi_view_json *out, const struct alqi_view_index *x)
     alqi_view_json_close(out, ']');
 }
 
+/* Writes the trace's texts. */
 static void
 put_texts(struct alqi_view_json *out, const struct alqi_view_index *x)
 {
@@ -71,7 +77,7 @@ put_texts(struct alqi_view_json *out, const struct alqi_view_index *x)
     alqi_view_json_key_text(out, "damage", alqi_view_text(x, m->damage));
 }
 
-/* The first and the last of its moments. */
+/* Each colour has a peak of its own (peak.h). */
 void
 alqi_view_put_peak_us(struct alqi_view_json *out,
                       const struct alqi_view_index *x)
@@ -87,6 +93,7 @@ alqi_view_put_peak_us(struct alqi_view_json *out,
     alqi_view_json_key_int(out, "peak_last_us", (int64_t)last_us);
 }
 
+/* Writes the trace's numbers. */
 static void
 put_numbers(struct alqi_view_json *out, const struct alqi_view_index *x)
 {
@@ -110,6 +117,7 @@ put_numbers(struct alqi_view_json *out, const struct alqi_view_index *x)
     alqi_view_json_bool(out, x->n_resident > 0);
 }
 
+/* Writes one trace. False after a refusal. */
 static bool
 put_trace(struct alqi_view_ask *ask, struct alqi_view_trace *t)
 {

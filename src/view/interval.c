@@ -1,14 +1,23 @@
-/* interval.c -- see interval.h */
+/* interval.c -- 95 % intervals of weighted Poisson sums
+ *
+ * [interval.h] An interval's ends are gamma quantiles, moved and scaled to the
+ * sum's cumulants (end_of). A quantile is found by bisection of the incomplete
+ * gamma function, or for large shapes by the cube root of Wilson and Hilferty.
+ * With every block recorded the interval is the estimate. */
 #include "view/interval.h"
 
+/* Bounds of the loops: bisection, series and continued fraction. */
 enum { STEPS = 100, TERMS = 3000 };
 
+/* Share beyond each end. */
 static const double TAIL = 0.025;
 static const double LESS = 0.2;    /* .def.fifth */
 static const double UNSEEN = 0.02; /* .def.unseen */
+/* From here on the cube root is exact enough. */
 static const double SHAPE_LARGE = 400;
 
-/* log(gamma(x)): wasm's libm has lgamma, which writes to signgam. */
+/* log(gamma(x)) by Stirling's series, shifted to x >= 12. lgamma is not used:
+ * it writes to the global signgam, also in the page's WebAssembly. */
 static double
 log_gamma(double x)
 {
@@ -24,8 +33,8 @@ log_gamma(double x)
     return (x - 0.5) * log(x) - x + 0.918938533204672742 + sum - shift;
 }
 
-/* The share below x: by the series, or by the continued fraction of the rest
- * (Lentz). */
+/* The share below x of a gamma distribution with shape a: by the series, or by
+ * the continued fraction of the rest (Lentz). */
 static double
 gamma_below(double a, double x)
 {
@@ -56,7 +65,8 @@ gamma_below(double a, double x)
     return 1 - front * h;
 }
 
-/* Wilson and Hilferty: the cube root is almost normal; z is of TAIL. */
+/* Wilson and Hilferty: the cube root is almost normal. p is TAIL or 1 -
+ * TAIL. */
 static double
 by_cube_root(double shape, double p)
 {
@@ -96,6 +106,8 @@ end_of(double mean, double variance, double third, double more, double p)
     return mean + weight * (alqi_view_gamma_quantile(k + more, p) - k);
 }
 
+/* The certain part has no error. If what was not seen is no more than
+ * rounding, only the unseen sample is left. */
 struct alqi_view_interval
 alqi_view_interval(const struct alqi_view_moments *m)
 {

@@ -36,16 +36,19 @@ enum { ALQI_VIEW_FEW = 20 };
 
 struct alqi_view_interval {
     double low, high; /* of 95 % */
-    double effective; /* samples, .def.gamma; infinite without sampling */
+    /* effective number of samples, .def.gamma; infinite without sampling */
+    double effective;
 };
 
 /* What is known of a sum of weighted samples. */
 struct alqi_view_moments {
     double estimate, variance;
-    double third; /* cumulant of the error: of one block (1 - p) / p^3 */
-    double seen;  /* the part of the estimate that is certain */
-    double most;  /* the largest weight of an unseen sample; 0: every block is
-                   * recorded */
+    /* cumulant of the error; one block adds (1 - p) / p^3 */
+    double third;
+    /* the part of the estimate that is certain */
+    double seen;
+    /* the largest weight of an unseen sample; 0: every block is recorded */
+    double most;
 };
 
 struct alqi_view_interval
@@ -68,7 +71,8 @@ alqi_view_least_weight(double lambda, bool is_malloc)
     return 1 / -expm1((double)words * log1p(-lambda));
 }
 
-/* The x below which a gamma law of that shape and scale 1 has the share p. */
+/* The x below which a gamma distribution of that shape and scale 1 has the
+ * share p. */
 double alqi_view_gamma_quantile(double shape, double p);
 
 #endif

@@ -1,4 +1,9 @@
-/* json.c -- see json.h */
+/* json.c -- JSON text in bounded room
+ *
+ * [json.h] Commas follow from one flag: open and key clear it, values and
+ * close set it. After a failure nothing is written, so callers look at
+ * has_failed once, at the end. Angle brackets and & are escaped, so that no
+ * answer is ever taken for a page. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,6 +16,7 @@ enum { CAPACITY_FIRST = 4096, ESCAPE_BYTES = 6 };
 
 static const double WHOLE_MOST = 9e18;
 
+/* Appends n bytes, or fails. */
 static void
 put(struct alqi_view_json *j, const char *bytes, size_t n)
 {
@@ -38,7 +44,7 @@ put(struct alqi_view_json *j, const char *bytes, size_t n)
     j->n += n;
 }
 
-/* In front of a value. */
+/* Writes the comma in front of a value, if one is due. */
 static void
 comma(struct alqi_view_json *j)
 {
@@ -62,7 +68,7 @@ alqi_view_json_close(struct alqi_view_json *j, char bracket)
     j->needs_comma = true;
 }
 
-/* Markup's brackets too, so that no answer is ever taken for a page. */
+/* The character needs no escape. */
 static bool
 is_plain(char c)
 {
@@ -70,6 +76,7 @@ is_plain(char c)
            c != '<' && c != '>' && c != '&';
 }
 
+/* Writes a text in quotes. */
 static void
 put_quoted(struct alqi_view_json *j, const char *text)
 {
@@ -117,6 +124,7 @@ alqi_view_json_text(struct alqi_view_json *j, const char *text)
     put_quoted(j, text);
 }
 
+/* Writes a value as it is. */
 static void
 put_word(struct alqi_view_json *j, const char *word)
 {

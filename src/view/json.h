@@ -8,10 +8,15 @@
 
 /* All zeros is an empty text.  Whoever writes sets `most` first. */
 struct alqi_view_json {
-    char *text; /* not NUL-terminated; the owner's to free */
+    /* not NUL-terminated; the owner's to free; room is used again */
+    char *text;
+    /* bytes written, bytes of room */
     size_t n, capacity;
-    size_t most;     /* bytes; more ends the text */
-    bool has_failed; /* no room or no memory: the text is not whole */
+    /* bytes that may be written; the writer sets it first */
+    size_t most;
+    /* no room or no memory: the text is not whole, and nothing is added */
+    bool has_failed;
+    /* a value stands before the place in the same bracket */
     bool needs_comma;
 };
 
@@ -20,8 +25,9 @@ void alqi_view_json_close(struct alqi_view_json *json, char bracket);
 void alqi_view_json_key(struct alqi_view_json *json, const char *key);
 void alqi_view_json_text(struct alqi_view_json *json, const char *text);
 void alqi_view_json_int(struct alqi_view_json *json, int64_t value);
-/* The nearest whole number, halves away from zero. */
+/* Writes the nearest whole number, halves away from zero, clamped to 9e18. */
 void alqi_view_json_whole(struct alqi_view_json *json, double value);
+/* Writes a number with all its digits; null if it is not finite. */
 void alqi_view_json_real(struct alqi_view_json *json, double value);
 void alqi_view_json_bool(struct alqi_view_json *json, bool value);
 void alqi_view_json_null(struct alqi_view_json *json);

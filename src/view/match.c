@@ -1,7 +1,9 @@
-/* match.c -- see match.h
+/* match.c -- names of two sides, matched in two rounds
  *
- * Two rounds, exact and loose.  In each the names of both sides that are not
- * matched yet are sorted, and gone through together. */
+ * [match.h] The first round compares names exactly, the second without what a
+ * new build changes (.inv.match). In each round the names of both sides that
+ * are not matched yet are sorted, and both lists are gone through together.
+ * Runs of equal names match only if each is of length one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +14,10 @@
 /* A name as one round compares it. */
 struct entry {
     struct alqi_view_name name;
-    size_t n_module; /* so much of the module counts */
-    uint32_t number; /* of the name on its side */
+    /* bytes of the module that count */
+    size_t n_module;
+    /* of the name on its side */
+    uint32_t number;
 };
 
 static const char *
@@ -24,6 +28,8 @@ base_name(const char *path)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
 
+/* A name as a round compares it. In the loose round the program's own module
+ * has one name, ".so" ends a module, and a file has no directory. */
 static struct entry
 entry_from(const struct alqi_view_name *name, const char *program,
            bool is_loose, uint32_t number)
@@ -44,6 +50,7 @@ entry_from(const struct alqi_view_name *name, const char *program,
     return e;
 }
 
+/* Order of the lines' digits, as texts. */
 static int
 compare_lines(int32_t a, int32_t b)
 {
@@ -56,6 +63,7 @@ compare_lines(int32_t a, int32_t b)
     return strcmp(x, y);
 }
 
+/* Order of two entries; 0: they match. */
 static int
 compare(const struct entry *a, const struct entry *b)
 {
@@ -104,6 +112,7 @@ entries_make(const struct alqi_view_names *side, const uint32_t *match_of,
     return n;
 }
 
+/* How many entries from `from` on are equal. */
 static uint32_t
 run_length(const struct entry *entries, uint32_t from, uint32_t n)
 {
@@ -114,7 +123,7 @@ run_length(const struct entry *entries, uint32_t from, uint32_t n)
     return i - from;
 }
 
-/* .inv.match: a name that stands once on each side. */
+/* Matches names that stand once on each side (.inv.match). */
 static void
 runs_match(const struct entry *x, uint32_t n_x, const struct entry *y,
            uint32_t n_y, uint32_t *b_of, uint32_t *a_of)

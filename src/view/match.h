@@ -13,11 +13,13 @@
 
 enum { ALQI_VIEW_NO_MATCH = UINT32_MAX };
 
-/* Parts that tell nothing apart are "", 0 and false. */
+/* A name by its parts; parts that are not to be compared are "", 0 and
+ * false. */
 struct alqi_view_name {
     const char *function, *file, *module;
     int32_t line;
-    bool is_mapping; /* not malloc's: mmap's */
+    /* of mmap, not of malloc */
+    bool is_mapping;
 };
 
 /* The names of one side. */
@@ -27,8 +29,8 @@ struct alqi_view_names {
     uint32_t n;
 };
 
-/* Of each name the number of its match on the other side, or NO_MATCH: b_of by
- * A's numbers, a_of by B's.  False: no memory. */
+/* Fills b_of by A's numbers and a_of by B's: the number of the match on the
+ * other side, or ALQI_VIEW_NO_MATCH. False: no memory. */
 bool alqi_view_match(const struct alqi_view_names *a,
                      const struct alqi_view_names *b, uint32_t *b_of,
                      uint32_t *a_of);

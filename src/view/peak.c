@@ -1,9 +1,16 @@
-/* peak.c -- see peak.h */
+/* peak.c -- the search for the peak, by three colours
+ *
+ * [peak.h] Callers tell the events in order: moment before each one, then
+ * born, died or gone. Each path has two states: far, and near its height. A
+ * birth brings it near and begins a new span; a fall below near_bytes makes it
+ * far. In moment, a path that is near compares the time since the last event
+ * with its longest span. */
 #include <math.h>
 
 #include "base/base.h"
 #include "view/peak.h"
 
+/* Between the coins of one block. */
 static const uint64_t STEP = 0x636F6C6F75727321;
 
 double
@@ -12,8 +19,9 @@ alqi_view_colour_chance(double p)
     return p >= 1 ? 1 : -expm1(log1p(-p) / ALQI_VIEW_COLOURS);
 }
 
-/* In turn: given that the block is seen in some colour from here on, the chance
- * of this one is c over that of any; after the first, c. */
+/* The coins are thrown in turn. Given that the block is seen in some colour
+ * from here on, the chance of this one is c over that of any; after the first
+ * success it is c. */
 unsigned
 alqi_view_colours_slow(uint64_t seed, uint64_t id, double p)
 {
@@ -42,6 +50,7 @@ chooser(unsigned k)
     return (k + 1) % ALQI_VIEW_COLOURS;
 }
 
+/* What path k follows: its chooser's bytes, or all of them (.def.borrow). */
 static double
 level(const struct alqi_view_peak *peak, unsigned k)
 {
@@ -49,6 +58,7 @@ level(const struct alqi_view_peak *peak, unsigned k)
                                  : peak->now[0] + peak->now[1] + peak->now[2];
 }
 
+/* Costs a comparison a path while none of them is near. */
 unsigned
 alqi_view_peak_moment(struct alqi_view_peak *peak, uint64_t us)
 {
@@ -69,7 +79,7 @@ alqi_view_peak_moment(struct alqi_view_peak *peak, uint64_t us)
     return better;
 }
 
-/* A birth has changed the path. */
+/* A birth has changed path k: it may come near, or nearer. */
 static void
 path_rise(struct alqi_view_peak *peak, unsigned k, double sample_bytes)
 {
@@ -107,6 +117,8 @@ alqi_view_peak_born(struct alqi_view_peak *peak, uint64_t us, unsigned colours,
     peak->last_us = us;
 }
 
+/* Deaths have changed the paths. Sums are set to zero with the last block, so
+ * that rounding does not last. */
 static void
 paths_fall(struct alqi_view_peak *peak, uint64_t us)
 {

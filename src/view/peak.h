@@ -62,22 +62,33 @@ alqi_view_first_colour(unsigned colours)
 }
 
 struct alqi_view_peak_path {
+    /* the most bytes it ever had */
     double most;
-    double near_bytes; /* it is near its height from here on */
-    uint64_t span_us;  /* the longest, since it came near */
-    uint64_t us;       /* the moment: when its span begins */
-    double bytes;      /* that colour k had then */
-    bool is_own;       /* .def.borrow: false while it borrows */
+    /* it is near its height from here on */
+    double near_bytes;
+    /* the longest time without an event since it came near; valid if
+     * has_span */
+    uint64_t span_us;
+    /* the moment: when that span began */
+    uint64_t us;
+    /* that colour k had then */
+    double bytes;
+    /* false while it borrows (.def.borrow) */
+    bool is_own;
     bool is_near, has_span;
 };
 
 /* All zeros before the first event. */
 struct alqi_view_peak {
-    double now[ALQI_VIEW_COLOURS]; /* bytes, by colour */
+    /* live bytes, by colour */
+    double now[ALQI_VIEW_COLOURS];
+    /* live blocks, by colour */
     uint64_t n_now[ALQI_VIEW_COLOURS];
+    /* the colour has had a block */
     bool has_block[ALQI_VIEW_COLOURS];
     struct alqi_view_peak_path paths[ALQI_VIEW_COLOURS];
-    uint64_t last_us; /* of the last event */
+    /* time of the last event */
+    uint64_t last_us;
 };
 
 /* To be called before each event, and at the end.  Bits: the colours for which

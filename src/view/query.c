@@ -1,4 +1,9 @@
-/* query.c -- see query.h */
+/* query.c -- the query of a URL, split and decoded
+ *
+ * [query.h] The text is copied once; keys and values are decoded in the copy.
+ * Whoever asks for a key marks it as used, and in the end a key that is not
+ * used is an error: a misspelt condition must not be ignored. Only the first
+ * error is kept. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,6 +12,7 @@
 
 #include "view/query.h"
 
+/* Characters of a text that an error repeats. */
 enum { SHOWN = 60 };
 
 void
@@ -21,6 +27,7 @@ alqi_view_query_fail(struct alqi_view_query *q, const char *format, ...)
     va_end(args);
 }
 
+/* The value of a hexadecimal digit; -1: it is none. */
 static int
 hex(char c)
 {
@@ -31,7 +38,7 @@ hex(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* In place; false at a bad escape or a zero byte. */
+/* Decodes %xx and + in place. False: a bad escape, or a zero byte. */
 static bool
 decode(char *text)
 {
@@ -53,6 +60,7 @@ decode(char *text)
     return true;
 }
 
+/* Adds KEY=VALUE; an empty text is nothing. False: an error. */
 static bool
 pair_add(struct alqi_view_query *q, char *text)
 {
@@ -164,6 +172,7 @@ alqi_view_query_number(struct alqi_view_query *q, const char *key,
     return otherwise;
 }
 
+/* The first choice is the default. */
 unsigned
 alqi_view_query_choice(struct alqi_view_query *q, const char *key,
                        const char *choices)

@@ -10,14 +10,17 @@ enum { ALQI_VIEW_PAIRS_MAX = 256, ALQI_VIEW_ERROR_BYTES = 256 };
 
 struct alqi_view_pair {
     const char *key, *value; /* decoded */
-    bool is_used;            /* somebody knows the key */
+    /* some part of the answer has asked for the key */
+    bool is_used;
 };
 
 struct alqi_view_query {
-    char *text; /* where keys and values lie */
+    /* where keys and values lie; owned */
+    char *text;
     struct alqi_view_pair pairs[ALQI_VIEW_PAIRS_MAX];
     uint32_t n_pairs;
-    char error[ALQI_VIEW_ERROR_BYTES]; /* "" or what is wrong with it */
+    /* "" or what is wrong: the first error */
+    char error[ALQI_VIEW_ERROR_BYTES];
 };
 
 /* False when it is no query: see error.  To be freed in any case. */
@@ -37,10 +40,11 @@ uint64_t alqi_view_query_number(struct alqi_view_query *query, const char *key,
 /* The position of the value in choices "a b c"; 0 when the key is not there. */
 unsigned alqi_view_query_choice(struct alqi_view_query *query, const char *key,
                                 const char *choices);
-/* False, and an error, when a key is left that nobody knows. */
+/* False, and an error, when a key is left that nothing asked for. */
 bool alqi_view_query_done(struct alqi_view_query *query);
 
-/* Digits alone, up to 2^63 - 1; steps over them. */
+/* Reads digits alone, up to 2^63 - 1, and steps over them. False: none, or too
+ * large. */
 bool alqi_view_number_parse(const char **text, uint64_t *value);
 
 #endif

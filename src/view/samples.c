@@ -1,7 +1,8 @@
 /* samples.c -- the answer `samples`: single blocks, by time, size or lifetime
  *
- * What comes first is kept in a heap of as many rows as are needed, so one pass
- * finds any page of the list. */
+ * One pass over the rows that pass keeps the first offset + limit of them in a
+ * heap with the last in front. Then the heap is sorted, and the page from
+ * offset on is written. So any page costs one pass and bounded room. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,23 +18,30 @@ enum {
     FRAMES_MAX = 1000 /* of a stack, its innermost */
 };
 
+/* Values of the key `order`. */
 enum order { BY_TIME, BY_SIZE, BY_LIFE };
 
-/* The row, and what it is sorted by: small keys come first. */
+/* A row and what it is sorted by: small keys come first. */
 struct kept {
     uint64_t key;
     uint32_t row;
 };
 
+/* One run. */
 struct picker {
     const struct alqi_view_index *x;
     enum order order;
+    /* a heap, the last of all in front; owned */
     struct kept *kept;
+    /* rows kept; offset and limit together */
     uint32_t n, most;
+    /* rows that pass */
     uint64_t n_seen;
+    /* scratch: one block of rows */
     struct alqi_view_rows rows;
 };
 
+/* Order by key, then by row. */
 static int
 compare(const struct kept *a, const struct kept *b)
 {
@@ -49,7 +57,7 @@ by_key(const void *left, const void *right, void *arg)
     return compare(left, right);
 }
 
-/* kept is a heap, the last of all in front. */
+/* The front of the heap has changed: moves it to its place. */
 static void
 sink(struct picker *p)
 {
@@ -68,6 +76,7 @@ sink(struct picker *p)
     p->kept[i] = k;
 }
 
+/* Row i of the heap is new: moves it to its place. */
 static void
 rise(struct picker *p, uint32_t i)
 {
@@ -80,6 +89,7 @@ rise(struct picker *p, uint32_t i)
     p->kept[i] = k;
 }
 
+/* Keeps a row if it is among the first. */
 static void
 row_take(struct picker *p, struct kept k)
 {
@@ -93,6 +103,8 @@ row_take(struct picker *p, struct kept k)
     }
 }
 
+/* Takes the rows of p->rows that pass. Sizes and lives are turned around: the
+ * largest come first. */
 static void
 block_take(struct picker *p, uint32_t block)
 {
@@ -113,6 +125,7 @@ block_take(struct picker *p, uint32_t block)
     }
 }
 
+/* Writes the innermost frames of a stack, outermost first. */
 static void
 put_stack(struct alqi_view_json *out, const struct alqi_view_index *x,
           uint32_t node, struct alqi_view_used *used)
@@ -135,6 +148,7 @@ put_stack(struct alqi_view_json *out, const struct alqi_view_index *x,
     alqi_view_json_close(out, ']');
 }
 
+/* Writes birth, end and promotion; null for what never came. */
 static void
 put_times(struct alqi_view_json *out, const struct alqi_view_index *x,
           uint32_t row)
@@ -167,6 +181,7 @@ number_at(const struct alqi_view_index *x, uint32_t row,
     return number < n ? (uint32_t)number : 0;
 }
 
+/* Writes one block. */
 static void
 put_row(struct alqi_view_json *out, const struct alqi_view_index *x,
         uint32_t row, struct alqi_view_used *used)
@@ -193,6 +208,7 @@ put_row(struct alqi_view_json *out, const struct alqi_view_index *x,
     alqi_view_json_close(out, '}');
 }
 
+/* An upper bound of the bytes that the row's stack takes. */
 static size_t
 stack_bytes(const struct alqi_view_index *x, uint32_t row)
 {
@@ -205,6 +221,7 @@ stack_bytes(const struct alqi_view_index *x, uint32_t row)
     return n * FRAME_BYTES;
 }
 
+/* Writes the page, as far as there is room. */
 static void
 put_rows(struct alqi_view_ask *ask, const struct picker *p, uint32_t offset,
          struct alqi_view_used *used)
@@ -221,6 +238,7 @@ put_rows(struct alqi_view_ask *ask, const struct picker *p, uint32_t offset,
     alqi_view_json_close(ask->out, ']');
 }
 
+/* Makes and writes the page. False after a refusal. */
 static bool
 put(struct alqi_view_ask *ask, struct picker *p,
     const struct alqi_view_scan *scan, uint32_t offset)

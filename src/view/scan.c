@@ -1,19 +1,28 @@
-/* scan.c -- see scan.h
+/* scan.c -- one pass over the columns: which rows pass a filter, and their
+ * sums
  *
- * What a filter says of sizes, origins and stacks is first turned into a table
- * by number each, so that a row costs one look-up.  Blocks that a condition of
- * time leaves out whole are not read. */
+ * [scan.h] What a filter says of sizes, origins and stacks is first turned
+ * into a table by number each, so that a row costs one look-up. Then block
+ * after block: a block that a condition of time leaves out whole is not read;
+ * else its columns are read, passes[] is cut by one condition after the other,
+ * and what is left is summed by stack.
+ *
+ * A filter that leaves a heap out changes times: a block of the minor heap
+ * that was promoted ends there, or is born there (heap_cut). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "view/scan.h"
 
+/* One run. */
 struct scanner {
     const struct alqi_view_index *x;
     const struct alqi_view_filter *f;
+    /* what is being made */
     struct alqi_view_scan *out;
-    uint8_t *class_passes, *origin_passes, *stack_passes; /* NULL: all */
+    /* by number; NULL: all pass; owned */
+    uint8_t *class_passes, *origin_passes, *stack_passes;
     struct alqi_view_rows rows;
 };
 
@@ -25,6 +34,7 @@ is_in_range(const struct alqi_view_range *r, uint64_t v)
     return v >= r->least && v <= r->most;
 }
 
+/* The table of sizes. False: no memory. */
 static bool
 classes_make(struct scanner *s)
 {
@@ -39,6 +49,7 @@ classes_make(struct scanner *s)
     return true;
 }
 
+/* The list has the number, or is empty. */
 static bool
 has_number(const struct alqi_view_numbers *n, uint64_t v)
 {
@@ -48,7 +59,8 @@ has_number(const struct alqi_view_numbers *n, uint64_t v)
     return n->n == 0;
 }
 
-/* What was born in a heap that is left out may still come from it. */
+/* Blocks of that source may pass. A block born in a heap that is left out may
+ * still be promoted into one that is kept. */
 static bool
 source_passes(unsigned heap, uint32_t source)
 {
@@ -59,6 +71,7 @@ source_passes(unsigned heap, uint32_t source)
     return (heap & (ALQI_VIEW_HEAP_MINOR | ALQI_VIEW_HEAP_MAJOR)) != 0;
 }
 
+/* The table of threads, domains and heaps. False: no memory. */
 static bool
 origins_make(struct scanner *s)
 {
@@ -79,7 +92,9 @@ origins_make(struct scanner *s)
     return true;
 }
 
-/* Leaves on of each node those whose stack has the word. */
+/* Clears passes of the stacks on which the word is, or is not, found.
+ * functions and has are scratch. Parents have smaller numbers, so one pass is
+ * enough. */
 static void
 nodes_cut(const struct scanner *s, const struct alqi_view_word *word,
           bool is_wanted, uint8_t *functions, uint8_t *has, uint8_t *passes)
@@ -96,6 +111,7 @@ nodes_cut(const struct scanner *s, const struct alqi_view_word *word,
         passes[i] &= has[x->stacks[i].node] == is_wanted;
 }
 
+/* The table of stacks. False: no memory. */
 static bool
 stacks_make(struct scanner *s)
 {
@@ -124,7 +140,8 @@ stacks_make(struct scanner *s)
 
 /* ---- blocks -------------------------------------------------------------- */
 
-/* No row of the block can pass. */
+/* No row of the block can pass, by the least and greatest times of its
+ * columns. With a heap left out times are not those of the columns. */
 static bool
 is_out(const struct scanner *s, uint32_t block)
 {
@@ -152,6 +169,7 @@ is_out(const struct scanner *s, uint32_t block)
             born->most + life->most >= born->most && f->live.has_least);
 }
 
+/* Reads what is about time into r, for r->n rows. */
 static void
 times_read(struct alqi_view_rows *r, const struct alqi_view_index *x,
            uint32_t block)
@@ -166,8 +184,9 @@ times_read(struct alqi_view_rows *r, const struct alqi_view_index *x,
     alqi_view_read_chains(x, block, r->flags, r->life);
 }
 
-/* A block of the minor heap moved to the major one, of which one is left
- * out. */
+/* Changes the times of row i, a promoted block, to what they are without one
+ * of the heaps. At a colour's peak it is counted only if it was in the kept
+ * heap then. */
 static void
 promoted_cut(struct alqi_view_rows *r, const struct alqi_view_meta *meta,
              unsigned heap, uint32_t i)
@@ -188,7 +207,8 @@ promoted_cut(struct alqi_view_rows *r, const struct alqi_view_meta *meta,
             r->flags[i] &= ~(UINT64_C(1) << k);
 }
 
-/* Times as they are without a heap that is left out. */
+/* Changes rows to what they are without a heap that is left out; rows that
+ * were never in a kept heap do not pass. */
 static void
 heap_cut(struct alqi_view_rows *r, const struct alqi_view_index *x,
          unsigned heap)
@@ -205,6 +225,8 @@ heap_cut(struct alqi_view_rows *r, const struct alqi_view_index *x,
     }
 }
 
+/* Keeps rows whose value is in the range; without branches, because it is the
+ * inner loop. */
 static void
 range_cut(const struct alqi_view_range *range, const uint64_t *values,
           struct alqi_view_rows *r)
@@ -223,6 +245,7 @@ flag_cut(struct alqi_view_rows *r, uint64_t flag)
         r->passes[i] &= (r->flags[i] & flag) != 0;
 }
 
+/* Applies the key `live`. */
 static void
 live_cut(const struct scanner *s, struct alqi_view_rows *r)
 {
@@ -245,8 +268,8 @@ live_cut(const struct scanner *s, struct alqi_view_rows *r)
     }
 }
 
-/* What never ended counts as ended when the trace did, where a range has a
- * beginning. */
+/* Applies the key `freed`. A row that never ended counts as ended when the
+ * trace did, but only where the range has a beginning. */
 static void
 freed_cut(const struct scanner *s, struct alqi_view_rows *r)
 {
@@ -275,6 +298,7 @@ table_cut(const uint8_t *passes, const uint32_t *numbers,
             r->passes[i] &= passes[numbers[i]];
 }
 
+/* Sets passes[] of the rows that were read. */
 static void
 rows_cut(struct scanner *s)
 {
@@ -292,6 +316,7 @@ rows_cut(struct scanner *s)
     freed_cut(s, r);
 }
 
+/* Reads the columns that the filter and the sums need. */
 static void
 rows_read(struct scanner *s, uint32_t block)
 {
@@ -311,6 +336,7 @@ rows_read(struct scanner *s, uint32_t block)
         alqi_view_read(s->x, block, ALQI_VIEW_PROMOTED, r->promoted);
 }
 
+/* Sets the bits of the rows that pass, and adds them to their stacks. */
 static void
 rows_sum(struct scanner *s, uint32_t block)
 {
@@ -341,6 +367,7 @@ rows_sum(struct scanner *s, uint32_t block)
     }
 }
 
+/* Goes through all blocks, then sums the total. */
 static void
 blocks_scan(struct scanner *s)
 {

@@ -9,11 +9,15 @@
 #include "view/index.h"
 #include "view/sum.h"
 
+/* What passes one filter. */
 struct alqi_view_scan {
-    struct alqi_view_filter filter; /* a copy */
-    struct alqi_view_sum *stacks;   /* [n_stacks] */
+    /* a copy that owns its texts */
+    struct alqi_view_filter filter;
+    /* [n_stacks]: sums of the rows that pass; owned */
+    struct alqi_view_sum *stacks;
     struct alqi_view_sum total;
-    uint64_t *bits; /* by row: it passes */
+    /* by row: it passes; owned; NULL: no scan */
+    uint64_t *bits;
 };
 
 /* False: no memory.  To be freed in any case. */
@@ -31,25 +35,34 @@ alqi_view_scan_passes(const struct alqi_view_scan *scan, uint32_t row)
 /* The rows of one block as a filter sees them: born later or ended earlier
  * where it leaves a heap out, and with the life of their chain. */
 struct alqi_view_rows {
+    /* rows of the block */
     uint32_t n;
+    /* microseconds since the start */
     uint64_t born[ALQI_VIEW_BLOCK_ROWS];
-    uint64_t end[ALQI_VIEW_BLOCK_ROWS]; /* UINT64_MAX: stays */
+    /* UINT64_MAX: it stays */
+    uint64_t end[ALQI_VIEW_BLOCK_ROWS];
+    /* the chain's, if it has one */
     uint64_t life[ALQI_VIEW_BLOCK_ROWS];
     uint64_t flags[ALQI_VIEW_BLOCK_ROWS];
+    /* time from birth + 1; 0: never */
     uint64_t promoted[ALQI_VIEW_BLOCK_ROWS];
     uint32_t class_[ALQI_VIEW_BLOCK_ROWS];
     uint32_t stack[ALQI_VIEW_BLOCK_ROWS];
     uint32_t origin[ALQI_VIEW_BLOCK_ROWS];
     uint64_t samples[ALQI_VIEW_BLOCK_ROWS];
+    /* 0 or 1 */
     uint8_t passes[ALQI_VIEW_BLOCK_ROWS];
 };
 
 /* What a row stands for where the filter is that of the scan. */
 struct alqi_view_stand {
     struct alqi_view_weight weight;
-    uint64_t n, n_samples; /* it counts as one sampled block, or 0 */
+    /* as how many sampled blocks it counts, 0 or 1, and its samples */
+    uint64_t n, n_samples;
 };
 
+/* What a row stands for at the peak: once for each colour that counts it. It
+ * counts as a block if its first colour is among them. */
 static inline struct alqi_view_stand
 alqi_view_stand_at_peak(const struct alqi_view_index *x, uint32_t class_,
                         uint64_t flags, uint64_t n_samples)
@@ -73,6 +86,7 @@ alqi_view_stand_at_peak(const struct alqi_view_index *x, uint32_t class_,
     return (struct alqi_view_stand){w, is_counted, is_counted ? n_samples : 0};
 }
 
+/* What row i of r stands for under the scan's filter. */
 static inline struct alqi_view_stand
 alqi_view_stand(const struct alqi_view_index *x,
                 const struct alqi_view_scan *scan,

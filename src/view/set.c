@@ -1,4 +1,9 @@
-/* set.c -- see set.h */
+/* set.c -- the traces of a viewer, with their latest scans and shapes
+ *
+ * [set.h] Each trace keeps a few scans, found by filter, and a few shapes,
+ * found by what is hidden. When one is missing it is made in place of the one
+ * that was not asked for the longest time. A pointer that was handed out is
+ * valid until its place is used again. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,7 +66,7 @@ alqi_view_set_lines(struct alqi_view_set *set, alqi_view_lines_fn *lines,
     set->lines_arg = arg;
 }
 
-/* The one that was not asked for the longest time. */
+/* The place that was not asked for the longest time. */
 static uint32_t
 oldest(const uint64_t *used, uint32_t n)
 {

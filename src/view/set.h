@@ -21,24 +21,32 @@ typedef int alqi_view_lines_fn(void *arg, const char *path, uint64_t from,
 
 /* The greatest live bytes in each of n steps of time. */
 struct alqi_view_levels {
-    double *bytes; /* NULL: none */
+    /* by step; NULL: none */
+    double *bytes;
     uint32_t n;
     uint64_t step_us;
 };
 
 struct alqi_view_trace {
     struct alqi_view_index index;
-    struct alqi_view_scan scans[ALQI_VIEW_SCANS_KEPT]; /* bits NULL: none */
+    /* kept by filter; bits is NULL in an empty place */
+    struct alqi_view_scan scans[ALQI_VIEW_SCANS_KEPT];
+    /* kept by what is hidden; folds is NULL in an empty place */
     struct alqi_view_shape shapes[ALQI_VIEW_SHAPES_KEPT];
-    uint64_t scan_used[ALQI_VIEW_SCANS_KEPT]; /* when it was last asked for */
+    /* n_asked when it was last asked for */
+    uint64_t scan_used[ALQI_VIEW_SCANS_KEPT];
     uint64_t shape_used[ALQI_VIEW_SHAPES_KEPT];
+    /* questions for scans and shapes so far */
     uint64_t n_asked;
-    struct alqi_view_levels levels; /* of all rows, made last */
+    /* of all rows, as they were made last */
+    struct alqi_view_levels levels;
 };
 
 struct alqi_view_set {
+    /* [ALQI_VIEW_TRACES_MAX]; addresses do not change; owned */
     struct alqi_view_trace *traces;
     uint32_t n_traces;
+    /* reads source files; NULL: there are none */
     alqi_view_lines_fn *lines;
     void *lines_arg;
 };

@@ -1,7 +1,9 @@
-/* shape.c -- see shape.h
+/* shape.c -- folds the stacks of an index, and names their sites
  *
- * Nodes are gone through depth first, so that who is on the path is one bit for
- * each function, however deep stacks are. */
+ * [shape.h] Nodes are gone through depth first, so that which functions are on
+ * the path is one bit for each, however deep stacks are. The walk keeps no
+ * stack of its own: it goes up by the nodes' parents. Folds are numbered as
+ * they are met, parents before children (.inv.fold). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,17 +11,25 @@
 #include "base/map.h"
 #include "view/shape.h"
 
+/* One run. */
 struct folder {
     const struct alqi_view_index *x;
     struct alqi_view_shape *shape;
-    uint8_t *is_hidden;    /* by function */
-    uint8_t *is_on_path;   /* by function */
-    uint8_t *is_outermost; /* by node: it put its function on the path */
-    uint32_t *first_child; /* [n_nodes + 1] into children */
+    /* by function: a word of hide matches it */
+    uint8_t *is_hidden;
+    /* by function: it is on the path to the present node */
+    uint8_t *is_on_path;
+    /* by node: it put its function on the path */
+    uint8_t *is_outermost;
+    /* [n_nodes + 1], into children */
+    uint32_t *first_child;
+    /* nodes, by parent */
     uint32_t *children;
-    struct alqi_base_map folds; /* parent, function -> fold */
+    /* parent and function -> fold */
+    struct alqi_base_map folds;
 };
 
+/* Makes the tables. False: no memory. */
 static bool
 folder_new(struct folder *f)
 {
@@ -51,6 +61,7 @@ folder_free(struct folder *f)
     alqi_base_map_clear(&f->folds);
 }
 
+/* Marks the functions that a word of hide matches. */
 static void
 functions_hide(struct folder *f)
 {
@@ -62,7 +73,8 @@ functions_hide(struct folder *f)
                 &hide->words[w], alqi_view_text(f->x, f->x->functions[i].name));
 }
 
-/* children[first_child[i]] up to first_child[i + 1] are those of node i. */
+/* A counting sort: children[first_child[i]] up to first_child[i + 1] are those
+ * of node i. */
 static void
 children_list(struct folder *f)
 {
@@ -76,8 +88,8 @@ children_list(struct folder *f)
         f->children[f->first_child[f->x->nodes[i].parent + 1]++] = i;
 }
 
-/* The fold of a function below another; 0 without memory, which is no fold of
- * any function. */
+/* The fold of a function below another, made if it is new. 0, which is the
+ * empty stack, without memory. */
 static uint32_t
 fold_at(struct folder *f, uint32_t parent, uint32_t function)
 {
@@ -94,6 +106,7 @@ fold_at(struct folder *f, uint32_t parent, uint32_t function)
     return (uint32_t)*fold;
 }
 
+/* The walk comes to a node from above: sets its fold. False: no memory. */
 static bool
 node_enter(struct folder *f, uint32_t node)
 {
@@ -108,6 +121,7 @@ node_enter(struct folder *f, uint32_t node)
     return f->shape->fold_of_node[node] != 0;
 }
 
+/* The walk leaves a node upward. */
 static void
 node_leave(struct folder *f, uint32_t node)
 {
@@ -115,8 +129,8 @@ node_leave(struct folder *f, uint32_t node)
         f->is_on_path[f->x->nodes[node].function] = 0;
 }
 
-/* Nodes are entered on the way down and left on the way up; first_child moves
- * on as children are done, so that the path needs no stack of its own. */
+/* Walks all nodes. next[i] is the child of node i to enter next. False: no
+ * memory. */
 static bool
 nodes_fold(struct folder *f)
 {
@@ -143,9 +157,10 @@ nodes_fold(struct folder *f)
     return false;
 }
 
-/* The innermost frame that is no wrapper of the allocator, and not hidden.
- * Frames without a name count as wrappers when the next one outward that has a
- * name is one: in a stripped library a wrapper's inner half has none. */
+/* The node that names a stack: the innermost frame that is no wrapper of the
+ * allocator, and not hidden. Frames without a name count as wrappers when the
+ * next one outward that has a name is one: in a stripped library a wrapper's
+ * inner half has no names. */
 static uint32_t
 site_of(const struct folder *f, uint32_t node)
 {

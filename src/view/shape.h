@@ -10,15 +10,21 @@
 #include "view/index.h"
 #include "view/scan.h"
 
+/* A function below its parent on folded stacks. */
 struct alqi_view_fold {
     uint32_t parent, function;
 };
 
 struct alqi_view_shape {
-    struct alqi_view_words hide; /* a copy */
+    /* a copy; the shape is found again by it */
+    struct alqi_view_words hide;
+    /* texts of hide; owned */
     char *hide_texts;
-    uint32_t *fold_of_node;  /* [n_nodes] */
-    uint32_t *site_of_stack; /* [n_stacks]: the node that names it; 0: none */
+    /* [n_nodes]: the fold at which a node's stack ends; owned */
+    uint32_t *fold_of_node;
+    /* [n_stacks]: the node that names the stack; 0: none; owned */
+    uint32_t *site_of_stack;
+    /* [n_folds]; owned; NULL: no shape */
     struct alqi_view_fold *folds;
     uint32_t n_folds;
 };

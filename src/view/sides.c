@@ -1,4 +1,11 @@
-/* sides.c -- see sides.h */
+/* sides.c -- the two sides of a comparison
+ *
+ * [sides.h] Phases: take (both filters from the query, common numbers) -> look
+ * (scans and shapes) -> apart (what each stack adds to the variance of the
+ * difference) -> free.
+ *
+ * If both sides are of one trace, a row that passes both filters adds nothing:
+ * it is the same sample on both sides. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,8 +65,8 @@ alqi_view_sides_free(struct alqi_view_sides *s)
 
 /* ---- chance -------------------------------------------------------------- */
 
-/* What one sampled block of a class adds when the other side is sampled at
- * other_lambda; 0: it is the same recording. */
+/* What one sampled block of a class adds when the other side was sampled at
+ * other_lambda; 0 means that it is the same recording. */
 static struct alqi_view_apart
 class_apart(const struct alqi_view_index *x, uint32_t c, double other_lambda,
             bool is_colour)
@@ -85,7 +92,8 @@ class_apart(const struct alqi_view_index *x, uint32_t c, double other_lambda,
     return a;
 }
 
-/* At the peak it adds so much for each colour that counts it. */
+/* Adds a row to its stack. At the peak it counts once for each colour that
+ * counts it. */
 static void
 row_apart(struct alqi_view_side *s, const struct alqi_view_rows *r, uint32_t i,
           bool is_colour, const struct alqi_view_apart *of_class)
@@ -96,7 +104,8 @@ row_apart(struct alqi_view_side *s, const struct alqi_view_rows *r, uint32_t i,
         alqi_view_apart_join(&s->apart[r->stack[i]], &of_class[r->class_[i]]);
 }
 
-/* other: the rows of the same trace that pass the other side, or NULL. */
+/* Fills in s->apart. other: the scan of the other side if it is of the same
+ * trace, or NULL. False: no memory. */
 static bool
 side_apart(struct alqi_view_side *s, const struct alqi_view_scan *other,
            double other_lambda)

@@ -4,11 +4,14 @@
 
 #include "view/ask.h"
 
-/* By how much the estimates of two sides may differ by chance. */
+/* By how much two estimates may differ by chance. Sums of sites add up. */
 struct alqi_view_apart {
-    double own_var;       /* each side's own, together */
-    double null_var;      /* significance.h */
-    double largest_bytes; /* of one block */
+    /* the sides' own variances, together */
+    double own_var;
+    /* if nothing changed (significance.h .def.variance) */
+    double null_var;
+    /* of one block */
+    double largest_bytes;
 };
 
 static inline void
@@ -21,6 +24,7 @@ alqi_view_apart_join(struct alqi_view_apart *to,
         to->largest_bytes = from->largest_bytes;
 }
 
+/* The larger of the two variances. */
 double alqi_view_apart_variance(const struct alqi_view_apart *apart);
 /* significance.h, .def.sigmas, of a difference in bytes. */
 double alqi_view_apart_sigmas(const struct alqi_view_apart *apart,
@@ -28,15 +32,20 @@ double alqi_view_apart_sigmas(const struct alqi_view_apart *apart,
 
 struct alqi_view_side {
     struct alqi_view_filter filter;
+    /* that the filter names */
     struct alqi_view_trace *trace;
     const struct alqi_view_index *x;
+    /* the trace's; set by alqi_view_sides_look */
     const struct alqi_view_scan *scan;
+    /* the same */
     const struct alqi_view_shape *shape;
-    struct alqi_view_apart *apart; /* by stack */
+    /* by stack; owned; set by alqi_view_sides_apart */
+    struct alqi_view_apart *apart;
 };
 
 struct alqi_view_sides {
     struct alqi_view_side a, b;
+    /* common numbers of functions */
     struct alqi_view_both both;
 };
 

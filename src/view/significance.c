@@ -1,11 +1,16 @@
-/* significance.c -- see significance.h */
+/* significance.c -- Bennett's bound, its chance, and Holm's correction
+ *
+ * [significance.h] The formulas are .def.sigmas, .def.chance and .def.holm
+ * there. Without memory only the correction can fail. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "view/significance.h"
 #include "view/sort.h"
 
+/* Below it the series is more exact than the difference of near numbers. */
 static const double SERIES_BELOW = 1e-3;
+/* Of .def.chance. */
 static const double SYMMETRIC_FACTOR = 3.18;
 
 /* 2 h(u) / u^2, which is 1 at u = 0. */
@@ -39,11 +44,13 @@ alqi_view_chance(double sigmas)
     return p < 1 ? p : 1;
 }
 
+/* A chance and the site that it belongs to. */
 struct ranked {
     double p;
     uint32_t at;
 };
 
+/* Order by chance, then by site. */
 static int
 compare(const void *left, const void *right, void *arg)
 {

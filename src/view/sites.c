@@ -1,8 +1,9 @@
-/* sites.c -- the answer `sites`: who allocated, by function, line, file or
- * module
+/* sites.c -- the answer `sites`: what was allocated where, by function, line,
+ * file or module
  *
- * A site is named by the innermost frame that is no wrapper of the allocator
- * (shape.h).  Mappings stand apart from what malloc gave. */
+ * Each stack has a site by the node that names it (shape.h). The part of that
+ * node which the grouping looks at is the key; stacks of one key are one row.
+ * Mappings stand apart from what malloc gave. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ struct key {
 
 enum { KEY_WORDS = sizeof(struct key) / sizeof(uint32_t) };
 
+/* The key of a node. By file, a function without one counts for its module. */
 static struct key
 key_of(const struct alqi_view_index *x, const struct alqi_view_node *node,
        enum alqi_view_grouping grouping)
@@ -47,7 +49,7 @@ key_of(const struct alqi_view_index *x, const struct alqi_view_node *node,
     return key;
 }
 
-/* A row takes the name of its heaviest stack. */
+/* Adds a stack to its row, which takes the name of its heaviest stack. */
 static void
 stack_enter(struct alqi_view_sites *s, uint32_t row, const struct key *key,
             const struct alqi_view_node *node, const struct alqi_view_sum *sum)
@@ -93,6 +95,7 @@ alqi_view_sites_make(struct alqi_view_sites *s, const struct alqi_view_index *x,
     return is_made;
 }
 
+/* Order by what the query asks for, then by function and line. */
 static int
 by_value(const void *left, const void *right, void *arg)
 {
@@ -114,6 +117,7 @@ alqi_view_sites_sort(struct alqi_view_sites *s, enum alqi_view_by by)
     alqi_view_sort(s->rows, s->n, sizeof *s->rows, by_value, &by);
 }
 
+/* Writes one site. */
 static void
 put_row(struct alqi_view_json *out, const struct alqi_view_site *site,
         struct alqi_view_used *used)
@@ -136,7 +140,7 @@ put_row(struct alqi_view_json *out, const struct alqi_view_site *site,
     alqi_view_json_close(out, '}');
 }
 
-/* The text of the search is in one of the names, or there is no search. */
+/* Searches the function's name, file and module. */
 bool
 alqi_view_is_found(const struct alqi_view_index *x, uint32_t function,
                    const char *q)
@@ -148,7 +152,7 @@ alqi_view_is_found(const struct alqi_view_index *x, uint32_t function,
            strstr(alqi_view_text(x, f->module), q) != NULL;
 }
 
-/* Those that fit; the rest as one. */
+/* Writes the rows that fit and are found; the rest as one. */
 static void
 put_rows(struct alqi_view_ask *ask, const struct alqi_view_sites *s,
          struct alqi_view_used *used, uint64_t limit, const char *q)
@@ -173,6 +177,7 @@ put_rows(struct alqi_view_ask *ask, const struct alqi_view_sites *s,
     alqi_view_put_rest(ask->out, n_rest, &rest);
 }
 
+/* used is made even if the sites are not, so that it can be freed. */
 bool
 alqi_view_sites(struct alqi_view_ask *ask)
 {

@@ -4,6 +4,7 @@
 
 #include "view/ask.h"
 
+/* What tells sites apart; in the order of the key `group`. */
 enum alqi_view_grouping {
     ALQI_VIEW_BY_FUNCTION,
     ALQI_VIEW_BY_LINE,
@@ -12,10 +13,14 @@ enum alqi_view_grouping {
 };
 
 struct alqi_view_site {
-    uint32_t function; /* of its heaviest stack; what the grouping does not
-                          tell apart varies inside it */
-    int32_t line;      /* 0 unless sites are lines */
+    /* of its heaviest stack; what the grouping does not tell apart varies
+     * within the site */
+    uint32_t function;
+    /* 0 unless sites are lines */
+    int32_t line;
+    /* of mmap, not of malloc */
     bool is_mapping;
+    /* of one stack, to find the heaviest */
     double heaviest_bytes;
     struct alqi_view_sum sum;
 };
@@ -31,7 +36,7 @@ bool alqi_view_sites_make(struct alqi_view_sites *sites,
                           const struct alqi_view_shape *shape,
                           const struct alqi_view_scan *scan,
                           enum alqi_view_grouping grouping);
-/* Largest first. */
+/* Sorts them, largest first. */
 void alqi_view_sites_sort(struct alqi_view_sites *sites, enum alqi_view_by by);
 
 /* Whether a function's names have the text; NULL: any. */

@@ -1,12 +1,15 @@
-/* sort.c -- see sort.h
+/* sort.c -- heapsort with an order that has an argument
  *
- * Heapsort: n log n for any rows, hostile ones too. */
+ * [sort.h] n log n comparisons for any rows, hostile ones too; no memory. The
+ * order is not stable: rows that compare as equal may change places. */
 #include <string.h>
 
 #include "view/sort.h"
 
+/* Bytes that swap moves at once. */
 enum { CHUNK = 64 };
 
+/* The arguments of one sort. */
 struct sorter {
     char *rows;
     size_t each_bytes;
@@ -14,6 +17,7 @@ struct sorter {
     void *arg;
 };
 
+/* Exchanges rows i and k. */
 static void
 swap(const struct sorter *s, size_t i, size_t k)
 {
@@ -29,6 +33,7 @@ swap(const struct sorter *s, size_t i, size_t k)
     }
 }
 
+/* The order of rows i and k. */
 static int
 compare(const struct sorter *s, size_t i, size_t k)
 {

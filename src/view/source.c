@@ -1,10 +1,17 @@
-/* source.c -- the answer `source`: lines of a source file with what each has */
+/* source.c -- the answer `source`: lines of a source file with what each has
+ *
+ * The lines come from the set's reader (set.h), a window around the one that
+ * is asked for; without a reader there is no answer. The figures are sums over
+ * the functions of the whole file (function_sums.h). Lines that do not fit are
+ * written empty, so that numbers stay right. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "view/function_sums.h"
 
+/* Bounds: lines before and after, the highest number, and the bytes that a sum
+ * and all sums may take. */
 enum {
     LINES_AROUND = 150,
     LINE_MAX = 1000000000,
@@ -12,7 +19,7 @@ enum {
     MOST_SUMS = 2 * LINES_AROUND + 1
 };
 
-/* At most those of the lines that are shown. */
+/* Writes the sums of the lines in the window, by line number. */
 static void
 put_sums(struct alqi_view_json *out, const struct alqi_view_lines *lines,
          uint64_t from, int n)
@@ -33,6 +40,7 @@ put_sums(struct alqi_view_json *out, const struct alqi_view_lines *lines,
     alqi_view_json_close(out, '}');
 }
 
+/* Writes the lines, as far as there is room. */
 static void
 put_text(struct alqi_view_json *out, const char **lines, int n)
 {
@@ -47,6 +55,8 @@ put_text(struct alqi_view_json *out, const char **lines, int n)
     alqi_view_json_close(out, ']');
 }
 
+/* Writes the window around a line of the function's file. False after a
+ * refusal. */
 static bool
 put(struct alqi_view_ask *ask, uint32_t function, uint64_t line)
 {

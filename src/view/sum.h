@@ -9,12 +9,18 @@
 
 /* Estimates with the variance of each, and the raw counts behind them. */
 struct alqi_view_sum {
+    /* estimate, variance, third cumulant (interval.h) */
     double bytes, bytes_var, bytes_third;
-    double objects, objects_var, objects_third; /* interval.h */
-    double seen_bytes, seen_objects;            /* of both, what is certain */
-    double most_bytes, most_objects; /* of an unseen sample (interval.h) */
-    double life_us; /* lifetimes, each weighted as objects are */
-    uint64_t n;     /* sampled blocks */
+    /* the same, of blocks */
+    double objects, objects_var, objects_third;
+    /* the part of both that is certain */
+    double seen_bytes, seen_objects;
+    /* the largest weight of an unseen sample (interval.h); not summed */
+    double most_bytes, most_objects;
+    /* lifetimes, each weighted as objects are */
+    double life_us;
+    /* sampled blocks */
+    uint64_t n;
     uint64_t n_samples;
 };
 
@@ -38,7 +44,7 @@ alqi_view_sum_join(struct alqi_view_sum *to, const struct alqi_view_sum *from)
     to->n_samples += from->n_samples;
 }
 
-/* What answers sort and cut by, and its standard error. */
+/* What answers sort and cut by. */
 static inline double
 alqi_view_sum_value(const struct alqi_view_sum *sum, enum alqi_view_by by)
 {
@@ -47,6 +53,7 @@ alqi_view_sum_value(const struct alqi_view_sum *sum, enum alqi_view_by by)
     return by == ALQI_VIEW_BY_BLOCKS ? sum->objects : (double)sum->n_samples;
 }
 
+/* Its standard error; 0 for counts of samples, which are no estimate. */
 static inline double
 alqi_view_sum_stderr(const struct alqi_view_sum *sum, enum alqi_view_by by)
 {

@@ -1,4 +1,6 @@
-/* table.c -- see table.h */
+/* table.c -- an array of records of one size that grows by half
+ *
+ * [table.h] A failed growth leaves the table as it was. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +9,7 @@
 
 enum { FIRST = 64 };
 
+/* Makes room for n more records. False: no memory, or too many. */
 static bool
 room(struct alqi_view_table *t, size_t n)
 {

@@ -7,8 +7,11 @@
 
 /* All zeros but each_bytes is an empty one; rows is the owner's to free. */
 struct alqi_view_table {
+    /* the owner's to free; moves when it grows */
     unsigned char *rows;
+    /* records */
     size_t n, capacity;
+    /* of one record; set by the owner, not 0 */
     size_t each_bytes;
 };
 

@@ -1,10 +1,15 @@
-/* timeline.c -- the answer `timeline`: live bytes over time, of all samples
- * and of those that pass, and resident memory
+/* timeline.c -- the answer `timeline`: live bytes over time, and resident
+ * memory
  *
  * The events are gone through in the order of the trace, so that what is live
- * at one moment does not depend on how coarse its clock is.  In a trace whose
- * times never go back a free needs no look at its time while the next birth is
- * in the same step. */
+ * at one time does not depend on how coarse its clock is. Two paths are made:
+ * of all rows, kept with the trace, and of those that pass. Each step holds
+ * the greatest level in it.
+ *
+ * Speed: a row's bytes are found in a ring of the latest rows, because most
+ * that are freed are young; rows that do not pass are skipped 64 at a time; in
+ * a trace whose times never go back a free needs no look at its time while the
+ * next birth is in the same step. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,30 +21,43 @@ enum {
     RECENT = 4096 /* rows born last: most of those that are freed are */
 };
 
-/* Going through the events. */
+/* One run over the events. */
 struct walk {
     const struct alqi_view_index *x;
     const struct alqi_view_scan *scan; /* NULL: all rows pass */
+    /* of the filter: heaps that are kept */
     unsigned heap;
+    /* what is being made */
     struct alqi_view_levels *out;
+    /* rows born so far: the next one's number */
     uint32_t next_row;
-    uint64_t next_us;           /* its birth */
-    uint32_t step;              /* of the last event that passes ... */
-    uint64_t from_us, until_us; /* ... which is these times */
-    uint32_t n_steps;           /* that have a level */
+    /* time of its birth; UINT64_MAX: there is none */
+    uint64_t next_us;
+    /* of the last event that passes */
+    uint32_t step;
+    /* times of that step: [from_us, until_us) */
+    uint64_t from_us, until_us;
+    /* steps that have a level */
+    uint32_t n_steps;
+    /* rows that pass and live */
     uint64_t n_live;
+    /* their bytes */
     double level;
-    double *of_process; /* levels; NULL where none ends on its own */
+    /* by process: its part of the level; NULL if there is only one; owned */
+    double *of_process;
     uint32_t n_processes;
-    double recent[RECENT]; /* bytes of rows that pass, by number */
-    uint32_t block;        /* that is read */
+    /* bytes of the rows born last, by number modulo RECENT */
+    double recent[RECENT];
+    /* whose columns born and class_ are; UINT32_MAX: none */
+    uint32_t block;
     uint64_t born[ALQI_VIEW_BLOCK_ROWS];
     uint32_t class_[ALQI_VIEW_BLOCK_ROWS];
 };
 
 /* ---- levels -------------------------------------------------------------- */
 
-/* To the step of a time.  Steps up to it have at least the level. */
+/* Goes to the step of a time; later times are in the last one. Steps that are
+ * entered for the first time have at least the present level. */
 static void
 step_seek(struct walk *w, uint64_t us)
 {
@@ -55,6 +73,7 @@ step_seek(struct walk *w, uint64_t us)
         step + 1 == w->out->n ? UINT64_MAX : w->from_us + w->out->step_us;
 }
 
+/* The same, cheap while the step stays. */
 static inline void
 step_go(struct walk *w, uint64_t us)
 {
@@ -62,7 +81,8 @@ step_go(struct walk *w, uint64_t us)
         step_seek(w, us);
 }
 
-/* A row comes, or goes. */
+/* A row comes or goes: changes the level and the step's maximum. The level is
+ * set to zero with the last row, so that rounding does not last. */
 static void
 level_change(struct walk *w, uint32_t row, double bytes, bool comes)
 {
@@ -90,6 +110,7 @@ passes(const struct walk *w, uint32_t row)
 
 /* ---- events -------------------------------------------------------------- */
 
+/* Finds the time of the next birth. */
 static void
 next_row_look(struct walk *w)
 {
@@ -98,6 +119,7 @@ next_row_look(struct walk *w)
                      : UINT64_MAX;
 }
 
+/* The row was born in the minor heap. */
 static bool
 is_minor(const struct walk *w, uint32_t row)
 {
@@ -107,6 +129,8 @@ is_minor(const struct walk *w, uint32_t row)
            w->x->origins[origin].source == ALQI_VIEW_MINOR;
 }
 
+/* A row that passes is born. Without the minor heap its level comes with the
+ * promotion. */
 static void
 birth_walk(struct walk *w, uint32_t row)
 {
@@ -127,7 +151,8 @@ birth_walk(struct walk *w, uint32_t row)
     level_change(w, row, bytes, true);
 }
 
-/* Rows that do not pass are passed over, 64 at a time. */
+/* The next n rows are born. Rows that do not pass are skipped by the words of
+ * the scan's bits. */
 static void
 births_walk(struct walk *w, uint64_t n)
 {
@@ -150,7 +175,7 @@ births_walk(struct walk *w, uint64_t n)
     next_row_look(w);
 }
 
-/* What a row has that passes; it was born so many rows ago. */
+/* Bytes of a row that passes and was born so many rows ago. */
 static double
 bytes_of(const struct walk *w, uint64_t ago)
 {
@@ -163,7 +188,8 @@ bytes_of(const struct walk *w, uint64_t ago)
     return c < w->x->n_classes ? w->x->weights[c].bytes : 0;
 }
 
-/* To the step of an event of a row, so long after its birth. */
+/* Goes to the step of an event of a row, so long after its birth (LIFE or
+ * PROMOTED). */
 static void
 step_go_of(struct walk *w, uint32_t row, enum alqi_view_column after)
 {
@@ -174,6 +200,7 @@ step_go_of(struct walk *w, uint32_t row, enum alqi_view_column after)
                    (after == ALQI_VIEW_PROMOTED));
 }
 
+/* The row born so many rows ago is there, and passes. */
 static bool
 is_passing(const struct walk *w, uint64_t ago)
 {
@@ -181,6 +208,7 @@ is_passing(const struct walk *w, uint64_t ago)
            passes(w, w->next_row - (uint32_t)ago);
 }
 
+/* A row is freed. Without the major heap a promoted one has left already. */
 static void
 free_walk(struct walk *w, uint64_t ago)
 {
@@ -195,6 +223,7 @@ free_walk(struct walk *w, uint64_t ago)
     level_change(w, row, bytes_of(w, ago), false);
 }
 
+/* A row is promoted. If one of the two heaps is left out it comes, or goes. */
 static void
 promote_walk(struct walk *w, uint64_t ago)
 {
@@ -208,7 +237,7 @@ promote_walk(struct walk *w, uint64_t ago)
     level_change(w, row, bytes_of(w, ago), is_in);
 }
 
-/* The event that follows has the time. */
+/* A process ends with what it holds. The event that follows has the time. */
 static void
 gone_walk(struct walk *w, uint64_t process, size_t *at)
 {
@@ -224,6 +253,7 @@ gone_walk(struct walk *w, uint64_t process, size_t *at)
     w->of_process[process] = 0;
 }
 
+/* Goes through all events, then fills the steps up to the end. */
 static void
 events_walk(struct walk *w)
 {
@@ -250,7 +280,8 @@ events_walk(struct walk *w)
     step_seek(w, UINT64_MAX);
 }
 
-/* Processes that end on their own are numbered from 0 without large gaps. */
+/* Makes of_process if there are several processes. They are numbered from 0
+ * without large gaps. False: no memory. */
 static bool
 processes_make(struct walk *w)
 {
@@ -294,7 +325,7 @@ alqi_view_levels_make(struct alqi_view_levels *out,
 
 /* ---- the answer ---------------------------------------------------------- */
 
-/* So many steps, or fewer, from the start to the end. */
+/* Makes at most n_points steps from the start to the end. False: no memory. */
 static bool
 points_make(struct alqi_view_levels *out, const struct alqi_view_index *x,
             const struct alqi_view_scan *scan, uint32_t n_points)
@@ -305,6 +336,8 @@ points_make(struct alqi_view_levels *out, const struct alqi_view_index *x,
                                  (uint32_t)(x->meta->end_us / step_us) + 1);
 }
 
+/* Makes the path of all rows, or keeps the one that was made last. False: no
+ * memory. */
 static bool
 all_make(struct alqi_view_trace *t, uint32_t n_points)
 {
@@ -316,6 +349,7 @@ all_make(struct alqi_view_trace *t, uint32_t n_points)
     return points_make(&t->levels, &t->index, NULL, n_points);
 }
 
+/* Writes one path. */
 static void
 put_levels(struct alqi_view_json *out, const char *key,
            const struct alqi_view_levels *levels)
@@ -327,7 +361,8 @@ put_levels(struct alqi_view_json *out, const char *key,
     alqi_view_json_close(out, ']');
 }
 
-/* The most of each step, null where nobody looked. */
+/* Writes the most resident bytes of each step; null where there is no
+ * record. */
 static void
 put_resident(struct alqi_view_json *out, const struct alqi_view_index *x,
              const struct alqi_view_levels *levels)
@@ -352,6 +387,8 @@ put_resident(struct alqi_view_json *out, const struct alqi_view_index *x,
     alqi_view_json_close(out, ']');
 }
 
+/* If every row passes and no heap is left out, the path of all rows is that of
+ * those that pass. */
 bool
 alqi_view_timeline(struct alqi_view_ask *ask)
 {

@@ -1,10 +1,10 @@
-/* tree.c -- see tree.h
+/* tree.c -- trees of functions, down from the program or up to callers
  *
- * Down from the program the folds are the tree already; below a focus they are
- * put together once more.  Upward, stacks are parted by the function at which
- * each has arrived, one caller further at each level; those parts that are too
- * small to show are not parted further, so that the work stays that of what is
- * shown. */
+ * [tree.h] Down, the folds (shape.h) are the tree already; below a focus they
+ * are put together once more. Up, stacks are parted by the function at which
+ * each has arrived, one caller further at each level. Parts that are too small
+ * to be written are not parted further, so the work stays in proportion to
+ * what is written. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +25,7 @@ alqi_view_tree_free(struct alqi_view_tree *t)
     memset(t, 0, sizeof *t);
 }
 
+/* Makes room for so many nodes. False: no memory; the tree is as it was. */
 static bool
 tree_room(struct alqi_view_tree *t, uint32_t capacity)
 {
@@ -82,7 +83,8 @@ alqi_view_focus_take(struct alqi_view_ask *ask, struct alqi_view_focus *focus,
     return text == NULL;
 }
 
-/* The fold above the fragment that ends at this one; NO_NODE: none does. */
+/* The fold above the fragment that ends at this one. NO_NODE: it does not end
+ * here. */
 static uint32_t
 above_focus(const struct alqi_view_tree_input *in, uint32_t fold)
 {
@@ -97,7 +99,8 @@ above_focus(const struct alqi_view_tree_input *in, uint32_t fold)
 
 /* ---- down ---------------------------------------------------------------- */
 
-/* What stands below each of the fragments, as one. */
+/* Joins what stands below each occurrence of the focus into one tree. node_of
+ * is scratch, by fold. False: no memory. */
 static bool
 below_focus(struct alqi_view_tree *t, const struct alqi_view_tree_input *in,
             const struct alqi_view_sum *self, uint32_t *node_of)
@@ -133,6 +136,7 @@ below_focus(struct alqi_view_tree *t, const struct alqi_view_tree_input *in,
     return is_made;
 }
 
+/* The tree from the program, or from a focus, down. False: no memory. */
 static bool
 down(struct alqi_view_tree *t, const struct alqi_view_tree_input *in)
 {
@@ -160,29 +164,42 @@ down(struct alqi_view_tree *t, const struct alqi_view_tree_input *in)
 
 /* ---- up ------------------------------------------------------------------ */
 
-/* Stacks that have arrived at a fold, and what they have. */
+/* A stack on its way up: the fold at which it has arrived, and its sum. */
 struct item {
-    uint32_t at;  /* fold; 0: they are at their end */
-    uint32_t sum; /* in sums */
+    /* fold; 0: the stack is at its end */
+    uint32_t at;
+    /* index in sums */
+    uint32_t sum;
 };
 
+/* One run upward. The items of a node lie together; parting a node puts those
+ * of each child together inside the node's range. */
 struct climb {
     struct alqi_view_tree *tree;
     const struct alqi_view_tree_input *in;
+    /* all items, by the node they are at; a copy while they are moved; owned */
     struct item *items, *scratch;
-    const struct alqi_view_sum *sums; /* by fold */
-    double least;                     /* what is shown */
-    uint32_t (*range)[2];             /* of items, by node */
+    /* by fold: what an item counts */
+    const struct alqi_view_sum *sums;
+    /* parts with less get no node */
+    double least;
+    /* by node: first item, and end; owned */
+    uint32_t (*range)[2];
     uint32_t range_capacity;
-    struct part *part_of; /* by function */
-    uint32_t *functions;  /* those that have a part */
+    /* by function: scratch; n is 0 between nodes; owned */
+    struct part *part_of;
+    /* functions that have a part of the present node; owned */
+    uint32_t *functions;
 };
 
+/* Items of one node that are at one function. */
 struct part {
-    uint32_t n, node, to; /* items, where they go */
+    /* items; the new node or NO_NODE; where the next item goes */
+    uint32_t n, node, to;
     struct alqi_view_sum sum;
 };
 
+/* Sets the items of a node. False: no memory. */
 static bool
 range_set(struct climb *c, uint32_t node, uint32_t first, uint32_t end)
 {
@@ -200,8 +217,8 @@ range_set(struct climb *c, uint32_t node, uint32_t first, uint32_t end)
     return true;
 }
 
-/* Sums of the items of a node by the function at which they are; returns how
- * many functions there are. */
+/* Sums the items of a node by the function at which they are; returns how many
+ * functions there are. Items at their end are the node's own. */
 static uint32_t
 items_part(struct climb *c, uint32_t node)
 {
@@ -248,7 +265,8 @@ parts_place(struct climb *c, uint32_t node, uint32_t n)
     return true;
 }
 
-/* One caller further. */
+/* Moves the items of each part together, one caller further. Items of parts
+ * without a node are dropped. */
 static void
 items_step(struct climb *c, uint32_t node)
 {
@@ -266,6 +284,7 @@ items_step(struct climb *c, uint32_t node)
     }
 }
 
+/* Parts one node. False: no memory. */
 static bool
 node_climb(struct climb *c, uint32_t node)
 {
@@ -280,7 +299,7 @@ node_climb(struct climb *c, uint32_t node)
 }
 
 /* The stacks to climb: each from where it ends, or from above the focus with
- * all that is below it. */
+ * all that is below it. Returns their number. */
 static uint32_t
 items_begin(struct climb *c, const struct alqi_view_sum *self,
             const struct alqi_view_sum *all)
@@ -300,6 +319,8 @@ items_begin(struct climb *c, const struct alqi_view_sum *self,
     return n;
 }
 
+/* Parts node after node; new nodes are appended, so the loop goes on until
+ * none has parts. False: no memory. */
 static bool
 climb_run(struct climb *c, const struct alqi_view_sum *self,
           const struct alqi_view_sum *all)
@@ -317,6 +338,7 @@ climb_run(struct climb *c, const struct alqi_view_sum *self,
     return true;
 }
 
+/* The tree from what allocates, or from a focus, up. False: no memory. */
 static bool
 up(struct alqi_view_tree *t, const struct alqi_view_tree_input *in)
 {

@@ -9,12 +9,16 @@
 enum { ALQI_VIEW_FOCUS_MAX = 64 };
 
 struct alqi_view_tree {
-    struct alqi_view_fold *nodes; /* parents before children */
+    /* parents before children; owned */
+    struct alqi_view_fold *nodes;
+    /* by node: of stacks that end there, and of all through it; owned */
     struct alqi_view_sum *self, *all;
-    struct alqi_view_sum *b_self, *b_all; /* of another side; or NULL */
+    /* the same of another side; NULL: there is none; owned */
+    struct alqi_view_sum *b_self, *b_all;
     uint32_t n, capacity;
 };
 
+/* Frees what the tree owns and empties it. */
 void alqi_view_tree_free(struct alqi_view_tree *tree);
 
 /* A fragment of a stack, outermost function first; empty: all. */
@@ -23,18 +27,24 @@ struct alqi_view_focus {
     uint32_t n;
 };
 
-/* Takes "1,2,3", numbers below n. */
+/* Takes "1,2,3" from the key `focus`, numbers below n; without the key the
+ * focus is empty. False: an error. */
 bool alqi_view_focus_take(struct alqi_view_ask *ask,
                           struct alqi_view_focus *focus, uint32_t n);
 
+/* What a tree is made of; all of it the caller's. */
 struct alqi_view_tree_input {
     const struct alqi_view_index *x;
     const struct alqi_view_shape *shape;
     const struct alqi_view_scan *scan;
+    /* where the tree begins; empty: the whole stack */
     const struct alqi_view_focus *focus;
+    /* from what allocates to its callers; else from the program down */
     bool is_up;
+    /* what min_share is of */
     enum alqi_view_by by;
-    double min_share; /* of the focus: what has less need not be there */
+    /* of the focus; nodes with less need not be there */
+    double min_share;
 };
 
 /* What an answer about trees is asked for. */
@@ -42,6 +52,7 @@ struct alqi_view_tree_wish {
     struct alqi_view_focus focus;
     bool is_up;
     double min_share;
+    /* levels below the root that are written */
     uint32_t most_depth;
 };
 

@@ -1,7 +1,9 @@
-/* tree_put.c -- what fits of a tree, largest first
+/* tree_put.c -- writes of a tree what fits, largest first
  *
- * A node has at least what its children have, so the nodes above a threshold
- * are a tree; the threshold rises until they fit. */
+ * [tree.h] A node has at least what its children have, so the nodes above a
+ * threshold are a tree. The threshold rises until their estimated bytes fit.
+ * Then the nodes are written in pre-order, children by size, each with the
+ * position of its parent. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +11,11 @@
 #include "view/sort.h"
 #include "view/tree.h"
 
+/* The threshold grows by STEP; from FIRST_SHARE of the total if it was 0.
+ * VALUE_MOST bounds a written number (json.h). */
 static const double STEP = 1.25, FIRST_SHARE = 1e-7, VALUE_MOST = 9e18;
 
+/* One run. */
 struct putter {
     const struct alqi_view_tree *tree;
     const struct alqi_view_focus *focus;
@@ -18,14 +23,19 @@ struct putter {
     struct alqi_view_json *out;
     enum alqi_view_by by;
     uint32_t most_depth;
-    uint32_t *depth; /* by node; 0: not shown; the first has 1 */
-    uint32_t n;      /* shown */
-    uint32_t *order; /* their children together, largest first */
-    uint32_t *first_child, *n_children; /* in order */
-    uint32_t *position;                 /* in the answer */
+    /* by node: 1 for the root; 0: not written; owned */
+    uint32_t *depth;
+    /* nodes that are written */
+    uint32_t n;
+    /* nodes that are written, siblings together, largest first; owned */
+    uint32_t *order;
+    /* by node: its children in order; used up while writing; owned */
+    uint32_t *first_child, *n_children;
+    /* by node: its place in the answer; owned */
+    uint32_t *position;
 };
 
-/* Of both sides together. */
+/* A node's value, of both sides together. */
 static double
 value_of(const struct putter *p, uint32_t node)
 {
@@ -36,6 +46,7 @@ value_of(const struct putter *p, uint32_t node)
     return value;
 }
 
+/* No side has anything of the node. */
 static bool
 is_empty(const struct alqi_view_tree *t, uint32_t node)
 {
@@ -43,6 +54,7 @@ is_empty(const struct alqi_view_tree *t, uint32_t node)
            (t->b_all == NULL || t->b_all[node].objects == 0);
 }
 
+/* Digits that a number takes when it is written. */
 static size_t
 digits_of(double whole)
 {
@@ -53,7 +65,7 @@ digits_of(double whole)
     return n;
 }
 
-/* Of one side's value, its error, self and number of samples. */
+/* Bytes of one side's figures: value, error, self and number of samples. */
 static size_t
 side_bytes(const struct putter *p, const struct alqi_view_sum *all,
            const struct alqi_view_sum *self)
@@ -64,7 +76,8 @@ side_bytes(const struct putter *p, const struct alqi_view_sum *all,
            digits_of((double)all->n) + 4;
 }
 
-/* Of a node's row, its numbers of function and parent being below n_shown. */
+/* Bytes of a node's row; its numbers of function and parent are below
+ * n_shown. */
 static size_t
 node_bytes(const struct putter *p, uint32_t node, uint32_t n_shown)
 {
@@ -77,7 +90,8 @@ node_bytes(const struct putter *p, uint32_t node, uint32_t n_shown)
     return n;
 }
 
-/* Marks what has at least so much; returns the bytes that it takes. */
+/* Marks the nodes that have at least so much, and their functions as used;
+ * returns the bytes that they take. */
 static size_t
 mark(struct putter *p, double least)
 {
@@ -104,6 +118,7 @@ mark(struct putter *p, double least)
     return bytes + p->used->bytes;
 }
 
+/* Order by parent, then by size. */
 static int
 by_value(const void *left, const void *right, void *arg)
 {
@@ -120,6 +135,7 @@ by_value(const void *left, const void *right, void *arg)
     return a < b ? -1 : a > b;
 }
 
+/* Lists the children of each node that is written, largest first. */
 static void
 children_order(struct putter *p)
 {
@@ -140,6 +156,7 @@ children_order(struct putter *p)
     }
 }
 
+/* Writes the other side's figures of a node. */
 static void
 put_other(struct putter *p, uint32_t node)
 {
@@ -151,6 +168,7 @@ put_other(struct putter *p, uint32_t node)
     alqi_view_json_int(p->out, (int64_t)t->b_all[node].n);
 }
 
+/* Writes a node as an array. */
 static void
 put_node(struct putter *p, uint32_t node)
 {
@@ -195,6 +213,7 @@ put_nodes(struct putter *p)
     alqi_view_json_close(p->out, ']');
 }
 
+/* Makes the tables. False: no memory. */
 static bool
 putter_new(struct putter *p)
 {

@@ -1,4 +1,8 @@
-/* trees.c -- the answer `tree`: a flame graph, from the program or a focus */
+/* trees.c -- the answer `tree`: a flame graph, from the program or a focus
+ *
+ * The question's keys are taken here for difftree, too
+ * (alqi_view_tree_wish_take). The tree is made by tree.c and written by
+ * tree_put.c. */
 #include <stdlib.h>
 
 #include "view/tree.h"
@@ -36,6 +40,7 @@ alqi_view_tree_wish_take(struct alqi_view_ask *ask,
     return alqi_view_focus_take(ask, &wish->focus, n) && alqi_view_ready(ask);
 }
 
+/* Writes totals and the tree. False after a refusal. */
 static bool
 put(struct alqi_view_ask *ask, const struct alqi_view_tree_wish *wish,
     const struct alqi_view_scan *scan, const struct alqi_view_tree *tree)

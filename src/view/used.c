@@ -1,12 +1,18 @@
-/* used.c -- the functions that an answer names  (ask.h) */
+/* used.c -- the functions that an answer names
+ *
+ * [ask.h] Names are long and repeat, so rows hold positions and the names
+ * stand once, in the member "functions". Their bytes are estimated as
+ * positions are given out, so that an answer can stop in time. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "view/ask.h"
 
-/* Of a function, beside its texts: keys, marks, and numbers of 6 digits. */
+/* Bytes of a function beside its texts: keys, marks, and numbers of 6 digits;
+ * and what a second side adds. */
 enum { MEMBERS_BYTES = 40, OTHER_BYTES = 14 };
 
+/* Makes room for n functions. False: no memory. */
 static bool
 used_room(struct alqi_view_used *u, uint32_t n)
 {
@@ -46,7 +52,7 @@ alqi_view_used_clear(struct alqi_view_used *u)
     u->bytes = 0;
 }
 
-/* The index that has its names; *function becomes its number there. */
+/* The index that has a function's names; *function becomes its number there. */
 static const struct alqi_view_index *
 names_of(const struct alqi_view_used *u, uint32_t *function)
 {
@@ -73,6 +79,7 @@ alqi_view_used_position(struct alqi_view_used *u, uint32_t function)
     return u->n - 1;
 }
 
+/* Writes the members name, file and module. */
 static void
 put_names(struct alqi_view_json *out, const struct alqi_view_index *x,
           uint32_t function)
@@ -94,7 +101,7 @@ alqi_view_put_function(struct alqi_view_json *out,
     alqi_view_json_close(out, '}');
 }
 
-/* A number, or null where the side has no such function. */
+/* Writes a number, or null where the side has no such function. */
 static void
 put_id(struct alqi_view_json *out, const char *key, uint32_t function,
        uint32_t n)
@@ -106,6 +113,7 @@ put_id(struct alqi_view_json *out, const char *key, uint32_t function,
         alqi_view_json_null(out);
 }
 
+/* Writes a function of two sides, with its number on each. */
 static void
 put_both(struct alqi_view_json *out, const struct alqi_view_both *both,
          uint32_t function)

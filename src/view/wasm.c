@@ -17,7 +17,9 @@ int alqi_view_wasm_answer(char *path, char *query);
 const char *alqi_view_wasm_text(void);
 size_t alqi_view_wasm_text_bytes(void);
 
+/* All traces of the page; NULL before the first add. */
 static struct alqi_view_set *set;
+/* The last answer; its room is used again. */
 static struct alqi_view_json answer;
 
 /* NULL: no memory. */

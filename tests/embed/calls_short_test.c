@@ -261,8 +261,8 @@ observers(void)
         CHECK(alq_gc_trace_stop(d, NULL) == ALQ_OK);
         unlink(path);
     }
-    for (i = 0; i < 9; i++)
-        is_made(alq_alloc_custom(d, &kinds[i % 3], 8 << i / 3));
+    for (i = 0; i < 18; i++) /* two of each kind and size */
+        is_made(alq_alloc_custom(d, &kinds[i % 3], 8 << i / 3 % 3));
     if (is_done(alq_census_take(d, count_row, &blocks)))
         CHECK(blocks > 0);
     is_done(alq_census_print(d, nowhere));

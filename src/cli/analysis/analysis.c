@@ -1,29 +1,31 @@
-/* analysis.c -- see analysis.h
+/* analysis.c -- one pass over a trace, from events to sums by call stack
+ *
+ * [analysis.h] Phases: begin -> take, event by event -> measures_make, at the
+ * end of the trace or in a copy of the state (a snapshot).
  *
  * A block is entered into the sums when it dies or the trace ends, because
- * only then its lifetime is known.  Being alive at the peak needs no look at
- * other blocks either: every new moment that may be the peak (view/peak.h)
- * begins an epoch, and a block was alive at the last moment of a colour when it
- * was born before that epoch began and dies in it or later.
+ * only then its lifetime is known. Whether it was alive at the peak is known
+ * from two numbers: every time that may be the peak (view/peak.h) begins an
+ * epoch, and a block was alive at the last peak of a colour if it was born
+ * before that epoch began and dies in it or later.
  *
- * While the trace is read, a site's sums are not yet measures: each block that
- * died is in exactly one (LONG, BRIEF), so that a free costs one addition, and
- * beside it in those of the colours that count it at their last moment.  What
- * the measures are is put together at the end.
+ * While the trace is read each thread has sites of its own, and a site's sums
+ * are not yet measures. Each block that died is in exactly one part (LONG,
+ * BRIEF), so that a free costs one addition, and beside it in the sums of the
+ * colours that count it at their last peak. The measures are put together at
+ * the end.
  *
- * .inv.epoch  site.at_peak.sums[k] holds the blocks of colour k that were alive
- *             when epoch number site.at_peak.epochs[k] began and have died
- *             since.  When it is next touched after a later moment of that
+ * .inv.epoch  site.at_peak.sums[k] holds the blocks of colour k that were
+ *             alive when epoch number site.at_peak.epochs[k] began and have
+ *             died since. When it is next touched after a later peak of that
  *             colour they are forgotten.
  * .inv.last   What blocks and sites keep of an epoch is only compared with the
- *             last one of each colour: when its bits are used up, each number
+ *             last one of each colour. When its bits are used up, each number
  *             becomes that of the colours whose last epoch is not later.
  * .inv.held   The block that was freed last waits: it is entered, or becomes
  *             part of a chain, before anything else is counted.
  *
- * While the trace is read each thread has sites of its own.
- *
- * Live bytes are a running sum of doubles; it is set to zero whenever no
+ * Live bytes are a running sum of doubles. The sum is set to zero whenever no
  * block is alive, and only the drawn path comes from it. */
 #include <stdlib.h>
 #include <string.h>
@@ -34,13 +36,16 @@
 
 enum { NO_DOMAIN = UINT16_MAX + 1 };
 
-/* What a site's sums are while the trace is read. */
+/* What a site's sums are while the trace is read: blocks that died late,
+ * blocks that died early, blocks that never died. */
 enum { LONG, BRIEF, LEFT, PARTS };
 
 _Static_assert(PARTS <= (int)ALQI_CLI_N_MEASURES, "they share their place");
 
 #if ALQI_CHECKS >= 3
-enum { EPOCH_MAX = 5 }; /* .inv.last */
+/* The last epoch number before renumbering (.inv.last). Checked builds take a
+ * small one, so that tests reach it. */
+enum { EPOCH_MAX = 5 };
 #else
 enum { EPOCH_MAX = (int)((UINT32_C(1) << ALQI_CLI_EPOCH_BITS) - 1) };
 #endif
@@ -66,8 +71,8 @@ site_new(struct alqi_cli_analysis *a, uint32_t node, uint16_t thread,
     return ++a->n_sites;
 }
 
-/* The site of another thread than the node met last.  A mapping's stack has a
- * frame that no other has. */
+/* Makes site_of_node[node] the site of that thread. A mapping's stack has a
+ * frame that no other has, so is_mapping is no part of the key. */
 static ALQI_NOINLINE void
 site_find(struct alqi_cli_analysis *a, uint32_t node, uint16_t thread,
           bool is_mapping)
@@ -96,6 +101,8 @@ site_of_node_grow(struct alqi_cli_analysis *a)
     a->n_site_of_node = n;
 }
 
+/* The site of a node and thread. The site used last for the node is tried
+ * first. */
 static inline uint32_t
 site_of(struct alqi_cli_analysis *a, uint32_t node, uint16_t thread,
         bool is_mapping)
@@ -110,7 +117,8 @@ site_of(struct alqi_cli_analysis *a, uint32_t node, uint16_t thread,
     return a->site_of_node[node] - 1;
 }
 
-/* .inv.last */
+/* The new number of an epoch (.inv.last): comparisons with the colours' last
+ * epochs keep their outcome. */
 static uint32_t
 epochs_not_after(const struct alqi_cli_analysis *a, uint32_t epoch)
 {
@@ -121,6 +129,7 @@ epochs_not_after(const struct alqi_cli_analysis *a, uint32_t epoch)
     return n;
 }
 
+/* Gives all epochs small numbers again, wherever they are kept. */
 static ALQI_COLD void
 epochs_renumber(struct alqi_cli_analysis *a)
 {
@@ -143,6 +152,9 @@ epochs_renumber(struct alqi_cli_analysis *a)
 
 /* ---- events ---------------------------------------------------------- */
 
+/* The site of an allocation. The trace says how many frames the stack shares
+ * with the one before it in its stream; that holds for stacks.path only if the
+ * stream is the same. */
 static uint32_t
 site_from(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
           uint16_t thread)
@@ -159,14 +171,13 @@ site_from(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
                    a->estimator.is_bytes && e->source == ALQI_CTF_MAJOR);
 }
 
-/* The one who looks on; NULL: nobody does. */
 static inline const struct alqi_cli_watch *
 watch_of(const struct alqi_cli_analysis *a)
 {
     return a->options.watch;
 }
 
-/* The colours that count a block at their last moment, if it is alive. */
+/* The colours that count a live block at their last peak. */
 static inline unsigned
 at_peak_of(struct alqi_cli_analysis *a, uint64_t id,
            const struct alqi_cli_life *b)
@@ -181,8 +192,9 @@ at_peak_of(struct alqi_cli_analysis *a, uint64_t id,
     return colours;
 }
 
-/* Something is about to change what is live, or the trace ends: what was live
- * since the last event may be the peak. */
+/* What is live is about to change, or the trace ends: what was live since the
+ * last event may be the peak of some colours. If it is, an epoch begins for
+ * them. */
 static void
 moment(struct alqi_cli_analysis *a, uint64_t us)
 {
@@ -205,6 +217,7 @@ moment(struct alqi_cli_analysis *a, uint64_t us)
         watch_of(a)->peak(watch_of(a)->arg, better);
 }
 
+/* Enters a birth into live bytes, timeline and peak. */
 static void
 live_raise(struct alqi_cli_analysis *a, uint64_t us, uint64_t id,
            uint64_t length, double bytes)
@@ -222,6 +235,8 @@ live_raise(struct alqi_cli_analysis *a, uint64_t us, uint64_t id,
                         w.bytes, alqi_cli_colour_bytes(&a->estimator, a->rate));
 }
 
+/* The block for options.blocks. moments say for which colours it was alive at
+ * the peak that is the last now. */
 static struct alqi_cli_block
 block_from(struct alqi_cli_analysis *a, const struct alqi_cli_life *b,
            const struct alqi_cli_weight *w, uint64_t died_us, unsigned at_peak)
@@ -243,7 +258,7 @@ block_from(struct alqi_cli_analysis *a, const struct alqi_cli_life *b,
     return block;
 }
 
-/* The block, after those of its chain that went before it. */
+/* Hands out the block, after those of its chain that went before it. */
 static ALQI_NOINLINE void
 block_tell(struct alqi_cli_analysis *a, const struct alqi_cli_chain *chain,
            const struct alqi_cli_block *block)
@@ -253,7 +268,9 @@ block_tell(struct alqi_cli_analysis *a, const struct alqi_cli_chain *chain,
     alqi_cli_blocks_take(a->options.blocks, block, a->moments);
 }
 
-/* Counts a block that is gone at the last moments of these colours. */
+/* Counts a block that is gone at the last peak of these colours. In each
+ * colour it has that colour's weight, but only the first of the block's
+ * colours counts it as one block. */
 static ALQI_NOINLINE void
 at_peak_enter(struct alqi_cli_analysis *a, struct alqi_cli_at_peak *at,
               uint64_t id, const struct alqi_cli_life *b, double life_us,
@@ -287,6 +304,7 @@ life_of(const struct alqi_cli_life *b, const struct alqi_cli_chain *chain,
     return us > born_us ? (double)(us - born_us) : 0;
 }
 
+/* Joins a sum whose blocks all lived that long. */
 static void
 sum_join(struct alqi_cli_sum *to, struct alqi_cli_sum from, double life_us)
 {
@@ -294,7 +312,8 @@ sum_join(struct alqi_cli_sum *to, struct alqi_cli_sum from, double life_us)
     alqi_cli_sum_join(to, &from);
 }
 
-/* The blocks that a chain has left behind had the life of the whole. */
+/* Enters the blocks that a chain has left behind: they had the life of the
+ * whole. Peak sums of an epoch that is not the last are forgotten. */
 static ALQI_NOINLINE void
 links_enter(struct alqi_cli_analysis *a, const struct alqi_cli_chain *chain,
             double life_us, unsigned part)
@@ -310,14 +329,13 @@ links_enter(struct alqi_cli_analysis *a, const struct alqi_cli_chain *chain,
     }
 }
 
-/* A block that lived so long goes into the sums. */
 static inline bool
 is_summed(const struct alqi_cli_analysis *a, double life_us)
 {
     return !a->options.is_unsummed && life_us >= a->options.min_life_us;
 }
 
-/* Enters a block that died. */
+/* Enters a block that died, with its chain if it ends one. */
 static inline void
 held_end(struct alqi_cli_analysis *a, const struct alqi_cli_held *h)
 {
@@ -346,7 +364,7 @@ held_end(struct alqi_cli_analysis *a, const struct alqi_cli_held *h)
         alqi_cli_chain_free(chain);
 }
 
-/* The block that was freed last has no next life. */
+/* The block that was freed last has no successor: enters it (.inv.held). */
 static inline void
 held_enter(struct alqi_cli_analysis *a)
 {
@@ -358,6 +376,7 @@ held_enter(struct alqi_cli_analysis *a)
     held_end(a, h);
 }
 
+/* The allocation that is about to be taken continues the held block. */
 static inline bool
 held_is_continued(const struct alqi_cli_analysis *a)
 {
@@ -365,7 +384,9 @@ held_is_continued(const struct alqi_cli_analysis *a)
            a->held.id == a->notes.moved_from;
 }
 
-/* The new block continues the one that was freed last: they have one life. */
+/* The new block continues the held one: they have one life. The old block
+ * becomes a link of the chain; the new one ends the chain from now on. A link
+ * is seen only when both blocks are, so its weight is the product of theirs. */
 static ALQI_NOINLINE void
 held_continue(struct alqi_cli_analysis *a, uint64_t id, uint64_t length,
               uint32_t site)
@@ -400,6 +421,8 @@ held_continue(struct alqi_cli_analysis *a, uint64_t id, uint64_t length,
     a->held.is_held = false;
 }
 
+/* Takes an allocation. An id that is in use is damage: the event is counted
+ * and left out. */
 static void
 take_alloc(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
            uint64_t us)
@@ -453,6 +476,7 @@ take_alloc(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
             });
 }
 
+/* Takes a promotion; each block has at most one. */
 static void
 take_promote(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
              uint64_t us)
@@ -474,6 +498,8 @@ take_promote(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
     alqi_cli_sum_add(&a->promoted, &w, 0, life.n_samples);
 }
 
+/* Takes a free. The block becomes the held one, so its sums wait; live bytes
+ * fall at once. */
 static void
 take_free(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
           uint64_t us)
@@ -503,8 +529,8 @@ take_free(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
     alqi_cli_timeline_note(&a->timeline, us, before, a->live_bytes);
 }
 
-/* What a process held when it ended is never freed, and yet no longer there:
- * neither live bytes nor a later peak count it. */
+/* A process of a merged trace ends. What it held was never freed, and yet is
+ * there no longer: neither live bytes nor a later peak count it. */
 static void
 process_end(struct alqi_cli_analysis *a, uint64_t us)
 {
@@ -539,6 +565,8 @@ take_rss(struct alqi_cli_analysis *a, uint64_t us)
         watch_of(a)->resident(watch_of(a)->arg, us, a->notes.rss_bytes);
 }
 
+/* The events that follow are of another stream, with its own thread and
+ * rate. */
 static void
 stream_switch(struct alqi_cli_analysis *a, uint16_t domain)
 {
@@ -546,6 +574,9 @@ stream_switch(struct alqi_cli_analysis *a, uint16_t domain)
     a->rate = alqi_cli_estimator_rate(&a->estimator, a->notes.rate_per_word);
 }
 
+/* Times before the trace's start count as the start. Before an allocation and
+ * before a free, what was live until then may be the peak. The held block is
+ * entered first (.inv.held), unless the allocation continues it. */
 void
 alqi_cli_analysis_take(struct alqi_cli_analysis *a,
                        const struct alqi_ctf_event *e)
@@ -589,7 +620,6 @@ alqi_cli_analysis_take(struct alqi_cli_analysis *a,
 
 /* ---- the pass -------------------------------------------------------- */
 
-/* From parts to measures. */
 static void
 site_finish(struct alqi_cli_analysis *a, struct alqi_cli_site *site)
 {
@@ -608,7 +638,6 @@ site_finish(struct alqi_cli_analysis *a, struct alqi_cli_site *site)
     memcpy(site->sums, measures, sizeof measures);
 }
 
-/* The block was never freed. */
 static void
 left_tell(const struct alqi_cli_analysis *a, uint64_t id,
           const struct alqi_cli_life *b, const struct alqi_cli_chain *chain,
@@ -623,7 +652,8 @@ left_tell(const struct alqi_cli_analysis *a, uint64_t id,
         watch->chain(watch->arg, id, life_of(b, chain, us));
 }
 
-/* Enters a block that was never freed; its process may have ended. */
+/* Enters a block that was never freed. If its process has ended, its life
+ * ended with it, and it counts for peaks before that only. */
 static void
 object_finish(struct alqi_cli_analysis *a, uint64_t id,
               const struct alqi_cli_object *o)
@@ -681,8 +711,8 @@ alqi_cli_is_thread(const struct alqi_cli_analysis *a, uint32_t thread)
                   wanted) == 0;
 }
 
-/* What each thread has allocated; what others than the wanted one have, is
- * forgotten then. */
+/* Sums by thread. If one thread is wanted, the sites of all others are
+ * cleared. */
 static void
 threads_sum(struct alqi_cli_analysis *a)
 {
@@ -714,7 +744,8 @@ site_join(struct alqi_cli_site *to, const struct alqi_cli_site *from)
     alqi_cli_moves_join(&to->moves, &from->moves);
 }
 
-/* One site for each stack, in order of first appearance. */
+/* Makes one site for each stack, in order of first appearance. Blocks hold the
+ * number of a site, so they go by way of its node. */
 static void
 sites_merge(struct alqi_cli_analysis *a)
 {
@@ -758,6 +789,8 @@ alqi_cli_analysis_total(struct alqi_cli_analysis *a)
     }
 }
 
+/* From the state at the end of the trace to measures and totals. Changes the
+ * sites, so nothing can be taken afterwards. */
 static void
 measures_make(struct alqi_cli_analysis *a)
 {
@@ -821,6 +854,8 @@ copy(const void *array, uint32_t n, uint32_t capacity, size_t each_bytes)
     return same;
 }
 
+/* Copies only what measures_make changes. Blocks alive are shared, so epochs
+ * are renumbered before, not in the copy. */
 void
 alqi_cli_analysis_picture(struct alqi_cli_analysis *a,
                           struct alqi_cli_analysis *out)

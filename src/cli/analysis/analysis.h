@@ -17,35 +17,52 @@
 #include "cli/analysis/timeline.h"
 #include "view/peak.h"
 
+/* The sums of each site; values of the option that chooses one. */
 enum alqi_cli_measure {
-    ALQI_CLI_ALLOCATED, /* all blocks */
-    ALQI_CLI_LIVE,      /* not freed when the trace ends */
-    ALQI_CLI_PEAK,      /* alive when the most bytes were */
-    ALQI_CLI_TEMPORARY, /* freed within temporary_us */
+    /* all blocks */
+    ALQI_CLI_ALLOCATED,
+    /* never freed: live when the trace ends */
+    ALQI_CLI_LIVE,
+    /* alive when the most bytes were, as the colours' mean */
+    ALQI_CLI_PEAK,
+    /* freed within options.temporary_us */
+    ALQI_CLI_TEMPORARY,
     ALQI_CLI_N_MEASURES
 };
 
+/* Sources of an allocation (wire/ctf.h): minor heap, major heap, external. */
 enum { ALQI_CLI_N_SOURCES = 3 };
 
-/* Blocks of one call stack; while the trace is read, of one thread. */
+/* Blocks of one call stack; while the trace is read, of one thread and
+ * stack. */
 struct alqi_cli_site {
+    /* of stacks; 0 is the empty stack */
     uint32_t node;
+    /* that allocates; meaningless once the sites are merged */
     uint16_t thread;
-    bool is_mapping; /* not malloc's: mmap's (wire/side.h) */
+    /* of mmap, not of malloc (wire/side.h) */
+    bool is_mapping;
+    /* what realloc brought here */
     struct alqi_cli_moves moves;
+    /* measures; while the trace is read, parts (analysis.c) */
     struct alqi_cli_sum sums[ALQI_CLI_N_MEASURES];
-    struct alqi_cli_at_peak at_peak; /* while the trace is read */
+    /* blocks that have died, by colour; while the trace is read */
+    struct alqi_cli_at_peak at_peak;
 };
 
 /* How a block that was never freed went. */
 struct alqi_cli_left {
-    bool stays;       /* is there when the trace ends; else its process ended */
-    unsigned at_peak; /* colours that count it there */
+    /* it is there when the trace ends; else its process ended */
+    bool stays;
+    /* bits: colours that count it at their peak */
+    unsigned at_peak;
 };
 
-/* Looks on while the trace is read: each call is made when its event is met.
- * Times are since the start; ids are those of the trace. */
+/* Observes the trace while it is read: each call is made when its event is
+ * met. Times are microseconds since the start; ids are those of the trace. All
+ * calls must be set. */
 struct alqi_cli_watch {
+    /* given to each call */
     void *arg;
     /* The event, the stack's node, and what else is known of the block. */
     void (*born)(void *arg, const struct alqi_ctf_event *event, uint64_t us,
@@ -59,76 +76,121 @@ struct alqi_cli_watch {
     void (*left)(void *arg, uint64_t id, double life_us,
                  struct alqi_cli_left how);
     void (*gone)(void *arg, uint32_t process, uint64_t us);
-    /* What is live before the event that is told next is the best moment so
-     * far for these colours; at the end of the trace there is none. */
+    /* What is live before the next event is the largest so far for these
+     * colours. At the end of the trace there is no next event. */
     void (*peak)(void *arg, unsigned colours);
+    /* the process had so many resident bytes */
     void (*resident)(void *arg, uint64_t us, uint64_t bytes);
 };
 
 struct alqi_cli_analysis_options {
-    double min_life_us;                 /* shorter-lived blocks are left out */
-    double temporary_us;                /* a shorter life is temporary */
-    struct alqi_cli_blocks *blocks;     /* receives each block; or NULL */
-    const struct alqi_cli_watch *watch; /* or NULL */
-    const char *thread;  /* NULL, or only this one's: its index or name */
-    double other_lambda; /* estimate.h */
-    bool is_unsummed;    /* filter.c .inv.once: blocks go to watch alone */
+    /* blocks that live shorter are left out of the sums */
+    double min_life_us;
+    /* a shorter life is temporary */
+    double temporary_us;
+    /* receives each block that is summed; or NULL */
+    struct alqi_cli_blocks *blocks;
+    /* observes the events; or NULL */
+    const struct alqi_cli_watch *watch;
+    /* only this thread is summed: its index or name; NULL: all */
+    const char *thread;
+    /* rate of the trace to compare with, or 0 (estimate.h) */
+    double other_lambda;
+    /* blocks enter no sum: they go to watch alone (filter.c .inv.once) */
+    bool is_unsummed;
 };
 
-/* The block that was freed last: it may live on in the next one. */
+/* The block that was freed last: it may live on in the next one (.inv.held). */
 struct alqi_cli_held {
+    /* the rest is valid */
     bool is_held;
     uint64_t id;
-    uint64_t us; /* when it was freed */
+    /* time of its free */
+    uint64_t us;
     struct alqi_cli_life life;
     struct alqi_cli_weight weight;
-    unsigned at_peak; /* colours that count it at their last moment */
+    /* bits: colours that count it at their last peak */
+    unsigned at_peak;
 };
 
 struct alqi_cli_analysis {
     struct alqi_cli_analysis_options options;
+    /* the caller's; outlives the analysis */
     struct alqi_ctf_reader *reader;
-    struct alqi_cli_input *input; /* NULL: taken event by event */
+    /* the caller's; NULL: events are given one by one */
+    struct alqi_cli_input *input;
+    /* the trace's header; the reader's */
     const struct alqi_ctf_info *info;
     struct alqi_cli_estimator estimator;
-    uint16_t rate; /* of the allocations that follow */
+    /* the estimator's number of the rate of the allocations that follow */
+    uint16_t rate;
+    /* every text and frame of the trace; owned */
     struct alqi_cli_names *names;
+    /* side records so far */
     struct alqi_cli_notes notes;
+    /* call stacks so far */
     struct alqi_cli_stacks stacks;
+    /* sampled blocks alive */
     struct alqi_cli_objects objects;
-    struct alqi_cli_shares shares; /* of the processes, if there are several */
+    /* of the processes, if there are several */
+    struct alqi_cli_shares shares;
+    /* of blocks alive that realloc made */
     struct alqi_cli_chains chains;
     struct alqi_cli_held held;
-    uint32_t *site_of_node;            /* number + 1 of the last; 0: none */
-    struct alqi_base_map site_of_pair; /* node, thread -> number + 1 */
+    /* by node: number + 1 of the site used last; 0: none */
+    uint32_t *site_of_node;
+    /* thread and node -> number + 1, while the trace is read */
+    struct alqi_base_map site_of_pair;
     uint32_t n_site_of_node;
+    /* in order of first use; moves when it grows */
     struct alqi_cli_site *sites;
     uint32_t n_sites, sites_capacity;
 
+    /* sums of all sites; valid after the reading */
     struct alqi_cli_sum totals[ALQI_CLI_N_MEASURES];
-    struct alqi_cli_sum mapped[ALQI_CLI_N_MEASURES];       /* of the totals */
-    struct alqi_cli_sum (*by_thread)[ALQI_CLI_N_MEASURES]; /* notes.threads */
-    uint32_t n_threads_matched; /* by options.thread */
+    /* the mappings' part of the totals */
+    struct alqi_cli_sum mapped[ALQI_CLI_N_MEASURES];
+    /* by row of notes.threads; valid after the reading */
+    struct alqi_cli_sum (*by_thread)[ALQI_CLI_N_MEASURES];
+    /* threads that options.thread means */
+    uint32_t n_threads_matched;
     struct alqi_cli_moves moves;
+    /* resident memory */
     struct alqi_cli_rss rss;
-    uint64_t n_rss; /* of notes.n_rss, taken */
+    /* of notes.n_rss, records taken into rss */
+    uint64_t n_rss;
+    /* allocations by source; counted at once */
     struct alqi_cli_sum by_source[ALQI_CLI_N_SOURCES];
+    /* blocks that left the minor heap */
     struct alqi_cli_sum promoted;
     struct alqi_cli_timeline timeline;
-    double live_bytes; /* now, while the trace is read */
-    double most_bytes; /* of the timeline: no estimate of the peak */
+    /* estimate, now; while the trace is read */
+    double live_bytes;
+    /* largest live_bytes, of the timeline: not the estimate of the peak */
+    double most_bytes;
+    /* the search for each colour's peak */
     struct alqi_view_peak peak;
-    uint64_t moments[ALQI_VIEW_COLOURS]; /* so many so far */
-    uint32_t epochs[ALQI_VIEW_COLOURS];  /* of the last, see analysis.c */
-    uint32_t kept_epoch;                 /* see analysis.c */
-    uint32_t path_domain; /* of the stack that stacks.path holds */
-    uint64_t end_us;      /* since the start of the trace */
+    /* by colour: how often its peak was moved so far */
+    uint64_t moments[ALQI_VIEW_COLOURS];
+    /* by colour: number of the epoch of its last peak (analysis.c) */
+    uint32_t epochs[ALQI_VIEW_COLOURS];
+    /* number of the last epoch of any colour */
+    uint32_t kept_epoch;
+    /* stream of the stack that stacks.path holds */
+    uint32_t path_domain;
+    /* time of the last event since the start of the trace */
+    uint64_t end_us;
+    /* of one sampled block */
     double largest_bytes;
+    /* events, of any kind of block */
     uint64_t n_allocs, n_promotes, n_frees;
-    uint64_t n_strange; /* events about blocks that are not there */
+    /* events about blocks that are not there, or there twice */
+    uint64_t n_strange;
     uint64_t n_samples;
+    /* highest stream number met */
     uint16_t max_domain;
-    bool is_picture; /* shares all but its figures with what it is of */
+    /* a snapshot: it shares all but its figures with the running analysis */
+    bool is_picture;
 };
 
 /* When the peak was: the first and the last of the moments at which a colour is
@@ -153,15 +215,15 @@ bool alqi_cli_is_thread(const struct alqi_cli_analysis *analysis,
 void alqi_cli_analysis_run(struct alqi_cli_analysis *analysis,
                            struct alqi_cli_input *input,
                            const struct alqi_cli_analysis_options *options);
-/* Puts the totals together anew, when somebody has changed the sites. */
+/* Puts the totals together anew, after a caller has changed the sites. */
 void alqi_cli_analysis_total(struct alqi_cli_analysis *analysis);
 void alqi_cli_analysis_free(struct alqi_cli_analysis *analysis);
 
-/* The same event by event, of a trace that goes on: begin, take each event, and
- * at any time a picture: what the analysis were if the trace ended here.  One
- * costs as many steps as there are sites and blocks alive, however long the
- * trace.  It must be freed before more events are taken.  The reader must
- * outlive the analysis, whose options have no `blocks`. */
+/* The same event by event, of a trace that goes on: begin, take each event,
+ * and at any time make a snapshot: what the analysis were if the trace ended
+ * here. A snapshot costs as many steps as there are sites and blocks alive,
+ * however long the trace. It must be freed before more events are taken. The
+ * reader must outlive the analysis, whose options have no `blocks`. */
 void alqi_cli_analysis_begin(struct alqi_cli_analysis *analysis,
                              struct alqi_ctf_reader *reader,
                              const struct alqi_cli_analysis_options *options);
@@ -176,7 +238,7 @@ void alqi_cli_analysis_picture_free(struct alqi_cli_analysis *picture);
 uint32_t alqi_cli_stack_frames(struct alqi_cli_analysis *analysis,
                                uint32_t node, struct alqi_cli_frame **frames,
                                uint32_t *capacity);
-/* The last becomes the first. */
+/* Reverses the order of the frames. */
 void alqi_cli_frames_turn(struct alqi_cli_frame *frames, uint32_t n);
 
 #endif

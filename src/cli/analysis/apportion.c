@@ -1,10 +1,15 @@
-/* apportion.c -- see apportion.h */
+/* apportion.c -- rounds parts so that they add up to a whole total
+ *
+ * [apportion.h] Largest remainders: each part is cut, and what the total has
+ * more is handed out by the size of what was cut off. Sums are of 128 bits, so
+ * that forged figures near INT64_MAX do not overflow. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "cli/analysis/apportion.h"
 #include "cli/tool/cli.h"
 
+/* Below INT64_MAX, and exact as a double. */
 static const double WHOLE_MOST = 9e18;
 
 int64_t
@@ -13,12 +18,14 @@ alqi_cli_whole(double x)
     return fabs(x) < WHOLE_MOST ? llround(x) : INT64_MAX;
 }
 
+/* What cutting the part to a whole number takes away. */
 static double
 lost(double part)
 {
     return part < WHOLE_MOST ? part - floor(part) : 0;
 }
 
+/* Order by what was cut off, the earlier first. */
 static int
 by_loss(const void *left, const void *right, void *arg)
 {
@@ -33,6 +40,7 @@ by_loss(const void *left, const void *right, void *arg)
     return a < b ? -1 : 1;
 }
 
+/* Order by size, the earlier first. */
 static int
 by_size(const void *left, const void *right, void *arg)
 {
@@ -45,7 +53,7 @@ by_size(const void *left, const void *right, void *arg)
     return a < b ? -1 : 1;
 }
 
-/* Adds what is over to the largest parts, or takes it, none below 0. */
+/* Adds what is over to the parts in this order, or takes it, none below 0. */
 static void
 make_good(int64_t *whole, const size_t *order, size_t n, __int128 over)
 {

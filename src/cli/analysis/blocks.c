@@ -1,4 +1,8 @@
-/* blocks.c -- see blocks.h */
+/* blocks.c -- sampled blocks with their times, condensed when there are many
+ *
+ * [blocks.h] Blocks are appended until n_max. Then the time step doubles,
+ * times are rounded down, and blocks that are equal but for their sums become
+ * one, until at most half remain. Sums never change by it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +27,7 @@ alqi_cli_blocks_free(struct alqi_cli_blocks *b)
     free(b->resident);
 }
 
+/* Rounds both times down to the step. */
 static void
 round_down(struct alqi_cli_block *x, uint64_t step_us)
 {
@@ -37,7 +42,7 @@ order(uint64_t a, uint64_t b)
     return a < b ? -1 : a > b;
 }
 
-/* Everything but the sums. */
+/* Order by everything but the sums: equal blocks may become one. */
 static int
 compare(const void *left, const void *right)
 {
@@ -58,6 +63,7 @@ compare(const void *left, const void *right)
     return c;
 }
 
+/* Joins equal blocks. Requires at least one block. */
 static void
 merge(struct alqi_cli_blocks *b)
 {
@@ -78,7 +84,9 @@ merge(struct alqi_cli_blocks *b)
     b->n_blocks = kept + 1;
 }
 
-/* Makes room: half of what may be kept, or as much as can be had. */
+/* Makes room: half of what may be kept, or as much as can be had. Moments that
+ * are not the last any more are cleared, so that they do not keep blocks
+ * apart. */
 static void
 condense(struct alqi_cli_blocks *b, const uint64_t *moments)
 {
@@ -95,6 +103,8 @@ condense(struct alqi_cli_blocks *b, const uint64_t *moments)
     }
 }
 
+/* A block that does not fit after condensing is taken all the same: n_max is
+ * exceeded only by distinct stacks and threads. */
 void
 alqi_cli_blocks_take(struct alqi_cli_blocks *b,
                      const struct alqi_cli_block *block,
@@ -111,6 +121,8 @@ alqi_cli_blocks_take(struct alqi_cli_blocks *b,
     b->n_taken++;
 }
 
+/* When there is no room every other record is dropped, and only every second
+ * of those that follow is taken. */
 void
 alqi_cli_blocks_take_resident(struct alqi_cli_blocks *b, uint64_t us,
                               uint64_t bytes)
@@ -132,6 +144,7 @@ alqi_cli_blocks_take_resident(struct alqi_cli_blocks *b, uint64_t us,
     b->resident[b->n_resident++] = (struct alqi_cli_resident){us, bytes};
 }
 
+/* Order by time, then phase, then block. */
 static int
 compare_events(const void *left, const void *right)
 {
@@ -144,6 +157,8 @@ compare_events(const void *left, const void *right)
     return c != 0 ? c : order(a->block, b->block);
 }
 
+/* A block that dies at the time of its birth (rounded) dies in phase 2, after
+ * all births of that time. */
 struct alqi_cli_block_event *
 alqi_cli_blocks_events(const struct alqi_cli_blocks *b, uint32_t *n_events)
 {

@@ -15,47 +15,58 @@
 
 enum { ALQI_CLI_BLOCKS_MAX = 750000, ALQI_CLI_RESIDENT_MAX = 16384 };
 
+/* died_us of a block that is there when the trace ends. */
 #define ALQI_CLI_ALIVE UINT64_MAX
 
 struct alqi_cli_block {
     uint64_t born_us;
-    uint64_t died_us; /* or its process ended; ALQI_CLI_ALIVE: it is there when
-                         the trace ends */
-    /* The last moment of each colour at which it was counted; 0: none. */
+    /* or when its process ended; ALQI_CLI_ALIVE: it stays */
+    uint64_t died_us;
+    /* by colour: number of the peak at which it was counted last; 0: none */
     uint64_t moments[ALQI_VIEW_COLOURS];
+    /* what it stands for */
     double bytes, objects;
-    double colour_bytes; /* what it adds to the peak for each colour */
+    /* what it adds to the peak for each colour */
+    double colour_bytes;
+    /* number of its site in the analysis */
     uint32_t site;
-    uint16_t thread; /* or domain, where threads are not known */
-    bool is_left;    /* never freed: the report's "live" */
+    /* that allocated it; the domain where threads are not known */
+    uint16_t thread;
+    /* never freed: the report's "live" */
+    bool is_left;
 };
 
-/* Resident memory at a moment. */
+/* Resident memory at a time. */
 struct alqi_cli_resident {
     uint64_t us, bytes;
 };
 
 struct alqi_cli_blocks {
+    /* in order of their ends until some became one; owned */
     struct alqi_cli_block *blocks;
     uint32_t n_blocks, capacity, n_max;
-    uint64_t n_taken; /* before any became one */
-    uint64_t step_us; /* 1: as in the trace */
+    /* blocks handed in, before any became one */
+    uint64_t n_taken;
+    /* times are multiples of it; 1: as in the trace */
+    uint64_t step_us;
+    /* in order of time; owned */
     struct alqi_cli_resident *resident;
     uint32_t n_resident, resident_capacity;
-    uint64_t n_resident_told, resident_every; /* one of so many is kept */
+    /* records handed in; one of so many is kept */
+    uint64_t n_resident_told, resident_every;
 };
 
 /* At most n_max blocks are kept, more only if stacks times threads are. */
 void alqi_cli_blocks_init(struct alqi_cli_blocks *blocks, uint32_t n_max);
 void alqi_cli_blocks_free(struct alqi_cli_blocks *blocks);
 
-/* moments: the present ones, by colour; blocks of earlier ones were not at the
- * peak. */
+/* Takes a block. moments are the present ones, by colour: blocks of earlier
+ * ones were not at the peak. */
 void alqi_cli_blocks_take(struct alqi_cli_blocks *blocks,
                           const struct alqi_cli_block *block,
                           const uint64_t *moments);
 
-/* What it has of the peak, when these moments are the last. */
+/* What the block has of the peak, if these moments are the last. */
 static inline double
 alqi_cli_block_peak_bytes(const struct alqi_cli_block *block,
                           const uint64_t *moments)

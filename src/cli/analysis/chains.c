@@ -1,10 +1,19 @@
-/* chains.c -- see chains.h */
+/* chains.c -- chains of realloc, found by the block that ends them now
+ *
+ * [chains.h] States of a chain: in the table, under the id of its living block
+ * -> taken out when that block is freed -> put back under the id of the next
+ * block, or freed. A chain costs nothing in a trace without realloc: take
+ * looks at the table's count first.
+ *
+ * The other half adds up what realloc brought to a site (struct
+ * alqi_cli_moves). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/analysis/chains.h"
 #include "cli/tool/cli.h"
 
+/* Takes the chain out of the table; NULL: the block ends none. */
 struct alqi_cli_chain *
 alqi_cli_chains_take_slow(struct alqi_cli_chains *chains, uint64_t block)
 {
@@ -36,6 +45,7 @@ alqi_cli_chains_put(struct alqi_cli_chains *chains, uint64_t block,
     exit(ALQI_CLI_UNREADABLE);
 }
 
+/* Sums of earlier peaks are cleared first, so every sum has the last epoch. */
 void
 alqi_cli_at_peak_renumber(struct alqi_cli_at_peak *at, const uint32_t *epochs,
                           const uint32_t *fresh)
@@ -46,6 +56,7 @@ alqi_cli_at_peak_renumber(struct alqi_cli_at_peak *at, const uint32_t *epochs,
     }
 }
 
+/* Gives the sums of all chains' links the new epochs. */
 void
 alqi_cli_chains_renumber(struct alqi_cli_chains *chains, const uint32_t *epochs,
                          const uint32_t *fresh)
@@ -96,6 +107,7 @@ alqi_cli_chain_free(struct alqi_cli_chain *chain)
     free(chain);
 }
 
+/* The chain's link of a site; a new one is empty. */
 static struct alqi_cli_link *
 link_of(struct alqi_cli_chain *chain, uint32_t site)
 {
@@ -112,6 +124,7 @@ link_of(struct alqi_cli_chain *chain, uint32_t site)
     return link;
 }
 
+/* The block's life is not known before the chain ends, so the sum gets none. */
 struct alqi_cli_link *
 alqi_cli_chain_leave(struct alqi_cli_chain *chain, uint32_t site,
                      const struct alqi_cli_weight *weight, uint64_t n_samples)
@@ -123,6 +136,7 @@ alqi_cli_chain_leave(struct alqi_cli_chain *chain, uint32_t site,
     return link;
 }
 
+/* Copies the block; its time of death is that of the move. */
 void
 alqi_cli_chain_keep(struct alqi_cli_chain *chain,
                     const struct alqi_cli_block *block)
@@ -136,6 +150,7 @@ alqi_cli_chain_keep(struct alqi_cli_chain *chain,
     chain->blocks[chain->n_blocks++] = *block;
 }
 
+/* A block that realloc made is a chain of one move at least. */
 void
 alqi_cli_moves_add(struct alqi_cli_moves *m, double bytes, double p)
 {

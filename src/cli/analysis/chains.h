@@ -18,9 +18,10 @@
 #include "cli/analysis/estimate.h"
 #include "view/peak.h"
 
-/* What died and was there at the moment of each colour, see analysis.c
- * .inv.epoch; as the colours see it. */
+/* What has died and was there at the last peak, by colour, in the colour's
+ * weights (analysis.c .inv.epoch). */
 struct alqi_cli_at_peak {
+    /* of the peak that the sum belongs to */
     uint32_t epochs[ALQI_VIEW_COLOURS];
     struct alqi_cli_sum sums[ALQI_VIEW_COLOURS];
 };
@@ -28,21 +29,28 @@ struct alqi_cli_at_peak {
 /* Blocks of one site that a chain has left behind. */
 struct alqi_cli_link {
     struct alqi_cli_link *next;
+    /* number of the site */
     uint32_t site;
+    /* the blocks; their lives are filled in at the end */
     struct alqi_cli_sum all;
     struct alqi_cli_at_peak at_peak;
 };
 
 struct alqi_cli_chain {
+    /* birth of the first block */
     uint64_t born_us;
+    /* blocks that went before the one that lives */
     uint64_t n_moves;
+    /* one a site; owned */
     struct alqi_cli_link *links;
-    struct alqi_cli_block *blocks; /* that went, when they are asked for */
+    /* those that went, if options.blocks asks for them; owned */
+    struct alqi_cli_block *blocks;
     size_t n_blocks, blocks_capacity;
 };
 
 /* Chains by the number of the block that ends them now. */
 struct alqi_cli_chains {
+    /* id of the block that ends it now -> address of the chain */
     struct alqi_base_map by_block;
 };
 
@@ -62,6 +70,7 @@ alqi_cli_chains_take(struct alqi_cli_chains *chains, uint64_t block)
 struct alqi_cli_chain *
 alqi_cli_chains_find(const struct alqi_cli_chains *chains, uint64_t block);
 
+/* The block ends the chain from now on; the chain is the table's. */
 void alqi_cli_chains_put(struct alqi_cli_chains *chains, uint64_t block,
                          struct alqi_cli_chain *chain);
 /* analysis.c .inv.last */
@@ -105,11 +114,16 @@ void alqi_cli_chain_keep(struct alqi_cli_chain *chain,
  * so does the new block of one that does not say so, in traces that know links
  * alone. */
 struct alqi_cli_moves {
-    struct alqi_cli_sum made; /* the new blocks; the lives are left out */
-    double old_bytes; /* of the blocks they were made of, by the links  */
-    double new_bytes; /* as made.bytes, by the links: the growth is theirs */
-    uint64_t n_links; /* sampled ones */
-    uint64_t longest; /* links that one piece of memory had gone through */
+    /* the new blocks; their lives are left out */
+    struct alqi_cli_sum made;
+    /* of the blocks they were made of, by the links */
+    double old_bytes;
+    /* as made.bytes, by the links: the growth is between these two */
+    double new_bytes;
+    /* sampled ones */
+    uint64_t n_links;
+    /* links that one piece of memory had gone through */
+    uint64_t longest;
 };
 
 /* A block that realloc made, seen with probability p. */

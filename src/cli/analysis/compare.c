@@ -1,4 +1,8 @@
-/* compare.c -- see compare.h */
+/* compare.c -- two analyses, matched site by site
+ *
+ * [compare.h] Each side groups its sites. Groups match by name (view/match.h).
+ * A pair's change gets its variance from both sides, and the chances of all
+ * pairs are corrected together, because many sites are looked at. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,13 +14,16 @@
 #include "view/match.h"
 #include "view/significance.h"
 
-/* Sums of equal numbers in another order. */
+/* Differences this small, relative to the sums, come from adding equal numbers
+ * in another order. */
 static const double ROUNDING = 1e-9;
-/* 95 % of a normal law lie within so many standard deviations. */
+/* 95 % of a normal distribution lie within so many standard deviations. */
 static const double NORMAL_95 = 1.96;
 
 /* ---- changes ------------------------------------------------------------- */
 
+/* The larger of two variances is taken: that of the two estimates, and that of
+ * the pooled one under the assumption that nothing changed. */
 void
 alqi_cli_change_make(struct alqi_cli_change *c, const struct alqi_cli_sum *a,
                      const struct alqi_cli_sum *b, bool is_one_run)
@@ -38,6 +45,8 @@ alqi_cli_change_make(struct alqi_cli_change *c, const struct alqi_cli_sum *a,
     c->chance = alqi_view_chance(c->sigmas);
 }
 
+/* Of one run the two sides share blocks, so their errors do not add; the
+ * normal interval of the difference stands in. */
 struct alqi_view_interval
 alqi_cli_change_interval(const struct alqi_cli_comparison *c,
                          const struct alqi_cli_change *change)
@@ -61,12 +70,15 @@ alqi_cli_change_interval(const struct alqi_cli_comparison *c,
 
 /* ---- names to match by --------------------------------------------------- */
 
+/* Path of the program that was recorded. */
 static const char *
 program_of(const struct alqi_cli_side *side)
 {
     return alqi_ctf_reader_info(side->analysis.reader)->executable;
 }
 
+/* The name by which a group is matched; parts that the grouping does not tell
+ * apart are empty. */
 static struct alqi_view_name
 name_of(const struct alqi_cli_side *side, const struct alqi_cli_group *g,
         enum alqi_cli_grouping grouping)
@@ -85,6 +97,7 @@ name_of(const struct alqi_cli_side *side, const struct alqi_cli_group *g,
 
 /* ---- matching ------------------------------------------------------------ */
 
+/* Adds a pair, unless both sides have nothing of the measure. */
 static void
 pair_add(struct alqi_cli_comparison *c, const struct alqi_cli_group *a,
          const struct alqi_cli_group *b)
@@ -108,7 +121,7 @@ no_memory(uint32_t n_sites)
     exit(ALQI_CLI_UNREADABLE);
 }
 
-/* To be freed by the caller, names and all. */
+/* The names of all groups of a side, to be freed by the caller. */
 static struct alqi_view_names
 names_make(const struct alqi_cli_side *side, enum alqi_cli_grouping grouping)
 {
@@ -120,6 +133,7 @@ names_make(const struct alqi_cli_side *side, enum alqi_cli_grouping grouping)
     return (struct alqi_view_names){program_of(side), names, n};
 }
 
+/* Order by the size of the change, then by name, so that output is stable. */
 static int
 compare_pairs(const void *left, const void *right, void *arg)
 {
@@ -137,6 +151,7 @@ compare_pairs(const void *left, const void *right, void *arg)
     return alqi_view_name_order(&a_name, program_of(a), &b_name, program_of(b));
 }
 
+/* Corrects the chances for the number of pairs (Holm). */
 static void
 chances_correct(struct alqi_cli_comparison *c)
 {
@@ -151,6 +166,7 @@ chances_correct(struct alqi_cli_comparison *c)
     free(p);
 }
 
+/* Matches the groups. A group without a partner is a pair of its own. */
 static void
 pairs_make(struct alqi_cli_comparison *c)
 {
@@ -204,6 +220,7 @@ alqi_cli_comparison_free(struct alqi_cli_comparison *c)
     free(c->pairs);
 }
 
+/* Where both sides have the site, B's names stand. */
 const struct alqi_cli_frame *
 alqi_cli_pair_frame(const struct alqi_cli_comparison *c,
                     const struct alqi_cli_pair *pair,

@@ -9,42 +9,59 @@
 #include "cli/analysis/groups.h"
 #include "cli/read/paths.h"
 
-/* One side. */
+/* One side of a comparison. */
 struct alqi_cli_side {
+    /* the traces; owned */
     struct alqi_cli_paths paths;
-    const char *path; /* as named */
+    /* as named on the command line */
+    const char *path;
+    /* open until the side is freed */
     struct alqi_cli_input *input;
     struct alqi_cli_analysis analysis;
+    /* of the analysis's sites; made by alqi_cli_compare */
     struct alqi_cli_groups groups;
-    const char *at; /* moment of the run, as given; NULL: the whole of it */
+    /* time of the run, as given; NULL: the whole of it */
+    const char *at;
+    /* all zeros without one */
     struct alqi_cli_filter filter;
 };
 
-/* Of one quantity: two estimates and what their difference means. */
+/* One quantity: two estimates and what their difference means. */
 struct alqi_cli_change {
-    struct alqi_cli_sum a, b; /* all zeros where there was nothing */
-    double bytes;             /* b - a */
-    double variance;          /* significance.h */
-    double sigmas;            /* with the sign of bytes */
-    double chance;            /* corrected for the number of sites */
+    /* all zeros where there was nothing */
+    struct alqi_cli_sum a, b;
+    /* b - a; 0 when it is no more than rounding */
+    double bytes;
+    /* of bytes, if nothing had changed (view/significance.h) */
+    double variance;
+    /* bytes in standard errors, with their sign */
+    double sigmas;
+    /* that chance alone does it; corrected for the number of sites */
+    double chance;
 };
 
 struct alqi_cli_pair {
-    const struct alqi_cli_group *a, *b; /* NULL: not on that side */
-    struct alqi_cli_change change;      /* of the measure */
+    /* NULL: not on that side */
+    const struct alqi_cli_group *a, *b;
+    /* of the measure */
+    struct alqi_cli_change change;
 };
 
 struct alqi_cli_comparison {
     struct alqi_cli_side *a, *b;
     enum alqi_cli_grouping grouping;
     enum alqi_cli_measure measure;
-    bool is_one_run; /* filter.h: variances are in null_var alone */
+    /* two filters of one recording: variances are in null_var alone
+     * (filter.h) */
+    bool is_one_run;
     struct alqi_cli_change totals[ALQI_CLI_N_MEASURES];
-    struct alqi_cli_pair *pairs; /* with something of the measure on a side,
-                                    by the size of the change */
+    /* sites that have something of the measure, by the size of the change;
+     * owned */
+    struct alqi_cli_pair *pairs;
     uint32_t n_pairs;
 };
 
+/* The change between two sums; NULL is a sum of nothing. */
 void alqi_cli_change_make(struct alqi_cli_change *change,
                           const struct alqi_cli_sum *a,
                           const struct alqi_cli_sum *b, bool is_one_run);

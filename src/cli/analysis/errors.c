@@ -1,8 +1,9 @@
-/* errors.c -- see errors.h
+/* errors.c -- an estimate's error as a text of one of two forms
  *
- * The choice between the two forms is alqi_view_is_few of the figure's own
- * interval: a count of blocks may have few effective samples where the bytes of
- * the same blocks have many. */
+ * [errors.h] The choice between the two forms is alqi_view_is_few of the
+ * figure's own interval: a count of blocks may have few effective samples
+ * where the bytes of the same blocks have many. Where every block is recorded
+ * all texts are empty. */
 #include <math.h>
 #include <stdio.h>
 
@@ -12,6 +13,7 @@
 /* The widest that a column of percents takes. */
 static const double PERCENT_MOST = 9999;
 
+/* Without a sample there is still an upper end: blocks that nobody saw. */
 struct alqi_cli_error_text
 alqi_cli_error_of_bytes(const struct alqi_cli_estimator *e,
                         const struct alqi_cli_sum *s)
@@ -55,6 +57,7 @@ alqi_cli_error_of_objects(const struct alqi_cli_estimator *e,
     return out;
 }
 
+/* The interval's form has two numbers, for it is not symmetric. */
 struct alqi_cli_error_text
 alqi_cli_error_percent(const struct alqi_cli_estimator *e,
                        const struct alqi_cli_sum *s)

@@ -1,7 +1,7 @@
 /* errors.h -- the error of an estimate, as text
  *
- * With many effective samples an error is one standard error; with few it is
- * the 95% interval, for there the law is far from symmetric. */
+ * With many effective samples an error is one standard error. With few it is
+ * the 95% interval, for there the distribution is far from symmetric. */
 #ifndef ALQI_CLI_ANALYSIS_ERRORS_H
 #define ALQI_CLI_ANALYSIS_ERRORS_H
 

@@ -1,4 +1,9 @@
-/* estimate.c -- see estimate.h */
+/* estimate.c -- weights of sampled blocks, and sums of them
+ *
+ * [estimate.h] Rates are numbered as they are met; number 0 is the trace's
+ * own. For each rate the probabilities of small blocks are computed once and
+ * kept. All weights come from alqi_cli_weight, with the block's probability or
+ * with that of a colour (view/peak.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +13,10 @@
 #include "cli/analysis/estimate.h"
 #include "view/peak.h"
 
+/* A trace that codes lengths in bytes says its words have 8 bits. */
 enum { BITS_OF_BYTE_TRACE = 8 };
 
+/* Adds a rate; returns its number. */
 static uint16_t
 rate_add(struct alqi_cli_estimator *e, double lambda)
 {
@@ -29,6 +36,8 @@ rate_add(struct alqi_cli_estimator *e, double lambda)
     return (uint16_t)e->n_rates++;
 }
 
+/* The header's rate counts bytes in a malloc trace, and words are tried: it is
+ * multiplied by the word's bytes. */
 void
 alqi_cli_estimator_init(struct alqi_cli_estimator *e,
                         const struct alqi_ctf_info *info)
@@ -56,7 +65,7 @@ alqi_cli_estimator_free(struct alqi_cli_estimator *e)
     memset(e, 0, sizeof *e);
 }
 
-/* The converter names each rate once, so a search by the last ones first ends
+/* The converter names each rate once, so a search from the last one back ends
  * soon. */
 uint16_t
 alqi_cli_estimator_rate(struct alqi_cli_estimator *e, double per_word)
@@ -76,12 +85,14 @@ alqi_cli_estimator_rate(struct alqi_cli_estimator *e, double per_word)
     return 0;
 }
 
+/* Words of a block of a coded length, its header counted. */
 static uint64_t
 words_tried(const struct alqi_cli_estimator *e, uint64_t length)
 {
     return e->is_bytes ? alqi_base_malloc_words(length) : length + 1;
 }
 
+/* Probability that a block of so many words is seen at the rate. */
 static double
 probability(struct alqi_cli_rate *rate, uint64_t words)
 {
@@ -99,7 +110,7 @@ probability(struct alqi_cli_rate *rate, uint64_t words)
     return p;
 }
 
-/* Of the trace to compare with. */
+/* The same at the rate of the trace to compare with. */
 static double
 other_probability(const struct alqi_cli_estimator *e, uint64_t words)
 {
@@ -107,8 +118,8 @@ other_probability(const struct alqi_cli_estimator *e, uint64_t words)
                                : 1;
 }
 
-/* significance.h, .def.variance, without the sum; p is its chance here, q
- * there. */
+/* The block's part of the variance if nothing changed (view/significance.h
+ * .def.variance). p is its probability here, q in the other trace. */
 static double
 null_variance(double bytes, double p, double q)
 {
@@ -126,6 +137,8 @@ alqi_cli_odds(struct alqi_cli_estimator *e, uint16_t rate, uint64_t length)
     };
 }
 
+/* Horvitz and Thompson: the block stands for 1/p of its kind; variance and
+ * third cumulant are those of its being seen or not. */
 struct alqi_cli_weight
 alqi_cli_weight(double bytes, double p)
 {
@@ -140,7 +153,8 @@ alqi_cli_weight(double bytes, double p)
     return w;
 }
 
-/* q: as of null_variance, or 0. */
+/* A weight with its null_var; q as of null_variance, or 0: there is no other
+ * trace. */
 static struct alqi_cli_weight
 weigh(double bytes, double p, double q)
 {
@@ -161,6 +175,7 @@ alqi_cli_weigh_sampled(struct alqi_cli_estimator *e, uint16_t rate,
                  e->other_lambda > 0 ? other_probability(e, odds.words) : 0);
 }
 
+/* A block that is surely seen has the whole weight in each colour. */
 struct alqi_cli_weight
 alqi_cli_weigh_colour(struct alqi_cli_estimator *e, uint16_t rate,
                       uint64_t length)
@@ -176,6 +191,7 @@ alqi_cli_weigh_colour(struct alqi_cli_estimator *e, uint16_t rate,
                  alqi_view_colour_chance(odds.p), q);
 }
 
+/* Without sampling every colour sees every block. */
 unsigned
 alqi_cli_colours(struct alqi_cli_estimator *e, uint16_t rate, uint64_t length,
                  uint64_t id)
@@ -213,6 +229,8 @@ alqi_cli_sum_join(struct alqi_cli_sum *s, const struct alqi_cli_sum *other)
     s->n_samples += other->n_samples;
 }
 
+/* From the sum over the colours to their mean: variances fall by the square.
+ * The counts of blocks are not of colours, and stay. */
 void
 alqi_cli_sum_of_colours(struct alqi_cli_sum *s)
 {
@@ -236,6 +254,7 @@ alqi_cli_stderr(double variance)
     return variance > 0 ? sqrt(variance) : 0;
 }
 
+/* The largest weight of an unseen sample is a word at the smallest rate. */
 struct alqi_view_interval
 alqi_cli_bytes_interval(const struct alqi_cli_estimator *e,
                         const struct alqi_cli_sum *s)

@@ -1,13 +1,14 @@
 /* estimate.h -- from a sampled block to what it stands for
  *
  * Each word of a block, its header word counted, is sampled with probability
- * lambda; the block is seen with p = 1 - (1 - lambda)^words.  A block that was
- * seen therefore stands for 1/p blocks and bytes/p bytes, and adds
- * (1 - p)/p^2 (times bytes^2) to the variance.  Every block is weighted first
- * and summed then: weighting sums of blocks of mixed sizes is biased.
+ * lambda; the block is seen with p = 1 - (1 - lambda)^words. A block that was
+ * seen therefore stands for 1/p blocks and bytes/p bytes, and adds (1 - p)/p^2
+ * (times bytes^2) to the variance. Every block is weighted first and summed
+ * then: weighting sums of blocks of mixed sizes is biased.
  *
- * A recording may change its rate as it runs: each block is weighed by the
- * rate that sampled it, and is told by a number which that was. */
+ * A recording may change its rate as it runs: each block is weighted by the
+ * rate that sampled it, and the caller keeps the number of that rate with the
+ * block. */
 #ifndef ALQI_CLI_ANALYSIS_ESTIMATE_H
 #define ALQI_CLI_ANALYSIS_ESTIMATE_H
 
@@ -19,44 +20,71 @@
 
 enum { ALQI_CLI_P_CACHED = 2048, ALQI_CLI_RATES_MAX = 65535 };
 
+/* One sampling rate. */
 struct alqi_cli_rate {
-    double lambda;   /* for each word tried; 1 when the rate is unusable */
+    /* samples for each word tried; 1 when the rate is unusable */
+    double lambda;
     double log_miss; /* log(1 - lambda) */
-    double *p;       /* [ALQI_CLI_P_CACHED] by words; 0: not computed yet */
+    /* [ALQI_CLI_P_CACHED], by words: probability that a block is seen; 0: not
+     * computed yet; NULL before the first use */
+    double *p;
 };
 
 struct alqi_cli_estimator {
-    double lambda;         /* the trace's own rate, the largest */
-    double interval_bytes; /* at that rate */
-    double least_lambda;   /* of any rate that was used */
-    uint64_t colour_seed;  /* view/peak.h */
-    double other_lambda;   /* of a trace to compare with; 0: there is none */
-    bool has_rate;         /* false: the header's rate is not in (0, 1] */
-    bool is_bytes;         /* lengths are bytes (a malloc trace) */
+    /* of the trace's own rate, the largest */
+    double lambda;
+    /* mean bytes between two samples at that rate */
+    double interval_bytes;
+    /* the smallest of any rate that was used */
+    double least_lambda;
+    /* of the colours (view/peak.h) */
+    uint64_t colour_seed;
+    /* of the trace to compare with; 0: there is none */
+    double other_lambda;
+    /* false: the header's rate is not in (0, 1] */
+    bool has_rate;
+    /* lengths are bytes (a malloc trace), else words */
+    bool is_bytes;
+    /* bytes of a word of the recorded program */
     unsigned word_bytes;
-    struct alqi_cli_rate *rates; /* the trace's own is number 0 */
+    /* by number; the trace's own is number 0 */
+    struct alqi_cli_rate *rates;
     uint32_t n_rates, rates_capacity;
+    /* the warning has been printed */
     bool has_said_too_many;
 };
 
 /* What one sampled block contributes. */
 struct alqi_cli_weight {
+    /* estimate, variance, third cumulant (view/interval.h) */
     double bytes, bytes_var, bytes_third;
-    double objects, objects_var, objects_third; /* view/interval.h */
-    double seen_bytes;                          /* its own: they are certain */
-    double block_bytes; /* the same; 0 where nothing is sampled */
-    double null_var;    /* significance.h; 0 without other_lambda */
+    /* the same, of blocks */
+    double objects, objects_var, objects_third;
+    /* its own bytes: they are certain */
+    double seen_bytes;
+    /* the same; 0 where nothing is sampled */
+    double block_bytes;
+    /* variance if nothing changed (view/significance.h); 0 without
+     * other_lambda */
+    double null_var;
 };
 
 /* Estimates with the variance of each, and the raw counts behind them. */
 struct alqi_cli_sum {
+    /* estimate, variance, third cumulant (view/interval.h) */
     double bytes, bytes_var, bytes_third;
-    double objects, objects_var, objects_third; /* view/interval.h */
-    double seen_bytes, seen_objects;            /* of both, what is certain */
-    double life_us;       /* lifetimes, each weighted as objects are */
-    double largest_bytes; /* of one block; where some were left out only */
-    double null_var;      /* significance.h */
-    uint64_t n_blocks;    /* sampled blocks */
+    /* the same, of blocks */
+    double objects, objects_var, objects_third;
+    /* of the sampled blocks themselves: certain */
+    double seen_bytes, seen_objects;
+    /* lifetimes, each weighted as objects are */
+    double life_us;
+    /* of one block; only where some were left out */
+    double largest_bytes;
+    /* variance if nothing changed (view/significance.h) */
+    double null_var;
+    /* sampled blocks */
+    uint64_t n_blocks;
     uint64_t n_samples;
 };
 
@@ -88,8 +116,10 @@ alqi_cli_block_bytes(const struct alqi_cli_estimator *estimator,
 
 /* How a block of a coded length is sampled. */
 struct alqi_cli_odds {
-    uint64_t words; /* tried */
-    double p;       /* that it is seen */
+    /* words tried */
+    uint64_t words;
+    /* that the block is seen */
+    double p;
 };
 
 struct alqi_cli_odds alqi_cli_odds(struct alqi_cli_estimator *estimator,
@@ -113,6 +143,8 @@ unsigned alqi_cli_colours(struct alqi_cli_estimator *estimator, uint16_t rate,
 double alqi_cli_colour_bytes(const struct alqi_cli_estimator *estimator,
                              uint16_t rate);
 
+/* What a block of a coded length stands for. Without sampling the weight is
+ * the block itself. */
 static inline struct alqi_cli_weight
 alqi_cli_weigh(struct alqi_cli_estimator *estimator, uint16_t rate,
                uint64_t length)

@@ -1,11 +1,15 @@
-/* filter.c -- see filter.h
+/* filter.c -- sums of the blocks that pass a filter
  *
- * Whether a block passes may depend on its end and on the peak, which come
- * later.  So each block becomes a row while the trace is read, and the rows are
- * gone through once after that.
+ * [filter.h] Whether a block passes may depend on its end and on the peak,
+ * which come later. So each block becomes a row of an index in memory while
+ * the trace is read, and the rows are gone through once after that.
  *
- * .inv.once  With a filter a block becomes a row of the index and enters no sum
- *            of the analysis; without one it enters the sums. */
+ * Phases: take (the option) -> begin (before the analysis) -> end (after it:
+ * the index is finished, opened, scanned; sites, totals and timeline are
+ * replaced) -> free.
+ *
+ * .inv.once   With a filter a block becomes a row of the index and enters no
+ *             sum of the analysis; without one it enters the sums. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +20,7 @@
 #include "view/scan.h"
 #include "view/timeline.h"
 
+/* Ends the command. */
 static _Noreturn void
 give_up(const char *why)
 {
@@ -57,16 +62,24 @@ alqi_cli_filter_begin(struct alqi_cli_filter *f,
 
 /* ---- sums ---------------------------------------------------------------- */
 
+/* One run over the rows. */
 struct sifter {
+    /* its blocks are summed */
     struct alqi_cli_filter *filter;
+    /* its sums are replaced */
     struct alqi_cli_analysis *a;
+    /* the rows; points into filter->bytes */
     struct alqi_view_index x;
+    /* which rows pass: the filter, and the other one if has_other */
     struct alqi_view_scan scan, other;
     bool has_other;
+    /* scratch: one block of rows, decoded */
     struct alqi_view_rows rows;
 };
 
-/* What one row stands for, at the peak or elsewhere. */
+/* What row i of a block stands for, at the peak or elsewhere. A row that
+ * passes both filters is on both sides of a comparison, so it adds nothing to
+ * the variance of their difference. */
 static struct alqi_cli_sum
 row_sum(const struct sifter *s, uint32_t block, uint32_t i, bool is_peak)
 {
@@ -99,6 +112,8 @@ row_sum(const struct sifter *s, uint32_t block, uint32_t i, bool is_peak)
     };
 }
 
+/* Adds a row to the measures that it belongs to, by site and by thread. A
+ * filter on what lives at the peak weighs all of its rows as at the peak. */
 static void
 row_enter(struct sifter *s, uint32_t block, uint32_t i)
 {
@@ -129,6 +144,8 @@ row_enter(struct sifter *s, uint32_t block, uint32_t i)
     }
 }
 
+/* Sums all rows that pass. Moves by realloc are known of sites only, not of
+ * blocks, so they are cleared. */
 static void
 sums_make(struct sifter *s)
 {
@@ -146,6 +163,7 @@ sums_make(struct sifter *s)
     alqi_cli_analysis_total(a);
 }
 
+/* The drawn path becomes that of the blocks that pass. False: no memory. */
 static bool
 timeline_replace(struct sifter *s)
 {
@@ -161,6 +179,7 @@ timeline_replace(struct sifter *s)
     return true;
 }
 
+/* Runs the filters over the rows and replaces the sums. */
 static void
 sift(struct sifter *s, const struct alqi_cli_filter *other)
 {
@@ -176,6 +195,7 @@ sift(struct sifter *s, const struct alqi_cli_filter *other)
     alqi_view_scan_free(&s->other);
 }
 
+/* The index gets an empty name and key: it is never stored. */
 void
 alqi_cli_filter_end(struct alqi_cli_filter *f, struct alqi_cli_analysis *a,
                     struct alqi_cli_input *input,

@@ -15,26 +15,36 @@ struct alqi_cli_view_indexer;
 
 /* All zeros is none. */
 struct alqi_cli_filter {
-    const char *text; /* as given; NULL: none */
+    /* as given on the command line; NULL: no filter */
+    const char *text;
+    /* the text, decoded; holds what the filter points into */
     struct alqi_view_query query;
+    /* the conditions */
     struct alqi_view_filter filter;
+    /* calls of the indexer, for the analysis */
     struct alqi_cli_watch watch;
+    /* makes the index while the trace is read; owned */
     struct alqi_cli_view_indexer *indexer;
-    FILE *out;   /* writes the index to memory */
-    char *bytes; /* of the index, when all is written */
+    /* writes the index to memory; NULL before begin */
+    FILE *out;
+    /* the index, when all is written; out allocates it */
+    char *bytes;
     size_t n_bytes;
 };
 
-/* False when it is no filter, which was said as an error of the option. */
+/* Parses a filter. False: it is none, which has been said as an error of the
+ * option. */
 bool alqi_cli_filter_take(struct alqi_cli_filter *filter, const char *verb,
                           const char *option, const char *text);
-/* Before the analysis runs with the options. */
+/* Prepares the options for an analysis that runs with the filter. Without one
+ * nothing happens. */
 void alqi_cli_filter_begin(struct alqi_cli_filter *filter,
                            struct alqi_cli_analysis *analysis,
                            struct alqi_cli_analysis_options *options);
-/* When it has run.  With another filter of the same recording, null_var and
+/* Replaces the sums of the analysis, which has run, by those of the blocks
+ * that pass. With another filter of the same recording, null_var and
  * largest_bytes of the sums are those of the blocks that do not pass it, and
- * the sums' difference has no other variance (significance.h).  Ends the
+ * the sums' difference has no other variance (view/significance.h). Ends the
  * command without memory. */
 void alqi_cli_filter_end(struct alqi_cli_filter *filter,
                          struct alqi_cli_analysis *analysis,

@@ -6,6 +6,7 @@
 #include "cli/analysis/analysis.h"
 #include "cli/tool/cli.h"
 
+/* Makes room for n frames. */
 static void
 frames_room(struct alqi_cli_frame **frames, uint32_t *capacity, uint32_t n)
 {

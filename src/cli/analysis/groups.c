@@ -1,4 +1,8 @@
-/* groups.c -- see groups.h */
+/* groups.c -- sites that share a function, line, file or module
+ *
+ * [groups.h] Each site's stack is expanded, and the frame that names the site
+ * is chosen. The part of the frame that the grouping looks at is the key.
+ * Groups are numbered by first appearance, then sorted by the measure. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,16 +10,21 @@
 #include "cli/tool/cli.h"
 #include "cli/analysis/groups.h"
 
+/* One run of the grouping. */
 struct maker {
     struct alqi_cli_analysis *analysis;
     enum alqi_cli_grouping grouping;
     enum alqi_cli_measure measure;
+    /* what is being made */
     struct alqi_cli_groups *out;
-    struct alqi_base_intern keys; /* a row a group */
+    /* the masked frames; a row a group */
+    struct alqi_base_intern keys;
 };
 
-/* Frames without symbols count as wrappers when the next frame outward that
- * has a name is one: in a stripped library a wrapper's inner half has none. */
+/* The innermost frame that is no wrapper. Frames without symbols count as
+ * wrappers when the next frame outward that has a name is one: in a stripped
+ * library a wrapper's inner half has no names. If every frame is a wrapper,
+ * the innermost one names the site. */
 uint32_t
 alqi_cli_naming_frame(const struct alqi_cli_frame *frames, uint32_t n_frames)
 {
@@ -28,6 +37,7 @@ alqi_cli_naming_frame(const struct alqi_cli_frame *frames, uint32_t n_frames)
     return naming > 0 ? naming - 1 : n_frames - 1;
 }
 
+/* By file, a frame without a file counts for its module. */
 struct alqi_cli_frame
 alqi_cli_frame_masked(const struct alqi_cli_frame *f,
                       enum alqi_cli_grouping grouping)
@@ -45,6 +55,7 @@ alqi_cli_frame_masked(const struct alqi_cli_frame *f,
     return masked;
 }
 
+/* The group of a frame; a new one is empty. */
 static uint32_t
 group_of(struct maker *m, const struct alqi_cli_frame *frame, bool is_mapping)
 {
@@ -59,6 +70,7 @@ group_of(struct maker *m, const struct alqi_cli_frame *frame, bool is_mapping)
     return number;
 }
 
+/* Adds a site to its group. */
 static void
 site_enter(struct maker *m, uint32_t index, const struct alqi_cli_frame *frame)
 {
@@ -79,6 +91,7 @@ site_enter(struct maker *m, uint32_t index, const struct alqi_cli_frame *frame)
     alqi_cli_moves_join(&g->moves, &site->moves);
 }
 
+/* Enters all sites. Those without a stack share the group "[no stack]". */
 static void
 sites_enter(struct maker *m)
 {
@@ -98,6 +111,7 @@ sites_enter(struct maker *m)
     free(frames);
 }
 
+/* Order by the measure, then by first appearance. */
 static int
 compare(const void *left, const void *right, void *arg)
 {
@@ -112,6 +126,7 @@ compare(const void *left, const void *right, void *arg)
     return a < b ? -1 : a > b; /* by first appearance */
 }
 
+/* Sorts the groups, and renumbers group_of_site. */
 static void
 sort(struct maker *m)
 {

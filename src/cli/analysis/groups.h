@@ -8,6 +8,7 @@
 
 #define ALQI_CLI_GROUPING_CHOICES "function line file module"
 
+/* What tells groups apart. */
 enum alqi_cli_grouping {
     ALQI_CLI_BY_FUNCTION,
     ALQI_CLI_BY_LINE,
@@ -16,21 +17,28 @@ enum alqi_cli_grouping {
 };
 
 struct alqi_cli_group {
-    struct alqi_cli_frame frame; /* of its heaviest site; what the grouping
-                                    does not tell apart varies inside it */
+    /* of its heaviest site; what the grouping does not tell apart varies
+     * within the group */
+    struct alqi_cli_frame frame;
+    /* of all its sites */
     struct alqi_cli_sum sums[ALQI_CLI_N_MEASURES];
     struct alqi_cli_moves moves;
-    bool is_mapping;   /* not malloc's: they stand apart */
-    uint32_t heaviest; /* site */
+    /* sites of mmap: they form groups of their own */
+    bool is_mapping;
+    /* index of the site with the most of the measure */
+    uint32_t heaviest;
     uint32_t n_sites;
 };
 
 struct alqi_cli_groups {
-    struct alqi_cli_group *groups; /* by the measure's bytes, largest first */
+    /* by the measure's bytes, largest first; owned */
+    struct alqi_cli_group *groups;
     uint32_t n_groups;
-    uint32_t *group_of_site; /* index into groups */
+    /* by site: index into groups; owned */
+    uint32_t *group_of_site;
 };
 
+/* Groups all sites of an analysis, whose names may grow by it. */
 void alqi_cli_groups_make(struct alqi_cli_groups *groups,
                           struct alqi_cli_analysis *analysis,
                           enum alqi_cli_grouping grouping,

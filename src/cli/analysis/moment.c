@@ -1,4 +1,9 @@
-/* moment.c -- see moment.h */
+/* moment.c -- values by call stack, to be compared with a later reading
+ *
+ * [moment.h] A stack is known by two 64-bit hashes of its codes: the map's
+ * key, and check in the row. Keys that meet are told apart by check; the later
+ * one takes the next free key, so a search goes on until it meets its check or
+ * a key without a row. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,11 +11,12 @@
 #include "cli/tool/cli.h"
 #include "cli/analysis/moment.h"
 
+/* Two independent hashes of one stack. */
 struct hash {
     uint64_t key, check;
 };
 
-/* From the innermost frame on, as the trie leads. */
+/* Goes from the innermost frame outward, as the trie leads. */
 static struct hash
 hash_of(const struct alqi_cli_analysis *a, const struct alqi_cli_site *site)
 {
@@ -25,6 +31,7 @@ hash_of(const struct alqi_cli_analysis *a, const struct alqi_cli_site *site)
     return h;
 }
 
+/* The row of a stack; a new one is all zeros. */
 static struct alqi_cli_moment_row *
 row_at(struct alqi_cli_moment *m, struct hash h)
 {

@@ -13,19 +13,23 @@ enum { ALQI_CLI_MOMENT_VALUES = 4 };
 
 struct alqi_cli_moment_row {
     uint64_t check; /* the hash's other half */
-    /* alloc_objects, alloc_space, inuse_objects, inuse_space */
+    /* alloc_objects, alloc_space, inuse_objects, inuse_space, as pprof names
+     * them */
     double values[ALQI_CLI_MOMENT_VALUES];
 };
 
 /* All zeros is the moment before anything was allocated. */
 struct alqi_cli_moment {
+    /* a stack's hash -> index in rows */
     struct alqi_base_map row_of_hash;
+    /* owned */
     struct alqi_cli_moment_row *rows;
     uint32_t n_rows;
-    uint64_t wall_ns; /* when it was taken */
+    /* when it was taken; the caller's clock */
+    uint64_t wall_ns;
 };
 
-/* What the trace had, in place of what the moment was. */
+/* Replaces the moment by what the trace has now. */
 void alqi_cli_moment_take(struct alqi_cli_moment *moment,
                           const struct alqi_cli_analysis *analysis,
                           uint64_t wall_ns);

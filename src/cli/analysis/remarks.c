@@ -1,4 +1,9 @@
-/* remarks.c -- see remarks.h */
+/* remarks.c -- what must be known of a trace before a figure is trusted
+ *
+ * [remarks.h] Three grades: a flaw is a reason why a recording of every block
+ * has not every one; a loss makes figures less true; the rest says how the
+ * samples were taken. All of it comes from the analysis and from the counters
+ * of the end record (read/notes.h). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,8 +12,10 @@
 #include "cli/analysis/remarks.h"
 #include "cli/tool/text.h"
 
+/* FEW_BLOCKS: below it a report advises a smaller interval. */
 enum { FEW_BLOCKS = 30, REMARK_BYTES = 512 };
 
+/* A remark for each counter that is a loss and not zero. */
 static void
 losses(const struct alqi_cli_notes *n, alqi_cli_remark_fn *take, void *arg)
 {
@@ -28,6 +35,8 @@ alqi_cli_lacks_end(const struct alqi_cli_analysis *a)
     return alqi_cli_notes_lack_end(&a->notes, a->info->context);
 }
 
+/* What weighs most comes first: damage, a missing end, losses, a killed
+ * process, events without sense, few samples. */
 void
 alqi_cli_remarks(const struct alqi_cli_analysis *a, const char *damage,
                  alqi_cli_remark_fn *take, void *arg)
@@ -59,13 +68,15 @@ alqi_cli_remarks(const struct alqi_cli_analysis *a, const char *damage,
                   "figures");
 }
 
+/* Figures are estimates, or of unknown rate. */
 static bool
 is_estimate(const struct alqi_cli_estimator *e)
 {
     return !e->has_rate || alqi_cli_is_sampled(e);
 }
 
-/* One that is not known to be whole. */
+/* Why the trace is not known to be whole; NULL: it is. A forked child frees
+ * blocks whose allocation its recording has not. */
 static const char *
 cut(const struct alqi_cli_analysis *a)
 {
@@ -78,6 +89,8 @@ cut(const struct alqi_cli_analysis *a)
     return NULL;
 }
 
+/* The first reason stands: the trace is not whole, a counter of holes is not
+ * zero, or events made no sense. */
 bool
 alqi_cli_flaw(const struct alqi_cli_analysis *a, char *out, size_t capacity)
 {
@@ -109,6 +122,7 @@ alqi_cli_is_exact(const struct alqi_cli_analysis *a)
     return !is_estimate(&a->estimator) && !alqi_cli_flaw(a, why, sizeof why);
 }
 
+/* Words for the rate, from the least to the most exact case. */
 void
 alqi_cli_remark_rate(const struct alqi_cli_analysis *a, char *out,
                      size_t capacity)

@@ -7,7 +7,8 @@
 #include "cli/analysis/analysis.h"
 #include "cli/read/ending.h"
 
-/* Takes one remark, a sentence or less without a full stop. */
+/* Takes one remark: a sentence or less, without a full stop. The text is valid
+ * during the call. */
 typedef void alqi_cli_remark_fn(void *arg, const char *text);
 
 /* What was dropped, damaged or cut short, in order of weight; damage as

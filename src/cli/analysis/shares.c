@@ -1,7 +1,12 @@
-/* shares.c -- see shares.h
+/* shares.c -- sums and peak of each process of a merged trace
  *
- * A process's live bytes are a running sum of doubles, zero whenever nothing
- * of it is alive. */
+ * [shares.h] A process's live bytes are a running sum of doubles, zero
+ * whenever nothing of it is alive. Times of births and deaths are since 1970,
+ * that of a process's end is since the trace's start.
+ *
+ * States of a share: running -> gone (alqi_cli_shares_gone). Blocks of a
+ * process that is gone stay in process_of until they are freed or the trace
+ * ends. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +21,7 @@ alqi_cli_shares_free(struct alqi_cli_shares *s)
     memset(s, 0, sizeof *s);
 }
 
+/* The share of a process; makes room with zeros. */
 static struct alqi_cli_share *
 share_at(struct alqi_cli_shares *s, uint32_t process)
 {
@@ -83,6 +89,8 @@ alqi_cli_shares_gone(struct alqi_cli_shares *s, uint32_t process,
     return share;
 }
 
+/* A colour's peak counts the process if no later one was found since it
+ * ended. */
 unsigned
 alqi_cli_share_at_peak(const struct alqi_cli_share *share,
                        const uint64_t *moments)
@@ -95,7 +103,8 @@ alqi_cli_share_at_peak(const struct alqi_cli_share *share,
     return colours;
 }
 
-/* Its last span lasts until the process has ended. */
+/* Its last state lasts until the process has ended, so it may be the peak.
+ * Works on a copy. */
 double
 alqi_cli_share_peak_bytes(const struct alqi_cli_share *share)
 {

@@ -9,35 +9,47 @@
 #include "view/peak.h"
 
 struct alqi_cli_share {
-    struct alqi_cli_sum allocated, live; /* of all blocks; live at the end */
+    /* of all its blocks; live at the end of the trace */
+    struct alqi_cli_sum allocated, live;
+    /* estimate of its live bytes, now */
     double now_bytes;
-    struct alqi_view_peak peak; /* of this process alone */
-    uint64_t n_now;             /* sampled blocks alive now */
-    uint64_t first_us, last_us; /* of its events, since 1970 */
-    bool is_gone;               /* it ended, what it held with it ... */
-    uint64_t gone_us;           /* ... at this time of the trace ... */
-    uint64_t gone_moments[ALQI_VIEW_COLOURS]; /* ... when there were so many */
+    /* of this process alone */
+    struct alqi_view_peak peak;
+    uint64_t n_now; /* sampled blocks alive now */
+    /* of its allocations and frees, since 1970 */
+    uint64_t first_us, last_us;
+    /* it has ended, and what it held with it */
+    bool is_gone;
+    /* when: since the start of the trace */
+    uint64_t gone_us;
+    /* by colour: how many peaks there had been then */
+    uint64_t gone_moments[ALQI_VIEW_COLOURS];
 };
 
-/* A block that is born. */
+/* A block that is born, as a share counts it. */
 struct alqi_cli_shared {
     struct alqi_cli_weight weight;
-    double colour_bytes, sample_bytes; /* view/peak.h */
+    /* weights of the peak search (view/peak.h) */
+    double colour_bytes, sample_bytes;
+    /* bits: colours that see the block */
     unsigned colours;
     uint64_t n_samples, time_us;
 };
 
 struct alqi_cli_shares {
-    struct alqi_cli_share *shares; /* by number of the process */
+    /* by number of the process; owned */
+    struct alqi_cli_share *shares;
     uint32_t n_shares;
-    struct alqi_base_map process_of; /* by id, of blocks alive */
+    /* id of a block alive -> its process */
+    struct alqi_base_map process_of;
 };
 
 void alqi_cli_shares_free(struct alqi_cli_shares *shares);
 
 void alqi_cli_shares_born(struct alqi_cli_shares *shares, uint32_t process,
                           uint64_t id, const struct alqi_cli_shared *block);
-/* Its bytes, also as the colours see them. */
+/* A block died. bytes and colour_bytes are those of its birth. Unknown ids are
+ * ignored. */
 void alqi_cli_shares_died(struct alqi_cli_shares *shares, uint64_t id,
                           double bytes, double colour_bytes, unsigned colours,
                           uint64_t time_us);

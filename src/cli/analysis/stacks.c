@@ -1,4 +1,9 @@
-/* stacks.c -- see stacks.h */
+/* stacks.c -- the trie of call stacks
+ *
+ * [stacks.h] Three shortcuts, because each allocation adds a stack: frames
+ * that equal those of the stack before keep their nodes (path); a small cache
+ * of recent steps answers most others; the hash table answers the rest. The
+ * table is at most half full, and is rebuilt when the nodes double. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +15,7 @@ enum { NODES_FIRST = 1024, RECENT_BITS = 16 };
 
 _Static_assert(1 << RECENT_BITS == ALQI_CLI_RECENT, "all are reached");
 
+/* The slot of a child, or the free one where it belongs. */
 static uint32_t *
 slot_find(const struct alqi_cli_stacks *s, uint32_t parent, uint64_t code)
 {
@@ -26,6 +32,7 @@ slot_find(const struct alqi_cli_stacks *s, uint32_t parent, uint64_t code)
     }
 }
 
+/* Doubles the nodes and rebuilds the table. */
 static void
 grow(struct alqi_cli_stacks *s)
 {
@@ -62,6 +69,7 @@ alqi_cli_stacks_free(struct alqi_cli_stacks *s)
     free(s->recent);
 }
 
+/* The child of a node by its code, made if there is none. */
 static ALQI_NOINLINE uint32_t
 child_find(struct alqi_cli_stacks *s, uint32_t parent, uint64_t code)
 {
@@ -81,8 +89,8 @@ child_find(struct alqi_cli_stacks *s, uint32_t parent, uint64_t code)
     return *slot;
 }
 
-/* Calls come in runs: a small table in front saves most of the way through
- * the large ones. */
+/* The same through the cache. Calls come in runs, so it saves most of the
+ * searches in the large tables. */
 static inline uint32_t
 child(struct alqi_cli_stacks *s, uint32_t parent, uint64_t code)
 {
@@ -98,6 +106,7 @@ child(struct alqi_cli_stacks *s, uint32_t parent, uint64_t code)
     return r->node;
 }
 
+/* Makes room for a path of n frames. */
 static void
 path_room(struct alqi_cli_stacks *s, uint32_t n)
 {
@@ -107,6 +116,7 @@ path_room(struct alqi_cli_stacks *s, uint32_t n)
                                      sizeof *s->path_codes);
 }
 
+/* n_same is a promise of the caller; further frames are compared. */
 uint32_t
 alqi_cli_stacks_next(struct alqi_cli_stacks *s, const uint64_t *codes,
                      uint32_t n_codes, uint32_t n_same)
@@ -135,6 +145,7 @@ alqi_cli_stacks_add(struct alqi_cli_stacks *s, const uint64_t *codes,
     return alqi_cli_stacks_next(s, codes, n_codes, 0);
 }
 
+/* Fills from the end, as the parents lead. */
 void
 alqi_cli_stacks_codes(const struct alqi_cli_stacks *s, uint32_t node,
                       uint64_t *codes)

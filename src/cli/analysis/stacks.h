@@ -8,29 +8,38 @@
 #include <stdint.h>
 
 struct alqi_cli_node {
+    /* of the node's own frame */
     uint64_t code;
+    /* the caller's node */
     uint32_t parent;
+    /* codes from the root to here */
     uint32_t depth;
 };
 
-/* A child looked up lately. */
+/* A step of the trie that was looked up lately. */
 struct alqi_cli_child {
     uint64_t code;
-    uint32_t parent, node; /* 0: none */
+    /* node 0: the entry is empty */
+    uint32_t parent, node;
 };
 
 enum { ALQI_CLI_RECENT = 65536 };
 
 struct alqi_cli_stacks {
+    /* by number; owned; moves when it grows */
     struct alqi_cli_node *nodes;
     uint32_t n_nodes, nodes_capacity;
-    uint32_t *slots; /* node number; 0 is free */
+    /* hash table by parent and code: node number; 0 is free */
+    uint32_t *slots;
+    /* a power of two, twice nodes_capacity */
     uint32_t n_slots;
-    /* The stack added last, outermost first: its codes and their nodes. */
+    /* the stack added last, outermost first */
     uint64_t *path_codes;
+    /* its nodes */
     uint32_t *path;
     uint32_t n_path, path_capacity;
-    struct alqi_cli_child *recent; /* [ALQI_CLI_RECENT], by parent and code */
+    /* [ALQI_CLI_RECENT], by hash of parent and code */
+    struct alqi_cli_child *recent;
 };
 
 void alqi_cli_stacks_init(struct alqi_cli_stacks *stacks);

@@ -1,10 +1,15 @@
-/* timeline.c -- see timeline.h
+/* timeline.c -- the course of live and resident bytes in a fixed number of
+ * steps
  *
- * When the steps are used up, two become one. */
+ * [timeline.h] Each step holds a maximum. When the steps are used up, two
+ * become one and the step doubles, so any length of time fits. Resident memory
+ * at the heap's peak is interpolated between the records before and after
+ * it. */
 #include <string.h>
 
 #include "cli/analysis/timeline.h"
 
+/* Microseconds of a step at the beginning. */
 enum { FIRST_STEP_US = 16 };
 
 void
@@ -20,6 +25,7 @@ most(double a, double b)
     return a > b ? a : b;
 }
 
+/* Two steps become one, with the larger of both values. */
 static void
 halve(struct alqi_cli_timeline *t)
 {
@@ -34,6 +40,7 @@ halve(struct alqi_cli_timeline *t)
     t->step_us *= 2;
 }
 
+/* Steps that nothing happened in had the level before this event. */
 void
 alqi_cli_timeline_seek(struct alqi_cli_timeline *t, uint64_t us, double before)
 {
@@ -49,8 +56,8 @@ alqi_cli_timeline_seek(struct alqi_cli_timeline *t, uint64_t us, double before)
     t->end_us = t->first_us + t->step_us;
 }
 
-/* Between the looks before and after the heap's peak, as if it had grown
- * evenly. */
+/* Resident bytes at the heap's peak, between the last record and this one, as
+ * if they had grown evenly. */
 static double
 between(const struct alqi_cli_rss *r, uint64_t us, double bytes,
         uint64_t heap_peak_us)
@@ -72,6 +79,7 @@ alqi_cli_rss_at_peak(const struct alqi_cli_rss *r)
     return bytes / ALQI_VIEW_COLOURS;
 }
 
+/* A peak since the last record gets its interpolated value now. */
 void
 alqi_cli_rss_take(struct alqi_cli_rss *r, struct alqi_cli_timeline *t,
                   uint64_t us, double rss_bytes, double live_bytes)

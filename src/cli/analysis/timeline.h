@@ -12,19 +12,27 @@ enum { ALQI_CLI_TIMELINE = 512 };
 
 /* The most bytes in each of n equal steps of time from the start. */
 struct alqi_cli_timeline {
+    /* the most live bytes in each step */
     double live[ALQI_CLI_TIMELINE];
-    double rss[ALQI_CLI_TIMELINE]; /* 0: not told in this step */
+    /* the most resident bytes; 0: no record in this step */
+    double rss[ALQI_CLI_TIMELINE];
+    /* steps used */
     uint32_t n;
+    /* length of a step */
     uint64_t step_us;
-    uint64_t first_us, end_us; /* of the step noted last */
-    double *last;              /* that step's live bytes */
+    /* of the step noted last: [first_us, end_us) */
+    uint64_t first_us, end_us;
+    /* that step's entry of live */
+    double *last;
 };
 
 void alqi_cli_timeline_init(struct alqi_cli_timeline *timeline);
+/* Makes the step of that time the one noted last; steps passed over get
+ * `before`. */
 void alqi_cli_timeline_seek(struct alqi_cli_timeline *timeline, uint64_t us,
                             double before);
 
-/* before, after: live bytes at the two sides of the moment. */
+/* Live bytes changed from before to after at that time. */
 static inline void
 alqi_cli_timeline_note(struct alqi_cli_timeline *t, uint64_t us, double before,
                        double after)
@@ -35,16 +43,21 @@ alqi_cli_timeline_note(struct alqi_cli_timeline *t, uint64_t us, double before,
         *t->last = after;
 }
 
-/* Resident memory as the trace tells it. */
+/* Resident memory as the trace records it: a value now and then. */
 struct alqi_cli_rss {
+    /* records so far */
     uint64_t n_told;
     double last_bytes, peak_bytes;
+    /* times of those two */
     uint64_t last_us, peak_us;
     /* At the moments of the heap's peak. */
     struct alqi_cli_rss_moment {
+        /* resident at the heap's peak */
         double bytes;
         uint64_t us;
-        bool is_since; /* it came after the last look */
+        /* the peak came after the last record: bytes is corrected by the
+         * next */
+        bool is_since;
     } moments[ALQI_VIEW_COLOURS];
 };
 
@@ -59,7 +72,7 @@ alqi_cli_rss_peak(struct alqi_cli_rss *r, unsigned colour, uint64_t us)
 /* The mean of what was resident at the moments of the heap's peak. */
 double alqi_cli_rss_at_peak(const struct alqi_cli_rss *rss);
 
-/* It was looked at. */
+/* Takes a record of resident memory. */
 void alqi_cli_rss_take(struct alqi_cli_rss *rss,
                        struct alqi_cli_timeline *timeline, uint64_t us,
                        double rss_bytes, double live_bytes);

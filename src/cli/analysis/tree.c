@@ -1,10 +1,15 @@
-/* tree.c -- see tree.h */
+/* tree.c -- the tree of functions that a report prints
+ *
+ * [tree.h] Each site's stack is cut at the frame that names the site, turned
+ * around if the tree goes from the site up, freed of recursion, and walked
+ * down from the root. Children are sorted when all sites are in. */
 #include <stdlib.h>
 
 #include "cli/tool/cli.h"
 #include "cli/analysis/groups.h"
 #include "cli/analysis/tree.h"
 
+/* The same function, at whatever line. */
 static bool
 is_same(const struct alqi_cli_frame *a, const struct alqi_cli_frame *b)
 {
@@ -12,6 +17,8 @@ is_same(const struct alqi_cli_frame *a, const struct alqi_cli_frame *b)
            a->file == b->file;
 }
 
+/* A frame is compared with all that were kept; stacks are short enough for
+ * that. */
 uint32_t
 alqi_cli_fold_recursion(struct alqi_cli_frame *frames, uint32_t n)
 {
@@ -28,6 +35,7 @@ alqi_cli_fold_recursion(struct alqi_cli_frame *frames, uint32_t n)
     return kept;
 }
 
+/* The child of a node by its function; a new one becomes the first child. */
 static uint32_t
 child(struct alqi_cli_tree *t, uint32_t parent, const struct alqi_cli_frame *f)
 {
@@ -46,6 +54,7 @@ child(struct alqi_cli_tree *t, uint32_t parent, const struct alqi_cli_frame *f)
     return t->n_nodes++;
 }
 
+/* Adds a site's bytes to each node on its path. */
 static void
 site_enter(struct alqi_cli_tree *t, const struct alqi_cli_frame *frames,
            uint32_t n, double bytes)
@@ -59,6 +68,7 @@ site_enter(struct alqi_cli_tree *t, const struct alqi_cli_frame *frames,
     }
 }
 
+/* Order by size, then by first appearance. */
 static int
 compare(const void *left, const void *right, void *arg)
 {
@@ -71,6 +81,7 @@ compare(const void *left, const void *right, void *arg)
     return a < b ? -1 : a > b;
 }
 
+/* Relinks the children of a node in order. room has space for all nodes. */
 static void
 children_sort(struct alqi_cli_tree *t, uint32_t parent, uint32_t *room)
 {
@@ -87,6 +98,8 @@ children_sort(struct alqi_cli_tree *t, uint32_t parent, uint32_t *room)
     *link = 0;
 }
 
+/* Sites without bytes of the measure are left out. Wrappers inside the site
+ * say nothing, so each stack ends at the frame that names the site. */
 void
 alqi_cli_tree_make(struct alqi_cli_tree *t, struct alqi_cli_analysis *analysis,
                    enum alqi_cli_tree_kind kind, enum alqi_cli_measure measure)

@@ -17,17 +17,21 @@ enum alqi_cli_tree_kind {
 };
 
 struct alqi_cli_tree_node {
+    /* zeros in the root */
     struct alqi_cli_frame frame;
+    /* of the measure, children included */
     double bytes;
     uint32_t parent;
-    uint32_t first_child, next; /* 0: none; children largest first */
+    /* 0: none; children are in order of size */
+    uint32_t first_child, next;
 };
 
 /* Node 0 is the root: everything. */
 struct alqi_cli_tree {
     struct alqi_cli_tree_node *nodes;
     uint32_t n_nodes;
-    struct alqi_base_intern keys; /* parent and frame: a row a node, but 0 */
+    /* parent and function; row i is node i + 1 */
+    struct alqi_base_intern keys;
 };
 
 void alqi_cli_tree_make(struct alqi_cli_tree *tree,

@@ -1,11 +1,15 @@
-/* view_index.c -- see view_index.h
+/* view_index.c -- the rows and tables of an index, made while a trace is read
+ *
+ * [view_index.h] The indexer is an observer of the analysis (struct
+ * alqi_cli_watch). Each call writes into the index at once (view/build.h);
+ * names, threads and notes follow when all is read (finish).
  *
  * Rows are numbered as blocks are born, and so are the blocks of most traces:
- * only those whose number is another one are looked up.
+ * only ids that differ from first_id + row are looked up in a table.
  *
- * A trace may be thinned: a block is then taken or not by its id, the same ones
- * each time.  What is not taken has no row; where it links a chain of realloc,
- * it has a ghost's number instead. */
+ * A trace may be thinned: a block is then taken or not by its id, the same
+ * ones each time. A block that is not taken has no row. Where it links a chain
+ * of realloc, it has a ghost's number instead, beyond NO_ROW. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -26,42 +30,63 @@ enum {
     LENGTH_BITS = 48     /* lengths beyond share no class */
 };
 
-/* Of the hash that says which blocks a thinned index has. */
+/* Of the hash that decides which blocks a thinned index has. */
 static const uint64_t THIN_SEED = 0x7468696E6E656421;
-static const double P_LEAST = 1e-30; /* view/index.h */
+/* The smallest probability that the index may hold (view/index.h). */
+static const double P_LEAST = 1e-30;
 
 struct alqi_cli_view_indexer {
+    /* the caller's; outlives the indexer */
     struct alqi_cli_analysis *a;
+    /* writes the index; owned */
     struct alqi_view_build *build;
 
-    uint64_t first_id; /* of row 0 */
+    /* of row 0; valid if has_first */
+    uint64_t first_id;
     bool has_first;
-    struct alqi_base_map row_of_id; /* where it is not the next */
-    struct alqi_base_map older_row; /* row -> row it was made of */
+    /* id -> row, where it is not id - first_id */
+    struct alqi_base_map row_of_id;
+    /* row -> row of the block it was made of */
+    struct alqi_base_map older_row;
+    /* id of the block that died last: no map has it any more */
     uint64_t died_id;
+    /* its row, or NO_ROW, or a ghost's number */
     uint64_t died_row;
 
-    double share;         /* of blocks that are taken */
-    uint64_t taken_below; /* of hashes; 0: all are taken */
+    /* of blocks that are taken; 1: all */
+    double share;
+    /* blocks whose hash is below are taken; 0: all are */
+    uint64_t taken_below;
+    /* blocks born; ghosts' numbers given out */
     uint64_t n_met, n_ghosts;
 
-    struct alqi_base_map class_of;   /* length, rate */
-    struct alqi_base_intern origins; /* process, thread, domain, source */
-    uint32_t *stack_of_node;         /* + 1 */
+    /* length and rate -> class */
+    struct alqi_base_map class_of;
+    /* process, thread, domain, source */
+    struct alqi_base_intern origins;
+    /* by node of the analysis: stack + 1; 0: none */
+    uint32_t *stack_of_node;
     uint32_t n_stack_of_node;
-    struct alqi_view_stack *stacks; /* nodes of the analysis */
+    /* node is the analysis's until the index is finished */
+    struct alqi_view_stack *stacks;
     uint32_t n_stacks;
+    /* of the last event, to see whether time goes back */
     uint64_t last_us;
+    /* it did */
     bool is_out_of_order;
-    struct alqi_cli_blocks looks; /* at resident memory; no blocks */
+    /* records of resident memory only */
+    struct alqi_cli_blocks looks;
 
-    uint32_t *text_of_name; /* + 1 */
+    /* by name of the analysis: text of the index + 1; 0: none */
+    uint32_t *text_of_name;
     uint32_t n_text_of_name;
-    struct alqi_base_intern functions; /* name, file, module */
-    struct alqi_base_intern nodes;     /* parent, function, line; node 0 has no
-                                          row */
+    /* name, file, module; a row a function */
+    struct alqi_base_intern functions;
+    /* parent, function, line; row i is node i + 1 */
+    struct alqi_base_intern nodes;
 };
 
+/* Ends the command. */
 static _Noreturn void
 no_memory(void)
 {
@@ -69,6 +94,7 @@ no_memory(void)
     exit(ALQI_CLI_UNREADABLE);
 }
 
+/* The value of a key, made if it is new. */
 static uint64_t *
 map_at(struct alqi_base_map *map, uint64_t key, bool *is_new)
 {
@@ -81,6 +107,7 @@ map_at(struct alqi_base_map *map, uint64_t key, bool *is_new)
 
 /* ---- rows ---------------------------------------------------------------- */
 
+/* A thinned index has the block. */
 static bool
 is_taken(const struct alqi_cli_view_indexer *x, uint64_t id)
 {
@@ -88,7 +115,7 @@ is_taken(const struct alqi_cli_view_indexer *x, uint64_t id)
            alqi_base_mix(id + THIN_SEED) < x->taken_below;
 }
 
-/* NO_ROW and beyond: it has none. */
+/* The row of a block. NO_ROW and beyond: it has none. */
 static uint64_t
 row_find(const struct alqi_cli_view_indexer *x, uint64_t id)
 {
@@ -100,12 +127,15 @@ row_find(const struct alqi_cli_view_indexer *x, uint64_t id)
                                                             : NO_ROW;
 }
 
+/* The row as the builder takes it: ghosts have none. */
 static uint32_t
 row_built(uint64_t row)
 {
     return row < NO_ROW ? (uint32_t)row : NO_ROW;
 }
 
+/* Binds an id to a row. An id that is first_id + row needs no entry; one that
+ * is left over is removed. */
 static void
 row_set(struct alqi_cli_view_indexer *x, uint64_t id, uint32_t row)
 {
@@ -123,7 +153,7 @@ row_set(struct alqi_cli_view_indexer *x, uint64_t id, uint32_t row)
     }
 }
 
-/* Also forgets it. */
+/* The row of a block that dies; its id is forgotten. */
 static uint64_t
 row_take(struct alqi_cli_view_indexer *x, uint64_t id)
 {
@@ -135,6 +165,7 @@ row_take(struct alqi_cli_view_indexer *x, uint64_t id)
     return row;
 }
 
+/* Notes whether events come in order of time. */
 static void
 time_note(struct alqi_cli_view_indexer *x, uint64_t us)
 {
@@ -142,6 +173,9 @@ time_note(struct alqi_cli_view_indexer *x, uint64_t us)
     x->last_us = us;
 }
 
+/* The class of a length at the present rate. A thinned block stands for as
+ * many more, so its probabilities are multiplied by the share. Huge lengths
+ * get a class each, without a key. */
 static uint32_t
 class_find(struct alqi_cli_view_indexer *x, uint64_t length)
 {
@@ -175,6 +209,7 @@ class_find(struct alqi_cli_view_indexer *x, uint64_t length)
     return (uint32_t)*number;
 }
 
+/* The number of who allocated: process, thread, domain and source. */
 static uint32_t
 origin_find(struct alqi_cli_view_indexer *x, const struct alqi_ctf_event *e,
             uint16_t thread)
@@ -195,6 +230,7 @@ origin_find(struct alqi_cli_view_indexer *x, const struct alqi_ctf_event *e,
     return number;
 }
 
+/* The number of a stack, given out at its first block. */
 static uint32_t
 stack_find(struct alqi_cli_view_indexer *x, uint32_t node, bool is_mapping)
 {
@@ -217,6 +253,7 @@ stack_find(struct alqi_cli_view_indexer *x, uint32_t node, bool is_mapping)
 
 /* ---- looking on ---------------------------------------------------------- */
 
+/* Calls of the watch, from here on: a block is born and becomes a row. */
 static void
 born(void *arg, const struct alqi_ctf_event *e, uint64_t us, uint32_t node,
      uint16_t thread)
@@ -252,6 +289,8 @@ promoted(void *arg, uint64_t id, uint64_t us, uint64_t born_us)
                             us > born_us ? us - born_us : 0);
 }
 
+/* The row is kept until the next death: moved and chain come after this
+ * call. */
 static void
 died(void *arg, uint64_t id, uint64_t us, uint64_t born_us)
 {
@@ -264,6 +303,8 @@ died(void *arg, uint64_t id, uint64_t us, uint64_t born_us)
                          us > born_us ? us - born_us : 0);
 }
 
+/* The block that died last lives on in `to`. If `to` is not taken, it becomes
+ * a ghost, so that the chain is not cut. */
 static void
 moved(void *arg, uint64_t from, uint64_t to)
 {
@@ -282,6 +323,8 @@ moved(void *arg, uint64_t from, uint64_t to)
         no_memory();
 }
 
+/* Sets the life of the whole chain, from its last block back. Links are
+ * forgotten on the way. */
 static void
 chain(void *arg, uint64_t id, double life_us)
 {
@@ -299,6 +342,7 @@ chain(void *arg, uint64_t id, double life_us)
     }
 }
 
+/* A block was never freed; chain may follow. */
 static void
 left(void *arg, uint64_t id, double life_us, struct alqi_cli_left how)
 {
@@ -337,6 +381,7 @@ peak(void *arg, unsigned colours)
 
 /* ---- names --------------------------------------------------------------- */
 
+/* The index's text of a name. */
 static uint32_t
 text_of(struct alqi_cli_view_indexer *x, uint32_t name)
 {
@@ -357,12 +402,14 @@ text_of(struct alqi_cli_view_indexer *x, uint32_t name)
     return x->text_of_name[name] - 1;
 }
 
+/* The index's text of a string. */
 static uint32_t
 text_new(struct alqi_cli_view_indexer *x, const char *text)
 {
     return text_of(x, alqi_cli_names_intern(x->a->names, text));
 }
 
+/* The function of a frame, entered at its first use. */
 static uint32_t
 function_find(struct alqi_cli_view_indexer *x, const struct alqi_cli_frame *f)
 {
@@ -382,7 +429,7 @@ function_find(struct alqi_cli_view_indexer *x, const struct alqi_cli_frame *f)
     return alqi_view_build_function(x->build, &function);
 }
 
-/* Two addresses of one line are one node. */
+/* The node below parent for a frame. Two addresses of one line are one node. */
 static uint32_t
 node_find(struct alqi_cli_view_indexer *x, uint32_t parent,
           const struct alqi_cli_frame *f)
@@ -396,7 +443,9 @@ node_find(struct alqi_cli_view_indexer *x, uint32_t parent,
     return alqi_view_build_node(x->build, &node);
 }
 
-/* Which nodes some stack has. */
+/* Which nodes of the analysis some stack of the index has on its path; freed
+ * by the caller. Parents have smaller numbers, so one pass from the end is
+ * enough. */
 static bool *
 nodes_used(const struct alqi_cli_view_indexer *x, uint32_t n)
 {
@@ -411,7 +460,8 @@ nodes_used(const struct alqi_cli_view_indexer *x, uint32_t n)
     return is_used;
 }
 
-/* The analysis has a node for each address, the index for each frame. */
+/* Writes functions, nodes and stacks. The analysis has a node for each
+ * address, the index one for each frame, inlined ones included. */
 static void
 stacks_put(struct alqi_cli_view_indexer *x)
 {
@@ -447,6 +497,7 @@ stacks_put(struct alqi_cli_view_indexer *x)
     free(nodes);
 }
 
+/* Writes the threads that the trace has mentioned. */
 static void
 threads_put(struct alqi_cli_view_indexer *x)
 {
@@ -462,6 +513,7 @@ threads_put(struct alqi_cli_view_indexer *x)
                           });
 }
 
+/* Writes a remark (alqi_cli_remark_fn). */
 static void
 note_put(void *arg, const char *text)
 {
@@ -470,7 +522,8 @@ note_put(void *arg, const char *text)
     alqi_view_build_note(x->build, text_new(x, text));
 }
 
-/* They were printed when the index was made, perhaps long ago. */
+/* Notes how many warnings there were: they were printed when the index was
+ * made, perhaps long ago. */
 static void
 warnings_put(struct alqi_cli_view_indexer *x, uint64_t n)
 {
@@ -484,6 +537,7 @@ warnings_put(struct alqi_cli_view_indexer *x, uint64_t n)
     note_put(x, text);
 }
 
+/* Notes what is missing of an exact recording. */
 static void
 flaw_put(struct alqi_cli_view_indexer *x)
 {
@@ -503,6 +557,7 @@ resident_put(struct alqi_cli_view_indexer *x)
                                  x->looks.resident[i].bytes);
 }
 
+/* The index's header. */
 static struct alqi_view_meta
 meta_of(struct alqi_cli_view_indexer *x, const char *name, const char *damage)
 {
@@ -536,6 +591,7 @@ meta_of(struct alqi_cli_view_indexer *x, const char *name, const char *damage)
 
 /* ---- the whole ----------------------------------------------------------- */
 
+/* Writes bytes of the index (view/build.h). */
 static bool
 put(void *arg, const void *bytes, size_t n)
 {
@@ -604,6 +660,7 @@ alqi_cli_view_indexer_drop(struct alqi_cli_view_indexer *x)
     free(x);
 }
 
+/* Text 0 must be the empty one, so it is entered first. */
 const char *
 alqi_cli_view_indexer_finish(struct alqi_cli_view_indexer *x,
                              struct alqi_cli_input *input, const char *name,

@@ -1,4 +1,8 @@
-/* view_index.h -- an index (view/index.h) made of a trace */
+/* view_index.h -- an index (view/index.h) made of a trace
+ *
+ * Either at once, or by a caller that runs an analysis anyway: it makes an
+ * indexer, gives its watch to the analysis, and finishes it when all is
+ * read. */
 #ifndef ALQI_CLI_ANALYSIS_VIEW_INDEX_H
 #define ALQI_CLI_ANALYSIS_VIEW_INDEX_H
 
@@ -7,8 +11,8 @@
 #include "cli/read/input.h"
 #include "view/index.h"
 
-/* Reads the input to its end and writes its index to out.  name is shown for
- * the trace, key tells it from others.  NULL, or what went wrong. */
+/* Reads the input to its end and writes its index to out. name is displayed
+ * for the trace, key identifies it. NULL, or what went wrong. */
 const char *alqi_cli_view_index_write(struct alqi_cli_input *input,
                                       const char *name,
                                       const unsigned char *key, FILE *out);
@@ -19,7 +23,7 @@ struct alqi_cli_analysis;
 struct alqi_cli_watch;
 struct alqi_cli_view_indexer;
 
-/* The indexer looks on while analysis reads: its options get `watch`. */
+/* The indexer observes the analysis while it reads: its options get `watch`. */
 struct alqi_cli_view_indexer *
 alqi_cli_view_indexer_new(struct alqi_cli_analysis *analysis, FILE *out,
                           struct alqi_cli_watch *watch);
@@ -27,7 +31,7 @@ alqi_cli_view_indexer_new(struct alqi_cli_analysis *analysis, FILE *out,
  * alone, and stands for as many more. */
 void alqi_cli_view_indexer_thin(struct alqi_cli_view_indexer *indexer,
                                 double share);
-/* Blocks that were met so far, taken or not. */
+/* Blocks met so far, taken or not. */
 uint64_t alqi_cli_view_indexer_met(const struct alqi_cli_view_indexer *indexer);
 /* When all is read; NULL, or what went wrong. */
 const char *alqi_cli_view_indexer_finish(struct alqi_cli_view_indexer *indexer,

@@ -1,4 +1,15 @@
-/* codes.c -- see codes.h */
+/* codes.c -- the modules of one process, and location codes for its addresses
+ *
+ * The conversion announces each module as the recording mentions it
+ * (codes_module) and asks a code for each address of a stack (codes_from).
+ * When the trace writer closes a packet, it asks for the names of the codes
+ * that the packet mentions first (codes_lookup).
+ *
+ * modules[] is in order of arrival; modules never leave, because a name may be
+ * asked for after the module was unloaded. code_home binds a code to the
+ * module that lay there when the code was first given out; so keeps .inv.code
+ * (codes.h). Codes with bit 61 set are addresses in no module; code 2 is the
+ * frame of a mapping. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,32 +20,47 @@
 #include "cli/tool/cxxname.h"
 
 enum {
+    /* low bits of a code: the address; the bits above count reuse */
     ADDRESS_BITS = 47,
+    /* bits 47 to 59 of a code; later modules share the last number */
     REUSE_MAX = (1 << 13) - 1,
+    /* entries of one location record */
     ENTRIES_MAX = 255,
-    RECORD_BYTES_MAX = 4096, /* of a location in a trace */
+    /* bytes of one location record; a reader takes a longer one for damage */
+    RECORD_BYTES_MAX = 4096,
     RECORD_HEAD_BYTES = 9,
-    ENTRY_HEAD_BYTES = 8, /* with the NULs of its two names */
+    /* line, columns, and the NULs of both names */
+    ENTRY_HEAD_BYTES = 8,
+    /* a shortened name with its NUL */
     NAME_BYTES_MAX = 400,
     LONG_NAME_COLUMNS = 80
 };
 
-/* A shortened name; lookup's texts live as long as the codes. */
+/* A shortened name. The trace writer holds lookup's texts until the packet is
+ * written, so they live as long as the codes. */
 struct kept {
     struct kept *next;
     char text[];
 };
 
+/* Marks the code of an address that lay in no known module. */
 #define CODE_NO_MODULE ((uint64_t)1 << 61)
 
 struct alqi_cli_codes {
+    /* names for all modules; the caller's, outlives the codes */
     struct alqi_symbol_table *symbols;
+    /* path of modules whose event has none: the main program; the caller's */
     const char *executable;
+    /* in order of arrival: index is id; owned */
     struct alqi_cli_module **modules;
     size_t n_modules;
-    struct alqi_base_map code_home; /* code -> module id */
+    /* code -> id of the module it was given out for */
+    struct alqi_base_map code_home;
+    /* what the last lookup returned; valid until the next one */
     struct alqi_ctf_entry entries[ENTRIES_MAX];
+    /* the function name in entries[0] of lookup_unknown */
     char unknown[64];
+    /* all shortened names, latest first; owned */
     struct kept *kept;
 };
 
@@ -70,6 +96,8 @@ alqi_cli_codes_drop(struct alqi_cli_codes *c)
     free(c);
 }
 
+/* The event describes module m again: same range, path and build id. The path
+ * is a parameter because an event of the main program has none. */
 static bool
 module_is(const struct alqi_cli_module *m, const struct alqi_raw_event *e,
           const char *path)
@@ -100,6 +128,8 @@ reuse_count(const struct alqi_cli_codes *c, const struct alqi_raw_event *e,
     return reuse;
 }
 
+/* A module from its event, with its symbols opened; NULL without memory. The
+ * caller sets reuse and enters it in modules[]. */
 static struct alqi_cli_module *
 module_new(struct alqi_cli_codes *c, const struct alqi_raw_event *e,
            const char *path)
@@ -185,6 +215,7 @@ alqi_cli_codes_from(struct alqi_cli_codes *c, uint64_t pc)
     return code != 0 ? code : CODE_NO_MODULE;
 }
 
+/* The entry of an address that lies in no module: it shows the bare address. */
 static void
 lookup_unknown(struct alqi_cli_codes *c, uint64_t code,
                struct alqi_ctf_location *out)
@@ -197,6 +228,7 @@ lookup_unknown(struct alqi_cli_codes *c, uint64_t code,
     *out = (struct alqi_ctf_location){code, 1, c->entries};
 }
 
+/* The bytes that a location record of these entries takes in the trace. */
 static size_t
 record_bytes(const struct alqi_ctf_entry *entries, size_t n)
 {
@@ -247,6 +279,9 @@ entries_fit(struct alqi_cli_codes *c, size_t n)
     return n - n_dropped;
 }
 
+/* Names of a code, outermost function first. A return address points behind
+ * its call, so the symbols are asked for the byte before it; bias turns the
+ * address into one of the module's file. */
 void
 alqi_cli_codes_lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
 {

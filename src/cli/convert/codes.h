@@ -1,8 +1,8 @@
 /* codes.h -- addresses to location codes, and codes to names
  *
- * .inv.code  A location code means one address of one loaded module for the
- *            whole trace: address + reuse << 47, where reuse counts the
- *            modules that lay over that address before. */
+ * .inv.code   A location code means one address of one loaded module for the
+ *             whole trace: address + reuse << 47, where reuse counts the
+ *             modules that lay over that address before. */
 #ifndef ALQI_CLI_CONVERT_CODES_H
 #define ALQI_CLI_CONVERT_CODES_H
 
@@ -14,13 +14,20 @@
 #include "wire/raw.h"
 
 struct alqi_cli_module {
+    /* addresses [start, end) in the process; bias: address minus the address
+     * in the module's file */
     uint64_t start, end, bias;
+    /* modules that lay over these addresses before this one */
     uint32_t reuse;
+    /* order of arrival, from 0; the trace's side records use it */
     uint32_t id;
+    /* of the file, as the process saw it; owned */
     char *path;
     char build_id[2 * 64 + 1]; /* hexadecimal */
+    /* the build id; n_id_bytes is 0 when the module has none */
     uint8_t id_bytes[64];
     uint32_t n_id_bytes;
+    /* never NULL; the symbol table owns it */
     struct alqi_symbol_module *symbols;
 };
 

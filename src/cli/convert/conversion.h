@@ -1,5 +1,8 @@
-/* conversion.h -- what the files of the conversion share
- * [cli/convert/convert.h] */
+/* conversion.h -- the state of one conversion, shared by its files
+ *
+ * [cli/convert/convert.h] convert.c drives a conversion and writes what the
+ * sampled streams hold; convert_exact.c writes the exact part through the
+ * functions here. Both write into one trace writer, in one order of time. */
 #ifndef ALQI_CLI_CONVERT_CONVERSION_H
 #define ALQI_CLI_CONVERT_CONVERSION_H
 
@@ -11,47 +14,74 @@ struct alqi_cli_convert_result;
 struct alqi_cli_exact_writer;
 
 struct alqi_cli_conversion {
+    /* the recording's; renewed in place when the recording grows */
     const struct alqi_raw_header *header;
+    /* the sampled streams and modules, by time; owned */
     struct alqi_cli_merge *merge;
-    struct alqi_cli_merged merged; /* the next event of it ... */
-    bool has_merged;               /* ... if there is one that waits */
+    /* the next event of merge, valid while has_merged */
+    struct alqi_cli_merged merged;
+    /* merged was taken from merge and is not written yet */
+    bool has_merged;
+    /* modules and location codes; owned */
     struct alqi_cli_codes *codes;
+    /* the trace; owned; NULL until the conversion is open */
     struct alqi_ctf_writer *writer;
+    /* the caller's counts; both files add to them */
     struct alqi_cli_convert_result *result;
-    struct alqi_base_map live;  /* stream, ordinal -> object id */
-    struct alqi_base_map early; /* freed before it was seen     */
-    struct alqi_base_map rates; /* bits of a rate -> its index  */
-    int64_t thread;             /* of the trace, last announced */
-    double most_rate;           /* the trace's                  */
-    double rate;                /* last announced               */
+    /* stream and ordinal (key_of) -> object id of a sampled block that lives */
+    struct alqi_base_map live;
+    /* keys of blocks whose free was merged before their allocation */
+    struct alqi_base_map early;
+    /* bits of a rate -> its index in the trace */
+    struct alqi_base_map rates;
+    /* index last announced in the trace, or ALQI_CLI_NO_THREAD */
+    int64_t thread;
+    /* samples per word; the trace's rate, and the largest of any allocation */
+    double most_rate;
+    /* samples per word, last announced in the trace */
+    double rate;
+    /* text records written; numbers the next one */
     uint64_t n_texts;
-    uint64_t n_modules; /* told of so far, while there is no exact part */
+    /* module events written so far while there is no exact part; the exact
+     * part, when it appears, passes over as many */
+    uint64_t n_modules;
+    /* the caller's; outlives the conversion */
     const struct alqi_cli_recording *recording;
-    bool is_last_exact; /* the last allocation was of the exact part */
+    /* the writer's last stack is the exact part's (.inv.stack) */
+    bool is_last_exact;
+    /* times are rounded down to multiples of it; at least 1 */
     uint64_t time_step_us;
-    uint64_t last_ns, last_us; /* a time and what it is in the trace */
+    /* cache of one conversion: monotonic last_ns is trace time last_us */
+    uint64_t last_ns, last_us;
+    /* CLOCK_MONOTONIC of the event that was taken last */
     uint64_t last_event_ns;
-    struct alqi_cli_exact_writer *exact; /* NULL: a recording of samples */
+    /* NULL: the recording has no exact part (yet); owned */
+    struct alqi_cli_exact_writer *exact;
+    /* codes of one sampled allocation, outermost first, and a mapping's word */
     uint64_t stack[ALQI_RAW_FRAMES_MAX + 1];
 };
 
+/* A time of the recording as microseconds of the trace, rounded down. */
 uint64_t alqi_cli_conversion_time_us(struct alqi_cli_conversion *conversion,
                                      uint64_t mono_ns);
+/* Names a thread in the trace. */
 enum alq_status
 alqi_cli_conversion_thread(struct alqi_cli_conversion *conversion,
                            uint32_t index, uint32_t tid, const char *name,
                            uint64_t time_ns);
-/* The allocations that follow are another thread's, or of another rate. */
+/* The allocations that follow are another thread's, or of another rate. Writes
+ * only what changes. */
 enum alq_status
 alqi_cli_conversion_switch(struct alqi_cli_conversion *conversion,
                            int64_t thread, double rate, uint64_t time_ns);
-/* Its resident memory was so much. */
+/* The process had so many resident bytes at that time. */
 enum alq_status alqi_cli_conversion_rss(struct alqi_cli_conversion *conversion,
                                         uint64_t bytes, uint64_t time_ns);
-/* The next allocation continues the block. */
+/* The next allocation continues the block with that object id. */
 enum alq_status
 alqi_cli_conversion_moved(struct alqi_cli_conversion *conversion, uint64_t id,
                           uint64_t time_ns);
+/* Takes a module event: a module that is new gets a record in the trace. */
 enum alq_status
 alqi_cli_conversion_module(struct alqi_cli_conversion *conversion,
                            const struct alqi_raw_event *event);
@@ -59,27 +89,31 @@ alqi_cli_conversion_module(struct alqi_cli_conversion *conversion,
 /* ---- convert_exact.c ------------------------------------------------------
  */
 
-/* Leaves conversion->exact NULL when the recording has no such part. */
+/* Makes conversion->exact, or leaves it NULL when the recording has no such
+ * part. Requires that the modules met so far are counted in n_modules. After
+ * an error conversion->exact may be half made; closing the conversion drops
+ * it. */
 enum alq_status
 alqi_cli_exact_writer_open(struct alqi_cli_conversion *conversion,
                            const struct alqi_cli_recording *recording);
 void alqi_cli_exact_writer_drop(struct alqi_cli_exact_writer *writer);
-/* So far; writer may be NULL. */
+/* Chunks passed over so far; writer may be NULL. */
 uint64_t
 alqi_cli_exact_writer_n_damaged(const struct alqi_cli_exact_writer *writer);
-/* Writes what happened up to that time (UINT64_MAX: all there is), but so many
- * events at most, which are taken from *n_left; *last_ns: when the last of it
- * was, if anything was. */
+/* Writes the events up to that time (UINT64_MAX: all there are), but at most
+ * *n_left of them, and lowers *n_left by the number written. *last_ns becomes
+ * the time of the last one written, if there was one. */
 enum alq_status alqi_cli_exact_write(struct alqi_cli_conversion *conversion,
                                      uint64_t until_ns, uint64_t *n_left,
                                      uint64_t *last_ns);
-/* The recording has grown. */
+/* The recording has grown: reads its new chunks, nodes and modules. */
 enum alq_status
 alqi_cli_exact_writer_more(struct alqi_cli_conversion *conversion);
-/* There is no more, and never will be. */
+/* No more events will come: writes what still waits for its successor. */
 enum alq_status alqi_cli_exact_end(struct alqi_cli_conversion *conversion,
                                    uint64_t time_ns);
-/* A module event: in an exact recording it may have been applied already. */
+/* Called once for each module event of the sampled streams. True: the exact
+ * part has announced that module already, ahead of its time. */
 bool alqi_cli_exact_knows_module(struct alqi_cli_exact_writer *writer);
 
 #endif

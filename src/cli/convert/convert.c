@@ -1,4 +1,19 @@
-/* convert.c -- see convert.h */
+/* convert.c -- a raw recording into a memtrace trace, event by event
+ *
+ * [cli/convert/convert.h] A conversion merges two sources by time: the sampled
+ * streams (recording_merge.c) and the exact part (convert_exact.c). Before a
+ * sampled event is written, the exact part writes all that happened up to its
+ * time (merged_take).
+ *
+ * Phases: open (header, command line) -> step, as often as there are events ->
+ * end (late symbols, counts) -> close. A live recording comes back from "no
+ * more" to step with more.
+ *
+ * A sampled block is known by stream and ordinal. live maps it to the object
+ * id of the trace until its free. If the free is merged first, early holds the
+ * key until the allocation comes. What has no place in the memtrace format
+ * goes into side records (wire/side.h): threads, modules, rates, resident
+ * bytes, links of reallocs, the end. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,12 +27,16 @@
 #include "cli/convert/convert.h"
 #include "wire/side.h"
 
+/* The longest text of a side record, with its NUL. */
 enum { SIDE_LINE_BYTES = 4000 };
 
+/* No object id of a trace. */
 static const uint64_t NO_OBJECT = UINT64_MAX;
 
 /* ---- side records -------------------------------------------------------- */
 
+/* Trace time of a monotonic time: wall clock of the start plus the time since,
+ * rounded down to the step. Times before the start count as the start. */
 static ALQI_NOINLINE uint64_t
 time_us_divide(const struct alqi_cli_conversion *c, uint64_t mono_ns)
 {
@@ -29,7 +48,8 @@ time_us_divide(const struct alqi_cli_conversion *c, uint64_t mono_ns)
            since_ns / 1000 / c->time_step_us * c->time_step_us;
 }
 
-/* Many events have one time. */
+/* As time_us_divide. Consecutive events often share one time, so the last
+ * result is kept. */
 static uint64_t
 time_us_from(struct alqi_cli_conversion *c, uint64_t mono_ns)
 {
@@ -40,6 +60,7 @@ time_us_from(struct alqi_cli_conversion *c, uint64_t mono_ns)
     return c->last_us;
 }
 
+/* Writes one text record: a location that no stack uses. */
 static enum alq_status
 side_text(struct alqi_cli_conversion *c, uint64_t time_ns, const char *line)
 {
@@ -53,6 +74,7 @@ side_text(struct alqi_cli_conversion *c, uint64_t time_ns, const char *line)
     return alqi_ctf_write_side(c->writer, time_us_from(c, time_ns), &location);
 }
 
+/* Appends key=value to the line of n bytes; returns its new length. */
 static size_t
 put_number(char *line, size_t n, const char *key, uint64_t value, bool is_hex)
 {
@@ -62,6 +84,7 @@ put_number(char *line, size_t n, const char *key, uint64_t value, bool is_hex)
     return alqi_side_put(line, SIDE_LINE_BYTES, n, key, text);
 }
 
+/* A thread's index, kernel id and name. */
 static enum alq_status
 side_thread(struct alqi_cli_conversion *c, const struct alqi_raw_event *e)
 {
@@ -84,6 +107,7 @@ side_rss(struct alqi_cli_conversion *c, const struct alqi_raw_event *e)
     return side_text(c, e->time_ns, line);
 }
 
+/* A module, for readers that name frames by address. */
 static enum alq_status
 side_module(struct alqi_cli_conversion *c, uint64_t time_ns,
             const struct alqi_cli_module *m)
@@ -101,7 +125,9 @@ side_module(struct alqi_cli_conversion *c, uint64_t time_ns,
     return side_text(c, time_ns, line);
 }
 
-/* What is missing of the modules' symbols; known when all are resolved. */
+/* One record for each module whose symbols lack something. Called at the end:
+ * symbols are opened as frames are resolved, so the notes are complete only
+ * then. */
 static enum alq_status
 side_symbols(struct alqi_cli_conversion *c, uint64_t time_ns)
 {
@@ -127,6 +153,8 @@ side_symbols(struct alqi_cli_conversion *c, uint64_t time_ns)
     return status;
 }
 
+/* The command line, word by word. The header holds the words with their NULs,
+ * and may be cut inside the last one. */
 static enum alq_status
 side_cmdline(struct alqi_cli_conversion *c)
 {
@@ -150,7 +178,8 @@ side_cmdline(struct alqi_cli_conversion *c)
     return side_text(c, h->start_mono_ns, line);
 }
 
-/* The exact mode has no time to count what stands in the recording. */
+/* A counter of the end record. The recorder does not count events in exact
+ * mode, to save time, so the conversion's own counts stand in. */
 static uint64_t
 count_at_end(const struct alqi_cli_conversion *c, enum alqi_raw_counter counter)
 {
@@ -161,6 +190,7 @@ count_at_end(const struct alqi_cli_conversion *c, enum alqi_raw_counter counter)
     return atomic_load(&c->header->counters[counter]);
 }
 
+/* Damaged chunks of both sources so far. */
 static uint64_t
 n_damaged(const struct alqi_cli_conversion *c)
 {
@@ -168,6 +198,8 @@ n_damaged(const struct alqi_cli_conversion *c)
            alqi_cli_exact_writer_n_damaged(c->exact);
 }
 
+/* The last record: how the process ended, and what the recorder dropped.
+ * Readers take a trace without it for one that was cut short. */
 static enum alq_status
 side_end(struct alqi_cli_conversion *c, uint64_t time_ns, const char *ended)
 {
@@ -210,13 +242,16 @@ side_end(struct alqi_cli_conversion *c, uint64_t time_ns, const char *ended)
 
 /* ---- events -------------------------------------------------------------- */
 
+/* A sampled block's key in live and early. The two parts do not meet as long
+ * as a stream makes fewer than 2^40 samples. */
 static uint64_t
 key_of(uint32_t stream, uint64_t ordinal)
 {
     return (uint64_t)stream << 40 ^ ordinal;
 }
 
-/* The allocations that follow are another thread's. */
+/* The allocations that follow are another thread's. A stream without a thread
+ * keeps the announced one. */
 static enum alq_status
 thread_switch(struct alqi_cli_conversion *c, int64_t thread, uint64_t time_ns)
 {
@@ -230,7 +265,8 @@ thread_switch(struct alqi_cli_conversion *c, int64_t thread, uint64_t time_ns)
     return alqi_ctf_write_side(c->writer, time_us_from(c, time_ns), &location);
 }
 
-/* The index of a rate; a new one is announced. */
+/* *index is the number of a rate in the trace. A rate met for the first time
+ * is numbered and announced. */
 static enum alq_status
 rate_index(struct alqi_cli_conversion *c, double rate, uint64_t time_ns,
            uint64_t *index)
@@ -270,7 +306,8 @@ rate_switch(struct alqi_cli_conversion *c, double rate, uint64_t time_ns)
     return alqi_ctf_write_side(c->writer, time_us_from(c, time_ns), &location);
 }
 
-/* wire/side.h RATE: for tools that know one rate. */
+/* The sample count that a tool which knows one rate should read: scaled from
+ * the allocation's rate to the trace's (wire/side.h RATE). At least 1. */
 static uint64_t
 samples_scaled(const struct alqi_cli_conversion *c, uint64_t n_samples)
 {
@@ -281,6 +318,8 @@ samples_scaled(const struct alqi_cli_conversion *c, uint64_t n_samples)
     return scaled < 1 ? 1 : (uint64_t)(scaled + 0.5);
 }
 
+/* Adds the block's estimated bytes to the result: its size over the
+ * probability that a block of its size is sampled at least once. */
 static void
 estimate_add(struct alqi_cli_conversion *c, uint64_t size_bytes)
 {
@@ -292,7 +331,9 @@ estimate_add(struct alqi_cli_conversion *c, uint64_t size_bytes)
         c->result->allocated_bytes += (double)size_bytes / p;
 }
 
-/* *freed is the object that was freed, or NO_OBJECT. */
+/* Writes the end of a sampled block. *freed is its object, or NO_OBJECT if the
+ * block is not there; the key then waits in early, in case the allocation
+ * follows. */
 static enum alq_status
 free_write(struct alqi_cli_conversion *c, uint64_t time_ns, uint64_t key,
            uint64_t *freed)
@@ -311,6 +352,8 @@ free_write(struct alqi_cli_conversion *c, uint64_t time_ns, uint64_t key,
     return alqi_ctf_write_collect(c->writer, time_us_from(c, time_ns), id);
 }
 
+/* The record that precedes an allocation made by realloc: number is the old
+ * object, or ALQI_SIDE_REBORN when the old block was not sampled. */
 static enum alq_status
 moved_mark(struct alqi_cli_conversion *c, uint64_t number, uint64_t time_ns)
 {
@@ -321,7 +364,7 @@ moved_mark(struct alqi_cli_conversion *c, uint64_t number, uint64_t time_ns)
     return alqi_ctf_write_side(c->writer, time_us_from(c, time_ns), &location);
 }
 
-/* The old block of a realloc goes, and the next allocation continues it. */
+/* The old block of a realloc ends, and the next allocation continues it. */
 static enum alq_status
 move_write(struct alqi_cli_conversion *c, const struct alqi_raw_event *e)
 {
@@ -334,7 +377,8 @@ move_write(struct alqi_cli_conversion *c, const struct alqi_raw_event *e)
     return moved_mark(c, freed, e->time_ns);
 }
 
-/* The frames as codes, outermost first; a mapping has one more, innermost. */
+/* c->stack becomes the frames as codes, outermost first; a mapping has one
+ * more, innermost. False: there is no memory. */
 static bool
 stack_fill(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m,
            uint32_t *n_codes)
@@ -350,6 +394,9 @@ stack_fill(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m,
     return true;
 }
 
+/* Writes a sampled allocation, with the records that must stand before it:
+ * thread, rate, link to an old block. If its free came first, the block ends
+ * at once. */
 static enum alq_status
 alloc_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
 {
@@ -387,6 +434,8 @@ alloc_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
     return alqi_base_map_put(&c->live, key, id) ? ALQ_OK : ALQ_ENOMEM;
 }
 
+/* Takes a module event of the streams. The exact part may have announced the
+ * module ahead of time, when a node needed it. */
 static enum alq_status
 module_write(struct alqi_cli_conversion *c, const struct alqi_raw_event *e)
 {
@@ -400,6 +449,8 @@ module_write(struct alqi_cli_conversion *c, const struct alqi_raw_event *e)
     return module != NULL ? side_module(c, e->time_ns, module) : ALQ_OK;
 }
 
+/* Writes one event of the sampled streams. The merge decodes prefixes into the
+ * allocation that they belong to, so here they are an error. */
 static enum alq_status
 event_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
 {
@@ -432,7 +483,7 @@ event_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
     return ALQ_EFORMAT;
 }
 
-/* What the exact part has up to a time, or, UINT64_MAX, all of it. */
+/* Writes what the exact part has up to a time, or with UINT64_MAX all of it. */
 static enum alq_status
 exact_take(struct alqi_cli_conversion *c, uint64_t until_ns, uint64_t *n_left)
 {
@@ -441,7 +492,8 @@ exact_take(struct alqi_cli_conversion *c, uint64_t until_ns, uint64_t *n_left)
                : ALQ_OK;
 }
 
-/* The event of the streams that was merged last. */
+/* Writes the waiting sampled event, after all exact events up to its time. If
+ * n_left runs out before, the event waits for the next step. */
 static enum alq_status
 merged_take(struct alqi_cli_conversion *c, uint64_t *n_left)
 {
@@ -457,6 +509,8 @@ merged_take(struct alqi_cli_conversion *c, uint64_t *n_left)
     return event_write(c, &c->merged);
 }
 
+/* Once the sampled streams are used up, the rest is of the exact part.
+ * *is_more says only that n_most was reached. */
 enum alq_status
 alqi_cli_conversion_step(struct alqi_cli_conversion *c, uint64_t n_most,
                          bool *is_more)
@@ -484,6 +538,8 @@ alqi_cli_conversion_flush(struct alqi_cli_conversion *c)
     return alqi_ctf_writer_flush(c->writer);
 }
 
+/* A recording may get its first exact chunk after it was opened, so the exact
+ * part is looked for each time until it exists. */
 enum alq_status
 alqi_cli_conversion_more(struct alqi_cli_conversion *c)
 {
@@ -499,6 +555,8 @@ alqi_cli_conversion_progress(const struct alqi_cli_conversion *c)
     return alqi_cli_merge_progress(c->merge);
 }
 
+/* The flush asks for the names of the last packet; only after it do the
+ * modules know what their symbols lack. */
 enum alq_status
 alqi_cli_conversion_end(struct alqi_cli_conversion *c, const char *ended)
 {
@@ -513,6 +571,9 @@ alqi_cli_conversion_end(struct alqi_cli_conversion *c, const char *ended)
     return status == ALQ_OK ? side_end(c, c->last_event_ns, ended) : status;
 }
 
+/* Opens the trace. word_bits 8 marks lengths in bytes, so the rate is one of
+ * bytes; header_words=1 in the context says that a block counts one word more
+ * than its size. */
 static enum alq_status
 writer_open(struct alqi_cli_conversion *c, alqi_ctf_packet_fn *packet,
             void *packet_arg)
@@ -619,6 +680,7 @@ alqi_cli_conversion_close(struct alqi_cli_conversion *c)
     return status;
 }
 
+/* On failure everything made so far is dropped, and *out is NULL. */
 enum alq_status
 alqi_cli_conversion_open(const struct alqi_cli_recording *recording,
                          uint64_t time_step_us,

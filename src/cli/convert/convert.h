@@ -15,19 +15,28 @@
 #include "wire/ctf.h"
 
 struct alqi_cli_convert_result {
+    /* allocations written */
     uint64_t n_allocs;
+    /* ends of blocks written */
     uint64_t n_frees;
-    double allocated_bytes;    /* estimate */
-    uint64_t n_damaged_chunks; /* passed over from the damage on */
-    uint64_t n_orphan_frees;   /* of allocations that are not there */
-    /* of an exact recording: */
-    uint64_t n_unseen_frees;  /* told by the next block at the address */
-    uint64_t n_unknown_frees; /* of blocks from before, or not recorded */
+    /* estimate of all bytes allocated; exact for an exact recording */
+    double allocated_bytes;
+    /* chunks passed over from the damage on */
+    uint64_t n_damaged_chunks;
+    /* frees of sampled allocations that are not there */
+    uint64_t n_orphan_frees;
+    /* exact: blocks whose end shows only by the next block at the address */
+    uint64_t n_unseen_frees;
+    /* exact: frees of blocks from before the recording, or not recorded */
+    uint64_t n_unknown_frees;
 };
 
-/* The recording, at once.  `ended` is the word for the end record: exit, killed
- * or running.  Times are rounded down to multiples of time_step_us since the
- * start; 0 and 1: as they are. Errors   ALQ_EIO      packet() refused
+/* Converts the recording at once.
+ * ended is the word for the end record: exit, killed or running. Times are
+ * rounded down to multiples of time_step_us since the start; 0 and 1 leave
+ * them as they are.
+ *
+ * Errors   ALQ_EIO     packet() refused
  *          ALQ_ENOMEM */
 enum alq_status alqi_cli_convert(const struct alqi_cli_recording *recording,
                                  const char *ended, uint64_t time_step_us,
@@ -49,20 +58,25 @@ enum alq_status alqi_cli_conversion_open(
     struct alqi_symbol_table *symbols, alqi_ctf_packet_fn *packet,
     void *packet_arg, struct alqi_cli_convert_result *result,
     struct alqi_cli_conversion **out);
-/* At most so many events of streams. */
+/* Writes at most n_most events of the recording. *is_more: the step stopped at
+ * n_most, so another may find more. */
 enum alq_status alqi_cli_conversion_step(struct alqi_cli_conversion *conversion,
                                          uint64_t n_most, bool *is_more);
-/* What has been taken so far is in packets that were handed out. */
+/* Hands out a packet with all that has been taken so far. */
 enum alq_status
 alqi_cli_conversion_flush(struct alqi_cli_conversion *conversion);
+/* The recording has grown (alqi_cli_recording_grow). Requires that the last
+ * step left no more. */
 enum alq_status
 alqi_cli_conversion_more(struct alqi_cli_conversion *conversion);
-/* How much of the recording, as far as it is known, has been taken: 0 to 1. */
+/* The part of the known recording that has been taken: 0 to 1, by chunks of
+ * sampled streams. */
 double
 alqi_cli_conversion_progress(const struct alqi_cli_conversion *conversion);
+/* Writes the last records. Only close may follow. */
 enum alq_status alqi_cli_conversion_end(struct alqi_cli_conversion *conversion,
                                         const char *ended);
-/* NULL is allowed. */
+/* Closes the trace and frees the conversion; NULL is allowed. */
 enum alq_status
 alqi_cli_conversion_close(struct alqi_cli_conversion *conversion);
 

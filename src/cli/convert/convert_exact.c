@@ -18,57 +18,86 @@
 #include "cli/convert/convert.h"
 
 enum {
+    /* rows of a table of unmatched ends; a newer one may evict an older one */
     LOOSE = 4096,
-    WINDOW_TICKS = 1 << 10 /* 16 k cycles: some microseconds */
+    /* 16 k cycles, some microseconds: how far apart .inv.early puts right */
+    WINDOW_TICKS = 1 << 10
 };
 
+/* What one exact stream has announced or left open. */
 struct stream_state {
+    /* index of its thread, or ALQI_CLI_NO_THREAD before its THREAD event */
     int64_t thread;
-    uint64_t moved_id; /* continued by the stream's next allocation */
+    /* object of the old block that the stream's next allocation continues */
+    uint64_t moved_id;
+    /* moved_id is set; the block's end is not written yet */
     bool has_moved;
 };
 
 /* A free without its block, or a block's end without its free. */
 struct loose {
-    uint64_t address; /* 0: none */
+    /* 0: the row is empty */
+    uint64_t address;
+    /* of the event that left it */
     uint64_t ticks;
+    /* of the event that left it */
     uint32_t stream;
+    /* the free belongs to a realloc of that stream */
     bool is_moved;
 };
 
+/* Unmatched ends by hash of their address, one a row. */
 struct loose_table {
-    uint64_t last_ticks; /* of all that was put in */
+    /* ticks of the latest one put in: says at once that all are too old */
+    uint64_t last_ticks;
     struct loose at[LOOSE];
 };
 
+/* A module event, copied: the merge reuses its own. */
 struct module_event {
     struct alqi_raw_event event;
     struct module_event *next;
 };
 
 struct alqi_cli_exact_writer {
+    /* the exact events of all streams in one order; owned */
     struct alqi_cli_exact *exact;
-    struct alqi_cli_merge *merge; /* of which the modules are read */
+    /* a second reader of the recording, for its module events only; owned */
+    struct alqi_cli_merge *merge;
+    /* exact's stack nodes; renewed when the recording grows */
     const struct alqi_cli_exact_node *nodes;
     uint32_t n_nodes;
+    /* by stream number; owned */
     struct stream_state *streams;
     uint32_t n_streams;
-    struct alqi_base_map live; /* address -> object id */
-    uint64_t *codes;           /* of nodes; 0: not looked up yet */
+    /* address -> object id of the block that was allocated there last */
+    struct alqi_base_map live;
+    /* location codes by node; 0: not looked up yet; owned */
+    uint64_t *codes;
+    /* nodes of the last exact stack, outermost first (.inv.stack); owned */
     uint32_t *path;
+    /* nodes in path that hold; 0 while a stack is being changed */
     uint32_t depth;
-    struct module_event *modules; /* in their order */
+    /* all module events read so far, in their order; owned */
+    struct module_event *modules;
+    /* where the next one is linked */
     struct module_event **modules_end;
-    struct module_event *to_apply; /* the first not applied */
+    /* the first of modules that is not announced yet; NULL: none */
+    struct module_event *to_apply;
+    /* modules announced by either source, and module events that the sampled
+     * streams have passed */
     uint64_t n_applied, n_passed;
+    /* frees of unknown addresses: their allocation may follow */
     struct loose_table early;
+    /* blocks ended by their successor: their free may follow */
     struct loose_table late;
 };
 
 /* ---- modules ---------------------------------------------------------------
  */
 
-/* Reads them ahead: a node names how many come before it, not when. */
+/* Appends the module events that the recording has now. They are read ahead of
+ * time: a node names how many modules come before it, not when. */
 static enum alq_status
 modules_read(struct alqi_cli_exact_writer *w)
 {
@@ -91,6 +120,8 @@ modules_read(struct alqi_cli_exact_writer *w)
     return ALQ_OK;
 }
 
+/* Announces modules until n of them are known, as far as they have been
+ * read. */
 static enum alq_status
 modules_apply(struct alqi_cli_conversion *c, uint64_t n)
 {
@@ -105,6 +136,9 @@ modules_apply(struct alqi_cli_conversion *c, uint64_t n)
     return status;
 }
 
+/* The two sources meet the same module events in one order, so counts are
+ * enough to match them. If the sampled streams come first, the module is
+ * marked as announced here, and the caller announces it. */
 bool
 alqi_cli_exact_knows_module(struct alqi_cli_exact_writer *w)
 {
@@ -119,6 +153,8 @@ alqi_cli_exact_knows_module(struct alqi_cli_exact_writer *w)
 /* ---- stacks ----------------------------------------------------------------
  */
 
+/* Fills in the location code of a node, after the modules that lay there when
+ * the node was made. */
 static enum alq_status
 code_find(struct alqi_cli_conversion *c, uint32_t node)
 {
@@ -132,14 +168,19 @@ code_find(struct alqi_cli_conversion *c, uint32_t node)
     return w->codes[node] != 0 ? ALQ_OK : ALQ_ENOMEM;
 }
 
-/* A stack while it is changed into the next one, from its inner end on. */
+/* The writer's stack while it is changed in place into the next one. Entries
+ * from n_same on differ from the last stack's. */
 struct next_stack {
+    /* the writer's, outermost first; valid until the allocation is written */
     uint64_t *codes;
     uint32_t n_codes;
-    uint32_t n_last; /* codes that the last one had */
+    /* codes that the last stack had */
+    uint32_t n_last;
+    /* leading codes equal to the last stack's; only falls */
     uint32_t n_same;
 };
 
+/* Begins the change to a stack of n_codes. False: there is no memory. */
 static bool
 next_stack_open(struct alqi_cli_conversion *c, struct next_stack *next,
                 uint32_t n_codes)
@@ -150,6 +191,7 @@ next_stack_open(struct alqi_cli_conversion *c, struct next_stack *next,
     return next->codes != NULL;
 }
 
+/* Sets code i, and lowers n_same if that changes the stack. */
 static void
 next_stack_put(struct next_stack *next, uint32_t i, uint64_t code)
 {
@@ -200,12 +242,15 @@ stack_fill(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e,
  *             or after the next one's at its address.  Both are put right if
  *             they are WINDOW_TICKS apart at most. */
 
+/* The one row where an end at that address stands. */
 static struct loose *
 loose_at(struct loose_table *table, uint64_t address)
 {
     return &table->at[alqi_base_mix(address) % LOOSE];
 }
 
+/* Leaves an end without its partner for loose_find; an older one in the row is
+ * lost, and stays counted. */
 static void
 loose_put(struct loose_table *table, const struct alqi_cli_exact_event *e)
 {
@@ -236,6 +281,7 @@ loose_find(struct loose_table *table, const struct alqi_cli_exact_event *e)
 /* ---- events ----------------------------------------------------------------
  */
 
+/* Writes the end of a block. */
 static enum alq_status
 collect_write(struct alqi_cli_conversion *c, uint64_t id, uint64_t time_ns)
 {
@@ -244,8 +290,9 @@ collect_write(struct alqi_cli_conversion *c, uint64_t id, uint64_t time_ns)
                                   alqi_cli_conversion_time_us(c, time_ns), id);
 }
 
-/* The block that the stream's realloc took goes where the new one comes: in a
- * trace the two and their link are neighbours. */
+/* Writes the end of the block that the stream's realloc took, if one waits.
+ * The trace wants that end, the link and the new allocation as neighbours, so
+ * the end waits for the allocation. If none follows, is_linked is false. */
 static enum alq_status
 moved_write(struct alqi_cli_conversion *c, struct stream_state *s,
             bool is_linked, uint64_t time_ns)
@@ -261,6 +308,8 @@ moved_write(struct alqi_cli_conversion *c, struct stream_state *s,
     return status;
 }
 
+/* Writes the allocation; the stack is in the writer already. Each word counts
+ * as sampled. *id becomes the object's id. */
 static enum alq_status
 block_write(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e,
             const struct next_stack *stack, uint64_t *id)
@@ -277,8 +326,8 @@ block_write(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e,
         stack->n_same, id);
 }
 
-/* The address is free for the block that comes: what lived there ends, and
- * its free, if it comes, is known to be late (.inv.early). */
+/* The address must be free for the block that comes. What lives there ends
+ * now. If its free still comes, loose_find knows it as late (.inv.early). */
 static enum alq_status
 place_clear(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e,
             uint64_t id)
@@ -288,7 +337,8 @@ place_clear(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e,
     return collect_write(c, id, e->time_ns);
 }
 
-/* The free of the new block was there already. */
+/* The free of the new block came before it (.inv.early): the block ends at
+ * once, or waits for the realloc's new block. */
 static enum alq_status
 freed_early(struct alqi_cli_conversion *c, struct loose *early, uint64_t id,
             uint64_t time_ns)
@@ -305,6 +355,9 @@ freed_early(struct alqi_cli_conversion *c, struct loose *early, uint64_t id,
     return ALQ_OK;
 }
 
+/* Writes an allocation. Order matters: the old block at the address ends
+ * first, then the records that stand before an allocation, then the moved
+ * block's end, which must be its neighbour. */
 static enum alq_status
 alloc_write(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e)
 {
@@ -335,6 +388,8 @@ alloc_write(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e)
                                         : ALQ_OK;
 }
 
+/* Writes a free. A moved block that still waits has no new block, so it ends
+ * without a link. A free of a realloc only notes its block in the stream. */
 static enum alq_status
 free_write(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e)
 {
@@ -363,6 +418,8 @@ free_write(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e)
     return ALQ_OK;
 }
 
+/* Writes one exact event. A RATE event needs no record: exact allocations are
+ * of rate 1. */
 static enum alq_status
 event_write(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e)
 {
@@ -383,6 +440,8 @@ event_write(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e)
     }
 }
 
+/* The events come in order of ticks, so the loop stops at the first that is
+ * too late. */
 enum alq_status
 alqi_cli_exact_write(struct alqi_cli_conversion *c, uint64_t until_ns,
                      uint64_t *n_left, uint64_t *last_ns)
@@ -402,6 +461,7 @@ alqi_cli_exact_write(struct alqi_cli_conversion *c, uint64_t until_ns,
     return status;
 }
 
+/* Reallocs whose new block never came end their old block. */
 enum alq_status
 alqi_cli_exact_end(struct alqi_cli_conversion *c, uint64_t time_ns)
 {
@@ -442,7 +502,8 @@ alqi_cli_exact_writer_drop(struct alqi_cli_exact_writer *w)
     free(w);
 }
 
-/* As many streams and nodes as there are now. */
+/* Makes room for the streams and nodes that there are now. False: there is no
+ * memory. */
 static bool
 tables_grow(struct alqi_cli_exact_writer *w)
 {
@@ -468,7 +529,8 @@ tables_grow(struct alqi_cli_exact_writer *w)
     return true;
 }
 
-/* Modules that were met before there was an exact part have been applied. */
+/* Passes over the first n modules: the conversion has announced them before
+ * there was an exact part. */
 static void
 modules_pass(struct alqi_cli_exact_writer *w, uint64_t n)
 {
@@ -477,6 +539,8 @@ modules_pass(struct alqi_cli_exact_writer *w, uint64_t n)
         w->to_apply = w->to_apply->next;
 }
 
+/* c->exact is set before all of it stands, so that closing the conversion
+ * drops it. */
 enum alq_status
 alqi_cli_exact_writer_open(struct alqi_cli_conversion *c,
                            const struct alqi_cli_recording *recording)

@@ -1,18 +1,26 @@
-/* exact.c -- see exact.h
+/* exact.c -- the exact events of all threads, merged by ticks
  *
- * .inv.ticks (wire/exact.h) makes the order of ticks an order of what happened;
- * at one tick frees go first, for an address is freed before it is given out
- * again.
+ * [exact.h] Each stream decodes its chunks in order, a few events ahead. A
+ * heap of streams hands out the earliest event. Stack nodes are read once, as
+ * a table by number. Ticks become nanoseconds by the first and the last pair
+ * of both that the recording has.
+ *
+ * States of a stream: has a next event (in the heap) -> waiting (none, or
+ * held) -> woken when the recording has grown (alqi_cli_exact_more).
+ *
+ * The order of ticks is an order of what happened (.inv.ticks of
+ * wire/exact.h). At one tick frees go first, for an address is freed before it
+ * is given out again.
  *
  * A recording that grows is read up to a moment, and on from there when it has
- * been frozen anew (freeze.h): a chunk then lies elsewhere, but has the bytes
+ * been frozen anew (freeze.h). A chunk then lies elsewhere, but has the bytes
  * that it had, and more.
  *
- * .inv.held   What is held back holds back all that comes after it: the address
- * of a free may have been given out again.
- *
- * .inv.bound  Between two of alqi_cli_exact_more nothing of the recording
- * moves; over one, streams know their places by sequence and offset. */
+ * .inv.held   An event that is held back holds back all that comes after it:
+ *             the address of a free may have been given out again.
+ * .inv.bound  Between two calls of alqi_cli_exact_more nothing of the
+ *             recording moves. Over such a call, streams know their places by
+ *             sequence and offset. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,76 +28,115 @@
 #include "base/map.h"
 #include "cli/convert/exact.h"
 
-static const uint64_t NS_MAX = (uint64_t)1 << 62; /* later is not meant */
-static const uint64_t HOLD_NS = 10000000;         /* a realloc takes less */
+/* Later times are clamped to it: they come from damage. */
+static const uint64_t NS_MAX = (uint64_t)1 << 62;
+/* A free this near to the moment may still be undone; a realloc takes less. */
+static const uint64_t HOLD_NS = 10000000;
 
 enum {
-    TICK_NS_UNKNOWN = 6, /* of a recording too short to tell */
+    /* nanoseconds a tick, of a recording too short to measure it */
+    TICK_NS_UNKNOWN = 6,
     /* Events decoded before they are asked for, a power of two: one to see
      * whether a free was undone, the others so that a caller can fetch what it
      * keeps of their addresses (ahead_address). */
     AHEAD = 16
 };
 
+/* A chunk of the file. */
 struct chunk_ref {
+    /* ALQI_RAW_EXACT or ALQI_RAW_NODES */
     uint32_t kind;
+    /* the writer's number, not an index */
     uint32_t stream;
+    /* its place among the chunks of its stream */
     uint32_t sequence;
+    /* its header; valid until the recording grows (.inv.bound) */
     const uint8_t *bytes;
 };
 
+/* One thread's events. chunk, last and open point into x->chunks and the
+ * recording, so stream_bind renews them when it grows. */
 struct stream {
-    uint32_t id;                   /* of the recording     */
-    const struct chunk_ref *chunk; /* the next one to open */
-    const struct chunk_ref *last;  /* behind its last one  */
-    const uint8_t *open;           /* the one before; NULL: none yet */
+    /* the writer's number */
+    uint32_t id;
+    /* the next chunk to open */
+    const struct chunk_ref *chunk;
+    /* behind its last chunk */
+    const struct chunk_ref *last;
+    /* the chunk that the decoder reads; NULL: none yet */
+    const uint8_t *open;
+    /* of the open chunk; finds it again after the recording moved */
     uint32_t open_sequence;
-    bool is_damaged;                 /* and not to be read on */
-    bool is_waiting;                 /* it has no next event  */
-    bool is_held;                    /* but one of which the end is to come */
-    struct alqi_cli_exact_event out; /* handed out, or to be */
-    uint32_t n_taken;                /* of those decoded     */
+    /* the open chunk cannot be read on */
+    bool is_damaged;
+    /* it has no next event, and is not in the heap */
+    bool is_waiting;
+    /* its next event stands back until more is known (.inv.held) */
+    bool is_held;
+    /* its next event, or the one handed out last */
+    struct alqi_cli_exact_event out;
+    /* decoded events that were used up */
+    uint32_t n_taken;
+    /* events decoded; decoded[] holds those from n_taken on */
     uint32_t n_decoded;
-    uint64_t last_ticks;                    /* decoded */
-    struct alqi_exact_event decoded[AHEAD]; /* the last ones, in a ring */
+    /* of the event decoded last; ticks of a stream never fall */
+    uint64_t last_ticks;
+    /* a ring; index is the event's number modulo AHEAD */
+    struct alqi_exact_event decoded[AHEAD];
     struct alqi_exact_decoder decoder;
 };
 
-/* From here on nodes are of the recording's first n_modules modules. */
+/* From first_node on, nodes were made when n_modules modules were known. */
 struct epoch {
     uint32_t first_node;
     uint64_t n_modules;
 };
 
 struct alqi_cli_exact {
+    /* the caller's */
     const struct alqi_cli_recording *recording;
+    /* all exact and node chunks, by stream and sequence; owned */
     struct chunk_ref *chunks;
     size_t n_chunks;
+    /* in order of their first chunk; owned; entries never move */
     struct stream **streams;
     uint32_t n_streams, streams_capacity;
-    struct alqi_base_map of_id; /* -> index in streams */
+    /* the writer's number of a stream -> index in streams */
+    struct alqi_base_map of_id;
+    /* streams that have a next event, the earliest first */
     struct stream **heap;
     size_t n_heap;
+    /* the top of the heap was handed out: advance moves it on */
     bool is_started;
+    /* places passed over; the nodes are read anew each time, so have their
+     * own */
     uint64_t n_damaged, n_damaged_nodes;
     /* nodes, by number */
     struct alqi_cli_exact_node *nodes;
     uint32_t n_nodes, nodes_capacity;
+    /* in order of first_node */
     struct epoch *epochs;
     uint32_t n_epochs, epochs_capacity;
     /* ns = ns_0 + (ticks - ticks_0) * tick_ns */
     uint64_t ticks_0, ns_0;
     double tick_ns;
-    uint64_t last_ticks, last_ns; /* of the event handed out last */
-    uint64_t moment_ns; /* the recording's: what comes after is left out */
-    uint64_t held_ns;   /* nor is anything from here on, .inv.held */
-    bool is_growing;    /* that may change */
+    /* of the event handed out last */
+    uint64_t last_ticks, last_ns;
+    /* the recording's moment: what comes after it is left out */
+    uint64_t moment_ns;
+    /* the earliest event held back: nothing from here on is handed out
+     * (.inv.held); UINT64_MAX: none */
+    uint64_t held_ns;
+    /* the recording goes on, or is read up to a given time: moment_ns is set */
+    bool is_growing;
+    /* the moment or held_ns is reached, until the recording has grown */
     bool is_over;
 };
 
 /* ---- chunks ----------------------------------------------------------------
  */
 
+/* Order of chunks: by stream, then by sequence. */
 static int
 chunk_order(const void *a, const void *b)
 {
@@ -100,6 +147,8 @@ chunk_order(const void *a, const void *b)
     return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
 }
 
+/* Finds the exact chunks of the recording. Replaces x->chunks, which must be
+ * empty. False: there is no memory. */
 static bool
 chunks_index(struct alqi_cli_exact *x)
 {
@@ -128,7 +177,8 @@ chunks_index(struct alqi_cli_exact *x)
 /* ---- nodes -----------------------------------------------------------------
  */
 
-/* No node takes less than two bytes of the file. */
+/* The most nodes that the recording can hold: a node takes at least two bytes
+ * of the file. Bounds what a forged number may allocate. */
 static uint64_t
 n_nodes_max(const struct alqi_cli_exact *x)
 {
@@ -138,6 +188,7 @@ n_nodes_max(const struct alqi_cli_exact *x)
     return n_bytes / 2;
 }
 
+/* Enters a node. Its number may lie behind a gap. False: there is no memory. */
 static bool
 node_add(struct alqi_cli_exact *x, uint32_t id, uint32_t parent, uint64_t pc)
 {
@@ -163,7 +214,8 @@ node_add(struct alqi_cli_exact *x, uint32_t id, uint32_t parent, uint64_t pc)
     return true;
 }
 
-/* Parents come before their children. */
+/* Computes n_frames of all nodes in one pass: parents have lower numbers. A
+ * node without a parent (lost to damage) keeps 0. */
 static void
 nodes_count_frames(struct alqi_cli_exact *x)
 {
@@ -179,6 +231,7 @@ nodes_count_frames(struct alqi_cli_exact *x)
     }
 }
 
+/* Opens an epoch if the number of modules has changed. False: no memory. */
 static bool
 epoch_add(struct alqi_cli_exact *x, uint32_t first_node, uint64_t n_modules)
 {
@@ -197,7 +250,7 @@ epoch_add(struct alqi_cli_exact *x, uint32_t first_node, uint64_t n_modules)
     return true;
 }
 
-/* False: no memory. */
+/* Reads the nodes of one chunk up to its damage. False: there is no memory. */
 static bool
 node_chunk_read(struct alqi_cli_exact *x, const uint8_t *bytes)
 {
@@ -222,7 +275,8 @@ node_chunk_read(struct alqi_cli_exact *x, const uint8_t *bytes)
     return true;
 }
 
-/* All of them: those that were read before are the same. */
+/* Reads all nodes. Those read before a growth are read again and are the
+ * same. */
 static bool
 nodes_read(struct alqi_cli_exact *x)
 {
@@ -248,6 +302,7 @@ alqi_cli_exact_n_nodes(const struct alqi_cli_exact *x)
     return x->n_nodes;
 }
 
+/* A search for the last epoch that begins at or before the node. */
 uint64_t
 alqi_cli_exact_modules_before(const struct alqi_cli_exact *x, uint32_t node)
 {
@@ -267,8 +322,8 @@ alqi_cli_exact_modules_before(const struct alqi_cli_exact *x, uint32_t node)
 /* ---- streams ---------------------------------------------------------------
  */
 
-/* The next event of the chunk; one that cannot be is damage, and passed over.
- */
+/* Decodes the next event of the open chunk. An allocation of an impossible
+ * size is damage, and passed over. False: the chunk has no more. */
 static bool
 chunk_next(struct alqi_cli_exact *x, struct stream *s,
            struct alqi_exact_event *out)
@@ -286,7 +341,9 @@ chunk_next(struct alqi_cli_exact *x, struct stream *s,
     return false;
 }
 
-/* A chunk may say that it begins before the last one ended; time is held. */
+/* Decodes the stream's next event, opening chunks as needed. False: it has
+ * none now. A chunk may claim to begin before the last one ended; then its
+ * ticks are raised. */
 static bool
 decode(struct alqi_cli_exact *x, struct stream *s, struct alqi_exact_event *out)
 {
@@ -306,7 +363,7 @@ decode(struct alqi_cli_exact *x, struct stream *s, struct alqi_exact_event *out)
     return true;
 }
 
-/* Fills what is empty of the ring; the event handed out stays. */
+/* Fills the ring, except for one place: the event handed out stays there. */
 static void
 decode_ahead(struct alqi_cli_exact *x, struct stream *s)
 {
@@ -315,7 +372,8 @@ decode_ahead(struct alqi_cli_exact *x, struct stream *s)
         s->n_decoded++;
 }
 
-/* What stands behind a free tells whether it was one. */
+/* The event behind a free says whether it was taken back (UNDO: the call
+ * failed), or belongs to a realloc (MOVED). Takes that event. */
 static bool
 free_is_undone(struct stream *s)
 {
@@ -328,7 +386,8 @@ free_is_undone(struct stream *s)
     return kind == ALQI_EXACT_UNDO;
 }
 
-/* Takes the event's prefixes and tells whether it is an event of its own. */
+/* Takes one decoded event into s->out. Prefixes (samples, mapping, clock) only
+ * change s->out. True: it is an event of its own. */
 static bool
 event_take(struct stream *s)
 {
@@ -354,6 +413,7 @@ event_take(struct stream *s)
     }
 }
 
+/* Nanoseconds of ticks, between ns_0 and NS_MAX. */
 static uint64_t
 ns_from(const struct alqi_cli_exact *x, uint64_t ticks)
 {
@@ -369,8 +429,8 @@ ns_from(const struct alqi_cli_exact *x, uint64_t ticks)
     return ns < NS_MAX ? ns : NS_MAX;
 }
 
-/* A free that was written last, and just now, may be undone by what is written
- * next. */
+/* The stream's last event is a free, written just before the moment: what is
+ * written next may undo it. */
 static bool
 is_open_ended(const struct alqi_cli_exact *x, const struct stream *s)
 {
@@ -381,6 +441,7 @@ is_open_ended(const struct alqi_cli_exact *x, const struct stream *s)
            ns_from(x, e->ticks) + HOLD_NS > x->moment_ns;
 }
 
+/* Nothing from the stream's next event on is handed out (.inv.held). */
 static void
 hold(struct alqi_cli_exact *x, const struct stream *s)
 {
@@ -390,7 +451,9 @@ hold(struct alqi_cli_exact *x, const struct stream *s)
         x->held_ns = ns;
 }
 
-/* Finds s->out.event; false at the stream's end. */
+/* Finds s->out.event. False at the stream's end, or at an event that is held.
+ * Prefixes of a held event stay in s->out, because they are not decoded
+ * again. */
 static bool
 stream_next(struct alqi_cli_exact *x, struct stream *s)
 {
@@ -416,6 +479,7 @@ stream_next(struct alqi_cli_exact *x, struct stream *s)
 /* ---- the heap --------------------------------------------------------------
  */
 
+/* Order of the heap: by ticks, at one tick frees first. */
 static bool
 comes_before(const struct stream *a, const struct stream *b)
 {
@@ -425,6 +489,7 @@ comes_before(const struct stream *a, const struct stream *b)
            b->out.event->kind != ALQI_EXACT_FREE;
 }
 
+/* Puts the stream at heap[i] in its place, with all below it in order. */
 static void
 heap_sift_down(struct alqi_cli_exact *x, size_t i)
 {
@@ -443,7 +508,8 @@ heap_sift_down(struct alqi_cli_exact *x, size_t i)
     }
 }
 
-/* The stream of a chunk; NULL: no memory. */
+/* The stream of that number; makes it, waiting, if it is new. NULL: no
+ * memory. */
 static struct stream *
 stream_of(struct alqi_cli_exact *x, uint32_t id)
 {
@@ -474,7 +540,8 @@ stream_of(struct alqi_cli_exact *x, uint32_t id)
     return s;
 }
 
-/* .inv.bound: the stream's chunks are these from now on. */
+/* The stream's chunks are these from now on (.inv.bound). Finds the open chunk
+ * again by its sequence and lets the decoder go on at offset. */
 static void
 stream_bind(struct stream *s, const struct chunk_ref *first,
             const struct chunk_ref *end, size_t offset)
@@ -496,6 +563,8 @@ stream_bind(struct stream *s, const struct chunk_ref *first,
                                 offset);
 }
 
+/* Gives each stream its part of x->chunks. Offsets are computed from the old
+ * `open`, before stream_bind renews it. False: there is no memory. */
 static bool
 streams_bind(struct alqi_cli_exact *x)
 {
@@ -516,7 +585,8 @@ streams_bind(struct alqi_cli_exact *x)
     return true;
 }
 
-/* Those that have a next event again. */
+/* Puts waiting streams that have a next event again into the heap, and orders
+ * it. False: there is no memory. */
 static bool
 streams_wake(struct alqi_cli_exact *x)
 {
@@ -543,11 +613,13 @@ streams_wake(struct alqi_cli_exact *x)
 /* ---- time ------------------------------------------------------------------
  */
 
+/* The earliest and the latest pair of ticks and nanoseconds. */
 struct pairs {
     uint64_t ticks_0, ns_0, ticks_1, ns_1;
     bool has_any;
 };
 
+/* Takes a pair into account; only the earliest and the latest stay. */
 static void
 pair_add(struct pairs *p, uint64_t ticks, uint64_t ns)
 {
@@ -562,8 +634,10 @@ pair_add(struct pairs *p, uint64_t ticks, uint64_t ns)
     p->has_any = true;
 }
 
-/* The first and the last pair of a recording are as far apart as it is long:
- * what each was late by is nothing to that. */
+/* Sets ticks_0, ns_0 and tick_ns. Each chunk begins with a pair, and a
+ * stream's last chunk may hold later ones. The two outer pairs are as far
+ * apart as the recording is long, so the lateness of each reading does not
+ * matter. False: there is no memory. */
 static bool
 clock_read(struct alqi_cli_exact *x)
 {
@@ -605,7 +679,8 @@ clock_read(struct alqi_cli_exact *x)
 /* ---- all of it -------------------------------------------------------------
  */
 
-/* What the recording has now. */
+/* Takes up what the recording has now. Called at the opening and after each
+ * growth. False: there is no memory. */
 static bool
 look(struct alqi_cli_exact *x)
 {
@@ -634,6 +709,8 @@ alqi_cli_exact_open(const struct alqi_cli_recording *recording, bool *no_memory)
     return x;
 }
 
+/* The event at the top of the heap was found too late and not handed out;
+ * is_started is cleared so that advance does not pass over it. */
 bool
 alqi_cli_exact_more(struct alqi_cli_exact *x)
 {
@@ -661,7 +738,8 @@ alqi_cli_exact_drop(struct alqi_cli_exact *x)
     free(x);
 }
 
-/* Moves on from the event that was handed out last. */
+/* Moves on from the event that was handed out last; its stream may leave the
+ * heap. */
 static void
 advance(struct alqi_cli_exact *x)
 {
@@ -687,6 +765,8 @@ alqi_cli_exact_time_ns(struct alqi_cli_exact *x)
                : UINT64_MAX;
 }
 
+/* Events come in order of time, so the first that lies behind the moment, or
+ * at what is held, ends the reading (is_over). */
 const struct alqi_cli_exact_event *
 alqi_cli_exact_next(struct alqi_cli_exact *x)
 {

@@ -26,13 +26,21 @@ void alqi_cli_exact_drop(struct alqi_cli_exact *exact);
 bool alqi_cli_exact_more(struct alqi_cli_exact *exact);
 
 struct alqi_cli_exact_event {
-    const struct alqi_exact_event *event; /* ALLOC FREE THREAD RSS RATE ... */
-    uint64_t time_ns;                     /* CLOCK_MONOTONIC                */
-    uint64_t ahead_address; /* of an event of the stream a little later, or 0 */
-    uint32_t stream;        /* from 0, dense                                */
-    bool is_moved;   /* FREE: its block lives on in the stream's next ALLOC */
-    bool is_mapping; /* ALLOC, FREE: of a mapping, not a block              */
-    uint64_t n_samples; /* ALLOC: 0 for all of its words                    */
+    /* ALLOC, FREE, THREAD, RSS, RATE and so on; no prefix */
+    const struct alqi_exact_event *event;
+    /* CLOCK_MONOTONIC */
+    uint64_t time_ns;
+    /* address of an event of the stream a little later, or 0: the caller may
+     * prefetch what it keeps of it */
+    uint64_t ahead_address;
+    /* dense, from 0; the index of the caller's own tables */
+    uint32_t stream;
+    /* FREE: its block lives on in the stream's next ALLOC */
+    bool is_moved;
+    /* ALLOC, FREE: of a mapping, not of a block */
+    bool is_mapping;
+    /* ALLOC: 0 means that all of its words are sampled */
+    uint64_t n_samples;
 };
 
 /* The next event; NULL at the end.  Valid until the next call. */
@@ -43,7 +51,9 @@ uint64_t alqi_cli_exact_time_ns(struct alqi_cli_exact *exact);
 
 /* A stack: a call at pc from the stack `parent`. */
 struct alqi_cli_exact_node {
+    /* return address */
     uint64_t pc;
+    /* number of the caller's node; 0 is the empty stack */
     uint32_t parent;
     uint32_t n_frames; /* from the outermost to this one, at most
                         * ALQI_RAW_FRAMES_MAX; 0 when the node is not in the

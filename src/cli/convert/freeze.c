@@ -1,7 +1,11 @@
-/* freeze.c -- see freeze.h
+/* freeze.c -- maps a recording so that its exact streams stand still
  *
- * .inv.first  A stream's next chunk is made behind all that are there, and when
- *             the one before it has its last event.
+ * [freeze.h] The mapping is private. A store to each exact chunk copies its
+ * page, so what the writer adds later does not show. Chunks of other kinds
+ * stay shared with the file and may grow.
+ *
+ * .inv.first  A stream's next chunk is made behind all that are there, and
+ *             when the one before it has its last event.
  * .inv.whole  So where `used` is read from the last chunk to the first, each
  *             chunk is whole if a later one of its stream was seen. */
 #include <stdatomic.h>
@@ -12,8 +16,9 @@
 #include "cli/convert/freeze.h"
 #include "wire/raw.h"
 
-/* The store makes the page the caller's own; what the writer adds behind the
- * bytes that `used` covers changes nothing. */
+/* Stops a chunk where it is. The store makes the page the caller's own. Bytes
+ * that the writer adds behind `used` while the page is copied change
+ * nothing. */
 static void
 chunk_hold(struct alqi_raw_chunk_header *chunk)
 {
@@ -22,7 +27,7 @@ chunk_hold(struct alqi_raw_chunk_header *chunk)
     atomic_store_explicit(&chunk->used, used, memory_order_relaxed);
 }
 
-/* .inv.whole */
+/* Holds all exact chunks, from the last to the first (.inv.whole). */
 static void
 chunks_hold(uint8_t *bytes, size_t n_bytes)
 {
@@ -40,6 +45,8 @@ chunks_hold(uint8_t *bytes, size_t n_bytes)
     }
 }
 
+/* A header that cannot be read yet counts no chunks, so the file's size
+ * stands. */
 off_t
 alqi_cli_recorded_bytes(int fd)
 {

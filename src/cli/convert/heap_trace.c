@@ -1,4 +1,13 @@
-/* heap_trace.c -- see heap_trace.h */
+/* heap_trace.c -- the trace of a managed heap, copied with better names
+ *
+ * [heap_trace.h] The events go through unchanged, from a reader to a writer.
+ * Only names change: module records are noted in codes, and an address in a
+ * module with debug information is resolved from its file (lookup). All other
+ * names are those that the process wrote.
+ *
+ * Phases: open -> step, again and again -> end (an end record, if the process
+ * left none) -> close. The writer asks lookup for names while the reader still
+ * lives, so both live until close. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
@@ -13,22 +22,35 @@
 #include "cli/convert/heap_trace.h"
 #include "wire/side.h"
 
+/* Bounds: a side record's text, the bits of an address (as in codes.c), and
+ * rate numbers that a trace may use. */
 enum { LINE_BYTES = 4096, ADDRESS_BITS = 47, RATES_MOST = 65535 };
 
 struct alqi_cli_heap_rewriting {
+    /* the old trace; owned; also answers for its own names */
     struct alqi_ctf_reader *reader;
+    /* the new trace; owned; NULL until it is open */
     struct alqi_ctf_writer *writer;
+    /* modules of the process; owned */
     struct alqi_cli_codes *codes;
-    struct alqi_raw_event module; /* large */
+    /* scratch of module_take; a member because it is large */
+    struct alqi_raw_event module;
+    /* time of the last event, for the end record */
     uint64_t last_us;
-    double lambda; /* samples per word of 8 bytes, of the next allocation */
-    double *rates; /* by number */
+    /* samples per word of 8 bytes, of the next allocation */
+    double lambda;
+    /* samples per word, by the trace's rate number; owned */
+    double *rates;
     uint32_t n_rates;
+    /* the process wrote its end record */
     bool has_end;
-    bool is_bytes; /* a trace of malloc, where lengths are bytes */
+    /* a trace of malloc, where lengths are bytes, not words */
+    bool is_bytes;
+    /* the caller's counts */
     struct alqi_cli_heap_result *result;
 };
 
+/* Reads from a FILE (alqi_ctf_read_fn). */
 static ptrdiff_t
 read_bytes(void *arg, void *bytes, size_t n)
 {
@@ -37,7 +59,8 @@ read_bytes(void *arg, void *bytes, size_t n)
     return k == 0 && ferror((FILE *)arg) ? -1 : (ptrdiff_t)k;
 }
 
-/* A process that was killed leaves its last packet cut. */
+/* Drops a reader's warning: a process that was killed leaves its last packet
+ * cut. */
 static void
 warned(void *arg, uint64_t offset_bytes, const char *text)
 {
@@ -78,6 +101,7 @@ alqi_cli_heap_trace_head(const char *path, struct alqi_cli_heap_head *head,
     return status == ALQ_OK;
 }
 
+/* The writing process holds a lock on its trace for as long as it lives. */
 bool
 alqi_cli_heap_trace_is_live(const char *path)
 {
@@ -94,6 +118,7 @@ alqi_cli_heap_trace_is_live(const char *path)
 
 /* ---- side records ------------------------------------------------------- */
 
+/* A hexadecimal value of a side record; 0 without the key. */
 static uint64_t
 hex(const char *line, const char *key)
 {
@@ -104,7 +129,8 @@ hex(const char *line, const char *key)
                : 0;
 }
 
-/* The bytes that the digits stand for. */
+/* Turns digit pairs into bytes, at most capacity; returns how many. An odd
+ * last digit is left out. */
 static uint32_t
 bytes_from_hex(const char *text, uint8_t *bytes, size_t capacity)
 {
@@ -117,6 +143,7 @@ bytes_from_hex(const char *text, uint8_t *bytes, size_t capacity)
     return n;
 }
 
+/* Makes a raw module event of a module record: codes.h takes those. */
 static enum alq_status
 module_take(struct alqi_cli_heap_rewriting *w, const char *line)
 {
@@ -135,6 +162,7 @@ module_take(struct alqi_cli_heap_rewriting *w, const char *line)
     return alqi_cli_codes_module(w->codes, e, &module) ? ALQ_OK : ALQ_ENOMEM;
 }
 
+/* Notes a rate by its number. Numbers in a gap get the current rate. */
 static enum alq_status
 rate_take(struct alqi_cli_heap_rewriting *w, const char *line)
 {
@@ -159,7 +187,7 @@ rate_take(struct alqi_cli_heap_rewriting *w, const char *line)
     return ALQ_OK;
 }
 
-/* The allocations that follow are of a rate. */
+/* A RATE mark sets the rate of the allocations that follow. */
 static void
 rate_switch(struct alqi_cli_heap_rewriting *w, uint64_t code)
 {
@@ -169,6 +197,7 @@ rate_switch(struct alqi_cli_heap_rewriting *w, uint64_t code)
         w->lambda = w->rates[i];
 }
 
+/* Takes what concerns this file from a side record, then copies the record. */
 static enum alq_status
 side_take(struct alqi_cli_heap_rewriting *w, const struct alqi_ctf_event *e)
 {
@@ -195,7 +224,8 @@ side_take(struct alqi_cli_heap_rewriting *w, const struct alqi_ctf_event *e)
                             : status;
 }
 
-/* For a trace that was not ended by its process. */
+/* Writes an end record for a process that wrote none. Its number is the last
+ * possible one, so it meets no record of the process. */
 static enum alq_status
 end_write(struct alqi_cli_heap_rewriting *w, const char *ended)
 {
@@ -216,8 +246,10 @@ end_write(struct alqi_cli_heap_rewriting *w, const char *ended)
 
 /* ---- events ------------------------------------------------------------- */
 
-/* The reader's names, but for addresses in modules that symbols are found of.
- */
+/* Names for the writer (alqi_ctf_lookup_fn). A code below 2^47 may be an
+ * address. If it lies in a module whose symbols name it, those names win;
+ * "module+0x.." is no better than what the process wrote. If neither is known,
+ * *out stays as the writer set it. */
 static void
 lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
 {
@@ -237,6 +269,8 @@ lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
         *out = *given;
 }
 
+/* Adds the estimated bytes of a sampled allocation. A heap block counts one
+ * header word more than its length. */
 static void
 estimate_add(struct alqi_cli_heap_rewriting *w, const struct alqi_ctf_event *e)
 {
@@ -263,6 +297,8 @@ alloc_take(struct alqi_cli_heap_rewriting *w, const struct alqi_ctf_event *e)
                                 e->n_codes, &id);
 }
 
+/* Copies one event. Plain locations are left out: the writer makes its own
+ * through lookup. */
 static enum alq_status
 event_take(struct alqi_cli_heap_rewriting *w, const struct alqi_ctf_event *e)
 {
@@ -283,6 +319,8 @@ event_take(struct alqi_cli_heap_rewriting *w, const struct alqi_ctf_event *e)
 
 /* ---- in steps ----------------------------------------------------------- */
 
+/* The new trace has the old one's header, so rates and word size stay. On
+ * failure all is dropped and *out is NULL. */
 enum alq_status
 alqi_cli_heap_rewriting_open(alqi_ctf_read_fn *read, void *read_arg,
                              struct alqi_symbol_table *symbols,
@@ -321,6 +359,8 @@ fail:
     return status;
 }
 
+/* *is_more is false when the reader came to its end, which may be a packet
+ * that is not whole yet. */
 enum alq_status
 alqi_cli_heap_rewriting_step(struct alqi_cli_heap_rewriting *w, uint64_t n_most,
                              bool *is_more)

@@ -12,10 +12,11 @@
 #include "stack/symbol.h"
 #include "wire/ctf.h"
 
-/* Of its header. */
+/* What the trace's header says. */
 struct alqi_cli_heap_head {
     uint64_t pid;
-    unsigned version; /* 3: of several streams */
+    /* the format: 3 means several streams */
+    unsigned version;
     char executable[1024];
 };
 
@@ -23,8 +24,10 @@ struct alqi_cli_heap_result {
     uint64_t n_allocs;
     uint64_t n_promotes;
     double allocated_bytes; /* estimate */
+    /* samples that the process had no room for */
     uint64_t n_dropped;
-    bool is_cut; /* it ends where its process was killed */
+    /* the end record is missing: the process was killed or runs */
+    bool is_cut;
 };
 
 /* False: it is no trace; *error says why. */

@@ -1,4 +1,13 @@
-/* recording.c -- see recording.h: the file and its header */
+/* recording.c -- the file of a raw recording: opened, checked, mapped, grown
+ *
+ * [recording.h] The mapping is shared for a recording of samples: readers see
+ * what the writer adds, up to n_bytes. It is private and frozen for an exact
+ * one (freeze.c), which is read only up to a moment. Both grow only in
+ * alqi_cli_recording_grow.
+ *
+ * The header is copied and checked when the recording is opened. Later only the
+ * fields that the writer changes (flags, largest rate, counters) are copied
+ * again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,16 +26,22 @@
 /* ---- the recording ------------------------------------------------------- */
 
 struct alqi_cli_recording {
+    /* the mapping; moves when the recording grows */
     const uint8_t *bytes;
     size_t n_bytes;
+    /* a checked copy; its texts end with NUL */
     struct alqi_raw_header header;
-    uint64_t until_ns;  /* as it was opened; 0: all of it */
-    uint64_t moment_ns; /* of what is read now; 0: all of it */
+    /* CLOCK_MONOTONIC, as it was opened; 0: all of it */
+    uint64_t until_ns;
+    /* what is read now ends here; 0: all of it */
+    uint64_t moment_ns;
+    /* open for as long as the recording, to map it anew */
     int fd;
-    pid_t pid; /* the writer's, as it is known here */
+    /* the writer's, as it is known here (containers) */
+    pid_t pid;
 };
 
-/* The magic is written when the rest of the header is. */
+/* The magic is zero until the rest of the header is written. */
 static const char unfinished[sizeof((struct alqi_raw_header *)0)->magic];
 
 bool
@@ -45,6 +60,8 @@ alqi_cli_recording_is_unbegun(const char *path)
     return is;
 }
 
+/* True when the header is one that this version reads; else *why says what is
+ * wrong. */
 static bool
 header_check(const struct alqi_cli_recording *r, const char **why)
 {
@@ -72,9 +89,10 @@ alqi_cli_recordings_until(uint64_t ns)
     until_ns = ns;
 }
 
-/* What is written while it is read is read as it is now: each stream a little
- * later than the one before it, so all of them only up to before the first.
- * Ticks are known as nanoseconds to less than the margin. */
+/* Maps the recording anew, held still. The streams are held one after the
+ * other, so together they are whole only up to a time before the first: the
+ * moment. The margin covers the error of ticks as nanoseconds. On failure r
+ * has no mapping, and only dropping it is allowed. False: errno. */
 static bool
 freeze(struct alqi_cli_recording *r, int fd)
 {
@@ -95,6 +113,8 @@ freeze(struct alqi_cli_recording *r, int fd)
     return r->bytes != NULL;
 }
 
+/* An exact recording is frozen whether or not its process lives: it may have
+ * gone on since the first mapping. */
 struct alqi_cli_recording *
 alqi_cli_recording_open(const char *path, char *error, size_t error_bytes)
 {
@@ -155,7 +175,7 @@ alqi_cli_recording_drop(struct alqi_cli_recording *r)
     free(r);
 }
 
-/* What its writer changes of a header. */
+/* Copies what the writer changes of a header. */
 static void
 header_renew(struct alqi_cli_recording *r)
 {
@@ -169,6 +189,7 @@ header_renew(struct alqi_cli_recording *r)
         h->counters[i] = now.counters[i];
 }
 
+/* Maps what the file has got since. False: errno. */
 static bool
 map_grow(struct alqi_cli_recording *r)
 {
@@ -206,6 +227,8 @@ alqi_cli_recording_header(const struct alqi_cli_recording *r)
     return &r->header;
 }
 
+/* The writer keeps the largest rate as bits; a value that cannot be is
+ * ignored. */
 double
 alqi_cli_recording_most_rate(const struct alqi_cli_recording *r)
 {
@@ -229,6 +252,8 @@ alqi_cli_recording_moment_ns(const struct alqi_cli_recording *r)
     return r->moment_ns != 0 ? r->moment_ns : UINT64_MAX;
 }
 
+/* Process numbers are reused, so the start time must be the recorded one
+ * too. */
 bool
 alqi_cli_recording_is_live_as(const struct alqi_cli_recording *r, pid_t pid)
 {

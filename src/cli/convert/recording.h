@@ -1,4 +1,8 @@
-/* recording.h -- a raw recording, read: its header, its events in one order */
+/* recording.h -- a raw recording, read: its header, its events in one order
+ *
+ * A recording is opened, read through a merge (or exact.h for its exact part),
+ * and dropped after its readers. alqi_cli_recording_grow takes up what a live
+ * one has got since; each reader then has a _more call. */
 #ifndef ALQI_CLI_CONVERT_RECORDING_H
 #define ALQI_CLI_CONVERT_RECORDING_H
 
@@ -17,12 +21,13 @@ alqi_cli_recording_open(const char *path, char *error, size_t error_bytes);
 /* A file whose header was never finished: its process ended, or was killed, as
  * it began it, or is beginning it now. */
 bool alqi_cli_recording_is_unbegun(const char *path);
-/* What is opened from now on is read up to that time of CLOCK_MONOTONIC. */
+/* Recordings that are opened from now on are read up to that time of
+ * CLOCK_MONOTONIC. */
 void alqi_cli_recordings_until(uint64_t ns);
 void alqi_cli_recording_drop(struct alqi_cli_recording *recording);
-/* One that goes on is read as far as it is when it is opened, and from here on
- * as far as it is now: header and bytes, which may lie elsewhere then.  pid:
- * the writer's, as it is known here.  False: errno. */
+/* Takes up what a live recording has got since it was opened or grown: header
+ * and bytes. The bytes may lie elsewhere afterwards. pid is the writer's, as
+ * it is known here. False: errno. */
 bool alqi_cli_recording_grow(struct alqi_cli_recording *recording, pid_t pid);
 const struct alqi_raw_header *
 alqi_cli_recording_header(const struct alqi_cli_recording *recording);
@@ -30,7 +35,8 @@ alqi_cli_recording_header(const struct alqi_cli_recording *recording);
 double alqi_cli_recording_most_rate(const struct alqi_cli_recording *recording);
 /* Whether the process that writes it is there still. */
 bool alqi_cli_recording_is_live(const struct alqi_cli_recording *recording);
-/* The same where its number is another here (containers). */
+/* As alqi_cli_recording_is_live, where the process has another number here
+ * (containers). */
 bool alqi_cli_recording_is_live_as(const struct alqi_cli_recording *recording,
                                    pid_t pid);
 
@@ -56,10 +62,13 @@ enum { ALQI_CLI_NO_THREAD = -1 };
 
 /* One event; everything stays valid until the next one is asked for. */
 struct alqi_cli_merged {
+    /* decoded; prefixes have been joined with their allocation */
     const struct alqi_raw_event *event;
-    const uint64_t *frames; /* of an allocation, outermost first */
+    /* of an allocation: return addresses, outermost first */
+    const uint64_t *frames;
     uint32_t n_frames;
-    int64_t thread; /* that made it, or ALQI_CLI_NO_THREAD */
+    /* index of the thread of the stream, or ALQI_CLI_NO_THREAD */
+    int64_t thread;
 };
 
 /* All streams, merged by time; at one time, modules first. */

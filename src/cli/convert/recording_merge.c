@@ -1,12 +1,16 @@
-/* recording_merge.c -- a recording's events: all streams in one order
+/* recording_merge.c -- the sampled streams of a recording in one order
  *
- * A stream whose events are used up waits: when the recording has grown since,
- * it may have more.
+ * [recording.h] Chunks are indexed by stream. Each stream decodes its chunks
+ * in sequence, and a heap of streams hands out the earliest event. Chunks of
+ * the exact part are left to exact.c.
  *
- * .inv.merge  Events leave in order of time; a module is announced before any
+ * States of a stream: has a next event (in the heap) -> waiting (used up) ->
+ * woken by alqi_cli_merge_more when the recording has grown.
+ *
+ * .inv.merge  Events leave in order of time. A module is announced before any
  *             stack that has its addresses: its record is older, and ties go
- *             to the modules' stream.  What a recording has got since the
- *             merge came to its end is merged the same way, by itself.
+ *             to the modules' stream. What a recording has got since the merge
+ *             came to its end is merged the same way, by itself.
  * .inv.final  A chunk whose stream has another one behind it does not change
  *             any more. */
 #include <stdlib.h>
@@ -17,17 +21,26 @@
 #include "cli/convert/recording.h"
 
 struct stream {
-    uint64_t *chunks; /* offsets, in order */
+    /* offsets in the recording, in order of sequence; owned */
+    uint64_t *chunks;
     size_t n_chunks, capacity;
-    size_t next; /* the next one to open; the one before it is open */
+    /* index of the next chunk to open; the one before it is open */
+    size_t next;
+    /* of the open chunk; points into the mapping */
     struct alqi_raw_decoder decoder;
-    struct alqi_raw_event event; /* the next one */
+    /* its next event, or the one handed out last */
+    struct alqi_raw_event event;
+    /* of its last THREAD event, or ALQI_CLI_NO_THREAD */
     int64_t thread;
+    /* the stream of module events: first among equals */
     bool is_modules;
+    /* it has no next event, and is not in the heap */
     bool is_waiting;
-    bool is_damaged; /* the chunk that is open: not to be read on */
+    /* the open chunk cannot be read on */
+    bool is_damaged;
 };
 
+/* A chunk while the index is made: what its header says, and where it lies. */
 struct chunk_ref {
     uint32_t stream;
     uint32_t sequence;
@@ -36,23 +49,34 @@ struct chunk_ref {
 };
 
 struct alqi_cli_merge {
+    /* the caller's */
     const struct alqi_cli_recording *recording;
-    const uint8_t *bytes; /* where decoders point into */
-    size_t n_seen;        /* places for chunks that were looked at ... */
-    size_t *unused;       /* ... but for these, in which there was none */
+    /* the mapping that the decoders point into */
+    const uint8_t *bytes;
+    /* places for chunks that were looked at so far */
+    size_t n_seen;
+    /* of those, places that held no chunk yet: looked at again; owned */
+    size_t *unused;
     size_t n_unused, unused_capacity;
-    struct alqi_base_map of_stream; /* number -> index in streams */
+    /* the writer's stream number -> index in streams */
+    struct alqi_base_map of_stream;
+    /* owned; entries never move */
     struct stream **streams;
     size_t n_streams, streams_capacity;
-    struct stream **heap; /* by time of the next event */
+    /* streams with a next event, the earliest first */
+    struct stream **heap;
     size_t n_heap;
-    bool is_started; /* the top of the heap was handed out */
+    /* the top of the heap was handed out */
+    bool is_started;
     uint64_t n_damaged;
+    /* for the progress: chunks indexed, chunks opened */
     size_t n_chunks, n_opened;
 };
 
 /* ---- what there is ------------------------------------------------------- */
 
+/* Makes room for one more element behind n; array points to the pointer.
+ * False: there is no memory. */
 static bool
 grow(void *array, size_t n, size_t *capacity, size_t each_bytes)
 {
@@ -69,6 +93,7 @@ grow(void *array, size_t n, size_t *capacity, size_t each_bytes)
     return true;
 }
 
+/* Order of chunks: by stream, then by sequence. */
 static int
 chunk_order(const void *a, const void *b)
 {
@@ -79,7 +104,8 @@ chunk_order(const void *a, const void *b)
     return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
 }
 
-/* False: nothing there yet, or nothing that is for us; *is_unused: not yet. */
+/* Reads the chunk header at a place. False: no chunk is there yet
+ * (*is_unused), or none for this file. */
 static bool
 chunk_look(struct alqi_cli_merge *m, size_t place, struct chunk_ref *out,
            bool *is_unused)
@@ -99,7 +125,8 @@ chunk_look(struct alqi_cli_merge *m, size_t place, struct chunk_ref *out,
     return true;
 }
 
-/* The places to look at: those that were empty, and those that are new. */
+/* The places to look at: those that were empty, and those that are new. Leaves
+ * unused empty; *out is NULL without memory. */
 static size_t
 places_take(struct alqi_cli_merge *m, size_t **out)
 {
@@ -120,6 +147,7 @@ places_take(struct alqi_cli_merge *m, size_t **out)
     return n;
 }
 
+/* The stream of a chunk; makes it, waiting, if it is new. NULL: no memory. */
 static struct stream *
 stream_of(struct alqi_cli_merge *m, const struct chunk_ref *c)
 {
@@ -143,6 +171,8 @@ stream_of(struct alqi_cli_merge *m, const struct chunk_ref *c)
     return s;
 }
 
+/* Appends new chunks to their streams. Chunks found later have later
+ * sequences, so the order holds. */
 static bool
 chunks_add(struct alqi_cli_merge *m, struct chunk_ref *chunks, size_t n)
 {
@@ -159,6 +189,8 @@ chunks_add(struct alqi_cli_merge *m, struct chunk_ref *chunks, size_t n)
     return true;
 }
 
+/* Finds the chunks that the recording has got since the last call. False:
+ * there is no memory. */
 static bool
 chunks_index(struct alqi_cli_merge *m)
 {
@@ -182,6 +214,7 @@ chunks_index(struct alqi_cli_merge *m)
 
 /* ---- streams ------------------------------------------------------------- */
 
+/* No writer makes such an allocation; one that is not possible is damage. */
 static bool
 is_possible(const struct alqi_raw_event *e)
 {
@@ -227,7 +260,7 @@ stream_more(struct alqi_cli_merge *m, struct stream *s)
                               ALQI_RAW_CHUNK_BYTES);
 }
 
-/* The recording lies elsewhere now. */
+/* The recording lies elsewhere now: moves the decoders' pointers. */
 static void
 streams_rebase(struct alqi_cli_merge *m, const uint8_t *bytes)
 {
@@ -244,6 +277,7 @@ streams_rebase(struct alqi_cli_merge *m, const uint8_t *bytes)
 
 /* ---- the heap ------------------------------------------------------------ */
 
+/* Order of the heap (.inv.merge). */
 static bool
 comes_before(const struct stream *a, const struct stream *b)
 {
@@ -252,6 +286,7 @@ comes_before(const struct stream *a, const struct stream *b)
     return a->is_modules && !b->is_modules;
 }
 
+/* Puts the stream at heap[i] in its place, with all below it in order. */
 static void
 heap_sift_down(struct alqi_cli_merge *m, size_t i)
 {
@@ -270,7 +305,8 @@ heap_sift_down(struct alqi_cli_merge *m, size_t i)
     }
 }
 
-/* Those that have a next event again. */
+/* Puts waiting streams that have a next event again into the heap, and orders
+ * it. False: there is no memory. */
 static bool
 streams_wake(struct alqi_cli_merge *m)
 {
@@ -360,6 +396,7 @@ merge_advance(struct alqi_cli_merge *m)
         heap_sift_down(m, 0);
 }
 
+/* out points into the stream, whose event stays until the next call. */
 bool
 alqi_cli_merge_next(struct alqi_cli_merge *m, struct alqi_cli_merged *out)
 {

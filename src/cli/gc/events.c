@@ -1,4 +1,10 @@
-/* events.c -- see events.h */
+/* events.c -- a recording of the collector: chunks, tracks, spans
+ *
+ * [events.h] Bytes come through the unpacker, chunk by chunk. A chunk belongs
+ * to one track: the heap or a domain. Each track has a stack of open spans. An
+ * end closes the innermost open span of its kind; spans that were open within
+ * it have lost their ends and are cut. Lost events and the end of the file cut
+ * all that is open on a track (.inv.spans). */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,26 +16,36 @@
 #include "cli/gc/events.h"
 #include "cli/tool/unpack.h"
 
+/* The heap's events, or one domain's. */
 struct track {
+    /* of its last event: times do not go back */
     uint64_t last_ns;
+    /* spans begun and not ended */
     unsigned n_open;
+    /* their beginnings, outermost first */
     struct alqi_gctrace_event open[ALQI_CLI_GC_DEPTH_MAX];
 };
 
 struct alqi_cli_gc_events {
+    /* as shown in messages; the caller's */
     const char *path;
     int fd;
     struct alqi_cli_unpack *unpack;
-    uint64_t at; /* bytes read */
+    /* bytes read, up to the chunk that is being read */
+    uint64_t at;
     struct alqi_gctrace_header header;
+    /* set while alqi_cli_gc_read runs */
     const struct alqi_cli_gc_hear *hear;
     struct alqi_cli_gc_totals *totals;
+    /* by track number; NULL: no event yet */
     struct track *tracks[ALQI_GCTRACE_TRACKS_MAX];
+    /* the events of one chunk, encoded */
     uint8_t chunk[ALQI_GCTRACE_CHUNK_BYTES_MAX];
 };
 
 /* ---- bytes -------------------------------------------------------------- */
 
+/* Reports damage at the present place; returns the exit status. */
 static int
 damaged(const struct alqi_cli_gc_events *in, const char *why)
 {
@@ -37,8 +53,8 @@ damaged(const struct alqi_cli_gc_events *in, const char *why)
     return ALQI_CLI_UNREADABLE;
 }
 
-/* How many of n bytes there are; -1: the file cannot be read, which was said.
- */
+/* Reads up to n bytes; returns how many there are. -1: the file cannot be
+ * read, which has been said. */
 static ptrdiff_t
 take(struct alqi_cli_gc_events *in, uint8_t *bytes, size_t n)
 {
@@ -58,7 +74,7 @@ take(struct alqi_cli_gc_events *in, uint8_t *bytes, size_t n)
     return (ptrdiff_t)have;
 }
 
-/* The end came too early. */
+/* The file ended too early: the unpacker's reason is nearer to the cause. */
 static int
 short_of(const struct alqi_cli_gc_events *in, const char *what)
 {
@@ -69,6 +85,7 @@ short_of(const struct alqi_cli_gc_events *in, const char *what)
 
 /* ---- spans -------------------------------------------------------------- */
 
+/* Ends the innermost span of track n; without an end event it is cut at ns. */
 static void
 end_span(struct alqi_cli_gc_events *in, uint32_t n, uint64_t ns,
          const struct alqi_gctrace_event *end)
@@ -87,6 +104,7 @@ end_span(struct alqi_cli_gc_events *in, uint32_t n, uint64_t ns,
     in->hear->end(in->hear->arg, n, &span);
 }
 
+/* Cuts all open spans of track n. */
 static void
 cut_all(struct alqi_cli_gc_events *in, uint32_t n, uint64_t ns)
 {
@@ -94,6 +112,7 @@ cut_all(struct alqi_cli_gc_events *in, uint32_t n, uint64_t ns)
         end_span(in, n, ns, NULL);
 }
 
+/* Begins a span on track n. */
 static int
 begin_span(struct alqi_cli_gc_events *in, uint32_t n,
            const struct alqi_gctrace_event *e)
@@ -107,7 +126,8 @@ begin_span(struct alqi_cli_gc_events *in, uint32_t n,
     return ALQI_CLI_OK;
 }
 
-/* What was open within it has lost its end. */
+/* Ends the innermost span of the event's kind. Spans open within it have lost
+ * their ends. */
 static void
 match_end(struct alqi_cli_gc_events *in, uint32_t n,
           const struct alqi_gctrace_event *e)
@@ -126,6 +146,7 @@ match_end(struct alqi_cli_gc_events *in, uint32_t n,
     end_span(in, n, e->time_ns, e);
 }
 
+/* Counts an event and passes it on. */
 static int
 one_event(struct alqi_cli_gc_events *in, uint32_t n,
           const struct alqi_gctrace_event *e)
@@ -153,6 +174,7 @@ one_event(struct alqi_cli_gc_events *in, uint32_t n,
 
 /* ---- chunks ------------------------------------------------------------- */
 
+/* Decodes all events of the chunk in in->chunk. */
 static int
 chunk_events(struct alqi_cli_gc_events *in,
              const struct alqi_gctrace_chunk *chunk)
@@ -168,6 +190,8 @@ chunk_events(struct alqi_cli_gc_events *in,
     return status;
 }
 
+/* Reads and decodes the chunk whose header has been read. Events were lost
+ * before it if its header says so. */
 static int
 chunk_take(struct alqi_cli_gc_events *in,
            const struct alqi_gctrace_chunk *chunk)
@@ -191,7 +215,7 @@ chunk_take(struct alqi_cli_gc_events *in,
     return chunk_events(in, chunk);
 }
 
-/* -1: go on; else the status at the end. */
+/* Reads the next chunk. -1: go on; else the status at the end. */
 static int
 chunk_next(struct alqi_cli_gc_events *in)
 {
@@ -237,6 +261,7 @@ alqi_cli_gc_read(struct alqi_cli_gc_events *in,
 
 /* ---- open --------------------------------------------------------------- */
 
+/* Reads and checks the header. -1: go on. */
 static int
 header_take(struct alqi_cli_gc_events *in)
 {

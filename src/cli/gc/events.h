@@ -14,12 +14,15 @@
 
 enum { ALQI_CLI_GC_DEPTH_MAX = 32 };
 
+/* A stretch of collector work on one track. */
 struct alqi_cli_gc_span {
     struct alqi_gctrace_event begin;
     struct alqi_gctrace_event end;
-    bool is_cut; /* end has the time alone */
+    /* its end was lost: of end only the time is valid */
+    bool is_cut;
 };
 
+/* Calls made while the recording is read; all must be set. */
 struct alqi_cli_gc_hear {
     void (*begin)(void *arg, uint32_t track,
                   const struct alqi_gctrace_event *begin);
@@ -30,18 +33,23 @@ struct alqi_cli_gc_hear {
 };
 
 struct alqi_cli_gc_totals {
+    /* decoded */
     uint64_t n_events;
-    uint64_t n_lost;    /* by the recorder             */
-    uint64_t n_unbegun; /* ends without their beginning */
+    /* not recorded: the buffers were full */
+    uint64_t n_lost;
+    /* ends without their beginning, left out */
+    uint64_t n_unbegun;
+    /* spans that were cut */
     uint64_t n_cut;
-    uint64_t first_ns; /* of all events; 0 when there is none */
+    /* CLOCK_MONOTONIC of the earliest event; 0: there is none */
+    uint64_t first_ns;
     uint64_t last_ns;
 };
 
 struct alqi_cli_gc_events;
 
-/* "-" is standard input.  -1 to go on, or the exit status; the reason has been
- * said. */
+/* Opens a recording and reads its header; "-" is standard input. -1 to go on,
+ * or the exit status; the reason has been said. */
 int alqi_cli_gc_open(const char *path, struct alqi_cli_gc_events **out);
 void alqi_cli_gc_drop(struct alqi_cli_gc_events *events);
 
@@ -49,8 +57,8 @@ const char *alqi_cli_gc_name(const struct alqi_cli_gc_events *events);
 const struct alqi_gctrace_header *
 alqi_cli_gc_header(const struct alqi_cli_gc_events *events);
 
-/* Reads all of it.  ALQI_CLI_OK, or the exit status: what is wrong has been
- * said, and what came before was heard. */
+/* Reads all of it, once. ALQI_CLI_OK, or the exit status: what is wrong has
+ * been said, and what came before went to the calls. */
 int alqi_cli_gc_read(struct alqi_cli_gc_events *events,
                      const struct alqi_cli_gc_hear *hear,
                      struct alqi_cli_gc_totals *totals);

@@ -1,4 +1,8 @@
-/* gc_trace.c -- aliquot gc-trace: what a collector did, to look at */
+/* gc_trace.c -- aliquot gc-trace: a recording of the collector as JSON or text
+ *
+ * The verb parses its options, guards the recording against being overwritten,
+ * and picks the writer: json.c or summary.c. What could be read before damage
+ * is written all the same; the exit status shows the damage. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -6,7 +10,9 @@
 #include "cli/gc/gc_trace.h"
 #include "cli/tool/output.h"
 
+/* What the options say. */
 struct gc_trace {
+    /* "-" is standard output */
     const char *out;
     bool overwrites;
     bool is_summary;
@@ -22,6 +28,7 @@ const struct alqi_cli_option alqi_cli_gc_trace_options[] = {
     {0},
 };
 
+/* Writes the output. A failure of writing counts for more than damage. */
 static int
 write_all(const struct gc_trace *g, struct alqi_cli_gc_events *events)
 {

@@ -1,4 +1,7 @@
-/* gc_trace.h -- what aliquot gc-trace writes */
+/* gc_trace.h -- what aliquot gc-trace writes
+ *
+ * Each reads the whole recording and writes to out. The status is that of
+ * alqi_cli_gc_read. */
 #ifndef ALQI_CLI_GC_GC_TRACE_H
 #define ALQI_CLI_GC_GC_TRACE_H
 

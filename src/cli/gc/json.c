@@ -9,14 +9,19 @@
 #include "cli/tool/json.h"
 #include "cli/gc/gc_trace.h"
 
+/* State of one output. */
 struct json {
     FILE *out;
-    uint64_t n; /* objects written */
+    /* objects written: a comma stands before all but the first */
+    uint64_t n;
     uint32_t pid;
+    /* CLOCK_MONOTONIC of the recording's start: time 0 */
     uint64_t start_ns;
+    /* by track: its name has been written */
     bool has_name[ALQI_GCTRACE_TRACKS_MAX];
 };
 
+/* Opens an object of phase ph; the caller closes it. */
 static void
 object(struct json *j, const char *ph, uint32_t track)
 {
@@ -25,6 +30,8 @@ object(struct json *j, const char *ph, uint32_t track)
             j->pid, track);
 }
 
+/* Microseconds with three digits behind the point; times before the start are
+ * 0. */
 static void
 time_of(struct json *j, uint64_t ns)
 {
@@ -34,7 +41,8 @@ time_of(struct json *j, uint64_t ns)
             (unsigned)(since % 1000));
 }
 
-/* The viewer shows tracks by their names, the heap's first. */
+/* Names a track before its first event. The viewer sorts tracks by index: the
+ * heap's comes first. */
 static void
 name_track(struct json *j, uint32_t track)
 {
@@ -64,6 +72,7 @@ name_kind(struct json *j, unsigned kind)
     alqi_cli_json_text(j->out, alqi_cli_gc_kind_text(text, sizeof text, kind));
 }
 
+/* Writes the event's values that have names, and closes the object. */
 static void
 args(struct json *j, const struct alqi_gctrace_event *e)
 {
@@ -82,6 +91,7 @@ args(struct json *j, const struct alqi_gctrace_event *e)
     fputs("}}", j->out);
 }
 
+/* A span begins. */
 static void
 begin(void *arg, uint32_t track, const struct alqi_gctrace_event *e)
 {
@@ -94,6 +104,7 @@ begin(void *arg, uint32_t track, const struct alqi_gctrace_event *e)
     args(j, e);
 }
 
+/* The heap's bytes at the end of a pause, as a counter. */
 static void
 counters(struct json *j, uint32_t track, const struct alqi_gctrace_event *end)
 {
@@ -107,6 +118,7 @@ counters(struct json *j, uint32_t track, const struct alqi_gctrace_event *end)
             used, ready > used ? ready - used : 0);
 }
 
+/* A span ends. */
 static void
 end(void *arg, uint32_t track, const struct alqi_cli_gc_span *span)
 {
@@ -124,6 +136,7 @@ end(void *arg, uint32_t track, const struct alqi_cli_gc_span *span)
         counters(j, track, &span->end);
 }
 
+/* An event without length. */
 static void
 moment(void *arg, uint32_t track, const struct alqi_gctrace_event *e)
 {

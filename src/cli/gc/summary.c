@@ -1,7 +1,8 @@
-/* summary.c -- a collector's recording in some lines
+/* summary.c -- a recording of the collector in some lines
  *
- * Percentiles are exact: the lengths of all spans are kept, 8 bytes each.  A
- * span that was cut has no length. */
+ * The lengths of all spans are kept, 8 bytes each, so percentiles are exact. A
+ * span that was cut has no length. Printed are: head, each domain's paused
+ * share, the collector's work, a table of lengths by kind. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,25 +14,35 @@
 
 enum { KINDS = 256 };
 
+/* The spans of one kind. */
 struct lengths {
+    /* their lengths; sorted when they are printed; owned */
     uint64_t *ns;
     uint32_t n;
     uint64_t sum_ns;
-    uint64_t sums[ALQ_EVENT_VALUES]; /* of the values at the end */
+    /* by value: sum over the ends */
+    uint64_t sums[ALQ_EVENT_VALUES];
 };
 
 struct summary {
     FILE *out;
+    /* by kind of event */
     struct lengths kinds[KINDS];
+    /* by kind: events without length */
     uint64_t n_moments[KINDS];
+    /* by track: time in pauses */
     uint64_t paused_ns[ALQI_GCTRACE_TRACKS_MAX];
-    uint64_t first_ns[ALQI_GCTRACE_TRACKS_MAX]; /* 0: no such domain */
-    uint64_t peak_bytes;                        /* in use  */
-    uint64_t ready_bytes;                       /* at most */
+    /* by track: its first event; 0: no such domain */
+    uint64_t first_ns[ALQI_GCTRACE_TRACKS_MAX];
+    /* most bytes in use at the end of a pause */
+    uint64_t peak_bytes;
+    /* most bytes that the heap had ready */
+    uint64_t ready_bytes;
 };
 
 /* ---- reading ------------------------------------------------------------ */
 
+/* Notes when a track begins. */
 static void
 see_track(struct summary *s, uint32_t track, uint64_t ns)
 {
@@ -54,6 +65,7 @@ moment(void *arg, uint32_t track, const struct alqi_gctrace_event *e)
     s->n_moments[e->kind]++;
 }
 
+/* A span ended: notes its length and its values. */
 static void
 end(void *arg, uint32_t track, const struct alqi_cli_gc_span *span)
 {
@@ -80,7 +92,7 @@ end(void *arg, uint32_t track, const struct alqi_cli_gc_span *span)
 
 /* ---- printing ----------------------------------------------------------- */
 
-/* Three digits, also below a microsecond. */
+/* A length with three digits, also below a microsecond. */
 static struct alqi_cli_text
 duration(uint64_t ns)
 {
@@ -96,7 +108,7 @@ duration(uint64_t ns)
     return t;
 }
 
-/* Right-aligned in ten columns. */
+/* Right-aligned in eleven columns. */
 static void
 cell(FILE *out, const char *text)
 {
@@ -111,7 +123,7 @@ by_length(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The least length that `percent` of them do not exceed. */
+/* The least length that `percent` of the sorted lengths do not exceed. */
 static uint64_t
 percentile(const struct lengths *l, double percent)
 {
@@ -121,6 +133,7 @@ percentile(const struct lengths *l, double percent)
     return l->ns[i < l->n ? i : l->n - 1];
 }
 
+/* One line of the table. Sorts the lengths. */
 static void
 print_lengths(FILE *out, struct lengths *l, const char *name)
 {
@@ -136,6 +149,7 @@ print_lengths(FILE *out, struct lengths *l, const char *name)
     fputc('\n', out);
 }
 
+/* The table of lengths: a line for each kind that was met. */
 static void
 print_table(struct summary *s)
 {
@@ -175,6 +189,7 @@ print_domains(struct summary *s, const struct alqi_cli_gc_totals *totals)
     }
 }
 
+/* What the minor collections promoted, and how large the heap was. */
 static void
 print_work(struct summary *s)
 {
@@ -193,6 +208,7 @@ print_work(struct summary *s)
                 s->n_moments[ALQ_EVENT_GROW], s->n_moments[ALQ_EVENT_SHRINK]);
 }
 
+/* What was recorded, for how long, and what is missing. */
 static void
 print_head(struct summary *s, struct alqi_cli_gc_events *events,
            const struct alqi_cli_gc_totals *totals)

@@ -1,4 +1,7 @@
-/* inputs.c -- see inputs.h */
+/* inputs.c -- several operands as one input
+ *
+ * [inputs.h] One path is opened as it is. Several are joined into an unnamed
+ * temporary file, which then is the input; it goes away with its descriptor. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +11,8 @@
 #include "cli/merge/inputs.h"
 #include "cli/merge/join.h"
 
-/* Joins into an unnamed file; *fd is at its start. */
+/* Joins the traces into an unnamed file. -1: *fd is at its start; else the
+ * exit status. */
 static int
 joined_make(const struct alqi_cli_paths *paths,
             struct alqi_cli_join_result *result, int *fd)

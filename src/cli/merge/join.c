@@ -1,8 +1,14 @@
-/* join.c -- see join.h
+/* join.c -- the order in which several traces become one
  *
- * A trace is opened when the merging comes to its start and closed after its
- * last event, so that a directory of a thousand short processes needs no more
- * than those that ran at the same time.
+ * [join.h] First the heads of all traces are read and sorted. Then each trace
+ * becomes a part (join_part.c) while its events last. A heap of open parts
+ * gives the one whose next event is the earliest. In format 2 all parts write
+ * into one sink; in format 3 each has its own.
+ *
+ * States of a part: head read -> open (in the heap) -> closed. A trace is
+ * opened when the merging comes to its start and closed after its last event,
+ * so a directory of a thousand short processes needs no more files than those
+ * that ran at the same time.
  *
  * .inv.order  Traces are taken in the order of (start, pid, path), and events
  *             of one time in the order of their traces: how the operands were
@@ -24,25 +30,39 @@
 enum { STREAMS_MAX = 1024 /* reader.c */, BITS_OF_BYTE_TRACE = 8 };
 
 struct part {
+    /* the trace and its way into the sink */
     struct alqi_cli_join_part part;
-    struct alqi_cli_join_sink sink; /* of format 3 */
+    /* format 3: its stream of the new trace */
+    struct alqi_cli_join_sink sink;
+    /* time of its next event; orders the heap */
     uint64_t next_us;
-    uint32_t number; /* of its head */
+    /* index of its head; breaks ties */
+    uint32_t number;
 };
 
 struct join {
+    /* of all traces, sorted (.inv.order); owned */
     struct alqi_cli_join_head *heads;
     uint32_t n_heads;
+    /* heads of which a part was made: those before it are open or closed */
     uint32_t n_opened;
-    struct part **heap; /* open parts; the first is the next */
+    /* open parts, the earliest first; room for all */
+    struct part **heap;
     uint32_t n_open;
+    /* format of the new trace */
     uint16_t version;
+    /* header of the new trace */
     struct alqi_ctf_info info;
+    /* text that info points to */
     char context[200];
-    uint64_t next_id; /* format 3: shared by the streams */
+    /* format 3: the next object id, shared by the streams */
+    uint64_t next_id;
+    /* where the new trace goes; the caller's */
     struct alqi_cli_trace_out *out;
+    /* what all parts share */
     struct alqi_cli_join_whole whole;
-    struct alqi_cli_join_sink sink; /* of format 2 */
+    /* format 2: the only stream */
+    struct alqi_cli_join_sink sink;
 };
 
 /* ---- heads --------------------------------------------------------------- */
@@ -55,6 +75,8 @@ copy_text(const char *text)
     return strcpy(copy, text);
 }
 
+/* A trace is read more than once, so it must be a regular file. Of what does
+ * not exist, opening it says so. */
 static bool
 is_regular(const char *path)
 {
@@ -68,8 +90,8 @@ is_regular(const char *path)
     return false;
 }
 
-/* Samples for each word that was tried: a malloc trace counts bytes and tries
- * words. */
+/* Samples for each word that was tried. A malloc trace gives its rate for
+ * bytes, and tries words. */
 static double
 rate_tried(const struct alqi_ctf_info *info)
 {
@@ -79,6 +101,7 @@ rate_tried(const struct alqi_ctf_info *info)
                                               : 1;
 }
 
+/* The trace can be merged with the first one; else the reason has been said. */
 static bool
 is_usable(const struct join *j, const struct alqi_cli_join_head *h)
 {
@@ -99,6 +122,8 @@ is_usable(const struct join *j, const struct alqi_cli_join_head *h)
     return true;
 }
 
+/* Reads a trace's header into the next head. What was found in a directory and
+ * cannot be read, or was itself merged, is skipped. -1: go on. */
 static int
 head_read(struct join *j, const struct alqi_cli_path *path)
 {
@@ -139,7 +164,7 @@ head_read(struct join *j, const struct alqi_cli_path *path)
     return is_usable(j, h) ? -1 : ALQI_CLI_UNREADABLE;
 }
 
-/* .inv.order */
+/* Order of the traces (.inv.order). */
 static int
 compare_heads(const void *left, const void *right)
 {
@@ -152,6 +177,7 @@ compare_heads(const void *left, const void *right)
     return strcmp(a->path, b->path);
 }
 
+/* Reads and sorts all heads. -1: there is something to merge. */
 static int
 heads_read(struct join *j, const struct alqi_cli_paths *paths)
 {
@@ -188,6 +214,7 @@ common(const struct join *j, bool is_host)
     return text;
 }
 
+/* All of them are, and so is the merged trace. */
 static bool
 are_of_malloc(const struct join *j)
 {
@@ -197,6 +224,8 @@ are_of_malloc(const struct join *j)
     return true;
 }
 
+/* Makes the header of the new trace. Its rate is the largest of all, so that
+ * each allocation's scaled count is at least its own. */
 static void
 info_make(struct join *j)
 {
@@ -223,7 +252,8 @@ info_make(struct join *j)
         j->info.rate /= ALQI_WORD_BYTES;
 }
 
-/* The first stream writes the head of the trace. */
+/* Opens a stream of the new trace; the first one writes the trace's head. The
+ * failure is in j->whole.status. */
 static void
 sink_open(struct join *j, struct alqi_cli_join_sink *sink, uint16_t domain)
 {
@@ -235,6 +265,7 @@ sink_open(struct join *j, struct alqi_cli_join_sink *sink, uint16_t domain)
         &sink->writer);
 }
 
+/* Closes a stream if it is open; the first failure is kept. */
 static void
 sink_close(struct join *j, struct alqi_cli_join_sink *sink)
 {
@@ -251,6 +282,7 @@ sink_close(struct join *j, struct alqi_cli_join_sink *sink)
 
 /* ---- open parts, the earliest first -------------------------------------- */
 
+/* Order of the heap (.inv.order). */
 static bool
 is_before(const struct part *a, const struct part *b)
 {
@@ -267,6 +299,7 @@ swap(struct part **a, struct part **b)
     *b = kept;
 }
 
+/* The top of the heap has changed: moves it to its place. */
 static void
 sink_down(struct join *j)
 {
@@ -283,6 +316,7 @@ sink_down(struct join *j)
     }
 }
 
+/* Part i of the heap is new: moves it to its place. */
 static void
 rise(struct join *j, uint32_t i)
 {
@@ -291,6 +325,8 @@ rise(struct join *j, uint32_t i)
         swap(&j->heap[i], &j->heap[(i - 1) / 2]);
 }
 
+/* Closes a part that has left the heap. is_whole: all of its events were
+ * taken. */
 static void
 part_close(struct join *j, struct part *p, bool is_whole)
 {
@@ -300,6 +336,8 @@ part_close(struct join *j, struct part *p, bool is_whole)
     free(p);
 }
 
+/* Opens the next trace. One without events is closed at once. -1: go on; a
+ * failed write is in j->whole.status. */
 static int
 part_open(struct join *j)
 {
@@ -329,7 +367,7 @@ part_open(struct join *j)
     return -1;
 }
 
-/* .inv.start */
+/* Opens the traces that begin before the next event (.inv.start). -1: go on. */
 static int
 parts_open(struct join *j)
 {
@@ -342,6 +380,8 @@ parts_open(struct join *j)
     return rc;
 }
 
+/* Takes the next event, and those that must follow it directly (join_part.c
+ * .inv.chain). Then the part goes back into the heap, or is closed. */
 static void
 step(struct join *j)
 {
@@ -369,7 +409,8 @@ step(struct join *j)
 
 /* ---- all ----------------------------------------------------------------- */
 
-/* Traces that overlap are open at the same time. */
+/* Raises the limit of open files to what is allowed: traces that overlap in
+ * time are open together. */
 static void
 files_allow(void)
 {
@@ -381,6 +422,7 @@ files_allow(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* Merges until no part is left or a write fails. -1: the trace is complete. */
 static int
 run(struct join *j)
 {
@@ -406,6 +448,7 @@ run(struct join *j)
     return rc;
 }
 
+/* Reports on stderr what was left out. */
 static void
 result_say(const struct alqi_cli_join_result *r)
 {
@@ -419,6 +462,7 @@ result_say(const struct alqi_cli_join_result *r)
                      r->n_unlinked);
 }
 
+/* Frees what the merge owns; parts and sinks are closed before. */
 static void
 join_free(struct join *j)
 {

@@ -1,13 +1,22 @@
-/* join_part.c -- see join_part.h
+/* join_part.c -- the events of one trace, written into the merged one
+ *
+ * [join_part.h] Everything that has a number gets a new one: blocks (ids),
+ * threads, processes, rates, location codes (recode.c). State goes by stream
+ * of the old trace (a lane): which thread allocates, at which rate, and
+ * whether the next allocation continues a block. The sink holds what the new
+ * stream has announced, so marks are written only where something changes.
+ *
+ * After a write has failed (whole->status) nothing more is written; the caller
+ * looks at the status.
  *
  * .inv.before  A thread's, a rate's and a moved block's record stand directly
  *              before the allocation that they are about, so that nothing of
  *              another trace comes between.
- * .inv.chain   The free that a MOVED record is about, and the allocation that
- *              goes on with the block, stay neighbours: readers tell chains of
- *              realloc by that.
- * .inv.rate    An allocation says n_samples * (new rate / its trace's rate):
- *              samples of the trace's rate, as the format has it. */
+ * .inv.chain  The free that a MOVED record is about, and the allocation that
+ *             goes on with the block, stay neighbours: readers recognise
+ *             chains of realloc by that.
+ * .inv.rate   An allocation says n_samples * (new rate / its trace's rate):
+ *             samples of the trace's rate, as the format has it. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -22,29 +31,38 @@
 #include "wire/side.h"
 #include "wire/ctf_verbatim.h"
 
+/* FREED_KEPT: freed blocks that MOVED may still name; RATES_MAX bounds a
+ * number from outside. */
 enum { FREED_KEPT = 4096, RATES_MAX = 4096 };
 
-/* In `threads`: allocations of a stream that names no thread. */
+/* Key in `threads` for allocations of a stream that names no thread. */
 #define NO_THREAD (UINT64_C(1) << 60)
 
-/* What a stream of the old trace told last. */
+/* What a stream of the old trace announced last. */
 struct alqi_cli_join_lane {
     uint16_t domain;
-    uint64_t thread; /* old, or NO_THREAD | domain */
-    uint64_t moved;  /* id, new */
+    /* old index, or NO_THREAD | domain */
+    uint64_t thread;
+    /* new id of the block that the next allocation continues; valid if
+     * has_moved */
+    uint64_t moved;
     bool has_moved;
+    /* the next allocation is a realloc's whose old block was not sampled */
     bool is_reborn;
+    /* samples per word */
     double rate;
 };
 
 /* ---- writing ------------------------------------------------------------- */
 
+/* No write has failed so far. */
 static bool
 is_well(const struct alqi_cli_join_part *p)
 {
     return p->whole->status == ALQ_OK;
 }
 
+/* Keeps the first failure. */
 static void
 note_status(struct alqi_cli_join_part *p, enum alq_status status)
 {
@@ -52,6 +70,7 @@ note_status(struct alqi_cli_join_part *p, enum alq_status status)
         p->whole->status = status;
 }
 
+/* Notes a failed allocation. */
 static void
 need(struct alqi_cli_join_part *p, bool is_there)
 {
@@ -59,6 +78,7 @@ need(struct alqi_cli_join_part *p, bool is_there)
         note_status(p, ALQ_ENOMEM);
 }
 
+/* Writes a mark: a location without entries. */
 static void
 put_mark(struct alqi_cli_join_part *p, uint64_t us, uint64_t kind,
          uint64_t number)
@@ -68,6 +88,7 @@ put_mark(struct alqi_cli_join_part *p, uint64_t us, uint64_t kind,
     note_status(p, alqi_ctf_write_side(p->sink->writer, us, &place));
 }
 
+/* Writes a text line with the next number. */
 static void
 put_line(struct alqi_cli_join_part *p, uint64_t us, const char *line)
 {
@@ -96,6 +117,7 @@ put_text(char *line, size_t n, const char *key, const char *text)
     return alqi_side_put(line, ALQI_CLI_JOIN_LINE_BYTES, n, key, text);
 }
 
+/* A number of the line; false without the key. */
 static bool
 get_number(const char *line, const char *key, uint64_t *out)
 {
@@ -109,6 +131,7 @@ get_number(const char *line, const char *key, uint64_t *out)
 
 /* ---- processes and threads ----------------------------------------------- */
 
+/* The parent's process number in a context; 0 without one. */
 static uint64_t
 parent_of(const char *context)
 {
@@ -117,6 +140,7 @@ parent_of(const char *context)
     return key != NULL ? strtoull(key + strlen(" parent="), NULL, 10) : 0;
 }
 
+/* Announces the only process of a trace, at its start. */
 static void
 process_announce(struct alqi_cli_join_part *p)
 {
@@ -134,7 +158,8 @@ process_announce(struct alqi_cli_join_part *p)
     put_line(p, h->start_us, line);
 }
 
-/* The new number of the process that a line of the old trace is about. */
+/* The new index of the process that a line of the old trace is about. A merged
+ * trace names it, perhaps before it announces it. */
 static uint64_t
 process_of_line(struct alqi_cli_join_part *p, const char *line)
 {
@@ -149,6 +174,7 @@ process_of_line(struct alqi_cli_join_part *p, const char *line)
     return new;
 }
 
+/* The new index of an old thread; *is_new if it was given out just now. */
 static uint64_t
 thread_number(struct alqi_cli_join_part *p, uint64_t old, bool *is_new)
 {
@@ -162,6 +188,7 @@ thread_number(struct alqi_cli_join_part *p, uint64_t old, bool *is_new)
     return new;
 }
 
+/* Writes the record that names a thread by its new index. */
 static void
 thread_announce(struct alqi_cli_join_part *p, uint64_t us, uint64_t index,
                 uint64_t tid, const char *name, uint64_t process)
@@ -176,6 +203,7 @@ thread_announce(struct alqi_cli_join_part *p, uint64_t us, uint64_t index,
     put_line(p, us, line);
 }
 
+/* Announces a thread of the old trace under its new index. */
 static void
 take_thread(struct alqi_cli_join_part *p, uint64_t us, const char *line)
 {
@@ -190,7 +218,8 @@ take_thread(struct alqi_cli_join_part *p, uint64_t us, const char *line)
                     process_of_line(p, line));
 }
 
-/* The new number of the thread that allocates, announced if it never was. */
+/* The new index of the thread that allocates. One that the old trace never
+ * announced is announced here; without a thread, the stream is one. */
 static uint64_t
 thread_of(struct alqi_cli_join_part *p, uint64_t us,
           const struct alqi_cli_join_lane *lane)
@@ -209,7 +238,8 @@ thread_of(struct alqi_cli_join_part *p, uint64_t us,
 
 /* ---- rates --------------------------------------------------------------- */
 
-/* rate index= per_word= */
+/* Notes a rate by its old index. A rate beyond the trace's own is damage: the
+ * trace's stands in. */
 static void
 take_rate(struct alqi_cli_join_part *p, const char *line)
 {
@@ -231,7 +261,8 @@ take_rate(struct alqi_cli_join_part *p, const char *line)
         p->rates[index] = p->head->rate;
 }
 
-/* The new index of a rate; a stream that does not know it yet is told. */
+/* The new index of a rate. Indexes are shared by all streams, but each stream
+ * must name a rate before it uses the index. */
 static uint64_t
 rate_index(struct alqi_cli_join_part *p, uint64_t us, double rate)
 {
@@ -255,6 +286,7 @@ rate_index(struct alqi_cli_join_part *p, uint64_t us, double rate)
     return index;
 }
 
+/* Announces the rate of the allocations that follow, if it changes. */
 static void
 rate_switch(struct alqi_cli_join_part *p, uint64_t us, double rate)
 {
@@ -266,7 +298,8 @@ rate_switch(struct alqi_cli_join_part *p, uint64_t us, double rate)
 
 /* ---- side records -------------------------------------------------------- */
 
-/* The line with the number of its process, cut at a blank when too long. */
+/* Writes a line of the old trace with the new number of its process. A line
+ * that is too long is cut at a blank. */
 static void
 forward(struct alqi_cli_join_part *p, uint64_t us, const char *line)
 {
@@ -292,7 +325,7 @@ forward(struct alqi_cli_join_part *p, uint64_t us, const char *line)
     put_line(p, us, out);
 }
 
-/* A process of a trace that was joined before. */
+/* Announces a process of a trace that was itself merged. */
 static void
 take_process(struct alqi_cli_join_part *p, uint64_t us, const char *line)
 {
@@ -320,6 +353,7 @@ take_process(struct alqi_cli_join_part *p, uint64_t us, const char *line)
     put_line(p, us, out);
 }
 
+/* Writes the lines about modules that the new trace needs now. */
 static void
 recode_lines(struct alqi_cli_join_part *p, uint64_t us)
 {
@@ -329,6 +363,7 @@ recode_lines(struct alqi_cli_join_part *p, uint64_t us)
         put_line(p, us, line);
 }
 
+/* Notes that a process has its end record, and forwards the record. */
 static void
 take_end(struct alqi_cli_join_part *p, uint64_t us, const char *line)
 {
@@ -340,6 +375,9 @@ take_end(struct alqi_cli_join_part *p, uint64_t us, const char *line)
     forward(p, us, line);
 }
 
+/* Takes a text line by its first word. Lines about modules go into the
+ * recoding, which writes its own; words that mean nothing here are
+ * forwarded. */
 static void
 take_line(struct alqi_cli_join_part *p, uint64_t us, const char *line)
 {
@@ -362,6 +400,8 @@ take_line(struct alqi_cli_join_part *p, uint64_t us, const char *line)
     recode_lines(p, us);
 }
 
+/* The next allocation of the lane continues a block. If that block was freed
+ * too long ago, the chain is cut and counted. */
 static void
 take_moved(struct alqi_cli_join_part *p, struct alqi_cli_join_lane *lane,
            uint64_t old)
@@ -376,6 +416,8 @@ take_moved(struct alqi_cli_join_part *p, struct alqi_cli_join_lane *lane,
         p->whole->result->n_unlinked++;
 }
 
+/* Takes a side record. Plain locations are left out: the writer asks recode
+ * for the names of new codes. */
 static void
 take_location(struct alqi_cli_join_part *p, struct alqi_cli_join_lane *lane,
               uint64_t us, const struct alqi_ctf_location *place)
@@ -403,6 +445,7 @@ take_location(struct alqi_cli_join_part *p, struct alqi_cli_join_lane *lane,
 
 /* ---- events -------------------------------------------------------------- */
 
+/* Fills whole->stack with the new codes of the event's stack. */
 static void
 stack_recode(struct alqi_cli_join_part *p, const struct alqi_ctf_event *e)
 {
@@ -417,7 +460,8 @@ stack_recode(struct alqi_cli_join_part *p, const struct alqi_ctf_event *e)
         w->stack[i] = alqi_cli_recode_code(w->recode, &p->codes, e->codes[i]);
 }
 
-/* .inv.before */
+/* Writes the records that stand before an allocation (.inv.before), and clears
+ * the lane's moved block. */
 static void
 marks_put(struct alqi_cli_join_part *p, struct alqi_cli_join_lane *lane,
           uint64_t us)
@@ -436,6 +480,8 @@ marks_put(struct alqi_cli_join_part *p, struct alqi_cli_join_lane *lane,
     lane->has_moved = lane->is_reborn = false;
 }
 
+/* Writes an allocation under a new id. An id that is in use is damage. If the
+ * block's free was seen before, it follows at once. */
 static void
 take_alloc(struct alqi_cli_join_part *p, struct alqi_cli_join_lane *lane,
            const struct alqi_ctf_event *e)
@@ -470,7 +516,7 @@ take_alloc(struct alqi_cli_join_part *p, struct alqi_cli_join_lane *lane,
     }
 }
 
-/* A block that was freed may still be named as the one that realloc moved. */
+/* Remembers a freed block for a while: a MOVED record may name it. */
 static void
 freed_keep(struct alqi_cli_join_part *p, uint64_t old, uint64_t new)
 {
@@ -484,6 +530,8 @@ freed_keep(struct alqi_cli_join_part *p, uint64_t old, uint64_t new)
     need(p, alqi_base_map_put(&p->forgotten, old, new));
 }
 
+/* Writes a promotion or a free. Among several streams a free may come before
+ * its allocation, and waits in early. */
 static void
 take_later(struct alqi_cli_join_part *p, const struct alqi_ctf_event *e)
 {
@@ -506,6 +554,8 @@ take_later(struct alqi_cli_join_part *p, const struct alqi_ctf_event *e)
     note_status(p, alqi_ctf_write_collect(p->sink->writer, e->time_us, new));
 }
 
+/* The state of a stream; a new one begins at the trace's rate, without a
+ * thread. */
 static struct alqi_cli_join_lane *
 lane_of(struct alqi_cli_join_part *p, uint16_t domain)
 {
@@ -537,7 +587,8 @@ alqi_cli_join_part_take(struct alqi_cli_join_part *p,
         take_later(p, e);
 }
 
-/* .inv.chain: free, MOVED, marks, allocation. */
+/* A free, the MOVED mark and the new allocation must not be parted
+ * (.inv.chain). */
 bool
 alqi_cli_join_part_is_within(struct alqi_cli_join_part *p,
                              const struct alqi_cli_lane *lane)
@@ -574,7 +625,8 @@ alqi_cli_join_part_open(struct alqi_cli_join_part *p,
     return -1;
 }
 
-/* What the process still held went with it. */
+/* The process has ended: what it still held went with it. The time 0 means
+ * that of the last event. */
 static void
 gone_put(struct alqi_cli_join_part *p)
 {
@@ -585,7 +637,8 @@ gone_put(struct alqi_cli_join_part *p)
     put_line(p, 0, line); /* at the time of its last event */
 }
 
-/* As the trace that is made shows: one of its processes has no end. */
+/* Reports that the trace has no end. A merged one needs one end record for
+ * each process it names. */
 static void
 end_say(const struct alqi_cli_join_part *p)
 {

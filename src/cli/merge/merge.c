@@ -1,4 +1,7 @@
-/* merge.c -- aliquot merge -o OUT: one trace from several */
+/* merge.c -- aliquot merge -o OUT: one trace from several
+ *
+ * The verb only parses its options, guards the output file, and calls join.h.
+ * A trace is written whole or not at all: on failure OUT is abandoned. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -8,9 +11,12 @@
 
 #define FORMAT_CHOICES "2 3"
 
+/* What the options say. */
 struct request {
+    /* OUT; "-" is standard output; NULL until given */
     const char *path;
     bool overwrites;
+    /* format of the new trace */
     int version;
 };
 
@@ -25,7 +31,7 @@ const struct alqi_cli_option alqi_cli_merge_options[] = {
     {0},
 };
 
-/* OUT would be emptied before it is read. */
+/* OUT is among the traces to read: it would be emptied before. */
 static bool
 is_output_read(const struct request *r, const struct alqi_cli_paths *paths)
 {
@@ -35,6 +41,7 @@ is_output_read(const struct request *r, const struct alqi_cli_paths *paths)
     return false;
 }
 
+/* Merges into OUT. Returns the exit status. */
 static int
 merge(const struct request *r, const struct alqi_cli_paths *paths)
 {

@@ -1,9 +1,16 @@
-/* recode.c -- see recode.h
+/* recode.c -- the codes of the merged trace
  *
- * A module is the same when path, build-id, size and link address are.  Should
+ * [recode.h] places holds what each new code expands to; the trace writer
+ * reads it through alqi_cli_recode_lookup. Each old trace has its own map from
+ * old codes to new ones, so a code is compared by content only once a trace.
+ *
+ * A module is the same when path, build id, size and link address are. Should
  * a place of it nevertheless expand differently (one process had the debug
  * information, another had not), a twin of the module with a range of its own
- * takes the second meaning. */
+ * takes the second meaning.
+ *
+ * Modules and notes about them become lines of the new trace, handed out once
+ * each by alqi_cli_recode_line. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,40 +24,56 @@
 
 enum {
     VALUE_MAX = 4096,
-    CODE_REUSE_SHIFT = 47, /* notes.c */
+    /* bits of an address in a code (convert/codes.h) */
+    CODE_REUSE_SHIFT = 47,
     PAGE_BYTES = 4096,
+    /* meanings of one place; further ones become loose codes */
     TWINS_MAX = 16,
     NO_MODULE = -1
 };
 
+/* Codes of modules lie in [RANGE_FIRST, RANGE_END), loose ones from
+ * LOOSE_FIRST on (.inv.range). */
 #define RANGE_FIRST UINT64_C(0x10000)
 #define RANGE_END (UINT64_C(1) << CODE_REUSE_SHIFT)
 #define LOOSE_FIRST (UINT64_C(1) << 60)
 
+/* The codes of a module in the old trace. */
 struct alqi_cli_recode_range {
     uint64_t start, end; /* codes (start, end] */
+    /* index of the new module, or NO_MODULE: its codes become loose */
     int32_t module;
 };
 
-/* Of the new trace. */
+/* A module of the new trace. */
 struct module {
     const char *path;     /* interned */
     const char *build_id; /* interned */
-    const char *note;     /* interned, or NULL: what its symbols lack */
+    /* interned; what its symbols lack; NULL: nothing known */
+    const char *note;
+    /* of its range of addresses */
     uint64_t n_bytes;
-    uint64_t link_address; /* of its start */
+    /* of its start in the file: start minus bias */
+    uint64_t link_address;
+    /* of its codes in the new trace */
     uint64_t start;
-    int32_t twin; /* a later module of the same key, or NO_MODULE */
+    /* the next module of the same key, or NO_MODULE */
+    int32_t twin;
     bool is_told, is_note_told;
 };
 
 struct alqi_cli_recode {
-    struct alqi_wire_locations places; /* of new codes */
-    struct alqi_base_map loose; /* hash of what it expands to -> new code */
+    /* what each new code expands to; interns the names */
+    struct alqi_wire_locations places;
+    /* hash of an expansion -> new code outside of all modules */
+    struct alqi_base_map loose;
+    /* loose codes given out */
     uint64_t n_loose;
+    /* index is the id in the new trace */
     struct module *modules;
     uint32_t n_modules;
     uint32_t n_told, n_notes; /* modules told; notes not yet told */
+    /* where the next module's codes begin */
     uint64_t range_next;
 };
 
@@ -86,6 +109,7 @@ alqi_cli_recode_from_free(struct alqi_cli_recode_from *from)
 
 /* ---- running out of memory ----------------------------------------------- */
 
+/* Ends the command when there is no memory. */
 static void
 need(bool is_there)
 {
@@ -106,6 +130,7 @@ intern(struct alqi_cli_recode *r, const char *text)
 
 /* ---- modules ------------------------------------------------------------- */
 
+/* A number of the line; 0 without the key. */
 static uint64_t
 number(const char *line, const char *key, int base)
 {
@@ -116,6 +141,7 @@ number(const char *line, const char *key, int base)
     return strtoull(value, NULL, base);
 }
 
+/* A text of the line, interned; "" without the key. */
 static const char *
 text(struct alqi_cli_recode *r, const char *line, const char *key)
 {
@@ -126,6 +152,7 @@ text(struct alqi_cli_recode *r, const char *line, const char *key)
     return intern(r, value);
 }
 
+/* Interned texts are equal when their addresses are. */
 static bool
 is_same(const struct module *a, const struct module *b)
 {
@@ -133,7 +160,8 @@ is_same(const struct module *a, const struct module *b)
            a->n_bytes == b->n_bytes && a->link_address == b->link_address;
 }
 
-/* NO_MODULE when there is no range left for it. */
+/* Adds a module like this one, with a range of its own; a page lies free
+ * between ranges. NO_MODULE when no range is left. */
 static int32_t
 module_add(struct alqi_cli_recode *r, const struct module *like)
 {
@@ -153,6 +181,7 @@ module_add(struct alqi_cli_recode *r, const struct module *like)
     return (int32_t)r->n_modules++;
 }
 
+/* The new module like this one, made if there is none. */
 static int32_t
 module_find(struct alqi_cli_recode *r, const struct module *like)
 {
@@ -162,6 +191,8 @@ module_find(struct alqi_cli_recode *r, const struct module *like)
     return module_add(r, like);
 }
 
+/* Modules of the old trace are numbered by arrival, so ranges[] is indexed by
+ * the old id. */
 void
 alqi_cli_recode_module(struct alqi_cli_recode *r,
                        struct alqi_cli_recode_from *from, const char *line)
@@ -185,6 +216,7 @@ alqi_cli_recode_module(struct alqi_cli_recode *r,
     range->module = end > start ? module_find(r, &like) : NO_MODULE;
 }
 
+/* The first note about a module stands for all processes that load it. */
 void
 alqi_cli_recode_symbols(struct alqi_cli_recode *r,
                         struct alqi_cli_recode_from *from, const char *line)
@@ -212,6 +244,7 @@ put_number(char *line, size_t capacity, size_t *n, const char *key,
     *n = alqi_side_put(line, capacity, *n, key, digits);
 }
 
+/* Writes the line that announces a module. */
 static void
 line_module(char *line, size_t capacity, const struct module *m, uint32_t id)
 {
@@ -226,6 +259,7 @@ line_module(char *line, size_t capacity, const struct module *m, uint32_t id)
     alqi_side_put(line, capacity, n, "path", m->path);
 }
 
+/* Writes the next note about a module that has been announced. False: none. */
 static bool
 line_note(struct alqi_cli_recode *r, char *line, size_t capacity)
 {
@@ -245,6 +279,7 @@ line_note(struct alqi_cli_recode *r, char *line, size_t capacity)
     return false;
 }
 
+/* Modules come before notes: a note names a module's id. */
 bool
 alqi_cli_recode_line(struct alqi_cli_recode *r, char *line, size_t capacity)
 {
@@ -284,7 +319,8 @@ place_copy(struct alqi_cli_recode *r, const struct alqi_ctf_reader *reader,
     }
 }
 
-/* True when the new code means *place from now on, or did already. */
+/* True when the new code means *place from now on, or did already. False when
+ * it means something else. */
 static bool
 place_take(struct alqi_cli_recode *r, struct alqi_ctf_location *place,
            uint64_t code)
@@ -319,6 +355,7 @@ code_in_module(struct alqi_cli_recode *r, int32_t module, uint64_t offset,
     return 0;
 }
 
+/* A hash of an expansion; equal ones have equal hashes within one run. */
 static uint64_t
 place_hash(const struct alqi_ctf_location *place)
 {
@@ -337,6 +374,8 @@ place_hash(const struct alqi_ctf_location *place)
     return h;
 }
 
+/* The code of a place outside of all modules. The map is probed from the hash
+ * on: a key whose code means something else is passed over. */
 static uint64_t
 code_loose(struct alqi_cli_recode *r, struct alqi_ctf_location *place)
 {
@@ -352,6 +391,7 @@ code_loose(struct alqi_cli_recode *r, struct alqi_ctf_location *place)
     return code;
 }
 
+/* The latest range that holds the code wins, as in names.c. */
 uint64_t
 alqi_cli_recode_code(struct alqi_cli_recode *r,
                      struct alqi_cli_recode_from *from, uint64_t code)

@@ -1,4 +1,10 @@
-/* source.c -- see source.h */
+/* source.c -- the events of one trace in order of time
+ *
+ * [source.h] The packets' headers say which streams the file has. A lane is
+ * opened for each: it reads the whole file and keeps the events of its stream.
+ * The lane with the earliest event is the next. A trace of one stream has one
+ * lane, which keeps everything. Lanes that end are dropped, so n_lanes of 0 is
+ * the end of the trace. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +17,7 @@
 
 enum { DOMAINS = 65536 };
 
-/* Warnings of a file that is read again have been said. */
+/* Drops a warning: the first lane has printed it. */
 static void
 silent(void *arg, uint64_t offset_bytes, const char *text)
 {
@@ -20,6 +26,7 @@ silent(void *arg, uint64_t offset_bytes, const char *text)
     (void)text;
 }
 
+/* Reads exactly n bytes. False: the file has no more. */
 static bool
 take(struct alqi_cli_unpack *from, uint8_t *bytes, size_t n)
 {
@@ -30,7 +37,8 @@ take(struct alqi_cli_unpack *from, uint8_t *bytes, size_t n)
     return got > 0;
 }
 
-/* Reads a packet's header and goes to its end. */
+/* Reads a packet's header and passes over the rest. False: it is no packet, or
+ * is cut. */
 static bool
 packet_pass(struct alqi_cli_unpack *from, uint8_t *bytes,
             struct alqi_packet *packet)
@@ -47,8 +55,9 @@ packet_pass(struct alqi_cli_unpack *from, uint8_t *bytes,
            take(from, bytes, packet->n_bytes - ALQI_PACKET_HEADER_BYTES_V3);
 }
 
-/* Domains that have packets in the file, by its packets' headers; from a
- * header that cannot be, nothing is read on: the reader stops there, too. */
+/* Streams that have packets in the file, by the headers of its packets;
+ * returns how many. The first packet is the trace's own header. Reading stops
+ * at a header that cannot be, as the reader does. */
 static uint32_t
 domains_find(const char *path, uint16_t *domains)
 {
@@ -74,6 +83,7 @@ domains_find(const char *path, uint16_t *domains)
     return n;
 }
 
+/* The next event of the lane's stream. False: it has none. */
 static bool
 lane_next(struct alqi_cli_lane *lane)
 {
@@ -83,6 +93,8 @@ lane_next(struct alqi_cli_lane *lane)
     return false;
 }
 
+/* Drops a lane; the last one takes its place. All lanes of a file meet the
+ * same damage, so only the first reports it. */
 static void
 lane_end(struct alqi_cli_source *s, struct alqi_cli_lane *lane)
 {
@@ -93,6 +105,8 @@ lane_end(struct alqi_cli_source *s, struct alqi_cli_lane *lane)
     *lane = s->lanes[--s->n_lanes];
 }
 
+/* Opens n lanes at their first events. -1: go on; on failure the open ones
+ * stay for alqi_cli_source_close. */
 static int
 lanes_open(struct alqi_cli_source *s, const char *path, const uint16_t *domains,
            uint32_t n)

@@ -12,18 +12,25 @@
 #include "cli/read/input.h"
 #include "wire/ctf.h"
 
+/* One stream of a trace, read by itself. */
 struct alqi_cli_lane {
+    /* the file, open once for this lane; owned */
     struct alqi_cli_input *input;
-    struct alqi_ctf_event event; /* the next one */
+    /* its next one; always valid */
+    struct alqi_ctf_event event;
+    /* the stream's number */
     uint16_t domain;
     bool is_all; /* the only lane: takes every domain */
 };
 
 struct alqi_cli_source {
-    struct alqi_cli_lane *lanes; /* those that have a next event */
+    /* those that have a next event; a step may move them */
+    struct alqi_cli_lane *lanes;
     uint32_t n_lanes;
-    bool has_streams; /* began with several lanes */
-    int status;       /* ALQI_CLI_OK, or that of the damage said */
+    /* it began with several lanes */
+    bool has_streams;
+    /* ALQI_CLI_OK, or that of the damage, which has been said */
+    int status;
 };
 
 /* Opens path at its first event.  Returns -1 to go on, or the exit status;
@@ -33,7 +40,8 @@ void alqi_cli_source_close(struct alqi_cli_source *source);
 
 /* The lane whose next event is the earliest; NULL at the end. */
 struct alqi_cli_lane *alqi_cli_source_first(struct alqi_cli_source *source);
-/* That event has been used up. */
+/* The lane's event has been used up. The lane may end, and another takes its
+ * place in the array. */
 void alqi_cli_source_step(struct alqi_cli_source *source,
                           struct alqi_cli_lane *lane);
 

@@ -7,6 +7,7 @@
 #include "cli/read/input.h"
 #include "cli/read/notes.h"
 
+/* A format with the trace's name; merge uses it too. */
 #define ALQI_CLI_NO_END_TEXT                                                   \
     "%s has no end: it was cut short, or is still being written"
 

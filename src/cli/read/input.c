@@ -1,7 +1,17 @@
-/* input.c -- see input.h
+/* input.c -- the input of a verb: opened, recognised, unpacked, read
  *
- * Bytes go through one big buffer.  While a large file is read and stderr is
- * a terminal, a line there tells how far, ten times a second at most. */
+ * Bytes go from a file or standard input through an unpacker into one big
+ * buffer, and from there into the trace reader. A raw recording is converted
+ * first, and its file is replaced by the trace that it makes. While a large
+ * file is read and stderr is a terminal, a line there shows how far, ten times
+ * a second at most.
+ *
+ * Phases: open (file_open, begin, begin_reading) -> next, until the end or the
+ * damage -> finish -> drop.
+ *
+ * Statuses: -1 means "go on"; anything else is the exit status, and its reason
+ * is on stderr already. Damage is no failure of next: what was read before it
+ * stays usable, and finish reports it once. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,29 +29,47 @@
 #include "wire/raw.h"
 
 enum {
+    /* of one read from the file */
     BUFFER_BYTES = 256 * 1024,
+    /* smaller files are read too fast for a progress line */
     PROGRESS_FROM_BYTES = 8 * 1024 * 1024,
     PROGRESS_EVERY_MS = 100,
+    /* warnings printed before the rest is only counted */
     WARNINGS_SHOWN = 10,
+    /* of a raw recording's magic */
     MAGIC_BYTES = 8
 };
 
 struct alqi_cli_input {
+    /* as shown in messages; the caller's */
     const char *path;
+    /* owned, unless it is standard input */
     int fd;
+    /* of the read that failed; 0: none; reading has stopped then */
     int read_errno;
+    /* between fd and buffer; owned */
     struct alqi_cli_unpack *unpack;
-    uint64_t size_bytes; /* 0 when it cannot be known */
-    uint64_t read_bytes; /* from fd so far            */
-    size_t used, filled; /* of buffer                 */
+    /* of the file; 0 when it cannot be known */
+    uint64_t size_bytes;
+    /* read from fd so far, packed if the file is */
+    uint64_t read_bytes;
+    /* of buffer: bytes handed out, bytes there */
+    size_t used, filled;
+    /* stderr is a terminal */
     bool shows_progress;
+    /* when the progress line was last drawn; 0: it is not on the screen */
     uint64_t shown_ms;
+    /* finish has reported the damage */
     bool said_damage;
-    int status; /* of the files that this is made from */
+    /* of the traces that this one was made from; finish returns it */
+    int status;
     uint64_t n_warnings;
+    /* receives the reader's warnings; NULL: they go to stderr */
     alqi_ctf_warn_fn *warn;
     void *warn_arg;
+    /* NULL until the header was read; owned */
     struct alqi_ctf_reader *reader;
+    /* last, so that opening does not clear it */
     unsigned char buffer[BUFFER_BYTES];
 };
 
@@ -60,6 +88,7 @@ now_ms(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
+/* Wipes the progress line, so that a message does not stand behind it. */
 static void
 progress_clear(struct alqi_cli_input *in)
 {
@@ -68,6 +97,7 @@ progress_clear(struct alqi_cli_input *in)
     in->shown_ms = 0;
 }
 
+/* Draws the progress line if it is due. */
 static void
 progress_show(struct alqi_cli_input *in)
 {
@@ -87,6 +117,8 @@ progress_show(struct alqi_cli_input *in)
                 (double)in->read_bytes / 1048576.0);
 }
 
+/* Reads the next bytes. At the end of the file filled becomes 0. False:
+ * read_errno says why. */
 static bool
 buffer_fill(struct alqi_cli_input *in)
 {
@@ -103,6 +135,8 @@ buffer_fill(struct alqi_cli_input *in)
     return true;
 }
 
+/* Hands out bytes of the buffer (alqi_ctf_read_fn): 0 at the end, -1 on
+ * error. */
 static ptrdiff_t
 input_read(void *arg, void *bytes, size_t n)
 {
@@ -119,6 +153,7 @@ input_read(void *arg, void *bytes, size_t n)
     return (ptrdiff_t)n;
 }
 
+/* Takes a warning of the reader: passes it on, or prints the first few. */
 static void
 input_warn(void *arg, uint64_t offset_bytes, const char *text)
 {
@@ -138,6 +173,7 @@ input_warn(void *arg, uint64_t offset_bytes, const char *text)
                      in->path);
 }
 
+/* Opens the file, or standard input for "-". -1: go on. */
 static int
 file_open(struct alqi_cli_input *in)
 {
@@ -150,7 +186,8 @@ file_open(struct alqi_cli_input *in)
     return rc;
 }
 
-/* What the first bytes look like, for people who named the wrong file. */
+/* What the first bytes look like, for people who named the wrong file; NULL:
+ * nothing known. */
 static const char *
 guess(const struct alqi_cli_input *in)
 {
@@ -180,7 +217,8 @@ guess(const struct alqi_cli_input *in)
     return NULL;
 }
 
-/* Reads the first bytes; a raw recording is replaced by the trace it makes. */
+/* Reads the first bytes. A raw recording is replaced by the trace that it
+ * makes; its buffer is thrown away, and reading begins anew. -1: go on. */
 static int
 begin(struct alqi_cli_input *in)
 {
@@ -217,6 +255,8 @@ begin(struct alqi_cli_input *in)
     return -1;
 }
 
+/* Works for files that can be sought: a converted recording always, a pipe
+ * never. */
 int
 alqi_cli_input_again(struct alqi_cli_input *in)
 {
@@ -228,6 +268,8 @@ alqi_cli_input_again(struct alqi_cli_input *in)
     return -1;
 }
 
+/* Says why the header could not be read. What the unpacker found is nearer to
+ * the cause than what the reader made of it. */
 static int
 open_failed(struct alqi_cli_input *in, enum alq_status st)
 {
@@ -243,6 +285,7 @@ open_failed(struct alqi_cli_input *in, enum alq_status st)
     return ALQI_CLI_UNREADABLE;
 }
 
+/* Reads the trace's header. -1: go on. */
 static int
 begin_reading(struct alqi_cli_input *in)
 {
@@ -333,8 +376,9 @@ alqi_cli_input_next(struct alqi_cli_input *in, struct alqi_ctf_event *event)
     return got > 0;
 }
 
-/* A program that is killed leaves its own trace cut, but those of malloc, and
- * those made of others, are written afterwards, whole. */
+/* The trace stops inside a packet, and that is damage. A program that is
+ * killed leaves its own trace cut, which is normal; traces of malloc and
+ * merged ones are written afterwards, whole. */
 static bool
 is_cut_copy(const struct alqi_cli_input *in)
 {

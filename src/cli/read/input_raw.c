@@ -1,7 +1,9 @@
-/* input_raw.c -- see input_raw.h
+/* input_raw.c -- a raw recording made into a temporary trace
  *
- * Recordings stay raw when `aliquot record` is interrupted or the program
- * outlives it.  One that is still growing is read up to what is there. */
+ * [input_raw.h] Recordings stay raw when `aliquot record` is interrupted or
+ * the program outlives it. One that is still growing is read up to what is
+ * there. The trace is an unnamed file: only the descriptor that is returned
+ * keeps it. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,6 +16,8 @@
 #include "cli/read/input_raw.h"
 #include "cli/tool/output.h"
 
+/* How the recording's process ended, for the end record. An exec counts as an
+ * exit; a process that is there no more and has set neither flag was killed. */
 static const char *
 ended_word(const struct alqi_cli_recording *recording)
 {
@@ -26,6 +30,7 @@ ended_word(const struct alqi_cli_recording *recording)
                : "killed";
 }
 
+/* Writes the trace of the recording to out. False: the reason has been said. */
 static bool
 convert(const char *path, const struct alqi_cli_recording *recording, FILE *out)
 {
@@ -45,6 +50,7 @@ convert(const char *path, const struct alqi_cli_recording *recording, FILE *out)
     return why == NULL;
 }
 
+/* The duplicate keeps the file alive after the stream is closed. */
 int
 alqi_cli_input_raw_open(const char *path)
 {

@@ -1,4 +1,6 @@
-/* joined.h -- what is said of traces that were put together */
+/* joined.h -- the outcome of a merge, and how to know a merged trace
+ *
+ * Readers of several traces need both without the code that merges. */
 #ifndef ALQI_CLI_READ_JOINED_H
 #define ALQI_CLI_READ_JOINED_H
 
@@ -7,7 +9,9 @@
 #include <string.h>
 
 struct alqi_cli_join_result {
+    /* traces that went in */
     uint32_t n_traces;
+    /* sampled blocks written */
     uint64_t n_allocs;
     uint64_t n_strange;  /* events about blocks that are not there, left out */
     uint64_t n_unlinked; /* realloc chains cut: the old block was forgotten */

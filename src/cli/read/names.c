@@ -1,7 +1,12 @@
-/* names.c -- see names.h
+/* names.c -- every text of a trace once, every location expanded once
  *
- * Two open-addressing tables, texts by content and expansions by code, both
- * at most half full, over arrays that only grow. */
+ * [names.h] Two open-addressing tables, texts by content and expansions by
+ * code, point into arrays that only grow. Both tables are at most half full,
+ * so a probe ends soon. Numbers are given out in order and never change.
+ *
+ * An expansion is made when its code is first asked for. It holds the frames
+ * that the reader knew then, so modules that are added later do not change
+ * it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,30 +19,41 @@
 
 enum { TEXT_MAX = 2048, SLOTS_FIRST = 256, TEXT_BLOCK_BYTES = 65536 };
 
+/* The frames of one location code: n of them from frames[first] on. */
 struct expansion {
     uint64_t code;
     uint32_t first; /* in frames */
     uint32_t n;
 };
 
+/* A range of location codes, (start, end], and the base name of its module. */
 struct module {
     uint64_t start, end;
     uint32_t name;
 };
 
 struct alqi_cli_names {
+    /* by number; they point into the blocks */
     char **texts;
     uint32_t n_texts;
-    uint32_t *text_slots; /* number + 1; 0 is free */
+    /* hash table: number + 1; 0 is free */
+    uint32_t *text_slots;
     uint32_t n_text_slots;
-    char *block; /* where short texts are cut from; the blocks are chained */
+    /* newest block of text bytes; each begins with the address of the one
+     * before */
+    char *block;
+    /* bytes of it in use */
     size_t block_used;
+    /* in order of first use; capacity is n_code_slots */
     struct expansion *expansions;
     uint32_t n_expansions;
-    uint32_t *code_slots; /* index + 1; 0 is free */
+    /* hash table: index in expansions + 1; 0 is free */
+    uint32_t *code_slots;
     uint32_t n_code_slots;
+    /* of all expansions; moves when it grows */
     struct alqi_cli_frame *frames;
     uint32_t n_frames, frames_capacity;
+    /* in order of arrival; later ones win */
     struct module *modules;
     uint32_t n_modules;
 };
@@ -54,6 +70,7 @@ text_hash(const char *text, size_t n)
     return alqi_base_mix(h);
 }
 
+/* The slot of a text, or the free one where it belongs. */
 static uint32_t *
 text_slot(struct alqi_cli_names *names, const char *text, size_t n)
 {
@@ -68,6 +85,7 @@ text_slot(struct alqi_cli_names *names, const char *text, size_t n)
     }
 }
 
+/* Doubles the table and the array, and enters all texts anew. */
 static void
 texts_grow(struct alqi_cli_names *names)
 {
@@ -83,7 +101,8 @@ texts_grow(struct alqi_cli_names *names)
         *text_slot(names, names->texts[i], strlen(names->texts[i])) = i + 1;
 }
 
-/* The first bytes of a block hold the address of the one before. */
+/* Copies a text of n bytes into a block. The first bytes of a block hold the
+ * address of the one before it. */
 static char *
 text_keep(struct alqi_cli_names *names, const char *text, size_t n)
 {
@@ -181,6 +200,7 @@ alqi_cli_names_add_module(struct alqi_cli_names *names, uint64_t start,
     m->name = alqi_cli_names_intern(names, base_name(path));
 }
 
+/* Base name of the module that the code lies in, the latest one first. */
 static uint32_t
 module_name(const struct alqi_cli_names *names, uint64_t code)
 {
@@ -192,6 +212,7 @@ module_name(const struct alqi_cli_names *names, uint64_t code)
 
 /* ---- frames ---------------------------------------------------------- */
 
+/* Room for one more frame. */
 static struct alqi_cli_frame *
 frames_add(struct alqi_cli_names *names)
 {
@@ -204,6 +225,7 @@ frames_add(struct alqi_cli_names *names)
     return &names->frames[names->n_frames++];
 }
 
+/* "0x" and lower-case digits. */
 static bool
 is_hex(const char *text)
 {
@@ -211,7 +233,7 @@ is_hex(const char *text)
            text[2 + strspn(text + 2, "0123456789abcdef")] == '\0';
 }
 
-/* "module+0x1a2b", or "0x1a2b" as frame_unknown writes it. */
+/* The name is "module+0x1a2b", or "0x1a2b" as frame_unknown writes it. */
 static bool
 is_offset(const char *function)
 {
@@ -220,6 +242,8 @@ is_offset(const char *function)
     return is_hex(plus != NULL ? plus + 1 : function);
 }
 
+/* A frame from an entry of the trace. Without a module the file stands in; a
+ * bare address belongs to "[unknown]". */
 static void
 frame_fill(struct alqi_cli_names *names, uint32_t module,
            const struct alqi_ctf_entry *entry)
@@ -237,6 +261,7 @@ frame_fill(struct alqi_cli_names *names, uint32_t module,
     f->is_nameless = is_offset(entry->function);
 }
 
+/* The frame of a code that the trace does not explain: its number. */
 static void
 frame_unknown(struct alqi_cli_names *names, uint32_t module, uint64_t code)
 {
@@ -254,6 +279,7 @@ frame_unknown(struct alqi_cli_names *names, uint32_t module, uint64_t code)
     f->is_nameless = true;
 }
 
+/* The slot of a code, or the free one where it belongs. */
 static uint32_t *
 code_slot(const struct alqi_cli_names *names, uint64_t code)
 {
@@ -268,6 +294,7 @@ code_slot(const struct alqi_cli_names *names, uint64_t code)
     }
 }
 
+/* Doubles the table and the expansions, and enters all codes anew. */
 static void
 codes_grow(struct alqi_cli_names *names)
 {
@@ -284,6 +311,8 @@ codes_grow(struct alqi_cli_names *names)
         *code_slot(names, names->expansions[i].code) = i + 1;
 }
 
+/* Makes the expansion of a code: at least one frame. The caller has made
+ * room. */
 static void
 expand(struct alqi_cli_names *names, const struct alqi_ctf_reader *reader,
        uint64_t code)

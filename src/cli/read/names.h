@@ -14,12 +14,18 @@
 enum { ALQI_CLI_NO_NAME = 0 }; /* the number of "" */
 
 struct alqi_cli_frame {
+    /* its name as a number */
     uint32_t function;
-    uint32_t file;    /* source file, or "" */
-    uint32_t module;  /* base name of the module, else the file */
-    int32_t line;     /* 0 when unknown */
-    bool is_wrapper;  /* malloc, operator new and their like */
-    bool is_nameless; /* "module+0xoffset" or an address */
+    /* source file as a number, or ALQI_CLI_NO_NAME */
+    uint32_t file;
+    /* base name of the module as a number, else the file */
+    uint32_t module;
+    /* 0 when unknown */
+    int32_t line;
+    /* malloc, operator new and their like: sites are not named after it */
+    bool is_wrapper;
+    /* the name is "module+0xoffset" or an address */
+    bool is_nameless;
 };
 
 struct alqi_cli_names;
@@ -27,11 +33,13 @@ struct alqi_cli_names;
 struct alqi_cli_names *alqi_cli_names_new(void);
 void alqi_cli_names_drop(struct alqi_cli_names *names);
 
+/* The number of a text, after it is cleaned (tool/text.h). */
 uint32_t alqi_cli_names_intern(struct alqi_cli_names *names, const char *text);
+/* The text of a number; valid until the names are dropped. */
 const char *alqi_cli_names_text(const struct alqi_cli_names *names,
                                 uint32_t number);
 
-/* A module's range of location codes, (start, end]; ranges told later win.
+/* A module's range of location codes, (start, end]; ranges added later win.
  * The end belongs to it, the start does not: codes are return addresses. */
 void alqi_cli_names_add_module(struct alqi_cli_names *names, uint64_t start,
                                uint64_t end, const char *path);

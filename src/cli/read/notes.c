@@ -1,4 +1,20 @@
-/* notes.c -- see notes.h */
+/* notes.c -- the side records of a trace, taken in as they are read
+ *
+ * [notes.h, wire/side.h] Two kinds of records arrive as locations. Marks
+ * (thread, rate, moved) say what holds for the allocations that follow in the
+ * same stream. Text lines describe the run: threads, modules, processes,
+ * resident memory, the end.
+ *
+ * State goes by stream: alqi_cli_notes_stream saves what the marks of one
+ * stream said and brings back what those of another did. A reader must call it
+ * whenever the domain of the events changes.
+ *
+ * Numbers in records come from outside. Each table has a bound, and a number
+ * beyond it is ignored or shares the last row, so that a forged trace cannot
+ * fill memory.
+ *
+ * A location code is an address, with the number of modules that lay there
+ * before above bit 47 (.inv.code of convert/codes.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +24,8 @@
 #include "cli/read/notes.h"
 #include "wire/side.h"
 
-/* A location code is an address, with the number of modules that lay there
- * before above bit 47 (convert.c, .inv.code). */
+/* Bounds of a value's bytes and of the numbers of threads, rates and
+ * processes. */
 enum {
     VALUE_MAX = 4096,
     THREADS_MAX = 65536,
@@ -46,12 +62,14 @@ const struct alqi_cli_counter alqi_cli_counters[ALQI_CLI_N_COUNTERS] = {
      false, true},
 };
 
+/* The converter writes source=malloc into the context. */
 bool
 alqi_cli_is_of_malloc(const char *context)
 {
     return strstr(context, "source=malloc") != NULL;
 }
 
+/* Of a merged trace each process must have its own end record. */
 bool
 alqi_cli_notes_lack_end(const struct alqi_cli_notes *notes, const char *context)
 {
@@ -81,6 +99,7 @@ alqi_cli_notes_free(struct alqi_cli_notes *notes)
     free(notes->streams);
 }
 
+/* A number of the line; 0 without the key. */
 static uint64_t
 number(const char *line, const char *key, int base)
 {
@@ -91,6 +110,7 @@ number(const char *line, const char *key, int base)
     return strtoull(value, NULL, base);
 }
 
+/* A text of the line as a name; ALQI_CLI_NO_NAME without the key. */
 static uint32_t
 name(struct alqi_cli_notes *notes, const char *line, const char *key)
 {
@@ -101,9 +121,9 @@ name(struct alqi_cli_notes *notes, const char *line, const char *key)
     return alqi_cli_names_intern(notes->names, value);
 }
 
-/* Threads are numbered from 0 without large gaps; a table by number keeps the
- * look-up at one load, and the cap keeps a forged number from filling memory:
- * threads beyond it share the last row. */
+/* The row of a thread, marked as seen. Threads are numbered from 0 without
+ * large gaps: a table by number keeps the look-up at one load. Threads beyond
+ * the bound share the last row. */
 static uint32_t
 thread_at(struct alqi_cli_notes *notes, uint64_t index)
 {
@@ -124,7 +144,8 @@ thread_at(struct alqi_cli_notes *notes, uint64_t index)
     return i;
 }
 
-/* NULL when line tells no process, or a forged number. */
+/* The process whose index stands at the key. NULL: the line names none, or a
+ * number beyond the bound. */
 static struct alqi_cli_process *
 process_at(struct alqi_cli_notes *notes, const char *line, const char *key)
 {
@@ -156,6 +177,7 @@ take_thread(struct alqi_cli_notes *notes, const char *line)
         notes->threads[i].process = (uint32_t)number(line, "process", 10);
 }
 
+/* Modules are numbered by arrival; the record's own id is that number. */
 static void
 take_module(struct alqi_cli_notes *notes, const char *line)
 {
@@ -177,7 +199,8 @@ take_module(struct alqi_cli_notes *notes, const char *line)
                               alqi_cli_names_text(notes->names, m->path));
 }
 
-/* Of several processes, what they have together. */
+/* Sets the resident bytes of a process, or of the only one, and with them the
+ * sum of all. */
 static void
 rss_set(struct alqi_cli_notes *notes, struct alqi_cli_process *process,
         uint64_t bytes)
@@ -198,8 +221,8 @@ take_rss(struct alqi_cli_notes *notes, const char *line)
             number(line, "bytes", 10));
 }
 
-/* Numbered from 0; where several streams share the numbers, each is told of
- * those that it needs. */
+/* Rates are numbered from 0. Where several streams share the numbers, each
+ * stream repeats those that it needs. */
 static void
 take_rate(struct alqi_cli_notes *notes, const char *line)
 {
@@ -217,6 +240,7 @@ take_rate(struct alqi_cli_notes *notes, const char *line)
     notes->rates[index] = strtod(value, NULL);
 }
 
+/* Announces a process of a merged trace. */
 static void
 take_process(struct alqi_cli_notes *notes, const char *line)
 {
@@ -232,6 +256,8 @@ take_process(struct alqi_cli_notes *notes, const char *line)
     process->host = name(notes, line, "host");
 }
 
+/* What the symbols of a module lack; of a module that is not known it is
+ * dropped. */
 static void
 take_symbols(struct alqi_cli_notes *notes, const char *line)
 {
@@ -243,7 +269,7 @@ take_symbols(struct alqi_cli_notes *notes, const char *line)
     notes->modules[id].is_bare = true;
 }
 
-/* Of several processes, what matters most: one was killed, one runs. */
+/* The worse of two endings: one was killed, else one runs, else b. */
 static uint32_t
 ended_of(struct alqi_cli_notes *notes, uint32_t a, uint32_t b)
 {
@@ -258,6 +284,7 @@ ended_of(struct alqi_cli_notes *notes, uint32_t a, uint32_t b)
     return b;
 }
 
+/* Of several processes counters add up; of one the last record holds. */
 static void
 take_end(struct alqi_cli_notes *notes, const char *line)
 {
@@ -276,6 +303,7 @@ take_end(struct alqi_cli_notes *notes, const char *line)
         process != NULL ? ended_of(notes, notes->ended, ended) : ended;
 }
 
+/* Joins the words arg0, arg1 and so on by blanks, cut at VALUE_MAX. */
 static void
 take_cmdline(struct alqi_cli_notes *notes, const char *line)
 {
@@ -305,6 +333,7 @@ take_cmdline(struct alqi_cli_notes *notes, const char *line)
         notes->cmdline = cmdline;
 }
 
+/* A process of a merged trace has ended: its memory is resident no more. */
 static void
 take_gone(struct alqi_cli_notes *notes, const char *line)
 {
@@ -317,6 +346,8 @@ take_gone(struct alqi_cli_notes *notes, const char *line)
         rss_set(notes, process, 0);
 }
 
+/* Takes a text line by its first word. Unknown words are skipped, so that a
+ * later version may add some. */
 static void
 take_text(struct alqi_cli_notes *notes, const char *line)
 {
@@ -335,6 +366,8 @@ take_text(struct alqi_cli_notes *notes, const char *line)
             kinds[i].take(notes, line);
 }
 
+/* The next allocation is a realloc's; without a number its old block was not
+ * sampled. */
 static void
 take_moved(struct alqi_cli_notes *notes, uint64_t number)
 {
@@ -378,6 +411,7 @@ alqi_cli_notes_count(struct alqi_cli_notes *notes)
         notes->threads[notes->thread_at].n_allocs++;
 }
 
+/* Saves the current stream's state and brings back that of domain. */
 void
 alqi_cli_notes_stream(struct alqi_cli_notes *notes, uint16_t domain)
 {

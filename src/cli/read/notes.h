@@ -10,36 +10,55 @@
 #include "wire/ctf.h"
 
 struct alqi_cli_thread {
+    /* the trace has mentioned it */
     bool is_seen;
+    /* the kernel's number */
     uint64_t tid;
+    /* number of its name (names.h) */
     uint32_t name;
-    uint64_t n_allocs; /* sampled ones */
+    /* sampled blocks that it allocated */
+    uint64_t n_allocs;
+    /* index of its process; 0 in a trace of one */
     uint32_t process;
 };
 
-/* In a trace made of several. */
+/* A process of a trace that was merged from several. */
 struct alqi_cli_process {
-    uint64_t rss_bytes; /* resident, as last told; 0 when it has ended */
+    /* resident, of the last record; 0 when it has ended */
+    uint64_t rss_bytes;
+    /* its process record has come */
     bool is_seen;
     uint64_t pid, parent;
-    uint64_t start_us;                      /* since 1970 */
-    uint32_t program, host, cmdline, ended; /* names */
+    /* since 1970 */
+    uint64_t start_us;
+    /* numbers of names; ended is ALQI_CLI_NO_NAME until its end record */
+    uint32_t program, host, cmdline, ended;
 };
 
 /* What the latest records of one stream say of its next allocations. */
 struct alqi_cli_stream {
-    uint64_t thread; /* index of the one that makes them */
+    /* index of the thread that makes them */
+    uint64_t thread;
+    /* its row in notes.threads */
     uint32_t thread_at;
+    /* thread and thread_at are valid */
     bool has_thread;
-    double rate_per_word; /* 0: the trace's */
+    /* samples per word; 0: the trace's rate */
+    double rate_per_word;
 };
 
 struct alqi_cli_module_note {
+    /* as the process had it (convert/codes.h) */
     uint64_t start, end, bias;
-    uint64_t code_start, code_end; /* of locations, (start, end] */
+    /* location codes of the module: (start, end] */
+    uint64_t code_start, code_end;
+    /* number of the name */
     uint32_t path;
+    /* number of the hexadecimal text */
     uint32_t build_id;
-    uint32_t missing; /* name: what its symbols lack; meaningful if is_bare */
+    /* number of the text: what its symbols lack; valid if is_bare */
+    uint32_t missing;
+    /* a record about its symbols has come */
     bool is_bare;
 };
 
@@ -47,42 +66,68 @@ struct alqi_cli_module_note {
 enum { ALQI_CLI_N_COUNTERS = 17 };
 
 struct alqi_cli_counter {
-    const char *key; /* in the end record, and in JSON */
+    /* in the end record, and in JSON */
+    const char *key;
+    /* for people, after the count */
     const char *text;
-    bool is_loss; /* figures are less true for it: the report says so   */
-    bool is_hole; /* a block, or a block's end, is not in the recording */
+    /* figures are less true for it: the report says so */
+    bool is_loss;
+    /* a block, or a block's end, is not in the recording */
+    bool is_hole;
 };
 
 extern const struct alqi_cli_counter alqi_cli_counters[ALQI_CLI_N_COUNTERS];
 
 struct alqi_cli_notes {
+    /* the caller's; outlives the notes */
     struct alqi_cli_names *names;
-    struct alqi_cli_process *processes; /* of a trace made of several */
+    /* by index; of a trace merged from several */
+    struct alqi_cli_process *processes;
     uint32_t n_processes;
-    uint32_t gone;   /* number + 1 of the process whose end was told last */
-    uint16_t domain; /* of the stream that is read */
-    struct alqi_cli_stream *streams; /* the others, by domain */
+    /* index + 1 of the process whose end was read last; 0: none; the reader
+     * resets it */
+    uint32_t gone;
+    /* of the stream that is read */
+    uint16_t domain;
+    /* what is known of the other streams, by domain */
+    struct alqi_cli_stream *streams;
     uint32_t n_streams;
-    struct alqi_cli_thread *threads; /* by thread index, not all seen */
+    /* by thread index; not all are seen */
+    struct alqi_cli_thread *threads;
     uint32_t threads_capacity, n_threads;
+    /* in order of arrival: index is the module's id */
     struct alqi_cli_module_note *modules;
     uint32_t n_modules;
-    uint64_t thread; /* index of the one whose allocations follow */
+    /* index of the thread whose allocations follow */
+    uint64_t thread;
+    /* its row in threads; valid if has_thread */
     uint32_t thread_at;
-    double *rates; /* samples per word, by rate index */
+    /* samples per word, by rate index */
+    double *rates;
     uint32_t n_rates;
-    double rate_per_word; /* of the allocations that follow; 0: the trace's */
-    uint64_t moved_from;  /* block that the next allocation continues */
-    bool is_reborn;       /* realloc makes it; taken back as has_moved is */
-    uint64_t rss_bytes;   /* resident, as last told */
-    uint64_t n_rss;       /* so often it was told */
-    bool has_moved;       /* moved_from is; the reader of it takes it back */
+    /* of the allocations that follow; 0: the trace's */
+    double rate_per_word;
+    /* block that the next allocation continues; valid if has_moved */
+    uint64_t moved_from;
+    /* realloc makes the next block; the reader resets it */
+    bool is_reborn;
+    /* resident now, of all processes together */
+    uint64_t rss_bytes;
+    /* records of it so far: a change means a new one */
+    uint64_t n_rss;
+    /* the reader resets it after the allocation */
+    bool has_moved;
     bool has_thread;
-    bool has_any; /* any side record: one of our own traces */
+    /* a side record has come: the trace is one of ours */
+    bool has_any;
+    /* an end record has come */
     bool has_end;
+    /* of the end records, summed over processes */
     uint64_t counts[ALQI_CLI_N_COUNTERS];
-    uint32_t ended;   /* name: exit, killed, running */
-    uint32_t cmdline; /* name, words separated by blanks */
+    /* number of exit, killed or running; over all processes the worst */
+    uint32_t ended;
+    /* number of the words, separated by blanks */
+    uint32_t cmdline;
 };
 
 /* Whether a trace of that context is of malloc, written by us as a whole: one

@@ -1,7 +1,7 @@
-/* objects.c -- see objects.h
+/* objects.c -- live sampled blocks in rows of 64 neighbours
  *
- * Numbers are given out in order, most blocks die young, and those born
- * together often die together.  So objects stand in rows of 64 neighbours.
+ * [objects.h] Numbers are given out in order, most blocks die young, and those
+ * born together often die together. So objects stand in rows of 64 neighbours.
  * The rows in which blocks are being born stand open, each object at its
  * place; a row that makes room for a newer one keeps its survivors, packed,
  * and is found through a hash table from then on.
@@ -12,7 +12,7 @@
  *
  * .inv.one    A row is open or old, never both.
  * .inv.room   alive is a part of kept; objects[] has a place for each bit of
- *             kept, in order.  When half of them are dead it is packed anew.
+ *             kept, in order. When half of them are dead it is packed anew.
  * .inv.load   At most half of the slots of old rows are in use.
  * .inv.probe  From a row's home slot to its slot no slot is free. */
 #include <stdlib.h>
@@ -28,6 +28,7 @@ _Static_assert(1 << ROW_BITS == ALQI_CLI_ROW, "a bit for each neighbour");
 
 /* ---- places ---------------------------------------------------------- */
 
+/* The open row that has the place of that number; it may be another row. */
 static inline struct alqi_cli_young_row *
 young_at(const struct alqi_cli_objects *o, uint64_t number)
 {
@@ -40,13 +41,14 @@ bit_of(uint64_t id)
     return UINT64_C(1) << (id % ALQI_CLI_ROW);
 }
 
+/* Where the search for an old row begins. */
 static inline size_t
 home(const struct alqi_cli_objects *o, uint64_t number)
 {
     return alqi_base_mix(number) & (o->n_old_slots - 1);
 }
 
-/* The row's slot, or the free one where it belongs. */
+/* The slot of an old row, or the free one where it belongs. */
 static inline struct alqi_cli_old_row *
 old_find(const struct alqi_cli_objects *o, uint64_t number)
 {
@@ -57,12 +59,15 @@ old_find(const struct alqi_cli_objects *o, uint64_t number)
     return &o->old[i];
 }
 
+/* An object of an old row by its bit: the place is the number of kept bits
+ * below. */
 static inline struct alqi_cli_object *
 old_object(const struct alqi_cli_old_row *row, uint64_t bit)
 {
     return &row->objects[__builtin_popcountll(row->kept & (bit - 1))];
 }
 
+/* A table of n free slots. */
 static void
 old_slots_new(struct alqi_cli_objects *o, size_t n)
 {
@@ -71,6 +76,7 @@ old_slots_new(struct alqi_cli_objects *o, size_t n)
     o->n_old_slots = n;
 }
 
+/* Doubles the table and enters all rows anew (.inv.load). */
 static void
 old_grow(struct alqi_cli_objects *o)
 {
@@ -107,6 +113,8 @@ old_drop(struct alqi_cli_objects *o, struct alqi_cli_old_row *row)
 
 /* ---- from open to old and back --------------------------------------- */
 
+/* Packs the survivors of an open row into an old one. Requires that some
+ * live. */
 static void
 row_close(struct alqi_cli_objects *o, const struct alqi_cli_young_row *row)
 {
@@ -125,6 +133,8 @@ row_close(struct alqi_cli_objects *o, const struct alqi_cli_young_row *row)
     o->n_old++;
 }
 
+/* Makes an open row the one of that number. Its old content is closed; the
+ * survivors of the new number come back from the old rows (.inv.one). */
 static ALQI_NOINLINE void
 row_open(struct alqi_cli_objects *o, struct alqi_cli_young_row *row,
          uint64_t number)
@@ -145,7 +155,7 @@ row_open(struct alqi_cli_objects *o, struct alqi_cli_young_row *row,
     old_drop(o, old);
 }
 
-/* .inv.room */
+/* Packs an old row anew, so that only live objects have places (.inv.room). */
 static void
 old_pack(struct alqi_cli_old_row *row)
 {
@@ -160,7 +170,8 @@ old_pack(struct alqi_cli_old_row *row)
 
 /* ---- numbers of more than a few bits --------------------------------- */
 
-/* A number below wide, or wide and an entry in the map. */
+/* A value as 32 bits: itself if it is below wide, else wide and an entry in
+ * the map. */
 static inline uint32_t
 narrow(struct alqi_base_map *map, uint64_t id, uint64_t value, uint32_t wide)
 {
@@ -171,6 +182,7 @@ narrow(struct alqi_base_map *map, uint64_t id, uint64_t value, uint32_t wide)
     return wide;
 }
 
+/* The value that narrow took. */
 static inline uint64_t
 widen(const struct alqi_base_map *map, uint64_t id, uint32_t low, uint32_t wide)
 {
@@ -181,6 +193,7 @@ widen(const struct alqi_base_map *map, uint64_t id, uint32_t low, uint32_t wide)
     return value;
 }
 
+/* Drops the entries of an object that died; it may have none. */
 static ALQI_COLD void
 wide_forget(struct alqi_cli_objects *o, uint64_t id)
 {
@@ -252,6 +265,7 @@ alqi_cli_objects_find(const struct alqi_cli_objects *o, uint64_t id)
     return old_object(old, bit_of(id));
 }
 
+/* Widens an object; inline, because every free passes here. */
 static inline void
 read_object(const struct alqi_cli_objects *o, uint64_t id,
             const struct alqi_cli_object *object, struct alqi_cli_life *life)
@@ -274,6 +288,8 @@ alqi_cli_objects_read(const struct alqi_cli_objects *o, uint64_t id,
     read_object(o, id, object, life);
 }
 
+/* Takes an object out of the old rows. Half-empty rows are packed: that bounds
+ * the room of a survivor. */
 static bool
 old_take(struct alqi_cli_objects *o, uint64_t id, struct alqi_cli_life *life)
 {
@@ -291,6 +307,7 @@ old_take(struct alqi_cli_objects *o, uint64_t id, struct alqi_cli_life *life)
     return true;
 }
 
+/* Takes an object out of its open row. */
 static inline bool
 young_take(const struct alqi_cli_objects *o, struct alqi_cli_young_row *row,
            uint64_t id, struct alqi_cli_life *life)

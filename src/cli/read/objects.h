@@ -13,19 +13,27 @@
 
 enum { ALQI_CLI_EPOCH_BITS = 31 };
 
-/* As it is kept. */
+/* A block as it is kept: 28 bytes, so a row packs well. */
 struct alqi_cli_object {
+    /* of its birth; the unit and origin are the caller's */
     uint64_t time_us;
-    uint32_t length_low;    /* UINT32_MAX: see objects.wide_lengths */
-    uint32_t n_samples_low; /* UINT32_MAX: see objects.wide_samples */
+    /* UINT32_MAX: the length is in wide_lengths */
+    uint32_t length_low;
+    /* UINT32_MAX: the number is in wide_samples */
+    uint32_t n_samples_low;
+    /* the caller's number of its site */
     uint32_t site;
-    uint32_t epoch : ALQI_CLI_EPOCH_BITS; /* see analysis.c */
+    /* of the peak when it was born (analysis.c) */
+    uint32_t epoch : ALQI_CLI_EPOCH_BITS;
+    /* it has left the minor heap */
     uint32_t is_promoted : 1;
-    uint16_t rate;   /* that sampled it */
-    uint16_t thread; /* or domain, where threads are not known */
+    /* number of the rate that sampled it */
+    uint16_t rate;
+    /* of its birth; the domain where threads are not known */
+    uint16_t thread;
 } __attribute__((packed, aligned(4)));
 
-/* As it is used. */
+/* A block as it is used: the same, with full widths. */
 struct alqi_cli_life {
     uint64_t time_us;
     uint64_t length;
@@ -38,26 +46,35 @@ struct alqi_cli_life {
 
 enum { ALQI_CLI_ROW = 64, ALQI_CLI_YOUNG_ROWS = 64 };
 
-/* Neighbours: objects number * 64 to number * 64 + 63. */
+/* An open row: objects number * 64 to number * 64 + 63, each at its place. */
 struct alqi_cli_young_row {
     uint64_t number;
-    uint64_t alive; /* bits */
+    /* bits: the object lives */
+    uint64_t alive;
     struct alqi_cli_object objects[ALQI_CLI_ROW];
 };
 
+/* A closed row: the survivors, packed. */
 struct alqi_cli_old_row {
     uint64_t number;
     uint64_t alive;
-    uint64_t kept;                   /* bits: has a place in objects[] */
-    struct alqi_cli_object *objects; /* NULL: the slot is free */
+    /* bits: the object has a place in objects[]; a superset of alive */
+    uint64_t kept;
+    /* in order of their bits; NULL: the slot is free */
+    struct alqi_cli_object *objects;
 };
 
 struct alqi_cli_objects {
-    struct alqi_cli_young_row *young; /* [ALQI_CLI_YOUNG_ROWS] */
-    struct alqi_cli_old_row *old;     /* by number, hashed */
-    size_t n_old, n_old_slots;        /* slots: a power of two */
+    /* [ALQI_CLI_YOUNG_ROWS], at number modulo that */
+    struct alqi_cli_young_row *young;
+    /* hash table by row number */
+    struct alqi_cli_old_row *old;
+    /* rows in use; slots, a power of two */
+    size_t n_old, n_old_slots;
+    /* objects alive in all rows */
     size_t n_alive;
-    struct alqi_base_map wide_lengths, wide_samples; /* by id */
+    /* values that do not fit 32 bits, by id */
+    struct alqi_base_map wide_lengths, wide_samples;
 };
 
 void alqi_cli_objects_init(struct alqi_cli_objects *objects);
@@ -75,6 +92,7 @@ alqi_cli_objects_find(const struct alqi_cli_objects *objects, uint64_t id);
 bool alqi_cli_objects_take(struct alqi_cli_objects *objects, uint64_t id,
                            struct alqi_cli_life *life);
 
+/* Widens an object that add, find or next returned. */
 void alqi_cli_objects_read(const struct alqi_cli_objects *objects, uint64_t id,
                            const struct alqi_cli_object *object,
                            struct alqi_cli_life *life);

@@ -1,4 +1,9 @@
-/* paths.c -- see paths.h */
+/* paths.c -- operands of a verb as a list of traces
+ *
+ * [paths.h] A named file is taken as it is; opening it later says what is
+ * wrong. A directory gives its regular files whose first bytes are those of a
+ * trace or of a raw recording, packed traces included. "-" is standard input,
+ * never a directory. Subdirectories are not entered. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +19,7 @@
 #include "cli/tool/unpack.h"
 #include "wire/ctf_packet.h"
 
+/* Appends a copy of the path. Out of memory ends the command. */
 static void
 add(struct alqi_cli_paths *p, const char *path, bool is_listed)
 {
@@ -27,6 +33,7 @@ add(struct alqi_cli_paths *p, const char *path, bool is_listed)
     p->paths[p->n_paths++].is_listed = is_listed;
 }
 
+/* Reads up to n bytes, unpacked; returns how many there are. */
 static size_t
 head_read(int fd, unsigned char *head, size_t n, bool *is_packed)
 {
@@ -42,7 +49,9 @@ head_read(int fd, unsigned char *head, size_t n, bool *is_packed)
     return have;
 }
 
-/* By its first bytes. */
+/* A regular file that begins like a trace or, not packed, like a raw
+ * recording. O_NONBLOCK keeps a pipe in the directory from stopping the
+ * command. */
 static bool
 is_trace(const char *path)
 {
@@ -65,6 +74,8 @@ is_trace(const char *path)
             head[3] == ALQI_PACKET_MAGIC >> 24);
 }
 
+/* Adds the traces of a directory in order of name; having none is an error.
+ * -1: go on. */
 static int
 add_directory(struct alqi_cli_paths *p, const char *directory)
 {
@@ -92,6 +103,7 @@ add_directory(struct alqi_cli_paths *p, const char *directory)
     return ALQI_CLI_UNREADABLE;
 }
 
+/* What is not there is added as a file: opening it says what is wrong. */
 int
 alqi_cli_paths_add(struct alqi_cli_paths *p, const char *operand)
 {
@@ -108,6 +120,7 @@ alqi_cli_paths_add(struct alqi_cli_paths *p, const char *operand)
     return add_directory(p, operand);
 }
 
+/* On failure the list is empty and freed. */
 int
 alqi_cli_paths_from(struct alqi_cli_paths *p, const char *verb, int argc,
                     char **argv, int first)

@@ -6,14 +6,17 @@
 #include <stdint.h>
 
 struct alqi_cli_path {
+    /* owned */
     char *path;
-    bool is_listed; /* found in a directory, not named */
+    /* found in a directory, not named: a damaged one is skipped */
+    bool is_listed;
 };
 
 struct alqi_cli_paths {
     struct alqi_cli_path *paths;
     uint32_t n_paths;
-    bool has_many; /* a directory, or more than one operand */
+    /* the operands were a directory, or more than one */
+    bool has_many;
 };
 
 /* Adds a file, or the traces and recordings that lie in a directory, in order

@@ -12,6 +12,7 @@
 #include "cli/tool/cxxname.h"
 #include "cli/read/names.h"
 
+/* Whole names, by the project or language that has them. */
 static const char *const whole[] = {
     /* C */
     "malloc",
@@ -116,6 +117,7 @@ static const char *const whole[] = {
     "dbReallocFinish",
 };
 
+/* Beginnings of names: whatever follows is a variant of an allocator. */
 static const char *const prefixes[] = {
     "operator new", "alq_alloc_", /* our own inline functions */
     "__rust_alloc", "__rust_realloc", "__rdl_", "__rg_",
@@ -138,7 +140,8 @@ static const char *const rust_traits[] = {
     "core::alloc::",
 };
 
-static const char *const *more; /* of --skip */
+/* Names of --skip; for the whole command. */
+static const char *const *more;
 static size_t n_more;
 
 static bool
@@ -159,10 +162,12 @@ has_prefix(const char *const *prefix, size_t n, const char *function)
     return false;
 }
 
-/* "alloc::alloc::Global::alloc_impl", "<alloc::alloc::Global>::alloc_impl",
+/* A function of Rust's allocator or collections:
+ * "alloc::alloc::Global::alloc_impl", "<alloc::alloc::Global>::alloc_impl",
  * "<u8 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem", "<T as
- * core::convert::Into<U>>::into": of any type, so not of the program's.  What
- * ends in parameters is C++, which has other namespaces of these names. */
+ * core::convert::Into<U>>::into". Such code is generic over the program's
+ * types, so it is not the program's own. A name that ends in parameters is
+ * C++, where other namespaces have these names. */
 static bool
 is_of_rust(const char *function)
 {
@@ -193,6 +198,7 @@ alqi_cli_is_wrapper(const char *function)
            is_of_rust(function) || alqi_cli_cxxname_is_internal(function);
 }
 
+/* The copy of the list is never freed: the names point into it. */
 void
 alqi_cli_wrappers_add(const char *list)
 {

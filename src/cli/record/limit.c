@@ -1,4 +1,13 @@
-/* limit.c -- see limit.h */
+/* limit.c -- reports of limits that a recorded program reached
+ *
+ * [limit.h] Two ways lead to a report: the pipe says at once which recording
+ * has reached a limit (heard), or the recording itself does when it becomes a
+ * trace (look). The table `told` holds each recording and kind that has its
+ * report, so none is made twice.
+ *
+ * A report is `aliquot report` in a forked process, on the recording read up
+ * to the time at which the limit was reached; its output goes into a file.
+ * Only then the signal is sent, to a process that is still the recorded one. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,14 +27,18 @@
 #include "cli/convert/recording.h"
 #include "cli/tool/text.h"
 
+/* Bounds of the sampling interval that is chosen for small limits. */
 #define INTERVAL_LEAST_BYTES 4096.0
 #define INTERVAL_MOST_BYTES ALQI_DEFAULT_INTERVAL_BYTES
 
+/* SAMPLES_AT_LIMIT: expected when the limit is reached, for an error of 3 %.
+ * SETTLE_NS: until writes of that time are in the file. */
 enum { SAMPLES_AT_LIMIT = 1024, SETTLE_NS = 1000000 };
 
 /* ---- options ------------------------------------------------------------- */
 
-/* As the preload reads it. */
+/* A signal by name, with or without SIG, or by number, as the preload reads
+ * it; 0: none. */
 static int
 signal_parse(const char *text)
 {
@@ -44,6 +57,7 @@ signal_parse(const char *text)
     return 0;
 }
 
+/* Takes --on-limit. False: the reason has been said. */
 bool
 alqi_cli_record_limit_action_take(void *to, const char *verb, const char *value)
 {
@@ -74,6 +88,7 @@ alqi_cli_record_limit_is_set(const struct alqi_cli_record_limits *limits)
            limits->bytes[ALQI_RAW_LIMIT_ALLOC] > 0;
 }
 
+/* The smallest limit decides. */
 double
 alqi_cli_record_limit_interval_bytes(
     const struct alqi_cli_record_limits *limits)
@@ -116,14 +131,20 @@ alqi_cli_record_limit_settings(const struct alqi_cli_record_limits *limits,
 
 /* ---- what is reported ---------------------------------------------------- */
 
+/* A limit that was reached, as the recording has it. */
 struct reached {
+    /* the recording's; valid while it is open */
     const struct alqi_raw_header *header;
     enum alqi_raw_limit_kind kind;
+    /* CLOCK_MONOTONIC, and the estimates at that time */
     uint64_t at_ns, live_bytes, alloc_bytes;
+    /* the limit */
     double bytes;
+    /* to send; 0: none */
     int signal;
 };
 
+/* Words for a kind of limit. */
 static const char *
 kind_text(enum alqi_raw_limit_kind kind)
 {
@@ -137,6 +158,7 @@ reached_bytes(const struct reached *r)
                                                    : r->alloc_bytes);
 }
 
+/* Microseconds since the recording's start. */
 static double
 after_us(const struct reached *r)
 {
@@ -151,6 +173,7 @@ program_name(const struct alqi_raw_header *h)
     return slash != NULL ? slash + 1 : h->executable;
 }
 
+/* Prints the command line, cleaned of control characters. */
 static void
 command_print(const struct alqi_raw_header *h)
 {
@@ -169,6 +192,7 @@ command_print(const struct alqi_raw_header *h)
     printf("\n");
 }
 
+/* Prints the lines that stand above the report. */
 static void
 head_print(const struct reached *r)
 {
@@ -198,8 +222,9 @@ head_print(const struct reached *r)
                sigabbrev_np(r->signal));
 }
 
-/* In a process of its own, where standard output is the file.  What was alive
- * is "alive at the end" of a recording that is read up to that moment. */
+/* Writes the report; runs in a process of its own, where standard output is
+ * the file. What was alive then is "alive at the end" of a recording that is
+ * read up to that time. */
 static _Noreturn void
 report_print(const struct reached *r, const char *path)
 {
@@ -229,6 +254,9 @@ suffix_of(enum alqi_raw_limit_kind kind)
     return kind == ALQI_RAW_LIMIT_LIVE ? ".limit-live.txt" : ".limit-alloc.txt";
 }
 
+/* Creates the report's file: the program's own beside the output, others by
+ * program and process, with a number if that is taken. -1: the reason has been
+ * said. */
 static int
 file_open(const struct alqi_cli_record_run *run, const struct reached *r,
           bool is_main, char *path, size_t capacity)
@@ -260,7 +288,8 @@ file_open(const struct alqi_cli_record_run *run, const struct reached *r,
     return fd;
 }
 
-/* False: there is none, and that was said. */
+/* Makes a report and waits for it. False: there is none, and the reason has
+ * been said. A report that is not complete stays. */
 static bool
 report_make(const struct alqi_cli_record_run *run, const struct reached *r,
             bool is_main, const char *recording, char *path, size_t capacity)
@@ -286,6 +315,7 @@ report_make(const struct alqi_cli_record_run *run, const struct reached *r,
     return true;
 }
 
+/* One line on stderr about the limit, what was done, and the report's name. */
 static void
 say(const struct alqi_cli_record_run *run, const struct reached *r,
     bool is_sent, const char *path)
@@ -320,7 +350,7 @@ base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* Whether this is the first time. */
+/* Notes a recording and kind. True when it was not noted before. */
 static bool
 is_first(struct alqi_cli_record_limits *limits, const char *path,
          enum alqi_raw_limit_kind kind)
@@ -339,7 +369,7 @@ is_first(struct alqi_cli_record_limits *limits, const char *path,
     return true;
 }
 
-/* What is written next to the moment may not be there yet. */
+/* Waits until the events just before the limit are in the file. */
 static void
 settle(uint64_t at_ns)
 {
@@ -351,6 +381,8 @@ settle(uint64_t at_ns)
         nanosleep(&rest, NULL);
 }
 
+/* Makes the report, sends the signal, says so. SIGKILL is the process's own
+ * doing, so it is not sent. */
 static void
 tell(struct alqi_cli_record_run *run, struct alqi_cli_recording *recording,
      const char *path, struct reached *r)
@@ -370,6 +402,8 @@ tell(struct alqi_cli_record_run *run, struct alqi_cli_recording *recording,
     say(run, r, is_sent, file);
 }
 
+/* A recording that cannot be opened is reported when it should become a
+ * trace. */
 void
 alqi_cli_record_limit_look(struct alqi_cli_record_run *run, const char *path)
 {
@@ -407,7 +441,7 @@ pipe_path(const struct alqi_cli_record_run *run, char *path, size_t capacity)
     snprintf(path, capacity, "%s/" ALQI_RAW_LIMIT_PIPE, run->directory);
 }
 
-/* To write as well, so that it is never at its end. */
+/* The pipe is opened for writing too, so that it never reads as ended. */
 bool
 alqi_cli_record_limit_open(struct alqi_cli_record_run *run)
 {
@@ -423,7 +457,8 @@ alqi_cli_record_limit_open(struct alqi_cli_record_run *run)
     return run->limits.pipe >= 0;
 }
 
-/* A line is the name of a recording in the directory. */
+/* A line is the name of a recording in the directory. Another directory's is
+ * no name of ours. */
 static void
 line_take(struct alqi_cli_record_run *run, const char *name)
 {
@@ -435,6 +470,8 @@ line_take(struct alqi_cli_record_run *run, const char *name)
     alqi_cli_record_limit_look(run, path);
 }
 
+/* Takes whole lines; the rest stays for the next call. A line too long for a
+ * name is thrown away. */
 void
 alqi_cli_record_limit_heard(void *arg, pid_t pid)
 {

@@ -1,8 +1,15 @@
 /* record.c -- aliquot record: run a program, leave a trace of each process
  *
- * The preload writes raw recordings into a directory of this run, made beside
- * the output; when the program has ended, each becomes a trace and the
- * directory goes.  What cannot become one stays, and is named. */
+ * Phases: parse -> check what can be known before the program runs for hours
+ * (program, output, limits) -> make a directory beside the output -> launch
+ * with the preload -> traces (traces.c) -> the program's own exit status.
+ *
+ * The preload writes raw recordings into the directory of the run. When the
+ * program has ended, each becomes a trace and the directory goes. Recordings
+ * that cannot become a trace stay, and are named.
+ *
+ * Exit statuses are those of env(1): 125 for a failure of this verb, 126 and
+ * 127 for a program that cannot be run or found. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -36,6 +43,8 @@ enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
 /* ---- options ------------------------------------------------------------- */
 
+/* Takes --max-memory (alqi_cli_take_fn): a size from 1M on, or 0 for no
+ * bound. */
 static bool
 max_memory_take(void *to, const char *verb, const char *value)
 {
@@ -48,6 +57,7 @@ max_memory_take(void *to, const char *verb, const char *value)
     return false;
 }
 
+/* Takes --seed (alqi_cli_take_fn). */
 static bool
 seed_take(void *to, const char *verb, const char *value)
 {
@@ -136,6 +146,7 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
 
 /* ---- before the start ---------------------------------------------------- */
 
+/* Says why the program cannot be recorded; returns the exit status. */
 static int
 program_refuse(const char *name, const struct alqi_cli_program *p)
 {
@@ -164,6 +175,8 @@ program_refuse(const char *name, const struct alqi_cli_program *p)
     return EXIT_OURS;
 }
 
+/* Makes the directory of the run beside the output, the file system that is to
+ * hold the traces. False: the reason has been said. */
 static bool
 directory_make(struct alqi_cli_record_run *r)
 {
@@ -188,7 +201,8 @@ directory_make(struct alqi_cli_record_run *r)
     return true;
 }
 
-/* What can be known of the name before the program has run for hours. */
+/* What can be known of the output's name before the program has run. False:
+ * the reason has been said. */
 static bool
 output_check(const struct alqi_cli_record_run *r)
 {
@@ -211,7 +225,8 @@ output_check(const struct alqi_cli_record_run *r)
     return false;
 }
 
-/* As the preload's patterns have it, for which % begins something. */
+/* Doubles each %: in the preload's patterns it begins a substitution. pattern
+ * has room for twice the path. */
 static void
 pattern_from(char *pattern, const char *path)
 {
@@ -223,6 +238,7 @@ pattern_from(char *pattern, const char *path)
     *pattern = '\0';
 }
 
+/* The text of ALIQUOT for the preload; freed by the caller. NULL: no memory. */
 static char *
 settings_make(const struct alqi_cli_record_run *r, const char *preload)
 {
@@ -253,6 +269,7 @@ settings_make(const struct alqi_cli_record_run *r, const char *preload)
 }
 /* ---- the verb ------------------------------------------------------------ */
 
+/* Says why the program could not be run; returns the exit status. */
 static int
 exec_failed(const char *name, int error)
 {
@@ -260,6 +277,7 @@ exec_failed(const char *name, int error)
     return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
+/* Removes pipe and directory of a run that recorded nothing. */
 static void
 directory_remove(struct alqi_cli_record_run *r)
 {
@@ -267,7 +285,8 @@ directory_remove(struct alqi_cli_record_run *r)
     rmdir(r->directory);
 }
 
-/* What is said by a limit of the program is done while it runs. */
+/* Reports of limits are made while the program runs: the launcher watches the
+ * pipe. False: the reason has been said. */
 static bool
 limits_begin(struct alqi_cli_record_run *r, struct alqi_cli_launch *launch)
 {
@@ -283,6 +302,8 @@ limits_begin(struct alqi_cli_record_run *r, struct alqi_cli_launch *launch)
     return true;
 }
 
+/* Runs the program and makes the traces. Returns its exit status, or dies of
+ * its signal. */
 static int
 run(struct alqi_cli_record_run *r, struct alqi_cli_launch *launch)
 {
@@ -314,7 +335,7 @@ run(struct alqi_cli_record_run *r, struct alqi_cli_launch *launch)
     return alqi_cli_launch_mirror(r->wait_status);
 }
 
-/* A program that the dynamic linker will not let us into runs all the same. */
+/* A program that the dynamic linker lets no profiler into runs all the same. */
 static int
 run_unrecorded(char **argv, const struct alqi_cli_program *p)
 {
@@ -332,9 +353,10 @@ run_unrecorded(char **argv, const struct alqi_cli_program *p)
     return alqi_cli_launch_mirror(launched.wait_status);
 }
 
-/* As the library of that name does where it is linked: the trace's file, which
- * is overwritten if it is a trace, and its rate.  What the command line says
- * wins; then the variables are left to the program.  False: said. */
+/* Takes MEMTRACE and MEMTRACE_RATE as the library of that name does where it
+ * is linked: the trace's file, which is overwritten if it is a trace, and its
+ * rate. The command line wins; then the variables are left to the program.
+ * False: the reason has been said. */
 static bool
 memtrace_honour(struct alqi_cli_record_run *r)
 {
@@ -358,6 +380,8 @@ memtrace_honour(struct alqi_cli_record_run *r)
     return r->output != NULL;
 }
 
+/* Sets base and suffix from the output: names of further traces begin like it
+ * and are packed like it. */
 static void
 base_set(struct alqi_cli_record_run *r)
 {
@@ -381,7 +405,8 @@ late_text_make(struct alqi_cli_record_run *r)
              r->directory);
 }
 
-/* -1 to go on, or the status to exit with.  Finer samples for small limits. */
+/* Checks the limits against other options, and samples more finely for small
+ * ones. -1 to go on, or the exit status. */
 static int
 limits_check(struct alqi_cli_record_run *r)
 {
@@ -402,6 +427,7 @@ limits_check(struct alqi_cli_record_run *r)
     return -1;
 }
 
+/* The run's state is static because it is large. */
 int
 alqi_cli_record(int argc, char **argv)
 {

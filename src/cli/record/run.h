@@ -1,4 +1,7 @@
-/* run.h -- a run of aliquot record: what was asked for, and what came */
+/* run.h -- the state of one run of aliquot record
+ *
+ * The options fill in the first part; record.c fills in the names, limit.c the
+ * limits, traces.c the counts. */
 #ifndef ALQI_CLI_RECORD_RUN_H
 #define ALQI_CLI_RECORD_RUN_H
 
@@ -11,55 +14,96 @@
 #include "stack/symbol.h"
 #include "wire/raw.h"
 
+/* Limits of the program, and the reports made so far. */
 struct alqi_cli_record_limits {
-    double bytes[ALQI_RAW_LIMITS];  /* by kind; 0: none                      */
-    bool has_action;                /* given                                 */
-    int signal;                     /* then; 0: none                         */
-    int pipe;                       /* when open                             */
-    bool has_main[ALQI_RAW_LIMITS]; /* the program's own report has its name */
-    char line[600];                 /* of it, so far                         */
+    /* by kind; 0: no limit */
+    double bytes[ALQI_RAW_LIMITS];
+    /* --on-limit was given */
+    bool has_action;
+    /* sent after the report; 0: none */
+    int signal;
+    /* open for reading; -1: not; valid if some limit is set */
+    int pipe;
+    /* by kind: the name of the program's own report is taken */
+    bool has_main[ALQI_RAW_LIMITS];
+    /* of the pipe: an unfinished line, NUL-terminated */
+    char line[600];
+    /* bytes of it */
     size_t n_line;
     struct alqi_cli_record_told { /* the recordings whose limits were told */
         char name[300];
         enum alqi_raw_limit_kind kind;
     } * told;
+    /* pairs of recording and kind that have their report */
     size_t n_told;
 };
 
 struct alqi_cli_record_run {
+    /* --output; NULL: named after program and process */
     const char *output;
-    double rate; /* samples per word */
+    /* samples per word */
+    double rate;
+    /* frames of a call stack */
     uint64_t depth;
+    /* of the sampling; 0: random */
     uint64_t seed;
-    bool has_rate; /* given */
+    /* --rate or --interval was given, or a limit chose one */
+    bool has_rate;
+    /* --force: existing files are overwritten */
     bool is_forced;
-    bool is_memtrace; /* output is what MEMTRACE names: over traces only */
+    /* output is what MEMTRACE names: only a trace may be overwritten */
+    bool is_memtrace;
+    /* --control: the process opens a control socket */
     bool is_controlled;
+    /* --off: sampling begins with 'aliquot start' */
     bool is_off;
+    /* --follow: programs run by children are recorded too */
     bool is_following;
+    /* only errors are printed */
     bool is_quiet;
+    /* --mmap */
     bool is_mapping;
     bool has_no_rss;
+    /* --time-step: 0: times as they are */
     double time_step_us;
+    /* --exact: every block is recorded */
     bool is_exact;
-    bool has_max_memory; /* given */
+    /* --max-memory was given */
+    bool has_max_memory;
+    /* --probes was given */
     bool has_probes;
-    double probes_interval_bytes; /* 0: the preload's own */
+    /* 0: the preload's own */
+    double probes_interval_bytes;
+    /* of the exact mode; 0: no bound */
     double max_memory_bytes;
+    /* mapped at the start; 0: none */
     double reserve_bytes;
     struct alqi_cli_record_limits limits;
-    char directory[PATH_MAX]; /* of the raw recordings */
-    char base[PATH_MAX];      /* output without .ctf, for further processes */
-    const char *suffix;       /* of their traces */
-    char late_text[PATH_MAX + 160]; /* launch.h */
-    pid_t pid;                      /* of the program */
+    /* of the raw recordings; absolute */
+    char directory[PATH_MAX];
+    /* output without .ctf: names of further traces begin so */
+    char base[PATH_MAX];
+    /* of their traces: .ctf or .ctf.zst */
+    const char *suffix;
+    /* printed at ^C after the program's end (tool/launch.h) */
+    char late_text[PATH_MAX + 160];
+    /* of the program; valid once it runs */
+    pid_t pid;
+    /* of the program; valid after its end */
     int wait_status;
+    /* shared by all traces; NULL: no memory */
     struct alqi_symbol_table *symbols;
+    /* traces written */
     unsigned n_traces;
+    /* recordings that stay, each with its reason said */
     unsigned n_left;
-    unsigned n_explained; /* without a trace, for a reason that was said */
-    unsigned n_empty;     /* traces without a sample, but the program's first */
-    uint64_t main_ns;     /* start of the last image of the program's process */
+    /* processes without a trace, for a reason that was said */
+    unsigned n_explained;
+    /* traces without a sample, but for the program's last image */
+    unsigned n_empty;
+    /* start of the last image of the program's process */
+    uint64_t main_ns;
+    /* the name of the program's heap trace is taken */
     bool has_main_heap;
 };
 

@@ -1,4 +1,16 @@
-/* traces.c -- see traces.h */
+/* traces.c -- the recordings of a run become traces
+ *
+ * [traces.h] The directory is gone through by kind of file: recordings, once
+ * to find the program's last image and once to convert; heap traces; markers
+ * of processes that said why they have none. Then the directory is removed,
+ * unless something stays in it.
+ *
+ * A file ends in one of three ways: it becomes a trace and is unlinked; it
+ * stays and counts in n_left (damaged, or its process runs on); it is unlinked
+ * with a reason said and counts in n_explained.
+ *
+ * The name that was asked for goes to the last image of the program's process.
+ * All others are named after program and process. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,9 +34,11 @@
 #include "cli/tool/text.h"
 #include "plat/program.h"
 
+/* Programs named before the rest is only counted. */
 enum { UNRECORDED_SAID = 10 };
 
-#define HEAP_SUFFIX ALQI_CLI_RECORDING_SUFFIX ".heap" /* its trace */
+/* Of a heap's trace in the directory. */
+#define HEAP_SUFFIX ALQI_CLI_RECORDING_SUFFIX ".heap"
 
 static const char *
 base_name(const char *path)
@@ -38,12 +52,14 @@ base_name(const char *path)
 struct image {
     const char *executable;
     uint32_t pid;
-    const char *part; /* ".heap" or "" */
-    bool is_main;     /* what the program was last */
+    /* of the name: ".heap" or "" */
+    const char *part;
+    /* the last image of the program's process */
+    bool is_main;
 };
 
-/* The name of the trace of an image that none was asked for: of the first of
- * its program and process, or of the attempt-th after it.  False: too long. */
+/* The name of an image's trace when none was asked for; attempt numbers those
+ * that are taken. False: too long. */
 static bool
 trace_name(const struct alqi_cli_record_run *r, const struct image *image,
            unsigned attempt, char *path, size_t capacity)
@@ -67,7 +83,9 @@ alqi_cli_record_may_overwrite(const struct alqi_cli_record_run *r,
     return r->is_forced || (r->is_memtrace && alqi_cli_output_is_trace(path));
 }
 
-/* The name asked for; of its heap, the one beside it. */
+/* Opens the name that was asked for; a heap's trace stands beside it. An
+ * overwritten trace is unlinked, not truncated, because a process may still
+ * write it. -1: errno. */
 static int
 main_open(const struct alqi_cli_record_run *r, const struct image *image,
           char *path, size_t capacity)
@@ -86,8 +104,8 @@ main_open(const struct alqi_cli_record_run *r, const struct image *image,
     return open(path, flags | (r->is_forced ? O_TRUNC : O_EXCL), 0644);
 }
 
-/* Opens the trace of one image; what the program was last gets the name asked
- * for, and only that may overwrite. */
+/* Opens the trace of an image. Only the name asked for may overwrite; other
+ * names take the next free number. NULL: the reason has been said. */
 static FILE *
 trace_create(struct alqi_cli_record_run *r, const struct image *image,
              char *path, size_t capacity)
@@ -114,8 +132,8 @@ trace_create(struct alqi_cli_record_run *r, const struct image *image,
     return alqi_cli_pack_fdopen(fd, path);
 }
 
-/* Closes it; of one that is not whole, or not `wanted`, nothing is left. False:
- * it was not written, which is said. */
+/* Closes a trace. One that is not whole, or not wanted, is unlinked. False: it
+ * could not be written, and the reason has been said. */
 static bool
 trace_finish(struct alqi_cli_trace_out *out, enum alq_status status,
              const char *path, bool is_wanted)
@@ -132,11 +150,13 @@ trace_finish(struct alqi_cli_trace_out *out, enum alq_status status,
         unlink(path);
     return why == NULL || !is_wanted;
 }
-/* No more than was mapped before could be had. */
+/* Of a process under a system-call filter, which had only what was mapped
+ * before. */
 #define CONFINED_TEXT                                                          \
     "; the program forbids itself system calls, and --reserve=N maps more "    \
     "before"
 
+/* Reports what the recorder dropped. */
 static void
 say_drops(const struct alqi_raw_header *h,
           const struct alqi_cli_convert_result *result)
@@ -167,6 +187,7 @@ say_drops(const struct alqi_raw_header *h,
                      h->pid, result->n_damaged_chunks);
 }
 
+/* A trace without a block: says why that may be. */
 static void
 say_nothing_seen(const struct alqi_cli_record_run *r,
                  const struct alqi_raw_header *h, bool is_exact)
@@ -194,7 +215,7 @@ say_nothing_seen(const struct alqi_cli_record_run *r,
                      elsewhere);
 }
 
-/* Of others than the program's first image only what they have. */
+/* Reports a trace. Empty ones of other images are only counted. */
 static void
 say_result(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
            const struct alqi_cli_convert_result *result, bool is_main,
@@ -218,7 +239,8 @@ say_result(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
         say_nothing_seen(r, h, is_exact);
 }
 
-/* All that it would have was dropped: it is no trace of anything. */
+/* There were samples, and the file had no room for any: the trace would be of
+ * nothing. Says so. */
 static bool
 is_all_dropped(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
                const struct alqi_cli_convert_result *result)
@@ -236,6 +258,8 @@ is_all_dropped(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
     return true;
 }
 
+/* How the process ended, for the end record. Of the program itself the wait
+ * status says it. */
 static const char *
 ended_word(const struct alqi_cli_record_run *r, const struct alqi_raw_header *h)
 {
@@ -246,7 +270,8 @@ ended_word(const struct alqi_cli_record_run *r, const struct alqi_raw_header *h)
     return (atomic_load(&h->flags) & ALQI_RAW_EXITED) != 0 ? "exit" : "killed";
 }
 
-/* The number of the process in "PROGRAM.PID.N.alqraw", as settings have it. */
+/* The process's number in "PROGRAM.PID.N.alqraw", as settings_make has it; the
+ * program's name may hold dots. */
 static pid_t
 pid_of_name(const char *path)
 {
@@ -258,7 +283,7 @@ pid_of_name(const char *path)
     return (pid_t)strtol(end + 1, NULL, 10);
 }
 
-/* One without a header.  True: it may go. */
+/* Reports a recording without a header. True: it may go. */
 static bool
 unbegun_say(struct alqi_cli_record_run *r, const char *path)
 {
@@ -278,7 +303,9 @@ unbegun_say(struct alqi_cli_record_run *r, const char *path)
     return true;
 }
 
-/* True when the recording became a trace and may go. */
+/* Makes the trace of a recording. True: the recording may go. A recording of a
+ * live process stays raw: every verb reads it as it stands. An image without a
+ * block that only executed the next one gets no trace. */
 static bool
 recording_convert(struct alqi_cli_record_run *r, const char *raw_path)
 {
@@ -334,6 +361,7 @@ recording_convert(struct alqi_cli_record_run *r, const char *raw_path)
 
 /* ---- managed heaps ------------------------------------------------------- */
 
+/* Reports a heap's trace, and what was dropped of it. */
 static void
 say_heap(const struct alqi_cli_record_run *r,
          const struct alqi_cli_heap_head *h,
@@ -352,6 +380,8 @@ say_heap(const struct alqi_cli_record_run *r,
                      alqi_cli_text_bytes(result->allocated_bytes).text, path);
 }
 
+/* Copies a heap's trace with names from debug information. True: the old one
+ * may go. */
 static bool
 heap_write(struct alqi_cli_record_run *r, const char *from,
            const struct alqi_cli_heap_head *h)
@@ -378,7 +408,7 @@ heap_write(struct alqi_cli_record_run *r, const char *from,
     return true;
 }
 
-/* True when it became one that lasts and may go. */
+/* Makes the lasting trace of a managed heap. True: the file may go. */
 static bool
 heap_convert(struct alqi_cli_record_run *r, const char *path)
 {
@@ -400,6 +430,7 @@ heap_convert(struct alqi_cli_record_run *r, const char *path)
 
 /* ---- all of them --------------------------------------------------------- */
 
+/* Order by name, numbers by value: images of a process in their order. */
 static int
 by_name(const struct dirent **a, const struct dirent **b)
 {
@@ -426,7 +457,7 @@ is_heap_name(const struct dirent *entry)
     return ends_with(entry->d_name, HEAP_SUFFIX);
 }
 
-/* Its process has said why it is none. */
+/* A marker: its process has said why it has no recording. */
 static int
 is_said_name(const struct dirent *entry)
 {
@@ -440,7 +471,8 @@ said_visit(struct alqi_cli_record_run *r, const char *path)
     r->n_explained++;
 }
 
-/* False: the directory cannot be read. */
+/* Visits the files of one kind in order. False: the directory cannot be
+ * read. */
 static bool
 each_visit(struct alqi_cli_record_run *r,
            int (*is_one)(const struct dirent *entry),
@@ -462,6 +494,7 @@ each_visit(struct alqi_cli_record_run *r,
     return true;
 }
 
+/* Removes a file that was converted, or counts one that stays. */
 static void
 went_or_left(struct alqi_cli_record_run *r, const char *path, bool is_converted)
 {
@@ -483,7 +516,7 @@ heap_visit(struct alqi_cli_record_run *r, const char *path)
     went_or_left(r, path, r->symbols != NULL && heap_convert(r, path));
 }
 
-/* The last image of the process that was started. */
+/* Finds the last image of the program's process: the one that began last. */
 static void
 main_find(struct alqi_cli_record_run *r, const char *path)
 {
@@ -502,12 +535,14 @@ main_find(struct alqi_cli_record_run *r, const char *path)
 
 /* ---- what is not recorded ------------------------------------------------ */
 
+/* Programs that ran unrecorded, each named once. */
 struct unrecorded {
     char said[UNRECORDED_SAID][PATH_MAX];
     unsigned n_said, n_more;
 };
 
-/* Each once; those beyond the first ten are counted. */
+/* Takes a line of the preload's list: a kind of program and its path. Each is
+ * said once; those beyond the first ten are counted. */
 static void
 unrecorded_take(struct unrecorded *u, char *line)
 {
@@ -530,6 +565,7 @@ unrecorded_take(struct unrecorded *u, char *line)
                  alqi_plat_program_text((enum alqi_plat_program)kind));
 }
 
+/* Reports the programs into which the preload could not be loaded. */
 static void
 unrecorded_say(const struct alqi_cli_record_run *r)
 {
@@ -549,6 +585,8 @@ unrecorded_say(const struct alqi_cli_record_run *r)
     unlink(path);
 }
 
+/* The program's last image is found before anything is converted, because
+ * conversion removes recordings. */
 void
 alqi_cli_record_traces(struct alqi_cli_record_run *r)
 {

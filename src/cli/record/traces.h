@@ -14,7 +14,8 @@
 bool alqi_cli_record_may_overwrite(const struct alqi_cli_record_run *run,
                                    const char *path);
 
-/* Of each process that the run has had; the directory goes if it is empty. */
+/* Makes the traces of each process that the run has had. The directory goes if
+ * it is empty then. */
 void alqi_cli_record_traces(struct alqi_cli_record_run *run);
 
 #endif

@@ -1,0 +1,78 @@
+/* filter_test.c -- two filters are the same only if the same samples pass
+ *
+ * What is kept of one query answers another if the filters are the same: a key
+ * that the comparison did not know would give one filter's answer to another.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/base.h"
+#include "view/filter.h"
+
+/* The filter of a query's text, kept; the caller frees `kept`. */
+static struct alqi_view_filter
+kept_from(const char *text)
+{
+    static struct alqi_view_query query;
+    struct alqi_view_filter filter, copy;
+
+    assert_true(alqi_view_query_parse(&query, text));
+    if (!alqi_view_filter_take(&filter, &query, "", 3))
+        fail_msg("'%s': %s", text, query.error);
+    assert_true(alqi_view_filter_keep(&copy, &filter));
+    alqi_view_query_free(&query);
+    return copy;
+}
+
+static bool
+are_same(const char *a, const char *b)
+{
+    struct alqi_view_filter x = kept_from(a), y = kept_from(b);
+    bool is_same = alqi_view_filter_is_same(&x, &y);
+
+    free(x.kept);
+    free(y.kept);
+    return is_same;
+}
+
+static void
+each_key_that_chooses_tells_filters_apart(void **state)
+{
+    static const char *const queries[] = {
+        "",         "t=1",      "alloc=1..5",  "alloc=1..6", "live=peak",
+        "live=end", "live=3",   "freed=never", "freed=1..5", "size=8..",
+        "size=..8", "life=1..", "heap=minor",  "heap=major", "thread=1",
+        "thread=2", "domain=1", "in=f",        "in=%3Df",    "in=f&in=g",
+        "notin=f"};
+
+    (void)state;
+    for (size_t i = 0; i < ALQI_COUNT_OF(queries); i++)
+        for (size_t k = 0; k < ALQI_COUNT_OF(queries); k++)
+            if (are_same(queries[i], queries[k]) != (i == k))
+                fail_msg("'%s' and '%s'", queries[i], queries[k]);
+}
+
+static void
+what_is_drawn_chooses_nothing(void **state)
+{
+    (void)state;
+    assert_true(are_same("size=8..&by=blocks", "size=8..&by=bytes"));
+    assert_true(are_same("in=f&hide=g", "in=f"));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_key_that_chooses_tells_filters_apart),
+        cmocka_unit_test(what_is_drawn_chooses_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
