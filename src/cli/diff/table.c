@@ -98,7 +98,8 @@ signed_bytes(double bytes)
     return out;
 }
 
-/* To one decimal, without a minus before a zero. */
+/* Rounds what would print as a zero with a minus to 0; other values stay as
+ * they are. */
 static double
 rounded(double x)
 {
@@ -169,7 +170,8 @@ reach_text(double below, double above, char *text, size_t room)
              units[unit]);
 }
 
-/* With few samples on a side it is the interval. */
+/* The column of the error: one standard error, or the interval if a side has
+ * few samples. */
 static void
 error(const struct alqi_cli_diff *d, const struct alqi_cli_change *c)
 {
@@ -186,7 +188,7 @@ error(const struct alqi_cli_diff *d, const struct alqi_cli_change *c)
     alqi_cli_draw_right(&d->term, text, ERROR);
 }
 
-/* What A has and what B has. */
+/* Two columns: the size in A and the size in B. */
 static void
 sizes(const struct alqi_cli_diff *d, const struct alqi_cli_change *c)
 {

@@ -162,7 +162,8 @@ chain_end(struct writer *w, uint32_t b, double life_us)
     }
 }
 
-/* What died last does not go on; of a chain it was told already. */
+/* The block that died last was not carried on: its row goes out. A block of a
+ * chain goes out with the chain, and is not held. */
 static void
 held_end(struct writer *w)
 {
@@ -189,7 +190,8 @@ moments_past(const struct writer *w)
     return colours;
 }
 
-/* Of the mean of the colours. */
+/* Divides a weight by the number of colours, as the peak is the mean of what
+ * they measure; variances fall by its square. */
 static void
 colour_part(struct alqi_cli_weight *w)
 {
@@ -293,7 +295,8 @@ chain(void *arg, uint64_t id, double life_us)
         alqi_base_map_take(&w->block_of_id, id, &old);
 }
 
-/* One of a chain is told with the chain. */
+/* The watch's call for a block that is alive at the end. A block of a chain is
+ * told with the chain. */
 static void
 left(void *arg, uint64_t id, double life_us, struct alqi_cli_left how)
 {

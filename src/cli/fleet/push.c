@@ -176,7 +176,8 @@ const struct alqi_cli_option alqi_cli_push_options[] = {
     {0},
 };
 
-/* What all three engines take; Pyroscope reads a value up to ',' or '}'. */
+/* Why a label is refused, NULL: it is not. The rules are those that all three
+ * engines have in common; Pyroscope reads a value up to ',' or '}'. */
 static const char *
 label_fault(const struct push *p, const struct alqi_cli_push_label *l)
 {
@@ -268,7 +269,8 @@ has_ended(const struct push *p)
     return p->pid != 0 && kill(p->pid, 0) != 0 && errno == ESRCH;
 }
 
-/* Until that moment, or what ends the pushing; true: it goes on. */
+/* Waits until that moment of the monotonic clock. False: the pushing ends, by a
+ * signal or with the process. */
 static bool
 rest_until(struct push *p, uint64_t mono_ns)
 {
@@ -295,7 +297,8 @@ body_free(struct alqi_cli_push_body *body)
     memset(body, 0, sizeof *body);
 }
 
-/* As many as would fit if all were of one size, and less; half at most. */
+/* How many stacks to try next: as many as would fit if all were of one size,
+ * less a tenth, and half at most. */
 static uint32_t
 fewer(const struct push *p, const struct alqi_cli_push_body *body)
 {
@@ -305,7 +308,8 @@ fewer(const struct push *p, const struct alqi_cli_push_body *body)
     return most > STACKS_LEAST ? most : STACKS_LEAST;
 }
 
-/* What is too large is made again with fewer stacks, down to some. */
+/* Makes a window's body. A profile that is too large is made again with fewer
+ * stacks, down to STACKS_LEAST. False: the window has nothing to tell. */
 static bool
 body_make(struct push *p, const struct alqi_cli_push_window *w,
           struct alqi_cli_push_body *body)
@@ -440,7 +444,8 @@ window_of(struct push *p)
     };
 }
 
-/* What is new since the last window, or whatever is not sent yet. */
+/* Reads what is new and pushes all that is not sent yet (.inv.once). -1 to go
+ * on, or the status to exit with. */
 static int
 window_push(struct push *p)
 {

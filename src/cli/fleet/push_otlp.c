@@ -236,7 +236,9 @@ samples_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p,
     return n;
 }
 
-/* What is in use is of the window's end, and has no duration. */
+/* Puts the profile of one type. Values in use are those of the window's end,
+ * and such a profile has no duration. A profile without samples is taken out
+ * again, as engines refuse it. */
 static void
 profile_put(struct alqi_pb *pb, const struct alqi_cli_push_window *w,
             const struct alqi_cli_pprof_profile *p, size_t type)

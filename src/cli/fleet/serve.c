@@ -96,7 +96,8 @@ seconds_of(const struct alqi_cli_http_request *request, uint64_t *seconds)
            (alqi_cli_parse_count(text, seconds) && *seconds <= SECONDS_MOST);
 }
 
-/* What changes from now on; nobody else waits meanwhile. */
+/* Answers with what changes within so many seconds. `turn` is given back while
+ * the time passes, so nobody else waits. */
 static void
 window_give(struct serve *s, const struct alqi_cli_http_request *request,
             enum alqi_cli_measure measure, uint64_t seconds,

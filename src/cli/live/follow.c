@@ -101,7 +101,8 @@ queue_room(struct queue *q, size_t n)
     q->bytes = alqi_cli_realloc(q->bytes, q->capacity, 1);
 }
 
-/* Of the conversion, or of the rewriting. */
+/* The output of the conversion, or of the rewriting: a packet goes into the
+ * queue. */
 static bool
 packet_put(void *arg, const void *bytes, size_t n)
 {
@@ -273,8 +274,9 @@ conversion_failed(struct alqi_cli_follow *f, enum alq_status status)
     return true;
 }
 
-/* What was opened before is closed only when there is another.  The file may
- * have no name any more. */
+/* Opens the recording from its beginning; the former one is closed only when
+ * this one is open. The file is reached by its descriptor, as its name may be
+ * gone. */
 static bool
 recording_open(struct alqi_cli_follow *f, char *why, size_t n_why)
 {
@@ -333,7 +335,9 @@ writer_is_there(const struct alqi_cli_follow *f)
     return alqi_cli_recording_is_live_as(f->recording, f->pid);
 }
 
-/* What an exact one has is known as of when it is opened. */
+/* Reads an exact recording anew: the conversion knows what there was when the
+ * recording was opened. A pause follows in proportion to the time that it
+ * took. */
 static enum alqi_cli_follow_state
 exact_read(struct alqi_cli_follow *f)
 {
@@ -432,7 +436,7 @@ trace_take(struct alqi_cli_follow *f)
     return !is_more;
 }
 
-/* Who writes a trace holds a lock on it. */
+/* Whether the trace's writer is there: it holds a lock on the file. */
 static bool
 tracer_is_there(const struct alqi_cli_follow *f)
 {

@@ -269,8 +269,9 @@ is_of_one(const struct alqi_cli_top_found *found, uint32_t n)
     return n > 0 && found[0].pid == found[n - 1].pid;
 }
 
-/* It cannot be asked: what it records to may be found all the same; else the
- * question is asked, to be told why not. */
+/* The process has no control socket. Its recording is followed if it can be
+ * found; otherwise the part asks the process, so that the reason for the
+ * silence is told. */
 static void
 part_find(struct command *c)
 {
@@ -330,7 +331,8 @@ parts_make(struct command *c)
     return -1;
 }
 
-/* Whoever cannot be watched at all is said at once. */
+/* Asks the part that is looked at once. -1, or the status to exit with, after
+ * saying why the part cannot be watched at all. */
 static int
 first_look(struct command *c)
 {

@@ -279,8 +279,8 @@ alqi_cli_top_part_read(struct alqi_cli_top_part *p, uint64_t budget_us)
     return p->reading == ALQI_CLI_FOLLOW_BEHIND;
 }
 
-/* What has come since the oldest moment that is kept; since the beginning, if
- * none is. */
+/* Fills what was allocated since the oldest moment that is kept, or since the
+ * beginning if none is. */
 static void
 recent_take(struct alqi_cli_top_part *p, uint64_t now_us)
 {

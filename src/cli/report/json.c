@@ -71,7 +71,7 @@ put_values(json_t *object, const char *const *keys, json_t *const *values,
         json_object_set_new_nocheck(object, keys[i], values[i]);
 }
 
-/* Of bytes, then of blocks. */
+/* Puts the estimates of bytes, then those of blocks. */
 static void
 put_estimates(json_t *object, const char *const *keys,
               const struct alqi_cli_estimator *e, const struct alqi_cli_sum *s)
@@ -214,7 +214,7 @@ process(const struct alqi_cli_report *r, uint32_t number)
     return o;
 }
 
-/* By start. */
+/* The processes by their start. */
 static json_t *
 processes(const struct alqi_cli_report *r)
 {
@@ -239,7 +239,7 @@ put_frame(const struct alqi_cli_report *r, json_t *o,
     json_object_set_new(o, "module", name(r, f->module));
 }
 
-/* What realloc brought; the order of keys is that of values. */
+/* Puts what realloc brought; the keys are in the order of the values. */
 static void
 put_moves(json_t *o, const struct alqi_cli_estimator *e,
           const struct alqi_cli_moves *m)
@@ -284,7 +284,7 @@ stack(struct alqi_cli_report *r, const struct alqi_cli_site *site,
     return o;
 }
 
-/* What a group has in common. */
+/* The members that a group's sites have in common, and the group's sums. */
 static json_t *
 site_head(struct alqi_cli_report *r, const struct alqi_cli_group *g)
 {
@@ -304,7 +304,8 @@ site_head(struct alqi_cli_report *r, const struct alqi_cli_group *g)
     return o;
 }
 
-/* By group, the heaviest first. */
+/* Sites by their group, then the heaviest first; the site's place breaks a
+ * tie. */
 static int
 compare(const void *left, const void *right, void *arg)
 {
@@ -467,7 +468,8 @@ text_of(const json_t *object)
     exit(ALQI_CLI_UNREADABLE);
 }
 
-/* With two blanks more at the front of each line but the first. */
+/* Writes an object that lies two levels deep: each line but the first gets two
+ * blanks more. */
 static void
 write_deeper(const json_t *object)
 {

@@ -284,8 +284,9 @@ request_ends(void *arg, struct MHD_Connection *c, void **context,
     atomic_fetch_sub(&http->n_open, 1);
 }
 
-/* What is posted comes in pieces, after a call without any, and before the one
- * that is to be answered.  True: there is more to come. */
+/* Takes a piece of a posted body and drops it. libmicrohttpd calls once without
+ * any piece, then for each piece, then once to be answered. True: there is more
+ * to come. */
 static bool
 post_take(struct exchange *x, bool is_first, size_t *n_upload,
           struct alqi_cli_http_answer *answer)

@@ -222,8 +222,8 @@ module_add_locked(const struct found *f)
     modules[n_modules++] = m;
 }
 
-/* From the page on that the first executable segment begins in, as the kernel
- * maps it. */
+/* Adds an executable segment to the text. The text begins with the page that
+ * its first segment begins in, as the kernel maps whole pages. */
 static void
 text_grow(struct found *f, const ElfW(Phdr) * p)
 {

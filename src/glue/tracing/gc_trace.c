@@ -423,7 +423,7 @@ alq_gc_trace_stop(struct alq_domain *d, uint64_t *n_dropped)
     return status;
 }
 
-/* Its listeners are gone with it. */
+/* The heap has ended, and its listeners with it: the recording is finished. */
 static void
 heap_gone(struct recorder *r)
 {

@@ -83,7 +83,7 @@ turn_look(void)
     __atomic_store_n(&turn_pid, pid, __ATOMIC_RELAXED);
 }
 
-/* From -> to; false: it is in another state. */
+/* Moves the state from `from` to `to`. False: it is in another state. */
 static bool
 turn_take(enum state from, enum state to)
 {
@@ -100,7 +100,7 @@ turn_take(enum state from, enum state to)
 
 /* ---- what the heap says ------------------------------------------------- */
 
-/* What its profiles have counted.  .inv.gone */
+/* The sum of what the trace's profiles have counted (.inv.gone). */
 static struct alq_memprof_counts
 counts_sum_locked(struct trace *t)
 {

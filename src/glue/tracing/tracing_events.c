@@ -244,8 +244,8 @@ side_put_locked(struct alqi_tracing *t, struct alqi_tracing_stream *s,
 
 /* ---- into the file ------------------------------------------------------ */
 
-/* What `threads` has of `who`, entered if it is new; valid until the next one
- * is entered. NULL: no memory. */
+/* The entry of `who` in threads, made if it is new; valid until the next one is
+ * made. NULL: no memory. */
 static uint64_t *
 thread_at_locked(struct alqi_tracing *t, uint64_t who)
 {
