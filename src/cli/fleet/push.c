@@ -7,12 +7,11 @@
  * posted; a request that failed in a way that may pass is repeated, with longer
  * waits.
  *
- * .inv.once  A window ends where the next one begins. It is the past when the
- * engine has taken it; until then it is part of the next one, so that what
- * could not be sent in time is sent later.
- *
+ * .inv.once   A window ends where the next one begins.  It is the past when the
+ *             engine has taken it; until then it is part of the next one, so
+ *             that what could not be sent in time is sent later.
  * .inv.least  An answer that was lost may mean a window that arrived: it is
- * sent again, at least once. */
+ *             sent again, at least once. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>

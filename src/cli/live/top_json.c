@@ -1,6 +1,9 @@
 /* top_json.c -- a picture as one line of JSON, as aliquot-top(1) tells
  *
- * Quantities are integers with their unit in the key, as in the report's. */
+ * The object has the process and its state, then, if there is a picture, the
+ * figures of the whole, then the rows that the table would have. Quantities are
+ * integers with their unit in the key, as in the report's. Nothing is kept
+ * between two lines, and a changed meaning raises "schema". */
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>

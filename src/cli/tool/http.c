@@ -10,13 +10,12 @@
  * idle_s without a request.
  *
  * .inv.loopback  The socket is bound to 127.0.0.1 before libmicrohttpd sees it.
- *
- * .inv.own  The handler runs only for a request whose Host is the server's,
- * whose Origin is too if it has one, and whose path begins with the token if
- * there is one.
- *
- * .inv.quiet  An answer tells a browser to keep it from other sites, from its
- * cache, and from the next page's Referer, which would carry the token. */
+ * .inv.own       The handler runs only for a request whose Host is the
+ *                server's, whose Origin is too if it has one, and whose path
+ *                begins with the token if there is one.
+ * .inv.quiet     An answer tells a browser to keep it from other sites, from
+ *                its cache, and from the next page's Referer, which would
+ *                carry the token. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
