@@ -18,6 +18,7 @@
 #include "cli/tool/rate.h"
 #include "cli/tool/text.h"
 
+/* Defaults of --top and --min-sigma, and the bound of temporary blocks. */
 enum { TOP_DEFAULT = 20 };
 
 static const double MIN_SIGMA_DEFAULT = 3;
@@ -88,6 +89,7 @@ moments_take(void *to, const char *verb, const char *value)
     return false;
 }
 
+/* The rows of options; MEASURE rows also say that one was chosen. */
 #define DIFF struct alqi_cli_diff
 #define MEASURE(n)                                                             \
     ALQI_CLI_FIXED(DIFF, measure, n), ALQI_CLI_ALSO(DIFF, has_measure)
@@ -219,7 +221,8 @@ run(struct alqi_cli_diff *d)
     return rc_limit;
 }
 
-/* Two moments are of one recording, which is read twice. */
+/* Two moments are of one recording, which is read twice; so it is a file. -1,
+ * or the status to exit with. */
 static int
 one_operand(const struct alqi_cli_diff *d, int argc, char **argv, int first)
 {

@@ -13,8 +13,10 @@
 #include "cli/report/draw.h"
 #include "cli/tool/text.h"
 
+/* SCHEMA is raised when a member's meaning changes. */
 enum { SCHEMA = 1, TEXT_BYTES = 4096 };
 
+/* Takes the value's reference. */
 static void
 put(json_t *o, const char *key, json_t *value)
 {

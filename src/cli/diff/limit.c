@@ -17,6 +17,7 @@
 
 enum { NAME_BYTES = 512 };
 
+/* .def.limit */
 double
 alqi_cli_limit_bytes(const struct alqi_cli_diff *d)
 {

@@ -14,7 +14,8 @@
 #include "cli/report/processes.h"
 #include "cli/tool/text.h"
 
-/* As S standard errors of a normal distribution, two-sided. */
+/* The level at which a change counts: the chance that a normal distribution
+ * lies min_sigma standard errors or more from its mean, on either side. */
 double
 alqi_cli_diff_level(const struct alqi_cli_diff *d)
 {

@@ -18,6 +18,7 @@
 enum {
     NAME_BYTES = 512,
     TITLE_BYTES = 4096,
+    /* columns, from the left; the name has what is left of the width */
     LABEL = 12,
     CHANGE = 11,
     ERROR = 15,
@@ -25,6 +26,7 @@ enum {
     RELATIVE = 9,
     SIGMAS = 7,
     CHANCE = 9,
+    /* above it a change is told as a factor */
     LARGEST_PERCENT = 10000
 };
 
@@ -96,7 +98,8 @@ signed_bytes(double bytes)
     return out;
 }
 
-/* To one decimal, without a minus before a zero. */
+/* Rounds what would print as a zero with a minus to 0; other values stay as
+ * they are. */
 static double
 rounded(double x)
 {
@@ -167,7 +170,8 @@ reach_text(double below, double above, char *text, size_t room)
              units[unit]);
 }
 
-/* With few samples on a side it is the interval. */
+/* The column of the error: one standard error, or the interval if a side has
+ * few samples. */
 static void
 error(const struct alqi_cli_diff *d, const struct alqi_cli_change *c)
 {
@@ -184,7 +188,7 @@ error(const struct alqi_cli_diff *d, const struct alqi_cli_change *c)
     alqi_cli_draw_right(&d->term, text, ERROR);
 }
 
-/* What A has and what B has. */
+/* Two columns: the size in A and the size in B. */
 static void
 sizes(const struct alqi_cli_diff *d, const struct alqi_cli_change *c)
 {

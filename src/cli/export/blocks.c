@@ -69,8 +69,9 @@ grouped_free(struct grouped *g)
     free(g->sums);
 }
 
-/* Of the blocks that are left at the end, or of the others: among the processes
- * first, so that the sum of each is right too. */
+/* Apportions `total` bytes among the blocks that are left at the end, or among
+ * the others. The processes get their parts first, so that the sum of each
+ * process is right too. */
 static void
 class_apportion(struct alqi_cli_whole_blocks *w,
                 const struct alqi_cli_analysis *a, bool is_left, int64_t total)

@@ -17,8 +17,7 @@ enum { SHORT_LIVED_US = 500 };
 
 /* What is alive of one stack, and the most that ever was. */
 struct height {
-    /* now, in the replay */
-    double bytes, objects;
+    double bytes, objects;           /* now, in the replay */
     double most_bytes, most_objects; /* blocks at the time of most bytes */
 };
 

@@ -263,7 +263,7 @@ say_condensed(const struct alqi_cli_blocks *b)
                      alqi_cli_text_duration((double)b->step_us).text);
 }
 
-/* Where a mail would not take it. */
+/* Says how to make a page smaller that mail servers would refuse. */
 static void
 say_large(const struct request *r, FILE *file)
 {

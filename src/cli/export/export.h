@@ -57,15 +57,11 @@ struct alqi_cli_export {
     struct alqi_cli_analysis analysis;
     /* by which blocks are weighted */
     enum alqi_cli_measure measure;
-    bool has_measure; /* the user chose it */
-    /* csv and html */
-    enum alqi_cli_grouping grouping;
-    /* folded */
-    enum alqi_cli_weight_kind weight;
-    /* massif */
-    enum alqi_cli_time_unit time_unit;
-    /* folded */
-    bool folds_recursion;
+    bool has_measure;                     /* the user chose it */
+    enum alqi_cli_grouping grouping;      /* csv and html */
+    enum alqi_cli_weight_kind weight;     /* folded */
+    enum alqi_cli_time_unit time_unit;    /* massif */
+    bool folds_recursion;                 /* folded */
     uint32_t max_stacks;                  /* pprof; 0: all */
     uint64_t max_samples;                 /* html; 0: all */
     struct alqi_cli_page_index *index;    /* html */

@@ -26,7 +26,8 @@ struct folding {
     uint32_t capacity;
 };
 
-/* By name alone, as folded stacks know nothing else. */
+/* Leaves each function once in a stack, at its first place. Functions are
+ * compared by name alone, as the format has nothing else. */
 static uint32_t
 fold_names(struct alqi_cli_frame *frames, uint32_t n)
 {

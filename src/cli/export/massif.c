@@ -42,9 +42,8 @@ struct massif {
     uint32_t *leaf_of_stack;     /* node of the tree */
     struct branch *branches;     /* by node */
     struct alqi_cli_whole_blocks whole;
-    int64_t *live; /* by stack, now */
-    /* now, in the replay */
-    int64_t live_bytes, allocated_bytes;
+    int64_t *live;                       /* by stack, now */
+    int64_t live_bytes, allocated_bytes; /* now, in the replay */
     /* written so far: the number of the next */
     unsigned n_snapshots;
 };

@@ -104,7 +104,8 @@ is_difference(const struct alqi_cli_export *x)
     return x->part.since != NULL && x->part.since->n_rows > 0;
 }
 
-/* Less what the stack had before, where a part of the trace is asked for. */
+/* Takes off what the stack had at the beginning of the part. Values in use stay
+ * as they are unless a window is asked for. */
 static void
 since_subtract(const struct alqi_cli_export *x,
                const struct alqi_cli_site *site, double *values)
@@ -182,7 +183,8 @@ tail_fold(struct alqi_cli_pprof *p, uint32_t most)
     p->n_rows = most;
 }
 
-/* Of a part, what its rows come to, whatever their signs. */
+/* The totals that shares are taken of. A part's total is the sum of its rows'
+ * absolute values, as differences have either sign. */
 static void
 totals_make(struct alqi_cli_pprof *p)
 {
@@ -378,7 +380,8 @@ type_make(struct alqi_cli_pprof *p, const char *name, const char *unit)
     return type;
 }
 
-/* To engines a duration says that values are differences. */
+/* The part's length; 0 for values in use. Engines take a duration for a sign
+ * that values are differences. */
 static int64_t
 duration_ns(const struct alqi_cli_export *x)
 {

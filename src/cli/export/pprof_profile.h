@@ -20,9 +20,8 @@ struct alqi_cli_pprof_sample {
     const uint64_t *locations; /* identifiers, innermost first */
     size_t n_locations;
     const int64_t *values; /* one of each type */
-    /* not so for [other] */
-    bool has_mean;
-    int64_t mean_bytes; /* of the stack's blocks */
+    bool has_mean;         /* not so for [other] */
+    int64_t mean_bytes;    /* of the stack's blocks */
 };
 
 /* The message, in profile.proto's terms. */
@@ -32,10 +31,9 @@ struct alqi_cli_pprof_profile {
     unsigned n_types;
     struct alqi_cli_pprof_sample *samples;
     uint32_t n_samples;
-    int64_t mean_unit; /* string: "bytes", the key and unit of mean_bytes */
-    int64_t time_ns;   /* since 1970 */
-    /* 0: values are no differences */
-    int64_t duration_ns;
+    int64_t mean_unit;   /* string: "bytes", the key and unit of mean_bytes */
+    int64_t time_ns;     /* since 1970 */
+    int64_t duration_ns; /* 0: values are no differences */
     struct alqi_cli_pprof_type period_type;
     /* mean bytes between samples; 0: not known */
     int64_t period;

@@ -147,8 +147,8 @@ module_at(const struct alqi_cli_notes *notes, uint64_t code)
     return NO_MODULE;
 }
 
-/* Where symbols have no file, the module stands for it: no file to pprof,
- * which has modules of its own. */
+/* The frame's file; no name where the module stands for a file that symbols do
+ * not have: pprof has modules of its own. */
 static uint32_t
 file_of(const struct alqi_cli_frame *f, int module)
 {

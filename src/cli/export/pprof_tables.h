@@ -23,9 +23,8 @@ struct alqi_cli_pprof_function {
 };
 
 struct alqi_cli_pprof_mapping {
-    uint64_t start; /* address where the file's first byte lies */
-    /* where it ends */
-    uint64_t limit;
+    uint64_t start;   /* address where the file's first byte lies */
+    uint64_t limit;   /* where it ends */
     int64_t file;     /* string */
     int64_t build_id; /* string, hexadecimal */
     /* these three are written by tables_finish() */

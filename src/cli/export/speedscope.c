@@ -17,6 +17,7 @@ struct profile {
     bool is_blocks; /* else bytes */
 };
 
+/* In the file's order; first_shown() finds the one of the measure. */
 static const struct profile profiles[] = {
     {"allocated bytes", ALQI_CLI_ALLOCATED, false},
     {"allocated blocks", ALQI_CLI_ALLOCATED, true},
@@ -47,7 +48,8 @@ frames_put(const struct alqi_cli_export *x,
     }
 }
 
-/* A list of frame numbers, outermost first, for each stack with a weight. */
+/* A list of frame numbers, outermost first, for each stack with a weight.
+ * profile_put() writes the weights in the same order. */
 static void
 samples_put(const struct alqi_cli_export_stacks *s, const int64_t *weights,
             FILE *out)

@@ -76,8 +76,7 @@ struct alqi_cli_sink {
 
 struct alqi_cli_sql_options {
     const char *release, *service, *day; /* NULL: not given */
-    /* to SQLite's file */
-    bool appends;
+    bool appends;                        /* to SQLite's file */
     /* ClickHouse's tables that are missing */
     bool creates;
     /* overwrites a file; adds a trace that is there already */
@@ -95,8 +94,7 @@ struct alqi_cli_sql_rows {
     const struct alqi_cli_sql_options *sql;
     const uint64_t *moments; /* of the peak: so many, by colour */
     uint64_t fingerprint;    /* of the trace: 63 bits */
-    /* drawn by lot; 63 bits, never 0 */
-    uint64_t trace_id;
+    uint64_t trace_id;       /* drawn by lot; 63 bits, never 0 */
 };
 
 uint64_t alqi_cli_sql_fingerprint(const struct alqi_cli_export *export);

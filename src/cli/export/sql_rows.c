@@ -58,8 +58,8 @@ hash_text(uint64_t hash, const char *text)
     return hash;
 }
 
-/* Of what a trace is and how much it has; not of its bytes, which would have to
- * be read once more. */
+/* A hash of the trace's header and of its counts. The bytes of the trace are
+ * not hashed: they would have to be read once more. */
 uint64_t
 alqi_cli_sql_fingerprint(const struct alqi_cli_export *x)
 {

@@ -29,11 +29,9 @@ struct block {
     uint64_t size_bytes, n_samples;
     /* what it stands for; what one colour has of it at the peak */
     struct alqi_cli_weight weight, colour_weight;
-    /* of the analysis's stacks */
-    uint32_t node;
-    uint32_t older; /* the block it was made of, or the next that is free */
-    /* index */
-    uint16_t thread;
+    uint32_t node;   /* of the analysis's stacks */
+    uint32_t older;  /* the block it was made of, or the next that is free */
+    uint16_t thread; /* index */
     bool is_mapping, is_dead;
     enum alqi_ctf_source source;
 };
@@ -54,8 +52,7 @@ struct writer {
     uint32_t held; /* died last: it may go on in the next */
     uint64_t held_id;
     uint64_t moments[ALQI_VIEW_COLOURS]; /* so many were met */
-    /* the sink takes no more */
-    bool is_over;
+    bool is_over;                        /* the sink takes no more */
 };
 
 /* ---- blocks ---------------------------------------------------------- */
@@ -165,7 +162,8 @@ chain_end(struct writer *w, uint32_t b, double life_us)
     }
 }
 
-/* What died last does not go on; of a chain it was told already. */
+/* The block that died last was not carried on: its row goes out. A block of a
+ * chain goes out with the chain, and is not held. */
 static void
 held_end(struct writer *w)
 {
@@ -192,7 +190,8 @@ moments_past(const struct writer *w)
     return colours;
 }
 
-/* Of the mean of the colours. */
+/* Divides a weight by the number of colours, as the peak is the mean of what
+ * they measure; variances fall by its square. */
 static void
 colour_part(struct alqi_cli_weight *w)
 {
@@ -296,7 +295,8 @@ chain(void *arg, uint64_t id, double life_us)
         alqi_base_map_take(&w->block_of_id, id, &old);
 }
 
-/* One of a chain is told with the chain. */
+/* The watch's call for a block that is alive at the end. A block of a chain is
+ * told with the chain. */
 static void
 left(void *arg, uint64_t id, double life_us, struct alqi_cli_left how)
 {

@@ -9,6 +9,7 @@
 #include "base/base.h"
 #include "cli/export/sql.h"
 
+/* Short names for the columns below. */
 #define ID ALQI_CLI_COLUMN_ID
 #define INT ALQI_CLI_COLUMN_INT
 #define FLAG ALQI_CLI_COLUMN_FLAG

@@ -244,8 +244,9 @@ exists(const char *path)
     return ALQI_CLI_USAGE;
 }
 
-/* What is beside `path`, or for "-" where temporary files are; to be freed, and
- * NULL when it was said. */
+/* Makes an empty file beside `path`, or for "-" in the folder of temporary
+ * files. Returns its name, to be freed; NULL: no file was made, and that was
+ * said. */
 static char *
 temporary_make(const char *path)
 {
@@ -293,7 +294,8 @@ file_place(const char *temporary, const char *path, bool is_forced)
     return ALQI_CLI_UNREADABLE;
 }
 
-/* To standard output, or compressed. */
+/* Copies the database to standard output, or to a compressed file. -1, or the
+ * status to exit with. */
 static int
 file_copy(const char *temporary, const char *path, bool is_forced)
 {

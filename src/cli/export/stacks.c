@@ -201,8 +201,7 @@ texts_count(struct alqi_cli_export_stacks *s)
 /* Stacks by their node, while they are found. */
 struct finder {
     uint32_t *stack_of_node; /* number + 1; 0: none */
-    /* that stack_of_node has room for */
-    uint32_t n_nodes;
+    uint32_t n_nodes;        /* that stack_of_node has room for */
 };
 
 /* The number of the stack that ends at that node, made if it is new. */

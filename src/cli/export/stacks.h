@@ -34,9 +34,8 @@ struct alqi_cli_export_stacks {
     struct alqi_cli_stacks trie; /* its codes are frame + 1 */
     struct alqi_cli_export_stack *stacks;
     uint32_t n_stacks;
-    /* by the analysis's sites */
-    uint32_t *stack_of_site;
-    uint32_t deepest; /* frames in the longest stack */
+    uint32_t *stack_of_site; /* by the analysis's sites */
+    uint32_t deepest;        /* frames in the longest stack */
 };
 
 /* A stack without frames gets one, "[no stack]". */

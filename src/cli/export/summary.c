@@ -17,6 +17,7 @@
 #include "cli/export/summary.h"
 #include "cli/tool/text.h"
 
+/* Rows and callers of the tables at first; columns of texts; room for one. */
 enum {
     ROWS = 15,
     CALLERS = 12,
@@ -80,7 +81,8 @@ facts(const struct alqi_cli_summary *s)
     fputs("</dl>\n", s->out);
 }
 
-/* What may run and how it may look, by the hash of each. */
+/* Writes the page's policy: only the scripts and styles with these hashes are
+ * run and applied. */
 static void
 policy(const struct alqi_cli_summary *s)
 {
@@ -97,7 +99,8 @@ policy(const struct alqi_cli_summary *s)
     fputs("; base-uri 'none'; form-action 'none'\">\n", s->out);
 }
 
-/* Where the page is drawn, and the filter that it begins with. */
+/* Opens the element that the viewer draws in, with the filter that it begins
+ * with. */
 static void
 app_place(const struct alqi_cli_summary *s)
 {

@@ -16,10 +16,9 @@ enum { ALQI_CLI_SUMMARY_BYTES = 200 << 10 };
 struct alqi_cli_summary {
     struct alqi_cli_export *export;
     FILE *out;
-    uint32_t n_rows; /* of each table of sites */
-    /* of each row */
-    uint32_t n_callers;
-    bool has_app; /* the head and the body are those of --format=html */
+    uint32_t n_rows;    /* of each table of sites */
+    uint32_t n_callers; /* of each row */
+    bool has_app;       /* the head and the body are those of --format=html */
 };
 
 /* The whole of it up to the end of the body, in memory of malloc. */

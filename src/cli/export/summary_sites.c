@@ -19,20 +19,21 @@ enum { NAME_BYTES = 512, NAME_COLUMNS = 80, TEXT_BYTES = 256 };
 struct table {
     const struct alqi_cli_summary *summary;
     enum alqi_cli_measure measure;
-    /* sorted by the measure */
-    struct alqi_cli_groups groups;
-    int64_t *bytes, *objects; /* by group */
+    struct alqi_cli_groups groups; /* sorted by the measure */
+    int64_t *bytes, *objects;      /* by group */
     /* of the row that is written; grown as needed */
     struct alqi_cli_frame *frames;
     uint32_t frames_capacity;
 };
 
+/* The analysis that the table is of. */
 static const struct alqi_cli_analysis *
 analysis_of(const struct table *t)
 {
     return &t->summary->export->analysis;
 }
 
+/* Whether the table has columns of errors. */
 static bool
 is_sampled(const struct table *t)
 {

@@ -7,12 +7,11 @@
  * posted; a request that failed in a way that may pass is repeated, with longer
  * waits.
  *
- * .inv.once  A window ends where the next one begins. It is the past when the
- * engine has taken it; until then it is part of the next one, so that what
- * could not be sent in time is sent later.
- *
+ * .inv.once   A window ends where the next one begins.  It is the past when the
+ *             engine has taken it; until then it is part of the next one, so
+ *             that what could not be sent in time is sent later.
  * .inv.least  An answer that was lost may mean a window that arrived: it is
- * sent again, at least once. */
+ *             sent again, at least once. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -58,20 +57,17 @@ static const struct alqi_cli_push_engine engines[] = {
 struct push {
     /* NULL: --to is missing */
     const struct alqi_cli_push_engine *engine;
-    /* the address as it was given */
-    const char *base;
-    char *url;    /* the engine's */
-    char *public; /* what of it may be printed */
+    const char *base; /* the address as it was given */
+    char *url;        /* the engine's */
+    char *public;     /* what of it may be printed */
     /* of the service; NULL: the program's */
     const char *name;
     struct alqi_cli_push_label labels[ALQI_CLI_LABELS_MOST];
     uint32_t n_labels;
     struct alqi_cli_web_headers headers;
-    double every_us; /* 0: once */
-    /* of one request */
-    double timeout_us;
-    /* of one profile */
-    uint64_t n_retries;
+    double every_us;    /* 0: once */
+    double timeout_us;  /* of one request */
+    uint64_t n_retries; /* of one profile */
     /* of a profile; 0: no bound */
     uint64_t max_stacks, max_bytes;
     struct alqi_cli_web *web;
@@ -179,7 +175,8 @@ const struct alqi_cli_option alqi_cli_push_options[] = {
     {0},
 };
 
-/* What all three engines take; Pyroscope reads a value up to ',' or '}'. */
+/* Why a label is refused, NULL: it is not. The rules are those that all three
+ * engines have in common; Pyroscope reads a value up to ',' or '}'. */
 static const char *
 label_fault(const struct push *p, const struct alqi_cli_push_label *l)
 {
@@ -263,13 +260,16 @@ rest(struct push *p, uint64_t wait_ms)
         p->is_ending = true;
 }
 
+/* Whether the process that is recorded is gone; its number may not be signalled
+ * by us, which counts as there. */
 static bool
 has_ended(const struct push *p)
 {
     return p->pid != 0 && kill(p->pid, 0) != 0 && errno == ESRCH;
 }
 
-/* Until that moment, or what ends the pushing; true: it goes on. */
+/* Waits until that moment of the monotonic clock. False: the pushing ends, by a
+ * signal or with the process. */
 static bool
 rest_until(struct push *p, uint64_t mono_ns)
 {
@@ -287,6 +287,7 @@ rest_until(struct push *p, uint64_t mono_ns)
 
 /* ---- one window ------------------------------------------------------ */
 
+/* What a row's `make` has allocated. */
 static void
 body_free(struct alqi_cli_push_body *body)
 {
@@ -295,7 +296,8 @@ body_free(struct alqi_cli_push_body *body)
     memset(body, 0, sizeof *body);
 }
 
-/* As many as would fit if all were of one size, and less; half at most. */
+/* How many stacks to try next: as many as would fit if all were of one size,
+ * less a tenth, and half at most. */
 static uint32_t
 fewer(const struct push *p, const struct alqi_cli_push_body *body)
 {
@@ -305,7 +307,8 @@ fewer(const struct push *p, const struct alqi_cli_push_body *body)
     return most > STACKS_LEAST ? most : STACKS_LEAST;
 }
 
-/* What is too large is made again with fewer stacks, down to some. */
+/* Makes a window's body. A profile that is too large is made again with fewer
+ * stacks, down to STACKS_LEAST. False: the window has nothing to tell. */
 static bool
 body_make(struct push *p, const struct alqi_cli_push_window *w,
           struct alqi_cli_push_body *body)
@@ -440,7 +443,8 @@ window_of(struct push *p)
     };
 }
 
-/* What is new since the last window, or whatever is not sent yet. */
+/* Reads what is new and pushes all that is not sent yet (.inv.once). -1 to go
+ * on, or the status to exit with. */
 static int
 window_push(struct push *p)
 {

@@ -11,8 +11,7 @@
 enum { ALQI_CLI_LABELS_MOST = 30, ALQI_CLI_NAME_BYTES = 256 };
 
 struct alqi_cli_push_label {
-    /* of malloc, and holds value, too */
-    char *name;
+    char *name;        /* of malloc, and holds value, too */
     const char *value; /* behind the name */
 };
 
@@ -28,8 +27,7 @@ struct alqi_cli_push_window {
 /* What is posted. */
 struct alqi_cli_push_body {
     char *query; /* behind the engine's path; or NULL */
-    /* of malloc */
-    void *bytes;
+    void *bytes; /* of malloc */
     size_t n_bytes;
     size_t n_profile_bytes; /* before compression and the like */
     uint32_t n_stacks;      /* of all profiles in it ... */

@@ -123,7 +123,8 @@ locations_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
     }
 }
 
-/* The attributes are build-ids, one of each mapping that has one. */
+/* Entry 0, then the mappings. The attributes are build-ids, one of each mapping
+ * that has one. */
 static void
 mappings_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
 {
@@ -166,7 +167,8 @@ attributes_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
     }
 }
 
-/* A sample's stack has its number, from 1 on. */
+/* Entry 0, then the stack of each sample: its number is the sample's, from 1
+ * on. */
 static void
 stacks_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
 {
@@ -234,7 +236,9 @@ samples_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p,
     return n;
 }
 
-/* What is in use is of the window's end, and has no duration. */
+/* Puts the profile of one type. Values in use are those of the window's end,
+ * and such a profile has no duration. A profile without samples is taken out
+ * again, as engines refuse it. */
 static void
 profile_put(struct alqi_pb *pb, const struct alqi_cli_push_window *w,
             const struct alqi_cli_pprof_profile *p, size_t type)

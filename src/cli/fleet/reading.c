@@ -27,7 +27,7 @@ alqi_cli_reading_init(struct alqi_cli_reading *r, const char *path, pid_t pid)
     r->export.max_stacks = ALQI_CLI_PPROF_STACKS;
 }
 
-/* What was read, but for what is read on. */
+/* Frees what was read; a follower stays, and goes on from where it is. */
 static void
 picture_free(struct alqi_cli_reading *r)
 {
@@ -124,7 +124,8 @@ is_another(struct alqi_cli_reading *r)
     return !is_same;
 }
 
-/* What cannot be followed, or is not there, read_once() has a word for. */
+/* Opens the file that is at the path now. If it cannot be followed, read_once()
+ * reads it, or says why not. */
 static int
 read_anew(struct alqi_cli_reading *r)
 {

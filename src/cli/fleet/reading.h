@@ -16,10 +16,9 @@
 struct alqi_cli_reading {
     /* the caller's; "-" is standard input */
     const char *path;
-    pid_t pid; /* whose recording it is, as far as is known; or 0 */
-    /* export.analysis is valid */
-    bool is_there;
-    bool is_growing;                     /* somebody writes it still */
+    pid_t pid;       /* whose recording it is, as far as is known; or 0 */
+    bool is_there;   /* export.analysis is valid */
+    bool is_growing; /* somebody writes it still */
     struct alqi_cli_follow *follow;      /* NULL: it was read once */
     struct alqi_cli_export export;       /* input, analysis */
     uint64_t wall_ns;                    /* when it was read ... */

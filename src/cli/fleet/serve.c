@@ -96,7 +96,8 @@ seconds_of(const struct alqi_cli_http_request *request, uint64_t *seconds)
            (alqi_cli_parse_count(text, seconds) && *seconds <= SECONDS_MOST);
 }
 
-/* What changes from now on; nobody else waits meanwhile. */
+/* Answers with what changes within so many seconds. `turn` is given back while
+ * the time passes, so nobody else waits. */
 static void
 window_give(struct serve *s, const struct alqi_cli_http_request *request,
             enum alqi_cli_measure measure, uint64_t seconds,
@@ -257,8 +258,7 @@ const struct alqi_cli_option alqi_cli_serve_options[] = {
 
 struct watch {
     struct alqi_cli_http *http;
-    /* whose end ends the server */
-    pid_t pid;
+    pid_t pid; /* whose end ends the server */
     /* the server has ended: the thread returns; written by its maker */
     _Atomic(int) is_over;
     /* of the process; written by the thread */

@@ -17,6 +17,7 @@
 #include "cli/tool/text.h"
 #include "wire/side.h"
 
+/* Of a path in a request or a reply. */
 enum { PATH_BYTES = 4096 };
 
 struct control {

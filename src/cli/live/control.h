@@ -10,8 +10,7 @@
 enum { ALQI_CLI_REPLY_BYTES = 16384 };
 
 struct alqi_cli_target {
-    /* stands in front of messages */
-    const char *verb;
+    const char *verb;    /* stands in front of messages */
     pid_t pid;           /* 0: not given                     */
     const char *control; /* the socket's name; NULL: by pid  */
     bool is_heap;        /* by pid, the managed heap's       */

@@ -48,11 +48,9 @@ struct alqi_cli_follow {
     struct alqi_cli_analysis analysis;
     /* is_over: nothing more will be read */
     bool has_analysis, is_over;
-    const char *failed; /* NULL, or why it ends */
-    /* "" or why nothing more is read */
-    char damage[300];
-    /* of a recording */
-    bool is_raw, is_exact;
+    const char *failed;    /* NULL, or why it ends */
+    char damage[300];      /* "" or why nothing more is read */
+    bool is_raw, is_exact; /* of a recording */
     /* NULL: it is a trace */
     struct alqi_cli_recording *recording;
     /* kept over recordings that are opened anew; NULL: of no use */
@@ -103,7 +101,8 @@ queue_room(struct queue *q, size_t n)
     q->bytes = alqi_cli_realloc(q->bytes, q->capacity, 1);
 }
 
-/* Of the conversion, or of the rewriting. */
+/* The output of the conversion, or of the rewriting: a packet goes into the
+ * queue. */
 static bool
 packet_put(void *arg, const void *bytes, size_t n)
 {
@@ -275,8 +274,9 @@ conversion_failed(struct alqi_cli_follow *f, enum alq_status status)
     return true;
 }
 
-/* What was opened before is closed only when there is another.  The file may
- * have no name any more. */
+/* Opens the recording from its beginning; the former one is closed only when
+ * this one is open. The file is reached by its descriptor, as its name may be
+ * gone. */
 static bool
 recording_open(struct alqi_cli_follow *f, char *why, size_t n_why)
 {
@@ -335,7 +335,9 @@ writer_is_there(const struct alqi_cli_follow *f)
     return alqi_cli_recording_is_live_as(f->recording, f->pid);
 }
 
-/* What an exact one has is known as of when it is opened. */
+/* Reads an exact recording anew: the conversion knows what there was when the
+ * recording was opened. A pause follows in proportion to the time that it
+ * took. */
 static enum alqi_cli_follow_state
 exact_read(struct alqi_cli_follow *f)
 {
@@ -434,7 +436,7 @@ trace_take(struct alqi_cli_follow *f)
     return !is_more;
 }
 
-/* Who writes a trace holds a lock on it. */
+/* Whether the trace's writer is there: it holds a lock on the file. */
 static bool
 tracer_is_there(const struct alqi_cli_follow *f)
 {

@@ -59,7 +59,7 @@ recording_ask(const struct snapshot *s, char *path, size_t n)
     return -1;
 }
 
-/* All of the trace; false after a message. */
+/* Whether the whole trace was written; says why not. */
 static bool
 is_written(struct alqi_cli_trace_out *out, enum alq_status status)
 {
@@ -125,6 +125,7 @@ trace_place(const struct snapshot *s, const char *temporary, const char *name)
     return false;
 }
 
+/* Whether every block was recorded. */
 static bool
 is_exact(const struct alqi_cli_recording *r)
 {
@@ -183,8 +184,8 @@ trace_make(const struct snapshot *s, write_fn *write, const void *arg,
     return ok ? ALQI_CLI_OK : ALQI_CLI_UNREADABLE;
 }
 
-/* Of several streams: as it is.  Readers pass over what is cut of the last
- * packet. */
+/* Copies a trace of several streams as it is. Readers pass over what is cut of
+ * the last packet. */
 static bool
 streams_write(const void *arg, FILE *out,
               struct alqi_cli_convert_result *result)

@@ -29,9 +29,8 @@ struct command {
     struct alqi_cli_top top;
     struct alqi_cli_target target; /* as it was asked for */
     const char *file;              /* instead             */
-    /* is_json implies is_batch */
-    bool is_batch, is_json;
-    uint64_t n_pictures; /* 0: until the process ends */
+    bool is_batch, is_json;        /* is_json implies is_batch */
+    uint64_t n_pictures;           /* 0: until the process ends */
     bool has_n_pictures;
     uint64_t n_rows; /* 0: all */
     /* of printed tables; index in ALQI_CLI_COLOR_CHOICES */
@@ -270,8 +269,9 @@ is_of_one(const struct alqi_cli_top_found *found, uint32_t n)
     return n > 0 && found[0].pid == found[n - 1].pid;
 }
 
-/* It cannot be asked: what it records to may be found all the same; else the
- * question is asked, to be told why not. */
+/* The process has no control socket. Its recording is followed if it can be
+ * found; otherwise the part asks the process, so that the reason for the
+ * silence is told. */
 static void
 part_find(struct command *c)
 {
@@ -331,7 +331,8 @@ parts_make(struct command *c)
     return -1;
 }
 
-/* Whoever cannot be watched at all is said at once. */
+/* Asks the part that is looked at once. -1, or the status to exit with, after
+ * saying why the part cannot be watched at all. */
 static int
 first_look(struct command *c)
 {

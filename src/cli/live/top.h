@@ -26,8 +26,7 @@ enum {
 
 /* What had been allocated at a moment, by place of the picture's sites. */
 struct alqi_cli_top_past {
-    /* monotonic */
-    uint64_t us;
+    uint64_t us; /* monotonic */
     /* sites there were; later ones had nothing */
     uint32_t n;
     double *bytes, *bytes_var;
@@ -43,11 +42,10 @@ struct alqi_cli_top_counts {
 
 struct alqi_cli_top_part {
     struct alqi_cli_target target;
-    pid_t pid;        /* 0: not known (a file of another machine) */
-    bool is_heap;     /* the managed heap's */
-    bool has_control; /* it can be asked */
-    /* the last request was answered */
-    bool is_answering;
+    pid_t pid;                /* 0: not known (a file of another machine) */
+    bool is_heap;             /* the managed heap's */
+    bool has_control;         /* it can be asked */
+    bool is_answering;        /* the last request was answered */
     char path[PATH_MAX + 64]; /* what it records to, as it is reached here */
     char command[256];        /* the program                               */
     char state[16];           /* "sampling", "stopped", "off", "exact" ... */
@@ -69,13 +67,11 @@ struct alqi_cli_top_part {
     bool has_picture;
     struct alqi_cli_top_past pasts[ALQI_CLI_TOP_PASTS]; /* the oldest first */
     uint32_t n_pasts;
-    double *recent, *recent_var; /* allocated since pasts[0] */
-    /* sites of recent, by place */
-    uint32_t n_recent;
-    /* the same of all sites */
-    double recent_all, recent_all_var;
-    uint64_t recent_us; /* how long that is; 0: not known */
-    bool is_resumed;    /* it did not sample: no moment is kept yet */
+    double *recent, *recent_var;       /* allocated since pasts[0] */
+    uint32_t n_recent;                 /* sites of recent, by place */
+    double recent_all, recent_all_var; /* the same of all sites */
+    uint64_t recent_us;                /* how long that is; 0: not known */
+    bool is_resumed; /* it did not sample: no moment is kept yet */
 };
 
 struct alqi_cli_top {
@@ -90,8 +86,7 @@ struct alqi_cli_top {
     enum alqi_cli_top_sort sort;
     enum alqi_cli_top_view view;
     enum alqi_cli_grouping grouping;
-    /* cleaned; "": none */
-    char filter[128];
+    char filter[128];   /* cleaned; "": none */
     uint64_t delay_us;  /* between pictures */
     const char *output; /* of a start; NULL: as the process would */
     /* the picture stays, whatever is recorded */

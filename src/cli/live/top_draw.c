@@ -18,6 +18,8 @@
 #include "cli/tool/text.h"
 #include "cli/live/top.h"
 
+/* Room for a name, the columns that it keeps at least, and the shares from
+ * which a figure is coloured. */
 enum {
     NAME_BYTES = 512,
     NAME_COLUMNS = 32,

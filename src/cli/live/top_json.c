@@ -1,6 +1,9 @@
 /* top_json.c -- a picture as one line of JSON, as aliquot-top(1) tells
  *
- * Quantities are integers with their unit in the key, as in the report's. */
+ * The object has the process and its state, then, if there is a picture, the
+ * figures of the whole, then the rows that the table would have. Quantities are
+ * integers with their unit in the key, as in the report's. Nothing is kept
+ * between two lines, and a changed meaning raises "schema". */
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
@@ -10,6 +13,7 @@
 #include "cli/tool/cli.h"
 #include "cli/live/top.h"
 
+/* Raised when a member's meaning changes. */
 enum { SCHEMA = 1 };
 
 #define US_A_SECOND 1e6
@@ -29,7 +33,7 @@ put_count(json_t *object, const char *key, uint64_t value)
     json_object_set_new_nocheck(object, key, json_integer((json_int_t)value));
 }
 
-/* NULL for what is not known. */
+/* null for what is not known. */
 static void
 put_text(json_t *object, const char *key, const char *text)
 {

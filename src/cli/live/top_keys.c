@@ -42,6 +42,7 @@ static const char help_text[] =
     "\n"
     "Any key goes back.\n";
 
+/* The text that the key h shows. */
 void
 alqi_cli_screen_help(const struct alqi_cli_term *term)
 {
@@ -131,7 +132,8 @@ sort_set(struct alqi_cli_screen *s, enum alqi_cli_top_sort sort)
     alqi_cli_screen_renew(s);
 }
 
-/* In the order of the columns. */
+/* Sorts by the next column to the left or right, in the order of the
+ * columns. */
 static void
 sort_step(struct alqi_cli_screen *s, int step)
 {
@@ -169,7 +171,8 @@ has_part(const struct alqi_cli_top *top, const struct alqi_cli_top_found *f)
     return false;
 }
 
-/* What has begun since is in the list, too. */
+/* Shows the list of parts; processes that have begun since the last time are
+ * added. */
 static void
 list_open(struct alqi_cli_screen *s)
 {

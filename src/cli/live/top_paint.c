@@ -131,7 +131,8 @@ style_find(const struct alqi_cli_term *term, const char *at, size_t *n)
     return -1;
 }
 
-/* Of a terminal that has no such letters. */
+/* Puts text on a terminal that knows ASCII alone: some letters have a likeness,
+ * the others become '?'. */
 static void
 plain_put(const char *text, size_t n)
 {

@@ -13,8 +13,11 @@
 #include "cli/live/top.h"
 #include "wire/side.h"
 
+/* A process that answers slowly holds up the screen no longer; two moments more
+ * than the window has steps are kept. */
 enum { ANSWER_MS = 2000, PASTS_A_WINDOW = ALQI_CLI_TOP_PASTS - 2 };
 
+/* The clock of the moments that are kept. */
 static uint64_t
 mono_us(void)
 {
@@ -72,8 +75,8 @@ picture_forget(struct alqi_cli_top_part *p)
     p->has_picture = false;
 }
 
-/* Forgets the file: what was read, the moments, the rates. A tree that was made
- * of it is told by the generation. */
+/* Forgets the file: what was read, the moments, the rates. The generation tells
+ * a tree that was made of it. */
 static void
 follow_forget(struct alqi_cli_top_part *p)
 {
@@ -276,8 +279,8 @@ alqi_cli_top_part_read(struct alqi_cli_top_part *p, uint64_t budget_us)
     return p->reading == ALQI_CLI_FOLLOW_BEHIND;
 }
 
-/* What has come since the oldest moment that is kept; since the beginning, if
- * none is. */
+/* Fills what was allocated since the oldest moment that is kept, or since the
+ * beginning if none is. */
 static void
 recent_take(struct alqi_cli_top_part *p, uint64_t now_us)
 {

@@ -32,6 +32,7 @@ enum {
 
 #define WINDOW_US UINT64_C(10000000)
 
+/* The clock of next_us. */
 uint64_t
 alqi_cli_screen_now_us(void)
 {

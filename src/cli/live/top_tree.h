@@ -37,8 +37,7 @@ struct alqi_cli_top_figures {
     double allocated, allocated_var;
     double recent, recent_var; /* bytes allocated lately */
     uint64_t n_live;           /* sampled blocks         */
-    /* sampled blocks, freed or not */
-    uint64_t n_sampled;
+    uint64_t n_sampled;        /* sampled blocks, freed or not */
 };
 
 enum alqi_cli_top_open {
@@ -50,8 +49,7 @@ enum alqi_cli_top_open {
 struct alqi_cli_top_node {
     struct alqi_cli_frame frame;
     struct alqi_cli_top_figures figures; /* with its children's */
-    /* of the root itself */
-    uint32_t parent;
+    uint32_t parent;                     /* of the root itself */
     /* 0: none; the newest child first */
     uint32_t first_child, next;
     bool is_mapping; /* not malloc's */

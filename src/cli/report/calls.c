@@ -13,6 +13,7 @@
 #include "cli/report/report.h"
 #include "cli/tool/text.h"
 
+/* PREFIX_MAX bounds the depth; FIGURES, ARROW and BETWEEN are columns. */
 enum {
     PREFIX_MAX = 1024,
     NAME_BYTES = 512,
@@ -32,8 +33,7 @@ struct drawing {
     struct alqi_cli_tree tree;
     double least_bytes;      /* smaller branches are left out */
     char prefix[PREFIX_MAX]; /* of the lines below the present one */
-    /* bytes of prefix */
-    size_t n_prefix;
+    size_t n_prefix;         /* bytes of prefix */
 };
 
 /* Whether there is such a node, large enough to be drawn. */

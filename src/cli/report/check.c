@@ -46,8 +46,7 @@ struct check {
     struct alqi_cli_input *input;
     /* blocks alive */
     struct alqi_cli_objects objects;
-    /* for how the recording ended */
-    struct alqi_cli_notes notes;
+    struct alqi_cli_notes notes; /* for how the recording ended */
     /* of all kinds, damage included; above 0 the status is FINDING */
     uint64_t n_findings;
     /* read so far; the number of the present one in messages */

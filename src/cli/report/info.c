@@ -17,6 +17,8 @@
 #include "cli/analysis/remarks.h"
 #include "cli/tool/text.h"
 
+/* Longer texts are cut; columns of a label; the choice "never" of
+ * ALQI_CLI_COLOR_CHOICES. */
 enum { TEXT_BYTES = 4096, LABEL = 18, NEVER_COLORED = 2 };
 
 struct request {

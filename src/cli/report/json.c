@@ -20,6 +20,8 @@
 #include "cli/report/report.h"
 #include "cli/tool/text.h"
 
+/* SCHEMA is raised when a member's meaning changes; the others count the keys
+ * of KEYS_OF(). */
 enum { SCHEMA = 1, SUM_KEYS = 11, ESTIMATE_KEYS = 8, TEXT_BYTES = 4096 };
 
 /* A quantity, rounded. */
@@ -29,12 +31,15 @@ whole(double x)
     return json_integer(alqi_cli_whole(x));
 }
 
+/* A number of things: JSON's integers have 64 bits here. */
 static json_t *
 count(uint64_t n)
 {
     return json_integer((json_int_t)n);
 }
 
+/* The keys of a sum: ESTIMATE_KEYS estimates, two counts, the average life;
+ * put_sum() fills them in this order. */
 #define KEYS_OF(prefix)                                                        \
     {                                                                          \
         prefix "_bytes", prefix "_bytes_stderr", prefix "_bytes_low",          \
@@ -66,7 +71,7 @@ put_values(json_t *object, const char *const *keys, json_t *const *values,
         json_object_set_new_nocheck(object, keys[i], values[i]);
 }
 
-/* Of bytes, then of blocks. */
+/* Puts the estimates of bytes, then those of blocks. */
 static void
 put_estimates(json_t *object, const char *const *keys,
               const struct alqi_cli_estimator *e, const struct alqi_cli_sum *s)
@@ -125,6 +130,7 @@ clean(const char *text)
     return json_string(out);
 }
 
+/* A name of the analysis, which is clean. */
 static json_t *
 name(const struct alqi_cli_report *r, uint32_t number)
 {
@@ -208,7 +214,7 @@ process(const struct alqi_cli_report *r, uint32_t number)
     return o;
 }
 
-/* By start. */
+/* The processes by their start. */
 static json_t *
 processes(const struct alqi_cli_report *r)
 {
@@ -233,7 +239,7 @@ put_frame(const struct alqi_cli_report *r, json_t *o,
     json_object_set_new(o, "module", name(r, f->module));
 }
 
-/* What realloc brought; the order of keys is that of values. */
+/* Puts what realloc brought; the keys are in the order of the values. */
 static void
 put_moves(json_t *o, const struct alqi_cli_estimator *e,
           const struct alqi_cli_moves *m)
@@ -278,7 +284,7 @@ stack(struct alqi_cli_report *r, const struct alqi_cli_site *site,
     return o;
 }
 
-/* What a group has in common. */
+/* The members that a group's sites have in common, and the group's sums. */
 static json_t *
 site_head(struct alqi_cli_report *r, const struct alqi_cli_group *g)
 {
@@ -298,7 +304,8 @@ site_head(struct alqi_cli_report *r, const struct alqi_cli_group *g)
     return o;
 }
 
-/* By group, the heaviest first. */
+/* Sites by their group, then the heaviest first; the site's place breaks a
+ * tie. */
 static int
 compare(const void *left, const void *right, void *arg)
 {
@@ -461,7 +468,8 @@ text_of(const json_t *object)
     exit(ALQI_CLI_UNREADABLE);
 }
 
-/* With two blanks more at the front of each line but the first. */
+/* Writes an object that lies two levels deep: each line but the first gets two
+ * blanks more. */
 static void
 write_deeper(const json_t *object)
 {

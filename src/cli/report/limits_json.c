@@ -1,11 +1,16 @@
 /* limits_json.c -- the advice as one JSON object, documented in
- * aliquot-limits(1); a change of meaning raises "schema" */
+ * aliquot-limits(1)
+ *
+ * The object has the question, the advice at the accepted chance, and a table
+ * of the same at the three chances of limits_row.c. Numbers of words are
+ * integers, chances are reals. A change of meaning raises "schema". */
 #include <jansson.h>
 
 #include "cli/tool/cli.h"
 #include "cli/report/limits.h"
 #include "limit/plan.h"
 
+/* Raised when a member's meaning changes. */
 enum { SCHEMA = 1 };
 
 /* JSON's integers are signed: a limit near 2^64 becomes the largest one. */

@@ -13,6 +13,7 @@
 #include "cli/report/report.h"
 #include "cli/tool/text.h"
 
+/* Columns of an error, and room for a name. */
 enum { ERROR = 10, NAME_BYTES = 512 };
 
 /* A section's title: bold, then the rest as it is. */

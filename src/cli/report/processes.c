@@ -11,6 +11,8 @@
 #include "cli/report/processes.h"
 #include "cli/tool/text.h"
 
+/* The columns in front of program and command, as head() and row() print
+ * them. */
 enum { FIGURES_COLUMNS = 8 + 8 + 10 + 10 + 10 + 9 + 9 + 2 };
 
 const struct alqi_cli_share *
@@ -21,6 +23,7 @@ alqi_cli_process_share(const struct alqi_cli_analysis *a, uint32_t process)
     return process < a->shares.n_shares ? &a->shares.shares[process] : &none;
 }
 
+/* Without a command line the program's path stands for it. */
 uint32_t
 alqi_cli_process_command(const struct alqi_cli_analysis *a, uint32_t process)
 {

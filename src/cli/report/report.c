@@ -13,6 +13,7 @@
 #include "cli/report/report.h"
 #include "cli/tool/text.h"
 
+/* Defaults of --top, --stacks and --temporary. */
 enum { TOP_DEFAULT = 20, STACKS_DEFAULT = 10 };
 
 static const double TEMPORARY_DEFAULT_US = 1000;

@@ -28,8 +28,7 @@ struct alqi_cli_report {
     bool is_json;
     bool has_threads;  /* the table of them is asked for */
     bool has_reallocs; /* the table of realloc's sites is */
-    /* index in ALQI_CLI_COLOR_CHOICES */
-    int color;
+    int color;         /* index in ALQI_CLI_COLOR_CHOICES */
     bool has_no_pager;
 
     /* open from the parsing to the end */

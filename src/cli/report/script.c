@@ -21,6 +21,7 @@
 #include "wire/ctf_dump.h"
 #include "wire/side.h"
 
+/* In the order of FORMAT_CHOICES. */
 enum format { COLUMNS, MEMTRACE };
 
 #define FORMAT_CHOICES "columns memtrace"
@@ -181,6 +182,7 @@ run_columns(struct script *s)
     alqi_cli_names_drop(s->names);
 }
 
+/* The writer's function for memtrace's format. */
 static bool
 put(void *arg, const char *text, size_t n)
 {

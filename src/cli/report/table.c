@@ -14,6 +14,8 @@
 #include "cli/report/report.h"
 #include "cli/tool/text.h"
 
+/* Columns of an error, room for a name, and the shares from which a row is
+ * coloured. */
 enum { ERROR = 10, NAME_BYTES = 512, HOT_PERCENT = 20, WARM_PERCENT = 5 };
 
 /* What the table is of, in the words of the option that chose it. */

@@ -16,6 +16,8 @@
 #include "cli/report/report.h"
 #include "cli/tool/text.h"
 
+/* TITLE_MAX and SAMPLING_MAX are bytes; SPARK_MOST, LABEL and COLUMNS are
+ * columns. */
 enum {
     TITLE_MAX = 4096,
     SAMPLING_MAX = 256,
@@ -102,14 +104,14 @@ remark_put(const struct alqi_cli_term *term, int used, const char *between,
 struct total {
     const char *label;
     const struct alqi_cli_sum *sum;
-    /* stands at the line's end */
-    char remark[128];
+    char remark[128];                          /* stands at the line's end */
     struct alqi_cli_error_text bytes, objects; /* errors */
 };
 
 enum { TOTALS = 4 };
 
-/* What a long error of the bytes takes is taken from the columns after it. */
+/* Prints one line of the totals. An error of bytes that is too wide takes its
+ * columns from those behind it. */
 static void
 total_line(const struct alqi_cli_report *r, const struct total *t,
            int bytes_columns, int objects_columns)
@@ -169,7 +171,8 @@ totals_put(const struct alqi_cli_report *r, struct total *totals)
         total_line(r, &totals[i], bytes_columns, objects_columns);
 }
 
-/* Its moments, where they read differently. */
+/* The time of the peak: one moment, or the first and the last if they read
+ * differently. */
 static void
 peak_when(const struct alqi_cli_analysis *a, char *text, size_t room)
 {
@@ -263,7 +266,8 @@ mapped(const struct alqi_cli_report *r)
     more_line(r, "mapped", text);
 }
 
-/* What realloc brought is counted of all blocks, long-lived or not. */
+/* The line on realloc. Its figures are of all blocks, so there is none if short
+ * lives are left out. */
 static void
 reallocated(const struct alqi_cli_report *r)
 {
@@ -305,8 +309,8 @@ resident(const struct alqi_cli_report *r)
     two_part_line(r, "resident", text, peak);
 }
 
-/* In each of n parts of the time the most of the steps; 0 is not told, and
- * what was told before holds on. */
+/* Folds the timeline into n values, each the highest of its steps. 0 means that
+ * nothing was told. */
 static void
 steps_fold(const struct alqi_cli_timeline *t, const double *steps,
            double *values, unsigned n)

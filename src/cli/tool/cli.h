@@ -48,8 +48,7 @@ struct alqi_cli_option {
     const char *value;   /* what stands after it in the help; NULL: none;
                           * "[=N]": it may be left out, and is NULL then  */
     const char *choices; /* "a b c" when only these are legal, else NULL  */
-    /* one line, without a full stop */
-    const char *help;
+    const char *help;    /* one line, without a full stop */
     enum alqi_cli_option_type type;
     size_t to;              /* the destination's offset                     */
     size_t also;            /* offset + 1 of a bool that the option makes

@@ -10,13 +10,12 @@
  * idle_s without a request.
  *
  * .inv.loopback  The socket is bound to 127.0.0.1 before libmicrohttpd sees it.
- *
- * .inv.own  The handler runs only for a request whose Host is the server's,
- * whose Origin is too if it has one, and whose path begins with the token if
- * there is one.
- *
- * .inv.quiet  An answer tells a browser to keep it from other sites, from its
- * cache, and from the next page's Referer, which would carry the token. */
+ * .inv.own       The handler runs only for a request whose Host is the
+ *                server's, whose Origin is too if it has one, and whose path
+ *                begins with the token if there is one.
+ * .inv.quiet     An answer tells a browser to keep it from other sites, from
+ *                its cache, and from the next page's Referer, which would
+ *                carry the token. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -58,9 +57,8 @@ enum {
 
 struct alqi_cli_http {
     struct alqi_cli_http_config config;
-    /* owns the socket */
-    struct MHD_Daemon *daemon;
-    int stop_fd; /* readable when the server ends */
+    struct MHD_Daemon *daemon; /* owns the socket */
+    int stop_fd;               /* readable when the server ends */
     /* the bound one, where config.port may be 0 */
     uint16_t port;
     /* hexadecimal; "": the server has none */
@@ -285,8 +283,9 @@ request_ends(void *arg, struct MHD_Connection *c, void **context,
     atomic_fetch_sub(&http->n_open, 1);
 }
 
-/* What is posted comes in pieces, after a call without any, and before the one
- * that is to be answered.  True: there is more to come. */
+/* Takes a piece of a posted body and drops it. libmicrohttpd calls once without
+ * any piece, then for each piece, then once to be answered. True: there is more
+ * to come. */
 static bool
 post_take(struct exchange *x, bool is_first, size_t *n_upload,
           struct alqi_cli_http_answer *answer)

@@ -48,12 +48,10 @@ typedef void alqi_cli_http_fn(void *arg,
 struct alqi_cli_http_config {
     const char *verb; /* stands in front of messages                    */
     uint16_t port;    /* 0: any that is free                            */
-    /* the address has a random word */
-    bool has_token;
-    /* each connection has a thread */
-    bool is_parallel;
-    bool takes_post; /* what is posted, to 1 MiB, is thrown away */
-    unsigned idle_s; /* ends after so long without a request; 0: never  */
+    bool has_token;   /* the address has a random word */
+    bool is_parallel; /* each connection has a thread */
+    bool takes_post;  /* what is posted, to 1 MiB, is thrown away */
+    unsigned idle_s;  /* ends after so long without a request; 0: never  */
     /* called with arg for each request that is admitted */
     alqi_cli_http_fn *answer;
     void *arg;

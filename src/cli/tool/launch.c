@@ -35,7 +35,8 @@ static const char *_Atomic late_text;
 
 /* ---- signals ------------------------------------------------------------ */
 
-/* Those that would end this process, though they are meant for the program. */
+/* Whether the signal would end this process though it is meant for the
+ * program. */
 static bool
 is_passed_on(int signal)
 {
@@ -70,7 +71,8 @@ is_of_terminal(int signal, const siginfo_t *info)
            (signal == SIGINT || signal == SIGQUIT || signal == SIGWINCH);
 }
 
-/* Who presses ^C again while the traces are written wants no traces. */
+/* A ^C after the program's end: the first one is answered by late_text, the
+ * second one ends this process, as its user wants no traces. */
 static void
 interrupted_late(int signal)
 {
@@ -119,7 +121,9 @@ alqi_cli_launch_ignore_xfsz(void)
     sigaction(SIGXFSZ, &ignore, &xfsz_before);
 }
 
-/* Until the process ends: what comes after the program is no less ours. */
+/* Passes signals on from now until this process ends: what it does after the
+ * program is part of the same command. `before` gets the former
+ * dispositions. */
 static void
 signals_set(struct sigaction *before)
 {
@@ -201,7 +205,8 @@ becomes_readable(int fd, int process_fd)
     return (p[0].revents & POLLIN) != 0;
 }
 
-/* Until the program has ended. */
+/* Calls the watcher whenever its descriptor can be read, until the program has
+ * ended. */
 static void
 watch(const struct alqi_cli_launch *launch, pid_t pid)
 {

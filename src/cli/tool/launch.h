@@ -22,9 +22,8 @@ struct alqi_cli_launch {
 
 struct alqi_cli_launched {
     pid_t pid;
-    /* as waitpid() tells it */
-    int wait_status;
-    int exec_errno; /* why the program could not be started; 0 */
+    int wait_status; /* as waitpid() tells it */
+    int exec_errno;  /* why the program could not be started; 0 */
 };
 
 /* Starts the program, passes signals on to it, and waits for its end; after

@@ -27,7 +27,7 @@ struct tables {
     struct option longs[OPTIONS_MAX + 2];
 };
 
-/* What a row's option wants, as getopt has it. */
+/* Whether the row's option takes a value, in getopt's words. */
 static int
 has_arg(const struct alqi_cli_option *row)
 {
@@ -433,7 +433,8 @@ complete_verbs(void)
         printf("%s ", alqi_cli_verbs[i].name);
 }
 
-/* Where a verb runs a program: its name, or what stands behind it. */
+/* Completes the name of a program that a verb runs, or the arguments behind
+ * it. */
 static void
 complete_programs(void)
 {

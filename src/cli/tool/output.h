@@ -23,9 +23,8 @@ const char *alqi_cli_trace_failure(struct alqi_cli_trace_out *out,
 
 struct alqi_cli_output {
     const char *path; /* "-" is standard output */
-    /* stdout for "-" */
-    FILE *file;
-    bool is_file; /* a regular one, no device or pipe */
+    FILE *file;       /* stdout for "-" */
+    bool is_file;     /* a regular one, no device or pipe */
 };
 
 /* A name that ends in ".zst" is written compressed.  -1 to go on, or the exit

@@ -11,11 +11,9 @@ struct alqi_cli_proc {
     pid_t parent;
     char state;           /* as in ps: 'R', 'S', 'T', 'Z' ... */
     uint64_t start_ticks; /* since boot: tells a reused number apart */
-    /* since it was started */
-    uint64_t age_us;
-    /* resident memory */
-    uint64_t rss_bytes;
-    char command[64]; /* the kernel's short name, cleaned */
+    uint64_t age_us;      /* since it was started */
+    uint64_t rss_bytes;   /* resident memory */
+    char command[64];     /* the kernel's short name, cleaned */
 };
 
 /* False: there is none, or it has ended and only its parent has not looked, or

@@ -8,9 +8,8 @@
 #define ALQI_CLI_COLOR_CHOICES "auto always never"
 
 struct alqi_cli_term {
-    FILE *out; /* stdout, or the pager's input */
-    /* stdout, not the pager */
-    bool is_terminal;
+    FILE *out;        /* stdout, or the pager's input */
+    bool is_terminal; /* stdout, not the pager */
     /* alqi_cli_style() gives escape sequences */
     bool has_color;
     int width; /* columns */

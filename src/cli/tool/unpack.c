@@ -37,15 +37,12 @@ struct alqi_cli_unpack {
     /* see .inv.between; of packed files */
     bool is_between;
     bool has_more; /* the decoder was left with the output full */
-    /* read() has returned 0 */
-    bool is_ended;
+    bool is_ended; /* read() has returned 0 */
     /* read from the file, and unpacked */
     uint64_t n_file_bytes, n_bytes;
-    size_t at, filled; /* of file */
-    /* begun where kind is GZIP_MEMBERS */
-    z_stream gzip;
-    /* NULL unless kind is ZSTD_FRAMES */
-    ZSTD_DStream *zstd;
+    size_t at, filled;  /* of file */
+    z_stream gzip;      /* begun where kind is GZIP_MEMBERS */
+    ZSTD_DStream *zstd; /* NULL unless kind is ZSTD_FRAMES */
     /* "" or what is wrong; nothing is decoded from then on */
     char damage[160];
     /* bytes of the file as it is */

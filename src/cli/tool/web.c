@@ -151,8 +151,8 @@ headers_make(const struct alqi_cli_web *web, const char *type)
     return list;
 }
 
-/* What may have gone wrong behind the server's back: to send it again may be to
- * send it twice. */
+/* Whether the request may have reached the server although no answer came: to
+ * send it again may be to send it twice. */
 static bool
 is_broken(CURLcode code)
 {

@@ -38,8 +38,7 @@ struct alqi_cli_web_answer {
     unsigned status;        /* 0: there was none, and error says why */
     unsigned retry_after_s; /* 0: not said */
     bool is_broken;         /* no answer, though the request may have come */
-    /* "" where there is an answer */
-    char error[256];
+    char error[256];        /* "" where there is an answer */
     char text[ALQI_CLI_WEB_TEXT_BYTES]; /* of the body, its beginning ... */
     size_t n_text;                      /* ... bytes, and a NUL */
 };

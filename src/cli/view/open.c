@@ -95,8 +95,8 @@ key_make(struct opener *o)
 
 /* ---- places -------------------------------------------------------------- */
 
-/* In the cache by the whole path of the trace, as a number; "" where there is
- * no cache. */
+/* The index's place in the cache, by a hash of the trace's whole path; "" where
+ * there is no cache. */
 static void
 cache_place(char *place, const char *path)
 {

@@ -10,8 +10,7 @@
 /* An index, mapped. */
 struct alqi_cli_view_file {
     const char *operand; /* as named */
-    /* NULL: not open */
-    void *bytes;
+    void *bytes;         /* NULL: not open */
     size_t n_bytes;
 };
 

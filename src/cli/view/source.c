@@ -56,7 +56,7 @@ load(struct alqi_cli_view_source *s, const char *path)
     return s->text != NULL;
 }
 
-/* In place: the line is cut, and what is no text becomes '?', byte by byte;
+/* Cuts the line and replaces what is no text by '?', byte by byte, in place;
  * tabs stay. */
 static void
 clean(char *line, size_t n)

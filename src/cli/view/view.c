@@ -1,7 +1,7 @@
 /* view.c -- aliquot view: a page about traces, served to this machine alone
  *
  * Phases: open an index of each trace, add it to the set, serve until a signal
- * or an hour without requests. The page's files come from the program itself,
+ * or idle_s without a request. The page's files come from the program itself,
  * its data from /api/ by the engine of src/view. The server answers one request
  * after the other, so set and source need no lock. */
 #include <pthread.h>

@@ -12,7 +12,8 @@
 /* OCaml's tags of a suspension that is forced, is not yet, and was. */
 enum { TAG_FORCING = 244, TAG_LAZY = 246, TAG_FORWARD = 250 };
 
-/* It never dies, or may stand elsewhere, too, as another block or unboxed. */
+/* Whether a block cannot have a finaliser: a static one never dies, and a
+ * double or a lazy value may stand elsewhere as another block or unboxed. */
 static bool
 is_refused(alq_value v)
 {

@@ -125,6 +125,7 @@ alq_gc_counters(const struct alq_domain *d, struct alq_gc_counts *out)
     return ALQ_OK;
 }
 
+/* Words of the domain alone. */
 uint64_t
 alq_gc_minor_words(const struct alq_domain *d)
 {
@@ -145,6 +146,7 @@ alq_gc_allocated_bytes(const struct alq_domain *d)
     return (counts.minor_words + counts.direct_words) * ALQ_WORD_BYTES;
 }
 
+/* Words up to the next collection, were nothing else due. */
 size_t
 alq_gc_get_minor_free(const struct alq_domain *d)
 {

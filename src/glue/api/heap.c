@@ -91,7 +91,8 @@ is_small(uintptr_t header)
            (header & ALQI_HEAP_COLOUR_MASK) == 0;
 }
 
-/* It will be a sample: its call stack begins here. */
+/* Allocates a block that is a sample; the sample's call stack begins with the
+ * frame that called this function. */
 static ALQI_NOINLINE alq_value
 small_hit(struct alqi_domain *d, uintptr_t header)
 {

@@ -173,7 +173,8 @@ fault(const struct alq_unmarshal_options *o, enum alq_status status,
     return status;
 }
 
-/* Of the n bytes that there are; what is missing makes it damaged. */
+/* Reads the header from the n bytes that there are; a message that is cut
+ * within it is damaged. */
 static enum alq_status
 header_read(const struct alq_unmarshal_options *o, const void *bytes, size_t n,
             struct alq_marshal_header *h)

@@ -120,7 +120,7 @@ alq_profile_stop(struct alq_profile *profile)
     return api != NULL ? api->profile_stop(profile) : ALQ_ENOHEAP;
 }
 
-/* Without its preload the profile cannot be one that runs. */
+/* ALQ_EINVAL without a preload: the profile is of none that is there. */
 enum alq_status
 alq_memprof_discard(struct alq_profile *profile)
 {

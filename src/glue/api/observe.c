@@ -64,6 +64,7 @@ alq_pauses_get_all(const struct alq_domain *d, struct alq_pauses *out)
     return ALQ_OK;
 }
 
+/* A pause under way counts when it ends. */
 enum alq_status
 alq_pauses_reset(struct alq_domain *d)
 {

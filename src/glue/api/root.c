@@ -23,6 +23,8 @@ is_lost(const struct alq_domain *d)
     return ((const struct alqi_domain *)d)->heap->life.is_lost;
 }
 
+/* The range's struct is the caller's and a list's element until it is
+ * removed. */
 enum alq_status
 alq_range_add(struct alq_domain *d, struct alq_range *range)
 {
@@ -105,6 +107,8 @@ alq_root_new(struct alq_domain *d, alq_value v)
     return d == NULL ? NULL : alqi_heap_root_new(alqi_heap_domain(d), v);
 }
 
+/* The rule comes first: a root that was dropped holds the way to the next free
+ * one. */
 void
 alq_root_set(struct alq_domain *d, struct alq_root *root, alq_value v)
 {

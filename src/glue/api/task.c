@@ -62,8 +62,8 @@ place(const struct alq_domain *d, struct alqi_limit_thread *t)
         alqi_glue_malloc_limiter_place((struct alqi_glue_malloc_limiter *)t);
 }
 
-/* Of its own, so that nothing of its caller's is in registers when the task is
- * left. */
+/* Calls a task that may be left by longjmp. The function is not inlined, so
+ * that no register holds a value of its caller's when the task is left. */
 static ALQI_NOINLINE ALQI_GLUE_LEAVABLE enum alq_status
 call_unwinding(struct alq_domain *d, struct alqi_limit_frame *f,
                alq_task_fn *task, void *arg)
@@ -82,7 +82,8 @@ call_unwinding(struct alq_domain *d, struct alqi_limit_frame *f,
     return status;
 }
 
-/* What a limit needs that is the process's. */
+/* Prepares what a limit needs of the whole process: the count of malloc's live
+ * bytes. */
 static enum alq_status
 ready(const struct alq_domain *d, struct alqi_limit_thread *t,
       const struct alq_limits *limits)
@@ -173,7 +174,8 @@ own_make(void)
     return false;
 }
 
-/* What is asked of malloc here is no task's.  NULL: no memory. */
+/* A frame from malloc, whose allocation is charged to no task. NULL: no
+ * memory. */
 static ALQI_NOINLINE struct alqi_glue_task *
 task_more(void)
 {
@@ -573,7 +575,8 @@ release_it(struct alq_domain *d, void *arg)
     r->release(d, r->arg);
 }
 
-/* What was registered within the scope is gone with it. */
+/* The scope was left: clean-ups that it registered are gone with it, and the
+ * resource is released. */
 static void
 scope_left(struct alqi_glue_guard *guard)
 {

@@ -40,7 +40,8 @@ is_ephe(const struct alq_domain *d, alq_value block)
     return d != NULL && alqi_heap_weak_is(block, EPHE);
 }
 
-/* Whatever the call returns for nothing: its status is in the domain. */
+/* Whatever the call returns for nothing: its status is in the domain. Without a
+ * domain there is nowhere to leave it. */
 static alq_value
 refuse(struct alq_domain *d)
 {
@@ -128,6 +129,7 @@ alq_weak_create(struct alq_domain *d, size_t n)
     return create(d, WEAK, n);
 }
 
+/* 0 for what is no weak array. */
 size_t
 alq_weak_length(alq_value weak)
 {
@@ -181,6 +183,7 @@ alq_weak_blit(struct alq_domain *d, alq_value from, size_t from_i, alq_value to,
 
 /* ---- ephemerons --------------------------------------------------------- */
 
+/* Without keys nothing could let the data die: that is refused. */
 alq_value
 alq_ephe_create(struct alq_domain *d, size_t n_keys)
 {
@@ -245,6 +248,7 @@ alq_ephe_set_key(struct alq_domain *d, alq_value ephe, size_t i, alq_value v)
     return fill_keys(d, EPHE, ephe, i, 1, v);
 }
 
+/* An empty key is no dead one: the data stay. */
 enum alq_status
 alq_ephe_unset_key(struct alq_domain *d, alq_value ephe, size_t i)
 {

@@ -61,10 +61,8 @@ static struct {
     /* moved as the head says */
     enum job_state state;
     struct job job;
-    /* valid in DONE, with why */
-    bool has_failed;
-    /* of has_failed; "" if it has not */
-    char why[NOTE_BYTES];
+    bool has_failed;       /* valid in DONE, with why */
+    char why[NOTE_BYTES];  /* of has_failed; "" if it has not */
     char note[NOTE_BYTES]; /* of a job that nobody waited for */
     /* of a start that gives none; 0: as before; the server's thread alone */
     double next_rate;

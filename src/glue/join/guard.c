@@ -15,7 +15,8 @@
  * CFA of whom the frame has called: in libgcc and in LLVM's. */
 typedef _Unwind_Word cfa_fn(struct _Unwind_Context *context);
 
-/* Of the program, or of what it has loaded; NULL: another one unwinds. */
+/* The unwinder's function, of the program or of what it has loaded; NULL:
+ * another unwinder is at work. */
 static cfa_fn *
 cfa_of_unwinder(void)
 {

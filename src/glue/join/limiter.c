@@ -86,7 +86,8 @@ cut(void *heap, void *frames)
     alqi_heap_observe_redraw_sigsafe(l->d); /* it may be left in a request */
 }
 
-/* As after a failure: clean-ups have the heap's reserve. */
+/* A task of the heap may always be left. The status is set as after a failed
+ * allocation, so that clean-ups have the heap's reserve. */
 static bool
 leaves(void *heap, const struct alqi_limit_frame *to)
 {

@@ -49,7 +49,8 @@ module_of(uintptr_t address)
                           (uintptr_t)found.dlfo_map_end};
 }
 
-/* Of the archive, its section (src/glue/CMakeLists.txt). */
+/* The library's own code: its mapping, or, in an archive, its section
+ * (src/glue/CMakeLists.txt). */
 static struct range
 own_text(void)
 {

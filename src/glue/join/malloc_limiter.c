@@ -61,7 +61,8 @@ permit(void *arg, uint64_t words)
     return status;
 }
 
-/* Where the task allocates, by whatever profile runs. */
+/* A sample of any profile, while a task runs: its stack is kept as one where
+ * the task allocates. */
 static void
 sampled(void *arg, uint64_t n_samples, double interval_words,
         const uintptr_t *frames, size_t n_frames)

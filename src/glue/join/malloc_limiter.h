@@ -19,9 +19,8 @@ struct alqi_glue_malloc_limiter {
     bool is_asked; /* in a hook, or held        */
     /* what is tracked while tasks limit their live words; NULL: no such task */
     struct alq_profile *charges;
-    /* of charges */
-    uint64_t charge_interval_words;
-    unsigned n_charging; /* frames */
+    uint64_t charge_interval_words; /* of charges */
+    unsigned n_charging;            /* frames */
 };
 
 /* Of the calling thread; NULL: no frame is open, or not one of this copy's. */

@@ -28,9 +28,8 @@ struct module {
     struct alqi_glue_module pub;
     bool is_read;     /* its symbols, if it has any */
     ElfW(Sym) * syms; /* functions alone */
-    /* valid when is_read */
-    size_t n_syms;
-    char *texts; /* ends with 0 */
+    size_t n_syms;    /* valid when is_read */
+    char *texts;      /* ends with 0 */
 };
 
 static struct alqi_plat_lock lock =
@@ -223,8 +222,8 @@ module_add_locked(const struct found *f)
     modules[n_modules++] = m;
 }
 
-/* From the page on that the first executable segment begins in, as the kernel
- * maps it. */
+/* Adds an executable segment to the text. The text begins with the page that
+ * its first segment begins in, as the kernel maps whole pages. */
 static void
 text_grow(struct found *f, const ElfW(Phdr) * p)
 {

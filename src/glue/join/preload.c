@@ -8,7 +8,8 @@
 #include "base/base.h"
 #include "glue/join/preload.h"
 
-/* Looked for until found, since a program may load it late. */
+/* The preload is looked for until it is found, since a program may load it
+ * late. */
 const struct alqi_preload_api *
 alqi_glue_preload(void)
 {

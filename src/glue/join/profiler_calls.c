@@ -21,8 +21,8 @@ settle(struct alqi_domain *d)
     alqi_heap_observe_redraw_sigsafe(d);
 }
 
-/* What a stop tells of, no flush tells of again; what it does not tell of, and
- * what has failed before, the next one does. */
+/* Takes the failure that is kept for the next flush, before a stop that may
+ * have one of its own; failure_tell() puts it back. */
 static int
 failure_hold(struct alqi_glue_profiled *t)
 {
@@ -242,7 +242,8 @@ struct look {
     void *arg;
 };
 
-/* Nobody else runs, and nothing is half collected. */
+/* Visits the entries of all domains. The world is stopped, and no collection is
+ * half done. */
 static void
 look_begin(struct alqi_domain *leader)
 {

@@ -75,7 +75,8 @@ heap_sampled(void *heap, uint64_t n_samples, double interval_words,
                                    (double)n_samples * interval_words);
 }
 
-/* What a callback asks of malloc is not the task's whose allocation it is. */
+/* A callback begins: what it asks of malloc is not charged to the task whose
+ * allocation was sampled. */
 static bool
 begins(void *heap)
 {
@@ -129,7 +130,8 @@ is_sampled(const struct alqi_memprof_domain *domain)
     return false;
 }
 
-/* Of the thread that runs the domain, if it is to be sampled. */
+/* The engine thread of the thread that runs the domain, made if the domain is
+ * sampled; NULL: there is none. */
 static struct alqi_glue_profiled *
 sampled(struct alqi_domain *d)
 {
@@ -143,8 +145,8 @@ sampled(struct alqi_domain *d)
                                                 : NULL;
 }
 
-/* What the thread owes, or its domain, waits for a poll.  Not in a callback:
- * that poll would do nothing. */
+/* Asks for a poll if the thread or its domain owes callbacks. In a callback a
+ * poll would do nothing, so none is asked for. */
 static inline void
 wake_if_owed(struct alqi_domain *d, const struct alqi_glue_profiled *t)
 {
@@ -169,7 +171,8 @@ skip_words(void *client, struct alqi_domain *d)
 
 /* ---- allocation --------------------------------------------------------- */
 
-/* Of several blocks, or from where the program's own frames are not known. */
+/* Asks the engine for several blocks, or for a block whose caller is not known:
+ * the stack then begins here. */
 static int
 request_slow(struct alqi_glue_profiled *t, const uintptr_t *headers,
              unsigned n_blocks, uint64_t sample_at,
@@ -185,7 +188,8 @@ request_slow(struct alqi_glue_profiled *t, const uintptr_t *headers,
                                 caller != NULL ? caller : &regs);
 }
 
-/* Of callbacks: 0, or the code of the one that has failed. */
+/* The status for a callback's code, which is kept for the thread; 0: no
+ * callback has failed. */
 static enum alq_status
 answer(struct alqi_glue_profiled *t, int code)
 {

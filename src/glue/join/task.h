@@ -18,10 +18,9 @@
 #include "limit/limit.h"
 
 struct alqi_glue_task {
-    struct alqi_limit_frame f; /* first: limit's pointer is ours */
-    struct alq_domain *domain; /* NULL: malloc's                 */
-    /* .inv.at */
-    uintptr_t at;
+    struct alqi_limit_frame f;         /* first: limit's pointer is ours */
+    struct alq_domain *domain;         /* NULL: malloc's                 */
+    uintptr_t at;                      /* .inv.at */
     const struct alqi_glue_call *call; /* on that stack */
     /* The thread's limits of the other kind, and what stood there. */
     struct alqi_limit_thread *other;

@@ -38,8 +38,7 @@ struct track {
     struct alqi_gctrace_encoder encoder;
     /* of the chunk's first event */
     uint64_t start_ns;
-    /* in the chunk */
-    uint32_t n_events;
+    uint32_t n_events;      /* in the chunk */
     uint32_t n_lost_before; /* this chunk */
     uint32_t n_lost;        /* since it is full */
 };
@@ -424,7 +423,7 @@ alq_gc_trace_stop(struct alq_domain *d, uint64_t *n_dropped)
     return status;
 }
 
-/* Its listeners are gone with it. */
+/* The heap has ended, and its listeners with it: the recording is finished. */
 static void
 heap_gone(struct recorder *r)
 {

@@ -37,8 +37,7 @@ static _Atomic(struct alq_pprof *) kept;
 struct block {
     uint32_t row;
     bool has_header; /* of the managed heap's own, counted as bytes, too */
-    /* with its header, if has_header */
-    uint64_t bytes;
+    uint64_t bytes;  /* with its header, if has_header */
 };
 
 /* Packs a block into its datum; block_of() is the inverse. */
@@ -177,8 +176,8 @@ stack_number_locked(struct alq_pprof *p, const struct alq_callstack *c,
     return alqi_stack_table_add(p->stacks[is_native], c->frames, c->n_frames);
 }
 
-/* The same, outside of the lock; frames of a stack that is new get their
- * names. */
+/* The stack's number. Frames of a stack that is new get their names, outside of
+ * the lock. */
 static uint32_t
 stack_meet(struct alq_pprof *p, const struct alq_callstack *c,
            const struct alq_stack_source *source)

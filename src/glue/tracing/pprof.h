@@ -69,9 +69,8 @@ struct alq_pprof {
     uint32_t max_rows;
     /* by row / ALQI_PPROF_CHUNK; NULL: not made yet */
     struct alqi_pprof_row **chunks;
-    struct alqi_base_map row_of_stack; /* stack * 2 + is_native -> row */
-    /* by is_native */
-    struct alqi_stack_table *stacks[2];
+    struct alqi_base_map row_of_stack;  /* stack * 2 + is_native -> row */
+    struct alqi_stack_table *stacks[2]; /* by is_native */
     struct alqi_glue_trace_names names; /* of frames that are no addresses */
     /* the next of all that were ever started */
     struct alq_pprof *older;

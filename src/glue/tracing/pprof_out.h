@@ -16,8 +16,7 @@ struct alqi_pprof_out {
     int error; /* errno of the first failure: nothing is written after it */
     /* send() has said so: write() from then on */
     bool is_no_socket;
-    /* of all bytes so far */
-    uint32_t crc;
+    uint32_t crc;     /* of all bytes so far */
     uint32_t n_bytes; /* modulo 2^32, as the trailer has it */
     size_t n;         /* bytes in block, behind its head    */
     uint8_t block[ALQI_PPROF_BLOCK_HEAD + ALQI_PPROF_BLOCK_BYTES];

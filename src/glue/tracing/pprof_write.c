@@ -115,7 +115,7 @@ whole(uint64_t a, uint64_t b, unsigned bits)
     return ((int64_t)(a - b) + (1 << (bits - 1))) >> bits;
 }
 
-/* From `then` on; NULL: from the beginning. */
+/* The row's values since `then`, or since the beginning if it is NULL. */
 static void
 values_of(const struct alqi_pprof_sums *now, const struct alqi_pprof_sums *then,
           enum alq_pprof_kind kind, int64_t values[VALUES])
@@ -171,7 +171,8 @@ flush(struct writer *w, size_t least)
     w->pb.n = 0;
 }
 
-/* Where a key's number stands; a key that is new has 0. */
+/* The place of a key's number, which is 0 for a new key. Without memory it is a
+ * place that nobody reads. */
 static uint64_t *
 entry_of(struct writer *w, struct alqi_base_map *map, uint64_t key)
 {
@@ -194,7 +195,8 @@ string_put(struct writer *w, const char *text)
     return w->n_strings++;
 }
 
-/* Of a name that is kept: equal ones have one address. */
+/* The index of a kept name, written if it is new. Equal names have one address,
+ * which is the key. */
 static uint64_t
 string_of(struct writer *w, const char *kept)
 {
@@ -267,7 +269,8 @@ native_put(struct writer *w, uint64_t id, uintptr_t frame)
     alqi_pb_end(&w->pb, alqi_pb_location(&w->pb, id, mapping, frame - 1));
 }
 
-/* What a frame of a stack source is called; it stays where it is. */
+/* The names of a frame of a stack source; they stay where they are. False:
+ * there was no memory for them. */
 static bool
 names_of(struct writer *w, uintptr_t frame, struct alqi_ctf_location *out)
 {

@@ -41,14 +41,12 @@ struct trace {
     struct alq_listener listener;
     struct alq_domain *d;                /* NULL: of the malloc heap */
     _Atomic(struct sampling *) sampling; /* the last one; only pushed to */
-    /* of its profiles */
-    size_t callstack_frames;
+    size_t callstack_frames;             /* of its profiles */
     /* its profile samples; written within .inv.switch, read by anybody */
     atomic_bool is_sampling;
     bool is_switching;   /* .inv.switch */
     atomic_bool is_wide; /* domains may join */
-    /* those before it, over */
-    struct trace *older;
+    struct trace *older; /* those before it, over */
 };
 
 enum state { NONE, STARTING, UNDER_WAY, STOPPING };
@@ -85,7 +83,7 @@ turn_look(void)
     __atomic_store_n(&turn_pid, pid, __ATOMIC_RELAXED);
 }
 
-/* From -> to; false: it is in another state. */
+/* Moves the state from `from` to `to`. False: it is in another state. */
 static bool
 turn_take(enum state from, enum state to)
 {
@@ -102,7 +100,7 @@ turn_take(enum state from, enum state to)
 
 /* ---- what the heap says ------------------------------------------------- */
 
-/* What its profiles have counted.  .inv.gone */
+/* The sum of what the trace's profiles have counted (.inv.gone). */
 static struct alq_memprof_counts
 counts_sum_locked(struct trace *t)
 {

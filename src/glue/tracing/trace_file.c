@@ -28,7 +28,8 @@ mark_get(void)
     return mark;
 }
 
-/* As memtrace: nobody else reads it, and who writes it holds a lock. */
+/* Opens the file as memtrace does: no other user may read it, and its writer
+ * holds a lock. */
 int
 alqi_glue_trace_file_open(struct alqi_glue_trace_file *f, const char *path)
 {

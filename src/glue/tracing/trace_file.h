@@ -15,14 +15,11 @@
 
 struct alqi_glue_trace_file {
     int fd;
-    int failed_errno; /* of the write after which there was none */
-    /* written whole; the file's length */
-    uint64_t n_bytes;
-    /* of the process that opened it */
-    pid_t pid;
+    int failed_errno;              /* of the write after which there was none */
+    uint64_t n_bytes;              /* written whole; the file's length */
+    pid_t pid;                     /* of the process that opened it */
     const volatile uint64_t *mark; /* pid, not so in a forked child; or NULL */
-    /* it can be cut */
-    bool is_regular;
+    bool is_regular;               /* it can be cut */
 };
 
 /* 0, or errno; EAGAIN: another process writes it.  It is overwritten. */

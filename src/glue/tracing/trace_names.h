@@ -18,8 +18,7 @@
 struct alqi_glue_trace_names {
     struct alqi_base_map native; /* frame -> code */
     struct alqi_base_map other;
-    /* frames with a numbered code */
-    uint64_t n_others;
+    uint64_t n_others; /* frames with a numbered code */
     /* code -> names; kept until the trace is over */
     struct alqi_wire_locations places;
 };

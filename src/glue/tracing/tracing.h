@@ -46,17 +46,14 @@ struct alqi_tracing_stream {
     uintptr_t *last; /* the last stack written, outermost first */
     size_t n_last;
     size_t last_capacity;
-    /* whose frames `last` has */
-    bool is_last_native;
-    bool has_written; /* a packet, within the event that is put now */
-    uint64_t n_open;  /* events that are in no packet written yet */
-    uint64_t open_ns; /* since when there are any */
-    /* time of its last event */
-    uint64_t last_us;
-    uint64_t thread; /* index, of the last allocation */
-    unsigned rate;   /* number, of the last allocation */
-    /* rates that its side records have */
-    unsigned n_rates_told;
+    bool is_last_native;   /* whose frames `last` has */
+    bool has_written;      /* a packet, within the event that is put now */
+    uint64_t n_open;       /* events that are in no packet written yet */
+    uint64_t open_ns;      /* since when there are any */
+    uint64_t last_us;      /* time of its last event */
+    uint64_t thread;       /* index, of the last allocation */
+    unsigned rate;         /* number, of the last allocation */
+    unsigned n_rates_told; /* rates that its side records have */
 };
 
 /* A trace; under its lock but for is_over (.inv.lock). is_malloc, format and
@@ -75,9 +72,8 @@ struct alqi_tracing {
     struct alqi_ctf_info info;
     /* the moment of info.start_us, by the clock that never goes back */
     uint64_t start_mono_ns;
-    uint64_t next_id; /* format 3: the streams' */
-    /* side records with a text, so far */
-    uint64_t n_texts;
+    uint64_t next_id;                     /* format 3: the streams' */
+    uint64_t n_texts;                     /* side records with a text, so far */
     double rates[ALQI_TRACING_RATES_MAX]; /* samples a word; [0]: the trace's */
     unsigned n_rates;
     struct alqi_base_map threads; /* who -> index * 2 + 2, + 1 when told */

@@ -43,8 +43,7 @@ datum_make(uint64_t id, unsigned stream, bool is_young)
 /* On its way into the file. */
 struct birth {
     const struct alq_allocation *a;
-    /* as the file has it */
-    enum alqi_ctf_source source;
+    enum alqi_ctf_source source;           /* as the file has it */
     const struct alq_stack_source *frames; /* whose they are */
     uint64_t who;                          /* allocates */
     unsigned rate;                         /* number    */
@@ -245,8 +244,8 @@ side_put_locked(struct alqi_tracing *t, struct alqi_tracing_stream *s,
 
 /* ---- into the file ------------------------------------------------------ */
 
-/* What `threads` has of `who`, entered if it is new; valid until the next one
- * is entered. NULL: no memory. */
+/* The entry of `who` in threads, made if it is new; valid until the next one is
+ * made. NULL: no memory. */
 static uint64_t *
 thread_at_locked(struct alqi_tracing *t, uint64_t who)
 {
