@@ -104,6 +104,16 @@ FNR == 1 {
     }
 }
 
+# The include guard of a header is its path.
+/^#ifndef / && part != "" && FILENAME ~ /\.h$/ && !(FILENAME in guarded) {
+    guarded[FILENAME] = 1
+    wanted = toupper(FILENAME)
+    sub(/^SRC\//, "ALQI_", wanted)
+    gsub(/[\/.-]/, "_", wanted)
+    if ($2 != wanted)
+        complain(FILENAME ":" FNR, "guard", $2 " is not " wanted)
+}
+
 /^[ \t]*#[ \t]*(if|elif|ifdef|ifndef)/ {
     if (part != "" && part != "plat" &&
         /__(linux|APPLE|FreeBSD|OpenBSD|NetBSD|sun)__|_WIN32|__ANDROID__/)

@@ -5,8 +5,8 @@
  *   ALQI_DEBUG   walks structures; on in dbg and hard
  *   ALQI_NEVER   "cannot happen, survive it": true path compiled everywhere,
  *                traps in dbg and hard */
-#ifndef ALQI_BASE_H
-#define ALQI_BASE_H
+#ifndef ALQI_BASE_BASE_H
+#define ALQI_BASE_BASE_H
 
 #include <stdbool.h>
 #include <stddef.h>

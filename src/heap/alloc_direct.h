@@ -1,8 +1,8 @@
 /* alloc_direct.h -- blocks that are born in the major heap
  *
  * Keeps .inv.room: what promotion may need, and the reserve, stay. */
-#ifndef ALQI_HEAP_DIRECT_H
-#define ALQI_HEAP_DIRECT_H
+#ifndef ALQI_HEAP_ALLOC_DIRECT_H
+#define ALQI_HEAP_ALLOC_DIRECT_H
 
 #include "heap/pool_class.h"
 #include "heap/state.h"

@@ -4,8 +4,8 @@
  * .inv.limit  Any thread may store all ones at any time.  The domain's holder
  *             alone stores other values, here, and then looks for requests, so
  *             no request is lost (tests/models/limit.pml). */
-#ifndef ALQI_HEAP_LIMIT_H
-#define ALQI_HEAP_LIMIT_H
+#ifndef ALQI_HEAP_ALLOC_LIMIT_H
+#define ALQI_HEAP_ALLOC_LIMIT_H
 
 #include "heap/limit_trigger_check.h"
 

@@ -7,8 +7,8 @@
  *
  * A part of the heap that keeps something a domain has a line in hand_over and
  * one in adopt (domain_orphan.c), and a field in struct alqi_heap_orphan. */
-#ifndef ALQI_HEAP_ORPHAN_H
-#define ALQI_HEAP_ORPHAN_H
+#ifndef ALQI_HEAP_DOMAIN_ORPHAN_H
+#define ALQI_HEAP_DOMAIN_ORPHAN_H
 
 #include "heap/state.h"
 

@@ -1,7 +1,7 @@
 /* domain_spawn.h -- a domain on a thread of its own, with an argument and a
  * result */
-#ifndef ALQI_HEAP_SPAWN_H
-#define ALQI_HEAP_SPAWN_H
+#ifndef ALQI_HEAP_DOMAIN_SPAWN_H
+#define ALQI_HEAP_DOMAIN_SPAWN_H
 
 #include <aliquot/domain.h>
 

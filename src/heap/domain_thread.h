@@ -6,8 +6,8 @@
  *
  * Frames and status are a thread's: they are in the domain while it runs it,
  * else in its struct alq_thread. */
-#ifndef ALQI_HEAP_THREAD_H
-#define ALQI_HEAP_THREAD_H
+#ifndef ALQI_HEAP_DOMAIN_THREAD_H
+#define ALQI_HEAP_DOMAIN_THREAD_H
 
 #include "heap/state.h"
 

@@ -4,8 +4,8 @@
  *            --running of its slot, which looks at the listener in between.
  *            So it is not running once its slot was cleared and `running` is
  *            then 0. */
-#ifndef ALQI_HEAP_WATCH_H
-#define ALQI_HEAP_WATCH_H
+#ifndef ALQI_HEAP_EVENT_STATE_H
+#define ALQI_HEAP_EVENT_STATE_H
 
 #include <aliquot/observe.h>
 

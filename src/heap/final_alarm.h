@@ -5,8 +5,8 @@
  * So several cycles that end before a poll are one call.  Those that end inside
  * an alarm's call are no reason for others: two alarms that collect would call
  * each other for ever. */
-#ifndef ALQI_HEAP_ALARM_H
-#define ALQI_HEAP_ALARM_H
+#ifndef ALQI_HEAP_FINAL_ALARM_H
+#define ALQI_HEAP_FINAL_ALARM_H
 
 #include "heap/state.h"
 

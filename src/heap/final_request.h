@@ -1,6 +1,6 @@
 /* final_request.h -- asks for the calls that are due [heap/final_run.h] */
-#ifndef ALQI_HEAP_ASK_H
-#define ALQI_HEAP_ASK_H
+#ifndef ALQI_HEAP_FINAL_REQUEST_H
+#define ALQI_HEAP_FINAL_REQUEST_H
 
 #include "heap/alloc_limit.h"
 

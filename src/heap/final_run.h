@@ -7,8 +7,8 @@
  * the end of an explicit collection; never inside a collection.
  *
  * .inv.calls  want_calls is false while a call runs that has not released. */
-#ifndef ALQI_HEAP_CALLS_H
-#define ALQI_HEAP_CALLS_H
+#ifndef ALQI_HEAP_FINAL_RUN_H
+#define ALQI_HEAP_FINAL_RUN_H
 
 #include "heap/state.h"
 

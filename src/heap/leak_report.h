@@ -2,8 +2,8 @@
  * more
  *
  * With W=1 in ALIQUOTPARAM, on stderr. */
-#ifndef ALQI_HEAP_LEAK_H
-#define ALQI_HEAP_LEAK_H
+#ifndef ALQI_HEAP_LEAK_REPORT_H
+#define ALQI_HEAP_LEAK_REPORT_H
 
 #include "heap/state.h"
 

@@ -9,8 +9,8 @@
  * a minor heap are counted first, then compared, and given up if that is too
  * much.  A domain that looks for a pool leaves one pool for each other domain,
  * which may have looked just before. */
-#ifndef ALQI_HEAP_BOUND_H
-#define ALQI_HEAP_BOUND_H
+#ifndef ALQI_HEAP_LIMIT_HEAP_H
+#define ALQI_HEAP_LIMIT_HEAP_H
 
 #include "heap/state.h"
 

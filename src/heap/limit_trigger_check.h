@@ -1,8 +1,8 @@
 /* limit_trigger_check.h -- the allocator's side of limit_trigger.h
  *
  * Each call is one comparison while the trigger is down. */
-#ifndef ALQI_HEAP_FENCED_H
-#define ALQI_HEAP_FENCED_H
+#ifndef ALQI_HEAP_LIMIT_TRIGGER_CHECK_H
+#define ALQI_HEAP_LIMIT_TRIGGER_CHECK_H
 
 #include "heap/state.h"
 

@@ -1,6 +1,6 @@
 /* log.h -- verbose messages, on stderr     [ALQ_GC_LOG_...] */
-#ifndef ALQI_HEAP_SAY_H
-#define ALQI_HEAP_SAY_H
+#ifndef ALQI_HEAP_LOG_H
+#define ALQI_HEAP_LOG_H
 
 #include "heap/state.h"
 

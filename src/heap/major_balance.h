@@ -10,8 +10,8 @@
  *            (cycle.n_busy is 0) and the queue empty.  Outside of a stop
  *            n_busy is a hint: a write barrier may have marked a block that it
  *            has not pushed yet. */
-#ifndef ALQI_HEAP_BALANCE_H
-#define ALQI_HEAP_BALANCE_H
+#ifndef ALQI_HEAP_MAJOR_BALANCE_H
+#define ALQI_HEAP_MAJOR_BALANCE_H
 
 #include "heap/state.h"
 

@@ -14,8 +14,8 @@
  *              compaction takes no memory.
  *
  * Large blocks do not move. */
-#ifndef ALQI_HEAP_COMPACT_H
-#define ALQI_HEAP_COMPACT_H
+#ifndef ALQI_HEAP_MAJOR_COMPACT_H
+#define ALQI_HEAP_MAJOR_COMPACT_H
 
 #include "heap/state.h"
 #include "heap/stop.h"

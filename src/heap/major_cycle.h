@@ -11,8 +11,8 @@
  *
  * MARK ends when nothing is left to mark and weak references are clean
  * (weak_phase.h).  Then the colours rotate: what is unmarked is garbage. */
-#ifndef ALQI_HEAP_CYCLE_H
-#define ALQI_HEAP_CYCLE_H
+#ifndef ALQI_HEAP_MAJOR_CYCLE_H
+#define ALQI_HEAP_MAJOR_CYCLE_H
 
 #include "heap/state.h"
 

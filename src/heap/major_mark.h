@@ -4,8 +4,8 @@
  *                roots are darkened at its start, with nothing young but
  *                pinned blocks, which are roots, and so is each value that a
  *                field of the major heap loses (write_barrier.h). */
-#ifndef ALQI_HEAP_MARK_H
-#define ALQI_HEAP_MARK_H
+#ifndef ALQI_HEAP_MAJOR_MARK_H
+#define ALQI_HEAP_MAJOR_MARK_H
 
 #include "heap/state.h"
 

@@ -15,8 +15,8 @@
  *            is late the cut grows with the lateness (a slice more for each
  *            percent of what is allowed), so some slice pays, and the heap is
  *            bounded. */
-#ifndef ALQI_HEAP_PACE_H
-#define ALQI_HEAP_PACE_H
+#ifndef ALQI_HEAP_MAJOR_PACE_H
+#define ALQI_HEAP_MAJOR_PACE_H
 
 #include "heap/state.h"
 

@@ -6,8 +6,8 @@
  *   bucket 0 -> the slices of the minor heap that is opened
  *
  * When a minor heap was used up, the next bucket is 0. */
-#ifndef ALQI_HEAP_SMOOTH_H
-#define ALQI_HEAP_SMOOTH_H
+#ifndef ALQI_HEAP_MAJOR_SMOOTH_H
+#define ALQI_HEAP_MAJOR_SMOOTH_H
 
 #include <stdbool.h>
 

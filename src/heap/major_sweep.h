@@ -1,6 +1,6 @@
 /* major_sweep.h -- pools by class: swept, filled, found again */
-#ifndef ALQI_HEAP_SWEEP_H
-#define ALQI_HEAP_SWEEP_H
+#ifndef ALQI_HEAP_MAJOR_SWEEP_H
+#define ALQI_HEAP_MAJOR_SWEEP_H
 
 #include "heap/state.h"
 

@@ -11,8 +11,8 @@
  * A store that lets a young block escape sets has_escaped before it.  Then
  * minor heaps are emptied together, in a stop; at the end of that nothing is
  * young, and the stop takes has_escaped back (tests/models/minor_local.pml). */
-#ifndef ALQI_HEAP_SHOWN_H
-#define ALQI_HEAP_SHOWN_H
+#ifndef ALQI_HEAP_MINOR_ESCAPE_H
+#define ALQI_HEAP_MINOR_ESCAPE_H
 
 #include "heap/state.h"
 

@@ -3,8 +3,8 @@
  * .inv.room  Pools to promote all that open minor heaps may hold, and a buffer
  *            of each class for each worker, can be accessed before a block is
  *            allocated there.  So promotion does not fail. */
-#ifndef ALQI_HEAP_OPEN_H
-#define ALQI_HEAP_OPEN_H
+#ifndef ALQI_HEAP_MINOR_OPEN_H
+#define ALQI_HEAP_MINOR_OPEN_H
 
 #include "heap/state.h"
 

@@ -13,8 +13,8 @@
  * without a locked instruction.  A worker that waits for an owner serves the
  * requests of others meanwhile, so none waits for ever
  * (tests/models/minor_own.pml). */
-#ifndef ALQI_HEAP_OWN_H
-#define ALQI_HEAP_OWN_H
+#ifndef ALQI_HEAP_MINOR_OWN_H
+#define ALQI_HEAP_MINOR_OWN_H
 
 #include "heap/state.h"
 

@@ -20,8 +20,8 @@
  *
  * While copies are scanned, BATCH claims are made, then the copies.  A worker
  * that waits holds no claim (tests/models/minor_promote_batch.pml). */
-#ifndef ALQI_HEAP_PROMOTE_H
-#define ALQI_HEAP_PROMOTE_H
+#ifndef ALQI_HEAP_MINOR_PROMOTE_H
+#define ALQI_HEAP_MINOR_PROMOTE_H
 
 #include "heap/state.h"
 

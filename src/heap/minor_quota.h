@@ -10,8 +10,8 @@
  * .inv.quota  Bytes between young.start and young.end of all minor heaps, and
  *             those that are left, are at most those that memory was made
  *             ready for. */
-#ifndef ALQI_HEAP_QUOTA_H
-#define ALQI_HEAP_QUOTA_H
+#ifndef ALQI_HEAP_MINOR_QUOTA_H
+#define ALQI_HEAP_MINOR_QUOTA_H
 
 #include "heap/state.h"
 

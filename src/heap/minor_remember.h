@@ -2,8 +2,8 @@
  *
  * .inv.remember  Each such field is in the set of some domain, or that set is
  *                lost: then the whole major heap is read. */
-#ifndef ALQI_HEAP_REMEMBER_H
-#define ALQI_HEAP_REMEMBER_H
+#ifndef ALQI_HEAP_MINOR_REMEMBER_H
+#define ALQI_HEAP_MINOR_REMEMBER_H
 
 #include "heap/state.h"
 

@@ -13,8 +13,8 @@
  *             more: ranges of fields are put in only while it has fewer than
  *             OFFERS_MAX ranges, and each worker may put in one beyond, and
  *             give GET_MAX back. */
-#ifndef ALQI_HEAP_WORKERS_H
-#define ALQI_HEAP_WORKERS_H
+#ifndef ALQI_HEAP_MINOR_WORKERS_H
+#define ALQI_HEAP_MINOR_WORKERS_H
 
 #include "heap/work_queue.h"
 

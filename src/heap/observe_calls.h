@@ -1,7 +1,7 @@
 /* observe_calls.h -- the calls from the collector to its client
  * [heap/observe.h] */
-#ifndef ALQI_HEAP_OBSERVED_H
-#define ALQI_HEAP_OBSERVED_H
+#ifndef ALQI_HEAP_OBSERVE_CALLS_H
+#define ALQI_HEAP_OBSERVE_CALLS_H
 
 #include "heap/alloc_limit.h"
 #include "heap/state.h"

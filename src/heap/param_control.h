@@ -1,7 +1,7 @@
 /* param_control.h -- struct alq_gc_control: what is in force, and changing it
  */
-#ifndef ALQI_HEAP_CONTROL_H
-#define ALQI_HEAP_CONTROL_H
+#ifndef ALQI_HEAP_PARAM_CONTROL_H
+#define ALQI_HEAP_PARAM_CONTROL_H
 
 #include "heap/state.h"
 

@@ -2,8 +2,8 @@
  *
  * A retained block looks moved to where it is, so copying loops have no test
  * for it. */
-#ifndef ALQI_HEAP_KEEP_H
-#define ALQI_HEAP_KEEP_H
+#ifndef ALQI_HEAP_PIN_RETAIN_H
+#define ALQI_HEAP_PIN_RETAIN_H
 
 #include "heap/state.h"
 

@@ -1,8 +1,8 @@
 /* pool_area.h -- the reservation: minor part, major part, a byte for each pool
  *
  * Any domain may call; the lock is the area's own. */
-#ifndef ALQI_HEAP_AREA_H
-#define ALQI_HEAP_AREA_H
+#ifndef ALQI_HEAP_POOL_AREA_H
+#define ALQI_HEAP_POOL_AREA_H
 
 #include "heap/state.h"
 

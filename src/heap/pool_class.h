@@ -1,7 +1,7 @@
 /* pool_class.h -- sizes of slots: OCaml's 32 classes and four for larger
  * blocks, so that every young block fits into a pool */
-#ifndef ALQI_HEAP_CLASS_H
-#define ALQI_HEAP_CLASS_H
+#ifndef ALQI_HEAP_POOL_CLASS_H
+#define ALQI_HEAP_POOL_CLASS_H
 
 #include "heap/state.h"
 

@@ -6,8 +6,8 @@
  * A word leads to a block if it is the address of its first field, or of a
  * byte behind that up to its end, where C code may point.  Each word is looked
  * up as if it were one less.  In stops alone. */
-#ifndef ALQI_HEAP_AMBIGUOUS_H
-#define ALQI_HEAP_AMBIGUOUS_H
+#ifndef ALQI_HEAP_ROOT_AMBIGUOUS_H
+#define ALQI_HEAP_ROOT_AMBIGUOUS_H
 
 #include "heap/state.h"
 

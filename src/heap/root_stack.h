@@ -17,8 +17,8 @@
  *     goes on in these frames
  *     stack pointer
  *     below (low addresses)                     not read */
-#ifndef ALQI_HEAP_STACK_H
-#define ALQI_HEAP_STACK_H
+#ifndef ALQI_HEAP_ROOT_STACK_H
+#define ALQI_HEAP_ROOT_STACK_H
 
 #include "heap/state.h"
 #include "plat/registers.h"

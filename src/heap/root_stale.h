@@ -20,8 +20,8 @@
  *
  * The library's own frames are among them: it keeps the same rule.  A thread
  * that is conservative is left alone. */
-#ifndef ALQI_HEAP_STALE_H
-#define ALQI_HEAP_STALE_H
+#ifndef ALQI_HEAP_ROOT_STALE_H
+#define ALQI_HEAP_ROOT_STALE_H
 
 #include "heap/state.h"
 

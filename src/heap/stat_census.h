@@ -2,8 +2,8 @@
  *
  * .inv.census  Words counted = words of all blocks that a walk of the heap
  *              finds, but for those of colour garbage. */
-#ifndef ALQI_HEAP_CENSUS_H
-#define ALQI_HEAP_CENSUS_H
+#ifndef ALQI_HEAP_STAT_CENSUS_H
+#define ALQI_HEAP_STAT_CENSUS_H
 
 #include "heap/state.h"
 

@@ -1,8 +1,8 @@
 /* stat_pause.h -- how long the program waited: a histogram of nanoseconds
  *
  * Below 16 a bucket a nanosecond, then 16 for each doubling. */
-#ifndef ALQI_HEAP_PAUSE_H
-#define ALQI_HEAP_PAUSE_H
+#ifndef ALQI_HEAP_STAT_PAUSE_H
+#define ALQI_HEAP_STAT_PAUSE_H
 
 #include <aliquot/observe.h>
 

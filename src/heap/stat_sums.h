@@ -2,8 +2,8 @@
  *
  * A domain's own counters are up to date.  Those of other domains, and of
  * domains that ended, are those of the last stop, which publishes them. */
-#ifndef ALQI_HEAP_SUMS_H
-#define ALQI_HEAP_SUMS_H
+#ifndef ALQI_HEAP_STAT_SUMS_H
+#define ALQI_HEAP_STAT_SUMS_H
 
 #include "heap/state.h"
 

@@ -6,8 +6,8 @@
  * since the limit is raised, or at the end of an explicit collection; never
  * inside a collection.  The function may do what the program may do there.  A
  * domain that starts gets a request. */
-#ifndef ALQI_HEAP_SUMMON_H
-#define ALQI_HEAP_SUMMON_H
+#ifndef ALQI_HEAP_STOP_HANDSHAKE_H
+#define ALQI_HEAP_STOP_HANDSHAKE_H
 
 struct alqi_domain;
 

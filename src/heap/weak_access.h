@@ -5,8 +5,8 @@
  * becomes reachable: it is darkened.  While the heap is being cleaned a dead
  * key is found empty, and so are the data that it kept alive: nobody sees that
  * cleaning is not finished. */
-#ifndef ALQI_HEAP_WEAKREF_H
-#define ALQI_HEAP_WEAKREF_H
+#ifndef ALQI_HEAP_WEAK_ACCESS_H
+#define ALQI_HEAP_WEAK_ACCESS_H
 
 #include "heap/weak.h"
 

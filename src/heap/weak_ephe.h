@@ -7,8 +7,8 @@
  * After a few, for chains in no order, they take notes (weak_ephe_wait.h).
  * When a pass has marked nothing, nor anybody else meanwhile, what waits is
  * dead. */
-#ifndef ALQI_HEAP_EPHE_H
-#define ALQI_HEAP_EPHE_H
+#ifndef ALQI_HEAP_WEAK_EPHE_H
+#define ALQI_HEAP_WEAK_EPHE_H
 
 #include "heap/state.h"
 

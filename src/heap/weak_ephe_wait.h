@@ -9,8 +9,8 @@
  * out of it, a place whose waiters were taken stays its block's.  Blocks of the
  * same 256 bytes have neighbouring places: chains often follow the order in
  * which their keys were made, and then one fetch serves several of them. */
-#ifndef ALQI_HEAP_EPHE_WAIT_H
-#define ALQI_HEAP_EPHE_WAIT_H
+#ifndef ALQI_HEAP_WEAK_EPHE_WAIT_H
+#define ALQI_HEAP_WEAK_EPHE_WAIT_H
 
 #include "heap/state.h"
 

@@ -1,8 +1,8 @@
 /* weak_state.h -- weak references, finalisers, alarms: the part of a domain,
  * the part of the heap
  * [doc/design/heap.md] */
-#ifndef ALQI_HEAP_WEAK_PHASE_STATE_H
-#define ALQI_HEAP_WEAK_PHASE_STATE_H
+#ifndef ALQI_HEAP_WEAK_STATE_H
+#define ALQI_HEAP_WEAK_STATE_H
 
 #include <aliquot/final.h>
 #include <aliquot/weak.h>

@@ -1,8 +1,8 @@
 /* work_queue.h -- a shared queue of work: ranges that any domain may take
  *
  * One lock, held while a few ranges are copied. */
-#ifndef ALQI_HEAP_QUEUE_H
-#define ALQI_HEAP_QUEUE_H
+#ifndef ALQI_HEAP_WORK_QUEUE_H
+#define ALQI_HEAP_WORK_QUEUE_H
 
 #include "plat/plat.h"
 

@@ -1,7 +1,7 @@
 /* write_barrier.h -- the slow parts of alq_store and alq_init: the block is old
  */
-#ifndef ALQI_HEAP_BARRIER_H
-#define ALQI_HEAP_BARRIER_H
+#ifndef ALQI_HEAP_WRITE_BARRIER_H
+#define ALQI_HEAP_WRITE_BARRIER_H
 
 #include "heap/state.h"
 

@@ -6,8 +6,8 @@
  * True of every call: no malloc, no stdio, no locale, no lock that another
  * thread may hold for long; safe inside malloc.  Calls with the suffix
  * _sigsafe may also be made from a signal handler. */
-#ifndef ALQI_PLAT_H
-#define ALQI_PLAT_H
+#ifndef ALQI_PLAT_PLAT_H
+#define ALQI_PLAT_PLAT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

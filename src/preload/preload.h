@@ -12,8 +12,8 @@
  *                     (alqi_preload_with_rearm)
  *   less              a limit trigger stands before the next sample
  *                     (limit_trigger.h) */
-#ifndef ALQI_PRELOAD_H
-#define ALQI_PRELOAD_H
+#ifndef ALQI_PRELOAD_PRELOAD_H
+#define ALQI_PRELOAD_PRELOAD_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -6,8 +6,8 @@
  *
  * No libm, no state but the struct, not thread-safe; the same seed gives the
  * same draws on every machine. */
-#ifndef ALQI_SAMPLE_H
-#define ALQI_SAMPLE_H
+#ifndef ALQI_SAMPLE_SAMPLE_H
+#define ALQI_SAMPLE_SAMPLE_H
 
 #include <stdint.h>
 

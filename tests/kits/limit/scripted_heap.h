@@ -1,8 +1,8 @@
 /* scripted_heap.h -- a heap that is what a test says it is
  *
  * One for the process; each test of scripted_run begins with a fresh one. */
-#ifndef ALQ_KITS_SCRIPTED_HEAP_H
-#define ALQ_KITS_SCRIPTED_HEAP_H
+#ifndef ALQI_KITS_LIMIT_SCRIPTED_HEAP_H
+#define ALQI_KITS_LIMIT_SCRIPTED_HEAP_H
 
 #include <setjmp.h>
 #include <stdarg.h>

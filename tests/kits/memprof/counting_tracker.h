@@ -1,8 +1,8 @@
 /* counting_tracker.h -- a tracker that counts its calls: one heap, one thread
  *
  * The datum is the number of the alloc callback, from 1. */
-#ifndef ALQ_KITS_COUNTING_TRACKER_H
-#define ALQ_KITS_COUNTING_TRACKER_H
+#ifndef ALQI_KITS_MEMPROF_COUNTING_TRACKER_H
+#define ALQI_KITS_MEMPROF_COUNTING_TRACKER_H
 
 #include "kits/memprof/fake_heap.h"
 

@@ -3,8 +3,8 @@
  * Blocks are the test program's own malloc blocks, so addresses come again as
  * they do in real programs.  The capture is a fake: frame i of the n-th capture
  * of a thread is FAKE_FRAME + i. */
-#ifndef ALQ_KITS_FAKE_HEAP_H
-#define ALQ_KITS_FAKE_HEAP_H
+#ifndef ALQI_KITS_MEMPROF_FAKE_HEAP_H
+#define ALQI_KITS_MEMPROF_FAKE_HEAP_H
 
 #include "memprof/engine.h"
 

@@ -3,8 +3,8 @@
  * Each datum is the number of a ticket of its profile.  A ticket is issued by
  * an alloc callback that keeps, and must be handed in once, to dealloc or
  * release.  Any number of threads at once. */
-#ifndef ALQ_KITS_LEDGER_H
-#define ALQ_KITS_LEDGER_H
+#ifndef ALQI_KITS_MEMPROF_LEDGER_H
+#define ALQI_KITS_MEMPROF_LEDGER_H
 
 #include "kits/memprof/fake_heap.h"
 

@@ -4,8 +4,8 @@
  * again after each minor collection; old addresses are given once between two
  * compactions, which change all of them.  What is alive: rooted objects, and
  * the values that trackers keep as user data. */
-#ifndef ALQ_KITS_MOCK_HEAP_H
-#define ALQ_KITS_MOCK_HEAP_H
+#ifndef ALQI_KITS_MEMPROF_MOCK_HEAP_H
+#define ALQI_KITS_MEMPROF_MOCK_HEAP_H
 
 #include "memprof/scan.h"
 

@@ -2,8 +2,8 @@
  *
  * For tests.  Blocks lie in an array, and each question looks at each of them:
  * nothing here is shared with the engine but the format of the index. */
-#ifndef ALQ_KITS_MODEL_H
-#define ALQ_KITS_MODEL_H
+#ifndef ALQI_KITS_VIEW_MODEL_H
+#define ALQI_KITS_VIEW_MODEL_H
 
 #include "view/index.h"
 

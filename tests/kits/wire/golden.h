@@ -1,6 +1,6 @@
 /* golden.h -- for tests: files, their xz form, and SHA-256 */
-#ifndef ALQ_KITS_GOLDEN_H
-#define ALQ_KITS_GOLDEN_H
+#ifndef ALQI_KITS_WIRE_GOLDEN_H
+#define ALQI_KITS_WIRE_GOLDEN_H
 
 #include <stdbool.h>
 #include <stddef.h>
