@@ -108,7 +108,7 @@ FNR == 1 {
 /^#ifndef / && part != "" && FILENAME ~ /\.h$/ && !(FILENAME in guarded) {
     guarded[FILENAME] = 1
     wanted = toupper(FILENAME)
-    sub(/^SRC\//, "ALQI_", wanted)
+    sub(/^(SRC|TESTS)\//, "ALQI_", wanted)
     gsub(/[\/.-]/, "_", wanted)
     if ($2 != wanted)
         complain(FILENAME ":" FNR, "guard", $2 " is not " wanted)
