@@ -24,9 +24,6 @@
     X(PRELOAD_SPAWNS, "spawn.c spawns: threads that are about to begin")       \
     X(PRELOAD_ORPHAN, "thread.c orphan: the state of threads without one")     \
     X(PRELOAD_THREADS, "thread.c threads: the list and the pool of states")    \
-    X(PRELOAD_NODES, "nodes.c nodes: the table of call stacks, exact mode")    \
-    X(PRELOAD_STREAMS, "stream.c streams: the pool; making the file")          \
-    X(PRELOAD_FILE, "file.c file: growth of the recording")                    \
     /* memprof */                                                              \
     X(MEMPROF_DOMAINS, "domain.c domains: the list")                           \
     X(MEMPROF_DOMAIN, "state.h alqi_memprof_domain: slots, threads, queues")   \
@@ -35,6 +32,11 @@
     X(MEMPROF_FILTER, "filter.c grow_lock: the filter's size")                 \
     X(MEMPROF_SHARD, "index.c shards: one shard of the index")                 \
     X(MEMPROF_POOL, "pool.c pool: nodes")                                      \
+    /* preload: under these nothing but each other is taken; a handler that    \
+     * interrupts the holder of any lock above may record */                   \
+    X(PRELOAD_NODES, "nodes.c nodes: the table of call stacks, exact mode")    \
+    X(PRELOAD_STREAMS, "stream.c streams: the pool; making the file")          \
+    X(PRELOAD_FILE, "file.c file: growth of the recording")                    \
     /* glue: alq_fork takes these within fork(), under all of memprof's */     \
     X(GLUE_SERVER, "control.c server: the control server's state")             \
     X(GLUE_JOB, "control.c control: the job that waits for a domain")          \

@@ -260,15 +260,15 @@ bool
 alqi_preload_file_reserve(size_t bytes)
 {
     uint32_t n;
-    bool ok = false;
+    bool ok = false, was_locking;
 
     bytes = (bytes / ALQI_RAW_CHUNK_BYTES + 1) * ALQI_RAW_CHUNK_BYTES;
-    alqi_plat_lock(&file.lock);
+    was_locking = alqi_preload_lock(&file.lock);
     if (file.header != NULL) {
         n = atomic_load_explicit(&file.header->n_chunks, memory_order_relaxed);
         ok = window_move(chunk_offset(n), bytes);
     }
-    alqi_plat_unlock(&file.lock);
+    alqi_preload_unlock(&file.lock, was_locking);
     return ok;
 }
 
@@ -542,11 +542,12 @@ alqi_preload_file_chunk_new(enum alqi_raw_chunk_kind kind, uint32_t stream,
 {
     struct alqi_raw_chunk_header *chunk = NULL;
     int saved = errno;
+    bool was_locking;
     uint32_t n;
 
     if (file.header == NULL)
         return NULL;
-    alqi_plat_lock(&file.lock);
+    was_locking = alqi_preload_lock(&file.lock);
     if (now_ns < file.retry_after_ns)
         goto out;
     n = atomic_load_explicit(&file.header->n_chunks, memory_order_relaxed);
@@ -565,7 +566,7 @@ alqi_preload_file_chunk_new(enum alqi_raw_chunk_kind kind, uint32_t stream,
     chunk->magic = ALQI_RAW_CHUNK_MAGIC;
     atomic_store_explicit(&file.header->n_chunks, n + 1, memory_order_release);
 out:
-    alqi_plat_unlock(&file.lock);
+    alqi_preload_unlock(&file.lock, was_locking);
     errno = saved;
     return chunk;
 }

@@ -11,6 +11,9 @@
  *              Handlers of others may run in between and allocate: the thread
  *              is parked and INSIDE, so their mallocs are not tried and their
  *              frees of tracked blocks wait in the engine's late list.
+ * .inv.skipped A fork in a handler that interrupts the engine or the holder of
+ *              a lock of ours takes no lock: another thread may hold what the
+ *              handler would wait for, and wait for what is held here.
  * .inv.mark    The mark is 1 in every process that may use the tables as they
  *              are. */
 #include <pthread.h>
@@ -60,7 +63,7 @@ window_close(struct alqi_preload_hot *hot)
 static bool
 is_interrupting(const struct alqi_preload_hot *hot)
 {
-    return hot->is_orphan_held || hot->is_controlling ||
+    return hot->is_orphan_held || hot->is_controlling || hot->is_locking ||
            (hot->thread != NULL &&
             hot->thread->memprof.mode == ALQI_MEMPROF_INSIDE);
 }

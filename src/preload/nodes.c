@@ -174,9 +174,9 @@ alqi_preload_nodes_add(const uintptr_t *frames, uint32_t n_frames,
                        const uint64_t *hashes, uint32_t *best)
 {
     uint32_t id = 0;
+    bool was_locking = alqi_preload_lock(&nodes.lock);
 
     *best = 0;
-    alqi_plat_lock(&nodes.lock);
     for (uint32_t i = 0; i < n_frames; i++) {
         uintptr_t pc = frames[n_frames - 1 - i];
 
@@ -187,7 +187,7 @@ alqi_preload_nodes_add(const uintptr_t *frames, uint32_t n_frames,
             break;
         *best = id;
     }
-    alqi_plat_unlock(&nodes.lock);
+    alqi_preload_unlock(&nodes.lock, was_locking);
     return id;
 }
 
