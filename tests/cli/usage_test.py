@@ -67,6 +67,14 @@ class Usage(common.Case):
             self.assertRegex(result.stderr, r"Try 'aliquot .*'\.\n$")
             self.assertFalse(os.path.exists("x.unknown"))
 
+    def test_the_last_measure_decides(self):
+        path = self.write("t.ctf", common.trace("synth-bytes.v2"))
+        for measure in "--peak", "--live", "--allocated":
+            self.assertEqual(self.ok("report", "--leaks", measure, path),
+                             self.ok("report", measure, path))
+        self.assertEqual(self.ok("report", "--peak", "--leaks", path),
+                         self.ok("report", "--leaks", path))
+
     def test_record_refuses_before_the_program_runs(self):
         ran = os.path.join(self.dir, "ran")
         there = self.write("there.ctf", b"precious")
