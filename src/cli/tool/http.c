@@ -159,7 +159,8 @@ admit(const struct alqi_cli_http *http, struct MHD_Connection *c,
     else if (origin != NULL && !is_own_origin(http, origin))
         alqi_cli_http_say(answer, 403, "pages of other sites may not ask");
     else if (!is_method(http, method))
-        alqi_cli_http_say(answer, 405, "GET only");
+        alqi_cli_http_say(answer, 405, "%s only",
+                          http->config.takes_post ? "GET and POST" : "GET");
     else if (*path == NULL)
         alqi_cli_http_say(answer, 404,
                           "not here: the address that was printed is longer");
