@@ -36,6 +36,8 @@ class Usage(common.Case):
              "--top=18446744073709551616: write a whole number below 2^64"),
             (["top", "-n", "99999999999999999999", path],
              "--iterations 99999999999999999999: a whole number below 2^64"),
+            (["push", "--to=parca=http://h", "--to=bogus=http://h", path],
+             "--to=bogus=http://h: write pyroscope=URL"),
             (["report", "--min-life=5", path], "ns us ms s m h"),
             (["report", "--min-share=0", path], "above 0, up to 100"),
             (["report", "--filter=live=5..3", path], "upside down"),
