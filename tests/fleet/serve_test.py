@@ -1,5 +1,6 @@
 """aliquot serve: what it gives is what the report says, to the clients that
 ask for it, while the program goes on."""
+import gzip
 import http.client
 import os
 import re
@@ -116,6 +117,25 @@ class Serve(exported.Case):
         os.remove(path)
         self.assertEqual(profile.totals(self.profile("/debug/pprof/heap")),
                          after)
+
+    def test_a_file_that_cannot_be_read_is_tried_again(self):
+        """A compressed trace is read at once, or not at all."""
+        path = os.path.join(self.dir, "t.ctf.gz")
+
+        def put(data):
+            with open(path + ".new", "wb") as f:
+                f.write(data)
+            os.rename(path + ".new", path)
+            return self.ask("/metrics")[0]
+
+        good = gzip.compress(common.trace("synth-bytes.v2"))
+        with open(path, "wb") as f:
+            f.write(good)
+        self.serve(path)
+        self.assertEqual(self.ask("/metrics")[0], 200)
+        self.assertEqual(put(gzip.compress(b"no trace")), 503)
+        self.assertEqual(self.ask("/metrics")[0], 503)
+        self.assertEqual(put(good), 200)
 
     def test_what_is_not_there(self):
         self.serve(self.made(2000, 100, 1e-4))
