@@ -137,6 +137,28 @@ class Serve(exported.Case):
         self.assertEqual(self.ask("/metrics")[0], 503)
         self.assertEqual(put(good), 200)
 
+    def test_counters_are_of_the_recording(self):
+        """Another recording at the path begins them anew."""
+        counters = ("aliquot_allocated_bytes_total",
+                    "aliquot_allocated_objects_total")
+        path = os.path.join(self.dir, "t.ctf")
+        traces = [[common.trace(n)] for n in ("synth-bytes.v2",
+                                              "bintree-1e-3.v2")]
+        for t in traces:
+            self.write("t.ctf", t[0])
+            got = self.json(path)
+            t.append((got["allocated_bytes"], got["allocated_objects"]))
+        traces.sort(key=lambda t: t[1])
+        (small, sums), (large, _) = traces
+        self.write("t.ctf", large)
+        self.serve(path)
+        before = self.metrics()
+        self.write("t.ctf", small)
+        after = self.metrics()
+        self.assertGreater(before[counters[0]], after[counters[0]])
+        for name, wanted in zip(counters, sums):
+            self.near(after[name], wanted, name)
+
     def test_what_is_not_there(self):
         self.serve(self.made(2000, 100, 1e-4))
         status, body = self.ask("/debug/pprof/goroutine")
