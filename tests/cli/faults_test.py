@@ -4,7 +4,9 @@ import sys
 
 import common
 
-sys.path.append(os.path.join(common.SOURCE, "tests", "view"))
+for folder in "fleet", "view":
+    sys.path.append(os.path.join(common.SOURCE, "tests", folder))
+from collector import Collector
 import view
 
 FAULTS = os.environ["FAULTS"]
@@ -31,6 +33,20 @@ class NoStream(common.Case):
         self.assertEqual(result.returncode, 3)
         self.assertIn("cannot create " + out, result.stderr)
         self.assertEqual(os.listdir(self.dir), ["t.ctf"])
+
+
+class NoMemory(common.Case):
+    """A block as large as what is sent is not had: nothing cut may go out."""
+
+    def test_clickhouse_gets_whole_batches(self):
+        path = self.made(120000, 500, 0.125)
+        c = Collector(self, (200, {}, b"0\n"))
+        result = common.run("export", "--to=clickhouse=" + c.url, path, env={
+            "LD_PRELOAD": FAULTS, "LARGEST_BLOCK": "4000000"})
+        self.assertEqual(result.returncode, 3)
+        self.assertIn("out of memory for a batch of rows", result.stderr)
+        for r in c.requests:
+            self.assertTrue(r.body == b"" or r.body.endswith(b"\n"))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@
 
 #include "cli/tool/cli.h"
 #include "cli/fleet/reading.h"
+#include "cli/tool/memory.h"
 #include "plat/plat.h"
 
 enum { NS_PER_US = 1000, BUDGET_US = 1000000 };
@@ -197,7 +198,7 @@ alqi_cli_reading_pprof(struct alqi_cli_reading *r,
 {
     struct alqi_cli_export *x = &r->export;
     char *bytes = NULL;
-    FILE *out = open_memstream(&bytes, n_bytes);
+    FILE *out = alqi_cli_memory_open(&bytes, n_bytes);
 
     if (out == NULL) {
         alqi_cli_say("out of memory for a profile");
@@ -212,6 +213,6 @@ alqi_cli_reading_pprof(struct alqi_cli_reading *r,
         .is_quiet = true,
     };
     alqi_cli_export_pprof(x, out);
-    fclose(out);
+    alqi_cli_memory_close(out, "a profile");
     return bytes;
 }
