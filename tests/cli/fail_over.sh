@@ -42,6 +42,10 @@ expect 0 '' --fail-over=50% before.ctf after.ctf
 expect 1 'the total grew by' --fail-over=1K before.ctf after.ctf
 expect 0 '' --fail-over=1G before.ctf after.ctf
 expect 1 'the total grew by' --fail-over=2% before after
+# The last limit counts, whichever form the earlier one has.
+expect 0 '' --fail-over=5% --fail-over=1G before.ctf after.ctf
+expect 1 'the limit is 1K' --fail-over=50% --fail-over=1K before.ctf after.ctf
+expect 1 'the limit is 0%' --fail-over=1G --fail-over=0% before.ctf after.ctf
 expect 0 '' before.ctf after.ctf
 expect 2 'write a percentage' --fail-over=lots before.ctf after.ctf
 expect 3 'cannot open' --fail-over=5% before.ctf missing.ctf

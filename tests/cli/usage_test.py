@@ -32,6 +32,12 @@ class Usage(common.Case):
             (["report", path, "--top"], "--top needs a value: N"),
             (["report", "--top=many", path], "--top=many: write a whole"),
             (["report", "--top=-1", path], "--top=-1: write a whole"),
+            (["report", "--top=18446744073709551616", path],
+             "--top=18446744073709551616: write a whole number below 2^64"),
+            (["top", "-n", "99999999999999999999", path],
+             "--iterations 99999999999999999999: a whole number below 2^64"),
+            (["push", "--to=parca=http://h", "--to=bogus=http://h", path],
+             "--to=bogus=http://h: write pyroscope=URL"),
             (["report", "--min-life=5", path], "ns us ms s m h"),
             (["report", "--min-share=0", path], "above 0, up to 100"),
             (["report", "--filter=live=5..3", path], "upside down"),
@@ -66,6 +72,14 @@ class Usage(common.Case):
             self.assertIn(part, result.stderr, args)
             self.assertRegex(result.stderr, r"Try 'aliquot .*'\.\n$")
             self.assertFalse(os.path.exists("x.unknown"))
+
+    def test_the_last_measure_decides(self):
+        path = self.write("t.ctf", common.trace("synth-bytes.v2"))
+        for measure in "--peak", "--live", "--allocated":
+            self.assertEqual(self.ok("report", "--leaks", measure, path),
+                             self.ok("report", measure, path))
+        self.assertEqual(self.ok("report", "--peak", "--leaks", path),
+                         self.ok("report", "--leaks", path))
 
     def test_record_refuses_before_the_program_runs(self):
         ran = os.path.join(self.dir, "ran")

@@ -1,5 +1,6 @@
 """aliquot serve: what it gives is what the report says, to the clients that
 ask for it, while the program goes on."""
+import gzip
 import http.client
 import os
 import re
@@ -116,6 +117,47 @@ class Serve(exported.Case):
         os.remove(path)
         self.assertEqual(profile.totals(self.profile("/debug/pprof/heap")),
                          after)
+
+    def test_a_file_that_cannot_be_read_is_tried_again(self):
+        """A compressed trace is read at once, or not at all."""
+        path = os.path.join(self.dir, "t.ctf.gz")
+
+        def put(data):
+            with open(path + ".new", "wb") as f:
+                f.write(data)
+            os.rename(path + ".new", path)
+            return self.ask("/metrics")[0]
+
+        good = gzip.compress(common.trace("synth-bytes.v2"))
+        with open(path, "wb") as f:
+            f.write(good)
+        self.serve(path)
+        self.assertEqual(self.ask("/metrics")[0], 200)
+        self.assertEqual(put(gzip.compress(b"no trace")), 503)
+        self.assertEqual(self.ask("/metrics")[0], 503)
+        self.assertEqual(put(good), 200)
+
+    def test_counters_are_of_the_recording(self):
+        """Another recording at the path begins them anew."""
+        counters = ("aliquot_allocated_bytes_total",
+                    "aliquot_allocated_objects_total")
+        path = os.path.join(self.dir, "t.ctf")
+        traces = [[common.trace(n)] for n in ("synth-bytes.v2",
+                                              "bintree-1e-3.v2")]
+        for t in traces:
+            self.write("t.ctf", t[0])
+            got = self.json(path)
+            t.append((got["allocated_bytes"], got["allocated_objects"]))
+        traces.sort(key=lambda t: t[1])
+        (small, sums), (large, _) = traces
+        self.write("t.ctf", large)
+        self.serve(path)
+        before = self.metrics()
+        self.write("t.ctf", small)
+        after = self.metrics()
+        self.assertGreater(before[counters[0]], after[counters[0]])
+        for name, wanted in zip(counters, sums):
+            self.near(after[name], wanted, name)
 
     def test_what_is_not_there(self):
         self.serve(self.made(2000, 100, 1e-4))

@@ -17,6 +17,7 @@
 #include "cli/tool/cli.h"
 #include "cli/analysis/filter.h"
 #include "cli/analysis/view_index.h"
+#include "cli/tool/memory.h"
 #include "view/scan.h"
 #include "view/timeline.h"
 
@@ -52,7 +53,7 @@ alqi_cli_filter_begin(struct alqi_cli_filter *f,
 {
     if (f->text == NULL)
         return;
-    f->out = open_memstream(&f->bytes, &f->n_bytes);
+    f->out = alqi_cli_memory_open(&f->bytes, &f->n_bytes);
     if (f->out == NULL)
         give_up(strerror(errno));
     f->indexer = alqi_cli_view_indexer_new(analysis, f->out, &f->watch);

@@ -26,7 +26,8 @@ static const double TEMPORARY_US = 1000;
 
 /* ---- options ------------------------------------------------------------- */
 
-/* Reads "5%" as a share of A's total, else a size in bytes. */
+/* Reads "5%" as a share of A's total, else a size in bytes. The last limit
+ * counts, so what an earlier one set is cleared. */
 static bool
 limit_take(void *to, const char *verb, const char *value)
 {
@@ -34,7 +35,7 @@ limit_take(void *to, const char *verb, const char *value)
     char *end;
     double percent = strtod(value, &end);
 
-    limit->text = value;
+    *limit = (struct alqi_cli_limit){.text = value};
     if (end != value && strcmp(end, "%") == 0 && percent >= 0 &&
         isfinite(percent)) {
         limit->share = percent / 100;

@@ -11,6 +11,7 @@
 
 #include "cli/tool/cli.h"
 #include "cli/export/sql.h"
+#include "cli/tool/memory.h"
 #include "cli/tool/text.h"
 
 enum { BATCH_BYTES = 4 << 20 };
@@ -119,7 +120,7 @@ static bool
 batch_open(struct batch *b)
 {
     b->n_rows = 0;
-    b->out = open_memstream(&b->text, &b->n);
+    b->out = alqi_cli_memory_open(&b->text, &b->n);
     return b->out != NULL;
 }
 
@@ -148,14 +149,15 @@ batch_send(struct database *d, enum alqi_cli_table table)
         k += snprintf(query + k, sizeof query - (size_t)k, "%s%s",
                       i > 0 ? ", " : "", t->columns[i].name);
     snprintf(query + k, sizeof query - (size_t)k, ") FORMAT TabSeparated");
-    fflush(b->out);
+    alqi_cli_memory_close(b->out, "a batch of rows");
+    b->out = NULL;
     is_sent = b->n_rows == 0 || ask(d, query, b->text, b->n, &answer);
     batch_close(b);
     return is_sent;
 }
 
-/* The sink of rows. A batch goes out when it is large; false ends the
- * export. */
+/* The sink of rows. A batch goes out when it is large, without what stdio has
+ * gathered still; false ends the export. */
 static bool
 row_put(void *arg, enum alqi_cli_table table, const union alqi_cli_cell *cells)
 {
@@ -174,7 +176,7 @@ row_put(void *arg, enum alqi_cli_table table, const union alqi_cli_cell *cells)
     }
     fputc('\n', b->out);
     b->n_rows++;
-    return ftello(b->out) < BATCH_BYTES || batch_send(d, table);
+    return b->n < BATCH_BYTES || batch_send(d, table);
 }
 
 /* The traces are the last table. */
@@ -199,12 +201,11 @@ tables_make(struct database *d)
     for (enum alqi_cli_table t = 0; is_made && t < ALQI_CLI_N_TABLES; t++) {
         char *sql = NULL;
         size_t n;
-        FILE *out = open_memstream(&sql, &n);
+        FILE *out = alqi_cli_memory_open(&sql, &n);
 
-        if (out == NULL)
-            return false;
-        alqi_cli_table_create(t, false, out);
-        fclose(out);
+        if (out != NULL)
+            alqi_cli_table_create(t, false, out);
+        alqi_cli_memory_close(out, "a statement");
         is_made = ask(d, sql, "", 0, &answer);
         free(sql);
     }

@@ -16,6 +16,7 @@
 #include "cli/tool/output.h"
 #include "cli/tool/pack.h"
 #include "cli/export/sql.h"
+#include "cli/tool/memory.h"
 
 enum {
     APPLICATION_ID = 0x616C7131, /* "alq1" */
@@ -120,12 +121,12 @@ indexes_make(const struct database *d)
     for (enum alqi_cli_table t = 0; is_made && t < ALQI_CLI_N_TABLES; t++) {
         char *sql = NULL;
         size_t n;
-        FILE *out = open_memstream(&sql, &n);
+        FILE *out = alqi_cli_memory_open(&sql, &n);
 
-        if (out == NULL)
-            return false;
-        alqi_cli_table_index(t, out);
-        is_made = fclose(out) == 0 && run(d, sql);
+        if (out != NULL)
+            alqi_cli_table_index(t, out);
+        alqi_cli_memory_close(out, "a statement");
+        is_made = run(d, sql);
         free(sql);
     }
     return is_made;
@@ -140,13 +141,13 @@ tables_make(struct database *d)
     for (enum alqi_cli_table t = 0; t < ALQI_CLI_N_TABLES; t++) {
         char *sql = NULL;
         size_t n;
-        FILE *out = open_memstream(&sql, &n);
-        bool is_made = out != NULL;
+        FILE *out = alqi_cli_memory_open(&sql, &n);
+        bool is_made;
 
-        if (is_made) {
+        if (out != NULL)
             alqi_cli_table_create(t, true, out);
-            is_made = fclose(out) == 0 && run(d, sql);
-        }
+        alqi_cli_memory_close(out, "a statement");
+        is_made = run(d, sql);
         free(sql);
         if (!is_made || !insert_prepare(d, t))
             return false;

@@ -16,6 +16,7 @@
 #include "cli/report/draw.h"
 #include "cli/export/summary.h"
 #include "cli/tool/text.h"
+#include "cli/tool/memory.h"
 
 /* Rows and callers of the tables at first; columns of texts; room for one. */
 enum {
@@ -299,13 +300,10 @@ alqi_cli_summary_make(struct alqi_cli_export *export, bool has_app,
     char *text = NULL;
 
     for (;; s.n_rows /= 2, s.n_callers /= 2) {
-        s.out = open_memstream(&text, n_bytes);
+        s.out = alqi_cli_memory_open(&text, n_bytes);
         if (s.out != NULL)
             page(&s);
-        if (s.out == NULL || fclose(s.out) != 0) {
-            alqi_cli_say("out of memory for the page");
-            exit(ALQI_CLI_UNREADABLE);
-        }
+        alqi_cli_memory_close(s.out, "the page");
         if (*n_bytes <= most || s.n_rows == 0)
             return text;
         free(text);

@@ -3,7 +3,7 @@
  * A family is a HELP and a TYPE line, then its values. Estimates and facts of
  * the program come first, then what the recorder counts, then the recording
  * itself. Only alqi_cli_metrics is kept between two calls: the counters told
- * last, which never fall. */
+ * last, which fall only when the path holds another recording. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -55,6 +55,17 @@ label(FILE *out, const char *text)
 static const char dropped[] = "dropped_";
 
 /* ---- what there is ------------------------------------------------------- */
+
+/* Forgets what was told of another recording: its counters are no bound of this
+ * one's. A scraper takes a counter that falls for one that began anew. */
+static void
+recording_know(struct alqi_cli_metrics *m, const struct alqi_cli_analysis *a)
+{
+    if (m->start_us == a->info->start_us && m->pid == a->info->pid)
+        return;
+    *m = (struct alqi_cli_metrics){.start_us = a->info->start_us,
+                                   .pid = a->info->pid};
+}
 
 /* Rounds `now` and raises *before to it; what a counter told stays true. */
 static uint64_t
@@ -180,6 +191,7 @@ void
 alqi_cli_metrics_write(struct alqi_cli_metrics *m,
                        const struct alqi_cli_reading *r, FILE *out)
 {
+    recording_know(m, &r->export.analysis);
     program(&r->export.analysis, out);
     estimates(m, &r->export.analysis, out);
     counters(&r->export.analysis, out);

@@ -95,6 +95,7 @@ to_take(void *to, const char *verb, const char *value)
     struct push *p = to;
     size_t n = strcspn(value, "=");
 
+    p->engine = NULL; /* that of an earlier --to does not count */
     for (size_t i = 0; i < ALQI_COUNT_OF(engines); i++)
         if (strlen(engines[i].name) == n &&
             memcmp(engines[i].name, value, n) == 0)

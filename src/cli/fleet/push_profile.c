@@ -11,6 +11,7 @@
 #include "cli/tool/cli.h"
 #include "cli/export/pprof_profile.h"
 #include "cli/fleet/push.h"
+#include "cli/tool/memory.h"
 
 enum { NS_PER_S = 1000000000 };
 
@@ -31,7 +32,7 @@ profile_make(const struct alqi_cli_push_window *w,
     struct profile p = {NULL, 0};
     struct alqi_cli_pprof *pprof;
     uint32_t n_stacks;
-    FILE *out = open_memstream(&p.bytes, &p.n);
+    FILE *out = alqi_cli_memory_open(&p.bytes, &p.n);
 
     if (out == NULL) {
         alqi_cli_say("out of memory for a profile");
@@ -45,7 +46,7 @@ profile_make(const struct alqi_cli_push_window *w,
         body->most_stacks = n_stacks;
     body->n_profile_bytes += alqi_cli_pprof_write(pprof, out);
     alqi_cli_pprof_drop(pprof);
-    fclose(out);
+    alqi_cli_memory_close(out, "a profile");
     return p;
 }
 
@@ -57,7 +58,7 @@ name_make(const struct alqi_cli_push_window *w)
 {
     char *text = NULL, *escaped;
     size_t n;
-    FILE *out = open_memstream(&text, &n);
+    FILE *out = alqi_cli_memory_open(&text, &n);
 
     if (out == NULL)
         return NULL;
@@ -66,7 +67,7 @@ name_make(const struct alqi_cli_push_window *w)
         fprintf(out, "%s%s=%s", i > 0 ? "," : "", w->labels[i].name,
                 w->labels[i].value);
     fputc('}', out);
-    fclose(out);
+    alqi_cli_memory_close(out, "a name");
     escaped = alqi_cli_web_escape(text);
     free(text);
     return escaped;

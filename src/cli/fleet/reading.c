@@ -12,6 +12,7 @@
 
 #include "cli/tool/cli.h"
 #include "cli/fleet/reading.h"
+#include "cli/tool/memory.h"
 #include "plat/plat.h"
 
 enum { NS_PER_US = 1000, BUDGET_US = 1000000 };
@@ -103,58 +104,64 @@ read_once(struct alqi_cli_reading *r)
     return -1;
 }
 
-/* Whether another file is there now; a name that is gone means the file that
- * was there. */
+/* Whether another file is there now, and which one; a name that is gone means
+ * the file that was there. */
 static bool
-is_another(struct alqi_cli_reading *r)
+is_another(const struct alqi_cli_reading *r, struct alqi_cli_reading_file *now)
 {
     struct stat st;
-    uint64_t changed_ns;
-    bool is_same;
 
+    *now = r->file;
     if (strcmp(r->path, "-") == 0 || stat(r->path, &st) != 0)
         return !r->is_there;
-    changed_ns =
+    now->n_bytes = (uint64_t)st.st_size;
+    now->changed_ns =
         (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
-    is_same = r->is_there && r->n_bytes == (uint64_t)st.st_size &&
-              r->changed_ns == changed_ns && r->inode == st.st_ino;
-    r->n_bytes = (uint64_t)st.st_size;
-    r->changed_ns = changed_ns;
-    r->inode = st.st_ino;
-    return !is_same;
+    now->inode = st.st_ino;
+    return !r->is_there || r->file.n_bytes != now->n_bytes ||
+           r->file.changed_ns != now->changed_ns || r->file.inode != now->inode;
 }
 
 /* Opens the file that is at the path now. If it cannot be followed, read_once()
- * reads it, or says why not. */
+ * reads it, or says why not; but a follower that is there stays. Only a file
+ * that was opened becomes r->file. */
 static int
-read_anew(struct alqi_cli_reading *r)
+read_anew(struct alqi_cli_reading *r, const struct alqi_cli_reading_file *now)
 {
     struct alqi_cli_follow *follow = NULL;
     char why[300];
+    int rc;
 
     if (strcmp(r->path, "-") != 0)
         follow = alqi_cli_follow_open(r->path, r->pid, why, sizeof why);
-    if (follow == NULL && r->follow == NULL)
-        return read_once(r);
+    if (follow == NULL && r->follow == NULL) {
+        rc = read_once(r);
+        if (rc < 0)
+            r->file = *now;
+        return rc;
+    }
     if (follow != NULL) {
         alqi_cli_reading_free(r);
         r->follow = follow;
+        r->file = *now;
     }
     read_on(r);
     return -1;
 }
 
-/* A file that does not grow and is the same as before costs a stat(). */
+/* A file that does not grow and is the same as before costs a stat(). One that
+ * could not be read is not remembered: the next update tries it again. */
 int
 alqi_cli_reading_update(struct alqi_cli_reading *r)
 {
     uint64_t begun_ns = alqi_plat_mono_ns_sigsafe();
+    struct alqi_cli_reading_file now;
     int rc = -1;
 
     if (r->is_there && r->is_growing)
         read_on(r);
-    else if (is_another(r))
-        rc = read_anew(r);
+    else if (is_another(r, &now))
+        rc = read_anew(r, &now);
     else
         return -1;
     r->took_ns = alqi_plat_mono_ns_sigsafe() - begun_ns;
@@ -191,7 +198,7 @@ alqi_cli_reading_pprof(struct alqi_cli_reading *r,
 {
     struct alqi_cli_export *x = &r->export;
     char *bytes = NULL;
-    FILE *out = open_memstream(&bytes, n_bytes);
+    FILE *out = alqi_cli_memory_open(&bytes, n_bytes);
 
     if (out == NULL) {
         alqi_cli_say("out of memory for a profile");
@@ -206,6 +213,6 @@ alqi_cli_reading_pprof(struct alqi_cli_reading *r,
         .is_quiet = true,
     };
     alqi_cli_export_pprof(x, out);
-    fclose(out);
+    alqi_cli_memory_close(out, "a profile");
     return bytes;
 }

@@ -12,6 +12,13 @@
 #include "cli/export/export.h"
 #include "cli/live/follow.h"
 
+/* By which a file is known again. */
+struct alqi_cli_reading_file {
+    uint64_t n_bytes;
+    uint64_t changed_ns; /* since 1970 */
+    uint64_t inode;
+};
+
 /* Fields are valid as far as is_there says; one thread at a time. */
 struct alqi_cli_reading {
     /* the caller's; "-" is standard input */
@@ -19,11 +26,11 @@ struct alqi_cli_reading {
     pid_t pid;       /* whose recording it is, as far as is known; or 0 */
     bool is_there;   /* export.analysis is valid */
     bool is_growing; /* somebody writes it still */
-    struct alqi_cli_follow *follow;      /* NULL: it was read once */
-    struct alqi_cli_export export;       /* input, analysis */
-    uint64_t wall_ns;                    /* when it was read ... */
-    uint64_t took_ns;                    /* ... and how long that took */
-    uint64_t n_bytes, changed_ns, inode; /* of the file then */
+    struct alqi_cli_follow *follow;    /* NULL: it was read once */
+    struct alqi_cli_export export;     /* input, analysis */
+    uint64_t wall_ns;                  /* when it was read ... */
+    uint64_t took_ns;                  /* ... and how long that took */
+    struct alqi_cli_reading_file file; /* that was opened last */
 };
 
 /* Nothing is read yet. */

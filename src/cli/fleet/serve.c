@@ -21,6 +21,7 @@
 #include "cli/fleet/reading.h"
 #include "cli/live/recorded.h"
 #include "cli/tool/text.h"
+#include "cli/tool/memory.h"
 
 enum { SECONDS_MOST = 3600, READERS = 16, READER_BYTES = 64, WATCH_MS = 500 };
 
@@ -196,11 +197,11 @@ metrics_answer(struct serve *s, struct alqi_cli_http_answer *answer)
 
     if (!read_trace(s, answer))
         return;
-    out = open_memstream(&text, &answer->n_bytes);
+    out = alqi_cli_memory_open(&text, &answer->n_bytes);
     if (out == NULL)
         return;
     alqi_cli_metrics_write(&s->metrics, &s->reading, out);
-    fclose(out);
+    alqi_cli_memory_close(out, "the metrics");
     answer->status = 200;
     answer->type = "text/plain; version=0.0.4; charset=utf-8";
     answer->body = text;

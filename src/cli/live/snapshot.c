@@ -167,6 +167,10 @@ trace_make(const struct snapshot *s, write_fn *write, const void *arg,
     }
     fchmod(fd, 0666 & ~mask);
     out = fdopen(fd, "w");
+    if (out == NULL) {
+        alqi_cli_say("snapshot: cannot create %s: %s", name, strerror(errno));
+        close(fd);
+    }
     ok = out != NULL && write(arg, out, &result);
     if (out != NULL && fclose(out) != 0 && ok) {
         alqi_cli_say("snapshot: cannot write the trace: %s", strerror(errno));

@@ -13,6 +13,7 @@
 #include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/live/top_paint.h"
+#include "cli/tool/memory.h"
 
 enum { PAIR_HOT = 1, PAIR_WARM, PAIR_WARN, ESCAPE_MS = 25 };
 
@@ -206,7 +207,7 @@ alqi_cli_paint_open(struct alqi_cli_term *term)
     memset(term, 0, sizeof *term);
     term->has_color = true; /* attribute() knows better */
     term->width = COLS;
-    term->out = open_memstream(&paint.text, &paint.n_text);
+    term->out = alqi_cli_memory_open(&paint.text, &paint.n_text);
     if (term->out == NULL) {
         alqi_cli_say("top: no memory for the screen");
         exit(ALQI_CLI_UNREADABLE);
@@ -221,7 +222,7 @@ alqi_cli_paint_take(struct alqi_cli_term *term, int line, int n_most,
     const char *at, *end;
     int n = 0;
 
-    fclose(term->out);
+    alqi_cli_memory_close(term->out, "the screen");
     term->out = NULL;
     end = paint.text + paint.n_text;
     for (at = paint.text; at < end && n < n_most; n++) {

@@ -113,6 +113,7 @@ trace_create(struct alqi_cli_record_run *r, const struct image *image,
              char *path, size_t capacity)
 {
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL;
+    FILE *file = NULL;
     int fd = -1;
 
     if (image->is_main && r->output != NULL)
@@ -127,11 +128,16 @@ trace_create(struct alqi_cli_record_run *r, const struct image *image,
         if (fd < 0 && errno != EEXIST)
             break;
     }
-    if (fd < 0) {
-        alqi_cli_say("record: cannot create %s: %s", path, strerror(errno));
-        return NULL;
-    }
-    return alqi_cli_pack_fdopen(fd, path);
+    if (fd >= 0)
+        file = alqi_cli_pack_fdopen(fd, path);
+    if (file != NULL)
+        return file;
+    alqi_cli_say("record: cannot create %s: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    if (fd >= 0 && !r->is_forced) /* then this call has made the file */
+        unlink(path);
+    return NULL;
 }
 
 /* Closes a trace. One that is not whole, or not wanted, is unlinked. False: it

@@ -43,7 +43,8 @@ filter_take(void *to, const char *verb, const char *value)
     return alqi_cli_filter_take(to, verb, "filter", value);
 }
 
-/* --live undoes an earlier --leaks, and the last of such options decides. */
+/* --live undoes an earlier --leaks. The last of such options decides; another
+ * measure behind --leaks undoes it once all options are read. */
 static bool
 live_take(void *to, const char *verb, const char *value)
 {
@@ -157,6 +158,7 @@ alqi_cli_report(int argc, char **argv)
     r.n_stacks = STACKS_DEFAULT;
     r.analysis_options.temporary_us = TEMPORARY_DEFAULT_US;
     rc = alqi_cli_parse("report", argc, argv, &r, &first);
+    r.is_leaks = r.is_leaks && r.measure == ALQI_CLI_LIVE;
     if (rc < 0 && r.filter.text != NULL &&
         (r.analysis_options.thread != NULL ||
          r.analysis_options.min_life_us > 0))

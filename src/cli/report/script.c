@@ -18,6 +18,7 @@
 #include "cli/read/notes.h"
 #include "cli/read/ending.h"
 #include "cli/tool/text.h"
+#include "cli/tool/memory.h"
 #include "wire/ctf_dump.h"
 #include "wire/side.h"
 
@@ -200,12 +201,14 @@ run_memtrace(struct script *s)
     while (alqi_cli_input_next(s->input, &event)) {
         char *text = NULL;
         size_t n;
-        FILE *line = is_terminal ? open_memstream(&text, &n) : NULL;
+        FILE *line = is_terminal ? alqi_cli_memory_open(&text, &n) : NULL;
         bool ok = alqi_ctf_dump_event(s->reader, &event, put,
                                       line != NULL ? line : stdout);
 
-        if (line != NULL && fclose(line) == 0)
+        if (line != NULL) {
+            alqi_cli_memory_close(line, "a line");
             alqi_cli_put_clean(stdout, text);
+        }
         free(text);
         if (!ok)
             break;

@@ -60,6 +60,24 @@ counts_and_durations_are_short(void **state)
 }
 
 static void
+counts_are_read_whole(void **state)
+{
+    uint64_t count = 7;
+
+    (void)state;
+    assert_true(alqi_cli_parse_count("18446744073709551615", &count));
+    assert_true(count == UINT64_MAX);
+    assert_true(alqi_cli_parse_count("0", &count));
+    assert_true(count == 0);
+    assert_false(alqi_cli_parse_count("18446744073709551616", &count));
+    assert_false(alqi_cli_parse_count("99999999999999999999", &count));
+    assert_false(alqi_cli_parse_count("-1", &count));
+    assert_false(alqi_cli_parse_count(" 1", &count));
+    assert_false(alqi_cli_parse_count("", &count));
+    assert_true(count == 0);
+}
+
+static void
 durations_are_read_with_their_unit(void **state)
 {
     double us = -1;
@@ -153,6 +171,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_have_three_digits),
         cmocka_unit_test(counts_and_durations_are_short),
+        cmocka_unit_test(counts_are_read_whole),
         cmocka_unit_test(durations_are_read_with_their_unit),
         cmocka_unit_test(hostile_text_becomes_printable_utf8),
         cmocka_unit_test(names_lose_what_nobody_reads),

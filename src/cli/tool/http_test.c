@@ -222,6 +222,7 @@ takes_posts_where_told_to(void **state)
                          reply),
                      405);
     assert_non_null(strstr(reply, "Allow: GET, POST\r\n"));
+    assert_non_null(strstr(reply, "\r\n\r\nGET and POST only\n"));
     assert_int_equal(ask(http,
                          "POST / HTTP/1.1\r\nHost: evil:PORT\r\n"
                          "Connection: close\r\nContent-Length: 1\r\n\r\nx",

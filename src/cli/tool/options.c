@@ -186,7 +186,7 @@ number_refuse(const struct alqi_cli_verb *verb,
     if (wants == NULL)
         wants = row->type == ALQI_CLI_OPTION_DURATION
                     ? "write a number and a unit: ns us ms s m h"
-                    : "write a whole number";
+                    : "write a whole number below 2^64";
     switch (verb->refusal) {
     case ALQI_CLI_REFUSES_JOINED:
         alqi_cli_usage(verb->name, "%s: --%s=%s: %s", verb->name, row->name,

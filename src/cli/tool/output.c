@@ -72,6 +72,10 @@ alqi_cli_output_open(struct alqi_cli_output *o, const char *path,
     }
     if (fd < 0 || (o->file = alqi_cli_pack_fdopen(fd, path)) == NULL) {
         alqi_cli_say("cannot create %s: %s", path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        if (fd >= 0 && !overwrites) /* then this call has made the file */
+            unlink(path);
         return ALQI_CLI_UNREADABLE;
     }
     o->is_file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);

@@ -3,6 +3,7 @@
  * All functions are pure.  What is read is a number with one of the units that
  * are listed here, and nothing behind it.  Cleaned text has no character that a
  * terminal obeys: each byte of such becomes '?', so no length grows. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,7 +161,8 @@ alqi_cli_parse_duration(const char *text, double *us)
     return false;
 }
 
-/* Digits alone; strtoull() would take blanks and a sign. */
+/* Digits alone; strtoull() would take blanks and a sign, and turn a number that
+ * is too large into the largest. */
 bool
 alqi_cli_parse_count(const char *text, uint64_t *count)
 {
@@ -169,8 +171,9 @@ alqi_cli_parse_count(const char *text, uint64_t *count)
 
     if (text[0] < '0' || text[0] > '9')
         return false;
+    errno = 0;
     x = strtoull(text, &end, 10);
-    if (*end != '\0')
+    if (*end != '\0' || errno != 0)
         return false;
     *count = x;
     return true;

@@ -209,12 +209,14 @@ folder_make(const char *path)
 }
 
 /* A file that will be moved to a place, whose name is put in path; or one that
- * nobody else sees. */
+ * nobody else sees. A place without a file or a stream is passed over, and
+ * nothing of it stays. */
 static FILE *
 out_open(const struct opener *o, char *path, const char **place)
 {
     *place = NULL;
     for (int i = 0; o->keeps && o->has_key && i < N_PLACES; i++) {
+        FILE *out;
         int fd;
 
         if (o->places[i][0] == '\0')
@@ -227,8 +229,13 @@ out_open(const struct opener *o, char *path, const char **place)
         if (fd < 0)
             continue;
         fchmod(fd, o->mode);
-        *place = o->places[i];
-        return fdopen(fd, "w+b");
+        out = fdopen(fd, "w+b");
+        if (out != NULL) {
+            *place = o->places[i];
+            return out;
+        }
+        close(fd);
+        unlink(path);
     }
     return tmpfile();
 }
