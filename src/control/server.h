@@ -95,7 +95,9 @@ void alqi_control_fork_child(struct alqi_control_server *s, bool is_wanted);
 static inline enum alqi_control_state
 alqi_control_state(const struct alqi_control_server *s)
 {
-    return atomic_load_explicit(&s->state, memory_order_relaxed);
+    /* Pairs with alqi_control_close, which is done with the socket when it
+     * stores CLOSED, without the lock. */
+    return atomic_load_explicit(&s->state, memory_order_acquire);
 }
 
 #endif
