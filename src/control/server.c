@@ -7,7 +7,9 @@
  *
  * .inv.state    `state` changes under `lock`, which is held while the socket is
  *               opened and the thread made, never while the thread is waited
- *               for.  Its holder has all signals blocked.
+ *               for.  Its holder has all signals blocked.  Only CLOSING becomes
+ *               CLOSED without it: the closing thread stores that when it is
+ *               done with the socket, and a reader's load acquires it.
  * .inv.bounded  A client has CLIENT_MS to send its line and, once the request
  *               is carried out, CLIENT_MS to take its reply.
  * .inv.silent   The server's thread has all signals blocked and is no reason

@@ -55,7 +55,7 @@ enum alqi_control_state {
 struct alqi_control_server {
     const struct alqi_control_hooks *hooks;
     struct alqi_plat_lock lock;             /* of `state`                   */
-    _Atomic(enum alqi_control_state) state; /* changed under lock           */
+    _Atomic(enum alqi_control_state) state; /* .inv.state of server.c       */
     _Atomic(bool) is_closing;               /* the thread is to end         */
     struct alqi_plat_socket socket;         /* the thread's, while OPEN     */
     pthread_t thread;                       /* while OPEN and CLOSING       */
