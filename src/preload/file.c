@@ -259,16 +259,16 @@ blocks_take(char *at, size_t n_bytes)
 bool
 alqi_preload_file_reserve(size_t bytes)
 {
-    uint32_t n;
-    bool ok = false, was_locking;
+    uint32_t n, was;
+    bool ok = false;
 
     bytes = (bytes / ALQI_RAW_CHUNK_BYTES + 1) * ALQI_RAW_CHUNK_BYTES;
-    was_locking = alqi_preload_lock(&file.lock);
+    was = alqi_preload_lock(&file.lock);
     if (file.header != NULL) {
         n = atomic_load_explicit(&file.header->n_chunks, memory_order_relaxed);
         ok = window_move(chunk_offset(n), bytes);
     }
-    alqi_preload_unlock(&file.lock, was_locking);
+    alqi_preload_unlock(&file.lock, was);
     return ok;
 }
 
@@ -542,12 +542,11 @@ alqi_preload_file_chunk_new(enum alqi_raw_chunk_kind kind, uint32_t stream,
 {
     struct alqi_raw_chunk_header *chunk = NULL;
     int saved = errno;
-    bool was_locking;
-    uint32_t n;
+    uint32_t n, was;
 
     if (file.header == NULL)
         return NULL;
-    was_locking = alqi_preload_lock(&file.lock);
+    was = alqi_preload_lock(&file.lock);
     if (now_ns < file.retry_after_ns)
         goto out;
     n = atomic_load_explicit(&file.header->n_chunks, memory_order_relaxed);
@@ -566,7 +565,7 @@ alqi_preload_file_chunk_new(enum alqi_raw_chunk_kind kind, uint32_t stream,
     chunk->magic = ALQI_RAW_CHUNK_MAGIC;
     atomic_store_explicit(&file.header->n_chunks, n + 1, memory_order_release);
 out:
-    alqi_preload_unlock(&file.lock, was_locking);
+    alqi_preload_unlock(&file.lock, was);
     errno = saved;
     return chunk;
 }

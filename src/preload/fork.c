@@ -63,7 +63,7 @@ window_close(struct alqi_preload_hot *hot)
 static bool
 is_interrupting(const struct alqi_preload_hot *hot)
 {
-    return hot->is_orphan_held || hot->is_controlling || hot->is_locking ||
+    return hot->is_orphan_held || hot->is_controlling ||
            (hot->thread != NULL &&
             hot->thread->memprof.mode == ALQI_MEMPROF_INSIDE);
 }

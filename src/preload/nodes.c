@@ -174,7 +174,7 @@ alqi_preload_nodes_add(const uintptr_t *frames, uint32_t n_frames,
                        const uint64_t *hashes, uint32_t *best)
 {
     uint32_t id = 0;
-    bool was_locking = alqi_preload_lock(&nodes.lock);
+    uint32_t was = alqi_preload_lock(&nodes.lock);
 
     *best = 0;
     for (uint32_t i = 0; i < n_frames; i++) {
@@ -187,7 +187,7 @@ alqi_preload_nodes_add(const uintptr_t *frames, uint32_t n_frames,
             break;
         *best = id;
     }
-    alqi_preload_unlock(&nodes.lock, was_locking);
+    alqi_preload_unlock(&nodes.lock, was);
     return id;
 }
 
@@ -217,38 +217,21 @@ forget_locked(void)
                                     memory_order_acq_rel);
 }
 
-/* The caller is outside the engine, where handlers may record. */
-static uint32_t
-lock_shut(void)
-{
-    uint32_t was = alqi_preload_bypass_begin();
-
-    alqi_plat_lock(&nodes.lock);
-    return was;
-}
-
-static void
-unlock_reopen(uint32_t was)
-{
-    alqi_plat_unlock(&nodes.lock);
-    alqi_preload_bypass_end(was);
-}
-
 /* The tables go back once nobody can be reading them; if someone may, for as
  * long as we care to wait, they stay, and count. */
 void
 alqi_preload_nodes_forget(void)
 {
     struct alqi_preload_nodes *last;
-    uint32_t was = lock_shut();
+    uint32_t was = alqi_preload_lock(&nodes.lock);
 
     last = forget_locked();
-    unlock_reopen(was);
+    alqi_preload_unlock(&nodes.lock, was);
     if (last == NULL || !alqi_preload_threads_quiesce())
         return;
-    was = lock_shut();
+    was = alqi_preload_lock(&nodes.lock);
     tables_unmap_locked(last);
-    unlock_reopen(was);
+    alqi_preload_unlock(&nodes.lock, was);
 }
 
 /* Whatever another thread was at is the parent's to end. */

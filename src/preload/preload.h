@@ -60,7 +60,6 @@ struct alqi_preload_hot {
     bool is_ended;                      /* its last key destructor has run  */
     bool is_orphan_held;                /* .inv.bypass of thread.c           */
     bool is_controlling;                /* holds a lock in mode IDLE        */
-    bool is_locking;                    /* holds one of alqi_preload_lock   */
     uint32_t n_forks_skipped; /* forks of handlers inside the profiler that
                                  are not over (fork.c, .inv.window)         */
     uint32_t fork_mode;       /* the thread's mode before the fork's window */
@@ -71,28 +70,6 @@ struct alqi_preload_hot {
 
 extern __thread struct alqi_preload_hot alqi_preload_hot
     __attribute__((tls_model("initial-exec")));
-
-/* Takes a lock of the recorder: of the streams, the file, the nodes.  Such a
- * lock is also held in callbacks, whose signal handlers may fork: `is_locking`
- * tells fork.c.  Returns what unlock is to restore. */
-static inline bool
-alqi_preload_lock(struct alqi_plat_lock *lock)
-{
-    bool was_locking = alqi_preload_hot.is_locking;
-
-    alqi_preload_hot.is_locking = true;
-    atomic_signal_fence(memory_order_seq_cst);
-    alqi_plat_lock(lock);
-    return was_locking;
-}
-
-static inline void
-alqi_preload_unlock(struct alqi_plat_lock *lock, bool was_locking)
-{
-    alqi_plat_unlock(lock);
-    atomic_signal_fence(memory_order_seq_cst);
-    alqi_preload_hot.is_locking = was_locking;
-}
 
 /* ---- the program's allocator (real.c) ------------------------------------ */
 
@@ -186,6 +163,25 @@ void alqi_preload_orphan_unlock(struct alqi_preload_thread *orphan);
  * returned. */
 uint32_t alqi_preload_bypass_begin(void);
 void alqi_preload_bypass_end(uint32_t was);
+
+/* Takes a lock of the recorder (streams, file, nodes) in a bypass.  Callbacks
+ * hold such locks, and a handler that recorded then would take memprof's under
+ * them (.inv.rank).  Returns what unlock takes. */
+static inline uint32_t
+alqi_preload_lock(struct alqi_plat_lock *lock)
+{
+    uint32_t was = alqi_preload_bypass_begin();
+
+    alqi_plat_lock(lock);
+    return was;
+}
+
+static inline void
+alqi_preload_unlock(struct alqi_plat_lock *lock, uint32_t was)
+{
+    alqi_plat_unlock(lock);
+    alqi_preload_bypass_end(was);
+}
 
 /* Draws a sampling interval and stores the countdown; a re-arm request that
  * comes meanwhile is not lost. */

@@ -31,12 +31,12 @@ static struct {
 bool
 alqi_preload_stream_file(void)
 {
-    bool was_locking;
+    uint32_t was;
 
     if (ALQI_LIKELY(
             atomic_load_explicit(&streams.has_file, memory_order_acquire)))
         return true;
-    was_locking = alqi_preload_lock(&streams.lock);
+    was = alqi_preload_lock(&streams.lock);
     if (!atomic_load_explicit(&streams.has_file, memory_order_relaxed) &&
         !streams.is_failed) {
         bool ok =
@@ -45,7 +45,7 @@ alqi_preload_stream_file(void)
         streams.is_failed = !ok;
         atomic_store_explicit(&streams.has_file, ok, memory_order_release);
     }
-    alqi_preload_unlock(&streams.lock, was_locking);
+    alqi_preload_unlock(&streams.lock, was);
     return !streams.is_failed;
 }
 
@@ -53,13 +53,13 @@ bool
 alqi_preload_stream_file_of(double rate, const char *out)
 {
     /* The thread that makes a file reads what follows. */
-    bool was_locking = alqi_preload_lock(&streams.lock);
+    uint32_t was = alqi_preload_lock(&streams.lock);
 
     alqi_preload_config.rate = rate;
     if (out != NULL)
         strcpy(alqi_preload_config.out, out);
     streams.is_failed = false; /* asked for once more */
-    alqi_preload_unlock(&streams.lock, was_locking);
+    alqi_preload_unlock(&streams.lock, was);
     return alqi_preload_stream_file();
 }
 
@@ -96,25 +96,25 @@ static struct alqi_preload_stream *
 take(void)
 {
     struct alqi_preload_stream *s;
-    bool was_locking = alqi_preload_lock(&streams.lock);
+    uint32_t was = alqi_preload_lock(&streams.lock);
 
     s = streams.pool;
     if (s != NULL)
         streams.pool = s->next;
     else
         s = carve_locked();
-    alqi_preload_unlock(&streams.lock, was_locking);
+    alqi_preload_unlock(&streams.lock, was);
     return s;
 }
 
 static void
 give(struct alqi_preload_stream *s)
 {
-    bool was_locking = alqi_preload_lock(&streams.lock);
+    uint32_t was = alqi_preload_lock(&streams.lock);
 
     s->next = streams.pool;
     streams.pool = s;
-    alqi_preload_unlock(&streams.lock, was_locking);
+    alqi_preload_unlock(&streams.lock, was);
 }
 
 /* ---- writing ------------------------------------------------------------- */
