@@ -14,6 +14,7 @@
 #include "base/base.h"
 #include "heap/domain_state.h"
 #include "heap/event_state.h"
+#include "heap/hosted.h"
 #include "heap/large_state.h"
 #include "heap/layout.h"
 #include "heap/limit_trigger.h"
