@@ -26,8 +26,6 @@
 enum { MINOR_WORDS_MIN = 4096 };
 
 __thread struct caml_domain_state *caml_state;
-/* Of the heap's, by which the thread comes back into its domain. */
-static __thread struct alq_thread *left;
 static struct alqi_domain *first;
 
 ALQI_OCAML_API uintptr_t caml_minor_heaps_start, caml_minor_heaps_end;
@@ -224,15 +222,15 @@ caml_process_external_interrupt(void)
 
 /* ---- blocking sections -------------------------------------------------- */
 
+/* To the heap the threads of systhreads are one: each saves its own state when
+ * it leaves.  A forked child runs its domain already. */
 ALQI_OCAML_API void
 caml_acquire_domain_lock(void)
 {
     struct alqi_domain *d = first;
 
-    if (left == NULL)
-        left = alqi_heap_thread_add(d);
-    else
-        alqi_heap_thread_enter(left);
+    if (!alqi_heap_thread_runs(&d->pub))
+        alqi_heap_thread_enter(&d->threads.first);
     caml_state = alqi_ocaml_state(d);
     alqi_ocaml_leave(d);
 }
@@ -243,10 +241,9 @@ caml_release_domain_lock(void)
     struct alqi_domain *d = alqi_ocaml_enter();
 
     caml_state = NULL;
-    left = alqi_heap_thread_leave(d);
+    (void)alqi_heap_thread_leave(d);
 }
 
-/* After a fork the child's only thread runs the domain already. */
 ALQI_OCAML_API void
 caml_reset_domain_lock(void)
 {

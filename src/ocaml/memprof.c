@@ -48,19 +48,21 @@ caml_memprof_run_callbacks_res(void)
     return ALQI_OCAML_RESULT_UNIT;
 }
 
-/* Of systhreads. */
+/* Of systhreads, which takes NULL for a lack of memory. */
+static char no_state;
+
 ALQI_OCAML_API void *
 caml_memprof_new_thread(struct caml_domain_state *state)
 {
     (void)state;
-    return NULL;
+    return &no_state;
 }
 
 ALQI_OCAML_API void *
 caml_memprof_main_thread(struct caml_domain_state *state)
 {
     (void)state;
-    return NULL;
+    return &no_state;
 }
 
 ALQI_OCAML_API void
