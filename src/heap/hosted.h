@@ -11,6 +11,8 @@
  *   Cont      a continuation: an address in it leads to a fiber's stack, whose
  *             values are scanned with the block.
  *
+ *   Lazy      its tag becomes another one while it is forced.
+ *
  * .inv.infix  A value with an infix header is replaced by its closure before a
  *             colour is read or written, and it moves as the closure moves. */
 #ifndef ALQI_HEAP_HOSTED_H
@@ -23,7 +25,9 @@
 #endif
 
 enum {
+    ALQI_HEAP_TAG_FORCING = 244,
     ALQI_HEAP_TAG_CONT = 245,
+    ALQI_HEAP_TAG_LAZY = 246,
     ALQI_HEAP_TAG_CLOSURE = 247,
     ALQI_HEAP_TAG_INFIX = 249
 };
@@ -32,6 +36,15 @@ enum {
 void alqi_heap_host_fiber_visit(alq_value cont,
                                 void (*visit)(void *arg, alq_value *slot),
                                 void *arg);
+
+/* Blocks whose tag other domains may replace meanwhile, by compare and swap of
+ * the header: lazy values that are being forced. */
+static inline bool
+alqi_heap_is_retagged(uintptr_t header)
+{
+    return ALQI_HOSTS_OCAML && ((header & 0xFF) == ALQI_HEAP_TAG_FORCING ||
+                                (header & 0xFF) == ALQI_HEAP_TAG_LAZY);
+}
 
 static inline bool
 alqi_heap_is_continuation(uintptr_t header)

@@ -128,19 +128,40 @@ first_value(alq_value v, uintptr_t header)
                    ALQ_WORD_BYTES;
 }
 
+#if ALQI_HOSTS_OCAML
 static void
 darken_slot(void *arg, alq_value *slot)
 {
     alqi_heap_mark_darken(arg, *slot);
 }
 
-/* What a continuation's stack holds is darkened with the block. */
-static inline void
-mark_fiber(struct alqi_domain *d, alq_value v, uintptr_t header)
+void
+alqi_heap_mark_continuation(struct alqi_domain *d, alq_value v)
 {
-    if (ALQI_UNLIKELY(alqi_heap_is_continuation(header)))
-        alqi_heap_host_fiber_visit(v, darken_slot, d);
+    alqi_heap_word *header = (alqi_heap_word *)v - 1;
+    uintptr_t was = __atomic_load_n(header, __ATOMIC_RELAXED), colour;
+    unsigned spins = 0;
+
+    for (;;) {
+        colour = was & ALQI_HEAP_COLOUR_MASK;
+        if (colour == d->heap->cycle.unmarked) {
+            if (__atomic_compare_exchange_n(
+                    header, &was, was | ALQI_HEAP_COLOUR_STATIC, false,
+                    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+                break;
+            continue;
+        }
+        if (colour != ALQI_HEAP_COLOUR_STATIC)
+            return;
+        alqi_plat_spin(&spins);
+        was = __atomic_load_n(header, __ATOMIC_ACQUIRE);
+    }
+    alqi_heap_host_fiber_visit(v, darken_slot, d);
+    __atomic_store_n(header,
+                     (was & ~ALQI_HEAP_COLOUR_MASK) | d->heap->cycle.marked,
+                     __ATOMIC_RELEASE);
 }
+#endif
 
 /* Marks a white block, and pushes its fields.
  *
@@ -158,10 +179,13 @@ alqi_heap_mark_darken(struct alqi_domain *d, alq_value v)
     alqi_heap_mark_undone(d);
     v = alqi_heap_infix_block(v);
     header = alqi_heap_header(v);
+    if (ALQI_UNLIKELY(alqi_heap_is_continuation(header))) {
+        alqi_heap_mark_continuation(d, v);
+        return;
+    }
     alqi_heap_mark_block(v, header, d->heap->cycle.marked);
     if (!alqi_heap_is_scannable(header))
         return;
-    mark_fiber(d, v, header);
     if (has_room(d))
         push(&d->marker, first_value(v, header),
              v + (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES);
@@ -394,10 +418,13 @@ mark_from_ring(struct view *w)
 
     if ((header & ALQI_HEAP_COLOUR_MASK) != w->unmarked)
         return 1;
+    if (ALQI_UNLIKELY(alqi_heap_is_continuation(header))) {
+        alqi_heap_mark_continuation(w->d, v);
+        return alqi_heap_words(header);
+    }
     alqi_heap_mark_block(v, header, w->marked);
     if (!alqi_heap_is_scannable(header))
         return alqi_heap_words(header);
-    mark_fiber(w->d, v, header);
     stopped = scan_words(w, first_value(v, header), end);
     if (ALQI_UNLIKELY(stopped < end)) {
         if (has_room(w->d))

@@ -40,12 +40,6 @@ alqi_heap_host_fiber_visit(alq_value cont,
         caml_scan_stack(action, 0, &to, (void *)stack, NULL);
 }
 
-static void
-darken(void *arg, alq_value *slot)
-{
-    alqi_heap_mark_darken(arg, *slot);
-}
-
 /* The continuation is about to be resumed. */
 ALQI_OCAML_API void
 caml_darken_cont(value cont)
@@ -53,5 +47,5 @@ caml_darken_cont(value cont)
     struct alqi_domain *d = alqi_ocaml_domain(caml_state);
 
     if (d->heap->cycle.phase == ALQI_HEAP_MARK && !alqi_heap_is_young(d, cont))
-        alqi_heap_host_fiber_visit(cont, darken, d);
+        alqi_heap_mark_continuation(d, cont);
 }

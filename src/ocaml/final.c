@@ -7,7 +7,7 @@
  * not run.  caml_final_do_calls_res runs the queue, when the runtime processes
  * pending actions.
  *
- * .inv.todo  The queue's values are roots (caml_final_do_roots). */
+ * .inv.due  The queue's values are roots (caml_final_do_roots). */
 #include <stdlib.h>
 
 #include "heap/final.h"
@@ -18,30 +18,32 @@ struct call {
     value argument;
 };
 
-static struct {
+/* Of each domain, by its slot; its thread writes. */
+static struct todo {
     struct call *calls;
     size_t first; /* the next one to be called */
     size_t n;     /* the end of the queue */
     size_t size;
     bool is_running; /* a call is on the stack: no other begins */
-} todo;
+} todos[ALQI_HEAP_DOMAINS_MAX];
 
 /* ---- registering -------------------------------------------------------- */
 
 static enum alq_status
 final_due(struct alq_domain *d, alq_value v, alq_value with)
 {
-    (void)d;
-    if (todo.n == todo.size) {
-        size_t size = todo.size == 0 ? 64 : todo.size * 2;
-        struct call *more = realloc(todo.calls, size * sizeof *more);
+    struct todo *t = &todos[alqi_heap_domain(d)->slot];
+
+    if (t->n == t->size) {
+        size_t size = t->size == 0 ? 64 : t->size * 2;
+        struct call *more = realloc(t->calls, size * sizeof *more);
 
         if (more == NULL)
             caml_fatal_error("no memory for finalisers that are due");
-        todo.calls = more;
-        todo.size = size;
+        t->calls = more;
+        t->size = size;
     }
-    todo.calls[todo.n++] = (struct call){with, v};
+    t->calls[t->n++] = (struct call){with, v};
     caml_set_action_pending(caml_state);
     return ALQ_OK;
 }
@@ -98,15 +100,17 @@ caml_final_register_called_without_value(value function, value v)
 ALQI_OCAML_API struct caml_result
 caml_final_do_calls_res(void)
 {
-    while (!todo.is_running && todo.first < todo.n) {
-        struct call call = todo.calls[todo.first++];
+    struct todo *t = &todos[caml_state->id];
+
+    while (!t->is_running && t->first < t->n) {
+        struct call call = t->calls[t->first++];
         struct caml_result result;
 
-        if (todo.first == todo.n)
-            todo.first = todo.n = 0;
-        todo.is_running = true;
+        if (t->first == t->n)
+            t->first = t->n = 0;
+        t->is_running = true;
         result = caml_callback_res(call.function, call.argument);
-        todo.is_running = false;
+        t->is_running = false;
         if (result.is_exception)
             return result;
     }
@@ -116,7 +120,7 @@ caml_final_do_calls_res(void)
 ALQI_OCAML_API value
 caml_final_release(value unit)
 {
-    todo.is_running = false;
+    todos[caml_state->id].is_running = false;
     return unit;
 }
 
@@ -124,11 +128,12 @@ ALQI_OCAML_API void
 caml_final_do_roots(caml_scanning_action *action, int flags, void *data,
                     struct caml_domain_state *state, int do_value)
 {
+    const struct todo *t = &todos[state->id];
+
     (void)flags;
-    (void)state;
     (void)do_value;
-    for (size_t i = todo.first; i < todo.n; i++) {
-        action(data, todo.calls[i].function, &todo.calls[i].function);
-        action(data, todo.calls[i].argument, &todo.calls[i].argument);
+    for (size_t i = t->first; i < t->n; i++) {
+        action(data, t->calls[i].function, &t->calls[i].function);
+        action(data, t->calls[i].argument, &t->calls[i].argument);
     }
 }

@@ -171,9 +171,13 @@ scan(void *client, struct alqi_domain *d, bool young_only,
         return; /* the domain is being started */
     caml_do_roots(action, young_only ? ONLY_YOUNG : 0, &to,
                   alqi_ocaml_state(d), 1);
+    if (d->slot != 0)
+        return; /* what follows is nobody's: the first domain's share has it */
+    alqi_plat_lock(&globals_lock);
     for (size_t i = 0; i < globals.n; i++)
         if (*globals.variables[i] != 0)
             visit(arg, globals.variables[i]);
+    alqi_plat_unlock(&globals_lock);
     if (!young_only)
         modules_visit(visit, arg);
 }
