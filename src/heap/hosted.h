@@ -69,8 +69,7 @@ alqi_heap_infix_bytes(alq_value v)
 
     if (!ALQI_HOSTS_OCAML)
         return 0;
-    header =
-        __atomic_load_n((const alqi_heap_word *)v - 1, __ATOMIC_RELAXED);
+    header = __atomic_load_n((const alqi_heap_word *)v - 1, __ATOMIC_RELAXED);
     if ((header & 0xFF) != ALQI_HEAP_TAG_INFIX)
         return 0;
     return (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES;

@@ -410,8 +410,7 @@ alqi_heap_mark_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 static inline __attribute__((always_inline)) size_t
 mark_from_ring(struct view *w)
 {
-    alq_value v =
-        alqi_heap_infix_block(w->ring[w->first++ % ALQI_HEAP_RING]);
+    alq_value v = alqi_heap_infix_block(w->ring[w->first++ % ALQI_HEAP_RING]);
     uintptr_t header = alqi_heap_header(v);
     uintptr_t end = v + (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES;
     uintptr_t stopped;

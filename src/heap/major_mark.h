@@ -74,8 +74,7 @@ alqi_heap_mark_is_white(const struct alqi_domain *d, alq_value v)
 {
     return alq_is_block(v) && !alqi_heap_is_young(d, v) &&
            (alqi_heap_header(alqi_heap_infix_block(v)) &
-            ALQI_HEAP_COLOUR_MASK) ==
-               d->heap->cycle.unmarked;
+            ALQI_HEAP_COLOUR_MASK) == d->heap->cycle.unmarked;
 }
 
 /* Marks until `budget_words` are done, about, or nothing is left. */

@@ -14,6 +14,7 @@
 #include "heap/major_pace.h"
 #include "ocaml/domain.h"
 #include "ocaml/interrupt.h"
+#include "ocaml/roots.h"
 
 enum { FROM_OCAML = 2 }; /* in dispatch's flags */
 
@@ -83,6 +84,13 @@ caml_alloc_shr_reserved(uintptr_t wosize, unsigned tag, uintptr_t reserved)
     return caml_alloc_shr(wosize, tag);
 }
 
+/* Colours, as OCaml names them; intern.c reads the first. */
+ALQI_OCAML_API struct {
+    uintptr_t marked;
+    uintptr_t unmarked;
+    uintptr_t garbage;
+} caml_global_heap_state;
+
 /* For intern.c, which writes the header itself, with the colour that
  * caml_global_heap_state has for new blocks.  No collection: the values that it
  * is making are in no root. */
@@ -97,13 +105,9 @@ caml_shared_try_alloc(void *heap, uintptr_t wosize, unsigned tag,
     (void)reserved;
     if (block == ALQ_NULL)
         return NULL;
-    alqi_ocaml_heap_state.marked = d->alloc_colour;
+    caml_global_heap_state.marked = d->alloc_colour;
     return (value *)block - 1;
 }
-
-/* Colours, as OCaml names them; intern.c reads the first. */
-ALQI_OCAML_API struct alqi_ocaml_heap_state alqi_ocaml_heap_state
-    __asm__("caml_global_heap_state");
 
 /* The block without fields, of each tag. */
 ALQI_OCAML_API value

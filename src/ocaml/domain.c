@@ -328,10 +328,10 @@ caml_bt_is_self(void)
  * each barrier at once.  The other domains go on; they look at the ring of
  * events when they write one. */
 ALQI_OCAML_API int
-caml_try_run_on_all_domains(
-    void (*run)(struct caml_domain_state *, void *, int,
-                struct caml_domain_state **),
-    void *data, void (*before)(struct caml_domain_state *))
+caml_try_run_on_all_domains(void (*run)(struct caml_domain_state *, void *, int,
+                                        struct caml_domain_state **),
+                            void *data,
+                            void (*before)(struct caml_domain_state *))
 {
     struct caml_domain_state *all[1] = {caml_state};
 

@@ -9,7 +9,7 @@
  *             stack holds none.  Before it runs again while marking goes on,
  *             caml_darken_cont marks what it holds (.inv.snapshot). */
 #include "heap/major_mark.h"
-#include "ocaml/domain.h"
+#include "ocaml/head.h"
 #include "ocaml/roots.h"
 
 void caml_scan_stack(caml_scanning_action *action, int flags, void *data,

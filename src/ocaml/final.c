@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "heap/final.h"
-#include "ocaml/domain.h"
+#include "ocaml/head.h"
 
 struct call {
     value function;

@@ -13,6 +13,7 @@
 #include "heap/stat.h"
 #include "ocaml/domain.h"
 #include "ocaml/interrupt.h"
+#include "ocaml/roots.h"
 
 enum { GC_FIELDS = 17, CONTROL_FIELDS = 11, FIBER_WORDS = 64 };
 
@@ -253,9 +254,9 @@ ALQI_OCAML_API value
 caml_get_minor_free(value unit)
 {
     (void)unit;
-    return alqi_ocaml_int((intptr_t)(
-        alqi_heap_quota_room_bytes(alqi_ocaml_domain(caml_state)) /
-        ALQ_WORD_BYTES));
+    return alqi_ocaml_int(
+        (intptr_t)(alqi_heap_quota_room_bytes(alqi_ocaml_domain(caml_state)) /
+                   ALQ_WORD_BYTES));
 }
 
 /* ---- controls ----------------------------------------------------------- */
@@ -378,9 +379,9 @@ caml_runtime_parameters(value unit)
         caml_params->runtime_events_log_wsize, caml_max_stack_wsize,
         caml_custom_major_ratio, caml_custom_minor_ratio,
         caml_custom_minor_max_bsz, caml_percent_free,
-        (int)caml_state->parser_trace, (unsigned long)caml_state->minor_heap_wsz,
-        caml_params->trace_level, caml_verb_gc, caml_params->verify_heap,
-        caml_runtime_warnings);
+        (int)caml_state->parser_trace,
+        (unsigned long)caml_state->minor_heap_wsz, caml_params->trace_level,
+        caml_verb_gc, caml_params->verify_heap, caml_runtime_warnings);
 }
 
 ALQI_OCAML_API value

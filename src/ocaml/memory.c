@@ -1,8 +1,8 @@
 /* memory.c -- caml_stat_*: blocks of the C heap that OCaml's C code owns
  *
- * With pooling (cleanup at exit, or a program that asks for it) each block is in
- * a ring, and caml_stat_destroy_pool frees what is left.  Without it these are
- * malloc's. */
+ * With pooling (cleanup at exit, or a program that asks for it) each block is
+ * in a ring, and caml_stat_destroy_pool frees what is left.  Without it these
+ * are malloc's. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,9 +120,8 @@ caml_stat_resize_noexc(void *block, size_t bytes)
     if (pool.ring == NULL)
         return realloc(block, bytes);
     ring_remove(l - 1);
-    more = bytes > SIZE_MAX - sizeof *l
-               ? NULL
-               : realloc(l - 1, sizeof *l + bytes);
+    more =
+        bytes > SIZE_MAX - sizeof *l ? NULL : realloc(l - 1, sizeof *l + bytes);
     ring_add(more == NULL ? l - 1 : more);
     return more == NULL ? NULL : more + 1;
 }

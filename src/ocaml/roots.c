@@ -19,7 +19,7 @@
 #include "base/map.h"
 #include "heap/observe.h"
 #include "plat/plat.h"
-#include "ocaml/domain.h"
+#include "ocaml/head.h"
 #include "ocaml/roots.h"
 
 enum { ONLY_YOUNG = 1 }; /* caml_do_roots may leave out what is old */
@@ -51,8 +51,7 @@ alqi_ocaml_global_add(value *variable)
             globals.variables = more;
             globals.size = size;
         }
-        if (!alqi_base_map_put(&globals.places, (uintptr_t)variable,
-                               globals.n))
+        if (!alqi_base_map_put(&globals.places, (uintptr_t)variable, globals.n))
             caml_fatal_error("no memory for global roots");
         globals.variables[globals.n++] = variable;
     }
@@ -111,7 +110,7 @@ caml_modify_generational_global_root(value *variable, value v)
 static struct dynamic {
     value *blocks;
     struct dynamic *next;
-} *dynamics;
+} * dynamics;
 
 ALQI_OCAML_API void
 caml_register_dyn_globals(void **lists, int n)
@@ -169,8 +168,8 @@ scan(void *client, struct alqi_domain *d, bool young_only,
     (void)client;
     if (alqi_ocaml_state(d)->current_stack == NULL)
         return; /* the domain is being started */
-    caml_do_roots(action, young_only ? ONLY_YOUNG : 0, &to,
-                  alqi_ocaml_state(d), 1);
+    caml_do_roots(action, young_only ? ONLY_YOUNG : 0, &to, alqi_ocaml_state(d),
+                  1);
     if (d->slot != 0)
         return; /* what follows is nobody's: the first domain's share has it */
     alqi_plat_lock(&globals_lock);

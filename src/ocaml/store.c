@@ -11,7 +11,7 @@
 #include "heap/minor_escape.h"
 #include "heap/minor_remember.h"
 #include "heap/write_barrier.h"
-#include "ocaml/domain.h"
+#include "ocaml/head.h"
 
 static inline bool
 is_young_place(const struct alqi_domain *d, const volatile value *field)

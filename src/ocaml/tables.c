@@ -10,7 +10,7 @@
 #include "heap/custom.h"
 #include "heap/minor_escape.h"
 #include "heap/minor_remember.h"
-#include "ocaml/domain.h"
+#include "ocaml/head.h"
 #include "ocaml/tables.h"
 
 enum { ENTRIES = 512 };

@@ -54,8 +54,8 @@ set(value ephe, uintptr_t field, value v)
 static value
 check(value ephe, uintptr_t field)
 {
-    return alqi_ocaml_bool(alqi_heap_weak_check(
-        alqi_ocaml_domain(caml_state), ephe, ALQI_HEAP_EPHE, field));
+    return alqi_ocaml_bool(alqi_heap_weak_check(alqi_ocaml_domain(caml_state),
+                                                ephe, ALQI_HEAP_EPHE, field));
 }
 
 static value
