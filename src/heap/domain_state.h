@@ -82,11 +82,12 @@ struct alqi_heap_orphan {
 
 /* How long the heap lives. */
 struct alqi_heap_life {
-    unsigned n_users; /* domains, and those about to start: .inv.users; under
-                       * the lock of domain.c */
-    bool has_begun;   /* atomic: the first domain is there */
-    bool is_lost;     /* a forked process without the threads of the heap: all
-                       * calls fail; set in the child, by its only thread */
+    unsigned n_users;   /* domains, and those about to start: .inv.users; under
+                         * the lock of domain.c */
+    bool has_begun;     /* atomic: the first domain is there */
+    bool is_lost;       /* a forked process without the threads of the heap: all
+                         * calls fail; set in the child, by its only thread */
+    bool has_said_lost; /* a call on the lost heap has logged why it fails */
 };
 
 #endif

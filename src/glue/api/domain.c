@@ -146,7 +146,7 @@ alq_thread_detach(struct alq_thread *thread)
     if (thread == NULL)
         return ALQ_EINVAL;
     d = alqi_heap_thread_domain();
-    if (d == NULL || d->threads.running != thread ||
+    if (d == NULL || d->threads.running != thread || d->heap->life.is_lost ||
         alqi_glue_profiled_is_inside(d) || alqi_heap_event_is_inside(d))
         return ALQ_ESTATE;
     if (d->threads.is_spawned && thread == &d->threads.first)
