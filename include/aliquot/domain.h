@@ -170,7 +170,8 @@ ALQ_API ALQ_MUSTUSE enum alq_status alq_thread_attach(struct alq_domain *d,
  *          ALQ_ESTATE  the calling thread does not run its domain as `thread`,
  *                      or is in a callback of a profile; or a forked process
  *                      without the threads of its domains
- *          ALQ_EBUSY   the domain was spawned with it
+ *          ALQ_EBUSY   the domain was spawned with it, or the caller is a
+ *                      finaliser or alarm
  * Threads  The one that was attached.
  * GC       May collect. */
 ALQ_API enum alq_status alq_thread_detach(struct alq_thread *thread);

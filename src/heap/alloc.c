@@ -486,6 +486,9 @@ alqi_heap_alloc(struct alqi_domain *d, uintptr_t header)
 
 /* A custom block with its data zeroed, counted with what it holds outside.
  *
+ * The limit trigger is asked before the block for what it will hold, and told
+ * behind it: a task does not pay for a block that it does not get.
+ *
  * The room in the table of young custom blocks is made after the allocation: a
  * collection may call the program, which may take room that was made before.
  * If there is none the new block is abandoned with its header set, and dies in
@@ -495,7 +498,9 @@ alqi_heap_alloc_custom(struct alqi_domain *d, const struct alq_custom_ops *ops,
                        size_t wosize, struct alqi_heap_held held)
 {
     uintptr_t header = ALQ_HEADER(wosize, ALQ_TAG_CUSTOM);
-    enum alq_status st = alqi_heap_limit_trigger_external(d, held.bytes);
+    uint64_t samples;
+    enum alq_status st =
+        alqi_heap_limit_trigger_external(d, held.bytes, &samples);
     alq_value block;
 
     if (st != ALQ_OK)
@@ -509,6 +514,7 @@ alqi_heap_alloc_custom(struct alqi_domain *d, const struct alq_custom_ops *ops,
     /* Not before the block: a collection may call the program. */
     if (alqi_heap_is_young(d, block) && !alqi_heap_custom_ready(d))
         return alqi_heap_fail(d, ALQ_ENOMEM);
+    alqi_heap_limit_trigger_external_made(d, samples);
     d->sums.counts.outside_bytes += held.bytes;
     if (held.bytes > 0)
         alqi_heap_observed_custom(d, block, held.bytes);
