@@ -18,7 +18,6 @@
 
 #include "heap/pool_area.h"
 #include "heap/write_barrier.h"
-#include "heap/pool_class.h"
 #include "heap/param_control.h"
 #include "heap/major_cycle.h"
 #include "heap/domain.h"
@@ -96,7 +95,6 @@ heap_new(const struct alq_domain_config *c)
         goto fail_area;
     if (!alqi_heap_balance_open(heap))
         goto fail_spare;
-    alqi_heap_class_start();
     fork_events();
     heap->cycle.marked = 0;
     heap->cycle.unmarked = (uintptr_t)1 << ALQ_COLOUR_SHIFT;
