@@ -10,7 +10,7 @@
  * Keeps .inv.users: The heap lives while it has users (n_users, under the
  *   lock).
  * Keeps .inv.handed: A domain that ends leaves its tables to an adopter.
- * Keeps .inv.lost: Of a lost heap nothing ends, and nothing waits. */
+ * Keeps .inv.fork: Of a lost heap nothing ends, and nothing waits. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -472,7 +472,7 @@ alqi_heap_domain_end(struct alqi_domain *d)
 {
     struct alqi_heap *heap = d->heap;
 
-    if (heap->life.is_lost) /* .inv.lost */
+    if (heap->life.is_lost) /* .inv.fork */
         return;
     alqi_heap_stack_end(d->threads.running);
     if (!empty_minor(d))

@@ -8,7 +8,8 @@
  * blocks moved.  Neither can the step end nor can the stop be left, so the
  * child is aborted where the program's function returns.
  *
- * Keeps .inv.lost: No participant waits for threads that a fork left behind. */
+ * Keeps .inv.fork: No participant waits for threads that a fork left
+ * behind. */
 #include <stdlib.h>
 #include <unistd.h>
 

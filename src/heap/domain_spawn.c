@@ -7,7 +7,8 @@
  * parent by join or drop, the thread by its end.
  *
  * Keeps .inv.own: No thread runs the domain until the new one does.
- * Keeps .inv.lost: In a forked child the thread of a lost heap just ends. */
+ * Keeps .inv.fork: In a forked child the thread of a lost heap just ends.
+ */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -61,7 +62,7 @@ transfer_root_write(struct alqi_domain *d, struct alq_child *child, alq_value v)
  * may have moved meanwhile, so it is lost, and the thread comes back to end the
  * domain.  Frames of the function are gone however it left them.  In a forked
  * child whose heap is lost nobody waits for the thread, and all stays as it is
- * (.inv.lost). */
+ * (.inv.fork). */
 static void *
 run(void *arg)
 {
