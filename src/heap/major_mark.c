@@ -135,7 +135,7 @@ alqi_heap_mark_darken(struct alqi_domain *d, alq_value v)
         return;
     alqi_heap_mark_undone(d);
     header = alqi_heap_header(v);
-    alqi_heap_mark_block(v, header, d->heap->cycle.marked);
+    alqi_heap_mark_block(v, header, d->heap->cycle.colours.marked);
     if (!alqi_heap_is_scannable(header))
         return;
     if (has_room(d))
@@ -168,8 +168,8 @@ view_of(struct alqi_domain *d)
                          d->marker.ring_first + d->marker.ring_n,
                          d->pub.young_base,
                          d->pub.young_bytes,
-                         d->heap->cycle.unmarked,
-                         d->heap->cycle.marked};
+                         d->heap->cycle.colours.unmarked,
+                         d->heap->cycle.colours.marked};
 }
 
 /* Writes the ring's place back, for the next call and for
@@ -226,7 +226,7 @@ rescan_marked(struct alqi_domain *d, alq_value block, uintptr_t header)
 {
     size_t i, n = header >> ALQ_WOSIZE_SHIFT;
 
-    if ((header & ALQI_HEAP_COLOUR_MASK) != d->heap->cycle.marked ||
+    if (alqi_heap_colour(header) != d->heap->cycle.colours.marked ||
         !alqi_heap_is_scannable(header))
         return;
     for (i = 0; i < n; i++)
@@ -365,7 +365,7 @@ mark_from_ring(struct view *w)
     uintptr_t end = v + (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES;
     uintptr_t stopped;
 
-    if ((header & ALQI_HEAP_COLOUR_MASK) != w->unmarked)
+    if (alqi_heap_colour(header) != w->unmarked)
         return 1;
     alqi_heap_mark_block(v, header, w->marked);
     if (!alqi_heap_is_scannable(header))

@@ -44,8 +44,7 @@ static inline void
 alqi_heap_mark_block(alq_value block, uintptr_t header, uintptr_t marked)
 {
     __atomic_store_n((alqi_heap_word *)block - 1,
-                     (header & ~ALQI_HEAP_COLOUR_MASK) | marked,
-                     __ATOMIC_RELAXED);
+                     alqi_heap_with_colour(header, marked), __ATOMIC_RELAXED);
 }
 
 /* A block of the major heap is reachable.  Integers, young blocks, those out of
@@ -57,8 +56,8 @@ static inline bool
 alqi_heap_mark_is_white(const struct alqi_domain *d, alq_value v)
 {
     return alq_is_block(v) && !alqi_heap_is_young(d, v) &&
-           (alqi_heap_header(v) & ALQI_HEAP_COLOUR_MASK) ==
-               d->heap->cycle.unmarked;
+           alqi_heap_colour(alqi_heap_header(v)) ==
+               d->heap->cycle.colours.unmarked;
 }
 
 /* Marks until `budget_words` are done, about, or nothing is left. */
