@@ -3,6 +3,7 @@
  *   young block        NONE; IN_PROGRESS is a whole header: another worker of
  *                      the minor collection copies the block
  *   major heap         unmarked, marked, garbage: struct alqi_heap_colours
+ *                      BUSY: a domain marks the stack of a continuation
  *   outside the heap   STATIC: no collector touches the block
  *
  * The three colours of the major heap rotate when marking has ended: unmarked
@@ -22,6 +23,7 @@
 #define ALQI_HEAP_COLOUR_MASK ((uintptr_t)3 << ALQ_COLOUR_SHIFT)
 #define ALQI_HEAP_COLOUR_NONE ((uintptr_t)0)
 #define ALQI_HEAP_COLOUR_STATIC ALQI_HEAP_COLOUR_MASK
+#define ALQI_HEAP_COLOUR_BUSY ALQI_HEAP_COLOUR_MASK
 #define ALQI_HEAP_IN_PROGRESS ((uintptr_t)1 << ALQ_COLOUR_SHIFT)
 
 /* As bits of a header; they change in stops. */
