@@ -57,7 +57,8 @@ struct compiler {
 
 /* A place as an operand; whether a value can be one. */
 #define AT(place) ((place) * (int)sizeof(alq_value))
-#define IS_OPERAND(v) (alq_is_int(v) && (int64_t)(v) == (int32_t)(v))
+#define IN_OPERAND(v) ((int)alq_bits(v))
+#define IS_OPERAND(v) (alq_is_int(v) && (int64_t)alq_bits(v) == IN_OPERAND(v))
 #define NOWHERE 2
 
 #define IS_CELL_OF(c, v) ((c)->fates[(v)->number] == IS_CELL)
@@ -150,7 +151,7 @@ constant(struct compiler *c, alq_value v)
 static int
 quoted(struct compiler *c, alq_value v)
 {
-    return IS_OPERAND(v) ? (int)v
+    return IS_OPERAND(v) ? IN_OPERAND(v)
                          : emit_next(c, OP_CONSTANT, constant(c, v), 0);
 }
 
@@ -183,7 +184,7 @@ lookup(const struct compiler *c, alq_value name)
 {
     int i = c->n_variables - 1;
 
-    while (i >= 0 && c->variables[i].name != name)
+    while (i >= 0 && !alq_is_same(c->variables[i].name, name))
         i--;
     return i;
 }
@@ -244,11 +245,11 @@ assign(struct compiler *c, int variable, int from)
 static int
 sequence(struct compiler *c, alq_value forms, bool is_tail)
 {
-    int value = (int)UNSPECIFIED;
+    int value = IN_OPERAND(UNSPECIFIED);
     ALQ_FRAME(c->s->d, f, forms);
 
-    for (f.forms = forms; f.forms != NIL; f.forms = cdr(f.forms))
-        value = expression(c, car(f.forms), is_tail && cdr(f.forms) == NIL);
+    for (f.forms = forms; !is_nil(f.forms); f.forms = cdr(f.forms))
+        value = expression(c, car(f.forms), is_tail && is_nil(cdr(f.forms)));
     return value;
 }
 
@@ -271,9 +272,9 @@ body(struct compiler *c, alq_value forms, bool is_tail, int n_variables,
     alq_value list, define = symbol(c->s, "define");
     int value;
 
-    for (list = forms; list != NIL; list = cdr(list))
-        if (is_pair(car(list)) && car(car(list)) == define)
-            bind(c, defined(car(list)), take(c, (int)UNDEFINED), false);
+    for (list = forms; !is_nil(list); list = cdr(list))
+        if (is_pair(car(list)) && alq_is_same(car(car(list)), define))
+            bind(c, defined(car(list)), take(c, IN_OPERAND(UNDEFINED)), false);
     value = sequence(c, forms, is_tail);
     c->n_variables = n_variables;
     c->p->next = next;
@@ -306,7 +307,7 @@ procedure(struct compiler *c, struct procedure *p, alq_value title,
           alq_value self, alq_value params, alq_value forms)
 {
     int n_variables = c->n_variables, i = 0;
-    bool is_loop = self != FALSE;
+    bool is_loop = !is_false(self);
     struct code *code;
     alq_value list;
 
@@ -314,19 +315,19 @@ procedure(struct compiler *c, struct procedure *p, alq_value title,
     c->p = p;
     for (list = params; is_pair(list); list = cdr(list))
         need_room(c, ++p->n_params < PLACES_MAX);
-    p->n_params += list != NIL;
+    p->n_params += !is_nil(list);
     p->next = p->n_params + 1; /* one is where it returns to */
     if (is_loop) /* itself is where the machine has it, if that will do */
         bind(c, self, c->fates[c->n_numbers] != 0 ? take(c, AT(-1)) : -1, true);
     for (list = params; is_pair(list); list = cdr(list))
         bind(c, is_loop ? car(car(list)) : car(list), i++, true);
-    if (list != NIL)
+    if (!is_nil(list))
         bind(c, list, i, true);
     if (p->outer == NULL)
         emit(c, OP_RETURN, sequence(c, forms, false), 0, 0);
     else
         body(c, forms, true, n_variables, 0);
-    code = code_new(c, title, list != NIL ? -1 : p->n_params);
+    code = code_new(c, title, !is_nil(list) ? -1 : p->n_params);
     c->n_variables = n_variables;
     c->n_code = p->start;
     c->p = p->outer;
@@ -343,7 +344,8 @@ lambda(struct compiler *c, alq_value title, alq_value self, alq_value params,
 
     for (i = 0; i < p.n_captured; i++)
         take(c, raw(c, p.captured[i]));
-    emit(c, OP_CLOSURE, next, constant(c, (alq_value)code + 1), p.n_captured);
+    emit(c, OP_CLOSURE, next, constant(c, alq_from_address(code)),
+         p.n_captured);
     c->p->next = next;
     return AT(next);
 }
@@ -357,7 +359,7 @@ values(struct compiler *c, alq_value forms)
     int first = c->p->next;
     ALQ_FRAME(c->s->d, f, forms);
 
-    for (f.forms = forms; f.forms != NIL; f.forms = cdr(f.forms))
+    for (f.forms = forms; !is_nil(f.forms); f.forms = cdr(f.forms))
         take(c, expression(c, car(f.forms), false));
     return c->p->next - first;
 }
@@ -473,11 +475,12 @@ instruction(struct compiler *c, enum op op, alq_value args)
         a = operand(c, car(f.args));
         f.args = cdr(f.args);
     }
-    for (x = operand(c, car(f.args)); f.args = cdr(f.args), f.args != NIL;) {
+    for (x = operand(c, car(f.args)); f.args = cdr(f.args), !is_nil(f.args);) {
         y = operand(c, car(f.args));
         emit(c, op, a, x, y);
         c->p->next = next;
-        x = op == OP_VECTOR_SET ? (int)UNSPECIFIED : AT(take(c, AT(next)));
+        x = op == OP_VECTOR_SET ? IN_OPERAND(UNSPECIFIED)
+                                : AT(take(c, AT(next)));
     }
     c->p->next = next;
     return x;
@@ -498,15 +501,15 @@ let(struct compiler *c, alq_value form, bool is_tail)
     f.list = second(f.form);
     for (list = f.list; is_pair(list) && list_length(car(list)) == 2; n++)
         list = cdr(list);
-    if (list != NIL || cdr(cdr(f.form)) == NIL)
+    if (!is_nil(list) || is_nil(cdr(cdr(f.form))))
         fail(c->s, form, "let: no list of (name value)");
     if (is_loop)
         take(c, lambda(c, name, name, f.list, cdr(cdr(f.form))));
-    for (; f.list != NIL; f.list = cdr(f.list))
+    for (; !is_nil(f.list); f.list = cdr(f.list))
         take(c, expression(c, second(car(f.list)), false));
     if (is_loop)
         return call(c, next, n, is_tail);
-    for (n = next, list = second(f.form); list != NIL; list = cdr(list))
+    for (n = next, list = second(f.form); !is_nil(list); list = cdr(list))
         bind(c, car(car(list)), n++, true);
     return body(c, cdr(cdr(f.form)), is_tail, n_variables, next);
 }
@@ -539,7 +542,7 @@ assignment(struct compiler *c, alq_value form, bool is_set)
         assign(c, i, from);
     if (!is_set && i >= 0)
         v->is_ready = true;
-    return (int)UNSPECIFIED;
+    return IN_OPERAND(UNSPECIFIED);
 }
 
 static int
@@ -555,7 +558,7 @@ known_form(struct compiler *c, const struct known *k, alq_value form,
     case IF:
         form = cdr(form);
         return conditional(c, car(form), second(form),
-                           cdr(cdr(form)) == NIL ? UNSPECIFIED : third(form),
+                           is_nil(cdr(cdr(form))) ? UNSPECIFIED : third(form),
                            is_tail);
     case LAMBDA:
         return lambda(c, c->name, FALSE, second(form), cdr(cdr(form)));
@@ -567,7 +570,7 @@ known_form(struct compiler *c, const struct known *k, alq_value form,
     case DEFINE:
         return assignment(c, form, k->op == SET);
     case OP_SUB: /* (- x) is (- 0 x) */
-        if (cdr(cdr(form)) == NIL)
+        if (is_nil(cdr(cdr(form))))
             form = PAIR(c->s, NIL, PAIR(c->s, from_fixnum(0), cdr(form)));
         return instruction(c, OP_SUB, cdr(form));
     case PATH:
@@ -617,7 +620,7 @@ expression(struct compiler *c, alq_value form, bool is_tail)
 
     if (++c->depth > DEPTH_MAX)
         fail(c->s, ALQ_NULL, "forms nested too deep");
-    if (form == NIL || (is_pair(form) && list_length(form) < 0))
+    if (is_nil(form) || (is_pair(form) && list_length(form) < 0))
         fail(c->s, form, "a form that is no list");
     if (is_pair(form) && alq_wosize(form) == 3)
         c->s->line = (unsigned)to_fixnum(alq_field(form, 2));
@@ -694,7 +697,7 @@ compile(struct scheme *s, alq_value form)
     s->run.top = base;
     v = made(s, alq_alloc_small(s->d, 2, TAG_CLOSURE));
     alq_init_small(v, CLOSURE_CODE, f.block);
-    alq_init_small(v, CLOSURE_ENTRY, (alq_value)code + 1);
+    alq_init_small(v, CLOSURE_ENTRY, alq_from_address(code));
     s->run.is_busy = s->run.is_compiling = false;
     return v;
 }

@@ -20,11 +20,11 @@ cons(struct scheme *s, unsigned tag, alq_value head, alq_value tail,
 
     f.head = head;
     f.tail = tail; /* the next line may move what both point to */
-    block = alq_alloc_small(s->d, number == ALQ_NULL ? 2 : 3, tag);
+    block = alq_alloc_small(s->d, alq_is_null(number) ? 2 : 3, tag);
     made(s, block);
     alq_init_small(block, 0, f.head);
     alq_init_small(block, 1, f.tail);
-    if (number != ALQ_NULL)
+    if (!alq_is_null(number))
         alq_init_small(block, 2, number);
     return block;
 }
@@ -36,11 +36,11 @@ list_length(alq_value list)
     alq_value slow = list;
     int64_t n = 0;
 
-    for (; is_pair(list) && (n == 0 || list != slow); n++) {
+    for (; is_pair(list) && (n == 0 || !alq_is_same(list, slow)); n++) {
         list = cdr(list);
         slow = (n & 1) != 0 ? cdr(slow) : slow;
     }
-    return list == NIL ? n : -1;
+    return is_nil(list) ? n : -1;
 }
 
 VALUE_PRIM(macro, "%macro", "f", cons(s, TAG_MACRO, args[0], NIL, ALQ_NULL))
@@ -77,13 +77,13 @@ append_two(struct scheme *s, alq_value *args)
     f.first = args[1];
     for (; is_pair(args[0]); args[0] = cdr(args[0])) {
         f.pair = PAIR(s, car(args[0]), args[1]);
-        if (f.last == ALQ_NULL)
+        if (alq_is_null(f.last))
             f.first = f.pair;
         else
             alq_store(s->d, f.last, 1, f.pair);
         f.last = f.pair;
     }
-    if (args[0] != NIL)
+    if (!is_nil(args[0]))
         fail(s, args[0], "append: not a list");
     return f.first;
 }
@@ -247,8 +247,9 @@ VALUE_PRIM(is, "%is?", "ac",
 static bool
 is_eqv(alq_value a, alq_value b)
 {
-    return a == b || (is_tag(a, ALQ_TAG_DOUBLE) && is_tag(b, ALQ_TAG_DOUBLE) &&
-                      alq_field(a, 0) == alq_field(b, 0));
+    return alq_is_same(a, b) ||
+           (is_tag(a, ALQ_TAG_DOUBLE) && is_tag(b, ALQ_TAG_DOUBLE) &&
+            alq_is_same(alq_field(a, 0), alq_field(b, 0)));
 }
 
 /* Along lists it loops; a loop over data polls, and so it has a frame. */
@@ -291,7 +292,7 @@ VALUE_PRIM(equal, "equal?", "aa", from_bool(is_equal(s, args[0], args[1], 0)))
 static uint64_t
 hash(alq_value v, unsigned depth)
 {
-    uint64_t h = alq_is_int(v) ? v * HASH_FACTOR : 1;
+    uint64_t h = alq_is_int(v) ? alq_bits(v) * HASH_FACTOR : 1;
     uintptr_t i, n = 0;
 
     if (is_tag(v, TAG_PAIR) || is_tag(v, TAG_VECTOR))
@@ -300,7 +301,7 @@ hash(alq_value v, unsigned depth)
         n = alq_wosize(v);
     for (i = 0; i < n; i++) {
         h ^= alq_tag(v) < ALQ_TAG_NO_SCAN ? hash(alq_field(v, i), depth + 1)
-                                          : alq_field(v, i);
+                                          : alq_bits(alq_field(v, i));
         h = (h ^ h >> 32) * HASH_FACTOR;
     }
     return h ^ h >> 32;
@@ -429,7 +430,7 @@ PRIM(divide, "/", "nN")
 {
     alq_value a = n == 1 ? from_fixnum(1) : args[0], b = args[n - 1];
 
-    if (b == from_fixnum(0))
+    if (alq_is_same(b, from_fixnum(0)))
         fail(s, a, "/: division by zero of");
     if (is_fixnum(a) && is_fixnum(b) && to_fixnum(a) % to_fixnum(b) == 0)
         return from_integer(s, to_fixnum(a) / to_fixnum(b));

@@ -20,8 +20,8 @@ task(struct alq_domain *d, void *arg)
     struct task *t = arg;
 
     t->is_back = run_above(t->s, t->args[0], t->args[1], 0, t->args);
-    return t->is_back || t->s->stack[ROOT_TARGET] != FALSE ? ALQ_OK
-                                                           : ALQ_ELIMIT;
+    return t->is_back || !is_false(t->s->stack[ROOT_TARGET]) ? ALQ_OK
+                                                             : ALQ_ELIMIT;
 }
 
 /* From a vector: numbers, or #f for those that there are not. */
@@ -37,7 +37,7 @@ limits_of(struct scheme *s, alq_value vector)
     for (i = 0; i < sizeof members / sizeof members[0]; i++) {
         alq_value v =
             alq_field(vector, vector_index(s, vector, from_fixnum(i)));
-        double x = v != FALSE ? to_double(s, v) : INFINITY;
+        double x = !is_false(v) ? to_double(s, v) : INFINITY;
 
         *members[i] = x < 0x1p63 ? (uint64_t)x : ALQ_LIMIT_NONE;
     }
@@ -56,7 +56,7 @@ PRIM(limited, "%limited", "alva")
     s->n_trace = frames(s, s->trace, TRACE_MAX); /* if it returns too late */
     alq_store(s->d, s->stack[ROOT_STATUS], CONDITION_FRAME,
               from_fixnum(here(s)));
-    if (args[3] != FALSE)
+    if (!is_false(args[3]))
         s->session = s->run.level;
     status = alq_limit_run(s->d, &limits, task, &t, &s->outcome);
     s->session = session;

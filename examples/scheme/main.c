@@ -35,7 +35,7 @@ struct options {
 /* (%put text to): 1 standard output, 2 errors. */
 PRIM(put, "%put", "si")
 {
-    FILE *out = args[1] == from_fixnum(1) ? stdout : stderr;
+    FILE *out = alq_is_same(args[1], from_fixnum(1)) ? stdout : stderr;
 
     if (out == stderr)
         fflush(stdout);
@@ -72,7 +72,7 @@ PRIM(load, "%load", "")
 {
     alq_value form;
 
-    while (form = read_form(s), form != END_OF_FILE)
+    while (form = read_form(s), !alq_is_same(form, END_OF_FILE))
         apply(s, compile(s, form), NIL);
     return TRUE;
 }
@@ -101,7 +101,7 @@ run_with(struct scheme *s, FILE *file, const char *name, const char *procedure)
     }
     free(s->reader.text);
     fclose(file);
-    return v == TRUE;
+    return alq_is_same(v, TRUE);
 }
 
 /* What a domain does, the first one and each that is spawned. */
@@ -197,8 +197,8 @@ main(int argc, char **argv)
     while (n-- > 0) {
         alq_domain_join(d, children[n], &other);
         alq_child_drop(children[n]);
-        is_good = other == TRUE ? is_good : FALSE;
+        is_good = alq_is_same(other, TRUE) ? is_good : FALSE;
     }
     alq_domain_drop(d);
-    return is_good == TRUE ? 0 : 1;
+    return alq_is_same(is_good, TRUE) ? 0 : 1;
 }

@@ -100,7 +100,7 @@ read_atom(struct scheme *s, struct reader *r)
     if (token[0] == '#' || strcmp(token, ".") == 0)
         fail(s, ALQ_NULL, "unknown: %s", token);
     v = number_of(s, token);
-    return v != FALSE ? v : intern(s, token, n);
+    return !is_false(v) ? v : intern(s, token, n);
 }
 
 /* Behind a backslash in a string. */
@@ -153,9 +153,9 @@ read_list(struct scheme *s, struct reader *r)
     ALQ_FRAME(s->d, f, first, last, item);
 
     for (f.first = NIL; c = skip_blank(s, r), c != ')'; f.last = f.item) {
-        unsigned line = f.first == NIL ? begin : s->line;
+        unsigned line = is_nil(f.first) ? begin : s->line;
         bool is_dot =
-            c == '.' && f.first != NIL && is_delimiter(r->text[r->at + 1]);
+            c == '.' && !is_nil(f.first) && is_delimiter(r->text[r->at + 1]);
 
         if (c == EOF) {
             s->line = begin;
@@ -165,7 +165,7 @@ read_list(struct scheme *s, struct reader *r)
         f.item = read_datum(s, r);
         if (!is_dot)
             f.item = pair_at(s, line, f.item, NIL);
-        if (f.first == NIL)
+        if (is_nil(f.first))
             f.first = f.item;
         else
             alq_store(s->d, f.last, 1, f.item);

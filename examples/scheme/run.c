@@ -36,7 +36,7 @@ frames(const struct scheme *s, uintptr_t *out, unsigned max)
             const struct code *code = closure_code(fp[-1]);
 
             out[n++] = code->frame | code->lines[pc - code->instructions];
-            pc = (const struct instruction *)(fp[code->n_params] - 1);
+            pc = alq_to_address(fp[code->n_params]);
         }
     }
     return n;
@@ -65,7 +65,7 @@ spread(struct scheme *s, alq_value *args, unsigned n)
     if (args + n + length > STACK_LIMIT(s))
         fail(s, ALQ_NULL, "apply: too many arguments for the stack");
     memmove(args - 1, args, (n - 1) * sizeof *args);
-    for (n -= 2; list != NIL; list = cdr(list))
+    for (n -= 2; !is_nil(list); list = cdr(list))
         args[n++] = car(list);
     return n;
 }
@@ -143,7 +143,7 @@ closure_new(struct scheme *s, const struct instruction *pc)
 static __attribute__((noinline)) alq_value
 global(struct scheme *s, int32_t symbol)
 {
-    if (s->globals[symbol] == UNDEFINED)
+    if (alq_is_same(s->globals[symbol], UNDEFINED))
         fail(s, IMMEDIATE(IMM_SYMBOL, symbol), "no such variable");
     return s->globals[symbol];
 }
@@ -156,7 +156,7 @@ global(struct scheme *s, int32_t symbol)
         goto *operations[pc->op];                                              \
     } while (0)
 #define OPERAND(w)                                                             \
-    (((w)&1) != 0 ? (alq_value)(int64_t)(w) : *(alq_value *)((char *)fp + (w)))
+    (((w)&1) != 0 ? ALQ_VALUE((int64_t)(w)) : *(alq_value *)((char *)fp + (w)))
 #define X OPERAND(pc->a)
 #define Y OPERAND(pc->b)
 #define Z OPERAND(pc->c)
@@ -184,7 +184,7 @@ global(struct scheme *s, int32_t symbol)
         v = X;                                                                 \
         w = Y;                                                                 \
         if (ARE_FIXNUMS(v, w))                                                 \
-            IF((int64_t)v op(int64_t) w);                                      \
+            IF((int64_t)alq_bits(v) op(int64_t) alq_bits(w));                  \
         SAVE();                                                                \
         IF(compare(s, v, w) op 0);                                             \
     } while (0)
@@ -194,7 +194,7 @@ global(struct scheme *s, int32_t symbol)
         w = Z;                                                                 \
         if (ARE_FIXNUMS(v, w) &&                                               \
             !__builtin_##how##_overflow((int64_t)(a), (int64_t)(b), &number))  \
-            SET((alq_value)number + (bits));                                   \
+            SET(ALQ_VALUE(number + (bits)));                                   \
         RESULT(arith(s, pc->op, v, w));                                        \
     } while (0)
 
@@ -221,14 +221,14 @@ op_CONSTANT:
     SET(alq_field(alq_field(fp[-1], CLOSURE_CODE), (uintptr_t)pc->b));
 op_GLOBAL:
     v = s->globals[pc->b];
-    if (v == UNDEFINED)
+    if (alq_is_same(v, UNDEFINED))
         RESULT(global(s, pc->b));
     SET(v);
 op_CAPTURED:
     SET(alq_field(fp[-1], (uintptr_t)pc->b));
 op_CELL_GET:
     v = alq_field(Y, 0);
-    if (v != UNDEFINED)
+    if (!alq_is_same(v, UNDEFINED))
         SET(v);
     SAVE();
     fail(s, ALQ_NULL, "a variable is used before it has a value");
@@ -246,11 +246,11 @@ op_CAR:
 op_CDR:
     FIELD(1, "cdr");
 op_ADD:
-    ARITHMETIC(add, v, w - 1, 0);
+    ARITHMETIC(add, alq_bits(v), alq_bits(w) - 1, 0);
 op_SUB:
-    ARITHMETIC(sub, v, w - 1, 0);
+    ARITHMETIC(sub, alq_bits(v), alq_bits(w) - 1, 0);
 op_MUL:
-    ARITHMETIC(mul, v - 1, to_fixnum(w), 1);
+    ARITHMETIC(mul, alq_bits(v) - 1, to_fixnum(w), 1);
 op_VECTOR_REF:
     v = Y;
     w = Z;
@@ -290,14 +290,14 @@ op_LOOP: /* a loop that does not allocate polls */
     poll_here(s);
     NEXT(pc->c);
 op_IF:
-    IF(X != FALSE);
+    IF(!is_false(X));
 op_IF_NULL:
-    IF(X == NIL);
+    IF(is_nil(X));
 op_IF_PAIR:
     v = X;
     IF(is_pair(v));
 op_IF_EQ:
-    IF(X == Y);
+    IF(alq_is_same(X, Y));
 op_IF_LESS:
     IF_NUMBERS(<);
 op_IF_MORE:
@@ -320,7 +320,7 @@ call:
     fp = args;
 enter: /* the procedure in fp[-1], from the CALL at pc */
     code = closure_code(fp[-1]);
-    fp[code->n_params] = (alq_value)pc + 1;
+    fp[code->n_params] = alq_from_address(pc);
     pc = code->instructions;
     SAVE(); /* a procedure that does not allocate polls */
     poll_here(s);
@@ -334,7 +334,7 @@ op_TAIL:
         closure_code(args[-1])->arity != pc->b)
         goto call_other;
 tail: /* the procedure and its arguments take this frame's place */
-    pc = (const struct instruction *)(fp[pc->c] - 1);
+    pc = alq_to_address(fp[pc->c]);
     for (i = 0; i <= n; i++)
         fp[(int)i - 1] = args[(int)i - 1];
     goto enter;
@@ -351,11 +351,11 @@ call_n:
     v = args[-1];
     if (pc->op == OP_CALL)
         SET(v);
-    pc = (const struct instruction *)(fp[pc->c] - 1); /* TAIL */
+    pc = alq_to_address(fp[pc->c]); /* TAIL */
     goto give_back;
 op_RETURN:
     v = X;
-    pc = (const struct instruction *)(fp[pc->b] - 1);
+    pc = alq_to_address(fp[pc->b]);
 give_back:
     fp -= pc->a + 1;
     SET(v);
@@ -413,7 +413,8 @@ PRIM(call_cc, "call/cc call-with-current-continuation", "a")
     if (run_above(s, args[0], v, number, &v))
         return v;
     v = s->stack[ROOT_TARGET];
-    if (!is_tag(v, TAG_EXIT) || alq_field(v, 0) != from_fixnum(number))
+    if (!is_tag(v, TAG_EXIT) ||
+        !alq_is_same(alq_field(v, 0), from_fixnum(number)))
         throw_on(s);
     return s->stack[ROOT_THROWN];
 }
@@ -423,7 +424,8 @@ exit_to(struct scheme *s, alq_value exit, alq_value v)
 {
     const struct run *run = &s->run;
 
-    while (run != NULL && from_fixnum(run->exit) != alq_field(exit, 0))
+    while (run != NULL &&
+           !alq_is_same(from_fixnum(run->exit), alq_field(exit, 0)))
         run = run->is_busy ? NULL : run->outer;
     if (run == NULL)
         fail(s, ALQ_NULL, "call/cc: the call has ended already");
@@ -437,7 +439,7 @@ PRIM(protect, "%protect", "a")
 
     if (run_above(s, args[0], NIL, 0, &v))
         return v;
-    if (s->stack[ROOT_TARGET] != NIL)
+    if (!is_nil(s->stack[ROOT_TARGET]))
         throw_on(s);
     return FAILED;
 }

@@ -37,15 +37,17 @@
 
 /* To the heap any odd word is an integer.  Scheme divides them by the next bit:
  * ...01 is an integer of 62 bits, ...11 something else that is not a block. */
-#define is_fixnum(v) (((v)&3) == 1)
-#define to_fixnum(v) ((int64_t)(v) >> 2)
+#define is_fixnum(v) ((alq_bits(v) & 3) == 1)
+#define to_fixnum(v) ((int64_t)alq_bits(v) >> 2)
 #define from_fixnum(n) alq_from_int((int64_t)(n)*2)
-#define ARE_FIXNUMS(a, b) (((((a) ^ 1) | ((b) ^ 1)) & 3) == 0)
+#define ARE_FIXNUMS(a, b) ((((alq_bits(a) ^ 1) | (alq_bits(b) ^ 1)) & 3) == 0)
 
 enum immediate { IMM_CONSTANT, IMM_CHAR, IMM_SYMBOL, IMM_PRIM, IMM_SYNTAX };
-#define IMMEDIATE(kind, n) ((alq_value)(n) << 8 | (alq_value)(kind) << 2 | 3)
-#define is_immediate(v, kind) (((v)&0xFF) == ((alq_value)(kind) << 2 | 3))
-#define immediate_of(v) ((uint32_t)((v) >> 8))
+#define IMMEDIATE(kind, n)                                                     \
+    ALQ_VALUE((uintptr_t)(n) << 8 | (uintptr_t)(kind) << 2 | 3)
+#define is_immediate(v, kind)                                                  \
+    ((alq_bits(v) & 0xFF) == ((uintptr_t)(kind) << 2 | 3))
+#define immediate_of(v) ((uint32_t)(alq_bits(v) >> 8))
 #define FALSE IMMEDIATE(IMM_CONSTANT, 0)
 #define TRUE IMMEDIATE(IMM_CONSTANT, 1)
 #define NIL IMMEDIATE(IMM_CONSTANT, 2)
@@ -54,6 +56,8 @@ enum immediate { IMM_CONSTANT, IMM_CHAR, IMM_SYMBOL, IMM_PRIM, IMM_SYNTAX };
 #define UNDEFINED IMMEDIATE(IMM_CONSTANT, 5) /* a variable without a value */
 #define FAILED IMMEDIATE(IMM_CONSTANT, 6)    /* in place of a value */
 #define from_bool(is) ((is) ? TRUE : FALSE)
+#define is_false(v) alq_is_same(v, FALSE)
+#define is_nil(v) alq_is_same(v, NIL)
 
 /* Tags of blocks; strings and doubles have the heap's.  Vectors have tag 0, as
  * the empty block has. */
@@ -71,7 +75,7 @@ enum { CONDITION_MESSAGE, CONDITION_IRRITANTS, CONDITION_FRAME };
 enum { CLOSURE_CODE, CLOSURE_ENTRY, CLOSURE_CAPTURED };
 
 /* Scheme code never holds ALQ_NULL. */
-#define is_tag(v, tag) (((v)&1) == 0 && alq_tag(v) == (tag))
+#define is_tag(v, tag) (!alq_is_int(v) && alq_tag(v) == (tag))
 #define is_pair(v) is_tag(v, TAG_PAIR)
 #define car(pair) alq_field(pair, 0)
 #define cdr(pair) alq_field(pair, 1)
@@ -119,7 +123,8 @@ struct code {
     uint32_t *lines; /* of the instructions */
     struct instruction instructions[];
 };
-#define closure_code(v) ((const struct code *)(alq_field(v, CLOSURE_ENTRY) - 1))
+#define closure_code(v)                                                        \
+    ((const struct code *)alq_to_address(alq_field(v, CLOSURE_ENTRY)))
 
 /* A procedure and a line in it, in one word, which says the same for ever: two
  * symbols and a number, of 20 bits each. */
@@ -245,7 +250,7 @@ static inline int
 kind_of(alq_value v)
 {
     return is_fixnum(v)    ? 'i'
-           : alq_is_int(v) ? " cyfk"[v >> 2 & 7]
+           : alq_is_int(v) ? " cyfk"[alq_bits(v) >> 2 & 7]
                            : kinds_of_blocks[alq_tag(v)];
 }
 
@@ -262,7 +267,7 @@ uintptr_t here(const struct scheme *s); /* the frame, as far as there is one */
 static inline alq_value
 made(struct scheme *s, alq_value block)
 {
-    if (__builtin_expect(block == ALQ_NULL, 0))
+    if (__builtin_expect(alq_is_null(block), 0))
         fail_status(s);
     return block;
 }

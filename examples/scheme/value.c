@@ -113,7 +113,7 @@ scheme_new(struct alq_domain *d, char **args)
     alq_range_add(s->d, &s->globals_range);
     symbol(s, "(reads and compiles)"); /* number 0 */
     s->stack[ROOT_STATUS] = alq_alloc(d, 3, TAG_CONDITION);
-    if (s->stack[ROOT_STATUS] == ALQ_NULL || !compile_start(s)) {
+    if (alq_is_null(s->stack[ROOT_STATUS]) || !compile_start(s)) {
         scheme_drop(s);
         return NULL;
     }
@@ -219,7 +219,7 @@ fail(struct scheme *s, alq_value irritant, const char *format, ...)
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    f.irritants = irritant == ALQ_NULL ? NIL : PAIR(s, irritant, NIL);
+    f.irritants = alq_is_null(irritant) ? NIL : PAIR(s, irritant, NIL);
     irritant = text(s, message);
     throw_to(
         s, NIL,

@@ -144,6 +144,20 @@ alq_to_int(alq_value v)
     return (intptr_t)alq_bits(v) >> 1;
 }
 
+/* An even address outside the heap, as an integer that the collector leaves
+ * alone; alq_to_address gives it back. */
+static inline alq_value
+alq_from_address(const void *even)
+{
+    return ALQ_VALUE((uintptr_t)even + 1);
+}
+
+static inline void *
+alq_to_address(alq_value v)
+{
+    return (void *)(alq_bits(v) - 1);
+}
+
 /* ---- blocks ------------------------------------------------------------- */
 
 static inline uintptr_t

@@ -96,9 +96,7 @@ heap_new(const struct alq_domain_config *c)
     if (!alqi_heap_balance_open(heap))
         goto fail_spare;
     fork_events();
-    heap->cycle.marked = 0;
-    heap->cycle.unmarked = (uintptr_t)1 << ALQ_COLOUR_SHIFT;
-    heap->cycle.garbage = (uintptr_t)2 << ALQ_COLOUR_SHIFT;
+    heap->cycle.colours = alqi_heap_colours();
     heap->cycle.phase = ALQI_HEAP_SWEPT; /* there is nothing */
     heap->area.n_promised = ALQI_HEAP_WORKER_POOLS;
     if (configure(heap, c)) {

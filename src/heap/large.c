@@ -245,11 +245,11 @@ alqi_heap_large_sweep_one(struct alqi_domain *d)
 
     if (large == NULL)
         return 0;
-    if ((large->header & ALQI_HEAP_COLOUR_MASK) == d->heap->cycle.garbage &&
+    if (alqi_heap_colour(large->header) == d->heap->cycle.colours.garbage &&
         empty_some(large))
         return EMPTY_STEP_WORK;
     d->large.unswept = large->next;
-    if ((large->header & ALQI_HEAP_COLOUR_MASK) == d->heap->cycle.garbage) {
+    if (alqi_heap_colour(large->header) == d->heap->cycle.colours.garbage) {
         large_free(d, large);
         return 1; /* its fields are not read */
     }

@@ -37,9 +37,4 @@ enum {
 /* Rare events are forced: hard builds. */
 #define ALQI_HEAP_IS_HARD (ALQI_CHECKS >= 3)
 
-/* The colour bits of a header, and the colour of blocks that no collector
- * touches: static data. */
-#define ALQI_HEAP_COLOUR_MASK ((uintptr_t)3 << ALQ_COLOUR_SHIFT)
-#define ALQI_HEAP_COLOUR_STATIC ALQI_HEAP_COLOUR_MASK
-
 #endif

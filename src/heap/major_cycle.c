@@ -239,14 +239,11 @@ static const struct alqi_heap_stop_work rotate_step = {.share = rotate_share,
  *
  * Requires that marking is DONE (weak_phase.h).  The verifier, retained blocks,
  * the observer and weak fields look at the colours now, while dead and live
- * blocks still differ and no memory is reused.  Unmarked turns into garbage,
- * marked into unmarked, and the old garbage colour, which no block has after
- * the sweep, into marked. */
+ * blocks still differ and no memory is reused. */
 static const struct alqi_heap_stop_work *
 rotate(struct alqi_domain *self)
 {
     struct alqi_heap *heap = self->heap;
-    uintptr_t garbage = heap->cycle.garbage;
     struct alqi_domain *of;
     unsigned i;
 
@@ -257,9 +254,7 @@ rotate(struct alqi_domain *self)
         alqi_heap_observed_after_major(of);
         alqi_heap_weak_after_marking(of);
     }
-    heap->cycle.garbage = heap->cycle.unmarked;
-    heap->cycle.unmarked = heap->cycle.marked;
-    heap->cycle.marked = garbage;
+    alqi_heap_colours_rotate(&heap->cycle.colours);
     phase_set(heap, ALQI_HEAP_SWEEP);
     ALQI_HEAP_LOG(heap, ALQ_GC_LOG_CYCLE,
                   "major cycle %ju ends: %ju words live, about",

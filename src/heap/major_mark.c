@@ -143,22 +143,23 @@ alqi_heap_mark_continuation(struct alqi_domain *d, alq_value v)
     unsigned spins = 0;
 
     for (;;) {
-        colour = was & ALQI_HEAP_COLOUR_MASK;
-        if (colour == d->heap->cycle.unmarked) {
+        colour = alqi_heap_colour(was);
+        if (colour == d->heap->cycle.colours.unmarked) {
             if (__atomic_compare_exchange_n(
-                    header, &was, was | ALQI_HEAP_COLOUR_STATIC, false,
+                    header, &was,
+                    alqi_heap_with_colour(was, ALQI_HEAP_COLOUR_BUSY), false,
                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
                 break;
             continue;
         }
-        if (colour != ALQI_HEAP_COLOUR_STATIC)
+        if (colour != ALQI_HEAP_COLOUR_BUSY)
             return;
         alqi_plat_spin(&spins);
         was = __atomic_load_n(header, __ATOMIC_ACQUIRE);
     }
     alqi_heap_host_fiber_visit(v, darken_slot, d);
     __atomic_store_n(header,
-                     (was & ~ALQI_HEAP_COLOUR_MASK) | d->heap->cycle.marked,
+                     alqi_heap_with_colour(was, d->heap->cycle.colours.marked),
                      __ATOMIC_RELEASE);
 }
 #endif
@@ -183,7 +184,7 @@ alqi_heap_mark_darken(struct alqi_domain *d, alq_value v)
         alqi_heap_mark_continuation(d, v);
         return;
     }
-    alqi_heap_mark_block(v, header, d->heap->cycle.marked);
+    alqi_heap_mark_block(v, header, d->heap->cycle.colours.marked);
     if (!alqi_heap_is_scannable(header))
         return;
     if (has_room(d))
@@ -217,8 +218,8 @@ view_of(struct alqi_domain *d)
                          d->marker.ring_first + d->marker.ring_n,
                          d->pub.young_base,
                          d->pub.young_bytes,
-                         d->heap->cycle.unmarked,
-                         d->heap->cycle.marked};
+                         d->heap->cycle.colours.unmarked,
+                         d->heap->cycle.colours.marked};
 }
 
 /* Writes the ring's place back, for the next call and for
@@ -275,7 +276,7 @@ rescan_marked(struct alqi_domain *d, alq_value block, uintptr_t header)
 {
     size_t i, n = header >> ALQ_WOSIZE_SHIFT;
 
-    if ((header & ALQI_HEAP_COLOUR_MASK) != d->heap->cycle.marked ||
+    if (alqi_heap_colour(header) != d->heap->cycle.colours.marked ||
         !alqi_heap_is_scannable(header))
         return;
     i = alqi_heap_raw_fields((const alqi_heap_word *)block, header);
@@ -415,7 +416,7 @@ mark_from_ring(struct view *w)
     uintptr_t end = v + (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES;
     uintptr_t stopped;
 
-    if ((header & ALQI_HEAP_COLOUR_MASK) != w->unmarked)
+    if (alqi_heap_colour(header) != w->unmarked)
         return 1;
     if (ALQI_UNLIKELY(alqi_heap_is_continuation(header))) {
         alqi_heap_mark_continuation(w->d, v);

@@ -3,6 +3,7 @@
 #ifndef ALQI_HEAP_MAJOR_STATE_H
 #define ALQI_HEAP_MAJOR_STATE_H
 
+#include "heap/colour.h"
 #include "heap/major_smooth.h"
 #include "heap/pool_state.h"
 #include "heap/work_queue.h"
@@ -12,9 +13,9 @@ struct alqi_domain;
 struct alqi_heap_stop_work;
 
 enum alqi_heap_phase {
-    ALQI_HEAP_SWEEP, /* new blocks are UNMARKED */
+    ALQI_HEAP_SWEEP, /* the dead are garbage: colour.h */
     ALQI_HEAP_SWEPT, /* marking begins once nothing is young */
-    ALQI_HEAP_MARK   /* new blocks are MARKED */
+    ALQI_HEAP_MARK   /* what is reached gets the marked colour */
 };
 
 /* ---- a domain's; its holder writes --------------------------------------- */
@@ -70,9 +71,7 @@ struct alqi_heap_cycle {
     bool is_mark_forced; /* it begins to mark, due or not */
     uint32_t n_busy;     /* atomic; domains and orphans that are not `done`
                           * with the phase's work: .inv.todo */
-    uintptr_t marked;    /* the three colours, as bits of a header; rotate */
-    uintptr_t unmarked;
-    uintptr_t garbage;
+    struct alqi_heap_colours colours; /* rotate */
     enum alqi_heap_phase phase;
     uint64_t n;        /* cycles that have ended; read at any time */
     unsigned slice_us; /* a slice ends then, unless the cycle is late; 0: no

@@ -88,7 +88,8 @@ static void
 sweep_pool(struct alqi_domain *d, struct alqi_heap_pool *pool, unsigned c,
            unsigned kind)
 {
-    unsigned n_free = alqi_heap_pool_sweep(pool, c, d->heap->cycle.garbage);
+    unsigned n_free =
+        alqi_heap_pool_sweep(pool, c, d->heap->cycle.colours.garbage);
 
     d->sums.counts.swept_words += ALQI_HEAP_POOL_WORDS;
     if (n_free == alqi_heap_class_slots(c))

@@ -26,7 +26,6 @@ _Static_assert(ALQI_HEAP_WORKERS_PLACES >=
                ".inv.queue");
 
 enum {
-    IN_PROGRESS = 1 << ALQ_COLOUR_SHIFT,    /* another participant copies it */
     GIVE_LEAST = ALQI_HEAP_IS_HARD ? 1 : 8, /* an owner's grey ranges: feed */
     WORDS_INLINE = 7,                       /* classes up to that are sizes */
     BATCH = ALQI_HEAP_IS_HARD ? 3 : 16      /* slots whose blocks are claimed
@@ -191,7 +190,7 @@ check_header(uintptr_t header)
     if (ALQI_UNLIKELY((header >> ALQ_WOSIZE_SHIFT) - 1 >= ALQ_SMALL_WOSIZE_MAX))
         alqi_base_misuse("alq_alloc_small", "a small block has 1 to 256 fields",
                          "use alq_alloc for other sizes");
-    if (ALQI_UNLIKELY((header & ALQI_HEAP_COLOUR_MASK) != 0))
+    if (ALQI_UNLIKELY(alqi_heap_colour(header) != ALQI_HEAP_COLOUR_NONE))
         alqi_base_misuse("alq_alloc_small", "a tag is at most 255",
                          "keep what is more in a field");
 }
@@ -304,7 +303,8 @@ copy(struct view w, alqi_heap_word *from, uintptr_t header)
 static inline bool
 claim(alqi_heap_word *from, uintptr_t header)
 {
-    return __atomic_compare_exchange_n(&from[-1], &header, IN_PROGRESS, false,
+    return __atomic_compare_exchange_n(&from[-1], &header,
+                                       ALQI_HEAP_IN_PROGRESS, false,
                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
@@ -347,7 +347,7 @@ new_place_shared(struct alqi_domain *self, alqi_heap_word *from)
 
     if (header == 0)
         return from[0];
-    if (header == IN_PROGRESS || !claim(from, header))
+    if (header == ALQI_HEAP_IN_PROGRESS || !claim(from, header))
         return await_move(from);
     return copy_claimed(self, from, header);
 }
@@ -398,7 +398,7 @@ batch_do(struct alqi_domain *d, struct batch *b)
         l.header = __atomic_load_n(&l.from[-1], __ATOMIC_ACQUIRE);
         if (l.header == 0)
             __atomic_store_n(l.slot, l.from[0], __ATOMIC_RELAXED);
-        else if (l.header != IN_PROGRESS && claim(l.from, l.header))
+        else if (l.header != ALQI_HEAP_IN_PROGRESS && claim(l.from, l.header))
             mine[n_mine++] = l;
         else
             others[n_others++] = l;

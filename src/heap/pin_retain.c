@@ -292,7 +292,7 @@ alqi_heap_pin_retain_end(struct alqi_domain *self)
 static bool
 is_dead(const struct alqi_heap *heap, uintptr_t header)
 {
-    return (header & ALQI_HEAP_COLOUR_MASK) == heap->cycle.unmarked;
+    return alqi_heap_colour(header) == heap->cycle.colours.unmarked;
 }
 
 /* The header of the block that the field is in; 0: a free slot. */

@@ -98,7 +98,7 @@ alqi_heap_pool_poison_all(struct alqi_heap_pool *pool, unsigned size_class)
 static inline bool
 is_live(uintptr_t header, uintptr_t garbage)
 {
-    return header != 0 && (header & ALQI_HEAP_COLOUR_MASK) != garbage;
+    return header != 0 && alqi_heap_colour(header) != garbage;
 }
 
 /* Frees slots from `slot` on until one lives or the pool ends; returns how

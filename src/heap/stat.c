@@ -147,7 +147,7 @@ block(const struct alqi_domain *d, struct alq_gc_stats *s, uintptr_t header,
       uint64_t words)
 {
     if (header == 0 ||
-        (header & ALQI_HEAP_COLOUR_MASK) == d->heap->cycle.garbage) {
+        alqi_heap_colour(header) == d->heap->cycle.colours.garbage) {
         piece(s, words);
         return;
     }

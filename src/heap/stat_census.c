@@ -163,7 +163,7 @@ count_block(struct alqi_heap_census *c, alq_value block, uintptr_t header,
 static void
 count_major(struct alqi_domain *d, alq_value block, uintptr_t header)
 {
-    if ((header & ALQI_HEAP_COLOUR_MASK) != d->heap->cycle.garbage)
+    if (alqi_heap_colour(header) != d->heap->cycle.colours.garbage)
         count_block(d->heap->listeners.census, block, header,
                     alqi_heap_area_has(&d->heap->area, block)
                         ? ALQ_CENSUS_OLD

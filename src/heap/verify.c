@@ -34,16 +34,10 @@ static bool check_remembered;           /* asked for, and the map is complete */
 static bool check_listed;               /* `listed` is complete so far */
 static bool check_marked;               /* marking has just ended */
 
-static uintptr_t
-colour_of(uintptr_t header)
-{
-    return header & ALQI_HEAP_COLOUR_MASK;
-}
-
 /* ---- values ------------------------------------------------------------- */
 
 /* A young block: in the open part of a minor heap, or retained; it has not
- * moved, and its colour is 0. */
+ * moved, and has no colour. */
 static void
 young_value(struct alqi_domain *d, alq_value v)
 {
@@ -57,7 +51,7 @@ young_value(struct alqi_domain *d, alq_value v)
         HOLDS(v > (uintptr_t)of->pub.young_ptr && v < of->young.end);
     }
     HOLDS(alqi_heap_header(v) != 0);
-    HOLDS(colour_of(alqi_heap_header(v)) == 0);
+    HOLDS(alqi_heap_colour(alqi_heap_header(v)) == ALQI_HEAP_COLOUR_NONE);
     HOLDS(alqi_heap_words(alqi_heap_header(v)) > 1);
 }
 
@@ -93,10 +87,11 @@ value(struct alqi_domain *d, alq_value v)
     if (alqi_heap_area_has(&d->heap->area, v))
         pool_value(d, v);
     else if (alqi_heap_large_around(d->heap, v) != v) {
-        HOLDS(colour_of(alqi_heap_header(v)) == ALQI_HEAP_COLOUR_STATIC);
+        HOLDS(alqi_heap_colour(alqi_heap_header(v)) == ALQI_HEAP_COLOUR_STATIC);
         return;
     }
-    HOLDS(colour_of(alqi_heap_header(v)) != d->heap->cycle.garbage);
+    HOLDS(alqi_heap_colour(alqi_heap_header(v)) !=
+          d->heap->cycle.colours.garbage);
 }
 
 /* A visitor of roots. */
@@ -173,34 +168,32 @@ field(struct alqi_domain *d, alqi_heap_word *at, bool marked)
         if (check_remembered) /* .inv.remember */
             HOLDS(alqi_base_map_get(&remembered, (uintptr_t)at, &unused));
     } else if (check_marked && marked) /* .inv.phase */
-        HOLDS(colour_of(alqi_heap_header(v)) != d->heap->cycle.unmarked);
+        HOLDS(alqi_heap_colour(alqi_heap_header(v)) !=
+              d->heap->cycle.colours.unmarked);
 }
 
 /* A block of the major heap: its header, its place in its pool, and its fields.
  *
- * The colours are those of the phase: garbage in SWEEP alone, marked in MARK
- * alone.  A garbage block may lead to free memory, so its fields are not
- * read. */
+ * Its colour is one of the phase (.inv.colour).  A garbage block may lead to
+ * free memory, so its fields are not read. */
 static void
 block(struct alqi_domain *d, alq_value b, uintptr_t header)
 {
     const struct alqi_heap_area *area = &d->heap->area;
-    uintptr_t colour = colour_of(header);
+    uintptr_t colour = alqi_heap_colour(header);
     size_t i, n = header >> ALQ_WOSIZE_SHIFT;
 
     HOLDS(n > 0);
-    HOLDS(colour != ALQI_HEAP_COLOUR_STATIC);
-    HOLDS(colour != d->heap->cycle.garbage ||
-          d->heap->cycle.phase == ALQI_HEAP_SWEEP);
-    HOLDS(colour != d->heap->cycle.marked ||
-          d->heap->cycle.phase == ALQI_HEAP_MARK);
+    HOLDS(alqi_heap_colour_fits(&d->heap->cycle.colours, colour,
+                                d->heap->cycle.phase == ALQI_HEAP_MARK,
+                                d->heap->cycle.phase == ALQI_HEAP_SWEEP));
     if (alqi_heap_area_has(area, b)) {
         HOLDS(n + 1 <= ALQI_HEAP_CLASS_WORDS_MAX);
         HOLDS(alqi_heap_class_of(n + 1) == alqi_heap_area_class(area, b));
         HOLDS(alqi_heap_area_is_no_scan(area, b) !=
               alqi_heap_is_scannable(header));
     }
-    if (colour == d->heap->cycle.garbage)
+    if (colour == d->heap->cycle.colours.garbage)
         return; /* what a dead block leads to may be free */
     if (check_listed)
         weak_is_listed(d, b);
@@ -208,7 +201,8 @@ block(struct alqi_domain *d, alq_value b, uintptr_t header)
         return;
     i = alqi_heap_raw_fields((const alqi_heap_word *)b, header);
     for (; i < n; i++)
-        field(d, (alqi_heap_word *)b + i, colour == d->heap->cycle.marked);
+        field(d, (alqi_heap_word *)b + i,
+              colour == d->heap->cycle.colours.marked);
 }
 
 /* ---- free slots --------------------------------------------------------- */

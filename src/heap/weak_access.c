@@ -139,10 +139,11 @@ alqi_heap_weak_get_copy(struct alqi_domain *d, alq_value weak,
             return v;
         header = alqi_heap_header(v);
         if ((header & 0xFF) == ALQ_TAG_CUSTOM ||
-            (header & ALQI_HEAP_COLOUR_MASK) == ALQI_HEAP_COLOUR_STATIC)
+            alqi_heap_colour(header) == ALQI_HEAP_COLOUR_STATIC)
             return alqi_heap_weak_get(d, f.block, kind, field);
         if (f.copy != ALQ_NULL &&
-            ((alqi_heap_header(f.copy) ^ header) & ~ALQI_HEAP_COLOUR_MASK) == 0)
+            alqi_heap_with_colour(alqi_heap_header(f.copy),
+                                  alqi_heap_colour(header)) == header)
             break;
         f.copy = copy_new(d, header);
         if (f.copy == ALQ_NULL)

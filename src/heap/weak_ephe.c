@@ -74,7 +74,8 @@ static inline struct sight
 sight_of(const struct alqi_domain *d)
 {
     return (struct sight){d->pub.young_base, d->pub.young_bytes,
-                          d->heap->cycle.unmarked, d->heap->cycle.marked};
+                          d->heap->cycle.colours.unmarked,
+                          d->heap->cycle.colours.marked};
 }
 
 /* Whether the value is a block of the major heap that is not marked. */
@@ -82,7 +83,7 @@ static inline bool
 is_white(const struct sight *s, alq_value v)
 {
     return alq_is_block(v) && v - s->young_base >= s->young_bytes &&
-           (alqi_heap_header(v) & ALQI_HEAP_COLOUR_MASK) == s->unmarked;
+           alqi_heap_colour(alqi_heap_header(v)) == s->unmarked;
 }
 
 /* What an ephemeron waits for: itself, or the first of its keys that is not
@@ -94,7 +95,7 @@ awaited(const struct sight *s, alq_value ephe)
     uintptr_t header = alqi_heap_header(ephe);
     uintptr_t field, n = header >> ALQ_WOSIZE_SHIFT;
 
-    if ((header & ALQI_HEAP_COLOUR_MASK) == s->unmarked)
+    if (alqi_heap_colour(header) == s->unmarked)
         return ephe;
     for (field = ALQI_HEAP_EPHE_DATA + 1; field < n; field++) {
         alq_value key = alqi_heap_weak_read(ephe, field);

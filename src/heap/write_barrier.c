@@ -72,9 +72,8 @@ alqi_heap_compare_exchange(struct alqi_domain *d, alq_value block, uintptr_t i,
 void
 alqi_heap_barrier_phase(struct alqi_domain *d)
 {
-    d->alloc_colour = d->heap->cycle.phase == ALQI_HEAP_MARK
-                          ? d->heap->cycle.marked
-                          : d->heap->cycle.unmarked;
+    d->alloc_colour = alqi_heap_colour_born(
+        &d->heap->cycle.colours, d->heap->cycle.phase == ALQI_HEAP_MARK);
     d->pub.store_max =
         d->heap->cycle.phase == ALQI_HEAP_MARK || alqi_heap_is_quiet(d)
             ? UINTPTR_MAX

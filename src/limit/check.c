@@ -30,10 +30,10 @@ static void
 shrink(struct alqi_limit_frame *f)
 {
     struct alqi_limit_thread *t = f->thread;
-    uint64_t part = f->heap_bytes / SHRINK_SHARE;
+    uint64_t part = f->heap_bytes.end / SHRINK_SHARE;
 
     t->subject->collect(t->heap, ALQI_LIMIT_SHRINK);
-    if (t->subject->heap_bytes(t->heap) > f->heap_bytes - part)
+    if (t->subject->heap_bytes(t->heap) > f->heap_bytes.end - part)
         f->no_shrink_until = alqi_limit_end_of(alqi_limit_words_now(t),
                                                part / sizeof(uintptr_t), NONE);
 }
@@ -44,14 +44,13 @@ is_heap_over(struct alqi_limit_frame *f)
 {
     struct alqi_limit_thread *t = f->thread;
 
-    if (f->heap_bytes == NONE ||
-        t->subject->heap_bytes(t->heap) <= f->heap_bytes)
+    if (t->subject->heap_bytes(t->heap) <= f->heap_bytes.end)
         return false;
     if ((f->flags & ALQ_LIMIT_GARBAGE_COUNTS) != 0 ||
         alqi_limit_words_now(t) < f->no_shrink_until)
         return true;
     shrink(f);
-    return t->subject->heap_bytes(t->heap) > f->heap_bytes;
+    return t->subject->heap_bytes(t->heap) > f->heap_bytes.end;
 }
 
 /* Reached at the first sample if the limit is 0. */
@@ -60,7 +59,7 @@ has_too_much(const struct alqi_limit_frame *f)
 {
     uint64_t words = alqi_limit_account_words(f->account);
 
-    return words > 0 && words >= f->live_words;
+    return words > 0 && words >= f->live_words.end;
 }
 
 /* Whether the task is over its live words, and still so when the dead are taken
@@ -70,8 +69,7 @@ is_live_over(struct alqi_limit_frame *f)
 {
     struct alqi_limit_thread *t = f->thread;
 
-    if (!f->has_live || alqi_limit_words_now(t) < f->live_check_at ||
-        !has_too_much(f))
+    if (alqi_limit_words_now(t) < f->live_check_at || !has_too_much(f))
         return false;
     if ((f->flags & ALQ_LIMIT_GARBAGE_COUNTS) != 0)
         return true;
@@ -81,8 +79,8 @@ is_live_over(struct alqi_limit_frame *f)
     t->subject->collect(t->heap, ALQI_LIMIT_ALL);
     if (has_too_much(f))
         return true;
-    f->live_check_at = alqi_limit_end_of(alqi_limit_words_now(t),
-                                         f->live_words / RECHECK_SHARE, NONE);
+    f->live_check_at = alqi_limit_end_of(
+        alqi_limit_words_now(t), f->live_words.end / RECHECK_SHARE, NONE);
     return false;
 }
 
@@ -91,36 +89,37 @@ is_live_over(struct alqi_limit_frame *f)
 static void
 alarm_again(struct alqi_limit_frame *f, uint64_t now, uint64_t cpu)
 {
-    if (f->end_cpu_ns == NONE || f->cause != ALQ_LIMIT_NOT)
-        return;
     alqi_limit_timer_remove(f);
-    f->alarm_ns = now + (f->end_cpu_ns - cpu);
-    if (f->end_ns < f->alarm_ns)
-        f->alarm_ns = f->end_ns;
+    f->alarm_ns = now + (f->cpu_ns.end - cpu);
+    if (f->time_ns.end < f->alarm_ns)
+        f->alarm_ns = f->time_ns.end;
     alqi_limit_timer_add(f);
 }
 
-static void
-check_time(struct alqi_limit_frame *f)
+static bool
+is_time_over(struct alqi_limit_frame *f)
 {
-    uint64_t now, cpu;
-
-    if (f->end_ns == NONE && f->end_cpu_ns == NONE)
-        return;
-    now = alqi_plat_mono_ns_sigsafe();
-    if (now >= f->end_ns)
-        alqi_limit_frame_reach(f, ALQ_LIMIT_TIME);
-    else
-        alqi_limit_timer_renew(f);
-    if (f->end_cpu_ns == NONE)
-        return;
-    cpu = alqi_limit_cpu_ns();
-    if (cpu >= f->end_cpu_ns)
-        alqi_limit_frame_reach(f, ALQ_LIMIT_CPU);
-    else if (now >= f->alarm_ns)
-        alarm_again(f, now, cpu);
+    if (alqi_plat_mono_ns_sigsafe() >= f->time_ns.end)
+        return true;
+    alqi_limit_timer_renew(f);
+    return false;
 }
 
+static bool
+is_cpu_over(struct alqi_limit_frame *f)
+{
+    uint64_t cpu = alqi_limit_cpu_ns(), now;
+
+    if (cpu >= f->cpu_ns.end)
+        return true;
+    alqi_limit_timer_renew(f);
+    now = alqi_plat_mono_ns_sigsafe();
+    if (now >= f->alarm_ns)
+        alarm_again(f, now, cpu);
+    return false;
+}
+
+/* The rows in their order; the first that is over is the cause. */
 static void
 check_frame(struct alqi_limit_frame *f)
 {
@@ -128,18 +127,16 @@ check_frame(struct alqi_limit_frame *f)
 
     if (f->cause != ALQ_LIMIT_NOT)
         return;
-    if (f->token != NULL && alq_token_is_set(f->token))
+    if (f->token != NULL && alq_token_is_set(f->token)) {
         alqi_limit_frame_reach(f, ALQ_LIMIT_TOKEN);
-    else if (f->has_words && alqi_limit_words_now(t) > f->end_words)
-        alqi_limit_frame_reach(f, ALQ_LIMIT_WORDS);
-    else if (f->has_polls && t->polls > f->end_polls)
-        alqi_limit_frame_reach(f, ALQ_LIMIT_POLLS);
-    else if (is_heap_over(f))
-        alqi_limit_frame_reach(f, ALQ_LIMIT_HEAP);
-    else if (is_live_over(f))
-        alqi_limit_frame_reach(f, ALQ_LIMIT_LIVE);
-    else
-        check_time(f);
+        return;
+    }
+#define CHECK_KIND(member, cause, start, outer_end, notice, is_over)           \
+    if (f->member.is_own && (is_over)) {                                       \
+        alqi_limit_frame_reach(f, ALQ_LIMIT_##cause);                          \
+        return;                                                                \
+    }
+    ALQI_LIMIT_KINDS(CHECK_KIND)
 }
 
 void
@@ -171,7 +168,8 @@ alqi_limit_charge(struct alqi_limit_thread *t, uint64_t words)
     if (f != NULL && f->account != NULL)
         c = alqi_limit_charge_new(f->account, words);
     for (; f != NULL; f = f->outer)
-        if (f->has_live && f->cause == ALQ_LIMIT_NOT && has_too_much(f))
+        if (f->live_words.is_own && f->cause == ALQ_LIMIT_NOT &&
+            has_too_much(f))
             t->subject->wake_sigsafe(t->heap);
     return c;
 }

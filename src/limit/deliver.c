@@ -32,22 +32,20 @@ alqi_limit_update_trigger(struct alqi_limit_thread *t)
 {
     const struct alqi_limit_frame *f = t->innermost;
     uint64_t trigger = NONE;
-    bool counts_polls = false, delivers = delivering(t) != NULL;
-    bool asks_each_time;
+    bool asks_each_time = false, delivers = delivering(t) != NULL;
 
     for (; f != NULL; f = f->outer) {
         if (f->cause != ALQ_LIMIT_NOT)
             continue;
-        if (f->has_words && f->end_words < trigger)
-            trigger = f->end_words;
-        counts_polls |= f->has_polls;
+        if (f->words.is_own && f->words.end < trigger)
+            trigger = f->words.end;
+        asks_each_time |= alqi_limit_is_noticed(f, ALQI_LIMIT_BY_ASKING);
     }
     if (t->counts_samples && t->sampled_at - 1 < trigger)
         trigger = t->sampled_at - 1;
     if (delivers && t->quiet_until < trigger)
         trigger = t->quiet_until;
-    asks_each_time =
-        counts_polls || (delivers && t->quiet_until <= alqi_limit_words_now(t));
+    asks_each_time |= delivers && t->quiet_until <= alqi_limit_words_now(t);
     if (trigger == t->trigger_words && asks_each_time == t->asks_each_time &&
         t->is_interrupted == (t->n_reached > 0))
         return;
@@ -165,8 +163,8 @@ alqi_limit_permit(struct alqi_limit_thread *t, uint64_t words)
     now = alqi_limit_words_now(t);
     if (words > 0 && t->masked == 0)
         for (struct alqi_limit_frame *f = t->innermost; f != NULL; f = f->outer)
-            if (f->has_words &&
-                (now >= f->end_words || words > f->end_words - now))
+            if (f->words.is_own &&
+                (now >= f->words.end || words > f->words.end - now))
                 alqi_limit_frame_reach(f, ALQ_LIMIT_WORDS);
     alqi_limit_update_trigger(t);
     status = alqi_limit_deliver(t, words);

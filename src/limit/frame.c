@@ -43,9 +43,8 @@ is_number(uint64_t limit)
 static bool
 are_numbers(const struct alq_limits *l)
 {
-    return is_number(l->words) && is_number(l->sampled_words) &&
-           is_number(l->live_words) && is_number(l->heap_bytes) &&
-           is_number(l->time_ns) && is_number(l->cpu_ns) && is_number(l->polls);
+#define IS_NUMBER(member, ...) is_number(l->member) &&
+    return ALQI_LIMIT_KINDS(IS_NUMBER) true;
 }
 
 bool
@@ -58,6 +57,15 @@ alqi_limit_is_right(const struct alq_limits *limits)
             are_numbers(limits));
 }
 
+/* The clock is read for a frame that needs it. */
+static inline uint64_t
+start_ns(const struct alq_limits *l, bool reports)
+{
+    return reports || l->time_ns != NONE || l->cpu_ns != NONE
+               ? alqi_plat_mono_ns_sigsafe()
+               : 0;
+}
+
 /* Every member is named, so the compiler stores each once, in place: a literal
  * that leaves some out is cleared as a whole first, which takes longer than the
  * rest. */
@@ -65,17 +73,15 @@ static void
 begin(struct alqi_limit_frame *f, struct alqi_limit_thread *t,
       const struct alq_limits *l, bool reports)
 {
-    static const struct alqi_limit_frame none = {
-        .end_words = NONE, .end_sampled = NONE, .end_polls = NONE};
+#define ENDLESS(member, ...) .member.end = NONE,
+    static const struct alqi_limit_frame none = {ALQI_LIMIT_KINDS(ENDLESS)};
     const struct alqi_limit_frame *around =
         t->innermost != NULL ? t->innermost : &none;
     /* Within a mask the ends of the masked task do not count (4.3.7). */
     const struct alqi_limit_frame *outer = t->masked == 0 ? around : &none;
-    bool is_timed = reports || l->time_ns != NONE || l->cpu_ns != NONE;
-    uint64_t words = alqi_limit_words_now(t);
-    uint64_t ns = is_timed ? alqi_plat_mono_ns_sigsafe() : 0;
-    uint64_t cpu_ns = l->cpu_ns != NONE ? alqi_limit_cpu_ns() : 0;
 
+#define OPEN(member, cause, start, outer_end, ...)                             \
+    .member = alqi_limit_budget(start, l->member, outer_end),
     *f = (struct alqi_limit_frame){
         .outer = t->innermost,
         .thread = t,
@@ -86,24 +92,8 @@ begin(struct alqi_limit_frame *f, struct alqi_limit_thread *t,
         .grace_words = l->grace_words,
         .on_limit = l->on_limit,
         .on_limit_arg = l->on_limit_arg,
-        .heap_bytes = l->heap_bytes,
-        .start_words = words,
-        .end_words = alqi_limit_end_of(words, l->words, outer->end_words),
-        .start_sampled = t->sampled_words,
-        .end_sampled = alqi_limit_end_of(t->sampled_words, l->sampled_words,
-                                         outer->end_sampled),
         .reached_sampled = 0,
-        .end_polls = alqi_limit_end_of(t->polls, l->polls, outer->end_polls),
-        .start_ns = ns,
-        .end_ns = alqi_limit_end_of(ns, l->time_ns, NONE),
-        .start_cpu_ns = cpu_ns,
-        .end_cpu_ns = alqi_limit_end_of(cpu_ns, l->cpu_ns, NONE),
-        .has_words = l->words != NONE,
-        .has_sampled = l->sampled_words != NONE,
-        .has_polls = l->polls != NONE,
         .outer_counts = t->counts_samples,
-        .has_live = l->live_words != NONE,
-        .live_words = l->live_words,
         .account = NULL,
         .live_check_at = 0,
         .no_shrink_until = 0,
@@ -118,7 +108,7 @@ begin(struct alqi_limit_frame *f, struct alqi_limit_thread *t,
         .mark = t->subject->root_mark(t->heap),
         .leave = NULL,
         .task = 0,
-    };
+        ALQI_LIMIT_KINDS(OPEN)};
 }
 
 /* Sets the frame's alarm; false: there is no timer thread. */
@@ -126,11 +116,11 @@ static bool
 set_alarm(struct alqi_limit_frame *f)
 {
     uint64_t cpu =
-        f->end_cpu_ns == NONE ? NONE : f->end_cpu_ns - f->start_cpu_ns;
+        f->cpu_ns.end == NONE ? NONE : f->cpu_ns.end - f->cpu_ns.start;
 
     if (f->thread->subject->polls_often)
         return true;
-    f->alarm_ns = alqi_limit_end_of(f->start_ns, cpu, f->end_ns);
+    f->alarm_ns = alqi_limit_end_of(f->time_ns.start, cpu, f->time_ns.end);
     return f->alarm_ns == NONE || alqi_limit_timer_add(f);
 }
 
@@ -142,15 +132,16 @@ open_account(struct alqi_limit_frame *f, uint64_t seed)
     struct alqi_limit_account *outer =
         f->outer != NULL ? f->outer->account : NULL;
 
-    if (!f->has_live) {
+    if (!f->live_words.is_own) {
         f->account = outer != NULL ? alqi_limit_account_keep(outer) : NULL;
         return true;
     }
     f->account = alqi_limit_account_new(outer);
     if (f->account == NULL)
         return false;
-    if (t->subject->charge_begin(
-            t->heap, alqi_limit_live_interval(f->live_words), seed) == ALQ_OK)
+    if (t->subject->charge_begin(t->heap,
+                                 alqi_limit_live_interval(f->live_words.end),
+                                 seed) == ALQ_OK)
         return true;
     alqi_limit_account_drop(f->account);
     return false;
@@ -159,7 +150,7 @@ open_account(struct alqi_limit_frame *f, uint64_t seed)
 static void
 close_account(struct alqi_limit_frame *f)
 {
-    if (f->has_live)
+    if (f->live_words.is_own)
         f->thread->subject->charge_end(f->thread->heap);
     alqi_limit_account_drop(f->account);
 }
@@ -178,12 +169,12 @@ alqi_limit_open(struct alqi_limit_thread *t, struct alqi_limit_frame *f,
         goto fail_alarm;
     if (limits->seed != 0)
         alqi_limit_seed(t, limits->seed);
-    alqi_limit_samples_count(t, f->has_sampled || f->outer_counts);
+    alqi_limit_samples_count(t, f->sampled_words.is_own || f->outer_counts);
     t->innermost = f;
     t->masked = 0;
     if (f->token != NULL && alq_token_is_set(f->token))
         alqi_limit_frame_reach(f, ALQ_LIMIT_TOKEN);
-    if (f->heap_bytes != NONE) /* the heap may be over it already */
+    if (f->heap_bytes.is_own) /* the heap may be over it already */
         t->subject->wake_sigsafe(t->heap);
     alqi_limit_update_trigger(t);
     return f->cause == ALQ_LIMIT_NOT ? ALQ_OK : ALQ_ELIMIT;
@@ -213,17 +204,9 @@ fill_outcome(const struct alqi_limit_frame *f, enum alq_status task,
 {
     const struct alqi_limit_thread *t = f->thread;
 
+#define USED(member, value) .member = (value),
     *out = (struct alq_outcome){
-        .cause = f->cause,
-        .task = task,
-        .words = alqi_limit_words_now(t) - f->start_words,
-        .sampled_words = alqi_limit_most(t->sampled_words, f->reached_sampled) -
-                         f->start_sampled,
-        .live_words = f->has_live ? alqi_limit_account_words(f->account) : 0,
-        .heap_bytes = t->subject->heap_bytes(t->heap),
-        .time_ns = alqi_plat_mono_ns_sigsafe() - f->start_ns,
-        .cpu_ns =
-            f->end_cpu_ns != NONE ? alqi_limit_cpu_ns() - f->start_cpu_ns : 0,
+        .cause = f->cause, .task = task, ALQI_LIMIT_USES(USED) /* each number */
     };
     alqi_limit_sites_report(&f->sites, out);
 }
@@ -253,8 +236,8 @@ alqi_limit_close(struct alqi_limit_frame *f, enum alq_status task,
 {
     bool is_reached;
 
-    if (alqi_limit_words_now(f->thread) == f->start_words)
-        f->heap_bytes = NONE; /* this task has not filled the heap */
+    if (alqi_limit_words_now(f->thread) == f->words.start)
+        f->heap_bytes.is_own = false; /* this task has not filled the heap */
     alqi_limit_check_frames(f->thread);
     is_reached = f->cause != ALQ_LIMIT_NOT;
     if (out != NULL)

@@ -21,6 +21,13 @@ alqi_limit_end_of(uint64_t start, uint64_t own, uint64_t outer_end)
     return end < outer_end ? end : outer_end;
 }
 
+static inline struct alqi_limit_budget
+alqi_limit_budget(uint64_t start, uint64_t own, uint64_t outer_end)
+{
+    return (struct alqi_limit_budget){
+        start, alqi_limit_end_of(start, own, outer_end), own != NONE};
+}
+
 static inline uint64_t
 alqi_limit_most(uint64_t a, uint64_t b)
 {

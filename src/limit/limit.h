@@ -22,6 +22,7 @@
 #include <aliquot/limit.h>
 
 #include "limit/account.h"
+#include "limit/kinds.h"
 #include "limit/sites.h"
 #include "sample/sample.h"
 
@@ -79,19 +80,10 @@ struct alqi_limit_frame {
     enum alq_status (*on_limit)(struct alq_domain *d, void *arg,
                                 enum alq_limit_cause cause);
     void *on_limit_arg;
-    uint64_t heap_bytes;
-    /* Positions of the thread's counters (.inv.nest). */
-    uint64_t start_words, end_words;
-    uint64_t start_sampled, end_sampled, reached_sampled;
-    uint64_t end_polls;
-    uint64_t start_ns, end_ns;
-    uint64_t start_cpu_ns, end_cpu_ns;
-    /* Whether the end is a limit of its own; the others are of frames around
-     * it. */
-    bool has_words, has_sampled, has_polls;
-    bool outer_counts; /* counts_samples before it was opened */
-    bool has_live;
-    uint64_t live_words;
+#define ALQI_LIMIT_BUDGET(member, ...) struct alqi_limit_budget member;
+    ALQI_LIMIT_KINDS(ALQI_LIMIT_BUDGET)
+    uint64_t reached_sampled; /* sampled words when they reached its limit */
+    bool outer_counts;        /* counts_samples before it was opened */
     struct alqi_limit_account *account; /* its own or an outer one's, or NULL */
     uint64_t live_check_at;   /* words: no check of live words before */
     uint64_t no_shrink_until; /* words: no further full collection before */
@@ -137,6 +129,16 @@ void alqi_limit_thread_init(struct alqi_limit_thread *t,
                             void *heap);
 
 /* ---- frames ------------------------------------------------------------- */
+
+/* Whether the frame has a limit of its own that is noticed so. */
+static inline bool
+alqi_limit_is_noticed(const struct alqi_limit_frame *f,
+                      enum alqi_limit_notice by)
+{
+#define ALQI_LIMIT_IS_NOTICED(member, cause, start, outer_end, notice, ...)    \
+    ((notice) == by && f->member.is_own) ||
+    return ALQI_LIMIT_KINDS(ALQI_LIMIT_IS_NOTICED) false;
+}
 
 bool alqi_limit_is_right(const struct alq_limits *limits);
 

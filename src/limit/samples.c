@@ -85,8 +85,8 @@ static void
 reach_all(struct alqi_limit_thread *t, uint64_t sampled_words)
 {
     for (struct alqi_limit_frame *f = t->innermost; f != NULL; f = f->outer)
-        if (f->has_sampled && f->cause == ALQ_LIMIT_NOT &&
-            sampled_words >= f->end_sampled) {
+        if (f->sampled_words.is_own && f->cause == ALQ_LIMIT_NOT &&
+            sampled_words >= f->sampled_words.end) {
             f->reached_sampled = sampled_words;
             alqi_limit_frame_reach(f, ALQ_LIMIT_SAMPLED);
         }

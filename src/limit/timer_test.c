@@ -128,7 +128,7 @@ thousand_deadlines_one_thread_33(void **state)
     for (int i = 0; i < TASKS; i++) {
         struct alq_outcome out;
 
-        assert_true(tasks[i].woken_ns >= tasks[i].f.end_ns);
+        assert_true(tasks[i].woken_ns >= tasks[i].f.time_ns.end);
         assert_int_equal(tasks[i].n_woken, 1);
         alqi_limit_check(&tasks[i].t);
         assert_true(alqi_limit_close(&tasks[i].f, ALQ_OK, &out));

@@ -61,8 +61,7 @@ is_refused(value v)
     tag = alq_tag(v);
     return tag == FORCING || tag == LAZY || tag == FORWARD ||
            tag == ALQ_TAG_DOUBLE || alq_wosize(v) == 0 ||
-           (alqi_heap_header(v) & ALQI_HEAP_COLOUR_MASK) ==
-               ALQI_HEAP_COLOUR_STATIC;
+           alqi_heap_colour(alqi_heap_header(v)) == ALQI_HEAP_COLOUR_STATIC;
 }
 
 static value
@@ -73,8 +72,8 @@ add(enum alqi_heap_final_kind kind, value function, value v, const char *name)
     bool is_block = alq_is_block(v);
 
     if (is_refused(v)) {
-        if (is_block && (alqi_heap_header(v) & ALQI_HEAP_COLOUR_MASK) ==
-                            ALQI_HEAP_COLOUR_STATIC)
+        if (is_block &&
+            alqi_heap_colour(alqi_heap_header(v)) == ALQI_HEAP_COLOUR_STATIC)
             return ALQI_OCAML_UNIT; /* it never dies */
         caml_invalid_argument(name);
     }

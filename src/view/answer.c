@@ -74,9 +74,10 @@ alqi_view_answer(struct alqi_view_set *set, const char *path, const char *query,
     for (size_t i = 0; i < ALQI_COUNT_OF(answers); i++)
         if (strcmp(answers[i].name, path) == 0)
             answer = answers[i].answer;
-    if (ask == NULL || answer == NULL || set->n_traces == 0) {
-        error_put(out, ask == NULL ? "there is no memory for the answer"
-                                   : "there is no such answer");
+    if (ask == NULL || answer == NULL || set == NULL || set->n_traces == 0) {
+        error_put(out, ask == NULL      ? "there is no memory for the answer"
+                       : answer == NULL ? "there is no such answer"
+                                        : "there is no trace");
         free(ask);
         return ask == NULL ? 500 : 404;
     }

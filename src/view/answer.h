@@ -11,8 +11,8 @@
 enum { ALQI_VIEW_ANSWER_MAX = 1000000 };
 
 /* Answers /api/PATH?QUERY in out, whose room is used again and which is the
- * caller's to free; returns the status: 200, 400, 404 or 500.  Never more than
- * ALQI_VIEW_ANSWER_MAX bytes. */
+ * caller's to free; returns the status: 200, 400, 404 or 500.  A set that is
+ * NULL has no traces.  Never more than ALQI_VIEW_ANSWER_MAX bytes. */
 int alqi_view_answer(struct alqi_view_set *set, const char *path,
                      const char *query, struct alqi_view_json *out);
 

@@ -78,6 +78,14 @@ static const size_t each_bytes[ALQI_VIEW_N_SECTIONS] = {
 
 static const char *const no_memory = "there is no memory for the index";
 
+/* Keeps the first failure: what fails afterwards fails because of it. */
+static void
+fail(struct alqi_view_build *b, const char *why)
+{
+    if (b->error == NULL)
+        b->error = why;
+}
+
 struct alqi_view_build *
 alqi_view_build_new(alqi_view_write_fn *write, void *arg)
 {
@@ -93,7 +101,7 @@ alqi_view_build_new(alqi_view_write_fn *write, void *arg)
         b->sections[i].each_bytes = each_bytes[i];
     b->ends.each_bytes = sizeof(struct ends *);
     if (!alqi_view_table_add(&b->sections[ALQI_VIEW_S_TEXT_AT], &first))
-        b->error = no_memory;
+        fail(b, no_memory);
     alqi_view_build_node(b, &root);
     return b;
 }
@@ -129,7 +137,7 @@ static void
 put(struct alqi_view_build *b, const void *bytes, size_t n)
 {
     if (b->error == NULL && n > 0 && !b->write(b->write_arg, bytes, n))
-        b->error = "the index cannot be written";
+        fail(b, "the index cannot be written");
     b->n_written += n;
 }
 
@@ -151,7 +159,7 @@ add(struct alqi_view_build *b, enum alqi_view_section which, const void *row)
     struct alqi_view_table *t = &b->sections[which];
 
     if (!alqi_view_table_add(t, row)) {
-        b->error = no_memory;
+        fail(b, no_memory);
         return 0;
     }
     return (uint32_t)t->n - 1;
@@ -166,7 +174,7 @@ alqi_view_build_text(struct alqi_view_build *b, const char *text)
     uint64_t end;
 
     if (!alqi_view_table_append(texts, text, strlen(text) + 1)) {
-        b->error = no_memory;
+        fail(b, no_memory);
         return 0;
     }
     end = texts->n;
@@ -331,7 +339,7 @@ event_put(struct alqi_view_build *b, enum alqi_view_event_kind kind,
         rest >>= 7;
     }
     if (!alqi_view_table_append(&b->sections[ALQI_VIEW_S_EVENTS], bytes, n))
-        b->error = no_memory;
+        fail(b, no_memory);
 }
 
 /* Writes the births that wait as one event, before another kind of event. */
@@ -351,7 +359,7 @@ ends_new(struct alqi_view_build *b)
 
     if (e == NULL || !alqi_view_table_add(&b->ends, &e)) {
         free(e);
-        b->error = no_memory;
+        fail(b, no_memory);
         return NULL;
     }
     return e;
@@ -372,8 +380,8 @@ alqi_view_build_birth(struct alqi_view_build *b,
 {
     uint32_t i = b->n_rows % ALQI_VIEW_BLOCK_ROWS;
 
-    if (b->n_rows == ALQI_VIEW_ROWS_MAX && b->error == NULL)
-        b->error = "the trace has more than 2^31 blocks";
+    if (b->n_rows == ALQI_VIEW_ROWS_MAX)
+        fail(b, "the trace has more than 2^31 blocks");
     if (b->error != NULL || (i == 0 && ends_new(b) == NULL))
         return UINT32_MAX;
     b->fresh[ALQI_VIEW_BORN][i] = row->born_us;
@@ -424,7 +432,7 @@ alqi_view_build_promote(struct alqi_view_build *b, uint32_t row,
     if (e->promoted == NULL)
         e->promoted = calloc(ALQI_VIEW_BLOCK_ROWS, sizeof *e->promoted);
     if (e->promoted == NULL) {
-        b->error = no_memory;
+        fail(b, no_memory);
         return;
     }
     e->promoted[row % ALQI_VIEW_BLOCK_ROWS] = after_us + 1;

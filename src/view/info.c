@@ -119,9 +119,11 @@ put_numbers(struct alqi_view_json *out, const struct alqi_view_index *x)
 
 /* Writes one trace. False after a refusal. */
 static bool
-put_trace(struct alqi_view_ask *ask, struct alqi_view_trace *t)
+put_trace(struct alqi_view_ask *ask, uint32_t number)
 {
-    static const struct alqi_view_filter all = {.heap = ALQI_VIEW_HEAP_ALL};
+    struct alqi_view_trace *t = &ask->set->traces[number];
+    const struct alqi_view_filter all = {.trace = number,
+                                         .heap = ALQI_VIEW_HEAP_ALL};
     const struct alqi_view_scan *scan = alqi_view_scan_of(t, &all);
     struct alqi_view_json *out = ask->out;
     size_t room = ALQI_VIEW_ROWS_BYTES / 3 / ask->set->n_traces;
@@ -149,7 +151,7 @@ alqi_view_info(struct alqi_view_ask *ask)
     alqi_view_json_key(ask->out, "traces");
     alqi_view_json_open(ask->out, '[');
     for (uint32_t i = 0; i < ask->set->n_traces; i++)
-        if (!put_trace(ask, &ask->set->traces[i]))
+        if (!put_trace(ask, i))
             return false;
     alqi_view_json_close(ask->out, ']');
     alqi_view_json_key_text(ask->out, "version", ALQI_VERSION);

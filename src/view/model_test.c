@@ -661,6 +661,32 @@ tiny_models_agree(void **state)
     models_run(400, 2, 0, 5);
 }
 
+static uint32_t
+n_scans(const struct alqi_view_trace *t)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < ALQI_VIEW_SCANS_KEPT; i++)
+        n += t->scans[i].bits != NULL;
+    return n;
+}
+
+/* What `info` has summed serves the page's first questions, of each trace. */
+static void
+all_rows_are_scanned_once(void **state)
+{
+    (void)state;
+    model_make(&model, 1 + alqi_base_test_seed(), 120);
+    model_make(&other, 2 + alqi_base_test_seed(), 120);
+    set_open(true);
+    json_decref(ask("info", NULL, ""));
+    json_decref(ask("sites", NULL, ""));
+    json_decref(ask("sites", NULL, "t=1"));
+    assert_int_equal(n_scans(&set->traces[0]), 1);
+    assert_int_equal(n_scans(&set->traces[1]), 1);
+    set_close();
+}
+
 static int
 group_teardown(void **state)
 {
@@ -673,6 +699,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_rows_are_scanned_once),
         cmocka_unit_test(small_models_agree),
         cmocka_unit_test(models_of_several_blocks_agree),
         cmocka_unit_test(a_large_model_agrees),

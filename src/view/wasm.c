@@ -1,15 +1,19 @@
 /* wasm.c -- the engine in a page: what viewer/src/engine.ts calls
  *
  * devtools/viewer compiles it, with the other files of this folder, to
- * WebAssembly; no other build has it.  One thread, one set of traces, one
- * answer at a time.  Addresses are offsets in the module's memory; what
- * alqi_view_wasm_room gave for an index stays, for words it is freed with the
- * answer. */
+ * WebAssembly; no other build has it but its test.  One thread, one set of
+ * traces, one answer at a time.  Addresses are offsets in the module's memory;
+ * what alqi_view_wasm_room gave for an index stays, for words it is freed with
+ * the answer. */
 #include <stdlib.h>
 
 #include "view/answer.h"
 
+#ifdef __wasm__
 #define EXPORT(name) __attribute__((export_name(name), used))
+#else /* its test */
+#define EXPORT(name)
+#endif
 
 void *alqi_view_wasm_room(size_t n_bytes);
 const char *alqi_view_wasm_add(void *index, size_t n_bytes);

@@ -5,8 +5,8 @@
  *
  * .inv.code   A location code means one address of one loaded module for the
  *             whole trace.  reuse counts the modules that lay over that address
- *             before; later ones than REUSE_MAX share its number.  A bare
- *             address lay in no known module.
+ *             before; those beyond REUSE_MAX have bare codes, and no names.  A
+ *             bare address lay in no known module.
  *
  * User addresses have 47 bits on x86-64 and 48 on aarch64; a system gives more
  * only to a program that asks for them.  Such an address has the code

@@ -70,12 +70,13 @@ class Case(unittest.TestCase):
             f.write(data)
         return path
 
-    def made(self, events, live, *rates, context=""):
+    def made(self, events, live, *rates, context="", pid=4711):
         path = os.path.join(self.dir, "made.ctf")
         with open(path, "wb") as f:
             subprocess.run([MAKE_TRACE, str(events), str(live),
                             *map(str, rates)], stdout=f, check=True,
-                           env={**os.environ, "MAKE_TRACE_CONTEXT": context})
+                           env={**os.environ, "MAKE_TRACE_CONTEXT": context,
+                                "MAKE_TRACE_PID": str(pid)})
         return path
 
     def ok(self, *args, **more):

@@ -7,7 +7,8 @@
  * the header, for each byte (0.125 means that every block was recorded).  With
  * LATER rates, for each word, allocations change to each in turn and back.
  * With MAKE_TRACE_QUOTES=N in the environment functions' names have N quotes.
- * With MAKE_TRACE_CONTEXT there the trace has that context.
+ * With MAKE_TRACE_CONTEXT there the trace has that context, with MAKE_TRACE_PID
+ * it is of that process.
  * With MAKE_TRACE_MOVES there blocks are by realloc, linked where both are
  * known; if it is "reborn" they say so themselves, and some others do.
  * With HOSTILE_NAMES there names are such as might break a format.
@@ -227,15 +228,16 @@ main(int argc, char **argv)
 {
     const char *quotes = getenv("MAKE_TRACE_QUOTES");
     const char *context = getenv("MAKE_TRACE_CONTEXT");
-    struct alqi_ctf_info info = {.version = 2,
-                                 .word_bits = 8,
-                                 .start_us = now_us,
-                                 .pid = 4711,
-                                 .executable = hostile("/bin/tree"),
-                                 .host = hostile("test"),
-                                 .params = hostile("seed=42"),
-                                 .context =
-                                     hostile(context != NULL ? context : "")};
+    const char *pid = getenv("MAKE_TRACE_PID");
+    struct alqi_ctf_info info = {
+        .version = 2,
+        .word_bits = 8,
+        .start_us = now_us,
+        .pid = pid != NULL ? strtoul(pid, NULL, 10) : 4711,
+        .executable = hostile("/bin/tree"),
+        .host = hostile("test"),
+        .params = hostile("seed=42"),
+        .context = hostile(context != NULL ? context : "")};
     struct alqi_ctf_writer *w;
     bool is_whole;
 

@@ -15,6 +15,7 @@
 #include <aliquot/aliquot.h>
 
 #include "base/base.h"
+#include "value_kit.h"
 
 static struct alq_domain *d;
 
@@ -65,10 +66,23 @@ note(const char *call)
         __VA_ARGS__;                                                           \
     } while (0)
 
-/* No value, and the domain has a status. */
+/* Nothing, and the domain has a status. */
+#define NOTHING(...)                                                           \
+    do {                                                                       \
+        IS(0, __VA_ARGS__);                                                    \
+        assert_int_equal(alq_status_of(d), ALQ_EINVAL);                        \
+        alq_status_clear(d);                                                   \
+    } while (0)
+
+/* The same of a call that returns a value. */
+#define IS_NULL(...)                                                           \
+    do {                                                                       \
+        note(#__VA_ARGS__);                                                    \
+        assert_true(alq_is_null(__VA_ARGS__));                                 \
+    } while (0)
 #define NO_VALUE(...)                                                          \
     do {                                                                       \
-        IS(ALQ_NULL, __VA_ARGS__);                                             \
+        IS_NULL(__VA_ARGS__);                                                  \
         assert_int_equal(alq_status_of(d), ALQ_EINVAL);                        \
         alq_status_clear(d);                                                   \
     } while (0)
@@ -84,6 +98,12 @@ static const struct alq_custom_ops ops = {"ops"};
         note(#__VA_ARGS__);                                                    \
         if (ALQI_CHECKS == 0)                                                  \
             assert_int_equal(__VA_ARGS__, expected);                           \
+    } while (0)
+#define NO_VALUE_OF_NULL(...)                                                  \
+    do {                                                                       \
+        note(#__VA_ARGS__);                                                    \
+        if (ALQI_CHECKS == 0)                                                  \
+            assert_true(alq_is_null(__VA_ARGS__));                             \
     } while (0)
 
 static void
@@ -105,39 +125,39 @@ of_heap(void **state)
     DOES_NOTHING(alq_status_clear(NULL));
     DOES_NOTHING(alq_poll_slow(ALQI_CHECKS == 0 ? NULL : d));
 
-    NULL_DOMAIN(ALQ_NULL, alq_alloc(NULL, 1, 0));
+    NO_VALUE_OF_NULL(alq_alloc(NULL, 1, 0));
     NO_VALUE(alq_alloc(d, ALQ_WOSIZE_MAX + 1, 0));
     NO_VALUE(alq_alloc(d, UINTPTR_MAX, 0));
     NO_VALUE(alq_alloc(d, 1, ALQ_TAG_CUSTOM));
     NO_VALUE(alq_alloc(d, 1, 256));
     NO_VALUE(alq_alloc(d, 0, UINT32_MAX));
-    NULL_DOMAIN(ALQ_NULL, alq_alloc_small_slow(NULL, good[0]));
+    NO_VALUE_OF_NULL(alq_alloc_small_slow(NULL, good[0]));
     NO_VALUE(alq_alloc_small_slow(d, ALQ_HEADER(0, 0)));
     NO_VALUE(alq_alloc_small_slow(d, ALQ_HEADER(257, 0)));
     NO_VALUE(alq_alloc_small_slow(d, ALQ_HEADER(1, 0x100)));
     NULL_DOMAIN(0, alq_alloc_several_slow(NULL, 2, good, out));
-    NO_VALUE((alq_value)alq_alloc_several_slow(d, 2, NULL, out));
-    NO_VALUE((alq_value)alq_alloc_several_slow(d, 2, good, NULL));
-    NO_VALUE((alq_value)alq_alloc_several_slow(d, 2, empty, out));
-    NO_VALUE((alq_value)alq_alloc_several_slow(d, 2, large, out));
-    NO_VALUE((alq_value)alq_alloc_several_slow(d, 0, good, out));
-    NO_VALUE((alq_value)alq_alloc_several(d, 2, large, out));
+    NOTHING(alq_alloc_several_slow(d, 2, NULL, out));
+    NOTHING(alq_alloc_several_slow(d, 2, good, NULL));
+    NOTHING(alq_alloc_several_slow(d, 2, empty, out));
+    NOTHING(alq_alloc_several_slow(d, 2, large, out));
+    NOTHING(alq_alloc_several_slow(d, 0, good, out));
+    NOTHING(alq_alloc_several(d, 2, large, out));
     for (i = 0; i < ALQI_COUNT_OF(many); i++)
         many[i] = ALQ_HEADER(1, 0);
-    NO_VALUE((alq_value)alq_alloc_several(d, ALQI_COUNT_OF(many), many, out));
+    NOTHING(alq_alloc_several(d, ALQI_COUNT_OF(many), many, out));
 
-    NULL_DOMAIN(ALQ_NULL, alq_alloc_string(NULL, 1));
+    NO_VALUE_OF_NULL(alq_alloc_string(NULL, 1));
     NO_VALUE(alq_alloc_string(d, SIZE_MAX));
     NO_VALUE(alq_alloc_string(d, (size_t)1 << 57));
-    NULL_DOMAIN(ALQ_NULL, alq_string_copy(NULL, "", 0));
+    NO_VALUE_OF_NULL(alq_string_copy(NULL, "", 0));
     NO_VALUE(alq_string_copy(d, NULL, 1));
-    NULL_DOMAIN(ALQ_NULL, alq_alloc_double_array(NULL, 1));
+    NO_VALUE_OF_NULL(alq_alloc_double_array(NULL, 1));
     NO_VALUE(alq_alloc_double_array(d, UINTPTR_MAX));
-    NULL_DOMAIN(ALQ_NULL, alq_alloc_custom(NULL, &ops, 8));
+    NO_VALUE_OF_NULL(alq_alloc_custom(NULL, &ops, 8));
     NO_VALUE(alq_alloc_custom(d, NULL, 8));
-    NULL_DOMAIN(ALQ_NULL, alq_alloc_custom_mem(NULL, &ops, 8, 8));
+    NO_VALUE_OF_NULL(alq_alloc_custom_mem(NULL, &ops, 8, 8));
     NO_VALUE(alq_alloc_custom_mem(d, NULL, 8, 8));
-    NULL_DOMAIN(ALQ_NULL, alq_alloc_custom_ratio(NULL, &ops, 8, 1, 2));
+    NO_VALUE_OF_NULL(alq_alloc_custom_ratio(NULL, &ops, 8, 1, 2));
     NO_VALUE(alq_alloc_custom_ratio(d, NULL, 8, 1, 2));
     NO_VALUE(alq_alloc_custom_ratio(d, &ops, 8, 1, 0));
 }
@@ -162,10 +182,10 @@ of_customs_larger_than_a_header_says(void **state)
         NO_VALUE(alq_alloc_custom_ratio(d, &ops, bytes[i], 1, 2));
     }
     /* What a header can say, and no memory holds. */
-    IS(ALQ_NULL, alq_alloc_custom(d, &ops, (ALQ_WOSIZE_MAX - 1) * 8));
+    IS_NULL(alq_alloc_custom(d, &ops, (ALQ_WOSIZE_MAX - 1) * 8));
     assert_int_equal(alq_status_of(d), ALQ_ENOMEM);
     alq_status_clear(d);
-    IS(ALQ_NULL, alq_alloc(d, ALQ_WOSIZE_MAX, 0));
+    IS_NULL(alq_alloc(d, ALQ_WOSIZE_MAX, 0));
     assert_int_equal(alq_status_of(d), ALQ_ENOMEM);
     alq_status_clear(d);
 }
@@ -179,11 +199,11 @@ of_customs_that_hold_all(void **state)
 
     (void)state;
     for (i = 0; i < 100; i++)
-        assert_int_not_equal(alq_alloc_custom_mem(d, &ops, 8, SIZE_MAX - i),
-                             ALQ_NULL);
+        assert_false(
+            alq_is_null(alq_alloc_custom_mem(d, &ops, 8, SIZE_MAX - i)));
     for (i = 0; i < 100; i++)
-        assert_int_not_equal(alq_alloc_custom_ratio(d, &ops, 8, SIZE_MAX, 1),
-                             ALQ_NULL);
+        assert_false(
+            alq_is_null(alq_alloc_custom_ratio(d, &ops, 8, SIZE_MAX, 1)));
     assert_int_equal(alq_status_of(d), ALQ_OK);
     assert_int_equal(alq_gc_full_major(d), ALQ_OK);
     assert_int_equal(alq_gc_counters(d, &c), ALQ_OK);
@@ -223,7 +243,7 @@ of_roots(void **state)
     IS(ALQ_EINVAL, alq_pin(d, ALQ_NULL));
     IS(ALQ_EINVAL, alq_unpin(NULL, ALQ_UNIT));
     IS(ALQ_EINVAL, alq_unpin(d, ALQ_UNIT));
-    IS(ALQ_EINVAL, alq_unpin(d, (alq_value)&global));
+    IS(ALQ_EINVAL, alq_unpin(d, ALQ_VALUE(&global)));
     IS(ALQ_EINVAL, alq_thread_conservative(NULL, NULL));
     IS(ALQ_EINVAL, alq_thread_conservative(d, (void *)8));
     IS(ALQ_EINVAL, alq_thread_precise(NULL));
@@ -251,10 +271,11 @@ of_domains(void **state)
     (void)state;
     IS(1, alq_domain_self() == d);
     IS(0, alq_domain_id(NULL));
-    IS(ALQ_EINVAL, alq_domain_spawn(NULL, nothing, 1, NULL, NULL, &child));
-    IS(ALQ_EINVAL, alq_domain_spawn(d, NULL, 1, NULL, NULL, &child));
-    IS(ALQ_EINVAL, alq_domain_spawn(d, nothing, 1, NULL, NULL, NULL));
-    IS(ALQ_EINVAL, alq_domain_spawn(d, nothing, 1, NULL, &wild, &child));
+    IS(ALQ_EINVAL,
+       alq_domain_spawn(NULL, nothing, ALQ_UNIT, NULL, NULL, &child));
+    IS(ALQ_EINVAL, alq_domain_spawn(d, NULL, ALQ_UNIT, NULL, NULL, &child));
+    IS(ALQ_EINVAL, alq_domain_spawn(d, nothing, ALQ_UNIT, NULL, NULL, NULL));
+    IS(ALQ_EINVAL, alq_domain_spawn(d, nothing, ALQ_UNIT, NULL, &wild, &child));
     IS(ALQ_EINVAL, alq_domain_join(d, NULL, &v));
     IS(ALQ_EINVAL, alq_domain_join(NULL, NULL, &v));
     DOES_NOTHING(alq_child_drop(NULL));
@@ -280,23 +301,23 @@ of_atomic_fields(void **state)
     (void)state;
     f.block = alq_alloc(d, 2, 0);
     f.string = alq_alloc_string(d, 30);
-    NULL_DOMAIN(ALQ_NULL, alq_field_exchange(NULL, f.block, 0, ALQ_UNIT));
+    NO_VALUE_OF_NULL(alq_field_exchange(NULL, f.block, 0, ALQ_UNIT));
     NO_VALUE(alq_field_exchange(d, ALQ_UNIT, 0, ALQ_UNIT));
     NO_VALUE(alq_field_exchange(d, ALQ_NULL, 0, ALQ_UNIT));
     NO_VALUE(alq_field_exchange(d, f.block, 2, ALQ_UNIT));
     NO_VALUE(alq_field_exchange(d, f.block, UINTPTR_MAX, ALQ_UNIT));
     NO_VALUE(alq_field_exchange(d, f.string, 0, ALQ_UNIT));
-#define CAS(...) (alq_value) alq_field_compare_exchange(__VA_ARGS__)
+#define CAS alq_field_compare_exchange
     note("alq_field_compare_exchange(");
     if (ALQI_CHECKS == 0)
-        assert_int_equal(CAS(NULL, f.block, 0, &expected, 3), 0);
-    assert_int_equal(CAS(d, f.block, 0, NULL, 3), 0);
-    assert_int_equal(CAS(d, f.block, 2, &expected, 3), 0);
-    assert_int_equal(CAS(d, f.string, 0, &expected, 3), 0);
-    assert_int_equal(CAS(d, ALQ_UNIT, 0, &expected, 3), 0);
+        assert_int_equal(CAS(NULL, f.block, 0, &expected, alq_from_int(1)), 0);
+    assert_int_equal(CAS(d, f.block, 0, NULL, alq_from_int(1)), 0);
+    assert_int_equal(CAS(d, f.block, 2, &expected, alq_from_int(1)), 0);
+    assert_int_equal(CAS(d, f.string, 0, &expected, alq_from_int(1)), 0);
+    assert_int_equal(CAS(d, ALQ_UNIT, 0, &expected, alq_from_int(1)), 0);
 #undef CAS
     assert_int_equal(alq_status_of(d), ALQ_EINVAL);
-    assert_int_equal(alq_field(f.block, 0), ALQ_UNIT);
+    assert_same(alq_field(f.block, 0), ALQ_UNIT);
     alq_status_clear(d);
 }
 
@@ -373,7 +394,7 @@ of_finalisers(void **state)
     IS(ALQ_EINVAL, alq_gc_finalise(NULL, f.block, finaliser, ALQ_UNIT));
     IS(ALQ_EINVAL, alq_gc_finalise(d, ALQ_UNIT, finaliser, ALQ_UNIT));
     IS(ALQ_EINVAL, alq_gc_finalise(d, ALQ_NULL, finaliser, ALQ_UNIT));
-    IS(ALQ_EINVAL, alq_gc_finalise(d, alq_alloc(d, 0, 0), finaliser, 1));
+    IS(ALQ_EINVAL, alq_gc_finalise(d, alq_alloc(d, 0, 0), finaliser, ALQ_UNIT));
     IS(ALQ_EINVAL, alq_gc_finalise(d, f.block, NULL, ALQ_UNIT));
     IS(ALQ_EINVAL, alq_gc_finalise_last(NULL, f.block, finaliser, ALQ_UNIT));
     IS(ALQ_EINVAL, alq_gc_finalise_last(d, ALQ_UNIT, finaliser, ALQ_UNIT));
@@ -401,30 +422,30 @@ of_weak_arrays(void **state)
     f.ephe = alq_ephe_create(d, 3);
     f.block = alq_alloc(d, 5, 0);
     w = f.weak;
-    NULL_DOMAIN(ALQ_NULL, alq_weak_create(NULL, 1));
+    NO_VALUE_OF_NULL(alq_weak_create(NULL, 1));
     NO_VALUE(alq_weak_create(d, ALQ_WEAK_LENGTH_MAX + 1));
     NO_VALUE(alq_weak_create(d, SIZE_MAX));
     IS(0, alq_weak_length(f.block));
     IS(0, alq_weak_length(f.ephe));
     IS(0, alq_weak_length(ALQ_UNIT));
     IS(0, alq_weak_length(ALQ_NULL));
-    IS(ALQ_EINVAL, alq_weak_set(NULL, w, 0, 1));
-    IS(ALQ_EINVAL, alq_weak_set(d, w, 3, 1));
-    IS(ALQ_EINVAL, alq_weak_set(d, w, SIZE_MAX, 1));
-    IS(ALQ_EINVAL, alq_weak_set(d, f.ephe, 0, 1));
-    IS(ALQ_EINVAL, alq_weak_set(d, f.block, 0, 1));
-    NULL_DOMAIN(ALQ_NULL, alq_weak_get(NULL, w, 0));
+    IS(ALQ_EINVAL, alq_weak_set(NULL, w, 0, ALQ_UNIT));
+    IS(ALQ_EINVAL, alq_weak_set(d, w, 3, ALQ_UNIT));
+    IS(ALQ_EINVAL, alq_weak_set(d, w, SIZE_MAX, ALQ_UNIT));
+    IS(ALQ_EINVAL, alq_weak_set(d, f.ephe, 0, ALQ_UNIT));
+    IS(ALQ_EINVAL, alq_weak_set(d, f.block, 0, ALQ_UNIT));
+    NO_VALUE_OF_NULL(alq_weak_get(NULL, w, 0));
     NO_VALUE(alq_weak_get(d, w, 3));
     NO_VALUE(alq_weak_get(d, f.ephe, 0));
-    NULL_DOMAIN(ALQ_NULL, alq_weak_get_copy(NULL, w, 0));
+    NO_VALUE_OF_NULL(alq_weak_get_copy(NULL, w, 0));
     NO_VALUE(alq_weak_get_copy(d, w, SIZE_MAX));
     NULL_DOMAIN(0, alq_weak_check(NULL, w, 0));
-    NO_VALUE((alq_value)alq_weak_check(d, w, 3));
+    NOTHING(alq_weak_check(d, w, 3));
     note("alq_weak_check(");
-    IS(ALQ_EINVAL, alq_weak_fill(NULL, w, 0, 1, 1));
-    IS(ALQ_EINVAL, alq_weak_fill(d, w, 1, 3, 1));
-    IS(ALQ_EINVAL, alq_weak_fill(d, w, 3, SIZE_MAX, 1));
-    IS(ALQ_EINVAL, alq_weak_fill(d, w, SIZE_MAX, 2, 1));
+    IS(ALQ_EINVAL, alq_weak_fill(NULL, w, 0, 1, ALQ_UNIT));
+    IS(ALQ_EINVAL, alq_weak_fill(d, w, 1, 3, ALQ_UNIT));
+    IS(ALQ_EINVAL, alq_weak_fill(d, w, 3, SIZE_MAX, ALQ_UNIT));
+    IS(ALQ_EINVAL, alq_weak_fill(d, w, SIZE_MAX, 2, ALQ_UNIT));
     IS(ALQ_EINVAL, alq_weak_blit(NULL, w, 0, w, 0, 1));
     IS(ALQ_EINVAL, alq_weak_blit(d, w, 1, w, 0, 3));
     IS(ALQ_EINVAL, alq_weak_blit(d, w, 0, w, SIZE_MAX, 2));
@@ -441,40 +462,40 @@ of_ephemerons(void **state)
     f.weak = alq_weak_create(d, 3);
     f.ephe = alq_ephe_create(d, 2);
     e = f.ephe;
-    NULL_DOMAIN(ALQ_NULL, alq_ephe_create(NULL, 1));
+    NO_VALUE_OF_NULL(alq_ephe_create(NULL, 1));
     NO_VALUE(alq_ephe_create(d, 0));
     NO_VALUE(alq_ephe_create(d, SIZE_MAX));
-    NULL_DOMAIN(ALQ_NULL, alq_ephe_make(NULL, 2, f.keys, 1));
-    NO_VALUE(alq_ephe_make(d, 2, NULL, 1));
-    NO_VALUE(alq_ephe_make(d, 0, f.keys, 1));
-    NULL_DOMAIN(ALQ_NULL, alq_ephe_query(NULL, e, 2, f.keys));
+    NO_VALUE_OF_NULL(alq_ephe_make(NULL, 2, f.keys, ALQ_UNIT));
+    NO_VALUE(alq_ephe_make(d, 2, NULL, ALQ_UNIT));
+    NO_VALUE(alq_ephe_make(d, 0, f.keys, ALQ_UNIT));
+    NO_VALUE_OF_NULL(alq_ephe_query(NULL, e, 2, f.keys));
     NO_VALUE(alq_ephe_query(d, e, 2, NULL));
     NO_VALUE(alq_ephe_query(d, f.weak, 2, f.keys));
     IS(0, alq_ephe_length(f.weak));
     IS(0, alq_ephe_length(ALQ_UNIT));
-    IS(ALQ_EINVAL, alq_ephe_set_key(NULL, e, 0, 1));
-    IS(ALQ_EINVAL, alq_ephe_set_key(d, e, 2, 1));
-    IS(ALQ_EINVAL, alq_ephe_set_key(d, f.weak, 0, 1));
+    IS(ALQ_EINVAL, alq_ephe_set_key(NULL, e, 0, ALQ_UNIT));
+    IS(ALQ_EINVAL, alq_ephe_set_key(d, e, 2, ALQ_UNIT));
+    IS(ALQ_EINVAL, alq_ephe_set_key(d, f.weak, 0, ALQ_UNIT));
     IS(ALQ_EINVAL, alq_ephe_unset_key(NULL, e, 0));
     IS(ALQ_EINVAL, alq_ephe_unset_key(d, e, SIZE_MAX));
-    NULL_DOMAIN(ALQ_NULL, alq_ephe_get_key(NULL, e, 0));
+    NO_VALUE_OF_NULL(alq_ephe_get_key(NULL, e, 0));
     NO_VALUE(alq_ephe_get_key(d, e, 2));
-    NULL_DOMAIN(ALQ_NULL, alq_ephe_get_key_copy(NULL, e, 0));
+    NO_VALUE_OF_NULL(alq_ephe_get_key_copy(NULL, e, 0));
     NO_VALUE(alq_ephe_get_key_copy(d, e, 2));
     NULL_DOMAIN(0, alq_ephe_check_key(NULL, e, 0));
-    NO_VALUE((alq_value)alq_ephe_check_key(d, e, 2));
+    NOTHING(alq_ephe_check_key(d, e, 2));
     IS(ALQ_EINVAL, alq_ephe_blit_key(NULL, e, 0, e, 0, 1));
     IS(ALQ_EINVAL, alq_ephe_blit_key(d, e, 1, e, 0, 2));
     IS(ALQ_EINVAL, alq_ephe_blit_key(d, e, 0, f.weak, 0, 1));
-    IS(ALQ_EINVAL, alq_ephe_set_data(NULL, e, 1));
-    IS(ALQ_EINVAL, alq_ephe_set_data(d, f.weak, 1));
+    IS(ALQ_EINVAL, alq_ephe_set_data(NULL, e, ALQ_UNIT));
+    IS(ALQ_EINVAL, alq_ephe_set_data(d, f.weak, ALQ_UNIT));
     IS(ALQ_EINVAL, alq_ephe_unset_data(d, ALQ_UNIT));
-    NULL_DOMAIN(ALQ_NULL, alq_ephe_get_data(NULL, e));
+    NO_VALUE_OF_NULL(alq_ephe_get_data(NULL, e));
     NO_VALUE(alq_ephe_get_data(d, f.weak));
-    NULL_DOMAIN(ALQ_NULL, alq_ephe_get_data_copy(NULL, e));
+    NO_VALUE_OF_NULL(alq_ephe_get_data_copy(NULL, e));
     NO_VALUE(alq_ephe_get_data_copy(d, f.weak));
     NULL_DOMAIN(0, alq_ephe_check_data(NULL, e));
-    NO_VALUE((alq_value)alq_ephe_check_data(d, f.weak));
+    NOTHING(alq_ephe_check_data(d, f.weak));
     IS(ALQ_EINVAL, alq_ephe_blit_data(NULL, e, e));
     IS(ALQ_EINVAL, alq_ephe_blit_data(d, e, f.weak));
 }
@@ -620,18 +641,18 @@ of_marshal(void **state)
     alq_value v;
 
     (void)state;
-    IS(ALQ_EINVAL, alq_marshal_size(NULL, 1, NULL, &size));
-    IS(ALQ_EINVAL, alq_marshal_size(d, 1, NULL, NULL));
-    IS(ALQ_EINVAL, alq_marshal_size(d, 1, &wild, &size));
-    IS(ALQ_EINVAL, alq_marshal_to_buffer(NULL, 1, NULL, bytes, 64, &n));
-    IS(ALQ_EINVAL, alq_marshal_to_buffer(d, 1, NULL, NULL, 64, &n));
-    IS(ALQ_EINVAL, alq_marshal_to_buffer(d, 1, NULL, bytes, 64, NULL));
-    IS(ALQ_ETOOBIG, alq_marshal_to_buffer(d, 1, NULL, bytes, 0, &n));
-    IS(ALQ_EINVAL, alq_marshal_to_memory(NULL, 1, NULL, &memory, &n));
-    IS(ALQ_EINVAL, alq_marshal_to_memory(d, 1, NULL, NULL, &n));
-    IS(ALQ_EINVAL, alq_marshal_to_memory(d, 1, NULL, &memory, NULL));
-    IS(ALQ_EINVAL, alq_marshal_write(NULL, 1, NULL, put_nowhere, NULL));
-    IS(ALQ_EINVAL, alq_marshal_write(d, 1, NULL, NULL, NULL));
+    IS(ALQ_EINVAL, alq_marshal_size(NULL, ALQ_UNIT, NULL, &size));
+    IS(ALQ_EINVAL, alq_marshal_size(d, ALQ_UNIT, NULL, NULL));
+    IS(ALQ_EINVAL, alq_marshal_size(d, ALQ_UNIT, &wild, &size));
+    IS(ALQ_EINVAL, alq_marshal_to_buffer(NULL, ALQ_UNIT, NULL, bytes, 64, &n));
+    IS(ALQ_EINVAL, alq_marshal_to_buffer(d, ALQ_UNIT, NULL, NULL, 64, &n));
+    IS(ALQ_EINVAL, alq_marshal_to_buffer(d, ALQ_UNIT, NULL, bytes, 64, NULL));
+    IS(ALQ_ETOOBIG, alq_marshal_to_buffer(d, ALQ_UNIT, NULL, bytes, 0, &n));
+    IS(ALQ_EINVAL, alq_marshal_to_memory(NULL, ALQ_UNIT, NULL, &memory, &n));
+    IS(ALQ_EINVAL, alq_marshal_to_memory(d, ALQ_UNIT, NULL, NULL, &n));
+    IS(ALQ_EINVAL, alq_marshal_to_memory(d, ALQ_UNIT, NULL, &memory, NULL));
+    IS(ALQ_EINVAL, alq_marshal_write(NULL, ALQ_UNIT, NULL, put_nowhere, NULL));
+    IS(ALQ_EINVAL, alq_marshal_write(d, ALQ_UNIT, NULL, NULL, NULL));
     IS(ALQ_EINVAL, alq_marshal_header_read(NULL, 20, &h));
     IS(ALQ_EINVAL, alq_marshal_header_read(bytes, 20, NULL));
     IS(ALQ_EINVAL, alq_marshal_header_read(bytes, 0, &h));

@@ -42,7 +42,7 @@ is_done(enum alq_status status)
 static bool
 is_made(alq_value v)
 {
-    if (v != ALQ_NULL) {
+    if (!alq_is_null(v)) {
         CHECK(alq_status_of(d) == ALQ_OK);
         return true;
     }
@@ -62,7 +62,7 @@ list(struct alq_domain *on, unsigned n)
     f.list = ALQ_UNIT;
     for (; n > 0; n--) {
         cell = alq_alloc(on, 2, 0);
-        if (cell == ALQ_NULL) {
+        if (alq_is_null(cell)) {
             CHECK(alq_status_of(on) == ALQ_ENOMEM);
             alq_status_clear(on);
             break;
@@ -77,8 +77,8 @@ list(struct alq_domain *on, unsigned n)
 static void
 list_check(alq_value v)
 {
-    for (; v != ALQ_UNIT; v = alq_field(v, 1))
-        CHECK(alq_field(v, 0) == alq_from_int(7));
+    for (; !alq_is_same(v, ALQ_UNIT); v = alq_field(v, 1))
+        CHECK(alq_is_same(alq_field(v, 0), alq_from_int(7)));
 }
 
 /* ---- domains and threads ------------------------------------------------ */
@@ -162,23 +162,23 @@ weak(void)
             CHECK(alq_weak_fill(d, f.weak, 1, 1, f.held) == ALQ_OK);
             CHECK(alq_weak_blit(d, f.weak, 0, f.weak, 1, 1) == ALQ_OK);
             f.copy = alq_weak_get_copy(d, f.weak, 0);
-            if (f.held != ALQ_UNIT && is_made(f.copy))
-                CHECK(alq_field(f.copy, 0) == alq_from_int(7));
-            CHECK(alq_weak_get(d, f.weak, 1) == f.held);
+            if (!alq_is_same(f.held, ALQ_UNIT) && is_made(f.copy))
+                CHECK(alq_is_same(alq_field(f.copy, 0), alq_from_int(7)));
+            CHECK(alq_is_same(alq_weak_get(d, f.weak, 1), f.held));
         }
         f.keys[0] = f.keys[1] = f.held;
         f.ephe = alq_ephe_make(d, 2, f.keys, list(d, 2));
         if (is_made(f.ephe)) {
-            CHECK(alq_ephe_query(d, f.ephe, 2, f.keys) ==
-                  alq_ephe_get_data(d, f.ephe));
+            CHECK(alq_is_same(alq_ephe_query(d, f.ephe, 2, f.keys),
+                              alq_ephe_get_data(d, f.ephe)));
             f.copy = alq_ephe_get_key_copy(d, f.ephe, 1);
-            if (f.held != ALQ_UNIT)
+            if (!alq_is_same(f.held, ALQ_UNIT))
                 is_made(f.copy);
         }
         is_made(alq_ephe_create(d, 300));
         CHECK(alq_gc_major(d) != ALQ_ESTATE);
-        if (f.weak != ALQ_NULL)
-            CHECK(alq_weak_get(d, f.weak, 0) == f.held);
+        if (!alq_is_null(f.weak))
+            CHECK(alq_is_same(alq_weak_get(d, f.weak, 0), f.held));
     }
 }
 
@@ -187,7 +187,7 @@ finalised(struct alq_domain *on, alq_value v, alq_value with)
 {
     (void)on;
     (void)v;
-    CHECK(with == alq_from_int(3));
+    CHECK(alq_is_same(with, alq_from_int(3)));
     n_finalised++;
     return ALQ_OK;
 }
@@ -293,7 +293,7 @@ roots(void)
     is_done(alq_gc_minor(d));
     for (i = 0; i < N; i++)
         if (all[i] != NULL) {
-            CHECK(alq_field(alq_root_get(all[i]), 0) == ALQ_UNIT);
+            CHECK(alq_is_same(alq_field(alq_root_get(all[i]), 0), ALQ_UNIT));
             alq_root_drop(d, all[i]);
         }
 }

@@ -33,7 +33,7 @@ tree(struct alq_domain *on, int depth)
     f.left = tree(on, depth - 1);
     f.right = tree(on, depth - 1);
     v = alq_alloc_small(on, 2, 0);
-    CHECK(v != ALQ_NULL);
+    CHECK(!alq_is_null(v));
     alq_init_small(v, 0, f.left);
     alq_init_small(v, 1, f.right);
     return v;

@@ -15,6 +15,7 @@
 #include <aliquot/aliquot.h>
 
 #include "domains_kit.h"
+#include "value_kit.h"
 
 /* ---- C1 ----------------------------------------------------------------- */
 
@@ -52,7 +53,7 @@ resize_spawn_burn(struct alq_domain *on, alq_value arg, void *data)
             CHECK(alq_gc_minor(on) == ALQ_OK);
         if (i % 5 == k % 5)
             CHECK(alq_gc_major(on) == ALQ_OK);
-        CHECK(finish(on, child) == alq_from_int(i));
+        CHECK(alq_is_same(finish(on, child), alq_from_int(i)));
         CHECK(tree_size(f.kept) == 511);
     }
     return arg;
@@ -68,10 +69,9 @@ minor_heaps_are_resized_while_domains_come_and_go(void **state)
     (void)state;
     for (i = 0; i < N; i++)
         children[i] = spawn(d, resize_spawn_burn, alq_from_int(i), NULL);
-    assert_int_equal(resize_spawn_burn(d, alq_from_int(N), NULL),
-                     alq_from_int(N));
+    assert_same(resize_spawn_burn(d, alq_from_int(N), NULL), alq_from_int(N));
     for (i = 0; i < N; i++)
-        assert_int_equal(finish(d, children[i]), alq_from_int(i));
+        assert_same(finish(d, children[i]), alq_from_int(i));
 }
 
 /* ---- C15: the queue of Michael and Scott -------------------------------- */
@@ -91,14 +91,14 @@ queue_put(struct alq_domain *on, alq_value item)
 
     f.cell = item; /* a root in this call */
     f.next = alq_alloc_small(on, 2, 0);
-    CHECK(f.next != ALQ_NULL);
+    CHECK(!alq_is_null(f.next));
     alq_init_small(f.next, ITEM, f.cell);
     alq_init_small(f.next, NEXT, ALQ_UNIT);
     f.cell = f.next;
     for (;;) {
         f.last = alq_field_acquire(ends.value, LAST);
         f.next = alq_field_acquire(f.last, NEXT);
-        if (f.next == ALQ_UNIT) {
+        if (alq_is_same(f.next, ALQ_UNIT)) {
             if (alq_field_compare_exchange(on, f.last, NEXT, &f.next, f.cell))
                 break;
         } else { /* help who was here before */
@@ -122,9 +122,9 @@ queue_take(struct alq_domain *on)
         f.first = alq_field_acquire(ends.value, FIRST);
         f.last = alq_field_acquire(ends.value, LAST);
         f.next = alq_field_acquire(f.first, NEXT);
-        if (f.next == ALQ_UNIT)
+        if (alq_is_same(f.next, ALQ_UNIT))
             return ALQ_UNIT;
-        if (f.first == f.last)
+        if (alq_is_same(f.first, f.last))
             alq_field_compare_exchange(on, ends.value, LAST, &f.last, f.next);
         else if (alq_field_compare_exchange(on, ends.value, FIRST, &f.first,
                                             f.next))
@@ -148,7 +148,7 @@ make(struct alq_domain *on, alq_value arg, void *data)
     for (i = 0; i < ITEMS; i++) {
         f.more = tree(on, 2);
         f.item = alq_alloc_small(on, 3, 0);
-        CHECK(f.item != ALQ_NULL);
+        CHECK(!alq_is_null(f.item));
         alq_init_small(f.item, 0, arg);
         alq_init_small(f.item, 1, alq_from_int(i));
         alq_init_small(f.item, 2, f.more);
@@ -168,7 +168,7 @@ take(struct alq_domain *on, alq_value arg, void *data)
     (void)data;
     while (__atomic_load_n(&n_taken, __ATOMIC_ACQUIRE) < MAKERS * ITEMS) {
         item = queue_take(on);
-        if (item == ALQ_UNIT) {
+        if (alq_is_same(item, ALQ_UNIT)) {
             ALQ_BLOCKING(on, blocks);
             sched_yield();
             continue;
@@ -203,7 +203,7 @@ a_lock_free_queue_loses_nothing(void **state)
     for (i = 0; i < MAKERS + TAKERS; i++)
         finish(d, children[i]);
     assert_int_equal(n_taken, MAKERS * ITEMS);
-    assert_int_equal(queue_take(d), ALQ_UNIT);
+    assert_same(queue_take(d), ALQ_UNIT);
     alq_global_remove(d, &ends);
 }
 
@@ -281,7 +281,7 @@ limited(struct alq_domain *on, void *arg)
 {
     (void)arg;
     for (int i = 0; i < 20000 / SLOW; i++)
-        if (alq_alloc(on, 100, 0) == ALQ_NULL)
+        if (alq_is_null(alq_alloc(on, 100, 0)))
             return alq_status_of(on);
     return ALQ_OK;
 }

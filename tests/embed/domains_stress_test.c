@@ -67,7 +67,7 @@ static void
 node_check(alq_value v)
 {
     CHECK(alq_tag(v) == 7 && alq_wosize(v) >= 2);
-    CHECK(alq_field(v, 1) == hash_of(alq_to_int(alq_field(v, 0))));
+    CHECK(alq_is_same(alq_field(v, 1), hash_of(alq_to_int(alq_field(v, 0)))));
 }
 
 /* Walks down a random way. */
@@ -104,7 +104,7 @@ custom_new(struct actor *a)
 {
     alq_value v = alq_alloc_custom(a->on, &ops, 24);
 
-    CHECK(v != ALQ_NULL);
+    CHECK(!alq_is_null(v));
     *(uint64_t *)alq_custom_data(v) = 0x5A5A5A5A;
     __atomic_add_fetch(&customs_made, 1, __ATOMIC_RELEASE);
     return v;
@@ -124,7 +124,7 @@ leaf_new(struct actor *a)
     if (below(a, 3) == 0)
         return custom_new(a);
     v = alq_alloc_string(a->on, below(a, 100));
-    CHECK(v != ALQ_NULL);
+    CHECK(!alq_is_null(v));
     return v;
 }
 
@@ -140,7 +140,7 @@ node_new(struct actor *a, alq_value with)
     if (below(a, 64) == 0)
         n = LARGE_WOSIZE;
     f.node = alq_alloc(a->on, n, 7);
-    CHECK(f.node != ALQ_NULL);
+    CHECK(!alq_is_null(f.node));
     i = next(a) >> 3;
     alq_init(a->on, f.node, 0, alq_from_int((intptr_t)i));
     alq_init(a->on, f.node, 1, hash_of((intptr_t)i));

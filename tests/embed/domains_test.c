@@ -12,6 +12,7 @@
 #include <aliquot/aliquot.h>
 
 #include "domains_kit.h"
+#include "value_kit.h"
 
 static uint64_t
 cycles(struct alq_domain *of)
@@ -51,13 +52,13 @@ bad_arguments_are_refused(void **state)
     int pid;
 
     (void)state;
-    assert_int_equal(alq_domain_spawn(NULL, burn, 1, NULL, NULL, &child),
+    assert_int_equal(alq_domain_spawn(NULL, burn, ALQ_UNIT, NULL, NULL, &child),
                      ALQ_EINVAL);
-    assert_int_equal(alq_domain_spawn(d, NULL, 1, NULL, NULL, &child),
+    assert_int_equal(alq_domain_spawn(d, NULL, ALQ_UNIT, NULL, NULL, &child),
                      ALQ_EINVAL);
-    assert_int_equal(alq_domain_spawn(d, burn, 1, NULL, NULL, NULL),
+    assert_int_equal(alq_domain_spawn(d, burn, ALQ_UNIT, NULL, NULL, NULL),
                      ALQ_EINVAL);
-    assert_int_equal(alq_domain_spawn(d, burn, 1, NULL, &wild, &child),
+    assert_int_equal(alq_domain_spawn(d, burn, ALQ_UNIT, NULL, &wild, &child),
                      ALQ_EINVAL);
     assert_int_equal(alq_domain_join(d, NULL, &v), ALQ_EINVAL);
     assert_int_equal(alq_thread_attach(NULL, &thread), ALQ_EINVAL);
@@ -87,7 +88,8 @@ misuse(void *arg)
     CHECK(alq_gc_full_major(d) == ALQ_ESTATE);
     CHECK(alq_blocking_begin(d) == NULL);
     CHECK(alq_thread_yield(d) == ALQ_ESTATE);
-    CHECK(alq_domain_spawn(d, burn, 1, NULL, NULL, &child) == ALQ_ESTATE);
+    CHECK(alq_domain_spawn(d, burn, ALQ_UNIT, NULL, NULL, &child) ==
+          ALQ_ESTATE);
     CHECK(alq_domain_drop(d) == ALQ_ESTATE);
     CHECK(alq_fork(d, &pid) == ALQ_ESTATE);
     return NULL;
@@ -110,10 +112,10 @@ join_self(struct alq_domain *on, alq_value arg, void *data)
     struct alq_child **child = data;
     alq_value v;
 
+    (void)arg;
     while (__atomic_load_n(child, __ATOMIC_ACQUIRE) == NULL)
         alq_poll(on);
-    return alq_from_int(alq_domain_join(on, *child, &v) == ALQ_ESTATE) + arg -
-           arg;
+    return alq_from_int(alq_domain_join(on, *child, &v) == ALQ_ESTATE);
 }
 
 static void
@@ -171,7 +173,7 @@ waste(size_t words)
     size_t i;
 
     for (i = 0; i < words / 8; i++)
-        assert_int_not_equal(alq_alloc_small(d, 7, ALQ_TAG_ABSTRACT), ALQ_NULL);
+        assert_false(alq_is_null(alq_alloc_small(d, 7, ALQ_TAG_ABSTRACT)));
 }
 
 /* All are collected together, as anybody may read the global: not before what
@@ -221,11 +223,11 @@ values_come_and_go(void **state)
         if (i % 2 == 1)
             assert_int_equal(alq_gc_minor(d), ALQ_OK);
         f.back = finish(d, spawn(d, i % 3 == 0 ? burn : give_back, f.v, NULL));
-        assert_int_equal(f.back, f.v);
+        assert_same(f.back, f.v);
         assert_int_equal(tree_size(f.back), 63);
     }
-    f.back = finish(d, spawn(d, burn, (alq_value)&still[1], NULL));
-    assert_int_equal(f.back, (alq_value)&still[1]);
+    f.back = finish(d, spawn(d, burn, ALQ_VALUE(&still[1]), NULL));
+    assert_same(f.back, ALQ_VALUE(&still[1]));
     assert_int_equal(alq_to_int(alq_field(f.back, 0)), 42);
 }
 
@@ -317,7 +319,7 @@ slots_are_used_again(void **state)
 
     (void)state;
     for (i = 0; i < n; i++)
-        assert_int_equal(finish(d, spawn(d, burn, ALQ_UNIT, NULL)), ALQ_UNIT);
+        assert_same(finish(d, spawn(d, burn, ALQ_UNIT, NULL)), ALQ_UNIT);
 }
 
 static alq_value
@@ -368,7 +370,7 @@ there_may_be_128_domains(void **state)
     for (i = 0; i < N; i++)
         children[i] = spawn(d, through_gate, tree(d, 4), &gate);
     gate_await(&gate, N);
-    assert_int_equal(alq_domain_spawn(d, burn, 1, NULL, NULL, &more),
+    assert_int_equal(alq_domain_spawn(d, burn, ALQ_UNIT, NULL, NULL, &more),
                      ALQ_EBUSY);
     assert_null(more);
     assert_int_equal(alq_gc_full_major(d), ALQ_OK);
@@ -389,7 +391,7 @@ domains_max_is_obeyed(void **state)
     alq_domain_drop(d);
     assert_int_equal(alq_domain_new(&wild, &d), ALQ_EINVAL);
     assert_int_equal(alq_domain_new(&one, &d), ALQ_OK);
-    assert_int_equal(alq_domain_spawn(d, burn, 1, NULL, NULL, &child),
+    assert_int_equal(alq_domain_spawn(d, burn, ALQ_UNIT, NULL, NULL, &child),
                      ALQ_EBUSY);
     assert_null(child);
 }
@@ -410,8 +412,8 @@ fill(struct alq_domain *on, alq_value arg, void *data)
         alq_poll(on);
     for (rounds = 0; rounds < (IS_HARD ? 1 : 6); rounds++) {
         for (n = 0; n < 3000000 / SLOW; n++) {
-            f.next = alq_alloc(on, (arg == ALQ_UNIT) ? 2 : 3000, 0);
-            if (f.next == ALQ_NULL)
+            f.next = alq_alloc(on, (alq_is_same(arg, ALQ_UNIT)) ? 2 : 3000, 0);
+            if (alq_is_null(f.next))
                 break;
             alq_init(on, f.next, 0, alq_from_int(n));
             alq_init(on, f.next, 1, f.list);
@@ -422,7 +424,7 @@ fill(struct alq_domain *on, alq_value arg, void *data)
         CHECK(IS_HARD || alq_status_of(on) == ALQ_ENOMEM);
         for (i = n, f.next = f.list; i-- > 0; f.next = alq_field(f.next, 1))
             CHECK(alq_to_int(alq_field(f.next, 0)) == i);
-        CHECK(f.next == ALQ_NULL);
+        CHECK(alq_is_null(f.next));
         f.list = ALQ_NULL;
         alq_status_clear(on);
         {
@@ -446,7 +448,7 @@ memory_runs_out_for_all(void **state)
     alq_domain_drop(d);
     assert_int_equal(alq_domain_new(&config, &d), ALQ_OK);
     for (i = 0; i < N; i++)
-        assert_int_equal(alq_domain_spawn(d, fill, i % 2 == 0 ? ALQ_UNIT : 3,
+        assert_int_equal(alq_domain_spawn(d, fill, alq_from_int(i % 2),
                                           &are_there, &config, &children[i]),
                          ALQ_OK);
     __atomic_store_n(&are_there, 1, __ATOMIC_RELAXED);
@@ -623,7 +625,7 @@ a_loop_that_polls_does_its_share(void **state)
     child = spawn(d, hold_and_poll, ALQ_UNIT, &polling);
     before = cycles(d);
     for (i = 0; i < BLOCKS && cycles(d) < before + 5; i++) {
-        assert_int_not_equal(alq_alloc(d, WORDS, ALQ_TAG_ABSTRACT), ALQ_NULL);
+        assert_false(alq_is_null(alq_alloc(d, WORDS, ALQ_TAG_ABSTRACT)));
         if (i % A_WHILE == 0)
             await_polls(&polling);
     }
@@ -667,7 +669,7 @@ put(struct alq_domain *on, uintptr_t cell, intptr_t n)
 {
     alq_value v = alq_alloc_small(on, 1, 0);
 
-    CHECK(v != ALQ_NULL);
+    CHECK(!alq_is_null(v));
     alq_init_small(v, 0, alq_from_int(n));
     alq_store(on, shared.value, cell, v);
 }
@@ -721,7 +723,7 @@ add(struct alq_domain *on, alq_value arg, void *data)
         /* Replaces a block by one that holds one more. */
         do {
             v = alq_alloc_small(on, 1, 0); /* may collect: before the load */
-            CHECK(v != ALQ_NULL);
+            CHECK(!alq_is_null(v));
             old = alq_field_acquire(alq_field(shared.value, 1), cell);
             alq_init_small(v, 0,
                            alq_from_int(alq_to_int(alq_field(old, 0)) + 1));
@@ -785,7 +787,7 @@ push(struct alq_domain *on, intptr_t n)
 
     do {
         item = alq_alloc_small(on, 2, 0);
-        CHECK(item != ALQ_NULL);
+        CHECK(!alq_is_null(item));
         top = alq_field_acquire(shared.value, 0);
         alq_init_small(item, 0, alq_from_int(n));
         alq_init_small(item, 1, top);

@@ -316,7 +316,7 @@ from_a_weak_array(call_fn *call)
         _exit(5);
     f.kept = ALQ_UNIT;
     v = alq_weak_get(d, f.array, 0);
-    if (v == ALQ_NULL)
+    if (alq_is_null(v))
         _exit(6);
     call();
     use(v);
@@ -528,7 +528,7 @@ moved_in_a_static(call_fn *call)
             before[i] = alq_field(f.table, i);
     call();
     for (i = 0; i < N; i += 5)
-        if (before[i] != alq_field(f.table, i)) {
+        if (!alq_is_same(before[i], alq_field(f.table, i))) {
             use(before[i]);
             _exit(0);
         }

@@ -106,7 +106,7 @@ the_minor_heap_is_resized(void **state)
             f.list = cell;
         }
     }
-    for (cell = f.list; cell != ALQ_UNIT; cell = alq_field(cell, 1))
+    for (cell = f.list; !alq_is_same(cell, ALQ_UNIT); cell = alq_field(cell, 1))
         assert_int_equal(alq_to_int(alq_field(cell, 0)), --n);
     assert_int_equal(n, 0);
 }
@@ -274,7 +274,8 @@ pools_of(alq_value table, struct pool_use *pools, unsigned most)
     uintptr_t i;
 
     for (i = 0; i < alq_wosize(table); i++) {
-        uintptr_t at = alq_field(table, i) & ~(uintptr_t)(POOL_BYTES - 1);
+        uintptr_t at =
+            alq_bits(alq_field(table, i)) & ~(uintptr_t)(POOL_BYTES - 1);
 
         if (!alq_is_block(alq_field(table, i)))
             continue;
@@ -309,7 +310,8 @@ next_place(enum alq_gc_policy policy, struct pool_use *pools, unsigned *n)
     assert_int_equal(alq_gc_full_major(d), ALQ_OK);
     *n = pools_of(f.table, pools, 100);
     for (i = 0; i < CELLS; i++) { /* in waves, and not first the fullest */
-        uintptr_t pool = (alq_field(f.table, i) - pools[0].at) / POOL_BYTES;
+        uintptr_t pool =
+            (alq_bits(alq_field(f.table, i)) - pools[0].at) / POOL_BYTES;
 
         if (alqi_base_mix(i) % 16 <= (pool * 7 + 5) % 11 + 1)
             alq_store(d, f.table, i, ALQ_UNIT);
@@ -318,7 +320,7 @@ next_place(enum alq_gc_policy policy, struct pool_use *pools, unsigned *n)
     *n = pools_of(f.table, pools, 100);
     f.cell = alq_alloc(d, 6, 0);
     assert_int_equal(alq_gc_minor(d), ALQ_OK);
-    return f.cell & ~(uintptr_t)(POOL_BYTES - 1);
+    return alq_bits(f.cell) & ~(uintptr_t)(POOL_BYTES - 1);
 }
 
 static void

@@ -108,8 +108,8 @@ ready_words(alq_value old)
 
     assert_non_null(maps);
     while (words == 0 && fgets(line, sizeof line, maps) != NULL)
-        if (sscanf(line, "%lx-%lx rw", &from, &to) == 2 && old >= from &&
-            old < to)
+        if (sscanf(line, "%lx-%lx rw", &from, &to) == 2 &&
+            alq_bits(old) >= from && alq_bits(old) < to)
             words = (to - from) / 8;
     fclose(maps);
     assert_true(words > 0);

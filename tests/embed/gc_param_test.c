@@ -232,7 +232,7 @@ damaged_program(void)
     f.old = alq_alloc(d, 3, 0);
     alq_gc_minor(d);
     if (damage) /* into the middle of a block */
-        ((alq_value *)f.old)[1] = f.old + 2;
+        alq_fields(f.old)[1] = ALQ_VALUE(alq_bits(f.old) + 2);
     alq_gc_major(d);
 }
 
@@ -410,8 +410,9 @@ exits_with_a_custom(void)
 
             f.kept = alq_alloc_custom(d, &saying, 8);
             f.old = alq_alloc_custom(d, &saying, 4000);
-            if (in_finaliser && alq_gc_finalise(d, alq_alloc(d, 1, 0),
-                                                exit_in_finaliser, 1) == ALQ_OK)
+            if (in_finaliser &&
+                alq_gc_finalise(d, alq_alloc(d, 1, 0), exit_in_finaliser,
+                                ALQ_UNIT) == ALQ_OK)
                 alq_gc_full_major(d);
             exit(0); /* frames and all */
         }

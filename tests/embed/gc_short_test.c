@@ -33,7 +33,7 @@ keep(alq_value *list, alq_value v)
     ALQ_FRAME(d, f, v);
     alq_value cell;
 
-    if (v == ALQ_NULL) {
+    if (alq_is_null(v)) {
         status_check(alq_status_of(d));
         assert_int_equal(alq_status_of(d), ALQ_ENOMEM);
         alq_status_clear(d);
@@ -41,7 +41,7 @@ keep(alq_value *list, alq_value v)
     }
     f.v = v;
     cell = alq_alloc(d, 2, 0);
-    if (cell == ALQ_NULL) {
+    if (alq_is_null(cell)) {
         alq_status_clear(d);
         return;
     }
@@ -67,20 +67,20 @@ allocate_each_way(alq_value *list)
         v = alq_alloc_several(d, 2, headers, two) ? two[0] : ALQ_NULL;
         keep(list, v);
         v = alq_alloc_custom(d, &counting, 8);
-        n_made += v != ALQ_NULL;
+        n_made += !alq_is_null(v);
         keep(list, v);
         v = alq_alloc_custom_mem(d, &counting, 8, 100);
-        n_made += v != ALQ_NULL;
+        n_made += !alq_is_null(v);
         keep(list, v);
         v = alq_alloc_custom_mem(d, &counting, 8 + 100 * i, 1000000);
-        n_made += v != ALQ_NULL;
+        n_made += !alq_is_null(v);
         keep(list, v);
         v = alq_alloc_custom_ratio(d, &counting, 4000, 1, 10);
-        n_made += v != ALQ_NULL;
+        n_made += !alq_is_null(v);
         keep(list, v);
         root = alq_root_new(d, *list);
         if (root != NULL) {
-            assert_true(alq_root_get(root) == *list);
+            assert_true(alq_is_same(alq_root_get(root), *list));
             alq_root_drop(d, root);
         }
     }
@@ -186,8 +186,8 @@ the_limit_collects_first(void **state)
     n_made = n_freed = 0;
     assert_int_equal(alq_domain_new(&config, &d), ALQ_OK);
     for (i = 0; i < (IS_HARD ? 200 : 2000); i++) { /* dead at once */
-        n_made += alq_alloc_custom_mem(d, &counting, 8, 100000) != ALQ_NULL;
-        n_made += alq_alloc_custom(d, &counting, 9000) != ALQ_NULL;
+        n_made += !alq_is_null(alq_alloc_custom_mem(d, &counting, 8, 100000));
+        n_made += !alq_is_null(alq_alloc_custom(d, &counting, 9000));
         alq_alloc(d, 20000, 0);
         alq_alloc(d, 200, 0);
         assert_int_equal(alq_status_of(d), ALQ_OK);

@@ -1,5 +1,6 @@
 /* gc_stat_test.c -- the Gc module: arguments, counters, statistics */
 #include "gc_kit.h"
+#include "value_kit.h"
 
 static const struct alq_custom_ops plain = {"plain", NULL};
 
@@ -52,7 +53,7 @@ bad_arguments_give_a_status(void **state)
     c = good;
     c.allocation_policy = 3;
     assert_int_equal(alq_gc_set(d, &c), ALQ_EINVAL);
-    assert_int_equal(alq_alloc_custom_mem(d, NULL, 8, 8), ALQ_NULL);
+    assert_same(alq_alloc_custom_mem(d, NULL, 8, 8), ALQ_NULL);
     assert_int_equal(alq_status_of(d), ALQ_EINVAL);
     alq_status_clear(d);
 }
@@ -61,7 +62,7 @@ static void
 a_ratio_of_nothing_is_refused(void **state)
 {
     (void)state;
-    assert_int_equal(alq_alloc_custom_ratio(d, &plain, 8, 1, 0), ALQ_NULL);
+    assert_same(alq_alloc_custom_ratio(d, &plain, 8, 1, 0), ALQ_NULL);
     assert_int_equal(alq_status_of(d), ALQ_EINVAL);
     alq_status_clear(d);
 }
@@ -70,9 +71,10 @@ a_ratio_of_nothing_is_refused(void **state)
 
 static uint64_t expected_words;
 
-#define COUNTED(call, words)                                                   \
+#define COUNTED(call, words) IS_COUNTED(!alq_is_null(call), words)
+#define IS_COUNTED(is_made, words)                                             \
     do {                                                                       \
-        assert_true(call);                                                     \
+        assert_true(is_made);                                                  \
         expected_words += (words);                                             \
         assert_true(alq_gc_allocated_bytes(d) - from == expected_words * 8);   \
     } while (0)
@@ -91,9 +93,9 @@ every_allocation_is_counted(void **state)
     expected_words = 0;
     for (i = 0; i < (IS_HARD ? 100 : 20000); i++) {
         COUNTED(alq_alloc_small(d, 3, ALQ_TAG_ABSTRACT), 4);
-        COUNTED(alq_alloc_several(d, 2, headers, out), 11);
-        memset((void *)out[0], 1, 16);
-        memset((void *)out[1], 1, 56);
+        IS_COUNTED(alq_alloc_several(d, 2, headers, out), 11);
+        memset(alq_fields(out[0]), 1, 16);
+        memset(alq_fields(out[1]), 1, 56);
         COUNTED(alq_alloc(d, 1 + i % 256, 0), 2 + i % 256);
         COUNTED(alq_alloc(d, 0, 0), 0);
         COUNTED(alq_alloc_string(d, i % 3000), 2 + i % 3000 / 8);
@@ -403,7 +405,7 @@ has_much(struct alq_domain *child, alq_value arg, void *data)
     (void)data;
     f.arg = arg;
     f.big = alq_alloc(child, 4000000, 0);
-    return f.big == ALQ_NULL ? ALQ_NULL : f.arg;
+    return alq_is_null(f.big) ? ALQ_NULL : f.arg;
 }
 
 /* Spec 8.1, 12: four domains have 32 MB each, one after the other; the sum of
@@ -422,7 +424,7 @@ the_top_is_one_moments(void **state)
             alq_domain_spawn(d, has_much, ALQ_UNIT, NULL, NULL, &child),
             ALQ_OK);
         assert_int_equal(alq_domain_join(d, child, &v), ALQ_OK);
-        assert_int_equal(v, ALQ_UNIT);
+        assert_same(v, ALQ_UNIT);
         alq_child_drop(child);
         assert_int_equal(alq_gc_full_major(d), ALQ_OK);
     }

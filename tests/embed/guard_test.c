@@ -40,11 +40,11 @@ push(struct alq_domain *on, void *arg)
 {
     (void)arg;
     for (int i = 0; i < 3; i++)
-        if (alq_alloc(on, 2, 0) == ALQ_NULL)
+        if (alq_is_null(alq_alloc(on, 2, 0)))
             return alq_status_of(on);
     CHECK(shared.pushed == shared.length);
     shared.pushed++;
-    if (alq_alloc(on, 2, 0) == ALQ_NULL)
+    if (alq_is_null(alq_alloc(on, 2, 0)))
         return alq_status_of(on);
     shared.length++;
     return ALQ_OK;
@@ -169,12 +169,12 @@ push_block(struct alq_domain *on, void *arg)
     alq_value v = alq_alloc(on, BLOCK_FIELDS, 0);
 
     (void)arg;
-    if (v == ALQ_NULL)
+    if (alq_is_null(v))
         return alq_status_of(on);
     alq_init(on, v, 0, stack.head.value);
     stack.head.value = v;
     CHECK(alq_thread_yield(on) == ALQ_OK);
-    if (alq_alloc(on, BLOCK_FIELDS, 0) == ALQ_NULL)
+    if (alq_is_null(alq_alloc(on, BLOCK_FIELDS, 0)))
         return alq_status_of(on);
     stack.length++;
     return ALQ_OK;
@@ -318,7 +318,7 @@ take_back(struct alq_domain *on, void *arg)
 {
     struct step *s = arg;
 
-    assert_true(alq_alloc(on, 2, 0) != ALQ_NULL); /* masked */
+    assert_true(!alq_is_null(alq_alloc(on, 2, 0))); /* masked */
     s->ledger->balance[s->of]--;
     s->ledger->undone[s->ledger->n_undone++] = s->of;
 }
@@ -337,7 +337,7 @@ add_to_all(struct alq_domain *on, void *arg)
         if (alq_undo_note(&log, take_back, &steps[i]) != ALQ_OK)
             abort();
         l->balance[i]++;
-        if (alq_alloc(on, 2, 0) == ALQ_NULL) {
+        if (alq_is_null(alq_alloc(on, 2, 0))) {
             alq_undo_all(on, &log);
             return alq_status_of(on);
         }

@@ -13,6 +13,7 @@
 
 #include "base/base.h"
 #include "live_kit.h"
+#include "value_kit.h"
 
 /* Values n down to 1 die together and young: they are made at once. */
 enum { DYING_MAX = 50 };
@@ -125,7 +126,7 @@ static enum alq_status
 b6_first(struct alq_domain *domain, alq_value v, alq_value with)
 {
     (void)domain;
-    assert_int_equal(alq_field(v, 0), with);
+    assert_same(alq_field(v, 0), with);
     assert_int_equal(alq_wosize(v), 1 + (uintptr_t)alq_to_int(with) % 400);
     b6_calls[0]++;
     return ALQ_OK;
@@ -136,7 +137,7 @@ b6_last(struct alq_domain *domain, alq_value v, alq_value with)
 {
     (void)domain;
     (void)with;
-    assert_int_equal(v, ALQ_UNIT);
+    assert_same(v, ALQ_UNIT);
     b6_calls[1]++;
     return ALQ_OK;
 }
@@ -195,7 +196,7 @@ static struct alq_root *seen_weak;
 static enum alq_status
 see_full(struct alq_domain *domain, alq_value v, alq_value with)
 {
-    assert_int_equal(alq_weak_get(domain, alq_root_get(seen_weak), 0), v);
+    assert_same(alq_weak_get(domain, alq_root_get(seen_weak), 0), v);
     return tell_first(domain, v, with);
 }
 
@@ -386,7 +387,7 @@ failing_calls(void **state)
     assert_int_equal(alq_gc_minor(d), ALQ_ECALLBACK);
     assert_string_equal(told, "x5 ");
     assert_int_equal(alq_status_of(d), ALQ_OK); /* a status of the call */
-    assert_int_equal(alq_alloc_small(d, 1, 0), ALQ_NULL);
+    assert_same(alq_alloc_small(d, 1, 0), ALQ_NULL);
     assert_int_equal(alq_status_of(d), ALQ_ECALLBACK);
     assert_string_equal(told, "x5 l4 x3 ");
     alq_status_clear(d);
@@ -394,7 +395,7 @@ failing_calls(void **state)
     assert_int_equal(alq_status_of(d), ALQ_ECALLBACK);
     assert_string_equal(told, "x5 l4 x3 l2 x1 ");
     alq_status_clear(d);
-    assert_int_not_equal(alq_alloc_small(d, 1, 0), ALQ_NULL);
+    assert_false(alq_is_null(alq_alloc_small(d, 1, 0)));
 }
 
 /* One that fails is the end of the cycles, and there is no compaction. */
@@ -464,7 +465,7 @@ allocating(struct alq_domain *domain, alq_value v, alq_value with)
         f.list = f.pair;
     }
     for (i = 0; i < 1000; i++) {
-        assert_int_equal(alq_field(f.list, 0), with);
+        assert_same(alq_field(f.list, 0), with);
         f.list = alq_field(f.list, 1);
     }
     tell("a", alq_to_int(with));

@@ -20,6 +20,7 @@
 
 #include "base/base.h"
 #include "base/test_seed.h"
+#include "value_kit.h"
 
 enum {
     SLOTS = 48, /* of each kind of root */
@@ -227,7 +228,7 @@ reach(uint32_t id, alq_value v)
     }
     assert_true(alq_is_block(v));
     if (o->walk == walk) {
-        assert_int_equal(o->at, v); /* shared here, shared there */
+        assert_same(o->at, v); /* shared here, shared there */
         return;
     }
     o->walk = walk;
@@ -317,7 +318,7 @@ step_block(void)
 
     block = small ? alq_alloc_small(d, n + 1, id % 200)
                   : alq_alloc(d, n + 1, id % 200);
-    assert_int_not_equal(block, ALQ_NULL);
+    assert_false(alq_is_null(block));
     alq_init_small(block, 0, alq_from_int(id));
     for (f = 0; f < n; f++) {
         v = alq_from_int(f);
@@ -340,13 +341,13 @@ step_bytes(void)
     if (rnd(2)) {
         id = object_new(STRING, n);
         v = alq_alloc_string(d, n);
-        assert_int_not_equal(v, ALQ_NULL);
+        assert_false(alq_is_null(v));
         for (i = 0; i < n; i++)
             alq_string_chars(v)[i] = string_byte(id, i);
     } else {
         id = object_new(DOUBLES, n + 1);
         v = alq_alloc_double_array(d, n + 1);
-        assert_int_not_equal(v, ALQ_NULL);
+        assert_false(alq_is_null(v));
         for (i = 0; i <= n; i++)
             alq_double_set(v, i, (double)id + i);
     }
@@ -360,7 +361,7 @@ step_custom(void)
     alq_value v = alq_alloc_custom(d, &custom_ops, 16 + size() * 8);
     uint64_t *data;
 
-    assert_int_not_equal(v, ALQ_NULL);
+    assert_false(alq_is_null(v));
     data = alq_custom_data(v);
     assert_int_equal(data[0] | data[1], 0);
     data[0] = id;

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include <aliquot/domain.h>
 #include <aliquot/gc.h>
 #include <aliquot/heap.h>
 #include <aliquot/root.h>
@@ -191,7 +192,8 @@ check_leaf(alq_value v, uint32_t key)
         MUST(*(const uint32_t *)alq_custom_data(v) == key);
         return;
     case BARE:
-        MUST(alq_wosize(v) == 1 && alq_field(v, 0) == alq_from_int(key));
+        MUST(alq_wosize(v) == 1 &&
+             alq_is_same(alq_field(v, 0), alq_from_int(key)));
     }
 }
 
@@ -209,12 +211,12 @@ check(alq_value v, uint32_t key)
         return;
     }
     MUST(alq_wosize(v) == n + 1 && alq_tag(v) == key % 100);
-    MUST(alq_field(v, 0) == alq_from_int(key));
+    MUST(alq_is_same(alq_field(v, 0), alq_from_int(key)));
     for (i = 0; i < n && n_wrong == 0; i++)
         if (i < 4)
             check(alq_field(v, i + 1), child_key(key, i));
         else
-            MUST(alq_field(v, i + 1) == alq_from_int(i));
+            MUST(alq_is_same(alq_field(v, i + 1), alq_from_int(i)));
 }
 
 /* ---- cells -------------------------------------------------------------- */
@@ -241,7 +243,7 @@ cell_unlock(unsigned c)
 static alq_value
 field_read(unsigned c, unsigned i)
 {
-    return __atomic_load_n((alq_value *)cell(c) + i, __ATOMIC_ACQUIRE);
+    return alq_field_acquire(cell(c), (uintptr_t)i);
 }
 
 /* ---- steps -------------------------------------------------------------- */

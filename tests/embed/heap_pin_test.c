@@ -11,6 +11,8 @@
 #include <aliquot/root.h>
 #include <aliquot/weak.h>
 
+#include "value_kit.h"
+
 enum { MANY = 1000, LITTER = ALQI_CHECKS >= 3 ? 1000 : 10000 };
 
 static struct alq_domain *d;
@@ -40,7 +42,7 @@ pair(alq_value a, alq_value b)
     f.a = a;
     f.b = b;
     v = alq_alloc_small(d, 2, 0);
-    assert_int_not_equal(v, ALQ_NULL);
+    assert_false(alq_is_null(v));
     alq_init_small(v, 0, f.a);
     alq_init_small(v, 1, f.b);
     return v;
@@ -122,18 +124,18 @@ held_by_all(void **state)
     collect();
     assert_int_equal(alq_unpin(d, v), ALQ_OK);
     collect();
-    assert_int_equal(f.slot, v);
-    assert_int_equal(alq_field(f.old, 0), v);
-    assert_int_equal(alq_field(f.recent, 0), v);
-    assert_int_equal(alq_root_get(box), v);
+    assert_same(f.slot, v);
+    assert_same(alq_field(f.old, 0), v);
+    assert_same(alq_field(f.recent, 0), v);
+    assert_same(alq_root_get(box), v);
     assert_int_equal(alq_unpin(d, v), ALQ_OK);
     collect();
-    assert_int_not_equal(f.slot, v);
+    assert_not_same(f.slot, v);
     assert_int_equal(alq_to_int(alq_field(f.slot, 0)), 7);
-    assert_int_equal(alq_field(f.old, 0), f.slot);
-    assert_int_equal(alq_field(f.recent, 0), f.slot);
-    assert_int_equal(alq_root_get(box), f.slot);
-    assert_int_equal(global.value, f.slot);
+    assert_same(alq_field(f.old, 0), f.slot);
+    assert_same(alq_field(f.recent, 0), f.slot);
+    assert_same(alq_root_get(box), f.slot);
+    assert_same(global.value, f.slot);
     alq_global_remove(d, &global);
     alq_root_drop(d, box);
 }
@@ -213,9 +215,9 @@ weak_references(void **state)
     assert_int_equal(alq_weak_set(d, f.recent, 0, v), ALQ_OK);
     collect();
     got = alq_weak_get(d, f.weak, 0);
-    assert_int_equal(got, v);
+    assert_same(got, v);
     got = alq_weak_get(d, f.recent, 0);
-    assert_int_equal(got, v);
+    assert_same(got, v);
     assert_int_equal(alq_unpin(d, v), ALQ_OK);
     collect();
     assert_false(alq_weak_check(d, f.weak, 0));
@@ -277,7 +279,7 @@ many(void **state)
     collect();
     for (i = 0; i < MANY; i++) {
         assert_int_equal(alq_to_int(alq_field(v[i], 0)), i);
-        assert_int_equal(alq_field(v[i], 1), i > 0 ? v[i - 1] : ALQ_UNIT);
+        assert_same(alq_field(v[i], 1), i > 0 ? v[i - 1] : ALQ_UNIT);
     }
     for (i = 0; i < MANY; i++)
         assert_int_equal(alq_unpin(d, v[i]), ALQ_OK);
@@ -315,9 +317,9 @@ compaction(void **state)
         alq_value v = alq_root_get(boxes[i]);
 
         assert_int_equal(alq_to_int(alq_field(v, 0)), i);
-        n_moved += v != at[i];
+        n_moved += !alq_is_same(v, at[i]);
         if (i % 100 == 0) {
-            assert_int_equal(v, at[i]);
+            assert_same(v, at[i]);
             assert_int_equal(alq_unpin(d, v), ALQ_OK);
         }
         alq_root_drop(d, boxes[i]);
@@ -340,14 +342,14 @@ pinner(struct alq_domain *self, alq_value arg, void *data)
     for (turn = 0; turn < TURNS; turn++) {
         i = turn % SHARED;
         slot = turn * 7 % SHARED;
-        if (pinned[i] != 0) {
+        if (!alq_is_null(pinned[i])) {
             assert_int_equal(alq_wosize(pinned[i]), 2);
             assert_int_equal(alq_to_int(alq_field(pinned[i], 0)), 77);
             assert_int_equal(alq_unpin(self, pinned[i]), ALQ_OK);
         }
         for (unsigned j = 0; j < 40; j++) {
             f.v = alq_alloc_small(self, 2, 0);
-            assert_int_not_equal(f.v, ALQ_NULL);
+            assert_false(alq_is_null(f.v));
             alq_init_small(f.v, 0, alq_from_int(77));
             alq_init_small(f.v, 1, ALQ_UNIT);
         }
@@ -361,7 +363,7 @@ pinner(struct alq_domain *self, alq_value arg, void *data)
         alq_store(self, f.table, slot, f.v);
     }
     for (i = 0; i < SHARED; i++)
-        if (pinned[i] != 0)
+        if (!alq_is_null(pinned[i]))
             assert_int_equal(alq_unpin(self, pinned[i]), ALQ_OK);
     return ALQ_UNIT;
 }
@@ -520,7 +522,7 @@ new_cell(void)
 {
     alq_value v = alq_alloc(d, 1, 0);
 
-    assert_int_not_equal(v, ALQ_NULL);
+    assert_false(alq_is_null(v));
     alq_init(d, v, 0, ALQ_UNIT);
     return v;
 }

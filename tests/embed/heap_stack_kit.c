@@ -32,7 +32,7 @@ pair(struct alq_domain *self, alq_value a, alq_value b)
 {
     alq_value v = alq_alloc_small(self, 2, 0);
 
-    assert_int_not_equal(v, ALQ_NULL);
+    assert_false(alq_is_null(v));
     alq_init_small(v, 0, a);
     alq_init_small(v, 1, b);
     return v;
@@ -105,14 +105,14 @@ hidden_make(size_t bytes)
         v[i] = alq_alloc_custom(d, &held_ops, bytes);
         ((uint32_t *)alq_custom_data(v[i]))[0] = generation;
         ((uint32_t *)alq_custom_data(v[i]))[1] = i;
-        hidden[i] = ~v[i];
+        hidden[i] = ~alq_bits(v[i]);
     }
 }
 
 uint32_t
 hidden_number(unsigned i)
 {
-    return ((uint32_t *)alq_custom_data(~hidden[i]))[1];
+    return ((uint32_t *)alq_custom_data(ALQ_VALUE(~hidden[i])))[1];
 }
 
 /* ---- programs ----------------------------------------------------------- */

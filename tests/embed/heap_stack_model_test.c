@@ -20,6 +20,7 @@
 
 #include "base/base.h"
 #include "base/test_seed.h"
+#include "value_kit.h"
 
 #if ALQI_CHECKS >= 2 || defined(__SANITIZE_THREAD__)
 #define IS_SLOW true
@@ -98,7 +99,7 @@ number_of(alq_value v)
 static alq_value
 base(struct worker *w, const alq_value *slots, uint32_t i)
 {
-    return slots[i] - w->offset[i];
+    return ALQ_VALUE(alq_bits(slots[i]) - w->offset[i]);
 }
 
 static size_t
@@ -115,7 +116,7 @@ slot_set(struct worker *w, alq_value *slots, uint32_t i, alq_value v,
     w->offset[i] =
         w->is_precise || rnd(w, 3) == 0 ? 0 : rnd(w, (uint32_t)bytes_of(v) + 1);
     w->held[i] = number;
-    slots[i] = v + w->offset[i];
+    slots[i] = ALQ_VALUE(alq_bits(v) + w->offset[i]);
 }
 
 static void
@@ -136,7 +137,7 @@ reach(struct worker *w, alq_value v, uint32_t number, uint32_t *n_todo)
     assert_true(alq_is_block(v));
     assert_int_equal(number_of(v), number);
     if (o->walk == w->walk) {
-        assert_int_equal(o->at, v);
+        assert_same(o->at, v);
         return;
     }
     o->walk = w->walk;
@@ -191,7 +192,7 @@ block_new(struct worker *w, alq_value *slots, struct object *o, uint32_t number)
     alq_value v = n > 0 ? alq_alloc(w->d, 1 + FIELDS + n, 0)
                         : alq_alloc_small(w->d, 1 + FIELDS, 0);
 
-    assert_int_not_equal(v, ALQ_NULL);
+    assert_false(alq_is_null(v));
     for (i = 0; i < FIELDS; i++) {
         from = rnd(w, SLOTS);
         o->fields[i] = rnd(w, 3) == 0 ? w->held[from] : 0;
@@ -268,14 +269,14 @@ block(struct worker *w, alq_value *slots)
 
     assert_non_null(section);
     for (i = 0; i < SLOTS && !w->is_precise; i++) {
-        away[i] = ~slots[i];
-        slots[i] = 0;
+        away[i] = ~alq_bits(slots[i]);
+        slots[i] = ALQ_NULL;
     }
     if (rnd(w, 8) == 0)
         usleep(20);
     __asm__ volatile("" : : : "memory");
     for (i = 0; i < SLOTS && !w->is_precise; i++)
-        slots[i] = ~away[i];
+        slots[i] = ALQ_VALUE(~away[i]);
 }
 
 static void

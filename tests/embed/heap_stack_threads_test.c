@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "heap_stack_kit.h"
+#include "value_kit.h"
 
 static void
 programs(void **state)
@@ -62,17 +63,17 @@ words_in_a_blocking_section(void **state)
         assert_int_equal(
             alq_domain_spawn(d, collects_in_turn, ALQ_UNIT, NULL, NULL, &child),
             ALQ_OK);
-        away[0] = ~v[0];
-        away[1] = ~v[1];
+        away[0] = ~alq_bits(v[0]);
+        away[1] = ~alq_bits(v[1]);
         {
             ALQ_BLOCKING(d, section);
 
             assert_non_null(section);
-            v[0] = v[1] = 0;
+            v[0] = v[1] = ALQ_NULL;
             turn_give(1);
             turn_await(2);
-            v[0] = ~away[0];
-            v[1] = ~away[1];
+            v[0] = ALQ_VALUE(~away[0]);
+            v[1] = ALQ_VALUE(~away[1]);
         }
         assert_int_equal(n_finalised, 0);
         assert_int_equal(alq_to_int(alq_field(v[0], 0)), 5);
@@ -100,9 +101,9 @@ precise_program(struct alq_domain *self, alq_value arg, void *data)
         f.list = pair(self, alq_from_int(i), ALQ_UNIT);
         alq_store(self, f.list, 1, alq_field_acquire(f.shared, 1));
         alq_store(self, f.shared, 0, f.list);
-        before = ~f.list;
+        before = ~alq_bits(f.list);
         assert_int_equal(alq_gc_minor(self), ALQ_OK);
-        n_moved += f.list != ~before;
+        n_moved += alq_bits(f.list) != ~before;
         assert_int_equal(alq_to_int(alq_field(f.list, 0)), i);
     }
     assert_true(n_moved > 0);
@@ -150,7 +151,7 @@ domains(void **state)
     for (i = 0; i < 4; i++) {
         assert_int_equal(alq_domain_join(d, child[i], &result), ALQ_OK);
         if (i % 2 != 0)
-            assert_int_equal(result, shared);
+            assert_same(result, shared);
         alq_child_drop(child[i]);
     }
 }
@@ -245,8 +246,8 @@ a_domain_ends(void **state)
         assert_int_equal(alq_domain_join(d, child, &result), ALQ_OK);
         alq_child_drop(child);
         litter(d);
-        assert_int_equal(alq_field(result, 1), arg);
-        assert_int_equal(alq_field(alq_field(result, 0), 0), arg);
+        assert_same(alq_field(result, 1), arg);
+        assert_same(alq_field(alq_field(result, 0), 0), arg);
     }
 }
 

@@ -14,6 +14,7 @@
 #include "base/base.h"
 #include "base/test_seed.h"
 #include "live_kit.h"
+#include "value_kit.h"
 
 /* ---- weak arrays -------------------------------------------------------- */
 
@@ -27,7 +28,7 @@ weak_places(void **state)
     f.weak = alq_weak_create(d, 5);
     assert_int_equal(alq_weak_length(f.weak), 5);
     for (i = 0; i < 5; i++) {
-        assert_int_equal(alq_weak_get(d, f.weak, i), ALQ_NULL);
+        assert_same(alq_weak_get(d, f.weak, i), ALQ_NULL);
         assert_int_equal(alq_weak_check(d, f.weak, i), 0);
     }
     f.held = cell(7);
@@ -36,17 +37,17 @@ weak_places(void **state)
     weak_cell(&f.weak, 2, 8);
     assert_int_equal(alq_weak_check(d, f.weak, 2), 1);
     full_major();
-    assert_int_equal(alq_weak_get(d, f.weak, 0), f.held);
-    assert_int_equal(alq_weak_get(d, f.weak, 1), alq_from_int(3));
-    assert_int_equal(alq_weak_get(d, f.weak, 2), ALQ_NULL);
+    assert_same(alq_weak_get(d, f.weak, 0), f.held);
+    assert_same(alq_weak_get(d, f.weak, 1), alq_from_int(3));
+    assert_same(alq_weak_get(d, f.weak, 2), ALQ_NULL);
     assert_int_equal(alq_weak_blit(d, f.weak, 0, f.weak, 1, 4), ALQ_OK);
-    assert_int_equal(alq_weak_get(d, f.weak, 0), f.held);
-    assert_int_equal(alq_weak_get(d, f.weak, 1), f.held);
-    assert_int_equal(alq_weak_get(d, f.weak, 2), alq_from_int(3));
+    assert_same(alq_weak_get(d, f.weak, 0), f.held);
+    assert_same(alq_weak_get(d, f.weak, 1), f.held);
+    assert_same(alq_weak_get(d, f.weak, 2), alq_from_int(3));
     assert_int_equal(alq_weak_blit(d, f.weak, 1, f.weak, 0, 4), ALQ_OK);
-    assert_int_equal(alq_weak_get(d, f.weak, 1), alq_from_int(3));
+    assert_same(alq_weak_get(d, f.weak, 1), alq_from_int(3));
     assert_int_equal(alq_weak_fill(d, f.weak, 1, 3, f.held), ALQ_OK);
-    assert_int_equal(alq_weak_get(d, f.weak, 3), f.held);
+    assert_same(alq_weak_get(d, f.weak, 3), f.held);
     assert_int_equal(alq_weak_fill(d, f.weak, 0, 5, ALQ_NULL), ALQ_OK);
     assert_int_equal(alq_weak_check(d, f.weak, 3), 0);
 }
@@ -69,8 +70,8 @@ minor_collections_empty(void **state)
     alq_weak_set(d, f.young, 1, alq_weak_get(d, f.old, 1));
     alq_weak_set(d, f.old, 2, alq_weak_get(d, f.old, 1));
     assert_int_equal(alq_gc_minor(d), ALQ_OK);
-    assert_int_equal(alq_weak_get(d, f.young, 0), f.held);
-    assert_int_equal(alq_weak_get(d, f.old, 0), f.held);
+    assert_same(alq_weak_get(d, f.young, 0), f.held);
+    assert_same(alq_weak_get(d, f.old, 0), f.held);
     assert_int_equal(alq_weak_check(d, f.young, 1), 0);
     assert_int_equal(alq_weak_check(d, f.old, 1), 0);
     assert_int_equal(alq_weak_check(d, f.old, 2), 0);
@@ -113,15 +114,15 @@ a_get_while_marking_keeps(void **state)
     while (cycles() < before + 3) {
         alq_gc_major_slice(d, 100);
         f.held = alq_weak_get(d, f.weak, 0);
-        assert_int_equal(f.held, alq_weak_get(d, f.weak, 1));
-        assert_int_not_equal(f.held, ALQ_NULL);
+        assert_same(f.held, alq_weak_get(d, f.weak, 1));
+        assert_false(alq_is_null(f.held));
         assert_int_equal(alq_to_int(alq_field(alq_field(f.held, 0), 0)), 5);
         f.held = ALQ_NULL;
     }
     run_cycles(2);
     assert_int_equal(alq_weak_check(d, f.weak, 0), 0);
     assert_int_equal(alq_weak_check(d, f.weak, 1), 0);
-    assert_int_not_equal(f.list, ALQ_UNIT);
+    assert_not_same(f.list, ALQ_UNIT);
 }
 
 static void
@@ -140,10 +141,10 @@ copies_do_not_keep(void **state)
     alq_weak_set(d, f.weak, 1, f.held[1]);
     alq_weak_set(d, f.weak, 2, alq_from_int(4));
     f.copy = alq_weak_get_copy(d, f.weak, 1);
-    assert_int_not_equal(f.copy, f.held[1]);
+    assert_not_same(f.copy, f.held[1]);
     assert_string_equal(alq_string_chars(f.copy), "weak");
-    assert_int_equal(alq_weak_get_copy(d, f.weak, 2), alq_from_int(4));
-    assert_int_equal(alq_weak_get_copy(d, f.weak, 3), ALQ_NULL);
+    assert_same(alq_weak_get_copy(d, f.weak, 2), alq_from_int(4));
+    assert_same(alq_weak_get_copy(d, f.weak, 3), ALQ_NULL);
     assert_int_equal(alq_status_of(d), ALQ_OK);
     full_major();
     f.held[0] = f.held[1] = f.copy = ALQ_NULL;
@@ -151,7 +152,7 @@ copies_do_not_keep(void **state)
     while (alq_weak_check(d, f.weak, 0)) {
         alq_value copy = alq_weak_get_copy(d, f.weak, 0);
 
-        if (copy != ALQ_NULL)
+        if (!alq_is_null(copy))
             f.copy = copy;
         alq_gc_major_slice(d, 100);
         assert_true(cycles() < before + 3);
@@ -160,7 +161,7 @@ copies_do_not_keep(void **state)
     assert_int_equal(alq_wosize(f.copy), 300);
     assert_int_equal(alq_tag(f.copy), 4);
     assert_int_equal(alq_to_int(alq_field(alq_field(f.copy, 1), 0)), 9);
-    assert_int_equal(alq_field(f.copy, 2), ALQ_UNIT);
+    assert_same(alq_field(f.copy, 2), ALQ_UNIT);
     assert_int_equal(alq_weak_check(d, f.weak, 1), 0);
 }
 
@@ -184,7 +185,7 @@ custom_blocks_are_shared(void **state)
     number = 0;
     memcpy(&number, alq_custom_data(f.custom), sizeof number);
     assert_true(number == 42.0);
-    assert_int_equal(alq_weak_get(d, f.weak, 0), f.custom);
+    assert_same(alq_weak_get(d, f.weak, 0), f.custom);
 }
 
 static void
@@ -211,10 +212,10 @@ bad_arguments(void **state)
         assert_int_equal(alq_ephe_blit_key(d, f.ephe, 0, f.ephe, n, 1),
                          ALQ_EINVAL);
         assert_int_equal(alq_status_of(d), ALQ_OK);
-        assert_int_equal(alq_weak_get(d, f.weak, n), ALQ_NULL);
+        assert_same(alq_weak_get(d, f.weak, n), ALQ_NULL);
         assert_int_equal(alq_status_of(d), ALQ_EINVAL);
         alq_status_clear(d);
-        assert_int_equal(alq_ephe_get_key(d, f.ephe, n), ALQ_NULL);
+        assert_same(alq_ephe_get_key(d, f.ephe, n), ALQ_NULL);
         assert_int_equal(alq_status_of(d), ALQ_EINVAL);
         alq_status_clear(d);
         assert_int_equal(alq_ephe_check_key(d, f.ephe, n), 0);
@@ -230,13 +231,13 @@ bad_arguments(void **state)
     assert_int_equal(alq_weak_length(f.ephe) + alq_ephe_length(f.weak) +
                          alq_weak_length(alq_from_int(3)),
                      0);
-    assert_int_equal(alq_ephe_create(d, 0), ALQ_NULL);
+    assert_same(alq_ephe_create(d, 0), ALQ_NULL);
     assert_int_equal(alq_status_of(d), ALQ_EINVAL);
     alq_status_clear(d);
-    assert_int_equal(alq_weak_create(d, ALQ_WEAK_LENGTH_MAX + 1), ALQ_NULL);
+    assert_same(alq_weak_create(d, ALQ_WEAK_LENGTH_MAX + 1), ALQ_NULL);
     assert_int_equal(alq_status_of(d), ALQ_EINVAL);
     alq_status_clear(d);
-    assert_int_equal(alq_weak_create(d, ALQ_WEAK_LENGTH_MAX), ALQ_NULL);
+    assert_same(alq_weak_create(d, ALQ_WEAK_LENGTH_MAX), ALQ_NULL);
     assert_int_equal(alq_status_of(d), ALQ_ENOMEM);
     alq_status_clear(d);
     assert_int_equal(alq_gc_finalise(d, alq_from_int(1), tell_first, ALQ_UNIT),
@@ -279,7 +280,7 @@ b10_weak_lifetime(void **state)
         i = (seed = seed * 1664525 + 1013904223) >> 8;
         i %= SIZE;
         if (erased[i] == 0) {
-            assert_int_equal(alq_weak_get(d, f.weak, i), alq_field(f.held, i));
+            assert_same(alq_weak_get(d, f.weak, i), alq_field(f.held, i));
             alq_store(d, f.held, i, ALQ_UNIT);
             erased[i] = cycles() + 1;
             n_seen++;
@@ -331,8 +332,8 @@ b11_arrays_agree(void **state)
         if (i % 16 != 0)
             continue;
         v = alq_weak_get(d, f.weak[0], i);
-        assert_int_equal(v, alq_weak_get(d, f.weak[1], i));
-        assert_int_equal(v, alq_weak_get(d, f.weak[2], i));
+        assert_same(v, alq_weak_get(d, f.weak[1], i));
+        assert_same(v, alq_weak_get(d, f.weak[2], i));
     }
     assert_true(n_gone > 0);
 }
@@ -358,7 +359,7 @@ b13_weak_under_load(void **state)
         weak_cell(&f.weak, SIZE + i, -1);
         i = (round * 40503u) % SIZE;
         if (alq_is_block(alq_field(f.held, i)))
-            assert_int_equal(alq_weak_get(d, f.weak, i), alq_field(f.held, i));
+            assert_same(alq_weak_get(d, f.weak, i), alq_field(f.held, i));
     }
     full_major();
     for (i = 0; i < SIZE; i++)
@@ -408,20 +409,20 @@ ephemeron_fields(void **state)
     assert_int_equal(alq_to_int(alq_field(f.data, 0)), 10);
     memcpy(wrong, f.keys, sizeof wrong);
     wrong[2] = f.data;
-    assert_int_equal(alq_ephe_query(d, f.ephe, 3, wrong), ALQ_NULL);
-    assert_int_equal(alq_ephe_query(d, f.ephe, 2, f.keys), ALQ_NULL);
+    assert_same(alq_ephe_query(d, f.ephe, 3, wrong), ALQ_NULL);
+    assert_same(alq_ephe_query(d, f.ephe, 2, f.keys), ALQ_NULL);
     assert_int_equal(alq_status_of(d), ALQ_OK);
     for (i = 0; i < 3; i++) {
-        assert_int_equal(alq_ephe_get_key(d, f.ephe, i), f.keys[i]);
+        assert_same(alq_ephe_get_key(d, f.ephe, i), f.keys[i]);
         assert_int_equal(alq_ephe_check_key(d, f.ephe, i), 1);
     }
     f.other = alq_ephe_get_key_copy(d, f.ephe, 1);
-    assert_int_not_equal(f.other, f.keys[1]);
-    assert_int_equal(alq_field(f.other, 0), alq_field(f.keys[1], 0));
+    assert_not_same(f.other, f.keys[1]);
+    assert_same(alq_field(f.other, 0), alq_field(f.keys[1], 0));
     f.other = alq_ephe_create(d, 2);
     assert_int_equal(alq_ephe_blit_key(d, f.ephe, 1, f.other, 0, 2), ALQ_OK);
     assert_int_equal(alq_ephe_blit_data(d, f.ephe, f.other), ALQ_OK);
-    assert_int_equal(alq_ephe_query(d, f.other, 2, f.keys + 1), f.data);
+    assert_same(alq_ephe_query(d, f.other, 2, f.keys + 1), f.data);
     f.data = ALQ_NULL;
     /* With a dead key, also an ephemeron's data are gone; a key that is made
      * empty does no harm. */
@@ -435,7 +436,7 @@ ephemeron_fields(void **state)
     f.data = alq_ephe_get_data_copy(d, f.other);
     assert_int_equal(alq_to_int(alq_field(f.data, 0)), 10);
     assert_int_equal(alq_ephe_unset_data(d, f.other), ALQ_OK);
-    assert_int_equal(alq_ephe_get_data(d, f.other), ALQ_NULL);
+    assert_same(alq_ephe_get_data(d, f.other), ALQ_NULL);
 }
 
 /* B2: six of its cases, by finalise_last; the seventh follows. */

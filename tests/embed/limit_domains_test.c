@@ -257,7 +257,7 @@ static enum alq_status
 make_sized(struct alq_domain *on, unsigned wosize, uint64_t words)
 {
     for (uint64_t n = words / (wosize + 1); n > 0; n--)
-        if (alq_alloc(on, wosize, 0) == ALQ_NULL)
+        if (alq_is_null(alq_alloc(on, wosize, 0)))
             return alq_status_of(on);
     return ALQ_OK;
 }

@@ -33,7 +33,7 @@ make_blocks(struct alq_domain *on, void *arg)
     struct alloc *a = arg;
 
     for (a->made = 0; a->made < a->n; a->made++)
-        if (alq_alloc(on, a->wosize, 0) == ALQ_NULL)
+        if (alq_is_null(alq_alloc(on, a->wosize, 0)))
             return alq_status_of(on);
     return ALQ_OK;
 }
@@ -47,7 +47,7 @@ make_pairs(struct alq_domain *on, void *arg)
     for (i = 0; i < n; i++) {
         alq_value v = alq_alloc_small(on, 2, 0);
 
-        if (v == ALQ_NULL)
+        if (alq_is_null(v))
             break;
         alq_init_small(v, 0, ALQ_UNIT);
         alq_init_small(v, 1, ALQ_UNIT);

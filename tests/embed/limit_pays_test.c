@@ -49,7 +49,7 @@ by_small(struct alq_domain *on)
 {
     alq_value v = alq_alloc_small(on, 2, 0);
 
-    if (v == ALQ_NULL)
+    if (alq_is_null(v))
         return v;
     alq_init_small(v, 0, ALQ_UNIT);
     alq_init_small(v, 1, ALQ_UNIT);
@@ -196,8 +196,8 @@ enum { FORMS = ALQI_COUNT_OF(forms), MESSAGES = 3 };
 static enum alq_status
 once(struct alq_domain *on, void *form)
 {
-    return (*(form_fn *const *)form)(on) == ALQ_NULL ? alq_status_of(on)
-                                                     : ALQ_OK;
+    return alq_is_null((*(form_fn *const *)form)(on)) ? alq_status_of(on)
+                                                      : ALQ_OK;
 }
 
 static uint64_t
@@ -226,7 +226,7 @@ mixed(struct alq_domain *on, void *arg)
     do {
         m->state = alqi_base_mix(m->state + 1);
         m->refused = m->state % m->n_forms;
-    } while (forms[m->refused](on) != ALQ_NULL);
+    } while (!alq_is_null(forms[m->refused](on)));
     return alq_status_of(on);
 }
 
@@ -342,7 +342,7 @@ enum { HEAVY_WORDS = 1000000, REQUESTS = 2000, HEAVY_EACH = 10 };
 static enum alq_status
 keep(struct alq_domain *on, alq_value v)
 {
-    if (v == ALQ_NULL)
+    if (alq_is_null(v))
         return alq_status_of(on);
     alq_root_set(on, kept, v);
     return ALQ_OK;
@@ -609,7 +609,7 @@ law_of_a_huge_block(double rate, size_t bytes, alq_value (*make)(size_t bytes))
     c.seed = 16;
     assert_int_equal(alq_memprof_start(d, &c, &t, &p), ALQ_OK);
     for (unsigned i = 0; i < n; i++)
-        assert_true(make(bytes) != ALQ_NULL);
+        assert_true(!alq_is_null(make(bytes)));
     assert_int_equal(alq_memprof_flush(d, NULL), ALQ_OK);
     assert_int_equal(drawn.n, n);
     check_normal(&drawn);
@@ -649,7 +649,7 @@ direct_block_is_one_draw(void **state)
 static enum alq_status
 outside_once(struct alq_domain *on, void *arg)
 {
-    return alq_alloc_custom_mem(on, &kind, 8, *(size_t *)arg) == ALQ_NULL
+    return alq_is_null(alq_alloc_custom_mem(on, &kind, 8, *(size_t *)arg))
                ? alq_status_of(on)
                : ALQ_OK;
 }
@@ -685,7 +685,7 @@ message_make(size_t pairs, void **bytes, size_t *n)
     for (size_t i = 0; i < pairs; i++) {
         alq_value v = alq_alloc(d, 2, 0);
 
-        assert_true(v != ALQ_NULL);
+        assert_true(!alq_is_null(v));
         alq_init(d, v, 0, alq_from_int(1));
         alq_init(d, v, 1, f.list);
         f.list = v;

@@ -325,7 +325,7 @@ churn(struct alq_domain *on, void *arg)
     struct alloc *a = arg;
 
     for (a->made = 0; a->made < a->n; a->made++)
-        if (alq_alloc(on, 10000, 0) == ALQ_NULL)
+        if (alq_is_null(alq_alloc(on, 10000, 0)))
             return alq_status_of(on);
     return ALQ_OK;
 }
@@ -339,7 +339,7 @@ hoard(struct alq_domain *on, void *arg)
     f.list = ALQ_UNIT;
     for (a->made = 0; a->made < a->n; a->made++) {
         f.one = alq_alloc(on, 10000, 0);
-        if (f.one == ALQ_NULL)
+        if (alq_is_null(f.one))
             return alq_status_of(on);
         alq_store(on, f.one, 0, f.list);
         f.list = f.one;
@@ -435,7 +435,7 @@ acquire(struct alq_domain *on, void *arg)
 {
     struct ledger *l = arg;
 
-    if (alq_alloc(on, 1, 0) == ALQ_NULL) /* masked: cannot be stopped */
+    if (alq_is_null(alq_alloc(on, 1, 0))) /* masked: cannot be stopped */
         return alq_status_of(on);
     l->acquired++;
     l->is_open++;
@@ -527,7 +527,7 @@ excuse(struct alq_domain *on, void *arg, enum alq_limit_cause cause)
     assert_int_equal(cause, ALQ_LIMIT_WORDS);
     assert_true(alq_is_masked(on));
     for (int i = 0; i < 100; i++) /* it may allocate, and collect */
-        assert_true(alq_alloc(on, 10, 0) != ALQ_NULL);
+        assert_true(!alq_is_null(alq_alloc(on, 10, 0)));
     assert_int_equal(alq_gc_minor(on), ALQ_OK);
     return --*n > 0 ? ALQ_OK : ALQ_ELIMIT;
 }

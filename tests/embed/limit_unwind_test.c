@@ -46,7 +46,7 @@ scope_is_stopped(struct alq_domain *on, void *arg)
 
     CHECK(!alq_is_masked(on));
     m->n_scopes++;
-    if (alq_alloc(on, 1, 0) == ALQ_NULL) /* right after the mask */
+    if (alq_is_null(alq_alloc(on, 1, 0))) /* right after the mask */
         return alq_status_of(on);
     return ALQ_OK;
 }
@@ -162,7 +162,7 @@ scope_fills_the_heap(struct alq_domain *on, void *arg)
     ALQ_FRAME(on, f, list, block);
 
     f.list = ALQ_UNIT;
-    while ((f.block = alq_alloc(on, 1000, 0)) != ALQ_NULL) {
+    while (!alq_is_null((f.block = alq_alloc(on, 1000, 0)))) {
         alq_init(on, f.block, 0, f.list);
         f.list = f.block;
     }
@@ -178,7 +178,7 @@ release_makes_some(struct alq_domain *on, void *arg)
 {
     struct full *full = arg;
 
-    while (full->n_made < 10 && alq_alloc(on, 1000, 0) != ALQ_NULL)
+    while (full->n_made < 10 && !alq_is_null(alq_alloc(on, 1000, 0)))
         full->n_made++;
 }
 
@@ -234,7 +234,7 @@ acquire(struct alq_domain *on, void *arg)
 {
     struct request *r = arg;
 
-    if (alq_alloc(on, 1, 0) == ALQ_NULL)
+    if (alq_is_null(alq_alloc(on, 1, 0)))
         return alq_status_of(on);
     r->ledger->level[r->ledger->depth++] = r->level;
     r->ledger->n_acquired++;
@@ -246,7 +246,7 @@ release(struct alq_domain *on, void *arg)
 {
     struct request *r = arg;
 
-    CHECK(alq_alloc(on, 1, 0) != ALQ_NULL);
+    CHECK(!alq_is_null(alq_alloc(on, 1, 0)));
     CHECK(r->ledger->depth > 0); /* it was acquired, and is the newest */
     CHECK(r->ledger->level[--r->ledger->depth] == r->level);
     r->ledger->n_released++;
@@ -313,7 +313,7 @@ called_beyond_the_limit(struct alq_domain *on)
     called.n_begun++;
     alq_token_set(called.token);
     for (int i = 0; i < CALL_PAIRS; i++)
-        called.n_refused += alq_alloc(on, 2, 0) == ALQ_NULL;
+        called.n_refused += alq_is_null(alq_alloc(on, 2, 0));
     alq_poll(on);
     called.n_refused += alq_status_of(on) != ALQ_OK;
     called.n_ended++;
@@ -392,7 +392,7 @@ sampled_beyond(void *arg, const struct alq_allocation *alloc, uintptr_t *data)
 static enum alq_status
 task_with_a_profile(struct alq_domain *on, void *arg)
 {
-    CHECK(alq_alloc(on, 2, 0) != ALQ_NULL);
+    CHECK(!alq_is_null(alq_alloc(on, 2, 0)));
     CHECK(called.n_ended == 1);
     called.is_back = true;
     return make_blocks(on, arg);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "live_kit.h"
+#include "value_kit.h"
 
 struct alq_domain *d;
 char told[4096];
@@ -34,7 +35,7 @@ cell(intptr_t n)
 {
     alq_value v = alq_alloc_small(d, 1, 0);
 
-    assert_int_not_equal(v, ALQ_NULL);
+    assert_false(alq_is_null(v));
     alq_init_small(v, 0, alq_from_int(n));
     return v;
 }
@@ -70,7 +71,7 @@ enum alq_status
 tell_first(struct alq_domain *domain, alq_value v, alq_value with)
 {
     assert_ptr_equal(domain, d);
-    assert_int_equal(alq_field(v, 0), with);
+    assert_same(alq_field(v, 0), with);
     tell("f", alq_to_int(with));
     return ALQ_OK;
 }
@@ -79,7 +80,7 @@ enum alq_status
 tell_last(struct alq_domain *domain, alq_value v, alq_value with)
 {
     assert_ptr_equal(domain, d);
-    assert_int_equal(v, ALQ_UNIT);
+    assert_same(v, ALQ_UNIT);
     tell("l", alq_to_int(with));
     return ALQ_OK;
 }

@@ -1,5 +1,6 @@
 /* marshal_code_test.c -- each code of a message, written and read */
 #include "marshal_kit.h"
+#include "value_kit.h"
 
 /* The value of data that are right. */
 static alq_value
@@ -152,7 +153,7 @@ blocks_are_read(void **state)
     assert_int_equal(alq_wosize(VALUE("\x08\0\0\0\x30", 0, 0)), 0);
     v = VALUE("\xB5\x41\x42\x43", 1, 4);
     assert_int_equal(alq_header(v) & ~(uintptr_t)0x300, ALQ_HEADER(3, 5));
-    assert_int_equal(alq_field(v, 2), alq_from_int(3));
+    assert_same(alq_field(v, 2), alq_from_int(3));
     /* The colour is whatever the writer's was. */
     v = VALUE("\x08\0\0\x07\xF8\x41", 1, 2);
     assert_int_equal(alq_header(v) & ~(uintptr_t)0x300, ALQ_HEADER(1, 248));
@@ -223,11 +224,11 @@ sharing_is_read(void **state)
     for (i = 0; i < ALQI_COUNT_OF(messages); i++) {
         v = value_of(messages[i], lengths[i], 2, 5);
         string_is(alq_field(v, 0), "");
-        assert_int_equal(alq_field(v, 1), alq_field(v, 0));
+        assert_same(alq_field(v, 1), alq_field(v, 0));
     }
     v = VALUE("\xA0\x04\x01\x04\x01", 1, 3);
-    assert_int_equal(alq_field(v, 0), v);
-    assert_int_equal(alq_field(v, 1), v);
+    assert_same(alq_field(v, 0), v);
+    assert_same(alq_field(v, 1), v);
 }
 
 static int64_t
@@ -275,7 +276,7 @@ a_big_header_is_read(void **state)
     assert_int_equal(alq_unmarshal(d, m.bytes, m.n + 1, NULL, &used, &v),
                      ALQ_OK);
     assert_int_equal(used, m.n);
-    assert_int_equal(alq_field(v, 1), v);
+    assert_same(alq_field(v, 1), v);
     for (n = 0; n < 32; n++) {
         h.header_bytes = 0;
         assert_int_equal(alq_marshal_header_read(m.bytes, n, &h), ALQ_EINVAL);

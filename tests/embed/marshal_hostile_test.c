@@ -1,6 +1,7 @@
 /* marshal_hostile_test.c -- limits, and bytes from somebody who means no good
  */
 #include "marshal_kit.h"
+#include "value_kit.h"
 
 static enum alq_status
 status_of(const void *data, size_t n, uint64_t objects, uint64_t words,
@@ -9,10 +10,10 @@ status_of(const void *data, size_t n, uint64_t objects, uint64_t words,
     struct hand m = hand(data, n, objects, words);
     struct alq_marshal_fault fault = {NULL, 0};
     const struct alq_unmarshal_options options = {.fault = &fault};
-    alq_value v = 1;
+    alq_value v = ALQ_UNIT;
     enum alq_status status = alq_unmarshal(d, m.bytes, m.n, &options, NULL, &v);
 
-    assert_int_equal(v, ALQ_NULL);
+    assert_same(v, ALQ_NULL);
     assert_non_null(fault.text);
     assert_string_equal(fault.text, text);
     assert_in_range(fault.at, 20, m.n);
@@ -424,11 +425,11 @@ read_and_write(const unsigned char *bytes, size_t n)
                         before.minor_words - before.direct_words,
                     0, 4 * n + 1024 + 8192);
     if (status == ALQ_OK) {
-        assert_true(f.v != ALQ_NULL);
+        assert_true(!alq_is_null(f.v));
         assert_int_equal(alq_marshal_size(d, f.v, NULL, &size), ALQ_OK);
         return;
     }
-    assert_true(f.v == ALQ_NULL);
+    assert_true(alq_is_null(f.v));
     assert_true(status == ALQ_EFORMAT || status == ALQ_ENOTSUP ||
                 status == ALQ_ETOOBIG);
 }

@@ -1,5 +1,6 @@
 #include "base/map.h"
 #include "marshal_kit.h"
+#include "value_kit.h"
 
 struct alq_domain *d;
 static uint64_t seed;
@@ -109,7 +110,7 @@ pair(alq_value a, alq_value b)
     f.a = a;
     f.b = b;
     v = alq_alloc(d, 2, 0);
-    assert_true(v != ALQ_NULL);
+    assert_true(!alq_is_null(v));
     alq_init(d, v, 0, f.a);
     alq_init(d, v, 1, f.b);
     return v;
@@ -121,7 +122,7 @@ number_custom(const struct alq_custom_ops *ops, int64_t n)
     alq_value v =
         alq_alloc_custom(d, ops, ops == &alq_int32_ops ? 4 : sizeof n);
 
-    assert_true(v != ALQ_NULL);
+    assert_true(!alq_is_null(v));
     memcpy(alq_custom_data(v), &n, ops == &alq_int32_ops ? 4 : sizeof n);
     return v;
 }
@@ -187,7 +188,7 @@ box(const char *text)
     alq_value v = alq_alloc_custom(d, &box_ops, 1 + strlen(text));
     unsigned char *data;
 
-    assert_true(v != ALQ_NULL);
+    assert_true(!alq_is_null(v));
     data = alq_custom_data(v);
     data[0] = (unsigned char)strlen(text);
     memcpy(data + 1, text, strlen(text));
@@ -213,17 +214,17 @@ twin(struct twins *t, alq_value a, alq_value b)
         if (alq_is_block(a))
             assert_int_equal(alq_wosize(b), 0);
         else
-            assert_int_equal(a, b);
+            assert_same(a, b);
         return;
     }
     assert_true(alq_is_block(b));
-    at = alqi_base_map_at(&t->of, a, &is_new);
+    at = alqi_base_map_at(&t->of, alq_bits(a), &is_new);
     assert_non_null(at);
     if (!is_new) {
-        assert_int_equal(*at, b);
+        assert_int_equal(*at, alq_bits(b));
         return;
     }
-    *at = b;
+    *at = alq_bits(b);
     t->todo = realloc(t->todo, (t->n + 2) * sizeof *t->todo);
     assert_non_null(t->todo);
     t->todo[t->n++] = a;
@@ -247,7 +248,7 @@ is_twin(alq_value a, alq_value b)
         if (from)
             assert_ptr_equal(alq_custom_ops_of(a), alq_custom_ops_of(b));
         if (alq_tag(a) >= ALQ_TAG_NO_SCAN)
-            assert_memory_equal((char *)a + 8 * from, (char *)b + 8 * from,
+            assert_memory_equal(alq_fields(a) + from, alq_fields(b) + from,
                                 8 * (n - from));
         else
             for (i = 0; i < n; i++)
@@ -271,7 +272,7 @@ leaf(void)
     case 1:
         n = rnd(20) == 0 ? 1 + rnd(3000) : 1 + rnd(9);
         v = alq_alloc_double_array(d, n);
-        assert_true(v != ALQ_NULL);
+        assert_true(!alq_is_null(v));
         alq_double_set(v, n - 1, n);
         return v;
     case 2:
@@ -279,7 +280,7 @@ leaf(void)
     default:
         n = rnd(20) == 0 ? rnd(5000) : rnd(40);
         v = alq_alloc_string(d, n);
-        assert_true(v != ALQ_NULL);
+        assert_true(!alq_is_null(v));
         memset(alq_string_chars(v), (int)('a' + n % 26), n);
         return v;
     }
@@ -292,11 +293,11 @@ graph(uint32_t n)
     uint32_t i, k, fields;
 
     f.all = alq_alloc(d, n, 0);
-    assert_true(f.all != ALQ_NULL);
+    assert_true(!alq_is_null(f.all));
     for (i = 0; i < n; i++) {
         fields = rnd(50) == 0 ? 1 + rnd(600) : 1 + rnd(8);
         f.v = rnd(3) == 0 ? leaf() : alq_alloc(d, fields, rnd(246));
-        assert_true(f.v != ALQ_NULL);
+        assert_true(!alq_is_null(f.v));
         alq_store(d, f.all, i, f.v);
     }
     for (i = 0; i < n; i++) {

@@ -14,6 +14,7 @@
 
 #include "base/base.h"
 #include "refuse.h"
+#include "value_kit.h"
 
 enum { ROWS = ALQI_CHECKS >= 3 ? 100 : ALQI_CHECKS >= 2 ? 300 : 3000 };
 
@@ -27,10 +28,10 @@ value_make(struct alq_domain *d)
     intptr_t i;
 
     f.v = alq_alloc(d, 600, 0);
-    for (i = 0; i < ROWS && f.v != ALQ_NULL; i++) {
+    for (i = 0; i < ROWS && !alq_is_null(f.v); i++) {
         f.text = alq_alloc_string(d, (size_t)i % 50);
         f.row = alq_alloc(d, 3, 1);
-        assert_true(f.row != ALQ_NULL && f.text != ALQ_NULL);
+        assert_true(!alq_is_null(f.row) && !alq_is_null(f.text));
         memset(alq_string_chars(f.text), 's', (size_t)i % 50);
         alq_init(d, f.row, 0, f.v);
         alq_init(d, f.row, 1, f.text);
@@ -51,7 +52,7 @@ value_check(alq_value v)
         assert_int_equal(alq_string_bytes(alq_field(v, 1)), i % 50);
     }
     assert_int_equal(alq_wosize(v), 600);
-    assert_int_equal(alq_field(v, 599), ALQ_UNIT);
+    assert_same(alq_field(v, 599), ALQ_UNIT);
 }
 
 static enum alq_status
@@ -117,7 +118,7 @@ run(uint64_t from, uint64_t n, struct alq_domain *d, alq_value v,
         if (out->read[i] == ALQ_OK)
             value_check(f.back[i]);
         else
-            assert_true(f.back[i] == ALQ_NULL);
+            assert_true(alq_is_null(f.back[i]));
     value_check(f.v);
 }
 
@@ -194,7 +195,7 @@ fill(struct alq_domain *d, alq_value *list, const void *bytes, size_t n_bytes)
         if (alq_unmarshal(d, bytes, n_bytes, NULL, NULL, &f.v) != ALQ_OK)
             break;
         f.cell = alq_alloc(d, 2, 0);
-        if (f.cell == ALQ_NULL)
+        if (alq_is_null(f.cell))
             break;
         alq_init(d, f.cell, 0, f.v);
         alq_init(d, f.cell, 1, *list);

@@ -74,7 +74,7 @@ static void
 arrays(unsigned wosize)
 {
     for (unsigned i = 0; i < 50; i++)
-        CHECK(alq_alloc(d, wosize, 0) != ALQ_NULL);
+        CHECK(!alq_is_null(alq_alloc(d, wosize, 0)));
 }
 
 static void
@@ -99,10 +99,10 @@ static void
 texts(void)
 {
     for (unsigned i = 0; i < 50; i++) {
-        CHECK(alq_alloc_string(d, i * 100) != ALQ_NULL);
-        CHECK(alq_string_copy(d, "twelve bytes", 12) != ALQ_NULL);
-        CHECK(alq_alloc_double(d, 0.5) != ALQ_NULL);
-        CHECK(alq_alloc_double_array(d, i * 10 + 1) != ALQ_NULL);
+        CHECK(!alq_is_null(alq_alloc_string(d, i * 100)));
+        CHECK(!alq_is_null(alq_string_copy(d, "twelve bytes", 12)));
+        CHECK(!alq_is_null(alq_alloc_double(d, 0.5)));
+        CHECK(!alq_is_null(alq_alloc_double_array(d, i * 10 + 1)));
     }
 }
 
@@ -121,8 +121,8 @@ customs(void)
     static const struct alq_custom_ops ops = {.name = "plain"};
 
     for (unsigned i = 0; i < 50; i++) {
-        CHECK(alq_alloc_custom(d, &ops, 8 * (i + 1)) != ALQ_NULL);
-        CHECK(alq_alloc_custom_ratio(d, &ops, 8, 1, 1000) != ALQ_NULL);
+        CHECK(!alq_is_null(alq_alloc_custom(d, &ops, 8 * (i + 1))));
+        CHECK(!alq_is_null(alq_alloc_custom_ratio(d, &ops, 8, 1, 1000)));
     }
 }
 
@@ -189,7 +189,7 @@ make_arrays(const struct row *r)
 
     for (unsigned n = r->lo; n <= r->hi; n++)
         for (unsigned i = 0; i < r->times; i++) {
-            CHECK(alq_alloc(d, n, 0) != ALQ_NULL);
+            CHECK(!alq_is_null(alq_alloc(d, n, 0)));
             words += n + 1;
         }
     return words;
@@ -370,7 +370,7 @@ sizes_have_their_shares(void **state)
         for (uint64_t k = 0; k < n; k++) {
             unsigned wosize = 1 + (seed = alqi_base_mix(seed + 1)) % SIZES;
 
-            CHECK(block(d, wosize) != ALQ_NULL);
+            CHECK(!alq_is_null(block(d, wosize)));
             made[wosize]++;
         }
         for (unsigned w = 1; w <= SIZES; w++) {
@@ -516,7 +516,7 @@ a11_custom(void **state)
         for (unsigned k = 0; k < TIMES; k++) {
             alq_value v = alq_alloc_custom_mem(d, &ops, 8, 256);
 
-            CHECK(v != ALQ_NULL);
+            CHECK(!alq_is_null(v));
             if (k % 10 == 0)
                 alq_store(d, f.kept, k / 10, v);
         }
@@ -742,7 +742,7 @@ a6_counts_in_minor(void **state)
         for (unsigned n = 1; n <= 250; n++) {
             alq_value v = alq_alloc(d, n, 0);
 
-            CHECK(v != ALQ_NULL);
+            CHECK(!alq_is_null(v));
             if (i % 2 != 0)
                 alq_store(d, f.all, i * 250 + n - 1, v);
         }
@@ -774,7 +774,7 @@ allocate_in_callbacks(struct probe *p, enum event event,
     if (a != NULL && event == ALLOC_MINOR) {
         edge_seed = alqi_base_mix(edge_seed + 1);
         for (unsigned n = (unsigned)(edge_seed % 500); n > 0; n--)
-            CHECK(block(d, 1) != ALQ_NULL);
+            CHECK(!alq_is_null(block(d, 1)));
     }
     return ALQ_TRACK_KEEP;
 }
@@ -828,7 +828,7 @@ x18_resize_while_sampling(void **state)
         c.minor_heap_size = 4096 << (i % 7);
         CHECK(alq_gc_set(d, &c) == ALQ_OK);
         for (unsigned k = 0; k < 1000; k++)
-            CHECK(block(d, 1 + k % 30) != ALQ_NULL);
+            CHECK(!alq_is_null(block(d, 1 + k % 30)));
     }
     words = alq_gc_minor_words(d) - words;
     settle(d);
@@ -856,9 +856,9 @@ profiles_beside_each_other_sample_each_at_its_rate(void **state)
     words = alq_gc_minor_words(d);
     direct = direct_words();
     for (unsigned i = 0; i < 200000 / LESS; i++) {
-        CHECK(block(d, 1 + i % 60) != ALQ_NULL);
+        CHECK(!alq_is_null(block(d, 1 + i % 60)));
         if (i % 100 == 0)
-            CHECK(alq_alloc(d, 300, 0) != ALQ_NULL);
+            CHECK(!alq_is_null(alq_alloc(d, 300, 0)));
     }
     words = alq_gc_minor_words(d) - words;
     direct = direct_words() - direct;

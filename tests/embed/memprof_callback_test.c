@@ -37,8 +37,8 @@ allocate_inside(struct probe *p, enum event event,
     CHECK(!is_inside);
     is_inside = true;
     for (unsigned i = 0; i < 10; i++) {
-        CHECK(alq_alloc(d, 300, 0) != ALQ_NULL);
-        CHECK(block(d, 3) != ALQ_NULL);
+        CHECK(!alq_is_null(alq_alloc(d, 300, 0)));
+        CHECK(!alq_is_null(block(d, 3)));
     }
     if (++n_nested_chances % 50 == 0)
         CHECK(alq_gc_full_major(d) == ALQ_OK);
@@ -238,8 +238,8 @@ a12_discard_in_callback_one_by_one(void **state)
             if (i > 0 && !restarts)
                 next_profile();
             for (unsigned k = 0; k < SEVEN; k++)
-                CHECK(block(d, seven_words[k] - 1) != ALQ_NULL);
-            CHECK(block(d, 2) != ALQ_NULL);
+                CHECK(!alq_is_null(block(d, seven_words[k] - 1)));
+            CHECK(!alq_is_null(block(d, 2)));
         }
         if (restarts) {
             CHECK(alq_memprof_stop(d) == ALQ_OK);
@@ -318,13 +318,13 @@ a14_exception_callback_minor(void **state)
     fail_in = ALLOC_MINOR;
     fail_at = 0;
     profile = begin(d, &probe, 1.0);
-    CHECK(alq_alloc_small(d, 3, 0) == ALQ_NULL);
+    CHECK(alq_is_null(alq_alloc_small(d, 3, 0)));
     CHECK(alq_status_of(d) == ALQ_ECALLBACK);
     alq_status_clear(d);
     CHECK(probe.n[ALLOC_MINOR] == 1);
     settle(d); /* it has surfaced already */
     CHECK(alq_memprof_stop(d) == ALQ_OK);
-    CHECK(block(d, 3) != ALQ_NULL);
+    CHECK(!alq_is_null(block(d, 3)));
     end_profile(d, profile, &probe);
 }
 
@@ -359,7 +359,7 @@ a15_exception_comballoc(void **state)
         acts.n_alloc = 0;
         profile = begin(d, &probe, 1.0);
         cell = seven(d, all) ? cons(d, all[0], f.list) : ALQ_NULL;
-        if (cell != ALQ_NULL) {
+        if (!alq_is_null(cell)) {
             f.list = cell;
         } else {
             CHECK(alq_status_of(d) == ALQ_ECALLBACK);
@@ -391,13 +391,13 @@ a19_minor_no_postpone(void **state)
 
     (void)state;
     profile = begin(d, &probe, 1.0);
-    CHECK(block(d, 3) != ALQ_NULL);
+    CHECK(!alq_is_null(block(d, 3)));
     CHECK(probe.n[ALLOC_MINOR] == 1);
-    CHECK(alq_alloc(d, 3, 0) != ALQ_NULL);
+    CHECK(!alq_is_null(alq_alloc(d, 3, 0)));
     CHECK(probe.n[ALLOC_MINOR] == 2);
     /* What the library makes is told of at a poll of this thread, in order. */
     unmarshalled(d, m, bytes);
-    CHECK(block(d, 3) != ALQ_NULL);
+    CHECK(!alq_is_null(block(d, 3)));
     CHECK(probe.n[ALLOC_MINOR] == 4);
     CHECK(probe.blocks_of[ALQ_SOURCE_MARSHAL] == 1);
     free(m);

@@ -84,7 +84,7 @@ take_turns(unsigned mine)
 {
     parity = mine;
     for (unsigned i = 0; i < TURNS; i++)
-        CHECK(block(d, 2 + mine + 2 * (i % 5)) != ALQ_NULL);
+        CHECK(!alq_is_null(block(d, 2 + mine + 2 * (i % 5))));
 }
 
 static void *
@@ -240,7 +240,7 @@ ends_in_a_callback(void *arg)
     (void)arg;
     parity = 1;
     CHECK(alq_thread_attach(d, &self) == ALQ_OK);
-    CHECK(block(d, 3) == ALQ_NULL);
+    CHECK(alq_is_null(block(d, 3)));
     CHECK(alq_status_of(d) == ALQ_ECALLBACK);
     CHECK(alq_memprof_code(d) == -3);
     CHECK(alq_thread_detach(self) == ALQ_OK);
@@ -264,7 +264,7 @@ a23_thread_exit_in_callback(void **state)
             pthread_join(thread, &result);
         }
         CHECK(result == told);
-        CHECK(block(d, 3) != ALQ_NULL); /* it goes on in the others */
+        CHECK(!alq_is_null(block(d, 3))); /* it goes on in the others */
     }
     CHECK(probe_allocs(&probe) == 20);
     CHECK(alq_memprof_stop(d) == ALQ_OK);
@@ -294,7 +294,7 @@ owes_and_ends(void *arg)
     (void)arg;
     parity = 1;
     CHECK(alq_thread_attach(d, &self) == ALQ_OK);
-    CHECK(block(d, 3) != ALQ_NULL); /* never told of: T2 */
+    CHECK(!alq_is_null(block(d, 3))); /* never told of: T2 */
     CHECK(alq_thread_detach(self) == ALQ_OK);
     return NULL;
 }
@@ -307,7 +307,7 @@ tells_and_ends(void *arg)
     (void)arg;
     parity = 1;
     CHECK(alq_thread_attach(d, &self) == ALQ_OK);
-    CHECK(block(d, 3) != ALQ_NULL);
+    CHECK(!alq_is_null(block(d, 3)));
     settle(d);
     CHECK(alq_thread_detach(self) == ALQ_OK);
     return NULL;
@@ -335,7 +335,7 @@ t2_alloc_callbacks_are_their_threads(void **state)
     probe.act = tell_parity;
     profile = begin_with(d, &probe, &c);
     run_thread(owes_and_ends);
-    CHECK(block(d, 4) != ALQ_NULL);
+    CHECK(!alq_is_null(block(d, 4)));
     settle(d);
     CHECK(probe_allocs(&probe) == 1);
     run_thread(tells_and_ends);
@@ -366,7 +366,8 @@ take_blocks(struct alq_domain *on, alq_value arg, void *data)
     for (int i = 0; i < PASSED; i++) {
         await(on, &n_given, i + 1);
         f.v = alq_field_exchange(on, cell.value, 0, ALQ_UNIT);
-        CHECK(alq_is_block(f.v) && alq_field(f.v, 0) == alq_from_int(i));
+        CHECK(alq_is_block(f.v) &&
+              alq_is_same(alq_field(f.v, 0), alq_from_int(i)));
         alq_store(on, f.kept, (unsigned)i, f.v);
         n_taken = i + 1;
     }
@@ -390,7 +391,7 @@ x1_held_by_another_domain_alone(void **state)
     for (int i = 0; i < PASSED; i++) {
         alq_value v = block(d, 3);
 
-        CHECK(v != ALQ_NULL);
+        CHECK(!alq_is_null(v));
         alq_store(d, v, 0, alq_from_int(i));
         alq_store(d, cell.value, 0, v);
         n_given = i + 1;
@@ -423,7 +424,7 @@ stop_there(struct alq_domain *on, alq_value arg, void *data)
 {
     (void)data;
     CHECK(alq_memprof_is_sampling(on));
-    CHECK(block(on, 3) != ALQ_NULL);
+    CHECK(!alq_is_null(block(on, 3)));
     CHECK(alq_memprof_stop(on) == ALQ_OK);
     CHECK(alq_memprof_stop(on) == ALQ_ENOTRUN);
     return arg;
@@ -440,12 +441,12 @@ x4_stop_by_another_domain(void **state)
         profile = begin(d, &probe, 0.05);
         child = spawn(d, stop_there, ALQ_UNIT, NULL);
         for (unsigned i = 0; i < round; i++)
-            CHECK(block(d, 1 + i % 20) != ALQ_NULL);
+            CHECK(!alq_is_null(block(d, 1 + i % 20)));
         finish(d, child);
         samples = probe_samples(&probe);
         for (unsigned i = 0; i < 300; i++)
-            CHECK(block(d, 1 + i % 20) != ALQ_NULL);
-        CHECK(alq_alloc(d, 1000, 0) != ALQ_NULL);
+            CHECK(!alq_is_null(block(d, 1 + i % 20)));
+        CHECK(!alq_is_null(alq_alloc(d, 1000, 0)));
         settle(d);
         CHECK(probe_samples(&probe) == samples); /* D3 */
         CHECK(alq_memprof_stop(d) == ALQ_ENOTRUN);
@@ -462,7 +463,7 @@ start_there(struct alq_domain *on, alq_value arg, void *data)
     struct alq_profile **out = data;
 
     *out = begin(on, &probe, 1.0);
-    CHECK(block(on, 3) != ALQ_NULL);
+    CHECK(!alq_is_null(block(on, 3)));
     settle(on);
     return arg;
 }
@@ -494,11 +495,11 @@ restart_there(struct alq_domain *on, alq_value arg, void *data)
 {
     struct alq_profile **out = data;
 
-    CHECK(block(on, 3) != ALQ_NULL);
+    CHECK(!alq_is_null(block(on, 3)));
     CHECK(alq_memprof_stop(on) == ALQ_OK);
     *out = begin(on, &childs, 1.0);
     for (unsigned i = 0; i < 100; i++)
-        CHECK(block(on, 3) != ALQ_NULL);
+        CHECK(!alq_is_null(block(on, 3)));
     begins = 1;
     await(on, &is_done, 1);
     CHECK(alq_memprof_stop(on) == ALQ_OK);
@@ -516,13 +517,13 @@ x9_a_child_restarts(void **state)
     begins = is_done = 0;
     probe_open(&childs, 1000);
     profile = begin(d, &probe, 1.0);
-    CHECK(block(d, 3) != ALQ_NULL);
+    CHECK(!alq_is_null(block(d, 3)));
     child = spawn(d, restart_there, ALQ_UNIT, &own);
     await(d, &begins, 1);
     before = probe_allocs(&probe);
     CHECK(before >= 2);
     for (unsigned i = 0; i < 1000; i++)
-        CHECK(block(d, 3) != ALQ_NULL);
+        CHECK(!alq_is_null(block(d, 3)));
     settle(d);
     CHECK(probe_allocs(&probe) == before);
     CHECK(probe_allocs(&childs) == 100);
@@ -557,7 +558,7 @@ domains_sample_for_different_profiles(void **state)
         end_profile(d, profile, &probe);
     }
     profile = begin(d, &probe, 1.0);
-    CHECK(block(d, 3) != ALQ_NULL);
+    CHECK(!alq_is_null(block(d, 3)));
     CHECK(alq_memprof_is_sampling(d));
     end_profile(d, own, &childs);
     CHECK(alq_memprof_is_sampling(d)); /* the other's end is nothing to it */
@@ -576,7 +577,7 @@ allocate_there(struct alq_domain *on, alq_value arg, void *data)
     (void)data;
     CHECK(alq_memprof_is_sampling(on));
     for (unsigned i = 0; i < 10; i++)
-        CHECK(block(on, 7) != ALQ_NULL);
+        CHECK(!alq_is_null(block(on, 7)));
     settle(on);
     return arg;
 }
@@ -600,7 +601,7 @@ x10_spawn_in_callback(void **state)
     spawned = NULL;
     probe.act = spawn_in_callback;
     profile = begin(d, &probe, 1.0);
-    CHECK(block(d, 3) != ALQ_NULL);
+    CHECK(!alq_is_null(block(d, 3)));
     CHECK(spawned != NULL);
     finish(d, spawned);
     CHECK(probe_allocs(&probe) == 11);
@@ -731,7 +732,7 @@ live_briefly(struct alq_domain *on, alq_value arg, void *data)
     f.shared = arg;
     for (unsigned i = 0; i < 40; i++) {
         f.v = alq_alloc(on, i % 10 == 0 ? 300 : 1 + i % 7, 0);
-        CHECK(f.v != ALQ_NULL);
+        CHECK(!alq_is_null(f.v));
         if (i % 5 == 0)
             alq_store(on, f.shared, (n + i) % SURVIVORS, f.v);
     }

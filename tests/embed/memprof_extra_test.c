@@ -163,8 +163,8 @@ x6_stop_with_a_callback_that_fails(void **state)
     c.rate = 1.0;
     c.flags = ALQ_MEMPROF_DEFER;
     profile = begin_with(d, &probe, &c);
-    CHECK(block(d, 3) != ALQ_NULL);
-    CHECK(block(d, 4) != ALQ_NULL);
+    CHECK(!alq_is_null(block(d, 3)));
+    CHECK(!alq_is_null(block(d, 4)));
     CHECK(probe_allocs(&probe) == 0);
     CHECK(alq_memprof_stop(d) == ALQ_ECALLBACK);
     CHECK(probe_allocs(&probe) == 2);
@@ -188,7 +188,7 @@ x7_late_alloc_callbacks(void **state)
     c.flags = ALQ_MEMPROF_DEFER;
     probe.logs = true;
     profile = begin_with(d, &probe, &c);
-    CHECK(block(d, 3) != ALQ_NULL);
+    CHECK(!alq_is_null(block(d, 3)));
     CHECK(alq_gc_minor(d) == ALQ_OK);
     CHECK(probe.n_log == 0);
     settle(d);
@@ -210,7 +210,7 @@ x7_late_alloc_callbacks(void **state)
     settle(d);
     CHECK(strcmp(probe.log, "apD") == 0);
     probe_forget(&probe);
-    CHECK(alq_alloc(d, 500, 0) != ALQ_NULL);
+    CHECK(!alq_is_null(alq_alloc(d, 500, 0)));
     CHECK(alq_gc_full_major(d) == ALQ_OK);
     settle(d);
     CHECK(strcmp(probe.log, "AD") == 0);
@@ -272,7 +272,7 @@ frames_with(size_t limit)
     c.callstack_frames = limit;
     profile = begin_with(d, &probe, &c);
     frames_seen = SIZE_MAX;
-    CHECK(block(d, 3) != ALQ_NULL);
+    CHECK(!alq_is_null(block(d, 3)));
     CHECK(frames_seen != SIZE_MAX);
     end_profile(d, profile, &probe);
     return frames_seen;
@@ -308,7 +308,7 @@ x13_rates(void **state)
         CHECK(try_begin(d, &probe, right[i], ALQ_MEMPROF_STRICT, &profile) ==
               ALQ_EBUSY);
         for (unsigned k = 0; k < 1000; k++)
-            CHECK(block(d, 3) != ALQ_NULL);
+            CHECK(!alq_is_null(block(d, 3)));
         CHECK((probe_allocs(&probe) == 1000) == (right[i] == 1));
         CHECK((probe_allocs(&probe) == 0) == (right[i] != 1));
         end_profile(d, profile, &probe);
@@ -421,7 +421,7 @@ value_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
 {
     (void)arg;
     (void)a;
-    *data = text("young", values.allocs++);
+    *data = alq_bits(text("young", values.allocs++));
     if (values.allocs % 37 == 0)
         CHECK(alq_gc_minor(d) == ALQ_OK); /* G4: it is a root already */
     return ALQ_TRACK_KEEP;
@@ -431,11 +431,11 @@ static int
 value_promote(void *arg, uintptr_t *data)
 {
     (void)arg;
-    CHECK(strncmp(alq_string_chars(*data), "young ", 6) == 0);
-    *data = text("old", values.promotes++);
+    CHECK(strncmp(alq_string_chars(ALQ_VALUE(*data)), "young ", 6) == 0);
+    *data = alq_bits(text("old", values.promotes++));
     if (values.promotes % 41 == 0)
         CHECK(alq_gc_full_major(d) == ALQ_OK);
-    CHECK(strncmp(alq_string_chars(*data), "old ", 4) == 0);
+    CHECK(strncmp(alq_string_chars(ALQ_VALUE(*data)), "old ", 4) == 0);
     return ALQ_TRACK_KEEP;
 }
 
@@ -443,8 +443,8 @@ static int
 value_dealloc_minor(void *arg, uintptr_t data)
 {
     (void)arg;
-    CHECK(alq_has_tag(data, ALQ_TAG_STRING));
-    CHECK(strncmp(alq_string_chars(data), "young ", 6) == 0);
+    CHECK(alq_has_tag(ALQ_VALUE(data), ALQ_TAG_STRING));
+    CHECK(strncmp(alq_string_chars(ALQ_VALUE(data)), "young ", 6) == 0);
     values.deallocs++;
     return 0;
 }
@@ -453,8 +453,8 @@ static int
 value_dealloc_major(void *arg, uintptr_t data)
 {
     (void)arg;
-    CHECK(alq_has_tag(data, ALQ_TAG_STRING));
-    CHECK(strncmp(alq_string_chars(data), "old ", 4) == 0);
+    CHECK(alq_has_tag(ALQ_VALUE(data), ALQ_TAG_STRING));
+    CHECK(strncmp(alq_string_chars(ALQ_VALUE(data)), "old ", 4) == 0);
     values.deallocs++;
     return 0;
 }
@@ -463,7 +463,7 @@ static void
 value_release(void *arg, uintptr_t data)
 {
     (void)arg;
-    CHECK(alq_has_tag(data, ALQ_TAG_STRING));
+    CHECK(alq_has_tag(ALQ_VALUE(data), ALQ_TAG_STRING));
     values.releases++;
 }
 
@@ -486,7 +486,7 @@ data_that_are_values_live_and_move(void **state)
     for (unsigned i = 0; i < n; i++) {
         alq_value v = block(d, 3);
 
-        CHECK(v != ALQ_NULL);
+        CHECK(!alq_is_null(v));
         if (i % 2 == 0)
             alq_store(d, f.all, i, v);
         if (i % 500 == 99)

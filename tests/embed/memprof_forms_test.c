@@ -84,17 +84,17 @@ is_read_by(void *message)
 
 FORM(form_small, pair_of(alq_alloc_small(d, 2, 0)))
 FORM(form_several, three())
-FORM(form_double, alq_alloc_double(d, 0.5) != ALQ_NULL)
-FORM(form_filled, alq_alloc(d, 10, 0) != ALQ_NULL)
-FORM(form_largest_small, alq_alloc(d, 256, 0) != ALQ_NULL)
-FORM(form_large, alq_alloc(d, 257, 0) != ALQ_NULL)
-FORM(form_string, alq_alloc_string(d, 100) != ALQ_NULL)
-FORM(form_copy, alq_string_copy(d, "twelve bytes", 12) != ALQ_NULL)
-FORM(form_doubles, alq_alloc_double_array(d, 7) != ALQ_NULL)
-FORM(form_custom, alq_alloc_custom(d, &ops, 24) != ALQ_NULL)
-FORM(form_ratio, alq_alloc_custom_ratio(d, &ops, 8, 1, 1000) != ALQ_NULL)
-FORM(form_outside, alq_alloc_custom_mem(d, &ops, 8, 255) != ALQ_NULL)
-FORM(form_outside_old, alq_alloc_custom_mem(d, &ops, 8, 100001) != ALQ_NULL)
+FORM(form_double, !alq_is_null(alq_alloc_double(d, 0.5)))
+FORM(form_filled, !alq_is_null(alq_alloc(d, 10, 0)))
+FORM(form_largest_small, !alq_is_null(alq_alloc(d, 256, 0)))
+FORM(form_large, !alq_is_null(alq_alloc(d, 257, 0)))
+FORM(form_string, !alq_is_null(alq_alloc_string(d, 100)))
+FORM(form_copy, !alq_is_null(alq_string_copy(d, "twelve bytes", 12)))
+FORM(form_doubles, !alq_is_null(alq_alloc_double_array(d, 7)))
+FORM(form_custom, !alq_is_null(alq_alloc_custom(d, &ops, 24)))
+FORM(form_ratio, !alq_is_null(alq_alloc_custom_ratio(d, &ops, 8, 1, 1000)))
+FORM(form_outside, !alq_is_null(alq_alloc_custom_mem(d, &ops, 8, 255)))
+FORM(form_outside_old, !alq_is_null(alq_alloc_custom_mem(d, &ops, 8, 100001)))
 FORM(form_read, is_read(small_message, small_bytes))
 FORM(form_read_large, is_read(large_message, large_bytes))
 FORM(form_read_by, is_read_by(small_message))
@@ -274,7 +274,7 @@ a8_callstacks(void **state)
 #define SITE(name, wosize)                                                     \
     static __attribute__((noinline)) void name(void)                           \
     {                                                                          \
-        CHECK(alq_alloc(d, wosize, 0) != ALQ_NULL);                            \
+        CHECK(!alq_is_null(alq_alloc(d, wosize, 0)));                          \
         __asm__ volatile("" : : : "memory");                                   \
     }
 

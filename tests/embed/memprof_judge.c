@@ -92,20 +92,21 @@ datum_of(const struct model_profile *m, uint32_t k)
         return k;
     do { /* memory is not short */
         v = alq_alloc_small(me->on, 2, 0);
-    } while (v == ALQ_NULL);
+    } while (alq_is_null(v));
     alq_init_small(v, 0, alq_from_int(k));
     alq_init_small(v, 1, alq_from_int(~(intptr_t)k));
-    return v;
+    return alq_bits(v);
 }
 
 uint32_t
 record_of(const struct model_profile *m, uintptr_t data)
 {
     if (m->values) {
-        CHECK(alq_has_tag(data, 0) && alq_wosize(data) == 2);
-        CHECK(alq_to_int(alq_field(data, 1)) ==
-              ~alq_to_int(alq_field(data, 0)));
-        data = (uintptr_t)alq_to_int(alq_field(data, 0));
+        alq_value v = ALQ_VALUE(data);
+
+        CHECK(alq_has_tag(v, 0) && alq_wosize(v) == 2);
+        CHECK(alq_to_int(alq_field(v, 1)) == ~alq_to_int(alq_field(v, 0)));
+        data = (uintptr_t)alq_to_int(alq_field(v, 0));
     }
     CHECK(data >= 1 && data <= RECORDS);
     return (uint32_t)data;
@@ -155,7 +156,7 @@ static uint32_t
 id_told(const struct alq_allocation *a, bool minor)
 {
     if (a->block != NULL) {
-        alq_value v = (alq_value)a->block;
+        alq_value v = ALQ_VALUE(a->block);
 
         CHECK(a->source == ALQ_SOURCE_CUSTOM || alq_wosize(v) == a->size_words);
         return a->source == ALQ_SOURCE_NORMAL ? id_of(v) : 0;

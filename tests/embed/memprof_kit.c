@@ -323,7 +323,7 @@ block(struct alq_domain *on, unsigned wosize)
 {
     alq_value v = alq_alloc_small(on, wosize, 0);
 
-    if (v == ALQ_NULL)
+    if (alq_is_null(v))
         return v;
     for (unsigned i = 0; i < wosize; i++)
         alq_init_small(v, i, ALQ_UNIT);
@@ -339,7 +339,7 @@ cons(struct alq_domain *on, alq_value head, alq_value tail)
     f.head = head;
     f.tail = tail;
     v = alq_alloc_small(on, 2, 0);
-    if (v == ALQ_NULL)
+    if (alq_is_null(v))
         return v;
     alq_init_small(v, 0, f.head);
     alq_init_small(v, 1, f.tail);
@@ -372,7 +372,7 @@ seven_kept(struct alq_domain *on)
     if (!seven(on, f.all))
         return ALQ_NULL;
     v = alq_alloc_small(on, SEVEN, 0);
-    if (v == ALQ_NULL)
+    if (alq_is_null(v))
         return v;
     for (unsigned i = 0; i < SEVEN; i++)
         alq_init_small(v, i, f.all[i]);

@@ -219,7 +219,7 @@ hold(alq_value *slot, alq_value v)
 static void
 keep_or_not(alq_value *slots, alq_value v)
 {
-    if (v == ALQ_NULL) {
+    if (alq_is_null(v)) {
         CHECK(alq_status_of(me->on) == ALQ_ECALLBACK);
         alq_status_clear(me->on);
     } else if (one_in(2)) {
@@ -248,7 +248,7 @@ one_block(alq_value *slots)
     expect(0, id, wosize);
     v = alq_alloc_small(me->on, wosize, 0);
     me->n_request = 0;
-    for (unsigned i = 0; v != ALQ_NULL && i < wosize; i++)
+    for (unsigned i = 0; !alq_is_null(v) && i < wosize; i++)
         alq_init_small(v, i, i == 0 ? alq_from_int(id) : ALQ_UNIT);
     keep_or_not(slots, v);
 }
@@ -262,7 +262,7 @@ any_block(alq_value *slots)
     expect(0, id, wosize);
     v = alq_alloc(me->on, wosize, 0);
     me->n_request = 0;
-    if (v != ALQ_NULL)
+    if (!alq_is_null(v))
         alq_store(me->on, v, 0, alq_from_int(id));
     keep_or_not(slots, v);
 }
@@ -555,7 +555,7 @@ do_meddle(void)
         break;
     default:
         for (unsigned i = 0; i < 100; i++)
-            CHECK(block(self->on, 9) != ALQ_NULL);
+            CHECK(!alq_is_null(block(self->on, 9)));
     }
     self->n_request = n_request;
 }

@@ -52,7 +52,7 @@ draw(struct alq_domain *on, struct draws *to)
     CHECK(alq_gc_minor(on) == ALQ_OK); /* there is room */
     drawing = to;
     for (to->at = 0; to->at < DRAWS; to->at++)
-        CHECK(block(on, 3) != ALQ_NULL);
+        CHECK(!alq_is_null(block(on, 3)));
     drawing = NULL;
 }
 
@@ -330,7 +330,7 @@ a_late_callback_tells_the_age(void **state)
     c.flags = ALQ_MEMPROF_DEFER;
     probe.act = see_age;
     profile = begin_with(d, &probe, &c);
-    CHECK(block(d, 3) != ALQ_NULL);
+    CHECK(!alq_is_null(block(d, 3)));
     for (unsigned i = 0; i < 3; i++)
         CHECK(alq_gc_major(d) == ALQ_OK);
     age_seen = 0;
@@ -509,16 +509,16 @@ allocate_in_steps(void *arg)
     struct alq_profile **own = arg;
 
     CHECK(alq_thread_attach(d, &self) == ALQ_OK);
-    CHECK(block(d, 3) != ALQ_NULL);
+    CHECK(!alq_is_null(block(d, 3)));
     step_set(&step, 1);
     step_await(&step, 2); /* it has been started by the other thread */
     CHECK(alq_memprof_is_sampling(d));
     for (unsigned i = 0; i < 10; i++)
-        CHECK(block(d, 3) != ALQ_NULL);
+        CHECK(!alq_is_null(block(d, 3)));
     step_set(&step, 3);
     step_await(&step, 4); /* and stopped */
     for (unsigned i = 0; i < 100; i++)
-        CHECK(block(d, 3) != ALQ_NULL);
+        CHECK(!alq_is_null(block(d, 3)));
     CHECK(alq_memprof_stop(d) == ALQ_ENOTRUN);
     *own = begin(d, &others, 1.0);
     CHECK(alq_thread_detach(self) == ALQ_OK);
@@ -549,7 +549,7 @@ a_start_covers_the_domains_other_threads(void **state)
         pthread_join(thread, NULL);
     }
     CHECK(alq_memprof_is_sampling(d));
-    CHECK(block(d, 3) != ALQ_NULL);
+    CHECK(!alq_is_null(block(d, 3)));
     CHECK(probe_allocs(&probe) == 10 && probe_allocs(&others) == 1);
     end_profile(d, own, &others);
     end_profile(d, profile, &probe);
@@ -584,16 +584,16 @@ a_block_whose_callback_restarts_is_untracked(void **state)
     probe_open(&others, 100);
     probe.act = restart;
     profile = begin(d, &probe, 1.0);
-    CHECK(block(d, 3) != ALQ_NULL);
+    CHECK(!alq_is_null(block(d, 3)));
     f.v = block(d, 4);
-    CHECK(f.v != ALQ_NULL);
+    CHECK(!alq_is_null(f.v));
     alq_poll(d);
     CHECK(probe_allocs(&probe) == 2 && probe_allocs(&others) == 0);
     CHECK(probe.n[DEALLOC_MINOR] >= 1 && probe.n[PROMOTE] == 0);
     CHECK(alq_gc_minor(d) == ALQ_OK);
     settle(d);
     CHECK(probe.n[DEALLOC_MINOR] == 2 && probe.n[PROMOTE] == 0);
-    CHECK(block(d, 3) != ALQ_NULL && probe_allocs(&others) == 1);
+    CHECK(!alq_is_null(block(d, 3)) && probe_allocs(&others) == 1);
     end_profile(d, next, &others);
     end_profile(d, profile, &probe);
     probe_close(&others);
@@ -628,14 +628,14 @@ failures_are_counted(void **state)
 
     (void)state;
     profile = begin(d, &probe, 1.0);
-    CHECK(block(d, 3) != ALQ_NULL); /* the next takes the usual way */
+    CHECK(!alq_is_null(block(d, 3))); /* the next takes the usual way */
     probe.act = fail_young;
-    CHECK(block(d, 3) == ALQ_NULL);
+    CHECK(alq_is_null(block(d, 3)));
     CHECK(alq_status_of(d) == ALQ_ECALLBACK && alq_memprof_code(d) == -9);
     alq_status_clear(d);
     alq_profile_counts(profile, &n);
     CHECK(n.callback_failures == 1);
-    CHECK(alq_alloc(d, 300, 0) != ALQ_NULL);
+    CHECK(!alq_is_null(alq_alloc(d, 300, 0)));
     CHECK(alq_memprof_stop(d) == ALQ_OK);
     CHECK(alq_gc_full_major(d) == ALQ_ECALLBACK);
     alq_status_clear(d);
@@ -658,8 +658,8 @@ a_failure_in_a_stop_is_told_once(void **state)
     for (unsigned by_profile = 0; by_profile < 2; by_profile++) {
         probe_forget(&probe);
         profile = begin_with(d, &probe, &c);
-        CHECK(block(d, 3) != ALQ_NULL);
-        CHECK(block(d, 3) != ALQ_NULL);
+        CHECK(!alq_is_null(block(d, 3)));
+        CHECK(!alq_is_null(block(d, 3)));
         CHECK((by_profile ? alq_profile_stop(profile) : alq_memprof_stop(d)) ==
               ALQ_ECALLBACK);
         CHECK(alq_memprof_code(d) == -11);
@@ -684,10 +684,10 @@ a_failure_that_no_stop_tells_of_waits(void **state)
     probe.act = fail_all;
     profile = begin_with(d, &probe, &c);
     for (unsigned i = 0; i < 2; i++) {
-        CHECK(block(d, 3) != ALQ_NULL);
+        CHECK(!alq_is_null(block(d, 3)));
         CHECK(alq_profile_stop(stopped) == ALQ_ENOTRUN);
     }
-    CHECK(block(d, 3) != ALQ_NULL);
+    CHECK(!alq_is_null(block(d, 3)));
     CHECK(alq_memprof_stop(d) == ALQ_ECALLBACK);
     CHECK(alq_memprof_code(d) == -13);
     CHECK(alq_memprof_flush(d, &code) == ALQ_ECALLBACK && code == -11);
@@ -760,12 +760,12 @@ a_source_leaves_no_stack_behind(void **state)
     probe.act = see_stack;
     profile = begin(d, &probe, 1.0);
     name_seen = NULL;
-    CHECK(alq_alloc(d, 300, 0) != ALQ_NULL);
+    CHECK(!alq_is_null(alq_alloc(d, 300, 0)));
     CHECK(IS_HARD || name_seen == NULL);
     s.arg = second;
     CHECK(alq_stack_source_set(d, &s) == ALQ_OK);
     CHECK(name_seen == first);
-    CHECK(block(d, 3) != ALQ_NULL);
+    CHECK(!alq_is_null(block(d, 3)));
     CHECK(name_seen == second && frames_seen == 1);
     CHECK(alq_stack_source_set(d, NULL) == ALQ_OK);
     CHECK(alq_memprof_stop(d) == ALQ_OK);
@@ -785,10 +785,10 @@ a_walk_that_says_too_much_is_cut(void **state)
     c.callstack_frames = LIMIT;
     probe.act = see_stack;
     profile = begin_with(d, &probe, &c);
-    CHECK(block(d, 3) != ALQ_NULL);
+    CHECK(!alq_is_null(block(d, 3)));
     CHECK(frames_seen == LIMIT);
     frames_seen = 0;
-    CHECK(alq_alloc(d, 300, 0) != ALQ_NULL); /* waits */
+    CHECK(!alq_is_null(alq_alloc(d, 300, 0))); /* waits */
     settle(d);
     CHECK(frames_seen == LIMIT);
     CHECK(alq_stack_source_set(d, NULL) == ALQ_OK);

@@ -24,7 +24,7 @@ text_new(struct alq_domain *on, intptr_t id)
     int n = snprintf(chars, sizeof chars, "thing %ld", (long)id);
     alq_value v = alq_string_copy(on, chars, (size_t)n);
 
-    CHECK(v != ALQ_NULL);
+    CHECK(!alq_is_null(v));
     return v;
 }
 
@@ -49,7 +49,7 @@ thing_new(struct alq_domain *on, alq_value table, intptr_t id)
     f.text = text_new(on, id);
     f.more = tree(on, MORE_DEPTH);
     v = alq_alloc_small(on, THING_WOSIZE, 7);
-    CHECK(v != ALQ_NULL);
+    CHECK(!alq_is_null(v));
     alq_init_small(v, ID, alq_from_int(id));
     alq_init_small(v, COUNT, alq_from_int(0));
     alq_init_small(v, TEXT, f.text);
@@ -74,7 +74,7 @@ table_new(void)
     ALQ_FRAME(d, f, table, v);
 
     f.table = alq_alloc(d, TABLE_WOSIZE, 0);
-    CHECK(f.table != ALQ_NULL);
+    CHECK(!alq_is_null(f.table));
     f.v = alq_weak_create(d, 4);
     alq_store(d, f.table, WEAK, f.v);
     f.v = alq_ephe_create(d, 1);
@@ -96,7 +96,7 @@ item_new(struct alq_domain *on, alq_value what, alq_value next)
     f.what = what;
     f.next = next;
     v = alq_alloc_small(on, 2, 0);
-    CHECK(v != ALQ_NULL);
+    CHECK(!alq_is_null(v));
     alq_init_small(v, 0, f.what);
     alq_init_small(v, 1, f.next);
     return v;
@@ -107,7 +107,7 @@ list_check(alq_value list, intptr_t last, intptr_t n)
 {
     for (; n > 0; n--, list = alq_field(list, 1))
         CHECK(alq_to_int(alq_field(list, 0)) == last--);
-    CHECK(list == ALQ_UNIT);
+    CHECK(alq_is_same(list, ALQ_UNIT));
 }
 
 void
@@ -131,7 +131,7 @@ churn(struct alq_domain *on, uint64_t n)
         f.text = text_new(on, i);
         f.number = alq_alloc_double(on, (double)i);
         for (k = 0; k < (IS_HARD ? 1 : 64); k++)
-            CHECK(alq_alloc_small(on, 15, ALQ_TAG_ABSTRACT) != ALQ_NULL);
+            CHECK(!alq_is_null(alq_alloc_small(on, 15, ALQ_TAG_ABSTRACT)));
         list_check(f.list, i, length);
         CHECK(tree_size(f.tree) == 15);
         text_check(f.text, i);

@@ -118,7 +118,7 @@ sum_of(alq_value v)
     uintptr_t i;
 
     if (!alq_is_block(v))
-        return mixed(v, 3);
+        return mixed(alq_bits(v), 3);
     if (alq_tag(v) == ALQ_TAG_STRING)
         return bytes_sum(v);
     if (alq_tag(v) == ALQ_TAG_DOUBLE)
@@ -150,7 +150,7 @@ leaf_new(struct actor *a)
     default:
         return alq_from_int((intptr_t)(next(a) >> 2));
     }
-    CHECK(v != ALQ_NULL);
+    CHECK(!alq_is_null(v));
     return v;
 }
 
@@ -168,7 +168,7 @@ tree_new(struct actor *a, unsigned depth)
                                                        : tree_new(a, depth - 1);
     wosize = below(a, 500) == 0 ? ALQ_SMALL_WOSIZE_MAX + 50 : n + 2;
     v = alq_alloc(a->on, wosize, TAG_TREE);
-    CHECK(v != ALQ_NULL);
+    CHECK(!alq_is_null(v));
     for (i = 2; i < wosize; i++) {
         if (i < n + 2)
             alq_init(a->on, v, i, f.children[i - 2]);
@@ -189,7 +189,7 @@ node_new(struct actor *a, unsigned level)
     unsigned i;
     alq_value v = alq_alloc_small(a->on, 3 + LINKS, TAG_NODE);
 
-    CHECK(v != ALQ_NULL);
+    CHECK(!alq_is_null(v));
     alq_init_small(v, 0, alq_from_int((intptr_t)number));
     alq_init_small(v, 1, alq_from_int((intptr_t)mixed(number, level)));
     alq_init_small(v, 2, alq_from_int(level));
@@ -474,7 +474,7 @@ one_run(uint64_t seed, unsigned n_others)
         ALQ_FRAME(d, f, board);
 
         f.board = alq_alloc(d, PLACES, 0);
-        assert_int_not_equal(f.board, ALQ_NULL);
+        assert_false(alq_is_null(f.board));
         for (i = 0; i < n_others; i++) {
             seeds[i] = next(&a);
             config.minor_words = 4096 << below(&a, 4);

@@ -18,6 +18,7 @@
 #include "domains_kit.h"
 #include "minor_local_kit.h"
 #include "base/skip.h"
+#include "value_kit.h"
 
 enum {
     ROUNDS = IS_HARD ? 2 : 12, /* of each way to show */
@@ -94,7 +95,7 @@ keep(struct alq_domain *on, alq_value v)
         churn(on, i % 2 == 0 ? 1 : 2);
     }
     for (f.at = f.list; i > 0; i--, f.at = alq_field(f.at, 1))
-        CHECK(alq_field(f.at, 0) == f.v);
+        CHECK(alq_is_same(alq_field(f.at, 0), f.v));
     return f.v;
 }
 
@@ -132,7 +133,8 @@ same_check(struct side *s, alq_value v, intptr_t id)
     if (s->is_a)
         alq_store(s->on, f.v, COUNT, alq_from_int(id + 1));
     meet(s);
-    CHECK(alq_field(f.table, BY_A) == f.v && alq_field(f.table, BY_B) == f.v);
+    CHECK(alq_is_same(alq_field(f.table, BY_A), f.v) &&
+          alq_is_same(alq_field(f.table, BY_B), f.v));
     CHECK(alq_to_int(alq_field(f.v, COUNT)) == id + 1);
     meet(s);
     if (!s->is_a)
@@ -264,7 +266,7 @@ an_argument_escapes(void **state)
         f.v = same_check(&s, f.v, round);
         churn(d, 1);
         f.back = finish(d, child);
-        assert_ptr_equal(f.back, f.v);
+        assert_same(f.back, f.v);
     }
 }
 
@@ -317,7 +319,7 @@ a_result_escapes(void **state)
         f.v = keep_both(&s, f.v, round);
         f.v = same_check(&s, f.v, round);
         other = finish(d, child); /* it may move f.v */
-        assert_ptr_equal(other, f.v);
+        assert_same(other, f.v);
         alq_child_drop(pair.child);
     }
 }
@@ -350,9 +352,10 @@ chain_round(struct side *s, alq_value table, int round)
     meet(s);
     if (!s->is_a && round % 4 < 2)
         f.y = alq_field_acquire(f.x, LINK);
-    f.y = keep_both(s, forgets || f.y == ALQ_NULL ? ALQ_UNIT : f.y, round / 2);
+    f.y = keep_both(s, forgets || alq_is_null(f.y) ? ALQ_UNIT : f.y, round / 2);
     if (!s->is_a) {
-        CHECK(f.y == ALQ_UNIT || alq_field_acquire(f.x, LINK) == f.y);
+        CHECK(alq_is_same(f.y, ALQ_UNIT) ||
+              alq_is_same(alq_field_acquire(f.x, LINK), f.y));
         f.y = alq_field_acquire(f.x, LINK);
         thing_check(f.x, round);
         alq_store(s->on, f.table, PLACE, f.y);
@@ -623,7 +626,7 @@ be_deaf(struct alq_domain *on, alq_value arg, void *data)
             set(&deaf->gave_up);
         sched_yield();
     }
-    CHECK(f.mine == at && minors(on) == before);
+    CHECK(alq_is_same(f.mine, at) && minors(on) == before);
     CHECK(tree_size(f.mine) == 63);
     churn(on, 1);
     CHECK(tree_size(f.mine) == 63);
@@ -814,7 +817,7 @@ domains_end_and_begin_meanwhile(void **state)
         assert_int_equal(alq_to_int(finish(d, children[i])), i);
     for (i = LENGTH, f.at = f.list; i-- > 0; f.at = alq_field(f.at, LINK))
         thing_check(f.at, i);
-    assert_int_equal(f.at, ALQ_UNIT);
+    assert_same(f.at, ALQ_UNIT);
 }
 
 /* Small minor heaps: the pairs' rounds are many collections. */

@@ -26,7 +26,7 @@ hide_place(struct alq_domain *on, alq_value table)
 static void
 show_exchange(struct alq_domain *on, alq_value table, alq_value v)
 {
-    CHECK(alq_field_exchange(on, table, PLACE, v) == ALQ_UNIT);
+    CHECK(alq_is_same(alq_field_exchange(on, table, PLACE, v), ALQ_UNIT));
 }
 
 static void
@@ -67,7 +67,7 @@ show_init(struct alq_domain *on, alq_value table, alq_value v)
     f.table = table;
     f.v = v;
     large = alq_alloc(on, ALQ_SMALL_WOSIZE_MAX + 10, 0);
-    CHECK(large != ALQ_NULL);
+    CHECK(!alq_is_null(large));
     alq_init(on, large, 9, f.v);
     alq_store(on, f.table, PLACE, large);
 }
@@ -155,7 +155,7 @@ show_weak_blit(struct alq_domain *on, alq_value table, alq_value v)
     f.table = table;
     f.v = v;
     young = alq_weak_create(on, 2);
-    CHECK(young != ALQ_NULL);
+    CHECK(!alq_is_null(young));
     CHECK(alq_weak_set(on, young, 0, f.v) == ALQ_OK);
     CHECK(alq_weak_blit(on, young, 0, alq_field(f.table, WEAK), 1, 1) ==
           ALQ_OK);
@@ -212,7 +212,7 @@ take_both(struct alq_domain *on, alq_value table)
     alq_value key = take_key(on, table), data;
 
     data = alq_ephe_query(on, alq_field(table, EPHE), 1, &key);
-    CHECK(data == key);
+    CHECK(alq_is_same(data, key));
     return data;
 }
 
@@ -235,7 +235,7 @@ show_young_ephe(struct alq_domain *on, alq_value table, alq_value v)
     f.table = table;
     f.v = v;
     ephe = alq_ephe_make(on, 1, &f.v, f.v);
-    CHECK(ephe != ALQ_NULL);
+    CHECK(!alq_is_null(ephe));
     alq_store(on, f.table, PLACE, ephe);
 }
 
@@ -250,13 +250,13 @@ static void
 show_pin(struct alq_domain *on, alq_value table, alq_value v)
 {
     CHECK(alq_pin(on, v) == ALQ_OK);
-    alq_store(on, table, PLACE, v | 1);
+    alq_store(on, table, PLACE, alq_from_address(alq_fields(v)));
 }
 
 static alq_value
 take_pin(struct alq_domain *on, alq_value table)
 {
-    return take_place(on, table) & ~(alq_value)1;
+    return ALQ_VALUE(alq_to_address(take_place(on, table)));
 }
 
 static void

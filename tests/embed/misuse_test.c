@@ -15,6 +15,7 @@
 #include <aliquot/aliquot.h>
 
 #include "domains_kit.h"
+#include "value_kit.h"
 
 /* ---- what a spawned domain may not do ----------------------------------- */
 
@@ -75,10 +76,9 @@ what_a_child_leaves_open_is_closed(void **state)
     (void)state;
     f.kept = tree(d, 5);
     for (i = 0; i < 20; i++) {
-        assert_int_equal(finish(d, spawn(d, leave_it_open, f.kept, NULL)),
-                         ALQ_NULL);
+        assert_same(finish(d, spawn(d, leave_it_open, f.kept, NULL)), ALQ_NULL);
         v = finish(d, spawn(d, leave_a_frame, f.kept, NULL));
-        assert_int_equal(v, f.kept); /* which the call may have moved */
+        assert_same(v, f.kept); /* which the call may have moved */
         burn(d, ALQ_UNIT, NULL);
     }
     assert_int_equal(tree_size(f.kept), 31);
@@ -141,7 +141,8 @@ all_are_refused(struct alq_domain *on)
     CHECK(alq_gc_set(on, &c) == ALQ_ESTATE);
     CHECK(alq_census_take(on, no_row, NULL) == ALQ_ESTATE);
     CHECK(alq_domain_drop(on) == ALQ_ESTATE);
-    CHECK(alq_domain_spawn(on, burn, 1, NULL, NULL, &child) == ALQ_ESTATE);
+    CHECK(alq_domain_spawn(on, burn, ALQ_UNIT, NULL, NULL, &child) ==
+          ALQ_ESTATE);
     CHECK(alq_thread_yield(on) == ALQ_ESTATE);
     CHECK(alq_thread_detach(on == d ? alq_thread_self(on) : NULL) != ALQ_OK);
     CHECK(alq_blocking_begin(on) == NULL);
@@ -351,7 +352,7 @@ both_go_on(alq_value kept)
 
     f.kept = kept;
     f.other = finish(d, spawn(d, burn, f.kept, NULL));
-    CHECK(f.other == f.kept);
+    CHECK(alq_is_same(f.other, f.kept));
     burn(d, ALQ_UNIT, NULL);
     if (pid_inside == 0) {
         kept_tree = f.kept;
@@ -459,11 +460,11 @@ lost_child(void)
     size_t n;
 
     alarm(100);
-    CHECK(alq_alloc(d, 3, 0) == ALQ_NULL);
+    CHECK(alq_is_null(alq_alloc(d, 3, 0)));
     CHECK(alq_status_of(d) == ALQ_ESTATE);
-    CHECK(alq_alloc(d, 3000, 0) == ALQ_NULL);
-    CHECK(alq_alloc_custom(d, &counting, 8) == ALQ_NULL);
-    CHECK(alq_weak_create(d, 3) == ALQ_NULL);
+    CHECK(alq_is_null(alq_alloc(d, 3000, 0)));
+    CHECK(alq_is_null(alq_alloc_custom(d, &counting, 8)));
+    CHECK(alq_is_null(alq_weak_create(d, 3)));
     alq_poll(d);
     CHECK(alq_gc_full_major(d) == ALQ_ESTATE);
     CHECK(alq_gc_stat(d, &s) == ALQ_ESTATE);
@@ -476,7 +477,8 @@ lost_child(void)
     CHECK(alq_listener_remove(d, &listener) == ALQ_ESTATE);
     CHECK(alq_pauses_get_all(d, &pauses) == ALQ_ESTATE);
     CHECK(alq_pauses_reset(d) == ALQ_ESTATE);
-    CHECK(alq_domain_spawn(d, burn, 1, NULL, NULL, &child) == ALQ_ESTATE);
+    CHECK(alq_domain_spawn(d, burn, ALQ_UNIT, NULL, NULL, &child) ==
+          ALQ_ESTATE);
     CHECK(alq_domain_drop(d) == ALQ_ESTATE);
     CHECK(alq_domain_new(NULL, &other) == ALQ_EBUSY); /* it runs d */
     CHECK(alq_marshal_to_memory(d, kept_tree, NULL, &memory, &n) == ALQ_OK);

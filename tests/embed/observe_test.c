@@ -584,7 +584,7 @@ tally_major(struct alqi_domain *self, alq_value block, uintptr_t header)
     struct tally *t = (struct tally *)self->events.census;
 
     (void)block;
-    if ((header & ALQI_HEAP_COLOUR_MASK) == self->heap->cycle.garbage)
+    if (alqi_heap_colour(header) == self->heap->cycle.colours.garbage)
         return;
     t->blocks++;
     t->words += alqi_heap_words(header);

@@ -170,7 +170,7 @@ __attribute__((noinline)) static void
 blocks_make(int n)
 {
     for (int i = 0; i < n; i++)
-        assert_int_not_equal(alq_alloc(d, WORDS, 0), ALQ_NULL);
+        assert_false(alq_is_null(alq_alloc(d, WORDS, 0)));
 }
 
 /* A stack of its own for each depth. */

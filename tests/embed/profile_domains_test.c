@@ -54,7 +54,7 @@ pair(struct alq_domain *of, alq_value tail)
 
     f.tail = tail;
     v = alq_alloc(of, 2, 0);
-    MUST(v != ALQ_NULL);
+    MUST(!alq_is_null(v));
     alq_init(of, v, 1, f.tail);
     return v;
 }
@@ -66,7 +66,7 @@ allocate(struct alq_domain *of, alq_value arg, void *data)
 {
     (void)data;
     for (unsigned i = 0; i < 100; i++)
-        MUST(alq_alloc_small(of, 3, 252) != ALQ_NULL);
+        MUST(!alq_is_null(alq_alloc_small(of, 3, 252)));
     return arg;
 }
 
@@ -643,7 +643,7 @@ a_lost_heap_is_left_alone(void **state)
         alq_poll(d);
     pid = fork();
     if (pid == 0) {
-        MUST(alq_alloc_small(d, 3, 252) == ALQ_NULL);
+        MUST(alq_is_null(alq_alloc_small(d, 3, 252)));
         MUST(alq_memprof_stop(d) == ALQ_ESTATE);
         MUST(alq_memprof_flush(d, NULL) == ALQ_ESTATE);
         MUST(alq_memprof_each(p, look, &n_seen) == ALQ_ESTATE);

@@ -13,7 +13,7 @@ child_of(struct alq_domain *of, alq_value arg, void *data)
 {
     (void)data;
     for (unsigned i = 0; i < 20; i++)
-        if (alq_alloc_small(of, 3, 252) == ALQ_NULL)
+        if (alq_is_null(alq_alloc_small(of, 3, 252)))
             alq_status_clear(of);
     return arg;
 }
@@ -48,7 +48,7 @@ profile_once(void)
     for (unsigned i = 0; i < 300; i++) {
         alq_value v = alq_alloc(d, i % 100 == 99 ? 500 : 2, 0);
 
-        if (v == ALQ_NULL) {
+        if (alq_is_null(v)) {
             assert_int_equal(alq_status_of(d), ALQ_ENOMEM);
             alq_status_clear(d);
             continue;

@@ -52,7 +52,7 @@ term_new(const alq_value *terms, int n)
 {
     alq_value term = alq_alloc_small(d, 3, 0);
 
-    assert_int_not_equal(term, ALQ_NULL);
+    assert_false(alq_is_null(term));
     alq_init_small(term, 0, alq_from_int(n));
     alq_init_small(term, 1,
                    model[n].left == NONE
@@ -87,7 +87,7 @@ terms_make(alq_value *terms, alq_value *memos, alq_value *all)
             continue;
         model[n].mirror = (int)rnd(TERMS);
         v = alq_ephe_create(d, 1);
-        assert_int_not_equal(v, ALQ_NULL);
+        assert_false(alq_is_null(v));
         alq_store(d, *memos, (uintptr_t)n, v);
         assert_int_equal(
             alq_ephe_set_key(d, v, 0, alq_field(*all, (uintptr_t)n)), ALQ_OK);
@@ -218,7 +218,7 @@ named(struct alq_domain *on, intptr_t n)
     if (n % 7 == 0)
         return alq_from_int(n);
     v = alq_alloc(on, n % 5 == 0 ? 300 : 2, 0);
-    CHECK(v != ALQ_NULL);
+    CHECK(!alq_is_null(v));
     alq_init(on, v, 0, alq_from_int(n));
     return v;
 }
@@ -273,7 +273,7 @@ change_globals(struct alq_domain *on, alq_value arg, void *data)
 
     (void)data;
     CHECK(g != NULL);
-    g->seed = (uint64_t)arg + alqi_base_test_seed();
+    g->seed = alq_bits(arg) + alqi_base_test_seed();
     for (i = 0; i < CHANGES; i++) {
         global_change(on, g);
         if (i % (CHANGES / 16) == 0)
@@ -458,7 +458,7 @@ b30_mark_stack(void **state)
     for (i = 0; i < LISTS; i++)
         for (v = alq_field(f.lists, i), k = 3; k-- > 0; v = alq_field(v, 1))
             assert_int_equal(alq_to_int(alq_field(v, 0)), i + k);
-    for (v = f.deep, i = 0; v != ALQ_NULL; v = alq_field(v, 0), i++)
+    for (v = f.deep, i = 0; !alq_is_null(v); v = alq_field(v, 0), i++)
         for (k = 1; k < 200; k++)
             assert_int_equal(alq_to_int(alq_field(alq_field(v, k), 0)), k);
     assert_int_equal(i, LEVELS);

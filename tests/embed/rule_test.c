@@ -470,7 +470,7 @@ kept_rules_do_not(void **state)
     alq_check_small(d, 256, 255, "a test");
     assert_int_equal(alq_domain_drop(d), ALQ_OK);
     d = started();
-    assert_int_not_equal(alq_alloc(d, 1, 0), ALQ_NULL);
+    assert_false(alq_is_null(alq_alloc(d, 1, 0)));
     assert_int_equal(alq_domain_drop(d), ALQ_OK);
 }
 

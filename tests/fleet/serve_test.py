@@ -270,6 +270,17 @@ class Serve(exported.Case):
         steady.wait_until(has_come, "the delta comes")
         self.assertEqual(got, [5, 250, 0, 0])
 
+    def test_deltas_are_of_the_recording(self):
+        """Another recording of the same program at the path: all that it has
+        is new, though the one before it had the same call stacks."""
+        path = self.made(4000, 100, 1e-4)
+        self.serve(path)
+        self.profile("/debug/pprof/delta_heap")
+        self.made(2000, 100, 1e-4, pid=4712)
+        delta = profile.totals(self.profile("/debug/pprof/delta_heap"))
+        self.assertEqual(delta["alloc_space"],
+                         self.json(path)["allocated_bytes"])
+
     @needs_program
     def test_deltas(self):
         program = steady.Steady(self, "--rate=1")

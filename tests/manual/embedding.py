@@ -3,8 +3,9 @@
 
 A line <!-- install -->, <!-- file: NAME -->, <!-- run -->, <!-- output --> or
 <!-- quote: PATH --> in front of a block says what it is: commands that install
-BUILD_DIR under a new HOME and set the environment of the rest, a file to write,
-commands to run beside the files, what these printed, or lines of a file of ours.
+BUILD_DIR under a new HOME and set the environment of the rest, a file to write
+(a program compiles with ALQ_STRICT_VALUES, too), commands to run beside the
+files, what these printed, or lines of a file of ours.
 """
 import os
 import re
@@ -16,6 +17,8 @@ root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 text = open(os.path.join(root, "doc/embedding.md")).read()
 block = re.compile(r"^<!-- (install|file|run|output|quote)(?:: (\S+))? -->\n"
                    r"```\w*\n(.*?)^```$", re.M | re.S)
+STRICT = ["cc", "-std=gnu11", "-D_GNU_SOURCE", "-DALQ_STRICT_VALUES", "-fsyntax-only",
+          "-I" + os.path.join(root, "include")]
 
 
 def installed(build, home, body):
@@ -38,6 +41,8 @@ def main():
             elif kind == "file":
                 with open(os.path.join(work, name), "w") as out:
                     out.write(body)
+                if name.endswith(".c"):
+                    subprocess.run(STRICT + [os.path.join(work, name)], check=True)
             elif kind == "run":
                 printed = subprocess.run(["bash", "-euc", body], cwd=work, env=env,
                                          check=True, text=True,

@@ -56,6 +56,8 @@ alqi_cli_moment_take(struct alqi_cli_moment *m,
 {
     alqi_cli_moment_free(m);
     m->wall_ns = wall_ns;
+    m->start_us = a->info->start_us;
+    m->pid = a->info->pid;
     for (uint32_t i = 0; i < a->n_sites; i++) {
         const struct alqi_cli_site *site = &a->sites[i];
         struct alqi_cli_moment_row *row;
@@ -76,6 +78,14 @@ alqi_cli_moment_free(struct alqi_cli_moment *m)
     alqi_base_map_clear(&m->row_of_hash);
     free(m->rows);
     memset(m, 0, sizeof *m);
+}
+
+void
+alqi_cli_moment_fit(struct alqi_cli_moment *m,
+                    const struct alqi_cli_analysis *a)
+{
+    if (m->start_us != a->info->start_us || m->pid != a->info->pid)
+        alqi_cli_moment_free(m);
 }
 
 const double *

@@ -28,6 +28,8 @@ struct alqi_cli_moment {
     uint32_t n_rows;
     /* when it was taken; the caller's clock */
     uint64_t wall_ns;
+    /* of the recording: its start and its process */
+    uint64_t start_us, pid;
 };
 
 /* Replaces the moment by what the trace has now. */
@@ -35,6 +37,11 @@ void alqi_cli_moment_take(struct alqi_cli_moment *moment,
                           const struct alqi_cli_analysis *analysis,
                           uint64_t wall_ns);
 void alqi_cli_moment_free(struct alqi_cli_moment *moment);
+
+/* A moment of another recording is forgotten: all that this one has came after
+ * it.  Called when a trace was read again, before the moment is used. */
+void alqi_cli_moment_fit(struct alqi_cli_moment *moment,
+                         const struct alqi_cli_analysis *analysis);
 
 /* The values of a site's stack then; all 0 if it was not there. */
 const double *alqi_cli_moment_values(const struct alqi_cli_moment *moment,

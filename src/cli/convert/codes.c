@@ -5,11 +5,14 @@
  * When the trace writer closes a packet, it asks for the names of the codes
  * that the packet mentions first (codes_lookup).
  *
- * modules[] is in order of arrival; modules never leave, because a name may be
- * asked for after the module was unloaded. code_home binds a code to the
- * module that lay there when the code was first given out; so keeps .inv.code
- * (wire/code.h). A module beyond the addresses of codes is kept in modules[],
- * but no code is bound to it. Code 2 is the frame of a mapping. */
+ * modules[] is in order of first arrival; modules never leave, because a name
+ * may be asked for after the module was unloaded. latest[] has them in order of
+ * last arrival: a module that comes back to its place is the same one, with its
+ * codes. code_home binds a code to its module; so keeps .inv.code (wire/code.h).
+ * Codes are bare for addresses in no module, or in one that is more than
+ * ALQI_CODE_REUSE_MAX above others.  A module beyond the addresses of codes is
+ * kept in modules[], but no code is bound to it. Code 2 is the frame of a
+ * mapping. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,8 +48,11 @@ struct alqi_cli_codes {
     struct alqi_symbol_table *symbols;
     /* path of modules whose event has none: the main program; the caller's */
     const char *executable;
-    /* in order of arrival: index is id; owned */
+    /* in order of first arrival: index is id; owned */
     struct alqi_cli_module **modules;
+    /* the same modules in order of last arrival */
+    struct alqi_cli_module **latest;
+    /* in both */
     size_t n_modules;
     /* code -> id of the module it was given out for */
     struct alqi_base_map code_home;
@@ -80,6 +86,7 @@ alqi_cli_codes_drop(struct alqi_cli_codes *c)
         free(c->modules[i]);
     }
     free(c->modules);
+    free(c->latest);
     while (c->kept != NULL) {
         struct kept *next = c->kept->next;
 
@@ -101,26 +108,29 @@ module_is(const struct alqi_cli_module *m, const struct alqi_raw_event *e,
            memcmp(m->id_bytes, e->build_id, e->build_id_bytes) == 0;
 }
 
-/* How many modules lay over the place before; -1 when this very one is the
- * latest there. */
+/* How many modules lay over the place before, ALQI_CODE_REUSE_MAX + 1 at most; -1 when
+ * this one did: it is the latest now. */
 static int
-reuse_count(const struct alqi_cli_codes *c, const struct alqi_raw_event *e,
+reuse_count(struct alqi_cli_codes *c, const struct alqi_raw_event *e,
             const char *path)
 {
     int reuse = 0;
 
     for (size_t i = c->n_modules; i-- > 0;) {
-        const struct alqi_cli_module *m = c->modules[i];
+        struct alqi_cli_module *m = c->latest[i];
 
         if (m->end <= e->start || e->end <= m->start)
             continue;
-        if (reuse == 0 && module_is(m, e, path))
+        if (module_is(m, e, path)) {
+            memmove(&c->latest[i], &c->latest[i + 1],
+                    (c->n_modules - 1 - i) * sizeof(struct alqi_cli_module *));
+            c->latest[c->n_modules - 1] = m;
             return -1;
-        if ((int)m->reuse >= reuse)
-            reuse = m->reuse < ALQI_CODE_REUSE_MAX ? (int)m->reuse + 1
-                                                   : ALQI_CODE_REUSE_MAX;
+        }
+        if ((int)m->reuse >= reuse && reuse <= ALQI_CODE_REUSE_MAX)
+            reuse = (int)m->reuse + 1;
     }
-    return reuse;
+    return reuse > ALQI_CODE_REUSE_MAX ? ALQI_CODE_REUSE_MAX + 1 : reuse;
 }
 
 /* A module from its event, with its symbols opened; NULL without memory. The
@@ -151,26 +161,37 @@ module_new(struct alqi_cli_codes *c, const struct alqi_raw_event *e,
     return m;
 }
 
+/* Room for one module more than n; false: no memory. */
+static bool
+list_room(struct alqi_cli_module ***list, size_t n)
+{
+    struct alqi_cli_module **more = realloc(*list, (n + 1) * sizeof *more);
+
+    if (more != NULL)
+        *list = more;
+    return more != NULL;
+}
+
 bool
 alqi_cli_codes_module(struct alqi_cli_codes *c, const struct alqi_raw_event *e,
                       const struct alqi_cli_module **out)
 {
     const char *path = e->path[0] != '\0' ? e->path : c->executable;
     int reuse = reuse_count(c, e, path);
-    struct alqi_cli_module **more, *m;
+    struct alqi_cli_module *m;
 
     *out = NULL;
     if (reuse < 0)
         return true;
-    more = realloc(c->modules, (c->n_modules + 1) * sizeof *more);
-    if (more == NULL)
+    if (!list_room(&c->modules, c->n_modules) ||
+        !list_room(&c->latest, c->n_modules))
         return false;
-    c->modules = more;
     m = module_new(c, e, path);
     if (m == NULL)
         return false;
     m->reuse = (uint32_t)reuse;
-    more[c->n_modules++] = m;
+    c->modules[c->n_modules] = c->latest[c->n_modules] = m;
+    c->n_modules++;
     *out = m;
     return true;
 }
@@ -187,9 +208,9 @@ static const struct alqi_cli_module *
 module_at(const struct alqi_cli_codes *c, uint64_t pc)
 {
     for (size_t i = c->n_modules; i-- > 0;)
-        if (pc - 1 - c->modules[i]->start <
-            c->modules[i]->end - c->modules[i]->start)
-            return c->modules[i];
+        if (pc - 1 - c->latest[i]->start <
+            c->latest[i]->end - c->latest[i]->start)
+            return c->latest[i];
     return NULL;
 }
 
@@ -202,7 +223,7 @@ alqi_cli_codes_from(struct alqi_cli_codes *c, uint64_t pc)
 
     if (!alqi_code_has_room(pc))
         return ALQI_CODE_BEYOND;
-    if (m == NULL)
+    if (m == NULL || m->reuse > ALQI_CODE_REUSE_MAX)
         return ALQI_CODE_BARE | pc;
     code = alqi_code_of(pc, m->reuse);
     if (!alqi_base_map_get(&c->code_home, code, &home) &&

@@ -16,7 +16,7 @@ struct alqi_cli_module {
     uint64_t start, end, bias;
     /* modules that lay over these addresses before this one */
     uint32_t reuse;
-    /* order of arrival, from 0; the trace's side records use it */
+    /* order of first arrival, from 0; the trace's side records use it */
     uint32_t id;
     /* of the file, as the process saw it; owned */
     char *path;
@@ -39,13 +39,13 @@ struct alqi_cli_codes *alqi_cli_codes_new(struct alqi_symbol_table *symbols,
                                           const char *executable);
 void alqi_cli_codes_drop(struct alqi_cli_codes *codes);
 
-/* A module is there from now on.  *out is the new one, or NULL when it is the
- * latest at its place already; false when there is no memory. */
+/* A module is there from now on.  *out is the new one, or NULL when it has been
+ * at its place before; false when there is no memory. */
 bool alqi_cli_codes_module(struct alqi_cli_codes *codes,
                            const struct alqi_raw_event *event,
                            const struct alqi_cli_module **out);
 
-/* The module with this id, in order of arrival; NULL behind the last. */
+/* The module with this id, in order of first arrival; NULL behind the last. */
 const struct alqi_cli_module *
 alqi_cli_codes_module_at(const struct alqi_cli_codes *codes, uint32_t id);
 

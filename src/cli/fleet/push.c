@@ -456,6 +456,7 @@ window_push(struct push *p)
 
     if (rc >= 0)
         return rc;
+    alqi_cli_moment_fit(&p->sent, &p->reading.export.analysis);
     w = window_of(p);
     sent = body_make(p, &w, &body) ? body_send(p, &body) : SENT;
     p->n_pushed += sent == SENT && body.n_stacks > 0;

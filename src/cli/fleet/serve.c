@@ -116,8 +116,10 @@ window_give(struct serve *s, const struct alqi_cli_http_request *request,
     pthread_mutex_lock(&s->turn);
     if (!is_read)
         alqi_cli_http_say(answer, 503, "the server has ended");
-    else if (read_trace(s, answer))
+    else if (read_trace(s, answer)) {
+        alqi_cli_moment_fit(&then, &s->reading.export.analysis);
         pprof_give(s, measure, &then, true, answer);
+    }
     alqi_cli_moment_free(&then);
 }
 
@@ -183,6 +185,7 @@ delta_answer(struct serve *s, const struct alqi_cli_http_request *request,
     }
     if (!read_trace(s, answer))
         return;
+    alqi_cli_moment_fit(&reader->moment, &s->reading.export.analysis);
     pprof_give(s, ALQI_CLI_LIVE, &reader->moment, false, answer);
     alqi_cli_moment_take(&reader->moment, &s->reading.export.analysis,
                          alqi_cli_reading_taken_ns(&s->reading));

@@ -17,7 +17,7 @@ enum { TAG_FORCING = 244, TAG_LAZY = 246, TAG_FORWARD = 250 };
 static bool
 is_refused(alq_value v)
 {
-    if ((alq_header(v) & ALQI_HEAP_COLOUR_MASK) == ALQI_HEAP_COLOUR_STATIC)
+    if (alqi_heap_colour(alq_header(v)) == ALQI_HEAP_COLOUR_STATIC)
         return true;
     switch (alq_tag(v)) {
     case ALQ_TAG_DOUBLE:

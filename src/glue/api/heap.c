@@ -88,7 +88,7 @@ is_small(uintptr_t header)
     uintptr_t wosize = header >> ALQ_WOSIZE_SHIFT;
 
     return wosize >= 1 && wosize <= ALQ_SMALL_WOSIZE_MAX &&
-           (header & ALQI_HEAP_COLOUR_MASK) == 0;
+           alqi_heap_colour(header) == ALQI_HEAP_COLOUR_NONE;
 }
 
 /* Allocates a block that is a sample; the sample's call stack begins with the

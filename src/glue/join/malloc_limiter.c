@@ -25,9 +25,8 @@ looks(const struct alqi_limit_thread *t)
 
     for (; f != NULL; f = f->outer)
         if (f->cause == ALQ_LIMIT_NOT &&
-            (f->token != NULL || f->end_ns != ALQ_LIMIT_NONE ||
-             f->end_cpu_ns != ALQ_LIMIT_NONE ||
-             f->heap_bytes != ALQ_LIMIT_NONE))
+            (f->token != NULL ||
+             alqi_limit_is_noticed(f, ALQI_LIMIT_BY_LOOKING)))
             return true;
     return false;
 }
