@@ -12,13 +12,14 @@ const uint16_t alqi_heap_class_words[ALQI_HEAP_CLASSES] = {
 
 uint8_t alqi_heap_class_table[ALQI_HEAP_CLASS_WORDS_MAX + 1];
 
-/* Fills the table.  The caller has the lock of the heap's beginning. */
+/* Fills the table.  The lock is that of the heap's users. */
 void
-alqi_heap_class_start(void)
+alqi_heap_class_start_locked(void)
 {
     size_t words;
     unsigned c = 0;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_USERS));
     for (words = 1; words <= ALQI_HEAP_CLASS_WORDS_MAX; words++) {
         if (words > alqi_heap_class_words[c])
             c++;

@@ -14,7 +14,7 @@ extern uint8_t alqi_heap_class_table[ALQI_HEAP_CLASS_WORDS_MAX + 1]
     __attribute__((visibility("hidden")));
 
 /* Before anything else; any number of times. */
-void alqi_heap_class_start(void);
+void alqi_heap_class_start_locked(void);
 
 /* The smallest class for `words`, header included: 1 to
  * ALQI_HEAP_CLASS_WORDS_MAX. */

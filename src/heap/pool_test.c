@@ -34,7 +34,9 @@ static int
 setup(void **state)
 {
     (void)state;
-    alqi_heap_class_start();
+    alqi_base_rank_push_sigsafe(ALQI_RANK_HEAP_USERS);
+    alqi_heap_class_start_locked();
+    alqi_base_rank_pop_sigsafe(ALQI_RANK_HEAP_USERS);
     memset(&area, 0, sizeof area);
     return !alqi_heap_area_open(&area);
 }

@@ -1,12 +1,11 @@
 /* timer.c -- one thread for all deadlines
  *
- * A binary heap of frames by time, under one lock; the thread sleeps until the
- * first is due, takes it out and wakes its task.
+ * A binary heap of frames by time, under one lock; the thread sleeps, without
+ * the lock, until the first is due, takes it out and wakes its task.
  *
  * .inv.timer  A frame is in the heap at most once, and is taken out, under the
  *             lock, before it is closed: a task that is gone is never woken.
  * .inv.place  A frame's `alarm` is its place in the heap; 0 is none. */
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,21 +14,20 @@
 #include "base/base.h"
 #include "limit/limit.h"
 #include "plat/plat.h"
+#include "plat/wait.h"
 
 enum { PLACES_MIN = 16, STACK_BYTES = 64 * 1024, NS_S = 1000000000 };
 
 static struct {
-    pthread_mutex_t lock;
-    pthread_cond_t earlier; /* the first one has changed */
-    bool has_cond;
+    struct alqi_plat_lock lock;
+    uint32_t n_firsts; /* atomic, a futex: how often the first has changed */
     bool runs;
-    bool watches_forks;
     uint32_t n_forks;             /* that this process has behind it        */
     uint64_t cpu_before_ns;       /* of the thread that forks               */
     uint64_t cpu_of_forks_ns;     /* of those that did, where they did      */
     struct alqi_limit_frame **at; /* from 1 on */
     uint32_t n, places;
-} timer = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} timer = {.lock = ALQI_PLAT_LOCK(LIMIT_TIMER)};
 
 /* ---- the heap ----------------------------------------------------------- */
 
@@ -83,11 +81,12 @@ take_out(struct alqi_limit_frame *f)
 }
 
 static bool
-has_place(void)
+has_place_locked(void)
 {
     uint32_t places = timer.places == 0 ? PLACES_MIN : 2 * timer.places;
     struct alqi_limit_frame **at;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_LIMIT_TIMER));
     if (timer.n + 1 < timer.places)
         return true;
     at = realloc(timer.at, places * sizeof *at);
@@ -100,51 +99,43 @@ has_place(void)
 
 /* ---- the thread --------------------------------------------------------- */
 
-static void
-sleep_locked(void)
+/* Wakes the tasks whose frames are due; when the first of the others is, or
+ * ALQ_LIMIT_NONE.  *n_firsts is as the thread has seen the frames. */
+static uint64_t
+wake_due(uint32_t *n_firsts)
 {
-    uint64_t ns = timer.at[1]->alarm_ns;
-    struct timespec until = {(time_t)(ns / NS_S), (long)(ns % NS_S)};
+    uint64_t next_ns = ALQ_LIMIT_NONE;
 
-    pthread_cond_timedwait(&timer.earlier, &timer.lock, &until);
+    alqi_plat_lock(&timer.lock);
+    while (timer.n > 0) {
+        struct alqi_limit_frame *f = timer.at[1];
+
+        if (f->alarm_ns > alqi_plat_mono_ns_sigsafe()) {
+            next_ns = f->alarm_ns;
+            break;
+        }
+        take_out(f);
+        f->thread->subject->wake_sigsafe(f->thread->heap);
+    }
+    *n_firsts = __atomic_load_n(&timer.n_firsts, __ATOMIC_RELAXED);
+    alqi_plat_unlock(&timer.lock);
+    return next_ns;
 }
 
 static void *
 run(void *arg)
 {
     (void)arg;
-    pthread_mutex_lock(&timer.lock);
     for (;;) {
-        struct alqi_limit_frame *f;
+        uint32_t n_firsts;
+        uint64_t next_ns = wake_due(&n_firsts);
 
-        if (timer.n == 0) {
-            pthread_cond_wait(&timer.earlier, &timer.lock);
-            continue;
-        }
-        f = timer.at[1];
-        if (f->alarm_ns > alqi_plat_mono_ns_sigsafe()) {
-            sleep_locked();
-            continue;
-        }
-        take_out(f);
-        f->thread->subject->wake_sigsafe(f->thread->heap);
+        if (next_ns == ALQ_LIMIT_NONE)
+            alqi_plat_sleep(&timer.n_firsts, n_firsts);
+        else
+            alqi_plat_sleep_until(&timer.n_firsts, n_firsts, next_ns);
     }
     return NULL;
-}
-
-static bool
-has_cond(void)
-{
-    pthread_condattr_t attr;
-
-    if (timer.has_cond)
-        return true;
-    if (pthread_condattr_init(&attr) != 0)
-        return false;
-    timer.has_cond = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0 &&
-                     pthread_cond_init(&timer.earlier, &attr) == 0;
-    pthread_condattr_destroy(&attr);
-    return timer.has_cond;
 }
 
 /* ---- processor time ------------------------------------------------------ */
@@ -169,14 +160,14 @@ alqi_limit_cpu_ns(void)
 static void
 before_fork(void)
 {
-    pthread_mutex_lock(&timer.lock);
+    alqi_plat_lock(&timer.lock);
     timer.cpu_before_ns = cpu_ns();
 }
 
 static void
 after_fork_parent(void)
 {
-    pthread_mutex_unlock(&timer.lock);
+    alqi_plat_unlock(&timer.lock);
 }
 
 /* The thread is not there, nor are most of those it was to wake.  Whose frames
@@ -185,8 +176,6 @@ after_fork_parent(void)
 static void
 after_fork_child(void)
 {
-    pthread_mutex_init(&timer.lock, NULL);
-    timer.has_cond = false;
     timer.runs = false;
     timer.n_forks++;
     timer.cpu_of_forks_ns += timer.cpu_before_ns;
@@ -197,27 +186,26 @@ after_fork_child(void)
         f->thread->subject->wake_sigsafe(f->thread->heap);
     }
     timer.n = 0;
+    alqi_plat_unlock(&timer.lock);
 }
 
-static bool
-watches_forks(void)
+__attribute__((constructor(ALQI_FORK_TIMER))) static void
+forks_watch(void)
 {
-    if (!timer.watches_forks)
-        timer.watches_forks = pthread_atfork(before_fork, after_fork_parent,
-                                             after_fork_child) == 0;
-    return timer.watches_forks;
+    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
 /* It gets no signal that is meant for the program. */
 static bool
-is_running(void)
+is_running_locked(void)
 {
     sigset_t all, was;
     pthread_attr_t attr;
     pthread_t thread;
 
-    if (timer.runs || !has_cond() || !watches_forks())
-        return timer.runs;
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_LIMIT_TIMER));
+    if (timer.runs)
+        return true;
     if (pthread_attr_init(&attr) != 0)
         return false;
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
@@ -237,18 +225,21 @@ is_running(void)
 bool
 alqi_limit_timer_add(struct alqi_limit_frame *f)
 {
-    bool is_in;
+    bool is_in, is_first = false;
 
-    pthread_mutex_lock(&timer.lock);
-    is_in = is_running() && has_place();
+    alqi_plat_lock(&timer.lock);
+    is_in = is_running_locked() && has_place_locked();
     f->n_forks = timer.n_forks;
     if (is_in) {
         timer.n++;
         rise(timer.n, f);
-        if (f->alarm == 1)
-            pthread_cond_signal(&timer.earlier);
+        is_first = f->alarm == 1;
+        __atomic_store_n(&timer.n_firsts, timer.n_firsts + is_first,
+                         __ATOMIC_RELAXED);
     }
-    pthread_mutex_unlock(&timer.lock);
+    alqi_plat_unlock(&timer.lock);
+    if (is_first)
+        alqi_plat_wake(&timer.n_firsts, 1);
     return is_in;
 }
 
@@ -265,8 +256,8 @@ alqi_limit_timer_remove(struct alqi_limit_frame *f)
 {
     if (f->alarm_ns == ALQ_LIMIT_NONE)
         return;
-    pthread_mutex_lock(&timer.lock);
+    alqi_plat_lock(&timer.lock);
     if (f->alarm != 0)
         take_out(f);
-    pthread_mutex_unlock(&timer.lock);
+    alqi_plat_unlock(&timer.lock);
 }
