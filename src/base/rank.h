@@ -6,6 +6,11 @@
  * but by a thread that takes the whole group, as fork does.
  *
  * A lock gets its rank where the lock is made (ALQI_PLAT_LOCK, plat/plat.h).
+ * A guard of a program (glue/api/guard.c) has none: the program holds it over
+ * calls of its own.  Nor has the turn of a domain's thread, held as long as the
+ * thread runs the domain: who waits for it comes through a poll, which has the
+ * rank of a stop.  Waits for words that another thread is about to store, as
+ * in a promotion, are no locks.
  * From chk on each thread records the ranks that it holds, and a lock taken out
  * of order ends the program with the names of both rows.  The check comes
  * before the wait, so a wrong order is found without the deadlock. */
