@@ -14,6 +14,7 @@
 #include "base/base.h"
 #include "heap/domain_state.h"
 #include "heap/event_state.h"
+#include "heap/hosted.h"
 #include "heap/large_state.h"
 #include "heap/layout.h"
 #include "heap/limit_trigger.h"
@@ -135,7 +136,7 @@ alqi_heap_is_stopped(const struct alqi_heap *heap)
 static inline bool
 alqi_heap_is_quiet(const struct alqi_domain *d)
 {
-    return ALQI_CHECKS >= 1 && d->threads.running == NULL;
+    return ALQI_CHECKS >= 1 && !ALQI_HOSTS_OCAML && d->threads.running == NULL;
 }
 
 /* One more, in a stop; who has no domain may read the number at any time. */
