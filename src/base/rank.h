@@ -58,6 +58,7 @@
     X(HEAP_USERS, "domain.c lock: the heap and its users")                     \
     X(HEAP_EVENTS, "event_state.h listeners: slots, pauses of ended domains")  \
     X(HEAP_GLOBALS, "root.c common_lock: globals and transfer roots")          \
+    X(OCAML_GLOBALS, "ocaml/roots.c globals_lock: OCaml's global roots")       \
     X(HEAP_PINS, "pin_state.h pins: pins and retained blocks")                 \
     X(HEAP_LARGE, "large_state.h large: index and overflowed large blocks")    \
     X(HEAP_QUEUE, "work_queue.h queue: ranges of work, and idle workers")      \
@@ -74,7 +75,8 @@
     X(GLUE_TRACK_FILE, "gc_trace.c file_lock: the recorder's file")            \
     X(GLUE_TRACE_FILE, "trace_file.c lock: the mark of a forked child")        \
     X(GLUE_NATIVE, "native.c lock: modules and their names")                   \
-    X(STACK_INTERN, "intern.c table: a table of call stacks")
+    X(STACK_INTERN, "intern.c table: a table of call stacks")                  \
+    X(OCAML_POOL, "ocaml/memory.c pool: C blocks that OCaml's exit frees")
 
 /* Priorities of constructors that register handlers of fork: those that are
  * registered last take their locks first, so this is the order of rows
