@@ -308,13 +308,17 @@ tables_free(struct alq_pprof *p)
 static bool
 tables_make(struct alq_pprof *p)
 {
+    bool has_rows;
+
     alqi_glue_trace_names_init(&p->names);
     p->chunks = calloc(p->max_rows / ALQI_PPROF_CHUNK + 1, sizeof *p->chunks);
     p->n_rows = ALQI_PPROF_FIRST;
     for (unsigned i = 0; i < ALQI_COUNT_OF(p->stacks); i++)
         p->stacks[i] = alqi_stack_table_new();
-    if (p->chunks != NULL && p->stacks[0] != NULL && p->stacks[1] != NULL &&
-        chunk_make_locked(p, 0))
+    alqi_plat_lock(&p->lock);
+    has_rows = p->chunks != NULL && chunk_make_locked(p, 0);
+    alqi_plat_unlock(&p->lock);
+    if (has_rows && p->stacks[0] != NULL && p->stacks[1] != NULL)
         return true;
     tables_free(p);
     return false;

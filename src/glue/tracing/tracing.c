@@ -321,8 +321,10 @@ alqi_tracing_open(struct alqi_tracing *t, const struct alq_trace_config *config,
     if (status == ALQ_OK)
         return 0;
     error = t->file.failed_errno != 0 ? t->file.failed_errno : ENOMEM;
+    alqi_plat_lock(&t->lock);
     t->file.failed_errno = error; /* it has been told of: not to be said */
     alqi_tracing_close_locked(t);
+    alqi_plat_unlock(&t->lock);
     return error;
 }
 
