@@ -50,6 +50,12 @@ alqi_base_rank_push_group_sigsafe(enum alqi_rank rank)
 }
 
 void
+alqi_base_rank_note_sigsafe(enum alqi_rank rank)
+{
+    held |= (uint64_t)(rank != ALQI_RANK_NONE) << rank;
+}
+
+void
 alqi_base_rank_pop_sigsafe(enum alqi_rank rank)
 {
     held &= ~((uint64_t)1 << rank);

@@ -6,6 +6,11 @@
  * but by a thread that takes the whole group, as fork does.
  *
  * A lock gets its rank where the lock is made (ALQI_PLAT_LOCK, plat/plat.h).
+ * A guard of a program (glue/api/guard.c) has none: the program holds it over
+ * calls of its own.  Nor has the turn of a domain's thread, held as long as the
+ * thread runs the domain: who waits for it comes through a poll, which has the
+ * rank of a stop.  Waits for words that another thread is about to store, as
+ * in a promotion, are no locks.
  * From chk on each thread records the ranks that it holds, and a lock taken out
  * of order ends the program with the names of both rows.  The check comes
  * before the wait, so a wrong order is found without the deadlock. */
@@ -16,8 +21,17 @@
 
 #define ALQI_RANKS(X)                                                          \
     X(NONE, "a lock without a rank, which is not checked")                     \
-    /* glue: profiler and gc_trace call the heap and memprof */                \
+    X(HEAP_STARTS, "domain.c starts: no user of the heap comes")               \
+    /* glue: gc_trace calls the heap */                                        \
     X(GLUE_RECORDER, "gc_trace.c recorder_lock: the recorder under way")       \
+    /* heap: a stop is a row, too: who waits for one, or parks in one, holds   \
+     * no lock of a later row, since the stop's work takes those */            \
+    X(HEAP_STOP, "stop.c lock: a stop of the world; a domain that starts")     \
+    X(HEAP_NOGC, "stop.h nogc: a section in which nothing is collected")       \
+    X(HEAP_OPENING, "minor_state.h room_lock: memory for a minor heap")        \
+    X(HEAP_STALE, "root_stale.c look_lock: the look at a stack, hard")         \
+    /* glue: a program may fork in a stop, and fork takes it; it calls memprof \
+     */                                                                        \
     X(GLUE_PROFILER, "profiler_heap.c profiler: the heap that is observed")    \
     /* preload */                                                              \
     X(PRELOAD_SERVER, "serve.c server: the control server's state")            \
@@ -32,12 +46,26 @@
     X(MEMPROF_FILTER, "filter.c grow_lock: the filter's size")                 \
     X(MEMPROF_SHARD, "index.c shards: one shard of the index")                 \
     X(MEMPROF_POOL, "pool.c pool: nodes")                                      \
+    /* stack: callbacks of new modules write to the recording under it */      \
+    X(STACK_RULES, "unwind_rules.c table: rules and modules")                  \
     /* preload: under these nothing but each other is taken; a handler that    \
      * interrupts the holder of any lock above may record */                   \
     X(PRELOAD_NODES, "nodes.c nodes: the table of call stacks, exact mode")    \
     X(PRELOAD_STREAMS, "stream.c streams: the pool; making the file")          \
     X(PRELOAD_FILE, "file.c file: growth of the recording")                    \
-    /* glue: alq_fork takes these within fork(), under all of memprof's */     \
+    /* heap: fork takes the first two, under all of memprof's; roots are       \
+     * visited under that of globals, and promotion takes the later ones */    \
+    X(HEAP_USERS, "domain.c lock: the heap and its users")                     \
+    X(HEAP_EVENTS, "event_state.h listeners: slots, pauses of ended domains")  \
+    X(HEAP_GLOBALS, "root.c common_lock: globals and transfer roots")          \
+    X(OCAML_GLOBALS, "ocaml/roots.c globals_lock: OCaml's global roots")       \
+    X(HEAP_PINS, "pin_state.h pins: pins and retained blocks")                 \
+    X(HEAP_LARGE, "large_state.h large: index and overflowed large blocks")    \
+    X(HEAP_QUEUE, "work_queue.h queue: ranges of work, and idle workers")      \
+    X(HEAP_POOLS, "pool_state.h area: free pools")                             \
+    /* limit: fork takes it under the heap's */                                \
+    X(LIMIT_TIMER, "timer.c timer: frames that have a deadline")               \
+    /* glue: fork takes the first two, under all others that it takes */       \
     X(GLUE_SERVER, "control.c server: the control server's state")             \
     X(GLUE_JOB, "control.c control: the job that waits for a domain")          \
     X(GLUE_TURN, "trace.c turn: the state of the trace under way")             \
@@ -46,7 +74,19 @@
     X(GLUE_TRACK, "gc_trace.c track: a domain's events")                       \
     X(GLUE_TRACK_FILE, "gc_trace.c file_lock: the recorder's file")            \
     X(GLUE_TRACE_FILE, "trace_file.c lock: the mark of a forked child")        \
-    X(GLUE_NATIVE, "native.c lock: modules and their names")
+    X(GLUE_NATIVE, "native.c lock: modules and their names")                   \
+    X(STACK_INTERN, "intern.c table: a table of call stacks")                  \
+    X(OCAML_POOL, "ocaml/memory.c pool: C blocks that OCaml's exit frees")
+
+/* Priorities of constructors that register handlers of fork: those that are
+ * registered last take their locks first, so this is the order of rows
+ * backwards. */
+enum {
+    ALQI_FORK_SERVER = 101,
+    ALQI_FORK_TIMER,
+    ALQI_FORK_HEAP,
+    ALQI_FORK_PROFILER
+};
 
 #define ALQI_RANK_ROW(name, text) ALQI_RANK_##name,
 enum alqi_rank { ALQI_RANKS(ALQI_RANK_ROW) ALQI_RANK_LIMIT };
@@ -59,6 +99,8 @@ enum alqi_rank { ALQI_RANKS(ALQI_RANK_ROW) ALQI_RANK_LIMIT };
 void alqi_base_rank_push_sigsafe(enum alqi_rank rank);
 /* The same of a thread that takes each lock of a group. */
 void alqi_base_rank_push_group_sigsafe(enum alqi_rank rank);
+/* It has taken one in any order, by tries that it gives up after a while. */
+void alqi_base_rank_note_sigsafe(enum alqi_rank rank);
 /* The calling thread has given the lock back.  A rank that the thread does not
  * hold is no error: a forked child frees what its parent's threads held. */
 void alqi_base_rank_pop_sigsafe(enum alqi_rank rank);
@@ -78,6 +120,12 @@ alqi_base_rank_push_sigsafe(enum alqi_rank rank)
 
 static inline void
 alqi_base_rank_push_group_sigsafe(enum alqi_rank rank)
+{
+    (void)rank;
+}
+
+static inline void
+alqi_base_rank_note_sigsafe(enum alqi_rank rank)
 {
     (void)rank;
 }

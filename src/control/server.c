@@ -144,6 +144,7 @@ open_locked(struct alqi_control_server *s)
     char name[ALQI_CONTROL_NAME_BYTES];
     int error;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(alqi_plat_lock_rank(&s->lock)));
     atomic_store(&s->state, ALQI_CONTROL_CLOSED);
     if (!s->hooks->name(s->pattern, name) ||
         !alqi_plat_socket_name(&s->socket, name))

@@ -324,10 +324,10 @@ alqi_heap_alloc_direct(struct alqi_domain *d, uintptr_t header)
     if (d->heap->life.is_lost)
         return alqi_heap_fail(d, alqi_heap_lost_status(d->heap));
     alqi_heap_collect_asked(d);
-    block = alqi_heap_direct_try(d, header);
+    block = alqi_heap_direct_try_nogc(d, header);
     if (block == ALQ_NULL) {
         collect_for(d, header);
-        block = alqi_heap_direct_try(d, header);
+        block = alqi_heap_direct_try_nogc(d, header);
     }
     return block == ALQ_NULL ? alqi_heap_fail(d, ALQ_ENOMEM) : block;
 }

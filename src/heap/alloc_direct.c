@@ -15,6 +15,7 @@
 #include "heap/large.h"
 #include "heap/major_pace.h"
 #include "heap/stat.h"
+#include "heap/stop.h"
 #include "heap/major_sweep.h"
 
 /* A large block within the limit; ALQ_NULL: none.  A block that is larger than
@@ -94,16 +95,18 @@ small_try(struct alqi_domain *d, uintptr_t header)
 /* Makes the block, and counts its words at once: for the program's counters,
  * for the pace, and for the largest size of the heap. */
 alq_value
-alqi_heap_direct_try(struct alqi_domain *d, uintptr_t header)
+alqi_heap_direct_try_nogc(struct alqi_domain *d, uintptr_t header)
 {
+    bool is_inner = alqi_heap_nogc_begin();
     size_t words = alqi_heap_words(header);
     alq_value block = words > ALQI_HEAP_CLASS_WORDS_MAX ? large_try(d, header)
                                                         : small_try(d, header);
 
-    if (block == ALQ_NULL)
-        return block;
-    d->sums.counts.direct_words += words;
-    alqi_heap_pace_direct(d, words);
-    alqi_heap_stat_words(d->heap);
+    if (block != ALQ_NULL) {
+        d->sums.counts.direct_words += words;
+        alqi_heap_pace_direct(d, words);
+        alqi_heap_stat_words(d->heap);
+    }
+    alqi_heap_nogc_end(is_inner);
     return block;
 }

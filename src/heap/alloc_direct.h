@@ -8,13 +8,13 @@
 #include "heap/state.h"
 
 /* A block with the header, of colour 0 and at least one field, its fields not
- * set; ALQ_NULL: no memory.  Does not collect; may finalise what it sweeps. */
-alq_value alqi_heap_direct_try(struct alqi_domain *d, uintptr_t header);
+ * set; ALQ_NULL: no memory.  May finalise what it sweeps. */
+alq_value alqi_heap_direct_try_nogc(struct alqi_domain *d, uintptr_t header);
 
 /* The fast way for many small blocks: a place for `words` in the local
  * allocation buffer, with nothing in it yet; NULL: the caller uses
- * alqi_heap_direct_try, which is needed now and then and does the counting that
- * is left out here.
+ * alqi_heap_direct_try_nogc, which is needed now and then and does the counting
+ * that is left out here.
  *
  * The caller sets the fields, by atomic stores if they are scanned, then calls
  * alqi_heap_direct_publish. */

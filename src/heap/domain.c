@@ -53,13 +53,14 @@ enum {
 
 /* ---- the heap ----------------------------------------------------------- */
 
-static struct alqi_plat_lock lock; /* of the_heap, and of its n_users */
+/* Nobody becomes a user while alq_fork holds it.  A forked child breaks it. */
+static struct alqi_plat_lock starts = ALQI_PLAT_LOCK(HEAP_STARTS);
+/* Of the_heap, and of its n_users; fork holds it, too. */
+static struct alqi_plat_lock lock = ALQI_PLAT_LOCK(HEAP_USERS);
 static struct alqi_heap *the_heap; /* NULL: none has users */
 static uint64_t last_id;           /* changed under the lock of stops */
-/* The thread is in alqi_heap_domain_fork, which has the locks already. */
+/* The thread is in alqi_heap_domain_fork, and its domain alone. */
 static __thread bool forks __attribute__((tls_model("initial-exec")));
-
-static void fork_events(void);
 
 /* Sets the heap's parameters; false: no memory for what ALIQUOTPARAM asks.
  * Where address space is short domains_max is what the minor part has room
@@ -81,21 +82,32 @@ configure(struct alqi_heap *heap, const struct alq_domain_config *c)
     return true;
 }
 
+/* Gives the locks that lie in the heap their ranks; two more are made with the
+ * area and the queues. */
+static void
+locks_init(struct alqi_heap *heap)
+{
+    alqi_plat_lock_init(&heap->listeners.lock, ALQI_RANK_HEAP_EVENTS);
+    alqi_plat_lock_init(&heap->young.room_lock, ALQI_RANK_HEAP_OPENING);
+    alqi_plat_lock_init(&heap->large.lock, ALQI_RANK_HEAP_LARGE);
+    alqi_plat_lock_init(&heap->pins.lock, ALQI_RANK_HEAP_PINS);
+}
+
 /* Makes the heap, with nothing in it: so it begins as if just swept.  The
- * promise of one worker's pools is there from the start (minor_open.c).  The
- * caller has the lock. */
+ * promise of one worker's pools is there from the start (minor_open.c). */
 static struct alqi_heap *
-heap_new(const struct alq_domain_config *c)
+heap_new_locked(const struct alq_domain_config *c)
 {
     struct alqi_heap *heap = calloc(1, sizeof *heap);
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_USERS));
     if (heap == NULL)
         return NULL;
+    locks_init(heap);
     if (!alqi_heap_area_open(&heap->area))
         goto fail_area;
     if (!alqi_heap_balance_open(heap))
         goto fail_spare;
-    fork_events();
     heap->cycle.colours = alqi_heap_colours();
     heap->cycle.phase = ALQI_HEAP_SWEPT; /* there is nothing */
     heap->area.n_promised = ALQI_HEAP_WORKER_POOLS;
@@ -202,7 +214,7 @@ heap_drop(struct alqi_heap *heap)
     unsigned i;
 
     if (d != NULL) {
-        alqi_heap_orphan_adopt(d);
+        alqi_heap_orphan_adopt_stw(d);
         alqi_heap_stat_end(heap);
         alqi_heap_large_drop(d); /* they finalise themselves */
         alqi_heap_sweep_leaves(d, finalise_block); /* customs are */
@@ -227,13 +239,15 @@ heap_use(const struct alq_domain_config *c)
 {
     struct alqi_heap *heap;
 
+    alqi_plat_lock(&starts);
     alqi_plat_lock(&lock);
     if (the_heap == NULL)
-        the_heap = heap_new(c);
+        the_heap = heap_new_locked(c);
     heap = the_heap;
     if (heap != NULL)
         heap->life.n_users++;
     alqi_plat_unlock(&lock);
+    alqi_plat_unlock(&starts);
     return heap;
 }
 
@@ -311,14 +325,15 @@ alqi_heap_domain_has_slot(const struct alqi_heap *heap)
 /* The first vacant slot, else a new one; NULL and a status: there is none.
  *
  * ALQ_EBUSY: the program's domains_max is reached.  ALQ_ENOMEM: no memory, or
- * fewer slots because address space is short.  The caller has the lock of
- * stops; n_slots is stored last, with release, as others read it without. */
+ * fewer slots because address space is short.  The lock is that of stops;
+ * n_slots is stored last, with release, as others read it without. */
 static struct alqi_domain *
-slot_find(struct alqi_heap *heap, enum alq_status *status)
+slot_find_locked(struct alqi_heap *heap, enum alq_status *status)
 {
     struct alqi_domain *d = slot_vacant(heap);
     unsigned n = heap->n_slots;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_STOP));
     if (d != NULL)
         return d;
     *status = ALQ_ENOMEM;
@@ -362,11 +377,12 @@ slot_clear(struct alqi_domain *d)
  * want of memory.  The minor heap opens with as much room as two need, if there
  * are others: the new domain leaves them their part. */
 static bool
-domain_open(struct alqi_domain *d, const struct alq_domain_config *c,
-            struct alqi_domain *by)
+domain_open_locked(struct alqi_domain *d, const struct alq_domain_config *c,
+                   struct alqi_domain *by)
 {
     struct alqi_heap *heap = d->heap;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_STOP));
     slot_clear(d);
     d->sizes.base = heap->area.young_base + d->slot * ALQI_HEAP_MINOR_BYTES_MAX;
     d->pub.young_base = heap->area.young_base;
@@ -381,7 +397,7 @@ domain_open(struct alqi_domain *d, const struct alq_domain_config *c,
         return false;
     if (!alqi_heap_observed_domain_start(d, by))
         goto fail_observed;
-    if (!alqi_heap_minor_open(d))
+    if (!alqi_heap_minor_open_locked(d))
         goto fail_open;
     if (!alqi_heap_open_minor(d, heap->n_slots > 1 ? 2 : 1))
         goto fail_room;
@@ -396,8 +412,8 @@ fail_observed:
     return false;
 }
 
-/* Starts a domain in a vacant slot.  The caller holds the lock of stops from
- * VACANT to RUNNING or BLOCKING, so no leader ever meets STARTING. */
+/* Starts a domain in a vacant slot.  The lock of stops is held from VACANT to
+ * RUNNING or BLOCKING, so no leader ever meets STARTING. */
 static enum alq_status
 start_locked(struct alqi_heap *heap, const struct alq_domain_config *c,
              struct alqi_domain *by, struct alqi_domain **out)
@@ -405,12 +421,13 @@ start_locked(struct alqi_heap *heap, const struct alq_domain_config *c,
     enum alqi_heap_domain_state state =
         by == NULL ? ALQI_HEAP_RUNNING : ALQI_HEAP_BLOCKING;
     enum alq_status status = ALQ_ENOMEM;
-    struct alqi_domain *d = slot_find(heap, &status);
+    struct alqi_domain *d = slot_find_locked(heap, &status);
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_STOP));
     if (d == NULL)
         return status;
     __atomic_store_n(&d->state, ALQI_HEAP_STARTING, __ATOMIC_SEQ_CST);
-    if (!domain_open(d, c, by)) {
+    if (!domain_open_locked(d, c, by)) {
         __atomic_store_n(&d->state, ALQI_HEAP_VACANT, __ATOMIC_SEQ_CST);
         return ALQ_ENOMEM;
     }
@@ -469,13 +486,14 @@ void
 alqi_heap_domain_end(struct alqi_domain *d)
 {
     struct alqi_heap *heap = d->heap;
+    bool is_inner;
 
     if (heap->life.is_lost) /* .inv.fork */
         return;
     alqi_heap_stack_end(d->threads.running);
     if (!empty_minor(d))
         return;
-    /* No safe point from here on. */
+    is_inner = alqi_heap_nogc_begin();
     alqi_heap_observed_domain_end(d);
     alqi_heap_leak_domain(d);
     alqi_heap_event_state_end(d);
@@ -492,6 +510,7 @@ alqi_heap_domain_end(struct alqi_domain *d)
         alqi_heap_alloc_limit_raise(d);
     }
     alqi_heap_stop_vacate(d);
+    alqi_heap_nogc_end(is_inner);
     heap_leave(heap);
 }
 
@@ -510,7 +529,7 @@ is_alone(const struct alqi_domain *d)
 /* Takes the locks that a thread without a domain may hold.  The child lacks
  * such a thread, so a lock that it held there would never be free. */
 static void
-locks_take(void)
+before_fork(void)
 {
     alqi_plat_lock(&lock);
     if (the_heap != NULL)
@@ -519,7 +538,7 @@ locks_take(void)
 }
 
 static void
-locks_give(void)
+after_fork_parent(void)
 {
     alqi_heap_roots_unlock();
     if (the_heap != NULL)
@@ -527,47 +546,25 @@ locks_give(void)
     alqi_plat_unlock(&lock);
 }
 
-/* The three handlers of a fork by the program; alqi_heap_domain_fork does their
- * work itself. */
-static void
-before_fork(void)
-{
-    if (!forks)
-        locks_take();
-}
-
-static void
-after_fork_parent(void)
-{
-    if (!forks)
-        locks_give();
-}
-
-/* In the child: a thread that was about to ask for the domain is not there. */
-static void
-alone_again(struct alqi_domain *d)
-{
-    __atomic_store_n(&d->threads.waiting, 0, __ATOMIC_RELAXED);
-}
-
-/* In the child, after a fork by the program.
+/* In the child, after a fork.
  *
- * If the forking thread ran the only domain alone, it goes on.  Otherwise
- * threads that ran domains, or were about to, are missing, and no stop could
- * end: the heap is lost, and raised limits lead each allocation to the slow
- * path, which says so. */
+ * If the forking thread ran the only domain alone, it goes on; a thread that
+ * was about to ask for the domain is not there.  Otherwise threads that ran
+ * domains, or were about to, are missing, and no stop could end: the heap is
+ * lost, and raised limits lead each allocation to the slow path, which says
+ * so. */
 static void
 after_fork_child(void)
 {
+    struct alqi_domain *d = alqi_heap_thread_domain();
     unsigned i;
 
-    if (forks)
-        return;
-    locks_give();
+    after_fork_parent();
+    alqi_plat_lock_break(&starts);
     if (the_heap == NULL)
         return;
-    if (is_alone(alqi_heap_thread_domain())) {
-        alone_again(alqi_heap_thread_domain());
+    if (forks || is_alone(d)) {
+        __atomic_store_n(&d->threads.waiting, 0, __ATOMIC_RELAXED);
         return;
     }
     the_heap->life.is_lost = true;
@@ -575,43 +572,15 @@ after_fork_child(void)
         alqi_heap_alloc_limit_raise(the_heap->domains[i]);
 }
 
-/* Registers the handlers, once in the process.  The caller has the lock. */
-static void
-fork_events(void)
+/* Before the program's handlers, so that these may use the heap in the
+ * child. */
+__attribute__((constructor(ALQI_FORK_HEAP))) static void
+forks_watch(void)
 {
-    static bool does; /* under the lock */
-
-    if (!does)
-        does = pthread_atfork(before_fork, after_fork_parent,
-                              after_fork_child) == 0;
+    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
-/* Forks, if the domain is alone.  The locks are held over the fork, so that no
- * domain starts between the look and the fork. */
-enum alq_status
-alqi_heap_domain_fork(struct alqi_domain *d, int *pid)
-{
-    enum alq_status status = ALQ_EBUSY;
-    int child;
-
-    locks_take();
-    if (is_alone(d)) {
-        forks = true;
-        child = fork();
-        forks = false;
-        if (child == 0)
-            alone_again(d);
-        status = child < 0 ? ALQ_ENOMEM : ALQ_OK;
-        if (child >= 0)
-            *pid = child;
-    }
-    locks_give();
-    return status;
-}
-
-/* ---- the process exits -------------------------------------------------- */
-
-/* is_alone under the lock: a domain may be about to start. */
+/* Whether the domain is alone; the lock is taken for the look. */
 static bool
 is_alone_now(const struct alqi_domain *d)
 {
@@ -622,6 +591,31 @@ is_alone_now(const struct alqi_domain *d)
     alqi_plat_unlock(&lock);
     return is;
 }
+
+/* Forks, if the domain is alone.  `starts` is held over the fork, so that no
+ * domain starts between the look and the fork; it comes before all locks that
+ * handlers of fork take.  In the child it is broken already. */
+enum alq_status
+alqi_heap_domain_fork(struct alqi_domain *d, int *pid)
+{
+    enum alq_status status = ALQ_EBUSY;
+    int child = -1;
+
+    alqi_plat_lock(&starts);
+    if (is_alone_now(d)) {
+        forks = true;
+        child = fork();
+        forks = false;
+        status = child < 0 ? ALQ_ENOMEM : ALQ_OK;
+        if (child >= 0)
+            *pid = child;
+    }
+    if (child != 0)
+        alqi_plat_unlock(&starts);
+    return status;
+}
+
+/* ---- the process exits -------------------------------------------------- */
 
 /* At the exit of the process, with c=1 in ALIQUOTPARAM: ends the only domain,
  * so that custom blocks are finalised and memory is given back.

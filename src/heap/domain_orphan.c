@@ -219,11 +219,12 @@ alqi_heap_orphan_leave(struct alqi_domain *d)
 /* Takes the whole list at once, and adopts each orphan.  As nobody pops one of
  * them, a push cannot meet an orphan that was removed and added again. */
 void
-alqi_heap_orphan_adopt(struct alqi_domain *d)
+alqi_heap_orphan_adopt_stw(struct alqi_domain *d)
 {
     struct alqi_heap_orphan *next,
         *o = __atomic_exchange_n(&d->heap->orphans, NULL, __ATOMIC_ACQUIRE);
 
+    ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
     for (; o != NULL; o = next) {
         next = o->next;
         adopt(d, o);

@@ -18,6 +18,6 @@ void alqi_heap_orphan_leave(struct alqi_domain *d);
 
 /* Makes all that was left d's: in a stop, before its shares, or when nobody
  * else uses the heap. */
-void alqi_heap_orphan_adopt(struct alqi_domain *d);
+void alqi_heap_orphan_adopt_stw(struct alqi_domain *d);
 
 #endif

@@ -118,15 +118,16 @@ struct sums {
     uint64_t remembered;
 };
 
-/* Adds up what events of the heap report.  In a stop.  Words marked by domains
+/* Adds up what events of the heap report.  Words marked by domains
  * that have ended count: a difference over the whole marking needs them.  The
  * others are differences within one stop. */
 static struct sums
-sums_of(const struct alqi_heap *heap)
+sums_of_stw(const struct alqi_heap *heap)
 {
     struct sums sums = {.marked_words = heap->totals.ended.counts.marked_words};
     unsigned i;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     for (i = 0; i < heap->n_slots; i++) {
         const struct alqi_domain *d = heap->domains[i];
 
@@ -146,18 +147,20 @@ sums_of(const struct alqi_heap *heap)
  * the phase is set.  A cycle begins for listeners with its marking, and ends
  * when all is swept. */
 void
-alqi_heap_event_phase(struct alqi_heap *heap, enum alqi_heap_phase next)
+alqi_heap_event_phase_stw(struct alqi_heap *heap, enum alqi_heap_phase next)
 {
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     switch (next) {
     case ALQI_HEAP_MARK:
         heap_event(heap, ALQ_EVENT_CYCLE, ALQ_EVENT_BEGIN,
                    ++heap->listeners.n_cycles);
         heap_event(heap, ALQ_EVENT_MARK, ALQ_EVENT_BEGIN, 0);
-        heap->listeners.marked_before = sums_of(heap).marked_words;
+        heap->listeners.marked_before = sums_of_stw(heap).marked_words;
         break;
     case ALQI_HEAP_SWEEP:
         heap_event(heap, ALQ_EVENT_MARK, ALQ_EVENT_END,
-                   sums_of(heap).marked_words - heap->listeners.marked_before);
+                   sums_of_stw(heap).marked_words -
+                       heap->listeners.marked_before);
         heap_event(heap, ALQ_EVENT_SWEEP, ALQ_EVENT_BEGIN, 0);
         break;
     case ALQI_HEAP_SWEPT:
@@ -168,35 +171,39 @@ alqi_heap_event_phase(struct alqi_heap *heap, enum alqi_heap_phase next)
 }
 
 void
-alqi_heap_event_weak_phase_begin(struct alqi_heap *heap)
+alqi_heap_event_weak_phase_begin_stw(struct alqi_heap *heap)
 {
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     heap_event(heap, ALQ_EVENT_EPHE, ALQ_EVENT_BEGIN, 0);
 }
 
 void
-alqi_heap_event_weak_phase_end(struct alqi_heap *heap, uint64_t n_emptied)
+alqi_heap_event_weak_phase_end_stw(struct alqi_heap *heap, uint64_t n_emptied)
 {
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     heap_event(heap, ALQ_EVENT_EPHE, ALQ_EVENT_END, n_emptied);
 }
 
 /* Sends the begin of a minor collection of all domains, as the leader's event,
  * and notes what had been promoted before. */
 void
-alqi_heap_event_minor_begin(struct alqi_domain *leader)
+alqi_heap_event_minor_begin_stw(struct alqi_domain *leader)
 {
-    struct sums sums = sums_of(leader->heap);
+    struct sums sums = sums_of_stw(leader->heap);
 
+    ALQI_ASSERT(alqi_heap_is_stopped(leader->heap));
     leader->heap->listeners.promoted_before = sums.promoted_words;
     alqi_heap_event_begin(leader, ALQ_EVENT_MINOR, sums.young_words,
                           sums.remembered);
 }
 
 void
-alqi_heap_event_minor_end(struct alqi_heap *heap)
+alqi_heap_event_minor_end_stw(struct alqi_heap *heap)
 {
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     alqi_heap_event_end(
         heap->stop.leader, ALQ_EVENT_MINOR,
-        sums_of(heap).promoted_words - heap->listeners.promoted_before, 0);
+        sums_of_stw(heap).promoted_words - heap->listeners.promoted_before, 0);
 }
 
 /* Sends the begin of a minor collection of one domain.  Returns the words
@@ -351,6 +358,7 @@ find_locked(struct alqi_heap_listeners *l, const struct alq_listener *listener)
 {
     unsigned i;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_EVENTS));
     for (i = 0; i < ALQ_LISTENERS_MAX; i++)
         if (l->slots[i].listener == listener)
             return &l->slots[i];
@@ -364,6 +372,7 @@ find_free_locked(struct alqi_heap_listeners *l)
 {
     unsigned i;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_EVENTS));
     for (i = 0; i < ALQ_LISTENERS_MAX; i++)
         if (l->slots[i].listener == NULL &&
             __atomic_load_n(&l->slots[i].running, __ATOMIC_ACQUIRE) == 0)
@@ -381,6 +390,7 @@ set_locked(struct alqi_heap_listeners *l, struct alqi_heap_listener_slot *slot,
     uint64_t heard = 0;
     unsigned i;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_EVENTS));
     __atomic_store_n(&slot->listener, listener, __ATOMIC_SEQ_CST);
     for (i = 0; i < ALQ_LISTENERS_MAX; i++)
         if (l->slots[i].listener != NULL)

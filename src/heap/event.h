@@ -80,14 +80,16 @@ alqi_heap_event_is_inside(const struct alqi_domain *d)
     return d->events.depth > 0;
 }
 
-/* In a stop, by one thread at a time: the phase is about to change; what weak
+/* By one thread at a time: the phase is about to change; what weak
  * references lead to is looked for (weak_phase.h), until that is over; a minor
  * collection, an event of the leader's, by whoever is there. */
-void alqi_heap_event_phase(struct alqi_heap *heap, enum alqi_heap_phase next);
-void alqi_heap_event_weak_phase_begin(struct alqi_heap *heap);
-void alqi_heap_event_weak_phase_end(struct alqi_heap *heap, uint64_t n_emptied);
-void alqi_heap_event_minor_begin(struct alqi_domain *leader);
-void alqi_heap_event_minor_end(struct alqi_heap *heap);
+void alqi_heap_event_phase_stw(struct alqi_heap *heap,
+                               enum alqi_heap_phase next);
+void alqi_heap_event_weak_phase_begin_stw(struct alqi_heap *heap);
+void alqi_heap_event_weak_phase_end_stw(struct alqi_heap *heap,
+                                        uint64_t n_emptied);
+void alqi_heap_event_minor_begin_stw(struct alqi_domain *leader);
+void alqi_heap_event_minor_end_stw(struct alqi_heap *heap);
 /* By a domain alone; what the first one returns is for the second. */
 uint64_t alqi_heap_event_minor_local_begin(struct alqi_domain *d);
 void alqi_heap_event_minor_local_end(struct alqi_domain *d,

@@ -294,12 +294,13 @@ entries_visit(struct alqi_heap_final_entry *entries, size_t n,
 /* Visits all values, those that the calls come with and those that wait for
  * death; between `from` and `to` is nothing. */
 void
-alqi_heap_final_visit(struct alqi_domain *d,
-                      void (*visit)(void *arg, alq_value *slot), void *arg)
+alqi_heap_final_visit_stw(struct alqi_domain *d,
+                          void (*visit)(void *arg, alq_value *slot), void *arg)
 {
     struct alqi_heap_final *f;
     unsigned kind;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
     for (f = d->weak_phase.finals; f != NULL; f = f->next) {
         for (kind = 0; kind < 2; kind++) {
             const struct alqi_heap_final_table *t = &f->tables[kind];
@@ -375,17 +376,18 @@ drop_empty(struct alqi_domain *d)
         }
 }
 
-/* Begins the pass of the heap's step, in a stop; false: there is nothing to go
+/* Begins the pass of the heap's step; false: there is nothing to go
  * through.  Recent entries are left out: their values were roots when marking
  * began, or in the program's hands since. */
 bool
-alqi_heap_final_pass_begin(struct alqi_domain *d)
+alqi_heap_final_pass_begin_stw(struct alqi_domain *d)
 {
     enum alqi_heap_weak_phase_step step = d->heap->weak_phase.step;
     struct alqi_heap_final *f;
     bool has_work = false;
     unsigned kind;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
     drop_empty(d);
     for (f = d->weak_phase.finals; f != NULL; f = f->next)
         for (kind = 0; kind < 2; kind++) {

@@ -35,17 +35,17 @@ void alqi_heap_final_promote(struct alqi_domain *self, struct alqi_domain *of);
 void alqi_heap_final_after_minor(struct alqi_domain *d);
 
 /* All values, for the verifier, and for compaction, when nothing is young. */
-void alqi_heap_final_visit(struct alqi_domain *d,
-                           void (*visit)(void *arg, alq_value *slot),
-                           void *arg);
+void alqi_heap_final_visit_stw(struct alqi_domain *d,
+                               void (*visit)(void *arg, alq_value *slot),
+                               void *arg);
 /* The roots that no pass comes to: of calls that are due, and recent ones. */
 void alqi_heap_final_visit_due(struct alqi_domain *d,
                                void (*visit)(void *arg, alq_value *slot),
                                void *arg);
 
-/* The pass of the heap's step begins, in a stop; false: there is nothing to do.
+/* The pass of the heap's step begins; false: there is nothing to do.
  * Then it is done, by who holds the domain; 0: it is over. */
-bool alqi_heap_final_pass_begin(struct alqi_domain *d);
+bool alqi_heap_final_pass_begin_stw(struct alqi_domain *d);
 size_t alqi_heap_final_pass(struct alqi_domain *d, size_t budget_words);
 
 /* Whether a minor collection has anything to do with it. */

@@ -69,11 +69,12 @@ alqi_heap_alarm_delete(struct alq_alarm *alarm)
  * cycle.  Cycles that end inside an alarm's call are left out, else two alarms
  * that collect would call each other for ever. */
 void
-alqi_heap_alarm_cycle_end(struct alqi_domain *d)
+alqi_heap_alarm_cycle_end_stw(struct alqi_domain *d)
 {
     struct alqi_heap_weak_phase *l = &d->weak_phase;
     struct alq_alarm *alarm;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
     if (l->n_in_alarms > 0 || l->alarms == NULL)
         return;
     for (alarm = l->alarms; alarm != NULL; alarm = alarm->next)

@@ -17,7 +17,7 @@ struct alq_alarm *alqi_heap_alarm_new(struct alqi_domain *d, alq_alarm_fn *fn,
 void alqi_heap_alarm_delete(struct alq_alarm *alarm);
 
 /* A cycle has ended. */
-void alqi_heap_alarm_cycle_end(struct alqi_domain *d);
+void alqi_heap_alarm_cycle_end_stw(struct alqi_domain *d);
 
 /* Calls one that is due; false: none is. */
 bool alqi_heap_alarm_call(struct alqi_domain *d, enum alq_status *st);

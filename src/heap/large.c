@@ -97,15 +97,15 @@ is_around(alq_value block, uintptr_t word)
     return word - block <= alq_wosize(block) * ALQ_WORD_BYTES;
 }
 
-/* The block around the word, for a stop: it reads the index without the
- * lock. */
+/* The block around the word: reads the index without the lock. */
 alq_value
-alqi_heap_large_around(const struct alqi_heap *heap, uintptr_t word)
+alqi_heap_large_around_stw(const struct alqi_heap *heap, uintptr_t word)
 {
     const struct alqi_heap_large_index *x = &heap->large.index;
     uint64_t orders = x->orders, start;
     unsigned order, back;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     if (word < x->least || word > x->most)
         return ALQ_NULL;
     for (; orders != 0; orders &= orders - 1) {

@@ -23,8 +23,9 @@ struct alqi_heap_large *alqi_heap_large_overflow_take(struct alqi_heap *heap);
 void alqi_heap_large_drop(struct alqi_domain *d);
 
 /* The block that the word points to: to its first field, behind it, up to its
- * end; ALQ_NULL.  In a stop. */
-alq_value alqi_heap_large_around(const struct alqi_heap *heap, uintptr_t word);
+ * end; ALQ_NULL. */
+alq_value alqi_heap_large_around_stw(const struct alqi_heap *heap,
+                                     uintptr_t word);
 
 static inline uintptr_t
 alqi_heap_large_bytes(const struct alqi_heap *heap)

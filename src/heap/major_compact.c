@@ -347,12 +347,12 @@ update_share(struct alqi_domain *self, struct alqi_domain *of)
     unsigned c;
 
     if (of == NULL) {
-        alqi_heap_roots_visit_common(self->heap, update_root, area);
+        alqi_heap_roots_visit_common_stw(self->heap, update_root, area);
         return;
     }
     alqi_heap_roots_visit(of, false, update_root, area);
-    alqi_heap_final_visit(of, update_root, area);
-    alqi_heap_weak_visit(of, update_root, area);
+    alqi_heap_final_visit_stw(of, update_root, area);
+    alqi_heap_weak_visit_stw(of, update_root, area);
     alqi_heap_observed_weak(of, update_root, area);
     for (c = 0; c < ALQI_HEAP_CLASSES; c++)
         update_class(of, c);
@@ -408,11 +408,11 @@ give_last(struct alqi_domain *self)
              returned = self->sums.counts.returned_bytes;
 
     if (heap->compact.was_asked)
-        alqi_heap_pace_give_unpromised(self);
+        alqi_heap_pace_give_unpromised_stw(self);
     else
         alqi_heap_pace_give_later(heap); /* no program waits for it */
     alqi_heap_tick(&heap->compact.n);
-    alqi_heap_verify(self, ALQI_HEAP_VERIFY_ANY);
+    alqi_heap_verify_stw(self, ALQI_HEAP_VERIFY_ANY);
     ALQI_HEAP_LOG(heap, ALQ_GC_LOG_COMPACT,
                   "compaction %" PRIu64 ": %zu of %zu pools emptied, %" PRIu64
                   " words moved",
@@ -455,20 +455,21 @@ static const struct alqi_heap_stop_work move_step = {.share = move_share,
  * ambiguous references lead into are held first: nobody may change those
  * words. */
 const struct alqi_heap_stop_work *
-alqi_heap_compact_begin(
+alqi_heap_compact_begin_stw(
     struct alqi_domain *self,
     const struct alqi_heap_stop_work *(*after)(struct alqi_domain *self))
 {
     struct alqi_heap *heap = self->heap;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(self->heap));
     ALQI_ASSERT(heap->cycle.phase == ALQI_HEAP_SWEPT);
     ALQI_ASSERT(alqi_heap_balance_is_over(heap));
     heap->compact.was_asked = heap->compact.is_asked;
     heap->compact.is_asked = heap->compact.is_due = false;
     heap->compact.used_before = alqi_heap_area_used(&heap->area);
     heap->compact.after = after;
-    alqi_heap_pin_words(heap, alqi_heap_compact_hold);
-    alqi_heap_ambiguous_words(heap, alqi_heap_compact_hold);
+    alqi_heap_pin_words_stw(heap, alqi_heap_compact_hold);
+    alqi_heap_ambiguous_words_stw(heap, alqi_heap_compact_hold);
     alqi_heap_event_begin(heap->stop.leader, ALQ_EVENT_COMPACT, 0, 0);
     return &move_step;
 }
@@ -483,8 +484,9 @@ enum {
 
 /* Notes when sweeping began, which free_words() counts from. */
 void
-alqi_heap_compact_note_cycle(struct alqi_heap *heap)
+alqi_heap_compact_note_cycle_stw(struct alqi_heap *heap)
 {
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     heap->compact.allocated_then = heap->pace.heap_words;
 }
 
@@ -520,7 +522,7 @@ percent(uint64_t free, uint64_t used)
 /* Decides whether compaction is due, when sweeping has ended.  In a collection
  * that was asked for a small or young heap is compacted, too. */
 void
-alqi_heap_compact_note_swept(struct alqi_heap *heap, bool asked)
+alqi_heap_compact_note_swept_stw(struct alqi_heap *heap, bool asked)
 {
     uint64_t most = (uint64_t)heap->tuning.control.max_overhead;
     uint64_t pools = alqi_heap_area_used(&heap->area);
@@ -529,6 +531,7 @@ alqi_heap_compact_note_swept(struct alqi_heap *heap, bool asked)
     uint64_t overhead = percent(free_words(heap), words);
     bool is_small = heap->cycle.n < CYCLES_LEAST || pools <= POOLS_LEAST;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     heap->compact.is_due =
         overhead >= most && (asked || most == 0 || !is_small);
     ALQI_HEAP_LOG(heap, ALQ_GC_LOG_DUE,

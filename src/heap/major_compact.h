@@ -23,16 +23,16 @@
 enum { ALQI_HEAP_COMPACT_NEVER = 1000000 }; /* max_overhead, from there on */
 
 /* The first step; `after`, by one, when all is over, says what comes next. */
-const struct alqi_heap_stop_work *alqi_heap_compact_begin(
+const struct alqi_heap_stop_work *alqi_heap_compact_begin_stw(
     struct alqi_domain *self,
     const struct alqi_heap_stop_work *(*after)(struct alqi_domain *self));
 
 /* A cycle has just been swept: whether that left more free than max_overhead
  * allows.  `asked`: a program waits for the end of this collection, so also a
  * small or a young heap is compacted. */
-void alqi_heap_compact_note_swept(struct alqi_heap *heap, bool asked);
+void alqi_heap_compact_note_swept_stw(struct alqi_heap *heap, bool asked);
 /* Colours have just rotated: sweeping begins. */
-void alqi_heap_compact_note_cycle(struct alqi_heap *heap);
+void alqi_heap_compact_note_cycle_stw(struct alqi_heap *heap);
 
 /* Keeps all blocks of a pool where they are in the next compaction, also if
  * that has just begun: for what may point into it and cannot be changed.

@@ -60,7 +60,7 @@ enum goal {
 
 typedef const struct alqi_heap_stop_work *next_fn(struct alqi_domain *self);
 
-static next_fn choose;
+static next_fn choose_stw;
 
 /* Whether nothing is young in any domain, but for blocks that stay in place. */
 static bool
@@ -81,13 +81,14 @@ is_empty_all(struct alqi_heap *heap)
  * domains are busy afterwards, even those that will find nothing to do.
  * n_working is 0 in SWEPT, so that nobody balances load there. */
 static void
-phase_set(struct alqi_heap *heap, enum alqi_heap_phase phase)
+phase_set_stw(struct alqi_heap *heap, enum alqi_heap_phase phase)
 {
     struct alqi_domain *of;
     unsigned i;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     ALQI_ASSERT(heap->cycle.n_busy == 0);
-    alqi_heap_event_phase(heap, phase);
+    alqi_heap_event_phase_stw(heap, phase);
     heap->cycle.phase = phase;
     heap->balance.n_working = 0;
     EACH_DOMAIN(heap, of, i)
@@ -97,7 +98,7 @@ phase_set(struct alqi_heap *heap, enum alqi_heap_phase phase)
         if (phase != ALQI_HEAP_SWEPT)
             alqi_heap_mark_undone(of);
     }
-    alqi_heap_pace_phase(heap);
+    alqi_heap_pace_phase_stw(heap);
 }
 
 /* ---- steps: marking begins ---------------------------------------------- */
@@ -117,8 +118,8 @@ mark_begin_share(struct alqi_domain *self, struct alqi_domain *of)
     if (of == NULL)
         return;
     alqi_heap_roots_visit(of, false, darken_root, of);
-    alqi_heap_ambiguous_darken(of);
-    alqi_heap_weak_phase_begin_share(of);
+    alqi_heap_ambiguous_darken_stw(of);
+    alqi_heap_weak_phase_begin_share_stw(of);
 }
 
 /* Darkens what the heap's roots lead to, on the stack of one domain.  After
@@ -127,8 +128,8 @@ mark_begin_share(struct alqi_domain *self, struct alqi_domain *of)
 static const struct alqi_heap_stop_work *
 mark_begin_last(struct alqi_domain *self)
 {
-    alqi_heap_roots_visit_common(self->heap, darken_root, self);
-    return choose(self);
+    alqi_heap_roots_visit_common_stw(self->heap, darken_root, self);
+    return choose_stw(self);
 }
 
 static const struct alqi_heap_stop_work mark_begin_step = {
@@ -140,18 +141,19 @@ static const struct alqi_heap_stop_work mark_begin_step = {
  * swept, so no block has the colour of garbage, which becomes that of marked
  * blocks at the next rotation. */
 static const struct alqi_heap_stop_work *
-mark_begin(struct alqi_heap *heap)
+mark_begin_stw(struct alqi_heap *heap)
 {
     struct alqi_domain *of;
     unsigned i;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     ALQI_ASSERT(is_empty_all(heap));
     EACH_DOMAIN(heap, of, i)
-    alqi_heap_mark_begin(of);
-    phase_set(heap, ALQI_HEAP_MARK);
+    alqi_heap_mark_begin_stw(of);
+    phase_set_stw(heap, ALQI_HEAP_MARK);
     ALQI_HEAP_LOG(heap, ALQ_GC_LOG_CYCLE, "major cycle %ju: marking begins",
                   (uintmax_t)heap->cycle.n);
-    alqi_heap_weak_phase_begin(heap);
+    alqi_heap_weak_phase_begin_stw(heap);
     return &mark_begin_step;
 }
 
@@ -213,9 +215,9 @@ mark_each(struct alqi_domain *self)
 }
 
 static const struct alqi_heap_stop_work sweep_step = {.share = sweep_share,
-                                                      .last = choose};
+                                                      .last = choose_stw};
 static const struct alqi_heap_stop_work mark_step = {
-    .share = mark_share, .each = mark_each, .last = choose};
+    .share = mark_share, .each = mark_each, .last = choose_stw};
 
 /* ---- steps: marking has ended ------------------------------------------- */
 
@@ -228,12 +230,12 @@ rotate_share(struct alqi_domain *self, struct alqi_domain *of)
     if (of == NULL)
         return;
     of->sums.counts.major_cycles++;
-    alqi_heap_sweep_begin(of);
-    alqi_heap_alarm_cycle_end(of);
+    alqi_heap_sweep_begin_stw(of);
+    alqi_heap_alarm_cycle_end_stw(of);
 }
 
 static const struct alqi_heap_stop_work rotate_step = {.share = rotate_share,
-                                                       .last = choose};
+                                                       .last = choose_stw};
 
 /* MARK -> SWEEP: the colours rotate, and what is unmarked becomes garbage.
  *
@@ -241,26 +243,27 @@ static const struct alqi_heap_stop_work rotate_step = {.share = rotate_share,
  * the observer and weak fields look at the colours now, while dead and live
  * blocks still differ and no memory is reused. */
 static const struct alqi_heap_stop_work *
-rotate(struct alqi_domain *self)
+rotate_stw(struct alqi_domain *self)
 {
     struct alqi_heap *heap = self->heap;
     struct alqi_domain *of;
     unsigned i;
 
-    alqi_heap_verify(self, ALQI_HEAP_VERIFY_MARKED);
-    alqi_heap_pin_retain_after_marking(heap);
+    ALQI_ASSERT(alqi_heap_is_stopped(self->heap));
+    alqi_heap_verify_stw(self, ALQI_HEAP_VERIFY_MARKED);
+    alqi_heap_pin_retain_after_marking_stw(heap);
     EACH_DOMAIN(heap, of, i)
     {
-        alqi_heap_observed_after_major(of);
-        alqi_heap_weak_after_marking(of);
+        alqi_heap_observed_after_major_stw(of);
+        alqi_heap_weak_after_marking_stw(of);
     }
     alqi_heap_colours_rotate(&heap->cycle.colours);
-    phase_set(heap, ALQI_HEAP_SWEEP);
+    phase_set_stw(heap, ALQI_HEAP_SWEEP);
     ALQI_HEAP_LOG(heap, ALQ_GC_LOG_CYCLE,
                   "major cycle %ju ends: %ju words live, about",
                   (uintmax_t)heap->cycle.n, (uintmax_t)heap->pace.live_words);
     alqi_heap_tick(&heap->cycle.n);
-    alqi_heap_compact_note_cycle(heap);
+    alqi_heap_compact_note_cycle_stw(heap);
     if (heap->cycle.n_wanted > 0)
         heap->cycle.n_wanted--;
     return &rotate_step;
@@ -269,15 +272,16 @@ rotate(struct alqi_domain *self)
 /* ---- what comes next ---------------------------------------------------- */
 
 /* Returns the step that forces the phase to its end; the caller comes back to
- * choose() after it. */
+ * choose_stw() after it. */
 static const struct alqi_heap_stop_work *
-force(struct alqi_domain *self)
+force_stw(struct alqi_domain *self)
 {
+    ALQI_ASSERT(alqi_heap_is_stopped(self->heap));
     switch (self->heap->cycle.phase) {
     case ALQI_HEAP_SWEEP:
         return &sweep_step;
     case ALQI_HEAP_SWEPT:
-        return mark_begin(self->heap);
+        return mark_begin_stw(self->heap);
     case ALQI_HEAP_MARK:
         return &mark_step;
     }
@@ -287,11 +291,12 @@ force(struct alqi_domain *self)
 /* Opens the minor heaps that are closed.  The count goes down, so each domain
  * gets an equal part of the room that is still left. */
 static void
-open_all(struct alqi_heap *heap)
+open_all_stw(struct alqi_heap *heap)
 {
     struct alqi_domain *of;
     unsigned i, n = 0;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     EACH_DOMAIN(heap, of, i)
     n++;
     EACH_DOMAIN(heap, of, i)
@@ -315,38 +320,40 @@ is_compact_next(struct alqi_heap *heap)
  * has work, the phase ends, or marking goes on to its next step (.inv.todo).
  * Then, in this order: cycles that the stop has to complete are forced; a goal
  * that demands it is swept; compaction runs; marking begins if it is due.
- * Marking of a stop that has a cycle to complete is begun by force().  Minor
+ * Marking of a stop that has a cycle to complete is begun by force_stw(). Minor
  * heaps are opened last, since compaction and marking need them empty. */
 static const struct alqi_heap_stop_work *
-choose(struct alqi_domain *self)
+choose_stw(struct alqi_domain *self)
 {
     struct alqi_heap *heap = self->heap;
 
-    alqi_heap_pace_count(heap);
+    ALQI_ASSERT(alqi_heap_is_stopped(self->heap));
+    alqi_heap_pace_count_stw(heap);
     if (alqi_heap_balance_is_over(heap)) {
         if (heap->cycle.phase == ALQI_HEAP_MARK) {
-            if (!alqi_heap_weak_phase_next(heap))
-                return rotate(self);
+            if (!alqi_heap_weak_phase_next_stw(heap))
+                return rotate_stw(self);
         } else if (heap->cycle.phase == ALQI_HEAP_SWEEP) {
-            phase_set(heap, ALQI_HEAP_SWEPT);
-            alqi_heap_compact_note_swept(heap, heap->cycle.goal >= GOAL_FULL);
-            alqi_heap_verify(self, ALQI_HEAP_VERIFY_ANY);
+            phase_set_stw(heap, ALQI_HEAP_SWEPT);
+            alqi_heap_compact_note_swept_stw(heap,
+                                             heap->cycle.goal >= GOAL_FULL);
+            alqi_heap_verify_stw(self, ALQI_HEAP_VERIFY_ANY);
         }
     }
     if (heap->cycle.n_wanted > 0)
-        return force(self);
+        return force_stw(self);
     if (heap->cycle.goal >= GOAL_FULL && heap->cycle.phase == ALQI_HEAP_SWEEP)
         return &sweep_step;
     if (is_compact_next(heap))
-        return alqi_heap_compact_begin(self, choose);
+        return alqi_heap_compact_begin_stw(self, choose_stw);
     if (heap->cycle.phase == ALQI_HEAP_SWEPT && heap->cycle.goal < GOAL_CYCLE &&
         (heap->cycle.is_mark_forced || alqi_heap_pace_is_due(self)) &&
         is_empty_all(heap))
-        return mark_begin(heap);
+        return mark_begin_stw(heap);
     if (heap->cycle.goal >= GOAL_FULL)
-        alqi_heap_pace_give_all(self);
+        alqi_heap_pace_give_all_stw(self);
     if (heap->cycle.goal != GOAL_PHASE)
-        open_all(heap);
+        open_all_stw(heap);
     return NULL;
 }
 
@@ -360,12 +367,12 @@ finish_last(struct alqi_domain *self)
 {
     struct alqi_heap *heap = self->heap;
 
-    alqi_heap_pin_retain_end(self);
+    alqi_heap_pin_retain_end_stw(self);
     alqi_heap_minor_local_again_stw(heap);
-    alqi_heap_event_minor_end(heap);
-    alqi_heap_verify(self, ALQI_HEAP_VERIFY_ANY);
-    alqi_heap_minor_size_note(self->heap);
-    alqi_heap_pace_count(heap);
+    alqi_heap_event_minor_end_stw(heap);
+    alqi_heap_verify_stw(self, ALQI_HEAP_VERIFY_ANY);
+    alqi_heap_minor_size_note_stw(self->heap);
+    alqi_heap_pace_count_stw(heap);
     ALQI_HEAP_LOG(heap, ALQ_GC_LOG_MINOR,
                   "minor collection %ju: %ju words allocated, %ju promoted "
                   "since the heap began",
@@ -373,7 +380,7 @@ finish_last(struct alqi_domain *self)
                   (uintmax_t)heap->totals.at_stop.counts.minor_words,
                   (uintmax_t)(heap->totals.at_stop.counts.promoted_words -
                               heap->totals.at_stop.slack_words));
-    return choose(self);
+    return choose_stw(self);
 }
 
 static void
@@ -393,7 +400,7 @@ after_share(struct alqi_domain *self, struct alqi_domain *of)
 {
     (void)self;
     if (of != NULL)
-        alqi_heap_weak_phase_after_minor(of);
+        alqi_heap_weak_phase_after_minor_stw(of);
 }
 
 static const struct alqi_heap_stop_work *
@@ -415,7 +422,7 @@ promote_last(struct alqi_domain *self)
     struct alqi_domain *of;
     unsigned i;
 
-    alqi_heap_open_close_all(self->heap);
+    alqi_heap_open_close_all_stw(self->heap);
     alqi_heap_tick(&self->heap->young.n_minors);
     EACH_DOMAIN(self->heap, of, i)
     if (alqi_heap_weak_phase_is_recent(of))
@@ -445,10 +452,11 @@ workers_set(struct alqi_heap *heap)
  * collection, if the goal asks for one.  By the leader, when the world stands
  * still, before the first share. */
 static void
-begin(struct alqi_domain *leader, enum goal goal, unsigned cycles)
+begin_stw(struct alqi_domain *leader, enum goal goal, unsigned cycles)
 {
     struct alqi_heap *heap = leader->heap;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(leader->heap));
     heap->cycle.goal = goal;
     heap->cycle.n_wanted = cycles;
     heap->cycle.is_mark_forced = leader->pace.forces_mark;
@@ -457,42 +465,42 @@ begin(struct alqi_domain *leader, enum goal goal, unsigned cycles)
         return;
     heap->young.is_any =
         !is_empty_all(heap) || alqi_heap_pin_has_retained(heap);
-    alqi_heap_verify(leader, ALQI_HEAP_VERIFY_REMEMBERED);
-    alqi_heap_pin_retain_begin(leader);
+    alqi_heap_verify_stw(leader, ALQI_HEAP_VERIFY_REMEMBERED);
+    alqi_heap_pin_retain_begin_stw(leader);
     workers_set(heap);
-    alqi_heap_minor_prepare(leader, heap->stop.n_workers);
-    alqi_heap_event_minor_begin(leader);
+    alqi_heap_minor_prepare_stw(leader, heap->stop.n_workers);
+    alqi_heap_event_minor_begin_stw(leader);
 }
 
 static void
 begin_phase(struct alqi_domain *leader)
 {
-    begin(leader, GOAL_PHASE, 0);
+    begin_stw(leader, GOAL_PHASE, 0);
 }
 
 static void
 begin_minor(struct alqi_domain *leader)
 {
-    begin(leader, GOAL_MINOR, 0);
+    begin_stw(leader, GOAL_MINOR, 0);
 }
 
 static void
 begin_cycle(struct alqi_domain *leader)
 {
-    begin(leader, GOAL_CYCLE, 1);
+    begin_stw(leader, GOAL_CYCLE, 1);
 }
 
 /* The cycle is completed, and what it found dead is swept. */
 static void
 begin_swept(struct alqi_domain *leader)
 {
-    begin(leader, GOAL_FULL, 1);
+    begin_stw(leader, GOAL_FULL, 1);
 }
 
 static void
 begin_compact(struct alqi_domain *leader)
 {
-    begin(leader, GOAL_COMPACT, 1);
+    begin_stw(leader, GOAL_COMPACT, 1);
 }
 
 /* Memory is short: two cycles, then compaction.  One is not enough, since a
@@ -500,15 +508,15 @@ begin_compact(struct alqi_domain *leader)
 static void
 begin_short(struct alqi_domain *leader)
 {
-    begin(leader, GOAL_COMPACT, 2);
+    begin_stw(leader, GOAL_COMPACT, 2);
 }
 
 #define PROMOTE                                                                \
-    .share = alqi_heap_minor_share, .each = alqi_heap_minor_drain,             \
+    .share = alqi_heap_minor_share_stw, .each = alqi_heap_minor_drain_stw,     \
     .last = promote_last, .is_limited = true
 
 static const struct alqi_heap_stop_work phase_work = {.begin = begin_phase,
-                                                      .last = choose};
+                                                      .last = choose_stw};
 static const struct alqi_heap_stop_work minor_work = {.begin = begin_minor,
                                                       PROMOTE};
 static const struct alqi_heap_stop_work cycle_work = {.begin = begin_cycle,

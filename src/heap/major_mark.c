@@ -29,12 +29,13 @@ enum {
 /* Sets the bound of the mark stack for this cycle: a share of the heap's words.
  * Requires that nothing is left to mark. */
 void
-alqi_heap_mark_begin(struct alqi_domain *d)
+alqi_heap_mark_begin_stw(struct alqi_domain *d)
 {
     size_t heap_words =
         alqi_heap_area_used(&d->heap->area) * ALQI_HEAP_POOL_WORDS +
         alqi_heap_large_bytes(d->heap) / ALQ_WORD_BYTES;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
     ALQI_ASSERT(alqi_heap_mark_is_done(d));
     d->marker.size_max = STACK_FIRST;
     if (!ALQI_HEAP_IS_HARD && heap_words / STACK_SHARE > STACK_FIRST)

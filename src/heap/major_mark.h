@@ -10,7 +10,7 @@
 #include "heap/state.h"
 
 /* Nothing is marked yet: the stack's bound follows the heap. */
-void alqi_heap_mark_begin(struct alqi_domain *d);
+void alqi_heap_mark_begin_stw(struct alqi_domain *d);
 void alqi_heap_mark_drop(struct alqi_domain *d);
 
 /* The domain ends: its work goes into *o.  Who adopts *o gets it, and *o. */

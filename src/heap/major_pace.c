@@ -108,14 +108,15 @@ alqi_heap_pace_is_late(const struct alqi_domain *d)
 
 /* ---- all domains, in a stop --------------------------------------------- */
 
-/* Adds up what all domains have allocated.  In a stop: the holder of a domain
- * alone may read its counters otherwise. */
+/* Adds up what all domains have allocated.  At other times only the holder of a
+ * domain may read its counters. */
 void
-alqi_heap_pace_count(struct alqi_heap *heap)
+alqi_heap_pace_count_stw(struct alqi_heap *heap)
 {
     unsigned i;
 
-    alqi_heap_sums_publish(heap);
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
+    alqi_heap_sums_publish_stw(heap);
     for (i = 0; i < heap->n_slots; i++)
         heap->domains[i]->pace.counted_words = allocated(heap->domains[i]);
     heap->pace.heap_words = heap->totals.at_stop.counts.promoted_words +
@@ -231,16 +232,17 @@ idle_surplus(struct alqi_heap *heap)
     return idle < n ? idle : n;
 }
 
-/* Sets rate, lateness and surplus for the phase that begins.  In a stop.
+/* Sets rate, lateness and surplus for the phase that begins.
  *
  * After a marking the live words are those that were marked, and those that
  * were born marked meanwhile, which are heap_words since it began. */
 void
-alqi_heap_pace_phase(struct alqi_heap *heap)
+alqi_heap_pace_phase_stw(struct alqi_heap *heap)
 {
     struct alqi_heap_pace_common *p = &heap->pace;
 
-    alqi_heap_pace_count(heap);
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
+    alqi_heap_pace_count_stw(heap);
     switch (heap->cycle.phase) {
     case ALQI_HEAP_SWEEP: /* a marking has ended */
         p->live_words = heap->totals.at_stop.counts.marked_words -
@@ -293,8 +295,9 @@ give_surplus(struct alqi_domain *d)
 /* Gives back the whole surplus at once, at the end of an explicit collection:
  * the caller waits for that. */
 void
-alqi_heap_pace_give_all(struct alqi_domain *d)
+alqi_heap_pace_give_all_stw(struct alqi_domain *d)
 {
+    ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
     d->heap->area.n_surplus = surplus(d->heap);
     give_surplus(d);
 }
@@ -309,11 +312,12 @@ alqi_heap_pace_give_later(struct alqi_heap *heap)
  * compaction that was asked for, with which the program wants its memory
  * back. */
 void
-alqi_heap_pace_give_unpromised(struct alqi_domain *d)
+alqi_heap_pace_give_unpromised_stw(struct alqi_domain *d)
 {
     struct alqi_heap_area *area = &d->heap->area;
     size_t have = area->n_free - area->n_returned;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
     area->n_surplus = have > promised(area) ? have - promised(area) : 0;
     give_surplus(d);
 }

@@ -66,22 +66,22 @@ bool alqi_heap_pace_is_due(const struct alqi_domain *d);
 /* Whether the phase should be over. */
 bool alqi_heap_pace_is_late(const struct alqi_domain *d);
 
-/* In a stop: counts what all have allocated. */
-void alqi_heap_pace_count(struct alqi_heap *heap);
+/* Counts what all have allocated. */
+void alqi_heap_pace_count_stw(struct alqi_heap *heap);
 /* At any time: what the domain has. */
 void alqi_heap_pace_count_own(struct alqi_domain *d);
 
 /* Gives back pools of the surplus that the end of sweeping found. */
 void alqi_heap_pace_give_some(struct alqi_domain *d);
 
-/* All that is surplus now; in a stop. */
-void alqi_heap_pace_give_all(struct alqi_domain *d);
+/* All that is surplus now. */
+void alqi_heap_pace_give_all_stw(struct alqi_domain *d);
 /* The same, by the slices to come. */
 void alqi_heap_pace_give_later(struct alqi_heap *heap);
 /* The same of all free pools but those promised to minor heaps. */
-void alqi_heap_pace_give_unpromised(struct alqi_domain *d);
+void alqi_heap_pace_give_unpromised_stw(struct alqi_domain *d);
 
-/* After each change of the heap's phase; in a stop. */
-void alqi_heap_pace_phase(struct alqi_heap *heap);
+/* After each change of the heap's phase. */
+void alqi_heap_pace_phase_stw(struct alqi_heap *heap);
 
 #endif

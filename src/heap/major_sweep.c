@@ -55,10 +55,11 @@ pop_unswept(struct alqi_heap_lists *lists)
  * free ranges need no return: sweeping the pool finds the free slots again.
  * Requires that promotion has left nothing to scan in a buffer. */
 void
-alqi_heap_sweep_begin(struct alqi_domain *d)
+alqi_heap_sweep_begin_stw(struct alqi_domain *d)
 {
     unsigned kind, c;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
     for (kind = 0; kind < 2; kind++)
         for (c = 0; c < ALQI_HEAP_CLASSES; c++) {
             struct alqi_heap_lists *lists = &d->sweep.lists[kind][c];
@@ -281,16 +282,17 @@ alqi_heap_sweep_leaves(struct alqi_domain *d,
             pool_blocks(d, alqi_heap_area_pool(area, i), visit);
 }
 
-/* Visits all blocks of the major heap, garbage included.  In a stop: pools of
- * all domains are read, and their lists of large blocks. */
+/* Visits all blocks of the major heap, garbage included: pools of all domains
+ * are read, and their lists of large blocks. */
 void
-alqi_heap_sweep_blocks(struct alqi_domain *d,
-                       void (*visit)(struct alqi_domain *d, alq_value block,
-                                     uintptr_t header))
+alqi_heap_sweep_blocks_stw(struct alqi_domain *d,
+                           void (*visit)(struct alqi_domain *d, alq_value block,
+                                         uintptr_t header))
 {
     const struct alqi_heap_area *area = &d->heap->area;
     size_t i;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
     for (i = 0; i < area->n_frontier; i++)
         if (area->kinds[i] != 0)
             pool_blocks(d, alqi_heap_area_pool(area, i), visit);

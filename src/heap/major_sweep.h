@@ -6,7 +6,7 @@
 
 /* Everything is unswept from now on: colours have just rotated.  No promotion
  * is under way. */
-void alqi_heap_sweep_begin(struct alqi_domain *d);
+void alqi_heap_sweep_begin_stw(struct alqi_domain *d);
 
 /* Sweeps `budget_words` about; returns what was done, 0 when nothing is left.
  */
@@ -17,9 +17,10 @@ bool alqi_heap_sweep_refill(struct alqi_domain *d, unsigned size_class,
                             bool no_scan);
 
 /* Shows every block of the major heap, dead ones too that are not swept. */
-void alqi_heap_sweep_blocks(struct alqi_domain *d,
-                            void (*visit)(struct alqi_domain *d,
-                                          alq_value block, uintptr_t header));
+void alqi_heap_sweep_blocks_stw(struct alqi_domain *d,
+                                void (*visit)(struct alqi_domain *d,
+                                              alq_value block,
+                                              uintptr_t header));
 /* Those whose fields are not scanned and that are not large. */
 void alqi_heap_sweep_leaves(struct alqi_domain *d,
                             void (*visit)(struct alqi_domain *d,

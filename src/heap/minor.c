@@ -33,14 +33,15 @@ _Static_assert(sizeof(struct alqi_heap_range) == 2 * ALQ_WORD_BYTES,
                "a place for each block of two words");
 
 /* Makes the workers' queue as large as .inv.queue demands: a place for each
- * smallest block of all minor heaps, and PLACES more.  Requires the lock of
+ * smallest block of all minor heaps, and PLACES more.  The lock is that of
  * stops, since all domains' sizes are read and the queue may be replaced. */
 static bool
-queue_grow(struct alqi_heap *heap)
+queue_grow_locked(struct alqi_heap *heap)
 {
     size_t n = ALQI_HEAP_WORKERS_PLACES;
     unsigned i;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_STOP));
     for (i = 0; i < heap->n_slots; i++)
         n += heap->domains[i]->sizes.max_bytes / sizeof(struct alqi_heap_range);
     return alqi_heap_queue_ready(&heap->young.workers.queue, n);
@@ -63,9 +64,10 @@ grey_open(struct alqi_domain *d)
  * queue; false: nothing of the domain is mapped.  Leaves the minor heap empty
  * at the lower end of the slice. */
 bool
-alqi_heap_minor_open(struct alqi_domain *d)
+alqi_heap_minor_open_locked(struct alqi_domain *d)
 {
-    if (!queue_grow(d->heap) || !grey_open(d))
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_STOP));
+    if (!queue_grow_locked(d->heap) || !grey_open(d))
         return false;
     if (!alqi_plat_space_commit((void *)d->sizes.base, d->sizes.max_bytes)) {
         alqi_plat_pages_unmap(d->copy.grey, d->sizes.max_bytes);
@@ -103,7 +105,7 @@ alqi_heap_minor_resize(struct alqi_domain *d, size_t words)
 
     ALQI_ASSERT(alqi_heap_minor_is_empty(d) && d->copy.n_grey == 0);
     d->sizes.max_bytes = words * ALQ_WORD_BYTES;
-    if (!alqi_heap_minor_open(d)) {
+    if (!alqi_heap_minor_open_locked(d)) {
         d->sizes.max_bytes = before;
         d->copy.grey = grey;
         d->copy.grey_size = grey_size;
@@ -160,7 +162,7 @@ promote_lost(struct alqi_domain *self)
 {
     self->heap->young.workers.n = 1;
     self->heap->young.is_remember_lost = false;
-    alqi_heap_sweep_blocks(self, promote_fields);
+    alqi_heap_sweep_blocks_stw(self, promote_fields);
 }
 
 /* A whole minor collection by the domain for itself, while the others run.
@@ -174,6 +176,7 @@ alqi_heap_minor_alone(struct alqi_domain *d)
 {
     size_t grey_size = d->copy.grey_size;
 
+    ALQI_ASSERT(!alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_NOGC));
     ALQI_ASSERT(d->remembered.n == 0 && !d->remembered.lost);
     alqi_heap_alloc_limit_take(&d->requests.want_minor);
     d->copy.grey_size =
@@ -235,8 +238,9 @@ keep_fields(struct alqi_domain *of)
 /* The leader's step before the shares: recovers a lost remembered set, then
  * sets the number of workers, which turns claims on if there are several. */
 void
-alqi_heap_minor_prepare(struct alqi_domain *self, unsigned participants)
+alqi_heap_minor_prepare_stw(struct alqi_domain *self, unsigned participants)
 {
+    ALQI_ASSERT(alqi_heap_is_stopped(self->heap));
     if (self->heap->young.is_remember_lost)
         promote_lost(self);
     self->heap->young.workers.n = participants;
@@ -250,12 +254,13 @@ alqi_heap_minor_prepare(struct alqi_domain *self, unsigned participants)
  * share has no more to do.  With several workers the claimer of the share
  * claims the minor heap, too, before it copies out of it (.inv.owned). */
 void
-alqi_heap_minor_share(struct alqi_domain *self, struct alqi_domain *of)
+alqi_heap_minor_share_stw(struct alqi_domain *self, struct alqi_domain *of)
 {
     struct alqi_heap_remembered *r;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(self->heap));
     if (of == NULL) {
-        alqi_heap_roots_visit_common(self->heap, promote_root, self);
+        alqi_heap_roots_visit_common_stw(self->heap, promote_root, self);
         r = &self->heap->pins.fields;
         alqi_heap_promote_each(self, r->fields, r->n);
         return;
@@ -270,13 +275,14 @@ alqi_heap_minor_share(struct alqi_domain *self, struct alqi_domain *of)
     alqi_heap_roots_visit(of, true, promote_root, self);
     alqi_heap_promote_each(self, r->fields, r->n);
     of->sums.counts.remember_losses += r->lost;
-    alqi_heap_weak_phase_promote(self, of);
+    alqi_heap_weak_phase_promote_stw(self, of);
 }
 
 /* The step of each worker: scans until no worker has anything left. */
 void
-alqi_heap_minor_drain(struct alqi_domain *self)
+alqi_heap_minor_drain_stw(struct alqi_domain *self)
 {
+    ALQI_ASSERT(alqi_heap_is_stopped(self->heap));
     alqi_heap_promote_drain(self);
 }
 

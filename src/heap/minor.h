@@ -5,8 +5,8 @@
 #include "heap/state.h"
 
 /* Makes memory ready for the minor heap, of sizes.max_bytes; false: memory is
- * short.  The caller holds the lock of stops. */
-bool alqi_heap_minor_open(struct alqi_domain *d);
+ * short.  The lock is that of stops. */
+bool alqi_heap_minor_open_locked(struct alqi_domain *d);
 /* Gives the memory back, if no retained block is in it; the domain ends. */
 void alqi_heap_minor_drop(struct alqi_domain *d);
 
@@ -23,19 +23,21 @@ size_t alqi_heap_minor_need(uintptr_t young_bytes);
  * calling thread runs.  Buffers and grey stack are the worker's. */
 
 /* One participant calls it before the shares, with the number of workers.  Each
- * worker calls alqi_heap_minor_drain, with or without a share. */
-void alqi_heap_minor_prepare(struct alqi_domain *self, unsigned participants);
+ * worker calls alqi_heap_minor_drain_stw, with or without a share. */
+void alqi_heap_minor_prepare_stw(struct alqi_domain *self,
+                                 unsigned participants);
 
 /* Promotes what the roots and the remembered set of `of` hold, into the buffers
  * of `self`.  NULL: the roots that are the heap's own. */
-void alqi_heap_minor_share(struct alqi_domain *self, struct alqi_domain *of);
+void alqi_heap_minor_share_stw(struct alqi_domain *self,
+                               struct alqi_domain *of);
 
 /* All of it by the domain, for itself: minor_local.h.  Out of stops. */
 void alqi_heap_minor_alone(struct alqi_domain *d);
 
 /* A worker's part: promotes what promoted blocks lead to, until no worker has
  * anything left. */
-void alqi_heap_minor_drain(struct alqi_domain *self);
+void alqi_heap_minor_drain_stw(struct alqi_domain *self);
 
 /* After all workers have drained: finalises what died in `of`.  Its minor heap
  * has no bytes afterwards: minor_open.c opens it. */

@@ -40,6 +40,7 @@ all_have_stop_work(const struct alqi_heap *heap)
 void
 alqi_heap_minor_local_again_stw(struct alqi_heap *heap)
 {
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     heap->young.is_shared = heap->young.has_escaped || all_have_stop_work(heap);
     __atomic_store_n(&heap->young.has_escaped, heap->roots.globals != NULL,
                      __ATOMIC_RELAXED);

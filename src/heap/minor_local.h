@@ -13,7 +13,7 @@
  * runs it, at a safe point. */
 bool alqi_heap_minor_local_try(struct alqi_domain *d);
 
-/* In a stop, nothing is young: has_escaped is taken back, if it may be. */
+/* Nothing is young: has_escaped is taken back, if it may be. */
 void alqi_heap_minor_local_again_stw(struct alqi_heap *heap);
 
 #endif

@@ -167,6 +167,7 @@ open_minor_locked(struct alqi_domain *d, unsigned n)
 {
     uintptr_t bytes, wanted;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_OPENING));
     ALQI_ASSERT(alqi_heap_minor_is_empty(d));
     resize(d);
     wanted = safe_bytes(d, n);
@@ -224,13 +225,14 @@ alqi_heap_leave_minor(struct alqi_domain *d)
     d->young.promised_pools = 0;
 }
 
-/* In a stop, when all that was young is promoted: closes all minor heaps, and
- * drops the promises of ended domains and the common quota. */
+/* When all that was young is promoted: closes all minor heaps, and drops the
+ * promises of ended domains and the common quota. */
 void
-alqi_heap_open_close_all(struct alqi_heap *heap)
+alqi_heap_open_close_all_stw(struct alqi_heap *heap)
 {
     unsigned i;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     for (i = 0; i < heap->n_slots; i++)
         if (alqi_heap_is_there(heap->domains[i]))
             close_minor(heap->domains[i]);
@@ -238,5 +240,5 @@ alqi_heap_open_close_all(struct alqi_heap *heap)
         &heap->area.n_promised,
         __atomic_exchange_n(&heap->young.promised_left, 0, __ATOMIC_RELAXED),
         __ATOMIC_RELAXED);
-    alqi_heap_quota_close(heap);
+    alqi_heap_quota_close_stw(heap);
 }

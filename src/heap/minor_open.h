@@ -19,8 +19,8 @@ void alqi_heap_reopen_minor(struct alqi_domain *d);
  * next collection if others have taken of it (.inv.quota). */
 void alqi_heap_leave_minor(struct alqi_domain *d);
 
-/* In a stop, nothing is young: what was promised to those that ended, too. */
-void alqi_heap_open_close_all(struct alqi_heap *heap);
+/* Nothing is young: what was promised to those that ended, too. */
+void alqi_heap_open_close_all_stw(struct alqi_heap *heap);
 
 /* Closed: no room, and no pools promised. */
 static inline bool

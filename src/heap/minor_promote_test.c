@@ -191,6 +191,7 @@ part_run(void *arg)
     unsigned n = d->heap->young.workers.n, k;
 
     pthread_barrier_wait(&at_start);
+    alqi_base_rank_push_sigsafe(ALQI_RANK_HEAP_STOP); /* as in a stop */
     for (k = 0; k < n; k++)
         if (share_by[k] == i) {
             if (n > 1)
@@ -199,7 +200,8 @@ part_run(void *arg)
         }
     if (strangers > 0 || n == 1)
         alqi_heap_promote_each(self, both_slots, ROOTS);
-    alqi_heap_minor_drain(self);
+    alqi_heap_minor_drain_stw(self);
+    alqi_base_rank_pop_sigsafe(ALQI_RANK_HEAP_STOP);
     return NULL;
 }
 
@@ -209,6 +211,9 @@ run_all(unsigned n)
     pthread_t threads[PARTS_MAX];
     size_t i;
 
+    alqi_base_rank_push_sigsafe(ALQI_RANK_HEAP_STOP);
+    alqi_heap_minor_prepare_stw(d, n);
+    alqi_base_rank_pop_sigsafe(ALQI_RANK_HEAP_STOP);
     assert_int_equal(pthread_barrier_init(&at_start, NULL, n), 0);
     for (i = 1; i < n; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, part_run, (void *)i),
@@ -366,8 +371,9 @@ round_of(unsigned n, size_t grey_size)
     roots_make(0, both_roots, both_targets, both_slots);
     for (p = 0; p < n; p++)
         roots_make(p, own_roots[p], own_targets[p], own_slots[p]);
-    alqi_heap_minor_prepare(d, n);
+    d->heap->stop.request = 1; /* as in a stop */
     run_all(n);
+    d->heap->stop.request = 0;
     check(n);
     parts_drop(n);
     alqi_heap_domain_end(d);

@@ -141,7 +141,8 @@ alqi_heap_quota_end(struct alqi_domain *d)
 
 /* All minor heaps are closed: nothing is left. */
 void
-alqi_heap_quota_close(struct alqi_heap *heap)
+alqi_heap_quota_close_stw(struct alqi_heap *heap)
 {
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     __atomic_store_n(&heap->young.left, 0, __ATOMIC_RELAXED);
 }

@@ -31,7 +31,7 @@ uintptr_t alqi_heap_quota_room_bytes(const struct alqi_domain *d);
  * was made ready for it. */
 bool alqi_heap_quota_end(struct alqi_domain *d);
 
-/* In a stop, when all minor heaps are closed: nothing is left. */
-void alqi_heap_quota_close(struct alqi_heap *heap);
+/* When all minor heaps are closed: nothing is left. */
+void alqi_heap_quota_close_stw(struct alqi_heap *heap);
 
 #endif

@@ -272,14 +272,15 @@ add_own(struct alqi_domain *d, uint64_t *minor, uint64_t *promoted)
     d->sizes.noted_promoted_words = d->sums.counts.promoted_words;
 }
 
-/* Notes a collection in a stop: for each domain's own policy, if they are
+/* Notes a collection of all domains: for each domain's own policy, if they are
  * usually collected alone, else for the common one. */
 void
-alqi_heap_minor_size_note(struct alqi_heap *heap)
+alqi_heap_minor_size_note_stw(struct alqi_heap *heap)
 {
     uint64_t minor = 0, promoted = 0;
     unsigned i;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     if (alqi_heap_minor_local_is_usual(heap)) {
         for (i = 0; i < heap->n_slots; i++)
             alqi_heap_minor_size_note_own(heap->domains[i]);

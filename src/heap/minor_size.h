@@ -15,9 +15,9 @@
 void alqi_heap_minor_size_start(struct alqi_heap_minor_size *n,
                                 uintptr_t bytes);
 
-/* Notes a minor collection of all domains: in a stop, before minor heaps are
- * opened again. */
-void alqi_heap_minor_size_note(struct alqi_heap *heap);
+/* Notes a minor collection of all domains, before minor heaps are opened
+ * again. */
+void alqi_heap_minor_size_note_stw(struct alqi_heap *heap);
 
 /* Notes a minor collection by the domain alone, likewise; at any time. */
 void alqi_heap_minor_size_note_own(struct alqi_domain *d);

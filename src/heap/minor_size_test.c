@@ -55,7 +55,7 @@ run(survivors_fn *survivors, unsigned n)
         d.sums.counts.minor_words += bytes / 8;
         d.sums.counts.promoted_words +=
             (uint64_t)survivors((double)bytes, i) / ALQ_WORD_BYTES;
-        alqi_heap_minor_size_note(&heap);
+        alqi_heap_minor_size_note_stw(&heap);
         at[63 - __builtin_clzll(bytes)]++;
         r.least = bytes < r.least ? bytes : r.least;
         r.most = bytes > r.most ? bytes : r.most;

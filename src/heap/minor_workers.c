@@ -18,11 +18,12 @@ round_of(struct alqi_heap_workers *workers)
     return atomic_load_explicit(&workers->round, memory_order_acquire);
 }
 
-/* Changes n_idle, under the queue's lock.  Other workers read it without, as a
+/* Changes n_idle; the lock is the queue's.  Other workers read it without, as a
  * hint whether work is wanted, so the store is atomic. */
 static void
-idle_add(struct alqi_heap_workers *workers, unsigned by)
+idle_add_locked(struct alqi_heap_workers *workers, unsigned by)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_QUEUE));
     atomic_store_explicit(
         &workers->n_idle,
         atomic_load_explicit(&workers->n_idle, memory_order_relaxed) + by,
@@ -34,11 +35,12 @@ idle_add(struct alqi_heap_workers *workers, unsigned by)
 static bool
 leave_locked(struct alqi_heap_workers *workers)
 {
-    idle_add(workers, 1);
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_QUEUE));
+    idle_add_locked(workers, 1);
     if (atomic_load_explicit(&workers->n_idle, memory_order_relaxed) <
         workers->n)
         return false;
-    idle_add(workers, 0u - workers->n);
+    idle_add_locked(workers, 0u - workers->n);
     atomic_fetch_add_explicit(&workers->round, 1, memory_order_release);
     return true;
 }
@@ -70,7 +72,7 @@ try_again(struct alqi_heap_workers *workers, struct alqi_heap_range *out,
     if (round_of(workers) == round)
         n = alqi_heap_queue_take_locked(&workers->queue, out, n_max);
     if (n > 0)
-        idle_add(workers, 0u - 1u);
+        idle_add_locked(workers, 0u - 1u);
     alqi_plat_unlock(&workers->queue.lock);
     return n;
 }

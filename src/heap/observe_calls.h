@@ -35,8 +35,9 @@ alqi_heap_observed_after_minor(struct alqi_domain *d)
 }
 
 static inline void
-alqi_heap_observed_after_major(struct alqi_domain *d)
+alqi_heap_observed_after_major_stw(struct alqi_domain *d)
 {
+    ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
     ALQI_HEAP_NOTIFY(d, after_major, d);
 }
 

@@ -52,15 +52,16 @@ places_ready(struct alqi_heap_pins *p)
     return true;
 }
 
-/* Doubles the tables of retained blocks, in a stop, where .inv.stay does not
- * cover a block; false: no memory.  A table may have grown alone then:
- * retained_size is what both have. */
+/* Doubles the tables of retained blocks, where .inv.stay does not cover a
+ * block; false: no memory.  A table may have grown alone then: retained_size is
+ * what both have. */
 bool
-alqi_heap_pin_grow(struct alqi_heap *heap)
+alqi_heap_pin_grow_stw(struct alqi_heap *heap)
 {
     struct alqi_heap_pins *p = &heap->pins;
     size_t size = p->retained_size == 0 ? SIZE_FIRST : p->retained_size * 2;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     if (!retained_grow(&p->retained, size) || !retained_grow(&p->next, size))
         return false;
     p->retained_size = size;
@@ -115,6 +116,7 @@ pin_locked(struct alqi_heap_pins *p, alq_value block)
 {
     uint64_t at;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_PINS));
     if (alqi_base_map_get(&p->index, block, &at)) {
         p->entries[at].count++;
         return true;
@@ -135,6 +137,7 @@ unpin_locked(struct alqi_heap_pins *p, alq_value block)
     struct alqi_heap_pin last;
     uint64_t at;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_PINS));
     if (!alqi_base_map_get(&p->index, block, &at))
         return false;
     if (--p->entries[at].count > 0)
@@ -377,12 +380,13 @@ hidden_visit(struct alqi_heap_retained *retained,
 /* Visits pinned blocks, and the fields of retained ones, which may hold the
  * last reference to a young block or, for marking, to an old one. */
 void
-alqi_heap_pin_visit(struct alqi_heap *heap,
-                    void (*visit)(void *arg, alq_value *slot), void *arg)
+alqi_heap_pin_visit_stw(struct alqi_heap *heap,
+                        void (*visit)(void *arg, alq_value *slot), void *arg)
 {
     struct alqi_heap_pins *p = &heap->pins;
     size_t i;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     for (i = 0; i < p->n; i++)
         visit(arg, &p->entries[i].value);
     for (i = 0; i < p->n_next; i++)
@@ -396,12 +400,13 @@ alqi_heap_pin_visit(struct alqi_heap *heap,
  * which programs outside the heap know, and the addresses of fields in the
  * set. */
 void
-alqi_heap_pin_words(struct alqi_heap *heap,
-                    void (*visit)(struct alqi_heap *heap, uintptr_t word))
+alqi_heap_pin_words_stw(struct alqi_heap *heap,
+                        void (*visit)(struct alqi_heap *heap, uintptr_t word))
 {
     const struct alqi_heap_pins *p = &heap->pins;
     size_t i;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     for (i = 0; i < p->n; i++)
         visit(heap, p->entries[i].value);
     for (i = 0; i < p->fields.n; i++)

@@ -32,8 +32,8 @@
 bool alqi_heap_pin_stack_add(struct alqi_heap *heap, size_t words);
 void alqi_heap_pin_stack_remove(struct alqi_heap *heap, size_t words);
 
-/* More room for blocks that stay; in a stop, where it may lack. */
-bool alqi_heap_pin_grow(struct alqi_heap *heap);
+/* More room for blocks that stay, where it may lack. */
+bool alqi_heap_pin_grow_stw(struct alqi_heap *heap);
 
 /* The block is no weak one: those that are young are in lists of young ones. */
 enum alq_status alqi_heap_pin(struct alqi_domain *d, alq_value block);
@@ -75,8 +75,9 @@ alqi_heap_pin_find(const struct alqi_heap *heap, uintptr_t from, uintptr_t to,
 /* ---- at other times ----------------------------------------------------- */
 
 /* Pins and what pinned young blocks hold: roots. */
-void alqi_heap_pin_visit(struct alqi_heap *heap,
-                         void (*visit)(void *arg, alq_value *slot), void *arg);
+void alqi_heap_pin_visit_stw(struct alqi_heap *heap,
+                             void (*visit)(void *arg, alq_value *slot),
+                             void *arg);
 
 /* One of n in the order of addresses; NULL: it is not there. */
 struct alqi_heap_retained *
@@ -85,8 +86,9 @@ alqi_heap_pin_among(struct alqi_heap_retained *retained, size_t n,
 
 /* Shows each word that compaction must leave as it is, which may point out of
  * pools: pins, addresses of fields that hold retained blocks. */
-void alqi_heap_pin_words(struct alqi_heap *heap,
-                         void (*visit)(struct alqi_heap *heap, uintptr_t word));
+void alqi_heap_pin_words_stw(struct alqi_heap *heap,
+                             void (*visit)(struct alqi_heap *heap,
+                                           uintptr_t word));
 
 /* Out of stops: something is pinned; the block is. */
 bool alqi_heap_pin_is_any(struct alqi_heap *heap);

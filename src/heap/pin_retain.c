@@ -42,7 +42,7 @@ next_add(struct alqi_heap *heap, alq_value block)
     struct alqi_heap_pins *p = &heap->pins;
 
     if (ALQI_UNLIKELY(p->n_next == p->retained_size) &&
-        !alqi_heap_pin_grow(heap))
+        !alqi_heap_pin_grow_stw(heap))
         alqi_base_fail(__FILE__, __LINE__, "no memory for blocks that stay");
     p->next[p->n_next++] = (struct alqi_heap_retained){.block = block};
 }
@@ -156,13 +156,14 @@ hide_all(struct alqi_heap_pins *p)
 /* Chooses the blocks that stay in this collection, and hides them.  By the
  * leader, before the shares; without such blocks nothing is done. */
 void
-alqi_heap_pin_retain_begin(struct alqi_domain *leader)
+alqi_heap_pin_retain_begin_stw(struct alqi_domain *leader)
 {
     struct alqi_heap *heap = leader->heap;
     struct alqi_heap_pins *p = &heap->pins;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(leader->heap));
     if (heap->young.is_any)
-        alqi_heap_ambiguous_young(leader, next_add);
+        alqi_heap_ambiguous_young_stw(leader, next_add);
     pinned_stay(leader);
     if (p->n_next == 0 && p->n_retained == 0)
         return;
@@ -263,12 +264,13 @@ custom_end(struct alqi_domain *self, const struct alqi_heap_retained *retained)
  * participant, when all domains have finished: the old places are read here, so
  * minor heaps must not be open yet. */
 void
-alqi_heap_pin_retain_end(struct alqi_domain *self)
+alqi_heap_pin_retain_end_stw(struct alqi_domain *self)
 {
     struct alqi_heap_pins *p = &self->heap->pins;
     struct alqi_heap_retained *before = p->retained;
     size_t i;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(self->heap));
     if (!p->is_collecting)
         return;
     for (i = 0; i < p->n_retained; i++)
@@ -344,14 +346,15 @@ leave_large(struct alqi_heap_remembered *r, struct alqi_heap_large *large)
 }
 
 /* Drops the fields of dead blocks from the set, before their memory is reused.
- * In the stop that ends marking. */
+ * When marking has ended. */
 void
-alqi_heap_pin_retain_after_marking(struct alqi_heap *heap)
+alqi_heap_pin_retain_after_marking_stw(struct alqi_heap *heap)
 {
     struct alqi_heap_remembered *r = &heap->pins.fields;
     struct alqi_heap_large *large;
     unsigned i;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     if (r->n == 0)
         return;
     leave_pools(heap, r);

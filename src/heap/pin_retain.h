@@ -8,11 +8,11 @@
 #include "heap/state.h"
 
 /* By the leader, before the shares. */
-void alqi_heap_pin_retain_begin(struct alqi_domain *leader);
+void alqi_heap_pin_retain_begin_stw(struct alqi_domain *leader);
 /* By one, when all domains have finished. */
-void alqi_heap_pin_retain_end(struct alqi_domain *self);
+void alqi_heap_pin_retain_end_stw(struct alqi_domain *self);
 
 /* Marking has ended: fields of dead blocks leave .inv.retained's set. */
-void alqi_heap_pin_retain_after_marking(struct alqi_heap *heap);
+void alqi_heap_pin_retain_after_marking_stw(struct alqi_heap *heap);
 
 #endif

@@ -91,6 +91,7 @@ n_pools(const struct alqi_heap_area *area)
 bool
 alqi_heap_area_open(struct alqi_heap_area *area)
 {
+    alqi_plat_lock_init(&area->lock, ALQI_RANK_HEAP_POOLS);
     if (!reserve(area))
         return false;
     area->kinds = alqi_plat_pages_map(n_pools(area));
@@ -177,6 +178,7 @@ ready_locked(struct alqi_heap_area *area, size_t n)
 {
     size_t ready = area->n_free + area->n_committed - area->n_frontier;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_POOLS));
     if (ready >= n)
         return true;
     n -= ready;
@@ -232,9 +234,12 @@ least_update(struct alqi_heap_area *area)
 size_t
 alqi_heap_area_idle(struct alqi_heap_area *area)
 {
-    size_t least = area->n_least;
+    size_t least;
 
+    alqi_plat_lock(&area->lock);
+    least = area->n_least;
     area->n_least = have(area);
+    alqi_plat_unlock(&area->lock);
     return least;
 }
 
@@ -245,6 +250,7 @@ take_locked(struct alqi_heap_area *area, bool *is_fresh)
 {
     struct alqi_heap_pool *pool = area->free;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_POOLS));
     *is_fresh = pool == NULL;
     if (pool != NULL) {
         area->free = pool->next;
@@ -367,6 +373,7 @@ return_surplus_locked(struct alqi_heap_area *area)
     struct alqi_heap_pool *retained, *pool;
     size_t n = area->n_surplus, there = have(area);
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_POOLS));
     if (n > there)
         n = there;
     area->n_surplus = 0;
@@ -410,6 +417,7 @@ return_first_locked(struct alqi_heap_area *area, size_t n_most)
     uintptr_t start = (uintptr_t)area->free, end = start;
     size_t n;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_POOLS));
     for (n = 0; n < n_most && area->free != NULL; n++) {
         uintptr_t at = (uintptr_t)area->free;
 

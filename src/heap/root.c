@@ -161,7 +161,7 @@ boxes_visit(struct alqi_domain *d, bool young_only, alqi_heap_visit_fn *visit,
 
 /* ---- the heap's own ----------------------------------------------------- */
 
-static struct alqi_plat_lock common_lock;
+static struct alqi_plat_lock common_lock = ALQI_PLAT_LOCK(HEAP_GLOBALS);
 
 /* Keeps other threads, which may run no domain, from the heap's own roots: over
  * a fork, so that the child finds the lock free. */
@@ -248,22 +248,22 @@ alqi_heap_roots_visit_globals(struct alqi_heap *heap, alqi_heap_visit_fn *visit,
 }
 
 /* Visits the roots that no domain has: globals, transfer roots, and what pins
- * and pinned young blocks lead to.  Requires a stop, or the share of the heap
- * in a step. */
+ * and pinned young blocks lead to. */
 void
-alqi_heap_roots_visit_common(struct alqi_heap *heap, alqi_heap_visit_fn *visit,
-                             void *arg)
+alqi_heap_roots_visit_common_stw(struct alqi_heap *heap,
+                                 alqi_heap_visit_fn *visit, void *arg)
 {
     struct alq_global *global;
     struct alqi_heap_transfer_root *root;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     alqi_plat_lock(&common_lock);
     for (global = heap->roots.globals; global != NULL; global = global->next)
         visit(arg, &global->value);
     for (root = heap->roots.transfer; root != NULL; root = root->next)
         visit(arg, &root->value);
     alqi_plat_unlock(&common_lock);
-    alqi_heap_pin_visit(heap, visit, arg);
+    alqi_heap_pin_visit_stw(heap, visit, arg);
 }
 
 /* Counts globals and transfer roots, for the report of leaks.  The lock is

@@ -15,8 +15,8 @@ typedef void alqi_heap_visit_fn(void *arg, alq_value *slot);
 
 /* Shows each slot of those that are not a domain's: globals, what is on its way
  * to and from domains, what is pinned and what pinned young blocks hold. */
-void alqi_heap_roots_visit_common(struct alqi_heap *heap,
-                                  alqi_heap_visit_fn *visit, void *arg);
+void alqi_heap_roots_visit_common_stw(struct alqi_heap *heap,
+                                      alqi_heap_visit_fn *visit, void *arg);
 /* The lock of globals and transfer roots, over a fork. */
 void alqi_heap_roots_lock(void);
 void alqi_heap_roots_unlock(void);

@@ -161,19 +161,20 @@ ambiguous_bits_clear(struct alqi_domain *of)
  * to blocks of any domain.  No retained block lies where the minor heap is
  * open: so below, inside and above it are three searches. */
 void
-alqi_heap_ambiguous_young(struct alqi_domain *leader, stay_fn *stay)
+alqi_heap_ambiguous_young_stw(struct alqi_domain *leader, stay_fn *stay)
 {
     struct alqi_heap *heap = leader->heap;
     size_t n = heap->pins.n_next;
     struct alqi_domain *of;
     unsigned i;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(leader->heap));
     heap->stacks.n_ambiguous = 0;
     if (!alqi_heap_stack_is_any(heap))
         return;
     for (i = 0; i < heap->n_slots; i++)
-        alqi_heap_stack_words(heap->domains[i], heap->area.young_base,
-                              heap->area.young_bytes, note_word, heap);
+        alqi_heap_stack_words_stw(heap->domains[i], heap->area.young_base,
+                                  heap->area.young_bytes, note_word, heap);
     for (i = 0; i < heap->n_slots; i++) {
         of = heap->domains[i];
         if (of->ambiguous.to == 0)
@@ -237,28 +238,30 @@ darken_large(void *arg, uintptr_t word)
 {
     struct alqi_domain *of = arg;
 
-    alqi_heap_mark_darken(of, alqi_heap_large_around(of->heap, word));
+    alqi_heap_mark_darken(of, alqi_heap_large_around_stw(of->heap, word));
 }
 
 /* Darkens what the domain's conservative threads may refer to, when marking
  * begins.  Large blocks are looked for only between the least and the greatest
  * of their addresses. */
 void
-alqi_heap_ambiguous_darken(struct alqi_domain *of)
+alqi_heap_ambiguous_darken_stw(struct alqi_domain *of)
 {
     const struct alqi_heap_large_index *x = &of->heap->large.index;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(of->heap));
     ALQI_ASSERT(of->heap->cycle.phase == ALQI_HEAP_MARK);
     if (!alqi_heap_stack_is_any(of->heap))
         return;
-    alqi_heap_stack_words(of, of->heap->area.major_base,
-                          of->heap->area.major_bytes, darken_in_pool, of);
+    alqi_heap_stack_words_stw(of, of->heap->area.major_base,
+                              of->heap->area.major_bytes, darken_in_pool, of);
     if (x->orders != 0)
-        alqi_heap_stack_words(of, x->least - 1, x->most - x->least + 1,
-                              darken_large, of);
+        alqi_heap_stack_words_stw(of, x->least - 1, x->most - x->least + 1,
+                                  darken_large, of);
 }
 
-/* What alqi_heap_ambiguous_words() passes through alqi_heap_stack_words(). */
+/* What alqi_heap_ambiguous_words_stw() passes through
+ * alqi_heap_stack_words_stw(). */
 struct seen {
     struct alqi_heap *heap;
     void (*visit)(struct alqi_heap *heap, uintptr_t word);
@@ -278,13 +281,15 @@ escape_in_pool(void *arg, uintptr_t word)
 /* Calls `visit` with an address inside each block of a pool that a conservative
  * thread may refer to: for compaction, which may not move these blocks. */
 void
-alqi_heap_ambiguous_words(struct alqi_heap *heap,
-                          void (*visit)(struct alqi_heap *heap, uintptr_t word))
+alqi_heap_ambiguous_words_stw(struct alqi_heap *heap,
+                              void (*visit)(struct alqi_heap *heap,
+                                            uintptr_t word))
 {
     struct seen s = {heap, visit};
     unsigned i;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     for (i = 0; i < heap->n_slots && alqi_heap_stack_is_any(heap); i++)
-        alqi_heap_stack_words(heap->domains[i], heap->area.major_base,
-                              heap->area.major_bytes, escape_in_pool, &s);
+        alqi_heap_stack_words_stw(heap->domains[i], heap->area.major_base,
+                                  heap->area.major_bytes, escape_in_pool, &s);
 }

@@ -14,17 +14,17 @@
 /* Shows each young block that some word leads to, once, in the order of
  * addresses; blocks retained before among them.  By the leader, while all
  * headers can be read. */
-void alqi_heap_ambiguous_young(struct alqi_domain *leader,
-                               void (*stay)(struct alqi_heap *heap,
-                                            alq_value block));
+void alqi_heap_ambiguous_young_stw(struct alqi_domain *leader,
+                                   void (*stay)(struct alqi_heap *heap,
+                                                alq_value block));
 
 /* Marking begins: old blocks that the words of the domain's threads lead to. */
-void alqi_heap_ambiguous_darken(struct alqi_domain *of);
+void alqi_heap_ambiguous_darken_stw(struct alqi_domain *of);
 
 /* Compaction begins: an address in each block of a pool that a word leads to.
  */
-void alqi_heap_ambiguous_words(struct alqi_heap *heap,
-                               void (*visit)(struct alqi_heap *heap,
-                                             uintptr_t word));
+void alqi_heap_ambiguous_words_stw(struct alqi_heap *heap,
+                                   void (*visit)(struct alqi_heap *heap,
+                                                 uintptr_t word));
 
 #endif

@@ -170,15 +170,16 @@ stack_visit(const struct alqi_heap_stack *s, uintptr_t base, uintptr_t bytes,
     words_visit(s->from, s->end, base, bytes, visit, arg);
 }
 
-/* Visits the words of all conservative threads of the domain.  In a stop:
- * threads that run the domain are parked, the others have noted their words. */
+/* Visits the words of all conservative threads of the domain: threads that run
+ * the domain are parked, the others have noted their words. */
 void
-alqi_heap_stack_words(const struct alqi_domain *of, uintptr_t base,
-                      uintptr_t bytes, alqi_heap_stack_word_fn *visit,
-                      void *arg)
+alqi_heap_stack_words_stw(const struct alqi_domain *of, uintptr_t base,
+                          uintptr_t bytes, alqi_heap_stack_word_fn *visit,
+                          void *arg)
 {
     const struct alq_thread *thread;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(of->heap));
     for (thread = of->threads.all; thread != NULL; thread = thread->next)
         if (thread->stack != NULL)
             stack_visit(thread->stack, base, bytes, visit, arg);

@@ -76,9 +76,9 @@ typedef void alqi_heap_stack_word_fn(void *arg, uintptr_t word);
 
 /* Shows the words of the domain's threads that point into a range, but for its
  * start, or right behind its end. */
-void alqi_heap_stack_words(const struct alqi_domain *of, uintptr_t base,
-                           uintptr_t bytes, alqi_heap_stack_word_fn *visit,
-                           void *arg);
+void alqi_heap_stack_words_stw(const struct alqi_domain *of, uintptr_t base,
+                               uintptr_t bytes, alqi_heap_stack_word_fn *visit,
+                               void *arg);
 
 /* The heap ends. */
 void alqi_heap_stack_drop(struct alqi_heap *heap);

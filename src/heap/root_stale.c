@@ -184,7 +184,7 @@ struct request {
 /* Not on a stack that is read, nor with the thread's variables, for which many
  * stacks are too small. */
 static struct look look;
-static struct alqi_plat_lock look_lock;
+static struct alqi_plat_lock look_lock = ALQI_PLAT_LOCK(HEAP_STALE);
 
 /* Makes the words stale from the stack pointer up: all, or the NEAR ones if
  * there are too many roots, or none if there are too many even then. */
@@ -193,6 +193,7 @@ look_locked(const struct request *request, uintptr_t sp, uintptr_t end)
 {
     size_t i;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_STALE));
     look.d = request->d;
     look.from = sp;
     look.end = end;

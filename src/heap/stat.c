@@ -197,7 +197,7 @@ look(struct alqi_domain *leader)
     struct alqi_heap *heap = leader->heap;
     size_t i;
 
-    alqi_heap_sums_publish(heap);
+    alqi_heap_sums_publish_stw(heap);
     alqi_heap_stat_quick(leader, s);
     for (i = 0; i < heap->area.n_frontier; i++)
         pool(leader, s, i);

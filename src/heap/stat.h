@@ -10,7 +10,7 @@ void alqi_heap_stat_counts(const struct alqi_domain *d,
 
 /* Of the others as the last stop found them. */
 void alqi_heap_stat_quick(struct alqi_domain *d, struct alq_gc_stats *out);
-/* In a stop, with a look at each block. */
+/* Stops the world, to look at each block. */
 void alqi_heap_stat(struct alqi_domain *d, struct alq_gc_stats *out);
 
 /* Pools ready for use and large blocks; notes the most that it has been. */

@@ -210,7 +210,7 @@ count_all(struct alqi_domain *self)
         if (alqi_heap_is_there(heap->domains[i]))
             count_young(heap->domains[i]);
     count_retained(heap);
-    alqi_heap_sweep_blocks(self, count_major);
+    alqi_heap_sweep_blocks_stw(self, count_major);
     return NULL;
 }
 

@@ -48,13 +48,14 @@ alqi_heap_sums_take(struct alqi_heap_sums *from,
         a[i] -= b[i];
 }
 
-/* In a stop. */
+/* Makes the counters of all domains readable by others. */
 static inline void
-alqi_heap_sums_publish(struct alqi_heap *heap)
+alqi_heap_sums_publish_stw(struct alqi_heap *heap)
 {
     struct alqi_heap_sums told = heap->totals.ended;
     unsigned i;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     for (i = 0; i < heap->n_slots; i++) {
         struct alqi_domain *d = heap->domains[i];
 

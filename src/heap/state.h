@@ -119,6 +119,18 @@ alqi_heap_is_there(const struct alqi_domain *d)
     return __atomic_load_n(&d->state, __ATOMIC_RELAXED) != ALQI_HEAP_VACANT;
 }
 
+/* Whether the caller takes part in a stop whose domains all stand still
+ * (.inv.stop), or the heap has no user any more: what a function requires whose
+ * name ends in _stw.  The holder of the lock of stops who starts a domain
+ * requests no stop. */
+static inline bool
+alqi_heap_is_stopped(const struct alqi_heap *heap)
+{
+    return (alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_STOP) &&
+            __atomic_load_n(&heap->stop.request, __ATOMIC_RELAXED) != 0) ||
+           heap->life.n_users == 0;
+}
+
 /* No thread runs the domain, and a program that uses it is stopped:
  * .inv.quiet (glue/api/rule.h). */
 static inline bool

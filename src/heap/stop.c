@@ -62,24 +62,36 @@ look_for_leader(struct alqi_domain *d)
 
 /* ---- the lock ----------------------------------------------------------- */
 
+/* The lock's rank is also that of a stop: each participant has it, and so has
+ * each poll, whether or not there is a stop to serve.  So a thread that polls
+ * with a lock that the stop's work takes is found without the deadlock. */
 static bool
 lock_try(struct alqi_heap_stop *s)
 {
     uint32_t idle = 0;
 
-    return __atomic_compare_exchange_n(&s->lock, &idle, 1, false,
-                                       __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+    if (!__atomic_compare_exchange_n(&s->lock, &idle, 1, false,
+                                     __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+        return false;
+    alqi_base_rank_push_sigsafe(ALQI_RANK_HEAP_STOP);
+    return true;
 }
 
-/* Frees the lock of stops.  The system is called only if the lock says that a
- * thread may sleep on it (value 2). */
+/* Frees the lock of stops, of which the caller need not be the taker.  The
+ * system is called only if the lock says that a thread may sleep on it (value
+ * 2). */
+static void
+lock_free(struct alqi_heap_stop *s)
+{
+    if (__atomic_exchange_n(&s->lock, 0, __ATOMIC_SEQ_CST) == 2)
+        alqi_plat_wake(&s->lock, 1);
+}
+
 void
 alqi_heap_stop_unlock(struct alqi_heap *heap)
 {
-    struct alqi_heap_stop *s = &heap->stop;
-
-    if (__atomic_exchange_n(&s->lock, 0, __ATOMIC_SEQ_CST) == 2)
-        alqi_plat_wake(&s->lock, 1);
+    alqi_base_rank_pop_sigsafe(ALQI_RANK_HEAP_STOP);
+    lock_free(&heap->stop);
 }
 
 /* Takes the lock of stops, with which no stop can begin.
@@ -93,9 +105,11 @@ alqi_heap_stop_lock(struct alqi_heap *heap, struct alqi_domain *d)
     struct alqi_heap_stop *s = &heap->stop;
 
     if (d == NULL) {
-        if (!lock_try(s))
-            while (__atomic_exchange_n(&s->lock, 2, __ATOMIC_SEQ_CST) != 0)
-                alqi_plat_sleep(&s->lock, 2);
+        if (lock_try(s))
+            return;
+        alqi_base_rank_push_sigsafe(ALQI_RANK_HEAP_STOP);
+        while (__atomic_exchange_n(&s->lock, 2, __ATOMIC_SEQ_CST) != 0)
+            alqi_plat_sleep(&s->lock, 2);
         return;
     }
     while (!lock_try(s)) {
@@ -146,7 +160,7 @@ end_stop(struct alqi_heap *heap, uint32_t mine)
         else if (state_of(d) != ALQI_HEAP_VACANT)
             alqi_heap_stop_give_back(d);
     }
-    alqi_heap_stop_unlock(heap);
+    lock_free(s);
     __atomic_store_n(&s->over, mine, __ATOMIC_SEQ_CST);
     if (others)
         alqi_plat_wake(&s->over, UINT32_MAX);
@@ -292,12 +306,14 @@ serve(struct alqi_domain *d)
 void
 alqi_heap_stop_poll(struct alqi_domain *d)
 {
+    alqi_base_rank_push_sigsafe(ALQI_RANK_HEAP_STOP);
     while (!d->heap->life.is_lost) {
         alqi_heap_alloc_limit_reset(d);
         if (!alqi_heap_alloc_limit_is_stop_asked(d))
-            return;
+            break;
         serve(d);
     }
+    alqi_base_rank_pop_sigsafe(ALQI_RANK_HEAP_STOP);
 }
 
 /* ---- the leader --------------------------------------------------------- */
@@ -382,7 +398,7 @@ alqi_heap_stop_try(struct alqi_domain *d,
     ask(heap, d);
     for (i = 0; i < heap->n_slots; i++)
         collect(s, heap->domains[i]);
-    alqi_heap_orphan_adopt(d);
+    alqi_heap_orphan_adopt_stw(d);
     s->leader = d;
     s->step = first;
     s->n_inside = n = count_here(heap);
@@ -397,6 +413,7 @@ alqi_heap_stop_try(struct alqi_domain *d,
         alqi_plat_wake(&s->go, UINT32_MAX);
     take_part(d, mine);
     alqi_heap_event_end(d, ALQ_EVENT_STOP, n, 0);
+    alqi_base_rank_pop_sigsafe(ALQI_RANK_HEAP_STOP);
     alqi_heap_stop_poll(d);
     return true;
 }

@@ -42,6 +42,25 @@ bool alqi_heap_stop_try(struct alqi_domain *d,
 /* Safepoint poll: sets the limit, takes part in a stop that is requested. */
 void alqi_heap_stop_poll(struct alqi_domain *d);
 
+/* A section in which nothing is collected, so that blocks stay where they are:
+ * what a function has whose name ends in _nogc.  A poll in it ends the program
+ * (.inv.rank).  `end` gets what `begin` returned: sections nest. */
+static inline bool
+alqi_heap_nogc_begin(void)
+{
+    bool is_inner = alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_NOGC);
+
+    alqi_base_rank_push_group_sigsafe(ALQI_RANK_HEAP_NOGC);
+    return is_inner;
+}
+
+static inline void
+alqi_heap_nogc_end(bool is_inner)
+{
+    if (!is_inner)
+        alqi_base_rank_pop_sigsafe(ALQI_RANK_HEAP_NOGC);
+}
+
 /* RUNNING -> BLOCKING, and back, on the domain's thread. */
 void alqi_heap_stop_leave(struct alqi_domain *d);
 void alqi_heap_stop_come_back(struct alqi_domain *d);

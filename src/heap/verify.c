@@ -86,7 +86,7 @@ value(struct alqi_domain *d, alq_value v)
     }
     if (alqi_heap_area_has(&d->heap->area, v))
         pool_value(d, v);
-    else if (alqi_heap_large_around(d->heap, v) != v) {
+    else if (alqi_heap_large_around_stw(d->heap, v) != v) {
         HOLDS(alqi_heap_colour(alqi_heap_header(v)) == ALQI_HEAP_COLOUR_STATIC);
         return;
     }
@@ -292,12 +292,14 @@ retained_read(const struct alqi_heap_remembered *r)
 
 /* Verifies the heap, as far as `what` says. */
 void
-alqi_heap_verify_slow(struct alqi_domain *d, enum alqi_heap_verify_what what)
+alqi_heap_verify_slow_stw(struct alqi_domain *d,
+                          enum alqi_heap_verify_what what)
 {
     static uint64_t credit_words;
     struct alqi_heap *heap = d->heap;
     unsigned i;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
     /* Hard builds collect all the time: so much of a heap for each collection,
      * unless each was asked for (V=1).  By what it has, small ones each time,
      * large ones after many. */
@@ -314,15 +316,15 @@ alqi_heap_verify_slow(struct alqi_domain *d, enum alqi_heap_verify_what what)
             check_remembered && remembered_read(heap->domains[i]);
     check_marked = what == ALQI_HEAP_VERIFY_MARKED;
     check_listed = true;
-    alqi_heap_roots_visit_common(heap, root, d);
+    alqi_heap_roots_visit_common_stw(heap, root, d);
     for (i = 0; i < heap->n_slots; i++)
         if (alqi_heap_is_there(heap->domains[i])) {
             alqi_heap_roots_visit(heap->domains[i], false, root, d);
-            alqi_heap_final_visit(heap->domains[i], root, d);
-            alqi_heap_weak_each(heap->domains[i], weak_block);
+            alqi_heap_final_visit_stw(heap->domains[i], root, d);
+            alqi_heap_weak_each_stw(heap->domains[i], weak_block);
             lists(heap->domains[i]);
         }
-    alqi_heap_sweep_blocks(d, block);
+    alqi_heap_sweep_blocks_stw(d, block);
     alqi_base_map_clear(&remembered);
     alqi_base_map_clear(&listed);
 }

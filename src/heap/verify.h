@@ -14,15 +14,15 @@ enum alqi_heap_verify_what {
     ALQI_HEAP_VERIFY_MARKED /* and marked blocks lead to marked ones only */
 };
 
-void alqi_heap_verify_slow(struct alqi_domain *d,
-                           enum alqi_heap_verify_what what);
+void alqi_heap_verify_slow_stw(struct alqi_domain *d,
+                               enum alqi_heap_verify_what what);
 
 static inline void
-alqi_heap_verify(struct alqi_domain *d, enum alqi_heap_verify_what what)
+alqi_heap_verify_stw(struct alqi_domain *d, enum alqi_heap_verify_what what)
 {
     if (ALQI_CHECKS >= 2 ||
         (what == ALQI_HEAP_VERIFY_MARKED && d->heap->tuning.verify != 0))
-        alqi_heap_verify_slow(d, what);
+        alqi_heap_verify_slow_stw(d, what);
 }
 
 #endif

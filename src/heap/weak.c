@@ -287,12 +287,13 @@ old_each(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
  * is emptied first: fields that still hold a young, pinned block are noted
  * again. */
 void
-alqi_heap_weak_after_minor(struct alqi_domain *d, bool is_cleaning)
+alqi_heap_weak_after_minor_stw(struct alqi_domain *d, bool is_cleaning)
 {
     struct alqi_heap_weak *w = &d->weak_phase.weak;
     size_t i, n = w->n_fields;
     bool lost = w->fields_lost;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
     w->n_fields = 0; /* those that hold pinned blocks come back */
     w->fields_lost = false;
     for (i = 0; i < n; i++) {
@@ -320,10 +321,11 @@ alqi_heap_weak_after_minor(struct alqi_domain *d, bool is_cleaning)
 /* Makes all old ephemerons wait, when marking begins.  Nothing is young, so all
  * of them are in these lists. */
 void
-alqi_heap_weak_mark_begin(struct alqi_domain *d)
+alqi_heap_weak_mark_begin_stw(struct alqi_domain *d)
 {
     struct alqi_heap_weak_chunk *chunk;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
     ALQI_ASSERT(d->weak_phase.weak.cleaner.chunk == NULL);
     for (chunk = d->weak_phase.weak.old[ALQI_HEAP_EPHE].first; chunk != NULL;
          chunk = chunk->next) {
@@ -526,11 +528,12 @@ alqi_heap_weak_clean(struct alqi_domain *d, size_t budget_words)
 /* Forgets fields of dead blocks before their memory is reused.  Without that
  * the next minor collection would store into another block. */
 void
-alqi_heap_weak_after_marking(struct alqi_domain *d)
+alqi_heap_weak_after_marking_stw(struct alqi_domain *d)
 {
     struct alqi_heap_weak *w = &d->weak_phase.weak;
     size_t i, to = 0;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
     for (i = 0; i < w->n_fields; i++)
         if (!alqi_heap_mark_is_white(d, w->fields[i].block))
             w->fields[to++] = w->fields[i];
@@ -542,13 +545,14 @@ alqi_heap_weak_after_marking(struct alqi_domain *d)
 /* Visits all old weak blocks and all their fields, to be replaced when blocks
  * have moved.  Not the cleaner's: it has no chunk outside of marking. */
 void
-alqi_heap_weak_visit(struct alqi_domain *d,
-                     void (*visit)(void *arg, alq_value *slot), void *arg)
+alqi_heap_weak_visit_stw(struct alqi_domain *d,
+                         void (*visit)(void *arg, alq_value *slot), void *arg)
 {
     struct alqi_heap_weak_chunk *chunk;
     uint32_t i, kind;
     uintptr_t field;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
     ALQI_ASSERT(d->weak_phase.weak.cleaner.chunk == NULL);
     for (i = 0; i < d->weak_phase.weak.n_fields; i++)
         visit(arg, &d->weak_phase.weak.fields[i].block);
@@ -577,10 +581,11 @@ young_each(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
 }
 
 void
-alqi_heap_weak_each(struct alqi_domain *d,
-                    void (*each)(struct alqi_domain *d, alq_value block,
-                                 enum alqi_heap_weak_kind kind))
+alqi_heap_weak_each_stw(struct alqi_domain *d,
+                        void (*each)(struct alqi_domain *d, alq_value block,
+                                     enum alqi_heap_weak_kind kind))
 {
+    ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
     old_each(d, ALQI_HEAP_WEAK, each);
     old_each(d, ALQI_HEAP_EPHE, each);
     young_each(d, ALQI_HEAP_WEAK, each);

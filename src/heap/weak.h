@@ -113,27 +113,29 @@ void alqi_heap_weak_remember(struct alqi_domain *d, alq_value block,
  * those that died are emptied, after it: while the heap is being cleaned, of
  * arrays that were young also old ones. */
 void alqi_heap_weak_promote(struct alqi_domain *self, struct alqi_domain *of);
-void alqi_heap_weak_after_minor(struct alqi_domain *d, bool is_cleaning);
+void alqi_heap_weak_after_minor_stw(struct alqi_domain *d, bool is_cleaning);
 
 /* When marking begins, nothing being young. */
-void alqi_heap_weak_mark_begin(struct alqi_domain *d);
+void alqi_heap_weak_mark_begin_stw(struct alqi_domain *d);
 
 /* Cleaning, when everything that is reachable is marked; begin: false if there
  * is nothing to clean. */
 bool alqi_heap_weak_clean_begin(struct alqi_domain *d);
 size_t alqi_heap_weak_clean(struct alqi_domain *d, size_t budget_words);
 /* Marking has ended: fields of dead blocks are not remembered. */
-void alqi_heap_weak_after_marking(struct alqi_domain *d);
+void alqi_heap_weak_after_marking_stw(struct alqi_domain *d);
 
 /* All blocks and fields, to be replaced: for compaction.  Nothing is young, and
  * the heap is not being marked. */
-void alqi_heap_weak_visit(struct alqi_domain *d,
-                          void (*visit)(void *arg, alq_value *slot), void *arg);
+void alqi_heap_weak_visit_stw(struct alqi_domain *d,
+                              void (*visit)(void *arg, alq_value *slot),
+                              void *arg);
 
 /* Each block that is listed: for the verifier. */
-void alqi_heap_weak_each(struct alqi_domain *d,
-                         void (*each)(struct alqi_domain *d, alq_value block,
-                                      enum alqi_heap_weak_kind kind));
+void alqi_heap_weak_each_stw(struct alqi_domain *d,
+                             void (*each)(struct alqi_domain *d,
+                                          alq_value block,
+                                          enum alqi_heap_weak_kind kind));
 
 /* Whether a minor collection has anything to do with it. */
 bool alqi_heap_weak_is_recent(const struct alqi_domain *d);

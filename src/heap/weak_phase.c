@@ -37,8 +37,9 @@ n_emptied(const struct alqi_heap *heap)
 /* Begins with step MARK, in the stop in which marking begins.  The count of
  * emptied references goes on; all else begins at 0. */
 void
-alqi_heap_weak_phase_begin(struct alqi_heap *heap)
+alqi_heap_weak_phase_begin_stw(struct alqi_heap *heap)
 {
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     heap->weak_phase = (struct alqi_heap_weak_phase_common){
         .n_emptied_ended = heap->weak_phase.n_emptied_ended,
     };
@@ -53,11 +54,12 @@ darken_root(void *arg, alq_value *slot)
 /* Begins for one domain: its ephemerons wait, calls that are due are roots, and
  * the pass over its finalisers starts. */
 void
-alqi_heap_weak_phase_begin_share(struct alqi_domain *of)
+alqi_heap_weak_phase_begin_share_stw(struct alqi_domain *of)
 {
-    alqi_heap_weak_mark_begin(of);
+    ALQI_ASSERT(alqi_heap_is_stopped(of->heap));
+    alqi_heap_weak_mark_begin_stw(of);
     alqi_heap_final_visit_due(of, darken_root, of);
-    alqi_heap_final_pass_begin(of);
+    alqi_heap_final_pass_begin_stw(of);
 }
 
 /* Does the work of the step, when nothing is left to mark; returns the words
@@ -163,7 +165,7 @@ step_begin(struct alqi_heap *heap, enum alqi_heap_weak_phase_step step)
     heap->weak_phase.step = step;
     EACH_DOMAIN(heap, of, i)
     {
-        bool has_work = alqi_heap_final_pass_begin(of);
+        bool has_work = alqi_heap_final_pass_begin_stw(of);
 
         if (step == ALQI_HEAP_WEAK_PHASE_CLEAN)
             has_work |= alqi_heap_weak_clean_begin(of);
@@ -182,7 +184,7 @@ step_next(struct alqi_heap *heap)
 
     switch (step) {
     case ALQI_HEAP_WEAK_PHASE_MARK:
-        alqi_heap_event_weak_phase_begin(heap);
+        alqi_heap_event_weak_phase_begin_stw(heap);
         heap->weak_phase.n_emptied_before = n_emptied(heap);
         heap->weak_phase.step = ALQI_HEAP_WEAK_PHASE_EPHE;
         round_begin(heap, true);
@@ -212,24 +214,27 @@ step_next(struct alqi_heap *heap)
 /* Goes on until some domain has work, by one participant of a stop; false: the
  * step is DONE, and the cycle may end. */
 bool
-alqi_heap_weak_phase_next(struct alqi_heap *heap)
+alqi_heap_weak_phase_next_stw(struct alqi_heap *heap)
 {
+    ALQI_ASSERT(alqi_heap_is_stopped(heap));
     ALQI_ASSERT(heap->cycle.n_busy == 0);
     while (heap->cycle.n_busy == 0 &&
            heap->weak_phase.step != ALQI_HEAP_WEAK_PHASE_DONE)
         step_next(heap);
     if (heap->cycle.n_busy > 0)
         return true;
-    alqi_heap_event_weak_phase_end(heap, n_emptied(heap) -
-                                             heap->weak_phase.n_emptied_before);
+    alqi_heap_event_weak_phase_end_stw(
+        heap, n_emptied(heap) - heap->weak_phase.n_emptied_before);
     return false;
 }
 
 /* ---- minor collection --------------------------------------------------- */
 
 void
-alqi_heap_weak_phase_promote(struct alqi_domain *self, struct alqi_domain *of)
+alqi_heap_weak_phase_promote_stw(struct alqi_domain *self,
+                                 struct alqi_domain *of)
 {
+    ALQI_ASSERT(alqi_heap_is_stopped(self->heap));
     alqi_heap_weak_promote(self, of);
     alqi_heap_final_promote(self, of);
 }
@@ -241,9 +246,10 @@ alqi_heap_weak_phase_is_recent(const struct alqi_domain *of)
 }
 
 void
-alqi_heap_weak_phase_after_minor(struct alqi_domain *of)
+alqi_heap_weak_phase_after_minor_stw(struct alqi_domain *of)
 {
-    alqi_heap_weak_after_minor(of, alqi_heap_weak_phase_is_cleaning(of));
+    ALQI_ASSERT(alqi_heap_is_stopped(of->heap));
+    alqi_heap_weak_after_minor_stw(of, alqi_heap_weak_phase_is_cleaning(of));
     alqi_heap_final_after_minor(of);
 }
 

@@ -31,8 +31,8 @@ alqi_heap_weak_phase_is_cleaning(const struct alqi_domain *d)
 }
 
 /* Marking begins, nothing being young: for all, then for each domain. */
-void alqi_heap_weak_phase_begin(struct alqi_heap *heap);
-void alqi_heap_weak_phase_begin_share(struct alqi_domain *of);
+void alqi_heap_weak_phase_begin_stw(struct alqi_heap *heap);
+void alqi_heap_weak_phase_begin_share_stw(struct alqi_domain *of);
 
 /* The work of the phase, by who holds the domain: if less is done than was
  * asked for, it is done with it. */
@@ -40,15 +40,15 @@ size_t alqi_heap_weak_phase_work(struct alqi_domain *of, size_t budget_words);
 
 /* Nobody has any work: goes on to the next step that gives some domain work
  * again; false: marking is DONE. */
-bool alqi_heap_weak_phase_next(struct alqi_heap *heap);
+bool alqi_heap_weak_phase_next_stw(struct alqi_heap *heap);
 
 /* Minor collection: the share of `of`, before draining; and what died, after
  * all have drained, while the old places can still be read: if `of` has
  * anything recent. */
-void alqi_heap_weak_phase_promote(struct alqi_domain *self,
-                                  struct alqi_domain *of);
+void alqi_heap_weak_phase_promote_stw(struct alqi_domain *self,
+                                      struct alqi_domain *of);
 bool alqi_heap_weak_phase_is_recent(const struct alqi_domain *of);
-void alqi_heap_weak_phase_after_minor(struct alqi_domain *of);
+void alqi_heap_weak_phase_after_minor_stw(struct alqi_domain *of);
 
 /* The domain ends, with nothing young: what it leaves, who takes it over. */
 void alqi_heap_weak_phase_leave(struct alqi_domain *d,

@@ -28,6 +28,8 @@ alqi_heap_queue_ready(struct alqi_heap_queue *queue, size_t size)
     ranges = alqi_plat_pages_map(size * sizeof *ranges);
     if (ranges == NULL)
         return false;
+    if (queue->ranges == NULL)
+        alqi_plat_lock_init(&queue->lock, ALQI_RANK_HEAP_QUEUE);
     alqi_heap_queue_close(queue);
     queue->ranges = ranges;
     queue->size = size;
@@ -73,6 +75,7 @@ alqi_heap_queue_take_locked(struct alqi_heap_queue *queue,
     size_t there = alqi_heap_queue_n(queue);
     size_t n = there - there / 2;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_QUEUE));
     if (n > n_max)
         n = n_max;
     if (n > 0)

@@ -1,7 +1,7 @@
 /* timer.c -- one thread for all deadlines
  *
- * A binary heap of frames by time, under one lock; the thread sleeps until the
- * first is due, takes it out and wakes its task.
+ * A binary heap of frames by time, under one lock; the thread sleeps, without
+ * the lock, until the first is due, takes it out and wakes its task.
  *
  * The thread:  none -> created (`runs`) -> serving (`serves`).  Several threads
  * that find none may create one each; the first to serve stays.
@@ -12,7 +12,6 @@
  * .inv.timer  A frame is in the heap at most once, and is taken out, under the
  *             lock, before it is closed: a task that is gone is never woken.
  * .inv.place  A frame's `alarm` is its place in the heap; 0 is none. */
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -22,21 +21,21 @@
 #include "base/base.h"
 #include "limit/limit.h"
 #include "plat/plat.h"
+#include "plat/wait.h"
 
 enum { PLACES_MIN = 16, STACK_BYTES = 64 * 1024, NS_S = 1000000000 };
 
 static struct {
-    pthread_mutex_t lock;
-    pthread_cond_t earlier; /* the first one has changed */
-    bool has_cond;
-    bool runs;                    /* a thread was created */
-    bool serves;                  /* one of those that were has begun */
-    uint32_t n_forks;             /* that this process has behind it        */
+    struct alqi_plat_lock lock;
+    uint32_t n_firsts; /* atomic, a futex: how often the first has changed */
+    bool runs;         /* a thread was created */
+    bool serves;       /* one of those that were has begun */
+    uint32_t n_forks;  /* that this process has behind it        */
     uint64_t cpu_before_ns;       /* of the thread that forks               */
     uint64_t cpu_of_forks_ns;     /* of those that did, where they did      */
     struct alqi_limit_frame **at; /* from 1 on */
     uint32_t n, places;
-} timer = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} timer = {.lock = ALQI_PLAT_LOCK(LIMIT_TIMER)};
 
 /* ---- the heap ----------------------------------------------------------- */
 
@@ -92,6 +91,7 @@ take_out(struct alqi_limit_frame *f)
 static bool
 has_place_locked(void)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_LIMIT_TIMER));
     return timer.n + 1 < timer.places;
 }
 
@@ -103,14 +103,14 @@ grow(void)
     struct alqi_limit_frame **at, **old;
     uint32_t was, places;
 
-    pthread_mutex_lock(&timer.lock);
+    alqi_plat_lock(&timer.lock);
     was = timer.places;
-    pthread_mutex_unlock(&timer.lock);
+    alqi_plat_unlock(&timer.lock);
     places = was == 0 ? PLACES_MIN : 2 * was;
     at = malloc(places * sizeof *at);
     if (at == NULL)
         return false;
-    pthread_mutex_lock(&timer.lock);
+    alqi_plat_lock(&timer.lock);
     old = at;
     if (timer.places == was) {
         old = timer.at;
@@ -119,64 +119,59 @@ grow(void)
         timer.at = at;
         timer.places = places;
     }
-    pthread_mutex_unlock(&timer.lock);
+    alqi_plat_unlock(&timer.lock);
     free(old);
     return true;
 }
 
 /* ---- the thread --------------------------------------------------------- */
 
-static void
-sleep_locked(void)
+/* Wakes the tasks whose frames are due; when the first of the others is, or
+ * ALQ_LIMIT_NONE.  *n_firsts is as the thread has seen the frames. */
+static uint64_t
+wake_due(uint32_t *n_firsts)
 {
-    uint64_t ns = timer.at[1]->alarm_ns;
-    struct timespec until = {(time_t)(ns / NS_S), (long)(ns % NS_S)};
+    uint64_t next_ns = ALQ_LIMIT_NONE;
 
-    pthread_cond_timedwait(&timer.earlier, &timer.lock, &until);
+    alqi_plat_lock(&timer.lock);
+    while (timer.n > 0) {
+        struct alqi_limit_frame *f = timer.at[1];
+
+        if (f->alarm_ns > alqi_plat_mono_ns_sigsafe()) {
+            next_ns = f->alarm_ns;
+            break;
+        }
+        take_out(f);
+        f->thread->subject->wake_sigsafe(f->thread->heap);
+    }
+    *n_firsts = __atomic_load_n(&timer.n_firsts, __ATOMIC_RELAXED);
+    alqi_plat_unlock(&timer.lock);
+    return next_ns;
 }
 
 static void *
 run(void *arg)
 {
-    (void)arg;
-    pthread_mutex_lock(&timer.lock);
-    if (timer.serves) {
-        pthread_mutex_unlock(&timer.lock);
-        return NULL;
-    }
-    pthread_setname_np(pthread_self(), "aliquot-timer");
-    timer.serves = true;
-    for (;;) {
-        struct alqi_limit_frame *f;
+    bool is_first;
 
-        if (timer.n == 0) {
-            pthread_cond_wait(&timer.earlier, &timer.lock);
-            continue;
-        }
-        f = timer.at[1];
-        if (f->alarm_ns > alqi_plat_mono_ns_sigsafe()) {
-            sleep_locked();
-            continue;
-        }
-        take_out(f);
-        f->thread->subject->wake_sigsafe(f->thread->heap);
+    (void)arg;
+    alqi_plat_lock(&timer.lock);
+    is_first = !timer.serves;
+    timer.serves = true;
+    alqi_plat_unlock(&timer.lock);
+    if (!is_first)
+        return NULL;
+    pthread_setname_np(pthread_self(), "aliquot-timer");
+    for (;;) {
+        uint32_t n_firsts;
+        uint64_t next_ns = wake_due(&n_firsts);
+
+        if (next_ns == ALQ_LIMIT_NONE)
+            alqi_plat_sleep(&timer.n_firsts, n_firsts);
+        else
+            alqi_plat_sleep_until(&timer.n_firsts, n_firsts, next_ns);
     }
     return NULL;
-}
-
-static bool
-has_cond_locked(void)
-{
-    pthread_condattr_t attr;
-
-    if (timer.has_cond)
-        return true;
-    if (pthread_condattr_init(&attr) != 0)
-        return false;
-    timer.has_cond = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0 &&
-                     pthread_cond_init(&timer.earlier, &attr) == 0;
-    pthread_condattr_destroy(&attr);
-    return timer.has_cond;
 }
 
 /* ---- processor time ------------------------------------------------------ */
@@ -201,14 +196,14 @@ alqi_limit_cpu_ns(void)
 static void
 before_fork(void)
 {
-    pthread_mutex_lock(&timer.lock);
+    alqi_plat_lock(&timer.lock);
     timer.cpu_before_ns = cpu_ns();
 }
 
 static void
 after_fork_parent(void)
 {
-    pthread_mutex_unlock(&timer.lock);
+    alqi_plat_unlock(&timer.lock);
 }
 
 /* The thread is not there, nor are most of those it was to wake.  Whose frames
@@ -217,8 +212,6 @@ after_fork_parent(void)
 static void
 after_fork_child(void)
 {
-    pthread_mutex_init(&timer.lock, NULL);
-    timer.has_cond = false;
     timer.runs = timer.serves = false;
     timer.n_forks++;
     timer.cpu_of_forks_ns += timer.cpu_before_ns;
@@ -229,13 +222,12 @@ after_fork_child(void)
         f->thread->subject->wake_sigsafe(f->thread->heap);
     }
     timer.n = 0;
+    alqi_plat_unlock(&timer.lock);
 }
 
 static bool watches_forks; /* written before any timer */
 
-/* When the library is loaded: the lock is then the last one that a fork takes,
- * and no other is taken within it. */
-__attribute__((constructor)) static void
+__attribute__((constructor(ALQI_FORK_TIMER))) static void
 forks_watch(void)
 {
     watches_forks =
@@ -269,19 +261,18 @@ create(void)
 static bool
 is_running(void)
 {
-    bool runs, can_run;
+    bool runs;
 
-    pthread_mutex_lock(&timer.lock);
+    alqi_plat_lock(&timer.lock);
     runs = timer.runs;
-    can_run = has_cond_locked();
-    pthread_mutex_unlock(&timer.lock);
-    if (runs || !can_run)
-        return runs;
+    alqi_plat_unlock(&timer.lock);
+    if (runs)
+        return true;
     runs = create();
-    pthread_mutex_lock(&timer.lock);
+    alqi_plat_lock(&timer.lock);
     timer.runs |= runs;
     runs = timer.runs;
-    pthread_mutex_unlock(&timer.lock);
+    alqi_plat_unlock(&timer.lock);
     return runs;
 }
 
@@ -290,23 +281,28 @@ is_running(void)
 bool
 alqi_limit_timer_add(struct alqi_limit_frame *f)
 {
+    bool is_first;
+
     f->n_forks = timer.n_forks; /* what fails now is not tried at each check */
     for (;;) {
         if (!is_running())
             return false;
-        pthread_mutex_lock(&timer.lock);
+        alqi_plat_lock(&timer.lock);
         if (timer.runs && has_place_locked())
             break; /* what grow() calls may have forked */
-        pthread_mutex_unlock(&timer.lock);
+        alqi_plat_unlock(&timer.lock);
         if (!grow())
             return false;
     }
     f->n_forks = timer.n_forks;
     timer.n++;
     rise(timer.n, f);
-    if (f->alarm == 1)
-        pthread_cond_signal(&timer.earlier);
-    pthread_mutex_unlock(&timer.lock);
+    is_first = f->alarm == 1;
+    __atomic_store_n(&timer.n_firsts, timer.n_firsts + is_first,
+                     __ATOMIC_RELAXED);
+    alqi_plat_unlock(&timer.lock);
+    if (is_first)
+        alqi_plat_wake(&timer.n_firsts, 1);
     return true;
 }
 
@@ -323,8 +319,8 @@ alqi_limit_timer_remove(struct alqi_limit_frame *f)
 {
     if (f->alarm_ns == ALQ_LIMIT_NONE)
         return;
-    pthread_mutex_lock(&timer.lock);
+    alqi_plat_lock(&timer.lock);
     if (f->alarm != 0)
         take_out(f);
-    pthread_mutex_unlock(&timer.lock);
+    alqi_plat_unlock(&timer.lock);
 }

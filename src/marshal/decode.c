@@ -192,7 +192,7 @@ young_make(struct decoder *c, uintptr_t header, bool is_old)
     alq_value block;
 
     if (is_old) {
-        block = alqi_heap_direct_try(c->d, header);
+        block = alqi_heap_direct_try_nogc(c->d, header);
         c->again = block == ALQ_NULL;
         return block;
     }
@@ -218,7 +218,7 @@ objects_grow(struct decoder *c)
 static ALQI_NOINLINE alq_value
 old_make_slow(struct decoder *c, uintptr_t header)
 {
-    alq_value block = alqi_heap_direct_try(c->d, header);
+    alq_value block = alqi_heap_direct_try_nogc(c->d, header);
 
     if (block != ALQ_NULL)
         return block;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap/state.h"
+#include "heap/stop.h"
 #include "marshal/encode.h"
 #include "marshal/visited.h"
 
@@ -355,6 +355,7 @@ bool
 alqi_marshal_encode_nogc(alq_value v, const struct alq_marshal_options *options,
                          struct alq_marshal_out *out)
 {
+    bool is_inner = alqi_heap_nogc_begin();
     struct encoder e;
 
     e.out = out;
@@ -374,5 +375,6 @@ alqi_marshal_encode_nogc(alq_value v, const struct alq_marshal_options *options,
     e.sizes.data_bytes = alqi_marshal_out_total(out) - ALQ_MARSHAL_HEADER_BYTES;
     if (alqi_marshal_header_is_big(&e.sizes))
         fits(&e, UINT64_MAX, 0, "the message is too large for 32 bits");
+    alqi_heap_nogc_end(is_inner);
     return out->status == ALQ_OK && alqi_marshal_out_finish(out, &e.sizes);
 }

@@ -23,6 +23,7 @@ is_slot_sampling_locked(const struct alqi_memprof_domain *d, unsigned slot)
     const struct alq_profile *p =
         atomic_load_explicit(&d->slot[slot], memory_order_relaxed);
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_MEMPROF_DOMAIN));
     return p != NULL && alqi_profile_status(p) == ALQI_PROFILE_SAMPLING;
 }
 
@@ -33,6 +34,7 @@ slot_beside_locked(const struct alqi_memprof_domain *d)
 {
     unsigned slot = ALQI_MEMPROF_SLOT_BESIDE;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_MEMPROF_DOMAIN));
     while (slot < ALQI_MEMPROF_SLOTS && is_slot_sampling_locked(d, slot))
         slot++;
     return slot;

@@ -102,6 +102,7 @@ alqi_domain_slot_set_locked(struct alqi_memprof_domain *d, unsigned slot,
     struct alq_profile *old =
         atomic_load_explicit(&d->slot[slot], memory_order_relaxed);
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_MEMPROF_DOMAIN));
     if (p != NULL)
         alqi_profile_attach(p);
     atomic_store_explicit(&d->slot[slot], p, memory_order_release);
@@ -171,6 +172,7 @@ arm_locked(const struct alqi_memprof_domain *d, struct alqi_memprof_thread *t)
     struct alqi_memprof_armed *armed = &t->armed;
     double most = 0.0;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_MEMPROF_DOMAIN));
     armed->serial = atomic_load_explicit(&d->serial, memory_order_relaxed);
     alqi_clients_leave(t);
     for (unsigned i = 0; i < ALQI_MEMPROF_SLOTS; i++)

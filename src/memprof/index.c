@@ -57,6 +57,7 @@ shard_of(const void *block)
 static inline struct shard *
 shard_ready_locked(struct shard *s)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_MEMPROF_SHARD));
     if (ALQI_UNLIKELY(s->n_buckets == 0)) {
         s->buckets = s->first;
         s->n_buckets = FIRST_BUCKETS;
@@ -86,6 +87,7 @@ bucket_of(const struct shard *s, uint64_t hash)
 static void
 uncount_locked(struct shard *s, struct alqi_memprof_entry *e)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_MEMPROF_SHARD));
     s->n_entries--;
     e->flags &= (uint16_t)~ALQI_ENTRY_INDEXED;
     alqi_filter_uncount(e->block, e->filter_lo, e->filter_hi);
@@ -97,6 +99,7 @@ unlink_locked(struct shard *s, uint64_t hash, struct alqi_memprof_entry *e)
 {
     struct alqi_memprof_entry **at = bucket_of(s, hash);
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_MEMPROF_SHARD));
     while (*at != e)
         at = &(*at)->chain;
     *at = e->chain;
@@ -111,6 +114,7 @@ rehash_locked(struct shard *s, struct alqi_memprof_entry **buckets, uint64_t n)
     struct alqi_memprof_entry **old = s->buckets;
     uint64_t n_old = s->n_buckets;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_MEMPROF_SHARD));
     s->buckets = buckets;
     s->n_buckets = n;
     for (uint64_t i = 0; i < n_old; i++) {
@@ -162,6 +166,7 @@ link_locked(struct shard *s, uint64_t hash, struct alqi_memprof_entry *e)
     struct alqi_memprof_entry **at = bucket_of(s, hash);
     unsigned level = alqi_filter_level();
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_MEMPROF_SHARD));
     e->filter_lo = (uint8_t)level;
     e->filter_hi = (uint8_t)(s->level > level ? s->level : level);
     alqi_filter_count(e->block, e->filter_lo, e->filter_hi);
@@ -178,6 +183,7 @@ remove_locked(struct shard *s, uint64_t hash, const void *block, bool dead)
 {
     struct alqi_memprof_entry **at = bucket_of(s, hash), *e, *out = NULL;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_MEMPROF_SHARD));
     while ((e = *at) != NULL) {
         if (e->block != block) {
             at = &e->chain;
@@ -223,6 +229,7 @@ admit_locked(struct alqi_memprof_entry *e, bool *refuse)
 {
     bool held = e->flags & (ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_RUNNING);
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_MEMPROF_SHARD));
     e->flags &= (uint16_t)~ALQI_ENTRY_IN_REALLOC;
     *refuse = true;
     if (e->flags & ALQI_ENTRY_GONE)
@@ -325,6 +332,7 @@ alqi_index_realloc_done(struct alqi_memprof_entry *e)
 static enum alqi_index_next
 end_locked(struct shard *s, uint64_t hash, struct alqi_memprof_entry *e)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_MEMPROF_SHARD));
     e->flags &= (uint16_t) ~(ALQI_ENTRY_ALLOC_DUE | ALQI_ENTRY_RUNNING);
     if (e->flags & ALQI_ENTRY_IN_REALLOC) {
         e->flags |= ALQI_ENTRY_GONE; /* .inv.two */

@@ -48,6 +48,7 @@ alqi_pending_give_locked(struct alqi_memprof_domain *d,
                          struct alqi_entry_fifo *prompt,
                          struct alqi_entry_fifo *deferred)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_MEMPROF_DOMAIN));
     if (prompt->head != NULL)
         atomic_store_explicit(&d->has_pending, true, memory_order_relaxed);
     alqi_fifo_append(&d->pending, prompt);

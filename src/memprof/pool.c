@@ -66,6 +66,7 @@ carve_locked(void)
     uint32_t n, left;
     char *first;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_MEMPROF_POOL));
     if (s == NULL)
         return NULL;
     left = SLAB_BYTES / NODE_BYTES - s->n_carved;
@@ -85,6 +86,7 @@ batch_get_locked(void)
 {
     struct alqi_pool_node *b = pool.batches;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_MEMPROF_POOL));
     if (b == NULL)
         return carve_locked();
     pool.batches = b->next_batch;

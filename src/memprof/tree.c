@@ -26,12 +26,14 @@ is_sampling(const struct alq_profile *p)
 static void
 stale_locked(struct alqi_memprof_thread *t)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_MEMPROF_DOMAIN));
     t->armed.serial = 0;
 }
 
 static void
 add_locked(struct alqi_memprof_thread *t, struct alq_profile *p)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_MEMPROF_DOMAIN));
     ALQI_ASSERT(t->trees.n < ALQI_MEMPROF_TREES_MAX);
     t->trees.profile[t->trees.n++] = p;
     stale_locked(t);
@@ -43,6 +45,7 @@ leave_locked(struct alqi_memprof_thread *t, unsigned i)
     struct alqi_memprof_trees *s = &t->trees;
     struct alq_profile *p = s->profile[i];
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_MEMPROF_DOMAIN));
     s->n--;
     for (; i < s->n; i++)
         s->profile[i] = s->profile[i + 1];
@@ -52,6 +55,7 @@ leave_locked(struct alqi_memprof_thread *t, unsigned i)
 void
 alqi_tree_prune_locked(struct alqi_memprof_thread *t)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_MEMPROF_DOMAIN));
     for (unsigned i = t->trees.n; i-- > 0;)
         if (!is_sampling(t->trees.profile[i]))
             leave_locked(t, i);
@@ -94,6 +98,7 @@ claim_locked(struct alqi_memprof_thread *t, struct alq_profile *p)
     bool has_own;
     unsigned own;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_MEMPROF_DOMAIN));
     alqi_tree_prune_locked(t);
     own = find(t, NULL);
     has_own = own != t->trees.n;

@@ -62,7 +62,7 @@ caml_alloc_shr_noexc(uintptr_t wosize, unsigned tag)
     if (wosize > ALQ_WOSIZE_MAX)
         return 0;
     d = alqi_ocaml_enter();
-    block = alqi_heap_direct_try(d, ALQ_HEADER(wosize, tag));
+    block = alqi_heap_direct_try_nogc(d, ALQ_HEADER(wosize, tag));
     alqi_ocaml_leave(d);
     return block == ALQ_NULL ? 0 : block;
 }
@@ -99,7 +99,7 @@ caml_shared_try_alloc(void *heap, uintptr_t wosize, unsigned tag,
                       uintptr_t reserved)
 {
     struct alqi_domain *d = alqi_ocaml_domain(caml_state);
-    value block = alqi_heap_direct_try(d, ALQ_HEADER(wosize, tag));
+    value block = alqi_heap_direct_try_nogc(d, ALQ_HEADER(wosize, tag));
 
     (void)heap;
     (void)reserved;

@@ -19,7 +19,7 @@ struct link {
 static struct {
     struct alqi_plat_lock lock; /* of the ring */
     struct link *ring;          /* its anchor; NULL: there is no pool */
-} pool;
+} pool = {.lock = ALQI_PLAT_LOCK(OCAML_POOL)};
 
 /* ---- the ring ----------------------------------------------------------- */
 

@@ -33,7 +33,7 @@ static struct {
     struct alqi_base_map places; /* of each variable in the array */
 } globals;
 
-static struct alqi_plat_lock globals_lock;
+static struct alqi_plat_lock globals_lock = ALQI_PLAT_LOCK(OCAML_GLOBALS);
 
 void
 alqi_ocaml_global_add(value *variable)

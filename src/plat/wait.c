@@ -3,11 +3,12 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "plat/wait.h"
 
-enum { SPINS_BEFORE_SLEEP = 200 };
+enum { SPINS_BEFORE_SLEEP = 200, NS_S = 1000000000 };
 
 void
 alqi_plat_sleep(uint32_t *word, uint32_t value)
@@ -15,6 +16,19 @@ alqi_plat_sleep(uint32_t *word, uint32_t value)
     int saved = errno;
 
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+    errno = saved;
+}
+
+/* FUTEX_WAIT_BITSET takes a moment, FUTEX_WAIT a length of time. */
+void
+alqi_plat_sleep_until(uint32_t *word, uint32_t value, uint64_t until_ns)
+{
+    struct timespec until = {(time_t)(until_ns / NS_S),
+                             (long)(until_ns % NS_S)};
+    int saved = errno;
+
+    syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, value, &until, NULL,
+            FUTEX_BITSET_MATCH_ANY);
     errno = saved;
 }
 

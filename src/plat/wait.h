@@ -10,6 +10,9 @@
  * or for no reason: look again.  errno is preserved. */
 void alqi_plat_sleep(uint32_t *word, uint32_t value);
 
+/* The same, or until alqi_plat_mono_ns_sigsafe() is `until_ns`. */
+void alqi_plat_sleep_until(uint32_t *word, uint32_t value, uint64_t until_ns);
+
 /* Wakes up to n of those that sleep on the word.  errno is preserved. */
 void alqi_plat_wake(uint32_t *word, unsigned n);
 

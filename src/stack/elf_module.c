@@ -240,6 +240,7 @@ report_module_locked(const struct alqi_stack_mapping *mapping)
     };
     struct image im;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_STACK_RULES));
     if (modules.fn == NULL)
         return;
     if (image_read(mapping, &im))
@@ -262,6 +263,7 @@ alqi_stack_module_add_locked(const struct alqi_stack_mapping *mapping)
     uint32_t at = table_find(mapping->start);
     struct alqi_stack_module_entry *k;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_STACK_RULES));
     if (at < modules.n &&
         is_same_mapping(&modules.entries[at].mapping, mapping))
         return &modules.entries[at];
@@ -277,6 +279,7 @@ alqi_stack_module_add_locked(const struct alqi_stack_mapping *mapping)
 void
 alqi_stack_module_callback_locked(alqi_stack_module_fn *fn, void *arg)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_STACK_RULES));
     modules.fn = fn;
     modules.arg = arg;
 }
@@ -284,6 +287,7 @@ alqi_stack_module_callback_locked(alqi_stack_module_fn *fn, void *arg)
 void
 alqi_stack_modules_forget_locked(void)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_STACK_RULES));
     modules.n = 0;
 }
 

@@ -98,6 +98,7 @@ alqi_stack_table_new(void)
 
     if (t == NULL)
         return NULL;
+    alqi_plat_lock_init(&t->lock, ALQI_RANK_STACK_INTERN);
     atomic_init(&t->bytes, sizeof *t);
     s = slots_new(t, SLOTS_FIRST);
     if (s == NULL) {
@@ -199,6 +200,7 @@ callee_find_locked(const struct alqi_stack_table *t, uint32_t hash,
     const struct slots *s = atomic_load(&t->slots);
     uint32_t i = hash & s->last, id;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_STACK_INTERN));
     for (;; i = (i + 1) & s->last) {
         const struct node *node;
 
@@ -231,6 +233,7 @@ slots_fit_locked(struct alqi_stack_table *t, uint32_t n)
     struct slots *old = atomic_load(&t->slots), *s;
     size_t n_slots = (size_t)old->last + 1;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_STACK_INTERN));
     if (((size_t)n + 1) * 2 <= n_slots)
         return true;
     s = slots_new(t, n_slots * 2);
@@ -251,6 +254,7 @@ chunk_fit_locked(struct alqi_stack_table *t, uint32_t id)
     size_t bytes = chunk_nodes(c) * sizeof(struct node);
     struct node *chunk;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_STACK_INTERN));
     if (atomic_load(&t->chunks[c]) != NULL)
         return true;
     chunk = alqi_plat_pages_map(bytes);
@@ -269,6 +273,7 @@ node_add_locked(struct alqi_stack_table *t, uint32_t hash, uint32_t caller,
     uint32_t n = atomic_load(&t->n);
     struct node *node;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_STACK_INTERN));
     if (n >= NODES_MAX / 2 || !slots_fit_locked(t, n) ||
         !chunk_fit_locked(t, n + 1))
         return 0;
@@ -288,6 +293,7 @@ path_add_locked(struct alqi_stack_table *t, const uintptr_t *frames, size_t n)
     uint64_t path = 0;
     uint32_t id = 0;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_STACK_INTERN));
     for (size_t depth = 0; depth < n; depth++) {
         uintptr_t frame = frames[n - 1 - depth];
         uint32_t hash, found;

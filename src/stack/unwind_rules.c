@@ -34,7 +34,7 @@ static struct {
     uint32_t victim;             /* the way that the next full set gives up */
     _Atomic(uint64_t) n_decoded; /* without the lock                       */
     uint16_t chains[CHAINS];     /* first rule of each hash; 0: none       */
-} table;
+} table = {.lock = ALQI_PLAT_LOCK(STACK_RULES)};
 
 ALQI_NOINLINE uint32_t
 alqi_stack_rules_find_slow(uintptr_t pc)
@@ -154,6 +154,7 @@ intern_locked(const struct alqi_stack_scratch *x)
     uint16_t *chain = &table.chains[chain_of(x)];
     struct alqi_stack_rule *r;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_STACK_RULES));
     if (x->rule.kind == ALQI_STACK_KIND_NONE)
         return 0;
     for (uint16_t i = *chain; i != 0; i = alqi_stack_rules.rules[i].next)
@@ -199,6 +200,7 @@ word_insert_locked(uintptr_t pc, uint32_t payload)
     uint32_t home = alqi_stack_rules_home(pc);
     uint32_t way;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_STACK_RULES));
     for (way = 0; way < ALQI_STACK_WAYS; way++) {
         uint64_t w = atomic_load_explicit(&alqi_stack_rules.words[home ^ way],
                                           memory_order_relaxed);
@@ -310,6 +312,7 @@ decode_locked(uintptr_t key, uint64_t generation,
     uint32_t payload;
     uint16_t index;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_STACK_RULES));
     if (!alqi_stack_module_find(key, true, &mapping)) {
         rule_read_outside(key, scratch);
         return &scratch->rule;
@@ -359,6 +362,7 @@ alqi_stack_rules_decoded(void)
 static void
 forget_locked(void)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_STACK_RULES));
     atomic_fetch_add_explicit(&alqi_stack_generation, 1, memory_order_release);
     for (uint32_t i = 0; i < ALQI_STACK_N_WORDS; i++)
         if (atomic_load_explicit(&alqi_stack_rules.words[i],
@@ -383,8 +387,8 @@ alqi_stack_after_fork_child(void)
      * guarded may be half changed.  Rules are complete up to n_rules. */
     if (atomic_load_explicit(&table.lock.state, memory_order_relaxed) == 0)
         return;
-    forget_locked();
-    alqi_plat_unlock(&table.lock);
+    alqi_plat_lock_break(&table.lock);
+    alqi_stack_forget();
 }
 
 void

@@ -10,6 +10,7 @@
 #include "heap/stat_pause.h"
 #include "heap/state.h"
 #include "heap/major_sweep.h"
+#include "heap/stop.h"
 
 /* ---- listeners ---------------------------------------------------------- */
 
@@ -590,6 +591,15 @@ tally_major(struct alqi_domain *self, alq_value block, uintptr_t header)
     t->words += alqi_heap_words(header);
 }
 
+static const struct alqi_heap_stop_work *
+walk_major(struct alqi_domain *self)
+{
+    alqi_heap_sweep_blocks_stw(self, tally_major);
+    return NULL;
+}
+
+static const struct alqi_heap_stop_work walk_step = {.last = walk_major};
+
 /* By the walk that the verifier makes. */
 static struct tally
 walk(void)
@@ -604,7 +614,8 @@ walk(void)
         at += alqi_heap_words(*(uintptr_t *)at) * 8;
     }
     self->events.census = (void *)&t;
-    alqi_heap_sweep_blocks(self, tally_major);
+    while (!alqi_heap_stop_try(self, &walk_step))
+        continue;
     self->events.census = NULL;
     return t;
 }

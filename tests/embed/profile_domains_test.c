@@ -625,6 +625,63 @@ a_forked_child_goes_on(void **state)
     assert_int_equal(log_alive(l), 50);
 }
 
+static pthread_barrier_t both_fork;
+static __thread bool is_plain, is_ours; /* fork, alq_fork */
+
+static void
+meet_if_plain(void)
+{
+    if (is_plain)
+        pthread_barrier_wait(&both_fork);
+}
+
+static void
+meet_if_ours(void)
+{
+    if (is_ours)
+        pthread_barrier_wait(&both_fork);
+}
+
+static void *
+fork_plainly(void *arg)
+{
+    int status, pid;
+
+    is_plain = true;
+    pid = fork();
+    if (pid == 0)
+        _exit(7);
+    MUST(pid > 0 && waitpid(pid, &status, 0) == pid);
+    return arg;
+}
+
+/* Both ways to fork take the locks of heap and profiler in one order, or two
+ * threads would wait for each other.  They meet in handlers that come, were the
+ * library's not registered before the program's, between its own: the first of
+ * the file's tests, since no profile has been started. */
+static void
+two_threads_fork(void **state)
+{
+    pthread_t thread;
+    int pid, status;
+
+    (void)state;
+    assert_int_equal(pthread_barrier_init(&both_fork, NULL, 2), 0);
+    assert_int_equal(pthread_atfork(meet_if_plain, NULL, NULL), 0);
+    p = log_start(l, d, 1.0, ALQ_MEMPROF_STRICT);
+    assert_int_equal(pthread_atfork(meet_if_ours, NULL, NULL), 0);
+    assert_int_equal(pthread_create(&thread, NULL, fork_plainly, NULL), 0);
+    is_ours = true;
+    assert_int_equal(alq_fork(d, &pid), ALQ_OK);
+    if (pid == 0)
+        _exit(7);
+    is_ours = false;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    pthread_barrier_destroy(&both_fork);
+}
+
 /* fork(2) with another domain running: what needs the heap says so. */
 static void
 a_lost_heap_is_left_alone(void **state)
@@ -706,6 +763,7 @@ main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open, close_)
     const struct CMUnitTest tests[] = {
+        TEST(two_threads_fork),
         TEST(children_inherit),
         TEST(children_do_not_replay_their_parents),
         TEST(a_child_stops_it_for_all),

@@ -8,11 +8,11 @@
  * modules[] is in order of first arrival; modules never leave, because a name
  * may be asked for after the module was unloaded. latest[] has them in order of
  * last arrival: a module that comes back to its place is the same one, with its
- * codes. code_home binds a code to its module; so keeps .inv.code (wire/code.h).
- * Codes are bare for addresses in no module, or in one that is more than
- * ALQI_CODE_REUSE_MAX above others.  A module beyond the addresses of codes is
- * kept in modules[], but no code is bound to it. Code 2 is the frame of a
- * mapping. */
+ * codes. code_home binds a code to its module; so keeps .inv.code
+ * (wire/code.h). Codes are bare for addresses in no module, or in one that is
+ * more than ALQI_CODE_REUSE_MAX above others.  A module beyond the addresses of
+ * codes is kept in modules[], but no code is bound to it. Code 2 is the frame
+ * of a mapping. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,8 +108,8 @@ module_is(const struct alqi_cli_module *m, const struct alqi_raw_event *e,
            memcmp(m->id_bytes, e->build_id, e->build_id_bytes) == 0;
 }
 
-/* How many modules lay over the place before, ALQI_CODE_REUSE_MAX + 1 at most; -1 when
- * this one did: it is the latest now. */
+/* How many modules lay over the place before, ALQI_CODE_REUSE_MAX + 1 at most;
+ * -1 when this one did: it is the latest now. */
 static int
 reuse_count(struct alqi_cli_codes *c, const struct alqi_raw_event *e,
             const char *path)

@@ -52,9 +52,7 @@ after_fork_child(void)
         alqi_heap_handshake_request_sigsafe(d);
 }
 
-/* When the library is loaded: handlers of fork run last registered first, so
- * that the server's lock comes after those of other parts (base/rank.h). */
-__attribute__((constructor)) static void
+__attribute__((constructor(ALQI_FORK_SERVER))) static void
 forks_watch(void)
 {
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);

@@ -93,6 +93,7 @@ symbols_read_locked(struct module *m)
     const struct alqi_symbol_section *table;
     struct alqi_symbol_elf *elf;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_NATIVE));
     m->is_read = true;
     if (alqi_symbol_elf_open(&elf, m->pub.path) != NULL)
         return; /* such as the vdso */
@@ -181,6 +182,7 @@ module_path(const char *path)
 static bool
 is_known_locked(const struct found *f)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_NATIVE));
     for (unsigned i = n_modules; i-- > 0;) {
         const struct alqi_glue_module *m = &modules[i]->pub;
 
@@ -197,6 +199,7 @@ module_add_locked(const struct found *f)
     struct module *m;
     uint8_t *id;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_NATIVE));
     if (n_modules == MODULES_MAX || is_known_locked(f))
         return;
     m = calloc(1, sizeof *m + f->build_id_bytes);
@@ -295,6 +298,7 @@ alqi_glue_native_module(unsigned number)
 static struct module *
 module_at_locked(uintptr_t at)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_NATIVE));
     for (unsigned i = n_modules; i-- > 0;)
         if (at - modules[i]->pub.start <
             modules[i]->pub.end - modules[i]->pub.start)

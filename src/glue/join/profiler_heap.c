@@ -458,8 +458,6 @@ static struct {
     struct alqi_plat_lock lock;
     struct alqi_heap *heap;          /* that is observed; NULL: none   */
     struct alqi_glue_profiled *last; /* made when it was started */
-    /* atomic; true for good when the handlers are registered */
-    bool watches_forks;
 } profiler = {.lock = ALQI_PLAT_LOCK(GLUE_PROFILER)};
 
 static bool
@@ -568,6 +566,12 @@ after_fork_child(void)
     alqi_plat_unlock(&profiler.lock);
 }
 
+__attribute__((constructor(ALQI_FORK_PROFILER))) static void
+forks_watch(void)
+{
+    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
 /* ---- starting ----------------------------------------------------------- */
 
 /* `last` is for this heap's end, unless it is observed already; returns who is
@@ -595,7 +599,7 @@ extern const char __start_aliquot_text[] __attribute__((weak));
 extern const char __stop_aliquot_text[] __attribute__((weak));
 
 /* Frames of the library are the heap's own. */
-static void
+__attribute__((constructor)) static void
 find_own_text(void)
 {
 #ifdef ALQI_IS_SHARED
@@ -611,25 +615,6 @@ find_own_text(void)
 #endif
 }
 
-/* Registers the handlers once. The library's text is found here as well, as it
- * is needed before the first sample. */
-static bool
-fork_watch(void)
-{
-    bool does;
-
-    if (__atomic_load_n(&profiler.watches_forks, __ATOMIC_ACQUIRE))
-        return true;
-    alqi_plat_lock(&profiler.lock);
-    find_own_text();
-    does =
-        profiler.watches_forks ||
-        pthread_atfork(before_fork, after_fork_parent, after_fork_child) == 0;
-    __atomic_store_n(&profiler.watches_forks, does, __ATOMIC_RELEASE);
-    alqi_plat_unlock(&profiler.lock);
-    return does;
-}
-
 /* Two domains may start at once: the heap takes one observer, and both calls
  * succeed. */
 enum alq_status
@@ -640,7 +625,7 @@ alqi_glue_profiler_start(struct alqi_domain *d)
 
     if (alqi_glue_profiled_domain(d) != NULL)
         return ALQ_OK;
-    last = fork_watch() ? last_new() : NULL;
+    last = last_new();
     if (last == NULL)
         return ALQ_ENOMEM;
     last_end(take_over(d->heap, last));

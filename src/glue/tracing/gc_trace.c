@@ -122,6 +122,7 @@ lose(struct recorder *r, uint64_t n)
 static void
 track_clear_locked(const struct recorder *r, struct track *t)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACK));
     t->encoder.at = t->buffer + ALQI_GCTRACE_CHUNK_HEADER_BYTES;
     t->encoder.end = t->buffer + r->buffer_bytes;
     t->n_events = 0;
@@ -138,6 +139,7 @@ track_write_locked(struct recorder *r, struct track *t)
         .start_ns = t->start_ns,
     };
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACK));
     if (t->buffer == NULL || (t->n_events == 0 && t->n_lost_before == 0))
         return;
     if (is_child(r))
@@ -168,6 +170,7 @@ track_write_locked(struct recorder *r, struct track *t)
 static bool
 track_open_locked(const struct recorder *r, struct track *t)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACK));
     if (t->buffer == NULL) {
         t->buffer = alqi_plat_pages_map(r->buffer_bytes);
         if (t->buffer == NULL)
@@ -187,6 +190,7 @@ track_put_locked(struct recorder *r, struct track *t,
 {
     bool is_put = track_open_locked(r, t);
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACK));
     if (is_put && t->n_events == 0) {
         if (event->time_ns > t->encoder.last_ns)
             t->encoder.last_ns = event->time_ns;
@@ -214,6 +218,7 @@ static bool
 track_is_due_locked(const struct recorder *r, const struct track *t,
                     uint64_t now_ns)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACK));
     if (t->buffer == NULL || t->n_events == 0)
         return false;
     return (size_t)(t->encoder.at - t->buffer) >= r->buffer_bytes / 2 ||
@@ -335,6 +340,7 @@ start_locked(struct alq_domain *d, const char *path)
     struct recorder *r;
     enum alq_status status;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_RECORDER));
     if (recorder != NULL)
         return ALQ_EBUSY;
     status = recorder_new(path, words * ALQ_WORD_BYTES, &r);
@@ -389,6 +395,7 @@ finish_locked(uint64_t *n_lost)
     struct recorder *r = recorder;
     int error;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_RECORDER));
     recorder = NULL;
     flush_all(r);
     if (close(r->fd) != 0 && r->failed_errno == 0)

@@ -105,6 +105,7 @@ chunk_make_locked(struct alq_pprof *p, uint32_t row)
 {
     struct alqi_pprof_row **chunk = &p->chunks[row / ALQI_PPROF_CHUNK];
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_PPROF));
     if (*chunk == NULL)
         *chunk = calloc(ALQI_PPROF_CHUNK, sizeof **chunk);
     return *chunk != NULL;
@@ -116,6 +117,7 @@ row_add_locked(struct alq_pprof *p, uint32_t stack, bool is_native)
 {
     uint32_t row = p->n_rows;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_PPROF));
     if (row >= p->max_rows || !chunk_make_locked(p, row) ||
         !alqi_base_map_put(&p->row_of_stack, (uint64_t)stack * 2 + is_native,
                            row))
@@ -133,6 +135,7 @@ row_find_locked(const struct alq_pprof *p, uint32_t stack, bool is_native,
 {
     uint64_t found;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_PPROF));
     if (!alqi_base_map_get(&p->row_of_stack, (uint64_t)stack * 2 + is_native,
                            &found))
         return false;
@@ -168,6 +171,7 @@ static uint32_t
 stack_number_locked(struct alq_pprof *p, const struct alq_callstack *c,
                     bool is_native)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_PPROF));
     if (p->is_over)
         return 0;
     if (p->n_rows >= p->max_rows)
@@ -203,6 +207,7 @@ row_of_locked(struct alq_pprof *p, const struct alq_callstack *c,
 {
     uint32_t row;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_PPROF));
     if (c->n_frames == 0)
         return ALQI_PPROF_NO_STACK;
     if (stack == 0)
@@ -303,13 +308,17 @@ tables_free(struct alq_pprof *p)
 static bool
 tables_make(struct alq_pprof *p)
 {
+    bool has_rows;
+
     alqi_glue_trace_names_init(&p->names);
     p->chunks = calloc(p->max_rows / ALQI_PPROF_CHUNK + 1, sizeof *p->chunks);
     p->n_rows = ALQI_PPROF_FIRST;
     for (unsigned i = 0; i < ALQI_COUNT_OF(p->stacks); i++)
         p->stacks[i] = alqi_stack_table_new();
-    if (p->chunks != NULL && p->stacks[0] != NULL && p->stacks[1] != NULL &&
-        chunk_make_locked(p, 0))
+    alqi_plat_lock(&p->lock);
+    has_rows = p->chunks != NULL && chunk_make_locked(p, 0);
+    alqi_plat_unlock(&p->lock);
+    if (has_rows && p->stacks[0] != NULL && p->stacks[1] != NULL)
         return true;
     tables_free(p);
     return false;

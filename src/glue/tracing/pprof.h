@@ -79,6 +79,7 @@ struct alq_pprof {
 static inline struct alqi_pprof_row *
 alqi_pprof_row_locked(const struct alq_pprof *p, uint32_t row)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_PPROF));
     return &p->chunks[row / ALQI_PPROF_CHUNK][row % ALQI_PPROF_CHUNK];
 }
 

@@ -106,6 +106,7 @@ counts_sum_locked(struct trace *t)
 {
     struct alq_memprof_counts sum = {0}, one;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
     for (struct sampling *s = atomic_load(&t->sampling); s != NULL;
          s = s->older) {
         if (s->profile == NULL)
@@ -559,6 +560,7 @@ lock_for_a_second(struct alqi_plat_lock *lock)
             return false;
         alqi_plat_spin(&spins);
     }
+    alqi_base_rank_note_sigsafe(alqi_plat_lock_rank(lock));
     return true;
 }
 

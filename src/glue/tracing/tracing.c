@@ -64,6 +64,7 @@ fail_locked(struct alqi_tracing *t, enum alq_status status)
     int error = t->file.failed_errno;
     bool is_childs = alqi_glue_trace_file_is_childs(&t->file);
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
     if (atomic_load(&t->is_over))
         return;
     if (!is_childs)
@@ -81,6 +82,7 @@ alqi_tracing_settle_locked(struct alqi_tracing_stream *s,
 {
     struct alqi_tracing *t = s->tracing;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
     if (s->has_written && status != ALQ_EIO)
         s->n_open = 0;
     s->has_written = false;
@@ -137,6 +139,7 @@ oldest_take_locked(struct alqi_tracing *t)
 {
     struct alqi_tracing_stream **best = NULL, *s;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
     for (unsigned i = 0; i < ALQI_TRACING_STREAMS_MAX; i++)
         if (t->streams[i] != NULL &&
             (best == NULL || t->streams[i]->last_us < (*best)->last_us))
@@ -152,6 +155,7 @@ oldest_take_locked(struct alqi_tracing *t)
 static void
 stream_close_locked(struct alqi_tracing *t, struct alqi_tracing_stream *s)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
     if (alqi_ctf_writer_flush(s->writer) == ALQ_EIO)
         t->counts.dropped += s->n_open;
     (void)alqi_ctf_writer_close(s->writer);
@@ -164,6 +168,7 @@ stream_close_locked(struct alqi_tracing *t, struct alqi_tracing_stream *s)
 int
 alqi_tracing_flush_locked(struct alqi_tracing *t)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
     for (unsigned i = 0; i < ALQI_TRACING_STREAMS_MAX; i++) {
         struct alqi_tracing_stream *s = t->streams[i];
         enum alq_status status;
@@ -207,6 +212,7 @@ alqi_tracing_rate_locked(struct alqi_tracing *t, double rate)
 {
     unsigned i = 0;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
     while (i < t->n_rates && (t->rates[i] < rate || t->rates[i] > rate))
         i++;
     if (i == ALQI_TRACING_RATES_MAX)
@@ -315,8 +321,10 @@ alqi_tracing_open(struct alqi_tracing *t, const struct alq_trace_config *config,
     if (status == ALQ_OK)
         return 0;
     error = t->file.failed_errno != 0 ? t->file.failed_errno : ENOMEM;
+    alqi_plat_lock(&t->lock);
     t->file.failed_errno = error; /* it has been told of: not to be said */
     alqi_tracing_close_locked(t);
+    alqi_plat_unlock(&t->lock);
     return error;
 }
 
@@ -327,6 +335,7 @@ end_write_locked(struct alqi_tracing *t)
     struct alqi_tracing_stream *s = t->streams[0];
     struct alqi_glue_trace_side side;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
     if (s == NULL)
         return;
     side = (struct alqi_glue_trace_side){
@@ -343,6 +352,7 @@ alqi_tracing_close_locked(struct alqi_tracing *t)
     struct alqi_tracing_stream *s;
     int error;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
     if (atomic_exchange(&t->is_over, true))
         return t->file.failed_errno;
     if (t->file.failed_errno == 0)

@@ -110,6 +110,7 @@ stack_put_locked(struct alqi_tracing_stream *s, struct birth *b,
     uint64_t *codes;
     uint32_t n_last;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
     if (n > UINT32_MAX || !last_room(s, n))
         return PUT_DROPPED;
     codes = alqi_ctf_writer_stack(s->writer, (uint32_t)n, &n_last);
@@ -176,6 +177,7 @@ thread_tell_locked(const struct alqi_tracing *t,
 {
     char name[32] = "";
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
     if (t->is_malloc)
         pthread_getname_np(pthread_self(), name, sizeof name);
     else
@@ -192,6 +194,7 @@ modules_tell_locked(struct alqi_tracing *t,
     const struct alqi_glue_module *m;
     enum alq_status status = ALQ_OK;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
     t->has_new_modules = false;
     while (status == ALQ_OK &&
            (m = alqi_glue_native_module(t->n_modules)) != NULL) {
@@ -209,6 +212,7 @@ rate_switch_locked(const struct alqi_tracing *t, struct alqi_tracing_stream *s,
 {
     enum alq_status status = ALQ_OK;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
     for (; status == ALQ_OK && s->n_rates_told <= rate; s->n_rates_told++)
         status = alqi_glue_trace_side_rate(side, s->n_rates_told,
                                            t->rates[s->n_rates_told]);
@@ -227,6 +231,7 @@ side_put_locked(struct alqi_tracing *t, struct alqi_tracing_stream *s,
     uint64_t index = *thread / 2 - 1;
     enum alq_status status = ALQ_OK;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
     if (ALQI_UNLIKELY((*thread & 1) == 0)) {
         *thread |= 1;
         status = thread_tell_locked(t, &side, b->who, index);
@@ -252,6 +257,7 @@ thread_at_locked(struct alqi_tracing *t, uint64_t who)
     bool is_new;
     uint64_t *at = alqi_base_map_at(&t->threads, who, &is_new);
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
     if (at != NULL && is_new)
         *at = ((t->threads.n_used - 1) % THREADS_MAX + 1) * 2;
     return at;
@@ -280,6 +286,7 @@ birth_write_locked(struct alqi_tracing *t, struct alqi_tracing_stream *s,
         samples_scaled(t, b), b->source, (uint32_t)a->callstack.n_frames,
         n_same, id);
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
     if (status == ALQ_OK)
         s->n_last = a->callstack.n_frames;
     return status;
@@ -297,6 +304,7 @@ birth_put_locked(struct alqi_tracing *t, struct birth *b)
     unsigned number;
     enum put put;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
     thread = thread_at_locked(t, b->who);
     if (thread == NULL)
         return PUT_DROPPED;
