@@ -6,7 +6,8 @@
  * Calls run one at a time at the domain's next poll or slow allocation, or at
  * the end of an explicit collection; never inside a collection.
  *
- * .inv.calls  want_calls is false while a call runs that has not released. */
+ * .inv.calls  No call begins inside a collection, nor while another one runs
+ *             that has not released: want_calls is false then. */
 #ifndef ALQI_HEAP_FINAL_RUN_H
 #define ALQI_HEAP_FINAL_RUN_H
 

@@ -5,6 +5,7 @@
  * table `retained`.  Outside of stops the tables are under the lock of pins.
  *
  * Keeps .inv.retained: Major fields that hold retained blocks are in `fields`.
+ * Keeps .inv.pinned: The index follows each entry that moves.
  * Keeps .inv.stay: There is memory for each block that may have to stay, before
  *   it has to: a place for each pin and each ambiguous word. */
 #include <stdlib.h>
@@ -87,6 +88,7 @@ void
 alqi_heap_pin_stack_remove(struct alqi_heap *heap, size_t words)
 {
     alqi_plat_lock(&heap->pins.lock);
+    ALQI_ASSERT(heap->pins.n_stack_words >= words); /* .inv.stay */
     heap->pins.n_stack_words -= words;
     alqi_plat_unlock(&heap->pins.lock);
 }
@@ -116,6 +118,7 @@ pin_locked(struct alqi_heap_pins *p, alq_value block)
     uint64_t at;
 
     if (alqi_base_map_get(&p->index, block, &at)) {
+        ALQI_ASSERT(p->entries[at].value == block); /* .inv.pinned */
         p->entries[at].count++;
         return true;
     }
@@ -123,6 +126,8 @@ pin_locked(struct alqi_heap_pins *p, alq_value block)
         !alqi_base_map_put(&p->index, block, p->n))
         return false;
     p->entries[p->n++] = (struct alqi_heap_pin){block, 1};
+    ALQI_ASSERT(p->n + p->n_retained + p->n_stack_words <=
+                p->retained_size); /* .inv.stay */
     return true;
 }
 
@@ -137,6 +142,8 @@ unpin_locked(struct alqi_heap_pins *p, alq_value block)
 
     if (!alqi_base_map_get(&p->index, block, &at))
         return false;
+    ALQI_ASSERT(at < p->n && p->entries[at].value == block &&
+                p->entries[at].count > 0); /* .inv.pinned */
     if (--p->entries[at].count > 0)
         return true;
     alqi_base_map_take(&p->index, block, &at);
@@ -345,6 +352,7 @@ alqi_heap_pin_custom(struct alqi_heap *heap, alq_value block,
     struct alqi_heap_retained *retained =
         alqi_heap_pin_among(heap->pins.next, heap->pins.n_next, block);
 
+    ALQI_ASSERT(retained != NULL); /* .inv.stay: it was chosen to stay */
     retained->is_custom = true;
     retained->cost_words = cost_words;
 }
@@ -402,6 +410,7 @@ alqi_heap_pin_words(struct alqi_heap *heap,
     const struct alqi_heap_pins *p = &heap->pins;
     size_t i;
 
+    ALQI_ASSERT(!p->is_collecting && p->n_next == 0); /* .inv.hidden */
     for (i = 0; i < p->n; i++)
         visit(heap, p->entries[i].value);
     for (i = 0; i < p->fields.n; i++)

@@ -1,8 +1,8 @@
 /* pool_class.c -- the table of slot sizes, and of the class of each size
  *
  * The first table is constant; the second is filled at each start of a heap,
- * with the same values, and read without a lock.  The sizes up to 8 words are
- * their classes, + 1, which the copying loops rely on. */
+ * with the same values, and read without a lock.  The copying loops rely on
+ * .inv.class for the sizes up to 8 words. */
 #include "heap/pool_class.h"
 
 const uint16_t alqi_heap_class_words[ALQI_HEAP_CLASSES] = {
@@ -22,6 +22,9 @@ alqi_heap_class_start(void)
     for (words = 1; words <= ALQI_HEAP_CLASS_WORDS_MAX; words++) {
         if (words > alqi_heap_class_words[c])
             c++;
+        ALQI_ASSERT(c < ALQI_HEAP_CLASSES &&
+                    words <= alqi_heap_class_words[c] &&
+                    (words > 8 || c == words - 1)); /* .inv.class */
         alqi_heap_class_table[words] = (uint8_t)c;
     }
 }

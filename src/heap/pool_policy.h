@@ -3,7 +3,9 @@
  *
  * Pools come into `avail` as sweeping finds them, first the last one.  Where
  * another order is asked for, a list that has changed is sorted when the next
- * pool is taken from it: n log n steps for n pools, once a slice or so. */
+ * pool is taken from it: n log n steps for n pools, once a slice or so.
+ *
+ * .inv.fit  While `disordered` is false, `avail` is in the policy's order. */
 #ifndef ALQI_HEAP_POOL_POLICY_H
 #define ALQI_HEAP_POOL_POLICY_H
 

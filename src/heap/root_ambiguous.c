@@ -5,7 +5,9 @@
  * block is darkened.  Compaction: its pool is held.
  *
  * Keeps .inv.frozen: The words are those of when the thread last ran its
- *   domain. */
+ *   domain.
+ * Keeps .inv.clean: Each domain's bits are cleared when its blocks are found.
+ */
 #include <string.h>
 
 #include "heap/root_ambiguous.h"
@@ -121,6 +123,7 @@ escape_new(struct alqi_domain *of, stay_fn *stay)
             at = end;
             end = at + alqi_heap_words(*(alqi_heap_word *)at) * ALQ_WORD_BYTES;
         }
+        ALQI_ASSERT(end <= of->young.end); /* .inv.open: blocks lie close */
         show(of, at + ALQ_WORD_BYTES, stay);
         at = end;
     }
@@ -171,6 +174,8 @@ alqi_heap_ambiguous_young(struct alqi_domain *leader, stay_fn *stay)
     heap->stacks.n_ambiguous = 0;
     if (!alqi_heap_stack_is_any(heap))
         return;
+    for (i = 0; i < heap->n_slots; i++)
+        ALQI_ASSERT(heap->domains[i]->ambiguous.to == 0); /* .inv.clean */
     for (i = 0; i < heap->n_slots; i++)
         alqi_heap_stack_words(heap->domains[i], heap->area.young_base,
                               heap->area.young_bytes, note_word, heap);
@@ -248,7 +253,7 @@ alqi_heap_ambiguous_darken(struct alqi_domain *of)
 {
     const struct alqi_heap_large_index *x = &of->heap->large.index;
 
-    ALQI_ASSERT(of->heap->cycle.phase == ALQI_HEAP_MARK);
+    ALQI_ASSERT(of->heap->cycle.phase == ALQI_HEAP_MARK); /* .inv.snapshot */
     if (!alqi_heap_stack_is_any(of->heap))
         return;
     alqi_heap_stack_words(of, of->heap->area.major_base,
@@ -284,6 +289,7 @@ alqi_heap_ambiguous_words(struct alqi_heap *heap,
     struct seen s = {heap, visit};
     unsigned i;
 
+    ALQI_ASSERT(heap->cycle.phase == ALQI_HEAP_SWEPT); /* .inv.swept: in_pool */
     for (i = 0; i < heap->n_slots && alqi_heap_stack_is_any(heap); i++)
         alqi_heap_stack_words(heap->domains[i], heap->area.major_base,
                               heap->area.major_bytes, escape_in_pool, &s);

@@ -39,6 +39,9 @@ n_emptied(const struct alqi_heap *heap)
 void
 alqi_heap_weak_phase_begin(struct alqi_heap *heap)
 {
+    /* .inv.phase: the last marking went through all steps. */
+    ALQI_ASSERT(heap->cycle.n == 0 ||
+                heap->weak_phase.step == ALQI_HEAP_WEAK_PHASE_DONE);
     heap->weak_phase = (struct alqi_heap_weak_phase_common){
         .n_emptied_ended = heap->weak_phase.n_emptied_ended,
     };
@@ -106,6 +109,8 @@ alqi_heap_weak_phase_work(struct alqi_domain *of, size_t budget_words)
         if (done < budget_words && !alqi_heap_mark_is_done(of))
             done += alqi_heap_mark(of, budget_words - done);
     }
+    /* .inv.todo: who does less than the budget is done. */
+    ALQI_ASSERT(done >= budget_words || alqi_heap_mark_is_done(of));
     return done;
 }
 
@@ -133,6 +138,7 @@ round_begin(struct alqi_heap *heap, bool first)
     struct alqi_domain *of;
     unsigned i;
 
+    ALQI_ASSERT(heap->cycle.n_busy == 0); /* .inv.todo */
     EACH_DOMAIN(heap, of, i)
     all += darkened(of);
     EACH_DOMAIN(heap, of, i)
@@ -160,6 +166,8 @@ step_begin(struct alqi_heap *heap, enum alqi_heap_weak_phase_step step)
     struct alqi_domain *of;
     unsigned i;
 
+    ALQI_ASSERT(heap->cycle.n_busy == 0);           /* .inv.todo */
+    ALQI_ASSERT(step == heap->weak_phase.step + 1); /* .inv.phase */
     heap->weak_phase.step = step;
     EACH_DOMAIN(heap, of, i)
     {
@@ -214,7 +222,7 @@ step_next(struct alqi_heap *heap)
 bool
 alqi_heap_weak_phase_next(struct alqi_heap *heap)
 {
-    ALQI_ASSERT(heap->cycle.n_busy == 0);
+    ALQI_ASSERT(heap->cycle.n_busy == 0); /* .inv.todo */
     while (heap->cycle.n_busy == 0 &&
            heap->weak_phase.step != ALQI_HEAP_WEAK_PHASE_DONE)
         step_next(heap);
