@@ -146,6 +146,14 @@ further_bytes(const struct alqi_heap_minor_size *n, uintptr_t most)
     return bytes < most ? bytes : most;
 }
 
+/* Half of the size, in whole chunks (.inv.size): pools are promised for whole
+ * chunks (alqi_heap_minor_need). */
+static uintptr_t
+half_bytes(const struct alqi_heap_minor_size *n)
+{
+    return n->bytes / 2 & ~(uintptr_t)(ALQI_HEAP_CHUNK_BYTES - 1);
+}
+
 /* Begins the next trial, if one is promising.
  *
  * Half the size, if pauses are long; more, if the survival matters.  If both
@@ -155,8 +163,9 @@ choose(const struct alqi_heap *heap, struct alqi_heap_minor_size *n)
 {
     bool is_long = n->pause_words > PAUSE_WORDS;
     uintptr_t most = most_bytes(heap);
-    if (is_long && !n->tried_half && n->bytes / 2 >= BYTES_LEAST)
-        try_size(n, n->bytes / 2);
+
+    if (is_long && !n->tried_half && half_bytes(n) >= BYTES_LEAST)
+        try_size(n, half_bytes(n));
     else if (n->survival > MATTERS && n->bytes * 2 <= most)
         try_size(n, further_bytes(n, most));
     else
@@ -216,7 +225,7 @@ look_again(const struct alqi_heap *heap, struct alqi_heap_minor_size *n,
     n->pause_words = pause_words;
     ALQI_ASSERT(n->stable_bytes == 0 && is_size(n->bytes)); /* .inv.size */
     if (n->bytes > most_bytes(heap))
-        n->bytes /= 2;
+        n->bytes = half_bytes(n);
     else if (n->wait > 0)
         n->wait--;
     else
