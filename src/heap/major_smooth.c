@@ -79,6 +79,7 @@ alqi_heap_smooth_open(struct alqi_heap_smooth *s, double due, double used,
 
     ALQI_ASSERT(due >= 0 && s->backlog >= 0); /* .inv.spread */
     ALQI_ASSERT(s->first < window(s));        /* .inv.spread */
+    ALQI_ASSERT(used >= 0 && used <= 1);      /* .inv.spread */
     due += s->backlog;
     s->backlog = 0;
     if (is_late)

@@ -303,8 +303,10 @@ alqi_heap_minor_finish(struct alqi_domain *self, struct alqi_domain *of)
     alqi_heap_observed_after_minor(of);
     of->sums.counts.minor_words += bytes / ALQ_WORD_BYTES;
     of->sums.counts.minor_collections += bytes > 0;
-    if (bytes > 0)
-        of->pace.used_share = (double)bytes / (double)of->young.plan_bytes;
+    if (bytes > 0) /* with pieces of others it may be larger than planned */
+        of->pace.used_share = bytes < of->young.plan_bytes
+                                  ? (double)bytes / (double)of->young.plan_bytes
+                                  : 1;
     alqi_heap_custom_after_minor(self, of);
     alqi_heap_own_end(of);
     keep_fields(of);
