@@ -196,6 +196,9 @@ static uintptr_t
 take_room(struct alqi_domain *d, size_t words)
 {
     ALQI_ASSERT(has_room(d, words)); /* .inv.open */
+    /* .inv.limit: the inline path never allocates below the minor heap. */
+    ALQI_ASSERT((uintptr_t)__atomic_load_n(&d->pub.young_limit,
+                                           __ATOMIC_RELAXED) >= d->young.start);
     d->pub.young_ptr -= words * ALQ_WORD_BYTES;
     return (uintptr_t)d->pub.young_ptr;
 }

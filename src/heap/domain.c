@@ -341,6 +341,7 @@ slot_find(struct alqi_heap *heap, enum alq_status *status)
     d = domain_take();
     if (d == NULL)
         return NULL;
+    ALQI_ASSERT(!alqi_heap_is_there(d)); /* .inv.ever: no heap uses it */
     d->heap = heap;
     d->slot = n;
     heap->domains[n] = d;

@@ -6,7 +6,7 @@
  * walk comes by, at the next end of a cycle, or the domain ends.
  *
  * .inv.alarm  An alarm is held by its domain's list, by the program, or by
- * both. Each lets go once; the last one frees it.
+ *             both.  Each lets go once; the last one frees it.
  *
  * Keeps .inv.calls: Alarms run where finalisers do: final_run.c. */
 #include <stdatomic.h>

@@ -9,7 +9,7 @@
  *
  * Keeps .inv.order: Index and look-up use the same key.
  * Keeps .inv.large: A block is counted when it is made, and taken off when it
- * is freed. */
+ *   is freed. */
 #include <stdlib.h>
 
 #include "heap/large.h"

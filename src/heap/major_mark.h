@@ -7,7 +7,7 @@
  * .inv.stack     n <= size of a mark stack; the ring has at most ALQI_HEAP_RING
  *                blocks.
  * .inv.overflow  A marked block whose fields were not pushed is noted until
- * they are read: its pool by a bit, a large one in a list. */
+ *                they are read: its pool by a bit, a large one in a list. */
 #ifndef ALQI_HEAP_MAJOR_MARK_H
 #define ALQI_HEAP_MAJOR_MARK_H
 

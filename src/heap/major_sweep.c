@@ -8,7 +8,8 @@
  *
  * Keeps .inv.own: Lists are those of the domain whose holder calls.
  * Keeps .inv.swept: All is unswept when SWEEP begins, and swept when a domain
- * is done. Keeps .inv.lab: A buffer's pool is in no list. */
+ *   is done.
+ * Keeps .inv.lab: A buffer's pool is in no list. */
 #include "heap/pool_area.h"
 #include "heap/pool_class.h"
 #include "heap/large.h"

@@ -178,6 +178,8 @@ open_minor_locked(struct alqi_domain *d, unsigned n)
     ALQI_ASSERT(bytes % ALQI_HEAP_CHUNK_BYTES == 0); /* .inv.size */
     d->young.is_fragmented = is_fragmented(d->heap, wanted, bytes);
     d->young.fragmented_words = 0;
+    ALQI_ASSERT(!d->young.is_fragmented ||
+                alqi_heap_pin_has_retained(d->heap)); /* .inv.fragmented */
     alqi_heap_stat_words(d->heap);
     if (bytes == 0 || d->young.is_fragmented)
         return false;

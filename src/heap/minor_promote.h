@@ -19,8 +19,8 @@
  *             its compare and swap makes the only copy.
  *
  * .inv.lab    Outside of promotion each local allocation buffer is scanned:
- * scan = next, and nothing waits on a grey stack.  Always scan <= next
- *             <= end, and the buffer's pool is in no list.
+ *             scan = next, and nothing waits on a grey stack.  Always scan <=
+ *             next <= end, and the buffer's pool is in no list.
  *
  * While copies are scanned, BATCH claims are made, then the copies.  A worker
  * that waits holds no claim (tests/models/minor_promote_batch.pml). */

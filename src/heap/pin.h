@@ -22,12 +22,14 @@
  *              addresses, each block once.
  * .inv.hidden  During a minor collection that some block outlasts, each block
  *              of `next` has header 0 and its own address in field 0, from
- * begin to end (pin_retain.h); at other times `next` is empty. .inv.stay  An
- * entry is ready for each block that may have to stay: room is made for a pin,
- * and for each word of a conservative stack. .inv.fragmented  Where retained
- * blocks leave too little room a minor heap is closed and is_fragmented: that
- * is no lack of memory.  Small blocks are born old, their fields remembered,
- * until a collection finds more room. */
+ *              begin to end (pin_retain.h).  At other times `next` is empty.
+ *
+ * .inv.stay  An entry is ready for each block that may have to stay: room is
+ *            made for a pin, and for each word of a conservative stack.
+ * .inv.fragmented  Where retained blocks leave too little room a minor heap is
+ *                  closed and is_fragmented: that is no lack of memory.  Small
+ *                  blocks are born old, their fields remembered, until a
+ *                  collection finds more room. */
 #ifndef ALQI_HEAP_PIN_H
 #define ALQI_HEAP_PIN_H
 

@@ -9,7 +9,7 @@
  *   and gets what the workers found.
  * Keeps .inv.room: Nothing is promoted for which there is no memory.
  * Keeps .inv.hidden, .inv.sorted: `next` is sorted, then hidden, and shown
- * again when nothing more is promoted. */
+ *   again when nothing more is promoted. */
 #include <stdlib.h>
 
 #include "heap/root_ambiguous.h"

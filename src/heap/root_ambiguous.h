@@ -8,7 +8,7 @@
  * up as if it were one less.  In stops alone.
  *
  * .inv.clean  No bit of the map of young words is set but while the young
- * blocks that words lead to are looked for. */
+ *             blocks that words lead to are looked for. */
 #ifndef ALQI_HEAP_ROOT_AMBIGUOUS_H
 #define ALQI_HEAP_ROOT_AMBIGUOUS_H
 

@@ -5,7 +5,7 @@
  *
  * .inv.timer  A frame is in the heap at most once, and is taken out, under the
  *             lock, before it is closed: a task that is gone is never woken.
- * .inv.place  A frame's `alarm` is its place in the heap; 0 is none. */
+ * .inv.alarm  A frame's `alarm` is its place in the heap; 0 is none. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
