@@ -92,7 +92,7 @@ index_take(struct alqi_heap *heap, struct alqi_heap_large *large)
 {
     struct alqi_heap_large_index *x = &heap->large.index;
     unsigned order = order_of(large->header);
-    uint64_t start = 0;
+    uint64_t start;
 
     alqi_plat_lock(&heap->large.lock);
     alqi_base_map_take(&x->starts,
