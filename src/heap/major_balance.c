@@ -42,7 +42,7 @@ give_half(struct alqi_domain *d)
         (range->end - range->start) / 2 & ~(uintptr_t)(ALQ_WORD_BYTES - 1);
     struct alqi_heap_range given = {range->start + half, range->end};
 
-    ALQI_ASSERT(range->start < range->end); /* .inv.stack */
+    ALQI_ASSERT(range->start <= range->end); /* .inv.stack */
     if (half >= SPLIT_BYTES / 2 &&
         alqi_heap_queue_put(&d->heap->balance.queue, &given, 1) == 1)
         range->end = given.start;

@@ -284,8 +284,11 @@ update(const struct alqi_heap_area *area, alqi_heap_word *slot)
 
     if (alq_is_block(v) && alqi_heap_area_has(area, v) &&
         alqi_heap_area_is_emptied(area, v)) {
-        ALQI_DEBUG(alqi_heap_header(v) == 0); /* .inv.places: it has moved */
-        *slot = ((alqi_heap_word *)v)[0];
+        uintptr_t infix = alqi_heap_infix_bytes(v);
+
+        ALQI_DEBUG(alqi_heap_header(v - infix) ==
+                   0); /* .inv.places: it moved */
+        *slot = ((alqi_heap_word *)(v - infix))[0] + infix;
         ALQI_DEBUG(!alqi_heap_area_is_emptied(area, *slot)); /* .inv.places */
     }
 }
@@ -302,7 +305,10 @@ update_block(const struct alqi_heap_area *area, alqi_heap_word *block,
 {
     size_t i, n = header >> ALQ_WOSIZE_SHIFT;
 
-    for (i = 0; i < n; i++)
+    if (ALQI_UNLIKELY(alqi_heap_is_continuation(header)))
+        alqi_heap_host_fiber_visit((alq_value)block, update_root,
+                                   (void *)(uintptr_t)area);
+    for (i = alqi_heap_raw_fields(block, header); i < n; i++)
         update(area, block + i);
 }
 
