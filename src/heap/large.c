@@ -52,8 +52,8 @@ key(uintptr_t piece, unsigned order)
     return (uint64_t)piece << 6 | order;
 }
 
-/* Whether some block has the key.  For ALQI_DEBUG. */
-static inline bool
+/* Whether some block has the key. */
+static bool
 has_key_locked(const struct alqi_heap_large_index *x, uint64_t at)
 {
     uint64_t unused;
@@ -72,7 +72,9 @@ index_put(struct alqi_heap *heap, uintptr_t start, uintptr_t header)
     bool ok;
 
     alqi_plat_lock(&heap->large.lock);
-    ALQI_DEBUG(!has_key_locked(x, key(start >> order, order))); /* .inv.order */
+    if (ALQI_CHECKS >= 2)
+        ALQI_ASSERT(
+            !has_key_locked(x, key(start >> order, order))); /* .inv.order */
     ok = alqi_base_map_put(&x->starts, key(start >> order, order), start);
     x->n[order] += ok;
     if (ok)

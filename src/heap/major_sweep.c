@@ -156,6 +156,7 @@ take_pool(struct alqi_domain *d)
     alqi_heap_mark_undone(d);
     if (alqi_heap_queue_take(&d->heap->balance.queue, &range, 1) == 0)
         return NULL;
+    ALQI_ASSERT(!d->done); /* .inv.todo: the phase waits for it */
     /* .inv.given: it is a pool in use, no grey range. */
     ALQI_ASSERT(range.end == 0 &&
                 alqi_heap_area_kind(&d->heap->area, range.start) != 0);
